@@ -1,0 +1,130 @@
+/* front - what every command has in front: its name, usage, messages, exit codes, typed options. */
+#include "front.h"
+
+#include "base/err.h"
+#include "base/num.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *tool = "tally", *usage_text = "", *help_text = "";
+static unsigned warnings;
+
+void
+front_init(const char *argv0, const char *usage, const char *help)
+{
+	const char *slash = strrchr(argv0, '/');
+
+	tool = slash != NULL ? slash + 1 : argv0;
+	usage_text = usage;
+	help_text = help;
+}
+
+void
+front_usage(void)
+{
+	fprintf(stderr, "usage: %s\n", usage_text);
+	exit(FRONT_USAGE);
+}
+
+void
+front_help(void)
+{
+	printf("usage: %s\n%s", usage_text, help_text);
+	front_flush();
+	exit(0);
+}
+
+static void
+say(const char *thing, const char *text)
+{
+	if (thing != NULL)
+		fprintf(stderr, "%s: %s: %s\n", tool, thing, text);
+	else
+		fprintf(stderr, "%s: %s\n", tool, text);
+}
+
+static const char *
+reason(int e)
+{
+	return err_line()[0] != 0 ? err_line() : err_text(e);
+}
+
+int64_t
+front_num(const char *option, const char *text, int64_t lo, int64_t hi)
+{
+	int64_t v = 0;
+
+	if (num_i64(text, lo, hi, &v) < 0)
+		front_wrong("%s: %s", option, err_line());
+	return v;
+}
+
+double
+front_real(const char *option, const char *text, double lo, double hi)
+{
+	double v = 0;
+
+	if (num_f64(text, lo, hi, &v) < 0)
+		front_wrong("%s: %s", option, err_line());
+	return v;
+}
+
+void
+front_warn(const char *thing, int e)
+{
+	say(thing, reason(e));
+	warnings++;
+}
+
+void
+front_say(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say(NULL, text);
+}
+
+void
+front_die(const char *thing, int e)
+{
+	fflush(stdout);
+	say(thing, reason(e));
+	exit(e == ERR_PEER ? FRONT_AGAIN : e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL);
+}
+
+void
+front_wrong(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say(NULL, text);
+	exit(FRONT_USAGE);
+}
+
+int
+front_status(void)
+{
+	return warnings > 0 ? FRONT_PARTIAL : 0;
+}
+
+void
+front_flush(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		err_note(errno, "write");
+		say("standard output", err_line());
+		exit(FRONT_PARTIAL);
+	}
+}

@@ -1,0 +1,92 @@
+/*
+ * buf - bytes that grow, and little-endian words in and out of them.
+ *
+ * A struct buf of zeros is an empty buffer.  Ownership: p belongs to the
+ * buffer and may move at the next buf_put.  Nothing shrinks before buf_free.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct buf {
+	uint8_t	*p;
+	size_t	 n;	/* bytes in use */
+	size_t	 cap;	/* bytes there is room for */
+};
+
+/* Makes room for more bytes behind the n in use.  Returns 0 or ERR_NOMEM. */
+int	 buf_room(struct buf *b, size_t more);
+/* Appends.  Each returns 0 or ERR_NOMEM. */
+int	 buf_put(struct buf *b, const void *p, size_t n);
+int	 buf_put_fmt(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Appends one zero byte without counting it, so that p reads as a C string. */
+int	 buf_terminate(struct buf *b);
+void	 buf_free(struct buf *b);	/* and is empty again */
+
+/* Little-endian words at any address. */
+static inline void
+le_put16(void *p, uint16_t v)
+{
+	uint8_t *b = p;
+
+	b[0] = (uint8_t)v;
+	b[1] = (uint8_t)(v >> 8);
+}
+
+static inline void
+le_put32(void *p, uint32_t v)
+{
+	le_put16(p, (uint16_t)v);
+	le_put16((uint8_t *)p + 2, (uint16_t)(v >> 16));
+}
+
+static inline void
+le_put64(void *p, uint64_t v)
+{
+	le_put32(p, (uint32_t)v);
+	le_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+static inline uint16_t
+le_get16(const void *p)
+{
+	const uint8_t *b = p;
+
+	return (uint16_t)(b[0] | b[1] << 8);
+}
+
+static inline uint32_t
+le_get32(const void *p)
+{
+	return le_get16(p) | (uint32_t)le_get16((const uint8_t *)p + 2) << 16;
+}
+
+static inline uint64_t
+le_get64(const void *p)
+{
+	return le_get32(p) | (uint64_t)le_get32((const uint8_t *)p + 4) << 32;
+}
+
+static inline void
+le_putf32(void *p, float v)
+{
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	le_put32(p, u);
+}
+
+static inline float
+le_getf32(const void *p)
+{
+	uint32_t u = le_get32(p);
+	float v;
+
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
+#endif

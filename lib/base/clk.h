@@ -1,0 +1,10 @@
+/* clk - time since some fixed moment, which no change of the date touches. */
+#ifndef BASE_CLK_H
+#define BASE_CLK_H
+
+#include <stdint.h>
+
+uint64_t clk_ns(void);
+double	 clk_s(void);
+
+#endif

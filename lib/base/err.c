@@ -1,0 +1,58 @@
+/* err - what went wrong, as one code and one line. */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_MAX_ 1024
+
+static _Thread_local char line[LINE_MAX_];
+
+void
+err_note(int errnum, const char *fmt, ...)
+{
+	char text[LINE_MAX_];	/* the arguments may point into the old line */
+	int keep = errno;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (errnum != 0 && n >= 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(errnum));
+	memcpy(line, text, sizeof(line));
+	errno = keep;
+}
+
+void
+err_within(const char *fmt, ...)
+{
+	char head[LINE_MAX_ / 2], tail[LINE_MAX_];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(head, sizeof(head), fmt, ap);
+	va_end(ap);
+	memcpy(tail, line, sizeof(tail));
+	snprintf(line, sizeof(line), "%s: %.*s", head, (int)(sizeof(line) - strlen(head) - 3), tail);
+}
+
+const char *
+err_line(void)
+{
+	return line;
+}
+
+const char *
+err_text(int code)
+{
+	switch (code) {
+#define ERR_CASE(name, value, text) case name: return text;
+	ERR_LIST(ERR_CASE)
+#undef ERR_CASE
+	default: return "unknown error";
+	}
+}

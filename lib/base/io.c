@@ -1,0 +1,149 @@
+/* io - whole reads and writes, whole files, and files that appear at once. */
+#include "base/io.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SLURP_STEP 65536
+
+int
+io_read(int fd, void *p, size_t n, size_t *got)
+{
+	ssize_t r;
+
+	for (*got = 0; *got < n; *got += (size_t)r) {
+		r = read(fd, (uint8_t *)p + *got, n - *got);
+		if (r == 0)
+			break;
+		if (r < 0) {
+			if (errno != EINTR)
+				return err_sys("read");
+			r = 0;
+		}
+	}
+	return 0;
+}
+
+int
+io_pread(int fd, void *p, size_t n, uint64_t at)
+{
+	ssize_t r;
+
+	for (size_t got = 0; got < n; got += (size_t)r) {
+		r = pread(fd, (uint8_t *)p + got, n - got, (off_t)(at + got));
+		if (r == 0)
+			return err_fail(ERR_SHORT, "the file ends inside the bytes at %llu", (unsigned long long)at);
+		if (r < 0) {
+			if (errno != EINTR)
+				return err_sys("read");
+			r = 0;
+		}
+	}
+	return 0;
+}
+
+int
+io_write(int fd, const void *p, size_t n)
+{
+	const uint8_t *b = p;
+	ssize_t r;
+
+	while (n > 0) {
+		r = write(fd, b, n);
+		if (r < 0) {
+			if (errno == EINTR)
+				continue;
+			return err_sys("write");
+		}
+		b += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}
+
+int
+io_slurp(const char *path, size_t max, struct buf *b)
+{
+	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	size_t got = 1, start = b->n;
+	int e = 0;
+
+	if (fd < 0)
+		return err_sys("open");
+	while (e == 0 && got > 0) {
+		if ((e = buf_room(b, SLURP_STEP)) < 0 || (e = io_read(fd, b->p + b->n, SLURP_STEP, &got)) < 0)
+			break;
+		b->n += got;
+		if (b->n - start > max)
+			e = err_fail(ERR_LIMIT, "is longer than %zu bytes", max);
+	}
+	if (fd != STDIN_FILENO)
+		close(fd);
+	return e;
+}
+
+int
+io_create(struct io_new *f, const char *path)
+{
+	size_t n = strlen(path) + sizeof(".XXXXXX.tmp");
+	mode_t mask;
+
+	*f = (struct io_new){ .fd = -1, .path = strdup(path), .tmp = malloc(n) };
+	if (f->path == NULL || f->tmp == NULL) {
+		io_abandon(f);
+		return err_nomem();
+	}
+	snprintf(f->tmp, n, "%s.XXXXXX.tmp", path);
+	if ((f->fd = mkostemps(f->tmp, 4, O_CLOEXEC)) < 0) {
+		int e = err_sys("create");
+
+		free(f->tmp);
+		f->tmp = NULL;
+		io_abandon(f);
+		return e;
+	}
+	mask = umask(0);
+	umask(mask);
+	fchmod(f->fd, 0666 & ~mask);
+	return 0;
+}
+
+int
+io_commit(struct io_new *f)
+{
+	int e = 0;
+
+	if (fsync(f->fd) < 0 && errno != EINVAL && errno != EROFS)
+		e = err_sys("write");
+	if (close(f->fd) < 0 && e == 0)
+		e = err_sys("close");
+	f->fd = -1;
+	if (e == 0 && rename(f->tmp, f->path) < 0)
+		e = err_sys("rename");
+	if (e == 0) {
+		free(f->tmp);
+		f->tmp = NULL;
+	}
+	io_abandon(f);
+	return e;
+}
+
+void
+io_abandon(struct io_new *f)
+{
+	int keep = errno;
+
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->tmp != NULL)
+		unlink(f->tmp);
+	free(f->tmp);
+	free(f->path);
+	*f = (struct io_new){ .fd = -1 };
+	errno = keep;
+}

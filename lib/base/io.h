@@ -1,0 +1,39 @@
+/*
+ * io - whole reads and writes, whole files, and files that appear at once.
+ *
+ * Descriptors stay the caller's.  Interrupted calls are taken up again.
+ */
+#ifndef BASE_IO_H
+#define BASE_IO_H
+
+#include "base/buf.h"
+
+#include <sys/types.h>
+
+/* Reads until n bytes or the end.  *got says how many.  Returns 0 or ERR_SYS. */
+int	 io_read(int fd, void *p, size_t n, size_t *got);
+/* The same at an offset; ERR_SHORT when the file ends before n bytes. */
+int	 io_pread(int fd, void *p, size_t n, uint64_t at);
+/* Writes all n bytes.  Returns 0 or ERR_SYS. */
+int	 io_write(int fd, const void *p, size_t n);
+/* Appends the whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT beyond max bytes. */
+int	 io_slurp(const char *path, size_t max, struct buf *b);
+
+/*
+ * A file that appears under its name only when all of it is there: written
+ * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit().
+ */
+struct io_new {
+	int	 fd;
+	char	*path;	/* the name it will have */
+	char	*tmp;	/* the name it has until then */
+};
+
+/* Returns 0, ERR_SYS or ERR_NOMEM. */
+int	 io_create(struct io_new *f, const char *path);
+/* Closes and renames.  On ERR_SYS the old file, if any, is untouched and the new one is gone. */
+int	 io_commit(struct io_new *f);
+/* Closes and removes what was written; after io_commit() it does nothing. */
+void	 io_abandon(struct io_new *f);
+
+#endif

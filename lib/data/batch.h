@@ -1,0 +1,66 @@
+/*
+ * batch - records in, batches out: what one training step eats.
+ *
+ * The plan of an epoch is a function of (seed, epoch) and the number of records
+ * alone: a permutation of all records (or their own order), dealt in pieces.
+ * A step has `pieces` pieces of `batch` records; piece p of step t holds the
+ * records t*pieces*batch + p*batch ... of the permutation.  In the last step the
+ * records left are cut as evenly as can be, the first pieces longer by one; a
+ * piece may be empty.  So every record comes exactly once an epoch, over any
+ * number of workers, and W workers read what one that takes W pieces reads.
+ *
+ * Crop and mirror of a record are functions of (seed, epoch, id), so threads,
+ * timing and the cut over workers change no pixel.
+ *
+ * Records are decoded ahead by threads of the reader's own.
+ * Ownership: a batch is lent until the next call on the reader.
+ * Threads: the reader's functions are for one thread at a time.
+ */
+#ifndef DATA_BATCH_H
+#define DATA_BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct batch_opt {
+	const char	*path;		/* a seekable .rec; PATH.idx beside it (train.idx) is not needed */
+	uint32_t	 batch;		/* records a piece */
+	uint32_t	 c, h, w;	/* of a sample; a picture smaller than that is a bad record */
+	uint64_t	 seed;
+	bool		 shuffle;
+	bool		 rand_crop;	/* else the centre */
+	bool		 rand_mirror;	/* else not mirrored */
+	const float	*mean;		/* f32 [c,h,w], subtracted before mirroring; NULL: none.  Lent until close. */
+	float		 scale;		/* x = (pixel - mean) * scale, pixels 0..255; 0 counts as 1 */
+	uint32_t	 pieces;	/* of a step, over all workers; 0 counts as 1 */
+	uint32_t	 first_piece, my_pieces;	/* those that this reader gives; my_pieces 0 counts as 1 */
+	unsigned	 threads;	/* that decode; 0: a choice of the reader's */
+	uint32_t	 classes;	/* labels must be below; 0: not looked at */
+	uint64_t	 limit;		/* use only the first so many records; 0: all */
+};
+
+struct batch {
+	uint32_t	 n;	/* samples, 0..opt.batch */
+	const float	*x;	/* f32 [n,c,h,w], planes R G B or grey */
+	const int32_t	*y;	/* [n] class */
+	const uint64_t	*id;	/* [n] the records' ids */
+	uint64_t	 step;	/* of the epoch, from 0 */
+	uint32_t	 bad;	/* records left out of this batch because they do not decode ... */
+	const char	*why;	/* ... and the first one's name and reason, "" when none */
+};
+
+struct batch_reader;
+
+/* Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT (file and place named), ERR_ARG or ERR_NOMEM. */
+int	 batch_open(const struct batch_opt *opt, struct batch_reader **r);
+void	 batch_close(struct batch_reader *r);	/* NULL is fine */
+uint64_t batch_records(const struct batch_reader *r);
+uint64_t batch_steps(const struct batch_reader *r);	/* of an epoch */
+
+/* Begins reading ahead at a step of an epoch, dropping what was read ahead before. */
+int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
+/* The next piece: 1, 0 at the end of the epoch, or an error of the stream. */
+int	 batch_next(struct batch_reader *r, const struct batch **b);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * engine - a device that runs a graph: the seam between the net and the hardware.
+ *
+ * Outside, all numbers are f32 in the canonical layouts of net/graph.h, in host
+ * memory.  Inside, an engine chooses layouts, fuses layers and reuses memory as
+ * it likes; it gets the whole graph for that.  Every engine runs every layer, or
+ * says so when the plan is made, never in a step.  `ref` is slow, obvious, and
+ * judges the others.
+ *
+ * Weights go in and gradients come out array by array (index a into graph.w),
+ * so that a layer may compute while the arrays of others are on the wire.
+ *
+ * Nothing is allocated inside a step once a batch of that size was seen.
+ * Ownership: what the caller passes stays the caller's and is not read after
+ * the call.  Threads: a plan is for one thread at a time; the hooks are called
+ * on that thread.  A given thread count gives the same bits on every run.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/buf.h"
+#include "net/graph.h"
+#include "net/opt.h"
+
+struct engine_dev;	/* an open device; each engine has its own */
+struct engine_plan;	/* a graph made ready on a device */
+
+enum engine_precision { ENGINE_F32, ENGINE_BF16 };
+
+struct engine_hook {
+	void *arg;
+	/* A layer is about to read learned array a: load() it now, or leave it as it was.  NULL: nothing to do. */
+	int (*need)(void *arg, uint32_t a);
+	/* The gradient of learned array a is final in g: called once an array and backward, roughly last layer first. */
+	int (*born)(void *arg, uint32_t a);
+};
+
+/* Sums over the n samples of a batch. */
+struct engine_result {
+	double	 loss;		/* of -log p[y] */
+	uint32_t correct;	/* argmax p == y; of equal p the lowest class counts */
+};
+
+struct engine {
+	const char *name;	/* as in --engine */
+
+	/* threads 0: as many as there are processors to this process.  Returns 0, ERR_NOTSUP, ERR_NOMEM. */
+	int  (*open)(unsigned threads, struct engine_dev **dev);
+	void (*close)(struct engine_dev *dev);		/* NULL is fine */
+	/* One line for people and logs: library, version, instruction set, threads. */
+	int  (*describe)(const struct engine_dev *dev, struct buf *out);
+
+	/*
+	 * Makes graph ready for batches of 1..batch samples, for training and evaluation.  The graph is lent until
+	 * plan_free.  Returns 0, ERR_NOTSUP (naming the layer), ERR_NOMEM or ERR_LIMIT.
+	 */
+	int  (*plan)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
+		 enum engine_precision precision, struct engine_plan **plan);
+	void (*plan_free)(struct engine_plan *plan);	/* NULL is fine */
+	/* What was chosen for each layer, a line each: layer, direction, kernel.  For --print and for tests. */
+	int  (*explain)(const struct engine_plan *plan, struct buf *out);
+
+	/* Takes learned array a, w [graph.w[a].count]. */
+	int  (*load)(struct engine_plan *plan, uint32_t a, const float *w);
+	/* Takes the running statistics, aux [A]; evaluate() reads them. */
+	int  (*load_aux)(struct engine_plan *plan, const float *aux);
+
+	/*
+	 * Training pass over x f32 [n,C,H,W], y i32 [n] (0 <= y < classes), batch norm by this batch's statistics.
+	 * Returns 0, ERR_* or what a hook returned.
+	 */
+	int  (*forward)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
+		 const struct engine_hook *hook, struct engine_result *result);
+	/*
+	 * The gradients of the batch forward() saw last, summed over its samples: g f32 [P] is overwritten array by
+	 * array; stats f32 [A] gets the batch's mean and biased variance of each batch norm, laid out as aux.
+	 */
+	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
+	/* Inference pass with the running statistics; prob f32 [n, classes] gets the softmax unless NULL. */
+	int  (*evaluate)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
+		 struct engine_result *result, float *prob);
+
+	/* One optimizer step of a range on this device's threads; bits as net/opt.h's. w, m, g [count]. */
+	int  (*update)(struct engine_dev *dev, enum opt_rule rule, float *w, float *m, const float *g, size_t count,
+		 double n, const struct opt_hyper *hyper);
+};
+
+/* The engines built in, best first, NULL behind the last. */
+extern const struct engine *const engine_list[];
+
+/* By name; NULL name: the first that opens.  Returns NULL with a line noted. */
+const struct engine *engine_find(const char *name);
+
+#endif

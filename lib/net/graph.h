@@ -1,0 +1,114 @@
+/*
+ * graph - a net as a flat list of layers over one array of weights.
+ *
+ * Node i reads the outputs of nodes before it; node 0 is the data, the last
+ * node the loss.  Every output is [N, c, h, w], N being the batch.  The learned
+ * arrays stand one behind the other in w f32 [P], in the order of the nodes
+ * and within a node weight, bias, gamma, beta; batch norm's running mean and
+ * variance stand the same way in aux f32 [A].  A gradient has the same offsets.
+ *
+ * Layouts (row major): conv weight [K, C, R, S], fc weight [K, C*H*W], the rest
+ * one dimension.  The alphabet: N batch, C channels in, K channels out, H W
+ * height and width, R S kernel height and width, P number of weights.
+ *
+ * Ownership: a graph is made by graph_new and grown by graph_add; everything in
+ * it belongs to it and is const once the loss was added.  Threads: a finished
+ * graph may be read by any number.
+ */
+#ifndef NET_GRAPH_H
+#define NET_GRAPH_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GRAPH_NAME	64	/* bytes of a name, its zero counted */
+#define GRAPH_NODES	4096	/* most nodes */
+#define GRAPH_FLOATS	(1u << 30)	/* most weights; most floats of one node's output for one picture */
+
+enum graph_op {
+	GRAPH_DATA,	/* the batch: c h w as given */
+	GRAPH_CONV,	/* cross-correlation; out = (in + 2 pad - kernel) / stride + 1, rounded down */
+	GRAPH_FC,	/* y [N,k] = x [N, C*H*W] weight^T + bias */
+	GRAPH_BN,	/* y = gamma (x - mean) / sqrt(var + eps) + beta per channel; biased variance */
+	GRAPH_ACT,	/* relu, tanh, sigmoid */
+	GRAPH_POOL,	/* max or average; see struct graph_node */
+	GRAPH_CONCAT,	/* joins channels, in the order of in[] */
+	GRAPH_FLATTEN,	/* [N, c*h*w, 1, 1] */
+	GRAPH_SOFTMAX,	/* the loss: -log p[y]; dx = p - onehot(y), not divided by the batch */
+	GRAPH_OPS
+};
+
+enum graph_act { GRAPH_RELU, GRAPH_TANH, GRAPH_SIGMOID };
+enum graph_pool { GRAPH_MAX, GRAPH_AVG };
+enum graph_role { GRAPH_WEIGHT, GRAPH_BIAS, GRAPH_GAMMA, GRAPH_BETA, GRAPH_MEAN, GRAPH_VAR };
+
+struct graph_node {
+	enum graph_op	 op;
+	char		 name[GRAPH_NAME];
+	uint32_t	*in;		/* indices of earlier nodes */
+	uint32_t	 nin;
+	uint32_t	 c, h, w;	/* output shape of one picture */
+	/* conv, pool (k: conv and fc, channels out) */
+	uint32_t	 k, r, s, stride, pad;
+	bool		 bias;		/* conv, fc */
+	bool		 ceil;		/* pool: size rounded up, windows cut at the border (MXNet before 2016-07) */
+	enum graph_pool	 pool;		/* average divides by r*s, the padding counted as zeros */
+	enum graph_act	 act;
+	bool		 fix_gamma;	/* bn: gamma stays 1, its gradient is 0 */
+	float		 eps;		/* bn */
+	float		 momentum;	/* bn: running = momentum * running + (1 - momentum) * batch */
+	/* Indices into graph.w or graph.aux of what the node has; -1 where it has none. */
+	int32_t		 weight, bias_at, gamma, beta, mean, var;
+};
+
+struct graph_array {
+	char		 name[GRAPH_NAME + 16];	/* as MXNet: NODE_weight, NODE_bias, NODE_gamma, NODE_moving_mean ... */
+	enum graph_role	 role;
+	uint32_t	 node;
+	uint32_t	 ndim, dim[4];
+	size_t		 first, count;		/* the range in w [P] or aux [A] */
+};
+
+struct graph {
+	struct graph_node  *node;
+	uint32_t	    n;
+	struct graph_array *w;		/* learned arrays, by first */
+	uint32_t	    nw;
+	struct graph_array *aux;	/* running statistics, by first */
+	uint32_t	    naux;
+	size_t		    P, A;
+	uint32_t	    classes;	/* of the loss; 0 until it was added */
+};
+
+/* Begins a net for pictures of c x h x w.  Returns NULL when out of memory. */
+struct graph *graph_new(uint32_t c, uint32_t h, uint32_t w);
+void	 graph_free(struct graph *g);	/* NULL is fine */
+
+/*
+ * Adds a node: op, name (unique; letters, digits, '_', '-', '.'), in/nin and
+ * the attributes of its op are read from *like, the rest is worked out here.
+ * *at gets its index.  Returns 0, ERR_FORMAT (the line names node and reason),
+ * ERR_LIMIT or ERR_NOMEM.
+ */
+int	 graph_add(struct graph *g, const struct graph_node *like, uint32_t *at);
+
+/*
+ * The text of net(5): a line a node, so that graph_parse(graph_text(g)) is g.
+ * graph_parse takes foreign bytes: ERR_FORMAT or ERR_LIMIT name the line.
+ */
+int	 graph_text(const struct graph *g, struct buf *out);
+int	 graph_parse(const char *text, size_t n, struct graph **g);
+
+/* For people: the nodes with shapes, counts and multiply-adds, aligned, and the totals. */
+int	 graph_print(const struct graph *g, struct buf *out);
+
+/* FNV-1a of the text: equal graphs have equal hashes. */
+uint64_t graph_hash(const struct graph *g);
+
+/* Multiply-adds of one forward pass of one picture (conv and fc only). */
+uint64_t graph_macs(const struct graph *g);
+
+#endif

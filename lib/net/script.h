@@ -1,0 +1,26 @@
+/*
+ * script - a net's Lua script into a graph.
+ *
+ * The script runs once, in a sandbox: no io, no os, no loading of code, bounded
+ * steps and memory.  net(5) says what it sees: the layer functions, `input`
+ * (c, h, w, classes) and `opt` (the options given as text), and it returns the
+ * last node.  Source: lua.org/manual/5.4.
+ */
+#ifndef NET_SCRIPT_H
+#define NET_SCRIPT_H
+
+#include "net/graph.h"
+
+struct script_opt {
+	const char *key, *value;
+};
+
+/*
+ * name is a path when it holds a '/' or ends in ".lua", else a net of share/nets: the folder $TALLY_SHARE/nets, the
+ * tree the program was built in, or the installed one.  c h w 0 mean the script's own default shape; classes 0 too.
+ * Returns 0, ERR_SYS, ERR_FORMAT (file:line: reason), ERR_LIMIT or ERR_NOMEM.
+ */
+int script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classes,
+	const struct script_opt *opt, uint32_t nopt, struct graph **g);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * weights - a net's weights as a file: safetensors, so that other tools read it as is.
+ *
+ *	u64 n | JSON[n] | data
+ * The JSON names each tensor with dtype, shape and offsets; "__metadata__" maps
+ * text to text.  Tensors, in this order: the learned arrays and aux under their
+ * names in the graph, then optimizer state as "NAME:momentum" (0, 1, ... slots
+ * as the caller says).  Metadata: "graph" (text of net(5)) and the caller's own.
+ * Source: github.com/huggingface/safetensors, README, Format.
+ */
+#ifndef NET_WEIGHTS_H
+#define NET_WEIGHTS_H
+
+#include "net/graph.h"
+
+#define WEIGHTS_METAS 64	/* most pairs of metadata */
+
+struct weights_meta {
+	char *key, *value;
+};
+
+struct weights {
+	struct graph	*graph;		/* from the metadata; NULL when the file has none */
+	float		*w;		/* [P] */
+	float		*aux;		/* [A] */
+	float		*state;		/* [P] momentum, or NULL */
+	struct weights_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" left out */
+	uint32_t	 nmeta;
+};
+
+/* Writes at once or not at all.  state may be NULL.  Returns 0, ERR_SYS, ERR_NOMEM or ERR_LIMIT. */
+int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
+	     const struct weights_meta *meta, uint32_t nmeta);
+/*
+ * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
+ * Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT (a tensor missing, of another shape or dtype, or the file broken; the line
+ * names it), ERR_LIMIT or ERR_NOMEM.  On error *f is empty.
+ */
+int	 weights_load(const char *path, const struct graph *want, struct weights *f);
+const char *weights_get(const struct weights *f, const char *key);	/* NULL when there is none */
+void	 weights_free(struct weights *f);	/* and is empty again */
+
+#endif

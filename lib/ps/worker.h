@@ -1,0 +1,79 @@
+/*
+ * worker - the learning side of a worker: gradients out, weights in.
+ *
+ * The arrays w [P] and aux [A] are the caller's; the worker fills them slice by
+ * slice as the servers answer, and only inside worker_need(), worker_ready()
+ * and the calls that say so, so that the caller never sees them change.
+ * Without servers the same server brain is called in this process: one code.
+ *
+ * A step:
+ *	worker_step(wk, n, rate)		n samples, 0 when this worker has none
+ *	worker_push(wk, a, g)			array a's gradient is final in g; any order, each array once
+ *	worker_finish(wk, stats)		batch norm statistics, weighted here by n; ends the pushes
+ *	worker_need(wk, a)			before the next step reads array a: waits until it has come
+ *	worker_ready(wk)			waits for everything: all of w and aux are of the step now
+ *
+ * The bytes of a slice leave as soon as the arrays in it were pushed, on a
+ * thread of the worker's own, while the caller computes.
+ * Threads: all calls from one thread.  Errors: ERR_PEER when a server or, in a
+ * synchronous job, the job went away (the line says who); ERR_AUTH; ERR_ARG
+ * when the server runs another job; ERR_STOP.  Whoever waits longer than
+ * `patience_s` tells `waiting` for whom.
+ */
+#ifndef PS_WORKER_H
+#define PS_WORKER_H
+
+#include "net/graph.h"
+#include "net/opt.h"
+#include "ps/gate.h"
+
+#include <stdbool.h>
+
+struct worker_opt {
+	const struct graph *graph;
+	uint32_t	 rank, nworkers;
+	uint32_t	 slack;			/* GATE_SYNC 0, GATE_ASYNC; see ps/gate.h */
+	struct opt_hyper hyper;			/* lr is not read: the rate comes with each step */
+	uint64_t	 incarnation;
+	char *const	*server;		/* [nservers] addresses; NULL: the server's brain in this process */
+	uint32_t	 nservers;		/* 0 without servers */
+	const uint8_t	*key;			/* [CONN_KEY], with servers */
+	float		*w, *aux;
+	double		 patience_s;		/* 0: 10 */
+	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
+	void		*arg;
+};
+
+struct worker;
+
+/* Connects and says hello to every server. */
+int	 worker_open(const struct worker_opt *opt, struct worker **wk);
+void	 worker_close(struct worker *wk);	/* NULL is fine; says nothing to anybody */
+
+/*
+ * The beginning: rank 0 gives what is in w and aux, state [P] (momentum; NULL: zeros) and the steps already done; the
+ * others wait.  On return w and aux are the job's, *step the number of updates they have.
+ */
+int	 worker_begin(struct worker *wk, const float *state, uint64_t *step);
+
+int	 worker_step(struct worker *wk, uint32_t n, float rate);
+int	 worker_push(struct worker *wk, uint32_t a, const float *g);
+int	 worker_finish(struct worker *wk, const float *stats);
+int	 worker_need(struct worker *wk, uint32_t a);
+int	 worker_ready(struct worker *wk);
+uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_ready() */
+bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here, everywhere */
+
+/* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */
+int	 worker_sum(struct worker *wk, double *v, uint32_t n);
+/* Reads the optimizer's state [P] from all servers, as of the step now. */
+int	 worker_state(struct worker *wk, float *state);
+/* Asks that all workers end after the same step, soon. */
+int	 worker_stop(struct worker *wk);
+/* The orderly end: tells the servers and waits until what was queued is gone. */
+int	 worker_bye(struct worker *wk);
+
+/* Bytes sent and received so far, and seconds the caller waited in here. */
+void	 worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *waited_s);
+
+#endif

@@ -1,0 +1,18 @@
+/* addr - "host:port" and "[v6]:port" as text and as sockets.  Port 0 lets the system choose. */
+#ifndef WIRE_ADDR_H
+#define WIRE_ADDR_H
+
+#include <stddef.h>
+
+#define ADDR_TEXT 280	/* bytes of the longest text, its zero counted */
+
+/* Cuts text into host (without brackets) and port.  0, ERR_FORMAT or ERR_LIMIT. */
+int addr_split(const char *text, char host[ADDR_TEXT], char port[8]);
+/* A listening TCP socket, non-blocking, close-on-exec; where gets "host:port" with the port it has. */
+int addr_listen(const char *text, int *fd, char where[ADDR_TEXT]);
+/* A socket that is connecting, non-blocking, close-on-exec, TCP_NODELAY. */
+int addr_dial(const char *text, int *fd);
+/* The numeric text of a socket's peer. */
+void addr_peer(int fd, char where[ADDR_TEXT]);
+
+#endif

@@ -9,7 +9,7 @@ comma   := ,
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= -O2 -g
-PKGS    := libarchive libturbojpeg libspng lua5.4 jansson openssl
+PKGS    := libarchive libturbojpeg spng lua5.4 jansson openssl
 CFLAGS  += -std=c11 $(OPT) $(WARN) $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -DTALLY_SHARE='"$(PREFIX)/share/tally"' -Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldnnl -fopenmp -lpthread -lm

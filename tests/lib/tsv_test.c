@@ -1,0 +1,101 @@
+/* tsv_test - rows of a log, as text and back. */
+#include "run/tsv.h"
+
+#include "base/err.h"
+#include "tap.h"
+
+static const char head[] = "time_s\thost\trole\trank\tevent\tepoch\tstep\tsamples\tloss\taccuracy\tsamples_per_s\tlr\twait_s\t"
+	"sent_bytes\treceived_bytes\n";
+
+static const char *
+text(const struct tsv_row *r, struct buf *b)
+{
+	b->n = 0;
+	if (tsv_put(b, r) < 0 || buf_terminate(b) < 0)
+		return NULL;
+	return (const char *)b->p;
+}
+
+static void
+written(void)
+{
+	struct tsv_row r = tsv_blank(TSV_SAVE, TSV_WORKER, 3, "a\tb\n");
+	struct buf b = { 0 };
+
+	is(tsv_head(&b), 0, "the head is written");
+	buf_terminate(&b);
+	is_str((char *)b.p, head, "... and is log(5)'s");
+	r.time_s = 1.25;
+	is_str(text(&r, &b), "1.250\ta?b?\tworker\t3\tsave\t\t\t\t\t\t\t\t\t\t\n",
+	    "what does not apply is empty; a host cannot break the line");
+	r = tsv_blank(TSV_STEP, TSV_SERVER, 0, "h");
+	r.epoch = 0;
+	r.step = 7;
+	r.samples = 128;
+	r.loss = NAN;
+	r.accuracy = 0.5;
+	r.samples_per_s = 175.984;
+	r.lr = 0.1f;
+	r.wait_s = 0;
+	r.sent_bytes = 6611304;
+	r.received_bytes = 0;
+	is_str(text(&r, &b), "0.000\th\tserver\t0\tstep\t0\t7\t128\tnan\t0.500000\t175.98\t0.100000001\t0.000\t6611304\t0\n",
+	    "a full row; a loss that is no number is shown");
+	buf_free(&b);
+}
+
+static void
+read_back(void)
+{
+	struct tsv_row r = tsv_blank(TSV_VALIDATION, TSV_WORKER, 1, "host.example"), q;
+	struct buf b = { 0 };
+
+	r.time_s = 12.5;
+	r.epoch = 2;
+	r.step = UINT64_MAX - 1;
+	r.loss = 0.75;
+	r.accuracy = 1;
+	r.lr = 0.05f;
+	is(tsv_parse(text(&r, &b), &q), 1, "a row is read back");
+	is_str(q.host, r.host, "host");
+	ok(q.role == r.role && q.rank == 1 && q.event == r.event, "role, rank, event");
+	ok(q.epoch == 2 && q.step == r.step && q.samples == TSV_NONE, "counts");
+	ok(q.time_s == 12.5 && q.loss == 0.75 && q.accuracy == 1 && (float)q.lr == 0.05f, "measures");
+	ok(q.samples_per_s == TSV_VOID && q.wait_s == TSV_VOID && q.sent_bytes == TSV_NONE, "empty cells do not apply");
+	r.loss = INFINITY;
+	is(tsv_parse(text(&r, &b), &q), 1, "an infinite loss is read");
+	ok(isinf(q.loss), "... as such");
+	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t\t\tnew\tcells\r\n", &q), 1, "cells of later versions are passed over");
+	buf_free(&b);
+}
+
+static void
+not_rows(void)
+{
+	struct tsv_row r;
+	char wide[2048] = "1\t";
+
+	is(tsv_parse(head, &r), 0, "column names are no row");
+	is(tsv_parse("# tally 0.1 tool=pworker\n", &r), 0, "a comment is no row");
+	is(tsv_parse("", &r), 0, "an empty line is no row");
+	is(tsv_parse("\r\n", &r), 0, "nor is a blank one");
+	ok(tsv_is_head(head) && tsv_is_head("# tally") && !tsv_is_head("1\th"), "heads are known");
+	is(tsv_parse("1\th\tworker\t0\tstep\t\t\t\n", &r), ERR_FORMAT, "a row that ends early");
+	is_str(err_line(), "ends behind the column samples", "... is named by the column");
+	is(tsv_parse("1\th\tworker\t0\tnap\t\t\t\t\t\t\t\t\t\t\n", &r), ERR_FORMAT, "an unknown event");
+	is_str(err_line(), "event: 'nap' is not an event", "... is named");
+	is(tsv_parse("1\th\tboss\t0\tstep\t\t\t\t\t\t\t\t\t\t\n", &r), ERR_FORMAT, "an unknown role");
+	is(tsv_parse("-1\th\tworker\t0\tstep\t\t\t\t\t\t\t\t\t\t\n", &r), ERR_LIMIT, "a measure below 0");
+	is(tsv_parse("1\th\tworker\tx\tstep\t\t\t\t\t\t\t\t\t\t\n", &r), ERR_FORMAT, "a rank that is no number");
+	memset(wide + 2, 'h', sizeof(wide) - 3);
+	is(tsv_parse(wide, &r), ERR_LIMIT, "a cell without end");
+}
+
+int
+main(void)
+{
+	written();
+	read_back();
+	not_rows();
+	return done();
+}

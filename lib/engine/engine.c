@@ -1,0 +1,50 @@
+/* engine - a name into an engine: the list of what is built in. */
+#include "engine/engine.h"
+
+#include "base/err.h"
+
+#include <string.h>
+
+extern const struct engine engine_ref;
+
+const struct engine *const engine_list[] = {
+	&engine_ref,
+	NULL,
+};
+
+static int
+opens(const struct engine *e)
+{
+	struct engine_dev *dev;
+	int err = e->open(1, &dev);
+
+	if (err == 0)
+		e->close(dev);
+	return err;
+}
+
+/* "cpu, ref" */
+static const char *
+names(struct buf *b)
+{
+	for (size_t i = 0; engine_list[i] != NULL; i++)
+		if (buf_put_fmt(b, "%s%s", i > 0 ? ", " : "", engine_list[i]->name) < 0)
+			return "";
+	return buf_terminate(b) < 0 ? "" : (const char *)b->p;
+}
+
+const struct engine *
+engine_find(const char *name)
+{
+	struct buf b = { 0 };
+
+	for (size_t i = 0; engine_list[i] != NULL; i++)
+		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : opens(engine_list[i]) == 0)
+			return engine_list[i];
+	if (name != NULL)
+		err_note(0, "engine %s: there is none of this name; there are: %s", name, names(&b));
+	else
+		err_within("no engine opens");
+	buf_free(&b);
+	return NULL;
+}

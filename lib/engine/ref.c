@@ -1,0 +1,296 @@
+/* ref - a graph into loss and gradients by plain loops: slow, obvious, the judge of the other engines. */
+#include "engine/ref.h"
+
+#include "base/err.h"
+#include "base/num.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct engine_dev {
+	char nothing;	/* one thread and no library: there is nothing to hold */
+};
+
+static const struct ref_op *const ops[GRAPH_OPS] = {
+	[GRAPH_CONV] = &ref_conv,
+	[GRAPH_FC] = &ref_fc,
+	[GRAPH_BN] = &ref_bn,
+	[GRAPH_ACT] = &ref_act,
+	[GRAPH_POOL] = &ref_pool,
+	[GRAPH_CONCAT] = &ref_concat,
+	[GRAPH_FLATTEN] = &ref_flatten,
+	[GRAPH_SOFTMAX] = &ref_softmax,
+};
+
+static int
+ref_open(unsigned threads, struct engine_dev **dev)
+{
+	(void)threads;
+	*dev = calloc(1, sizeof(**dev));
+	return *dev != NULL ? 0 : err_nomem();
+}
+
+static void
+ref_close(struct engine_dev *dev)
+{
+	free(dev);
+}
+
+static int
+ref_describe(const struct engine_dev *dev, struct buf *out)
+{
+	(void)dev;
+	return buf_put_fmt(out, "ref: plain loops, f32 summed in f64, 1 thread");
+}
+
+static void
+ref_plan_free(struct engine_plan *p)
+{
+	if (p == NULL)
+		return;
+	if (p->y != NULL)
+		free(p->y[0]);
+	free(p->y);
+	free(p->dy);
+	free(p->w);
+	free(p->aux);
+	free(p->stat);
+	free(p->scratch);
+	free(p->label);
+	free(p);
+}
+
+/* The outputs and their gradients: one block, y of all nodes and then dy of all. */
+static int
+take_outputs(struct engine_plan *p)
+{
+	const struct graph *g = p->graph;
+	size_t floats = 0, all;
+	float *at;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		floats += ref_floats(&g->node[i]);
+	if (num_mul(2 * floats, p->batch, &all) < 0)
+		return ERR_LIMIT;
+	p->y = calloc(g->n, sizeof(*p->y));
+	p->dy = calloc(g->n, sizeof(*p->dy));
+	at = calloc(all, sizeof(*at));
+	if (p->y == NULL || p->dy == NULL || at == NULL) {
+		free(at);
+		return err_nomem();
+	}
+	for (uint32_t i = 0; i < g->n; i++) {
+		p->y[i] = at;
+		p->dy[i] = at + floats * p->batch;
+		at += ref_floats(&g->node[i]) * p->batch;
+	}
+	return 0;
+}
+
+static int
+take_rest(struct engine_plan *p)
+{
+	const struct graph *g = p->graph;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct ref_op *op = ops[g->node[i].op];
+		size_t n = op != NULL && op->scratch != NULL ? op->scratch(g, i) : 0;
+
+		if (n > most)
+			most = n;
+	}
+	/* One more each: calloc may answer NULL for nothing. */
+	p->w = calloc(g->P + 1, sizeof(*p->w));
+	p->aux = calloc(g->A + 1, sizeof(*p->aux));
+	p->stat = calloc(g->A + 1, sizeof(*p->stat));
+	p->scratch = calloc(most + 1, sizeof(*p->scratch));
+	p->label = calloc(p->batch, sizeof(*p->label));
+	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL)
+		return err_nomem();
+	return 0;
+}
+
+static int
+ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+	struct engine_plan **plan)
+{
+	struct engine_plan *p;
+	int e;
+
+	(void)dev;
+	assert(batch > 0 && graph->classes > 0);
+	*plan = NULL;
+	if (precision != ENGINE_F32)
+		return err_fail(ERR_NOTSUP, "engine ref computes in f32 only");
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return err_nomem();
+	p->graph = graph;
+	p->batch = batch;
+	if ((e = take_outputs(p)) < 0 || (e = take_rest(p)) < 0) {
+		ref_plan_free(p);
+		return e;
+	}
+	*plan = p;
+	return 0;
+}
+
+static int
+ref_explain(const struct engine_plan *p, struct buf *out)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < p->graph->n && e == 0; i++) {
+		const struct graph_node *l = &p->graph->node[i];
+
+		if (ops[l->op] != NULL)
+			e = buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", l->name, ops[l->op]->name,
+			    l->name, ops[l->op]->name);
+	}
+	return e;
+}
+
+static int
+ref_load(struct engine_plan *p, uint32_t a, const float *w)
+{
+	const struct graph_array *to = &p->graph->w[a];
+
+	assert(a < p->graph->nw);
+	memcpy(p->w + to->first, w, to->count * sizeof(*w));
+	return 0;
+}
+
+static int
+ref_load_aux(struct engine_plan *p, const float *aux)
+{
+	if (p->graph->A > 0)	/* without batch norm aux may be NULL */
+		memcpy(p->aux, aux, p->graph->A * sizeof(*aux));
+	return 0;
+}
+
+/* Calls a hook for the learned arrays of node i, in their order. */
+static int
+each_array(const struct graph *g, uint32_t i, int (*call)(void *arg, uint32_t a), void *arg)
+{
+	const int32_t has[] = { g->node[i].weight, g->node[i].bias_at, g->node[i].gamma, g->node[i].beta };
+	int e = 0;
+
+	for (size_t k = 0; call != NULL && k < sizeof(has) / sizeof(*has) && e == 0; k++)
+		if (has[k] >= 0)
+			e = call(arg, (uint32_t)has[k]);
+	return e;
+}
+
+static int
+take_batch(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n)
+{
+	assert(n > 0 && n <= p->batch);
+	p->n = 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (y[k] < 0 || (uint32_t)y[k] >= p->graph->classes)
+			return err_fail(ERR_FORMAT, "sample %u of the batch: label %d of %u classes", k, y[k],
+			    p->graph->classes);
+	memcpy(p->y[0], x, n * ref_floats(&p->graph->node[0]) * sizeof(*x));
+	memcpy(p->label, y, n * sizeof(*y));
+	p->n = n;
+	return 0;
+}
+
+static int
+pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
+{
+	const struct graph *g = p->graph;
+	int e;
+
+	p->train = train;
+	for (uint32_t i = 1; i < g->n; i++) {
+		if (hook != NULL && (e = each_array(g, i, hook->need, hook->arg)) != 0)
+			return e;
+		ops[g->node[i].op]->forward(p, i);
+	}
+	return 0;
+}
+
+static int
+ref_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_hook *hook,
+	struct engine_result *result)
+{
+	int e;
+
+	if ((e = take_batch(p, x, y, n)) < 0)
+		return e;
+	if ((e = pass(p, true, hook)) != 0) {
+		p->n = 0;
+		return e;
+	}
+	*result = p->result;
+	return 0;
+}
+
+static int
+ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
+{
+	const struct graph *graph = p->graph;
+	int e;
+
+	assert(p->n > 0);
+	p->g = g;
+	for (size_t k = 0; k < graph->A; k++)
+		stats[k] = (float)p->stat[k];
+	for (uint32_t i = 0; i < graph->n; i++)
+		memset(p->dy[i], 0, p->n * ref_floats(&graph->node[i]) * sizeof(*p->dy[i]));
+	for (uint32_t i = graph->n - 1; i > 0; i--) {
+		ops[graph->node[i].op]->backward(p, i);
+		if (hook != NULL && (e = each_array(graph, i, hook->born, hook->arg)) != 0)
+			return e;
+	}
+	return 0;
+}
+
+static int
+ref_evaluate(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, struct engine_result *result,
+	float *prob)
+{
+	int e;
+
+	if ((e = take_batch(p, x, y, n)) < 0 || (e = pass(p, false, NULL)) < 0)
+		return e;
+	*result = p->result;
+	if (prob != NULL)
+		memcpy(prob, p->y[p->graph->n - 1], (size_t)n * p->graph->classes * sizeof(*prob));
+	p->n = 0;
+	return 0;
+}
+
+static int
+ref_update(struct engine_dev *dev, enum opt_rule rule, float *w, float *m, const float *g, size_t count, double n,
+	const struct opt_hyper *hyper)
+{
+	(void)dev;
+	switch (rule) {
+	case OPT_SGD:
+		opt_sgd(w, m, g, count, n, hyper);
+		break;
+	case OPT_FOLD:
+		opt_fold(w, g, count, n, hyper->momentum);
+		break;
+	}
+	return 0;
+}
+
+const struct engine engine_ref = {
+	.name = "ref",
+	.open = ref_open,
+	.close = ref_close,
+	.describe = ref_describe,
+	.plan = ref_plan,
+	.plan_free = ref_plan_free,
+	.explain = ref_explain,
+	.load = ref_load,
+	.load_aux = ref_load_aux,
+	.forward = ref_forward,
+	.backward = ref_backward,
+	.evaluate = ref_evaluate,
+	.update = ref_update,
+};

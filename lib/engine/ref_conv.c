@@ -1,0 +1,208 @@
+/*
+ * ref_conv - pictures into filtered pictures.
+ *
+ *	y[n,k,i,j]   = bias[k] + sum over c,r,s of w[k,c,r,s] x[n,c,i*t+r,j*t+s]
+ *	dw[k,c,r,s]  = sum over n,i,j of dy[n,k,i,j] x[n,c,i*t+r,j*t+s]
+ *	dbias[k]     = sum over n,i,j of dy[n,k,i,j]
+ *	dx[n,c,a,b] += sum over k,i,j,r,s with i*t+r = a, j*t+s = b of w[k,c,r,s] dy[n,k,i,j]
+ *
+ * t is the stride; x stands within a border of pad zeros, and only what falls
+ * inside the border is kept of dx.  Source: Dumoulin, Visin, "A guide to
+ * convolution arithmetic for deep learning", 2016; the rest is the chain rule.
+ */
+#include "engine/ref.h"
+
+#include <string.h>
+
+/* One layer's numbers, and its parts of the scratch memory. */
+struct conv {
+	const struct graph_node *l;
+	size_t	 c, h, w;	/* input */
+	size_t	 hp, wp;	/* with its border */
+	double	*xp, *dxp;	/* [C,hp,wp] one picture's x and dx */
+	double	*dw;		/* [K,C,R,S] */
+	double	*row;		/* [w of the output] */
+};
+
+static size_t
+scratch(const struct graph *g, uint32_t i)
+{
+	const struct graph_node *l = &g->node[i], *in = ref_in(g, i, 0);
+	size_t border = (size_t)in->c * (in->h + 2 * l->pad) * (in->w + 2 * l->pad);
+
+	return 2 * border + g->w[l->weight].count + l->w;
+}
+
+static struct conv
+conv(const struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	struct conv v = { .l = l, .c = in->c, .h = in->h, .w = in->w };
+
+	v.hp = v.h + 2 * l->pad;
+	v.wp = v.w + 2 * l->pad;
+	v.xp = p->scratch;
+	v.dxp = v.xp + v.c * v.hp * v.wp;
+	v.dw = v.dxp + v.c * v.hp * v.wp;
+	v.row = v.dw + p->graph->w[l->weight].count;
+	return v;
+}
+
+/* x [C,H,W] into the middle of xp. */
+static void
+widen(const struct conv *v, const float *x)
+{
+	memset(v->xp, 0, v->c * v->hp * v->wp * sizeof(*v->xp));
+	for (size_t c = 0; c < v->c; c++)
+		for (size_t h = 0; h < v->h; h++) {
+			double *to = v->xp + (c * v->hp + h + v->l->pad) * v->wp + v->l->pad;
+
+			for (size_t w = 0; w < v->w; w++)
+				to[w] = *x++;
+		}
+}
+
+/* The middle of dxp is added to dx [C,H,W]. */
+static void
+narrow(const struct conv *v, float *dx)
+{
+	for (size_t c = 0; c < v->c; c++)
+		for (size_t h = 0; h < v->h; h++) {
+			const double *from = v->dxp + (c * v->hp + h + v->l->pad) * v->wp + v->l->pad;
+
+			for (size_t w = 0; w < v->w; w++)
+				*dx++ += (float)from[w];
+		}
+}
+
+/* One row of y: channel k, line i. */
+static void
+forward_row(const struct conv *v, const float *weight, double bias, size_t k, size_t i, float *y)
+{
+	const struct graph_node *l = v->l;
+	const float *w = weight + k * v->c * l->r * l->s;
+	double *restrict row = v->row;
+
+	for (size_t j = 0; j < l->w; j++)
+		row[j] = bias;
+	for (size_t c = 0; c < v->c; c++)
+		for (size_t r = 0; r < l->r; r++)
+			for (size_t s = 0; s < l->s; s++) {
+				const double *x = v->xp + (c * v->hp + i * l->stride + r) * v->wp + s;
+				double f = *w++;
+
+				for (size_t j = 0; j < l->w; j++)
+					row[j] += f * x[j * l->stride];
+			}
+	for (size_t j = 0; j < l->w; j++)
+		y[j] = (float)row[j];
+}
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	struct conv v = conv(p, i);
+	const float *weight = ref_array(p->graph, p->w, v.l->weight);
+	const float *bias = ref_array(p->graph, p->w, v.l->bias_at);
+	const float *x = p->y[v.l->in[0]];
+	float *y = p->y[i];
+
+	for (uint32_t n = 0; n < p->n; n++, x += v.c * v.h * v.w) {
+		widen(&v, x);
+		for (size_t k = 0; k < v.l->c; k++)
+			for (size_t h = 0; h < v.l->h; h++, y += v.l->w)
+				forward_row(&v, weight, bias != NULL ? bias[k] : 0, k, h, y);
+	}
+}
+
+/* Adds what dy [K,h,w] says about dxp. */
+static void
+backward_data(const struct conv *v, const float *weight, const float *dy)
+{
+	const struct graph_node *l = v->l;
+
+	memset(v->dxp, 0, v->c * v->hp * v->wp * sizeof(*v->dxp));
+	for (size_t k = 0; k < l->c; k++)
+		for (size_t i = 0; i < l->h; i++, dy += l->w) {
+			const float *w = weight + k * v->c * l->r * l->s;
+
+			for (size_t c = 0; c < v->c; c++)
+				for (size_t r = 0; r < l->r; r++)
+					for (size_t s = 0; s < l->s; s++) {
+						double *dx = v->dxp + (c * v->hp + i * l->stride + r) * v->wp + s;
+						double f = *w++;
+
+						for (size_t j = 0; j < l->w; j++)
+							dx[j * l->stride] += f * dy[j];
+					}
+		}
+}
+
+/* One weight's share of one picture: a sum for each column first, so that the loop has no chain of additions. */
+static double
+backward_tap(const struct conv *v, const double *x, const float *dy)
+{
+	const struct graph_node *l = v->l;
+	double *restrict row = v->row;
+	double sum = 0;
+
+	memset(row, 0, l->w * sizeof(*row));
+	for (size_t i = 0; i < l->h; i++, dy += l->w, x += l->stride * v->wp)
+		for (size_t j = 0; j < l->w; j++)
+			row[j] += dy[j] * x[j * l->stride];
+	for (size_t j = 0; j < l->w; j++)
+		sum += row[j];
+	return sum;
+}
+
+/* Adds what dy [K,h,w] says about dw. */
+static void
+backward_weight(const struct conv *v, const float *dy)
+{
+	const struct graph_node *l = v->l;
+	double *dw = v->dw;
+
+	for (size_t k = 0; k < l->c; k++, dy += (size_t)l->h * l->w)
+		for (size_t c = 0; c < v->c; c++)
+			for (size_t r = 0; r < l->r; r++)
+				for (size_t s = 0; s < l->s; s++)
+					*dw++ += backward_tap(v, v->xp + (c * v->hp + r) * v->wp + s, dy);
+}
+
+static void
+backward_bias(const struct conv *v, uint32_t n, const float *dy, float *dbias)
+{
+	size_t plane = (size_t)v->l->h * v->l->w;
+
+	for (size_t k = 0; k < v->l->c; k++) {
+		double sum = 0;
+
+		for (size_t m = 0; m < n; m++)
+			for (size_t j = 0; j < plane; j++)
+				sum += dy[(m * v->l->c + k) * plane + j];
+		dbias[k] = (float)sum;
+	}
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	struct conv v = conv(p, i);
+	const struct graph_array *a = &p->graph->w[v.l->weight];
+	const float *x = p->y[v.l->in[0]], *dy = p->dy[i];
+	float *dx = p->dy[v.l->in[0]];
+
+	memset(v.dw, 0, a->count * sizeof(*v.dw));
+	for (uint32_t n = 0; n < p->n; n++) {
+		widen(&v, x + n * v.c * v.h * v.w);
+		backward_weight(&v, dy + n * ref_floats(v.l));
+		backward_data(&v, p->w + a->first, dy + n * ref_floats(v.l));
+		narrow(&v, dx + n * v.c * v.h * v.w);
+	}
+	for (size_t j = 0; j < a->count; j++)
+		p->g[a->first + j] = (float)v.dw[j];
+	if (v.l->bias_at >= 0)
+		backward_bias(&v, p->n, dy, ref_array(p->graph, p->g, v.l->bias_at));
+}
+
+const struct ref_op ref_conv = { "conv", forward, backward, scratch };

@@ -1,0 +1,119 @@
+/*
+ * ref_pool - windows into their maximum or average.
+ *
+ * The window of output i begins at line i*stride - pad and has r lines; columns
+ * alike.  What of it lies outside the picture is cut off.
+ *
+ *	max  y = the largest value; dx of that value += dy.  Of equal ones the
+ *	     first, row by row, counts.
+ *	avg  y = sum / (r s), however much was cut off; dx += dy / (r s) in all
+ *	     of the window
+ *
+ * A window that lies outside altogether (the size rounded up can give one)
+ * holds 0.  Source: mshadow, extension/spatial_pool.h; MXNet,
+ * src/operator/pooling-inl.h.
+ */
+#include "engine/ref.h"
+
+#include <stddef.h>
+
+struct window {
+	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); none when h0 >= h1 or w0 >= w1 */
+};
+
+/* The part of [i*stride - pad, + size) that is within [0, limit). */
+static void
+cut(size_t i, const struct graph_node *l, size_t size, size_t limit, size_t *from, size_t *to)
+{
+	size_t at = i * l->stride;	/* pad is not yet taken off, so that nothing is below 0 */
+
+	*from = at > l->pad ? at - l->pad : 0;
+	*to = at + size > l->pad ? at + size - l->pad : 0;
+	if (*to > limit)
+		*to = limit;
+}
+
+static struct window
+window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j)
+{
+	struct window v;
+
+	cut(i, l, l->r, in->h, &v.h0, &v.h1);
+	cut(j, l, l->s, in->w, &v.w0, &v.w1);
+	return v;
+}
+
+/* Where in x [H,W] the window's largest value is; -1 when the window is empty. */
+static ptrdiff_t
+largest(struct window v, const float *x, size_t width)
+{
+	ptrdiff_t best = -1;
+
+	for (size_t h = v.h0; h < v.h1; h++)
+		for (size_t w = v.w0; w < v.w1; w++)
+			if (best < 0 || x[h * width + w] > x[best])
+				best = (ptrdiff_t)(h * width + w);
+	return best;
+}
+
+static double
+sum(struct window v, const float *x, size_t width)
+{
+	double t = 0;
+
+	for (size_t h = v.h0; h < v.h1; h++)
+		for (size_t w = v.w0; w < v.w1; w++)
+			t += x[h * width + w];
+	return t;
+}
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	const float *x = p->y[l->in[0]];
+	float *y = p->y[i];
+
+	for (size_t plane = 0; plane < (size_t)p->n * l->c; plane++, x += (size_t)in->h * in->w)
+		for (size_t h = 0; h < l->h; h++)
+			for (size_t w = 0; w < l->w; w++) {
+				struct window v = window(l, in, h, w);
+				ptrdiff_t at;
+
+				if (l->pool == GRAPH_AVG)
+					*y++ = (float)(sum(v, x, in->w) / ((double)l->r * l->s));
+				else
+					*y++ = (at = largest(v, x, in->w)) < 0 ? 0 : x[at];
+			}
+}
+
+static void
+spread(struct window v, float *dx, size_t width, float share)
+{
+	for (size_t h = v.h0; h < v.h1; h++)
+		for (size_t w = v.w0; w < v.w1; w++)
+			dx[h * width + w] += share;
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	size_t plane = (size_t)in->h * in->w;
+	const float *x = p->y[l->in[0]], *dy = p->dy[i];
+	float *dx = p->dy[l->in[0]];
+
+	for (size_t k = 0; k < (size_t)p->n * l->c; k++, x += plane, dx += plane)
+		for (size_t h = 0; h < l->h; h++)
+			for (size_t w = 0; w < l->w; w++, dy++) {
+				struct window v = window(l, in, h, w);
+				ptrdiff_t at;
+
+				if (l->pool == GRAPH_AVG)
+					spread(v, dx, in->w, (float)(*dy / ((double)l->r * l->s)));
+				else if ((at = largest(v, x, in->w)) >= 0)
+					dx[at] += *dy;
+			}
+}
+
+const struct ref_op ref_pool = { "pool", forward, backward, NULL };

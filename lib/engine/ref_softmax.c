@@ -1,0 +1,72 @@
+/*
+ * ref_softmax - scores into probabilities, and with the labels into the loss.
+ *
+ *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
+ *	loss = -log p[label] = log(sum) + top - x[label]
+ *	dx[k] += p[k] - (k == label)
+ *
+ * Taking off top changes nothing but that no exp overflows, and the loss is
+ * finite where p[label] is too small for a float.  Source: Bishop, "Pattern
+ * Recognition and Machine Learning", 2006, 4.3.4.
+ */
+#include "engine/ref.h"
+
+#include <math.h>
+
+/* One sample: prob [K] from x [K]; returns the logarithm of the sum of exp(x). */
+static double
+softmax(const float *x, float *prob, size_t classes)
+{
+	double top = x[0], sum = 0;
+
+	for (size_t k = 1; k < classes; k++)
+		if (x[k] > top)
+			top = x[k];
+	for (size_t k = 0; k < classes; k++)
+		sum += exp(x[k] - top);
+	for (size_t k = 0; k < classes; k++)
+		prob[k] = (float)(exp(x[k] - top) / sum);
+	return log(sum) + top;
+}
+
+static size_t
+argmax(const float *prob, size_t classes)
+{
+	size_t best = 0;
+
+	for (size_t k = 1; k < classes; k++)
+		if (prob[k] > prob[best])
+			best = k;
+	return best;
+}
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	size_t classes = ref_floats(l);
+
+	p->result = (struct engine_result) { 0 };
+	for (size_t n = 0; n < p->n; n++) {
+		const float *x = p->y[l->in[0]] + n * classes;
+		float *prob = p->y[i] + n * classes;
+		size_t label = (size_t)p->label[n];
+
+		p->result.loss += softmax(x, prob, classes) - x[label];
+		p->result.correct += argmax(prob, classes) == label;
+	}
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	size_t classes = ref_floats(l);
+	float *dx = p->dy[l->in[0]];
+
+	for (size_t n = 0; n < p->n; n++)
+		for (size_t k = 0; k < classes; k++)
+			*dx++ += p->y[i][n * classes + k] - (k == (size_t)p->label[n]);
+}
+
+const struct ref_op ref_softmax = { "softmax", forward, backward, NULL };

@@ -3,30 +3,43 @@
 CC      ?= cc
 VERSION := 0.1
 PREFIX  ?= /usr/local
+DESTDIR ?=
 SAN     ?=
-BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+FUZZTIME ?= 60
 comma   := ,
+BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+SETUP   ?= share/setup
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= -O2 -g
 PKGS    := libarchive libturbojpeg spng lua5.4 jansson openssl
 CFLAGS  += -std=c11 $(OPT) $(WARN) $(if $(WERROR),-Werror)
-CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -DTALLY_SHARE='"$(PREFIX)/share/tally"' -Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -DTALLY_SHARE='"$(PREFIX)/share/tally"' -DTALLY_TREE='"$(CURDIR)"' \
+	-Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldnnl -fopenmp -lpthread -lm
 ifneq ($(SAN),)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
 endif
 
-LIB     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/*/*.c))
+# oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
+DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
+LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out %/dnnl_v$(DNNL).c,$(wildcard lib/engine/dnnl_v*.c)),$(wildcard lib/*/*.c)))
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c,$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))
-FUZZ    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
 SCRIPTS := $(wildcard tests/cmd/*.t tests/flow/*.t tests/golden/*.t tests/lint/*.t)
 
-all: $(addprefix $(BUILD)/,$(TOOLS))	## build the tools into build/
+all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS))	## build the tools into build/
 
-$(BUILD)/%.o: %.c
+# What this machine has, told once.
+$(BUILD)/found: Makefile share/found
+	@mkdir -p $(@D)
+	@share/found $(firstword $(CC)) $(PKGS)
+	@touch $@
+
+$(BUILD)/%.o: %.c | $(BUILD)/found
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
 
@@ -44,17 +57,55 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(TESTS:%=%.o): CPPFLAGS += -Itests
 
-tests: all $(TESTS)
+# A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
+$(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/%.o: CFLAGS += -Wno-missing-prototypes
+$(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
 
-check: tests	## run every test; SAN=... for a sanitizer
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) PATH=$(abspath $(BUILD)):$$PATH prove --timer -e '' $(TESTS) && \
-	TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) PATH=$(abspath $(BUILD)):$$PATH prove --timer -e bash $(SCRIPTS)
+tests: all $(TESTS) $(REPLAY)
+
+# The scripts run whole jobs, minutes of them under the thread sanitizer: that one gets the tests in C.
+CHECKED := $(TESTS) $(REPLAY) $(if $(filter thread,$(SAN)),,$(SCRIPTS))
+
+check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
+	@$(MAKE) --no-print-directory checked
+
+checked: tests
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --exec tests/run $(CHECKED)
+
+lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
+
+fuzz: $(FUZZ)	## give each parser FUZZTIME=60 seconds of hostile bytes (clang)
+$(FUZZ):
+	@$(MAKE) --no-print-directory CC=clang SAN=fuzzer-no-link,address,undefined BUILD=build-fuzz build-fuzz/run/$@
+	@mkdir -p build-fuzz/corpus/$@ tests/fuzz/corpus/$(@:fuzz_%=%)
+	cd build-fuzz && run/$@ -max_total_time=$(FUZZTIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+		-close_fd_mask=1 corpus/$@ ../tests/fuzz/corpus/$(@:fuzz_%=%)
+
+$(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+bench: all	## measure; each bench/*.sh prints a table
+	@for b in bench/*.sh; do BUILD=$(abspath $(BUILD)) $$b || exit; done
+
+install: all	## install tools, pages and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
+	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5 7)
+	install $(addprefix $(BUILD)/,$(TOOLS)) $(DESTDIR)$(PREFIX)/bin
+	for p in man/*.[157]; do install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; done
+	cd share && find nets recipes plot -type f 2>/dev/null | while read -r f; do \
+		install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tally/$$f; done
 
 clean:	## remove what was built
 	rm -rf build build-*
 
 help:	## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: all tests check clean help
+setup setup-test:
+	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
+
+.PHONY: all tests check checked lint fuzz $(FUZZ) bench install clean help setup setup-test
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

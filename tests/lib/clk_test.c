@@ -1,0 +1,25 @@
+/* clk_test - time that goes forward. */
+#include "base/clk.h"
+
+#include "tap.h"
+
+#include <time.h>
+
+int
+main(void)
+{
+	uint64_t a = clk_ns(), b;
+	double s = clk_s();
+	int back = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		b = clk_ns();
+		back += b < a;
+		a = b;
+	}
+	is(back, 0, "it never goes back");
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	ok(clk_ns() - a >= 20000000, "nanoseconds are that");
+	ok(clk_s() - s >= 0.02 && clk_s() - s < 60, "seconds are that");
+	return done();
+}

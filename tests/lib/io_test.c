@@ -1,0 +1,149 @@
+/* io_test - whole reads and writes, and files that appear at once. */
+#include "base/io.h"
+
+#include "base/err.h"
+#include "tap.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/io_test.XXXXXX";
+
+static void *
+trickle(void *fd)
+{
+	for (int i = 0; i < 10; i++)
+		if (write(*(int *)fd, "0123456789", 10) != 10)
+			break;
+	close(*(int *)fd);
+	return NULL;
+}
+
+static void
+pieces(void)
+{
+	char got[200] = "";
+	size_t n = 0;
+	pthread_t t;
+	int p[2];
+
+	if (pipe(p) < 0)
+		exit(1);
+	pthread_create(&t, NULL, trickle, &p[1]);
+	is(io_read(p[0], got, 95, &n), 0, "a pipe's pieces are read");
+	ok(n == 95 && memcmp(got + 85, "5678901234", 10) == 0, "... as many as asked");
+	is(io_read(p[0], got, 95, &n), 0, "at the end");
+	is(n, 5, "... what is left comes");
+	is(io_read(p[0], got, 95, &n), 0, "behind the end");
+	is(n, 0, "... nothing does");
+	pthread_join(t, NULL);
+	close(p[0]);
+	is(io_read(p[0], got, 1, &n), ERR_SYS, "a closed descriptor is an error");
+	is(io_write(p[1], got, 1), ERR_SYS, "... also to write");
+}
+
+static int
+entries(void)
+{
+	char command[100];
+	FILE *f;
+	int n = -1;
+
+	snprintf(command, sizeof(command), "ls -A %s | wc -l", dir);
+	if ((f = popen(command, "r")) == NULL)
+		return -1;
+	if (fscanf(f, "%d", &n) != 1)
+		n = -1;
+	pclose(f);
+	return n;
+}
+
+static void
+files(void)
+{
+	char path[100], missing[100];
+	struct buf b = { 0 };
+	struct io_new f, g;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/a", dir);
+	snprintf(missing, sizeof(missing), "%s/none/a", dir);
+	umask(027);
+	is(io_create(&f, path), 0, "a file is begun");
+	is(io_write(f.fd, "hello", 5), 0, "... written");
+	ok(access(path, F_OK) < 0, "... and not there under its name");
+	is(io_commit(&f), 0, "... until it is all there");
+	is(entries(), 1, "... and nothing else is");
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640, "... with the rights of a plain new file");
+	io_abandon(&f);
+	is(io_slurp(path, 5, &b), 0, "it is read whole");
+	ok(b.n == 5 && memcmp(b.p, "hello", 5) == 0, "... as written");
+	is(io_slurp(path, 100, &b), 0, "and appended");
+	is(b.n, 10, "... to what was there");
+	is(io_slurp(path, 4, &b), ERR_LIMIT, "a bound holds");
+
+	is(io_create(&f, path), 0, "a second version");
+	io_write(f.fd, "other", 5);
+	io_abandon(&f);
+	is(entries(), 1, "... abandoned, leaves nothing");
+	b.n = 0;
+	io_slurp(path, 100, &b);
+	ok(b.n == 5 && memcmp(b.p, "hello", 5) == 0, "... and the first as it was");
+	is(io_create(&f, path), 0, "two at once");
+	is(io_create(&g, path), 0, "... do not meet");
+	io_write(f.fd, "f", 1);
+	io_write(g.fd, "g", 1);
+	is(io_commit(&f), 0, "... one is there");
+	is(io_commit(&g), 0, "... then the other");
+	b.n = 0;
+	io_slurp(path, 100, &b);
+	ok(b.n == 1 && b.p[0] == 'g' && entries() == 1, "... whole");
+
+	is(io_create(&f, missing), ERR_SYS, "a folder that is not there");
+	ok(f.fd == -1 && f.path == NULL, "... leaves nothing to free");
+	is(io_slurp(missing, 10, &b), ERR_SYS, "... nor to read");
+	is(io_slurp(dir, 10, &b), ERR_SYS, "a folder is no file");
+	buf_free(&b);
+}
+
+static void
+at_offsets(void)
+{
+	char path[100], got[8] = "";
+	struct io_new f;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/b", dir);
+	io_create(&f, path);
+	io_write(f.fd, "0123456789", 10);
+	io_commit(&f);
+	fd = open(path, O_RDONLY);
+	is(io_pread(fd, got, 4, 5), 0, "bytes at an offset");
+	ok(memcmp(got, "5678", 4) == 0, "... are those");
+	is(io_pread(fd, got, 4, 8), ERR_SHORT, "a file that ends before them");
+	is_str(err_line(), "the file ends inside the bytes at 8", "... is told with the place");
+	is(io_write(fd, "x", 1), ERR_SYS, "a descriptor to read is not to write");
+	close(fd);
+	if ((fd = open("/dev/full", O_WRONLY)) >= 0) {
+		is(io_write(fd, "x", 1), ERR_SYS, "a full disk");
+		is_str(err_line(), "write: No space left on device", "... says so");
+		close(fd);
+	}
+}
+
+int
+main(void)
+{
+	char command[100];
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	pieces();
+	files();
+	at_offsets();
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return done() || system(command) != 0;
+}

@@ -89,14 +89,16 @@ void	 graph_free(struct graph *g);	/* NULL is fine */
 
 /*
  * Adds a node: op, name (unique; letters, digits, '_', '-', '.'), in/nin and
- * the attributes of its op are read from *like, the rest is worked out here.
- * *at gets its index.  Returns 0, ERR_FORMAT (the line names node and reason),
- * ERR_LIMIT or ERR_NOMEM.
+ * the attributes of its op (net/attr.h: which, and their bounds) are read from
+ * *like, the rest is worked out here and what the op has not is 0 or -1.  The
+ * loss is refused while there is a node that nothing reads.  *at gets its
+ * index.  Returns 0, ERR_FORMAT (the line names node and reason), ERR_LIMIT or
+ * ERR_NOMEM; on error the graph is as it was.
  */
 int	 graph_add(struct graph *g, const struct graph_node *like, uint32_t *at);
 
 /*
- * The text of net(5): a line a node, so that graph_parse(graph_text(g)) is g.
+ * The text of net(5): a line a node, so that graph_parse(graph_text(g)) is g once its loss was added.
  * graph_parse takes foreign bytes: ERR_FORMAT or ERR_LIMIT name the line.
  */
 int	 graph_text(const struct graph *g, struct buf *out);

@@ -1,0 +1,172 @@
+/* op - the kinds of layer: name, number of inputs, and the rule that gives the output's shape. */
+#include "net/op.h"
+#include "base/err.h"
+
+static const struct graph_node *
+input(const struct graph *g, const struct graph_node *n)
+{
+	return &g->node[n->in[0]];
+}
+
+bool
+op_fits(uint64_t c, uint64_t h, uint64_t w)
+{
+	const uint64_t most = GRAPH_FLOATS;
+
+	return c > 0 && h > 0 && w > 0 && c <= most && h <= most / c && w <= most / (c * h);
+}
+
+/* How many windows of a kernel k stand along a side of the picture. */
+static int
+windows(uint32_t in, uint32_t k, const struct graph_node *n, uint32_t *out)
+{
+	uint32_t all = in + 2 * n->pad, past;
+
+	if (k > all)
+		return err_fail(ERR_FORMAT, "a kernel of %u does not fit a side of %u padded by %u", k, in, n->pad);
+	past = all - k;
+	if (n->op == GRAPH_POOL && n->ceil) {
+		/* mxnet of 2015, pooling-inl.h: the last window may hang over, but begins inside. */
+		past += n->stride - 1;
+		past = past < all - 1 ? past : all - 1;
+	}
+	*out = past / n->stride + 1;
+	return 0;
+}
+
+static int
+sides(const struct graph *g, struct graph_node *n)
+{
+	int e = windows(input(g, n)->h, n->r, n, &n->h);
+
+	return e < 0 ? e : windows(input(g, n)->w, n->s, n, &n->w);
+}
+
+static int
+same(const struct graph *g, struct graph_node *n)
+{
+	n->c = input(g, n)->c;
+	n->h = input(g, n)->h;
+	n->w = input(g, n)->w;
+	return 0;
+}
+
+static int
+conv(const struct graph *g, struct graph_node *n)
+{
+	n->c = n->k;
+	return sides(g, n);
+}
+
+/* A window of nothing but padding has no largest element: it is refused on both borders. */
+static int
+pool(const struct graph *g, struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+	int e;
+
+	if (n->pad >= n->r || n->pad >= n->s)
+		return err_fail(ERR_FORMAT, "padding %u is not below the kernel's %ux%u", n->pad, n->r, n->s);
+	n->c = from->c;
+	if ((e = sides(g, n)) < 0)
+		return e;
+	if ((uint64_t)(n->h - 1) * n->stride >= from->h + n->pad || (uint64_t)(n->w - 1) * n->stride >= from->w + n->pad)
+		return err_fail(ERR_FORMAT, "its last window holds nothing but padding");
+	return 0;
+}
+
+static int
+fc(const struct graph *g, struct graph_node *n)
+{
+	(void)g;
+	n->c = n->k;
+	n->h = n->w = 1;
+	return 0;
+}
+
+static int
+concat(const struct graph *g, struct graph_node *n)
+{
+	uint64_t c = 0;
+
+	same(g, n);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct graph_node *from = &g->node[n->in[i]];
+
+		if (from->h != n->h || from->w != n->w)
+			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", input(g, n)->name, n->h, n->w,
+			    from->name, from->h, from->w);
+		c += from->c;
+	}
+	if (!op_fits(c, n->h, n->w))
+		return err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
+	n->c = (uint32_t)c;
+	return 0;
+}
+
+static int
+flatten(const struct graph *g, struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+
+	n->c = from->c * from->h * from->w;
+	n->h = n->w = 1;
+	return 0;
+}
+
+static int
+softmax(const struct graph *g, struct graph_node *n)
+{
+	same(g, n);
+	if (n->h != 1 || n->w != 1)
+		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number a class", input(g, n)->name, n->c, n->h, n->w);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint32_t    most_in;
+	int	  (*shape)(const struct graph *g, struct graph_node *n);
+} ops[GRAPH_OPS] = {
+	[GRAPH_DATA] = { "data", 0, NULL },
+	[GRAPH_CONV] = { "conv", 1, conv },
+	[GRAPH_FC] = { "fc", 1, fc },
+	[GRAPH_BN] = { "bn", 1, same },
+	[GRAPH_ACT] = { "act", 1, same },
+	[GRAPH_POOL] = { "pool", 1, pool },
+	[GRAPH_CONCAT] = { "concat", OP_INS, concat },
+	[GRAPH_FLATTEN] = { "flatten", 1, flatten },
+	[GRAPH_SOFTMAX] = { "softmax", 1, softmax },
+};
+
+const char *
+op_name(enum graph_op op)
+{
+	return ops[op].name;
+}
+
+enum graph_op
+op_find(const char *name)
+{
+	enum graph_op op = 0;
+
+	while (op < GRAPH_OPS && strcmp(ops[op].name, name) != 0)
+		op++;
+	return op;
+}
+
+uint32_t
+op_most_in(enum graph_op op)
+{
+	return ops[op].most_in;
+}
+
+int
+op_shape(const struct graph *g, struct graph_node *n)
+{
+	int e = ops[n->op].shape(g, n);
+
+	if (e == 0 && !op_fits(n->c, n->h, n->w))
+		e = err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
+	return e;
+}

@@ -17,34 +17,48 @@
 #include <stdbool.h>
 
 #define CONN_KEY	32		/* bytes of a job's key */
+#define CONN_KEY_TEXT	65		/* bytes of its 64 hex digits, the zero counted */
 
 struct conn;
 
-/* A new random key; and the key in the first 64 hex digits of a file, pipe or /dev/fd/N.  0, ERR_SYS, ERR_FORMAT. */
+/* A new random key.  0 or ERR_SYS. */
 int	 conn_key_new(uint8_t key[CONN_KEY]);
+/*
+ * The key in the first 64 hex digits of a file, a pipe, "-" (standard input) or /dev/fd/N, which is closed when N is
+ * above 2.  0, ERR_SYS, ERR_FORMAT, or ERR_AUTH: a plain file that others may read.
+ */
 int	 conn_key_read(const char *path, uint8_t key[CONN_KEY]);
+void	 conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT]);
 
 /* Begins connecting to "host:port" or "[v6]:port".  0, ERR_FORMAT, ERR_SYS, ERR_NOMEM. */
 int	 conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c);
-/* Takes an accepted socket, which becomes the connection's. */
+/* Takes an accepted, non-blocking socket, which becomes the connection's; closed also when this fails.  0 or ERR_NOMEM. */
 int	 conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c);
-void	 conn_close(struct conn *c);	/* NULL is fine; what is queued is dropped */
+/* Says goodbye to an open peer; what is queued is dropped: to have it sent, run until conn_queued() is 0.  NULL is fine. */
+void	 conn_close(struct conn *c);
 
 int	 conn_fd(const struct conn *c);
 short	 conn_events(const struct conn *c);	/* POLLIN, POLLOUT: what conn_run waits for */
 bool	 conn_open(const struct conn *c);	/* the handshake is over */
 const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
+double	 conn_age_s(const struct conn *c);	/* since dial or take: close what is not open after a few seconds */
 
 /*
  * Does what can be done now.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (no job key, or another one),
- * ERR_FORMAT or ERR_LIMIT (not our messages); the line names the peer.
+ * ERR_FORMAT or ERR_LIMIT (not our messages), ERR_SYS, ERR_NOMEM; the line names the peer.  What came before is given
+ * first: while conn_next has messages, 0 is returned.  After the error it is returned again; close the connection.
+ * At most 1 MB moves each way in a call, and nothing is read while more than MSG_MOST bytes of messages wait: call
+ * conn_next until it returns 0.
  */
 int	 conn_run(struct conn *c);
-/* Queues a message behind the others.  ERR_LIMIT when more than CONN_QUEUE bytes wait; ERR_NOMEM. */
+/*
+ * Queues a message behind the others.  0, ERR_LIMIT when more than CONN_QUEUE bytes would wait, ERR_NOMEM.  Once the
+ * connection has broken it is dropped, and conn_run tells.
+ */
 #define CONN_QUEUE	(1u << 30)
 int	 conn_send(struct conn *c, const struct msg *m);
 size_t	 conn_queued(const struct conn *c);	/* bytes not yet given to the system */
-/* The next whole message: 1, or 0 when none has come. */
+/* The next whole message, its payload aligned to 8 bytes: 1, or 0 when none has come. */
 int	 conn_next(struct conn *c, struct msg *m);
 
 #endif

@@ -1,0 +1,89 @@
+/* conn_key - a job's key from chance, from 64 hex digits, and back to them. */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "wire/conn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+
+int
+conn_key_new(uint8_t key[CONN_KEY])
+{
+	ssize_t n;
+
+	while ((n = getrandom(key, CONN_KEY, 0)) < 0 && errno == EINTR)
+		;
+	return n == CONN_KEY ? 0 : err_sys("a new key");
+}
+
+void
+conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT])
+{
+	for (int i = 0; i < CONN_KEY; i++)
+		snprintf(text + 2 * i, 3, "%02x", key[i]);
+}
+
+/* An inherited descriptor is taken itself: opening its name again would leave it open for every child. */
+static int
+open_key(const char *path, int *fd)
+{
+	static const char inherited[] = "/dev/fd/";
+	int64_t n;
+	int e;
+
+	if (strncmp(path, inherited, sizeof(inherited) - 1) == 0) {
+		if ((e = num_i64(path + sizeof(inherited) - 1, 0, 1 << 20, &n)) < 0)
+			return e;
+		*fd = (int)n;
+		return 0;
+	}
+	*fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	return *fd < 0 ? err_sys("open") : 0;
+}
+
+static int
+read_key(int fd, uint8_t key[CONN_KEY])
+{
+	char text[CONN_KEY_TEXT - 1];
+	struct stat st;
+	size_t got;
+	int e, bad = 0;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys("stat");
+	if (S_ISREG(st.st_mode) && (st.st_mode & 077) != 0)
+		return err_fail(ERR_AUTH, "others may read this key or change it (mode %03o; chmod 600 it)", st.st_mode & 0777u);
+	if ((e = io_read(fd, text, sizeof(text), &got)) < 0)
+		return e;
+	for (size_t i = 0; i < got; i++) {
+		int digit = OPENSSL_hexchar2int((unsigned char)text[i]);
+
+		bad |= digit < 0;
+		key[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : key[i / 2] | digit);
+	}
+	OPENSSL_cleanse(text, sizeof(text));
+	if (bad || got < sizeof(text))
+		return err_fail(ERR_FORMAT, "a key is 64 hexadecimal digits");
+	return 0;
+}
+
+int
+conn_key_read(const char *path, uint8_t key[CONN_KEY])
+{
+	int fd, e;
+
+	if ((e = open_key(path, &fd)) < 0)
+		return e;
+	e = read_key(fd, key);
+	if (fd > STDERR_FILENO)
+		close(fd);
+	return e;
+}

@@ -1,0 +1,10 @@
+# headers.t - each header compiles alone.
+. "$TOP/tests/tap.sh"
+cd "$TOP" || exit 1
+flags=$(pkg-config --cflags libarchive libturbojpeg spng lua5.4 jansson openssl)
+for h in lib/*/*.h cmd/*.h tests/*.h; do
+	echo "#include \"${h#lib/}\"" >"$T/alone.c"
+	# shellcheck disable=SC2086
+	ok "$h" "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -Ilib -Icmd -I. $flags -fsyntax-only "$T/alone.c"
+done
+done_testing

@@ -1,0 +1,50 @@
+# manuals.t - the pages are sound, and say of each tool what its code and its --help say.
+. "$TOP/tests/tap.sh"
+cd "$TOP" || exit 1
+[ -d man ] || { echo "1..0 # SKIP no pages"; exit 0; }
+
+# The section's text as a reader sees it, blanks squeezed.
+section() { # PAGE NAME
+	mandoc -Tascii "$1" | col -bx | awk -v s="$2" '/^[A-Z]/ { on = $0 == s; next } on' | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
+}
+# Every option that a text names, one a line: --name and -x.
+options() {
+	grep -oE -- '(^|[^-A-Za-z0-9])-(-[a-z][a-z0-9-]*|[A-Za-z0-9])\b' | grep -oE -- '-(-[a-z][a-z0-9-]*|[A-Za-z0-9])$' | sort -u
+}
+in_code() { # TOOL
+	awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "cmd/$1".c | grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
+	tr '\n' ' ' <"cmd/$1".c | grep -oE 'getopt_long\([^"]*"[^"]*"' | sed 's/.*"\([^"]*\)"$/\1/; s/[:+]//g' | grep -o . | sed 's/^/-/'
+}
+
+for p in man/*.[157]; do
+	ok "$p: mandoc has nothing to say" sh -c 'out=$(mandoc -Tlint -Wwarning "$1" 2>&1); echo "$out"; [ -z "$out" ]' sh "$p"
+	like "$p" '^\.Sh EXAMPLES' "$p: examples"
+done
+
+for c in cmd/*.c; do
+	t=$(basename "$c" .c) p=man/$(basename "$c" .c).1
+	# What is not a tool has no main.
+	grep -q '^main(' "$c" || continue
+	ok "$t has a page" test -e "$p"
+	[ -e "$p" ] || continue
+	status 0 "$t --help" "$t" --help
+	cp "$T/out" "$T/help"
+	ok "$t --help fits a screen" test "$(wc -l <"$T/help")" -le 25
+	in_code "$t" | sort -u >"$T/code"
+	sed 1d "$T/help" | options >"$T/told"
+	is "$(comm -23 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells every option"
+	is "$(comm -13 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells only options"
+	grep -oE '^\.It .*|^\.Fl .*' "$p" | grep -oE 'Fl +[^ ]+' | sed 's/^Fl */-/; s/\\-/-/g' | sort -u >"$T/items"
+	is "$(comm -23 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells every option"
+	is "$(comm -13 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells only options"
+	status 2 "$t --no-such-option is a fault of the command line" "$t" --no-such-option
+	usage=$(sed -n '/^usage: /,$ { s/^usage: //; p }' "$T/err" | tr -s ' \n' ' ' | sed 's/ $//')
+	is "$(section "$p" SYNOPSIS)" "$usage" "$t: SYNOPSIS is the usage line"
+done
+
+# A letter stands for one long name, whatever the tool.
+is "$(for c in cmd/*.c; do
+	awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "$c" |
+		sed -n "s/.*{ *\"\([a-z0-9-]*\)\".*'\([A-Za-z0-9]\)' *}.*/\2 \1/p"
+done | sort -u | awk 'seen[$1]++ { print $1 }')" "" "a letter means the same in all tools"
+done_testing

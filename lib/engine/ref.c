@@ -89,18 +89,31 @@ take_outputs(struct engine_plan *p)
 }
 
 static int
+most_scratch(const struct graph *g, size_t *most)
+{
+	*most = 0;
+	for (uint32_t i = 1; i < g->n; i++) {
+		const struct ref_op *op = ops[g->node[i].op];
+		size_t n = 0;
+
+		if (op->scratch != NULL && op->scratch(g, i, &n) < 0) {
+			err_within("%s", g->node[i].name);
+			return ERR_LIMIT;
+		}
+		if (n > *most)
+			*most = n;
+	}
+	return 0;
+}
+
+static int
 take_rest(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
-	size_t most = 0;
+	size_t most;
 
-	for (uint32_t i = 0; i < g->n; i++) {
-		const struct ref_op *op = ops[g->node[i].op];
-		size_t n = op != NULL && op->scratch != NULL ? op->scratch(g, i) : 0;
-
-		if (n > most)
-			most = n;
-	}
+	if (most_scratch(g, &most) < 0)
+		return ERR_LIMIT;
 	/* One more each: calloc may answer NULL for nothing. */
 	p->w = calloc(g->P + 1, sizeof(*p->w));
 	p->aux = calloc(g->A + 1, sizeof(*p->aux));
@@ -141,12 +154,11 @@ ref_explain(const struct engine_plan *p, struct buf *out)
 {
 	int e = 0;
 
-	for (uint32_t i = 0; i < p->graph->n && e == 0; i++) {
+	for (uint32_t i = 1; i < p->graph->n && e == 0; i++) {
 		const struct graph_node *l = &p->graph->node[i];
 
-		if (ops[l->op] != NULL)
-			e = buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", l->name, ops[l->op]->name,
-			    l->name, ops[l->op]->name);
+		e = buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", l->name, ops[l->op]->name,
+		    l->name, ops[l->op]->name);
 	}
 	return e;
 }

@@ -34,7 +34,8 @@ struct ref_op {
 	const char *name;
 	void	 (*forward)(struct engine_plan *p, uint32_t i);
 	void	 (*backward)(struct engine_plan *p, uint32_t i);
-	size_t	 (*scratch)(const struct graph *g, uint32_t i);	/* doubles; NULL: none */
+	/* *n gets the doubles of scratch it needs; returns 0 or ERR_LIMIT.  NULL: none. */
+	int	 (*scratch)(const struct graph *g, uint32_t i, size_t *n);
 };
 
 extern const struct ref_op ref_conv, ref_fc, ref_bn, ref_act, ref_pool, ref_concat, ref_flatten, ref_softmax;

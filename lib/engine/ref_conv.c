@@ -12,6 +12,9 @@
  */
 #include "engine/ref.h"
 
+#include "base/err.h"
+#include "base/num.h"
+
 #include <string.h>
 
 /* One layer's numbers, and its parts of the scratch memory. */
@@ -24,13 +27,17 @@ struct conv {
 	double	*row;		/* [w of the output] */
 };
 
-static size_t
-scratch(const struct graph *g, uint32_t i)
+static int
+scratch(const struct graph *g, uint32_t i, size_t *n)
 {
 	const struct graph_node *l = &g->node[i], *in = ref_in(g, i, 0);
-	size_t border = (size_t)in->c * (in->h + 2 * l->pad) * (in->w + 2 * l->pad);
+	size_t plane = (size_t)(in->h + 2 * l->pad) * (in->w + 2 * l->pad);
 
-	return 2 * border + g->w[l->weight].count + l->w;
+	/* A border may be far larger than the picture.  Four planes fit where two are taken: what is added cannot wrap. */
+	if (num_mul(in->c, 4 * plane, n) < 0)
+		return ERR_LIMIT;
+	*n = *n / 2 + g->w[l->weight].count + l->w;
+	return 0;
 }
 
 static struct conv

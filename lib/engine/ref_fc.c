@@ -12,10 +12,11 @@
 
 #include <string.h>
 
-static size_t
-scratch(const struct graph *g, uint32_t i)
+static int
+scratch(const struct graph *g, uint32_t i, size_t *n)
 {
-	return ref_floats(ref_in(g, i, 0));
+	*n = ref_floats(ref_in(g, i, 0));
+	return 0;
 }
 
 static void

@@ -9,16 +9,13 @@
  *	avg  y = sum / (r s), however much was cut off; dx += dy / (r s) in all
  *	     of the window
  *
- * A window that lies outside altogether (the size rounded up can give one)
- * holds 0.  Source: mshadow, extension/spatial_pool.h; MXNet,
- * src/operator/pooling-inl.h.
+ * No window lies outside altogether: graph_add() refuses that.  Source: MXNet,
+ * src/operator/pooling-inl.h and mshadow, extension/spatial_pool.h.
  */
 #include "engine/ref.h"
 
-#include <stddef.h>
-
 struct window {
-	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); none when h0 >= h1 or w0 >= w1 */
+	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); at least one of each */
 };
 
 /* The part of [i*stride - pad, + size) that is within [0, limit). */
@@ -28,7 +25,7 @@ cut(size_t i, const struct graph_node *l, size_t size, size_t limit, size_t *fro
 	size_t at = i * l->stride;	/* pad is not yet taken off, so that nothing is below 0 */
 
 	*from = at > l->pad ? at - l->pad : 0;
-	*to = at + size > l->pad ? at + size - l->pad : 0;
+	*to = at + size - l->pad;	/* pad < size */
 	if (*to > limit)
 		*to = limit;
 }
@@ -43,16 +40,16 @@ window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t
 	return v;
 }
 
-/* Where in x [H,W] the window's largest value is; -1 when the window is empty. */
-static ptrdiff_t
+/* Where in x [H,W] the window's largest value is. */
+static size_t
 largest(struct window v, const float *x, size_t width)
 {
-	ptrdiff_t best = -1;
+	size_t best = v.h0 * width + v.w0;
 
 	for (size_t h = v.h0; h < v.h1; h++)
 		for (size_t w = v.w0; w < v.w1; w++)
-			if (best < 0 || x[h * width + w] > x[best])
-				best = (ptrdiff_t)(h * width + w);
+			if (x[h * width + w] > x[best])
+				best = h * width + w;
 	return best;
 }
 
@@ -78,12 +75,11 @@ forward(struct engine_plan *p, uint32_t i)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++) {
 				struct window v = window(l, in, h, w);
-				ptrdiff_t at;
 
 				if (l->pool == GRAPH_AVG)
 					*y++ = (float)(sum(v, x, in->w) / ((double)l->r * l->s));
 				else
-					*y++ = (at = largest(v, x, in->w)) < 0 ? 0 : x[at];
+					*y++ = x[largest(v, x, in->w)];
 			}
 }
 
@@ -107,12 +103,11 @@ backward(struct engine_plan *p, uint32_t i)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++, dy++) {
 				struct window v = window(l, in, h, w);
-				ptrdiff_t at;
 
 				if (l->pool == GRAPH_AVG)
 					spread(v, dx, in->w, (float)(*dy / ((double)l->r * l->s)));
-				else if ((at = largest(v, x, in->w)) >= 0)
-					dx[at] += *dy;
+				else
+					dx[largest(v, x, in->w)] += *dy;
 			}
 }
 

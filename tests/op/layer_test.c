@@ -1,0 +1,296 @@
+/*
+ * Does each engine give the numbers that a pencil gives?  Edges, ties and words of the seam that random nets miss.
+ *
+ * What a layer puts out is read through the fc behind it: for one sample its weight gradient is dy x and its bias
+ * gradient dy, so x is their quotient.
+ */
+#include "tap.h"
+
+#include "op/nets.h"
+
+#define MOST 64	/* floats of a layer's output here */
+
+struct bench {
+	const struct engine *e;
+	struct engine_dev *dev;
+	struct engine_plan *p;
+	struct graph *g;
+	float	 w[512], g_out[512], aux[16], stats[16];
+};
+
+/* Closes the net behind node x with fc and loss, and makes it ready; all weights 1, then fc's as they must differ. */
+static void
+ready(struct bench *b, uint32_t x, uint32_t batch)
+{
+	const struct graph_array *last;
+
+	x = NODE(b->g, x, FC, .k = 2, .bias = true);
+	NODE(b->g, x, SOFTMAX, .k = 0);
+	for (size_t j = 0; j < b->g->P; j++)
+		b->w[j] = 1;
+	last = &b->g->w[b->g->nw - 2];
+	for (size_t j = 0; j < last->count; j++)
+		b->w[last->first + j] = 0.01f * (float)(j + 1);
+	nets_must(b->e->plan(b->dev, b->g, batch, ENGINE_F32, &b->p));
+}
+
+static void
+load(struct bench *b)
+{
+	struct nets_numbers v = { .w = b->w, .aux = b->aux };
+
+	nets_must(nets_load(b->e, b->p, b->g, &v));
+}
+
+static void
+clear(struct bench *b)
+{
+	b->e->plan_free(b->p);
+	graph_free(b->g);
+	b->p = NULL;
+	b->g = NULL;
+}
+
+/* One training step on one sample; out [n] gets the output of the layer under fc. */
+static void
+outputs(struct bench *b, const float *x, float *out, size_t n)
+{
+	const struct graph_array *w = &b->g->w[b->g->nw - 2], *bias = &b->g->w[b->g->nw - 1];
+	struct engine_result r;
+
+	load(b);
+	for (size_t j = 0; j < b->g->P; j++)
+		b->g_out[j] = NAN;	/* all of it must be overwritten */
+	nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, &r));
+	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
+	for (size_t j = 0; j < n; j++)
+		out[j] = b->g_out[w->first + j] / b->g_out[bias->first];
+}
+
+static void
+same(const float *got, const float *want, size_t n, const char *engine, const char *what)
+{
+	double worst = 0;
+	size_t at = 0;
+
+	for (size_t j = 0; j < n; j++)
+		if (!(fabs((double)got[j] - want[j]) <= worst)) {
+			worst = fabs((double)got[j] - want[j]);
+			at = j;
+		}
+	if (!ok(worst < 1e-5, "%s: %s", engine, what))
+		printf("# at %zu: got %.9g, want %.9g\n", at, got[at], want[at]);
+}
+
+static const float plus[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, minus[] = { -1, -2, -3, -4, -5, -6, -7, -8, -9 };
+
+/* One layer on a picture of one channel, 3x3. */
+static void
+on3x3(struct bench *b, struct graph_node like, const float *w, const float *x, const float *want, size_t n,
+	const char *what)
+{
+	float out[MOST];
+
+	b->g = graph_new(1, 3, 3);
+	ready(b, nets_node(b->g, 0, like), 1);
+	for (size_t j = 0; w != NULL && j < b->g->w[b->g->nw - 2].first; j++)
+		b->w[j] = w[j];
+	outputs(b, x, out, n);
+	same(out, want, n, b->e->name, what);
+	clear(b);
+}
+
+static void
+pools(struct bench *b)
+{
+	struct graph_node max = { .op = GRAPH_POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = 2 };
+	struct graph_node avg = { .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = 2, .s = 2, .stride = 2 };
+
+	on3x3(b, max, NULL, plus, (float[]){ 5 }, 1, "max, rounded down, leaves the last line out");
+	on3x3(b, avg, NULL, plus, (float[]){ 3 }, 1, "average, rounded down, leaves the last line out");
+	max.ceil = avg.ceil = true;
+	on3x3(b, max, NULL, plus, (float[]){ 5, 6, 8, 9 }, 4, "max, rounded up, cuts the last windows");
+	on3x3(b, avg, NULL, plus, (float[]){ 3, 9 / 4.f, 15 / 4.f, 9 / 4.f }, 4,
+	    "average, rounded up, divides cut windows by all of r s");
+	max.r = max.s = avg.r = avg.s = 3;
+	max.pad = avg.pad = 1;
+	on3x3(b, max, NULL, minus, (float[]){ -1, -2, -4, -5 }, 4, "max: padding never wins over negative numbers");
+	on3x3(b, avg, NULL, plus, (float[]){ 12 / 9.f, 16 / 9.f, 24 / 9.f, 28 / 9.f }, 4,
+	    "average divides padded windows by all of r s");
+	avg.r = 2;
+	avg.stride = 1;
+	on3x3(b, avg, NULL, plus, (float[]){ 3 / 6.f, 6 / 6.f, 5 / 6.f, 12 / 6.f }, 4, "average of 2 lines by 3 columns");
+}
+
+/* Padded: 0 0 0 0 0 | 0 1 2 3 0 | 0 4 5 6 0 | 0 7 8 9 0 | ..., windows at lines 0 and 2, columns 0 and 2. */
+static void
+conv(struct bench *b)
+{
+	struct graph_node like = { .op = GRAPH_CONV, .k = 1, .r = 2, .s = 3, .stride = 2, .pad = 1, .bias = true };
+	const float w[] = { 0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.5f };
+
+	on3x3(b, like, w, plus, (float[]){ 2.2f, 2.8f, 11.1f, 9.9f }, 4,
+	    "convolution of 2x3, 2 apart, in a border of 1, not turned around");
+}
+
+static void
+acts(struct bench *b)
+{
+	const float x[] = { -2, -1, -0.5f, 0, 0.25f, 0.5f, 1, 2, 4 };
+	const char *const what[] = { "relu", "tanh", "sigmoid" };
+
+	for (int act = GRAPH_RELU; act <= GRAPH_SIGMOID; act++) {
+		float want[9];
+
+		for (int j = 0; j < 9; j++)
+			want[j] = act == GRAPH_RELU ? fmaxf(x[j], 0) : act == GRAPH_TANH ? tanhf(x[j]) :
+			    0.5f + 0.5f * tanhf(x[j] / 2);
+		on3x3(b, (struct graph_node){ .op = GRAPH_ACT, .act = (enum graph_act)act }, NULL, x, want, 9, what[act]);
+	}
+}
+
+/* 1..9: mean 5, variance 60/9. */
+static void
+bn_train(struct bench *b)
+{
+	const struct graph_node like = { .op = GRAPH_BN, .eps = 0.05f, .momentum = 0.9f };
+	struct graph_node fixed = like;
+	float want[9], fixed_want[9];
+
+	fixed.fix_gamma = true;
+	for (int j = 0; j < 9; j++) {
+		fixed_want[j] = (plus[j] - 5) / sqrtf(60 / 9.f + 0.05f) + 0.25f;
+		want[j] = 2 * (fixed_want[j] - 0.25f) + 0.25f;
+	}
+	on3x3(b, like, (float[]){ 2, 0.25f }, plus, want, 9, "batch norm by the batch's mean and biased variance");
+	same(b->stats, (float[]){ 5, 60 / 9.f }, 2, b->e->name, "which backward gives out");
+	ok(b->g_out[0] != 0, "%s: gamma has a gradient", b->e->name);
+	on3x3(b, fixed, (float[]){ 2, 0.25f }, plus, fixed_want, 9, "gamma fixed counts as 1 whatever was loaded");
+	ok(b->g_out[0] == 0, "%s: and its gradient is 0", b->e->name);
+}
+
+/* data -> bn -> fc by (1, 0): the logarithm of the quotient of the two probabilities is bn's output. */
+static void
+bn_evaluate(struct bench *b)
+{
+	struct engine_result r;
+	float prob[6], x[] = { -1, 0.5f, 3 }, y[3], want[3];
+	int32_t label[] = { 0, 1, 0 };
+	uint32_t at;
+
+	b->g = graph_new(1, 1, 1);
+	at = NODE(b->g, 0, BN, .eps = 0.05f, .momentum = 0.9f);
+	ready(b, at, 3);
+	memcpy(b->w, (float[]){ 2, 0.25f, 1, 0, 0, 0 }, 6 * sizeof(float));
+	memcpy(b->aux, (float[]){ 0.5f, 1.5f }, 2 * sizeof(float));
+	load(b);
+	nets_must(b->e->evaluate(b->p, x, label, 3, &r, prob));
+	for (int j = 0; j < 3; j++) {
+		y[j] = logf(prob[2 * j] / prob[2 * j + 1]);
+		want[j] = 2 * (x[j] - 0.5f) / sqrtf(1.55f) + 0.25f;
+	}
+	same(y, want, 3, b->e->name, "evaluation norms by the running mean and variance");
+	clear(b);
+}
+
+/* One number by (w0, w1) into two scores. */
+static struct engine_result
+scores(struct bench *b, float w0, float w1, int32_t label, float prob[2])
+{
+	struct engine_result train, eval;
+
+	b->g = graph_new(1, 1, 1);
+	ready(b, 0, 1);
+	memcpy(b->w, (float[]){ w0, w1, 0, 0 }, 4 * sizeof(float));
+	load(b);
+	nets_must(b->e->forward(b->p, (float[]){ 1 }, &label, 1, NULL, &train));
+	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
+	nets_must(b->e->evaluate(b->p, (float[]){ 1 }, &label, 1, &eval, prob));
+	ok(fabs(train.loss - eval.loss) < 1e-6 && train.correct == eval.correct, "%s: %g against %g: training and evaluation agree",
+	    b->e->name, w0, w1);
+	clear(b);
+	return train;
+}
+
+static void
+softmax(struct bench *b)
+{
+	const char *name = b->e->name;
+	struct engine_result r;
+	float prob[2];
+
+	r = scores(b, 2, 1, 1, prob);
+	near(r.loss, 1 + log1p(exp(-1)), 1e-6, "%s: the loss is -log p[label]", name);
+	near(prob[0] + prob[1], 1, 1e-6, "%s: probabilities add up to 1", name);
+	near(b->g_out[0], prob[0], 1e-6, "%s: the score of another class gets p", name);
+	near(b->g_out[1], prob[1] - 1.0, 1e-6, "%s: the score of the label gets p - 1", name);
+	is(r.correct, 0, "%s: the larger score wins", name);
+	r = scores(b, 3, 3, 0, prob);
+	is(r.correct, 1, "%s: of equal probabilities the lowest class counts", name);
+	is(scores(b, 3, 3, 1, prob).correct, 0, "%s: and no other", name);
+	r = scores(b, 1000, -1000, 1, prob);
+	near(r.loss, 2000, 1e-3, "%s: the loss of a hopeless sample is large, not infinite", name);
+	ok(prob[0] == 1 && prob[1] == 0, "%s: and its probabilities are numbers", name);
+	near(b->g_out[1], -1, 1e-6, "%s: and its gradient", name);
+}
+
+/* A 1x1 convolution by 1 in front: its weight's gradient is the sum of x dx, so x names the places that got some. */
+static void
+ties(struct bench *b)
+{
+	const float x[] = { 1, 2, 4, 8 };
+	struct engine_result r;
+	uint32_t at;
+
+	b->g = graph_new(2, 2, 2);
+	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = 1);
+	at = NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = 1);
+	ready(b, at, 1);
+	b->w[0] = 0;	/* all four are equal: 0 x + 1 */
+	load(b);
+	nets_must(b->e->forward(b->p, (float[]){ x[0], x[1], x[2], x[3], 1, 1, 1, 1 }, (int32_t[]){ 0 }, 1, NULL, &r));
+	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
+	near(b->g_out[0] / b->g_out[1], 1, 1e-6, "%s: of equal values the first gets the gradient", b->e->name);
+	clear(b);
+}
+
+/* Where relu has a corner its derivative is 0. */
+static void
+corner(struct bench *b)
+{
+	uint32_t at;
+
+	b->g = graph_new(1, 2, 2);
+	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = 1);
+	at = NODE(b->g, at, ACT, .act = GRAPH_RELU);
+	ready(b, at, 1);
+	b->w[0] = 0;
+	outputs(b, (float[]){ 1, 2, 3, 4 }, (float[1]){ 0 }, 1);
+	ok(b->g_out[0] == 0, "%s: relu's derivative at 0 is 0", b->e->name);
+	clear(b);
+}
+
+int
+main(void)
+{
+	for (size_t i = 0; engine_list[i] != NULL; i++) {
+		struct bench b = { .e = engine_list[i] };
+		int e = b.e->open(1, &b.dev);
+
+		if (e == ERR_NOTSUP) {
+			skip(b.e->name, err_line());
+			continue;
+		}
+		nets_must(e);
+		conv(&b);
+		acts(&b);
+		corner(&b);
+		pools(&b);
+		ties(&b);
+		bn_train(&b);
+		bn_evaluate(&b);
+		softmax(&b);
+		b.e->close(b.dev);
+	}
+	return done();
+}

@@ -285,20 +285,33 @@ opened(struct tls *t)
 	return 1;
 }
 
+/* A server builds nothing up for a peer that is silent or speaks something else: 1 when it may be one of ours. */
+static int
+knock(struct tls *t)
+{
+	uint8_t first;
+	ssize_t r = recv(t->fd, &first, 1, MSG_PEEK);
+
+	if (r < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (r <= 0) {
+		t->down = r == 0 ? END : errno;
+		return gone(t);
+	}
+	if (first != SSL3_RT_HANDSHAKE)
+		return err_fail(ERR_AUTH, "does not speak TLS");
+	return 1;
+}
+
 int
 tls_shake(struct tls *t)
 {
-	char first;
 	int r, e;
 
 	if (t->open)
 		return 1;
-	if (t->ssl == NULL) {
-		if (t->server && recv(t->fd, &first, 1, MSG_PEEK) < 0 && (errno == EAGAIN || errno == EINTR))
-			return 0;
-		if ((e = begin(t)) < 0)
-			return e;
-	}
+	if (t->ssl == NULL && ((t->server && (e = knock(t)) <= 0) || (e = begin(t)) < 0))
+		return e;
 	ERR_clear_error();
 	r = SSL_do_handshake(t->ssl);
 	e = SSL_get_error(t->ssl, r);

@@ -1,0 +1,177 @@
+/* recfile - a .rec that can be read at any place: its records by number. */
+#include "data/recfile.h"
+#include "data/idx.h"
+#include "data/rec.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct recfile {
+	char		*path;
+	int		 fd;
+	uint64_t	 size;
+	struct idx	 idx;
+};
+
+/* Bytes from the beginning of record i to that of the next. */
+static uint64_t
+extent(const struct recfile *f, uint64_t i)
+{
+	return (i + 1 < f->idx.n ? f->idx.at[i + 1] : f->size) - f->idx.at[i];
+}
+
+/* Whether a record begins at the offset and, if it is whole, does not reach beyond end. */
+static bool
+begins_at(const struct recfile *f, uint64_t at, uint64_t end, bool exactly)
+{
+	uint8_t head[REC_HEAD];
+	enum rec_part part;
+	uint32_t n;
+
+	if (at > f->size || f->size - at < REC_HEAD || io_pread(f->fd, head, sizeof(head), at) < 0 ||
+	    rec_head(head, at, &part, &n) < 0)
+		return false;
+	if (part == REC_WHOLE)
+		return exactly ? at + rec_extent(n) == end : at + rec_extent(n) <= end;
+	return part == REC_FIRST;
+}
+
+/*
+ * An index left over from another file must not be believed.  Its first and
+ * last entries are looked at: the file's first and last records, the last one ending the file.
+ */
+static bool
+fits(const struct recfile *f)
+{
+	const struct idx *x = &f->idx;
+
+	if (x->n == 0)
+		return f->size == 0;
+	return x->at[0] == 0 && x->at[x->n - 1] < f->size &&
+	    begins_at(f, 0, x->n > 1 ? x->at[1] : f->size, true) &&
+	    begins_at(f, x->at[x->n - 1], f->size, true);
+}
+
+/* Reads the .idx beside the file.  Returns 1, or 0 when there is none that fits, or ERR_NOMEM. */
+static int
+index_beside(struct recfile *f)
+{
+	size_t stem = strlen(f->path), most;
+	struct buf text = { 0 };
+	char *name;
+	int e;
+
+	if (stem < 4 || strcmp(f->path + stem - 4, ".rec") != 0)
+		return 0;
+	if ((name = strdup(f->path)) == NULL)
+		return err_nomem();
+	memcpy(name + stem - 4, ".idx", 4);
+	/* A record has 8 bytes or more, a line of the index 42 at most. */
+	most = f->size / REC_HEAD > SIZE_MAX / 42 - 1 ? SIZE_MAX : (size_t)(f->size / REC_HEAD + 1) * 42;
+	e = io_slurp(name, most, &text);
+	if (e == 0)
+		e = idx_parse(&f->idx, text.p, text.n);
+	buf_free(&text);
+	free(name);
+	if (e == ERR_NOMEM)
+		return e;
+	return e == 0 && fits(f);
+}
+
+static int
+open_in(struct recfile *f)
+{
+	struct stat st;
+	int e;
+
+	f->fd = strcmp(f->path, "-") == 0 ? dup(STDIN_FILENO) : open(f->path, O_RDONLY | O_CLOEXEC);
+	if (f->fd < 0)
+		return err_sys("open");
+	if (fstat(f->fd, &st) < 0)
+		return err_sys("open");
+	if (S_ISDIR(st.st_mode))
+		return err_note(EISDIR, "open"), ERR_SYS;
+	if (!S_ISREG(st.st_mode))
+		return err_fail(ERR_ARG, "is a pipe or a device; records are read in shuffled order, from a file");
+	f->size = (uint64_t)st.st_size;
+	if ((e = index_beside(f)) != 0)
+		return e < 0 ? e : 0;
+	return idx_scan(&f->idx, f->fd, f->size);
+}
+
+int
+recfile_open(struct recfile **out, const char *path)
+{
+	struct recfile *f = calloc(1, sizeof(*f));
+	int e;
+
+	*out = NULL;
+	if (f == NULL)
+		return err_nomem();
+	f->fd = -1;
+	e = (f->path = strdup(path)) != NULL ? open_in(f) : err_nomem();
+	if (e < 0) {
+		err_within("%s", path);
+		recfile_close(f);
+		return e;
+	}
+	*out = f;
+	return 0;
+}
+
+void
+recfile_close(struct recfile *f)
+{
+	if (f == NULL)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	idx_free(&f->idx);
+	free(f->path);
+	free(f);
+}
+
+uint64_t
+recfile_count(const struct recfile *f)
+{
+	return f->idx.n;
+}
+
+uint64_t
+recfile_at(const struct recfile *f, uint64_t i)
+{
+	assert(i < f->idx.n);
+	return f->idx.at[i];
+}
+
+const char *
+recfile_path(const struct recfile *f)
+{
+	return f->path;
+}
+
+int
+recfile_read(const struct recfile *f, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
+{
+	uint64_t at = recfile_at(f, i), bytes = extent(f, i);
+	int e;
+
+	if (bytes > RECFILE_LONGEST)
+		return err_fail(ERR_LIMIT, "%s: record at %llu: longer than %u bytes", f->path,
+		    (unsigned long long)at, RECFILE_LONGEST);
+	room->n = 0;
+	if ((e = buf_room(room, (size_t)bytes)) < 0)
+		return e;
+	if ((e = io_pread(f->fd, room->p, (size_t)bytes, at)) < 0 ||
+	    (e = rec_join(room->p, (size_t)bytes, at, data, n)) < 0)
+		err_within("%s", f->path);
+	return e;
+}

@@ -1,0 +1,59 @@
+/* recimg - a record's number in, its picture out. */
+#include "data/recimg.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+
+struct recimg {
+	const struct recfile	*file;
+	struct img_codec	*codec;
+	struct buf		 room;		/* for a record; grows to the longest met */
+	uint32_t		 c;
+};
+
+int
+recimg_new(struct recimg **out, const struct recfile *f, uint32_t c)
+{
+	struct recimg *r = calloc(1, sizeof(*r));
+	int e;
+
+	*out = NULL;
+	if (r == NULL)
+		return err_nomem();
+	r->file = f;
+	r->c = c;
+	if ((e = img_codec_new(&r->codec, IMG_PIXELS)) < 0) {
+		recimg_free(r);
+		return e;
+	}
+	*out = r;
+	return 0;
+}
+
+void
+recimg_free(struct recimg *r)
+{
+	if (r == NULL)
+		return;
+	img_codec_free(r->codec);
+	buf_free(&r->room);
+	free(r);
+}
+
+int
+recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
+{
+	unsigned long long at = recfile_at(r->file, i);
+	const uint8_t *data;
+	size_t n;
+	int e;
+
+	if ((e = recfile_read(r->file, i, &r->room, &data, &n)) < 0)
+		return e;
+	if ((e = imrec_decode(rec, data, n)) < 0)
+		err_within("%s: record at %llu", recfile_path(r->file), at);
+	else if ((e = img_decode(r->codec, rec->pic, rec->n, r->c, pic)) < 0)
+		err_within("%s: record at %llu, id %llu", recfile_path(r->file), at,
+		    (unsigned long long)rec->id);
+	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+}

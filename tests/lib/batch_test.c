@@ -1,0 +1,299 @@
+/* batch_test - each record once an epoch, over any cut; the same pixels for any number of threads. */
+#include "base/err.h"
+#include "data/batch.h"
+#include "pics.h"
+#include "tap.h"
+
+#include <sys/stat.h>
+
+#define N 101	/* records */
+
+static char rec[256];
+
+static void
+make_rec(void)
+{
+	int fd;
+
+	snprintf(rec, sizeof(rec), "%s", pics_path("train.rec"));
+	fd = pics_create(rec);
+	for (uint64_t i = 0; i < N; i++)
+		pics_put(fd, 1000 + i, (float)(i % 7), 3, 12 + (uint32_t)(i % 3), 11);
+	close(fd);
+}
+
+static struct batch_reader *
+open_or_die(const struct batch_opt *o)
+{
+	struct batch_reader *r;
+
+	if (batch_open(o, &r) < 0) {
+		printf("Bail out! %s\n", err_line());
+		exit(1);
+	}
+	return r;
+}
+
+/* One number for all that an epoch gives. */
+static uint64_t
+digest(const struct batch_opt *o, uint64_t epoch)
+{
+	struct batch_reader *r = open_or_die(o);
+	uint64_t sum = 14695981039346656037u;
+	const struct batch *b;
+
+	batch_start(r, epoch, 0);
+	while (batch_next(r, &b) > 0) {
+		const uint8_t *p = (const uint8_t *)b->x;
+
+		for (size_t i = 0; i < (size_t)b->n * o->c * o->h * o->w * 4; i++)
+			sum = (sum ^ p[i]) * 1099511628211u;
+		for (uint32_t i = 0; i < b->n; i++)
+			sum = (sum ^ b->id[i] ^ (uint64_t)b->y[i] << 32) * 1099511628211u;
+	}
+	batch_close(r);
+	return sum;
+}
+
+static void
+test_threads(void)
+{
+	struct batch_opt o = { .path = rec, .batch = 10, .c = 3, .h = 8, .w = 8, .seed = 9, .shuffle = true,
+		.rand_crop = true, .rand_mirror = true };
+	uint64_t one, epoch1;
+
+	o.threads = 1;
+	one = digest(&o, 0);
+	epoch1 = digest(&o, 1);
+	ok(one != epoch1, "epochs differ");
+	for (o.threads = 2; o.threads <= 8; o.threads *= 2)
+		ok(digest(&o, 0) == one, "%u threads give what 1 does", o.threads);
+	o.seed = 10;
+	ok(digest(&o, 0) != one, "seeds differ");
+}
+
+/* Workers' pieces together are what a single worker of as many pieces reads. */
+static void
+test_cut(uint32_t workers, uint32_t batch)
+{
+	struct batch_opt o = { .path = rec, .batch = batch, .c = 3, .h = 8, .w = 8, .seed = 4, .shuffle = true,
+		.pieces = workers, .my_pieces = workers };
+	struct batch_reader *whole = open_or_die(&o), *part[8];
+	int seen[N] = { 0 }, same = 1, once = 1, even = 1;
+	const struct batch *a, *b;
+
+	for (uint32_t w = 0; w < workers; w++) {
+		struct batch_opt mine = o;
+
+		mine.first_piece = w;
+		mine.my_pieces = 1;
+		part[w] = open_or_die(&mine);
+		batch_start(part[w], 3, 0);
+	}
+	batch_start(whole, 3, 0);
+	for (uint64_t step = 0; step < batch_steps(whole); step++) {
+		uint32_t least = UINT32_MAX, most = 0;
+
+		for (uint32_t w = 0; w < workers; w++) {
+			same &= batch_next(whole, &a) == 1 && batch_next(part[w], &b) == 1;
+			same &= a->n == b->n && a->step == step && b->step == step;
+			same &= memcmp(a->x, b->x, (size_t)a->n * 3 * 8 * 8 * 4) == 0;
+			for (uint32_t i = 0; i < a->n; i++) {
+				same &= a->id[i] == b->id[i] && a->y[i] == b->y[i];
+				seen[a->id[i] - 1000]++;
+			}
+			least = a->n < least ? a->n : least;
+			most = a->n > most ? a->n : most;
+		}
+		even &= most - least <= 1;
+	}
+	same &= batch_next(whole, &a) == 0;
+	for (uint32_t w = 0; w < workers; w++) {
+		same &= batch_next(part[w], &b) == 0;
+		batch_close(part[w]);
+	}
+	for (int i = 0; i < N; i++)
+		once &= seen[i] == 1;
+	batch_close(whole);
+	ok(same, "%u workers of batch %u read what one reads in their stead", workers, batch);
+	ok(once, "%u workers of batch %u: each record once", workers, batch);
+	ok(even, "%u workers of batch %u: the last step is cut evenly", workers, batch);
+}
+
+static void
+test_pixels(void)
+{
+	float mean[8 * 8 * 3];
+	struct batch_opt o = { .path = rec, .batch = N, .c = 3, .h = 8, .w = 8, .mean = mean, .scale = 0.5f };
+	struct batch_reader *r;
+	const struct batch *b;
+	int same = 1, order = 1;
+
+	for (int i = 0; i < 8 * 8 * 3; i++)
+		mean[i] = (float)i / 4;
+	r = open_or_die(&o);
+	batch_start(r, 0, 0);
+	is(batch_next(r, &b), 1, "one batch of all");
+	is(b->n, N, "with all");
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t h = 12 + i % 3, w = 11, y0 = (h - 8) / 2, x0 = (w - 8) / 2;
+		uint8_t p[14 * 11 * 3];
+
+		pics_fill(p, 3, h, w, 1000 + i);
+		order &= b->id[i] == 1000 + i && b->y[i] == (int)(i % 7);
+		for (uint32_t c = 0; c < 3; c++)
+			for (uint32_t y = 0; y < 8; y++)
+				for (uint32_t x = 0; x < 8; x++)
+					same &= b->x[((i * 3 + c) * 8 + y) * 8 + x] ==
+					    ((float)p[((y0 + y) * w + x0 + x) * 3 + c] - mean[(c * 8 + y) * 8 + x]) * 0.5f;
+	}
+	ok(order, "not shuffled: in the file's order, with ids and classes");
+	ok(same, "planes of the centre crop, less the mean, scaled");
+	batch_close(r);
+	o.mean = NULL;
+	o.limit = 13;
+	o.batch = 5;
+	o.c = 1;
+	r = open_or_die(&o);
+	is(batch_records(r), 13, "a limit counts");
+	is(batch_steps(r), 3, "and gives its steps");
+	batch_start(r, 0, 2);
+	is(batch_next(r, &b), 1, "started at step 2");
+	ok(b->step == 2 && b->n == 3 && b->id[0] == 1010, "it gives the last three");
+	is(batch_next(r, &b), 0, "and the end");
+	is(batch_next(r, &b), 0, "again and again");
+	batch_close(r);
+}
+
+static void
+test_restart(void)
+{
+	struct batch_opt o = { .path = rec, .batch = 3, .c = 3, .h = 8, .w = 8, .seed = 2, .shuffle = true,
+		.rand_crop = true, .threads = 4 };
+	struct batch_reader *r = open_or_die(&o);
+	const struct batch *b;
+	uint64_t id[3];
+	int same = 1;
+
+	batch_start(r, 5, 7);
+	batch_next(r, &b);
+	memcpy(id, b->id, sizeof(id));
+	for (uint64_t i = 0; i < 60; i++) {
+		batch_start(r, i, i % 30);
+		if (i % 2 == 0)
+			batch_next(r, &b);
+	}
+	batch_start(r, 5, 7);
+	same = batch_next(r, &b) == 1 && memcmp(b->id, id, sizeof(id)) == 0;
+	ok(same, "started anew again and again while threads decode");
+	batch_start(r, 6, 0);
+	batch_close(r);
+	ok(1, "closed while threads decode");
+}
+
+static void
+test_bad_records(void)
+{
+	const char *path = pics_path("bad.rec");
+	struct batch_opt o = { .path = path, .batch = 8, .c = 3, .h = 8, .w = 8, .classes = 5, .threads = 4 };
+	struct batch_reader *r;
+	const struct batch *b;
+	int fd = pics_create(path);
+	char want[512];
+	uint8_t pixels[8 * 8 * 3];
+	int moved = 1;
+	off_t at;
+
+	pics_fill(pixels, 3, 8, 8, 2);
+	pics_put(fd, 0, 0, 3, 8, 8);
+	at = lseek(fd, 0, SEEK_CUR);
+	pics_put_bad(fd, 1);
+	pics_put(fd, 2, 2, 3, 8, 8);
+	pics_put(fd, 3, 3, 3, 8, 7);	/* smaller than a sample */
+	pics_put(fd, 4, 5, 3, 8, 8);	/* no such class */
+	pics_put(fd, 5, 0.5f, 3, 8, 8);
+	rec_put(fd, "short", 5);
+	pics_put(fd, 7, 4, 1, 9, 9);	/* grey becomes colour */
+	close(fd);
+	r = open_or_die(&o);
+	batch_start(r, 0, 0);
+	is(batch_next(r, &b), 1, "a batch with bad records in it");
+	is(b->n, 3, "the good ones are there");
+	is(b->bad, 5, "the bad ones are counted");
+	ok(b->id[0] == 0 && b->id[1] == 2 && b->id[2] == 7 && b->y[1] == 2 && b->y[2] == 4, "without gaps");
+	for (int i = 0; i < 8; i++)
+		moved &= b->x[64 * 3 + i] == (float)pixels[i * 3];
+	ok(moved, "samples moved up");
+	snprintf(want, sizeof(want), "%s: record at %lld, id 1: neither JPEG nor PNG", path, (long long)at);
+	is_str(b->why, want, "the first one's name and reason");
+	batch_close(r);
+}
+
+/* What the reader did not look at when it opened the file. */
+static void
+test_broken_file(void)
+{
+	char path[256], line[300];
+	struct batch_opt o = { .path = path, .batch = 4, .c = 3, .h = 8, .w = 8 };
+	struct batch_reader *r;
+	const struct batch *b;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s", pics_path("cut.rec"));
+	fd = pics_create(path);
+	for (uint64_t i = 0; i < 40; i++)
+		pics_put(fd, i, 0, 3, 8, 8);
+	r = open_or_die(&o);
+	if (ftruncate(fd, 1000) < 0)
+		ok(0, "truncate");
+	batch_start(r, 0, 8);
+	is(batch_next(r, &b), ERR_SHORT, "a file cut short while it is read ends the stream");
+	snprintf(line, sizeof(line), "%s: the file ends inside the bytes at ", path);
+	ok(strncmp(err_line(), line, strlen(line)) == 0, "the line names it");
+	batch_close(r);
+	is(batch_open(&o, &r), ERR_SHORT, "it is not opened again");
+	ok(r == NULL && strncmp(err_line(), path, strlen(path)) == 0, "the line names it");
+	if (ftruncate(fd, 0) < 0)
+		ok(0, "truncate");
+	is(batch_open(&o, &r), ERR_FORMAT, "no records");
+	lseek(fd, 0, SEEK_SET);
+	io_write(fd, "MZ", 2);
+	is(batch_open(&o, &r), ERR_SHORT, "two bytes");
+	io_write(fd, "this is a letter", 16);
+	is(batch_open(&o, &r), ERR_FORMAT, "a foreign file");
+	close(fd);
+	o.path = pics_path("pipe");
+	mkfifo(o.path, 0600);
+	fd = open(o.path, O_RDWR);
+	is(batch_open(&o, &r), ERR_ARG, "a pipe");
+	close(fd);
+	o.path = pics_path("absent.rec");
+	is(batch_open(&o, &r), ERR_SYS, "no file");
+	o.path = rec;
+	o.batch = 0;
+	is(batch_open(&o, &r), ERR_ARG, "no batch");
+	o.batch = 1;
+	o.c = 2;
+	is(batch_open(&o, &r), ERR_ARG, "two channels");
+	o.c = 3;
+	o.first_piece = 1;
+	is(batch_open(&o, &r), ERR_ARG, "a piece beyond the step's");
+}
+
+int
+main(void)
+{
+	make_rec();
+	test_threads();
+	test_cut(1, 10);
+	test_cut(2, 10);
+	test_cut(3, 7);
+	test_cut(8, 16);
+	test_cut(7, 1);
+	test_pixels();
+	test_restart();
+	test_bad_records();
+	test_broken_file();
+	pics_clean();
+	return done();
+}

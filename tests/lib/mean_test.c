@@ -1,0 +1,116 @@
+/* mean_test - the mean image: the same for any number of threads, written and read in MXNet's formats. */
+#include "base/err.h"
+#include "data/mean.h"
+#include "pics.h"
+#include "tap.h"
+
+static void
+test_make(void)
+{
+	const char *path = pics_path("mean.rec");
+	float one[3 * 6 * 5], many[3 * 6 * 5];
+	double want[3 * 6 * 5] = { 0 };
+	int fd = pics_create(path), near_all = 1;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		uint8_t p[8 * 9 * 3];
+
+		if (i == 17)
+			pics_put_bad(fd, i);
+		if (i == 60)
+			pics_put(fd, i, 0, 3, 5, 5);	/* too small to count */
+		pics_put(fd, i, 0, 3, 8, 9);
+		pics_fill(p, 3, 8, 9, i);
+		for (int c = 0; c < 3; c++)
+			for (int y = 0; y < 6; y++)
+				for (int x = 0; x < 5; x++)
+					want[(c * 6 + y) * 5 + x] += p[((y + 1) * 9 + x + 2) * 3 + c] / 200.0;
+	}
+	close(fd);
+	is(mean_make(path, 1, one, 3, 6, 5), 0, "made by one thread");
+	for (int i = 0; i < 3 * 6 * 5; i++)
+		near_all &= fabs(one[i] - want[i]) < 1e-4;
+	ok(near_all, "it is the mean of the centre crops that there are");
+	for (unsigned t = 2; t <= 8; t *= 2) {
+		is(mean_make(path, t, many, 3, 6, 5), 0, "made by %u", t);
+		ok(memcmp(one, many, sizeof(one)) == 0, "the same bits");
+	}
+	is(mean_make(path, 2, many, 3, 10, 10), ERR_FORMAT, "no picture is large enough");
+	is(mean_make(pics_path("absent.rec"), 2, many, 3, 6, 5), ERR_SYS, "no file");
+}
+
+/* The bytes of MXNet's three ways to write one array (1,1,2) of the name mean_img. */
+static void
+test_formats(void)
+{
+#define LIST "\x12\x01\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\1\0\0\0\0\0\0\0"
+#define DIMS32 "\1\0\0\0\1\0\0\0\2\0\0\0"
+#define DIMS64 "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"
+#define DATA "\1\0\0\0\0\0\0\0" "\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40"
+#define NAMES "\1\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0\0" "mean_img"
+	static const struct {
+		const char *p;
+		size_t n;
+		int e;
+		const char *name;
+	} t[] = {
+#define CASE(bytes, e, name) { bytes, sizeof(bytes) - 1, e, name }
+		CASE(LIST "\3\0\0\0" DIMS32 DATA NAMES, 0, "v0"),
+		CASE(LIST "\xc8\xfa\x93\xf9" "\3\0\0\0" DIMS64 DATA NAMES, 0, "v1"),
+		CASE(LIST "\xc9\xfa\x93\xf9" "\0\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, 0, "v2"),
+		CASE(LIST "\3\0\0\0" DIMS32 "\2\0\0\0\3\0\0\0" "\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40" NAMES, 0, "from a GPU"),
+		CASE(LIST "\3\0\0\0" DIMS32 DATA "\0\0\0\0\0\0\0\0", 0, "without a name"),
+		CASE(LIST "\xc9\xfa\x93\xf9" "\1\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, ERR_FORMAT, "sparse"),
+		CASE(LIST "\2\0\0\0" "\1\0\0\0\2\0\0\0" DATA NAMES, ERR_FORMAT, "two dimensions"),
+		CASE(LIST "\3\0\0\0" "\1\0\0\0\2\0\0\0\1\0\0\0" DATA NAMES, ERR_FORMAT, "another shape"),
+		CASE(LIST "\3\0\0\0" DIMS32 "\1\0\0\0\0\0\0\0" "\1\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40" NAMES, ERR_FORMAT, "f64"),
+		CASE("\x12\x01\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\2\0\0\0\0\0\0\0" "\3\0\0\0" DIMS32 DATA NAMES, ERR_FORMAT, "two arrays"),
+		CASE(LIST "\3\0\0\0" DIMS32 DATA "\1\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0\0" "mean_foo", ERR_FORMAT, "another name"),
+		CASE("P6 24 24 255\n", ERR_FORMAT, "a foreign file"),
+	};
+	const char *path = pics_path("mean.bin");
+	float m[2];
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		m[0] = m[1] = 0;
+		pics_write(path, t[i].p, t[i].n);
+		is(mean_load(path, m, 1, 1, 2), t[i].e, "%s", t[i].name);
+		if (t[i].e == 0)
+			ok(m[0] == 1 && m[1] == 2, "%s: its numbers", t[i].name);
+	}
+	for (size_t n = 0; n < t[2].n; n++) {
+		int e;
+
+		pics_write(path, t[2].p, n);
+		if ((e = mean_load(path, m, 1, 1, 2)) != ERR_SHORT) {
+			ok(0, "cut after %zu bytes: %d %s", n, e, err_line());
+			return;
+		}
+	}
+	ok(1, "cut anywhere, it ends too early");
+}
+
+static void
+test_save(void)
+{
+	float m[12], back[12];
+	const char *path = pics_path("saved.bin");
+
+	for (int i = 0; i < 12; i++)
+		m[i] = (float)i * 1.25f;
+	is(mean_save(path, m, 3, 2, 2), 0, "saved");
+	is(mean_load(path, back, 3, 2, 2), 0, "loaded");
+	ok(memcmp(m, back, sizeof(m)) == 0, "as it was");
+	is(mean_load(path, back, 3, 4, 1), ERR_FORMAT, "another shape is refused");
+	is(mean_save(pics_path("no/such/place"), m, 3, 2, 2), ERR_SYS, "nowhere to save");
+}
+
+int
+main(void)
+{
+	test_make();
+	test_formats();
+	test_save();
+	pics_clean();
+	return done();
+}

@@ -193,15 +193,12 @@ graph_add(struct graph *g, const struct graph_node *like, uint32_t *at)
 	int e;
 
 	assert(like->op > GRAPH_DATA && like->op < GRAPH_OPS);
+	if (g->n == GRAPH_NODES)
+		return err_fail(ERR_LIMIT, "a net of more than %d nodes", GRAPH_NODES);
 	if ((e = check_name(g, like->name)) < 0)
 		return e;
 	memcpy(n.name, like->name, strlen(like->name) + 1);
-	if (g->classes > 0)
-		e = err_fail(ERR_FORMAT, "comes after the loss");
-	else if (g->n == GRAPH_NODES)
-		e = err_fail(ERR_LIMIT, "is more than %d nodes", GRAPH_NODES);
-	else
-		e = check(g, like, &n);
+	e = g->classes > 0 ? err_fail(ERR_FORMAT, "comes after the loss") : check(g, like, &n);
 	if (e < 0) {
 		err_within("%s", n.name);
 		return e;

@@ -11,6 +11,8 @@
 
 #include "net/graph.h"
 
+#define SCRIPT_OPTS 64	/* most options given */
+
 struct script_opt {
 	const char *key, *value;
 };
@@ -18,7 +20,8 @@ struct script_opt {
 /*
  * name is a path when it holds a '/' or ends in ".lua", else a net of share/nets: the folder $TALLY_SHARE/nets, the
  * tree the program was built in, or the installed one.  c h w 0 mean the script's own default shape; classes 0 too.
- * Returns 0, ERR_SYS, ERR_FORMAT (file:line: reason), ERR_LIMIT or ERR_NOMEM.
+ * Returns 0, ERR_SYS, ERR_FORMAT (file:line: reason), ERR_ARG (an option given that the script never asked for),
+ * ERR_LIMIT or ERR_NOMEM.
  */
 int script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classes,
 	const struct script_opt *opt, uint32_t nopt, struct graph **g);

@@ -1,0 +1,162 @@
+/* script - a net's Lua script into a graph. */
+#include "net/script.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "net/box.h"
+#include "net/layer.h"
+#include "net/op.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SOURCE_MOST	65536	/* bytes of a script */
+
+struct run {
+	struct layer_net net;		/* first: layer functions find it as box_mine() */
+	uint32_t	 classes;
+	const struct script_opt *opt;
+	uint32_t	 nopt;
+	uint64_t	 read;		/* bit i: the script asked for opt[i] */
+	uint32_t	 last;		/* the node returned */
+};
+
+/* opt.KEY: the text given for that option, the last if more than one was; or nil. */
+static int
+opt_index(lua_State *L)
+{
+	struct run *run = box_mine(L);
+	const char *key = luaL_checkstring(L, 2), *value = NULL;
+
+	for (uint32_t i = 0; i < run->nopt; i++)
+		if (strcmp(run->opt[i].key, key) == 0) {
+			run->read |= (uint64_t)1 << i;
+			value = run->opt[i].value;
+		}
+	lua_pushstring(L, value);	/* nil for NULL */
+	return 1;
+}
+
+static int
+opt_newindex(lua_State *L)
+{
+	return luaL_error(L, "opt is what was given: it cannot be set");
+}
+
+static void
+push_count(lua_State *L, const char *key, uint32_t n)
+{
+	if (n == 0)
+		return;
+	lua_pushinteger(L, n);
+	lua_setfield(L, -2, key);
+}
+
+static int
+setup(lua_State *L)
+{
+	static const luaL_Reg meta[] = { { "__index", opt_index }, { "__newindex", opt_newindex }, { NULL, NULL } };
+	const struct run *run = box_mine(L);
+
+	layer_open(L);
+	lua_newtable(L);
+	push_count(L, "c", run->net.c);
+	push_count(L, "h", run->net.h);
+	push_count(L, "w", run->net.w);
+	push_count(L, "classes", run->classes);
+	lua_setglobal(L, "input");
+	/* An empty table whose reads are noted: an option that no script asks for is a mistake. */
+	lua_newtable(L);
+	luaL_newlib(L, meta);
+	lua_setmetatable(L, -2);
+	lua_setglobal(L, "opt");
+	return 0;
+}
+
+static int
+finish(lua_State *L)
+{
+	struct run *run = box_mine(L);
+
+	if (!layer_node(L, -1, &run->last))
+		return luaL_error(L, "returns a %s, not its last node", luaL_typename(L, -1));
+	return 0;
+}
+
+/* What only the whole run shows. */
+static int
+check(const struct run *run)
+{
+	const struct graph *g = run->net.graph;
+
+	for (uint32_t i = 0; i < run->nopt; i++)
+		if ((run->read >> i & 1) == 0)
+			return err_fail(ERR_ARG, "this net has no option '%s'", run->opt[i].key);
+	if (g->classes == 0 || run->last != g->n - 1)
+		return err_fail(ERR_FORMAT, "the node returned is not the loss");
+	if (run->classes != 0 && g->classes != run->classes)
+		return err_fail(ERR_FORMAT, "makes %u classes of %u", g->classes, run->classes);
+	return 0;
+}
+
+static int
+locate(const char *name, char path[PATH_MAX])
+{
+	const char *share[] = { getenv("TALLY_SHARE"), TALLY_TREE "/share", TALLY_SHARE };
+	size_t n = strlen(name);
+
+	if (n >= PATH_MAX)
+		return err_fail(ERR_LIMIT, "a name of %zu bytes", n);
+	if (strchr(name, '/') != NULL || (n >= 4 && strcmp(name + n - 4, ".lua") == 0)) {
+		memcpy(path, name, n + 1);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++)
+		if (share[i] != NULL && snprintf(path, PATH_MAX, "%s/nets/%s.lua", share[i], name) < PATH_MAX &&
+		    access(path, R_OK) == 0)
+			return 0;
+	errno = ENOENT;
+	return err_sys("%s: no net in $TALLY_SHARE/nets, share/nets or " TALLY_SHARE "/nets", name);
+}
+
+static int
+run_file(struct run *run, const char *path)
+{
+	struct buf text = { 0 };
+	struct box box = { 0 };
+	int e = io_slurp(path, SOURCE_MOST, &text);
+
+	if (e < 0)
+		err_within("%s", path);
+	if (e == 0 && (e = box_open(&box, run)) == 0 &&
+	    (e = box_run(&box, path, (const char *)text.p, text.n, setup, finish)) < 0 && run->net.nomem)
+		e = ERR_NOMEM;
+	if (e == 0 && (e = check(run)) < 0)
+		err_within("%s", path);
+	box_close(&box);
+	buf_free(&text);
+	return e;
+}
+
+int
+script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classes, const struct script_opt *opt,
+	uint32_t nopt, struct graph **g)
+{
+	struct run run = { .net = { .c = c, .h = h, .w = w }, .classes = classes, .opt = opt, .nopt = nopt };
+	char path[PATH_MAX];
+	int e;
+
+	*g = NULL;
+	if (nopt > SCRIPT_OPTS)
+		return err_fail(ERR_LIMIT, "%s: more than %d options", name, SCRIPT_OPTS);
+	if ((c != 0 || h != 0 || w != 0) && !op_fits(c, h, w))
+		return err_fail(ERR_LIMIT, "%s: pictures of %ux%ux%u", name, c, h, w);
+	if ((e = locate(name, path)) == 0 && (e = run_file(&run, path)) == 0)
+		*g = run.net.graph;
+	else
+		graph_free(run.net.graph);
+	return e;
+}

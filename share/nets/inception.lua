@@ -1,0 +1,37 @@
+-- inception: batch normalized inception for 28x28 crops of CIFAR-10; 1,652,826 weights in 78 arrays.
+-- Source: mxnet, example/image-classification/symbol_inception-bn-28-small.py (2015); Ioffe and Szegedy,
+-- "Batch normalization", ICML 2015.  As in 2015 gamma is learned, and the pool that halves the picture has no
+-- padding and rounds its size up.
+
+local function factory(x, k, kernel, stride, pad, name)
+	x = conv{x, k, kernel = kernel, stride = stride, pad = pad, name = name}
+	return relu{bn{x, name = name .. "_bn"}, name = name .. "_relu"}
+end
+
+local function simple(x, k1, k3, name)
+	local a = factory(x, k1, 1, 1, 0, name .. "_1x1")
+	local b = factory(x, k3, 3, 1, 1, name .. "_3x3")
+	return concat{a, b, name = name}
+end
+
+local function downsample(x, k3, name)
+	local a = factory(x, k3, 3, 2, 1, name .. "_3x3")
+	local b = maxpool{x, kernel = 3, stride = 2, ceil = true, name = name .. "_pool"}
+	return concat{a, b, name = name}
+end
+
+local x = data(3, 28, 28)
+x = factory(x, 96, 3, 1, 1, "conv1")
+x = simple(x, 32, 32, "in3a")
+x = simple(x, 32, 48, "in3b")
+x = downsample(x, 80, "in3c")
+x = simple(x, 112, 48, "in4a")
+x = simple(x, 96, 64, "in4b")
+x = simple(x, 80, 80, "in4c")
+x = simple(x, 48, 96, "in4d")
+x = downsample(x, 96, "in4e")
+x = simple(x, 176, 160, "in5a")
+x = simple(x, 176, 160, "in5b")
+x = avgpool{x, kernel = {x.h, x.w}, name = "pool"}
+x = fc{flatten(x), input.classes or 10, name = "fc1"}
+return softmax(x)

@@ -1,0 +1,315 @@
+/* script_test - the nets that come along, what scripts may do, and what they may not. */
+#include "base/err.h"
+#include "net/box.h"
+#include "net/script.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/tally.XXXXXX", file[64];
+
+static void
+write_script(const char *text)
+{
+	FILE *f = fopen(file, "w");
+
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Runs text as a script for pictures of its own shape. */
+static int
+run(const char *text, struct graph **g)
+{
+	write_script(text);
+	return script_run(file, 0, 0, 0, 0, NULL, 0, g);
+}
+
+static size_t
+largest(const struct graph *g)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < g->nw; i++)
+		most = g->w[i].count > most ? g->w[i].count : most;
+	return most;
+}
+
+static const struct graph_node *
+node(const struct graph *g, const char *name)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		if (strcmp(g->node[i].name, name) == 0)
+			return &g->node[i];
+	return NULL;
+}
+
+/* The counts of the nets' sources. */
+static void
+nets(void)
+{
+	static const struct {
+		const char *net, *variant;
+		size_t weights, arrays, aux;
+		double macs;		/* millions */
+	} want[] = {
+		{ "mlp", NULL, 109386, 6, 0, 0.1 },
+		{ "lenet", NULL, 431080, 8, 0, 2.3 },
+		{ "lenet", "bn", 10986, 10, 128, 0.1 },
+		{ "inception", NULL, 1652826, 78, 3424, 204.2 },
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		struct script_opt variant = { "variant", want[i].variant };
+		struct graph *g;
+		int e = script_run(want[i].net, 0, 0, 0, 0, &variant, want[i].variant != NULL, &g);
+
+		ok(e == 0, "%s is there (%s)", want[i].net, e == 0 ? "" : err_line());
+		if (e < 0)
+			continue;
+		is(g->P, want[i].weights, "%s: weights", want[i].net);
+		is(g->nw, want[i].arrays, "%s: arrays", want[i].net);
+		is(g->A, want[i].aux, "%s: running statistics", want[i].net);
+		near((double)graph_macs(g) * 1e-6, want[i].macs, 0.05, "%s: million multiply-adds", want[i].net);
+		is(g->classes, 10, "%s: classes", want[i].net);
+		graph_free(g);
+	}
+}
+
+static void
+inception(void)
+{
+	static const struct { const char *name; uint32_t c, side; } block[] = {
+		{ "conv1_relu", 96, 28 }, { "in3a", 64, 28 }, { "in3b", 80, 28 }, { "in3c", 160, 14 }, { "in4a", 160, 14 },
+		{ "in4b", 160, 14 }, { "in4c", 160, 14 }, { "in4d", 144, 14 }, { "in4e", 240, 7 }, { "in5a", 336, 7 },
+		{ "in5b", 336, 7 }, { "pool", 336, 1 }, { "fc1", 10, 1 },
+	};
+	struct graph *g;
+
+	if (!ok(script_run("inception", 0, 0, 0, 0, NULL, 0, &g) == 0, "inception"))
+		return;
+	for (size_t i = 0; i < sizeof(block) / sizeof(*block); i++) {
+		const struct graph_node *n = node(g, block[i].name);
+
+		ok(n != NULL && n->c == block[i].c && n->h == block[i].side && n->w == block[i].side, "%s is %ux%ux%u",
+		    block[i].name, block[i].c, block[i].side, block[i].side);
+	}
+	is(largest(g), 483840, "the largest array");
+	is_str(g->w[0].name, "conv1_weight", "arrays are named by node");
+	is_str(g->aux[1].name, "conv1_bn_moving_var", "and their role");
+	ok(node(g, "in3c_pool")->ceil && node(g, "in3c_pool")->pad == 0, "the pool that halves is the one of 2015");
+	near(node(g, "conv1_bn")->eps, 1e-5, 1e-10, "eps");
+	graph_free(g);
+}
+
+/* The caller's shape and classes stand above the script's. */
+static void
+asked(void)
+{
+	struct graph *g, *again;
+
+	is(script_run("mlp", 3, 32, 32, 100, NULL, 0, &g), 0, "mlp for other pictures");
+	ok(g->node[0].c == 3 && g->node[0].h == 32 && g->classes == 100, "has their shape and classes");
+	is(script_run("mlp", 3, 32, 32, 100, NULL, 0, &again), 0, "the same again");
+	ok(graph_hash(g) == graph_hash(again), "is the same graph");
+	graph_free(g);
+	graph_free(again);
+	is(script_run("inception", 3, 32, 32, 10, NULL, 0, &g), 0, "inception on 32x32: %s", err_line());
+	ok(node(g, "pool")->h == 1, "pools all of what is left");
+	graph_free(g);
+	is(script_run("lenet", 1, 3, 3, 10, NULL, 0, &g), ERR_FORMAT, "lenet on 3x3: %s", err_line());
+	ok(strstr(err_line(), "lenet.lua:") != NULL && strstr(err_line(), "conv1: a kernel") != NULL, "names line and node");
+	is(script_run("mlp", 1, 0, 28, 10, NULL, 0, &g), ERR_LIMIT, "pictures of no height");
+	is(run("return softmax(fc{flatten(data(1, 2, 2)), 10})", &g), 0, "a net of ten classes");
+	graph_free(g);
+	is(script_run(file, 0, 0, 0, 7, NULL, 0, &g), ERR_FORMAT, "refused where seven are asked for: %s", err_line());
+}
+
+static void
+options(void)
+{
+	const struct script_opt two[] = { { "depth", "3" }, { "deep", "1" } };
+	struct script_opt many[SCRIPT_OPTS + 1];
+	struct graph *g;
+
+	write_script("local x = data(1, 4, 4)\n"
+	    "for i = 1, tonumber(opt.depth) do x = conv{x, 2, kernel = 3, pad = 1} end\n"
+	    "if opt.none ~= nil then error('not nil') end\n"
+	    "return softmax(fc{x, 2})\n");
+	is(script_run(file, 0, 0, 0, 0, two, 1, &g), 0, "an option given is read: %s", err_line());
+	is(g->n, 6, "and makes the net deeper");
+	is_str(g->node[3].name, "conv2", "nodes without a name get the layer's and a number");
+	graph_free(g);
+	is(script_run(file, 0, 0, 0, 0, two, 2, &g), ERR_ARG, "one that the script never reads is refused");
+	ok(strstr(err_line(), "'deep'") != NULL, "by name: %s", err_line());
+	for (int i = 0; i <= SCRIPT_OPTS; i++)
+		many[i] = two[0];
+	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS, &g), 0, "as many options as there may be");
+	graph_free(g);
+	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS + 1, &g), ERR_LIMIT, "and one more");
+}
+
+static void
+where(void)
+{
+	char text[128];
+	struct graph *g;
+
+	is(script_run("nosuchnet", 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "no such net: %s", err_line());
+	snprintf(text, sizeof(text), "%s/gone.lua", dir);
+	is(script_run(text, 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "no such file: %s", err_line());
+	ok(strncmp(err_line(), dir, strlen(dir)) == 0, "is named");
+	snprintf(text, sizeof(text), "mkdir %s/nets && mv %s %s/nets/own.lua", dir, file, dir);
+	run("return softmax(fc{data(1, 2, 2), 3})", &g);
+	graph_free(g);
+	setenv("TALLY_SHARE", dir, 1);
+	ok(system(text) == 0 && script_run("own", 0, 0, 0, 0, NULL, 0, &g) == 0, "a net of $TALLY_SHARE/nets");
+	graph_free(g);
+	is(script_run("mlp", 0, 0, 0, 0, NULL, 0, &g), 0, "which hides none of the others");
+	graph_free(g);
+	unsetenv("TALLY_SHARE");
+}
+
+/* Each script is wrong in one way; the line must name the file's line and hold the words. */
+static void
+wrong(void)
+{
+	static const struct { const char *text, *line; } no[] = {
+		{ "return 1 +\n", ":2: unexpected symbol" },
+		{ "\n\nfoo()\n", ":3: attempt to call a nil value (global 'foo')" },
+		{ "return nil\n", "returns a nil, not its last node" },
+		{ "return data(1,2,2)\n", "is not the loss" },
+		{ "local x = fc{data(1,2,2), 2}\nsoftmax(x)\nreturn x\n", "is not the loss" },
+		{ "data(1,2,2)\ndata(1,2,2)\n", ":2: data: was called before" },
+		{ "data(1,2)\n", ":1: data: takes channels" },
+		{ "data(1,2,'x')\n", ":1: data: takes channels" },
+		{ "data(99999,99999,99999)\n", ":1: data: a picture" },
+		{ "conv{3}\n", ":1: conv: its first value is a node" },
+		{ "fc{'x', 3}\n", ":1: fc: k is a whole number, not x" },
+		{ "x = data(1,9,9)\nconv{x, 3, kernal = 3}\n",
+		    ":2: conv: 'kernal' is none of its options: name, k, kernel, stride, pad, bias" },
+		{ "x = data(1,9,9)\nconv{x, 3}\n", ":2: conv: kernel is not given" },
+		{ "x = data(1,9,9)\nconv{x, kernel = 3}\n", ":2: conv: k is not given" },
+		{ "x = data(1,9,9)\nconv{x, 3, kernel = {3}}\n", ":2: conv: kernel is a number or" },
+		{ "x = data(1,9,9)\nconv{x, 3, kernel = 2.5}\n", ":2: conv: r is a whole number" },
+		{ "x = data(1,9,9)\nconv{x, 3, kernel = 3, bias = 0}\n", ":2: conv: bias is true or false" },
+		{ "x = data(1,9,9)\nconv{x, -3, kernel = 3}\n", ":2: conv: k: '-3'" },
+		{ "x = data(1,9,9)\nconv{x, 3, kernel = 3, name = 7}\n", ":2: conv: a name is a text" },
+		{ "x = data(1,9,9)\nconv{x, 3, 4, kernel = 3}\n", ":2: conv: value 3 is a number, not a node" },
+		{ "x = data(1,9,9)\nrelu{x, x}\n", ":2: relu: reads 1 node at most" },
+		{ "x = data(1,9,9)\nrelu{x, act = 'tanh'}\n", ":2: relu: 'act' is none of its options" },
+		{ "x = data(1,9,9)\nact{x, 'swish'}\n", ":2: act: act: 'swish'" },
+		{ "x = data(1,9,9)\nconcat{x, 3}\n", ":2: concat: value 2 is a number, not a node" },
+		{ "x = data(1,9,9)\nconcat{x, nil, x}\n", ":2: concat: a value before the last is nil" },
+		{ "x = data(1,9,9)\nbn{x, eps = 'small'}\n", ":2: bn: eps is a number" },
+		{ "x = data(1,9,9)\nbn{x, name = 'a b'}\n", ":2: the name 'a b'" },
+		{ "x = data(1,9,9)\nrelu(fc)\n", ":2: relu: value 1 is a function" },
+		{ "x = data(1,9,9)\nx.c = 3\n", ":2: attempt to index a node value" },
+		{ "x = data(1,9,9)\ny = x.depth\n", ":2: a node has c, h, w and name, no 'depth'" },
+		{ "opt.depth = 3\n", ":1: opt is what was given" },
+		{ "error({})\n", "raises a table" },
+		{ "\x1bLua\x54", "attempt to load a binary chunk" },
+	};
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		struct graph *g;
+		int e = run(no[i].text, &g);
+
+		ok(e == ERR_FORMAT && g == NULL && strncmp(err_line(), file, strlen(file)) == 0 &&
+		    strstr(err_line(), no[i].line) != NULL, "wrong script: %s", err_line());
+	}
+}
+
+static void
+sandbox(void)
+{
+	static const char *const gone[] = { "io", "os", "require", "load", "loadstring", "loadfile", "dofile", "debug",
+	    "package", "coroutine", "collectgarbage", "setmetatable", "getmetatable", "rawset", "next", "pairs", "print",
+	    "xpcall", "_G", "utf8", "string.dump", "string.rep", "string.find", "string.gsub", "string.gmatch",
+	    "string.match", "string.pack", "table.sort", "table.move", "table.insert", "table.remove", "math.random",
+	    "('').rep", "('').dump" };
+	struct graph *g;
+	char text[128];
+	int left = 0;
+
+	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
+		snprintf(text, sizeof(text), "error(tostring(%s))", gone[i]);
+		run(text, &g);
+		if (strstr(err_line(), ": nil") == NULL) {
+			printf("# %s: %s\n", gone[i], err_line());
+			left++;
+		}
+	}
+	is(left, 0, "nothing unsafe is in a script's reach");
+	is(run("local t = {1, 2}\nfor i, v in ipairs(t) do t[i] = math.max(v, 2) end\n"
+	    "local s = table.concat(t, ',') .. ('%d'):format(3)\nassert(s == '2,23' and select('#', table.unpack(t)) == 2)\n"
+	    "assert(not pcall(error, 'x'))\nlocal x = data(1, 2, 2)\nassert(x.c == 1 and x.name == 'data')\n"
+	    "return softmax{fc(x, 3), name = 'loss'}", &g), 0, "what is left works: %s", err_line());
+	graph_free(g);
+}
+
+/* Each of these would run, or grow, for ever. */
+static void
+bounds(void)
+{
+	static const char *const no[] = {
+		"while true do end",
+		"while true do pcall(function() while true do end end) end",
+		"local function f() pcall(f) return f() end f()",
+		"local function f() local ok = pcall(f) while true do end end f()",
+		"local t = {} while true do t[#t + 1] = {} end",
+		"local s = 'x' while true do s = s .. s end",
+		"local s = 'x' while true do pcall(function() s = s .. s end) end",
+		"local s = 'x' for i = 1, 19 do s = s .. s end while true do local u = s:upper() end",
+		"local s = 'x' for i = 1, 19 do s = s .. s end while true do pcall(s.upper, s) end",
+		"local function f() return f() + 1 end f()",
+		"local x = data(1, 1, 1) while true do x = relu(x) end",
+		"local x = data(1, 1, 1) while true do pcall(relu, x) end",
+		"local t = {} for i = 1, 1e9 do t[i] = i end",
+		"for i = 1, 1e18 do string.format('%99.99f', 1e300) end",
+	};
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		struct graph *g;
+		int e = run(no[i], &g);
+
+		ok((e == ERR_LIMIT || e == ERR_FORMAT) && g == NULL, "bound: %s: %s", no[i], err_line());
+	}
+}
+
+static void
+long_source(void)
+{
+	struct graph *g;
+	char *text = malloc(100001);
+
+	memset(text, ' ', 100000);
+	text[100000] = 0;
+	is(run(text, &g), ERR_LIMIT, "a long source: %s", err_line());
+	memset(text, '(', 60000);
+	text[60000] = 0;
+	is(run(text, &g), ERR_FORMAT, "a deep one: %.60s", err_line());
+	free(text);
+}
+
+int
+main(void)
+{
+	char rm[64];
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(file, sizeof(file), "%s/net.lua", dir);
+	nets();
+	inception();
+	asked();
+	options();
+	where();
+	wrong();
+	sandbox();
+	bounds();
+	long_source();
+	snprintf(rm, sizeof(rm), "rm -r %s", dir);
+	return system(rm) != 0 || done();
+}

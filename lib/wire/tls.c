@@ -52,10 +52,8 @@ sock_read(BIO *b, char *p, int n)
 			t->allow -= (size_t)r;
 			return (int)r;
 		}
-		if (r == 0)
-			t->down = END;
-		else if (errno != EAGAIN && errno != EINTR && t->down == 0)
-			t->down = errno;
+		if (t->down == 0 && (r == 0 || (errno != EAGAIN && errno != EINTR)))
+			t->down = r == 0 ? END : errno;
 	}
 	BIO_set_retry_read(b);
 	return -1;

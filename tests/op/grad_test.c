@@ -1,13 +1,11 @@
 /*
- * Are ref's gradients those of finite differences?  Every learned array of every kind of layer.
+ * grad_test - are ref's gradients those of finite differences?  Every learned array of every kind of layer.
  *
  * With the loss L at w - h, w - h/2, w, w + h/2, w + h the derivative is extrapolated to order h^4, which leaves the
  * rounding of L as the error.  A corner of the loss (relu, max) within h of w makes the differences at h and at h/2
  * disagree: by their slope when it lies off w, by their bend when it lies at w.  Such a weight is passed over, and
  * counted: nine of ten must be judged.  A wrong factor is wrong at every h alike and hides behind nothing.
  */
-#include "tap.h"
-
 #include "op/nets.h"
 
 #define SEEDS	12

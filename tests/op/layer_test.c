@@ -1,11 +1,9 @@
 /*
- * Does each engine give the numbers that a pencil gives?  Edges, ties and words of the seam that random nets miss.
+ * layer_test - does each engine give the numbers that a pencil gives?  Edges and ties that random nets miss.
  *
  * What a layer puts out is read through the fc behind it: for one sample its weight gradient is dy x and its bias
  * gradient dy, so x is their quotient.
  */
-#include "tap.h"
-
 #include "op/nets.h"
 
 #define MOST 64	/* floats of a layer's output here */
@@ -270,27 +268,24 @@ corner(struct bench *b)
 	clear(b);
 }
 
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	struct bench b = { .e = e, .dev = dev };
+
+	conv(&b);
+	acts(&b);
+	corner(&b);
+	pools(&b);
+	ties(&b);
+	bn_train(&b);
+	bn_evaluate(&b);
+	softmax(&b);
+}
+
 int
 main(void)
 {
-	for (size_t i = 0; engine_list[i] != NULL; i++) {
-		struct bench b = { .e = engine_list[i] };
-		int e = b.e->open(1, &b.dev);
-
-		if (e == ERR_NOTSUP) {
-			skip(b.e->name, err_line());
-			continue;
-		}
-		nets_must(e);
-		conv(&b);
-		acts(&b);
-		corner(&b);
-		pools(&b);
-		ties(&b);
-		bn_train(&b);
-		bn_evaluate(&b);
-		softmax(&b);
-		b.e->close(b.dev);
-	}
+	nets_engines(1, engine);
 	return done();
 }

@@ -7,13 +7,13 @@
 #ifndef TESTS_OP_NETS_H
 #define TESTS_OP_NETS_H
 
+#include "tap.h"
+
 #include "base/err.h"
 #include "base/rng.h"
 #include "engine/engine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NETS_UNUSED __attribute__((unused))
 
@@ -335,6 +335,24 @@ nets_load(const struct engine *e, struct engine_plan *p, const struct graph *g, 
 	for (uint32_t a = 0; a < g->nw && err == 0; a++)
 		err = e->load(p, a, v->w + g->w[a].first);
 	return err;
+}
+
+/* Runs a test on every engine that there is a device for; the others are skipped by name. */
+NETS_UNUSED static void
+nets_engines(unsigned threads, void (*test)(const struct engine *e, struct engine_dev *dev))
+{
+	for (size_t i = 0; engine_list[i] != NULL; i++) {
+		struct engine_dev *dev;
+		int e = engine_list[i]->open(threads, &dev);
+
+		if (e == ERR_NOTSUP) {
+			skip(engine_list[i]->name, err_line());
+			continue;
+		}
+		nets_must(e);
+		test(engine_list[i], dev);
+		engine_list[i]->close(dev);
+	}
 }
 
 #endif

@@ -1,0 +1,91 @@
+/*
+ * step_test - does each engine compute the step that PyTorch computes?  Loss, every gradient, statistics, evaluation.
+ *
+ * The numbers in step_torch.h are those of another author's code, in f64; step.py is how they were made.
+ */
+#include "golden/step_torch.h"
+#include "op/nets.h"
+
+#define BATCH	(sizeof(step_label) / sizeof(*step_label))
+#define CLASSES (sizeof(step_prob) / sizeof(*step_prob) / BATCH)
+
+static struct graph *
+net(void)
+{
+	struct graph *g = graph_new(2, 6, 4);
+	uint32_t x, y[3];
+
+	x = NODE(g, 0, CONV, .k = 3, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true);
+	x = NODE(g, x, BN, .eps = 1 / 1024.f, .momentum = 0.9f);
+	x = NODE(g, x, ACT, .act = GRAPH_RELU);
+	y[0] = NODE(g, x, CONV, .k = 2, .r = 3, .s = 3, .stride = 2, .pad = 1, .bias = true);
+	y[1] = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = 2, .ceil = true);
+	y[2] = NODE(g, x, POOL, .pool = GRAPH_AVG, .r = 3, .s = 3, .stride = 2, .pad = 1);
+	x = CONCAT(g, y[0], y[1], y[2]);
+	x = NODE(g, x, ACT, .act = GRAPH_TANH);
+	x = NODE(g, x, FC, .k = CLASSES, .bias = true);
+	NODE(g, x, SOFTMAX, .k = 0);
+	return g;
+}
+
+/* Within 2e-6 of the largest; a bias before batch norm has a gradient of 0 but for rounding. */
+static void
+same(const float *got, const float *want, size_t n, const char *engine, const char *what)
+{
+	double most = 0, worst = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		double d = fabs((double)got[j] - want[j]);
+
+		most = fmax(most, fabs(want[j]));
+		worst = !(d <= worst) ? d : worst;
+	}
+	if (!ok(worst <= 2e-6 * most + 2e-7, "%s: %s", engine, what))
+		printf("# %g off, the largest is %g\n", worst, most);
+}
+
+static void
+step(const struct engine *e, struct engine_plan *p, const struct graph *g)
+{
+	struct nets_numbers v = { .w = nets_floats(g->P), .aux = nets_floats(g->A) };
+	float *d = nets_floats(g->P), *stats = nets_floats(g->A), *prob = nets_floats(BATCH * CLASSES);
+	struct engine_result train, eval;
+
+	memcpy(v.w, step_w, sizeof(step_w));
+	memcpy(v.aux, step_aux, sizeof(step_aux));
+	nets_must(nets_load(e, p, g, &v));
+	nets_must(e->forward(p, step_x, step_label, BATCH, NULL, &train));
+	nets_must(e->backward(p, d, stats, NULL));
+	nets_must(e->evaluate(p, step_x, step_label, BATCH, &eval, prob));
+	near(train.loss, step_loss, 1e-5, "%s: the loss", e->name);
+	for (uint32_t a = 0; a < g->nw; a++)
+		same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, e->name, g->w[a].name);
+	same(stats, step_stats, g->A, e->name, "batch statistics");
+	near(eval.loss, step_eval_loss, 1e-5, "%s: the loss in evaluation", e->name);
+	same(prob, step_prob, BATCH * CLASSES, e->name, "probabilities in evaluation");
+	nets_numbers_free(&v);
+	free(d);
+	free(stats);
+	free(prob);
+}
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	struct graph *g = net();
+	struct engine_plan *p;
+
+	is(g->P, sizeof(step_w) / sizeof(*step_w), "%s: the net has the weights that the script gave it", e->name);
+	is(g->A, sizeof(step_aux) / sizeof(*step_aux), "%s: and the statistics", e->name);
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	step(e, p, g);
+	e->plan_free(p);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	nets_engines(1, engine);
+	return done();
+}

@@ -1,0 +1,129 @@
+/*
+ * match_test - does every engine compute what ref does?  Each kind of layer, random shapes, batches not all full.
+ *
+ * The measure is the normalised error |a - b| / |b| of each array, in the 2-norm.  Layer by layer it is a few 1e-7 by
+ * direct sums in f32 and a few 1e-6 by Winograd's algorithm (Lavin and Gray, CVPR 2016), twice in a row here.
+ */
+#include "op/nets.h"
+
+#define SEEDS	8
+#define BATCH	5
+#define BOUND	3e-5
+
+struct step {
+	struct engine_result train, eval;
+	float	*g, *stats, *prob;	/* [P], [A], [n, classes] */
+};
+
+struct worst {
+	double	 error;
+	char	 array[GRAPH_NAME + 16];
+	uint64_t seed;
+};
+
+static struct step
+step(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v, uint32_t n)
+{
+	struct step s = { .g = nets_floats(g->P), .stats = nets_floats(g->A), .prob = nets_floats(n * g->classes) };
+	struct engine_plan *p;
+
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(nets_load(e, p, g, v));
+	nets_must(e->forward(p, v->x, v->y, n, NULL, &s.train));
+	nets_must(e->backward(p, s.g, s.stats, NULL));
+	nets_must(e->evaluate(p, v->x, v->y, n, &s.eval, s.prob));
+	e->plan_free(p);
+	return s;
+}
+
+static void
+step_free(struct step *s)
+{
+	free(s->g);
+	free(s->stats);
+	free(s->prob);
+}
+
+static double
+norm(const float *a, const float *b, size_t n)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		double d = (double)a[j] - (b != NULL ? b[j] : 0);
+
+		sum += d * d;
+	}
+	return sqrt(sum);
+}
+
+static void
+note(struct worst *w, double error, const char *array, uint64_t seed)
+{
+	if (error <= w->error)
+		return;
+	w->error = error;
+	w->seed = seed;
+	snprintf(w->array, sizeof(w->array), "%s", array);
+}
+
+/* An array whose gradient is 0 but for rounding (a bias before batch norm) is measured by a hundredth of all of g. */
+static void
+compare(const struct graph *g, const struct step *a, const struct step *b, uint32_t n, uint64_t seed, struct worst *w)
+{
+	double least = norm(b->g, NULL, g->P) / 100;
+
+	note(w, fabs(a->train.loss - b->train.loss) / b->train.loss, "loss", seed);
+	note(w, fabs(a->eval.loss - b->eval.loss) / b->eval.loss, "loss in evaluation", seed);
+	note(w, a->train.correct != b->train.correct || a->eval.correct != b->eval.correct, "correct", seed);
+	note(w, norm(a->prob, b->prob, n * g->classes) / norm(b->prob, NULL, n * g->classes), "prob", seed);
+	if (g->A > 0)
+		note(w, norm(a->stats, b->stats, g->A) / norm(b->stats, NULL, g->A), "stats", seed);
+	for (uint32_t k = 0; k < g->nw; k++) {
+		const struct graph_array *x = &g->w[k];
+		double size = norm(b->g + x->first, NULL, x->count);
+
+		note(w, norm(a->g + x->first, b->g + x->first, x->count) / fmax(size, least), x->name, seed);
+	}
+}
+
+static const struct engine *ref;
+static struct engine_dev *ref_dev;
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	if (e == ref)
+		return;
+	for (uint64_t c = 0; c < NETS_CASES; c++) {
+		struct worst w = { .error = 0 };
+
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			struct rng r = rng_start(2, c, seed);
+			struct graph *g = nets_graph(&nets_cases[c], &r, true);
+			uint32_t n = any(&r, 1, BATCH);
+			struct nets_numbers v = nets_numbers(g, &r, n);
+			struct step want = step(ref, ref_dev, g, &v, n), got = step(e, dev, g, &v, n);
+
+			compare(g, &got, &want, n, seed, &w);
+			step_free(&want);
+			step_free(&got);
+			nets_numbers_free(&v);
+			graph_free(g);
+		}
+		ok(w.error <= BOUND, "%s as ref: %s", e->name, nets_cases[c].name);
+		printf("# worst %.1e: %s, seed %llu\n", w.error, w.array, (unsigned long long)w.seed);
+	}
+}
+
+int
+main(void)
+{
+	ref = engine_find("ref");
+	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
+	nets_engines(2, engine);
+	ref->close(ref_dev);
+	if (tap_run == 0)
+		skip("engines against ref", "ref is the only one");
+	return done();
+}

@@ -1,0 +1,323 @@
+/* seam_test - does each engine keep the words of engine.h?  Hooks, bits, batches that are not full, updates, texts. */
+#include "op/nets.h"
+
+#include "base/buf.h"
+
+#define BATCH	4
+#define ARRAYS	64	/* more than the net has */
+
+/* One engine with a plan for a net of all kinds, and a step's results. */
+struct seam {
+	const struct engine *e;
+	struct engine_dev *dev;
+	struct engine_plan *p;
+	struct graph *g;
+	struct nets_numbers v;
+	float	*d, *stats, *prob;
+	struct engine_result train, eval;
+	/* What the hooks saw. */
+	uint32_t needed[ARRAYS], born[ARRAYS], order[ARRAYS], nborn;
+	float	*at_birth;	/* [P] each range as it was when it was born */
+	uint32_t fail_after;	/* the hook that counts this down to 0 fails; 0: none */
+};
+
+static struct graph *
+net(struct rng *r)
+{
+	struct graph *g = graph_new(3, 12, 10);
+	uint32_t x = NODE(g, 0, CONV, .k = 20, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true);
+
+	x = NODE(g, BN(g, x, .fix_gamma = true), ACT, .act = GRAPH_RELU);
+	x = nets_block(g, r, x, true);
+	x = NODE(g, x, CONV, .k = 40, .r = 3, .s = 3, .stride = 1, .pad = 1);
+	x = NODE(g, x, ACT, .act = GRAPH_SIGMOID);
+	x = NODE(g, x, FC, .k = 17, .bias = true);
+	x = NODE(g, x, ACT, .act = GRAPH_TANH);
+	x = NODE(g, x, FC, .k = 5, .bias = true);
+	NODE(g, x, SOFTMAX, .k = 0);
+	return g;
+}
+
+static void
+begin(struct seam *s, const struct engine *e, struct engine_dev *dev)
+{
+	struct rng r = rng_start(3, 0, 0);
+
+	*s = (struct seam){ .e = e, .dev = dev, .g = net(&r) };
+	nets_must(s->g->nw <= ARRAYS ? 0 : ERR_LIMIT);
+	s->v = nets_numbers(s->g, &r, BATCH);
+	s->d = nets_floats(s->g->P);
+	s->stats = nets_floats(s->g->A);
+	s->prob = nets_floats(BATCH * s->g->classes);
+	s->at_birth = nets_floats(s->g->P);
+	nets_must(e->plan(dev, s->g, BATCH, ENGINE_F32, &s->p));
+}
+
+static void
+end(struct seam *s)
+{
+	s->e->plan_free(s->p);
+	graph_free(s->g);
+	nets_numbers_free(&s->v);
+	free(s->d);
+	free(s->stats);
+	free(s->prob);
+	free(s->at_birth);
+}
+
+static bool
+fails(struct seam *s)
+{
+	return s->fail_after > 0 && --s->fail_after == 0;
+}
+
+static int
+need(void *arg, uint32_t a)
+{
+	struct seam *s = arg;
+
+	s->needed[a]++;
+	if (fails(s))
+		return ERR_STOP;
+	return s->e->load(s->p, a, s->v.w + s->g->w[a].first);
+}
+
+static int
+born(void *arg, uint32_t a)
+{
+	struct seam *s = arg;
+	const struct graph_array *w = &s->g->w[a];
+
+	s->born[a]++;
+	s->order[s->nborn++ % ARRAYS] = a;
+	memcpy(s->at_birth + w->first, s->d + w->first, w->count * sizeof(float));
+	return fails(s) ? 42 : 0;
+}
+
+/* A training step of n samples.  The gradients begin as no numbers: all must be overwritten. */
+static int
+step(struct seam *s, uint32_t n, bool hooks)
+{
+	const struct engine_hook hook = { .arg = s, .need = need, .born = born };
+	int e;
+
+	for (size_t j = 0; j < s->g->P; j++)
+		s->d[j] = s->at_birth[j] = NAN;
+	for (size_t j = 0; j < s->g->A; j++)
+		s->stats[j] = NAN;
+	memset(s->needed, 0, sizeof(s->needed));
+	memset(s->born, 0, sizeof(s->born));
+	s->nborn = 0;
+	if ((e = s->e->forward(s->p, s->v.x, s->v.y, n, hooks ? &hook : NULL, &s->train)) != 0)
+		return e;
+	return s->e->backward(s->p, s->d, s->stats, hooks ? &hook : NULL);
+}
+
+static void
+evaluate(struct seam *s, uint32_t n)
+{
+	nets_must(s->e->evaluate(s->p, s->v.x, s->v.y, n, &s->eval, s->prob));
+}
+
+static bool
+same(const struct seam *a, const struct seam *b)
+{
+	return a->train.loss == b->train.loss && a->train.correct == b->train.correct &&
+	    memcmp(a->d, b->d, a->g->P * sizeof(float)) == 0 && memcmp(a->stats, b->stats, a->g->A * sizeof(float)) == 0;
+}
+
+static bool
+finite_all(const float *p, size_t n)
+{
+	for (size_t j = 0; j < n; j++)
+		if (!isfinite(p[j]))
+			return false;
+	return true;
+}
+
+static bool
+each_once(const uint32_t *calls, uint32_t n)
+{
+	for (uint32_t a = 0; a < n; a++)
+		if (calls[a] != 1)
+			return false;
+	return true;
+}
+
+/* The plain step, then one whose weights come only when they are asked for. */
+static void
+hooks(struct seam *s, const struct seam *plain)
+{
+	const struct graph *g = s->g;
+	float *junk = nets_floats(g->P);
+
+	for (size_t j = 0; j < g->P; j++)
+		junk[j] = NAN;
+	for (uint32_t a = 0; a < g->nw; a++)
+		nets_must(s->e->load(s->p, a, junk + g->w[a].first));
+	nets_must(s->e->load_aux(s->p, s->v.aux));
+	is(step(s, BATCH, true), 0, "%s: a step with hooks", s->e->name);
+	ok(each_once(s->needed, g->nw), "%s: each array is needed once", s->e->name);
+	ok(each_once(s->born, g->nw), "%s: each gradient is born once", s->e->name);
+	ok(same(s, plain), "%s: weights loaded when they are needed come in time", s->e->name);
+	ok(memcmp(s->d, s->at_birth, g->P * sizeof(float)) == 0, "%s: what is born is final", s->e->name);
+	is(g->w[s->order[0]].node, g->w[g->nw - 1].node, "%s: the last layer is born first", s->e->name);
+	is(g->w[s->order[g->nw - 1]].node, g->w[0].node, "%s: the first layer is born last", s->e->name);
+	free(junk);
+}
+
+static void
+failures(struct seam *s, const struct seam *plain)
+{
+	const uint32_t nw = s->g->nw;
+
+	for (uint32_t k = 1; k <= 2 * nw; k += 5) {
+		s->fail_after = k;
+		if (step(s, BATCH, true) != (k <= nw ? ERR_STOP : 42) || s->fail_after != 0) {
+			ok(false, "%s: hook %u's word is passed on, no other is called", s->e->name, k);
+			return;
+		}
+	}
+	ok(true, "%s: what a hook returns is returned at once", s->e->name);
+	s->fail_after = 0;
+	is(step(s, BATCH, true), 0, "%s: a step after steps that were cut short", s->e->name);
+	ok(same(s, plain), "%s: is as if they had not been", s->e->name);
+}
+
+static void
+bits(struct seam *s, const struct seam *plain)
+{
+	struct seam other;
+
+	begin(&other, s->e, s->dev);
+	nets_must(nets_load(other.e, other.p, other.g, &other.v));
+	nets_must(step(&other, 1, false));
+	evaluate(&other, 2);
+	nets_must(step(&other, BATCH, false));
+	ok(same(&other, plain), "%s: the same bits whatever the plan did before", s->e->name);
+	evaluate(&other, BATCH);
+	evaluate(s, BATCH);
+	ok(other.eval.loss == s->eval.loss && memcmp(other.prob, s->prob, BATCH * s->g->classes * sizeof(float)) == 0,
+	    "%s: and in evaluation", s->e->name);
+	end(&other);
+}
+
+/* What is behind the first n samples must not count. */
+static void
+part(struct seam *s)
+{
+	size_t picture = (size_t)s->g->node[0].c * s->g->node[0].h * s->g->node[0].w;
+	struct seam rest = *s;
+	float *d = nets_floats(s->g->P);
+
+	nets_must(step(s, 2, false));
+	memcpy(d, s->d, s->g->P * sizeof(*d));
+	rest.train = s->train;
+	for (size_t j = 2 * picture; j < BATCH * picture; j++)
+		s->v.x[j] = NAN;
+	nets_must(step(s, 2, false));
+	ok(memcmp(d, s->d, s->g->P * sizeof(*d)) == 0 && s->train.loss == rest.train.loss,
+	    "%s: a batch of 2 in a plan for %d is of 2", s->e->name, BATCH);
+	free(d);
+}
+
+static void
+probabilities(struct seam *s)
+{
+	double worst = 0, loss = 0;
+	uint32_t correct = 0;
+
+	evaluate(s, BATCH);
+	for (uint32_t n = 0; n < BATCH; n++) {
+		const float *p = s->prob + n * s->g->classes;
+		uint32_t best = 0;
+		double sum = 0;
+
+		for (uint32_t k = 0; k < s->g->classes; k++) {
+			sum += p[k];
+			best = p[k] > p[best] ? k : best;
+		}
+		worst = fmax(worst, fabs(sum - 1));
+		loss -= log(p[s->v.y[n]]);
+		correct += best == (uint32_t)s->v.y[n];
+	}
+	near(worst, 0, 1e-6, "%s: probabilities of a sample add up to 1", s->e->name);
+	near(s->eval.loss, loss, 1e-5 * loss, "%s: the loss is theirs", s->e->name);
+	is(s->eval.correct, correct, "%s: and so is the count of right ones", s->e->name);
+	nets_must(s->e->evaluate(s->p, s->v.x, s->v.y, BATCH, &s->train, NULL));
+	ok(s->train.loss == s->eval.loss, "%s: nobody has to take the probabilities", s->e->name);
+}
+
+static void
+update(const struct engine *e, struct engine_dev *dev)
+{
+	enum { N = 10007 };	/* a prime: no vector or thread count divides it */
+	const struct opt_hyper hyper = { .lr = 0.1f, .momentum = 0.9f, .wd = 1e-4f }, clipped = { 0.1f, 0.9f, 1e-4f, 0.01f };
+	float *a = nets_floats(3 * N), *b = nets_floats(3 * N);
+	struct rng r = rng_start(4, 0, 0);
+
+	for (size_t j = 0; j < 3 * N; j++)
+		a[j] = b[j] = rng_normal(&r);
+	nets_must(e->update(dev, OPT_SGD, a, a + N, a + 2 * N, N, 32, &hyper));
+	nets_must(e->update(dev, OPT_SGD, a, a + N, a + 2 * N, 1, 32, &clipped));
+	nets_must(e->update(dev, OPT_SGD, a, a + N, a + 2 * N, 0, 32, &clipped));
+	opt_sgd(b, b + N, b + 2 * N, N, 32, &hyper);
+	opt_sgd(b, b + N, b + 2 * N, 1, 32, &clipped);
+	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: updates have net/opt.h's bits", e->name);
+	nets_must(e->update(dev, OPT_FOLD, a, NULL, a + 2 * N, N, 2, &hyper));
+	opt_fold(b, b + 2 * N, N, 2, hyper.momentum);
+	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: and so have running statistics", e->name);
+	free(a);
+	free(b);
+}
+
+static void
+texts(struct seam *s)
+{
+	struct buf b = { 0 };
+	uint32_t missing = 0;
+
+	is(s->e->describe(s->dev, &b), 0, "%s: describes itself", s->e->name);
+	ok(b.n > 0 && memchr(b.p, '\n', b.n) == NULL && memcmp(b.p, s->e->name, strlen(s->e->name)) == 0,
+	    "%s: in one line that begins with its name: %.*s", s->e->name, (int)b.n, (const char *)b.p);
+	b.n = 0;
+	nets_must(s->e->explain(s->p, &b));
+	nets_must(buf_terminate(&b));
+	for (uint32_t i = 1; i < s->g->n; i++)
+		if (s->g->node[i].weight >= 0 && strstr((const char *)b.p, s->g->node[i].name) == NULL)
+			missing++;
+	is(missing, 0, "%s: explains each layer that has weights", s->e->name);
+	buf_free(&b);
+}
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	struct seam plain, s;
+
+	begin(&plain, e, dev);
+	begin(&s, e, dev);
+	nets_must(nets_load(e, plain.p, plain.g, &plain.v));
+	is(step(&plain, BATCH, false), 0, "%s: a step without hooks", e->name);
+	ok(finite_all(plain.d, plain.g->P) && finite_all(plain.stats, plain.g->A),
+	    "%s: all gradients and statistics are overwritten", e->name);
+	hooks(&s, &plain);
+	failures(&s, &plain);
+	bits(&s, &plain);
+	probabilities(&s);
+	texts(&s);
+	part(&s);
+	end(&s);
+	end(&plain);
+	update(e, dev);
+}
+
+int
+main(void)
+{
+	nets_engines(2, engine);
+	ok(engine_find("no such engine") == NULL && strstr(err_line(), "no such engine") != NULL,
+	    "an engine of another name is not found: %s", err_line());
+	ok(engine_find(NULL) != NULL, "one engine opens: %s", engine_find(NULL)->name);
+	return done();
+}

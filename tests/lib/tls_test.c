@@ -1,0 +1,250 @@
+/* tls_test - what the connection is to a plain TLS library: standard TLS 1.3 with the key, a closed door without it. */
+#include "tap.h"
+#include "wire/tls.h"
+
+#include "ends.h"
+
+#include <signal.h>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+static const uint8_t key[CONN_KEY] = "what only this job's processes k";
+static const uint8_t wrong[CONN_KEY] = "what only this job's processes K";
+
+/* How a foreign peer comes. */
+struct guise {
+	const char	*name;		/* of the key; NULL: none is offered */
+	const uint8_t	*key;
+	int		 version;	/* the newest it speaks */
+	const char	*groups, *suites;
+	int		 id;		/* of the suite the key belongs to: 1, 2 or 3 */
+	const char	*says;		/* in our line; NULL: it is let in */
+};
+
+static const struct guise *now;
+static unsigned tickets, updates;
+
+static int
+offer(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *n, SSL_SESSION **s)
+{
+	unsigned char suite[2] = { 0x13, (unsigned char)now->id };
+
+	*s = SSL_SESSION_new();
+	SSL_SESSION_set1_master_key(*s, now->key, CONN_KEY);
+	SSL_SESSION_set_cipher(*s, SSL_CIPHER_find(ssl, suite));
+	SSL_SESSION_set_protocol_version(*s, TLS1_3_VERSION);
+	*id = (const unsigned char *)now->name;
+	*n = strlen(now->name);
+	return md == NULL || md == SSL_CIPHER_get_handshake_digest(SSL_CIPHER_find(ssl, suite));
+}
+
+static int
+ticket(SSL *ssl, SSL_SESSION *s)
+{
+	(void)ssl, (void)s;
+	tickets++;
+	return 0;
+}
+
+static void
+overhear(int out, int version, int type, const void *p, size_t n, SSL *ssl, void *arg)
+{
+	(void)version, (void)ssl, (void)arg;
+	updates += !out && type == SSL3_RT_HANDSHAKE && n > 0 && *(const uint8_t *)p == SSL3_MT_KEY_UPDATE;
+}
+
+/* A client of a plain library, connected to our server end. */
+static SSL *
+visitor(struct ends *e, const struct guise *g)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	SSL *ssl;
+
+	now = g;
+	SSL_CTX_set_max_proto_version(ctx, g->version);
+	if (g->groups != NULL)
+		SSL_CTX_set1_groups_list(ctx, g->groups);
+	if (g->suites != NULL)
+		SSL_CTX_set_ciphersuites(ctx, g->suites);
+	if (g->name != NULL)
+		SSL_CTX_set_psk_use_session_callback(ctx, offer);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT);
+	SSL_CTX_sess_set_new_cb(ctx, ticket);
+	SSL_CTX_set_msg_callback(ctx, overhear);
+	ssl = SSL_new(ctx);
+	SSL_CTX_free(ctx);
+	SSL_set_fd(ssl, ends_stranger(e, key));
+	SSL_set_connect_state(ssl);
+	return ssl;
+}
+
+static void
+visit_end(struct ends *e, SSL *ssl)
+{
+	int fd = SSL_get_fd(ssl);
+
+	SSL_free(ssl);
+	close(fd);
+	ends_close(e);
+}
+
+/* Runs both until our end is open or has refused, and theirs has heard of it. */
+static int
+shake(struct ends *e, SSL *ssl)
+{
+	double start = clk_s();
+	int r = 0;
+
+	while (clk_s() - start < PATIENCE_S) {
+		struct conn *c = e->a != NULL ? e->a : e->b;
+		int *error = e->a != NULL ? &e->ea : &e->eb;
+
+		r = SSL_do_handshake(ssl);
+		ends_step(c, error, e->a != NULL ? e->la : e->lb);
+		if (*error != 0 || (r == 1 && conn_open(c)))
+			break;
+	}
+	ERR_clear_error();
+	return r;
+}
+
+static void
+test_visitors(void)
+{
+	static const struct guise guises[] = {
+		{ "tally/1", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
+		{ "tally/1", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds another key" },
+		{ "tally/2", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol than tally/1" },
+		{ "guess", key, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
+		{ NULL, NULL, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
+		{ NULL, NULL, TLS1_2_VERSION, NULL, NULL, 1, "does not hold this job's key" },
+		{ "tally/1", key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
+		{ "tally/1", key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
+		{ "tally/1", key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
+	};
+	struct ends e;
+
+	for (size_t i = 0; i < sizeof(guises) / sizeof(guises[0]); i++) {
+		SSL *ssl = visitor(&e, &guises[i]);
+		int r = shake(&e, ssl);
+
+		if (guises[i].says == NULL) {
+			ok(r == 1 && conn_open(e.b), "with key and name a plain library comes in");
+			is_str(SSL_get_version(ssl), "TLSv1.3", "by TLS 1.3");
+			is_str(SSL_get_cipher(ssl), "TLS_AES_128_GCM_SHA256", "the one suite");
+			is(SSL_get_negotiated_group(ssl), NID_X25519, "a fresh secret by X25519");
+		} else
+			ok(e.eb == ERR_AUTH && !conn_open(e.b) && strstr(e.lb, guises[i].says) != NULL, "guise %zu: %s", i, e.lb);
+		visit_end(&e, ssl);
+	}
+}
+
+static void
+test_flood(void)
+{
+	/* A handshake record of 16384 bytes, the beginning of a ClientHello of 65000. */
+	static uint8_t bytes[60000] = { 22, 3, 1, 0x40, 0, 1, 0, 0xfd, 0xe8, 3, 3 };
+	struct ends e;
+	int fd = ends_stranger(&e, key);
+
+	ok(send(fd, bytes, sizeof(bytes), 0) > TLS_SHAKE_MOST, "a hello that does not end");
+	ok(ends_run(&e, ends_over_b) && e.eb == ERR_AUTH, "is not listened to for long: %s", e.lb);
+	ok(strstr(e.lb, "4096 bytes") != NULL, "to the limit");
+	close(fd);
+	ends_close(&e);
+}
+
+/* A certificate for anybody. */
+static void
+certify(SSL_CTX *ctx)
+{
+	EVP_PKEY *pair = EVP_EC_gen("P-256");
+	X509 *x = X509_new();
+
+	ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
+	X509_gmtime_adj(X509_getm_notBefore(x), -3600);
+	X509_gmtime_adj(X509_getm_notAfter(x), 3600);
+	X509_set_pubkey(x, pair);
+	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const unsigned char *)"127.0.0.1", -1, -1, 0);
+	X509_set_issuer_name(x, X509_get_subject_name(x));
+	X509_sign(x, pair, EVP_sha256());
+	SSL_CTX_use_certificate(ctx, x);
+	SSL_CTX_use_PrivateKey(ctx, pair);
+	X509_free(x);
+	EVP_PKEY_free(pair);
+}
+
+static void
+test_false_server(void)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+	struct ends e = { 0 };
+	int listener = ends_listen(e.where);
+	SSL *ssl;
+	int fd;
+
+	certify(ctx);
+	conn_dial(e.where, key, &e.a);
+	fd = ends_accept(listener);
+	ssl = SSL_new(ctx);
+	SSL_set_fd(ssl, fd);
+	SSL_set_accept_state(ssl);
+	shake(&e, ssl);
+	ok(e.ea == ERR_AUTH && !conn_open(e.a), "a server with a certificate and no key is left: %s", e.la);
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+	close(fd);
+	close(listener);
+	ends_close(&e);
+
+	listener = ends_listen(e.where);
+	conn_dial(e.where, key, &e.a);
+	fd = ends_accept(listener);
+	ok(send(fd, "SSH-2.0-OpenSSH_9.2\r\n", 21, 0) == 21 && ends_run(&e, ends_over_a) && e.ea == ERR_AUTH,
+	    "so is a server of another protocol: %s", e.la);
+	close(fd);
+	close(listener);
+	ends_close(&e);
+}
+
+/* Every message in a record of its own, to a plain library that counts the changes of keys. */
+static void
+test_rekey(void)
+{
+	static const struct guise g = { "tally/1", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	const unsigned many = 2 * TLS_REKEY + 10;
+	uint8_t head[MSG_HEAD];
+	struct ends e;
+	SSL *ssl = visitor(&e, &g);
+	unsigned got = 0, sent = 0;
+	double start = clk_s();
+	struct msg m;
+
+	updates = tickets = 0;
+	shake(&e, ssl);
+	while (got < many && clk_s() - start < PATIENCE_S && e.eb == 0) {
+		for (int i = 0; i < 100 && sent < many; i++) {
+			conn_send(e.b, &(struct msg){ .type = MSG_STOP, .step = sent++ });
+			ends_step(e.b, &e.eb, e.lb);
+		}
+		while (SSL_read(ssl, head, MSG_HEAD) == MSG_HEAD)
+			got += msg_parse(&m, head) == 0 && m.step == got;
+	}
+	is(got, many, "that many records arrive");
+	is(updates, 2, "under three keys in turn");
+	is(tickets, 0, "and no ticket among them");
+	visit_end(&e, ssl);
+}
+
+int
+main(void)
+{
+	signal(SIGPIPE, SIG_IGN);	/* the plain library's sockets raise it; ours must not: conn_test */
+	test_visitors();
+	test_flood();
+	test_false_server();
+	test_rekey();
+	return done();
+}

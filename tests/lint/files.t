@@ -7,6 +7,9 @@ text="$code Makefile README.md $(find man -type f 2>/dev/null)"
 
 is "$(for f in $code; do
 	stem=$(basename "$f" | sed 's/\.[a-z]*$//')
+	case $f in
+	tests/*_test.c) head -2 "$f" | tr '\n' ' ' | grep -Eq '^/\*[ *]*[A-Za-z]' && continue ;;
+	esac
 	head -3 "$f" | sed '1{/^#!/d}' | tr '\n' ' ' | grep -Eq "^(/\*[ *]*|# |-- )$stem(\.[a-z]+)? - " || echo "$f"
 done)" "" "a first line: stem - what it is"
 is "$(wc -l $code | awk '$1 > 500 && $2 != "total" { print $2 ": " $1 }')" "" "no file over 500 lines"

@@ -1,0 +1,56 @@
+/*
+ * curve - the lines of training logs into figures by epoch.
+ *
+ * Lines of several ranks and runs may come in any mix.  A run ends where another log begins, and where epochs begin
+ * again: at a line two epochs or more below the highest seen (ranks of one run are never that far apart in synchronous
+ * jobs, and rarely in others), or at a step below the highest.  A measure that a rank gives twice for an epoch, as after
+ * a resumed run, counts as given last; speeds, and measures of nobody in particular, are averaged.
+ * Threads: a curve is for one thread at a time.
+ */
+#ifndef RUN_CURVE_H
+#define RUN_CURVE_H
+
+#include "base/buf.h"
+#include "run/logline.h"
+
+#define CURVE_MOST	(1u << 24)	/* most measurements */
+
+struct curve_item;
+
+struct curve {
+	struct curve_item *item;
+	size_t	 n, cap;
+	uint32_t run;		/* that the next line belongs to */
+	uint64_t highest;	/* epoch or step in it */
+	bool	 by_step;
+	bool	 fresh;		/* another log begins with the next measurement */
+};
+
+/* The figures of an epoch, or step: one rank's, or the mean of all. */
+struct curve_row {
+	uint32_t run;		/* from 0 */
+	uint64_t rank;		/* or LOGLINE_ANYONE */
+	uint64_t at;
+	bool	 by_step;
+	bool	 has[LOGLINE_MEASURES];
+	double	 value[LOGLINE_MEASURES];
+};
+
+struct curve_rows {
+	struct curve_row *row;
+	size_t	 n;
+	uint32_t runs;
+};
+
+/* A struct curve of zeros is empty.  Takes a line: 1 measured, 0 other text, ERR_FORMAT, ERR_LIMIT, ERR_NOMEM. */
+int	 curve_take(struct curve *c, const char *line);
+void	 curve_free(struct curve *c);	/* and is empty again */
+
+/* By run, epoch and, unless it is the mean that is asked for, rank.  The rows are the caller's.  0 or ERR_NOMEM. */
+int	 curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows);
+void	 curve_rows_free(struct curve_rows *rows);	/* and is empty again */
+
+/* An aligned table with the columns that have anything in them.  0 or ERR_NOMEM. */
+int	 curve_table(const struct curve_rows *rows, bool by_rank, struct buf *out);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * logline - one line of a training log, ours or another's, into what it measured.
+ *
+ * Read are rows of run/tsv.h and lines for people, whatever stands in front of them ("INFO:root:", "worker 1: ",
+ * "2016-01-01 12:00:00 Node[1] "):
+ *
+ *	Epoch[3] Train-accuracy=0.52			MXNet; Iteration[3] before October 2015
+ *	Epoch[3] Time cost=12.3
+ *	Epoch[3] Validation-accuracy=0.6
+ *	Epoch[3] Batch [20]	Speed: 175.98 samples/sec	Train-accuracy=0.52	(Iter[3] without a metric)
+ *	After 100 training steps (95 global steps), loss on training batch is 0.81, accuracy is 0.79. (0.014 sec/batch)
+ *	| 10 | 0.904931 | 0.867488 | 70 |		epoch, train, validation, seconds: MXNet's tools/parse_log.py
+ *
+ * Source: mxnet python/mxnet/{model,callback}.py and tools/parse_log.py, 2015-2017.  Threads: no state.
+ */
+#ifndef RUN_LOGLINE_H
+#define RUN_LOGLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOGLINE_ANYONE	UINT64_MAX	/* the line does not say whose it is */
+
+enum logline_measure {
+	LOGLINE_TRAIN_ACCURACY,
+	LOGLINE_TRAIN_LOSS,
+	LOGLINE_VAL_ACCURACY,
+	LOGLINE_VAL_LOSS,
+	LOGLINE_SECONDS,	/* of the epoch's training; of a step where the line is a step's */
+	LOGLINE_SPEED,		/* samples/s, of whom the line is about */
+	LOGLINE_MEASURES
+};
+
+struct logline {
+	uint64_t rank;		/* or LOGLINE_ANYONE */
+	uint64_t at;		/* epoch, from 0, or step */
+	bool	 by_step;	/* at is a step */
+	bool	 has[LOGLINE_MEASURES];
+	double	 value[LOGLINE_MEASURES];
+};
+
+/*
+ * Returns 1 when the line measures something; 0 when it is any other text; ERR_FORMAT or ERR_LIMIT when it is a row of
+ * ours that is broken, which is told by its first cells.
+ */
+int logline_parse(const char *line, struct logline *l);
+
+/* Does another log begin here?  Where logs were pasted into one text: a fence (```), a table's head, "session started". */
+bool logline_begins(const char *line);
+
+#endif

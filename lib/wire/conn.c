@@ -281,10 +281,11 @@ conn_send(struct conn *c, const struct msg *m)
 int
 conn_next(struct conn *c, struct msg *m)
 {
-	uint8_t *p = c->in.p + c->at;
+	uint8_t *p;
 
 	if (c->at == c->whole)
 		return 0;
+	p = c->in.p + c->at;
 	msg_parse(m, p);
 	c->at += MSG_HEAD + m->len;
 	if ((uintptr_t)p % 8 != 0)	/* the bytes before it are of a message already given */

@@ -4,8 +4,8 @@
  *	u64 n | JSON[n] | data
  * The JSON names each tensor with dtype, shape and offsets; "__metadata__" maps
  * text to text.  Tensors, in this order: the learned arrays and aux under their
- * names in the graph, then optimizer state as "NAME:momentum" (0, 1, ... slots
- * as the caller says).  Metadata: "graph" (text of net(5)) and the caller's own.
+ * names in the graph, then optimizer state as "NAME:momentum" when there is
+ * any.  Metadata: "graph" (text of net(5)) and the caller's own.
  * Source: github.com/huggingface/safetensors, README, Format.
  */
 #ifndef NET_WEIGHTS_H
@@ -13,7 +13,9 @@
 
 #include "net/graph.h"
 
-#define WEIGHTS_METAS 64	/* most pairs of metadata */
+#define WEIGHTS_METAS	64		/* most pairs of metadata, "graph" not counted */
+#define WEIGHTS_HEAD	(8u << 20)	/* most bytes of JSON: the format's own limit is 100 MB */
+#define WEIGHTS_STATE	":momentum"	/* behind the name of a tensor of optimizer state */
 
 struct weights_meta {
 	char *key, *value;
@@ -28,13 +30,17 @@ struct weights {
 	uint32_t	 nmeta;
 };
 
-/* Writes at once or not at all.  state may be NULL.  Returns 0, ERR_SYS, ERR_NOMEM or ERR_LIMIT. */
+/*
+ * Writes at once or not at all.  state may be NULL.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for
+ * metadata that is not UTF-8.
+ */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
 	     const struct weights_meta *meta, uint32_t nmeta);
 /*
  * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
- * Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT (a tensor missing, of another shape or dtype, or the file broken; the line
- * names it), ERR_LIMIT or ERR_NOMEM.  On error *f is empty.
+ * Tensors that the net does not have are left alone; state is there for all learned arrays or for none.  Memory is
+ * taken for no more than the file holds.  Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT (a tensor missing, of another shape
+ * or dtype, or the file broken; the line names it), ERR_LIMIT or ERR_NOMEM.  On error *f is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
 const char *weights_get(const struct weights *f, const char *key);	/* NULL when there is none */

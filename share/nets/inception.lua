@@ -1,4 +1,4 @@
--- inception: batch normalized inception for 28x28 crops of CIFAR-10; 1,652,826 weights in 78 arrays.
+-- inception - batch normalized inception for 28x28 crops of CIFAR-10; 1,652,826 weights in 78 arrays.
 -- Source: mxnet, example/image-classification/symbol_inception-bn-28-small.py (2015); Ioffe and Szegedy,
 -- "Batch normalization", ICML 2015.  As in 2015 gamma is learned, and the pool that halves the picture has no
 -- padding and rounds its size up.

@@ -1,4 +1,4 @@
--- lenet: two convolutions and two full layers, for MNIST; 431,080 weights in 8 arrays.
+-- lenet - two convolutions and two full layers, for MNIST; 431,080 weights in 8 arrays.
 -- --variant bn: the one of mxnet's distributed example of 2015, 10,986 weights in 10 arrays.
 -- Sources: LeCun et al., "Gradient-based learning applied to document recognition", 1998, as in
 -- mxnet, example/image-classification/train_mnist.py; mxnet, example/distributed-training, 2015.

@@ -1,4 +1,4 @@
--- mlp: two hidden layers and ReLU, for MNIST; 784-128-64-10 is 109,386 weights in 6 arrays.
+-- mlp - two hidden layers and ReLU, for MNIST; 784-128-64-10 is 109,386 weights in 6 arrays.
 -- Source: mxnet, example/image-classification/train_mnist.py.
 
 local x = flatten(data(1, 28, 28))

@@ -1,0 +1,99 @@
+/* init - a net's first weights, a function of (graph, rule, seed). */
+#include "net/init.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define STREAM	0x696e6974u	/* "init" in place of an epoch: none of the streams of the data's shuffle */
+
+struct rule {
+	const char *name;	/* up to and with ':' when a number follows */
+	bool	    normal;	/* else uniform */
+	double	  (*scale)(double x, double fan_in);	/* sigma, or the bound */
+};
+
+static double
+given(double x, double fan_in)
+{
+	(void)fan_in;
+	return x;
+}
+
+static double
+xavier(double magnitude, double fan_in)
+{
+	return sqrt(magnitude / fan_in);
+}
+
+static double
+msra(double x, double fan_in)
+{
+	(void)x;
+	return sqrt(2 / fan_in);
+}
+
+static const struct rule rules[] = {
+	{ "uniform:", false, given },
+	{ "normal:", true, given },
+	{ "xavier:", false, xavier },
+	{ "msra", true, msra },
+};
+
+static int
+parse(const char *text, const struct rule **rule, double *x)
+{
+	*x = 0;
+	for (const struct rule *r = rules; r < rules + sizeof(rules) / sizeof(*rules); r++) {
+		size_t n = strlen(r->name);
+
+		if (strncmp(text, r->name, n) != 0 || (r->name[n - 1] != ':' && text[n] != 0))
+			continue;
+		*rule = r;
+		if (r->name[n - 1] != ':' || num_f64(text + n, 0, 1e6, x) == 0)
+			return 0;
+		return err_fail(ERR_FORMAT, "%.64s: not a number in 0..1e6", text);
+	}
+	return err_fail(ERR_FORMAT, "'%.64s' is not uniform:A, normal:SIGMA, xavier:MAGNITUDE or msra", text);
+}
+
+static void
+draw(const struct graph_array *a, const struct rule *rule, double x, struct rng rng, float *w)
+{
+	/* Weights are [K, what one output is summed from]. */
+	float scale = (float)rule->scale(x, (double)(a->count / a->dim[0]));
+
+	for (size_t i = 0; i < a->count; i++)
+		w[i] = rule->normal ? scale * rng_normal(&rng) : scale * (2 * rng_f32(&rng) - 1);
+}
+
+static void
+fill(float *p, size_t n, float v)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = v;
+}
+
+int
+init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, float *aux)
+{
+	const struct rule *r;
+	double x;
+	int e = parse(rule, &r, &x);
+
+	if (e < 0)
+		return e;
+	for (uint32_t i = 0; i < g->nw; i++) {
+		const struct graph_array *a = &g->w[i];
+
+		if (a->role == GRAPH_WEIGHT)
+			draw(a, r, x, rng_start(seed, STREAM, i), w + a->first);
+		else
+			fill(w + a->first, a->count, a->role == GRAPH_GAMMA ? 1 : 0);
+	}
+	for (uint32_t i = 0; i < g->naux; i++)
+		fill(aux + g->aux[i].first, g->aux[i].count, g->aux[i].role == GRAPH_VAR ? 1 : 0);
+	return 0;
+}

@@ -1,0 +1,103 @@
+/* init_test - first weights: each rule's bound and spread, and that they are a function of (graph, rule, seed). */
+#include "base/err.h"
+#include "net/init.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+static struct graph *g;
+static float *w, *w2, *aux;
+
+/* A conv, a batch norm and a layer wide enough for statistics. */
+static void
+make(void)
+{
+	struct graph_node conv = { .op = GRAPH_CONV, .name = "c", .k = 6, .r = 5, .s = 3, .stride = 1, .bias = true };
+	struct graph_node bn = { .op = GRAPH_BN, .name = "b", .eps = 1e-5f, .momentum = 0.9f };
+	struct graph_node fc = { .op = GRAPH_FC, .name = "f", .k = 300, .bias = true };
+	uint32_t at = 0;
+
+	g = graph_new(4, 12, 12);
+	for (struct graph_node *n = &conv; n != NULL; n = n == &conv ? &bn : n == &bn ? &fc : NULL) {
+		uint32_t in = at;
+
+		n->in = &in;
+		n->nin = 1;
+		graph_add(g, n, &at);
+	}
+	w = calloc(g->P, sizeof(*w));
+	w2 = calloc(g->P, sizeof(*w));
+	aux = calloc(g->A, sizeof(*aux));
+}
+
+static const struct graph_array *
+array(const char *name)
+{
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (strcmp(g->w[i].name, name) == 0)
+			return &g->w[i];
+	return NULL;
+}
+
+static bool
+all(const struct graph_array *a, const float *p, float v)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (p[a->first + i] != v)
+			return false;
+	return true;
+}
+
+/* Mean, root mean square and largest magnitude of an array, in units of what is expected. */
+static void
+spread(const char *rule, const char *name, double rms, double most)
+{
+	const struct graph_array *a = array(name);
+	double sum = 0, squares = 0, top = 0, n = (double)a->count, close;
+
+	if (!ok(init_weights(g, rule, 1, w, aux) == 0, "%s", rule))
+		return;
+	for (size_t i = a->first; i < a->first + a->count; i++) {
+		sum += w[i];
+		squares += (double)w[i] * w[i];
+		top = fabs(w[i]) > top ? fabs(w[i]) : top;
+	}
+	close = 5 / sqrt(n);	/* five standard deviations or so */
+	near(sum / n, 0, rms * close, "%s of %s: mean", rule, name);
+	near(sqrt(squares / n), rms, rms * close, "%s of %s: spread", rule, name);
+	ok(top <= most && top > 0.9 * rms * sqrt(3), "%s of %s: largest %g", rule, name, top);
+}
+
+int
+main(void)
+{
+	static const char *const wrong[] = { "", "uniform", "uniform:", "uniform:x", "uniform:-1", "normal", "msra:2",
+	    "xavier", "gauss:1" };
+	const double conv = 4 * 5 * 3, fc = 6 * 8 * 10;
+	int refused = 0;
+
+	make();
+	spread("uniform:0.07", "f_weight", 0.07 / sqrt(3), 0.07);
+	spread("normal:0.01", "f_weight", 0.01, 0.01 * 7);
+	spread("xavier:2.34", "f_weight", sqrt(2.34 / fc / 3), sqrt(2.34 / fc));
+	spread("xavier:2.34", "c_weight", sqrt(2.34 / conv / 3), sqrt(2.34 / conv));
+	spread("msra", "f_weight", sqrt(2 / fc), sqrt(2 / fc) * 7);
+	spread("msra", "c_weight", sqrt(2 / conv), sqrt(2 / conv) * 7);
+	ok(all(array("c_bias"), w, 0) && all(array("f_bias"), w, 0) && all(array("b_beta"), w, 0), "biases and betas 0");
+	ok(all(array("b_gamma"), w, 1), "gammas 1");
+	ok(all(&g->aux[0], aux, 0) && all(&g->aux[1], aux, 1), "moving means 0, variances 1");
+
+	init_weights(g, "msra", 1, w2, aux);
+	ok(memcmp(w, w2, g->P * sizeof(*w)) == 0, "the same seed, the same weights");
+	init_weights(g, "msra", 2, w2, aux);
+	ok(w[0] != w2[0] && w[array("f_weight")->first] != w2[array("f_weight")->first], "another seed, others");
+	ok(w[0] / w[1] != w[array("f_weight")->first] / w[array("f_weight")->first + 1], "each array has its own stream");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		refused += init_weights(g, wrong[i], 1, w, aux) == ERR_FORMAT;
+	is(refused, sizeof(wrong) / sizeof(*wrong), "other rules are refused (%s)", err_line());
+	graph_free(g);
+	free(w);
+	free(w2);
+	free(aux);
+	return done();
+}

@@ -1,0 +1,62 @@
+/* sched_test - the rate of a step, and texts that are no schedule. */
+#include "base/err.h"
+#include "net/sched.h"
+#include "tap.h"
+
+static double
+rate(const char *text, uint64_t step, uint64_t steps)
+{
+	struct sched s;
+
+	return sched_parse(text, &s) == 0 ? (double)sched_rate(&s, step, steps) : -1;
+}
+
+static void
+wrong(const char *text, int e)
+{
+	struct sched s;
+
+	is(sched_parse(text, &s), e, "refused: '%.40s': %.100s", text, err_line());
+}
+
+int
+main(void)
+{
+	char text[4096] = "0.1";
+
+	near(rate("0.1", 0, 390), 0.1, 1e-8, "a constant");
+	near(rate("0.1", 123456, 390), 0.1, 1e-8, "stays");
+	near(rate("0.1,x0.1@80,x0.5@120", 80 * 390 - 1, 390), 0.1, 1e-8, "up to the last step of epoch 79");
+	near(rate("0.1,x0.1@80,x0.5@120", 80 * 390, 390), 0.01, 1e-9, "changed from the first of epoch 80");
+	near(rate("0.1,x0.1@80,x0.5@120", 120 * 390, 390), 0.005, 1e-9, "changes multiply");
+	near(rate("1,x0.5@0.5", 4, 10), 1, 0, "before half an epoch");
+	near(rate("1,x0.5@0.5", 5, 10), 0.5, 0, "from half an epoch on");
+	near(rate("1,x0.5@0.7", 7, 10), 0.5, 0, "fractions that no double holds");
+	near(rate("warmup:5,0.4", 0, 10), 0.4 / 50, 1e-9, "the first step of a warm-up is one step up from 0");
+	near(rate("warmup:5,0.4", 24, 10), 0.2, 1e-7, "half way");
+	near(rate("warmup:5,0.4", 49, 10), 0.4, 1e-7, "the last has the rate");
+	near(rate("warmup:5,0.4", 50, 10), 0.4, 1e-7, "and those behind");
+	near(rate("warmup:2,0.4,x0.5@1", 9, 10), 0.2, 1e-7, "a change inside a warm-up: before");
+	near(rate("warmup:2,0.4,x0.5@1", 19, 10), 0.2, 1e-7, "and after");
+
+	wrong("", ERR_FORMAT);
+	wrong("fast", ERR_FORMAT);
+	wrong("-1", ERR_LIMIT);
+	wrong("1e9", ERR_LIMIT);
+	wrong("0.1,", ERR_FORMAT);
+	wrong("0.1,0.2", ERR_FORMAT);
+	wrong("0.1,x0.1", ERR_FORMAT);
+	wrong("0.1,x@3", ERR_FORMAT);
+	wrong("0.1,x0.1@", ERR_FORMAT);
+	wrong("0.1,x0.1@2,x0.1@2", ERR_FORMAT);
+	wrong("0.1,warmup:5", ERR_FORMAT);
+	wrong("warmup:5", ERR_FORMAT);
+	wrong("warmup:5,warmup:5,1", ERR_FORMAT);
+	wrong("0.10000000000000000000000000000000000000000000000000000000000000000000000000000001", ERR_FORMAT);
+	for (int i = 1; i <= SCHED_PARTS; i++)
+		snprintf(text + strlen(text), 16, ",x0.5@%d", i);
+	near(rate(text, SCHED_PARTS - 1, 1), 0.1 * pow(0.5, SCHED_PARTS - 1), 1e-25, "as many changes as there may be");
+	snprintf(text + strlen(text), 16, ",x0.5@%d", SCHED_PARTS + 1);
+	wrong(text, ERR_LIMIT);
+	return done();
+}

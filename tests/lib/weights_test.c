@@ -1,0 +1,238 @@
+/* weights_test - weights to a file and back, and files that are broken in each way there is. */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "net/weights.h"
+#include "tap.h"
+
+#include <sys/stat.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/tally.XXXXXX", path[64];
+static const char net[] =
+	"tally-net 1\n"
+	"data data c=1 h=1 w=3\n"
+	"fc f in=data k=2 bias=1\n"
+	"bn b in=f fix_gamma=0 eps=1e-05 momentum=0.9\n"
+	"softmax s in=b\n";
+static struct graph *g;		/* f_weight [2,3], f_bias [2], b_gamma [2], b_beta [2]; aux b_moving_mean, _var [2] */
+static float w[12], aux[4], state[12];
+
+static void
+put(const void *p, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	fwrite(p, 1, n, f);
+	fclose(f);
+}
+
+/* A file of this header, its blanks left as they are, and n bytes of data. */
+static void
+put_file(const char *head, size_t n)
+{
+	struct buf b = { 0 };
+	uint8_t word[8], zeros[256] = { 0 };
+
+	le_put64(word, strlen(head));
+	buf_put(&b, word, 8);
+	buf_put(&b, head, strlen(head));
+	buf_put(&b, zeros, n);
+	put(b.p, b.n);
+	buf_free(&b);
+}
+
+static void
+round_trip(void)
+{
+	const struct weights_meta meta[] = { { (char *)"step", (char *)"12" }, { (char *)"odd", (char *)"a\"\n\xc3\xa4" } };
+	struct weights f;
+
+	is(weights_save(path, g, w, aux, state, meta, 2), 0, "saved: %s", err_line());
+	if (!ok(weights_load(path, NULL, &f) == 0, "loaded: %s", err_line()))
+		return;
+	ok(memcmp(f.w, w, sizeof(w)) == 0 && memcmp(f.aux, aux, sizeof(aux)) == 0, "weights and statistics to the bit");
+	ok(f.state != NULL && memcmp(f.state, state, sizeof(state)) == 0, "and the optimizer's state");
+	ok(graph_hash(f.graph) == graph_hash(g), "and the graph");
+	is(f.nmeta, 2, "two pairs of metadata");
+	is_str(weights_get(&f, "step"), "12", "by key");
+	is_str(weights_get(&f, "odd"), "a\"\n\xc3\xa4", "whatever is in them");
+	ok(weights_get(&f, "graph") == NULL && weights_get(&f, "none") == NULL, "and no others");
+	weights_free(&f);
+	ok(f.w == NULL && f.nmeta == 0, "is empty again");
+	is(weights_save(path, g, w, aux, NULL, NULL, 0), 0, "saved without state");
+	ok(weights_load(path, g, &f) == 0 && f.state == NULL && f.nmeta == 0, "and loaded without");
+	weights_free(&f);
+}
+
+/* Tensors in any order, more than wanted, and no graph: a file that another tool wrote. */
+static void
+other_tool(void)
+{
+	struct weights f;
+	struct buf b = { 0 };
+
+	put_file("{\"x\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]},"
+	    "\"b_moving_var\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]},"
+	    "\"b_moving_mean\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]},"
+	    "\"f_bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]},"
+	    "\"b_beta\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[40,48]},"
+	    "\"b_gamma\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[32,40]},"
+	    "\"f_weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[48,72]},"
+	    "\"__metadata__\":{\"format\":\"pt\"}}  ", 72);
+	io_slurp(path, 4096, &b);
+	le_putf32(b.p + b.n - 72 + 8, 5);	/* the first of b_moving_var */
+	le_putf32(b.p + b.n - 4, 7);		/* the last of f_weight */
+	put(b.p, b.n);
+	ok(weights_load(path, g, &f) == 0, "another tool's file: %s", err_line());
+	if (f.w != NULL)
+		ok(f.w[5] == 7 && f.aux[2] == 5 && f.graph == NULL && f.state == NULL, "each tensor goes to its place");
+	weights_free(&f);
+	is(weights_load(path, NULL, &f), ERR_FORMAT, "but not without a net: %s", err_line());
+	buf_free(&b);
+}
+
+#define T(name, dims, from, to) "\"" name "\":{\"dtype\":\"F32\",\"shape\":[" dims "],\"data_offsets\":[" from "," to "]}"
+#define REST T("f_bias", "2", "24", "32") "," T("b_gamma", "2", "32", "40") "," T("b_beta", "2", "40", "48") "," \
+	T("b_moving_mean", "2", "48", "56") "," T("b_moving_var", "2", "56", "64")
+#define FINE T("f_weight", "2,3", "0", "24") "," REST
+
+static void
+broken(void)
+{
+	static const struct { const char *head; size_t data; int e; const char *line; } no[] = {
+		{ "", 0, ERR_FORMAT, "no JSON" },
+		{ "[]", 0, ERR_FORMAT, "no JSON object" },
+		{ "{" FINE, 64, ERR_FORMAT, "no JSON" },
+		{ "{" FINE "," FINE "}", 64, ERR_FORMAT, "no JSON: duplicate" },
+		{ "{" FINE "}", 60, ERR_SHORT, "'b_moving_var'" },
+		{ "{" FINE "}", 68, ERR_FORMAT, "4 bytes behind" },
+		{ "{" REST "}", 64, ERR_FORMAT, "'f_bias' begins at 24" },
+		{ "{" T("g_weight", "2,3", "0", "24") "," REST "}", 64, ERR_FORMAT, "no tensor 'f_weight'" },
+		{ "{" T("f_weight", "3,2", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
+		{ "{" T("f_weight", "6", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
+		{ "{" T("f_weight", "2,3,1", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
+		{ "{" T("f_weight", "2,3.0", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
+		{ "{" T("f_weight", "2,3", "0", "32") "," T("f_bias", "2", "24", "32") ",\"x\":3}", 64, ERR_FORMAT, "'x'" },
+		{ "{" T("f_weight", "2,3", "0", "16") "," T("x", "2", "16", "24") "," REST "}", 64, ERR_FORMAT,
+		    "'f_weight' has 16 bytes for 6 floats" },
+		{ "{" T("x", "1", "20", "24") "," FINE "}", 64, ERR_FORMAT, "begins at" },
+		{ "{" T("x", "1", "-4", "0") "," FINE "}", 64, ERR_FORMAT, "'x' has no offsets" },
+		{ "{" T("x", "1", "24", "0") "," FINE "}", 64, ERR_FORMAT, "'x' has no offsets" },
+		{ "{" T("x", "1", "0", "9223372036854775807") "," FINE "}", 64, ERR_SHORT, "'x'" },
+		{ "{" T("x", "1", "0", "9223372036854775808") "," FINE "}", 64, ERR_FORMAT, "no JSON" },
+		{ "{\"x\":{\"data_offsets\":[0]}," FINE "}", 64, ERR_FORMAT, "'x' has no offsets" },
+		{ "{\"f_weight\":{\"dtype\":\"F16\",\"shape\":[2,3],\"data_offsets\":[0,24]}," REST "}", 64, ERR_FORMAT,
+		    "'f_weight' is F16" },
+		{ "{\"f_weight\":{\"shape\":[2,3],\"data_offsets\":[0,24]}," REST "}", 64, ERR_FORMAT, "'f_weight' is of no" },
+		{ "{\"__metadata__\":[]," FINE "}", 64, ERR_FORMAT, "metadata is no JSON object" },
+		{ "{\"__metadata__\":{\"step\":3}," FINE "}", 64, ERR_FORMAT, "metadata 'step' is not text" },
+		{ "{\"__metadata__\":{\"graph\":\"tally-net 9\\n\"}," FINE "}", 64, ERR_FORMAT, "its graph: line 1" },
+		{ "{" FINE "," T("f_weight:momentum", "2,3", "64", "88") "}", 88, ERR_FORMAT, "no tensor 'f_bias:momentum'" },
+	};
+	struct weights f;
+
+	put_file("{" FINE "}", 64);
+	is(weights_load(path, g, &f), 0, "the file that the others are made from: %s", err_line());
+	weights_free(&f);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		put_file(no[i].head, no[i].data);
+		ok(weights_load(path, g, &f) == no[i].e && strncmp(err_line(), path, strlen(path)) == 0 &&
+		    strstr(err_line(), no[i].line) != NULL && f.w == NULL, "broken: %s", err_line());
+	}
+}
+
+static void
+lengths(void)
+{
+	uint8_t b[16] = { 0 };
+	struct weights f;
+
+	put(b, 0);
+	is(weights_load(path, g, &f), ERR_SHORT, "an empty file: %s", err_line());
+	put(b, 7);
+	is(weights_load(path, g, &f), ERR_SHORT, "no length: %s", err_line());
+	le_put64(b, 9);
+	put(b, 16);
+	is(weights_load(path, g, &f), ERR_SHORT, "a header longer than the file: %s", err_line());
+	le_put64(b, UINT64_MAX);
+	put(b, 16);
+	is(weights_load(path, g, &f), ERR_LIMIT, "a header of all there is: %s", err_line());
+	is(weights_load(dir, g, &f), ERR_FORMAT, "a folder: %s", err_line());
+	unlink(path);
+	is(mkfifo(path, 0600), 0, "a named pipe that nobody writes to");
+	is(weights_load(path, g, &f), ERR_FORMAT, "is not waited for: %s", err_line());
+	unlink(path);
+	is(weights_load(path, g, &f), ERR_SYS, "no file: %s", err_line());
+}
+
+/* Every cut of a good file is refused, whatever is missing. */
+static void
+cuts(void)
+{
+	struct weights f;
+	struct buf b = { 0 };
+	size_t refused = 0;
+
+	weights_save(path, g, w, aux, state, NULL, 0);
+	io_slurp(path, 1 << 20, &b);
+	for (size_t n = 0; n < b.n; n++) {
+		put(b.p, n);
+		refused += weights_load(path, NULL, &f) < 0 && f.w == NULL;
+	}
+	is(refused, b.n, "no beginning of a file passes for one");
+	is((8 + le_get64(b.p)) % 8, 0, "the data is aligned");
+	buf_free(&b);
+}
+
+static void
+not_saved(void)
+{
+	const struct weights_meta odd[] = { { (char *)"k", (char *)"\xff" } };
+	struct weights_meta many[WEIGHTS_METAS + 1];
+	char gone[96];
+	struct weights f;
+
+	weights_save(path, g, w, aux, NULL, NULL, 0);
+	is(weights_save(path, g, w, aux, NULL, odd, 1), ERR_FORMAT, "metadata that is no text: %s", err_line());
+	for (int i = 0; i <= WEIGHTS_METAS; i++) {
+		many[i].key = malloc(8);
+		snprintf(many[i].key, 8, "k%d", i);
+		many[i].value = (char *)"v";
+	}
+	is(weights_save(path, g, w, aux, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT, "too much of it: %s", err_line());
+	ok(weights_load(path, NULL, &f) == 0, "what was there before still is");
+	weights_free(&f);
+	is(weights_save(path, g, w, aux, NULL, many, WEIGHTS_METAS), 0, "as much as there may be");
+	ok(weights_load(path, NULL, &f) == 0 && f.nmeta == WEIGHTS_METAS, "is read back");
+	weights_free(&f);
+	for (int i = 0; i <= WEIGHTS_METAS; i++)
+		free(many[i].key);
+	snprintf(gone, sizeof(gone), "%s/none/x", dir);
+	is(weights_save(gone, g, w, aux, NULL, NULL, 0), ERR_SYS, "no such folder: %s", err_line());
+	is(weights_save("/dev/full/x", g, w, aux, NULL, NULL, 0), ERR_SYS, "no folder at all: %s", err_line());
+}
+
+int
+main(void)
+{
+	if (mkdtemp(dir) == NULL || graph_parse(net, sizeof(net) - 1, &g) < 0)
+		return 1;
+	snprintf(path, sizeof(path), "%s/w.safetensors", dir);
+	for (int i = 0; i < 12; i++) {
+		w[i] = (float)i / 3;
+		state[i] = -(float)i / 7;
+		aux[i % 4] = (float)i / 11;
+	}
+	round_trip();
+	other_tool();
+	broken();
+	lengths();
+	cuts();
+	not_saved();
+	unlink(path);
+	ok(rmdir(dir) == 0, "no other file is left behind");
+	graph_free(g);
+	return done();
+}

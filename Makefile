@@ -63,7 +63,7 @@ $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtal
 $(BUILD)/tests/fuzz/%.o: CFLAGS += -Wno-missing-prototypes
 $(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
 
-tests: all $(TESTS) $(REPLAY)
+tests: all $(TESTS) $(REPLAY) $(BUILD)/share/demo/pictures
 
 # The scripts run whole jobs, minutes of them under the thread sanitizer: that one gets the tests in C.
 CHECKED := $(TESTS) $(REPLAY) $(if $(filter thread,$(SAN)),,$(SCRIPTS))
@@ -73,6 +73,15 @@ check: setup-test	## install what is missing and run every test; SAN=... for a s
 
 checked: tests
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --exec tests/run $(CHECKED)
+
+demo: setup	## install what is missing; pictures to weights in three minutes, by two workers and two servers
+	@$(MAKE) --no-print-directory demonstrated
+
+demonstrated: all $(BUILD)/share/demo/pictures
+	@BUILD=$(abspath $(BUILD)) share/demo/run
+
+$(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
@@ -107,5 +116,5 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check checked lint fuzz $(FUZZ) bench install clean help setup setup-test
+.PHONY: all tests check checked demo demonstrated lint fuzz $(FUZZ) bench install clean help setup setup-test
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

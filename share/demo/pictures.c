@@ -3,20 +3,25 @@
  *
  *	pictures FOLDER COUNT SEED	writes FOLDER/CLASS/NNNNN.png, COUNT in all, as many of each class
  *
- * Ten classes, five shapes and five textures, each in any two colours, at any place, size, phase and angle that leaves the
- * class what it is, with noise over all.  So neither a pixel nor a mean nor a colour tells the class, and a net has to
- * look for edges wherever they are: a convolutional one learns that in minutes, one that is fully connected does not.
+ * Ten classes, five shapes and five textures, each in any two colours, at any place, size, phase and angle that leaves
+ * the class what it is, with noise over all.  So neither a pixel nor a mean nor a colour tells the class, and a net has
+ * to look for edges wherever they are: a convolutional one learns that in minutes, one that is fully connected does not.
  */
+#include "front.h"
+
+#include "base/err.h"
+#include "base/io.h"
 #include "base/rng.h"
+#include "data/img.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
-#include <spng.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SIDE	32	/* pixels; a net of 28x28 crops has some to choose from */
 #define FINE	3	/* samples a pixel in each direction, against stairs at edges */
@@ -24,12 +29,13 @@
 #define LEAST	7.0f	/* half a figure's width, pixels */
 #define MOST	10.0f
 #define CONTRAST 90.0f	/* least distance of the two colours */
+#define EDGE	2.0f	/* pixels between a figure and the border */
 
-/* Where a picture's figure lies: x and y are pixels from its middle, turned, in units of its size. */
+/* Where a picture's figure lies.  A class draws in coordinates from its middle, turned, in units of its size. */
 struct figure {
 	float cx, cy;		/* its middle, pixels */
 	float reach;		/* half its width, pixels */
-	float size;		/* the unit of its drawing: its reach, or the period of a texture */
+	float size;		/* its reach, or the period of a texture, pixels */
 	float phase;		/* of a texture, in periods */
 	float c, s;		/* cosine and sine of its angle */
 };
@@ -127,8 +133,8 @@ place(const struct class *c, struct rng *r)
 
 	f.reach = between(r, LEAST, MOST);
 	f.size = c->texture ? between(r, 3.5f, 6) : f.reach;
-	f.cx = between(r, f.reach + 2, SIDE - 2 - f.reach);
-	f.cy = between(r, f.reach + 2, SIDE - 2 - f.reach);
+	f.cx = between(r, f.reach + EDGE, SIDE - EDGE - f.reach);
+	f.cy = between(r, f.reach + EDGE, SIDE - EDGE - f.reach);
 	f.phase = between(r, 0, 2);
 	return f;
 }
@@ -183,49 +189,54 @@ paint(const struct class *c, struct rng *r, uint8_t rgb[SIDE][SIDE][3])
 		}
 }
 
-static int
+/* What cannot be written ends the run. */
+static void
 write_png(const char *path, uint8_t rgb[SIDE][SIDE][3])
 {
-	struct spng_ihdr head = { .width = SIDE, .height = SIDE, .bit_depth = 8, .color_type = SPNG_COLOR_TYPE_TRUECOLOR };
-	spng_ctx *png = spng_ctx_new(SPNG_CTX_ENCODER);
-	FILE *f = fopen(path, "wb");
-	bool good = png != NULL && f != NULL && spng_set_png_file(png, f) == 0 && spng_set_ihdr(png, &head) == 0 &&
-	    spng_encode_image(png, rgb, SIDE * SIDE * 3, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE) == 0;
+	struct img picture = { .p = &rgb[0][0][0], .c = 3, .h = SIDE, .w = SIDE };
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	struct buf b = { 0 };
+	int e = fd < 0 ? err_sys("create") : img_encode_png(&picture, &b);
 
-	spng_ctx_free(png);
-	if (f != NULL && fclose(f) != 0)
-		good = false;
-	return good ? 0 : -1;
+	e = e < 0 ? e : io_write(fd, b.p, b.n);
+	if (e < 0 || close(fd) < 0)
+		front_die(path, e < 0 ? e : err_sys("close"));
+	buf_free(&b);
+}
+
+static void
+folder(const char *path)
+{
+	if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+		err_note(errno, "create");
+		front_die(path, ERR_SYS);
+	}
 }
 
 int
 main(int argc, char *argv[])
 {
 	static uint8_t rgb[SIDE][SIDE][3];
-	unsigned long count, seed;
-	char path[4096];
+	char path[PATH_MAX];
+	int64_t count, seed;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: pictures FOLDER COUNT SEED\n");
-		return 2;
-	}
-	count = strtoul(argv[2], NULL, 10);
-	seed = strtoul(argv[3], NULL, 10);
-	mkdir(argv[1], 0777);
+	front_init(argv[0], "pictures folder count seed", "");
+	if (argc != 4)
+		front_usage();
+	count = front_num("count", argv[2], 0, 100000);
+	seed = front_num("seed", argv[3], 0, INT64_MAX);
+	folder(argv[1]);
 	for (size_t k = 0; k < CLASSES; k++) {
 		snprintf(path, sizeof(path), "%s/%s", argv[1], classes[k].name);
-		mkdir(path, 0777);
+		folder(path);
 	}
-	for (unsigned long i = 0; i < count; i++) {
-		const struct class *c = &classes[i % CLASSES];
-		struct rng r = rng_start(seed, 0, i);
+	for (int64_t i = 0; i < count; i++) {
+		const struct class *c = &classes[(size_t)i % CLASSES];
+		struct rng r = rng_start((uint64_t)seed, 0, (uint64_t)i);
 
 		paint(c, &r, rgb);
-		snprintf(path, sizeof(path), "%s/%s/%05lu.png", argv[1], c->name, i);
-		if (write_png(path, rgb) < 0) {
-			fprintf(stderr, "pictures: %s: %s\n", path, errno != 0 ? strerror(errno) : "is not written");
-			return 1;
-		}
+		snprintf(path, sizeof(path), "%s/%s/%05d.png", argv[1], c->name, (int)i);
+		write_png(path, rgb);
 	}
 	return 0;
 }

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-extern const struct engine engine_ref;
+extern const struct engine engine_cpu, engine_ref;
 
 const struct engine *const engine_list[] = {
+	&engine_cpu,
 	&engine_ref,
 	NULL,
 };

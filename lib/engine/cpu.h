@@ -1,0 +1,216 @@
+/*
+ * cpu - a graph as a list of steps over one piece of memory; what the files of this engine share.
+ *
+ * A plan is made once: cpu_plan.c walks the graph, asks oneDNN (dnnl.h) for
+ * layouts, and writes down the steps of a pass forward and a pass backward;
+ * cpu_arena.c gives each buffer a place for the steps in which it is alive; the
+ * kernels in the other files run on views of it, and cpu.c runs the steps.
+ *
+ * What keeps the passes short:
+ *  - a concatenation is one buffer, into which its inputs write with a stride,
+ *    and out of which their gradients are read with the same stride;
+ *  - a gradient that comes from two layers stays two views, which the reader adds;
+ *  - batch norm and ReLU are one pass; its backward writes over its input;
+ *  - ReLU behind a convolution is part of the convolution.
+ *
+ * Layouts: as in dnnl.h.  The channels past c in the last block are zero in
+ * every buffer, and each kernel keeps it so.  Kernels share work by units (one
+ * picture's block of channels), and add in an order that does not depend on
+ * the number of threads.
+ */
+#ifndef ENGINE_CPU_H
+#define ENGINE_CPU_H
+
+#include "engine/dnnl.h"
+#include "engine/engine.h"
+
+#include <assert.h>
+
+#define CPU_PARTS	2	/* views that a gradient may come in */
+#define CPU_SETS	4	/* batch sizes whose kernels are kept, the full one counted */
+
+/* Pictures f32 [n, c, h, w] somewhere in the arena. */
+struct cpu_view {
+	float	*p;		/* set when the buffers have their places */
+	uint32_t buf;		/* index into plan->buf */
+	size_t	 at;		/* floats from the buffer's start */
+	size_t	 step;		/* floats from one picture to the next */
+	uint32_t c, h, w;
+	uint32_t block;		/* channels side by side: 1, 8 or 16 */
+};
+
+enum cpu_kind {
+	CPU_MUL,		/* y = conv or fc of x */
+	CPU_MUL_BACK,		/* the gradients of its arrays, and dx unless absent */
+	CPU_BN,			/* y = bn(x), and ReLU when relu */
+	CPU_BN_BACK,
+	CPU_ACT,
+	CPU_ACT_BACK,
+	CPU_POOL,
+	CPU_POOL_BACK,
+	CPU_LOSS,		/* y = softmax(x) and the loss */
+	CPU_LOSS_BACK,		/* y = y - onehot */
+	CPU_COPY,		/* channels of x from x_first into y from y_first; layouts may differ */
+	CPU_SUM			/* y = the sum of dy */
+};
+
+struct cpu_step {
+	enum cpu_kind	kind;
+	uint32_t	node;
+	uint32_t	state;		/* index into plan->mul, ->bn or ->pool */
+	bool		relu;
+	bool		absent;		/* dx is not wanted */
+	struct cpu_view x, y, dx;
+	struct cpu_view dy[CPU_PARTS];
+	uint32_t	ndy;
+	uint32_t	x_first, y_first, count;	/* CPU_COPY */
+};
+
+struct cpu_buf {
+	size_t	 floats;	/* at the full batch */
+	uint32_t first, last;	/* steps in which it is alive; first > last: never */
+	size_t	 at;		/* floats into the arena */
+};
+
+/* A conv or fc layer. */
+struct cpu_mul {
+	uint32_t	  node;
+	struct dnnl_shape shape;	/* n is the full batch */
+	float		 *held, *bias, *dbias;
+	struct cpu_view	  x, y, dx, dy;
+};
+
+/* A batch norm; arrays of channels, padded with zeros to whole blocks. */
+struct cpu_bn {
+	uint32_t node;
+	size_t	 lanes;		/* channels, padded */
+	float	*gamma, *beta;
+	float	*mean, *var;	/* of the batch forward() saw last */
+	float	*scale, *shift;	/* y = scale * x + shift */
+	float	*dgamma, *dbeta;
+	float	*k1, *k0;	/* dx = scale * dy + k1 * (x - mean) + k0 */
+};
+
+/* Which of a window's values was the largest, for each output. */
+struct cpu_pool {
+	uint32_t buf;		/* u16, in the layout of y */
+	uint16_t *which;
+};
+
+/* The kernels of one batch size. */
+struct cpu_set {
+	uint32_t	  n;	/* 0: none yet */
+	uint64_t	  used;	/* when, for the choice of which to drop */
+	struct dnnl_mul **mul;	/* [nmul] */
+};
+
+struct engine_dev {
+	struct dnnl_dev *dnnl;
+	unsigned	 threads;
+};
+
+struct engine_plan {
+	struct engine_dev  *dev;
+	const struct graph *graph;
+	uint32_t	    batch;
+	struct cpu_step	   *step;
+	uint32_t	    nstep, nforward;	/* the first nforward are the pass forward */
+	struct cpu_buf	   *buf;
+	uint32_t	    nbuf;
+	struct cpu_mul	   *mul;
+	uint32_t	    nmul;
+	struct cpu_bn	   *bn;
+	uint32_t	    nbn;
+	struct cpu_pool	   *pool;
+	uint32_t	    npool;
+	uint32_t	   *state;	/* [graph->n] index into mul, bn or pool */
+	struct cpu_view	    data, prob;
+	struct cpu_set	    set[CPU_SETS];	/* the first is the full batch */
+	uint64_t	    clock;
+	float		   *arena, *kept, *scratch;	/* activations; weights and statistics; the moment's */
+	size_t		    arena_bytes, kept_bytes, scratch_bytes;
+	size_t		    scratch_least;	/* bytes that batch norm wants */
+	float		   *aux;	/* [A] running statistics */
+	int32_t		   *label;	/* [batch] */
+	uint32_t	    n;		/* of the batch forward() saw last; 0: none to go backward from */
+	struct engine_result result;
+};
+
+static inline size_t
+cpu_blocks(const struct cpu_view *v)
+{
+	return (v->c + v->block - 1) / v->block;
+}
+
+/* Floats of one picture's block: pixels times channels side by side. */
+static inline size_t
+cpu_unit(const struct cpu_view *v)
+{
+	return (size_t)v->h * v->w * v->block;
+}
+
+static inline bool
+cpu_dense(const struct cpu_view *v)
+{
+	return v->step == cpu_blocks(v) * cpu_unit(v);
+}
+
+/* The first float of block b of picture i. */
+static inline float *
+cpu_at(const struct cpu_view *v, size_t i, size_t b)
+{
+	return v->p + i * v->step + b * cpu_unit(v);
+}
+
+/* cpu_plan.c: the steps and buffers of a graph.  Returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */
+int	 cpu_plan_make(struct engine_plan *p);
+
+/* cpu_arena.c: memory for all of a plan.  Returns 0 or ERR_NOMEM. */
+int	 cpu_arena_place(struct engine_plan *p);
+/* Room for bytes of scratch; kernels are to be bound again when it moved (1). */
+int	 cpu_arena_scratch(struct engine_plan *p, size_t bytes);
+void	 cpu_arena_free(struct engine_plan *p);
+
+/* cpu_set.c: kernels by batch size.  Return 0, ERR_NOTSUP or ERR_NOMEM. */
+int	 cpu_set_first(struct engine_plan *p);	/* binds those of the full batch */
+int	 cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set);
+void	 cpu_set_free(struct engine_plan *p);
+
+extern const struct engine engine_cpu;
+
+/* The kernels: n pictures, views of one layout, padding lanes kept zero. */
+
+/* cpu_bn.c.  moments: mean and var of x.  coefficients: scale and shift from mean, var, gamma, beta. */
+void	 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn);
+void	 cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size_t c, float eps);
+void	 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn,
+	     bool relu);
+/* dgamma and dbeta, and dx unless it is NULL; dx may be x. */
+void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
+	     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, float eps);
+/* Floats of scratch for either. */
+size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);
+
+/* cpu_act.c; y may be x, dx may be dy[0]. */
+void	 cpu_act_forward(enum graph_act act, const struct cpu_view *x, const struct cpu_view *y, uint32_t n);
+void	 cpu_act_backward(enum graph_act act, const struct cpu_view *y, const struct cpu_view *dy, uint32_t ndy,
+	     const struct cpu_view *dx, uint32_t n);
+
+/* cpu_pool.c; which is read by the maximum's backward alone. */
+void	 cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y,
+	     uint16_t *which, uint32_t n);
+void	 cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy,
+	     const struct cpu_view *dx, const uint16_t *which, uint32_t n);
+
+/* cpu_copy.c.  copy: count channels, layouts may differ; the padding of y is zeroed behind its last channel. */
+void	 cpu_copy(const struct cpu_view *x, uint32_t x_first, const struct cpu_view *y, uint32_t y_first,
+	     uint32_t count, uint32_t n);
+/* y = sum of the parts; y may be part[0]. */
+void	 cpu_copy_sum(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n);
+
+/* cpu_head.c: x, prob [n, classes]. */
+void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, uint32_t n,
+	     struct engine_result *result);
+void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, uint32_t n);
+
+#endif

@@ -1,0 +1,222 @@
+/*
+ * cpu_arena - the memory of a plan: each buffer at a place that is free while it is alive.
+ *
+ * Buffers are placed by falling size, each at the lowest offset that touches no
+ * buffer alive in the same steps (greedy by size: Pisarchyk and Lee, "Efficient
+ * Memory Management for Deep Neural Net Inference", 2020).  Pages are asked for in
+ * huge ones, since the kernels walk over hundreds of megabytes, and touched here,
+ * since a first touch in a step would cost more than the step.
+ */
+#include "engine/cpu.h"
+
+#include "base/err.h"
+#include "base/num.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_PAGE	((size_t)2 << 20)
+#define LINE		((size_t)64)		/* floats to which each buffer is rounded */
+
+static size_t
+round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Zeroed memory at a multiple of 64 bytes, or of a huge page where that is worth it. */
+static int
+map(size_t bytes, float **p, size_t *mapped)
+{
+	uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	void *at;
+
+	if (bytes > machine)
+		return err_fail(ERR_NOMEM, "the plan takes %zu MB and this machine has %zu", bytes >> 20,
+		    (size_t)(machine >> 20));
+	*mapped = round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
+	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : LINE, *mapped) != 0)
+		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
+	if (bytes >= HUGE_PAGE)
+		madvise(at, *mapped, MADV_HUGEPAGE);	/* advice: without it all is as right, only slower */
+	memset(at, 0, *mapped);
+	*p = at;
+	return 0;
+}
+
+static bool
+together(const struct cpu_buf *a, const struct cpu_buf *b)
+{
+	return a->first <= b->last && b->first <= a->last;
+}
+
+/* Larger first; of equal ones the earlier, so that the order is one on every machine. */
+static int
+by_size(const void *a, const void *b)
+{
+	const struct cpu_buf *x = *(struct cpu_buf *const *)a, *y = *(struct cpu_buf *const *)b;
+
+	return x->floats != y->floats ? (x->floats < y->floats ? 1 : -1) : x < y ? -1 : x > y;
+}
+
+/* The lowest place for b among placed [n], which is sorted by place. */
+static size_t
+lowest(const struct cpu_buf *b, struct cpu_buf *const *placed, uint32_t n)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!together(b, placed[i]))
+			continue;
+		if (placed[i]->at >= at + b->floats)
+			break;
+		if (placed[i]->at + placed[i]->floats > at)
+			at = placed[i]->at + placed[i]->floats;
+	}
+	return at;
+}
+
+/* Puts b into placed [n], behind those that lie no higher. */
+static void
+insert(struct cpu_buf **placed, uint32_t n, struct cpu_buf *b)
+{
+	while (n > 0 && placed[n - 1]->at > b->at) {
+		placed[n] = placed[n - 1];
+		n--;
+	}
+	placed[n] = b;
+}
+
+/* Places all buffers; *floats gets the arena's size. */
+static int
+place_buffers(struct engine_plan *p, size_t *floats)
+{
+	struct cpu_buf **order = calloc(2 * (size_t)p->nbuf + 1, sizeof(*order)), **placed = order + p->nbuf;
+
+	if (order == NULL)
+		return err_nomem();
+	*floats = 0;
+	for (uint32_t i = 0; i < p->nbuf; i++)
+		order[i] = &p->buf[i];
+	qsort(order, p->nbuf, sizeof(*order), by_size);
+	for (uint32_t i = 0; i < p->nbuf; i++) {
+		struct cpu_buf *b = order[i];
+
+		b->floats = round_up(b->floats, LINE);
+		b->at = lowest(b, placed, i);
+		insert(placed, i, b);
+		if (b->at + b->floats > *floats)
+			*floats = b->at + b->floats;
+	}
+	free(order);
+	return 0;
+}
+
+static void
+resolve(const struct engine_plan *p, struct cpu_view *v)
+{
+	if (v->c > 0)
+		v->p = p->arena + p->buf[v->buf].at + v->at;
+}
+
+static void
+resolve_all(struct engine_plan *p)
+{
+	for (uint32_t i = 0; i < p->nstep; i++) {
+		struct cpu_step *s = &p->step[i];
+
+		resolve(p, &s->x);
+		resolve(p, &s->y);
+		resolve(p, &s->dx);
+		for (uint32_t k = 0; k < s->ndy; k++)
+			resolve(p, &s->dy[k]);
+	}
+	for (uint32_t i = 0; i < p->nmul; i++) {
+		struct cpu_mul *m = &p->mul[i];
+
+		resolve(p, &m->x);
+		resolve(p, &m->y);
+		resolve(p, &m->dx);
+		resolve(p, &m->dy);
+	}
+	for (uint32_t i = 0; i < p->npool; i++)
+		p->pool[i].which = (uint16_t *)(void *)(p->arena + p->buf[p->pool[i].buf].at);
+	resolve(p, &p->data);
+	resolve(p, &p->prob);
+}
+
+/* Hands out count floats, on a line of their own; with at NULL it only counts. */
+static float *
+take(float *base, size_t *used, size_t count)
+{
+	float *at = base != NULL ? base + *used : NULL;
+
+	*used += round_up(count, LINE);
+	return at;
+}
+
+/* Weights as held, and what batch norms keep.  Called once to count and once to set. */
+static size_t
+take_kept(struct engine_plan *p, float *base)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < p->nmul; i++) {
+		struct cpu_mul *m = &p->mul[i];
+
+		m->held = take(base, &used, dnnl_mul_held(p->set[0].mul[i]));
+		m->bias = take(base, &used, m->shape.k);
+		m->dbias = take(base, &used, m->shape.k);
+	}
+	for (uint32_t i = 0; i < p->nbn; i++) {
+		struct cpu_bn *b = &p->bn[i];
+		float **array[] = { &b->gamma, &b->beta, &b->mean, &b->var, &b->scale, &b->shift, &b->dgamma, &b->dbeta,
+		    &b->k1, &b->k0 };
+
+		for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
+			*array[k] = take(base, &used, b->lanes);
+	}
+	p->aux = take(base, &used, p->graph->A);
+	return used;
+}
+
+int
+cpu_arena_place(struct engine_plan *p)
+{
+	size_t floats, bytes;
+	int e;
+
+	if ((e = place_buffers(p, &floats)) < 0)
+		return e;
+	if (num_mul(floats, sizeof(float), &bytes) < 0)
+		return ERR_LIMIT;
+	if ((e = map(bytes, &p->arena, &p->arena_bytes)) < 0 ||
+	    (e = map(take_kept(p, NULL) * sizeof(float), &p->kept, &p->kept_bytes)) < 0)
+		return e;
+	take_kept(p, p->kept);
+	resolve_all(p);
+	return 0;
+}
+
+int
+cpu_arena_scratch(struct engine_plan *p, size_t bytes)
+{
+	int e;
+
+	if (p->scratch != NULL && bytes <= p->scratch_bytes)
+		return 0;
+	free(p->scratch);
+	p->scratch = NULL;
+	e = map(bytes, &p->scratch, &p->scratch_bytes);
+	return e < 0 ? e : 1;
+}
+
+void
+cpu_arena_free(struct engine_plan *p)
+{
+	free(p->arena);
+	free(p->kept);
+	free(p->scratch);
+}

@@ -1,0 +1,292 @@
+/*
+ * cpu_steps - one layer into the steps that compute it, and those that take its gradient back.
+ *
+ * Backward, a layer finds its gradient in parts (views that its readers wrote),
+ * and leaves a part with each layer it reads.  No part is read by two, so that a
+ * layer may write its own result over one.
+ */
+#include "engine/cpu_plan.h"
+
+static const struct cpu_view *
+input(const struct cpu_planner *pl, uint32_t i)
+{
+	return &pl->note[pl->g->node[i].in[0]].view;
+}
+
+static bool
+absorbed_by(const struct cpu_planner *pl, uint32_t i)
+{
+	return pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed;
+}
+
+static void
+copy(struct cpu_planner *pl, uint32_t i, struct cpu_view x, uint32_t x_first, struct cpu_view y, uint32_t y_first,
+    uint32_t count)
+{
+	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_COPY, .node = i, .x = x, .x_first = x_first, .y = y,
+	    .y_first = y_first, .count = count });
+}
+
+/* v as a kernel wants it, which knows one block and no strides: the same floats, or a copy. */
+static struct cpu_view
+dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
+{
+	struct cpu_view y;
+
+	if (cpu_plan_lies(&v, block) && cpu_dense(&v))
+		return cpu_plan_as(v, v.c, v.h, v.w, block);
+	y = cpu_plan_view(pl, v.c, v.h, v.w, block);
+	copy(pl, i, v, 0, y, 0, v.c);
+	return y;
+}
+
+/* Batch norm has fast lanes where one pixel's channels stand side by side without being blocked. */
+static struct cpu_view
+lanes_of(struct cpu_view v)
+{
+	return v.block == 1 && cpu_plan_lies(&v, 16) ? cpu_plan_as(v, v.c, v.h, v.w, 16) : v;
+}
+
+/* ------ forward ------ */
+
+static void
+mul_forward(struct cpu_planner *pl, uint32_t i)
+{
+	struct engine_plan *p = pl->p;
+	struct cpu_mul *m = &p->mul[p->state[i]];
+
+	m->x = dense_as(pl, i, *input(pl, i), dnnl_mul_x_block(p->set[0].mul[p->state[i]]));
+	m->y = pl->note[i].view;
+	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_MUL, .node = i, .state = p->state[i], .x = m->x, .y = m->y });
+}
+
+static void
+concat_forward(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	uint32_t first = 0;
+
+	for (uint32_t k = 0; k < l->nin; k++) {
+		const struct cpu_note *in = &pl->note[l->in[k]];
+
+		if (in->home != i || in->first != first)
+			copy(pl, i, in->view, 0, pl->note[i].view, first, in->view.c);
+		first += in->view.c;
+	}
+}
+
+void
+cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_view x = *input(pl, i), y = pl->note[i].view;
+	struct cpu_step s = { .node = i, .state = pl->p->state[i], .x = x, .y = y };
+
+	switch (l->op) {
+	case GRAPH_CONV:
+	case GRAPH_FC:
+		mul_forward(pl, i);
+		return;
+	case GRAPH_BN:
+		s.kind = CPU_BN;
+		s.relu = absorbed_by(pl, i);
+		s.x = lanes_of(x);
+		s.y = lanes_of(y);
+		break;
+	case GRAPH_ACT:
+		if (pl->note[i].absorbed)
+			return;
+		s.kind = CPU_ACT;
+		break;
+	case GRAPH_POOL:
+		s.kind = CPU_POOL;
+		break;
+	case GRAPH_CONCAT:
+		concat_forward(pl, i);
+		return;
+	case GRAPH_FLATTEN:
+		if (!cpu_plan_lies(&x, 1))
+			copy(pl, i, x, 0, cpu_plan_as(y, x.c, x.h, x.w, 1), 0, x.c);
+		return;
+	default:
+		s.kind = CPU_LOSS;
+		s.x = dense_as(pl, i, x, 1);
+	}
+	cpu_plan_step(pl, s);
+}
+
+/* ------ backward ------ */
+
+/* Leaves a part of the gradient with layer i, in the layout of its output. */
+static void
+leave(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
+{
+	struct cpu_note *note = &pl->note[i];
+
+	if (cpu_plan_lies(&part, note->view.block))
+		part = cpu_plan_as(part, note->view.c, note->view.h, note->view.w, note->view.block);
+	else
+		part = dense_as(pl, i, part, note->view.block);
+	if (note->parts < CPU_PARTS)
+		note->part[note->parts++] = part;
+	else
+		cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_SUM, .node = i, .y = note->part[0],
+		    .dy = { note->part[0], part }, .ndy = 2 });
+}
+
+/* The gradient of layer i in s. */
+static void
+take(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
+{
+	s->ndy = pl->note[i].parts;
+	for (uint32_t k = 0; k < s->ndy; k++)
+		s->dy[k] = pl->note[i].part[k];
+}
+
+/* A new part for the layer that i reads. */
+static struct cpu_view
+fresh(struct cpu_planner *pl, uint32_t i)
+{
+	const struct cpu_view *x = input(pl, i);
+
+	return cpu_plan_view(pl, x->c, x->h, x->w, x->block);
+}
+
+static void
+mul_backward(struct cpu_planner *pl, uint32_t i)
+{
+	struct engine_plan *p = pl->p;
+	struct cpu_mul *m = &p->mul[p->state[i]];
+	struct cpu_note *note = &pl->note[i];
+	struct cpu_step s = { .kind = CPU_MUL_BACK, .node = i, .state = p->state[i], .x = m->x, .ndy = 1,
+	    .absent = !m->shape.data };
+
+	m->dy = note->part[0];
+	if (note->parts > 1 || !cpu_dense(&m->dy)) {
+		struct cpu_step sum = { .kind = CPU_SUM, .node = i };
+
+		take(pl, i, &sum);
+		sum.y = m->dy = cpu_plan_view(pl, m->y.c, m->y.h, m->y.w, m->y.block);
+		cpu_plan_step(pl, sum);
+	}
+	s.dy[0] = m->dy;
+	if (m->shape.data)
+		s.dx = m->dx = cpu_plan_view(pl, m->x.c, m->x.h, m->x.w, m->x.block);
+	cpu_plan_step(pl, s);
+	if (m->shape.data)
+		leave(pl, pl->g->node[i].in[0], m->dx);
+}
+
+/* The input's floats are not read again: dx may lie over x. */
+static bool
+free_after(const struct cpu_planner *pl, uint32_t in)
+{
+	enum graph_op op = pl->g->node[in].op;
+
+	return pl->note[in].uses == 1 && (op == GRAPH_CONV || op == GRAPH_FC || op == GRAPH_POOL);
+}
+
+static void
+bn_backward(struct cpu_planner *pl, uint32_t i)
+{
+	uint32_t in = pl->g->node[i].in[0];
+	struct cpu_view dx;
+	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = absorbed_by(pl, i),
+	    .x = lanes_of(*input(pl, i)), .absent = !pl->note[in].wants };
+
+	take(pl, i, &s);
+	for (uint32_t k = 0; k < s.ndy; k++)
+		s.dy[k] = lanes_of(s.dy[k]);
+	if (s.absent) {
+		cpu_plan_step(pl, s);
+		return;
+	}
+	dx = free_after(pl, in) ? *input(pl, i) : fresh(pl, i);
+	s.dx = lanes_of(dx);
+	cpu_plan_step(pl, s);
+	leave(pl, in, dx);
+}
+
+static void
+act_backward(struct cpu_planner *pl, uint32_t i)
+{
+	uint32_t in = pl->g->node[i].in[0];
+	struct cpu_step s = { .kind = CPU_ACT_BACK, .node = i, .y = pl->note[i].view };
+
+	take(pl, i, &s);
+	if (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN) {
+		for (uint32_t k = 0; k < s.ndy; k++)
+			leave(pl, in, s.dy[k]);
+		return;
+	}
+	s.dx = cpu_dense(&s.dy[0]) ? s.dy[0] : fresh(pl, i);
+	cpu_plan_step(pl, s);
+	leave(pl, in, s.dx);
+}
+
+static void
+concat_backward(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	uint32_t first = 0;
+
+	for (uint32_t k = 0; k < l->nin; k++) {
+		const struct cpu_view *in = &pl->note[l->in[k]].view;
+
+		for (uint32_t j = 0; pl->note[l->in[k]].wants && j < pl->note[i].parts; j++) {
+			struct cpu_view part = pl->note[i].part[j], cut;
+
+			if (cpu_plan_aligned(first, in->c, l->c, part.block)) {
+				leave(pl, l->in[k], cpu_plan_channels(part, first, in->c));
+				continue;
+			}
+			cut = cpu_plan_view(pl, in->c, in->h, in->w, in->block);
+			copy(pl, i, part, first, cut, 0, in->c);
+			leave(pl, l->in[k], cut);
+		}
+		first += in->c;
+	}
+}
+
+static void
+flatten_backward(struct cpu_planner *pl, uint32_t i)
+{
+	const struct cpu_view *x = input(pl, i);
+
+	for (uint32_t k = 0; k < pl->note[i].parts; k++)
+		leave(pl, pl->g->node[i].in[0], cpu_plan_as(pl->note[i].part[k], x->c, x->h, x->w, 1));
+}
+
+static void
+pool_backward(struct cpu_planner *pl, uint32_t i)
+{
+	struct cpu_step s = { .kind = CPU_POOL_BACK, .node = i, .state = pl->p->state[i] };
+
+	take(pl, i, &s);
+	s.dx = fresh(pl, i);
+	cpu_plan_step(pl, s);
+	leave(pl, pl->g->node[i].in[0], s.dx);
+}
+
+static void
+loss_backward(struct cpu_planner *pl, uint32_t i)
+{
+	struct cpu_view prob = pl->note[i].view;
+
+	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_LOSS_BACK, .node = i, .y = prob });
+	leave(pl, pl->g->node[i].in[0], prob);
+}
+
+void
+cpu_steps_backward(struct cpu_planner *pl, uint32_t i)
+{
+	static void (*const back[GRAPH_OPS])(struct cpu_planner *, uint32_t) = {
+		[GRAPH_CONV] = mul_backward, [GRAPH_FC] = mul_backward, [GRAPH_BN] = bn_backward,
+		[GRAPH_ACT] = act_backward, [GRAPH_POOL] = pool_backward, [GRAPH_CONCAT] = concat_backward,
+		[GRAPH_FLATTEN] = flatten_backward, [GRAPH_SOFTMAX] = loss_backward,
+	};
+	const struct graph_node *l = &pl->g->node[i];
+
+	if (pl->note[i].wants)
+		back[l->op](pl, i);
+}

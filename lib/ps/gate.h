@@ -25,6 +25,7 @@ int	 gate_init(struct gate *g, uint32_t n, uint32_t slack);	/* 0 or ERR_NOMEM */
 void	 gate_free(struct gate *g);
 void	 gate_done(struct gate *g, uint32_t w, uint64_t step);	/* w has done `step` steps; never goes back */
 void	 gate_leave(struct gate *g, uint32_t w);
+void	 gate_join(struct gate *g, uint32_t w);	/* w is back, no further behind than the slowest */
 /* May worker w begin its next step? */
 bool	 gate_open(const struct gate *g, uint32_t w);
 

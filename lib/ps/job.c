@@ -1,0 +1,168 @@
+/* job - the description of a job, which a worker's hello carries and a server compares. */
+#include "ps/job.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "ps/gate.h"
+#include "ps/plan.h"
+#include "wire/msg.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE 32	/* bytes of the longest value, its zero counted */
+
+/* A job's values as text, in the order of the lines. */
+enum key { VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, MOMENTUM, DECAY, CLIP, HASH, KEYS };
+
+static const char *const name[KEYS] = {
+	"job", "tally", "workers", "servers", "server", "slack", "slice", "momentum", "decay", "clip", "hash"
+};
+
+/* Nine digits give back every f32. */
+static void
+values(const struct job *j, char v[KEYS][VALUE])
+{
+	snprintf(v[VERSION], VALUE, "%" PRIu32, j->version);
+	snprintf(v[TALLY], VALUE, "%s", j->tally);
+	snprintf(v[WORKERS], VALUE, "%" PRIu32, j->nworkers);
+	snprintf(v[SERVERS], VALUE, "%" PRIu32, j->nservers);
+	snprintf(v[SERVER], VALUE, "%" PRIu32, j->server);
+	if (j->slack == GATE_ASYNC)
+		snprintf(v[SLACK], VALUE, "async");
+	else
+		snprintf(v[SLACK], VALUE, "%" PRIu32, j->slack);
+	snprintf(v[SLICE], VALUE, "%" PRIu32, j->slice);
+	snprintf(v[MOMENTUM], VALUE, "%.9g", (double)j->hyper.momentum);
+	snprintf(v[DECAY], VALUE, "%.9g", (double)j->hyper.wd);
+	snprintf(v[CLIP], VALUE, "%.9g", (double)j->hyper.clip);
+	snprintf(v[HASH], VALUE, "%016" PRIx64, j->hash);
+}
+
+int
+job_text(const struct job *j, const struct graph *g, struct buf *out)
+{
+	char v[KEYS][VALUE];
+	int e;
+
+	values(j, v);
+	for (unsigned k = 0; k < KEYS; k++)
+		if ((e = buf_put_fmt(out, "%s %s\n", name[k], v[k])) < 0)
+			return e;
+	if ((e = buf_put(out, "graph\n", 6)) < 0)
+		return e;
+	return graph_text(g, out);
+}
+
+/* Takes the line "key value" off the text. */
+static int
+line(const char **text, size_t *n, const char *key, char v[VALUE])
+{
+	const char *end = memchr(*text, '\n', *n < 64 ? *n : 64);
+	size_t head = strlen(key), len;
+
+	if (end == NULL || (len = (size_t)(end - *text)) <= head + 1 || len - head > VALUE ||
+	    memcmp(*text, key, head) != 0 || (*text)[head] != ' ' || memchr(*text, 0, len) != NULL)
+		return err_fail(ERR_FORMAT, "job: no line '%s'", key);
+	memcpy(v, *text + head + 1, len - head - 1);
+	v[len - head - 1] = 0;
+	*text += len + 1;
+	*n -= len + 1;
+	return 0;
+}
+
+static int
+whole(const char *v, uint32_t lo, uint32_t hi, uint32_t *to)
+{
+	uint64_t u;
+	int e = num_u64(v, lo, hi, &u);
+
+	if (e == 0)
+		*to = (uint32_t)u;
+	return e;
+}
+
+static int
+real(const char *v, float *to)
+{
+	double d;
+	int e = num_f64(v, 0, 1e30, &d);
+
+	if (e == 0)
+		*to = (float)d;
+	return e;
+}
+
+static int
+take(enum key k, const char *v, struct job *j)
+{
+	char *end;
+
+	switch (k) {
+	case VERSION:	return whole(v, 0, UINT32_MAX, &j->version);
+	case TALLY:	return snprintf(j->tally, sizeof(j->tally), "%s", v) < JOB_TALLY ? 0 :
+			    err_fail(ERR_LIMIT, "'%s' is too long", v);
+	case WORKERS:	return whole(v, 1, JOB_WORKERS, &j->nworkers);
+	case SERVERS:	return whole(v, 1, PLAN_SERVERS, &j->nservers);
+	case SERVER:	return whole(v, 0, j->nservers - 1, &j->server);
+	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = GATE_ASYNC, 0) :
+			    whole(v, 0, GATE_ASYNC - 1, &j->slack);
+	case SLICE:	return whole(v, PLAN_LEAST, PLAN_MOST, &j->slice);
+	case MOMENTUM:	return real(v, &j->hyper.momentum);
+	case DECAY:	return real(v, &j->hyper.wd);
+	case CLIP:	return real(v, &j->hyper.clip);
+	case HASH:
+		j->hash = strtoull(v, &end, 16);
+		return strlen(v) == 16 && v[strspn(v, "0123456789abcdef")] == 0 && *end == 0 ? 0 :
+		    err_fail(ERR_FORMAT, "'%s' is not 16 hex digits", v);
+	case KEYS:	break;
+	}
+	return err_fail(ERR_FORMAT, "unknown key");
+}
+
+int
+job_parse(const char *text, size_t n, struct job *j, struct graph **g)
+{
+	char v[VALUE];
+	int e;
+
+	*j = (struct job){ 0 };
+	if (g != NULL)
+		*g = NULL;
+	for (unsigned k = 0; k < KEYS; k++) {
+		if ((e = line(&text, &n, name[k], v)) < 0)
+			return e;
+		if ((e = take(k, v, j)) < 0) {
+			err_within("job: %s", name[k]);
+			return e;
+		}
+		if (k == VERSION && j->version != MSG_VERSION)
+			return err_fail(ERR_NOTSUP, "protocol %" PRIu32 " there, %u here", j->version, MSG_VERSION);
+	}
+	if (n < 6 || memcmp(text, "graph\n", 6) != 0)
+		return err_fail(ERR_FORMAT, "job: no line 'graph'");
+	if (g == NULL)
+		return 0;
+	if ((e = graph_parse(text + 6, n - 6, g)) < 0)
+		return e;
+	if (graph_hash(*g) == j->hash)
+		return 0;
+	graph_free(*g);
+	*g = NULL;
+	return err_fail(ERR_FORMAT, "job: the graph is not the one of its hash");
+}
+
+int
+job_same(const struct job *here, const struct job *there)
+{
+	char a[KEYS][VALUE], b[KEYS][VALUE];
+
+	values(here, a);
+	values(there, b);
+	for (unsigned k = 0; k < KEYS; k++)
+		if (strcmp(a[k], b[k]) != 0)
+			return err_fail(ERR_ARG, "%s is %s here and %s there", k == HASH ? "the net's hash" : name[k],
+			    a[k], b[k]);
+	return 0;
+}

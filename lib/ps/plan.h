@@ -1,0 +1,59 @@
+/*
+ * plan - who owns which floats of a model: slices, a function of (graph, servers, slice size).
+ *
+ * Server s of S owns the range [ceil(P*s/S), ceil(P*(s+1)/S)) of the weights,
+ * cut into slices of at most `bytes`; the running statistics aux [A] are the
+ * last slices and server 0's.  A slice is what one message carries, what is
+ * summed and answered for itself.  Every server has a slice of weights, if
+ * need be an empty one, so that every server sees every step; slice 0 is
+ * server 0's.
+ *
+ * The rule of a slice: weights take an optimizer step (opt_sgd), aux is folded
+ * (opt_fold) with the momentum of the batch norm whose statistics it holds.
+ *
+ * Both sides make the plan from the same graph, so it is never sent.
+ * Threads: a finished plan may be read by any number.
+ */
+#ifndef PS_PLAN_H
+#define PS_PLAN_H
+
+#include "net/graph.h"
+
+#define PLAN_SLICE	(512u << 10)	/* bytes of a slice unless something else is asked for: in cache, and early */
+#define PLAN_LEAST	4u		/* fewest and most bytes of a slice; the most fits a message */
+#define PLAN_MOST	(16u << 20)
+#define PLAN_SERVERS	4096u		/* most servers of a job */
+#define PLAN_SLICES	(1u << 20)	/* most slices */
+
+enum plan_kind { PLAN_WEIGHTS, PLAN_AUX };
+
+struct plan_slice {
+	enum plan_kind	kind;
+	uint32_t	owner;		/* server */
+	size_t		first, count;	/* floats of w or of aux */
+};
+
+/* A range of aux that is folded with one momentum; ranges join and cover [0, A). */
+struct plan_fold {
+	size_t	first, count;
+	float	momentum;
+};
+
+struct plan {
+	struct plan_slice *slice;
+	uint32_t	   n;		/* slices, */
+	uint32_t	   nweights;	/* of which the first so many are of weights, by first */
+	uint32_t	   nservers;
+	struct plan_fold  *fold;	/* by first */
+	uint32_t	   nfold;
+	size_t		   P, A;
+};
+
+/* bytes is rounded down to whole floats.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
+int	 plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, struct plan **p);
+void	 plan_free(struct plan *p);	/* NULL is fine */
+
+/* The slices of weights that share floats with [first, first + count): [*from, *to); count > 0. */
+void	 plan_over(const struct plan *p, size_t first, size_t count, uint32_t *from, uint32_t *to);
+
+#endif

@@ -1,0 +1,330 @@
+/* server - a parameter server's brain: a worker's message in, messages to workers out. */
+#include "ps/server.h"
+#include "base/err.h"
+#include "ps/job.h"
+#include "ps/shard.h"
+#include "ps/total.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct peer {
+	uint64_t incarnation;
+	bool	 known;		/* said hello */
+	bool	 gone;		/* and left */
+};
+
+struct server {
+	struct server_opt o;
+	struct job	job;		/* of the first hello */
+	struct shard	shard;		/* plan NULL before it */
+	struct total	total;
+	struct peer    *peer;		/* [nworkers] */
+	bool		stop;		/* the job should end */
+	uint64_t	last;		/* slack 0: the step of slice 0 after which it does; 0: not known yet */
+};
+
+int
+server_new(const struct server_opt *opt, struct server **server)
+{
+	struct server *s;
+	int e;
+
+	*server = NULL;
+	if (opt->nworkers < 1 || opt->nworkers > JOB_WORKERS)
+		return err_fail(ERR_LIMIT, "%" PRIu32 " workers are not in 1..%u", opt->nworkers, JOB_WORKERS);
+	if (opt->nservers < 1 || opt->nservers > PLAN_SERVERS || opt->index >= opt->nservers)
+		return err_fail(ERR_LIMIT, "no server %" PRIu32 " of %" PRIu32, opt->index, opt->nservers);
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return err_nomem();
+	s->o = *opt;
+	if ((e = total_init(&s->total, opt->nworkers)) < 0 ||
+	    (s->peer = calloc(opt->nworkers, sizeof(*s->peer))) == NULL) {
+		server_free(s);
+		return e < 0 ? e : err_nomem();
+	}
+	*server = s;
+	return 0;
+}
+
+void
+server_free(struct server *s)
+{
+	if (s == NULL)
+		return;
+	if (s->shard.plan != NULL)
+		shard_free(&s->shard);
+	total_free(&s->total);
+	free(s->peer);
+	free(s);
+}
+
+static void
+emit(struct server *s, uint32_t w, struct msg m)
+{
+	m.incarnation = s->o.incarnation;
+	m.worker = w;
+	s->o.emit(s->o.arg, w, &m);
+}
+
+/* The first hello is the job's description; the others must agree with it, and all with what this server was told. */
+static int
+check_job(struct server *s, const struct msg *m)
+{
+	bool first = s->shard.plan == NULL;
+	struct graph *g = NULL;
+	struct job job, want;
+	int e;
+
+	if ((e = job_parse(m->payload, m->len, &job, first ? &g : NULL)) < 0)
+		return e;
+	want = first ? job : s->job;
+	want.nworkers = s->o.nworkers;
+	want.nservers = s->o.nservers;
+	want.server = s->o.index;
+	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
+	if ((e = job_same(&want, &job)) == 0 && first && (e = shard_init(&s->shard, &job, g)) == 0)
+		s->job = job;
+	graph_free(g);
+	return e;
+}
+
+static int
+take_hello(struct server *s, const struct msg *m)
+{
+	struct peer *p = &s->peer[m->worker];
+	struct msg hi = { .type = MSG_WELCOME };
+	int e;
+
+	if (p->known && m->incarnation < p->incarnation)
+		return err_fail(ERR_ARG, "another worker of this rank came later");
+	if ((e = check_job(s, m)) < 0)
+		return e;
+	if (!p->known || m->incarnation != p->incarnation) {
+		*p = (struct peer){ .incarnation = m->incarnation, .known = true };
+		shard_join(&s->shard, m->worker);
+		total_join(&s->total, m->worker);
+	}
+	hi.step = shard_step(&s->shard, m->worker);
+	hi.flags = shard_ready(&s->shard) ? 0 : MSG_EMPTY;
+	emit(s, m->worker, hi);
+	return 0;
+}
+
+static void
+give_weights(struct server *s, uint32_t i, uint32_t w, bool before)
+{
+	const struct slice *sl = &s->shard.slice[i];
+	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before };
+
+	if (i == 0 && (s->job.slack == GATE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
+		m.flags = MSG_LAST;
+	m.len = (uint32_t)(sl->at->count * sizeof(float));
+	m.payload = before ? sl->before : sl->w;
+	emit(s, w, m);
+}
+
+static void
+give_state(struct server *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
+	    .len = (uint32_t)(sl->at->count * sizeof(float)), .payload = sl->m });
+}
+
+/* Gives every worker what it is due of slice i and may have now; a step of slice 0 may have closed since `was`. */
+static void
+answer(struct server *s, uint32_t i, uint64_t was)
+{
+	struct slice *sl = &s->shard.slice[i];
+
+	if (!sl->ready)
+		return;
+	if (i == 0 && s->stop && s->last == 0 && sl->step > was)
+		s->last = sl->step;
+	for (uint32_t w = 0; w < s->o.nworkers; w++) {
+		unsigned due = sl->due[w];
+		bool open = due & SLICE_W && gate_open(&sl->gate, w);
+
+		sl->due[w] = due & SLICE_W && !open ? SLICE_W : 0;
+		if (due & SLICE_STATE)
+			give_state(s, i, w);
+		if (due & SLICE_PULL || open)
+			give_weights(s, i, w, false);
+	}
+}
+
+static int
+take_pull(struct server *s, const struct msg *m)
+{
+	struct slice *sl = &s->shard.slice[m->slice];
+	bool state = m->flags & MSG_STATE_OF;
+
+	if (state && sl->m == NULL)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
+	if (!sl->ready)
+		sl->due[m->worker] |= state ? SLICE_STATE : SLICE_PULL;
+	else if (state)
+		give_state(s, m->slice, m->worker);
+	else
+		give_weights(s, m->slice, m->worker,
+		    s->job.slack == GATE_SYNC && sl->began && m->step + 1 == sl->step);
+	return 0;
+}
+
+/* A message about one slice. */
+static int
+take_slice(struct server *s, const struct msg *m)
+{
+	uint64_t was;
+	int e;
+
+	if (!shard_mine(&s->shard, m->slice))
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not here", m->slice);
+	if (m->type == MSG_PULL)
+		return take_pull(s, m);
+	if (m->type == MSG_INIT && m->worker != 0)
+		return err_fail(ERR_FORMAT, "first weights come from worker 0");
+	was = s->shard.slice[m->slice].step;
+	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
+	if (e == 0)
+		answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
+	return e;
+}
+
+static void
+answer_sum(struct server *s)
+{
+	struct total *t = &s->total;
+
+	for (uint32_t w = 0; !t->open && w < t->nworkers; w++)
+		if (t->due[w]) {
+			t->due[w] = false;
+			emit(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
+			    .len = (uint32_t)(t->n * sizeof(double)), .payload = t->sum });
+		}
+}
+
+static int
+take_sum(struct server *s, const struct msg *m)
+{
+	int e;
+
+	if (m->len % sizeof(double) != 0)
+		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
+	e = total_add(&s->total, m->worker, m->step, m->slice, m->payload, m->len / sizeof(double));
+	if (e == 0)
+		answer_sum(s);
+	return e;
+}
+
+/* What waited for worker w only does not any more. */
+static void
+leave(struct server *s, uint32_t w)
+{
+	if (s->peer[w].gone)
+		return;
+	s->peer[w].gone = true;
+	for (uint32_t i = 0; i < s->shard.plan->n; i++)
+		if (shard_mine(&s->shard, i)) {
+			uint64_t was = s->shard.slice[i].step;
+
+			slice_leave(&s->shard.slice[i], w);
+			answer(s, i, was);
+		}
+	total_leave(&s->total, w);
+	answer_sum(s);
+}
+
+static int
+take(struct server *s, const struct msg *m)
+{
+	struct peer *p = &s->peer[m->worker];
+
+	if (m->type == MSG_HELLO)
+		return take_hello(s, m);
+	if (!p->known || m->incarnation > p->incarnation)
+		return err_fail(ERR_FORMAT, "%s without a hello", msg_name(m->type));
+	if (m->incarnation < p->incarnation || (p->gone && m->type != MSG_BYE))
+		return 0;
+	switch (m->type) {
+	case MSG_INIT:
+	case MSG_PUSH:
+	case MSG_PULL:
+		return take_slice(s, m);
+	case MSG_SUM:
+		return take_sum(s, m);
+	case MSG_STOP:
+		s->stop = true;
+		return 0;
+	case MSG_BYE:
+		leave(s, m->worker);
+		emit(s, m->worker, (struct msg){ .type = MSG_BYE });
+		return 0;
+	default:
+		return err_fail(ERR_FORMAT, "%s is not for a server", msg_name(m->type));
+	}
+}
+
+int
+server_take(struct server *s, const struct msg *m)
+{
+	int e;
+
+	if (m->worker >= s->o.nworkers)
+		return err_fail(ERR_ARG, "worker %" PRIu32 ": the job has %" PRIu32 " workers", m->worker,
+		    s->o.nworkers);
+	if ((e = take(s, m)) < 0)
+		err_within("worker %" PRIu32, m->worker);
+	return e;
+}
+
+void
+server_lost(struct server *s, uint32_t w)
+{
+	if (w < s->o.nworkers && s->peer[w].known)
+		leave(s, w);
+}
+
+bool
+server_sync(const struct server *s)
+{
+	return s->shard.plan != NULL && s->job.slack == GATE_SYNC;
+}
+
+bool
+server_over(const struct server *s)
+{
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		if (!s->peer[w].gone)
+			return false;
+	return true;
+}
+
+uint64_t
+server_steps(const struct server *s)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t w = 0; s->shard.plan != NULL && w < s->o.nworkers; w++) {
+		uint64_t step = shard_step(&s->shard, w);
+
+		least = step < least ? step : least;
+	}
+	return least < UINT64_MAX ? least : 0;
+}
+
+const struct plan *
+server_plan(const struct server *s)
+{
+	return s->shard.plan;
+}
+
+void
+server_slice(const struct server *s, uint32_t slice, const float **w, const float **m)
+{
+	*w = s->shard.slice[slice].w;
+	*m = s->shard.slice[slice].m;
+}

@@ -1,0 +1,62 @@
+/*
+ * server - a parameter server's brain: a worker's message in, messages to workers out.
+ *
+ * No sockets, no clock, no threads, no chance: what it emits depends on what it
+ * took and on nothing else.  It holds the slices that ps/plan.h gives to one
+ * server of a job, and learns the job from the first worker's hello.
+ *
+ *	HELLO	taken, and answered by WELCOME, when the job is the same for all; a larger incarnation of a worker
+ *		replaces the one before, which is not listened to any more
+ *	INIT	rank 0's first weights of a slice; pulls wait for them
+ *	PULL	answered by WEIGHTS or STATE: with slack 0 the weights after the step named, if the slice is not
+ *		further than one step behind that, so that a worker that died can repeat its step; else as they are
+ *	PUSH	ps/slice.h; answered by WEIGHTS when the gate opens, slice by slice
+ *	SUM	ps/total.h; answered by TOTAL
+ *	STOP	(server 0) slice 0's next step is the last one: its WEIGHTS say so, to all workers
+ *	BYE	answered by BYE; the worker is not waited for any more
+ *
+ * Every message names incarnation, worker, step and slice, and taking one
+ * twice changes nothing.  Memory: four times the server's share of the weights,
+ * and as much as workers run ahead of lower ranks; no message makes it take more.
+ *
+ * Ownership: messages taken are lent for the call, those emitted too.
+ */
+#ifndef PS_SERVER_H
+#define PS_SERVER_H
+
+#include "ps/plan.h"
+#include "wire/msg.h"
+
+#include <stdbool.h>
+
+struct server_opt {
+	uint32_t nworkers;
+	uint32_t index, nservers;	/* which server of the job */
+	uint64_t incarnation;
+	/* To worker: never a reply that the brain waits for, and it may call worker's brain, but not this one. */
+	void	 (*emit)(void *arg, uint32_t worker, const struct msg *m);
+	void	*arg;
+};
+
+struct server;
+
+int	 server_new(const struct server_opt *opt, struct server **s);	/* 0, ERR_LIMIT or ERR_NOMEM */
+void	 server_free(struct server *s);		/* NULL is fine */
+
+/*
+ * Takes a message.  Returns 0; ERR_ARG when a hello is of another job; ERR_NOTSUP when it is of another version;
+ * ERR_FORMAT, ERR_LIMIT when it is none of ours or out of turn, and then nothing has changed; ERR_NOMEM.  The line
+ * names the worker.
+ */
+int	 server_take(struct server *s, const struct msg *m);
+/* Worker w is gone without a word: as after its BYE. */
+void	 server_lost(struct server *s, uint32_t w);
+
+bool	 server_sync(const struct server *s);	/* the job is known and its slack is 0 */
+bool	 server_over(const struct server *s);	/* every worker came and left */
+uint64_t server_steps(const struct server *s);	/* updates: the fewest of any slice and worker */
+/* The slices and their plan; NULL before the first hello.  *w, *m: weights and state (NULL: none) of an own slice. */
+const struct plan *server_plan(const struct server *s);
+void	 server_slice(const struct server *s, uint32_t slice, const float **w, const float **m);
+
+#endif

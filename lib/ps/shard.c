@@ -1,0 +1,116 @@
+/* shard - the slices of one server, in one piece of memory. */
+#include "ps/shard.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+
+#define LINE 16		/* floats of a cache line, on which each array begins */
+
+static size_t
+padded(size_t count)
+{
+	return (count + LINE - 1) / LINE * LINE;
+}
+
+/* One allocation, w m sum before of each slice behind each other: what a step touches is together. */
+static int
+memory(struct shard *s)
+{
+	size_t all = LINE, room;
+	float *at;
+
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i))
+			all += 4 * padded(s->plan->slice[i].count);
+	if ((s->memory = calloc(all, sizeof(float))) == NULL)
+		return err_nomem();
+	at = s->memory + (64 - (uintptr_t)s->memory % 64) % 64 / sizeof(float);
+	for (uint32_t i = 0; i < s->plan->n; i++, at += 4 * room) {
+		room = shard_mine(s, i) ? padded(s->plan->slice[i].count) : 0;
+		if (!shard_mine(s, i))
+			continue;
+		s->slice[i].w = at;
+		s->slice[i].m = s->plan->slice[i].kind == PLAN_WEIGHTS ? at + room : NULL;
+		s->slice[i].sum = at + 2 * room;
+		s->slice[i].before = at + 3 * room;
+		if (s->plan->slice[i].count > s->pool.count)
+			s->pool.count = s->plan->slice[i].count;
+	}
+	return 0;
+}
+
+static int
+slices(struct shard *s, const struct job *job)
+{
+	int e;
+
+	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
+		return err_nomem();
+	if ((e = memory(s)) < 0)
+		return e;
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
+		    &job->hyper, &s->pool)) < 0)
+			return e;
+	return 0;
+}
+
+int
+shard_init(struct shard *s, const struct job *job, const struct graph *g)
+{
+	int e;
+
+	*s = (struct shard){ .index = job->server };
+	if ((e = plan_new(g, job->nservers, job->slice, &s->plan)) < 0 || (e = slices(s, job)) < 0)
+		shard_free(s);
+	return e;
+}
+
+void
+shard_free(struct shard *s)
+{
+	for (uint32_t i = 0; s->slice != NULL && i < s->plan->n; i++)
+		slice_free(&s->slice[i]);
+	free(s->slice);
+	free(s->memory);
+	plan_free(s->plan);
+	slice_pool_free(&s->pool);
+	*s = (struct shard){ 0 };
+}
+
+bool
+shard_mine(const struct shard *s, uint32_t i)
+{
+	return i < s->plan->n && s->plan->slice[i].owner == s->index;
+}
+
+void
+shard_join(struct shard *s, uint32_t w)
+{
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i))
+			slice_join(&s->slice[i], w);
+}
+
+uint64_t
+shard_step(const struct shard *s, uint32_t w)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i)) {
+			uint64_t step = slice_step(&s->slice[i], w);
+
+			least = step < least ? step : least;
+		}
+	return least;
+}
+
+bool
+shard_ready(const struct shard *s)
+{
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i) && !s->slice[i].ready)
+			return false;
+	return true;
+}

@@ -1,0 +1,260 @@
+/* slice - one slice of a model at its server: what workers push in, weights out. */
+#include "ps/slice.h"
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slice_part {
+	float	*g;		/* held until its turn; NULL: none, or added already */
+	uint32_t samples;
+	bool	 here;		/* pushed in the open step */
+};
+
+/* A spare buffer's first bytes point to the next one. */
+static float *
+pool_get(struct slice_pool *p)
+{
+	size_t bytes = p->count * sizeof(float);
+	void *g = p->spare;
+
+	if (g == NULL)
+		return malloc(bytes > sizeof(void *) ? bytes : sizeof(void *));
+	memcpy(&p->spare, g, sizeof(p->spare));
+	return g;
+}
+
+static void
+pool_put(struct slice_pool *p, float *g)
+{
+	memcpy(g, &p->spare, sizeof(p->spare));
+	p->spare = g;
+}
+
+void
+slice_pool_free(struct slice_pool *p)
+{
+	while (p->spare != NULL)
+		free(pool_get(p));
+}
+
+int
+slice_init(struct slice *s, const struct plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
+	const struct opt_hyper *hyper, struct slice_pool *pool)
+{
+	s->plan = p;
+	s->at = &p->slice[i];
+	s->hyper = *hyper;
+	s->pool = pool;
+	s->part = calloc(nworkers, sizeof(*s->part));
+	s->due = calloc(nworkers, sizeof(*s->due));
+	if (s->part == NULL || s->due == NULL)
+		return err_nomem();
+	return gate_init(&s->gate, nworkers, slack);
+}
+
+void
+slice_free(struct slice *s)
+{
+	for (uint32_t w = 0; s->part != NULL && w < s->gate.n; w++)
+		free(s->part[w].g);
+	free(s->part);
+	free(s->due);
+	gate_free(&s->gate);
+}
+
+int
+slice_first(struct slice *s, const struct msg *m)
+{
+	float *to = m->flags & MSG_STATE_OF ? s->m : s->w;
+
+	if (m->len != s->at->count * sizeof(float) || to == NULL)
+		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice, m->len);
+	if (s->ready)
+		return 0;
+	if (m->len > 0)
+		memcpy(to, m->payload, m->len);
+	if (m->flags & MSG_STATE_OF)
+		return 0;
+	s->ready = true;
+	s->step = m->step;
+	for (uint32_t w = 0; w < s->gate.n; w++)
+		gate_done(&s->gate, w, m->step);
+	return 0;
+}
+
+/* One step of the slice's rule with g, the sum over n samples. */
+static void
+apply(struct slice *s, const float *g, uint64_t n)
+{
+	size_t first = s->at->first, end = first + s->at->count;
+
+	if (n == 0)
+		return;
+	if (s->at->kind == PLAN_WEIGHTS) {
+		s->hyper.lr = s->rate;
+		opt_sgd(s->w, s->m, g, s->at->count, (double)n, &s->hyper);
+		return;
+	}
+	for (uint32_t i = 0; i < s->plan->nfold; i++) {
+		const struct plan_fold *f = &s->plan->fold[i];
+		size_t from = f->first > first ? f->first : first;
+		size_t to = f->first + f->count < end ? f->first + f->count : end;
+
+		if (from < to)
+			opt_fold(s->w + (from - first), g + (from - first), to - from, (double)n, f->momentum);
+	}
+}
+
+/* Adds one push; p is unaligned bytes. */
+static void
+add(struct slice *s, const void *p, uint32_t samples)
+{
+	const unsigned char *restrict g = p;
+	float *restrict sum = s->sum;
+	size_t n = s->at->count;
+
+	if (samples == 0)
+		return;
+	if (s->samples == 0 && n > 0)
+		memcpy(sum, g, n * sizeof(float));
+	else
+		for (size_t i = 0; i < n; i++) {
+			float v;
+
+			memcpy(&v, g + i * sizeof(v), sizeof(v));
+			sum[i] += v;
+		}
+	s->samples += samples;
+}
+
+static void
+add_held(struct slice *s, uint32_t w)
+{
+	struct slice_part *p = &s->part[w];
+
+	if (p->g == NULL)
+		return;
+	add(s, p->g, p->samples);
+	pool_put(s->pool, p->g);
+	p->g = NULL;
+}
+
+static void
+close_step(struct slice *s)
+{
+	for (; s->next < s->gate.n; s->next++)
+		add_held(s, s->next);
+	if (s->at->count > 0)
+		memcpy(s->before, s->w, s->at->count * sizeof(float));
+	apply(s, s->sum, s->samples);
+	for (uint32_t w = 0; w < s->gate.n; w++)
+		s->part[w].here = false;
+	s->next = 0;
+	s->samples = 0;
+	s->rated = false;
+	s->began = true;
+	s->step++;
+}
+
+/* Adds what is next in the order of ranks, and closes the step when nobody else is waited for. */
+static void
+advance(struct slice *s)
+{
+	bool any = false;
+
+	for (; s->next < s->gate.n && s->part[s->next].here; s->next++)
+		add_held(s, s->next);
+	for (uint32_t w = 0; w < s->gate.n; w++) {
+		if (!s->part[w].here && !s->gate.gone[w])
+			return;
+		any |= s->part[w].here;
+	}
+	if (any)
+		close_step(s);
+}
+
+static int
+push_sync(struct slice *s, const struct msg *m)
+{
+	struct slice_part *p = &s->part[m->worker];
+
+	if (m->samples > 0 && s->rated && m->rate != s->rate)
+		return err_fail(ERR_FORMAT, "step %" PRIu64 " has rate %.9g, the others' %.9g", m->step,
+		    (double)m->rate, (double)s->rate);
+	if (m->samples > 0 && m->worker == s->next) {
+		add(s, m->payload, m->samples);
+	} else if (m->samples > 0 && m->len > 0) {
+		if ((p->g = pool_get(s->pool)) == NULL)
+			return err_nomem();
+		memcpy(p->g, m->payload, m->len);
+	}
+	if (m->samples > 0) {
+		s->rate = m->rate;
+		s->rated = true;
+	}
+	p->samples = m->samples;
+	p->here = true;
+	gate_done(&s->gate, m->worker, m->step + 1);
+	advance(s);
+	return 0;
+}
+
+static void
+push_alone(struct slice *s, const struct msg *m)
+{
+	if (m->len > 0)
+		memcpy(s->sum, m->payload, m->len);
+	s->rate = m->rate;
+	apply(s, s->sum, m->samples);
+	s->began = true;
+	gate_done(&s->gate, m->worker, m->step + 1);
+}
+
+int
+slice_push(struct slice *s, const struct msg *m)
+{
+	bool empty = m->flags & MSG_EMPTY;
+	uint64_t done = s->gate.clock[m->worker];
+	int e;
+
+	if (!s->ready || m->step > done)
+		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
+	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))
+		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
+		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
+	if (m->step == done) {
+		if (s->gate.slack != GATE_SYNC)
+			push_alone(s, m);
+		else if ((e = push_sync(s, m)) < 0)
+			return e;
+	}
+	s->due[m->worker] |= SLICE_W;
+	return 0;
+}
+
+void
+slice_leave(struct slice *s, uint32_t w)
+{
+	s->due[w] = 0;
+	gate_leave(&s->gate, w);
+	if (s->gate.slack == GATE_SYNC)
+		advance(s);
+}
+
+void
+slice_join(struct slice *s, uint32_t w)
+{
+	s->due[w] = 0;
+	gate_join(&s->gate, w);
+	if (s->gate.slack == GATE_SYNC)
+		gate_done(&s->gate, w, s->step);
+}
+
+uint64_t
+slice_step(const struct slice *s, uint32_t w)
+{
+	return s->gate.slack == GATE_SYNC ? s->step : s->gate.clock[w];
+}

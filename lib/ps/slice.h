@@ -1,0 +1,73 @@
+/*
+ * slice - one slice of a model at its server: what workers push in, weights out.
+ *
+ * Slack 0: the pushes of a step are added in the order of ranks, whatever the
+ * order in which they come (those that come early are held), divided by the
+ * samples of all, and become one step of the slice's rule; a step closes when
+ * every worker that has not left has pushed.  Sums begin as a copy of the first
+ * push that has samples, and pushes without samples are not added, so that the
+ * bits are those of one worker that adds the same pieces.  Otherwise each push is a step of its own.
+ *
+ * gate.clock[w] counts the pushes of worker w that were taken; a push for an
+ * earlier step was taken already and changes nothing.  An answer to w is due
+ * from its push until the gate opens for it.
+ *
+ * Threads: a slice is for one thread at a time.
+ */
+#ifndef PS_SLICE_H
+#define PS_SLICE_H
+
+#include "net/opt.h"
+#include "ps/gate.h"
+#include "ps/plan.h"
+#include "wire/msg.h"
+
+/* Room for pushes that come before their turn: taken when first needed, used again, shared by a server's slices. */
+struct slice_pool {
+	size_t	count;		/* floats of the largest slice */
+	void	*spare;
+};
+
+void	 slice_pool_free(struct slice_pool *p);
+
+#define SLICE_W		1u	/* what is due to a worker: the weights, */
+#define SLICE_STATE	2u	/* the optimizer's state, */
+#define SLICE_PULL	4u	/* weights by a pull, whatever the gate says */
+
+struct slice {
+	const struct plan	*plan;
+	const struct plan_slice	*at;
+	struct slice_pool	*pool;
+	struct opt_hyper	 hyper;
+	float			*w, *m;		/* [count], the server's memory; m NULL for aux */
+	float			*sum;		/* [count] of the open step */
+	float			*before;	/* [count] w one step ago, for a worker that must repeat it; slack 0 only */
+	bool			 ready;		/* has its first weights */
+	bool			 began;		/* took a push: before is set */
+	uint64_t		 step;		/* slack 0: updates done; else the step it began with */
+	struct gate		 gate;
+	struct slice_part	*part;		/* [nworkers] the open step's pushes */
+	uint32_t		 next;		/* rank whose push is added next */
+	uint64_t		 samples;	/* added so far */
+	float			 rate;
+	bool			 rated;		/* rate is known */
+	uint8_t			*due;		/* [nworkers] SLICE_ bits */
+};
+
+/* w, m, sum, before as above; not ready yet.  Returns 0 or ERR_NOMEM. */
+int	 slice_init(struct slice *s, const struct plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
+	     const struct opt_hyper *hyper, struct slice_pool *pool);
+void	 slice_free(struct slice *s);
+
+/* First weights or state (MSG_INIT); nothing changes once it is ready.  0 or ERR_FORMAT. */
+int	 slice_first(struct slice *s, const struct msg *m);
+/* Returns 0, ERR_FORMAT (length, samples, rate or step are wrong; nothing changed) or ERR_NOMEM. */
+int	 slice_push(struct slice *s, const struct msg *m);
+/* Worker w is not waited for any more; is here (again). */
+void	 slice_leave(struct slice *s, uint32_t w);
+void	 slice_join(struct slice *s, uint32_t w);
+
+/* Steps of worker w in the weights as they are: what an answer to it says. */
+uint64_t slice_step(const struct slice *s, uint32_t w);
+
+#endif

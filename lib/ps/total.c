@@ -1,0 +1,97 @@
+/* total - a few numbers summed over all workers, in the order of ranks. */
+#include "ps/total.h"
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+total_init(struct total *t, uint32_t nworkers)
+{
+	*t = (struct total){ .nworkers = nworkers };
+	t->part = calloc(nworkers, TOTAL_MOST * sizeof(*t->part));
+	t->here = calloc(nworkers, sizeof(*t->here));
+	t->gone = calloc(nworkers, sizeof(*t->gone));
+	t->due = calloc(nworkers, sizeof(*t->due));
+	if (t->part != NULL && t->here != NULL && t->gone != NULL && t->due != NULL)
+		return 0;
+	total_free(t);
+	return err_nomem();
+}
+
+void
+total_free(struct total *t)
+{
+	free(t->part);
+	free(t->here);
+	free(t->gone);
+	free(t->due);
+	*t = (struct total){ 0 };
+}
+
+/* Sums up when every worker that is still here gave its part. */
+static void
+settle(struct total *t)
+{
+	bool any = false;
+
+	for (uint32_t w = 0; w < t->nworkers; w++) {
+		if (!t->here[w] && !t->gone[w])
+			return;
+		any |= t->here[w];
+	}
+	if (!t->open || !any)
+		return;
+	memset(t->sum, 0, sizeof(t->sum));
+	for (uint32_t w = 0; w < t->nworkers; w++) {
+		const double *p = t->part + (size_t)w * TOTAL_MOST;
+
+		for (uint32_t i = 0; t->here[w] && i < t->n; i++)
+			t->sum[i] += p[i];
+		t->here[w] = false;
+	}
+	t->open = false;
+}
+
+int
+total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void *v, uint32_t n)
+{
+	bool same = t->any && step == t->step && index == t->index;
+	bool later = !t->any || step > t->step || (step == t->step && index > t->index);
+
+	if (n > TOTAL_MOST || (same && n != t->n))
+		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " numbers", n);
+	if (!same && (t->open || !later))
+		return err_fail(ERR_FORMAT, "sum %" PRIu64 ".%" PRIu32 " is asked for after %" PRIu64 ".%" PRIu32,
+		    step, index, t->step, t->index);
+	if (!same) {
+		t->any = t->open = true;
+		t->step = step;
+		t->index = index;
+		t->n = n;
+	}
+	t->due[w] = true;
+	if (!t->open)
+		return 0;
+	if (n > 0)
+		memcpy(t->part + (size_t)w * TOTAL_MOST, v, n * sizeof(double));
+	t->here[w] = true;
+	settle(t);
+	return 0;
+}
+
+void
+total_leave(struct total *t, uint32_t w)
+{
+	t->gone[w] = true;
+	t->due[w] = false;
+	settle(t);
+}
+
+void
+total_join(struct total *t, uint32_t w)
+{
+	t->gone[w] = false;
+	t->due[w] = false;
+}

@@ -62,9 +62,11 @@ total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void
 
 	if (n > TOTAL_MOST || (same && n != t->n))
 		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " numbers", n);
-	if (!same && (t->open || !later))
-		return err_fail(ERR_FORMAT, "sum %" PRIu64 ".%" PRIu32 " is asked for after %" PRIu64 ".%" PRIu32,
-		    step, index, t->step, t->index);
+	if (!same && !later)
+		return 0;
+	if (!same && t->open)
+		return err_fail(ERR_FORMAT, "sum %" PRIu64 ".%" PRIu32 " is asked for before %" PRIu64 ".%" PRIu32
+		    " is done", step, index, t->step, t->index);
 	if (!same) {
 		t->any = t->open = true;
 		t->step = step;

@@ -2,8 +2,9 @@
  * total - a few numbers summed over all workers, in the order of ranks.
  *
  * A sum is named by (step, index); all workers ask for the same sums in the
- * same order.  One is open at a time, and the last one is remembered, so that
- * who asks again gets the same answer.  A worker that left counts as zeros.
+ * same order.  One is open at a time.  The last one is remembered, so that who
+ * asks again gets the same answer; who repeats one before it gets none.  A
+ * worker that left counts as zeros.
  *
  * Threads: for one thread at a time.
  */

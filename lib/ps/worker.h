@@ -8,13 +8,14 @@
  *
  * A step:
  *	worker_step(wk, n, rate)		n samples, 0 when this worker has none
- *	worker_push(wk, a, g)			array a's gradient is final in g; any order, each array once
+ *	worker_push(wk, a, g)			array a's range of the gradient g [P] is final; any order, each array once
  *	worker_finish(wk, stats)		batch norm statistics, weighted here by n; ends the pushes
  *	worker_need(wk, a)			before the next step reads array a: waits until it has come
  *	worker_ready(wk)			waits for everything: all of w and aux are of the step now
  *
  * The bytes of a slice leave as soon as the arrays in it were pushed, on a
- * thread of the worker's own, while the caller computes.
+ * thread of the worker's own, while the caller computes.  What was pushed of g
+ * is lent until worker_need() of the arrays or worker_ready() returned.
  * Threads: all calls from one thread.  Errors: ERR_PEER when a server or, in a
  * synchronous job, the job went away (the line says who); ERR_AUTH; ERR_ARG
  * when the server runs another job; ERR_STOP.  Whoever waits longer than
@@ -29,17 +30,20 @@
 
 #include <stdbool.h>
 
+#define WORKER_PATIENCE 10.0	/* seconds */
+
 struct worker_opt {
 	const struct graph *graph;
 	uint32_t	 rank, nworkers;
 	uint32_t	 slack;			/* GATE_SYNC 0, GATE_ASYNC; see ps/gate.h */
 	struct opt_hyper hyper;			/* lr is not read: the rate comes with each step */
 	uint64_t	 incarnation;
-	char *const	*server;		/* [nservers] addresses; NULL: the server's brain in this process */
+	char *const	*server;		/* [nservers] addresses, lent; NULL: the server's brain in this process */
 	uint32_t	 nservers;		/* 0 without servers */
 	const uint8_t	*key;			/* [CONN_KEY], with servers */
+	uint32_t	 slice;			/* bytes of a slice, ps/plan.h; 0: PLAN_SLICE */
 	float		*w, *aux;
-	double		 patience_s;		/* 0: 10 */
+	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
 	void		*arg;
 };

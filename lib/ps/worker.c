@@ -1,0 +1,311 @@
+/* worker - the learning side of a worker: gradients out, weights in. */
+#include "ps/worker.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/server.h"
+#include "ps/total.h"
+#include "ps/worker_brain.h"
+#include "ps/worker_net.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct worker {
+	struct worker_opt    o;
+	struct worker_brain *brain;
+	struct worker_net   *net;	/* with servers */
+	struct server	    *server;	/* without */
+	double		     waited_s;
+	int		     err;	/* of the server in this process; it is not called again */
+};
+
+/* To a server elsewhere, or to the one here, whose answers come before this returns. */
+static void
+to_server(void *arg, uint32_t server, const struct msg *m)
+{
+	struct worker *wk = arg;
+
+	if (wk->net != NULL)
+		worker_net_send(wk->net, server, m);
+	else if (wk->err == 0)
+		wk->err = server_take(wk->server, m);
+}
+
+static void
+from_server(void *arg, uint32_t rank, const struct msg *m)
+{
+	struct worker *wk = arg;
+
+	(void)rank;
+	if (wk->err == 0)
+		wk->err = worker_brain_take(wk->brain, 0, m);
+}
+
+static int
+open_here(struct worker *wk)
+{
+	struct server_opt so = { .nworkers = 1, .nservers = 1, .emit = from_server, .arg = wk };
+	int e;
+
+	if (wk->o.nworkers != 1)
+		return err_fail(ERR_ARG, "%" PRIu32 " workers need a server", wk->o.nworkers);
+	if ((e = server_new(&so, &wk->server)) < 0 || (e = worker_brain_hello(wk->brain, 0)) < 0)
+		return e;
+	return wk->err;
+}
+
+int
+worker_open(const struct worker_opt *opt, struct worker **worker)
+{
+	struct worker *wk = calloc(1, sizeof(*wk));
+	struct worker_brain_opt bo = { .nservers = opt->nservers > 0 ? opt->nservers : 1, .emit = to_server };
+	int e;
+
+	*worker = NULL;
+	if (wk == NULL)
+		return err_nomem();
+	assert(opt->rank < opt->nworkers && (opt->nservers == 0 || (opt->server != NULL && opt->key != NULL)));
+	wk->o = *opt;
+	if (wk->o.patience_s <= 0)
+		wk->o.patience_s = WORKER_PATIENCE;
+	bo.worker = &wk->o;
+	bo.arg = wk;
+	if ((e = worker_brain_new(&bo, &wk->brain)) == 0) {
+		if (opt->nservers == 0)
+			e = open_here(wk);
+		else if ((e = worker_net_new(&wk->o, wk->brain, &wk->net)) == 0)
+			e = worker_net_connect(wk->net);
+	}
+	if (e < 0)
+		worker_close(wk);
+	else
+		*worker = wk;
+	return e;
+}
+
+void
+worker_close(struct worker *wk)
+{
+	if (wk == NULL)
+		return;
+	worker_net_free(wk->net);
+	server_free(wk->server);
+	worker_brain_free(wk->brain);
+	free(wk);
+}
+
+/* The brain is this thread's until leave(). */
+static int
+enter(struct worker *wk)
+{
+	return wk->net != NULL ? worker_net_lock(wk->net) : wk->err;
+}
+
+/* Gives e back, or what went wrong with the server in this process. */
+static int
+leave(struct worker *wk, int e)
+{
+	if (wk->net != NULL)
+		worker_net_unlock(wk->net);
+	return e < 0 ? e : wk->err;
+}
+
+/* What can be missing: each gives a server that is waited for, or -1. */
+static int
+array(struct worker *wk, uint32_t a)
+{
+	return worker_brain_array(wk->brain, a);
+}
+
+static int
+aux(struct worker *wk, uint32_t unused)
+{
+	(void)unused;
+	return worker_brain_aux(wk->brain);
+}
+
+static int
+total(struct worker *wk, uint32_t unused)
+{
+	(void)unused;
+	return worker_brain_total(wk->brain, NULL, 0);
+}
+
+static int
+state(struct worker *wk, uint32_t unused)
+{
+	(void)unused;
+	return worker_brain_stated(wk->brain);
+}
+
+static int
+bye(struct worker *wk, uint32_t unused)
+{
+	(void)unused;
+	return worker_brain_left(wk->brain);
+}
+
+static int
+await(struct worker *wk, int (*missing)(struct worker *wk, uint32_t a), uint32_t a)
+{
+	int e = 0, server = missing(wk, a);
+	double from;
+
+	if (server < 0)
+		return 0;
+	from = clk_s();
+	for (; e == 0 && server >= 0; server = missing(wk, a)) {
+		assert(wk->net != NULL || wk->err < 0);
+		e = wk->net != NULL ? worker_net_wait(wk->net, (uint32_t)server) : wk->err;
+	}
+	wk->waited_s += clk_s() - from;
+	return server < 0 ? 0 : e;
+}
+
+static int
+await_all(struct worker *wk)
+{
+	int e = 0;
+
+	for (uint32_t a = 0; e == 0 && a < wk->o.graph->nw; a++)
+		e = await(wk, array, a);
+	return e == 0 ? await(wk, aux, 0) : e;
+}
+
+int
+worker_begin(struct worker *wk, const float *first_state, uint64_t *step)
+{
+	int e;
+
+	if ((e = enter(wk)) < 0)
+		return e;
+	worker_brain_begin(wk->brain, first_state, *step);
+	if ((e = await_all(wk)) == 0)
+		e = worker_brain_begun(wk->brain, step);
+	return leave(wk, e);
+}
+
+int
+worker_step(struct worker *wk, uint32_t n, float rate)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_step(wk->brain, n, rate);
+	return leave(wk, 0);
+}
+
+int
+worker_push(struct worker *wk, uint32_t a, const float *g)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_push(wk->brain, a, g);
+	return leave(wk, 0);
+}
+
+int
+worker_finish(struct worker *wk, const float *stats)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_finish(wk->brain, stats);
+	return leave(wk, 0);
+}
+
+int
+worker_need(struct worker *wk, uint32_t a)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	e = await(wk, array, a);
+	return leave(wk, e);
+}
+
+int
+worker_ready(struct worker *wk)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	e = await_all(wk);
+	return leave(wk, e);
+}
+
+uint64_t
+worker_steps(const struct worker *wk)
+{
+	return worker_brain_steps(wk->brain);
+}
+
+bool
+worker_last(const struct worker *wk)
+{
+	return worker_brain_last(wk->brain);
+}
+
+int
+worker_sum(struct worker *wk, double *v, uint32_t n)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_sum(wk->brain, v, n);
+	if ((e = await(wk, total, 0)) == 0)
+		worker_brain_total(wk->brain, v, n);
+	return leave(wk, e);
+}
+
+int
+worker_state(struct worker *wk, float *to)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_state(wk->brain, to);
+	e = await(wk, state, 0);
+	return leave(wk, e);
+}
+
+int
+worker_stop(struct worker *wk)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_stop(wk->brain);
+	return leave(wk, 0);
+}
+
+int
+worker_bye(struct worker *wk)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_bye(wk->brain);
+	e = await(wk, bye, 0);
+	return leave(wk, e);
+}
+
+void
+worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *waited_s)
+{
+	*sent = *got = 0;
+	*waited_s = wk->waited_s;
+	if (wk->net != NULL)
+		worker_net_traffic(wk->net, sent, got);
+}

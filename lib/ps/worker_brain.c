@@ -1,0 +1,498 @@
+/* worker_brain - what a worker has pushed and what has come: a worker without sockets or threads. */
+#include "ps/worker_brain.h"
+#include "base/err.h"
+#include "ps/job.h"
+#include "ps/total.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANY UINT64_MAX	/* whatever step the servers are at */
+
+struct part {
+	uint32_t arrays;	/* that have floats in this slice, */
+	uint32_t left;		/* of which so many are not yet pushed in this step */
+	bool	 waiting;	/* for weights of step `want` */
+	bool	 asked;		/* for its state */
+	uint64_t want, got;
+};
+
+struct link {
+	bool	 welcome, empty, bye;
+	uint64_t step;		/* of its welcome */
+};
+
+struct worker_brain {
+	struct worker_brain_opt o;
+	const struct worker_opt *w;
+	const struct graph *graph;
+	struct plan	*plan;
+	struct part	*part;		/* [plan->n] */
+	struct link	*link;		/* [nservers] */
+	uint64_t	*pushed;	/* [nw] 1 + the step in which array a was pushed last */
+	bool		*stale;		/* [nw] what came has not been copied */
+	bool		 aux_stale;
+	float		*staged;	/* [P + A] */
+	float		*stats;		/* [A] weighted, as pushed */
+	float		*state;		/* where state goes */
+	uint64_t	 step;		/* finished */
+	uint32_t	 n;		/* samples of the open step */
+	float		 rate;
+	bool		 last, stopping;
+	uint64_t	 sum_step;	/* the sum asked for last */
+	uint32_t	 sum_index, sum_n;
+	bool		 summing;
+	double		 sum[TOTAL_MOST];
+};
+
+/* How many arrays share floats with each slice. */
+static void
+count_arrays(struct worker_brain *b)
+{
+	for (uint32_t a = 0; a < b->graph->nw; a++) {
+		uint32_t from, to;
+
+		plan_over(b->plan, b->graph->w[a].first, b->graph->w[a].count, &from, &to);
+		for (uint32_t i = from; i < to; i++)
+			b->part[i].arrays++;
+	}
+	for (uint32_t i = 0; i < b->plan->n; i++)
+		b->part[i].left = b->part[i].arrays;
+}
+
+static uint32_t
+slice_bytes(const struct worker_opt *w)
+{
+	return w->slice > 0 ? w->slice : PLAN_SLICE;
+}
+
+static int
+memory(struct worker_brain *b)
+{
+	const struct graph *g = b->graph;
+
+	b->part = calloc(b->plan->n, sizeof(*b->part));
+	b->link = calloc(b->o.nservers, sizeof(*b->link));
+	b->pushed = calloc(g->nw + 1, sizeof(*b->pushed));
+	b->stale = calloc(g->nw + 1, sizeof(*b->stale));
+	b->staged = calloc(g->P + g->A + 1, sizeof(*b->staged));
+	b->stats = calloc(g->A + 1, sizeof(*b->stats));
+	return b->part != NULL && b->link != NULL && b->pushed != NULL && b->stale != NULL && b->staged != NULL &&
+	    b->stats != NULL ? 0 : err_nomem();
+}
+
+int
+worker_brain_new(const struct worker_brain_opt *opt, struct worker_brain **brain)
+{
+	struct worker_brain *b = calloc(1, sizeof(*b));
+	int e;
+
+	*brain = NULL;
+	if (b == NULL)
+		return err_nomem();
+	b->o = *opt;
+	b->w = opt->worker;
+	b->graph = b->w->graph;
+	if ((e = plan_new(b->graph, opt->nservers, slice_bytes(b->w), &b->plan)) < 0 || (e = memory(b)) < 0) {
+		worker_brain_free(b);
+		return e;
+	}
+	count_arrays(b);
+	*brain = b;
+	return 0;
+}
+
+void
+worker_brain_free(struct worker_brain *b)
+{
+	if (b == NULL)
+		return;
+	plan_free(b->plan);
+	free(b->part);
+	free(b->link);
+	free(b->pushed);
+	free(b->stale);
+	free(b->staged);
+	free(b->stats);
+	free(b);
+}
+
+static void
+emit(struct worker_brain *b, uint32_t server, struct msg m)
+{
+	m.incarnation = b->w->incarnation;
+	m.worker = b->w->rank;
+	b->o.emit(b->o.arg, server, &m);
+}
+
+/* A message about slice i to its owner. */
+static void
+emit_slice(struct worker_brain *b, uint32_t i, struct msg m)
+{
+	m.slice = i;
+	emit(b, b->plan->slice[i].owner, m);
+}
+
+int
+worker_brain_hello(struct worker_brain *b, uint32_t server)
+{
+	struct job job = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = b->w->nworkers,
+	    .nservers = b->o.nservers, .server = server, .slack = b->w->slack, .slice = slice_bytes(b->w),
+	    .hyper = b->w->hyper, .hash = graph_hash(b->graph) };
+	struct buf text = { 0 };
+	int e = job_text(&job, b->graph, &text);
+
+	if (e == 0)
+		emit(b, server, (struct msg){ .type = MSG_HELLO, .len = (uint32_t)text.n, .payload = text.p });
+	buf_free(&text);
+	return e;
+}
+
+bool
+worker_brain_welcome(const struct worker_brain *b, uint32_t server)
+{
+	return b->link[server].welcome;
+}
+
+bool
+worker_brain_parted(const struct worker_brain *b, uint32_t server)
+{
+	return b->link[server].bye;
+}
+
+/* Where slice i of p, laid out as w then aux, begins. */
+static size_t
+place(const struct worker_brain *b, uint32_t i)
+{
+	const struct plan_slice *s = &b->plan->slice[i];
+
+	return s->kind == PLAN_AUX ? b->graph->P + s->first : s->first;
+}
+
+static void
+first(struct worker_brain *b, uint32_t i, const float *state, uint64_t step)
+{
+	const struct plan_slice *s = &b->plan->slice[i];
+	struct msg m = { .type = MSG_INIT, .step = step, .len = (uint32_t)(s->count * sizeof(float)) };
+
+	if (s->kind == PLAN_WEIGHTS && state != NULL) {
+		m.flags = MSG_STATE_OF;
+		m.payload = state + s->first;
+		emit_slice(b, i, m);
+	}
+	m.flags = 0;
+	m.payload = (s->kind == PLAN_AUX ? b->w->aux : b->w->w) + s->first;
+	emit_slice(b, i, m);
+}
+
+void
+worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
+{
+	uint64_t from = ANY;
+
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		if (!b->link[s].empty && b->link[s].step < from)
+			from = b->link[s].step;
+	for (uint32_t i = 0; b->w->rank == 0 && i < b->plan->n; i++)
+		first(b, i, state, step);
+	for (uint32_t i = 0; i < b->plan->n; i++) {
+		b->part[i].waiting = true;
+		b->part[i].want = b->w->slack == GATE_SYNC ? from : ANY;
+		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = from });
+	}
+	for (uint32_t a = 0; a < b->graph->nw; a++)
+		b->stale[a] = true;
+	b->aux_stale = true;
+}
+
+int
+worker_brain_begun(struct worker_brain *b, uint64_t *step)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (uint32_t i = 0; i < b->plan->n; i++) {
+		least = b->part[i].got < least ? b->part[i].got : least;
+		most = b->part[i].got > most ? b->part[i].got : most;
+	}
+	if (b->w->slack == GATE_SYNC && least != most)
+		return err_fail(ERR_FORMAT, "the servers are at steps %" PRIu64 " to %" PRIu64, least, most);
+	b->step = b->sum_step = least;
+	*step = least;
+	return 0;
+}
+
+void
+worker_brain_step(struct worker_brain *b, uint32_t n, float rate)
+{
+	b->n = n;
+	b->rate = rate;
+	for (uint32_t i = 0; i < b->plan->n; i++)
+		b->part[i].left = b->part[i].arrays;
+}
+
+/* base: the array that slice i is a range of. */
+static void
+push_slice(struct worker_brain *b, uint32_t i, const float *base)
+{
+	const struct plan_slice *s = &b->plan->slice[i];
+	struct msg m = { .type = MSG_PUSH, .step = b->step, .samples = b->n, .rate = b->rate };
+
+	if (b->n > 0) {
+		m.len = (uint32_t)(s->count * sizeof(float));
+		m.payload = base + s->first;
+	} else {
+		m.flags = MSG_EMPTY;
+	}
+	b->part[i].waiting = true;
+	b->part[i].want = b->step + 1;
+	emit_slice(b, i, m);
+}
+
+void
+worker_brain_push(struct worker_brain *b, uint32_t a, const float *g)
+{
+	uint32_t from, to;
+
+	assert(a < b->graph->nw && b->pushed[a] <= b->step && !b->stale[a]);
+	b->pushed[a] = b->step + 1;
+	b->stale[a] = true;
+	if (b->n == 0)
+		return;
+	plan_over(b->plan, b->graph->w[a].first, b->graph->w[a].count, &from, &to);
+	for (uint32_t i = from; i < to; i++)
+		if (--b->part[i].left == 0)
+			push_slice(b, i, g);
+}
+
+void
+worker_brain_finish(struct worker_brain *b, const float *stats)
+{
+	for (uint32_t a = 0; a < b->graph->nw; a++) {
+		assert(b->n == 0 || b->pushed[a] == b->step + 1);
+		b->stale[a] = true;
+	}
+	for (size_t i = 0; b->n > 0 && i < b->graph->A; i++)
+		b->stats[i] = stats[i] * (float)b->n;
+	b->aux_stale = true;
+	for (uint32_t i = 0; i < b->plan->n; i++)
+		if (b->n == 0 || b->part[i].arrays == 0)
+			push_slice(b, i, b->stats);
+	b->step++;
+}
+
+static int
+missing(const struct worker_brain *b, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (b->part[i].waiting)
+			return (int)b->plan->slice[i].owner;
+	return -1;
+}
+
+int
+worker_brain_array(struct worker_brain *b, uint32_t a)
+{
+	const struct graph_array *r = &b->graph->w[a];
+	uint32_t from, to;
+	int who;
+
+	if (!b->stale[a])
+		return -1;
+	plan_over(b->plan, r->first, r->count, &from, &to);
+	if ((who = missing(b, from, to)) >= 0)
+		return who;
+	memcpy(b->w->w + r->first, b->staged + r->first, r->count * sizeof(float));
+	b->stale[a] = false;
+	return -1;
+}
+
+int
+worker_brain_aux(struct worker_brain *b)
+{
+	int who = missing(b, 0, b->plan->n);
+
+	if (who < 0 && b->aux_stale && b->graph->A > 0)
+		memcpy(b->w->aux, b->staged + b->graph->P, b->graph->A * sizeof(float));
+	b->aux_stale = b->aux_stale && who >= 0;
+	return who;
+}
+
+uint64_t
+worker_brain_steps(const struct worker_brain *b)
+{
+	return b->step;
+}
+
+bool
+worker_brain_last(const struct worker_brain *b)
+{
+	return b->last;
+}
+
+/* Sums are counted within a step; workers of other regimes share no steps, and count them all. */
+void
+worker_brain_sum(struct worker_brain *b, const double *v, uint32_t n)
+{
+	uint64_t step = b->w->slack == GATE_SYNC ? b->step : 0;
+
+	assert(n <= TOTAL_MOST && !b->summing);
+	if (step != b->sum_step)
+		b->sum_index = 0;
+	b->sum_step = step;
+	b->sum_n = n;
+	b->summing = true;
+	if (n > 0)
+		memcpy(b->sum, v, n * sizeof(double));
+	emit(b, 0, (struct msg){ .type = MSG_SUM, .step = step, .slice = b->sum_index,
+	    .len = (uint32_t)(n * sizeof(double)), .payload = b->sum });
+}
+
+int
+worker_brain_total(const struct worker_brain *b, double *v, uint32_t n)
+{
+	if (!b->summing && n > 0)
+		memcpy(v, b->sum, n * sizeof(double));
+	return b->summing ? 0 : -1;
+}
+
+void
+worker_brain_state(struct worker_brain *b, float *state)
+{
+	b->state = state;
+	for (uint32_t i = 0; i < b->plan->nweights; i++) {
+		b->part[i].asked = true;
+		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .step = b->step });
+	}
+}
+
+int
+worker_brain_stated(const struct worker_brain *b)
+{
+	for (uint32_t i = 0; i < b->plan->nweights; i++)
+		if (b->part[i].asked)
+			return (int)b->plan->slice[i].owner;
+	return -1;
+}
+
+void
+worker_brain_stop(struct worker_brain *b)
+{
+	if (!b->stopping)
+		emit(b, 0, (struct msg){ .type = MSG_STOP, .step = b->step });
+	b->stopping = true;
+}
+
+void
+worker_brain_bye(struct worker_brain *b)
+{
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		emit(b, s, (struct msg){ .type = MSG_BYE, .step = b->step });
+}
+
+int
+worker_brain_left(const struct worker_brain *b)
+{
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		if (!b->link[s].bye)
+			return (int)s;
+	return -1;
+}
+
+/*
+ * Only in lockstep is the step of an answer known.  There an answer to a worker that died may still come to the one that
+ * took its place, and must not pass for the one it asked for.
+ */
+static bool
+wanted(const struct worker_brain *b, const struct part *p, uint64_t step)
+{
+	if (!p->waiting || p->want == ANY)
+		return p->waiting;
+	return b->w->slack == GATE_SYNC ? step == p->want : step >= p->want;
+}
+
+static int
+take_slice(struct worker_brain *b, uint32_t server, const struct msg *m)
+{
+	const struct plan_slice *s;
+	struct part *p;
+	float *to;
+
+	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
+	s = &b->plan->slice[m->slice];
+	p = &b->part[m->slice];
+	if (m->len != s->count * sizeof(float) || (m->type == MSG_STATE && s->kind != PLAN_WEIGHTS))
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
+	if (m->type == MSG_STATE ? !p->asked : !wanted(b, p, m->step))
+		return 0;
+	to = m->type == MSG_STATE ? b->state + s->first : b->staged + place(b, m->slice);
+	if (m->len > 0)
+		memcpy(to, m->payload, m->len);
+	if (m->type == MSG_STATE) {
+		p->asked = false;
+		return 0;
+	}
+	p->waiting = false;
+	p->got = m->step;
+	if (m->slice == 0)
+		b->last = m->flags & MSG_LAST;
+	return 0;
+}
+
+static int
+take_total(struct worker_brain *b, const struct msg *m)
+{
+	if (!b->summing || m->step != b->sum_step || m->slice != b->sum_index)
+		return 0;
+	if (m->len != b->sum_n * sizeof(double))
+		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
+	if (m->len > 0)
+		memcpy(b->sum, m->payload, m->len);
+	b->summing = false;
+	b->sum_index++;
+	return 0;
+}
+
+/* A server's words are shown to people: what does not print is left out. */
+static int
+refused(bool welcome, const struct msg *m)
+{
+	const unsigned char *p = m->payload;
+	char text[256];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->len && n < sizeof(text) - 1; i++)
+		if (isprint(p[i]))
+			text[n++] = (char)p[i];
+	text[n] = 0;
+	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", text);
+}
+
+int
+worker_brain_take(struct worker_brain *b, uint32_t server, const struct msg *m)
+{
+	struct link *l = &b->link[server];
+
+	switch (m->type) {
+	case MSG_WELCOME:
+		if (!l->welcome)
+			*l = (struct link){ .welcome = true, .empty = m->flags & MSG_EMPTY, .step = m->step };
+		return 0;
+	case MSG_REFUSE:
+		return refused(l->welcome, m);
+	case MSG_WEIGHTS:
+	case MSG_STATE:
+		return take_slice(b, server, m);
+	case MSG_TOTAL:
+		return take_total(b, m);
+	case MSG_BYE:
+		l->bye = true;
+		return 0;
+	default:
+		return err_fail(ERR_FORMAT, "%s is not for a worker", msg_name(m->type));
+	}
+}

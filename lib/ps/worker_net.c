@@ -1,0 +1,408 @@
+/* worker_net - a worker's connections, run by a thread of their own. */
+#include "ps/worker_net.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "wire/conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECT_S	30.0		/* how long a server may take to be there */
+#define RETRY_MS	50		/* between attempts */
+#define AHEAD		(4u << 20)	/* bytes given to a connection before it has sent them */
+#define NAME		320		/* bytes of a server's name and address */
+#define PER_SLICE	4u		/* most messages about a slice that wait: two first ones, a pull, a push */
+
+struct link {
+	struct conn	*conn;		/* NULL when it is over */
+	struct msg	*ring;		/* [cap] to be sent */
+	uint32_t	 cap, head, n;
+	uint64_t	 sent, got;	/* bytes of messages */
+};
+
+struct worker_net {
+	const struct worker_opt *o;
+	struct worker_brain *brain;
+	struct link	*link;		/* [nservers] */
+	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
+	int		 wake;		/* eventfd */
+	pthread_mutex_t	 lock;
+	pthread_cond_t	 came;
+	pthread_t	 thread;
+	bool		 running, end;
+	uint64_t	 events;	/* counts what came, so that no wake is missed */
+	int		 err;		/* that ended it */
+	char		 line[512];
+};
+
+static int
+rings(struct worker_net *n)
+{
+	struct plan *p;
+	int e;
+
+	if ((e = plan_new(n->o->graph, n->o->nservers, n->o->slice > 0 ? n->o->slice : PLAN_SLICE, &p)) < 0)
+		return e;
+	for (uint32_t i = 0; i < p->n; i++)
+		n->link[p->slice[i].owner].cap += PER_SLICE;
+	plan_free(p);
+	for (uint32_t s = 0; s < n->o->nservers; s++) {
+		n->link[s].cap += 4;	/* a sum, stop, bye */
+		if ((n->link[s].ring = calloc(n->link[s].cap, sizeof(struct msg))) == NULL)
+			return err_nomem();
+	}
+	return 0;
+}
+
+int
+worker_net_new(const struct worker_opt *o, struct worker_brain *b, struct worker_net **net)
+{
+	struct worker_net *n = calloc(1, sizeof(*n));
+	pthread_condattr_t attr;
+	int e;
+
+	*net = NULL;
+	if (n == NULL)
+		return err_nomem();
+	n->o = o;
+	n->brain = b;
+	pthread_mutex_init(&n->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&n->came, &attr);
+	pthread_condattr_destroy(&attr);
+	n->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	n->link = calloc(o->nservers, sizeof(*n->link));
+	n->poll = calloc(o->nservers + 1, sizeof(*n->poll));
+	if (n->wake < 0)
+		e = err_sys("eventfd");
+	else if (n->link == NULL || n->poll == NULL)
+		e = err_nomem();
+	else
+		e = rings(n);
+	if (e < 0)
+		worker_net_free(n);
+	else
+		*net = n;
+	return e;
+}
+
+static void
+wake(struct worker_net *n)
+{
+	uint64_t one = 1;
+
+	/* It fails only when a wake is pending already. */
+	(void)!write(n->wake, &one, sizeof(one));
+}
+
+void
+worker_net_free(struct worker_net *n)
+{
+	if (n == NULL)
+		return;
+	if (n->running) {
+		pthread_mutex_lock(&n->lock);
+		n->end = true;
+		pthread_mutex_unlock(&n->lock);
+		wake(n);
+		pthread_join(n->thread, NULL);
+	}
+	for (uint32_t s = 0; n->link != NULL && s < n->o->nservers; s++) {
+		conn_close(n->link[s].conn);
+		free(n->link[s].ring);
+	}
+	if (n->wake >= 0)
+		close(n->wake);
+	pthread_cond_destroy(&n->came);
+	pthread_mutex_destroy(&n->lock);
+	free(n->link);
+	free(n->poll);
+	free(n);
+}
+
+/* "server 1 (127.0.0.1:4242)" */
+static void
+name(const struct worker_net *n, uint32_t server, char *text, size_t size)
+{
+	snprintf(text, size, "server %" PRIu32 " (%s)", server, n->o->server[server]);
+}
+
+static void
+name_error(const struct worker_net *n, uint32_t s)
+{
+	char text[NAME];
+
+	name(n, s, text, sizeof(text));
+	err_within("%s", text);
+}
+
+static void
+tell(const struct worker_net *n, uint32_t s)
+{
+	char text[NAME];
+
+	if (n->o->waiting == NULL)
+		return;
+	name(n, s, text, sizeof(text));
+	n->o->waiting(n->o->arg, text);
+}
+
+/* Gives the brain what a connection has brought. */
+static int
+take(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	struct msg m;
+	int e = 0;
+
+	while (e == 0 && conn_next(l->conn, &m)) {
+		pthread_mutex_lock(&n->lock);
+		l->got += MSG_HEAD + m.len;
+		n->events++;
+		if ((e = worker_brain_take(n->brain, s, &m)) < 0)
+			name_error(n, s);
+		pthread_cond_broadcast(&n->came);
+		pthread_mutex_unlock(&n->lock);
+	}
+	return e;
+}
+
+/* From the first packet to the welcome.  *opened: the server was there. */
+static int
+greet(struct worker_net *n, uint32_t s, double until, bool *opened)
+{
+	struct link *l = &n->link[s];
+	struct pollfd p;
+	int e;
+
+	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) < 0 ||
+	    (e = worker_brain_hello(n->brain, s)) < 0)
+		return e;
+	while (!worker_brain_welcome(n->brain, s)) {
+		double left = until - clk_s();
+
+		if (left <= 0)
+			return err_fail(ERR_PEER, "%s: no answer", n->o->server[s]);
+		p = (struct pollfd){ .fd = conn_fd(l->conn), .events = conn_events(l->conn) };
+		poll(&p, 1, (int)ceil(left * 1e3));
+		if ((e = conn_run(l->conn)) < 0 || (e = take(n, s)) < 0)
+			return e;
+		*opened |= conn_open(l->conn);
+	}
+	return 0;
+}
+
+/* A server that is not there yet is tried again, one that closes after it was there is not. */
+static int
+connect_one(struct worker_net *n, uint32_t s)
+{
+	double until = clk_s() + CONNECT_S, tell_at = clk_s() + n->o->patience_s;
+	bool opened = false;
+	int e;
+
+	while ((e = greet(n, s, until, &opened)) < 0) {
+		conn_close(n->link[s].conn);
+		n->link[s].conn = NULL;
+		if (opened || (e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
+			return e;
+		if (clk_s() >= tell_at) {
+			tell(n, s);
+			tell_at += n->o->patience_s;
+		}
+		poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
+}
+
+/* Hands on what there is room for.  Returns 0 or an error of the connection. */
+static int
+fill(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	struct msg m;
+	int e = 0;
+
+	while (e == 0 && conn_queued(l->conn) < AHEAD) {
+		pthread_mutex_lock(&n->lock);
+		if (l->n == 0) {
+			pthread_mutex_unlock(&n->lock);
+			break;
+		}
+		m = l->ring[l->head];
+		l->head = (l->head + 1) % l->cap;
+		l->n--;
+		l->sent += MSG_HEAD + m.len;
+		pthread_mutex_unlock(&n->lock);
+		e = conn_send(l->conn, &m);
+	}
+	return e;
+}
+
+/* A server that said goodbye may close. */
+static int
+serve(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	bool parted;
+	int e;
+
+	if ((e = fill(n, s)) < 0)
+		return e;
+	if ((e = conn_run(l->conn)) < 0) {
+		pthread_mutex_lock(&n->lock);
+		parted = worker_brain_parted(n->brain, s);
+		pthread_mutex_unlock(&n->lock);
+		if (!parted) {
+			name_error(n, s);
+			return e;
+		}
+		conn_close(l->conn);
+		l->conn = NULL;
+		return 0;
+	}
+	return take(n, s);
+}
+
+static int
+turn(struct worker_net *n)
+{
+	uint32_t all = n->o->nservers;
+	uint64_t count;
+	int e;
+
+	for (uint32_t s = 0; s < all; s++) {
+		struct conn *c = n->link[s].conn;
+
+		n->poll[s] = (struct pollfd){ .fd = -1 };
+		if (c == NULL)
+			continue;
+		if ((e = fill(n, s)) < 0)
+			return e;
+		n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
+	}
+	n->poll[all] = (struct pollfd){ .fd = n->wake, .events = POLLIN };
+	if (poll(n->poll, all + 1, -1) < 0)
+		return 0;	/* interrupted */
+	if (n->poll[all].revents != 0)
+		(void)!read(n->wake, &count, sizeof(count));
+	for (uint32_t s = 0; s < all; s++)
+		if (n->poll[s].revents != 0 && (e = serve(n, s)) < 0)
+			return e;
+	return 0;
+}
+
+static void *
+run(void *arg)
+{
+	struct worker_net *n = arg;
+	bool end = false;
+	int e = 0;
+
+	while (e == 0 && !end) {
+		e = turn(n);
+		pthread_mutex_lock(&n->lock);
+		end = n->end;
+		pthread_mutex_unlock(&n->lock);
+	}
+	pthread_mutex_lock(&n->lock);
+	n->err = e;
+	snprintf(n->line, sizeof(n->line), "%s", err_line());
+	pthread_cond_broadcast(&n->came);
+	pthread_mutex_unlock(&n->lock);
+	return NULL;
+}
+
+int
+worker_net_connect(struct worker_net *n)
+{
+	int e;
+
+	for (uint32_t s = 0; s < n->o->nservers; s++)
+		if ((e = connect_one(n, s)) < 0) {
+			err_within("server %" PRIu32, s);
+			return e;
+		}
+	if ((e = pthread_create(&n->thread, NULL, run, n)) != 0)
+		return err_note(e, "a thread for the network"), ERR_SYS;
+	n->running = true;
+	return 0;
+}
+
+static int
+broken(const struct worker_net *n)
+{
+	if (n->err < 0)
+		err_note(0, "%s", n->line);
+	return n->err;
+}
+
+int
+worker_net_lock(struct worker_net *n)
+{
+	int e;
+
+	pthread_mutex_lock(&n->lock);
+	if ((e = broken(n)) < 0)
+		pthread_mutex_unlock(&n->lock);
+	return e;
+}
+
+void
+worker_net_unlock(struct worker_net *n)
+{
+	pthread_mutex_unlock(&n->lock);
+}
+
+int
+worker_net_wait(struct worker_net *n, uint32_t server)
+{
+	double until = clk_s() + n->o->patience_s;
+	uint64_t seen = n->events;
+	struct timespec t = { .tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9) };
+
+	while (n->events == seen && n->err == 0)
+		if (pthread_cond_timedwait(&n->came, &n->lock, &t) == ETIMEDOUT) {
+			pthread_mutex_unlock(&n->lock);
+			tell(n, server);
+			pthread_mutex_lock(&n->lock);
+			break;
+		}
+	return broken(n);
+}
+
+void
+worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
+{
+	struct link *l = &n->link[server];
+
+	if (!n->running) {
+		conn_send(l->conn, m);
+		return;
+	}
+	assert(l->n < l->cap);
+	l->ring[(l->head + l->n++) % l->cap] = *m;
+	wake(n);
+}
+
+void
+worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *got)
+{
+	*sent = *got = 0;
+	pthread_mutex_lock(&n->lock);
+	for (uint32_t s = 0; s < n->o->nservers; s++) {
+		*sent += n->link[s].sent;
+		*got += n->link[s].got;
+	}
+	pthread_mutex_unlock(&n->lock);
+}

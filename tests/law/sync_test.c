@@ -1,0 +1,154 @@
+/* sync_test - slack 0: the same bits in any order, after duplicates and deaths, and as one worker that adds the pieces. */
+#include "law/world.h"
+
+#define STEPS 7
+
+/* What the job must come to, by plain sums over whole arrays. */
+static void
+by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t steps)
+{
+	const struct graph *g = x->graph;
+	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
+	float *batch = world_floats(g->A);
+
+	world_first(x, w, aux, state);
+	for (uint64_t t = 0; t < steps; t++) {
+		struct opt_hyper h = x->hyper;
+		uint32_t n = 0;
+
+		for (uint32_t r = 0; r < x->W; r++) {
+			uint32_t k = x->actor[r].steps > t ? world_samples(x, r, t) : 0;
+
+			if (k == 0)
+				continue;
+			world_gradient(x, r, t, w, one, g->P, 1);
+			world_gradient(x, r, t, aux, batch, g->A, 2);
+			for (size_t i = 0; i < g->P; i++)
+				sum[i] = n > 0 ? sum[i] + one[i] : one[i];
+			for (size_t i = 0; i < g->A; i++)
+				stats[i] = n > 0 ? stats[i] + batch[i] * (float)k : batch[i] * (float)k;
+			n += k;
+		}
+		if (n == 0)
+			continue;
+		h.lr = world_rate(x, t);
+		opt_sgd(w, state, sum, g->P, n, &h);
+		opt_fold(aux, stats, g->A, n, 0.8f);
+	}
+	free(sum);
+	free(one);
+	free(stats);
+	free(batch);
+}
+
+/* A job drawn from the seed. */
+static struct world
+draw(uint64_t seed)
+{
+	struct rng c = rng_start(seed, 0, 0);
+	struct world x = { .seed = seed, .hyper = { .momentum = 0.9f, .wd = 1e-3f } };
+
+	x.graph = world_graph(rng_below(&c, 2));
+	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
+	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
+	x.slice = 8u << rng_below(&c, 6);
+	return x;
+}
+
+static bool
+same(const float *a, const float *b, size_t n)
+{
+	return memcmp(a, b, n * sizeof(float)) == 0;
+}
+
+/* Runs x and compares every float that anybody has with the sums by hand. */
+static bool
+holds(struct world *x, bool uneven)
+{
+	struct rng c = rng_start(x->seed, 3, 3);
+	const struct graph *g = x->graph;
+	float *w = world_floats(g->P), *aux = world_floats(g->A), *state = world_floats(g->P);
+	float *ws = world_floats(g->P), *auxs = world_floats(g->A), *states = world_floats(g->P);
+	uint64_t most = 0;
+	bool good;
+
+	world_open(x, STEPS);
+	for (uint32_t r = 0; r < x->W; r++) {
+		if (uneven)
+			x->actor[r].steps = rng_below(&c, STEPS + 1);
+		most = x->actor[r].steps > most ? x->actor[r].steps : most;
+	}
+	good = world_run(x);
+	by_hand(x, w, aux, state, most);
+	if (good) {
+		world_join(x, ws, auxs, states);
+		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P);
+		for (uint32_t r = 0; r < x->W; r++)
+			if (x->actor[r].steps == most)
+				good &= same(w, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
+		if (!good)
+			world_fault(x, "weights differ");
+	}
+	if (!good)
+		printf("# seed %llu, %u workers, %u servers, slices of %u bytes: %s\n", (unsigned long long)x->seed,
+		    x->W, x->S, x->slice, x->why);
+	world_close(x);
+	free(w), free(aux), free(state), free(ws), free(auxs), free(states);
+	return good;
+}
+
+static void
+many(const char *name, unsigned n, bool uneven, uint32_t repeats, uint32_t crashes)
+{
+	unsigned good = 0, died = 0;
+
+	for (uint64_t seed = 1; seed <= n; seed++) {
+		struct world x = draw(seed);
+
+		x.repeats = repeats;
+		x.crashes = crashes;
+		good += holds(&x, uneven);
+		died += x.died;
+	}
+	is(good, n, "%s", name);
+	if (crashes > 0)
+		ok(died > n, "... %u deaths", died);
+}
+
+/* Law 1: W workers against one that accumulates their pieces, both through the same code. */
+static bool
+one_for_all(uint64_t seed)
+{
+	struct world many_ = draw(seed), one = draw(seed);
+	bool good;
+
+	graph_free(many_.graph);
+	graph_free(one.graph);
+	many_.graph = world_graph(false);
+	one.graph = world_graph(false);
+	one.pieces = many_.W;
+	one.W = 1;
+	world_open(&many_, STEPS);
+	world_open(&one, STEPS);
+	good = world_run(&many_) && world_run(&one) &&
+	    same(many_.actor[0].o.w, one.actor[0].o.w, one.graph->P);
+	world_close(&many_);
+	world_close(&one);
+	return good;
+}
+
+int
+main(void)
+{
+	unsigned good = 0;
+
+	many("any order of arrival gives the bits of sums by hand", 600, false, 0, 0);
+	many("what comes twice changes nothing", 600, false, 100, 0);
+	many("workers without samples and workers that leave early hang nobody", 600, true, 50, 0);
+	many("workers that die and come back cost no bit", 800, false, 20, 2);
+	many("... nor when others leave early", 400, true, 20, 2);
+	for (uint64_t seed = 1; seed <= 300; seed++)
+		good += one_for_all(seed);
+	is(good, 300, "W workers compute what one computes that accumulates W pieces");
+	return done();
+}

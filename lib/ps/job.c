@@ -20,7 +20,17 @@ static const char *const name[KEYS] = {
 	"job", "tally", "workers", "servers", "server", "slack", "slice", "momentum", "decay", "clip", "hash"
 };
 
-/* Nine digits give back every f32. */
+/* The shortest text that gives back the same f32; nine digits always do. */
+static void
+put_real(char v[VALUE], float f)
+{
+	for (int digits = 6; digits <= 9; digits++) {
+		snprintf(v, VALUE, "%.*g", digits, (double)f);
+		if (strtof(v, NULL) == f)
+			return;
+	}
+}
+
 static void
 values(const struct job *j, char v[KEYS][VALUE])
 {
@@ -34,9 +44,9 @@ values(const struct job *j, char v[KEYS][VALUE])
 	else
 		snprintf(v[SLACK], VALUE, "%" PRIu32, j->slack);
 	snprintf(v[SLICE], VALUE, "%" PRIu32, j->slice);
-	snprintf(v[MOMENTUM], VALUE, "%.9g", (double)j->hyper.momentum);
-	snprintf(v[DECAY], VALUE, "%.9g", (double)j->hyper.wd);
-	snprintf(v[CLIP], VALUE, "%.9g", (double)j->hyper.clip);
+	put_real(v[MOMENTUM], j->hyper.momentum);
+	put_real(v[DECAY], j->hyper.wd);
+	put_real(v[CLIP], j->hyper.clip);
 	snprintf(v[HASH], VALUE, "%016" PRIx64, j->hash);
 }
 

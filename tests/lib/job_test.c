@@ -1,0 +1,86 @@
+/* job_test - a job's description there and back, and what a stranger's may be. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "ps/gate.h"
+#include "ps/job.h"
+#include "wire/msg.h"
+
+#include <stdlib.h>
+
+static struct graph *
+net(void)
+{
+	struct graph *g = graph_new(1, 2, 3);
+	uint32_t at = 0;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 4 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	return g;
+}
+
+/* The job's text with one piece of it replaced. */
+static int
+with(const struct buf *text, const char *old, const char *new)
+{
+	struct buf b = { 0 };
+	const char *at = strstr((char *)text->p, old);
+	struct graph *g;
+	struct job j;
+	int e;
+
+	buf_put(&b, text->p, (size_t)(at - (char *)text->p));
+	buf_put(&b, new, strlen(new));
+	buf_put(&b, at + strlen(old), strlen(at + strlen(old)));
+	e = job_parse((char *)b.p, b.n, &j, &g);
+	graph_free(g);
+	buf_free(&b);
+	return e;
+}
+
+int
+main(void)
+{
+	struct graph *g = net(), *h;
+	struct job j = { .version = MSG_VERSION, .tally = "0.1", .nworkers = 3, .nservers = 2, .server = 1, .slack = 4,
+	    .slice = 65536, .hyper = { .momentum = 0.9f, .wd = 1e-4f, .clip = 0.1f }, .hash = graph_hash(g) }, k;
+	struct buf text = { 0 };
+	unsigned bad = 0;
+
+	is(job_text(&j, g, &text), 0, "a job as text");
+	buf_terminate(&text);
+	ok(strncmp((char *)text.p, "job 1\ntally 0.1\nworkers 3\nservers 2\nserver 1\nslack 4\n", 51) == 0,
+	    "... a line a value");
+	is(job_parse((char *)text.p, text.n, &k, &h), 0, "... and back");
+	is(graph_hash(h), j.hash, "... with its net");
+	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f, "... and every bit of the rates");
+	is(job_same(&j, &k), 0, "the same job");
+	k.slack = GATE_ASYNC;
+	is(job_same(&j, &k), ERR_ARG, "another slack is another job");
+	is_str(err_line(), "slack is 4 here and async there", "... and it is said");
+	k.slack = 4;
+	k.hash++;
+	is(job_same(&j, &k), ERR_ARG, "another net is another job");
+	graph_free(h);
+	is(job_parse((char *)text.p, text.n, &k, NULL), 0, "the net need not be read");
+
+	is(with(&text, "job 1\n", "job 2\n"), ERR_NOTSUP, "another protocol");
+	is(with(&text, "workers 3", "workers 0"), ERR_LIMIT, "no workers");
+	is(with(&text, "workers 3", "workers -1"), ERR_FORMAT, "a negative number");
+	is(with(&text, "server 1", "server 2"), ERR_LIMIT, "a server beyond the last");
+	is(with(&text, "slack 4", "slack 4294967295"), ERR_LIMIT, "a slack beyond the greatest");
+	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a momentum that is no number");
+	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");
+	is(with(&text, "servers 2\n", ""), ERR_FORMAT, "a line that is missing");
+	is_str(err_line(), "job: no line 'servers'", "... is named");
+	is(with(&text, "hash ", "hash 0"), ERR_FORMAT, "a hash with a digit too many");
+	is(with(&text, "graph\n", "graph\n\n\n???"), ERR_FORMAT, "a net that is none");
+	for (size_t n = 0; n + 1 < text.n; n++) {
+		bad += job_parse((char *)text.p, n, &k, &h) < 0;
+		graph_free(h);
+	}
+	is(bad, text.n - 1, "a text cut anywhere is refused");
+	buf_free(&text);
+	graph_free(g);
+	return done();
+}

@@ -1,0 +1,110 @@
+/* plan_test - ranges of servers cover the weights once, in order, whatever their number. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "ps/plan.h"
+
+/* A fully connected net with P = 6 * k + k + 2 * k + 7 * k + 7... of about any size, with batch norm. */
+static struct graph *
+net(uint32_t k)
+{
+	struct graph *g = graph_new(1, 2, 3);
+	uint32_t at = 0;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = k }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "x", .in = &at, .nin = 1, .eps = 1e-3f,
+	    .momentum = 0.9f }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "b", .in = &at, .nin = 1, .k = 7 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "y", .in = &at, .nin = 1, .eps = 1e-3f,
+	    .momentum = 0.5f }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	return g;
+}
+
+static bool
+covers(const struct plan *p, size_t P, size_t A, uint32_t S, uint32_t bytes)
+{
+	size_t at = 0;
+	uint32_t owner = 0, i;
+
+	for (i = 0; i < p->nweights; i++) {
+		const struct plan_slice *s = &p->slice[i];
+
+		if (s->kind != PLAN_WEIGHTS || s->first != at || s->count * 4 > bytes || s->owner < owner ||
+		    s->owner > owner + 1)
+			return false;
+		/* Between ceil(P*s/S) and ceil(P*(s+1)/S). */
+		if (s->count > 0 && (s->first * S < P * s->owner ||
+		    (s->first + s->count - 1) * S >= P * (s->owner + 1)))
+			return false;
+		owner = s->owner;
+		at += s->count;
+	}
+	if (at != P || owner != S - 1 || p->slice[0].owner != 0 || p->slice[0].count == 0)
+		return false;
+	for (at = 0; i < p->n; i++) {
+		if (p->slice[i].kind != PLAN_AUX || p->slice[i].owner != 0 || p->slice[i].first != at)
+			return false;
+		at += p->slice[i].count;
+	}
+	return at == A;
+}
+
+static bool
+over_agrees(const struct plan *p, const struct graph *g)
+{
+	for (uint32_t a = 0; a < g->nw; a++) {
+		size_t first = g->w[a].first, end = first + g->w[a].count;
+		uint32_t from, to;
+
+		plan_over(p, first, end - first, &from, &to);
+		for (uint32_t i = 0; i < p->nweights; i++) {
+			const struct plan_slice *s = &p->slice[i];
+			bool shares = s->count > 0 && s->first < end && s->first + s->count > first;
+
+			if (shares && !(i >= from && i < to))
+				return false;
+			if (s->count > 0 && !shares && i >= from && i < to)
+				return false;
+		}
+	}
+	return true;
+}
+
+int
+main(void)
+{
+	unsigned good = 0, agree = 0, all = 0;
+	struct graph *g;
+	struct plan *p;
+
+	for (uint32_t k = 1; k < 40; k += 3)
+		for (uint32_t S = 1; S < 90; S += 4)
+			for (uint32_t bytes = 4; bytes <= 4096; bytes *= 4, all++) {
+				g = net(k);
+				if (plan_new(g, S, bytes, &p) == 0) {
+					good += covers(p, g->P, g->A, S, bytes);
+					agree += over_agrees(p, g);
+				}
+				plan_free(p);
+				graph_free(g);
+			}
+	is(good, all, "slices cover w and aux once, in the order of servers, more servers than weights included");
+	is(agree, all, "plan_over gives the slices that share floats with an array");
+
+	g = net(5);
+	is(plan_new(g, 2, PLAN_SLICE, &p), 0, "a plan");
+	is(p->n, 3, "two slices of weights, one of statistics");
+	is(p->nfold, g->naux, "a fold for each statistic");
+	near(p->fold[0].momentum, 0.9, 1e-6, "... with its node's momentum");
+	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "... each");
+	plan_free(p);
+	is(plan_new(g, 0, PLAN_SLICE, &p), ERR_LIMIT, "no servers");
+	is(plan_new(g, PLAN_SERVERS + 1, PLAN_SLICE, &p), ERR_LIMIT, "too many servers");
+	is(plan_new(g, 1, 3, &p), ERR_LIMIT, "slices of less than a float");
+	is(plan_new(g, 1, PLAN_MOST + 1, &p), ERR_LIMIT, "slices that fit no message");
+	ok(p == NULL, "nothing is given then");
+	plan_free(NULL);
+	graph_free(g);
+	return done();
+}

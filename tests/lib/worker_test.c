@@ -1,0 +1,89 @@
+/* worker_test - a worker with the server's brain in its own process: a step, sums, state, the end. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "net/opt.h"
+#include "ps/worker.h"
+
+#include <stdlib.h>
+
+static struct graph *
+net(void)
+{
+	struct graph *g = graph_new(1, 2, 3);
+	uint32_t at = 0;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 4, .bias = true }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "bn", .in = &at, .nin = 1, .eps = 1e-3f,
+	    .momentum = 0.9f }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	return g;
+}
+
+static void
+one_step(struct worker *wk, const struct graph *g, uint32_t n, const float *grad, const float *stats)
+{
+	int e = worker_step(wk, n, 0.1f);
+
+	for (uint32_t a = g->nw; n > 0 && a-- > 0;)
+		e = e < 0 ? e : worker_push(wk, a, grad);
+	e = e < 0 ? e : worker_finish(wk, stats);
+	for (uint32_t a = 0; a < g->nw; a++)
+		e = e < 0 ? e : worker_need(wk, a);
+	is(e < 0 ? e : worker_ready(wk), 0, "a step of %u samples", n);
+}
+
+int
+main(void)
+{
+	struct graph *g = net();
+	float w[64], m[64], v[64], aux[8], fold[8], grad[64], stats[8], state[64];
+	struct worker_opt o = { .graph = g, .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 0.01f }, .w = w,
+	    .aux = aux, .slice = 40 };
+	struct opt_hyper h = { 0.1f, 0.9f, 0.01f, 0 };
+	struct worker *wk;
+	uint64_t step = 5, sent, got;
+	double x[2] = { 1.5, -2 }, waited;
+
+	for (size_t i = 0; i < g->P; i++) {
+		v[i] = w[i] = (float)i;
+		m[i] = state[i] = 0.5f;
+		grad[i] = 1.0f / (float)(i + 1);
+	}
+	for (size_t i = 0; i < g->A; i++) {
+		fold[i] = aux[i] = 1;
+		stats[i] = (float)i;
+	}
+	is(worker_open(&o, &wk), 0, "open");
+	is(worker_begin(wk, state, &step), 0, "begin");
+	is(step, 5, "the steps already done are kept");
+	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "... and the weights");
+	one_step(wk, g, 4, grad, stats);
+	opt_sgd(v, m, grad, g->P, 4, &h);
+	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "weights took the rule's step, in slices");
+	for (size_t i = 0; i < g->A; i++)
+		stats[i] *= 4;
+	opt_fold(fold, stats, g->A, 4, 0.9f);
+	ok(memcmp(aux, fold, g->A * sizeof(float)) == 0, "statistics were folded");
+	is(worker_steps(wk), 6, "steps are counted");
+	is(worker_state(wk, state), 0, "state");
+	ok(memcmp(state, m, g->P * sizeof(float)) == 0, "... is the momentum");
+	one_step(wk, g, 0, NULL, NULL);
+	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "without samples weights stay");
+	is(worker_sum(wk, x, 2), 0, "a sum");
+	ok(x[0] == 1.5 && x[1] == -2, "... of one");
+	ok(!worker_last(wk), "not the last step");
+	is(worker_stop(wk), 0, "stop");
+	ok(!worker_last(wk), "... at the next");
+	one_step(wk, g, 1, grad, stats);
+	ok(worker_last(wk), "... which is it");
+	is(worker_bye(wk), 0, "bye");
+	worker_traffic(wk, &sent, &got, &waited);
+	is(sent + got, 0, "nothing was sent");
+	worker_close(wk);
+	o.nworkers = 2;
+	is(worker_open(&o, &wk), ERR_ARG, "two workers need a server");
+	worker_close(NULL);
+	graph_free(g);
+	return done();
+}

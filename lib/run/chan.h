@@ -1,0 +1,54 @@
+/*
+ * chan - the pipe between the launcher and an agent: frames both ways, lines of logs behind everything else.
+ *
+ * What the other side must act upon never waits behind log lines: frames of
+ * chan_send leave before those of chan_log, which wait in a spool (in memory,
+ * then in a file) and leave only as far as the other side gave credit, so that
+ * neither side holds memory without a bound, and the side that reads never has
+ * to stop.  Text in front of the other side's CTL_MARK is skipped.
+ *
+ * Nothing blocks: the caller polls for chan_poll() and calls chan_run().
+ * Ownership: a frame is lent until the next chan_run.
+ * Threads: a channel is for one thread at a time.
+ */
+#ifndef RUN_CHAN_H
+#define RUN_CHAN_H
+
+#include "base/frame.h"
+
+#include <poll.h>
+
+#define CHAN_WINDOW	(256u << 10)	/* bytes of log frames that may be on their way; the first credit */
+#define CHAN_LOG	(65u << 10)	/* most bytes of a log frame's payload */
+#define CHAN_NOISE	(1u << 20)	/* most bytes in front of the mark */
+
+struct chan;
+
+/* Reads from in and writes to out, which become the channel's and non-blocking; SIGPIPE is blocked too.
+ * NULL when out of memory; they are closed then too. */
+struct chan *chan_open(int in, int out);
+void	 chan_close(struct chan *c);	/* NULL is fine; what is queued is dropped */
+
+/* Queues a frame.  Returns 0 or ERR_NOMEM. */
+int	 chan_send(struct chan *c, uint32_t type, const void *p, size_t n);
+/* Queues a frame behind all others, n <= CHAN_LOG.  Returns 0 or ERR_NOMEM; chan_log_room says whether more should be logged. */
+int	 chan_log(struct chan *c, uint32_t type, const void *p, size_t n);
+bool	 chan_log_room(const struct chan *c);
+/* The other side takes n bytes more of log frames. */
+void	 chan_credit(struct chan *c, uint32_t n);
+/* Sends CTL_BEAT when nothing was sent for a second; call it at least as often. */
+void	 chan_beat(struct chan *c);
+
+void	 chan_poll(const struct chan *c, struct pollfd fd[2]);
+/*
+ * Reads and writes what can be done now.  Returns 0, or ERR_PEER (the other side is gone and all it said was read),
+ * ERR_SYS, ERR_FORMAT (no mark in so much text), ERR_NOMEM.  Frames that came before are still given by chan_next.
+ */
+int	 chan_run(struct chan *c);
+/* The next frame: 1, 0 when none has come, ERR_LIMIT.  Beats are not given. */
+int	 chan_next(struct chan *c, struct frame *f);
+/* Seconds since the last byte came (or the channel was opened); whether the mark has come. */
+double	 chan_silent_s(const struct chan *c);
+bool	 chan_met(const struct chan *c);
+
+#endif

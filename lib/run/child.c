@@ -1,0 +1,118 @@
+/* child - a process started in a group of its own, with its ends of pipes. */
+#include "run/child.h"
+
+#include "base/err.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { IN, OUT, ERR, WHY, PIPES };
+
+/* In the child, up to exec.  Returns only when something fails, errno saying what. */
+static void
+become(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+
+	setsid();
+	prctl(PR_SET_PDEATHSIG, opt->death);
+	if (getppid() != parent)
+		_exit(127);	/* it died before it could be watched */
+	if (dup2(opt->has_in ? fd[IN][0] : null, STDIN_FILENO) < 0 ||
+	    dup2(fd[OUT][1], STDOUT_FILENO) < 0 || dup2(fd[ERR][1], STDERR_FILENO) < 0)
+		return;
+	for (const int *k = opt->keep; k != NULL && *k >= 0; k++)
+		if (fcntl(*k, F_SETFD, 0) < 0)
+			return;
+	for (char *const *e = opt->env; e != NULL && *e != NULL; e++)
+		if (putenv(*e) != 0)
+			return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(opt->argv[0], opt->argv);
+}
+
+static void
+close_pair(int fd[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+/* Waits for the child's exec: what it could not do comes through the pipe, success is its end. */
+static int
+exec_errno(int fd[2])
+{
+	int why = 0;
+	size_t got = 0;
+
+	close(fd[1]);
+	fd[1] = -1;
+	return io_read(fd[0], &why, sizeof(why), &got) == 0 && got == sizeof(why) ? why : 0;
+}
+
+static int
+spawn(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
+{
+	pid_t parent = getpid();
+	int why;
+
+	if ((c->pid = fork()) < 0)
+		return err_sys("fork");
+	if (c->pid == 0) {
+		become(opt, fd, parent);
+		why = errno;
+		if (io_write(fd[WHY][1], &why, sizeof(why)) < 0)
+			_exit(126);
+		_exit(127);
+	}
+	if ((why = exec_errno(fd[WHY])) == 0)
+		return 0;
+	waitpid(c->pid, NULL, 0);
+	errno = why;
+	return err_sys("%s", opt->argv[0]);
+}
+
+int
+child_start(const struct child_opt *opt, struct child *c)
+{
+	int fd[PIPES][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	int e = 0;
+
+	*c = (struct child){ .in = -1, .out = -1, .err = -1 };
+	for (int i = opt->has_in ? IN : OUT; i < PIPES && e == 0; i++)
+		if (pipe2(fd[i], O_CLOEXEC) < 0)
+			e = err_sys("pipe");
+	if (e == 0 && (e = spawn(opt, fd, c)) == 0) {
+		c->in = fd[IN][1];
+		c->out = fd[OUT][0];
+		c->err = fd[ERR][0];
+		fd[IN][1] = fd[OUT][0] = fd[ERR][0] = -1;
+	} else {
+		c->pid = 0;
+	}
+	for (int i = 0; i < PIPES; i++)
+		close_pair(fd[i]);
+	return e;
+}
+
+void
+child_signal(pid_t pid, int signo)
+{
+	if (pid > 0)
+		kill(-pid, signo);
+}
+
+bool
+child_ended(pid_t pid, int *status)
+{
+	return pid > 0 && waitpid(pid, status, WNOHANG) == pid;
+}

@@ -1,0 +1,35 @@
+/*
+ * child - a process started in a group of its own, with its ends of pipes.
+ *
+ * It leads a session, so that a terminal's signals do not reach it and one
+ * signal reaches all it starts; no signal is blocked in it; it ends with its
+ * parent (prctl(2), PR_SET_PDEATHSIG).  Descriptors are close-on-exec
+ * everywhere else; the caller has one thread.
+ */
+#ifndef RUN_CHILD_H
+#define RUN_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct child_opt {
+	char *const	*argv;		/* argv[0] is looked up on PATH as env leaves it */
+	char *const	*env;		/* "NAME=VALUE" put over this process's own, ending with NULL; or NULL */
+	const int	*keep;		/* descriptors that it has too, ending with -1; or NULL */
+	bool		 has_in;	/* its standard input is a pipe, not /dev/null */
+	int		 death;		/* the signal it gets when this process ends */
+};
+
+struct child {
+	pid_t		 pid;
+	int		 in, out, err;	/* our ends, the caller's to close; in is -1 without has_in */
+};
+
+/* Returns 0 or ERR_SYS ("pworker: No such file or directory"). */
+int	 child_start(const struct child_opt *opt, struct child *c);
+/* Sends a signal to all of its group; nothing when pid is 0. */
+void	 child_signal(pid_t pid, int signo);
+/* The status once the process has ended, which is then gone: true; false while it runs.  Never blocks. */
+bool	 child_ended(pid_t pid, int *status);
+
+#endif

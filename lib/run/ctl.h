@@ -1,0 +1,63 @@
+/*
+ * ctl - what the launcher and an agent say to each other over the remote shell's pipe.
+ *
+ * Each side begins with CTL_MARK, then come frames (base/frame.h) of the types
+ * below.  Numbers are u32, little-endian; a text is its length as u32, its
+ * bytes and a zero byte.
+ *
+ *	agent:    HELLO                      the versions come first
+ *	launcher: JOB                        the agent starts those that others must know the address of
+ *	agent:    STARTED, READY ...         each with its child's number
+ *	launcher: GO                         with all addresses; the agent starts the others
+ *	agent:    STARTED, LINES, EXITED ...
+ *	agent:    DONE                       all children have ended and all their lines are sent
+ *	launcher: closes the pipe            the agent ends
+ *
+ * LINES wait for CREDIT, so that the launcher can always read and hold what it
+ * is sent; everything else passes in front of them (run/chan.h).
+ */
+#ifndef RUN_CTL_H
+#define RUN_CTL_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+#define CTL_PROTOCOL	1u
+#define CTL_MARK	"\001tally agent\n"
+#define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
+
+enum ctl_type {
+	CTL_BEAT = 1,	/* both: I am here */
+	/* agent to launcher */
+	CTL_HELLO,	/* number CTL_PROTOCOL, text version */
+	CTL_READY,	/* number child, text "host:port" */
+	CTL_STARTED,	/* number child, number pid */
+	CTL_EXITED,	/* number child, number status as of wait(2), number milliseconds it ran */
+	CTL_FAILED,	/* text: why the job cannot run on this host */
+	CTL_LINES,	/* number child, number descriptor (1 or 2), then whole lines up to the frame's end */
+	CTL_DONE,
+	/* launcher to agent */
+	CTL_JOB,	/* run/job.h */
+	CTL_GO,		/* text: "host:port,host:port" of what was READY, by rank */
+	CTL_SIGNAL,	/* number enum ctl_whom, number of the signal */
+	CTL_CREDIT	/* number: so many bytes more of LINES, heads counted */
+};
+
+enum ctl_whom { CTL_WORKERS, CTL_ALL };
+
+/* Each appends to b and returns 0 or ERR_NOMEM. */
+int	 ctl_put(struct buf *b, uint32_t v);
+int	 ctl_put_text(struct buf *b, const char *text);
+
+/* A payload being read.  Where it ends too early or is not what is asked for, bad is set and what is given is 0 or "". */
+struct ctl_in {
+	const uint8_t	*p;
+	size_t		 n;
+	bool		 bad;
+};
+
+uint32_t ctl_get(struct ctl_in *in);
+const char *ctl_get_text(struct ctl_in *in);	/* points into the payload */
+
+#endif

@@ -1,0 +1,105 @@
+/* here - what an agent finds out about its own host: address, free port, processors. */
+#include "run/here.h"
+
+#include "base/err.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int
+give(const char *addr, char text[HERE_ADDR])
+{
+	const char *fmt = strchr(addr, ':') != NULL ? "[%s]" : "%s";
+
+	if (snprintf(text, HERE_ADDR, fmt, addr) >= HERE_ADDR)
+		return err_fail(ERR_LIMIT, "an address longer than %d bytes", HERE_ADDR - 3);
+	return 0;
+}
+
+/* IPv4 before IPv6, and never a link-local one, which means nothing elsewhere. */
+static int
+of_interface(const char *iface, char text[HERE_ADDR])
+{
+	char digits[INET6_ADDRSTRLEN] = "";
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all) < 0)
+		return err_sys("the interfaces");
+	for (struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+		int family = i->ifa_addr != NULL ? i->ifa_addr->sa_family : AF_UNSPEC;
+
+		if (strcmp(i->ifa_name, iface) != 0)
+			continue;
+		if (family == AF_INET) {
+			inet_ntop(family, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, digits, sizeof(digits));
+			break;
+		}
+		if (family == AF_INET6) {
+			struct in6_addr *a = &((struct sockaddr_in6 *)(void *)i->ifa_addr)->sin6_addr;
+
+			if (!IN6_IS_ADDR_LINKLOCAL(a))
+				inet_ntop(family, a, digits, sizeof(digits));
+		}
+	}
+	freeifaddrs(all);
+	if (digits[0] == 0)
+		return err_fail(ERR_ARG, "interface %s: not there, or without an address", iface);
+	return give(digits, text);
+}
+
+int
+here_addr(const char *addr, const char *iface, const char *name, char text[HERE_ADDR])
+{
+	const char *ssh = getenv("SSH_CONNECTION");
+	char server[HERE_ADDR];
+
+	if (*addr != 0)
+		return give(addr, text);
+	if (*iface != 0)
+		return of_interface(iface, text);
+	/* client address, client port, server address, server port */
+	if (ssh != NULL && sscanf(ssh, "%*s %*s %255s", server) == 1)
+		return give(server, text);
+	return give(name, text);
+}
+
+int
+here_port(int *fd, unsigned *port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t n = sizeof(a);
+	int one = 1;
+
+	if ((*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
+		return err_sys("socket");
+	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(*fd, (struct sockaddr *)&a, n) < 0 || getsockname(*fd, (struct sockaddr *)&a, &n) < 0) {
+		int e = err_sys("a free port");
+
+		close(*fd);
+		*fd = -1;
+		return e;
+	}
+	*port = ntohs(a.sin_port);
+	return 0;
+}
+
+unsigned
+here_processors(void)
+{
+	cpu_set_t set;
+	int n;
+
+	/* More processors than a cpu_set_t holds make the call fail. */
+	n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+	return n > 0 ? (unsigned)n : 1;
+}

@@ -1,0 +1,140 @@
+/* job - what an agent is told to run, in memory and as the bytes of CTL_JOB. */
+#include "run/job.h"
+
+#include "base/err.h"
+#include "run/ctl.h"
+
+#include <stdlib.h>
+
+static int
+put_list(struct buf *b, char *const *list)
+{
+	uint32_t n = 0;
+	int e;
+
+	while (list[n] != NULL)
+		n++;
+	e = ctl_put(b, n);
+	for (uint32_t i = 0; i < n && e == 0; i++)
+		e = ctl_put_text(b, list[i]);
+	return e;
+}
+
+int
+job_put(const struct job *j, struct buf *b)
+{
+	const uint32_t head[] = { j->dmlc, j->workers, j->servers, j->silence_ms };
+	const char *const text[] = { j->key, j->dir, j->addr, j->iface, j->host };
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]) && e == 0; i++)
+		e = ctl_put(b, head[i]);
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]) && e == 0; i++)
+		e = ctl_put_text(b, text[i]);
+	if (e < 0 || (e = put_list(b, j->env)) < 0 || (e = put_list(b, j->argv)) < 0 ||
+	    (e = put_list(b, j->server_argv)) < 0 || (e = ctl_put(b, j->nchildren)) < 0)
+		return e;
+	for (uint32_t i = 0; i < j->nchildren && e == 0; i++)
+		if ((e = ctl_put(b, j->child[i].role)) == 0)
+			e = ctl_put(b, j->child[i].rank);
+	return e;
+}
+
+/* A count of things of at least `least` bytes each, which must then be there. */
+static uint32_t
+get_count(struct ctl_in *in, size_t least)
+{
+	uint32_t n = ctl_get(in);
+
+	if (n > JOB_MOST || n > in->n / least)
+		in->bad = true;
+	return in->bad ? 0 : n;
+}
+
+static char **
+get_list(struct ctl_in *in)
+{
+	uint32_t n = get_count(in, 5);
+	char **list = calloc((size_t)n + 1, sizeof(*list));
+
+	for (uint32_t i = 0; i < n && list != NULL; i++)
+		list[i] = (char *)ctl_get_text(in);
+	return list;
+}
+
+static bool
+sensible(const struct job *j)
+{
+	if (j->argv[0] == NULL || j->workers > JOB_MOST || j->servers > JOB_MOST ||
+	    (!j->dmlc && j->servers > 0 && (j->server_argv[0] == NULL || strlen(j->key) != JOB_KEY)))
+		return false;
+	for (uint32_t i = 0; i < j->nchildren; i++)
+		if (j->child[i].role > JOB_WORKER || (j->child[i].role == JOB_SCHEDULER && !j->dmlc) ||
+		    j->child[i].rank >= JOB_MOST)
+			return false;
+	for (uint32_t i = 0; j->env[i] != NULL; i++)
+		if (strchr(j->env[i], '=') == NULL)
+			return false;
+	return true;
+}
+
+int
+job_get(struct job *j, const void *p, size_t n)
+{
+	struct ctl_in in = { 0 };
+	uint32_t kind;
+
+	*j = (struct job){ .bytes = malloc(n + 1) };
+	if (j->bytes == NULL)
+		return err_nomem();
+	if (n > 0)
+		memcpy(j->bytes, p, n);
+	in = (struct ctl_in){ .p = j->bytes, .n = n };
+	kind = ctl_get(&in);
+	j->dmlc = kind != 0;
+	j->workers = ctl_get(&in);
+	j->servers = ctl_get(&in);
+	j->silence_ms = ctl_get(&in);
+	j->key = ctl_get_text(&in);
+	j->dir = ctl_get_text(&in);
+	j->addr = ctl_get_text(&in);
+	j->iface = ctl_get_text(&in);
+	j->host = ctl_get_text(&in);
+	j->env = get_list(&in);
+	j->argv = get_list(&in);
+	j->server_argv = get_list(&in);
+	j->nchildren = get_count(&in, 8);
+	j->child = calloc((size_t)j->nchildren + 1, sizeof(*j->child));
+	if (j->env == NULL || j->argv == NULL || j->server_argv == NULL || j->child == NULL) {
+		job_free(j);
+		return err_nomem();
+	}
+	for (uint32_t i = 0; i < j->nchildren; i++) {
+		j->child[i].role = ctl_get(&in);
+		j->child[i].rank = ctl_get(&in);
+	}
+	if (in.bad || in.n != 0 || kind > 1 || !sensible(j)) {
+		job_free(j);
+		return err_fail(ERR_FORMAT, "the launcher's job cannot be read");
+	}
+	return 0;
+}
+
+void
+job_free(struct job *j)
+{
+	free(j->env);
+	free(j->argv);
+	free(j->server_argv);
+	free(j->child);
+	free(j->bytes);
+	*j = (struct job){ 0 };
+}
+
+const char *
+job_role(uint32_t role)
+{
+	static const char *const name[] = { "scheduler", "server", "worker" };
+
+	return role <= JOB_WORKER ? name[role] : "process";
+}

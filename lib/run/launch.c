@@ -1,0 +1,297 @@
+/* launch - one command on many hosts as one: one start, one output, one exit status, one end. */
+#include "run/launch_job.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define TICK_MS		200
+#define LINGER_S	1.0	/* that servers get for their own end after workers that were told to end */
+#define BYE_S		2.0	/* that remote shells get to end after their agents */
+#define KILLED_S	5.0	/* that SIGKILL may take */
+#define LOW		(64u << 10)	/* bytes of output that wait, below which agents may send more */
+
+static void
+run_remote(struct launch *l, struct remote *r)
+{
+	char why[2 * REMOTE_LAST];
+	const char *text;
+	struct frame f;
+	int e = 0, code;
+	size_t n;
+
+	remote_run(r);
+	while (e >= 0 && r->chan != NULL && (e = chan_next(r->chan, &f)) > 0)
+		e = launch_take(l, r, &f);
+	if (e < 0 && r->chan != NULL)
+		launch_lose(l, r, err_line(), 1);
+	while (remote_line(r, &text, &n))
+		if (r->state != REMOTE_CALLED || l->opt->verbose)
+			outq_put_lines(&l->err, r->name, text, n);
+	if (r->state == REMOTE_UP && r->chan != NULL && r->why[0] == 0) {
+		chan_beat(r->chan);
+		if (chan_silent_s(r->chan) > l->opt->job.silence_ms * 1e-3) {
+			snprintf(why, sizeof(why), "silent for %.0f s", chan_silent_s(r->chan));
+			launch_lose(l, r, why, ROSTER_AGAIN);
+		}
+	}
+	if (remote_lost(r)) {
+		remote_why(r, why, &code);
+		launch_lose(l, r, why, code);
+	}
+}
+
+/* A server on an address of its own host only, in a job of several hosts, would be waited for by the others for ever. */
+static const struct member *
+out_of_reach(const struct roster *c)
+{
+	const struct member *near = NULL;
+	bool far = false;
+
+	for (uint32_t i = 0; i < c->first; i++) {
+		if (strncmp(c->m[i].where, "127.", 4) == 0 || strncmp(c->m[i].where, "[::1]", 5) == 0 ||
+		    strncmp(c->m[i].where, "localhost:", 10) == 0)
+			near = &c->m[i];
+		else
+			far = true;
+	}
+	return far ? near : NULL;
+}
+
+static void
+go(struct launch *l)
+{
+	const struct member *near = out_of_reach(l->roster);
+	struct buf b = { 0 };
+	char *text;
+	int e;
+
+	if (near != NULL) {
+		launch_note(l, "host %s: the other hosts cannot reach %s: say addr= in the hosts file, or --interface",
+		    l->remote[near->host].name, near->where);
+		launch_fail(l, 1);
+		return;
+	}
+	text = roster_go(l->roster);
+	e = text != NULL ? ctl_put_text(&b, text) : ERR_NOMEM;
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		launch_send(&l->remote[h], CTL_GO, &b, e);
+	l->gone = true;
+	free(text);
+	buf_free(&b);
+}
+
+/* Who is waited for; false: nobody. */
+static bool
+awaited(const struct launch *l, char text[REMOTE_LAST])
+{
+	const struct member *m = l->gone || l->roster->termed ? NULL : roster_unknown(l->roster);
+	char name[32];
+
+	for (uint32_t h = 0; h < l->roster->hosts && !l->roster->termed; h++)
+		if (l->remote[h].state == REMOTE_CALLED) {
+			snprintf(text, REMOTE_LAST, "host %s to answer", l->remote[h].name);
+			return true;
+		}
+	if (m != NULL) {
+		roster_name(m, name);
+		snprintf(text, REMOTE_LAST, "%s on %s to listen", name, l->remote[m->host].name);
+	} else if ((l->roster->termed || l->signo != 0) && (m = roster_left(l->roster)) != NULL && m->pid != 0) {
+		roster_name(m, name);
+		snprintf(text, REMOTE_LAST, "%s on %s to end", name, l->remote[m->host].name);
+	}
+	return m != NULL;
+}
+
+static void
+mind_start(struct launch *l)
+{
+	char whom[REMOTE_LAST];
+	bool waiting = awaited(l, whom);
+	double now = clk_s();
+
+	if (!l->gone && !l->roster->termed && !waiting)
+		go(l);
+	if (!l->gone && !l->roster->termed && waiting && now - l->since > l->opt->start_s) {
+		launch_note(l, "waited %.0f s for %s", now - l->since, whom);
+		launch_fail(l, ROSTER_AGAIN);
+	}
+	if (waiting && now > l->patience) {
+		launch_note(l, "waiting for %s", whom);
+		l->patience = now + (now - l->since > LAUNCH_PATIENCE_S ? now - l->since : LAUNCH_PATIENCE_S);
+	}
+}
+
+static void
+mind_end(struct launch *l)
+{
+	const struct member *m = l->gone ? roster_left(l->roster) : NULL;
+	double now = clk_s();
+	char name[32];
+
+	/* Servers end by themselves when their workers have said good-bye. */
+	if (m != NULL && m->what.role != JOB_WORKER && l->term_at == 0)
+		l->term_at = now + (l->signo != 0 ? LINGER_S : l->opt->grace_s);
+	if (l->term_at != 0 && now > l->term_at && !l->roster->termed) {
+		if (l->signo == 0 && m != NULL) {
+			roster_name(m, name);
+			launch_note(l, "%s on %s does not end after its workers", name, l->remote[m->host].name);
+			roster_fail(l->roster, 1);
+		}
+		launch_end(l);
+	}
+	if (l->kill_at != 0 && now > l->kill_at && !l->roster->killed)
+		launch_kill(l);
+	/* What even SIGKILL does not end is its agent's, which is told by the end of the pipe. */
+	for (uint32_t h = 0; h < l->roster->hosts && l->roster->killed && now > l->kill_at + KILLED_S; h++)
+		if (l->remote[h].state == REMOTE_UP)
+			launch_lose(l, &l->remote[h], "its processes do not end", ROSTER_AGAIN);
+}
+
+static void
+take_signals(struct launch *l)
+{
+	struct signalfd_siginfo si;
+
+	while (read(l->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		if (l->signo != 0 || !l->gone) {
+			/* The second time, or before there is anything worth keeping. */
+			l->signo = l->signo != 0 ? l->signo : (int)si.ssi_signo;
+			launch_kill(l);
+			continue;
+		}
+		l->signo = (int)si.ssi_signo;
+		launch_note(l, "%s: the workers are asked to end; once more ends them at once", strsignal(l->signo));
+		launch_signal(l, CTL_WORKERS, SIGTERM);
+		l->kill_at = clk_s() + l->opt->grace_s;
+		l->patience = clk_s() + LAUNCH_PATIENCE_S;
+	}
+}
+
+/* Lines that were written make room for more. */
+static void
+give_credit(struct launch *l)
+{
+	for (uint32_t h = 0; h < l->roster->hosts && outq_size(&l->out) + outq_size(&l->err) < LOW; h++) {
+		struct remote *r = &l->remote[h];
+		struct buf b = { 0 };
+
+		if (r->owed < CHAN_WINDOW / 4)
+			continue;
+		launch_send(r, CTL_CREDIT, &b, ctl_put(&b, r->owed));
+		r->owed = 0;
+		buf_free(&b);
+	}
+}
+
+static int
+turn(struct launch *l)
+{
+	size_t n = 3;
+
+	l->fd[0] = (struct pollfd){ .fd = l->opt->signals, .events = POLLIN };
+	l->fd[1] = outq_poll(&l->out);
+	l->fd[2] = outq_poll(&l->err);
+	for (uint32_t h = 0; h < l->roster->hosts; h++, n += REMOTE_FDS)
+		remote_poll(&l->remote[h], l->fd + n);
+	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
+		return err_sys("poll");
+	if (l->fd[1].revents != 0 && outq_run(&l->out) < 0) {
+		launch_note(l, "standard output: %s", err_line());
+		launch_fail(l, 1);
+	}
+	if (l->fd[2].revents != 0)
+		outq_run(&l->err);	/* there is nowhere to say that it cannot be written */
+	take_signals(l);
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		run_remote(l, &l->remote[h]);
+	give_credit(l);
+	mind_start(l);
+	mind_end(l);
+	return 0;
+}
+
+static bool
+busy(const struct launch *l)
+{
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		if (l->remote[h].state < REMOTE_DONE)
+			return true;
+	/* Whoever does not read what is left may be left himself by a second signal. */
+	return outq_size(&l->out) + outq_size(&l->err) > 0 && !(l->signo != 0 && l->roster->killed);
+}
+
+static int
+call(struct launch *l, uint32_t h)
+{
+	const struct host *host = &l->opt->hosts->host[h];
+	struct words argv = { 0 };
+	int e = 0;
+
+	if (l->opt->rsh != NULL)
+		e = words_fill(&argv, l->opt->rsh, host->login, host->port);
+	if (e == 0 && (e = words_add(&argv, "%s", l->opt->agent)) == 0 && (e = words_add(&argv, "--agent")) == 0)
+		e = remote_call(&l->remote[h], host->login, argv.v);
+	words_free(&argv);
+	return e;
+}
+
+/* The remote shells end after their agents; those that do not are made to. */
+static void
+part(struct launch *l)
+{
+	double until = clk_s() + BYE_S;
+	bool left = true;
+
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		remote_hang_up(&l->remote[h], 0);
+	while (left) {
+		left = false;
+		for (uint32_t h = 0; h < l->roster->hosts; h++) {
+			struct remote *r = &l->remote[h];
+
+			if (clk_s() > until)
+				remote_hang_up(r, SIGKILL);
+			remote_run(r);
+			left |= r->pid != 0;
+		}
+		if (left)
+			poll(NULL, 0, TICK_MS / 10);
+	}
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		remote_free(&l->remote[h]);
+}
+
+int
+launch_run(const struct launch_opt *opt, struct roster *roster)
+{
+	struct launch l = { .opt = opt, .roster = roster, .out = { .fd = opt->out }, .err = { .fd = opt->err },
+	    .since = clk_s(), .patience = clk_s() + LAUNCH_PATIENCE_S };
+	int e = 0;
+
+	l.remote = calloc(roster->hosts, sizeof(*l.remote));
+	l.fd = calloc(3 + REMOTE_FDS * (size_t)roster->hosts, sizeof(*l.fd));
+	if (l.remote == NULL || l.fd == NULL)
+		e = err_nomem();
+	for (uint32_t h = 0; h < roster->hosts && e == 0; h++)
+		if (call(&l, h) < 0) {
+			launch_lose(&l, &l.remote[h], err_line(), 1);
+			break;
+		}
+	while (e == 0 && busy(&l))
+		e = turn(&l);
+	part(&l);
+	outq_free(&l.out);
+	outq_free(&l.err);
+	free(l.remote);
+	free(l.fd);
+	return l.signo != 0 ? 128 + l.signo : e < 0 ? 1 : roster->code;
+}

@@ -1,0 +1,47 @@
+/*
+ * launch_job - a launched job as the files of launch share it: its state, and how it comes to an end.
+ *
+ * Ownership and threads: launch_run's own.
+ */
+#ifndef RUN_LAUNCH_JOB_H
+#define RUN_LAUNCH_JOB_H
+
+#include "run/ctl.h"
+#include "run/launch.h"
+#include "run/outq.h"
+#include "run/remote.h"
+
+#define LAUNCH_PATIENCE_S 5.0	/* before it is said who is waited for; then twice that, and so on */
+
+struct launch {
+	const struct launch_opt *opt;
+	struct roster	*roster;
+	struct remote	*remote;	/* [roster->hosts] */
+	struct pollfd	*fd;		/* signals, out, err, then REMOTE_FDS a host */
+	struct outq	 out, err;
+	double		 since;		/* the start */
+	double		 patience;	/* when it is said who is waited for */
+	bool		 gone;		/* CTL_GO is sent: all run */
+	int		 signo;		/* the user's; 0: none */
+	double		 term_at, kill_at;	/* when those left are signalled; 0: not yet known */
+};
+
+/* A line of our own, behind the tool's name. */
+void	 launch_note(struct launch *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Sends a frame; e < 0 says that its bytes b could not be had: the host is then let go. */
+void	 launch_send(struct remote *r, enum ctl_type type, const struct buf *b, int e);
+/* Sends a signal to the processes of all hosts; those not started then never are. */
+void	 launch_signal(struct launch *l, enum ctl_whom whom, int signo);
+
+/* The job ends before its time: those that run are asked to, and made to when their grace is over. */
+void	 launch_end(struct launch *l);
+void	 launch_kill(struct launch *l);
+/* The same, with the exit status of the job (roster_fail). */
+void	 launch_fail(struct launch *l, int code);
+/* A host is lost, and its processes with it: its agent ends them when it sees the same. */
+void	 launch_lose(struct launch *l, struct remote *r, const char *why, int code);
+
+/* Takes what an agent says.  Returns 0, ERR_FORMAT when it is no agent's, ERR_NOMEM. */
+int	 launch_take(struct launch *l, struct remote *r, const struct frame *f);
+
+#endif

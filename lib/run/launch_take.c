@@ -1,0 +1,155 @@
+/* launch_take - what a launcher makes of what its agents say. */
+#include "run/launch_job.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The member that an agent means by its k-th child. */
+static struct member *
+member_of(struct launch *l, const struct remote *r, uint32_t k)
+{
+	for (uint32_t i = 0; i < l->roster->n; i++)
+		if (&l->remote[l->roster->m[i].host] == r && k-- == 0)
+			return &l->roster->m[i];
+	return NULL;
+}
+
+static void
+send_job(struct launch *l, struct remote *r)
+{
+	const struct host *h = &l->opt->hosts->host[r - l->remote];
+	struct job_child *child = calloc(l->roster->n, sizeof(*child));
+	struct job j = l->opt->job;
+	struct buf b = { 0 };
+	int e;
+
+	j.addr = h->addr != NULL ? h->addr : "";
+	j.host = h->name;
+	j.child = child;
+	j.nchildren = 0;
+	for (uint32_t i = 0; i < l->roster->n && child != NULL; i++)
+		if (&l->remote[l->roster->m[i].host] == r)
+			child[j.nchildren++] = l->roster->m[i].what;
+	e = child != NULL ? job_put(&j, &b) : ERR_NOMEM;
+	if (e == 0 && b.n > CTL_MOST)
+		launch_lose(l, r, "command and environment are too long", 1);
+	else
+		launch_send(r, CTL_JOB, &b, e);
+	free(child);
+	if (b.p != NULL)
+		explicit_bzero(b.p, b.n);	/* the key is in it */
+	buf_free(&b);
+}
+
+/* The versions come first: nothing else is understood, or the same, where they differ. */
+static int
+take_hello(struct launch *l, struct remote *r, struct ctl_in *in)
+{
+	uint32_t protocol = ctl_get(in);
+	const char *version = ctl_get_text(in);
+	char why[256];
+
+	if (in->bad || r->state != REMOTE_CALLED)
+		return err_fail(ERR_FORMAT, "a greeting that is none");
+	if (protocol == CTL_PROTOCOL && strcmp(version, l->opt->version) == 0) {
+		r->state = REMOTE_UP;
+		send_job(l, r);
+		return 0;
+	}
+	snprintf(why, sizeof(why), "has tally %.32s (protocol %u), this host %.32s (protocol %u)", version,
+	    protocol, l->opt->version, CTL_PROTOCOL);
+	launch_lose(l, r, why, 1);
+	return 0;
+}
+
+static void
+take_exit(struct launch *l, struct remote *r, struct member *m, int status, double seconds)
+{
+	char name[32], how[64];
+	bool was = l->roster->termed;
+
+	roster_name(m, name);
+	roster_how(status, how);
+	if (roster_end(l->roster, m, status, seconds)) {
+		if (!was && l->signo == 0)
+			launch_note(l, "%s on %s: %s: the others are ended", name, r->name, how);
+		launch_end(l);
+	} else if (!l->gone && !was && m->where[0] == 0) {
+		launch_note(l, "%s on %s: ended before it said where it listens", name, r->name);
+		launch_fail(l, 1);
+	}
+}
+
+static int
+take_lines(struct launch *l, struct remote *r, const struct member *m, const struct frame *f)
+{
+	const char *text = (const char *)f->p + 8;
+	size_t n = f->len - 8;
+	char name[32];
+
+	r->owed += FRAME_HEAD + f->len;
+	if (n == 0 || text[n - 1] != '\n' || r->owed > CHAN_WINDOW)
+		return err_fail(ERR_FORMAT, "lines that are none, or more than asked for");
+	roster_name(m, name);
+	return le_get32(f->p + 4) == STDOUT_FILENO ? outq_put(&l->out, text, n) :
+	    outq_put_lines(&l->err, name, text, n);
+}
+
+static int
+take_of_member(struct launch *l, struct remote *r, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+	struct member *m = member_of(l, r, ctl_get(&in));
+	const char *where;
+	uint32_t v;
+
+	if (m == NULL || r->state != REMOTE_UP)
+		return err_fail(ERR_FORMAT, "a process that is none");
+	switch (f->type) {
+	case CTL_READY:
+		where = ctl_get_text(&in);
+		if (strlen(where) >= ROSTER_WHERE || strpbrk(where, ", ") != NULL)
+			return err_fail(ERR_FORMAT, "an address that is none");
+		strcpy(m->where, where);
+		break;
+	case CTL_STARTED:
+		m->pid = ctl_get(&in);
+		m->state = ROSTER_RUNNING;
+		break;
+	case CTL_EXITED:
+		v = ctl_get(&in);
+		if (m->state >= ROSTER_ENDED)
+			return err_fail(ERR_FORMAT, "a process that ends twice");
+		take_exit(l, r, m, (int)v, ctl_get(&in) * 1e-3);
+		break;
+	case CTL_LINES:
+		v = ctl_get(&in);
+		return in.bad ? err_fail(ERR_FORMAT, "lines cut short") : take_lines(l, r, m, f);
+	default:
+		return err_fail(ERR_FORMAT, "message %u is not an agent's", f->type);
+	}
+	return in.bad ? err_fail(ERR_FORMAT, "message %u is cut short", f->type) : 0;
+}
+
+int
+launch_take(struct launch *l, struct remote *r, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+
+	switch (f->type) {
+	case CTL_HELLO:
+		return take_hello(l, r, &in);
+	case CTL_FAILED:
+		launch_lose(l, r, ctl_get_text(&in), 1);
+		return 0;
+	case CTL_DONE:
+		/* A process that was never started has no end of its own. */
+		r->state = REMOTE_DONE;
+		remote_hang_up(r, 0);
+		return 0;
+	}
+	return take_of_member(l, r, f);
+}

@@ -1,0 +1,49 @@
+/*
+ * proc - one process of a job on this host, from its start to its end.
+ *
+ * Threads: for one thread.
+ */
+#ifndef RUN_PROC_H
+#define RUN_PROC_H
+
+#include "run/lines.h"
+#include "run/role.h"
+
+#include <poll.h>
+#include <sys/types.h>
+
+#define PROC_WHERE	300	/* bytes of "host:port\n" and a zero */
+#define PROC_FDS	3	/* polled: output, errors, address */
+
+enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_ENDED };
+
+struct proc {
+	struct job_child what;
+	enum proc_state	 state;
+	pid_t		 pid;		/* of it and its group; 0: does not run */
+	struct lines	*line[2];	/* its output and errors; NULL: none, or at their end */
+	int		 ready;		/* a server's address comes here; -1: no more */
+	char		 where[PROC_WHERE];
+	size_t		 nwhere;
+	double		 since;		/* when it was started */
+};
+
+void	 proc_init(struct proc *p, const struct job_child *what);
+void	 proc_free(struct proc *p);	/* its descriptors; it is not ended by that */
+
+/* Must it be there before the others start, which are told where it is? */
+int	 proc_first(const struct job *j, const struct proc *p);
+/*
+ * Starts it with the pipes of its role; key_fd and ready_fd of `at` are not
+ * read.  Returns 0, ERR_SYS (the line says what cannot be run) or ERR_NOMEM.
+ */
+int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at);
+void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);
+/* After poll: 1 when `where` has the address that others are to be told, once; else 0. */
+int	 proc_ready(struct proc *p);
+/* Lines of output (which 0) or errors (1): as lines_next. */
+int	 proc_lines(struct proc *p, int which, const char **text, size_t *n);
+/* The status once it has ended: 1, and its group is ended with it; 0 while it runs. */
+int	 proc_ended(struct proc *p, int *status);
+
+#endif

@@ -1,0 +1,105 @@
+/* role - one process of a job as a command line and an environment. */
+#include "run/role.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+server_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
+{
+	int e;
+
+	if ((e = words_add_all(w, j->server_argv)) < 0 ||
+	    (e = words_add(w, "--listen")) < 0 || (e = words_add(w, "%s:0", at->addr)) < 0 ||
+	    (e = words_add(w, "--workers")) < 0 || (e = words_add(w, "%u", j->workers)) < 0 ||
+	    (e = words_add(w, "--server")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->servers)) < 0 ||
+	    (e = words_add(w, "--key-file")) < 0 || (e = words_add(w, "/dev/fd/%d", at->key_fd)) < 0 ||
+	    (e = words_add(w, "--ready-fd")) < 0 || (e = words_add(w, "%d", at->ready_fd)) < 0)
+		return e;
+	return 0;
+}
+
+static int
+worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
+{
+	int e;
+
+	if ((e = words_add_all(w, j->argv)) < 0 || j->dmlc || j->servers == 0)
+		return e;
+	if ((e = words_add(w, "--servers")) < 0 || (e = words_add(w, "%s", at->go)) < 0 ||
+	    (e = words_add(w, "--worker")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->workers)) < 0 ||
+	    (e = words_add(w, "--key-file")) < 0 || (e = words_add(w, "/dev/fd/%d", at->key_fd)) < 0)
+		return e;
+	return 0;
+}
+
+int
+role_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *argv)
+{
+	return !j->dmlc && c->role == JOB_SERVER ? server_argv(j, c, at, argv) : worker_argv(j, c, at, argv);
+}
+
+/* What the job's env says about a variable, else what this process's says; NULL: nothing. */
+static const char *
+said(const struct job *j, const char *name)
+{
+	const char *value = getenv(name);
+	size_t n = strlen(name);
+
+	for (char **e = j->env; *e != NULL; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+			value = *e + n + 1;
+	return value;
+}
+
+static unsigned
+threads(const struct job *j, const struct role_place *at)
+{
+	unsigned workers = 0;
+
+	for (uint32_t i = 0; i < j->nchildren; i++)
+		workers += j->child[i].role == JOB_WORKER;
+	return workers > 0 && at->processors > workers ? at->processors / workers : 1;
+}
+
+static int
+dmlc_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
+{
+	const char *colon = strrchr(at->go, ':');
+	int e;
+
+	if ((e = words_add(w, "DMLC_ROLE=%s", job_role(c->role))) < 0 ||
+	    (e = words_add(w, "DMLC_RANK=%u", c->rank)) < 0 ||
+	    (e = words_add(w, "DMLC_TASK_ID=%u", c->rank)) < 0 ||
+	    (e = words_add(w, "DMLC_NUM_WORKER=%u", j->workers)) < 0 ||
+	    (e = words_add(w, "DMLC_NUM_SERVER=%u", j->servers)) < 0 ||
+	    (e = words_add(w, "DMLC_NODE_HOST=%s", at->addr)) < 0)
+		return e;
+	if (c->role != JOB_SCHEDULER &&
+	    (e = words_add(w, "DMLC_%s_ID=%u", c->role == JOB_WORKER ? "WORKER" : "SERVER", c->rank)) < 0)
+		return e;
+	if (colon == NULL)
+		return 0;
+	if ((e = words_add(w, "DMLC_PS_ROOT_URI=%.*s", (int)(colon - at->go), at->go)) < 0)
+		return e;
+	return words_add(w, "DMLC_PS_ROOT_PORT=%s", colon + 1);
+}
+
+int
+role_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *env)
+{
+	const char *path = said(j, "PATH");
+	int e;
+
+	if ((e = words_add_all(env, j->env)) < 0)
+		return e;
+	if (at->bin[0] != 0 && (e = words_add(env, "PATH=%s:%s", at->bin, path != NULL ? path : "/usr/bin:/bin")) < 0)
+		return e;
+	/* Waiting threads that spin take the processor from the other workers of the host. */
+	if (said(j, "OMP_WAIT_POLICY") == NULL && (e = words_add(env, "OMP_WAIT_POLICY=passive")) < 0)
+		return e;
+	if (c->role == JOB_WORKER && said(j, "OMP_NUM_THREADS") == NULL &&
+	    (e = words_add(env, "OMP_NUM_THREADS=%u", threads(j, at))) < 0)
+		return e;
+	return j->dmlc ? dmlc_env(j, c, at, env) : 0;
+}

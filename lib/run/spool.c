@@ -1,0 +1,151 @@
+/* spool - bytes kept in order until somebody takes them: the first in memory, the rest in a file without a name. */
+#include "run/spool.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct spool {
+	struct buf	 head;		/* the first bytes ... */
+	size_t		 at;		/* ... of which so many are taken */
+	int		 fd;		/* those after the head; -1: no file yet */
+	uint64_t	 from, to;	/* of the file: what waits in it */
+	struct buf	 tail;		/* those after the file, which it could not take */
+};
+
+struct spool *
+spool_new(void)
+{
+	struct spool *s = calloc(1, sizeof(*s));
+
+	if (s != NULL)
+		s->fd = -1;
+	return s;
+}
+
+void
+spool_free(struct spool *s)
+{
+	if (s == NULL)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	buf_free(&s->head);
+	buf_free(&s->tail);
+	free(s);
+}
+
+uint64_t
+spool_size(const struct spool *s)
+{
+	return s->head.n - s->at + (s->to - s->from) + s->tail.n;
+}
+
+bool
+spool_room(const struct spool *s)
+{
+	return s->tail.n == 0 && spool_size(s) < SPOOL_MOST;
+}
+
+static int
+open_file(struct spool *s)
+{
+	const char *dir = getenv("TMPDIR");
+	char name[4096];
+
+	if (dir == NULL || *dir == 0)
+		dir = "/tmp";
+	if ((s->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
+		return 0;
+	/* Not every file system knows files without a name. */
+	if ((size_t)snprintf(name, sizeof(name), "%s/tally.XXXXXX", dir) >= sizeof(name) ||
+	    (s->fd = mkostemp(name, O_CLOEXEC)) < 0)
+		return err_sys("%s", dir);
+	unlink(name);
+	return 0;
+}
+
+/* Writes all of it or counts none. */
+static int
+to_file(struct spool *s, const uint8_t *p, size_t n)
+{
+	ssize_t r;
+	int e;
+
+	if (s->fd < 0 && (e = open_file(s)) < 0)
+		return e;
+	for (size_t done = 0; done < n; done += (size_t)r)
+		if ((r = pwrite(s->fd, p + done, n - done, (off_t)(s->to + done))) <= 0)
+			return err_sys("spool");
+	s->to += n;
+	return 0;
+}
+
+int
+spool_put(struct spool *s, const void *p, size_t n)
+{
+	bool behind = s->to > s->from || s->tail.n > 0;
+
+	if (!behind && s->head.n - s->at + n <= SPOOL_MEMORY)
+		return buf_put(&s->head, p, n);
+	/* A full disk is no reason to lose lines: they stay in memory, and spool_room says no. */
+	if (s->tail.n > 0 || to_file(s, p, n) < 0)
+		return buf_put(&s->tail, p, n);
+	return 0;
+}
+
+/* The head is taken: gets its next bytes from the file, or else the tail. */
+static int
+refill(struct spool *s)
+{
+	uint64_t n = s->to - s->from;
+	int e;
+
+	s->head.n = s->at = 0;
+	if (n == 0) {
+		struct buf empty = s->head;
+
+		s->head = s->tail;
+		s->tail = empty;
+		return 0;
+	}
+	n = n < SPOOL_MEMORY ? n : SPOOL_MEMORY;
+	if ((e = buf_room(&s->head, n)) < 0 || (e = io_pread(s->fd, s->head.p, n, s->from)) < 0)
+		return e;
+	s->head.n = n;
+	s->from += n;
+	if (s->from == s->to) {
+		close(s->fd);	/* gives its place on the disk back */
+		s->fd = -1;
+		s->from = s->to = 0;
+	}
+	return 0;
+}
+
+int
+spool_take(struct spool *s, void *p, size_t n)
+{
+	uint8_t *to = p;
+	int e;
+
+	assert(n <= spool_size(s));
+	while (n > 0) {
+		size_t have = s->head.n - s->at, k = have < n ? have : n;
+
+		if (k > 0)
+			memcpy(to, s->head.p + s->at, k);
+		s->at += k;
+		to += k;
+		n -= k;
+		if (s->at == s->head.n && (e = refill(s)) < 0)
+			return e;
+	}
+	return 0;
+}

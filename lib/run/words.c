@@ -1,0 +1,128 @@
+/* words - lists of words: command lines, environments, and the template of a remote shell. */
+#include "run/words.h"
+
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+words_add(struct words *w, const char *fmt, ...)
+{
+	char **v = realloc(w->v, (w->n + 2) * sizeof(*v)), *text = NULL;
+	va_list ap;
+	int n;
+
+	if (v == NULL)
+		return err_nomem();
+	w->v = v;
+	v[w->n] = NULL;
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return err_nomem();
+	v[w->n++] = text;
+	v[w->n] = NULL;
+	return 0;
+}
+
+int
+words_add_all(struct words *w, char *const *list)
+{
+	int e = 0;
+
+	for (; *list != NULL && e == 0; list++)
+		e = words_add(w, "%s", *list);
+	return e;
+}
+
+/* The word at *text without its quotes; *text is moved behind it. */
+static int
+one_word(const char **text, char word[WORDS_MOST])
+{
+	const char *p = *text;
+	char quote = 0;
+	size_t n = 0;
+
+	for (; *p != 0 && (quote != 0 || strchr(" \t\n", *p) == NULL); p++) {
+		if (quote == 0 && (*p == '\'' || *p == '"'))
+			quote = *p;
+		else if (*p == quote)
+			quote = 0;
+		else if (n < WORDS_MOST - 1)
+			word[n++] = *p;
+		else
+			return err_fail(ERR_LIMIT, "a word of more than %d bytes", WORDS_MOST - 1);
+	}
+	if (quote != 0)
+		return err_fail(ERR_FORMAT, "a %c without its end in: %s", quote, *text);
+	word[n] = 0;
+	*text = p;
+	return 0;
+}
+
+int
+words_split(struct words *w, const char *text)
+{
+	char word[WORDS_MOST];
+	int e = 0;
+
+	for (text += strspn(text, " \t\n"); *text != 0 && e == 0; text += strspn(text, " \t\n"))
+		if ((e = one_word(&text, word)) == 0)
+			e = words_add(w, "%s", word);
+	return e;
+}
+
+/* One word with every {host} and {port} replaced. */
+static int
+fill_one(struct words *w, const char *from, const char *host, const char *port)
+{
+	char word[WORDS_MOST];
+	size_t n = 0;
+
+	while (*from != 0) {
+		const char *put = NULL;
+		size_t k = 1, skip = 1;
+
+		if (strncmp(from, "{host}", 6) == 0)
+			put = host;
+		else if (strncmp(from, "{port}", 6) == 0)
+			put = port;
+		if (put != NULL) {
+			k = strlen(put);
+			skip = 6;
+		}
+		if (n + k >= sizeof(word))
+			return err_fail(ERR_LIMIT, "a word of more than %d bytes", WORDS_MOST - 1);
+		memcpy(word + n, put != NULL ? put : from, k);
+		n += k;
+		from += skip;
+	}
+	word[n] = 0;
+	return words_add(w, "%s", word);
+}
+
+int
+words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t port)
+{
+	char digits[8];
+	int e = 0;
+
+	snprintf(digits, sizeof(digits), "%u", port);
+	for (size_t i = 0; i < tpl->n && e == 0; i++)
+		if (port != 0 || strstr(tpl->v[i], "{port}") == NULL)
+			e = fill_one(w, tpl->v[i], host, digits);
+	return e;
+}
+
+void
+words_free(struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->v[i]);
+	free(w->v);
+	*w = (struct words){ 0 };
+}

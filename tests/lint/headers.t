@@ -3,7 +3,7 @@
 cd "$TOP" || exit 1
 flags=$(pkg-config --cflags libarchive libturbojpeg spng lua5.4 jansson openssl)
 for h in lib/*/*.h cmd/*.h tests/*.h; do
-	echo "#include \"${h#lib/}\"" >"$T/alone.c"
+	printf '#include "%s"\ntypedef int alone;\n' "${h#lib/}" >"$T/alone.c"
 	# shellcheck disable=SC2086
 	ok "$h" "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -Ilib -Icmd -I. $flags -fsyntax-only "$T/alone.c"
 done

@@ -1,0 +1,462 @@
+/* pworker - records in, gradients out: one worker of a job, or all of it.  See pworker(1). */
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "data/mean.h"
+#include "net/script.h"
+#include "ps/train.h"
+#include "run/tsv.h"
+#include "wire/conn.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SERVERS	1024	/* most servers */
+#define NETOPTS	64	/* most options of a net */
+#define SPINS	"20000"	/* of an idle thread before it sleeps: some tens of microseconds */
+
+static const char usage[] = "pworker --net net --data train.rec [options] [--net-option value ...]";
+static const char help[] =
+    "  --net NAME|FILE.lua     the net: mlp, lenet, inception, or a script; see net(5)\n"
+    "  --data FILE.rec         records to train on          --val FILE.rec   to validate on\n"
+    "  --epochs N (10)         --steps N  end after N steps --batch N (128)  of each worker\n"
+    "  --lr RATE (0.1)         or RATE,xFACTOR@EPOCH,...    --momentum M (0.9)\n"
+    "  --wd DECAY (1e-5)       --clip C                     --accumulate K (1) batches a step\n"
+    "  --init RULE (uniform:0.07)                           --seed N (0)\n"
+    "  --shape CxHxW           of a sample                  --classes N\n"
+    "  --rand-crop             --rand-mirror                --no-shuffle\n"
+    "  --mean FILE.bin         mean image, made if missing  --scale S (1)  after the mean\n"
+    "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
+    "  --engine NAME           --threads N                  --read-threads N\n"
+    "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
+    "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
+    "  --print                 show the net and exit        --help  --version\n";
+
+enum {
+	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
+	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_NOSHUFFLE, O_PRINT, O_CROP, O_MIRROR, O_READ, O_RESUME,
+	O_SAVE, O_SCALE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WD, O_WORKER
+};
+
+static const struct option longs[] = {
+	{ "accumulate", required_argument, NULL, O_ACCUMULATE },
+	{ "async", no_argument, NULL, O_ASYNC },
+	{ "batch", required_argument, NULL, O_BATCH },
+	{ "classes", required_argument, NULL, O_CLASSES },
+	{ "clip", required_argument, NULL, O_CLIP },
+	{ "data", required_argument, NULL, O_DATA },
+	{ "engine", required_argument, NULL, O_ENGINE },
+	{ "epochs", required_argument, NULL, O_EPOCHS },
+	{ "frequent", required_argument, NULL, O_FREQUENT },
+	{ "help", no_argument, NULL, O_HELP },
+	{ "init", required_argument, NULL, O_INIT },
+	{ "key-file", required_argument, NULL, O_KEY },
+	{ "lr", required_argument, NULL, O_LR },
+	{ "mean", required_argument, NULL, O_MEAN },
+	{ "momentum", required_argument, NULL, O_MOMENTUM },
+	{ "net", required_argument, NULL, O_NET },
+	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
+	{ "print", no_argument, NULL, O_PRINT },
+	{ "rand-crop", no_argument, NULL, O_CROP },
+	{ "rand-mirror", no_argument, NULL, O_MIRROR },
+	{ "read-threads", required_argument, NULL, O_READ },
+	{ "resume", required_argument, NULL, O_RESUME },
+	{ "save", required_argument, NULL, O_SAVE },
+	{ "scale", required_argument, NULL, O_SCALE },
+	{ "seed", required_argument, NULL, O_SEED },
+	{ "servers", required_argument, NULL, O_SERVERS },
+	{ "shape", required_argument, NULL, O_SHAPE },
+	{ "slack", required_argument, NULL, O_SLACK },
+	{ "steps", required_argument, NULL, O_STEPS },
+	{ "threads", required_argument, NULL, O_THREADS },
+	{ "val", required_argument, NULL, O_VAL },
+	{ "version", no_argument, NULL, O_VERSION },
+	{ "wd", required_argument, NULL, O_WD },
+	{ "worker", required_argument, NULL, O_WORKER },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* What the command line asks for, as text where it needs more than a number. */
+struct args {
+	struct train_opt train;
+	const char	*net, *engine, *mean, *key;
+	char		*server[SERVERS];
+	struct script_opt option[NETOPTS];
+	uint32_t	 noption;
+	uint32_t	 c, h, w, classes;
+	uint64_t	 frequent;
+	int		 print;
+};
+
+/* The log: where the lines of stdout and stderr get what an event does not say. */
+struct log {
+	char	 host[TSV_HOST];
+	uint32_t rank, nworkers;
+	bool	 sync;
+	const char *net, *engine;
+	uint64_t frequent;
+	double	 began;
+	double	 seconds, samples, correct;	/* since the last line for people */
+};
+
+static volatile sig_atomic_t stop;
+
+static void
+on_signal(int sig)
+{
+	if (stop != 0)
+		_exit(128 + sig);	/* asked twice: at once */
+	stop = sig;
+}
+
+/*
+ * OpenMP reads its environment before main: idle threads that spin take the
+ * processor from the decoders and from other workers, so they get a short bound.
+ */
+static void
+spin_little(char *argv[])
+{
+	if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL)
+		return;
+	setenv("GOMP_SPINCOUNT", SPINS, 1);
+	execv("/proc/self/exe", argv);
+}
+
+static void
+shape(struct args *a, const char *text)
+{
+	unsigned c, h, w;
+	char tail;
+
+	if (sscanf(text, "%5ux%5ux%5u%c", &c, &h, &w, &tail) != 3 || c == 0 || h == 0 || w == 0)
+		front_wrong("--shape: '%.64s' is not CxHxW, as in 3x28x28", text);
+	a->c = c;
+	a->h = h;
+	a->w = w;
+}
+
+static void
+which_worker(struct args *a, const char *text)
+{
+	unsigned i, w;
+	char tail;
+
+	if (sscanf(text, "%6u/%6u%c", &i, &w, &tail) != 2 || i >= w)
+		front_wrong("--worker: '%.64s' is not I/W with I below W, as in 0/2", text);
+	a->train.ps.rank = i;
+	a->train.ps.nworkers = w;
+}
+
+static void
+servers(struct args *a, char *text)
+{
+	uint32_t n = 0;
+
+	for (char *s = strtok(text, ","); s != NULL; s = strtok(NULL, ",")) {
+		if (n == SERVERS)
+			front_wrong("--servers: more than %d", SERVERS);
+		a->server[n++] = s;
+	}
+	if (n == 0)
+		front_wrong("--servers: no address");
+	a->train.ps.server = a->server;
+	a->train.ps.nservers = n;
+}
+
+/* An option that is not pworker's is the net's: --layers 110 or --layers=110. */
+static void
+net_option(struct args *a, int argc, char *argv[])
+{
+	char *key = argv[optind - 1], *value;
+
+	if (strncmp(key, "--", 2) != 0 || key[2] == 0)
+		front_usage();
+	key += 2;
+	if (a->noption == NETOPTS)
+		front_wrong("--%s: more than %d options of a net", key, NETOPTS);
+	if ((value = strchr(key, '=')) != NULL)
+		*value++ = 0;
+	else if (optind < argc)
+		value = argv[optind++];
+	else
+		front_wrong("--%s: neither an option of pworker nor one of a net with its value", key);
+	a->option[a->noption++] = (struct script_opt){ key, value };
+}
+
+static void
+arguments(struct args *a, int argc, char *argv[])
+{
+	struct train_opt *t = &a->train;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+:", longs, NULL)) != -1)
+		switch (c) {
+		case O_ACCUMULATE: t->accumulate = (uint32_t)front_num("--accumulate", optarg, 1, 65536); break;
+		case O_ASYNC:	t->ps.slack = GATE_ASYNC; break;
+		case O_BATCH:	t->data.batch = (uint32_t)front_num("--batch", optarg, 1, 65536); break;
+		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
+		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
+		case O_CROP:	t->data.rand_crop = true; break;
+		case O_DATA:	t->data.path = optarg; break;
+		case O_ENGINE:	a->engine = optarg; break;
+		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
+		case O_FREQUENT: a->frequent = (uint64_t)front_num("--frequent", optarg, 1, INT64_MAX); break;
+		case O_HELP:	front_help();
+		case O_INIT:	t->init = optarg; break;
+		case O_KEY:	a->key = optarg; break;
+		case O_LR:
+			if (sched_parse(optarg, &t->sched) < 0)
+				front_wrong("--lr: %s", err_line());
+			break;
+		case O_MEAN:	a->mean = optarg; break;
+		case O_MIRROR:	t->data.rand_mirror = true; break;
+		case O_MOMENTUM: t->ps.hyper.momentum = (float)front_real("--momentum", optarg, 0, 1); break;
+		case O_NET:	a->net = optarg; break;
+		case O_NOSHUFFLE: t->data.shuffle = false; break;
+		case O_PRINT:	a->print = 1; break;
+		case O_READ:	t->data.threads = (unsigned)front_num("--read-threads", optarg, 1, 256); break;
+		case O_RESUME:	t->resume = optarg; break;
+		case O_SAVE:	t->save = optarg; break;
+		case O_SCALE:	t->data.scale = (float)front_real("--scale", optarg, 1e-30, 1e30); break;
+		case O_SEED:	t->seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
+		case O_SERVERS:	servers(a, optarg); break;
+		case O_SHAPE:	shape(a, optarg); break;
+		case O_SLACK:	t->ps.slack = (uint32_t)front_num("--slack", optarg, 0, UINT32_MAX - 1); break;
+		case O_STEPS:	t->steps = (uint64_t)front_num("--steps", optarg, 1, INT64_MAX); break;
+		case O_THREADS:	t->threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
+		case O_VAL:	t->val = optarg; break;
+		case O_VERSION:	printf("pworker (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
+		case O_WD:	t->ps.hyper.wd = (float)front_real("--wd", optarg, 0, 1e30); break;
+		case O_WORKER:	which_worker(a, optarg); break;
+		case ':':	front_wrong("%s: needs a value", argv[optind - 1]);
+		default:	net_option(a, argc, argv);
+		}
+	if (optind < argc || a->net == NULL || (t->data.path == NULL && !a->print))
+		front_usage();
+	if (t->ps.nservers == 0 && t->ps.nworkers > 1)
+		front_wrong("--worker: several workers need --servers");
+	if (t->ps.nservers > 0 && a->key == NULL)
+		front_wrong("--servers: needs the job's --key-file");
+}
+
+static void
+print_net(const struct graph *g)
+{
+	struct buf text = { 0 };
+	int e;
+
+	if ((e = graph_print(g, &text)) < 0)
+		front_die(NULL, e);
+	fwrite(text.p, 1, text.n, stdout);
+	buf_free(&text);
+	front_flush();
+}
+
+/* The mean image [c,h,w] of the net's input, made from the training records when the file is not there. */
+static float *
+mean_image(const struct args *a, const struct graph *g)
+{
+	const struct graph_node *x = &g->node[0];
+	float *mean = calloc((size_t)x->c * x->h * x->w, sizeof(*mean));
+	int e;
+
+	if (mean == NULL)
+		front_die(a->mean, err_nomem());
+	if (access(a->mean, F_OK) == 0) {
+		if ((e = mean_load(a->mean, mean, x->c, x->h, x->w)) < 0)
+			front_die(a->mean, e);
+		return mean;
+	}
+	if ((e = mean_make(a->train.data.path, a->train.data.threads, mean, x->c, x->h, x->w)) < 0)
+		front_die(a->train.data.path, e);
+	if ((e = mean_save(a->mean, mean, x->c, x->h, x->w)) < 0)
+		front_die(a->mean, e);
+	return mean;
+}
+
+static void
+put_row(const struct log *l, const struct tsv_row *r)
+{
+	struct buf line = { 0 };
+
+	if (tsv_put(&line, r) == 0)
+		fwrite(line.p, 1, line.n, stdout);
+	buf_free(&line);
+}
+
+static void
+row(const struct log *l, const struct train_event *ev)
+{
+	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
+	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE, [TRAIN_END] = TSV_END };
+	struct tsv_row r = tsv_blank(kind[ev->kind], TSV_WORKER, l->rank, l->host);
+
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind != TRAIN_END)
+		r.epoch = ev->epoch;
+	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_VALIDATION) {
+		r.samples = ev->samples;
+		r.loss = ev->loss;
+		r.accuracy = ev->accuracy;
+		if (ev->seconds > 0)
+			r.samples_per_s = (double)ev->samples / ev->seconds;
+		r.wait_s = ev->waited_s;
+	}
+	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH)
+		r.lr = ev->rate;
+	if (ev->kind != TRAIN_START && ev->kind != TRAIN_SAVE) {
+		r.sent_bytes = ev->sent;
+		r.received_bytes = ev->got;
+	}
+	put_row(l, &r);
+}
+
+static void
+head(const struct log *l, const char *device)
+{
+	struct buf line = { 0 };
+
+	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s device=",
+	    TALLY_VERSION, l->host, l->rank, l->nworkers, l->net, l->engine);
+	for (const char *p = device; *p != 0; p++)
+		putchar(*p == ' ' || *p == '\n' ? '_' : *p);
+	putchar('\n');
+	if (tsv_head(&line) == 0)
+		fwrite(line.p, 1, line.n, stdout);
+	buf_free(&line);
+}
+
+/* A line for people every so many steps, worded as MXNet 0.8's Speedometer. */
+static void
+speed(struct log *l, const struct train_event *ev)
+{
+	l->seconds += ev->seconds;
+	l->samples += (double)ev->samples;
+	l->correct += ev->samples > 0 ? ev->accuracy * (double)ev->samples : 0;
+	if ((ev->batch + 1) % l->frequent != 0)
+		return;
+	if (l->samples > 0 && l->seconds > 0)
+		fprintf(stderr, "Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f\n",
+		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
+	l->seconds = l->samples = l->correct = 0;
+}
+
+static void
+on_event(void *arg, const struct train_event *ev)
+{
+	struct log *l = arg;
+	bool speaks = !l->sync || l->rank == 0;	/* one speaks where the figures are everybody's */
+
+	switch (ev->kind) {
+	case TRAIN_BAD:
+		err_note(0, "%s", ev->text);
+		front_warn(NULL, ERR_ITEM);
+		return;
+	case TRAIN_WAIT:
+		front_say("waiting for %s", ev->text);
+		return;
+	case TRAIN_START:
+		head(l, ev->text);
+		break;
+	case TRAIN_STEP:
+		speed(l, ev);
+		break;
+	case TRAIN_EPOCH:
+		l->seconds = l->samples = l->correct = 0;
+		if (!speaks)
+			return;
+		fprintf(stderr, "Epoch[%" PRIu64 "] Train-accuracy=%f\n", ev->epoch, ev->accuracy);
+		fprintf(stderr, "Epoch[%" PRIu64 "] Time cost=%.3f\n", ev->epoch, ev->seconds);
+		break;
+	case TRAIN_VALIDATION:
+		if (!speaks)
+			return;
+		fprintf(stderr, "Epoch[%" PRIu64 "] Validation-accuracy=%f\n", ev->epoch, ev->accuracy);
+		break;
+	case TRAIN_SAVE:
+		fprintf(stderr, "Saved checkpoint to \"%s\"\n", ev->text);
+		break;
+	case TRAIN_END:
+		break;
+	}
+	row(l, ev);
+	front_flush();
+}
+
+static void
+catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigemptyset(&sa.sa_mask);
+	sa.sa_flags = SA_RESTART;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct args a = { .frequent = 50, .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07",
+	    .data = { .batch = 128, .shuffle = true }, .sched = { .base = 0.1 },
+	    .ps = { .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-5f } } } };
+	struct log l = { .began = clk_s() };
+	uint8_t key[CONN_KEY];
+	struct timespec now;
+	struct graph *g;
+	float *mean = NULL;
+	int e;
+
+	spin_little(argv);
+	front_init(argv[0], usage, help);
+	arguments(&a, argc, argv);
+	if ((e = script_run(a.net, a.c, a.h, a.w, a.classes, a.option, a.noption, &g)) < 0)
+		front_die(NULL, e);
+	if (a.print) {
+		print_net(g);
+		graph_free(g);
+		return 0;
+	}
+	if (a.key != NULL && (e = conn_key_read(a.key, key)) < 0)
+		front_die(a.key, e);
+	if ((a.train.engine = engine_find(a.engine)) == NULL)
+		front_die("--engine", ERR_ARG);
+	if (a.mean != NULL)
+		mean = mean_image(&a, g);
+	catch_signals();
+	clock_gettime(CLOCK_REALTIME, &now);
+
+	l.rank = a.train.ps.rank;
+	l.nworkers = a.train.ps.nworkers;
+	l.sync = a.train.ps.slack == GATE_SYNC;
+	l.net = a.net;
+	l.engine = a.train.engine->name;
+	l.frequent = a.frequent;
+	gethostname(l.host, sizeof(l.host) - 1);
+	a.train.ps.graph = g;
+	a.train.ps.key = key;
+	a.train.ps.incarnation = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	a.train.data.mean = mean;
+	a.train.stop = &stop;
+	a.train.event = on_event;
+	a.train.arg = &l;
+
+	e = train_run(&a.train);
+	free(mean);
+	graph_free(g);
+	if (e == ERR_STOP)
+		return 128 + stop;
+	if (e < 0)
+		front_die(NULL, e);
+	return front_status();
+}

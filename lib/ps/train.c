@@ -1,0 +1,328 @@
+/* train - the training of one worker: records in, gradients out, weights in, epoch after epoch. */
+#include "ps/train_in.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+train_tell(struct train *t, struct train_event *ev)
+{
+	if (ev->text == NULL)
+		ev->text = "";
+	ev->step = t->step;
+	if (t->o->event != NULL)
+		t->o->event(t->o->arg, ev);
+}
+
+static void
+waiting(void *arg, const char *whom)
+{
+	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
+}
+
+/* A moment of the run. */
+struct mark {
+	double	 at, waited_s;
+	uint64_t sent, got;	/* in all */
+};
+
+static struct mark
+mark(const struct train *t)
+{
+	struct mark m = { .at = clk_s() };
+
+	worker_traffic(t->wk, &m.sent, &m.got, &m.waited_s);
+	return m;
+}
+
+static void
+since(const struct train *t, const struct mark *m, struct train_event *ev)
+{
+	struct mark now = mark(t);
+
+	ev->seconds = now.at - m->at;
+	ev->waited_s = now.waited_s - m->waited_s;
+	ev->sent = now.sent;
+	ev->got = now.got;
+}
+
+static void
+score(struct train_event *ev, const struct train_sums *s)
+{
+	ev->samples = (uint64_t)s->samples;
+	ev->loss = s->samples > 0 ? s->loss / s->samples : (double)NAN;
+	ev->accuracy = s->samples > 0 ? s->correct / s->samples : (double)NAN;
+}
+
+/* In a synchronous job the figures of all workers together; each must come here. */
+static int
+all_workers(struct train *t, struct train_sums *s)
+{
+	double v[3] = { s->loss, s->correct, s->samples };
+	int e;
+
+	if (!t->sync)
+		return 0;
+	if ((e = worker_sum(t->wk, v, 3)) == 0)
+		*s = (struct train_sums){ v[0], v[1], v[2] };
+	return e;
+}
+
+static int
+open_data(struct train *t, const char *path, bool train, struct batch_reader **r)
+{
+	const struct graph_node *x = &t->graph->node[0];
+	struct batch_opt d = t->o->data;
+	int e;
+
+	d.path = path;
+	d.c = x->c;
+	d.h = x->h;
+	d.w = x->w;
+	d.seed = t->o->seed;
+	d.classes = t->graph->classes;
+	if (train) {
+		d.pieces = t->o->accumulate * t->o->ps.nworkers;
+		d.first_piece = t->o->accumulate * t->o->ps.rank;
+		d.my_pieces = t->o->accumulate;
+	} else {
+		/* Synchronous workers share the validation; the others are in different epochs. */
+		d.shuffle = d.rand_crop = d.rand_mirror = false;
+		d.pieces = t->sync ? t->o->ps.nworkers : 1;
+		d.first_piece = t->sync ? t->o->ps.rank : 0;
+		d.my_pieces = 1;
+	}
+	if ((e = batch_open(&d, r)) == 0)
+		return 0;
+	if (strstr(err_line(), path) == NULL)
+		err_within("%s", path);
+	return e;
+}
+
+static int
+validate(struct train *t, uint64_t epoch)
+{
+	struct train_sums s = { 0 };
+	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
+	struct mark m = mark(t);
+	const struct batch *b;
+	struct engine_result r;
+	int e;
+
+	if ((e = train_load_all(t)) < 0 || (e = batch_start(t->val, 0, 0)) < 0)
+		return e;
+	while ((e = batch_next(t->val, &b)) > 0) {
+		if (b->bad > 0)
+			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
+		if (b->n == 0)
+			continue;
+		if ((e = t->o->engine->evaluate(t->plan, b->x, b->y, b->n, &r, NULL)) < 0)
+			return e;
+		s.loss += r.loss;
+		s.correct += r.correct;
+		s.samples += b->n;
+	}
+	if (e < 0 || (e = all_workers(t, &s)) < 0)
+		return e;
+	score(&ev, &s);
+	since(t, &m, &ev);
+	train_tell(t, &ev);
+	return 0;
+}
+
+/*
+ * The steps of one epoch from *at on.  Returns 0 at its end, ERR_STOP when the
+ * run ends within it, or an error.
+ */
+static int
+steps(struct train *t, uint64_t epoch)
+{
+	struct train_event ev;
+	struct train_sums s;
+	struct mark m = mark(t);
+	bool asked = false;
+	int e;
+
+	for (;;) {
+		if (t->o->steps > 0 && t->step >= t->o->steps)
+			return ERR_STOP;
+		if (*t->o->stop != 0 && !t->sync)
+			return ERR_STOP;
+		if (*t->o->stop != 0 && !asked && (asked = true) && (e = worker_stop(t->wk)) < 0)
+			return e;
+		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
+		    .rate = sched_rate(&t->o->sched, t->step, t->steps) };
+		if ((e = train_step(t, &s)) <= 0)
+			return e;
+		t->epoch.loss += s.loss;
+		t->epoch.correct += s.correct;
+		t->epoch.samples += s.samples;
+		score(&ev, &s);
+		since(t, &m, &ev);
+		m = mark(t);
+		train_tell(t, &ev);
+	}
+}
+
+/* The run ends within an epoch: the sums so far go into the checkpoint, once. */
+static int
+stopped(struct train *t)
+{
+	int e = all_workers(t, &t->epoch);
+
+	if (e == 0 && t->o->save != NULL && t->o->ps.rank == 0)
+		e = train_save(t);
+	return e < 0 ? e : ERR_STOP;
+}
+
+static int
+epoch(struct train *t, uint64_t n)
+{
+	struct train_event ev = { .kind = TRAIN_EPOCH, .epoch = n };
+	struct mark m = mark(t);
+	int e;
+
+	if ((e = batch_start(t->in, n, t->step % t->steps)) < 0)
+		return e;
+	if ((e = steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->epoch.samples == 0))
+		return stopped(t);
+	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
+	    (e = all_workers(t, &t->epoch)) < 0)
+		return e;
+	ev.rate = sched_rate(&t->o->sched, t->step - 1, t->steps);
+	score(&ev, &t->epoch);
+	since(t, &m, &ev);
+	train_tell(t, &ev);
+	t->epoch = (struct train_sums){ 0 };
+	if (t->val != NULL && (e = validate(t, n)) < 0)
+		return e;
+	if (t->o->save != NULL && t->o->ps.rank == 0 && (e = train_save(t)) < 0)
+		return e;
+	return worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
+}
+
+static int
+floats(float **p, size_t n)
+{
+	size_t bytes;
+	int e = num_mul(n > 0 ? n : 1, sizeof(float), &bytes);
+
+	if (e == 0 && (*p = calloc(1, bytes)) == NULL)
+		e = err_nomem();
+	return e;
+}
+
+static int
+memory(struct train *t)
+{
+	const struct graph *g = t->graph;
+	int e;
+
+	if ((e = floats(&t->w, g->P)) < 0 || (e = floats(&t->aux, g->A)) < 0 ||
+	    (e = floats(&t->g, g->P)) < 0 || (e = floats(&t->stats, g->A)) < 0)
+		return e;
+	if (t->o->accumulate > 1 &&
+	    ((e = floats(&t->sum, g->P)) < 0 || (e = floats(&t->stats_sum, g->A)) < 0))
+		return e;
+	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
+		return err_nomem();
+	return 0;
+}
+
+static int
+begin(struct train *t)
+{
+	struct worker_opt ps = t->o->ps;
+	float *state = NULL;
+	int e;
+
+	ps.w = t->w;
+	ps.aux = t->aux;
+	ps.waiting = waiting;
+	ps.arg = t;
+	if ((e = worker_open(&ps, &t->wk)) < 0)
+		return e;
+	if (ps.rank == 0 && ((e = floats(&state, t->graph->P)) < 0 || (e = train_first(t, state, &t->step)) < 0)) {
+		free(state);
+		return e;
+	}
+	e = worker_begin(t->wk, state, &t->step);
+	free(state);
+	return e;
+}
+
+static int
+open_all(struct train *t)
+{
+	const struct engine *en = t->o->engine;
+	struct buf text = { 0 };
+	int e;
+
+	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, true, &t->in)) < 0 ||
+	    (t->o->val != NULL && (e = open_data(t, t->o->val, false, &t->val)) < 0))
+		return e;
+	t->steps = batch_steps(t->in);
+	if (t->steps == 0)
+		return err_fail(ERR_FORMAT, "%s: has no records", t->o->data.path);
+	if ((e = en->open(t->o->threads, &t->dev)) < 0 ||
+	    (e = en->plan(t->dev, t->graph, t->o->data.batch, ENGINE_F32, &t->plan)) < 0)
+		return e;
+	if ((e = begin(t)) < 0)
+		return e;
+	if ((e = en->describe(t->dev, &text)) == 0 && (e = buf_terminate(&text)) == 0)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
+		    .samples = batch_records(t->in), .batch = t->steps, .text = (char *)text.p });
+	buf_free(&text);
+	return e;
+}
+
+static void
+close_all(struct train *t)
+{
+	worker_close(t->wk);
+	t->o->engine->plan_free(t->plan);
+	t->o->engine->close(t->dev);
+	batch_close(t->in);
+	batch_close(t->val);
+	free(t->w);
+	free(t->aux);
+	free(t->g);
+	free(t->sum);
+	free(t->stats);
+	free(t->stats_sum);
+	free(t->loaded);
+}
+
+int
+train_run(const struct train_opt *opt)
+{
+	struct train t = { .o = opt, .graph = opt->ps.graph, .sync = opt->ps.slack == GATE_SYNC };
+	struct train_event end = { .kind = TRAIN_END };
+	struct mark m;
+	uint64_t from;
+	int e;
+
+	if ((e = open_all(&t)) == 0) {
+		m = mark(&t);
+		from = t.step;
+		while (e == 0 && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
+			e = epoch(&t, t.step / t.steps);
+		if (e == 0 || e == ERR_STOP) {
+			int bye = worker_bye(t.wk);
+
+			since(&t, &m, &end);
+			end.samples = t.step - from;
+			train_tell(&t, &end);
+			if (bye < 0)
+				e = bye;
+			else if (*opt->stop == 0)
+				e = 0;	/* --steps, or another worker was asked to stop */
+		}
+	}
+	close_all(&t);
+	return e;
+}

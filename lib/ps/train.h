@@ -1,0 +1,76 @@
+/*
+ * train - the training of one worker: records in, gradients out, weights in, epoch after epoch.
+ *
+ * The step: read a batch, forward (each layer waits for the weights it needs
+ * first), backward (each gradient leaves the moment it exists), and on to the
+ * next; validation and a checkpoint after each epoch.  The library is silent:
+ * what happens is told to opt.event.
+ *
+ * The position in a job is the number of steps done: epoch and step within it
+ * follow from the steps of an epoch.  A run stopped anywhere and resumed from
+ * its checkpoint with the same seed, batch and number of pieces gives the same
+ * bits as one that was not.
+ */
+#ifndef PS_TRAIN_H
+#define PS_TRAIN_H
+
+#include "data/batch.h"
+#include "engine/engine.h"
+#include "net/sched.h"
+#include "net/weights.h"
+#include "ps/worker.h"
+
+#include <signal.h>
+
+enum train_kind {
+	TRAIN_START,		/* steps: those of an epoch; text: the device */
+	TRAIN_STEP,		/* this worker's own batch */
+	TRAIN_EPOCH,		/* of all workers when synchronous, else this worker's own */
+	TRAIN_VALIDATION,	/* likewise */
+	TRAIN_SAVE,		/* text: the file */
+	TRAIN_BAD,		/* text: a record that was left out, and why */
+	TRAIN_WAIT,		/* text: who is waited for, after a while of it */
+	TRAIN_END		/* samples, seconds, traffic of the whole run */
+};
+
+struct train_event {
+	enum train_kind	 kind;
+	uint64_t	 epoch;		/* from 0 */
+	uint64_t	 batch;		/* step within the epoch, from 0 */
+	uint64_t	 step;		/* steps done, this one counted */
+	uint64_t	 samples;
+	double		 loss;		/* mean over the samples; as accuracy NAN where there is none */
+	double		 accuracy;	/* 0..1 */
+	double		 seconds;	/* that it took */
+	double		 rate;		/* learning rate */
+	double		 waited_s;	/* of seconds, waiting for servers */
+	uint64_t	 sent, got;	/* bytes on the wire so far */
+	const char	*text;		/* lent for the call; "" when there is none */
+};
+
+struct train_opt {
+	const struct engine *engine;
+	unsigned	 threads;		/* the engine's; 0: its choice */
+	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
+	const char	*val;			/* .rec validated after each epoch, or NULL */
+	struct worker_opt ps;			/* graph, rank, servers ...; w, aux, waiting and arg are filled in here */
+	struct sched	 sched;
+	const char	*init;			/* rule of net/init.h */
+	uint64_t	 seed;
+	uint32_t	 accumulate;		/* pieces of a step that this worker takes; at least 1 */
+	uint64_t	 epochs;		/* ends after so many in all */
+	uint64_t	 steps;			/* ends after so many steps in all; 0: not */
+	const char	*save;			/* PREFIX of checkpoints, or NULL: rank 0 writes PREFIX-EEEE.safetensors */
+	const char	*resume;		/* a checkpoint, or NULL; read by rank 0 */
+	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
+	void		(*event)(void *arg, const struct train_event *ev);
+	void		*arg;
+};
+
+/*
+ * Trains until the epochs or steps are done or a stop was asked for.  Returns 0, ERR_STOP after an orderly stop, or
+ * the first error: of the options (ERR_ARG), a file, the engine, or the job (ERR_PEER, ERR_AUTH).
+ */
+int	 train_run(const struct train_opt *opt);
+
+#endif

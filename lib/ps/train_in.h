@@ -1,0 +1,41 @@
+/* train_in - what the files of train share: the state of one worker's run. */
+#ifndef PS_TRAIN_IN_H
+#define PS_TRAIN_IN_H
+
+#include "ps/train.h"
+
+/* Sums over samples. */
+struct train_sums {
+	double loss, correct, samples;
+};
+
+struct train {
+	const struct train_opt *o;
+	const struct graph *graph;
+	struct engine_dev *dev;
+	struct engine_plan *plan;
+	struct worker	*wk;
+	struct batch_reader *in, *val;
+	float		*w, *aux;	/* [P], [A]: the job's, filled by wk */
+	float		*g, *sum;	/* [P]: a piece's gradient; the sum over pieces when accumulating */
+	float		*stats, *stats_sum;	/* [A] likewise */
+	float		*into;		/* where backward() writes now: g or sum */
+	bool		 add;		/* g is to be added to sum before it is pushed */
+	bool		 push;		/* this backward() is the step's last */
+	uint64_t	*loaded;	/* [nw] 1 + the step whose weights the plan holds; 0: none */
+	uint64_t	 steps;		/* of an epoch */
+	uint64_t	 step;		/* done so far */
+	bool		 sync;
+	struct train_sums epoch;	/* of this epoch so far, this worker's */
+};
+
+/* One step.  1, 0 when the epoch has no more, ERR_STOP when the job ended before it, or an error. */
+int	train_step(struct train *t, struct train_sums *seen);
+/* Waits for all weights and loads those the plan does not hold. */
+int	train_load_all(struct train *t);
+/* Fills w, aux, state [P] and step from the checkpoint or by the rule. */
+int	train_first(struct train *t, float *state, uint64_t *step);
+int	train_save(struct train *t);
+void	train_tell(struct train *t, struct train_event *ev);
+
+#endif

@@ -1,0 +1,135 @@
+/* train_save - a run as a file, and a file as the beginning of a run. */
+#include "ps/train_in.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "net/init.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE 32	/* bytes of a metadata value's text */
+#define PATH  4096
+
+/* What a checkpoint says beside the tensors, in this order. */
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_SAMPLES, METAS };
+static const char *const meta_key[METAS] = {
+	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_samples",
+};
+
+static uint32_t
+pieces(const struct train *t)
+{
+	return t->o->accumulate * t->o->ps.nworkers;
+}
+
+int
+train_save(struct train *t)
+{
+	char value[METAS][VALUE], path[PATH];
+	struct weights_meta meta[METAS];
+	uint64_t epoch = t->step / t->steps, at = t->step % t->steps;
+	float *state = malloc(t->graph->P * sizeof(*state));
+	int e;
+
+	if (state == NULL)
+		return err_nomem();
+	snprintf(value[M_TALLY], VALUE, "%s", TALLY_VERSION);
+	snprintf(value[M_EPOCH], VALUE, "%" PRIu64, epoch);
+	snprintf(value[M_BATCH_AT], VALUE, "%" PRIu64, at);
+	snprintf(value[M_SEED], VALUE, "%" PRIu64, t->o->seed);
+	snprintf(value[M_BATCH], VALUE, "%" PRIu32, t->o->data.batch);
+	snprintf(value[M_PIECES], VALUE, "%" PRIu32, pieces(t));
+	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
+	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
+	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
+	for (int i = 0; i < METAS; i++)
+		meta[i] = (struct weights_meta){ (char *)(uintptr_t)meta_key[i], value[i] };
+	if (at == 0)
+		snprintf(path, PATH, "%s-%04" PRIu64 ".safetensors", t->o->save, epoch);
+	else
+		snprintf(path, PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", t->o->save, epoch, at);
+	if ((e = worker_ready(t->wk)) == 0 && (e = worker_state(t->wk, state)) == 0 &&
+	    (e = weights_save(path, t->graph, t->w, t->aux, state, meta, METAS)) < 0)
+		err_within("%s", path);
+	free(state);
+	if (e == 0)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_SAVE, .epoch = epoch, .batch = at, .text = path });
+	return e;
+}
+
+static int
+whole(const struct weights *f, int m, uint64_t *v)
+{
+	const char *text = weights_get(f, meta_key[m]);
+
+	if (text == NULL)
+		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker", meta_key[m]);
+	if (num_u64(text, 0, UINT64_MAX, v) < 0) {
+		err_within("'%s'", meta_key[m]);
+		return ERR_FORMAT;
+	}
+	return 0;
+}
+
+static int
+fraction(const struct weights *f, int m, double *v)
+{
+	const char *text = weights_get(f, meta_key[m]);
+
+	if (text == NULL || num_f64(text, -1e30, 1e30, v) < 0)
+		return err_fail(ERR_FORMAT, "'%s' is missing or no number", meta_key[m]);
+	return 0;
+}
+
+/* The position of the file, in this run's steps. */
+static int
+position(struct train *t, const struct weights *f, uint64_t *step)
+{
+	uint64_t epoch, at, seed, batch, n;
+	int e;
+
+	if ((e = whole(f, M_EPOCH, &epoch)) < 0 || (e = whole(f, M_BATCH_AT, &at)) < 0 ||
+	    (e = whole(f, M_SEED, &seed)) < 0 || (e = whole(f, M_BATCH, &batch)) < 0 ||
+	    (e = whole(f, M_PIECES, &n)) < 0)
+		return e;
+	if (seed != t->o->seed)
+		return err_fail(ERR_ARG, "was saved with --seed %" PRIu64, seed);
+	if (at > 0 && (batch != t->o->data.batch || n != pieces(t)))
+		return err_fail(ERR_ARG, "stopped within an epoch of %" PRIu64 " pieces of %" PRIu64
+		    " a step: go on with the same", n, batch);
+	if (epoch > UINT32_MAX || at >= t->steps)
+		return err_fail(ERR_FORMAT, "epoch %" PRIu64 ", step %" PRIu64 " is not in this data", epoch, at);
+	if (at > 0 && ((e = fraction(f, M_LOSS, &t->epoch.loss)) < 0 ||
+	    (e = fraction(f, M_CORRECT, &t->epoch.correct)) < 0 ||
+	    (e = fraction(f, M_SAMPLES, &t->epoch.samples)) < 0))
+		return e;
+	*step = epoch * t->steps + at;
+	return 0;
+}
+
+int
+train_first(struct train *t, float *state, uint64_t *step)
+{
+	struct weights f;
+	int e;
+
+	*step = 0;
+	memset(state, 0, t->graph->P * sizeof(*state));
+	if (t->o->resume == NULL)
+		return init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
+	if ((e = weights_load(t->o->resume, t->graph, &f)) == 0) {
+		if ((e = position(t, &f, step)) == 0) {
+			memcpy(t->w, f.w, t->graph->P * sizeof(float));
+			memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
+			if (f.state != NULL)
+				memcpy(state, f.state, t->graph->P * sizeof(float));
+		}
+		weights_free(&f);
+	}
+	if (e < 0)
+		err_within("%s", t->o->resume);
+	return e;
+}

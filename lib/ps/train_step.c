@@ -1,0 +1,144 @@
+/* train_step - one step: batches through the net, gradients to the servers as they are born. */
+#include "ps/train_in.h"
+#include "base/err.h"
+
+#include <string.h>
+
+/* The plan is about to read array a: wait for this step's and load it, once a step. */
+static int
+need(void *arg, uint32_t a)
+{
+	struct train *t = arg;
+	int e;
+
+	if (t->loaded[a] == t->step + 1)
+		return 0;
+	if ((e = worker_need(t->wk, a)) < 0 ||
+	    (e = t->o->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
+		return e;
+	t->loaded[a] = t->step + 1;
+	return 0;
+}
+
+static void
+add(float *restrict sum, const float *restrict g, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += g[i];
+}
+
+/* Array a's gradient is final: of the step's last piece it leaves at once. */
+static int
+born(void *arg, uint32_t a)
+{
+	struct train *t = arg;
+	const struct graph_array *r = &t->graph->w[a];
+
+	if (t->add)
+		add(t->sum + r->first, t->g + r->first, r->count);
+	return t->push ? worker_push(t->wk, a, t->add ? t->sum : t->into) : 0;
+}
+
+int
+train_load_all(struct train *t)
+{
+	int e = worker_ready(t->wk);
+
+	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++)
+		e = need(t, a);
+	return e == 0 ? t->o->engine->load_aux(t->plan, t->aux) : e;
+}
+
+/* A step in which this worker's last piece is empty: what it has leaves now. */
+static int
+push_all(struct train *t)
+{
+	for (uint32_t a = 0; a < t->graph->nw; a++) {
+		int e = worker_push(t->wk, a, t->sum);
+
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+static int
+piece(struct train *t, const struct batch *b, bool first, bool last, struct train_sums *seen)
+{
+	const struct engine_hook hook = { t, need, born };
+	const struct engine *en = t->o->engine;
+	struct engine_result r;
+	int e;
+
+	if ((e = en->forward(t->plan, b->x, b->y, b->n, &hook, &r)) < 0)
+		return e;
+	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
+	if (first && worker_last(t->wk))
+		return ERR_STOP;
+	seen->loss += r.loss;
+	seen->correct += r.correct;
+	seen->samples += b->n;
+	if (last && (e = worker_step(t->wk, (uint32_t)seen->samples,
+	    sched_rate(&t->o->sched, t->step, t->steps))) < 0)
+		return e;
+	t->push = last;
+	t->add = !first;
+	t->into = first && t->sum != NULL ? t->sum : t->g;
+	if ((e = en->backward(t->plan, t->into, t->stats, &hook)) < 0)
+		return e;
+	if (t->stats_sum != NULL)
+		for (size_t i = 0; i < t->graph->A; i++)
+			t->stats_sum[i] += t->stats[i] * (float)b->n;
+	return 0;
+}
+
+/* The end of a step whose last piece was empty for this worker, or all of them. */
+static int
+without_last(struct train *t, uint32_t n)
+{
+	int e;
+
+	if (n == 0) {
+		if ((e = worker_ready(t->wk)) < 0)
+			return e;
+		if (worker_last(t->wk))
+			return ERR_STOP;
+	}
+	if ((e = worker_step(t->wk, n, sched_rate(&t->o->sched, t->step, t->steps))) < 0)
+		return e;
+	return n > 0 ? push_all(t) : 0;
+}
+
+int
+train_step(struct train *t, struct train_sums *seen)
+{
+	const struct batch *b;
+	uint32_t k, all = t->o->accumulate;
+	bool pushed = false;
+	float *stats = t->stats_sum != NULL ? t->stats_sum : t->stats;
+	int e;
+
+	*seen = (struct train_sums){ 0 };
+	if (t->stats_sum != NULL)
+		memset(t->stats_sum, 0, t->graph->A * sizeof(float));
+	for (k = 0; k < all; k++) {
+		if ((e = batch_next(t->in, &b)) <= 0)
+			return e;
+		if (b->bad > 0)
+			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
+		if (b->n == 0)
+			continue;
+		pushed = k + 1 == all;
+		if ((e = piece(t, b, seen->samples == 0, pushed, seen)) < 0)
+			return e;
+	}
+	if (!pushed && (e = without_last(t, (uint32_t)seen->samples)) < 0)
+		return e;
+	if (t->stats_sum != NULL && seen->samples > 0)
+		for (size_t i = 0; i < t->graph->A; i++)
+			t->stats_sum[i] /= (float)seen->samples;
+	if ((e = worker_finish(t->wk, stats)) < 0)
+		return e;
+	t->step++;
+	return 1;
+}

@@ -282,7 +282,7 @@ mean_image(const struct args *a, const struct graph *g)
 }
 
 static void
-put_row(const struct log *l, const struct tsv_row *r)
+put_row(const struct tsv_row *r)
 {
 	struct buf line = { 0 };
 
@@ -316,7 +316,7 @@ row(const struct log *l, const struct train_event *ev)
 		r.sent_bytes = ev->sent;
 		r.received_bytes = ev->got;
 	}
-	put_row(l, &r);
+	put_row(&r);
 }
 
 static void

@@ -25,7 +25,8 @@ endif
 # oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
 DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out %/dnnl_v$(DNNL).c,$(wildcard lib/engine/dnnl_v*.c)),$(wildcard lib/*/*.c)))
-TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c,$(wildcard cmd/*.c)))
+# cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it.
+TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
@@ -50,7 +51,8 @@ $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+.SECONDEXPANSION:
+$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard cmd/$$*_*.c)) $(BUILD)/cmd/front.o $(BUILD)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a

@@ -1,0 +1,120 @@
+/* pworker_log - what happens in training into lines: rows on stdout, words on stderr. */
+#include "front.h"
+#include "pworker_log.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static void
+put_row(const struct tsv_row *r)
+{
+	struct buf line = { 0 };
+
+	if (tsv_put(&line, r) == 0)
+		fwrite(line.p, 1, line.n, stdout);
+	buf_free(&line);
+}
+
+static void
+row(const struct worker_log *l, const struct train_event *ev)
+{
+	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
+	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE, [TRAIN_END] = TSV_END };
+	struct tsv_row r = tsv_blank(kind[ev->kind], TSV_WORKER, l->rank, l->host);
+
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind != TRAIN_END)
+		r.epoch = ev->epoch;
+	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_VALIDATION) {
+		r.samples = ev->samples;
+		r.loss = ev->loss;
+		r.accuracy = ev->accuracy;
+		if (ev->seconds > 0)
+			r.samples_per_s = (double)ev->samples / ev->seconds;
+		r.wait_s = ev->waited_s;
+	}
+	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH)
+		r.lr = ev->rate;
+	if (ev->kind != TRAIN_START && ev->kind != TRAIN_SAVE) {
+		r.sent_bytes = ev->sent;
+		r.received_bytes = ev->got;
+	}
+	put_row(&r);
+}
+
+static void
+head(const struct worker_log *l, const char *device)
+{
+	struct buf line = { 0 };
+
+	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s device=",
+	    TALLY_VERSION, l->host, l->rank, l->nworkers, l->net, l->engine);
+	for (const char *p = device; *p != 0; p++)
+		putchar(*p == ' ' || *p == '\n' ? '_' : *p);
+	putchar('\n');
+	if (tsv_head(&line) == 0)
+		fwrite(line.p, 1, line.n, stdout);
+	buf_free(&line);
+}
+
+/* A line for people every so many steps, worded as MXNet 0.8's Speedometer. */
+static void
+speed(struct worker_log *l, const struct train_event *ev)
+{
+	l->seconds += ev->seconds;
+	l->samples += (double)ev->samples;
+	l->correct += ev->samples > 0 ? ev->accuracy * (double)ev->samples : 0;
+	if ((ev->batch + 1) % l->frequent != 0)
+		return;
+	if (l->samples > 0 && l->seconds > 0)
+		fprintf(stderr, "Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f\n",
+		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
+	l->seconds = l->samples = l->correct = 0;
+}
+
+void
+worker_log_event(void *arg, const struct train_event *ev)
+{
+	struct worker_log *l = arg;
+	bool speaks = !l->sync || l->rank == 0;	/* one speaks where the figures are everybody's */
+
+	switch (ev->kind) {
+	case TRAIN_BAD:
+		err_note(0, "%s", ev->text);
+		front_warn(NULL, ERR_ITEM);
+		return;
+	case TRAIN_WAIT:
+		front_say("waiting for %s", ev->text);
+		return;
+	case TRAIN_START:
+		head(l, ev->text);
+		break;
+	case TRAIN_STEP:
+		speed(l, ev);
+		break;
+	case TRAIN_EPOCH:
+		l->seconds = l->samples = l->correct = 0;
+		if (!speaks)
+			return;
+		fprintf(stderr, "Epoch[%" PRIu64 "] Train-accuracy=%f\n", ev->epoch, ev->accuracy);
+		fprintf(stderr, "Epoch[%" PRIu64 "] Time cost=%.3f\n", ev->epoch, ev->seconds);
+		break;
+	case TRAIN_VALIDATION:
+		if (!speaks)
+			return;
+		fprintf(stderr, "Epoch[%" PRIu64 "] Validation-accuracy=%f\n", ev->epoch, ev->accuracy);
+		break;
+	case TRAIN_SAVE:
+		fprintf(stderr, "Saved checkpoint to \"%s\"\n", ev->text);
+		break;
+	case TRAIN_END:
+		break;
+	}
+	row(l, ev);
+	front_flush();
+}

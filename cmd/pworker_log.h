@@ -1,0 +1,26 @@
+/*
+ * pworker_log - what happens in training into lines: rows on stdout, words on stderr.
+ *
+ * Rows are those of run/tsv.h, log(5).  The words are MXNet 0.8's, so that its
+ * tools read them.  Where figures are those of all workers, rank 0 speaks.
+ */
+#ifndef CMD_PWORKER_LOG_H
+#define CMD_PWORKER_LOG_H
+
+#include "ps/train.h"
+#include "run/tsv.h"
+
+struct worker_log {
+	char	 host[TSV_HOST];
+	uint32_t rank, nworkers;
+	bool	 sync;
+	const char *net, *engine;
+	uint64_t frequent;		/* steps between two lines for people */
+	double	 began;			/* clk_s() of the process's start */
+	double	 seconds, samples, correct;	/* since the last line for people */
+};
+
+/* The event function of struct train_opt; arg is the log. */
+void	worker_log_event(void *arg, const struct train_event *ev);
+
+#endif

@@ -52,7 +52,7 @@ $(BUILD)/libtally.a: $(LIB)
 	ar rcs $@ $^
 
 .SECONDEXPANSION:
-$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard cmd/$$*_*.c)) $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $$(addprefix $(BUILD)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*_*.c)))) $(BUILD)/cmd/front.o $(BUILD)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a

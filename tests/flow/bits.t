@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# bits: the same job and seed give the same bytes, whatever the timing, the interruption, the decode threads.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/flow/data.sh"
+
+STEPS=100
+[ -z "${SAN:-}" ] || STEPS=10	# instrumented code is many times slower
+HALF=$((STEPS / 2))
+export OMP_NUM_THREADS=1
+
+job() { # NAME DIR ARGUMENTS...: 2 workers, 2 servers
+	mkdir -p "$T/$2"
+	job_dir=$T/$2
+	shift 2
+	dlaunch -n 2 -s 2 pworker "$@" --save "$job_dir/w" --seed 7 >"$job_dir/log" 2>"$job_dir/err" ||
+	    { echo "# exit $?"; sed 's/^/# /' "$job_dir/err" | tail -5; return 1; }
+}
+final() { # DIR: the checkpoint after the last step
+	ls "$T/$1"/w-*"$(printf %06d "$STEPS")".safetensors
+}
+
+bits() { # NET ARGUMENTS...
+	net=$1
+	shift
+	job "$net" "$net.a" "$@" --steps "$STEPS"
+	job "$net" "$net.b" "$@" --steps "$STEPS"
+	ok "$net: two runs of 2 workers and 2 servers end in the same bytes" cmp "$(final "$net.a")" "$(final "$net.b")"
+
+	job "$net" "$net.c" "$@" --steps "$HALF"
+	job "$net" "$net.c" "$@" --steps "$STEPS" --resume "$(ls "$T/$net.c"/w-*.safetensors)"
+	ok "$net: so does one that ended after $HALF steps and was resumed" cmp "$(final "$net.a")" "$(final "$net.c")"
+
+	for n in 1 2 8; do
+		job "$net" "$net.$n" "$@" --steps "$STEPS" --read-threads "$n"
+		ok "$net: and one with $n decode threads" cmp "$(final "$net.a")" "$(final "$net.$n")"
+	done
+
+	job "$net" "$net.seed" "$@" --steps "$STEPS" --seed 8
+	ok "$net: another seed gives other bytes" sh -c "! cmp -s '$(final "$net.a")' '$(final "$net.seed")'"
+}
+
+if have mnist; then
+	set -- --net lenet --data "$MNIST_TRAIN" --scale 0.00390625 --batch 32 --lr 0.05
+	bits lenet "$@"
+	mkdir "$T/one"
+	pworker "$@" --accumulate 2 --steps "$STEPS" --seed 7 --save "$T/one/w" >"$T/one/log" 2>"$T/one/err"
+	tensors "$(final lenet.a)" >"$T/two.bytes"
+	tensors "$(final one)" >"$T/one.bytes"
+	ok "lenet: 2 workers with batches of 32 compute what 1 computes that accumulates 2" cmp "$T/one.bytes" "$T/two.bytes"
+else
+	skip "lenet: the same bytes" "$WHY"
+fi
+if have cifar; then
+	bits inception --net inception --data "$CIFAR_TRAIN" --rand-crop --rand-mirror --batch 8
+else
+	skip "inception: the same bytes" "$WHY"
+fi
+done_testing

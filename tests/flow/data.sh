@@ -1,0 +1,28 @@
+# data.sh - real records for the tests, packed once a build.
+#
+#	have mnist && ...     $MNIST_TRAIN, $MNIST_TEST
+#	have cifar && ...     $CIFAR_TRAIN, $CIFAR_TEST
+#
+# have returns 1 where the data is not there; $WHY says so.
+PACKED=$BUILD/data
+MNIST_TRAIN=$PACKED/mnist-train.rec MNIST_TEST=$PACKED/mnist-test.rec
+CIFAR_TRAIN=$PACKED/cifar-train.rec CIFAR_TEST=$PACKED/cifar-test.rec
+
+have() {
+	case $1 in
+	mnist) have_from=$DATA/mnist/ ;;
+	cifar) have_from=$DATA/cifar-10-binary.tar.xz ;;
+	esac
+	WHY="no $1 in $DATA: set TALLY_DATA"
+	[ -e "$have_from" ] || return 1
+	mkdir -p "$PACKED"
+	for have_split in train test; do
+		[ -s "$PACKED/$1-$have_split.rec" ] ||
+		    im2rec -q "$have_from" --split "$have_split" -o "$PACKED/$1-$have_split.rec" || return 1
+	done
+}
+
+# The bytes of a .safetensors behind its header: the tensors alone.
+tensors() {
+	tail -c +"$(($(od -An -tu8 -N8 "$1") + 9))" "$1"
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# learn: the small nets reach on MNIST what they are known to reach, alone and as two workers.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/flow/data.sh"
+
+best() { # LOG: the best validation accuracy
+	awk -F'\t' '$5 == "validation" && $10 > b { b = $10 } END { print b + 0 }' "$1"
+}
+reaches() { # NAME ACCURACY LOG
+	ok "$1: $(best "$3") is at least $2" awk -v b="$(best "$3")" -v a="$2" 'BEGIN { exit !(b >= a) }'
+}
+
+if [ -n "${SAN:-}" ]; then
+	skip "mlp and lenet on MNIST" "too slow with a sanitizer"
+elif ! have mnist; then
+	skip "mlp and lenet on MNIST" "$WHY"
+else
+	set -- --data "$MNIST_TRAIN" --val "$MNIST_TEST" --scale 0.00390625 --seed 1
+	pworker --net mlp "$@" --batch 100 --lr 0.1 --epochs 5 >"$T/mlp" 2>"$T/err"
+	reaches "mlp alone" 0.97 "$T/mlp"
+	dlaunch -n 2 -s 2 pworker --net mlp "$@" --batch 50 --lr 0.1 --epochs 5 >"$T/mlp2" 2>"$T/err"
+	reaches "mlp, 2 workers" 0.97 "$T/mlp2"
+	pworker --net lenet "$@" --batch 100 --lr 0.1,x0.3@4 --epochs 6 >"$T/lenet" 2>"$T/err"
+	reaches "lenet alone" 0.99 "$T/lenet"
+	dlaunch -n 2 -s 2 pworker --net lenet "$@" --batch 50 --lr 0.1,x0.3@4 --epochs 6 >"$T/lenet2" 2>"$T/err"
+	reaches "lenet, 2 workers" 0.99 "$T/lenet2"
+fi
+done_testing

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# pworker: streams, exit codes, messages, bad input, checkpoints.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+# 60 pictures of 32x32 in CIFAR's format: the class is how bright the picture is.
+mkdir c
+perl -e 'srand 1; for $i (0..59) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
+status 0 "the pictures are packed" im2rec c/data_batch_1.bin -o train.rec
+train="pworker --net mlp --shape 3x28x28 --data train.rec --batch 16 --lr 0.01 --scale 0.00390625"
+
+status 0 "--help" pworker --help
+ok "--help fits a screen" awk 'END { exit NR > 24 }' out
+status 0 "--version" pworker --version
+status 2 "no arguments" pworker
+like err '^usage: pworker ' "... is answered by the usage"
+status 2 "a bad number" $train --batch 0
+like err "^pworker: --batch: 0 is not in 1\.\.65536$" "... is named with its bounds"
+status 2 "a bad shape" $train --shape 3x28
+status 2 "a bad worker" $train --worker 2/2
+status 2 "a bad rate" $train --lr fast
+status 2 "a bad rule" $train --init uniform
+status 2 "servers without a key" $train --servers 127.0.0.1:1
+status 2 "several workers without servers" $train --worker 0/2
+status 1 "a net that is not there" pworker --net nowhere.lua --data train.rec
+like err '^pworker: .*nowhere\.lua' "... is named"
+status 1 "an option that neither pworker nor the net knows" $train --layrs 3
+like err 'layrs' "... is named"
+status 1 "records that are not there" pworker --net mlp --data nowhere.rec
+like err '^pworker: .*nowhere\.rec: .*No such file' "... are named"
+head -c 1000 train.rec >short.rec
+status 1 "truncated records" pworker --net mlp --shape 3x28x28 --data short.rec
+like err '^pworker: .*short\.rec: ' "... are named"
+is "$(wc -l <err)" 1 "... in one line"
+head -c 5000 /dev/urandom >noise.rec
+status 1 "foreign bytes" pworker --net mlp --shape 3x28x28 --data noise.rec
+like err '^pworker: .*noise\.rec: ' "... are named"
+
+status 0 "--print" pworker --net lenet --print
+like out '431080' "... counts LeNet's weights"
+
+status 0 "two epochs" $train --val train.rec --epochs 2 --save w --frequent 2
+is "$(grep -c '^time_s' out)" 1 "one line of names in the log"
+is "$(awk -F'\t' '$5 == "step"' out | wc -l)" 8 "a row a step: 60 records in 4 steps, twice"
+is "$(awk -F'\t' '$5 == "epoch" { n += $8 } END { print n }' out)" 120 "every record once an epoch"
+is "$(awk -F'\t' '$5 == "validation" { print $8 }' out | tr '\n' ' ')" "60 60 " "every record validated once"
+like err '^Epoch\[0\] Batch \[2\]	Speed: [0-9.]+ samples/sec	Train-accuracy=[01]\.[0-9]{6}$' "MXNet's line of speed"
+like err '^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' "MXNet's line of an epoch"
+like err '^Epoch\[1\] Time cost=[0-9.]+$' "MXNet's line of time"
+like err '^Epoch\[1\] Validation-accuracy=[01]\.[0-9]+$' "MXNet's line of validation"
+like err '^Saved checkpoint to "w-0002\.safetensors"$' "a checkpoint an epoch"
+
+status 0 "the same again" $train --epochs 2 --save v
+ok "... is the same, to the last byte" cmp w-0002.safetensors v-0002.safetensors
+status 0 "stopped after 6 steps" $train --epochs 2 --save x --steps 6
+status 0 "resumed" $train --epochs 2 --save x --resume x-0001-000002.safetensors
+ok "... is the same too" cmp w-0002.safetensors x-0002.safetensors
+status 2 "resumed with another seed" $train --resume x-0001-000002.safetensors --seed 1
+like err 'x-0001-000002\.safetensors: was saved with --seed 0' "... is refused"
+status 2 "resumed within an epoch with another batch" $train --resume x-0001-000002.safetensors --batch 8
+head -c 300 w-0002.safetensors >cut.safetensors
+status 1 "resumed from a truncated file" $train --resume cut.safetensors
+like err '^pworker: cut\.safetensors: ' "... that is named"
+status 1 "resumed into another net" pworker --net lenet --data train.rec --shape 3x28x28 --resume w-0002.safetensors
+like err 'w-0002\.safetensors: ' "... is refused by the file's name"
+
+mkfifo rows
+$train --epochs 1000000 --save s >rows 2>err & pid=$!
+exec 3<rows
+while IFS= read -r line <&3; do case $line in *"	step	"*) break ;; esac; done
+kill -TERM $pid
+cat <&3 >rest & cat=$!
+wait $pid
+is $? 143 "SIGTERM ends it with 128 + 15"
+wait $cat
+exec 3<&-
+saved=$(ls s-*-*.safetensors s-*.safetensors 2>/dev/null | tail -n 1)
+status 0 "... and leaves a checkpoint to go on from" $train --steps 1 --resume "$saved"
+
+status 0 "the mean image is made" $train --steps 2 --mean m.bin --save m
+is "$(od -An -tx1 -N2 m.bin | tr -d ' ')" 1201 "... in MXNet's format"
+cp m-0000-000002.safetensors first
+status 0 "... and used the next time" $train --steps 2 --mean m.bin --save m
+ok "... alike" cmp first m-0000-000002.safetensors
+: >bad.bin
+status 1 "a broken mean image" $train --mean bad.bin
+like err '^pworker: bad\.bin: ' "... is named"
+
+status 1 "a full disk under the log" sh -c "$train --steps 2 >/dev/full"
+status 1 "a checkpoint that cannot be written" $train --steps 1 --save /nowhere/w
+like err '/nowhere/w' "... is named"
+ok "no temporary file is left" sh -c '! ls *.tmp 2>/dev/null'
+done_testing

@@ -1,0 +1,230 @@
+/*
+ * train - the promises of a whole run, on ref and a few small pictures: the
+ * same seed gives the same bytes however the run was cut, read or stopped, and
+ * every record comes once an epoch.
+ */
+#include "tap.h"
+
+#include "base/err.h"
+#include "base/io.h"
+#include "data/imrec.h"
+#include "data/img.h"
+#include "data/rec.h"
+#include "base/rng.h"
+#include "ps/train.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define RECORDS 37
+#define SIDE	8
+
+static char dir[] = "/tmp/tally.XXXXXX";
+static volatile sig_atomic_t stop;
+static uint64_t seen, stop_at;	/* samples of the epochs' rows; the step after which stop is set */
+static unsigned epochs, saves;
+
+static void
+event(void *arg, const struct train_event *ev)
+{
+	(void)arg;
+	if (ev->kind == TRAIN_EPOCH) {
+		seen += ev->samples;
+		epochs++;
+	}
+	saves += ev->kind == TRAIN_SAVE;
+	if (ev->kind == TRAIN_STEP && ev->step == stop_at)
+		stop = SIGTERM;
+}
+
+/* Pictures of noise, a little brighter with each class. */
+static int
+write_records(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), e = 0;
+
+	for (uint64_t id = 0; id < RECORDS && e == 0; id++) {
+		struct rng r = rng_start(1, 0, id);
+		struct buf png = { 0 }, rec = { 0 };
+		float label = (float)(id % 4);
+		uint8_t p[SIDE * SIDE];
+
+		for (int i = 0; i < SIDE * SIDE; i++)
+			p[i] = (uint8_t)(rng_below(&r, 100) + 40 * (id % 4));
+		if ((e = img_encode_png(&(struct img){ p, 1, SIDE, SIDE }, &png)) == 0 &&
+		    (e = imrec_encode(&rec, id, &label, 1, png.p, png.n)) == 0)
+			e = rec_put(fd, rec.p, rec.n);
+		buf_free(&png);
+		buf_free(&rec);
+	}
+	close(fd);
+	return e;
+}
+
+/* conv 4, batch norm when asked for, relu, fc 4. */
+static struct graph *
+net(bool bn)
+{
+	struct graph *g = graph_new(1, SIDE - 2, SIDE - 2);
+	uint32_t at = 0;
+	int e = graph_add(g, &(struct graph_node){ .op = GRAPH_CONV, .name = "conv", .in = (uint32_t[]){ at },
+	    .nin = 1, .k = 4, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true }, &at);
+
+	if (e == 0 && bn)
+		e = graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "bn", .in = (uint32_t[]){ at },
+		    .nin = 1, .eps = 1e-5f, .momentum = 0.9f }, &at);
+	if (e == 0)
+		e = graph_add(g, &(struct graph_node){ .op = GRAPH_ACT, .name = "relu", .in = (uint32_t[]){ at },
+		    .nin = 1, .act = GRAPH_RELU }, &at);
+	if (e == 0)
+		e = graph_add(g, &(struct graph_node){ .op = GRAPH_FLATTEN, .name = "flat", .in = (uint32_t[]){ at },
+		    .nin = 1 }, &at);
+	if (e == 0)
+		e = graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "fc", .in = (uint32_t[]){ at },
+		    .nin = 1, .k = 4, .bias = true }, &at);
+	if (e == 0)
+		e = graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = (uint32_t[]){ at },
+		    .nin = 1 }, &at);
+	return e == 0 ? g : NULL;
+}
+
+static struct train_opt
+recipe(const struct graph *g, const char *save)
+{
+	static char data[64];
+
+	snprintf(data, sizeof(data), "%s/t.rec", dir);
+	return (struct train_opt){ .engine = engine_find("ref"), .data = { .path = data, .batch = 5, .shuffle = true,
+	    .rand_crop = true, .rand_mirror = true, .scale = 1 / 256.0f }, .val = data,
+	    .ps = { .graph = g, .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-4f } },
+	    .sched = { .base = 0.05 }, .init = "uniform:0.1", .seed = 3, .accumulate = 1, .epochs = 3,
+	    .save = save, .stop = &stop, .event = event };
+}
+
+static int
+run(const struct train_opt *o)
+{
+	stop = 0;
+	seen = 0;
+	epochs = saves = 0;
+	return train_run(o);
+}
+
+static bool
+same(const char *a, const char *b)
+{
+	struct buf x = { 0 }, y = { 0 };
+	bool eq = io_slurp(a, 1 << 20, &x) == 0 && io_slurp(b, 1 << 20, &y) == 0 && x.n == y.n && x.n > 0 &&
+	    memcmp(x.p, y.p, x.n) == 0;
+
+	buf_free(&x);
+	buf_free(&y);
+	return eq;
+}
+
+#define AT(name) (snprintf(at[++slot % 8], 80, "%s/%s", dir, (name)), at[slot % 8])
+
+static void
+cuts(bool bn)
+{
+	static char at[8][80];
+	static unsigned slot;
+	struct graph *g = net(bn);
+	struct train_opt o = recipe(g, AT("a"));
+	const char *what = bn ? "with batch norm" : "plain";
+
+	is(run(&o), 0, "%s: three epochs", what);
+	is(seen, 3 * RECORDS, "%s: every record once an epoch", what);
+	is(saves, 3, "%s: a checkpoint an epoch", what);
+
+	o = recipe(g, AT("b"));
+	o.data.threads = 4;
+	is(run(&o), 0, "%s: with 4 decode threads", what);
+	ok(same(AT("a-0003.safetensors"), AT("b-0003.safetensors")), "%s: the same bytes", what);
+
+	for (uint64_t s = 1; s <= 17; s += 5) {
+		char from[80];
+
+		o = recipe(g, AT("c"));
+		o.steps = s;
+		is(run(&o), 0, "%s: ended after step %d", what, (int)s);
+		o = recipe(g, AT("c"));
+		if (s % 8 != 0)
+			snprintf(from, sizeof(from), "%s/c-%04d-%06d.safetensors", dir, (int)(s / 8), (int)(s % 8));
+		else
+			snprintf(from, sizeof(from), "%s/c-%04d.safetensors", dir, (int)(s / 8));
+		o.resume = from;
+		is(run(&o), 0, "%s: resumed from there", what);
+		ok(same(AT("a-0003.safetensors"), AT("c-0003.safetensors")), "%s: the same bytes", what);
+		unlink(AT("c-0003.safetensors"));
+	}
+
+	o = recipe(g, AT("d"));
+	stop_at = 11;
+	is(run(&o), ERR_STOP, "%s: a stop asked for during step 11 is orderly", what);
+	stop_at = 0;
+	ok(access(AT("d-0001-000004.safetensors"), F_OK) == 0, "%s: it comes a step later, with a checkpoint", what);
+	o = recipe(g, AT("d"));
+	o.resume = AT("d-0001-000004.safetensors");
+	is(run(&o), 0, "%s: resumed", what);
+	ok(same(AT("a-0003.safetensors"), AT("d-0003.safetensors")), "%s: the same bytes", what);
+
+	o = recipe(g, AT("e"));
+	o.seed = 4;
+	is(run(&o), 0, "%s: another seed", what);
+	ok(!same(AT("a-0003.safetensors"), AT("e-0003.safetensors")), "%s: other bytes", what);
+	graph_free(g);
+}
+
+/* 37 records in pieces of 5, nine pieces a step: one step of 5 4 4 4 4 4 4 4 4; and of 40: the last pieces are empty. */
+static void
+uneven(void)
+{
+	struct graph *g = net(true);
+	struct train_opt o = recipe(g, NULL);
+
+	o.accumulate = 9;
+	is(run(&o), 0, "nine pieces a step");
+	is(seen, 3 * RECORDS, "every record once an epoch");
+	o.accumulate = 40;
+	o.data.batch = 1;
+	is(run(&o), 0, "more pieces than records");
+	is(seen, 3 * RECORDS, "every record once an epoch");
+	graph_free(g);
+}
+
+static void
+refused(void)
+{
+	char path[80];
+	struct graph *g = net(false);
+	struct train_opt o = recipe(g, NULL);
+
+	snprintf(path, sizeof(path), "%s/a-0003.safetensors", dir);
+	o.resume = path;
+	o.seed = 9;
+	is(run(&o), ERR_FORMAT, "weights of another net are refused");
+	ok(strstr(err_line(), path) != NULL, "by the file's name: %s", err_line());
+	o.resume = NULL;
+	o.init = "magic";
+	is(run(&o), ERR_FORMAT, "so is a rule of first weights that is none");
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	char path[80], clean[128];
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/t.rec", dir);
+	is(write_records(path), 0, "%d records", RECORDS);
+	cuts(false);
+	cuts(true);
+	uneven();
+	refused();
+	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
+	return system(clean) != 0 || done();
+}

@@ -123,57 +123,65 @@ same(const char *a, const char *b)
 	return eq;
 }
 
-#define AT(name) (snprintf(at[++slot % 8], 80, "%s/%s", dir, (name)), at[slot % 8])
+/* A file's path in the test's folder; the last eight stay valid. */
+static const char *
+in_dir(const char *name)
+{
+	static char at[8][80];
+	static unsigned slot;
+	char *p = at[slot++ % 8];
+
+	snprintf(p, sizeof(at[0]), "%s/%s", dir, name);
+	return p;
+}
 
 static void
 cuts(bool bn)
 {
-	static char at[8][80];
-	static unsigned slot;
 	struct graph *g = net(bn);
-	struct train_opt o = recipe(g, AT("a"));
+	struct train_opt o = recipe(g, in_dir("a"));
 	const char *what = bn ? "with batch norm" : "plain";
 
 	is(run(&o), 0, "%s: three epochs", what);
 	is(seen, 3 * RECORDS, "%s: every record once an epoch", what);
 	is(saves, 3, "%s: a checkpoint an epoch", what);
 
-	o = recipe(g, AT("b"));
+	o = recipe(g, in_dir("b"));
 	o.data.threads = 4;
 	is(run(&o), 0, "%s: with 4 decode threads", what);
-	ok(same(AT("a-0003.safetensors"), AT("b-0003.safetensors")), "%s: the same bytes", what);
+	ok(same(in_dir("a-0003.safetensors"), in_dir("b-0003.safetensors")), "%s: the same bytes", what);
 
 	for (uint64_t s = 1; s <= 17; s += 5) {
 		char from[80];
 
-		o = recipe(g, AT("c"));
+		o = recipe(g, in_dir("c"));
 		o.steps = s;
 		is(run(&o), 0, "%s: ended after step %d", what, (int)s);
-		o = recipe(g, AT("c"));
+		o = recipe(g, in_dir("c"));
 		if (s % 8 != 0)
 			snprintf(from, sizeof(from), "%s/c-%04d-%06d.safetensors", dir, (int)(s / 8), (int)(s % 8));
 		else
 			snprintf(from, sizeof(from), "%s/c-%04d.safetensors", dir, (int)(s / 8));
 		o.resume = from;
 		is(run(&o), 0, "%s: resumed from there", what);
-		ok(same(AT("a-0003.safetensors"), AT("c-0003.safetensors")), "%s: the same bytes", what);
-		unlink(AT("c-0003.safetensors"));
+		ok(same(in_dir("a-0003.safetensors"), in_dir("c-0003.safetensors")), "%s: the same bytes", what);
+		unlink(in_dir("c-0003.safetensors"));
 	}
 
-	o = recipe(g, AT("d"));
+	o = recipe(g, in_dir("d"));
 	stop_at = 11;
 	is(run(&o), ERR_STOP, "%s: a stop asked for during step 11 is orderly", what);
 	stop_at = 0;
-	ok(access(AT("d-0001-000004.safetensors"), F_OK) == 0, "%s: it comes a step later, with a checkpoint", what);
-	o = recipe(g, AT("d"));
-	o.resume = AT("d-0001-000004.safetensors");
+	ok(access(in_dir("d-0001-000004.safetensors"), F_OK) == 0, "%s: it comes a step later, with a checkpoint", what);
+	o = recipe(g, in_dir("d"));
+	o.resume = in_dir("d-0001-000004.safetensors");
 	is(run(&o), 0, "%s: resumed", what);
-	ok(same(AT("a-0003.safetensors"), AT("d-0003.safetensors")), "%s: the same bytes", what);
+	ok(same(in_dir("a-0003.safetensors"), in_dir("d-0003.safetensors")), "%s: the same bytes", what);
 
-	o = recipe(g, AT("e"));
+	o = recipe(g, in_dir("e"));
 	o.seed = 4;
 	is(run(&o), 0, "%s: another seed", what);
-	ok(!same(AT("a-0003.safetensors"), AT("e-0003.safetensors")), "%s: other bytes", what);
+	ok(!same(in_dir("a-0003.safetensors"), in_dir("e-0003.safetensors")), "%s: other bytes", what);
 	graph_free(g);
 }
 

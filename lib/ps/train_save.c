@@ -121,7 +121,9 @@ train_first(struct train *t, float *state, uint64_t *step)
 	if (t->o->resume == NULL)
 		return init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
 	if ((e = weights_load(t->o->resume, t->graph, &f)) == 0) {
-		if ((e = position(t, &f, step)) == 0) {
+		if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
+			e = err_fail(ERR_FORMAT, "holds the weights of another net");
+		if (e == 0 && (e = position(t, &f, step)) == 0) {
 			memcpy(t->w, f.w, t->graph->P * sizeof(float));
 			memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
 			if (f.state != NULL)

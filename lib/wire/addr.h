@@ -10,7 +10,7 @@
 int addr_split(const char *text, char host[ADDR_TEXT], char port[8]);
 /* A listening TCP socket, non-blocking, close-on-exec; where gets "host:port" with the port it has. */
 int addr_listen(const char *text, int *fd, char where[ADDR_TEXT]);
-/* A socket that is connecting, non-blocking, close-on-exec, TCP_NODELAY. */
+/* A socket that is connecting, non-blocking, close-on-exec, TCP_NODELAY.  Looking up a name may take seconds. */
 int addr_dial(const char *text, int *fd);
 /* The numeric text of a socket's peer. */
 void addr_peer(int fd, char where[ADDR_TEXT]);

@@ -36,7 +36,10 @@ struct conn {
 	char		 why[512];
 };
 
-/* A host that lost its power says nothing: after half a minute without a sign from its TCP it is gone. */
+/*
+ * A host that lost its power says nothing: an idle connection is gone after half a minute without a sign from its TCP.
+ * TCP_USER_TIMEOUT, which would bound a busy one too, also ends one to a process that is only stopped for a while.
+ */
 static void
 tune(int fd)
 {
@@ -46,7 +49,6 @@ tune(int fd)
 		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 },
 		{ IPPROTO_TCP, TCP_KEEPINTVL, 5 },
 		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },
-		{ IPPROTO_TCP, TCP_USER_TIMEOUT, 30000 },
 	};
 
 	for (size_t i = 0; i < sizeof(option) / sizeof(option[0]); i++)

@@ -32,7 +32,7 @@ void	 conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT]);
 
 /* Begins connecting to "host:port" or "[v6]:port".  0, ERR_FORMAT, ERR_SYS, ERR_NOMEM. */
 int	 conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c);
-/* Takes an accepted, non-blocking socket, which becomes the connection's; closed also when this fails.  0 or ERR_NOMEM. */
+/* Takes an accepted socket, which becomes the connection's; closed also when this fails.  0 or ERR_NOMEM. */
 int	 conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c);
 /* Says goodbye to an open peer; what is queued is dropped: to have it sent, run until conn_queued() is 0.  NULL is fine. */
 void	 conn_close(struct conn *c);

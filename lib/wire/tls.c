@@ -47,7 +47,7 @@ sock_read(BIO *b, char *p, int n)
 
 	BIO_clear_retry_flags(b);
 	if (t->allow > 0 && n > 0) {
-		r = recv(t->fd, p, (size_t)n < t->allow ? (size_t)n : t->allow, 0);
+		r = recv(t->fd, p, (size_t)n < t->allow ? (size_t)n : t->allow, MSG_DONTWAIT);
 		if (r > 0) {
 			t->allow -= (size_t)r;
 			return (int)r;
@@ -89,7 +89,7 @@ tls_flush(struct tls *t)
 	ssize_t r;
 
 	while (t->at < t->n && t->down == 0) {
-		r = send(t->fd, t->out + t->at, t->n - t->at, MSG_NOSIGNAL);
+		r = send(t->fd, t->out + t->at, t->n - t->at, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (r > 0)
 			t->at += (size_t)r;
 		else if (errno == EAGAIN)
@@ -288,7 +288,7 @@ static int
 knock(struct tls *t)
 {
 	uint8_t first;
-	ssize_t r = recv(t->fd, &first, 1, MSG_PEEK);
+	ssize_t r = recv(t->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
 
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;

@@ -6,8 +6,8 @@
  * secret (psk_dhe_ke), TLS_AES_128_GCM_SHA256.  No certificates, no tickets, no
  * early data, no older version.  Both sides prove that they hold the key.
  *
- * The socket is non-blocking and stays the caller's.  Writing to a closed one
- * raises no signal.  Nothing is built up for a peer before its first byte.
+ * The socket stays the caller's; it is never waited for, and writing to a closed
+ * one raises no signal.  Nothing is built up for a peer before its first byte.
  * Threads: one at a time.
  */
 #ifndef WIRE_TLS_H

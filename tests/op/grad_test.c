@@ -8,7 +8,7 @@
  */
 #include "op/nets.h"
 
-#define SEEDS	12
+#define SEEDS	8
 #define BATCH	3
 #define H	0x1p-6	/* a power of two: w + h loses at most the last bits of w, and only what was added counts */
 

@@ -211,6 +211,25 @@ nets_concat(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return CONCAT(g, b, x, a, c, d, a);
 }
 
+/* One output that feeds a layer of every kind and at last a concat, whose gradient is the first to come: all must add. */
+static uint32_t
+nets_fan(struct graph *g, struct rng *r, uint32_t x, bool big)
+{
+	uint32_t k = any(r, 1, big ? 20 : 2), a, b, y[7];
+
+	y[0] = NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = 1, .pad = 1);
+	y[1] = BN(g, x, .fix_gamma = false);
+	y[2] = NODE(g, x, ACT, .act = GRAPH_RELU);
+	y[3] = NODE(g, x, ACT, .act = GRAPH_TANH);
+	y[4] = NODE(g, x, ACT, .act = GRAPH_SIGMOID);
+	y[5] = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = 1, .pad = 1);
+	y[6] = NODE(g, x, POOL, .pool = GRAPH_AVG, .r = 3, .s = 3, .stride = 1, .pad = 1);
+	x = CONCAT(g, y[0], y[1], y[2], y[3], y[4], y[5], y[6], x);
+	a = NODE(g, x, FC, .k = k, .bias = true);
+	b = NODE(g, x, FLATTEN, .k = 0);
+	return CONCAT(g, a, b);
+}
+
 /* Convolution, batch norm and activation; the small one is smooth, so that every derivative can be judged. */
 static uint32_t
 nets_factory(struct graph *g, struct rng *r, uint32_t x, bool big, uint32_t kernel, uint32_t stride)
@@ -260,6 +279,7 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "average pool", nets_avg, false },
 	{ "average of the whole picture", nets_global, false },
 	{ "concat of five consumers", nets_concat, false },
+	{ "all kinds on one output", nets_fan, true },
 	{ "inception blocks", nets_block, false },
 };
 
@@ -335,6 +355,19 @@ nets_load(const struct engine *e, struct engine_plan *p, const struct graph *g, 
 	for (uint32_t a = 0; a < g->nw && err == 0; a++)
 		err = e->load(p, a, v->w + g->w[a].first);
 	return err;
+}
+
+/* |a - b| / |b| in the 2-norm; 0 of nothing. */
+NETS_UNUSED static double
+nets_distance(const float *a, const float *b, size_t n)
+{
+	double off = 0, size = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		off += ((double)a[j] - b[j]) * ((double)a[j] - b[j]);
+		size += (double)b[j] * b[j];
+	}
+	return n > 0 ? sqrt(off / size) : 0;
 }
 
 /* Runs a test on every engine that there is a device for; the others are skipped by name. */

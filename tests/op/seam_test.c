@@ -39,7 +39,7 @@ net(struct rng *r)
 }
 
 static void
-begin(struct seam *s, const struct engine *e, struct engine_dev *dev)
+begin(struct seam *s, const struct engine *e, struct engine_dev *dev, uint32_t batch)
 {
 	struct rng r = rng_start(3, 0, 0);
 
@@ -50,7 +50,7 @@ begin(struct seam *s, const struct engine *e, struct engine_dev *dev)
 	s->stats = nets_floats(s->g->A);
 	s->prob = nets_floats(BATCH * s->g->classes);
 	s->at_birth = nets_floats(s->g->P);
-	nets_must(e->plan(dev, s->g, BATCH, ENGINE_F32, &s->p));
+	nets_must(e->plan(dev, s->g, batch, ENGINE_F32, &s->p));
 }
 
 static void
@@ -189,7 +189,7 @@ bits(struct seam *s, const struct seam *plain)
 {
 	struct seam other;
 
-	begin(&other, s->e, s->dev);
+	begin(&other, s->e, s->dev, BATCH);
 	nets_must(nets_load(other.e, other.p, other.g, &other.v));
 	nets_must(step(&other, 1, false));
 	evaluate(&other, 2);
@@ -202,23 +202,27 @@ bits(struct seam *s, const struct seam *plain)
 	end(&other);
 }
 
-/* What is behind the first n samples must not count. */
+/* What is behind the first 2 samples must not count: neither what the caller has there nor what the plan had. */
 static void
 part(struct seam *s)
 {
 	size_t picture = (size_t)s->g->node[0].c * s->g->node[0].h * s->g->node[0].w;
-	struct seam rest = *s;
-	float *d = nets_floats(s->g->P);
+	struct seam two;
 
-	nets_must(step(s, 2, false));
-	memcpy(d, s->d, s->g->P * sizeof(*d));
-	rest.train = s->train;
+	begin(&two, s->e, s->dev, 2);
+	nets_must(nets_load(two.e, two.p, two.g, &two.v));
+	nets_must(step(&two, 2, false));
+	evaluate(&two, 2);
 	for (size_t j = 2 * picture; j < BATCH * picture; j++)
 		s->v.x[j] = NAN;
 	nets_must(step(s, 2, false));
-	ok(memcmp(d, s->d, s->g->P * sizeof(*d)) == 0 && s->train.loss == rest.train.loss,
-	    "%s: a batch of 2 in a plan for %d is of 2", s->e->name, BATCH);
-	free(d);
+	evaluate(s, 2);
+	near(s->train.loss / two.train.loss, 1, 1e-5, "%s: 2 samples in a plan for %d are 2: loss", s->e->name, BATCH);
+	near(s->eval.loss / two.eval.loss, 1, 1e-5, "%s: loss in evaluation", s->e->name);
+	/* Another batch size may bring other kernels, whose rounding may turn a relu: one value in thousands. */
+	near(nets_distance(s->d, two.d, s->g->P), 0, 1e-3, "%s: gradients", s->e->name);
+	near(nets_distance(s->stats, two.stats, s->g->A), 0, 1e-5, "%s: statistics", s->e->name);
+	end(&two);
 }
 
 static void
@@ -295,8 +299,8 @@ engine(const struct engine *e, struct engine_dev *dev)
 {
 	struct seam plain, s;
 
-	begin(&plain, e, dev);
-	begin(&s, e, dev);
+	begin(&plain, e, dev, BATCH);
+	begin(&s, e, dev, BATCH);
 	nets_must(nets_load(e, plain.p, plain.g, &plain.v));
 	is(step(&plain, BATCH, false), 0, "%s: a step without hooks", e->name);
 	ok(finite_all(plain.d, plain.g->P) && finite_all(plain.stats, plain.g->A),

@@ -1,0 +1,107 @@
+/*
+ * net_test - does each engine train the nets of share/nets as ref does?
+ *
+ * Over a deep net a difference of 1e-6 turns a relu or a max here and there, and gradients move by thousandths:
+ * match_test judges the layers, this one the whole, loosely, and that steps lead downhill.
+ */
+#include "op/nets.h"
+
+#include "net/script.h"
+
+#define BATCH	4
+#define STEPS	2
+
+struct run {
+	double	 loss[STEPS + 1];	/* before each step, and after the last */
+	float	*g, *stats;		/* of the first step */
+};
+
+/* A few steps on one batch. */
+static struct run
+run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v)
+{
+	const struct opt_hyper hyper = { .lr = 0.05f, .momentum = 0.9f, .wd = 1e-4f };
+	struct run r = { .g = nets_floats(g->P), .stats = nets_floats(g->A) };
+	struct nets_numbers now = { .w = nets_floats(g->P), .aux = v->aux };
+	float *d = nets_floats(g->P), *m = nets_floats(g->P);
+	struct engine_result result;
+	struct engine_plan *p;
+
+	memcpy(now.w, v->w, g->P * sizeof(float));
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	for (int k = 0; k <= STEPS; k++) {
+		nets_must(nets_load(e, p, g, &now));
+		nets_must(e->forward(p, v->x, v->y, BATCH, NULL, &result));
+		r.loss[k] = result.loss;
+		if (k == STEPS)
+			break;
+		nets_must(e->backward(p, d, r.stats, NULL));
+		if (k == 0)
+			memcpy(r.g, d, g->P * sizeof(float));
+		nets_must(e->update(dev, OPT_SGD, now.w, m, d, g->P, BATCH, &hyper));
+	}
+	e->plan_free(p);
+	free(now.w);
+	free(d);
+	free(m);
+	return r;
+}
+
+static void
+run_free(struct run *r)
+{
+	free(r->g);
+	free(r->stats);
+}
+
+static const struct engine *ref;
+static struct engine_dev *ref_dev;
+static struct run want;
+static struct graph *graph;
+static struct nets_numbers numbers;
+static char name[32];
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	struct run got = e == ref ? want : run(e, dev, graph, &numbers);
+
+	ok(got.loss[STEPS] < 0.8 * got.loss[0], "%s: %s: steps lead downhill", e->name, name);
+	printf("# loss %g, %g, %g\n", got.loss[0], got.loss[1], got.loss[2]);
+	if (e == ref)
+		return;
+	near(got.loss[0] / want.loss[0], 1, 1e-5, "%s: %s: the loss is ref's", e->name, name);
+	near(nets_distance(got.g, want.g, graph->P), 0, 1e-2, "%s: %s: gradients are about ref's", e->name, name);
+	near(nets_distance(got.stats, want.stats, graph->A), 0, 1e-2, "%s: %s: statistics are about ref's", e->name, name);
+	near(got.loss[STEPS] / want.loss[STEPS], 1, 1e-2, "%s: %s: steps lead to about ref's loss", e->name, name);
+	run_free(&got);
+}
+
+static void
+net(const char *script, const char *variant)
+{
+	const struct script_opt opt = { "variant", variant };
+	struct rng r = rng_start(5, 0, 0);
+
+	snprintf(name, sizeof(name), "%s%s%s", script, variant != NULL ? " " : "", variant != NULL ? variant : "");
+	nets_must(script_run(script, 0, 0, 0, 0, &opt, variant != NULL, &graph));
+	numbers = nets_numbers(graph, &r, BATCH);
+	want = run(ref, ref_dev, graph, &numbers);
+	nets_engines(2, engine);
+	run_free(&want);
+	nets_numbers_free(&numbers);
+	graph_free(graph);
+}
+
+int
+main(void)
+{
+	ref = engine_find("ref");
+	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
+	net("mlp", NULL);
+	net("lenet", NULL);
+	net("lenet", "bn");
+	net("inception", NULL);
+	ref->close(ref_dev);
+	return done();
+}

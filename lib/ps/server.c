@@ -1,7 +1,7 @@
 /* server - a parameter server's brain: a worker's message in, messages to workers out. */
 #include "ps/server.h"
 #include "base/err.h"
-#include "ps/job.h"
+#include "ps/hello.h"
 #include "ps/shard.h"
 #include "ps/total.h"
 
@@ -17,7 +17,7 @@ struct peer {
 
 struct server {
 	struct server_opt o;
-	struct job	job;		/* of the first hello */
+	struct hello	job;		/* of the first hello */
 	struct shard	shard;		/* plan NULL before it */
 	struct total	total;
 	struct peer    *peer;		/* [nworkers] */
@@ -32,8 +32,8 @@ server_new(const struct server_opt *opt, struct server **server)
 	int e;
 
 	*server = NULL;
-	if (opt->nworkers < 1 || opt->nworkers > JOB_WORKERS)
-		return err_fail(ERR_LIMIT, "%" PRIu32 " workers are not in 1..%u", opt->nworkers, JOB_WORKERS);
+	if (opt->nworkers < 1 || opt->nworkers > HELLO_WORKERS)
+		return err_fail(ERR_LIMIT, "%" PRIu32 " workers are not in 1..%u", opt->nworkers, HELLO_WORKERS);
 	if (opt->nservers < 1 || opt->nservers > PLAN_SERVERS || opt->index >= opt->nservers)
 		return err_fail(ERR_LIMIT, "no server %" PRIu32 " of %" PRIu32, opt->index, opt->nservers);
 	if ((s = calloc(1, sizeof(*s))) == NULL)
@@ -74,17 +74,17 @@ check_job(struct server *s, const struct msg *m)
 {
 	bool first = s->shard.plan == NULL;
 	struct graph *g = NULL;
-	struct job job, want;
+	struct hello job, want;
 	int e;
 
-	if ((e = job_parse(m->payload, m->len, &job, first ? &g : NULL)) < 0)
+	if ((e = hello_parse(m->payload, m->len, &job, first ? &g : NULL)) < 0)
 		return e;
 	want = first ? job : s->job;
 	want.nworkers = s->o.nworkers;
 	want.nservers = s->o.nservers;
 	want.server = s->o.index;
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
-	if ((e = job_same(&want, &job)) == 0 && first && (e = shard_init(&s->shard, &job, g)) == 0)
+	if ((e = hello_same(&want, &job)) == 0 && first && (e = shard_init(&s->shard, &job, g)) == 0)
 		s->job = job;
 	graph_free(g);
 	return e;
@@ -286,6 +286,12 @@ server_lost(struct server *s, uint32_t w)
 {
 	if (w < s->o.nworkers && s->peer[w].known)
 		leave(s, w);
+}
+
+bool
+server_gone(const struct server *s, uint32_t w)
+{
+	return s->peer[w].gone;
 }
 
 bool

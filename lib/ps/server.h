@@ -52,6 +52,7 @@ int	 server_take(struct server *s, const struct msg *m);
 /* Worker w is gone without a word: as after its BYE. */
 void	 server_lost(struct server *s, uint32_t w);
 
+bool	 server_gone(const struct server *s, uint32_t w);	/* worker w said BYE, or was lost */
 bool	 server_sync(const struct server *s);	/* the job is known and its slack is 0 */
 bool	 server_over(const struct server *s);	/* every worker came and left */
 uint64_t server_steps(const struct server *s);	/* updates: the fewest of any slice and worker */

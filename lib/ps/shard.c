@@ -40,7 +40,7 @@ memory(struct shard *s)
 }
 
 static int
-slices(struct shard *s, const struct job *job)
+slices(struct shard *s, const struct hello *job)
 {
 	int e;
 
@@ -56,7 +56,7 @@ slices(struct shard *s, const struct job *job)
 }
 
 int
-shard_init(struct shard *s, const struct job *job, const struct graph *g)
+shard_init(struct shard *s, const struct hello *job, const struct graph *g)
 {
 	int e;
 

@@ -6,7 +6,7 @@
 #ifndef PS_SHARD_H
 #define PS_SHARD_H
 
-#include "ps/job.h"
+#include "ps/hello.h"
 #include "ps/slice.h"
 
 struct shard {
@@ -18,7 +18,7 @@ struct shard {
 };
 
 /* Plans the job's graph for server job->server.  Returns 0, ERR_LIMIT or ERR_NOMEM; on error *s is empty. */
-int	 shard_init(struct shard *s, const struct job *job, const struct graph *g);
+int	 shard_init(struct shard *s, const struct hello *job, const struct graph *g);
 void	 shard_free(struct shard *s);		/* and is empty again */
 bool	 shard_mine(const struct shard *s, uint32_t slice);	/* false for numbers beyond the plan too */
 

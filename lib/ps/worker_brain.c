@@ -1,13 +1,11 @@
 /* worker_brain - what a worker has pushed and what has come: a worker without sockets or threads. */
 #include "ps/worker_brain.h"
 #include "base/err.h"
-#include "ps/job.h"
+#include "ps/hello.h"
 #include "ps/total.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,11 +138,11 @@ emit_slice(struct worker_brain *b, uint32_t i, struct msg m)
 int
 worker_brain_hello(struct worker_brain *b, uint32_t server)
 {
-	struct job job = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = b->w->nworkers,
+	struct hello job = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = b->w->nworkers,
 	    .nservers = b->o.nservers, .server = server, .slack = b->w->slack, .slice = slice_bytes(b->w),
 	    .hyper = b->w->hyper, .hash = graph_hash(b->graph) };
 	struct buf text = { 0 };
-	int e = job_text(&job, b->graph, &text);
+	int e = hello_text(&job, b->graph, &text);
 
 	if (e == 0)
 		emit(b, server, (struct msg){ .type = MSG_HELLO, .len = (uint32_t)text.n, .payload = text.p });
@@ -457,19 +455,13 @@ take_total(struct worker_brain *b, const struct msg *m)
 	return 0;
 }
 
-/* A server's words are shown to people: what does not print is left out. */
 static int
 refused(bool welcome, const struct msg *m)
 {
-	const unsigned char *p = m->payload;
-	char text[256];
-	size_t n = 0;
+	char why[HELLO_REASON];
 
-	for (uint32_t i = 0; i < m->len && n < sizeof(text) - 1; i++)
-		if (isprint(p[i]))
-			text[n++] = (char)p[i];
-	text[n] = 0;
-	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", text);
+	hello_reason(m, why);
+	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", why);
 }
 
 int

@@ -131,31 +131,16 @@ worker_net_free(struct worker_net *n)
 	free(n);
 }
 
-/* "server 1 (127.0.0.1:4242)" */
-static void
-name(const struct worker_net *n, uint32_t server, char *text, size_t size)
-{
-	snprintf(text, size, "server %" PRIu32 " (%s)", server, n->o->server[server]);
-}
-
-static void
-name_error(const struct worker_net *n, uint32_t s)
-{
-	char text[NAME];
-
-	name(n, s, text, sizeof(text));
-	err_within("%s", text);
-}
-
+/* Tells the caller that it waits, as "server 1 (127.0.0.1:4242)". */
 static void
 tell(const struct worker_net *n, uint32_t s)
 {
-	char text[NAME];
+	char whom[NAME];
 
 	if (n->o->waiting == NULL)
 		return;
-	name(n, s, text, sizeof(text));
-	n->o->waiting(n->o->arg, text);
+	snprintf(whom, sizeof(whom), "server %" PRIu32 " (%s)", s, n->o->server[s]);
+	n->o->waiting(n->o->arg, whom);
 }
 
 /* Gives the brain what a connection has brought. */
@@ -171,7 +156,7 @@ take(struct worker_net *n, uint32_t s)
 		l->got += MSG_HEAD + m.len;
 		n->events++;
 		if ((e = worker_brain_take(n->brain, s, &m)) < 0)
-			name_error(n, s);
+			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
 		pthread_cond_broadcast(&n->came);
 		pthread_mutex_unlock(&n->lock);
 	}
@@ -186,21 +171,22 @@ greet(struct worker_net *n, uint32_t s, double until, bool *opened)
 	struct pollfd p;
 	int e;
 
-	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) < 0 ||
-	    (e = worker_brain_hello(n->brain, s)) < 0)
-		return e;
-	while (!worker_brain_welcome(n->brain, s)) {
+	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0)
+		e = worker_brain_hello(n->brain, s);
+	while (e == 0 && !worker_brain_welcome(n->brain, s)) {
 		double left = until - clk_s();
 
 		if (left <= 0)
-			return err_fail(ERR_PEER, "%s: no answer", n->o->server[s]);
+			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", s, n->o->server[s]);
 		p = (struct pollfd){ .fd = conn_fd(l->conn), .events = conn_events(l->conn) };
 		poll(&p, 1, (int)ceil(left * 1e3));
-		if ((e = conn_run(l->conn)) < 0 || (e = take(n, s)) < 0)
+		if ((e = conn_run(l->conn)) == 0 && (e = take(n, s)) < 0)
 			return e;
 		*opened |= conn_open(l->conn);
 	}
-	return 0;
+	if (e < 0)
+		err_within("server %" PRIu32, s);
+	return e;
 }
 
 /* A server that is not there yet is tried again, one that closes after it was there is not. */
@@ -264,7 +250,7 @@ serve(struct worker_net *n, uint32_t s)
 		parted = worker_brain_parted(n->brain, s);
 		pthread_mutex_unlock(&n->lock);
 		if (!parted) {
-			name_error(n, s);
+			err_within("server %" PRIu32, s);
 			return e;
 		}
 		conn_close(l->conn);
@@ -302,6 +288,29 @@ turn(struct worker_net *n)
 	return 0;
 }
 
+/* The job goes away: the other servers hear why, as far as that goes without waiting, rather than lose this worker. */
+static void
+part(struct worker_net *n)
+{
+	char why[sizeof(n->line)];
+	struct msg m = { .type = MSG_REFUSE, .incarnation = n->o->incarnation, .worker = n->o->rank };
+
+	snprintf(why, sizeof(why), "%s", err_line());
+	m.len = (uint32_t)strlen(why);
+	m.payload = why;
+	for (uint32_t s = 0; s < n->o->nservers; s++) {
+		struct conn *c = n->link[s].conn;
+
+		if (c == NULL)
+			continue;
+		if (conn_send(c, &m) == 0)
+			(void)conn_run(c);
+		conn_close(c);
+		n->link[s].conn = NULL;
+	}
+	err_note(0, "%s", why);
+}
+
 static void *
 run(void *arg)
 {
@@ -315,6 +324,8 @@ run(void *arg)
 		end = n->end;
 		pthread_mutex_unlock(&n->lock);
 	}
+	if (e < 0)
+		part(n);
 	pthread_mutex_lock(&n->lock);
 	n->err = e;
 	snprintf(n->line, sizeof(n->line), "%s", err_line());
@@ -329,10 +340,8 @@ worker_net_connect(struct worker_net *n)
 	int e;
 
 	for (uint32_t s = 0; s < n->o->nservers; s++)
-		if ((e = connect_one(n, s)) < 0) {
-			err_within("server %" PRIu32, s);
+		if ((e = connect_one(n, s)) < 0)
 			return e;
-		}
 	if ((e = pthread_create(&n->thread, NULL, run, n)) != 0)
 		return err_note(e, "a thread for the network"), ERR_SYS;
 	n->running = true;
@@ -388,6 +397,7 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 
 	if (!n->running) {
 		conn_send(l->conn, m);
+		l->sent += MSG_HEAD + m->len;
 		return;
 	}
 	assert(l->n < l->cap);

@@ -1,5 +1,5 @@
 /*
- * job - the description of a job, which a worker's hello carries and a server compares.
+ * hello - the description of a job that a worker says hello with, and that a server compares.
  *
  *	job 1
  *	tally 0.1
@@ -20,19 +20,20 @@
  * "slack" as in ps/gate.h ("async" for GATE_ASYNC), "slice" the bytes of
  * ps/plan.h, "hash" graph_hash().
  */
-#ifndef PS_JOB_H
-#define PS_JOB_H
+#ifndef PS_HELLO_H
+#define PS_HELLO_H
 
 #include "base/buf.h"
 #include "net/graph.h"
 #include "net/opt.h"
+#include "wire/msg.h"
 
-#define JOB_TALLY	16		/* bytes of a version of tally, its zero counted */
-#define JOB_WORKERS	65536u		/* most workers of a job */
+#define HELLO_TALLY	16		/* bytes of a version of tally, its zero counted */
+#define HELLO_WORKERS	65536u		/* most workers of a job */
 
-struct job {
+struct hello {
 	uint32_t	 version;	/* of the protocol */
-	char		 tally[JOB_TALLY];
+	char		 tally[HELLO_TALLY];
 	uint32_t	 nworkers, nservers, server;
 	uint32_t	 slack;
 	uint32_t	 slice;		/* bytes */
@@ -41,13 +42,18 @@ struct job {
 };
 
 /* A job's text, appended to out.  Returns 0 or ERR_NOMEM. */
-int	 job_text(const struct job *j, const struct graph *g, struct buf *out);
+int	 hello_text(const struct hello *j, const struct graph *g, struct buf *out);
 /*
  * Takes foreign bytes.  g gets a graph of the caller's, or stays NULL when g is NULL or the graph is not read.
  * Returns 0, ERR_FORMAT or ERR_LIMIT (the line names the key), ERR_NOTSUP (another version) or ERR_NOMEM.
  */
-int	 job_parse(const char *text, size_t n, struct job *j, struct graph **g);
+int	 hello_parse(const char *text, size_t n, struct hello *j, struct graph **g);
 /* Returns 0, or ERR_ARG with a line that says what differs: "slack is 4 here and 0 there". */
-int	 job_same(const struct job *here, const struct job *there);
+int	 hello_same(const struct hello *here, const struct hello *there);
+
+#define HELLO_REASON	256		/* bytes of a reason, its zero counted */
+
+/* The line of a MSG_REFUSE, cut, without what does not print. */
+void	 hello_reason(const struct msg *m, char text[HELLO_REASON]);
 
 #endif

@@ -1,9 +1,9 @@
-/* job_test - a job's description there and back, and what a stranger's may be. */
+/* hello_test - a job's description there and back, and what a stranger's may be. */
 #include "tap.h"
 
 #include "base/err.h"
 #include "ps/gate.h"
-#include "ps/job.h"
+#include "ps/hello.h"
 #include "wire/msg.h"
 
 #include <stdlib.h>
@@ -26,13 +26,13 @@ with(const struct buf *text, const char *old, const char *new)
 	struct buf b = { 0 };
 	const char *at = strstr((char *)text->p, old);
 	struct graph *g;
-	struct job j;
+	struct hello j;
 	int e;
 
 	buf_put(&b, text->p, (size_t)(at - (char *)text->p));
 	buf_put(&b, new, strlen(new));
 	buf_put(&b, at + strlen(old), strlen(at + strlen(old)));
-	e = job_parse((char *)b.p, b.n, &j, &g);
+	e = hello_parse((char *)b.p, b.n, &j, &g);
 	graph_free(g);
 	buf_free(&b);
 	return e;
@@ -42,27 +42,27 @@ int
 main(void)
 {
 	struct graph *g = net(), *h;
-	struct job j = { .version = MSG_VERSION, .tally = "0.1", .nworkers = 3, .nservers = 2, .server = 1, .slack = 4,
+	struct hello j = { .version = MSG_VERSION, .tally = "0.1", .nworkers = 3, .nservers = 2, .server = 1, .slack = 4,
 	    .slice = 65536, .hyper = { .momentum = 0.9f, .wd = 1e-4f, .clip = 0.1f }, .hash = graph_hash(g) }, k;
 	struct buf text = { 0 };
 	unsigned bad = 0;
 
-	is(job_text(&j, g, &text), 0, "a job as text");
+	is(hello_text(&j, g, &text), 0, "a job as text");
 	buf_terminate(&text);
 	ok(strncmp((char *)text.p, "job 1\ntally 0.1\nworkers 3\nservers 2\nserver 1\nslack 4\n", 51) == 0,
 	    "... a line a value");
-	is(job_parse((char *)text.p, text.n, &k, &h), 0, "... and back");
+	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "... and back");
 	is(graph_hash(h), j.hash, "... with its net");
 	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f, "... and every bit of the rates");
-	is(job_same(&j, &k), 0, "the same job");
+	is(hello_same(&j, &k), 0, "the same job");
 	k.slack = GATE_ASYNC;
-	is(job_same(&j, &k), ERR_ARG, "another slack is another job");
+	is(hello_same(&j, &k), ERR_ARG, "another slack is another job");
 	is_str(err_line(), "slack is 4 here and async there", "... and it is said");
 	k.slack = 4;
 	k.hash++;
-	is(job_same(&j, &k), ERR_ARG, "another net is another job");
+	is(hello_same(&j, &k), ERR_ARG, "another net is another job");
 	graph_free(h);
-	is(job_parse((char *)text.p, text.n, &k, NULL), 0, "the net need not be read");
+	is(hello_parse((char *)text.p, text.n, &k, NULL), 0, "the net need not be read");
 
 	is(with(&text, "job 1\n", "job 2\n"), ERR_NOTSUP, "another protocol");
 	is(with(&text, "workers 3", "workers 0"), ERR_LIMIT, "no workers");
@@ -76,7 +76,7 @@ main(void)
 	is(with(&text, "hash ", "hash 0"), ERR_FORMAT, "a hash with a digit too many");
 	is(with(&text, "graph\n", "graph\n\n\n???"), ERR_FORMAT, "a net that is none");
 	for (size_t n = 0; n + 1 < text.n; n++) {
-		bad += job_parse((char *)text.p, n, &k, &h) < 0;
+		bad += hello_parse((char *)text.p, n, &k, &h) < 0;
 		graph_free(h);
 	}
 	is(bad, text.n - 1, "a text cut anywhere is refused");

@@ -1,11 +1,11 @@
-/* job - the description of a job, which a worker's hello carries and a server compares. */
-#include "ps/job.h"
+/* hello - the description of a job that a worker says hello with, and that a server compares. */
+#include "ps/hello.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "ps/gate.h"
 #include "ps/plan.h"
-#include "wire/msg.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ put_real(char v[VALUE], float f)
 }
 
 static void
-values(const struct job *j, char v[KEYS][VALUE])
+values(const struct hello *j, char v[KEYS][VALUE])
 {
 	snprintf(v[VERSION], VALUE, "%" PRIu32, j->version);
 	snprintf(v[TALLY], VALUE, "%s", j->tally);
@@ -51,7 +51,7 @@ values(const struct job *j, char v[KEYS][VALUE])
 }
 
 int
-job_text(const struct job *j, const struct graph *g, struct buf *out)
+hello_text(const struct hello *j, const struct graph *g, struct buf *out)
 {
 	char v[KEYS][VALUE];
 	int e;
@@ -105,15 +105,15 @@ real(const char *v, float *to)
 }
 
 static int
-take(enum key k, const char *v, struct job *j)
+take(enum key k, const char *v, struct hello *j)
 {
 	char *end;
 
 	switch (k) {
 	case VERSION:	return whole(v, 0, UINT32_MAX, &j->version);
-	case TALLY:	return snprintf(j->tally, sizeof(j->tally), "%s", v) < JOB_TALLY ? 0 :
+	case TALLY:	return snprintf(j->tally, sizeof(j->tally), "%s", v) < HELLO_TALLY ? 0 :
 			    err_fail(ERR_LIMIT, "'%s' is too long", v);
-	case WORKERS:	return whole(v, 1, JOB_WORKERS, &j->nworkers);
+	case WORKERS:	return whole(v, 1, HELLO_WORKERS, &j->nworkers);
 	case SERVERS:	return whole(v, 1, PLAN_SERVERS, &j->nservers);
 	case SERVER:	return whole(v, 0, j->nservers - 1, &j->server);
 	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = GATE_ASYNC, 0) :
@@ -132,12 +132,12 @@ take(enum key k, const char *v, struct job *j)
 }
 
 int
-job_parse(const char *text, size_t n, struct job *j, struct graph **g)
+hello_parse(const char *text, size_t n, struct hello *j, struct graph **g)
 {
 	char v[VALUE];
 	int e;
 
-	*j = (struct job){ 0 };
+	*j = (struct hello){ 0 };
 	if (g != NULL)
 		*g = NULL;
 	for (unsigned k = 0; k < KEYS; k++) {
@@ -164,7 +164,7 @@ job_parse(const char *text, size_t n, struct job *j, struct graph **g)
 }
 
 int
-job_same(const struct job *here, const struct job *there)
+hello_same(const struct hello *here, const struct hello *there)
 {
 	char a[KEYS][VALUE], b[KEYS][VALUE];
 
@@ -175,4 +175,16 @@ job_same(const struct job *here, const struct job *there)
 			return err_fail(ERR_ARG, "%s is %s here and %s there", k == HASH ? "the net's hash" : name[k],
 			    a[k], b[k]);
 	return 0;
+}
+
+void
+hello_reason(const struct msg *m, char text[HELLO_REASON])
+{
+	const unsigned char *p = m->payload;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->len && n < HELLO_REASON - 1; i++)
+		if (isprint(p[i]))
+			text[n++] = (char)p[i];
+	text[n] = 0;
 }

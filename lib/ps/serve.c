@@ -1,0 +1,401 @@
+/* serve - a server's brain among its connections: what pserver(1) runs. */
+#include "ps/serve.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/hello.h"
+#include "ps/server.h"
+#include "wire/addr.h"
+#include "wire/conn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LINGER_S	5.0	/* how long the end waits until peers have read the last words */
+#define DEAF_MS		200	/* no new connections for so long when the system has none to give */
+#define WHY		400	/* bytes of a reason */
+
+struct guest {
+	struct conn	*conn;
+	int64_t		 rank;		/* -1: a stranger */
+	bool		 done;		/* what it sends is dropped */
+	bool		 refused;	/* and it was told why */
+	bool		 over;		/* to be closed */
+	double		 until;		/* ... then at the latest; INFINITY for a worker */
+};
+
+struct serve {
+	const struct serve_opt *o;
+	struct serve_sums *sums;
+	struct server	*brain;
+	int		 fd;		/* listens */
+	bool		 deaf;		/* for this turn */
+	struct guest	*guest;		/* [n], room for every worker and SERVE_STRANGERS more */
+	uint32_t	 n;
+	struct pollfd	*poll;		/* the same, behind stop_fd and fd */
+	struct guest	*now;		/* whose message the brain takes */
+	char		(*lost)[WHY];	/* [nworkers] why; "" when not lost */
+	double		 since;		/* the first hello */
+	int		 err;		/* ends it */
+	char		 why[WHY];
+};
+
+static void
+say(struct serve *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+say(struct serve *s, const char *fmt, ...)
+{
+	char line[2 * WHY];
+	va_list ap;
+
+	if (s->o->say == NULL)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	s->o->say(s->o->arg, line);
+}
+
+/* Ends the service; the first reason counts. */
+static void
+end(struct serve *s, int e, const char *why)
+{
+	if (s->err < 0)
+		return;
+	s->err = e;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+static struct guest *
+find(struct serve *s, uint32_t rank)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->guest[i].rank == rank && !s->guest[i].over)
+			return &s->guest[i];
+	return NULL;
+}
+
+static void
+refuse(struct serve *s, struct guest *g, const char *why)
+{
+	struct msg m = { .type = MSG_REFUSE, .len = (uint32_t)strlen(why), .payload = why };
+
+	g->done = g->refused = true;
+	g->until = clk_s() + LINGER_S;
+	if (conn_send(g->conn, &m) < 0)
+		g->over = true;
+	else
+		s->sums->sent += MSG_HEAD + m.len;
+}
+
+/* Worker `rank` is gone before its goodbye. */
+static void
+lose(struct serve *s, uint32_t rank, const char *reason)
+{
+	char why[WHY];
+
+	snprintf(why, sizeof(why), "worker %" PRIu32 " is lost: %s", rank, reason);
+	if (server_sync(s->brain)) {
+		end(s, ERR_PEER, why);
+		return;
+	}
+	say(s, "%s", why);
+	snprintf(s->lost[rank], WHY, "%s", why);
+	server_lost(s->brain, rank);
+}
+
+/* A worker's connection is broken, or it does not keep to the rules. */
+static void
+drop(struct serve *s, struct guest *g, const char *reason)
+{
+	int64_t rank = g->rank;
+
+	g->rank = -1;
+	g->over = g->over || !g->done;
+	if (rank >= 0 && !server_gone(s->brain, (uint32_t)rank))
+		lose(s, (uint32_t)rank, reason);
+}
+
+/* The welcome makes the connection whose hello was taken the worker's, instead of one it may have had before. */
+static void
+bind_guest(struct serve *s, uint32_t rank)
+{
+	struct guest *old = find(s, rank);
+
+	if (old != NULL && old != s->now) {
+		say(s, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
+		old->rank = -1;
+		old->over = true;
+	}
+	s->lost[rank][0] = 0;
+	s->now->rank = rank;
+	s->now->until = (double)INFINITY;
+	if (s->since == 0)
+		s->since = clk_s();
+}
+
+static void
+emit(void *arg, uint32_t worker, const struct msg *m)
+{
+	struct serve *s = arg;
+	struct guest *g;
+
+	if (m->type == MSG_WELCOME)
+		bind_guest(s, worker);
+	if ((g = find(s, worker)) == NULL || g->done)
+		return;
+	if (conn_send(g->conn, m) < 0)
+		g->over = true;		/* swept, and then lost */
+	else
+		s->sums->sent += MSG_HEAD + m->len;
+}
+
+static void
+take(struct serve *s, struct guest *g, const struct msg *m)
+{
+	char why[WHY];
+
+	s->sums->got += MSG_HEAD + m->len;
+	if (g->done)
+		return;
+	if (g->rank >= 0 && m->type == MSG_REFUSE) {	/* it gives up */
+		hello_reason(m, why);
+		g->done = true;
+		g->until = clk_s() + LINGER_S;
+		drop(s, g, why);
+		return;
+	}
+	if (g->rank < 0 ? m->type != MSG_HELLO : m->worker != g->rank) {
+		err_note(0, "%s out of place", msg_name(m->type));
+	} else {
+		s->now = g;
+		if (server_take(s->brain, m) == 0)
+			return;
+	}
+	snprintf(why, sizeof(why), "%s", err_line());
+	refuse(s, g, why);
+	if (g->rank < 0)
+		say(s, "refused %s: %s", conn_peer(g->conn), why);
+	drop(s, g, why);
+}
+
+static void
+serve_guest(struct serve *s, struct guest *g)
+{
+	struct msg m;
+
+	if (conn_run(g->conn) < 0) {
+		char why[WHY];
+
+		snprintf(why, sizeof(why), "%s", err_line());
+		if (g->rank < 0 && !g->done)
+			s->sums->strangers++;
+		g->over = true;
+		drop(s, g, why);
+		return;
+	}
+	while (!g->over && conn_next(g->conn, &m))
+		take(s, g, &m);
+}
+
+/* Closes what is over, or has been here for too long. */
+static void
+sweep(struct serve *s)
+{
+	double now = clk_s();
+
+	for (uint32_t i = 0; i < s->n;) {
+		struct guest *g = &s->guest[i];
+
+		if (!g->over && now >= g->until) {
+			s->sums->strangers += !g->done;
+			g->over = true;
+		}
+		if (!g->over) {
+			i++;
+			continue;
+		}
+		if (g->rank >= 0)
+			drop(s, g, "does not take what it is sent");
+		conn_close(g->conn);
+		s->guest[i] = s->guest[--s->n];
+	}
+}
+
+/* When there are too many strangers, the one whose time is over first goes now. */
+static void
+make_room(struct serve *s)
+{
+	struct guest *first = NULL;
+	uint32_t strangers = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct guest *g = &s->guest[i];
+
+		if (g->rank >= 0)
+			continue;
+		strangers++;
+		if (first == NULL || g->until < first->until)
+			first = g;
+	}
+	if (strangers < SERVE_STRANGERS)
+		return;
+	first->until = 0;
+	sweep(s);
+}
+
+static void
+come_in(struct serve *s)
+{
+	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct guest g = { .rank = -1, .until = clk_s() + SERVE_HELLO_S };
+
+	if (fd < 0) {
+		s->deaf = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+		return;
+	}
+	make_room(s);
+	if (conn_take(fd, s->o->key, &g.conn) == 0)
+		s->guest[s->n++] = g;
+}
+
+/* How long nothing may happen before something must: -1 for ever. */
+static int
+patience_ms(const struct serve *s)
+{
+	double first = (double)INFINITY, left;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		first = s->guest[i].until < first ? s->guest[i].until : first;
+	if (s->deaf)
+		return DEAF_MS;
+	if (isinf(first))
+		return -1;
+	left = first - clk_s();
+	return left > 0 ? (int)ceil(left * 1e3) : 0;
+}
+
+/* Polls all and runs what can be run; with listening off, only the guests. */
+static void
+turn(struct serve *s, int timeout_ms, bool listening)
+{
+	uint32_t n = s->n;
+
+	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
+	s->poll[1] = (struct pollfd){ .fd = listening && !s->deaf ? s->fd : -1, .events = POLLIN };
+	for (uint32_t i = 0; i < n; i++)
+		s->poll[i + 2] = (struct pollfd){ .fd = conn_fd(s->guest[i].conn),
+		    .events = conn_events(s->guest[i].conn) };
+	s->deaf = false;
+	if (poll(s->poll, n + 2, timeout_ms) < 0)
+		return;		/* interrupted */
+	if (s->poll[0].revents != 0)
+		end(s, ERR_STOP, "stopped on request");
+	for (uint32_t i = 0; i < n && s->err == 0; i++)
+		if (s->poll[i + 2].revents != 0)
+			serve_guest(s, &s->guest[i]);
+	if (s->poll[1].revents != 0 && s->err == 0)
+		come_in(s);
+	sweep(s);
+}
+
+/*
+ * Who has not said goodbye learns why the job ends, and has a moment to read it: closing while it still sends could take
+ * the words back.  The others send nothing, and it is enough that their goodbye has left.
+ */
+static void
+part(struct serve *s)
+{
+	int e = s->err;
+	size_t waiting;
+
+	s->err = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct guest *g = &s->guest[i];
+
+		if (g->rank < 0 && !g->done) {
+			s->sums->strangers++;
+			g->over = true;
+		} else if (e < 0 && !g->done && !server_gone(s->brain, (uint32_t)g->rank)) {
+			refuse(s, g, s->why);
+		}
+		g->done = true;
+		g->rank = -1;
+		g->until = clk_s() + LINGER_S;
+	}
+	sweep(s);
+	do {
+		waiting = 0;
+		for (uint32_t i = 0; i < s->n; i++)
+			waiting += s->guest[i].refused || conn_queued(s->guest[i].conn) > 0;
+		if (waiting > 0)
+			turn(s, patience_ms(s), false);
+	} while (waiting > 0);
+	s->err = e;
+}
+
+static int
+loop(struct serve *s)
+{
+	while (s->err == 0 && !server_over(s->brain))
+		turn(s, patience_ms(s), true);
+	for (uint32_t w = 0; s->err == 0 && w < s->o->nworkers; w++)
+		if (s->lost[w][0] != 0)
+			end(s, ERR_PEER, s->lost[w]);
+	part(s);
+	if (s->err < 0)
+		err_note(0, "%s", s->why);
+	return s->err;
+}
+
+static int
+prepare(struct serve *s)
+{
+	struct server_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
+	    .incarnation = s->o->incarnation, .emit = emit, .arg = s };
+	size_t most = (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
+	char where[ADDR_TEXT];
+	int e;
+
+	if ((e = server_new(&so, &s->brain)) < 0 || (e = addr_listen(s->o->listen, &s->fd, where)) < 0)
+		return e;
+	s->guest = calloc(most, sizeof(*s->guest));
+	s->poll = calloc(most + 2, sizeof(*s->poll));
+	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
+	if (s->guest == NULL || s->poll == NULL || s->lost == NULL)
+		return err_nomem();
+	if (s->o->listening != NULL)
+		s->o->listening(s->o->arg, where);
+	return 0;
+}
+
+int
+serve_run(const struct serve_opt *opt, struct serve_sums *sums)
+{
+	struct serve s = { .o = opt, .sums = sums, .fd = -1 };
+	int e;
+
+	*sums = (struct serve_sums){ 0 };
+	if ((e = prepare(&s)) == 0)
+		e = loop(&s);
+	if (s.brain != NULL)
+		sums->steps = server_steps(s.brain);
+	sums->seconds = s.since > 0 ? clk_s() - s.since : 0;
+	for (uint32_t i = 0; i < s.n; i++)
+		conn_close(s.guest[i].conn);
+	if (s.fd >= 0)
+		close(s.fd);
+	server_free(s.brain);
+	free(s.guest);
+	free(s.poll);
+	free(s.lost);
+	return e;
+}

@@ -8,20 +8,14 @@
 #include <turbojpeg.h>
 
 struct img_jpeg {
-	tjhandle in, out;
+	tjhandle in, out;	/* NULL until needed */
 };
 
 int
 img_jpeg_new(struct img_jpeg **j)
 {
-	if ((*j = calloc(1, sizeof(**j))) == NULL)
-		return err_nomem();
-	if (((*j)->in = tjInitDecompress()) == NULL) {
-		free(*j);
-		*j = NULL;
-		return err_nomem();
-	}
-	return 0;
+	*j = calloc(1, sizeof(**j));
+	return *j != NULL ? 0 : err_nomem();
 }
 
 void
@@ -29,16 +23,21 @@ img_jpeg_free(struct img_jpeg *j)
 {
 	if (j == NULL)
 		return;
-	tjDestroy(j->in);
+	if (j->in != NULL)
+		tjDestroy(j->in);
 	if (j->out != NULL)
 		tjDestroy(j->out);
 	free(j);
 }
 
+/* A handle that met an error in a header goes on inside that header with the next picture: it is given up. */
 static int
-fault(tjhandle t)
+fault(tjhandle *t)
 {
-	return err_fail(ERR_FORMAT, "JPEG: %s", tjGetErrorStr2(t));
+	err_note(0, "JPEG: %s", tjGetErrorStr2(*t));
+	tjDestroy(*t);
+	*t = NULL;
+	return ERR_FORMAT;
 }
 
 /*
@@ -69,7 +68,7 @@ decode_as(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const s
 		return e;
 	if (tjDecompress2(j->in, data, (unsigned long)n, room->p, (int)size->w, 0, (int)size->h, format,
 	    TJFLAG_LIMITSCANS) < 0 && !harmless(j->in))
-		return fault(j->in);
+		return fault(&j->in);
 	return 0;
 }
 
@@ -95,11 +94,13 @@ int
 img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
     struct buf *room, struct img *out)
 {
-	int w, h, sampling, space, e;
+	int w = 0, h = 0, sampling, space, e;
 	bool cmyk;
 
+	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
+		return err_nomem();
 	if (tjDecompressHeader3(j->in, data, (unsigned long)n, &w, &h, &sampling, &space) < 0 && !harmless(j->in))
-		return fault(j->in);
+		return fault(&j->in);
 	if (w <= 0 || h <= 0)
 		return err_fail(ERR_FORMAT, "JPEG: no size in its header");
 	if ((uint64_t)w * (uint64_t)h > pixels)
@@ -133,7 +134,7 @@ img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, struct bu
 	p = out->p + out->n;
 	if (tjCompress2(j->out, in->p, (int)in->w, 0, (int)in->h, in->c == 1 ? TJPF_GRAY : TJPF_RGB, &p, &n,
 	    sampling, quality, TJFLAG_NOREALLOC) < 0)
-		return fault(j->out);
+		return fault(&j->out);
 	out->n += n;
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define CHUNK_LIMIT	(1u << 23)	/* of a profile or a text: more is no picture's business */
-#define DEFLATE_MEM	9		/* zlib's larger hash pays even for small pictures */
 
 static int
 fault(int e)
@@ -59,7 +58,8 @@ decode(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct img *o
 	if ((e = spng_decoded_image_size(s, format, &n)) != 0)
 		return fault(e);
 	assert(n <= area * 3);
-	if ((e = spng_decode_image(s, room->p, n, format, 0)) != 0)
+	/* The chunks behind the pixels, too: the last checksum stands there, and whether the file is whole. */
+	if ((e = spng_decode_image(s, room->p, n, format, 0)) != 0 || (e = spng_decode_chunks(s)) != 0)
 		return fault(e);
 	if (format == SPNG_FMT_RGB8 && c == 1)
 		to_grey(room->p, area);
@@ -79,6 +79,7 @@ img_png_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 		return err_nomem();
 	if ((e = spng_set_image_limits(s, pixels, pixels)) != 0 ||
 	    (e = spng_set_chunk_limits(s, CHUNK_LIMIT, CHUNK_LIMIT)) != 0 ||
+	    (e = spng_set_crc_action(s, SPNG_CRC_ERROR, SPNG_CRC_DISCARD)) != 0 ||
 	    (e = spng_set_png_buffer(s, data, n)) != 0)
 		e = fault(e);
 	else
@@ -100,10 +101,13 @@ encode(spng_ctx *s, const struct img *in, struct buf *out)
 	void *p;
 	int e;
 
-	/* Level 1 with one filter: a tenth larger than the best, five times as fast. */
+	/*
+	 * Level 1 and one filter.  On CIFAR-10 a filter chosen for each row saves 8 % of the bytes and
+	 * takes half as long again; on MNIST no filter is the best.
+	 */
 	if ((e = spng_set_option(s, SPNG_ENCODE_TO_BUFFER, 1)) != 0 ||
 	    (e = spng_set_option(s, SPNG_IMG_COMPRESSION_LEVEL, 1)) != 0 ||
-	    (e = spng_set_option(s, SPNG_FILTER_CHOICE, SPNG_FILTER_CHOICE_SUB)) != 0 ||
+	    (e = spng_set_option(s, SPNG_FILTER_CHOICE, in->c == 1 ? SPNG_FILTER_CHOICE_NONE : SPNG_FILTER_CHOICE_SUB)) != 0 ||
 	    (e = spng_set_ihdr(s, &h)) != 0 ||
 	    (e = spng_encode_image(s, in->p, (size_t)in->h * in->w * in->c, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE)) != 0)
 		return fault(e);

@@ -34,7 +34,7 @@ for c in cmd/*.c; do
 	sed 1d "$T/help" | options >"$T/told"
 	is "$(comm -23 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells every option"
 	is "$(comm -13 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells only options"
-	grep '^\.It ' "$p" | grep -oE 'Fl +[^ ]+' | sed 's/^Fl */-/; s/\\-/-/g' | sort -u >"$T/items"
+	grep -oE '^\.It .*|^\.Fl .*' "$p" | grep -oE 'Fl +[^ ]+' | sed 's/^Fl */-/; s/\\-/-/g' | sort -u >"$T/items"
 	is "$(comm -23 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells every option"
 	is "$(comm -13 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells only options"
 	status 2 "$t --no-such-option is a fault of the command line" "$t" --no-such-option

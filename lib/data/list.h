@@ -1,0 +1,42 @@
+/*
+ * list - a .lst file: one picture a line, with its number and labels.
+ *
+ *	index TAB label [TAB label ...] TAB path
+ *
+ * A line without tabs is cut at blanks: index, one label, and the rest is the
+ * path, as MXNet's C++ tool does.  Empty lines count for nothing.
+ * Source: MXNet, tools/im2rec.py and src/io/image_recordio.h.
+ */
+#ifndef DATA_LIST_H
+#define DATA_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIST_LINE	65536u	/* bytes of a line */
+#define LIST_LABELS	4096u	/* of a line */
+
+struct list_entry {
+	uint64_t	 id;
+	uint32_t	 labels;	/* 1 or more */
+	float		 label[LIST_LABELS];
+	const char	*path;
+};
+
+/* Takes a line apart in place.  Returns 1, 0 for an empty one, or ERR_ITEM. */
+int	 list_parse(char *line, struct list_entry *entry);
+
+struct list;
+
+/* "-" is standard input.  Returns 0, ERR_SYS or ERR_NOMEM. */
+int	 list_open(struct list **l, const char *path);
+void	 list_close(struct list *l);	/* NULL is fine */
+/*
+ * The next line's entry, lent until the next call: 1, 0 at the end, ERR_ITEM
+ * when the line is not one (the list goes on) or ERR_SYS.
+ */
+int	 list_next(struct list *l, const struct list_entry **entry);
+/* The number of the line read last, from 1. */
+uint64_t list_line(const struct list *l);
+
+#endif

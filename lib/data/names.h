@@ -1,0 +1,27 @@
+/*
+ * names - a list of names: the classes of a data set, in the order of their numbers.
+ *
+ * A struct names of zeros is empty.  Ownership: the names belong to the list.
+ */
+#ifndef DATA_NAMES_H
+#define DATA_NAMES_H
+
+#include <stddef.h>
+
+#define NAMES_MOST	(1u << 20)	/* names of a list */
+#define NAMES_BYTES	(1u << 26)	/* of all of them */
+
+struct names {
+	char	**p;
+	size_t	  n, cap, bytes;
+};
+
+/* Appends the n bytes of a name.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
+int	 names_push(struct names *l, const char *name, size_t n);
+/* Puts it where it stands in the order of bytes, unless it is there.  Returns the same.  For lists made so alone. */
+int	 names_insert(struct names *l, const char *name, size_t n);
+/* The number of a name in a list made by names_insert(), or -1. */
+long	 names_find(const struct names *l, const char *name, size_t n);
+void	 names_free(struct names *l);	/* and is empty again */
+
+#endif

@@ -1,0 +1,201 @@
+/* pack - a source in, records out: pictures checked, raw pixels encoded, in the source's order. */
+#include "data/pack.h"
+#include "data/crew.h"
+#include "data/img.h"
+#include "data/imrec.h"
+#include "data/rec.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GROUP		32u		/* items of a slot, at most ... */
+#define GROUP_BYTES	(1u << 20)	/* ... and no further one when they have so many bytes */
+
+struct item {
+	uint64_t	 id;
+	struct buf	 name;
+	struct buf	 rec;		/* the image record; of a raw picture, without the picture */
+	struct buf	 framed;
+	struct buf	 pixels;	/* [h,w,c], when c > 0 */
+	uint32_t	 c, h, w;
+	size_t		 head;		/* bytes of rec before the picture */
+	int		 e;
+	char		 line[512];
+};
+
+struct group {
+	uint32_t	 n;
+	struct item	 item[GROUP];
+};
+
+struct packing {
+	struct source		*source;
+	const struct pack_sink	*sink;
+	struct crew		*crew;
+	unsigned		 threads;
+	uint32_t		 groups;
+	struct img_codec	**codec;	/* one a thread */
+	struct group		*group;
+	bool			 ended;		/* the source, well or not ... */
+	int			 e;		/* ... and how */
+	char			 line[1024];
+};
+
+/* Makes the record of an item, or notes why there will be none. */
+static void
+make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+{
+	struct packing *p = ctx;
+	struct item *it = &p->group[slot].item[part];
+	struct img pic = { .p = it->pixels.p, .c = it->c, .h = it->h, .w = it->w };
+
+	if (it->e < 0)
+		return;
+	it->e = it->c > 0 ? img_encode_png(&pic, &it->rec)
+	    : img_decode(p->codec[worker], it->rec.p + it->head, it->rec.n - it->head, 0, &pic);
+	it->framed.n = 0;
+	if (it->e == 0)
+		it->e = rec_frame(&it->framed, it->rec.p, it->rec.n);
+	if (it->e < 0)
+		snprintf(it->line, sizeof(it->line), "%s", err_line());
+}
+
+/* Copies what the source lends.  Returns 0 or ERR_NOMEM. */
+static int
+keep(struct item *it, const struct source_item *from, int e)
+{
+	bool raw = from->c > 0;
+
+	it->id = from->id;
+	it->e = e < 0 ? e : 0;
+	it->c = from->c;
+	it->h = from->h;
+	it->w = from->w;
+	it->name.n = it->rec.n = it->pixels.n = 0;
+	if (e < 0)
+		snprintf(it->line, sizeof(it->line), "%s", err_line());
+	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
+		return ERR_NOMEM;
+	if (e < 0)
+		return 0;
+	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, from->data, raw ? 0 : from->n)) < 0)
+		return e;
+	it->head = it->rec.n - (raw ? 0 : from->n);
+	return raw ? buf_put(&it->pixels, from->data, from->n) : 0;
+}
+
+static void
+end(struct packing *p, int e)
+{
+	p->ended = true;
+	p->e = e;
+	snprintf(p->line, sizeof(p->line), "%s", err_line());
+}
+
+/* Fills a group from the source. */
+static void
+fill(struct packing *p, struct group *g)
+{
+	size_t bytes = 0;
+
+	for (g->n = 0; g->n < GROUP && bytes < GROUP_BYTES && !p->ended;) {
+		struct source_item from;
+		int e = source_next(p->source, &from);
+
+		if (e <= 0 && e != ERR_ITEM)
+			end(p, e);
+		else if ((e = keep(&g->item[g->n], &from, e)) < 0)
+			end(p, e);
+		else
+			bytes += g->item[g->n++].rec.n;
+	}
+}
+
+/* Hands a group's records on. */
+static int
+drain(struct packing *p, struct group *g)
+{
+	const struct pack_sink *sink = p->sink;
+	int e;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct item *it = &g->item[i];
+
+		if (it->e == ERR_NOMEM)
+			return err_nomem();
+		if (it->e < 0) {
+			err_note(0, "%s", it->line);
+			sink->bad(sink->ctx, (const char *)it->name.p, it->e);
+		} else if ((e = sink->record(sink->ctx, it->id, it->framed.p, it->framed.n)) != 0) {
+			return e;
+		}
+	}
+	return 0;
+}
+
+static int
+run(struct packing *p)
+{
+	int64_t slot;
+	int e = 0;
+
+	do {
+		while (!p->ended && (slot = crew_free_slot(p->crew)) >= 0) {
+			fill(p, &p->group[slot]);
+			crew_give(p->crew, p->group[slot].n);
+		}
+		if ((slot = crew_take(p->crew)) >= 0)
+			e = drain(p, &p->group[slot]);
+	} while (e == 0 && slot >= 0);
+	if (e == 0 && p->e < 0)
+		e = err_fail(p->e, "%s", p->line);
+	return e;
+}
+
+static int
+hire(struct packing *p)
+{
+	int e;
+
+	p->codec = calloc(p->threads, sizeof(*p->codec));
+	p->group = calloc(p->groups, sizeof(*p->group));
+	if (p->codec == NULL || p->group == NULL)
+		return err_nomem();
+	for (unsigned i = 0; i < p->threads; i++)
+		if ((e = img_codec_new(&p->codec[i], IMG_PIXELS)) < 0)
+			return e;
+	return crew_new(&p->crew, p->threads, p->groups, make_record, p);
+}
+
+static void
+dismiss(struct packing *p)
+{
+	crew_free(p->crew);
+	for (unsigned i = 0; p->codec != NULL && i < p->threads; i++)
+		img_codec_free(p->codec[i]);
+	for (uint32_t i = 0; p->group != NULL && i < p->groups * GROUP; i++) {
+		struct item *it = &p->group[i / GROUP].item[i % GROUP];
+
+		buf_free(&it->name);
+		buf_free(&it->rec);
+		buf_free(&it->framed);
+		buf_free(&it->pixels);
+	}
+	free(p->codec);
+	free(p->group);
+}
+
+int
+pack_run(struct source *s, unsigned threads, const struct pack_sink *sink)
+{
+	struct packing p = { .source = s, .sink = sink, .threads = threads > 0 ? threads : crew_threads() };
+	int e;
+
+	p.groups = 2 * p.threads + 1;
+	if ((e = hire(&p)) == 0)
+		e = run(&p);
+	dismiss(&p);
+	return e;
+}

@@ -1,0 +1,55 @@
+/*
+ * source - a cursor over pictures, wherever they come from.
+ *
+ *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
+ *	a list		.lst lines, and the folder that their paths begin in
+ *	CIFAR-10	data_batch_N.bin and test_batch.bin, in a directory, an archive, or one of them
+ *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive
+ *
+ * Files may be packed as files.h says.  Which of these a path is, is told by the names in it.
+ * Numbers count from 0 in the order of the source, a list's are its own.
+ *
+ * Formats: https://www.cs.toronto.edu/~kriz/cifar.html (u8 label, planes R G B of 32x32);
+ * http://yann.lecun.com/exdb/mnist (big-endian heads; u8 labels; u8 pixels, rows of a picture).
+ */
+#ifndef DATA_SOURCE_H
+#define DATA_SOURCE_H
+
+#include "data/names.h"
+
+#include <stdint.h>
+
+enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };
+
+struct source_opt {
+	const char		*path;
+	const char		*root;	/* of a list; NULL: "." when path ends in .lst, else no list */
+	/* Train: train-*, data_batch_*, folder train; test: t10k-*, test_batch, folder test or val. */
+	enum source_split	 split;
+};
+
+struct source_item {
+	uint64_t	 id;
+	uint32_t	 labels;	/* 1 or more */
+	const float	*label;
+	const char	*name;		/* for messages: where it comes from */
+	const uint8_t	*data;		/* an encoded picture of n bytes; or, c > 0, pixels [h,w,c] */
+	size_t		 n;
+	uint32_t	 c, h, w;
+};
+
+struct source;
+
+/* Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, or a split must be said), ERR_NOMEM. */
+int	 source_open(struct source **s, const struct source_opt *opt);
+void	 source_close(struct source *s);	/* NULL is fine */
+/*
+ * The next picture, lent until the next call: 1, 0 at the end, ERR_ITEM (name
+ * is that of the bad item; the stream goes on), or what ends the stream, its
+ * line naming file and place: ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
+ */
+int	 source_next(struct source *s, struct source_item *item);
+/* The classes' names in the order of their numbers; complete when the end was reached.  None for a list. */
+const struct names *source_classes(const struct source *s);
+
+#endif

@@ -1,0 +1,95 @@
+/* source_list - the pictures that a list names: serves source. */
+#include "data/source_kind.h"
+#include "data/img.h"
+#include "data/list.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct state {
+	struct list	*list;
+	char		*path;	/* of the list */
+	const char	*root;	/* lent by the options, as long as the source */
+	struct buf	 name, data;
+};
+
+static void
+list_state_free(void *p)
+{
+	struct state *s = p;
+
+	list_close(s->list);
+	free(s->path);
+	buf_free(&s->name);
+	buf_free(&s->data);
+	free(s);
+}
+
+static int
+list_state_open(void **out, const struct source_opt *opt, struct names *classes)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	int e;
+
+	(void)classes;
+	if (s == NULL)
+		return err_nomem();
+	if (opt->split != SOURCE_ALL) {
+		e = err_fail(ERR_ARG, "%s: a list is not split", opt->path);
+	} else if ((s->path = strdup(opt->path)) == NULL) {
+		e = err_nomem();
+	} else if ((e = list_open(&s->list, opt->path)) < 0) {
+		err_within("%s", opt->path);
+	}
+	if (e < 0) {
+		list_state_free(s);
+		return e;
+	}
+	s->root = opt->root != NULL ? opt->root : ".";
+	*out = s;
+	return 0;
+}
+
+static int
+set_name(struct state *s, const char *a, const char *between, const char *b)
+{
+	s->name.n = 0;
+	if (buf_put_fmt(&s->name, "%s%s%s", a, between, b) < 0)
+		return ERR_NOMEM;
+	return buf_terminate(&s->name);
+}
+
+static int
+list_state_next(void *p, struct source_item *item)
+{
+	struct state *s = p;
+	const struct list_entry *entry;
+	char number[24];
+	int e = list_next(s->list, &entry);
+
+	if (e <= 0) {
+		if (e == ERR_ITEM) {
+			snprintf(number, sizeof(number), "%llu", (unsigned long long)list_line(s->list));
+			if (set_name(s, s->path, ":", number) < 0)
+				return ERR_NOMEM;
+			item->name = (const char *)s->name.p;
+		} else if (e < 0) {
+			err_within("%s", s->path);
+		}
+		return e;
+	}
+	if (set_name(s, s->root, "/", entry->path) < 0)
+		return ERR_NOMEM;
+	s->data.n = 0;
+	*item = (struct source_item){ .id = entry->id, .labels = entry->labels, .label = entry->label,
+		.name = (const char *)s->name.p };
+	if ((e = io_slurp(item->name, IMG_BYTES, &s->data)) < 0)
+		return e == ERR_NOMEM ? e : ERR_ITEM;
+	item->data = s->data.p;
+	item->n = s->data.n;
+	return 1;
+}
+
+const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, true };

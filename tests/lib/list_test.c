@@ -1,0 +1,84 @@
+/* list_test - lines of a list are taken apart; what is no entry is told and passed over. */
+#include "base/err.h"
+#include "data/list.h"
+#include "pics.h"
+#include "tap.h"
+
+static void
+test_lines(void)
+{
+	static const struct {
+		const char *line;
+		int e;
+		unsigned long long id;
+		uint32_t labels;
+		float first, last;
+		const char *path;
+	} t[] = {
+		{ "7\t3\ta/b.jpg", 1, 7, 1, 3, 3, "a/b.jpg" },
+		{ "7\t3.000000\ta b.jpg\r\n", 1, 7, 1, 3, 3, "a b.jpg" },
+		{ "18446744073709551615\t1\t-2.5\t4e1\tx.png\n", 1, 18446744073709551615u, 3, 1, 40, "x.png" },
+		{ "12 5 with blanks in it.jpg", 1, 12, 1, 5, 5, "with blanks in it.jpg" },
+		{ "", 0, 0, 0, 0, 0, NULL },
+		{ "  \n", 0, 0, 0, 0, 0, NULL },
+		{ "7", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "7\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "x\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "-1\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "7\tcat\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "7\tnan\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "7\t3\t", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "7 3", ERR_ITEM, 0, 0, 0, 0, NULL },
+	};
+	struct list_entry e;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "%s", t[i].line);
+		is(list_parse(line, &e), t[i].e, "line %zu: the code", i);
+		if (t[i].e <= 0)
+			continue;
+		ok(e.id == t[i].id && e.labels == t[i].labels, "line %zu: its number and count of labels", i);
+		ok(e.label[0] == t[i].first && e.label[e.labels - 1] == t[i].last, "line %zu: its labels", i);
+		is_str(e.path, t[i].path, "line %zu: its path", i);
+	}
+}
+
+static void
+test_file(void)
+{
+	const char *path = pics_path("a.lst");
+	const struct list_entry *entry;
+	struct buf b = { 0 };
+	struct list *l;
+
+	buf_put_fmt(&b, "1\t0\ta.jpg\n\n2\t1\t");
+	for (uint32_t i = 0; i < LIST_LINE; i++)
+		buf_put(&b, "x", 1);
+	buf_put_fmt(&b, "\n3\t");
+	for (uint32_t i = 0; i < LIST_LABELS + 1; i++)
+		buf_put_fmt(&b, "1\t");
+	buf_put_fmt(&b, "c.jpg\n4\t2\td.jpg");
+	pics_write(path, b.p, b.n);
+	is(list_open(&l, path), 0, "opened");
+	is(list_next(l, &entry), 1, "the first entry");
+	is(list_next(l, &entry), ERR_ITEM, "a line that is too long");
+	is(list_line(l), 3, "and its number, empty lines counted");
+	is(list_next(l, &entry), ERR_ITEM, "too many labels");
+	is(list_next(l, &entry), 1, "the list goes on");
+	ok(entry->id == 4 && strcmp(entry->path, "d.jpg") == 0, "with the right entry");
+	is(list_next(l, &entry), 0, "the end");
+	list_close(l);
+	is(list_open(&l, pics_path("absent.lst")), ERR_SYS, "no file");
+	buf_free(&b);
+}
+
+int
+main(void)
+{
+	test_lines();
+	test_file();
+	pics_clean();
+	return done();
+}

@@ -1,0 +1,29 @@
+/* names_test - lists of names keep the order that they are given, or that of their bytes. */
+#include "base/err.h"
+#include "data/names.h"
+#include "tap.h"
+
+int
+main(void)
+{
+	static const char *const in[] = { "n2", "n10", "n1", "N3", "n2", "n", "n22", "\xc3\xa4" };
+	static const char *const want[] = { "N3", "n", "n1", "n10", "n2", "n22", "\xc3\xa4" };
+	struct names l = { 0 };
+	int same = 1;
+
+	for (size_t i = 0; i < 8; i++)
+		is(names_insert(&l, in[i], strlen(in[i])), 0, "%s is put in", in[i]);
+	is(l.n, 7, "each once");
+	for (size_t i = 0; i < l.n; i++)
+		same &= strcmp(l.p[i], want[i]) == 0 && names_find(&l, want[i], strlen(want[i])) == (long)i;
+	ok(same, "in the order of their bytes, and found there");
+	is(names_find(&l, "n3", 2), -1, "what is not there is not found");
+	is(names_find(&l, "n10", 2), 2, "a name is as long as it is said to be");
+	is(names_push(&l, "a", 1), 0, "pushed");
+	is_str(l.p[7], "a", "it is the last");
+	l.bytes = NAMES_BYTES - 3;
+	is(names_push(&l, "abc", 3), ERR_LIMIT, "there is a bound");
+	names_free(&l);
+	ok(l.n == 0 && l.p == NULL, "empty again");
+	return done();
+}

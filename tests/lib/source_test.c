@@ -1,0 +1,237 @@
+/* source_test - what pictures a directory, an archive, a list, CIFAR and MNIST files give, and how damage is told. */
+#include "base/err.h"
+#include "data/source.h"
+#include "pics.h"
+#include "tap.h"
+
+#include <stdarg.h>
+
+/* Runs a shell command in the test's directory. */
+__attribute__((format(printf, 1, 2))) static void
+sh(const char *fmt, ...)
+{
+	char cmd[1024];
+	va_list ap;
+	int n = snprintf(cmd, sizeof(cmd), "cd '%s' && ", pics_dir);
+
+	va_start(ap, fmt);
+	vsnprintf(cmd + n, sizeof(cmd) - (size_t)n, fmt, ap);
+	va_end(ap);
+	if (system(cmd) != 0)
+		ok(0, "%s", cmd);
+}
+
+/* All that a source gives: "id label name" or "id ! name" a line, the directory left out; then the classes. */
+static struct buf told;
+
+static void
+tell(const char *text)
+{
+	size_t dir = strlen(pics_dir) + 1;
+
+	for (const char *p; (p = strstr(text, pics_dir)) != NULL; text = p + dir)
+		buf_put(&told, text, (size_t)(p - text));
+	buf_put(&told, text, strlen(text));
+}
+
+static const char *
+all_of(const char *path, const char *root, enum source_split split)
+{
+	char where[256], from[256];
+	struct source_opt opt = { where, root != NULL ? from : NULL, split };
+	struct source_item it;
+	struct source *s;
+	int e;
+
+	snprintf(where, sizeof(where), "%s/%s", pics_dir, path);
+	snprintf(from, sizeof(from), "%s/%s", pics_dir, root != NULL ? root : "");
+	told.n = 0;
+	if ((e = source_open(&s, &opt)) < 0) {
+		buf_put_fmt(&told, "%d ", e);
+		tell(err_line());
+		buf_terminate(&told);
+		return (const char *)told.p;
+	}
+	while ((e = source_next(s, &it)) > 0 || e == ERR_ITEM) {
+		buf_put_fmt(&told, "%llu ", (unsigned long long)it.id);
+		if (e > 0)
+			for (uint32_t i = 0; i < it.labels; i++)
+				buf_put_fmt(&told, "%g ", (double)it.label[i]);
+		else
+			buf_put_fmt(&told, "! ");
+		tell(it.name);
+		buf_put_fmt(&told, "\n");
+	}
+	if (e < 0) {
+		buf_put_fmt(&told, "%d ", e);
+		tell(err_line());
+	}
+	for (size_t i = 0; i < source_classes(s)->n; i++)
+		buf_put_fmt(&told, "%s,", source_classes(s)->p[i]);
+	buf_terminate(&told);
+	source_close(s);
+	return (const char *)told.p;
+}
+
+static void
+test_folders(void)
+{
+	sh("mkdir -p set/b/deep/er set/a set/.git set/c && touch set/b/2.png set/b/deep/er/1.JPEG set/a/x.jpg "
+	   "set/a/notes.txt set/a/.x.jpg set/.git/y.jpg set/top.png set/c/readme");
+	is_str(all_of("set", NULL, SOURCE_ALL),
+	    "0 0 set/a/x.jpg\n1 1 set/b/2.png\n2 1 set/b/deep/er/1.JPEG\n3 ! set/top.png\na,b,", "a directory");
+	sh("tar cf set.tar set/top.png set/b/deep set/a && tar czf ab.tgz --sort=name -C set b a/x.jpg");
+	is_str(all_of("set.tar", NULL, SOURCE_ALL),
+	    "0 ! set.tar: set/top.png\n1 1 set.tar: set/b/deep/er/1.JPEG\n2 0 set.tar: set/a/x.jpg\na,b,",
+	    "a tar, a folder around it");
+	is_str(all_of("ab.tgz", NULL, SOURCE_ALL),
+	    "0 1 ab.tgz: b/2.png\n1 1 ab.tgz: b/deep/er/1.JPEG\n2 0 ab.tgz: a/x.jpg\na,b,", "a tar without one");
+	sh("mkdir loop && mkdir loop/a && touch loop/a/1.png && ln -s ../a loop/a/again && ln -s a loop/b");
+	is_str(all_of("loop", NULL, SOURCE_ALL), "0 0 loop/a/1.png\n1 ! \n2 1 loop/b/1.png\n3 ! \na,b,",
+	    "links are followed, but not in a circle");
+	sh("mkdir flat empty && touch flat/1.png flat/2.png");
+	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its pictures stand in no class folders", "no class folders");
+	is_str(all_of("empty", NULL, SOURCE_ALL),
+	    "-4 empty: no pictures in it: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files", "no pictures");
+	is_str(all_of("absent", NULL, SOURCE_ALL), "-1 absent: open: No such file or directory", "nothing there");
+}
+
+static void
+test_splits(void)
+{
+	sh("mkdir -p p/train/b p/train/a p/val/b p/val/c && touch p/train/b/1.png p/train/a/2.png p/val/b/3.png p/val/c/4.png "
+	   "&& mkdir q && cp -r p q/ && tar cf p.tar p && tar cf t.tar p/train");
+	is_str(all_of("p", NULL, SOURCE_TRAIN), "0 0 p/train/a/2.png\n1 1 p/train/b/1.png\na,b,c,", "train of a directory");
+	is_str(all_of("p", NULL, SOURCE_TEST), "0 1 p/val/b/3.png\n1 2 p/val/c/4.png\na,b,c,",
+	    "test of it: val, with the same numbers of classes");
+	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders like train and val: say which, with --split",
+	    "train and val are no classes");
+	ok(strstr(all_of("p.tar", NULL, SOURCE_TRAIN), "1 p.tar: p/train/b/1.png\n") != NULL, "train of an archive");
+	ok(strstr(all_of("t.tar", NULL, SOURCE_TRAIN), "1 t.tar: p/train/b/1.png\n") != NULL, "of an archive of train alone");
+	is_str(all_of("t.tar", NULL, SOURCE_TEST), "-7 t.tar: has no folder test or val", "which has no test");
+	is_str(all_of("set", NULL, SOURCE_TRAIN), "-7 set: has no folder train", "a set that is not split");
+}
+
+static void
+test_list(void)
+{
+	sh("printf '5\\t1\\tb/2.png\\nnonsense\\n9\\t0\\t2\\tabsent.jpg\\n3\\t7\\ta/x.jpg\\n' >x.lst && cp x.lst list");
+	is_str(all_of("x.lst", "set", SOURCE_ALL),
+	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 ! set/absent.jpg\n3 7 set/a/x.jpg\n", "a list");
+	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0, "of any name, with a root");
+	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list is not split", "which is not split");
+	is_str(all_of("no.lst", NULL, SOURCE_ALL), "-1 no.lst: open: No such file or directory", "and must be there");
+}
+
+/* Files of n records, pixel i of plane c of record r being r + c * 100 + i. */
+static void
+write_cifar(const char *name, uint8_t n)
+{
+	uint8_t r[3073];
+	int fd = pics_create(pics_path(name));
+
+	for (uint8_t i = 0; i < n; i++) {
+		r[0] = i == 5 ? 10 : i % 10;
+		for (int c = 0; c < 3; c++)
+			for (int k = 0; k < 1024; k++)
+				r[1 + c * 1024 + k] = (uint8_t)(i + c * 100 + k);
+		io_write(fd, r, sizeof(r));
+	}
+	close(fd);
+}
+
+static void
+test_cifar(void)
+{
+	char path[256];
+	struct source_opt opt = { .path = path };
+	struct source_item it;
+	struct source *s;
+	int same = 1;
+
+	sh("mkdir -p c");
+	write_cifar("c/data_batch_1.bin", 2);
+	write_cifar("c/data_batch_2.bin", 7);
+	write_cifar("c/test_batch.bin", 1);
+	is_str(all_of("c", NULL, SOURCE_TRAIN),
+	    "0 0 data_batch_1.bin, picture 0\n1 1 data_batch_1.bin, picture 1\n2 0 data_batch_2.bin, picture 0\n"
+	    "3 1 data_batch_2.bin, picture 1\n4 2 data_batch_2.bin, picture 2\n5 3 data_batch_2.bin, picture 3\n"
+	    "6 4 data_batch_2.bin, picture 4\n7 ! data_batch_2.bin, picture 5\n8 6 data_batch_2.bin, picture 6\n"
+	    "0,1,2,3,4,5,6,7,8,9,", "CIFAR's train files, a label that is none");
+	sh("printf 'zero\\none\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\nnine\\n\\n' >c/batches.meta.txt && "
+	   "tar czf c.tgz --sort=name c && gzip -k c/test_batch.bin");
+	is_str(all_of("c.tgz", NULL, SOURCE_TEST), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,",
+	    "the test file in an archive, with names of classes");
+	ok(strncmp(all_of("c/test_batch.bin", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0, "a file alone");
+	ok(strncmp(all_of("c/test_batch.bin.gz", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0,
+	    "a packed one");
+	snprintf(path, sizeof(path), "%s/c/data_batch_1.bin", pics_dir);
+	source_open(&s, &opt);
+	source_next(s, &it);
+	source_next(s, &it);
+	is(it.n, 3072, "pixels");
+	ok(it.c == 3 && it.h == 32 && it.w == 32, "their shape");
+	for (int k = 0; k < 1024; k++)
+		for (int c = 0; c < 3; c++)
+			same &= it.data[k * 3 + c] == (uint8_t)(1 + c * 100 + k);
+	ok(same, "planes become pixels");
+	source_close(s);
+	sh("head -c 5000 c/data_batch_1.bin >data_batch_3.bin");
+	ok(strstr(all_of("data_batch_3.bin", NULL, SOURCE_ALL),
+	    "\n-3 data_batch_3.bin: data_batch_3.bin: ends inside picture 1, at byte 5000") != NULL, "a file cut short");
+	sh("head -c 300 c.tgz >cut.tgz");
+	ok(strstr(all_of("cut.tgz", NULL, SOURCE_ALL), "-4 cut.tgz: ") != NULL, "an archive cut short");
+}
+
+static void
+test_mnist(void)
+{
+	/* Two pictures of 2x3 for training, one for the test. */
+	static const uint8_t images[] = "\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\3" "abcdefghijkl";
+	static const uint8_t labels[] = "\0\0\x08\x01\0\0\0\2" "\4\1";
+	static const uint8_t one[] = "\0\0\x08\x03\0\0\0\1\0\0\0\2\0\0\0\3" "mnopqr";
+	static const uint8_t label[] = "\0\0\x08\x01\0\0\0\1" "\2";
+	char path[256];
+	struct source_opt opt = { .path = path, .split = SOURCE_TRAIN };
+	struct source_item it;
+	struct source *s;
+
+	sh("mkdir m half");
+	pics_write(pics_path("m/train-images-idx3-ubyte"), images, sizeof(images) - 1);
+	pics_write(pics_path("m/train-labels-idx1-ubyte"), labels, sizeof(labels) - 1);
+	pics_write(pics_path("m/t10k-images-idx3-ubyte"), one, sizeof(one) - 1);
+	pics_write(pics_path("m/t10k-labels-idx1-ubyte"), label, sizeof(label) - 1);
+	is_str(all_of("m", NULL, SOURCE_ALL), "0 4 train-images-idx3-ubyte, picture 0\n1 1 train-images-idx3-ubyte, picture 1\n"
+	    "2 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST's files");
+	sh("tar czf m.tgz m && gzip m/*");
+	is_str(all_of("m", NULL, SOURCE_TEST), "0 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,", "gzipped");
+	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,", "in an archive");
+	snprintf(path, sizeof(path), "%s/m", pics_dir);
+	source_open(&s, &opt);
+	source_next(s, &it);
+	source_next(s, &it);
+	ok(it.c == 1 && it.h == 2 && it.w == 3 && it.n == 6 && memcmp(it.data, "ghijkl", 6) == 0, "pixels");
+	source_close(s);
+	sh("cp m/t10k-* half && gunzip half/* && head -c 20 half/t10k-images-idx3-ubyte >half/x && mv half/x half/t10k-images-idx3-ubyte");
+	is_str(all_of("half", NULL, SOURCE_TEST), "-3 half: t10k-images-idx3-ubyte: ends before picture 0 of 1", "cut short");
+	is_str(all_of("half", NULL, SOURCE_TRAIN), "-7 half: has no train-* files", "no such part");
+	pics_write(pics_path("half/t10k-labels-idx1-ubyte"), labels, sizeof(labels) - 1);
+	is_str(all_of("half", NULL, SOURCE_TEST),
+	    "-4 half: 1 pictures in t10k-images-idx3-ubyte, but 2 labels in t10k-labels-idx1-ubyte", "counts that differ");
+	sh("rm half/*labels*");
+	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) beside t10k-images-idx3-ubyte", "no labels");
+}
+
+int
+main(void)
+{
+	pics_path("");
+	test_folders();
+	test_splits();
+	test_list();
+	test_cifar();
+	test_mnist();
+	buf_free(&told);
+	pics_clean();
+	return done();
+}

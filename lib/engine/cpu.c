@@ -15,7 +15,7 @@ cpu_open(unsigned threads, struct engine_dev **dev)
 
 	if (d == NULL)
 		return err_nomem();
-	d->threads = threads > 0 ? threads : (unsigned)omp_get_num_procs();
+	d->threads = threads > 0 ? threads : (unsigned)omp_get_max_threads();
 	if ((e = dnnl_dev_open(&d->dnnl)) < 0) {
 		free(d);
 		return e;

@@ -44,7 +44,7 @@ struct engine_result {
 struct engine {
 	const char *name;	/* as in --engine */
 
-	/* threads 0: as many as there are processors to this process.  Returns 0, ERR_NOTSUP, ERR_NOMEM. */
+	/* threads 0: OMP_NUM_THREADS, else the processors of this process.  Returns 0, ERR_NOTSUP, ERR_NOMEM. */
 	int  (*open)(unsigned threads, struct engine_dev **dev);
 	void (*close)(struct engine_dev *dev);		/* NULL is fine */
 	/* One line for people and logs: library, version, instruction set, threads. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pworker: streams, exit codes, messages, bad input, checkpoints.
+# pworker.t - streams, exit codes, messages, bad input, checkpoints.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1

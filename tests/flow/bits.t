@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bits: the same job and seed give the same bytes, whatever the timing, the interruption, the decode threads.
+# bits.t - the same job and seed give the same bytes, whatever the timing, the interruption, the decode threads.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 

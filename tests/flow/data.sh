@@ -1,4 +1,4 @@
-# data.sh - real records for the tests, packed once a build.
+# data - real records for the tests, packed once a build.
 #
 #	have mnist && ...     $MNIST_TRAIN, $MNIST_TEST
 #	have cifar && ...     $CIFAR_TRAIN, $CIFAR_TEST

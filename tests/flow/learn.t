@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# learn: the small nets reach on MNIST what they are known to reach, alone and as two workers.
+# learn.t - the small nets reach on MNIST what they are known to reach, alone and as two workers.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 

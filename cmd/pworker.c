@@ -5,6 +5,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "data/mean.h"
+#include "net/init.h"
 #include "net/script.h"
 #include "ps/train.h"
 #include "wire/conn.h"
@@ -196,7 +197,10 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
 		case O_FREQUENT: a->frequent = (uint64_t)front_num("--frequent", optarg, 1, INT64_MAX); break;
 		case O_HELP:	front_help();
-		case O_INIT:	t->init = optarg; break;
+		case O_INIT:
+			if (init_check(t->init = optarg) < 0)
+				front_wrong("--init: %s", err_line());
+			break;
 		case O_KEY:	a->key = optarg; break;
 		case O_LR:
 			if (sched_parse(optarg, &t->sched) < 0)

@@ -77,6 +77,15 @@ fill(float *p, size_t n, float v)
 }
 
 int
+init_check(const char *rule)
+{
+	const struct rule *r;
+	double x;
+
+	return parse(rule, &r, &x);
+}
+
+int
 init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, float *aux)
 {
 	const struct rule *r;

@@ -11,6 +11,8 @@
 
 #include "net/graph.h"
 
+/* Is this a rule?  0 or ERR_FORMAT. */
+int init_check(const char *rule);
 /* w [P], aux [A].  Returns 0 or ERR_FORMAT when the rule is none of these. */
 int init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, float *aux);
 

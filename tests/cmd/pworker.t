@@ -25,7 +25,7 @@ status 2 "servers without a key" $train --servers 127.0.0.1:1
 status 2 "several workers without servers" $train --worker 0/2
 status 1 "a net that is not there" pworker --net nowhere.lua --data train.rec
 like err '^pworker: .*nowhere\.lua' "... is named"
-status 1 "an option that neither pworker nor the net knows" $train --layrs 3
+status 2 "an option that neither pworker nor the net knows" $train --layrs 3
 like err 'layrs' "... is named"
 status 1 "records that are not there" pworker --net mlp --data nowhere.rec
 like err '^pworker: .*nowhere\.rec: .*No such file' "... are named"

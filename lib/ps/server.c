@@ -17,7 +17,7 @@ struct peer {
 
 struct server {
 	struct server_opt o;
-	struct hello	job;		/* of the first hello */
+	struct hello	hello;		/* the first */
 	struct shard	shard;		/* plan NULL before it */
 	struct total	total;
 	struct peer    *peer;		/* [nworkers] */
@@ -79,13 +79,13 @@ check_job(struct server *s, const struct msg *m)
 
 	if ((e = hello_parse(m->payload, m->len, &job, first ? &g : NULL)) < 0)
 		return e;
-	want = first ? job : s->job;
+	want = first ? job : s->hello;
 	want.nworkers = s->o.nworkers;
 	want.nservers = s->o.nservers;
 	want.server = s->o.index;
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
 	if ((e = hello_same(&want, &job)) == 0 && first && (e = shard_init(&s->shard, &job, g)) == 0)
-		s->job = job;
+		s->hello = job;
 	graph_free(g);
 	return e;
 }
@@ -118,7 +118,7 @@ give_weights(struct server *s, uint32_t i, uint32_t w, bool before)
 	const struct slice *sl = &s->shard.slice[i];
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before };
 
-	if (i == 0 && (s->job.slack == GATE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
+	if (i == 0 && (s->hello.slack == GATE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
 		m.flags = MSG_LAST;
 	m.len = (uint32_t)(sl->at->count * sizeof(float));
 	m.payload = before ? sl->before : sl->w;
@@ -156,21 +156,26 @@ answer(struct server *s, uint32_t i, uint64_t was)
 	}
 }
 
+/*
+ * In lockstep a pull is a worker's beginning, and may name the step before.  In the other regimes the gate decides, so
+ * that neither an old pull that comes again nor a worker that died while it waited gets ahead.
+ */
 static int
 take_pull(struct server *s, const struct msg *m)
 {
 	struct slice *sl = &s->shard.slice[m->slice];
-	bool state = m->flags & MSG_STATE_OF;
+	bool sync = s->hello.slack == GATE_SYNC;
 
-	if (state && sl->m == NULL)
-		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
-	if (!sl->ready)
-		sl->due[m->worker] |= state ? SLICE_STATE : SLICE_PULL;
-	else if (state)
-		give_state(s, m->slice, m->worker);
-	else
-		give_weights(s, m->slice, m->worker,
-		    s->job.slack == GATE_SYNC && sl->began && m->step + 1 == sl->step);
+	if (m->flags & MSG_STATE_OF) {
+		if (sl->m == NULL)
+			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
+		sl->due[m->worker] |= SLICE_STATE;
+	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
+		give_weights(s, m->slice, m->worker, true);
+	} else {
+		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
+	}
+	answer(s, m->slice, UINT64_MAX);
 	return 0;
 }
 
@@ -297,7 +302,7 @@ server_gone(const struct server *s, uint32_t w)
 bool
 server_sync(const struct server *s)
 {
-	return s->shard.plan != NULL && s->job.slack == GATE_SYNC;
+	return s->shard.plan != NULL && s->hello.slack == GATE_SYNC;
 }
 
 bool

@@ -8,8 +8,8 @@
  *	HELLO	taken, and answered by WELCOME, when the job is the same for all; a larger incarnation of a worker
  *		replaces the one before, which is not listened to any more
  *	INIT	rank 0's first weights of a slice; pulls wait for them
- *	PULL	answered by WEIGHTS or STATE: with slack 0 the weights after the step named, if the slice is not
- *		further than one step behind that, so that a worker that died can repeat its step; else as they are
+ *	PULL	answered by WEIGHTS or STATE: with slack 0 the weights after the step named, if that is now or one step
+ *		ago, so that a worker that died can repeat its step; else as they are, when the gate opens
  *	PUSH	ps/slice.h; answered by WEIGHTS when the gate opens, slice by slice
  *	SUM	ps/total.h; answered by TOTAL
  *	STOP	(server 0) slice 0's next step is the last one: its WEIGHTS say so, to all workers

@@ -30,9 +30,9 @@ struct slice_pool {
 
 void	 slice_pool_free(struct slice_pool *p);
 
-#define SLICE_W		1u	/* what is due to a worker: the weights, */
+#define SLICE_W		1u	/* what is due to a worker: the weights, when the gate opens, */
 #define SLICE_STATE	2u	/* the optimizer's state, */
-#define SLICE_PULL	4u	/* weights by a pull, whatever the gate says */
+#define SLICE_PULL	4u	/* the weights as soon as there are any */
 
 struct slice {
 	const struct plan	*plan;

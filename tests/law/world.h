@@ -49,7 +49,8 @@ struct actor {
 	struct worker_brain *brain;
 	enum phase	 phase;
 	float		*g, *stats, *state;
-	uint64_t	 step, steps;	/* finished; when it leaves */
+	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
+	uint64_t	 done;		/* pushed, in its best life */
 	uint32_t	 order[16], pushed;
 	bool		 summed;	/* at this step */
 	uint64_t	 last;		/* the step at which it was told to end; 0 */
@@ -68,7 +69,7 @@ struct world {
 	struct pair	*net;
 	uint32_t	 W, S, slack, slice;
 	bool		 counting;	/* gradients of 1, for which any order gives the same bits */
-	uint32_t	 repeats, crashes;	/* in a thousand turns */
+	uint32_t	 repeats, crashes, stops;	/* in a thousand turns */
 	uint32_t	 pieces;	/* 1, or what worker 0 alone accumulates for so many */
 	struct opt_hyper hyper;
 	struct actor	 actor[WORLD_WORKERS];
@@ -190,9 +191,8 @@ actor_step(struct actor *a)
 	for (uint32_t i = 0; i < x->W; i++) {
 		const struct actor *b = &x->actor[i];
 
-		if (b->phase != DONE && b->phase != BYE && b->step < b->steps && a->step > b->step &&
-		    a->step - b->step > x->furthest)
-			x->furthest = a->step - b->step;
+		if (b->phase != DONE && b->phase != BYE && a->step > b->done && a->step - b->done > x->furthest)
+			x->furthest = a->step - b->done;
 	}
 	for (uint32_t p = 0; p < x->pieces; p++) {
 		uint32_t r = x->pieces > 1 ? p : a->o.rank, k = world_samples(x, r, a->step);
@@ -260,6 +260,7 @@ actor_turn(struct actor *a)
 			return;
 		if (worker_brain_begun(a->brain, &a->step) < 0)
 			world_fault(a->world, err_line());
+		a->last = worker_brain_last(a->brain) ? a->step : 0;
 		a->phase = STEP;
 		return;
 	case STEP:
@@ -276,6 +277,8 @@ actor_turn(struct actor *a)
 	case PUSH:
 		if (a->pushed < a->world->graph->nw) {
 			worker_brain_push(a->brain, a->order[a->pushed++], a->g);
+			if (a->pushed == a->world->graph->nw && a->step >= a->done)
+				a->done = a->step + 1;
 			return;
 		}
 		worker_brain_finish(a->brain, a->stats);
@@ -339,6 +342,16 @@ world_over(const struct world *x)
 	return true;
 }
 
+/* Somebody wants the job to end. */
+static void
+world_stop(struct world *x)
+{
+	struct actor *a = &x->actor[rng_below(&x->chance, x->W)];
+
+	if (a->phase >= STEP && a->phase <= WAIT)
+		worker_brain_stop(a->brain);
+}
+
 /* One thing happens. */
 __attribute__((unused)) static void
 world_turn(struct world *x)
@@ -347,6 +360,8 @@ world_turn(struct world *x)
 
 	if (rng_below(&x->chance, 1000) < x->crashes)
 		world_crash(x);
+	if (rng_below(&x->chance, 1000) < x->stops)
+		world_stop(x);
 	if (rng_below(&x->chance, 1000) < x->repeats) {
 		bool up = rng_below(&x->chance, 2);
 

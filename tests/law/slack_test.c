@@ -1,0 +1,99 @@
+/* slack_test - nobody is further ahead than the slack, and every push is applied once, whoever is slow, dies or repeats. */
+#include "law/world.h"
+
+#define STEPS 9
+
+/* With gradients of 1, a rate of 1 and nothing else, every weight counts the pushes (slack 0: the steps). */
+static struct world
+draw(uint64_t seed, uint32_t slack)
+{
+	struct rng c = rng_start(seed, 0, 0);
+	struct world x = { .seed = seed, .slack = slack, .counting = true };
+
+	x.graph = world_graph(rng_below(&c, 2));
+	x.W = 2 + (uint32_t)rng_below(&c, WORLD_WORKERS - 1);
+	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
+	x.slice = 8u << rng_below(&c, 6);
+	return x;
+}
+
+static bool
+counts(struct world *x, uint64_t steps)
+{
+	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
+	bool good = true;
+
+	world_join(x, w, aux, NULL);
+	for (size_t i = 0; i < x->graph->P; i++)
+		good &= w[i] == -(float)((x->slack == GATE_SYNC ? 1 : x->W) * steps);
+	free(w);
+	free(aux);
+	return good;
+}
+
+static void
+many(uint32_t slack, uint32_t repeats, uint32_t crashes, const char *name)
+{
+	unsigned good = 0, n = 300;
+	uint64_t furthest = 0;
+
+	for (uint64_t seed = 1; seed <= n; seed++) {
+		struct world x = draw(seed, slack);
+		bool well;
+
+		x.repeats = repeats;
+		x.crashes = crashes;
+		world_open(&x, STEPS);
+		well = world_run(&x) && counts(&x, STEPS);
+		if (!well)
+			printf("# seed %llu: %s\n", (unsigned long long)seed, x.why);
+		good += well;
+		furthest = x.furthest > furthest ? x.furthest : furthest;
+		world_close(&x);
+	}
+	is(good, n, "%s: every push counts once", name);
+	if (slack == GATE_ASYNC)
+		ok(furthest > 1, "... up to %u steps ahead", (unsigned)furthest);
+	else
+		is(furthest, slack, "... and exactly the slack is used");
+}
+
+/* One worker is not heard for a while: how far do the others come? */
+static uint64_t
+with_one_slow(uint32_t slack)
+{
+	struct world x = draw(7, slack);
+	uint64_t ahead = 0;
+	bool good;
+
+	world_open(&x, STEPS);
+	while (x.actor[0].phase != WAIT)
+		world_turn(&x);
+	for (uint32_t s = 0; s < x.S; s++)
+		pair_hold(x.net, 0, x.W + s, true);
+	for (unsigned i = 0; i < 100000; i++)
+		world_turn(&x);
+	for (uint32_t r = 1; r < x.W; r++)
+		if (x.actor[r].step - x.actor[0].step > ahead)
+			ahead = x.actor[r].step - x.actor[0].step;
+	for (uint32_t s = 0; s < x.S; s++)
+		pair_hold(x.net, 0, x.W + s, false);
+	good = world_run(&x) && counts(&x, STEPS);
+	world_close(&x);
+	return good ? ahead : UINT64_MAX;
+}
+
+int
+main(void)
+{
+	many(GATE_SYNC, 20, 2, "slack 0");
+	many(1, 50, 0, "slack 1");
+	many(3, 50, 0, "slack 3");
+	many(3, 20, 2, "slack 3 with deaths");
+	many(GATE_ASYNC, 50, 0, "asynchronous");
+	many(GATE_ASYNC, 20, 2, "asynchronous with deaths");
+	is(with_one_slow(GATE_SYNC), 0, "slack 0: behind a slow worker all wait");
+	is(with_one_slow(2), 2, "slack 2: the others are two steps ahead, and wait");
+	is(with_one_slow(GATE_ASYNC), STEPS, "asynchronous: they finish");
+	return done();
+}

@@ -30,6 +30,7 @@ load(const char *path, const struct graph *want)
 		sum += f.w[i] + (f.state != NULL ? f.state[i] : 0);
 	for (size_t i = 0; i < g->A; i++)
 		sum += f.aux[i];
+	(void)sum;
 	weights_free(&f);
 }
 

@@ -1,0 +1,124 @@
+/*
+ * fuzz_server - any messages to a server's brain: no crash, no answer beyond the plan, no more memory for it.
+ *
+ * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async and then
+ * messages, else the rest is a hello's text.  A message is
+ *
+ *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate | u8 words | f32[words]
+ */
+#include "base/buf.h"
+#include "ps/gate.h"
+#include "ps/hello.h"
+#include "ps/server.h"
+
+#include <stdlib.h>
+
+#define WORKERS	3
+
+static const uint32_t slacks[] = { GATE_SYNC, 1, 3, GATE_ASYNC };
+
+static void
+emit(void *arg, uint32_t worker, const struct msg *m)
+{
+	struct server **s = arg;
+	const struct plan *p = server_plan(*s);
+	volatile uint8_t seen = 0;
+
+	if (worker >= WORKERS || m->worker != worker || m->type == 0 || m->type >= MSG_TYPES)
+		abort();
+	if ((m->type == MSG_WEIGHTS || m->type == MSG_STATE) &&
+	    (m->slice >= p->n || m->len != p->slice[m->slice].count * sizeof(float)))
+		abort();
+	for (uint32_t i = 0; i < m->len; i++)
+		seen = (uint8_t)(seen + ((const uint8_t *)m->payload)[i]);
+}
+
+static struct graph *
+net(void)
+{
+	struct graph *g = graph_new(1, 1, 2);
+	uint32_t at = 0;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 3 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "bn", .in = &at, .nin = 1, .eps = 1e-3f }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	return g;
+}
+
+/* Worker w's hello, always a good one. */
+static void
+hello(struct server *s, const struct graph *g, uint32_t slack, uint32_t w, uint64_t incarnation)
+{
+	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = WORKERS, .nservers = 2,
+	    .slack = slack, .slice = 16, .hash = graph_hash(g) };
+	struct msg m = { .type = MSG_HELLO, .worker = w, .incarnation = incarnation };
+	struct buf b = { 0 };
+
+	if (hello_text(&h, g, &b) < 0)
+		abort();
+	m.len = (uint32_t)b.n;
+	m.payload = b.p;
+	server_take(s, &m);
+	buf_free(&b);
+}
+
+static void
+messages(uint32_t slack, const uint8_t *p, size_t n)
+{
+	struct server *s = NULL;
+	struct server_opt o = { .nworkers = WORKERS, .nservers = 2, .emit = emit, .arg = &s };
+	struct graph *g = net();
+
+	if (server_new(&o, &s) < 0)
+		abort();
+	for (uint32_t w = 0; w + 1 < WORKERS; w++)
+		hello(s, g, slack, w, 1);
+	while (n >= 8) {
+		uint32_t words = p[7] % 16;
+		struct msg m = { .type = p[0] % (MSG_TYPES + 1), .flags = p[1] & 7, .worker = p[2] & 3,
+		    .incarnation = (uint64_t)p[2] >> 4, .step = p[3], .slice = p[4], .samples = p[5],
+		    .rate = (float)p[6] / 64, .len = 4 * words, .payload = p + 8 };
+
+		if (n - 8 < m.len)
+			break;
+		if (m.type == MSG_HELLO && m.len == 0)
+			hello(s, g, slack, m.worker, m.incarnation);
+		else
+			server_take(s, &m);
+		n -= 8 + m.len;
+		p += 8 + m.len;
+	}
+	(void)server_over(s);
+	(void)server_steps(s);
+	server_free(s);
+	graph_free(g);
+}
+
+/* What is taken is what its own text says. */
+static void
+text(const uint8_t *p, size_t n)
+{
+	struct hello a, b;
+	struct buf again = { 0 };
+	struct graph *g;
+
+	if (hello_parse((const char *)p, n, &a, &g) < 0)
+		return;
+	if (hello_text(&a, g, &again) < 0 || hello_parse((char *)again.p, again.n, &b, NULL) < 0 ||
+	    hello_same(&a, &b) < 0)
+		abort();
+	buf_free(&again);
+	graph_free(g);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	if (n < 1)
+		return 0;
+	if (p[0] < sizeof(slacks) / sizeof(slacks[0]))
+		messages(slacks[p[0]], p + 1, n - 1);
+	else
+		text(p + 1, n - 1);
+	return 0;
+}

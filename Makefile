@@ -59,6 +59,10 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(TESTS:%=%.o): CPPFLAGS += -Itests
 
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/bench/%.o: CFLAGS += -fopenmp
+
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
 $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)

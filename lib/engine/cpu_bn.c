@@ -20,150 +20,229 @@
 #include <omp.h>
 #include <stddef.h>
 
-#define LANES 16	/* most channels side by side */
-
-/* What one unit's channels need; LANES of each. */
+/* What the channels of one unit need, a channel each `lanes` floats. */
 struct lanes {
 	const float *scale, *shift, *mean, *k1, *k0;
 };
 
-/* ------ units: pixels of `lanes` channels; the inner loops are one register wide ------ */
+/* The same for CPU_WIDE floats side by side, which are CPU_WIDE / lanes pixels. */
+struct wide {
+	cpu_wide scale, shift, mean, k1, k0;
+};
+
+/* Two sums a float side by side. */
+struct sums {
+	cpu_wide a, b;
+};
+
+CPU_INLINE void
+widen(const float *from, size_t lanes, cpu_wide *to)
+{
+	if (lanes == CPU_WIDE)
+		*to = *(const cpu_wide *)from;
+	else
+		for (size_t j = 0; j < CPU_WIDE; j++)
+			(*to)[j] = from[j % lanes];
+}
+
+CPU_INLINE void
+widen_all(const struct lanes *c, size_t lanes, struct wide *w)
+{
+	widen(c->scale, lanes, &w->scale);
+	widen(c->shift, lanes, &w->shift);
+	widen(c->mean, lanes, &w->mean);
+	widen(c->k1, lanes, &w->k1);
+	widen(c->k0, lanes, &w->k0);
+}
+
+/* The sums of each channel. */
+CPU_INLINE void
+narrow(const struct sums *s, size_t lanes, float *s1, float *s2)
+{
+	for (size_t l = 0; l < lanes; l++)
+		s1[l] = s2[l] = 0;
+	for (size_t j = 0; j < CPU_WIDE; j++) {
+		s1[j % lanes] += s->a[j];
+		s2[j % lanes] += s->b[j];
+	}
+}
+
+/* The last floats of a unit, fewer than CPU_WIDE, as a whole one. */
+CPU_INLINE void
+load_part(const float *from, size_t count, cpu_wide *to)
+{
+	for (size_t j = 0; j < count; j++)
+		(*to)[j] = from[j];
+}
+
+/* ------ units: count floats, pixels of `lanes` channels ------ */
+
+CPU_INLINE void
+moments(const cpu_wide *x, const cpu_wide *first, struct sums *s)
+{
+	cpu_wide d = *x - *first;
+
+	s->a += d;
+	s->b += d * d;
+}
 
 /* s1 = sum (x - x[0]), s2 = sum (x - x[0])^2. */
-CPU_INLINE void
-moments(const float *restrict x, size_t pixels, size_t lanes, float *restrict s1, float *restrict s2)
+CPU_CLONES static void
+unit_moments(const float *restrict x, size_t count, size_t lanes, float *restrict s1, float *restrict s2)
 {
-	float a[LANES] = { 0 }, b[LANES] = { 0 };
+	struct sums s = { { 0 }, { 0 } };
+	cpu_wide first, part;
+	size_t i = 0;
 
-	for (size_t i = 1; i < pixels; i++)
-		for (size_t l = 0; l < lanes; l++) {
-			float d = x[i * lanes + l] - x[l];
+	widen(x, lanes, &first);
+	for (; i + CPU_WIDE <= count; i += CPU_WIDE)
+		moments((const cpu_wide *)(x + i), &first, &s);
+	if (i < count) {
+		part = first;
+		load_part(x + i, count - i, &part);
+		moments(&part, &first, &s);
+	}
+	narrow(&s, lanes, s1, s2);
+}
 
-			a[l] += d;
-			b[l] += d * d;
-		}
-	for (size_t l = 0; l < lanes; l++) {
-		s1[l] = a[l];
-		s2[l] = b[l];
+CPU_INLINE void
+forward(const cpu_wide *x, cpu_wide *y, const struct wide *w, bool relu)
+{
+	cpu_wide v = w->scale * *x + w->shift;
+
+	*y = v;
+	if (relu)
+		*y = (cpu_wide)((cpu_mask)v & (v > 0));
+}
+
+CPU_INLINE void
+forward_all(const float *restrict x, float *restrict y, size_t count, const struct wide *w, bool relu)
+{
+	cpu_wide part = { 0 };
+	size_t i = 0;
+
+	for (; i + CPU_WIDE <= count; i += CPU_WIDE)
+		forward((const cpu_wide *)(x + i), (cpu_wide *)(y + i), w, relu);
+	if (i < count) {
+		load_part(x + i, count - i, &part);
+		forward(&part, &part, w, relu);
+		for (size_t j = 0; i + j < count; j++)
+			y[i + j] = part[j];
 	}
 }
 
 CPU_CLONES static void
-unit_moments(const float *restrict x, size_t pixels, size_t lanes, float *restrict s1, float *restrict s2)
+unit_forward(const float *restrict x, float *restrict y, size_t count, size_t lanes, const struct lanes *c, bool relu)
 {
-	if (lanes == 16)
-		moments(x, pixels, 16, s1, s2);
-	else if (lanes == 8)
-		moments(x, pixels, 8, s1, s2);
+	struct wide w;
+
+	widen_all(c, lanes, &w);
+	if (relu)
+		forward_all(x, y, count, &w, true);
 	else
-		moments(x, pixels, 1, s1, s2);
+		forward_all(x, y, count, &w, false);
+}
+
+/* The gradient that comes in: the sum of its parts, where ReLU let the output through. */
+CPU_INLINE void
+incoming(const cpu_wide *x, const cpu_wide *d0, const cpu_wide *d1, const struct wide *w, bool relu, cpu_wide *d)
+{
+	cpu_wide y = w->scale * *x + w->shift;
+
+	*d = *d0;
+	if (d1 != NULL)
+		*d += *d1;
+	if (relu)
+		*d = (cpu_wide)((cpu_mask)*d & (y > 0));
 }
 
 CPU_INLINE void
-forward(const float *restrict x, float *restrict y, size_t pixels, size_t lanes, const struct lanes *c, bool relu)
+reduce(const cpu_wide *x, const cpu_wide *d0, const cpu_wide *d1, const struct wide *w, bool relu, struct sums *s)
 {
-	float scale[LANES], shift[LANES];
+	cpu_wide d;
 
-	for (size_t l = 0; l < lanes; l++) {
-		scale[l] = c->scale[l];
-		shift[l] = c->shift[l];
+	incoming(x, d0, d1, w, relu, &d);
+	s->a += d;
+	s->b += d * (*x - w->mean);
+}
+
+CPU_INLINE void
+reduce_all(const float *restrict x, const float *restrict d0, const float *restrict d1, size_t count,
+    const struct wide *w, bool relu, struct sums *s)
+{
+	cpu_wide px = { 0 }, p0 = { 0 }, p1 = { 0 };
+	size_t i = 0;
+
+	for (; i + CPU_WIDE <= count; i += CPU_WIDE)
+		reduce((const cpu_wide *)(x + i), (const cpu_wide *)(d0 + i),
+		    d1 != NULL ? (const cpu_wide *)(d1 + i) : NULL, w, relu, s);
+	if (i < count) {
+		load_part(x + i, count - i, &px);
+		load_part(d0 + i, count - i, &p0);
+		if (d1 != NULL)
+			load_part(d1 + i, count - i, &p1);
+		reduce(&px, &p0, &p1, w, relu, s);
 	}
-	for (size_t i = 0; i < pixels; i++)
-		for (size_t l = 0; l < lanes; l++) {
-			float v = scale[l] * x[i * lanes + l] + shift[l];
-
-			y[i * lanes + l] = relu && !(v > 0) ? 0 : v;
-		}
-}
-
-CPU_CLONES static void
-unit_forward(const float *restrict x, float *restrict y, size_t pixels, size_t lanes, const struct lanes *c, bool relu)
-{
-	if (lanes == 16 && relu)
-		forward(x, y, pixels, 16, c, true);
-	else if (lanes == 16)
-		forward(x, y, pixels, 16, c, false);
-	else if (lanes == 8)
-		forward(x, y, pixels, 8, c, relu);
-	else
-		forward(x, y, pixels, 1, c, relu);
-}
-
-/* The gradient that comes in at one float: the sum of its parts, where ReLU let it through. */
-CPU_INLINE float
-incoming(const float *restrict d0, const float *restrict d1, size_t at, float y, bool relu)
-{
-	float d = d1 != NULL ? d0[at] + d1[at] : d0[at];
-
-	return relu && !(y > 0) ? 0 : d;
 }
 
 /* s1 = sum dy, s2 = sum dy (x - mean). */
-CPU_INLINE void
-reduce(const float *restrict x, const float *restrict d0, const float *restrict d1, size_t pixels, size_t lanes,
+CPU_CLONES static void
+unit_reduce(const float *restrict x, const float *restrict d0, const float *restrict d1, size_t count, size_t lanes,
     const struct lanes *c, bool relu, float *restrict s1, float *restrict s2)
 {
-	float a[LANES] = { 0 }, b[LANES] = { 0 };
+	struct sums s = { { 0 }, { 0 } };
+	struct wide w;
 
-	for (size_t i = 0; i < pixels; i++)
-		for (size_t l = 0; l < lanes; l++) {
-			float v = x[i * lanes + l];
-			float d = incoming(d0, d1, i * lanes + l, c->scale[l] * v + c->shift[l], relu);
-
-			a[l] += d;
-			b[l] += d * (v - c->mean[l]);
-		}
-	for (size_t l = 0; l < lanes; l++) {
-		s1[l] = a[l];
-		s2[l] = b[l];
-	}
+	widen_all(c, lanes, &w);
+	if (d1 == NULL)
+		reduce_all(x, d0, NULL, count, &w, relu, &s);
+	else
+		reduce_all(x, d0, d1, count, &w, relu, &s);
+	narrow(&s, lanes, s1, s2);
 }
 
-CPU_CLONES static void
-unit_reduce(const float *restrict x, const float *restrict d0, const float *restrict d1, size_t pixels, size_t lanes,
-    const struct lanes *c, bool relu, float *restrict s1, float *restrict s2)
+CPU_INLINE void
+backward(const cpu_wide *x, const cpu_wide *d0, const cpu_wide *d1, const struct wide *w, bool relu, cpu_wide *dx)
 {
-	if (lanes == 16 && relu && d1 == NULL)
-		reduce(x, d0, NULL, pixels, 16, c, true, s1, s2);
-	else if (lanes == 16)
-		reduce(x, d0, d1, pixels, 16, c, relu, s1, s2);
-	else if (lanes == 8)
-		reduce(x, d0, d1, pixels, 8, c, relu, s1, s2);
-	else
-		reduce(x, d0, d1, pixels, 1, c, relu, s1, s2);
+	cpu_wide d;
+
+	incoming(x, d0, d1, w, relu, &d);
+	*dx = w->scale * d + (w->k1 * (*x - w->mean) + w->k0);
+}
+
+CPU_INLINE void
+backward_all(const float *x, const float *restrict d0, const float *restrict d1, float *dx, size_t count,
+    const struct wide *w, bool relu)
+{
+	cpu_wide px = { 0 }, p0 = { 0 }, p1 = { 0 };
+	size_t i = 0;
+
+	for (; i + CPU_WIDE <= count; i += CPU_WIDE)
+		backward((const cpu_wide *)(x + i), (const cpu_wide *)(d0 + i),
+		    d1 != NULL ? (const cpu_wide *)(d1 + i) : NULL, w, relu, (cpu_wide *)(dx + i));
+	if (i < count) {
+		load_part(x + i, count - i, &px);
+		load_part(d0 + i, count - i, &p0);
+		if (d1 != NULL)
+			load_part(d1 + i, count - i, &p1);
+		backward(&px, &p0, &p1, w, relu, &px);
+		for (size_t j = 0; i + j < count; j++)
+			dx[i + j] = px[j];
+	}
 }
 
 /* dx may be x: each float is read before it is written. */
-CPU_INLINE void
-backward(const float *x, const float *restrict d0, const float *restrict d1, float *dx, size_t pixels, size_t lanes,
-    const struct lanes *c, bool relu)
-{
-	for (size_t i = 0; i < pixels; i++) {
-		float out[LANES];
-
-		for (size_t l = 0; l < lanes; l++) {
-			float v = x[i * lanes + l];
-			float d = incoming(d0, d1, i * lanes + l, c->scale[l] * v + c->shift[l], relu);
-
-			out[l] = c->scale[l] * d + (c->k1[l] * (v - c->mean[l]) + c->k0[l]);
-		}
-		for (size_t l = 0; l < lanes; l++)
-			dx[i * lanes + l] = out[l];
-	}
-}
-
 CPU_CLONES static void
-unit_backward(const float *x, const float *restrict d0, const float *restrict d1, float *dx, size_t pixels,
+unit_backward(const float *x, const float *restrict d0, const float *restrict d1, float *dx, size_t count,
     size_t lanes, const struct lanes *c, bool relu)
 {
-	if (lanes == 16 && relu && d1 == NULL)
-		backward(x, d0, NULL, dx, pixels, 16, c, true);
-	else if (lanes == 16)
-		backward(x, d0, d1, dx, pixels, 16, c, relu);
-	else if (lanes == 8)
-		backward(x, d0, d1, dx, pixels, 8, c, relu);
+	struct wide w;
+
+	widen_all(c, lanes, &w);
+	if (d1 == NULL)
+		backward_all(x, d0, NULL, dx, count, &w, relu);
 	else
-		backward(x, d0, d1, dx, pixels, 1, c, relu);
+		backward_all(x, d0, d1, dx, count, &w, relu);
 }
 
 /* ------ whole batches ------ */
@@ -209,13 +288,13 @@ join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t b, siz
 void
 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn)
 {
-	size_t blocks = cpu_blocks(x), lanes = x->block, pixels = (size_t)x->h * x->w;
+	size_t blocks = cpu_blocks(x), lanes = x->block, count = cpu_unit(x);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		float *s = sums_at(x, scratch, u / blocks, u % blocks);
 
-		unit_moments(cpu_at(x, u / blocks, u % blocks), pixels, lanes, s, s + lanes);
+		unit_moments(cpu_at(x, u / blocks, u % blocks), count, lanes, s, s + lanes);
 	}
 	#pragma omp parallel for
 	for (size_t c = 0; c < x->c; c++)
@@ -236,14 +315,14 @@ cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size
 void
 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, bool relu)
 {
-	size_t blocks = cpu_blocks(x), pixels = (size_t)x->h * x->w;
+	size_t blocks = cpu_blocks(x), count = cpu_unit(x);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;
 		struct lanes c = lanes_at(bn, b * x->block);
 
-		unit_forward(cpu_at(x, i, b), cpu_at(y, i, b), pixels, x->block, &c, relu);
+		unit_forward(cpu_at(x, i, b), cpu_at(y, i, b), count, x->block, &c, relu);
 	}
 }
 
@@ -270,7 +349,7 @@ void
 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, float eps)
 {
-	size_t blocks = cpu_blocks(x), lanes = x->block, pixels = (size_t)x->h * x->w;
+	size_t blocks = cpu_blocks(x), lanes = x->block, count = cpu_unit(x);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
@@ -278,7 +357,7 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 		struct lanes c = lanes_at(bn, b * lanes);
 		float *s = sums_at(x, scratch, i, b);
 
-		unit_reduce(cpu_at(x, i, b), cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL, pixels, lanes,
+		unit_reduce(cpu_at(x, i, b), cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL, count, lanes,
 		    &c, relu, s, s + lanes);
 	}
 	#pragma omp parallel for
@@ -292,6 +371,6 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 		struct lanes c = lanes_at(bn, b * lanes);
 
 		unit_backward(cpu_at(x, i, b), cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL,
-		    cpu_at(dx, i, b), pixels, lanes, &c, relu);
+		    cpu_at(dx, i, b), count, lanes, &c, relu);
 	}
 }

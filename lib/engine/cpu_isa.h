@@ -10,6 +10,8 @@
 #ifndef ENGINE_CPU_ISA_H
 #define ENGINE_CPU_ISA_H
 
+#include <stdint.h>
+
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #define CPU_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -17,5 +19,13 @@
 #endif
 
 #define CPU_INLINE static inline __attribute__((always_inline))
+
+/*
+ * Sixteen floats: one register or several, as the instruction set has them.  Only
+ * within a function or by address: how they are passed depends on the set.
+ */
+#define CPU_WIDE 16
+typedef float cpu_wide __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
+typedef int32_t cpu_mask __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
 
 #endif

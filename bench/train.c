@@ -1,0 +1,233 @@
+/*
+ * train - a net's name into the times of whole training steps on synthetic batches.
+ *
+ * A step is all that a worker without a server does: every array loaded, forward,
+ * backward, every weight updated.  The program is one of those that train.sh
+ * drives in turn: it says "ready", and for each line "K" on stdin it runs K steps
+ * and prints their milliseconds on one line.  With --limit it does not train but
+ * runs a dense product, twice 2048^3 operations, as the limit beside the others.
+ */
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "engine/dnnl.h"
+#include "engine/engine.h"
+#include "net/script.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT 2048
+
+struct job {
+	const struct engine *engine;
+	struct engine_dev   *dev;
+	struct engine_plan  *plan;
+	struct graph	    *graph;
+	uint32_t	     batch;
+	float		    *w, *m, *g, *aux, *stats, *x;
+	int32_t		    *y;
+};
+
+static const char usage[] = "train [--batch N] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
+static const char help[] =
+    "  --batch N      pictures a step (128)\n"
+    "  --engine NAME  cpu, ref ... (the best)\n"
+    "  --explain      print what runs each layer, and end\n"
+    "  --limit        a dense product in place of a net\n"
+    "  --net NAME     script of the net (inception)\n"
+    "  --threads N    (2)\n";
+
+static void
+must(int e, const char *thing)
+{
+	if (e < 0)
+		front_die(thing, e);
+}
+
+static void *
+room(size_t count, size_t size)
+{
+	void *p = calloc(count + 1, size);
+
+	if (p == NULL)
+		must(err_nomem(), NULL);
+	return p;
+}
+
+/* Weights as they would begin, so that no value grows or dies out on the way. */
+static void
+first_weights(struct job *j)
+{
+	for (uint32_t a = 0; a < j->graph->nw; a++) {
+		const struct graph_array *array = &j->graph->w[a];
+		struct rng r = rng_start(1, 0, a);
+
+		for (size_t i = 0; i < array->count; i++)
+			j->w[array->first + i] = array->role == GRAPH_GAMMA ? 1 : array->role != GRAPH_WEIGHT ? 0 :
+			    rng_normal(&r) * sqrtf(2.0f * (float)array->dim[0] / (float)array->count);
+	}
+}
+
+static void
+open_job(struct job *j, const char *net, unsigned threads)
+{
+	const struct graph_node *data;
+	struct rng r = rng_start(1, 1, 0);
+	size_t floats;
+
+	must(script_run(net, 0, 0, 0, 0, NULL, 0, &j->graph), net);
+	must(j->engine->open(threads, &j->dev), j->engine->name);
+	must(j->engine->plan(j->dev, j->graph, j->batch, ENGINE_F32, &j->plan), net);
+	data = &j->graph->node[0];
+	floats = (size_t)j->batch * data->c * data->h * data->w;
+	j->w = room(j->graph->P, sizeof(float));
+	j->m = room(j->graph->P, sizeof(float));
+	j->g = room(j->graph->P, sizeof(float));
+	j->aux = room(j->graph->A, sizeof(float));
+	j->stats = room(j->graph->A, sizeof(float));
+	j->x = room(floats, sizeof(float));
+	j->y = room(j->batch, sizeof(int32_t));
+	first_weights(j);
+	for (size_t i = 0; i < floats; i++)
+		j->x[i] = rng_normal(&r);
+	for (uint32_t i = 0; i < j->batch; i++)
+		j->y[i] = (int32_t)rng_below(&r, j->graph->classes);
+}
+
+static int
+need(void *arg, uint32_t a)
+{
+	struct job *j = arg;
+
+	return j->engine->load(j->plan, a, j->w + j->graph->w[a].first);
+}
+
+static void
+train(void *arg)
+{
+	struct job *j = arg;
+	const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
+	const struct engine_hook hook = { .arg = j, .need = need };
+	struct engine_result result;
+
+	must(j->engine->forward(j->plan, j->x, j->y, j->batch, &hook, &result), "forward");
+	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
+	must(j->engine->update(j->dev, OPT_SGD, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
+}
+
+/* ------ the limit: y = x w^T, each LIMIT x LIMIT ------ */
+
+static void
+product(void *arg)
+{
+	must(dnnl_mul_forward(arg), "limit");
+}
+
+static float *
+square(void)
+{
+	float *p = aligned_alloc(64, (size_t)LIMIT * LIMIT * sizeof(*p));
+
+	if (p == NULL)
+		must(err_nomem(), "limit");
+	for (size_t i = 0; i < (size_t)LIMIT * LIMIT; i++)
+		p[i] = 1.0f / LIMIT;
+	return p;
+}
+
+static struct dnnl_mul *
+open_limit(unsigned threads)
+{
+	const struct dnnl_shape shape = { .n = LIMIT, .c = LIMIT, .h = 1, .w = 1, .k = LIMIT, .fc = true };
+	struct dnnl_place at = { .x = square(), .y = square(), .held = square() };
+	struct dnnl_dev *dev;
+	struct dnnl_mul *mul;
+
+	omp_set_num_threads((int)threads);
+	must(dnnl_dev_open(&dev), "limit");
+	must(dnnl_mul_new(dev, &shape, NULL, &mul), "limit");
+	at.scratch = room(dnnl_mul_scratch(mul) / 64 + 1, 64);
+	must(dnnl_mul_bind(mul, &at), "limit");
+	return mul;
+}
+
+static void
+explain(const struct job *j)
+{
+	struct buf b = { 0 };
+
+	must(j->engine->describe(j->dev, &b), NULL);
+	must(buf_put_fmt(&b, "\n"), NULL);
+	must(j->engine->explain(j->plan, &b), NULL);
+	fwrite(b.p, 1, b.n, stdout);
+	buf_free(&b);
+}
+
+/* Runs as many steps as each line of stdin says. */
+static void
+serve(void (*step)(void *), void *arg)
+{
+	char line[32];
+
+	step(arg);	/* a kernel's first call is slow */
+	step(arg);
+	puts("ready");
+	front_flush();
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		for (long k = strtol(line, NULL, 10); k > 0; k--) {
+			double t = clk_s();
+
+			step(arg);
+			printf("%.2f%s", (clk_s() - t) * 1e3, k > 1 ? " " : "\n");
+		}
+		front_flush();
+	}
+}
+
+int
+main(int argc, char *argv[])
+{
+	static const struct option longs[] = {
+		{ "batch", required_argument, NULL, 'b' }, { "engine", required_argument, NULL, 'e' },
+		{ "explain", no_argument, NULL, 'x' }, { "limit", no_argument, NULL, 'l' },
+		{ "net", required_argument, NULL, 'n' }, { "threads", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' }, { 0 },
+	};
+	struct job j = { .batch = 128 };
+	const char *net = "inception", *engine = NULL;
+	unsigned threads = 2;
+	bool limit = false, explained = false;
+	int c;
+
+	front_init(argv[0], usage, help);
+	while ((c = getopt_long(argc, argv, "b:e:n:t:h", longs, NULL)) != -1)
+		switch (c) {
+		case 'b': j.batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
+		case 'e': engine = optarg; break;
+		case 'x': explained = true; break;
+		case 'l': limit = true; break;
+		case 'n': net = optarg; break;
+		case 't': threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
+		case 'h': front_help();
+		default:  front_usage();
+		}
+	if (limit) {
+		serve(product, open_limit(threads));
+		return front_status();
+	}
+	if ((j.engine = engine_find(engine)) == NULL)
+		front_die(NULL, ERR_ARG);
+	open_job(&j, net, threads);
+	if (explained)
+		explain(&j);
+	else
+		serve(train, &j);
+	return front_status();
+}

@@ -124,6 +124,19 @@ drop(struct serve *s, struct guest *g, const char *reason)
 		lose(s, (uint32_t)rank, reason);
 }
 
+/* The first worker has told what the job is. */
+static void
+begin(struct serve *s)
+{
+	const struct plan *p = server_plan(s->brain);
+	size_t here = 0;
+
+	for (uint32_t i = 0; i < p->nweights; i++)
+		here += p->slice[i].owner == s->o->index ? p->slice[i].count : 0;
+	say(s, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P, s->o->nworkers);
+	s->since = clk_s();
+}
+
 /* The welcome makes the connection whose hello was taken the worker's, instead of one it may have had before. */
 static void
 bind_guest(struct serve *s, uint32_t rank)
@@ -139,7 +152,7 @@ bind_guest(struct serve *s, uint32_t rank)
 	s->now->rank = rank;
 	s->now->until = (double)INFINITY;
 	if (s->since == 0)
-		s->since = clk_s();
+		begin(s);
 }
 
 static void

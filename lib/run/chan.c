@@ -64,12 +64,21 @@ chan_close(struct chan *c)
 	free(c);
 }
 
-int
-chan_send(struct chan *c, uint32_t type, const void *p, size_t n)
+/* Our mark goes before all else, but not before there is something to say. */
+static int
+begin(struct chan *c)
 {
 	int e = c->begun ? 0 : buf_put(&c->ctl, CTL_MARK, strlen(CTL_MARK));
 
 	c->begun = true;
+	return e;
+}
+
+int
+chan_send(struct chan *c, uint32_t type, const void *p, size_t n)
+{
+	int e = begin(c);
+
 	return e < 0 ? e : frame_put(&c->ctl, type, p, n);
 }
 
@@ -80,7 +89,7 @@ chan_log(struct chan *c, uint32_t type, const void *p, size_t n)
 	int e;
 
 	assert(n <= CHAN_LOG);
-	if ((e = frame_put(&b, type, p, n)) == 0)
+	if ((e = begin(c)) == 0 && (e = frame_put(&b, type, p, n)) == 0)
 		e = spool_put(c->log, b.p, b.n);
 	buf_free(&b);
 	return e;

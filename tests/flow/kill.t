@@ -1,0 +1,82 @@
+# kill.t - whatever ends a job, nothing of it is left, and soon.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
+trap 'living | xargs -r kill -9; rm -rf "$T"' EXIT
+
+# start WORKERS OPTION... -- WHAT: a job in the background, its workers at work; $pid is dlaunch, $agent its agent.
+start() {
+	local workers=$1 server=$T/bin/pserver
+	shift
+	local options=()
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	rm -rf "$STAND" && mkdir "$STAND"
+	: >"$T/out"
+	# A shell's background has SIGINT ignored; a terminal's foreground has not.
+	env --default-signal=INT dlaunch -n "$workers" -s 2 --server-command "$server" --env STAND "${options[@]}" \
+		"$T/bin/pworker" --do "$@" >"$T/out" 2>"$T/err" &
+	pid=$!
+	line_of "$T/out" waits "$workers" && line_of "$STAND/pids" . $((2 * workers + 2)) || return
+	read -r agent _ <"/proc/$pid/task/$pid/children"
+	[ -n "$agent" ]
+}
+# ends STATUS: dlaunch ends, and so.
+ends() {
+	wait "$pid"
+	local got=$?
+	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; cat "$T/err"; return 1; }
+}
+
+ok "a job runs" start 2 -- wait
+is "$(living | wc -l)" 6 "... of six processes"
+kill -9 "$pid"
+ok "kill -9 of dlaunch leaves nothing" none_left 5
+start 2 -- deaf && kill -9 "$pid"
+ok "... not even what is deaf to SIGTERM" none_left 5
+
+start 2 -- wait && kill -9 "$agent"
+ok "kill -9 of the agent leaves nothing, what the workers started too" none_left 5
+ok "... and is a lost host" ends 75
+like "$T/err" '^dlaunch: host localhost: went away' "... named"
+like "$T/err" 'lost with its host' "... in the table too"
+
+start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
+ok "kill -9 of both leaves nothing" none_left 5
+
+start 2 --silence 2 -- wait && kill -STOP "$pid"
+ok "a launcher that is silent is gone" none_left 8
+kill -9 "$pid"
+
+start 2 --silence 2 -- wait && kill -STOP "$agent"
+ok "an agent that is silent is a lost host" ends 75
+like "$T/err" '^dlaunch: host localhost: silent for [23] s' "... named"
+kill -CONT "$agent"
+ok "... and ends its processes when it comes to" none_left 5
+
+for s in INT:130 TERM:143 HUP:129; do
+	start 2 -- wait && kill "-${s%:*}" "$pid"
+	ok "SIG${s%:*}: exit status ${s#*:}" ends "${s#*:}"
+	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "... after the workers' orderly end"
+	ok "... and nothing is left" none_left 1
+done
+
+start 2 --grace 1 -- deaf && kill -TERM "$pid"
+ok "workers that do not end are killed after the grace" ends 143
+ok "... and nothing is left" none_left 1
+start 2 --grace 1000 -- deaf && kill -INT "$pid" && line_of "$T/err" 'once more ends them' 1 && kill -INT "$pid"
+ok "... or by a second signal" ends 130
+ok "... and nothing is left" none_left 1
+start 1 --grace 1000 -- deaf && kill -TSTP "$pid" && kill -INT "$pid" && line_of "$T/err" 'once more ends them' 1 && kill -INT "$pid"
+ok "a stop from the terminal does not stop it" ends 130
+
+start 2 --grace 1 -- deaf && kill -9 "$(head -n 1 "$STAND/pids")"
+ok "a killed server ends the job with its status" ends 137
+ok "... and nothing is left" none_left 1
+
+: >"$T/out"
+nohup dlaunch -n 1 -s 1 --server-command "$T/bin/pserver" --env STAND "$T/bin/pworker" --do wait >"$T/out" 2>"$T/err" &
+pid=$!
+line_of "$T/out" waits 1 && kill -HUP "$pid" && kill -TERM "$pid"
+ok "what nohup ignores stays ignored" ends 143
+ok "... and nothing is left" none_left 1
+done_testing

@@ -1,0 +1,124 @@
+# ssh.t - jobs over ssh: two daemons of the test's own on loopback, and hosts in network namespaces.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
+. "$TOP/tests/sshd.sh"
+away() {
+	living | xargs -r kill -9
+	sshd_stop
+	for n in a b l; do ip netns del "tally$$$n" 2>/dev/null; done
+	rm -rf "$T"
+}
+trap away EXIT
+
+[ -n "$sshd" ] || { echo "1..0 # SKIP no sshd"; exit 0; }
+# The second host's shell prints what it likes.
+sshd_setup
+# shellcheck disable=SC2016
+echo 'ForceCommand echo "Last login: never"; echo motd >&2; eval "$SSH_ORIGINAL_COMMAND"' >"$T/ssh/two.more"
+ok "a first host" sshd_start one 127.0.0.1 0
+ok "a second host" sshd_start two 127.0.0.1 0
+printf 'one\ntwo\n' >"$T/hosts"
+rsh="ssh -F $T/ssh/config {host}"
+
+over() { job -H "$T/hosts" --rsh "$rsh" "$@"; }
+status 0 "two workers and two servers on two hosts" over -v -n 2 -s 2 -- hello
+is "$(sort "$T/out")" "worker 0 of 2, servers 127.0.0.1:1000,127.0.0.1:1001
+worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "servers are where ssh came in; noise is skipped"
+is "$(grep -oE '^(server|worker) +[01] +(one|two)' "$T/err" | tr -s ' ' | paste -sd,)" \
+	"server 0 one,server 1 two,worker 0 one,worker 1 two" "one of each on each host"
+like "$T/err" '^two: motd' "a shell's errors are shown when asked"
+status 3 "a status comes through" over -n 2 -s 2 -- fail 3
+ok "... and nothing is left" none_left 2
+is "$(cd "$T/bin" && dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 -- pwd | sort -u)" "$T/bin" "processes run where dlaunch does"
+is "$(dlaunch -H "$T/hosts" --rsh "$rsh" -n 1 -s 0 -- sh -c 'echo "$1 $2"; echo "$3"' sh 'a  b' '*' "it's" | paste -sd,)" "a  b *,it's" \
+	"arguments arrive as they are"
+is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" "5000 0,5000 1" "all lines come"
+
+# Host keys are checked, and what ssh says is what is said.
+sed 's/^\(\[127.*\]:[0-9]*\) .*/\1 /' "$T/ssh/known" | sed "s,\$,$(cut -d' ' -f1,2 "$T/ssh/user.pub")," >"$T/ssh/other"
+sed "s,UserKnownHostsFile .*,UserKnownHostsFile $T/ssh/other," "$T/ssh/config" >"$T/ssh/config.other"
+status 75 "a host with another key is refused" job -H "$T/hosts" --rsh "ssh -F $T/ssh/config.other {host}" -n 1 -s 1 -- hello
+like "$T/err" '^dlaunch: host (one|two): no agent answers: Host key verification failed' "... named, with ssh's last line"
+sed "s,UserKnownHostsFile .*,UserKnownHostsFile /dev/null," "$T/ssh/config" >"$T/ssh/config.none"
+status 75 "a host that is not known is refused" job -H "$T/hosts" --rsh "ssh -F $T/ssh/config.none {host}" -n 1 -s 1 -- hello
+like "$T/err" '^dlaunch: host (one|two): no agent answers: Host key verification failed' "... named, and nobody is asked"
+printf 'one\n127.0.0.1:%s\n' "$(free_port)" >"$T/shut"
+status 75 "a host that does not listen" job -H "$T/shut" --rsh "ssh -F $T/ssh/config -oPort={port} {host}" -n 2 -s 2 -- hello
+like "$T/err" '^dlaunch: host 127.0.0.1: no agent answers: ssh: connect to host 127.0.0.1 port [0-9]+: Connection refused' "... is named"
+ok "... and nothing is left" none_left 2
+status 1 "a host without dlaunch" over -n 1 -s 1 --remote /nosuch/dlaunch -- hello
+like "$T/err" '^dlaunch: host (one|two): no agent answers: .*/nosuch/dlaunch' "... is named"
+
+# start WORKERS WRAPPER... -- OPTION...: a job over the hosts in the background, its workers at work; $pid is dlaunch.
+start() {
+	local wrapper=()
+	while [ "$1" != -- ]; do wrapper+=("$1"); shift; done
+	shift
+	rm -rf "$STAND" && mkdir "$STAND"
+	: >"$T/out"
+	"${wrapper[@]}" env --default-signal=INT dlaunch -n 2 -s 2 -H "$T/hosts" --rsh "$rsh" --server-command "$T/bin/pserver" \
+		--env STAND "$@" >"$T/out" 2>"$T/err" &
+	pid=$!
+	line_of "$T/out" waits 2 && line_of "$STAND/pids" . 6
+}
+ends() {
+	wait "$pid"
+	local got=$?
+	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; cat "$T/err"; return 1; }
+}
+shells() { tr ' ' '\n' <"/proc/$pid/task/$pid/children" | grep .; }
+
+ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+kill -9 "$pid"
+ok "kill -9 of dlaunch leaves nothing" none_left 5
+ok "a job over ssh" start -- "$T/bin/pworker" --do deaf
+kill -9 "$pid"
+ok "... not even what is deaf to SIGTERM" none_left 5
+ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+kill -9 "$(shells | head -n 1)"
+ok "kill -9 of an ssh is a lost host" ends 75
+like "$T/err" '^dlaunch: host (one|two): went away' "... named"
+ok "... and leaves nothing" none_left 5
+ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+kill -INT "$pid"
+ok "SIGINT ends it" ends 130
+is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "... after the workers' orderly end"
+ok "... and nothing is left" none_left 1
+ok "a job over ssh" start -- --silence 2 "$T/bin/pworker" --do wait
+shells | xargs kill -STOP
+ok "a link in which nothing moves is a lost host" ends 75
+ok "... on both sides" none_left 8
+
+# Hosts with addresses of their own: l is a switch between a and b, and where dlaunch runs.
+netns() {
+	local l=tally$$l h i=1
+	ip netns add "$l" && ip -n "$l" link set lo up && ip -n "$l" link add name br0 type bridge && ip -n "$l" link set br0 up &&
+		ip -n "$l" addr add 10.93.0.1/24 dev br0 || return 1
+	for h in a b; do
+		i=$((i + 1))
+		ip netns add "tally$$$h" && ip -n "tally$$$h" link set lo up &&
+			ip -n "$l" link add name "to$h" type veth peer name eth0 netns "tally$$$h" &&
+			ip -n "$l" link set "to$h" master br0 up &&
+			ip -n "tally$$$h" addr add "10.93.0.$i/24" dev eth0 && ip -n "tally$$$h" link set eth0 up || return 1
+	done
+}
+if [ "$(id -u)" != 0 ] || ! netns >"$T/netns" 2>&1; then
+	skip "jobs over network namespaces" "not root, or ip netns does not work"
+	done_testing
+fi
+ok "a host in a namespace" sshd_start a 10.93.0.2 22 ip netns exec "tally$$a"
+ok "another" sshd_start b 10.93.0.3 22 ip netns exec "tally$$b"
+printf 'a\nb\n' >"$T/hosts"
+ns() { ip netns exec "tally$$l" "$@"; }
+rm -rf "$STAND" && mkdir "$STAND"
+status 0 "a job over two networks' hosts" ns dlaunch -n 2 -s 2 -H "$T/hosts" --rsh "$rsh" --server-command "$T/bin/pserver" --env STAND \
+	"$T/bin/pworker" --do hello
+is "$(sort "$T/out" | head -n 1)" "worker 0 of 2, servers 10.93.0.2:1000,10.93.0.3:1001" "each server is at its host's address"
+is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 'echo $DMLC_NODE_HOST' | sort | paste -sd' ')" \
+	"10.93.0.2 10.93.0.3" "... or at its interface's"
+ok "a job over two networks' hosts" start ns -- --silence 2 "$T/bin/pworker" --do wait
+ip -n "tally$$l" link set toa down
+ok "a cut link is a lost host" ends 75
+like "$T/err" '^dlaunch: host a: (silent|went away)' "... named"
+ok "... and nothing is left on either side" none_left 8
+done_testing

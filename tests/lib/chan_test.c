@@ -1,0 +1,155 @@
+/* chan_test - does chan keep its header's word? */
+#include "tap.h"
+
+#include "base/err.h"
+#include "run/chan.h"
+#include "run/ctl.h"
+
+#include <stdlib.h>
+#include <signal.h>
+#include <unistd.h>
+
+struct ends {
+	struct chan	*a, *b;
+};
+
+static struct ends
+a_pair(const char *noise)
+{
+	int ab[2], ba[2];
+
+	if (pipe(ab) < 0 || pipe(ba) < 0)
+		return (struct ends){ 0 };
+	if (*noise != 0 && write(ab[1], noise, strlen(noise)) < 0)
+		return (struct ends){ 0 };
+	return (struct ends){ chan_open(ba[0], ab[1]), chan_open(ab[0], ba[1]) };
+}
+
+static void
+test_talk(void)
+{
+	struct ends p = a_pair("Welcome!\n\001tally\n");
+	struct frame f;
+
+	chan_run(p.b);
+	ok(!chan_met(p.b), "noise is not the other side");
+	is(chan_next(p.b, &f), 0, "nor a frame");
+	chan_send(p.a, CTL_STARTED, "12345678", 8);
+	chan_run(p.a);
+	chan_run(p.b);
+	ok(chan_met(p.b), "behind it is");
+	ok(chan_next(p.b, &f) == 1 && f.type == CTL_STARTED && f.len == 8 && memcmp(f.p, "12345678", 8) == 0,
+	    "a frame comes");
+	chan_send(p.a, CTL_BEAT, NULL, 0);
+	chan_run(p.a);
+	chan_run(p.b);
+	ok(chan_next(p.b, &f) == 0 && chan_silent_s(p.b) < 1, "a beat is a sign of life and no frame");
+	chan_send(p.a, CTL_DONE, NULL, 0);
+	chan_run(p.a);
+	chan_close(p.a);
+	is(chan_run(p.b), 0, "what was said last is read");
+	ok(chan_next(p.b, &f) == 1 && f.type == CTL_DONE, "and given");
+	is(chan_run(p.b), ERR_PEER, "then the end is told");
+	chan_close(p.b);
+}
+
+/* Logs of many windows with control frames between: the control frames pass in front, the logs keep their order. */
+static void
+test_queues(void)
+{
+	static uint8_t line[50000];
+	struct ends p = a_pair("");
+	uint32_t logs = 0, signs = 0, before = 0, owed = 0, good = 1;
+	struct frame f;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		le_put32(line, i);
+		chan_log(p.a, CTL_LINES, line, sizeof(line));
+	}
+	for (int turn = 0; turn < 100; turn++) {
+		chan_run(p.a);
+		chan_run(p.b);
+		while (chan_next(p.b, &f) == 1) {
+			logs++;
+			owed += FRAME_HEAD + f.len;
+		}
+	}
+	ok(logs > 2 && owed <= CHAN_WINDOW, "without credit a window of log lines comes, and no more (%u)", logs);
+	chan_send(p.a, CTL_EXITED, "123456789012", 12);
+	for (int turn = 0; turn < 3; turn++) {
+		chan_run(p.a);
+		chan_run(p.b);
+	}
+	ok(chan_next(p.b, &f) == 1 && f.type == CTL_EXITED, "control frames come all the same");
+	for (int turn = 0; turn < 10000 && logs < 100; turn++) {
+		if (turn == 20) {
+			before = logs;
+			chan_send(p.a, CTL_STARTED, "12345678", 8);
+		}
+		chan_credit(p.a, owed);
+		owed = 0;
+		chan_run(p.a);
+		chan_run(p.b);
+		while (chan_next(p.b, &f) == 1)
+			if (f.type == CTL_LINES) {
+				good &= le_get32(f.p) == logs && f.len == sizeof(line);
+				logs++;
+				owed += FRAME_HEAD + f.len;
+			} else {
+				signs = logs;
+			}
+	}
+	ok(good && logs == 100, "with credit all lines come, in order");
+	ok(before < 90 && signs - before < 8, "and a control frame between them passes those that wait (%u, %u)", before, signs);
+	chan_close(p.a);
+	chan_close(p.b);
+}
+
+static void
+test_foreign(void)
+{
+	static const uint8_t huge[8] = { 1, 0, 16, 0, CTL_LINES };	/* 1 MiB and a byte */
+	char *noise = malloc(CHAN_NOISE + 100000);
+	struct chan *c;
+	struct frame f;
+	int in[2], out[2], e = 0;
+
+	memset(noise, 'x', CHAN_NOISE + 100000);
+	(void)!pipe(in);
+	(void)!pipe(out);
+	c = chan_open(in[0], out[1]);
+	for (size_t at = 0; at < CHAN_NOISE + 65536 && e == 0; at += 32768) {
+		(void)!write(in[1], noise, 32768);
+		e = chan_run(c);
+	}
+	is(e, ERR_FORMAT, "noise without end is given up");
+	chan_close(c);
+	close(in[1]);
+	close(out[0]);
+	free(noise);
+
+	(void)!pipe(in);
+	(void)!pipe(out);
+	c = chan_open(in[0], out[1]);
+	(void)!write(in[1], CTL_MARK, strlen(CTL_MARK));
+	(void)!write(in[1], huge, sizeof(huge));
+	chan_run(c);
+	is(chan_next(c, &f), ERR_LIMIT, "a frame too long is refused");
+	close(out[0]);
+	chan_send(c, CTL_DONE, NULL, 0);
+	is(chan_run(c), 0, "that nobody listens is no end: what was said may still come");
+	close(in[1]);
+	is(chan_run(c), ERR_PEER, "that nobody speaks is one");
+	chan_close(c);
+	chan_close(NULL);
+}
+
+int
+main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	test_talk();
+	test_queues();
+	test_foreign();
+	return done();
+}

@@ -1,0 +1,144 @@
+/* job_test - does job keep its header's word, and role make of it the right command lines? */
+#include "tap.h"
+
+#include "base/err.h"
+#include "run/job.h"
+#include "run/role.h"
+
+#include <stdlib.h>
+
+static char key[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+static char *env[] = { (char[]){ "A=b" }, (char[]){ "C=" }, NULL };
+static char *argv[] = { (char[]){ "pworker" }, (char[]){ "--net" }, (char[]){ "a b" }, NULL };
+static char *server[] = { (char[]){ "pserver" }, NULL };
+static struct job_child child[] = { { JOB_SERVER, 1 }, { JOB_WORKER, 0 }, { JOB_WORKER, 2 } };
+
+static struct job
+a_job(void)
+{
+	return (struct job){ .workers = 3, .servers = 2, .key = key, .dir = "/tmp", .addr = "", .iface = "eth0",
+	    .host = "h", .silence_ms = 10000, .env = env, .argv = argv, .server_argv = server, .child = child,
+	    .nchildren = 3 };
+}
+
+static void
+test_bytes(void)
+{
+	struct job j = a_job(), k;
+	struct buf b = { 0 };
+	int bad = 0;
+
+	is(job_put(&j, &b), 0, "a job becomes bytes");
+	is(job_get(&k, b.p, b.n), 0, "and a job again");
+	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000, "numbers are kept");
+	is_str(k.key, key, "the key");
+	is_str(k.iface, "eth0", "texts");
+	is_str(k.argv[2], "a b", "words, blanks and all");
+	ok(k.argv[3] == NULL && k.env[2] == NULL && k.server_argv[1] == NULL, "lists end with NULL");
+	ok(k.nchildren == 3 && k.child[2].role == JOB_WORKER && k.child[2].rank == 2, "children");
+	job_free(&k);
+	for (size_t n = 0; n < b.n; n++)
+		bad += job_get(&k, b.p, n) != ERR_FORMAT;
+	is(bad, 0, "cut anywhere it is refused");
+	buf_put(&b, "", 1);
+	is(job_get(&k, b.p, b.n), ERR_FORMAT, "with a byte too many as well");
+	buf_free(&b);
+}
+
+static void
+test_sense(void)
+{
+	char *noenv[] = { (char[]){ "A" }, NULL }, *none[] = { NULL };
+	static struct job_child scheduler[] = { { JOB_SCHEDULER, 0 } }, other[] = { { 7, 0 } };
+	struct job j[5] = { a_job(), a_job(), a_job(), a_job(), a_job() }, k;
+
+	j[0].key = "short";
+	j[1].env = noenv;
+	j[2].argv = none;
+	j[3].child = scheduler;
+	j[3].nchildren = 1;
+	j[4].child = other;
+	j[4].nchildren = 1;
+	for (int i = 0; i < 5; i++) {
+		struct buf b = { 0 };
+
+		job_put(&j[i], &b);
+		is(job_get(&k, b.p, b.n), ERR_FORMAT, "a job without sense is refused, %d", i);
+		buf_free(&b);
+	}
+}
+
+static const char *
+joined(const struct words *w)
+{
+	static char text[1000];
+
+	text[0] = 0;
+	for (size_t i = 0; i < w->n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i > 0 ? "|" : "", w->v[i]);
+	return text;
+}
+
+static const char *
+value(const struct words *w, const char *name)
+{
+	for (size_t i = w->n; i-- > 0;)
+		if (strncmp(w->v[i], name, strlen(name)) == 0 && w->v[i][strlen(name)] == '=')
+			return w->v[i] + strlen(name) + 1;
+	return "(none)";
+}
+
+static void
+test_role(void)
+{
+	struct role_place at = { .addr = "[fe80::1]", .bin = "/opt/bin", .go = "a:1,b:2", .processors = 9,
+	    .key_fd = 5, .ready_fd = 6 };
+	struct job j = a_job();
+	struct words w = { 0 };
+
+	role_argv(&j, &child[0], &at, &w);
+	is_str(joined(&w), "pserver|--listen|[fe80::1]:0|--workers|3|--server|1/2|--key-file|/dev/fd/5|--ready-fd|6",
+	    "a server's command line");
+	words_free(&w);
+	role_argv(&j, &child[2], &at, &w);
+	is_str(joined(&w), "pworker|--net|a b|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5", "a worker's");
+	words_free(&w);
+	unsetenv("OMP_NUM_THREADS");
+	unsetenv("OMP_WAIT_POLICY");
+	role_env(&j, &child[1], &at, &w);
+	is_str(value(&w, "OMP_NUM_THREADS"), "4", "9 processors, 2 workers here: 4 threads each");
+	is_str(value(&w, "OMP_WAIT_POLICY"), "passive", "that do not spin");
+	is_str(value(&w, "C"), "", "the job's variables");
+	ok(strncmp(value(&w, "PATH"), "/opt/bin:", 9) == 0, "PATH begins with our directory");
+	is_str(value(&w, "DMLC_ROLE"), "(none)", "nothing of dmlc");
+	words_free(&w);
+	setenv("OMP_NUM_THREADS", "3", 1);
+	role_env(&j, &child[1], &at, &w);
+	is_str(value(&w, "OMP_NUM_THREADS"), "(none)", "what the host's environment says stands");
+	words_free(&w);
+	unsetenv("OMP_NUM_THREADS");
+	at.processors = 1;
+	role_env(&j, &child[1], &at, &w);
+	is_str(value(&w, "OMP_NUM_THREADS"), "1", "one thread at least");
+	words_free(&w);
+	j.dmlc = true;
+	at.go = "[fe80::9]:77";
+	role_env(&j, &child[0], &at, &w);
+	is_str(value(&w, "DMLC_ROLE"), "server", "dmlc: the role");
+	is_str(value(&w, "DMLC_PS_ROOT_URI"), "[fe80::9]", "the scheduler's address");
+	is_str(value(&w, "DMLC_PS_ROOT_PORT"), "77", "and port");
+	is_str(value(&w, "DMLC_SERVER_ID"), "1", "the rank");
+	words_free(&w);
+	role_argv(&j, &child[0], &at, &w);
+	is_str(joined(&w), "pworker|--net|a b", "all roles run the command as it is");
+	words_free(&w);
+}
+
+int
+main(void)
+{
+	test_bytes();
+	test_sense();
+	test_role();
+	return done();
+}

@@ -1,0 +1,176 @@
+/* spool_test - do spool, lines and outq keep their headers' words? */
+#include "tap.h"
+
+#include "base/err.h"
+#include "base/rng.h"
+#include "run/lines.h"
+#include "run/outq.h"
+#include "run/spool.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Byte i of the stream that goes through. */
+static uint8_t
+byte(uint64_t i)
+{
+	return (uint8_t)(i * 31 + (i >> 8) * 17 + (i >> 16));
+}
+
+/* Puts and takes pieces in a drawn order, up to `deep` bytes inside. */
+static int
+through(uint64_t seed, uint64_t deep)
+{
+	static uint8_t p[100000];
+	struct rng r = rng_start(seed, 0, 0);
+	struct spool *s = spool_new();
+	uint64_t in = 0, out = 0, total = 4 * deep + 1000000;
+	int good = 1;
+
+	while (out < total && good) {
+		size_t n = (size_t)rng_below(&r, sizeof(p));
+
+		if (in < total && (in - out < deep / 2 || (in - out < deep && rng_below(&r, 2)))) {
+			for (size_t i = 0; i < n; i++)
+				p[i] = byte(in + i);
+			good &= spool_put(s, p, n) == 0;
+			in += n;
+		} else {
+			n = n < in - out ? n : (size_t)(in - out);
+			good &= spool_take(s, p, n) == 0;
+			for (size_t i = 0; i < n; i++)
+				good &= p[i] == byte(out + i);
+			out += n;
+		}
+		good &= spool_size(s) == in - out;
+	}
+	spool_free(s);
+	return good;
+}
+
+static void
+test_spool(void)
+{
+	static uint8_t p[1 << 16];
+	struct spool *s = spool_new();
+	uint64_t n = 0;
+
+	ok(through(1, 100000), "what fits into memory comes out as it went in");
+	ok(through(2, 20 << 20), "what does not, too");
+	ok(spool_room(s), "an empty spool has room");
+	setenv("TMPDIR", "/nonexistent", 1);
+	while (spool_room(s) && n < 4 * SPOOL_MEMORY) {
+		spool_put(s, p, sizeof(p));
+		n += sizeof(p);
+	}
+	is(n, SPOOL_MEMORY + sizeof(p), "without a disk it is full when its memory is");
+	is(spool_size(s), n, "and has lost nothing");
+	unsetenv("TMPDIR");
+	for (; n > 0; n -= sizeof(p))
+		spool_take(s, p, sizeof(p));
+	ok(spool_size(s) == 0 && spool_room(s), "when it is emptied there is room again");
+	spool_free(s);
+	spool_free(NULL);
+}
+
+/* All lines of what was written, as one text; counts the pieces. */
+static char *
+all_lines(int fd, int *pieces)
+{
+	struct lines *l = lines_open(fd);
+	char *all = calloc(1, 4 * LINES_MOST);
+	const char *text;
+	size_t n, at = 0;
+	int e;
+
+	*pieces = 0;
+	while ((e = lines_next(l, &text, &n)) != 0) {
+		if (e < 0)
+			continue;
+		if (text[n - 1] != '\n')
+			at = 0;
+		memcpy(all + at, text, n);
+		at += n;
+		++*pieces;
+	}
+	lines_close(l);
+	return all;
+}
+
+static void
+test_lines(void)
+{
+	int fd[2], pieces;
+	char *all, *longer = malloc(2 * LINES_MOST);
+
+	(void)!pipe(fd);
+	(void)!write(fd[1], "one\ntwo\nthr", 11);
+	close(fd[1]);
+	all = all_lines(fd[0], &pieces);
+	is_str(all, "one\ntwo\nthr\n", "lines come whole, the last gets its newline");
+	is(pieces, 2, "those that are there at once");
+	free(all);
+
+	memset(longer, 'x', 2 * LINES_MOST);
+	longer[LINES_MOST + 10] = '\n';
+	(void)!pipe(fd);
+	fcntl(fd[1], F_SETPIPE_SZ, 4 * LINES_MOST);
+	(void)!write(fd[1], longer, LINES_MOST + 11);
+	close(fd[1]);
+	all = all_lines(fd[0], &pieces);
+	ok(all[LINES_MOST] == '\n' && strcmp(all + LINES_MOST + 1, "xxxxxxxxxx\n") == 0, "a line too long is cut");
+	free(all);
+	free(longer);
+
+	(void)!pipe(fd);
+	close(fd[1]);
+	all = all_lines(fd[0], &pieces);
+	is(pieces, 0, "nothing is no line");
+	free(all);
+}
+
+static void
+test_outq(void)
+{
+	struct outq q = { 0 }, full = { 0 };
+	char got[20000], *p = got;
+	int fd[2], steps = 0;
+	ssize_t r;
+
+	(void)!pipe(fd);
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	q.fd = fd[1];
+	outq_put_lines(&q, "worker 1", "a\nb\n", 4);
+	for (int i = 0; i < 1000; i++)
+		outq_put(&q, "0123456789", 10);
+	is(outq_size(&q), 24 + 10000, "what is put waits");
+	while (outq_size(&q) > 0 && steps++ < 100) {
+		outq_run(&q);
+		while ((r = read(fd[0], p, sizeof(got) - (size_t)(p - got))) > 0)
+			p += r;
+	}
+	ok(steps <= 4 && p - got == 10024, "and is written in pieces that a pipe takes");
+	ok(memcmp(got, "worker 1: a\nworker 1: b\n0123", 28) == 0, "in order, lines behind their name");
+	ok(outq_poll(&q).fd == -1, "then there is nothing to wait for");
+	close(fd[0]);
+	close(fd[1]);
+	outq_free(&q);
+
+	full.fd = open("/dev/full", O_WRONLY);
+	outq_put(&full, "x", 1);
+	is(outq_run(&full), ERR_SYS, "what cannot be written is said");
+	outq_put(&full, "x", 1);
+	ok(outq_size(&full) == 0 && outq_run(&full) == 0, "once");
+	close(full.fd);
+	outq_free(&full);
+}
+
+int
+main(void)
+{
+	test_spool();
+	test_lines();
+	test_outq();
+	return done();
+}

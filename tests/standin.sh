@@ -1,0 +1,99 @@
+# standin.sh - a pserver and a pworker of a few lines of shell, for tests of who starts and ends what.
+#
+# After tap.sh.  $T/bin/pserver listens on nothing, keeps the rules of a server
+# for dlaunch, and ends when every worker has said good-bye through a fifo.
+# $T/bin/pworker does what its own arguments say: see below.
+mkdir "$T/bin" "$T/stand"
+export STAND=$T/stand
+
+cat >"$T/bin/pserver" <<'EOF'
+#!/bin/bash
+while [ $# -gt 0 ]; do
+	case $1 in
+	--listen) host=${2%:*} ;;
+	--workers) workers=$2 ;;
+	--server) rank=${2%/*} ;;
+	--key-file) read -r key <"$2" ;;
+	--ready-fd) ready=$2 ;;
+	esac
+	shift
+done
+[ ${#key} -eq 64 ] || exit 9
+echo "$key" >"$STAND/key.server$rank"
+echo $$ >>"$STAND/pids"
+port=$((1000 + rank))
+mkfifo "$STAND/$port"
+exec 8<>"$STAND/$port"
+echo "$host:$port" >&"$ready"
+eval "exec $ready>&-"
+echo "listening" >&2
+for ((i = 0; i < workers; i++)); do read -r bye <&8; done
+EOF
+
+cat >"$T/bin/pworker" <<'EOF'
+#!/bin/bash
+echo $$ >>"$STAND/pids"
+while [ $# -gt 0 ]; do
+	case $1 in
+	--do) what=$2 arg=$3; shift ;;
+	--servers) servers=$2 ;;
+	--worker) rank=${2%/*} of=${2#*/} ;;
+	--key-file) read -r key <"$2"; echo "$key" >"$STAND/key.worker$rank" ;;
+	esac
+	shift
+done
+bye() { for s in ${servers//,/ }; do echo "$rank" 1<>"$STAND/${s##*:}"; done; }
+case $what in
+hello)	echo "worker $rank of $of, servers $servers"; echo "well" >&2; bye ;;
+wait)	# until SIGTERM, then orderly
+	trap 'echo "worker $rank stopped"; bye; exit 0' TERM
+	echo "worker $rank waits"
+	sleep 1000 & echo $! >>"$STAND/pids"; wait; wait ;;
+deaf)	# not even then
+	trap '' TERM
+	echo "worker $rank waits"
+	sleep 1000 & echo $! >>"$STAND/pids"; wait; wait ;;
+fail)	# worker 0 with a status, the others wait for its end
+	[ "$rank" != 0 ] || exit "$arg"
+	exec sleep 1000 ;;
+peer)	# a server is killed, and so a peer lost for a worker
+	[ "$rank" = 0 ] || exec sleep 1000
+	kill -9 "$(head -n 1 "$STAND/pids")"; exit 75 ;;
+print)	# $arg lines of 100 bytes
+	for ((i = 0; i < arg; i++)); do printf '%d\t%-97.97s\n' "$rank" "$i"; done; bye ;;
+env)	printf '%s\n' "${!arg-unset}"; bye ;;
+esac
+EOF
+chmod +x "$T/bin/pserver" "$T/bin/pworker"
+
+# job OPTION... -- WHAT [ARG]: runs dlaunch over the stand-ins.
+job() {
+	local options=()
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	rm -rf "$STAND" && mkdir "$STAND"
+	dlaunch --server-command "$T/bin/pserver" --env STAND "${options[@]}" "$T/bin/pworker" --do "$@"
+}
+# Which of the stand-ins live.
+living() {
+	local p
+	sort -u "$STAND/pids" 2>/dev/null | while read -r p; do
+		[ ! -e "/proc/$p" ] || grep -q '^State:.Z' "/proc/$p/status" 2>/dev/null || echo "$p"
+	done
+}
+# none_left SECONDS: they are all gone within that time.
+none_left() {
+	local until=$((SECONDS + $1 + 1))
+	while [ -n "$(living)" ]; do
+		[ $SECONDS -lt $until ] || { ps -o pid,ppid,stat,args -p "$(living | paste -sd,)"; return 1; }
+		read -rt 0.1 <> <(:) || :
+	done
+}
+# line_of FILE PATTERN N: N lines with the pattern come within half a minute.
+line_of() {
+	local until=$((SECONDS + 30))
+	while [ "$(grep -c "$2" "$1" 2>/dev/null)" -lt "$3" ]; do
+		[ $SECONDS -lt $until ] || { echo "not $3 lines of '$2' in $1:"; cat "$1"; return 1; }
+		read -rt 0.05 <> <(:) || :
+	done
+}

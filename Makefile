@@ -24,7 +24,7 @@ endif
 
 # oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
 DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
-LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out %/dnnl_v$(DNNL).c,$(wildcard lib/engine/dnnl_v*.c)),$(wildcard lib/*/*.c)))
+LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out $(wildcard lib/engine/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/dnnl_v*.c)),$(wildcard lib/*/*.c)))
 # cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it.
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))

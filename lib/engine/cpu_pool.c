@@ -43,16 +43,170 @@ window(const struct frame *f, size_t i, size_t j)
 	return v;
 }
 
-#define LANES 1
-#include "engine/cpu_pool_lanes.h"
-#define LANES 8
-#include "engine/cpu_pool_lanes.h"
-#define LANES 16
-#include "engine/cpu_pool_lanes.h"
+typedef uint16_t wide16 __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
 
-typedef void forward_fn(enum graph_pool pool, const struct frame *f, const float *x, float *y, uint16_t *which);
-typedef void backward_fn(enum graph_pool pool, const struct frame *f, const float *d0, const float *d1, float *dx,
-    const uint16_t *which);
+/* One pixel of `lanes` channels into a register and out of it; the compiler knows how many bytes. */
+CPU_INLINE void
+get(const float *from, size_t lanes, cpu_wide *to)
+{
+	memcpy(to, from, lanes * sizeof(*from));
+}
+
+CPU_INLINE void
+put(const cpu_wide *from, size_t lanes, float *to)
+{
+	memcpy(to, from, lanes * sizeof(*to));
+}
+
+CPU_INLINE void
+max_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y, uint16_t *restrict which)
+{
+	for (size_t i = 0; i < f->oh; i++)
+		for (size_t j = 0; j < f->ow; j++, y += lanes, which += lanes) {
+			struct window v = window(f, i, j);
+			int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
+			cpu_wide top = { 0 }, p = { 0 };
+			cpu_mask at = { 0 }, k, more;
+			wide16 out;
+
+			at += (int32_t)(v.r0 * f->s + v.s0);
+			k = at;
+			get(x + (v.h0 * f->w + v.w0) * lanes, lanes, &top);
+			for (size_t h = v.h0; h < v.h1; h++, k += skipped)
+				for (size_t w = v.w0; w < v.w1; w++, k += 1) {
+					get(x + (h * f->w + w) * lanes, lanes, &p);
+					more = p > top;
+					top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
+					at = (k & more) | (at & ~more);
+				}
+			put(&top, lanes, y);
+			out = __builtin_convertvector(at, wide16);
+			memcpy(which, &out, lanes * sizeof(*which));
+		}
+}
+
+CPU_INLINE void
+avg_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y)
+{
+	float share = 1.0f / (float)(f->r * f->s);
+
+	for (size_t i = 0; i < f->oh; i++)
+		for (size_t j = 0; j < f->ow; j++, y += lanes) {
+			struct window v = window(f, i, j);
+			cpu_wide sum = { 0 }, p = { 0 };
+
+			for (size_t h = v.h0; h < v.h1; h++)
+				for (size_t w = v.w0; w < v.w1; w++) {
+					get(x + (h * f->w + w) * lanes, lanes, &p);
+					sum += p;
+				}
+			sum *= share;
+			put(&sum, lanes, y);
+		}
+}
+
+/* The gradient of output o; d1 may be NULL. */
+CPU_INLINE void
+incoming(const float *restrict d0, const float *restrict d1, size_t o, size_t lanes, cpu_wide *d)
+{
+	cpu_wide more = { 0 };
+
+	get(d0 + o * lanes, lanes, d);
+	if (d1 != NULL) {
+		get(d1 + o * lanes, lanes, &more);
+		*d += more;
+	}
+}
+
+/* Adds the gradient of each window to where its maximum was. */
+CPU_INLINE void
+max_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, float *restrict dx,
+    const uint16_t *restrict which)
+{
+	for (size_t o = 0; o < f->oh * f->ow; o++, which += lanes) {
+		struct window v = window(f, o / f->ow, o % f->ow);
+		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
+		cpu_wide d = { 0 }, p = { 0 };
+		cpu_mask at, k = { 0 };
+		wide16 from = { 0 };
+
+		incoming(d0, d1, o, lanes, &d);
+		memcpy(&from, which, lanes * sizeof(*which));
+		at = __builtin_convertvector(from, cpu_mask);
+		k += (int32_t)(v.r0 * f->s + v.s0);
+		for (size_t h = v.h0; h < v.h1; h++, k += skipped)
+			for (size_t w = v.w0; w < v.w1; w++, k += 1) {
+				get(dx + (h * f->w + w) * lanes, lanes, &p);
+				p += (cpu_wide)((cpu_mask)d & (k == at));
+				put(&p, lanes, dx + (h * f->w + w) * lanes);
+			}
+	}
+}
+
+CPU_INLINE void
+avg_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, float *restrict dx)
+{
+	float share = 1.0f / (float)(f->r * f->s);
+
+	for (size_t o = 0; o < f->oh * f->ow; o++) {
+		struct window v = window(f, o / f->ow, o % f->ow);
+		cpu_wide d = { 0 }, p = { 0 };
+
+		incoming(d0, d1, o, lanes, &d);
+		d *= share;
+		for (size_t h = v.h0; h < v.h1; h++)
+			for (size_t w = v.w0; w < v.w1; w++) {
+				get(dx + (h * f->w + w) * lanes, lanes, &p);
+				p += d;
+				put(&p, lanes, dx + (h * f->w + w) * lanes);
+			}
+	}
+}
+
+CPU_INLINE void
+forward(enum graph_pool pool, const struct frame *f, const float *restrict x, size_t lanes, float *restrict y,
+    uint16_t *restrict which)
+{
+	if (pool == GRAPH_MAX)
+		max_unit(f, x, lanes, y, which);
+	else
+		avg_unit(f, x, lanes, y);
+}
+
+CPU_CLONES static void
+unit_forward(enum graph_pool pool, const struct frame *f, const float *restrict x, size_t lanes, float *restrict y,
+    uint16_t *restrict which)
+{
+	if (lanes == 16)
+		forward(pool, f, x, 16, y, which);
+	else if (lanes == 8)
+		forward(pool, f, x, 8, y, which);
+	else
+		forward(pool, f, x, 1, y, which);
+}
+
+CPU_INLINE void
+backward(enum graph_pool pool, const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes,
+    float *restrict dx, const uint16_t *restrict which)
+{
+	if (pool == GRAPH_MAX)
+		max_back(f, d0, d1, lanes, dx, which);
+	else
+		avg_back(f, d0, d1, lanes, dx);
+}
+
+CPU_CLONES static void
+unit_backward(enum graph_pool pool, const struct frame *f, const float *restrict d0, const float *restrict d1,
+    size_t lanes, float *restrict dx, const uint16_t *restrict which)
+{
+	memset(dx, 0, f->h * f->w * lanes * sizeof(*dx));
+	if (lanes == 16)
+		backward(pool, f, d0, d1, 16, dx, which);
+	else if (lanes == 8)
+		backward(pool, f, d0, d1, 8, dx, which);
+	else
+		backward(pool, f, d0, d1, 1, dx, which);
+}
 
 static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
@@ -64,30 +218,27 @@ void
 cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint16_t *which,
     uint32_t n)
 {
-	forward_fn *unit = x->block == 16 ? unit_forward_16 : x->block == 8 ? unit_forward_8 : unit_forward_1;
 	struct frame f = frame_of(node, x);
 	size_t blocks = cpu_blocks(x), outs = cpu_unit(y);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++)
-		unit(node->pool, &f, cpu_at(x, u / blocks, u % blocks), cpu_at(y, u / blocks, u % blocks),
-		    which + u * outs);
+		unit_forward(node->pool, &f, cpu_at(x, u / blocks, u % blocks), x->block,
+		    cpu_at(y, u / blocks, u % blocks), which + u * outs);
 }
 
 void
 cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     const uint16_t *which, uint32_t n)
 {
-	backward_fn *unit = dx->block == 16 ? unit_backward_16 : dx->block == 8 ? unit_backward_8 : unit_backward_1;
 	struct frame f = frame_of(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = cpu_unit(&dy[0]);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;
-		float *to = cpu_at(dx, i, b);
 
-		memset(to, 0, cpu_unit(dx) * sizeof(*to));
-		unit(node->pool, &f, cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL, to, which + u * outs);
+		unit_backward(node->pool, &f, cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL, dx->block,
+		    cpu_at(dx, i, b), which + u * outs);
 	}
 }

@@ -1,11 +1,8 @@
 /* dnnl_v2 - turns a layer's shape into kernels of oneDNN 2.x and runs them. */
-#include "engine/dnnl.h"
+#include "engine/dnnl_v2.h"
 
 #include "base/err.h"
 
-#include <dnnl.h>
-
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +16,7 @@ struct operand {
 	enum role role;
 	bool	  out;
 };
+
 #define OPERANDS 4
 
 static const struct operand operands[DNNL_WAYS][OPERANDS] = {
@@ -28,13 +26,6 @@ static const struct operand operands[DNNL_WAYS][OPERANDS] = {
 	    { DNNL_ARG_DIFF_SRC, DX, true } },
 	[DNNL_WEIGHT] = { { DNNL_ARG_SRC, X, false }, { DNNL_ARG_DIFF_DST, DY, false },
 	    { DNNL_ARG_DIFF_WEIGHTS, DW, true }, { DNNL_ARG_DIFF_BIAS, DBIAS, true } },
-};
-
-struct dnnl_dev {
-	dnnl_engine_t	     engine;
-	dnnl_stream_t	     stream;
-	dnnl_primitive_attr_t attr;	/* scratch memory is ours to give */
-	dnnl_primitive_attr_t relu;	/* and y = max(y, 0) */
 };
 
 /* An operand of a kernel that wants another layout than the one agreed. */
@@ -56,7 +47,7 @@ struct way {
 struct dnnl_mul {
 	struct dnnl_dev	  *dev;
 	struct dnnl_shape  shape;
-	uint32_t	   x_block, y_block;
+	struct dnnl_v2_blocks blocks;
 	dnnl_memory_desc_t md[ROLES];
 	dnnl_memory_t	   mem[ROLES];
 	dnnl_memory_t	   canon;		/* weights as they come from outside */
@@ -64,208 +55,6 @@ struct dnnl_mul {
 	struct way	   way[DNNL_WAYS];
 	size_t		   scratch;
 };
-
-static int
-lib_fail(const char *what, dnnl_status_t s)
-{
-	return s == dnnl_out_of_memory ? err_nomem() :
-	    err_fail(ERR_NOTSUP, "oneDNN: %s: status %d", what, (int)s);
-}
-
-/* ------ descriptors of operands ------ */
-
-static dnnl_memory_desc_t
-md_of(int ndims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
-{
-	dnnl_memory_desc_t md;
-	dnnl_status_t s = dnnl_memory_desc_init_by_tag(&md, ndims, dims, dnnl_f32, tag);
-
-	assert(s == dnnl_success);	/* shapes were bounded by the graph */
-	(void)s;
-	return md;
-}
-
-/* A picture [n, c, h, w]; block 0: as the library likes.  A fully connected layer sees [n, c*h*w]. */
-static dnnl_memory_desc_t
-md_picture(bool fc, uint32_t n, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
-{
-	if (fc)
-		return md_of(2, (dnnl_dims_t){ n, (dnnl_dim_t)c * h * w }, dnnl_nc);
-	return md_of(4, (dnnl_dims_t){ n, c, h, w }, block == 0 ? dnnl_format_tag_any :
-	    block == 8 ? dnnl_nChw8c : block == 16 ? dnnl_nChw16c : dnnl_nchw);
-}
-
-static dnnl_memory_desc_t
-md_x(const struct dnnl_shape *s, uint32_t block)
-{
-	return md_picture(s->fc, s->n, s->c, s->h, s->w, block);
-}
-
-static uint32_t
-out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel)
-{
-	return s->fc ? 1 : (in + 2 * s->pad - kernel) / s->stride + 1;
-}
-
-static dnnl_memory_desc_t
-md_y(const struct dnnl_shape *s, uint32_t block)
-{
-	return md_picture(s->fc, s->n, s->k, out_of(s, s->h, s->r), out_of(s, s->w, s->s), block);
-}
-
-/* Weights: canonical, or for a convolution as the library likes. */
-static dnnl_memory_desc_t
-md_weight(const struct dnnl_shape *s, bool any)
-{
-	if (s->fc)
-		return md_of(2, (dnnl_dims_t){ s->k, (dnnl_dim_t)s->c * s->h * s->w }, dnnl_oi);
-	return md_of(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, any ? dnnl_format_tag_any : dnnl_oihw);
-}
-
-static bool
-md_same(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b)
-{
-	return dnnl_memory_desc_equal(a, b) != 0;
-}
-
-/* The block of a picture's layout, 0 when it is none of ours. */
-static uint32_t
-block_of(const dnnl_memory_desc_t *md)
-{
-	static const uint32_t ours[] = { 1, 8, 16 };
-	const dnnl_dim_t *d = md->dims;
-
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		dnnl_memory_desc_t own = md_picture(false, (uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2],
-		    (uint32_t)d[3], ours[i]);
-
-		if (md_same(md, &own))
-			return ours[i];
-	}
-	return 0;
-}
-
-/* ------ kernels ------ */
-
-static bool
-winograd(const struct dnnl_shape *s)
-{
-	return !s->fc && s->r == 3 && s->s == 3 && s->stride == 1 && s->pad == 1 &&
-	    s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
-}
-
-/* One direction of a convolution; the fields of the descriptor are set by direction. */
-static dnnl_status_t
-conv_desc(const struct dnnl_shape *s, enum dnnl_way way, dnnl_alg_kind_t alg, const dnnl_memory_desc_t *x,
-    const dnnl_memory_desc_t *y, dnnl_convolution_desc_t *desc)
-{
-	const dnnl_dims_t stride = { s->stride, s->stride }, pad = { s->pad, s->pad };
-	dnnl_memory_desc_t w = md_weight(s, true), b = md_of(1, (dnnl_dims_t){ s->k }, dnnl_x);
-	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
-
-	switch (way) {
-	case DNNL_FORWARD:
-		return dnnl_convolution_forward_desc_init(desc, dnnl_forward_training, alg, x, &w, bias, y,
-		    stride, pad, pad);
-	case DNNL_DATA:
-		return dnnl_convolution_backward_data_desc_init(desc, alg, x, &w, y, stride, pad, pad);
-	default:
-		return dnnl_convolution_backward_weights_desc_init(desc, alg, x, &w, bias, y, stride, pad, pad);
-	}
-}
-
-static dnnl_status_t
-fc_desc(const struct dnnl_shape *s, enum dnnl_way way, const dnnl_memory_desc_t *x,
-    const dnnl_memory_desc_t *y, dnnl_inner_product_desc_t *desc)
-{
-	dnnl_memory_desc_t w = md_weight(s, false), b = md_of(1, (dnnl_dims_t){ s->k }, dnnl_x);
-	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
-
-	switch (way) {
-	case DNNL_FORWARD:
-		return dnnl_inner_product_forward_desc_init(desc, dnnl_forward_training, x, &w, bias, y);
-	case DNNL_DATA:
-		return dnnl_inner_product_backward_data_desc_init(desc, x, &w, y);
-	default:
-		return dnnl_inner_product_backward_weights_desc_init(desc, x, &w, bias, y);
-	}
-}
-
-static dnnl_status_t
-pd_try(const struct dnnl_mul *m, enum dnnl_way way, dnnl_alg_kind_t alg, uint32_t x_block, uint32_t y_block,
-    const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
-{
-	const struct dnnl_shape *s = &m->shape;
-	dnnl_memory_desc_t x = md_x(s, x_block), y = md_y(s, y_block);
-	dnnl_primitive_attr_t attr = way == DNNL_FORWARD && s->relu ? m->dev->relu : m->dev->attr;
-	union {
-		dnnl_convolution_desc_t	  conv;
-		dnnl_inner_product_desc_t fc;
-	} desc;
-	dnnl_status_t e = s->fc ? fc_desc(s, way, &x, &y, &desc.fc) : conv_desc(s, way, alg, &x, &y, &desc.conv);
-
-	*pd = NULL;
-	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, attr, m->dev->engine, hint);
-}
-
-static const char *
-pd_name(const_dnnl_primitive_desc_t pd)
-{
-	const char *name = "?";
-
-	dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name);
-	return name;
-}
-
-static const dnnl_memory_desc_t *
-pd_md(const_dnnl_primitive_desc_t pd, int arg)
-{
-	return dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);
-}
-
-/*
- * The best kernel for one direction: Winograd by its rule, then what takes the
- * agreed layouts, then what is fast in any layout, and `ref` at the very last.
- */
-static int
-pd_best(const struct dnnl_mul *m, enum dnnl_way way, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
-{
-	dnnl_status_t e = dnnl_unimplemented;
-
-	for (int i = winograd(&m->shape) ? 0 : 1; i < 4; i++) {
-		bool any = i == 2, last = i == 3;
-
-		if (any && m->shape.fc)
-			continue;
-		e = pd_try(m, way, i == 0 ? dnnl_convolution_winograd : dnnl_convolution_direct,
-		    any ? 0 : m->x_block, any ? 0 : m->y_block, hint, pd);
-		if (e == dnnl_success && (last || strncmp(pd_name(*pd), "ref", 3) != 0))
-			return 0;
-		dnnl_primitive_desc_destroy(*pd);
-	}
-	*pd = NULL;
-	return lib_fail("no kernel", e);
-}
-
-/* Asks which layouts the forward kernel likes; where they are not ours, blocked ones are agreed. */
-static void
-agree_blocks(struct dnnl_mul *m)
-{
-	dnnl_alg_kind_t alg = winograd(&m->shape) ? dnnl_convolution_winograd : dnnl_convolution_direct;
-	dnnl_primitive_desc_t pd;
-
-	m->x_block = m->y_block = 1;
-	if (m->shape.fc)
-		return;
-	if (pd_try(m, DNNL_FORWARD, alg, 0, 0, NULL, &pd) != dnnl_success &&
-	    pd_try(m, DNNL_FORWARD, dnnl_convolution_direct, 0, 0, NULL, &pd) != dnnl_success)
-		return;
-	m->x_block = block_of(pd_md(pd, DNNL_ARG_SRC));
-	m->y_block = block_of(pd_md(pd, DNNL_ARG_DST));
-	if (m->x_block == 0 || m->y_block == 0)
-		m->x_block = m->y_block = dnnl_dev_block(m->dev);
-	dnnl_primitive_desc_destroy(pd);
-}
 
 static size_t
 round64(size_t n)
@@ -284,7 +73,7 @@ reorder_new(struct dnnl_dev *d, const dnnl_memory_desc_t *from, const dnnl_memor
 		e = dnnl_primitive_create(p, pd);
 		dnnl_primitive_desc_destroy(pd);
 	}
-	return e == dnnl_success ? 0 : lib_fail("reorder", e);
+	return e == dnnl_success ? 0 : dnnl_v2_fail("reorder", e);
 }
 
 static int
@@ -292,7 +81,7 @@ mem_new(struct dnnl_dev *d, const dnnl_memory_desc_t *md, dnnl_memory_t *mem)
 {
 	dnnl_status_t e = dnnl_memory_create(mem, md, d->engine, DNNL_MEMORY_NONE);
 
-	return e == dnnl_success ? 0 : lib_fail("memory", e);
+	return e == dnnl_success ? 0 : dnnl_v2_fail("memory", e);
 }
 
 /* Joins one operand of a kernel to the agreed memory, over a reorder where the layouts differ. */
@@ -305,7 +94,7 @@ operand_join(struct dnnl_mul *m, struct way *w, const struct operand *o, const d
 
 	w->arg[w->n].arg = o->arg;
 	w->arg[w->n].memory = m->mem[o->role];
-	if (!md_same(inner, outer)) {
+	if (!dnnl_v2_same(inner, outer)) {
 		if ((e = mem_new(m->dev, inner, &t->inner)) < 0 ||
 		    (e = reorder_new(m->dev, o->out ? inner : outer, o->out ? outer : inner, &t->reorder)) < 0)
 			return e;
@@ -324,23 +113,23 @@ static int
 way_new(struct dnnl_mul *m, enum dnnl_way way, dnnl_primitive_desc_t pd)
 {
 	struct way *w = &m->way[way];
-	const dnnl_memory_desc_t *own = pd_md(pd, DNNL_ARG_SCRATCHPAD);
+	const dnnl_memory_desc_t *own = dnnl_v2_operand(pd, DNNL_ARG_SCRATCHPAD);
 	size_t most = m->scratch;
 	dnnl_status_t s;
 	int e;
 
-	snprintf(w->name, sizeof(w->name), "%s", pd_name(pd));
+	snprintf(w->name, sizeof(w->name), "%s", dnnl_v2_name(pd));
 	m->scratch = round64(dnnl_memory_desc_get_size(own));
 	e = mem_new(m->dev, own, &w->scratch);
 	for (uint32_t i = 0; i < OPERANDS && e == 0; i++) {
 		const struct operand *o = &operands[way][i];
 
 		if (o->arg != 0 && (m->shape.bias || (o->role != BIAS && o->role != DBIAS)))
-			e = operand_join(m, w, o, pd_md(pd, o->arg));
+			e = operand_join(m, w, o, dnnl_v2_operand(pd, o->arg));
 	}
 	w->arg[w->n] = (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, w->scratch };
 	if (e == 0 && (s = dnnl_primitive_create(&w->kernel, pd)) != dnnl_success)
-		e = lib_fail("kernel", s);
+		e = dnnl_v2_fail("kernel", s);
 	dnnl_primitive_desc_destroy(pd);
 	if (m->scratch < most)
 		m->scratch = most;
@@ -353,19 +142,19 @@ way_new(struct dnnl_mul *m, enum dnnl_way way, dnnl_primitive_desc_t pd)
 static int
 agree(struct dnnl_mul *m, const struct dnnl_mul *like, const_dnnl_primitive_desc_t forward)
 {
-	dnnl_memory_desc_t canon = md_weight(&m->shape, false), vec = md_of(1, (dnnl_dims_t){ m->shape.k }, dnnl_x);
+	dnnl_memory_desc_t canon = dnnl_v2_canonical(&m->shape);
 	int e = 0;
 
-	m->md[X] = m->md[DX] = md_x(&m->shape, m->x_block);
-	m->md[Y] = m->md[DY] = md_y(&m->shape, m->y_block);
-	m->md[HELD] = like ? like->md[HELD] : *pd_md(forward, DNNL_ARG_WEIGHTS);
+	m->md[X] = m->md[DX] = dnnl_v2_x(&m->shape, m->blocks.x);
+	m->md[Y] = m->md[DY] = dnnl_v2_y(&m->shape, m->blocks.y);
+	m->md[HELD] = like ? like->md[HELD] : *dnnl_v2_operand(forward, DNNL_ARG_WEIGHTS);
 	m->md[DW] = canon;
-	m->md[BIAS] = m->md[DBIAS] = vec;
+	m->md[BIAS] = m->md[DBIAS] = dnnl_v2_vector(&m->shape);
 	for (int r = 0; r < ROLES && e == 0; r++)
 		e = mem_new(m->dev, &m->md[r], &m->mem[r]);
 	if (e == 0)
 		e = mem_new(m->dev, &canon, &m->canon);
-	if (e == 0 && !md_same(&canon, &m->md[HELD]))
+	if (e == 0 && !dnnl_v2_same(&canon, &m->md[HELD]))
 		e = reorder_new(m->dev, &canon, &m->md[HELD], &m->load);
 	return e;
 }
@@ -376,12 +165,11 @@ mul_make(struct dnnl_mul *m, const struct dnnl_mul *like)
 	dnnl_primitive_desc_t forward, pd, hint = NULL;
 	int e;
 
-	if (like != NULL) {
-		m->x_block = like->x_block;
-		m->y_block = like->y_block;
-	} else
-		agree_blocks(m);
-	if ((e = pd_best(m, DNNL_FORWARD, NULL, &forward)) < 0)
+	if (like != NULL)
+		m->blocks = like->blocks;
+	else
+		dnnl_v2_agree(m->dev, &m->shape, &m->blocks);
+	if ((e = dnnl_v2_pick(m->dev, &m->shape, m->blocks, DNNL_FORWARD, NULL, &forward)) < 0)
 		return e;
 	if (dnnl_primitive_desc_clone(&hint, forward) != dnnl_success) {
 		dnnl_primitive_desc_destroy(forward);
@@ -393,7 +181,7 @@ mul_make(struct dnnl_mul *m, const struct dnnl_mul *like)
 	else
 		dnnl_primitive_desc_destroy(forward);
 	for (enum dnnl_way way = m->shape.data ? DNNL_DATA : DNNL_WEIGHT; way < DNNL_WAYS && e == 0; way++)
-		if ((e = pd_best(m, way, hint, &pd)) == 0)
+		if ((e = dnnl_v2_pick(m->dev, &m->shape, m->blocks, way, hint, &pd)) == 0)
 			e = way_new(m, way, pd);
 	dnnl_primitive_desc_destroy(hint);
 	return e;
@@ -443,13 +231,13 @@ dnnl_mul_free(struct dnnl_mul *m)
 uint32_t
 dnnl_mul_x_block(const struct dnnl_mul *m)
 {
-	return m->x_block;
+	return m->blocks.x;
 }
 
 uint32_t
 dnnl_mul_y_block(const struct dnnl_mul *m)
 {
-	return m->y_block;
+	return m->blocks.y;
 }
 
 size_t
@@ -491,7 +279,7 @@ dnnl_mul_bind(struct dnnl_mul *m, const struct dnnl_place *p)
 				e = dnnl_memory_set_data_handle_v2(w->detour[j].inner,
 				    (char *)p->scratch + w->detour[j].at, m->dev->stream);
 	}
-	return e == dnnl_success ? 0 : lib_fail("bind", e);
+	return e == dnnl_success ? 0 : dnnl_v2_fail("bind", e);
 }
 
 static dnnl_status_t
@@ -516,7 +304,7 @@ way_run(struct dnnl_mul *m, enum dnnl_way way)
 	for (uint32_t i = 0; i < w->n && e == dnnl_success; i++)
 		if (w->detour[i].reorder != NULL && operands[way][i].out)
 			e = reorder_run(m->dev, w->detour[i].reorder, w->detour[i].inner, m->mem[operands[way][i].role]);
-	return e == dnnl_success ? 0 : lib_fail("run", e);
+	return e == dnnl_success ? 0 : dnnl_v2_fail("run", e);
 }
 
 int
@@ -536,7 +324,7 @@ dnnl_mul_weight(struct dnnl_mul *m, float *dw)
 {
 	dnnl_status_t e = dnnl_memory_set_data_handle_v2(m->mem[DW], dw, m->dev->stream);
 
-	return e == dnnl_success ? way_run(m, DNNL_WEIGHT) : lib_fail("bind", e);
+	return e == dnnl_success ? way_run(m, DNNL_WEIGHT) : dnnl_v2_fail("bind", e);
 }
 
 int
@@ -554,7 +342,7 @@ dnnl_mul_load(struct dnnl_mul *m, const float *w)
 	e = dnnl_memory_set_data_handle_v2(m->canon, (void *)(uintptr_t)w, m->dev->stream);
 	if (e == dnnl_success)
 		e = reorder_run(m->dev, m->load, m->canon, m->mem[HELD]);
-	return e == dnnl_success ? 0 : lib_fail("load", e);
+	return e == dnnl_success ? 0 : dnnl_v2_fail("load", e);
 }
 
 /* ------ the library ------ */
@@ -588,7 +376,7 @@ dnnl_dev_open(struct dnnl_dev **dev)
 	    (e = dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags)) != dnnl_success ||
 	    (e = attr_new(false, &d->attr)) != dnnl_success || (e = attr_new(true, &d->relu)) != dnnl_success) {
 		dnnl_dev_close(d);
-		return lib_fail("open", e);
+		return dnnl_v2_fail("open", e);
 	}
 	*dev = d;
 	return 0;

@@ -1,4 +1,5 @@
 # tally: `make help` lists the targets.  SAN=address,undefined or SAN=thread builds and tests apart, with a sanitizer.
+# V=1 shows whole commands.
 
 CC      ?= cc
 VERSION := 0.1
@@ -9,6 +10,7 @@ FUZZTIME ?= 60
 comma   := ,
 BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 SETUP   ?= share/setup
+say      = $(if $(V),,@echo "  $(1) $(2)";)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= -O2 -g
@@ -42,30 +44,31 @@ $(BUILD)/found: Makefile share/found
 
 $(BUILD)/%.o: %.c | $(BUILD)/found
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
+	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: CFLAGS += -O3 -fopenmp -ffp-contract=off
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,ar  ,$@)ar rcs $@ $^
 
-.SECONDEXPANSION:
-$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $$(addprefix $(BUILD)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*_*.c)))) $(BUILD)/cmd/front.o $(BUILD)/libtally.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+# A tool's other sources are named after it.
+$(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t_*.c))))
 
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(TESTS:%=%.o): CPPFLAGS += -Itests
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/bench/%.o: CFLAGS += -fopenmp
 
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
 $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/tests/fuzz/%.o: CFLAGS += -Wno-missing-prototypes
 $(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
 
@@ -88,7 +91,7 @@ demonstrated: all $(BUILD)/share/demo/pictures
 	@BUILD=$(abspath $(BUILD)) share/demo/run
 
 $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
@@ -102,7 +105,7 @@ $(FUZZ):
 
 $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 bench: all	## measure; each bench/*.sh prints a table
 	@for b in bench/*.sh; do BUILD=$(abspath $(BUILD)) $$b || exit; done

@@ -17,7 +17,7 @@
 static const char *const base_keep[] = { "assert", "error", "ipairs", "math", "pcall", "select", "string", "table",
     "tonumber", "tostring", "type", NULL };
 static const char *const math_keep[] = { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger",
-    "min", "mininteger", "pi", "sqrt", "tointeger", "type", "ult", NULL };
+    "min", "mininteger", "modf", "pi", "sqrt", "tointeger", "type", "ult", NULL };
 static const char *const string_keep[] = { "byte", "char", "format", "len", "lower", "reverse", "sub", "upper", NULL };
 static const char *const table_keep[] = { "concat", "pack", "unpack", NULL };
 
@@ -112,6 +112,50 @@ open_libs(lua_State *L)
 	}
 }
 
+/* tostring() without addresses: they change from run to run, and what a script makes must not. */
+static int
+plain_tostring(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	if (lua_istable(L, 1) || lua_isfunction(L, 1))
+		lua_pushstring(L, luaL_typename(L, 1));
+	else
+		luaL_tolstring(L, 1, NULL);
+	return 1;
+}
+
+/* string.format() for the same reason: no %p, and no tables or functions for %s. */
+static int
+plain_format(lua_State *L)
+{
+	int n = lua_gettop(L);
+
+	for (const char *p = strchr(luaL_checkstring(L, 1), '%'); p != NULL && p[1] != 0; p = strchr(p + 1, '%')) {
+		p += 1 + strspn(p + 1, "-+ #.0123456789");
+		if (*p == 'p')
+			return luaL_error(L, "format: no %%p here");
+		if (*p == 0)
+			break;
+	}
+	for (int i = 2; i <= n; i++)
+		if (lua_istable(L, i) || lua_isfunction(L, i))
+			return luaL_error(L, "format: value %d is a %s", i, luaL_typename(L, i));
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_call(L, n, 1);
+	return 1;
+}
+
+static void
+hide_addresses(lua_State *L)
+{
+	lua_register(L, "tostring", plain_tostring);
+	lua_getglobal(L, LUA_STRLIBNAME);
+	lua_getfield(L, -1, "format");
+	lua_pushcclosure(L, plain_format, 1);
+	lua_setfield(L, -2, "format");
+}
+
 struct job {
 	const char   *base, *text;	/* base: the name without its folders; Lua cuts names after 59 bytes */
 	size_t	      n;
@@ -125,6 +169,7 @@ body(lua_State *L)
 	const struct job *job = lua_touserdata(L, 1);
 
 	open_libs(L);
+	hide_addresses(L);
 	job->setup(L);
 	lua_settop(L, 0);
 	lua_pushfstring(L, "@%s", job->base);

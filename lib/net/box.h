@@ -3,9 +3,11 @@
  *
  * A script in the box has the language and a few pure functions (net(5) lists
  * them): nothing that reads or writes outside, loads code, or works long in one
- * call.  Order of keys is no function of a script, so neither next() nor pairs() is
- * there.  Memory is bounded, and so are the instructions and the bytes allocated in all: over a
- * bound the script ends, whatever it catches with pcall.
+ * call, and nothing that differs from run to run: no chance, no time, no
+ * addresses, and neither next() nor pairs(), since the order of keys is no
+ * function of the script.  Memory is bounded, and so are the instructions and
+ * the bytes allocated in all: over a bound the script ends, whatever it catches
+ * with pcall.
  *
  * Source: Lua 5.4 manual, 4.6 (lua_Alloc), 4.7 (hooks), 6 (libraries).
  * Threads: a box is for one thread.

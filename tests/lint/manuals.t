@@ -34,11 +34,11 @@ for c in cmd/*.c; do
 	sed 1d "$T/help" | options >"$T/told"
 	is "$(comm -23 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells every option"
 	is "$(comm -13 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells only options"
-	grep -oE '^\.It .*|^\.Fl .*' "$p" | grep -oE 'Fl +[^ ]+' | sed 's/^Fl */-/; s/\\-/-/g' | sort -u >"$T/items"
+	grep '^\.It ' "$p" | grep -oE 'Fl +[^ ]+' | sed 's/^Fl */-/; s/\\-/-/g' | sort -u >"$T/items"
 	is "$(comm -23 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells every option"
 	is "$(comm -13 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells only options"
 	status 2 "$t --no-such-option is a fault of the command line" "$t" --no-such-option
-	usage=$(sed -n '/^usage: /,$ { s/^usage: //; p }' "$T/err" | tr -s ' \n' ' ' | sed 's/ $//')
+	usage=$(awk '/^ ? ? ?-|^[^ ]/ && NR > 1 { exit } { print }' "$T/help" | sed 's/^usage: //' | tr -s ' \n' ' ' | sed 's/ $//')
 	is "$(section "$p" SYNOPSIS)" "$usage" "$t: SYNOPSIS is the usage line"
 done
 

@@ -66,7 +66,7 @@ number(const uint8_t **p, const uint8_t *end, uint8_t stop, uint64_t *v)
 int
 idx_parse(struct idx *x, const uint8_t *text, size_t n)
 {
-	const uint8_t *p = text, *end = text + n;
+	const uint8_t *p = text, *end = n > 0 ? text + n : text;
 	uint64_t key, at;
 	int e;
 

@@ -174,6 +174,8 @@ rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
 
 	r->at = r->pos;
 	r->data.n = 0;
+	if ((e = buf_room(&r->data, 1)) < 0)	/* even an empty record has an address */
+		return e;
 	for (;;) {
 		if ((e = take(r, head, sizeof(head), &got)) < 0)
 			return e;

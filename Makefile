@@ -46,8 +46,8 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 	@mkdir -p $(@D)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
 
-# Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.
-$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: CFLAGS += -O3 -fopenmp -ffp-contract=off
+# Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
+$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: CFLAGS += $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@

@@ -13,7 +13,7 @@ SETUP   ?= share/setup
 say      = $(if $(V),,@echo "  $(1) $(2)";)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
-OPT     ?= -O2 -g
+OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
 PKGS    := libarchive libturbojpeg spng lua5.4 jansson openssl
 CFLAGS  += -std=c11 $(OPT) $(WARN) $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -DTALLY_SHARE='"$(PREFIX)/share/tally"' -DTALLY_TREE='"$(CURDIR)"' \

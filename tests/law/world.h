@@ -24,6 +24,8 @@
 #define WORLD_WORKERS	5	/* most of each */
 #define WORLD_SERVERS	4
 #define WORLD_EVERY	3	/* steps between sums */
+#define WORLD_TURNS	1000000	/* after which a job hangs; with many deaths they take up to a fifth of that */
+#define WORLD_BAD	3	/* jobs that fail before a test gives up */
 
 /* 2 layers, with batch norm between them if asked: P 53 or 43. */
 __attribute__((unused)) static struct graph *
@@ -379,7 +381,7 @@ world_run(struct world *x)
 {
 	for (uint32_t turns = 0; !world_over(x) && x->why[0] == 0; turns++) {
 		world_turn(x);
-		if (turns > 2000000)
+		if (turns > WORLD_TURNS)
 			world_fault(x, "it does not end");
 	}
 	for (uint32_t s = 0; s < x->S && x->why[0] == 0; s++)

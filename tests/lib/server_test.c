@@ -190,7 +190,7 @@ test_leave(void)
 	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	const double v[2] = { 1, 2 };
 	struct server *s = begun(GATE_SYNC);
-	struct msg sum = { .type = MSG_SUM, .incarnation = 1, .len = 16, .payload = v };
+	struct msg m, sum = { .type = MSG_SUM, .incarnation = 1, .len = 16, .payload = v };
 
 	tell(s, push(0, 0, 0, a));
 	is(n, 0, "a worker waits");
@@ -201,6 +201,12 @@ test_leave(void)
 	ok(!server_over(s), "one is still here");
 	server_lost(s, 0);
 	ok(server_over(s), "lost is gone too");
+	hello(s, 1, 2, TALLY_VERSION, GATE_SYNC);
+	ok(n == 1 && out[0].type == MSG_WELCOME && !server_over(s), "a worker that left may come back");
+	m = push(1, 1, 0, a);
+	m.incarnation = 2;
+	is(tell(s, m), 0, "... to the step that is open now");
+	ok(n == 1 && out[0].step == 2, "... which it closes alone");
 	server_free(s);
 
 	s = begun(GATE_ASYNC);

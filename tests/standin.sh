@@ -97,3 +97,19 @@ line_of() {
 		read -rt 0.05 <> <(:) || :
 	done
 }
+# Processes of the real tools that were started with --env STAND.
+really_living() {
+	local p
+	for p in /proc/[0-9]*; do
+		case $(cat "$p/comm" 2>/dev/null) in
+		pworker | pserver) tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qxF "STAND=$STAND" && echo "${p#/proc/}" ;;
+		esac
+	done
+}
+really_none_left() {
+	local until=$((SECONDS + $1 + 1))
+	while [ -n "$(really_living)" ]; do
+		[ $SECONDS -lt $until ] || { ps -o pid,ppid,stat,args -p "$(really_living | paste -sd,)"; return 1; }
+		read -rt 0.1 <> <(:) || :
+	done
+}

@@ -317,7 +317,7 @@ begin(struct agent *a)
 int
 agent_run(const struct agent_opt *opt)
 {
-	struct agent a = { .opt = opt, .warden = { -1 } };
+	struct agent a = { .opt = opt, .warden = { .fd = -1 } };
 	int e = begin(&a);
 
 	while (e == 0 && (a.chan != NULL || !all_ended(&a)))

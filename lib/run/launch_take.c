@@ -104,7 +104,7 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 	struct ctl_in in = { .p = f->p, .n = f->len };
 	struct member *m = member_of(l, r, ctl_get(&in));
 	const char *where;
-	uint32_t v;
+	uint32_t status, ms;
 
 	if (m == NULL || r->state != REMOTE_UP)
 		return err_fail(ERR_FORMAT, "a process that is none");
@@ -120,14 +120,18 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 		m->state = ROSTER_RUNNING;
 		break;
 	case CTL_EXITED:
-		v = ctl_get(&in);
+		status = ctl_get(&in);
+		ms = ctl_get(&in);
 		if (m->state >= ROSTER_ENDED)
 			return err_fail(ERR_FORMAT, "a process that ends twice");
-		take_exit(l, r, m, (int)v, ctl_get(&in) * 1e-3);
+		if (!in.bad)
+			take_exit(l, r, m, (int)status, ms * 1e-3);
 		break;
 	case CTL_LINES:
-		v = ctl_get(&in);
-		return in.bad ? err_fail(ERR_FORMAT, "lines cut short") : take_lines(l, r, m, f);
+		ctl_get(&in);
+		if (!in.bad)
+			return take_lines(l, r, m, f);
+		break;
 	default:
 		return err_fail(ERR_FORMAT, "message %u is not an agent's", f->type);
 	}

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Each message is a group's id: positive when it begins, negative when it has ended. */
@@ -36,17 +37,16 @@ warden_start(struct warden *w)
 {
 	sigset_t all;
 	int fd[2], null;
-	pid_t pid;
 
 	w->fd = -1;
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return err_sys("pipe");
-	if ((pid = fork()) < 0) {
+	if ((w->pid = fork()) < 0) {
 		close(fd[0]);
 		close(fd[1]);
 		return err_sys("fork");
 	}
-	if (pid == 0) {
+	if (w->pid == 0) {
 		/* Of its own session and name, and without the remote shell's pipe: it must neither hold nor share its end. */
 		setsid();
 		prctl(PR_SET_NAME, "tally-warden");
@@ -86,7 +86,10 @@ warden_forget(struct warden *w, pid_t group)
 void
 warden_stop(struct warden *w)
 {
-	if (w->fd >= 0)
-		close(w->fd);
+	if (w->fd < 0)
+		return;
+	close(w->fd);
 	w->fd = -1;
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -12,6 +12,7 @@
 
 struct warden {
 	int	 fd;	/* -1: none */
+	pid_t	 pid;
 };
 
 #define WARDEN_MOST	4096	/* groups watched at a time; those over it are not */
@@ -20,7 +21,7 @@ struct warden {
 int	 warden_start(struct warden *w);
 void	 warden_watch(struct warden *w, pid_t group);
 void	 warden_forget(struct warden *w, pid_t group);
-/* It kills what it still watches and ends. */
+/* It kills what it still watches and ends; waits for that. */
 void	 warden_stop(struct warden *w);
 
 #endif

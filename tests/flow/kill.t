@@ -79,4 +79,29 @@ pid=$!
 line_of "$T/out" waits 1 && kill -HUP "$pid" && kill -TERM "$pid"
 ok "what nohup ignores stays ignored" ends 143
 ok "... and nothing is left" none_left 1
+
+# The real tools.
+[ -d "$DATA/mnist" ] || { skip "the real tools" "no $DATA/mnist"; done_testing; }
+im2rec "$DATA/mnist" --split test >"$T/test.rec"
+real() {
+	: >"$T/err"
+	env --default-signal=INT dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" --batch 16 --frequent 5 \
+		--epochs 1000 --save "$T/m" >"$T/out" 2>"$T/err" &
+	pid=$!
+	line_of "$T/err" 'worker 1: Epoch' 1 && [ "$(really_living | wc -l)" = 4 ]
+}
+ok "two workers and two servers learn" real
+kill -9 "$pid"
+ok "kill -9 of dlaunch leaves no pworker and no pserver" really_none_left 5
+ok "they learn again" real
+kill -INT "$pid"
+ok "SIGINT ends them" ends 130
+ok "... with a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
+ok "... and nothing is left" really_none_left 1
+is "$(grep -cE '^(server|worker) .* exit status 0$' "$T/err")" 2 "... the servers by themselves, after the workers"
+ok "they learn again" real
+kill -9 "$(really_living | tail -n 1)"
+wait "$pid"
+is $? 137 "a killed process is the job's status"
+ok "... and nothing is left" really_none_left 1
 done_testing

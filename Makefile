@@ -129,4 +129,5 @@ setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
 .PHONY: all tests check checked demo demonstrated lint fuzz $(FUZZ) bench install clean help setup setup-test
+.DELETE_ON_ERROR:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -4,7 +4,7 @@
 # What the examples find in their folder: a few pictures as folders, a list, records, CIFAR's and MNIST's files, a log, a
 # key, a hosts file.  Each page gets a fresh copy, so that no example lives on what another page left.
 fixture() {
-	pictures images 40 1 && pictures train 60 2 && pictures test 20 3 && mv images/checks images/cats || return
+	pictures images 40 1 && pictures train 20 2 && pictures test 10 3 && mv images/checks images/cats || return
 	(cd images && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR - 1, NR % 10, substr($0, 3) }') >train.lst
 	im2rec train >train.rec && im2rec test >test.rec || return
 	od -An -tx1 -N32 /dev/urandom | tr -d ' \n' >key

@@ -8,7 +8,6 @@
 
 #include "net/script.h"
 
-#define BATCH	4
 #define STEPS	2
 
 struct run {
@@ -18,7 +17,8 @@ struct run {
 
 /* A few steps on one batch. */
 static struct run
-run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v)
+run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v,
+	uint32_t n)
 {
 	const struct opt_hyper hyper = { .lr = 0.05f, .momentum = 0.9f, .wd = 1e-4f };
 	struct run r = { .g = nets_floats(g->P), .stats = nets_floats(g->A) };
@@ -28,17 +28,17 @@ run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const
 	struct engine_plan *p;
 
 	memcpy(now.w, v->w, g->P * sizeof(float));
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(e->plan(dev, g, n, ENGINE_F32, &p));
 	for (int k = 0; k <= STEPS; k++) {
 		nets_must(nets_load(e, p, g, &now));
-		nets_must(e->forward(p, v->x, v->y, BATCH, NULL, &result));
+		nets_must(e->forward(p, v->x, v->y, n, NULL, &result));
 		r.loss[k] = result.loss;
 		if (k == STEPS)
 			break;
 		nets_must(e->backward(p, d, r.stats, NULL));
 		if (k == 0)
 			memcpy(r.g, d, g->P * sizeof(float));
-		nets_must(e->update(dev, OPT_SGD, now.w, m, d, g->P, BATCH, &hyper));
+		nets_must(e->update(dev, OPT_SGD, now.w, m, d, g->P, n, &hyper));
 	}
 	e->plan_free(p);
 	free(now.w);
@@ -59,12 +59,13 @@ static struct engine_dev *ref_dev;
 static struct run want;
 static struct graph *graph;
 static struct nets_numbers numbers;
+static uint32_t batch;
 static char name[32];
 
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
-	struct run got = e == ref ? want : run(e, dev, graph, &numbers);
+	struct run got = e == ref ? want : run(e, dev, graph, &numbers, batch);
 
 	ok(got.loss[STEPS] < 0.8 * got.loss[0], "%s: %s: steps lead downhill", e->name, name);
 	printf("# loss %g, %g, %g\n", got.loss[0], got.loss[1], got.loss[2]);
@@ -78,15 +79,16 @@ engine(const struct engine *e, struct engine_dev *dev)
 }
 
 static void
-net(const char *script, const char *variant)
+net(const char *script, const char *variant, uint32_t n)
 {
 	const struct script_opt opt = { "variant", variant };
 	struct rng r = rng_start(5, 0, 0);
 
+	batch = n;
 	snprintf(name, sizeof(name), "%s%s%s", script, variant != NULL ? " " : "", variant != NULL ? variant : "");
 	nets_must(script_run(script, 0, 0, 0, 0, &opt, variant != NULL, &graph));
-	numbers = nets_numbers(graph, &r, BATCH);
-	want = run(ref, ref_dev, graph, &numbers);
+	numbers = nets_numbers(graph, &r, batch);
+	want = run(ref, ref_dev, graph, &numbers, batch);
 	nets_engines(2, engine);
 	run_free(&want);
 	nets_numbers_free(&numbers);
@@ -98,10 +100,10 @@ main(void)
 {
 	ref = engine_find("ref");
 	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
-	net("mlp", NULL);
-	net("lenet", NULL);
-	net("lenet", "bn");
-	net("inception", NULL);
+	net("mlp", NULL, 4);
+	net("lenet", NULL, 4);
+	net("lenet", "bn", 4);
+	net("inception", NULL, 2);
 	ref->close(ref_dev);
 	return done();
 }

@@ -76,14 +76,14 @@ nets_conv(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, CONV, .k = k, .r = lines, .s = columns, .stride = stride, .pad = pad, .bias = bias);
 }
 
-/* The kernel that engines have the most special cases for. */
+/* The kernel that engines have the most special cases for; Winograd's algorithm pays from about 32 channels. */
 static uint32_t
 nets_conv3x3(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
-	uint32_t k = any(r, 1, big ? 48 : 3), bias = any(r, 0, 1);
+	uint32_t k = any(r, big ? 24 : 1, big ? 48 : 3), bias = any(r, 0, 1);
 
 	x = NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = bias);
-	k = any(r, 1, big ? 48 : 3);
+	k = any(r, big ? 24 : 1, big ? 48 : 3);
 	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true);
 }
 

@@ -13,6 +13,8 @@ struct seam {
 	struct engine_plan *p;
 	struct graph *g;
 	struct nets_numbers v;
+	float	*x;		/* what the engine is given: spoilt after each call */
+	int32_t	 y[BATCH];
 	float	*d, *stats, *prob;
 	struct engine_result train, eval;
 	/* What the hooks saw. */
@@ -38,6 +40,28 @@ net(struct rng *r)
 	return g;
 }
 
+static size_t
+picture(const struct graph *g)
+{
+	return (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
+}
+
+/* Loads w, and spoils what was lent for that. */
+static void
+load(struct seam *s, const float *w)
+{
+	struct nets_numbers v = { .w = nets_floats(s->g->P), .aux = nets_floats(s->g->A) };
+
+	memcpy(v.w, w, s->g->P * sizeof(float));
+	memcpy(v.aux, s->v.aux, s->g->A * sizeof(float));
+	nets_must(nets_load(s->e, s->p, s->g, &v));
+	for (size_t j = 0; j < s->g->P; j++)
+		v.w[j] = NAN;
+	for (size_t j = 0; j < s->g->A; j++)
+		v.aux[j] = NAN;
+	nets_numbers_free(&v);
+}
+
 static void
 begin(struct seam *s, const struct engine *e, struct engine_dev *dev, uint32_t batch)
 {
@@ -46,6 +70,7 @@ begin(struct seam *s, const struct engine *e, struct engine_dev *dev, uint32_t b
 	*s = (struct seam){ .e = e, .dev = dev, .g = net(&r) };
 	nets_must(s->g->nw <= ARRAYS ? 0 : ERR_LIMIT);
 	s->v = nets_numbers(s->g, &r, BATCH);
+	s->x = nets_floats(BATCH * picture(s->g));
 	s->d = nets_floats(s->g->P);
 	s->stats = nets_floats(s->g->A);
 	s->prob = nets_floats(BATCH * s->g->classes);
@@ -59,6 +84,7 @@ end(struct seam *s)
 	s->e->plan_free(s->p);
 	graph_free(s->g);
 	nets_numbers_free(&s->v);
+	free(s->x);
 	free(s->d);
 	free(s->stats);
 	free(s->prob);
@@ -94,6 +120,16 @@ born(void *arg, uint32_t a)
 	return fails(s) ? 42 : 0;
 }
 
+/* A batch of n: behind it stands what must not be read. */
+static void
+lend(struct seam *s, uint32_t n)
+{
+	for (size_t j = 0; j < BATCH * picture(s->g); j++)
+		s->x[j] = j < n * picture(s->g) ? s->v.x[j] : NAN;
+	for (uint32_t j = 0; j < BATCH; j++)
+		s->y[j] = j < n ? s->v.y[j] : INT32_MAX;
+}
+
 /* A training step of n samples.  The gradients begin as no numbers: all must be overwritten. */
 static int
 step(struct seam *s, uint32_t n, bool hooks)
@@ -108,15 +144,18 @@ step(struct seam *s, uint32_t n, bool hooks)
 	memset(s->needed, 0, sizeof(s->needed));
 	memset(s->born, 0, sizeof(s->born));
 	s->nborn = 0;
-	if ((e = s->e->forward(s->p, s->v.x, s->v.y, n, hooks ? &hook : NULL, &s->train)) != 0)
+	lend(s, n);
+	if ((e = s->e->forward(s->p, s->x, s->y, n, hooks ? &hook : NULL, &s->train)) != 0)
 		return e;
+	lend(s, 0);
 	return s->e->backward(s->p, s->d, s->stats, hooks ? &hook : NULL);
 }
 
 static void
 evaluate(struct seam *s, uint32_t n)
 {
-	nets_must(s->e->evaluate(s->p, s->v.x, s->v.y, n, &s->eval, s->prob));
+	lend(s, n);
+	nets_must(s->e->evaluate(s->p, s->x, s->y, n, &s->eval, s->prob));
 }
 
 static bool
@@ -153,9 +192,7 @@ hooks(struct seam *s, const struct seam *plain)
 
 	for (size_t j = 0; j < g->P; j++)
 		junk[j] = NAN;
-	for (uint32_t a = 0; a < g->nw; a++)
-		nets_must(s->e->load(s->p, a, junk + g->w[a].first));
-	nets_must(s->e->load_aux(s->p, s->v.aux));
+	load(s, junk);
 	is(step(s, BATCH, true), 0, "%s: a step with hooks", s->e->name);
 	ok(each_once(s->needed, g->nw), "%s: each array is needed once", s->e->name);
 	ok(each_once(s->born, g->nw), "%s: each gradient is born once", s->e->name);
@@ -190,7 +227,7 @@ bits(struct seam *s, const struct seam *plain)
 	struct seam other;
 
 	begin(&other, s->e, s->dev, BATCH);
-	nets_must(nets_load(other.e, other.p, other.g, &other.v));
+	load(&other, other.v.w);
 	nets_must(step(&other, 1, false));
 	evaluate(&other, 2);
 	nets_must(step(&other, BATCH, false));
@@ -202,19 +239,16 @@ bits(struct seam *s, const struct seam *plain)
 	end(&other);
 }
 
-/* What is behind the first 2 samples must not count: neither what the caller has there nor what the plan had. */
+/* What the plan had for other samples before must not count. */
 static void
 part(struct seam *s)
 {
-	size_t picture = (size_t)s->g->node[0].c * s->g->node[0].h * s->g->node[0].w;
 	struct seam two;
 
 	begin(&two, s->e, s->dev, 2);
-	nets_must(nets_load(two.e, two.p, two.g, &two.v));
+	load(&two, two.v.w);
 	nets_must(step(&two, 2, false));
 	evaluate(&two, 2);
-	for (size_t j = 2 * picture; j < BATCH * picture; j++)
-		s->v.x[j] = NAN;
 	nets_must(step(s, 2, false));
 	evaluate(s, 2);
 	near(s->train.loss / two.train.loss, 1, 1e-5, "%s: 2 samples in a plan for %d are 2: loss", s->e->name, BATCH);
@@ -275,6 +309,18 @@ update(const struct engine *e, struct engine_dev *dev)
 	free(b);
 }
 
+/* bf16 is a word that an engine may not know, but then it says so when the plan is made. */
+static void
+precision(struct seam *s)
+{
+	struct engine_plan *p = NULL;
+	int e = s->e->plan(s->dev, s->g, BATCH, ENGINE_BF16, &p);
+
+	ok(e == 0 ? p != NULL : e == ERR_NOTSUP && p == NULL, "%s: plans in bf16 or says no: %s", s->e->name,
+	    e < 0 ? err_line() : "yes");
+	s->e->plan_free(p);
+}
+
 static void
 texts(struct seam *s)
 {
@@ -301,7 +347,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 
 	begin(&plain, e, dev, BATCH);
 	begin(&s, e, dev, BATCH);
-	nets_must(nets_load(e, plain.p, plain.g, &plain.v));
+	load(&plain, plain.v.w);
 	is(step(&plain, BATCH, false), 0, "%s: a step without hooks", e->name);
 	ok(finite_all(plain.d, plain.g->P) && finite_all(plain.stats, plain.g->A),
 	    "%s: all gradients and statistics are overwritten", e->name);
@@ -310,6 +356,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 	bits(&s, &plain);
 	probabilities(&s);
 	texts(&s);
+	precision(&s);
 	part(&s);
 	end(&s);
 	end(&plain);

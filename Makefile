@@ -16,8 +16,7 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-proto
 OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
 PKGS    := libarchive libturbojpeg spng lua5.4 jansson openssl
 CFLAGS  += -std=c11 $(OPT) $(WARN) $(if $(WERROR),-Werror)
-CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -DTALLY_SHARE='"$(PREFIX)/share/tally"' -DTALLY_TREE='"$(CURDIR)"' \
-	-Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldnnl -fopenmp -lpthread -lm
 # GNU ld takes up to a minute over an instrumented test and oneDNN's symbols, gold a third of a second.
 LDFLAGS += -Wl,--as-needed $(shell ld.gold --version >/dev/null 2>&1 && echo -fuse-ld=gold)

@@ -7,6 +7,7 @@
 #include "wire/conn.h"
 
 #include <inttypes.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +136,8 @@ main(int argc, char *argv[])
 		front_die(p.key, e);
 	p.serve.key = key;
 	p.serve.incarnation = incarnation();
-	p.serve.stop_fd = signals();
+	if ((p.serve.stop_fd = signals()) < 0)
+		front_die("signals", err_sys("signalfd"));
 	e = serve_run(&p.serve, &sums);
 	front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 	    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);

@@ -262,27 +262,35 @@ mean_image(const struct args *a, const struct graph *g)
 		front_die(a->mean, err_nomem());
 	if (access(a->mean, F_OK) == 0) {
 		if ((e = mean_load(a->mean, mean, x->c, x->h, x->w)) < 0)
-			front_die(a->mean, e);
+			front_die(NULL, e);
 		return mean;
 	}
 	if ((e = mean_make(a->train.data.path, a->train.data.threads, mean, x->c, x->h, x->w)) < 0)
-		front_die(a->train.data.path, e);
+		front_die(NULL, e);
 	if ((e = mean_save(a->mean, mean, x->c, x->h, x->w)) < 0)
-		front_die(a->mean, e);
+		front_die(NULL, e);
 	return mean;
 }
 
 static void
 catch_signals(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	static const int sig[] = { SIGINT, SIGTERM };
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
 
 	sigemptyset(&sa.sa_mask);
-	sa.sa_flags = SA_RESTART;
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL);
+	for (int i = 0; i < 2; i++)	/* what the caller has us ignore stays ignored */
+		if (sigaction(sig[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(sig[i], &sa, NULL);
+}
+
+/* Before the training begins there is nothing to keep, and a signal ends the process as it always does. */
+static void
+on_event(void *arg, const struct train_event *ev)
+{
+	if (ev->kind == TRAIN_START)
+		catch_signals();
+	worker_log_event(arg, ev);
 }
 
 int
@@ -314,7 +322,7 @@ main(int argc, char *argv[])
 		front_die("--engine", ERR_ARG);
 	if (a.mean != NULL)
 		mean = mean_image(&a, g);
-	catch_signals();
+	signal(SIGPIPE, SIG_IGN);
 	clock_gettime(CLOCK_REALTIME, &now);
 
 	l.rank = a.train.ps.rank;
@@ -329,7 +337,7 @@ main(int argc, char *argv[])
 	a.train.ps.incarnation = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	a.train.data.mean = mean;
 	a.train.stop = &stop;
-	a.train.event = worker_log_event;
+	a.train.event = on_event;
 	a.train.arg = &l;
 
 	e = train_run(&a.train);

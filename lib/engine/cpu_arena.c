@@ -203,14 +203,18 @@ cpu_arena_place(struct engine_plan *p)
 int
 cpu_arena_scratch(struct engine_plan *p, size_t bytes)
 {
+	size_t room;
+	float *fresh;
 	int e;
 
 	if (p->scratch != NULL && bytes <= p->scratch_bytes)
 		return 0;
+	if ((e = map(bytes, &fresh, &room)) < 0)
+		return e;	/* what is bound to the old one still works */
 	free(p->scratch);
-	p->scratch = NULL;
-	e = map(bytes, &p->scratch, &p->scratch_bytes);
-	return e < 0 ? e : 1;
+	p->scratch = fresh;
+	p->scratch_bytes = room;
+	return 1;
 }
 
 void

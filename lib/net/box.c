@@ -42,17 +42,19 @@ static void *
 alloc(void *box, void *p, size_t old, size_t n)
 {
 	struct box *b = box;
+	bool text = p == NULL && old == LUA_TSTRING;	/* of a new object Lua tells the kind instead */
 	size_t more;
 	void *q;
 
-	old = p == NULL ? 0 : old;	/* else Lua says what kind of object it will be */
+	old = p == NULL ? 0 : old;
 	more = n > old ? n - old : 0;
 	if (n == 0) {
 		free(p);
 		b->held -= old;
 		return NULL;
 	}
-	if (more > 0 && (more > BOX_MEMORY - b->held || more > BOX_TURNOVER - b->turned)) {
+	if (more > 0 && ((text && more > BOX_STRING) || more > BOX_MEMORY - b->held ||
+	    more > BOX_TURNOVER - b->turned)) {
 		more = more > REFUSAL ? more : REFUSAL;
 		if (more > BOX_TURNOVER - b->turned)
 			b->over = true;

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define BOX_STEPS	1000000u		/* Lua instructions */
+#define BOX_STRING	4096u			/* bytes of a string and its head: some calls read all of it */
 #define BOX_MEMORY	((size_t)2 << 20)	/* bytes held at once */
 #define BOX_TURNOVER	((size_t)64 << 20)	/* bytes allocated in all, refusals counted */
 

@@ -116,6 +116,13 @@ unknown_option(lua_State *L, const struct layer *l, const char *key)
 	return luaL_error(L, "%s: '%s' is none of its options: %s", l->name, key, lua_tostring(L, -1));
 }
 
+/* The value on the top of the stack for a message: a number or text as it is, else its type, never its address. */
+static const char *
+shown(lua_State *L)
+{
+	return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
+}
+
 /* Sets attribute key of n from the Lua value on the top of the stack. */
 static void
 set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
@@ -132,13 +139,13 @@ set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 		lua_Integer v = lua_tointegerx(L, -1, &whole);
 
 		if (!whole)
-			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, luaL_tolstring(L, -1, NULL));
+			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
 		snprintf(text, sizeof(text), "%lld", (long long)v);
 	} else if (a->kind == ATTR_REAL) {
 		lua_Number v = lua_tonumberx(L, -1, &whole);
 
 		if (!whole)
-			luaL_error(L, "%s: %s is a number, not %s", l->name, key, luaL_tolstring(L, -1, NULL));
+			luaL_error(L, "%s: %s is a number, not %s", l->name, key, shown(L));
 		snprintf(text, sizeof(text), "%.17g", (double)v);
 	} else {
 		if (lua_type(L, -1) != LUA_TSTRING)

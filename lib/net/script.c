@@ -2,16 +2,15 @@
 #include "net/script.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/share.h"
 #include "net/box.h"
 #include "net/layer.h"
 #include "net/op.h"
 
-#include <errno.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define SOURCE_MOST	65536	/* bytes of a script */
 
@@ -105,7 +104,7 @@ check(const struct run *run)
 static int
 locate(const char *name, char path[PATH_MAX])
 {
-	const char *share[] = { getenv("TALLY_SHARE"), TALLY_TREE "/share", TALLY_SHARE };
+	char rel[PATH_MAX + sizeof("nets/.lua")];
 	size_t n = strlen(name);
 
 	if (n >= PATH_MAX)
@@ -114,12 +113,8 @@ locate(const char *name, char path[PATH_MAX])
 		memcpy(path, name, n + 1);
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++)
-		if (share[i] != NULL && snprintf(path, PATH_MAX, "%s/nets/%s.lua", share[i], name) < PATH_MAX &&
-		    access(path, R_OK) == 0)
-			return 0;
-	errno = ENOENT;
-	return err_sys("%s: no net in $TALLY_SHARE/nets, share/nets or " TALLY_SHARE "/nets", name);
+	snprintf(rel, sizeof(rel), "nets/%s.lua", name);
+	return share_find(rel, path);
 }
 
 static int

@@ -18,8 +18,8 @@ struct script_opt {
 };
 
 /*
- * name is a path when it holds a '/' or ends in ".lua", else a net of share/nets: the folder $TALLY_SHARE/nets, the
- * tree the program was built in, or the installed one.  c h w 0 mean the script's own default shape; classes 0 too.
+ * name is a path when it holds a '/' or ends in ".lua", else a net of share/nets, found by base/share.h.
+ * c h w 0 mean the script's own default shape; classes 0 too.
  * Returns 0, ERR_SYS, ERR_FORMAT (file:line: reason), ERR_ARG (an option given that the script never asked for),
  * ERR_LIMIT or ERR_NOMEM.
  */

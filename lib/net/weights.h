@@ -14,7 +14,7 @@
 #include "net/graph.h"
 
 #define WEIGHTS_METAS	64		/* most pairs of metadata, "graph" not counted */
-#define WEIGHTS_HEAD	(8u << 20)	/* most bytes of JSON: the format's own limit is 100 MB */
+#define WEIGHTS_HEAD	(2u << 20)	/* most bytes of JSON: the format's own limit is 100 MB */
 #define WEIGHTS_STATE	":momentum"	/* behind the name of a tensor of optimizer state */
 
 struct weights_meta {

@@ -259,7 +259,8 @@ make_room(struct serve *s)
 		if (first == NULL || g->until < first->until)
 			first = g;
 	}
-	if (strangers < SERVE_STRANGERS)
+	/* Workers that arrive together are strangers until their hello is read. */
+	if (strangers < SERVE_STRANGERS + s->o->nworkers)
 		return;
 	first->until = 0;
 	sweep(s);
@@ -374,7 +375,7 @@ prepare(struct serve *s)
 {
 	struct server_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
 	    .incarnation = s->o->incarnation, .emit = emit, .arg = s };
-	size_t most = (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
+	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
 	int e;
 

@@ -2,6 +2,7 @@
 #include "ps/train_in.h"
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/num.h"
 
 #include <math.h>
@@ -122,7 +123,7 @@ validate(struct train *t, uint64_t epoch)
 			continue;
 		if ((e = t->o->engine->evaluate(t->plan, b->x, b->y, b->n, &r, NULL)) < 0)
 			return e;
-		s.loss += r.loss;
+		s.loss += train_loss(r.loss);
 		s.correct += r.correct;
 		s.samples += b->n;
 	}
@@ -184,11 +185,12 @@ epoch(struct train *t, uint64_t n)
 {
 	struct train_event ev = { .kind = TRAIN_EPOCH, .epoch = n };
 	struct mark m = mark(t);
+	uint64_t from = t->step;
 	int e;
 
 	if ((e = batch_start(t->in, n, t->step % t->steps)) < 0)
 		return e;
-	if ((e = steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->epoch.samples == 0))
+	if ((e = steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
 		return stopped(t);
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
 	    (e = all_workers(t, &t->epoch)) < 0)
@@ -198,9 +200,10 @@ epoch(struct train *t, uint64_t n)
 	since(t, &m, &ev);
 	train_tell(t, &ev);
 	t->epoch = (struct train_sums){ 0 };
-	if (t->val != NULL && (e = validate(t, n)) < 0)
-		return e;
+	/* First what must not be lost: a stop that is asked for during the validation may become impatient. */
 	if (t->o->save != NULL && t->o->ps.rank == 0 && (e = train_save(t)) < 0)
+		return e;
+	if (t->val != NULL && (e = validate(t, n)) < 0)
 		return e;
 	return worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
 }
@@ -233,6 +236,46 @@ memory(struct train *t)
 	return 0;
 }
 
+/*
+ * Synchronous workers whose options or records differ would wait for each other
+ * for ever, or read other records than they should: all must say the same.
+ */
+static int
+agree(struct train *t)
+{
+	const struct train_opt *o = t->o;
+	const struct {
+		const char *what;
+		uint64_t    v;
+	} mine[] = {
+		{ "the number of records", batch_records(t->in) },
+		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
+		{ "--batch", o->data.batch },
+		{ "--accumulate", o->accumulate },
+		{ "--epochs", o->epochs },
+		{ "--steps", o->steps },
+		{ "--seed", o->seed },
+		{ "--no-shuffle", o->data.shuffle },
+	};
+	enum { N = sizeof(mine) / sizeof(*mine) };
+	double v[2 * N];	/* halves: a double holds sums of 32 bits without rounding */
+	int e;
+
+	if (!t->sync)
+		return 0;
+	for (int i = 0; i < N; i++) {
+		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
+		v[2 * i + 1] = (double)(mine[i].v >> 32);
+	}
+	if ((e = worker_sum(t->wk, v, 2 * N)) < 0)
+		return e;
+	for (int i = 0; i < N; i++)
+		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||
+		    v[2 * i + 1] != (double)(mine[i].v >> 32) * o->ps.nworkers)
+			return err_fail(ERR_ARG, "%s: not the same in all workers", mine[i].what);
+	return 0;
+}
+
 static int
 begin(struct train *t)
 {
@@ -252,7 +295,24 @@ begin(struct train *t)
 	}
 	e = worker_begin(t->wk, state, &t->step);
 	free(state);
-	return e;
+	return e == 0 ? agree(t) : e;
+}
+
+/* A place where checkpoints cannot be written is better known now than after the first epoch. */
+static int
+can_save(const struct train *t)
+{
+	struct io_new f;
+	int e;
+
+	if (t->o->save == NULL || t->o->ps.rank != 0)
+		return 0;
+	if ((e = io_create(&f, t->o->save)) < 0) {
+		err_within("%s", t->o->save);
+		return e;
+	}
+	io_abandon(&f);
+	return 0;
 }
 
 static int
@@ -264,6 +324,8 @@ open_all(struct train *t)
 
 	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, true, &t->in)) < 0 ||
 	    (t->o->val != NULL && (e = open_data(t, t->o->val, false, &t->val)) < 0))
+		return e;
+	if ((e = can_save(t)) < 0)
 		return e;
 	t->steps = batch_steps(t->in);
 	if (t->steps == 0)
@@ -303,19 +365,16 @@ train_run(const struct train_opt *opt)
 	struct train t = { .o = opt, .graph = opt->ps.graph, .sync = opt->ps.slack == GATE_SYNC };
 	struct train_event end = { .kind = TRAIN_END };
 	struct mark m;
-	uint64_t from;
 	int e;
 
 	if ((e = open_all(&t)) == 0) {
 		m = mark(&t);
-		from = t.step;
 		while (e == 0 && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
 			e = epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {
 			int bye = worker_bye(t.wk);
 
 			since(&t, &m, &end);
-			end.samples = t.step - from;
 			train_tell(&t, &end);
 			if (bye < 0)
 				e = bye;

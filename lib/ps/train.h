@@ -23,14 +23,14 @@
 #include <signal.h>
 
 enum train_kind {
-	TRAIN_START,		/* steps: those of an epoch; text: the device */
+	TRAIN_START,		/* batch: the steps of an epoch; samples: its records; text: the device */
 	TRAIN_STEP,		/* this worker's own batch */
 	TRAIN_EPOCH,		/* of all workers when synchronous, else this worker's own */
 	TRAIN_VALIDATION,	/* likewise */
 	TRAIN_SAVE,		/* text: the file */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: who is waited for, after a while of it */
-	TRAIN_END		/* samples, seconds, traffic of the whole run */
+	TRAIN_END		/* seconds and traffic of the whole run */
 };
 
 struct train_event {

@@ -4,6 +4,8 @@
 
 #include "ps/train.h"
 
+#include <math.h>
+
 /* Sums over samples. */
 struct train_sums {
 	double loss, correct, samples;
@@ -28,6 +30,13 @@ struct train {
 	bool		 sync;
 	struct train_sums epoch;	/* of this epoch so far, this worker's */
 };
+
+/* A loss on a grid of 2^-20, so that sums of up to 2^33 are exact and their order changes no bit. */
+static inline double
+train_loss(double loss)
+{
+	return rint(loss * 0x1p20) * 0x1p-20;
+}
 
 /* One step.  1, 0 when the epoch has no more, ERR_STOP when the job ended before it, or an error. */
 int	train_step(struct train *t, struct train_sums *seen);

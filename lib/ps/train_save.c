@@ -51,9 +51,8 @@ train_save(struct train *t)
 		snprintf(path, PATH, "%s-%04" PRIu64 ".safetensors", t->o->save, epoch);
 	else
 		snprintf(path, PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", t->o->save, epoch, at);
-	if ((e = worker_ready(t->wk)) == 0 && (e = worker_state(t->wk, state)) == 0 &&
-	    (e = weights_save(path, t->graph, t->w, t->aux, state, meta, METAS)) < 0)
-		err_within("%s", path);
+	if ((e = worker_ready(t->wk)) == 0 && (e = worker_state(t->wk, state)) == 0)
+		e = weights_save(path, t->graph, t->w, t->aux, state, meta, METAS);
 	free(state);
 	if (e == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_SAVE, .epoch = epoch, .batch = at, .text = path });
@@ -120,17 +119,17 @@ train_first(struct train *t, float *state, uint64_t *step)
 	memset(state, 0, t->graph->P * sizeof(*state));
 	if (t->o->resume == NULL)
 		return init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
-	if ((e = weights_load(t->o->resume, t->graph, &f)) == 0) {
-		if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
-			e = err_fail(ERR_FORMAT, "holds the weights of another net");
-		if (e == 0 && (e = position(t, &f, step)) == 0) {
-			memcpy(t->w, f.w, t->graph->P * sizeof(float));
-			memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
-			if (f.state != NULL)
-				memcpy(state, f.state, t->graph->P * sizeof(float));
-		}
-		weights_free(&f);
+	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
+		return e;	/* the file is named */
+	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
+		e = err_fail(ERR_FORMAT, "holds the weights of another net");
+	if (e == 0 && (e = position(t, &f, step)) == 0) {
+		memcpy(t->w, f.w, t->graph->P * sizeof(float));
+		memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
+		if (f.state != NULL)
+			memcpy(state, f.state, t->graph->P * sizeof(float));
 	}
+	weights_free(&f);
 	if (e < 0)
 		err_within("%s", t->o->resume);
 	return e;

@@ -75,7 +75,7 @@ piece(struct train *t, const struct batch *b, bool first, bool last, struct trai
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
-	seen->loss += r.loss;
+	seen->loss += train_loss(r.loss);
 	seen->correct += r.correct;
 	seen->samples += b->n;
 	if (last && (e = worker_step(t->wk, (uint32_t)seen->samples,

@@ -126,6 +126,13 @@ aux(struct worker *wk, uint32_t unused)
 }
 
 static int
+settled(struct worker *wk, uint32_t unused)
+{
+	(void)unused;
+	return worker_brain_settled(wk->brain);
+}
+
+static int
 total(struct worker *wk, uint32_t unused)
 {
 	(void)unused;
@@ -215,8 +222,9 @@ worker_finish(struct worker *wk, const float *stats)
 
 	if (e < 0)
 		return e;
-	worker_brain_finish(wk->brain, stats);
-	return leave(wk, 0);
+	if ((e = await(wk, settled, 0)) == 0)
+		worker_brain_finish(wk->brain, stats);
+	return leave(wk, e);
 }
 
 int

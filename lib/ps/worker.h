@@ -18,7 +18,7 @@
  * is lent until worker_need() of the arrays or worker_ready() returned.
  * Threads: all calls from one thread.  Errors: ERR_PEER when a server or, in a
  * synchronous job, the job went away (the line says who); ERR_AUTH; ERR_ARG
- * when the server runs another job; ERR_STOP.  Whoever waits longer than
+ * when the server runs another job.  Whoever waits longer than
  * `patience_s` tells `waiting` for whom.
  */
 #ifndef PS_WORKER_H
@@ -70,7 +70,7 @@ bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job end
 
 /* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */
 int	 worker_sum(struct worker *wk, double *v, uint32_t n);
-/* Reads the optimizer's state [P] from all servers, as of the step now. */
+/* Reads the optimizer's state [P] from all servers: of the step now with slack 0, else as new as each server's is. */
 int	 worker_state(struct worker *wk, float *state);
 /* Asks that all workers end after the same step, soon. */
 int	 worker_stop(struct worker *wk);

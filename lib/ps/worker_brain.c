@@ -319,6 +319,15 @@ worker_brain_aux(struct worker_brain *b)
 	return who;
 }
 
+int
+worker_brain_settled(const struct worker_brain *b)
+{
+	for (uint32_t i = 0; i < b->plan->n; i++)
+		if (b->part[i].arrays == 0 && b->part[i].waiting)
+			return (int)b->plan->slice[i].owner;
+	return -1;
+}
+
 uint64_t
 worker_brain_steps(const struct worker_brain *b)
 {

@@ -17,8 +17,9 @@ have() {
 	[ -e "$have_from" ] || return 1
 	mkdir -p "$PACKED"
 	for have_split in train test; do
-		[ -s "$PACKED/$1-$have_split.rec" ] ||
-		    im2rec -q "$have_from" --split "$have_split" -o "$PACKED/$1-$have_split.rec" || return 1
+		[ "$PACKED/$1-$have_split.rec" -nt "$BUILD/im2rec" ] ||
+		    im2rec -q "$have_from" --split "$have_split" -o "$PACKED/$1-$have_split.rec" ||
+		    { echo "Bail out! im2rec cannot pack $1"; exit 1; }
 	done
 }
 

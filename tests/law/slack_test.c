@@ -34,7 +34,7 @@ counts(struct world *x, uint64_t steps)
 static void
 many(uint32_t slack, uint32_t repeats, uint32_t crashes, const char *name)
 {
-	unsigned good = 0, n = 300;
+	unsigned good = 0, n = world_jobs(300);
 	uint64_t furthest = 0;
 
 	for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++) {

@@ -1,0 +1,31 @@
+# demo.t - the demo's pictures are what it says, and a short demo goes the whole way.
+. "$TOP/tests/tap.sh"
+export PATH=$BUILD:$BUILD/share/demo:$PATH
+cd "$T" || exit 1
+
+ok "pictures are made" pictures a 30 1
+ok "... again" pictures b 30 1
+ok "... the same from the same seed" diff -r a b
+ok "... others from another" pictures c 30 2
+is "$(diff -rq a c | grep -c differ)" 30 "... each of them"
+is "$(for d in a/*; do echo "$(basename "$d") $(ls "$d" | wc -l)"; done | tr '\n' ',')" \
+	"checks 3,cross 3,diagonal 3,disk 3,dots 3,horizontal 3,ring 3,square 3,triangle 3,vertical 3," "ten classes, evenly"
+status 1 "a folder that cannot be made" pictures none/a 1 1
+status 2 "a count that is none" pictures a many 1
+
+# What a net that sees no shapes can learn from them, and what one that does learns in two epochs.
+final() { awk -F '\t' '$5 == "validation" { a = $10 } END { print a + 0 }' "$1"; }
+pictures train 3600 1 && pictures test 1000 2 && im2rec train >train.rec && im2rec test >test.rec
+status 0 "an MLP trains" pworker --net mlp --shape 3x28x28 --data train.rec --val test.rec --epochs 10 --batch 32 --lr 0.02 \
+	--scale 0.0078125 --mean mean.bin --rand-crop --rand-mirror --seed 1
+is "$(awk -v a="$(final out)" 'BEGIN { print (a > 0.11 && a < 0.6) }')" 1 "... and stays under 0.6: $(final out)"
+if [ -n "${SAN:-}" ]; then
+	skip "the demo" "a sanitizer makes it minutes longer"
+else
+	status 0 "the demo of two epochs" "$TOP/share/demo/run" "$T/demo" 2
+	is "$(awk -v a="$(final demo/log.tsv)" 'BEGIN { print (a > 0.35) }')" 1 "... learns: $(final demo/log.tsv)"
+	is "$(head -c 4 demo/accuracy.png | tail -c 3)" PNG "... and draws"
+	like out '^validation accuracy 0\.[0-9]+ after' "... and tells"
+	is "$(for p in /proc/[0-9]*; do [ "$(readlink "$p/cwd")" = "$T/demo" ] && echo "$p"; done)" "" "... and leaves no process"
+fi
+done_testing

@@ -114,9 +114,11 @@ pack(const struct source_opt *opt, const char *path, unsigned threads, bool quie
 	struct source *in;
 	int e;
 
-	if ((e = source_open(&in, opt)) < 0 || (e = recset_create(&run.out, path)) < 0)
+	if ((e = source_open(&in, opt)) < 0)
 		front_die(NULL, e);
 	catch_signals();
+	if ((e = recset_create(&run.out, path)) < 0)
+		front_die(NULL, e);
 	e = pack_run(in, threads, &sink);
 	if (run.said_s > 0)
 		fputc('\n', stderr);

@@ -19,7 +19,7 @@ struct slot {
 struct crew {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 work;		/* there is a part to begin, or the end */
-	pthread_cond_t	 ready;		/* a slot is done, or nobody is busy */
+	pthread_cond_t	 ready;		/* a slot is done; when dropping, nobody is busy */
 	crew_fn		*fn;
 	void		*ctx;
 	struct slot	*slot;
@@ -27,7 +27,7 @@ struct crew {
 	uint64_t	 given, taken;	/* slots, counted from the start */
 	uint64_t	 front;		/* the first with a part not begun; taken <= front <= given */
 	unsigned	 busy;		/* threads */
-	bool		 stop;
+	bool		 stop, dropping;
 	unsigned	 threads;
 	pthread_t	 thread[];
 };
@@ -87,7 +87,7 @@ worker_main(void *arg)
 		c->fn(c->ctx, start.worker, number, part);
 		pthread_mutex_lock(&c->lock);
 		c->busy--;
-		if (++s->done == s->parts || c->busy == 0)
+		if (++s->done == s->parts || (c->dropping && c->busy == 0))
 			pthread_cond_signal(&c->ready);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -212,8 +212,10 @@ crew_drop(struct crew *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->front = c->given;
+	c->dropping = true;
 	while (c->busy > 0)
 		pthread_cond_wait(&c->ready, &c->lock);
+	c->dropping = false;
 	c->taken = c->given;
 	pthread_mutex_unlock(&c->lock);
 }

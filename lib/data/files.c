@@ -103,7 +103,8 @@ open_in(struct files *f)
 		return err_sys("open");
 	if (!S_ISDIR(st.st_mode))
 		return open_packed(f, f->path, !is_raw(base_name(f->path)));
-	if ((f->walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name)) == NULL)
+	/* The first step comes to the directory itself; glibc's fts_close() leaks a walk that took none. */
+	if ((f->walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name)) == NULL || fts_read(f->walk) == NULL)
 		return err_sys("open");
 	return 0;
 }

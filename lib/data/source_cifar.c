@@ -9,7 +9,7 @@
 #define PLANE		(SIDE * SIDE)
 #define RECORD		(1u + 3 * PLANE)
 #define CLASSES		10u
-#define AT_ONCE		64u		/* records read */
+#define AT_ONCE		16u		/* records read */
 #define META_BYTES	4096u		/* of batches.meta.txt */
 #define FILE_RECORDS	(1u << 24)	/* of a file: an archive may claim any number of zeros */
 

@@ -96,10 +96,7 @@ mkfifo slow.png
 mkdir -p wait/cat && mv slow.png wait/cat/ && png >wait/cat/a.png
 printf '1\t0\tcat/a.png\n2\t0\tcat/slow.png\n' >w.lst
 im2rec -o w.rec w.lst wait & pid=$!
-exec 9>wait/cat/slow.png
-kill -TERM $pid
-png >&9
-exec 9>&-
+timeout 20 sh -c 'exec 9>wait/cat/slow.png && kill -TERM "$1" && cat images/cat/1.png >&9' sh $pid
 wait $pid
 is $? 143 "ended by a signal"
 is "$(ls w.rec w.idx -- *.tmp 2>/dev/null)" "" "it leaves nothing half-made"

@@ -34,7 +34,8 @@ is "$(dlaunch -s 0 -- sh -c 'printf "no newline"; printf "none" >&2' 2>"$T/err")
 is "$(cat "$T/err")" "worker 0: none" "... on both streams"
 
 # Programs made for dmlc's trackers.
-dlaunch -n 2 -s 2 -- sh -c 'echo "$DMLC_ROLE $DMLC_RANK/$DMLC_TASK_ID $DMLC_NUM_WORKER $DMLC_NUM_SERVER ${DMLC_WORKER_ID-none} ${DMLC_SERVER_ID-none} $DMLC_NODE_HOST"
+dlaunch -n 2 -s 2 -- sh -c 'echo "$DMLC_ROLE $DMLC_RANK/$DMLC_TASK_ID $DMLC_NUM_WORKER $DMLC_NUM_SERVER" \
+	"${DMLC_WORKER_ID-none} ${DMLC_SERVER_ID-none} $DMLC_NODE_HOST"
 	echo "$DMLC_PS_ROOT_URI:$DMLC_PS_ROOT_PORT" >&2' >"$T/out" 2>"$T/err"
 is "$(sort "$T/out")" "scheduler 0/0 2 2 none none 127.0.0.1
 server 0/0 2 2 none 0 127.0.0.1
@@ -53,7 +54,8 @@ worker	0	c
 worker	1	a" "process i is on host i modulo the hosts, servers first"
 is "$(dlaunch -P -n 3 -s 1 -H - pworker <"$TOP/share/hosts/mixed" | cut -f3 | paste -sd' ')" \
 	"host node1 train@node2 node3 node1" "hosts from the standard input; slots come in rounds"
-is "$(dlaunch -H "$T/hosts" --rsh 'env AT={host}' -n 2 -s 1 -- sh -c 'echo $AT $DMLC_ROLE $DMLC_RANK $DMLC_NODE_HOST' | sort)" "a scheduler 0 a
+is "$(dlaunch -H "$T/hosts" --rsh 'env AT={host}' -n 2 -s 1 -- \
+	sh -c 'echo $AT $DMLC_ROLE $DMLC_RANK $DMLC_NODE_HOST' | sort)" "a scheduler 0 a
 a server 0 a
 b worker 0 b
 c worker 1 c" "another remote shell; without other word a host is called by its name"
@@ -62,7 +64,8 @@ is "$(dlaunch -H "$T/hosts2" --rsh 'env AT={host} P={port}' -n 3 -s 0 -- sh -c '
 	sort | cut -d' ' -f1-3)" "a 7 [::1]
 b none b
 b none b" "ports and addresses of the hosts file"
-is "$(dlaunch -H "$T/hosts" --interface lo --rsh 'env AT={host}' -n 1 -s 0 -- sh -c 'echo $DMLC_NODE_HOST')" 127.0.0.1 "an interface's address"
+is "$(dlaunch -H "$T/hosts" --interface lo --rsh 'env AT={host}' -n 1 -s 0 -- \
+	sh -c 'echo $DMLC_NODE_HOST')" 127.0.0.1 "an interface's address"
 
 # A shell may print before the agent does.
 cat >"$T/noisy" <<'EOF'
@@ -111,9 +114,11 @@ status 1 "an output that is full" sh -c 'dlaunch -s 0 -- echo x >/dev/full'
 like "$T/err" '^dlaunch: standard output: write: No space left' "... is told once"
 
 # A reader that goes away, or is slow.
-ok "a closed output ends the job" sh -c '{ dlaunch -s 0 -- yes 2>/dev/null; echo $? >"$1/rc"; } | head -n 1 >/dev/null; test "$(cat "$1/rc")" = 1' sh "$T"
+ok "a closed output ends the job" sh -c '{ dlaunch -s 0 -- yes 2>/dev/null; echo $? >"$1/rc"; } |
+	head -n 1 >/dev/null; test "$(cat "$1/rc")" = 1' sh "$T"
 rm -rf "$STAND" && mkdir "$STAND"
-is "$(job -n 2 -s 1 --silence 2 -- print 20000 2>/dev/null | { read -rt 3 <> <(:); cat; } | cut -f1 | sort | uniq -c | sed 's/ *//')" "20000 0
+is "$(job -n 2 -s 1 --silence 2 -- print 20000 2>/dev/null |
+	{ read -rt 3 <> <(:); cat; } | cut -f1 | sort | uniq -c | sed 's/ *//')" "20000 0
 20000 1" "a slow reader gets all, and no host is lost meanwhile"
 
 # Faults of the command line and of the hosts file.

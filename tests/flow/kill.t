@@ -85,8 +85,8 @@ ok "... and nothing is left" none_left 1
 im2rec "$DATA/mnist" --split test >"$T/test.rec"
 real() {
 	: >"$T/err"
-	env --default-signal=INT dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" --batch 16 --frequent 5 \
-		--epochs 1000 --save "$T/m" >"$T/out" 2>"$T/err" &
+	env --default-signal=INT dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" \
+		--batch 16 --frequent 5 --epochs 1000 --save "$T/m" >"$T/out" 2>"$T/err" &
 	pid=$!
 	line_of "$T/err" 'worker 1: Epoch' 1 && [ "$(really_living | wc -l)" = 4 ]
 }

@@ -93,7 +93,8 @@ ok "... on both sides" none_left 8
 if [ -d "$DATA/mnist" ]; then
 	im2rec "$DATA/mnist" --split test >"$T/test.rec"
 	status 0 "two workers and two servers learn over two hosts" sh -c 'cd "$1" && shift && exec "$@"' sh "$T" \
-		dlaunch -v -H hosts --rsh "$rsh" -n 2 -s 2 --env TALLY_SHARE pworker --net lenet --data test.rec --steps 40 --batch 32 --save m
+		dlaunch -v -H hosts --rsh "$rsh" -n 2 -s 2 --env TALLY_SHARE pworker --net lenet --data test.rec \
+		--steps 40 --batch 32 --save m
 	is "$(grep -cE '^(server|worker) +[01] +(one|two) .* exit status 0$' "$T/err")" 4 "... to the end"
 	ok "... and one saves" test -s "$T/m-0000-000040.safetensors"
 else

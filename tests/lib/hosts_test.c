@@ -47,6 +47,7 @@ test_bad(void)
 		{ "", "hosts: no host in it" },
 		{ "# only this\n\n", "hosts: no host in it" },
 		{ "a\nb\n-oProxyCommand=x\n", "hosts:3: '-oProxyCommand=x' is not a host's name" },
+		{ "-v", "hosts:1: '-v' is not a host's name" },
 		{ "root@-x", "hosts:1: 'root@-x' is not a host's name" },
 		{ "a;reboot", "hosts:1: 'a;reboot' is not a host's name" },
 		{ "a\n$(b)\n", "hosts:2: '$(b)' is not a host's name" },

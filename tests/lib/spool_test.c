@@ -55,6 +55,7 @@ test_spool(void)
 	static uint8_t p[1 << 16];
 	struct spool *s = spool_new();
 	uint64_t n = 0;
+	int good = 1;
 
 	ok(through(1, 100000), "what fits into memory comes out as it went in");
 	ok(through(2, 20 << 20), "what does not, too");
@@ -67,8 +68,13 @@ test_spool(void)
 	is(n, SPOOL_MEMORY + sizeof(p), "without a disk it is full when its memory is");
 	is(spool_size(s), n, "and has lost nothing");
 	unsetenv("TMPDIR");
-	for (; n > 0; n -= sizeof(p))
+	spool_put(s, "last", 4);
+	for (; n > 0; n -= sizeof(p)) {
 		spool_take(s, p, sizeof(p));
+		good &= p[0] == 0 && p[sizeof(p) - 1] == 0;
+	}
+	spool_take(s, p, 4);
+	ok(good && memcmp(p, "last", 4) == 0, "what comes when there is a disk again stays behind the rest");
 	ok(spool_size(s) == 0 && spool_room(s), "when it is emptied there is room again");
 	spool_free(s);
 	spool_free(NULL);

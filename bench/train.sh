@@ -10,7 +10,7 @@
 # and do not count when there are three others.  BATCH and THREADS may be set.
 set -eu
 cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-build}
+export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share}
 rounds=${1:-6} steps=${2:-5} batch=${BATCH:-128} threads=${THREADS:-2}
 export OMP_NUM_THREADS=$threads LC_ALL=C
 macs=204.2	# million multiply-adds of one picture, forward; backward is twice that

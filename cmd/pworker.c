@@ -10,6 +10,7 @@
 #include "ps/train.h"
 #include "wire/conn.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,10 +111,16 @@ on_signal(int sig)
 static void
 spin_little(char *argv[])
 {
+	char self[PATH_MAX];	/* its real path: by /proc/self/exe the process would be called "exe" */
+	ssize_t n;
+
 	if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL)
 		return;
+	if ((n = readlink("/proc/self/exe", self, sizeof(self) - 1)) < 0)
+		return;
+	self[n] = 0;
 	setenv("GOMP_SPINCOUNT", SPINS, 1);
-	execv("/proc/self/exe", argv);
+	execv(self, argv);
 }
 
 static void

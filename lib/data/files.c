@@ -206,6 +206,9 @@ next_in_walk(struct files *f)
 		} else if (at->fts_info == FTS_DNR || at->fts_info == FTS_ERR || at->fts_info == FTS_NS) {
 			err_note(at->fts_errno, "%s", at->fts_path);
 			return ERR_ITEM;
+		} else if (at->fts_info == FTS_SLNONE) {
+			err_note(ENOENT, "%s", at->fts_path);
+			return ERR_ITEM;
 		} else if (at->fts_info == FTS_DC) {
 			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it", at->fts_path);
 		} else if (at->fts_info == FTS_F && at->fts_pathlen >= root &&
@@ -227,9 +230,7 @@ next_in_archive(struct files *f)
 		r = archive_read_next_header(f->archive, &entry);
 		if (r == ARCHIVE_EOF)
 			return 0;
-		if (r == ARCHIVE_RETRY)
-			continue;
-		if (r == ARCHIVE_FATAL) {
+		if (r == ARCHIVE_FATAL || r == ARCHIVE_RETRY) {	/* going on would take bodies for headers */
 			archive_fault(f, ERR_FORMAT);
 			err_within(f->name != NULL ? "%s: behind %s" : "%s", f->path, f->name);
 			return ERR_FORMAT;

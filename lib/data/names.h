@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define NAMES_MOST	(1u << 20)	/* names of a list */
+#define NAMES_MOST	(1u << 17)	/* names of a list */
 #define NAMES_BYTES	(1u << 26)	/* of all of them */
 
 struct names {

@@ -108,8 +108,10 @@ fill(struct packing *p, struct group *g)
 			end(p, e);
 		else if ((e = keep(&g->item[g->n], &from, e)) < 0)
 			end(p, e);
-		else
-			bytes += g->item[g->n++].rec.n;
+		else {
+			bytes += g->item[g->n].rec.n + g->item[g->n].pixels.n;
+			g->n++;
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ open_in(struct recfile *f)
 	struct stat st;
 	int e;
 
-	f->fd = strcmp(f->path, "-") == 0 ? dup(STDIN_FILENO) : open(f->path, O_RDONLY | O_CLOEXEC);
+	f->fd = strcmp(f->path, "-") == 0 ? dup(STDIN_FILENO) : open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
 		return err_sys("open");
 	if (fstat(f->fd, &st) < 0)

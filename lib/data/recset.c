@@ -142,6 +142,8 @@ recset_abandon(struct recset *s)
 		return;
 	if (has_files(s))
 		io_abandon(&s->rec);
+	else
+		flush(s);	/* the records that are finished: only the end of the stream is missing */
 	buf_free(&s->wait);
 	buf_free(&s->index);
 	free(s->path);

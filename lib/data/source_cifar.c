@@ -18,6 +18,7 @@ struct state {
 	enum source_split	 split;
 	struct names		*classes;
 	bool			 inside;	/* a file */
+	bool			 found;		/* one at least */
 	uint32_t		 record;	/* of it, the next */
 	size_t			 next, end;	/* bytes of window */
 	float			 label;
@@ -121,7 +122,7 @@ next_file(struct state *s)
 		enum source_split part = part_of(name);
 
 		if (part != SOURCE_ALL && (s->split == SOURCE_ALL || s->split == part)) {
-			s->inside = true;
+			s->inside = s->found = true;
 			s->record = 0;
 			s->next = s->end = 0;
 			snprintf(s->file, sizeof(s->file), "%s", name);
@@ -131,6 +132,9 @@ next_file(struct state *s)
 		    (e = read_meta(s)) < 0)
 			return e;
 	}
+	if (e == 0 && !s->found)
+		return err_fail(ERR_ARG, "%s: has no %s", files_path(s->files),
+		    s->split == SOURCE_TEST ? "test_batch.bin" : "data_batch_*.bin");
 	return e == 0 ? name_classes(s) : e;
 }
 

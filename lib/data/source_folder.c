@@ -11,6 +11,8 @@
  * pictures.  A class folder is component `depth` of a picture's name; with a
  * split, the component before it must be `wanted`.
  */
+#define DEEPEST	64	/* folders that a picture stands in, one within the other */
+
 struct state {
 	struct files	*files;
 	struct names	 folders;	/* that hold pictures, whole paths */
@@ -86,6 +88,17 @@ is_split(const char *p, size_t n)
 	    is_among(p, n, val_names, COUNT(val_names));
 }
 
+/* Notes the folder of a picture.  Its components are gone through one by one for each depth: their number is bounded. */
+static int
+list_folder(struct state *s, const char *name)
+{
+	size_t n;
+
+	if (component(name, folder_length(name), DEEPEST, &n) != NULL)
+		return err_fail(ERR_LIMIT, "%.64s...: stands in more than %d folders", name, DEEPEST);
+	return names_insert(&s->folders, name, folder_length(name));
+}
+
 static int
 list_folders(struct state *s, const char *path)
 {
@@ -96,8 +109,7 @@ list_folders(struct state *s, const char *path)
 	if (e < 0)
 		return e;
 	while ((e = files_next(f, &name)) > 0 || e == ERR_ITEM)
-		if (e > 0 && source_folder_knows(name) &&
-		    (e = names_insert(&s->folders, name, folder_length(name))) < 0)
+		if (e > 0 && source_folder_knows(name) && (e = list_folder(s, name)) < 0)
 			break;
 	files_close(f);
 	return e;

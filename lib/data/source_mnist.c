@@ -86,7 +86,8 @@ find(struct state *s, struct files **f, const char *kind, char *name, size_t roo
 	const char *found;
 	int e = files_open(f, s->opt.path);
 
-	while (e == 0 && (e = files_next(*f, &found)) > 0 && !is_part(found, s->part, kind))
+	/* What cannot be read beside the files is none of them. */
+	while (e == 0 && ((e = files_next(*f, &found)) == ERR_ITEM || (e > 0 && !is_part(found, s->part, kind))))
 		e = 0;
 	if (e > 0)
 		snprintf(name, room, "%s", found);

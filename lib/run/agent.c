@@ -254,8 +254,8 @@ run_procs(struct agent *a)
 		warden_forget(&a->warden, pid);
 		/* What it wrote is in the pipes, even where a process that got away holds them open. */
 		for (int which = 0; which < 2; which++)
-			for (int k = 0; k < LAST_READS && pass_lines(a, i, which); k++)
-				;
+			for (int k = 0; k < LAST_READS; k++)	/* also behind a line that is not whole yet */
+				pass_lines(a, i, which);
 		proc_free(p);
 		say(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)status, (uint32_t)((clk_s() - p->since) * 1e3) },
 		    3, NULL);

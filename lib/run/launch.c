@@ -17,6 +17,8 @@
 #define KILLED_S	5.0	/* that SIGKILL may take */
 #define LOW		(64u << 10)	/* bytes of output that wait, below which agents may send more */
 
+#define LINES_A_ROUND 256
+
 static void
 run_remote(struct launch *l, struct remote *r)
 {
@@ -31,7 +33,8 @@ run_remote(struct launch *l, struct remote *r)
 		e = launch_take(l, r, &f);
 	if (e < 0 && r->chan != NULL)
 		launch_lose(l, r, err_line(), 1);
-	while (remote_line(r, &text, &n))
+	/* So many a round: a host that floods keeps no other waiting. */
+	for (int k = 0; k < LINES_A_ROUND && remote_line(r, &text, &n); k++)
 		if (r->state != REMOTE_CALLED || l->opt->verbose)
 			outq_put_lines(&l->err, r->name, text, n);
 	if (r->state == REMOTE_UP && r->chan != NULL && r->why[0] == 0) {
@@ -170,6 +173,7 @@ take_signals(struct launch *l)
 		}
 		l->signo = (int)si.ssi_signo;
 		launch_note(l, "%s: the workers are asked to end; once more ends them at once", strsignal(l->signo));
+		l->roster->asked = true;
 		launch_signal(l, CTL_WORKERS, SIGTERM);
 		l->kill_at = clk_s() + l->opt->grace_s;
 		l->patience = clk_s() + LAUNCH_PATIENCE_S;

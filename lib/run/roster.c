@@ -63,11 +63,12 @@ bool
 roster_end(struct roster *c, struct member *m, int status, double seconds)
 {
 	int code = roster_code(status);
+	bool termed = c->termed || (c->asked && m->what.role == JOB_WORKER);
 
 	m->state = ROSTER_ENDED;
 	m->status = status;
 	m->seconds = seconds;
-	if (code == 0 || (c->termed && code == 128 + SIGTERM) || (c->killed && code == 128 + SIGKILL))
+	if (code == 0 || (termed && code == 128 + SIGTERM) || (c->killed && code == 128 + SIGKILL))
 		return false;
 	roster_fail(c, code);
 	return true;

@@ -71,6 +71,11 @@ like err '^im2rec: cut\.tar: .*(truncated|Truncated)' "is named"
 is "$(wc -l <err)" 1 "in one line"
 ok "the old file is untouched" cmp train.rec keep.rec
 is "$(ls -- *.tmp 2>/dev/null)" "" "no half-made file is left"
+cp images.tar bent.tar
+printf X | dd of=bent.tar bs=1 seek=$(($(grep -abo images/dog images.tar | head -n 1 | cut -d: -f1) + 150)) conv=notrunc 2>/dev/null
+status 1 "an archive with a bent head" im2rec -o train.rec bent.tar
+like err '^im2rec: bent\.tar: ' "is named"
+ok "the old file is untouched by it" cmp train.rec keep.rec
 status 1 "a file of another kind" im2rec a.lst.none
 like err '^im2rec: a\.lst\.none: open: No such file' "is not there"
 status 1 "something that is no source" im2rec train.rec

@@ -67,7 +67,7 @@ with_one_slow(uint32_t slack)
 	bool good;
 
 	world_open(&x, STEPS);
-	while (x.actor[0].phase != WAIT)
+	while (x.actor[0].phase != PUSH)
 		world_turn(&x);
 	for (uint32_t s = 0; s < x.S; s++)
 		pair_hold(x.net, 0, x.W + s, true);

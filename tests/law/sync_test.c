@@ -22,7 +22,7 @@ by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t step
 			if (k == 0)
 				continue;
 			world_gradient(x, r, t, w, one, g->P, 1);
-			world_gradient(x, r, t, aux, batch, g->A, 2);
+			world_gradient(x, r, t, w, batch, g->A, 2);
 			for (size_t i = 0; i < g->P; i++)
 				sum[i] = n > 0 ? sum[i] + one[i] : one[i];
 			for (size_t i = 0; i < g->A; i++)

@@ -187,7 +187,7 @@ actor_all_came(struct actor *a)
 
 	for (uint32_t i = 0; i < a->world->graph->nw; i++)
 		all &= worker_brain_array(a->brain, i) < 0;
-	return all && worker_brain_aux(a->brain) < 0;
+	return all;
 }
 
 /* Begins a step: what is pushed is made now, in which order too. */
@@ -215,7 +215,7 @@ actor_step(struct actor *a)
 			a->g[i] = n > 0 ? a->g[i] + one[i] : one[i];
 		n += k;
 	}
-	world_gradient(x, a->o.rank, a->step, a->o.aux, a->stats, g->A, 2);
+	world_gradient(x, a->o.rank, a->step, a->o.w, a->stats, g->A, 2);
 	free(one);
 	for (uint32_t i = 0; i < g->nw; i++)
 		a->order[i] = i;
@@ -267,7 +267,7 @@ actor_turn(struct actor *a)
 		a->phase = BEGIN;
 		return;
 	case BEGIN:
-		if (!actor_all_came(a))
+		if (!actor_all_came(a) || worker_brain_aux(a->brain) >= 0)
 			return;
 		if (worker_brain_begun(a->brain, &a->step) < 0)
 			world_fault(a->world, err_line());
@@ -279,6 +279,8 @@ actor_turn(struct actor *a)
 			worker_brain_sum(a->brain, v, 2);
 			a->phase = SUM;
 		} else if (a->step >= a->steps || a->last > 0) {
+			if (worker_brain_aux(a->brain) >= 0)
+				return;
 			worker_brain_bye(a->brain);
 			a->phase = BYE;
 		} else {
@@ -292,6 +294,9 @@ actor_turn(struct actor *a)
 				a->done = a->step + 1;
 			return;
 		}
+		/* As training does: a step waits for the arrays alone, the statistics of the step before may be late. */
+		if (worker_brain_settled(a->brain) >= 0)
+			return;
 		worker_brain_finish(a->brain, a->stats);
 		a->phase = WAIT;
 		return;

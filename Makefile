@@ -111,6 +111,9 @@ $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
 bench: all	## measure; each bench/*.sh prints a table
 	@for b in bench/*.sh; do BUILD=$(abspath $(BUILD)) $$b || exit; done
 
+reproduce: all	## train a published result again, or go on with it: ROW=cifar-sync SEEDS="1 2 3"; into bench/results.tsv
+	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
+
 install: all	## install tools, pages and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
 	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5 7)
 	install $(addprefix $(BUILD)/,$(TOOLS)) $(DESTDIR)$(PREFIX)/bin
@@ -127,6 +130,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check checked demo demonstrated lint fuzz $(FUZZ) bench install clean help setup setup-test
+.PHONY: all tests check checked demo demonstrated lint fuzz $(FUZZ) bench reproduce install clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

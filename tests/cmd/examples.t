@@ -28,7 +28,8 @@ fixture() {
 		rm -r cifar-10-batches-bin || return
 	{
 		echo '# tally 0.1 tool=pworker host=a rank=0'
-		echo 'time_s host role rank event epoch step samples loss accuracy samples_per_s lr wait_s sent_bytes received_bytes' | tr ' ' '\t'
+		echo time_s host role rank event epoch step samples loss accuracy samples_per_s lr wait_s \
+			sent_bytes received_bytes | tr ' ' '\t'
 		printf '%s\ta\tworker\t0\t%s\t0\t8\t100\t2.0\t0.3\t200\t0.1\t0.5\t10\t10\n' 1 step 5 epoch 6 validation
 	} >train.tsv
 	printf '127.0.0.1\n127.0.0.2\n' >hosts

@@ -20,9 +20,9 @@ else
 	reaches "mlp alone" 0.97 "$T/mlp"
 	dlaunch -n 2 -s 2 pworker --net mlp "$@" --batch 50 --lr 0.1 --epochs 5 >"$T/mlp2" 2>"$T/err"
 	reaches "mlp, 2 workers" 0.97 "$T/mlp2"
-	pworker --net lenet "$@" --batch 100 --lr 0.1,x0.3@4 --epochs 6 >"$T/lenet" 2>"$T/err"
+	pworker --net lenet "$@" --batch 64 --lr 0.05,x0.3@2 --init xavier:2.34 --epochs 3 >"$T/lenet" 2>"$T/err"
 	reaches "lenet alone" 0.99 "$T/lenet"
-	dlaunch -n 2 -s 2 pworker --net lenet "$@" --batch 50 --lr 0.1,x0.3@4 --epochs 6 >"$T/lenet2" 2>"$T/err"
+	dlaunch -n 2 -s 2 pworker --net lenet "$@" --batch 32 --lr 0.05,x0.3@2 --init xavier:2.34 --epochs 3 >"$T/lenet2" 2>"$T/err"
 	reaches "lenet, 2 workers" 0.99 "$T/lenet2"
 fi
 done_testing

@@ -56,7 +56,7 @@ export PATH=$T/bin:$BUILD:$BUILD/share/demo:$PATH
 
 # The examples of a page: what stands indented in EXAMPLES, a block a file; N.terminals where the page speaks of terminals.
 cut_out() { # PAGE FOLDER
-	mandoc -Tascii -O width=900 "$1" | col -bx | awk -v d="$2" '
+	mandoc -Tascii -O width=900 "$1" | sed 's/.\x08//g' | expand | awk -v d="$2" '
 		/^[A-Z]/ { on = $0 == "EXAMPLES"; next }
 		on && /^           / {
 			if (!inside)

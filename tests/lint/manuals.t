@@ -5,7 +5,8 @@ cd "$TOP" || exit 1
 
 # The section's text as a reader sees it, blanks squeezed.
 section() { # PAGE NAME
-	mandoc -Tascii "$1" | col -bx | awk -v s="$2" '/^[A-Z]/ { on = $0 == s; next } on' | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
+	mandoc -Tascii "$1" | sed 's/.\x08//g' | expand |
+		awk -v s="$2" '/^[A-Z]/ { on = $0 == s; next } on' | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
 }
 # Every option that a text names, one a line: --name and -x.
 options() {

@@ -219,8 +219,7 @@ new_key(char text[JOB_KEY + 1])
 
 	if (e < 0)
 		front_die("key", e);
-	for (size_t i = 0; i < sizeof(key); i++)
-		snprintf(text + 2 * i, 3, "%02x", key[i]);
+	conn_key_text(key, text);
 	explicit_bzero(key, sizeof(key));
 }
 

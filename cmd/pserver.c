@@ -1,6 +1,7 @@
 /* pserver - gradients in, weights out: holds one shard of a net's weights.  See pserver(1). */
 #include "front.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "ps/serve.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] --key-file FILE [--ready-fd N]";
@@ -112,15 +112,6 @@ signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static uint64_t
-incarnation(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 int
 main(int argc, char *argv[])
 {
@@ -135,7 +126,7 @@ main(int argc, char *argv[])
 	if ((e = conn_key_read(p.key, key)) < 0)
 		front_die(p.key, e);
 	p.serve.key = key;
-	p.serve.incarnation = incarnation();
+	p.serve.incarnation = clk_date_ns();
 	if ((p.serve.stop_fd = signals()) < 0)
 		front_die("signals", err_sys("signalfd"));
 	e = serve_run(&p.serve, &sums);

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SERVERS	1024	/* most servers */
@@ -308,7 +307,6 @@ main(int argc, char *argv[])
 	    .ps = { .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-5f } } } };
 	struct worker_log l = { .began = clk_s() };
 	uint8_t key[CONN_KEY];
-	struct timespec now;
 	struct graph *g;
 	float *mean = NULL;
 	int e;
@@ -330,7 +328,6 @@ main(int argc, char *argv[])
 	if (a.mean != NULL)
 		mean = mean_image(&a, g);
 	signal(SIGPIPE, SIG_IGN);
-	clock_gettime(CLOCK_REALTIME, &now);
 
 	l.rank = a.train.ps.rank;
 	l.nworkers = a.train.ps.nworkers;
@@ -341,7 +338,7 @@ main(int argc, char *argv[])
 	gethostname(l.host, sizeof(l.host) - 1);
 	a.train.ps.graph = g;
 	a.train.ps.key = key;
-	a.train.ps.incarnation = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	a.train.ps.incarnation = clk_date_ns();
 	a.train.data.mean = mean;
 	a.train.stop = &stop;
 	a.train.event = on_event;

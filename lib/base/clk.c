@@ -3,13 +3,25 @@
 
 #include <time.h>
 
-uint64_t
-clk_ns(void)
+static uint64_t
+now(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t
+clk_ns(void)
+{
+	return now(CLOCK_MONOTONIC);
+}
+
+uint64_t
+clk_date_ns(void)
+{
+	return now(CLOCK_REALTIME);
 }
 
 double

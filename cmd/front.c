@@ -5,6 +5,7 @@
 #include "base/num.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,15 @@ front_real(const char *option, const char *text, double lo, double hi)
 	if (num_f64(text, lo, hi, &v) < 0)
 		front_wrong("%s: %s", option, err_line());
 	return v;
+}
+
+void
+front_part(const char *option, const char *text, uint32_t *i, uint32_t *n)
+{
+	char tail;
+
+	if (sscanf(text, "%6" SCNu32 "/%6" SCNu32 "%c", i, n, &tail) != 2 || *i >= *n)
+		front_wrong("%s: '%.64s' is not I/N with I below N, as in 0/2", option, text);
 }
 
 void

@@ -23,6 +23,8 @@ void	 front_help(void) __attribute__((noreturn));	/* stdout, exit 0 */
 /* Typed option values; anything else is said in one line and exit 2. */
 int64_t	 front_num(const char *option, const char *text, int64_t lo, int64_t hi);
 double	 front_real(const char *option, const char *text, double lo, double hi);
+/* "I/N", part i of n, as in 0/2; i is below n. */
+void	 front_part(const char *option, const char *text, uint32_t *i, uint32_t *n);
 
 /* `tool: thing: the line noted last`; thing may be NULL.  front_warn counts, and front_status is then 1. */
 void	 front_warn(const char *thing, int e);

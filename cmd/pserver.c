@@ -45,18 +45,6 @@ struct place {
 };
 
 static void
-which_server(struct serve_opt *o, const char *text)
-{
-	unsigned i, s;
-	char tail;
-
-	if (sscanf(text, "%6u/%6u%c", &i, &s, &tail) != 2 || i >= s)
-		front_wrong("--server: '%.64s' is not I/S with I below S, as in 0/2", text);
-	o->index = i;
-	o->nservers = s;
-}
-
-static void
 listening(void *arg, const char *where)
 {
 	const struct place *p = arg;
@@ -89,7 +77,7 @@ options(int argc, char *argv[], struct place *p)
 		case O_KEY:	p->key = optarg; break;
 		case O_LISTEN:	p->serve.listen = optarg; break;
 		case O_READY:	p->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
-		case O_SERVER:	which_server(&p->serve, optarg); break;
+		case O_SERVER:	front_part("--server", optarg, &p->serve.index, &p->serve.nservers); break;
 		case O_VERSION:	printf("pserver (tally) %s\n", TALLY_VERSION); front_flush(); _exit(0);
 		case O_WORKERS:	p->serve.nworkers = (uint32_t)front_num("--workers", optarg, 1, 65536); break;
 		default:	front_usage();

@@ -136,18 +136,6 @@ shape(struct args *a, const char *text)
 }
 
 static void
-which_worker(struct args *a, const char *text)
-{
-	unsigned i, w;
-	char tail;
-
-	if (sscanf(text, "%6u/%6u%c", &i, &w, &tail) != 2 || i >= w)
-		front_wrong("--worker: '%.64s' is not I/W with I below W, as in 0/2", text);
-	a->train.ps.rank = i;
-	a->train.ps.nworkers = w;
-}
-
-static void
 servers(struct args *a, char *text)
 {
 	uint32_t n = 0;
@@ -231,7 +219,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_VAL:	t->val = optarg; break;
 		case O_VERSION:	printf("pworker (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
 		case O_WD:	t->ps.hyper.wd = (float)front_real("--wd", optarg, 0, 1e30); break;
-		case O_WORKER:	which_worker(a, optarg); break;
+		case O_WORKER:	front_part("--worker", optarg, &t->ps.rank, &t->ps.nworkers); break;
 		case ':':	front_wrong("%s: needs a value", argv[optind - 1]);
 		default:	net_option(a, argc, argv);
 		}

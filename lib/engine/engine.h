@@ -10,7 +10,8 @@
  * Weights go in and gradients come out array by array (index a into graph.w),
  * so that a layer may compute while the arrays of others are on the wire.
  *
- * Nothing is allocated inside a step once a batch of that size was seen.
+ * Nothing is allocated inside a step once a batch of that size was seen; an
+ * engine may forget all but the full batch and the last few other sizes.
  * Ownership: what the caller passes stays the caller's and is not read after
  * the call.  Threads: a plan is for one thread at a time; the hooks are called
  * on that thread.  A given thread count gives the same bits on every run.

@@ -18,7 +18,10 @@ struct recset;
 int	 recset_create(struct recset **s, const char *path);
 /* Appends the n bytes of a framed record. */
 int	 recset_put(struct recset *s, uint64_t id, const uint8_t *p, size_t n);
-/* Writes what is left; the files appear, the records last.  Frees s, also on errors: then there are no new files. */
+/*
+ * Writes what is left; the files appear, the records last.  Frees s, also on errors: then the records are as they were,
+ * but a new .idx or .labels may stand beside them.
+ */
 int	 recset_commit(struct recset *s, const struct names *classes);
 /* Drops what was not committed, and frees s.  NULL is fine. */
 void	 recset_abandon(struct recset *s);

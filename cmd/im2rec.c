@@ -107,19 +107,19 @@ catch_signals(void)
 }
 
 static void
-pack(const struct source_opt *opt, const char *path, unsigned threads, bool quiet)
+pack(const struct source_opt *from, const char *path, const struct pack_opt *opt, bool quiet)
 {
 	struct run run = { .talks = !quiet && isatty(STDERR_FILENO) };
 	const struct pack_sink sink = { take_record, warn_bad, &run };
 	struct source *in;
 	int e;
 
-	if ((e = source_open(&in, opt)) < 0)
+	if ((e = source_open(&in, from)) < 0)
 		front_die(NULL, e);
 	catch_signals();
 	if ((e = recset_create(&run.out, path)) < 0)
 		front_die(NULL, e);
-	e = pack_run(in, threads, &sink);
+	e = pack_run(in, opt, &sink);
 	if (run.said_s > 0)
 		fputc('\n', stderr);
 	if (e == 0 && stopped == 0)
@@ -138,7 +138,7 @@ main(int argc, char *argv[])
 {
 	struct source_opt in = { .split = SOURCE_ALL };
 	const char *out = "-";
-	unsigned threads = 0;
+	struct pack_opt opt = { 0 };
 	bool quiet = false;
 	int c;
 
@@ -148,7 +148,7 @@ main(int argc, char *argv[])
 		case 'o':	out = optarg; break;
 		case 'q':	quiet = true; break;
 		case O_SPLIT:	in.split = split_of(optarg); break;
-		case O_THREADS:	threads = (unsigned)front_num("--threads", optarg, 1, THREADS_MOST); break;
+		case O_THREADS:	opt.threads = (unsigned)front_num("--threads", optarg, 1, THREADS_MOST); break;
 		case O_HELP:	front_help();
 		case O_VERSION:	printf("im2rec (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
 		default:	front_usage();
@@ -159,6 +159,6 @@ main(int argc, char *argv[])
 	in.root = argv[optind + 1];
 	if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("records do not go to a terminal: say -o FILE.rec or > FILE.rec");
-	pack(&in, out, threads, quiet);
+	pack(&in, out, &opt, quiet);
 	return front_status();
 }

@@ -1,10 +1,10 @@
 /* pack - a source in, records out: pictures checked, raw pixels encoded, in the source's order. */
 #include "data/pack.h"
 #include "data/crew.h"
-#include "data/img.h"
 #include "data/imrec.h"
 #include "data/rec.h"
 #include "base/err.h"
+#include "base/io.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@
 struct item {
 	uint64_t	 id;
 	struct buf	 name;
-	struct buf	 rec;		/* the image record; of a raw picture, without the picture */
-	struct buf	 framed;
-	struct buf	 pixels;	/* [h,w,c], when c > 0 */
+	struct buf	 pic;		/* as it came: encoded, or pixels [h,w,c] when c > 0 */
 	uint32_t	 c, h, w;
-	size_t		 head;		/* bytes of rec before the picture */
+	bool		 later;		/* it is still to be read */
+	struct buf	 rec;		/* the image record */
+	struct buf	 framed;
 	int		 e;
 	char		 line[512];
 };
@@ -34,9 +34,10 @@ struct packing {
 	struct source		*source;
 	const struct pack_sink	*sink;
 	struct crew		*crew;
+	const struct pack_opt	*opt;
 	unsigned		 threads;
 	uint32_t		 groups;
-	struct img_codec	**codec;	/* one a thread */
+	struct conv		**conv;		/* one a thread */
 	struct group		*group;
 	bool			 ended;		/* the source, well or not ... */
 	int			 e;		/* ... and how */
@@ -49,12 +50,15 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
 	struct packing *p = ctx;
 	struct item *it = &p->group[slot].item[part];
-	struct img pic = { .p = it->pixels.p, .c = it->c, .h = it->h, .w = it->w };
+	struct img raw = { .p = it->pic.p, .c = it->c, .h = it->h, .w = it->w };
 
 	if (it->e < 0)
 		return;
-	it->e = it->c > 0 ? img_encode_png(&pic, &it->rec)
-	    : img_decode(p->codec[worker], it->rec.p + it->head, it->rec.n - it->head, 0, &pic);
+	if (it->later)
+		it->e = io_slurp((const char *)it->name.p, IMG_BYTES, &it->pic);
+	if (it->e == 0)
+		it->e = it->c > 0 ? conv_raw(p->conv[worker], &raw, &it->rec)
+		    : conv_encoded(p->conv[worker], it->pic.p, it->pic.n, &it->rec);
 	it->framed.n = 0;
 	if (it->e == 0)
 		it->e = rec_frame(&it->framed, it->rec.p, it->rec.n);
@@ -66,24 +70,22 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 static int
 keep(struct item *it, const struct source_item *from, int e)
 {
-	bool raw = from->c > 0;
-
 	it->id = from->id;
 	it->e = e < 0 ? e : 0;
 	it->c = from->c;
 	it->h = from->h;
 	it->w = from->w;
-	it->name.n = it->rec.n = it->pixels.n = 0;
+	it->later = from->later;
+	it->name.n = it->rec.n = it->pic.n = 0;
 	if (e < 0)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
 		return ERR_NOMEM;
 	if (e < 0)
 		return 0;
-	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, from->data, raw ? 0 : from->n)) < 0)
+	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, NULL, 0)) < 0 || it->later)
 		return e;
-	it->head = it->rec.n - (raw ? 0 : from->n);
-	return raw ? buf_put(&it->pixels, from->data, from->n) : 0;
+	return buf_put(&it->pic, from->data, from->n);
 }
 
 static void
@@ -109,7 +111,7 @@ fill(struct packing *p, struct group *g)
 		else if ((e = keep(&g->item[g->n], &from, e)) < 0)
 			end(p, e);
 		else {
-			bytes += g->item[g->n].rec.n + g->item[g->n].pixels.n;
+			bytes += g->item[g->n].pic.n;
 			g->n++;
 		}
 	}
@@ -161,12 +163,12 @@ hire(struct packing *p)
 {
 	int e;
 
-	p->codec = calloc(p->threads, sizeof(*p->codec));
+	p->conv = calloc(p->threads, sizeof(*p->conv));
 	p->group = calloc(p->groups, sizeof(*p->group));
-	if (p->codec == NULL || p->group == NULL)
+	if (p->conv == NULL || p->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < p->threads; i++)
-		if ((e = img_codec_new(&p->codec[i], IMG_PIXELS)) < 0)
+		if ((e = conv_new(&p->conv[i], &p->opt->conv)) < 0)
 			return e;
 	return crew_new(&p->crew, p->threads, p->groups, make_record, p);
 }
@@ -175,24 +177,25 @@ static void
 dismiss(struct packing *p)
 {
 	crew_free(p->crew);
-	for (unsigned i = 0; p->codec != NULL && i < p->threads; i++)
-		img_codec_free(p->codec[i]);
+	for (unsigned i = 0; p->conv != NULL && i < p->threads; i++)
+		conv_free(p->conv[i]);
 	for (uint32_t i = 0; p->group != NULL && i < p->groups * GROUP; i++) {
 		struct item *it = &p->group[i / GROUP].item[i % GROUP];
 
 		buf_free(&it->name);
 		buf_free(&it->rec);
 		buf_free(&it->framed);
-		buf_free(&it->pixels);
+		buf_free(&it->pic);
 	}
-	free(p->codec);
+	free(p->conv);
 	free(p->group);
 }
 
 int
-pack_run(struct source *s, unsigned threads, const struct pack_sink *sink)
+pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *sink)
 {
-	struct packing p = { .source = s, .sink = sink, .threads = threads > 0 ? threads : crew_threads() };
+	struct packing p = { .source = s, .opt = opt, .sink = sink,
+		.threads = opt->threads > 0 ? opt->threads : crew_threads() };
 	int e;
 
 	p.groups = 2 * p.threads + 1;

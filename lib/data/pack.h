@@ -1,13 +1,14 @@
 /*
  * pack - a source in, records out: pictures checked, raw pixels encoded, in the source's order.
  *
- * An encoded picture goes into its record unchanged, after a full decode has
- * shown that it is one; raw pixels become PNG.  The work is done by threads,
- * whose number changes no byte.
+ * What becomes of a picture is conv's affair.  The work is done by threads,
+ * files that the source leaves to be read later are read by them, too; their
+ * number changes no byte.
  */
 #ifndef DATA_PACK_H
 #define DATA_PACK_H
 
+#include "data/conv.h"
 #include "data/source.h"
 
 /* Both are called in the thread that runs pack_run(), in the source's order. */
@@ -19,7 +20,12 @@ struct pack_sink {
 	void	*ctx;
 };
 
-/* threads 0: a choice.  Returns 0, what record() returned, or what ended the source. */
-int	 pack_run(struct source *s, unsigned threads, const struct pack_sink *sink);
+struct pack_opt {
+	unsigned	 threads;	/* 0: a choice */
+	struct conv_opt	 conv;
+};
+
+/* Returns 0, what record() returned, what ended the source, or ERR_ARG of the options. */
+int	 pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *sink);
 
 #endif

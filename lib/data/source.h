@@ -17,6 +17,7 @@
 
 #include "data/names.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };
@@ -26,6 +27,9 @@ struct source_opt {
 	const char		*root;	/* of a list; NULL: "." when path ends in .lst, else no list */
 	/* Train: train-*, data_batch_*, folder train; test: t10k-*, test_batch, folder test or val. */
 	enum source_split	 split;
+	const char		*labels;	/* a file of classes' names, one a line, in the order of their numbers; NULL: none */
+	uint32_t		 label_width;	/* labels of an item; 0: all that there are.  An item with fewer is a bad one. */
+	uint32_t		 part, parts;	/* of all items in their order, those whose place is part modulo parts; parts 0: all */
 };
 
 struct source_item {
@@ -33,6 +37,7 @@ struct source_item {
 	uint32_t	 labels;	/* 1 or more */
 	const float	*label;
 	const char	*name;		/* for messages: where it comes from */
+	bool		 later;		/* the picture is in the file called name, not yet read: data is NULL */
 	const uint8_t	*data;		/* an encoded picture of n bytes; or, c > 0, pixels [h,w,c] */
 	size_t		 n;
 	uint32_t	 c, h, w;

@@ -31,7 +31,7 @@ pack(const char *from, enum source_split split, const char *to)
 
 	if ((e = source_open(&in, &opt)) < 0 || (e = recset_create(&out, to)) < 0)
 		return e;
-	e = pack_run(in, 2, &(struct pack_sink){ put, bad, out });
+	e = pack_run(in, &(struct pack_opt){ .threads = 2 }, &(struct pack_sink){ put, bad, out });
 	if (e == 0)
 		e = recset_commit(out, source_classes(in));
 	else

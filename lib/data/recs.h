@@ -1,0 +1,25 @@
+/*
+ * recs - records by number, wherever they lie: a file, several, another host.
+ *
+ * A kind fills in the struct and hands out a pointer to it; readers know no more than this.
+ * Threads: read() and name() may be called by any number at once, each with a buffer of its own.
+ */
+#ifndef DATA_RECS_H
+#define DATA_RECS_H
+
+#include "base/buf.h"
+
+struct recs {
+	uint64_t	 count;
+	const char	*path;		/* what the user called it; lent as long as the recs */
+	/*
+	 * Reads record i < count into room, to which *data then points.
+	 * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_PEER or ERR_NOMEM; the line names the place.
+	 */
+	int	(*read)(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n);
+	/* Writes "FILE: record at OFFSET", or what names record i otherwise, for messages. */
+	void	(*name)(const struct recs *r, uint64_t i, char *text, size_t size);
+	void	(*close)(struct recs *r);
+};
+
+#endif

@@ -15,13 +15,15 @@ say      = $(if $(V),,@echo "  $(1) $(2)";)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
 PKGS    := libarchive libturbojpeg spng lua5.4 jansson openssl
-CFLAGS  += -std=c11 $(OPT) $(WARN) $(if $(WERROR),-Werror)
+# A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
+CFLAGS  ?= $(OPT)
+DIALECT := -std=c11 $(WARN) $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldnnl -fopenmp -lpthread -lm
 # GNU ld takes up to a minute over an instrumented test and oneDNN's symbols, gold a third of a second.
 LDFLAGS += -Wl,--as-needed $(shell ld.gold --version >/dev/null 2>&1 && echo -fuse-ld=gold)
 ifneq ($(SAN),)
-CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+DIALECT += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
 endif
 
@@ -45,32 +47,32 @@ $(BUILD)/found: Makefile share/found
 
 $(BUILD)/%.o: %.c | $(BUILD)/found
 	@mkdir -p $(@D)
-	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(notdir $*)) -MMD -MP -c -o $@ $<
+	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
-$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: CFLAGS += $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
+$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
 	$(call say,ar  ,$@)ar rcs $@ $^
 
 $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 # A tool's other sources are named after it.
 $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t_*.c))))
 
 $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(TESTS:%=%.o): CPPFLAGS += -Itests
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-$(BUILD)/bench/%.o: CFLAGS += -fopenmp
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/bench/%.o: KERNEL := -fopenmp
 
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
 $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-$(BUILD)/tests/fuzz/%.o: CFLAGS += -Wno-missing-prototypes
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/%.o: KERNEL := -Wno-missing-prototypes
 $(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
 
 tests: all $(TESTS) $(REPLAY) $(BUILD)/share/demo/pictures
@@ -92,7 +94,7 @@ demonstrated: all $(BUILD)/share/demo/pictures
 	@BUILD=$(abspath $(BUILD)) share/demo/run
 
 $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)

@@ -19,6 +19,12 @@ struct recs {
 	int	(*read)(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n);
 	/* Writes "FILE: record at OFFSET", or what names record i otherwise, for messages. */
 	void	(*name)(const struct recs *r, uint64_t i, char *text, size_t size);
+	/*
+	 * Hints, NULL where they are of no use: record i will be read soon, once, after those wanted before it; and: those
+	 * wanted and not yet read will not be.  Where records come from afar they are fetched ahead.
+	 */
+	void	(*want)(const struct recs *r, uint64_t i);
+	void	(*forget)(const struct recs *r);
 	void	(*close)(struct recs *r);
 };
 

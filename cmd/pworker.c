@@ -23,7 +23,7 @@
 static const char usage[] = "pworker --net net --data train.rec [options] [--net-option value ...]";
 static const char help[] =
     "  --net NAME|FILE.lua     the net: mlp, lenet, inception, or a script; see net(5)\n"
-    "  --data FILE.rec         records to train on          --val FILE.rec   to validate on\n"
+    "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N (128)  of each worker\n"
     "  --lr RATE (0.1)         or RATE,xFACTOR@EPOCH,...    --momentum M (0.9)\n"
     "  --wd DECAY (1e-5)       --clip C                     --accumulate K (1) batches a step\n"
@@ -85,6 +85,7 @@ static const struct option longs[] = {
 struct args {
 	struct train_opt train;
 	const char	*net, *engine, *mean, *key;
+	struct buf	 data;		/* names with commas between */
 	char		*server[SERVERS];
 	struct script_opt option[NETOPTS];
 	uint32_t	 noption;
@@ -151,6 +152,17 @@ servers(struct args *a, char *text)
 	a->train.ps.nservers = n;
 }
 
+/* Given again, it adds to what was given before. */
+static void
+data(struct args *a, const char *path)
+{
+	if (a->data.n > 0)
+		a->data.n--;
+	if ((a->data.n > 0 && buf_put(&a->data, ",", 1) < 0) || buf_put(&a->data, path, strlen(path) + 1) < 0)
+		front_die("--data", ERR_NOMEM);
+	a->train.data.path = (char *)a->data.p;
+}
+
 /* An option that is not pworker's is the net's: --layers 110 or --layers=110. */
 static void
 net_option(struct args *a, int argc, char *argv[])
@@ -186,7 +198,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
 		case O_CROP:	t->data.rand_crop = true; break;
-		case O_DATA:	t->data.path = optarg; break;
+		case O_DATA:	data(a, optarg); break;
 		case O_ENGINE:	a->engine = optarg; break;
 		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
 		case O_FREQUENT: a->frequent = (uint64_t)front_num("--frequent", optarg, 1, INT64_MAX); break;
@@ -334,6 +346,7 @@ main(int argc, char *argv[])
 
 	e = train_run(&a.train);
 	free(mean);
+	buf_free(&a.data);
 	graph_free(g);
 	if (e == ERR_STOP)
 		return 128 + stop;

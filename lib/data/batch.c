@@ -39,7 +39,7 @@ struct piece {
 struct batch_reader {
 	struct batch_opt opt;
 	struct aug	 aug;
-	struct recfile	*file;
+	struct recs	*recs, *own;	/* own: opened here */
 	struct crew	*crew;
 	struct recimg	**decoder;	/* one a thread */
 	uint32_t	*order;		/* the epoch's permutation */
@@ -84,6 +84,7 @@ static int
 make_sample(struct batch_reader *r, struct recimg *d, struct piece *p, uint32_t i)
 {
 	uint64_t number = r->order[p->first + i];
+	char name[RECS_NAME];
 	struct aug_crop crop;
 	struct imrec rec;
 	struct img pic;
@@ -93,8 +94,8 @@ make_sample(struct batch_reader *r, struct recimg *d, struct piece *p, uint32_t 
 		return e;
 	if ((e = class_of(r, &rec, &p->y[i])) < 0 ||
 	    (e = aug_choose(&r->aug, r->epoch, rec.id, &pic, &crop)) < 0) {
-		err_within("%s: record at %llu, id %llu", recfile_path(r->file),
-		    (unsigned long long)recfile_at(r->file, number), (unsigned long long)rec.id);
+		r->recs->name(r->recs, number, name, sizeof(name));
+		err_within("%s, id %llu", name, (unsigned long long)rec.id);
 		return e;
 	}
 	p->id[i] = rec.id;
@@ -263,13 +264,14 @@ open_in(struct batch_reader *r)
 	uint64_t whole = (uint64_t)r->opt.pieces * r->opt.batch;
 	int e;
 
-	if ((e = check(&r->opt)) < 0 || (e = recfile_open(&r->file, r->opt.path)) < 0)
+	if ((e = check(&r->opt)) < 0 || (r->opt.recs == NULL && (e = recs_open(&r->own, r->opt.path)) < 0))
 		return e;
-	r->records = recfile_count(r->file);
+	r->recs = r->opt.recs != NULL ? r->opt.recs : r->own;
+	r->records = r->recs->count;
 	if (r->opt.limit > 0 && r->opt.limit < r->records)
 		r->records = r->opt.limit;
 	if (r->records == 0)
-		return err_fail(ERR_FORMAT, "%s: holds no record", r->opt.path);
+		return err_fail(ERR_FORMAT, "%s: holds no record", r->recs->path);
 	r->steps = (r->records + whole - 1) / whole;
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	r->order = calloc(r->records, sizeof(*r->order));
@@ -278,7 +280,7 @@ open_in(struct batch_reader *r)
 		return err_nomem();
 	r->opt.threads = threads;
 	for (unsigned i = 0; i < threads; i++)
-		if ((e = recimg_new(&r->decoder[i], r->file, r->opt.c)) < 0)
+		if ((e = recimg_new(&r->decoder[i], r->recs, r->opt.c)) < 0)
 			return e;
 	if ((e = make_ring(r)) < 0)
 		return e;
@@ -329,7 +331,7 @@ batch_close(struct batch_reader *r)
 	}
 	free(r->decoder);
 	free(r->order);
-	recfile_close(r->file);
+	recs_close(r->own);
 	free(r);
 }
 

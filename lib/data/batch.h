@@ -23,8 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct recs;
+
 struct batch_opt {
-	const char	*path;		/* a seekable .rec; PATH.idx beside it (train.idx) is not needed */
+	const char	*path;		/* what recs_open() opens; not looked at where recs is given */
+	struct recs	*recs;		/* lent until close; NULL: opened from path */
 	uint32_t	 batch;		/* records a piece */
 	uint32_t	 c, h, w;	/* of a sample; a picture smaller than that is a bad record */
 	uint64_t	 seed;

@@ -159,7 +159,7 @@ struct lane {
 };
 
 struct making {
-	struct recfile	*file;
+	struct recs	*recs;
 	struct crew	*crew;
 	struct aug	 aug;
 	struct lane	*lane;
@@ -211,7 +211,7 @@ hire(struct making *m, unsigned threads)
 
 		if ((l->sum = calloc(n, sizeof(*l->sum))) == NULL)
 			return err_nomem();
-		if ((e = recimg_new(&l->decoder, m->file, m->aug.c)) < 0) {
+		if ((e = recimg_new(&l->decoder, m->recs, m->aug.c)) < 0) {
 			free(l->sum);
 			return e;
 		}
@@ -228,13 +228,13 @@ dismiss(struct making *m)
 		free(m->lane[i].sum);
 	}
 	free(m->lane);
-	recfile_close(m->file);
+	recs_close(m->recs);
 }
 
 static void
 add_all(struct making *m)
 {
-	uint64_t count = recfile_count(m->file), next = 0;
+	uint64_t count = m->recs->count, next = 0;
 
 	do {
 		int64_t slot;
@@ -260,7 +260,7 @@ join(struct making *m, float *mean)
 	}
 	if (pictures == 0)
 		return err_fail(ERR_FORMAT, "%s: no picture of %ux%u pixels or more decodes",
-		    recfile_path(m->file), m->aug.w, m->aug.h);
+		    m->recs->path, m->aug.w, m->aug.h);
 	for (size_t at = 0; at < n; at++) {
 		uint64_t sum = 0;
 
@@ -278,7 +278,7 @@ mean_make(const char *rec, unsigned threads, float *mean, uint32_t c, uint32_t h
 	int e;
 
 	assert((c == 1 || c == 3) && h > 0 && w > 0);
-	if ((e = recfile_open(&m.file, rec)) == 0 &&
+	if ((e = recs_open(&m.recs, rec)) == 0 &&
 	    (e = hire(&m, threads > 0 ? threads : crew_threads())) == 0) {
 		add_all(&m);
 		e = join(&m, mean);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 struct recfile {
+	struct recs	 recs;
 	char		*path;
 	int		 fd;
 	uint64_t	 size;
@@ -107,61 +108,20 @@ open_in(struct recfile *f)
 	return idx_scan(&f->idx, f->fd, f->size);
 }
 
-int
-recfile_open(struct recfile **out, const char *path)
-{
-	struct recfile *f = calloc(1, sizeof(*f));
-	int e;
-
-	*out = NULL;
-	if (f == NULL)
-		return err_nomem();
-	f->fd = -1;
-	e = (f->path = strdup(path)) != NULL ? open_in(f) : err_nomem();
-	if (e < 0) {
-		err_within("%s", path);
-		recfile_close(f);
-		return e;
-	}
-	*out = f;
-	return 0;
-}
-
-void
-recfile_close(struct recfile *f)
-{
-	if (f == NULL)
-		return;
-	if (f->fd >= 0)
-		close(f->fd);
-	idx_free(&f->idx);
-	free(f->path);
-	free(f);
-}
-
 uint64_t
-recfile_count(const struct recfile *f)
+recfile_at(const struct recs *r, uint64_t i)
 {
-	return f->idx.n;
-}
+	const struct recfile *f = (const struct recfile *)r;
 
-uint64_t
-recfile_at(const struct recfile *f, uint64_t i)
-{
 	assert(i < f->idx.n);
 	return f->idx.at[i];
 }
 
-const char *
-recfile_path(const struct recfile *f)
+static int
+read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
-	return f->path;
-}
-
-int
-recfile_read(const struct recfile *f, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
-{
-	uint64_t at = recfile_at(f, i), bytes = extent(f, i);
+	const struct recfile *f = (const struct recfile *)r;
+	uint64_t at = recfile_at(r, i), bytes = extent(f, i);
 	int e;
 
 	if (bytes > RECFILE_LONGEST)
@@ -174,4 +134,45 @@ recfile_read(const struct recfile *f, uint64_t i, struct buf *room, const uint8_
 	    (e = rec_join(room->p, (size_t)bytes, at, data, n)) < 0)
 		err_within("%s", f->path);
 	return e;
+}
+
+static void
+name_record(const struct recs *r, uint64_t i, char *text, size_t size)
+{
+	snprintf(text, size, "%s: record at %llu", r->path, (unsigned long long)recfile_at(r, i));
+}
+
+static void
+close_file(struct recs *r)
+{
+	struct recfile *f = (struct recfile *)r;
+
+	if (f->fd >= 0)
+		close(f->fd);
+	idx_free(&f->idx);
+	free(f->path);
+	free(f);
+}
+
+int
+recfile_open(struct recs **out, const char *path)
+{
+	struct recfile *f = calloc(1, sizeof(*f));
+	int e;
+
+	*out = NULL;
+	if (f == NULL)
+		return err_nomem();
+	f->recs = (struct recs){ .read = read_record, .name = name_record, .close = close_file };
+	f->fd = -1;
+	f->recs.path = f->path = strdup(path);
+	e = f->path != NULL ? open_in(f) : err_nomem();
+	if (e < 0) {
+		err_within("%s", path);
+		close_file(&f->recs);
+		return e;
+	}
+	f->recs.count = f->idx.n;
+	*out = &f->recs;
+	return 0;
 }

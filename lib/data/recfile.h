@@ -8,26 +8,16 @@
 #ifndef DATA_RECFILE_H
 #define DATA_RECFILE_H
 
-#include "base/buf.h"
+#include "data/recs.h"
 
 #define RECFILE_LONGEST	(1u << 28)	/* bytes of a record that are read */
 
-struct recfile;
-
 /*
- * "-" is standard input.  Lines name the file and the byte.  Returns 0,
+ * Opens a file as records.  "-" is standard input.  Lines name the file and the byte.  Returns 0,
  * ERR_SYS, ERR_ARG (a pipe), ERR_FORMAT, ERR_SHORT, ERR_LIMIT or ERR_NOMEM.
  */
-int	 recfile_open(struct recfile **f, const char *path);
-void	 recfile_close(struct recfile *f);	/* NULL is fine */
-uint64_t recfile_count(const struct recfile *f);
-/* Where record i begins, i < count. */
-uint64_t recfile_at(const struct recfile *f, uint64_t i);
-const char *recfile_path(const struct recfile *f);
-/*
- * Reads record i into room, to which *data then points.
- * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT or ERR_NOMEM.
- */
-int	 recfile_read(const struct recfile *f, uint64_t i, struct buf *room, const uint8_t **data, size_t *n);
+int	 recfile_open(struct recs **r, const char *path);
+/* Where record i of such a file begins, i < count. */
+uint64_t recfile_at(const struct recs *r, uint64_t i);
 
 #endif

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 struct recimg {
-	const struct recfile	*file;
+	const struct recs	*recs;
 	struct img_codec	*codec;
 	struct buf		 room;		/* for a record; grows to the longest met */
 	uint32_t		 c;
 };
 
 int
-recimg_new(struct recimg **out, const struct recfile *f, uint32_t c)
+recimg_new(struct recimg **out, const struct recs *recs, uint32_t c)
 {
 	struct recimg *r = calloc(1, sizeof(*r));
 	int e;
@@ -20,7 +20,7 @@ recimg_new(struct recimg **out, const struct recfile *f, uint32_t c)
 	*out = NULL;
 	if (r == NULL)
 		return err_nomem();
-	r->file = f;
+	r->recs = recs;
 	r->c = c;
 	if ((e = img_codec_new(&r->codec, IMG_PIXELS)) < 0) {
 		recimg_free(r);
@@ -43,17 +43,19 @@ recimg_free(struct recimg *r)
 int
 recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
 {
-	unsigned long long at = recfile_at(r->file, i);
+	char name[RECS_NAME];
 	const uint8_t *data;
 	size_t n;
 	int e;
 
-	if ((e = recfile_read(r->file, i, &r->room, &data, &n)) < 0)
+	if ((e = r->recs->read(r->recs, i, &r->room, &data, &n)) < 0)
 		return e;
-	if ((e = imrec_decode(rec, data, n)) < 0)
-		err_within("%s: record at %llu", recfile_path(r->file), at);
-	else if ((e = img_decode(r->codec, rec->pic, rec->n, r->c, pic)) < 0)
-		err_within("%s: record at %llu, id %llu", recfile_path(r->file), at,
-		    (unsigned long long)rec->id);
+	if ((e = imrec_decode(rec, data, n)) < 0) {
+		r->recs->name(r->recs, i, name, sizeof(name));
+		err_within("%s", name);
+	} else if ((e = img_decode(r->codec, rec->pic, rec->n, r->c, pic)) < 0) {
+		r->recs->name(r->recs, i, name, sizeof(name));
+		err_within("%s, id %llu", name, (unsigned long long)rec->id);
+	}
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }

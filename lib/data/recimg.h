@@ -1,24 +1,24 @@
 /*
  * recimg - a record's number in, its picture out.
  *
- * Threads: each its own; the file is shared.
+ * Threads: each its own; the records are shared.
  */
 #ifndef DATA_RECIMG_H
 #define DATA_RECIMG_H
 
 #include "data/img.h"
 #include "data/imrec.h"
-#include "data/recfile.h"
+#include "data/recs.h"
 
 struct recimg;
 
-/* Pictures will have c channels, 1 or 3.  The file is lent until recimg_free().  Returns 0 or ERR_NOMEM. */
-int	 recimg_new(struct recimg **r, const struct recfile *f, uint32_t c);
+/* Pictures will have c channels, 1 or 3.  The records are lent until recimg_free().  Returns 0 or ERR_NOMEM. */
+int	 recimg_new(struct recimg **r, const struct recs *recs, uint32_t c);
 void	 recimg_free(struct recimg *r);	/* NULL is fine */
 /*
  * Reads and decodes record i.  What it gives is lent until the next call.
  * Returns 0, ERR_ITEM (the record holds no picture that decodes), or what
- * recfile_read() returns; lines name the file, the byte and the id.
+ * recs->read() returns; lines name the place and the id.
  */
 int	 recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic);
 

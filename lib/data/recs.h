@@ -28,4 +28,14 @@ struct recs {
 	void	(*close)(struct recs *r);
 };
 
+#define RECS_NAME	384u	/* bytes for a name */
+
+/*
+ * Opens files: a .rec, a directory of them, a pattern as the shell's, or several of these with commas between; a name
+ * that is there is taken as it stands.  The files' records are numbered through, those of a directory or a
+ * pattern in the order of their names.  Returns 0 or what recfile_open() returns; ERR_ARG when no file fits.
+ */
+int	 recs_open(struct recs **r, const char *path);
+void	 recs_close(struct recs *r);	/* NULL is fine */
+
 #endif

@@ -28,15 +28,15 @@ make(void)
 }
 
 static int
-all_right(const struct recfile *f)
+all_right(const struct recs *f)
 {
 	struct buf room = { 0 };
 	const uint8_t *data;
-	int right = recfile_count(f) == N;
+	int right = f->count == N;
 	size_t n;
 
 	for (uint64_t i = 0; right && i < N; i++)
-		right = recfile_at(f, i) == at[i] && recfile_read(f, i, &room, &data, &n) == 0 && n == 16 + i * 9 &&
+		right = recfile_at(f, i) == at[i] && f->read(f, i, &room, &data, &n) == 0 && n == 16 + i * 9 &&
 		    data[0] == i && (i % 4 != 1 || le_get32(data + 8) == REC_MAGIC);
 	buf_free(&room);
 	return right;
@@ -47,14 +47,14 @@ static void
 with_index(size_t n, int64_t off, const char *name)
 {
 	struct buf text = { 0 };
-	struct recfile *f;
+	struct recs *f;
 
 	for (size_t i = 0; i < n; i++)
 		idx_put(&text, i, at[i] + (i + 1 == n ? (uint64_t)off : 0));
 	pics_write(index_path, text.p, text.n);
 	is(recfile_open(&f, path), 0, "%s: opened", name);
 	ok(all_right(f), "%s: every record is there", name);
-	recfile_close(f);
+	recs_close(f);
 	buf_free(&text);
 }
 
@@ -62,7 +62,7 @@ int
 main(void)
 {
 	struct buf text = { 0 }, room = { 0 };
-	struct recfile *f;
+	struct recs *f;
 	const uint8_t *data;
 	size_t n;
 
@@ -71,7 +71,7 @@ main(void)
 	make();
 	is(recfile_open(&f, path), 0, "no index: opened");
 	ok(all_right(f), "no index: every record is there");
-	recfile_close(f);
+	recs_close(f);
 	with_index(N, 0, "an index that fits");
 	with_index(N - 1, 0, "an index of fewer records");
 	with_index(N, 4, "an index that points between records");
@@ -80,7 +80,7 @@ main(void)
 	pics_write(index_path, "gibberish", 9);
 	is(recfile_open(&f, path), 0, "gibberish: opened");
 	ok(all_right(f), "gibberish: every record is there");
-	recfile_close(f);
+	recs_close(f);
 
 	/* That an index is used at all shows when it leaves out a record in the middle. */
 	for (size_t i = 0; i < N; i++)
@@ -88,11 +88,11 @@ main(void)
 			idx_put(&text, i, at[i]);
 	pics_write(index_path, text.p, text.n);
 	recfile_open(&f, path);
-	is(recfile_count(f), N - 1, "an index of some of the records gives these");
-	is(recfile_read(f, 20, &room, &data, &n), 0, "they are read");
+	is(f->count, N - 1, "an index of some of the records gives these");
+	is(f->read(f, 20, &room, &data, &n), 0, "they are read");
 	is(data[0], 21, "each by its own place");
-	recfile_close(f);
-	recfile_close(NULL);
+	recs_close(f);
+	recs_close(NULL);
 	is(recfile_open(&f, pics_dir), ERR_SYS, "a directory is no file");
 	buf_free(&text);
 	buf_free(&room);

@@ -7,15 +7,9 @@
 #ifndef DATA_CONV_H
 #define DATA_CONV_H
 
-#include "data/img.h"
+#include "data/resize.h"
 
 #include <stdbool.h>
-
-/* Codes and meaning as MXNet's inter_method. */
-enum conv_inter {
-	CONV_NEAREST, CONV_BILINEAR, CONV_CUBIC, CONV_AREA, CONV_LANCZOS,
-	CONV_AUTO = 9		/* cubic to enlarge, area to shrink */
-};
 
 enum conv_encoding { CONV_AS_IT_WAS, CONV_JPEG, CONV_PNG };
 enum conv_color { CONV_AS_STORED, CONV_COLOR, CONV_GREY };
@@ -24,7 +18,7 @@ struct conv_opt {
 	uint32_t		 resize;	/* the shorter side, pixels; the longer by integer division; 0: as it is */
 	bool			 crop;		/* then the centre square */
 	enum conv_color		 color;
-	enum conv_inter		 inter;
+	enum resize_inter	 inter;		/* RESIZE_CUBIC is the best, and no slower than others */
 	enum conv_encoding	 encoding;	/* of what is encoded anew */
 	int			 quality;	/* of JPEG, 1..100; 0: 95 */
 	bool			 pass;		/* bytes as they are, whatever is in them, after the check */

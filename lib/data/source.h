@@ -2,15 +2,17 @@
  * source - a cursor over pictures, wherever they come from.
  *
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
+ *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) stands next to KEY.cls, its label in digits
  *	a list		.lst lines, and the folder that their paths begin in
- *	CIFAR-10	data_batch_N.bin and test_batch.bin, in a directory, an archive, or one of them
- *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive
+ *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive, or one alone
+ *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive; EMNIST: one of its sets
  *
- * Files may be packed as files.h says.  Which of these a path is, is told by the names in it.
- * Numbers count from 0 in the order of the source, a list's are its own.
+ * Archives and packed files are what files.h says, within each other too.  Which kind a place is, is told by the names
+ * in it.  Numbers count from 0 in the order of the source, a list's are its own.
  *
- * Formats: https://www.cs.toronto.edu/~kriz/cifar.html (u8 label, planes R G B of 32x32);
- * http://yann.lecun.com/exdb/mnist (big-endian heads; u8 labels; u8 pixels, rows of a picture).
+ * Formats: https://www.cs.toronto.edu/~kriz/cifar.html (u8 label, or coarse and fine; planes R G B of 32x32);
+ * http://yann.lecun.com/exdb/mnist (big-endian heads; u8 labels; u8 pixels, rows of a picture);
+ * https://github.com/webdataset/webdataset (a key is a name up to its first dot; cls and cls2 are integers as text).
  */
 #ifndef DATA_SOURCE_H
 #define DATA_SOURCE_H
@@ -18,12 +20,15 @@
 #include "data/names.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };
 
 struct source_opt {
-	const char		*path;
+	const char		*path;	/* "-": standard input, which is read once */
+	const char *const	*paths;	/* n_paths > 0: these instead, as if one directory held them; not for lists */
+	size_t			 n_paths;
 	const char		*root;	/* of a list; NULL: "." when path ends in .lst, else no list */
 	/* Train: train-*, data_batch_*, folder train; test: t10k-*, test_batch, folder test or val. */
 	enum source_split	 split;

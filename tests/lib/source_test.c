@@ -38,7 +38,7 @@ static const char *
 all_of(const char *path, const char *root, enum source_split split)
 {
 	char where[256], from[256];
-	struct source_opt opt = { where, root != NULL ? from : NULL, split };
+	struct source_opt opt = { .path = where, .root = root != NULL ? from : NULL, .split = split };
 	struct source_item it;
 	struct source *s;
 	int e;

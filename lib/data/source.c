@@ -83,16 +83,28 @@ source_close(struct source *s)
 	free(s);
 }
 
-int
-source_next(struct source *s, struct source_item *item)
+static int
+step(struct source *s, int (*fn)(void *state, struct source_item *item), struct source_item *item)
 {
 	int e;
 
 	*item = (struct source_item){ .name = "" };
-	e = s->kind->next(s->state, item);
+	e = fn(s->state, item);
 	if (!s->kind->has_ids && (e > 0 || e == ERR_ITEM))
 		item->id = s->id++;
 	return e;
+}
+
+int
+source_next(struct source *s, struct source_item *item)
+{
+	return step(s, s->kind->next, item);
+}
+
+int
+source_skip(struct source *s, struct source_item *item)
+{
+	return step(s, s->kind->skip != NULL ? s->kind->skip : s->kind->next, item);
 }
 
 const struct names *

@@ -59,6 +59,11 @@ void	 source_close(struct source *s);	/* NULL is fine */
  * line naming file and place: ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
  */
 int	 source_next(struct source *s, struct source_item *item);
+/*
+ * The same item by its name and number alone, its picture not read where that can be helped: 1, 0 or what ends the
+ * stream, or ERR_ITEM where source_next() may have given an item or ERR_ITEM.  For a run that goes on where another ended.
+ */
+int	 source_skip(struct source *s, struct source_item *item);
 /* The classes' names in the order of their numbers; complete when the end was reached.  None for a list. */
 const struct names *source_classes(const struct source *s);
 

@@ -193,4 +193,4 @@ cifar_next(void *p, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_cifar_kind = { cifar_open, cifar_next, cifar_close, false };
+const struct source_kind source_cifar_kind = { cifar_open, cifar_next, NULL, cifar_close, false };

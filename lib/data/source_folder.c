@@ -310,4 +310,4 @@ folder_next(void *state, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_folder_kind = { folder_open, folder_next, folder_close, false };
+const struct source_kind source_folder_kind = { folder_open, folder_next, NULL, folder_close, false };

@@ -15,6 +15,7 @@
 struct source_kind {
 	int	(*open)(void **state, const struct source_opt *opt, struct names *classes);
 	int	(*next)(void *state, struct source_item *item);
+	int	(*skip)(void *state, struct source_item *item);	/* NULL: next does it */
 	void	(*close)(void *state);
 	bool	has_ids;
 };

@@ -92,4 +92,4 @@ list_state_next(void *p, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, true };
+const struct source_kind source_list_kind = { list_state_open, list_state_next, NULL, list_state_free, true };

@@ -209,4 +209,4 @@ mnist_next(void *p, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_mnist_kind = { mnist_open, mnist_next, mnist_close, false };
+const struct source_kind source_mnist_kind = { mnist_open, mnist_next, NULL, mnist_close, false };

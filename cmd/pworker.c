@@ -24,7 +24,7 @@ static const char usage[] = "pworker --net net --data train.rec [options] [--net
 static const char help[] =
     "  --net NAME|FILE.lua     the net: mlp, lenet, inception, or a script; see net(5)\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
-    "  --epochs N (10)         --steps N  end after N steps --batch N (128)  of each worker\n"
+    "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128) a worker\n"
     "  --lr RATE (0.1)         or RATE,xFACTOR@EPOCH,...    --momentum M (0.9)\n"
     "  --wd DECAY (1e-5)       --clip C                     --accumulate K (1) batches a step\n"
     "  --init RULE (uniform:0.07)                           --seed N (0)\n"
@@ -90,6 +90,7 @@ struct args {
 	struct script_opt option[NETOPTS];
 	uint32_t	 noption;
 	uint32_t	 c, h, w, classes;
+	uint32_t	 *batches, nbatches;	/* of --batch; NULL: a number for all */
 	uint64_t	 frequent;
 	int		 print;
 };
@@ -134,6 +135,39 @@ shape(struct args *a, const char *text)
 	a->c = c;
 	a->h = h;
 	a->w = w;
+}
+
+/* "16", or "16:48": a number a worker. */
+static void
+batches(struct args *a, char *text)
+{
+	uint32_t n = 1, i = 0;
+
+	for (const char *p = text; *p != 0; p++)
+		n += *p == ':';
+	free(a->batches);
+	if ((a->batches = calloc(n, sizeof(*a->batches))) == NULL)
+		front_die("--batch", err_nomem());
+	for (char *word; (word = strsep(&text, ":")) != NULL;)
+		a->batches[i++] = (uint32_t)front_num("--batch", word, 1, 65536);
+	a->nbatches = n;
+}
+
+/* Batches that are all alike are one number, so that the bits are those of it. */
+static void
+settle_batches(struct args *a)
+{
+	struct train_opt *t = &a->train;
+	bool alike = true;
+
+	if (a->batches == NULL)
+		return;
+	if (a->nbatches > 1 && a->nbatches != t->ps.nworkers)
+		front_wrong("--batch: %u numbers for %u workers", a->nbatches, t->ps.nworkers);
+	for (uint32_t i = 1; i < a->nbatches; i++)
+		alike &= a->batches[i] == a->batches[0];
+	t->data.batch = a->batches[alike ? 0 : t->ps.rank];
+	t->batches = alike ? NULL : a->batches;
 }
 
 static void
@@ -194,7 +228,7 @@ arguments(struct args *a, int argc, char *argv[])
 		switch (c) {
 		case O_ACCUMULATE: t->accumulate = (uint32_t)front_num("--accumulate", optarg, 1, 65536); break;
 		case O_ASYNC:	t->ps.slack = GATE_ASYNC; break;
-		case O_BATCH:	t->data.batch = (uint32_t)front_num("--batch", optarg, 1, 65536); break;
+		case O_BATCH:	batches(a, optarg); break;
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
 		case O_CROP:	t->data.rand_crop = true; break;
@@ -241,6 +275,7 @@ arguments(struct args *a, int argc, char *argv[])
 		front_wrong("--worker: several workers need --servers");
 	if (t->ps.nservers > 0 && a->key == NULL)
 		front_wrong("--servers: needs the job's --key-file");
+	settle_batches(a);
 }
 
 static void
@@ -347,6 +382,7 @@ main(int argc, char *argv[])
 	e = train_run(&a.train);
 	free(mean);
 	buf_free(&a.data);
+	free(a.batches);
 	graph_free(g);
 	if (e == ERR_STOP)
 		return 128 + stop;

@@ -44,6 +44,7 @@ struct batch_reader {
 	struct recimg	**decoder;	/* one a thread */
 	uint32_t	*order;		/* the epoch's permutation */
 	uint64_t	 records, steps, epoch;
+	uint64_t	 whole;		/* records of a step */
 	size_t		 sample;	/* floats */
 	uint64_t	 step;		/* of the piece to be given next ... */
 	uint32_t	 piece;		/* ... and which of mine it is */
@@ -118,14 +119,29 @@ make_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	}
 }
 
+/* Where a piece begins, of pieces of the sizes given that share `of` records: products stay below 2^64 (check). */
+static uint64_t
+begin_of(const struct batch_reader *r, uint32_t piece, uint64_t of)
+{
+	uint64_t before = 0;
+
+	for (uint32_t p = 0; p < piece; p++)
+		before += r->opt.sizes[p];
+	return before * of / r->whole;
+}
+
 /* Which of the epoch's records make up a piece of a step. */
 static void
 cut(const struct batch_reader *r, uint64_t step, uint32_t piece, uint64_t *first, uint32_t *n)
 {
-	uint64_t whole = (uint64_t)r->opt.pieces * r->opt.batch, begin = step * whole;
-	uint64_t left = r->records - begin;
+	uint64_t begin = step * r->whole, left = r->records - begin;
 
-	if (left >= whole) {
+	if (r->opt.sizes != NULL) {
+		uint64_t of = left < r->whole ? left : r->whole, from = begin_of(r, piece, of);
+
+		*first = begin + from;
+		*n = (uint32_t)(begin_of(r, piece + 1, of) - from);
+	} else if (left >= r->whole) {
 		*first = begin + (uint64_t)piece * r->opt.batch;
 		*n = r->opt.batch;
 	} else {
@@ -219,6 +235,34 @@ batch_next(struct batch_reader *r, const struct batch **b)
 }
 
 static int
+check_sizes(const struct batch_opt *o)
+{
+	uint64_t whole = 0;
+
+	for (uint32_t p = 0; o->sizes != NULL && p < o->pieces; p++) {
+		bool mine = p >= o->first_piece && p - o->first_piece < o->my_pieces;
+
+		whole += o->sizes[p];
+		if (o->sizes[p] == 0 || (mine && o->sizes[p] > o->batch) || whole > UINT32_MAX)
+			return err_fail(ERR_ARG, "piece %u of a step: %u records", p, o->sizes[p]);
+	}
+	return 0;
+}
+
+/* The records of a step. */
+static uint64_t
+whole_of(const struct batch_opt *o)
+{
+	uint64_t whole = 0;
+
+	if (o->sizes == NULL)
+		return (uint64_t)o->pieces * o->batch;
+	for (uint32_t p = 0; p < o->pieces; p++)
+		whole += o->sizes[p];
+	return whole;
+}
+
+static int
 check(const struct batch_opt *o)
 {
 	if (o->batch == 0)
@@ -230,7 +274,7 @@ check(const struct batch_opt *o)
 	if (o->first_piece >= o->pieces || o->my_pieces > o->pieces - o->first_piece)
 		return err_fail(ERR_ARG, "pieces %u..%llu are not among the %u of a step", o->first_piece,
 		    (unsigned long long)o->first_piece + o->my_pieces - 1, o->pieces);
-	return 0;
+	return check_sizes(o);
 }
 
 static int
@@ -261,7 +305,6 @@ static int
 open_in(struct batch_reader *r)
 {
 	unsigned threads = r->opt.threads > 0 ? r->opt.threads : (crew_threads() + 1) / 2;
-	uint64_t whole = (uint64_t)r->opt.pieces * r->opt.batch;
 	int e;
 
 	if ((e = check(&r->opt)) < 0 || (r->opt.recs == NULL && (e = recs_open(&r->own, r->opt.path)) < 0))
@@ -272,7 +315,8 @@ open_in(struct batch_reader *r)
 		r->records = r->opt.limit;
 	if (r->records == 0)
 		return err_fail(ERR_FORMAT, "%s: holds no record", r->recs->path);
-	r->steps = (r->records + whole - 1) / whole;
+	r->whole = whole_of(&r->opt);
+	r->steps = (r->records + r->whole - 1) / r->whole;
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	r->order = calloc(r->records, sizeof(*r->order));
 	r->decoder = calloc(threads, sizeof(*r->decoder));

@@ -3,11 +3,12 @@
  *
  * The plan of an epoch is a function of (seed, epoch) and the number of records
  * alone: a permutation of all records (or their own order), dealt in pieces.
- * A step has `pieces` pieces of `batch` records; piece p of step t holds the
- * records t*pieces*batch + p*batch ... of the permutation.  In the last step the
- * records left are cut as evenly as can be, the first pieces longer by one; a
- * piece may be empty.  So every record comes exactly once an epoch, over any
- * number of workers, and W workers read what one that takes W pieces reads.
+ * A step has `pieces` pieces of `batch` records, or of `sizes[p]` where machines
+ * differ; the pieces of a step, and the steps, hold the permutation's records in
+ * order.  In the last step the records left are cut as evenly as can be, the
+ * first pieces longer by one, or in the proportion of the sizes; a piece may be
+ * empty.  So every record comes exactly once an epoch, over any number of
+ * workers, and W workers read what one that takes W pieces reads.
  *
  * Crop and mirror of a record are functions of (seed, epoch, id), so threads,
  * timing and the cut over workers change no pixel.
@@ -28,7 +29,8 @@ struct recs;
 struct batch_opt {
 	const char	*path;		/* what recs_open() opens; not looked at where recs is given */
 	struct recs	*recs;		/* lent until close; NULL: opened from path */
-	uint32_t	 batch;		/* records a piece */
+	uint32_t	 batch;		/* records a piece; the most of mine where there are sizes */
+	const uint32_t	*sizes;		/* [pieces] records of each, at least 1; NULL: all are of `batch`.  Lent until close. */
 	uint32_t	 c, h, w;	/* of a sample; a picture smaller than that is a bad record */
 	uint64_t	 seed;
 	bool		 shuffle;

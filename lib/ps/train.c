@@ -90,12 +90,14 @@ open_data(struct train *t, const char *path, bool train, struct batch_reader **r
 		d.pieces = t->o->accumulate * t->o->ps.nworkers;
 		d.first_piece = t->o->accumulate * t->o->ps.rank;
 		d.my_pieces = t->o->accumulate;
+		d.sizes = t->sizes;
 	} else {
 		/* Synchronous workers share the validation; the others are in different epochs. */
 		d.shuffle = d.rand_crop = d.rand_mirror = false;
 		d.pieces = t->sync ? t->o->ps.nworkers : 1;
 		d.first_piece = t->sync ? t->o->ps.rank : 0;
 		d.my_pieces = 1;
+		d.sizes = t->sync ? t->o->batches : NULL;
 	}
 	if ((e = batch_open(&d, r)) == 0)
 		return 0;
@@ -219,6 +221,19 @@ floats(float **p, size_t n)
 	return e;
 }
 
+/* A worker's pieces of a step are all of its own batch. */
+static int
+sizes(struct train *t)
+{
+	size_t n = (size_t)t->o->accumulate * t->o->ps.nworkers;
+
+	if ((t->sizes = calloc(n, sizeof(*t->sizes))) == NULL)
+		return err_nomem();
+	for (size_t p = 0; p < n; p++)
+		t->sizes[p] = t->o->batches[p / t->o->accumulate];
+	return 0;
+}
+
 static int
 memory(struct train *t)
 {
@@ -233,7 +248,20 @@ memory(struct train *t)
 		return e;
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
-	return 0;
+	return t->o->batches != NULL ? sizes(t) : 0;
+}
+
+/* One number for the batches of all workers. */
+static uint64_t
+batches(const struct train_opt *o)
+{
+	uint64_t h = 14695981039346656037u;	/* FNV-1a over the numbers */
+
+	if (o->batches == NULL)
+		return o->data.batch;
+	for (uint32_t w = 0; w < o->ps.nworkers; w++)
+		h = (h ^ o->batches[w]) * 1099511628211u;
+	return h;
 }
 
 /*
@@ -250,7 +278,7 @@ agree(struct train *t)
 	} mine[] = {
 		{ "the number of records", batch_records(t->in) },
 		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
-		{ "--batch", o->data.batch },
+		{ "--batch", batches(o) },
 		{ "--accumulate", o->accumulate },
 		{ "--epochs", o->epochs },
 		{ "--steps", o->steps },
@@ -357,6 +385,7 @@ close_all(struct train *t)
 	free(t->stats);
 	free(t->stats_sum);
 	free(t->loaded);
+	free(t->sizes);
 }
 
 int

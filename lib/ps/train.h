@@ -10,6 +10,10 @@
  * follow from the steps of an epoch.  A run stopped anywhere and resumed from
  * its checkpoint with the same seed, batch and number of pieces gives the same
  * bits as one that was not.
+ *
+ * Workers of different batches divide each step's records in that proportion;
+ * a gradient counts as much as its records, so that together they compute what
+ * one worker with the sum of the batches does.
  */
 #ifndef PS_TRAIN_H
 #define PS_TRAIN_H
@@ -52,6 +56,7 @@ struct train_opt {
 	const struct engine *engine;
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
+	const uint32_t	*batches;		/* [ps.nworkers] each worker's data.batch where they differ; NULL: all alike */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
 	struct worker_opt ps;			/* graph, rank, servers ...; w, aux, waiting and arg are filled in here */
 	struct sched	 sched;

@@ -25,6 +25,18 @@ pieces(const struct train *t)
 	return t->o->accumulate * t->o->ps.nworkers;
 }
 
+/* The batch of a piece as the command line has it: "16", or "16:48" where workers differ. */
+static int
+put_batch(const struct train *t, struct buf *b)
+{
+	uint32_t n = t->o->batches != NULL ? t->o->ps.nworkers : 1;
+	int e = 0;
+
+	for (uint32_t w = 0; w < n && e == 0; w++)
+		e = buf_put_fmt(b, "%s%" PRIu32, w > 0 ? ":" : "", t->o->batches != NULL ? t->o->batches[w] : t->o->data.batch);
+	return e == 0 ? buf_terminate(b) : e;
+}
+
 int
 train_save(struct train *t)
 {
@@ -32,21 +44,25 @@ train_save(struct train *t)
 	struct weights_meta meta[METAS];
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps;
 	float *state = malloc(t->graph->P * sizeof(*state));
-	int e;
+	struct buf batch = { 0 };
+	int e = put_batch(t, &batch);
 
-	if (state == NULL)
+	if (state == NULL || e < 0) {
+		free(state);
+		buf_free(&batch);
 		return err_nomem();
+	}
 	snprintf(value[M_TALLY], VALUE, "%s", TALLY_VERSION);
 	snprintf(value[M_EPOCH], VALUE, "%" PRIu64, epoch);
 	snprintf(value[M_BATCH_AT], VALUE, "%" PRIu64, at);
 	snprintf(value[M_SEED], VALUE, "%" PRIu64, t->o->seed);
-	snprintf(value[M_BATCH], VALUE, "%" PRIu32, t->o->data.batch);
 	snprintf(value[M_PIECES], VALUE, "%" PRIu32, pieces(t));
 	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
 	for (int i = 0; i < METAS; i++)
-		meta[i] = (struct weights_meta){ (char *)(uintptr_t)meta_key[i], value[i] };
+		meta[i] = (struct weights_meta){ (char *)(uintptr_t)meta_key[i],
+		    i == M_BATCH ? (char *)batch.p : value[i] };
 	if (at == 0)
 		snprintf(path, PATH, "%s-%04" PRIu64 ".safetensors", t->o->save, epoch);
 	else
@@ -54,6 +70,7 @@ train_save(struct train *t)
 	if ((e = worker_ready(t->wk)) == 0 && (e = worker_state(t->wk, state)) == 0)
 		e = weights_save(path, t->graph, t->w, t->aux, state, meta, METAS);
 	free(state);
+	buf_free(&batch);
 	if (e == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_SAVE, .epoch = epoch, .batch = at, .text = path });
 	return e;
@@ -87,18 +104,23 @@ fraction(const struct weights *f, int m, double *v)
 static int
 position(struct train *t, const struct weights *f, uint64_t *step)
 {
-	uint64_t epoch, at, seed, batch, n;
+	const char *batch = weights_get(f, meta_key[M_BATCH]);
+	uint64_t epoch, at, seed, n;
+	struct buf mine = { 0 };
 	int e;
 
 	if ((e = whole(f, M_EPOCH, &epoch)) < 0 || (e = whole(f, M_BATCH_AT, &at)) < 0 ||
-	    (e = whole(f, M_SEED, &seed)) < 0 || (e = whole(f, M_BATCH, &batch)) < 0 ||
-	    (e = whole(f, M_PIECES, &n)) < 0)
+	    (e = whole(f, M_SEED, &seed)) < 0 || (e = whole(f, M_PIECES, &n)) < 0 ||
+	    (e = put_batch(t, &mine)) < 0)
+		return e;
+	if (at > 0 && (n != pieces(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
+		e = err_fail(ERR_ARG, "stopped within an epoch of %" PRIu64 " pieces of %.64s"
+		    " a step: go on with the same", n, batch != NULL ? batch : "?");
+	buf_free(&mine);
+	if (e < 0)
 		return e;
 	if (seed != t->o->seed)
 		return err_fail(ERR_ARG, "was saved with --seed %" PRIu64, seed);
-	if (at > 0 && (batch != t->o->data.batch || n != pieces(t)))
-		return err_fail(ERR_ARG, "stopped within an epoch of %" PRIu64 " pieces of %" PRIu64
-		    " a step: go on with the same", n, batch);
 	if (epoch > UINT32_MAX || at >= t->steps)
 		return err_fail(ERR_FORMAT, "epoch %" PRIu64 ", step %" PRIu64 " is not in this data", epoch, at);
 	if (at > 0 && ((e = fraction(f, M_LOSS, &t->epoch.loss)) < 0 ||

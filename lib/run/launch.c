@@ -29,14 +29,17 @@ run_remote(struct launch *l, struct remote *r)
 	size_t n;
 
 	remote_run(r);
+	/*
+	 * So many a round: a host that floods keeps no other waiting.  Before the frames: what a shell printed in front
+	 * of the agent is not taken for the agent's.
+	 */
+	for (int k = 0; k < LINES_A_ROUND && remote_line(r, &text, &n); k++)
+		if (r->state != REMOTE_CALLED || l->opt->verbose)
+			outq_put_lines(&l->err, r->name, text, n);
 	while (e >= 0 && r->chan != NULL && (e = chan_next(r->chan, &f)) > 0)
 		e = launch_take(l, r, &f);
 	if (e < 0 && r->chan != NULL)
 		launch_lose(l, r, err_line(), 1);
-	/* So many a round: a host that floods keeps no other waiting. */
-	for (int k = 0; k < LINES_A_ROUND && remote_line(r, &text, &n); k++)
-		if (r->state != REMOTE_CALLED || l->opt->verbose)
-			outq_put_lines(&l->err, r->name, text, n);
 	if (r->state == REMOTE_UP && r->chan != NULL && r->why[0] == 0) {
 		chan_beat(r->chan);
 		if (chan_silent_s(r->chan) > l->opt->job.silence_ms * 1e-3) {
@@ -141,6 +144,8 @@ mind_end(struct launch *l)
 	/* Servers end by themselves when their workers have said good-bye. */
 	if (m != NULL && m->what.role != JOB_WORKER && l->term_at == 0)
 		l->term_at = now + (l->signo != 0 ? LINGER_S : l->opt->grace_s);
+	if (l->cause_at != 0 && now > l->cause_at)
+		launch_end(l);
 	if (l->term_at != 0 && now > l->term_at && !l->roster->termed) {
 		if (l->signo == 0 && m != NULL) {
 			roster_name(m, name);

@@ -11,6 +11,7 @@
 #include "run/outq.h"
 #include "run/remote.h"
 
+#define LAUNCH_CAUSE_S	1.0	/* that a process may take to end after others saw it go */
 #define LAUNCH_PATIENCE_S 5.0	/* before it is said who is waited for; then twice that, and so on */
 
 struct launch {
@@ -24,6 +25,7 @@ struct launch {
 	bool		 gone;		/* CTL_GO is sent: all run */
 	int		 signo;		/* the user's; 0: none */
 	double		 term_at, kill_at;	/* when those left are signalled; 0: not yet known */
+	double		 cause_at;	/* somebody lost a peer: whose own end is waited for until then; 0: nobody's */
 };
 
 /* A line of our own, behind the tool's name. */

@@ -1,6 +1,7 @@
 /* launch_take - what a launcher makes of what its agents say. */
 #include "run/launch_job.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 
 #include <stdio.h>
@@ -74,9 +75,13 @@ take_exit(struct launch *l, struct remote *r, struct member *m, int status, doub
 	roster_name(m, name);
 	roster_how(status, how);
 	if (roster_end(l->roster, m, status, seconds)) {
-		if (!was && l->signo == 0)
+		if (!was && l->signo == 0 && l->cause_at == 0)
 			launch_note(l, "%s on %s: %s: the others are ended", name, r->name, how);
-		launch_end(l);
+		/* Who lost a peer may be faster to say so than that peer to end, and its status is the job's. */
+		if (roster_code(status) != ROSTER_AGAIN)
+			launch_end(l);
+		else if (l->cause_at == 0)
+			l->cause_at = clk_s() + LAUNCH_CAUSE_S;
 	} else if (!l->gone && !was && m->where[0] == 0) {
 		launch_note(l, "%s on %s: ended before it said where it listens", name, r->name);
 		launch_fail(l, 1);

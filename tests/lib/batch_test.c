@@ -120,6 +120,46 @@ test_cut(uint32_t workers, uint32_t batch)
 	ok(even, "%u workers of batch %u: the last step is cut evenly", workers, batch);
 }
 
+/* Workers whose batches differ: steps of 7 + 2 + 11 = 20 records, and the last one's 1 is dealt alike. */
+static void
+test_sizes(uint64_t limit, const char *want)
+{
+	static const uint32_t sizes[] = { 7, 2, 11 };
+	char got[256] = "";
+	int seen[N] = { 0 }, once = 1;
+	const struct batch *b;
+
+	for (uint32_t w = 0; w < 3; w++) {
+		struct batch_opt o = { .path = rec, .batch = sizes[w], .sizes = sizes, .c = 3, .h = 8, .w = 8, .seed = 4,
+			.shuffle = true, .pieces = 3, .first_piece = w, .my_pieces = 1, .limit = limit };
+		struct batch_reader *r = open_or_die(&o);
+
+		batch_start(r, 1, 0);
+		while (batch_next(r, &b) == 1) {
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), " %u", b->n);
+			for (uint32_t i = 0; i < b->n; i++)
+				seen[b->id[i] - 1000]++;
+		}
+		batch_close(r);
+	}
+	is_str(got, want, "%u records for workers of 7, 2 and 11", (unsigned)limit);
+	for (uint64_t i = 0; i < N; i++)
+		once &= seen[i] == (i < limit ? 1 : 0);
+	ok(once, "... each once");
+}
+
+static void
+test_no_sizes(void)
+{
+	struct batch_opt o = { .path = rec, .batch = 6, .sizes = (const uint32_t[]){ 7, 2 }, .c = 3, .h = 8, .w = 8,
+		.pieces = 2, .my_pieces = 1 };
+	struct batch_reader *r;
+
+	is(batch_open(&o, &r), ERR_ARG, "a piece longer than the batch is refused");
+	o.sizes = (const uint32_t[]){ 6, 0 };
+	is(batch_open(&o, &r), ERR_ARG, "so is an empty one");
+}
+
 static void
 test_pixels(void)
 {
@@ -290,6 +330,9 @@ main(void)
 	test_cut(3, 7);
 	test_cut(8, 16);
 	test_cut(7, 1);
+	test_sizes(40, " 7 7 2 2 11 11");
+	test_sizes(47, " 7 7 2 2 2 1 11 11 4");
+	test_no_sizes();
 	test_pixels();
 	test_restart();
 	test_bad_records();

@@ -231,7 +231,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_BATCH:	batches(a, optarg); break;
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
-		case O_CROP:	t->data.rand_crop = true; break;
+		case O_CROP:	t->data.aug.rand_crop = true; break;
 		case O_DATA:	data(a, optarg); break;
 		case O_ENGINE:	a->engine = optarg; break;
 		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
@@ -247,7 +247,7 @@ arguments(struct args *a, int argc, char *argv[])
 				front_wrong("--lr: %s", err_line());
 			break;
 		case O_MEAN:	a->mean = optarg; break;
-		case O_MIRROR:	t->data.rand_mirror = true; break;
+		case O_MIRROR:	t->data.aug.rand_mirror = true; break;
 		case O_MOMENTUM: t->ps.hyper.momentum = (float)front_real("--momentum", optarg, 0, 1); break;
 		case O_NET:	a->net = optarg; break;
 		case O_NOSHUFFLE: t->data.shuffle = false; break;
@@ -255,7 +255,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_READ:	t->data.threads = (unsigned)front_num("--read-threads", optarg, 1, 256); break;
 		case O_RESUME:	t->resume = optarg; break;
 		case O_SAVE:	t->save = optarg; break;
-		case O_SCALE:	t->data.scale = (float)front_real("--scale", optarg, 1e-30, 1e30); break;
+		case O_SCALE:	t->data.aug.scale = (float)front_real("--scale", optarg, 1e-30, 1e30); break;
 		case O_SEED:	t->seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 		case O_SERVERS:	servers(a, optarg); break;
 		case O_SHAPE:	shape(a, optarg); break;
@@ -374,7 +374,7 @@ main(int argc, char *argv[])
 	a.train.ps.graph = g;
 	a.train.ps.key = key;
 	a.train.ps.incarnation = clk_date_ns();
-	a.train.data.mean = mean;
+	a.train.data.aug.mean = mean;
 	a.train.stop = &stop;
 	a.train.event = on_event;
 	a.train.arg = &l;

@@ -38,10 +38,10 @@ struct piece {
 
 struct batch_reader {
 	struct batch_opt opt;
-	struct aug	 aug;
 	struct recs	*recs, *own;	/* own: opened here */
 	struct crew	*crew;
 	struct recimg	**decoder;	/* one a thread */
+	struct aug_room	**room;		/* likewise */
 	uint32_t	*order;		/* the epoch's permutation */
 	uint64_t	 records, steps, epoch;
 	uint64_t	 whole;		/* records of a step */
@@ -82,25 +82,25 @@ class_of(const struct batch_reader *r, const struct imrec *rec, int32_t *y)
 
 /* Sample i of a piece, from its record. */
 static int
-make_sample(struct batch_reader *r, struct recimg *d, struct piece *p, uint32_t i)
+make_sample(struct batch_reader *r, unsigned worker, struct piece *p, uint32_t i)
 {
+	const struct aug *aug = &r->opt.aug;
 	uint64_t number = r->order[p->first + i];
 	char name[RECS_NAME];
-	struct aug_crop crop;
+	struct aug_plan plan;
 	struct imrec rec;
 	struct img pic;
 	int e;
 
-	if ((e = recimg_get(d, number, &rec, &pic)) < 0)
+	if ((e = recimg_get(r->decoder[worker], number, &rec, &pic)) < 0)
 		return e;
-	if ((e = class_of(r, &rec, &p->y[i])) < 0 ||
-	    (e = aug_choose(&r->aug, r->epoch, rec.id, &pic, &crop)) < 0) {
+	if ((e = class_of(r, &rec, &p->y[i])) < 0 || (e = aug_choose(aug, r->epoch, rec.id, &pic, &plan)) < 0 ||
+	    (e = aug_apply(aug, &plan, r->room[worker], &pic, p->x + i * r->sample)) < 0) {
 		r->recs->name(r->recs, number, name, sizeof(name));
 		err_within("%s, id %llu", name, (unsigned long long)rec.id);
-		return e;
+		return e == ERR_NOMEM ? e : ERR_ITEM;
 	}
 	p->id[i] = rec.id;
-	aug_apply(&r->aug, &crop, &pic, p->x + i * r->sample);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ make_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	uint32_t i = part * PART, end = p->n - i < PART ? p->n : i + PART;
 
 	for (; i < end; i++) {
-		int e = make_sample(r, r->decoder[worker], p, i);
+		int e = make_sample(r, worker, p, i);
 
 		if (!(p->good[i] = e == 0))
 			note(p, i, e);
@@ -195,7 +195,7 @@ close_gaps(struct piece *p, size_t sample)
 int
 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 {
-	struct rng rng = rng_start(r->opt.seed, epoch, ORDER);
+	struct rng rng = rng_start(r->opt.aug.seed, epoch, ORDER);
 
 	crew_drop(r->crew);
 	r->epoch = epoch;
@@ -267,10 +267,10 @@ check(const struct batch_opt *o)
 {
 	if (o->batch == 0)
 		return err_fail(ERR_ARG, "a batch of no records");
-	if (o->c != 1 && o->c != 3)
-		return err_fail(ERR_ARG, "%u channels: a sample has 1 or 3", o->c);
-	if (o->h == 0 || o->w == 0 || o->h > SIDE || o->w > SIDE)
-		return err_fail(ERR_ARG, "a sample of %ux%u pixels", o->w, o->h);
+	if (o->aug.c != 1 && o->aug.c != 3)
+		return err_fail(ERR_ARG, "%u channels: a sample has 1 or 3", o->aug.c);
+	if (o->aug.h == 0 || o->aug.w == 0 || o->aug.h > SIDE || o->aug.w > SIDE)
+		return err_fail(ERR_ARG, "a sample of %ux%u pixels", o->aug.w, o->aug.h);
 	if (o->first_piece >= o->pieces || o->my_pieces > o->pieces - o->first_piece)
 		return err_fail(ERR_ARG, "pieces %u..%llu are not among the %u of a step", o->first_piece,
 		    (unsigned long long)o->first_piece + o->my_pieces - 1, o->pieces);
@@ -320,11 +320,12 @@ open_in(struct batch_reader *r)
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	r->order = calloc(r->records, sizeof(*r->order));
 	r->decoder = calloc(threads, sizeof(*r->decoder));
-	if (r->order == NULL || r->decoder == NULL)
+	r->room = calloc(threads, sizeof(*r->room));
+	if (r->order == NULL || r->decoder == NULL || r->room == NULL)
 		return err_nomem();
 	r->opt.threads = threads;
 	for (unsigned i = 0; i < threads; i++)
-		if ((e = recimg_new(&r->decoder[i], r->recs, r->opt.c)) < 0)
+		if ((e = recimg_new(&r->decoder[i], r->recs, r->opt.aug.c)) < 0 || (e = aug_room_new(&r->room[i])) < 0)
 			return e;
 	if ((e = make_ring(r)) < 0)
 		return e;
@@ -345,9 +346,7 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	*o = *opt;
 	o->pieces = o->pieces > 0 ? o->pieces : 1;
 	o->my_pieces = o->my_pieces > 0 ? o->my_pieces : 1;
-	r->sample = (size_t)o->c * o->h * o->w;
-	r->aug = (struct aug){ o->c, o->h, o->w, o->seed, o->rand_crop, o->rand_mirror, o->mean,
-		o->scale != 0 ? o->scale : 1 };
+	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w;
 	for (uint32_t i = 0; i < AHEAD; i++)
 		pthread_mutex_init(&r->ring[i].lock, NULL);
 	if ((e = open_in(r)) < 0) {
@@ -366,6 +365,8 @@ batch_close(struct batch_reader *r)
 	crew_free(r->crew);
 	for (unsigned i = 0; r->decoder != NULL && i < r->opt.threads; i++)
 		recimg_free(r->decoder[i]);
+	for (unsigned i = 0; r->room != NULL && i < r->opt.threads; i++)
+		aug_room_free(r->room[i]);
 	for (uint32_t i = 0; i < AHEAD; i++) {
 		free(r->ring[i].x);
 		free(r->ring[i].y);
@@ -374,6 +375,7 @@ batch_close(struct batch_reader *r)
 		pthread_mutex_destroy(&r->ring[i].lock);
 	}
 	free(r->decoder);
+	free(r->room);
 	free(r->order);
 	recs_close(r->own);
 	free(r);

@@ -10,7 +10,7 @@
  * empty.  So every record comes exactly once an epoch, over any number of
  * workers, and W workers read what one that takes W pieces reads.
  *
- * Crop and mirror of a record are functions of (seed, epoch, id), so threads,
+ * What becomes of a picture is a function of (seed, epoch, id), see aug.h, so threads,
  * timing and the cut over workers change no pixel.
  *
  * Records are decoded ahead by threads of the reader's own.
@@ -19,6 +19,8 @@
  */
 #ifndef DATA_BATCH_H
 #define DATA_BATCH_H
+
+#include "data/aug.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,13 +33,8 @@ struct batch_opt {
 	struct recs	*recs;		/* lent until close; NULL: opened from path */
 	uint32_t	 batch;		/* records a piece; the most of mine where there are sizes */
 	const uint32_t	*sizes;		/* [pieces] records of each, at least 1; NULL: all are of `batch`.  Lent until close. */
-	uint32_t	 c, h, w;	/* of a sample; a picture smaller than that is a bad record */
-	uint64_t	 seed;
+	struct aug	 aug;		/* the sample; a picture too small for it is a bad record */
 	bool		 shuffle;
-	bool		 rand_crop;	/* else the centre */
-	bool		 rand_mirror;	/* else not mirrored */
-	const float	*mean;		/* f32 [c,h,w], subtracted before mirroring; NULL: none.  Lent until close. */
-	float		 scale;		/* x = (pixel - mean) * scale, pixels 0..255; 0 counts as 1 */
 	uint32_t	 pieces;	/* of a step, over all workers; 0 counts as 1 */
 	uint32_t	 first_piece, my_pieces;	/* those that this reader gives; my_pieces 0 counts as 1 */
 	unsigned	 threads;	/* that decode; 0: a choice of the reader's */

@@ -152,6 +152,7 @@ mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t 
 /* What one thread has added up: whole numbers, so that the order is all one. */
 struct lane {
 	struct recimg	*decoder;
+	struct aug_room	*room;
 	uint64_t	*sum;		/* [c,h,w] */
 	uint64_t	 n;		/* pictures in it */
 	int		 e;		/* the file cannot be read ... */
@@ -168,11 +169,11 @@ struct making {
 };
 
 static void
-add_picture(const struct aug *a, const struct aug_crop *crop, const struct img *pic, uint64_t *sum)
+add_picture(const struct aug *a, const struct aug_view *v, uint64_t *sum)
 {
 	for (uint32_t c = 0; c < a->c; c++)
 		for (uint32_t y = 0; y < a->h; y++) {
-			const uint8_t *p = pic->p + ((size_t)(crop->y + y) * pic->w + crop->x) * a->c + c;
+			const uint8_t *p = v->p + y * v->stride + c;
 
 			for (uint32_t x = 0; x < a->w; x++)
 				*sum++ += p[(size_t)x * a->c];
@@ -184,13 +185,14 @@ add_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
 	struct making *m = ctx;
 	struct lane *l = &m->lane[worker];
-	struct aug_crop crop;
+	struct aug_plan plan;
+	struct aug_view v;
 	struct imrec rec;
 	struct img pic;
 	int e = recimg_get(l->decoder, m->first[slot] + part, &rec, &pic);
 
-	if (e == 0 && aug_choose(&m->aug, 0, 0, &pic, &crop) == 0) {
-		add_picture(&m->aug, &crop, &pic, l->sum);
+	if (e == 0 && aug_choose(&m->aug, 0, 0, &pic, &plan) == 0 && aug_pixels(&m->aug, &plan, l->room, &pic, &v) == 0) {
+		add_picture(&m->aug, &v, l->sum);
 		l->n++;
 	} else if (e < 0 && e != ERR_ITEM && l->e == 0) {
 		l->e = e;
@@ -211,7 +213,8 @@ hire(struct making *m, unsigned threads)
 
 		if ((l->sum = calloc(n, sizeof(*l->sum))) == NULL)
 			return err_nomem();
-		if ((e = recimg_new(&l->decoder, m->recs, m->aug.c)) < 0) {
+		if ((e = aug_room_new(&l->room)) < 0 || (e = recimg_new(&l->decoder, m->recs, m->aug.c)) < 0) {
+			aug_room_free(l->room);
 			free(l->sum);
 			return e;
 		}
@@ -225,6 +228,7 @@ dismiss(struct making *m)
 	crew_free(m->crew);
 	for (unsigned i = 0; i < m->lanes; i++) {
 		recimg_free(m->lane[i].decoder);
+		aug_room_free(m->lane[i].room);
 		free(m->lane[i].sum);
 	}
 	free(m->lane);

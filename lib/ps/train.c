@@ -81,10 +81,10 @@ open_data(struct train *t, const char *path, bool train, struct batch_reader **r
 	int e;
 
 	d.path = path;
-	d.c = x->c;
-	d.h = x->h;
-	d.w = x->w;
-	d.seed = t->o->seed;
+	d.aug.c = x->c;
+	d.aug.h = x->h;
+	d.aug.w = x->w;
+	d.aug.seed = t->o->seed;
 	d.classes = t->graph->classes;
 	if (train) {
 		d.pieces = t->o->accumulate * t->o->ps.nworkers;
@@ -93,7 +93,8 @@ open_data(struct train *t, const char *path, bool train, struct batch_reader **r
 		d.sizes = t->sizes;
 	} else {
 		/* Synchronous workers share the validation; the others are in different epochs. */
-		d.shuffle = d.rand_crop = d.rand_mirror = false;
+		d.shuffle = false;
+		d.aug = aug_plain(&d.aug);
 		d.pieces = t->sync ? t->o->ps.nworkers : 1;
 		d.first_piece = t->sync ? t->o->ps.rank : 0;
 		d.my_pieces = 1;

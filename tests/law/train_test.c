@@ -96,7 +96,7 @@ recipe(const struct graph *g, const char *save)
 
 	snprintf(data, sizeof(data), "%s/t.rec", dir);
 	return (struct train_opt){ .engine = engine_find("ref"), .data = { .path = data, .batch = 5, .shuffle = true,
-	    .rand_crop = true, .rand_mirror = true, .scale = 1 / 256.0f }, .val = data,
+	    .aug = { .rand_crop = true, .rand_mirror = true, .scale = 1 / 256.0f } }, .val = data,
 	    .ps = { .graph = g, .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-4f } },
 	    .sched = { .base = 0.05 }, .init = "uniform:0.1", .seed = 3, .accumulate = 1, .epochs = 3,
 	    .save = save, .stop = &stop, .event = event };

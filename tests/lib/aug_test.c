@@ -9,7 +9,7 @@ static void
 test_choice(void)
 {
 	struct aug a = { .c = 3, .h = 8, .w = 9, .seed = 5, .rand_crop = true, .rand_mirror = true, .scale = 1 };
-	struct aug_crop c, d;
+	struct aug_plan c, d;
 	unsigned y[5] = { 0 }, x[2] = { 0 }, mirrored = 0, differ = 0, inside = 1, apart = 0;
 
 	for (uint64_t id = 0; id < 4000; id++) {
@@ -41,6 +41,20 @@ test_choice(void)
 	is_str(err_line(), "its 10x12 pixels are fewer than the 11x12 of a sample", "the line");
 }
 
+/* x of a plan for im; a plan is completed as aug_choose() would. */
+static void
+apply(const struct aug *a, struct aug_plan plan, const struct img *im, float *x)
+{
+	struct aug_room *room;
+
+	plan.h = a->h;
+	plan.w = a->w;
+	plan.contrast = 1;
+	aug_room_new(&room);
+	is(aug_apply(a, &plan, room, im, x), 0, "a sample");
+	aug_room_free(room);
+}
+
 static void
 test_pixels(void)
 {
@@ -50,14 +64,14 @@ test_pixels(void)
 	struct aug a = { .c = 3, .h = 1, .w = 2, .mean = mean, .scale = 2 };
 	float x[6];
 
-	aug_apply(&a, &(struct aug_crop){ .y = 1, .x = 1 }, &im, x);
+	apply(&a, (struct aug_plan){ .y = 1, .x = 1 }, &im, x);
 	ok(x[0] == (14 - 1) * 2 && x[1] == (17 - 2) * 2, "red, less the mean, scaled");
 	ok(x[2] == (15 - 10) * 2 && x[3] == (18 - 20) * 2, "green");
 	ok(x[4] == (16 - 100) * 2 && x[5] == (19 - 200) * 2, "blue");
-	aug_apply(&a, &(struct aug_crop){ .y = 1, .x = 1, .mirror = true }, &im, x);
+	apply(&a, (struct aug_plan){ .y = 1, .x = 1, .mirror = true }, &im, x);
 	ok(x[1] == (14 - 1) * 2 && x[0] == (17 - 2) * 2, "mirrored, the mean with its pixel");
 	a.mean = NULL;
-	aug_apply(&a, &(struct aug_crop){ .y = 0, .x = 0, .mirror = true }, &im, x);
+	apply(&a, (struct aug_plan){ .y = 0, .x = 0, .mirror = true }, &im, x);
 	ok(x[0] == 8 && x[1] == 2 && x[4] == 12 && x[5] == 6, "without a mean");
 }
 

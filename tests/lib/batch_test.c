@@ -46,7 +46,7 @@ digest(const struct batch_opt *o, uint64_t epoch)
 	while (batch_next(r, &b) > 0) {
 		const uint8_t *p = (const uint8_t *)b->x;
 
-		for (size_t i = 0; i < (size_t)b->n * o->c * o->h * o->w * 4; i++)
+		for (size_t i = 0; i < (size_t)b->n * o->aug.c * o->aug.h * o->aug.w * 4; i++)
 			sum = (sum ^ p[i]) * 1099511628211u;
 		for (uint32_t i = 0; i < b->n; i++)
 			sum = (sum ^ b->id[i] ^ (uint64_t)b->y[i] << 32) * 1099511628211u;
@@ -58,8 +58,8 @@ digest(const struct batch_opt *o, uint64_t epoch)
 static void
 test_threads(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 10, .c = 3, .h = 8, .w = 8, .seed = 9, .shuffle = true,
-		.rand_crop = true, .rand_mirror = true };
+	struct batch_opt o = { .path = rec, .batch = 10, .shuffle = true,
+		.aug = { .c = 3, .h = 8, .w = 8, .seed = 9, .rand_crop = true, .rand_mirror = true } };
 	uint64_t one, epoch1;
 
 	o.threads = 1;
@@ -68,7 +68,7 @@ test_threads(void)
 	ok(one != epoch1, "epochs differ");
 	for (o.threads = 2; o.threads <= 8; o.threads *= 2)
 		ok(digest(&o, 0) == one, "%u threads give what 1 does", o.threads);
-	o.seed = 10;
+	o.aug.seed = 10;
 	ok(digest(&o, 0) != one, "seeds differ");
 }
 
@@ -76,7 +76,7 @@ test_threads(void)
 static void
 test_cut(uint32_t workers, uint32_t batch)
 {
-	struct batch_opt o = { .path = rec, .batch = batch, .c = 3, .h = 8, .w = 8, .seed = 4, .shuffle = true,
+	struct batch_opt o = { .path = rec, .batch = batch, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 }, .shuffle = true,
 		.pieces = workers, .my_pieces = workers };
 	struct batch_reader *whole = open_or_die(&o), *part[8];
 	int seen[N] = { 0 }, same = 1, once = 1, even = 1;
@@ -130,7 +130,7 @@ test_sizes(uint64_t limit, const char *want)
 	const struct batch *b;
 
 	for (uint32_t w = 0; w < 3; w++) {
-		struct batch_opt o = { .path = rec, .batch = sizes[w], .sizes = sizes, .c = 3, .h = 8, .w = 8, .seed = 4,
+		struct batch_opt o = { .path = rec, .batch = sizes[w], .sizes = sizes, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 },
 			.shuffle = true, .pieces = 3, .first_piece = w, .my_pieces = 1, .limit = limit };
 		struct batch_reader *r = open_or_die(&o);
 
@@ -151,7 +151,7 @@ test_sizes(uint64_t limit, const char *want)
 static void
 test_no_sizes(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 6, .sizes = (const uint32_t[]){ 7, 2 }, .c = 3, .h = 8, .w = 8,
+	struct batch_opt o = { .path = rec, .batch = 6, .sizes = (const uint32_t[]){ 7, 2 }, .aug = { .c = 3, .h = 8, .w = 8 },
 		.pieces = 2, .my_pieces = 1 };
 	struct batch_reader *r;
 
@@ -164,7 +164,7 @@ static void
 test_pixels(void)
 {
 	float mean[8 * 8 * 3];
-	struct batch_opt o = { .path = rec, .batch = N, .c = 3, .h = 8, .w = 8, .mean = mean, .scale = 0.5f };
+	struct batch_opt o = { .path = rec, .batch = N, .aug = { .c = 3, .h = 8, .w = 8, .mean = mean, .scale = 0.5f } };
 	struct batch_reader *r;
 	const struct batch *b;
 	int same = 1, order = 1;
@@ -190,10 +190,10 @@ test_pixels(void)
 	ok(order, "not shuffled: in the file's order, with ids and classes");
 	ok(same, "planes of the centre crop, less the mean, scaled");
 	batch_close(r);
-	o.mean = NULL;
+	o.aug.mean = NULL;
 	o.limit = 13;
 	o.batch = 5;
-	o.c = 1;
+	o.aug.c = 1;
 	r = open_or_die(&o);
 	is(batch_records(r), 13, "a limit counts");
 	is(batch_steps(r), 3, "and gives its steps");
@@ -208,8 +208,8 @@ test_pixels(void)
 static void
 test_restart(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 3, .c = 3, .h = 8, .w = 8, .seed = 2, .shuffle = true,
-		.rand_crop = true, .threads = 4 };
+	struct batch_opt o = { .path = rec, .batch = 3, .shuffle = true,
+		.aug = { .c = 3, .h = 8, .w = 8, .seed = 2, .rand_crop = true }, .threads = 4 };
 	struct batch_reader *r = open_or_die(&o);
 	const struct batch *b;
 	uint64_t id[3];
@@ -235,7 +235,7 @@ static void
 test_bad_records(void)
 {
 	const char *path = pics_path("bad.rec");
-	struct batch_opt o = { .path = path, .batch = 8, .c = 3, .h = 8, .w = 8, .classes = 5, .threads = 4 };
+	struct batch_opt o = { .path = path, .batch = 8, .aug = { .c = 3, .h = 8, .w = 8 }, .classes = 5, .threads = 4 };
 	struct batch_reader *r;
 	const struct batch *b;
 	int fd = pics_create(path);
@@ -274,7 +274,7 @@ static void
 test_broken_file(void)
 {
 	char path[256], line[300];
-	struct batch_opt o = { .path = path, .batch = 4, .c = 3, .h = 8, .w = 8 };
+	struct batch_opt o = { .path = path, .batch = 4, .aug = { .c = 3, .h = 8, .w = 8 } };
 	struct batch_reader *r;
 	const struct batch *b;
 	int fd;
@@ -313,9 +313,9 @@ test_broken_file(void)
 	o.batch = 0;
 	is(batch_open(&o, &r), ERR_ARG, "no batch");
 	o.batch = 1;
-	o.c = 2;
+	o.aug.c = 2;
 	is(batch_open(&o, &r), ERR_ARG, "two channels");
-	o.c = 3;
+	o.aug.c = 3;
 	o.first_piece = 1;
 	is(batch_open(&o, &r), ERR_ARG, "a piece beyond the step's");
 }

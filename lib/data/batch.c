@@ -165,6 +165,8 @@ read_ahead(struct batch_reader *r)
 		p->bad_at = p->fail_at = NONE;
 		p->why[0] = 0;
 		cut(r, r->step, r->opt.first_piece + r->piece, &p->first, &p->n);
+		for (uint32_t i = 0; r->recs->want != NULL && i < p->n; i++)
+			r->recs->want(r->recs, r->order[p->first + i]);
 		crew_give(r->crew, (p->n + PART - 1) / PART);
 		if (++r->piece == r->opt.my_pieces) {
 			r->piece = 0;
@@ -198,6 +200,8 @@ batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 	struct rng rng = rng_start(r->opt.aug.seed, epoch, ORDER);
 
 	crew_drop(r->crew);
+	if (r->recs->forget != NULL)
+		r->recs->forget(r->recs);
 	r->epoch = epoch;
 	r->step = step;
 	r->piece = 0;

@@ -52,6 +52,15 @@ joined_name(const struct recs *r, uint64_t i, char *text, size_t size)
 }
 
 static void
+joined_want(const struct recs *r, uint64_t i)
+{
+	const struct recs *p = part_of(r, &i);
+
+	if (p->want != NULL)
+		p->want(p, i);
+}
+
+static void
 joined_close(struct recs *r)
 {
 	struct joined *j = (struct joined *)r;
@@ -158,19 +167,19 @@ add_all(struct joined *j, const char *path)
 }
 
 int
-recs_open(struct recs **out, const char *path)
+recs_open_several(struct recs **out, char *const path[], size_t n)
 {
 	struct joined *j = calloc(1, sizeof(*j));
-	int e;
+	int e = 0;
 
 	*out = NULL;
 	if (j == NULL)
 		return err_nomem();
-	j->recs = (struct recs){ .read = joined_read, .name = joined_name, .close = joined_close };
-	if ((j->recs.path = j->path = strdup(path)) == NULL)
+	j->recs = (struct recs){ .read = joined_read, .name = joined_name, .want = joined_want, .close = joined_close };
+	if ((j->recs.path = j->path = strdup(path[0])) == NULL)
 		e = err_nomem();
-	else
-		e = add_all(j, path);
+	for (size_t i = 0; e == 0 && i < n; i++)
+		e = add_all(j, path[i]);
 	if (e < 0) {
 		recs_close(&j->recs);
 		return e;
@@ -182,6 +191,14 @@ recs_open(struct recs **out, const char *path)
 		recs_close(&j->recs);
 	}
 	return 0;
+}
+
+int
+recs_open(struct recs **out, const char *path)
+{
+	char *one[] = { (char *)(uintptr_t)path };
+
+	return recs_open_several(out, one, 1);
 }
 
 void

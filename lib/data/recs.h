@@ -36,6 +36,8 @@ struct recs {
  * pattern in the order of their names.  Returns 0 or what recfile_open() returns; ERR_ARG when no file fits.
  */
 int	 recs_open(struct recs **r, const char *path);
+/* The same for n > 0 such paths together, which go by the first one's name. */
+int	 recs_open_several(struct recs **r, char *const path[], size_t n);
 void	 recs_close(struct recs *r);	/* NULL is fine */
 
 #endif

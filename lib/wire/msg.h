@@ -31,6 +31,10 @@ enum msg_type {
 	MSG_STATE,	/* server: a slice's optimizer state, f32 */
 	MSG_STOP,	/* worker: the job should end at the next step */
 	MSG_BYE,	/* either: done, nothing follows */
+	MSG_OPEN,	/* reader of records (ps/recmsg.h): what is there? */
+	MSG_HOLDS,	/* holder: so many; payload: their id */
+	MSG_ASK,	/* reader: asks for records; payload: their numbers, u64 */
+	MSG_RECORD,	/* holder: a part of a record; flags: MSG_EMPTY when it cannot be read; payload: the reason */
 	MSG_TYPES
 };
 

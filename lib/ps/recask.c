@@ -1,0 +1,316 @@
+/* recask - records wanted in, requests out; their bytes in, records out: the reader's side without sockets or threads. */
+#include "ps/recask.h"
+#include "base/err.h"
+#include "ps/hello.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#define GUESS	65536u		/* bytes of a record before one has come */
+
+struct recask_item {
+	TAILQ_ENTRY(recask_item) link;
+	uint64_t	 number;
+	bool		 claimed;	/* somebody waits for it */
+	bool		 stale;		/* nobody will read it */
+	bool		 here;
+	bool		 failed;	/* the bytes are the reason */
+	uint32_t	 got;		/* bytes that came */
+	struct buf	 bytes;
+};
+
+TAILQ_HEAD(list, recask_item);
+
+struct recask {
+	size_t		 memory, held;	/* bytes of records that are here */
+	struct list	 wanted, asked, here;	/* each in the order in which it was wanted */
+	uint32_t	 nasked;
+	uint64_t	 came, total;	/* records that came, and their bytes */
+	uint8_t		 numbers[8 * RECMSG_ASKED];
+};
+
+struct recask *
+recask_new(size_t memory)
+{
+	struct recask *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	a->memory = memory;
+	TAILQ_INIT(&a->wanted);
+	TAILQ_INIT(&a->asked);
+	TAILQ_INIT(&a->here);
+	return a;
+}
+
+static void
+free_item(struct recask_item *it)
+{
+	buf_free(&it->bytes);
+	free(it);
+}
+
+static void
+free_list(struct list *l)
+{
+	struct recask_item *it;
+
+	while ((it = TAILQ_FIRST(l)) != NULL) {
+		TAILQ_REMOVE(l, it, link);
+		free_item(it);
+	}
+}
+
+void
+recask_free(struct recask *a)
+{
+	if (a == NULL)
+		return;
+	free_list(&a->wanted);
+	free_list(&a->asked);
+	free_list(&a->here);
+	free(a);
+}
+
+static struct recask_item *
+new_item(uint64_t i, bool claimed)
+{
+	struct recask_item *it = calloc(1, sizeof(*it));
+
+	if (it != NULL) {
+		it->number = i;
+		it->claimed = claimed;
+	}
+	return it;
+}
+
+void
+recask_want(struct recask *a, uint64_t i)
+{
+	struct recask_item *it = new_item(i, false);
+
+	if (it != NULL)
+		TAILQ_INSERT_TAIL(&a->wanted, it, link);
+}
+
+/* What is on the way comes all the same, to nobody. */
+void
+recask_forget(struct recask *a)
+{
+	struct recask_item *it, *next;
+
+	for (it = TAILQ_FIRST(&a->wanted); it != NULL; it = next) {
+		next = TAILQ_NEXT(it, link);
+		if (!it->claimed) {
+			TAILQ_REMOVE(&a->wanted, it, link);
+			free_item(it);
+		}
+	}
+	for (it = TAILQ_FIRST(&a->here); it != NULL; it = next) {
+		next = TAILQ_NEXT(it, link);
+		if (!it->claimed) {
+			TAILQ_REMOVE(&a->here, it, link);
+			a->held -= it->bytes.n;
+			free_item(it);
+		}
+	}
+	TAILQ_FOREACH(it, &a->asked, link)
+		it->stale |= !it->claimed;
+}
+
+static struct recask_item *
+find(struct list *l, uint64_t i)
+{
+	struct recask_item *it;
+
+	TAILQ_FOREACH(it, l, link)
+		if (it->number == i && !it->claimed && !it->stale)
+			return it;
+	return NULL;
+}
+
+/* One that is waited for stands in front of those that are not, behind those that are. */
+static void
+hurry(struct recask *a, struct recask_item *it)
+{
+	struct recask_item *at;
+
+	TAILQ_FOREACH(at, &a->wanted, link)
+		if (!at->claimed)
+			break;
+	if (at != NULL)
+		TAILQ_INSERT_BEFORE(at, it, link);
+	else
+		TAILQ_INSERT_TAIL(&a->wanted, it, link);
+}
+
+struct recask_item *
+recask_claim(struct recask *a, uint64_t i)
+{
+	struct recask_item *it;
+
+	if ((it = find(&a->here, i)) != NULL || (it = find(&a->asked, i)) != NULL) {
+		it->claimed = true;
+		return it;
+	}
+	if ((it = find(&a->wanted, i)) != NULL)
+		TAILQ_REMOVE(&a->wanted, it, link);
+	else if ((it = new_item(i, true)) == NULL)
+		return NULL;
+	it->claimed = true;
+	hurry(a, it);
+	return it;
+}
+
+int
+recask_take(struct recask *a, struct recask_item *it, struct buf *room)
+{
+	int e = 1;
+
+	if (!it->here)
+		return 0;
+	TAILQ_REMOVE(&a->here, it, link);
+	a->held -= it->bytes.n;
+	if (it->failed) {
+		e = err_fail(ERR_FORMAT, "%s", (const char *)it->bytes.p);
+	} else {
+		struct buf old = *room;
+
+		*room = it->bytes;
+		it->bytes = old;
+	}
+	free_item(it);
+	return e;
+}
+
+/* Whether a record that nobody waits for yet may be asked for. */
+static bool
+room_for_more(const struct recask *a)
+{
+	uint64_t each = a->came > 0 ? a->total / a->came + 1 : GUESS;
+
+	return a->held + (a->nasked + 1) * each <= a->memory;
+}
+
+bool
+recask_ready(const struct recask *a)
+{
+	const struct recask_item *it = TAILQ_FIRST(&a->wanted);
+
+	return it != NULL && a->nasked < RECMSG_ASKED && (it->claimed || room_for_more(a));
+}
+
+int
+recask_next(struct recask *a, struct msg *m)
+{
+	struct recask_item *it;
+	uint32_t n = 0;
+
+	while (recask_ready(a)) {
+		it = TAILQ_FIRST(&a->wanted);
+		TAILQ_REMOVE(&a->wanted, it, link);
+		TAILQ_INSERT_TAIL(&a->asked, it, link);
+		a->nasked++;
+		le_put64(a->numbers + 8 * n++, it->number);
+	}
+	*m = (struct msg){ .type = MSG_ASK, .len = 8 * n, .payload = a->numbers };
+	return n > 0;
+}
+
+/* The record, or the reason why there is none, is whole. */
+static void
+arrive(struct recask *a, struct recask_item *it)
+{
+	TAILQ_REMOVE(&a->asked, it, link);
+	a->nasked--;
+	if (it->stale) {
+		free_item(it);
+		return;
+	}
+	it->here = true;
+	a->held += it->bytes.n;
+	TAILQ_INSERT_TAIL(&a->here, it, link);
+}
+
+static int
+come_failed(struct recask *a, struct recask_item *it, const struct msg *m)
+{
+	char why[HELLO_REASON];
+	int e;
+
+	hello_reason(m, why);
+	it->bytes.n = 0;
+	if ((e = buf_put(&it->bytes, why, strlen(why))) < 0 || (e = buf_terminate(&it->bytes)) < 0)
+		return e;
+	it->failed = true;
+	arrive(a, it);
+	return 0;
+}
+
+int
+recask_come(struct recask *a, const struct msg *m, bool *claimed)
+{
+	struct recask_item *it = TAILQ_FIRST(&a->asked);
+	int e;
+
+	*claimed = false;
+	if (it == NULL || m->step != it->number)
+		return err_fail(ERR_FORMAT, "record %llu came, which was not the next", (unsigned long long)m->step);
+	*claimed = it->claimed;
+	if ((m->flags & MSG_EMPTY) != 0)
+		return come_failed(a, it, m);
+	if ((e = recmsg_part(m)) < 0)
+		return e;
+	if (m->slice != it->got)
+		return err_fail(ERR_FORMAT, "record %llu: a part at %u came after %u bytes", (unsigned long long)m->step,
+		    m->slice, it->got);
+	if (!it->stale && (e = buf_put(&it->bytes, m->payload, m->len)) < 0)
+		return e;
+	it->got += m->len;
+	if (it->got < m->samples) {
+		*claimed = false;
+		return 0;
+	}
+	a->came++;
+	a->total += it->got;
+	arrive(a, it);
+	return 0;
+}
+
+/* Moves those that are waited for, or those that are not, back to the front. */
+static void
+take_back(struct recask *a, bool claimed)
+{
+	struct recask_item *it, *before;
+
+	for (it = TAILQ_LAST(&a->asked, list); it != NULL; it = before) {
+		before = TAILQ_PREV(it, list, link);
+		if (it->claimed != claimed)
+			continue;
+		TAILQ_REMOVE(&a->asked, it, link);
+		a->nasked--;
+		if (it->stale) {
+			free_item(it);
+			continue;
+		}
+		it->got = 0;
+		it->bytes.n = 0;
+		TAILQ_INSERT_HEAD(&a->wanted, it, link);
+	}
+}
+
+void
+recask_lost(struct recask *a)
+{
+	take_back(a, false);
+	take_back(a, true);
+}
+
+bool
+recask_waits(const struct recask *a)
+{
+	const struct recask_item *it = TAILQ_FIRST(&a->wanted);
+
+	return a->nasked > 0 || (it != NULL && it->claimed);	/* those that are waited for stand in front */
+}

@@ -1,32 +1,25 @@
 /*
  * weights - a net's weights as a file: safetensors, so that other tools read it as is.
  *
- *	u64 n | JSON[n] | data
- * The JSON names each tensor with dtype, shape and offsets; "__metadata__" maps
- * text to text.  Tensors, in this order: the learned arrays and aux under their
- * names in the graph, then optimizer state as "NAME:momentum" when there is
- * any.  Metadata: "graph" (text of net(5)) and the caller's own.
- * Source: github.com/huggingface/safetensors, README, Format.
+ * Tensors, in this order: the learned arrays and aux under their names in the
+ * graph, then optimizer state as "NAME:momentum" when there is any.  Metadata:
+ * "graph" (text of net(5)) and the caller's own.  The format is in tensors.h.
  */
 #ifndef NET_WEIGHTS_H
 #define NET_WEIGHTS_H
 
 #include "net/graph.h"
+#include "net/tensors.h"
 
-#define WEIGHTS_METAS	64		/* most pairs of metadata, "graph" not counted */
-#define WEIGHTS_HEAD	(2u << 20)	/* most bytes of JSON: the format's own limit is 100 MB */
+#define WEIGHTS_METAS	(TENSORS_METAS - 1)	/* most pairs of metadata, "graph" not counted */
 #define WEIGHTS_STATE	":momentum"	/* behind the name of a tensor of optimizer state */
-
-struct weights_meta {
-	char *key, *value;
-};
 
 struct weights {
 	struct graph	*graph;		/* from the metadata; NULL when the file has none */
 	float		*w;		/* [P] */
 	float		*aux;		/* [A] */
 	float		*state;		/* [P] momentum, or NULL */
-	struct weights_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" left out */
+	struct tensors_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" left out */
 	uint32_t	 nmeta;
 };
 
@@ -35,7 +28,7 @@ struct weights {
  * metadata that is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-	     const struct weights_meta *meta, uint32_t nmeta);
+	     const struct tensors_meta *meta, uint32_t nmeta);
 /*
  * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
  * Tensors that the net does not have are left alone; state is there for all learned arrays or for none.  Memory is

@@ -41,7 +41,7 @@ int
 train_save(struct train *t)
 {
 	char value[METAS][VALUE], path[PATH];
-	struct weights_meta meta[METAS];
+	struct tensors_meta meta[METAS];
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps;
 	float *state = malloc(t->graph->P * sizeof(*state));
 	struct buf batch = { 0 };
@@ -61,7 +61,7 @@ train_save(struct train *t)
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
 	for (int i = 0; i < METAS; i++)
-		meta[i] = (struct weights_meta){ (char *)(uintptr_t)meta_key[i],
+		meta[i] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
 		    i == M_BATCH ? (char *)batch.p : value[i] };
 	if (at == 0)
 		snprintf(path, PATH, "%s-%04" PRIu64 ".safetensors", t->o->save, epoch);

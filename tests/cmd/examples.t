@@ -2,7 +2,7 @@
 . "$TOP/tests/tap.sh"
 
 # What the examples find in their folder: a few pictures as folders, a list, records, CIFAR's and MNIST's files, a log, a
-# key, a hosts file.  Each page gets a fresh copy, so that no example lives on what another page left.
+# key, a hosts file, two epochs' weights.  Each page gets a fresh copy, so that no example lives on what another page left.
 fixture() {
 	pictures images 40 1 && pictures train 20 2 && pictures test 10 3 && mv images/checks images/cats || return
 	(cd images && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR - 1, NR % 10, substr($0, 3) }') >train.lst
@@ -33,6 +33,7 @@ fixture() {
 		printf '%s\ta\tworker\t0\t%s\t0\t8\t100\t2.0\t0.3\t200\t0.1\t0.5\t10\t10\n' 1 step 5 epoch 6 validation
 	} >train.tsv
 	printf '127.0.0.1\n127.0.0.2\n' >hosts
+	pworker --net lenet --variant bn --data train.rec --batch 20 --epochs 2 --save w >/dev/null 2>&1
 }
 
 # Stand-ins for what starts processes on other hosts: the command is run here, whatever the host.

@@ -65,7 +65,7 @@ static void
 file(const char *path)
 {
 	static const float w[] = { 1, 2, 3, 4, 5, 6 }, aux[] = { 7, 8, 9, 10 }, m[] = { -1, -2, -3, -4, -5, -6 };
-	const struct weights_meta step = { (char *)"step", (char *)"7" };
+	const struct tensors_meta step = { (char *)"step", (char *)"7" };
 	size_t n = (sizeof(head) - 1 + 7) / 8 * 8;
 	struct buf b = { 0 };
 	char text[sizeof(head) + 8];

@@ -46,7 +46,7 @@ put_file(const char *head, size_t n)
 static void
 round_trip(void)
 {
-	const struct weights_meta meta[] = { { (char *)"step", (char *)"12" }, { (char *)"odd", (char *)"a\"\n\xc3\xa4" } };
+	const struct tensors_meta meta[] = { { (char *)"step", (char *)"12" }, { (char *)"odd", (char *)"a\"\n\xc3\xa4" } };
 	struct weights f;
 
 	is(weights_save(path, g, w, aux, state, meta, 2), 0, "saved: %s", err_line());
@@ -108,24 +108,24 @@ broken(void)
 		{ "{" FINE "," FINE "}", 64, ERR_FORMAT, "no JSON: duplicate" },
 		{ "{" FINE "}", 60, ERR_SHORT, "'b_moving_var'" },
 		{ "{" FINE "}", 68, ERR_FORMAT, "4 bytes behind" },
-		{ "{" REST "}", 64, ERR_FORMAT, "'f_bias' begins at 24" },
+		{ "{" REST "}", 64, ERR_FORMAT, "'f_bias' begins at byte" },
 		{ "{" T("g_weight", "2,3", "0", "24") "," REST "}", 64, ERR_FORMAT, "no tensor 'f_weight'" },
 		{ "{" T("f_weight", "3,2", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
 		{ "{" T("f_weight", "6", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
 		{ "{" T("f_weight", "2,3,1", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
-		{ "{" T("f_weight", "2,3.0", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has another shape" },
-		{ "{" T("f_weight", "2,3", "0", "32") "," T("f_bias", "2", "24", "32") ",\"x\":3}", 64, ERR_FORMAT, "'x'" },
+		{ "{" T("f_weight", "2,3.0", "0", "24") "," REST "}", 64, ERR_FORMAT, "'f_weight' has a shape that is none" },
+		{ "{" T("f_weight", "2,3", "0", "24") "," T("f_bias", "2", "24", "32") ",\"x\":3}", 64, ERR_FORMAT, "'x'" },
 		{ "{" T("f_weight", "2,3", "0", "16") "," T("x", "2", "16", "24") "," REST "}", 64, ERR_FORMAT,
-		    "'f_weight' has 16 bytes for 6 floats" },
+		    "'f_weight' has 16 bytes for its 6 numbers" },
 		{ "{" T("x", "1", "20", "24") "," FINE "}", 64, ERR_FORMAT, "begins at" },
 		{ "{" T("x", "1", "-4", "0") "," FINE "}", 64, ERR_FORMAT, "'x' has no offsets" },
 		{ "{" T("x", "1", "24", "0") "," FINE "}", 64, ERR_FORMAT, "'x' has no offsets" },
 		{ "{" T("x", "1", "0", "9223372036854775807") "," FINE "}", 64, ERR_SHORT, "'x'" },
 		{ "{" T("x", "1", "0", "9223372036854775808") "," FINE "}", 64, ERR_FORMAT, "no JSON" },
 		{ "{\"x\":{\"data_offsets\":[0]}," FINE "}", 64, ERR_FORMAT, "'x' has no offsets" },
-		{ "{\"f_weight\":{\"dtype\":\"F16\",\"shape\":[2,3],\"data_offsets\":[0,24]}," REST "}", 64, ERR_FORMAT,
+		{ "{\"f_weight\":{\"dtype\":\"F16\",\"shape\":[2,6],\"data_offsets\":[0,24]}," REST "}", 64, ERR_FORMAT,
 		    "'f_weight' is F16" },
-		{ "{\"f_weight\":{\"shape\":[2,3],\"data_offsets\":[0,24]}," REST "}", 64, ERR_FORMAT, "'f_weight' is of no" },
+		{ "{\"f_weight\":{\"shape\":[2,3],\"data_offsets\":[0,24]}," REST "}", 64, ERR_FORMAT, "'f_weight' has no dtype" },
 		{ "{\"__metadata__\":[]," FINE "}", 64, ERR_FORMAT, "metadata is no JSON object" },
 		{ "{\"__metadata__\":{\"step\":3}," FINE "}", 64, ERR_FORMAT, "metadata 'step' is not text" },
 		{ "{\"__metadata__\":{\"graph\":\"tally-net 9\\n\"}," FINE "}", 64, ERR_FORMAT, "its graph: line 1" },
@@ -189,8 +189,8 @@ cuts(void)
 static void
 not_saved(void)
 {
-	const struct weights_meta odd[] = { { (char *)"k", (char *)"\xff" } };
-	struct weights_meta many[WEIGHTS_METAS + 1];
+	const struct tensors_meta odd[] = { { (char *)"k", (char *)"\xff" } };
+	struct tensors_meta many[WEIGHTS_METAS + 1];
 	char gone[96];
 	struct weights f;
 

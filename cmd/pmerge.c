@@ -1,0 +1,252 @@
+/* pmerge - weight files in, one weight file out; or what is in them.  See pmerge(1). */
+#include "front.h"
+#include "pmerge_show.h"
+
+#include "base/err.h"
+#include "base/num.h"
+#include "net/merge.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATTERNS 256	/* most of a kind */
+
+static const char usage[] =
+    "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [options] file...\n"
+    "       pmerge --split n -o prefix file\n"
+    "       pmerge --list | --verify file...\n"
+    "       pmerge --diff [--tolerance x] file file";
+static const char help[] =
+    "  -o, --output FILE     where the tensors go (default: standard output); .params is MXNet's format\n"
+    "  --mean                the mean of the files (default for several)\n"
+    "  --weights A:B:...     a weighted mean, a weight each file\n"
+    "  --ema DECAY           the exponential moving average of the files in their order\n"
+    "  --join                each tensor from the one file that has it\n"
+    "  --split N             N files of whole tensors, OUTPUT-00001-of-0000N.safetensors and so on\n"
+    "  --pick PATTERN        only tensors of these names; again for more\n"
+    "  --drop PATTERN        not those; again for more\n"
+    "  --rename REGEX=TEXT   other names; again for more\n"
+    "  --state               keep optimizer state (default: of a single file alone)\n"
+    "  --no-state            drop it\n"
+    "  --to FORMAT           safetensors or params, whatever OUTPUT is called\n"
+    "  --list                a line a tensor: name, type, shape, and what its numbers are like\n"
+    "  --verify              whole files of finite numbers?  Names each tensor that is not\n"
+    "  --diff                a line a tensor that differs; exit 1 when one does\n"
+    "  --tolerance X (0)     of --diff: relative differences up to X are none\n"
+    "  --help  --version\n";
+
+enum {
+	O_DIFF = 256, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_MEAN, O_NOSTATE, O_PICK, O_RENAME, O_SPLIT, O_STATE, O_TO,
+	O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
+};
+
+static const struct option longs[] = {
+	{ "diff", no_argument, NULL, O_DIFF },
+	{ "drop", required_argument, NULL, O_DROP },
+	{ "ema", required_argument, NULL, O_EMA },
+	{ "help", no_argument, NULL, O_HELP },
+	{ "join", no_argument, NULL, O_JOIN },
+	{ "list", no_argument, NULL, O_LIST },
+	{ "mean", no_argument, NULL, O_MEAN },
+	{ "no-state", no_argument, NULL, O_NOSTATE },
+	{ "output", required_argument, NULL, 'o' },
+	{ "pick", required_argument, NULL, O_PICK },
+	{ "rename", required_argument, NULL, O_RENAME },
+	{ "split", required_argument, NULL, O_SPLIT },
+	{ "state", no_argument, NULL, O_STATE },
+	{ "to", required_argument, NULL, O_TO },
+	{ "tolerance", required_argument, NULL, O_TOLERANCE },
+	{ "verify", no_argument, NULL, O_VERIFY },
+	{ "version", no_argument, NULL, O_VERSION },
+	{ "weights", required_argument, NULL, O_WEIGHTS },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* What the command line asks for; verb is its option, O_MEAN when none was given. */
+struct args {
+	struct merge_opt merge;
+	struct rename_rules *rename;
+	char		*pick[PATTERNS], *drop[PATTERNS];
+	double		 share[MERGE_FILES];
+	const char	*out, *weights;
+	double		 decay, tolerance;
+	uint32_t	 parts;
+	int		 verb, state, kind;	/* state and kind: -1 when nothing was said */
+};
+
+static void
+set_verb(struct args *a, int verb)
+{
+	if (a->verb != 0 && a->verb != verb)
+		front_wrong("more than one of --mean, --weights, --ema, --join, --split, --list, --verify and --diff");
+	a->verb = verb;
+}
+
+static void
+add_pattern(const char *option, char **list, uint32_t *n, char *pattern)
+{
+	if (*n == PATTERNS)
+		front_wrong("%s: more than %d patterns", option, PATTERNS);
+	list[(*n)++] = pattern;
+}
+
+static void
+add_rule(struct args *a, const char *rule)
+{
+	if (a->rename == NULL && rename_new(&a->rename) < 0)
+		front_die("--rename", ERR_NOMEM);
+	if (rename_add(a->rename, rule) < 0)
+		front_wrong("--rename: %s", err_line());
+}
+
+static int
+kind_of(const char *text)
+{
+	if (strcmp(text, "params") == 0)
+		return TENSORS_PARAMS;
+	if (strcmp(text, "safetensors") != 0)
+		front_wrong("--to: '%.64s' is neither safetensors nor params", text);
+	return TENSORS_SAFE;
+}
+
+static void
+arguments(struct args *a, int argc, char *argv[])
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
+		switch (c) {
+		case 'o':	a->out = optarg; break;
+		case O_DROP:	add_pattern("--drop", a->drop, &a->merge.ndrop, optarg); break;
+		case O_PICK:	add_pattern("--pick", a->pick, &a->merge.npick, optarg); break;
+		case O_RENAME:	add_rule(a, optarg); break;
+		case O_STATE:	a->state = 1; break;
+		case O_NOSTATE:	a->state = 0; break;
+		case O_TO:	a->kind = kind_of(optarg); break;
+		case O_TOLERANCE: a->tolerance = front_real("--tolerance", optarg, 0, 1e30); break;
+		case O_DIFF: case O_JOIN: case O_LIST: case O_MEAN: case O_VERIFY:
+			set_verb(a, c);
+			break;
+		case O_EMA:
+			set_verb(a, c);
+			a->decay = front_real("--ema", optarg, 0, 1);
+			break;
+		case O_WEIGHTS:
+			set_verb(a, c);
+			a->weights = optarg;
+			break;
+		case O_SPLIT:
+			set_verb(a, c);
+			a->parts = (uint32_t)front_num("--split", optarg, 1, 99999);
+			break;
+		case O_HELP:	front_help();
+		case O_VERSION:	printf("pmerge (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
+		default:	front_usage();
+		}
+	if (optind == argc)
+		front_usage();
+	if (argc - optind > MERGE_FILES)
+		front_wrong("more than %d files", MERGE_FILES);
+	a->merge.path = argv + optind;
+	a->merge.n = (uint32_t)(argc - optind);
+}
+
+/* A weight each file, as in 3:1 or 0.75:0.25; shares are of their sum. */
+static void
+weigh(struct args *a)
+{
+	char *text = strdup(a->weights), *rest = text, *one;
+	double sum = 0;
+	uint32_t n = 0;
+
+	if (text == NULL)
+		front_die("--weights", err_nomem());
+	for (; (one = strsep(&rest, ":")) != NULL; n++) {
+		if (n == a->merge.n)
+			break;
+		sum += a->share[n] = front_real("--weights", one, 0, 1e30);
+	}
+	if (n != a->merge.n || one != NULL || !(sum > 0))
+		front_wrong("--weights: '%.64s' is not a weight for each of %u files", a->weights, a->merge.n);
+	for (uint32_t i = 0; i < n; i++)
+		a->share[i] /= sum;
+	free(text);
+}
+
+/* average = decay * average + (1 - decay) * file, beginning with the first, is a mean of these shares. */
+static void
+weigh_series(struct args *a)
+{
+	double share = 1;
+
+	for (uint32_t i = a->merge.n; i-- > 0; share *= a->decay)
+		a->share[i] = i > 0 ? share * (1 - a->decay) : share;
+}
+
+static bool
+ends_in(const char *name, const char *tail)
+{
+	size_t n = strlen(name), t = strlen(tail);
+
+	return n >= t && strcmp(name + n - t, tail) == 0;
+}
+
+static int
+merge(struct args *a)
+{
+	struct merge_opt *o = &a->merge;
+	int e;
+
+	for (uint32_t i = 0; i < o->n; i++)
+		a->share[i] = 1.0 / o->n;
+	if (a->verb == O_WEIGHTS)
+		weigh(a);
+	if (a->verb == O_EMA)
+		weigh_series(a);
+	o->share = a->verb == O_JOIN ? NULL : a->share;
+	o->rename = a->rename;
+	o->pick = a->pick;
+	o->drop = a->drop;
+	o->kind = a->kind >= 0 ? (enum tensors_kind)a->kind : ends_in(a->out, ".params") ? TENSORS_PARAMS : TENSORS_SAFE;
+	o->state = a->state >= 0 ? a->state : (o->n == 1 || o->share == NULL) && o->kind == TENSORS_SAFE;
+	o->position = o->n == 1 || o->share == NULL;
+	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
+		front_wrong("weights do not go to a terminal: say -o FILE or > FILE");
+	if ((e = merge_run(o, a->out)) < 0)
+		front_die(NULL, e);
+	return 0;
+}
+
+static int
+split(const struct args *a)
+{
+	int e;
+
+	if (a->merge.n != 1 || strcmp(a->out, "-") == 0)
+		front_usage();
+	if ((e = merge_split(a->merge.path[0], a->parts, a->out)) < 0)
+		front_die(NULL, e);
+	return 0;
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct args a = { .out = "-", .state = -1, .kind = -1 };
+	int status;
+
+	front_init(argv[0], usage, help);
+	arguments(&a, argc, argv);
+	switch (a.verb) {
+	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
+	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
+	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance) : (front_usage(), 0); break;
+	case O_SPLIT:	status = split(&a); break;
+	default:	status = merge(&a);
+	}
+	rename_free(a.rename);
+	front_flush();
+	return status != 0 ? status : front_status();
+}

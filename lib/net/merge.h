@@ -1,0 +1,49 @@
+/*
+ * merge - files of tensors in, one file of tensors out.
+ *
+ * A mean is taken element by element, in double precision, in the order of the
+ * files.  Batch norm's running variance is merged as the variance of what the
+ * files saw together, by the law of total variance:
+ *
+ *	mean = sum(f_i mean_i)	var = sum(f_i (var_i + (mean_i - mean)^2))
+ *
+ * Whole numbers must be the same in all files.  A join takes each tensor from
+ * the one file that has it.  A split deals whole tensors, in their order, to
+ * parts of about the same size; a join of all parts is the file again.
+ *
+ * Optimizer state, NAME:momentum, is renamed, picked and dropped as NAME is.
+ *
+ * Files are streamed: memory is that of the tables and of some small buffers.
+ * Names are those of a net's arrays: MXNet's "arg:" and "aux:" are taken off, and put on when a list is written.
+ */
+#ifndef NET_MERGE_H
+#define NET_MERGE_H
+
+#include "net/rename.h"
+#include "net/tensors.h"
+
+#define MERGE_FILES	1024		/* most files */
+
+struct merge_opt {
+	char *const		*path;		/* [n] */
+	uint32_t		 n;
+	const double		*share;		/* [n] of each file, their sum 1; NULL: a join */
+	const struct rename_rules *rename;	/* NULL: none */
+	char *const		*pick;		/* [npick] fnmatch(3) patterns: of new names these alone; none: all ... */
+	char *const		*drop;		/* [ndrop] ... and of those not these */
+	uint32_t		 npick, ndrop;
+	bool			 state;		/* optimizer state is kept */
+	bool			 position;	/* metadata other than "graph" is kept: the first file's */
+	enum tensors_kind	 kind;		/* of what is written */
+};
+
+/*
+ * Writes out, "-" for standard output.  Returns 0, ERR_ARG (nothing is left, or two tensors get one name), ERR_FORMAT (the
+ * files differ in a tensor's name, type or shape, or in whole numbers), or what tensors_open(), _read() and _create() return; the
+ * line names file and tensor.
+ */
+int	 merge_run(const struct merge_opt *opt, const char *out);
+/* Writes PREFIX-00001-of-0000N.safetensors and the other parts of a file; metadata goes into the first. */
+int	 merge_split(const char *path, uint32_t parts, const char *prefix);
+
+#endif

@@ -1,0 +1,140 @@
+/* rename - rules that turn the names of tensors into others. */
+#include "net/rename.h"
+#include "base/err.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define GROUPS	10
+#define LONGEST	65536u
+
+struct rule {
+	regex_t	 from;
+	char	*to;
+};
+
+struct rename_rules {
+	struct rule	 rule[RENAME_RULES];
+	unsigned	 n;
+};
+
+int
+rename_new(struct rename_rules **r)
+{
+	*r = calloc(1, sizeof(**r));
+	return *r != NULL ? 0 : err_nomem();
+}
+
+void
+rename_free(struct rename_rules *r)
+{
+	if (r == NULL)
+		return;
+	for (unsigned i = 0; i < r->n; i++) {
+		regfree(&r->rule[i].from);
+		free(r->rule[i].to);
+	}
+	free(r);
+}
+
+static int
+compile(struct rule *rule, const char *from, const char *to)
+{
+	char why[128];
+	int e = regcomp(&rule->from, from, REG_EXTENDED);
+
+	if (e != 0) {
+		regerror(e, &rule->from, why, sizeof(why));
+		return err_fail(ERR_ARG, "'%.80s': %s", from, why);
+	}
+	for (const char *p = to; *p != 0; p++)
+		if (*p == '\\' && *++p != '\\' && (*p < '1' || *p > '9' || (size_t)(*p - '0') > rule->from.re_nsub)) {
+			regfree(&rule->from);
+			return err_fail(ERR_ARG, "'%.80s': \\ stands before no group's number", to);
+		}
+	if ((rule->to = strdup(to)) == NULL) {
+		regfree(&rule->from);
+		return err_nomem();
+	}
+	return 0;
+}
+
+int
+rename_add(struct rename_rules *r, const char *text)
+{
+	const char *to = strrchr(text, '=');
+	char *from;
+	int e;
+
+	if (to == NULL || to == text)
+		return err_fail(ERR_ARG, "'%.80s' is not REGEX=TEXT", text);
+	if (r->n == RENAME_RULES)
+		return err_fail(ERR_LIMIT, "more than %d rules", RENAME_RULES);
+	if ((from = strndup(text, (size_t)(to - text))) == NULL)
+		return err_nomem();
+	if ((e = compile(&r->rule[r->n], from, to + 1)) == 0)
+		r->n++;
+	free(from);
+	return e;
+}
+
+static int
+put_text(const char *to, const char *name, const regmatch_t *m, struct buf *out)
+{
+	int e = 0;
+
+	for (; e == 0 && *to != 0; to++)
+		if (*to != '\\' || *++to == '\\')
+			e = buf_put(out, to, 1);
+		else if (m[*to - '0'].rm_so >= 0)
+			e = buf_put(out, name + m[*to - '0'].rm_so, (size_t)(m[*to - '0'].rm_eo - m[*to - '0'].rm_so));
+	return e;
+}
+
+static int
+apply(const struct rule *rule, const char *name, struct buf *out)
+{
+	regmatch_t m[GROUPS];
+	int e = 0, flags = 0;
+
+	while (e == 0 && regexec(&rule->from, name, GROUPS, m, flags) == 0) {
+		bool empty = m[0].rm_eo == m[0].rm_so;
+
+		if ((e = buf_put(out, name, (size_t)m[0].rm_so)) < 0 || (e = put_text(rule->to, name, m, out)) < 0)
+			break;
+		name += m[0].rm_eo;
+		flags = REG_NOTBOL;
+		if (empty && *name == 0)
+			break;
+		if (empty)
+			e = buf_put(out, name++, 1);
+		if (out->n > LONGEST)
+			return err_fail(ERR_LIMIT, "a name of more than %u bytes", LONGEST);
+	}
+	if (e == 0 && (e = buf_put(out, name, strlen(name))) == 0)
+		e = buf_terminate(out);
+	return e;
+}
+
+int
+rename_apply(const struct rename_rules *r, const char *name, struct buf *out)
+{
+	struct buf was = { 0 };
+	int e = 0;
+
+	out->n = 0;
+	if ((e = buf_put(out, name, strlen(name))) == 0)
+		e = buf_terminate(out);
+	for (unsigned i = 0; e == 0 && i < r->n; i++) {
+		struct buf swap = was;
+
+		was = *out;
+		*out = swap;
+		out->n = 0;
+		e = apply(&r->rule[i], (const char *)was.p, out);
+	}
+	buf_free(&was);
+	return e;
+}

@@ -1,0 +1,191 @@
+/* tensors - a file of named tensors: safetensors, or an NDArray list such as MXNet's .params. */
+#include "net/tensors_in.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ELEMENT_MOST 8	/* bytes of the widest type */
+
+static const struct {
+	const char	*name;
+	size_t		 size;
+} types[TENSORS_TYPES] = {
+	[TENSORS_F32] = { "F32", 4 }, [TENSORS_F64] = { "F64", 8 }, [TENSORS_F16] = { "F16", 2 },
+	[TENSORS_BF16] = { "BF16", 2 }, [TENSORS_U8] = { "U8", 1 }, [TENSORS_I8] = { "I8", 1 },
+	[TENSORS_I16] = { "I16", 2 }, [TENSORS_U16] = { "U16", 2 }, [TENSORS_I32] = { "I32", 4 },
+	[TENSORS_U32] = { "U32", 4 }, [TENSORS_I64] = { "I64", 8 }, [TENSORS_U64] = { "U64", 8 },
+	[TENSORS_BOOL] = { "BOOL", 1 },
+};
+
+const char *
+tensors_type_name(enum tensors_type type)
+{
+	return types[type].name;
+}
+
+size_t
+tensors_type_size(enum tensors_type type)
+{
+	return types[type].size;
+}
+
+int
+tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x)
+{
+	size_t count = 1;
+	struct tensor *more;
+
+	for (uint32_t i = 0; i < x.ndim; i++)
+		if (x.dim[i] > SIZE_MAX / ELEMENT_MOST || num_mul(count, (size_t)x.dim[i], &count) < 0 ||
+		    count > SIZE_MAX / ELEMENT_MOST)
+			return err_fail(ERR_LIMIT, "tensor '%.*s' is too large", (int)n, name);
+	x.count = count;
+	if (t->n == TENSORS_MOST)
+		return err_fail(ERR_LIMIT, "more than %d tensors", TENSORS_MOST);
+	if (t->n == t->cap) {
+		t->cap = t->cap > 0 ? 2 * t->cap : 64;
+		if ((more = realloc(t->t, t->cap * sizeof(*more))) == NULL)
+			return err_nomem();
+		t->t = more;
+	}
+	if ((x.name = strndup(name, n)) == NULL)
+		return err_nomem();
+	t->t[t->n++] = x;
+	return 0;
+}
+
+int
+tensors_add(struct tensors *t, const char *name, const struct tensor *like)
+{
+	return tensors_append(t, name, strlen(name), *like);
+}
+
+int
+tensors_add_meta(struct tensors *t, const char *key, const char *value)
+{
+	struct tensors_meta *m = &t->meta[t->nmeta];
+
+	if (t->nmeta == TENSORS_METAS)
+		return err_fail(ERR_LIMIT, "more than %d pairs of metadata", TENSORS_METAS);
+	m->key = strdup(key);
+	m->value = strdup(value);
+	t->nmeta++;
+	return m->key == NULL || m->value == NULL ? err_nomem() : 0;
+}
+
+const char *
+tensors_meta(const struct tensors *t, const char *key)
+{
+	for (uint32_t i = 0; i < t->nmeta; i++)
+		if (strcmp(t->meta[i].key, key) == 0)
+			return t->meta[i].value;
+	return NULL;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);
+}
+
+static int
+against(const void *key, const void *x)
+{
+	return strcmp(key, (*(const struct tensor *const *)x)->name);
+}
+
+const struct tensor *
+tensors_find(const struct tensors *t, const char *name)
+{
+	const struct tensor **x = t->n == 0 ? NULL : bsearch(name, t->by_name, t->n, sizeof(*t->by_name), against);
+
+	return x != NULL ? *x : NULL;
+}
+
+static int
+sort(struct tensors *t)
+{
+	if ((t->by_name = calloc(t->n + 1, sizeof(*t->by_name))) == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < t->n; i++)
+		t->by_name[i] = &t->t[i];
+	qsort(t->by_name, t->n, sizeof(*t->by_name), by_name);
+	for (size_t i = 1; i < t->n; i++)
+		if (by_name(&t->by_name[i - 1], &t->by_name[i]) == 0)
+			return err_fail(ERR_FORMAT, "has two tensors '%.80s'", t->by_name[i]->name);
+	return 0;
+}
+
+static int
+open_file(struct tensors *t, const char *path)
+{
+	struct stat st;
+
+	/* Not to wait for the other end of a named pipe. */
+	if ((t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
+		return err_sys("open");
+	t->opened = true;
+	if (fstat(t->fd, &st) < 0)
+		return err_sys("stat");
+	if (!S_ISREG(st.st_mode))
+		return err_fail(ERR_FORMAT, "is not a plain file");
+	t->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int
+read_table(struct tensors *t)
+{
+	uint8_t word[8];
+	int e;
+
+	if (t->size < sizeof(word))
+		return err_fail(ERR_SHORT, "has %llu bytes, fewer than a header's length", (unsigned long long)t->size);
+	if ((e = io_pread(t->fd, word, sizeof(word), 0)) < 0)
+		return e;
+	t->kind = tensors_params_knows(word) ? TENSORS_PARAMS : TENSORS_SAFE;
+	return t->kind == TENSORS_PARAMS ? tensors_params_read(t) : tensors_safe_read(t);
+}
+
+int
+tensors_open(struct tensors *t, const char *path)
+{
+	int e;
+
+	*t = (struct tensors){ 0 };
+	if ((e = open_file(t, path)) < 0 || (e = read_table(t)) < 0 || (e = sort(t)) < 0) {
+		err_within("%s", path);
+		tensors_close(t);
+	}
+	return e;
+}
+
+void
+tensors_close(struct tensors *t)
+{
+	if (t->opened)
+		close(t->fd);
+	for (size_t i = 0; i < t->n; i++)
+		free(t->t[i].name);
+	for (uint32_t i = 0; i < t->nmeta; i++) {
+		free(t->meta[i].key);
+		free(t->meta[i].value);
+	}
+	free(t->t);
+	free(t->by_name);
+	*t = (struct tensors){ 0 };
+}
+
+int
+tensors_read(const struct tensors *t, const struct tensor *x, uint64_t first, size_t n, void *to)
+{
+	size_t size = types[x->type].size;
+
+	return io_pread(t->fd, to, n * size, x->at + first * size);
+}

@@ -1,0 +1,100 @@
+/*
+ * tensors - a file of named tensors: safetensors, or an NDArray list such as MXNet's .params.
+ *
+ * Safetensors is u64 n | JSON[n] | data: the JSON names each tensor with dtype,
+ * shape and offsets, "__metadata__" maps text to text, and the data is covered
+ * without overlap or hole.  An NDArray list is u64 0x112 | u64 0 | u64 n | n
+ * arrays, each behind a head of its own | u64 n | names; it has no metadata.
+ * Lists are read as all versions of MXNet write them (v0 to v3, dense), and
+ * written as v0, or v2 where a type or dimension needs it.  All is little-endian.
+ * Sources: github.com/huggingface/safetensors, README, Format; MXNet, src/ndarray/ndarray.cc, NDArray::Load and Save.
+ *
+ * Threads: an open file may be read by several at once.
+ */
+#ifndef NET_TENSORS_H
+#define NET_TENSORS_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+#define TENSORS_DIMS	8		/* most dimensions */
+#define TENSORS_MOST	65536		/* tensors of a file */
+#define TENSORS_METAS	64		/* most pairs of metadata */
+#define TENSORS_HEAD	(2u << 20)	/* most bytes of JSON, or of a list's names: safetensors' own limit is 100 MB */
+
+enum tensors_kind { TENSORS_SAFE, TENSORS_PARAMS };
+
+enum tensors_type {
+	TENSORS_F32, TENSORS_F64, TENSORS_F16, TENSORS_BF16, TENSORS_U8, TENSORS_I8, TENSORS_I16, TENSORS_U16,
+	TENSORS_I32, TENSORS_U32, TENSORS_I64, TENSORS_U64, TENSORS_BOOL,
+	TENSORS_TYPES
+};
+
+struct tensor {
+	char			*name;
+	enum tensors_type	 type;
+	uint32_t		 ndim;
+	uint64_t		 dim[TENSORS_DIMS];
+	uint64_t		 count;		/* elements */
+	uint64_t		 at;		/* byte of the file at which they begin */
+};
+
+struct tensors_meta {
+	char *key, *value;
+};
+
+/* The table of a file, or of one that is to be written.  A struct of zeros is empty. */
+struct tensors {
+	enum tensors_kind	 kind;
+	struct tensor		*t;		/* in the order of their data */
+	size_t			 n, cap;
+	struct tensors_meta	 meta[TENSORS_METAS];
+	uint32_t		 nmeta;
+	bool			 opened;	/* by tensors_open(): */
+	int			 fd;
+	uint64_t		 size;		/* bytes of the file */
+	const struct tensor	**by_name;	/* [n], after tensors_open() */
+};
+
+/*
+ * Reads the table of a file; what it is, is told by its first bytes.  Memory is taken for no more than the file holds.
+ * Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT, ERR_LIMIT, ERR_NOTSUP (a sparse array) or ERR_NOMEM; the line names the
+ * file.  On error t is empty.
+ */
+int	 tensors_open(struct tensors *t, const char *path);
+void	 tensors_close(struct tensors *t);	/* and is empty again; also for a table that was made */
+const struct tensor *tensors_find(const struct tensors *t, const char *name);	/* of an opened file; NULL: none */
+const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: none */
+/* Elements [first, first+n) as they are in the file.  Returns 0, ERR_SYS or ERR_SHORT. */
+int	 tensors_read(const struct tensors *t, const struct tensor *x, uint64_t first, size_t n, void *to);
+
+const char *tensors_type_name(enum tensors_type type);		/* as safetensors writes it: "F32" */
+size_t	 tensors_type_size(enum tensors_type type);		/* bytes of an element */
+static inline bool
+tensors_is_float(enum tensors_type type)
+{
+	return type <= TENSORS_BF16;
+}
+/* n elements of a type from and to f32; numbers are rounded to the nearest, ties to even. */
+void	 tensors_to_f32(enum tensors_type type, const void *from, size_t n, float *to);
+void	 tensors_from_f32(enum tensors_type type, const float *from, size_t n, void *to);	/* a float type */
+
+/* Making a table: appends a tensor, at aside, or a pair of metadata.  Copies.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
+int	 tensors_add(struct tensors *t, const char *name, const struct tensor *like);
+int	 tensors_add_meta(struct tensors *t, const char *key, const char *value);
+
+/* Writing: the data of all tensors of the table, in its order, in any pieces. */
+struct tensors_out;
+
+/*
+ * "-" is standard output; else the file appears at tensors_commit().  The table is lent until then, its at are set.
+ * A list has no place for metadata: it is left out.  Returns 0, ERR_SYS, ERR_LIMIT, ERR_FORMAT (a name twice, or text
+ * that is not UTF-8), ERR_NOTSUP (a type that the kind does not have) or ERR_NOMEM.
+ */
+int	 tensors_create(struct tensors_out **o, const char *path, struct tensors *table);
+int	 tensors_put(struct tensors_out *o, const void *p, size_t n);
+int	 tensors_commit(struct tensors_out *o);	/* frees o, also on errors */
+void	 tensors_abandon(struct tensors_out *o);	/* NULL is fine */
+
+#endif

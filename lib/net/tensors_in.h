@@ -1,0 +1,23 @@
+/* tensors_in - what the two formats of tensors know: serves tensors. */
+#ifndef NET_TENSORS_IN_H
+#define NET_TENSORS_IN_H
+
+#include "net/tensors.h"
+
+/* Each reads the table of the file t->fd of t->size bytes. */
+int	 tensors_safe_read(struct tensors *t);
+int	 tensors_params_read(struct tensors *t);
+/* Whether the first 8 bytes are a list's. */
+bool	 tensors_params_knows(const uint8_t word[8]);
+
+/* Appends what stands in front of all data, and sets at of every tensor. */
+int	 tensors_safe_head(struct tensors *t, struct buf *head);
+int	 tensors_params_head(struct tensors *t, struct buf *head);
+/* A list has a head in front of each array, and the names behind all. */
+int	 tensors_params_array(const struct tensor *x, struct buf *head);
+int	 tensors_params_tail(const struct tensors *t, struct buf *tail);
+
+/* Appends a tensor and takes its shape's product: ERR_LIMIT when that is no size of memory. */
+int	 tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x);
+
+#endif

@@ -1,0 +1,119 @@
+/* tensors_type - numbers of each type from and to f32. */
+#include "net/tensors.h"
+
+/* Bits of f32 to those of a float of e bits of exponent and m of mantissa, sign in front; ties to even. */
+static uint16_t
+half_of(float v)
+{
+	uint32_t u, sign, rest, shift, half;
+
+	memcpy(&u, &v, sizeof(u));
+	sign = u >> 16 & 0x8000u;
+	u &= 0x7fffffffu;
+	if (u > 0x7f800000u)
+		return (uint16_t)(sign | 0x7e00u);	/* not a number */
+	if (u >= 0x477ff000u)
+		return (uint16_t)(sign | 0x7c00u);	/* rounds beyond the largest */
+	if (u >= 0x38800000u) {
+		u -= 0x38000000u;			/* the exponent's bias, 127 to 15 */
+		return (uint16_t)(sign | (u + 0xfffu + (u >> 13 & 1u)) >> 13);
+	}
+	if (u < 0x33000000u)
+		return (uint16_t)sign;
+	shift = 126u - (u >> 23);			/* below the smallest normal: 14 to 24 bits are lost */
+	u = (u & 0x7fffffu) | 0x800000u;
+	rest = u & ((1u << shift) - 1);
+	half = 1u << (shift - 1);
+	u >>= shift;
+	return (uint16_t)(sign | (u + (rest > half || (rest == half && (u & 1u)))));
+}
+
+static float
+of_half(uint16_t h)
+{
+	uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exp = h >> 10 & 31u, man = h & 0x3ffu, u;
+	float v;
+
+	if (exp == 0) {
+		v = (float)man * 0x1p-24f;
+		return sign ? -v : v;
+	}
+	u = sign | (exp == 31 ? 0x7f800000u : (exp + 112u) << 23) | man << 13;
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
+static uint16_t
+bf16_of(float v)
+{
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	if ((u & 0x7fffffffu) > 0x7f800000u)
+		return (uint16_t)(u >> 16 | 0x40u);
+	return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+static float
+of_bf16(uint16_t h)
+{
+	uint32_t u = (uint32_t)h << 16;
+	float v;
+
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
+#define EACH(ctype)							\
+	for (size_t i = 0; i < n; i++) {				\
+		ctype v;						\
+		memcpy(&v, (const uint8_t *)from + i * sizeof(v), sizeof(v));	\
+		to[i] = (float)v;					\
+	}								\
+	break
+
+void
+tensors_to_f32(enum tensors_type type, const void *from, size_t n, float *to)
+{
+	switch (type) {
+	case TENSORS_F32:	memcpy(to, from, n * sizeof(*to)); break;
+	case TENSORS_F64:	EACH(double);
+	case TENSORS_U8:
+	case TENSORS_BOOL:	EACH(uint8_t);
+	case TENSORS_I8:	EACH(int8_t);
+	case TENSORS_I16:	EACH(int16_t);
+	case TENSORS_U16:	EACH(uint16_t);
+	case TENSORS_I32:	EACH(int32_t);
+	case TENSORS_U32:	EACH(uint32_t);
+	case TENSORS_I64:	EACH(int64_t);
+	case TENSORS_U64:	EACH(uint64_t);
+	case TENSORS_F16:
+		for (size_t i = 0; i < n; i++)
+			to[i] = of_half(le_get16((const uint8_t *)from + 2 * i));
+		break;
+	case TENSORS_BF16:
+		for (size_t i = 0; i < n; i++)
+			to[i] = of_bf16(le_get16((const uint8_t *)from + 2 * i));
+		break;
+	case TENSORS_TYPES:
+		break;
+	}
+}
+
+void
+tensors_from_f32(enum tensors_type type, const float *from, size_t n, void *to)
+{
+	uint8_t *p = to;
+
+	if (type == TENSORS_F32)
+		memcpy(to, from, n * sizeof(*from));
+	for (size_t i = 0; type == TENSORS_F64 && i < n; i++) {
+		double v = (double)from[i];
+
+		memcpy(p + i * sizeof(v), &v, sizeof(v));
+	}
+	for (size_t i = 0; type == TENSORS_F16 && i < n; i++)
+		le_put16(p + 2 * i, half_of(from[i]));
+	for (size_t i = 0; type == TENSORS_BF16 && i < n; i++)
+		le_put16(p + 2 * i, bf16_of(from[i]));
+}

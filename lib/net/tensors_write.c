@@ -1,0 +1,136 @@
+/* tensors_write - the data of a table's tensors, in any pieces, into a file. */
+#include "net/tensors_in.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct tensors_out {
+	const struct tensors	*t;
+	struct io_new		 file;		/* of zeros when the bytes go to standard output */
+	int			 fd;
+	size_t			 i;		/* the tensor that is being written ... */
+	uint64_t		 left;		/* ... and how many of its bytes are to come */
+	char			*path;
+};
+
+static int
+put(struct tensors_out *o, const void *p, size_t n)
+{
+	int e = io_write(o->fd, p, n);
+
+	if (e < 0)
+		err_within("%s", o->path);
+	return e;
+}
+
+static uint64_t
+bytes_of(const struct tensor *x)
+{
+	return x->count * tensors_type_size(x->type);
+}
+
+/* Goes to the next tensor that has numbers, writing the heads on the way. */
+static int
+next(struct tensors_out *o)
+{
+	struct buf head = { 0 };
+	int e = 0;
+
+	while (e == 0 && o->left == 0 && o->i < o->t->n) {
+		const struct tensor *x = &o->t->t[o->i++];
+
+		head.n = 0;
+		if (o->t->kind == TENSORS_PARAMS && (e = tensors_params_array(x, &head)) == 0)
+			e = put(o, head.p, head.n);
+		o->left = bytes_of(x);
+	}
+	buf_free(&head);
+	return e;
+}
+
+static int
+begin(struct tensors_out *o, struct tensors *t)
+{
+	struct buf head = { 0 };
+	int e = t->kind == TENSORS_PARAMS ? tensors_params_head(t, &head) : tensors_safe_head(t, &head);
+
+	if (e == 0 && (e = put(o, head.p, head.n)) == 0)
+		e = next(o);
+	buf_free(&head);
+	return e;
+}
+
+int
+tensors_create(struct tensors_out **out, const char *path, struct tensors *t)
+{
+	struct tensors_out *o = calloc(1, sizeof(*o));
+	int e = 0;
+
+	*out = NULL;
+	if (o == NULL)
+		return err_nomem();
+	o->t = t;
+	o->fd = STDOUT_FILENO;
+	if ((o->path = strdup(strcmp(path, "-") == 0 ? "standard output" : path)) == NULL)
+		e = err_nomem();
+	else if (strcmp(path, "-") != 0 && (e = io_create(&o->file, path)) < 0)
+		err_within("%s", path);
+	if (o->file.path != NULL)
+		o->fd = o->file.fd;
+	if (e < 0 || (e = begin(o, t)) < 0) {
+		tensors_abandon(o);
+		return e;
+	}
+	*out = o;
+	return 0;
+}
+
+int
+tensors_put(struct tensors_out *o, const void *data, size_t n)
+{
+	const uint8_t *p = data;
+	int e = 0;
+
+	while (e == 0 && n > 0) {
+		size_t some = n < o->left ? n : (size_t)o->left;
+
+		assert(o->left > 0);
+		if ((e = put(o, p, some)) < 0)
+			break;
+		p += some;
+		n -= some;
+		if ((o->left -= some) == 0)
+			e = next(o);
+	}
+	return e;
+}
+
+int
+tensors_commit(struct tensors_out *o)
+{
+	struct buf tail = { 0 };
+	int e = 0;
+
+	assert(o->left == 0 && o->i == o->t->n);
+	if (o->t->kind == TENSORS_PARAMS && (e = tensors_params_tail(o->t, &tail)) == 0)
+		e = put(o, tail.p, tail.n);
+	buf_free(&tail);
+	if (e == 0 && o->file.path != NULL && (e = io_commit(&o->file)) < 0)
+		err_within("%s", o->path);
+	tensors_abandon(o);
+	return e;
+}
+
+void
+tensors_abandon(struct tensors_out *o)
+{
+	if (o == NULL)
+		return;
+	if (o->file.path != NULL)
+		io_abandon(&o->file);
+	free(o->path);
+	free(o);
+}

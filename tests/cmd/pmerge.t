@@ -1,0 +1,70 @@
+# pmerge.t - weight files in, one weight file out: verbs, formats, exit codes, messages and bad input.
+. "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
+cd "$T" || exit 1
+
+pictures images 40 1 && im2rec images >a.rec || exit 1
+ok "weights to work on" pworker --net lenet --variant bn --data a.rec --batch 20 --epochs 2 --save w
+set -- w-0001.safetensors w-0002.safetensors
+
+status 0 "a mean" pmerge -o mean.safetensors "$@"
+ok "the same through a pipe" sh -c 'pmerge "$@" | cmp - mean.safetensors' sh "$@"
+ok "the same with weights said" sh -c 'pmerge --weights 2:2 "$@" | cmp - mean.safetensors' sh "$@"
+ok "a mean is between its files" sh -c 'pmerge --list "$@" mean.safetensors | awk -F"\t" "
+	\$2 == \"fc1_weight\" { v[n++] = \$8 } END { exit !(n == 3 && (v[0] - v[2]) * (v[1] - v[2]) < 0) }"' sh "$@"
+status 1 "a mean differs from its files" pmerge --diff mean.safetensors "$2"
+like "$T/out" '^conv1_weight	numbers	[1-9][0-9]*	[0-9.e-]+	[0-9.e-]+$' "... and how is said"
+status 0 "a moving average that forgets nothing" pmerge --ema 1 -o first.safetensors "$@"
+pmerge --no-state "$1" >plain.safetensors
+status 0 "... is the first file" pmerge --diff first.safetensors plain.safetensors
+status 0 "one that forgets all" pmerge --ema 0 -o last.safetensors "$@"
+pmerge --no-state "$2" >plain.safetensors
+status 0 "... is the last" pmerge --diff last.safetensors plain.safetensors
+
+status 0 "a copy" pmerge -o copy.safetensors "$2"
+ok "... is the same to the byte" cmp copy.safetensors "$2"
+ok "... and a run goes on from it" pworker --net lenet --variant bn --data a.rec --batch 20 --epochs 3 --resume copy.safetensors
+status 0 "to MXNet's format" pmerge -o w.params "$2"
+status 0 "... and back" pmerge -o back.safetensors w.params
+status 0 "... with the same numbers" pmerge --diff plain.safetensors back.safetensors
+status 0 "to a pipe in that format" sh -c 'pmerge --to params "$1" | cmp - w.params' sh "$2"
+status 0 "split" pmerge --split 3 -o part "$2"
+status 0 "joined" pmerge --join -o whole.safetensors part-*-of-00003.safetensors
+ok "... is the same to the byte" cmp whole.safetensors "$2"
+status 1 "a part joined with itself" pmerge --join -o twice.safetensors part-00001-of-00003.safetensors \
+	part-00001-of-00003.safetensors
+like "$T/err" "two tensors '" "... which tensor is said"
+ok "... and there is no file" [ ! -e twice.safetensors ]
+
+status 0 "picked, renamed, dropped" pmerge --pick 'conv*' --pick 'bn1*' --drop '*.bias' --rename '_([a-z]*)$=.\1' \
+	-o some.safetensors "$2"
+is "$(pmerge --list some.safetensors | cut -f 2 | sed 1d | sort | tr '\n' ' ')" "$(echo bn1.beta bn1.beta:momentum bn1.gamma \
+	bn1.gamma:momentum bn1_moving.mean bn1_moving.var conv1.weight conv1.weight:momentum conv2.weight \
+	conv2.weight:momentum) " "... leaves these"
+status 2 "nothing left" pmerge --pick none -o none.safetensors "$2"
+status 1 "files of other tensors" pmerge -o no.safetensors "$2" some.safetensors
+like "$T/err" "^pmerge: some\.safetensors: has no tensor 'conv1_weight', which w-0002\.safetensors has\$" "... the missing one is named"
+status 0 "whole files" pmerge --verify "$@" w.params
+
+head -c 3000 "$2" >cut.safetensors
+printf 'abc' >abc.safetensors
+{ head -c 600 w.params; printf '\0\0\300\177'; tail -c +605 w.params; } >odd.params
+status 1 "broken files" pmerge --verify cut.safetensors abc.safetensors odd.params "$1" missing a.rec
+like "$T/err" '^pmerge: cut\.safetensors: ends inside ' "one cut short"
+like "$T/err" "^pmerge: abc\.safetensors: has 3 bytes, fewer than a header's length\$" "one of three bytes"
+like "$T/err" "^pmerge: odd\.params: tensor 'arg:[a-z0-9_]*': 1 of its [0-9]* numbers are not finite\$" "a number that is none"
+like "$T/err" '^pmerge: missing: open: No such file' "one that is not there"
+like "$T/err" '^pmerge: a\.rec: .* neither safetensors nor an NDArray list$' "one that is something else"
+is "$(wc -l <"$T/err")" 5 "... and no more"
+
+status 2 "no file" pmerge -o x
+status 2 "two verbs" pmerge --list --diff "$@"
+status 2 "too few weights" pmerge --weights 1 -o x "$@"
+status 2 "too many" pmerge --weights 1:2:3 -o x "$@"
+status 2 "weights that sum to nothing" pmerge --weights 0:0 -o x "$@"
+status 2 "a format that there is not" pmerge --to onnx -o x "$2"
+status 2 "a rule that is none" pmerge --rename '(=x' -o x "$2"
+status 2 "a difference of one file" pmerge --diff "$2"
+status 1 "a place that cannot be written" pmerge -o none/x.safetensors "$2"
+like "$T/err" '^pmerge: none/x\.safetensors: ' "... is named"
+done_testing

@@ -1,0 +1,234 @@
+/* merge_test - means, statistics, joins and splits of files of tensors against numbers worked out by hand. */
+#include "base/err.h"
+#include "base/io.h"
+#include "net/measure.h"
+#include "net/merge.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/tally.XXXXXX";
+static char file[8][64];	/* a b c out ... */
+
+static void
+write_file(const char *path, const struct tensor *x, size_t n, const void *data, size_t bytes, const char *graph)
+{
+	struct tensors t = { .kind = TENSORS_SAFE };
+	struct tensors_out *o;
+
+	for (size_t i = 0; i < n; i++)
+		tensors_add(&t, x[i].name, &x[i]);
+	if (graph != NULL)
+		tensors_add_meta(&t, "graph", graph);
+	tensors_add_meta(&t, "epoch", "3");
+	if (tensors_create(&o, path, &t) < 0 || tensors_put(o, data, bytes) < 0 || tensors_commit(o) < 0)
+		printf("Bail out! %s\n", err_line());
+	tensors_close(&t);
+}
+
+#define NAME(s) (char *)(uintptr_t)(s)
+
+/* w [2], the statistics of one channel, a count, and momentum. */
+static void
+write_net(const char *path, float w0, float w1, float mean, float var, int32_t count)
+{
+	const struct tensor x[] = {
+		{ .name = NAME("w"), .ndim = 1, .dim = { 2 } }, { .name = NAME("bn_moving_mean"), .ndim = 1, .dim = { 1 } },
+		{ .name = NAME("bn_moving_var"), .ndim = 1, .dim = { 1 } },
+		{ .name = NAME("count"), .type = TENSORS_I32, .ndim = 1, .dim = { 1 } },
+		{ .name = NAME("w:momentum"), .ndim = 1, .dim = { 2 } },
+	};
+	float f[7] = { w0, w1, mean, var, 0, 9, 9 };
+
+	memcpy(&f[4], &count, sizeof(count));
+	write_file(path, x, 5, f, sizeof(f), "a graph");
+}
+
+static float
+number(const char *path, const char *name, uint64_t at)
+{
+	struct tensors t;
+	const struct tensor *x;
+	float v = NAN;
+
+	if (tensors_open(&t, path) < 0)
+		return NAN;
+	if ((x = tensors_find(&t, name)) != NULL && at < x->count)
+		tensors_read(&t, x, at, 1, &v);
+	tensors_close(&t);
+	return v;
+}
+
+static bool
+has(const char *path, const char *name, const char *meta)
+{
+	struct tensors t;
+	bool there = tensors_open(&t, path) == 0 && (name == NULL || tensors_find(&t, name) != NULL) &&
+	    (meta == NULL || tensors_meta(&t, meta) != NULL);
+
+	tensors_close(&t);
+	return there;
+}
+
+static void
+means(void)
+{
+	char *in[] = { file[0], file[1] };
+	const double share[] = { 0.75, 0.25 };
+	struct merge_opt o = { .path = in, .n = 2, .share = share };
+
+	write_net(file[0], 1, 2, 0, 1, 5);
+	write_net(file[1], 5, -2, 4, 3, 5);
+	is(merge_run(&o, file[3]), 0, "a weighted mean: %s", err_line());
+	near(number(file[3], "w", 0), 2, 0, "of the first number");
+	near(number(file[3], "w", 1), 1, 0, "of the second");
+	near(number(file[3], "bn_moving_mean", 0), 1, 0, "of the running mean");
+	/* 0.75 (1 + 1) + 0.25 (3 + 9) */
+	near(number(file[3], "bn_moving_var", 0), 4.5, 0, "the variance of all that both saw");
+	ok(!has(file[3], "w:momentum", NULL), "without the optimizer's state");
+	ok(has(file[3], NULL, "graph") && !has(file[3], NULL, "epoch"), "with the graph, without the first one's position");
+	write_net(file[1], 5, -2, 4, 3, 6);
+	is(merge_run(&o, file[3]), ERR_FORMAT, "whole numbers that differ: %s", err_line());
+	ok(strstr(err_line(), file[1]) != NULL && strstr(err_line(), "'count'") != NULL, "... file and tensor are named");
+	o.drop = (char *[]){ NAME("count") };
+	o.ndrop = 1;
+	o.state = true;
+	is(merge_run(&o, file[3]), 0, "dropped, the rest is merged: %s", err_line());
+	ok(!has(file[3], "count", NULL) && has(file[3], "w:momentum", NULL), "... as it was asked for");
+	ok(!has(file[3], NULL, "graph"), "a selection has no graph");
+}
+
+static void
+differences(void)
+{
+	const struct tensor two = { .name = NAME("w"), .ndim = 1, .dim = { 2 } }, wide = { .name = NAME("w"), .ndim = 2,
+		.dim = { 1, 2 } }, other = { .name = NAME("v"), .ndim = 1, .dim = { 2 } },
+		half = { .name = NAME("w"), .type = TENSORS_F16, .ndim = 1, .dim = { 2 } };
+	const float v[2] = { 1, 2 };
+	char *in[] = { file[0], file[1] };
+	const double share[] = { 0.5, 0.5 };
+	struct merge_opt o = { .path = in, .n = 2, .share = share };
+
+	write_file(file[0], &two, 1, v, 8, NULL);
+	write_file(file[1], &wide, 1, v, 8, NULL);
+	is(merge_run(&o, file[3]), ERR_FORMAT, "another shape: %s", err_line());
+	write_file(file[1], &other, 1, v, 8, NULL);
+	is(merge_run(&o, file[3]), ERR_FORMAT, "another name: %s", err_line());
+	write_file(file[1], &half, 1, v, 4, NULL);
+	is(merge_run(&o, file[3]), ERR_FORMAT, "another type: %s", err_line());
+	o.pick = (char *[]){ NAME("x*") };
+	o.npick = 1;
+	is(merge_run(&o, file[3]), ERR_ARG, "nothing left: %s", err_line());
+}
+
+/* Bytes of two files. */
+static bool
+same(const char *a, const char *b)
+{
+	struct buf p = { 0 }, q = { 0 };
+	bool is_same = io_slurp(a, 1 << 20, &p) == 0 && io_slurp(b, 1 << 20, &q) == 0 && p.n == q.n &&
+	    memcmp(p.p, q.p, p.n) == 0;
+
+	buf_free(&p);
+	buf_free(&q);
+	return is_same;
+}
+
+static void
+split_and_join(void)
+{
+	char part[3][96], *in[] = { part[0], part[1], part[2] }, *whole[] = { file[0] };
+	struct merge_opt o = { .path = in, .n = 3, .state = true, .position = true };
+
+	write_net(file[0], 1, 2, 3, 4, 5);
+	is(merge_split(file[0], 3, file[4]), 0, "split into three: %s", err_line());
+	for (int i = 0; i < 3; i++)
+		snprintf(part[i], sizeof(part[i]), "%s-0000%d-of-00003.safetensors", file[4], i + 1);
+	is(merge_run(&o, file[3]), 0, "joined: %s", err_line());
+	ok(same(file[0], file[3]), "the same file, to the byte");
+	in[2] = part[1];
+	is(merge_run(&o, file[3]), ERR_FORMAT, "a tensor in two files: %s", err_line());
+	o.path = whole;
+	o.n = 1;
+	o.share = (const double[]){ 1 };
+	o.kind = TENSORS_PARAMS;
+	o.state = false;
+	is(merge_run(&o, file[3]), 0, "as MXNet's list: %s", err_line());
+	ok(has(file[3], "arg:w", NULL) && has(file[3], "aux:bn_moving_var", NULL), "under MXNet's names");
+	whole[0] = file[3];
+	o.kind = TENSORS_SAFE;
+	ok(merge_run(&o, file[5]) == 0 && has(file[5], "w", NULL) && has(file[5], "bn_moving_var", NULL), "and back");
+	for (int i = 0; i < 3; i++)
+		unlink(part[i]);
+}
+
+static void
+names(void)
+{
+	static const struct { const char *rule, *from, *to; } yes[] = {
+		{ "^conv([0-9]+)_weight$=features.\\1.weight", "conv12_weight", "features.12.weight" },
+		{ "_=.", "a_b_c", "a.b.c" }, { "x*=-", "ab", "-a-b-" }, { "^a=", "aab", "ab" }, { "=b=c", "a=b", "ac" },
+		{ "a=\\\\", "a", "\\" },
+	};
+	static const char *const no[] = { "abc", "=x", "(=x", "a=\\1", "a=\\", "(a)=\\2" };
+	struct rename_rules *r;
+	struct buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++) {
+		rename_new(&r);
+		ok(rename_add(r, yes[i].rule) == 0 && rename_apply(r, yes[i].from, &b) == 0 &&
+		    strcmp((const char *)b.p, yes[i].to) == 0, "%s: %s becomes %s", yes[i].rule, yes[i].from, (const char *)b.p);
+		rename_free(r);
+	}
+	rename_new(&r);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+		is(rename_add(r, no[i]), ERR_ARG, "no rule: %s", err_line());
+	rename_add(r, "a=b");
+	rename_add(r, "b=c");
+	ok(rename_apply(r, "ab", &b) == 0 && strcmp((const char *)b.p, "cc") == 0, "rules follow each other");
+	rename_free(r);
+	buf_free(&b);
+}
+
+static void
+measures(void)
+{
+	const struct tensor x = { .name = NAME("x"), .ndim = 1, .dim = { 4 } };
+	const float u[4] = { 3, -4, NAN, 0 }, v[4] = { 3, -4, NAN, 5 };
+	struct tensors a, b;
+	struct measure m;
+	struct measure_diff d;
+
+	write_file(file[0], &x, 1, u, sizeof(u), NULL);
+	write_file(file[1], &x, 1, v, sizeof(v), NULL);
+	tensors_open(&a, file[0]);
+	tensors_open(&b, file[1]);
+	is(measure_tensor(&a, &a.t[0], &m), 0, "measured");
+	ok(m.min == -4 && m.max == 3 && m.odd == 1, "range, and what is not finite");
+	near(m.mean, -1.0 / 3, 1e-12, "mean");
+	near(m.rms, sqrt(25.0 / 3), 1e-12, "root of the mean square");
+	is(measure_pair(&a, &a.t[0], &b, &b.t[0], &d), 0, "compared");
+	ok(d.differ == 1 && d.max == 5, "one differs, by five");
+	near(d.relative, 1, 1e-12, "relative to the first");
+	tensors_close(&a);
+	tensors_close(&b);
+}
+
+int
+main(void)
+{
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	for (int i = 0; i < 8; i++)
+		snprintf(file[i], sizeof(file[i]), "%s/%c", dir, 'a' + i);
+	means();
+	differences();
+	split_and_join();
+	names();
+	measures();
+	for (int i = 0; i < 8; i++)
+		unlink(file[i]);
+	rmdir(dir);
+	return done();
+}

@@ -1,0 +1,204 @@
+/* tensors_test - tables and numbers of files of tensors, both formats, every type, and lists as old and new MXNet write them. */
+#include "base/err.h"
+#include "base/io.h"
+#include "net/tensors.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/tally.XXXXXX", path[64];
+
+static void
+put_file(const void *p, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	fwrite(p, 1, n, f);
+	fclose(f);
+}
+
+/* Bytes from text of hexadecimal digits, blanks aside. */
+static size_t
+bytes(const char *hex, uint8_t *p)
+{
+	size_t n = 0;
+	int used;
+	unsigned v;
+
+	for (; sscanf(hex, "%2x%n", &v, &used) == 1; hex += used)
+		p[n++] = (uint8_t)v;
+	return n;
+}
+
+static int
+write_table(struct tensors *t, const void *data, size_t n)
+{
+	struct tensors_out *o;
+	int e = tensors_create(&o, path, t);
+
+	for (size_t i = 0; e == 0 && i < n; i += 5)	/* in pieces that fit no tensor */
+		e = tensors_put(o, (const uint8_t *)data + i, n - i < 5 ? n - i : 5);
+	return e == 0 ? tensors_commit(o) : e;
+}
+
+/* Three tensors, one of them without numbers, one without dimensions. */
+static void
+round_trip(enum tensors_kind kind, const char *what)
+{
+	const float data[7] = { 1, 2, 3, 4, 5, 6, 7 };
+	struct tensors t = { .kind = kind }, got;
+	float back[4];
+
+	tensors_add(&t, "a", &(struct tensor){ .ndim = 2, .dim = { 2, 3 } });
+	tensors_add(&t, "none", &(struct tensor){ .ndim = 1, .dim = { 0 } });
+	tensors_add(&t, "one", &(struct tensor){ .ndim = 0 });
+	tensors_add_meta(&t, "key", "value");
+	is(write_table(&t, data, sizeof(data)), 0, "%s: written", what);
+	if (!ok(tensors_open(&got, path) == 0, "%s: read: %s", what, err_line()))
+		return;
+	is(got.kind, kind, "%s: told by its bytes", what);
+	is(got.n, 3, "%s: three tensors", what);
+	ok(strcmp(got.t[0].name, "a") == 0 && got.t[0].ndim == 2 && got.t[0].dim[0] == 2 && got.t[0].dim[1] == 3 &&
+	    strcmp(got.t[1].name, "none") == 0 && got.t[1].count == 0, "%s: in their order, with their shapes", what);
+	ok(tensors_find(&got, "one") == &got.t[2] && got.t[2].ndim == 0 && got.t[2].count == 1, "%s: found by name", what);
+	ok(tensors_find(&got, "two") == NULL, "%s: or not found", what);
+	ok(tensors_read(&got, &got.t[0], 2, 4, back) == 0 && memcmp(back, data + 2, sizeof(back)) == 0, "%s: numbers", what);
+	ok(tensors_read(&got, &got.t[2], 0, 1, back) == 0 && back[0] == 7, "%s: those of the last", what);
+	ok((tensors_meta(&got, "key") != NULL) == (kind == TENSORS_SAFE), "%s: metadata where there is a place for it", what);
+	tensors_close(&got);
+	tensors_close(&t);
+}
+
+/* Numbers by hand: IEEE 754 half precision and bfloat16, with ties, the smallest, and what is too large. */
+static void
+types(void)
+{
+	static const struct { enum tensors_type type; float v; unsigned bits; } f[] = {
+		{ TENSORS_F16, 1, 0x3c00 }, { TENSORS_F16, -2.5f, 0xc100 }, { TENSORS_F16, 65504, 0x7bff },
+		{ TENSORS_F16, 65519.996f, 0x7bff }, { TENSORS_F16, 65520, 0x7c00 }, { TENSORS_F16, INFINITY, 0x7c00 },
+		{ TENSORS_F16, 0x1p-14f, 0x0400 }, { TENSORS_F16, 0x1p-24f, 0x0001 }, { TENSORS_F16, 0x1p-25f, 0x0000 },
+		{ TENSORS_F16, 0x1.8p-25f, 0x0001 }, { TENSORS_F16, -0x1.8p-24f, 0x8002 }, { TENSORS_F16, 0x1.ff8p-15f, 0x03ff },
+		{ TENSORS_F16, 0x1.ffep-15f, 0x0400 }, { TENSORS_F16, 0x1.002p0f, 0x3c00 }, { TENSORS_F16, 0x1.006p0f, 0x3c02 },
+		{ TENSORS_BF16, 1, 0x3f80 }, { TENSORS_BF16, 0x1.01p0f, 0x3f80 }, { TENSORS_BF16, 0x1.03p0f, 0x3f82 },
+		{ TENSORS_BF16, 0x1.fffp127f, 0x7f80 }, { TENSORS_BF16, -0x1p-126f, 0x8080 },
+	};
+	static const uint8_t ints[8] = { 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	static const struct { enum tensors_type type; float v; } i[] = {
+		{ TENSORS_U8, 254 }, { TENSORS_I8, -2 }, { TENSORS_I16, -2 }, { TENSORS_U16, 65534 }, { TENSORS_I32, -2 },
+		{ TENSORS_U32, 4294967294.0f }, { TENSORS_I64, -2 }, { TENSORS_U64, 0x1p64f },
+	};
+	uint8_t p[8];
+	float v;
+
+	for (size_t k = 0; k < sizeof(f) / sizeof(*f); k++) {
+		tensors_from_f32(f[k].type, &f[k].v, 1, p);
+		is(le_get16(p), f[k].bits, "%a as %s", (double)f[k].v, tensors_type_name(f[k].type));
+	}
+	for (unsigned h = 0, bad = 0; h < 0x10000; h++) {
+		uint8_t q[2];
+
+		for (int type = TENSORS_F16; type <= TENSORS_BF16; type++) {
+			le_put16(p, (uint16_t)h);
+			tensors_to_f32((enum tensors_type)type, p, 1, &v);
+			tensors_from_f32((enum tensors_type)type, &v, 1, q);
+			bad += !isnan(v) && le_get16(q) != h;
+		}
+		if (h == 0xffff)
+			is(bad, 0, "every half and every bfloat16 comes back from f32");
+	}
+	for (size_t k = 0; k < sizeof(i) / sizeof(*i); k++) {
+		tensors_to_f32(i[k].type, ints, 1, &v);
+		ok(v == i[k].v, "%s is %g", tensors_type_name(i[k].type), (double)v);
+	}
+}
+
+/* One array arg:bias = {1, 2}, as MXNet up to 0.10, of 0.11, 1.x and 2.x writes it. */
+static void
+lists(void)
+{
+#define HEAD "1201000000000000 0000000000000000 0100000000000000 "
+#define DATA "01000000 00000000 00000000 0000803f 00000040 "
+#define NAMES "0100000000000000 0800000000000000 6172673a62696173"
+	static const struct { const char *what, *hex; } list[] = {
+		{ "v0", HEAD "01000000 02000000 " DATA NAMES },
+		{ "v1", HEAD "c8fa93f9 01000000 0200000000000000 " DATA NAMES },
+		{ "v2", HEAD "c9fa93f9 00000000 01000000 0200000000000000 " DATA NAMES },
+		{ "v3", HEAD "cafa93f9 00000000 01000000 0200000000000000 " DATA NAMES },
+	};
+	static const struct { const char *what, *hex; int e; } no[] = {
+		{ "a sparse array", HEAD "c9fa93f9 01000000 01000000 0200000000000000 " DATA NAMES, ERR_NOTSUP },
+		{ "an unknown type", HEAD "01000000 02000000 01000000 00000000 63000000 0000803f 00000040 " NAMES, ERR_NOTSUP },
+		{ "two names for an array", HEAD "01000000 02000000 " DATA "0200000000000000", ERR_FORMAT },
+		{ "a name beyond the end", HEAD "01000000 02000000 " DATA "0100000000000000 0900000000000000 6172673a62696173", ERR_SHORT },
+		{ "bytes behind", HEAD "01000000 02000000 " DATA NAMES "00", ERR_FORMAT },
+		{ "more numbers than bytes", HEAD "02000000 ffff0000 ffff0000 " DATA NAMES, ERR_SHORT },
+		{ "more numbers than memory", HEAD "03000000 ffffffff ffffffff ffffffff " DATA NAMES, ERR_LIMIT },
+		{ "too many dimensions", HEAD "09000000 02000000 " DATA NAMES, ERR_FORMAT },
+		{ "a name with a zero", HEAD "01000000 02000000 " DATA "0100000000000000 0800000000000000 6172670062696173", ERR_FORMAT },
+	};
+	uint8_t p[256];
+	struct tensors t;
+	float v[2] = { 0 };
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		put_file(p, bytes(list[i].hex, p));
+		ok(tensors_open(&t, path) == 0 && t.n == 1 && strcmp(t.t[0].name, "arg:bias") == 0 && t.t[0].count == 2 &&
+		    tensors_read(&t, &t.t[0], 0, 2, v) == 0 && v[0] == 1 && v[1] == 2, "a list of %s: %s", list[i].what, err_line());
+		tensors_close(&t);
+		for (size_t n = bytes(list[i].hex, p), cut = 0, whole = 0; cut < n; cut++) {
+			put_file(p, cut);
+			whole += tensors_open(&t, path) == 0;
+			if (cut + 1 == n)
+				is(whole, 0, "%s cut short anywhere is refused", list[i].what);
+		}
+	}
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		put_file(p, bytes(no[i].hex, p));
+		is(tensors_open(&t, path), no[i].e, "%s: %s", no[i].what, err_line());
+	}
+	put_file(p, bytes(HEAD "01000000 02000000 " DATA "0000000000000000", p));
+	ok(tensors_open(&t, path) == 0 && strcmp(t.t[0].name, "0") == 0, "without names, arrays are called by number");
+	tensors_close(&t);
+}
+
+/* What is written for old readers is v0 to the byte. */
+static void
+written(void)
+{
+	const float data[2] = { 1, 2 };
+	struct tensors t = { .kind = TENSORS_PARAMS };
+	struct buf b = { 0 };
+	uint8_t p[256];
+	size_t n = bytes(HEAD "01000000 02000000 " DATA NAMES, p);
+
+	tensors_add(&t, "arg:bias", &(struct tensor){ .ndim = 1, .dim = { 2 } });
+	write_table(&t, data, sizeof(data));
+	ok(io_slurp(path, 4096, &b) == 0 && b.n == n && memcmp(b.p, p, n) == 0, "a list of f32 is written as v0");
+	is(tensors_add(&t, "arg:bias", &t.t[0]), 0, "a name twice");
+	{
+		struct tensors s = t;
+		struct tensors_out *o;
+
+		s.kind = TENSORS_SAFE;
+		is(tensors_create(&o, path, &s), ERR_FORMAT, "... is refused: %s", err_line());
+	}
+	tensors_close(&t);
+	buf_free(&b);
+}
+
+int
+main(void)
+{
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/t", dir);
+	round_trip(TENSORS_SAFE, "safetensors");
+	round_trip(TENSORS_PARAMS, "a list");
+	types();
+	lists();
+	written();
+	unlink(path);
+	rmdir(dir);
+	return done();
+}

@@ -14,9 +14,10 @@
 #define PATTERNS 256	/* most of a kind */
 
 static const char usage[] =
-    "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [options] file...\n"
+    "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [--pick pattern]\n"
+    "              [--drop pattern] [--rename regex=text] [--state | --no-state] [--to format] file ...\n"
     "       pmerge --split n -o prefix file\n"
-    "       pmerge --list | --verify file...\n"
+    "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";
 static const char help[] =
     "  -o, --output FILE     where the tensors go (default: standard output); .params is MXNet's format\n"

@@ -117,7 +117,7 @@ train(void *arg)
 	const struct engine_hook hook = { .arg = j, .need = need };
 	struct engine_result result;
 
-	must(j->engine->forward(j->plan, j->x, j->y, j->batch, &hook, &result), "forward");
+	must(j->engine->forward(j->plan, j->x, j->y, j->batch, NULL, &hook, &result), "forward");
 	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
 	must(j->engine->update(j->dev, OPT_SGD, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
 }

@@ -129,7 +129,9 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 		[CPU_BN] = "forward own:bn", [CPU_BN_BACK] = "backward own:bn", [CPU_ACT] = "forward own:act",
 		[CPU_ACT_BACK] = "backward own:act", [CPU_POOL] = "forward own:pool",
 		[CPU_POOL_BACK] = "backward own:pool", [CPU_LOSS] = "forward own:softmax",
-		[CPU_LOSS_BACK] = "backward own:softmax",
+		[CPU_LOSS_BACK] = "backward own:softmax", [CPU_PAD] = "forward own:pad", [CPU_PAD_BACK] = "backward own:pad",
+		[CPU_LRN] = "forward own:lrn", [CPU_LRN_BACK] = "backward own:lrn", [CPU_DROP] = "forward own:dropout",
+		[CPU_DROP_BACK] = "backward own:dropout",
 	};
 	int e = 0;
 
@@ -139,8 +141,9 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 
 		if (s->kind == CPU_MUL || s->kind == CPU_MUL_BACK)
 			e = explain_mul(p, s, out);
-		else if (s->kind == CPU_COPY || s->kind == CPU_SUM)
-			e = buf_put_fmt(out, "%s %s own:%s\n", layer, pass, s->kind == CPU_COPY ? "copy" : "sum");
+		else if (s->kind == CPU_COPY || s->kind == CPU_SUM || s->kind == CPU_TIMES)
+			e = buf_put_fmt(out, "%s %s own:%s%s\n", layer, pass, s->kind == CPU_COPY ? "copy" :
+			    s->kind == CPU_SUM ? "sum" : "product", s->relu ? "+relu" : "");
 		else
 			e = buf_put_fmt(out, "%s %s%s\n", layer, name[s->kind], s->relu ? "+relu" : "");
 	}
@@ -244,7 +247,7 @@ step_forward(struct engine_plan *p, const struct cpu_set *set, const struct cpu_
 		bn_forward(p, s, set->n, train);
 		break;
 	case CPU_ACT:
-		cpu_act_forward(l->act, &s->x, &s->y, set->n);
+		cpu_act_forward(l, &s->x, &s->y, set->n);
 		break;
 	case CPU_POOL:
 		cpu_pool_forward(l, &s->x, &s->y, p->pool[s->state].which, set->n);
@@ -252,9 +255,24 @@ step_forward(struct engine_plan *p, const struct cpu_set *set, const struct cpu_
 	case CPU_COPY:
 		cpu_copy(&s->x, s->x_first, &s->y, s->y_first, s->count, set->n);
 		break;
+	case CPU_SUM:
+		cpu_sum(s->dy, s->ndy, &s->y, s->relu, set->n);
+		break;
+	case CPU_TIMES:
+		cpu_sum_times(s->dy, s->ndy, &s->y, set->n);
+		break;
+	case CPU_PAD:
+		cpu_pad_forward(l, &s->x, &s->y, set->n);
+		break;
+	case CPU_LRN:
+		cpu_lrn_forward(l, &s->x, &s->y, p->scratch, set->n);
+		break;
+	case CPU_DROP:
+		cpu_drop(l, s->node, train ? &p->draw : NULL, &s->x, 1, &s->y, set->n);
+		break;
 	default:
 		assert(s->kind == CPU_LOSS);
-		cpu_head_forward(&s->x, &s->y, p->label, set->n, &p->result);
+		cpu_head_forward(&s->x, &s->y, p->label, train ? l->smooth : 0, set->n, &p->result);
 	}
 	return 0;
 }
@@ -296,12 +314,13 @@ pass(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, bool t
 }
 
 static int
-cpu_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_hook *hook,
-    struct engine_result *result)
+cpu_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_draw *draw,
+    const struct engine_hook *hook, struct engine_result *result)
 {
-	int e = pass(p, x, y, n, true, hook);
+	int e;
 
-	if (e == 0) {
+	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
+	if ((e = pass(p, x, y, n, true, hook)) == 0) {
 		p->n = n;
 		*result = p->result;
 	}
@@ -381,7 +400,7 @@ step_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step 
 	case CPU_BN_BACK:
 		return bn_backward(p, s, set->n, g, stats, hook);
 	case CPU_ACT_BACK:
-		cpu_act_backward(l->act, &s->y, s->dy, s->ndy, &s->dx, set->n);
+		cpu_act_backward(l, &s->y, s->dy, s->ndy, &s->dx, set->n);
 		break;
 	case CPU_POOL_BACK:
 		cpu_pool_backward(l, s->dy, s->ndy, &s->dx, p->pool[s->state].which, set->n);
@@ -390,11 +409,23 @@ step_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step 
 		cpu_copy(&s->x, s->x_first, &s->y, s->y_first, s->count, set->n);
 		break;
 	case CPU_SUM:
-		cpu_copy_sum(s->dy, s->ndy, &s->y, set->n);
+		cpu_sum(s->dy, s->ndy, &s->y, false, set->n);
+		break;
+	case CPU_TIMES:
+		cpu_sum_times(s->dy, s->ndy, &s->y, set->n);
+		break;
+	case CPU_PAD_BACK:
+		cpu_pad_backward(l, s->dy, s->ndy, &s->dx, set->n);
+		break;
+	case CPU_LRN_BACK:
+		cpu_lrn_backward(l, &s->x, s->dy, s->ndy, &s->dx, p->scratch, set->n);
+		break;
+	case CPU_DROP_BACK:
+		cpu_drop(l, s->node, &p->draw, s->dy, s->ndy, &s->dx, set->n);
 		break;
 	default:
 		assert(s->kind == CPU_LOSS_BACK);
-		cpu_head_backward(&s->y, p->label, set->n);
+		cpu_head_backward(&s->y, p->label, l->smooth, set->n);
 	}
 	return 0;
 }

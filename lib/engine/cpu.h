@@ -9,8 +9,10 @@
  * What keeps the passes short:
  *  - a concatenation is one buffer, into which its inputs write with a stride,
  *    and out of which their gradients are read with the same stride;
- *  - a gradient that comes from two layers stays two views, which the reader adds;
+ *  - a gradient that comes from two layers stays two views, which the reader adds,
+ *    and one that goes to all inputs of a sum stays one view;
  *  - batch norm and ReLU are one pass; its backward writes over its input;
+ *  - a sum and ReLU are one pass;
  *  - ReLU behind a convolution is part of the convolution.
  *
  * Layouts: as in dnnl.h.  The channels past c in the last block are zero in
@@ -37,6 +39,7 @@ struct cpu_view {
 	size_t	 step;		/* floats from one picture to the next */
 	uint32_t c, h, w;
 	uint32_t block;		/* channels side by side: 1, 8 or 16 */
+	bool	 shared;	/* of a gradient: others read it too, so that nobody writes over it */
 };
 
 enum cpu_kind {
@@ -51,7 +54,14 @@ enum cpu_kind {
 	CPU_LOSS,		/* y = softmax(x) and the loss */
 	CPU_LOSS_BACK,		/* y = y - onehot */
 	CPU_COPY,		/* channels of x from x_first into y from y_first; layouts may differ */
-	CPU_SUM			/* y = the sum of dy */
+	CPU_SUM,		/* y = the sum of dy, and ReLU when relu */
+	CPU_TIMES,		/* y = the product of dy */
+	CPU_PAD,
+	CPU_PAD_BACK,
+	CPU_LRN,
+	CPU_LRN_BACK,
+	CPU_DROP,		/* y = x masked */
+	CPU_DROP_BACK		/* dx = dy masked */
 };
 
 struct cpu_step {
@@ -129,9 +139,10 @@ struct engine_plan {
 	uint64_t	    clock;
 	float		   *arena, *kept, *scratch;	/* activations; weights and statistics; the moment's */
 	size_t		    arena_bytes, kept_bytes, scratch_bytes;
-	size_t		    scratch_least;	/* bytes that batch norm wants */
+	size_t		    scratch_least;	/* bytes that batch norm and LRN want */
 	float		   *aux;	/* [A] running statistics */
 	int32_t		   *label;	/* [batch] */
+	struct engine_draw  draw;	/* of that batch */
 	uint32_t	    n;		/* of the batch forward() saw last; 0: none to go backward from */
 	struct engine_result result;
 };
@@ -191,10 +202,12 @@ void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint3
 /* Floats of scratch for either. */
 size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);
 
-/* cpu_act.c; y may be x, dx may be dy[0]. */
-void	 cpu_act_forward(enum graph_act act, const struct cpu_view *x, const struct cpu_view *y, uint32_t n);
-void	 cpu_act_backward(enum graph_act act, const struct cpu_view *y, const struct cpu_view *dy, uint32_t ndy,
-	     const struct cpu_view *dx, uint32_t n);
+/* cpu_act.c; y may be x, dx may be dy[0].  Is x read for the way back?  Else y is, and x may be written over. */
+bool	 cpu_act_wants_x(const struct graph_node *node);
+void	 cpu_act_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint32_t n);
+/* from is x or y. */
+void	 cpu_act_backward(const struct graph_node *node, const struct cpu_view *from, const struct cpu_view *dy,
+	     uint32_t ndy, const struct cpu_view *dx, uint32_t n);
 
 /* cpu_pool.c; which is read by the maximum's backward alone. */
 void	 cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y,
@@ -205,12 +218,30 @@ void	 cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy
 /* cpu_copy.c.  copy: count channels, layouts may differ; the padding of y is zeroed behind its last channel. */
 void	 cpu_copy(const struct cpu_view *x, uint32_t x_first, const struct cpu_view *y, uint32_t y_first,
 	     uint32_t count, uint32_t n);
-/* y = sum of the parts; y may be part[0]. */
-void	 cpu_copy_sum(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n);
+
+/* cpu_sum.c: one or two parts; y may be part[0]. */
+void	 cpu_sum(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, bool relu, uint32_t n);
+void	 cpu_sum_times(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n);
+
+/* cpu_pad.c */
+void	 cpu_pad_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint32_t n);
+void	 cpu_pad_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy,
+	     const struct cpu_view *dx, uint32_t n);
+
+/* cpu_lrn.c; scratch: cpu_lrn_scratch() floats a thread. */
+size_t	 cpu_lrn_scratch(const struct graph_node *node);
+void	 cpu_lrn_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y,
+	     float *scratch, uint32_t n);
+void	 cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *dy,
+	     uint32_t ndy, const struct cpu_view *dx, float *scratch, uint32_t n);
+
+/* cpu_drop.c: node i of the graph; y may be x.  draw NULL: nothing is dropped. */
+void	 cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_draw *draw, const struct cpu_view *x,
+	     uint32_t nx, const struct cpu_view *y, uint32_t n);
 
 /* cpu_head.c: x, prob [n, classes]. */
-void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, uint32_t n,
-	     struct engine_result *result);
-void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, uint32_t n);
+void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, float smooth,
+	     uint32_t n, struct engine_result *result);
+void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, float smooth, uint32_t n);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * cpu_copy - channels from one view into another, and sums of views.
+ * cpu_copy - channels from one view into another.
  *
  * Blocks that begin at a block's start in both views are copied whole; any other
  * channel goes pixel by pixel, from one channel's place to the other's.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
 
 #include <omp.h>
 #include <string.h>
@@ -58,28 +57,4 @@ cpu_copy(const struct cpu_view *x, uint32_t x_first, const struct cpu_view *y, u
 	#pragma omp parallel for
 	for (size_t i = 0; i < n; i++)
 		copy_picture(x, x_first, y, y_first, count, i);
-}
-
-CPU_CLONES static void
-run_sum(const float *a, const float *restrict b, float *y, size_t count)
-{
-	for (size_t j = 0; j < count; j++)
-		y[j] = a[j] + b[j];
-}
-
-void
-cpu_copy_sum(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n)
-{
-	size_t count = cpu_blocks(y) * cpu_unit(y);
-
-	#pragma omp parallel for
-	for (size_t i = 0; i < n; i++) {
-		const float *a = cpu_at(&part[0], i, 0);
-		float *to = cpu_at(y, i, 0);
-
-		if (parts > 1)
-			run_sum(a, cpu_at(&part[1], i, 0), to, count);
-		else
-			memmove(to, a, count * sizeof(*to));
-	}
 }

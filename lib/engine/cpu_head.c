@@ -2,7 +2,8 @@
  * cpu_head - scores into probabilities, and with the labels into loss and gradient.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
- *	loss = log(sum) + top - x[label];  dx[k] = p[k] - (k == label)
+ *	q[k] = (1 - smooth) (k == label) + smooth / K
+ *	loss = log(sum) + top - sum over k of q[k] x[k];  dx[k] = p[k] - q[k]
  *
  * top is taken off so that no exp overflows.  One thread: a batch has few scores.
  */
@@ -23,36 +24,42 @@ argmax(const float *p, size_t classes)
 
 /* Returns the loss of one sample. */
 static double
-sample(const float *restrict x, float *restrict p, size_t classes, size_t label)
+sample(const float *restrict x, float *restrict p, size_t classes, size_t label, double smooth)
 {
 	float top = x[argmax(x, classes)];
-	double sum = 0;
+	double sum = 0, all = 0;
 
 	for (size_t k = 0; k < classes; k++) {
 		p[k] = expf(x[k] - top);
 		sum += p[k];
+		all += x[k];
 	}
 	for (size_t k = 0; k < classes; k++)
 		p[k] = (float)(p[k] / sum);
-	return log(sum) + top - x[label];
+	return log(sum) + top - (1 - smooth) * x[label] - smooth * all / (double)classes;
 }
 
 void
-cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, uint32_t n,
-    struct engine_result *result)
+cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, float smooth,
+    uint32_t n, struct engine_result *result)
 {
 	*result = (struct engine_result) { 0 };
 	for (size_t i = 0; i < n; i++) {
 		float *p = cpu_at(prob, i, 0);
 
-		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i]);
+		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], smooth);
 		result->correct += argmax(p, x->c) == (size_t)label[i];
 	}
 }
 
 void
-cpu_head_backward(const struct cpu_view *prob, const int32_t *label, uint32_t n)
+cpu_head_backward(const struct cpu_view *prob, const int32_t *label, float smooth, uint32_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		cpu_at(prob, i, 0)[label[i]] -= 1.0f;
+	for (size_t i = 0; i < n; i++) {
+		float *p = cpu_at(prob, i, 0);
+
+		for (size_t k = 0; smooth > 0 && k < prob->c; k++)
+			p[k] -= smooth / (float)prob->c;
+		p[label[i]] -= 1 - smooth;
+	}
 }

@@ -165,7 +165,7 @@ absorb_relu(struct cpu_planner *pl)
 		const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->nin > 0 ? l->in[0] : 0];
 
 		if (l->op == GRAPH_ACT && l->act == GRAPH_RELU && pl->note[l->in[0]].uses == 1)
-			pl->note[i].absorbed = in->op == GRAPH_BN || (is_mul(in) && !read_by_concat(pl->g, i));
+			pl->note[i].absorbed = in->op == GRAPH_BN || in->op == GRAPH_ADD || (is_mul(in) && !read_by_concat(pl->g, i));
 	}
 }
 
@@ -182,7 +182,8 @@ make_mul(struct cpu_planner *pl, uint32_t i)
 	m->node = i;
 	m->shape = (struct dnnl_shape) {
 		.n = p->batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
-		.stride = l->stride, .pad = l->pad, .fc = l->op == GRAPH_FC, .bias = l->bias,
+		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
+		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
 		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
 		.data = pl->note[l->in[0]].wants,
 	};
@@ -220,7 +221,16 @@ make_pool(struct cpu_planner *pl, uint32_t i)
 	p->state[i] = p->npool++;
 }
 
-/* A concatenation lies as its inputs do; where they differ, as oneDNN likes pictures. */
+static void
+make_lrn(struct cpu_planner *pl, uint32_t i)
+{
+	size_t scratch = cpu_lrn_scratch(&pl->g->node[i]) * pl->p->dev->threads * sizeof(float);
+
+	if (scratch > pl->p->scratch_least)
+		pl->p->scratch_least = scratch;
+}
+
+/* A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures. */
 static uint32_t
 concat_block(const struct cpu_planner *pl, const struct graph_node *l)
 {
@@ -246,13 +256,20 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 	case GRAPH_BN:
 	case GRAPH_ACT:
 	case GRAPH_POOL:
+	case GRAPH_PAD:
+	case GRAPH_LRN:
+	case GRAPH_DROPOUT:
 		note->block = pl->note[l->in[0]].block;
 		if (l->op == GRAPH_BN)
 			make_bn(pl, i);
 		else if (l->op == GRAPH_POOL)
 			make_pool(pl, i);
+		else if (l->op == GRAPH_LRN)
+			make_lrn(pl, i);
 		break;
 	case GRAPH_CONCAT:
+	case GRAPH_ADD:
+	case GRAPH_MUL:
 		note->block = concat_block(pl, l);
 		break;
 	default:
@@ -265,7 +282,8 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 static bool
 writes_strided(enum graph_op op)
 {
-	return op == GRAPH_BN || op == GRAPH_ACT || op == GRAPH_POOL || op == GRAPH_CONCAT;
+	return op == GRAPH_BN || op == GRAPH_ACT || op == GRAPH_POOL || op == GRAPH_CONCAT || op == GRAPH_ADD ||
+	    op == GRAPH_MUL || op == GRAPH_PAD || op == GRAPH_LRN || op == GRAPH_DROPOUT;
 }
 
 /* Do all layers that read i take it with a stride?  (The same kinds as write with one.) */
@@ -307,11 +325,11 @@ shares(const struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	uint32_t user = pl->note[i].user;
 
-	if (pl->note[i].uses != 1 || pl->g->node[user].op != GRAPH_ACT)
+	if (pl->note[i].uses != 1 || pl->g->node[user].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[user]))
 		return false;
 	if (is_mul(l))
 		return cpu_dense(&pl->note[user].view);
-	return l->op == GRAPH_BN || l->op == GRAPH_POOL;
+	return l->op == GRAPH_BN || l->op == GRAPH_POOL || l->op == GRAPH_ADD || l->op == GRAPH_DROPOUT;
 }
 
 static void

@@ -2,7 +2,7 @@
  * cpu_pool - windows into their maximum or average.
  *
  * The window of output i begins at line i*stride - pad; what of it lies outside
- * the picture is cut off.  The average divides by r*s all the same.  Of equal
+ * the picture is cut off.  What the average divides by is told in ref_pool.c.  Of equal
  * values the first, row by row, is the maximum; its number in the window is kept
  * for the way back.  A unit is one picture's block of channels, which no other
  * writes.
@@ -21,7 +21,8 @@ struct window {
 /* What all windows of a layer share. */
 struct frame {
 	size_t h, w, oh, ow;	/* pixels in and out */
-	size_t r, s, stride, pad;
+	size_t r, s, stride[2], pad[2];
+	enum graph_divide divide;
 };
 
 CPU_INLINE size_t
@@ -33,14 +34,30 @@ least(size_t a, size_t b)
 CPU_INLINE struct window
 window(const struct frame *f, size_t i, size_t j)
 {
-	size_t top = i * f->stride, left = j * f->stride;
-	struct window v = { .r0 = top < f->pad ? f->pad - top : 0, .s0 = left < f->pad ? f->pad - left : 0 };
+	size_t top = i * f->stride[0], left = j * f->stride[1], above = f->pad[0], before = f->pad[1];
+	struct window v = { .r0 = top < above ? above - top : 0, .s0 = left < before ? before - left : 0 };
 
-	v.h0 = top + v.r0 - f->pad;
-	v.w0 = left + v.s0 - f->pad;
-	v.h1 = least(top + f->r - f->pad, f->h);
-	v.w1 = least(left + f->s - f->pad, f->w);
+	v.h0 = top + v.r0 - above;
+	v.w0 = left + v.s0 - before;
+	v.h1 = least(top + f->r - above, f->h);
+	v.w1 = least(left + f->s - before, f->w);
 	return v;
+}
+
+/* One over what the average of window v, the (i,j)-th, divides by. */
+CPU_INLINE float
+share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
+{
+	size_t r = f->r, s = f->s;
+
+	if (f->divide == GRAPH_PADDED) {
+		r = least(r, f->h + 2 * f->pad[0] - i * f->stride[0]);
+		s = least(s, f->w + 2 * f->pad[1] - j * f->stride[1]);
+	} else if (f->divide == GRAPH_INSIDE) {
+		r = v->h1 - v->h0;
+		s = v->w1 - v->w0;
+	}
+	return 1.0f / (float)(r * s);
 }
 
 typedef uint16_t wide16 __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
@@ -88,8 +105,6 @@ max_unit(const struct frame *f, const float *restrict x, size_t lanes, float *re
 CPU_INLINE void
 avg_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y)
 {
-	float share = 1.0f / (float)(f->r * f->s);
-
 	for (size_t i = 0; i < f->oh; i++)
 		for (size_t j = 0; j < f->ow; j++, y += lanes) {
 			struct window v = window(f, i, j);
@@ -100,7 +115,7 @@ avg_unit(const struct frame *f, const float *restrict x, size_t lanes, float *re
 					get(x + (h * f->w + w) * lanes, lanes, &p);
 					sum += p;
 				}
-			sum *= share;
+			sum *= share_of(f, i, j, &v);
 			put(&sum, lanes, y);
 		}
 }
@@ -146,14 +161,12 @@ max_back(const struct frame *f, const float *restrict d0, const float *restrict 
 CPU_INLINE void
 avg_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, float *restrict dx)
 {
-	float share = 1.0f / (float)(f->r * f->s);
-
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
 		struct window v = window(f, o / f->ow, o % f->ow);
 		cpu_wide d = { 0 }, p = { 0 };
 
 		incoming(d0, d1, o, lanes, &d);
-		d *= share;
+		d *= share_of(f, o / f->ow, o % f->ow, &v);
 		for (size_t h = v.h0; h < v.h1; h++)
 			for (size_t w = v.w0; w < v.w1; w++) {
 				get(dx + (h * f->w + w) * lanes, lanes, &p);
@@ -211,7 +224,8 @@ unit_backward(enum graph_pool pool, const struct frame *f, const float *restrict
 static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
 {
-	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, node->stride, node->pad };
+	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
+	    { node->pad[0], node->pad[1] }, node->divide };
 }
 
 void

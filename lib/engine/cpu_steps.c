@@ -2,8 +2,8 @@
  * cpu_steps - one layer into the steps that compute it, and those that take its gradient back.
  *
  * Backward, a layer finds its gradient in parts (views that its readers wrote),
- * and leaves a part with each layer it reads.  No part is read by two, so that a
- * layer may write its own result over one.
+ * and leaves a part with each layer it reads.  No part is read by two but those
+ * marked as shared, so that a layer may write its own result over any other.
  */
 #include "engine/cpu_plan.h"
 
@@ -38,6 +38,13 @@ dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
 	y = cpu_plan_view(pl, v.c, v.h, v.w, block);
 	copy(pl, i, v, 0, y, 0, v.c);
 	return y;
+}
+
+/* v in the layout of block; a stride is no matter. */
+static struct cpu_view
+laid_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
+{
+	return cpu_plan_lies(&v, block) ? cpu_plan_as(v, v.c, v.h, v.w, block) : dense_as(pl, i, v, block);
 }
 
 /* Batch norm has fast lanes where one pixel's channels stand side by side without being blocked. */
@@ -75,6 +82,27 @@ concat_forward(struct cpu_planner *pl, uint32_t i)
 	}
 }
 
+/* One, two, or two by two: what is there so far and one more. */
+static void
+sum_forward(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_step s = { .kind = kind, .node = i, .y = pl->note[i].view, .ndy = 1 };
+	bool relu = absorbed_by(pl, i);
+
+	s.dy[0] = laid_as(pl, i, pl->note[l->in[0]].view, s.y.block);
+	s.relu = relu && l->nin == 1;
+	if (l->nin == 1)
+		cpu_plan_step(pl, s);
+	s.ndy = 2;
+	for (uint32_t k = 1; k < l->nin; k++) {
+		s.dy[1] = laid_as(pl, i, pl->note[l->in[k]].view, s.y.block);
+		s.relu = relu && k + 1 == l->nin;
+		cpu_plan_step(pl, s);
+		s.dy[0] = s.y;
+	}
+}
+
 void
 cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 {
@@ -108,6 +136,19 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		if (!cpu_plan_lies(&x, 1))
 			copy(pl, i, x, 0, cpu_plan_as(y, x.c, x.h, x.w, 1), 0, x.c);
 		return;
+	case GRAPH_ADD:
+	case GRAPH_MUL:
+		sum_forward(pl, i, l->op == GRAPH_ADD ? CPU_SUM : CPU_TIMES);
+		return;
+	case GRAPH_PAD:
+		s.kind = CPU_PAD;
+		break;
+	case GRAPH_LRN:
+		s.kind = CPU_LRN;
+		break;
+	case GRAPH_DROPOUT:
+		s.kind = CPU_DROP;
+		break;
 	default:
 		s.kind = CPU_LOSS;
 		s.x = dense_as(pl, i, x, 1);
@@ -122,16 +163,22 @@ static void
 leave(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
 {
 	struct cpu_note *note = &pl->note[i];
+	const struct cpu_view *v = &note->view;
+	struct cpu_step sum = { .kind = CPU_SUM, .node = i, .ndy = 2 };
 
-	if (cpu_plan_lies(&part, note->view.block))
-		part = cpu_plan_as(part, note->view.c, note->view.h, note->view.w, note->view.block);
+	if (cpu_plan_lies(&part, v->block))
+		part = cpu_plan_as(part, v->c, v->h, v->w, v->block);
 	else
-		part = dense_as(pl, i, part, note->view.block);
-	if (note->parts < CPU_PARTS)
+		part = dense_as(pl, i, part, v->block);
+	if (note->parts < CPU_PARTS) {
 		note->part[note->parts++] = part;
-	else
-		cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_SUM, .node = i, .y = note->part[0],
-		    .dy = { note->part[0], part }, .ndy = 2 });
+		return;
+	}
+	sum.dy[0] = note->part[0].shared ? part : note->part[0];
+	sum.dy[1] = note->part[0].shared ? note->part[0] : part;
+	sum.y = sum.dy[0].shared ? cpu_plan_view(pl, v->c, v->h, v->w, v->block) : sum.dy[0];
+	cpu_plan_step(pl, sum);
+	note->part[0] = sum.y;
 }
 
 /* The gradient of layer i in s. */
@@ -150,6 +197,33 @@ fresh(struct cpu_planner *pl, uint32_t i)
 	const struct cpu_view *x = input(pl, i);
 
 	return cpu_plan_view(pl, x->c, x->h, x->w, x->block);
+}
+
+/* May a layer write its result over this part of its gradient? */
+static bool
+own(const struct cpu_view *part)
+{
+	return cpu_dense(part) && !part->shared;
+}
+
+/* The gradient of layer i in one part. */
+static struct cpu_view
+joined(struct cpu_planner *pl, uint32_t i)
+{
+	const struct cpu_note *note = &pl->note[i];
+	const struct cpu_view *v = &note->view;
+	struct cpu_step sum = { .kind = CPU_SUM, .node = i };
+
+	if (note->parts == 1)
+		return note->part[0];
+	take(pl, i, &sum);
+	if (!own(&sum.dy[0]) && own(&sum.dy[1])) {
+		sum.dy[0] = note->part[1];
+		sum.dy[1] = note->part[0];
+	}
+	sum.y = own(&sum.dy[0]) ? sum.dy[0] : cpu_plan_view(pl, v->c, v->h, v->w, v->block);
+	cpu_plan_step(pl, sum);
+	return sum.y;
 }
 
 static void
@@ -211,7 +285,7 @@ static void
 act_backward(struct cpu_planner *pl, uint32_t i)
 {
 	uint32_t in = pl->g->node[i].in[0];
-	struct cpu_step s = { .kind = CPU_ACT_BACK, .node = i, .y = pl->note[i].view };
+	struct cpu_step s = { .kind = CPU_ACT_BACK, .node = i };
 
 	take(pl, i, &s);
 	if (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN) {
@@ -219,9 +293,86 @@ act_backward(struct cpu_planner *pl, uint32_t i)
 			leave(pl, in, s.dy[k]);
 		return;
 	}
-	s.dx = cpu_dense(&s.dy[0]) ? s.dy[0] : fresh(pl, i);
+	s.y = cpu_act_wants_x(&pl->g->node[i]) ? pl->note[in].view : pl->note[i].view;
+	s.dx = own(&s.dy[0]) ? s.dy[0] : fresh(pl, i);
 	cpu_plan_step(pl, s);
 	leave(pl, in, s.dx);
+}
+
+/* All inputs get the same. */
+static void
+add_backward(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_view d = joined(pl, i);
+
+	d.shared = d.shared || l->nin > 1;
+	for (uint32_t k = 0; k < l->nin; k++)
+		if (pl->note[l->in[k]].wants)
+			leave(pl, l->in[k], d);
+}
+
+/* Each input gets the gradient times all others. */
+static void
+times_backward(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_view d = joined(pl, i);
+
+	d.shared = true;
+	for (uint32_t k = 0; k < l->nin; k++) {
+		struct cpu_step s = { .kind = CPU_TIMES, .node = i, .y = d, .dy = { d }, .ndy = 2 };
+
+		if (!pl->note[l->in[k]].wants)
+			continue;
+		for (uint32_t j = 0; j < l->nin; j++) {
+			if (j == k)
+				continue;
+			s.dy[1] = laid_as(pl, i, pl->note[l->in[j]].view, d.block);
+			if (s.y.shared)
+				s.y = cpu_plan_view(pl, d.c, d.h, d.w, d.block);
+			cpu_plan_step(pl, s);
+			s.dy[0] = s.y;
+		}
+		leave(pl, l->in[k], s.y);
+	}
+}
+
+static void
+drop_backward(struct cpu_planner *pl, uint32_t i)
+{
+	struct cpu_step s = { .kind = CPU_DROP_BACK, .node = i };
+
+	take(pl, i, &s);
+	s.dx = own(&s.dy[0]) ? s.dy[0] : fresh(pl, i);
+	cpu_plan_step(pl, s);
+	leave(pl, pl->g->node[i].in[0], s.dx);
+}
+
+/* What has kernels of its own in both directions, from views of one layout. */
+static void
+plain_backward(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
+{
+	struct cpu_step s = { .kind = kind, .node = i };
+
+	take(pl, i, &s);
+	if (kind == CPU_LRN_BACK)
+		s.x = *input(pl, i);
+	s.dx = fresh(pl, i);
+	cpu_plan_step(pl, s);
+	leave(pl, pl->g->node[i].in[0], s.dx);
+}
+
+static void
+pad_backward(struct cpu_planner *pl, uint32_t i)
+{
+	plain_backward(pl, i, CPU_PAD_BACK);
+}
+
+static void
+lrn_backward(struct cpu_planner *pl, uint32_t i)
+{
+	plain_backward(pl, i, CPU_LRN_BACK);
 }
 
 static void
@@ -283,7 +434,8 @@ cpu_steps_backward(struct cpu_planner *pl, uint32_t i)
 	static void (*const back[GRAPH_OPS])(struct cpu_planner *, uint32_t) = {
 		[GRAPH_CONV] = mul_backward, [GRAPH_FC] = mul_backward, [GRAPH_BN] = bn_backward,
 		[GRAPH_ACT] = act_backward, [GRAPH_POOL] = pool_backward, [GRAPH_CONCAT] = concat_backward,
-		[GRAPH_FLATTEN] = flatten_backward, [GRAPH_SOFTMAX] = loss_backward,
+		[GRAPH_FLATTEN] = flatten_backward, [GRAPH_ADD] = add_backward, [GRAPH_MUL] = times_backward,
+		[GRAPH_PAD] = pad_backward, [GRAPH_LRN] = lrn_backward, [GRAPH_DROPOUT] = drop_backward, [GRAPH_SOFTMAX] = loss_backward,
 	};
 	const struct graph_node *l = &pl->g->node[i];
 

@@ -14,7 +14,7 @@
  * Weights are held as the forward kernel likes them; gradients leave canonical.
  *
  * Winograd's algorithm (Lavin and Gray, CVPR 2016: F(4x4, 3x3)) is taken by a
- * fixed rule, since another choice is other bits: f32, 3x3, stride 1, pad 1, at
+ * fixed rule, since another choice is other bits: f32, 3x3, stride 1, pad 1, one group, at
  * least 32 channels in and out, maps of at least 4x4, where the library has it.
  *
  * Ownership: memory is the caller's; dnnl_mul_bind lends it until the next bind.
@@ -37,8 +37,10 @@ enum dnnl_way { DNNL_FORWARD, DNNL_DATA, DNNL_WEIGHT, DNNL_WAYS };
 
 struct dnnl_shape {
 	uint32_t n, c, h, w;	/* what comes in */
-	uint32_t k, r, s, stride, pad;
-	bool	 fc;		/* [n, c*h*w] by [k, c*h*w]; r, s, stride, pad are not read */
+	uint32_t k, r, s;
+	uint32_t stride[2], pad[2], dilate[2];	/* lines, columns; dilate 1: taps side by side */
+	uint32_t groups;
+	bool	 fc;		/* [n, c*h*w] by [k, c*h*w]; r and what follows it are not read */
 	bool	 bias;
 	bool	 relu;		/* y = max(y, 0) in the same pass; dy is of the y before it */
 	bool	 data;		/* dx is wanted */
@@ -76,11 +78,11 @@ const char *dnnl_mul_kernel(const struct dnnl_mul *mul, enum dnnl_way way);
 
 /* Returns 0 or ERR_NOTSUP, as do all below. */
 int	 dnnl_mul_bind(struct dnnl_mul *mul, const struct dnnl_place *place);
-/* Weights [K,C,R,S] into held. */
+/* Weights [K,C/groups,R,S] into held. */
 int	 dnnl_mul_load(struct dnnl_mul *mul, const float *w);
 int	 dnnl_mul_forward(struct dnnl_mul *mul);
 int	 dnnl_mul_data(struct dnnl_mul *mul);
-/* dw [K,C,R,S] and, with a bias, dbias. */
+/* dw [K,C/groups,R,S] and, with a bias, dbias. */
 int	 dnnl_mul_weight(struct dnnl_mul *mul, float *dw);
 
 #endif

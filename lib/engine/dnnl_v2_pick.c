@@ -43,21 +43,25 @@ dnnl_v2_x(const struct dnnl_shape *s, uint32_t block)
 }
 
 static uint32_t
-out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel)
+out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
 {
-	return s->fc ? 1 : (in + 2 * s->pad - kernel) / s->stride + 1;
+	return s->fc ? 1 : (in + 2 * s->pad[d] - (kernel - 1) * s->dilate[d] - 1) / s->stride[d] + 1;
 }
 
 dnnl_memory_desc_t
 dnnl_v2_y(const struct dnnl_shape *s, uint32_t block)
 {
-	return md_picture(s->fc, s->n, s->k, out_of(s, s->h, s->r), out_of(s, s->w, s->s), block);
+	return md_picture(s->fc, s->n, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block);
 }
 
+/* In the layout the library likes, or as [K, C/groups, R, S]. */
 static dnnl_memory_desc_t
-md_filter(const struct dnnl_shape *s, dnnl_format_tag_t tag)
+md_filter(const struct dnnl_shape *s, bool any)
 {
-	return md_of(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, tag);
+	if (s->groups > 1)
+		return md_of(5, (dnnl_dims_t){ s->groups, s->k / s->groups, s->c / s->groups, s->r, s->s },
+		    any ? dnnl_format_tag_any : dnnl_goihw);
+	return md_of(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, any ? dnnl_format_tag_any : dnnl_oihw);
 }
 
 dnnl_memory_desc_t
@@ -65,7 +69,7 @@ dnnl_v2_canonical(const struct dnnl_shape *s)
 {
 	if (s->fc)
 		return md_of(2, (dnnl_dims_t){ s->k, (dnnl_dim_t)s->c * s->h * s->w }, dnnl_oi);
-	return md_filter(s, dnnl_oihw);
+	return md_filter(s, false);
 }
 
 dnnl_memory_desc_t
@@ -102,8 +106,8 @@ block_of(const dnnl_memory_desc_t *md)
 static bool
 winograd(const struct dnnl_shape *s)
 {
-	return !s->fc && s->r == 3 && s->s == 3 && s->stride == 1 && s->pad == 1 &&
-	    s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
+	return !s->fc && s->groups == 1 && s->r == 3 && s->s == 3 && s->stride[0] == 1 && s->stride[1] == 1 &&
+	    s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 && s->dilate[1] == 1 && s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
 }
 
 /* One direction of a convolution; the fields of the descriptor are set by direction. */
@@ -111,18 +115,20 @@ static dnnl_status_t
 conv_desc(const struct dnnl_shape *s, enum dnnl_way way, dnnl_alg_kind_t alg, const dnnl_memory_desc_t *x,
     const dnnl_memory_desc_t *y, dnnl_convolution_desc_t *desc)
 {
-	const dnnl_dims_t stride = { s->stride, s->stride }, pad = { s->pad, s->pad };
-	dnnl_memory_desc_t w = md_filter(s, dnnl_format_tag_any), b = dnnl_v2_vector(s);
+	const dnnl_dims_t stride = { s->stride[0], s->stride[1] }, pad = { s->pad[0], s->pad[1] };
+	const dnnl_dims_t more = { s->dilate[0] - 1, s->dilate[1] - 1 };	/* the library counts what lies between taps */
+	dnnl_memory_desc_t w = md_filter(s, true), b = dnnl_v2_vector(s);
 	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
 
 	switch (way) {
 	case DNNL_FORWARD:
-		return dnnl_convolution_forward_desc_init(desc, dnnl_forward_training, alg, x, &w, bias, y,
-		    stride, pad, pad);
+		return dnnl_dilated_convolution_forward_desc_init(desc, dnnl_forward_training, alg, x, &w, bias, y,
+		    stride, more, pad, pad);
 	case DNNL_DATA:
-		return dnnl_convolution_backward_data_desc_init(desc, alg, x, &w, y, stride, pad, pad);
+		return dnnl_dilated_convolution_backward_data_desc_init(desc, alg, x, &w, y, stride, more, pad, pad);
 	default:
-		return dnnl_convolution_backward_weights_desc_init(desc, alg, x, &w, bias, y, stride, pad, pad);
+		return dnnl_dilated_convolution_backward_weights_desc_init(desc, alg, x, &w, bias, y, stride, more, pad,
+		    pad);
 	}
 }
 

@@ -36,9 +36,19 @@ struct engine_hook {
 	int (*born)(void *arg, uint32_t a);
 };
 
+/*
+ * What chance hangs on.  A mask of dropout is a function of (seed, step, number
+ * of the sample, layer, element): a step's samples are numbered over all
+ * workers, piece behind piece, so that who computes a sample changes nothing.
+ */
+struct engine_draw {
+	uint64_t seed, step;
+	uint64_t first;		/* number within the step of the batch's first sample */
+};
+
 /* Sums over the n samples of a batch. */
 struct engine_result {
-	double	 loss;		/* of -log p[y] */
+	double	 loss;		/* of the loss layer in forward(), of -log p[y] in evaluate() */
 	uint32_t correct;	/* argmax p == y; of equal p the lowest class counts */
 };
 
@@ -68,16 +78,16 @@ struct engine {
 
 	/*
 	 * Training pass over x f32 [n,C,H,W], y i32 [n] (0 <= y < classes), batch norm by this batch's statistics.
-	 * Returns 0, ERR_* or what a hook returned.
+	 * draw NULL counts as zeros.  Returns 0, ERR_* or what a hook returned.
 	 */
 	int  (*forward)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
-		 const struct engine_hook *hook, struct engine_result *result);
+		 const struct engine_draw *draw, const struct engine_hook *hook, struct engine_result *result);
 	/*
 	 * The gradients of the batch forward() saw last, summed over its samples: g f32 [P] is overwritten array by
 	 * array; stats f32 [A] gets the batch's mean and biased variance of each batch norm, laid out as aux.
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
-	/* Inference pass with the running statistics; prob f32 [n, classes] gets the softmax unless NULL. */
+	/* Inference pass with the running statistics and without dropout; prob f32 [n, classes] gets the softmax unless NULL. */
 	int  (*evaluate)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
 		 struct engine_result *result, float *prob);
 

@@ -20,6 +20,11 @@ static const struct ref_op *const ops[GRAPH_OPS] = {
 	[GRAPH_POOL] = &ref_pool,
 	[GRAPH_CONCAT] = &ref_concat,
 	[GRAPH_FLATTEN] = &ref_flatten,
+	[GRAPH_ADD] = &ref_add,
+	[GRAPH_MUL] = &ref_mul,
+	[GRAPH_PAD] = &ref_pad,
+	[GRAPH_LRN] = &ref_lrn,
+	[GRAPH_DROPOUT] = &ref_dropout,
 	[GRAPH_SOFTMAX] = &ref_softmax,
 };
 
@@ -225,11 +230,12 @@ pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 }
 
 static int
-ref_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_hook *hook,
-	struct engine_result *result)
+ref_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_draw *draw,
+	const struct engine_hook *hook, struct engine_result *result)
 {
 	int e;
 
+	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
 	if ((e = take_batch(p, x, y, n)) < 0)
 		return e;
 	if ((e = pass(p, true, hook)) != 0) {

@@ -22,6 +22,7 @@ struct engine_plan {
 	double		*scratch;	/* for one layer at a time, as long as the hungriest one says */
 	float		**y, **dy;	/* a node each: [batch, c, h, w] */
 	int32_t		*label;		/* [batch] */
+	struct engine_draw draw;	/* of this pass */
 	struct engine_result result;
 };
 
@@ -38,7 +39,8 @@ struct ref_op {
 	int	 (*scratch)(const struct graph *g, uint32_t i, size_t *n);
 };
 
-extern const struct ref_op ref_conv, ref_fc, ref_bn, ref_act, ref_pool, ref_concat, ref_flatten, ref_softmax;
+extern const struct ref_op ref_conv, ref_fc, ref_bn, ref_act, ref_pool, ref_concat, ref_flatten, ref_add, ref_mul,
+	ref_pad, ref_lrn, ref_dropout, ref_softmax;
 
 /* The k-th input of node i. */
 static inline const struct graph_node *

@@ -1,13 +1,15 @@
 /*
  * ref_conv - pictures into filtered pictures.
  *
- *	y[n,k,i,j]   = bias[k] + sum over c,r,s of w[k,c,r,s] x[n,c,i*t+r,j*t+s]
- *	dw[k,c,r,s]  = sum over n,i,j of dy[n,k,i,j] x[n,c,i*t+r,j*t+s]
+ *	y[n,k,i,j]   = bias[k] + sum over c,r,s of w[k,c,r,s] x[n,c,i*t+r*d,j*t+s*d]
+ *	dw[k,c,r,s]  = sum over n,i,j of dy[n,k,i,j] x[n,c,i*t+r*d,j*t+s*d]
  *	dbias[k]     = sum over n,i,j of dy[n,k,i,j]
- *	dx[n,c,a,b] += sum over k,i,j,r,s with i*t+r = a, j*t+s = b of w[k,c,r,s] dy[n,k,i,j]
+ *	dx[n,c,a,b] += sum over k,i,j,r,s with i*t+r*d = a, j*t+s*d = b of w[k,c,r,s] dy[n,k,i,j]
  *
- * t is the stride; x stands within a border of pad zeros, and only what falls
- * inside the border is kept of dx.  Source: Dumoulin, Visin, "A guide to
+ * t is the stride, d the dilation, each one for lines and one for columns; x stands
+ * within a border of pad zeros, and only what falls inside the border is kept of
+ * dx.  With groups, c runs over the group of k alone, and is counted from its
+ * first channel in w.  Source: Dumoulin, Visin, "A guide to
  * convolution arithmetic for deep learning", 2016; the rest is the chain rule.
  */
 #include "engine/ref.h"
@@ -21,6 +23,7 @@
 struct conv {
 	const struct graph_node *l;
 	size_t	 c, h, w;	/* input */
+	size_t	 each;		/* channels of a group */
 	size_t	 hp, wp;	/* with its border */
 	double	*xp, *dxp;	/* [C,hp,wp] one picture's x and dx */
 	double	*dw;		/* [K,C,R,S] */
@@ -31,7 +34,7 @@ static int
 scratch(const struct graph *g, uint32_t i, size_t *n)
 {
 	const struct graph_node *l = &g->node[i], *in = ref_in(g, i, 0);
-	size_t plane = (size_t)(in->h + 2 * l->pad) * (in->w + 2 * l->pad);
+	size_t plane = (size_t)(in->h + 2 * l->pad[0]) * (in->w + 2 * l->pad[1]);
 
 	/* A border may be far larger than the picture.  Four planes fit where two are taken: what is added cannot wrap. */
 	if (num_mul(in->c, 4 * plane, n) < 0)
@@ -46,8 +49,9 @@ conv(const struct engine_plan *p, uint32_t i)
 	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
 	struct conv v = { .l = l, .c = in->c, .h = in->h, .w = in->w };
 
-	v.hp = v.h + 2 * l->pad;
-	v.wp = v.w + 2 * l->pad;
+	v.each = v.c / l->groups;
+	v.hp = v.h + 2 * l->pad[0];
+	v.wp = v.w + 2 * l->pad[1];
 	v.xp = p->scratch;
 	v.dxp = v.xp + v.c * v.hp * v.wp;
 	v.dw = v.dxp + v.c * v.hp * v.wp;
@@ -62,7 +66,7 @@ widen(const struct conv *v, const float *x)
 	memset(v->xp, 0, v->c * v->hp * v->wp * sizeof(*v->xp));
 	for (size_t c = 0; c < v->c; c++)
 		for (size_t h = 0; h < v->h; h++) {
-			double *to = v->xp + (c * v->hp + h + v->l->pad) * v->wp + v->l->pad;
+			double *to = v->xp + (c * v->hp + h + v->l->pad[0]) * v->wp + v->l->pad[1];
 
 			for (size_t w = 0; w < v->w; w++)
 				to[w] = *x++;
@@ -75,11 +79,25 @@ narrow(const struct conv *v, float *dx)
 {
 	for (size_t c = 0; c < v->c; c++)
 		for (size_t h = 0; h < v->h; h++) {
-			const double *from = v->dxp + (c * v->hp + h + v->l->pad) * v->wp + v->l->pad;
+			const double *from = v->dxp + (c * v->hp + h + v->l->pad[0]) * v->wp + v->l->pad[1];
 
 			for (size_t w = 0; w < v->w; w++)
 				*dx++ += (float)from[w];
 		}
+}
+
+/* The first channel of the group that channel k out is of. */
+static size_t
+first(const struct conv *v, size_t k)
+{
+	return k / (v->l->k / v->l->groups) * v->each;
+}
+
+/* Where in xp or dxp tap (r,s) of channel c stands for the first output. */
+static double *
+tap(const struct conv *v, double *xp, size_t c, size_t r, size_t s)
+{
+	return xp + (c * v->hp + r * v->l->dilate[0]) * v->wp + s * v->l->dilate[1];
 }
 
 /* One row of y: channel k, line i. */
@@ -87,19 +105,19 @@ static void
 forward_row(const struct conv *v, const float *weight, double bias, size_t k, size_t i, float *y)
 {
 	const struct graph_node *l = v->l;
-	const float *w = weight + k * v->c * l->r * l->s;
+	const float *w = weight + k * v->each * l->r * l->s;
 	double *restrict row = v->row;
 
 	for (size_t j = 0; j < l->w; j++)
 		row[j] = bias;
-	for (size_t c = 0; c < v->c; c++)
+	for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
 		for (size_t r = 0; r < l->r; r++)
 			for (size_t s = 0; s < l->s; s++) {
-				const double *x = v->xp + (c * v->hp + i * l->stride + r) * v->wp + s;
+				const double *x = tap(v, v->xp, c, r, s) + i * l->stride[0] * v->wp;
 				double f = *w++;
 
 				for (size_t j = 0; j < l->w; j++)
-					row[j] += f * x[j * l->stride];
+					row[j] += f * x[j * l->stride[1]];
 			}
 	for (size_t j = 0; j < l->w; j++)
 		y[j] = (float)row[j];
@@ -131,16 +149,16 @@ backward_data(const struct conv *v, const float *weight, const float *dy)
 	memset(v->dxp, 0, v->c * v->hp * v->wp * sizeof(*v->dxp));
 	for (size_t k = 0; k < l->c; k++)
 		for (size_t i = 0; i < l->h; i++, dy += l->w) {
-			const float *w = weight + k * v->c * l->r * l->s;
+			const float *w = weight + k * v->each * l->r * l->s;
 
-			for (size_t c = 0; c < v->c; c++)
+			for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
 				for (size_t r = 0; r < l->r; r++)
 					for (size_t s = 0; s < l->s; s++) {
-						double *dx = v->dxp + (c * v->hp + i * l->stride + r) * v->wp + s;
+						double *dx = tap(v, v->dxp, c, r, s) + i * l->stride[0] * v->wp;
 						double f = *w++;
 
 						for (size_t j = 0; j < l->w; j++)
-							dx[j * l->stride] += f * dy[j];
+							dx[j * l->stride[1]] += f * dy[j];
 					}
 		}
 }
@@ -154,9 +172,9 @@ backward_tap(const struct conv *v, const double *x, const float *dy)
 	double sum = 0;
 
 	memset(row, 0, l->w * sizeof(*row));
-	for (size_t i = 0; i < l->h; i++, dy += l->w, x += l->stride * v->wp)
+	for (size_t i = 0; i < l->h; i++, dy += l->w, x += l->stride[0] * v->wp)
 		for (size_t j = 0; j < l->w; j++)
-			row[j] += dy[j] * x[j * l->stride];
+			row[j] += dy[j] * x[j * l->stride[1]];
 	for (size_t j = 0; j < l->w; j++)
 		sum += row[j];
 	return sum;
@@ -170,10 +188,10 @@ backward_weight(const struct conv *v, const float *dy)
 	double *dw = v->dw;
 
 	for (size_t k = 0; k < l->c; k++, dy += (size_t)l->h * l->w)
-		for (size_t c = 0; c < v->c; c++)
+		for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
 			for (size_t r = 0; r < l->r; r++)
 				for (size_t s = 0; s < l->s; s++)
-					*dw++ += backward_tap(v, v->xp + (c * v->hp + r) * v->wp + s, dy);
+					*dw++ += backward_tap(v, tap(v, v->xp, c, r, s), dy);
 }
 
 static void

@@ -6,11 +6,13 @@
  *
  *	max  y = the largest value; dx of that value += dy.  Of equal ones the
  *	     first, row by row, counts.
- *	avg  y = sum / (r s), however much was cut off; dx += dy / (r s) in all
- *	     of the window
+ *	avg  y = sum / d, dx += dy / d in all of the window; d is r s however much
+ *	     was cut off, or the window's size within the padded picture, or
+ *	     within the picture
  *
- * No window lies outside altogether: graph_add() refuses that.  Source: MXNet,
- * src/operator/pooling-inl.h and mshadow, extension/spatial_pool.h.
+ * No window lies outside altogether: op_shape() sees to that.  Sources: MXNet,
+ * src/operator/pooling-inl.h and mshadow, extension/spatial_pool.h (r s); PyTorch,
+ * AvgPool2d with count_include_pad true and false.
  */
 #include "engine/ref.h"
 
@@ -18,14 +20,12 @@ struct window {
 	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); at least one of each */
 };
 
-/* The part of [i*stride - pad, + size) that is within [0, limit). */
+/* The part of [at - pad, + size) that is within [0, limit). */
 static void
-cut(size_t i, const struct graph_node *l, size_t size, size_t limit, size_t *from, size_t *to)
+cut(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_t *to)
 {
-	size_t at = i * l->stride;	/* pad is not yet taken off, so that nothing is below 0 */
-
-	*from = at > l->pad ? at - l->pad : 0;
-	*to = at + size - l->pad;	/* pad < size */
+	*from = at > pad ? at - pad : 0;
+	*to = at + size - pad;	/* pad < size */
 	if (*to > limit)
 		*to = limit;
 }
@@ -35,9 +35,31 @@ window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t
 {
 	struct window v;
 
-	cut(i, l, l->r, in->h, &v.h0, &v.h1);
-	cut(j, l, l->s, in->w, &v.w0, &v.w1);
+	cut(i * l->stride[0], l->pad[0], l->r, in->h, &v.h0, &v.h1);
+	cut(j * l->stride[1], l->pad[1], l->s, in->w, &v.w0, &v.w1);
 	return v;
+}
+
+/* How long a window is that begins at `at` of a side with its padding. */
+static size_t
+length(size_t at, size_t size, size_t side, size_t pad)
+{
+	return at + size < side + 2 * pad ? size : side + 2 * pad - at;
+}
+
+/* What the average of window v, the (i,j)-th, divides by. */
+static double
+divisor(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j, struct window v)
+{
+	switch (l->divide) {
+	case GRAPH_WINDOW:
+		return (double)l->r * l->s;
+	case GRAPH_PADDED:
+		return (double)length(i * l->stride[0], l->r, in->h, l->pad[0]) *
+		    (double)length(j * l->stride[1], l->s, in->w, l->pad[1]);
+	default:
+		return (double)(v.h1 - v.h0) * (double)(v.w1 - v.w0);
+	}
 }
 
 /* Where in x [H,W] the window's largest value is. */
@@ -77,7 +99,7 @@ forward(struct engine_plan *p, uint32_t i)
 				struct window v = window(l, in, h, w);
 
 				if (l->pool == GRAPH_AVG)
-					*y++ = (float)(sum(v, x, in->w) / ((double)l->r * l->s));
+					*y++ = (float)(sum(v, x, in->w) / divisor(l, in, h, w, v));
 				else
 					*y++ = x[largest(v, x, in->w)];
 			}
@@ -105,7 +127,7 @@ backward(struct engine_plan *p, uint32_t i)
 				struct window v = window(l, in, h, w);
 
 				if (l->pool == GRAPH_AVG)
-					spread(v, dx, in->w, (float)(*dy / ((double)l->r * l->s)));
+					spread(v, dx, in->w, (float)(*dy / divisor(l, in, h, w, v)));
 				else
 					dx[largest(v, x, in->w)] += *dy;
 			}

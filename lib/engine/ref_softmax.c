@@ -2,12 +2,16 @@
  * ref_softmax - scores into probabilities, and with the labels into the loss.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
- *	loss = -log p[label] = log(sum) + top - x[label]
- *	dx[k] += p[k] - (k == label)
+ *	q[k] = (1 - smooth) (k == label) + smooth / K
+ *	loss = -sum over k of q[k] log p[k] = log(sum) + top - sum over k of q[k] x[k]
+ *	dx[k] += p[k] - q[k]
+ *
+ * In evaluation the loss is -log p[label], smooth or not: so runs compare.
  *
  * Taking off top changes nothing but that no exp overflows, and the loss is
- * finite where p[label] is too small for a float.  Source: Bishop, "Pattern
- * Recognition and Machine Learning", 2006, 4.3.4.
+ * finite where p[label] is too small for a float.  Sources: Bishop, "Pattern
+ * Recognition and Machine Learning", 2006, 4.3.4; Szegedy et al., "Rethinking the
+ * Inception Architecture", CVPR 2016, 7.
  */
 #include "engine/ref.h"
 
@@ -40,6 +44,17 @@ argmax(const float *prob, size_t classes)
 	return best;
 }
 
+/* The sum over k of q[k] x[k]. */
+static double
+aimed(const float *x, size_t classes, size_t label, double smooth)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < classes; k++)
+		sum += x[k];
+	return (1 - smooth) * x[label] + smooth * sum / (double)classes;
+}
+
 static void
 forward(struct engine_plan *p, uint32_t i)
 {
@@ -52,7 +67,7 @@ forward(struct engine_plan *p, uint32_t i)
 		float *prob = p->y[i] + n * classes;
 		size_t label = (size_t)p->label[n];
 
-		p->result.loss += softmax(x, prob, classes) - x[label];
+		p->result.loss += softmax(x, prob, classes) - aimed(x, classes, label, p->train ? l->smooth : 0);
 		p->result.correct += argmax(prob, classes) == label;
 	}
 }
@@ -66,7 +81,8 @@ backward(struct engine_plan *p, uint32_t i)
 
 	for (size_t n = 0; n < p->n; n++)
 		for (size_t k = 0; k < classes; k++)
-			*dx++ += p->y[i][n * classes + k] - (k == (size_t)p->label[n]);
+			*dx++ += p->y[i][n * classes + k] - (k == (size_t)p->label[n] ? 1 - l->smooth : 0) -
+			    l->smooth / (float)classes;
 }
 
 const struct ref_op ref_softmax = { "softmax", forward, backward, NULL };

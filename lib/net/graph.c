@@ -136,7 +136,7 @@ floats(const struct graph_node *n, const struct graph_node *from)
 	case GRAPH_CONV:
 		/* r and s fit the padded input, which may be larger than the limit: divide first. */
 		each = (uint64_t)n->r * n->s;
-		return each > GRAPH_FLOATS / from->c ? UINT64_MAX : n->k * (each * from->c + n->bias);
+		return each > GRAPH_FLOATS / from->c ? UINT64_MAX : n->k * (each * (from->c / n->groups) + n->bias);
 	case GRAPH_FC:
 		return n->k * ((uint64_t)from->c * from->h * from->w + n->bias);
 	case GRAPH_BN:
@@ -150,8 +150,8 @@ floats(const struct graph_node *n, const struct graph_node *from)
 static void
 lay(struct graph *g, struct graph_node *n, const struct graph_node *from)
 {
-	const uint32_t conv[4] = { n->k, from->c, n->r, n->s }, fc[4] = { n->k, from->c * from->h * from->w };
-	const uint32_t out[4] = { n->c };
+	const uint32_t conv[4] = { n->k, n->op == GRAPH_CONV ? from->c / n->groups : 0, n->r, n->s };
+	const uint32_t fc[4] = { n->k, from->c * from->h * from->w }, out[4] = { n->c };
 
 	n->weight = n->bias_at = n->gamma = n->beta = n->mean = n->var = -1;
 	if (n->op == GRAPH_CONV || n->op == GRAPH_FC)

@@ -7,7 +7,7 @@
  * and within a node weight, bias, gamma, beta; batch norm's running mean and
  * variance stand the same way in aux f32 [A].  A gradient has the same offsets.
  *
- * Layouts (row major): conv weight [K, C, R, S], fc weight [K, C*H*W], the rest
+ * Layouts (row major): conv weight [K, C/groups, R, S], fc weight [K, C*H*W], the rest
  * one dimension.  The alphabet: N batch, C channels in, K channels out, H W
  * height and width, R S kernel height and width, P number of weights.
  *
@@ -30,19 +30,38 @@
 
 enum graph_op {
 	GRAPH_DATA,	/* the batch: c h w as given */
-	GRAPH_CONV,	/* cross-correlation; out = (in + 2 pad - kernel) / stride + 1, rounded down */
+	GRAPH_CONV,	/* cross-correlation; out = (in + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down */
 	GRAPH_FC,	/* y [N,k] = x [N, C*H*W] weight^T + bias */
 	GRAPH_BN,	/* y = gamma (x - mean) / sqrt(var + eps) + beta per channel; biased variance */
-	GRAPH_ACT,	/* relu, tanh, sigmoid */
+	GRAPH_ACT,	/* each number by itself; enum graph_act */
 	GRAPH_POOL,	/* max or average; see struct graph_node */
 	GRAPH_CONCAT,	/* joins channels, in the order of in[] */
 	GRAPH_FLATTEN,	/* [N, c*h*w, 1, 1] */
-	GRAPH_SOFTMAX,	/* the loss: -log p[y]; dx = p - onehot(y), not divided by the batch */
+	GRAPH_ADD,	/* the sum of in[], number by number */
+	GRAPH_MUL,	/* their product */
+	GRAPH_PAD,	/* a border of zeros, or of the picture reflected at its edge */
+	GRAPH_LRN,	/* y = x / (knorm + alpha / size * sum of x^2 over `size` channels around)^power */
+	GRAPH_DROPOUT,	/* in training y = 0 with chance drop, else x / (1 - drop); in evaluation y = x */
+	GRAPH_SOFTMAX,	/* the loss: -sum of q log p, q = (1 - smooth) onehot(y) + smooth / classes; dx = p - q */
 	GRAPH_OPS
 };
 
-enum graph_act { GRAPH_RELU, GRAPH_TANH, GRAPH_SIGMOID };
+enum graph_act {
+	GRAPH_RELU,
+	GRAPH_TANH,
+	GRAPH_SIGMOID,
+	GRAPH_LINEAR,		/* alpha x */
+	GRAPH_LEAKY,		/* x > 0 ? x : alpha x */
+	GRAPH_ELU,		/* x > 0 ? x : alpha (exp x - 1) */
+	GRAPH_GELU,		/* x P(Z <= x), Z normal: by the error function */
+	GRAPH_GELU_TANH,	/* the same approximated by tanh */
+	GRAPH_SWISH		/* x sigmoid x */
+};
 enum graph_pool { GRAPH_MAX, GRAPH_AVG };
+/* What an average divides by: r*s whatever was cut; the window cut at the padded border; the part within the picture. */
+enum graph_divide { GRAPH_WINDOW, GRAPH_PADDED, GRAPH_INSIDE };
+/* How a weight begins: by the rule of the run, or as the identity as far as that goes (net/init.h). */
+enum graph_begin { GRAPH_BY_RULE, GRAPH_IDENTITY };
 enum graph_role { GRAPH_WEIGHT, GRAPH_BIAS, GRAPH_GAMMA, GRAPH_BETA, GRAPH_MEAN, GRAPH_VAR };
 
 struct graph_node {
@@ -52,11 +71,22 @@ struct graph_node {
 	uint32_t	 nin;
 	uint32_t	 c, h, w;	/* output shape of one picture */
 	/* conv, pool (k: conv and fc, channels out) */
-	uint32_t	 k, r, s, stride, pad;
+	uint32_t	 k, r, s;
+	uint32_t	 stride[2], pad[2];	/* lines, columns; pad also of GRAPH_PAD */
+	uint32_t	 dilate[2];	/* conv: from tap to tap; 0 counts as 1 */
+	uint32_t	 groups;	/* conv: channels in and out are cut in so many parts; 0 counts as 1 */
 	bool		 bias;		/* conv, fc */
+	enum graph_begin begin;		/* conv, fc */
 	bool		 ceil;		/* pool: size rounded up, windows cut at the border (MXNet before 2016-07) */
-	enum graph_pool	 pool;		/* average divides by r*s, the padding counted as zeros */
+	bool		 reflect;	/* pad */
+	enum graph_pool	 pool;
+	enum graph_divide divide;	/* pool: of an average */
 	enum graph_act	 act;
+	float		 alpha;		/* act, lrn */
+	uint32_t	 size;		/* lrn: channels [c - size/2, c + (size-1)/2] */
+	float		 power, knorm;	/* lrn */
+	float		 drop;		/* dropout */
+	float		 smooth;	/* softmax: of the labels */
 	bool		 fix_gamma;	/* bn: gamma stays 1, its gradient is 0 */
 	float		 eps;		/* bn */
 	float		 momentum;	/* bn: running = momentum * running + (1 - momentum) * batch */
@@ -82,6 +112,9 @@ struct graph {
 	size_t		    P, A;
 	uint32_t	    classes;	/* of the loss; 0 until it was added */
 };
+
+/* An attribute of two sides that are alike: .stride = GRAPH_BOTH(2). */
+#define GRAPH_BOTH(n) { (n), (n) }
 
 /* Begins a net for pictures of c x h x w.  Returns NULL when out of memory. */
 struct graph *graph_new(uint32_t c, uint32_t h, uint32_t w);

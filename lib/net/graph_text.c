@@ -20,7 +20,7 @@ line(const struct graph *g, const struct graph_node *n, char out[LINE])
 	for (uint32_t i = 0; i < n->nin; i++)
 		len += (size_t)snprintf(out + len, LINE - len, "%s%s", i == 0 ? " in=" : ",", g->node[n->in[i]].name);
 	for (const struct attr *a = attr_list; a->key != NULL; a++)
-		if (attr_has(a, n->op)) {
+		if (attr_has(a, n->op) && !attr_unsaid(a, n)) {
 			attr_text(a, n, text);
 			len += (size_t)snprintf(out + len, LINE - len, " %s=%s", a->key, text);
 		}
@@ -115,12 +115,13 @@ read_node(const struct graph *g, char *text, struct graph_node *n)
 	if ((word = strtok_r(NULL, " ", &save)) == NULL || strlen(word) >= GRAPH_NAME)
 		return err_fail(ERR_FORMAT, "has no name of at most %d bytes", GRAPH_NAME - 1);
 	memcpy(n->name, word, strlen(word) + 1);
+	attr_defaults(n);
 	while (e == 0 && (word = strtok_r(NULL, " ", &save)) != NULL)
 		e = read_attr(g, word, n, &seen);
 	if (e < 0)
 		return e;
 	for (const struct attr *a = attr_list; a->key != NULL; a++)
-		if (attr_has(a, n->op) && (seen >> (a - attr_list) & 1) == 0)
+		if (attr_has(a, n->op) && !a->optional && (seen >> (a - attr_list) & 1) == 0)
 			return err_fail(ERR_FORMAT, "'%s' has no %s", n->name, a->key);
 	return 0;
 }

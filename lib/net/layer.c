@@ -15,23 +15,44 @@ struct layer {
 	struct graph_node like;		/* the op, and its attributes' defaults */
 	const char	 *main;		/* attribute given by position behind the nodes, or NULL */
 	const char	 *fixed;	/* attribute that makes this layer what it is, or NULL */
+	bool		  global;	/* its window is the whole picture */
 };
 
-/* Batch norm: eps as mxnet's inception-bn from v0.8 on (1e-10 + 1e-5), momentum as all of mxnet's from 2015-11-12. */
+#define ACT(kind)	.op = GRAPH_ACT, .act = GRAPH_##kind
+#define POOL(kind)	.op = GRAPH_POOL, .stride = GRAPH_BOTH(1), .pool = GRAPH_##kind
+
+/*
+ * Batch norm: eps as mxnet's inception-bn from v0.8 on (1e-10 + 1e-5), momentum as all of mxnet's from 2015-11-12.  Leaky: as
+ * PyTorch; mxnet has 0.25.  LRN: the numbers of Krizhevsky,
+ * Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", 2012, with alpha over size.
+ */
 static const struct layer layers[] = {
-	{ "conv", { .op = GRAPH_CONV, .stride = 1, .bias = true }, "k", NULL },
-	{ "fc", { .op = GRAPH_FC, .bias = true }, "k", NULL },
-	{ "bn", { .op = GRAPH_BN, .eps = 1e-5f, .momentum = 0.9f }, NULL, NULL },
-	{ "act", { .op = GRAPH_ACT }, "act", NULL },
-	{ "relu", { .op = GRAPH_ACT, .act = GRAPH_RELU }, NULL, "act" },
-	{ "tanh", { .op = GRAPH_ACT, .act = GRAPH_TANH }, NULL, "act" },
-	{ "sigmoid", { .op = GRAPH_ACT, .act = GRAPH_SIGMOID }, NULL, "act" },
-	{ "pool", { .op = GRAPH_POOL, .stride = 1 }, "pool", NULL },
-	{ "maxpool", { .op = GRAPH_POOL, .stride = 1, .pool = GRAPH_MAX }, NULL, "pool" },
-	{ "avgpool", { .op = GRAPH_POOL, .stride = 1, .pool = GRAPH_AVG }, NULL, "pool" },
-	{ "concat", { .op = GRAPH_CONCAT }, NULL, NULL },
-	{ "flatten", { .op = GRAPH_FLATTEN }, NULL, NULL },
-	{ "softmax", { .op = GRAPH_SOFTMAX }, NULL, NULL },
+	{ "conv", { .op = GRAPH_CONV, .stride = GRAPH_BOTH(1), .bias = true }, "k", NULL, false },
+	{ "fc", { .op = GRAPH_FC, .bias = true }, "k", NULL, false },
+	{ "bn", { .op = GRAPH_BN, .eps = 1e-5f, .momentum = 0.9f }, NULL, NULL, false },
+	{ "act", { .op = GRAPH_ACT }, "act", NULL, false },
+	{ "relu", { ACT(RELU) }, NULL, "act", false },
+	{ "tanh", { ACT(TANH) }, NULL, "act", false },
+	{ "sigmoid", { ACT(SIGMOID) }, NULL, "act", false },
+	{ "scale", { ACT(LINEAR), .alpha = 1 }, "alpha", "act", false },
+	{ "leaky", { ACT(LEAKY), .alpha = 0.01f }, "alpha", "act", false },
+	{ "elu", { ACT(ELU), .alpha = 1 }, "alpha", "act", false },
+	{ "gelu", { ACT(GELU) }, NULL, "act", false },
+	{ "gelu_tanh", { ACT(GELU_TANH) }, NULL, "act", false },
+	{ "swish", { ACT(SWISH) }, NULL, "act", false },
+	{ "pool", { POOL(MAX) }, "pool", NULL, false },
+	{ "maxpool", { POOL(MAX) }, NULL, "pool", false },
+	{ "avgpool", { POOL(AVG) }, NULL, "pool", false },
+	{ "globalmax", { POOL(MAX) }, NULL, "pool", true },
+	{ "globalavg", { POOL(AVG) }, NULL, "pool", true },
+	{ "concat", { .op = GRAPH_CONCAT }, NULL, NULL, false },
+	{ "flatten", { .op = GRAPH_FLATTEN }, NULL, NULL, false },
+	{ "add", { .op = GRAPH_ADD }, NULL, NULL, false },
+	{ "mul", { .op = GRAPH_MUL }, NULL, NULL, false },
+	{ "pad", { .op = GRAPH_PAD }, "pad", NULL, false },
+	{ "lrn", { .op = GRAPH_LRN, .size = 5, .alpha = 1e-4f, .power = 0.75f, .knorm = 2 }, NULL, NULL, false },
+	{ "dropout", { .op = GRAPH_DROPOUT, .drop = 0.5f }, "drop", NULL, false },
+	{ "softmax", { .op = GRAPH_SOFTMAX }, NULL, NULL, false },
 };
 
 #define LAYERS (sizeof(layers) / sizeof(*layers))
@@ -92,7 +113,7 @@ has_option(const struct layer *l, const char *key)
 {
 	const struct attr *a = attr_find(l->like.op, strcmp(key, "kernel") == 0 ? "r" : key);
 
-	if (strcmp(key, "r") == 0 || strcmp(key, "s") == 0)
+	if (strcmp(key, "r") == 0 || strcmp(key, "s") == 0 || (l->global && strcmp(key, "name") != 0))
 		return false;
 	return strcmp(key, "name") == 0 || (a != NULL && (l->fixed == NULL || strcmp(l->fixed, key) != 0));
 }
@@ -123,12 +144,36 @@ shown(lua_State *L)
 	return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
 }
 
+/* stride = 2, or stride = {2, 1}: rows, columns.  The value on the top of the stack into side[2]. */
+static void
+take_pair(lua_State *L, const struct layer *l, const char *key, lua_Integer side[2])
+{
+	int whole[2];
+
+	if (!lua_istable(L, -1)) {
+		side[0] = side[1] = lua_tointegerx(L, -1, &whole[0]);
+		if (!whole[0])
+			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
+		return;
+	}
+	if (luaL_len(L, -1) != 2)
+		luaL_error(L, "%s: %s is a number or {rows, columns}", l->name, key);
+	for (int i = 0; i < 2; i++) {
+		lua_geti(L, -1, i + 1);
+		side[i] = lua_tointegerx(L, -1, &whole[i]);
+		if (!whole[i])
+			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
+		lua_pop(L, 1);
+	}
+}
+
 /* Sets attribute key of n from the Lua value on the top of the stack. */
 static void
 set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 {
 	const struct attr *a = attr_find(l->like.op, key);
-	char text[ATTR_TEXT];
+	char text[2 * ATTR_TEXT];
+	lua_Integer side[2];
 	int whole;
 
 	if (a->kind == ATTR_FLAG) {
@@ -141,6 +186,9 @@ set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 		if (!whole)
 			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
 		snprintf(text, sizeof(text), "%lld", (long long)v);
+	} else if (a->kind == ATTR_PAIR) {
+		take_pair(L, l, key, side);
+		snprintf(text, sizeof(text), "%lldx%lld", (long long)side[0], (long long)side[1]);
 	} else if (a->kind == ATTR_REAL) {
 		lua_Number v = lua_tonumberx(L, -1, &whole);
 
@@ -156,21 +204,24 @@ set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 		luaL_error(L, "%s: %s", l->name, err_line());
 }
 
-/* kernel = 3, or kernel = {1, 7}: rows, columns. */
+static void
+set_side(lua_State *L, const struct layer *l, struct graph_node *n, const char *key, lua_Integer side)
+{
+	char text[ATTR_TEXT];
+
+	snprintf(text, sizeof(text), "%lld", (long long)side);
+	if (attr_set(attr_find(l->like.op, key), n, text) < 0)
+		luaL_error(L, "%s: %s", l->name, err_line());
+}
+
 static void
 set_kernel(lua_State *L, const struct layer *l, struct graph_node *n)
 {
-	bool pair = lua_istable(L, -1);
+	lua_Integer side[2];
 
-	if (pair && luaL_len(L, -1) != 2)
-		luaL_error(L, "%s: kernel is a number or {rows, columns}", l->name);
-	for (int i = 0; i < 2; i++) {
-		if (pair)
-			lua_geti(L, -1, i + 1);
-		set(L, l, n, i == 0 ? "r" : "s");
-		if (pair)
-			lua_pop(L, 1);
-	}
+	take_pair(L, l, "kernel", side);
+	set_side(L, l, n, "r", side[0]);
+	set_side(L, l, n, "s", side[1]);
 }
 
 /* Reads t[1], t[2], ...: handles, then perhaps the main value.  Returns how many there were. */
@@ -230,7 +281,7 @@ check_given(lua_State *L, const struct layer *l, const struct graph_node *n)
 	uint32_t v;
 
 	for (const struct attr *a = attr_list; a->key != NULL; a++) {
-		if (!attr_has(a, n->op) || a->kind != ATTR_COUNT || a->lo < 1)
+		if (!attr_has(a, n->op) || (a->kind != ATTR_COUNT && a->kind != ATTR_PAIR) || a->lo < 1 || a->optional)
 			continue;
 		memcpy(&v, (const char *)n + a->at, sizeof(v));
 		if (v == 0)
@@ -267,6 +318,10 @@ call(lua_State *L)
 	take_options(L, l, &n, take_positions(L, l, &n));
 	if (n.nin == 0)
 		return luaL_error(L, "%s: its first value is a node", l->name);
+	if (l->global) {
+		n.r = net->graph->node[in[0]].h;
+		n.s = net->graph->node[in[0]].w;
+	}
 	check_given(L, l, &n);
 	if (n.name[0] == 0)
 		snprintf(n.name, sizeof(n.name), "%s%u", l->name, net->made[kind]++);

@@ -15,7 +15,7 @@
 
 #include <lua.h>
 
-#define LAYER_KINDS 16	/* most functions */
+#define LAYER_KINDS 32	/* most functions */
 
 struct layer_net {
 	struct graph *graph;		/* NULL until the script called data() */

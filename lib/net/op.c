@@ -16,30 +16,33 @@ op_fits(uint64_t c, uint64_t h, uint64_t w)
 	return c > 0 && h > 0 && w > 0 && c <= most && h <= most / c && w <= most / (c * h);
 }
 
-/* How many windows of a kernel k stand along a side of the picture. */
+/* How many windows of a kernel k stand along a side of the picture: of its lines (d 0) or columns (d 1). */
 static int
-windows(uint32_t in, uint32_t k, const struct graph_node *n, uint32_t *out)
+windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32_t *out)
 {
-	uint32_t all = in + 2 * n->pad, past;
+	uint32_t all = in + 2 * n->pad[d], past;
 
+	if (n->op == GRAPH_CONV)
+		k = (k - 1) * n->dilate[d] + 1;
 	if (k > all)
-		return err_fail(ERR_FORMAT, "a kernel of %u does not fit a side of %u padded by %u", k, in, n->pad);
-	past = all - k;
+		return err_fail(ERR_FORMAT, "a kernel of %llu does not fit a side of %u padded by %u",
+		    (unsigned long long)k, in, n->pad[d]);
+	past = all - (uint32_t)k;
+	/* The last window may hang over, but it begins left of the padding behind: as caffe, PyTorch and, unpadded, MXNet. */
 	if (n->op == GRAPH_POOL && n->ceil) {
-		/* mxnet of 2015, pooling-inl.h: the last window may hang over, but begins inside. */
-		past += n->stride - 1;
-		past = past < all - 1 ? past : all - 1;
+		past += n->stride[d] - 1;
+		past = past < in + n->pad[d] - 1 ? past : in + n->pad[d] - 1;
 	}
-	*out = past / n->stride + 1;
+	*out = past / n->stride[d] + 1;
 	return 0;
 }
 
 static int
 sides(const struct graph *g, struct graph_node *n)
 {
-	int e = windows(input(g, n)->h, n->r, n, &n->h);
+	int e = windows(input(g, n)->h, n->r, n, 0, &n->h);
 
-	return e < 0 ? e : windows(input(g, n)->w, n->s, n, &n->w);
+	return e < 0 ? e : windows(input(g, n)->w, n->s, n, 1, &n->w);
 }
 
 static int
@@ -54,24 +57,52 @@ same(const struct graph *g, struct graph_node *n)
 static int
 conv(const struct graph *g, struct graph_node *n)
 {
+	uint32_t c = input(g, n)->c;
+
+	if (c % n->groups != 0 || n->k % n->groups != 0)
+		return err_fail(ERR_FORMAT, "%u channels in and %u out do not make %u groups", c, n->k, n->groups);
 	n->c = n->k;
 	return sides(g, n);
 }
 
-/* A window of nothing but padding has no largest element: it is refused on both borders. */
+/* A window of nothing but padding has no largest element: there is none at either border. */
 static int
 pool(const struct graph *g, struct graph_node *n)
 {
-	const struct graph_node *from = input(g, n);
-	int e;
+	if (n->pad[0] >= n->r || n->pad[1] >= n->s)
+		return err_fail(ERR_FORMAT, "padding %ux%u is not below the kernel's %ux%u", n->pad[0], n->pad[1], n->r, n->s);
+	n->c = input(g, n)->c;
+	return sides(g, n);
+}
 
-	if (n->pad >= n->r || n->pad >= n->s)
-		return err_fail(ERR_FORMAT, "padding %u is not below the kernel's %ux%u", n->pad, n->r, n->s);
+static int
+border(const struct graph *g, struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+
+	if (n->reflect && (n->pad[0] >= from->h || n->pad[1] >= from->w))
+		return err_fail(ERR_FORMAT, "'%s' of %ux%u cannot be reflected over %ux%u", from->name, from->h, from->w,
+		    n->pad[0], n->pad[1]);
 	n->c = from->c;
-	if ((e = sides(g, n)) < 0)
-		return e;
-	if ((uint64_t)(n->h - 1) * n->stride >= from->h + n->pad || (uint64_t)(n->w - 1) * n->stride >= from->w + n->pad)
-		return err_fail(ERR_FORMAT, "its last window holds nothing but padding");
+	if (!op_fits(n->c, (uint64_t)from->h + 2 * n->pad[0], (uint64_t)from->w + 2 * n->pad[1]))
+		return err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
+	n->h = from->h + 2 * n->pad[0];
+	n->w = from->w + 2 * n->pad[1];
+	return 0;
+}
+
+/* Sums and products: all inputs are of one shape. */
+static int
+alike(const struct graph *g, struct graph_node *n)
+{
+	same(g, n);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct graph_node *from = &g->node[n->in[i]];
+
+		if (from->c != n->c || from->h != n->h || from->w != n->w)
+			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", input(g, n)->name, n->c, n->h, n->w,
+			    from->name, from->c, from->h, from->w);
+	}
 	return 0;
 }
 
@@ -136,6 +167,11 @@ static const struct {
 	[GRAPH_POOL] = { "pool", 1, pool },
 	[GRAPH_CONCAT] = { "concat", OP_INS, concat },
 	[GRAPH_FLATTEN] = { "flatten", 1, flatten },
+	[GRAPH_ADD] = { "add", OP_INS, alike },
+	[GRAPH_MUL] = { "mul", OP_INS, alike },
+	[GRAPH_PAD] = { "pad", 1, border },
+	[GRAPH_LRN] = { "lrn", 1, same },
+	[GRAPH_DROPOUT] = { "dropout", 1, same },
 	[GRAPH_SOFTMAX] = { "softmax", 1, softmax },
 };
 

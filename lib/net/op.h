@@ -8,7 +8,7 @@
 
 #include "net/graph.h"
 
-#define OP_INS 64	/* most inputs of a node (concat) */
+#define OP_INS 64	/* most inputs of a node (concat, add, mul) */
 
 const char *op_name(enum graph_op op);		/* as in the graph's text */
 enum graph_op op_find(const char *name);	/* GRAPH_OPS when there is none */

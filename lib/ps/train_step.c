@@ -62,15 +62,18 @@ push_all(struct train *t)
 	return 0;
 }
 
+/* k: which of this worker's pieces it is. */
 static int
-piece(struct train *t, const struct batch *b, bool first, bool last, struct train_sums *seen)
+piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
 	const struct engine_hook hook = { t, need, born };
+	const struct engine_draw draw = { t->o->seed, t->step,
+	    ((uint64_t)t->o->ps.rank * t->o->accumulate + k) * t->o->data.batch };
 	const struct engine *en = t->o->engine;
 	struct engine_result r;
 	int e;
 
-	if ((e = en->forward(t->plan, b->x, b->y, b->n, &hook, &r)) < 0)
+	if ((e = en->forward(t->plan, b->x, b->y, b->n, &draw, &hook, &r)) < 0)
 		return e;
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
@@ -129,7 +132,7 @@ train_step(struct train *t, struct train_sums *seen)
 		if (b->n == 0)
 			continue;
 		pushed = k + 1 == all;
-		if ((e = piece(t, b, seen->samples == 0, pushed, seen)) < 0)
+		if ((e = piece(t, b, k, seen->samples == 0, pushed, seen)) < 0)
 			return e;
 	}
 	if (!pushed && (e = without_last(t, (uint32_t)seen->samples)) < 0)

@@ -15,12 +15,12 @@ net(void)
 	struct graph *g = graph_new(2, 6, 4);
 	uint32_t x, y[3];
 
-	x = NODE(g, 0, CONV, .k = 3, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true);
+	x = NODE(g, 0, CONV, .k = 3, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
 	x = NODE(g, x, BN, .eps = 1 / 1024.f, .momentum = 0.9f);
 	x = NODE(g, x, ACT, .act = GRAPH_RELU);
-	y[0] = NODE(g, x, CONV, .k = 2, .r = 3, .s = 3, .stride = 2, .pad = 1, .bias = true);
-	y[1] = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = 2, .ceil = true);
-	y[2] = NODE(g, x, POOL, .pool = GRAPH_AVG, .r = 3, .s = 3, .stride = 2, .pad = 1);
+	y[0] = NODE(g, x, CONV, .k = 2, .r = 3, .s = 3, .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(1), .bias = true);
+	y[1] = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = GRAPH_BOTH(2), .ceil = true);
+	y[2] = NODE(g, x, POOL, .pool = GRAPH_AVG, .r = 3, .s = 3, .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(1));
 	x = CONCAT(g, y[0], y[1], y[2]);
 	x = NODE(g, x, ACT, .act = GRAPH_TANH);
 	x = NODE(g, x, FC, .k = CLASSES, .bias = true);
@@ -54,7 +54,7 @@ step(const struct engine *e, struct engine_plan *p, const struct graph *g)
 	memcpy(v.w, step_w, sizeof(step_w));
 	memcpy(v.aux, step_aux, sizeof(step_aux));
 	nets_must(nets_load(e, p, g, &v));
-	nets_must(e->forward(p, step_x, step_label, BATCH, NULL, &train));
+	nets_must(e->forward(p, step_x, step_label, BATCH, NULL, NULL, &train));
 	nets_must(e->backward(p, d, stats, NULL));
 	nets_must(e->evaluate(p, step_x, step_label, BATCH, &eval, prob));
 	near(train.loss, step_loss, 1e-5, "%s: the loss", e->name);

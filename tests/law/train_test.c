@@ -69,7 +69,7 @@ net(bool bn)
 	struct graph *g = graph_new(1, SIDE - 2, SIDE - 2);
 	uint32_t at = 0;
 	int e = graph_add(g, &(struct graph_node){ .op = GRAPH_CONV, .name = "conv", .in = (uint32_t[]){ at },
-	    .nin = 1, .k = 4, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true }, &at);
+	    .nin = 1, .k = 4, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true }, &at);
 
 	if (e == 0 && bn)
 		e = graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "bn", .in = (uint32_t[]){ at },

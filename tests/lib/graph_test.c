@@ -41,14 +41,14 @@ static const struct graph_node bn = { .op = GRAPH_BN, .eps = 1e-5f, .momentum = 
 static struct graph_node
 conv(uint32_t k, uint32_t side, uint32_t stride, uint32_t pad)
 {
-	return (struct graph_node){ .op = GRAPH_CONV, .k = k, .r = side, .s = side, .stride = stride, .pad = pad,
+	return (struct graph_node){ .op = GRAPH_CONV, .k = k, .r = side, .s = side, .stride = GRAPH_BOTH(stride), .pad = GRAPH_BOTH(pad),
 	    .bias = true };
 }
 
 static struct graph_node
 pool(uint32_t r, uint32_t s, uint32_t stride, uint32_t pad, bool ceil)
 {
-	return (struct graph_node){ .op = GRAPH_POOL, .r = r, .s = s, .stride = stride, .pad = pad, .ceil = ceil };
+	return (struct graph_node){ .op = GRAPH_POOL, .r = r, .s = s, .stride = GRAPH_BOTH(stride), .pad = GRAPH_BOTH(pad), .ceil = ceil };
 }
 
 static struct graph_node
@@ -129,27 +129,30 @@ pooled(uint32_t in, uint32_t k, uint32_t s, uint32_t p, bool turned, uint32_t *o
 	return e;
 }
 
-/* The ceil rule against the formula of mxnet of 2015. */
+/* The ceil rule against the formula of caffe and PyTorch, which mxnet's of 2015 is where no window is padding alone. */
 static void
 pool_sizes(bool turned)
 {
-	int bad = 0, tried = 0, refused = 0;
+	int bad = 0, tried = 0, refused = 0, same = 0;
 
 	for (int in = 1; in < 12; in++)
 		for (int k = 1; k < 6; k++)
 			for (int s = 1; s < 6; s++)
 				for (int p = 0; p < k; p++, tried++) {
 					int a = in + 2 * p - k + s - 1, b = in + 2 * p - 1;
-					int want = (a < b ? a : b) / s + 1;
-					bool none = k > in + 2 * p || (want - 1) * s >= in + p;
+					int mxnet = (a < b ? a : b) / s + 1, want = (in + 2 * p - k + s - 1) / s + 1;
+					bool none = k > in + 2 * p;
 					uint32_t out = 0;
 					int e = pooled((uint32_t)in, (uint32_t)k, (uint32_t)s, (uint32_t)p, turned, &out);
 
+					want -= (want - 1) * s >= in + p;
 					refused += e == ERR_FORMAT;
+					same += e == 0 && out == (uint32_t)mxnet;
 					bad += none ? e != ERR_FORMAT : e != 0 || out != (uint32_t)want;
 				}
-	ok(bad == 0 && tried > 500, "the ceil rule gives the sizes of mxnet of 2015");
-	ok(refused > 10, "kernels that do not fit and windows of padding alone are refused");
+	ok(bad == 0 && tried > 500, "the ceil rule gives the sizes of caffe and PyTorch");
+	ok(same > 500, "and of mxnet of 2015");
+	ok(refused > 10, "kernels that do not fit are refused");
 }
 
 static void
@@ -203,16 +206,23 @@ refused(void)
 {
 	static const struct { const char *what; int e; struct graph_node n; } no[] = {
 		{ "kernel larger than the picture", ERR_FORMAT,
-		    { .op = GRAPH_CONV, .k = 1, .r = 9, .s = 9, .stride = 1 } },
+		    { .op = GRAPH_CONV, .k = 1, .r = 9, .s = 9, .stride = GRAPH_BOTH(1) } },
 		{ "stride 0", ERR_LIMIT, { .op = GRAPH_CONV, .k = 1, .r = 1, .s = 1 } },
-		{ "no channels", ERR_LIMIT, { .op = GRAPH_CONV, .r = 1, .s = 1, .stride = 1 } },
+		{ "no channels", ERR_LIMIT, { .op = GRAPH_CONV, .r = 1, .s = 1, .stride = GRAPH_BOTH(1) } },
 		{ "too many weights", ERR_LIMIT, { .op = GRAPH_FC, .k = GRAPH_FLOATS / 2 } },
-		{ "too many outputs", ERR_LIMIT, { .op = GRAPH_CONV, .k = GRAPH_FLOATS, .r = 1, .s = 1, .stride = 1 } },
+		{ "too many outputs", ERR_LIMIT, { .op = GRAPH_CONV, .k = GRAPH_FLOATS, .r = 1, .s = 1, .stride = GRAPH_BOTH(1) } },
 		{ "padding of a pool not below its kernel", ERR_FORMAT,
-		    { .op = GRAPH_POOL, .r = 2, .s = 2, .stride = 1, .pad = 2 } },
+		    { .op = GRAPH_POOL, .r = 2, .s = 2, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(2) } },
 		{ "eps 0", ERR_LIMIT, { .op = GRAPH_BN, .momentum = 0.9f } },
 		{ "loss over a picture", ERR_FORMAT, { .op = GRAPH_SOFTMAX } },
-		{ "an activation that is none", ERR_LIMIT, { .op = GRAPH_ACT, .act = 7 } },
+		{ "groups that do not divide the channels", ERR_FORMAT,
+		    { .op = GRAPH_CONV, .k = 4, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .groups = 2 } },
+		{ "taps too far apart", ERR_FORMAT,
+		    { .op = GRAPH_CONV, .k = 4, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .dilate = { 1, 4 } } },
+		{ "a picture too small to be reflected", ERR_FORMAT,
+		    { .op = GRAPH_PAD, .pad = { 2, 8 }, .reflect = true } },
+		{ "everything dropped", ERR_LIMIT, { .op = GRAPH_DROPOUT, .drop = 1 } },
+		{ "an activation that is none", ERR_LIMIT, { .op = GRAPH_ACT, .act = 9 } },
 	};
 	struct graph *g = graph_new(3, 8, 8);
 	uint64_t h = graph_hash(g);
@@ -274,8 +284,12 @@ foreign(void)
 		{ DATA "fc f in=data k=1 bias=2\n", ERR_LIMIT, "line 3: bias:" },
 		{ DATA "fc f in=data,data k=1 bias=1\n", ERR_FORMAT, "line 3: f:" },
 		{ DATA "fc f in=data k=1 bias=1 depth=2\n", ERR_FORMAT, "line 3: 'depth'" },
-		{ DATA "act a in=data act=swish\n", ERR_FORMAT, "line 3: act:" },
+		{ DATA "act a in=data act=snake\n", ERR_FORMAT, "line 3: act:" },
 		{ DATA "bn b in=data fix_gamma=0 eps=nan momentum=0.9\n", ERR_FORMAT, "line 3: eps:" },
+		{ DATA "pad p in=data pad=1x2x3\n", ERR_FORMAT, "line 3: pad:" },
+		{ DATA "pad p in=data pad=x2\n", ERR_FORMAT, "line 3: pad:" },
+		{ DATA "pad p in=data pad=1 reflect=2\n", ERR_LIMIT, "line 3: reflect:" },
+		{ DATA "conv c in=data k=1 r=1 s=1 stride=1 pad=0 groups=0 bias=0\n", ERR_LIMIT, "line 3: groups:" },
 		{ DATA "lstm f in=data\n", ERR_FORMAT, "line 3: 'lstm'" },
 		{ DATA "fc\n", ERR_FORMAT, "line 3" },
 		{ DATA "\n", ERR_FORMAT, "line 3" },

@@ -12,7 +12,7 @@ static float *w, *w2, *aux;
 static void
 make(void)
 {
-	struct graph_node conv = { .op = GRAPH_CONV, .name = "c", .k = 6, .r = 5, .s = 3, .stride = 1, .bias = true };
+	struct graph_node conv = { .op = GRAPH_CONV, .name = "c", .k = 6, .r = 5, .s = 3, .stride = GRAPH_BOTH(1), .bias = true };
 	struct graph_node bn = { .op = GRAPH_BN, .name = "b", .eps = 1e-5f, .momentum = 0.9f };
 	struct graph_node fc = { .op = GRAPH_FC, .name = "f", .k = 300, .bias = true };
 	uint32_t at = 0;

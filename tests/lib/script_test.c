@@ -98,7 +98,7 @@ inception(void)
 	is(largest(g), 483840, "the largest array");
 	is_str(g->w[0].name, "conv1_weight", "arrays are named by node");
 	is_str(g->aux[1].name, "conv1_bn_moving_var", "and their role");
-	ok(node(g, "in3c_pool")->ceil && node(g, "in3c_pool")->pad == 0, "the pool that halves is the one of 2015");
+	ok(node(g, "in3c_pool")->ceil && node(g, "in3c_pool")->pad[0] == 0, "the pool that halves is the one of 2015");
 	near(node(g, "conv1_bn")->eps, 1e-5, 1e-10, "eps");
 	graph_free(g);
 }
@@ -187,18 +187,20 @@ wrong(void)
 		{ "conv{3}\n", ":1: conv: its first value is a node" },
 		{ "fc{'x', 3}\n", ":1: fc: k is a whole number, not x" },
 		{ "x = data(1,9,9)\nconv{x, 3, kernal = 3}\n",
-		    ":2: conv: 'kernal' is none of its options: name, k, kernel, stride, pad, bias" },
+		    ":2: conv: 'kernal' is none of its options: name, k, kernel, stride, pad, dilate, groups, bias, begin" },
 		{ "x = data(1,9,9)\nconv{x, 3}\n", ":2: conv: kernel is not given" },
 		{ "x = data(1,9,9)\nconv{x, kernel = 3}\n", ":2: conv: k is not given" },
 		{ "x = data(1,9,9)\nconv{x, 3, kernel = {3}}\n", ":2: conv: kernel is a number or" },
-		{ "x = data(1,9,9)\nconv{x, 3, kernel = 2.5}\n", ":2: conv: r is a whole number" },
+		{ "x = data(1,9,9)\nconv{x, 3, kernel = 2.5}\n", ":2: conv: kernel is a whole number" },
 		{ "x = data(1,9,9)\nconv{x, 3, kernel = 3, bias = 0}\n", ":2: conv: bias is true or false" },
 		{ "x = data(1,9,9)\nconv{x, -3, kernel = 3}\n", ":2: conv: k: '-3'" },
 		{ "x = data(1,9,9)\nconv{x, 3, kernel = 3, name = 7}\n", ":2: conv: a name is a text" },
 		{ "x = data(1,9,9)\nconv{x, 3, 4, kernel = 3}\n", ":2: conv: value 3 is a number, not a node" },
 		{ "x = data(1,9,9)\nrelu{x, x}\n", ":2: relu: reads 1 node at most" },
 		{ "x = data(1,9,9)\nrelu{x, act = 'tanh'}\n", ":2: relu: 'act' is none of its options" },
-		{ "x = data(1,9,9)\nact{x, 'swish'}\n", ":2: act: act: 'swish'" },
+		{ "x = data(1,9,9)\nact{x, 'snake'}\n", ":2: act: act: 'snake'" },
+		{ "x = data(1,9,9)\nglobalavg{x, kernel = 3}\n", ":2: globalavg: 'kernel' is none of its options: name" },
+		{ "x = data(1,9,9)\nadd{x, conv{x, 2, kernel = 1}}\n", ":2: add0: 'data' is 1x9x9 but 'conv0' is 2x9x9" },
 		{ "x = data(1,9,9)\nconcat{x, 3}\n", ":2: concat: value 2 is a number, not a node" },
 		{ "x = data(1,9,9)\nconcat{x, nil, x}\n", ":2: concat: a value before the last is nil" },
 		{ "x = data(1,9,9)\nbn{x, eps = 'small'}\n", ":2: bn: eps is a number" },

@@ -32,7 +32,7 @@ steps(const struct engine *e, struct engine_plan *p, const struct nets_numbers *
 	int err = 0;
 
 	for (int k = 0; k < STEPS && err == 0; k++)
-		if ((err = e->forward(p, v->x, v->y, BATCH, NULL, &r)) == 0 &&
+		if ((err = e->forward(p, v->x, v->y, BATCH, NULL, NULL, &r)) == 0 &&
 		    (err = e->backward(p, g, stats, NULL)) == 0)
 			err = e->evaluate(p, v->x, v->y, BATCH, &r, NULL);
 	return err;
@@ -43,13 +43,13 @@ static struct graph *
 net(void)
 {
 	struct graph *g = graph_new(3, 64, 64);
-	uint32_t a = NODE(g, 0, CONV, .k = 16, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true), b;
+	uint32_t a = NODE(g, 0, CONV, .k = 16, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true), b;
 
 	a = NODE(g, BN(g, a, .fix_gamma = false), ACT, .act = GRAPH_RELU);
-	a = NODE(g, a, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = 1, .pad = 1);
-	b = NODE(g, a, CONV, .k = 16, .r = 1, .s = 1, .stride = 1, .bias = true);
+	a = NODE(g, a, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1));
+	b = NODE(g, a, CONV, .k = 16, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .bias = true);
 	a = CONCAT(g, a, NODE(g, b, ACT, .act = GRAPH_TANH));
-	a = NODE(g, a, POOL, .pool = GRAPH_AVG, .r = 64, .s = 64, .stride = 1);
+	a = NODE(g, a, POOL, .pool = GRAPH_AVG, .r = 64, .s = 64, .stride = GRAPH_BOTH(1));
 	a = NODE(g, a, FC, .k = 4, .bias = true);
 	NODE(g, a, SOFTMAX, .k = 0);
 	return g;

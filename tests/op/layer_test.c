@@ -65,7 +65,7 @@ outputs(struct bench *b, const float *x, float *out, size_t n)
 	load(b);
 	for (size_t j = 0; j < b->g->P; j++)
 		b->g_out[j] = NAN;	/* all of it must be overwritten */
-	nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, &r));
+	nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, NULL, &r));
 	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 	for (size_t j = 0; j < n; j++)
 		out[j] = b->g_out[w->first + j] / b->g_out[bias->first];
@@ -105,8 +105,8 @@ on3x3(struct bench *b, struct graph_node like, const float *w, const float *x, c
 static void
 pools(struct bench *b)
 {
-	struct graph_node max = { .op = GRAPH_POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = 2 };
-	struct graph_node avg = { .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = 2, .s = 2, .stride = 2 };
+	struct graph_node max = { .op = GRAPH_POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = GRAPH_BOTH(2) };
+	struct graph_node avg = { .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = 2, .s = 2, .stride = GRAPH_BOTH(2) };
 
 	on3x3(b, max, NULL, plus, (float[]){ 5 }, 1, "max, rounded down, leaves the last line out");
 	on3x3(b, avg, NULL, plus, (float[]){ 3 }, 1, "average, rounded down, leaves the last line out");
@@ -115,12 +115,12 @@ pools(struct bench *b)
 	on3x3(b, avg, NULL, plus, (float[]){ 3, 9 / 4.f, 15 / 4.f, 9 / 4.f }, 4,
 	    "average, rounded up, divides cut windows by all of r s");
 	max.r = max.s = avg.r = avg.s = 3;
-	max.pad = avg.pad = 1;
+	max.pad[0] = max.pad[1] = avg.pad[0] = avg.pad[1] = 1;
 	on3x3(b, max, NULL, minus, (float[]){ -1, -2, -4, -5 }, 4, "max: padding never wins over negative numbers");
 	on3x3(b, avg, NULL, plus, (float[]){ 12 / 9.f, 16 / 9.f, 24 / 9.f, 28 / 9.f }, 4,
 	    "average divides padded windows by all of r s");
 	avg.r = 2;
-	avg.stride = 1;
+	avg.stride[0] = avg.stride[1] = 1;
 	on3x3(b, avg, NULL, plus, (float[]){ 3 / 6.f, 6 / 6.f, 5 / 6.f, 12 / 6.f }, 4, "average of 2 lines by 3 columns");
 }
 
@@ -128,7 +128,7 @@ pools(struct bench *b)
 static void
 conv(struct bench *b)
 {
-	struct graph_node like = { .op = GRAPH_CONV, .k = 1, .r = 2, .s = 3, .stride = 2, .pad = 1, .bias = true };
+	struct graph_node like = { .op = GRAPH_CONV, .k = 1, .r = 2, .s = 3, .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(1), .bias = true };
 	const float w[] = { 0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.5f };
 
 	on3x3(b, like, w, plus, (float[]){ 2.2f, 2.8f, 11.1f, 9.9f }, 4,
@@ -162,8 +162,8 @@ wide_pool(struct bench *b)
 	uint32_t at;
 
 	b->g = graph_new(2, SIDE, SIDE);
-	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = 1);
-	at = NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = SIDE, .s = SIDE, .stride = 1);
+	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
+	at = NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = SIDE, .s = SIDE, .stride = GRAPH_BOTH(1));
 	if (plan(b, at, 1) == ERR_NOTSUP) {
 		ok(strstr(err_line(), "n2") != NULL, "%s: no max of 300x300, says the plan: %s", b->e->name, err_line());
 	} else {
@@ -171,7 +171,7 @@ wide_pool(struct bench *b)
 		x[ALL - 1] = 0.5f;
 		x[2 * ALL - 1] = 1;
 		load(b);
-		nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, &r));
+		nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, NULL, &r));
 		nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 		near(b->g_out[0] / b->g_out[1], 0.5, 1e-6, "%s: max of 300x300", b->e->name);
 	}
@@ -237,7 +237,7 @@ scores(struct bench *b, float w0, float w1, int32_t label, float prob[2])
 	ready(b, 0, 1);
 	memcpy(b->w, (float[]){ w0, w1, 0, 0 }, 4 * sizeof(float));
 	load(b);
-	nets_must(b->e->forward(b->p, (float[]){ 1 }, &label, 1, NULL, &train));
+	nets_must(b->e->forward(b->p, (float[]){ 1 }, &label, 1, NULL, NULL, &train));
 	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 	nets_must(b->e->evaluate(b->p, (float[]){ 1 }, &label, 1, &eval, prob));
 	ok(fabs(train.loss - eval.loss) < 1e-6 && train.correct == eval.correct, "%s: %g against %g: training and evaluation agree",
@@ -277,12 +277,12 @@ ties(struct bench *b)
 	uint32_t at;
 
 	b->g = graph_new(2, 2, 2);
-	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = 1);
-	at = NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = 1);
+	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
+	at = NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = GRAPH_BOTH(1));
 	ready(b, at, 1);
 	b->w[0] = 0;	/* all four are equal: 0 x + 1 */
 	load(b);
-	nets_must(b->e->forward(b->p, (float[]){ x[0], x[1], x[2], x[3], 1, 1, 1, 1 }, (int32_t[]){ 0 }, 1, NULL, &r));
+	nets_must(b->e->forward(b->p, (float[]){ x[0], x[1], x[2], x[3], 1, 1, 1, 1 }, (int32_t[]){ 0 }, 1, NULL, NULL, &r));
 	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 	near(b->g_out[0] / b->g_out[1], 1, 1e-6, "%s: of equal values the first gets the gradient", b->e->name);
 	clear(b);
@@ -295,7 +295,7 @@ corner(struct bench *b)
 	uint32_t at;
 
 	b->g = graph_new(1, 2, 2);
-	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = 1);
+	at = NODE(b->g, 0, CONV, .k = 1, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
 	at = NODE(b->g, at, ACT, .act = GRAPH_RELU);
 	ready(b, at, 1);
 	b->w[0] = 0;

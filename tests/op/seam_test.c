@@ -27,11 +27,11 @@ static struct graph *
 net(struct rng *r)
 {
 	struct graph *g = graph_new(3, 12, 10);
-	uint32_t x = NODE(g, 0, CONV, .k = 20, .r = 3, .s = 3, .stride = 1, .pad = 1, .bias = true);
+	uint32_t x = NODE(g, 0, CONV, .k = 20, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
 
 	x = NODE(g, BN(g, x, .fix_gamma = true), ACT, .act = GRAPH_RELU);
 	x = nets_block(g, r, x, true);
-	x = NODE(g, x, CONV, .k = 40, .r = 3, .s = 3, .stride = 1, .pad = 1);
+	x = NODE(g, x, CONV, .k = 40, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1));
 	x = NODE(g, x, ACT, .act = GRAPH_SIGMOID);
 	x = NODE(g, x, FC, .k = 17, .bias = true);
 	x = NODE(g, x, ACT, .act = GRAPH_TANH);
@@ -145,7 +145,7 @@ step(struct seam *s, uint32_t n, bool hooks)
 	memset(s->born, 0, sizeof(s->born));
 	s->nborn = 0;
 	lend(s, n);
-	if ((e = s->e->forward(s->p, s->x, s->y, n, hooks ? &hook : NULL, &s->train)) != 0)
+	if ((e = s->e->forward(s->p, s->x, s->y, n, NULL, hooks ? &hook : NULL, &s->train)) != 0)
 		return e;
 	lend(s, 0);
 	return s->e->backward(s->p, s->d, s->stats, hooks ? &hook : NULL);

@@ -106,8 +106,11 @@ block_of(const dnnl_memory_desc_t *md)
 static bool
 winograd(const struct dnnl_shape *s)
 {
-	return !s->fc && s->groups == 1 && s->r == 3 && s->s == 3 && s->stride[0] == 1 && s->stride[1] == 1 &&
-	    s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 && s->dilate[1] == 1 && s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
+	bool one = s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
+	    s->dilate[1] == 1;
+
+	return !s->fc && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 && s->k >= 32 && s->h >= 4 &&
+	    s->w >= 4;
 }
 
 /* One direction of a convolution; the fields of the descriptor are set by direction. */

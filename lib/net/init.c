@@ -69,6 +69,22 @@ draw(const struct graph_array *a, const struct rule *rule, double x, struct rng 
 		w[i] = rule->normal ? scale * rng_normal(&rng) : scale * (2 * rng_f32(&rng) - 1);
 }
 
+/* w [K, C, R, S]; with more than one group, k is counted within its own. */
+static void
+hand_on(const struct graph_node *l, const struct graph_array *a, float *w)
+{
+	size_t taps = l->op == GRAPH_CONV ? (size_t)l->r * l->s : 1, each = a->count / a->dim[0], channels = each / taps;
+	size_t group = l->op == GRAPH_CONV ? l->k / l->groups : l->k;
+	size_t middle = l->op == GRAPH_CONV ? (size_t)l->r / 2 * l->s + l->s / 2 : 0;
+
+	for (size_t k = 0; k < a->dim[0]; k++) {
+		if (k % group >= channels)
+			continue;
+		memset(w + k * each, 0, each * sizeof(*w));
+		w[k * each + k % group * taps + middle] = 1;
+	}
+}
+
 static void
 fill(float *p, size_t n, float v)
 {
@@ -101,6 +117,8 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 			draw(a, r, x, rng_start(seed, STREAM, i), w + a->first);
 		else
 			fill(w + a->first, a->count, a->role == GRAPH_GAMMA ? 1 : 0);
+		if (a->role == GRAPH_WEIGHT && g->node[a->node].begin == GRAPH_IDENTITY)
+			hand_on(&g->node[a->node], a, w + a->first);
 	}
 	for (uint32_t i = 0; i < g->naux; i++)
 		fill(aux + g->aux[i].first, g->aux[i].count, g->aux[i].role == GRAPH_VAR ? 1 : 0);

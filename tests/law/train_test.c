@@ -62,7 +62,7 @@ write_records(const char *path)
 	return e;
 }
 
-/* conv 4, batch norm when asked for, relu, fc 4. */
+/* conv 4, batch norm when asked for, relu, dropout, fc 4. */
 static struct graph *
 net(bool bn)
 {
@@ -77,6 +77,9 @@ net(bool bn)
 	if (e == 0)
 		e = graph_add(g, &(struct graph_node){ .op = GRAPH_ACT, .name = "relu", .in = (uint32_t[]){ at },
 		    .nin = 1, .act = GRAPH_RELU }, &at);
+	if (e == 0)
+		e = graph_add(g, &(struct graph_node){ .op = GRAPH_DROPOUT, .name = "drop", .in = (uint32_t[]){ at },
+		    .nin = 1, .drop = 0.25f }, &at);
 	if (e == 0)
 		e = graph_add(g, &(struct graph_node){ .op = GRAPH_FLATTEN, .name = "flat", .in = (uint32_t[]){ at },
 		    .nin = 1 }, &at);

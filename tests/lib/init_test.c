@@ -68,6 +68,37 @@ spread(const char *rule, const char *name, double rms, double most)
 	ok(top <= most && top > 0.9 * rms * sqrt(3), "%s of %s: largest %g", rule, name, top);
 }
 
+/* Two groups of 2 channels into 3 each, 3x2, and a full layer of 3 into 2, that begin by handing on what comes. */
+static void
+identity(void)
+{
+	struct graph_node conv = { .op = GRAPH_CONV, .name = "c", .in = (uint32_t[]){ 0 }, .nin = 1, .k = 6, .r = 3, .s = 2,
+	    .stride = GRAPH_BOTH(1), .groups = 2, .begin = GRAPH_IDENTITY };
+	struct graph_node fc = { .op = GRAPH_FC, .name = "f", .in = (uint32_t[]){ 1 }, .nin = 1, .k = 2,
+	    .begin = GRAPH_IDENTITY };
+	struct graph *h = graph_new(4, 3, 2);
+	float v[6 * 2 * 6 + 2 * 6];
+	uint32_t at, bad = 0, ruled = 0;
+
+	graph_add(h, &conv, &at);
+	graph_add(h, &fc, &at);
+	ok(init_weights(h, "uniform:0.5", 1, v, NULL) == 0, "identity");
+	for (uint32_t j = 0; j < 72; j++) {
+		uint32_t k = j / 12, c = j / 6 % 2, tap = j % 6;
+
+		if (k % 3 == 2)
+			ruled += v[j] != 0 && fabsf(v[j]) < 0.5f;
+		else
+			bad += v[j] != (c == k % 3 && tap == 3 ? 1 : 0);
+	}
+	is(bad, 0, "the first filters of each group hand their channels on");
+	is(ruled, 2 * 12, "and the last begin by the rule");
+	for (uint32_t j = 0; j < 12; j++)
+		bad += v[72 + j] != (j == 0 || j == 7 ? 1 : 0);
+	is(bad, 0, "a full layer hands its first numbers on");
+	graph_free(h);
+}
+
 int
 main(void)
 {
@@ -97,6 +128,7 @@ main(void)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		refused += init_weights(g, wrong[i], 1, w, aux) == ERR_FORMAT;
 	is(refused, sizeof(wrong) / sizeof(*wrong), "other rules are refused (%s)", err_line());
+	identity();
 	graph_free(g);
 	free(w);
 	free(w2);

@@ -1,0 +1,67 @@
+# layers - single layers by PyTorch in f64, as the C tables of layers_torch.h.  Needs PyTorch: run by hand, once.
+#
+#	python3 tests/golden/layers.py > tests/golden/layers_torch.h
+#
+# Each case is data -> the layer -> fc -> softmax of two classes; the table holds the gradient of x by way of
+# a 1x1 convolution of ones over groups of one channel in front, whose weight's gradient is the sum over a plane of x dx,
+# and the layer's output.  Formulas that people get wrong: LRN's alpha, edges of ceil, what an average divides by, both
+# GELUs, ELU, label smoothing, dilation, groups, reflected borders.
+import torch
+from torch.nn import functional as F
+
+torch.manual_seed(11)
+
+
+def eighths(*shape, most=16):
+    return torch.randint(-most, most + 1, shape).double() / 8
+
+
+def table(name, t, kind="float"):
+    v = [f"{float(a):.9g}" for a in t.detach().flatten()]
+    print(f"static const {kind} {name}[] = {{")
+    for i in range(0, len(v), 8):
+        print("\t" + ", ".join(a if set(a) & set(".e") else a + ".0" for a in v[i:i + 8]) + ",")
+    print("};\n")
+
+
+C, H, W, K = 4, 5, 4, 2
+x = eighths(2, C, H, W)
+label = torch.tensor([1, 0])
+conv_w = {"dilated": eighths(4, C, 3, 2, most=4), "groups": eighths(4, C // 2, 3, 3, most=4)}
+
+layers = {
+    "lrn": lambda y: F.local_response_norm(y, 5, alpha=0.5, beta=0.75, k=2.0),
+    "lrn_even": lambda y: F.local_response_norm(y, 4, alpha=2.0, beta=0.5, k=1.0),
+    "max_ceil": lambda y: F.max_pool2d(y, 3, 2, padding=1, ceil_mode=True),
+    "avg_padded": lambda y: F.avg_pool2d(y, 3, 2, padding=1, ceil_mode=True, count_include_pad=True),
+    "avg_inside": lambda y: F.avg_pool2d(y, (3, 2), (2, 3), padding=(1, 1), ceil_mode=True, count_include_pad=False),
+    "elu": lambda y: F.elu(y, 0.75),
+    "leaky": lambda y: F.leaky_relu(y, 0.25),
+    "gelu": lambda y: F.gelu(y),
+    "gelu_tanh": lambda y: F.gelu(y, approximate="tanh"),
+    "swish": lambda y: F.silu(y),
+    "reflect": lambda y: F.pad(y, (2, 2, 3, 3), mode="reflect"),
+    "dilated": lambda y: F.conv2d(y, conv_w["dilated"], stride=(2, 1), padding=(2, 1), dilation=(2, 3)),
+    "groups": lambda y: F.conv2d(y, conv_w["groups"], padding=1, groups=2),
+    "smooth": lambda y: y,
+}
+
+print("/* layers_torch - single layers by PyTorch, made by layers.py: what goes in, what comes out, and what goes back. */")
+print("#ifndef TESTS_GOLDEN_LAYERS_TORCH_H\n#define TESTS_GOLDEN_LAYERS_TORCH_H\n\n#include <stdint.h>\n")
+print(f"enum {{ LAYERS_N = 2, LAYERS_C = {C}, LAYERS_H = {H}, LAYERS_W = {W}, LAYERS_K = {K} }};\n")
+table("layers_x", x)
+print("static const int32_t layers_label[] = { 1, 0 };\n")
+for name, w in conv_w.items():
+    table(f"layers_{name}_w", w)
+for name, layer in layers.items():
+    a = torch.ones(C, 1, 1, 1).double().requires_grad_()
+    y = layer(F.conv2d(x, a, groups=C))
+    n = y[0].numel()
+    # The fc's weight in the test: a small number that is a function of its place.
+    w = torch.tensor([((j * j + 1) % 11) / 64 for j in range(K * n)]).double().reshape(K, n).requires_grad_()
+    loss = F.cross_entropy(F.linear(y.flatten(1), w), label, reduction="sum", label_smoothing=0.2 if name == "smooth" else 0.0)
+    loss.backward()
+    print(f"static const double layers_{name}_loss = {float(loss.detach()):.12g};")
+    table(f"layers_{name}_dw", w.grad)
+    table(f"layers_{name}_da", a.grad)
+print("#endif")

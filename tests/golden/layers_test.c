@@ -1,0 +1,115 @@
+/*
+ * layers_test - does each engine compute single layers as PyTorch does?  Loss, what comes out, and what goes back.
+ *
+ * The numbers in layers_torch.h are those of another author's code, in f64; layers.py is how they were made, and says
+ * what each net is.
+ */
+#include "golden/layers_torch.h"
+#include "op/nets.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+struct layers_case {
+	const char  *name;
+	struct graph_node like;
+	float	     smooth;
+	const float *w;		/* the layer's own weight */
+	size_t	     nw;
+	double	     loss;
+	const float *dw, *da;
+	size_t	     ndw;
+};
+
+#define CASE(n, s, own, count, ...) { #n, { __VA_ARGS__ }, s, own, count, layers_##n##_loss, layers_##n##_dw, \
+	layers_##n##_da, COUNT(layers_##n##_dw) }
+#define PLAIN(n, ...) CASE(n, 0, NULL, 0, __VA_ARGS__)
+
+static const struct layers_case cases[] = {
+	PLAIN(lrn, .op = GRAPH_LRN, .size = 5, .alpha = 0.5f, .power = 0.75f, .knorm = 2),
+	PLAIN(lrn_even, .op = GRAPH_LRN, .size = 4, .alpha = 2, .power = 0.5f, .knorm = 1),
+	PLAIN(max_ceil, .op = GRAPH_POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(1),
+	    .ceil = true),
+	PLAIN(avg_padded, .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = 3, .s = 3, .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(1),
+	    .ceil = true, .divide = GRAPH_PADDED),
+	PLAIN(avg_inside, .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = 3, .s = 2, .stride = { 2, 3 }, .pad = GRAPH_BOTH(1),
+	    .ceil = true, .divide = GRAPH_INSIDE),
+	PLAIN(elu, .op = GRAPH_ACT, .act = GRAPH_ELU, .alpha = 0.75f),
+	PLAIN(leaky, .op = GRAPH_ACT, .act = GRAPH_LEAKY, .alpha = 0.25f),
+	PLAIN(gelu, .op = GRAPH_ACT, .act = GRAPH_GELU),
+	PLAIN(gelu_tanh, .op = GRAPH_ACT, .act = GRAPH_GELU_TANH),
+	PLAIN(swish, .op = GRAPH_ACT, .act = GRAPH_SWISH),
+	PLAIN(reflect, .op = GRAPH_PAD, .pad = { 3, 2 }, .reflect = true),
+	CASE(dilated, 0, layers_dilated_w, COUNT(layers_dilated_w), .op = GRAPH_CONV, .k = 4, .r = 3, .s = 2,
+	    .stride = { 2, 1 }, .pad = { 2, 1 }, .dilate = { 2, 3 }),
+	CASE(groups, 0, layers_groups_w, COUNT(layers_groups_w), .op = GRAPH_CONV, .k = 4, .r = 3, .s = 3,
+	    .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .groups = 2),
+	CASE(smooth, 0.2f, NULL, 0, .op = GRAPH_FLATTEN),
+};
+
+/* Within 3e-6 of the largest. */
+static void
+same(const float *got, const float *want, size_t n, const char *engine, const char *layer, const char *what)
+{
+	double most = 0, worst = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		double d = fabs((double)got[j] - want[j]);
+
+		most = fmax(most, fabs(want[j]));
+		worst = !(d <= worst) ? d : worst;
+	}
+	if (!ok(worst <= 3e-6 * most, "%s: %s: %s", engine, layer, what))
+		printf("# %g off, the largest is %g\n", worst, most);
+}
+
+static void
+one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
+{
+	struct graph *g = graph_new(LAYERS_C, LAYERS_H, LAYERS_W);
+	uint32_t x = NODE(g, 0, CONV, .k = LAYERS_C, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .groups = LAYERS_C);
+	struct nets_numbers v = { 0 };
+	struct engine_result r;
+	struct engine_plan *p;
+	float *d;
+
+	x = nets_node(g, x, c->like);
+	x = NODE(g, x, FC, .k = LAYERS_K);
+	NODE(g, x, SOFTMAX, .smooth = c->smooth);
+	if (!ok(g->P == LAYERS_C + c->nw + c->ndw, "%s: %s: the shapes are PyTorch's", e->name, c->name)) {
+		graph_free(g);
+		return;
+	}
+	v.w = nets_floats(g->P);
+	d = nets_floats(g->P);
+	for (size_t j = 0; j < LAYERS_C; j++)
+		v.w[j] = 1;
+	if (c->nw > 0)
+		memcpy(v.w + LAYERS_C, c->w, c->nw * sizeof(float));
+	for (size_t j = 0; j < c->ndw; j++)
+		v.w[LAYERS_C + c->nw + j] = (float)((j * j + 1) % 11) / 64;
+	nets_must(e->plan(dev, g, LAYERS_N, ENGINE_F32, &p));
+	nets_must(nets_load(e, p, g, &v));
+	nets_must(e->forward(p, layers_x, layers_label, LAYERS_N, NULL, NULL, &r));
+	nets_must(e->backward(p, d, NULL, NULL));
+	near(r.loss, c->loss, 3e-6 * c->loss, "%s: %s: the loss", e->name, c->name);
+	same(d + LAYERS_C + c->nw, c->dw, c->ndw, e->name, c->name, "what comes out");
+	same(d, c->da, LAYERS_C, e->name, c->name, "what goes back");
+	e->plan_free(p);
+	nets_numbers_free(&v);
+	free(d);
+	graph_free(g);
+}
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	for (size_t i = 0; i < COUNT(cases); i++)
+		one(e, dev, &cases[i]);
+}
+
+int
+main(void)
+{
+	nets_engines(2, engine);
+	return done();
+}

@@ -111,7 +111,7 @@ start(struct agent *a, uint32_t i)
 	/* As a shell has it: a line, and the status of a command that cannot be run. */
 	p->state = PROC_ENDED;
 	say_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
-	say(a, CTL_EXITED, (uint32_t[]){ i, 127u << 8, 0 }, 3, NULL);
+	say(a, CTL_EXITED, (uint32_t[]){ i, 127u << 8, 0, 0 }, 4, NULL);
 }
 
 static int
@@ -237,6 +237,7 @@ run_chan(struct agent *a)
 static void
 run_procs(struct agent *a)
 {
+	uint32_t peak;
 	int status;
 
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
@@ -249,7 +250,7 @@ run_procs(struct agent *a)
 				pass_lines(a, i, which);
 		if (proc_ready(p))
 			say(a, CTL_READY, &i, 1, p->where);
-		if (!proc_ended(p, &status))
+		if (!proc_ended(p, &status, &peak))
 			continue;
 		warden_forget(&a->warden, pid);
 		/* What it wrote is in the pipes, even where a process that got away holds them open. */
@@ -257,8 +258,8 @@ run_procs(struct agent *a)
 			for (int k = 0; k < LAST_READS; k++)	/* also behind a line that is not whole yet */
 				pass_lines(a, i, which);
 		proc_free(p);
-		say(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)status, (uint32_t)((clk_s() - p->since) * 1e3) },
-		    3, NULL);
+		say(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)status, (uint32_t)((clk_s() - p->since) * 1e3),
+		    peak }, 4, NULL);
 	}
 }
 

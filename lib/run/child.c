@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,7 +113,13 @@ child_signal(pid_t pid, int signo)
 }
 
 bool
-child_ended(pid_t pid, int *status)
+child_ended(pid_t pid, int *status, uint32_t *peak_kib)
 {
-	return pid > 0 && waitpid(pid, status, WNOHANG) == pid;
+	struct rusage used;
+
+	if (pid <= 0 || wait4(pid, status, WNOHANG, &used) != pid)
+		return false;
+	if (peak_kib != NULL)
+		*peak_kib = used.ru_maxrss < UINT32_MAX ? (uint32_t)used.ru_maxrss : UINT32_MAX;
+	return true;
 }

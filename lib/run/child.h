@@ -10,6 +10,7 @@
 #define RUN_CHILD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct child_opt {
@@ -29,7 +30,10 @@ struct child {
 int	 child_start(const struct child_opt *opt, struct child *c);
 /* Sends a signal to all of its group; nothing when pid is 0. */
 void	 child_signal(pid_t pid, int signo);
-/* The status once the process has ended, which is then gone: true; false while it runs.  Never blocks. */
-bool	 child_ended(pid_t pid, int *status);
+/*
+ * The status once the process has ended, which is then gone: true; false while it runs.  Never blocks.  *peak_kib, where
+ * peak_kib is not NULL: the most memory that it had, or a process that it waited for.
+ */
+bool	 child_ended(pid_t pid, int *status, uint32_t *peak_kib);
 
 #endif

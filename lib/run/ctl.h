@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	1u
+#define CTL_PROTOCOL	2u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
 
@@ -33,7 +33,8 @@ enum ctl_type {
 	CTL_HELLO,	/* number CTL_PROTOCOL, text version */
 	CTL_READY,	/* number child, text "host:port" */
 	CTL_STARTED,	/* number child, number pid */
-	CTL_EXITED,	/* number child, number status as of wait(2), number milliseconds it ran */
+	CTL_EXITED,	/* number child, number status as of wait(2), number milliseconds it ran,
+			 * number KiB of memory it had at most */
 	CTL_FAILED,	/* text: why the job cannot run on this host */
 	CTL_LINES,	/* number child, number descriptor (1 or 2), then whole lines up to the frame's end */
 	CTL_DONE,

@@ -32,7 +32,7 @@ job_put(const struct job *j, struct buf *b)
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]) && e == 0; i++)
 		e = ctl_put_text(b, text[i]);
 	if (e < 0 || (e = put_list(b, j->env)) < 0 || (e = put_list(b, j->argv)) < 0 ||
-	    (e = put_list(b, j->server_argv)) < 0 || (e = ctl_put(b, j->nchildren)) < 0)
+	    (e = put_list(b, j->server_argv)) < 0 || (e = put_list(b, j->each)) < 0 || (e = ctl_put(b, j->nchildren)) < 0)
 		return e;
 	for (uint32_t i = 0; i < j->nchildren && e == 0; i++)
 		if ((e = ctl_put(b, j->child[i].role)) == 0)
@@ -75,6 +75,9 @@ sensible(const struct job *j)
 	for (uint32_t i = 0; j->env[i] != NULL; i++)
 		if (strchr(j->env[i], '=') == NULL)
 			return false;
+	for (uint32_t i = 0; j->each[i] != NULL; i++)
+		if (strchr(j->each[i], '=') == NULL)
+			return false;
 	return true;
 }
 
@@ -103,9 +106,10 @@ job_get(struct job *j, const void *p, size_t n)
 	j->env = get_list(&in);
 	j->argv = get_list(&in);
 	j->server_argv = get_list(&in);
+	j->each = get_list(&in);
 	j->nchildren = get_count(&in, 8);
 	j->child = calloc((size_t)j->nchildren + 1, sizeof(*j->child));
-	if (j->env == NULL || j->argv == NULL || j->server_argv == NULL || j->child == NULL) {
+	if (j->env == NULL || j->argv == NULL || j->server_argv == NULL || j->each == NULL || j->child == NULL) {
 		job_free(j);
 		return err_nomem();
 	}
@@ -126,6 +130,7 @@ job_free(struct job *j)
 	free(j->env);
 	free(j->argv);
 	free(j->server_argv);
+	free(j->each);
 	free(j->child);
 	free(j->bytes);
 	*j = (struct job){ 0 };

@@ -37,6 +37,7 @@ struct job {
 	char		**env;			/* "NAME=VALUE", as the others ending with NULL */
 	char		**argv;			/* of workers; in a dmlc job of all */
 	char		**server_argv;		/* of servers */
+	char		**each;			/* "WORD=V:V:...": WORD and a value each, behind the words of each worker */
 	struct job_child *child;		/* [nchildren] of this agent */
 	uint32_t	 nchildren;
 	uint8_t		*bytes;			/* job_get's own */

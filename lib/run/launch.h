@@ -26,6 +26,8 @@ struct launch_opt {
 	int		 signals;	/* a signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP, which are blocked; SIGPIPE is blocked too */
 	int		 out, err;	/* where all goes */
 	bool		 verbose;	/* what the remote shells say too */
+	bool		 wait;		/* a failure does not end the others, once all run */
+	const char	*dir;		/* where each process's lines go (run/outfile.h) rather than to out and err; NULL: nowhere */
 };
 
 /*

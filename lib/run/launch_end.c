@@ -91,5 +91,7 @@ launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 	for (uint32_t i = 0; i < l->roster->n; i++)
 		if (l->roster->m[i].host == h && l->roster->m[i].state < ROSTER_ENDED)
 			l->roster->m[i].state = ROSTER_LOST;
-	launch_fail(l, code);
+	roster_fail(l->roster, code);
+	if (!l->opt->wait || !l->gone)
+		launch_end(l);
 }

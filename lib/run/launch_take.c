@@ -3,6 +3,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "run/outfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,18 +67,28 @@ take_hello(struct launch *l, struct remote *r, struct ctl_in *in)
 	return 0;
 }
 
+/* Is a failure not the others' end? */
+static bool
+going_on(const struct launch *l)
+{
+	return l->opt->wait && l->gone;
+}
+
 static void
-take_exit(struct launch *l, struct remote *r, struct member *m, int status, double seconds)
+take_exit(struct launch *l, struct remote *r, struct member *m, int status, double seconds, uint32_t peak_kib)
 {
 	char name[32], how[64];
 	bool was = l->roster->termed;
 
 	roster_name(m, name);
 	roster_how(status, how);
+	m->peak_kib = peak_kib;
 	if (roster_end(l->roster, m, status, seconds)) {
 		if (!was && l->signo == 0 && l->cause_at == 0)
-			launch_note(l, "%s on %s: %s: the others are ended", name, r->name, how);
+			launch_note(l, "%s on %s: %s%s", name, r->name, how, going_on(l) ? "" : ": the others are ended");
 		/* Who lost a peer may be faster to say so than that peer to end, and its status is the job's. */
+		if (going_on(l))
+			return;
 		if (roster_code(status) != ROSTER_AGAIN)
 			launch_end(l);
 		else if (l->cause_at == 0)
@@ -92,6 +103,7 @@ static int
 take_lines(struct launch *l, struct remote *r, const struct member *m, const struct frame *f)
 {
 	const char *text = (const char *)f->p + 8;
+	bool out = le_get32(f->p + 4) == STDOUT_FILENO;
 	size_t n = f->len - 8;
 	char name[32];
 
@@ -99,8 +111,13 @@ take_lines(struct launch *l, struct remote *r, const struct member *m, const str
 	if (n == 0 || text[n - 1] != '\n' || r->owed > CHAN_WINDOW)
 		return err_fail(ERR_FORMAT, "lines that are none, or more than asked for");
 	roster_name(m, name);
-	return le_get32(f->p + 4) == STDOUT_FILENO ? outq_put(&l->out, text, n) :
-	    outq_put_lines(&l->err, name, text, n);
+	if (l->opt->dir == NULL)
+		return out ? outq_put(&l->out, text, n) : outq_put_lines(&l->err, name, text, n);
+	if (outfile_put(l->opt->dir, &m->what, out, text, n) < 0 && !l->roster->termed) {
+		launch_note(l, "%s", err_line());
+		launch_fail(l, 1);
+	}
+	return 0;
 }
 
 static int
@@ -109,7 +126,7 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 	struct ctl_in in = { .p = f->p, .n = f->len };
 	struct member *m = member_of(l, r, ctl_get(&in));
 	const char *where;
-	uint32_t status, ms;
+	uint32_t status, ms, peak;
 
 	if (m == NULL || r->state != REMOTE_UP)
 		return err_fail(ERR_FORMAT, "a process that is none");
@@ -127,10 +144,11 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 	case CTL_EXITED:
 		status = ctl_get(&in);
 		ms = ctl_get(&in);
+		peak = ctl_get(&in);
 		if (m->state >= ROSTER_ENDED)
 			return err_fail(ERR_FORMAT, "a process that ends twice");
 		if (!in.bad)
-			take_exit(l, r, m, (int)status, ms * 1e-3);
+			take_exit(l, r, m, (int)status, ms * 1e-3, peak);
 		break;
 	case CTL_LINES:
 		ctl_get(&in);

@@ -173,9 +173,9 @@ proc_lines(struct proc *p, int which, const char **text, size_t *n)
 }
 
 int
-proc_ended(struct proc *p, int *status)
+proc_ended(struct proc *p, int *status, uint32_t *peak_kib)
 {
-	if (!child_ended(p->pid, status))
+	if (!child_ended(p->pid, status, peak_kib))
 		return 0;
 	child_signal(p->pid, SIGKILL);	/* what it started and left */
 	p->pid = 0;

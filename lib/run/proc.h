@@ -43,7 +43,7 @@ void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]
 int	 proc_ready(struct proc *p);
 /* Lines of output (which 0) or errors (1): as lines_next. */
 int	 proc_lines(struct proc *p, int which, const char **text, size_t *n);
-/* The status once it has ended: 1, and its group is ended with it; 0 while it runs. */
-int	 proc_ended(struct proc *p, int *status);
+/* The status and peak memory once it has ended: 1, and its group is ended with it; 0 while it runs. */
+int	 proc_ended(struct proc *p, int *status, uint32_t *peak_kib);
 
 #endif

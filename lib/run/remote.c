@@ -46,7 +46,7 @@ note_end(struct remote *r)
 void
 remote_run(struct remote *r)
 {
-	if (child_ended(r->pid, &r->status)) {
+	if (child_ended(r->pid, &r->status, NULL)) {
 		r->pid = 0;
 		note_end(r);
 	}

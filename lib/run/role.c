@@ -19,12 +19,31 @@ server_argv(const struct job *j, const struct job_child *c, const struct role_pl
 	return 0;
 }
 
+/* "--threads=4:2:8" is "--threads" "2" for worker 1.  A list that ends too soon has nothing for those behind. */
+static int
+add_each(const struct job *j, uint32_t rank, struct words *w)
+{
+	int e = 0;
+
+	for (char **each = j->each; *each != NULL && e == 0; each++) {
+		const char *value = strchr(*each, '=') + 1;
+
+		for (uint32_t i = 0; i < rank && *value != 0; i++)
+			value += strcspn(value, ":") + (value[strcspn(value, ":")] == ':');
+		e = words_add(w, "%.*s", (int)strcspn(*each, "="), *each);
+		if (e == 0)
+			e = words_add(w, "%.*s", (int)strcspn(value, ":"), value);
+	}
+	return e;
+}
+
 static int
 worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
 	int e;
 
-	if ((e = words_add_all(w, j->argv)) < 0 || j->dmlc || j->servers == 0)
+	if ((e = words_add_all(w, j->argv)) < 0 || (c->role == JOB_WORKER && (e = add_each(j, c->rank, w)) < 0) ||
+	    j->dmlc || j->servers == 0)
 		return e;
 	if ((e = words_add(w, "--servers")) < 0 || (e = words_add(w, "%s", at->go)) < 0 ||
 	    (e = words_add(w, "--worker")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->workers)) < 0 ||

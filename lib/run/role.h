@@ -4,10 +4,10 @@
  * What is added behind the command's own words:
  *
  *	server	--listen ADDR:0 --workers W --server i/S --key-file /dev/fd/K --ready-fd F
- *	worker	--servers LIST --worker i/W --key-file /dev/fd/K	(nothing without servers)
+ *	worker	WORD VALUE of each of job.each; --servers LIST --worker i/W --key-file /dev/fd/K	(without servers: no more)
  *
  * A server writes "host:port\n" to descriptor F when it listens; descriptor K
- * is a pipe with the job's key.  A dmlc job's processes get no words but
+ * is a pipe with the job's key.  A dmlc job's processes get no words but its workers' of job.each, and
  *
  *	DMLC_ROLE DMLC_RANK DMLC_TASK_ID DMLC_NUM_WORKER DMLC_NUM_SERVER DMLC_NODE_HOST
  *	DMLC_WORKER_ID or DMLC_SERVER_ID; DMLC_PS_ROOT_URI DMLC_PS_ROOT_PORT

@@ -27,6 +27,7 @@ struct member {
 	uint32_t	 pid;			/* on its host; 0: never started */
 	int		 status;		/* as of wait(2), once ended */
 	double		 seconds;		/* it ran */
+	uint32_t	 peak_kib;		/* of memory; once ended */
 	char		 where[ROSTER_WHERE];	/* "host:port" of who must be known before the others start; "" before */
 };
 

@@ -118,6 +118,27 @@ words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t 
 	return e;
 }
 
+int
+words_text(char *const *list, struct buf *out)
+{
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%,=-";
+	const char *blank = "";
+	int e = 0;
+
+	for (; *list != NULL && e == 0; list++, blank = " ") {
+		const char *w = *list, *quote = *w != 0 && w[strspn(w, plain)] == 0 ? "" : "'";
+
+		e = buf_put_fmt(out, "%s%s", blank, quote);
+		/* Within quotes only a quote is not itself. */
+		for (; *w != 0 && e == 0; w++)
+			e = *w == '\'' ? buf_put(out, "'\\''", 4) : buf_put(out, w, 1);
+		if (e == 0)
+			e = buf_put_fmt(out, "%s", quote);
+	}
+	return e == 0 ? buf_terminate(out) : e;
+}
+
 void
 words_free(struct words *w)
 {

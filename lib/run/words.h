@@ -6,8 +6,7 @@
 #ifndef RUN_WORDS_H
 #define RUN_WORDS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/buf.h"
 
 #define WORDS_MOST	4096	/* bytes of a word that words_split makes */
 
@@ -30,6 +29,8 @@ int	 words_split(struct words *w, const char *text);
  * the words that hold {port} are left out.  Returns 0, ERR_LIMIT or ERR_NOMEM.
  */
 int	 words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t port);
+/* Appends words that end with NULL as a shell reads them, quoted where they must be.  Returns 0 or ERR_NOMEM. */
+int	 words_text(char *const *list, struct buf *out);
 void	 words_free(struct words *w);	/* and is empty again */
 
 #endif

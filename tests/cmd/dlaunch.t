@@ -18,7 +18,7 @@ ok "the next job has another" test "$(cat "$T/key")" != "$(cat "$STAND/key.serve
 status 0 "one worker without servers" job -n 1 -s 0 -- hello
 is "$(cat "$T/out")" "worker  of , servers " "... gets no words about any"
 status 0 "a table when asked" job -v -n 2 -s 1 -- hello
-is "$(grep -cE '^(server +0|worker +[01]) +localhost +[0-9]+ +[0-9.]+  exit status 0$' "$T/err")" 3 "... with a line a process"
+is "$(grep -cE '^(server +0|worker +[01]) +localhost +[0-9]+ +[0-9.]+ +[0-9.]+  exit status 0$' "$T/err")" 3 "... with a line a process"
 
 # Environment.
 is "$(job -n 4 -s 1 -- env OMP_NUM_THREADS 2>/dev/null | sort -u)" \
@@ -27,6 +27,18 @@ is "$(OMP_NUM_THREADS=7 job -n 1 -- env OMP_NUM_THREADS 2>/dev/null)" 7 "... unl
 is "$(job -n 1 -- env OMP_WAIT_POLICY 2>/dev/null)" passive "threads wait without spinning"
 is "$(FOO='a b' job --env FOO -n 1 -- env FOO 2>/dev/null)" "a b" "--env NAME"
 is "$(job --env FOO='c=d' -n 1 -- env FOO 2>/dev/null)" "c=d" "--env NAME=VALUE"
+is "$(FOO=x job -x FOO -n 1 -- env FOO 2>/dev/null)" "x" "-x is the same"
+is "$(dlaunch -s 0 --chdir "$T/bin" -- pwd)" "$T/bin" "--chdir: processes run there"
+status 1 "--chdir to where nothing is" dlaunch -s 0 --chdir "$T/nowhere" -- pwd
+like "$T/err" '^dlaunch: host localhost: .*/nowhere: No such file' "... is named"
+is "$(dlaunch -n 3 -s 0 --each --threads=4:2:8 --each=-x=a::c -- sh -c 'echo "$@."' sh q | sort)" "q --threads 2 -x .
+q --threads 4 -x a.
+q --threads 8 -x c." "--each: values of its own for each worker"
+is "$(dlaunch -P -n 2 -s 1 --each --threads=4:2 -- x | cut -f4 | paste -sd,)" \
+	"command,x,x,x --threads 4,x --threads 2" "... and only for workers"
+status 2 "--each with a value too few" dlaunch -n 3 -s 0 --each --threads=4:2 -- true
+is "$(cat "$T/err")" "dlaunch: --each: --threads=4:2: 2 values for 3 workers" "... is named"
+status 2 "--each without values" dlaunch --each --threads -- true
 is "$(job -n 1 -- env PATH 2>/dev/null | cut -d: -f1)" "$BUILD" "PATH begins with dlaunch's own directory"
 is "$(cd "$T/bin" && dlaunch -s 0 -- pwd)" "$T/bin" "processes run where dlaunch does"
 is "$(dlaunch -s 0 -- cat </etc/passwd)" "" "... with no input"
@@ -47,12 +59,12 @@ is "$(dlaunch -n 2 -s 0 -- sh -c 'echo $DMLC_ROLE ${DMLC_PS_ROOT_URI-none}' | so
 
 # Placement.
 printf 'a\n\n# no host\nb\nc\n' >"$T/hosts"
-is "$(dlaunch -P -n 2 -s 2 -H "$T/hosts" pworker)" "role	rank	host
-server	0	a
-server	1	b
-worker	0	c
-worker	1	a" "process i is on host i modulo the hosts, servers first"
-is "$(dlaunch -P -n 3 -s 1 -H - pworker <"$TOP/share/hosts/mixed" | cut -f3 | paste -sd' ')" \
+is "$(dlaunch -P -n 2 -s 2 -H "$T/hosts" pworker --net "it's" 'a b' | grep -v '^#')" "role	rank	host	command
+server	0	a	pserver
+server	1	b	pserver
+worker	0	c	pworker --net 'it'\\''s' 'a b'
+worker	1	a	pworker --net 'it'\\''s' 'a b'" "process i is on host i modulo the hosts, servers first"
+is "$(dlaunch --dry-run -n 3 -s 1 -H - pworker <"$TOP/share/hosts/mixed" | grep -v '^#' | cut -f3 | paste -sd' ')" \
 	"host node1 train@node2 node3 node1" "hosts from the standard input; slots come in rounds"
 is "$(dlaunch -H "$T/hosts" --rsh 'env AT={host}' -n 2 -s 1 -- \
 	sh -c 'echo $AT $DMLC_ROLE $DMLC_RANK $DMLC_NODE_HOST' | sort)" "a scheduler 0 a
@@ -66,6 +78,60 @@ b none b
 b none b" "ports and addresses of the hosts file"
 is "$(dlaunch -H "$T/hosts" --interface lo --rsh 'env AT={host}' -n 1 -s 0 -- \
 	sh -c 'echo $DMLC_NODE_HOST')" 127.0.0.1 "an interface's address"
+
+# What would be run to get there.
+printf 'a\nme@[fe80::7]:23\n' >"$T/two"
+agent() { dlaunch -P -H "$T/two" -n 2 -s 0 "$@" --remote /x/dlaunch -- true | grep '^#'; }
+is "$(agent | sed 's/ -o [^ ]*//g')" "# a: ssh -T -x a /x/dlaunch --agent
+# me@fe80::7: ssh -T -x -oPort=23 me@fe80::7 /x/dlaunch --agent" "ssh without other word"
+is "$(agent --rsh ssh)" "$(agent)" "... which is its name"
+printf 'a\nb\n' >"$T/two"
+is "$(agent --rsh mpi | tail -n 1)" "# b: mpirun --host b -n 1 --bind-to none /x/dlaunch --agent" "mpi"
+is "$(agent --rsh kubectl | tail -n 1)" "# b: kubectl exec -i b -- /x/dlaunch --agent" "kubectl"
+is "$(agent --rsh 'on {host} do' | tail -n 1)" "# b: on b do /x/dlaunch --agent" "a template"
+is "$(agent --rsh 'on' | tail -n 1)" "# b: on b /x/dlaunch --agent" "the host goes to the end of one that does not say where"
+export SLURM_JOB_NODELIST='n[08-10],m' SLURM_TASKS_PER_NODE='2,1(x3)'
+slurm() { dlaunch -P --rsh slurm -n 5 -s 0 --remote /x/dlaunch -- true; }
+is "$(slurm | sed -n 1p)" "# n08: srun --nodes=1 --ntasks=1 --nodelist=n08 --overlap --cpu-bind=none --unbuffered --quiet \
+/x/dlaunch --agent" "slurm"
+is "$(slurm | grep ^worker | cut -f3 | paste -sd' ')" "n08 n09 n10 m n08" "... over the hosts and slots of the allocation"
+unset SLURM_JOB_NODELIST SLURM_TASKS_PER_NODE
+is "$(SLURM_JOB_NODELIST=n1 dlaunch -P -H "$T/two" --rsh slurm -n 1 -s 0 -- true | tail -n 1 | cut -f3)" a "... unless a file says others"
+status 2 "slurm outside an allocation" env -u SLURM_JOB_NODELIST dlaunch --rsh slurm -n 1 -s 0 -- true
+is "$(cat "$T/err")" "dlaunch: --rsh slurm: on which hosts? -H names them" "... is asked where"
+status 1 "a list that is none" env SLURM_JOB_NODELIST='n[1' dlaunch --rsh slurm -n 1 -s 0 -- true
+like "$T/err" "^dlaunch: SLURM_JOB_NODELIST: '1' is no list|^dlaunch: SLURM_JOB_NODELIST: a bracket without its end" "... is named"
+
+# The same over stand-ins that run what they are told to.
+cat >"$T/bin/kubectl" <<'EOF'
+#!/bin/bash
+[ "$1 $2 $4" = "exec -i --" ] || exit 9
+pod=$3
+shift 4
+exec env AT="kubectl $pod" "$@"
+EOF
+cat >"$T/bin/srun" <<'EOF'
+#!/bin/bash
+while [ "$1" != "${1#-}" ]; do
+	case $1 in --nodelist=*) host=${1#*=} ;; esac
+	shift
+done
+exec env AT="srun $host" "$@"
+EOF
+cat >"$T/bin/mpirun" <<'EOF'
+#!/bin/bash
+[ "$1 $3 $4 $5 $6" = "--host -n 1 --bind-to none" ] || exit 9
+host=$2
+shift 6
+exec env AT="mpirun $host" "$@"
+EOF
+chmod +x "$T/bin/kubectl" "$T/bin/srun" "$T/bin/mpirun"
+is "$(PATH=$T/bin:$PATH dlaunch -H "$T/two" --rsh kubectl -n 2 -s 0 -- sh -c 'echo $AT' | sort | paste -sd,)" \
+	"kubectl a,kubectl b" "a job through kubectl"
+is "$(PATH=$T/bin:$PATH dlaunch -H "$T/two" --rsh mpi -n 2 -s 0 -- sh -c 'echo $AT' | sort | paste -sd,)" \
+	"mpirun a,mpirun b" "a job through mpirun"
+is "$(PATH=$T/bin:$PATH SLURM_JOB_NODELIST='n[1-2]' dlaunch --rsh slurm -n 2 -s 0 -- sh -c 'echo $AT' | sort | paste -sd,)" \
+	"srun n1,srun n2" "a job through srun"
 
 # A shell may print before the agent does.
 cat >"$T/noisy" <<'EOF'
@@ -82,7 +148,7 @@ like "$T/err" '^a: motd' "... and shown when asked"
 # How jobs fail.
 status 3 "a worker's status is the job's" job -n 2 -s 2 -- fail 3
 like "$T/err" '^dlaunch: worker 0 on localhost: exit status 3: the others are ended$' "... named"
-like "$T/err" '^worker +1 +localhost +[0-9]+ +[0-9.]+  signal 15' "... and the others are ended"
+like "$T/err" '^worker +1 +localhost +[0-9]+ +[0-9.]+ +[0-9.]+  signal 15' "... and the others are ended"
 ok "... all of them" none_left 1
 status 137 "who dies of a signal gives 128 and the signal" dlaunch -s 0 -- sh -c 'kill -9 $$'
 status 137 "the cause counts before the lost peer it is for others" job -n 2 -s 2 -- peer
@@ -112,6 +178,30 @@ status 1 "a server that the other hosts cannot reach" dlaunch -H "$T/near" --rsh
 like "$T/err" '^dlaunch: host b: the other hosts cannot reach 127.0.0.1:1001' "... is named"
 status 1 "an output that is full" sh -c 'dlaunch -s 0 -- echo x >/dev/full'
 like "$T/err" '^dlaunch: standard output: write: No space left' "... is told once"
+
+# One failure, and the others go on.
+mkfifo "$T/fifo"
+status 3 "--on-fail wait: a failure is the job's status" dlaunch --on-fail wait -n 2 -s 0 -- \
+	bash -c 'if [ $DMLC_RANK = 0 ]; then echo 0 >"$1"; exit 3; fi; read x <"$1"; read -t 0.3 <> "$2"; echo on' sh "$T/fifo" "$T/out"
+is "$(cat "$T/out")" "on" "... the others go on to their end"
+like "$T/err" '^dlaunch: worker 0 on localhost: exit status 3$' "... and it is named"
+like "$T/err" '^worker +1 +localhost .*  exit status 0$' "... each with its own end"
+status 2 "--on-fail what" dlaunch --on-fail panic -- true
+
+# Files of their own.
+status 0 "--output" dlaunch --output "$T/logs" -n 2 -s 1 -- sh -c 'echo "$DMLC_ROLE out"; echo "$DMLC_RANK err" >&2'
+is "$(cat "$T/out" "$T/err")" "" "... leaves the terminal alone"
+is "$(cd "$T/logs" && head -n 9 -- * | grep . | paste -sd' ')" "==> scheduler-0.err <== 0 err ==> scheduler-0.out <== scheduler out \
+==> server-0.err <== 0 err ==> server-0.out <== server out ==> worker-0.err <== 0 err ==> worker-0.out <== worker out \
+==> worker-1.err <== 1 err ==> worker-1.out <== worker out" "... a file a process and stream"
+status 0 "--output again" dlaunch --output "$T/logs" -n 1 -s 0 -- true
+is "$(cat "$T/logs/worker-0.out" "$T/logs/worker-0.err")" "" "... empties the files"
+status 1 "--output where nothing can be" dlaunch --output "$T/nowhere/logs" -s 0 -- true
+like "$T/err" '^dlaunch: --output: .*/nowhere/logs: No such file' "... is named"
+
+# Peak memory.
+status 0 "a process of 30 MB" dlaunch -v -n 1 -s 0 -- perl -e '$x = "x" x 30e6; print length $x'
+ok "... is seen in the table" awk '$1 == "worker" && $6 >= 30 && $6 < 200 { n++ } END { exit n != 1 }' "$T/err"
 
 # A reader that goes away, or is slow.
 ok "a closed output ends the job" sh -c '{ dlaunch -s 0 -- yes 2>/dev/null; echo $? >"$1/rc"; } |

@@ -48,11 +48,16 @@ exec sh -c "$*"
 END
 cat >"$T/bin/srun" <<'END'
 #!/bin/sh
-[ "$1 $2 $3 $5" = "-N1 -n1 -w --unbuffered" ] || exit 2
-shift 5
+while [ "$1" != "${1#-}" ]; do shift; done
 exec "$@"
 END
-chmod +x "$T/bin/ssh" "$T/bin/srun"
+cat >"$T/bin/salloc" <<'END'
+#!/bin/sh
+[ "$1 $2" = "-N 4" ] || exit 2
+shift 2
+SLURM_JOB_NODELIST='127.0.0.[1-4]' exec "$@"
+END
+chmod +x "$T/bin/ssh" "$T/bin/srun" "$T/bin/salloc"
 export PATH=$T/bin:$BUILD:$BUILD/share/demo:$PATH
 
 # The examples of a page: what stands indented in EXAMPLES, a block a file; N.terminals where the page speaks of terminals.

@@ -11,14 +11,15 @@ static char key[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccd
 static char *env[] = { (char[]){ "A=b" }, (char[]){ "C=" }, NULL };
 static char *argv[] = { (char[]){ "pworker" }, (char[]){ "--net" }, (char[]){ "a b" }, NULL };
 static char *server[] = { (char[]){ "pserver" }, NULL };
+static char *each[] = { (char[]){ "--threads=4:2:8" }, NULL };
 static struct job_child child[] = { { JOB_SERVER, 1 }, { JOB_WORKER, 0 }, { JOB_WORKER, 2 } };
 
 static struct job
 a_job(void)
 {
 	return (struct job){ .workers = 3, .servers = 2, .key = key, .dir = "/tmp", .addr = "", .iface = "eth0",
-	    .host = "h", .silence_ms = 10000, .env = env, .argv = argv, .server_argv = server, .child = child,
-	    .nchildren = 3 };
+	    .host = "h", .silence_ms = 10000, .env = env, .argv = argv, .server_argv = server, .each = each,
+	    .child = child, .nchildren = 3 };
 }
 
 static void
@@ -34,7 +35,8 @@ test_bytes(void)
 	is_str(k.key, key, "the key");
 	is_str(k.iface, "eth0", "texts");
 	is_str(k.argv[2], "a b", "words, blanks and all");
-	ok(k.argv[3] == NULL && k.env[2] == NULL && k.server_argv[1] == NULL, "lists end with NULL");
+	ok(k.argv[3] == NULL && k.env[2] == NULL && k.server_argv[1] == NULL && k.each[1] == NULL, "lists end with NULL");
+	is_str(k.each[0], "--threads=4:2:8", "values by rank");
 	ok(k.nchildren == 3 && k.child[2].role == JOB_WORKER && k.child[2].rank == 2, "children");
 	job_free(&k);
 	for (size_t n = 0; n < b.n; n++)
@@ -50,16 +52,17 @@ test_sense(void)
 {
 	char *noenv[] = { (char[]){ "A" }, NULL }, *none[] = { NULL };
 	static struct job_child scheduler[] = { { JOB_SCHEDULER, 0 } }, other[] = { { 7, 0 } };
-	struct job j[5] = { a_job(), a_job(), a_job(), a_job(), a_job() }, k;
+	struct job j[6] = { a_job(), a_job(), a_job(), a_job(), a_job(), a_job() }, k;
 
 	j[0].key = "short";
 	j[1].env = noenv;
 	j[2].argv = none;
 	j[3].child = scheduler;
 	j[3].nchildren = 1;
+	j[5].each = noenv;
 	j[4].child = other;
 	j[4].nchildren = 1;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		struct buf b = { 0 };
 
 		job_put(&j[i], &b);
@@ -101,7 +104,7 @@ test_role(void)
 	    "a server's command line");
 	words_free(&w);
 	role_argv(&j, &child[2], &at, &w);
-	is_str(joined(&w), "pworker|--net|a b|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5", "a worker's");
+	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5", "a worker's");
 	words_free(&w);
 	unsetenv("OMP_NUM_THREADS");
 	unsetenv("OMP_WAIT_POLICY");

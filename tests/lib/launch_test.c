@@ -50,7 +50,7 @@ run(const char *kind, struct roster *roster)
 		return -1;
 	code = launch_run(&(struct launch_opt){ .hosts = &h, .rsh = &rsh, .agent = self, .version = "1.0", .tool = "t",
 	    .job = { .dmlc = true, .workers = 1, .servers = 1, .key = "", .dir = "/", .iface = "",
-		.silence_ms = 1500, .env = none, .argv = argv, .server_argv = none },
+		.silence_ms = 1500, .env = none, .argv = argv, .server_argv = none, .each = none },
 	    .start_s = 10, .grace_s = 1, .signals = sig, .out = null, .err = fd[1] }, roster);
 	close(sig);
 	close(null);
@@ -108,9 +108,9 @@ speak(const char *kind, struct buf *b)
 		words(b, CTL_JOB, NULL, 0);
 	if (strcmp(kind, "undead") == 0)
 		for (int i = 0; i < 2; i++)
-			words(b, CTL_EXITED, (uint32_t[]){ 0, 0, 0 }, 3);
+			words(b, CTL_EXITED, (uint32_t[]){ 0, 0, 0, 0 }, 4);
 	if (strcmp(kind, "cut") == 0)
-		words(b, CTL_EXITED, (uint32_t[]){ 0, 1 << 8 }, 2);
+		words(b, CTL_EXITED, (uint32_t[]){ 0, 1 << 8, 0 }, 3);
 	if (strcmp(kind, "ragged") == 0)
 		words(b, CTL_LINES, (uint32_t[]){ 0, 1, 'x' }, 3);
 }
@@ -141,8 +141,8 @@ main(int argc, char *argv[])
 		const char *kind, *line;
 		int code;
 	} bad[] = {
-		{ "newer", "t: host far: has tally 2.0 (protocol 2), this host 1.0 (protocol 1)\n", 1 },
-		{ "other", "t: host far: has tally 1.1 (protocol 1), this host 1.0 (protocol 1)\n", 1 },
+		{ "newer", "t: host far: has tally 2.0 (protocol 3), this host 1.0 (protocol 2)\n", 1 },
+		{ "other", "t: host far: has tally 1.1 (protocol 2), this host 1.0 (protocol 2)\n", 1 },
 		{ "gone", "t: host far: no agent answers: exit status 0\n", 1 },
 		{ "mute", "t: host far: silent for 2 s\n", 75 },
 		{ "twice", "t: host far: a greeting that is none\n", 1 },

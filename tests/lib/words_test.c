@@ -64,10 +64,22 @@ test_fill(void)
 	words_free(&tpl);
 }
 
+static void
+test_text(void)
+{
+	struct buf b = { 0 };
+	char *list[] = { (char[]){ "a" }, (char[]){ "b c" }, (char[]){ "" }, (char[]){ "it's" }, (char[]){ "$x" }, NULL };
+
+	is(words_text(list, &b), 0, "words as a shell reads them");
+	is_str((char *)b.p, "a 'b c' '' 'it'\\''s' '$x'", "quoted where they must be");
+	buf_free(&b);
+}
+
 int
 main(void)
 {
 	test_split();
+	test_text();
 	test_fill();
 	return done();
 }

@@ -1,0 +1,58 @@
+/* outfile - what the processes of a job print, in files of their own in one directory. */
+#include "run/outfile.h"
+
+#include "base/err.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int
+outfile_dir(const char *dir)
+{
+	return mkdir(dir, 0777) < 0 && errno != EEXIST ? err_sys("%s", dir) : 0;
+}
+
+static int
+open_file(const char *dir, const struct job_child *who, bool out, int flags, char path[PATH_MAX])
+{
+	int fd;
+
+	snprintf(path, PATH_MAX, "%s/%s-%u.%s", dir, job_role(who->role), who->rank, out ? "out" : "err");
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
+	return fd >= 0 ? fd : err_sys("%s", path);
+}
+
+int
+outfile_begin(const char *dir, const struct job_child *who)
+{
+	char path[PATH_MAX];
+
+	for (int out = 0; out < 2; out++) {
+		int fd = open_file(dir, who, out, O_TRUNC, path);
+
+		if (fd < 0)
+			return fd;
+		close(fd);
+	}
+	return 0;
+}
+
+int
+outfile_put(const char *dir, const struct job_child *who, bool out, const char *text, size_t n)
+{
+	char path[PATH_MAX];
+	int fd = open_file(dir, who, out, 0, path), e;
+
+	if (fd < 0)
+		return fd;
+	if ((e = io_write(fd, text, n)) < 0)
+		err_within("%s", path);
+	if (close(fd) < 0 && e == 0)
+		e = err_sys("%s", path);
+	return e;
+}

@@ -1,0 +1,21 @@
+/*
+ * outfile - what the processes of a job print, in files of their own in one directory.
+ *
+ *	DIR/worker-0.out	its output
+ *	DIR/worker-0.err	its errors
+ *
+ * Threads: no state; a file is open for a call only, so that a job may have more of them than descriptors.
+ */
+#ifndef RUN_OUTFILE_H
+#define RUN_OUTFILE_H
+
+#include "run/job.h"
+
+/* Makes the directory where it is not there.  Returns 0 or ERR_SYS. */
+int	 outfile_dir(const char *dir);
+/* Makes a process's files, or empties them.  Returns 0 or ERR_SYS. */
+int	 outfile_begin(const char *dir, const struct job_child *who);
+/* Appends to one of them.  Returns 0 or ERR_SYS; the line names the file. */
+int	 outfile_put(const char *dir, const struct job_child *who, bool out, const char *text, size_t n);
+
+#endif

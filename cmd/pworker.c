@@ -1,5 +1,6 @@
 /* pworker - records in, gradients out: one worker of a job, or all of it.  See pworker(1). */
 #include "front.h"
+#include "pworker_data.h"
 #include "pworker_log.h"
 
 #include "base/clk.h"
@@ -10,6 +11,7 @@
 #include "ps/train.h"
 #include "wire/conn.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 
 #define SERVERS	1024	/* most servers */
 #define NETOPTS	64	/* most options of a net */
+#define OPTIONS	128	/* of the command line, with a zero behind them */
 #define SPINS	"20000"	/* of an idle thread before it sleeps: some tens of microseconds */
 
 static const char usage[] = "pworker --net net --data train.rec [options] [--net-option value ...]";
@@ -29,18 +32,18 @@ static const char help[] =
     "  --wd DECAY (1e-5)       --clip C                     --accumulate K (1) batches a step\n"
     "  --init RULE (uniform:0.07)                           --seed N (0)\n"
     "  --shape CxHxW           of a sample                  --classes N\n"
-    "  --rand-crop             --rand-mirror                --no-shuffle\n"
-    "  --mean FILE.bin         mean image, made if missing  --scale S (1)  after the mean\n"
+    "  --rand-crop, --rand-mirror, --scale S and all else that is done to pictures: --help-data\n"
+    "  --mean FILE.bin         mean image, made if missing\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
-    "  --engine NAME           --threads N                  --read-threads N\n"
+    "  --engine NAME           --threads N\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
     "  --print                 show the net and exit        --help  --version\n";
 
 enum {
 	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
-	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_NOSHUFFLE, O_PRINT, O_CROP, O_MIRROR, O_READ, O_RESUME,
-	O_SAVE, O_SCALE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WD, O_WORKER
+	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_PRINT, O_RESUME,
+	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WD, O_WORKER
 };
 
 static const struct option longs[] = {
@@ -60,14 +63,9 @@ static const struct option longs[] = {
 	{ "mean", required_argument, NULL, O_MEAN },
 	{ "momentum", required_argument, NULL, O_MOMENTUM },
 	{ "net", required_argument, NULL, O_NET },
-	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
 	{ "print", no_argument, NULL, O_PRINT },
-	{ "rand-crop", no_argument, NULL, O_CROP },
-	{ "rand-mirror", no_argument, NULL, O_MIRROR },
-	{ "read-threads", required_argument, NULL, O_READ },
 	{ "resume", required_argument, NULL, O_RESUME },
 	{ "save", required_argument, NULL, O_SAVE },
-	{ "scale", required_argument, NULL, O_SCALE },
 	{ "seed", required_argument, NULL, O_SEED },
 	{ "servers", required_argument, NULL, O_SERVERS },
 	{ "shape", required_argument, NULL, O_SHAPE },
@@ -220,18 +218,24 @@ net_option(struct args *a, int argc, char *argv[])
 static void
 arguments(struct args *a, int argc, char *argv[])
 {
+	struct option all[OPTIONS] = { { 0 } };
 	struct train_opt *t = &a->train;
+	size_t n = 0;
 	int c;
 
+	for (const struct option *o = longs; o->name != NULL; o++)
+		all[n++] = *o;
+	for (const struct option *o = worker_data_longs; o->name != NULL; o++)
+		all[n++] = *o;
+	assert(n < OPTIONS);
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:", longs, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "+:", all, NULL)) != -1)
 		switch (c) {
 		case O_ACCUMULATE: t->accumulate = (uint32_t)front_num("--accumulate", optarg, 1, 65536); break;
 		case O_ASYNC:	t->ps.slack = GATE_ASYNC; break;
 		case O_BATCH:	batches(a, optarg); break;
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
-		case O_CROP:	t->data.aug.rand_crop = true; break;
 		case O_DATA:	data(a, optarg); break;
 		case O_ENGINE:	a->engine = optarg; break;
 		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
@@ -247,15 +251,11 @@ arguments(struct args *a, int argc, char *argv[])
 				front_wrong("--lr: %s", err_line());
 			break;
 		case O_MEAN:	a->mean = optarg; break;
-		case O_MIRROR:	t->data.aug.rand_mirror = true; break;
 		case O_MOMENTUM: t->ps.hyper.momentum = (float)front_real("--momentum", optarg, 0, 1); break;
 		case O_NET:	a->net = optarg; break;
-		case O_NOSHUFFLE: t->data.shuffle = false; break;
 		case O_PRINT:	a->print = 1; break;
-		case O_READ:	t->data.threads = (unsigned)front_num("--read-threads", optarg, 1, 256); break;
 		case O_RESUME:	t->resume = optarg; break;
 		case O_SAVE:	t->save = optarg; break;
-		case O_SCALE:	t->data.aug.scale = (float)front_real("--scale", optarg, 1e-30, 1e30); break;
 		case O_SEED:	t->seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 		case O_SERVERS:	servers(a, optarg); break;
 		case O_SHAPE:	shape(a, optarg); break;
@@ -267,8 +267,13 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_WD:	t->ps.hyper.wd = (float)front_real("--wd", optarg, 0, 1e30); break;
 		case O_WORKER:	front_part("--worker", optarg, &t->ps.rank, &t->ps.nworkers); break;
 		case ':':	front_wrong("%s: needs a value", argv[optind - 1]);
-		default:	net_option(a, argc, argv);
+		default:
+			if (c >= WORKER_DATA)
+				worker_data_take(&t->data, c, optarg);
+			else
+				net_option(a, argc, argv);
 		}
+	worker_data_settle(&t->data);
 	if (optind < argc || a->net == NULL || (t->data.path == NULL && !a->print))
 		front_usage();
 	if (t->ps.nservers == 0 && t->ps.nworkers > 1)
@@ -338,7 +343,7 @@ int
 main(int argc, char *argv[])
 {
 	struct args a = { .frequent = 50, .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07",
-	    .data = { .batch = 128, .shuffle = true }, .sched = { .base = 0.1 },
+	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 }, .sched = { .base = 0.1 },
 	    .ps = { .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-5f } } } };
 	struct worker_log l = { .began = clk_s() };
 	uint8_t key[CONN_KEY];

@@ -82,13 +82,13 @@ static void
 choose_warp(const struct aug *a, struct rng *r, uint32_t *h, uint32_t *w, struct aug_plan *plan)
 {
 	bool stretch = is_set(&a->aspect) && !a->resized_crop;
-	float shear = between(r, -a->shear, a->shear);
-	float angle = floorf(between(r, -floorf(a->max_angle), floorf(a->max_angle) + 1));
+	float shear = between(r, a->shear.lo, a->shear.hi);
+	float angle = floorf(between(r, ceilf(a->turn.lo), floorf(a->turn.hi) + 1));
 	uint64_t which = rng_u64(r);
 	float scale = between(r, a->scale_by.lo, a->scale_by.hi), ratio = between(r, a->aspect.lo, a->aspect.hi);
 	float cosine, sine, hs, ws, m[4], det, cx, cy;
 
-	if (a->angles == 0 && a->max_angle == 0 && a->shear == 0 && !is_set(&a->scale_by) && !stretch && !is_set(&a->side))
+	if (a->angles == 0 && !is_set(&a->turn) && !is_set(&a->shear) && !is_set(&a->scale_by) && !stretch && !is_set(&a->side))
 		return;
 	angle = (a->angles > 0 ? a->angle[which % a->angles] : angle) * (float)(M_PI / 180);
 	scale = is_set(&a->scale_by) ? scale : 1;

@@ -39,8 +39,8 @@ struct aug {
 	uint32_t	 resize;	/* the shorter side, the longer in proportion; not where there are resized crops */
 	float		 angle[AUG_ANGLES];	/* degrees; one of the first `angles` is taken */
 	uint32_t	 angles;
-	float		 max_angle;	/* whole degrees from -max_angle to max_angle, where angles is 0 */
-	float		 shear;		/* from -shear to shear */
+	struct aug_range turn;		/* whole degrees, where angles is 0 */
+	struct aug_range shear;
 	struct aug_range scale_by;	/* of both sides */
 	struct aug_range aspect;	/* width by height; of a resized crop where there is one, else of the warp */
 	struct aug_range side;		/* bounds of both sides behind the warp, pixels */

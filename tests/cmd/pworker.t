@@ -19,6 +19,10 @@ status 2 "a bad number" $train --batch 0
 like err "^pworker: --batch: 0 is not in 1\.\.65536$" "... is named with its bounds"
 status 2 "a bad shape" $train --shape 3x28
 status 2 "a bad worker" $train --worker 2/2
+status 2 "a range upside down" $train --random-scale 2,1
+like err "^pworker: --random-scale: '2,1' is not LO,HI$" "... is named"
+status 2 "two of three channels" $train --mean-rgb 1,2
+status 2 "crops that exclude each other" $train --rand-crop --rand-resized-crop
 status 2 "a bad rate" $train --lr fast
 status 2 "a bad rule" $train --init uniform
 status 2 "servers without a key" $train --servers 127.0.0.1:1
@@ -64,6 +68,10 @@ status 1 "resumed from a truncated file" $train --resume cut.safetensors
 like err '^pworker: cut\.safetensors: ' "... that is named"
 status 1 "resumed into another net" pworker --net lenet --data train.rec --shape 3x28x28 --resume w-0002.safetensors
 like err 'w-0002\.safetensors: ' "... is refused by the file's name"
+
+cp train.rec more.rec
+status 0 "--data twice" $train --data more.rec --epochs 1
+is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out)" 120 "... adds the records up"
 
 mkfifo rows
 $train --epochs 1000000 --save s >rows 2>err & pid=$!

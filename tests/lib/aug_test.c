@@ -75,9 +75,121 @@ test_pixels(void)
 	ok(x[0] == 8 && x[1] == 2 && x[4] == 12 && x[5] == 6, "without a mean");
 }
 
+/* Parts of random area and aspect lie inside and are as large as asked for. */
+static void
+test_parts(void)
+{
+	const struct aug a = { .c = 3, .h = 20, .w = 20, .resized_crop = true, .area = { 0.25f, 0.75f },
+		.aspect = { 0.5f, 2 }, .seed = 3 };
+	const struct img large = { NULL, 3, 110, 110 };
+	double area = 0, tall = 0;
+	struct aug_plan p, q;
+	int inside = 1, right = 1;
+
+	for (uint64_t id = 0; id < 4000; id++) {
+		double ratio;
+
+		aug_choose(&a, 0, id, &large, &p);
+		inside &= p.y >= 0 && p.x >= 0 && p.y + p.h <= 110 && p.x + p.w <= 110;
+		area += p.h * p.w / 12100.0 / 4000;
+		ratio = (double)p.w / p.h;
+		right &= ratio > 0.48 && ratio < 2.08 && p.h * p.w > 0.24 * 12100 && p.h * p.w < 0.76 * 12100;
+		tall += ratio < 1;
+	}
+	ok(inside, "resized crops lie inside");
+	ok(right, "... within the bounds of area and aspect");
+	near(area, 0.49, 0.02, "... about half the picture each: few of the largest do not fit");
+	near(tall / 4000, 0.5, 0.06, "... as often tall as wide");
+	aug_choose(&a, 0, 7, &(struct img){ NULL, 3, 10, 1000 }, &q);
+	ok(q.h == 10 && q.w == 10 && q.y == 0 && q.x == 495, "where none fits, the middle");
+}
+
+static void
+test_turns(void)
+{
+	const struct aug a = { .c = 3, .h = 8, .w = 8, .alt_mirror = true };
+	unsigned first = 0, turned = 1;
+	struct aug_plan p[3];
+
+	for (uint64_t id = 0; id < 2000; id++) {
+		for (uint64_t epoch = 0; epoch < 3; epoch++)
+			aug_choose(&a, epoch, id, &pic, &p[epoch]);
+		first += p[0].mirror;
+		turned &= p[0].mirror != p[1].mirror && p[0].mirror == p[2].mirror;
+	}
+	near(first, 1000, 100, "half are mirrored in the first epoch");
+	ok(turned, "and each in every other one");
+}
+
+/* Factors spread evenly over their range; PCA noise has the covariance of AlexNet's: the sum of axis * axis' * value^2. */
+static void
+test_colours(void)
+{
+	const struct aug a = { .c = 3, .h = 8, .w = 8, .brightness = 0.4f, .contrast = 0.4f, .saturation = 0.2f,
+		.hsl = { 10, 20, 30 }, .pca = 0.1f, .rand_contrast = 0.5f, .rand_illumination = 20 };
+	static const double axis[3][3] = { { -0.5675, 0.7192, 0.4009 }, { -0.5808, -0.0045, -0.8140 },
+		{ -0.5836, -0.6948, 0.4203 } }, value[3] = { 55.46, 4.794, 1.148 };
+	double rr = 0, rg = 0, want_rr = 0, want_rg = 0, factor = 0, square = 0, orders[3] = { 0 };
+	enum { N = 20000 };
+	struct aug_plan p;
+	int within = 1;
+
+	for (uint64_t id = 0; id < N; id++) {
+		aug_choose(&a, 0, id, &pic, &p);
+		rr += (double)p.rgb[0] * (double)p.rgb[0] / N;
+		rg += (double)p.rgb[0] * (double)p.rgb[1] / N;
+		factor += (double)p.factor[0] / N;
+		square += pow((double)p.factor[0] - 1, 2) / N;
+		orders[p.order[0]]++;
+		within &= fabsf(p.factor[2] - 1) <= 0.2001f && fabsf(p.hsl[0]) <= 10 && fabsf(p.hsl[2]) <= 30 &&
+		    fabsf(p.contrast - 1) <= 0.5001f && fabsf(p.illumination) <= 20;
+		within &= p.order[0] + p.order[1] + p.order[2] == 3 && p.order[0] != p.order[1];
+	}
+	for (int i = 0; i < 3; i++) {
+		want_rr += axis[0][i] * axis[0][i] * value[i] * value[i] * 0.01;
+		want_rg += axis[0][i] * axis[1][i] * value[i] * value[i] * 0.01;
+		near(orders[i] / N, 1.0 / 3, 0.02, "change %d is the first as often as the others", i);
+	}
+	ok(within, "all within their ranges");
+	near(factor, 1, 0.01, "factors about 1");
+	near(square, 0.16 / 3, 0.003, "... evenly spread");
+	near(rr, want_rr, want_rr * 0.05, "PCA noise: the variance of red");
+	near(rg, want_rg, want_rg * 0.05, "... and what it has in common with green");
+}
+
+static void
+test_plain(void)
+{
+	const struct aug a = { .c = 3, .h = 8, .w = 8, .resize = 9, .pad = 1, .rand_crop = true, .rand_mirror = true,
+		.turn = { -9, 9 }, .shear = { -1, 1 }, .brightness = 1, .hsl = { 9, 9, 9 }, .pca = 1, .cutout = 3,
+		.rand_contrast = 1, .rand_illumination = 9, .scale_by = { 1, 2 } };
+	struct aug plain = aug_plain(&a);
+	struct aug_plan p, q;
+
+	aug_choose(&plain, 0, 1, &pic, &p);
+	aug_choose(&plain, 1, 2, &pic, &q);
+	p.cut_y = q.cut_y = p.cut_x = q.cut_x = 0;	/* of a square of no side */
+	memcpy(q.order, p.order, sizeof(p.order));	/* of changes that are none */
+	for (int i = 0; i < 3; i++) {	/* zeros of either sign are alike */
+		p.rgb[i] += 0;
+		q.rgb[i] += 0;
+		p.hsl[i] += 0;
+		q.hsl[i] += 0;
+	}
+	p.illumination += 0;
+	q.illumination += 0;
+	ok(plain.cutout == 0 && memcmp(&p, &q, sizeof(p)) == 0, "validation: nothing is left to chance");
+	ok(p.resized_h == 10 && p.resized_w == 9 && p.y == 1 && p.x == 0, "resized, the centre of the border's");
+	ok(p.factor[0] == 1 && p.contrast == 1 && p.illumination == 0 && p.rgb[0] == 0 && !p.mirror, "and no more");
+}
+
 int
 main(void)
 {
+	test_parts();
+	test_turns();
+	test_colours();
+	test_plain();
 	test_choice();
 	test_pixels();
 	return done();

@@ -13,7 +13,8 @@ options() {
 	grep -oE -- '(^|[^-A-Za-z0-9])-(-[a-z][a-z0-9-]*|[A-Za-z0-9])\b' | grep -oE -- '-(-[a-z][a-z0-9-]*|[A-Za-z0-9])$' | sort -u
 }
 in_code() { # TOOL
-	awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "cmd/$1".c | grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
+	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' |
+		grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
 	tr '\n' ' ' <"cmd/$1".c | grep -oE 'getopt_long\([^"]*"[^"]*"' | sed 's/.*"\([^"]*\)"$/\1/; s/[:+]//g' | grep -o . | sed 's/^/-/'
 }
 
@@ -31,6 +32,12 @@ for c in cmd/*.c; do
 	status 0 "$t --help" "$t" --help
 	cp "$T/out" "$T/help"
 	ok "$t --help fits a screen" test "$(wc -l <"$T/help")" -le 25
+	# Screens that it names, one for each theme.
+	for o in $(grep -oE -- '--help-[a-z]+' "$T/help" | sort -u); do
+		status 0 "$t $o" "$t" "$o"
+		ok "$t $o fits a screen" test "$(wc -l <"$T/out")" -le 25
+		cat "$T/out" >>"$T/help"
+	done
 	in_code "$t" | sort -u >"$T/code"
 	sed 1d "$T/help" | options >"$T/told"
 	is "$(comm -23 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells every option"

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -70,12 +71,12 @@ int
 io_slurp(const char *path, size_t max, struct buf *b)
 {
 	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	size_t got = 1, start = b->n;
+	size_t got = SLURP_STEP, start = b->n;
 	int e = 0;
 
 	if (fd < 0)
 		return err_sys("open");
-	while (e == 0 && got > 0) {
+	while (e == 0 && got == SLURP_STEP) {
 		if ((e = buf_room(b, SLURP_STEP)) < 0 || (e = io_read(fd, b->p + b->n, SLURP_STEP, &got)) < 0)
 			break;
 		b->n += got;
@@ -85,6 +86,24 @@ io_slurp(const char *path, size_t max, struct buf *b)
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return e;
+}
+
+int
+io_temp(int *fd)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[PATH_MAX];
+
+	if (dir == NULL || *dir == 0)
+		dir = "/tmp";
+	if ((*fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
+		return 0;
+	/* Not every file system has files without names. */
+	if (snprintf(path, sizeof(path), "%s/tally.XXXXXX", dir) >= (int)sizeof(path))
+		errno = ENAMETOOLONG;
+	else if ((*fd = mkostemp(path, O_CLOEXEC)) >= 0)
+		return unlink(path), 0;
+	return err_sys("%s: a temporary file", dir);
 }
 
 int

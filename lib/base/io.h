@@ -19,6 +19,9 @@ int	 io_write(int fd, const void *p, size_t n);
 /* Appends the whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT beyond max bytes. */
 int	 io_slurp(const char *path, size_t max, struct buf *b);
 
+/* A file without a name in $TMPDIR (default: /tmp), gone when it is closed.  Returns 0 or ERR_SYS. */
+int	 io_temp(int *fd);
+
 /*
  * A file that appears under its name only when all of it is there: written
  * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit().

@@ -1,130 +1,94 @@
-/* files - the files of a directory or an archive, one after the other. */
+/* files - the files of a directory, an archive or a stream, one after the other. */
 #include "data/files.h"
+#include "data/ending.h"
 #include "base/err.h"
-#include "base/io.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <fts.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define BLOCK		65536u	/* bytes that libarchive reads at once */
 #define SLURP_STEP	65536u
 
-struct files {
-	char		*path;
-	FTS		*walk;		/* of a directory, and where it is */
-	const FTSENT	*at;
-	int		 fd;		/* the current file of a directory, or -1 ... */
-	struct archive	*archive;	/* ... that is packed; or the archive itself */
-	char		*name;		/* of the current file */
+/* A file of a stream that was read ahead. */
+struct held {
+	bool		 is;
+	struct buf	 name, place, data;
+	size_t		 next;		/* byte of data to give */
+	int		 e;		/* why there are no more */
+	char		 line[512];
 };
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
+struct files {
+	char		**paths, **bases;	/* and what names in them begin with */
+	size_t		 n, next;		/* the next path to open */
+	unsigned	 how;
+	bool		 stream, dir;
+	size_t		 passed;
+	struct place	*place;
+	/* What files_again() goes back to. */
+	struct held	 held;
+	unsigned	 again;			/* 2: to the held file; 1: to where the place is */
+	bool		 giving;		/* the held file */
+	const char	*name;			/* where the place is ... */
+	int		 e;			/* ... and what it said of it */
+	char		 line[1024];
+};
 
-	return slash != NULL ? slash + 1 : path;
+/* Of several paths each is a folder, named after it. */
+static char *
+base_of(const char *path, size_t n_paths)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	size_t n = ending_archive(name);
+	char *base = NULL;
+
+	if (n == 0)
+		n = strlen(name);
+	if (n_paths == 1 || *name == '.' || *name == 0 || strcmp(name, "-") == 0)
+		return strdup("");
+	return asprintf(&base, "%.*s/", (int)n, name) < 0 ? NULL : base;
 }
 
-/* The length of a name without the ending that says how it is packed. */
-static size_t
-plain_length(const char *name)
+static int
+look_at(struct files *f, const char *path)
 {
-	static const char *const packed[] = { ".gz", ".xz", ".bz2", ".zst" };
-	size_t n = strlen(name);
+	struct stat st = { .st_mode = S_IFIFO };
+	size_t n = strlen(path);
 
-	for (size_t i = 0; i < sizeof(packed) / sizeof(*packed); i++) {
-		size_t k = strlen(packed[i]);
+	if (strcmp(path, "-") != 0 && stat(path, &st) < 0) {
+		int e = err_sys("open");
 
-		if (n > k && strcmp(name + n - k, packed[i]) == 0)
-			return n - k;
+		return err_within("%s", path), e;
 	}
-	return n;
-}
-
-/* Raw numbers may look like the head of a tar: their names say that they are none. */
-static bool
-is_raw(const char *name)
-{
-	size_t n = plain_length(name);
-
-	return (n >= 4 && strncmp(name + n - 4, ".bin", 4) == 0) ||
-	    (n >= 6 && strncmp(name + n - 6, "-ubyte", 6) == 0);
-}
-
-static int
-archive_fault(struct files *f, int code)
-{
-	const char *text = archive_error_string(f->archive);
-
-	return err_fail(code, "%s", text != NULL ? text : "not a readable archive");
-}
-
-/* formats: whether what is inside may be an archive. */
-static int
-open_packed(struct files *f, const char *path, bool formats)
-{
-	if ((f->archive = archive_read_new()) == NULL)
+	f->stream |= !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode);
+	f->dir |= S_ISDIR(st.st_mode);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	if ((f->paths[f->n] = strndup(path, n)) == NULL)
 		return err_nomem();
-	archive_read_support_filter_gzip(f->archive);
-	archive_read_support_filter_bzip2(f->archive);
-	archive_read_support_filter_xz(f->archive);
-	archive_read_support_filter_zstd(f->archive);
-	archive_read_support_format_raw(f->archive);
-	archive_read_support_format_empty(f->archive);
-	if (formats) {
-		archive_read_support_format_tar(f->archive);
-		archive_read_support_format_zip(f->archive);
-	}
-	if (archive_read_open_filename(f->archive, path, BLOCK) != ARCHIVE_OK)
-		return archive_fault(f, ERR_FORMAT);
-	return 0;
-}
-
-static int
-by_name(const FTSENT **a, const FTSENT **b)
-{
-	return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-static int
-open_in(struct files *f)
-{
-	char *const roots[] = { f->path, NULL };
-	struct stat st;
-
-	if (stat(f->path, &st) < 0)
-		return err_sys("open");
-	if (!S_ISDIR(st.st_mode))
-		return open_packed(f, f->path, !is_raw(base_name(f->path)));
-	/* The first step comes to the directory itself; glibc's fts_close() leaks a walk that took none. */
-	if ((f->walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name)) == NULL || fts_read(f->walk) == NULL)
-		return err_sys("open");
+	f->n++;
 	return 0;
 }
 
 int
-files_open(struct files **out, const char *path)
+files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
 {
 	struct files *f = calloc(1, sizeof(*f));
-	size_t n = strlen(path);
-	int e;
+	int e = 0;
 
 	*out = NULL;
 	if (f == NULL)
 		return err_nomem();
-	f->fd = -1;
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	e = (f->path = strndup(path, n)) != NULL ? open_in(f) : err_nomem();
+	f->how = how;
+	f->name = "";
+	f->dir = n > 1;
+	if ((f->paths = calloc(n, sizeof(*f->paths))) == NULL || (f->bases = calloc(n, sizeof(*f->bases))) == NULL)
+		e = err_nomem();
+	for (size_t i = 0; e == 0 && i < n; i++)
+		if ((e = look_at(f, paths[i])) == 0 && (f->bases[i] = base_of(f->paths[i], n)) == NULL)
+			e = err_nomem();
 	if (e < 0) {
-		err_within("%s", path);
 		files_close(f);
 		return e;
 	}
@@ -132,17 +96,10 @@ files_open(struct files **out, const char *path)
 	return 0;
 }
 
-/* Done with the current file of a directory. */
-static void
-leave(struct files *f)
+int
+files_twin(const struct files *f, struct files **twin)
 {
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
-	if (f->walk != NULL && f->archive != NULL) {
-		archive_read_free(f->archive);
-		f->archive = NULL;
-	}
+	return files_open(twin, (const char *const *)f->paths, f->n, f->how);
 }
 
 void
@@ -150,150 +107,122 @@ files_close(struct files *f)
 {
 	if (f == NULL)
 		return;
-	leave(f);
-	if (f->archive != NULL)
-		archive_read_free(f->archive);
-	if (f->walk != NULL)
-		fts_close(f->walk);
-	free(f->name);
-	free(f->path);
+	place_close(f->place);
+	for (size_t i = 0; i < f->n; i++) {
+		free(f->paths[i]);
+		free(f->bases[i]);
+	}
+	free(f->paths);
+	free(f->bases);
+	buf_free(&f->held.name);
+	buf_free(&f->held.place);
+	buf_free(&f->held.data);
 	free(f);
+}
+
+unsigned
+files_how(const struct files *f)
+{
+	return f->how;
+}
+
+bool
+files_is_stream(const struct files *f)
+{
+	return f->stream;
 }
 
 bool
 files_is_dir(const struct files *f)
 {
-	return f->walk != NULL;
+	return f->dir;
+}
+
+size_t
+files_passed(const struct files *f)
+{
+	return f->passed + (f->place != NULL ? place_passed(f->place) : 0);
 }
 
 const char *
 files_path(const struct files *f)
 {
-	return f->path;
+	return strcmp(f->paths[0], "-") == 0 ? "standard input" : f->paths[0];
 }
 
-static bool
-is_hidden(const char *name)
-{
-	return *name == '.' || strstr(name, "/.") != NULL;
-}
-
-/* Returns 1, or 0 when files of this name are passed over. */
+/* On to the next file of this place or those behind it. */
 static int
-take_name(struct files *f, const char *name, bool unpacked)
+step(struct files *f)
 {
-	while (strncmp(name, "./", 2) == 0 || *name == '/')
-		name += *name == '/' ? 1 : 2;
-	if (*name == 0 || is_hidden(name))
-		return 0;
-	free(f->name);
-	f->name = strndup(name, unpacked ? plain_length(name) : strlen(name));
-	return f->name != NULL ? 1 : err_nomem();
-}
-
-static int
-next_in_walk(struct files *f)
-{
-	size_t root = strlen(f->path) + 1;
-
-	leave(f);
-	while (errno = 0, (f->at = fts_read(f->walk)) != NULL) {
-		const FTSENT *at = f->at;
-		int e;
-
-		if (at->fts_info == FTS_D && at->fts_level > 0 && at->fts_name[0] == '.') {
-			fts_set(f->walk, f->walk->fts_cur, FTS_SKIP);
-		} else if (at->fts_info == FTS_DNR || at->fts_info == FTS_ERR || at->fts_info == FTS_NS) {
-			err_note(at->fts_errno, "%s", at->fts_path);
-			return ERR_ITEM;
-		} else if (at->fts_info == FTS_SLNONE) {
-			err_note(ENOENT, "%s", at->fts_path);
-			return ERR_ITEM;
-		} else if (at->fts_info == FTS_DC) {
-			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it", at->fts_path);
-		} else if (at->fts_info == FTS_F && at->fts_pathlen >= root &&
-		    (e = take_name(f, at->fts_path + root, true)) != 0) {
-			return e;
-		}
-	}
-	return errno == 0 ? 0 : err_sys("%s", f->path);
-}
-
-static int
-next_in_archive(struct files *f)
-{
-	struct archive_entry *entry;
-	const char *name;
-	int r, e;
+	int e;
 
 	for (;;) {
-		r = archive_read_next_header(f->archive, &entry);
-		if (r == ARCHIVE_EOF)
-			return 0;
-		if (r == ARCHIVE_FATAL || r == ARCHIVE_RETRY) {	/* going on would take bodies for headers */
-			archive_fault(f, ERR_FORMAT);
-			err_within(f->name != NULL ? "%s: behind %s" : "%s", f->path, f->name);
-			return ERR_FORMAT;
+		if (f->place == NULL) {
+			if (f->next == f->n)
+				return 0;
+			if ((e = place_open(&f->place, f->paths[f->next], f->bases[f->next], f->how)) < 0)
+				return e;
+			f->next++;
 		}
-		if (archive_entry_filetype(entry) != AE_IFREG)
-			continue;
-		if (archive_format(f->archive) == ARCHIVE_FORMAT_RAW)
-			name = base_name(f->path);
-		else if ((name = archive_entry_pathname(entry)) == NULL)
-			name = archive_entry_pathname_utf8(entry);
-		if (name != NULL && (e = take_name(f, name, archive_format(f->archive) == ARCHIVE_FORMAT_RAW)) != 0)
+		if ((e = place_next(f->place, &f->name)) != 0)
 			return e;
+		f->passed += place_passed(f->place);
+		place_close(f->place);
+		f->place = NULL;
 	}
 }
 
 int
 files_next(struct files *f, const char **name)
 {
-	int e = f->walk != NULL ? next_in_walk(f) : next_in_archive(f);
-
+	f->giving = f->again == 2;
+	if (f->giving) {
+		f->again = 1;
+		*name = (const char *)f->held.name.p;
+		return 1;
+	}
+	if (f->again == 1 && f->e < 0) {
+		err_note(0, "%s", f->line);
+	} else if (f->again == 0) {
+		f->held.is = false;
+		if ((f->e = step(f)) < 0 && f->stream)
+			snprintf(f->line, sizeof(f->line), "%s", err_line());
+	}
+	f->again = 0;
 	*name = f->name;
-	return e;
+	return f->e;
 }
 
-/* A walk may want no more than names, so that a file is opened when its bytes are asked for. */
-static int
-open_current(struct files *f)
+const char *
+files_place(struct files *f)
 {
-	struct archive_entry *entry;
-	const char *path = f->at->fts_path;
-	int e;
+	if (f->giving)
+		return (const char *)f->held.place.p;
+	return f->place != NULL ? place_shown(f->place) : files_path(f);
+}
 
-	if (plain_length(path) < strlen(path)) {
-		if ((e = open_packed(f, path, false)) < 0)
-			return e == ERR_NOMEM ? e : ERR_ITEM;
-		if (archive_read_next_header(f->archive, &entry) < ARCHIVE_WARN)
-			return archive_fault(f, ERR_ITEM);
+const char *
+files_plain(const struct files *f)
+{
+	return f->place != NULL && !f->giving ? place_plain(f->place) : NULL;
+}
+
+static int
+read_held(struct held *h, void *p, size_t n, size_t *got)
+{
+	*got = h->data.n - h->next < n ? h->data.n - h->next : n;
+	if (*got > 0)
+		memcpy(p, h->data.p + h->next, *got);
+	h->next += *got;
+	if (*got == n || h->e == 0)
 		return 0;
-	}
-	if ((f->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return err_note(errno, "open"), ERR_ITEM;
-	return 0;
+	return err_fail(h->e, "%s", h->line);
 }
 
 int
 files_read(struct files *f, void *p, size_t n, size_t *got)
 {
-	la_ssize_t r;
-	int e;
-
-	*got = 0;
-	if (f->walk != NULL && f->fd < 0 && f->archive == NULL && (e = open_current(f)) < 0)
-		return e;
-	if (f->fd >= 0)
-		return io_read(f->fd, p, n, got) < 0 ? ERR_ITEM : 0;
-	for (; *got < n; *got += (size_t)r)
-		if ((r = archive_read_data(f->archive, (uint8_t *)p + *got, n - *got)) == 0)
-			break;
-		else if (r == ARCHIVE_RETRY)
-			r = 0;
-		else if (r < 0)
-			return archive_fault(f, f->walk != NULL ? ERR_ITEM : ERR_FORMAT);
-	return 0;
+	return f->giving ? read_held(&f->held, p, n, got) : place_read(f->place, p, n, got);
 }
 
 int
@@ -309,5 +238,40 @@ files_slurp(struct files *f, size_t max, struct buf *b)
 		if (b->n - start > max)
 			return err_fail(ERR_ITEM, "longer than %zu bytes", max);
 	} while (got == SLURP_STEP);
+	return 0;
+}
+
+int
+files_hold(struct files *f, size_t max)
+{
+	struct held *h = &f->held;
+	const char *place;
+
+	if (!f->stream)
+		return 0;
+	place = files_place(f);
+	h->name.n = h->place.n = h->data.n = h->next = 0;
+	if (buf_put(&h->name, f->name, strlen(f->name) + 1) < 0 || buf_put(&h->place, place, strlen(place) + 1) < 0)
+		return ERR_NOMEM;
+	if ((h->e = files_slurp(f, max, &h->data)) == ERR_NOMEM)
+		return ERR_NOMEM;
+	if (h->e < 0)
+		snprintf(h->line, sizeof(h->line), "%s", err_line());
+	h->is = true;
+	return 0;
+}
+
+int
+files_again(struct files *f, unsigned how)
+{
+	if (f->stream) {
+		f->again = f->held.is ? 2 : 1;
+		return 0;
+	}
+	f->how = how;
+	place_close(f->place);
+	f->place = NULL;
+	f->next = f->passed = 0;
+	f->name = "";
 	return 0;
 }

@@ -13,12 +13,13 @@
 struct list {
 	FILE			*f;
 	uint64_t		 n;	/* lines read */
+	uint32_t		 width;
 	struct list_entry	 entry;
 	char			 line[LIST_LINE + 2];
 };
 
 int
-list_open(struct list **out, const char *path)
+list_open(struct list **out, const char *path, uint32_t width)
 {
 	struct list *l = malloc(sizeof(*l));
 	bool in = strcmp(path, "-") == 0;
@@ -27,6 +28,7 @@ list_open(struct list **out, const char *path)
 	if (l == NULL)
 		return err_nomem();
 	l->n = 0;
+	l->width = width;
 	if ((l->f = in ? stdin : fopen(path, "re")) == NULL) {
 		free(l);
 		return err_sys("open");
@@ -64,32 +66,54 @@ add_label(struct list_entry *entry, const char *text)
 	return 0;
 }
 
+static void
+cut_end(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && strchr("\r\n ", end[-1]) != NULL)
+		*--end = 0;
+}
+
+/* The field that *rest begins with; then *rest is behind it, NULL when it was the last. */
+static char *
+next_field(char **rest, const char *cut)
+{
+	char *field = *rest + strspn(*rest, " ");
+
+	*rest = field;
+	strsep(rest, cut);
+	if (*rest != NULL && *cut == ' ')
+		*rest += strspn(*rest, " ");
+	cut_end(field);
+	return field;
+}
+
 int
-list_parse(char *line, struct list_entry *entry)
+list_parse(char *line, uint32_t width, struct list_entry *entry)
 {
 	bool tabs = strchr(line, '\t') != NULL;
 	const char *cut = tabs ? "\t" : " ";
-	char *end = line + strlen(line), *field, *path;
+	char *field;
 	int e = 0;
 
-	while (end > line && strchr("\r\n ", end[-1]) != NULL)
-		*--end = 0;
+	cut_end(line);
 	line += strspn(line, " ");
 	if (*line == 0)
 		return 0;
 	entry->labels = 0;
-	if ((field = strsep(&line, cut)) == NULL || line == NULL)
-		return err_fail(ERR_ITEM, "no label and no path");
+	field = next_field(&line, cut);
 	if (num_u64(field, 0, UINT64_MAX, &entry->id) < 0)
 		return err_within("index"), ERR_ITEM;
-	path = tabs ? strrchr(line, '\t') : strchr(line, ' ');
-	if (path == NULL || path[1] == 0)
-		return err_fail(ERR_ITEM, "no path");
-	*path = 0;
-	entry->path = path + 1 + strspn(path + 1, " ");
-	while (e == 0 && (field = strsep(&line, "\t")) != NULL)
-		e = add_label(entry, field);
-	return e < 0 ? e : 1;
+	/* The path is the last field; without tabs it is all that stands behind the labels. */
+	while (e == 0 && line != NULL && (tabs ? strchr(line, '\t') != NULL : entry->labels < (width > 0 ? width : 1)))
+		e = add_label(entry, next_field(&line, cut));
+	if (e < 0)
+		return e;
+	if (line == NULL || entry->labels == 0)
+		return err_fail(ERR_ITEM, "no label and no path");
+	entry->path = line + strspn(line, " ");
+	return *entry->path != 0 ? 1 : err_fail(ERR_ITEM, "no path");
 }
 
 /* Passes over what is left of a line that is too long. */
@@ -116,7 +140,7 @@ list_next(struct list *l, const struct list_entry **entry)
 			skip_line(l->f);
 			return err_fail(ERR_ITEM, "longer than %u bytes", LIST_LINE);
 		}
-		e = list_parse(l->line, &l->entry);
+		e = list_parse(l->line, l->width, &l->entry);
 	}
 	if (e == 0 && ferror(l->f))
 		return err_sys("read");

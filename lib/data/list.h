@@ -3,8 +3,9 @@
  *
  *	index TAB label [TAB label ...] TAB path
  *
- * A line without tabs is cut at blanks: index, one label, and the rest is the
- * path, as MXNet's C++ tool does.  Empty lines count for nothing.
+ * A line without tabs is cut at runs of blanks: index, as many labels as are
+ * asked for, and the rest is the path, as MXNet's C++ tool does.  Blanks around
+ * a field and empty lines count for nothing.
  * Source: MXNet, tools/im2rec.py and src/io/image_recordio.h.
  */
 #ifndef DATA_LIST_H
@@ -23,13 +24,13 @@ struct list_entry {
 	const char	*path;
 };
 
-/* Takes a line apart in place.  Returns 1, 0 for an empty one, or ERR_ITEM. */
-int	 list_parse(char *line, struct list_entry *entry);
+/* Takes a line apart in place; width: labels where there are no tabs, 0: 1.  Returns 1, 0 for an empty one, or ERR_ITEM. */
+int	 list_parse(char *line, uint32_t width, struct list_entry *entry);
 
 struct list;
 
-/* "-" is standard input.  Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 list_open(struct list **l, const char *path);
+/* "-" is standard input; width as above.  Returns 0, ERR_SYS or ERR_NOMEM. */
+int	 list_open(struct list **l, const char *path, uint32_t width);
 void	 list_close(struct list *l);	/* NULL is fine */
 /*
  * The next line's entry, lent until the next call: 1, 0 at the end, ERR_ITEM

@@ -14,13 +14,19 @@
 struct names {
 	char	**p;
 	size_t	  n, cap, bytes;
+	size_t	 *sorted;	/* of a list in another order: its numbers in the order of bytes; or NULL */
 };
 
 /* Appends the n bytes of a name.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 names_push(struct names *l, const char *name, size_t n);
 /* Puts it where it stands in the order of bytes, unless it is there.  Returns the same.  For lists made so alone. */
 int	 names_insert(struct names *l, const char *name, size_t n);
-/* The number of a name in a list made by names_insert(), or -1. */
+/*
+ * Reads the lines of a file into an empty list, in their order; empty lines and one's end in CR count for nothing.
+ * Returns 0, ERR_SYS, ERR_FORMAT (a name twice, or none at all), ERR_LIMIT or ERR_NOMEM; the line names the file.
+ */
+int	 names_read(struct names *l, const char *path);
+/* The number of a name in a list made by names_insert() or names_read(), or pushed in the order of bytes; or -1. */
 long	 names_find(const struct names *l, const char *name, size_t n);
 void	 names_free(struct names *l);	/* and is empty again */
 

@@ -1,9 +1,7 @@
 /* source_list - the pictures that a list names: serves source. */
 #include "data/source_kind.h"
-#include "data/img.h"
 #include "data/list.h"
 #include "base/err.h"
-#include "base/io.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +10,7 @@ struct state {
 	struct list	*list;
 	char		*path;	/* of the list */
 	const char	*root;	/* lent by the options, as long as the source */
-	struct buf	 name, data;
+	struct buf	 name;
 };
 
 static void
@@ -23,16 +21,16 @@ list_state_free(void *p)
 	list_close(s->list);
 	free(s->path);
 	buf_free(&s->name);
-	buf_free(&s->data);
 	free(s);
 }
 
 static int
-list_state_open(void **out, const struct source_opt *opt, struct names *classes)
+list_state_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
 {
 	struct state *s = calloc(1, sizeof(*s));
 	int e;
 
+	(void)files;
 	(void)classes;
 	if (s == NULL)
 		return err_nomem();
@@ -40,7 +38,7 @@ list_state_open(void **out, const struct source_opt *opt, struct names *classes)
 		e = err_fail(ERR_ARG, "%s: a list is not split", opt->path);
 	} else if ((s->path = strdup(opt->path)) == NULL) {
 		e = err_nomem();
-	} else if ((e = list_open(&s->list, opt->path)) < 0) {
+	} else if ((e = list_open(&s->list, opt->path, opt->label_width)) < 0) {
 		err_within("%s", opt->path);
 	}
 	if (e < 0) {
@@ -62,13 +60,14 @@ set_name(struct state *s, const char *a, const char *between, const char *b)
 }
 
 static int
-list_state_next(void *p, struct source_item *item)
+list_state_next(void *p, bool wanted, struct source_item *item)
 {
 	struct state *s = p;
 	const struct list_entry *entry;
 	char number[24];
 	int e = list_next(s->list, &entry);
 
+	(void)wanted;
 	if (e <= 0) {
 		if (e == ERR_ITEM) {
 			snprintf(number, sizeof(number), "%llu", (unsigned long long)list_line(s->list));
@@ -82,14 +81,9 @@ list_state_next(void *p, struct source_item *item)
 	}
 	if (set_name(s, s->root, "/", entry->path) < 0)
 		return ERR_NOMEM;
-	s->data.n = 0;
 	*item = (struct source_item){ .id = entry->id, .labels = entry->labels, .label = entry->label,
-		.name = (const char *)s->name.p };
-	if ((e = io_slurp(item->name, IMG_BYTES, &s->data)) < 0)
-		return e == ERR_NOMEM ? e : ERR_ITEM;
-	item->data = s->data.p;
-	item->n = s->data.n;
+		.name = (const char *)s->name.p, .later = true };
 	return 1;
 }
 
-const struct source_kind source_list_kind = { list_state_open, list_state_next, NULL, list_state_free, true };
+const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, true };

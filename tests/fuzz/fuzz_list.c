@@ -20,7 +20,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 
 		if ((next = strchr(line, '\n')) != NULL)
 			*next++ = 0;
-		if ((e = list_parse(line, &entry)) != 1 && e != 0 && e != ERR_ITEM)
+		if ((e = list_parse(line, 0, &entry)) != 1 && e != 0 && e != ERR_ITEM)
 			abort();
 		if (e <= 0)
 			continue;

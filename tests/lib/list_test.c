@@ -36,7 +36,7 @@ test_lines(void)
 		char line[200];
 
 		snprintf(line, sizeof(line), "%s", t[i].line);
-		is(list_parse(line, &e), t[i].e, "line %zu: the code", i);
+		is(list_parse(line, 0, &e), t[i].e, "line %zu: the code", i);
 		if (t[i].e <= 0)
 			continue;
 		ok(e.id == t[i].id && e.labels == t[i].labels, "line %zu: its number and count of labels", i);
@@ -61,7 +61,7 @@ test_file(void)
 		buf_put_fmt(&b, "1\t");
 	buf_put_fmt(&b, "c.jpg\n4\t2\td.jpg");
 	pics_write(path, b.p, b.n);
-	is(list_open(&l, path), 0, "opened");
+	is(list_open(&l, path, 0), 0, "opened");
 	is(list_next(l, &entry), 1, "the first entry");
 	is(list_next(l, &entry), ERR_ITEM, "a line that is too long");
 	is(list_line(l), 3, "and its number, empty lines counted");
@@ -70,7 +70,7 @@ test_file(void)
 	ok(entry->id == 4 && strcmp(entry->path, "d.jpg") == 0, "with the right entry");
 	is(list_next(l, &entry), 0, "the end");
 	list_close(l);
-	is(list_open(&l, pics_path("absent.lst")), ERR_SYS, "no file");
+	is(list_open(&l, pics_path("absent.lst"), 0), ERR_SYS, "no file");
 	buf_free(&b);
 }
 

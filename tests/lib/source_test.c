@@ -117,7 +117,7 @@ test_list(void)
 {
 	sh("printf '5\\t1\\tb/2.png\\nnonsense\\n9\\t0\\t2\\tabsent.jpg\\n3\\t7\\ta/x.jpg\\n' >x.lst && cp x.lst list");
 	is_str(all_of("x.lst", "set", SOURCE_ALL),
-	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 ! set/absent.jpg\n3 7 set/a/x.jpg\n", "a list");
+	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 0 2 set/absent.jpg\n3 7 set/a/x.jpg\n", "a list, whose files are read later");
 	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0, "of any name, with a root");
 	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list is not split", "which is not split");
 	is_str(all_of("no.lst", NULL, SOURCE_ALL), "-1 no.lst: open: No such file or directory", "and must be there");

@@ -23,6 +23,7 @@ static const char help[] =
     "      --on-fail stop|wait            whether the first failure ends the others (stop)\n"
     "      --output DIR      a file a process, in place of the standard output\n"
     "      --remote PATH     where dlaunch is on the hosts (as here)\n"
+    "      --restart N       times that a job that lost a process, peer or host is started again (0)\n"
     "      --server-command CMD           what runs as a server (pserver)\n"
     "      --silence SECONDS without a sign of life that a host is lost after (10)\n"
     "      --timeout SECONDS for all hosts and servers to be there (60)\n"
@@ -32,7 +33,7 @@ static const char help[] =
     "roles, told apart by DMLC_ROLE.\n";
 
 enum {
-	AGENT = 256, CHDIR, EACH, GRACE, HELP, INTERFACE, ON_FAIL, OUTPUT, REMOTE, RSH, SERVER, SILENCE, TIMEOUT, VERSION
+	AGENT = 256, CHDIR, EACH, GRACE, HELP, INTERFACE, ON_FAIL, OUTPUT, REMOTE, RESTART, RSH, SERVER, SILENCE, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
@@ -50,6 +51,7 @@ static const struct option longs[] = {
 	{ "on-fail", required_argument, NULL, ON_FAIL },
 	{ "output", required_argument, NULL, OUTPUT },
 	{ "remote", required_argument, NULL, REMOTE },
+	{ "restart", required_argument, NULL, RESTART },
 	{ "rsh", required_argument, NULL, RSH },
 	{ "server-command", required_argument, NULL, SERVER },
 	{ "silence", required_argument, NULL, SILENCE },
@@ -117,6 +119,15 @@ is_pworker(const char *command)
 	return strcmp(slash != NULL ? slash + 1 : command, "pworker") == 0;
 }
 
+static bool
+has_save(char *const *argv)
+{
+	for (; *argv != NULL; argv++)
+		if (strcmp(*argv, "--save") == 0 || strncmp(*argv, "--save=", 7) == 0)
+			return true;
+	return false;
+}
+
 static void
 options(struct dlaunch *c, int argc, char *argv[])
 {
@@ -141,6 +152,7 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case ON_FAIL: set_on_fail(c, optarg); break;
 		case OUTPUT: c->output = optarg; break;
 		case REMOTE: c->remote = optarg; break;
+		case RESTART: c->restarts = (uint32_t)front_num("--restart", optarg, 0, 1 << 20); break;
 		case RSH: c->rsh = optarg; break;
 		case SERVER: c->server = optarg; break;
 		case SILENCE: c->silence_s = front_real("--silence", optarg, 2, 1e6); break;
@@ -161,6 +173,8 @@ check(struct dlaunch *c)
 	c->dmlc = !is_pworker(*c->argv);
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
 		front_wrong("%u workers need a server", c->workers);
+	if (!c->dmlc && c->restarts > 0 && !has_save(c->argv))
+		front_wrong("--restart: goes on from a checkpoint: pworker needs --save");
 	check_each(c);
 }
 

@@ -21,6 +21,16 @@ struct dlaunch {
 	bool		 dmlc;			/* it runs in all roles, told apart by the environment */
 };
 
+/* dlaunch_again.c: did it end so that trying again may help? */
+bool	 dlaunch_again(const struct roster *r);
+/*
+ * Fills an empty list with the command, and env with the variables, of the attempt after `attempts` others; resume: and
+ * of a job that ran before.
+ */
+void	 dlaunch_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv, struct words *env);
+/* Waits for the hosts to come back, the longer the more attempts there were; a signal through the descriptor ends it. */
+void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
+
 /* dlaunch_run.c: the job from its start to its end; returns its exit status. */
 int	 dlaunch_run(struct dlaunch *c);
 /* Is the agent of a host, on standard input and output; returns the exit status. */

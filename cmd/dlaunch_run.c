@@ -172,24 +172,53 @@ new_key(char text[JOB_KEY + 1])
 }
 
 static int
-launch(const struct dlaunch *c, const struct start *s, struct roster *roster)
+launch(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts)
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL };
+	struct words argv = { 0 }, env = { 0 };
 	int status;
+
+	dlaunch_attempt(c, attempts, false, &argv, &env);
 
 	if (!c->dmlc && c->servers > 0)
 		new_key(key);
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
-		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .argv = c->argv,
-		.env = c->env.v != NULL ? c->env.v : none, .server_argv = s->server.v,
+		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .argv = argv.v,
+		.env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .verbose = c->verbose, .wait = c->wait, .dir = c->output }, roster);
 	explicit_bzero(key, sizeof(key));
+	words_free(&argv);
+	words_free(&env);
 	if (status != 0 || c->verbose)
 		dlaunch_show_exits(roster, &s->hosts);
+	return status;
+}
+
+static void
+make_roster(const struct dlaunch *c, const struct start *s, struct roster *roster)
+{
+	int e = roster_make(roster, &s->hosts, c->dmlc, c->servers, c->workers);
+
+	if (e < 0)
+		front_die(NULL, e);
+}
+
+/* Attempts, up to one that ends well or as another would. */
+static int
+attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
+{
+	int status = launch(c, s, roster, 0);
+
+	for (uint32_t i = 1; i <= c->restarts && status != 0 && dlaunch_again(roster); i++) {
+		dlaunch_pause(i, c->restarts, s->signals);
+		roster_free(roster);
+		make_roster(c, s, roster);
+		status = launch(c, s, roster, i);
+	}
 	return status;
 }
 
@@ -198,18 +227,17 @@ dlaunch_run(struct dlaunch *c)
 {
 	struct start s = { .remote = false };
 	struct roster roster;
-	int status = 0, e;
+	int status = 0;
 
 	prepare(c, &s);
-	if ((e = roster_make(&roster, &s.hosts, c->dmlc, c->servers, c->workers)) < 0)
-		front_die(NULL, e);
+	make_roster(c, &s, &roster);
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
 		if (c->output != NULL)
 			begin_output(c->output, &roster);
 		s.signals = signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
-		status = launch(c, &s, &roster);
+		status = attempts(c, &s, &roster);
 	}
 	roster_free(&roster);
 	hosts_free(&s.hosts);

@@ -8,6 +8,7 @@
 #include "data/mean.h"
 #include "net/init.h"
 #include "net/script.h"
+#include "ps/last.h"
 #include "ps/train.h"
 #include "wire/conn.h"
 
@@ -35,6 +36,7 @@ static const char help[] =
     "  --rand-crop, --rand-mirror, --scale S and all else that is done to pictures: --help-data\n"
     "  --mean FILE.bin         mean image, made if missing\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
+    "  --resume-last           go on from the newest checkpoint of --save, if there is any\n"
     "  --engine NAME           --threads N\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
@@ -42,7 +44,7 @@ static const char help[] =
 
 enum {
 	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
-	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_PRINT, O_RESUME,
+	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_PRINT, O_RESUME, O_LAST,
 	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WD, O_WORKER
 };
 
@@ -65,6 +67,7 @@ static const struct option longs[] = {
 	{ "net", required_argument, NULL, O_NET },
 	{ "print", no_argument, NULL, O_PRINT },
 	{ "resume", required_argument, NULL, O_RESUME },
+	{ "resume-last", no_argument, NULL, O_LAST },
 	{ "save", required_argument, NULL, O_SAVE },
 	{ "seed", required_argument, NULL, O_SEED },
 	{ "servers", required_argument, NULL, O_SERVERS },
@@ -90,7 +93,8 @@ struct args {
 	uint32_t	 c, h, w, classes;
 	uint32_t	 *batches, nbatches;	/* of --batch; NULL: a number for all */
 	uint64_t	 frequent;
-	int		 print;
+	int		 print, last;
+	char		*found;		/* by last; the checkpoint to resume from, or NULL */
 };
 
 static volatile sig_atomic_t stop;
@@ -255,6 +259,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_NET:	a->net = optarg; break;
 		case O_PRINT:	a->print = 1; break;
 		case O_RESUME:	t->resume = optarg; break;
+		case O_LAST:	a->last = 1; break;
 		case O_SAVE:	t->save = optarg; break;
 		case O_SEED:	t->seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 		case O_SERVERS:	servers(a, optarg); break;
@@ -280,7 +285,24 @@ arguments(struct args *a, int argc, char *argv[])
 		front_wrong("--worker: several workers need --servers");
 	if (t->ps.nservers > 0 && a->key == NULL)
 		front_wrong("--servers: needs the job's --key-file");
+	if (a->last && t->save == NULL)
+		front_wrong("--resume-last: needs --save");
 	settle_batches(a);
+}
+
+/* Worker 0 reads the checkpoint; a run that has none yet begins as it would without the option. */
+static void
+find_last(struct args *a)
+{
+	int e;
+
+	if (!a->last || a->train.ps.rank != 0)
+		return;
+	if ((e = last_find(a->train.save, &a->found)) < 0)
+		front_die("--resume-last", e);
+	if (e > 0)
+		a->train.resume = a->found;
+	front_say("resumes from %s", a->train.resume != NULL ? a->train.resume : "the beginning: there is no checkpoint yet");
 }
 
 static void
@@ -367,6 +389,7 @@ main(int argc, char *argv[])
 		front_die("--engine", ERR_ARG);
 	if (a.mean != NULL)
 		mean = mean_image(&a, g);
+	find_last(&a);
 	signal(SIGPIPE, SIG_IGN);
 
 	l.rank = a.train.ps.rank;
@@ -388,6 +411,7 @@ main(int argc, char *argv[])
 	free(mean);
 	buf_free(&a.data);
 	free(a.batches);
+	free(a.found);
 	graph_free(g);
 	if (e == ERR_STOP)
 		return 128 + stop;

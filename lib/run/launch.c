@@ -170,6 +170,7 @@ take_signals(struct launch *l)
 	while (read(l->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD)
 			continue;
+		l->roster->stopped = true;
 		if (l->signo != 0 || !l->gone) {
 			/* The second time, or before there is anything worth keeping. */
 			l->signo = l->signo != 0 ? l->signo : (int)si.ssi_signo;

@@ -36,6 +36,7 @@ struct roster {
 	uint32_t	 n, first;		/* first: so many at the front must be known before the others start */
 	uint32_t	 hosts;			/* hosts that have a process, those in front */
 	int		 code;			/* exit status of the job so far */
+	bool		 stopped;		/* the user ended it by a signal */
 	bool		 asked;			/* SIGTERM was sent to the workers, */
 	bool		 termed, killed;	/* signals were sent to all: deaths by them are no failures */
 };

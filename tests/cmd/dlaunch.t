@@ -188,6 +188,28 @@ like "$T/err" '^dlaunch: worker 0 on localhost: exit status 3$' "... and it is n
 like "$T/err" '^worker +1 +localhost .*  exit status 0$' "... each with its own end"
 status 2 "--on-fail what" dlaunch --on-fail panic -- true
 
+# Started again.
+again() { dlaunch --restart 3 -n 1 -s 0 -- sh -c 'echo "$DMLC_NUM_ATTEMPT"; [ "$DMLC_NUM_ATTEMPT" = 2 ] || '"$1"; }
+for how in 'exit 254' 'exit 75' 'kill -9 $$' 'kill -15 $$'; do
+	status 0 "--restart after $how" again "$how"
+	is "$(paste -sd, "$T/out")" 0,1,2 "... up to the attempt that ends well"
+done
+like "$T/err" '^dlaunch: starts again, 2 of 3$' "... each announced"
+status 3 "--restart after another status" again 'exit 3'
+is "$(cat "$T/out")" 0 "... does not come"
+status 254 "--restart 1 of what never ends well" dlaunch --restart 1 -n 1 -s 0 -- sh -c 'echo x; exit 254'
+is "$(paste -sd, "$T/out")" x,x "... is twice in all"
+status 254 "without --restart" dlaunch -n 1 -s 0 -- sh -c 'echo x; exit 254'
+is "$(paste -sd, "$T/out")" x "... once"
+status 2 "--restart of pworker without checkpoints" dlaunch --restart 1 pworker --net lenet
+is "$(cat "$T/err")" "dlaunch: --restart: goes on from a checkpoint: pworker needs --save" "... is refused"
+: >"$T/out"
+env --default-signal=INT dlaunch --restart 3 -n 1 -s 0 -- sh -c 'echo x; exec sleep 1000' >"$T/out" 2>"$T/err" &
+pid=$!
+line_of "$T/out" x 1 && kill -INT "$pid"
+wait "$pid"
+is "$? $(paste -sd, "$T/out")" "130 x" "who is told to end is not started again"
+
 # Files of their own.
 status 0 "--output" dlaunch --output "$T/logs" -n 2 -s 1 -- sh -c 'echo "$DMLC_ROLE out"; echo "$DMLC_RANK err" >&2'
 is "$(cat "$T/out" "$T/err")" "" "... leaves the terminal alone"

@@ -2,14 +2,18 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/num.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
@@ -121,6 +125,42 @@ front_wrong(const char *fmt, ...)
 	va_end(ap);
 	say(NULL, text);
 	exit(FRONT_USAGE);
+}
+
+int
+front_stop_fd(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if ((fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+		front_die("signals", err_sys("signalfd"));
+	return fd;
+}
+
+int
+front_stopped(int stop_fd)
+{
+	struct signalfd_siginfo sig = { 0 };
+
+	return read(stop_fd, &sig, sizeof(sig)) == sizeof(sig) ? 128 + (int)sig.ssi_signo : front_status();
+}
+
+void
+front_ready(int fd, const char *where)
+{
+	if (fd < 0)
+		return;
+	/* Who waits for the address and has gone is no reason to stop: others may know it by other ways. */
+	if (io_write(fd, where, strlen(where)) < 0 || io_write(fd, "\n", 1) < 0)
+		front_say("--ready-fd: %s", err_line());
+	if (fd > STDERR_FILENO)
+		close(fd);
 }
 
 int

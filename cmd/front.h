@@ -34,6 +34,15 @@ void	 front_die(const char *thing, int e) __attribute__((noreturn));
 /* A fault of the command line in our own words: one line and exit 2. */
 void	 front_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/*
+ * For what serves until it is stopped: SIGINT and SIGTERM become something to read at a descriptor, so that none is missed
+ * between two looks, and the exit status they ask for.  front_ready() tells descriptor fd, closed then, where the process
+ * listens: "host:port" and a newline; -1: nobody.
+ */
+int	 front_stop_fd(void);
+int	 front_stopped(int stop_fd);
+void	 front_ready(int fd, const char *where);
+
 /* 0, or 1 after a warning. */
 int	 front_status(void);
 /* Flushes stdout; ends the process when what was written could not be. */

@@ -1,5 +1,6 @@
 /* im2rec - images in, records out: the first step of the data's way.  See im2rec(1). */
 #include "front.h"
+#include "im2rec_serve.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -14,24 +15,33 @@
 
 #define THREADS_MOST	256
 
-static const char usage[] = "im2rec [-q] [-o file.rec] [--split part] [--threads n] images [root]";
+static const char usage[] = "im2rec [-q] [-o file.rec] [--split part] [--threads n] images [root]\n"
+    "       im2rec [-q] --serve [--listen host:port] [--ready-fd n] --key-file file train.rec ...";
 static const char help[] =
     "  -o, --output FILE.rec  write FILE.rec, FILE.idx and FILE.labels, all at once\n"
     "                         (default: the records alone, to standard output)\n"
     "  -q, --quiet            no progress on a terminal\n"
     "  --split PART           only train or test\n"
     "  --threads N            that check and encode pictures (default: one a processor, 8 at most)\n"
+    "  --serve                give the records of files to pworkers that have the key, until a signal comes\n"
+    "  --listen HOST:PORT     where (default: 0.0.0.0:0, any port)\n"
+    "  --key-file FILE        the key: 64 hex digits (- is standard input, /dev/fd/N a pipe)\n"
+    "  --ready-fd N           write \"host:port\" and a newline to descriptor N once it listens\n"
     "  --help                 this\n"
     "  --version              the version\n"
     "images is a directory or an archive of class folders, CIFAR-10's binary files or MNIST's idx files;\n"
     "or a list, file.lst, whose paths begin in root.\n";
 
-enum { O_HELP = 256, O_SPLIT, O_THREADS, O_VERSION };
+enum { O_HELP = 256, O_KEY, O_LISTEN, O_READY, O_SERVE, O_SPLIT, O_THREADS, O_VERSION };
 
 static const struct option longs[] = {
 	{ "help", no_argument, NULL, O_HELP },
+	{ "key-file", required_argument, NULL, O_KEY },
+	{ "listen", required_argument, NULL, O_LISTEN },
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "ready-fd", required_argument, NULL, O_READY },
+	{ "serve", no_argument, NULL, O_SERVE },
 	{ "split", required_argument, NULL, O_SPLIT },
 	{ "threads", required_argument, NULL, O_THREADS },
 	{ "version", no_argument, NULL, O_VERSION },
@@ -139,7 +149,8 @@ main(int argc, char *argv[])
 	struct source_opt in = { .split = SOURCE_ALL };
 	const char *out = "-";
 	struct pack_opt opt = { 0 };
-	bool quiet = false;
+	struct im2rec_serve at = { .ready = -1 };
+	bool quiet = false, serve = false;
 	int c;
 
 	front_init(argv[0], usage, help);
@@ -147,12 +158,19 @@ main(int argc, char *argv[])
 		switch (c) {
 		case 'o':	out = optarg; break;
 		case 'q':	quiet = true; break;
+		case O_KEY:	at.key = optarg; break;
+		case O_LISTEN:	at.listen = optarg; break;
+		case O_READY:	at.ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
+		case O_SERVE:	serve = true; break;
 		case O_SPLIT:	in.split = split_of(optarg); break;
 		case O_THREADS:	opt.threads = (unsigned)front_num("--threads", optarg, 1, THREADS_MOST); break;
 		case O_HELP:	front_help();
 		case O_VERSION:	printf("im2rec (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
 		default:	front_usage();
 		}
+	at.quiet = quiet;
+	if (serve && optind < argc)
+		return im2rec_serve(argv + optind, (size_t)(argc - optind), &at);
 	if (argc - optind < 1 || argc - optind > 2)
 		front_usage();
 	in.path = argv[optind];

@@ -3,16 +3,11 @@
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "ps/serve.h"
 #include "wire/conn.h"
 
 #include <inttypes.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] --key-file FILE [--ready-fd N]";
@@ -50,13 +45,7 @@ listening(void *arg, const char *where)
 	const struct place *p = arg;
 
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
-	if (p->ready < 0)
-		return;
-	/* Who waits for the address and has gone is no reason to stop: the workers may know it by other ways. */
-	if (io_write(p->ready, where, strlen(where)) < 0 || io_write(p->ready, "\n", 1) < 0)
-		front_say("--ready-fd: %s", err_line());
-	if (p->ready > 2)
-		close(p->ready);
+	front_ready(p->ready, where);
 }
 
 static void
@@ -86,25 +75,10 @@ options(int argc, char *argv[], struct place *p)
 		front_usage();
 }
 
-/* SIGINT and SIGTERM become something to read, so that none is missed between two looks. */
-static int
-signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int
 main(int argc, char *argv[])
 {
 	struct place p = { .serve = { .nservers = 1, .listening = listening, .say = say, .arg = &p }, .ready = -1 };
-	struct signalfd_siginfo sig = { 0 };
 	struct serve_sums sums;
 	uint8_t key[CONN_KEY];
 	int e;
@@ -115,13 +89,12 @@ main(int argc, char *argv[])
 		front_die(p.key, e);
 	p.serve.key = key;
 	p.serve.incarnation = clk_date_ns();
-	if ((p.serve.stop_fd = signals()) < 0)
-		front_die("signals", err_sys("signalfd"));
+	p.serve.stop_fd = front_stop_fd();
 	e = serve_run(&p.serve, &sums);
 	front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 	    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
-	if (e == ERR_STOP && read(p.serve.stop_fd, &sig, sizeof(sig)) == sizeof(sig))
-		return 128 + (int)sig.ssi_signo;
+	if (e == ERR_STOP)
+		return front_stopped(p.serve.stop_fd);
 	if (e < 0)
 		front_die(NULL, e);
 	return front_status();

@@ -2,10 +2,10 @@
 #include "front.h"
 #include "pworker_data.h"
 #include "pworker_log.h"
+#include "pworker_open.h"
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "data/mean.h"
 #include "net/init.h"
 #include "net/script.h"
 #include "ps/last.h"
@@ -28,6 +28,7 @@ static const char usage[] = "pworker --net net --data train.rec [options] [--net
 static const char help[] =
     "  --net NAME|FILE.lua     the net: mlp, lenet, inception, or a script; see net(5)\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
+    "         HOST:PORT        those of im2rec --serve      --data-key-file FILE  (--key-file)\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128) a worker\n"
     "  --lr RATE (0.1)         or RATE,xFACTOR@EPOCH,...    --momentum M (0.9)\n"
     "  --wd DECAY (1e-5)       --clip C                     --accumulate K (1) batches a step\n"
@@ -43,7 +44,7 @@ static const char help[] =
     "  --print                 show the net and exit        --help  --version\n";
 
 enum {
-	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
+	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
 	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_PRINT, O_RESUME, O_LAST,
 	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WD, O_WORKER
 };
@@ -55,6 +56,7 @@ static const struct option longs[] = {
 	{ "classes", required_argument, NULL, O_CLASSES },
 	{ "clip", required_argument, NULL, O_CLIP },
 	{ "data", required_argument, NULL, O_DATA },
+	{ "data-key-file", required_argument, NULL, O_DATA_KEY },
 	{ "engine", required_argument, NULL, O_ENGINE },
 	{ "epochs", required_argument, NULL, O_EPOCHS },
 	{ "frequent", required_argument, NULL, O_FREQUENT },
@@ -85,7 +87,7 @@ static const struct option longs[] = {
 /* What the command line asks for, as text where it needs more than a number. */
 struct args {
 	struct train_opt train;
-	const char	*net, *engine, *mean, *key;
+	const char	*net, *engine, *mean, *key, *data_key;
 	struct buf	 data;		/* names with commas between */
 	char		*server[SERVERS];
 	struct script_opt option[NETOPTS];
@@ -241,6 +243,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
 		case O_DATA:	data(a, optarg); break;
+		case O_DATA_KEY: a->data_key = optarg; break;
 		case O_ENGINE:	a->engine = optarg; break;
 		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
 		case O_FREQUENT: a->frequent = (uint64_t)front_num("--frequent", optarg, 1, INT64_MAX); break;
@@ -318,28 +321,6 @@ print_net(const struct graph *g)
 	front_flush();
 }
 
-/* The mean image [c,h,w] of the net's input, made from the training records when the file is not there. */
-static float *
-mean_image(const struct args *a, const struct graph *g)
-{
-	const struct graph_node *x = &g->node[0];
-	float *mean = calloc((size_t)x->c * x->h * x->w, sizeof(*mean));
-	int e;
-
-	if (mean == NULL)
-		front_die(a->mean, err_nomem());
-	if (access(a->mean, F_OK) == 0) {
-		if ((e = mean_load(a->mean, mean, x->c, x->h, x->w)) < 0)
-			front_die(NULL, e);
-		return mean;
-	}
-	if ((e = mean_make(a->train.data.path, a->train.data.threads, mean, x->c, x->h, x->w)) < 0)
-		front_die(NULL, e);
-	if ((e = mean_save(a->mean, mean, x->c, x->h, x->w)) < 0)
-		front_die(NULL, e);
-	return mean;
-}
-
 static void
 catch_signals(void)
 {
@@ -368,7 +349,7 @@ main(int argc, char *argv[])
 	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 }, .sched = { .base = 0.1 },
 	    .ps = { .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-5f } } } };
 	struct worker_log l = { .began = clk_s() };
-	uint8_t key[CONN_KEY];
+	uint8_t key[CONN_KEY], data_key[CONN_KEY], *recs_key;
 	struct graph *g;
 	float *mean = NULL;
 	int e;
@@ -387,8 +368,14 @@ main(int argc, char *argv[])
 		front_die(a.key, e);
 	if ((a.train.engine = engine_find(a.engine)) == NULL)
 		front_die("--engine", ERR_ARG);
+	if (a.data_key != NULL && (e = conn_key_read(a.data_key, data_key)) < 0)
+		front_die(a.data_key, e);
+	recs_key = a.data_key != NULL ? data_key : a.key != NULL ? key : NULL;
+	a.train.data.recs = worker_open_records(a.train.data.path, recs_key);
+	if (a.train.val != NULL)
+		a.train.val_recs = worker_open_records(a.train.val, recs_key);
 	if (a.mean != NULL)
-		mean = mean_image(&a, g);
+		mean = worker_open_mean(a.mean, &a.train, g);
 	find_last(&a);
 	signal(SIGPIPE, SIG_IGN);
 
@@ -408,6 +395,8 @@ main(int argc, char *argv[])
 	a.train.arg = &l;
 
 	e = train_run(&a.train);
+	recs_close(a.train.data.recs);
+	recs_close(a.train.val_recs);
 	free(mean);
 	buf_free(&a.data);
 	free(a.batches);

@@ -7,13 +7,27 @@
 #ifndef DATA_MEAN_H
 #define DATA_MEAN_H
 
-#include <stdint.h>
+#include "base/once.h"
+#include "data/aug.h"
+#include "data/recs.h"
 
 /* Reads path into mean f32 [c,h,w].  Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT or ERR_LIMIT. */
 int mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w);
 /* Writes it, at once or not at all. */
 int mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t w);
-/* The average centre crop of all pictures of a .rec that decode; the same bits for any number of threads. */
-int mean_make(const char *rec, unsigned threads, float *mean, uint32_t c, uint32_t h, uint32_t w);
+
+/*
+ * The average of the samples [a->c,h,w] of all pictures that decode and are large enough, made as aug_plain() says, before
+ * colours and numbers; the same bits for any number of threads (0: a choice).  o, which may be NULL, shows meanwhile
+ * that the process lives.  Returns 0, ERR_FORMAT (no such picture), ERR_NOMEM, or what reading the records gives.
+ */
+int mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct once *o, float *mean);
+
+/*
+ * Loads path; where it is not there, one of the processes that call this makes and saves it, and the others wait.
+ * Returns 1 when it was made here, 0, or what the others return.
+ */
+int mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, once_waiting *waiting,
+	void *arg, float *mean);
 
 #endif

@@ -28,6 +28,10 @@ recid_of(const struct recs *r, uint64_t *id)
 	uint8_t count[8];
 	int e = 0;
 
+	if (r->id != 0) {
+		*id = r->id;
+		return 0;
+	}
 	le_put64(count, r->count);
 	h = hash_more(HASH_START, count, sizeof(count));
 	for (uint64_t k = 0; e == 0 && k < looks; k++)

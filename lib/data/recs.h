@@ -12,6 +12,7 @@
 struct recs {
 	uint64_t	 count;
 	const char	*path;		/* what the user called it; lent as long as the recs */
+	uint64_t	 id;		/* data/recid.h, where it is known already; else 0 */
 	/*
 	 * Reads record i < count into room, to which *data then points.
 	 * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_PEER or ERR_NOMEM; the line names the place.

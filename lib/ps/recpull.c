@@ -29,7 +29,6 @@ struct recpull {
 	char		 addr[ADDR_TEXT];
 	struct recpull_opt o;
 	uint8_t		 key[CONN_KEY];
-	uint64_t	 id;
 	pthread_t	 thread;
 	bool		 running;
 	int		 wake;		/* eventfd */
@@ -108,10 +107,10 @@ take_holds(struct recpull *p, const struct msg *m)
 
 	if ((e = recmsg_holds(m, &count, &id)) < 0)
 		return e;
-	if (p->known && (count != p->recs.count || id != p->id))
+	if (p->known && (count != p->recs.count || id != p->recs.id))
 		return err_fail(ERR_FORMAT, "has other records than before");
 	p->recs.count = count;
-	p->id = id;
+	p->recs.id = id;
 	p->known = p->holds = true;
 	pthread_cond_broadcast(&p->came);
 	return 0;
@@ -394,10 +393,4 @@ recpull_open(struct recs **r, const struct recpull_opt *o)
 	else
 		*r = &p->recs;
 	return e;
-}
-
-uint64_t
-recpull_id(const struct recs *r)
-{
-	return ((const struct recpull *)r)->id;
 }

@@ -32,7 +32,5 @@ bool	 recpull_is_addr(const char *text);
  * records), ERR_FORMAT, ERR_LIMIT, ERR_SYS or ERR_NOMEM; the line names the address.
  */
 int	 recpull_open(struct recs **r, const struct recpull_opt *opt);
-/* What the holder says of its records, data/recid.h. */
-uint64_t recpull_id(const struct recs *r);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "data/recid.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,13 +75,14 @@ all_workers(struct train *t, struct train_sums *s)
 }
 
 static int
-open_data(struct train *t, const char *path, bool train, struct batch_reader **r)
+open_data(struct train *t, const char *path, struct recs *recs, bool train, struct batch_reader **r)
 {
 	const struct graph_node *x = &t->graph->node[0];
 	struct batch_opt d = t->o->data;
 	int e;
 
 	d.path = path;
+	d.recs = recs;
 	d.aug.c = x->c;
 	d.aug.h = x->h;
 	d.aug.w = x->w;
@@ -265,6 +267,19 @@ batches(const struct train_opt *o)
 	return h;
 }
 
+/* Those of the records, where several workers are to read the same. */
+static int
+ids(const struct train *t, uint64_t id[2])
+{
+	const struct recs *recs[2] = { t->o->data.recs, t->o->val_recs };
+	int e = 0;
+
+	for (int i = 0; e == 0 && i < 2; i++)
+		if (t->sync && t->o->ps.nworkers > 1 && recs[i] != NULL)
+			e = recid_of(recs[i], &id[i]);
+	return e;
+}
+
 /*
  * Synchronous workers whose options or records differ would wait for each other
  * for ever, or read other records than they should: all must say the same.
@@ -273,12 +288,16 @@ static int
 agree(struct train *t)
 {
 	const struct train_opt *o = t->o;
+	uint64_t id[2] = { 0 };
+	int e = ids(t, id);
 	const struct {
 		const char *what;
 		uint64_t    v;
 	} mine[] = {
 		{ "the number of records", batch_records(t->in) },
+		{ "what is in the records", id[0] },
 		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
+		{ "what is in the records to validate on", id[1] },
 		{ "--batch", batches(o) },
 		{ "--accumulate", o->accumulate },
 		{ "--epochs", o->epochs },
@@ -288,10 +307,9 @@ agree(struct train *t)
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };
 	double v[2 * N];	/* halves: a double holds sums of 32 bits without rounding */
-	int e;
 
-	if (!t->sync)
-		return 0;
+	if (e < 0 || !t->sync)
+		return e;
 	for (int i = 0; i < N; i++) {
 		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
 		v[2 * i + 1] = (double)(mine[i].v >> 32);
@@ -351,8 +369,8 @@ open_all(struct train *t)
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, true, &t->in)) < 0 ||
-	    (t->o->val != NULL && (e = open_data(t, t->o->val, false, &t->val)) < 0))
+	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
+	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0))
 		return e;
 	if ((e = can_save(t)) < 0)
 		return e;

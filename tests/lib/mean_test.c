@@ -4,13 +4,17 @@
 #include "pics.h"
 #include "tap.h"
 
+#include <pthread.h>
+
 static void
 test_make(void)
 {
 	const char *path = pics_path("mean.rec");
-	float one[3 * 6 * 5], many[3 * 6 * 5];
+	const struct aug small = { .c = 3, .h = 6, .w = 5 }, large = { .c = 3, .h = 10, .w = 10 };
+	float one[3 * 6 * 5], many[3 * 10 * 10];
 	double want[3 * 6 * 5] = { 0 };
 	int fd = pics_create(path), near_all = 1;
+	struct recs *recs;
 
 	for (uint64_t i = 0; i < 200; i++) {
 		uint8_t p[8 * 9 * 3];
@@ -27,16 +31,17 @@ test_make(void)
 					want[(c * 6 + y) * 5 + x] += p[((y + 1) * 9 + x + 2) * 3 + c] / 200.0;
 	}
 	close(fd);
-	is(mean_make(path, 1, one, 3, 6, 5), 0, "made by one thread");
+	recs_open(&recs, path);
+	is(mean_make(recs, &small, 1, NULL, one), 0, "made by one thread");
 	for (int i = 0; i < 3 * 6 * 5; i++)
 		near_all &= fabs(one[i] - want[i]) < 1e-4;
 	ok(near_all, "it is the mean of the centre crops that there are");
 	for (unsigned t = 2; t <= 8; t *= 2) {
-		is(mean_make(path, t, many, 3, 6, 5), 0, "made by %u", t);
+		is(mean_make(recs, &small, t, NULL, many), 0, "made by %u", t);
 		ok(memcmp(one, many, sizeof(one)) == 0, "the same bits");
 	}
-	is(mean_make(path, 2, many, 3, 10, 10), ERR_FORMAT, "no picture is large enough");
-	is(mean_make(pics_path("absent.rec"), 2, many, 3, 6, 5), ERR_SYS, "no file");
+	is(mean_make(recs, &large, 2, NULL, many), ERR_FORMAT, "no picture is large enough");
+	recs_close(recs);
 }
 
 /* The bytes of MXNet's three ways to write one array (1,1,2) of the name mean_img. */
@@ -102,13 +107,56 @@ test_save(void)
 	is(mean_load(path, back, 3, 2, 2), 0, "loaded");
 	ok(memcmp(m, back, sizeof(m)) == 0, "as it was");
 	is(mean_load(path, back, 3, 4, 1), ERR_FORMAT, "another shape is refused");
+	ok(strstr(err_line(), "its shape is (3,2,2), that of a sample (3,4,1)") != NULL, "... by name: %s", err_line());
 	is(mean_save(pics_path("no/such/place"), m, 3, 2, 2), ERR_SYS, "nowhere to save");
+}
+
+struct maker {
+	pthread_t	 thread;
+	const struct recs *recs;
+	int		 e;
+	float		 mean[3 * 6 * 5];
+};
+
+static void *
+get(void *arg)
+{
+	struct maker *m = arg;
+
+	m->e = mean_get(pics_path("got.bin"), m->recs, &(struct aug){ .c = 3, .h = 6, .w = 5 }, 1, NULL, NULL, m->mean);
+	return NULL;
+}
+
+static void
+test_get(void)
+{
+	struct maker m[4] = { 0 };
+	int made = 0, same = 1;
+	struct recs *recs;
+
+	recs_open(&recs, pics_path("mean.rec"));
+	for (int i = 0; i < 4; i++) {
+		m[i].recs = recs;
+		pthread_create(&m[i].thread, NULL, get, &m[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(m[i].thread, NULL);
+		made += m[i].e == 1;
+		same &= m[i].e >= 0 && memcmp(m[i].mean, m[0].mean, sizeof(m[0].mean)) == 0;
+	}
+	is(made, 1, "of four that want it one makes it");
+	ok(same, "... for all");
+	get(&m[0]);
+	is(m[0].e, 0, "one that comes later finds it");
+	ok(memcmp(m[0].mean, m[1].mean, sizeof(m[0].mean)) == 0, "... as it is");
+	recs_close(recs);
 }
 
 int
 main(void)
 {
 	test_make();
+	test_get();
 	test_formats();
 	test_save();
 	pics_clean();

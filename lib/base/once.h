@@ -1,0 +1,38 @@
+/*
+ * once - a file that one of many processes makes while the others wait for it.
+ *
+ *	if ((e = once_enter(&o, path, 0, waiting, arg)) > 0)
+ *		the file is there;
+ *	else if (e == 0) {
+ *		make it, calling once_beat(o) now and then, and give it its name by rename();
+ *		once_leave(o);
+ *	}
+ *
+ * Who makes PATH holds PATH.lock, a line "HOST PID" that link() put there whole, so that it works on network file systems.
+ * A lock is dead when its process, of this host is gone, or when it was not touched for silent_s; then
+ * PATH.lock.1 is held instead, and so on: no lock is ever taken from under somebody's hands.  All locks go when the last
+ * one is left.  Should a process that seemed dead go on, the file is made twice.
+ */
+#ifndef BASE_ONCE_H
+#define BASE_ONCE_H
+
+#include "base/buf.h"
+
+#define ONCE_SILENT_S	30.0	/* silent_s where that is 0 */
+#define ONCE_NAME	128	/* bytes of a holder's name, its zero counted */
+
+struct once;
+
+/* waiting(arg, "process PID on HOST") tells who is waited for, as soon as it is known and when it is another.  May be NULL. */
+typedef void once_waiting(void *arg, const char *whom);
+
+/*
+ * 1 when the file is there, perhaps after waiting; 0 when the caller is to make it, and *o is its lock; ERR_SYS, ERR_NOMEM.
+ */
+int	 once_enter(struct once **o, const char *path, double silent_s, once_waiting *waiting, void *arg);
+/* Shows that the holder lives; to be called every few seconds or more often. */
+void	 once_beat(struct once *o);
+/* When the file is there, or will not be.  NULL is fine. */
+void	 once_leave(struct once *o);
+
+#endif

@@ -133,7 +133,7 @@ welcome(struct recserve *s, struct guest *g)
 	g->until = (double)INFINITY;
 	TAILQ_INSERT_TAIL(&s->readers, g, link);
 	s->sums->readers++;
-	say(s, "reads from %s", conn_peer(g->conn));
+	say(s, "%s reads", conn_peer(g->conn));
 }
 
 static int
@@ -257,7 +257,7 @@ run(struct recserve *s, struct guest *g)
 	if (serve(s, g) == 0)
 		return;
 	if (reader)
-		say(s, "left: %s", err_line());
+		say(s, "%s", err_line());
 	leave(s, g);
 }
 

@@ -3,7 +3,7 @@
  *
  *	index TAB label TAB path		(label as %f, path from root)
  *
- * Pictures are numbered from 0 in the order of a sorted walk, files before folders.  Recursive: each folder that holds
+ * Pictures are numbered from 0 in the order of a sorted walk (walk.h), files before folders.  Recursive: each folder that holds
  * pictures is a class, numbered as the walk comes to it; else those of root itself are listed, with label 0.
  * Shuffled lists keep the numbers; their order is that of rng by seed, not Python's.
  * Each of n chunks becomes PREFIX_I.lst (one: PREFIX.lst), and where train is below 1, PREFIX_I_test.lst,
@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LISTER_CHUNKS	256u
+
 struct lister_opt {
 	const char		*root;
 	const char		*prefix;
@@ -27,8 +29,8 @@ struct lister_opt {
 	bool			 recursive;
 	bool			 shuffle;
 	uint64_t		 seed;
-	uint32_t		 chunks;	/* 0: 1 */
-	double			 train, test;	/* shares of each chunk, their sum at most 1; both 0: all of it is train */
+	uint32_t		 chunks;	/* LISTER_CHUNKS at most; 0: 1 */
+	double			 train, test;	/* shares of each chunk, their sum at most 1; both 0: all of it is for training */
 	/* A place that cannot be read, a name that fits no list; the line names it.  It is left out. */
 	void			(*bad)(void *ctx, int e);
 	void			*ctx;

@@ -21,6 +21,9 @@ struct run {
 	uint32_t	 nopt;
 	uint64_t	 read;		/* bit i: the script asked for opt[i] */
 	uint32_t	 last;		/* the node returned */
+	const char	*path;		/* of the script */
+	struct buf	 part[SCRIPT_PARTS];	/* what it required: here, since a Lua error leaves by a jump */
+	uint32_t	 nparts;
 };
 
 /* opt.KEY: the text given for that option, the last if more than one was; or nil. */
@@ -43,6 +46,52 @@ static int
 opt_newindex(lua_State *L)
 {
 	return luaL_error(L, "opt is what was given: it cannot be set");
+}
+
+static int
+read_part(struct run *run, const char *name)
+{
+	const char *slash = strrchr(run->path, '/');
+	size_t folder = slash == NULL ? 0 : (size_t)(slash - run->path) + 1;
+	char path[PATH_MAX];
+	int e;
+
+	if (name[0] == 0 || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != 0)
+		return err_fail(ERR_FORMAT, "'%.64s' is no name of lower-case letters, digits, '_' and '-'", name);
+	if (run->nparts == SCRIPT_PARTS)
+		return err_fail(ERR_LIMIT, "more than %d files", SCRIPT_PARTS);
+	if (snprintf(path, sizeof(path), "%.*s%s.lua", (int)folder, run->path, name) >= (int)sizeof(path))
+		return err_fail(ERR_LIMIT, "a name of more than %d bytes", PATH_MAX);
+	if ((e = io_slurp(path, SOURCE_MOST, &run->part[run->nparts])) < 0)
+		err_within("%s", path);
+	return e;
+}
+
+/* require(name): what name.lua beside the script returns.  Upvalue 1 holds what was, false while it runs. */
+static int
+require(lua_State *L)
+{
+	struct run *run = box_mine(L);
+	const char *name = luaL_checkstring(L, 1);
+	const struct buf *text = &run->part[run->nparts < SCRIPT_PARTS ? run->nparts : 0];
+
+	lua_settop(L, 1);
+	if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL)
+		return lua_toboolean(L, -1) ? 1 : luaL_error(L, "require: '%s' requires itself", name);
+	if (read_part(run, name) < 0)
+		return luaL_error(L, "require: %s", err_line());
+	run->nparts++;
+	lua_pushboolean(L, false);
+	lua_setfield(L, lua_upvalueindex(1), name);
+	lua_pushfstring(L, "@%s.lua", name);
+	if (luaL_loadbufferx(L, (const char *)text->p, text->n, lua_tostring(L, -1), "t") != LUA_OK)
+		return lua_error(L);
+	lua_call(L, 0, 1);
+	if (!lua_toboolean(L, -1))
+		return luaL_error(L, "require: %s.lua returns nothing", name);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, lua_upvalueindex(1), name);
+	return 1;
 }
 
 static void
@@ -72,6 +121,9 @@ setup(lua_State *L)
 	luaL_newlib(L, meta);
 	lua_setmetatable(L, -2);
 	lua_setglobal(L, "opt");
+	lua_newtable(L);
+	lua_pushcclosure(L, require, 1);
+	lua_setglobal(L, "require");
 	return 0;
 }
 
@@ -124,6 +176,7 @@ run_file(struct run *run, const char *path)
 	struct box box = { 0 };
 	int e = io_slurp(path, SOURCE_MOST, &text);
 
+	run->path = path;
 	if (e < 0)
 		err_within("%s", path);
 	if (e == 0 && (e = box_open(&box, run)) == 0 &&
@@ -132,6 +185,8 @@ run_file(struct run *run, const char *path)
 	if (e == 0 && (e = check(run)) < 0)
 		err_within("%s", path);
 	box_close(&box);
+	for (uint32_t i = 0; i < run->nparts; i++)
+		buf_free(&run->part[i]);
 	buf_free(&text);
 	return e;
 }

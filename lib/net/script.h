@@ -4,7 +4,8 @@
  * The script runs once, in a sandbox: no io, no os, no loading of code, bounded
  * steps and memory.  net(5) says what it sees: the layer functions, `input`
  * (c, h, w, classes) and `opt` (the options given as text), and it returns the
- * last node.  Source: lua.org/manual/5.4.
+ * last node.  require(name) runs name.lua beside the script, once, in the same
+ * sandbox.  Source: lua.org/manual/5.4.
  */
 #ifndef NET_SCRIPT_H
 #define NET_SCRIPT_H
@@ -12,6 +13,7 @@
 #include "net/graph.h"
 
 #define SCRIPT_OPTS 64	/* most options given */
+#define SCRIPT_PARTS 8	/* most files a script requires */
 
 struct script_opt {
 	const char *key, *value;

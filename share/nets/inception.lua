@@ -3,9 +3,10 @@
 -- "Batch normalization", ICML 2015.  As in 2015 gamma is learned, and the pool that halves the picture has no
 -- padding and rounds its size up.
 
+local cbr = require("parts").cbr
+
 local function factory(x, k, kernel, stride, pad, name)
-	x = conv{x, k, kernel = kernel, stride = stride, pad = pad, name = name}
-	return relu{bn{x, name = name .. "_bn"}, name = name .. "_relu"}
+	return cbr(x, k, { kernel = kernel, stride = stride, pad = pad, conv = name, bn = name .. "_bn", relu = name .. "_relu" })
 end
 
 local function simple(x, k1, k3, name)
@@ -32,6 +33,6 @@ x = simple(x, 48, 96, "in4d")
 x = downsample(x, 96, "in4e")
 x = simple(x, 176, 160, "in5a")
 x = simple(x, 176, 160, "in5b")
-x = avgpool{x, kernel = {x.h, x.w}, name = "pool"}
+x = globalavg{x, name = "pool"}
 x = fc{flatten(x), input.classes or 10, name = "fc1"}
 return softmax(x)

@@ -1,8 +1,26 @@
--- mlp - two hidden layers and ReLU, for MNIST; 784-128-64-10 is 109,386 weights in 6 arrays.
+-- mlp - full layers with an activation between them, for MNIST; 784-128-64-10 is 109,386 weights in 6 arrays.
+-- --widths N,N,...: the hidden layers (128,64); --layers N: so many in all, the hidden ones --width (128) wide;
+-- --act NAME (relu); --dropout P behind each hidden layer.  --widths 200,100,50,25 --act elu is that of
+-- tensorflow's examples of 2017.
 -- Source: mxnet, example/image-classification/train_mnist.py.
 
+local parts = require "parts"
+local widths = parts.numbers("widths", "128,64")
+local drop = parts.number("dropout", 0)
+
+if opt.layers then
+	widths = {}
+	for i = 1, parts.number("layers", nil, 1) - 1 do
+		widths[i] = parts.number("width", 128, 1)
+	end
+end
+
 local x = flatten(data(1, 28, 28))
-x = relu(fc{x, 128, name = "fc1"})
-x = relu(fc{x, 64, name = "fc2"})
-x = fc{x, input.classes or 10, name = "fc3"}
-return softmax(x)
+for i, width in ipairs(widths) do
+	x = fc{x, width, name = "fc" .. i}
+	x = opt.act and act{x, opt.act, alpha = opt.act == "elu" and 1 or 0} or relu(x)
+	if drop > 0 then
+		x = dropout{x, drop}
+	end
+end
+return softmax(fc{x, input.classes or 10, name = "fc" .. #widths + 1})

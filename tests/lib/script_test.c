@@ -223,9 +223,60 @@ wrong(void)
 }
 
 static void
+write_part(const char *name, const char *text)
+{
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s.lua", dir, name);
+	if ((f = fopen(path, "w")) == NULL)
+		return;
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Files beside the script. */
+static void
+parts(void)
+{
+	static const struct { const char *text, *says; } no[] = {
+		{ "require('none')\n", "none.lua: open: No such file" },
+		{ "require('../net')\n", "'../net' is no name" },
+		{ "require('.hidden')\n", "'.hidden' is no name" },
+		{ "require('')\n", "'' is no name" },
+		{ "require(require)\n", "string expected" },
+		{ "require('wrong')\n", "wrong.lua:2: attempt to" },
+		{ "require('syntax')\n", "syntax.lua:1:" },
+		{ "require('empty')\n", "empty.lua returns nothing" },
+		{ "require('round')\n", "'round' requires itself" },
+		{ "require('code')\n", "attempt to load a binary chunk" },
+		{ "for i = 1, 9 do require('p' .. i) end\n", "more than 8 files" },
+	};
+	struct graph *g = NULL;
+	char name[8];
+
+	write_part("twice", "n = (n or 0) + 1\nreturn { fc = function(x) return fc{x, n, name = 'shared'} end }\n");
+	write_part("wrong", "local x\nx.y = 3\n");
+	write_part("syntax", "x = = 3\n");
+	write_part("empty", "local x = 3\n");
+	write_part("round", "return require('round')\n");
+	write_part("code", "\x1bLua\x54");
+	for (int i = 1; i <= 9; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		write_part(name, "return {}\n");
+	}
+	ok(run("local a, b = require 'twice', require 'twice'\nreturn softmax(b.fc(data(1, 2, 2)))\n", &g) == 0 &&
+	    g->P == 5 && node(g, "shared") != NULL, "a file beside the script is run, once (%s)", err_line());
+	graph_free(g);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+		ok(run(no[i].text, &g) == ERR_FORMAT && strncmp(err_line(), file, strlen(file)) == 0 &&
+		    strstr(err_line(), no[i].says) != NULL, "no part: %s", err_line());
+}
+
+static void
 sandbox(void)
 {
-	static const char *const gone[] = { "io", "os", "require", "load", "loadstring", "loadfile", "dofile", "debug",
+	static const char *const gone[] = { "io", "os", "load", "loadstring", "loadfile", "dofile", "debug",
 	    "package", "coroutine", "collectgarbage", "setmetatable", "getmetatable", "rawset", "next", "pairs", "print",
 	    "xpcall", "_G", "utf8", "string.dump", "string.rep", "string.find", "string.gsub", "string.gmatch",
 	    "string.match", "string.pack", "table.sort", "table.move", "table.insert", "table.remove", "math.random",
@@ -313,6 +364,7 @@ main(void)
 	options();
 	where();
 	wrong();
+	parts();
 	sandbox();
 	bounds();
 	long_source();

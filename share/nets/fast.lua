@@ -1,0 +1,30 @@
+-- fast - a small net for learning CIFAR-10 in few epochs; 1,972,792 weights at 32x32.
+-- A narrow first layer that sees 2x2 patches, then three groups of two convolutions that begin by handing their input on;
+-- batch norm learns shifts alone, and the scores are made small.  --widths A,B,C (64,256,256); --smooth S (0.2) of labels.
+-- Source: Jordan, "94% on CIFAR-10 in 3.29 seconds on a single GPU", 2024 (github.com/KellerJordan/cifar10-airbench).
+
+local parts = require "parts"
+local widths, smooth = parts.numbers("widths", "64,256,256"), parts.number("smooth", 0.2)
+
+local function norm(x, name)
+	return gelu{bn{x, eps = 1e-12, momentum = 0.6, fix_gamma = true, name = name}, name = name .. "_gelu"}
+end
+
+local function convolve(x, k, name)
+	return conv{x, k, kernel = 3, pad = 1, bias = false, begin = "identity", name = name}
+end
+
+local function group(x, k, name)
+	x = maxpool{convolve(x, k, name .. "_conv1"), kernel = 2, stride = 2, name = name .. "_pool"}
+	x = norm(x, name .. "_norm1")
+	return norm(convolve(x, k, name .. "_conv2"), name .. "_norm2")
+end
+
+local x = data(3, 32, 32)
+x = gelu(conv{x, 24, kernel = 2, name = "whiten"})
+for i, k in ipairs(widths) do
+	x = group(x, k, "group" .. i)
+end
+x = flatten(globalmax(x))
+x = fc{x, input.classes or 10, bias = false, name = "head"}
+return softmax{scale{x, 1 / 9}, smooth = smooth}

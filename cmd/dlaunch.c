@@ -26,6 +26,7 @@ static const char help[] =
     "      --restart N       times that a job that lost a process, peer or host is started again (0)\n"
     "      --server-command CMD           what runs as a server (pserver)\n"
     "      --silence SECONDS without a sign of life that a host is lost after (10)\n"
+    "      --sync DIR[:TO]   copies a directory to the hosts first\n"
     "      --timeout SECONDS for all hosts and servers to be there (60)\n"
     "      --agent           what runs on each host, for dlaunch itself\n"
     "      --help, --version\n"
@@ -33,7 +34,7 @@ static const char help[] =
     "roles, told apart by DMLC_ROLE.\n";
 
 enum {
-	AGENT = 256, CHDIR, EACH, GRACE, HELP, INTERFACE, ON_FAIL, OUTPUT, REMOTE, RESTART, RSH, SERVER, SILENCE, TIMEOUT, VERSION
+	AGENT = 256, CHDIR, EACH, GRACE, HELP, INTERFACE, ON_FAIL, OUTPUT, REMOTE, RESTART, RSH, SERVER, SILENCE, SYNC, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
@@ -55,6 +56,7 @@ static const struct option longs[] = {
 	{ "rsh", required_argument, NULL, RSH },
 	{ "server-command", required_argument, NULL, SERVER },
 	{ "silence", required_argument, NULL, SILENCE },
+	{ "sync", required_argument, NULL, SYNC },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, VERSION },
@@ -156,6 +158,7 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case RSH: c->rsh = optarg; break;
 		case SERVER: c->server = optarg; break;
 		case SILENCE: c->silence_s = front_real("--silence", optarg, 2, 1e6); break;
+		case SYNC: c->sync = optarg; break;
 		case TIMEOUT: c->start_s = front_real("--timeout", optarg, 1, 1e6); break;
 		case VERSION: printf("dlaunch %s\n", TALLY_VERSION); front_flush(); exit(0);
 		default: front_usage();

@@ -7,6 +7,7 @@
 #include "run/launch.h"
 #include "run/outfile.h"
 #include "run/rsh.h"
+#include "run/sync.h"
 #include "wire/conn.h"
 
 #include <errno.h>
@@ -171,6 +172,34 @@ new_key(char text[JOB_KEY + 1])
 	explicit_bzero(key, sizeof(key));
 }
 
+static void
+say_of_host(void *arg, const struct host *host, const char *line)
+{
+	(void)arg;
+	front_say("host %s: %s", host->login, line);
+}
+
+/* Copies "DIR" or "DIR:TO" to the hosts.  Returns 0 or the exit status. */
+static int
+sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *roster)
+{
+	const char *colon = strrchr(c->sync, ':');
+	char *from = strndup(c->sync, colon != NULL ? (size_t)(colon - c->sync) : strlen(c->sync)), *real;
+	int signo, e;
+
+	if (from == NULL)
+		front_die("--sync", err_nomem());
+	if ((real = realpath(from, NULL)) == NULL)
+		front_die("--sync", err_sys("%s", from));
+	e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
+	    .from = real, .to = colon != NULL ? colon + 1 : real, .signals = s->signals, .say = say_of_host }, &signo);
+	if (e < 0)
+		front_warn("--sync", e);
+	free(from);
+	free(real);
+	return e == 0 ? 0 : e == ERR_STOP ? 128 + signo : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
+}
+
 static int
 launch(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts)
 {
@@ -237,7 +266,10 @@ dlaunch_run(struct dlaunch *c)
 		if (c->output != NULL)
 			begin_output(c->output, &roster);
 		s.signals = signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
-		status = attempts(c, &s, &roster);
+		if (c->sync != NULL)
+			status = sync_hosts(c, &s, &roster);
+		if (status == 0)
+			status = attempts(c, &s, &roster);
 	}
 	roster_free(&roster);
 	hosts_free(&s.hosts);

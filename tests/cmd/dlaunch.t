@@ -188,6 +188,45 @@ like "$T/err" '^dlaunch: worker 0 on localhost: exit status 3$' "... and it is n
 like "$T/err" '^worker +1 +localhost .*  exit status 0$' "... each with its own end"
 status 2 "--on-fail what" dlaunch --on-fail panic -- true
 
+# Copies.
+mkdir -p "$T/code/sub" "$T/code/it's \$a *"
+echo one >"$T/code/sub/a b"
+printf '#!/bin/bash\nhost=$1; shift; cd "%s/$host" || exit 255; exec bash -c "$*"\n' "$T" >"$T/bin/shell"
+chmod +x "$T/bin/shell"
+mkdir "$T/a" "$T/b"
+if ! command -v rsync >/dev/null; then
+	skip "--sync" "no rsync"
+else
+	status 0 "--sync" dlaunch -H "$T/two" --rsh "$T/bin/shell {host}" --sync "$T/code:new/code" -n 2 -s 0 -- true
+	is "$(cat "$T/out" "$T/err")" "" "... in silence"
+	for h in a b; do
+		ok "... copies to host $h" diff -r "$T/code" "$T/$h/new/code"
+	done
+	echo three >"$T/code/sub/a b"; echo stays >"$T/a/new/code/own"
+	status 0 "--sync again, to a path that a shell would take apart" \
+		dlaunch -H "$T/two" --rsh "$T/bin/shell {host}" --sync "$T/code:it's \$(x) *" -n 1 -s 0 -- true
+	ok "... is a copy" diff -r "$T/code" "$T/a/it's \$(x) *"
+	ok "... for hosts of the job alone" test ! -e "$T/b/it's \$(x) *"
+	dlaunch -H "$T/two" --rsh "$T/bin/shell {host}" --sync "$T/code:new/code" -n 2 -s 0 -- true
+	is "$(cat "$T/a/new/code/sub/a b" "$T/a/new/code/own")" "three
+stays" "what is newer comes, what is only there stays"
+	status 0 "--sync to the same path" dlaunch -H "$T/two" --rsh "$T/bin/shell {host}" --sync "$T/code" -n 2 -s 0 -- true
+	status 0 "--sync on this machine" dlaunch --sync "$T/code:$T/here" -s 0 -- true
+	ok "... is a copy" diff -r "$T/code" "$T/here"
+	mv "$T/b" "$T/c"
+	status 75 "--sync to a host that is not there" \
+		dlaunch -H "$T/two" --rsh "$T/bin/shell {host}" --sync "$T/code:x" -n 2 -s 0 -- echo ran
+	like "$T/err" '^dlaunch: host b: .*cd: .*/b: No such file' "... tells what the remote shell says"
+	like "$T/err" '^dlaunch: --sync: host b: rsync: exit status (255|12)$' "... and the end"
+	is "$(cat "$T/out")" "" "... and nothing is started"
+	mkdir "$T/b" && : >"$T/b/x"
+	status 1 "--sync to where no directory can be" \
+		dlaunch -H "$T/two" --rsh "$T/bin/shell {host}" --sync "$T/code:x/y" -n 2 -s 0 -- true
+	like "$T/err" '^dlaunch: host b: rsync: .*x' "... tells what rsync says"
+	status 1 "--sync of nothing" dlaunch --sync "$T/nowhere:x" -s 0 -- true
+	is "$(cat "$T/err")" "dlaunch: --sync: $T/nowhere: No such file or directory" "... is named"
+fi
+
 # Started again.
 again() { dlaunch --restart 3 -n 1 -s 0 -- sh -c 'echo "$DMLC_NUM_ATTEMPT"; [ "$DMLC_NUM_ATTEMPT" = 2 ] || '"$1"; }
 for how in 'exit 254' 'exit 75' 'kill -9 $$' 'kill -15 $$'; do

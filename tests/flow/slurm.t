@@ -16,6 +16,8 @@ worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "... do their work"
 		"$1: arguments arrive as they are"
 	is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" \
 		"5000 0,5000 1" "$1: all lines come"
+	command -v rsync >/dev/null && ok "$1: --sync" over --sync "$TOP/lib/run:$T/$1" -n 1 -s 1 -- hello &&
+		ok "... copies" diff -r "$TOP/lib/run" "$T/$1"
 	for how in INT KILL; do
 		rm -rf "$STAND" && mkdir "$STAND" && : >"$T/out"
 		env --default-signal=INT dlaunch -n 2 -s 2 --interface lo "${rsh[@]}" --server-command "$T/bin/pserver" --env STAND \

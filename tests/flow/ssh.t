@@ -34,6 +34,16 @@ is "$(dlaunch -H "$T/hosts" --rsh "$rsh" -n 1 -s 0 -- sh -c 'echo "$1 $2"; echo 
 	"arguments arrive as they are"
 is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" "5000 0,5000 1" "all lines come"
 
+if command -v rsync >/dev/null; then
+	printf 'one\n' >"$T/first"
+	status 0 "--sync over ssh" dlaunch -H "$T/first" --rsh "$rsh" --sync "$TOP/lib/run:$T/the \$copy" -n 1 -s 0 -- true
+	ok "... copies" diff -r "$TOP/lib/run" "$T/the \$copy"
+	status 1 "--sync over a shell that prints" over --sync "$TOP/lib/run:$T/other" -n 1 -s 1 -- hello
+	like "$T/err" '^dlaunch: host two: .*is your shell clean' "... is told"
+else
+	skip "--sync over ssh" "no rsync"
+fi
+
 # Host keys are checked, and what ssh says is what is said.
 sed 's/^\(\[127.*\]:[0-9]*\) .*/\1 /' "$T/ssh/known" | sed "s,\$,$(cut -d' ' -f1,2 "$T/ssh/user.pub")," >"$T/ssh/other"
 sed "s,UserKnownHostsFile .*,UserKnownHostsFile $T/ssh/other," "$T/ssh/config" >"$T/ssh/config.other"

@@ -77,3 +77,11 @@ buf_free(struct buf *b)
 	free(b->p);
 	*b = (struct buf){ 0 };
 }
+
+void
+buf_trim(struct buf *b, size_t keep)
+{
+	b->n = 0;
+	if (b->cap > keep)
+		buf_free(b);
+}

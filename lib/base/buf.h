@@ -2,7 +2,7 @@
  * buf - bytes that grow, and little-endian words in and out of them.
  *
  * A struct buf of zeros is an empty buffer.  Ownership: p belongs to the
- * buffer and may move at the next buf_put.  Nothing shrinks before buf_free.
+ * buffer and may move at the next buf_put.  Nothing shrinks before buf_free or buf_trim.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -25,6 +25,8 @@ int	 buf_put_fmt(struct buf *b, const char *fmt, ...) __attribute__((format(prin
 /* Appends one zero byte without counting it, so that p reads as a C string. */
 int	 buf_terminate(struct buf *b);
 void	 buf_free(struct buf *b);	/* and is empty again */
+/* Is empty again, and gives its memory back when that is more than keep bytes. */
+void	 buf_trim(struct buf *b, size_t keep);
 
 /* Little-endian words at any address. */
 static inline void

@@ -2,30 +2,77 @@
 #include "data/img.h"
 #include "data/img_jpeg.h"
 #include "data/img_png.h"
+#include "data/img_png_write.h"
+#include "data/img_webp.h"
 #include "base/err.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#define KEEP	(1u << 25)	/* bytes that are kept for the next picture; a larger one gives its room back */
+
 struct img_codec {
 	struct img_jpeg	*jpeg;
-	struct buf	 room;		/* for the pixels; grows to the largest picture met */
+	struct img_png	*png;
+	struct buf	 room;		/* for the pixels */
 	uint32_t	 pixels;
 };
 
-int
-img_codec_new(struct img_codec **k, uint32_t pixels)
+/* How formats begin: those that are read, and those that are known by name. */
+static const struct {
+	const char	*text;
+	unsigned	 at, n;
+	int		 format;	/* or -1 */
+	const char	*name;
+} sign[] = {
+	{ "\xff\xd8\xff", 0, 3, IMG_JPEG, "JPEG" },
+	{ "\x89PNG\r\n\x1a\n", 0, 8, IMG_PNG, "PNG" },
+	{ "WEBPVP8", 8, 7, IMG_WEBP, "WebP" },
+	{ "GIF8", 0, 4, -1, "GIF" },
+	{ "BM", 0, 2, -1, "BMP" },
+	{ "II*\0", 0, 4, -1, "TIFF" },
+	{ "MM\0*", 0, 4, -1, "TIFF" },
+	{ "ftypavif", 4, 8, -1, "AVIF" },
+	{ "ftyphei", 4, 7, -1, "HEIF" },
+	{ "ftypmif1", 4, 8, -1, "HEIF" },
+	{ "\0\0\0\x0cjP  ", 0, 8, -1, "JPEG 2000" },
+	{ "\xff\x4f\xff\x51", 0, 4, -1, "JPEG 2000" },
+	{ "\0\0\0\x0cJXL ", 0, 8, -1, "JPEG XL" },
+	{ "\xff\x0a", 0, 2, -1, "JPEG XL" },
+	{ "8BPS", 0, 4, -1, "Photoshop" },
+	{ "%PDF", 0, 4, -1, "PDF" },
+};
+
+/* The format, or ERR_NOTSUP. */
+static int
+format_of(const uint8_t *data, size_t n)
 {
+	for (size_t i = 0; i < sizeof(sign) / sizeof(*sign); i++) {
+		if (n < sign[i].at + sign[i].n || memcmp(data + sign[i].at, sign[i].text, sign[i].n) != 0)
+			continue;
+		if (sign[i].format >= 0)
+			return sign[i].format;
+		return err_fail(ERR_NOTSUP, "%s, not JPEG, PNG or WebP", sign[i].name);
+	}
+	return err_fail(ERR_NOTSUP, "not JPEG, PNG or WebP");
+}
+
+int
+img_codec_new(struct img_codec **out, uint32_t pixels)
+{
+	struct img_codec *k = calloc(1, sizeof(*k));
 	int e;
 
-	if ((*k = calloc(1, sizeof(**k))) == NULL)
+	*out = NULL;
+	if (k == NULL)
 		return err_nomem();
-	(*k)->pixels = pixels;
-	if ((e = img_jpeg_new(&(*k)->jpeg)) < 0) {
-		free(*k);
-		*k = NULL;
+	k->pixels = pixels;
+	if ((e = img_jpeg_new(&k->jpeg)) < 0 || (e = img_png_new(&k->png)) < 0) {
+		img_codec_free(k);
+		return e;
 	}
-	return e;
+	*out = k;
+	return 0;
 }
 
 void
@@ -34,34 +81,94 @@ img_codec_free(struct img_codec *k)
 	if (k == NULL)
 		return;
 	img_jpeg_free(k->jpeg);
+	img_png_free(k->png);
 	buf_free(&k->room);
 	free(k);
+}
+
+/* The format of n bytes, or an error; what the last picture left is given back when it is much. */
+static int
+begin(struct img_codec *k, const uint8_t *data, size_t n)
+{
+	buf_trim(&k->room, KEEP);
+	if (n > IMG_BYTES)
+		return err_fail(ERR_LIMIT, "%zu bytes are too many for a picture", n);
+	return format_of(data, n);
+}
+
+static int
+jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
+{
+	struct img_jpeg_head j;
+	int e = img_jpeg_head(k->jpeg, data, n, k->pixels, &j);
+
+	if (e == 0)
+		*head = (struct img_head){ .format = IMG_JPEG, .c = j.c == 1 ? 1 : 3, .h = j.h, .w = j.w,
+		    .turn = j.exif.turn, .odd = j.c == 4, .planes = j.ycc };
+	return e;
+}
+
+int
+img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
+{
+	int format = begin(k, data, n);
+
+	switch (format) {
+	case IMG_JPEG: return jpeg_head(k, data, n, head);
+	case IMG_PNG: return img_png_head(data, n, k->pixels, head);
+	case IMG_WEBP: return img_webp_head(data, n, k->pixels, head);
+	default: return format;
+	}
+}
+
+int
+img_check(struct img_codec *k, const uint8_t *data, size_t n)
+{
+	int format = begin(k, data, n), e;
+	struct img_head head;
+	struct img out;
+
+	switch (format) {
+	case IMG_JPEG: return (e = jpeg_head(k, data, n, &head)) < 0 ? e : img_jpeg_check(k->jpeg, data, n);
+	case IMG_PNG: return img_png_check(k->png, data, n, k->pixels, &k->room);
+	case IMG_WEBP: return img_webp_decode(data, n, 0, k->pixels, &k->room, &out);
+	default: return format;
+	}
 }
 
 int
 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struct img *out)
 {
-	static const uint8_t png[8] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
-	static const uint8_t jpeg[3] = { 0xff, 0xd8, 0xff };
+	int format = begin(k, data, n);
 
 	assert(c == 0 || c == 1 || c == 3);
-	if (n > IMG_BYTES)
-		return err_fail(ERR_LIMIT, "%zu bytes are too many for a picture", n);
-	if (n >= sizeof(jpeg) && memcmp(data, jpeg, sizeof(jpeg)) == 0)
-		return img_jpeg_decode(k->jpeg, data, n, c, k->pixels, &k->room, out);
-	if (n >= sizeof(png) && memcmp(data, png, sizeof(png)) == 0)
-		return img_png_decode(data, n, c, k->pixels, &k->room, out);
-	return err_fail(ERR_NOTSUP, "neither JPEG nor PNG");
+	switch (format) {
+	case IMG_JPEG: return img_jpeg_decode(k->jpeg, data, n, c, k->pixels, &k->room, out);
+	case IMG_PNG: return img_png_decode(k->png, data, n, c, k->pixels, &k->room, out);
+	case IMG_WEBP: return img_webp_decode(data, n, c, k->pixels, &k->room, out);
+	default: return format;
+	}
 }
 
 int
 img_encode_png(const struct img *in, struct buf *out)
 {
-	return img_png_encode(in, out);
+	return img_png_write(in, out);
 }
 
 int
 img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, struct buf *out)
 {
 	return img_jpeg_encode(k->jpeg, in, quality, out);
+}
+
+void
+img_recolour(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q)
+{
+	for (size_t i = 0; i < pixels; i++, p += from, q += c)
+		if (c == 1)
+			q[0] = from < 3 ? p[0] : (uint8_t)((p[0] * 299u + p[1] * 587u + p[2] * 114u + 500) / 1000);
+		else
+			for (uint32_t k = 0; k < 3; k++)
+				q[k] = p[from < 3 ? 0 : k];
 }

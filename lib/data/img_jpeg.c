@@ -1,21 +1,42 @@
-/* img_jpeg - JPEG bytes in, pixels out, and the reverse: serves img. */
+/* img_jpeg - JPEG bytes in, pixels or planes out, and the reverse: serves img and conv. */
 #include "data/img_jpeg.h"
+#include "data/turn.h"
 #include "base/err.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <turbojpeg.h>
 
+#define SIDE_MOST	65500u		/* of a JPEG, libjpeg's bound */
+
 struct img_jpeg {
-	tjhandle in, out;	/* NULL until needed */
+	tjhandle		 in, out, turn;	/* NULL until needed */
+	struct img_jpeg_scan	*scan;
 };
 
 int
-img_jpeg_new(struct img_jpeg **j)
+img_jpeg_new(struct img_jpeg **out)
 {
-	*j = calloc(1, sizeof(**j));
-	return *j != NULL ? 0 : err_nomem();
+	struct img_jpeg *j = calloc(1, sizeof(*j));
+	int e;
+
+	*out = NULL;
+	if (j == NULL)
+		return err_nomem();
+	if ((e = img_jpeg_scan_new(&j->scan)) < 0) {
+		free(j);
+		return e;
+	}
+	*out = j;
+	return 0;
+}
+
+static void
+drop(tjhandle *t)
+{
+	if (*t != NULL)
+		tjDestroy(*t);
+	*t = NULL;
 }
 
 void
@@ -23,10 +44,10 @@ img_jpeg_free(struct img_jpeg *j)
 {
 	if (j == NULL)
 		return;
-	if (j->in != NULL)
-		tjDestroy(j->in);
-	if (j->out != NULL)
-		tjDestroy(j->out);
+	drop(&j->in);
+	drop(&j->out);
+	drop(&j->turn);
+	img_jpeg_scan_free(j->scan);
 	free(j);
 }
 
@@ -35,27 +56,27 @@ static int
 fault(tjhandle *t)
 {
 	err_note(0, "JPEG: %s", tjGetErrorStr2(*t));
-	tjDestroy(*t);
-	*t = NULL;
+	drop(t);
 	return ERR_FORMAT;
 }
 
-/*
- * libjpeg warns of lost pixels (a file cut short, bad codes) and of trifles
- * alike.  The trifles stand in many photographs of ImageNet; turbojpeg tells
- * them apart by nothing but the text.
- */
-static bool
-harmless(tjhandle t)
+/* turbojpeg keeps the text of the first warning alone, which may be a trifle with worse behind it: all is scanned again. */
+static int
+judge(struct img_jpeg *j, tjhandle *t, const uint8_t *data, size_t n)
 {
-	static const char *const text[] = { "extraneous bytes before marker", "unknown JFIF", "Adobe color transform" };
+	return tjGetErrorCode(*t) == TJERR_WARNING ? img_jpeg_scan_check(j->scan, data, n) : fault(t);
+}
 
-	if (tjGetErrorCode(t) != TJERR_WARNING)
-		return false;
-	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
-		if (strstr(tjGetErrorStr2(t), text[i]) != NULL)
-			return true;
-	return false;
+int
+img_jpeg_head(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t pixels, struct img_jpeg_head *head)
+{
+	return img_jpeg_scan_head(j->scan, data, n, pixels, head);
+}
+
+int
+img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n)
+{
+	return img_jpeg_scan_check(j->scan, data, n);
 }
 
 static int
@@ -66,55 +87,60 @@ decode_as(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const s
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)size->h * size->w * (size_t)tjPixelSize[format])) < 0)
 		return e;
+	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
+		return err_nomem();
 	if (tjDecompress2(j->in, data, (unsigned long)n, room->p, (int)size->w, 0, (int)size->h, format,
-	    TJFLAG_LIMITSCANS) < 0 && !harmless(j->in))
-		return fault(&j->in);
+	    TJFLAG_LIMITSCANS) < 0)
+		return judge(j, &j->in, data, n);
 	return 0;
 }
 
-/* In place, as the result is the shorter.  Adobe stores 255 - ink. */
+/* In place, as the result is the shorter. */
 static void
-from_cmyk(uint8_t *p, size_t pixels, uint32_t c)
+from_cmyk(uint8_t *p, size_t pixels, bool inverted, uint32_t c)
 {
-	for (size_t i = 0; i < pixels; i++) {
-		unsigned k = p[i * 4 + 3];
-		unsigned r = p[i * 4] * k / 255, g = p[i * 4 + 1] * k / 255, b = p[i * 4 + 2] * k / 255;
+	unsigned flip = inverted ? 0 : 255;
 
-		if (c == 1) {
-			p[i] = (uint8_t)((r * 299 + g * 587 + b * 114 + 500) / 1000);
-		} else {
-			p[i * 3] = (uint8_t)r;
-			p[i * 3 + 1] = (uint8_t)g;
-			p[i * 3 + 2] = (uint8_t)b;
-		}
+	for (size_t i = 0; i < pixels; i++) {
+		const uint8_t *q = p + i * 4;
+		unsigned k = q[3] ^ flip;
+
+		for (unsigned m = 0; m < 3; m++)
+			p[i * 3 + m] = (uint8_t)((q[m] ^ flip) * k / 255);
 	}
+	if (c == 1)
+		img_recolour(p, 3, pixels, 1, p);
 }
 
 int
 img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
     struct buf *room, struct img *out)
 {
-	int w = 0, h = 0, sampling, space, e;
-	bool cmyk;
+	struct img_jpeg_head head;
+	int e;
 
-	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
-		return err_nomem();
-	if (tjDecompressHeader3(j->in, data, (unsigned long)n, &w, &h, &sampling, &space) < 0 && !harmless(j->in))
-		return fault(&j->in);
-	if (w <= 0 || h <= 0)
-		return err_fail(ERR_FORMAT, "JPEG: no size in its header");
-	if ((uint64_t)w * (uint64_t)h > pixels)
-		return err_fail(ERR_LIMIT, "JPEG: %dx%d is more than %u pixels", w, h, pixels);
-	cmyk = space == TJCS_CMYK || space == TJCS_YCCK;
-	if (c == 0)
-		c = space == TJCS_GRAY ? 1 : 3;
-	*out = (struct img){ .c = c, .h = (uint32_t)h, .w = (uint32_t)w };
-	if ((e = decode_as(j, data, n, cmyk ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
+	if ((e = img_jpeg_scan_head(j->scan, data, n, pixels, &head)) < 0)
 		return e;
-	if (cmyk)
-		from_cmyk(room->p, (size_t)w * (size_t)h, c);
+	if (c == 0)
+		c = head.c == 1 ? 1 : 3;
+	*out = (struct img){ .c = c, .h = head.h, .w = head.w };
+	if ((e = decode_as(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
+		return e;
+	if (head.c == 4)
+		from_cmyk(room->p, (size_t)head.w * head.h, head.inverted, c);
 	out->p = room->p;
 	return 0;
+}
+
+/* Makes room behind what is in out for any JPEG of that size, encoded as a call of turbojpeg is to do. */
+static int
+prepare(struct img_jpeg *j, uint32_t h, uint32_t w, int sampling, struct buf *out, unsigned long *n)
+{
+	if (j->out == NULL && (j->out = tjInitCompress()) == NULL)
+		return err_nomem();
+	if (w > SIDE_MOST || h > SIDE_MOST || (*n = tjBufSize((int)w, (int)h, sampling)) == (unsigned long)-1)
+		return err_fail(ERR_LIMIT, "JPEG: %ux%u is too large", w, h);
+	return buf_room(out, *n);
 }
 
 int
@@ -125,11 +151,7 @@ img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, struct bu
 	unsigned char *p;
 
 	assert(in->c == 1 || in->c == 3);
-	if (j->out == NULL && (j->out = tjInitCompress()) == NULL)
-		return err_nomem();
-	if (in->w > 65500 || in->h > 65500 || (n = tjBufSize((int)in->w, (int)in->h, sampling)) == (unsigned long)-1)
-		return err_fail(ERR_LIMIT, "JPEG: %ux%u is too large", in->w, in->h);
-	if ((e = buf_room(out, n)) < 0)
+	if ((e = prepare(j, in->h, in->w, sampling, out, &n)) < 0)
 		return e;
 	p = out->p + out->n;
 	if (tjCompress2(j->out, in->p, (int)in->w, 0, (int)in->h, in->c == 1 ? TJPF_GRAY : TJPF_RGB, &p, &n,
@@ -137,4 +159,109 @@ img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, struct bu
 		return fault(&j->out);
 	out->n += n;
 	return 0;
+}
+
+static uint32_t
+ceil_div(uint32_t a, uint32_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* Lays planes out in room, one behind the other, rows aligned for the resizer. */
+static int
+place(struct buf *room, const struct img_jpeg_head *head, unsigned shrink, struct resize_plane plane[3])
+{
+	uint32_t h = ceil_div(head->h, shrink), w = ceil_div(head->w, shrink);
+	size_t at[3], bytes = RESIZE_ALIGN;
+	int e;
+
+	for (uint32_t i = 0; i < head->c; i++) {
+		plane[i] = (struct resize_plane){ .h = i == 0 ? h : ceil_div(h, head->sub_h),
+		    .w = i == 0 ? w : ceil_div(w, head->sub_w) };
+		plane[i].stride = RESIZE_STRIDE(plane[i].w);
+		at[i] = bytes;
+		bytes += plane[i].h * plane[i].stride;
+	}
+	room->n = 0;
+	if ((e = buf_room(room, bytes)) < 0)
+		return e;
+	for (uint32_t i = 0; i < head->c; i++)
+		plane[i].p = room->p + at[i] - (uintptr_t)room->p % RESIZE_ALIGN;
+	return 0;
+}
+
+int
+img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
+    unsigned shrink, struct buf *room, struct resize_plane plane[3])
+{
+	unsigned char *p[3] = { NULL };
+	int stride[3] = { 0 }, e;
+
+	assert(head->ycc && (shrink == 1 || shrink == 2 || shrink == 4 || shrink == 8));
+	if ((e = place(room, head, shrink, plane)) < 0)
+		return e;
+	for (uint32_t i = 0; i < head->c; i++) {
+		p[i] = plane[i].p;
+		stride[i] = (int)plane[i].stride;
+	}
+	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
+		return err_nomem();
+	if (tjDecompressToYUVPlanes(j->in, data, (unsigned long)n, p, (int)plane[0].w, stride, (int)plane[0].h,
+	    TJFLAG_LIMITSCANS) < 0)
+		return judge(j, &j->in, data, n);
+	return 0;
+}
+
+int
+img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uint32_t planes, int quality,
+    struct buf *out)
+{
+	const unsigned char *p[3] = { NULL };
+	int sampling = planes == 1 ? TJSAMP_GRAY : TJSAMP_420, stride[3] = { 0 }, e;
+	unsigned char *to;
+	unsigned long n;
+
+	assert(planes == 1 || planes == 3);
+	if ((e = prepare(j, plane->h, plane->w, sampling, out, &n)) < 0)
+		return e;
+	for (uint32_t i = 0; i < planes; i++) {
+		p[i] = plane[i].p;
+		stride[i] = (int)plane[i].stride;
+	}
+	to = out->p + out->n;
+	if (tjCompressFromYUVPlanes(j->out, p, (int)plane->w, stride, (int)plane->h, sampling, &to, &n, quality,
+	    TJFLAG_NOREALLOC) < 0)
+		return fault(&j->out);
+	out->n += n;
+	return 0;
+}
+
+int
+img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head, struct buf *out)
+{
+	static const int op[] = { [1] = TJXOP_NONE, TJXOP_HFLIP, TJXOP_ROT180, TJXOP_VFLIP, TJXOP_TRANSPOSE, TJXOP_ROT90,
+	    TJXOP_TRANSVERSE, TJXOP_ROT270 };
+	tjtransform t = { .op = op[head->exif.turn], .options = TJXOPT_PERFECT };
+	uint32_t mcu_h = 8 * head->sub_h, mcu_w = 8 * head->sub_w;
+	struct img_jpeg_head now;
+	unsigned char *p = NULL;
+	unsigned long got = 0;
+	int e;
+
+	if (!head->ycc || (turn_flips_rows(head->exif.turn) && head->h % mcu_h != 0) ||
+	    (turn_flips_columns(head->exif.turn) && head->w % mcu_w != 0))
+		return 0;
+	if ((e = img_jpeg_scan_check(j->scan, data, n)) < 0)
+		return e;
+	if (j->turn == NULL && (j->turn = tjInitTransform()) == NULL)
+		return err_nomem();
+	if (tjTransform(j->turn, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
+	    tjGetErrorCode(j->turn) != TJERR_WARNING)
+		e = fault(&j->turn);
+	else if ((e = img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &now)) == 0) {
+		exif_set_upright(p, &now.exif);
+		e = buf_put(out, p, got);
+	}
+	tjFree(p);
+	return e < 0 ? e : 1;
 }

@@ -1,5 +1,7 @@
-/* img_png - PNG bytes in, pixels out, and the reverse: serves img. */
+/* img_png - PNG bytes in, pixels out: serves img. */
 #include "data/img_png.h"
+#include "data/exif.h"
+#include "data/img_png_plain.h"
 #include "base/err.h"
 
 #include <assert.h>
@@ -7,6 +9,60 @@
 #include <stdlib.h>
 
 #define CHUNK_LIMIT	(1u << 23)	/* of a profile or a text: more is no picture's business */
+
+struct img_png {
+	struct libdeflate_decompressor	*inflate;
+	struct buf			 rows;	/* of a plain picture, inflated */
+};
+
+int
+img_png_new(struct img_png **out)
+{
+	struct img_png *g = calloc(1, sizeof(*g));
+
+	*out = NULL;
+	if (g == NULL || (g->inflate = libdeflate_alloc_decompressor()) == NULL) {
+		free(g);
+		return err_nomem();
+	}
+	*out = g;
+	return 0;
+}
+
+void
+img_png_free(struct img_png *g)
+{
+	if (g == NULL)
+		return;
+	libdeflate_free_decompressor(g->inflate);
+	buf_free(&g->rows);
+	free(g);
+}
+
+static int
+too_large(uint32_t h, uint32_t w, uint32_t pixels)
+{
+	return err_fail(ERR_LIMIT, "PNG: %ux%u is more than %u pixels", w, h, pixels);
+}
+
+int
+img_png_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
+{
+	struct img_png_chunk c;
+	struct img_png_ihdr h;
+	size_t at = IMG_PNG_SIGN;
+
+	if (!img_png_ihdr(data, n, &h) || h.w == 0 || h.h == 0)
+		return err_fail(ERR_FORMAT, "PNG: no size in its header");
+	if ((uint64_t)h.w * h.h > pixels)
+		return too_large(h.h, h.w, pixels);
+	*head = (struct img_head){ .format = IMG_PNG, .h = h.h, .w = h.w, .turn = 1, .odd = h.depth == 16, .lossless = true,
+	    .c = h.type == SPNG_COLOR_TYPE_GRAYSCALE || h.type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ? 1 : 3 };
+	while (img_png_chunk(data, n, &at, &c))
+		if (img_png_is(&c, "eXIf"))
+			head->turn = exif_read(c.type + 4, c.n).turn;
+	return 0;
+}
 
 static int
 fault(int e)
@@ -18,59 +74,63 @@ fault(int e)
 	return err_fail(code, "PNG: %s", spng_strerror(e));
 }
 
-/* Weights of ITU-R BT.601; in place. */
-static void
-to_grey(uint8_t *p, size_t pixels)
+/* Where pixels of `from` channels stand until they are recoloured: behind their new place when they grow. */
+static uint8_t *
+first_place(const struct buf *room, size_t area, uint32_t from, uint32_t c)
 {
-	for (size_t i = 0; i < pixels; i++)
-		p[i] = (uint8_t)((p[i * 3] * 299u + p[i * 3 + 1] * 587u + p[i * 3 + 2] * 114u + 500) / 1000);
-}
-
-/* In place, from the last pixel to the first. */
-static void
-to_colour(uint8_t *p, size_t pixels)
-{
-	for (size_t i = pixels; i-- > 0;)
-		p[i * 3] = p[i * 3 + 1] = p[i * 3 + 2] = p[i];
+	return room->p + (from < c ? area * c : 0);
 }
 
 static int
-decode(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+prepare(struct buf *room, size_t area, uint32_t from, uint32_t c)
+{
+	room->n = 0;
+	return buf_room(room, area * (from < c ? from + c : from));
+}
+
+static void
+finish(const struct buf *room, size_t area, uint32_t from, uint32_t c)
+{
+	if (from != c)
+		img_recolour(first_place(room, area, from, c), from, area, c, room->p);
+}
+
+/* Anything that libspng reads. */
+static int
+decode_any(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
 	struct spng_ihdr h;
-	uint8_t grey, format;	/* of the file; to decode to */
+	uint32_t from;		/* channels that libspng decodes to */
 	size_t n, area;
-	int e;
+	int e, format;
+	bool grey;
 
 	if ((e = spng_get_ihdr(s, &h)) != 0)
 		return fault(e);
 	if ((uint64_t)h.width * h.height > pixels)
-		return err_fail(ERR_LIMIT, "PNG: %ux%u is more than %u pixels", h.width, h.height, pixels);
+		return too_large(h.height, h.width, pixels);
 	area = (size_t)h.width * h.height;
 	grey = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE || h.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
 	if (c == 0)
 		c = grey ? 1 : 3;
-	/* libspng decodes to 8-bit grey from grey of up to 8 bits without alpha alone. */
-	format = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE && h.bit_depth <= 8 ? SPNG_FMT_G8 : SPNG_FMT_RGB8;
-	room->n = 0;
-	if ((e = buf_room(room, area * 3)) < 0)
+	/* It decodes to 8-bit grey from grey of up to 8 bits without alpha alone. */
+	from = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE && h.bit_depth <= 8 ? 1 : 3;
+	format = from == 1 ? SPNG_FMT_G8 : SPNG_FMT_RGB8;
+	if ((e = prepare(room, area, from, c)) < 0)
 		return e;
 	if ((e = spng_decoded_image_size(s, format, &n)) != 0)
 		return fault(e);
-	assert(n <= area * 3);
+	assert(n <= area * from);
 	/* The chunks behind the pixels, too: the last checksum stands there, and whether the file is whole. */
-	if ((e = spng_decode_image(s, room->p, n, format, 0)) != 0 || (e = spng_decode_chunks(s)) != 0)
+	if ((e = spng_decode_image(s, first_place(room, area, from, c), n, format, 0)) != 0 || (e = spng_decode_chunks(s)) != 0)
 		return fault(e);
-	if (format == SPNG_FMT_RGB8 && c == 1)
-		to_grey(room->p, area);
-	else if (format == SPNG_FMT_G8 && c == 3)
-		to_colour(room->p, area);
+	finish(room, area, from, c);
 	*out = (struct img){ .p = room->p, .c = c, .h = h.height, .w = h.width };
 	return 0;
 }
 
-int
-img_png_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+static int
+judge(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
 	spng_ctx *s = spng_ctx_new(0);
 	int e;
@@ -83,53 +143,42 @@ img_png_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 	    (e = spng_set_png_buffer(s, data, n)) != 0)
 		e = fault(e);
 	else
-		e = decode(s, c, pixels, room, out);
+		e = decode_any(s, c, pixels, room, out);
 	spng_ctx_free(s);
-	return e;
-}
-
-static int
-encode(spng_ctx *s, const struct img *in, struct buf *out)
-{
-	struct spng_ihdr h = {
-		.width = in->w,
-		.height = in->h,
-		.bit_depth = 8,
-		.color_type = in->c == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR,
-	};
-	size_t n;
-	void *p;
-	int e;
-
-	/*
-	 * Level 1 and one filter.  On CIFAR-10 a filter chosen for each row saves 8 % of the bytes and
-	 * takes half as long again; on MNIST no filter is the best.
-	 */
-	if ((e = spng_set_option(s, SPNG_ENCODE_TO_BUFFER, 1)) != 0 ||
-	    (e = spng_set_option(s, SPNG_IMG_COMPRESSION_LEVEL, 1)) != 0 ||
-	    (e = spng_set_option(s, SPNG_FILTER_CHOICE, in->c == 1 ? SPNG_FILTER_CHOICE_NONE : SPNG_FILTER_CHOICE_SUB)) != 0 ||
-	    (e = spng_set_ihdr(s, &h)) != 0 ||
-	    (e = spng_encode_image(s, in->p, (size_t)in->h * in->w * in->c, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE)) != 0)
-		return fault(e);
-	if ((p = spng_get_png_buffer(s, &n, &e)) == NULL)
-		return fault(e);
-	e = buf_put(out, p, n);
-	free(p);
 	return e;
 }
 
 int
-img_png_encode(const struct img *in, struct buf *out)
+img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, struct buf *room)
 {
-	spng_ctx *s;
+	struct img_png_ihdr h;
+	struct img out;
+	uint8_t *rows;
+	int e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows);
+
+	return e != 0 ? (e < 0 ? e : 0) : judge(data, n, 0, pixels, room, &out);
+}
+
+int
+img_png_decode(struct img_png *g, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
+    struct buf *room, struct img *out)
+{
+	struct img_png_ihdr h;
+	uint32_t from;
+	uint8_t *rows;
+	size_t area;
 	int e;
 
-	assert(in->c == 1 || in->c == 3);
-	if ((uint64_t)in->w * in->h > IMG_PIXELS)
-		return err_fail(ERR_LIMIT, "PNG: %ux%u is too large", in->w, in->h);
-	if ((s = spng_ctx_new(SPNG_CTX_ENCODER)) == NULL)
-		return err_nomem();
-	e = encode(s, in, out);
-	spng_ctx_free(s);
-	return e;
+	if ((e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows)) <= 0)
+		return e < 0 ? e : judge(data, n, c, pixels, room, out);
+	from = img_png_plain_channels(&h);
+	if (c == 0)
+		c = from < 3 ? 1 : 3;
+	area = (size_t)h.h * h.w;
+	if ((e = prepare(room, area, from, c)) < 0)
+		return e;
+	img_png_plain_unfilter(&h, rows, first_place(room, area, from, c));
+	finish(room, area, from, c);
+	*out = (struct img){ .p = room->p, .c = c, .h = h.h, .w = h.w };
+	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * img_png - PNG bytes in, pixels out, and the reverse: serves img.
+ * img_png - PNG bytes in, pixels out: serves img.
  *
  * Contracts are those of img.h; room grows to the picture's size.
  */
@@ -8,8 +8,13 @@
 
 #include "data/img.h"
 
-int	 img_png_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
+struct img_png;
+
+int	 img_png_new(struct img_png **g);
+void	 img_png_free(struct img_png *g);	/* NULL is fine */
+int	 img_png_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head);
+int	 img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, struct buf *room);
+int	 img_png_decode(struct img_png *g, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
 	    struct buf *room, struct img *out);
-int	 img_png_encode(const struct img *in, struct buf *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include <zimg.h>
 
 #define GRAPHS	48u		/* kept; photographs come in few sizes */
+#define KEEP	(1u << 25)	/* bytes that are kept for the next picture */
 
 /* What a graph was made for. */
 struct key {
@@ -142,7 +143,7 @@ process(struct resize *r, const zimg_filter_graph *g, const struct resize_plane 
 	in.plane[0].mask = out.plane[0].mask = ZIMG_BUFFER_MAX;
 	out.plane[0].data = to->p;
 	out.plane[0].stride = (ptrdiff_t)to->stride;
-	r->tmp.n = 0;
+	buf_trim(&r->tmp, KEEP);
 	if (zimg_filter_graph_get_tmp_size(g, &n) != ZIMG_ERROR_SUCCESS)
 		return err_nomem();
 	if ((e = buf_room(&r->tmp, n + RESIZE_ALIGN)) < 0)
@@ -193,15 +194,15 @@ join(const struct resize_plane *from, uint32_t c, uint32_t channels, uint8_t *ou
 	}
 }
 
-static int
-plane_room(struct buf *room, uint32_t h, uint32_t w, struct resize_plane *to)
+int
+resize_room(struct buf *room, struct resize_plane *plane)
 {
 	int e;
 
-	room->n = 0;
-	*to = (struct resize_plane){ .h = h, .w = w, .stride = RESIZE_STRIDE(w) };
-	if ((e = buf_room(room, h * to->stride + RESIZE_ALIGN)) == 0)
-		to->p = aligned(room->p);
+	plane->stride = RESIZE_STRIDE(plane->w);
+	buf_trim(room, KEEP);
+	if ((e = buf_room(room, plane->h * plane->stride + RESIZE_ALIGN)) == 0)
+		plane->p = aligned(room->p);
 	return e;
 }
 
@@ -209,15 +210,15 @@ int
 resize_img(struct resize *r, enum resize_inter inter, const struct img *from, const struct resize_part *part,
     uint32_t h, uint32_t w, struct img *out)
 {
-	struct resize_plane in, res;
+	struct resize_plane in = { .h = from->h, .w = from->w }, res = { .h = h, .w = w };
 	int e;
 
 	assert(from->h > 0 && from->w > 0 && h > 0 && w > 0);
 	if ((uint64_t)h * w > IMG_PIXELS)
 		return err_fail(ERR_LIMIT, "%ux%u is more than %u pixels", w, h, IMG_PIXELS);
-	r->out.n = 0;
+	buf_trim(&r->out, KEEP);
 	if ((e = buf_room(&r->out, (size_t)h * w * from->c)) < 0 ||
-	    (e = plane_room(&r->from, from->h, from->w, &in)) < 0 || (e = plane_room(&r->to, h, w, &res)) < 0)
+	    (e = resize_room(&r->from, &in)) < 0 || (e = resize_room(&r->to, &res)) < 0)
 		return e;
 	for (uint32_t c = 0; c < from->c && e == 0; c++) {
 		split(from, c, &in);

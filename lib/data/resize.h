@@ -17,7 +17,7 @@
 #include "data/img.h"
 
 #define RESIZE_ALIGN	64u	/* of a plane's rows, bytes */
-#define RESIZE_STRIDE(w) (((size_t)(w) + RESIZE_ALIGN - 1) & ~(size_t)(RESIZE_ALIGN - 1))
+#define RESIZE_STRIDE(w) (((size_t)(w) + RESIZE_ALIGN - 1) & ~(size_t)(RESIZE_ALIGN - 1))	/* the least for w pixels */
 
 /* Codes as MXNet's inter_method. */
 enum resize_inter {
@@ -44,6 +44,8 @@ struct resize;
 int	 resize_new(struct resize **r);
 void	 resize_free(struct resize *r);	/* NULL is fine */
 
+/* Places a plane of its h and w in room, which lends it.  Returns 0 or ERR_NOMEM. */
+int	 resize_room(struct buf *room, struct resize_plane *plane);
 /* Fills `to` with the part of `from` (NULL: all of it).  Returns 0 or ERR_NOMEM. */
 int	 resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plane *from,
 	    const struct resize_part *part, const struct resize_plane *to);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SLURP_STEP 65536
+#define SLURP_LEAST 4096
 
 int
 io_read(int fd, void *p, size_t n, size_t *got)
@@ -71,13 +71,16 @@ int
 io_slurp(const char *path, size_t max, struct buf *b)
 {
 	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	size_t got = SLURP_STEP, start = b->n;
+	size_t room = 0, got = 0, start = b->n;
 	int e = 0;
 
 	if (fd < 0)
 		return err_sys("open");
-	while (e == 0 && got == SLURP_STEP) {
-		if ((e = buf_room(b, SLURP_STEP)) < 0 || (e = io_read(fd, b->p + b->n, SLURP_STEP, &got)) < 0)
+	while (e == 0 && got == room) {
+		if ((e = buf_room(b, SLURP_LEAST)) < 0)
+			break;
+		room = b->cap - b->n;
+		if ((e = io_read(fd, b->p + b->n, room, &got)) < 0)
 			break;
 		b->n += got;
 		if (b->n - start > max)

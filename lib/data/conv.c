@@ -117,7 +117,22 @@ encode(struct conv *k, const struct want *want, const struct img_head *head, con
 		    (size_t)pic.w * pic.c);
 	}
 	return want->format == IMG_PNG ? img_encode_png(&pic, &k->out)
-	    : img_encode_jpeg(k->codec, &pic, k->opt.quality, &k->out);
+	    : img_encode_jpeg(k->codec, &pic, k->opt.quality, s->same && head->format == IMG_JPEG, &k->out);
+}
+
+/*
+ * Whether a JPEG's own planes serve.  A picture that is not resized would lose by it when its chroma is dense, or when
+ * chroma's pairs of pixels fall apart since an odd number of pixels is counted from the other end.
+ */
+static bool
+by_planes(const struct want *want, const struct img_head *head)
+{
+	const struct conv_shape *s = &want->shape;
+
+	if (want->format != IMG_JPEG || head->sub_h == 0)
+		return false;
+	return !s->same || head->c == 1 || want->c == 1 || (head->sub_h == 2 && head->sub_w == 2 &&
+	    (head->h % 2 == 0 || !turn_flips_rows(s->turn)) && (head->w % 2 == 0 || !turn_flips_columns(s->turn)));
 }
 
 /* Makes it anew in k->out, by the way that loses least, then the fastest. */
@@ -125,13 +140,13 @@ static int
 convert(struct conv *k, const struct want *want, const struct img_head *head, const uint8_t *data, size_t n)
 {
 	struct img pic;
-	int e = 0;
+	int e;
 
-	if (want->format == IMG_JPEG && head->planes) {
-		if (want->shape.same && want->c == head->c)
-			e = conv_planes_turn(k->planes, &k->opt, data, n, &k->out);
-		return e != 0 ? e : conv_planes_run(k->planes, &k->opt, &want->shape, want->c, data, n, &k->out);
-	}
+	if (want->format == IMG_JPEG && head->sub_h > 0 && want->shape.same && want->c == head->c &&
+	    (e = conv_planes_turn(k->planes, &k->opt, data, n, &k->out)) != 0)
+		return e;
+	if (by_planes(want, head))
+		return conv_planes_run(k->planes, &k->opt, &want->shape, want->c, data, n, &k->out);
 	if ((e = img_decode(k->codec, data, n, want->c, &pic)) < 0)
 		return e;
 	return encode(k, want, head, &pic);

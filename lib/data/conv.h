@@ -9,7 +9,7 @@
  *
  * JPEG to JPEG goes by its planes, never through RGB, and is decoded at 1/2,
  * 1/4 or 1/8 when that is still large enough.  What is encoded anew has chroma
- * at half size and no metadata.
+ * at half size (not where a JPEG is turned only, and would lose by it) and no metadata.
  */
 #ifndef DATA_CONV_H
 #define DATA_CONV_H

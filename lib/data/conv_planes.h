@@ -14,7 +14,7 @@ struct conv_planes;
 /* Returns 0 or ERR_NOMEM. */
 int	 conv_planes_new(struct conv_planes **p);
 void	 conv_planes_free(struct conv_planes *p);	/* NULL is fine */
-/* Appends the picture, whose head says `planes`, in its shape and of c channels.  Returns what conv_encoded() does. */
+/* Appends the picture, whose head has a sub_h, in its shape and of c channels.  Returns what conv_encoded() does. */
 int	 conv_planes_run(struct conv_planes *p, const struct conv_opt *opt, const struct conv_shape *s, uint32_t c,
 	    const uint8_t *data, size_t n, struct buf *out);
 /* Appends a picture that is the wrong way up, and nothing else, without loss.  Returns as img_jpeg_turn() does. */

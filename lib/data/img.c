@@ -104,7 +104,8 @@ jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *h
 
 	if (e == 0)
 		*head = (struct img_head){ .format = IMG_JPEG, .c = j.c == 1 ? 1 : 3, .h = j.h, .w = j.w,
-		    .turn = j.exif.turn, .odd = j.c == 4, .planes = j.ycc };
+		    .turn = j.exif.turn, .odd = j.c == 4, .sub_h = j.ycc ? j.sub_h : 0,
+		    .sub_w = j.ycc ? j.sub_w : 0 };
 	return e;
 }
 
@@ -157,9 +158,9 @@ img_encode_png(const struct img *in, struct buf *out)
 }
 
 int
-img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, struct buf *out)
+img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, bool dense, struct buf *out)
 {
-	return img_jpeg_encode(k->jpeg, in, quality, out);
+	return img_jpeg_encode(k->jpeg, in, quality, dense, out);
 }
 
 void

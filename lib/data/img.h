@@ -31,7 +31,7 @@ struct img_head {
 	unsigned	 turn;		/* EXIF's orientation, 1 to 8: see turn.h */
 	bool		 odd;		/* CMYK, or 16 bits a channel, which many readers show wrong */
 	bool		 lossless;
-	bool		 planes;	/* a JPEG that img_jpeg_planes() takes */
+	uint32_t	 sub_h, sub_w;	/* of a JPEG that img_jpeg_planes() takes: pixels of a chroma sample; else 0 */
 };
 
 /* What a thread needs to decode and encode.  Threads: each its own. */
@@ -56,8 +56,8 @@ int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, 
 
 /* Appends the picture, encoded without loss and fast.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 img_encode_png(const struct img *in, struct buf *out);
-/* Appends it as JPEG, quality 1..100, chroma at half size.  Returns the same. */
-int	 img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, struct buf *out);
+/* Appends it as JPEG, quality 1..100, chroma at half size or as dense as luma.  Returns the same. */
+int	 img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, bool dense, struct buf *out);
 
 /* Pixels of 1 to 4 channels (2 and 4: the last is alpha, and dropped) to 1 or 3; q may be p when they do not grow. */
 void	 img_recolour(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q);

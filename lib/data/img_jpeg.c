@@ -144,9 +144,9 @@ prepare(struct img_jpeg *j, uint32_t h, uint32_t w, int sampling, struct buf *ou
 }
 
 int
-img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, struct buf *out)
+img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out)
 {
-	int sampling = in->c == 1 ? TJSAMP_GRAY : TJSAMP_420, e;
+	int sampling = in->c == 1 ? TJSAMP_GRAY : dense ? TJSAMP_444 : TJSAMP_420, e;
 	unsigned long n;
 	unsigned char *p;
 

@@ -20,7 +20,7 @@ int	 img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n);
 
 int	 img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
 	    struct buf *room, struct img *out);
-int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, struct buf *out);
+int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out);
 
 /*
  * The planes Y, Cb, Cr, or Y alone of a grey one, of a picture whose head says ycc; shrunk by 1, 2, 4 or 8, sizes
@@ -28,7 +28,7 @@ int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, stru
  */
 int	 img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
 	    unsigned shrink, struct buf *room, struct resize_plane plane[3]);
-/* Appends planes as a JPEG of h by w: one, grey, or three, chroma (h+1)/2 by (w+1)/2. */
+/* Appends planes as a JPEG: one, grey, or three, chroma (h+1)/2 by (w+1)/2. */
 int	 img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uint32_t planes, int quality,
 	    struct buf *out);
 /*

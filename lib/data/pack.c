@@ -11,15 +11,17 @@
 #include <stdlib.h>
 
 #define GROUP		32u		/* items of a slot, at most ... */
-#define GROUP_BYTES	(1u << 20)	/* ... and no further one when they have so many bytes */
+#define GROUP_BYTES	(1u << 21)	/* ... and no further one when they have, or are likely to have, so many bytes */
+#define KEEP		(1u << 16)	/* bytes of a buffer that are kept for the next item */
 
 struct item {
 	uint64_t	 id;
 	struct buf	 name;
-	struct buf	 pic;		/* as it came: encoded, or pixels [h,w,c] when c > 0 */
+	struct buf	 rec;		/* the image record: its head and labels, and the picture as it came, */
+	size_t		 head;		/* ... which begins here: encoded, or pixels [h,w,c] when c > 0 */
 	uint32_t	 c, h, w;
-	bool		 later;		/* it is still to be read */
-	struct buf	 rec;		/* the image record */
+	bool		 later;		/* the picture is still to be read */
+	size_t		 came;		/* bytes of it */
 	struct buf	 framed;
 	int		 e;
 	char		 line[512];
@@ -39,10 +41,28 @@ struct packing {
 	uint32_t		 groups;
 	struct conv		**conv;		/* one a thread */
 	struct group		*group;
+	size_t			 likely;	/* bytes of a picture that is still to be read */
 	bool			 ended;		/* the source, well or not ... */
 	int			 e;		/* ... and how */
 	char			 line[1024];
 };
+
+/* Makes of the picture in an item's record what is packed of it. */
+static int
+convert(struct conv *conv, struct item *it)
+{
+	const uint8_t *out, *pic = it->rec.p + it->head;
+	struct img raw = { .p = pic, .c = it->c, .h = it->h, .w = it->w };
+	size_t n;
+	int e;
+
+	it->came = it->rec.n - it->head;
+	e = it->c > 0 ? conv_raw(conv, &raw, &out, &n) : conv_encoded(conv, pic, it->came, &out, &n);
+	if (e < 0 || out == pic)
+		return e;
+	it->rec.n = it->head;
+	return buf_put(&it->rec, out, n);
+}
 
 /* Makes the record of an item, or notes why there will be none. */
 static void
@@ -50,18 +70,16 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
 	struct packing *p = ctx;
 	struct item *it = &p->group[slot].item[part];
-	struct img raw = { .p = it->pic.p, .c = it->c, .h = it->h, .w = it->w };
 
 	if (it->e < 0)
 		return;
 	if (it->later)
-		it->e = io_slurp((const char *)it->name.p, IMG_BYTES, &it->pic);
+		it->e = io_slurp((const char *)it->name.p, IMG_BYTES, &it->rec);
 	if (it->e == 0)
-		it->e = it->c > 0 ? conv_raw(p->conv[worker], &raw, &it->rec)
-		    : conv_encoded(p->conv[worker], it->pic.p, it->pic.n, &it->rec);
-	it->framed.n = 0;
+		it->e = convert(p->conv[worker], it);
 	if (it->e == 0)
 		it->e = rec_frame(&it->framed, it->rec.p, it->rec.n);
+	buf_trim(&it->rec, KEEP);
 	if (it->e < 0)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 }
@@ -76,16 +94,17 @@ keep(struct item *it, const struct source_item *from, int e)
 	it->h = from->h;
 	it->w = from->w;
 	it->later = from->later;
-	it->name.n = it->rec.n = it->pic.n = 0;
+	it->name.n = it->rec.n = it->framed.n = it->came = 0;
 	if (e < 0)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
 		return ERR_NOMEM;
 	if (e < 0)
 		return 0;
-	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, NULL, 0)) < 0 || it->later)
+	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, NULL, 0)) < 0)
 		return e;
-	return buf_put(&it->pic, from->data, from->n);
+	it->head = it->rec.n;
+	return it->later ? 0 : buf_put(&it->rec, from->data, from->n);
 }
 
 static void
@@ -111,32 +130,43 @@ fill(struct packing *p, struct group *g)
 		else if ((e = keep(&g->item[g->n], &from, e)) < 0)
 			end(p, e);
 		else {
-			bytes += g->item[g->n].pic.n;
+			bytes += g->item[g->n].later ? p->likely : g->item[g->n].rec.n;
 			g->n++;
 		}
 	}
 }
 
-/* Hands a group's records on. */
+/* Hands a record on, or the reason why there is none. */
+static int
+hand_on(const struct pack_sink *sink, struct item *it)
+{
+	int e = 0;
+
+	if (it->e == ERR_NOMEM)
+		return err_nomem();
+	if (it->e < 0) {
+		err_note(0, "%s", it->line);
+		sink->bad(sink->ctx, (const char *)it->name.p, it->e);
+	} else {
+		e = sink->record(sink->ctx, it->id, it->framed.p, it->framed.n);
+	}
+	buf_trim(&it->framed, KEEP);
+	return e;
+}
+
 static int
 drain(struct packing *p, struct group *g)
 {
-	const struct pack_sink *sink = p->sink;
-	int e;
+	size_t bytes = 0;
+	int e = 0;
 
-	for (uint32_t i = 0; i < g->n; i++) {
-		struct item *it = &g->item[i];
-
-		if (it->e == ERR_NOMEM)
-			return err_nomem();
-		if (it->e < 0) {
-			err_note(0, "%s", it->line);
-			sink->bad(sink->ctx, (const char *)it->name.p, it->e);
-		} else if ((e = sink->record(sink->ctx, it->id, it->framed.p, it->framed.n)) != 0) {
-			return e;
-		}
+	for (uint32_t i = 0; i < g->n && e == 0; i++) {
+		bytes += g->item[i].came;
+		e = hand_on(p->sink, &g->item[i]);
 	}
-	return 0;
+	if (g->n > 0)
+		p->likely = bytes / g->n;
+	return e;
 }
 
 static int
@@ -185,7 +215,6 @@ dismiss(struct packing *p)
 		buf_free(&it->name);
 		buf_free(&it->rec);
 		buf_free(&it->framed);
-		buf_free(&it->pic);
 	}
 	free(p->conv);
 	free(p->group);

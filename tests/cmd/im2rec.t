@@ -50,10 +50,10 @@ echo nonsense >bad/cat/broken.png
 head -c 60 images/cat/1.png >bad/dog/cut.png
 echo GIF89a >bad/dog/a.gif
 status 1 "broken pictures" im2rec -o bad.rec bad
-like err '^im2rec: bad/cat/broken\.png: neither JPEG nor PNG$' "one is named"
+like err '^im2rec: bad/cat/broken\.png: not JPEG, PNG or WebP$' "one is named"
 like err '^im2rec: bad/cat/empty\.jpg: ' "an empty one"
 like err '^im2rec: bad/dog/cut\.png: PNG: ' "one that is cut short"
-like err '^im2rec: bad/dog/a\.gif: neither JPEG nor PNG$' "one of another format"
+like err '^im2rec: bad/dog/a\.gif: GIF, not JPEG, PNG or WebP$' "one of another format"
 is "$(wc -l <err)" 4 "a line each"
 is "$(cut -f 1 bad.idx | tr '\n' ' ')" "0 1 5 " "the rest is packed, under their own numbers"
 printf '1\t0\tcat/1.png\n2\t0\tcat/none.png\nx\n3\t1\tcat/2.png\n' >b.lst

@@ -264,7 +264,7 @@ test_bad_records(void)
 	for (int i = 0; i < 8; i++)
 		moved &= b->x[64 * 3 + i] == (float)pixels[i * 3];
 	ok(moved, "samples moved up");
-	snprintf(want, sizeof(want), "%s: record at %lld, id 1: neither JPEG nor PNG", path, (long long)at);
+	snprintf(want, sizeof(want), "%s: record at %lld, id 1: not JPEG, PNG or WebP", path, (long long)at);
 	is_str(b->why, want, "the first one's name and reason");
 	batch_close(r);
 }

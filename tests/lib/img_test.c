@@ -54,7 +54,7 @@ test_jpeg(uint32_t c)
 		for (uint32_t x = 0; x < 40; x++)
 			for (uint32_t i = 0; i < c; i++)
 				p[(y * 40 + x) * c + i] = (uint8_t)(x * 3 + y * 2 + i * 20);
-	is(img_encode_jpeg(k, &im, 95, &b), 0, "%u channels to JPEG", c);
+	is(img_encode_jpeg(k, &im, 95, false, &b), 0, "%u channels to JPEG", c);
 	is(img_decode(k, b.p, b.n, 0, &back), 0, "and back");
 	ok(back.c == c && back.h == 30 && back.w == 40, "of the same size");
 	for (uint32_t i = 0; i < 40 * 30 * c; i++)
@@ -80,7 +80,7 @@ test_lies(void)
 
 	pics_fill(p, 1, 16, 16, 1);
 	img_encode_png(&im, &png);
-	img_encode_jpeg(k, &im, 90, &jpeg);
+	img_encode_jpeg(k, &im, 90, false, &jpeg);
 	is(img_codec_new(&small, 255), 0, "a codec for 255 pixels");
 	is(img_decode(small, png.p, png.n, 1, &out), ERR_LIMIT, "PNG: 256 are refused");
 	is(img_decode(small, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT, "JPEG: 256 are refused");

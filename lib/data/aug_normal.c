@@ -2,50 +2,106 @@
 #include "data/aug_in.h"
 #include "base/isa.h"
 
+#define WIDE	16u	/* pixels at once */
+#define SPAN	1024u	/* pixels of a row that are split at once */
+
+typedef uint8_t wide __attribute__((vector_size(WIDE), aligned(1), may_alias));
+
 /* What becomes of a channel: x = (p - mean) * by + add. */
 struct line {
-	const float	*mean;		/* [w], or NULL: */
+	const float	*mean;		/* [h,w], or NULL: */
 	float		 flat;
 	float		 by, add;
 };
 
-/* A row of one plane: w pixels that stand c bytes apart. */
+/* The last step of a row that is no multiple of WIDE goes back and does some pixels twice. */
+ISA_INLINE uint32_t
+next(uint32_t i, uint32_t n)
+{
+	i += WIDE;
+	return i < n && n - i < WIDE ? n - WIDE : i;
+}
+
+/* R G B R G B ... into a plane each: of 48 bytes in three registers the first two, then with the third. */
 ISA_INLINE void
-row(const struct line *l, const uint8_t *restrict p, uint32_t c, uint32_t w, bool mirror, float *restrict x)
+split(const uint8_t *restrict p, uint32_t n, uint8_t *restrict r, uint8_t *restrict g, uint8_t *restrict b)
+{
+	uint32_t i = 0;
+
+	for (; n >= WIDE && i < n; i = next(i, n)) {
+		const uint8_t *q = p + 3 * i;
+		wide u = *(const wide *)q, v = *(const wide *)(q + WIDE), w = *(const wide *)(q + 2 * WIDE), t;
+
+		t = __builtin_shufflevector(u, v, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0);
+		*(wide *)(r + i) = __builtin_shufflevector(t, w, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 20, 23, 26, 29);
+		t = __builtin_shufflevector(u, v, 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 0, 0, 0, 0, 0);
+		*(wide *)(g + i) = __builtin_shufflevector(t, w, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 21, 24, 27, 30);
+		t = __builtin_shufflevector(u, v, 2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 0, 0, 0, 0, 0, 0);
+		*(wide *)(b + i) = __builtin_shufflevector(t, w, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 19, 22, 25, 28, 31);
+	}
+	for (; i < n; i++) {
+		r[i] = p[3 * i];
+		g[i] = p[3 * i + 1];
+		b[i] = p[3 * i + 2];
+	}
+}
+
+/* to[n - 1 - i] = p[i]. */
+ISA_INLINE void
+turn(const uint8_t *restrict p, uint32_t n, uint8_t *restrict to)
+{
+	uint32_t i = 0;
+
+	for (; n >= WIDE && i < n; i = next(i, n)) {
+		wide v = *(const wide *)(p + i);
+
+		*(wide *)(to + n - WIDE - i) = __builtin_shufflevector(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4,
+		    3, 2, 1, 0);
+	}
+	for (; i < n; i++)
+		to[n - 1 - i] = p[i];
+}
+
+/* n pixels of a plane, in the order of x; where they are mirrored the mean is not. */
+ISA_INLINE void
+plane(const struct line *l, const uint8_t *restrict p, uint32_t n, const float *mean, bool mirror, float *restrict x)
 {
 	float flat = l->flat, by = l->by, add = l->add;
-	const float *restrict mean = l->mean;
 
-	if (mean != NULL && mirror)
-		for (uint32_t i = 0; i < w; i++)
-			x[w - 1 - i] = ((float)p[i * c] - mean[i]) * by + add;
-	else if (mean != NULL)
-		for (uint32_t i = 0; i < w; i++)
-			x[i] = ((float)p[i * c] - mean[i]) * by + add;
+	if (mean == NULL)
+		for (uint32_t i = 0; i < n; i++)
+			x[i] = ((float)p[i] - flat) * by + add;
 	else if (mirror)
-		for (uint32_t i = 0; i < w; i++)
-			x[w - 1 - i] = ((float)p[i * c] - flat) * by + add;
+		for (uint32_t i = 0; i < n; i++)
+			x[i] = ((float)p[i] - mean[n - 1 - i]) * by + add;
 	else
-		for (uint32_t i = 0; i < w; i++)
-			x[i] = ((float)p[i * c] - flat) * by + add;
+		for (uint32_t i = 0; i < n; i++)
+			x[i] = ((float)p[i] - mean[i]) * by + add;
 }
 
 ISA_CLONES static void
 rows(const struct aug *a, const struct line line[3], const struct aug_view *v, bool mirror, float *x)
 {
-	size_t plane = (size_t)a->h * a->w;
+	uint8_t part[3][SPAN], turned[SPAN];
 
 	for (uint32_t y = 0; y < a->h; y++)
-		for (uint32_t c = 0; c < a->c; c++) {
-			struct line l = line[c];
-			const uint8_t *p = v->p + y * v->stride + c;
-			float *to = x + c * plane + (size_t)y * a->w;
+		for (uint32_t at = 0, n; at < a->w; at += n) {
+			const uint8_t *p = v->p + y * v->stride + (size_t)at * a->c;
 
-			l.mean = l.mean != NULL ? l.mean + (size_t)y * a->w : NULL;
+			n = a->w - at < SPAN ? a->w - at : SPAN;
 			if (a->c == 3)
-				row(&l, p, 3, a->w, mirror, to);
-			else
-				row(&l, p, 1, a->w, mirror, to);
+				split(p, n, part[0], part[1], part[2]);
+			for (uint32_t c = 0; c < a->c; c++) {
+				const uint8_t *q = a->c == 3 ? part[c] : p;
+				size_t row = ((size_t)c * a->h + y) * a->w, from = (size_t)y * a->w + at;
+
+				if (mirror) {
+					turn(q, n, turned);
+					q = turned;
+				}
+				plane(&line[c], q, n, line[c].mean != NULL ? line[c].mean + from : NULL, mirror,
+				    x + row + (mirror ? a->w - at - n : at));
+			}
 		}
 }
 

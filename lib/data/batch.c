@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD	4u			/* pieces in the ring */
+#define AHEAD	16u			/* most pieces in the ring */
+#define PREFETCH (128u << 20)		/* bytes of samples in the ring, when nobody says how many */
 #define PART	4u			/* records that a thread decodes at a time */
 #define ALIGN	64u			/* bytes; of a batch's samples, for vector loads */
 #define SIDE	65536u			/* pixels; a sample's longest */
@@ -49,6 +50,7 @@ struct batch_reader {
 	uint64_t	 step;		/* of the piece to be given next ... */
 	uint32_t	 piece;		/* ... and which of mine it is */
 	struct piece	 ring[AHEAD];
+	uint32_t	 ahead;		/* pieces in use of it */
 	struct batch	 out;
 };
 
@@ -284,12 +286,14 @@ check(const struct batch_opt *o)
 static int
 make_ring(struct batch_reader *r)
 {
-	size_t bytes;
+	size_t bytes, n;
 	int e;
 
 	if ((e = num_mul(r->sample * sizeof(float), r->opt.batch, &bytes)) < 0)
 		return e;
-	for (uint32_t i = 0; i < AHEAD; i++) {
+	n = (r->opt.prefetch > 0 ? r->opt.prefetch : PREFETCH) / bytes;
+	r->ahead = n < 2 ? 2 : n < AHEAD ? (uint32_t)n : AHEAD;
+	for (uint32_t i = 0; i < r->ahead; i++) {
 		struct piece *p = &r->ring[i];
 		void *x;
 
@@ -333,7 +337,7 @@ open_in(struct batch_reader *r)
 			return e;
 	if ((e = make_ring(r)) < 0)
 		return e;
-	return crew_new(&r->crew, threads, AHEAD, make_part, r);
+	return crew_new(&r->crew, threads, r->ahead, make_part, r);
 }
 
 int

@@ -37,6 +37,7 @@ struct batch_opt {
 	bool		 shuffle;
 	uint32_t	 pieces;	/* of a step, over all workers; 0 counts as 1 */
 	uint32_t	 first_piece, my_pieces;	/* those that this reader gives; my_pieces 0 counts as 1 */
+	size_t		 prefetch;	/* bytes of samples made ahead, at least two pieces; 0: a choice */
 	unsigned	 threads;	/* that decode; 0: a choice of the reader's */
 	uint32_t	 classes;	/* labels must be below; 0: not looked at */
 	uint64_t	 limit;		/* use only the first so many records; 0: all */

@@ -75,6 +75,36 @@ test_pixels(void)
 	ok(x[0] == 8 && x[1] == 2 && x[4] == 12 && x[5] == 6, "without a mean");
 }
 
+/* Rows of any width, by registers and by pieces, against the plainest loop. */
+static void
+test_widths(void)
+{
+	enum { MOST = 2500 };
+	static uint8_t p[3 * MOST];
+	static float mean[3 * MOST], x[3 * MOST];
+	uint32_t widths[] = { 1, 2, 15, 16, 17, 28, 31, 32, 33, 100, 224, 1023, 1024, 1025, 1030, 2048, MOST };
+	int right = 1;
+
+	for (int i = 0; i < 3 * MOST; i++) {
+		p[i] = (uint8_t)(i * 37 + i / 256);
+		mean[i] = (float)(i % 91) / 4;
+	}
+	for (unsigned i = 0; i < 8 * sizeof(widths) / sizeof(*widths); i++) {
+		uint32_t w = widths[i / 8], c = i & 1 ? 3 : 1;
+		struct aug a = { .c = c, .h = 1, .w = w, .mean = i & 2 ? mean : NULL, .scale = 0.5f };
+		struct img im = { p, c, 1, w };
+		bool mirror = i & 4;
+
+		apply(&a, (struct aug_plan){ .mirror = mirror }, &im, x);
+		for (uint32_t k = 0; k < c * w; k++) {
+			uint32_t from = mirror ? w - 1 - k % w : k % w, ch = k / w;
+
+			right &= x[k] == ((float)p[from * c + ch] - (i & 2 ? mean[ch * w + from] : 0)) * 0.5f;
+		}
+	}
+	ok(right, "rows of any width");
+}
+
 /* Parts of random area and aspect lie inside and are as large as asked for. */
 static void
 test_parts(void)
@@ -186,6 +216,7 @@ test_plain(void)
 int
 main(void)
 {
+	test_widths();
 	test_parts();
 	test_turns();
 	test_colours();

@@ -2,6 +2,7 @@
 #include "front.h"
 #include "pworker_data.h"
 #include "pworker_log.h"
+#include "pworker_print.h"
 #include "pworker_open.h"
 
 #include "base/clk.h"
@@ -41,7 +42,7 @@ static const char help[] =
     "  --engine NAME           --threads N\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
-    "  --print                 show the net and exit        --help  --version\n";
+    "  --print                 show the net; with --batch the memory it takes  --help  --version\n";
 
 enum {
 	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
@@ -134,8 +135,9 @@ shape(struct args *a, const char *text)
 	unsigned c, h, w;
 	char tail;
 
-	if (sscanf(text, "%5ux%5ux%5u%c", &c, &h, &w, &tail) != 3 || c == 0 || h == 0 || w == 0)
-		front_wrong("--shape: '%.64s' is not CxHxW, as in 3x28x28", text);
+	if ((sscanf(text, "%5ux%5ux%5u%c", &c, &h, &w, &tail) != 3 &&
+	    sscanf(text, "%5u,%5u,%5u%c", &c, &h, &w, &tail) != 3) || c == 0 || h == 0 || w == 0)
+		front_wrong("--shape: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", text);
 	a->c = c;
 	a->h = h;
 	a->w = w;
@@ -308,17 +310,15 @@ find_last(struct args *a)
 	front_say("resumes from %s", a->train.resume != NULL ? a->train.resume : "the beginning: there is no checkpoint yet");
 }
 
+/* With --batch also what training takes on the engine; SGD keeps one float a weight. */
 static void
-print_net(const struct graph *g)
+print_net(const struct args *a, const struct graph *g)
 {
-	struct buf text = { 0 };
-	int e;
+	const struct engine *engine = a->batches != NULL ? engine_find(a->engine) : NULL;
 
-	if ((e = graph_print(g, &text)) < 0)
-		front_die(NULL, e);
-	fwrite(text.p, 1, text.n, stdout);
-	buf_free(&text);
-	front_flush();
+	if (a->batches != NULL && engine == NULL)
+		front_die("--engine", ERR_ARG);
+	worker_print(g, engine, a->train.threads, a->train.data.batch, 1);
 }
 
 static void
@@ -360,7 +360,7 @@ main(int argc, char *argv[])
 	if ((e = script_run(a.net, a.c, a.h, a.w, a.classes, a.option, a.noption, &g)) < 0)
 		front_die(NULL, e);
 	if (a.print) {
-		print_net(g);
+		print_net(&a, g);
 		graph_free(g);
 		return 0;
 	}

@@ -150,6 +150,12 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 	return e;
 }
 
+static void
+cpu_memory(const struct engine_plan *p, struct engine_memory *m)
+{
+	*m = (struct engine_memory) { p->arena_bytes, p->kept_bytes, p->scratch_bytes };
+}
+
 /* ------ arrays in and out ------ */
 
 static int
@@ -476,6 +482,7 @@ const struct engine engine_cpu = {
 	.plan = cpu_plan,
 	.plan_free = cpu_plan_free,
 	.explain = cpu_explain,
+	.memory = cpu_memory,
 	.load = cpu_load,
 	.load_aux = cpu_load_aux,
 	.forward = cpu_forward,

@@ -46,6 +46,13 @@ struct engine_draw {
 	uint64_t first;		/* number within the step of the batch's first sample */
 };
 
+/* Bytes that a plan holds, beside the caller's own arrays of weights and gradients. */
+struct engine_memory {
+	size_t activations;	/* outputs and their gradients, the batch counted */
+	size_t weights;		/* as the device wants them, with statistics */
+	size_t scratch;		/* the moment's */
+};
+
 /* Sums over the n samples of a batch. */
 struct engine_result {
 	double	 loss;		/* of the loss layer in forward(), of -log p[y] in evaluate() */
@@ -70,6 +77,8 @@ struct engine {
 	void (*plan_free)(struct engine_plan *plan);	/* NULL is fine */
 	/* What was chosen for each layer, a line each: layer, direction, kernel.  For --print and for tests. */
 	int  (*explain)(const struct engine_plan *plan, struct buf *out);
+
+	void (*memory)(const struct engine_plan *plan, struct engine_memory *m);
 
 	/* Takes learned array a, w [graph.w[a].count]. */
 	int  (*load)(struct engine_plan *plan, uint32_t a, const float *w);

@@ -78,6 +78,7 @@ take_outputs(struct engine_plan *p)
 		floats += ref_floats(&g->node[i]);
 	if (num_mul(2 * floats, p->batch, &all) < 0)
 		return ERR_LIMIT;
+	p->memory.activations = all * sizeof(*at);
 	p->y = calloc(g->n, sizeof(*p->y));
 	p->dy = calloc(g->n, sizeof(*p->dy));
 	at = calloc(all, sizeof(*at));
@@ -119,6 +120,8 @@ take_rest(struct engine_plan *p)
 
 	if (most_scratch(g, &most) < 0)
 		return ERR_LIMIT;
+	p->memory.weights = (g->P + g->A) * sizeof(float) + g->A * sizeof(double);
+	p->memory.scratch = most * sizeof(double);
 	/* One more each: calloc may answer NULL for nothing. */
 	p->w = calloc(g->P + 1, sizeof(*p->w));
 	p->aux = calloc(g->A + 1, sizeof(*p->aux));
@@ -166,6 +169,12 @@ ref_explain(const struct engine_plan *p, struct buf *out)
 		    l->name, ops[l->op]->name);
 	}
 	return e;
+}
+
+static void
+ref_memory(const struct engine_plan *p, struct engine_memory *m)
+{
+	*m = p->memory;
 }
 
 static int
@@ -305,6 +314,7 @@ const struct engine engine_ref = {
 	.plan = ref_plan,
 	.plan_free = ref_plan_free,
 	.explain = ref_explain,
+	.memory = ref_memory,
 	.load = ref_load,
 	.load_aux = ref_load_aux,
 	.forward = ref_forward,

@@ -23,6 +23,7 @@ struct engine_plan {
 	float		**y, **dy;	/* a node each: [batch, c, h, w] */
 	int32_t		*label;		/* [batch] */
 	struct engine_draw draw;	/* of this pass */
+	struct engine_memory memory;
 	struct engine_result result;
 };
 

@@ -62,13 +62,25 @@ push_all(struct train *t)
 	return 0;
 }
 
+/* The number of the first sample of this worker's k-th piece among all of a step; the last step's may have gaps. */
+static uint64_t
+first_sample(const struct train *t, uint32_t k)
+{
+	uint64_t piece = (uint64_t)t->o->ps.rank * t->o->accumulate + k, first = 0;
+
+	if (t->sizes == NULL)
+		return piece * t->o->data.batch;
+	for (uint64_t i = 0; i < piece; i++)
+		first += t->sizes[i];
+	return first;
+}
+
 /* k: which of this worker's pieces it is. */
 static int
 piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
 	const struct engine_hook hook = { t, need, born };
-	const struct engine_draw draw = { t->o->seed, t->step,
-	    ((uint64_t)t->o->ps.rank * t->o->accumulate + k) * t->o->data.batch };
+	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	const struct engine *en = t->o->engine;
 	struct engine_result r;
 	int e;

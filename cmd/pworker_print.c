@@ -1,0 +1,57 @@
+/* pworker_print - a net for people's eyes: its layers, and with a batch what training on an engine takes and runs. */
+#include "pworker_print.h"
+#include "front.h"
+
+#include <stdio.h>
+
+static void
+flush(struct buf *text, int e)
+{
+	if (e < 0)
+		front_die(NULL, e);
+	fwrite(text->p, 1, text->n, stdout);
+	buf_free(text);
+}
+
+static double
+mb(size_t bytes)
+{
+	return (double)bytes * 1e-6;
+}
+
+/* A plan is made to see what it takes: one that does not fit is refused here, as it would be by a run. */
+static void
+print_plan(const struct graph *g, const struct engine *engine, unsigned threads, uint32_t batch, uint32_t state)
+{
+	size_t weights = g->P * sizeof(float), all;
+	struct engine_memory m;
+	struct engine_plan *plan;
+	struct engine_dev *dev;
+	struct buf text = { 0 };
+	int e;
+
+	if ((e = engine->open(threads, &dev)) < 0 || (e = engine->plan(dev, g, batch, ENGINE_F32, &plan)) < 0)
+		front_die(NULL, e);
+	engine->memory(plan, &m);
+	all = m.activations + m.weights + m.scratch + (2 + state) * weights;
+	printf("batch %u: %.1f MB: activations %.1f, weights %.1f, gradients %.1f, optimizer %.1f, on the device %.1f, "
+	    "scratch %.1f\n", batch, mb(all), mb(m.activations), mb(weights), mb(weights), mb(state * weights),
+	    mb(m.weights), mb(m.scratch));
+	if ((e = engine->describe(dev, &text)) == 0 && (e = buf_put(&text, "\n", 1)) == 0)
+		e = engine->explain(plan, &text);
+	flush(&text, e);
+	engine->plan_free(plan);
+	engine->close(dev);
+}
+
+void
+worker_print(const struct graph *g, const struct engine *engine, unsigned threads, uint32_t batch, uint32_t state)
+{
+	struct buf text = { 0 };
+
+	flush(&text, graph_print(g, &text));
+	fflush(stdout);
+	if (engine != NULL)
+		print_plan(g, engine, threads, batch, state);
+	front_flush();
+}

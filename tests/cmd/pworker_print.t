@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# pworker_print.t - what --print says of a net: counts, and with a batch memory and kernels.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+status 0 "--print" pworker --net vgg --shape 3,32,32 --classes 10 --print
+like out '^33638218 weights in 32 arrays, 0 running statistics, 332\.1 M multiply-adds' "... counts"
+status 0 "--print --batch" pworker --net lenet --print --batch 100
+like out '^batch 100: [0-9.]+ MB: activations [0-9.]+, weights 1\.7, gradients 1\.7, optimizer 1\.7, on the device' \
+    "... says what training takes"
+is "$(awk '/^batch/ { gsub(",", ""); s = $6 + $8 + $10 + $12 + $16 + $18 - $3; print (s < 0.35 && s > -0.35) }' out)" 1 \
+    "... which adds up"
+like out '^conv2 forward .+$' "... and each layer's kernel forward"
+like out '^conv1 weight .+$' "... and backward"
+status 0 "--engine" pworker --net lenet --print --batch 100 --engine ref
+like out '^ref: plain loops' "... is the one asked"
+# Two floats for each output and sample, of 28x28 and what follows.
+want=$((2 * 4 * 100 * (784 + 20*24*24*2 + 20*12*12 + 50*8*8*2 + 50*4*4*2 + 500*2 + 10*2)))
+is "$(awk '/^batch/ { gsub(",", ""); print $6 }' out)" "$(awk -v n=$want 'BEGIN { printf "%.1f", n / 1e6 }')" \
+    "... and its activations are all outputs and their gradients"
+status 2 "an engine that is none" pworker --net lenet --print --batch 100 --engine abacus
+status 1 "more than the machine has" pworker --net vgg --print --batch 8192
+like err '^pworker: .*(out of memory|this machine has|too much memory)' "... is refused before anything begins"
+done_testing

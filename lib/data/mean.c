@@ -4,15 +4,19 @@
 #include "base/io.h"
 #include "base/num.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define LIST_MAGIC	0x112u		/* of an NDArray list */
 #define V1_MAGIC	0xf993fac8u	/* of an array; v0 has none and begins with ndim */
 #define V2_MAGIC	0xf993fac9u
 #define NAME		"mean_img"
 #define CPU		1u		/* dev_type */
+#define ROOM		1024u		/* bytes for all that is not numbers */
 
 /* What is left of the file's bytes. */
 struct in {
@@ -110,6 +114,20 @@ parse(struct in *in, float *mean, const uint64_t dims[3])
 	return 0;
 }
 
+/* No more of a file than a mean of this shape has: what is longer shows by its head. */
+static int
+load(const char *path, size_t most, struct buf *b)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), e;
+
+	if (fd < 0)
+		return err_sys("open");
+	if ((e = buf_room(b, most)) == 0)
+		e = io_read(fd, b->p, most, &b->n);
+	close(fd);
+	return e;
+}
+
 int
 mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
 {
@@ -119,7 +137,7 @@ mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
 	int e;
 
 	if ((e = num_mul((size_t)c * h, w, &n)) == 0 && (e = num_mul(n, 4, &n)) == 0 &&
-	    (e = io_slurp(path, n + 1024, &b)) == 0)
+	    (e = load(path, n + ROOM, &b)) == 0)
 		e = parse(&(struct in){ b.p, b.n, false }, mean, dims);
 	if (e < 0)
 		err_within("%s", path);

@@ -108,6 +108,13 @@ test_save(void)
 	ok(memcmp(m, back, sizeof(m)) == 0, "as it was");
 	is(mean_load(path, back, 3, 4, 1), ERR_FORMAT, "another shape is refused");
 	ok(strstr(err_line(), "its shape is (3,2,2), that of a sample (3,4,1)") != NULL, "... by name: %s", err_line());
+	{
+		static float large[3 * 40 * 40];
+
+		is(mean_save(path, large, 3, 40, 40), 0, "a larger one");
+		is(mean_load(path, back, 3, 2, 2), ERR_FORMAT, "... is refused too");
+		ok(strstr(err_line(), "(3,40,40)") != NULL, "... by its shape: %s", err_line());
+	}
 	is(mean_save(pics_path("no/such/place"), m, 3, 2, 2), ERR_SYS, "nowhere to save");
 }
 

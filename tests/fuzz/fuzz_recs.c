@@ -1,0 +1,138 @@
+/*
+ * fuzz_recs - any messages to both sides of the records' protocol: no crash, no record that was not whole, bounded requests.
+ *
+ * A message, or a deed of the reader, is
+ *
+ *	u8 what | u8 flags | u8 step | u8 slice | u8 samples | u8 length | payload[length]
+ *
+ * what: 0 the reader wants record `step`, 1 waits for it, 2 forgets, 3 loses its connection, 4 sends what it asks for to the
+ * holder, 5 takes the holder's next message, 6 takes what it waits for; else a message to the side that `what` names by
+ * its lowest bit.  Of an ASK the payload's bytes are the numbers' lowest.
+ */
+#include "base/err.h"
+#include "made.h"
+#include "ps/recask.h"
+#include "ps/recgive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT	40
+#define WAITING	8
+
+struct sides {
+	struct made	 made;
+	struct recask	*ask;
+	struct recgive	*give;
+	bool		 foreign;	/* the reader has heard what the holder did not say */
+	struct recask_item *item[WAITING];
+	uint64_t	 number[WAITING];
+};
+
+static void
+claim(struct sides *s, uint64_t i)
+{
+	for (int k = 0; k < WAITING; k++)
+		if (s->item[k] == NULL) {
+			s->number[k] = i;
+			s->item[k] = recask_claim(s->ask, i);
+			return;
+		}
+}
+
+static void
+take(struct sides *s)
+{
+	struct buf room = { 0 };
+
+	for (int k = 0; k < WAITING; k++) {
+		int e;
+
+		if (s->item[k] == NULL || (e = recask_take(s->ask, s->item[k], &room)) == 0)
+			continue;
+		if (e == 1 && !s->foreign && !made_is(s->number[k], room.p, room.n, 0))
+			abort();
+		s->item[k] = NULL;
+	}
+	buf_free(&room);
+}
+
+static void
+come(struct sides *s, const struct msg *m)
+{
+	uint64_t count, id;
+	bool claimed;
+
+	if (m->type == MSG_HOLDS)
+		(void)recmsg_holds(m, &count, &id);
+	else if (recask_come(s->ask, m, &claimed) < 0)
+		recask_lost(s->ask);
+}
+
+static void
+foreign(struct sides *s, uint8_t what, const uint8_t *p)
+{
+	uint8_t numbers[256 * 8] = { 0 };
+	struct msg m = { .type = (uint16_t)(MSG_OPEN + (what >> 1) % 4), .flags = p[0] & 7, .step = p[1], .slice = p[2],
+	    .samples = p[3], .len = p[4], .payload = p + 5 };
+
+	if (m.type == MSG_ASK) {
+		for (uint32_t k = 0; k < m.len; k++)
+			numbers[8 * k] = p[5 + k];
+		m.len *= 8;
+		m.payload = numbers;
+	}
+	if ((what & 1) == 0) {
+		s->foreign = true;
+		come(s, &m);
+	} else if (recgive_take(s->give, &m) < 0) {
+		recgive_free(s->give);
+		s->give = recgive_new(&s->made.recs, 1);
+		recask_lost(s->ask);
+	}
+}
+
+static void
+deed(struct sides *s, uint8_t what, const uint8_t *p)
+{
+	struct msg m;
+
+	switch (what) {
+	case 0:	recask_want(s->ask, p[1] % COUNT); break;
+	case 1:	claim(s, p[1] % COUNT); break;
+	case 2:	recask_forget(s->ask); break;
+	case 3:
+		recask_lost(s->ask);
+		recgive_free(s->give);
+		s->give = recgive_new(&s->made.recs, 1);
+		break;
+	case 4:
+		while (recask_next(s->ask, &m))
+			if (recgive_take(s->give, &m) < 0)
+				break;
+		break;
+	case 5:
+		if (recgive_next(s->give, &m) > 0)
+			come(s, &m);
+		break;
+	case 6:	take(s); break;
+	default: foreign(s, what, p); break;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	struct sides s = { .made = made_recs(COUNT) };
+
+	s.ask = recask_new(5000);
+	s.give = recgive_new(&s.made.recs, 1);
+	if (s.ask == NULL || s.give == NULL)
+		abort();
+	recgive_take(s.give, &(struct msg){ .type = MSG_OPEN });
+	for (; n >= 6 && n - 6 >= p[5]; n -= 6 + p[5], p += 6 + p[5])
+		deed(&s, p[0], p + 1);
+	recask_free(s.ask);
+	recgive_free(s.give);
+	return 0;
+}

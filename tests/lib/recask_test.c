@@ -1,0 +1,159 @@
+/* recask_test - what is asked for ahead fits the memory given, what is waited for comes first, and answers are looked at. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "ps/recask.h"
+
+#include <string.h>
+
+#define LENGTH	1000u
+
+/* Answers the record that was asked for with LENGTH bytes. */
+static int
+answer(struct recask *a, uint64_t i)
+{
+	uint8_t bytes[LENGTH];
+	bool claimed;
+
+	memset(bytes, (int)i, sizeof(bytes));
+	return recask_come(a, &(struct msg){ .type = MSG_RECORD, .step = i, .samples = LENGTH, .len = LENGTH,
+	    .payload = bytes }, &claimed);
+}
+
+/* How many records the next request asks for; *first is the first one. */
+static uint32_t
+asks(struct recask *a, uint64_t *first)
+{
+	struct msg m;
+	uint32_t n;
+
+	if (!recask_next(a, &m))
+		return 0;
+	if (m.type != MSG_ASK || recmsg_ask(&m, UINT64_MAX, &n) < 0)
+		return UINT32_MAX;
+	*first = recmsg_asked(&m, 0);
+	return n;
+}
+
+static void
+test_memory(void)
+{
+	struct recask *a = recask_new(200000);
+	struct recask_item *it;
+	struct buf room = { 0 };
+	uint64_t first = 0;
+	uint32_t n;
+
+	for (uint64_t i = 0; i < 300; i++)
+		recask_want(a, i);
+	n = asks(a, &first);
+	is(n, 3, "before a length is known few are asked for");
+	is(first, 0, "... in the order in which they are wanted");
+	for (uint64_t i = 0; i < 3; i++)
+		is(answer(a, i), 0, "record %u comes", (unsigned)i);
+	n = asks(a, &first);
+	ok(n > 190 && n <= 197, "then as many as fit (%u)", n);
+	is(asks(a, &first), 0, "... and no more");
+	it = recask_claim(a, 250);
+	is(asks(a, &first), 1, "but what is waited for");
+	is(first, 250, "... which goes before the others");
+	ok(recask_take(a, it, &room) == 0, "it has not come yet");
+	it = recask_claim(a, 1);
+	is(recask_take(a, it, &room), 1, "what is here is given at once");
+	ok(room.n == LENGTH && room.p[0] == 1, "... as it came");
+	is(asks(a, &first), 0, "one is read, and one more is on the way already");
+	recask_forget(a);
+	for (uint64_t i = 3; i < 3 + n; i++)
+		answer(a, i);
+	ok(recask_waits(a), "what is forgotten leaves what is waited for");
+	is(answer(a, 250), 0, "... which comes");
+	ok(!recask_waits(a), "... and is the last");
+	for (uint64_t i = 0; i < 300; i++)
+		recask_want(a, i);
+	ok(asks(a, &first) > 190, "the memory of what was forgotten is free again");
+	buf_free(&room);
+	recask_free(a);
+}
+
+static void
+test_answers(void)
+{
+	static const uint8_t bytes[8];
+	struct recask *a = recask_new(1 << 20);
+	struct recask_item *it = recask_claim(a, 7);
+	struct msg m = { .type = MSG_RECORD, .step = 7, .samples = 8, .len = 4, .payload = bytes }, bad;
+	struct buf room = { 0 };
+	bool claimed;
+	uint64_t first;
+
+	is(recask_come(a, &m, &claimed), ERR_FORMAT, "what was not asked for is refused");
+	asks(a, &first);
+	bad = m;
+	bad.step = 8;
+	is(recask_come(a, &bad, &claimed), ERR_FORMAT, "another record is refused");
+	bad = m;
+	bad.slice = 4;
+	is(recask_come(a, &bad, &claimed), ERR_FORMAT, "so is its end before its beginning");
+	bad = m;
+	bad.len = 9;
+	is(recask_come(a, &bad, &claimed), ERR_FORMAT, "... more bytes than it has");
+	bad = m;
+	bad.len = 0;
+	is(recask_come(a, &bad, &claimed), ERR_FORMAT, "... a part of none");
+	bad = m;
+	bad.samples = RECMSG_LONGEST + 1;
+	is(recask_come(a, &bad, &claimed), ERR_LIMIT, "... one that is too long");
+	is(recask_come(a, &m, &claimed), 0, "its beginning is taken");
+	ok(!claimed && recask_take(a, it, &room) == 0, "... but not given");
+	recask_lost(a);
+	is(asks(a, &first), 1, "when the connection breaks it is asked for again");
+	is(recask_come(a, &m, &claimed), 0, "... from its beginning");
+	m.slice = 4;
+	is(recask_come(a, &m, &claimed), 0, "its end is taken");
+	ok(claimed && recask_take(a, it, &room) == 1 && room.n == 8, "... and it is given");
+
+	it = recask_claim(a, 9);
+	asks(a, &first);
+	m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = 9, .len = 5, .payload = "a\nb c" };
+	is(recask_come(a, &m, &claimed), 0, "one that cannot be read comes as that");
+	is(recask_take(a, it, &room), ERR_FORMAT, "... and is given as that");
+	is_str(err_line(), "ab c", "... with the reason, of what can be printed");
+	buf_free(&room);
+	recask_free(a);
+}
+
+/* Many are wanted; those that are waited for never queue behind those that have no room. */
+static void
+test_full(void)
+{
+	struct recask *a = recask_new(2 * LENGTH);
+	struct recask_item *it;
+	struct buf room = { 0 };
+	uint64_t first;
+
+	it = recask_claim(a, 0);
+	asks(a, &first);
+	answer(a, 0);
+	recask_take(a, it, &room);
+	for (uint64_t i = 1; i <= 10; i++)
+		recask_want(a, i);
+	is(asks(a, &first), 1, "of ten that are wanted one has room");
+	it = recask_claim(a, 5);
+	is(asks(a, &first), 1, "one that is waited for is asked for all the same");
+	recask_lost(a);
+	is(asks(a, &first), 1, "when the connection breaks one has room again");
+	is(first, 5, "... that one");
+	answer(a, 5);
+	is(recask_take(a, it, &room), 1, "... and it comes");
+	buf_free(&room);
+	recask_free(a);
+}
+
+int
+main(void)
+{
+	test_memory();
+	test_answers();
+	test_full();
+	return done();
+}

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOOKS	256u	/* entries of an index that are looked at when it is opened */
+
 struct recfile {
 	struct recs	 recs;
 	char		*path;
@@ -29,9 +31,9 @@ extent(const struct recfile *f, uint64_t i)
 	return (i + 1 < f->idx.n ? f->idx.at[i + 1] : f->size) - f->idx.at[i];
 }
 
-/* Whether a record begins at the offset and, if it is whole, does not reach beyond end. */
+/* Whether a record begins at the offset and, if it is whole, ends where it should. */
 static bool
-begins_at(const struct recfile *f, uint64_t at, uint64_t end, bool exactly)
+is_record(const struct recfile *f, uint64_t at, uint64_t end)
 {
 	uint8_t head[REC_HEAD];
 	enum rec_part part;
@@ -40,25 +42,30 @@ begins_at(const struct recfile *f, uint64_t at, uint64_t end, bool exactly)
 	if (at > f->size || f->size - at < REC_HEAD || io_pread(f->fd, head, sizeof(head), at) < 0 ||
 	    rec_head(head, at, &part, &n) < 0)
 		return false;
-	if (part == REC_WHOLE)
-		return exactly ? at + rec_extent(n) == end : at + rec_extent(n) <= end;
-	return part == REC_FIRST;
+	return part == REC_WHOLE ? at + rec_extent(n) == end : part == REC_FIRST;
 }
 
 /*
- * An index left over from another file must not be believed.  Its first and
- * last entries are looked at: the file's first and last records, the last one ending the file.
+ * An index left over from another file, or one that leaves records out, must not be believed.  Some entries all over
+ * it are looked at here, the first and the last among them; each one when its record is read.
  */
 static bool
 fits(const struct recfile *f)
 {
 	const struct idx *x = &f->idx;
+	size_t looks = x->n < LOOKS ? x->n : LOOKS;
 
 	if (x->n == 0)
 		return f->size == 0;
-	return x->at[0] == 0 && x->at[x->n - 1] < f->size &&
-	    begins_at(f, 0, x->n > 1 ? x->at[1] : f->size, true) &&
-	    begins_at(f, x->at[x->n - 1], f->size, true);
+	if (x->at[0] != 0 || x->at[x->n - 1] >= f->size)
+		return false;
+	for (size_t k = 0; k < looks; k++) {
+		size_t i = looks > 1 ? (size_t)((uint64_t)k * (x->n - 1) / (looks - 1)) : 0;
+
+		if (!is_record(f, x->at[i], x->at[i] + extent(f, i)))
+			return false;
+	}
+	return true;
 }
 
 /* Reads the .idx beside the file.  Returns 1, or 0 when there is none that fits, or ERR_NOMEM. */
@@ -117,6 +124,31 @@ recfile_at(const struct recs *r, uint64_t i)
 	return f->idx.at[i];
 }
 
+/* Whether the record at p takes all n bytes up to the next that the index knows. */
+static int
+ends_at(const uint8_t *p, size_t n, uint64_t at)
+{
+	enum rec_part part = REC_FIRST;
+	size_t pos = 0;
+
+	while (part != REC_WHOLE && part != REC_LAST) {
+		uint32_t more;
+		int e;
+
+		if (n - pos < REC_HEAD)
+			return 0;	/* rec_join() has the word for that */
+		if ((e = rec_head(p + pos, at, &part, &more)) < 0)
+			return e;
+		if (rec_extent(more) > n - pos)
+			return 0;
+		pos += (size_t)rec_extent(more);
+	}
+	if (pos < n)
+		return err_fail(ERR_FORMAT, "record at %llu: the .idx beside the file leaves out what follows it, "
+		    "it belongs to another file: remove it", (unsigned long long)at);
+	return 0;
+}
+
 static int
 read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
@@ -130,7 +162,7 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)bytes)) < 0)
 		return e;
-	if ((e = io_pread(f->fd, room->p, (size_t)bytes, at)) < 0 ||
+	if ((e = io_pread(f->fd, room->p, (size_t)bytes, at)) < 0 || (e = ends_at(room->p, (size_t)bytes, at)) < 0 ||
 	    (e = rec_join(room->p, (size_t)bytes, at, data, n)) < 0)
 		err_within("%s", f->path);
 	return e;

@@ -3,6 +3,8 @@
  *
  * The numbers follow the file.  Where TRAIN.idx stands beside TRAIN.rec and
  * fits it, it says where the records begin; else the file is scanned once.
+ * Each of its entries is looked at again when its record is read: one that
+ * leaves records out is an error then, that names the file and the byte.
  * Threads: any number may read at once, each with a buffer of its own.
  */
 #ifndef DATA_RECFILE_H

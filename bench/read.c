@@ -11,6 +11,8 @@
 #include "data/batch.h"
 #include "data/imrec.h"
 #include "data/recs.h"
+#include "ps/recpull.h"
+#include "wire/conn.h"
 
 #include <getopt.h>
 #include <pthread.h>
@@ -22,11 +24,14 @@
 
 #define THREADS 64
 
-static const char usage[] = "read [--bare] [--batch N] [--epochs N] [--shape CxHxW] [--threads N] file.rec";
+static const char usage[] =
+    "read [--bare] [--batch N] [--epochs N] [--key-file FILE] [--records] [--shape CxHxW] [--threads N] file.rec|host:port";
 static const char help[] =
     "  --bare         decode alone\n"
     "  --batch N      (128)\n"
     "  --epochs N     (1)\n"
+    "  --key-file F   of the host that holds the records\n"
+    "  --records      the records alone, in order, by one thread; nothing is decoded\n"
     "  --shape CxHxW  of a sample, cropped and mirrored by chance (3x224x224)\n"
     "  --threads N    (2)\n";
 
@@ -113,6 +118,43 @@ bare(const struct recs *recs, unsigned threads, int epochs)
 	free(record);
 }
 
+/* Wanted so many ahead of their reading. */
+static void
+records(const struct recs *recs, uint64_t ahead, int epochs)
+{
+	struct buf room = { 0 };
+	const uint8_t *data;
+	size_t n;
+
+	for (int epoch = 0; epoch < epochs; epoch++) {
+		double t = clk_s(), c = cpu_s();
+
+		for (uint64_t i = 0; i < recs->count + ahead; i++) {
+			if (recs->want != NULL && i < recs->count)
+				recs->want(recs, i);
+			if (i >= ahead)
+				must(recs->read(recs, i - ahead, &room, &data, &n), NULL);
+		}
+		printf("%llu\t%.3f\t%.3f\n", (unsigned long long)recs->count, clk_s() - t, cpu_s() - c);
+	}
+	buf_free(&room);
+}
+
+static struct recs *
+open_recs(const char *path, const char *key_file)
+{
+	uint8_t key[CONN_KEY];
+	struct recs *r;
+
+	if (key_file == NULL) {
+		must(recs_open(&r, path), NULL);
+	} else {
+		must(conn_key_read(key_file, key), key_file);
+		must(recpull_open(&r, &(struct recpull_opt){ .addr = path, .key = key }), NULL);
+	}
+	return r;
+}
+
 static void
 batches(struct batch_opt *o, int epochs)
 {
@@ -141,6 +183,8 @@ main(int argc, char *argv[])
 		{ "bare", no_argument, NULL, 'd' },
 		{ "batch", required_argument, NULL, 'b' },
 		{ "epochs", required_argument, NULL, 'e' },
+		{ "key-file", required_argument, NULL, 'k' },
+		{ "records", no_argument, NULL, 'r' },
 		{ "shape", required_argument, NULL, 's' },
 		{ "threads", required_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 }
@@ -148,7 +192,8 @@ main(int argc, char *argv[])
 	struct batch_opt o = { .batch = 128, .shuffle = true, .threads = 2, .aug = { .c = 3, .h = 224, .w = 224,
 	    .rand_crop = true, .rand_mirror = true, .mean_of = { 123.68f, 116.78f, 103.94f } } };
 	struct recs *recs;
-	int c, epochs = 1, is_bare = 0;
+	int c, epochs = 1, is_bare = 0, is_records = 0;
+	const char *key = NULL;
 
 	front_init("read", usage, help);
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
@@ -156,6 +201,8 @@ main(int argc, char *argv[])
 		case 'b': o.batch = (uint32_t)front_num("--batch", optarg, 1, 65536); break;
 		case 'd': is_bare = 1; break;
 		case 'e': epochs = (int)front_num("--epochs", optarg, 1, 1000); break;
+		case 'k': key = optarg; break;
+		case 'r': is_records = 1; break;
 		case 's':
 			if (sscanf(optarg, "%ux%ux%u", &o.aug.c, &o.aug.h, &o.aug.w) != 3)
 				front_usage();
@@ -165,10 +212,12 @@ main(int argc, char *argv[])
 		}
 	if (optind + 1 != argc)
 		front_usage();
-	must(recs_open(&recs, argv[optind]), NULL);
+	recs = open_recs(argv[optind], key);
 	o.recs = recs;
 	if (is_bare)
 		bare(recs, o.threads, epochs);
+	else if (is_records)
+		records(recs, 4 * (uint64_t)o.batch, epochs);
 	else
 		batches(&o, epochs);
 	recs_close(recs);

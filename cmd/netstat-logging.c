@@ -1,0 +1,124 @@
+/* netstat-logging - an interface's or a command's traffic, a line a period.  See netstat-logging(1). */
+#include "front.h"
+#include "netstat-logging_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] = "netstat-logging [-q] [-d seconds] [-i interface] [-o file] [-p seconds] [option ...]\n"
+			    "       [command [argument ...]]";
+static const char help[] =
+    "Logs the traffic of a network interface, or of a command, a line a period; a summary ends it.\n"
+    "  -d, --duration SECONDS   end after this time (at SIGINT or SIGTERM)\n"
+    "  -i, --interface NAME     what is watched; again for more (that of the default route)\n"
+    "  -o, --output FILE        where the lines go; - is the standard output\n"
+    "  -p, --period SECONDS     a line each time, 0.1 at least (1)\n"
+    "  -q, --quiet              no summary\n"
+    "      --count HOW          of a command: packets (as root) or calls (as packets, else calls)\n"
+    "      --filter             pass a training log on, with the traffic of each epoch in it\n"
+    "      --json               lines of JSON\n"
+    "      --mark REGEX         with --filter: lines to tell the traffic after, too\n"
+    "      --help, --version\n"
+    "With a command the log is of its own traffic, and its exit status is passed on.\n";
+
+enum { COUNT = 256, FILTER, HELP, JSON, MARK, VERSION };
+
+static const struct option longs[] = {
+	{ "count", required_argument, NULL, COUNT },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "filter", no_argument, NULL, FILTER },
+	{ "help", no_argument, NULL, HELP },
+	{ "interface", required_argument, NULL, 'i' },
+	{ "json", no_argument, NULL, JSON },
+	{ "mark", required_argument, NULL, MARK },
+	{ "output", required_argument, NULL, 'o' },
+	{ "period", required_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "version", no_argument, NULL, VERSION },
+	{ NULL, 0, NULL, 0 }
+};
+
+static void
+add_interface(struct options *o, const char *name)
+{
+	for (size_t i = 0; i < o->interfaces; i++)
+		if (strcmp(o->interface[i], name) == 0)
+			front_wrong("-i: %s is named twice", name);
+	if (o->interfaces == SOURCES)
+		front_wrong("-i: more than %d interfaces", SOURCES);
+	o->interface[o->interfaces++] = name;
+}
+
+static enum meter_by
+how(const char *text)
+{
+	if (strcmp(text, "packets") == 0)
+		return METER_PACKETS;
+	if (strcmp(text, "calls") != 0)
+		front_wrong("--count: '%.64s' is not packets or calls", text);
+	return METER_CALLS;
+}
+
+static void
+expression(const char *text, regex_t *r)
+{
+	char why[256];
+	int e = regcomp(r, text, REG_EXTENDED | REG_NOSUB);
+
+	if (e != 0) {
+		regerror(e, r, why, sizeof(why));
+		front_wrong("--mark: '%.64s': %s", text, why);
+	}
+}
+
+/* What makes no sense together is said before anything begins. */
+static void
+agree(const struct options *o)
+{
+	if (o->argv != NULL && o->interfaces > 0)
+		front_wrong("-i and a command: the log is of the one or of the other");
+	if (o->argv != NULL && o->duration_s > 0)
+		front_wrong("--duration and a command: the log ends with the command; see timeout(1)");
+	if (o->argv == NULL && o->by != METER_BEST)
+		front_wrong("--count: there is no command");
+	if (o->mark != NULL && !o->filter)
+		front_wrong("--mark: only with --filter");
+	if (o->filter && o->output != NULL && strcmp(o->output, "-") == 0)
+		front_wrong("-o -: the standard output is the log's that passes");
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct options o = { .period_s = 1 };
+	regex_t mark;
+	int c;
+
+	front_init(argv[0], usage, help);
+	/* "+": what follows the command's name is the command's. */
+	while ((c = getopt_long(argc, argv, "+d:i:o:p:q", longs, NULL)) != -1)
+		switch (c) {
+		case 'd': o.duration_s = front_real("-d", optarg, 0.1, 1e9); break;
+		case 'i': add_interface(&o, optarg); break;
+		case 'o': o.output = optarg; break;
+		case 'p': o.period_s = front_real("-p", optarg, 0.1, 1e6); break;
+		case 'q': o.quiet = true; break;
+		case COUNT: o.by = how(optarg); break;
+		case FILTER: o.filter = true; break;
+		case HELP: front_help();
+		case JSON: o.json = true; break;
+		case MARK:
+			if (o.mark != NULL)
+				front_wrong("--mark: given twice; join them by |");
+			expression(optarg, &mark);
+			o.mark = &mark;
+			break;
+		case VERSION: printf("netstat-logging (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
+		default: front_usage();
+		}
+	if (argv[optind] != NULL)
+		o.argv = argv + optind;
+	agree(&o);
+	return run(&o);
+}

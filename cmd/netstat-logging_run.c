@@ -1,0 +1,440 @@
+/* netstat-logging_run - what netstat-logging does once its command line is read. */
+#include "netstat-logging_run.h"
+
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "run/mark.h"
+#include "run/nic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PIECE	65536	/* bytes of a log that are passed on at once */
+
+/* Whose traffic: an interface, or the command. */
+struct source {
+	const char *name;
+	int	 index;			/* of the interface when it was read last */
+	bool	 gone;
+	uint64_t at_ns;			/* when it was read last */
+	struct traffic last;		/* counters then */
+	struct traffic_sum sum;
+};
+
+struct watch {
+	const struct options *o;
+	char	 host[256], first[NIC_NAME];
+	struct nic *nic;
+	struct meter *meter;
+	struct marker *marker;
+	struct source source[SOURCES];
+	size_t	 sources;
+	uint64_t begun_ns;
+	int	 rows;			/* descriptor, -1 for none */
+	int	 in;			/* of the log that passes, -1 for none */
+	int	 timer, end, signals;
+	int	 status;		/* of the command, as wait(2) gives it; -1 */
+	bool	 meter_over, stop;
+};
+
+static void
+write_out(int fd, const char *name, struct buf *b)
+{
+	if (b->n > 0 && io_write(fd, b->p, b->n) < 0)
+		front_die(name, ERR_SYS);
+	b->n = 0;
+}
+
+/* Reads a source's counters.  False when it is not there. */
+static bool
+counters(struct watch *w, struct source *s, struct traffic *t, int *index)
+{
+	struct nic_link link;
+	int e;
+
+	*index = 0;
+	if (w->meter != NULL) {
+		meter_read(w->meter, t);
+		return true;
+	}
+	if ((e = nic_read(w->nic, s->name, &link)) < 0)
+		front_die(s->name, e);
+	*t = link.traffic;
+	*index = link.index;
+	return e > 0;
+}
+
+/* An interface may go away and come back as another one, which counts from 0. */
+static bool
+read_source(struct watch *w, struct source *s, struct traffic *now)
+{
+	static const struct traffic zero = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
+	int index;
+
+	if (!counters(w, s, now, &index)) {
+		if (!s->gone) {
+			err_note(0, "gone");
+			front_warn(s->name, ERR_PEER);
+		}
+		s->gone = true;
+		return false;
+	}
+	if (s->gone)
+		front_say("%s: back", s->name);
+	s->gone = false;
+	if (index != s->index)
+		s->last = zero;
+	s->index = index;
+	return true;
+}
+
+static void
+put_row(struct watch *w, const struct source *s, const char *event, double seconds, const struct traffic *t, struct buf *out)
+{
+	struct traffic_row r = {
+		.time_s = (double)(s->at_ns - w->begun_ns) / 1e9, .date_ns = clk_date_ns(), .host = w->host,
+		.interface = w->meter != NULL ? "command" : s->name, .event = event, .seconds = seconds, .traffic = *t,
+	};
+	int e = w->o->json ? traffic_json(&r, out) : traffic_put(&r, out);
+
+	if (e < 0)
+		front_die(NULL, e);
+}
+
+/* A period is over; what is left at the end is one when anything was in it. */
+static void
+sample(struct watch *w, bool whole)
+{
+	struct buf out = { 0 };
+	struct traffic now, t;
+	double seconds;
+
+	for (struct source *s = w->source; s < w->source + w->sources; s++) {
+		if (!read_source(w, s, &now))
+			continue;
+		t = traffic_since(&s->last, &now);
+		seconds = (double)(clk_ns() - s->at_ns) / 1e9;
+		if (!whole && seconds < w->o->period_s / 100 && t.bytes[TRAFFIC_RX] + t.bytes[TRAFFIC_TX] == 0)
+			continue;
+		s->at_ns = clk_ns();
+		s->last = now;
+		traffic_take(&s->sum, &t, seconds, whole);
+		put_row(w, s, "period", seconds, &t, &out);
+	}
+	if (w->rows >= 0)
+		write_out(w->rows, w->o->output != NULL ? w->o->output : "standard output", &out);
+	buf_free(&out);
+}
+
+static void
+finish(struct watch *w)
+{
+	struct buf out = { 0 };
+	int e = 0;
+
+	sample(w, false);
+	for (struct source *s = w->source; s < w->source + w->sources; s++)
+		put_row(w, s, "end", s->sum.seconds, &s->sum.total, &out);
+	if (w->rows >= 0)
+		write_out(w->rows, w->o->output != NULL ? w->o->output : "standard output", &out);
+	out.n = 0;
+	for (struct source *s = w->source; s < w->source + w->sources && !w->o->quiet && e == 0; s++)
+		e = traffic_summary(&s->sum, s->name, &out);
+	if (e < 0)
+		front_die(NULL, e);
+	write_out(STDERR_FILENO, "standard error", &out);
+	buf_free(&out);
+}
+
+/* All of this machine's traffic that is watched, for the marks. */
+static struct traffic
+everything(struct watch *w)
+{
+	struct traffic sum = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } }, now, t;
+
+	for (struct source *s = w->source; s < w->source + w->sources; s++) {
+		traffic_add(&sum, &s->sum.total);
+		if (read_source(w, s, &now)) {
+			t = traffic_since(&s->last, &now);
+			traffic_add(&sum, &t);
+		}
+	}
+	return sum;
+}
+
+/* A piece of the log that passes; at its end there is nothing more to do, unless a command is still at work. */
+static void
+pass(struct watch *w)
+{
+	struct traffic now = everything(w);
+	struct buf out = { 0 };
+	char piece[PIECE];
+	ssize_t n = read(w->in, piece, sizeof(piece));
+	int e;
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n < 0)
+		front_die("the log", err_sys("read"));
+	if ((e = mark_take(w->marker, piece, (size_t)n, &now, &out)) < 0)
+		front_die(NULL, e);
+	write_out(STDOUT_FILENO, "standard output", &out);
+	buf_free(&out);
+	if (n == 0) {
+		close(w->in);
+		w->in = -1;
+		w->stop = w->meter == NULL;
+	}
+}
+
+/*
+ * A terminal's interrupt reaches the command, or the writer of the log, too: their end is the log's.  Asked again, or
+ * when the command itself is over, there is no more waiting.
+ */
+static void
+on_signal(struct watch *w)
+{
+	struct signalfd_siginfo s;
+	bool waits = w->meter != NULL ? w->status < 0 : w->in >= 0;
+	static unsigned asked;
+
+	if (read(w->signals, &s, sizeof(s)) != sizeof(s))
+		return;
+	if (!waits || (w->meter == NULL && (s.ssi_signo == SIGTERM || asked++ > 0)))
+		w->stop = true;
+	else if (w->meter != NULL && (s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP))
+		meter_signal(w->meter, (int)s.ssi_signo);
+}
+
+static void
+loop(struct watch *w)
+{
+	enum { TIMER, END, SIGNALS, METER, IN, FDS };
+	uint64_t times;
+
+	while (!w->stop) {
+		struct pollfd p[FDS] = {
+			[TIMER] = { w->timer, POLLIN, 0 }, [END] = { w->end, POLLIN, 0 }, [SIGNALS] = { w->signals, POLLIN, 0 },
+			[METER] = { w->meter != NULL && !w->meter_over ? meter_fd(w->meter) : -1, POLLIN | POLLPRI, 0 },
+			[IN] = { w->in, POLLIN, 0 },
+		};
+
+		if (poll(p, FDS, -1) < 0 && errno != EINTR)
+			front_die(NULL, err_sys("poll"));
+		if (p[TIMER].revents != 0 && read(w->timer, &times, sizeof(times)) == sizeof(times))
+			sample(w, true);
+		if (p[END].revents != 0)
+			w->stop = true;
+		if (p[SIGNALS].revents != 0)
+			on_signal(w);
+		if (p[METER].revents != 0)
+			w->meter_over = meter_done(w->meter, &w->status);
+		if (p[IN].revents != 0)
+			pass(w);
+		w->stop = w->stop || (w->meter_over && w->in < 0);
+	}
+}
+
+static void
+start_timers(struct watch *w)
+{
+	uint64_t period = (uint64_t)(w->o->period_s * 1e9), first = w->begun_ns + period;
+	uint64_t last = w->begun_ns + (uint64_t)(w->o->duration_s * 1e9);
+	struct itimerspec tick = {
+		.it_interval = { (time_t)(period / 1000000000), (long)(period % 1000000000) },
+		.it_value = { (time_t)(first / 1000000000), (long)(first % 1000000000) },
+	}, once = { .it_value = { (time_t)(last / 1000000000), (long)(last % 1000000000) } };
+
+	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	w->end = w->o->duration_s > 0 ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) : -1;
+	if (w->timer < 0 || timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &tick, NULL) < 0 ||
+	    (w->o->duration_s > 0 && (w->end < 0 || timerfd_settime(w->end, TFD_TIMER_ABSTIME, &once, NULL) < 0)))
+		front_die(NULL, err_sys("a timer"));
+}
+
+/* A shell starts what is in the background with SIGINT ignored; it ends a log all the same, as it does vnstat(1)'s. */
+static void
+listen_to(struct watch *w, sigset_t *before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGTERM);
+	if (w->o->argv == NULL)
+		signal(SIGINT, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &set, before);
+	if ((w->signals = signalfd(-1, &set, SFD_CLOEXEC)) < 0)
+		front_die(NULL, err_sys("signalfd"));
+}
+
+static void
+unknown_interface(struct watch *w, const char *name)
+{
+	struct buf there = { 0 };
+	int e = nic_names(w->nic, &there);
+
+	if (e < 0 || (e = buf_terminate(&there)) < 0)
+		front_die(NULL, e);
+	if (name != NULL)
+		front_wrong("%s: no such interface; there are %s", name, (char *)there.p);
+	front_wrong("no default route: name an interface with -i; there are %s", (char *)there.p);
+}
+
+static void
+open_interfaces(struct watch *w)
+{
+	struct nic_link link;
+	int e;
+
+	if ((e = nic_open(&w->nic)) < 0)
+		front_die(NULL, e);
+	for (size_t i = 0; i < w->o->interfaces; i++)
+		w->source[w->sources++].name = w->o->interface[i];
+	if (w->sources == 0) {
+		if ((e = nic_default(w->nic, w->first)) < 0)
+			front_die(NULL, e);
+		if (e == 0)
+			unknown_interface(w, NULL);
+		w->source[w->sources++].name = w->first;
+	}
+	for (struct source *s = w->source; s < w->source + w->sources; s++) {
+		if ((e = nic_read(w->nic, s->name, &link)) < 0)
+			front_die(s->name, e);
+		if (e == 0)
+			unknown_interface(w, s->name);
+		s->index = link.index;
+		s->last = link.traffic;
+		s->sum.total.wire[TRAFFIC_RX] = s->sum.total.wire[TRAFFIC_TX] = TRAFFIC_NONE;
+	}
+}
+
+/* The command's log passes through us when asked for. */
+static void
+start_command(struct watch *w, const sigset_t *mask)
+{
+	struct meter_opt opt = { .argv = w->o->argv, .by = w->o->by, .out = -1, .mask = mask };
+	const char *slash = strrchr(w->o->argv[0], '/');
+	int e, fd[2] = { -1, -1 };
+
+	if (w->o->filter && pipe2(fd, O_CLOEXEC) < 0)
+		front_die(NULL, err_sys("pipe"));
+	opt.out = fd[1];
+	if ((e = meter_start(&opt, &w->meter)) < 0) {
+		int why = errno;
+
+		err_within("%s", e == ERR_NOTSUP ? "its traffic cannot be counted" : "the command");
+		front_warn(NULL, e);
+		/* As env(1) and time(1) do. */
+		exit(e != ERR_SYS ? FRONT_PARTIAL : why == ENOENT ? 127 : 126);
+	}
+	if (w->o->filter)
+		close(fd[1]);
+	w->in = fd[0];
+	w->source[w->sources++].name = slash != NULL ? slash + 1 : w->o->argv[0];
+	meter_read(w->meter, &w->source[0].sum.total);
+	for (int i = 0; i < TRAFFIC_WAYS; i++) {
+		struct traffic *t = &w->source[0].sum.total;
+
+		t->bytes[i] = 0;
+		t->packets[i] = t->packets[i] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
+		t->wire[i] = t->wire[i] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
+	}
+	w->source[0].last = w->source[0].sum.total;
+}
+
+static void
+open_rows(struct watch *w)
+{
+	const char *path = w->o->output, *by[] = { [METER_PACKETS] = "packets", [METER_CALLS] = "calls" };
+	struct buf out = { 0 };
+	int e;
+
+	w->rows = -1;
+	if (path == NULL && (w->o->filter || w->o->argv != NULL))
+		return;
+	w->rows = path == NULL || strcmp(path, "-") == 0 ? STDOUT_FILENO :
+	    open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (w->rows < 0)
+		front_die(path, err_sys("open"));
+	if (w->o->json)
+		return;
+	e = buf_put_fmt(&out, "# tally %s tool=netstat-logging host=%s period_s=%g", TALLY_VERSION, w->host, w->o->period_s);
+	if (e == 0 && w->meter != NULL)
+		e = buf_put_fmt(&out, " command=%s count=%s", w->source[0].name, by[meter_by(w->meter)]);
+	for (size_t i = 0; i < w->sources && w->meter == NULL && e == 0; i++)
+		e = buf_put_fmt(&out, "%s%s", i == 0 ? " interface=" : ",", w->source[i].name);
+	if (e < 0 || (e = buf_put(&out, "\n", 1)) < 0 || (e = traffic_head(&out)) < 0)
+		front_die(NULL, e);
+	write_out(w->rows, path != NULL ? path : "standard output", &out);
+	buf_free(&out);
+}
+
+/* The command's own status; what went wrong here matters only when all went well there. */
+static int
+end_status(const struct watch *w)
+{
+	const char *missed = w->meter != NULL ? meter_missed(w->meter) : NULL;
+
+	if (missed != NULL) {
+		err_note(0, "%s", missed);
+		front_warn(w->source[0].name, ERR_ITEM);
+	}
+	if (w->meter == NULL || w->status == 0)
+		return front_status();
+	if (w->status < 0)
+		return FRONT_PARTIAL;
+	return WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);
+}
+
+int
+run(const struct options *o)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+	struct traffic now;
+	sigset_t before;
+	int status;
+
+	if (w == NULL)
+		front_die(NULL, err_nomem());
+	w->o = o;
+	w->in = -1;
+	w->status = -1;
+	gethostname(w->host, sizeof(w->host) - 1);
+	listen_to(w, &before);
+	if (o->argv != NULL)
+		start_command(w, &before);
+	else
+		open_interfaces(w);
+	open_rows(w);
+	w->begun_ns = clk_ns();
+	for (size_t i = 0; i < w->sources; i++)
+		w->source[i].at_ns = w->begun_ns;
+	if (o->filter) {
+		now = everything(w);
+		if (o->argv == NULL)
+			w->in = STDIN_FILENO;
+		if ((w->marker = mark_new(&now, o->mark)) == NULL)
+			front_die(NULL, err_nomem());
+	}
+	start_timers(w);
+	loop(w);
+	finish(w);
+	status = end_status(w);
+	mark_free(w->marker);
+	meter_close(w->meter);
+	nic_close(w->nic);
+	free(w);
+	return status;
+}

@@ -1,0 +1,131 @@
+# netstat-logging.t - the traffic of an interface, of a command and of a log's epochs.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+talk=$TOP/tests/cmd/talk.pl
+
+# A peer that counts what it gets; $port is where, its count is in got when hushed.
+serve() {
+	rm -f port hold && mkfifo hold
+	perl "$talk" serve port <hold >got &
+	server=$!
+	exec 7>hold
+	until [ -s port ]; do kill -0 $server || return 1; done
+	port=$(cat port)
+}
+hush() { exec 7>&-; wait $server; }
+cell() { awk -F '\t' -v c="$2" '$1 == "time_s" { for (i = 1; i <= NF; i++) if ($i == c) n = i } $5 == "end" { print $n }' "$1"; }
+within() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(b > 0 && d * d <= b * b / 10000) }'; }
+
+# Interfaces.
+status 0 "the loopback, for a while" netstat-logging -i lo -p 0.1 -d 0.55
+is "$(grep -v '^#' out | sed 1q | tr '\t' ' ')" \
+	"time_s clock host interface event seconds rx_bytes tx_bytes rx_packets tx_packets rx_wire_bytes tx_wire_bytes" "columns"
+is "$(cut -f4,5 out | grep -c '^lo	period')" 6 "a line a period, and one for the rest"
+is "$(cut -f1 out | grep '^0\.' | cut -c1-3 | paste -sd' ')" "0.1 0.2 0.3 0.4 0.5 0.5 0.5" "... at its time"
+is "$(cut -f4,5 out | tail -n 1)" "lo	end" "... and one for all"
+like out '^0\.[0-9]{3}	20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z	' "... with the date"
+like err '^ lo  /  traffic statistics$' "a summary"
+is "$(wc -l <err)" 19 "... of one interface"
+status 0 "no summary, JSON" netstat-logging -q -i lo -p 0.1 -d 0.2 --json
+is "$(cat err)" "" "... quiet"
+is "$(perl -MJSON::PP -ne '$r = decode_json($_); print "$r->{interface} $r->{event} ", exists $r->{rx_packets}, "\n"' out | uniq -c |
+	tr -s ' ' | paste -sd,)" " 2 lo period 1, 1 lo end 1" "... objects"
+status 0 "into a file" netstat-logging -q -i lo -d 0.1 -o rows.tsv
+is "$(cat out)" "" "... and not to standard output"
+is "$(cell rows.tsv event)" end "... whole"
+status 2 "an interface that is not there" netstat-logging -i nosuch -d 0.1
+like err '^netstat-logging: nosuch: no such interface; there are .*\blo\b' "... is told, and which there are"
+status 1 "nowhere to write" sh -c 'netstat-logging -i lo -d 0.1 >/dev/full'
+like err '^netstat-logging: standard output: .*No space' "... is told"
+
+serve
+env --default-signal=INT netstat-logging -i lo -p 0.1 >rows.tsv 2>err &
+log=$!
+until grep -q period rows.tsv; do kill -0 $log || break; done
+perl "$talk" send "$port" 1 20000000
+kill -INT $log
+wait $log
+is $? 0 "SIGINT ends it well"
+ok "... and the traffic is in it" test "$(cell rows.tsv tx_bytes)" -ge 20000000
+ok "... and in the summary" grep -Eq '^  bytes +[12][0-9]\.[0-9]{2} MiB ' err
+
+# Commands.
+if netstat-logging -q --count packets true 2>why; then by="packets calls"; else by=calls; skip "by packets" "$(cat why)"; fi
+for how in $by; do
+	before=$(sed -n 1p got 2>/dev/null)
+	status 0 "$how: a thousand short connections and a long one" netstat-logging -q --count $how -o rows.tsv -- \
+		sh -c 'perl "$1" send "$2" 1000 1000 2 & perl "$1" send "$2" 1 30000000; wait' sh "$talk" "$port"
+	ok "... are counted to a hundredth: $(cell rows.tsv tx_bytes) bytes" within "$(cell rows.tsv tx_bytes)" 32000000
+	is "$(cell rows.tsv rx_bytes)" $((2001 * 2)) "... and the answers to the byte"
+	is "$(cell rows.tsv interface)" command "... as the command's"
+	status 3 "$how: a status comes through" netstat-logging -q --count $how -- sh -c 'exit 3'
+	status 143 "... and a signal" netstat-logging -q --count $how -- sh -c 'kill $$'
+	status 127 "$how: a command that is not there" netstat-logging --count $how -- ./nosuch
+	is "$(cat err)" "netstat-logging: the command: ./nosuch: No such file or directory" "... is told"
+	status 126 "$how: one that cannot be run" netstat-logging --count $how -- /dev
+	echo in >asked
+	status 0 "$how: what a command writes and is asked" netstat-logging -q --count $how -- sh -c "cat; echo out" <asked
+	is "$(cat out)" "in
+out" "... is its own"
+	status 0 "$how: all of its processes are waited for" netstat-logging -q --count $how -o rows.tsv -- \
+		sh -c '(perl "$1" send "$2" 3 100000; echo late) & exec true' sh "$talk" "$port"
+	is "$(cat out)" late "... to the last"
+	is "$(cell rows.tsv tx_bytes)" 300000 "... and counted"
+	status 0 "$how: files and pipes do not count" netstat-logging -q --count $how -o rows.tsv -- \
+		sh -c 'head -c 100000 /dev/zero | cat >zeros; perl -MSocket -e "socketpair(my \$a, my \$b, AF_UNIX, SOCK_STREAM, 0);
+			syswrite(\$a, q(x) x 1000)"'
+	is "$(cell rows.tsv tx_bytes) $(cell rows.tsv rx_bytes)" "0 0" "... at all"
+	netstat-logging -q --count $how -- sh -c 'trap "echo ended; exit 5" TERM; echo ready; while :; do read -r x; done' >out <hold &
+	log=$!
+	until grep -q ready out; do kill -0 $log || break; done
+	kill $log
+	wait $log
+	is "$? $(tail -n 1 out)" "5 ended" "$how: SIGTERM is the command's"
+done
+hush
+is "$(tail -n 1 got)" "$((20000000 + $(echo "$by" | wc -w) * 32300000))" "the peer got as much"
+ok "no control group is left" sh -c '! find /sys/fs/cgroup -maxdepth 4 -name "tally.*" 2>/dev/null | grep .'
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$BUILD/netstat-logging" 2>/dev/null; then
+	status 0 "without rights, by calls" setpriv --reuid 65534 --regid 65534 --clear-groups netstat-logging -q true
+	status 1 "... and not by packets" setpriv --reuid 65534 --regid 65534 --clear-groups netstat-logging --count packets true
+	like err '^netstat-logging: its traffic cannot be counted: ' "... which is told"
+else
+	skip "without rights" "not root, or another user cannot reach the build"
+fi
+
+# A log that passes.
+head=$(echo time_s host role rank event epoch step samples loss accuracy samples_per_s lr wait_s sent_bytes received_bytes | tr ' ' '\t')
+{
+	echo "$head"
+	printf '1\th\tworker\t0\t%s\t0\t\t\t\t\t\t\t\t\t\n' step epoch
+	echo 'INFO:root:Epoch[0] Time cost=9.5'
+	echo 'epoch 1 is over'
+	printf tail
+} >log
+status 0 "a log passes" sh -c 'netstat-logging -q -i lo --filter --mark "^epoch .* over$" <log'
+is "$(sed 's/\(.*\)	[0-9][0-9]*	[0-9][0-9]*$/\1	R	T/; s/[rt]x=[0-9]* /N /g' out)" "$head	nic_rx_bytes	nic_tx_bytes
+$(sed -n 2p log)
+$(sed -n 3p log)	R	T
+INFO:root:Epoch[0] Time cost=9.5
+INFO:root:Epoch[0] Traffic N N bytes
+epoch 1 is over
+Traffic N N bytes
+tail" "... with the traffic at its marks"
+serve
+status 0 "a command's log passes" netstat-logging --filter -o rows.tsv -- \
+	sh -c 'perl "$1" send "$2" 1 5000; echo "Epoch[0] Time cost=1"
+		perl "$1" send "$2" 2 1000; echo "Epoch[1] Time cost=1"' sh "$talk" "$port"
+is "$(grep -o 'Traffic.*' out | paste -sd,)" "Traffic rx=2 tx=5000 bytes,Traffic rx=4 tx=2000 bytes" "... with its own traffic"
+is "$(cell rows.tsv tx_bytes)" 7000 "... which makes up the whole"
+like err 'traffic statistics' "... and a summary"
+hush
+
+for o in '-p 0' '-d x' '--count bytes true' '--count calls' '--mark x' '--filter -o -' '-i lo true' '-d 1 true' '-i lo -i lo' \
+	'--filter --mark ('; do
+	# shellcheck disable=SC2086
+	status 2 "wrong: $o" netstat-logging $o
+	is "$(wc -l <err)" 1 "... in a line"
+done
+status 0 "--version" netstat-logging --version
+like out '^netstat-logging \(tally\) [0-9]' "... tells it"
+done_testing

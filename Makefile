@@ -33,6 +33,7 @@ LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out $(wildcard lib/
 # cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it.
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))
+PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
 SCRIPTS := $(wildcard tests/cmd/*.t tests/flow/*.t tests/golden/*.t tests/lint/*.t)
@@ -62,7 +63,7 @@ $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(BUILD)/cmd/front
 # A tool's other sources are named after it.
 $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t_*.c))))
 
-$(TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
+$(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(TESTS:%=%.o): CPPFLAGS += -Itests
 
@@ -87,6 +88,9 @@ check: setup-test	## install what is missing and run every test; SAN=... for a s
 
 checked: tests
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --exec tests/run $(CHECKED)
+
+check-peers: all $(PEERS)	## compare with other programs; PEER_TORCH=PYTHON names one, and tests/peers says which more
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --timer --exec tests/run $(wildcard tests/peers/*.t)
 
 demo: setup	## install what is missing; pictures to weights in three minutes, by two workers and two servers
 	@$(MAKE) --no-print-directory demonstrated
@@ -128,11 +132,11 @@ clean:	## remove what was built
 	rm -rf build build-*
 
 help:	## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check checked demo demonstrated lint fuzz $(FUZZ) bench reproduce install clean help setup setup-test
+.PHONY: all tests check checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# torch_nets.t - do our nets compute what torchvision's compute with the same weights?  PEER_TORCH: a python that has both.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+
+if [ -z "${PEER_TORCH:-}" ]; then
+	skip "torchvision's nets" "PEER_TORCH names no python"
+	done_testing
+fi
+
+# Over a whole deep net relus turned here and there move gradients by hundredths: ours may be five times as far from f64 as
+# PyTorch's f32, since Winograd's algorithm rounds a few times as coarsely as direct sums (engine/dnnl.h).
+same() { # TORCH'S NAME, OURS, OPTIONS...
+	mkdir "$1"
+	status 0 "$1: torchvision runs" "$PEER_TORCH" "$TOP/tests/peers/torch_nets.py" "$1" "$1"
+	torch=$(cat out)
+	status 0 "$1: and the cpu engine" "$BUILD/tests/peers/logits" cpu "$2" "$1" "${@:3}"
+	{ echo "$torch"; cat out; } | sed 's/^/# /'
+	ok "$1: equal logits" awk '$1 == "logits" { good = $2 < 1e-4 } END { exit !good }' out
+	ok "$1: gradients of a step" awk -v torch="${torch#* }" '$1 == "gradients" { good = $2 < 5 * torch } END { exit !good }' out
+	ok "$1: statistics" awk '$1 == "statistics" { good = $2 < 1e-4 } END { exit !good }' out
+	rm -r "$1"
+}
+
+same resnet50 resnet variant post layers 50
+same vgg16 vgg layers 16 dropout 0
+done_testing

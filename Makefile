@@ -14,7 +14,7 @@ say      = $(if $(V),,@echo "  $(1) $(2)";)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
-PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp zimg lua5.4 jansson openssl
+PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp zimg lua5.4 jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
 DIALECT := -std=c11 $(WARN) $(if $(WERROR),-Werror)

@@ -1,5 +1,5 @@
 /* im2rec_serve - im2rec --serve: records for the workers of other hosts. */
-#include "im2rec_serve.h"
+#include "im2rec.h"
 #include "front.h"
 
 #include "base/clk.h"
@@ -13,7 +13,7 @@
 
 struct place {
 	struct recserve_opt serve;
-	const struct im2rec_serve *o;
+	const struct im2rec *o;
 };
 
 static void
@@ -33,7 +33,7 @@ say(void *arg, const char *line)
 }
 
 int
-im2rec_serve(char *const path[], size_t n, const struct im2rec_serve *o)
+im2rec_serve(const struct im2rec *o)
 {
 	struct place p = { .o = o, .serve = { .listen = o->listen != NULL ? o->listen : "0.0.0.0:0",
 	    .listening = listening, .say = o->quiet ? NULL : say, .arg = &p } };
@@ -47,7 +47,7 @@ im2rec_serve(char *const path[], size_t n, const struct im2rec_serve *o)
 		front_wrong("--serve: needs a --key-file");
 	if ((e = conn_key_read(o->key, key)) < 0)
 		front_die(o->key, e);
-	if ((e = recs_open_several(&recs, path, n)) < 0)
+	if ((e = recs_open_several(&recs, (char *const *)o->path, o->paths)) < 0)
 		front_die(NULL, e);
 	p.serve.recs = recs;
 	p.serve.key = key;

@@ -136,15 +136,25 @@ io_create(struct io_new *f, const char *path)
 }
 
 int
-io_commit(struct io_new *f)
+io_seal(struct io_new *f)
 {
 	int e = 0;
 
+	if (f->fd < 0)
+		return 0;
 	if (fsync(f->fd) < 0 && errno != EINVAL && errno != EROFS)
 		e = err_sys("write");
 	if (close(f->fd) < 0 && e == 0)
 		e = err_sys("close");
 	f->fd = -1;
+	return e;
+}
+
+int
+io_commit(struct io_new *f)
+{
+	int e = io_seal(f);
+
 	if (e == 0 && rename(f->tmp, f->path) < 0)
 		e = err_sys("rename");
 	if (e == 0) {

@@ -34,6 +34,8 @@ struct io_new {
 
 /* Returns 0, ERR_SYS or ERR_NOMEM. */
 int	 io_create(struct io_new *f, const char *path);
+/* Flushes to disk and closes, so that io_commit() has only the name to give.  Returns 0 or ERR_SYS. */
+int	 io_seal(struct io_new *f);
 /* Closes and renames.  On ERR_SYS the old file, if any, is untouched and the new one is gone. */
 int	 io_commit(struct io_new *f);
 /* Closes and removes what was written; after io_commit() it does nothing. */

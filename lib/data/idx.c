@@ -64,6 +64,16 @@ number(const uint8_t **p, const uint8_t *end, uint8_t stop, uint64_t *v)
 }
 
 int
+idx_line(const uint8_t **p, const uint8_t *end, uint64_t *key, uint64_t *at)
+{
+	if (*p >= end)
+		return 0;
+	if (!number(p, end, '\t', key) || !number(p, end, '\n', at))
+		return err_fail(ERR_FORMAT, "not a key, a tab and an offset");
+	return 1;
+}
+
+int
 idx_parse(struct idx *x, const uint8_t *text, size_t n)
 {
 	const uint8_t *p = text, *end = n > 0 ? text + n : text;
@@ -71,11 +81,12 @@ idx_parse(struct idx *x, const uint8_t *text, size_t n)
 	int e;
 
 	x->n = 0;
-	while (p < end) {
-		if (!number(&p, end, '\t', &key) || !number(&p, end, '\n', &at))
-			return err_fail(ERR_FORMAT, "line %zu: not a key, a tab and an offset", x->n + 1);
+	while ((e = idx_line(&p, end, &key, &at)) > 0)
 		if ((e = add(x, at)) < 0)
 			return e;
+	if (e < 0) {
+		err_within("line %zu", x->n + 1);
+		return e;
 	}
 	/* The list may be in the order of the keys; readers want that of the file. */
 	if (x->n > 0)

@@ -18,6 +18,8 @@ struct idx {
 
 /* Reads the text of an .idx.  Returns 0, ERR_FORMAT (the line is named) or ERR_NOMEM. */
 int	 idx_parse(struct idx *x, const uint8_t *text, size_t n);
+/* Takes the next line from *p on: 1, 0 at the end, or ERR_FORMAT. */
+int	 idx_line(const uint8_t **p, const uint8_t *end, uint64_t *key, uint64_t *at);
 /* Appends the line of a record.  Returns 0 or ERR_NOMEM. */
 int	 idx_put(struct buf *text, uint64_t key, uint64_t at);
 /*

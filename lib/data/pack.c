@@ -146,9 +146,9 @@ hand_on(const struct pack_sink *sink, struct item *it)
 		return err_nomem();
 	if (it->e < 0) {
 		err_note(0, "%s", it->line);
-		sink->bad(sink->ctx, (const char *)it->name.p, it->e);
+		e = sink->bad(sink->ctx, (const char *)it->name.p, it->e);
 	} else {
-		e = sink->record(sink->ctx, it->id, it->framed.p, it->framed.n);
+		e = sink->record(sink->ctx, (const char *)it->name.p, it->id, it->framed.p, it->framed.n);
 	}
 	buf_trim(&it->framed, KEEP);
 	return e;

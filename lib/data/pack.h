@@ -13,10 +13,10 @@
 
 /* Both are called in the thread that runs pack_run(), in the source's order. */
 struct pack_sink {
-	/* Takes the n bytes of a framed record.  Anything but 0 ends the run. */
-	int	(*record)(void *ctx, uint64_t id, const uint8_t *p, size_t n);
-	/* An item that is left out; the line says why.  name may be "": then the line names it. */
-	void	(*bad)(void *ctx, const char *name, int e);
+	/* Takes the n bytes of a framed record, made of the item called name.  Anything but 0 ends the run. */
+	int	(*record)(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n);
+	/* An item that is left out; the line says why.  name may be "": then the line names it.  Anything but 0 ends the run. */
+	int	(*bad)(void *ctx, const char *name, int e);
 	void	*ctx;
 };
 
@@ -25,7 +25,7 @@ struct pack_opt {
 	struct conv_opt	 conv;
 };
 
-/* Returns 0, what record() returned, what ended the source, or ERR_ARG of the options. */
+/* Returns 0, what record() or bad() returned, what ended the source, or ERR_ARG of the options. */
 int	 pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *sink);
 
 #endif

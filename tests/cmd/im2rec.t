@@ -89,7 +89,7 @@ like err '^im2rec: no/train\.rec: create: No such file' "is told"
 # --- the command line
 status 2 "no argument" im2rec
 like err '^usage: im2rec ' "is answered with the usage"
-status 2 "three arguments" im2rec a b c
+status 2 "two verbs" im2rec --list --verify a.rec
 status 2 "an unknown split" im2rec --split all images
 like err "^im2rec: --split: 'all' is neither train nor test" "is told"
 status 2 "no threads" im2rec --threads 0 images

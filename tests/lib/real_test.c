@@ -9,16 +9,17 @@
 static char data_dir[512];
 
 static int
-put(void *ctx, uint64_t id, const uint8_t *p, size_t n)
+put(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n)
 {
-	return recset_put(ctx, id, p, n);
+	return recset_put(ctx, name, id, p, n);
 }
 
-static void
+static int
 bad(void *ctx, const char *name, int e)
 {
 	(void)ctx;
 	ok(0, "%s: %d %s", name, e, err_line());
+	return 0;
 }
 
 static int
@@ -29,7 +30,7 @@ pack(const char *from, enum source_split split, const char *to)
 	struct source *in;
 	int e;
 
-	if ((e = source_open(&in, &opt)) < 0 || (e = recset_create(&out, to)) < 0)
+	if ((e = source_open(&in, &opt)) < 0 || (e = recset_create(&out, &(struct recset_opt){ .path = to })) < 0)
 		return e;
 	e = pack_run(in, &(struct pack_opt){ .threads = 2 }, &(struct pack_sink){ put, bad, out });
 	if (e == 0)

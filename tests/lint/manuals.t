@@ -15,7 +15,8 @@ options() {
 in_code() { # TOOL
 	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' |
 		grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
-	tr '\n' ' ' <"cmd/$1".c | grep -oE 'getopt_long\([^"]*"[^"]*"' | sed 's/.*"\([^"]*\)"$/\1/; s/[:+]//g' | grep -o . | sed 's/^/-/'
+	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | tr '\n' ' ' | grep -oE 'getopt_long\([^"]*"[^"]*"' |
+		sed 's/.*"\([^"]*\)"$/\1/; s/[:+]//g' | grep -o . | sed 's/^/-/'
 }
 
 for p in man/*.[157]; do

@@ -121,6 +121,7 @@ test_save(void)
 struct maker {
 	pthread_t	 thread;
 	const struct recs *recs;
+	const char	*path;
 	int		 e;
 	float		 mean[3 * 6 * 5];
 };
@@ -130,7 +131,7 @@ get(void *arg)
 {
 	struct maker *m = arg;
 
-	m->e = mean_get(pics_path("got.bin"), m->recs, &(struct aug){ .c = 3, .h = 6, .w = 5 }, 1, NULL, NULL, m->mean);
+	m->e = mean_get(m->path, m->recs, &(struct aug){ .c = 3, .h = 6, .w = 5 }, 1, NULL, NULL, m->mean);
 	return NULL;
 }
 
@@ -138,12 +139,14 @@ static void
 test_get(void)
 {
 	struct maker m[4] = { 0 };
+	const char *path = pics_path("got.bin");
 	int made = 0, same = 1;
 	struct recs *recs;
 
 	recs_open(&recs, pics_path("mean.rec"));
 	for (int i = 0; i < 4; i++) {
 		m[i].recs = recs;
+		m[i].path = path;
 		pthread_create(&m[i].thread, NULL, get, &m[i]);
 	}
 	for (int i = 0; i < 4; i++) {

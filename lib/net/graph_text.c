@@ -1,5 +1,6 @@
 /* graph_text - a graph into the text of net(5), and back. */
 #include "base/err.h"
+#include "base/hash.h"
 #include "net/attr.h"
 #include "net/graph.h"
 #include "net/op.h"
@@ -42,23 +43,15 @@ graph_text(const struct graph *g, struct buf *out)
 	return e;
 }
 
-static uint64_t
-fnv(uint64_t h, const char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
-	return h;
-}
-
 uint64_t
 graph_hash(const struct graph *g)
 {
-	uint64_t h = fnv(0xcbf29ce484222325u, HEAD "\n", sizeof(HEAD));	/* Fowler, Noll, Vo: FNV-1a, 64 bits */
+	uint64_t h = hash_more(HASH_START, HEAD "\n", sizeof(HEAD));
 	char text[LINE];
 
 	for (uint32_t i = 0; i < g->n; i++) {
-		h = fnv(h, text, line(g, &g->node[i], text));
-		h = fnv(h, "\n", 1);
+		h = hash_more(h, text, line(g, &g->node[i], text));
+		h = hash_more(h, "\n", 1);
 	}
 	return h;
 }

@@ -178,15 +178,14 @@ files_next(struct files *f, const char **name)
 	f->giving = f->again == 2;
 	if (f->giving) {
 		f->again = 1;
+		f->held.is = false;
 		*name = (const char *)f->held.name.p;
 		return 1;
 	}
 	if (f->again == 1 && f->e < 0) {
 		err_note(0, "%s", f->line);
-	} else if (f->again == 0) {
-		f->held.is = false;
-		if ((f->e = step(f)) < 0 && f->stream)
-			snprintf(f->line, sizeof(f->line), "%s", err_line());
+	} else if (f->again == 0 && (f->e = step(f)) < 0 && f->stream) {
+		snprintf(f->line, sizeof(f->line), "%s", err_line());
 	}
 	f->again = 0;
 	*name = f->name;

@@ -30,7 +30,7 @@ look_beside(struct files *f, const char *picture, const struct source_kind **kin
 	*kind = &source_folder_kind;
 	if ((e = files_hold(f, IMG_BYTES)) == 0) {
 		/* What is wrong with the next one is found again behind this. */
-		while ((e = files_next(f, &name)) > 0 && source_shards_match(first, name) && *kind == &source_folder_kind)
+		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 && source_shards_match(first, name))
 			if (source_shards_knows(name))
 				*kind = &source_shards_kind;
 			else if (files_is_stream(f))

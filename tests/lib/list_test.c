@@ -14,21 +14,29 @@ test_lines(void)
 		uint32_t labels;
 		float first, last;
 		const char *path;
+		uint32_t width;
 	} t[] = {
-		{ "7\t3\ta/b.jpg", 1, 7, 1, 3, 3, "a/b.jpg" },
-		{ "7\t3.000000\ta b.jpg\r\n", 1, 7, 1, 3, 3, "a b.jpg" },
-		{ "18446744073709551615\t1\t-2.5\t4e1\tx.png\n", 1, 18446744073709551615u, 3, 1, 40, "x.png" },
-		{ "12 5 with blanks in it.jpg", 1, 12, 1, 5, 5, "with blanks in it.jpg" },
-		{ "", 0, 0, 0, 0, 0, NULL },
-		{ "  \n", 0, 0, 0, 0, 0, NULL },
-		{ "7", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "7\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "x\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "-1\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "7\tcat\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "7\tnan\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "7\t3\t", ERR_ITEM, 0, 0, 0, 0, NULL },
-		{ "7 3", ERR_ITEM, 0, 0, 0, 0, NULL },
+		{ "7\t3\ta/b.jpg", 1, 7, 1, 3, 3, "a/b.jpg", 0 },
+		{ "7\t3.000000\ta b.jpg\r\n", 1, 7, 1, 3, 3, "a b.jpg", 0 },
+		{ "18446744073709551615\t1\t-2.5\t4e1\tx.png\n", 1, 18446744073709551615u, 3, 1, 40, "x.png", 0 },
+		{ "12 5 with blanks in it.jpg", 1, 12, 1, 5, 5, "with blanks in it.jpg", 0 },
+		{ "12  5   two blanks  in it.jpg", 1, 12, 1, 5, 5, "two blanks  in it.jpg", 0 },
+		{ " 12 5 6  7 a b.jpg ", 1, 12, 3, 5, 7, "a b.jpg", 3 },
+		{ "12 \t 5\t6 \t a.jpg", 1, 12, 2, 5, 6, "a.jpg", 1 },
+		{ "12 5 6", ERR_ITEM, 0, 0, 0, 0, NULL, 2 },
+		{ "12 5 a.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 2 },
+		{ "12 ", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "12\t\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "", 0, 0, 0, 0, 0, NULL, 0 },
+		{ "  \n", 0, 0, 0, 0, 0, NULL, 0 },
+		{ "7", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "x\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "-1\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\tcat\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\tnan\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\t3\t", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7 3", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
 	};
 	struct list_entry e;
 
@@ -36,7 +44,7 @@ test_lines(void)
 		char line[200];
 
 		snprintf(line, sizeof(line), "%s", t[i].line);
-		is(list_parse(line, 0, &e), t[i].e, "line %zu: the code", i);
+		is(list_parse(line, t[i].width, &e), t[i].e, "line %zu: the code", i);
 		if (t[i].e <= 0)
 			continue;
 		ok(e.id == t[i].id && e.labels == t[i].labels, "line %zu: its number and count of labels", i);

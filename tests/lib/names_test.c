@@ -1,6 +1,7 @@
 /* names_test - lists of names keep the order that they are given, or that of their bytes. */
 #include "base/err.h"
 #include "data/names.h"
+#include "pics.h"
 #include "tap.h"
 
 int
@@ -25,5 +26,20 @@ main(void)
 	is(names_push(&l, "abc", 3), ERR_LIMIT, "there is a bound");
 	names_free(&l);
 	ok(l.n == 0 && l.p == NULL, "empty again");
+	pics_write(pics_path("l"), "b c\r\n\na\nd", 10);
+	is(names_read(&l, pics_path("l")), 0, "read from a file");
+	is(l.n, 3, "a name a line");
+	ok(names_find(&l, "b c", 3) == 0 && names_find(&l, "a", 1) == 1 && names_find(&l, "d", 1) == 2 &&
+	    names_find(&l, "b", 1) == -1, "and found, in an order of their own");
+	names_free(&l);
+	pics_write(pics_path("l"), "a\nb\na\n", 6);
+	is(names_read(&l, pics_path("l")), ERR_FORMAT, "a name twice");
+	names_free(&l);
+	pics_write(pics_path("l"), "\n", 1);
+	is(names_read(&l, pics_path("l")), ERR_FORMAT, "no names");
+	names_free(&l);
+	is(names_read(&l, pics_path("absent")), ERR_SYS, "no file");
+	names_free(&l);
+	pics_clean();
 	return done();
 }

@@ -1,76 +1,15 @@
 /* source_test - what pictures a directory, an archive, a list, CIFAR and MNIST files give, and how damage is told. */
-#include "base/err.h"
-#include "data/source.h"
-#include "pics.h"
-#include "tap.h"
-
-#include <stdarg.h>
-
-/* Runs a shell command in the test's directory. */
-__attribute__((format(printf, 1, 2))) static void
-sh(const char *fmt, ...)
-{
-	char cmd[1024];
-	va_list ap;
-	int n = snprintf(cmd, sizeof(cmd), "cd '%s' && ", pics_dir);
-
-	va_start(ap, fmt);
-	vsnprintf(cmd + n, sizeof(cmd) - (size_t)n, fmt, ap);
-	va_end(ap);
-	if (system(cmd) != 0)
-		ok(0, "%s", cmd);
-}
-
-/* All that a source gives: "id label name" or "id ! name" a line, the directory left out; then the classes. */
-static struct buf told;
-
-static void
-tell(const char *text)
-{
-	size_t dir = strlen(pics_dir) + 1;
-
-	for (const char *p; (p = strstr(text, pics_dir)) != NULL; text = p + dir)
-		buf_put(&told, text, (size_t)(p - text));
-	buf_put(&told, text, strlen(text));
-}
+#include "told.h"
 
 static const char *
 all_of(const char *path, const char *root, enum source_split split)
 {
 	char where[256], from[256];
 	struct source_opt opt = { .path = where, .root = root != NULL ? from : NULL, .split = split };
-	struct source_item it;
-	struct source *s;
-	int e;
 
 	snprintf(where, sizeof(where), "%s/%s", pics_dir, path);
 	snprintf(from, sizeof(from), "%s/%s", pics_dir, root != NULL ? root : "");
-	told.n = 0;
-	if ((e = source_open(&s, &opt)) < 0) {
-		buf_put_fmt(&told, "%d ", e);
-		tell(err_line());
-		buf_terminate(&told);
-		return (const char *)told.p;
-	}
-	while ((e = source_next(s, &it)) > 0 || e == ERR_ITEM) {
-		buf_put_fmt(&told, "%llu ", (unsigned long long)it.id);
-		if (e > 0)
-			for (uint32_t i = 0; i < it.labels; i++)
-				buf_put_fmt(&told, "%g ", (double)it.label[i]);
-		else
-			buf_put_fmt(&told, "! ");
-		tell(it.name);
-		buf_put_fmt(&told, "\n");
-	}
-	if (e < 0) {
-		buf_put_fmt(&told, "%d ", e);
-		tell(err_line());
-	}
-	for (size_t i = 0; i < source_classes(s)->n; i++)
-		buf_put_fmt(&told, "%s,", source_classes(s)->p[i]);
-	buf_terminate(&told);
-	source_close(s);
-	return (const char *)told.p;
+	return told(&opt);
 }
 
 static void
@@ -97,6 +36,41 @@ test_folders(void)
 }
 
 static void
+test_given(void)
+{
+	char labels[256], where[256];
+	struct source_opt opt = { .path = where, .labels = labels };
+
+	snprintf(where, sizeof(where), "%s/set", pics_dir);
+	snprintf(labels, sizeof(labels), "%s/labels", pics_dir);
+	sh("printf 'c\\nb\\r\\n\\nno blank\\n' >labels");
+	told_bytes = true;
+	is_str(told(&opt), "0 ! set/a/x.jpg ! its folder a is none of the classes given\n1 1 set/b/2.png later\n"
+	    "2 1 set/b/deep/er/1.JPEG later\n3 ! set/top.png ! stands in no class folder\nc,b,no blank,",
+	    "given classes have the numbers that their file gives them");
+	told_bytes = false;
+	sh("printf 'a\\nb\\na\\n' >labels");
+	is_str(told(&opt), "-4 labels: a: stands there twice", "a class twice");
+	sh("printf 'er\\nx\\n' >labels");
+	ok(strstr(told(&opt), "2 0 set/b/deep/er/1.JPEG\n") != NULL, "the folder that is one of them counts");
+	sh("rm labels");
+	is_str(told(&opt), "-1 labels: open: No such file or directory", "no such file");
+	opt.labels = NULL;
+	opt.part = 1;
+	opt.parts = 3;
+	is_str(told(&opt), "1 1 set/b/2.png\na,b,", "one part of three");
+	opt.part = 0;
+	is_str(told(&opt), "0 0 set/a/x.jpg\n3 ! set/top.png\na,b,", "another");
+	opt.part = 3;
+	is_str(told(&opt), "-7 part 3 of 3", "there is no fourth");
+	opt.part = opt.parts = 0;
+	opt.label_width = 2;
+	told_bytes = true;
+	ok(strstr(told(&opt), "1 ! set/b/2.png ! has 1 labels, not 2\n") != NULL, "more labels than there are");
+	told_bytes = false;
+}
+
+static void
 test_splits(void)
 {
 	sh("mkdir -p p/train/b p/train/a p/val/b p/val/c && touch p/train/b/1.png p/train/a/2.png p/val/b/3.png p/val/c/4.png "
@@ -115,9 +89,15 @@ test_splits(void)
 static void
 test_list(void)
 {
+	struct source_opt opt = { .label_width = 3 };
+
 	sh("printf '5\\t1\\tb/2.png\\nnonsense\\n9\\t0\\t2\\tabsent.jpg\\n3\\t7\\ta/x.jpg\\n' >x.lst && cp x.lst list");
 	is_str(all_of("x.lst", "set", SOURCE_ALL),
 	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 0 2 set/absent.jpg\n3 7 set/a/x.jpg\n", "a list, whose files are read later");
+	sh("printf '5 1 2  3 b/2.png\\n6 1 a b/c.png\\n7  1 2 3 \\n' >b.lst");
+	opt.path = pics_path("b.lst");
+	opt.root = "r";
+	is_str(told(&opt), "5 1 2 3 r/b/2.png\n0 ! b.lst:2\n0 ! b.lst:3\n", "several labels between blanks");
 	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0, "of any name, with a root");
 	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list is not split", "which is not split");
 	is_str(all_of("no.lst", NULL, SOURCE_ALL), "-1 no.lst: open: No such file or directory", "and must be there");
@@ -162,6 +142,9 @@ test_cifar(void)
 	   "tar czf c.tgz --sort=name c && gzip -k c/test_batch.bin");
 	is_str(all_of("c.tgz", NULL, SOURCE_TEST), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,",
 	    "the test file in an archive, with names of classes");
+	opt = (struct source_opt){ .path = told_pipe("c.tgz"), .split = SOURCE_TEST };
+	is_str(told(&opt), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,", "the same from a pipe");
+	opt = (struct source_opt){ .path = path };
 	ok(strncmp(all_of("c/test_batch.bin", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0, "a file alone");
 	ok(strncmp(all_of("c/test_batch.bin.gz", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0,
 	    "a packed one");
@@ -184,6 +167,34 @@ test_cifar(void)
 }
 
 static void
+test_cifar100(void)
+{
+	char path[256];
+	struct source_opt opt = { .path = path, .label_width = 2 };
+	uint8_t r[2][3074] = { { 3, 99, 7 }, { 20, 1 } };
+
+	sh("mkdir h");
+	pics_write(pics_path("h/train.bin"), r, sizeof(r));
+	r[0][0] = 19;
+	pics_write(pics_path("h/test.bin"), r, sizeof(r[0]));
+	ok(strncmp(all_of("h", NULL, SOURCE_TRAIN), "0 99 train.bin, picture 0\n1 ! train.bin, picture 1\n0,1,2,", 54) == 0,
+	    "CIFAR-100's fine labels; a coarse one that is none");
+	snprintf(path, sizeof(path), "%s/h", pics_dir);
+	opt.split = SOURCE_TEST;
+	sh("i=0; while [ $i -lt 100 ]; do echo f$i; i=$((i + 1)); done >h/fine_label_names.txt");
+	ok(strncmp(told(&opt), "0 99 19 test.bin, picture 0\nf0,f1,", 34) == 0, "both labels, and the fine ones' names");
+	sh("printf 'one\\ntwo\\n' >names");
+	snprintf(path, sizeof(path), "%s/h/test.bin", pics_dir);
+	opt.labels = pics_path("names");
+	opt.label_width = 0;
+	opt.split = SOURCE_ALL;
+	is_str(told(&opt), "0 ! test.bin, picture 0\none,two,", "a label beyond the names given");
+	sh("cp c/data_batch_1.bin h");
+	ok(strstr(all_of("h", NULL, SOURCE_ALL), "-4 h: test.bin: CIFAR-10 and CIFAR-100 side by side") != NULL,
+	    "two sets in one place");
+}
+
+static void
 test_mnist(void)
 {
 	/* Two pictures of 2x3 for training, one for the test. */
@@ -192,6 +203,7 @@ test_mnist(void)
 	static const uint8_t one[] = "\0\0\x08\x03\0\0\0\1\0\0\0\2\0\0\0\3" "mnopqr";
 	static const uint8_t label[] = "\0\0\x08\x01\0\0\0\1" "\2";
 	char path[256];
+	const char *two[2];
 	struct source_opt opt = { .path = path, .split = SOURCE_TRAIN };
 	struct source_item it;
 	struct source *s;
@@ -218,6 +230,18 @@ test_mnist(void)
 	pics_write(pics_path("half/t10k-labels-idx1-ubyte"), labels, sizeof(labels) - 1);
 	is_str(all_of("half", NULL, SOURCE_TEST),
 	    "-4 half: 1 pictures in t10k-images-idx3-ubyte, but 2 labels in t10k-labels-idx1-ubyte", "counts that differ");
+	sh("mkdir e && for s in digits letters; do for f in images-idx3 labels-idx1; do "
+	   "gunzip -c m/train-$f-ubyte.gz >e/emnist-$s-train-$f-ubyte; done; done");
+	is_str(all_of("e", NULL, SOURCE_ALL),
+	    "-7 e: holds several sets, emnist-digits-.. and emnist-letters-..: give the files of one", "EMNIST holds several sets");
+	opt = (struct source_opt){ .paths = two, .n_paths = 2 };
+	two[0] = pics_path("e/emnist-letters-train-images-idx3-ubyte");
+	two[1] = pics_path("e/emnist-letters-train-labels-idx1-ubyte");
+	is_str(told(&opt), "0 4 emnist-letters-train-images-idx3-ubyte, picture 0\n"
+	    "1 1 emnist-letters-train-images-idx3-ubyte, picture 1\n0,1,2,3,4,", "its files can be said one by one");
+	opt = (struct source_opt){ .path = told_pipe("m.tgz") };
+	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, picture 0\n1 1 m/train-images-idx3-ubyte, picture 1\n"
+	    "2 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST from a pipe");
 	sh("rm half/*labels*");
 	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) beside t10k-images-idx3-ubyte", "no labels");
 }
@@ -227,11 +251,13 @@ main(void)
 {
 	pics_path("");
 	test_folders();
+	test_given();
 	test_splits();
 	test_list();
 	test_cifar();
+	test_cifar100();
 	test_mnist();
-	buf_free(&told);
+	buf_free(&told_text);
 	pics_clean();
 	return done();
 }

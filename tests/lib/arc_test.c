@@ -1,0 +1,126 @@
+/* arc_test - every format and filter gives its members from a file, a pipe and from within another archive. */
+#include "told.h"
+
+#include "data/arc.h"
+
+static const struct {
+	const char *name, *format, *filter;
+} kinds[] = {
+	{ "p.tar", "pax", NULL }, { "u.tar", "ustar", NULL }, { "g.tar", "gnutar", NULL }, { "o.tar", "v7tar", NULL },
+	{ "c.cpio", "newc", NULL }, { "o.cpio", "odc", NULL }, { "z.zip", "zip", NULL }, { "s.7z", "7zip", NULL },
+	{ "i.iso", "iso9660", NULL }, { "x.xar", "xar", NULL }, { "w.warc", "warc", NULL },
+	{ "a.tar.gz", "ustar", "gzip" }, { "a.tbz2", "ustar", "bzip2" }, { "a.tar.xz", "ustar", "xz" },
+	{ "a.tar.zst", "ustar", "zstd" }, { "a.tar.lz4", "ustar", "lz4" }, { "a.tar.lz", "ustar", "lzip" },
+	{ "a.tar.lzma", "ustar", "lzma" }, { "a.tar.Z", "ustar", "compress" }, { "a.tgz", "ustar", "uuencode" },
+	{ "g.cpio.gz", "newc", "gzip" },
+};
+
+static const char *const names[] = { "a/1.png", "b/2.png", NULL };
+
+/* What is left of the text without "WHERE: ", for each of its lines. */
+static const char *
+without(const char *text, const char *where)
+{
+	static char out[1024];
+	size_t n = strlen(where);
+
+	out[0] = 0;
+	for (const char *p; (p = strstr(text, where)) != NULL; text = p + n)
+		strncat(out, text, (size_t)(p - text));
+	return strncat(out, text, sizeof(out) - strlen(out) - 1);
+}
+
+static void
+test_kinds(void)
+{
+	static const char want[] = "0 0 a/1.png = 1.png\n1 1 b/2.png = 2.png\na,b,";
+	struct source_opt opt = { 0 };
+	char around[64], where[128];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		told_pack(kinds[i].name, kinds[i].format, kinds[i].filter, names);
+		opt.path = pics_path(kinds[i].name);
+		snprintf(where, sizeof(where), "%s: ", kinds[i].name);
+		is_str(without(told(&opt), where), want, kinds[i].name);
+		opt.path = told_pipe(kinds[i].name);
+		is_str(without(told(&opt), "pipe: "), want, "from a pipe");
+		snprintf(around, sizeof(around), "around-%s.tar", kinds[i].name);
+		told_pack(around, "ustar", NULL, (const char *const[]){ kinds[i].name, NULL });
+		opt.path = pics_path(around);
+		snprintf(where, sizeof(where), "%s: %s: ", around, kinds[i].name);
+		is_str(without(told(&opt), where), want, "within another");
+	}
+}
+
+/* Zip from a pipe has its members' sizes behind them. */
+static void
+test_streamed_zip(void)
+{
+	struct source_opt opt = { 0 };
+
+	if (system("command -v zip >/dev/null") != 0) {
+		skip("a zip written to a pipe", "no zip here");
+		return;
+	}
+	sh("mkdir -p zip/a && printf one >zip/a/1.png && cd zip && printf '%%s\\n' a/1.png | zip -q - -@ 2>/dev/null >../late.zip");
+	opt.path = told_pipe("late.zip");
+	is_str(told(&opt), "0 0 pipe: a/1.png = one\na,", "a zip written to a pipe, read from one");
+}
+
+static int
+no_bytes(void *ctx, void *p, size_t n, size_t *got)
+{
+	(void)ctx, (void)p, (void)n;
+	*got = 0;
+	return 0;
+}
+
+static int
+fails(void *ctx, void *p, size_t n, size_t *got)
+{
+	(void)ctx, (void)p, (void)n, (void)got;
+	return err_fail(ERR_SYS, "the line is cut");
+}
+
+static void
+test_faults(void)
+{
+	const char *name;
+	struct arc *a;
+	uint8_t p[8];
+	size_t got;
+
+	is(arc_open_in(&a, (struct arc_in){ no_bytes, NULL }, ARC_EITHER), 0, "no bytes at all");
+	is(arc_next(a, &name), 0, "hold nothing");
+	is(arc_read(a, p, 8, &got), 0, "and give nothing");
+	is(got, 0, "not a byte");
+	arc_close(a);
+	is(arc_open_in(&a, (struct arc_in){ fails, NULL }, ARC_EITHER), ERR_SYS, "bytes that cannot be had");
+	is_str(err_line(), "the line is cut", "the reason is theirs");
+	ok(a == NULL, "nothing to close");
+	pics_write(pics_path("x"), "just some bytes", 15);
+	is(arc_open(&a, pics_path("x"), ARC_ARCHIVE), ERR_FORMAT, "what is no archive is refused");
+	is(arc_open(&a, pics_path("x"), ARC_PACKED), 0, "or is one file");
+	is(arc_next(a, &name), 1, "that is its own member");
+	ok(arc_is_packed(a), "so it says");
+	is(arc_read(a, p, 8, &got), 0, "which is read");
+	ok(got == 8 && memcmp(p, "just som", 8) == 0, "byte by byte");
+	arc_close(a);
+	sh("cp x y && for i in 1 2 3 4 5 6; do gzip -c y >z && mv z y; done");
+	is(arc_open(&a, pics_path("y"), ARC_EITHER), ERR_LIMIT, "packed over and over");
+	sh("printf '#mtree\\n/etc/passwd type=file contents=/etc/passwd\\n' >m.mtree");
+	is(arc_open(&a, pics_path("m.mtree"), ARC_ARCHIVE), ERR_FORMAT, "a list of files outside is no archive");
+}
+
+int
+main(void)
+{
+	pics_path("");
+	told_bytes = true;
+	test_kinds();
+	test_streamed_zip();
+	test_faults();
+	buf_free(&told_text);
+	pics_clean();
+	return done();
+}

@@ -1,0 +1,27 @@
+/* ending_test - what endings say of files. */
+#include "data/ending.h"
+#include "tap.h"
+
+int
+main(void)
+{
+	static const struct {
+		const char *name;
+		size_t unpacked, archive;
+		bool picture, raw;
+	} t[] = {
+		{ "a.jpg", 5, 0, true, false }, { "a.JPEG", 6, 0, true, false }, { "a.webp", 6, 0, true, false },
+		{ "a.jpg.gz", 5, 0, false, false }, { "a.tar", 5, 1, false, false }, { "a.tar.gz", 5, 1, false, false },
+		{ "b/a.TGZ", 7, 3, false, false }, { "a.7z", 4, 1, false, false }, { "a.cpio.Z", 6, 1, false, false },
+		{ "data.bin", 8, 0, false, true }, { "data.bin.xz", 8, 0, false, true },
+		{ "x-idx3-ubyte.gz", 12, 0, false, true }, { "tar", 3, 0, false, false }, { ".tar", 4, 0, false, false },
+		{ "a.tar.b", 7, 0, false, false }, { "jpg", 3, 0, false, false }, { "", 0, 0, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		is(ending_unpacked(t[i].name), t[i].unpacked, "'%s' unpacked", t[i].name);
+		is(ending_archive(t[i].name), t[i].archive, "'%s' as an archive", t[i].name);
+		ok(ending_is_picture(t[i].name) == t[i].picture && ending_is_raw(t[i].name) == t[i].raw, "'%s' otherwise", t[i].name);
+	}
+	return done();
+}

@@ -5,6 +5,7 @@
 #define CMD_IM2REC_H
 
 #include "data/imrec.h"
+#include "data/lister.h"
 #include "data/pack.h"
 
 struct im2rec;
@@ -21,6 +22,8 @@ struct im2rec {
 	struct pack_opt		 pack;
 	const char		*rejects;
 	bool			 resume;
+	/* making lists */
+	struct lister_opt	 list;
 	/* --cat */
 	const char		*which;
 	/* --serve */
@@ -37,6 +40,7 @@ im2rec_verb im2rec_pack;					/* im2rec_pack.c */
 im2rec_verb im2rec_list, im2rec_verify, im2rec_index;		/* im2rec_look.c */
 im2rec_verb im2rec_cat, im2rec_to_tar;				/* im2rec_give.c */
 im2rec_verb im2rec_extract;					/* im2rec_extract.c */
+im2rec_verb im2rec_make_list;					/* im2rec_lists.c */
 im2rec_verb im2rec_serve;					/* im2rec_serve.c */
 
 /* The usual ending of a picture's name, by its first bytes; "?" when they are none we know. */

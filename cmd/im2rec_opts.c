@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define THREADS_MOST	256
+#define EXTS_MOST	16
 
 static const char usage[] =
     "im2rec [-q] [-j n] [-o file.rec] [option ...] images ...\n"
@@ -19,7 +20,8 @@ static const char usage[] =
     "       im2rec --cat records file.rec\n"
     "       im2rec --to-tar [-o file.tar] file.rec ...\n"
     "       im2rec [-q] --serve [--listen host:port] [--ready-fd n] --key-file file file.rec ...\n"
-    "       im2rec --index file.rec ...";
+    "       im2rec --index file.rec ...\n"
+    "       im2rec --make-list -o prefix [option ...] directory";
 static const char help[] =
     "images are directories or archives of class folders, webdataset shards, CIFAR or MNIST files.\n"
     "  -o, --output FILE.rec  FILE.rec, .idx, .sum, .labels, all at once (default: records to stdout)\n"
@@ -34,6 +36,7 @@ static const char help[] =
     "  --root DIR             what is packed is a list, whose paths begin here\n"
     "  --help-pictures        resizing, cropping, encoding\n"
     "  --help-records         --list, --verify, --extract, --cat, --to-tar, --index, --serve\n"
+    "  --help-lists           --make-list\n"
     "  --help  --version\n";
 static const char help_pictures[] =
     "Pictures are packed as they are, but for:\n"
@@ -57,21 +60,35 @@ static const char help_records[] =
     "  --listen HOST:PORT     where (default: 0.0.0.0:0, any port)\n"
     "  --key-file FILE        the key: 64 hex digits (- is standard input, /dev/fd/N a pipe)\n"
     "  --ready-fd N           write \"host:port\" and a newline to descriptor N once it listens\n";
+static const char help_lists[] =
+    "Lists as MXNet's im2rec.py makes them:\n"
+    "  --make-list            PREFIX.lst (-o PREFIX) of a directory's pictures\n"
+    "  --recursive            each folder is a class; else all pictures stand in the directory\n"
+    "  --exts LIST            endings of pictures, as in .jpg,.png\n"
+    "  --no-shuffle           in the order of the names\n"
+    "  --seed N               of the order (100)\n"
+    "  --chunks N             so many lists\n"
+    "  --train-ratio X        share of a list that becomes PREFIX_train.lst\n"
+    "  --test-ratio X         and PREFIX_test.lst; the rest is PREFIX_val.lst\n";
 
 enum {
-	O_CAT = 256, O_COLOR, O_CROP, O_ENCODING, O_EXTRACT, O_HELP, O_HELP_PICTURES, O_HELP_RECORDS,
-	O_INDEX, O_INTER, O_KEY, O_LABELS, O_WIDTH, O_LIST, O_LISTEN, O_PIXELS, O_THREADS, O_PACKLABEL,
-	O_PART, O_PASS, O_QUALITY, O_READY, O_REJECTS, O_RESIZE, O_RESUME, O_ROOT, O_SERVE, O_SPLIT,
-	O_TAR, O_VERIFY, O_VERSION
+	O_CAT = 256, O_CHUNKS, O_COLOR, O_CROP, O_ENCODING, O_EXTRACT, O_EXTS, O_HELP, O_HELP_LISTS,
+	O_HELP_PICTURES, O_HELP_RECORDS, O_INDEX, O_INTER, O_KEY, O_LABELS, O_WIDTH, O_LIST, O_LISTEN,
+	O_MAKE, O_PIXELS, O_NOSHUFFLE, O_THREADS, O_PACKLABEL, O_PART, O_PASS, O_QUALITY, O_READY,
+	O_RECURSIVE, O_REJECTS, O_RESIZE, O_RESUME, O_ROOT, O_SERVE, O_SEED, O_SPLIT, O_TEST, O_TAR,
+	O_TRAIN, O_VERIFY, O_VERSION
 };
 
 static const struct option longs[] = {
 	{ "cat", required_argument, NULL, O_CAT },
 	{ "center-crop", no_argument, NULL, O_CROP },
+	{ "chunks", required_argument, NULL, O_CHUNKS },
 	{ "color", required_argument, NULL, O_COLOR },
 	{ "encoding", required_argument, NULL, O_ENCODING },
 	{ "extract", no_argument, NULL, O_EXTRACT },
+	{ "exts", required_argument, NULL, O_EXTS },
 	{ "help", no_argument, NULL, O_HELP },
+	{ "help-lists", no_argument, NULL, O_HELP_LISTS },
 	{ "help-pictures", no_argument, NULL, O_HELP_PICTURES },
 	{ "help-records", no_argument, NULL, O_HELP_RECORDS },
 	{ "index", no_argument, NULL, O_INDEX },
@@ -81,7 +98,9 @@ static const struct option longs[] = {
 	{ "labels", required_argument, NULL, O_LABELS },
 	{ "list", no_argument, NULL, O_LIST },
 	{ "listen", required_argument, NULL, O_LISTEN },
+	{ "make-list", no_argument, NULL, O_MAKE },
 	{ "max-pixels", required_argument, NULL, O_PIXELS },
+	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
 	{ "num-thread", required_argument, NULL, O_THREADS },
 	{ "output", required_argument, NULL, 'o' },
 	{ "pack-label", no_argument, NULL, O_PACKLABEL },
@@ -90,14 +109,18 @@ static const struct option longs[] = {
 	{ "quality", required_argument, NULL, O_QUALITY },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "ready-fd", required_argument, NULL, O_READY },
+	{ "recursive", no_argument, NULL, O_RECURSIVE },
 	{ "rejects", required_argument, NULL, O_REJECTS },
 	{ "resize", required_argument, NULL, O_RESIZE },
 	{ "resume", no_argument, NULL, O_RESUME },
 	{ "root", required_argument, NULL, O_ROOT },
+	{ "seed", required_argument, NULL, O_SEED },
 	{ "serve", no_argument, NULL, O_SERVE },
 	{ "split", required_argument, NULL, O_SPLIT },
+	{ "test-ratio", required_argument, NULL, O_TEST },
 	{ "threads", required_argument, NULL, 'j' },
 	{ "to-tar", no_argument, NULL, O_TAR },
+	{ "train-ratio", required_argument, NULL, O_TRAIN },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "verify", no_argument, NULL, O_VERIFY },
 	{ "version", no_argument, NULL, O_VERSION },
@@ -128,6 +151,23 @@ word(const char *option, const char *text, const struct word *words, const char 
 	front_wrong("%s: '%.64s' is %s", option, text, wanted);
 }
 
+/* Endings with commas between. */
+static void
+take_exts(struct lister_opt *l, const char *text)
+{
+	static const char *exts[EXTS_MOST];
+	char *copy = strdup(text), *rest = copy, *one;
+
+	if (copy == NULL)
+		front_wrong("--exts: out of memory");
+	for (l->n_exts = 0; (one = strsep(&rest, ",")) != NULL; l->n_exts++) {
+		if (*one == 0 || l->n_exts == EXTS_MOST)
+			front_wrong("--exts: '%.64s' is not 1 to %d endings with commas between, as in .jpg,.png", text, EXTS_MOST);
+		exts[l->n_exts] = one;
+	}
+	l->exts = exts;
+}
+
 static _Noreturn void
 show(const char *text)
 {
@@ -140,7 +180,7 @@ static void
 choose(struct im2rec *o, im2rec_verb *verb)
 {
 	if (o->verb != NULL && o->verb != verb)
-		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index and --serve exclude each other");
+		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index, --serve and --make-list exclude each other");
 	o->verb = verb;
 }
 
@@ -155,10 +195,12 @@ take(struct im2rec *o, int c)
 	case 'q':		o->quiet = true; break;
 	case 'v':		o->verbose = true; break;
 	case O_CAT:		choose(o, im2rec_cat); o->which = optarg; break;
+	case O_CHUNKS:		o->list.chunks = (uint32_t)front_num("--chunks", optarg, 1, LISTER_CHUNKS); break;
 	case O_COLOR:		conv->color = (enum conv_color)word("--color", optarg, colors, "neither color, grey nor stored"); break;
 	case O_CROP:		conv->crop = true; break;
 	case O_ENCODING:	conv->encoding = (enum conv_encoding)word("--encoding", optarg, encodings, "neither jpg nor png"); break;
 	case O_EXTRACT:		choose(o, im2rec_extract); break;
+	case O_EXTS:		take_exts(&o->list, optarg); break;
 	case O_INDEX:		choose(o, im2rec_index); break;
 	case O_INTER:		conv->inter = (enum resize_inter)word("--inter-method", optarg, inters,
 				    "neither nearest, bilinear, cubic, area, lanczos nor auto"); break;
@@ -166,22 +208,29 @@ take(struct im2rec *o, int c)
 	case O_LABELS:		o->in.labels = optarg; break;
 	case O_LISTEN:		o->listen = optarg; break;
 	case O_LIST:		choose(o, im2rec_list); break;
+	case O_MAKE:		choose(o, im2rec_make_list); break;
+	case O_NOSHUFFLE:	o->list.shuffle = false; break;
 	case O_PACKLABEL:	o->in.label_width = 0; break;
 	case O_PART:		front_part("--part", optarg, &o->in.part, &o->in.parts); break;
 	case O_PASS:		conv->pass = true; break;
 	case O_PIXELS:		conv->pixels = (uint32_t)front_num("--max-pixels", optarg, 1, IMG_PIXELS); break;
 	case O_QUALITY:		conv->quality = (int)front_num("--quality", optarg, 1, 100); break;
+	case O_RECURSIVE:	o->list.recursive = true; break;
 	case O_READY:		o->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
 	case O_REJECTS:		o->rejects = optarg; break;
 	case O_RESIZE:		conv->resize = (uint32_t)front_num("--resize", optarg, 1, 65500); break;
 	case O_RESUME:		o->resume = true; break;
 	case O_ROOT:		o->in.root = optarg; break;
+	case O_SEED:		o->list.seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 	case O_SERVE:		choose(o, im2rec_serve); break;
 	case O_SPLIT:		o->in.split = (enum source_split)word("--split", optarg, splits, "neither train nor test"); break;
 	case O_TAR:		choose(o, im2rec_to_tar); break;
+	case O_TEST:		o->list.test = front_real("--test-ratio", optarg, 0, 1); break;
+	case O_TRAIN:		o->list.train = front_real("--train-ratio", optarg, 0, 1); break;
 	case O_VERIFY:		choose(o, im2rec_verify); break;
 	case O_WIDTH:		o->in.label_width = (uint32_t)front_num("--label-width", optarg, 1, 4096); break;
 	case O_HELP:		front_help();
+	case O_HELP_LISTS:	show(help_lists);
 	case O_HELP_PICTURES:	show(help_pictures);
 	case O_HELP_RECORDS:	show(help_records);
 	case O_VERSION:		printf("im2rec (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
@@ -202,7 +251,7 @@ im2rec_options(struct im2rec *o, int argc, char *argv[])
 {
 	int c;
 
-	*o = (struct im2rec){ .ready = -1, .pack.conv.inter = RESIZE_CUBIC };
+	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 }, .pack.conv.inter = RESIZE_CUBIC };
 	front_init(argv[0], usage, help);
 	while ((c = getopt_long(argc, argv, "j:o:qv", longs, NULL)) != -1)
 		take(o, c);

@@ -74,24 +74,38 @@ recask_free(struct recask *a)
 }
 
 static struct recask_item *
-new_item(uint64_t i, bool claimed)
+new_item(uint64_t i)
 {
 	struct recask_item *it = calloc(1, sizeof(*it));
 
-	if (it != NULL) {
+	if (it != NULL)
 		it->number = i;
-		it->claimed = claimed;
-	}
 	return it;
 }
 
 void
 recask_want(struct recask *a, uint64_t i)
 {
-	struct recask_item *it = new_item(i, false);
+	struct recask_item *it = new_item(i);
 
 	if (it != NULL)
 		TAILQ_INSERT_TAIL(&a->wanted, it, link);
+}
+
+/* Drops what is here and not waited for. */
+static void
+drop_unread(struct recask *a)
+{
+	struct recask_item *it, *next;
+
+	for (it = TAILQ_FIRST(&a->here); it != NULL; it = next) {
+		next = TAILQ_NEXT(it, link);
+		if (it->claimed)
+			continue;
+		TAILQ_REMOVE(&a->here, it, link);
+		a->held -= it->bytes.n;
+		free_item(it);
+	}
 }
 
 /* What is on the way comes all the same, to nobody. */
@@ -107,14 +121,7 @@ recask_forget(struct recask *a)
 			free_item(it);
 		}
 	}
-	for (it = TAILQ_FIRST(&a->here); it != NULL; it = next) {
-		next = TAILQ_NEXT(it, link);
-		if (!it->claimed) {
-			TAILQ_REMOVE(&a->here, it, link);
-			a->held -= it->bytes.n;
-			free_item(it);
-		}
-	}
+	drop_unread(a);
 	TAILQ_FOREACH(it, &a->asked, link)
 		it->stale |= !it->claimed;
 }
@@ -145,6 +152,17 @@ hurry(struct recask *a, struct recask_item *it)
 		TAILQ_INSERT_TAIL(&a->wanted, it, link);
 }
 
+/*
+ * Records are read about in the order in which they are wanted: when one is waited for that was not even asked for, and
+ * many that were wanted before it are here and not read, these will hardly be, and give up their room.
+ */
+static void
+make_room(struct recask *a)
+{
+	if (a->held > a->memory / 2)
+		drop_unread(a);
+}
+
 struct recask_item *
 recask_claim(struct recask *a, uint64_t i)
 {
@@ -154,10 +172,12 @@ recask_claim(struct recask *a, uint64_t i)
 		it->claimed = true;
 		return it;
 	}
-	if ((it = find(&a->wanted, i)) != NULL)
+	if ((it = find(&a->wanted, i)) != NULL) {
 		TAILQ_REMOVE(&a->wanted, it, link);
-	else if ((it = new_item(i, true)) == NULL)
+		make_room(a);
+	} else if ((it = new_item(i)) == NULL) {
 		return NULL;
+	}
 	it->claimed = true;
 	hurry(a, it);
 	return it;

@@ -23,7 +23,7 @@
 #define SERVERS	1024	/* most servers */
 #define NETOPTS	64	/* most options of a net */
 #define OPTIONS	128	/* of the command line, with a zero behind them */
-#define SPINS	"20000"	/* of an idle thread before it sleeps: some tens of microseconds */
+#define SPINS	"1000"	/* of an idle thread before it sleeps: some tens of microseconds, where a pause is long */
 
 static const char usage[] = "pworker --net net --data train.rec [options] [--net-option value ...]";
 static const char help[] =

@@ -13,7 +13,9 @@
  *    and one that goes to all inputs of a sum stays one view;
  *  - batch norm and ReLU are one pass; its backward writes over its input;
  *  - a sum and ReLU are one pass;
- *  - ReLU behind a convolution is part of the convolution.
+ *  - ReLU behind a convolution is part of the convolution;
+ *  - an activation that never falls goes behind the maximum it stands before, where
+ *    there are fewer values: max f(x) = f(max x).
  *
  * Layouts: as in dnnl.h.  The channels past c in the last block are zero in
  * every buffer, and each kernel keeps it so.  Kernels share work by units (one

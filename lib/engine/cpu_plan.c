@@ -169,6 +169,30 @@ absorb_relu(struct cpu_planner *pl)
 	}
 }
 
+static bool
+never_falls(const struct graph_node *l)
+{
+	return l->act == GRAPH_RELU || l->act == GRAPH_TANH || l->act == GRAPH_SIGMOID ||
+	    ((l->act == GRAPH_LEAKY || l->act == GRAPH_ELU) && l->alpha >= 0);
+}
+
+/* Such an activation alone between a layer that it may write over and a maximum comes behind the maximum. */
+static void
+delay_acts(struct cpu_planner *pl)
+{
+	const struct graph *g = pl->g;
+
+	for (uint32_t i = 1; i < g->n; i++) {
+		const struct graph_node *l = &g->node[i], *in = &g->node[l->nin > 0 ? l->in[0] : 0];
+		const struct cpu_note *note = &pl->note[i];
+
+		if (l->op != GRAPH_ACT || note->absorbed || note->uses != 1 || pl->note[l->in[0]].uses != 1)
+			continue;
+		pl->note[i].late = never_falls(l) && g->node[note->user].op == GRAPH_POOL &&
+		    g->node[note->user].pool == GRAPH_MAX && (is_mul(in) || in->op == GRAPH_BN || in->op == GRAPH_ADD);
+	}
+}
+
 /* ------ layouts ------ */
 
 static void
@@ -329,7 +353,7 @@ shares(const struct cpu_planner *pl, uint32_t i)
 		return false;
 	if (is_mul(l))
 		return cpu_dense(&pl->note[user].view);
-	return l->op == GRAPH_BN || l->op == GRAPH_POOL || l->op == GRAPH_ADD || l->op == GRAPH_DROPOUT;
+	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].late) || l->op == GRAPH_ADD || l->op == GRAPH_DROPOUT;
 }
 
 static void
@@ -386,6 +410,7 @@ make(struct cpu_planner *pl)
 
 	learn_uses(pl);
 	absorb_relu(pl);
+	delay_acts(pl);
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
 		choose_layout(pl, i);
 	for (uint32_t i = g->n; i-- > 0;)

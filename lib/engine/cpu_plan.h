@@ -14,6 +14,7 @@ struct cpu_note {
 	uint32_t	user;		/* the last of these layers */
 	bool		wants;		/* its gradient is wanted: it or a layer before it learns */
 	bool		absorbed;	/* an activation that the layer before it computes */
+	bool		late;		/* an activation that the pool behind it computes */
 	uint32_t	home, first;	/* the concatenation in whose buffer it lies, from which channel; 0: none */
 	uint32_t	block;
 	struct cpu_view view;		/* its output */

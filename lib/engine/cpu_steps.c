@@ -7,6 +7,8 @@
  */
 #include "engine/cpu_plan.h"
 
+#include <string.h>
+
 static const struct cpu_view *
 input(const struct cpu_planner *pl, uint32_t i)
 {
@@ -122,12 +124,18 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		s.y = lanes_of(y);
 		break;
 	case GRAPH_ACT:
-		if (pl->note[i].absorbed)
+		if (pl->note[i].absorbed || pl->note[i].late)
 			return;
 		s.kind = CPU_ACT;
 		break;
 	case GRAPH_POOL:
 		s.kind = CPU_POOL;
+		cpu_plan_step(pl, s);
+		if (!pl->note[l->in[0]].late)
+			return;
+		s.kind = CPU_ACT;
+		s.node = l->in[0];
+		s.x = y;
 		break;
 	case GRAPH_CONCAT:
 		concat_forward(pl, i);
@@ -257,6 +265,8 @@ free_after(const struct cpu_planner *pl, uint32_t in)
 {
 	enum graph_op op = pl->g->node[in].op;
 
+	if (op == GRAPH_POOL && pl->note[pl->g->node[in].in[0]].late)
+		return false;
 	return pl->note[in].uses == 1 && (op == GRAPH_CONV || op == GRAPH_FC || op == GRAPH_POOL);
 }
 
@@ -288,7 +298,7 @@ act_backward(struct cpu_planner *pl, uint32_t i)
 	struct cpu_step s = { .kind = CPU_ACT_BACK, .node = i };
 
 	take(pl, i, &s);
-	if (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN) {
+	if (pl->note[i].late || (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN)) {
 		for (uint32_t k = 0; k < s.ndy; k++)
 			leave(pl, in, s.dy[k]);
 		return;
@@ -412,8 +422,19 @@ static void
 pool_backward(struct cpu_planner *pl, uint32_t i)
 {
 	struct cpu_step s = { .kind = CPU_POOL_BACK, .node = i, .state = pl->p->state[i] };
+	const struct cpu_view *y = &pl->note[i].view;
+	uint32_t in = pl->g->node[i].in[0];
 
 	take(pl, i, &s);
+	if (pl->note[in].late) {
+		struct cpu_step act = { .kind = CPU_ACT_BACK, .node = in, .y = *y, .ndy = s.ndy };
+
+		memcpy(act.dy, s.dy, sizeof(act.dy));
+		act.dx = own(&s.dy[0]) ? s.dy[0] : cpu_plan_view(pl, y->c, y->h, y->w, y->block);
+		cpu_plan_step(pl, act);
+		s.dy[0] = act.dx;
+		s.ndy = 1;
+	}
 	s.dx = fresh(pl, i);
 	cpu_plan_step(pl, s);
 	leave(pl, pl->g->node[i].in[0], s.dx);

@@ -223,6 +223,43 @@ refused(void)
 	graph_free(g);
 }
 
+static struct engine_draw drawn[16];
+static unsigned draws;
+
+/* ref's forward, noting what chance hangs on. */
+static int
+forward(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n, const struct engine_draw *draw,
+	const struct engine_hook *hook, struct engine_result *result)
+{
+	if (draws < sizeof(drawn) / sizeof(*drawn))
+		drawn[draws] = *draw;
+	draws++;
+	return engine_find("ref")->forward(plan, x, y, n, draw, hook, result);
+}
+
+/* Three pieces of 5 a step, three steps an epoch. */
+static void
+chance(const uint32_t *batches)
+{
+	struct engine spy = *engine_find("ref");
+	struct graph *g = net(false);
+	struct train_opt o = recipe(g, NULL);
+	unsigned bad = 0;
+
+	spy.forward = forward;
+	draws = 0;
+	o.engine = &spy;
+	o.accumulate = 3;
+	o.epochs = 1;
+	o.batches = batches;
+	is(run(&o), 0, "an epoch in pieces");
+	is(draws, 9, "of three a step");
+	for (unsigned k = 0; k < 9; k++)
+		bad += drawn[k].seed != o.seed || drawn[k].step != k / 3 || drawn[k].first != k % 3 * 5;
+	is(bad, 0, "each with the seed, its step, and the number of its first sample in the step");
+	graph_free(g);
+}
+
 int
 main(void)
 {
@@ -236,6 +273,8 @@ main(void)
 	cuts(true);
 	uneven();
 	refused();
+	chance(NULL);
+	chance((uint32_t[]){ 5 });
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	return system(clean) != 0 || done();
 }

@@ -108,6 +108,7 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "dropout", nets_dropout, false },
 	{ "add", nets_add, false },
 	{ "mul", nets_mul, false },
+	{ "activations and maxima", nets_act_max, true },
 	{ "residual blocks", nets_residual, false },
 };
 

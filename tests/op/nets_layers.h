@@ -178,6 +178,22 @@ nets_max(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return nets_pool(g, r, x, GRAPH_MAX);
 }
 
+/* Activations before a maximum, and the maximum before others that write over what they read. */
+static uint32_t
+nets_act_max(struct graph *g, struct rng *r, uint32_t x, bool big)
+{
+	static const enum graph_act acts[] = { GRAPH_TANH, GRAPH_SIGMOID, GRAPH_ELU, GRAPH_LEAKY, GRAPH_RELU };
+
+	for (int k = 0; k < 2; k++) {
+		x = NODE(g, x, CONV, .k = any(r, 1, big ? 40 : 3), .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .bias = true);
+		x = NODE(g, x, ACT, .act = acts[any(r, 0, 4)], .alpha = between(r, -0.25f, 1));
+		x = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = { 1, 2 }, .pad = { 0, 1 });
+	}
+	if (any(r, 0, 1))
+		x = BN(g, x, .fix_gamma = false);
+	return NODE(g, x, ACT, .act = GRAPH_TANH);
+}
+
 static uint32_t
 nets_avg(struct graph *g, struct rng *r, uint32_t x, bool big)
 {

@@ -7,39 +7,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char usage[] = "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] command [argument ...]";
+static const char usage[] = "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] command [argument ...]\n"
+			    "       dlaunch attach | stop job\n"
+			    "       dlaunch status [job ...]";
 static const char help[] =
     "Runs a command as the workers of a job, beside servers, on this machine or on many.\n"
     "  -n, --num-workers N (1)            -s, --num-servers N (as many as workers)\n"
-    "  -H, --hosts FILE      a host a line; - is the standard input\n"
-    "      --rsh NAME        how to get there: ssh, slurm, mpi, kubectl, or words with {host} and {port}\n"
-    "  -P, --dry-run         only print what would run where\n"
-    "  -v, --verbose         the table of exits in any case, and what the remote shells say\n"
-    "  -x, --env NAME[=VALUE]             a variable for all processes; again for more\n"
-    "      --chdir DIR       where the processes run (here)\n"
-    "      --each WORD=V:V:...            WORD and a value of its own for each worker\n"
-    "      --grace SECONDS   between SIGTERM and SIGKILL (10)\n"
-    "      --interface NAME  the hosts' network interface that the job uses\n"
-    "      --on-fail stop|wait            whether the first failure ends the others (stop)\n"
-    "      --output DIR      a file a process, in place of the standard output\n"
-    "      --remote PATH     where dlaunch is on the hosts (as here)\n"
-    "      --restart N       times that a job that lost a process, peer or host is started again (0)\n"
-    "      --server-command CMD           what runs as a server (pserver)\n"
-    "      --silence SECONDS without a sign of life that a host is lost after (10)\n"
-    "      --sync DIR[:TO]   copies a directory to the hosts first\n"
-    "      --timeout SECONDS for all hosts and servers to be there (60)\n"
-    "      --agent           what runs on each host, for dlaunch itself\n"
-    "      --help, --version\n"
+    "  -H, --hosts FILE  a host a line    -x, --env NAME[=VALUE]  for all processes\n"
+    "  -P, --dry-run  what would run where                        -v, --verbose\n"
+    "  --rsh NAME  ssh, slurm, mpi, kubectl, or words with {host} and {port}\n"
+    "  --chdir DIR  where processes run   --sync DIR[:TO]  copies it to the hosts first\n"
+    "  --each WORD=V:V:...                a word and a value of its own for each worker\n"
+    "  --output DIR  a file a process     --on-fail stop|wait  what a failure does to the others\n"
+    "  --restart N (0)                    times that a job is started again that lost something\n"
+    "  --detach  in the background        --job NAME  of the job    --resume JOB  goes on\n"
+    "  --interface NAME  of the hosts     --remote PATH  of dlaunch there\n"
+    "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to come\n"
+    "  --grace SECONDS (10)               --silence SECONDS (10)  that a host is lost after\n"
+    "  --agent  for dlaunch itself        --help  --version\n"
     "When the command's name is pworker, servers are pserver; any other command runs in all\n"
     "roles, told apart by DMLC_ROLE.\n";
 
 enum {
-	AGENT = 256, CHDIR, EACH, GRACE, HELP, INTERFACE, ON_FAIL, OUTPUT, REMOTE, RESTART, RSH, SERVER, SILENCE, SYNC, TIMEOUT, VERSION
+	AGENT = 256, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT, REMOTE, RESTART, RESUME, RSH, SERVER,
+	SILENCE, SYNC, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
 	{ "agent", no_argument, NULL, AGENT },
 	{ "chdir", required_argument, NULL, CHDIR },
+	{ "detach", no_argument, NULL, DETACH },
 	{ "dry-run", no_argument, NULL, 'P' },
 	{ "each", required_argument, NULL, EACH },
 	{ "env", required_argument, NULL, 'x' },
@@ -47,12 +44,14 @@ static const struct option longs[] = {
 	{ "help", no_argument, NULL, HELP },
 	{ "hosts", required_argument, NULL, 'H' },
 	{ "interface", required_argument, NULL, INTERFACE },
+	{ "job", required_argument, NULL, JOB },
 	{ "num-servers", required_argument, NULL, 's' },
 	{ "num-workers", required_argument, NULL, 'n' },
 	{ "on-fail", required_argument, NULL, ON_FAIL },
 	{ "output", required_argument, NULL, OUTPUT },
 	{ "remote", required_argument, NULL, REMOTE },
 	{ "restart", required_argument, NULL, RESTART },
+	{ "resume", required_argument, NULL, RESUME },
 	{ "rsh", required_argument, NULL, RSH },
 	{ "server-command", required_argument, NULL, SERVER },
 	{ "silence", required_argument, NULL, SILENCE },
@@ -147,14 +146,17 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case 'x': pass_env(c, optarg); break;
 		case AGENT: c->agent = true; break;
 		case CHDIR: c->dir = optarg; break;
+		case DETACH: c->detach = true; break;
 		case EACH: add_each(c, optarg); break;
 		case GRACE: c->grace_s = front_real("--grace", optarg, 0, 1e6); break;
 		case HELP: front_help();
 		case INTERFACE: c->iface = optarg; break;
+		case JOB: c->job = optarg; break;
 		case ON_FAIL: set_on_fail(c, optarg); break;
 		case OUTPUT: c->output = optarg; break;
 		case REMOTE: c->remote = optarg; break;
 		case RESTART: c->restarts = (uint32_t)front_num("--restart", optarg, 0, 1 << 20); break;
+		case RESUME: c->resume = optarg; break;
 		case RSH: c->rsh = optarg; break;
 		case SERVER: c->server = optarg; break;
 		case SILENCE: c->silence_s = front_real("--silence", optarg, 2, 1e6); break;
@@ -163,6 +165,7 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case VERSION: printf("dlaunch %s\n", TALLY_VERSION); front_flush(); exit(0);
 		default: front_usage();
 		}
+	c->line = argv;
 	c->argv = argv + optind;
 	if (!c->servers_said)
 		c->servers = c->workers;
@@ -176,27 +179,53 @@ check(struct dlaunch *c)
 	c->dmlc = !is_pworker(*c->argv);
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
 		front_wrong("%u workers need a server", c->workers);
-	if (!c->dmlc && c->restarts > 0 && !has_save(c->argv))
-		front_wrong("--restart: goes on from a checkpoint: pworker needs --save");
+	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))
+		front_wrong("%s: goes on from a checkpoint: pworker needs --save", c->resume != NULL ? "--resume" : "--restart");
+	if (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0 && (c->job != NULL || c->detach))
+		front_wrong("--job: hosts from the standard input could not be read again");
 	check_each(c);
+}
+
+/* The options, of this command line or of the job that is to go on. */
+static void
+begin(struct dlaunch *c, int argc, char *argv[])
+{
+	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY" };
+
+	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .silence_s = 10, .start_s = 60 };
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		if (getenv(always[i]) != NULL)
+			pass_env(c, always[i]);
+	optind = 0;
+	options(c, argc, argv);
 }
 
 int
 main(int argc, char *argv[])
 {
-	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY" };
-	struct dlaunch c = { .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .silence_s = 10, .start_s = 60 };
+	struct jobdir dir = { .dir = -1, .lock = -1 };
+	struct words command = { 0 };
+	struct dlaunch c;
+	const char *resume;
 	int status;
 
 	front_init(argv[0], usage, help);
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		if (getenv(always[i]) != NULL)
-			pass_env(&c, always[i]);
-	options(&c, argc, argv);
+	if (dlaunch_verb(argc, argv, &status))
+		return status;
+	begin(&c, argc, argv);
 	if (c.agent)
 		return dlaunch_agent();
+	if ((resume = c.resume) != NULL) {
+		if (*c.argv != NULL || argc > 3)
+			front_wrong("--resume: the job's command line is known, and stays");
+		dlaunch_resume(resume, &dir, &command);
+		begin(&c, (int)command.n, command.v);
+		c.resume = resume;
+	}
 	check(&c);
-	status = dlaunch_run(&c);
+	status = dlaunch_run(&c, &dir);
+	jobdir_close(&dir);
+	words_free(&command);
 	words_free(&c.env);
 	words_free(&c.each);
 	return status;

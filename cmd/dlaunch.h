@@ -6,18 +6,21 @@
 #ifndef CMD_DLAUNCH_H
 #define CMD_DLAUNCH_H
 
+#include "run/jobdir.h"
 #include "run/roster.h"
 #include "run/words.h"
 
 struct dlaunch {
 	const char	*hosts_file, *rsh;	/* NULL: not said */
 	const char	*remote, *iface, *dir, *output, *sync;	/* likewise; iface is "" then */
+	const char	*job, *resume;		/* names of jobs; NULL: not said */
 	const char	*server;
 	struct words	 env, each;
 	uint32_t	 workers, servers, restarts;
-	bool		 servers_said, agent, dry, verbose, wait;
+	bool		 servers_said, agent, dry, verbose, wait, detach;
 	double		 grace_s, silence_s, start_s;
-	char		**argv;			/* the command */
+	char		**line;			/* the whole command line */
+	char		**argv;			/* the command in it */
 	bool		 dmlc;			/* it runs in all roles, told apart by the environment */
 };
 
@@ -31,8 +34,17 @@ void	 dlaunch_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, s
 /* Waits for the hosts to come back, the longer the more attempts there were; a signal through the descriptor ends it. */
 void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
 
-/* dlaunch_run.c: the job from its start to its end; returns its exit status. */
-int	 dlaunch_run(struct dlaunch *c);
+/* dlaunch_jobs.c: attach, status or stop, when that is what the command line begins with; *code is the exit status. */
+bool	 dlaunch_verb(int argc, char *argv[], int *code);
+/* The job gets its directory. */
+void	 dlaunch_job(const struct dlaunch *c, struct jobdir *d);
+/* Opens the directory of a job that has ended, and fills an empty list with its command line; this process is where it was. */
+void	 dlaunch_resume(const char *job, struct jobdir *d, struct words *argv);
+/* Returns in a process of its own, whose output goes to the directory, behind what is there when `on`. */
+void	 dlaunch_detach(struct jobdir *d, bool on);
+
+/* dlaunch_run.c: the job from its start to its end; returns its exit status.  d: that of a resumed job, else none yet. */
+int	 dlaunch_run(const struct dlaunch *c, struct jobdir *d);
 /* Is the agent of a host, on standard input and output; returns the exit status. */
 int	 dlaunch_agent(void);
 

@@ -207,7 +207,7 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 	struct words argv = { 0 }, env = { 0 };
 	int status;
 
-	dlaunch_attempt(c, attempts, false, &argv, &env);
+	dlaunch_attempt(c, attempts, c->resume != NULL, &argv, &env);
 
 	if (!c->dmlc && c->servers > 0)
 		new_key(key);
@@ -252,7 +252,7 @@ attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
 }
 
 int
-dlaunch_run(struct dlaunch *c)
+dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
 	struct start s = { .remote = false };
 	struct roster roster;
@@ -263,13 +263,19 @@ dlaunch_run(struct dlaunch *c)
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
-		if (c->output != NULL)
+		if (c->resume == NULL && (c->job != NULL || c->detach))
+			dlaunch_job(c, d);
+		if (c->detach)
+			dlaunch_detach(d, c->resume != NULL);
+		if (c->output != NULL && c->resume == NULL)
 			begin_output(c->output, &roster);
 		s.signals = signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
 		if (c->sync != NULL)
 			status = sync_hosts(c, &s, &roster);
 		if (status == 0)
 			status = attempts(c, &s, &roster);
+		if (d->dir >= 0 && jobdir_end(d, status) < 0)
+			front_warn("--job", ERR_SYS);
 	}
 	roster_free(&roster);
 	hosts_free(&s.hosts);

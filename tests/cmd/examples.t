@@ -59,6 +59,7 @@ SLURM_JOB_NODELIST='127.0.0.[1-4]' exec "$@"
 END
 chmod +x "$T/bin/ssh" "$T/bin/srun" "$T/bin/salloc"
 export PATH=$T/bin:$BUILD:$BUILD/share/demo:$PATH
+export XDG_STATE_HOME=$T/state
 
 # The examples of a page: what stands indented in EXAMPLES, a block a file; N.terminals where the page speaks of terminals.
 cut_out() { # PAGE FOLDER

@@ -1,0 +1,293 @@
+/* jobdir - a job's directory: what was started and where, what it printed, whether it runs, how it ended. */
+#include "run/jobdir.h"
+
+#include "base/err.h"
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NUMBERS_MOST 1000000
+
+/* The directory of all jobs, made where it is not. */
+static int
+all_jobs(char path[PATH_MAX])
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n;
+
+	/* The specification has a relative path ignored. */
+	if (state != NULL && *state == '/')
+		n = snprintf(path, PATH_MAX, "%s/tally/jobs", state);
+	else if (home != NULL && *home != 0)
+		n = snprintf(path, PATH_MAX, "%s/.local/state/tally/jobs", home);
+	else
+		return err_fail(ERR_ARG, "neither XDG_STATE_HOME nor HOME is set");
+	if (n >= PATH_MAX)
+		return err_fail(ERR_ARG, "the path of XDG_STATE_HOME is too long");
+	for (char *p = strchr(path + 1, '/');; p = strchr(p + 1, '/')) {
+		if (p != NULL)
+			*p = 0;
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return err_sys("%s", path);
+		if (p == NULL)
+			return 0;
+		*p = '/';
+	}
+}
+
+static int
+open_all(int *fd)
+{
+	char path[PATH_MAX];
+	int e = all_jobs(path);
+
+	if (e == 0 && (*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		e = err_sys("%s", path);
+	return e;
+}
+
+static bool
+is_name(const char *name)
+{
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t n = strlen(name);
+
+	return n > 0 && n < JOBDIR_NAME && name[strspn(name, chars)] == 0 && *name != '.' && *name != '-';
+}
+
+static int
+bad_name(const char *name)
+{
+	return err_fail(ERR_ARG, "'%.64s' is not a name for a job: letters, digits, and . _ - within", name);
+}
+
+static int
+put_file(const struct jobdir *d, const char *file, const void *p, size_t n)
+{
+	int fd = openat(d->dir, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), e;
+
+	if (fd < 0)
+		return err_sys("job %s: %s", d->name, file);
+	e = io_write(fd, p, n);
+	close(fd);
+	return e;
+}
+
+static int
+get_file(const struct jobdir *d, const char *file, struct buf *b)
+{
+	int fd = openat(d->dir, file, O_RDONLY | O_CLOEXEC), e;
+	size_t got;
+
+	if (fd < 0)
+		return err_sys("job %s: %s", d->name, file);
+	if ((e = buf_room(b, JOBDIR_MOST + 1)) == 0 && (e = io_read(fd, b->p, JOBDIR_MOST + 1, &got)) == 0) {
+		b->n = got;
+		if (got > JOBDIR_MOST)
+			e = err_fail(ERR_LIMIT, "job %s: %s is longer than %u bytes", d->name, file, JOBDIR_MOST);
+	}
+	close(fd);
+	return e == 0 ? buf_terminate(b) : e;
+}
+
+/* The first number that no job has as its name. */
+static int
+make_number(int all, struct jobdir *d)
+{
+	for (unsigned n = 1; n < NUMBERS_MOST; n++) {
+		snprintf(d->name, sizeof(d->name), "%u", n);
+		if (mkdirat(all, d->name, 0700) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return err_sys("job %s", d->name);
+	}
+	return err_fail(ERR_ARG, "too many jobs");
+}
+
+static int
+enter(int all, struct jobdir *d)
+{
+	d->dir = openat(all, d->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->dir < 0 && errno == ENOENT)
+		return err_fail(ERR_ARG, "there is no job '%s'", d->name);
+	return d->dir < 0 ? err_sys("job %s", d->name) : 0;
+}
+
+int
+jobdir_open(struct jobdir *d, const char *name)
+{
+	int all, e;
+
+	*d = (struct jobdir){ .dir = -1, .lock = -1 };
+	if (!is_name(name))
+		return bad_name(name);
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	if ((e = open_all(&all)) < 0)
+		return e;
+	e = enter(all, d);
+	close(all);
+	return e;
+}
+
+void
+jobdir_close(struct jobdir *d)
+{
+	if (d->lock >= 0)
+		close(d->lock);
+	if (d->dir >= 0)
+		close(d->dir);
+	d->dir = d->lock = -1;
+}
+
+int
+jobdir_lock(struct jobdir *d)
+{
+	if ((d->lock = openat(d->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
+		return err_sys("job %s: lock", d->name);
+	if (flock(d->lock, LOCK_EX | LOCK_NB) == 0)
+		return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
+	close(d->lock);
+	d->lock = -1;
+	return errno == EWOULDBLOCK ? err_fail(ERR_ARG, "job %s runs", d->name) : err_sys("job %s: lock", d->name);
+}
+
+int
+jobdir_mine(struct jobdir *d)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+	if (ftruncate(d->lock, 0) < 0 || pwrite(d->lock, text, (size_t)n, 0) != n)
+		return err_sys("job %s: lock", d->name);
+	return 0;
+}
+
+static int
+put_command(struct jobdir *d, char *const *argv, const char *cwd)
+{
+	struct buf b = { 0 };
+	int e = 0;
+
+	for (; *argv != NULL && e == 0; argv++)
+		e = buf_put(&b, *argv, strlen(*argv) + 1);
+	if (e == 0 && (e = put_file(d, "command", b.p, b.n)) == 0)
+		e = put_file(d, "dir", cwd, strlen(cwd));
+	buf_free(&b);
+	return e;
+}
+
+int
+jobdir_make(struct jobdir *d, const char *name, char *const *argv, const char *cwd)
+{
+	int all, e;
+
+	*d = (struct jobdir){ .dir = -1, .lock = -1 };
+	if (name != NULL && !is_name(name))
+		return bad_name(name);
+	if ((e = open_all(&all)) < 0)
+		return e;
+	if (name == NULL) {
+		e = make_number(all, d);
+	} else {
+		snprintf(d->name, sizeof(d->name), "%s", name);
+		if (mkdirat(all, name, 0700) < 0 && errno != EEXIST)
+			e = err_sys("job %s", name);
+	}
+	if (e == 0 && (e = enter(all, d)) == 0 && (e = jobdir_lock(d)) == 0 && (e = jobdir_mine(d)) == 0)
+		e = put_command(d, argv, cwd);
+	close(all);
+	if (e < 0)
+		jobdir_close(d);
+	return e;
+}
+
+int
+jobdir_end(struct jobdir *d, int status)
+{
+	char text[16];
+
+	return put_file(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
+}
+
+int
+jobdir_look(const struct jobdir *d, struct jobdir_state *s)
+{
+	struct buf b = { 0 };
+	struct stat st;
+	int fd;
+
+	*s = (struct jobdir_state){ .status = -1 };
+	if ((fd = openat(d->dir, "lock", O_RDONLY | O_CLOEXEC)) < 0)
+		return err_sys("job %s: lock", d->name);
+	/* Shared, and only tried: who starts it at this moment is not kept from it by two of us. */
+	s->running = flock(fd, LOCK_SH | LOCK_NB) < 0;
+	if (fstat(fd, &st) == 0)
+		s->since = st.st_mtime;
+	close(fd);
+	if (get_file(d, "lock", &b) == 0)
+		s->pid = (pid_t)strtol((char *)b.p, NULL, 10);
+	b.n = 0;
+	if (!s->running && faccessat(d->dir, "status", F_OK, 0) == 0 && get_file(d, "status", &b) == 0)
+		s->status = (int)strtol((char *)b.p, NULL, 10);
+	buf_free(&b);
+	return 0;
+}
+
+int
+jobdir_command(const struct jobdir *d, struct words *argv, char **cwd)
+{
+	struct buf b = { 0 };
+	int e = get_file(d, "command", &b);
+
+	*cwd = NULL;
+	for (size_t at = 0; e == 0 && at < b.n; at += strlen((char *)b.p + at) + 1)
+		e = words_add(argv, "%s", (char *)b.p + at);
+	b.n = 0;
+	if (e == 0 && (e = get_file(d, "dir", &b)) == 0 && (*cwd = strdup((char *)b.p)) == NULL)
+		e = err_nomem();
+	buf_free(&b);
+	return e;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	bool nx = x[strspn(x, "0123456789")] == 0, ny = y[strspn(y, "0123456789")] == 0;
+
+	if (nx != ny)
+		return nx ? -1 : 1;
+	if (nx && strlen(x) != strlen(y))
+		return strlen(x) < strlen(y) ? -1 : 1;
+	return strcmp(x, y);
+}
+
+int
+jobdir_all(struct words *names)
+{
+	const struct dirent *d;
+	DIR *list;
+	int fd, e = open_all(&fd);
+
+	if (e < 0)
+		return e;
+	if ((list = fdopendir(fd)) == NULL) {
+		close(fd);
+		return err_sys("jobs");
+	}
+	while (e == 0 && (d = readdir(list)) != NULL)
+		if (is_name(d->d_name))
+			e = words_add(names, "%s", d->d_name);
+	closedir(list);
+	if (e == 0 && names->n > 1)
+		qsort(names->v, names->n, sizeof(*names->v), by_name);
+	return e;
+}

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <zimg.h>
 
-#define GRAPHS	48u		/* kept; photographs come in few sizes */
+#define GRAPHS	128u		/* kept, of 40 KB and more; photographs come in few sizes */
 #define KEEP	(1u << 25)	/* bytes that are kept for the next picture */
 
 /* What a graph was made for. */

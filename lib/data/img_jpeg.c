@@ -257,11 +257,12 @@ img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct im
 		return err_nomem();
 	if (tjTransform(j->turn, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
 	    tjGetErrorCode(j->turn) != TJERR_WARNING)
-		e = fault(&j->turn);
-	else if ((e = img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &now)) == 0) {
+		drop(&j->turn);
+	else if (img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &now) == 0 && img_jpeg_scan_check(j->scan, p, got) == 0) {
 		exif_set_upright(p, &now.exif);
-		e = buf_put(out, p, got);
+		e = buf_put(out, p, got) < 0 ? ERR_NOMEM : 1;
 	}
+	/* Else it holds numbers that a decoder bears, but for which an encoder has no codes. */
 	tjFree(p);
-	return e < 0 ? e : 1;
+	return e;
 }

@@ -12,9 +12,12 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 	uint32_t c = kinds[size % 3];
 	volatile uint8_t sum = 0;
 	struct img_codec *k;
+	struct img_head head;
 	struct img out;
 
 	if (img_codec_new(&k, PIXELS) < 0)
+		abort();
+	if (img_check(k, p, size) == 0 && img_head(k, p, size, &head) < 0)
 		abort();
 	if (img_decode(k, p, size, c, &out) == 0) {
 		if ((c > 0 && out.c != c) || (uint64_t)out.h * out.w > PIXELS || out.h == 0 || out.w == 0)

@@ -1,8 +1,11 @@
 /* img_test - pictures there and back, grey and colour, sizes that lie, bytes that are cut or changed. */
 #include "base/err.h"
 #include "data/img.h"
+#include "photo.h"
 #include "pics.h"
 #include "tap.h"
+
+#include <jpeglib.h>
 
 static struct img_codec *k;
 
@@ -69,6 +72,161 @@ test_jpeg(uint32_t c)
 	buf_free(&b);
 }
 
+/* Nothing that is cut is taken, by the check or the decoder, even when a trifle is warned of first. */
+static void
+test_cut(const char *what, const struct buf *whole)
+{
+	struct img back;
+	unsigned taken = 0;
+
+	is(img_check(k, whole->p, whole->n), 0, "%s is sound", what);
+	is(img_decode(k, whole->p, whole->n, 0, &back), 0, "and decodes");
+	for (unsigned i = 0; i < 20; i++) {
+		size_t n = whole->n * i / 20;
+		uint8_t *p = malloc(n + 1);
+
+		memcpy(p, whole->p, n);
+		taken += img_check(k, p, n) == 0;
+		taken += img_decode(k, p, n, 0, &back) == 0;
+		free(p);
+	}
+	/* PNG ends in the checksum of an empty chunk, four bytes that nobody needs. */
+	taken += img_check(k, whole->p, whole->n - 6) == 0;
+	taken += img_decode(k, whole->p, whole->n - 6, 0, &back) == 0;
+	is(taken, 0, "cut at any twentieth it is refused");
+}
+
+static void
+test_cuts(void)
+{
+	static const uint8_t junk[] = { 7, 7, 7 };
+	static const int flags[] = { 0, TJFLAG_PROGRESSIVE };
+	struct img im = photo_new(3, 70, 90);
+	struct buf b = { 0 };
+	uint8_t zeros[300] = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		b.n = 0;
+		photo_jpeg(&im, TJSAMP_420, 90, flags[i], &b);
+		test_cut(i == 0 ? "a JPEG" : "a progressive one", &b);
+		/* Behind the first segment: "extraneous bytes before marker". */
+		photo_insert(&b, 4u + b.p[5], junk, sizeof(junk));
+		test_cut("one with bytes too many", &b);
+		buf_put(&b, zeros, sizeof(zeros));
+		is(img_check(k, b.p, b.n), 0, "bytes behind the end do not matter");
+		memset(b.p + b.n - 600, 0, 300);
+		is(img_check(k, b.p, b.n), ERR_FORMAT, "a hole in front of it does");
+	}
+	for (int i = 0; i < 2; i++) {
+		b.n = 0;
+		photo_webp(&im, i, &b);
+		test_cut(i == 0 ? "a WebP" : "one without loss", &b);
+	}
+	free((void *)(uintptr_t)im.p);
+	buf_free(&b);
+}
+
+/* All kinds of PNG, whoever decodes them: those of libdeflate and those of libspng. */
+static void
+test_png_kinds(void)
+{
+	static const struct { unsigned type, c, depth, interlace; } kind[] = {
+		{ 0, 1, 8, 0 }, { 2, 3, 8, 0 }, { 4, 2, 8, 0 }, { 6, 4, 8, 0 }, { 0, 1, 8, 1 }, { 2, 3, 8, 1 }, { 4, 2, 8, 1 },
+		{ 6, 4, 8, 1 }, { 0, 1, 16, 0 }, { 2, 3, 16, 0 }, { 4, 2, 16, 0 }, { 6, 4, 16, 0 },
+	};
+	struct buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind); i++) {
+		struct img im = photo_new(kind[i].c, 61, 83), back;
+		uint8_t *want = malloc(61 * 83 * 3);
+
+		b.n = 0;
+		photo_png(&im, kind[i].type, kind[i].depth, kind[i].interlace, &b);
+		is(img_check(k, b.p, b.n), 0, "type %u, %u bits%s", kind[i].type, kind[i].depth, kind[i].interlace ? ", interlaced" : "");
+		for (uint32_t c = 1; c <= 3; c += 2) {
+			img_recolour(im.p, kind[i].c, 61 * 83, c, want);
+			is(img_decode(k, b.p, b.n, c, &back), 0, "to %u channels", c);
+			ok(back.h == 61 && back.w == 83 && back.c == c && memcmp(back.p, want, 61 * 83 * c) == 0, "its pixels");
+		}
+		test_cut("it", &b);
+		free(want);
+		free((void *)(uintptr_t)im.p);
+	}
+	buf_free(&b);
+}
+
+/* A byte changed anywhere is noticed. */
+static void
+test_png_bytes(void)
+{
+	struct img im = photo_new(3, 15, 17), back;
+	struct buf b = { 0 };
+	unsigned taken = 0;
+
+	photo_png(&im, 2, 8, 0, &b);
+	for (size_t i = 0; i < b.n; i++) {
+		b.p[i] ^= 16;
+		taken += img_check(k, b.p, b.n) == 0;
+		taken += img_decode(k, b.p, b.n, 3, &back) == 0;
+		b.p[i] ^= 16;
+	}
+	is(taken, 0, "PNG: no changed byte is overlooked");
+	is(img_check(k, b.p, b.n), 0, "unchanged it is well");
+	free((void *)(uintptr_t)im.p);
+	buf_free(&b);
+}
+
+/* 16x16 pixels of one ink, with Adobe's marker or without. */
+static void
+put_cmyk(int adobe, struct buf *out)
+{
+	struct jpeg_compress_struct c;
+	struct jpeg_error_mgr err;
+	uint8_t row[16 * 4], *rows[1] = { row }, *p = NULL;
+	unsigned long n = 0;
+
+	for (int i = 0; i < 16; i++)
+		memcpy(row + i * 4, "\xc8\x64\x32\x80", 4);
+	c.err = jpeg_std_error(&err);
+	jpeg_create_compress(&c);
+	jpeg_mem_dest(&c, &p, &n);
+	c.image_width = c.image_height = 16;
+	c.input_components = 4;
+	c.in_color_space = JCS_CMYK;
+	jpeg_set_defaults(&c);
+	jpeg_set_quality(&c, 100, TRUE);
+	c.write_Adobe_marker = adobe;
+	jpeg_start_compress(&c, TRUE);
+	for (int i = 0; i < 16; i++)
+		jpeg_write_scanlines(&c, rows, 1);
+	jpeg_finish_compress(&c);
+	jpeg_destroy_compress(&c);
+	buf_put(out, p, n);
+	free(p);
+}
+
+/* Ink, and 255 - ink where Adobe's marker stands. */
+static void
+test_cmyk(void)
+{
+	static const int want[2][3] = { { 27, 77, 102 }, { 100, 50, 25 } };
+
+	for (int adobe = 0; adobe < 2; adobe++) {
+		struct buf b = { 0 };
+		struct img back;
+		int far = 0;
+
+		put_cmyk(adobe, &b);
+		is(img_decode(k, b.p, b.n, 0, &back), 0, "CMYK, %s", adobe ? "as Adobe stores it" : "as ink");
+		for (int i = 0; i < 3; i++)
+			far += abs(back.p[i] - want[adobe][i]) > 2;
+		is(far, 0, "%u %u %u", back.p[0], back.p[1], back.p[2]);
+		is(img_decode(k, b.p, b.n, 1, &back), 0, "to grey");
+		ok(abs(back.p[0] - (adobe ? 62 : 65)) <= 2, "%u", back.p[0]);
+		buf_free(&b);
+	}
+}
+
 /* A head that claims many pixels is believed by nobody: the limit is looked at first. */
 static void
 test_lies(void)
@@ -90,6 +248,7 @@ test_lies(void)
 			memset(jpeg.p + i + 5, 0xf0, 4);
 	is(img_decode(k, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT, "JPEG: 61680x61680 are refused");
 	is(img_decode(k, (const uint8_t *)"BM", 2, 1, &out), ERR_NOTSUP, "another format");
+	is_str(err_line(), "BMP, not JPEG, PNG or WebP", "is named");
 	is(img_decode(k, (const uint8_t *)"", 0, 1, &out), ERR_NOTSUP, "nothing");
 	im.w = im.h = 1u << 15;
 	is(img_encode_png(&im, &png), ERR_LIMIT, "too large to encode");
@@ -106,6 +265,10 @@ main(void)
 	test_png(3, 1, 57);
 	test_jpeg(1);
 	test_jpeg(3);
+	test_cuts();
+	test_png_kinds();
+	test_png_bytes();
+	test_cmyk();
 	test_lies();
 	img_codec_free(k);
 	return done();

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# im2rec.sh - pictures packed a second, ours and others' in turn: photographs made smaller, and small files as they are.
+#
+#	PHOTOS=folder SMALL=folder PEER_MXNET=python3 bench/im2rec.sh [rounds]
+#
+# PHOTOS holds photographs, as https://github.com/EliSchwartz/imagenet-sample-images does: 1,000 of about 500x375.
+# SMALL holds class folders of small files, as bench/peers/cifar_png.py makes them of CIFAR-10.
+# Contenders take turns, read from a warm cache and write into one folder.  Beside the median of images/s stands what
+# one second of a processor packs, which other programs disturb less.  What is not there is left out.
+#
+#	bare	turbojpeg and the resizer by bare calls, from memory to memory: im2rec_bare
+#	tar	GNU tar into a pipe that is read
+#	mxnet	im2rec.py of MXNet with --num-thread 2, its list made before
+set -eu
+cd "$(dirname "$0")/.."
+export BUILD=${BUILD:-build} LC_ALL=C
+rounds=${1:-3} threads=${THREADS:-2} size=${SIZE:-256}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+make -s BUILD="$BUILD" "$BUILD/im2rec" "$BUILD/bench/im2rec_bare"
+: >"$dir/times"
+mxnet=
+if [ -n "${PEER_MXNET:-}" ]; then
+	mxnet=$("$PEER_MXNET" -c '
+import importlib.util, os
+print(os.path.join(os.path.dirname(importlib.util.find_spec("mxnet").origin), "tools", "im2rec.py"))')
+else
+	echo "mxnet: left out: PEER_MXNET names no python" >&2
+fi
+
+# run WHAT NAME PICTURES COMMAND...: notes images/s, and images a second of one processor.
+run() {
+	local what=$1 name=$2 n=$3 said
+	shift 3
+	local TIMEFORMAT='%R %U %S'
+	{ time "$@" >"$dir/out" 2>"$dir/err"; } 2>"$dir/time" ||
+		[ "$name" = tally ] || { echo "$name: $(tail -n 1 "$dir/err")" >&2; return 0; }
+	said=0
+	[ "$name" != bare ] || said=$(sed -n 's/.* \([0-9]*\) images.s$/\1/p' "$dir/out")
+	awk -v what="$what" -v name="$name" -v n="$n" -v said="$said" \
+		'{ print what, name, name == "bare" ? said : n / $1, n / ($2 + $3) }' "$dir/time" >>"$dir/times"
+	rm -f "$dir/out"
+}
+
+if [ -n "${PHOTOS:-}" ]; then
+	find "$(cd "$PHOTOS" && pwd)" -iname '*.jpg' -o -iname '*.jpeg' | sort >"$dir/photos"
+	awk '{ print NR - 1 "\t0\t" substr($0, 2) }' "$dir/photos" >"$dir/photos.lst"
+	mapfile -t photo <"$dir/photos"
+	for ((r = 0; r < rounds; r++)); do
+		run photos bare ${#photo[@]} "$BUILD/bench/im2rec_bare" --threads "$threads" --resize "$size" "${photo[@]}"
+		run photos tally ${#photo[@]} "$BUILD/im2rec" -q --threads "$threads" --resize "$size" -o "$dir/p.rec" "$dir/photos.lst" /
+		[ -z "$mxnet" ] || run photos mxnet ${#photo[@]} \
+			"$PEER_MXNET" "$mxnet" --resize "$size" --quality 95 --num-thread "$threads" "$dir/photos" /
+	done
+else
+	echo "photographs: left out: PHOTOS names no folder" >&2
+fi
+
+if [ -n "${SMALL:-}" ]; then
+	small=$(cd "$SMALL" && pwd)
+	find "$small" -type f | sort >"$dir/list"
+	awk '{ print NR - 1 "\t0\t" substr($0, 2) }' "$dir/list" >"$dir/small.lst"
+	n=$(wc -l <"$dir/list")
+	for ((r = 0; r < rounds; r++)); do
+		run small tar "$n" sh -c "tar cf - -C '$small' . | cat"
+		run small tally "$n" "$BUILD/im2rec" -q --threads "$threads" -o "$dir/s.rec" "$small"
+		[ -z "$mxnet" ] || run small mxnet "$n" \
+			"$PEER_MXNET" "$mxnet" --pass-through --num-thread "$threads" "$dir/small" /
+	done
+else
+	echo "small files: left out: SMALL names no folder" >&2
+fi
+
+echo "$rounds rounds in turn, $threads threads; $(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
+	"$(getconf _NPROCESSORS_ONLN) processors"
+awk '
+function median(list,   v, n, i, j, t) {
+	n = split(list, v, " ")
+	for (i = 2; i <= n; i++)
+		for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
+	return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+}
+{
+	k = $1 " " $2
+	if (!(k in wall)) order[++keys] = k
+	wall[k] = wall[k] " " $3
+	cpu[k] = cpu[k] " " $4
+}
+END {
+	printf "%-8s %-6s %10s %16s %14s\n", "", "", "images/s", "images/cpu-s", "tally is"
+	for (i = 1; i <= keys; i++) {
+		split(order[i], part, " ")
+		us = part[1] " tally"
+		printf "%-8s %-6s %10.0f %16.0f %13.2fx\n", part[1], part[2], median(wall[order[i]]), median(cpu[order[i]]),
+			median(wall[us]) / median(wall[order[i]])
+	}
+}' "$dir/times"

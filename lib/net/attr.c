@@ -21,7 +21,7 @@ static const char *const acts[] = { "relu", "tanh", "sigmoid", "linear", "leaky"
     NULL };
 static const char *const pools[] = { "max", "avg", NULL };
 static const char *const divides[] = { "window", "padded", "inside", NULL };
-static const char *const begins[] = { "rule", "identity", NULL };
+static const char *const begins[] = { "rule", "identity", "whiten", NULL };
 
 const struct attr attr_list[] = {
 	{ "c", ATTR_COUNT, AT(c), OP(DATA), 1, GRAPH_FLOATS, NULL, false, 0 },

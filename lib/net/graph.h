@@ -60,8 +60,8 @@ enum graph_act {
 enum graph_pool { GRAPH_MAX, GRAPH_AVG };
 /* What an average divides by: r*s whatever was cut; the window cut at the padded border; the part within the picture. */
 enum graph_divide { GRAPH_WINDOW, GRAPH_PADDED, GRAPH_INSIDE };
-/* How a weight begins: by the rule of the run, or as the identity as far as that goes (net/init.h). */
-enum graph_begin { GRAPH_BY_RULE, GRAPH_IDENTITY };
+/* How a weight begins: by the rule of the run, as the identity as far as that goes (net/init.h), from pictures (whiten.h). */
+enum graph_begin { GRAPH_BY_RULE, GRAPH_IDENTITY, GRAPH_WHITEN };
 enum graph_role { GRAPH_WEIGHT, GRAPH_BIAS, GRAPH_GAMMA, GRAPH_BETA, GRAPH_MEAN, GRAPH_VAR };
 
 struct graph_node {

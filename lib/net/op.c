@@ -54,6 +54,20 @@ same(const struct graph *g, struct graph_node *n)
 	return 0;
 }
 
+/* Only pictures can be whitened, and the eigenvectors of many numbers take long to find. */
+static int
+whitens(const struct graph *g, const struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+	const uint64_t most = 192;
+
+	if (n->op != GRAPH_CONV || from->op != GRAPH_DATA || n->groups != 1 || n->dilate[0] != 1 || n->dilate[1] != 1)
+		return err_fail(ERR_FORMAT, "only a first convolution, without groups or dilation, begins by whitening");
+	if ((uint64_t)from->c * n->r > most || (uint64_t)from->c * n->r * n->s > most)
+		return err_fail(ERR_LIMIT, "whitens patches of more than %llu numbers", (unsigned long long)most);
+	return 0;
+}
+
 static int
 conv(const struct graph *g, struct graph_node *n)
 {
@@ -202,6 +216,8 @@ op_shape(const struct graph *g, struct graph_node *n)
 {
 	int e = ops[n->op].shape(g, n);
 
+	if (e == 0 && n->begin == GRAPH_WHITEN)
+		e = whitens(g, n);
 	if (e == 0 && !op_fits(n->c, n->h, n->w))
 		e = err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
 	return e;

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "net/init.h"
+#include "net/whiten.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -131,6 +132,18 @@ position(struct train *t, const struct weights *f, uint64_t *step)
 	return 0;
 }
 
+/* The first batch of the first epoch is the same for any number of workers. */
+static int
+whiten(struct train *t)
+{
+	const struct batch *b;
+	int e;
+
+	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
+		return e;
+	return whiten_weights(t->graph, b->x, b->n, t->w);
+}
+
 int
 train_first(struct train *t, float *state, uint64_t *step)
 {
@@ -139,8 +152,10 @@ train_first(struct train *t, float *state, uint64_t *step)
 
 	*step = 0;
 	memset(state, 0, t->graph->P * sizeof(*state));
-	if (t->o->resume == NULL)
-		return init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
+	if (t->o->resume == NULL) {
+		e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
+		return e == 0 && whiten_wanted(t->graph) ? whiten(t) : e;
+	}
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
 		return e;	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))

@@ -1,5 +1,5 @@
 -- fast - a small net for learning CIFAR-10 in few epochs; 1,972,792 weights at 32x32.
--- A narrow first layer that sees 2x2 patches, then three groups of two convolutions that begin by handing their input on;
+-- A narrow first layer that makes 2x2 patches uncorrelated (its name is whiten: made to be frozen), then three groups of two convolutions that begin by handing their input on;
 -- batch norm learns shifts alone, and the scores are made small.  --widths A,B,C (64,256,256); --smooth S (0.2) of labels.
 -- Source: Jordan, "94% on CIFAR-10 in 3.29 seconds on a single GPU", 2024 (github.com/KellerJordan/cifar10-airbench).
 
@@ -21,7 +21,7 @@ local function group(x, k, name)
 end
 
 local x = data(3, 32, 32)
-x = gelu(conv{x, 24, kernel = 2, name = "whiten"})
+x = gelu(conv{x, 24, kernel = 2, begin = "whiten", name = "whiten"})
 for i, k in ipairs(widths) do
 	x = group(x, k, "group" .. i)
 end

@@ -1,8 +1,8 @@
 /*
  * pworker_print - a net for people's eyes: its layers, and with a batch what training on an engine takes and runs.
  */
-#ifndef PWORKER_PRINT_H
-#define PWORKER_PRINT_H
+#ifndef CMD_PWORKER_PRINT_H
+#define CMD_PWORKER_PRINT_H
 
 #include "engine/engine.h"
 

@@ -119,7 +119,7 @@ train(void *arg)
 
 	must(j->engine->forward(j->plan, j->x, j->y, j->batch, NULL, &hook, &result), "forward");
 	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
-	must(j->engine->update(j->dev, OPT_SGD, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
+	must(j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
 }
 
 /* ------ the limit: y = x w^T, each LIMIT x LIMIT ------ */

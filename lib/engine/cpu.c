@@ -456,9 +456,10 @@ cpu_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 /* ------ update ------ */
 
 static int
-cpu_update(struct engine_dev *dev, enum opt_rule rule, float *w, float *m, const float *g, size_t count, double n,
+cpu_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
     const struct opt_hyper *hyper)
 {
+	uint32_t states = opt_states(hyper->rule);
 	size_t pieces = (count + 65535) / 65536;	/* 256 KB of each array: they stay in the cache of a core */
 
 	enter(dev);
@@ -466,10 +467,7 @@ cpu_update(struct engine_dev *dev, enum opt_rule rule, float *w, float *m, const
 	for (size_t k = 0; k < pieces; k++) {
 		size_t at = k * 65536, some = count - at < 65536 ? count - at : 65536;
 
-		if (rule == OPT_SGD)
-			opt_sgd(w + at, m + at, g + at, some, n, hyper);
-		else
-			opt_fold(w + at, g + at, some, n, hyper->momentum);
+		opt_step(w + at, state + at * states, g + at, some, n, hyper);
 	}
 	return 0;
 }

@@ -100,9 +100,9 @@ struct engine {
 	int  (*evaluate)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
 		 struct engine_result *result, float *prob);
 
-	/* One optimizer step of a range on this device's threads; bits as net/opt.h's. w, m, g [count]. */
-	int  (*update)(struct engine_dev *dev, enum opt_rule rule, float *w, float *m, const float *g, size_t count,
-		 double n, const struct opt_hyper *hyper);
+	/* One optimizer step of a range on this device's threads, as opt_step(). */
+	int  (*update)(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
+		 const struct opt_hyper *hyper);
 };
 
 /* The engines built in, best first, NULL behind the last. */

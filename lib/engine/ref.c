@@ -291,18 +291,11 @@ ref_evaluate(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n
 }
 
 static int
-ref_update(struct engine_dev *dev, enum opt_rule rule, float *w, float *m, const float *g, size_t count, double n,
+ref_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
 	(void)dev;
-	switch (rule) {
-	case OPT_SGD:
-		opt_sgd(w, m, g, count, n, hyper);
-		break;
-	case OPT_FOLD:
-		opt_fold(w, g, count, n, hyper->momentum);
-		break;
-	}
+	opt_step(w, state, g, count, n, hyper);
 	return 0;
 }
 

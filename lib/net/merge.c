@@ -1,13 +1,14 @@
 /* merge - files of tensors in, one file of tensors out. */
 #include "net/merge.h"
 #include "base/err.h"
+#include "net/opt.h"
+#include "net/weights.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define CHUNK	32768u		/* elements in work at a time */
-#define STATE	":momentum"	/* behind the name of a tensor of optimizer state */
 #define GRAPH	"graph"		/* the key of a net's graph in the metadata */
 
 /* The endings of batch norm's running statistics, as MXNet, we and PyTorch write them. */
@@ -78,8 +79,8 @@ wanted(const struct merge_opt *o, const char *name)
 static int
 new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 {
-	bool state = ends_in(was, STATE);
-	size_t n = strlen(was) - (state ? sizeof(STATE) - 1 : 0);
+	size_t n = strlen(was);
+	bool state = opt_is_state(was, &n);
 	struct buf base = { 0 };
 	int e;
 
@@ -90,7 +91,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 	if (e < 0 || (e = buf_terminate(b)) < 0)
 		return e;
 	*keep = (o->state || !state) && wanted(o, (const char *)b->p);
-	if (state && (e = buf_put(b, STATE, sizeof(STATE) - 1)) == 0)
+	if (state && (e = buf_put(b, was + n, strlen(was + n))) == 0)
 		e = buf_terminate(b);
 	return e;
 }
@@ -217,7 +218,8 @@ plan_meta(struct merge *m)
 	int e = 0;
 
 	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++)
-		if (strcmp(first->meta[i].key, GRAPH) == 0 ? whole : m->o->position)
+		if (strcmp(first->meta[i].key, GRAPH) == 0 ? whole :
+		    strcmp(first->meta[i].key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state : m->o->position)
 			e = tensors_add_meta(&m->out, first->meta[i].key, first->meta[i].value);
 	return e;
 }

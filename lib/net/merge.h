@@ -11,7 +11,7 @@
  * the one file that has it.  A split deals whole tensors, in their order, to
  * parts of about the same size; a join of all parts is the file again.
  *
- * Optimizer state, NAME:momentum, is renamed, picked and dropped as NAME is.
+ * Optimizer state, NAME:momentum and the like, is renamed, picked and dropped as NAME is.
  *
  * Files are streamed: memory is that of the tables and of some small buffers.
  * Names are those of a net's arrays: MXNet's "arg:" and "aux:" are taken off, and put on when a list is written.

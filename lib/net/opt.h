@@ -5,32 +5,62 @@
  * who summed what in which order stays the caller's.  Element by element and
  * in one order: equal input gives equal bits on every machine, however a range
  * is cut.  Threads: ranges that do not overlap may be updated at once.
+ *
+ * With d = g / n, each cut to [-clip, clip], and t the number of the update, from 1:
+ *
+ *	sgd		m = momentum m - lr (d + wd w);  w = w + m
+ *	nesterov	d = d + wd w;  m = momentum m + d;  w = w - lr (d + momentum m)
+ *	adam		d = d + wd w, then as adamw without its first step
+ *	adamw		w = w - lr wd w;  m = b1 m + (1 - b1) d;  v = b2 v + (1 - b2) d^2;
+ *			w = w - lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+ *	rmsprop		d = d + wd w;  v = b2 v + (1 - b2) d^2;  m = momentum m + d / (sqrt(v) + eps);  w = w - lr m
+ *
+ * l1 adds l1 sign(w) to d behind wd w.  b1 is momentum.
+ * Sources: sgd: MXNet, optimizer.py, 2015; all others: PyTorch, torch/optim; Loshchilov and Hutter, "Decoupled Weight
+ * Decay Regularization", ICLR 2019.
+ *
+ * What a rule keeps of a weight are opt_states() floats that stand together: state f32 [count, states].
  */
 #ifndef NET_OPT_H
 #define NET_OPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum opt_rule {
-	OPT_SGD,	/* momentum and weight decay, below; one float of state a weight */
-	OPT_FOLD	/* running statistics: w = momentum * w + (1 - momentum) * g / n; no state */
+	OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP,
+	OPT_RULES,
+	OPT_FOLD = OPT_RULES	/* running statistics: w = momentum * w + (1 - momentum) * g / n; no state */
 };
 
+#define OPT_STATES	2u	/* most floats of state a weight */
+
 struct opt_hyper {
+	enum opt_rule rule;
 	float lr;
 	float momentum;
 	float wd;	/* weight decay */
-	float clip;	/* each element of g/n is cut to [-clip, clip]; 0: not */
+	float clip;	/* 0: not */
+	float l1;
+	float beta2, eps;
+	uint64_t t;	/* the number of this update, from 1; adam and adamw read it */
 };
 
-/*
- *	d = g / n;  m = momentum * m - lr * (d + wd * w);  w = w + m
- * as MXNet's SGD (optimizer.py, 2015).  w, m, g [count].
- */
-void opt_sgd(float *w, float *m, const float *g, size_t count, double n, const struct opt_hyper *h);
+/* Sets rule, momentum, beta2 and eps to what is usual: 0.9; adam, adamw 0.999 1e-8; rmsprop 0 0.99 1e-8. */
+void	 opt_usual(enum opt_rule rule, struct opt_hyper *h);
+const char *opt_name(enum opt_rule rule);
+bool	 opt_find(const char *name, enum opt_rule *rule);
+uint32_t opt_states(enum opt_rule rule);
+/* What is put behind a tensor's name for state i < opt_states(): ":momentum". */
+const char *opt_tail(enum opt_rule rule, uint32_t i);
+/* Whether a tensor's name ends in the tail of any rule; *stem is how many bytes stand before it. */
+bool	 opt_is_state(const char *name, size_t *stem);
+
+/* One update.  w, g [count], state [count, states]. */
+void	 opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h);
 
 /* w = momentum * w + (1 - momentum) * g / n.  w, g [count]; batch norm's aux. */
-void opt_fold(float *w, const float *g, size_t count, double n, float momentum);
+void	 opt_fold(float *w, const float *g, size_t count, double n, float momentum);
 
 #endif

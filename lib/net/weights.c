@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define TAIL	32	/* bytes of the longest tail of a tensor of state */
+#define CHUNK	4096u	/* floats */
+
 /* Arrays are written as they stand in memory, and the format is little-endian. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine must swap the floats");
 
@@ -28,7 +31,7 @@ add_metas(struct tensors *t, const struct graph *g, const struct tensors_meta *m
 static int
 add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail)
 {
-	char name[sizeof(a->name) + sizeof(WEIGHTS_STATE)];
+	char name[sizeof(a->name) + TAIL];
 	int e = 0;
 
 	for (uint32_t i = 0; e == 0 && i < n; i++) {
@@ -42,18 +45,36 @@ add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const cha
 	return e;
 }
 
+/* State i of each weight: what stands together in memory are tensors apart in the file. */
+static int
+put_state(struct tensors_out *o, const float *state, size_t count, uint32_t states, uint32_t i)
+{
+	float some[CHUNK];
+	int e = 0;
+
+	for (size_t at = 0; e == 0 && at < count; at += CHUNK) {
+		size_t n = count - at < CHUNK ? count - at : CHUNK;
+
+		for (size_t k = 0; k < n; k++)
+			some[k] = state[(at + k) * states + i];
+		e = tensors_put(o, some, n * sizeof(*some));
+	}
+	return e;
+}
+
 static int
 write_file(const char *path, struct tensors *t, const struct graph *g, const float *w, const float *aux,
-    const float *state)
+    const float *state, uint32_t states)
 {
 	struct tensors_out *o;
 	int e;
 
 	if ((e = tensors_create(&o, path, t)) < 0)
 		return e;
-	if ((e = tensors_put(o, w, g->P * sizeof(*w))) == 0 && (e = tensors_put(o, aux, g->A * sizeof(*aux))) == 0 &&
-	    state != NULL)
-		e = tensors_put(o, state, g->P * sizeof(*state));
+	if ((e = tensors_put(o, w, g->P * sizeof(*w))) == 0)
+		e = tensors_put(o, aux, g->A * sizeof(*aux));
+	for (uint32_t i = 0; e == 0 && i < states; i++)
+		e = put_state(o, state, g->P, states, i);
 	if (e == 0)
 		return tensors_commit(o);
 	tensors_abandon(o);
@@ -62,18 +83,22 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 
 int
 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-    const struct tensors_meta *meta, uint32_t nmeta)
+    enum opt_rule rule, const struct tensors_meta *meta, uint32_t nmeta)
 {
+	uint32_t states = state != NULL ? opt_states(rule) : 0;
 	struct tensors t = { .kind = TENSORS_SAFE };
 	int e;
 
-	if ((e = add_metas(&t, g, meta, nmeta)) == 0 && (e = add_arrays(&t, g->w, g->nw, "")) == 0 &&
-	    (e = add_arrays(&t, g->aux, g->naux, "")) == 0 && state != NULL)
-		e = add_arrays(&t, g->w, g->nw, WEIGHTS_STATE);
+	e = nmeta > WEIGHTS_METAS ? err_fail(ERR_LIMIT, "more than %d pairs of metadata", WEIGHTS_METAS) : 0;
+	if (e == 0 && (e = add_metas(&t, g, meta, nmeta)) == 0 && (e = add_arrays(&t, g->w, g->nw, "")) == 0 &&
+	    (e = add_arrays(&t, g->aux, g->naux, "")) == 0 && states > 0 && rule != OPT_SGD)
+		e = tensors_add_meta(&t, WEIGHTS_OPTIMIZER, opt_name(rule));
+	for (uint32_t i = 0; e == 0 && i < states; i++)
+		e = add_arrays(&t, g->w, g->nw, opt_tail(rule, i));
 	if (e < 0)
 		err_within("%s", path);
 	else
-		e = write_file(path, &t, g, w, aux, state);
+		e = write_file(path, &t, g, w, aux, state, states);
 	tensors_close(&t);
 	return e;
 }

@@ -2,33 +2,37 @@
  * weights - a net's weights as a file: safetensors, so that other tools read it as is.
  *
  * Tensors, in this order: the learned arrays and aux under their names in the
- * graph, then optimizer state as "NAME:momentum" when there is any.  Metadata:
- * "graph" (text of net(5)) and the caller's own.  The format is in tensors.h.
+ * graph, then optimizer state as "NAME:momentum" and the like (opt_tail()) when
+ * there is any.  Metadata: "graph" (text of net(5)), "optimizer" where the state
+ * is not that of sgd, and the caller's own.  The format is in tensors.h.
  */
 #ifndef NET_WEIGHTS_H
 #define NET_WEIGHTS_H
 
 #include "net/graph.h"
+#include "net/opt.h"
 #include "net/tensors.h"
 
-#define WEIGHTS_METAS	(TENSORS_METAS - 1)	/* most pairs of metadata, "graph" not counted */
-#define WEIGHTS_STATE	":momentum"	/* behind the name of a tensor of optimizer state */
+#define WEIGHTS_METAS	(TENSORS_METAS - 2)	/* most pairs of metadata of the caller's */
+
+#define WEIGHTS_OPTIMIZER "optimizer"
 
 struct weights {
 	struct graph	*graph;		/* from the metadata; NULL when the file has none */
 	float		*w;		/* [P] */
 	float		*aux;		/* [A] */
-	float		*state;		/* [P] momentum, or NULL */
-	struct tensors_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" left out */
+	float		*state;		/* [P, opt_states(rule)], or NULL */
+	enum opt_rule	 rule;		/* whose state that is */
+	struct tensors_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" and "optimizer" left out */
 	uint32_t	 nmeta;
 };
 
 /*
- * Writes at once or not at all.  state may be NULL.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for
+ * Writes at once or not at all.  state is that of the rule, or NULL.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for
  * metadata that is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-	     const struct tensors_meta *meta, uint32_t nmeta);
+	     enum opt_rule rule, const struct tensors_meta *meta, uint32_t nmeta);
 /*
  * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
  * Tensors that the net does not have are left alone; state is there for all learned arrays or for none.  Memory is

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define TAIL	32	/* bytes of the longest tail of a tensor of state */
+
 static int
 take_metas(const struct tensors *t, struct weights *out)
 {
@@ -18,6 +20,11 @@ take_metas(const struct tensors *t, struct weights *out)
 				err_within("its graph");
 				return e;
 			}
+			continue;
+		}
+		if (strcmp(t->meta[i].key, WEIGHTS_OPTIMIZER) == 0) {
+			if (!opt_find(value, &out->rule))
+				return err_fail(ERR_NOTSUP, "holds the state of an optimizer '%.32s'", value);
 			continue;
 		}
 		if (out->nmeta == WEIGHTS_METAS)
@@ -34,7 +41,7 @@ take_metas(const struct tensors *t, struct weights *out)
 static const struct tensor *
 find(const struct tensors *t, const struct graph_array *a, const char *tail)
 {
-	char name[sizeof(a->name) + sizeof(WEIGHTS_STATE)];
+	char name[sizeof(a->name) + TAIL];
 
 	snprintf(name, sizeof(name), "%s%s", a->name, tail);
 	return tensors_find(t, name);
@@ -75,12 +82,34 @@ read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, co
 	return e;
 }
 
+/* The tensors of all states, side by side for each weight. */
+static int
+read_state(const struct tensors *t, const struct graph *g, struct weights *out)
+{
+	uint32_t states = opt_states(out->rule);
+	float *one = NULL;
+	int e = 0;
+
+	if (states == 1)
+		return read_arrays(t, g->w, g->nw, opt_tail(out->rule, 0), g->P, &out->state);
+	for (uint32_t i = 0; e == 0 && i < states; i++) {
+		if ((e = read_arrays(t, g->w, g->nw, opt_tail(out->rule, i), g->P, &one)) == 0 && out->state == NULL &&
+		    (out->state = malloc((g->P + 1) * states * sizeof(float))) == NULL)
+			e = err_nomem();
+		for (size_t k = 0; e == 0 && k < g->P; k++)
+			out->state[k * states + i] = one[k];
+		free(one);
+		one = NULL;
+	}
+	return e;
+}
+
 /* Optimizer state for one learned array means for all: what is missing then is an error. */
 static bool
-has_state(const struct tensors *t, const struct graph *g)
+has_state(const struct tensors *t, const struct graph *g, enum opt_rule rule)
 {
 	for (uint32_t i = 0; i < g->nw; i++)
-		if (find(t, &g->w[i], WEIGHTS_STATE) != NULL)
+		if (find(t, &g->w[i], opt_tail(rule, 0)) != NULL)
 			return true;
 	return false;
 }
@@ -98,7 +127,7 @@ load(const struct tensors *t, const struct graph *want, struct weights *out)
 	if ((e = read_arrays(t, g->w, g->nw, "", g->P, &out->w)) < 0 ||
 	    (e = read_arrays(t, g->aux, g->naux, "", g->A, &out->aux)) < 0)
 		return e;
-	return has_state(t, g) ? read_arrays(t, g->w, g->nw, WEIGHTS_STATE, g->P, &out->state) : 0;
+	return has_state(t, g, out->rule) ? read_state(t, g, out) : 0;
 }
 
 int

@@ -11,13 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE 32	/* bytes of the longest value, its zero counted */
+#define VALUE HELLO_MULTS	/* bytes of the longest value, its zero counted */
+#define LINE  (VALUE + 32)
 
 /* A job's values as text, in the order of the lines. */
-enum key { VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, MOMENTUM, DECAY, CLIP, HASH, KEYS };
+enum key {
+	VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1, CLIP, MULTS,
+	HASH, KEYS
+};
 
 static const char *const name[KEYS] = {
-	"job", "tally", "workers", "servers", "server", "slack", "slice", "momentum", "decay", "clip", "hash"
+	"job", "tally", "workers", "servers", "server", "slack", "slice", "optimizer", "momentum", "beta2",
+	"epsilon", "decay", "l1", "clip", "multipliers", "hash"
 };
 
 /* The shortest text that gives back the same f32; nine digits always do. */
@@ -44,9 +49,14 @@ values(const struct hello *j, char v[KEYS][VALUE])
 	else
 		snprintf(v[SLACK], VALUE, "%" PRIu32, j->slack);
 	snprintf(v[SLICE], VALUE, "%" PRIu32, j->slice);
+	snprintf(v[OPTIMIZER], VALUE, "%s", opt_name(j->hyper.rule));
 	put_real(v[MOMENTUM], j->hyper.momentum);
+	put_real(v[BETA2], j->hyper.beta2);
+	put_real(v[EPSILON], j->hyper.eps);
 	put_real(v[DECAY], j->hyper.wd);
+	put_real(v[L1], j->hyper.l1);
 	put_real(v[CLIP], j->hyper.clip);
+	snprintf(v[MULTS], VALUE, "%s", j->mults[0] != 0 ? j->mults : "-");
 	snprintf(v[HASH], VALUE, "%016" PRIx64, j->hash);
 }
 
@@ -69,7 +79,7 @@ hello_text(const struct hello *j, const struct graph *g, struct buf *out)
 static int
 line(const char **text, size_t *n, const char *key, char v[VALUE])
 {
-	const char *end = memchr(*text, '\n', *n < 64 ? *n : 64);
+	const char *end = memchr(*text, '\n', *n < LINE ? *n : LINE);
 	size_t head = strlen(key), len;
 
 	if (end == NULL || (len = (size_t)(end - *text)) <= head + 1 || len - head > VALUE ||
@@ -119,8 +129,13 @@ take(enum key k, const char *v, struct hello *j)
 	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = GATE_ASYNC, 0) :
 			    whole(v, 0, GATE_ASYNC - 1, &j->slack);
 	case SLICE:	return whole(v, PLAN_LEAST, PLAN_MOST, &j->slice);
+	case OPTIMIZER:	return opt_find(v, &j->hyper.rule) ? 0 : err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
 	case MOMENTUM:	return real(v, &j->hyper.momentum);
+	case BETA2:	return real(v, &j->hyper.beta2);
+	case EPSILON:	return real(v, &j->hyper.eps);
 	case DECAY:	return real(v, &j->hyper.wd);
+	case L1:	return real(v, &j->hyper.l1);
+	case MULTS:	return strcmp(v, "-") == 0 ? 0 : (memcpy(j->mults, v, strlen(v) + 1), 0);
 	case CLIP:	return real(v, &j->hyper.clip);
 	case HASH:
 		j->hash = strtoull(v, &end, 16);

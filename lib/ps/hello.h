@@ -8,9 +8,14 @@
  *	server 0
  *	slack 0
  *	slice 524288
+ *	optimizer sgd
  *	momentum 0.9
+ *	beta2 0
+ *	epsilon 0
  *	decay 0.0001
+ *	l1 0
  *	clip 0
+ *	multipliers -
  *	hash 0123456789abcdef
  *	graph
  *
@@ -29,6 +34,7 @@
 #include "wire/msg.h"
 
 #define HELLO_TALLY	16		/* bytes of a version of tally, its zero counted */
+#define HELLO_MULTS	1024		/* bytes of the multipliers' rules, their zero counted */
 #define HELLO_WORKERS	65536u		/* most workers of a job */
 
 struct hello {
@@ -37,7 +43,8 @@ struct hello {
 	uint32_t	 nworkers, nservers, server;
 	uint32_t	 slack;
 	uint32_t	 slice;		/* bytes */
-	struct opt_hyper hyper;		/* lr is not part of it */
+	struct opt_hyper hyper;		/* lr and t are not part of it */
+	char		 mults[HELLO_MULTS];	/* ps/plan.h; "" in the text is "-" */
 	uint64_t	 hash;
 };
 

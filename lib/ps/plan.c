@@ -1,9 +1,13 @@
 /* plan - who owns which floats of a model: slices, a function of (graph, servers, slice size). */
 #include "ps/plan.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #include <assert.h>
+#include <fnmatch.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where the range of server s begins; P <= 2^30 and s <= 2^12, so nothing wraps. */
 static size_t
@@ -50,8 +54,64 @@ folds(struct plan *p, const struct graph *g)
 	return 0;
 }
 
+/* One rule, as lr:fc*=10, on the paces of the arrays, one each. */
+static int
+pace_by(struct plan *p, const struct graph *g, char *rule)
+{
+	char *pattern = strchr(rule, ':'), *value = strrchr(rule, '=');
+	bool lr = strncmp(rule, "lr:", 3) == 0, any = false;
+	double x;
+
+	if (pattern == NULL || value == NULL || value < pattern || (!lr && strncmp(rule, "wd:", 3) != 0))
+		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=X", rule);
+	*value++ = 0;
+	if (num_f64(value, 0, 1e6, &x) < 0) {
+		err_within("'%.64s'", pattern + 1);
+		return ERR_ARG;
+	}
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (fnmatch(pattern + 1, g->w[i].name, 0) == 0) {
+			*(lr ? &p->pace[i].lr : &p->pace[i].wd) *= (float)x;
+			any = true;
+		}
+	return any ? 0 : err_fail(ERR_ARG, "'%.64s' is the name of no array of the net", pattern + 1);
+}
+
+/* Neighbours of the same pace become one range: without rules there is one. */
+static void
+join_paces(struct plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < p->npace; i++)
+		if (p->pace[i].lr == p->pace[n].lr && p->pace[i].wd == p->pace[n].wd)
+			p->pace[n].count += p->pace[i].count;
+		else
+			p->pace[++n] = p->pace[i];
+	p->npace = p->npace > 0 ? n + 1 : 0;
+}
+
+static int
+paces(struct plan *p, const struct graph *g, const char *mults)
+{
+	char *text = strdup(mults != NULL ? mults : ""), *rest = text, *rule;
+	int e = 0;
+
+	if (text == NULL || (p->pace = calloc(g->nw > 0 ? g->nw : 1, sizeof(*p->pace))) == NULL) {
+		free(text);
+		return err_nomem();
+	}
+	for (; p->npace < g->nw; p->npace++)
+		p->pace[p->npace] = (struct plan_pace){ g->w[p->npace].first, g->w[p->npace].count, 1, 1 };
+	while (e == 0 && mults != NULL && *mults != 0 && (rule = strsep(&rest, ";")) != NULL)
+		e = pace_by(p, g, rule);
+	free(text);
+	join_paces(p);
+	return e;
+}
+
 int
-plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, struct plan **plan)
+plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, struct plan **plan)
 {
 	struct plan *p;
 	size_t most = bytes / sizeof(float);
@@ -70,7 +130,7 @@ plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, struct plan *
 	p->P = g->P;
 	p->A = g->A;
 	cut_all(p, most);
-	if ((e = folds(p, g)) < 0 || (p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
+	if ((e = folds(p, g)) < 0 || (e = paces(p, g, mults)) < 0 || (p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
 		plan_free(p);
 		return e < 0 ? e : err_nomem();
 	}
@@ -86,6 +146,7 @@ plan_free(struct plan *p)
 		return;
 	free(p->slice);
 	free(p->fold);
+	free(p->pace);
 	free(p);
 }
 

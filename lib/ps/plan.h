@@ -8,8 +8,9 @@
  * need be an empty one, so that every server sees every step; slice 0 is
  * server 0's.
  *
- * The rule of a slice: weights take an optimizer step (opt_sgd), aux is folded
+ * The rule of a slice: weights take an optimizer step (opt_step), aux is folded
  * (opt_fold) with the momentum of the batch norm whose statistics it holds.
+ * Multipliers of the rate and of the decay belong to learned arrays by name.
  *
  * Both sides make the plan from the same graph, so it is never sent.
  * Threads: a finished plan may be read by any number.
@@ -20,8 +21,8 @@
 #include "net/graph.h"
 
 #define PLAN_SLICE	(512u << 10)	/* bytes of a slice unless something else is asked for: in cache, and early */
-#define PLAN_LEAST	4u		/* fewest and most bytes of a slice; the most fits a message */
-#define PLAN_MOST	(16u << 20)
+#define PLAN_LEAST	4u		/* fewest and most bytes of a slice; the most fits a message, ... */
+#define PLAN_MOST	(8u << 20)	/* ... and so does its state, OPT_STATES times that */
 #define PLAN_SERVERS	4096u		/* most servers of a job */
 #define PLAN_SLICES	(1u << 20)	/* most slices */
 
@@ -39,6 +40,12 @@ struct plan_fold {
 	float	momentum;
 };
 
+/* A range of w whose arrays have the same multipliers; ranges join and cover [0, P). */
+struct plan_pace {
+	size_t	first, count;
+	float	lr, wd;
+};
+
 struct plan {
 	struct plan_slice *slice;
 	uint32_t	   n;		/* slices, */
@@ -46,11 +53,17 @@ struct plan {
 	uint32_t	   nservers;
 	struct plan_fold  *fold;	/* by first */
 	uint32_t	   nfold;
+	struct plan_pace  *pace;	/* by first */
+	uint32_t	   npace;
 	size_t		   P, A;
 };
 
-/* bytes is rounded down to whole floats.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
-int	 plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, struct plan **p);
+/*
+ * bytes is rounded down to whole floats.  mults is NULL, "" or rules with semicolons between: lr:PATTERN=X multiplies the rate
+ * of the arrays whose names match (fnmatch(3)), wd:PATTERN=X the decay; of several rules for an array all count.
+ * Returns 0, ERR_ARG (a rule that is none, or that matches no array), ERR_LIMIT or ERR_NOMEM.
+ */
+int	 plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, struct plan **p);
 void	 plan_free(struct plan *p);	/* NULL is fine */
 
 /* The slices of weights that share floats with [first, first + count): [*from, *to); count > 0. */

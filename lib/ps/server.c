@@ -131,7 +131,7 @@ give_state(struct server *s, uint32_t i, uint32_t w)
 	const struct slice *sl = &s->shard.slice[i];
 
 	emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
-	    .len = (uint32_t)(sl->at->count * sizeof(float)), .payload = sl->m });
+	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
 }
 
 /* Gives every worker what it is due of slice i and may have now; a step of slice 0 may have closed since `was`. */

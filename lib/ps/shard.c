@@ -14,25 +14,26 @@ padded(size_t count)
 
 /* One allocation, w m sum before of each slice behind each other: what a step touches is together. */
 static int
-memory(struct shard *s)
+memory(struct shard *s, enum opt_rule rule)
 {
+	uint32_t states = opt_states(rule);
 	size_t all = LINE, room;
 	float *at;
 
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i))
-			all += 4 * padded(s->plan->slice[i].count);
+			all += (3 + states) * padded(s->plan->slice[i].count);
 	if ((s->memory = calloc(all, sizeof(float))) == NULL)
 		return err_nomem();
 	at = s->memory + (64 - (uintptr_t)s->memory % 64) % 64 / sizeof(float);
-	for (uint32_t i = 0; i < s->plan->n; i++, at += 4 * room) {
+	for (uint32_t i = 0; i < s->plan->n; i++, at += (3 + states) * room) {
 		room = shard_mine(s, i) ? padded(s->plan->slice[i].count) : 0;
 		if (!shard_mine(s, i))
 			continue;
 		s->slice[i].w = at;
 		s->slice[i].m = s->plan->slice[i].kind == PLAN_WEIGHTS ? at + room : NULL;
-		s->slice[i].sum = at + 2 * room;
-		s->slice[i].before = at + 3 * room;
+		s->slice[i].sum = at + (1 + states) * room;
+		s->slice[i].before = at + (2 + states) * room;
 		if (s->plan->slice[i].count > s->pool.count)
 			s->pool.count = s->plan->slice[i].count;
 	}
@@ -46,7 +47,7 @@ slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = memory(s)) < 0)
+	if ((e = memory(s, job->hyper.rule)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
@@ -61,7 +62,7 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g)
 	int e;
 
 	*s = (struct shard){ .index = job->server };
-	if ((e = plan_new(g, job->nservers, job->slice, &s->plan)) < 0 || (e = slices(s, job)) < 0)
+	if ((e = plan_new(g, job->nservers, job->slice, job->mults, &s->plan)) < 0 || (e = slices(s, job)) < 0)
 		shard_free(s);
 	return e;
 }

@@ -68,21 +68,44 @@ slice_free(struct slice *s)
 int
 slice_first(struct slice *s, const struct msg *m)
 {
-	float *to = m->flags & MSG_STATE_OF ? s->m : s->w;
+	bool state = m->flags & MSG_STATE_OF;
+	float *to = state ? s->m : s->w;
 
-	if (m->len != s->at->count * sizeof(float) || to == NULL)
+	if (m->len != s->at->count * sizeof(float) * (state ? opt_states(s->hyper.rule) : 1) || to == NULL)
 		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice, m->len);
 	if (s->ready)
 		return 0;
 	if (m->len > 0)
 		memcpy(to, m->payload, m->len);
-	if (m->flags & MSG_STATE_OF)
+	if (state)
 		return 0;
 	s->ready = true;
-	s->step = m->step;
+	s->step = s->updates = m->step;
 	for (uint32_t w = 0; w < s->gate.n; w++)
 		gate_done(&s->gate, w, m->step);
 	return 0;
+}
+
+/* One step of the optimizer, each range at its pace. */
+static void
+step(struct slice *s, const float *g, uint64_t n)
+{
+	size_t first = s->at->first, end = first + s->at->count;
+	uint32_t states = opt_states(s->hyper.rule);
+	struct opt_hyper h = s->hyper;
+
+	h.t = s->gate.slack == GATE_SYNC ? s->step + 1 : ++s->updates;
+	for (uint32_t i = 0; i < s->plan->npace; i++) {
+		const struct plan_pace *p = &s->plan->pace[i];
+		size_t from = p->first > first ? p->first : first;
+		size_t to = p->first + p->count < end ? p->first + p->count : end;
+
+		if (from >= to)
+			continue;
+		h.lr = s->rate * p->lr;
+		h.wd = s->hyper.wd * p->wd;
+		opt_step(s->w + (from - first), s->m + (from - first) * states, g + (from - first), to - from, (double)n, &h);
+	}
 }
 
 /* One step of the slice's rule with g, the sum over n samples. */
@@ -94,8 +117,7 @@ apply(struct slice *s, const float *g, uint64_t n)
 	if (n == 0)
 		return;
 	if (s->at->kind == PLAN_WEIGHTS) {
-		s->hyper.lr = s->rate;
-		opt_sgd(s->w, s->m, g, s->at->count, (double)n, &s->hyper);
+		step(s, g, n);
 		return;
 	}
 	for (uint32_t i = 0; i < s->plan->nfold; i++) {

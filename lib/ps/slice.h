@@ -39,12 +39,14 @@ struct slice {
 	const struct plan_slice	*at;
 	struct slice_pool	*pool;
 	struct opt_hyper	 hyper;
-	float			*w, *m;		/* [count], the server's memory; m NULL for aux */
+	float			*w;		/* [count], the server's memory, ... */
+	float			*m;		/* [count, states] ... and the optimizer's; NULL for aux */
 	float			*sum;		/* [count] of the open step */
 	float			*before;	/* [count] w one step ago, for a worker that must repeat it; slack 0 only */
 	bool			 ready;		/* has its first weights */
 	bool			 began;		/* took a push: before is set */
 	uint64_t		 step;		/* slack 0: updates done; else the step it began with */
+	uint64_t		 updates;	/* slack other than 0: pushes that became steps, from the job's beginning */
 	struct gate		 gate;
 	struct slice_part	*part;		/* [nworkers] the open step's pushes */
 	uint32_t		 next;		/* rank whose push is added next */

@@ -43,7 +43,7 @@ train_loss(double loss)
 int	train_step(struct train *t, struct train_sums *seen);
 /* Waits for all weights and loads those the plan does not hold. */
 int	train_load_all(struct train *t);
-/* Fills w, aux, state [P] and step from the checkpoint or by the rule. */
+/* Fills w, aux, state [P, states] and step from the checkpoint or by the rule. */
 int	train_first(struct train *t, float *state, uint64_t *step);
 int	train_save(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);

@@ -44,7 +44,8 @@ train_save(struct train *t)
 	char value[METAS][VALUE], path[PATH];
 	struct tensors_meta meta[METAS];
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps;
-	float *state = malloc(t->graph->P * sizeof(*state));
+	enum opt_rule rule = t->o->ps.hyper.rule;
+	float *state = malloc(t->graph->P * opt_states(rule) * sizeof(*state));
 	struct buf batch = { 0 };
 	int e = put_batch(t, &batch);
 
@@ -69,7 +70,7 @@ train_save(struct train *t)
 	else
 		snprintf(path, PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", t->o->save, epoch, at);
 	if ((e = worker_ready(t->wk)) == 0 && (e = worker_state(t->wk, state)) == 0)
-		e = weights_save(path, t->graph, t->w, t->aux, state, meta, METAS);
+		e = weights_save(path, t->graph, t->w, t->aux, state, rule, meta, METAS);
 	free(state);
 	buf_free(&batch);
 	if (e == 0)
@@ -147,11 +148,13 @@ whiten(struct train *t)
 int
 train_first(struct train *t, float *state, uint64_t *step)
 {
+	enum opt_rule rule = t->o->ps.hyper.rule;
+	size_t bytes = t->graph->P * opt_states(rule) * sizeof(*state);
 	struct weights f;
 	int e;
 
 	*step = 0;
-	memset(state, 0, t->graph->P * sizeof(*state));
+	memset(state, 0, bytes);
 	if (t->o->resume == NULL) {
 		e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
 		return e == 0 && whiten_wanted(t->graph) ? whiten(t) : e;
@@ -160,11 +163,13 @@ train_first(struct train *t, float *state, uint64_t *step)
 		return e;	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
 		e = err_fail(ERR_FORMAT, "holds the weights of another net");
+	if (e == 0 && f.state != NULL && f.rule != rule)
+		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
 	if (e == 0 && (e = position(t, &f, step)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));
 		memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
 		if (f.state != NULL)
-			memcpy(state, f.state, t->graph->P * sizeof(float));
+			memcpy(state, f.state, bytes);
 	}
 	weights_free(&f);
 	if (e < 0)

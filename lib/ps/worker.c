@@ -211,8 +211,13 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 
 	if (e < 0)
 		return e;
-	worker_brain_push(wk->brain, a, g);
-	return leave(wk, 0);
+	/*
+	 * A step's statistics are closed by all workers before the next step's first gradients leave any.  Without this
+	 * the servers could be two steps apart when a worker dies, and it can repeat but one.
+	 */
+	if ((e = await(wk, settled, 0)) == 0)
+		worker_brain_push(wk->brain, a, g);
+	return leave(wk, e);
 }
 
 int

@@ -36,7 +36,8 @@ struct worker_opt {
 	const struct graph *graph;
 	uint32_t	 rank, nworkers;
 	uint32_t	 slack;			/* GATE_SYNC 0, GATE_ASYNC; see ps/gate.h */
-	struct opt_hyper hyper;			/* lr is not read: the rate comes with each step */
+	struct opt_hyper hyper;			/* lr and t are not read: the rate comes with each step */
+	const char	*mults;			/* rules of ps/plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
 	uint64_t	 incarnation;
 	char *const	*server;		/* [nservers] addresses, lent; NULL: the server's brain in this process */
 	uint32_t	 nservers;		/* 0 without servers */
@@ -55,7 +56,7 @@ int	 worker_open(const struct worker_opt *opt, struct worker **wk);
 void	 worker_close(struct worker *wk);	/* NULL is fine; says nothing to anybody */
 
 /*
- * The beginning: rank 0 gives what is in w and aux, state [P] (momentum; NULL: zeros) and the steps already done; the
+ * The beginning: rank 0 gives what is in w and aux, state [P, states] (of opt.h; NULL: zeros) and the steps already done; the
  * others wait.  On return w and aux are the job's, *step the number of updates they have.
  */
 int	 worker_begin(struct worker *wk, const float *state, uint64_t *step);
@@ -70,7 +71,7 @@ bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job end
 
 /* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */
 int	 worker_sum(struct worker *wk, double *v, uint32_t n);
-/* Reads the optimizer's state [P] from all servers: of the step now with slack 0, else as new as each server's is. */
+/* Reads the optimizer's state [P, states] from all servers: of the step now with slack 0, else as new as each server's is. */
 int	 worker_state(struct worker *wk, float *state);
 /* Asks that all workers end after the same step, soon. */
 int	 worker_stop(struct worker *wk);

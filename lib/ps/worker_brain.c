@@ -1,51 +1,13 @@
 /* worker_brain - what a worker has pushed and what has come: a worker without sockets or threads. */
-#include "ps/worker_brain.h"
+#include "ps/worker_brain_in.h"
 #include "base/err.h"
 #include "ps/hello.h"
-#include "ps/total.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ANY UINT64_MAX	/* whatever step the servers are at */
-
-struct part {
-	uint32_t arrays;	/* that have floats in this slice, */
-	uint32_t left;		/* of which so many are not yet pushed in this step */
-	bool	 waiting;	/* for weights of step `want` */
-	bool	 asked;		/* for its state */
-	uint64_t want, got;
-};
-
-struct link {
-	bool	 welcome, empty, bye;
-	uint64_t step;		/* of its welcome */
-};
-
-struct worker_brain {
-	struct worker_brain_opt o;
-	const struct worker_opt *w;
-	const struct graph *graph;
-	struct plan	*plan;
-	struct part	*part;		/* [plan->n] */
-	struct link	*link;		/* [nservers] */
-	uint64_t	*pushed;	/* [nw] 1 + the step in which array a was pushed last */
-	bool		*stale;		/* [nw] what came has not been copied */
-	bool		 aux_stale;
-	float		*staged;	/* [P + A] */
-	float		*stats;		/* [A] weighted, as pushed */
-	float		*state;		/* where state goes */
-	uint64_t	 step;		/* finished */
-	uint32_t	 n;		/* samples of the open step */
-	float		 rate;
-	bool		 last, stopping;
-	uint64_t	 sum_step;	/* the sum asked for last */
-	uint32_t	 sum_index, sum_n;
-	bool		 summing;
-	double		 sum[TOTAL_MOST];
-};
 
 /* How many arrays share floats with each slice. */
 static void
@@ -95,7 +57,7 @@ worker_brain_new(const struct worker_brain_opt *opt, struct worker_brain **brain
 	b->o = *opt;
 	b->w = opt->worker;
 	b->graph = b->w->graph;
-	if ((e = plan_new(b->graph, opt->nservers, slice_bytes(b->w), &b->plan)) < 0 || (e = memory(b)) < 0) {
+	if ((e = plan_new(b->graph, opt->nservers, slice_bytes(b->w), b->w->mults, &b->plan)) < 0 || (e = memory(b)) < 0) {
 		worker_brain_free(b);
 		return e;
 	}
@@ -142,8 +104,10 @@ worker_brain_hello(struct worker_brain *b, uint32_t server)
 	    .nservers = b->o.nservers, .server = server, .slack = b->w->slack, .slice = slice_bytes(b->w),
 	    .hyper = b->w->hyper, .hash = graph_hash(b->graph) };
 	struct buf text = { 0 };
-	int e = hello_text(&job, b->graph, &text);
+	int e;
 
+	snprintf(job.mults, sizeof(job.mults), "%s", b->w->mults != NULL ? b->w->mults : "");
+	e = hello_text(&job, b->graph, &text);
 	if (e == 0)
 		emit(b, server, (struct msg){ .type = MSG_HELLO, .len = (uint32_t)text.n, .payload = text.p });
 	buf_free(&text);
@@ -162,15 +126,6 @@ worker_brain_parted(const struct worker_brain *b, uint32_t server)
 	return b->link[server].bye;
 }
 
-/* Where slice i of p, laid out as w then aux, begins. */
-static size_t
-place(const struct worker_brain *b, uint32_t i)
-{
-	const struct plan_slice *s = &b->plan->slice[i];
-
-	return s->kind == PLAN_AUX ? b->graph->P + s->first : s->first;
-}
-
 static void
 first(struct worker_brain *b, uint32_t i, const float *state, uint64_t step)
 {
@@ -178,11 +133,14 @@ first(struct worker_brain *b, uint32_t i, const float *state, uint64_t step)
 	struct msg m = { .type = MSG_INIT, .step = step, .len = (uint32_t)(s->count * sizeof(float)) };
 
 	if (s->kind == PLAN_WEIGHTS && state != NULL) {
-		m.flags = MSG_STATE_OF;
-		m.payload = state + s->first;
-		emit_slice(b, i, m);
+		uint32_t states = opt_states(b->w->hyper.rule);
+		struct msg of = m;
+
+		of.flags = MSG_STATE_OF;
+		of.len *= states;
+		of.payload = state + s->first * states;
+		emit_slice(b, i, of);
 	}
-	m.flags = 0;
 	m.payload = (s->kind == PLAN_AUX ? b->w->aux : b->w->w) + s->first;
 	emit_slice(b, i, m);
 }
@@ -190,7 +148,7 @@ first(struct worker_brain *b, uint32_t i, const float *state, uint64_t step)
 void
 worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
 {
-	uint64_t from = ANY;
+	uint64_t from = WORKER_ANY;
 
 	for (uint32_t s = 0; s < b->o.nservers; s++)
 		if (!b->link[s].empty && b->link[s].step < from)
@@ -199,7 +157,7 @@ worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
 		first(b, i, state, step);
 	for (uint32_t i = 0; i < b->plan->n; i++) {
 		b->part[i].waiting = true;
-		b->part[i].want = b->w->slack == GATE_SYNC ? from : ANY;
+		b->part[i].want = b->w->slack == GATE_SYNC ? from : WORKER_ANY;
 		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = from });
 	}
 	for (uint32_t a = 0; a < b->graph->nw; a++)
@@ -407,93 +365,4 @@ worker_brain_left(const struct worker_brain *b)
 		if (!b->link[s].bye)
 			return (int)s;
 	return -1;
-}
-
-/*
- * Only in lockstep is the step of an answer known.  There an answer to a worker that died may still come to the one that
- * took its place, and must not pass for the one it asked for.
- */
-static bool
-wanted(const struct worker_brain *b, const struct part *p, uint64_t step)
-{
-	if (!p->waiting || p->want == ANY)
-		return p->waiting;
-	return b->w->slack == GATE_SYNC ? step == p->want : step >= p->want;
-}
-
-static int
-take_slice(struct worker_brain *b, uint32_t server, const struct msg *m)
-{
-	const struct plan_slice *s;
-	struct part *p;
-	float *to;
-
-	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
-		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
-	s = &b->plan->slice[m->slice];
-	p = &b->part[m->slice];
-	if (m->len != s->count * sizeof(float) || (m->type == MSG_STATE && s->kind != PLAN_WEIGHTS))
-		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
-	if (m->type == MSG_STATE ? !p->asked : !wanted(b, p, m->step))
-		return 0;
-	to = m->type == MSG_STATE ? b->state + s->first : b->staged + place(b, m->slice);
-	if (m->len > 0)
-		memcpy(to, m->payload, m->len);
-	if (m->type == MSG_STATE) {
-		p->asked = false;
-		return 0;
-	}
-	p->waiting = false;
-	p->got = m->step;
-	if (m->slice == 0)
-		b->last = m->flags & MSG_LAST;
-	return 0;
-}
-
-static int
-take_total(struct worker_brain *b, const struct msg *m)
-{
-	if (!b->summing || m->step != b->sum_step || m->slice != b->sum_index)
-		return 0;
-	if (m->len != b->sum_n * sizeof(double))
-		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
-	if (m->len > 0)
-		memcpy(b->sum, m->payload, m->len);
-	b->summing = false;
-	b->sum_index++;
-	return 0;
-}
-
-static int
-refused(bool welcome, const struct msg *m)
-{
-	char why[HELLO_REASON];
-
-	hello_reason(m, why);
-	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", why);
-}
-
-int
-worker_brain_take(struct worker_brain *b, uint32_t server, const struct msg *m)
-{
-	struct link *l = &b->link[server];
-
-	switch (m->type) {
-	case MSG_WELCOME:
-		if (!l->welcome)
-			*l = (struct link){ .welcome = true, .empty = m->flags & MSG_EMPTY, .step = m->step };
-		return 0;
-	case MSG_REFUSE:
-		return refused(l->welcome, m);
-	case MSG_WEIGHTS:
-	case MSG_STATE:
-		return take_slice(b, server, m);
-	case MSG_TOTAL:
-		return take_total(b, m);
-	case MSG_BYE:
-		l->bye = true;
-		return 0;
-	default:
-		return err_fail(ERR_FORMAT, "%s is not for a worker", msg_name(m->type));
-	}
 }

@@ -51,7 +51,7 @@ rings(struct worker_net *n)
 	struct plan *p;
 	int e;
 
-	if ((e = plan_new(n->o->graph, n->o->nservers, n->o->slice > 0 ? n->o->slice : PLAN_SLICE, &p)) < 0)
+	if ((e = plan_new(n->o->graph, n->o->nservers, n->o->slice > 0 ? n->o->slice : PLAN_SLICE, n->o->mults, &p)) < 0)
 		return e;
 	for (uint32_t i = 0; i < p->n; i++)
 		n->link[p->slice[i].owner].cap += PER_SLICE;

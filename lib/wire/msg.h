@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	1u		/* of the protocol; carried by MSG_HELLO */
+#define MSG_VERSION	2u		/* of the protocol; carried by MSG_HELLO */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 enum msg_type {

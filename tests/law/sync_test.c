@@ -32,7 +32,8 @@ by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t step
 		if (n == 0)
 			continue;
 		h.lr = world_rate(x, t);
-		opt_sgd(w, state, sum, g->P, n, &h);
+		h.t = t + 1;
+		opt_step(w, state, sum, g->P, n, &h);
 		opt_fold(aux, stats, g->A, n, 0.8f);
 	}
 	free(sum);
@@ -46,8 +47,9 @@ static struct world
 draw(uint64_t seed)
 {
 	struct rng c = rng_start(seed, 0, 0);
-	struct world x = { .seed = seed, .hyper = { .momentum = 0.9f, .wd = 1e-3f } };
+	struct world x = { .seed = seed, .hyper = { .wd = 1e-3f } };
 
+	opt_usual((enum opt_rule)rng_below(&c, OPT_RULES), &x.hyper);
 	x.graph = world_graph(rng_below(&c, 2));
 	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
 	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
@@ -67,8 +69,8 @@ holds(struct world *x, bool uneven)
 {
 	struct rng c = rng_start(x->seed, 3, 3);
 	const struct graph *g = x->graph;
-	float *w = world_floats(g->P), *aux = world_floats(g->A), *state = world_floats(g->P);
-	float *ws = world_floats(g->P), *auxs = world_floats(g->A), *states = world_floats(g->P);
+	float *w = world_floats(g->P), *aux = world_floats(g->A), *state = world_floats(g->P * OPT_STATES);
+	float *ws = world_floats(g->P), *auxs = world_floats(g->A), *states = world_floats(g->P * OPT_STATES);
 	uint64_t most = 0;
 	bool good;
 
@@ -88,7 +90,7 @@ holds(struct world *x, bool uneven)
 	by_hand(x, w, aux, state, most);
 	if (good) {
 		world_join(x, ws, auxs, states);
-		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P);
+		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P * opt_states(x->hyper.rule));
 		for (uint32_t r = 0; r < x->W; r++)
 			if (x->actor[r].steps == most || x->stops > 0)
 				good &= same(w, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);

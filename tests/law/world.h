@@ -24,6 +24,7 @@
 #define WORLD_WORKERS	5	/* most of each */
 #define WORLD_SERVERS	4
 #define WORLD_EVERY	3	/* steps between sums */
+#define WORLD_SLICES	256	/* more than a job of these nets has */
 #define WORLD_TURNS	1000000	/* after which a job hangs; with many deaths they take up to a fifth of that */
 #define WORLD_BAD	3	/* jobs that fail before a test gives up */
 
@@ -52,7 +53,7 @@ struct actor {
 	enum phase	 phase;
 	float		*g, *stats, *state;
 	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
-	uint64_t	 done;		/* pushed, in its best life */
+	uint64_t	 sent[WORLD_SLICES];	/* 1 + the last step whose push of a slice it sent, in any life */
 	uint32_t	 order[16], pushed;
 	bool		 summed;	/* at this step */
 	uint64_t	 last;		/* the step at which it was told to end; 0 */
@@ -139,7 +140,7 @@ world_first(const struct world *x, float *w, float *aux, float *state)
 		w[i] = x->counting ? 0 : rng_normal(&c);
 	for (size_t i = 0; i < x->graph->A; i++)
 		aux[i] = x->counting ? 0 : rng_f32(&c);
-	for (size_t i = 0; i < x->graph->P; i++)
+	for (size_t i = 0; i < x->graph->P * opt_states(x->hyper.rule); i++)
 		state[i] = x->counting ? 0 : rng_f32(&c) / 8;
 }
 
@@ -148,6 +149,8 @@ world_to_server(void *arg, uint32_t s, const struct msg *m)
 {
 	struct actor *a = arg;
 
+	if (m->type == MSG_PUSH && a->sent[m->slice] < m->step + 1)
+		a->sent[m->slice] = m->step + 1;
 	pair_send(a->world->net, a->o.rank, a->world->W + s, m);
 }
 
@@ -190,6 +193,19 @@ actor_all_came(struct actor *a)
 	return all;
 }
 
+/* The steps whose weights' gradients it has sent, all lives together: what the gate may count. */
+static uint64_t
+actor_done(const struct actor *a)
+{
+	const struct plan *p = server_plan(a->world->host[0].server);
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; p != NULL && i < p->nweights; i++)
+		if (p->slice[i].count > 0 && a->sent[i] < least)
+			least = a->sent[i];
+	return least == UINT64_MAX ? 0 : least;
+}
+
 /* Begins a step: what is pushed is made now, in which order too. */
 static void
 actor_step(struct actor *a)
@@ -201,9 +217,10 @@ actor_step(struct actor *a)
 
 	for (uint32_t i = 0; i < x->W; i++) {
 		const struct actor *b = &x->actor[i];
+		uint64_t done = actor_done(b);
 
-		if (b->phase != DONE && b->phase != BYE && a->step > b->done && a->step - b->done > x->furthest)
-			x->furthest = a->step - b->done;
+		if (b->phase != DONE && b->phase != BYE && a->step > done && a->step - done > x->furthest)
+			x->furthest = a->step - done;
 	}
 	for (uint32_t p = 0; p < x->pieces; p++) {
 		uint32_t r = x->pieces > 1 ? p : a->o.rank, k = world_samples(x, r, a->step);
@@ -288,15 +305,13 @@ actor_turn(struct actor *a)
 		}
 		return;
 	case PUSH:
-		if (a->pushed < a->world->graph->nw) {
-			worker_brain_push(a->brain, a->order[a->pushed++], a->g);
-			if (a->pushed == a->world->graph->nw && a->step >= a->done)
-				a->done = a->step + 1;
-			return;
-		}
-		/* As training does: a step waits for the arrays alone, the statistics of the step before may be late. */
+		/* As worker_push() does: a step waits for the arrays alone, the statistics of the step before may be late. */
 		if (worker_brain_settled(a->brain) >= 0)
 			return;
+		if (a->pushed < a->world->graph->nw) {
+			worker_brain_push(a->brain, a->order[a->pushed++], a->g);
+			return;
+		}
 		worker_brain_finish(a->brain, a->stats);
 		a->phase = WAIT;
 		return;
@@ -435,7 +450,7 @@ world_open(struct world *x, uint64_t steps)
 		    .hyper = x->hyper, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
 		a->stats = world_floats(g->A);
-		a->state = world_floats(g->P);
+		a->state = world_floats(g->P * OPT_STATES);
 		actor_start(a);
 	}
 }
@@ -459,11 +474,12 @@ world_close(struct world *x)
 	graph_free(x->graph);
 }
 
-/* The weights, and state [P] when not NULL, of all servers joined. */
+/* The weights, and state [P, states] when not NULL, of all servers joined. */
 __attribute__((unused)) static void
 world_join(const struct world *x, float *w, float *aux, float *state)
 {
 	const struct plan *p = server_plan(x->host[0].server);
+	uint32_t states = opt_states(x->hyper.rule);
 
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct plan_slice *s = &p->slice[i];
@@ -472,7 +488,7 @@ world_join(const struct world *x, float *w, float *aux, float *state)
 		server_slice(x->host[s->owner].server, i, &sw, &sm);
 		memcpy((s->kind == PLAN_AUX ? aux : w) + s->first, sw, s->count * sizeof(float));
 		if (state != NULL && s->kind == PLAN_WEIGHTS)
-			memcpy(state + s->first, sm, s->count * sizeof(float));
+			memcpy(state + s->first * states, sm, s->count * states * sizeof(float));
 	}
 }
 

@@ -43,17 +43,21 @@ main(void)
 {
 	struct graph *g = net(), *h;
 	struct hello j = { .version = MSG_VERSION, .tally = "0.1", .nworkers = 3, .nservers = 2, .server = 1, .slack = 4,
-	    .slice = 65536, .hyper = { .momentum = 0.9f, .wd = 1e-4f, .clip = 0.1f }, .hash = graph_hash(g) }, k;
+	    .slice = 65536, .hyper = { .rule = OPT_ADAMW, .momentum = 0.9f,
+	    .wd = 1e-4f, .clip = 0.1f, .l1 = 0.2f, .beta2 = 0.999f, .eps = 1e-8f }, .mults = "lr:fc*=10;wd:*_bias=0",
+	    .hash = graph_hash(g) }, k;
 	struct buf text = { 0 };
 	unsigned bad = 0;
 
 	is(hello_text(&j, g, &text), 0, "a job as text");
 	buf_terminate(&text);
-	ok(strncmp((char *)text.p, "job 1\ntally 0.1\nworkers 3\nservers 2\nserver 1\nslack 4\n", 51) == 0,
+	ok(strncmp((char *)text.p, "job 2\ntally 0.1\nworkers 3\nservers 2\nserver 1\nslack 4\n", 51) == 0,
 	    "... a line a value");
 	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "... and back");
 	is(graph_hash(h), j.hash, "... with its net");
-	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f, "... and every bit of the rates");
+	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f &&
+	    k.hyper.rule == OPT_ADAMW && k.hyper.l1 == 0.2f && k.hyper.beta2 == 0.999f && k.hyper.eps == 1e-8f, "... and every bit of the rates");
+	is_str(k.mults, "lr:fc*=10;wd:*_bias=0", "... and the rules of the arrays");
 	is(hello_same(&j, &k), 0, "the same job");
 	k.slack = GATE_ASYNC;
 	is(hello_same(&j, &k), ERR_ARG, "another slack is another job");
@@ -64,12 +68,13 @@ main(void)
 	graph_free(h);
 	is(hello_parse((char *)text.p, text.n, &k, NULL), 0, "the net need not be read");
 
-	is(with(&text, "job 1\n", "job 2\n"), ERR_NOTSUP, "another protocol");
+	is(with(&text, "job 2\n", "job 1\n"), ERR_NOTSUP, "another protocol");
 	is(with(&text, "workers 3", "workers 0"), ERR_LIMIT, "no workers");
 	is(with(&text, "workers 3", "workers -1"), ERR_FORMAT, "a negative number");
 	is(with(&text, "server 1", "server 2"), ERR_LIMIT, "a server beyond the last");
 	is(with(&text, "slack 4", "slack 4294967295"), ERR_LIMIT, "a slack beyond the greatest");
 	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a momentum that is no number");
+	is(with(&text, "optimizer adamw", "optimizer adagrad"), ERR_NOTSUP, "an optimizer that is not known");
 	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");
 	is(with(&text, "servers 2\n", ""), ERR_FORMAT, "a line that is missing");
 	is_str(err_line(), "job: no line 'servers'", "... is named");

@@ -40,7 +40,7 @@ main(void)
 	float w[64], m[64], v[64], aux[8], fold[8], grad[64], stats[8], state[64];
 	struct worker_opt o = { .graph = g, .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 0.01f }, .w = w,
 	    .aux = aux, .slice = 40 };
-	struct opt_hyper h = { 0.1f, 0.9f, 0.01f, 0 };
+	struct opt_hyper h = { .lr = 0.1f, .momentum = 0.9f, .wd = 0.01f };
 	struct worker *wk;
 	uint64_t step = 5, sent, got;
 	double x[2] = { 1.5, -2 }, waited;
@@ -59,7 +59,7 @@ main(void)
 	is(step, 5, "the steps already done are kept");
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "... and the weights");
 	one_step(wk, g, 4, grad, stats);
-	opt_sgd(v, m, grad, g->P, 4, &h);
+	opt_step(v, m, grad, g->P, 4, &h);
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "weights took the rule's step, in slices");
 	for (size_t i = 0; i < g->A; i++)
 		stats[i] *= 4;

@@ -38,7 +38,7 @@ run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const
 		nets_must(e->backward(p, d, r.stats, NULL));
 		if (k == 0)
 			memcpy(r.g, d, g->P * sizeof(float));
-		nets_must(e->update(dev, OPT_SGD, now.w, m, d, g->P, n, &hyper));
+		nets_must(e->update(dev, now.w, m, d, g->P, n, &hyper));
 	}
 	e->plan_free(p);
 	free(now.w);

@@ -290,20 +290,21 @@ static void
 update(const struct engine *e, struct engine_dev *dev)
 {
 	enum { N = 10007 };	/* a prime: no vector or thread count divides it */
-	const struct opt_hyper hyper = { .lr = 0.1f, .momentum = 0.9f, .wd = 1e-4f }, clipped = { 0.1f, 0.9f, 1e-4f, 0.01f };
+	const struct opt_hyper hyper = { .lr = 0.1f, .momentum = 0.9f, .wd = 1e-4f }, clipped = { .lr = 0.1f,
+		.momentum = 0.9f, .wd = 1e-4f, .clip = 0.01f }, fold = { .rule = OPT_FOLD, .momentum = 0.9f };
 	float *a = nets_floats(3 * N), *b = nets_floats(3 * N);
 	struct rng r = rng_start(4, 0, 0);
 
 	for (size_t j = 0; j < 3 * N; j++)
 		a[j] = b[j] = rng_normal(&r);
-	nets_must(e->update(dev, OPT_SGD, a, a + N, a + 2 * N, N, 32, &hyper));
-	nets_must(e->update(dev, OPT_SGD, a, a + N, a + 2 * N, 1, 32, &clipped));
-	nets_must(e->update(dev, OPT_SGD, a, a + N, a + 2 * N, 0, 32, &clipped));
-	opt_sgd(b, b + N, b + 2 * N, N, 32, &hyper);
-	opt_sgd(b, b + N, b + 2 * N, 1, 32, &clipped);
+	nets_must(e->update(dev, a, a + N, a + 2 * N, N, 32, &hyper));
+	nets_must(e->update(dev, a, a + N, a + 2 * N, 1, 32, &clipped));
+	nets_must(e->update(dev, a, a + N, a + 2 * N, 0, 32, &clipped));
+	opt_step(b, b + N, b + 2 * N, N, 32, &hyper);
+	opt_step(b, b + N, b + 2 * N, 1, 32, &clipped);
 	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: updates have net/opt.h's bits", e->name);
-	nets_must(e->update(dev, OPT_FOLD, a, NULL, a + 2 * N, N, 2, &hyper));
-	opt_fold(b, b + 2 * N, N, 2, hyper.momentum);
+	nets_must(e->update(dev, a, NULL, a + 2 * N, N, 2, &fold));
+	opt_fold(b, b + 2 * N, N, 2, fold.momentum);
 	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: and so have running statistics", e->name);
 	free(a);
 	free(b);

@@ -1,0 +1,106 @@
+/* worker_brain_take - a server's message into what a worker waits for: serves worker_brain. */
+#include "ps/worker_brain_in.h"
+#include "base/err.h"
+#include "ps/hello.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Where slice i, laid out as w then aux, begins in what is staged. */
+static size_t
+place(const struct worker_brain *b, uint32_t i)
+{
+	const struct plan_slice *s = &b->plan->slice[i];
+
+	return s->kind == PLAN_AUX ? b->graph->P + s->first : s->first;
+}
+
+/*
+ * Only in lockstep is the step of an answer known.  There an answer to a worker that died may still come to the one that
+ * took its place, and must not pass for the one it asked for.
+ */
+static bool
+wanted(const struct worker_brain *b, const struct worker_part *p, uint64_t step)
+{
+	if (!p->waiting || p->want == WORKER_ANY)
+		return p->waiting;
+	return b->w->slack == GATE_SYNC ? step == p->want : step >= p->want;
+}
+
+static int
+take_slice(struct worker_brain *b, uint32_t server, const struct msg *m)
+{
+	uint32_t states = m->type == MSG_STATE ? opt_states(b->w->hyper.rule) : 1;
+	const struct plan_slice *s;
+	struct worker_part *p;
+	float *to;
+
+	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
+	s = &b->plan->slice[m->slice];
+	p = &b->part[m->slice];
+	if (m->len != s->count * states * sizeof(float) || (m->type == MSG_STATE && s->kind != PLAN_WEIGHTS))
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
+	if (m->type == MSG_STATE ? !p->asked : !wanted(b, p, m->step))
+		return 0;
+	to = m->type == MSG_STATE ? b->state + s->first * states : b->staged + place(b, m->slice);
+	if (m->len > 0)
+		memcpy(to, m->payload, m->len);
+	if (m->type == MSG_STATE) {
+		p->asked = false;
+		return 0;
+	}
+	p->waiting = false;
+	p->got = m->step;
+	if (m->slice == 0)
+		b->last = m->flags & MSG_LAST;
+	return 0;
+}
+
+static int
+take_total(struct worker_brain *b, const struct msg *m)
+{
+	if (!b->summing || m->step != b->sum_step || m->slice != b->sum_index)
+		return 0;
+	if (m->len != b->sum_n * sizeof(double))
+		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
+	if (m->len > 0)
+		memcpy(b->sum, m->payload, m->len);
+	b->summing = false;
+	b->sum_index++;
+	return 0;
+}
+
+static int
+refused(bool welcome, const struct msg *m)
+{
+	char why[HELLO_REASON];
+
+	hello_reason(m, why);
+	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", why);
+}
+
+int
+worker_brain_take(struct worker_brain *b, uint32_t server, const struct msg *m)
+{
+	struct worker_link *l = &b->link[server];
+
+	switch (m->type) {
+	case MSG_WELCOME:
+		if (!l->welcome)
+			*l = (struct worker_link){ .welcome = true, .empty = m->flags & MSG_EMPTY, .step = m->step };
+		return 0;
+	case MSG_REFUSE:
+		return refused(l->welcome, m);
+	case MSG_WEIGHTS:
+	case MSG_STATE:
+		return take_slice(b, server, m);
+	case MSG_TOTAL:
+		return take_total(b, m);
+	case MSG_BYE:
+		l->bye = true;
+		return 0;
+	default:
+		return err_fail(ERR_FORMAT, "%s is not for a worker", msg_name(m->type));
+	}
+}

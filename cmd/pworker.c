@@ -1,6 +1,7 @@
 /* pworker - records in, gradients out: one worker of a job, or all of it.  See pworker(1). */
 #include "front.h"
 #include "pworker_data.h"
+#include "pworker_learn.h"
 #include "pworker_log.h"
 #include "pworker_print.h"
 #include "pworker_open.h"
@@ -31,8 +32,8 @@ static const char help[] =
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
     "         HOST:PORT        those of a host's im2rec     --data-key-file FILE  (--key-file)\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128) a worker\n"
-    "  --lr RATE (0.1)         or RATE,xFACTOR@EPOCH,...    --momentum M (0.9)\n"
-    "  --wd DECAY (1e-5)       --clip C                     --accumulate K (1) batches a step\n"
+    "  --lr RATE (0.1), --momentum M (0.9), --wd DECAY (1e-5), --optimizer: --help-learn\n"
+    "  --accumulate K (1)      batches a step\n"
     "  --init RULE (uniform:0.07)                           --seed N (0)\n"
     "  --shape CxHxW           of a sample                  --classes N\n"
     "  --rand-crop, --rand-mirror, --scale S and all else that is done to pictures: --help-data\n"
@@ -45,9 +46,9 @@ static const char help[] =
     "  --print                 show the net; with --batch the memory it takes  --help  --version\n";
 
 enum {
-	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_CLIP, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
-	O_INIT, O_KEY, O_LR, O_MEAN, O_MOMENTUM, O_NET, O_PRINT, O_RESUME, O_LAST,
-	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WD, O_WORKER
+	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
+	O_INIT, O_KEY, O_MEAN, O_NET, O_PRINT, O_RESUME, O_LAST,
+	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WORKER
 };
 
 static const struct option longs[] = {
@@ -55,7 +56,6 @@ static const struct option longs[] = {
 	{ "async", no_argument, NULL, O_ASYNC },
 	{ "batch", required_argument, NULL, O_BATCH },
 	{ "classes", required_argument, NULL, O_CLASSES },
-	{ "clip", required_argument, NULL, O_CLIP },
 	{ "data", required_argument, NULL, O_DATA },
 	{ "data-key-file", required_argument, NULL, O_DATA_KEY },
 	{ "engine", required_argument, NULL, O_ENGINE },
@@ -64,9 +64,7 @@ static const struct option longs[] = {
 	{ "help", no_argument, NULL, O_HELP },
 	{ "init", required_argument, NULL, O_INIT },
 	{ "key-file", required_argument, NULL, O_KEY },
-	{ "lr", required_argument, NULL, O_LR },
 	{ "mean", required_argument, NULL, O_MEAN },
-	{ "momentum", required_argument, NULL, O_MOMENTUM },
 	{ "net", required_argument, NULL, O_NET },
 	{ "print", no_argument, NULL, O_PRINT },
 	{ "resume", required_argument, NULL, O_RESUME },
@@ -80,7 +78,6 @@ static const struct option longs[] = {
 	{ "threads", required_argument, NULL, O_THREADS },
 	{ "val", required_argument, NULL, O_VAL },
 	{ "version", no_argument, NULL, O_VERSION },
-	{ "wd", required_argument, NULL, O_WD },
 	{ "worker", required_argument, NULL, O_WORKER },
 	{ NULL, 0, NULL, 0 }
 };
@@ -88,6 +85,7 @@ static const struct option longs[] = {
 /* What the command line asks for, as text where it needs more than a number. */
 struct args {
 	struct train_opt train;
+	struct worker_learn learn;
 	const char	*net, *engine, *mean, *key, *data_key;
 	struct buf	 data;		/* names with commas between */
 	char		*server[SERVERS];
@@ -235,6 +233,9 @@ arguments(struct args *a, int argc, char *argv[])
 		all[n++] = *o;
 	for (const struct option *o = worker_data_longs; o->name != NULL; o++)
 		all[n++] = *o;
+	for (const struct option *o = worker_learn_longs; o->name != NULL; o++)
+		all[n++] = *o;
+	worker_learn_init(&a->learn);
 	assert(n < OPTIONS);
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+:", all, NULL)) != -1)
@@ -243,7 +244,6 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_ASYNC:	t->ps.slack = GATE_ASYNC; break;
 		case O_BATCH:	batches(a, optarg); break;
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
-		case O_CLIP:	t->ps.hyper.clip = (float)front_real("--clip", optarg, 0, 1e30); break;
 		case O_DATA:	data(a, optarg); break;
 		case O_DATA_KEY: a->data_key = optarg; break;
 		case O_ENGINE:	a->engine = optarg; break;
@@ -255,12 +255,7 @@ arguments(struct args *a, int argc, char *argv[])
 				front_wrong("--init: %s", err_line());
 			break;
 		case O_KEY:	a->key = optarg; break;
-		case O_LR:
-			if (sched_parse(optarg, &t->sched) < 0)
-				front_wrong("--lr: %s", err_line());
-			break;
 		case O_MEAN:	a->mean = optarg; break;
-		case O_MOMENTUM: t->ps.hyper.momentum = (float)front_real("--momentum", optarg, 0, 1); break;
 		case O_NET:	a->net = optarg; break;
 		case O_PRINT:	a->print = 1; break;
 		case O_RESUME:	t->resume = optarg; break;
@@ -274,16 +269,19 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_THREADS:	t->threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
 		case O_VAL:	t->val = optarg; break;
 		case O_VERSION:	printf("pworker (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
-		case O_WD:	t->ps.hyper.wd = (float)front_real("--wd", optarg, 0, 1e30); break;
 		case O_WORKER:	front_part("--worker", optarg, &t->ps.rank, &t->ps.nworkers); break;
 		case ':':	front_wrong("%s: needs a value", argv[optind - 1]);
 		default:
-			if (c >= WORKER_DATA)
+			if (c >= WORKER_LEARN)
+				worker_learn_take(&a->learn, c, optarg);
+			else if (c >= WORKER_DATA)
 				worker_data_take(&t->data, c, optarg);
 			else
 				net_option(a, argc, argv);
 		}
 	worker_data_settle(&t->data);
+	worker_learn_settle(&a->learn, &t->ps);
+	t->sched = a->learn.sched;
 	if (optind < argc || a->net == NULL || (t->data.path == NULL && !a->print))
 		front_usage();
 	if (t->ps.nservers == 0 && t->ps.nworkers > 1)
@@ -346,8 +344,8 @@ int
 main(int argc, char *argv[])
 {
 	struct args a = { .frequent = 50, .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07",
-	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 }, .sched = { .base = 0.1 },
-	    .ps = { .nworkers = 1, .hyper = { .momentum = 0.9f, .wd = 1e-5f } } } };
+	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
+	    .ps = { .nworkers = 1 } } };
 	struct worker_log l = { .began = clk_s() };
 	uint8_t key[CONN_KEY], data_key[CONN_KEY], *recs_key;
 	struct graph *g;

@@ -336,7 +336,8 @@ begin(struct train *t)
 	ps.arg = t;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
 		return e;
-	if (ps.rank == 0 && ((e = floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 || (e = train_first(t, state, &t->step)) < 0)) {
+	if (ps.rank == 0 && ((e = floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
+	    (e = train_first(t, state, &t->step)) < 0)) {
 		free(state);
 		return e;
 	}

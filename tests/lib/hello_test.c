@@ -56,7 +56,8 @@ main(void)
 	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "... and back");
 	is(graph_hash(h), j.hash, "... with its net");
 	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f &&
-	    k.hyper.rule == OPT_ADAMW && k.hyper.l1 == 0.2f && k.hyper.beta2 == 0.999f && k.hyper.eps == 1e-8f, "... and every bit of the rates");
+	    k.hyper.rule == OPT_ADAMW && k.hyper.l1 == 0.2f && k.hyper.beta2 == 0.999f && k.hyper.eps == 1e-8f,
+	    "... and every bit of the rates");
 	is_str(k.mults, "lr:fc*=10;wd:*_bias=0", "... and the rules of the arrays");
 	is(hello_same(&j, &k), 0, "the same job");
 	k.slack = GATE_ASYNC;

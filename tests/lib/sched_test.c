@@ -39,6 +39,27 @@ main(void)
 	near(rate("warmup:2,0.4,x0.5@1", 9, 10), 0.2, 1e-7, "a change inside a warm-up: before");
 	near(rate("warmup:2,0.4,x0.5@1", 19, 10), 0.2, 1e-7, "and after");
 
+	near(rate("0.4,cosine@30", 0, 10), 0.4, 1e-7, "a cosine begins at the rate");
+	near(rate("0.4,cosine@30", 150, 10), 0.2, 1e-7, "half way it is at the half");
+	near(rate("0.4,cosine@30", 75, 10), 0.4 * (1 + sqrt(0.5)) / 2, 1e-7, "at a quarter of the way");
+	near(rate("0.4,cosine:0.1@30", 300, 10), 0.1, 1e-7, "at its end");
+	near(rate("0.4,cosine:0.1@30", 999, 10), 0.1, 1e-7, "there it stays");
+	near(rate("warmup:10,0.4,linear@30", 49, 10), 0.2, 1e-7, "a triangle: up");
+	near(rate("warmup:10,0.4,linear@30", 200, 10), 0.2, 1e-7, "and down, from the warm-up's end");
+	near(rate("1,poly:2@10", 5, 1), 0.25, 1e-7, "a square");
+	near(rate("1,poly:2:0.2@10", 5, 1), 0.4, 1e-7, "to another end");
+	near(rate("1,exp:0.5", 29, 10), 0.25, 1e-7, "halved by each epoch");
+	near(rate("1,triangle:0.2@4", 0, 10), 1, 1e-7, "a cycle begins above");
+	near(rate("1,triangle:0.2@4", 20, 10), 0.2, 1e-7, "is low in its middle");
+	near(rate("1,triangle:0.2@4", 70, 10), 0.6, 1e-7, "and comes again");
+	near(rate("1,x0.1@3,cosine@10", 5, 1), 0.05, 1e-7, "changes multiply a curve");
+	wrong("1,cosine", ERR_FORMAT);
+	wrong("1,cosine:1:2@3", ERR_FORMAT);
+	wrong("1,poly@3", ERR_FORMAT);
+	wrong("1,exp:0.5@3", ERR_FORMAT);
+	wrong("1,cosine@3,linear@4", ERR_FORMAT);
+	wrong("warmup:5,1,cosine@5", ERR_FORMAT);
+	wrong("1,sine@3", ERR_FORMAT);
 	wrong("", ERR_FORMAT);
 	wrong("fast", ERR_FORMAT);
 	wrong("-1", ERR_LIMIT);

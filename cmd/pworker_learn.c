@@ -1,0 +1,105 @@
+/* pworker_learn - the options that say how weights change: optimizer, rate, decay. */
+#include "pworker_learn.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "ps/hello.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: pworker ... [options that say how weights change]\n"
+    "  --lr RATE (0.1)         the rate, and how it changes, parts with commas between:\n"
+    "       warmup:E,RATE      up from 0 in E epochs        ,xFACTOR@EPOCH  any number\n"
+    "       ,cosine[:END]@E    a curve to END (0) at E      ,linear[:END]@E\n"
+    "       ,poly:P[:END]@E    ,exp:F  by epoch             ,triangle:LOW@PERIOD\n"
+    "  --optimizer NAME (sgd)  or nesterov, adam, adamw, rmsprop\n"
+    "  --momentum M (0.9)      adam's beta1; rmsprop: 0     --beta2 B (0.999)  rmsprop: 0.99\n"
+    "  --epsilon E (1e-8)\n"
+    "  --wd DECAY (1e-5)       --l1 X (0)                   --clip C  each number of a gradient\n"
+    "  --lr-mult PATTERN=X     the rate of the arrays of these names, as fc*=10; again for more\n"
+    "  --wd-mult PATTERN=X     their decay\n";
+
+enum {
+	O_BETA2 = WORKER_LEARN, O_CLIP, O_EPSILON, O_HELP, O_L1, O_LR, O_LRMULT, O_MOMENTUM, O_OPTIMIZER, O_WD, O_WDMULT
+};
+
+const struct option worker_learn_longs[] = {
+	{ "beta2", required_argument, NULL, O_BETA2 },
+	{ "clip", required_argument, NULL, O_CLIP },
+	{ "epsilon", required_argument, NULL, O_EPSILON },
+	{ "help-learn", no_argument, NULL, O_HELP },
+	{ "l1", required_argument, NULL, O_L1 },
+	{ "lr", required_argument, NULL, O_LR },
+	{ "lr-mult", required_argument, NULL, O_LRMULT },
+	{ "momentum", required_argument, NULL, O_MOMENTUM },
+	{ "optimizer", required_argument, NULL, O_OPTIMIZER },
+	{ "wd", required_argument, NULL, O_WD },
+	{ "wd-mult", required_argument, NULL, O_WDMULT },
+	{ NULL, 0, NULL, 0 }
+};
+
+void
+worker_learn_init(struct worker_learn *l)
+{
+	*l = (struct worker_learn){ .sched = { .base = 0.1 }, .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN,
+		.wd = 1e-5 };
+}
+
+static void
+add_rule(struct worker_learn *l, const char *option, const char *kind, const char *rule)
+{
+	if (strpbrk(rule, ";\n") != NULL || strchr(rule, '=') == NULL)
+		front_wrong("%s: '%.64s' is not PATTERN=X", option, rule);
+	if (buf_put_fmt(&l->mults, "%s%s:%s", l->mults.n > 0 ? ";" : "", kind, rule) < 0)
+		front_die(option, ERR_NOMEM);
+	if (l->mults.n >= HELLO_MULTS)
+		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);
+}
+
+void
+worker_learn_take(struct worker_learn *l, int c, const char *text)
+{
+	switch (c) {
+	case O_BETA2:	l->beta2 = front_real("--beta2", text, 0, 1); break;
+	case O_CLIP:	l->clip = front_real("--clip", text, 0, 1e30); break;
+	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
+	case O_HELP:
+		fputs(help, stdout);
+		front_flush();
+		exit(0);
+	case O_L1:	l->l1 = front_real("--l1", text, 0, 1e30); break;
+	case O_LR:
+		if (sched_parse(text, &l->sched) < 0)
+			front_wrong("--lr: %s", err_line());
+		break;
+	case O_LRMULT:	add_rule(l, "--lr-mult", "lr", text); break;
+	case O_MOMENTUM: l->momentum = front_real("--momentum", text, 0, 1); break;
+	case O_OPTIMIZER:
+		if (!opt_find(text, &l->rule))
+			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw and rmsprop", text);
+		break;
+	case O_WD:	l->wd = front_real("--wd", text, 0, 1e30); break;
+	case O_WDMULT:	add_rule(l, "--wd-mult", "wd", text); break;
+	}
+}
+
+void
+worker_learn_settle(struct worker_learn *l, struct worker_opt *o)
+{
+	struct opt_hyper *h = &o->hyper;
+
+	opt_usual(l->rule, h);
+	h->momentum = isnan(l->momentum) ? h->momentum : (float)l->momentum;
+	h->beta2 = isnan(l->beta2) ? h->beta2 : (float)l->beta2;
+	h->eps = isnan(l->eps) ? h->eps : (float)l->eps;
+	h->wd = (float)l->wd;
+	h->l1 = (float)l->l1;
+	h->clip = (float)l->clip;
+	if (buf_terminate(&l->mults) < 0)
+		front_die("--lr-mult", ERR_NOMEM);
+	o->mults = (const char *)l->mults.p;
+}

@@ -1,0 +1,57 @@
+# pworker_learn.t - the options that say how weights change: each has its effect, and a run goes on from its checkpoint to the bit.
+. "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
+cd "$T" || exit 1
+
+pictures images 60 1 && im2rec images >a.rec || exit 1
+train() { pworker --net lenet --variant bn --data a.rec --batch 20 --seed 5 "$@"; }
+last() { awk -F'\t' '$5 == "epoch" { loss = $9 } END { print loss }' "$1"; }	# LOG: the last epoch's loss
+falls() { awk -F'\t' '$5 == "epoch" { if (!n++) first = $9; loss = $9 } END { exit !(n > 1 && loss < first) }' "$1"; }
+
+i=0
+for o in "sgd --lr 0.05" "nesterov --lr 0.05" "adam --lr 0.002" "adamw --lr 0.002 --wd 0.05" "rmsprop --lr 0.002" \
+	"rmsprop --lr 0.002 --momentum 0.5" "adam --lr 0.002 --l1 0.001 --clip 0.1"; do
+	i=$((i + 1))
+	# shellcheck disable=SC2086
+	status 0 "--optimizer $o" train --optimizer $o --epochs 4 --save "$i"
+	cp "$T/out" "$i.tsv"
+	ok "... learns" falls "$i.tsv"
+	# shellcheck disable=SC2086
+	train --optimizer $o --epochs 4 --steps 7 --save "part$i" >/dev/null 2>&1
+	set -- part"$i"-0002-*.safetensors
+	# shellcheck disable=SC2086
+	status 0 "... and goes on" train --optimizer $o --epochs 4 --resume "$1" --save "whole$i"
+	ok "... with the same bits" cmp "$i-0004.safetensors" "whole$i-0004.safetensors"
+done
+is "$(for k in 1 2 3 4 5 6 7; do last $k.tsv; done | sort -u | wc -l)" 7 "each in its own way"
+status 2 "another optimizer's state" train --optimizer adam --resume 2-0004.safetensors --epochs 5
+like "$T/err" "^pworker: 2-0004\.safetensors: was saved with --optimizer nesterov\$" "... is refused"
+for o in "--beta2 0.9" "--epsilon 0.1" "--momentum 0.5"; do
+	# shellcheck disable=SC2086
+	train --optimizer adam --lr 0.002 $o --epochs 4 >o.tsv 2>/dev/null
+	ok "$o makes a difference" test "$(last o.tsv)" != "$(last 3.tsv)"
+done
+
+same() { pmerge --diff "$1" "$2" | grep -c "^$3	"; }	# FILE FILE ARRAY: 0 when that array is the same
+train --lr 0.05 --steps 1 --save base >/dev/null 2>&1
+train --lr 0.05 --steps 1 --save held --lr-mult 'fc1_*=0' --lr-mult 'conv1_weight=2' >/dev/null 2>&1
+train --lr 1e-9 --steps 1 --save start >/dev/null 2>&1
+b=base-0000-000001.safetensors h=held-0000-000001.safetensors s=start-0000-000001.safetensors
+is "$(pmerge --diff --tolerance 1e-6 $h $s | grep -c '^fc1_weight	')" 0 "--lr-mult 0 holds an array"
+is "$(same $b $h conv2_weight) $(same $b $h conv1_weight)" "0 1" "... another goes its way, a third twice as fast"
+train --lr 0.05 --steps 1 --save decay --wd 0.5 --wd-mult 'conv*=0' >/dev/null 2>&1
+train --lr 0.05 --steps 1 --save none --wd 0 >/dev/null 2>&1
+is "$(same decay-0000-000001.safetensors none-0000-000001.safetensors conv1_weight) $(same decay-0000-000001.safetensors \
+	none-0000-000001.safetensors fc1_weight)" "0 1" "--wd-mult 0 keeps from decay"
+
+status 0 "a one-cycle" train --lr warmup:1,0.3,linear:0.1@4 --epochs 5 --frequent 1
+is "$(awk -F'\t' '$5 == "step" { printf "%g ", $12 }' "$T/out")" \
+	"0.1 0.2 0.3 0.3 0.277778 0.255556 0.233333 0.211111 0.188889 0.166667 0.144444 0.122222 0.1 0.1 0.1 " "... rises and falls"
+
+status 2 "an optimizer that there is not" train --optimizer sdg
+like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "... is said"
+status 2 "a rule without a number" train --lr-mult fc1
+status 2 "a rule for nothing" train --wd-mult 'fc9*=0' --steps 1
+like "$T/err" "'fc9\*' is the name of no array of the net" "... is said"
+status 2 "a curve that is none" train --lr 0.1,sine@4
+done_testing

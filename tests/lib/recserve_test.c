@@ -21,6 +21,7 @@
 #define COUNT	400
 #define READERS	8
 #define READS	1000
+#define CROWD	((int)RECSERVE_STRANGERS + 5)
 
 static const uint8_t key[CONN_KEY] = { 1, 2, 3 }, other[CONN_KEY] = { 3, 2, 1 };
 
@@ -180,6 +181,30 @@ test_id(void)
 	stop(&h);
 }
 
+/* Many who come and say nothing: the oldest go, and who has the key is served. */
+static void
+crowd(struct holder *h)
+{
+	int fd[CROWD], gone = 0;
+	struct buf room = { 0 };
+	struct recs *r;
+
+	for (int i = 0; i < CROWD; i++)
+		addr_dial(h->where, &fd[i]);
+	is(open_at(h->where, &r), 0, "a reader among many strangers");
+	ok(read_right(r, 1, &room, 0), "... reads");
+	for (int i = 0; i < 5; i++) {
+		struct pollfd p = { .fd = fd[i], .events = POLLIN };
+
+		gone += poll(&p, 1, 20000) == 1 && read(fd[i], &(char){ 0 }, 1) <= 0;
+	}
+	is(gone, 5, "... the oldest of whom had to go");
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	r->close(r);
+	buf_free(&room);
+}
+
 static void
 test_strangers(void)
 {
@@ -191,9 +216,10 @@ test_strangers(void)
 	o.addr = h.where;
 	is(recpull_open(&r, &o), ERR_AUTH, "who has another key gets nothing");
 	ok(strstr(err_line(), h.where) != NULL, "... and is told where: %s", err_line());
+	crowd(&h);
 	stop(&h);
-	is(h.sums.strangers, 1, "... and is counted");
-	is(h.made.reads, RECID_LOOKS, "... and no record was read for it");
+	is(h.sums.strangers, 1 + CROWD, "strangers are counted");
+	is(h.made.reads, RECID_LOOKS + 1, "... and no record is read for them");
 	o = (struct recpull_opt){ .addr = "nowhere", .key = key };
 	is(recpull_open(&r, &o), ERR_FORMAT, "no address");
 }

@@ -1,4 +1,5 @@
 /* once_test - of many processes one makes the file and the others wait, also when the maker is killed, fails, or is silent. */
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/once.h"
 #include "pics.h"
@@ -138,6 +139,7 @@ test_many(void)
 static void
 test_killed(void)
 {
+	double begun = clk_s();
 	struct makers m;
 	pid_t first;
 	int by[3];
@@ -150,6 +152,7 @@ test_killed(void)
 		if (m.pid[i] == first)
 			m.pid[i] = 0;
 	ok(holder(&m) != first && locked(".1"), "when it is killed, another takes over");
+	ok(clk_s() - begun < ONCE_SILENT_S / 2, "... before the lock is silent for long");
 	(void)!write(m.go[1], "!", 1);
 	end(&m, by);
 	is(by[0], 1, "... and makes it");

@@ -27,6 +27,7 @@ struct recwalk {
 	struct buf	 b;		/* bytes of the stream from ... */
 	uint64_t	 base;		/* ... here on */
 	bool		 ended;		/* nothing comes behind them */
+	bool		 loaded;	/* of the record at at, all was given */
 };
 
 static int
@@ -224,6 +225,45 @@ measure(struct recwalk *w, struct recwalk_rec *r)
 	return 1;
 }
 
+/* The first head of a record from..to behind at, at any byte; 0 when there is none. */
+static size_t
+find_head(const struct recwalk *w, size_t from, size_t to)
+{
+	static const uint8_t magic[4] = { 0x0a, 0x23, 0xd7, 0xce };
+	const uint8_t *p = bytes_at(w, 0), *hit;
+
+	for (; from + REC_HEAD <= to; from = (size_t)(hit - p) + 1) {
+		if ((hit = memmem(p + from, to - from - 4, magic, sizeof(magic))) == NULL)
+			return 0;
+		if (hit[7] >> 5 == REC_WHOLE || hit[7] >> 5 == REC_FIRST)
+			return (size_t)(hit - p);
+	}
+	return 0;
+}
+
+/*
+ * A record that no head follows is believed when there is none inside it: where
+ * bytes are missing, heads are no longer at multiples of 4.
+ */
+static int
+look_behind(struct recwalk *w, size_t n)
+{
+	enum rec_part part;
+	uint32_t more;
+	size_t hit;
+	int e;
+
+	if ((e = hold(w, n + REC_HEAD)) < 0 || held(w) == n)
+		return e;
+	if (held(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, &part, &more) == 0 &&
+	    (part == REC_WHOLE || part == REC_FIRST))
+		return 0;
+	if ((hit = find_head(w, 1, n)) == 0)
+		return 0;
+	return err_fail(ERR_FORMAT, "record at %llu: reaches over the head at %llu", (unsigned long long)w->at,
+	    (unsigned long long)(w->at + hit));
+}
+
 /* A head of a record that begins at the offset, or the end of the file. */
 static bool
 begins_or_ends(const struct recwalk *w, uint64_t at)
@@ -267,35 +307,16 @@ glance(struct recwalk *w, struct recwalk_rec *r)
 static int
 pass_over(struct recwalk *w, uint64_t *bytes)
 {
-	static const uint8_t magic[4] = { 0x0a, 0x23, 0xd7, 0xce };
 	uint64_t from = w->at;
-	size_t i = 1;
+	size_t hit;
+	int e;
 
-	for (;;) {
-		const uint8_t *p, *hit;
-		int e = hold(w, i + REC_HEAD);
-
-		if (e < 0)
-			return e;
-		if (held(w) < i + REC_HEAD)
-			break;
-		p = bytes_at(w, 0);
-		if ((hit = memmem(p + i, held(w) - i - 4, magic, sizeof(magic))) == NULL) {
-			i = held(w) - (REC_HEAD - 1);
-		} else {
-			i = (size_t)(hit - p);
-			if (hit[7] >> 5 == REC_WHOLE || hit[7] >> 5 == REC_FIRST)
-				break;
-			i++;
-		}
-		go_to(w, w->at + i - 1);	/* i - 1: a hit at i is not the damage's own head */
-		i = 1;
-	}
-	if (held(w) < i + REC_HEAD)
-		i = held(w);
-	*bytes = w->at + i - from;
+	while ((e = hold(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, held(w))) == 0 && !w->ended)
+		go_to(w, w->at + held(w) - REC_HEAD);	/* the last bytes may be the beginning of a head */
+	if (e == 0)
+		*bytes = w->at + (hit > 0 ? hit : held(w)) - from;
 	w->at = from;
-	return 0;
+	return e;
 }
 
 static int
@@ -316,8 +337,9 @@ load(struct recwalk *w, struct recwalk_rec *r)
 {
 	int e = measure(w, r);
 
-	if (e <= 0)
+	if (e <= 0 || (e = look_behind(w, (size_t)r->bytes)) < 0)
 		return e;
+	w->loaded = true;
 	r->sum = sum_of(bytes_at(w, 0), (size_t)r->bytes);
 	e = rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n);
 	return e < 0 ? e : 1;
@@ -329,6 +351,7 @@ recwalk_next(struct recwalk *w, struct recwalk_rec *r)
 	int e = 0;
 
 	go_to(w, w->at + w->bytes);
+	w->loaded = false;
 	*r = (struct recwalk_rec){ .at = w->at };
 	if (w->peek > 0 && w->size > 0)
 		e = glance(w, r);
@@ -345,7 +368,7 @@ recwalk_load(struct recwalk *w, struct recwalk_rec *r)
 {
 	int e;
 
-	if (r->n == r->whole)
+	if (w->loaded)
 		return 0;
 	if ((e = load(w, r)) > 0)
 		return 0;

@@ -1,0 +1,218 @@
+/* recwalk_test - records in order, whatever the way to them; and behind any damage all that is whole is found again. */
+#include "base/err.h"
+#include "data/recwalk.h"
+#include "data/sum.h"
+#include "pics.h"
+#include "tap.h"
+
+#define N	24
+#define BIG	6	/* a record longer than what is read at once ... */
+#define LONG	300001u	/* ... by so many bytes of data */
+
+static char path[256];
+static uint8_t stream[1 << 19], bent[sizeof(stream)];
+static size_t size, begins[N + 1];
+
+/* Record i: its number, then growing data, some with the magic word where records are cut, one longer than a glance. */
+static void
+make(void)
+{
+	static uint8_t data[LONG];
+	struct buf b = { 0 };
+
+	for (uint32_t i = 0; i < N; i++) {
+		size_t n = i == BIG ? LONG : 9 + i * 13;
+
+		begins[i] = b.n;
+		for (size_t k = 0; k < n; k++)
+			data[k] = (uint8_t)(k * 7 + i);
+		le_put32(data, i);
+		if (i % 3 == 1)
+			le_put32(data + 4, REC_MAGIC);
+		rec_frame(&b, data, n);
+	}
+	begins[N] = size = b.n;
+	memcpy(stream, b.p, size);
+	buf_free(&b);
+}
+
+struct seen {
+	uint32_t records, damage;
+	uint64_t passed;	/* bytes */
+	bool	 there[N], in_order;
+	int	 e;
+};
+
+/* Walks the first n bytes at p, as a file. */
+static struct seen
+walk(const uint8_t *p, size_t n, uint32_t peek)
+{
+	struct seen s = { .in_order = true };
+	struct recwalk_rec r;
+	struct recwalk *w;
+	uint64_t end = 0;
+
+	pics_write(path, p, n);
+	if ((s.e = recwalk_open(&w, path, peek)) < 0)
+		return s;
+	while ((s.e = recwalk_next(w, &r)) > 0 || s.e == ERR_ITEM) {
+		s.in_order &= r.at == end && r.bytes > 0;
+		end = r.at + r.bytes;
+		if (s.e < 0) {
+			s.damage++;
+			s.passed += r.bytes;
+			continue;
+		}
+		s.records++;
+		if (r.n >= 4 && le_get32(r.data) < N && r.at == begins[le_get32(r.data)])
+			s.there[le_get32(r.data)] = true;
+	}
+	s.in_order &= end == n;
+	recwalk_close(w);
+	return s;
+}
+
+static void
+test_sound(void)
+{
+	struct recwalk_rec r;
+	struct recwalk *w;
+	struct seen s = walk(stream, size, 0);
+	bool sums = true, whole = true;
+	uint32_t i = 0;
+
+	is(s.records, N, "every record");
+	ok(s.e == 0 && s.damage == 0 && s.in_order, "one behind the other, to the end");
+	recwalk_open(&w, path, 0);
+	for (; recwalk_next(w, &r) > 0; i++) {
+		sums &= r.at == begins[i] && r.bytes == begins[i + 1] - begins[i] && r.sum == sum_of(stream + r.at, r.bytes);
+		whole &= r.n == (i == BIG ? LONG : 9 + i * 13) && r.whole == r.n && r.data[8] == (uint8_t)(8 * 7 + i) &&
+		    (i % 3 != 1 || le_get32(r.data + 4) == REC_MAGIC);
+	}
+	ok(sums, "the sum of its bytes");
+	ok(whole, "its data, the magic word put back");
+	is(recwalk_size(w), size, "the file's size");
+	is_str(recwalk_path(w), path, "the file's name");
+	recwalk_close(w);
+	is(walk(stream, 0, 0).e, 0, "nothing is no record");
+}
+
+static void
+test_peek(void)
+{
+	struct recwalk_rec r;
+	struct recwalk *w;
+	uint32_t i = 0;
+
+	walk(stream, size, 0);
+	recwalk_open(&w, path, 16);
+	for (; recwalk_next(w, &r) > 0; i++) {
+		if (i != BIG)
+			continue;
+		ok(r.n < r.whole && r.n >= 16 && r.whole == LONG, "of a long record the beginning");
+		is(r.bytes, begins[BIG + 1] - begins[BIG], "and its extent");
+		is(recwalk_load(w, &r), 0, "all of it when it is asked for");
+		ok(r.n == LONG && r.data[LONG - 1] == (uint8_t)((LONG - 1) * 7 + BIG) && r.sum == sum_of(stream + r.at, r.bytes),
+		    "as it stands there");
+	}
+	is(i, N, "the records behind it");
+	recwalk_close(w);
+	memcpy(bent, stream, size);
+	memset(bent + begins[BIG + 1], 0, 4);
+	is(walk(bent, size, 16).records, N - 1, "damage behind a long record costs that record alone");
+	memcpy(bent, stream, size);
+	le_put32(bent + begins[BIG] + 4, LONG - 4001);
+	is(walk(bent, size, 16).there[BIG + 1], true, "a length that leads nowhere is looked into");
+}
+
+static uint32_t
+missing(const struct seen *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < N; i++)
+		n += !s->there[i];
+	return n;
+}
+
+/* Any word of any head bent in any of some ways: a record, and for a length one more at most, is lost. */
+static void
+test_heads(void)
+{
+	static const uint32_t bad[] = { 0, 1, 0x1fffffff, 0x20000000, 0x7fffffff, 0xffffffff, 40, 4000 };
+	uint32_t most = 0, walks = 0;
+	bool ended = true, whole = true;
+
+	for (uint32_t i = 0; i < N; i++)
+		for (size_t word = 0; word < 8; word += 4)
+			for (size_t k = 0; k < sizeof(bad) / sizeof(*bad); k++) {
+				struct seen s;
+
+				memcpy(bent, stream, size);
+				le_put32(bent + begins[i] + word, bad[k]);
+				s = walk(bent, size, i % 2 == 0 ? 0 : 16);
+				ended &= s.e == 0;
+				whole &= s.in_order;
+				if (missing(&s) > most)
+					most = missing(&s);
+				walks++;
+			}
+	ok(ended, "%u bent heads: all are walked to the end", walks);
+	ok(whole, "every byte is of a record or was passed over");
+	is(most, 1, "one record is lost at most");
+}
+
+static void
+test_lost_bytes(void)
+{
+	uint32_t most = 0;
+	bool ended = true, whole = true;
+	struct seen s;
+
+	for (size_t at = 0; at < begins[5]; at += 5) {	/* three bytes are gone: nothing stands at a multiple of 4 behind them */
+		memcpy(bent, stream, at);
+		memcpy(bent + at, stream + at + 3, size - at - 3);
+		pics_write(path, bent, size - 3);
+		s = walk(bent, size - 3, 0);
+		ended &= s.e == 0;
+		whole &= s.in_order;
+		if (N - s.records > most)
+			most = N - s.records;
+	}
+	ok(ended && whole, "bytes that are missing anywhere");
+	ok(most <= 2, "cost what they were of, and one more where a head was hit: %u", most);
+	whole = true;
+	for (size_t n = begins[5]; n < begins[6]; n++) {
+		s = walk(stream, n, 0);
+		whole &= s.e == 0 && s.in_order && s.records == 5 && s.passed == n - begins[5];
+	}
+	ok(whole, "a stream that ends anywhere in a record gives those before");
+	memset(bent, 0x5a, sizeof(bent));
+	s = walk(bent, sizeof(bent), 0);
+	ok(s.e == 0 && s.records == 0 && s.damage == 1 && s.passed == sizeof(bent), "no record at all is one damage");
+}
+
+static void
+test_faults(void)
+{
+	struct recwalk *w;
+
+	is(recwalk_open(&w, "/nonexistent/x", 0), ERR_SYS, "a file that is not there");
+	ok(w == NULL && strstr(err_line(), "/nonexistent/x: open: No such file") != NULL, "is named");
+	is(recwalk_open(&w, "/tmp", 0), ERR_SYS, "a directory");
+	recwalk_close(NULL);
+}
+
+int
+main(void)
+{
+	snprintf(path, sizeof(path), "/tmp/recwalk_test.%d", (int)getpid());
+	make();
+	test_sound();
+	test_peek();
+	test_heads();
+	test_lost_bytes();
+	test_faults();
+	unlink(path);
+	return done();
+}

@@ -3,7 +3,6 @@
 #include "pworker_data.h"
 #include "pworker_learn.h"
 #include "pworker_log.h"
-#include "pworker_tracker.h"
 #include "pworker_print.h"
 #include "pworker_open.h"
 
@@ -42,13 +41,13 @@ static const char help[] =
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
     "  --resume-last           go on from the newest checkpoint of --save, if there is any\n"
     "  --engine NAME           --threads N\n"
-    "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
+    "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
     "  --print                 show the net; with --batch the memory it takes  --help  --version\n";
 
 enum {
 	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
-	O_INIT, O_KEY, O_MEAN, O_NET, O_PLAIN, O_PRINT, O_RESUME, O_LAST,
+	O_INIT, O_KEY, O_MEAN, O_NET, O_PRINT, O_RESUME, O_LAST,
 	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WORKER
 };
 
@@ -67,7 +66,6 @@ static const struct option longs[] = {
 	{ "key-file", required_argument, NULL, O_KEY },
 	{ "mean", required_argument, NULL, O_MEAN },
 	{ "net", required_argument, NULL, O_NET },
-	{ "plain", no_argument, NULL, O_PLAIN },
 	{ "print", no_argument, NULL, O_PRINT },
 	{ "resume", required_argument, NULL, O_RESUME },
 	{ "resume-last", no_argument, NULL, O_LAST },
@@ -96,8 +94,7 @@ struct args {
 	uint32_t	 c, h, w, classes;
 	uint32_t	 *batches, nbatches;	/* of --batch; NULL: a number for all */
 	uint64_t	 frequent;
-	int		 print, last, plain;
-	char		*list;		/* of servers, by a tracker's scheduler */
+	int		 print, last;
 	char		*found;		/* by last; the checkpoint to resume from, or NULL */
 };
 
@@ -260,7 +257,6 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_KEY:	a->key = optarg; break;
 		case O_MEAN:	a->mean = optarg; break;
 		case O_NET:	a->net = optarg; break;
-		case O_PLAIN:	a->plain = 1; break;
 		case O_PRINT:	a->print = 1; break;
 		case O_RESUME:	t->resume = optarg; break;
 		case O_LAST:	a->last = 1; break;
@@ -290,40 +286,11 @@ arguments(struct args *a, int argc, char *argv[])
 		front_usage();
 	if (t->ps.nservers == 0 && t->ps.nworkers > 1)
 		front_wrong("--worker: several workers need --servers");
-	if (t->ps.nservers > 0 && a->key == NULL && !a->plain)
+	if (t->ps.nservers > 0 && a->key == NULL)
 		front_wrong("--servers: needs the job's --key-file");
 	if (a->last && t->save == NULL)
 		front_wrong("--resume-last: needs --save");
-}
-
-static void
-read_key(const struct args *a, uint8_t key[CONN_KEY])
-{
-	int e;
-
-	memset(key, 0, CONN_KEY);	/* what --plain has: all know it */
-	if (a->key != NULL && !a->plain && (e = conn_key_read(a->key, key)) < 0)
-		front_die(a->key, e);
-}
-
-/* Who is told nothing by options may be by a tracker's environment.  NULL: nobody. */
-static struct meet *
-meet_others(struct args *a, uint8_t key[CONN_KEY])
-{
-	struct worker_opt *ps = &a->train.ps;
-	struct meet_env env;
-	struct meet *m = NULL;
-	bool tracker = !a->print && ps->nservers == 0 && ps->nworkers == 1 && worker_tracker(&env, a->key, a->plain);
-
-	read_key(a, key);
-	if (tracker) {
-		m = worker_tracker_join(&env, key, &a->list);
-		servers(a, a->list);
-		ps->rank = env.rank;
-		ps->nworkers = env.workers;
-	}
 	settle_batches(a);
-	return m;
 }
 
 /* Worker 0 reads the checkpoint; a run that has none yet begins as it would without the option. */
@@ -381,7 +348,6 @@ main(int argc, char *argv[])
 	    .ps = { .nworkers = 1 } } };
 	struct worker_log l = { .began = clk_s() };
 	uint8_t key[CONN_KEY], data_key[CONN_KEY], *recs_key;
-	struct meet *others;
 	struct graph *g;
 	float *mean = NULL;
 	int e;
@@ -389,7 +355,6 @@ main(int argc, char *argv[])
 	spin_little(argv);
 	front_init(argv[0], usage, help);
 	arguments(&a, argc, argv);
-	others = meet_others(&a, key);
 	if ((e = script_run(a.net, a.c, a.h, a.w, a.classes, a.option, a.noption, &g)) < 0)
 		front_die(NULL, e);
 	if (a.print) {
@@ -397,6 +362,8 @@ main(int argc, char *argv[])
 		graph_free(g);
 		return 0;
 	}
+	if (a.key != NULL && (e = conn_key_read(a.key, key)) < 0)
+		front_die(a.key, e);
 	if ((a.train.engine = engine_find(a.engine)) == NULL)
 		front_die("--engine", ERR_ARG);
 	if (a.data_key != NULL && (e = conn_key_read(a.data_key, data_key)) < 0)
@@ -405,6 +372,8 @@ main(int argc, char *argv[])
 	a.train.data.recs = worker_open_records(a.train.data.path, recs_key);
 	if (a.train.val != NULL)
 		a.train.val_recs = worker_open_records(a.train.val, recs_key);
+	if (a.train.val != NULL && a.train.val_recs == NULL)
+		front_wrong("--val: %s is a pipe, and records to validate on are read again and again", a.train.val);
 	if (a.mean != NULL)
 		mean = worker_open_mean(a.mean, &a.train, g);
 	find_last(&a);
@@ -432,8 +401,6 @@ main(int argc, char *argv[])
 	buf_free(&a.data);
 	free(a.batches);
 	free(a.found);
-	free(a.list);
-	meet_leave(others);
 	graph_free(g);
 	if (e == ERR_STOP)
 		return 128 + stop;

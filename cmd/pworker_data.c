@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: pworker ... [options that say how records are read]\n"
-    "  --no-shuffle            the records' own order       --read-threads N\n"
+    "  --no-shuffle            the records' own order       --shuffle-buffer N  near their own\n"
+    "  --cache ram[:MB]        keep decoded pictures        --prefetch MB (128)  read ahead\n"
+    "  --label-at I (0)        which label is the class     --read-threads N\n"
     "options that say what becomes of a picture, in this order; LO,HI is a range of chance\n"
     "  --resize N              the shorter side             --rotate DEGREES,...  one of them\n"
     "  --max-rotate-angle DEGREES                           --max-shear-ratio S\n"
@@ -25,21 +28,24 @@ static const char help[] =
     "  --cutout N              a square of zeros\n";
 
 enum {
-	O_ALT = WORKER_DATA, O_AREA, O_ASPECT, O_BRIGHT, O_CONTRAST, O_CROP, O_CROPSIZE, O_CUTOUT, O_FILL, O_H, O_HELP,
-	O_IMGSIZE, O_L, O_MEAN, O_MIRROR, O_NOSHUFFLE, O_PAD, O_PCA, O_RANDMIRROR, O_RCONTRAST, O_READ, O_RESIZE,
-	O_RESIZED, O_RLIGHT, O_ROTATE, O_S, O_SATURATION, O_SCALE, O_SCALEBY, O_SHEAR, O_STD, O_TURN
+	O_ALT = WORKER_DATA, O_AREA, O_ASPECT, O_BRIGHT, O_CACHE, O_CONTRAST, O_CROP, O_CROPSIZE, O_CUTOUT, O_FILL, O_H,
+	O_HELP, O_IMGSIZE, O_L, O_LABEL, O_MEAN, O_MIRROR, O_NOSHUFFLE, O_PAD, O_PCA, O_PREFETCH, O_RANDMIRROR,
+	O_RCONTRAST, O_READ, O_RESIZE, O_RESIZED, O_RLIGHT, O_ROTATE, O_S, O_SATURATION, O_SCALE, O_SCALEBY, O_SHEAR,
+	O_STD, O_TURN, O_WINDOW
 };
 
 const struct option worker_data_longs[] = {
 	{ "alt-mirror", no_argument, NULL, O_ALT },
 	{ "aspect-ratio", required_argument, NULL, O_ASPECT },
 	{ "brightness", required_argument, NULL, O_BRIGHT },
+	{ "cache", required_argument, NULL, O_CACHE },
 	{ "contrast", required_argument, NULL, O_CONTRAST },
 	{ "crop-size", required_argument, NULL, O_CROPSIZE },
 	{ "cutout", required_argument, NULL, O_CUTOUT },
 	{ "fill-value", required_argument, NULL, O_FILL },
 	{ "help-data", no_argument, NULL, O_HELP },
 	{ "img-size", required_argument, NULL, O_IMGSIZE },
+	{ "label-at", required_argument, NULL, O_LABEL },
 	{ "max-random-contrast", required_argument, NULL, O_RCONTRAST },
 	{ "max-random-illumination", required_argument, NULL, O_RLIGHT },
 	{ "max-rotate-angle", required_argument, NULL, O_TURN },
@@ -49,6 +55,7 @@ const struct option worker_data_longs[] = {
 	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
 	{ "pad", required_argument, NULL, O_PAD },
 	{ "pca-noise", required_argument, NULL, O_PCA },
+	{ "prefetch", required_argument, NULL, O_PREFETCH },
 	{ "rand-crop", no_argument, NULL, O_CROP },
 	{ "rand-mirror", no_argument, NULL, O_RANDMIRROR },
 	{ "rand-resized-crop", no_argument, NULL, O_RESIZED },
@@ -62,6 +69,7 @@ const struct option worker_data_longs[] = {
 	{ "rotate", required_argument, NULL, O_ROTATE },
 	{ "saturation", required_argument, NULL, O_SATURATION },
 	{ "scale", required_argument, NULL, O_SCALE },
+	{ "shuffle-buffer", required_argument, NULL, O_WINDOW },
 	{ "std-rgb", required_argument, NULL, O_STD },
 	{ NULL, 0, NULL, 0 }
 };
@@ -117,6 +125,19 @@ channels(const char *option, const char *text, double lo, double hi, float v[3])
 		front_wrong("%s: '%.64s' is not R,G,B", option, text);
 	if (n == 1)
 		v[1] = v[2] = v[0];
+}
+
+/* "ram": as much as half of what is free now; "ram:MB". */
+static size_t
+cache(const char *text)
+{
+	int64_t free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	if (strcmp(text, "ram") == 0 && free_pages > 1 && page > 0)
+		return (size_t)(free_pages / 2 * page);
+	if (strncmp(text, "ram:", 4) != 0)
+		front_wrong("--cache: '%.64s' is not ram or ram:MB", text);
+	return (size_t)front_num("--cache", text + 4, 1, 1 << 24) << 20;
 }
 
 static void
@@ -184,10 +205,14 @@ void
 worker_data_take(struct batch_opt *o, int c, const char *text)
 {
 	switch (c) {
+	case O_CACHE:	o->cache = cache(text); break;
 	case O_HELP:	help_data();
 		break;
+	case O_LABEL:	o->label_at = (uint32_t)front_num("--label-at", text, 0, 65535); break;
 	case O_NOSHUFFLE: o->shuffle = false; break;
+	case O_PREFETCH: o->prefetch = (size_t)front_num("--prefetch", text, 1, 1 << 20) << 20; break;
 	case O_READ:	o->threads = (unsigned)front_num("--read-threads", text, 1, 256); break;
+	case O_WINDOW:	o->window = (uint64_t)front_num("--shuffle-buffer", text, 1, UINT32_MAX); break;
 	default:	/* each knows its own */
 		geometry(&o->aug, c, text);
 		colour(&o->aug, c, text);

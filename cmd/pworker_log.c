@@ -88,6 +88,9 @@ worker_log_event(void *arg, const struct train_event *ev)
 		err_note(0, "%s", ev->text);
 		front_warn(NULL, ERR_ITEM);
 		return;
+	case TRAIN_CACHE:
+		front_say("%" PRIu64 " pictures in memory, %s", ev->samples, ev->text);
+		return;
 	case TRAIN_WAIT:
 		front_say("waiting for %s", ev->text);
 		return;

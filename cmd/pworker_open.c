@@ -4,9 +4,11 @@
 
 #include "base/err.h"
 #include "data/mean.h"
+#include "data/recs_stream.h"
 #include "ps/recpull.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static void
 waiting(void *arg, const char *whom)
@@ -27,6 +29,8 @@ worker_open_records(const char *path, const uint8_t *key)
 	struct recs *r;
 	int e;
 
+	if (recs_stream_is(path))
+		return NULL;
 	if (!recpull_is_addr(path))
 		e = recs_open(&r, path);
 	else if (key == NULL)
@@ -48,6 +52,8 @@ worker_open_mean(const char *path, const struct train_opt *t, const struct graph
 
 	if (mean == NULL)
 		front_die(path, err_nomem());
+	if (t->data.recs == NULL && access(path, R_OK) < 0)
+		front_wrong("--mean: %s is not there, and is not made from a pipe", path);
 	aug.c = x->c;
 	aug.h = x->h;
 	aug.w = x->w;

@@ -3,14 +3,17 @@
 #include "base/err.h"
 #include "base/io.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define WINDOW	65536u		/* bytes asked for at once */
 #define STEP	(1u << 20)	/* a long record takes memory as its bytes come */
 
 struct rec_reader {
-	int		fd;
+	int		fd, wake;	/* wake: -1 when there is none */
 	size_t		max;
 	uint64_t	at;		/* where in the stream the record began */
 	uint64_t	pos;		/* bytes taken so far */
@@ -96,6 +99,7 @@ rec_open(struct rec_reader **r, int fd, size_t max)
 	if ((*r = malloc(sizeof(**r))) == NULL)
 		return err_nomem();
 	(*r)->fd = fd;
+	(*r)->wake = -1;
 	(*r)->max = max;
 	(*r)->at = (*r)->pos = 0;
 	(*r)->data = (struct buf){ 0 };
@@ -112,6 +116,43 @@ rec_close(struct rec_reader *r)
 	free(r);
 }
 
+void
+rec_wake(struct rec_reader *r, int fd)
+{
+	r->wake = fd;
+}
+
+uint64_t
+rec_at(const struct rec_reader *r)
+{
+	return r->at;
+}
+
+/* Fills the window with what there is, after waiting for it; nothing at the end. */
+static int
+fill(struct rec_reader *r)
+{
+	struct pollfd p[2] = { { .fd = r->fd, .events = POLLIN }, { .fd = r->wake, .events = POLLIN } };
+	ssize_t n;
+
+	r->next = r->end = 0;
+	for (;;) {
+		if (r->wake >= 0 && poll(p, 2, -1) < 0) {
+			if (errno != EINTR)
+				return err_sys("poll");
+			continue;
+		}
+		if (p[1].revents != 0)
+			return err_fail(ERR_STOP, "stopped");
+		if ((n = read(r->fd, r->window, WINDOW)) >= 0)
+			break;
+		if (errno != EINTR && !(errno == EAGAIN && r->wake >= 0))
+			return err_sys("read");
+	}
+	r->end = (size_t)n;
+	return 0;
+}
+
 /* Takes n bytes of the stream, or as many as there are. */
 static int
 take(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
@@ -122,9 +163,8 @@ take(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
 		size_t here = r->end - r->next;
 
 		if (here == 0) {
-			if ((e = io_read(r->fd, r->window, WINDOW, &r->end)) < 0)
+			if ((e = fill(r)) < 0)
 				return e;
-			r->next = 0;
 			if ((here = r->end) == 0)
 				break;
 		}

@@ -29,6 +29,8 @@ struct rec_reader;
 
 /* Reads from fd, which stays the caller's, records of at most max bytes.  Returns 0 or ERR_NOMEM. */
 int	 rec_open(struct rec_reader **r, int fd, size_t max);
+/* From now on reading ends with ERR_STOP, and waiting for bytes too, when another descriptor has something to read. */
+void	 rec_wake(struct rec_reader *r, int fd);
 void	 rec_close(struct rec_reader *r);	/* NULL is fine */
 /*
  * The next record: 1, 0 at the end of the stream, or ERR_SYS, ERR_SHORT (ends
@@ -36,6 +38,8 @@ void	 rec_close(struct rec_reader *r);	/* NULL is fine */
  * for bytes that have not come), ERR_NOMEM.  Nothing can be read after an error.
  */
 int	 rec_next(struct rec_reader *r, const uint8_t **data, size_t *n);
+/* The byte where that record begins. */
+uint64_t rec_at(const struct rec_reader *r);
 
 /* Writing: appends one record, to a buffer or to fd.  Returns 0, ERR_LIMIT, ERR_NOMEM or ERR_SYS. */
 int	 rec_frame(struct buf *out, const void *data, size_t n);

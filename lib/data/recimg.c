@@ -41,6 +41,26 @@ recimg_free(struct recimg *r)
 }
 
 int
+recimg_decode(struct recimg *r, const uint8_t *data, size_t n, struct imrec *rec, struct img *pic)
+{
+	int e;
+
+	rec->labels = 0;	/* no header yet */
+	if ((e = imrec_decode(rec, data, n)) == 0)
+		e = img_decode(r->codec, rec->pic, rec->n, r->c, pic);
+	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+}
+
+void
+recimg_blame(const struct imrec *rec, const char *name)
+{
+	if (rec->labels > 0)
+		err_within("%s, id %llu", name, (unsigned long long)rec->id);
+	else
+		err_within("%s", name);
+}
+
+int
 recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
 {
 	char name[RECS_NAME];
@@ -50,12 +70,9 @@ recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
 
 	if ((e = r->recs->read(r->recs, i, &r->room, &data, &n)) < 0)
 		return e;
-	if ((e = imrec_decode(rec, data, n)) < 0) {
+	if ((e = recimg_decode(r, data, n, rec, pic)) < 0) {
 		r->recs->name(r->recs, i, name, sizeof(name));
-		err_within("%s", name);
-	} else if ((e = img_decode(r->codec, rec->pic, rec->n, r->c, pic)) < 0) {
-		r->recs->name(r->recs, i, name, sizeof(name));
-		err_within("%s, id %llu", name, (unsigned long long)rec->id);
+		recimg_blame(rec, name);
 	}
-	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+	return e;
 }

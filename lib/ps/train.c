@@ -7,6 +7,7 @@
 #include "data/recid.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,7 @@ open_data(struct train *t, const char *path, struct recs *recs, bool train, stru
 	} else {
 		/* Synchronous workers share the validation; the others are in different epochs. */
 		d.shuffle = false;
+		d.window = d.cache = 0;
 		d.aug = aug_plain(&d.aug);
 		d.pieces = t->sync ? t->o->ps.nworkers : 1;
 		d.first_piece = t->sync ? t->o->ps.rank : 0;
@@ -185,6 +187,21 @@ stopped(struct train *t)
 	return e < 0 ? e : ERR_STOP;
 }
 
+/* How much memory the pictures take, once they have all come by. */
+static void
+tell_cache(struct train *t, uint64_t epoch)
+{
+	struct train_event ev = { .kind = TRAIN_CACHE, .epoch = epoch };
+	char text[32];
+	size_t bytes;
+
+	ev.samples = batch_cached(t->in, &bytes);
+	snprintf(text, sizeof(text), "%zu bytes", bytes);
+	ev.text = text;
+	if (epoch == 0 && t->o->data.cache > 0)
+		train_tell(t, &ev);
+}
+
 static int
 epoch(struct train *t, uint64_t n)
 {
@@ -200,11 +217,15 @@ epoch(struct train *t, uint64_t n)
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
 	    (e = all_workers(t, &t->epoch)) < 0)
 		return e;
+	t->over = t->stream;
+	if (t->stream && t->step == from)
+		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
 	ev.rate = sched_rate(&t->o->sched, t->step - 1, t->steps);
 	score(&ev, &t->epoch);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
 	t->epoch = (struct train_sums){ 0 };
+	tell_cache(t, n);
 	/* First what must not be lost: a stop that is asked for during the validation may become impatient. */
 	if (t->o->save != NULL && t->o->ps.rank == 0 && (e = train_save(t)) < 0)
 		return e;
@@ -376,8 +397,8 @@ open_all(struct train *t)
 	if ((e = can_save(t)) < 0)
 		return e;
 	t->steps = batch_steps(t->in);
-	if (t->steps == 0)
-		return err_fail(ERR_FORMAT, "%s: has no records", t->o->data.path);
+	if ((t->stream = t->steps == 0))
+		t->steps = UINT64_MAX / 2;
 	if ((e = en->open(t->o->threads, &t->dev)) < 0 ||
 	    (e = en->plan(t->dev, t->graph, t->o->data.batch, ENGINE_F32, &t->plan)) < 0)
 		return e;
@@ -385,7 +406,7 @@ open_all(struct train *t)
 		return e;
 	if ((e = en->describe(t->dev, &text)) == 0 && (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
-		    .samples = batch_records(t->in), .batch = t->steps, .text = (char *)text.p });
+		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p });
 	buf_free(&text);
 	return e;
 }
@@ -418,7 +439,7 @@ train_run(const struct train_opt *opt)
 
 	if ((e = open_all(&t)) == 0) {
 		m = mark(&t);
-		while (e == 0 && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
+		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
 			e = epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {
 			int bye = worker_bye(t.wk);

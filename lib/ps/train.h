@@ -32,6 +32,7 @@ enum train_kind {
 	TRAIN_EPOCH,		/* of all workers when synchronous, else this worker's own */
 	TRAIN_VALIDATION,	/* likewise */
 	TRAIN_SAVE,		/* text: the file */
+	TRAIN_CACHE,		/* samples: the pictures kept in memory after an epoch; text: how many bytes */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: who is waited for, after a while of it */
 	TRAIN_END		/* seconds and traffic of the whole run */

@@ -26,7 +26,9 @@ struct train {
 	bool		 add;		/* g is to be added to sum before it is pushed */
 	bool		 push;		/* this backward() is the step's last */
 	uint64_t	*loaded;	/* [nw] 1 + the step whose weights the plan holds; 0: none */
-	uint64_t	 steps;		/* of an epoch */
+	uint64_t	 steps;		/* of an epoch; of a stream's, more than there are */
+	bool		 stream;	/* the records come in one, whose end nobody knows ... */
+	bool		 over;		/* ... until it is there */
 	uint64_t	 step;		/* done so far */
 	bool		 sync;
 	struct train_sums epoch;	/* of this epoch so far, this worker's */

@@ -124,6 +124,26 @@ without_last(struct train *t, uint32_t n)
 	return n > 0 ? push_all(t) : 0;
 }
 
+/*
+ * Piece k of the step.  Streams do not end together: a worker whose own has ended takes part with empty pieces until no
+ * worker has a record left, which all of them learn before each step.
+ */
+static int
+next(struct train *t, uint32_t k, const struct batch **b)
+{
+	static const struct batch none;
+	int e = batch_next(t->in, b), sum;
+	double have = e > 0;
+
+	if (e < 0 || !t->stream || !t->sync || t->o->ps.nworkers == 1)
+		return e;
+	if (k == 0 && (sum = worker_sum(t->wk, &have, 1)) < 0)
+		return sum;
+	if (e == 0)
+		*b = &none;
+	return k > 0 || have > 0;
+}
+
 int
 train_step(struct train *t, struct train_sums *seen)
 {
@@ -137,7 +157,7 @@ train_step(struct train *t, struct train_sums *seen)
 	if (t->stats_sum != NULL)
 		memset(t->stats_sum, 0, t->graph->A * sizeof(float));
 	for (k = 0; k < all; k++) {
-		if ((e = batch_next(t->in, &b)) <= 0)
+		if ((e = next(t, k, &b)) <= 0)
 			return e;
 		if (b->bad > 0)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });

@@ -73,6 +73,24 @@ cp train.rec more.rec
 status 0 "--data twice" $train --data more.rec --epochs 1
 is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out)" 120 "... adds the records up"
 
+piped=${train/train.rec/-}
+status 0 "records from standard input" sh -c "cat train.rec more.rec | $piped --save p"
+is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out | tr '\n' ' ')" "120 " "... are one epoch, whatever its length"
+ok "... with a checkpoint at its end" test -e p-0000-000008.safetensors
+status 1 "a pipe that ends at once" sh -c ": | $piped"
+like err '^pworker: -: holds no record$' "... is an error"
+status 1 "a pipe that ends inside a record" sh -c "head -c 5000 train.rec | $piped"
+like err '^pworker: -: record at [0-9]+: the stream ends inside it$' "... is named"
+status 2 "a pipe to validate on" sh -c "cat train.rec | $train --val -"
+status 2 "a mean image of a pipe" sh -c "cat train.rec | $piped --mean none.bin"
+status 0 "decoded pictures kept" $train --epochs 2 --cache ram:1 --save c
+like err '^pworker: 60 pictures in memory, [0-9]+ bytes$' "... and how much memory they take"
+ok "... change no bit" cmp c-0002.safetensors w-0002.safetensors
+status 0 "a shuffle buffer over a file" $train --shuffle-buffer 16 --epochs 1
+is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out)" 60 "... gives every record"
+status 1 "a label that records do not have" $train --label-at 1 --epochs 1
+like err '^pworker: train\.rec: record at [0-9]+, id [0-9]+: it has 1 labels, and none at 1$' "... is named"
+
 mkfifo rows
 $train --epochs 1000000 --save s >rows 2>err & pid=$!
 exec 3<rows

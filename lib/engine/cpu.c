@@ -7,6 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * oneDNN deals its work to as many threads as a team may have: were a team smaller than it was told, as under
+ * OMP_THREAD_LIMIT or OMP_DYNAMIC, gradients would lack the share of those that are missing.
+ */
+static unsigned
+team(unsigned threads)
+{
+	unsigned most = (unsigned)omp_get_thread_limit();
+
+	omp_set_dynamic(0);
+	if (threads == 0)
+		threads = (unsigned)omp_get_max_threads();
+	return threads < most ? threads : most;
+}
+
 static int
 cpu_open(unsigned threads, struct engine_dev **dev)
 {
@@ -15,7 +30,7 @@ cpu_open(unsigned threads, struct engine_dev **dev)
 
 	if (d == NULL)
 		return err_nomem();
-	d->threads = threads > 0 ? threads : (unsigned)omp_get_max_threads();
+	d->threads = team(threads);
 	if ((e = dnnl_dev_open(&d->dnnl)) < 0) {
 		free(d);
 		return e;

@@ -58,6 +58,10 @@ like err '^Saved checkpoint to "w-0002\.safetensors"$' "a checkpoint an epoch"
 status 0 "the same again" $train --epochs 2 --save v
 ok "... is the same, to the last byte" cmp w-0002.safetensors v-0002.safetensors
 status 0 "stopped after 6 steps" $train --epochs 2 --save x --steps 6
+# A library that was promised two threads and got one would leave gradients out.
+(unset OMP_NUM_THREADS; $train --epochs 1 --threads 1 --save one >/dev/null 2>&1
+	OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true $train --epochs 1 --threads 2 --save limited >/dev/null 2>&1)
+ok "fewer threads than were asked for compute all the same" cmp one-0001.safetensors limited-0001.safetensors
 status 0 "resumed" $train --epochs 2 --save x --resume x-0001-000002.safetensors
 ok "... is the same too" cmp w-0002.safetensors x-0002.safetensors
 status 2 "resumed with another seed" $train --resume x-0001-000002.safetensors --seed 1

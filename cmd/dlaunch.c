@@ -20,6 +20,7 @@ static const char help[] =
     "  --each WORD=V:V:...                a word and a value of its own for each worker\n"
     "  --output DIR  a file a process     --on-fail stop|wait  what a failure does to the others\n"
     "  --restart N (0)                    times that a job is started again that lost something\n"
+    "  --stdin  goes to worker 0\n"
     "  --detach  in the background        --job NAME  of the job    --resume JOB  goes on\n"
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch there\n"
     "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to come\n"
@@ -30,7 +31,7 @@ static const char help[] =
 
 enum {
 	AGENT = 256, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT, REMOTE, RESTART, RESUME, RSH, SERVER,
-	SILENCE, SYNC, TIMEOUT, VERSION
+	SILENCE, STDIN, SYNC, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
@@ -55,6 +56,7 @@ static const struct option longs[] = {
 	{ "rsh", required_argument, NULL, RSH },
 	{ "server-command", required_argument, NULL, SERVER },
 	{ "silence", required_argument, NULL, SILENCE },
+	{ "stdin", no_argument, NULL, STDIN },
 	{ "sync", required_argument, NULL, SYNC },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -160,6 +162,7 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case RSH: c->rsh = optarg; break;
 		case SERVER: c->server = optarg; break;
 		case SILENCE: c->silence_s = front_real("--silence", optarg, 2, 1e6); break;
+		case STDIN: c->input = true; break;
 		case SYNC: c->sync = optarg; break;
 		case TIMEOUT: c->start_s = front_real("--timeout", optarg, 1, 1e6); break;
 		case VERSION: printf("dlaunch %s\n", TALLY_VERSION); front_flush(); exit(0);
@@ -183,6 +186,9 @@ check(struct dlaunch *c)
 		front_wrong("%s: goes on from a checkpoint: pworker needs --save", c->resume != NULL ? "--resume" : "--restart");
 	if (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0 && (c->job != NULL || c->detach))
 		front_wrong("--job: hosts from the standard input could not be read again");
+	if (c->input && (c->detach || c->restarts > 0 || c->resume != NULL ||
+	    (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0)))
+		front_wrong("--stdin: not with --detach, --restart, --resume or -H -: it can be read but once");
 	check_each(c);
 }
 

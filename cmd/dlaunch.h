@@ -17,7 +17,7 @@ struct dlaunch {
 	const char	*server;
 	struct words	 env, each;
 	uint32_t	 workers, servers, restarts;
-	bool		 servers_said, agent, dry, verbose, wait, detach;
+	bool		 servers_said, agent, dry, verbose, wait, detach, input;
 	double		 grace_s, silence_s, start_s;
 	char		**line;			/* the whole command line */
 	char		**argv;			/* the command in it */

@@ -36,7 +36,7 @@ self(char path[PATH_MAX])
 static int
 signals(const int *listened)
 {
-	static const int unasked[] = { SIGPIPE, SIGHUP, SIGINT, SIGTSTP };
+	static const int unasked[] = { SIGPIPE, SIGHUP, SIGINT, SIGTSTP, SIGTTIN };
 	struct sigaction old;
 	sigset_t set, all;
 	int fd;
@@ -213,11 +213,11 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 		new_key(key);
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
-	    .job = { .dmlc = c->dmlc, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
+	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
 		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .argv = argv.v,
 		.env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
-	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals, .out = STDOUT_FILENO, .err = STDERR_FILENO,
+	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .verbose = c->verbose, .wait = c->wait, .dir = c->output }, roster);
 	explicit_bzero(key, sizeof(key));
 	words_free(&argv);

@@ -177,6 +177,17 @@ take_signal(struct agent *a, const struct frame *f)
 }
 
 static int
+take_input(struct agent *a, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+	uint32_t i = ctl_get(&in);
+
+	if (in.bad || a->proc == NULL || i >= a->job.nchildren)
+		return err_fail(ERR_FORMAT, "input of nobody");
+	return proc_input(&a->proc[i], in.p, in.n);
+}
+
+static int
 take(struct agent *a, const struct frame *f)
 {
 	switch (f->type) {
@@ -186,6 +197,8 @@ take(struct agent *a, const struct frame *f)
 		return take_go(a, f);
 	case CTL_SIGNAL:
 		return take_signal(a, f);
+	case CTL_INPUT:
+		return take_input(a, f);
 	case CTL_CREDIT:
 		if (f->len != 4)
 			break;
@@ -237,7 +250,7 @@ run_chan(struct agent *a)
 static void
 run_procs(struct agent *a)
 {
-	uint32_t peak;
+	uint32_t peak, gone;
 	int status;
 
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
@@ -250,6 +263,8 @@ run_procs(struct agent *a)
 				pass_lines(a, i, which);
 		if (proc_ready(p))
 			say(a, CTL_READY, &i, 1, p->where);
+		if ((gone = proc_feed(p, fd[3].revents != 0)) > 0)
+			say(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
 		if (!proc_ended(p, &status, &peak))
 			continue;
 		warden_forget(&a->warden, pid);

@@ -23,8 +23,9 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	2u
+#define CTL_PROTOCOL	3u
 #define CTL_MARK	"\001tally agent\n"
+#define CTL_INPUT_MOST	(256u << 10)	/* bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
 
 enum ctl_type {
@@ -38,11 +39,13 @@ enum ctl_type {
 	CTL_FAILED,	/* text: why the job cannot run on this host */
 	CTL_LINES,	/* number child, number descriptor (1 or 2), then whole lines up to the frame's end */
 	CTL_DONE,
+	CTL_TAKEN,	/* number child, number: so many bytes of INPUT have gone on to it */
 	/* launcher to agent */
 	CTL_JOB,	/* run/job.h */
 	CTL_GO,		/* text: "host:port,host:port" of what was READY, by rank */
 	CTL_SIGNAL,	/* number enum ctl_whom, number of the signal */
-	CTL_CREDIT	/* number: so many bytes more of LINES, heads counted */
+	CTL_CREDIT,	/* number: so many bytes more of LINES, heads counted */
+	CTL_INPUT	/* number child, then bytes of its standard input; none: its end.  CTL_INPUT_MOST wait at most. */
 };
 
 enum ctl_whom { CTL_WORKERS, CTL_ALL };

@@ -23,7 +23,7 @@ put_list(struct buf *b, char *const *list)
 int
 job_put(const struct job *j, struct buf *b)
 {
-	const uint32_t head[] = { j->dmlc, j->workers, j->servers, j->silence_ms };
+	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms };
 	const char *const text[] = { j->key, j->dir, j->addr, j->iface, j->host };
 	int e = 0;
 
@@ -85,7 +85,7 @@ int
 job_get(struct job *j, const void *p, size_t n)
 {
 	struct ctl_in in = { 0 };
-	uint32_t kind;
+	uint32_t kind, input;
 
 	*j = (struct job){ .bytes = malloc(n + 1) };
 	if (j->bytes == NULL)
@@ -95,6 +95,8 @@ job_get(struct job *j, const void *p, size_t n)
 	in = (struct ctl_in){ .p = j->bytes, .n = n };
 	kind = ctl_get(&in);
 	j->dmlc = kind != 0;
+	input = ctl_get(&in);
+	j->input = input != 0;
 	j->workers = ctl_get(&in);
 	j->servers = ctl_get(&in);
 	j->silence_ms = ctl_get(&in);
@@ -117,7 +119,7 @@ job_get(struct job *j, const void *p, size_t n)
 		j->child[i].role = ctl_get(&in);
 		j->child[i].rank = ctl_get(&in);
 	}
-	if (in.bad || in.n != 0 || kind > 1 || !sensible(j)) {
+	if (in.bad || in.n != 0 || kind > 1 || input > 1 || !sensible(j)) {
 		job_free(j);
 		return err_fail(ERR_FORMAT, "the launcher's job cannot be read");
 	}

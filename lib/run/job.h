@@ -27,6 +27,7 @@ struct job_child {
 
 struct job {
 	bool		 dmlc;
+	bool		 input;			/* worker 0 has a standard input, by CTL_INPUT; the others' is empty */
 	uint32_t	 workers, servers;	/* in the whole job */
 	const char	*key;			/* [JOB_KEY] digits; "" for a dmlc job */
 	const char	*dir;			/* where the children run */

@@ -205,11 +205,12 @@ give_credit(struct launch *l)
 static int
 turn(struct launch *l)
 {
-	size_t n = 3;
+	size_t n = 4;
 
 	l->fd[0] = (struct pollfd){ .fd = l->opt->signals, .events = POLLIN };
 	l->fd[1] = outq_poll(&l->out);
 	l->fd[2] = outq_poll(&l->err);
+	l->fd[3] = (struct pollfd){ .fd = launch_hungry(l) ? l->opt->in : -1, .events = POLLIN };
 	for (uint32_t h = 0; h < l->roster->hosts; h++, n += REMOTE_FDS)
 		remote_poll(&l->remote[h], l->fd + n);
 	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
@@ -220,6 +221,8 @@ turn(struct launch *l)
 	}
 	if (l->fd[2].revents != 0)
 		outq_run(&l->err);	/* there is nowhere to say that it cannot be written */
+	if (l->fd[3].revents != 0)
+		launch_input(l);
 	take_signals(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		run_remote(l, &l->remote[h]);
@@ -288,7 +291,7 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 	int e = 0;
 
 	l.remote = calloc(roster->hosts, sizeof(*l.remote));
-	l.fd = calloc(3 + REMOTE_FDS * (size_t)roster->hosts, sizeof(*l.fd));
+	l.fd = calloc(4 + REMOTE_FDS * (size_t)roster->hosts, sizeof(*l.fd));
 	if (l.remote == NULL || l.fd == NULL)
 		e = err_nomem();
 	for (uint32_t h = 0; h < roster->hosts && e == 0; h++)

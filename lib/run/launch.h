@@ -24,6 +24,7 @@ struct launch_opt {
 	double		 start_s;	/* the most that hosts and servers may take to be there */
 	double		 grace_s;	/* between SIGTERM and SIGKILL */
 	int		 signals;	/* a signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP, which are blocked; SIGPIPE is blocked too */
+	int		 in;		/* what worker 0 reads, as job.input says; -1: nothing */
 	int		 out, err;	/* where all goes */
 	bool		 verbose;	/* what the remote shells say too */
 	bool		 wait;		/* a failure does not end the others, once all run */

@@ -18,8 +18,10 @@ struct launch {
 	const struct launch_opt *opt;
 	struct roster	*roster;
 	struct remote	*remote;	/* [roster->hosts] */
-	struct pollfd	*fd;		/* signals, out, err, then REMOTE_FDS a host */
+	struct pollfd	*fd;		/* signals, out, err, in, then REMOTE_FDS a host */
 	struct outq	 out, err;
+	uint32_t	 fed;		/* bytes of input that were sent and not taken */
+	bool		 in_end;	/* it is all sent */
 	double		 since;		/* the start */
 	double		 patience;	/* when it is said who is waited for */
 	bool		 gone;		/* CTL_GO is sent: all run */
@@ -42,6 +44,10 @@ void	 launch_kill(struct launch *l);
 void	 launch_fail(struct launch *l, int code);
 /* A host is lost, and its processes with it: its agent ends them when it sees the same. */
 void	 launch_lose(struct launch *l, struct remote *r, const char *why, int code);
+
+/* The input can be polled: is there somebody to take it?  Once it is ready, launch_input sends a piece of it. */
+bool	 launch_hungry(const struct launch *l);
+void	 launch_input(struct launch *l);
 
 /* Takes what an agent says.  Returns 0, ERR_FORMAT when it is no agent's, ERR_NOMEM. */
 int	 launch_take(struct launch *l, struct remote *r, const struct frame *f);

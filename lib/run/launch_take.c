@@ -126,7 +126,7 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 	struct ctl_in in = { .p = f->p, .n = f->len };
 	struct member *m = member_of(l, r, ctl_get(&in));
 	const char *where;
-	uint32_t status, ms, peak;
+	uint32_t status, ms, peak, n;
 
 	if (m == NULL || r->state != REMOTE_UP)
 		return err_fail(ERR_FORMAT, "a process that is none");
@@ -149,6 +149,12 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 			return err_fail(ERR_FORMAT, "a process that ends twice");
 		if (!in.bad)
 			take_exit(l, r, m, (int)status, ms * 1e-3, peak);
+		break;
+	case CTL_TAKEN:
+		n = ctl_get(&in);
+		if (n > l->fed)
+			return err_fail(ERR_FORMAT, "more input taken than was sent");
+		l->fed -= n;
 		break;
 	case CTL_LINES:
 		ctl_get(&in);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "run/child.h"
+#include "run/ctl.h"
 #include "run/here.h"
 
 #include <errno.h>
@@ -17,7 +18,16 @@
 void
 proc_init(struct proc *p, const struct job_child *what)
 {
-	*p = (struct proc){ .what = *what, .ready = -1 };
+	*p = (struct proc){ .what = *what, .ready = -1, .in = { .fd = -1 } };
+}
+
+static void
+close_input(struct proc *p)
+{
+	if (p->in.fd >= 0)
+		close(p->in.fd);
+	outq_free(&p->in);
+	p->in.fd = -1;
 }
 
 void
@@ -30,6 +40,7 @@ proc_free(struct proc *p)
 	if (p->ready >= 0)
 		close(p->ready);
 	p->ready = -1;
+	close_input(p);
 }
 
 int
@@ -62,13 +73,15 @@ spawn(struct proc *p, const struct job *j, const struct role_place *at)
 	int e;
 
 	if ((e = role_argv(j, &p->what, at, &argv)) == 0 && (e = role_env(j, &p->what, at, &env)) == 0)
-		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .keep = keep, .death = SIGKILL }, &c);
+		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .keep = keep, .death = SIGKILL,
+		    .has_in = j->input && p->what.role == JOB_WORKER && p->what.rank == 0 }, &c);
 	words_free(&argv);
 	words_free(&env);
 	if (e < 0)
 		return e;
 	p->pid = c.pid;
 	p->state = PROC_RUNNING;
+	p->in.fd = c.in;
 	p->line[0] = lines_open(c.out);
 	p->line[1] = lines_open(c.err);
 	/* It runs, and its end will be told as any other's. */
@@ -135,6 +148,7 @@ proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS])
 		fd[i] = (struct pollfd){ .fd = p->line[i] != NULL && with_lines ? lines_fd(p->line[i]) : -1,
 		    .events = POLLIN };
 	fd[2] = (struct pollfd){ .fd = p->ready, .events = POLLIN };
+	fd[3] = outq_poll(&p->in);
 }
 
 int
@@ -170,6 +184,33 @@ proc_lines(struct proc *p, int which, const char **text, size_t *n)
 		p->line[which] = NULL;
 	}
 	return e;
+}
+
+int
+proc_input(struct proc *p, const void *text, size_t n)
+{
+	if (p->in_end || p->in_owed + n > CTL_INPUT_MOST)
+		return err_fail(ERR_FORMAT, "more input than may come");
+	p->in_end = n == 0;
+	p->in_owed += (uint32_t)n;
+	return p->in.fd >= 0 ? outq_put(&p->in, text, n) : 0;
+}
+
+uint32_t
+proc_feed(struct proc *p, bool ready)
+{
+	uint32_t gone;
+
+	/* Who closed its input wants no more of it, which is no fault. */
+	if (p->in.fd >= 0 && ready && outq_run(&p->in) < 0)
+		close_input(p);
+	gone = p->in_owed - (uint32_t)outq_size(&p->in);
+	if (p->in_end && outq_size(&p->in) == 0)
+		close_input(p);
+	if (gone < CTL_INPUT_MOST / 8 && outq_size(&p->in) > 0)
+		return 0;
+	p->in_owed -= gone;
+	return gone;
 }
 
 int

@@ -7,13 +7,14 @@
 #define RUN_PROC_H
 
 #include "run/lines.h"
+#include "run/outq.h"
 #include "run/role.h"
 
 #include <poll.h>
 #include <sys/types.h>
 
 #define PROC_WHERE	300	/* bytes of "host:port\n" and a zero */
-#define PROC_FDS	3	/* polled: output, errors, address */
+#define PROC_FDS	4	/* polled: output, errors, address, input */
 
 enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_ENDED };
 
@@ -22,6 +23,9 @@ struct proc {
 	enum proc_state	 state;
 	pid_t		 pid;		/* of it and its group; 0: does not run */
 	struct lines	*line[2];	/* its output and errors; NULL: none, or at their end */
+	struct outq	 in;		/* on its way to its standard input; its descriptor is -1 without one */
+	bool		 in_end;	/* nothing comes behind that */
+	uint32_t	 in_owed;	/* bytes that came and were not told to have gone on */
 	int		 ready;		/* a server's address comes here; -1: no more */
 	char		 where[PROC_WHERE];
 	size_t		 nwhere;
@@ -43,6 +47,10 @@ void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]
 int	 proc_ready(struct proc *p);
 /* Lines of output (which 0) or errors (1): as lines_next. */
 int	 proc_lines(struct proc *p, int which, const char **text, size_t *n);
+/* Input for it: n 0 is its end.  Returns 0, or ERR_FORMAT (more than may wait, or behind the end) or ERR_NOMEM. */
+int	 proc_input(struct proc *p, const void *text, size_t n);
+/* After poll: moves input on.  Bytes that have gone on since this was not 0, or were dropped as nobody reads them. */
+uint32_t proc_feed(struct proc *p, bool ready);
 /* The status and peak memory once it has ended: 1, and its group is ended with it; 0 while it runs. */
 int	 proc_ended(struct proc *p, int *status, uint32_t *peak_kib);
 

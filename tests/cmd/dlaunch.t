@@ -188,6 +188,19 @@ like "$T/err" '^dlaunch: worker 0 on localhost: exit status 3$' "... and it is n
 like "$T/err" '^worker +1 +localhost .*  exit status 0$' "... each with its own end"
 status 2 "--on-fail what" dlaunch --on-fail panic -- true
 
+# Input.
+is "$(printf 'a\nb' | dlaunch --stdin -n 2 -s 1 -- sh -c 'cat; echo "$DMLC_ROLE $DMLC_RANK"' | sort | paste -sd,)" \
+	"a,bworker 0,scheduler 0,server 0,worker 1" "--stdin: the input is worker 0's"
+is "$(head -c 5000000 /dev/urandom >"$T/much"; dlaunch --stdin -s 0 -- sh -c 'read -r x; md5sum' <"$T/much")" \
+	"$(tail -n +2 "$T/much" | md5sum)" "... all of it, to the byte"
+is "$(yes | head -c 3000000 | dlaunch --stdin -s 0 -- sh -c 'read x; echo $x; exec <&-; exec sleep 0.2')" y \
+	"... of which it need not read all"
+ok "... and which need not end" sh -c 'yes | timeout 20 dlaunch --stdin -s 0 -- head -n 1 >"$1"; test "$(cat "$1")" = y' sh "$T/y"
+is "$(dlaunch --stdin -s 0 -- cat </dev/null)" "" "... and which may be empty"
+is "$(printf 'to b\n' | dlaunch --stdin -H "$T/two" --rsh 'env AT={host}' -n 1 -s 1 -- \
+	sh -c '[ $DMLC_ROLE != worker ] || { read x; echo $AT $x; }')" "b to b" "... on another host"
+status 2 "--stdin of what may read it twice" dlaunch --stdin --restart 1 -- true
+
 # Copies.
 mkdir -p "$T/code/sub" "$T/code/it's \$a *"
 echo one >"$T/code/sub/a b"

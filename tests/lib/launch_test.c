@@ -141,15 +141,15 @@ main(int argc, char *argv[])
 		const char *kind, *line;
 		int code;
 	} bad[] = {
-		{ "newer", "t: host far: has tally 2.0 (protocol 3), this host 1.0 (protocol 2)\n", 1 },
-		{ "other", "t: host far: has tally 1.1 (protocol 2), this host 1.0 (protocol 2)\n", 1 },
+		{ "newer", "t: host far: has tally 2.0 (protocol 4), this host 1.0 (protocol 3)\n", 1 },
+		{ "other", "t: host far: has tally 1.1 (protocol 3), this host 1.0 (protocol 3)\n", 1 },
 		{ "gone", "t: host far: no agent answers: exit status 0\n", 1 },
 		{ "mute", "t: host far: silent for 2 s\n", 75 },
 		{ "twice", "t: host far: a greeting that is none\n", 1 },
 		{ "stranger", "t: host far: a process that is none\n", 1 },
 		{ "short", "t: host far: message 4 is cut short\n", 1 },
 		{ "huge", "t: host far: a frame of 4294967295 bytes is longer than 1048576\n", 1 },
-		{ "order", "t: host far: message 9 is not an agent's\n", 1 },
+		{ "order", "t: host far: message 10 is not an agent's\n", 1 },
 		{ "cut", "t: host far: message 5 is cut short\n", 1 },
 		{ "undead", "t: scheduler on far: ended before it said where it listens\nt: host far: a process that ends twice\n", 1 },
 		{ "ragged", "t: host far: lines that are none, or more than asked for\n", 1 },

@@ -28,7 +28,7 @@
 
 static const char usage[] = "pworker --net net --data train.rec [options] [--net-option value ...]";
 static const char help[] =
-    "  --net NAME|FILE.lua     the net: mlp, lenet, inception, or a script; see net(5)\n"
+    "  --net NAME|FILE.lua     lenet, inception, resnet, vgg ... or a script; see net(5)\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
     "         HOST:PORT        those of a host's im2rec     --data-key-file FILE  (--key-file)\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128) a worker\n"

@@ -29,29 +29,35 @@ within(size_t i, size_t pad, size_t size)
 	return i >= pad && i < pad + size;
 }
 
+/* Pixels [j0, j1) of a line of y, which lie beside the picture. */
+static void
+border(const struct frame *f, const float *restrict line, size_t j0, size_t j1, float *restrict y)
+{
+	size_t lanes = f->lanes;
+
+	for (size_t j = j0; j < j1; j++)
+		if (f->reflect)
+			memcpy(y + j * lanes, line + from(j, f->left, f->w) * lanes, lanes * sizeof(*y));
+		else
+			memset(y + j * lanes, 0, lanes * sizeof(*y));
+}
+
 static void
 unit_forward(const struct frame *f, const float *restrict x, float *restrict y)
 {
-	size_t lanes = f->lanes, pixel = lanes * sizeof(*y);
+	size_t lanes = f->lanes;
 
 	for (size_t i = 0; i < f->oh; i++, y += f->ow * lanes) {
+		const float *line;
+
 		if (!f->reflect && !within(i, f->top, f->h)) {
-			memset(y, 0, f->ow * pixel);
+			memset(y, 0, f->ow * lanes * sizeof(*y));
 			continue;
 		}
-		const float *line = x + from(i, f->top, f->h) * f->w * lanes;
-
-		memcpy(y + f->left * lanes, line, f->w * pixel);
-		for (size_t j = 0; j < f->ow; j++) {
-			if (j == f->left)
-				j += f->w;
-			if (j >= f->ow)
-				break;
-			if (f->reflect)
-				memcpy(y + j * lanes, line + from(j, f->left, f->w) * lanes, pixel);
-			else
-				memset(y + j * lanes, 0, pixel);
-		}
+		line = x + from(i, f->top, f->h) * f->w * lanes;
+		border(f, line, 0, f->left, y);
+		memcpy(y + f->left * lanes, line, f->w * lanes * sizeof(*y));
+		border(f, line, f->left + f->w, f->ow, y);
 	}
 }
 

@@ -1,7 +1,8 @@
 -- resnet - residual nets: of 3 stages for pictures up to 28 high, of 4 for larger ones.
 -- --layers N: 6n+2 below 164 or 9n+2 from there, 3 stages (20); 18, 34, 50, 101, 152, 200, 269, 4 stages (50).
 -- 18, 50 and so on are nets of 3 stages for --shape 3x28x28.
--- --variant preact: batch norm and ReLU before the convolution; mxnet 0.8 to 1.9, layers named as there.
+-- --variant preact: batch norm and ReLU before the convolution; mxnet 0.8 to 1.9, layers named as there;
+--                 --eps E (2e-5) of batch norm: its model zoo has 1e-5.
 --           post:   behind it, as torchvision has it, layers named as there; 4 stages.
 --           small:  behind it, with biases, for 28x28; mxnet of spring 2016, 6n+2 layers.
 -- Weights: preact 20: 272,544, 110: 1,730,784, 50 at 224: 25,549,486; post 50: 25,557,032; small 20: 273,258.
@@ -42,10 +43,10 @@ end
 
 local function preact(x)
 	local units, width, bottleneck = plan(x.h)
-	local small = x.h <= 32
+	local small, eps = x.h <= 32, parts.number("eps", 2e-5)
 
 	local function norm(y, name, relu_name)
-		return relu{bn{y, eps = 2e-5, name = name}, name = relu_name}
+		return relu{bn{y, eps = eps, name = name}, name = relu_name}
 	end
 	local function convolve(y, k, kernel, stride, name)
 		return conv{y, k, kernel = kernel, stride = stride, pad = kernel // 2, bias = false, name = name}
@@ -65,7 +66,7 @@ local function preact(x)
 		return add{body, shortcut, name = name .. "_plus"}
 	end
 
-	x = bn{x, eps = 2e-5, fix_gamma = true, name = "bn_data"}
+	x = bn{x, eps = eps, fix_gamma = true, name = "bn_data"}
 	if small then
 		x = convolve(x, width[1], 3, 1, "conv0")
 	else

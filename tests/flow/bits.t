@@ -39,14 +39,30 @@ bits() { # NET ARGUMENTS...
 	ok "$net: another seed gives other bytes" sh -c "! cmp -s '$(final "$net.a")' '$(final "$net.seed")'"
 }
 
+pieces() { # NET ARGUMENTS...: after a job of these arguments in NET.a
+	net=$1
+	shift
+	mkdir "$T/$net.one"
+	pworker "$@" --accumulate 2 --steps "$STEPS" --seed 7 --save "$T/$net.one/w" >"$T/$net.one/log" 2>"$T/$net.one/err"
+	tensors "$(final "$net.a")" >"$T/two.bytes"
+	tensors "$(final "$net.one")" >"$T/one.bytes"
+	ok "$net: 2 workers with batches of 32 compute what 1 computes that accumulates 2" cmp "$T/one.bytes" "$T/two.bytes"
+}
+
 if have mnist; then
 	set -- --net lenet --data "$MNIST_TRAIN" --scale 0.00390625 --batch 32 --lr 0.05
 	bits lenet "$@"
-	mkdir "$T/one"
-	pworker "$@" --accumulate 2 --steps "$STEPS" --seed 7 --save "$T/one/w" >"$T/one/log" 2>"$T/one/err"
-	tensors "$(final lenet.a)" >"$T/two.bytes"
-	tensors "$(final one)" >"$T/one.bytes"
-	ok "lenet: 2 workers with batches of 32 compute what 1 computes that accumulates 2" cmp "$T/one.bytes" "$T/two.bytes"
+	pieces lenet "$@"
+
+	# What is dropped hangs on the step and the sample, not on who computes it nor when.
+	set -- --net mlp --widths 64,32 --act elu --dropout 0.25 --data "$MNIST_TRAIN" --scale 0.00390625 --batch 32
+	job mlp mlp.a "$@" --steps "$STEPS"
+	pieces mlp "$@"
+	job mlp mlp.c "$@" --steps "$HALF"
+	job mlp mlp.c "$@" --steps "$STEPS" --resume "$(ls "$T/mlp.c"/w-*.safetensors)"
+	ok "mlp with dropout: one that was resumed ends in the same bytes" cmp "$(final mlp.a)" "$(final mlp.c)"
+	job mlp mlp.none "$@" --dropout 0 --steps "$STEPS"
+	ok "mlp: dropout changes them" sh -c "! cmp -s '$(final mlp.a)' '$(final mlp.none)'"
 else
 	skip "lenet: the same bytes" "$WHY"
 fi

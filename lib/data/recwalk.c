@@ -60,6 +60,8 @@ recwalk_open(struct recwalk **out, const char *path, uint32_t peek)
 	w->fd = -1;
 	w->peek = peek;
 	e = (w->path = strdup(path)) != NULL ? open_in(w) : err_nomem();
+	if (e == 0)
+		e = buf_room(&w->b, STEP);	/* even the end of an empty stream has an address */
 	if (e < 0) {
 		err_within("%s", path);
 		recwalk_close(w);

@@ -15,14 +15,17 @@ struct run {
 	struct source		*in;
 	struct recset		*out;
 	struct im2rec_watch	 watch;
+	uint64_t		 items;		/* of the source that are done */
 };
 
 static int
 take_record(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n)
 {
 	struct run *r = ctx;
-	int e = im2rec_watch_step(&r->watch, recset_records(r->out), recset_bytes(r->out), -1);
+	int e = im2rec_watch_step(&r->watch, recset_records(r->out), recset_bytes(r->out),
+	    r->watch.talks ? source_share(r->in, r->items) : -1);
 
+	r->items++;
 	return e < 0 ? e : recset_put(r->out, name, id, p, n);
 }
 
@@ -39,6 +42,7 @@ take_bad(void *ctx, const char *name, int e)
 {
 	struct run *r = ctx;
 
+	r->items++;
 	warn(r, name, e);
 	return recset_reject(r->out, name, err_line());
 }
@@ -88,6 +92,7 @@ pass_kept(struct run *r)
 			return e;
 		if (e == 0)
 			return err_fail(ERR_ARG, "the source has fewer items than before; without --resume it begins anew");
+		r->items++;
 		if ((e = recset_pass(r->out, item.name, &reason)) == 0 && reason != NULL) {
 			err_note(0, "%s", reason);
 			warn(r, item.name, ERR_ITEM);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <string.h>
 
 struct list {
@@ -35,6 +36,16 @@ list_open(struct list **out, const char *path, uint32_t width)
 	}
 	*out = l;
 	return 0;
+}
+
+double
+list_share(const struct list *l)
+{
+	struct stat st;
+	off_t at = ftello(l->f);
+
+	return at >= 0 && fstat(fileno(l->f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ?
+	    (double)at / (double)st.st_size : -1;
 }
 
 void

@@ -190,6 +190,17 @@ source_skip(struct source *s, struct source_item *item)
 	return next(s, false, item);
 }
 
+double
+source_share(const struct source *s, uint64_t done)
+{
+	double share = s->kind->share != NULL ? s->kind->share(s->state) : -1, of;
+
+	if (share < 0 || s->id == 0)
+		return share;
+	of = (double)done * s->parts / (double)s->id;
+	return of < 1 ? share * of : share;
+}
+
 const struct names *
 source_classes(const struct source *s)
 {

@@ -64,6 +64,8 @@ int	 source_next(struct source *s, struct source_item *item);
  * stream, or ERR_ITEM where source_next() may have given an item or ERR_ITEM.  For a run that goes on where another ended.
  */
 int	 source_skip(struct source *s, struct source_item *item);
+/* How much of the source `done` of the items are that it gave so far, 0..1, where that is known; else -1. */
+double	 source_share(const struct source *s, uint64_t done);
 /* The classes' names in the order of their numbers; complete when the end was reached.  None for a list. */
 const struct names *source_classes(const struct source *s);
 

@@ -227,4 +227,4 @@ cifar_next(void *p, bool wanted, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_cifar_kind = { cifar_open, cifar_next, cifar_close, false };
+const struct source_kind source_cifar_kind = { cifar_open, cifar_next, cifar_close, NULL, false };

@@ -11,6 +11,7 @@ struct state {
 	struct files	*files;
 	struct folders	*folders;
 	float		 label;
+	uint64_t	 noted, met;	/* pictures */
 	struct buf	 data;
 };
 
@@ -25,8 +26,11 @@ note_all(struct state *s)
 	if ((e = files_again(s->files, how | FILES_ANY_ORDER)) < 0)
 		return e;
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM)
-		if (e > 0 && ending_is_picture(name) && (e = folders_note(s->folders, name)) < 0)
-			return e;
+		if (e > 0 && ending_is_picture(name)) {
+			s->noted++;
+			if ((e = folders_note(s->folders, name)) < 0)
+				return e;
+		}
 	if (e < 0 || (e = folders_settle(s->folders, files_is_dir(s->files))) < 0)
 		return e;
 	return files_again(s->files, how);
@@ -76,6 +80,7 @@ folder_next(void *state, bool wanted, struct source_item *item)
 		if ((e = files_next(s->files, &name)) <= 0)
 			return e == 0 ? folders_end(s->folders) : e;
 		of = ending_is_picture(name) ? folders_class(s->folders, name, &class) : 0;
+		s->met += ending_is_picture(name);
 	} while (of == 0);
 	if (of < 0 && of != ERR_ITEM)
 		return of;
@@ -101,4 +106,12 @@ folder_next(void *state, bool wanted, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_folder_kind = { folder_open, folder_next, folder_close, false };
+static double
+folder_share(const void *state)
+{
+	const struct state *s = state;
+
+	return s->noted > 0 ? (double)s->met / (double)s->noted : -1;
+}
+
+const struct source_kind source_folder_kind = { folder_open, folder_next, folder_close, folder_share, false };

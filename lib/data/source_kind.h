@@ -18,6 +18,7 @@ struct source_kind {
 	int	(*open)(void **state, const struct source_opt *opt, struct files *files, struct names *classes);
 	int	(*next)(void *state, bool wanted, struct source_item *item);
 	void	(*close)(void *state);
+	double	(*share)(const void *state);	/* how much was gone through; -1, NULL: not known */
 	bool	has_ids;
 };
 

@@ -86,4 +86,12 @@ list_state_next(void *p, bool wanted, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, true };
+static double
+list_state_share(const void *p)
+{
+	const struct state *s = p;
+
+	return list_share(s->list);
+}
+
+const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, list_state_share, true };

@@ -290,4 +290,4 @@ mnist_next(void *p, bool wanted, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_mnist_kind = { mnist_open, mnist_next, mnist_close, false };
+const struct source_kind source_mnist_kind = { mnist_open, mnist_next, mnist_close, NULL, false };

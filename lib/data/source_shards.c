@@ -261,4 +261,4 @@ shards_next(void *state, bool wanted, struct source_item *item)
 	return 1;
 }
 
-const struct source_kind source_shards_kind = { shards_open, shards_next, shards_close, false };
+const struct source_kind source_shards_kind = { shards_open, shards_next, shards_close, NULL, false };

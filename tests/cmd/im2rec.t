@@ -34,6 +34,11 @@ done
 ok "threads change no byte" cmp t1.rec t2.rec
 ok "nor do many" cmp t1.rec t7.rec
 
+# --- progress
+is "$(script -qec 'im2rec -o p.rec images' /dev/null | grep -c '1 pictures\|0 pictures')" 1 "a terminal sees progress"
+is "$(script -qec 'im2rec -q -o p.rec images' /dev/null)" "" "not with -q"
+is "$(script -qec 'im2rec images' /dev/null | grep -c 'records do not go to a terminal')" 1 "records do not go to it"
+
 # --- lists
 printf '10\t1\tdog/black/3.png\n4\t0\tcat/1.png\n' >a.lst
 status 0 "a list" im2rec -o list.rec a.lst images

@@ -1,6 +1,7 @@
 /* pworker - records in, gradients out: one worker of a job, or all of it.  See pworker(1). */
 #include "front.h"
 #include "pworker_data.h"
+#include "pworker_judge.h"
 #include "pworker_learn.h"
 #include "pworker_log.h"
 #include "pworker_print.h"
@@ -26,7 +27,9 @@
 #define OPTIONS	128	/* of the command line, with a zero behind them */
 #define SPINS	"1000"	/* of an idle thread before it sleeps: some tens of microseconds, where a pause is long */
 
-static const char usage[] = "pworker --net net --data train.rec [options] [--net-option value ...]";
+static const char usage[] =
+    "pworker --net net --data train.rec [options] [--net-option value ...]\n"
+    "       pworker --eval | --predict weights --data records [options]";
 static const char help[] =
     "  --net NAME|FILE.lua     lenet, inception, resnet, vgg ... or a script; see net(5)\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
@@ -40,15 +43,17 @@ static const char help[] =
     "  --mean FILE.bin         mean image, made if missing\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
     "  --resume-last           go on from the newest checkpoint of --save, if there is any\n"
+    "  --eval FILE.safetensors its loss and accuracy on --data, or --predict FILE: a row a picture,\n"
+    "  --top N (1)             classes each; --flip: the mean with mirror images\n"
     "  --engine NAME           --threads N\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
     "  --print                 show the net; with --batch the memory it takes  --help  --version\n";
 
 enum {
-	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP,
-	O_INIT, O_KEY, O_MEAN, O_NET, O_PRINT, O_RESUME, O_LAST,
-	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_VAL, O_VERSION, O_WORKER
+	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_EVAL, O_FLIP, O_FREQUENT, O_HELP,
+	O_INIT, O_KEY, O_MEAN, O_NET, O_PREDICT, O_PRINT, O_RESUME, O_LAST,
+	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_TOP, O_VAL, O_VERSION, O_WORKER
 };
 
 static const struct option longs[] = {
@@ -60,12 +65,15 @@ static const struct option longs[] = {
 	{ "data-key-file", required_argument, NULL, O_DATA_KEY },
 	{ "engine", required_argument, NULL, O_ENGINE },
 	{ "epochs", required_argument, NULL, O_EPOCHS },
+	{ "eval", required_argument, NULL, O_EVAL },
+	{ "flip", no_argument, NULL, O_FLIP },
 	{ "frequent", required_argument, NULL, O_FREQUENT },
 	{ "help", no_argument, NULL, O_HELP },
 	{ "init", required_argument, NULL, O_INIT },
 	{ "key-file", required_argument, NULL, O_KEY },
 	{ "mean", required_argument, NULL, O_MEAN },
 	{ "net", required_argument, NULL, O_NET },
+	{ "predict", required_argument, NULL, O_PREDICT },
 	{ "print", no_argument, NULL, O_PRINT },
 	{ "resume", required_argument, NULL, O_RESUME },
 	{ "resume-last", no_argument, NULL, O_LAST },
@@ -76,6 +84,7 @@ static const struct option longs[] = {
 	{ "slack", required_argument, NULL, O_SLACK },
 	{ "steps", required_argument, NULL, O_STEPS },
 	{ "threads", required_argument, NULL, O_THREADS },
+	{ "top", required_argument, NULL, O_TOP },
 	{ "val", required_argument, NULL, O_VAL },
 	{ "version", no_argument, NULL, O_VERSION },
 	{ "worker", required_argument, NULL, O_WORKER },
@@ -95,6 +104,9 @@ struct args {
 	uint32_t	 *batches, nbatches;	/* of --batch; NULL: a number for all */
 	uint64_t	 frequent;
 	int		 print, last;
+	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
+	bool		 flip;
+	uint32_t	 rows, top;	/* rows a picture, most probable classes first; rows 0: a score alone */
 	char		*found;		/* by last; the checkpoint to resume from, or NULL */
 };
 
@@ -248,6 +260,8 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_DATA_KEY: a->data_key = optarg; break;
 		case O_ENGINE:	a->engine = optarg; break;
 		case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", optarg, 0, UINT32_MAX); break;
+		case O_EVAL:	a->judged = optarg; a->rows = 0; break;
+		case O_FLIP:	a->flip = true; break;
 		case O_FREQUENT: a->frequent = (uint64_t)front_num("--frequent", optarg, 1, INT64_MAX); break;
 		case O_HELP:	front_help();
 		case O_INIT:
@@ -257,6 +271,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_KEY:	a->key = optarg; break;
 		case O_MEAN:	a->mean = optarg; break;
 		case O_NET:	a->net = optarg; break;
+		case O_PREDICT:	a->judged = optarg; a->rows = 1; break;
 		case O_PRINT:	a->print = 1; break;
 		case O_RESUME:	t->resume = optarg; break;
 		case O_LAST:	a->last = 1; break;
@@ -267,6 +282,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_SLACK:	t->ps.slack = (uint32_t)front_num("--slack", optarg, 0, UINT32_MAX - 1); break;
 		case O_STEPS:	t->steps = (uint64_t)front_num("--steps", optarg, 1, INT64_MAX); break;
 		case O_THREADS:	t->threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
+		case O_TOP:	a->top = (uint32_t)front_num("--top", optarg, 1, 1 << 24); break;
 		case O_VAL:	t->val = optarg; break;
 		case O_VERSION:	printf("pworker (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
 		case O_WORKER:	front_part("--worker", optarg, &t->ps.rank, &t->ps.nworkers); break;
@@ -282,7 +298,7 @@ arguments(struct args *a, int argc, char *argv[])
 	worker_data_settle(&t->data);
 	worker_learn_settle(&a->learn, &t->ps);
 	t->sched = a->learn.sched;
-	if (optind < argc || a->net == NULL || (t->data.path == NULL && !a->print))
+	if (optind < argc || (a->net == NULL && a->judged == NULL) || (t->data.path == NULL && !a->print))
 		front_usage();
 	if (t->ps.nservers == 0 && t->ps.nworkers > 1)
 		front_wrong("--worker: several workers need --servers");
@@ -340,6 +356,38 @@ on_event(void *arg, const struct train_event *ev)
 	worker_log_event(arg, ev);
 }
 
+/* Weights that know their net, and records: no training. */
+static int
+judge(struct args *a)
+{
+	struct weights f;
+	struct judge_opt o = { .engine = engine_find(a->engine), .threads = a->train.threads, .weights = &f, .flip = a->flip };
+	uint8_t key[CONN_KEY];
+	const char *file = a->data_key != NULL ? a->data_key : a->key;
+	float *mean = NULL;
+	int e;
+
+	if (o.engine == NULL)
+		front_die("--engine", ERR_ARG);
+	if ((e = weights_load(a->judged, NULL, &f)) < 0)
+		front_die(NULL, e);
+	if (file != NULL && (e = conn_key_read(file, key)) < 0)
+		front_die(file, e);
+	a->train.data.recs = worker_open_records(a->train.data.path, file != NULL ? key : NULL);
+	if (a->mean != NULL)
+		mean = worker_open_mean(a->mean, &a->train, f.graph);
+	o.data = a->train.data;
+	o.data.aug.mean = mean;
+	if (a->rows > 0)
+		worker_judge_rows(&o, a->top > 0 ? a->top : 1);
+	else
+		worker_judge_score(&o);
+	recs_close(a->train.data.recs);
+	weights_free(&f);
+	free(mean);
+	return front_status();
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -355,6 +403,8 @@ main(int argc, char *argv[])
 	spin_little(argv);
 	front_init(argv[0], usage, help);
 	arguments(&a, argc, argv);
+	if (a.judged != NULL)
+		return judge(&a);
 	if ((e = script_run(a.net, a.c, a.h, a.w, a.classes, a.option, a.noption, &g)) < 0)
 		front_die(NULL, e);
 	if (a.print) {

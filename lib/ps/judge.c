@@ -1,0 +1,119 @@
+/* judge - records and weights in, probabilities out: what a trained net says of pictures. */
+#include "ps/judge.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+
+struct judge {
+	const struct judge_opt	*o;
+	const struct graph	*graph;
+	struct engine_dev	*dev;
+	struct engine_plan	*plan;
+	struct batch_reader	*in;
+	int32_t			*y;		/* [batch] labels that the engine may see */
+	float			*p, *q, *x;	/* [batch,classes], the same of mirror images, and those */
+};
+
+static int
+open_data(struct judge *j)
+{
+	const struct graph_node *x = &j->graph->node[0];
+	struct batch_opt d = j->o->data;
+
+	d.aug = aug_plain(&d.aug);
+	d.aug.c = x->c;
+	d.aug.h = x->h;
+	d.aug.w = x->w;
+	d.shuffle = false;
+	d.window = d.cache = 0;
+	d.classes = 0;
+	return batch_open(&d, &j->in);
+}
+
+static int
+open_net(struct judge *j)
+{
+	const struct engine *en = j->o->engine;
+	const struct weights *w = j->o->weights;
+	int e;
+
+	if ((e = en->open(j->o->threads, &j->dev)) < 0 ||
+	    (e = en->plan(j->dev, j->graph, j->o->data.batch, ENGINE_F32, &j->plan)) < 0)
+		return e;
+	for (uint32_t a = 0; e == 0 && a < j->graph->nw; a++)
+		e = en->load(j->plan, a, w->w + j->graph->w[a].first);
+	return e == 0 ? en->load_aux(j->plan, w->aux) : e;
+}
+
+static int
+memory(struct judge *j)
+{
+	const struct graph_node *x = &j->graph->node[0];
+	size_t n = j->o->data.batch;
+
+	j->y = calloc(n, sizeof(*j->y));
+	j->p = calloc(n * j->graph->classes, sizeof(*j->p));
+	j->q = calloc(n * j->graph->classes, sizeof(*j->q));
+	if (j->o->flip)
+		j->x = calloc(n * x->c * x->h * x->w, sizeof(*j->x));
+	return j->y != NULL && j->p != NULL && j->q != NULL && (j->x != NULL || !j->o->flip) ? 0 : err_nomem();
+}
+
+/* x [rows,w] with each row turned round. */
+static void
+mirror(const float *x, size_t rows, size_t w, float *to)
+{
+	for (size_t r = 0; r < rows; r++)
+		for (size_t i = 0; i < w; i++)
+			to[r * w + w - 1 - i] = x[r * w + i];
+}
+
+static int
+judge(struct judge *j, const struct batch *b)
+{
+	const struct graph_node *x = &j->graph->node[0];
+	size_t classes = j->graph->classes, all = b->n * classes;
+	struct engine_result r;
+	int e;
+
+	/* A label that the net has no class for says nothing of the picture. */
+	for (uint32_t i = 0; i < b->n; i++)
+		j->y[i] = (size_t)b->y[i] < classes ? b->y[i] : 0;
+	if ((e = j->o->engine->evaluate(j->plan, b->x, j->y, b->n, &r, j->p)) < 0)
+		return e;
+	if (j->o->flip) {
+		mirror(b->x, (size_t)b->n * x->c * x->h, x->w, j->x);
+		if ((e = j->o->engine->evaluate(j->plan, j->x, j->y, b->n, &r, j->q)) < 0)
+			return e;
+		for (size_t i = 0; i < all; i++)
+			j->p[i] = (j->p[i] + j->q[i]) / 2;
+	}
+	for (uint32_t i = 0; e == 0 && i < b->n; i++)
+		e = j->o->sample(j->o->arg, b->id[i], b->y[i], j->p + i * classes);
+	return e;
+}
+
+int
+judge_run(const struct judge_opt *o)
+{
+	struct judge j = { .o = o, .graph = o->weights->graph };
+	const struct batch *b;
+	int e;
+
+	if ((e = open_data(&j)) == 0 && (e = open_net(&j)) == 0 && (e = memory(&j)) == 0 &&
+	    (e = batch_start(j.in, 0, 0)) == 0)
+		while ((e = batch_next(j.in, &b)) > 0) {
+			if (b->bad > 0)
+				o->bad(o->arg, b->bad, b->why);
+			if (b->n > 0 && (e = judge(&j, b)) != 0)
+				break;
+		}
+	o->engine->plan_free(j.plan);
+	o->engine->close(j.dev);
+	batch_close(j.in);
+	free(j.y);
+	free(j.p);
+	free(j.q);
+	free(j.x);
+	return e;
+}

@@ -1,0 +1,29 @@
+/*
+ * judge - records and weights in, probabilities out: what a trained net says of pictures.
+ *
+ * Records are read once, in their own order; pictures are made as for
+ * validation: resized, the centre cropped, the mean subtracted.
+ */
+#ifndef PS_JUDGE_H
+#define PS_JUDGE_H
+
+#include "data/batch.h"
+#include "engine/engine.h"
+#include "net/weights.h"
+
+struct judge_opt {
+	const struct engine *engine;
+	unsigned	 threads;	/* the engine's; 0: its choice */
+	const struct weights *weights;	/* with a graph, lent */
+	struct batch_opt data;		/* path or recs, batch, aug ...; the shape is filled in here */
+	bool		 flip;		/* the mean of what it says of each picture and of its mirror image */
+	/* Each sample in the records' order: its label, and p f32 [classes], lent.  Anything but 0 ends the run. */
+	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
+	void		(*bad)(void *arg, uint32_t n, const char *why);	/* n records were left out; the first one's reason */
+	void		*arg;
+};
+
+/* Returns 0, what sample() returned, or what the reader and the engine return. */
+int	 judge_run(const struct judge_opt *o);
+
+#endif

@@ -1,0 +1,44 @@
+# pworker_judge.t - what trained weights say of records: scores, rows, pictures from a pipe, bad records.
+. "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
+cd "$T" || exit 1
+
+pictures images 60 1 && im2rec -o a.rec images || exit 1
+pworker --net lenet --variant bn --data a.rec --val a.rec --batch 20 --epochs 3 --lr 0.05 --save w >log.tsv 2>/dev/null
+field() { sed -n 2p "$1" | cut -f "$2"; }
+
+status 0 "a score" pworker --eval w-0003.safetensors --data a.rec --batch 16
+cp "$T/out" score
+is "$(head -n 1 score)" "samples	loss	accuracy	top5_accuracy" "... says what stands where"
+n=$(wc -l <a.idx)
+is "$(field score 1)" "$n" "... counts every record"
+is "$(field score 3) $(field score 2)" "$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 } END { print v }' log.tsv)" \
+	"... and is that of the validation"
+status 0 "rows" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
+cp "$T/out" rows
+is "$(head -n 1 rows)" "id	class	probability" "... under a head"
+is "$(sed 1d rows | cut -f 1 | uniq | cmp -s - <(cut -f 1 a.idx) && echo same)" same "... in the records' order"
+ok "... whose probabilities fall and add up to 1" awk -F'\t' 'BEGIN { id = "none" } NR > 1 {
+	if ($1 != id) { if (NR > 2 && (sum < 0.999 || sum > 1.001)) exit 1; sum = 0; last = 1; id = $1 }
+	if ($3 > last) exit 1
+	last = $3; sum += $3 }' rows
+classes=$(sed 1d rows | cut -f 2 | sort -u | wc -l)
+is "$(sed 1d rows | wc -l)" $((n * classes)) "... each class once"
+im2rec images | pworker --predict w-0003.safetensors --data - >piped 2>/dev/null
+ok "pictures that are packed on the way" cmp piped <(awk -F'\t' 'NR == 1 || $1 != id { print; id = $1 }' rows)
+status 0 "with mirror images" pworker --eval w-0003.safetensors --data a.rec --flip
+ok "... another score" test "$(field "$T/out" 2)" != "$(field score 2)"
+
+mkdir odd && cp "$(find images -name '*.png' | head -n 1)" odd/a.png && head -c 100 odd/a.png >odd/b.png
+printf '0\t1\ta.png\n1\t99\ta.png\n' >odd.lst
+im2rec -o odd.rec odd.lst odd
+status 0 "a label that the net has no class for" pworker --eval w-0003.safetensors --data odd.rec
+is "$(field "$T/out" 1)" 1 "... does not count"
+printf '1\t99\ta.png\n' >none.lst && im2rec -o none.rec none.lst odd
+status 1 "labels of another set alone" pworker --eval w-0003.safetensors --data none.rec
+like "$T/err" '^pworker: no record has a label below ' "... is said"
+head -c 3000 w-0003.safetensors >cut.safetensors
+status 1 "weights cut short" pworker --eval cut.safetensors --data a.rec
+like "$T/err" '^pworker: cut\.safetensors: ends inside ' "... are named"
+status 2 "no records" pworker --eval w-0003.safetensors
+done_testing

@@ -6,11 +6,12 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define BLOCK		65536u			/* bytes read at once */
-#define FILTERS		5			/* one over the other, libarchive's own last one counted */
+#define HEAD		16u			/* bytes that tell how a file is packed */
 #define FAULTS		16u			/* in a row, before an archive is given up */
 #define COPIED		((uint64_t)1 << 34)	/* bytes of a 7z that is not a file */
 
@@ -32,19 +33,25 @@ fault(struct arc *a, int code)
 	return err_fail(code, "%s", text != NULL ? text : "not a readable archive");
 }
 
-static void
-support_filters(struct archive *la)
+/* How the first bytes say that the rest is packed; ARCHIVE_FILTER_NONE: not. */
+static int
+packing(const uint8_t *p, size_t n)
 {
-	archive_read_support_filter_bzip2(la);
-	archive_read_support_filter_compress(la);
-	archive_read_support_filter_gzip(la);
-	archive_read_support_filter_lz4(la);
-	archive_read_support_filter_lzip(la);
-	archive_read_support_filter_lzma(la);
-	archive_read_support_filter_rpm(la);
-	archive_read_support_filter_uu(la);
-	archive_read_support_filter_xz(la);
-	archive_read_support_filter_zstd(la);
+	static const struct {
+		const char	*magic;
+		size_t		 n;
+		int		 filter;
+	} known[] = {
+		{ "\x1f\x8b\x08", 3, ARCHIVE_FILTER_GZIP }, { "BZh", 3, ARCHIVE_FILTER_BZIP2 },
+		{ "\xfd" "7zXZ", 6, ARCHIVE_FILTER_XZ }, { "\x28\xb5\x2f\xfd", 4, ARCHIVE_FILTER_ZSTD },
+		{ "\x04\x22\x4d\x18", 4, ARCHIVE_FILTER_LZ4 }, { "LZIP", 4, ARCHIVE_FILTER_LZIP },
+		{ "\x5d\0\0", 3, ARCHIVE_FILTER_LZMA }, { "\x1f\x9d", 2, ARCHIVE_FILTER_COMPRESS },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (n >= known[i].n && memcmp(p, known[i].magic, known[i].n) == 0)
+			return known[i].filter;
+	return ARCHIVE_FILTER_NONE;
 }
 
 /* Those asked first are found without the long look ahead of the last, which would hide that a short archive ends early. */
@@ -79,8 +86,6 @@ make(struct arc **out, enum arc_kind kind)
 		free(a);
 		return err_nomem();
 	}
-	support_filters(a->la);
-	archive_read_support_format_empty(a->la);
 	if (kind != ARC_PACKED)
 		support_formats(a->la);
 	if (kind != ARC_ARCHIVE)
@@ -89,29 +94,69 @@ make(struct arc **out, enum arc_kind kind)
 	return 0;
 }
 
+/*
+ * What is unpacked is said, not left to libarchive to find, which would go on
+ * with what comes out of it: a file may unpack to itself, for ever.
+ */
+static int
+unpack(struct arc *a, const uint8_t *head, size_t n)
+{
+	int filter = packing(head, n);
+
+	/* What ends before its first byte comes out is damaged, unless there are none. */
+	if (n == 0)
+		return archive_read_support_format_empty(a->la);
+	if (filter == ARCHIVE_FILTER_NONE)
+		return ARCHIVE_OK;
+	/* This one wants bytes at once. */
+	if (filter == ARCHIVE_FILTER_COMPRESS)
+		return archive_read_support_filter_compress(a->la);
+	return archive_read_append_filter(a->la, filter) < ARCHIVE_WARN ? ARCHIVE_FATAL : ARCHIVE_OK;
+}
+
 /* What libarchive made of the first bytes. */
 static int
 opened(struct arc **a, int r)
 {
 	int e = 0;
 
-	if (r != ARCHIVE_OK)
+	if (r != ARCHIVE_OK) {
 		e = fault(*a, ERR_FORMAT);
-	else if (archive_filter_count((*a)->la) > FILTERS)
-		e = err_fail(ERR_LIMIT, "packed more than %d times over", FILTERS - 1);
-	if (e < 0) {
 		arc_close(*a);
 		*a = NULL;
 	}
 	return e;
 }
 
+static int
+read_head(const char *path, void *head, size_t size, size_t *n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), e;
+
+	if (fd < 0)
+		return err_sys("open");
+	e = io_read(fd, head, size, n);
+	close(fd);
+	return e;
+}
+
 int
 arc_open(struct arc **a, const char *path, enum arc_kind kind)
 {
-	int e = make(a, kind);
+	uint8_t head[HEAD];
+	size_t n;
+	int r, e = make(a, kind);
 
-	return e < 0 ? e : opened(a, archive_read_open_filename((*a)->la, path, BLOCK));
+	if (e < 0)
+		return e;
+	if ((e = read_head(path, head, sizeof(head), &n)) < 0) {
+		arc_close(*a);
+		*a = NULL;
+		return e;
+	}
+	if ((r = unpack(*a, head, n)) == ARCHIVE_OK)
+		r = archive_read_open_filename((*a)->la, path, BLOCK);
+	return opened(a, r);
 }
 
 /* libarchive asks for the next bytes. */
@@ -152,7 +197,7 @@ arc_open_in(struct arc **out, struct arc_in in, enum arc_kind kind)
 {
 	static const uint8_t seven[] = { '7', 'z', 0xbc, 0xaf, 0x27, 0x1c };
 	struct arc *a;
-	int e = make(out, kind);
+	int r, e = make(out, kind);
 
 	if (e < 0)
 		return e;
@@ -166,8 +211,9 @@ arc_open_in(struct arc **out, struct arc_in in, enum arc_kind kind)
 		*out = NULL;
 		return e;
 	}
-	return opened(out, a->copy >= 0 ? archive_read_open_fd(a->la, a->copy, BLOCK)
-	    : archive_read_open(a->la, a, NULL, serve, NULL));
+	if ((r = unpack(a, a->block, a->head)) == ARCHIVE_OK)
+		r = a->copy >= 0 ? archive_read_open_fd(a->la, a->copy, BLOCK) : archive_read_open(a->la, a, NULL, serve, NULL);
+	return opened(out, r);
 }
 
 void

@@ -2,11 +2,11 @@
  * arc - an archive's members, one after the other, whatever libarchive reads.
  *
  * Formats: tar, cpio, zip, 7z, rar, ISO 9660, cab, lha, xar, ar, warc; a file that is only packed is its own member.
- * Packed by: gzip, bzip2, xz, lzma, lzip, zstd, lz4, compress, uuencode, rpm.  What libarchive would run programs for
- * (lzop, lrzip, grzip), and mtree, which names files outside, is not read.
+ * Packed, once, by: gzip, bzip2, xz, lzma, lzip, zstd, lz4, compress.  What libarchive would run programs for (lzop, lrzip,
+ * grzip), and mtree, which names files outside, is not read.
  * Bytes come from a file, or in one go through a function: from a pipe, or a member of another archive.  A 7z, which is
  * read from its end, is then first copied to a temporary file without a name.
- * What an archive says about sizes is not believed; how often it may be packed over is bounded.
+ * What an archive says about sizes is not believed.
  */
 #ifndef DATA_ARC_H
 #define DATA_ARC_H
@@ -29,7 +29,7 @@ struct arc_in {
 struct arc;
 
 /* From the file at path, or through a function, which must live as long.  Lines do not name the archive. */
-/* Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM. */
+/* Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT (a 7z too long to copy) or ERR_NOMEM. */
 int	 arc_open(struct arc **a, const char *path, enum arc_kind kind);
 int	 arc_open_in(struct arc **a, struct arc_in in, enum arc_kind kind);
 void	 arc_close(struct arc *a);	/* NULL is fine */

@@ -330,7 +330,7 @@ class_as_it_comes(struct folders *f, const char *path, size_t n, size_t from, si
 		return e;
 	if ((p = component(path, n, from + f->depth, &len)) == NULL)
 		return say_classes(f, path, n, "stands less deep than those before");
-	if ((size_t)(p - path) != f->around.n || memcmp(path, f->around.p, f->around.n) != 0)
+	if ((size_t)(p - path) != f->around.n || (p > path && memcmp(path, f->around.p, f->around.n) != 0))
 		return f->split == SOURCE_ALL && split_in(path, (size_t)(p - path)) != NULL ? say_split(f)
 		    : say_classes(f, path, n, "does not stand beside those before");
 	if ((at = names_find(l, p, len)) < 0) {

@@ -1,4 +1,4 @@
-/* fuzz_source - hostile archives, whatever pictures their names claim. */
+/* fuzz_source - hostile archives, from a file and from a pipe, whatever pictures their names claim. */
 #include "place.h"
 
 int
@@ -6,5 +6,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 {
 	place_put("a", p, size);
 	place_read("a");
+	place_pipe(p, size);
 	return 0;
 }

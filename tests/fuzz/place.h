@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define PLACE_PIPE	65536u
+
 static char place_dir[] = "/tmp/tally-fuzz.XXXXXX";
 static struct {
 	char	path[64];
@@ -59,19 +61,16 @@ place_put(const char *name, const uint8_t *p, size_t n)
 		abort();
 }
 
-/* Reads every picture's bytes; raw ones must be as many as their shape says.  name NULL: of the directory. */
-__attribute__((unused)) static void
-place_read(const char *name)
+/* Reads every picture's bytes; raw ones must be as many as their shape says. */
+static void
+place_source(const struct source_opt *opt)
 {
-	char path[64];
-	struct source_opt opt = { .path = path };
 	struct source_item it;
 	volatile uint8_t sum = 0;
 	struct source *s;
 	int e;
 
-	snprintf(path, sizeof(path), "%s%s%s", place_dir, name != NULL ? "/" : "", name != NULL ? name : "");
-	if (source_open(&s, &opt) < 0)
+	if (source_open(&s, opt) < 0)
 		return;
 	while ((e = source_next(s, &it)) > 0 || e == ERR_ITEM) {
 		if (e < 0)
@@ -82,6 +81,31 @@ place_read(const char *name)
 			sum = sum ^ it.data[i];
 	}
 	source_close(s);
+}
+
+/* name NULL: of the directory. */
+__attribute__((unused)) static void
+place_read(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s%s%s", place_dir, name != NULL ? "/" : "", name != NULL ? name : "");
+	place_source(&(struct source_opt){ .path = path });
+}
+
+/* The same of a pipe, which holds as much without anybody to write. */
+__attribute__((unused)) static void
+place_pipe(const uint8_t *p, size_t n)
+{
+	char path[64];
+	int fd[2];
+
+	if (pipe(fd) < 0 || io_write(fd[1], p, n < PLACE_PIPE ? n : PLACE_PIPE) < 0)
+		abort();
+	close(fd[1]);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[0]);
+	place_source(&(struct source_opt){ .path = path });
+	close(fd[0]);
 }
 
 #endif

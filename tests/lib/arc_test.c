@@ -11,7 +11,7 @@ static const struct {
 	{ "i.iso", "iso9660", NULL }, { "x.xar", "xar", NULL }, { "w.warc", "warc", NULL },
 	{ "a.tar.gz", "ustar", "gzip" }, { "a.tbz2", "ustar", "bzip2" }, { "a.tar.xz", "ustar", "xz" },
 	{ "a.tar.zst", "ustar", "zstd" }, { "a.tar.lz4", "ustar", "lz4" }, { "a.tar.lz", "ustar", "lzip" },
-	{ "a.tar.lzma", "ustar", "lzma" }, { "a.tar.Z", "ustar", "compress" }, { "a.tgz", "ustar", "uuencode" },
+	{ "a.tar.lzma", "ustar", "lzma" }, { "a.tar.Z", "ustar", "compress" },
 	{ "g.cpio.gz", "newc", "gzip" },
 };
 
@@ -106,8 +106,10 @@ test_faults(void)
 	is(arc_read(a, p, 8, &got), 0, "which is read");
 	ok(got == 8 && memcmp(p, "just som", 8) == 0, "byte by byte");
 	arc_close(a);
-	sh("cp x y && for i in 1 2 3 4 5 6; do gzip -c y >z && mv z y; done");
-	is(arc_open(&a, pics_path("y"), ARC_EITHER), ERR_LIMIT, "packed over and over");
+	sh("gzip -c x | gzip >y");
+	is(arc_open(&a, pics_path("y"), ARC_EITHER), 0, "what is packed twice");
+	ok(arc_next(a, &name) == 1 && arc_read(a, p, 8, &got) == 0 && p[0] == 0x1f && p[1] == 0x8b, "is unpacked once");
+	arc_close(a);
 	sh("printf '#mtree\\n/etc/passwd type=file contents=/etc/passwd\\n' >m.mtree");
 	is(arc_open(&a, pics_path("m.mtree"), ARC_ARCHIVE), ERR_FORMAT, "a list of files outside is no archive");
 }

@@ -106,7 +106,7 @@ test_chance(void)
 	snprintf(first, sizeof(first), "%s", text_of("l.lst"));
 	ok(strcmp(first, sorted) != 0 && strlen(first) == strlen(sorted), "shuffled");
 	for (int i = 0; i < 10; i++) {
-		char line[32];
+		char line[64];
 
 		snprintf(line, sizeof(line), "%d\t0.000000\t%d.png\n", i, i);
 		ok(strstr(first, line) != NULL, "number %d stays with its picture", i);

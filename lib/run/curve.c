@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct curve_item {
 };
 
 static int
-add(struct curve *c, const struct logline *l, enum logline_measure m)
+add(struct curve *c, const struct logline *l, int m)
 {
 	size_t cap = c->cap > 0 ? 2 * c->cap : 256;
 	struct curve_item *p;
@@ -30,38 +31,104 @@ add(struct curve *c, const struct logline *l, enum logline_measure m)
 		c->cap = cap;
 	}
 	c->item[c->n] = (struct curve_item){ .at = l->at, .rank = l->rank, .value = l->value[m], .run = c->run,
-		.order = (uint32_t)c->n, .measure = m, .by_step = l->by_step };
+		.order = (uint32_t)c->n, .measure = (enum logline_measure)m, .by_step = l->by_step };
 	c->n++;
 	return 0;
+}
+
+/* A counter comes with each step, and only its last value of an epoch matters: received and sent lie side by side. */
+static int
+add_counters(struct curve *c, const struct logline *l)
+{
+	size_t *place = l->rank < CURVE_RANKS ? &c->counter[l->rank] : NULL;
+	bool both = l->has[LOGLINE_RX_SO_FAR] && l->has[LOGLINE_TX_SO_FAR];
+	struct curve_item *i = place != NULL && *place > 0 ? &c->item[*place - 1] : NULL;
+	int e = 0;
+
+	if (both && i != NULL && i->run == c->run && i->at == l->at && i->rank == l->rank && !l->by_step) {
+		i[0].value = l->value[LOGLINE_RX_SO_FAR];
+		i[1].value = l->value[LOGLINE_TX_SO_FAR];
+		return 0;
+	}
+	if (place != NULL && both)
+		*place = c->n + 1;
+	for (int m = LOGLINE_RX_SO_FAR; m < LOGLINE_ALL && e == 0; m++)
+		if (l->has[m])
+			e = add(c, l, m);
+	return e;
+}
+
+/* The name of the run that begins, or of the one that goes on. */
+static int
+set_label(struct curve *c, const char *label)
+{
+	void *p;
+
+	if (c->labels <= c->run) {
+		uint32_t n = c->run < 8 ? 16 : 2 * c->run;
+
+		if ((p = realloc(c->label, n * sizeof(*c->label))) == NULL)
+			return err_nomem();
+		c->label = p;
+		c->labels = n;
+	}
+	memcpy(c->label[c->run], label, LOGLINE_LABEL);
+	return 0;
+}
+
+static bool
+another_run(const struct curve *c, const struct logline *l, const char *label)
+{
+	if (c->fresh || l->by_step != c->by_step || strcmp(label, c->label[c->run]) != 0)
+		return true;
+	return l->at != LOGLINE_WHOLE && l->at + (l->by_step ? 0 : 1) < c->highest;
+}
+
+void
+curve_begin(struct curve *c, const char *name)
+{
+	snprintf(c->file, sizeof(c->file), "%s", name);
+	memset(&c->doc, 0, sizeof(c->doc));
+	c->fresh = true;
 }
 
 int
 curve_take(struct curve *c, const char *line)
 {
 	struct logline l;
-	int e = logline_parse(line, &l);
+	const char *label;
+	int e = doc_take(&c->doc, line, &l);
 
-	if (e == 0 && logline_begins(line))
+	if (e == 0)
+		e = logline_parse(line, &l);
+	if (c->doc.begins || (e == 0 && logline_begins(line)))
 		c->fresh = true;
-	if (e <= 0)
+	c->doc.begins = false;
+	c->ends += l.ends;
+	if (e <= 0 || l.ends)
 		return e;
-	if (c->n > 0 && (c->fresh || l.by_step != c->by_step || l.at + (l.by_step ? 0 : 1) < c->highest)) {
+	label = l.label[0] != 0 ? l.label : c->file;
+	if (c->n > 0 && another_run(c, &l, label)) {
 		c->run++;
 		c->highest = 0;
 	}
+	if ((e = set_label(c, label)) < 0)
+		return e;
 	c->fresh = false;
 	c->by_step = l.by_step;
-	c->highest = l.at > c->highest ? l.at : c->highest;
+	if (l.at != LOGLINE_WHOLE)
+		c->highest = l.at > c->highest ? l.at : c->highest;
 	for (int m = 0; m < LOGLINE_MEASURES; m++)
-		if (l.has[m] && (e = add(c, &l, (enum logline_measure)m)) < 0)
+		if (l.has[m] && (e = add(c, &l, m)) < 0)
 			return e;
-	return 1;
+	return (e = add_counters(c, &l)) < 0 ? e : 1;
 }
 
 void
 curve_free(struct curve *c)
 {
 	free(c->item);
+	free(c->label);
 	*c = (struct curve){ 0 };
 }
 
@@ -106,6 +173,38 @@ fold(const struct curve_item *t, size_t n)
 	return row;
 }
 
+/* Counters into what they grew by since the same rank's row before; p is that one, or NULL. */
+static void
+grow(struct curve_row *r, const struct curve_row *p)
+{
+	for (int i = 0; i < 2; i++) {
+		int so_far = LOGLINE_RX_SO_FAR + i, m = LOGLINE_RX + i;
+		double before = p != NULL && p->has[so_far] ? p->value[so_far] : 0;
+
+		if (r->has[m] || !r->has[so_far] || (r->by_step && (p == NULL || !p->has[so_far])))
+			continue;
+		/* A process that began anew counts from 0. */
+		r->has[m] = true;
+		r->value[m] = r->value[so_far] >= before ? r->value[so_far] - before : r->value[so_far];
+	}
+}
+
+/* Rows are by run, epoch and rank; each rank's row before is not far. */
+static void
+grow_all(struct curve_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct curve_row *r = &rows->row[i], *p = r;
+
+		while (p > rows->row && p[-1].run == r->run && p[-1].at + 1 >= r->at && !(p[-1].rank == r->rank && p[-1].at != r->at))
+			p--;
+		p = p > rows->row && p[-1].run == r->run && p[-1].rank == r->rank ? p - 1 : NULL;
+		if (p == NULL && r->by_step && i > 0 && r[-1].run == r->run)
+			p = r - 1;
+		grow(r, p);
+	}
+}
+
 /* Rows by rank, ranks next to each other, into one row an epoch. */
 static void
 mean(struct curve_rows *rows)
@@ -137,20 +236,38 @@ mean(struct curve_rows *rows)
 int
 curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
 {
-	*rows = (struct curve_rows){ .runs = c->n > 0 ? c->run + 1 : 0 };
+	*rows = (struct curve_rows){ .runs = c->n > 0 ? c->run + 1 : 0, .label = c->label };
 	if (c->n == 0)
 		return 0;
 	if ((rows->row = calloc(c->n, sizeof(*rows->row))) == NULL)
 		return err_nomem();
+	memset(c->counter, 0, sizeof(c->counter));	/* their places change */
 	qsort(c->item, c->n, sizeof(*c->item), by_order);
 	for (size_t i = 0, k; i < c->n; i = k) {
 		for (k = i + 1; k < c->n && same_row(&c->item[i], &c->item[k]); k++)
 			continue;
 		rows->row[rows->n++] = fold(&c->item[i], k - i);
 	}
+	grow_all(rows);
 	if (!by_rank)
 		mean(rows);
 	return 0;
+}
+
+void
+curve_name(const struct curve_rows *rows, uint32_t run, char name[LOGLINE_LABEL])
+{
+	const char *label = rows->label[run];
+	uint32_t first = run;
+
+	while (label[0] != 0 && first > 0 && run - first < 999 && strcmp(rows->label[first - 1], label) == 0)
+		first--;
+	if (label[0] == 0)
+		snprintf(name, LOGLINE_LABEL, "%u", run + 1);
+	else if (first == run)
+		memcpy(name, label, LOGLINE_LABEL);
+	else
+		snprintf(name, LOGLINE_LABEL, "%.36s (%u)", label, run - first + 1);
 }
 
 void

@@ -1,78 +1,213 @@
-/* curve_table - figures by epoch into an aligned table. */
+/* curve_table - figures by epoch into tables: a line an epoch, and a line a run. */
 #include "run/curve.h"
 
-/* Head and digits behind the point of each measure's column; seconds of a step are small. */
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Names of each measure's column, and digits behind the point for people; -1 for bytes. */
 static const struct {
-	const char *head;
-	int width, digits;
+	const char *head, *key;
+	int digits;
 } columns[LOGLINE_MEASURES] = {
-	[LOGLINE_TRAIN_ACCURACY] = { "train accuracy", 14, 4 },
-	[LOGLINE_TRAIN_LOSS] = { "train loss", 10, 4 },
-	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", 19, 4 },
-	[LOGLINE_VAL_LOSS] = { "validation loss", 15, 4 },
-	[LOGLINE_SECONDS] = { "seconds", 8, 1 },
-	[LOGLINE_SPEED] = { "samples/s", 9, 1 },
+	[LOGLINE_TRAIN_ACCURACY] = { "train accuracy", "train_accuracy", 4 },
+	[LOGLINE_TRAIN_LOSS] = { "train loss", "train_loss", 4 },
+	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", "validation_accuracy", 4 },
+	[LOGLINE_VAL_LOSS] = { "validation loss", "validation_loss", 4 },
+	[LOGLINE_SECONDS] = { "seconds", "seconds", 1 },
+	[LOGLINE_SPEED] = { "samples/s", "samples_per_s", 1 },
+	[LOGLINE_LOAD] = { "load", "load", 2 },
+	[LOGLINE_RX] = { "rx", "rx_bytes", -1 },
+	[LOGLINE_TX] = { "tx", "tx_bytes", -1 },
 };
 
 struct shown {
-	bool run, rank, measure[LOGLINE_MEASURES];
-	bool by_step;
+	bool run, epoch, step, rank, measure[LOGLINE_MEASURES];
 };
 
 static int
-put_head(const struct shown *s, struct buf *out)
+number(struct table *t, double v, int digits)
 {
-	int e = 0;
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	char text[64], exact[64];
+	double scaled = v;
+	int i = 0;
 
-	if (s->run)
-		e = buf_put_fmt(out, "%3s  ", "run");
-	e = e < 0 ? e : buf_put_fmt(out, "%7s", s->by_step ? "step" : "epoch");
-	if (s->rank)
-		e = e < 0 ? e : buf_put_fmt(out, "  %4s", "rank");
-	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
-		if (s->measure[m])
-			e = buf_put_fmt(out, "  %*s", columns[m].width, columns[m].head);
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	snprintf(exact, sizeof(exact), digits < 0 ? "%.0f" : "%.9g", v);
+	if (digits < 0) {
+		for (; i < 6 && scaled >= 1000; i++)
+			scaled /= 1024;
+		snprintf(text, sizeof(text), "%.*f %s", i > 0 ? 2 : 0, scaled, units[i]);
+	} else {
+		snprintf(text, sizeof(text), "%.*f", digits, v);
+	}
+	return table_cell(t, text, exact);
 }
 
 static int
-put_row(const struct shown *s, const struct curve_row *r, struct buf *out)
+whole(struct table *t, uint64_t v, const char *no_number)
 {
+	char text[32];
+
+	if (v == UINT64_MAX)
+		return table_cell(t, no_number, "");
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	return table_cell(t, text, text);
+}
+
+static void
+heads(const struct shown *s, struct table *t)
+{
+	if (s->run)
+		table_column(t, "run", "run", false);
+	if (s->epoch)
+		table_column(t, "epoch", "epoch", true);
+	if (s->step)
+		table_column(t, "step", "step", true);
+	if (s->rank)
+		table_column(t, "rank", "rank", true);
+	for (int m = 0; m < LOGLINE_MEASURES; m++)
+		if (s->measure[m])
+			table_column(t, columns[m].head, columns[m].key, true);
+}
+
+static int
+put_row(const struct shown *s, const struct curve_rows *rows, const struct curve_row *r, struct table *t)
+{
+	char name[LOGLINE_LABEL];
 	int e = 0;
 
-	if (s->run)
-		e = buf_put_fmt(out, "%3u  ", r->run + 1);
-	e = e < 0 ? e : buf_put_fmt(out, "%7llu", (unsigned long long)r->at);
-	if (s->rank && r->rank == LOGLINE_ANYONE)
-		e = e < 0 ? e : buf_put_fmt(out, "  %4s", "-");
-	else if (s->rank)
-		e = e < 0 ? e : buf_put_fmt(out, "  %4llu", (unsigned long long)r->rank);
-	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++) {
-		int digits = columns[m].digits + (m == LOGLINE_SECONDS && r->by_step ? 2 : 0);
-
-		if (s->measure[m] && r->has[m])
-			e = buf_put_fmt(out, "  %*.*f", columns[m].width, digits, r->value[m]);
-		else if (s->measure[m])
-			e = buf_put_fmt(out, "  %*s", columns[m].width, "-");
+	if (s->run) {
+		curve_name(rows, r->run, name);
+		e = table_cell(t, name, name);
 	}
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	if (e == 0 && s->epoch)
+		e = r->by_step ? table_cell(t, NULL, NULL) : whole(t, r->at, "all");
+	if (e == 0 && s->step)
+		e = r->by_step ? whole(t, r->at, "all") : table_cell(t, NULL, NULL);
+	if (e == 0 && s->rank)
+		e = whole(t, r->rank, NULL);
+	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
+		if (s->measure[m])
+			e = !r->has[m] ? table_cell(t, NULL, NULL) :
+			    number(t, r->value[m], columns[m].digits + (m == LOGLINE_SECONDS && r->by_step ? 2 : 0));
+	return e;
+}
+
+/* A counter's first value alone says nothing. */
+static bool
+says(const struct curve_row *r)
+{
+	for (int m = 0; m < LOGLINE_MEASURES; m++)
+		if (r->has[m])
+			return true;
+	return false;
 }
 
 int
-curve_table(const struct curve_rows *rows, bool by_rank, struct buf *out)
+curve_table(const struct curve_rows *rows, bool by_rank, struct table *t)
 {
 	struct shown s = { .run = rows->runs > 1, .rank = by_rank };
 	int e = 0;
 
-	for (size_t i = 0; i < rows->n; i++)
+	for (size_t i = 0; i < rows->n; i++) {
+		s.step |= rows->row[i].by_step;
+		s.epoch |= !rows->row[i].by_step;
+		s.run |= rows->label[rows->row[i].run][0] != 0;
 		for (int m = 0; m < LOGLINE_MEASURES; m++)
 			s.measure[m] |= rows->row[i].has[m];
-	for (size_t i = 0; i < rows->n && e == 0; i++) {
-		if (i == 0 || rows->row[i].by_step != s.by_step) {
-			s.by_step = rows->row[i].by_step;
-			e = put_head(&s, out);
+	}
+	if (rows->n == 0)
+		return 0;
+	heads(&s, t);
+	for (size_t i = 0; i < rows->n && e == 0; i++)
+		if (says(&rows->row[i]))
+			e = put_row(&s, rows, &rows->row[i], t);
+	return e;
+}
+
+/* A run in one line: the measures' means, but the accuracies' best and last. */
+struct summary {
+	uint64_t epochs, best_at;
+	double	 best, last_train, last_valid;
+	double	 sum[LOGLINE_MEASURES];
+	uint64_t n[LOGLINE_MEASURES];
+};
+
+static struct summary
+summarize(const struct curve_row *r, size_t n)
+{
+	struct summary s = { .best = -1, .last_train = -1, .last_valid = -1 };
+
+	for (; n > 0; n--, r++) {
+		s.epochs += r->at != LOGLINE_WHOLE;
+		for (int m = 0; m < LOGLINE_MEASURES; m++)
+			if (r->has[m]) {
+				s.sum[m] += r->value[m];
+				s.n[m]++;
+			}
+		if (r->has[LOGLINE_TRAIN_ACCURACY])
+			s.last_train = r->value[LOGLINE_TRAIN_ACCURACY];
+		if (!r->has[LOGLINE_VAL_ACCURACY])
+			continue;
+		s.last_valid = r->value[LOGLINE_VAL_ACCURACY];
+		if (s.last_valid > s.best) {
+			s.best = s.last_valid;
+			s.best_at = r->at;
 		}
-		e = e < 0 ? e : put_row(&s, &rows->row[i], out);
+	}
+	return s;
+}
+
+static const int means[] = { LOGLINE_SECONDS, LOGLINE_SPEED, LOGLINE_LOAD, LOGLINE_RX, LOGLINE_TX };
+#define MEANS	(sizeof(means) / sizeof(*means))
+
+static int
+put_summary(const struct curve_rows *rows, const bool *shown, uint32_t run, const struct summary *s, struct table *t)
+{
+	const double accuracy[] = { s->best, s->last_valid, s->last_train };
+	char name[LOGLINE_LABEL];
+	int e;
+
+	curve_name(rows, run, name);
+	e = table_cell(t, name, name);
+	e = e < 0 ? e : whole(t, s->epochs, NULL);
+	for (int i = 0; i < 3 && e == 0; i++) {
+		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : number(t, accuracy[i], 4);
+		if (i == 0 && e == 0)
+			e = s->best < 0 ? table_cell(t, NULL, NULL) : whole(t, s->best_at, "all");
+	}
+	for (size_t i = 0; i < MEANS && e == 0; i++)
+		if (shown[means[i]])
+			e = s->n[means[i]] == 0 ? table_cell(t, NULL, NULL) :
+			    number(t, s->sum[means[i]] / (double)s->n[means[i]], columns[means[i]].digits);
+	return e;
+}
+
+int
+curve_compare(const struct curve_rows *rows, struct table *t)
+{
+	bool shown[LOGLINE_MEASURES] = { false };
+	int e = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		for (int m = 0; m < LOGLINE_MEASURES; m++)
+			shown[m] |= rows->row[i].has[m];
+	table_column(t, "run", "run", false);
+	table_column(t, "epochs", "epochs", true);
+	table_column(t, "best validation", "best_validation_accuracy", true);
+	table_column(t, "at", "best_at", true);
+	table_column(t, "last validation", "last_validation_accuracy", true);
+	table_column(t, "last train", "last_train_accuracy", true);
+	for (size_t i = 0; i < MEANS; i++)
+		if (shown[means[i]])
+			table_column(t, columns[means[i]].head, columns[means[i]].key, true);
+	for (size_t i = 0, k; i < rows->n && e == 0; i = k) {
+		struct summary s;
+
+		for (k = i; k < rows->n && rows->row[k].run == rows->row[i].run; k++)
+			continue;
+		s = summarize(&rows->row[i], k - i);
+		e = put_summary(rows, shown, rows->row[i].run, &s, t);
 	}
 	return e;
 }

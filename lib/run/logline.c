@@ -125,6 +125,12 @@ mxnet(const char *p, struct logline *l)
 		set(l, LOGLINE_SECONDS, v);
 		return true;
 	}
+	if (starts(&p, "Traffic rx=") && number(&p, &v)) {
+		set(l, LOGLINE_RX, v);
+		if (starts(&p, " tx=") && number(&p, &v))
+			set(l, LOGLINE_TX, v);
+		return true;
+	}
 	/* The metric behind a speed is that of the last batches, not the epoch's. */
 	if (strncmp(p, "Batch", 5) == 0 && behind(&p, "Speed: ") && number(&p, &v)) {
 		set(l, LOGLINE_SPEED, v);
@@ -180,11 +186,19 @@ row(const char *line, struct logline *l)
 
 	if (e <= 0)
 		return e;
-	val = r.event == TSV_VALIDATION;
-	if ((r.event != TSV_EPOCH && !val) || r.epoch == TSV_NONE)
-		return 0;
 	l->rank = r.rank;
 	l->at = r.epoch;
+	l->ends = r.event == TSV_END;
+	if (r.role != TSV_WORKER || r.epoch == TSV_NONE)
+		return l->ends;
+	/* A run of one process has no traffic to tell of. */
+	if (r.received_bytes != TSV_NONE && r.received_bytes > 0)
+		set(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
+	if (r.sent_bytes != TSV_NONE && r.sent_bytes > 0)
+		set(l, LOGLINE_TX_SO_FAR, (double)r.sent_bytes);
+	val = r.event == TSV_VALIDATION;
+	if (r.event != TSV_EPOCH && !val)
+		return r.event == TSV_STEP;
 	if (r.accuracy >= 0)
 		set(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
 	if (!(r.loss < 0))

@@ -16,6 +16,35 @@
 
 extern char **environ;
 
+static const struct {
+	const char *name;
+	enum logline_measure measure[2];
+} figure[] = {
+#define FIGURE(name, a, b) { name, { a, b } },
+	PLOT_FIGURES(FIGURE)
+#undef FIGURE
+};
+#define FIGURE_COUNT	(sizeof(figure) / sizeof(*figure))
+
+unsigned
+plot_figures(const char *names)
+{
+	unsigned set = 0;
+	size_t i, n;
+
+	for (;; names += n + 1) {
+		n = strcspn(names, ",");
+		for (i = 0; i < FIGURE_COUNT; i++)
+			if (strlen(figure[i].name) == n && strncmp(names, figure[i].name, n) == 0)
+				break;
+		if (i == FIGURE_COUNT)
+			return 0;
+		set |= 1u << i;
+		if (names[n] == 0)
+			return set;
+	}
+}
+
 static int
 put_data(const struct curve_rows *rows, struct buf *out)
 {
@@ -26,13 +55,32 @@ put_data(const struct curve_rows *rows, struct buf *out)
 
 		if (i > 0 && r->run != r[-1].run)
 			e = buf_put_fmt(out, "\n\n");
-		e = e < 0 ? e : buf_put_fmt(out, "%llu", (unsigned long long)r->at);
+		/* What is about a whole run has no place; but each run is a block. */
+		e = e < 0 ? e : r->at == LOGLINE_WHOLE ? buf_put_fmt(out, "NaN") :
+		    buf_put_fmt(out, "%llu", (unsigned long long)r->at);
 		for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
 			e = r->has[m] && isfinite(r->value[m]) ? buf_put_fmt(out, " %.9g", r->value[m]) :
 			    buf_put_fmt(out, " NaN");
 		e = e < 0 ? e : buf_put(out, "\n", 1);
 	}
 	return e < 0 ? e : buf_put_fmt(out, "END\n");
+}
+
+/* gnuplot's strings in single quotes know one escape: a quote is doubled. */
+static int
+put_titles(const struct curve_rows *rows, struct buf *out)
+{
+	char name[LOGLINE_LABEL];
+	int e = buf_put_fmt(out, "array title[%u]\n", rows->runs);
+
+	for (uint32_t run = 0; run < rows->runs && e == 0; run++) {
+		curve_name(rows, run, name);
+		e = buf_put_fmt(out, "title[%u] = '", run + 1);
+		for (const char *p = name; *p != 0 && e == 0; p++)
+			e = *p == '\'' ? buf_put_fmt(out, "''") : buf_put(out, p, 1);
+		e = e < 0 ? e : buf_put_fmt(out, "'\n");
+	}
+	return e;
 }
 
 /* An unnamed file that holds p[0..n), read from its start. */
@@ -86,43 +134,94 @@ draw(int in, char *script, int out, int err)
 	return status == 0 ? 0 : complaint(err);
 }
 
-static int
-compose(const struct curve_rows *rows, struct buf *text)
+/* Which figures of a set have data. */
+static unsigned
+drawable(const struct curve_rows *rows, unsigned set)
 {
-	int loss = 0, e;
+	unsigned have = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
-		loss |= rows->row[i].has[LOGLINE_TRAIN_LOSS] || rows->row[i].has[LOGLINE_VAL_LOSS];
-	e = buf_put_fmt(text, "runs = %u\nloss = %d\nby = '%s'\n", rows->runs, loss,
-	    rows->n > 0 && rows->row[0].by_step ? "step" : "epoch");
+		for (size_t f = 0; f < FIGURE_COUNT; f++)
+			for (int k = 0; k < 2; k++) {
+				int m = figure[f].measure[k];
+
+				if (rows->row[i].at != LOGLINE_WHOLE && rows->row[i].has[m] && isfinite(rows->row[i].value[m]))
+					have |= 1u << f;
+			}
+	return have & set;
+}
+
+static int
+compose(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *text)
+{
+	static const char *const kinds[] = { [PLOT_PNG] = "png", [PLOT_SVG] = "svg", [PLOT_TEXT] = "text" };
+	bool by_step = false;
+	int e;
+
+	for (size_t i = 0; i < rows->n; i++)
+		by_step |= rows->row[i].by_step;
+	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nfigures = '", kinds[kind], wide, rows->runs,
+	    by_step ? "step" : "epoch");
+
+	for (size_t f = 0; f < FIGURE_COUNT && e == 0; f++)
+		if ((figures & 1u << f) != 0)
+			e = buf_put_fmt(text, "%s ", figure[f].name);
+	e = e < 0 ? e : buf_put_fmt(text, "'\n");
+	e = e < 0 ? e : put_titles(rows, text);
 	return e < 0 ? e : put_data(rows, text);
 }
 
+/* Appends all that a file holds. */
+static int
+append(int fd, struct buf *out)
+{
+	off_t n = lseek(fd, 0, SEEK_END);
+	int e;
+
+	if (n < 0)
+		return err_sys("a temporary file");
+	if ((e = buf_room(out, (size_t)n)) < 0 || (e = io_pread(fd, out->p + out->n, (size_t)n, 0)) < 0)
+		return e;
+	out->n += (size_t)n;
+	return 0;
+}
+
 int
-plot_png(const struct curve_rows *rows, const char *path)
+plot_draw(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *out)
 {
 	struct buf text = { 0 };
 	char script[PATH_MAX];
-	struct io_new f;
-	int e, in, err;
+	int e, fd[3] = { -1, -1, -1 };
 
+	if ((figures = drawable(rows, figures)) == 0)
+		return err_fail(ERR_ITEM, "nothing to draw");
 	if ((e = share_find("plot/epochs.gp", script)) < 0)
 		return e;
-	if ((e = compose(rows, &text)) < 0 || (e = io_create(&f, path)) < 0) {
-		buf_free(&text);
+	e = compose(rows, kind, figures, wide, &text);
+	if (e == 0 && ((fd[0] = hold(text.p, text.n)) < 0 || (fd[1] = hold("", 0)) < 0 || (fd[2] = hold("", 0)) < 0))
+		e = err_sys("a temporary file");
+	if (e == 0 && (e = draw(fd[0], script, fd[1], fd[2])) == 0)
+		e = append(fd[1], out);
+	for (int i = 0; i < 3; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	buf_free(&text);
+	return e;
+}
+
+int
+plot_file(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, const char *path)
+{
+	struct buf picture = { 0 };
+	struct io_new f;
+	int e;
+
+	if ((e = io_create(&f, path)) < 0)
 		return e;
-	}
-	in = hold(text.p, text.n);
-	err = hold("", 0);
-	e = in < 0 || err < 0 ? err_sys("a temporary file") : draw(in, script, f.fd, err);
-	if (e == 0)
+	if ((e = plot_draw(rows, kind, figures, 0, &picture)) == 0 && (e = io_write(f.fd, picture.p, picture.n)) == 0)
 		e = io_commit(&f);
 	else
 		io_abandon(&f);
-	if (in >= 0)
-		close(in);
-	if (err >= 0)
-		close(err);
-	buf_free(&text);
+	buf_free(&picture);
 	return e;
 }

@@ -1,36 +1,69 @@
-# epochs.gp - accuracy, and loss if there is any, by epoch: a PNG on standard output.
+# epochs.gp - figures by epoch, one below the other: a picture on standard output.
 #
-# plog(1) sets runs, loss, by and $data in front of this: at, train accuracy, train loss, validation accuracy,
-# validation loss, seconds, samples/s; a block a run.
+# plog(1) sets kind, wide, runs, by, figures, title and $data in front of this: at, train accuracy, train loss, validation
+# accuracy, validation loss, seconds, samples/s, load, rx, tx; a block a run.
 
-set terminal pngcairo size 900, (loss ? 900 : 500) font "DejaVu Sans,11" background "white"
+n = words(figures)
+if (kind eq "png") { set terminal pngcairo size 900, 60 + 420 * n font "DejaVu Sans,11" background "white" }
+if (kind eq "svg") { set terminal svg size 900, 60 + 420 * n font "DejaVu Sans,13" background "white" }
+if (kind eq "text") { set terminal dumb wide, 24 }
 set datafile missing "NaN"
-set grid lt 1 lw 0.5 lc rgb "#cccccc"
+if (kind ne "text") { set grid lt 1 lw 0.5 lc rgb "#cccccc" }
 set border 3
 set tics nomirror
-set xtics 1 rangelimited
 set autoscale xfix
 set offsets graph 0.02, graph 0.02, 0, 0
 set xlabel by
-if (by eq "step" || GPVAL_VERSION < 5) { set xtics autofreq } else { set xtics autofreq 0,1 }
+set xtics autofreq
 stats $data using 1 nooutput name "at_"
-if (at_max - at_min > 20) { set xtics autofreq }
+if (by eq "epoch" && at_max - at_min <= 15 && kind ne "text") { set xtics autofreq 0,1 }
 
-name(what, i) = runs > 1 ? sprintf("%s, run %d", what, i + 1) : what
+many = runs > 1
+name(what, i) = many ? (strlen(what) > 0 ? what . ", " : "") . title[i + 1] : what
 array shade[8] = ["#1b6ca8", "#d1495b", "#3c8d2f", "#edae49", "#7b4ea3", "#00798c", "#8d5524", "#555555"]
 shade_of(i) = shade[i % 8 + 1]
+set key noenhanced
+# Names of many runs stand below, so that all figures are of one width.
+if (many) { set key outside bottom center horizontal } else { set key top right }
+if (kind ne "text") { set lmargin 10; set rmargin 3 }
 
-set multiplot layout (loss ? 2 : 1), 1
-set key bottom right
-set ylabel "accuracy"
-set yrange [0:1]
-plot for [i = 0:runs - 1] $data index i using 1:2 with linespoints dt 2 pt 6 lc rgb shade_of(i) title name("train", i), \
-	for [i = 0:runs - 1] $data index i using 1:4 with linespoints lw 2 pt 7 lc rgb shade_of(i) title name("validation", i)
-if (loss) {
-	set key top right
-	set ylabel "loss"
+# Two measures, the first dashed; or one, when they are the same.
+two = 'plot for [i = 0:runs - 1] $data index i using 1:a with linespoints dt 2 pt 6 lc rgb shade_of(i) title name(what_a, i), \
+	for [i = 0:runs - 1] $data index i using 1:b with linespoints lw 2 pt 7 lc rgb shade_of(i) title name(what_b, i)'
+one = 'plot for [i = 0:runs - 1] $data index i using 1:a with linespoints lw 2 pt 7 lc rgb shade_of(i) title name("", i)'
+
+if (kind ne "text") { set multiplot layout n, 1 }
+do for [figure in figures] {
 	set yrange [0:*]
-	plot for [i = 0:runs - 1] $data index i using 1:3 with linespoints dt 2 pt 6 lc rgb shade_of(i) title name("train", i), \
-		for [i = 0:runs - 1] $data index i using 1:5 with linespoints lw 2 pt 7 lc rgb shade_of(i) title name("validation", i)
+	set format y "%h"
+	if (figure eq "accuracy") {
+		set ylabel "accuracy"
+		set yrange [0:1]
+		if (!many) { set key bottom right }
+		a = 2; b = 4; what_a = "train"; what_b = "validation"
+		eval(two)
+		if (!many) { set key top right }
+	}
+	if (figure eq "loss") {
+		set ylabel "loss"
+		a = 3; b = 5; what_a = "train"; what_b = "validation"
+		eval(two)
+	}
+	if (figure eq "time") {
+		set ylabel by eq "step" ? "seconds a step" : "seconds an epoch"
+		a = 6
+		eval(one)
+	}
+	if (figure eq "speed") {
+		set ylabel "samples/s"
+		a = 7
+		eval(one)
+	}
+	if (figure eq "traffic") {
+		set ylabel by eq "step" ? "bytes since the step before" : "bytes an epoch"
+		set format y "%.0b %BB"
+		a = 9; b = 10; what_a = "rx"; what_b = "tx"
+		eval(two)
+	}
 }
-unset multiplot
+if (kind ne "text") { unset multiplot }

@@ -29,6 +29,7 @@ ranks(void)
 	struct curve c = { 0 };
 	struct curve_rows r;
 	struct buf text = { 0 };
+	struct table t = { 0 };
 
 	take(&c, lines);
 	is(curve_rows(&c, true, &r), 0, "rows by rank");
@@ -42,12 +43,14 @@ ranks(void)
 	near(value(&r, 0, LOGLINE_TRAIN_ACCURACY), 0.3, 1e-9, "... of the first");
 	near(value(&r, 1, LOGLINE_TRAIN_ACCURACY), 0.7, 1e-9, "... of the second");
 	near(value(&r, 1, LOGLINE_VAL_ACCURACY), 0.7, 1e-9, "what only one says, is not shared");
-	is(curve_table(&r, false, &text), 0, "a table");
+	is(curve_table(&r, false, &t), 0, "a table");
+	is(table_put(&t, TABLE_TEXT, &text), 0, "... as text");
 	buf_terminate(&text);
 	is_str((char *)text.p,
-	    "  epoch  train accuracy  validation accuracy  samples/s\n"
-	    "      0          0.3000                    -       15.0\n"
-	    "      1          0.7000               0.7000          -\n", "... aligned, with the columns that are used");
+	    "epoch  train accuracy  validation accuracy  samples/s\n"
+	    "    0          0.3000                    -       15.0\n"
+	    "    1          0.7000               0.7000          -\n", "... aligned, with the columns that are used");
+	table_free(&t);
 	curve_rows_free(&r);
 	curve_free(&c);
 	buf_free(&text);
@@ -81,9 +84,81 @@ runs(void)
 	curve_free(&c);
 }
 
+#define ROW(rank, event, epoch, step, sent, got) \
+	"1\th\tworker\t" rank "\t" event "\t" epoch "\t" step "\t\t\t\t\t\t\t" sent "\t" got
+
+static void
+counters(void)
+{
+	static const char *const lines[] = {
+		"# tally 0.1 tool=pworker host=h rank=0",
+		ROW("0", "step", "0", "1", "10", "1"), ROW("1", "step", "0", "1", "12", "2"), ROW("0", "step", "0", "2", "20", "3"),
+		ROW("0", "epoch", "0", "2", "30", "4"), ROW("1", "step", "0", "2", "50", "6"),
+		ROW("0", "step", "1", "3", "100", "5"), ROW("1", "step", "1", "3", "60", "16"),
+		ROW("0", "end", "", "3", "100", "5"), NULL };
+	static const char *const steps[] = { "batch0 RX bytes:1000 TX bytes:2000", "batch2*3+1 RX bytes:1500 TX bytes:2001", NULL };
+	struct curve c = { 0 };
+	struct curve_rows r;
+
+	take(&c, lines);
+	is(c.n, 8, "a counter is kept once an epoch");
+	is(c.ends, 1, "an end");
+	curve_rows(&c, true, &r);
+	is(r.n, 4, "counters by rank");
+	near(value(&r, 0, LOGLINE_TX), 30, 0, "rank 0's first epoch from 0 on");
+	near(value(&r, 1, LOGLINE_RX), 6, 0, "rank 1's");
+	near(value(&r, 2, LOGLINE_TX), 70, 0, "rank 0's second since the first");
+	near(value(&r, 3, LOGLINE_RX), 10, 0, "rank 1's");
+	curve_rows_free(&r);
+	curve_rows(&c, false, &r);
+	near(value(&r, 1, LOGLINE_TX), 40, 0, "and their mean");
+	curve_rows_free(&r);
+	curve_free(&c);
+	take(&c, steps);
+	curve_rows(&c, false, &r);
+	ok(r.n == 2 && value(&r, 0, LOGLINE_RX) < 0, "a counter of others begins anywhere");
+	near(value(&r, 1, LOGLINE_RX), 500, 0, "... and tells what came since");
+	ok(r.row[1].at == 7 && r.row[1].by_step, "... by step");
+	curve_rows_free(&r);
+	curve_free(&c);
+}
+
+static void
+names(void)
+{
+	static const char *const lines[] = {
+		"| model | gpus | Accuracy | Epochs |", "| --- | --- | --- | --- |", "| a | 1 | 0.5 | 12 |", "| a | 2 | 0.6 | 12 |", "",
+		"Epoch[0] Train-accuracy=0.1", "Epoch[4] Train-accuracy=0.1", "Epoch[0] Train-accuracy=0.1", NULL };
+	static const char *const want[] = { "a 1", "a 2", "log", "log (2)" };
+	struct curve c = { 0 };
+	struct curve_rows r;
+	struct table t = { 0 };
+	struct buf text = { 0 };
+	char name[LOGLINE_LABEL];
+
+	curve_begin(&c, "log");
+	take(&c, lines);
+	curve_rows(&c, false, &r);
+	is(r.runs, 4, "runs with names");
+	for (uint32_t i = 0; i < 4 && i < r.runs; i++) {
+		curve_name(&r, i, name);
+		is_str(name, want[i], "... %u", i + 1);
+	}
+	ok(curve_compare(&r, &t) == 0 && table_put(&t, TABLE_TSV, &text) == 0 && buf_terminate(&text) == 0, "... compared");
+	is_str((char *)text.p, "run\tepochs\tbest_validation_accuracy\tbest_at\tlast_validation_accuracy\tlast_train_accuracy\n"
+	    "a 1\t1\t0.5\t12\t0.5\t\na 2\t1\t0.6\t12\t0.6\t\n"
+	    "log\t2\t\t\t\t0.1\nlog (2)\t1\t\t\t\t0.1\n", "... a line each");
+	curve_rows_free(&r);
+	curve_free(&c);
+	table_free(&t);
+	buf_free(&text);
+}
+
 int
 main(void)
 {
+	counters();
+	names();
 	ranks();
 	runs();
 	return done();

@@ -47,6 +47,9 @@ main(void)
 	is(logline_parse("Epoch[2] Train-accuracy=nan", &l), 1, "a metric that is no number");
 	ok(isnan(l.value[LOGLINE_TRAIN_ACCURACY]), "... is shown as such");
 
+	measures("worker 2: Epoch[1] Traffic rx=1024 tx=20 bytes", 2, 1, LOGLINE_RX, 1024);
+	measures("Epoch[1] Traffic rx=1024 tx=20 bytes", ANY, 1, LOGLINE_TX, 20);
+	measures("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t100\t200", 0, 4, LOGLINE_RX_SO_FAR, 200);
 	measures("| 10 | 0.904931 | 0.867488 | 82.5 |", ANY, 10, LOGLINE_SECONDS, 82.5);
 	measures("| 10 | 0.904931 | 0.867488 | 82.5 |", ANY, 10, LOGLINE_VAL_ACCURACY, 0.867488);
 	measures("After 100 training steps (95 global steps), loss on training batch is 0.811832, accuracy .789062. (0.014 sec/batch)",
@@ -61,7 +64,9 @@ main(void)
 	measures(row, 2, 4, LOGLINE_TRAIN_LOSS, 0.25);
 	measures(row, 2, 4, LOGLINE_SECONDS, 5);
 	measures("9\th\tworker\t0\tvalidation\t4\t\t\t0.3\t0.8\t\t\t\t\t", 0, 4, LOGLINE_VAL_ACCURACY, 0.8);
-	nothing("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t\t");
+	is(logline_parse("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t\t", &l), 1, "a step tells where a run is");
+	ok(l.at == 4 && !l.has[LOGLINE_TRAIN_ACCURACY] && !l.has[LOGLINE_RX_SO_FAR], "... and no more");
+	nothing("9\th\tworker\t0\tsave\t4\t7\t8\t\t\t\t\t\t\t");
 	is(logline_parse("9\th\tworker\t0\tvalid", &l), ERR_FORMAT, "a row cut short");
 	is_str(err_line(), "event: 'valid' is not an event", "... is named");
 

@@ -1,0 +1,243 @@
+/* plog_follow - logs that still grow: what is new in them, and its table line by line. */
+#include "front.h"
+#include "plog_follow.h"
+
+#include "base/err.h"
+#include "run/plot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define LINE	65536u	/* bytes that are read as one line at most */
+#define LOGS	1024	/* most logs at once */
+#define WAIT_MS	1000	/* where a file system does not tell of what others write, it is looked after so often */
+
+struct grower {
+	const char *path;
+	int	 fd;		/* -1 when it has ended */
+	bool	 pipe;		/* its end is its end */
+	struct buf part;	/* of a line that has not ended */
+	unsigned long long line;
+};
+
+struct view {
+	const struct follow_opt *o;
+	struct curve *curve;
+	struct machine_list *machines;
+	struct grower log[LOGS];
+	size_t	 logs;
+	size_t	 shown;		/* bytes of the table that were printed */
+	struct buf table;	/* as it was printed last */
+	bool	 terminal;
+};
+
+int
+plog_line(struct curve *c, struct machine_list *m, const char *path, const char *line)
+{
+	int e = machine_take(m, line);
+
+	if (e == 0)
+		e = curve_take(c, line);
+	if (e == ERR_NOMEM || (e == ERR_LIMIT && c->n == CURVE_MOST))
+		front_die(path, e);
+	return e;
+}
+
+const char *
+plog_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+/* The whole lines among what was read; the rest waits for its end. */
+static void
+lines(struct view *v, struct grower *g)
+{
+	char *p = (char *)g->part.p, *end = p + g->part.n, *nl;
+	int e;
+
+	while (p < end && ((nl = memchr(p, '\n', (size_t)(end - p))) != NULL || end - p >= LINE)) {
+		if (nl == NULL)
+			nl = p + LINE - 1;
+		*nl = 0;
+		g->line++;
+		if ((e = plog_line(v->curve, v->machines, g->path, p)) < 0) {
+			err_within("line %llu", g->line);
+			front_warn(g->path, e);
+		}
+		p = nl + 1;
+	}
+	g->part.n = (size_t)(end - p);
+	memmove(g->part.p, p, g->part.n);
+}
+
+/* All that is there now.  True when anything was. */
+static bool
+drain(struct view *v, struct grower *g)
+{
+	bool any = false;
+	ssize_t n;
+
+	while (g->fd >= 0) {
+		if (buf_room(&g->part, LINE) < 0)
+			front_die(g->path, err_nomem());
+		n = read(g->fd, g->part.p + g->part.n, LINE);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			front_die(g->path, err_sys("read"));
+		if (n <= 0) {
+			if (n == 0 && g->pipe) {
+				if (g->fd != STDIN_FILENO)
+					close(g->fd);
+				g->fd = -1;
+			}
+			break;
+		}
+		g->part.n += (size_t)n;
+		any = true;
+		if (v->o->compare && v->logs > 1)
+			curve_begin(v->curve, plog_name(g->path));
+		lines(v, g);
+		if (g->pipe)
+			break;	/* another read would block */
+	}
+	return any;
+}
+
+/* Epochs that are over: a later one has begun, or all has ended. */
+static void
+finished(const struct curve *c, struct curve_rows *rows, bool ended)
+{
+	while (!ended && rows->n > 0 && rows->row[rows->n - 1].run == c->run && rows->row[rows->n - 1].at >= c->highest)
+		rows->n--;
+}
+
+static unsigned
+wide(void)
+{
+	struct winsize w = { 0 };
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40 ? w.ws_col : 80;
+}
+
+/* The whole table again from the screen's top, on a terminal; else the lines that are new, or all when columns changed. */
+static void
+show(struct view *v, bool ended)
+{
+	struct table t = { 0 };
+	struct curve_rows rows;
+	struct buf text = { 0 };
+	int e;
+
+	if ((e = curve_rows(v->curve, v->o->by_rank, &rows)) < 0)
+		front_die(NULL, e);
+	if (!v->terminal)
+		finished(v->curve, &rows, ended);
+	e = rows.n > 0 ? curve_table(&rows, v->o->by_rank, &t) : 0;
+	if (e == 0 && rows.n > 0)
+		e = table_put(&t, TABLE_TEXT, &text);
+	if (e == 0 && v->terminal && v->o->plot && rows.n > 0 && !v->o->by_rank)
+		e = plot_draw(&rows, PLOT_TEXT, v->o->figures, wide(), &text);
+	if (e < 0 && e != ERR_ITEM)
+		front_die(NULL, e);
+	if (v->terminal)
+		printf("\033[H\033[2J%.*s", (int)text.n, (const char *)text.p);
+	else if (v->table.n <= text.n && (v->table.n == 0 || memcmp(v->table.p, text.p, v->table.n) == 0))
+		fwrite(text.p + v->table.n, 1, text.n - v->table.n, stdout);
+	else
+		printf("%.*s", (int)text.n, (const char *)text.p);
+	front_flush();
+	table_free(&t);
+	curve_rows_free(&rows);
+	buf_free(&v->table);
+	v->table = text;
+}
+
+static void
+open_logs(struct view *v, int notes)
+{
+	for (char *const *p = v->o->path; *p != NULL; p++) {
+		struct grower *g = &v->log[v->logs];
+		bool in = strcmp(*p, "-") == 0;
+
+		if (v->logs == LOGS)
+			front_wrong("more than %d logs", LOGS);
+		*g = (struct grower){ .path = *p, .pipe = in, .fd = in ? STDIN_FILENO : open(*p, O_RDONLY | O_CLOEXEC) };
+		if (g->fd < 0)
+			front_die(*p, err_sys("open"));
+		if (!in)
+			inotify_add_watch(notes, *p, IN_MODIFY);
+		v->logs++;
+	}
+}
+
+/* Until something may have come.  True when it has. */
+static bool
+await(struct view *v, int notes)
+{
+	struct pollfd p[2] = { { notes, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	char events[4096];
+	bool any = false;
+
+	for (size_t i = 0; i < v->logs; i++)
+		if (v->log[i].pipe && v->log[i].fd >= 0)
+			p[1].fd = v->log[i].fd;
+	if (poll(p, 2, WAIT_MS) < 0 && errno != EINTR)
+		front_die(NULL, err_sys("poll"));
+	if (p[0].revents != 0 && read(notes, events, sizeof(events)) < 0 && errno != EAGAIN)
+		front_die(NULL, err_sys("inotify"));
+	/* A pipe that has nothing must not be read. */
+	for (size_t i = 0; i < v->logs; i++)
+		if (v->log[i].fd >= 0 && (!v->log[i].pipe || p[1].revents != 0))
+			any |= drain(v, &v->log[i]);
+	return any;
+}
+
+static bool
+ended(const struct view *v)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < v->logs; i++)
+		open |= v->log[i].fd >= 0;
+	return !open || (v->machines->started > 0 && v->curve->ends >= v->machines->started);
+}
+
+void
+follow(const struct follow_opt *o, struct curve *c, struct machine_list *m)
+{
+	struct view *v = calloc(1, sizeof(*v));
+	int notes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	bool any = true;
+
+	if (v == NULL || notes < 0)
+		front_die(NULL, v == NULL ? err_nomem() : err_sys("inotify"));
+	v->o = o;
+	v->curve = c;
+	v->machines = m;
+	v->terminal = isatty(STDOUT_FILENO);
+	open_logs(v, notes);
+	for (size_t i = 0; i < v->logs; i++)
+		if (!v->log[i].pipe)
+			drain(v, &v->log[i]);
+	while (!ended(v)) {
+		if (any)
+			show(v, false);
+		any = await(v, notes);
+	}
+	show(v, true);
+	for (size_t i = 0; i < v->logs; i++)
+		buf_free(&v->log[i].part);
+	buf_free(&v->table);
+	close(notes);
+	free(v);
+}

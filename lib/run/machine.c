@@ -1,0 +1,157 @@
+/* machine - the machines that logs speak of, and their hardware. */
+#include "run/machine.h"
+
+#include "base/err.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* Text p[0..n) without blanks at its ends, cut to what fits. */
+static void
+copy(char *to, size_t size, const char *p, size_t n)
+{
+	while (n > 0 && isspace((unsigned char)*p)) {
+		p++;
+		n--;
+	}
+	while (n > 0 && isspace((unsigned char)p[n - 1]))
+		n--;
+	snprintf(to, size, "%.*s", (int)(n < size ? n : size - 1), p);
+}
+
+static int
+add(struct machine_list *l, const struct machine *m)
+{
+	struct machine *p;
+	size_t cap = l->cap > 0 ? 2 * l->cap : 16;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct machine *k = &l->machine[i];
+
+		if (strcmp(k->name, m->name) == 0 && strcmp(k->tool, m->tool) == 0 && strcmp(k->hardware, m->hardware) == 0) {
+			k->processes += m->processes;
+			return 0;
+		}
+	}
+	if (l->n == MACHINE_MOST)
+		return 0;
+	if (l->n == l->cap) {
+		if ((p = realloc(l->machine, cap * sizeof(*p))) == NULL)
+			return err_nomem();
+		l->machine = p;
+		l->cap = cap;
+	}
+	l->machine[l->n++] = *m;
+	return 0;
+}
+
+/* The value of " key=" in a head; empty when it is not there. */
+static void
+value(const char *line, const char *key, char *to, size_t size)
+{
+	const char *p = strstr(line, key);
+
+	to[0] = 0;
+	if (p != NULL) {
+		p += strlen(key);
+		copy(to, size, p, strcspn(p, " \r\n"));
+	}
+}
+
+static int
+ours(struct machine_list *l, const char *line)
+{
+	struct machine m = { .processes = 1 };
+	char engine[64];
+
+	value(line, " tool=", m.tool, sizeof(m.tool));
+	value(line, " host=", m.name, sizeof(m.name));
+	value(line, " device=", m.hardware, sizeof(m.hardware));
+	value(line, " engine=", engine, sizeof(engine));
+	l->started += strcmp(m.tool, "pworker") == 0;
+	if (m.name[0] == 0)
+		return 0;
+	for (char *c = m.hardware; *c != 0; c++)
+		if (*c == '_')
+			*c = ' ';
+	snprintf(m.software, sizeof(m.software), "tally %.*s%s%.60s", (int)strcspn(line + 8, " "), line + 8,
+	    engine[0] != 0 ? ", engine " : "", engine);
+	return add(l, &m);
+}
+
+/* name | hardware | software, in this order, as people write them. */
+static int
+cells(struct machine_list *l, const char *line)
+{
+	struct machine m = { .processes = 0 };
+	char *to[] = { m.name, m.hardware, m.software };
+	const size_t size[] = { sizeof(m.name), sizeof(m.hardware), sizeof(m.software) };
+	const char *p = line + 1;
+
+	for (int i = 0; i < 3 && *p != 0; i++) {
+		size_t n = strcspn(p, "|\r\n");
+
+		copy(to[i], size[i], p, n);
+		p += n + (p[n] == '|');
+	}
+	return m.name[strspn(m.name, "-: ")] == 0 ? 0 : add(l, &m);
+}
+
+int
+machine_take(struct machine_list *l, const char *line)
+{
+	struct machine m = { .processes = 0 };
+	const char *end;
+
+	if (strncmp(line, "# tally ", 8) == 0)
+		return ours(l, line);
+	if (*line == '|') {
+		if (l->in_table)
+			return cells(l, line);
+		l->in_table = strncasecmp(line, "| name | hardware", 17) == 0;
+		return 0;
+	}
+	l->in_table = false;
+	if (strncmp(line, "* **Infra", 9) == 0 && (end = strstr(line + 4, "**:")) != NULL) {
+		copy(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
+		end += 3;
+		copy(m.hardware, sizeof(m.hardware), end, strcspn(end, "\r\n"));
+		return add(l, &m);
+	}
+	return 0;
+}
+
+int
+machine_table(const struct machine_list *l, struct table *t)
+{
+	char n[16];
+	int e = 0;
+
+	if (l->n == 0)
+		return 0;
+	table_column(t, "machine", "machine", false);
+	table_column(t, "processes", "processes", true);
+	table_column(t, "of", "tool", false);
+	table_column(t, "hardware", "hardware", false);
+	table_column(t, "software", "software", false);
+	for (size_t i = 0; i < l->n && e == 0; i++) {
+		const struct machine *m = &l->machine[i];
+
+		snprintf(n, sizeof(n), "%u", m->processes);
+		e = table_cell(t, m->name, m->name);
+		e = e < 0 ? e : table_cell(t, m->processes > 0 ? n : NULL, n);
+		e = e < 0 ? e : table_cell(t, m->tool[0] != 0 ? m->tool : NULL, m->tool);
+		e = e < 0 ? e : table_cell(t, m->hardware, m->hardware);
+		e = e < 0 ? e : table_cell(t, m->software[0] != 0 ? m->software : NULL, m->software);
+	}
+	return e;
+}
+
+void
+machine_free(struct machine_list *l)
+{
+	free(l->machine);
+	*l = (struct machine_list){ 0 };
+}

@@ -1,0 +1,37 @@
+/*
+ * machine - the machines that logs speak of, and their hardware.
+ *
+ *	# tally 0.1 tool=pworker host=a rank=0 engine=cpu device=Intel_...	the head of our logs: a line a host and tool
+ *	| name | hardware | software |						a Markdown table with such a column
+ *	* **Infrastructure 1**: AWS p2.8x (8 gpus nvidia Tesla K80)
+ *
+ * Threads: a list is for one thread at a time.
+ */
+#ifndef RUN_MACHINE_H
+#define RUN_MACHINE_H
+
+#include "run/table.h"
+
+#define MACHINE_MOST	4096u
+#define MACHINE_TEXT	160	/* bytes of a description, its zero counted */
+
+struct machine {
+	char	 name[64], hardware[MACHINE_TEXT], software[MACHINE_TEXT], tool[24];
+	unsigned processes;	/* of that tool; 0 when not known */
+};
+
+/* One of zeros is empty. */
+struct machine_list {
+	struct machine *machine;
+	size_t	 n, cap;
+	unsigned started;	/* workers whose log begins */
+	bool	 in_table;
+};
+
+/* Takes any line.  0, or ERR_NOMEM; machines over MACHINE_MOST are left out. */
+int	 machine_take(struct machine_list *l, const char *line);
+/* 0 or ERR_NOMEM; nothing at all for an empty list. */
+int	 machine_table(const struct machine_list *l, struct table *t);
+void	 machine_free(struct machine_list *l);
+
+#endif

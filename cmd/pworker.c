@@ -42,6 +42,7 @@ static const char help[] =
     "  --rand-crop, --rand-mirror, --scale S and all else that is done to pictures: --help-data\n"
     "  --mean FILE.bin         mean image, made if missing\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
+    "  --start FILE            weights by name, of whatever net; --start-rename REGEX=TEXT\n"
     "  --resume-last           go on from the newest checkpoint of --save, if there is any\n"
     "  --eval FILE.safetensors its loss and accuracy on --data, or --predict FILE: a row a picture,\n"
     "  --top N (1)             classes each; --flip: the mean with mirror images\n"
@@ -53,7 +54,7 @@ static const char help[] =
 enum {
 	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_EVAL, O_FLIP, O_FREQUENT, O_HELP,
 	O_INIT, O_KEY, O_MEAN, O_NET, O_PREDICT, O_PRINT, O_RESUME, O_LAST,
-	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_STEPS, O_THREADS, O_TOP, O_VAL, O_VERSION, O_WORKER
+	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_START, O_STARTNAME, O_STEPS, O_THREADS, O_TOP, O_VAL, O_VERSION, O_WORKER
 };
 
 static const struct option longs[] = {
@@ -82,6 +83,8 @@ static const struct option longs[] = {
 	{ "servers", required_argument, NULL, O_SERVERS },
 	{ "shape", required_argument, NULL, O_SHAPE },
 	{ "slack", required_argument, NULL, O_SLACK },
+	{ "start", required_argument, NULL, O_START },
+	{ "start-rename", required_argument, NULL, O_STARTNAME },
 	{ "steps", required_argument, NULL, O_STEPS },
 	{ "threads", required_argument, NULL, O_THREADS },
 	{ "top", required_argument, NULL, O_TOP },
@@ -100,6 +103,7 @@ struct args {
 	char		*server[SERVERS];
 	struct script_opt option[NETOPTS];
 	uint32_t	 noption;
+	struct rename_rules *start_rename;
 	uint32_t	 c, h, w, classes;
 	uint32_t	 *batches, nbatches;	/* of --batch; NULL: a number for all */
 	uint64_t	 frequent;
@@ -234,6 +238,16 @@ net_option(struct args *a, int argc, char *argv[])
 }
 
 static void
+start_rule(struct args *a, const char *rule)
+{
+	if (a->start_rename == NULL && rename_new(&a->start_rename) < 0)
+		front_die("--start-rename", ERR_NOMEM);
+	if (rename_add(a->start_rename, rule) < 0)
+		front_wrong("--start-rename: %s", err_line());
+	a->train.start_rename = a->start_rename;
+}
+
+static void
 arguments(struct args *a, int argc, char *argv[])
 {
 	struct option all[OPTIONS] = { { 0 } };
@@ -280,6 +294,8 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_SERVERS:	servers(a, optarg); break;
 		case O_SHAPE:	shape(a, optarg); break;
 		case O_SLACK:	t->ps.slack = (uint32_t)front_num("--slack", optarg, 0, UINT32_MAX - 1); break;
+		case O_START:	t->start = optarg; break;
+		case O_STARTNAME: start_rule(a, optarg); break;
 		case O_STEPS:	t->steps = (uint64_t)front_num("--steps", optarg, 1, INT64_MAX); break;
 		case O_THREADS:	t->threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
 		case O_TOP:	a->top = (uint32_t)front_num("--top", optarg, 1, 1 << 24); break;
@@ -451,6 +467,7 @@ main(int argc, char *argv[])
 	buf_free(&a.data);
 	free(a.batches);
 	free(a.found);
+	rename_free(a.start_rename);
 	graph_free(g);
 	if (e == ERR_STOP)
 		return 128 + stop;

@@ -88,6 +88,12 @@ worker_log_event(void *arg, const struct train_event *ev)
 		err_note(0, "%s", ev->text);
 		front_warn(NULL, ERR_ITEM);
 		return;
+	case TRAIN_FROM:
+		if (ev->samples > 0)
+			front_say("%" PRIu64 " arrays begin as in the file; not %s", ev->batch, ev->text);
+		else
+			front_say("all %" PRIu64 " arrays begin as in the file", ev->batch);
+		return;
 	case TRAIN_CACHE:
 		front_say("%" PRIu64 " pictures in memory, %s", ev->samples, ev->text);
 		return;

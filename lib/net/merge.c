@@ -48,15 +48,6 @@ is_statistic(const char *name)
 	return false;
 }
 
-/* Without MXNet's prefix. */
-static const char *
-plain(const struct tensors *t, const char *name)
-{
-	if (t->kind == TENSORS_PARAMS && (strncmp(name, "arg:", 4) == 0 || strncmp(name, "aux:", 4) == 0))
-		return name + 4;
-	return name;
-}
-
 static bool
 matches(const char *name, char *const *pattern, uint32_t n)
 {
@@ -157,7 +148,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 static int
 plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
 {
-	const char *was = plain(&m->in[i], x->name);
+	const char *was = tensors_plain(&m->in[i], x->name);
 	struct source *from;
 	bool keep;
 	int e;

@@ -108,6 +108,14 @@ tensors_find(const struct tensors *t, const char *name)
 	return x != NULL ? *x : NULL;
 }
 
+const char *
+tensors_plain(const struct tensors *t, const char *name)
+{
+	if (t->kind == TENSORS_PARAMS && (strncmp(name, "arg:", 4) == 0 || strncmp(name, "aux:", 4) == 0))
+		return name + 4;
+	return name;
+}
+
 static int
 sort(struct tensors *t)
 {

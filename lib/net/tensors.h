@@ -66,6 +66,8 @@ int	 tensors_open(struct tensors *t, const char *path);
 void	 tensors_close(struct tensors *t);	/* and is empty again; also for a table that was made */
 const struct tensor *tensors_find(const struct tensors *t, const char *name);	/* of an opened file; NULL: none */
 const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: none */
+/* A tensor's name without MXNet's "arg:" or "aux:". */
+const char *tensors_plain(const struct tensors *t, const char *name);
 /* Elements [first, first+n) as they are in the file.  Returns 0, ERR_SYS or ERR_SHORT. */
 int	 tensors_read(const struct tensors *t, const struct tensor *x, uint64_t first, size_t n, void *to);
 
@@ -80,7 +82,7 @@ tensors_is_float(enum tensors_type type)
 void	 tensors_to_f32(enum tensors_type type, const void *from, size_t n, float *to);
 void	 tensors_from_f32(enum tensors_type type, const float *from, size_t n, void *to);	/* a float type */
 
-/* Making a table: appends a tensor, at aside, or a pair of metadata.  Copies.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
+/* Making a table: appends a tensor under a name of its own, or a pair of metadata.  Copies.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 tensors_add(struct tensors *t, const char *name, const struct tensor *like);
 int	 tensors_add_meta(struct tensors *t, const char *key, const char *value);
 

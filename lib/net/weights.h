@@ -11,6 +11,7 @@
 
 #include "net/graph.h"
 #include "net/opt.h"
+#include "net/rename.h"
 #include "net/tensors.h"
 
 #define WEIGHTS_METAS	(TENSORS_METAS - 2)	/* most pairs of metadata of the caller's */
@@ -40,6 +41,20 @@ int	 weights_save(const char *path, const struct graph *g, const float *w, const
  * or dtype, or the file broken; the line names it), ERR_LIMIT or ERR_NOMEM.  On error *f is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
+
+/* What came of weights_start(): arrays of the net that were in the file, and those that stay as they began. */
+struct weights_taken {
+	uint32_t	taken, left;
+	struct buf	names;		/* of those left, with the reason of each; to be freed */
+};
+
+/*
+ * Weights to start from, by name: w [P] and aux [A] of the net g get those arrays whose names and shapes a file of
+ * tensors has, of whatever float type, MXNet's or after rules (NULL: none) other nets' names as well.  Others are left as
+ * they are: a classifier of other classes.  Returns as weights_load(), and ERR_FORMAT when the file has none.
+ */
+int	 weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
+	     struct weights_taken *r);
 const char *weights_get(const struct weights *f, const char *key);	/* NULL when there is none */
 void	 weights_free(struct weights *f);	/* and is empty again */
 

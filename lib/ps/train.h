@@ -33,6 +33,7 @@ enum train_kind {
 	TRAIN_VALIDATION,	/* likewise */
 	TRAIN_SAVE,		/* text: the file */
 	TRAIN_CACHE,		/* samples: the pictures kept in memory after an epoch; text: how many bytes */
+	TRAIN_FROM,		/* batch: arrays that start has; samples: arrays left, text: which and why */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: who is waited for, after a while of it */
 	TRAIN_END		/* seconds and traffic of the whole run */
@@ -68,6 +69,8 @@ struct train_opt {
 	uint64_t	 epochs;		/* ends after so many in all */
 	uint64_t	 steps;			/* ends after so many steps in all; 0: not */
 	const char	*save;			/* PREFIX of checkpoints, or NULL: rank 0 writes PREFIX-EEEE.safetensors */
+	const char	*start;			/* a file of tensors to begin with by name, or NULL; read by rank 0 */
+	const struct rename_rules *start_rename;	/* of its names, or NULL */
 	const char	*resume;		/* a checkpoint, or NULL; read by rank 0 */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
 	void		(*event)(void *arg, const struct train_event *ev);

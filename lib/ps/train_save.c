@@ -145,6 +145,26 @@ whiten(struct train *t)
 	return whiten_weights(t->graph, b->x, b->n, t->w);
 }
 
+/* The net's own beginning, then what a file of other weights has for it. */
+static int
+begin(struct train *t)
+{
+	struct weights_taken r = { 0 };
+	int e;
+
+	if ((e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux)) < 0)
+		return e;
+	if (whiten_wanted(t->graph) && (e = whiten(t)) < 0)
+		return e;
+	if (t->o->start == NULL)
+		return 0;
+	if ((e = weights_start(t->o->start, t->o->start_rename, t->graph, t->w, t->aux, &r)) == 0)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_FROM, .batch = r.taken, .samples = r.left,
+		    .text = (const char *)r.names.p });
+	buf_free(&r.names);
+	return e;
+}
+
 int
 train_first(struct train *t, float *state, uint64_t *step)
 {
@@ -155,10 +175,8 @@ train_first(struct train *t, float *state, uint64_t *step)
 
 	*step = 0;
 	memset(state, 0, bytes);
-	if (t->o->resume == NULL) {
-		e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux);
-		return e == 0 && whiten_wanted(t->graph) ? whiten(t) : e;
-	}
+	if (t->o->resume == NULL)
+		return begin(t);
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
 		return e;	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))

@@ -48,6 +48,19 @@ status 0 "a one-cycle" train --lr warmup:1,0.3,linear:0.1@4 --epochs 5 --frequen
 is "$(awk -F'\t' '$5 == "step" { printf "%g ", $12 }' "$T/out")" \
 	"0.1 0.2 0.3 0.3 0.277778 0.255556 0.233333 0.211111 0.188889 0.166667 0.144444 0.122222 0.1 0.1 0.1 " "... rises and falls"
 
+status 0 "begun with other weights" train --start 1-0004.safetensors --lr 1e-30 --wd 0 --steps 1 --save begun
+like "$T/err" '^pworker: all [0-9]* arrays begin as in the file$' "... all of them"
+is "$(pmerge --diff --tolerance 1e-6 begun-0000-000001.safetensors 1-0004.safetensors | grep -vc ':momentum\|_moving_\|^name')" 0 \
+	"... which they are, but for what a step changes"
+pmerge --rename '(.*)_weight=module.\1.w' --drop '*moving*' 1-0004.safetensors >renamed.safetensors
+pmerge -o renamed.params renamed.safetensors
+status 0 "from MXNet's format, renamed, of other classes" train --start renamed.params \
+	--start-rename '^module[.](.*)[.]w$=\1_weight' --classes 20 --steps 1
+like "$T/err" '^pworker: [0-9]* arrays begin as in the file; not fc1_weight \(another shape\), fc1_bias ' "... others are named"
+like "$T/err" ', bn1_moving_mean \(not there\),' "... with the reason"
+status 1 "from a file that has none of them" train --start renamed.params --start-rename '.*=x' --steps 1
+like "$T/err" '^pworker: renamed\.params: has no tensor of a name and shape of the net' "... is said"
+
 status 2 "an optimizer that there is not" train --optimizer sdg
 like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "... is said"
 status 2 "a rule without a number" train --lr-mult fc1

@@ -1,0 +1,101 @@
+/* weights_start - what a file of another net has for this one: serves weights. */
+#include "net/weights.h"
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The file's tensors under the names that they have here. */
+static int
+rename_all(const struct tensors *t, const struct rename_rules *rules, struct tensors *named)
+{
+	struct buf b = { 0 };
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < t->n; i++) {
+		const char *name = tensors_plain(t, t->t[i].name);
+
+		if (rules != NULL && (e = rename_apply(rules, name, &b)) == 0)
+			name = (const char *)b.p;
+		if (e == 0)
+			e = tensors_add(named, name, &t->t[i]);
+	}
+	buf_free(&b);
+	return e;
+}
+
+static const struct tensor *
+find(const struct tensors *named, const char *name)
+{
+	for (size_t i = 0; i < named->n; i++)
+		if (strcmp(named->t[i].name, name) == 0)
+			return &named->t[i];
+	return NULL;
+}
+
+/* A full layer's matrix may stand in a file as a 1x1 convolution's, and the reverse: ones behind are no difference. */
+static bool
+fits(const struct tensor *x, const struct graph_array *a)
+{
+	uint32_t most = x->ndim > a->ndim ? x->ndim : a->ndim;
+
+	for (uint32_t i = 0; i < most; i++)
+		if ((i < x->ndim ? x->dim[i] : 1) != (i < a->ndim ? a->dim[i] : 1))
+			return false;
+	return tensors_is_float(x->type);
+}
+
+static int
+take(const struct tensors *t, const struct tensor *x, float *to)
+{
+	void *raw = malloc((size_t)x->count * tensors_type_size(x->type) + 1);
+	int e = raw == NULL ? err_nomem() : tensors_read(t, x, 0, (size_t)x->count, raw);
+
+	if (e == 0)
+		tensors_to_f32(x->type, raw, (size_t)x->count, to);
+	free(raw);
+	return e;
+}
+
+/* One array: taken, or named with the reason in left. */
+static int
+start(const struct tensors *t, const struct tensors *named, const struct graph_array *a, float *to,
+    struct weights_taken *r)
+{
+	const struct tensor *x = find(named, a->name);
+
+	if (x != NULL && fits(x, a)) {
+		r->taken++;
+		return take(t, x, to + a->first);
+	}
+	r->left++;
+	return buf_put_fmt(&r->names, "%s%s (%s)", r->names.n > 0 ? ", " : "", a->name,
+	    x == NULL ? "not there" : tensors_is_float(x->type) ? "another shape" : "no floats");
+}
+
+int
+weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
+    struct weights_taken *r)
+{
+	struct tensors t, named = { 0 };
+	int e;
+
+	*r = (struct weights_taken){ 0 };
+	if ((e = tensors_open(&t, path)) < 0)
+		return e;
+	e = rename_all(&t, rules, &named);
+	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
+		e = start(&t, &named, &g->w[i], w, r);
+	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
+		e = start(&t, &named, &g->aux[i], aux, r);
+	if (e == 0 && r->taken == 0)
+		e = err_fail(ERR_FORMAT, "has no tensor of a name and shape of the net's: %s and so on; see --start-rename",
+		    g->w[0].name);
+	if (e == 0)
+		e = buf_terminate(&r->names);
+	tensors_close(&named);
+	tensors_close(&t);
+	if (e < 0)
+		err_within("%s", path);
+	return e;
+}

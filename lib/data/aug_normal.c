@@ -3,7 +3,7 @@
 #include "base/isa.h"
 
 #define WIDE	16u	/* pixels at once */
-#define SPAN	1024u	/* pixels of a row that are split at once */
+#define SPAN	4096u	/* pixels that are split at once: rows, or part of one; they stay in the nearest cache */
 
 typedef uint8_t wide __attribute__((vector_size(WIDE), aligned(1), may_alias));
 
@@ -79,28 +79,57 @@ plane(const struct line *l, const uint8_t *restrict p, uint32_t n, const float *
 			x[i] = ((float)p[i] - mean[i]) * by + add;
 }
 
+/* A piece of the sample: h rows of w pixels from (y, x), all of its rows where h > 1. */
+struct piece {
+	uint32_t y, x, h, w;
+};
+
+/* Its pixels into planes of u8, in the order of the sample's. */
+ISA_INLINE void
+sort(const struct aug *a, const struct aug_view *v, const struct piece *q, bool mirror, uint8_t part[3][SPAN])
+{
+	uint8_t row[3][SPAN];
+
+	for (uint32_t i = 0; i < q->h; i++) {
+		const uint8_t *p = v->p + (q->y + i) * v->stride + (size_t)q->x * a->c;
+		size_t at = (size_t)i * q->w;
+
+		if (a->c == 3 && !mirror)
+			split(p, q->w, part[0] + at, part[1] + at, part[2] + at);
+		else if (a->c == 3)
+			split(p, q->w, row[0], row[1], row[2]);
+		else if (!mirror)
+			memcpy(part[0] + at, p, q->w);
+		for (uint32_t c = 0; mirror && c < a->c; c++)
+			turn(a->c == 3 ? row[c] : p, q->w, part[c] + at);
+	}
+}
+
 ISA_CLONES static void
 rows(const struct aug *a, const struct line line[3], const struct aug_view *v, bool mirror, float *x)
 {
-	uint8_t part[3][SPAN], turned[SPAN];
+	uint32_t most = a->w < SPAN ? SPAN / a->w : 1;
+	uint8_t part[3][SPAN];
+	struct piece q;
 
-	for (uint32_t y = 0; y < a->h; y++)
-		for (uint32_t at = 0, n; at < a->w; at += n) {
-			const uint8_t *p = v->p + y * v->stride + (size_t)at * a->c;
+	for (q.y = 0; q.y < a->h; q.y += q.h)
+		for (q.x = 0; q.x < a->w; q.x += q.w) {
+			uint32_t at = 0;
 
-			n = a->w - at < SPAN ? a->w - at : SPAN;
-			if (a->c == 3)
-				split(p, n, part[0], part[1], part[2]);
+			q.h = a->h - q.y < most ? a->h - q.y : most;
+			q.w = a->w - q.x < SPAN ? a->w - q.x : SPAN;
+			sort(a, v, &q, mirror, part);
+			at = mirror ? a->w - q.x - q.w : q.x;
 			for (uint32_t c = 0; c < a->c; c++) {
-				const uint8_t *q = a->c == 3 ? part[c] : p;
-				size_t row = ((size_t)c * a->h + y) * a->w, from = (size_t)y * a->w + at;
+				const float *mean = line[c].mean;
+				float *to = x + ((size_t)c * a->h + q.y) * a->w + at;
+				/* What is not mirrored goes with the picture's rows, one by one. */
+				uint32_t n = mean != NULL ? 1 : q.h;
 
-				if (mirror) {
-					turn(q, n, turned);
-					q = turned;
-				}
-				plane(&line[c], q, n, line[c].mean != NULL ? line[c].mean + from : NULL, mirror,
-				    x + row + (mirror ? a->w - at - n : at));
+				for (uint32_t i = 0; i < q.h; i += n)
+					plane(&line[c], part[c] + (size_t)i * q.w, n * q.w,
+					    mean != NULL ? mean + (size_t)(q.y + i) * a->w + q.x : NULL, mirror,
+					    to + (size_t)i * a->w);
 			}
 		}
 }

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#define BATCH_AHEAD	16u	/* most pieces in the ring */
+#define BATCH_AHEAD	4u	/* most pieces in the ring: of small samples more only leave the processor's cache */
 #define BATCH_PART	4u	/* records that a thread takes at a time */
 #define BATCH_NONE	UINT32_MAX
 

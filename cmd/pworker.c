@@ -340,7 +340,7 @@ find_last(struct args *a)
 	front_say("resumes from %s", a->train.resume != NULL ? a->train.resume : "the beginning: there is no checkpoint yet");
 }
 
-/* With --batch also what training takes on the engine; SGD keeps one float a weight. */
+/* With --batch also what training takes on the engine. */
 static void
 print_net(const struct args *a, const struct graph *g)
 {
@@ -348,7 +348,8 @@ print_net(const struct args *a, const struct graph *g)
 
 	if (a->batches != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
-	worker_print(g, engine, a->train.threads, a->train.data.batch, 1);
+	worker_print(g, engine, a->train.threads, a->train.data.batch,
+	    opt_states(a->train.ps.hyper.rule));
 }
 
 static void

@@ -189,6 +189,9 @@ int	 cpu_set_first(struct engine_plan *p);	/* binds those of the full batch */
 int	 cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set);
 void	 cpu_set_free(struct engine_plan *p);
 
+/* cpu_explain.c: as struct engine has it. */
+int	 cpu_explain(const struct engine_plan *p, struct buf *out);
+
 extern const struct engine engine_cpu;
 
 /* The kernels: n pictures, views of one layout, padding lanes kept zero. */

@@ -13,6 +13,8 @@ is "$(awk '/^batch/ { gsub(",", ""); s = $6 + $8 + $10 + $12 + $16 + $18 - $3; p
     "... which adds up"
 like out '^conv2 forward .+$' "... and each layer's kernel forward"
 like out '^conv1 weight .+$' "... and backward"
+status 0 "--optimizer adam" pworker --net lenet --print --batch 100 --optimizer adam
+like out 'gradients 1\.7, optimizer 3\.4, ' "... keeps two numbers a weight"
 status 0 "--engine" pworker --net lenet --print --batch 100 --engine ref
 like out '^ref: plain loops' "... is the one asked"
 # Two floats for each output and sample, of 28x28 and what follows.

@@ -177,6 +177,38 @@ text(const struct graph *g)
 	buf_free(&b);
 }
 
+/* Attributes that are in the text only where they are not the default. */
+static void
+later(void)
+{
+	static const char full[] = "tally-net 1\ndata data c=4 h=9 w=8\n"
+	    "conv a in=data k=6 r=3 s=2 stride=2x1 pad=1x0 dilate=1x2 groups=2 bias=1\n"
+	    "conv b in=data k=6 r=1 s=1 stride=2x1 pad=0 bias=0 begin=identity\n"
+	    "act c in=a act=leaky alpha=0.25\n"
+	    "pool p in=b pool=avg r=2 s=2 stride=1 pad=0 ceil=1 divide=inside\n"
+	    "pad d in=p pad=1x0 reflect=1\n"
+	    "lrn l in=c size=5 alpha=0.0001 power=0.75 knorm=2\n"
+	    "dropout e in=l drop=0.5\nfc i in=e k=3 bias=1\nfc j in=d k=3 bias=0\nadd k in=i,j,i\nmul m in=k,j\n"
+	    "softmax s in=m smooth=0.1\n";
+	static const char said[] = "tally-net 1\ndata data c=2 h=4 w=4\n"
+	    "conv a in=data k=2 r=1 s=1 stride=1x1 pad=0x0 dilate=1 groups=1 bias=1 begin=rule\nact b in=a act=relu alpha=0\n"
+	    "fc f in=b k=2 bias=1\nsoftmax s in=f smooth=0\n";
+	static const char unsaid[] = "tally-net 1\ndata data c=2 h=4 w=4\n"
+	    "conv a in=data k=2 r=1 s=1 stride=1 pad=0 bias=1\nact b in=a act=relu\nfc f in=b k=2 bias=1\nsoftmax s in=f\n";
+	struct buf t = { 0 };
+	struct graph *g = NULL;
+
+	if (ok(graph_parse(full, sizeof(full) - 1, &g) == 0, "all attributes are read (%s)", err_line()))
+		ok(graph_text(g, &t) == 0 && t.n == sizeof(full) - 1 && memcmp(t.p, full, t.n) == 0, "and written");
+	ok(g != NULL && g->node[1].h == 5 && g->node[1].w == 6 && g->w[0].dim[1] == 2, "dilation and groups count");
+	graph_free(g);
+	t.n = 0;
+	if (ok(graph_parse(said, sizeof(said) - 1, &g) == 0, "defaults may be said (%s)", err_line()))
+		ok(graph_text(g, &t) == 0 && t.n == sizeof(unsaid) - 1 && memcmp(t.p, unsaid, t.n) == 0, "and are not written");
+	graph_free(g);
+	buf_free(&t);
+}
+
 static void
 hashes(void)
 {
@@ -338,6 +370,7 @@ main(void)
 	pool_sizes(true);
 	text(g);
 	hashes();
+	later();
 	refused();
 	many();
 	foreign();

@@ -67,7 +67,8 @@ engine(const struct engine *e, struct engine_dev *dev)
 {
 	struct run got = e == ref ? want : run(e, dev, graph, &numbers, batch);
 
-	ok(got.loss[STEPS] < 0.8 * got.loss[0], "%s: %s: steps lead downhill", e->name, name);
+	/* Smoothed labels keep a loss from falling far. */
+	ok(got.loss[STEPS] < (graph->node[graph->n - 1].smooth > 0 ? 0.95 : 0.8) * got.loss[0], "%s: %s: steps lead downhill", e->name, name);
 	printf("# loss %g, %g, %g\n", got.loss[0], got.loss[1], got.loss[2]);
 	if (e == ref)
 		return;
@@ -78,15 +79,16 @@ engine(const struct engine *e, struct engine_dev *dev)
 	run_free(&got);
 }
 
+/* With an option unless key is NULL, for 10 classes of pictures of side x side in 3 channels unless side is 0. */
 static void
-net(const char *script, const char *variant, uint32_t n)
+net(const char *script, const char *key, const char *value, uint32_t side, uint32_t n)
 {
-	const struct script_opt opt = { "variant", variant };
+	const struct script_opt opt = { key, value };
 	struct rng r = rng_start(5, 0, 0);
 
 	batch = n;
-	snprintf(name, sizeof(name), "%s%s%s", script, variant != NULL ? " " : "", variant != NULL ? variant : "");
-	nets_must(script_run(script, 0, 0, 0, 0, &opt, variant != NULL, &graph));
+	snprintf(name, sizeof(name), "%s%s%s", script, key != NULL ? " " : "", key != NULL ? value : "");
+	nets_must(script_run(script, side > 0 ? 3 : 0, side, side, side > 0 ? 10 : 0, &opt, key != NULL, &graph));
 	numbers = nets_numbers(graph, &r, batch);
 	want = run(ref, ref_dev, graph, &numbers, batch);
 	nets_engines(2, engine);
@@ -100,10 +102,14 @@ main(void)
 {
 	ref = engine_find("ref");
 	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
-	net("mlp", NULL, 4);
-	net("lenet", NULL, 4);
-	net("lenet", "bn", 4);
-	net("inception", NULL, 2);
+	net("mlp", NULL, NULL, 0, 4);
+	net("mlp", "dropout", "0.2", 0, 4);
+	net("lenet", NULL, NULL, 0, 4);
+	net("lenet", "variant", "bn", 0, 4);
+	net("inception", NULL, NULL, 0, 2);
+	net("resnet", "layers", "8", 14, 4);
+	net("resnet", "variant", "small", 12, 4);
+	net("fast", "widths", "24,16,20", 31, 4);
 	ref->close(ref_dev);
 	return done();
 }

@@ -3,8 +3,9 @@
  *
  *	logits ENGINE NET FOLDER [OPTION VALUE]...
  *
- * FOLDER is what torch_nets.py or mxnet_nets.py writes.  Prints the relative distances in the 2-norm of logits and, where
- * grads.safetensors is there, gradients and batch statistics, a line each.  Logits are known up to a constant a sample, as logarithms of probabilities, and compared so.
+ * FOLDER is what torch_nets.py or mxnet_nets.py writes.  Prints the relative distances in the 2-norm of logits and,
+ * where grads.safetensors is there, gradients and batch statistics, a line each.  Logits are known up to a constant a
+ * sample, as logarithms of probabilities, and compared so.
  */
 #include "base/err.h"
 #include "base/io.h"

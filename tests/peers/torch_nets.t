@@ -17,7 +17,8 @@ same() { # TORCH'S NAME, OURS, OPTIONS...
 	status 0 "$1: and the cpu engine" "$BUILD/tests/peers/logits" cpu "$2" "$1" "${@:3}"
 	{ echo "$torch"; cat out; } | sed 's/^/# /'
 	ok "$1: equal logits" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
-	ok "$1: gradients of a step" awk -v torch="${torch#* }" '$1 == "gradients" { good = $2 ~ /^[0-9]/ && $2 < 5 * torch } END { exit !good }' out
+	ok "$1: gradients of a step" awk -v torch="${torch#* }" \
+	    '$1 == "gradients" { good = $2 ~ /^[0-9]/ && $2 < 5 * torch } END { exit !good }' out
 	ok "$1: statistics" awk '$1 == "statistics" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
 	rm -r "$1"
 }

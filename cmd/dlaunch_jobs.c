@@ -47,22 +47,37 @@ to_files(const struct jobdir *d, bool on)
 	return e;
 }
 
+/* Tells the job's name when it is on its own: before that a hangup would still reach it. */
+static void
+leave(const struct jobdir *d, int fd)
+{
+	size_t got;
+	char c;
+
+	if (io_read(fd, &c, 1, &got) < 0 || got == 0)
+		_exit(FRONT_PARTIAL);	/* it has said why */
+	printf("%s\n", d->name);
+	front_flush();
+	_exit(0);
+}
+
 void
 dlaunch_detach(struct jobdir *d, bool on)
 {
-	pid_t pid = fork();
-	int e;
+	int fd[2], e;
+	pid_t pid;
 
-	if (pid < 0)
+	if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		front_die("--detach", err_sys("fork"));
 	if (pid > 0) {
-		printf("%s\n", d->name);
-		front_flush();
-		_exit(0);
+		close(fd[1]);
+		leave(d, fd[0]);
 	}
 	setsid();
-	if ((e = to_files(d, on)) < 0 || (e = jobdir_mine(d)) < 0)
+	if ((e = jobdir_mine(d)) < 0 || (e = to_files(d, on)) < 0 || (e = io_write(fd[1], "x", 1)) < 0)
 		front_die("--detach", e);
+	close(fd[0]);
+	close(fd[1]);
 }
 
 void

@@ -217,7 +217,8 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .argv = argv.v,
 		.env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
-	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
+	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
+	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .verbose = c->verbose, .wait = c->wait, .dir = c->output }, roster);
 	explicit_bzero(key, sizeof(key));
 	words_free(&argv);

@@ -10,7 +10,7 @@
 #ifndef RUN_AGENT_H
 #define RUN_AGENT_H
 
-#define AGENT_GRACE_S	3.0	/* with what a launcher's end takes to be seen: under 5 s */
+#define AGENT_GRACE_S	2.5	/* with what a launcher's end takes to be seen, or 2 s of silence: under 5 s */
 #define AGENT_SILENCE_S	60.0	/* until the job says another time */
 
 struct agent_opt {

@@ -138,9 +138,14 @@ status 0 "a job over two networks' hosts" ns dlaunch -n 2 -s 2 -H "$T/hosts" --r
 is "$(sort "$T/out" | head -n 1)" "worker 0 of 2, servers 10.93.0.2:1000,10.93.0.3:1001" "each server is at its host's address"
 is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 'echo $DMLC_NODE_HOST' | sort | paste -sd' ')" \
 	"10.93.0.2 10.93.0.3" "... or at its interface's"
-ok "a job over two networks' hosts" start ns -- --silence 2 "$T/bin/pworker" --do wait
-ip -n "tally$$l" link set toa down
-ok "a cut link is a lost host" ends 75
-like "$T/err" '^dlaunch: host a: (silent|went away)' "... named"
-ok "... and nothing is left on either side" none_left 8
+# A cable is pulled: of a host, or of the launcher, which all hosts then lose.
+for case in "toa deaf" "br0 wait" "br0 deaf"; do
+	link=${case% *} what=${case#* }
+	ok "a job over two networks' hosts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
+	ip -n "tally$$l" link set "$link" down
+	ok "$link down, processes that are to $what: nothing is left on any side within 5 s" none_left 5
+	ok "... it is a lost host" ends 75
+	like "$T/err" '^dlaunch: host [ab]: (silent|went away)' "... named"
+	ip -n "tally$$l" link set "$link" up
+done
 done_testing

@@ -52,7 +52,7 @@ check(const char *name, const struct batch_opt *o, const uint8_t *label, const u
 {
 	struct batch_reader *r;
 	const struct batch *b;
-	size_t sample = (size_t)o->c * o->h * o->w;
+	size_t sample = (size_t)o->aug.c * o->aug.h * o->aug.w;
 	uint32_t seen = 0, same = 0, in_order = 0;
 	int e;
 
@@ -113,7 +113,7 @@ test_cifar(void)
 	is(pack(from, SOURCE_TRAIN, to), 0, "CIFAR-10: packed");
 	is(read_from("tar xOf %s/cifar-10-binary.tar.xz cifar-10-batches-bin/data_batch_1.bin 2>/dev/null", raw, sizeof(raw)),
 	    sizeof(raw), "CIFAR-10: the official file's first records");
-	check("CIFAR-10", &(struct batch_opt){ .path = to, .batch = 500, .c = 3, .h = 32, .w = 32, .classes = 10 },
+	check("CIFAR-10", &(struct batch_opt){ .path = to, .batch = 500, .aug = { .c = 3, .h = 32, .w = 32 }, .classes = 10 },
 	    raw, raw + 1, UNIT, UNIT, COMPARED, count);
 	for (int i = 0; i < 10; i++)
 		even += count[i] == 5000;
@@ -138,7 +138,7 @@ test_mnist(void)
 	is(pack(from, SOURCE_TEST, to), 0, "MNIST: packed");
 	read_from("gzip -dc %s/mnist/t10k-images-idx3-ubyte.gz", pixels, sizeof(pixels));
 	read_from("gzip -dc %s/mnist/t10k-labels-idx1-ubyte.gz", labels, sizeof(labels));
-	check("MNIST", &(struct batch_opt){ .path = to, .batch = 100, .c = 1, .h = 28, .w = 28, .classes = 10 },
+	check("MNIST", &(struct batch_opt){ .path = to, .batch = 100, .aug = { .c = 1, .h = 28, .w = 28 }, .classes = 10 },
 	    labels + 8, pixels + 16, UNIT, 1, COMPARED, count);
 	ok(memcmp(count, want, sizeof(want)) == 0, "MNIST: the test set's 10,000 by class");
 }

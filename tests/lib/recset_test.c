@@ -1,0 +1,180 @@
+/* recset_test - records and what stands beside them appear at once; what fails leaves the old as it was, and can be taken up. */
+#include "base/err.h"
+#include "data/recset.h"
+#include "data/recs.h"
+#include "data/sum.h"
+#include "pics.h"
+#include "tap.h"
+
+#include <sys/stat.h>
+
+static char dir[128], path[160], rejects[160];
+
+static bool
+there(const char *ending)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s/t%s", dir, ending);
+	return access(name, F_OK) == 0;
+}
+
+static struct recset *
+create(const char *to_rejects, uint64_t command, bool resume, int want)
+{
+	const struct recset_opt opt = { .path = path, .rejects = to_rejects, .command = command, .resume = resume };
+	struct recset *s;
+
+	is(recset_create(&s, &opt), want, "create: %s", want < 0 ? err_line() : "as wanted");
+	return s;
+}
+
+/* Item i is called iN; every third is left out. */
+static int
+put(struct recset *s, uint64_t i)
+{
+	uint8_t data[64] = { (uint8_t)i };
+	struct buf rec = { 0 };
+	char name[16];
+	int e;
+
+	snprintf(name, sizeof(name), "i%d", (int)i);
+	if (i % 3 == 2)
+		return recset_reject(s, name, "a reason");
+	rec_frame(&rec, data, sizeof(data));
+	e = recset_put(s, name, i, rec.p, rec.n);
+	buf_free(&rec);
+	return e;
+}
+
+static int
+put_some(struct recset *s, uint64_t from, uint64_t to)
+{
+	int e = 0;
+
+	for (; e == 0 && from < to; from++)
+		e = put(s, from);
+	return e;
+}
+
+static int
+pass_all(struct recset *s, uint32_t *left_out)
+{
+	const char *reason;
+	char name[16];
+	int e = 0;
+
+	for (int i = 0; e == 0 && recset_kept(s) > 0; i++) {
+		snprintf(name, sizeof(name), "i%d", i);
+		e = recset_pass(s, name, &reason);
+		*left_out += e == 0 && reason != NULL && strcmp(reason, "a reason") == 0;
+	}
+	return e;
+}
+
+static uint64_t
+count(void)
+{
+	struct recs *r;
+	uint64_t n;
+
+	if (recs_open(&r, path) < 0)
+		return UINT64_MAX;
+	n = r->count;
+	recs_close(r);
+	return n;
+}
+
+static void
+test_commit(void)
+{
+	struct names classes = { 0 }, none = { 0 };
+	struct recset *s = create(rejects, 1, false, 0);
+	struct buf text = { 0 };
+
+	names_push(&classes, "a\nb", 3);
+	is(put_some(s, 0, 9), 0, "items");
+	ok(recset_records(s) == 6 && recset_bytes(s) == 6 * 72, "are counted");
+	ok(there(".rec.partial") && there(".rec.journal") && !there(".rec"), "nothing looks like a whole yet");
+	is(recset_commit(s, &classes), 0, "commit");
+	ok(there(".rec") && there(".idx") && there(".sum") && there(".labels") && there(".bad"), "all are there");
+	ok(!there(".rec.partial") && !there(".rec.journal"), "nothing else is");
+	is(count(), 6, "the records");
+	io_slurp(rejects, 1000, &text);
+	buf_terminate(&text);
+	is_str((char *)text.p, "i2\ta reason\ni5\ta reason\ni8\ta reason\n", "the rejects");
+	buf_free(&text);
+	s = create(NULL, 1, false, 0);
+	put_some(s, 0, 3);
+	is(recset_commit(s, &none), 0, "another set in its place");
+	ok(!there(".labels"), "which has no classes, and not the old ones either");
+	is(count(), 2, "and its own records");
+	names_free(&classes);
+}
+
+static void
+test_taken_up(void)
+{
+	struct names none = { 0 };
+	struct recset *s = create(rejects, 1, false, 0);
+	const char *reason;
+	uint32_t left_out = 0;
+
+	put_some(s, 0, 7);
+	recset_abandon(s);
+	ok(there(".rec.partial") && count() == 2, "what was not committed is left, the old is as it was");
+	create(NULL, 2, true, ERR_ARG);
+	s = create(rejects, 1, true, 0);
+	is(recset_kept(s), 7, "it is taken up");
+	is(recset_pass(s, "another", &reason), ERR_ARG, "but not for another source");
+	recset_abandon(s);
+	s = create(rejects, 1, true, 0);
+	is(pass_all(s, &left_out), 0, "the same source is passed");
+	is(left_out, 2, "what was left out is told");
+	put_some(s, 7, 9);
+	is(recset_commit(s, &none), 0, "and it goes on");
+	is(count(), 6, "to the end");
+	s = create(NULL, 1, true, 0);
+	is(recset_kept(s), 0, "nothing is left behind");
+	recset_abandon(s);
+	ok(!there(".rec.partial") && !there(".rec.journal"), "a run of no items leaves nothing");
+}
+
+static void
+test_faults(void)
+{
+	struct names none = { 0 };
+	struct recset *s = create("/nonexistent/rejects", 1, false, 0);
+	char name[200];
+
+	put_some(s, 0, 3);
+	is(recset_commit(s, &none), ERR_SYS, "a place that is not there");
+	ok(strstr(err_line(), "/nonexistent/rejects: create: No such file") != NULL, "is named");
+	ok(there(".rec.partial") && there(".idx") && there(".sum") && count() == 6, "old files stay, the new wait");
+	s = create(NULL, 1, false, 0);
+	create(NULL, 1, true, ERR_SYS);
+	ok(strstr(err_line(), "another im2rec is writing it") != NULL, "two do not write one file");
+	recset_abandon(s);
+	snprintf(name, sizeof(name), "%s/none/t.rec", dir);
+	is(recset_create(&s, &(struct recset_opt){ .path = name }), ERR_SYS, "no directory");
+	is(recset_create(&s, &(struct recset_opt){ .path = dir }), ERR_ARG, "a directory is no file");
+	recset_abandon(NULL);
+}
+
+int
+main(void)
+{
+	char cmd[160];
+
+	snprintf(dir, sizeof(dir), "/tmp/recset_test.%d", (int)getpid());
+	snprintf(path, sizeof(path), "%s/t.rec", dir);
+	snprintf(rejects, sizeof(rejects), "%s/t.bad", dir);
+	mkdir(dir, 0777);
+	test_commit();
+	test_taken_up();
+	test_faults();
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	if (system(cmd) != 0)
+		return 1;
+	return done();
+}

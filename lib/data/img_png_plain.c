@@ -127,7 +127,7 @@ img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uin
 		return 0;
 	all = h->h * (row_bytes(h) + 1);
 	room->n = 0;
-	if ((e = buf_room(room, all + n)) < 0)
+	if ((e = buf_room(room, all + (n > row_bytes(h) ? n : row_bytes(h)))) < 0)
 		return e;
 	*rows = room->p;
 	return gather(p, n, room->p + all, &z, &zn) &&
@@ -135,47 +135,75 @@ img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uin
 	    filters_known(h, *rows);
 }
 
-static uint8_t
-paeth(int a, int b, int c)
+/* Of left, up and upper left, the one nearest to left + up - upper left. */
+static inline int
+paeth(int left, int up, int corner)
 {
-	int pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
+	int a = abs(up - corner), b = abs(left - corner), c = abs(left + up - 2 * corner);
+	int near = b <= c ? up : corner;
 
-	return (uint8_t)(pa <= pb && pa <= pc ? a : pb <= pc ? b : c);
+	return a <= b && a <= c ? left : near;
 }
 
-/* One row of n bytes, c a pixel, to p; up is the row above, already done, or zeros. */
-static void
+/*
+ * A row of n bytes, c a pixel, to p; up is the row above, already done.  What is on the left is kept at hand, not read
+ * back: c is a constant where this is called, so that the channels' sums run side by side.
+ */
+static inline void
 unfilter(unsigned filter, const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_t *p)
 {
-	switch (filter) {
+	int left[4] = { 0 }, corner[4] = { 0 };
+
+	for (size_t i = 0; i < n; i += c)
+		for (uint32_t k = 0; k < c; k++) {
+			int above = up[i + k];
+			int guess = filter == 1 ? left[k] : filter == 3 ? (left[k] + above) / 2
+			    : paeth(left[k], above, corner[k]);
+
+			left[k] = (row[i + k] + guess) & 0xff;
+			corner[k] = above;
+			p[i + k] = (uint8_t)left[k];
+		}
+}
+
+#define BY_CHANNELS(filter)							\
+	switch (c) {								\
+	case 1: unfilter(filter, row, up, n, 1, p); break;			\
+	case 2: unfilter(filter, row, up, n, 2, p); break;			\
+	case 3: unfilter(filter, row, up, n, 3, p); break;			\
+	default: unfilter(filter, row, up, n, 4, p);				\
+	}
+
+static void
+unfilter_row(const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_t *p)
+{
+	switch (*row++) {
 	case 0:
 		memmove(p, row, n);
 		break;
 	case 1:
-		for (size_t i = 0; i < n; i++)
-			p[i] = (uint8_t)(row[i] + (i < c ? 0 : p[i - c]));
+		BY_CHANNELS(1)
 		break;
 	case 2:
 		for (size_t i = 0; i < n; i++)
-			p[i] = (uint8_t)(row[i] + (up != NULL ? up[i] : 0));
+			p[i] = (uint8_t)(row[i] + up[i]);
 		break;
 	case 3:
-		for (size_t i = 0; i < n; i++)
-			p[i] = (uint8_t)(row[i] + ((i < c ? 0 : p[i - c]) + (up != NULL ? up[i] : 0)) / 2);
+		BY_CHANNELS(3)
 		break;
 	default:
-		for (size_t i = 0; i < n; i++)
-			p[i] = (uint8_t)(row[i] + paeth(i < c ? 0 : p[i - c], up != NULL ? up[i] : 0,
-			    i < c || up == NULL ? 0 : up[i - c]));
+		BY_CHANNELS(4)
 	}
 }
 
+/* Above the first row all is zero: the bytes of such a row stand behind the last one. */
 void
-img_png_plain_unfilter(const struct img_png_ihdr *h, const uint8_t *rows, uint8_t *p)
+img_png_plain_unfilter(const struct img_png_ihdr *h, uint8_t *rows, uint8_t *p)
 {
 	size_t n = row_bytes(h);
-	const uint8_t *up = NULL;
+	uint8_t *up = rows + h->h * (n + 1);
 
+	memset(up, 0, n);
 	for (uint32_t y = 0; y < h->h; y++, rows += n + 1, up = p, p += n)
-		unfilter(rows[0], rows + 1, up, n, img_png_plain_channels(h), p);
+		unfilter_row(rows, up, n, img_png_plain_channels(h), p);
 }

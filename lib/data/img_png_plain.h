@@ -43,7 +43,7 @@ int	 img_png_plain(struct libdeflate_decompressor *z, const uint8_t *p, size_t n
 	    struct buf *room, struct img_png_ihdr *h, uint8_t **rows);
 /* Channels of a plain one. */
 uint32_t img_png_plain_channels(const struct img_png_ihdr *h);
-/* Undoes the filters, in place, and puts the rows together at p without those bytes; p may be rows. */
-void	 img_png_plain_unfilter(const struct img_png_ihdr *h, const uint8_t *rows, uint8_t *p);
+/* Undoes the filters and puts the rows together at p, without those bytes; rows are those img_png_plain() lends. */
+void	 img_png_plain_unfilter(const struct img_png_ihdr *h, uint8_t *rows, uint8_t *p);
 
 #endif

@@ -1,5 +1,6 @@
 # im2rec_options.t - the names of options that MXNet's tools have mean the same here; lists are made.
 . "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 pictures images 40 1 || exit 1

@@ -1,5 +1,6 @@
 # im2rec_records.t - what im2rec does with records: list, verify, extract, cat, tar, index; and what damage costs.
 . "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 pictures images 40 1 || exit 1	# ten class folders of four, as the demo draws them

@@ -1,5 +1,6 @@
 # im2rec_resume.t - a packing run that was cut off, by whatever and wherever, goes on to the same bytes and the same rejects.
 . "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 pictures src 300 1 || exit 1

@@ -54,22 +54,30 @@ packing(const uint8_t *p, size_t n)
 	return ARCHIVE_FILTER_NONE;
 }
 
-/* Those asked first are found without the long look ahead of the last, which would hide that a short archive ends early. */
+/*
+ * Formats, each since the release that reads all of libarchive's own hostile
+ * ones (libarchive/test) without a crash or a loop.  Those asked first are
+ * found without the long look ahead of the last, which would hide that a short
+ * archive ends early.
+ */
 static void
 support_formats(struct archive *la)
 {
-	archive_read_support_format_tar(la);
-	archive_read_support_format_cpio(la);
-	archive_read_support_format_zip(la);
-	archive_read_support_format_7zip(la);
-	archive_read_support_format_ar(la);
-	archive_read_support_format_cab(la);
-	archive_read_support_format_lha(la);
-	archive_read_support_format_rar(la);
-	archive_read_support_format_rar5(la);
-	archive_read_support_format_warc(la);
-	archive_read_support_format_xar(la);
-	archive_read_support_format_iso9660(la);
+	static const struct {
+		int	since;
+		int	(*support)(struct archive *la);
+	} formats[] = {
+		{ 0, archive_read_support_format_tar }, { 0, archive_read_support_format_cpio },
+		{ 0, archive_read_support_format_zip }, { 0, archive_read_support_format_7zip },
+		{ 0, archive_read_support_format_ar }, { 0, archive_read_support_format_lha },
+		{ 0, archive_read_support_format_rar }, { 0, archive_read_support_format_rar5 },
+		{ 0, archive_read_support_format_warc }, { ARC_XAR_SINCE, archive_read_support_format_xar },
+		{ ARC_CAB_SINCE, archive_read_support_format_cab }, { ARC_ISO_SINCE, archive_read_support_format_iso9660 },
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (archive_version_number() >= formats[i].since)
+			formats[i].support(la);
 }
 
 static int

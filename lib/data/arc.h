@@ -1,7 +1,9 @@
 /*
  * arc - an archive's members, one after the other, whatever libarchive reads.
  *
- * Formats: tar, cpio, zip, 7z, rar, ISO 9660, cab, lha, xar, ar, warc; a file that is only packed is its own member.
+ * Formats: tar, cpio, zip, 7z, rar, lha, ar, warc; xar, cab and ISO 9660 from those of libarchive's releases on whose
+ * readers neither crash nor loop on hostile ones (older: bsdtar -cf - @x.iso gives a tar).  A file that is only packed is
+ * its own member.  A hostile rar may take up to 4 GiB of memory.
  * Packed, once, by: gzip, bzip2, xz, lzma, lzip, zstd, lz4, compress.  What libarchive would run programs for (lzop, lrzip,
  * grzip), and mtree, which names files outside, is not read.
  * Bytes come from a file, or in one go through a function: from a pipe, or a member of another archive.  A 7z, which is
@@ -13,6 +15,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* libarchive's releases, as archive_version_number() has them. */
+#define ARC_XAR_SINCE	3007004
+#define ARC_CAB_SINCE	3009000
+#define ARC_ISO_SINCE	3009000
 
 enum arc_kind {
 	ARC_PACKED,	/* packed or not, what is inside is one member: numbers may look like the head of a tar */

@@ -5,14 +5,15 @@
 
 static const struct {
 	const char *name, *format, *filter;
+	int since;
 } kinds[] = {
-	{ "p.tar", "pax", NULL }, { "u.tar", "ustar", NULL }, { "g.tar", "gnutar", NULL }, { "o.tar", "v7tar", NULL },
-	{ "c.cpio", "newc", NULL }, { "o.cpio", "odc", NULL }, { "z.zip", "zip", NULL }, { "s.7z", "7zip", NULL },
-	{ "i.iso", "iso9660", NULL }, { "x.xar", "xar", NULL }, { "w.warc", "warc", NULL },
-	{ "a.tar.gz", "ustar", "gzip" }, { "a.tbz2", "ustar", "bzip2" }, { "a.tar.xz", "ustar", "xz" },
-	{ "a.tar.zst", "ustar", "zstd" }, { "a.tar.lz4", "ustar", "lz4" }, { "a.tar.lz", "ustar", "lzip" },
-	{ "a.tar.lzma", "ustar", "lzma" }, { "a.tar.Z", "ustar", "compress" },
-	{ "g.cpio.gz", "newc", "gzip" },
+	{ "p.tar", "pax", NULL, 0 }, { "u.tar", "ustar", NULL, 0 }, { "g.tar", "gnutar", NULL, 0 }, { "o.tar", "v7tar", NULL, 0 },
+	{ "c.cpio", "newc", NULL, 0 }, { "o.cpio", "odc", NULL, 0 }, { "z.zip", "zip", NULL, 0 }, { "s.7z", "7zip", NULL, 0 },
+	{ "i.iso", "iso9660", NULL, ARC_ISO_SINCE }, { "x.xar", "xar", NULL, ARC_XAR_SINCE }, { "w.warc", "warc", NULL, 0 },
+	{ "a.tar.gz", "ustar", "gzip", 0 }, { "a.tbz2", "ustar", "bzip2", 0 }, { "a.tar.xz", "ustar", "xz", 0 },
+	{ "a.tar.zst", "ustar", "zstd", 0 }, { "a.tar.lz4", "ustar", "lz4", 0 }, { "a.tar.lz", "ustar", "lzip", 0 },
+	{ "a.tar.lzma", "ustar", "lzma", 0 }, { "a.tar.Z", "ustar", "compress", 0 },
+	{ "g.cpio.gz", "newc", "gzip", 0 },
 };
 
 static const char *const names[] = { "a/1.png", "b/2.png", NULL };
@@ -38,6 +39,10 @@ test_kinds(void)
 	char around[64], where[128];
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (archive_version_number() < kinds[i].since) {
+			skip(kinds[i].name, "this libarchive is too old to be trusted with it");
+			continue;
+		}
 		told_pack(kinds[i].name, kinds[i].format, kinds[i].filter, names);
 		opt.path = pics_path(kinds[i].name);
 		snprintf(where, sizeof(where), "%s: ", kinds[i].name);

@@ -13,7 +13,7 @@ data=${TALLY_DATA:-../shared/data} rounds=${1:-3} threads=${THREADS:-2} batch=12
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-make -s BUILD="$BUILD" "$BUILD/bench/read" "$BUILD/im2rec"
+make -s BUILD="$BUILD" "$BUILD/bench/read" "$BUILD/im2rec" >&2
 
 photographs() {
 	tar xf "$data/imagenette-sample.tar" -C "$dir"

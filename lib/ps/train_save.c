@@ -140,6 +140,9 @@ whiten(struct train *t)
 	const struct batch *b;
 	int e;
 
+	if (t->stream)
+		return err_fail(ERR_ARG, "%s: a pipe's first batch comes once, and this net's first weights need it too",
+		    t->o->data.path);
 	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
 		return e;
 	return whiten_weights(t->graph, b->x, b->n, t->w);

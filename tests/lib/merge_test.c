@@ -177,8 +177,9 @@ names(void)
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++) {
 		rename_new(&r);
-		ok(rename_add(r, yes[i].rule) == 0 && rename_apply(r, yes[i].from, &b) == 0 &&
-		    strcmp((const char *)b.p, yes[i].to) == 0, "%s: %s becomes %s", yes[i].rule, yes[i].from, (const char *)b.p);
+		is(rename_add(r, yes[i].rule), 0, "a rule: %s", yes[i].rule);
+		ok(rename_apply(r, yes[i].from, &b) == 0 && strcmp((const char *)b.p, yes[i].to) == 0, "%s becomes %s",
+		    yes[i].from, yes[i].to);
 		rename_free(r);
 	}
 	rename_new(&r);

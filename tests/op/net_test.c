@@ -68,7 +68,8 @@ engine(const struct engine *e, struct engine_dev *dev)
 	struct run got = e == ref ? want : run(e, dev, graph, &numbers, batch);
 
 	/* Smoothed labels keep a loss from falling far. */
-	ok(got.loss[STEPS] < (graph->node[graph->n - 1].smooth > 0 ? 0.95 : 0.8) * got.loss[0], "%s: %s: steps lead downhill", e->name, name);
+	ok(got.loss[STEPS] < (graph->node[graph->n - 1].smooth > 0 ? 0.95 : 0.8) * got.loss[0],
+	    "%s: %s: steps lead downhill", e->name, name);
 	printf("# loss %g, %g, %g\n", got.loss[0], got.loss[1], got.loss[2]);
 	if (e == ref)
 		return;

@@ -3,29 +3,36 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "ps/meet.h"
 #include "ps/serve.h"
 #include "wire/conn.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] --key-file FILE [--ready-fd N]";
+static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] --key-file FILE [--ready-fd N]\n"
+			    "       pserver --key-file FILE";
 static const char help[] =
     "  --listen HOST:PORT    address to listen at; port 0 lets the system choose\n"
     "  --workers W           how many workers the job has\n"
     "  --server I/S (0/1)    this is server I, from 0, of S\n"
     "  --key-file FILE       the job's key: 64 hex digits (- is standard input, /dev/fd/N a pipe)\n"
+    "  --plain               in place of a key: anybody may take part\n"
     "  --ready-fd N          write \"host:port\" and a newline to descriptor N once it listens\n"
     "  --help  --version\n"
+    "Without --listen it is the server or scheduler that DMLC_ROLE says, as dmlc's trackers start it.\n"
     "Exit status: 0 when all workers said goodbye, 75 when one was lost, 128+n ended by signal n.\n";
 
-enum { O_LISTEN = 256, O_WORKERS, O_SERVER, O_KEY, O_READY, O_HELP, O_VERSION };
+enum { O_LISTEN = 256, O_WORKERS, O_SERVER, O_KEY, O_PLAIN, O_READY, O_HELP, O_VERSION };
 
 static const struct option longs[] = {
 	{ "help", no_argument, NULL, O_HELP },
 	{ "key-file", required_argument, NULL, O_KEY },
 	{ "listen", required_argument, NULL, O_LISTEN },
+	{ "plain", no_argument, NULL, O_PLAIN },
 	{ "ready-fd", required_argument, NULL, O_READY },
 	{ "server", required_argument, NULL, O_SERVER },
 	{ "version", no_argument, NULL, O_VERSION },
@@ -36,7 +43,11 @@ static const struct option longs[] = {
 struct place {
 	struct serve_opt serve;
 	const char	*key;
+	bool		 plain;
 	int		 ready;		/* descriptor; -1: none */
+	struct meet_env	 env;		/* of a tracker, where there is one */
+	struct meet	*meet;
+	char		 at[ADDR_TEXT];	/* to listen at, then */
 };
 
 static void
@@ -46,6 +57,8 @@ listening(void *arg, const char *where)
 
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
 	front_ready(p->ready, where);
+	if (p->meet != NULL && meet_here(p->meet, where) < 0)
+		front_say("%s", err_line());
 }
 
 static void
@@ -65,14 +78,53 @@ options(int argc, char *argv[], struct place *p)
 		case O_HELP:	front_help();
 		case O_KEY:	p->key = optarg; break;
 		case O_LISTEN:	p->serve.listen = optarg; break;
+		case O_PLAIN:	p->plain = true; break;
 		case O_READY:	p->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
 		case O_SERVER:	front_part("--server", optarg, &p->serve.index, &p->serve.nservers); break;
 		case O_VERSION:	printf("pserver (tally) %s\n", TALLY_VERSION); front_flush(); _exit(0);
 		case O_WORKERS:	p->serve.nworkers = (uint32_t)front_num("--workers", optarg, 1, 65536); break;
 		default:	front_usage();
 		}
-	if (optind != argc || p->serve.listen == NULL || p->serve.nworkers == 0 || p->key == NULL)
+	if (optind != argc || (p->key == NULL && !p->plain))
 		front_usage();
+	if (p->serve.listen != NULL && p->serve.nworkers == 0)
+		front_usage();
+}
+
+/* A tracker's server learns its rank and, by that, where to listen; a scheduler is no server at all. */
+static void
+learn_place(struct place *p, const uint8_t key[CONN_KEY])
+{
+	int e = meet_env(&p->env);
+
+	if (e < 0)
+		front_die(NULL, e);
+	if (p->env.role == MEET_NONE)
+		front_usage();
+	if (p->env.role == MEET_WORKER)
+		front_wrong("DMLC_ROLE: a worker is pworker's to be");
+	if (p->env.role == MEET_SCHEDULER)
+		return;
+	if ((e = meet_join(&p->env, key, &p->meet)) < 0 || (e = meet_host(p->meet, &p->env, p->at)) < 0)
+		front_die(NULL, e);
+	snprintf(p->at + strlen(p->at), sizeof(p->at) - strlen(p->at), ":0");
+	p->serve.listen = p->at;
+	p->serve.nworkers = p->env.workers;
+	p->serve.nservers = p->env.servers;
+	p->serve.index = p->env.rank;
+}
+
+static int
+schedule(struct place *p)
+{
+	struct meet_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(), .say = say };
+	int e = meet_run(&o);
+
+	if (e == ERR_STOP)
+		return front_stopped(o.stop_fd);
+	if (e < 0)
+		front_die(NULL, e);
+	return 0;
 }
 
 int
@@ -80,19 +132,24 @@ main(int argc, char *argv[])
 {
 	struct place p = { .serve = { .nservers = 1, .listening = listening, .say = say, .arg = &p }, .ready = -1 };
 	struct serve_sums sums;
-	uint8_t key[CONN_KEY];
+	uint8_t key[CONN_KEY] = { 0 };	/* what --plain has: all know it */
 	int e;
 
 	front_init(argv[0], usage, help);
 	options(argc, argv, &p);
-	if ((e = conn_key_read(p.key, key)) < 0)
+	if (!p.plain && (e = conn_key_read(p.key, key)) < 0)
 		front_die(p.key, e);
 	p.serve.key = key;
+	if (p.serve.listen == NULL)
+		learn_place(&p, key);
+	if (p.env.role == MEET_SCHEDULER)
+		return schedule(&p);
 	p.serve.incarnation = clk_date_ns();
 	p.serve.stop_fd = front_stop_fd();
 	e = serve_run(&p.serve, &sums);
 	front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 	    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
+	meet_leave(p.meet);
 	if (e == ERR_STOP)
 		return front_stopped(p.serve.stop_fd);
 	if (e < 0)

@@ -1,9 +1,11 @@
 /* pworker - records in, gradients out: one worker of a job, or all of it.  See pworker(1). */
 #include "front.h"
+#include "pworker_batch.h"
 #include "pworker_data.h"
 #include "pworker_judge.h"
 #include "pworker_learn.h"
 #include "pworker_log.h"
+#include "pworker_tracker.h"
 #include "pworker_print.h"
 #include "pworker_open.h"
 
@@ -47,13 +49,13 @@ static const char help[] =
     "  --eval FILE.safetensors its loss and accuracy on --data, or --predict FILE: a row a picture,\n"
     "  --top N (1)             classes each; --flip: the mean with mirror images\n"
     "  --engine NAME           --threads N\n"
-    "  --servers HOST:PORT,... --worker I/W                 --key-file FILE\n"
+    "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
     "  --print                 show the net; with --batch the memory it takes  --help  --version\n";
 
 enum {
 	O_ACCUMULATE = 256, O_ASYNC, O_BATCH, O_CLASSES, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_EVAL, O_FLIP, O_FREQUENT, O_HELP,
-	O_INIT, O_KEY, O_MEAN, O_NET, O_PREDICT, O_PRINT, O_RESUME, O_LAST,
+	O_INIT, O_KEY, O_MEAN, O_NET, O_PLAIN, O_PREDICT, O_PRINT, O_RESUME, O_LAST,
 	O_SAVE, O_SEED, O_SERVERS, O_SHAPE, O_SLACK, O_START, O_STARTNAME, O_STEPS, O_THREADS, O_TOP, O_VAL, O_VERSION, O_WORKER
 };
 
@@ -74,6 +76,7 @@ static const struct option longs[] = {
 	{ "key-file", required_argument, NULL, O_KEY },
 	{ "mean", required_argument, NULL, O_MEAN },
 	{ "net", required_argument, NULL, O_NET },
+	{ "plain", no_argument, NULL, O_PLAIN },
 	{ "predict", required_argument, NULL, O_PREDICT },
 	{ "print", no_argument, NULL, O_PRINT },
 	{ "resume", required_argument, NULL, O_RESUME },
@@ -105,12 +108,13 @@ struct args {
 	uint32_t	 noption;
 	struct rename_rules *start_rename;
 	uint32_t	 c, h, w, classes;
-	uint32_t	 *batches, nbatches;	/* of --batch; NULL: a number for all */
+	struct worker_batch batch;
 	uint64_t	 frequent;
-	int		 print, last;
+	int		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
 	bool		 flip;
 	uint32_t	 rows, top;	/* rows a picture, most probable classes first; rows 0: a score alone */
+	char		*list;		/* of servers, by a tracker's scheduler */
 	char		*found;		/* by last; the checkpoint to resume from, or NULL */
 };
 
@@ -155,39 +159,6 @@ shape(struct args *a, const char *text)
 	a->c = c;
 	a->h = h;
 	a->w = w;
-}
-
-/* "16", or "16:48": a number a worker. */
-static void
-batches(struct args *a, char *text)
-{
-	uint32_t n = 1, i = 0;
-
-	for (const char *p = text; *p != 0; p++)
-		n += *p == ':';
-	free(a->batches);
-	if ((a->batches = calloc(n, sizeof(*a->batches))) == NULL)
-		front_die("--batch", err_nomem());
-	for (char *word; (word = strsep(&text, ":")) != NULL;)
-		a->batches[i++] = (uint32_t)front_num("--batch", word, 1, 65536);
-	a->nbatches = n;
-}
-
-/* Batches that are all alike are one number, so that the bits are those of it. */
-static void
-settle_batches(struct args *a)
-{
-	struct train_opt *t = &a->train;
-	bool alike = true;
-
-	if (a->batches == NULL)
-		return;
-	if (a->nbatches > 1 && a->nbatches != t->ps.nworkers)
-		front_wrong("--batch: %u numbers for %u workers", a->nbatches, t->ps.nworkers);
-	for (uint32_t i = 1; i < a->nbatches; i++)
-		alike &= a->batches[i] == a->batches[0];
-	t->data.batch = a->batches[alike ? 0 : t->ps.rank];
-	t->batches = alike ? NULL : a->batches;
 }
 
 static void
@@ -268,7 +239,7 @@ arguments(struct args *a, int argc, char *argv[])
 		switch (c) {
 		case O_ACCUMULATE: t->accumulate = (uint32_t)front_num("--accumulate", optarg, 1, 65536); break;
 		case O_ASYNC:	t->ps.slack = GATE_ASYNC; break;
-		case O_BATCH:	batches(a, optarg); break;
+		case O_BATCH:	worker_batch_take(&a->batch, optarg); break;
 		case O_CLASSES:	a->classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_DATA:	data(a, optarg); break;
 		case O_DATA_KEY: a->data_key = optarg; break;
@@ -286,6 +257,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_MEAN:	a->mean = optarg; break;
 		case O_NET:	a->net = optarg; break;
 		case O_PREDICT:	a->judged = optarg; a->rows = 1; break;
+		case O_PLAIN:	a->plain = 1; break;
 		case O_PRINT:	a->print = 1; break;
 		case O_RESUME:	t->resume = optarg; break;
 		case O_LAST:	a->last = 1; break;
@@ -318,11 +290,40 @@ arguments(struct args *a, int argc, char *argv[])
 		front_usage();
 	if (t->ps.nservers == 0 && t->ps.nworkers > 1)
 		front_wrong("--worker: several workers need --servers");
-	if (t->ps.nservers > 0 && a->key == NULL)
+	if (t->ps.nservers > 0 && a->key == NULL && !a->plain)
 		front_wrong("--servers: needs the job's --key-file");
 	if (a->last && t->save == NULL)
 		front_wrong("--resume-last: needs --save");
-	settle_batches(a);
+}
+
+static void
+read_key(const struct args *a, uint8_t key[CONN_KEY])
+{
+	int e;
+
+	memset(key, 0, CONN_KEY);	/* what --plain has: all know it */
+	if (a->key != NULL && !a->plain && (e = conn_key_read(a->key, key)) < 0)
+		front_die(a->key, e);
+}
+
+/* Who is told nothing by options may be by a tracker's environment.  NULL: nobody. */
+static struct meet *
+meet_others(struct args *a, uint8_t key[CONN_KEY])
+{
+	struct worker_opt *ps = &a->train.ps;
+	struct meet_env env;
+	struct meet *m = NULL;
+	bool tracker = !a->print && ps->nservers == 0 && ps->nworkers == 1 && worker_tracker(&env, a->key, a->plain);
+
+	read_key(a, key);
+	if (tracker) {
+		m = worker_tracker_join(&env, key, &a->list);
+		servers(a, a->list);
+		ps->rank = env.rank;
+		ps->nworkers = env.workers;
+	}
+	worker_batch_settle(&a->batch, &a->train);
+	return m;
 }
 
 /* Worker 0 reads the checkpoint; a run that has none yet begins as it would without the option. */
@@ -344,9 +345,9 @@ find_last(struct args *a)
 static void
 print_net(const struct args *a, const struct graph *g)
 {
-	const struct engine *engine = a->batches != NULL ? engine_find(a->engine) : NULL;
+	const struct engine *engine = a->batch.each != NULL ? engine_find(a->engine) : NULL;
 
-	if (a->batches != NULL && engine == NULL)
+	if (a->batch.each != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
 	worker_print(g, engine, a->train.threads, a->train.data.batch,
 	    opt_states(a->train.ps.hyper.rule));
@@ -413,6 +414,7 @@ main(int argc, char *argv[])
 	    .ps = { .nworkers = 1 } } };
 	struct worker_log l = { .began = clk_s() };
 	uint8_t key[CONN_KEY], data_key[CONN_KEY], *recs_key;
+	struct meet *others;
 	struct graph *g;
 	float *mean = NULL;
 	int e;
@@ -420,8 +422,11 @@ main(int argc, char *argv[])
 	spin_little(argv);
 	front_init(argv[0], usage, help);
 	arguments(&a, argc, argv);
-	if (a.judged != NULL)
+	if (a.judged != NULL) {
+		worker_batch_settle(&a.batch, &a.train);
 		return judge(&a);
+	}
+	others = meet_others(&a, key);
 	if ((e = script_run(a.net, a.c, a.h, a.w, a.classes, a.option, a.noption, &g)) < 0)
 		front_die(NULL, e);
 	if (a.print) {
@@ -429,8 +434,6 @@ main(int argc, char *argv[])
 		graph_free(g);
 		return 0;
 	}
-	if (a.key != NULL && (e = conn_key_read(a.key, key)) < 0)
-		front_die(a.key, e);
 	if ((a.train.engine = engine_find(a.engine)) == NULL)
 		front_die("--engine", ERR_ARG);
 	if (a.data_key != NULL && (e = conn_key_read(a.data_key, data_key)) < 0)
@@ -466,9 +469,11 @@ main(int argc, char *argv[])
 	recs_close(a.train.val_recs);
 	free(mean);
 	buf_free(&a.data);
-	free(a.batches);
+	free(a.batch.each);
 	free(a.found);
 	rename_free(a.start_rename);
+	free(a.list);
+	meet_leave(others);
 	graph_free(g);
 	if (e == ERR_STOP)
 		return 128 + stop;

@@ -29,7 +29,8 @@ check_options(const struct conv_opt *opt)
 {
 	if (opt->quality < 0 || opt->quality > 100)
 		return err_fail(ERR_ARG, "a quality of %d is not in 1 to 100", opt->quality);
-	if (opt->pass && (opt->resize > 0 || opt->crop || opt->color != CONV_AS_STORED || opt->encoding != CONV_AS_IT_WAS))
+	if (opt->pass && (opt->resize > 0 || opt->crop || opt->color != CONV_AS_STORED ||
+	    opt->encoding != CONV_AS_IT_WAS))
 		return err_fail(ERR_ARG, "pictures that pass through cannot be resized, cropped, recoloured or encoded anew");
 	return 0;
 }
@@ -162,7 +163,8 @@ conv_encoded(struct conv *k, const uint8_t *data, size_t n, const uint8_t **out,
 	buf_trim(&k->out, KEEP);
 	if ((e = img_head(k->codec, data, n, &head)) < 0 || (e = decide(&k->opt, &head, &want)) < 0)
 		return e;
-	if (k->opt.pass || (want.format == head.format && want.c == head.c && want.shape.same && head.turn == 1 && !head.odd)) {
+	if (k->opt.pass || (want.format == head.format && want.c == head.c && want.shape.same && head.turn == 1 &&
+	    !head.odd)) {
 		*out = data;
 		*m = n;
 		return img_check(k->codec, data, n);

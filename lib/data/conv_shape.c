@@ -1,4 +1,4 @@
-/* conv_shape - a picture's size and the packer's options in, what is cut out of it and how large that becomes out: serves conv. */
+/* conv_shape - a picture's size and the packer's options in, what is cut out and how large it becomes out: serves conv. */
 #include "data/conv_shape.h"
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
 /*
- * conv_shape - a picture's size and the packer's options in, what is cut out of it and how large that becomes out: serves conv.
+ * conv_shape - a picture's size and the packer's options in, what is cut out and how large it becomes out: serves conv.
  */
 #ifndef DATA_CONV_SHAPE_H
 #define DATA_CONV_SHAPE_H

@@ -122,7 +122,8 @@ decode_any(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct im
 		return fault(e);
 	assert(n <= area * from);
 	/* The chunks behind the pixels, too: the last checksum stands there, and whether the file is whole. */
-	if ((e = spng_decode_image(s, first_place(room, area, from, c), n, format, 0)) != 0 || (e = spng_decode_chunks(s)) != 0)
+	if ((e = spng_decode_image(s, first_place(room, area, from, c), n, format, 0)) != 0 ||
+	    (e = spng_decode_chunks(s)) != 0)
 		return fault(e);
 	finish(room, area, from, c);
 	*out = (struct img){ .p = room->p, .c = c, .h = h.height, .w = h.width };

@@ -160,7 +160,8 @@ main(void)
 		{ "4:4:4", TJSAMP_444 }, { "4:2:2", TJSAMP_422 }, { "4:4:0", TJSAMP_440 }, { "4:2:0", TJSAMP_420 },
 		{ "4:1:1", TJSAMP_411 },
 	};
-	struct conv_opt smaller = { .resize = 129, .inter = RESIZE_CUBIC }, cut = { .resize = 121, .crop = true, .inter = RESIZE_CUBIC };
+	struct conv_opt smaller = { .resize = 129, .inter = RESIZE_CUBIC };
+	struct conv_opt cut = { .resize = 121, .crop = true, .inter = RESIZE_CUBIC };
 	struct conv_opt tiny = { .resize = 40, .inter = RESIZE_CUBIC }, larger = { .resize = 301, .inter = RESIZE_CUBIC };
 
 	img_codec_new(&codec, IMG_PIXELS);

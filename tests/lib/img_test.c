@@ -155,6 +155,26 @@ test_png_kinds(void)
 	buf_free(&b);
 }
 
+/* Small pictures are stored and read fast, large ones compressed; the bytes come from the pixels alone. */
+static void
+test_png_written(void)
+{
+	uint8_t *flat = calloc(1, 100 * 100 * 3);
+	struct img small = { flat, 3, 64, 64 }, large = { flat, 3, 64, 65 };
+	struct buf a = { 0 }, b = { 0 };
+
+	is(img_encode_png(&small, &a), 0, "64x64 pixels of one colour");
+	ok(a.n > 64 * 64 * 3, "are stored, in %zu bytes", a.n);
+	is(img_encode_png(&small, &b), 0, "and again");
+	ok(a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "the same bytes");
+	b.n = 0;
+	is(img_encode_png(&large, &b), 0, "a column more");
+	ok(b.n < 1000, "is compressed, to %zu bytes", b.n);
+	buf_free(&a);
+	buf_free(&b);
+	free(flat);
+}
+
 /* A byte changed anywhere is noticed. */
 static void
 test_png_bytes(void)
@@ -267,6 +287,7 @@ main(void)
 	test_jpeg(3);
 	test_cuts();
 	test_png_kinds();
+	test_png_written();
 	test_png_bytes();
 	test_cmyk();
 	test_lies();

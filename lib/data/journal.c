@@ -27,12 +27,13 @@ int
 journal_put(struct buf *text, const struct journal_item *it)
 {
 	static const char *const blank = "";
+	char line[96];	/* four numbers; tens of thousands a second are written */
 	size_t from;
 	int e;
 
 	if (it->packed)
-		return buf_put_fmt(text, "r\t%016" PRIx64 "\t%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n", it->place, it->id,
-		    it->bytes, it->sum);
+		return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "r\t%016" PRIx64 "\t%" PRIu64 "\t%" PRIu64
+		    "\t%016" PRIx64 "\n", it->place, it->id, it->bytes, it->sum));
 	if ((e = buf_put_fmt(text, "x\t%016" PRIx64 "\t", it->place)) < 0)
 		return e;
 	for (int i = 0; i < 2; i++) {

@@ -24,7 +24,10 @@ sum_of(const void *p, size_t n)
 int
 sum_put(struct buf *text, const struct sum_line *l)
 {
-	return buf_put_fmt(text, "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n", l->at, l->bytes, l->sum);
+	char line[LONGEST + 2];
+
+	return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n", l->at,
+	    l->bytes, l->sum));
 }
 
 int

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void
 put_row(const struct tsv_row *r)
@@ -19,8 +20,68 @@ put_row(const struct tsv_row *r)
 	buf_free(&line);
 }
 
+static struct tsv_row
+traffic_row(const struct worker_log *l, const struct train_event *ev, uint64_t in, uint64_t out, const char *class)
+{
+	struct tsv_row r = tsv_blank(TSV_TRAFFIC, TSV_WORKER, l->rank, l->host);
+
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind == TRAIN_EPOCH)
+		r.epoch = ev->epoch;
+	r.rx_bytes = in;
+	r.tx_bytes = out;
+	snprintf(r.peer, sizeof(r.peer), "all");
+	snprintf(r.class, sizeof(r.class), "%s", class);
+	return r;
+}
+
+/* One server's traffic since the rows before: a row a class that has any, and what all of it was on the wire. */
 static void
-row(const struct worker_log *l, const struct train_event *ev)
+peer(const struct worker_log *l, const struct train_event *ev, uint32_t server, const struct toll *t)
+{
+	struct tsv_row r;
+
+	for (int c = 0; c < TOLL_CLASS_COUNT; c++) {
+		if (t->messages[TOLL_IN][c] + t->messages[TOLL_OUT][c] == 0)
+			continue;
+		r = traffic_row(l, ev, t->payload[TOLL_IN][c], t->payload[TOLL_OUT][c], toll_name((enum toll_class)c));
+		snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, server);
+		put_row(&r);
+	}
+	r = traffic_row(l, ev, t->wire[TOLL_IN], t->wire[TOLL_OUT], "wire");
+	snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, server);
+	put_row(&r);
+}
+
+/* What moved since the rows of traffic before; the start-up stands apart.  *in and *out are without it. */
+static void
+traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
+{
+	struct tsv_row r;
+
+	*in = *out = 0;
+	if (l->before == NULL && (l->before = calloc(ev->peers, sizeof(*l->before))) == NULL)
+		front_die(NULL, err_nomem());
+	for (uint32_t s = 0; s < ev->peers; s++) {
+		struct toll t = toll_since(&l->before[s], &ev->toll[s]);
+
+		l->before[s] = ev->toll[s];
+		peer(l, ev, s, &t);
+		*in += toll_steps(&t, TOLL_IN);
+		*out += toll_steps(&t, TOLL_OUT);
+		if (ev->kind == TRAIN_START) {
+			l->got += t.payload[TOLL_IN][TOLL_START] + t.messages[TOLL_IN][TOLL_START] * MSG_HEAD;
+			l->sent += t.payload[TOLL_OUT][TOLL_START] + t.messages[TOLL_OUT][TOLL_START] * MSG_HEAD;
+		}
+	}
+	r = traffic_row(l, ev, *in, *out, "all");
+	if (ev->kind != TRAIN_START)
+		put_row(&r);
+}
+
+static void
+row(struct worker_log *l, const struct train_event *ev)
 {
 	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
 	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE, [TRAIN_END] = TSV_END };
@@ -43,6 +104,16 @@ row(const struct worker_log *l, const struct train_event *ev)
 	if (ev->kind != TRAIN_START && ev->kind != TRAIN_SAVE) {
 		r.sent_bytes = ev->sent;
 		r.received_bytes = ev->got;
+	}
+	if (ev->kind == TRAIN_STEP && l->before != NULL) {
+		r.rx_bytes = ev->got - l->got;
+		r.tx_bytes = ev->sent - l->sent;
+		l->got = ev->got;
+		l->sent = ev->sent;
+	}
+	if (ev->kind == TRAIN_EPOCH && l->before != NULL) {
+		r.rx_bytes = l->epoch_in;
+		r.tx_bytes = l->epoch_out;
 	}
 	put_row(&r);
 }
@@ -102,11 +173,15 @@ worker_log_event(void *arg, const struct train_event *ev)
 		return;
 	case TRAIN_START:
 		head(l, ev->text);
+		if (ev->peers > 0)
+			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		break;
 	case TRAIN_STEP:
 		speed(l, ev);
 		break;
 	case TRAIN_EPOCH:
+		if (ev->peers > 0)
+			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		l->seconds = l->samples = l->correct = 0;
 		if (!speaks)
 			return;
@@ -122,6 +197,10 @@ worker_log_event(void *arg, const struct train_event *ev)
 		fprintf(stderr, "Saved checkpoint to \"%s\"\n", ev->text);
 		break;
 	case TRAIN_END:
+		if (ev->peers > 0)
+			traffic(l, ev, &l->epoch_in, &l->epoch_out);
+		free(l->before);
+		l->before = NULL;
 		break;
 	}
 	row(l, ev);

@@ -18,6 +18,9 @@ struct worker_log {
 	uint64_t frequent;		/* steps between two lines for people */
 	double	 began;			/* clk_s() of the process's start */
 	double	 seconds, samples, correct;	/* since the last line for people */
+	struct toll *before;		/* [peers] at the rows of traffic before */
+	uint64_t sent, got;		/* at the step before */
+	uint64_t epoch_in, epoch_out;	/* of the epoch that is over */
 };
 
 /* The event function of struct train_opt; arg is the log. */

@@ -17,6 +17,13 @@ train_tell(struct train *t, struct train_event *ev)
 	if (ev->text == NULL)
 		ev->text = "";
 	ev->step = t->step;
+	bool accounts = ev->kind == TRAIN_START || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_END;
+
+	for (uint32_t s = 0; t->toll != NULL && accounts && s < t->o->ps.nservers; s++) {
+		worker_toll(t->wk, s, &t->toll[s]);
+		ev->toll = t->toll;
+		ev->peers = s + 1;
+	}
 	if (t->o->event != NULL)
 		t->o->event(t->o->arg, ev);
 }
@@ -402,6 +409,8 @@ open_all(struct train *t)
 	if ((e = en->open(t->o->threads, &t->dev)) < 0 ||
 	    (e = en->plan(t->dev, t->graph, t->o->data.batch, ENGINE_F32, &t->plan)) < 0)
 		return e;
+	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
+		return err_nomem();
 	if ((e = begin(t)) < 0)
 		return e;
 	if ((e = en->describe(t->dev, &text)) == 0 && (e = buf_terminate(&text)) == 0)
@@ -427,6 +436,7 @@ close_all(struct train *t)
 	free(t->stats_sum);
 	free(t->loaded);
 	free(t->sizes);
+	free(t->toll);
 }
 
 int

@@ -51,6 +51,8 @@ struct train_event {
 	double		 rate;		/* learning rate */
 	double		 waited_s;	/* of seconds, waiting for servers */
 	uint64_t	 sent, got;	/* bytes on the wire so far */
+	const struct toll *toll;	/* [peers] START, EPOCH, END: what moved between each server and here so far; lent */
+	uint32_t	 peers;
 	const char	*text;		/* lent for the call; "" when there is none */
 };
 

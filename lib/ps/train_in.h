@@ -31,6 +31,7 @@ struct train {
 	bool		 over;		/* ... until it is there */
 	uint64_t	 step;		/* done so far */
 	bool		 sync;
+	struct toll	*toll;		/* [nservers], NULL without servers */
 	struct train_sums epoch;	/* of this epoch so far, this worker's */
 };
 

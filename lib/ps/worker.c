@@ -322,3 +322,11 @@ worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *w
 	if (wk->net != NULL)
 		worker_net_traffic(wk->net, sent, got);
 }
+
+void
+worker_toll(const struct worker *wk, uint32_t server, struct toll *t)
+{
+	*t = (struct toll){ .begun = false };
+	if (wk->net != NULL)
+		worker_net_toll(wk->net, server, t);
+}

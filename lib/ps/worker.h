@@ -27,6 +27,7 @@
 #include "net/graph.h"
 #include "net/opt.h"
 #include "ps/gate.h"
+#include "wire/toll.h"
 
 #include <stdbool.h>
 
@@ -80,5 +81,7 @@ int	 worker_bye(struct worker *wk);
 
 /* Bytes sent and received so far, and seconds the caller waited in here. */
 void	 worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *waited_s);
+/* The same by kind of message, of one of the servers. */
+void	 worker_toll(const struct worker *wk, uint32_t server, struct toll *t);
 
 #endif

@@ -28,6 +28,7 @@ struct link {
 	struct msg	*ring;		/* [cap] to be sent */
 	uint32_t	 cap, head, n;
 	uint64_t	 sent, got;	/* bytes of messages */
+	struct toll	 toll;
 };
 
 struct worker_net {
@@ -35,6 +36,7 @@ struct worker_net {
 	struct worker_brain *brain;
 	struct link	*link;		/* [nservers] */
 	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
+	uint32_t	 nweights;	/* slices, those behind are of aux */
 	int		 wake;		/* eventfd */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 came;
@@ -55,6 +57,7 @@ rings(struct worker_net *n)
 		return e;
 	for (uint32_t i = 0; i < p->n; i++)
 		n->link[p->slice[i].owner].cap += PER_SLICE;
+	n->nweights = p->nweights;
 	plan_free(p);
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		n->link[s].cap += 4;	/* a sum, stop, bye */
@@ -143,6 +146,14 @@ tell(const struct worker_net *n, uint32_t s)
 	n->o->waiting(n->o->arg, whom);
 }
 
+/* With the lock, or before there is a thread. */
+static void
+count(const struct worker_net *n, struct link *l, enum toll_way way, const struct msg *m)
+{
+	*(way == TOLL_IN ? &l->got : &l->sent) += MSG_HEAD + m->len;
+	toll_count(&l->toll, way, m, m->slice >= n->nweights);
+}
+
 /* Gives the brain what a connection has brought. */
 static int
 take(struct worker_net *n, uint32_t s)
@@ -153,7 +164,7 @@ take(struct worker_net *n, uint32_t s)
 
 	while (e == 0 && conn_next(l->conn, &m)) {
 		pthread_mutex_lock(&n->lock);
-		l->got += MSG_HEAD + m.len;
+		count(n, l, TOLL_IN, &m);
 		n->events++;
 		if ((e = worker_brain_take(n->brain, s, &m)) < 0)
 			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
@@ -228,7 +239,7 @@ fill(struct worker_net *n, uint32_t s)
 		m = l->ring[l->head];
 		l->head = (l->head + 1) % l->cap;
 		l->n--;
-		l->sent += MSG_HEAD + m.len;
+		count(n, l, TOLL_OUT, &m);
 		pthread_mutex_unlock(&n->lock);
 		e = conn_send(l->conn, &m);
 	}
@@ -245,7 +256,11 @@ serve(struct worker_net *n, uint32_t s)
 
 	if ((e = fill(n, s)) < 0)
 		return e;
-	if ((e = conn_run(l->conn)) < 0) {
+	e = conn_run(l->conn);
+	pthread_mutex_lock(&n->lock);
+	conn_moved(l->conn, &l->toll.wire[TOLL_IN], &l->toll.wire[TOLL_OUT]);
+	pthread_mutex_unlock(&n->lock);
+	if (e < 0) {
 		pthread_mutex_lock(&n->lock);
 		parted = worker_brain_parted(n->brain, s);
 		pthread_mutex_unlock(&n->lock);
@@ -397,7 +412,7 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 
 	if (!n->running) {
 		conn_send(l->conn, m);
-		l->sent += MSG_HEAD + m->len;
+		count(n, l, TOLL_OUT, m);
 		return;
 	}
 	assert(l->n < l->cap);
@@ -414,5 +429,13 @@ worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *got)
 		*sent += n->link[s].sent;
 		*got += n->link[s].got;
 	}
+	pthread_mutex_unlock(&n->lock);
+}
+
+void
+worker_net_toll(struct worker_net *n, uint32_t server, struct toll *t)
+{
+	pthread_mutex_lock(&n->lock);
+	*t = n->link[server].toll;
 	pthread_mutex_unlock(&n->lock);
 }

@@ -191,6 +191,13 @@ row(const char *line, struct logline *l)
 	l->ends = r.event == TSV_END;
 	if (r.role != TSV_WORKER || r.epoch == TSV_NONE)
 		return l->ends;
+	if (r.event == TSV_TRAFFIC) {
+		if (strcmp(r.class, "all") != 0)
+			return 0;
+		set(l, LOGLINE_RX, (double)r.rx_bytes);
+		set(l, LOGLINE_TX, (double)r.tx_bytes);
+		return r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE;
+	}
 	/* A run of one process has no traffic to tell of. */
 	if (r.received_bytes != TSV_NONE && r.received_bytes > 0)
 		set(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);

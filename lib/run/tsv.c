@@ -10,7 +10,7 @@
 
 #define CELL	TSV_HOST	/* bytes of the longest cell, its zero counted */
 
-enum kind { COUNT, MEASURE, HOST, ROLE, EVENT };
+enum kind { COUNT, MEASURE, HOST, NAME, ROLE, EVENT };
 
 /* The columns in their order: where each stands in a row, and the digits behind a measure's point (9 in all for -1). */
 static const struct column {
@@ -34,7 +34,12 @@ static const struct column {
 	{ "wait_s", MEASURE, offsetof(struct tsv_row, wait_s), 3 },
 	{ "sent_bytes", COUNT, offsetof(struct tsv_row, sent_bytes), 0 },
 	{ "received_bytes", COUNT, offsetof(struct tsv_row, received_bytes), 0 },
+	{ "rx_bytes", COUNT, offsetof(struct tsv_row, rx_bytes), 0 },
+	{ "tx_bytes", COUNT, offsetof(struct tsv_row, tx_bytes), 0 },
+	{ "peer", NAME, offsetof(struct tsv_row, peer), 0 },
+	{ "class", NAME, offsetof(struct tsv_row, class), 0 },
 };
+#define NEEDED	15	/* columns that every row has */
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
 
 static const char *const events[] = {
@@ -52,6 +57,7 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.epoch = TSV_NONE, .step = TSV_NONE, .samples = TSV_NONE,
 		.loss = TSV_VOID, .accuracy = TSV_VOID, .samples_per_s = TSV_VOID, .lr = TSV_VOID, .wait_s = TSV_VOID,
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
+		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE,
 	};
 
 	snprintf(r.host, sizeof(r.host), "%s", host);
@@ -115,7 +121,8 @@ put_cell(struct buf *out, const struct column *c, const struct tsv_row *r)
 	case MEASURE:
 		return put_measure(out, *(const double *)at, c->digits);
 	case HOST:
-		return put_host(out, r->host);
+	case NAME:
+		return put_host(out, at);
 	case ROLE:
 		return buf_put_fmt(out, "%s", roles[r->role]);
 	case EVENT:
@@ -176,6 +183,9 @@ take_cell(const char *text, const struct column *c, struct tsv_row *r)
 	case HOST:
 		memcpy(r->host, text, strlen(text) + 1);	/* CELL is TSV_HOST */
 		return 0;
+	case NAME:
+		snprintf(at, TSV_NAME, "%.*s", TSV_NAME - 1, text);
+		return 0;
 	case ROLE:
 		if ((i = which(text, roles, TSV_ROLE_COUNT)) == TSV_ROLE_COUNT)
 			return err_fail(ERR_FORMAT, "'%.32s' is not a role", text);
@@ -216,6 +226,8 @@ tsv_parse(const char *line, struct tsv_row *r)
 			return e;
 		}
 		line += n;
+		if (i + 1 >= NEEDED && *line != '\t')
+			return 1;
 		if (i + 1 < COLUMNS && *line++ != '\t')
 			return err_fail(ERR_FORMAT, "ends behind the column %s", columns[i].name);
 	}

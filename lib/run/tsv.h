@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define TSV_HOST	256	/* bytes of a host's name, its zero counted */
+#define TSV_NAME	32	/* bytes of the other names */
 #define TSV_NONE	UINT64_MAX	/* a count that does not apply */
 #define TSV_VOID	(-1.0)	/* a measure that does not apply; every measure is 0 or more, or not finite */
 
@@ -26,6 +27,7 @@
 	X(TSV_EPOCH, "epoch")		/* the end of an epoch: the whole of it */ \
 	X(TSV_VALIDATION, "validation")	/* every record of the validation set once */ \
 	X(TSV_SAVE, "save")		/* weights are on disk */ \
+	X(TSV_TRAFFIC, "traffic")	/* what moved since the rows of this event before: start-up, an epoch */ \
 	X(TSV_END, "end")		/* the process is done: the whole run */
 
 #define TSV_ENUM(name, text) name,
@@ -49,6 +51,10 @@ struct tsv_row {
 	double		 lr;			/* of the last step */
 	double		 wait_s;		/* that the worker waited for servers, since the row before of its event */
 	uint64_t	 sent_bytes, received_bytes;	/* since the process began */
+	/* Columns from here on may be missing in a line, as in older logs. */
+	uint64_t	 rx_bytes, tx_bytes;	/* in the time that the row is of; with a class: payload of that class */
+	char		 peer[TSV_NAME];	/* "server 0"; "all"; "" */
+	char		 class[TSV_NAME];	/* of wire/toll.h; "wire": on the socket; "all": messages but those of the start; "" */
 };
 
 /* A row of whom and what at 0 s, all else not applying.  A longer host is cut. */

@@ -134,6 +134,12 @@ conn_age_s(const struct conn *c)
 	return clk_s() - c->born;
 }
 
+void
+conn_moved(const struct conn *c, uint64_t *came, uint64_t *went)
+{
+	tls_moved(c->tls, came, went);
+}
+
 size_t
 conn_queued(const struct conn *c)
 {

@@ -31,6 +31,7 @@ struct tls {
 	SSL_CTX		*ctx;
 	SSL		*ssl;
 	BIO_METHOD	*method;
+	uint64_t	 came, went;	/* bytes on the socket */
 	size_t		 at, n, room;	/* out[at..n) waits for the socket */
 	uint8_t		*out;
 };
@@ -50,6 +51,7 @@ sock_read(BIO *b, char *p, int n)
 		r = recv(t->fd, p, (size_t)n < t->allow ? (size_t)n : t->allow, MSG_DONTWAIT);
 		if (r > 0) {
 			t->allow -= (size_t)r;
+			t->came += (size_t)r;
 			return (int)r;
 		}
 		if (t->down == 0 && (r == 0 || (errno != EAGAIN && errno != EINTR)))
@@ -90,8 +92,10 @@ tls_flush(struct tls *t)
 
 	while (t->at < t->n && t->down == 0) {
 		r = send(t->fd, t->out + t->at, t->n - t->at, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (r > 0)
+		if (r > 0) {
 			t->at += (size_t)r;
+			t->went += (size_t)r;
+		}
 		else if (errno == EAGAIN)
 			break;
 		else if (errno != EINTR)
@@ -99,6 +103,13 @@ tls_flush(struct tls *t)
 	}
 	if (t->at == t->n)
 		t->at = t->n = 0;
+}
+
+void
+tls_moved(const struct tls *t, uint64_t *came, uint64_t *went)
+{
+	*came = t->came;
+	*went = t->went;
 }
 
 /* The job's key as a session that OpenSSL resumes; NULL when out of memory. */

@@ -122,11 +122,12 @@ reproduce: all	## train a published result again, or go on with it: ROW=cifar-sy
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
 
 install: all	## install tools, pages and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
-	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/man/man,1 5 7)
-	install $(addprefix $(BUILD)/,$(TOOLS)) $(DESTDIR)$(PREFIX)/bin
-	for p in man/*.[157]; do install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}; done
+	@to="$(DESTDIR)$(PREFIX)" && \
+	install -d "$$to/bin" "$$to/share/man/man1" "$$to/share/man/man5" "$$to/share/man/man7" && \
+	install $(addprefix $(BUILD)/,$(TOOLS)) "$$to/bin" && \
+	for p in man/*.[157]; do install -m 644 $$p "$$to/share/man/man$${p##*.}" || exit; done && \
 	cd share && find nets recipes plot -type f 2>/dev/null | while read -r f; do \
-		install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/tally/$$f; done
+		install -D -m 644 $$f "$$to/share/tally/$$f" || exit; done
 
 clean:	## remove what was built
 	rm -rf build build-*

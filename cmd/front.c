@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LINE	8192	/* bytes of a message */
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -43,13 +45,17 @@ front_help(void)
 	exit(0);
 }
 
+/* One write a line.  What would break the line, or the terminal, as a name may, becomes a question mark. */
 static void
 say(const char *thing, const char *text)
 {
-	if (thing != NULL)
-		fprintf(stderr, "%s: %s: %s\n", tool, thing, text);
-	else
-		fprintf(stderr, "%s: %s\n", tool, text);
+	char line[LINE];
+	int n = snprintf(line, sizeof(line), "%s: %s%s%s", tool, thing != NULL ? thing : "", thing != NULL ? ": " : "", text);
+
+	for (char *p = line; n > 0 && *p != 0; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	fprintf(stderr, "%s\n", line);
 }
 
 static const char *

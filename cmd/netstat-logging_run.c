@@ -39,6 +39,7 @@ struct watch {
 	struct source source[SOURCES];
 	size_t	 sources;
 	uint64_t begun_ns;
+	int	 to;			/* descriptor of the output, whether rows go there or not */
 	int	 rows;			/* descriptor, -1 for none */
 	int	 in;			/* of the log that passes, -1 for none */
 	int	 timer, end, signals;
@@ -354,6 +355,17 @@ start_command(struct watch *w, const sigset_t *mask)
 	w->source[0].last = w->source[0].sum.total;
 }
 
+/* A pipe is waited for here, while signals still end the process. */
+static void
+open_output(struct watch *w)
+{
+	const char *path = w->o->output;
+
+	w->to = STDOUT_FILENO;
+	if (path != NULL && strcmp(path, "-") != 0 && (w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+		front_die(path, err_sys("open"));
+}
+
 static void
 open_rows(struct watch *w)
 {
@@ -364,10 +376,7 @@ open_rows(struct watch *w)
 	w->rows = -1;
 	if (path == NULL && (w->o->filter || w->o->argv != NULL))
 		return;
-	w->rows = path == NULL || strcmp(path, "-") == 0 ? STDOUT_FILENO :
-	    open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (w->rows < 0)
-		front_die(path, err_sys("open"));
+	w->rows = w->to;
 	if (w->o->json)
 		return;
 	e = buf_put_fmt(&out, "# tally %s tool=netstat-logging host=%s period_s=%g", TALLY_VERSION, w->host, w->o->period_s);
@@ -412,6 +421,7 @@ run(const struct options *o)
 	w->in = -1;
 	w->status = -1;
 	gethostname(w->host, sizeof(w->host) - 1);
+	open_output(w);
 	listen_to(w, &before);
 	if (o->argv != NULL)
 		start_command(w, &before);

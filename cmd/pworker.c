@@ -261,7 +261,10 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_PRINT:	a->print = 1; break;
 		case O_RESUME:	t->resume = optarg; break;
 		case O_LAST:	a->last = 1; break;
-		case O_SAVE:	t->save = optarg; break;
+		case O_SAVE:
+			if (*(t->save = optarg) == 0)
+				front_wrong("--save: a prefix of no letters");
+			break;
 		case O_SEED:	t->seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 		case O_SERVERS:	servers(a, optarg); break;
 		case O_SHAPE:	shape(a, optarg); break;

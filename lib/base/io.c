@@ -109,18 +109,48 @@ io_temp(int *fd)
 	return err_sys("%s: a temporary file", dir);
 }
 
+/* A device, a pipe: a file of its name would take its place. */
+static int
+open_as_is(struct io_new *f, const char *path)
+{
+	if ((f->path = strdup(path)) == NULL)
+		return err_nomem();
+	if ((f->fd = open(path, O_WRONLY | O_CLOEXEC)) >= 0)
+		return 0;
+	free(f->path);
+	f->path = NULL;
+	return err_sys("open");
+}
+
+/* The file behind symbolic links, so that they stay links; a name that leads nowhere is taken as it is. */
+static char *
+at_the_end(const char *path)
+{
+	struct stat st;
+	char *end = NULL;
+
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		end = realpath(path, NULL);
+	return end != NULL ? end : strdup(path);
+}
+
 int
 io_create(struct io_new *f, const char *path)
 {
-	size_t n = strlen(path) + sizeof(".XXXXXX.tmp");
+	struct stat st;
+	size_t n;
 	mode_t mask;
 
-	*f = (struct io_new){ .fd = -1, .path = strdup(path), .tmp = malloc(n) };
-	if (f->path == NULL || f->tmp == NULL) {
+	*f = (struct io_new){ .fd = -1 };
+	if (*path == 0)
+		return err_fail(ERR_ARG, "a name of no letters");
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return open_as_is(f, path);
+	if ((f->path = at_the_end(path)) == NULL || (f->tmp = malloc(n = strlen(f->path) + sizeof(".XXXXXX.tmp"))) == NULL) {
 		io_abandon(f);
 		return err_nomem();
 	}
-	snprintf(f->tmp, n, "%s.XXXXXX.tmp", path);
+	snprintf(f->tmp, n, "%s.XXXXXX.tmp", f->path);
 	if ((f->fd = mkostemps(f->tmp, 4, O_CLOEXEC)) < 0) {
 		int e = err_sys("create");
 
@@ -155,7 +185,7 @@ io_commit(struct io_new *f)
 {
 	int e = io_seal(f);
 
-	if (e == 0 && rename(f->tmp, f->path) < 0)
+	if (e == 0 && f->tmp != NULL && rename(f->tmp, f->path) < 0)
 		e = err_sys("rename");
 	if (e == 0) {
 		free(f->tmp);

@@ -25,14 +25,16 @@ int	 io_temp(int *fd);
 /*
  * A file that appears under its name only when all of it is there: written
  * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit().
+ * Symbolic links are followed.  What is no plain file, a device or a pipe, is
+ * opened and written as it is.
  */
 struct io_new {
 	int	 fd;
 	char	*path;	/* the name it will have */
-	char	*tmp;	/* the name it has until then */
+	char	*tmp;	/* the name it has until then; NULL: it is written in place */
 };
 
-/* Returns 0, ERR_SYS or ERR_NOMEM. */
+/* Returns 0, ERR_SYS, ERR_ARG (no name) or ERR_NOMEM. */
 int	 io_create(struct io_new *f, const char *path);
 /* Flushes to disk and closes, so that io_commit() has only the name to give.  Returns 0 or ERR_SYS. */
 int	 io_seal(struct io_new *f);

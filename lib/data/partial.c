@@ -42,6 +42,8 @@ refuse_what_is_no_file(const char *path)
 {
 	struct stat st;
 
+	if (*path == 0)
+		return err_fail(ERR_ARG, "a name of no letters");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return err_fail(ERR_ARG, "is not a file; records go to it through standard output, as in > %s", path);
 	return 0;

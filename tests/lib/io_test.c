@@ -134,6 +134,42 @@ at_offsets(void)
 	}
 }
 
+/* What a new file would take the place of is written as it is; links stay links. */
+static void
+no_files(void)
+{
+	char fifo[64], link_[64], to[64];
+	struct io_new f;
+	struct stat st;
+	char got[8] = "";
+	int reader;
+
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	snprintf(link_, sizeof(link_), "%s/link", dir);
+	snprintf(to, sizeof(to), "%s/to", dir);
+	mkfifo(fifo, 0600);
+	reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	is(io_create(&f, fifo), 0, "a pipe: %s", err_line());
+	io_write(f.fd, "abc", 3);
+	is(io_commit(&f), 0, "written");
+	ok(read(reader, got, sizeof(got)) == 3 && memcmp(got, "abc", 3) == 0, "comes out at its other end");
+	ok(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode), "and is a pipe still");
+	is(io_create(&f, fifo), 0, "taken back");
+	io_abandon(&f);
+	ok(stat(fifo, &st) == 0, "it stays");
+	close(reader);
+	ok(symlink("to", link_) == 0 && io_create(&f, link_) == 0 && io_commit(&f) == 0 && lstat(link_, &st) == 0 &&
+	    S_ISREG(st.st_mode), "a link that leads nowhere gives way");
+	unlink(link_);
+	is(io_create(&f, to), 0, "a file ...");
+	io_commit(&f);
+	ok(symlink("to", link_) == 0 && io_create(&f, link_) == 0, "... through a link");
+	io_write(f.fd, "new", 3);
+	is(io_commit(&f), 0, "written");
+	ok(lstat(link_, &st) == 0 && S_ISLNK(st.st_mode) && stat(to, &st) == 0 && st.st_size == 3, "link and file are there");
+	is(io_create(&f, ""), ERR_ARG, "no name: %s", err_line());
+}
+
 int
 main(void)
 {
@@ -144,6 +180,7 @@ main(void)
 	pieces();
 	files();
 	at_offsets();
+	no_files();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return done() || system(command) != 0;
 }

@@ -129,6 +129,9 @@ install: all	## install tools, pages and share/ under PREFIX=/usr/local (DESTDIR
 	cd share && find nets recipes plot -type f 2>/dev/null | while read -r f; do \
 		install -D -m 644 $$f "$$to/share/tally/$$f" || exit; done
 
+deb: all	## make a Debian package, build/tally_VERSION_ARCH.deb
+	@share/deb $(VERSION) $(BUILD)
+
 clean:	## remove what was built
 	rm -rf build build-*
 
@@ -138,6 +141,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install clean help setup setup-test
+.PHONY: all tests check checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -121,11 +121,14 @@ bench: all	## measure; each bench/*.sh prints a table
 reproduce: all	## train a published result again, or go on with it: ROW=cifar-sync SEEDS="1 2 3"; into bench/results.tsv
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
 
-install: all	## install tools, pages and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
+install: all	## install tools, pages, completions and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
 	@to="$(DESTDIR)$(PREFIX)" && \
 	install -d "$$to/bin" "$$to/share/man/man1" "$$to/share/man/man5" "$$to/share/man/man7" && \
 	install $(addprefix $(BUILD)/,$(TOOLS)) "$$to/bin" && \
 	for p in man/*.[157]; do install -m 644 $$p "$$to/share/man/man$${p##*.}" || exit; done && \
+	for t in $(TOOLS); do install -D -m 644 share/completion/tally.bash \
+		"$$to/share/bash-completion/completions/$$t" || exit; done && \
+	install -D -m 644 share/completion/_tally "$$to/share/zsh/site-functions/_tally" && \
 	cd share && find nets recipes plot -type f 2>/dev/null | while read -r f; do \
 		install -D -m 644 $$f "$$to/share/tally/$$f" || exit; done
 

@@ -59,11 +59,17 @@ shrink_of(const struct conv_shape *s, const struct img_jpeg_head *head)
 	return k;
 }
 
+/* A row and a pixel more than it has, as the encoder wants them. */
 static int
 make_room(struct buf *room, uint32_t h, uint32_t w, struct resize_plane *plane)
 {
-	*plane = (struct resize_plane){ .h = h, .w = w };
-	return resize_room(room, plane);
+	int e;
+
+	*plane = (struct resize_plane){ .h = h + 1, .w = w + 1 };
+	e = resize_room(room, plane);
+	plane->h = h;
+	plane->w = w;
+	return e;
 }
 
 /* Plane i of the result, before it is turned; a plane that stays as it is is not copied. */

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <turbojpeg.h>
 
 #define SIDE_MOST	65500u		/* of a JPEG, libjpeg's bound */
@@ -167,7 +168,10 @@ ceil_div(uint32_t a, uint32_t b)
 	return (a + b - 1) / b;
 }
 
-/* Lays planes out in room, one behind the other, rows aligned for the resizer. */
+/*
+ * Lays planes out in room, one behind the other, rows aligned for the resizer.  turbojpeg fills luma up to whole samples
+ * of chroma.
+ */
 static int
 place(struct buf *room, const struct img_jpeg_head *head, unsigned shrink, struct resize_plane plane[3])
 {
@@ -178,9 +182,9 @@ place(struct buf *room, const struct img_jpeg_head *head, unsigned shrink, struc
 	for (uint32_t i = 0; i < head->c; i++) {
 		plane[i] = (struct resize_plane){ .h = i == 0 ? h : ceil_div(h, head->sub_h),
 		    .w = i == 0 ? w : ceil_div(w, head->sub_w) };
-		plane[i].stride = RESIZE_STRIDE(plane[i].w);
+		plane[i].stride = RESIZE_STRIDE(plane[i].w + 1);
 		at[i] = bytes;
-		bytes += plane[i].h * plane[i].stride;
+		bytes += (plane[i].h + 1) * plane[i].stride;
 	}
 	room->n = 0;
 	if ((e = buf_room(room, bytes)) < 0)
@@ -212,6 +216,18 @@ img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 	return 0;
 }
 
+/* Repeats the last column and row where chroma's samples reach beyond them. */
+static void
+fill_up(const struct resize_plane *luma)
+{
+	assert(luma->stride > luma->w);
+	if (luma->w % 2 == 1)
+		for (uint32_t y = 0; y < luma->h; y++)
+			luma->p[y * luma->stride + luma->w] = luma->p[y * luma->stride + luma->w - 1];
+	if (luma->h % 2 == 1)
+		memcpy(luma->p + luma->h * luma->stride, luma->p + (luma->h - 1) * luma->stride, luma->w + luma->w % 2);
+}
+
 int
 img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uint32_t planes, int quality,
     struct buf *out)
@@ -224,6 +240,8 @@ img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uin
 	assert(planes == 1 || planes == 3);
 	if ((e = prepare(j, plane->h, plane->w, sampling, out, &n)) < 0)
 		return e;
+	if (planes == 3)
+		fill_up(plane);
 	for (uint32_t i = 0; i < planes; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;

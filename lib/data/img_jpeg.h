@@ -28,7 +28,10 @@ int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool
  */
 int	 img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
 	    unsigned shrink, struct buf *room, struct resize_plane plane[3]);
-/* Appends planes as a JPEG: one, grey, or three, chroma (h+1)/2 by (w+1)/2. */
+/*
+ * Appends planes as a JPEG: one, grey, or three, chroma (h+1)/2 by (w+1)/2.  Luma has room for a row more and rows for a
+ * pixel more, which are written where h or w is odd; those of img_jpeg_planes() have.
+ */
 int	 img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uint32_t planes, int quality,
 	    struct buf *out);
 /*

@@ -120,5 +120,8 @@ main(int argc, char *argv[])
 	if (argv[optind] != NULL)
 		o.argv = argv + optind;
 	agree(&o);
-	return run(&o);
+	c = run(&o);
+	if (o.mark != NULL)
+		regfree(&mark);
+	return c;
 }

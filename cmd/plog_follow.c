@@ -76,7 +76,8 @@ lines(struct view *v, struct grower *g)
 		p = nl + 1;
 	}
 	g->part.n = (size_t)(end - p);
-	memmove(g->part.p, p, g->part.n);
+	if (g->part.n > 0)
+		memmove(g->part.p, p, g->part.n);
 }
 
 /* All that is there now.  True when anything was. */
@@ -147,7 +148,7 @@ show(struct view *v, bool ended)
 		e = table_put(&t, TABLE_TEXT, &text);
 	if (e == 0 && v->terminal && v->o->plot && rows.n > 0 && !v->o->by_rank)
 		e = plot_draw(&rows, PLOT_TEXT, v->o->figures, wide(), &text);
-	if (e < 0 && e != ERR_ITEM)
+	if ((e < 0 && e != ERR_ITEM) || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
 	if (v->terminal)
 		printf("\033[H\033[2J%.*s", (int)text.n, (const char *)text.p);

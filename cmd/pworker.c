@@ -409,6 +409,17 @@ judge(struct args *a)
 	return front_status();
 }
 
+static void
+release(struct args *a)
+{
+	buf_free(&a->data);
+	buf_free(&a->learn.mults);
+	free(a->batch.each);
+	free(a->found);
+	free(a->list);
+	rename_free(a->start_rename);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -427,7 +438,9 @@ main(int argc, char *argv[])
 	arguments(&a, argc, argv);
 	if (a.judged != NULL) {
 		worker_batch_settle(&a.batch, &a.train);
-		return judge(&a);
+		e = judge(&a);
+		release(&a);
+		return e;
 	}
 	others = meet_others(&a, key);
 	if ((e = script_run(a.net, a.c, a.h, a.w, a.classes, a.option, a.noption, &g)) < 0)
@@ -435,6 +448,7 @@ main(int argc, char *argv[])
 	if (a.print) {
 		print_net(&a, g);
 		graph_free(g);
+		release(&a);
 		return 0;
 	}
 	if ((a.train.engine = engine_find(a.engine)) == NULL)
@@ -471,11 +485,7 @@ main(int argc, char *argv[])
 	recs_close(a.train.data.recs);
 	recs_close(a.train.val_recs);
 	free(mean);
-	buf_free(&a.data);
-	free(a.batch.each);
-	free(a.found);
-	rename_free(a.start_rename);
-	free(a.list);
+	release(&a);
 	meet_leave(others);
 	graph_free(g);
 	if (e == ERR_STOP)

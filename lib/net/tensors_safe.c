@@ -193,10 +193,11 @@ static int
 give_tensor(const struct tensor *x, json_t *root, uint64_t *at)
 {
 	uint64_t end = *at + x->count * tensors_type_size(x->type);
-	json_t *shape = json_array(), *tensor;
+	json_t *shape, *tensor;
 
 	if (json_object_get(root, x->name) != NULL)
 		return err_fail(ERR_FORMAT, "two tensors '%.80s'", x->name);
+	shape = json_array();
 	for (uint32_t i = 0; i < x->ndim; i++)
 		json_array_append_new(shape, json_integer((json_int_t)x->dim[i]));
 	tensor = json_pack("{s:s, s:o, s:[I, I]}", "dtype", tensors_type_name(x->type), "shape", shape, "data_offsets",

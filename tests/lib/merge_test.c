@@ -138,7 +138,7 @@ same(const char *a, const char *b)
 static void
 split_and_join(void)
 {
-	char part[3][96], *in[] = { part[0], part[1], part[2] }, *whole[] = { file[0] };
+	char part[3][160], *in[] = { part[0], part[1], part[2] }, *whole[] = { file[0] };
 	struct merge_opt o = { .path = in, .n = 3, .state = true, .position = true };
 
 	write_net(file[0], 1, 2, 3, 4, 5);

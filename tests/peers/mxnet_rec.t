@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # mxnet_rec.t - does MXNet read what we pack, and do we read what it packs?  PEER_MXNET: a python that has mxnet and cv2.
 . "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 if [ -z "${PEER_MXNET:-}" ]; then

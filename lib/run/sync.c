@@ -131,7 +131,9 @@ turn(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, ui
 
 	*busy = 0;
 	for (uint32_t i = 0; i < SYNC_ATONCE; i++) {
-		if (copy[i].pid == 0 && *next < o->nhosts && (e = begin(o, &copy[i], &o->hosts->host[(*next)++])) < 0)
+		bool first_runs = *next == 1 && copy[0].pid != 0;
+
+		if (copy[i].pid == 0 && *next < o->nhosts && !first_runs && (e = begin(o, &copy[i], &o->hosts->host[(*next)++])) < 0)
 			return e;
 		fd[i + 1] = (struct pollfd){ .fd = copy[i].err != NULL ? lines_fd(copy[i].err) : -1, .events = POLLIN };
 		*busy += copy[i].pid > 0;

@@ -2,7 +2,8 @@
  * sync - a directory copied to all hosts by rsync(1), over the remote shell of the job.
  *
  * What is newer or other here goes there; what is only there stays.  The path meets no shell on its way, whatever is in it.
- * Hosts are copied to at the same time, SYNC_ATONCE at most.
+ * The first host is copied to alone: where hosts share a file system, two that make one directory hinder each other, and
+ * the others find all done.  Then SYNC_ATONCE at a time.
  * Threads: for one thread.
  */
 #ifndef RUN_SYNC_H

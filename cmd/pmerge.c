@@ -3,7 +3,7 @@
 #include "pmerge_show.h"
 
 #include "base/err.h"
-#include "base/num.h"
+#include "data/ending.h"
 #include "net/merge.h"
 
 #include <stdlib.h>
@@ -186,14 +186,6 @@ weigh_series(struct args *a)
 		a->share[i] = i > 0 ? share * (1 - a->decay) : share;
 }
 
-static bool
-ends_in(const char *name, const char *tail)
-{
-	size_t n = strlen(name), t = strlen(tail);
-
-	return n >= t && strcmp(name + n - t, tail) == 0;
-}
-
 static int
 merge(struct args *a)
 {
@@ -210,7 +202,7 @@ merge(struct args *a)
 	o->rename = a->rename;
 	o->pick = a->pick;
 	o->drop = a->drop;
-	o->kind = a->kind >= 0 ? (enum tensors_kind)a->kind : ends_in(a->out, ".params") ? TENSORS_PARAMS : TENSORS_SAFE;
+	o->kind = a->kind >= 0 ? (enum tensors_kind)a->kind : ending_is(a->out, strlen(a->out), ".params") ? TENSORS_PARAMS : TENSORS_SAFE;
 	o->state = a->state >= 0 ? a->state : (o->n == 1 || o->share == NULL) && o->kind == TENSORS_SAFE;
 	o->position = o->n == 1 || o->share == NULL;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))

@@ -85,16 +85,6 @@ show_faults(char *const *path, uint32_t n)
 	return 0;
 }
 
-static bool
-same_shape(const struct tensor *a, const struct tensor *b)
-{
-	bool same = a->ndim == b->ndim;
-
-	for (uint32_t i = 0; same && i < a->ndim; i++)
-		same = a->dim[i] == b->dim[i];
-	return same;
-}
-
 /* A line when the two differ, by shape or by numbers; returns whether they do. */
 static bool
 print_pair(const struct tensors *ta, const struct tensor *a, const struct tensors *tb, const struct tensor *b,
@@ -103,7 +93,7 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 	struct measure_diff d;
 	int e;
 
-	if (b == NULL || !same_shape(a, b) || a->type != b->type) {
+	if (b == NULL || !tensors_same_shape(a, b) || a->type != b->type) {
 		printf("%s\t%s\t-\t-\t-\n", a->name, b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
 		return true;
 	}

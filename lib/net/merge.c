@@ -1,6 +1,7 @@
 /* merge - files of tensors in, one file of tensors out. */
 #include "net/merge.h"
 #include "base/err.h"
+#include "data/ending.h"
 #include "net/opt.h"
 #include "net/weights.h"
 
@@ -32,18 +33,10 @@ struct merge {
 };
 
 static bool
-ends_in(const char *name, const char *tail)
-{
-	size_t n = strlen(name), t = strlen(tail);
-
-	return n > t && strcmp(name + n - t, tail) == 0;
-}
-
-static bool
 is_statistic(const char *name)
 {
 	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++)
-		if (ends_in(name, stats[i].mean) || ends_in(name, stats[i].var))
+		if (ending_is(name, strlen(name), stats[i].mean) || ending_is(name, strlen(name), stats[i].var))
 			return true;
 	return false;
 }
@@ -99,16 +92,6 @@ find(const struct tensors *t, const char *name)
 	return x;
 }
 
-static bool
-same_shape(const struct tensor *a, const struct tensor *b)
-{
-	bool same = a->ndim == b->ndim;
-
-	for (uint32_t i = 0; same && i < a->ndim; i++)
-		same = a->dim[i] == b->dim[i];
-	return same;
-}
-
 /* The tensors of the name in all files, which must agree. */
 static int
 gather(const struct merge *m, const char *name, const struct tensor ***x)
@@ -120,7 +103,7 @@ gather(const struct merge *m, const char *name, const struct tensor ***x)
 	for (uint32_t i = 0; i < o->n; i++) {
 		if (((*x)[i] = find(&m->in[i], name)) == NULL)
 			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name, o->path[0]);
-		if (!same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
+		if (!tensors_same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
 			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' has another shape or type than in %s", o->path[i],
 			    name, o->path[0]);
 	}
@@ -136,7 +119,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++) {
 		int stem = (int)strlen(name) - (int)strlen(stats[i].var);
 
-		if (ends_in(name, stats[i].var) &&
+		if (ending_is(name, strlen(name), stats[i].var) &&
 		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s", stem, name, stats[i].mean) < sizeof(mean) &&
 		    find(&m->in[0], mean) != NULL)
 			return gather(m, mean, x);

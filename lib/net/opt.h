@@ -34,6 +34,7 @@ enum opt_rule {
 	OPT_FOLD = OPT_RULES	/* running statistics: w = momentum * w + (1 - momentum) * g / n; no state */
 };
 
+#define OPT_TAIL	32u	/* more bytes than the longest tail of a tensor's name */
 #define OPT_STATES	2u	/* most floats of state a weight */
 
 struct opt_hyper {

@@ -116,6 +116,16 @@ tensors_plain(const struct tensors *t, const char *name)
 	return name;
 }
 
+bool
+tensors_same_shape(const struct tensor *a, const struct tensor *b)
+{
+	bool same = a->ndim == b->ndim;
+
+	for (uint32_t i = 0; same && i < a->ndim; i++)
+		same = a->dim[i] == b->dim[i];
+	return same;
+}
+
 static int
 sort(struct tensors *t)
 {

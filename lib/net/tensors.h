@@ -68,6 +68,7 @@ const struct tensor *tensors_find(const struct tensors *t, const char *name);	/*
 const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: none */
 /* A tensor's name without MXNet's "arg:" or "aux:". */
 const char *tensors_plain(const struct tensors *t, const char *name);
+bool	 tensors_same_shape(const struct tensor *a, const struct tensor *b);
 /* Elements [first, first+n) as they are in the file.  Returns 0, ERR_SYS or ERR_SHORT. */
 int	 tensors_read(const struct tensors *t, const struct tensor *x, uint64_t first, size_t n, void *to);
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TAIL	32	/* bytes of the longest tail of a tensor of state */
 #define CHUNK	4096u	/* floats */
 
 /* Arrays are written as they stand in memory, and the format is little-endian. */
@@ -31,7 +30,7 @@ add_metas(struct tensors *t, const struct graph *g, const struct tensors_meta *m
 static int
 add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail)
 {
-	char name[sizeof(a->name) + TAIL];
+	char name[sizeof(a->name) + OPT_TAIL];
 	int e = 0;
 
 	for (uint32_t i = 0; e == 0 && i < n; i++) {

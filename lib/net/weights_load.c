@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TAIL	32	/* bytes of the longest tail of a tensor of state */
-
 static int
 take_metas(const struct tensors *t, struct weights *out)
 {
@@ -41,7 +39,7 @@ take_metas(const struct tensors *t, struct weights *out)
 static const struct tensor *
 find(const struct tensors *t, const struct graph_array *a, const char *tail)
 {
-	char name[sizeof(a->name) + TAIL];
+	char name[sizeof(a->name) + OPT_TAIL];
 
 	snprintf(name, sizeof(name), "%s%s", a->name, tail);
 	return tensors_find(t, name);

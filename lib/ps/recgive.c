@@ -42,12 +42,6 @@ recgive_free(struct recgive *g)
 	free(g);
 }
 
-bool
-recgive_opened(const struct recgive *g)
-{
-	return g->opened;
-}
-
 static int
 take_ask(struct recgive *g, const struct msg *m)
 {

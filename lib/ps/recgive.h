@@ -22,6 +22,5 @@ void	 recgive_free(struct recgive *g);	/* NULL is fine */
 int	 recgive_take(struct recgive *g, const struct msg *m);
 /* The next message for the reader, its payload lent until the next call: 1, 0 when nothing more is asked for, ERR_NOMEM. */
 int	 recgive_next(struct recgive *g, struct msg *m);
-bool	 recgive_opened(const struct recgive *g);	/* the reader has said OPEN */
 
 #endif

@@ -64,18 +64,6 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 	return r;
 }
 
-const char *
-tsv_event_name(enum tsv_event event)
-{
-	return events[event];
-}
-
-const char *
-tsv_role_name(enum tsv_role role)
-{
-	return roles[role];
-}
-
 int
 tsv_head(struct buf *out)
 {

@@ -70,7 +70,4 @@ int	 tsv_parse(const char *line, struct tsv_row *r);
 /* Is this line the columns' names, or a comment of such a log? */
 int	 tsv_is_head(const char *line);
 
-const char *tsv_event_name(enum tsv_event event);
-const char *tsv_role_name(enum tsv_role role);
-
 #endif

@@ -14,7 +14,9 @@
  *	worker_ready(wk)			waits for everything: all of w and aux are of the step now
  *
  * The bytes of a slice leave as soon as the arrays in it were pushed, on a
- * thread of the worker's own, while the caller computes.  What was pushed of g
+ * thread of the worker's own, while the caller computes.  worker_push() waits
+ * until the statistics of the step before have come, mostly no time: so servers
+ * are never more than a step apart, and a worker that died can repeat its step.  What was pushed of g
  * is lent until worker_need() of the arrays or worker_ready() returned.
  * Threads: all calls from one thread.  Errors: ERR_PEER when a server or, in a
  * synchronous job, the job went away (the line says who); ERR_AUTH; ERR_ARG
@@ -57,8 +59,8 @@ int	 worker_open(const struct worker_opt *opt, struct worker **wk);
 void	 worker_close(struct worker *wk);	/* NULL is fine; says nothing to anybody */
 
 /*
- * The beginning: rank 0 gives what is in w and aux, state [P, states] (of opt.h; NULL: zeros) and the steps already done; the
- * others wait.  On return w and aux are the job's, *step the number of updates they have.
+ * The beginning: rank 0 gives what is in w and aux, state [P, states] (of opt.h; NULL: zeros) and the steps already done;
+ * the others wait.  On return w and aux are the job's, *step the number of updates they have.
  */
 int	 worker_begin(struct worker *wk, const float *state, uint64_t *step);
 

@@ -60,7 +60,10 @@ bool	 worker_brain_last(const struct worker_brain *b);
  */
 int	 worker_brain_array(struct worker_brain *b, uint32_t a);
 int	 worker_brain_aux(struct worker_brain *b);
-/* What worker_brain_finish() pushes belongs to no array: its last answer must have come before it is pushed again. */
+/*
+ * What worker_brain_finish() pushes belongs to no array: its last answer must have come before anything of the next step
+ * is pushed.
+ */
 int	 worker_brain_settled(const struct worker_brain *b);
 int	 worker_brain_total(const struct worker_brain *b, double *v, uint32_t n);
 int	 worker_brain_stated(const struct worker_brain *b);

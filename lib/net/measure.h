@@ -7,7 +7,7 @@
 #ifndef NET_MEASURE_H
 #define NET_MEASURE_H
 
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 
 struct measure {
 	double	 min, max, mean, rms;	/* of the finite elements; 0 when there is none */

@@ -20,7 +20,7 @@
 #define NET_MERGE_H
 
 #include "net/rename.h"
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 
 #define MERGE_FILES	1024		/* most files */
 

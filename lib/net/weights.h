@@ -12,7 +12,7 @@
 #include "net/graph.h"
 #include "net/opt.h"
 #include "net/rename.h"
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 
 #define WEIGHTS_METAS	(TENSORS_METAS - 2)	/* most pairs of metadata of the caller's */
 

@@ -1,6 +1,6 @@
 /* fuzz_tensors - any bytes as a file of tensors: no crash, no memory without a bound, and every number of the table is there. */
 #include "base/io.h"
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

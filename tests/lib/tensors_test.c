@@ -1,7 +1,7 @@
 /* tensors_test - tables and numbers of files of tensors, both formats, every type, and lists as old and new MXNet write them. */
 #include "base/err.h"
 #include "base/io.h"
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@ cd "$TOP" || exit 1
 floor() { # FOLDER
 	case $1 in
 	base) echo 0 ;;
-	data | wire | run) echo 1 ;;
+	data | tensor | wire | run) echo 1 ;;
 	net) echo 2 ;;
 	engine) echo 3 ;;
 	ps) echo 4 ;;

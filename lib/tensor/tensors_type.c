@@ -1,5 +1,5 @@
 /* tensors_type - numbers of each type from and to f32. */
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 
 /* Bits of f32 to those of a float of e bits of exponent and m of mantissa, sign in front; ties to even. */
 static uint16_t

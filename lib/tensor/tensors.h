@@ -11,8 +11,8 @@
  *
  * Threads: an open file may be read by several at once.
  */
-#ifndef NET_TENSORS_H
-#define NET_TENSORS_H
+#ifndef TENSOR_TENSORS_H
+#define TENSOR_TENSORS_H
 
 #include "base/buf.h"
 

@@ -1,8 +1,8 @@
 /* tensors_in - what the two formats of tensors know: serves tensors. */
-#ifndef NET_TENSORS_IN_H
-#define NET_TENSORS_IN_H
+#ifndef TENSOR_TENSORS_IN_H
+#define TENSOR_TENSORS_IN_H
 
-#include "net/tensors.h"
+#include "tensor/tensors.h"
 
 /* Each reads the table of the file t->fd of t->size bytes. */
 int	 tensors_safe_read(struct tensors *t);

@@ -1,5 +1,5 @@
 /* tensors - a file of named tensors: safetensors, or an NDArray list such as MXNet's .params. */
-#include "net/tensors_in.h"
+#include "tensor/tensors_in.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"

@@ -1,5 +1,5 @@
 /* tensors_write - the data of a table's tensors, in any pieces, into a file. */
-#include "net/tensors_in.h"
+#include "tensor/tensors_in.h"
 #include "base/err.h"
 #include "base/io.h"
 

@@ -52,7 +52,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
-$(BUILD)/lib/data/aug_%.o $(BUILD)/lib/data/mean_make.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
+$(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
@@ -104,11 +104,12 @@ $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(BUILD)/cmd/front.
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
 
+# An xz file may ask for 4 GB at once; what it does not fill is no memory.
 fuzz: $(FUZZ)	## give each parser FUZZTIME=60 seconds of hostile bytes (clang)
 $(FUZZ):
 	@$(MAKE) --no-print-directory CC=clang SAN=fuzzer-no-link,address,undefined BUILD=build-fuzz build-fuzz/run/$@
 	@mkdir -p build-fuzz/corpus/$@ tests/fuzz/corpus/$(@:fuzz_%=%)
-	cd build-fuzz && run/$@ -max_total_time=$(FUZZTIME) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+	cd build-fuzz && run/$@ -max_total_time=$(FUZZTIME) -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=8192 -print_final_stats=1 -verbosity=0 \
 		-close_fd_mask=1 corpus/$@ ../tests/fuzz/corpus/$(@:fuzz_%=%)
 
 $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a

@@ -8,7 +8,7 @@
 
 #include "base/clk.h"
 #include "base/io.h"
-#include "data/resize.h"
+#include "image/resize.h"
 
 #include <omp.h>
 #include <stdio.h>

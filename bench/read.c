@@ -8,11 +8,11 @@
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "data/batch.h"
-#include "data/imrec.h"
-#include "data/recs.h"
-#include "ps/recpull.h"
 #include "wire/conn.h"
+#include "record/imrec.h"
+#include "record/recs.h"
+#include "batch/batch.h"
+#include "ps/recpull.h"
 
 #include <getopt.h>
 #include <pthread.h>

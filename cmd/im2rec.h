@@ -4,9 +4,9 @@
 #ifndef CMD_IM2REC_H
 #define CMD_IM2REC_H
 
-#include "data/imrec.h"
-#include "data/lister.h"
-#include "data/pack.h"
+#include "image/lister.h"
+#include "record/imrec.h"
+#include "record/pack.h"
 
 struct im2rec;
 typedef int im2rec_verb(const struct im2rec *o);

@@ -2,9 +2,9 @@
 #include "im2rec.h"
 
 #include "base/err.h"
-#include "data/beside.h"
-#include "data/names.h"
-#include "data/newtext.h"
+#include "image/names.h"
+#include "record/beside.h"
+#include "record/newtext.h"
 #include "front.h"
 
 #include <dirent.h>

@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
-#include "data/imrec.h"
-#include "data/tarfile.h"
-#include "data/recwalk.h"
+#include "record/imrec.h"
+#include "record/recwalk.h"
+#include "record/tarfile.h"
 #include "front.h"
 
 #include <inttypes.h>

@@ -2,14 +2,14 @@
 #include "im2rec.h"
 
 #include "base/err.h"
-#include "data/beside.h"
-#include "data/check.h"
-#include "data/idx.h"
-#include "data/img.h"
-#include "data/imrec.h"
-#include "data/newtext.h"
-#include "data/sum.h"
-#include "data/recwalk.h"
+#include "image/img.h"
+#include "record/beside.h"
+#include "record/check.h"
+#include "record/idx.h"
+#include "record/imrec.h"
+#include "record/newtext.h"
+#include "record/recwalk.h"
+#include "record/sum.h"
 #include "front.h"
 
 #include <inttypes.h>

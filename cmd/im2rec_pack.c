@@ -2,8 +2,8 @@
 #include "im2rec.h"
 
 #include "base/err.h"
-#include "data/recset.h"
-#include "data/sum.h"
+#include "record/recset.h"
+#include "record/sum.h"
 #include "front.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "pmerge_show.h"
 
 #include "base/err.h"
-#include "data/ending.h"
+#include "image/ending.h"
 #include "net/merge.h"
 
 #include <stdlib.h>

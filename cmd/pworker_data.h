@@ -4,7 +4,7 @@
 #ifndef CMD_PWORKER_DATA_H
 #define CMD_PWORKER_DATA_H
 
-#include "data/batch.h"
+#include "batch/batch.h"
 
 #include <getopt.h>
 

@@ -3,8 +3,8 @@
 #include "front.h"
 
 #include "base/err.h"
-#include "data/mean.h"
-#include "data/recs_stream.h"
+#include "record/recs_stream.h"
+#include "batch/mean.h"
 #include "ps/recpull.h"
 
 #include <stdlib.h>

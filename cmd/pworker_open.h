@@ -2,11 +2,11 @@
 #ifndef CMD_PWORKER_OPEN_H
 #define CMD_PWORKER_OPEN_H
 
-#include "data/recs.h"
+#include "record/recs.h"
 #include "ps/train.h"
 
 /*
- * Files as data/recs.h names them, or HOST:PORT, a host that holds the records; key is that host's, NULL where none was
+ * Files as record/recs.h names them, or HOST:PORT, a host that holds the records; key is that host's, NULL where none was
  * given.  Returns NULL for a pipe, whose records have no numbers.
  */
 struct recs *worker_open_records(const char *path, const uint8_t *key);

@@ -10,7 +10,7 @@
 #define TESTS_MADE_H
 
 #include "base/err.h"
-#include "data/recs.h"
+#include "record/recs.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #define TESTS_PHOTO_H
 
 #include "base/buf.h"
-#include "data/img.h"
+#include "image/img.h"
 
 #include <math.h>
 #include <spng.h>

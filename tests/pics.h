@@ -5,9 +5,9 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/rng.h"
-#include "data/img.h"
-#include "data/imrec.h"
-#include "data/rec.h"
+#include "image/img.h"
+#include "record/imrec.h"
+#include "record/rec.h"
 
 #include <fcntl.h>
 #include <stdint.h>

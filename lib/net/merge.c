@@ -1,7 +1,7 @@
 /* merge - files of tensors in, one file of tensors out. */
 #include "net/merge.h"
 #include "base/err.h"
-#include "data/ending.h"
+#include "image/ending.h"
 #include "net/opt.h"
 #include "net/weights.h"
 

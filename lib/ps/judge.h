@@ -7,9 +7,9 @@
 #ifndef PS_JUDGE_H
 #define PS_JUDGE_H
 
-#include "data/batch.h"
-#include "engine/engine.h"
+#include "batch/batch.h"
 #include "net/weights.h"
+#include "engine/engine.h"
 
 struct judge_opt {
 	const struct engine *engine;

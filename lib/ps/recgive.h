@@ -8,14 +8,14 @@
 #ifndef PS_RECGIVE_H
 #define PS_RECGIVE_H
 
-#include "data/recs.h"
+#include "record/recs.h"
 #include "ps/recmsg.h"
 
 #include <stdbool.h>
 
 struct recgive;
 
-/* The records are lent until recgive_free(); id is theirs, data/recid.h.  NULL when out of memory. */
+/* The records are lent until recgive_free(); id is theirs, record/recid.h.  NULL when out of memory. */
 struct recgive *recgive_new(const struct recs *r, uint64_t id);
 void	 recgive_free(struct recgive *g);	/* NULL is fine */
 /* Takes a message.  Returns 0, or ERR_FORMAT or ERR_LIMIT with a line for the reader; it is then heard no more. */

@@ -2,7 +2,7 @@
  * recmsg - what is said between who holds records and who reads them, as messages of wire/msg.h.
  *
  *	reader			holder
- *	OPEN			HOLDS   step: how many records; payload: u64 their id (data/recid.h)
+ *	OPEN			HOLDS   step: how many records; payload: u64 their id (record/recid.h)
  *	ASK  u64 number[n]	RECORD  step: its number; samples: its length; slice: where the payload begins in it
  *
  * Records come in the order in which they were asked for, each in parts of at most RECMSG_PART bytes, of which the last

@@ -9,7 +9,7 @@
 #ifndef PS_RECPULL_H
 #define PS_RECPULL_H
 
-#include "data/recs.h"
+#include "record/recs.h"
 
 #include <stdbool.h>
 

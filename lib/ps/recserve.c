@@ -2,10 +2,10 @@
 #include "ps/recserve.h"
 #include "base/clk.h"
 #include "base/err.h"
-#include "data/recid.h"
-#include "ps/recgive.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
+#include "record/recid.h"
+#include "ps/recgive.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef PS_RECSERVE_H
 #define PS_RECSERVE_H
 
-#include "data/recs.h"
+#include "record/recs.h"
 
 #define RECSERVE_STRANGERS	64u
 #define RECSERVE_READERS	4096u		/* connections, strangers counted; the next one is closed */

@@ -1,10 +1,10 @@
 /* train - the training of one worker: records in, gradients out, weights in, epoch after epoch. */
-#include "ps/train_in.h"
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
-#include "data/recid.h"
+#include "record/recid.h"
+#include "ps/train_in.h"
 
 #include <math.h>
 #include <stdio.h>

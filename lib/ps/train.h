@@ -18,10 +18,10 @@
 #ifndef PS_TRAIN_H
 #define PS_TRAIN_H
 
-#include "data/batch.h"
-#include "engine/engine.h"
+#include "batch/batch.h"
 #include "net/sched.h"
 #include "net/weights.h"
+#include "engine/engine.h"
 #include "ps/worker.h"
 
 #include <signal.h>

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/rng.h"
-#include "data/img.h"
+#include "image/img.h"
 
 #include <errno.h>
 #include <fcntl.h>

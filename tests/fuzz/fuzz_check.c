@@ -1,5 +1,5 @@
 /* fuzz_check - hostile records with a hostile index and sums beside them: all is told, nothing is taken for sound twice. */
-#include "data/check.h"
+#include "record/check.h"
 #include "place.h"
 
 static int

@@ -1,5 +1,5 @@
 /* fuzz_conv - hostile pictures packed with any options: what comes out decodes, is as asked for, and stays when packed again. */
-#include "data/conv.h"
+#include "image/conv.h"
 
 #include <stdlib.h>
 

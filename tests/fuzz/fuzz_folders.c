@@ -1,7 +1,7 @@
 /* fuzz_folders - hostile names, a line each: a class is one of those that there are, and stays what it was. */
 #include "base/err.h"
-#include "data/folders.h"
-#include "data/names.h"
+#include "image/folders.h"
+#include "image/names.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* fuzz_idx - hostile indexes: what is taken is ascending, and is taken again when written. */
-#include "data/idx.h"
+#include "record/idx.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* fuzz_img - hostile pictures: what decodes is of the size and kind that was asked for. */
-#include "data/img.h"
+#include "image/img.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* fuzz_imrec - hostile image records: all labels and the picture lie inside, and come back when written. */
-#include "data/imrec.h"
+#include "record/imrec.h"
 
 #include <stdlib.h>
 

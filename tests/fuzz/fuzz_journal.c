@@ -1,5 +1,5 @@
 /* fuzz_journal - hostile journals: what is read is read again when written, and the place behind it is within the file. */
-#include "data/journal.h"
+#include "record/journal.h"
 #include "place.h"
 
 static void

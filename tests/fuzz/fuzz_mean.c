@@ -1,5 +1,5 @@
 /* fuzz_mean - hostile mean images. */
-#include "data/mean.h"
+#include "batch/mean.h"
 #include "place.h"
 
 int

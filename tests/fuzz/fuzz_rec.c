@@ -1,8 +1,8 @@
 /* fuzz_rec - hostile record files: read in order, scanned for an index, and joined in memory, all three alike. */
 #include "base/err.h"
 #include "base/io.h"
-#include "data/idx.h"
-#include "data/rec.h"
+#include "record/idx.h"
+#include "record/rec.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

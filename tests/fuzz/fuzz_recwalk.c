@@ -1,6 +1,6 @@
 /* fuzz_recwalk - hostile record files: every byte is of a record or passed over, read whole or by glances. */
-#include "data/recwalk.h"
-#include "data/sum.h"
+#include "record/recwalk.h"
+#include "record/sum.h"
 #include "place.h"
 
 static void

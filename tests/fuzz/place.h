@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "data/source.h"
+#include "image/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* aug_peers_test - each change of a picture against what MXNet, OpenCV and Pillow make of the same one. */
 #include "aug_peers.h"
-#include "data/aug.h"
+#include "batch/aug.h"
 #include "tap.h"
 
 #include <stdlib.h>

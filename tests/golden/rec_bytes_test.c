@@ -1,7 +1,7 @@
 /* rec_bytes_test - the bytes of records, image records and indexes as MXNet writes them. */
-#include "data/idx.h"
-#include "data/imrec.h"
-#include "data/rec.h"
+#include "record/idx.h"
+#include "record/imrec.h"
+#include "record/rec.h"
 #include "tap.h"
 
 static const char *

@@ -7,10 +7,10 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "data/imrec.h"
-#include "data/img.h"
-#include "data/rec.h"
 #include "base/rng.h"
+#include "image/img.h"
+#include "record/imrec.h"
+#include "record/rec.h"
 #include "ps/train.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* arc_test - every format and filter gives its members from a file, a pipe and from within another archive. */
 #include "told.h"
 
-#include "data/arc.h"
+#include "image/arc.h"
 
 static const struct {
 	const char *name, *format, *filter;

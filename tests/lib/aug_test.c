@@ -1,6 +1,6 @@
 /* aug_test - crops lie inside, come evenly, and depend on seed, epoch and id alone; mirroring leaves the mean. */
 #include "base/err.h"
-#include "data/aug.h"
+#include "batch/aug.h"
 #include "tap.h"
 
 static const struct img pic = { NULL, 3, 12, 10 };

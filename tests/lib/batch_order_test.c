@@ -1,6 +1,6 @@
 /* batch_order_test - each record once an epoch, by chance, whatever their number; a window stays near. */
-#include "data/batch_order.h"
 #include "base/clk.h"
+#include "batch/batch_order.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* batch_stream_test - batches of a pipe: each record once, shuffled within a window, one epoch, an end without a wait. */
 #include "base/err.h"
-#include "data/batch.h"
+#include "batch/batch.h"
 #include "pics.h"
 #include "tap.h"
 

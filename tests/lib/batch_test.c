@@ -1,6 +1,6 @@
 /* batch_test - each record once an epoch, over any cut; the same pixels for any number of threads. */
 #include "base/err.h"
-#include "data/batch.h"
+#include "batch/batch.h"
 #include "pics.h"
 #include "tap.h"
 

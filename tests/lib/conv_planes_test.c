@@ -1,6 +1,6 @@
 /* conv_planes_test - JPEG resized by its planes: near exact sums in doubles, and near the way through RGB, for every kind. */
 #include "base/err.h"
-#include "data/conv.h"
+#include "image/conv.h"
 #include "photo.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* conv_test - what becomes of pictures when they are packed: kept, turned, resized, cut, recoloured, encoded anew, refused. */
 #include "base/err.h"
-#include "data/conv.h"
-#include "data/turn.h"
+#include "image/conv.h"
+#include "image/turn.h"
 #include "photo.h"
 #include "tap.h"
 

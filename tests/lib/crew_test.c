@@ -1,5 +1,5 @@
 /* crew_test - slots come back in order with all of their parts done once; a crew can be dropped at any time. */
-#include "data/crew.h"
+#include "base/crew.h"
 #include "tap.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* ending_test - what endings say of files. */
-#include "data/ending.h"
+#include "image/ending.h"
 #include "tap.h"
 
 int

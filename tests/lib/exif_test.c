@@ -1,6 +1,6 @@
 /* exif_test - orientations in both byte orders, in their places in JPEG, PNG and WebP, and bytes that make no sense. */
-#include "data/exif.h"
-#include "data/img.h"
+#include "image/exif.h"
+#include "image/img.h"
 #include "photo.h"
 #include "tap.h"
 

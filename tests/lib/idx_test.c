@@ -1,6 +1,6 @@
 /* idx_test - a scan finds every record, an index's text is read; damage is told with its place. */
 #include "base/err.h"
-#include "data/idx.h"
+#include "record/idx.h"
 #include "pics.h"
 #include "tap.h"
 

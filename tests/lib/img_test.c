@@ -1,6 +1,6 @@
 /* img_test - pictures there and back, grey and colour, sizes that lie, bytes that are cut or changed. */
 #include "base/err.h"
-#include "data/img.h"
+#include "image/img.h"
 #include "photo.h"
 #include "pics.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* imrec_test - image records are made and taken apart; too few bytes are told. */
 #include "base/err.h"
-#include "data/imrec.h"
+#include "record/imrec.h"
 #include "tap.h"
 
 int

@@ -1,7 +1,7 @@
 /* journal_test - items written are items read; what is torn or foreign is the end of what is believed. */
 #include "base/err.h"
-#include "data/journal.h"
-#include "data/sum.h"
+#include "record/journal.h"
+#include "record/sum.h"
 #include "pics.h"
 #include "tap.h"
 

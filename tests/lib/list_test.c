@@ -1,6 +1,6 @@
 /* list_test - lines of a list are taken apart; what is no entry is told and passed over. */
 #include "base/err.h"
-#include "data/list.h"
+#include "image/list.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* lister_test - lists as MXNet's im2rec.py makes them, shuffled by our own chance. */
 #include "base/err.h"
-#include "data/lister.h"
+#include "image/lister.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* mean_test - the mean image: the same for any number of threads, written and read in MXNet's formats. */
 #include "base/err.h"
-#include "data/mean.h"
+#include "batch/mean.h"
 #include "pics.h"
 #include "tap.h"
 

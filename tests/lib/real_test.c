@@ -1,8 +1,8 @@
 /* real_test - CIFAR-10 and MNIST come out of their records pixel by pixel as they stand in the official files. */
 #include "base/err.h"
-#include "data/batch.h"
-#include "data/pack.h"
-#include "data/recset.h"
+#include "record/pack.h"
+#include "record/recset.h"
+#include "batch/batch.h"
 #include "pics.h"
 #include "tap.h"
 

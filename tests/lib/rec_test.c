@@ -1,6 +1,6 @@
 /* rec_test - records are framed, cut at magic words and joined again; damage is told with its place. */
 #include "base/err.h"
-#include "data/rec.h"
+#include "record/rec.h"
 #include "pics.h"
 #include "tap.h"
 

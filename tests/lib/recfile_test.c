@@ -1,7 +1,7 @@
 /* recfile_test - records by number; an index beside the file is used when it fits, and not believed when it does not. */
 #include "base/err.h"
-#include "data/idx.h"
-#include "data/recfile.h"
+#include "record/idx.h"
+#include "record/recfile.h"
 #include "pics.h"
 #include "tap.h"
 

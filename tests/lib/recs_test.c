@@ -1,6 +1,6 @@
 /* recs_test - one file, several, a folder or a pattern of them: numbered through, each named by its own place. */
 #include "base/err.h"
-#include "data/recs.h"
+#include "record/recs.h"
 #include "pics.h"
 #include "tap.h"
 

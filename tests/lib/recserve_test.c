@@ -4,12 +4,12 @@
 
 #include "base/clk.h"
 #include "base/rng.h"
-#include "data/recid.h"
+#include "wire/addr.h"
+#include "wire/conn.h"
+#include "record/recid.h"
 #include "ps/recmsg.h"
 #include "ps/recpull.h"
 #include "ps/recserve.h"
-#include "wire/addr.h"
-#include "wire/conn.h"
 
 #include <poll.h>
 #include <pthread.h>

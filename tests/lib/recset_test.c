@@ -1,8 +1,8 @@
 /* recset_test - records and what stands beside them appear at once; what fails leaves the old as it was, and can be taken up. */
 #include "base/err.h"
-#include "data/recset.h"
-#include "data/recs.h"
-#include "data/sum.h"
+#include "record/recs.h"
+#include "record/recset.h"
+#include "record/sum.h"
 #include "pics.h"
 #include "tap.h"
 

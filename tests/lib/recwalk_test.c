@@ -1,7 +1,7 @@
 /* recwalk_test - records in order, whatever the way to them; and behind any damage all that is whole is found again. */
 #include "base/err.h"
-#include "data/recwalk.h"
-#include "data/sum.h"
+#include "record/recwalk.h"
+#include "record/sum.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* resize_test - each filter against plain sums in doubles, parts of pictures, sizes that are odd, tiny or many. */
 #include "base/err.h"
-#include "data/resize.h"
+#include "image/resize.h"
 #include "tap.h"
 
 #include <stdlib.h>

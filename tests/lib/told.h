@@ -3,7 +3,7 @@
 #define TESTS_LIB_TOLD_H
 
 #include "base/err.h"
-#include "data/source.h"
+#include "image/source.h"
 #include "pics.h"
 #include "tap.h"
 

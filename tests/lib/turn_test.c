@@ -1,5 +1,5 @@
 /* turn_test - the eight ways up, pixel by pixel, and rectangles back through them. */
-#include "data/turn.h"
+#include "image/turn.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -5,10 +5,12 @@ cd "$TOP" || exit 1
 floor() { # FOLDER
 	case $1 in
 	base) echo 0 ;;
-	data | tensor | wire | run) echo 1 ;;
-	net) echo 2 ;;
-	engine) echo 3 ;;
-	ps) echo 4 ;;
+	image | tensor | wire | run) echo 1 ;;
+	record) echo 2 ;;
+	batch) echo 3 ;;
+	net) echo 4 ;;
+	engine) echo 5 ;;
+	ps) echo 6 ;;
 	esac
 }
 

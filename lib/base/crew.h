@@ -1,0 +1,40 @@
+/*
+ * crew - threads that work on a ring of slots; what is done is taken in the order in which it was given.
+ *
+ * The caller fills a slot, gives it as a number of parts, and later takes it,
+ * when all of its parts are done.  Parts are begun in order, by any thread.
+ * Who looks only at slots that were taken sees nothing of the threads' timing.
+ *
+ * Threads: the calls are for one thread at a time.  The crew's threads take no signals.
+ */
+#ifndef BASE_CREW_H
+#define BASE_CREW_H
+
+#include <stdint.h>
+
+/* Does a part of a slot; worker is 0..threads-1. */
+typedef void crew_fn(void *ctx, unsigned worker, uint32_t slot, uint32_t part);
+
+struct crew;
+
+/* A choice of how many threads, from the processors that this process may use. */
+unsigned crew_threads(void);
+
+/* Returns 0, ERR_SYS or ERR_NOMEM. */
+int	 crew_new(struct crew **c, unsigned threads, uint32_t slots, crew_fn *fn, void *ctx);
+/* Waits for parts that are being done; those not begun are forgotten.  NULL is fine. */
+void	 crew_free(struct crew *c);
+
+/*
+ * The slot that is to be filled next, or -1 when all are given and not yet
+ * taken.  The slot taken last is the caller's until it is filled anew.
+ */
+int64_t	 crew_free_slot(const struct crew *c);
+/* Gives that slot: parts 0.. are done by the threads; with none it is done at once. */
+void	 crew_give(struct crew *c, uint32_t parts);
+/* Waits for the slot given first of those not taken: its number, or -1 when there is none. */
+int64_t	 crew_take(struct crew *c);
+/* Forgets all that was given, after waiting for what is being done. */
+void	 crew_drop(struct crew *c);
+
+#endif

@@ -1,0 +1,119 @@
+/* aug_colour - which colours a sample has: brightness, contrast, saturation, hue, noise. */
+#include "base/isa.h"
+#include "batch/aug_in.h"
+
+#include <math.h>
+
+/* The nearest whole number in 0..255. */
+ISA_INLINE uint8_t
+level(float v)
+{
+	return (uint8_t)(int)(fminf(fmaxf(v, 0), 255) + 0.5f);
+}
+
+/* ITU-R BT.601, as all that decode and convert have it. */
+ISA_INLINE float
+luma(const uint8_t *p)
+{
+	return (float)(p[0] * 299 + p[1] * 587 + p[2] * 114) * 1e-3f;
+}
+
+/* Brightness, and contrast about a grey: v = v * by + add. */
+ISA_CLONES static void
+stretch(uint8_t *p, size_t n, float by, float add)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = level((float)p[i] * by + add);
+}
+
+static float
+mean_luma(const uint8_t *p, size_t pixels)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < pixels; i++)
+		sum += p[i * 3] * 299u + p[i * 3 + 1] * 587u + p[i * 3 + 2] * 114u;
+	return (float)((double)sum / 1000 / (double)pixels);
+}
+
+ISA_CLONES static void
+saturate(uint8_t *p, size_t pixels, float by)
+{
+	for (size_t i = 0; i < pixels; i++, p += 3) {
+		float grey = luma(p) * (1 - by);
+
+		for (int c = 0; c < 3; c++)
+			p[c] = level((float)p[c] * by + grey);
+	}
+}
+
+/* A sixth of the circle a unit: what a hue gives a channel, 0 to 1. */
+static float
+channel(float hue, float lo, float hi)
+{
+	hue -= 6 * floorf(hue / 6);
+	return hue < 1 ? lo + (hi - lo) * hue : hue < 3 ? hi : hue < 4 ? lo + (hi - lo) * (4 - hue) : lo;
+}
+
+/* Foley and van Dam, "Computer Graphics", 13.3.5: a double hexcone.  hsl: degrees by two, 255ths, 255ths. */
+static void
+turn(uint8_t *p, const float hsl[3])
+{
+	float r = p[0] / 255.0f, g = p[1] / 255.0f, b = p[2] / 255.0f;
+	float hi = fmaxf(r, fmaxf(g, b)), lo = fminf(r, fminf(g, b)), d = hi - lo;
+	float l = (hi + lo) / 2, s = d == 0 ? 0 : l < 0.5f ? d / (hi + lo) : d / (2 - hi - lo);
+	float h = d == 0 ? 0 : hi == r ? (g - b) / d : hi == g ? 2 + (b - r) / d : 4 + (r - g) / d;
+
+	h += hsl[0] / 30;
+	s = fminf(fmaxf(s + hsl[1] / 255, 0), 1);
+	l = fminf(fmaxf(l + hsl[2] / 255, 0), 1);
+	hi = l <= 0.5f ? l * (1 + s) : l + s - l * s;
+	lo = 2 * l - hi;
+	p[0] = level(255 * channel(h + 2, lo, hi));
+	p[1] = level(255 * channel(h, lo, hi));
+	p[2] = level(255 * channel(h - 2, lo, hi));
+}
+
+ISA_CLONES static void
+tint(uint8_t *p, size_t pixels, const float rgb[3])
+{
+	float r = rgb[0], g = rgb[1], b = rgb[2];
+
+	for (size_t i = 0; i < pixels; i++, p += 3) {
+		p[0] = level((float)p[0] + r);
+		p[1] = level((float)p[1] + g);
+		p[2] = level((float)p[2] + b);
+	}
+}
+
+void
+aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p)
+{
+	size_t pixels = (size_t)a->h * a->w;
+	float grey;
+
+	for (int i = 0; i < 3; i++) {
+		float by = plan->factor[plan->order[i]];
+
+		switch (plan->order[i]) {
+		case 0:
+			if (a->brightness > 0)
+				stretch(p, pixels * 3, by, 0);
+			break;
+		case 1:
+			if (a->contrast > 0) {
+				grey = mean_luma(p, pixels);
+				stretch(p, pixels * 3, by, (1 - by) * grey);
+			}
+			break;
+		default:
+			if (a->saturation > 0)
+				saturate(p, pixels, by);
+		}
+	}
+	if (a->hsl[0] > 0 || a->hsl[1] > 0 || a->hsl[2] > 0)
+		for (size_t i = 0; i < pixels; i++)
+			turn(p + i * 3, plan->hsl);
+	if (a->pca > 0)
+		tint(p, pixels, plan->rgb);
+}

@@ -1,0 +1,115 @@
+/* aug_geometry - which pixels a sample is made of: warp, border, crop. */
+#include "batch/aug_in.h"
+
+#include <math.h>
+
+/* Pixel (y, x), or the fill value beyond the edges. */
+static void
+pixel(const struct img *pic, int64_t y, int64_t x, uint8_t fill, float p[3])
+{
+	bool inside = y >= 0 && x >= 0 && y < pic->h && x < pic->w;
+	const uint8_t *q = inside ? pic->p + ((size_t)y * pic->w + (size_t)x) * pic->c : NULL;
+
+	for (uint32_t c = 0; c < pic->c; c++)
+		p[c] = inside ? q[c] : fill;
+}
+
+static void
+between(const struct img *pic, float y, float x, uint8_t fill, uint8_t *out)
+{
+	float fy = floorf(y), fx = floorf(x), dy = y - fy, dx = x - fx;
+	float p[2][2][3];
+
+	/* Far outside is outside; beyond 2^31 a float is no integer any more. */
+	if (!(fy >= -2 && fx >= -2 && fy <= (float)pic->h && fx <= (float)pic->w)) {
+		for (uint32_t c = 0; c < pic->c; c++)
+			out[c] = fill;
+		return;
+	}
+	for (int i = 0; i < 4; i++)
+		pixel(pic, (int64_t)fy + i / 2, (int64_t)fx + i % 2, fill, p[i / 2][i % 2]);
+	for (uint32_t c = 0; c < pic->c; c++) {
+		float top = p[0][0][c] + dx * (p[0][1][c] - p[0][0][c]);
+		float low = p[1][0][c] + dx * (p[1][1][c] - p[1][0][c]);
+
+		out[c] = (uint8_t)(top + dy * (low - top) + 0.5f);
+	}
+}
+
+int
+aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, struct img *pic)
+{
+	const float *m = plan->warp;
+	uint8_t *out;
+	int e;
+
+	room->warped.n = 0;
+	if ((e = buf_room(&room->warped, (size_t)plan->warp_h * plan->warp_w * pic->c)) < 0)
+		return e;
+	out = room->warped.p;
+	for (uint32_t y = 0; y < plan->warp_h; y++)
+		for (uint32_t x = 0; x < plan->warp_w; x++, out += pic->c)
+			between(pic, m[3] * (float)x + m[4] * (float)y + m[5], m[0] * (float)x + m[1] * (float)y + m[2],
+			    a->fill, out);
+	*pic = (struct img){ room->warped.p, pic->c, plan->warp_h, plan->warp_w };
+	return 0;
+}
+
+/* Row y of the part, w pixels from x on; what lies outside is filled. */
+static void
+copy_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t fill, uint8_t *out)
+{
+	uint32_t left = x < 0 ? (uint32_t)(-x < w ? -x : w) : 0;
+	int64_t here = (int64_t)pic->w - (x + left);
+	uint32_t n = here <= 0 ? 0 : here < w - left ? (uint32_t)here : w - left;
+
+	if (y < 0 || y >= pic->h)
+		left = w, n = 0;
+	memset(out, fill, (size_t)left * pic->c);
+	if (n > 0)
+		memcpy(out + (size_t)left * pic->c, pic->p + ((size_t)y * pic->w + (size_t)(x + left)) * pic->c,
+		    (size_t)n * pic->c);
+	memset(out + (size_t)(left + n) * pic->c, fill, (size_t)(w - left - n) * pic->c);
+}
+
+/* The part as a picture of its own. */
+static int
+copy(const struct aug *a, const struct aug_plan *plan, struct buf *room, const struct img *pic, struct img *part)
+{
+	size_t row = (size_t)plan->w * pic->c;
+	int e;
+
+	room->n = 0;
+	if ((e = buf_room(room, row * plan->h)) < 0)
+		return e;
+	for (uint32_t y = 0; y < plan->h; y++)
+		copy_row(pic, (int64_t)plan->y + y, plan->x, plan->w, a->fill, room->p + y * row);
+	*part = (struct img){ room->p, pic->c, plan->h, plan->w };
+	return 0;
+}
+
+int
+aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
+    struct aug_view *v)
+{
+	bool fits = plan->h == a->h && plan->w == a->w, inside = plan->y >= 0 && plan->x >= 0 &&
+	    plan->y + (int64_t)plan->h <= pic->h && plan->x + (int64_t)plan->w <= pic->w;
+	struct img part;
+	int e;
+
+	if (fits && inside && !aug_recolours(a)) {
+		v->stride = (size_t)pic->w * pic->c;
+		v->p = pic->p + (size_t)plan->y * v->stride + (size_t)plan->x * pic->c;
+		return 0;
+	}
+	v->stride = (size_t)a->w * a->c;
+	if (fits) {
+		e = copy(a, plan, &room->cropped, pic, &part);
+	} else if ((e = copy(a, plan, &room->part, pic, &part)) == 0 &&
+	    (e = resize_img(room->resize, RESIZE_BILINEAR, &part, NULL, a->h, a->w, &part)) == 0) {
+		room->cropped.n = 0;
+		e = buf_put(&room->cropped, part.p, v->stride * a->h);
+	}
+	v->p = room->cropped.p;
+	return e;
+}

@@ -1,0 +1,31 @@
+/* aug_in - what the files of aug share: the steps by theme. */
+#ifndef BATCH_AUG_IN_H
+#define BATCH_AUG_IN_H
+
+#include "image/resize.h"
+#include "batch/aug.h"
+
+struct aug_room {
+	struct resize	*resize;
+	struct buf	 warped, part, cropped;
+};
+
+/* Whether a sample's pixels are changed: then they are made in room->cropped. */
+static inline bool
+aug_recolours(const struct aug *a)
+{
+	return a->c == 3 && (a->brightness > 0 || a->contrast > 0 || a->saturation > 0 || a->pca > 0 || a->hsl[0] > 0 ||
+	    a->hsl[1] > 0 || a->hsl[2] > 0);
+}
+
+/* The picture through the plan's matrix: bilinear between pixels, the fill value beyond them.  Returns 0 or ERR_NOMEM. */
+int	aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, struct img *pic);
+/* The plan's part of the picture, and of the border around it, at the sample's size. */
+int	aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
+	    struct aug_view *v);
+/* Changes the colours of the sample's pixels [h,w,3]. */
+void	aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p);
+/* Pixels into numbers, planes, mirrored; then the cut. */
+void	aug_normal(const struct aug *a, const struct aug_plan *plan, const struct aug_view *v, float *x);
+
+#endif

@@ -1,0 +1,295 @@
+/* batch - records in, batches out: what one training step eats. */
+#include "base/err.h"
+#include "base/num.h"
+#include "record/recs.h"
+#include "batch/batch_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFETCH (128u << 20)	/* bytes of samples in the ring, when nobody says how many */
+#define WINDOW	1024u		/* records of a stream's, likewise */
+#define ALIGN	64u		/* bytes; of a batch's samples, for vector loads */
+
+/* What a piece holds; a stream's pieces are all full, up to its end. */
+static void
+plan_piece(struct batch_reader *r, struct batch_piece *p)
+{
+	if (r->stream != NULL) {
+		p->first = r->planned;
+		p->n = r->opt.batch;
+		r->planned += p->n;
+		return;
+	}
+	batch_cut(r, r->step, r->opt.first_piece + r->piece, &p->first, &p->n);
+	batch_order_take(r->order, p->first, p->n, p->record);
+	for (uint32_t i = 0; r->recs->want != NULL && i < p->n; i++)
+		r->recs->want(r->recs, p->record[i]);
+}
+
+/* Gives the threads as many pieces as there is room for. */
+static void
+read_ahead(struct batch_reader *r)
+{
+	int64_t slot;
+
+	while (!r->over && r->step < r->steps && (slot = crew_free_slot(r->crew)) >= 0) {
+		struct batch_piece *p = &r->ring[slot];
+
+		p->step = r->step;
+		p->bad_at = p->fail_at = BATCH_NONE;
+		p->why[0] = 0;
+		p->came = 0;
+		plan_piece(r, p);
+		crew_give(r->crew, (p->n + BATCH_PART - 1) / BATCH_PART);
+		if (++r->piece == r->opt.my_pieces) {
+			r->piece = 0;
+			r->step++;
+		}
+	}
+}
+
+/* Moves the samples that were made up to each other. */
+static uint32_t
+close_gaps(struct batch_piece *p, size_t sample)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (!p->good[i])
+			continue;
+		if (i > n) {
+			memcpy(p->x + n * sample, p->x + i * sample, sample * sizeof(*p->x));
+			p->y[n] = p->y[i];
+			p->id[n] = p->id[i];
+		}
+		n++;
+	}
+	return n;
+}
+
+int
+batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
+{
+	crew_drop(r->crew);
+	r->epoch = epoch;
+	r->step = step;
+	r->piece = 0;
+	if (r->stream != NULL) {
+		r->over = r->over || r->planned > 0;	/* what was read ahead is gone */
+	} else {
+		if (r->recs->forget != NULL)
+			r->recs->forget(r->recs);
+		batch_order_start(r->order, r->opt.aug.seed, epoch);
+	}
+	read_ahead(r);
+	return 0;
+}
+
+/* A step of a stream that has begun is given whole, with empty pieces behind the stream's end. */
+static bool
+begins_step(const struct batch_reader *r, const struct batch_piece *p)
+{
+	return p->first / r->opt.batch % r->opt.my_pieces == 0;
+}
+
+int
+batch_next(struct batch_reader *r, const struct batch **b)
+{
+	struct batch_piece *p;
+	int64_t slot;
+
+	read_ahead(r);
+	if (r->over || (slot = crew_take(r->crew)) < 0)
+		return 0;
+	p = &r->ring[slot];
+	if (p->fail_at != BATCH_NONE)
+		return err_fail(p->fail, "%s", p->line);
+	if (r->stream != NULL && (p->n = p->came) == 0 && begins_step(r, p)) {
+		r->over = true;
+		return 0;
+	}
+	r->out = (struct batch){
+		.n = close_gaps(p, r->sample),
+		.x = p->x,
+		.y = p->y,
+		.id = p->id,
+		.step = p->step,
+		.why = p->why,
+	};
+	r->out.bad = p->n - r->out.n;
+	*b = &r->out;
+	return 1;
+}
+
+static int
+make_ring(struct batch_reader *r)
+{
+	size_t bytes, n;
+	int e;
+
+	if ((e = num_mul(r->sample * sizeof(float), r->opt.batch, &bytes)) < 0)
+		return e;
+	n = (r->opt.prefetch > 0 ? r->opt.prefetch : PREFETCH) / bytes;
+	r->ahead = n < 2 ? 2 : n < BATCH_AHEAD ? (uint32_t)n : BATCH_AHEAD;
+	for (uint32_t i = 0; i < r->ahead; i++) {
+		struct batch_piece *p = &r->ring[i];
+		void *x;
+
+		if (posix_memalign(&x, ALIGN, bytes) != 0)
+			return err_nomem();
+		p->x = x;
+		p->y = calloc(r->opt.batch, sizeof(*p->y));
+		p->id = calloc(r->opt.batch, sizeof(*p->id));
+		p->good = calloc(r->opt.batch, sizeof(*p->good));
+		p->record = calloc(r->opt.batch, sizeof(*p->record));
+		if (p->record == NULL || p->y == NULL || p->id == NULL || p->good == NULL)
+			return err_nomem();
+	}
+	return 0;
+}
+
+static int
+open_stream(struct batch_reader *r)
+{
+	const struct batch_opt *o = &r->opt;
+	uint64_t window = !o->shuffle ? 0 : o->window > 0 ? o->window : WINDOW;
+
+	r->steps = UINT64_MAX;
+	/* Each worker's stream is its own, and so is what chance makes of it. */
+	return recs_stream_open(&r->stream, o->path, window, o->aug.seed + o->first_piece);
+}
+
+static int
+open_records(struct batch_reader *r)
+{
+	const struct batch_opt *o = &r->opt;
+	int e;
+
+	if (o->recs == NULL && (e = recs_open(&r->own, o->path)) < 0)
+		return e;
+	r->recs = o->recs != NULL ? o->recs : r->own;
+	r->records = r->recs->count;
+	if (o->limit > 0 && o->limit < r->records)
+		r->records = o->limit;
+	if (r->records == 0)
+		return err_fail(ERR_FORMAT, "%s: holds no record", r->recs->path);
+	if (r->records > UINT32_MAX)
+		return err_fail(ERR_LIMIT, "%s: more than %u records", r->recs->path, UINT32_MAX);
+	r->whole = batch_cut_whole(o);
+	r->steps = (r->records + r->whole - 1) / r->whole;
+	if (o->cache > 0 && (e = batch_cache_new(&r->cache, r->recs->count, o->cache)) < 0)
+		return e;
+	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
+}
+
+static int
+open_in(struct batch_reader *r)
+{
+	struct batch_opt *o = &r->opt;
+	int e;
+
+	o->threads = o->threads > 0 ? o->threads : (crew_threads() + 1) / 2;
+	if ((e = batch_cut_check(o)) < 0 ||
+	    (e = o->recs == NULL && recs_stream_is(o->path) ? open_stream(r) : open_records(r)) < 0)
+		return e;
+	if ((r->lane = calloc(o->threads, sizeof(*r->lane))) == NULL)
+		return err_nomem();
+	for (unsigned i = 0; i < o->threads; i++)
+		if ((e = recimg_new(&r->lane[i].decoder, r->recs, o->aug.c)) < 0 ||
+		    (e = aug_room_new(&r->lane[i].room)) < 0)
+			return e;
+	r->step = r->steps;	/* nothing to read before batch_start() */
+	if ((e = make_ring(r)) < 0)
+		return e;
+	return crew_new(&r->crew, o->threads, r->ahead, batch_sample_part, r);
+}
+
+int
+batch_open(const struct batch_opt *opt, struct batch_reader **out)
+{
+	struct batch_reader *r = calloc(1, sizeof(*r));
+	struct batch_opt *o;
+	int e;
+
+	*out = NULL;
+	if (r == NULL)
+		return err_nomem();
+	o = &r->opt;
+	*o = *opt;
+	o->pieces = o->pieces > 0 ? o->pieces : 1;
+	o->my_pieces = o->my_pieces > 0 ? o->my_pieces : 1;
+	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w;
+	pthread_mutex_init(&r->turn_lock, NULL);
+	pthread_cond_init(&r->turn_came, NULL);
+	for (uint32_t i = 0; i < BATCH_AHEAD; i++)
+		pthread_mutex_init(&r->ring[i].lock, NULL);
+	if ((e = open_in(r)) < 0) {
+		batch_close(r);
+		return e;
+	}
+	*out = r;
+	return 0;
+}
+
+static void
+free_lane(struct batch_lane *l)
+{
+	recimg_free(l->decoder);
+	aug_room_free(l->room);
+	for (uint32_t i = 0; i < BATCH_PART; i++)
+		buf_free(&l->taken[i].room);
+}
+
+static void
+free_piece(struct batch_piece *p)
+{
+	free(p->x);
+	free(p->y);
+	free(p->id);
+	free(p->good);
+	free(p->record);
+	pthread_mutex_destroy(&p->lock);
+}
+
+void
+batch_close(struct batch_reader *r)
+{
+	if (r == NULL)
+		return;
+	if (r->stream != NULL)
+		recs_stream_stop(r->stream);
+	crew_free(r->crew);
+	for (unsigned i = 0; r->lane != NULL && i < r->opt.threads; i++)
+		free_lane(&r->lane[i]);
+	for (uint32_t i = 0; i < BATCH_AHEAD; i++)
+		free_piece(&r->ring[i]);
+	free(r->lane);
+	batch_order_free(r->order);
+	batch_cache_free(r->cache);
+	recs_stream_close(r->stream);
+	recs_close(r->own);
+	pthread_mutex_destroy(&r->turn_lock);
+	pthread_cond_destroy(&r->turn_came);
+	free(r);
+}
+
+uint64_t
+batch_records(const struct batch_reader *r)
+{
+	return r->records;
+}
+
+uint64_t
+batch_steps(const struct batch_reader *r)
+{
+	return r->stream != NULL ? 0 : r->steps;
+}
+
+uint64_t
+batch_cached(const struct batch_reader *r, size_t *bytes)
+{
+	*bytes = 0;
+	return r->cache != NULL ? batch_cache_kept(r->cache, bytes) : 0;
+}

@@ -1,0 +1,87 @@
+/* batch_cache - decoded pictures kept in memory, as many as fit: serves batch. */
+#include "batch/batch_cache.h"
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct kept {
+	uint64_t	id;
+	float		label;
+	uint32_t	c, h, w;
+	uint8_t		p[];
+};
+
+struct batch_cache {
+	size_t			 most;
+	uint64_t		 records;
+	atomic_size_t		 used;
+	atomic_uint_least64_t	 pictures;
+	_Atomic(struct kept *)	 of[];		/* [records] NULL until kept */
+};
+
+int
+batch_cache_new(struct batch_cache **out, uint64_t records, size_t bytes)
+{
+	struct batch_cache *c;
+
+	*out = NULL;
+	if (records > (SIZE_MAX - sizeof(*c)) / sizeof(c->of[0]) ||
+	    (c = calloc(1, sizeof(*c) + (size_t)records * sizeof(c->of[0]))) == NULL)
+		return err_nomem();
+	c->records = records;
+	c->most = bytes;
+	*out = c;
+	return 0;
+}
+
+void
+batch_cache_free(struct batch_cache *c)
+{
+	if (c == NULL)
+		return;
+	for (uint64_t i = 0; i < c->records; i++)
+		free(atomic_load_explicit(&c->of[i], memory_order_relaxed));
+	free(c);
+}
+
+bool
+batch_cache_get(const struct batch_cache *c, uint64_t i, struct batch_item *item)
+{
+	const struct kept *k = atomic_load_explicit(&((struct batch_cache *)(uintptr_t)c)->of[i], memory_order_acquire);
+
+	if (k == NULL)
+		return false;
+	*item = (struct batch_item){ k->id, k->label, { k->p, k->c, k->h, k->w } };
+	return true;
+}
+
+void
+batch_cache_put(struct batch_cache *c, uint64_t i, const struct batch_item *item)
+{
+	const struct img *pic = &item->pic;
+	size_t n = (size_t)pic->c * pic->h * pic->w, bytes = sizeof(struct kept) + n;
+	struct kept *k, *none = NULL;
+
+	if (atomic_fetch_add(&c->used, bytes) + bytes > c->most || (k = malloc(bytes)) == NULL) {
+		atomic_fetch_sub(&c->used, bytes);
+		return;
+	}
+	*k = (struct kept){ item->id, item->label, pic->c, pic->h, pic->w };
+	memcpy(k->p, pic->p, n);
+	if (atomic_compare_exchange_strong(&c->of[i], &none, k)) {
+		atomic_fetch_add(&c->pictures, 1);
+	} else {	/* another thread was faster */
+		atomic_fetch_sub(&c->used, bytes);
+		free(k);
+	}
+}
+
+uint64_t
+batch_cache_kept(const struct batch_cache *c, size_t *bytes)
+{
+	struct batch_cache *m = (struct batch_cache *)(uintptr_t)c;
+
+	*bytes = atomic_load(&m->used);
+	return atomic_load(&m->pictures);
+}

@@ -1,0 +1,75 @@
+/* batch_in - what the files of batch share: the reader, its ring of pieces, its threads. */
+#ifndef BATCH_BATCH_IN_H
+#define BATCH_BATCH_IN_H
+
+#include "base/crew.h"
+#include "record/recimg.h"
+#include "record/recs_stream.h"
+#include "batch/batch.h"
+#include "batch/batch_cache.h"
+#include "batch/batch_order.h"
+
+#include <pthread.h>
+
+#define BATCH_AHEAD	4u	/* most pieces in the ring: of small samples more only leave the processor's cache */
+#define BATCH_PART	4u	/* records that a thread takes at a time */
+#define BATCH_NONE	UINT32_MAX
+
+/* A piece in the ring, in work or done. */
+struct batch_piece {
+	uint64_t	 step;
+	uint64_t	 first;		/* of the epoch's order; of the stream */
+	uint32_t	 n;
+	uint64_t	*record;	/* [n] numbers; not of a stream */
+	float		*x;
+	int32_t		*y;
+	uint64_t	*id;
+	uint8_t		*good;		/* [n] whether a sample was made */
+	pthread_mutex_t	 lock;		/* of what follows */
+	uint32_t	 came;		/* of a stream: records before its end */
+	uint32_t	 bad_at, fail_at;	/* the first record that does not decode, cannot be read; or BATCH_NONE */
+	int		 fail;
+	char		 why[512], line[512];
+};
+
+/* What a thread has of its own. */
+struct batch_lane {
+	struct recimg	*decoder;
+	struct aug_room	*room;
+	struct recs_stream_record taken[BATCH_PART];
+};
+
+struct batch_reader {
+	struct batch_opt opt;
+	struct recs	*recs, *own;	/* own: opened here; NULL both when records come in a stream */
+	struct batch_order *order;
+	struct batch_cache *cache;	/* or NULL */
+	struct recs_stream *stream;	/* or NULL */
+	pthread_mutex_t	 turn_lock;	/* of the stream and of turn */
+	pthread_cond_t	 turn_came;
+	uint64_t	 turn;		/* the record that the stream gives next */
+	bool		 over;		/* the stream has ended */
+	struct crew	*crew;
+	struct batch_lane *lane;	/* [opt.threads] */
+	uint64_t	 records, steps, epoch;
+	uint64_t	 whole;		/* records of a step */
+	size_t		 sample;	/* floats */
+	uint64_t	 step;		/* of the piece to be given next ... */
+	uint32_t	 piece;		/* ... and which of mine it is */
+	uint64_t	 planned;	/* records of the stream that pieces were given */
+	struct batch_piece ring[BATCH_AHEAD];
+	uint32_t	 ahead;		/* pieces in use of it */
+	struct batch	 out;
+};
+
+/* The crew's work: makes samples of part of a piece. */
+void	 batch_sample_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part);
+
+/* Whether pieces and sample are such as can be.  Returns 0 or ERR_ARG. */
+int	 batch_cut_check(const struct batch_opt *o);
+/* The records of a step, of all pieces. */
+uint64_t batch_cut_whole(const struct batch_opt *o);
+/* Which of the epoch's records make up a piece of a step. */
+void	 batch_cut(const struct batch_reader *r, uint64_t step, uint32_t piece, uint64_t *first, uint32_t *n);
+
+#endif

@@ -1,0 +1,140 @@
+/* batch_sample - a record in, a sample in its place of the piece out: serves batch. */
+#include "base/err.h"
+#include "batch/batch_in.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void
+note(struct batch_piece *p, uint32_t i, int e)
+{
+	pthread_mutex_lock(&p->lock);
+	if (e == ERR_ITEM && i < p->bad_at) {
+		p->bad_at = i;
+		snprintf(p->why, sizeof(p->why), "%s", err_line());
+	} else if (e != ERR_ITEM && i < p->fail_at) {
+		p->fail_at = i;
+		p->fail = e;
+		snprintf(p->line, sizeof(p->line), "%s", err_line());
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static int
+class_of(const struct batch_reader *r, float label, int32_t *y)
+{
+	float end = r->opt.classes > 0 ? (float)r->opt.classes : 0x1p24f;	/* beyond, f32 has gaps */
+
+	if (!(label >= 0 && label < end) || label != floorf(label))
+		return err_fail(ERR_ITEM, "its label %g is not a class from 0 to %g", (double)label,
+		    (double)end - 1);
+	*y = (int32_t)label;
+	return 0;
+}
+
+/* Of a decoded record; ERR_ITEM when it has not so many labels. */
+static int
+item_of(const struct batch_reader *r, const struct imrec *rec, const struct img *pic, struct batch_item *item)
+{
+	if (r->opt.label_at >= rec->labels)
+		return err_fail(ERR_ITEM, "it has %u labels, and none at %u", rec->labels, r->opt.label_at);
+	*item = (struct batch_item){ rec->id, imrec_label(rec, r->opt.label_at), *pic };
+	return 0;
+}
+
+/* The name of sample i's record. */
+static void
+name_of(const struct batch_reader *r, const struct batch_lane *l, const struct batch_piece *p, uint32_t i, char *name)
+{
+	if (r->stream == NULL)
+		r->recs->name(r->recs, p->record[i], name, RECS_NAME);
+	else
+		snprintf(name, RECS_NAME, "%s: record at %llu", recs_stream_path(r->stream),
+		    (unsigned long long)l->taken[i % BATCH_PART].at);
+}
+
+static int
+sample_of(const struct batch_reader *r, struct batch_lane *l, const struct batch_item *item, struct batch_piece *p, uint32_t i)
+{
+	const struct aug *aug = &r->opt.aug;
+	struct aug_plan plan;
+	int e;
+
+	p->id[i] = item->id;
+	if ((e = class_of(r, item->label, &p->y[i])) < 0 ||
+	    (e = aug_choose(aug, r->epoch, item->id, &item->pic, &plan)) < 0)
+		return e;
+	return aug_apply(aug, &plan, l->room, &item->pic, p->x + i * r->sample);
+}
+
+/* Sample i of a piece, whose record is in memory or in the lane; errors of the records themselves pass through. */
+static int
+make_sample(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, uint32_t i)
+{
+	const struct recs_stream_record *t = &l->taken[i % BATCH_PART];
+	char name[RECS_NAME];
+	struct batch_item item;
+	struct imrec rec = { 0 };
+	struct img pic;
+	int e = 0;
+
+	if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
+		if (r->stream == NULL && (e = recimg_get(l->decoder, p->record[i], &rec, &pic)) < 0)
+			return e;
+		if ((r->stream == NULL || (e = recimg_decode(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
+		    (e = item_of(r, &rec, &pic, &item)) == 0 && r->cache != NULL)
+			batch_cache_put(r->cache, p->record[i], &item);
+	} else {
+		rec.labels = 1;
+		rec.id = item.id;
+	}
+	if (e == 0)
+		e = sample_of(r, l, &item, p, i);
+	if (e < 0) {
+		name_of(r, l, p, i, name);
+		recimg_blame(&rec, name);
+		return e == ERR_NOMEM ? e : ERR_ITEM;
+	}
+	return 0;
+}
+
+/*
+ * Records i to end of a piece out of the stream, when it is their turn: threads take them in the pieces' order, since
+ * who waits here began after whose turn it is.  Returns how many came before the end.
+ */
+static uint32_t
+take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, uint32_t i, uint32_t end)
+{
+	uint32_t n = 0;
+	int e = 1;
+
+	pthread_mutex_lock(&r->turn_lock);
+	while (r->turn != p->first + i)
+		pthread_cond_wait(&r->turn_came, &r->turn_lock);
+	while (i + n < end && (e = recs_stream_take(r->stream, &l->taken[(i + n) % BATCH_PART])) > 0)
+		n++;
+	if (e < 0)
+		note(p, i + n, e);
+	p->came += n;
+	r->turn = p->first + end;
+	pthread_cond_broadcast(&r->turn_came);
+	pthread_mutex_unlock(&r->turn_lock);
+	return n;
+}
+
+void
+batch_sample_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+{
+	struct batch_reader *r = ctx;
+	struct batch_lane *l = &r->lane[worker];
+	struct batch_piece *p = &r->ring[slot];
+	uint32_t i = part * BATCH_PART, end = p->n - i < BATCH_PART ? p->n : i + BATCH_PART;
+	uint32_t came = r->stream != NULL ? i + take_turn(r, l, p, i, end) : end;
+
+	for (; i < end; i++) {
+		int e = i < came ? make_sample(r, l, p, i) : 0;
+
+		if (!(p->good[i] = i < came && e == 0) && e < 0)
+			note(p, i, e);
+	}
+}

@@ -1,0 +1,208 @@
+/* mean_make - records in, their mean image out. */
+#include "base/crew.h"
+#include "base/err.h"
+#include "record/recimg.h"
+#include "batch/mean.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SLOTS	8u
+#define SPAN	64u		/* records of a slot */
+#define FULL	(1u << 24)	/* pictures whose bytes 32 bits can add up */
+
+/* What one thread has added up: whole numbers, so that the order is all one. */
+struct lane {
+	struct recimg	*decoder;
+	struct aug_room	*room;
+	uint32_t	*sum;		/* [h,w,c], of the pictures since the last carry */
+	uint64_t	*total;		/* [h,w,c], of those before */
+	uint32_t	 n;		/* pictures in sum */
+	uint64_t	 pictures;
+	int		 e;		/* a record cannot be read ... */
+	char		 line[512];	/* ... and why */
+};
+
+struct making {
+	const struct recs *recs;
+	struct crew	*crew;
+	struct aug	 aug;
+	size_t		 size;		/* numbers of a sample */
+	struct lane	*lane;
+	unsigned	 lanes;
+	uint64_t	 first[SLOTS];	/* record of a slot */
+};
+
+static void
+carry(const struct making *m, struct lane *l)
+{
+	for (size_t i = 0; i < m->size; i++) {
+		l->total[i] += l->sum[i];
+		l->sum[i] = 0;
+	}
+	l->pictures += l->n;
+	l->n = 0;
+}
+
+static void
+add_row(uint32_t *restrict sum, const uint8_t *restrict p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += p[i];
+}
+
+static void
+add_picture(const struct making *m, const struct aug_view *v, struct lane *l)
+{
+	size_t row = (size_t)m->aug.w * m->aug.c;
+
+	for (uint32_t y = 0; y < m->aug.h; y++)
+		add_row(l->sum + y * row, v->p + y * v->stride, row);
+	if (++l->n == FULL)
+		carry(m, l);
+}
+
+static void
+add_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+{
+	struct making *m = ctx;
+	struct lane *l = &m->lane[worker];
+	struct aug_plan plan;
+	struct aug_view v;
+	struct imrec rec;
+	struct img pic;
+	int e = recimg_get(l->decoder, m->first[slot] + part, &rec, &pic);
+
+	if (e == 0 && (e = aug_choose(&m->aug, 0, 0, &pic, &plan)) == 0 &&
+	    (e = aug_pixels(&m->aug, &plan, l->room, &pic, &v)) == 0) {
+		add_picture(m, &v, l);
+	} else if (e != ERR_ITEM && l->e == 0) {
+		l->e = e;
+		snprintf(l->line, sizeof(l->line), "%s", err_line());
+	}
+}
+
+static int
+hire_one(const struct making *m, struct lane *l)
+{
+	int e;
+
+	l->sum = calloc(m->size, sizeof(*l->sum));
+	l->total = calloc(m->size, sizeof(*l->total));
+	if (l->sum == NULL || l->total == NULL)
+		return err_nomem();
+	if ((e = aug_room_new(&l->room)) < 0)
+		return e;
+	return recimg_new(&l->decoder, m->recs, m->aug.c);
+}
+
+static int
+hire(struct making *m, unsigned threads)
+{
+	int e;
+
+	if ((m->lane = calloc(threads, sizeof(*m->lane))) == NULL)
+		return err_nomem();
+	for (m->lanes = 0; m->lanes < threads; m->lanes++)
+		if ((e = hire_one(m, &m->lane[m->lanes])) < 0) {
+			m->lanes++;
+			return e;
+		}
+	return crew_new(&m->crew, threads, SLOTS, add_record, m);
+}
+
+static void
+dismiss(struct making *m)
+{
+	crew_free(m->crew);
+	for (unsigned i = 0; i < m->lanes; i++) {
+		recimg_free(m->lane[i].decoder);
+		aug_room_free(m->lane[i].room);
+		free(m->lane[i].sum);
+		free(m->lane[i].total);
+	}
+	free(m->lane);
+}
+
+static void
+give(struct making *m, uint32_t slot, uint64_t first, uint32_t n)
+{
+	m->first[slot] = first;
+	for (uint32_t i = 0; m->recs->want != NULL && i < n; i++)
+		m->recs->want(m->recs, first + i);
+	crew_give(m->crew, n);
+}
+
+static void
+add_all(struct making *m, struct once *o)
+{
+	uint64_t count = m->recs->count, next = 0;
+
+	do {
+		int64_t slot;
+
+		for (; next < count && (slot = crew_free_slot(m->crew)) >= 0; next += SPAN)
+			give(m, (uint32_t)slot, next, count - next < SPAN ? (uint32_t)(count - next) : SPAN);
+		if (o != NULL)
+			once_beat(o);
+	} while (crew_take(m->crew) >= 0);
+}
+
+/* Adds the lanes up; the mean has planes where they have pixels. */
+static int
+join(struct making *m, float *mean)
+{
+	size_t area = (size_t)m->aug.h * m->aug.w;
+	uint64_t pictures = 0;
+
+	for (unsigned i = 0; i < m->lanes; i++) {
+		if (m->lane[i].e < 0)
+			return err_fail(m->lane[i].e, "%s", m->lane[i].line);
+		carry(m, &m->lane[i]);
+		pictures += m->lane[i].pictures;
+	}
+	if (pictures == 0)
+		return err_fail(ERR_FORMAT, "%s: no picture of %ux%u pixels or more decodes",
+		    m->recs->path, m->aug.w, m->aug.h);
+	for (size_t at = 0; at < m->size; at++) {
+		uint64_t sum = 0;
+
+		for (unsigned i = 0; i < m->lanes; i++)
+			sum += m->lane[i].total[at];
+		mean[at % m->aug.c * area + at / m->aug.c] = (float)((double)sum / (double)pictures);
+	}
+	return 0;
+}
+
+int
+mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct once *o, float *mean)
+{
+	struct making m = { .recs = r, .aug = aug_plain(a), .size = (size_t)a->c * a->h * a->w };
+	int e;
+
+	assert((a->c == 1 || a->c == 3) && a->h > 0 && a->w > 0);
+	if ((e = hire(&m, threads > 0 ? threads : crew_threads())) == 0) {
+		add_all(&m, o);
+		e = join(&m, mean);
+	}
+	dismiss(&m);
+	return e;
+}
+
+int
+mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, once_waiting *waiting, void *arg,
+    float *mean)
+{
+	struct once *o;
+	int e;
+
+	if ((e = once_enter(&o, path, 0, waiting, arg)) < 0)
+		return e;
+	if (e > 0)
+		return mean_load(path, mean, a->c, a->h, a->w);
+	if ((e = mean_make(r, a, threads, o, mean)) == 0 && (e = mean_save(path, mean, a->c, a->h, a->w)) == 0)
+		e = 1;
+	once_leave(o);
+	return e;
+}

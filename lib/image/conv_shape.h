@@ -1,0 +1,28 @@
+/*
+ * conv_shape - a picture's size and the packer's options in, what is cut out and how large it becomes out: serves conv.
+ */
+#ifndef IMAGE_CONV_SHAPE_H
+#define IMAGE_CONV_SHAPE_H
+
+#include "image/conv.h"
+#include "image/turn.h"
+
+/* Sizes as the picture is stored: it is turned last. */
+struct conv_shape {
+	uint32_t		 h, w;		/* all of the picture, resized */
+	struct turn_rect	 cut;		/* what is kept of that */
+	unsigned		 turn;
+	bool			 same;		/* neither resized nor cut */
+};
+
+/* Returns 0, or ERR_LIMIT when the result is too large. */
+int	 conv_shape(const struct conv_opt *opt, const struct img_head *head, struct conv_shape *s);
+/*
+ * The part of a plane of the picture that becomes one of the result.  The plane is the picture's, shrunk `shrink` times
+ * and with a sample every sub_h by sub_w pixels; in the result there is one every step by step pixels, their number
+ * rounded up.
+ */
+struct resize_part conv_shape_part(const struct conv_shape *s, const struct img_head *head, unsigned shrink,
+	    uint32_t sub_h, uint32_t sub_w, uint32_t step);
+
+#endif

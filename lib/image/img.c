@@ -1,0 +1,175 @@
+/* img - encoded pictures in, pixels out, and the reverse. */
+#include "image/img.h"
+#include "base/err.h"
+#include "image/img_jpeg.h"
+#include "image/img_png.h"
+#include "image/img_png_write.h"
+#include "image/img_webp.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define KEEP	(1u << 25)	/* bytes that are kept for the next picture; a larger one gives its room back */
+
+struct img_codec {
+	struct img_jpeg	*jpeg;
+	struct img_png	*png;
+	struct buf	 room;		/* for the pixels */
+	uint32_t	 pixels;
+};
+
+/* How formats begin: those that are read, and those that are known by name. */
+static const struct {
+	const char	*text;
+	unsigned	 at, n;
+	int		 format;	/* or -1 */
+	const char	*name;
+} sign[] = {
+	{ "\xff\xd8\xff", 0, 3, IMG_JPEG, "JPEG" },
+	{ "\x89PNG\r\n\x1a\n", 0, 8, IMG_PNG, "PNG" },
+	{ "WEBPVP8", 8, 7, IMG_WEBP, "WebP" },
+	{ "GIF8", 0, 4, -1, "GIF" },
+	{ "BM", 0, 2, -1, "BMP" },
+	{ "II*\0", 0, 4, -1, "TIFF" },
+	{ "MM\0*", 0, 4, -1, "TIFF" },
+	{ "ftypavif", 4, 8, -1, "AVIF" },
+	{ "ftyphei", 4, 7, -1, "HEIF" },
+	{ "ftypmif1", 4, 8, -1, "HEIF" },
+	{ "\0\0\0\x0cjP  ", 0, 8, -1, "JPEG 2000" },
+	{ "\xff\x4f\xff\x51", 0, 4, -1, "JPEG 2000" },
+	{ "\0\0\0\x0cJXL ", 0, 8, -1, "JPEG XL" },
+	{ "\xff\x0a", 0, 2, -1, "JPEG XL" },
+	{ "8BPS", 0, 4, -1, "Photoshop" },
+	{ "%PDF", 0, 4, -1, "PDF" },
+};
+
+/* The format, or ERR_NOTSUP. */
+static int
+format_of(const uint8_t *data, size_t n)
+{
+	for (size_t i = 0; i < sizeof(sign) / sizeof(*sign); i++) {
+		if (n < sign[i].at + sign[i].n || memcmp(data + sign[i].at, sign[i].text, sign[i].n) != 0)
+			continue;
+		if (sign[i].format >= 0)
+			return sign[i].format;
+		return err_fail(ERR_NOTSUP, "%s, not JPEG, PNG or WebP", sign[i].name);
+	}
+	return err_fail(ERR_NOTSUP, "not JPEG, PNG or WebP");
+}
+
+int
+img_codec_new(struct img_codec **out, uint32_t pixels)
+{
+	struct img_codec *k = calloc(1, sizeof(*k));
+	int e;
+
+	*out = NULL;
+	if (k == NULL)
+		return err_nomem();
+	k->pixels = pixels;
+	if ((e = img_jpeg_new(&k->jpeg)) < 0 || (e = img_png_new(&k->png)) < 0) {
+		img_codec_free(k);
+		return e;
+	}
+	*out = k;
+	return 0;
+}
+
+void
+img_codec_free(struct img_codec *k)
+{
+	if (k == NULL)
+		return;
+	img_jpeg_free(k->jpeg);
+	img_png_free(k->png);
+	buf_free(&k->room);
+	free(k);
+}
+
+/* The format of n bytes, or an error; what the last picture left is given back when it is much. */
+static int
+begin(struct img_codec *k, const uint8_t *data, size_t n)
+{
+	buf_trim(&k->room, KEEP);
+	if (n > IMG_BYTES)
+		return err_fail(ERR_LIMIT, "%zu bytes are too many for a picture", n);
+	return format_of(data, n);
+}
+
+static int
+jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
+{
+	struct img_jpeg_head j;
+	int e = img_jpeg_head(k->jpeg, data, n, k->pixels, &j);
+
+	if (e == 0)
+		*head = (struct img_head){ .format = IMG_JPEG, .c = j.c == 1 ? 1 : 3, .h = j.h, .w = j.w,
+		    .turn = j.exif.turn, .odd = j.c == 4, .sub_h = j.ycc ? j.sub_h : 0,
+		    .sub_w = j.ycc ? j.sub_w : 0 };
+	return e;
+}
+
+int
+img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
+{
+	int format = begin(k, data, n);
+
+	switch (format) {
+	case IMG_JPEG: return jpeg_head(k, data, n, head);
+	case IMG_PNG: return img_png_head(data, n, k->pixels, head);
+	case IMG_WEBP: return img_webp_head(data, n, k->pixels, head);
+	default: return format;
+	}
+}
+
+int
+img_check(struct img_codec *k, const uint8_t *data, size_t n)
+{
+	int format = begin(k, data, n), e;
+	struct img_head head;
+	struct img out;
+
+	switch (format) {
+	case IMG_JPEG: return (e = jpeg_head(k, data, n, &head)) < 0 ? e : img_jpeg_check(k->jpeg, data, n);
+	case IMG_PNG: return img_png_check(k->png, data, n, k->pixels, &k->room);
+	case IMG_WEBP: return img_webp_decode(data, n, 0, k->pixels, &k->room, &out);
+	default: return format;
+	}
+}
+
+int
+img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struct img *out)
+{
+	int format = begin(k, data, n);
+
+	assert(c == 0 || c == 1 || c == 3);
+	switch (format) {
+	case IMG_JPEG: return img_jpeg_decode(k->jpeg, data, n, c, k->pixels, &k->room, out);
+	case IMG_PNG: return img_png_decode(k->png, data, n, c, k->pixels, &k->room, out);
+	case IMG_WEBP: return img_webp_decode(data, n, c, k->pixels, &k->room, out);
+	default: return format;
+	}
+}
+
+int
+img_encode_png(const struct img *in, struct buf *out)
+{
+	return img_png_write(in, out);
+}
+
+int
+img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, bool dense, struct buf *out)
+{
+	return img_jpeg_encode(k->jpeg, in, quality, dense, out);
+}
+
+void
+img_recolour(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q)
+{
+	for (size_t i = 0; i < pixels; i++, p += from, q += c)
+		if (c == 1)
+			q[0] = from < 3 ? p[0] : (uint8_t)((p[0] * 299u + p[1] * 587u + p[2] * 114u + 500) / 1000);
+		else
+			for (uint32_t k = 0; k < 3; k++)
+				q[k] = p[from < 3 ? 0 : k];
+}

@@ -1,0 +1,286 @@
+/* img_jpeg - JPEG bytes in, pixels or planes out, and the reverse: serves img and conv. */
+#include "image/img_jpeg.h"
+#include "base/err.h"
+#include "image/turn.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <turbojpeg.h>
+
+#define SIDE_MOST	65500u		/* of a JPEG, libjpeg's bound */
+
+struct img_jpeg {
+	tjhandle		 in, out, turn;	/* NULL until needed */
+	struct img_jpeg_scan	*scan;
+};
+
+int
+img_jpeg_new(struct img_jpeg **out)
+{
+	struct img_jpeg *j = calloc(1, sizeof(*j));
+	int e;
+
+	*out = NULL;
+	if (j == NULL)
+		return err_nomem();
+	if ((e = img_jpeg_scan_new(&j->scan)) < 0) {
+		free(j);
+		return e;
+	}
+	*out = j;
+	return 0;
+}
+
+static void
+drop(tjhandle *t)
+{
+	if (*t != NULL)
+		tjDestroy(*t);
+	*t = NULL;
+}
+
+void
+img_jpeg_free(struct img_jpeg *j)
+{
+	if (j == NULL)
+		return;
+	drop(&j->in);
+	drop(&j->out);
+	drop(&j->turn);
+	img_jpeg_scan_free(j->scan);
+	free(j);
+}
+
+/* A handle that met an error in a header goes on inside that header with the next picture: it is given up. */
+static int
+fault(tjhandle *t)
+{
+	err_note(0, "JPEG: %s", tjGetErrorStr2(*t));
+	drop(t);
+	return ERR_FORMAT;
+}
+
+/* turbojpeg keeps the text of the first warning alone, which may be a trifle with worse behind it: all is scanned again. */
+static int
+judge(struct img_jpeg *j, tjhandle *t, const uint8_t *data, size_t n)
+{
+	return tjGetErrorCode(*t) == TJERR_WARNING ? img_jpeg_scan_check(j->scan, data, n) : fault(t);
+}
+
+int
+img_jpeg_head(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t pixels, struct img_jpeg_head *head)
+{
+	return img_jpeg_scan_head(j->scan, data, n, pixels, head);
+}
+
+int
+img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n)
+{
+	return img_jpeg_scan_check(j->scan, data, n);
+}
+
+static int
+decode_as(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const struct img *size, struct buf *room)
+{
+	int e;
+
+	room->n = 0;
+	if ((e = buf_room(room, (size_t)size->h * size->w * (size_t)tjPixelSize[format])) < 0)
+		return e;
+	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
+		return err_nomem();
+	if (tjDecompress2(j->in, data, (unsigned long)n, room->p, (int)size->w, 0, (int)size->h, format,
+	    TJFLAG_LIMITSCANS) < 0)
+		return judge(j, &j->in, data, n);
+	return 0;
+}
+
+/* In place, as the result is the shorter. */
+static void
+from_cmyk(uint8_t *p, size_t pixels, bool inverted, uint32_t c)
+{
+	unsigned flip = inverted ? 0 : 255;
+
+	for (size_t i = 0; i < pixels; i++) {
+		const uint8_t *q = p + i * 4;
+		unsigned k = q[3] ^ flip;
+
+		for (unsigned m = 0; m < 3; m++)
+			p[i * 3 + m] = (uint8_t)((q[m] ^ flip) * k / 255);
+	}
+	if (c == 1)
+		img_recolour(p, 3, pixels, 1, p);
+}
+
+int
+img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
+    struct buf *room, struct img *out)
+{
+	struct img_jpeg_head head;
+	int e;
+
+	if ((e = img_jpeg_scan_head(j->scan, data, n, pixels, &head)) < 0)
+		return e;
+	if (c == 0)
+		c = head.c == 1 ? 1 : 3;
+	*out = (struct img){ .c = c, .h = head.h, .w = head.w };
+	if ((e = decode_as(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
+		return e;
+	if (head.c == 4)
+		from_cmyk(room->p, (size_t)head.w * head.h, head.inverted, c);
+	out->p = room->p;
+	return 0;
+}
+
+/* Makes room behind what is in out for any JPEG of that size, encoded as a call of turbojpeg is to do. */
+static int
+prepare(struct img_jpeg *j, uint32_t h, uint32_t w, int sampling, struct buf *out, unsigned long *n)
+{
+	if (j->out == NULL && (j->out = tjInitCompress()) == NULL)
+		return err_nomem();
+	if (w > SIDE_MOST || h > SIDE_MOST || (*n = tjBufSize((int)w, (int)h, sampling)) == (unsigned long)-1)
+		return err_fail(ERR_LIMIT, "JPEG: %ux%u is too large", w, h);
+	return buf_room(out, *n);
+}
+
+int
+img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out)
+{
+	int sampling = in->c == 1 ? TJSAMP_GRAY : dense ? TJSAMP_444 : TJSAMP_420, e;
+	unsigned long n;
+	unsigned char *p;
+
+	assert(in->c == 1 || in->c == 3);
+	if ((e = prepare(j, in->h, in->w, sampling, out, &n)) < 0)
+		return e;
+	p = out->p + out->n;
+	if (tjCompress2(j->out, in->p, (int)in->w, 0, (int)in->h, in->c == 1 ? TJPF_GRAY : TJPF_RGB, &p, &n,
+	    sampling, quality, TJFLAG_NOREALLOC) < 0)
+		return fault(&j->out);
+	out->n += n;
+	return 0;
+}
+
+static uint32_t
+ceil_div(uint32_t a, uint32_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/*
+ * Lays planes out in room, one behind the other, rows aligned for the resizer.  turbojpeg fills luma up to whole samples
+ * of chroma.
+ */
+static int
+place(struct buf *room, const struct img_jpeg_head *head, unsigned shrink, struct resize_plane plane[3])
+{
+	uint32_t h = ceil_div(head->h, shrink), w = ceil_div(head->w, shrink);
+	size_t at[3], bytes = RESIZE_ALIGN;
+	int e;
+
+	for (uint32_t i = 0; i < head->c; i++) {
+		plane[i] = (struct resize_plane){ .h = i == 0 ? h : ceil_div(h, head->sub_h),
+		    .w = i == 0 ? w : ceil_div(w, head->sub_w) };
+		plane[i].stride = RESIZE_STRIDE(plane[i].w + 1);
+		at[i] = bytes;
+		bytes += (plane[i].h + 1) * plane[i].stride;
+	}
+	room->n = 0;
+	if ((e = buf_room(room, bytes)) < 0)
+		return e;
+	for (uint32_t i = 0; i < head->c; i++)
+		plane[i].p = room->p + at[i] - (uintptr_t)room->p % RESIZE_ALIGN;
+	return 0;
+}
+
+int
+img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
+    unsigned shrink, struct buf *room, struct resize_plane plane[3])
+{
+	unsigned char *p[3] = { NULL };
+	int stride[3] = { 0 }, e;
+
+	assert(head->ycc && (shrink == 1 || shrink == 2 || shrink == 4 || shrink == 8));
+	if ((e = place(room, head, shrink, plane)) < 0)
+		return e;
+	for (uint32_t i = 0; i < head->c; i++) {
+		p[i] = plane[i].p;
+		stride[i] = (int)plane[i].stride;
+	}
+	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
+		return err_nomem();
+	if (tjDecompressToYUVPlanes(j->in, data, (unsigned long)n, p, (int)plane[0].w, stride, (int)plane[0].h,
+	    TJFLAG_LIMITSCANS) < 0)
+		return judge(j, &j->in, data, n);
+	return 0;
+}
+
+/* Repeats the last column and row where chroma's samples reach beyond them. */
+static void
+fill_up(const struct resize_plane *luma)
+{
+	assert(luma->stride > luma->w);
+	if (luma->w % 2 == 1)
+		for (uint32_t y = 0; y < luma->h; y++)
+			luma->p[y * luma->stride + luma->w] = luma->p[y * luma->stride + luma->w - 1];
+	if (luma->h % 2 == 1)
+		memcpy(luma->p + luma->h * luma->stride, luma->p + (luma->h - 1) * luma->stride, luma->w + luma->w % 2);
+}
+
+int
+img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uint32_t planes, int quality,
+    struct buf *out)
+{
+	const unsigned char *p[3] = { NULL };
+	int sampling = planes == 1 ? TJSAMP_GRAY : TJSAMP_420, stride[3] = { 0 }, e;
+	unsigned char *to;
+	unsigned long n;
+
+	assert(planes == 1 || planes == 3);
+	if ((e = prepare(j, plane->h, plane->w, sampling, out, &n)) < 0)
+		return e;
+	if (planes == 3)
+		fill_up(plane);
+	for (uint32_t i = 0; i < planes; i++) {
+		p[i] = plane[i].p;
+		stride[i] = (int)plane[i].stride;
+	}
+	to = out->p + out->n;
+	if (tjCompressFromYUVPlanes(j->out, p, (int)plane->w, stride, (int)plane->h, sampling, &to, &n, quality,
+	    TJFLAG_NOREALLOC) < 0)
+		return fault(&j->out);
+	out->n += n;
+	return 0;
+}
+
+int
+img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head, struct buf *out)
+{
+	static const int op[] = { [1] = TJXOP_NONE, TJXOP_HFLIP, TJXOP_ROT180, TJXOP_VFLIP, TJXOP_TRANSPOSE, TJXOP_ROT90,
+	    TJXOP_TRANSVERSE, TJXOP_ROT270 };
+	tjtransform t = { .op = op[head->exif.turn], .options = TJXOPT_PERFECT };
+	uint32_t mcu_h = 8 * head->sub_h, mcu_w = 8 * head->sub_w;
+	struct img_jpeg_head now;
+	unsigned char *p = NULL;
+	unsigned long got = 0;
+	int e;
+
+	if (!head->ycc || (turn_flips_rows(head->exif.turn) && head->h % mcu_h != 0) ||
+	    (turn_flips_columns(head->exif.turn) && head->w % mcu_w != 0))
+		return 0;
+	if ((e = img_jpeg_scan_check(j->scan, data, n)) < 0)
+		return e;
+	if (j->turn == NULL && (j->turn = tjInitTransform()) == NULL)
+		return err_nomem();
+	if (tjTransform(j->turn, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
+	    tjGetErrorCode(j->turn) != TJERR_WARNING)
+		drop(&j->turn);
+	else if (img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &now) == 0 && img_jpeg_scan_check(j->scan, p, got) == 0) {
+		exif_set_upright(p, &now.exif);
+		e = buf_put(out, p, got) < 0 ? ERR_NOMEM : 1;
+	}
+	/* Else it holds numbers that a decoder bears, but for which an encoder has no codes. */
+	tjFree(p);
+	return e;
+}

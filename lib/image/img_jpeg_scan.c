@@ -1,0 +1,198 @@
+/* img_jpeg_scan - a JPEG in, its header and whether all of it is there out: no pixels. */
+#include "image/img_jpeg_scan.h"
+#include "base/err.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+#define SCANS		500		/* of a progressive picture; each is a walk over all of it */
+
+struct img_jpeg_scan {
+	struct jpeg_decompress_struct	 d;
+	struct jpeg_error_mgr		 err;
+	struct jpeg_progress_mgr	 progress;
+	jmp_buf				 out;
+	int				 e;	/* why it was left */
+	bool				 bad;	/* a warning said that something is lost */
+};
+
+static struct img_jpeg_scan *
+scan_of(j_common_ptr d)
+{
+	return d->client_data;
+}
+
+static void
+note(j_common_ptr d)
+{
+	char text[JMSG_LENGTH_MAX];
+
+	d->err->format_message(d, text);
+	err_note(0, "JPEG: %s", text);
+}
+
+static void
+on_error(j_common_ptr d)
+{
+	note(d);
+	scan_of(d)->e = d->err->msg_code == JERR_OUT_OF_MEMORY ? ERR_NOMEM : ERR_FORMAT;
+	longjmp(scan_of(d)->out, 1);
+}
+
+static bool
+trifle(int code)
+{
+	return code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
+	    code == JWRN_NOT_SEQUENTIAL;
+}
+
+static void
+on_message(j_common_ptr d, int level)
+{
+	if (level >= 0 || trifle(d->err->msg_code) || scan_of(d)->bad)
+		return;
+	note(d);
+	scan_of(d)->bad = true;
+}
+
+static void
+on_progress(j_common_ptr d)
+{
+	if (((j_decompress_ptr)d)->input_scan_number <= SCANS)
+		return;
+	scan_of(d)->e = err_fail(ERR_LIMIT, "JPEG: more than %d scans", SCANS);
+	longjmp(scan_of(d)->out, 1);
+}
+
+int
+img_jpeg_scan_new(struct img_jpeg_scan **out)
+{
+	struct img_jpeg_scan *s = calloc(1, sizeof(*s));
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->d.err = jpeg_std_error(&s->err);
+	s->err.error_exit = on_error;
+	s->err.emit_message = on_message;
+	s->progress.progress_monitor = on_progress;
+	s->d.client_data = s;
+	if (setjmp(s->out) != 0) {
+		img_jpeg_scan_free(s);
+		return ERR_NOMEM;
+	}
+	jpeg_create_decompress(&s->d);
+	s->d.progress = &s->progress;
+	*out = s;
+	return 0;
+}
+
+void
+img_jpeg_scan_free(struct img_jpeg_scan *s)
+{
+	if (s == NULL)
+		return;
+	jpeg_destroy_decompress(&s->d);
+	free(s);
+}
+
+/* The place of the orientation, in the first segment that holds EXIF. */
+static struct exif
+find_exif(const uint8_t *p, size_t n)
+{
+	struct exif x = { .turn = 1 };
+
+	for (size_t at = 2; at + 4 <= n && p[at] == 0xff;) {
+		size_t len = (size_t)(p[at + 2] << 8 | p[at + 3]);
+
+		if (p[at + 1] == 0xff) {	/* padding */
+			at++;
+			continue;
+		}
+		if (p[at + 1] == 0xda || len < 2 || len > n - at - 2)
+			break;
+		if (p[at + 1] == 0xe1 && len >= 8 && memcmp(p + at + 4, "Exif\0\0", 6) == 0) {
+			x = exif_read(p + at + 4, len - 2);
+			if (x.at > 0)
+				x.at += at + 4;
+			break;
+		}
+		at += 2 + len;
+	}
+	return x;
+}
+
+/* Whether the planes can be taken as they are: chroma in the same places as the output's, or twice as dense. */
+static bool
+plain(const struct jpeg_decompress_struct *d)
+{
+	const jpeg_component_info *c = d->comp_info;
+
+	if (d->data_precision != 8)
+		return false;
+	if (d->jpeg_color_space == JCS_GRAYSCALE)
+		return d->num_components == 1;
+	return d->jpeg_color_space == JCS_YCbCr && d->num_components == 3 &&
+	    c[0].h_samp_factor <= 2 && c[0].v_samp_factor <= 2 &&
+	    c[1].h_samp_factor == 1 && c[1].v_samp_factor == 1 && c[2].h_samp_factor == 1 && c[2].v_samp_factor == 1;
+}
+
+static int
+read_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
+{
+	s->bad = false;
+	jpeg_mem_src(&s->d, data, (unsigned long)n);
+	if (jpeg_read_header(&s->d, TRUE) != JPEG_HEADER_OK || s->d.image_width == 0 || s->d.image_height == 0)
+		return err_fail(ERR_FORMAT, "JPEG: no size in its header");
+	return 0;
+}
+
+static int
+left(struct img_jpeg_scan *s, int e)
+{
+	jpeg_abort_decompress(&s->d);
+	return e;
+}
+
+int
+img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint32_t pixels,
+    struct img_jpeg_head *head)
+{
+	const struct jpeg_decompress_struct *d = &s->d;
+	int e;
+
+	if (setjmp(s->out) != 0)
+		return left(s, s->e);
+	if ((e = read_header(s, data, n)) < 0)
+		return left(s, e);
+	*head = (struct img_jpeg_head){
+		.h = d->image_height, .w = d->image_width, .c = (uint32_t)d->num_components,
+		.inverted = d->saw_Adobe_marker, .ycc = plain(d), .exif = find_exif(data, n),
+		.sub_h = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].v_samp_factor,
+		.sub_w = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].h_samp_factor,
+	};
+	if ((uint64_t)head->w * head->h > pixels)
+		e = err_fail(ERR_LIMIT, "JPEG: %ux%u is more than %u pixels", head->w, head->h, pixels);
+	else if (head->c != 1 && head->c != 3 && head->c != 4)
+		e = err_fail(ERR_NOTSUP, "JPEG: %u channels", head->c);
+	return left(s, e);
+}
+
+int
+img_jpeg_scan_check(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
+{
+	int e;
+
+	if (setjmp(s->out) != 0)
+		return left(s, s->e);
+	if ((e = read_header(s, data, n)) < 0)
+		return left(s, e);
+	jpeg_read_coefficients(&s->d);
+	jpeg_finish_decompress(&s->d);
+	return left(s, s->bad ? ERR_FORMAT : 0);
+}

@@ -1,0 +1,185 @@
+/* img_png - PNG bytes in, pixels out: serves img. */
+#include "image/img_png.h"
+#include "base/err.h"
+#include "image/exif.h"
+#include "image/img_png_plain.h"
+
+#include <assert.h>
+#include <spng.h>
+#include <stdlib.h>
+
+#define CHUNK_LIMIT	(1u << 23)	/* of a profile or a text: more is no picture's business */
+
+struct img_png {
+	struct libdeflate_decompressor	*inflate;
+	struct buf			 rows;	/* of a plain picture, inflated */
+};
+
+int
+img_png_new(struct img_png **out)
+{
+	struct img_png *g = calloc(1, sizeof(*g));
+
+	*out = NULL;
+	if (g == NULL || (g->inflate = libdeflate_alloc_decompressor()) == NULL) {
+		free(g);
+		return err_nomem();
+	}
+	*out = g;
+	return 0;
+}
+
+void
+img_png_free(struct img_png *g)
+{
+	if (g == NULL)
+		return;
+	libdeflate_free_decompressor(g->inflate);
+	buf_free(&g->rows);
+	free(g);
+}
+
+static int
+too_large(uint32_t h, uint32_t w, uint32_t pixels)
+{
+	return err_fail(ERR_LIMIT, "PNG: %ux%u is more than %u pixels", w, h, pixels);
+}
+
+int
+img_png_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
+{
+	struct img_png_chunk c;
+	struct img_png_ihdr h;
+	size_t at = IMG_PNG_SIGN;
+
+	if (!img_png_ihdr(data, n, &h) || h.w == 0 || h.h == 0)
+		return err_fail(ERR_FORMAT, "PNG: no size in its header");
+	if ((uint64_t)h.w * h.h > pixels)
+		return too_large(h.h, h.w, pixels);
+	*head = (struct img_head){ .format = IMG_PNG, .h = h.h, .w = h.w, .turn = 1, .odd = h.depth == 16, .lossless = true,
+	    .c = h.type == SPNG_COLOR_TYPE_GRAYSCALE || h.type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ? 1 : 3 };
+	while (img_png_chunk(data, n, &at, &c))
+		if (img_png_is(&c, "eXIf"))
+			head->turn = exif_read(c.type + 4, c.n).turn;
+	return 0;
+}
+
+static int
+fault(int e)
+{
+	int code = e == SPNG_EMEM ? ERR_NOMEM
+	    : e == SPNG_EUSER_WIDTH || e == SPNG_EUSER_HEIGHT || e == SPNG_ECHUNK_LIMITS ? ERR_LIMIT
+	    : ERR_FORMAT;
+
+	return err_fail(code, "PNG: %s", spng_strerror(e));
+}
+
+/* Where pixels of `from` channels stand until they are recoloured: behind their new place when they grow. */
+static uint8_t *
+first_place(const struct buf *room, size_t area, uint32_t from, uint32_t c)
+{
+	return room->p + (from < c ? area * c : 0);
+}
+
+static int
+prepare(struct buf *room, size_t area, uint32_t from, uint32_t c)
+{
+	room->n = 0;
+	return buf_room(room, area * (from < c ? from + c : from));
+}
+
+static void
+finish(const struct buf *room, size_t area, uint32_t from, uint32_t c)
+{
+	if (from != c)
+		img_recolour(first_place(room, area, from, c), from, area, c, room->p);
+}
+
+/* Anything that libspng reads. */
+static int
+decode_any(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+{
+	struct spng_ihdr h;
+	uint32_t from;		/* channels that libspng decodes to */
+	size_t n, area;
+	int e, format;
+	bool grey;
+
+	if ((e = spng_get_ihdr(s, &h)) != 0)
+		return fault(e);
+	if ((uint64_t)h.width * h.height > pixels)
+		return too_large(h.height, h.width, pixels);
+	area = (size_t)h.width * h.height;
+	grey = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE || h.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+	if (c == 0)
+		c = grey ? 1 : 3;
+	/* It decodes to 8-bit grey from grey of up to 8 bits without alpha alone. */
+	from = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE && h.bit_depth <= 8 ? 1 : 3;
+	format = from == 1 ? SPNG_FMT_G8 : SPNG_FMT_RGB8;
+	if ((e = prepare(room, area, from, c)) < 0)
+		return e;
+	if ((e = spng_decoded_image_size(s, format, &n)) != 0)
+		return fault(e);
+	assert(n <= area * from);
+	/* The chunks behind the pixels, too: the last checksum stands there, and whether the file is whole. */
+	if ((e = spng_decode_image(s, first_place(room, area, from, c), n, format, 0)) != 0 ||
+	    (e = spng_decode_chunks(s)) != 0)
+		return fault(e);
+	finish(room, area, from, c);
+	*out = (struct img){ .p = room->p, .c = c, .h = h.height, .w = h.width };
+	return 0;
+}
+
+static int
+judge(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+{
+	spng_ctx *s = spng_ctx_new(0);
+	int e;
+
+	if (s == NULL)
+		return err_nomem();
+	if ((e = spng_set_image_limits(s, pixels, pixels)) != 0 ||
+	    (e = spng_set_chunk_limits(s, CHUNK_LIMIT, CHUNK_LIMIT)) != 0 ||
+	    (e = spng_set_crc_action(s, SPNG_CRC_ERROR, SPNG_CRC_DISCARD)) != 0 ||
+	    (e = spng_set_png_buffer(s, data, n)) != 0)
+		e = fault(e);
+	else
+		e = decode_any(s, c, pixels, room, out);
+	spng_ctx_free(s);
+	return e;
+}
+
+int
+img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, struct buf *room)
+{
+	struct img_png_ihdr h;
+	struct img out;
+	uint8_t *rows;
+	int e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows);
+
+	return e != 0 ? (e < 0 ? e : 0) : judge(data, n, 0, pixels, room, &out);
+}
+
+int
+img_png_decode(struct img_png *g, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
+    struct buf *room, struct img *out)
+{
+	struct img_png_ihdr h;
+	uint32_t from;
+	uint8_t *rows;
+	size_t area;
+	int e;
+
+	if ((e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows)) <= 0)
+		return e < 0 ? e : judge(data, n, c, pixels, room, out);
+	from = img_png_plain_channels(&h);
+	if (c == 0)
+		c = from < 3 ? 1 : 3;
+	area = (size_t)h.h * h.w;
+	if ((e = prepare(room, area, from, c)) < 0)
+		return e;
+	img_png_plain_unfilter(&h, rows, first_place(room, area, from, c));
+	finish(room, area, from, c);
+	*out = (struct img){ .p = room->p, .c = c, .h = h.h, .w = h.w };
+	return 0;
+}

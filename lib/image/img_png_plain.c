@@ -1,0 +1,209 @@
+/* img_png_plain - a plain PNG in, its rows out, through libdeflate: serves img_png. */
+#include "image/img_png_plain.h"
+
+#include <stdlib.h>
+
+#define CHUNK_MOST	0x7fffffffu
+#define FILTERS		5u
+/* Deflate makes at most this many bytes of one. */
+#define RATIO_MOST	1032u
+
+enum { GREY = 0, COLOUR = 2, PALETTE = 3, ALPHA = 4 };
+
+static uint32_t
+be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+bool
+img_png_chunk(const uint8_t *p, size_t n, size_t *at, struct img_png_chunk *c)
+{
+	if (n < 12 || *at > n - 12)
+		return false;
+	c->n = be32(p + *at);
+	c->type = p + *at + 4;
+	if (c->n > CHUNK_MOST || c->n > n - *at - 12)
+		return false;
+	*at += 12 + (size_t)c->n;
+	return true;
+}
+
+bool
+img_png_is(const struct img_png_chunk *c, const char *type)
+{
+	return memcmp(c->type, type, 4) == 0;
+}
+
+bool
+img_png_ihdr(const uint8_t *p, size_t n, struct img_png_ihdr *h)
+{
+	struct img_png_chunk c;
+	size_t at = IMG_PNG_SIGN;
+
+	if (!img_png_chunk(p, n, &at, &c) || !img_png_is(&c, "IHDR") || c.n != 13)
+		return false;
+	*h = (struct img_png_ihdr){ .w = be32(c.type + 4), .h = be32(c.type + 8), .depth = c.type[12],
+	    .type = c.type[13], .interlace = c.type[16] };
+	return c.type[14] == 0 && c.type[15] == 0;	/* the one way to compress, and to filter */
+}
+
+uint32_t
+img_png_plain_channels(const struct img_png_ihdr *h)
+{
+	return (h->type & COLOUR ? 3 : 1) + (h->type & ALPHA ? 1 : 0);
+}
+
+static size_t
+row_bytes(const struct img_png_ihdr *h)
+{
+	return (size_t)h->w * img_png_plain_channels(h);
+}
+
+static bool
+plain(const struct img_png_ihdr *h, size_t n, uint32_t pixels)
+{
+	return h->depth == 8 && h->interlace == 0 && h->w > 0 && h->h > 0 &&
+	    (h->type == GREY || h->type == COLOUR || h->type == (GREY | ALPHA) || h->type == (COLOUR | ALPHA)) &&
+	    (uint64_t)h->w * h->h <= pixels && h->h * (row_bytes(h) + 1) / RATIO_MOST <= n;
+}
+
+/*
+ * The deflated bytes: those of one chunk where they stand, those of several
+ * put together in room, which has space for all of the file.
+ */
+static bool
+gather(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t *zn)
+{
+	bool begun = false, ended = false, end = false;
+	struct img_png_chunk c;
+	size_t at = IMG_PNG_SIGN;
+
+	for (*zn = 0; !end; ) {
+		if (!img_png_chunk(p, n, &at, &c) || libdeflate_crc32(0, c.type, c.n + 4) != be32(c.type + 4 + c.n))
+			return false;
+		if (img_png_is(&c, "IDAT")) {
+			if (ended)
+				return false;
+			if (!begun) {
+				*z = c.type + 4;
+			} else {
+				if (*z != room)
+					memcpy(room, *z, *zn);
+				memcpy(room + *zn, c.type + 4, c.n);
+				*z = room;
+			}
+			begun = true;
+			*zn += c.n;
+			continue;
+		}
+		ended = begun;
+		end = img_png_is(&c, "IEND");
+		/* Of those that a reader must know, the first and the last alone. */
+		if ((c.type[0] & 0x20) == 0 && !end && !(img_png_is(&c, "IHDR") && at == IMG_PNG_SIGN + 25))
+			return false;
+	}
+	return begun && c.n == 0;
+}
+
+static bool
+filters_known(const struct img_png_ihdr *h, const uint8_t *rows)
+{
+	for (uint32_t y = 0; y < h->h; y++)
+		if (rows[y * (row_bytes(h) + 1)] >= FILTERS)
+			return false;
+	return true;
+}
+
+int
+img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uint32_t pixels,
+    struct buf *room, struct img_png_ihdr *h, uint8_t **rows)
+{
+	const uint8_t *z = NULL;
+	size_t zn, all;
+	int e;
+
+	if (!img_png_ihdr(p, n, h) || !plain(h, n, pixels))
+		return 0;
+	all = h->h * (row_bytes(h) + 1);
+	room->n = 0;
+	if ((e = buf_room(room, all + (n > row_bytes(h) ? n : row_bytes(h)))) < 0)
+		return e;
+	*rows = room->p;
+	return gather(p, n, room->p + all, &z, &zn) &&
+	    libdeflate_zlib_decompress(d, z, zn, *rows, all, NULL) == LIBDEFLATE_SUCCESS &&
+	    filters_known(h, *rows);
+}
+
+/* Of left, up and upper left, the one nearest to left + up - upper left. */
+static inline int
+paeth(int left, int up, int corner)
+{
+	int a = abs(up - corner), b = abs(left - corner), c = abs(left + up - 2 * corner);
+	int near = b <= c ? up : corner;
+
+	return a <= b && a <= c ? left : near;
+}
+
+/*
+ * A row of n bytes, c a pixel, to p; up is the row above, already done.  What is on the left is kept at hand, not read
+ * back: c is a constant where this is called, so that the channels' sums run side by side.
+ */
+static inline void
+unfilter(unsigned filter, const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_t *p)
+{
+	int left[4] = { 0 }, corner[4] = { 0 };
+
+	for (size_t i = 0; i < n; i += c)
+		for (uint32_t k = 0; k < c; k++) {
+			int above = up[i + k];
+			int guess = filter == 1 ? left[k] : filter == 3 ? (left[k] + above) / 2
+			    : paeth(left[k], above, corner[k]);
+
+			left[k] = (row[i + k] + guess) & 0xff;
+			corner[k] = above;
+			p[i + k] = (uint8_t)left[k];
+		}
+}
+
+#define BY_CHANNELS(filter)							\
+	switch (c) {								\
+	case 1: unfilter(filter, row, up, n, 1, p); break;			\
+	case 2: unfilter(filter, row, up, n, 2, p); break;			\
+	case 3: unfilter(filter, row, up, n, 3, p); break;			\
+	default: unfilter(filter, row, up, n, 4, p);				\
+	}
+
+static void
+unfilter_row(const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_t *p)
+{
+	switch (*row++) {
+	case 0:
+		memmove(p, row, n);
+		break;
+	case 1:
+		BY_CHANNELS(1)
+		break;
+	case 2:
+		for (size_t i = 0; i < n; i++)
+			p[i] = (uint8_t)(row[i] + up[i]);
+		break;
+	case 3:
+		BY_CHANNELS(3)
+		break;
+	default:
+		BY_CHANNELS(4)
+	}
+}
+
+/* Above the first row all is zero: the bytes of such a row stand behind the last one. */
+void
+img_png_plain_unfilter(const struct img_png_ihdr *h, uint8_t *rows, uint8_t *p)
+{
+	size_t n = row_bytes(h);
+	uint8_t *up = rows + h->h * (n + 1);
+
+	memset(up, 0, n);
+	for (uint32_t y = 0; y < h->h; y++, rows += n + 1, up = p, p += n)
+		unfilter_row(rows, up, n, img_png_plain_channels(h), p);
+}

@@ -1,0 +1,14 @@
+/*
+ * img_webp - WebP bytes in, pixels out: serves img.
+ *
+ * Contracts are those of img.h; room grows to the picture's size.  One picture, not a film of them.
+ */
+#ifndef IMAGE_IMG_WEBP_H
+#define IMAGE_IMG_WEBP_H
+
+#include "image/img.h"
+
+int	 img_webp_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head);
+int	 img_webp_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out);
+
+#endif

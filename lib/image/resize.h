@@ -1,0 +1,59 @@
+/*
+ * resize - pixels in, pixels of another size out.
+ *
+ * The filters are widened when they shrink, so that nothing aliases: as
+ * Pillow's and PyTorch's antialiased ones, and unlike OpenCV's, whose bilinear,
+ * cubic and Lanczos skip pixels beyond a factor of two.  Cubic is Keys' with
+ * a = -1/2, Lanczos has three lobes, area is the exact mean; nearest takes the
+ * pixel at the centre.  Beyond an edge the picture goes on as in a mirror.
+ *
+ * zimg does it, one plane at a time: its filters are kept in a small table,
+ * as making them costs more than using them.  Area, and sizes too small for
+ * zimg's filters, are summed here; there what lies beyond an edge does not count.
+ */
+#ifndef IMAGE_RESIZE_H
+#define IMAGE_RESIZE_H
+
+#include "image/img.h"
+
+#define RESIZE_ALIGN	64u	/* of a plane's rows, bytes */
+#define RESIZE_STRIDE(w) (((size_t)(w) + RESIZE_ALIGN - 1) & ~(size_t)(RESIZE_ALIGN - 1))	/* the least for w pixels */
+
+/* Codes as MXNet's inter_method. */
+enum resize_inter {
+	RESIZE_NEAREST, RESIZE_BILINEAR, RESIZE_CUBIC, RESIZE_AREA, RESIZE_LANCZOS,
+	RESIZE_AUTO = 9		/* cubic to enlarge, area to shrink, bilinear for one of each */
+};
+
+/* One channel; p and stride are multiples of RESIZE_ALIGN. */
+struct resize_plane {
+	uint8_t		*p;
+	uint32_t	 h, w;
+	size_t		 stride;
+};
+
+/* A part of a picture, pixels and fractions of them; it may reach beyond the edges. */
+struct resize_part {
+	double		 y, x, h, w;
+};
+
+/* Threads: each its own. */
+struct resize;
+
+/* Returns 0 or ERR_NOMEM. */
+int	 resize_new(struct resize **r);
+void	 resize_free(struct resize *r);	/* NULL is fine */
+
+/* Places a plane of its h and w in room, which lends it.  Returns 0 or ERR_NOMEM. */
+int	 resize_room(struct buf *room, struct resize_plane *plane);
+/* Fills `to` with the part of `from` (NULL: all of it).  Returns 0 or ERR_NOMEM. */
+int	 resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plane *from,
+	    const struct resize_part *part, const struct resize_plane *to);
+/*
+ * The same for pixels [h,w,c]; *out is h by w, lent until the next call.
+ * Returns 0, ERR_LIMIT (more than IMG_PIXELS) or ERR_NOMEM.
+ */
+int	 resize_img(struct resize *r, enum resize_inter inter, const struct img *from,
+	    const struct resize_part *part, uint32_t h, uint32_t w, struct img *out);
+
+#endif

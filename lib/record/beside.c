@@ -1,0 +1,20 @@
+/* beside - the names of the files that stand beside a .rec. */
+#include "record/beside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *
+beside_name(const char *rec, const char *ending)
+{
+	size_t stem = strlen(rec), n;
+	char *name;
+
+	if (stem > 4 && strcmp(rec + stem - 4, ".rec") == 0)
+		stem -= 4;
+	n = stem + strlen(ending) + 1;
+	if ((name = malloc(n)) != NULL)
+		snprintf(name, n, "%.*s%s", (int)stem, rec, ending);
+	return name;
+}

@@ -1,0 +1,207 @@
+/* check - a .rec gone through from end to end: each record's frame, head, picture and sum, and what stands beside it. */
+#include "record/check.h"
+#include "base/crew.h"
+#include "base/err.h"
+#include "image/img.h"
+#include "record/check_beside.h"
+#include "record/imrec.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GROUP		32u		/* records of a slot, at most ... */
+#define GROUP_BYTES	(1u << 20)	/* ... and no further one when they have so many bytes */
+
+struct item {
+	uint64_t	 at, end, id;
+	struct buf	 data;		/* of the record */
+	int		 e;		/* 0, or what is bad about it */
+	bool		 damage;
+	char		 line[256];
+};
+
+struct group {
+	uint32_t	 n;
+	struct item	 item[GROUP];
+};
+
+struct checking {
+	const struct check_sink	*sink;
+	struct check_found	*found;
+	struct recwalk		*walk;
+	struct check_sides	*sides;
+	struct crew		*crew;
+	struct img_codec	**codec;	/* one a thread */
+	unsigned		 threads;
+	struct group		*group;
+	uint32_t		 groups;
+	bool			 ended;		/* the walk, well or not ... */
+	int			 e;		/* ... and how */
+	char			 line[256];
+};
+
+static void
+note(struct item *it, int e)
+{
+	it->e = e;
+	snprintf(it->line, sizeof(it->line), "%s", err_line());
+}
+
+static void
+decode(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+{
+	struct checking *c = ctx;
+	struct item *it = &c->group[slot].item[part];
+	struct imrec rec;
+	int e;
+
+	if (it->e < 0)
+		return;
+	if ((e = imrec_decode(&rec, it->data.p, it->data.n)) < 0 || (e = img_check(c->codec[worker], rec.pic, rec.n)) < 0)
+		note(it, e);
+}
+
+/* What can be said of a record without its picture.  Returns 0 or ERR_NOMEM. */
+static int
+look_at(struct checking *c, const struct recwalk_rec *r, struct item *it)
+{
+	struct imrec rec;
+	int e;
+
+	if ((e = imrec_decode(&rec, r->data, r->n)) < 0) {
+		note(it, e);
+		check_sides_lost(c->sides, r->at + 1);
+		return 0;
+	}
+	it->id = rec.id;
+	if ((e = check_sides_record(c->sides, r, rec.id)) < 0) {
+		note(it, e);
+		return 0;
+	}
+	return buf_put(&it->data, r->data, r->n);
+}
+
+static void
+end(struct checking *c, int e)
+{
+	c->ended = true;
+	c->e = e;
+	snprintf(c->line, sizeof(c->line), "%s", err_line());
+}
+
+static void
+fill(struct checking *c, struct group *g)
+{
+	size_t bytes = 0;
+
+	for (g->n = 0; g->n < GROUP && bytes < GROUP_BYTES && !c->ended;) {
+		struct item *it = &g->item[g->n];
+		struct recwalk_rec r;
+		int e = recwalk_next(c->walk, &r);
+
+		it->at = r.at;
+		it->end = r.at + r.bytes;
+		it->id = 0;
+		it->e = 0;
+		it->damage = e == ERR_ITEM;
+		it->data.n = 0;
+		if (it->damage) {
+			note(it, e);
+			check_sides_lost(c->sides, it->end);
+		} else if (e <= 0 || (e = look_at(c, &r, it)) < 0) {
+			end(c, e);
+			return;
+		}
+		bytes += it->data.n;
+		g->n++;
+	}
+}
+
+static int
+drain(struct checking *c, struct group *g)
+{
+	uint64_t size = recwalk_size(c->walk);
+	int e = 0;
+
+	for (uint32_t i = 0; e == 0 && i < g->n; i++) {
+		struct item *it = &g->item[i];
+
+		if (it->e == ERR_NOMEM)
+			return err_nomem();
+		c->found->records += !it->damage;
+		if (it->e < 0) {
+			c->found->bad++;
+			err_note(0, "%s", it->line);
+			if (!it->damage)
+				err_within("%s: record at %llu, id %llu", recwalk_path(c->walk), (unsigned long long)it->at,
+				    (unsigned long long)it->id);
+			e = c->sink->bad(c->sink->ctx, ERR_ITEM);
+		}
+		if (e == 0)
+			e = c->sink->step(c->sink->ctx, c->found->records, it->end, size > 0 ? (double)it->end / (double)size : -1);
+	}
+	return e;
+}
+
+static int
+run(struct checking *c)
+{
+	int64_t slot;
+	int e = 0;
+
+	do {
+		while (!c->ended && (slot = crew_free_slot(c->crew)) >= 0) {
+			fill(c, &c->group[slot]);
+			crew_give(c->crew, c->group[slot].n);
+		}
+		if ((slot = crew_take(c->crew)) >= 0)
+			e = drain(c, &c->group[slot]);
+	} while (e == 0 && slot >= 0);
+	if (e == 0 && c->e < 0)
+		return err_fail(c->e, "%s", c->line);
+	return e == 0 ? check_sides_end(c->sides, c->sink, c->found) : e;
+}
+
+static int
+hire(struct checking *c)
+{
+	int e;
+
+	c->codec = calloc(c->threads, sizeof(struct img_codec *));
+	c->group = calloc(c->groups, sizeof(*c->group));
+	if (c->codec == NULL || c->group == NULL)
+		return err_nomem();
+	for (unsigned i = 0; i < c->threads; i++)
+		if ((e = img_codec_new(&c->codec[i], IMG_PIXELS)) < 0)
+			return e;
+	return crew_new(&c->crew, c->threads, c->groups, decode, c);
+}
+
+static void
+dismiss(struct checking *c)
+{
+	crew_free(c->crew);
+	for (unsigned i = 0; c->codec != NULL && i < c->threads; i++)
+		img_codec_free(c->codec[i]);
+	for (uint32_t i = 0; c->group != NULL && i < c->groups * GROUP; i++)
+		buf_free(&c->group[i / GROUP].item[i % GROUP].data);
+	free(c->codec);
+	free(c->group);
+	check_sides_close(c->sides);
+	recwalk_close(c->walk);
+}
+
+int
+check_run(const char *path, unsigned threads, const struct check_sink *sink, struct check_found *found)
+{
+	struct checking c = { .sink = sink, .found = found, .threads = threads > 0 ? threads : crew_threads() };
+	int e;
+
+	*found = (struct check_found){ 0 };
+	c.groups = 2 * c.threads + 1;
+	if ((e = recwalk_open(&c.walk, path, 0)) == 0 && (e = check_sides_open(&c.sides, path)) == 0 && (e = hire(&c)) == 0)
+		e = run(&c);
+	dismiss(&c);
+	return e;
+}

@@ -1,0 +1,224 @@
+/* check_beside - what an .idx and a .sum say, held against the records that are met. */
+#include "record/check_beside.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "record/beside.h"
+#include "record/idx.h"
+#include "record/sum.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TOLD	8u	/* faults of a file that are told; a file of another .rec has as many as it has lines */
+
+struct pair {
+	uint64_t	at, key;
+};
+
+struct side {
+	char		*path;
+	bool		 there;
+	uint64_t	 faults;
+	char		 line[TOLD][160];
+};
+
+struct check_sides {
+	struct side		 index, sums;
+	struct pair		*pair;		/* by offset ... */
+	size_t			 pairs, next;	/* ... those before next were met */
+	struct sum_reader	*reader;
+	struct sum_line		 ahead;		/* the line of the first record not yet met, ... */
+	int			 has;		/* ... where this is 1 */
+};
+
+__attribute__((format(printf, 2, 3))) static void
+fault(struct side *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (s->faults < TOLD)
+		vsnprintf(s->line[s->faults], sizeof(s->line[0]), fmt, ap);
+	va_end(ap);
+	s->faults++;
+}
+
+static int
+by_offset(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int
+read_pairs(struct check_sides *s, const struct buf *text)
+{
+	const uint8_t *p = text->p, *end = text->n > 0 ? p + text->n : p;
+	struct pair one;
+	size_t cap = 0;
+	int e;
+
+	while ((e = idx_line(&p, end, &one.key, &one.at)) > 0) {
+		if (s->pairs == cap) {
+			struct pair *more = realloc(s->pair, (cap = cap > 0 ? cap * 2 : 1024) * sizeof(*more));
+
+			if (more == NULL)
+				return err_nomem();
+			s->pair = more;
+		}
+		s->pair[s->pairs++] = one;
+	}
+	if (e < 0)
+		fault(&s->index, "line %zu: %s", s->pairs + 1, err_line());
+	if (s->pairs > 0)
+		qsort(s->pair, s->pairs, sizeof(*s->pair), by_offset);
+	return 0;
+}
+
+static int
+open_index(struct check_sides *s)
+{
+	struct buf text = { 0 };
+	int e;
+
+	if (access(s->index.path, F_OK) < 0)
+		return 0;
+	s->index.there = true;
+	if ((e = io_slurp(s->index.path, SIZE_MAX / 2, &text)) == 0)
+		e = read_pairs(s, &text);
+	else if (e != ERR_NOMEM)
+		fault(&s->index, "%s", err_line());
+	buf_free(&text);
+	return e == ERR_NOMEM ? e : 0;
+}
+
+static void
+read_sum(struct check_sides *s)
+{
+	if (s->reader != NULL && (s->has = sum_next(s->reader, &s->ahead)) < 0)
+		fault(&s->sums, "%s", err_line());
+}
+
+static int
+open_sums(struct check_sides *s)
+{
+	int e;
+
+	if (access(s->sums.path, F_OK) < 0)
+		return 0;
+	s->sums.there = true;
+	if ((e = sum_open(&s->reader, s->sums.path)) == ERR_NOMEM)
+		return e;
+	if (e < 0)
+		fault(&s->sums, "%s", err_line());
+	read_sum(s);
+	return 0;
+}
+
+int
+check_sides_open(struct check_sides **out, const char *rec)
+{
+	struct check_sides *s = calloc(1, sizeof(*s));
+	int e = 0;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	if (strcmp(rec, "-") != 0) {
+		s->index.path = beside_name(rec, ".idx");
+		s->sums.path = beside_name(rec, ".sum");
+		e = s->index.path != NULL && s->sums.path != NULL ? open_index(s) : err_nomem();
+		if (e == 0)
+			e = open_sums(s);
+	}
+	if (e < 0) {
+		check_sides_close(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+void
+check_sides_close(struct check_sides *s)
+{
+	if (s == NULL)
+		return;
+	sum_close(s->reader);
+	free(s->pair);
+	free(s->index.path);
+	free(s->sums.path);
+	free(s);
+}
+
+/* Lines of both up to an offset: of records that are not there. */
+static void
+go_up_to(struct check_sides *s, uint64_t at, bool tell)
+{
+	for (; s->next < s->pairs && s->pair[s->next].at < at; s->next++)
+		if (tell)
+			fault(&s->index, "no record begins at %" PRIu64 ", where it has id %" PRIu64, s->pair[s->next].at,
+			    s->pair[s->next].key);
+	for (; s->has > 0 && s->ahead.at < at; read_sum(s))
+		if (tell)
+			fault(&s->sums, "no record begins at %" PRIu64 ", where it has one of %" PRIu64 " bytes", s->ahead.at,
+			    s->ahead.bytes);
+}
+
+int
+check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t id)
+{
+	const struct pair *p;
+	bool same = true;
+
+	go_up_to(s, r->at, true);
+	p = s->next < s->pairs ? &s->pair[s->next] : NULL;
+	if (p != NULL && p->at == r->at) {
+		if (p->key != id)
+			fault(&s->index, "the record at %" PRIu64 " has id %" PRIu64 ", not %" PRIu64, r->at, id, p->key);
+		s->next++;
+	} else if (s->index.there) {
+		fault(&s->index, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
+	}
+	if (s->has > 0 && s->ahead.at == r->at) {
+		same = s->ahead.bytes == r->bytes && s->ahead.sum == r->sum;
+		read_sum(s);
+	} else if (s->has == 0 && s->sums.there) {
+		fault(&s->sums, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
+	}
+	return same ? 0 : err_fail(ERR_ITEM, "its bytes are not those that were written: their sum differs");
+}
+
+void
+check_sides_lost(struct check_sides *s, uint64_t to)
+{
+	go_up_to(s, to, false);
+}
+
+static int
+tell(const struct side *s, const struct check_sink *sink, enum check_beside *how)
+{
+	int e = 0;
+
+	*how = !s->there ? CHECK_NONE : s->faults == 0 ? CHECK_AGREES : CHECK_DIFFERS;
+	for (uint64_t i = 0; e == 0 && i < s->faults && i < TOLD; i++)
+		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: %s", s->path, s->line[i]));
+	if (e == 0 && s->faults > TOLD)
+		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: and %" PRIu64 " more of this kind", s->path, s->faults - TOLD));
+	return e;
+}
+
+int
+check_sides_end(struct check_sides *s, const struct check_sink *sink, struct check_found *found)
+{
+	int e;
+
+	go_up_to(s, UINT64_MAX, true);
+	e = tell(&s->index, sink, &found->index);
+	return e == 0 ? tell(&s->sums, sink, &found->sums) : e;
+}

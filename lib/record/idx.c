@@ -1,0 +1,171 @@
+/* idx - where each record of a .rec begins. */
+#include "record/idx.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "record/rec.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define NEAR	65536u	/* bytes read at once where heads stand close together */
+#define FAR	512u	/* where they do not */
+#define JUMP	16384u	/* a longer record's successor is far */
+
+void
+idx_free(struct idx *x)
+{
+	free(x->at);
+	*x = (struct idx){ 0 };
+}
+
+static int
+add(struct idx *x, uint64_t at)
+{
+	if (x->n == UINT32_MAX)
+		return err_fail(ERR_LIMIT, "record at %" PRIu64 ": more than %u records", at, UINT32_MAX);
+	if (x->n == x->cap) {
+		size_t cap = x->cap > 0 ? x->cap * 2 : 1024;
+		uint64_t *p = realloc(x->at, cap * sizeof(*p));
+
+		if (p == NULL)
+			return err_nomem();
+		x->at = p;
+		x->cap = cap;
+	}
+	x->at[x->n++] = at;
+	return 0;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Digits up to stop, which is passed.  Returns whether there was such a number. */
+static bool
+number(const uint8_t **p, const uint8_t *end, uint8_t stop, uint64_t *v)
+{
+	const uint8_t *q = *p;
+
+	for (*v = 0; q < end && *q >= '0' && *q <= '9'; q++) {
+		if (*v > (UINT64_MAX - (uint64_t)(*q - '0')) / 10)
+			return false;
+		*v = *v * 10 + (uint64_t)(*q - '0');
+	}
+	if (q == *p || (q < end ? *q != stop : stop != '\n'))
+		return false;
+	*p = q < end ? q + 1 : q;
+	return true;
+}
+
+int
+idx_line(const uint8_t **p, const uint8_t *end, uint64_t *key, uint64_t *at)
+{
+	if (*p >= end)
+		return 0;
+	if (!number(p, end, '\t', key) || !number(p, end, '\n', at))
+		return err_fail(ERR_FORMAT, "not a key, a tab and an offset");
+	return 1;
+}
+
+int
+idx_parse(struct idx *x, const uint8_t *text, size_t n)
+{
+	const uint8_t *p = text, *end = n > 0 ? text + n : text;
+	uint64_t key, at;
+	int e;
+
+	x->n = 0;
+	while ((e = idx_line(&p, end, &key, &at)) > 0)
+		if ((e = add(x, at)) < 0)
+			return e;
+	if (e < 0) {
+		err_within("line %zu", x->n + 1);
+		return e;
+	}
+	/* The list may be in the order of the keys; readers want that of the file. */
+	if (x->n > 0)
+		qsort(x->at, x->n, sizeof(*x->at), ascending);
+	for (size_t i = 1; i < x->n; i++)
+		if (x->at[i] == x->at[i - 1])
+			return err_fail(ERR_FORMAT, "offset %" PRIu64 " stands there twice", x->at[i]);
+	return 0;
+}
+
+int
+idx_put(struct buf *text, uint64_t key, uint64_t at)
+{
+	return buf_put_fmt(text, "%" PRIu64 "\t%" PRIu64 "\n", key, at);
+}
+
+/* A piece of the file that is in memory. */
+struct window {
+	int		fd;
+	uint64_t	size;	/* of the file */
+	uint64_t	at;
+	size_t		n;
+	uint8_t		p[NEAR];
+};
+
+/* The head at an offset: from the window, or from a new one that begins there. */
+static int
+head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p)
+{
+	int e;
+
+	if (w->size - at < REC_HEAD)
+		return err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside its head", at);
+	if (at < w->at || at - w->at + REC_HEAD > w->n) {
+		w->at = at;
+		w->n = jump > JUMP ? FAR : NEAR;
+		if (w->n > w->size - at)
+			w->n = (size_t)(w->size - at);
+		if ((e = io_pread(w->fd, w->p, w->n, at)) < 0)
+			return e;
+	}
+	*p = w->p + (at - w->at);
+	return 0;
+}
+
+int
+idx_scan(struct idx *x, int fd, uint64_t size)
+{
+	struct window *w = malloc(sizeof(*w));
+	uint64_t at = 0, jump = 0;
+	bool inside = false;	/* between a first part and its last */
+	enum rec_part part;
+	const uint8_t *p;
+	uint32_t n;
+	int e = 0;
+
+	if (w == NULL)
+		return err_nomem();
+	w->fd = fd;
+	w->size = size;
+	w->at = w->n = 0;
+	for (x->n = 0; at < size; at += jump) {
+		if ((e = head(w, at, jump, &p)) < 0 || (e = rec_head(p, at, &part, &n)) < 0)
+			break;
+		if (inside != (part == REC_MIDDLE || part == REC_LAST)) {
+			e = err_fail(ERR_FORMAT, "record at %" PRIu64 ": part %d out of turn", at, (int)part);
+			break;
+		}
+		jump = rec_extent(n);
+		if (jump > size - at) {
+			e = err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside it", at);
+			break;
+		}
+		if (!inside && (e = add(x, at)) < 0)
+			break;
+		inside = part == REC_FIRST || part == REC_MIDDLE;
+	}
+	if (e == 0 && inside)
+		e = err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends between its parts", x->at[x->n - 1]);
+	free(w);
+	return e;
+}

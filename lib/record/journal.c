@@ -1,0 +1,173 @@
+/* journal - what became of each item of a source that is being packed, so that a run that was cut off can be taken up. */
+#include "record/journal.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIRST	"tally-pack 1"
+
+struct journal {
+	FILE		*file;
+	char		*line;
+	size_t		 cap;
+	uint64_t	 at;
+};
+
+int
+journal_put_head(struct buf *text, uint64_t command)
+{
+	return buf_put_fmt(text, FIRST "\t%016" PRIx64 "\n", command);
+}
+
+int
+journal_put(struct buf *text, const struct journal_item *it)
+{
+	static const char *const blank = "";
+	char line[96];	/* four numbers; tens of thousands a second are written */
+	size_t from;
+	int e;
+
+	if (it->packed)
+		return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "r\t%016" PRIx64 "\t%" PRIu64 "\t%" PRIu64
+		    "\t%016" PRIx64 "\n", it->place, it->id, it->bytes, it->sum));
+	if ((e = buf_put_fmt(text, "x\t%016" PRIx64 "\t", it->place)) < 0)
+		return e;
+	for (int i = 0; i < 2; i++) {
+		const char *word = i == 0 ? it->name : it->reason;
+
+		from = text->n;
+		if ((e = buf_put_fmt(text, "%s", word != NULL ? word : blank)) < 0)
+			return e;
+		for (; from < text->n; from++)
+			if (text->p[from] < ' ')
+				text->p[from] = '?';
+		if ((e = buf_put(text, i == 0 ? "\t" : "\n", 1)) < 0)
+			return e;
+	}
+	return 0;
+}
+
+/* Reads a line.  Returns 1, or 0 at the end, or when the line has none. */
+static int
+get_line(struct journal *j, size_t *n)
+{
+	ssize_t got;
+
+	errno = 0;
+	if ((got = getline(&j->line, &j->cap, j->file)) < 0) {
+		if (errno == ENOMEM)
+			return err_nomem();
+		return ferror(j->file) ? err_sys("read") : 0;
+	}
+	*n = (size_t)got;
+	if (j->line[got - 1] != '\n' || strlen(j->line) != *n)
+		return 0;
+	j->line[got - 1] = 0;
+	return 1;
+}
+
+/* The next field of a line; NULL when there is none. */
+static char *
+field(char **rest)
+{
+	return strsep(rest, "\t");
+}
+
+static bool
+hex(char **rest, uint64_t *v)
+{
+	char *text = field(rest), *end;
+
+	if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+		return false;
+	*v = strtoull(text, &end, 16);
+	return true;
+}
+
+static bool
+number(char **rest, uint64_t *v)
+{
+	char *text = field(rest);
+
+	return text != NULL && num_u64(text, 0, UINT64_MAX, v) == 0;
+}
+
+static bool
+parse(char *line, struct journal_item *it)
+{
+	char *rest = line, *kind = field(&rest);
+
+	*it = (struct journal_item){ .packed = strcmp(kind, "r") == 0 };
+	if ((!it->packed && strcmp(kind, "x") != 0) || !hex(&rest, &it->place))
+		return false;
+	if (it->packed)
+		return number(&rest, &it->id) && number(&rest, &it->bytes) && hex(&rest, &it->sum) && rest == NULL;
+	it->name = field(&rest);
+	it->reason = field(&rest);
+	return it->reason != NULL && rest == NULL;
+}
+
+int
+journal_open(struct journal **out, const char *path, uint64_t *command)
+{
+	struct journal *j = calloc(1, sizeof(*j));
+	char *rest, *first;
+	size_t n;
+	int e;
+
+	*out = NULL;
+	if (j == NULL)
+		return err_nomem();
+	if ((j->file = fopen(path, "re")) == NULL) {
+		e = err_sys("open");
+		free(j);
+		return e;
+	}
+	if ((e = get_line(j, &n)) > 0) {
+		rest = j->line;
+		first = field(&rest);
+		if (strcmp(first, FIRST) != 0 || !hex(&rest, command) || rest != NULL)
+			e = 0;
+	}
+	if (e <= 0) {
+		journal_close(j);
+		return e < 0 ? e : err_fail(ERR_FORMAT, "does not begin as a journal does");
+	}
+	j->at = n;
+	*out = j;
+	return 0;
+}
+
+void
+journal_close(struct journal *j)
+{
+	if (j == NULL)
+		return;
+	fclose(j->file);
+	free(j->line);
+	free(j);
+}
+
+int
+journal_next(struct journal *j, struct journal_item *it)
+{
+	size_t n;
+	int e = get_line(j, &n);
+
+	if (e <= 0)
+		return e;
+	if (!parse(j->line, it))
+		return 0;
+	j->at += n;
+	return 1;
+}
+
+uint64_t
+journal_at(const struct journal *j)
+{
+	return j->at;
+}

@@ -1,0 +1,235 @@
+/* pack - a source in, records out: pictures checked, raw pixels encoded, in the source's order. */
+#include "record/pack.h"
+#include "base/crew.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "record/imrec.h"
+#include "record/rec.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GROUP		32u		/* items of a slot, at most ... */
+#define GROUP_BYTES	(1u << 21)	/* ... and no further one when they have, or are likely to have, so many bytes */
+#define KEEP		(1u << 16)	/* bytes of a buffer that are kept for the next item */
+
+struct item {
+	uint64_t	 id;
+	struct buf	 name;
+	struct buf	 rec;		/* the image record: its head and labels, and the picture as it came, */
+	size_t		 head;		/* ... which begins here: encoded, or pixels [h,w,c] when c > 0 */
+	uint32_t	 c, h, w;
+	bool		 later;		/* the picture is still to be read */
+	size_t		 came;		/* bytes of it */
+	struct buf	 framed;
+	int		 e;
+	char		 line[512];
+};
+
+struct group {
+	uint32_t	 n;
+	struct item	 item[GROUP];
+};
+
+struct packing {
+	struct source		*source;
+	const struct pack_sink	*sink;
+	struct crew		*crew;
+	const struct pack_opt	*opt;
+	unsigned		 threads;
+	uint32_t		 groups;
+	struct conv		**conv;		/* one a thread */
+	struct group		*group;
+	size_t			 likely;	/* bytes of a picture that is still to be read */
+	bool			 ended;		/* the source, well or not ... */
+	int			 e;		/* ... and how */
+	char			 line[1024];
+};
+
+/* Makes of the picture in an item's record what is packed of it. */
+static int
+convert(struct conv *conv, struct item *it)
+{
+	const uint8_t *out, *pic = it->rec.p + it->head;
+	struct img raw = { .p = pic, .c = it->c, .h = it->h, .w = it->w };
+	size_t n;
+	int e;
+
+	it->came = it->rec.n - it->head;
+	e = it->c > 0 ? conv_raw(conv, &raw, &out, &n) : conv_encoded(conv, pic, it->came, &out, &n);
+	if (e < 0 || out == pic)
+		return e;
+	it->rec.n = it->head;
+	return buf_put(&it->rec, out, n);
+}
+
+/* Makes the record of an item, or notes why there will be none. */
+static void
+make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+{
+	struct packing *p = ctx;
+	struct item *it = &p->group[slot].item[part];
+
+	if (it->e < 0)
+		return;
+	if (it->later)
+		it->e = io_slurp((const char *)it->name.p, IMG_BYTES, &it->rec);
+	if (it->e == 0)
+		it->e = convert(p->conv[worker], it);
+	if (it->e == 0)
+		it->e = rec_frame(&it->framed, it->rec.p, it->rec.n);
+	buf_trim(&it->rec, KEEP);
+	if (it->e < 0)
+		snprintf(it->line, sizeof(it->line), "%s", err_line());
+}
+
+/* Copies what the source lends.  Returns 0 or ERR_NOMEM. */
+static int
+keep(struct item *it, const struct source_item *from, int e)
+{
+	it->id = from->id;
+	it->e = e < 0 ? e : 0;
+	it->c = from->c;
+	it->h = from->h;
+	it->w = from->w;
+	it->later = from->later;
+	it->name.n = it->rec.n = it->framed.n = it->came = 0;
+	if (e < 0)
+		snprintf(it->line, sizeof(it->line), "%s", err_line());
+	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
+		return ERR_NOMEM;
+	if (e < 0)
+		return 0;
+	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, NULL, 0)) < 0)
+		return e;
+	it->head = it->rec.n;
+	return it->later ? 0 : buf_put(&it->rec, from->data, from->n);
+}
+
+static void
+end(struct packing *p, int e)
+{
+	p->ended = true;
+	p->e = e;
+	snprintf(p->line, sizeof(p->line), "%s", err_line());
+}
+
+/* Fills a group from the source. */
+static void
+fill(struct packing *p, struct group *g)
+{
+	size_t bytes = 0;
+
+	for (g->n = 0; g->n < GROUP && bytes < GROUP_BYTES && !p->ended;) {
+		struct source_item from;
+		int e = source_next(p->source, &from);
+
+		if (e <= 0 && e != ERR_ITEM)
+			end(p, e);
+		else if ((e = keep(&g->item[g->n], &from, e)) < 0)
+			end(p, e);
+		else {
+			bytes += g->item[g->n].later ? p->likely : g->item[g->n].rec.n;
+			g->n++;
+		}
+	}
+}
+
+/* Hands a record on, or the reason why there is none. */
+static int
+hand_on(const struct pack_sink *sink, struct item *it)
+{
+	int e = 0;
+
+	if (it->e == ERR_NOMEM)
+		return err_nomem();
+	if (it->e < 0) {
+		err_note(0, "%s", it->line);
+		e = sink->bad(sink->ctx, (const char *)it->name.p, it->e);
+	} else {
+		e = sink->record(sink->ctx, (const char *)it->name.p, it->id, it->framed.p, it->framed.n);
+	}
+	buf_trim(&it->framed, KEEP);
+	return e;
+}
+
+static int
+drain(struct packing *p, struct group *g)
+{
+	size_t bytes = 0;
+	int e = 0;
+
+	for (uint32_t i = 0; i < g->n && e == 0; i++) {
+		bytes += g->item[i].came;
+		e = hand_on(p->sink, &g->item[i]);
+	}
+	if (g->n > 0)
+		p->likely = bytes / g->n;
+	return e;
+}
+
+static int
+run(struct packing *p)
+{
+	int64_t slot;
+	int e = 0;
+
+	do {
+		while (!p->ended && (slot = crew_free_slot(p->crew)) >= 0) {
+			fill(p, &p->group[slot]);
+			crew_give(p->crew, p->group[slot].n);
+		}
+		if ((slot = crew_take(p->crew)) >= 0)
+			e = drain(p, &p->group[slot]);
+	} while (e == 0 && slot >= 0);
+	if (e == 0 && p->e < 0)
+		e = err_fail(p->e, "%s", p->line);
+	return e;
+}
+
+static int
+hire(struct packing *p)
+{
+	int e;
+
+	p->conv = calloc(p->threads, sizeof(*p->conv));
+	p->group = calloc(p->groups, sizeof(*p->group));
+	if (p->conv == NULL || p->group == NULL)
+		return err_nomem();
+	for (unsigned i = 0; i < p->threads; i++)
+		if ((e = conv_new(&p->conv[i], &p->opt->conv)) < 0)
+			return e;
+	return crew_new(&p->crew, p->threads, p->groups, make_record, p);
+}
+
+static void
+dismiss(struct packing *p)
+{
+	crew_free(p->crew);
+	for (unsigned i = 0; p->conv != NULL && i < p->threads; i++)
+		conv_free(p->conv[i]);
+	for (uint32_t i = 0; p->group != NULL && i < p->groups * GROUP; i++) {
+		struct item *it = &p->group[i / GROUP].item[i % GROUP];
+
+		buf_free(&it->name);
+		buf_free(&it->rec);
+		buf_free(&it->framed);
+	}
+	free(p->conv);
+	free(p->group);
+}
+
+int
+pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *sink)
+{
+	struct packing p = { .source = s, .opt = opt, .sink = sink,
+		.threads = opt->threads > 0 ? opt->threads : crew_threads() };
+	int e;
+
+	p.groups = 2 * p.threads + 1;
+	if ((e = hire(&p)) == 0)
+		e = run(&p);
+	dismiss(&p);
+	return e;
+}

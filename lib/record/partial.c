@@ -1,0 +1,279 @@
+/* partial - a .rec that is being written, with its journal: TRAIN.rec.partial and TRAIN.rec.journal. */
+#include "record/partial.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "record/rec.h"
+#include "record/sum.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AT_ONCE	(1u << 18)		/* bytes written */
+#define LONGEST	(3ull * REC_LONGEST)	/* bytes that a record takes at most, were it of magic words alone */
+
+struct partial {
+	char		*path, *part, *journal;		/* names */
+	int		 fd, journal_fd;
+	struct buf	 wait, lines;			/* not yet written */
+	struct journal	*kept;				/* being passed */
+	uint64_t	 left;				/* items of it */
+	uint64_t	 items, records, bytes;
+};
+
+static char *
+join(const char *a, const char *b)
+{
+	size_t n = strlen(a) + strlen(b) + 1;
+	char *p = malloc(n);
+
+	if (p != NULL)
+		snprintf(p, n, "%s%s", a, b);
+	return p;
+}
+
+/* Renaming over a device or a pipe would do away with it. */
+static int
+refuse_what_is_no_file(const char *path)
+{
+	struct stat st;
+
+	if (*path == 0)
+		return err_fail(ERR_ARG, "a name of no letters");
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_fail(ERR_ARG, "is not a file; records go to it through standard output, as in > %s", path);
+	return 0;
+}
+
+/* Who waited for the lock may have a file that its owner has given its name meanwhile. */
+static int
+open_and_lock(struct partial *p)
+{
+	struct stat mine, there;
+
+	for (;;) {
+		if ((p->fd = open(p->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
+			return err_sys("create");
+		if (flock(p->fd, LOCK_EX | LOCK_NB) < 0)
+			return errno == EWOULDBLOCK ? err_fail(ERR_SYS, "another im2rec is writing it") : err_sys("lock");
+		if (fstat(p->fd, &mine) == 0 && stat(p->part, &there) == 0 && mine.st_ino == there.st_ino &&
+		    mine.st_dev == there.st_dev)
+			return 0;
+		close(p->fd);
+	}
+}
+
+/* Whether the record's bytes stand in the file as the journal says. */
+static int
+confirm(struct partial *p, const struct journal_item *it, uint64_t size, struct buf *room)
+{
+	int e;
+
+	if (it->bytes > size - p->bytes || it->bytes > LONGEST)
+		return 0;
+	room->n = 0;
+	if ((e = buf_room(room, (size_t)it->bytes)) < 0 || (e = io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes)) < 0)
+		return e;
+	return sum_of(room->p, (size_t)it->bytes) == it->sum;
+}
+
+/* Goes through the journal as far as the records confirm it; *end is where its last good line ends. */
+static int
+confirm_all(struct partial *p, struct journal *j, uint64_t *end)
+{
+	struct journal_item it;
+	struct buf room = { 0 };
+	struct stat st;
+	int e;
+
+	if (fstat(p->fd, &st) < 0)
+		return err_sys("stat");
+	*end = journal_at(j);
+	while ((e = journal_next(j, &it)) > 0) {
+		if (it.packed && (e = confirm(p, &it, (uint64_t)st.st_size, &room)) <= 0)
+			break;
+		p->items++;
+		p->records += it.packed;
+		p->bytes += it.packed ? it.bytes : 0;
+		*end = journal_at(j);
+	}
+	buf_free(&room);
+	return e < 0 ? e : 0;
+}
+
+/* Takes up what is there.  Returns 1, or 0 when there is nothing. */
+static int
+take_up(struct partial *p, uint64_t command)
+{
+	struct journal *j;
+	uint64_t was, end;
+	int e = journal_open(&j, p->journal, &was);
+
+	if (e < 0)	/* none; or the first line never came to the disk */
+		return e == ERR_NOMEM ? e : 0;
+	if (was != command) {
+		journal_close(j);
+		return err_fail(ERR_ARG, "was begun with other options or another source; without --resume it begins anew");
+	}
+	e = confirm_all(p, j, &end);
+	journal_close(j);
+	if (e < 0)
+		return e;
+	if (truncate(p->journal, (off_t)end) < 0 || ftruncate(p->fd, (off_t)p->bytes) < 0 ||
+	    lseek(p->fd, (off_t)p->bytes, SEEK_SET) < 0)
+		return err_sys("truncate");
+	p->left = p->items;
+	return (e = journal_open(&p->kept, p->journal, &was)) < 0 ? e : 1;
+}
+
+static int
+begin(struct partial *p, uint64_t command, bool resume)
+{
+	int e;
+
+	if ((e = refuse_what_is_no_file(p->path)) < 0 || (e = open_and_lock(p)) < 0)
+		return e;
+	if ((e = resume ? take_up(p, command) : 0) < 0)
+		return e;
+	if ((p->journal_fd = open(p->journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (e > 0 ? 0 : O_TRUNC), 0666)) < 0)
+		return err_sys("create");
+	if (e > 0)
+		return 0;
+	if (ftruncate(p->fd, 0) < 0)
+		return err_sys("truncate");
+	return journal_put_head(&p->lines, command);
+}
+
+int
+partial_open(struct partial **out, const char *path, uint64_t command, bool resume)
+{
+	struct partial *p = calloc(1, sizeof(*p));
+	int e;
+
+	*out = NULL;
+	if (p == NULL)
+		return err_nomem();
+	p->fd = p->journal_fd = -1;
+	p->path = strdup(path);
+	p->part = join(path, ".partial");
+	p->journal = join(path, ".journal");
+	e = p->path != NULL && p->part != NULL && p->journal != NULL ? begin(p, command, resume) : err_nomem();
+	if (e < 0) {
+		err_within("%s", path);
+		partial_close(p);
+		return e;
+	}
+	*out = p;
+	return 0;
+}
+
+void
+partial_close(struct partial *p)
+{
+	if (p == NULL)
+		return;
+	/* Without a journal of ours, what is there is another process's, or another command's. */
+	if (p->journal_fd >= 0 && p->items == 0) {
+		unlink(p->journal);
+		unlink(p->part);
+	}
+	journal_close(p->kept);
+	if (p->fd >= 0)
+		close(p->fd);
+	if (p->journal_fd >= 0)
+		close(p->journal_fd);
+	buf_free(&p->wait);
+	buf_free(&p->lines);
+	free(p->path);
+	free(p->part);
+	free(p->journal);
+	free(p);
+}
+
+uint64_t
+partial_left(const struct partial *p)
+{
+	return p->left;
+}
+
+int
+partial_pass(struct partial *p, const char *name, struct journal_item *it)
+{
+	int e = journal_next(p->kept, it);
+
+	if (e > 0 && it->place == sum_of(name, strlen(name))) {
+		p->left--;
+		return 0;
+	}
+	if (e < 0)
+		return err_within("%s", p->journal), e;
+	return err_fail(ERR_ARG, "%s: item %llu of the source was another one, not %s; without --resume it begins anew", p->path,
+	    (unsigned long long)(p->items - p->left), name);
+}
+
+int
+partial_put(struct partial *p, const struct journal_item *from, const uint8_t *framed)
+{
+	struct journal_item it = *from;
+	int e;
+
+	it.place = sum_of(it.name, strlen(it.name));
+	if (it.packed)
+		it.sum = sum_of(framed, (size_t)it.bytes);
+	if ((e = journal_put(&p->lines, &it)) < 0)
+		return e;
+	p->items++;
+	if (it.packed) {
+		if ((e = buf_put(&p->wait, framed, (size_t)it.bytes)) < 0)
+			return e;
+		p->records++;
+		p->bytes += it.bytes;
+	}
+	return p->wait.n + p->lines.n < AT_ONCE ? 0 : partial_flush(p);
+}
+
+int
+partial_flush(struct partial *p)
+{
+	int e = io_write(p->fd, p->wait.p, p->wait.n);
+
+	if (e == 0)
+		e = io_write(p->journal_fd, p->lines.p, p->lines.n);
+	p->wait.n = p->lines.n = 0;
+	if (e < 0)
+		err_within("%s", p->path);
+	return e;
+}
+
+int
+partial_rename(struct partial *p)
+{
+	if (fsync(p->fd) < 0 && errno != EINVAL && errno != EROFS)
+		return err_sys("%s: write", p->path);
+	if (rename(p->part, p->path) < 0)
+		return err_sys("%s: rename", p->path);
+	unlink(p->journal);
+	return 0;
+}
+
+const char *
+partial_journal(const struct partial *p)
+{
+	return p->journal;
+}
+
+uint64_t
+partial_records(const struct partial *p)
+{
+	return p->records;
+}
+
+uint64_t
+partial_bytes(const struct partial *p)
+{
+	return p->bytes;
+}

@@ -1,0 +1,290 @@
+/* rec - a stream of records: the bytes of a .rec file, one record at a time. */
+#include "record/rec.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define WINDOW	65536u		/* bytes asked for at once */
+#define STEP	(1u << 20)	/* a long record takes memory as its bytes come */
+
+struct rec_reader {
+	int		fd, wake;	/* wake: -1 when there is none */
+	size_t		max;
+	uint64_t	at;		/* where in the stream the record began */
+	uint64_t	pos;		/* bytes taken so far */
+	struct buf	data;
+	size_t		next, end;	/* of the window */
+	uint8_t		window[WINDOW];
+};
+
+static int
+out_of_turn(uint64_t at, enum rec_part part)
+{
+	return err_fail(ERR_FORMAT, "record at %llu: part %d out of turn", (unsigned long long)at, (int)part);
+}
+
+static int
+ends_inside(uint64_t at)
+{
+	return err_fail(ERR_SHORT, "record at %llu: the stream ends inside it", (unsigned long long)at);
+}
+
+/* A part's place is its turn: whole and first parts begin a record, the others go on with one. */
+static bool
+in_turn(enum rec_part part, bool inside)
+{
+	return inside == (part == REC_MIDDLE || part == REC_LAST);
+}
+
+int
+rec_head(const uint8_t *p, uint64_t at, enum rec_part *part, uint32_t *n)
+{
+	uint32_t lrec = le_get32(p + 4);
+
+	if (le_get32(p) != REC_MAGIC)
+		return err_fail(ERR_FORMAT, "record at %llu: no magic word, this is not a record",
+		    (unsigned long long)at);
+	if (lrec >> 29 > REC_LAST)
+		return err_fail(ERR_FORMAT, "record at %llu: no part is numbered %u",
+		    (unsigned long long)at, lrec >> 29);
+	*part = (enum rec_part)(lrec >> 29);
+	*n = lrec & REC_LONGEST;
+	return 0;
+}
+
+int
+rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len)
+{
+	uint8_t *end = p + REC_HEAD;	/* of what is joined */
+	size_t pos = 0;
+	bool inside = false;
+
+	for (;;) {
+		enum rec_part part;
+		uint32_t more;
+		int e;
+
+		if (n - pos < REC_HEAD)
+			return ends_inside(at);
+		if ((e = rec_head(p + pos, at, &part, &more)) < 0)
+			return e;
+		if (!in_turn(part, inside))
+			return out_of_turn(at, part);
+		if (n - pos < rec_extent(more))
+			return ends_inside(at);
+		if (inside) {	/* over the head just read, at the latest */
+			le_put32(end, REC_MAGIC);
+			end += 4;
+		}
+		memmove(end, p + pos + REC_HEAD, more);
+		end += more;
+		if (part == REC_WHOLE || part == REC_LAST)
+			break;
+		pos += rec_extent(more);
+		inside = true;
+	}
+	*data = p + REC_HEAD;
+	*len = (size_t)(end - *data);
+	return 0;
+}
+
+int
+rec_open(struct rec_reader **r, int fd, size_t max)
+{
+	if ((*r = malloc(sizeof(**r))) == NULL)
+		return err_nomem();
+	(*r)->fd = fd;
+	(*r)->wake = -1;
+	(*r)->max = max;
+	(*r)->at = (*r)->pos = 0;
+	(*r)->data = (struct buf){ 0 };
+	(*r)->next = (*r)->end = 0;
+	return 0;
+}
+
+void
+rec_close(struct rec_reader *r)
+{
+	if (r == NULL)
+		return;
+	buf_free(&r->data);
+	free(r);
+}
+
+void
+rec_wake(struct rec_reader *r, int fd)
+{
+	r->wake = fd;
+}
+
+uint64_t
+rec_at(const struct rec_reader *r)
+{
+	return r->at;
+}
+
+/* Fills the window with what there is, after waiting for it; nothing at the end. */
+static int
+fill(struct rec_reader *r)
+{
+	struct pollfd p[2] = { { .fd = r->fd, .events = POLLIN }, { .fd = r->wake, .events = POLLIN } };
+	ssize_t n;
+
+	r->next = r->end = 0;
+	for (;;) {
+		if (r->wake >= 0 && poll(p, 2, -1) < 0) {
+			if (errno != EINTR)
+				return err_sys("poll");
+			continue;
+		}
+		if (p[1].revents != 0)
+			return err_fail(ERR_STOP, "stopped");
+		if ((n = read(r->fd, r->window, WINDOW)) >= 0)
+			break;
+		if (errno != EINTR && !(errno == EAGAIN && r->wake >= 0))
+			return err_sys("read");
+	}
+	r->end = (size_t)n;
+	return 0;
+}
+
+/* Takes n bytes of the stream, or as many as there are. */
+static int
+take(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
+{
+	int e;
+
+	for (*got = 0; *got < n;) {
+		size_t here = r->end - r->next;
+
+		if (here == 0) {
+			if ((e = fill(r)) < 0)
+				return e;
+			if ((here = r->end) == 0)
+				break;
+		}
+		if (here > n - *got)
+			here = n - *got;
+		memcpy(p + *got, r->window + r->next, here);
+		r->next += here;
+		*got += here;
+	}
+	r->pos += *got;
+	return 0;
+}
+
+/* A part's data and the zeros behind it, appended to the record. */
+static int
+take_body(struct rec_reader *r, uint32_t n)
+{
+	uint64_t left = rec_extent(n) - REC_HEAD;
+	size_t want = r->data.n + n, got;
+	int e;
+
+	if (n > r->max || r->data.n > r->max - n)
+		return err_fail(ERR_LIMIT, "record at %llu: longer than %zu bytes",
+		    (unsigned long long)r->at, r->max);
+	for (; left > 0; left -= got) {
+		size_t step = left < STEP ? (size_t)left : STEP;
+
+		if ((e = buf_room(&r->data, step)) < 0 || (e = take(r, r->data.p + r->data.n, step, &got)) < 0)
+			return e;
+		if (got < step)
+			return ends_inside(r->at);
+		r->data.n += got;
+	}
+	r->data.n = want;
+	return 0;
+}
+
+int
+rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
+{
+	bool inside = false;	/* between a first part and its last */
+	uint8_t head[REC_HEAD];
+	enum rec_part part;
+	uint32_t more;
+	size_t got;
+	int e;
+
+	r->at = r->pos;
+	r->data.n = 0;
+	if ((e = buf_room(&r->data, 1)) < 0)	/* even an empty record has an address */
+		return e;
+	for (;;) {
+		if ((e = take(r, head, sizeof(head), &got)) < 0)
+			return e;
+		if (got == 0 && !inside)
+			return 0;
+		if (got < sizeof(head))
+			return ends_inside(r->at);
+		if ((e = rec_head(head, r->at, &part, &more)) < 0)
+			return e;
+		if (!in_turn(part, inside))
+			return out_of_turn(r->at, part);
+		if ((e = take_body(r, more)) < 0)
+			return e;
+		if (part == REC_WHOLE || part == REC_LAST)
+			break;
+		if ((e = buf_room(&r->data, 4)) < 0)
+			return e;
+		le_put32(r->data.p + r->data.n, REC_MAGIC);
+		r->data.n += 4;
+		inside = true;
+	}
+	*data = r->data.p;
+	*n = r->data.n;
+	return 1;
+}
+
+static int
+put_part(struct buf *out, enum rec_part part, const uint8_t *p, size_t n)
+{
+	static const uint8_t zeros[4];
+	uint8_t head[REC_HEAD];
+	int e;
+
+	le_put32(head, REC_MAGIC);
+	le_put32(head + 4, (uint32_t)part << 29 | (uint32_t)n);
+	if ((e = buf_put(out, head, sizeof(head))) < 0 || (e = buf_put(out, p, n)) < 0)
+		return e;
+	return buf_put(out, zeros, (size_t)(rec_extent((uint32_t)n) - REC_HEAD - n));
+}
+
+int
+rec_frame(struct buf *out, const void *data, size_t n)
+{
+	const uint8_t *p = data;
+	size_t begin = 0;
+	int e;
+
+	if (n > REC_LONGEST)
+		return err_fail(ERR_LIMIT, "%zu bytes are too many for a record", n);
+	if ((e = buf_room(out, (size_t)rec_extent((uint32_t)n))) < 0)
+		return e;
+	for (size_t i = 0; i + 4 <= n; i += 4) {
+		if (le_get32(p + i) != REC_MAGIC)
+			continue;
+		if ((e = put_part(out, begin == 0 ? REC_FIRST : REC_MIDDLE, p + begin, i - begin)) < 0)
+			return e;
+		begin = i + 4;
+	}
+	return put_part(out, begin == 0 ? REC_WHOLE : REC_LAST, n > 0 ? p + begin : p, n - begin);
+}
+
+int
+rec_put(int fd, const void *data, size_t n)
+{
+	struct buf b = { 0 };
+	int e = rec_frame(&b, data, n);
+
+	if (e == 0)
+		e = io_write(fd, b.p, b.n);
+	buf_free(&b);
+	return e;
+}

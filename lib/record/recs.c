@@ -1,0 +1,209 @@
+/* recs - records by number, wherever they lie: here, in one file or in several. */
+#include "record/recs.h"
+#include "base/err.h"
+#include "record/recfile.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Several kinds as one. */
+struct joined {
+	struct recs	 recs;
+	char		*path;
+	struct recs	**part;		/* [n] */
+	uint64_t	*end;		/* [n] the number behind the part's last record */
+	size_t		 n, cap;
+};
+
+/* The part with record i, which becomes its number there. */
+static const struct recs *
+part_of(const struct recs *r, uint64_t *i)
+{
+	const struct joined *j = (const struct joined *)r;
+	size_t lo = 0, hi = j->n - 1;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (*i < j->end[mid])
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	*i -= lo > 0 ? j->end[lo - 1] : 0;
+	return j->part[lo];
+}
+
+static int
+joined_read(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
+{
+	const struct recs *p = part_of(r, &i);
+
+	return p->read(p, i, room, data, n);
+}
+
+static void
+joined_name(const struct recs *r, uint64_t i, char *text, size_t size)
+{
+	const struct recs *p = part_of(r, &i);
+
+	p->name(p, i, text, size);
+}
+
+static void
+joined_want(const struct recs *r, uint64_t i)
+{
+	const struct recs *p = part_of(r, &i);
+
+	if (p->want != NULL)
+		p->want(p, i);
+}
+
+static void
+joined_close(struct recs *r)
+{
+	struct joined *j = (struct joined *)r;
+
+	for (size_t i = 0; i < j->n; i++)
+		recs_close(j->part[i]);
+	free(j->part);
+	free(j->end);
+	free(j->path);
+	free(j);
+}
+
+static int
+grow(struct joined *j)
+{
+	size_t cap = j->cap > 0 ? j->cap * 2 : 16;
+	struct recs **part;
+	uint64_t *end;
+
+	if (j->n < j->cap)
+		return 0;
+	if ((part = realloc(j->part, cap * sizeof(*part))) == NULL)
+		return err_nomem();
+	j->part = part;
+	if ((end = realloc(j->end, cap * sizeof(*end))) == NULL)
+		return err_nomem();
+	j->end = end;
+	j->cap = cap;
+	return 0;
+}
+
+static int
+add_file(struct joined *j, const char *path)
+{
+	int e;
+
+	if ((e = grow(j)) < 0 || (e = recfile_open(&j->part[j->n], path)) < 0)
+		return e;
+	j->recs.count += j->part[j->n]->count;
+	j->end[j->n++] = j->recs.count;
+	return 0;
+}
+
+static int
+add_pattern(struct joined *j, const char *pattern)
+{
+	glob_t g;
+	int e = 0, found = glob(pattern, 0, NULL, &g);
+
+	if (found == GLOB_NOSPACE)
+		return err_nomem();
+	if (found != 0)
+		return err_fail(ERR_ARG, "%s: no file fits", pattern);
+	for (size_t i = 0; e == 0 && i < g.gl_pathc; i++)
+		e = add_file(j, g.gl_pathv[i]);
+	globfree(&g);
+	return e;
+}
+
+static int
+add_folder(struct joined *j, const char *path)
+{
+	struct buf pattern = { 0 };
+	int e = 0;
+
+	/* The folder's own name is no pattern. */
+	for (const char *p = path; e == 0 && *p != 0; p++)
+		e = buf_put_fmt(&pattern, strchr("*?[\\", *p) != NULL ? "\\%c" : "%c", *p);
+	if (e == 0 && (e = buf_put_fmt(&pattern, "/*.rec")) == 0 && (e = buf_terminate(&pattern)) == 0)
+		e = add_pattern(j, (const char *)pattern.p);
+	buf_free(&pattern);
+	return e;
+}
+
+/* A name that stands between commas, or the whole. */
+static int
+add(struct joined *j, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? add_folder(j, path) : add_file(j, path);
+	return strpbrk(path, "*?[") != NULL ? add_pattern(j, path) : add_file(j, path);
+}
+
+static int
+add_all(struct joined *j, const char *path)
+{
+	char *list, *next;
+	struct stat st;
+	int e = 0;
+
+	if (strchr(path, ',') == NULL || stat(path, &st) == 0)
+		return add(j, path);
+	if ((list = next = strdup(path)) == NULL)
+		return err_nomem();
+	while (e == 0 && next != NULL) {
+		char *name = strsep(&next, ",");
+
+		e = *name != 0 ? add(j, name) : err_fail(ERR_ARG, "%s: an empty name", path);
+	}
+	free(list);
+	return e;
+}
+
+int
+recs_open_several(struct recs **out, char *const path[], size_t n)
+{
+	struct joined *j = calloc(1, sizeof(*j));
+	int e = 0;
+
+	*out = NULL;
+	if (j == NULL)
+		return err_nomem();
+	j->recs = (struct recs){ .read = joined_read, .name = joined_name, .want = joined_want, .close = joined_close };
+	if ((j->recs.path = j->path = strdup(path[0])) == NULL)
+		e = err_nomem();
+	for (size_t i = 0; e == 0 && i < n; i++)
+		e = add_all(j, path[i]);
+	if (e < 0) {
+		recs_close(&j->recs);
+		return e;
+	}
+	*out = &j->recs;
+	if (j->n == 1) {	/* itself, without the way round */
+		*out = j->part[0];
+		j->n = 0;
+		recs_close(&j->recs);
+	}
+	return 0;
+}
+
+int
+recs_open(struct recs **out, const char *path)
+{
+	char *one[] = { (char *)(uintptr_t)path };
+
+	return recs_open_several(out, one, 1);
+}
+
+void
+recs_close(struct recs *r)
+{
+	if (r != NULL)
+		r->close(r);
+}

@@ -1,0 +1,134 @@
+/* recs_stream - records in the order in which they come, shuffled within a window: what can be read only once. */
+#include "record/recs_stream.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "record/rec.h"
+#include "record/recfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW	0x77696e646f77u	/* "window": keeps these draws apart from others of the same seed */
+
+struct recs_stream {
+	char		*path;
+	int		 fd, wake;
+	struct rec_reader *in;
+	struct rng	 rng;
+	struct recs_stream_record *slot;	/* [slots]: the window */
+	uint64_t	 slots, filled;
+	bool		 ended;
+};
+
+bool
+recs_stream_is(const char *path)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &st) < 0 : stat(path, &st) < 0)
+		return false;
+	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+int
+recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, uint64_t seed)
+{
+	struct recs_stream *s = calloc(1, sizeof(*s));
+	int e = 0;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->slots = window > 0 ? window : 1;
+	s->rng = rng_start(seed, 0, WINDOW);
+	s->fd = s->wake = -1;
+	if ((s->path = strdup(path)) == NULL || (s->slot = calloc(s->slots, sizeof(*s->slot))) == NULL)
+		e = err_nomem();
+	else if ((s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
+	    (s->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		e = err_sys("%s: open", path);
+	else if ((e = rec_open(&s->in, s->fd, RECFILE_LONGEST)) == 0)
+		rec_wake(s->in, s->wake);
+	if (e < 0) {
+		recs_stream_close(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+void
+recs_stream_close(struct recs_stream *s)
+{
+	if (s == NULL)
+		return;
+	rec_close(s->in);
+	for (uint64_t i = 0; s->slot != NULL && i < s->slots; i++)
+		buf_free(&s->slot[i].room);
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->wake >= 0)
+		close(s->wake);
+	free(s->slot);
+	free(s->path);
+	free(s);
+}
+
+const char *
+recs_stream_path(const struct recs_stream *s)
+{
+	return s->path;
+}
+
+/* The next record of the stream into r: 1, 0 at the end, or an error. */
+static int
+come(struct recs_stream *s, struct recs_stream_record *r)
+{
+	const uint8_t *data;
+	size_t n;
+	int e;
+
+	if ((e = rec_next(s->in, &data, &n)) > 0) {
+		r->at = rec_at(s->in);
+		r->room.n = 0;
+		return (e = buf_put(&r->room, data, n)) < 0 ? e : 1;
+	}
+	if (e < 0 && e != ERR_STOP)
+		err_within("%s", s->path);
+	return e;
+}
+
+int
+recs_stream_take(struct recs_stream *s, struct recs_stream_record *r)
+{
+	struct recs_stream_record *out, got;
+	int e;
+
+	while (!s->ended && s->filled < s->slots) {
+		if ((e = come(s, &s->slot[s->filled])) < 0)
+			return e;
+		s->ended = e == 0;
+		s->filled += e > 0;
+	}
+	if (s->filled == 0)
+		return 0;
+	out = &s->slot[rng_below(&s->rng, s->filled)];
+	got = *out;
+	*out = s->slot[--s->filled];	/* whose slot gets the memory that is given back */
+	s->slot[s->filled] = *r;
+	*r = got;
+	return 1;
+}
+
+void
+recs_stream_stop(struct recs_stream *s)
+{
+	const uint64_t one = 1;
+
+	if (write(s->wake, &one, sizeof(one)) < 0)
+		return;		/* only when it is awake already */
+}

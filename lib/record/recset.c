@@ -1,0 +1,277 @@
+/* recset - a .rec with what stands beside it: records in, files that appear at once. */
+#include "record/recset.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "record/beside.h"
+#include "record/idx.h"
+#include "record/newtext.h"
+#include "record/partial.h"
+#include "record/sum.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define AT_ONCE	(1u << 18)	/* bytes written */
+
+struct recset {
+	char		*path, *rejects_path;
+	struct partial	*partial;	/* NULL when the records go to standard output ... */
+	struct buf	 wait;		/* ... with these not yet written */
+	uint64_t	 records, bytes;
+	struct buf	 rejects;	/* the text */
+};
+
+enum { IDX, SUM, LABELS, REJECTS, TEXTS };
+static const char *const endings[REJECTS] = { ".idx", ".sum", ".labels" };
+
+int
+recset_create(struct recset **out, const struct recset_opt *opt)
+{
+	struct recset *s = calloc(1, sizeof(*s));
+	int e = 0;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	if ((s->path = strdup(opt->path)) == NULL ||
+	    (opt->rejects != NULL && (s->rejects_path = strdup(opt->rejects)) == NULL))
+		e = err_nomem();
+	else if (strcmp(opt->path, "-") != 0)
+		e = partial_open(&s->partial, opt->path, opt->command, opt->resume);
+	if (e < 0) {
+		recset_abandon(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+uint64_t
+recset_kept(const struct recset *s)
+{
+	return s->partial != NULL ? partial_left(s->partial) : 0;
+}
+
+static int
+note_reject(struct recset *s, const char *name, const char *reason)
+{
+	size_t at = s->rejects.n;
+	int e;
+
+	if (s->rejects_path == NULL)
+		return 0;
+	e = buf_put_fmt(&s->rejects, "%s\t%s\n", name, reason);
+	for (size_t tab = at + strlen(name); e == 0 && at + 1 < s->rejects.n; at++)
+		if (s->rejects.p[at] < ' ' && at != tab)
+			s->rejects.p[at] = '?';
+	return e;
+}
+
+int
+recset_pass(struct recset *s, const char *name, const char **reason)
+{
+	struct journal_item it;
+	int e = partial_pass(s->partial, name, &it);
+
+	if (e < 0)
+		return e;
+	*reason = it.packed ? NULL : it.reason;
+	return it.packed ? 0 : note_reject(s, it.name, it.reason);
+}
+
+static int
+flush(struct recset *s)
+{
+	int e = io_write(STDOUT_FILENO, s->wait.p, s->wait.n);
+
+	s->wait.n = 0;
+	if (e < 0)
+		err_within("standard output");
+	return e;
+}
+
+int
+recset_put(struct recset *s, const char *name, uint64_t id, const uint8_t *p, size_t n)
+{
+	const struct journal_item it = { .packed = true, .name = name, .id = id, .bytes = n };
+	int e;
+
+	if (s->partial != NULL)
+		return partial_put(s->partial, &it, p);
+	if ((e = buf_put(&s->wait, p, n)) < 0)
+		return e;
+	s->bytes += n;
+	s->records++;
+	return s->wait.n < AT_ONCE ? 0 : flush(s);
+}
+
+int
+recset_reject(struct recset *s, const char *name, const char *reason)
+{
+	const struct journal_item it = { .name = name, .reason = reason };
+	int e;
+
+	if ((e = note_reject(s, name, reason)) < 0 || s->partial == NULL)
+		return e;
+	return partial_put(s->partial, &it, NULL);
+}
+
+/* A name a line; what would break the line becomes a question mark. */
+static int
+put_labels(struct buf *text, const struct names *classes)
+{
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < classes->n; i++) {
+		size_t at = text->n;
+
+		if ((e = buf_put_fmt(text, "%s\n", classes->p[i])) == 0)
+			for (; at + 1 < text->n; at++)
+				if (text->p[at] < ' ')
+					text->p[at] = '?';
+	}
+	return e;
+}
+
+/* The lines of a record in the index and among the sums. */
+static int
+put_place(struct newtext *t, uint64_t id, const struct sum_line *l)
+{
+	int e;
+
+	if ((e = idx_put(&t[IDX].wait, id, l->at)) < 0 || (e = sum_put(&t[SUM].wait, l)) < 0)
+		return e;
+	return (e = newtext_step(&t[IDX])) < 0 ? e : newtext_step(&t[SUM]);
+}
+
+/* What the journal says of the records, as files beside them. */
+static int
+put_places(struct recset *s, struct newtext *t)
+{
+	struct sum_line l = { 0 };
+	struct journal_item it;
+	struct journal *j;
+	uint64_t command;
+	int e;
+
+	if ((e = partial_flush(s->partial)) < 0 || (e = journal_open(&j, partial_journal(s->partial), &command)) < 0)
+		return e;
+	while ((e = journal_next(j, &it)) > 0) {
+		if (!it.packed)
+			continue;
+		l.bytes = it.bytes;
+		l.sum = it.sum;
+		if ((e = put_place(t, it.id, &l)) < 0)
+			break;
+		l.at += it.bytes;
+	}
+	journal_close(j);
+	if (e == 0 && l.at != partial_bytes(s->partial))
+		e = err_fail(ERR_FORMAT, "%s: does not tell of all records", partial_journal(s->partial));
+	return e;
+}
+
+/* Writes the files that stand beside the records, without giving them their names. */
+static int
+write_beside(struct recset *s, const struct names *classes, struct newtext *t)
+{
+	int e = 0;
+
+	for (int i = 0; s->partial != NULL && e == 0 && i < REJECTS; i++)
+		if (i != LABELS || classes->n > 0)
+			e = newtext_create(&t[i], beside_name(s->path, endings[i]));
+	if (e == 0 && s->rejects_path != NULL)
+		e = newtext_create(&t[REJECTS], strdup(s->rejects_path));
+	if (e == 0 && s->partial != NULL)
+		e = put_places(s, t);
+	if (e == 0)
+		e = put_labels(&t[LABELS].wait, classes);
+	if (e == 0)
+		e = buf_put(&t[REJECTS].wait, s->rejects.p, s->rejects.n);
+	for (int i = 0; e == 0 && i < TEXTS; i++)
+		e = newtext_seal(&t[i]);
+	return e;
+}
+
+static int
+remove_old(const char *rec)
+{
+	int e = 0;
+
+	for (int i = 0; e == 0 && i < REJECTS; i++) {
+		char *name = beside_name(rec, endings[i]);
+
+		if (name == NULL)
+			return err_nomem();
+		if (unlink(name) < 0 && errno != ENOENT)
+			e = err_sys("%s: remove", name);
+		free(name);
+	}
+	return e;
+}
+
+/* So that the new names outlast a loss of power; not all file systems can. */
+static void
+sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int fd = name != NULL ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	free(name);
+}
+
+int
+recset_commit(struct recset *s, const struct names *classes)
+{
+	struct newtext t[TEXTS] = { 0 };
+	int e = s->partial != NULL ? 0 : flush(s);
+
+	if (e == 0)
+		e = write_beside(s, classes, t);
+	if (e == 0 && s->partial != NULL && (e = remove_old(s->path)) == 0)
+		e = partial_rename(s->partial);
+	for (int i = 0; e == 0 && i < TEXTS; i++)
+		e = newtext_commit(&t[i]);
+	if (e == 0 && s->partial != NULL)
+		sync_directory(s->path);
+	for (int i = 0; i < TEXTS; i++)
+		newtext_free(&t[i]);
+	recset_abandon(s);
+	return e;
+}
+
+void
+recset_abandon(struct recset *s)
+{
+	if (s == NULL)
+		return;
+	if (s->partial != NULL)
+		partial_flush(s->partial);
+	else
+		flush(s);	/* the records that are finished: only the end of the stream is missing */
+	partial_close(s->partial);
+	buf_free(&s->wait);
+	buf_free(&s->rejects);
+	free(s->path);
+	free(s->rejects_path);
+	free(s);
+}
+
+uint64_t
+recset_records(const struct recset *s)
+{
+	return s->partial != NULL ? partial_records(s->partial) : s->records;
+}
+
+uint64_t
+recset_bytes(const struct recset *s)
+{
+	return s->partial != NULL ? partial_bytes(s->partial) : s->bytes;
+}

@@ -1,0 +1,379 @@
+/* recwalk - records one after the other, from a file or a stream, going on behind damage. */
+#include "record/recwalk.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "record/rec.h"
+#include "record/sum.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEP	(1u << 18)	/* bytes read at once */
+#define FAR	16384u		/* a record so long is not read to its end when only its beginning is wanted */
+
+struct recwalk {
+	char		*path;
+	int		 fd;
+	uint32_t	 peek;
+	uint64_t	 size;		/* of a file */
+	uint64_t	 start;		/* where in the file the stream begins */
+	uint64_t	 at;		/* of the record or damage given last, in the stream ... */
+	uint64_t	 bytes;		/* ... and its extent */
+	struct buf	 b;		/* bytes of the stream from ... */
+	uint64_t	 base;		/* ... here on */
+	bool		 ended;		/* nothing comes behind them */
+	bool		 loaded;	/* of the record at at, all was given */
+};
+
+static int
+open_in(struct recwalk *w)
+{
+	struct stat st;
+	off_t here;
+
+	w->fd = strcmp(w->path, "-") == 0 ? dup(STDIN_FILENO) : open(w->path, O_RDONLY | O_CLOEXEC);
+	if (w->fd < 0 || fstat(w->fd, &st) < 0)
+		return err_sys("open");
+	if (S_ISDIR(st.st_mode))
+		return err_note(EISDIR, "open"), ERR_SYS;
+	if (S_ISREG(st.st_mode) && (here = lseek(w->fd, 0, SEEK_CUR)) >= 0 && here < st.st_size) {
+		w->start = (uint64_t)here;
+		w->size = (uint64_t)(st.st_size - here);
+	}
+	return 0;
+}
+
+int
+recwalk_open(struct recwalk **out, const char *path, uint32_t peek)
+{
+	struct recwalk *w = calloc(1, sizeof(*w));
+	int e;
+
+	*out = NULL;
+	if (w == NULL)
+		return err_nomem();
+	w->fd = -1;
+	w->peek = peek;
+	e = (w->path = strdup(path)) != NULL ? open_in(w) : err_nomem();
+	if (e == 0)
+		e = buf_room(&w->b, STEP);	/* even the end of an empty stream has an address */
+	if (e < 0) {
+		err_within("%s", path);
+		recwalk_close(w);
+		return e;
+	}
+	*out = w;
+	return 0;
+}
+
+void
+recwalk_close(struct recwalk *w)
+{
+	if (w == NULL)
+		return;
+	if (w->fd >= 0)
+		close(w->fd);
+	buf_free(&w->b);
+	free(w->path);
+	free(w);
+}
+
+const char *
+recwalk_path(const struct recwalk *w)
+{
+	return w->path;
+}
+
+uint64_t
+recwalk_size(const struct recwalk *w)
+{
+	return w->size;
+}
+
+/* Lets go of what stands before an offset; a file's bytes in between are not read. */
+static void
+go_to(struct recwalk *w, uint64_t at)
+{
+	size_t n;
+
+	w->at = at;
+	if (at - w->base <= w->b.n) {
+		n = (size_t)(at - w->base);
+		if (w->b.n - n > n)
+			return;		/* until there is less to move */
+		memmove(w->b.p, w->b.p + n, w->b.n - n);
+		w->b.n -= n;
+	} else {
+		w->b.n = 0;
+	}
+	w->base = at;
+}
+
+/* Bytes of the stream from at on that are in memory. */
+static size_t
+held(const struct recwalk *w)
+{
+	return w->b.n - (size_t)(w->at - w->base);
+}
+
+static const uint8_t *
+bytes_at(const struct recwalk *w, size_t off)
+{
+	return w->b.p + (w->at - w->base) + off;
+}
+
+/* Reads until n bytes from at on are held, or the stream's end. */
+static int
+hold(struct recwalk *w, size_t n)
+{
+	size_t got;
+	int e;
+
+	while (held(w) < n && !w->ended) {
+		/* Where long records stand, what is wanted of the next one is all that is read. */
+		size_t step = w->peek > 0 && w->size > 0 && w->bytes > FAR && n <= REC_HEAD + w->peek ?
+		    REC_HEAD + w->peek : STEP;
+
+		if ((e = buf_room(&w->b, step)) < 0)
+			return e;
+		/* A file may have been left in the middle of a record. */
+		if (w->size > 0 && lseek(w->fd, (off_t)(w->start + w->base + w->b.n), SEEK_SET) < 0)
+			return err_sys("%s: seek", w->path);
+		if ((e = io_read(w->fd, w->b.p + w->b.n, step, &got)) < 0) {
+			err_within("%s", w->path);
+			return e;
+		}
+		w->b.n += got;
+		w->ended = got < step;
+	}
+	return 0;
+}
+
+static int
+ends_inside(const struct recwalk *w)
+{
+	return err_fail(ERR_SHORT, "record at %llu: the stream ends inside it", (unsigned long long)w->at);
+}
+
+/* Holds the data from..to behind at, which must hold no head. */
+static int
+hold_data(struct recwalk *w, size_t from, size_t to)
+{
+	while (from < to) {
+		size_t want = to - from > STEP ? from + STEP : to, n;
+		const uint8_t *p;
+		int e;
+
+		if ((e = hold(w, want)) < 0)
+			return e;
+		if ((n = held(w)) < want)
+			want = n;
+		p = bytes_at(w, 0);
+		for (; from + 4 <= want; from += 4)
+			if (le_get32(p + from) == REC_MAGIC)
+				return err_fail(ERR_FORMAT, "record at %llu: reaches over the head at %llu",
+				    (unsigned long long)w->at, (unsigned long long)(w->at + from));
+		if (n < to && w->ended)
+			return ends_inside(w);
+		if (want == to)
+			break;
+	}
+	return 0;
+}
+
+/*
+ * Looks at the parts of the record at at.  Returns 1, 0 at the end of the
+ * stream, ERR_FORMAT, ERR_SHORT or ERR_LIMIT when it is none, or another error.
+ */
+static int
+measure(struct recwalk *w, struct recwalk_rec *r)
+{
+	bool inside = false;
+	size_t pos = 0;
+	int e;
+
+	for (r->whole = 0;; r->whole += 4) {	/* the magic word between two parts */
+		enum rec_part part;
+		uint32_t n;
+
+		if ((e = hold(w, pos + REC_HEAD)) < 0)
+			return e;
+		if (pos == 0 && held(w) == 0)
+			return 0;
+		if (held(w) < pos + REC_HEAD)
+			return ends_inside(w);
+		if ((e = rec_head(bytes_at(w, pos), w->at, &part, &n)) < 0)
+			return e;
+		if (inside != (part == REC_MIDDLE || part == REC_LAST))
+			return err_fail(ERR_FORMAT, "record at %llu: part %d out of turn", (unsigned long long)w->at,
+			    (int)part);
+		if (pos + rec_extent(n) > RECWALK_LONGEST)
+			return err_fail(ERR_LIMIT, "record at %llu: longer than %u bytes", (unsigned long long)w->at,
+			    RECWALK_LONGEST);
+		if ((e = hold_data(w, pos + REC_HEAD, pos + (size_t)rec_extent(n))) < 0)
+			return e;
+		pos += (size_t)rec_extent(n);
+		r->whole += n;
+		if (part == REC_WHOLE || part == REC_LAST)
+			break;
+		inside = true;
+	}
+	r->bytes = pos;
+	return 1;
+}
+
+/* The first head of a record from..to behind at, at any byte; 0 when there is none. */
+static size_t
+find_head(const struct recwalk *w, size_t from, size_t to)
+{
+	static const uint8_t magic[4] = { 0x0a, 0x23, 0xd7, 0xce };
+	const uint8_t *p = bytes_at(w, 0), *hit;
+
+	for (; from + REC_HEAD <= to; from = (size_t)(hit - p) + 1) {
+		if ((hit = memmem(p + from, to - from - 4, magic, sizeof(magic))) == NULL)
+			return 0;
+		if (hit[7] >> 5 == REC_WHOLE || hit[7] >> 5 == REC_FIRST)
+			return (size_t)(hit - p);
+	}
+	return 0;
+}
+
+/*
+ * A record that no head follows is believed when there is none inside it: where
+ * bytes are missing, heads are no longer at multiples of 4.
+ */
+static int
+look_behind(struct recwalk *w, size_t n)
+{
+	enum rec_part part;
+	uint32_t more;
+	size_t hit;
+	int e;
+
+	if ((e = hold(w, n + REC_HEAD)) < 0 || held(w) == n)
+		return e;
+	if (held(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, &part, &more) == 0 &&
+	    (part == REC_WHOLE || part == REC_FIRST))
+		return 0;
+	if ((hit = find_head(w, 1, n)) == 0)
+		return 0;
+	return err_fail(ERR_FORMAT, "record at %llu: reaches over the head at %llu", (unsigned long long)w->at,
+	    (unsigned long long)(w->at + hit));
+}
+
+/* A head of a record that begins at the offset, or the end of the file. */
+static bool
+begins_or_ends(const struct recwalk *w, uint64_t at)
+{
+	uint8_t head[REC_HEAD];
+	enum rec_part part;
+	uint32_t n;
+
+	if (at >= w->size)
+		return at == w->size;
+	return io_pread(w->fd, head, sizeof(head), w->start + at) == 0 && rec_head(head, at, &part, &n) == 0 &&
+	    (part == REC_WHOLE || part == REC_FIRST);
+}
+
+/*
+ * The record at at by its head alone, which its successor's must confirm.
+ * Returns 1, or 0 when it has to be looked at as a whole.
+ */
+static int
+glance(struct recwalk *w, struct recwalk_rec *r)
+{
+	enum rec_part part;
+	uint32_t n;
+	int e;
+
+	if ((e = hold(w, REC_HEAD)) < 0)
+		return e;
+	if (held(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, &part, &n) < 0 || part != REC_WHOLE || n < FAR ||
+	    !begins_or_ends(w, w->at + rec_extent(n)))
+		return 0;
+	if ((e = hold(w, REC_HEAD + w->peek)) < 0)
+		return e;
+	r->bytes = rec_extent(n);
+	r->whole = n;
+	r->data = bytes_at(w, REC_HEAD);
+	r->n = held(w) - REC_HEAD < n ? held(w) - REC_HEAD : n;
+	return 1;
+}
+
+/* Finds the next head behind the damage at at; *bytes are passed over. */
+static int
+pass_over(struct recwalk *w, uint64_t *bytes)
+{
+	uint64_t from = w->at;
+	size_t hit;
+	int e;
+
+	while ((e = hold(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, held(w))) == 0 && !w->ended)
+		go_to(w, w->at + held(w) - REC_HEAD);	/* the last bytes may be the beginning of a head */
+	if (e == 0)
+		*bytes = w->at + (hit > 0 ? hit : held(w)) - from;
+	w->at = from;
+	return e;
+}
+
+static int
+say_damage(struct recwalk *w, struct recwalk_rec *r)
+{
+	char line[256];
+	int e;
+
+	snprintf(line, sizeof(line), "%s", err_line());
+	if ((e = pass_over(w, &r->bytes)) < 0)
+		return e;
+	return err_fail(ERR_ITEM, "%s: %s; %llu bytes passed over", w->path, line, (unsigned long long)r->bytes);
+}
+
+/* The whole record at at: as measure(). */
+static int
+load(struct recwalk *w, struct recwalk_rec *r)
+{
+	int e = measure(w, r);
+
+	if (e <= 0 || (e = look_behind(w, (size_t)r->bytes)) < 0)
+		return e;
+	w->loaded = true;
+	r->sum = sum_of(bytes_at(w, 0), (size_t)r->bytes);
+	e = rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n);
+	return e < 0 ? e : 1;
+}
+
+int
+recwalk_next(struct recwalk *w, struct recwalk_rec *r)
+{
+	int e = 0;
+
+	go_to(w, w->at + w->bytes);
+	w->loaded = false;
+	*r = (struct recwalk_rec){ .at = w->at };
+	if (w->peek > 0 && w->size > 0)
+		e = glance(w, r);
+	if (e == 0)
+		e = load(w, r);
+	if (e == ERR_FORMAT || e == ERR_SHORT || e == ERR_LIMIT)
+		e = say_damage(w, r);
+	w->bytes = r->bytes;
+	return e;
+}
+
+int
+recwalk_load(struct recwalk *w, struct recwalk_rec *r)
+{
+	int e;
+
+	if (w->loaded)
+		return 0;
+	if ((e = load(w, r)) > 0)
+		return 0;
+	err_within("%s", w->path);
+	return e == ERR_SYS || e == ERR_NOMEM ? e : ERR_ITEM;
+}

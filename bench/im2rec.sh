@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # im2rec.sh - pictures packed a second, ours and others' in turn: photographs made smaller, and small files as they are.
 #
-#	PHOTOS=folder SMALL=folder PEER_MXNET=python3 bench/im2rec.sh [rounds]
+#	PHOTOS=folder SMALL=folder PEER_MXNET=python3 PEER_IM2REC=program bench/im2rec.sh [rounds]
 #
 # PHOTOS holds photographs, as https://github.com/EliSchwartz/imagenet-sample-images does: 1,000 of about 500x375.
 # SMALL holds class folders of small files, as bench/peers/cifar_png.py makes them of CIFAR-10.
@@ -11,6 +11,7 @@
 #	bare	turbojpeg and the resizer by bare calls, from memory to memory: im2rec_bare
 #	tar	GNU tar into a pipe that is read
 #	mxnet	im2rec.py of MXNet with --num-thread 2, its list made before
+#	mxnet_c	MXNet's tools/im2rec.cc, which has one thread: bench/peers/im2rec.sh builds it
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} LC_ALL=C
@@ -51,6 +52,8 @@ if [ -n "${PHOTOS:-}" ]; then
 		run photos tally ${#photo[@]} "$BUILD/im2rec" -q --threads "$threads" --resize "$size" -o "$dir/p.rec" "$dir/photos.lst" /
 		[ -z "$mxnet" ] || run photos mxnet ${#photo[@]} \
 			"$PEER_MXNET" "$mxnet" --resize "$size" --quality 95 --num-thread "$threads" "$dir/photos" /
+		[ -z "${PEER_IM2REC:-}" ] || run photos mxnet_c ${#photo[@]} \
+			"$PEER_IM2REC" "$dir/photos.lst" / "$dir/c.rec" resize="$size" quality=95
 	done
 else
 	echo "photographs: left out: PHOTOS names no folder" >&2
@@ -66,6 +69,8 @@ if [ -n "${SMALL:-}" ]; then
 		run small tally "$n" "$BUILD/im2rec" -q --threads "$threads" -o "$dir/s.rec" "$small"
 		[ -z "$mxnet" ] || run small mxnet "$n" \
 			"$PEER_MXNET" "$mxnet" --pass-through --num-thread "$threads" "$dir/small" /
+		[ -z "${PEER_IM2REC:-}" ] || run small mxnet_c "$n" \
+			"$PEER_IM2REC" "$dir/small.lst" / "$dir/c.rec" unchanged=1
 	done
 else
 	echo "small files: left out: SMALL names no folder" >&2
@@ -87,11 +92,11 @@ function median(list,   v, n, i, j, t) {
 	cpu[k] = cpu[k] " " $4
 }
 END {
-	printf "%-8s %-6s %10s %16s %14s\n", "", "", "images/s", "images/cpu-s", "tally is"
+	printf "%-8s %-7s %10s %16s %14s\n", "", "", "images/s", "images/cpu-s", "tally is"
 	for (i = 1; i <= keys; i++) {
 		split(order[i], part, " ")
 		us = part[1] " tally"
-		printf "%-8s %-6s %10.0f %16.0f %13.2fx\n", part[1], part[2], median(wall[order[i]]), median(cpu[order[i]]),
+		printf "%-8s %-7s %10.0f %16.0f %13.2fx\n", part[1], part[2], median(wall[order[i]]), median(cpu[order[i]]),
 			median(wall[us]) / median(wall[order[i]])
 	}
 }' "$dir/times"

@@ -36,6 +36,24 @@ photo_new(uint32_t c, uint32_t h, uint32_t w)
 	return (struct img){ p, c, h, w };
 }
 
+__attribute__((unused)) static struct img
+photo_copy(const struct img *in)
+{
+	size_t n = (size_t)in->c * in->h * in->w;
+	struct img out = *in;
+	uint8_t *p = malloc(n);
+
+	memcpy(p, in->p, n);
+	out.p = p;
+	return out;
+}
+
+__attribute__((unused)) static void
+photo_drop(const struct img *im)
+{
+	free((void *)(uintptr_t)im->p);
+}
+
 /* Appends it as JPEG; flags are turbojpeg's. */
 __attribute__((unused)) static void
 photo_jpeg(const struct img *in, int sampling, int quality, int flags, struct buf *out)

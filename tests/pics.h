@@ -25,6 +25,19 @@ pics_fill(uint8_t *p, uint32_t c, uint32_t h, uint32_t w, uint64_t id)
 		p[i] = (uint8_t)(rng_u64(&r) >> 56);
 }
 
+/* Appends a record; returns 0 when all went well. */
+__attribute__((unused)) static int
+pics_rec(int fd, const void *data, size_t n)
+{
+	struct buf b = { 0 };
+	int e = rec_frame(&b, data, n);
+
+	if (e == 0)
+		e = io_write(fd, b.p, b.n);
+	buf_free(&b);
+	return e;
+}
+
 /* Appends to path a record with such a picture as PNG; returns 0 when all went well. */
 __attribute__((unused)) static int
 pics_put(int fd, uint64_t id, float label, uint32_t c, uint32_t h, uint32_t w)
@@ -40,7 +53,7 @@ pics_put(int fd, uint64_t id, float label, uint32_t c, uint32_t h, uint32_t w)
 	if (e == 0)
 		e = imrec_encode(&rec, id, &label, 1, png.p, png.n);
 	if (e == 0)
-		e = rec_put(fd, rec.p, rec.n);
+		e = pics_rec(fd, rec.p, rec.n);
 	free(p);
 	buf_free(&png);
 	buf_free(&rec);
@@ -56,7 +69,7 @@ pics_put_bad(int fd, uint64_t id)
 	int e = imrec_encode(&rec, id, &label, 1, "not a picture", 13);
 
 	if (e == 0)
-		e = rec_put(fd, rec.p, rec.n);
+		e = pics_rec(fd, rec.p, rec.n);
 	buf_free(&rec);
 	return e;
 }

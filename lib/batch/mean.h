@@ -1,8 +1,9 @@
 /*
  * mean - the mean image: what is subtracted from every sample.
  *
- * The file is MXNet's: an NDArray list (v0) with one f32 array (c,h,w) of the
- * name "mean_img".  Source: mxnet src/io/iter_normalize.h.
+ * The file is MXNet's: an NDArray list with one f32 array (c,h,w) of the name
+ * "mean_img" or without one; a file of safetensors of that name is read as well.
+ * Source: mxnet src/io/iter_normalize.h; the formats are in tensor/tensors.h.
  */
 #ifndef BATCH_MEAN_H
 #define BATCH_MEAN_H
@@ -11,7 +12,7 @@
 #include "record/recs.h"
 #include "batch/aug.h"
 
-/* Reads path into mean f32 [c,h,w].  Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT or ERR_LIMIT. */
+/* Reads path into mean f32 [c,h,w].  Returns 0, ERR_FORMAT, or what tensors_open() returns. */
 int mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w);
 /* Writes it, at once or not at all. */
 int mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t w);

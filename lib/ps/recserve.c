@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -44,23 +43,6 @@ struct recserve {
 	struct guests	 strangers, readers;	/* strangers in the order of `until` */
 	uint32_t	 n, nstrangers;
 };
-
-static void
-say(struct recserve *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-say(struct recserve *s, const char *fmt, ...)
-{
-	char line[2 * WHY];
-	va_list ap;
-
-	if (s->o->say == NULL)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	s->o->say(s->o->arg, line);
-}
 
 static int
 watch(struct recserve *s, int how, int fd, short events, void *what)
@@ -115,7 +97,7 @@ refuse(struct recserve *s, struct guest *g)
 	struct msg m = { .type = MSG_REFUSE, .payload = why };
 
 	snprintf(why, sizeof(why), "%s", err_line());
-	say(s, "refused %s: %s", conn_peer(g->conn), why);
+	tell_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
 	unlist(s, g);
 	list_stranger(s, g, LINGER_S);
 	recgive_free(g->give);
@@ -133,7 +115,7 @@ welcome(struct recserve *s, struct guest *g)
 	g->until = (double)INFINITY;
 	TAILQ_INSERT_TAIL(&s->readers, g, link);
 	s->sums->readers++;
-	say(s, "%s reads", conn_peer(g->conn));
+	tell_line(s->o->say, s->o->arg, "%s reads", conn_peer(g->conn));
 }
 
 static int
@@ -257,7 +239,7 @@ run(struct recserve *s, struct guest *g)
 	if (serve(s, g) == 0)
 		return;
 	if (reader)
-		say(s, "%s", err_line());
+		tell_line(s->o->say, s->o->arg, "%s", err_line());
 	leave(s, g);
 }
 

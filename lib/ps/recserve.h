@@ -8,6 +8,7 @@
 #ifndef PS_RECSERVE_H
 #define PS_RECSERVE_H
 
+#include "base/tell.h"
 #include "record/recs.h"
 
 #define RECSERVE_STRANGERS	64u
@@ -21,7 +22,7 @@ struct recserve_opt {
 	const uint8_t	*key;			/* [CONN_KEY] */
 	int		 stop_fd;		/* ends it when there is something to read */
 	void		(*listening)(void *arg, const char *where);	/* with the port it has */
-	void		(*say)(void *arg, const char *line);	/* who came, went, was refused; may be NULL */
+	tell_fn	*say;		/* who came, went, was refused; may be NULL */
 	void		*arg;
 };
 

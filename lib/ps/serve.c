@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,23 +45,6 @@ struct serve {
 	int		 err;		/* ends it */
 	char		 why[WHY];
 };
-
-static void
-say(struct serve *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-say(struct serve *s, const char *fmt, ...)
-{
-	char line[2 * WHY];
-	va_list ap;
-
-	if (s->o->say == NULL)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	s->o->say(s->o->arg, line);
-}
 
 /* Ends the service; the first reason counts. */
 static void
@@ -107,7 +89,7 @@ lose(struct serve *s, uint32_t rank, const char *reason)
 		end(s, ERR_PEER, why);
 		return;
 	}
-	say(s, "%s", why);
+	tell_line(s->o->say, s->o->arg, "%s", why);
 	snprintf(s->lost[rank], WHY, "%s", why);
 	server_lost(s->brain, rank);
 }
@@ -133,7 +115,7 @@ begin(struct serve *s)
 
 	for (uint32_t i = 0; i < p->nweights; i++)
 		here += p->slice[i].owner == s->o->index ? p->slice[i].count : 0;
-	say(s, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P, s->o->nworkers);
+	tell_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P, s->o->nworkers);
 	s->since = clk_s();
 }
 
@@ -144,7 +126,7 @@ bind_guest(struct serve *s, uint32_t rank)
 	struct guest *old = find(s, rank);
 
 	if (old != NULL && old != s->now) {
-		say(s, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
+		tell_line(s->o->say, s->o->arg, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
 		old->rank = -1;
 		old->over = true;
 	}
@@ -196,7 +178,7 @@ take(struct serve *s, struct guest *g, const struct msg *m)
 	snprintf(why, sizeof(why), "%s", err_line());
 	refuse(s, g, why);
 	if (g->rank < 0)
-		say(s, "refused %s: %s", conn_peer(g->conn), why);
+		tell_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
 	drop(s, g, why);
 }
 

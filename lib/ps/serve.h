@@ -15,6 +15,8 @@
 #ifndef PS_SERVE_H
 #define PS_SERVE_H
 
+#include "base/tell.h"
+
 #include <stdint.h>
 
 #define SERVE_STRANGERS	64
@@ -28,7 +30,7 @@ struct serve_opt {
 	uint64_t	 incarnation;
 	int		 stop_fd;		/* ends it when there is something to read; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* with the port it has */
-	void		(*say)(void *arg, const char *line);	/* what it holds; who was refused, lost, replaced; may be NULL */
+	tell_fn	*say;		/* what it holds; who was refused, lost, replaced; may be NULL */
 	void		*arg;
 };
 

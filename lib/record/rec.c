@@ -1,7 +1,6 @@
 /* rec - a stream of records: the bytes of a .rec file, one record at a time. */
 #include "record/rec.h"
 #include "base/err.h"
-#include "base/io.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -275,16 +274,4 @@ rec_frame(struct buf *out, const void *data, size_t n)
 		begin = i + 4;
 	}
 	return put_part(out, begin == 0 ? REC_WHOLE : REC_LAST, n > 0 ? p + begin : p, n - begin);
-}
-
-int
-rec_put(int fd, const void *data, size_t n)
-{
-	struct buf b = { 0 };
-	int e = rec_frame(&b, data, n);
-
-	if (e == 0)
-		e = io_write(fd, b.p, b.n);
-	buf_free(&b);
-	return e;
 }

@@ -41,9 +41,8 @@ int	 rec_next(struct rec_reader *r, const uint8_t **data, size_t *n);
 /* The byte where that record begins. */
 uint64_t rec_at(const struct rec_reader *r);
 
-/* Writing: appends one record, to a buffer or to fd.  Returns 0, ERR_LIMIT, ERR_NOMEM or ERR_SYS. */
+/* Writing: appends one record to a buffer.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 rec_frame(struct buf *out, const void *data, size_t n);
-int	 rec_put(int fd, const void *data, size_t n);
 
 /*
  * Reading in memory.  rec_head takes the 8 bytes of a part's head apart;

@@ -236,9 +236,3 @@ chan_silent_s(const struct chan *c)
 {
 	return clk_s() - c->heard;
 }
-
-bool
-chan_met(const struct chan *c)
-{
-	return c->met;
-}

@@ -47,8 +47,7 @@ void	 chan_poll(const struct chan *c, struct pollfd fd[2]);
 int	 chan_run(struct chan *c);
 /* The next frame: 1, 0 when none has come, ERR_LIMIT.  Beats are not given. */
 int	 chan_next(struct chan *c, struct frame *f);
-/* Seconds since the last byte came (or the channel was opened); whether the mark has come. */
+/* Seconds since the last byte came (or the channel was opened). */
 double	 chan_silent_s(const struct chan *c);
-bool	 chan_met(const struct chan *c);
 
 #endif

@@ -3,14 +3,10 @@
  * same seed gives the same bytes however the run was cut, read or stopped, and
  * every record comes once an epoch.
  */
+#include "pics.h"
 #include "tap.h"
 
 #include "base/err.h"
-#include "base/io.h"
-#include "base/rng.h"
-#include "image/img.h"
-#include "record/imrec.h"
-#include "record/rec.h"
 #include "ps/train.h"
 
 #include <fcntl.h>
@@ -54,7 +50,7 @@ write_records(const char *path)
 			p[i] = (uint8_t)(rng_below(&r, 100) + 40 * (id % 4));
 		if ((e = img_encode_png(&(struct img){ p, 1, SIDE, SIDE }, &png)) == 0 &&
 		    (e = imrec_encode(&rec, id, &label, 1, png.p, png.n)) == 0)
-			e = rec_put(fd, rec.p, rec.n);
+			e = pics_rec(fd, rec.p, rec.n);
 		buf_free(&png);
 		buf_free(&rec);
 	}

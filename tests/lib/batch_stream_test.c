@@ -1,39 +1,9 @@
 /* batch_stream_test - batches of a pipe: each record once, shuffled within a window, one epoch, an end without a wait. */
-#include "base/err.h"
-#include "batch/batch.h"
-#include "pics.h"
+#include "batches.h"
 #include "tap.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#define N 101	/* records */
-
-static char rec[256];
-
-static void
-make_rec(void)
-{
-	int fd;
-
-	snprintf(rec, sizeof(rec), "%s", pics_path("train.rec"));
-	fd = pics_create(rec);
-	for (uint64_t i = 0; i < N; i++)
-		pics_put(fd, 1000 + i, (float)(i % 7), 3, 12 + (uint32_t)(i % 3), 11);
-	close(fd);
-}
-
-static struct batch_reader *
-open_or_die(const struct batch_opt *o)
-{
-	struct batch_reader *r;
-
-	if (batch_open(o, &r) < 0) {
-		printf("Bail out! %s\n", err_line());
-		exit(1);
-	}
-	return r;
-}
 
 /* Writes a file into a pipe from a process of its own, a few bytes at a time; how many times over. */
 static pid_t
@@ -54,11 +24,11 @@ feed(const char *path, const char *pipe, int times)
 
 /* Reads the pipe's one epoch; returns a digest of it, and how often each record came. */
 static uint64_t
-read_stream(struct batch_opt *o, int times, int seen[N], int *pieces, int *near_by)
+read_stream(struct batch_opt *o, int times, int seen[BATCHES_N], int *pieces, int *near_by)
 {
 	uint64_t sum = 14695981039346656037u, place = 0;
-	pid_t pid = feed(rec, o->path, times);
-	struct batch_reader *r = open_or_die(o);
+	pid_t pid = feed(batches_rec, o->path, times);
+	struct batch_reader *r = batches_open(o);
 	const struct batch *b;
 
 	batch_start(r, 0, 0);
@@ -82,7 +52,7 @@ test_stream(void)
 	char pipe[256];
 	struct batch_opt o = { .path = pipe, .batch = 8, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4, .rand_crop = true },
 		.shuffle = true, .window = 20, .threads = 1, .my_pieces = 3, .pieces = 3 };
-	int seen[N] = { 0 }, once = 1, pieces, near_by;
+	int seen[BATCHES_N] = { 0 }, once = 1, pieces, near_by;
 	struct batch_reader *r;
 	uint64_t one, id = 0;
 	const struct batch *b;
@@ -92,7 +62,7 @@ test_stream(void)
 	snprintf(pipe, sizeof(pipe), "%s", pics_path("pipe"));
 	mkfifo(pipe, 0600);
 	one = read_stream(&o, 1, seen, &pieces, &near_by);
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
 	ok(once, "a stream: each record once");
 	is(pieces, 15, "a stream: 101 records in pieces of 8, the last step's made whole");
@@ -103,24 +73,24 @@ test_stream(void)
 	ok(read_stream(&o, 1, seen, &pieces, &near_by) != one, "a stream: seeds differ");
 
 	o.shuffle = false;
-	pid = feed(rec, pipe, 1);
-	r = open_or_die(&o);
+	pid = feed(batches_rec, pipe, 1);
+	r = batches_open(&o);
 	is(batch_steps(r), 0, "a stream: nobody knows its steps");
 	batch_start(r, 0, 0);
 	while (batch_next(r, &b) > 0)
 		for (uint32_t i = 0; i < b->n; i++)
 			same &= b->id[i] == 1000 + id++;
-	ok(same && id == N, "a stream: not shuffled, in its own order");
+	ok(same && id == BATCHES_N, "a stream: not shuffled, in its own order");
 	batch_close(r);
 	waitpid(pid, NULL, 0);
 
 	fd = open(pipe, O_RDWR);	/* a writer that says nothing */
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	batch_close(r);
 	ok(1, "a stream: closed while threads wait for its bytes");
 	is(io_write(fd, "no record at all", 16), 0, "foreign bytes");
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	is(batch_next(r, &b), ERR_FORMAT, "a stream: an error");
 	ok(strncmp(err_line(), pipe, strlen(pipe)) == 0, "that names it");
@@ -131,7 +101,7 @@ test_stream(void)
 int
 main(void)
 {
-	make_rec();
+	batches_make();
 	test_stream();
 	pics_clean();
 	return done();

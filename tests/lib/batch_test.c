@@ -1,38 +1,8 @@
 /* batch_test - each record once an epoch, over any cut; the same pixels for any number of threads. */
-#include "base/err.h"
-#include "batch/batch.h"
-#include "pics.h"
+#include "batches.h"
 #include "tap.h"
 
 #include <sys/stat.h>
-
-#define N 101	/* records */
-
-static char rec[256];
-
-static void
-make_rec(void)
-{
-	int fd;
-
-	snprintf(rec, sizeof(rec), "%s", pics_path("train.rec"));
-	fd = pics_create(rec);
-	for (uint64_t i = 0; i < N; i++)
-		pics_put(fd, 1000 + i, (float)(i % 7), 3, 12 + (uint32_t)(i % 3), 11);
-	close(fd);
-}
-
-static struct batch_reader *
-open_or_die(const struct batch_opt *o)
-{
-	struct batch_reader *r;
-
-	if (batch_open(o, &r) < 0) {
-		printf("Bail out! %s\n", err_line());
-		exit(1);
-	}
-	return r;
-}
 
 /* One number for all that an epoch gives. */
 static uint64_t
@@ -56,7 +26,7 @@ digest_of(struct batch_reader *r, const struct batch_opt *o, uint64_t epoch)
 static uint64_t
 digest(const struct batch_opt *o, uint64_t epoch)
 {
-	struct batch_reader *r = open_or_die(o);
+	struct batch_reader *r = batches_open(o);
 	uint64_t sum = digest_of(r, o, epoch);
 
 	batch_close(r);
@@ -66,7 +36,7 @@ digest(const struct batch_opt *o, uint64_t epoch)
 static void
 test_threads(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 10, .shuffle = true,
+	struct batch_opt o = { .path = batches_rec, .batch = 10, .shuffle = true,
 		.aug = { .c = 3, .h = 8, .w = 8, .seed = 9, .rand_crop = true, .rand_mirror = true } };
 	uint64_t one, epoch1;
 
@@ -84,10 +54,10 @@ test_threads(void)
 static void
 test_cut(uint32_t workers, uint32_t batch)
 {
-	struct batch_opt o = { .path = rec, .batch = batch, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 }, .shuffle = true,
+	struct batch_opt o = { .path = batches_rec, .batch = batch, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 }, .shuffle = true,
 		.pieces = workers, .my_pieces = workers };
-	struct batch_reader *whole = open_or_die(&o), *part[8];
-	int seen[N] = { 0 }, same = 1, once = 1, even = 1;
+	struct batch_reader *whole = batches_open(&o), *part[8];
+	int seen[BATCHES_N] = { 0 }, same = 1, once = 1, even = 1;
 	const struct batch *a, *b;
 
 	for (uint32_t w = 0; w < workers; w++) {
@@ -95,7 +65,7 @@ test_cut(uint32_t workers, uint32_t batch)
 
 		mine.first_piece = w;
 		mine.my_pieces = 1;
-		part[w] = open_or_die(&mine);
+		part[w] = batches_open(&mine);
 		batch_start(part[w], 3, 0);
 	}
 	batch_start(whole, 3, 0);
@@ -120,7 +90,7 @@ test_cut(uint32_t workers, uint32_t batch)
 		same &= batch_next(part[w], &b) == 0;
 		batch_close(part[w]);
 	}
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
 	batch_close(whole);
 	ok(same, "%u workers of batch %u read what one reads in their stead", workers, batch);
@@ -134,13 +104,13 @@ test_sizes(uint64_t limit, const char *want)
 {
 	static const uint32_t sizes[] = { 7, 2, 11 };
 	char got[256] = "";
-	int seen[N] = { 0 }, once = 1;
+	int seen[BATCHES_N] = { 0 }, once = 1;
 	const struct batch *b;
 
 	for (uint32_t w = 0; w < 3; w++) {
-		struct batch_opt o = { .path = rec, .batch = sizes[w], .sizes = sizes, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 },
+		struct batch_opt o = { .path = batches_rec, .batch = sizes[w], .sizes = sizes, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 },
 			.shuffle = true, .pieces = 3, .first_piece = w, .my_pieces = 1, .limit = limit };
-		struct batch_reader *r = open_or_die(&o);
+		struct batch_reader *r = batches_open(&o);
 
 		batch_start(r, 1, 0);
 		while (batch_next(r, &b) == 1) {
@@ -151,7 +121,7 @@ test_sizes(uint64_t limit, const char *want)
 		batch_close(r);
 	}
 	is_str(got, want, "%u records for workers of 7, 2 and 11", (unsigned)limit);
-	for (uint64_t i = 0; i < N; i++)
+	for (uint64_t i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == (i < limit ? 1 : 0);
 	ok(once, "... each once");
 }
@@ -159,7 +129,7 @@ test_sizes(uint64_t limit, const char *want)
 static void
 test_no_sizes(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 6, .sizes = (const uint32_t[]){ 7, 2 }, .aug = { .c = 3, .h = 8, .w = 8 },
+	struct batch_opt o = { .path = batches_rec, .batch = 6, .sizes = (const uint32_t[]){ 7, 2 }, .aug = { .c = 3, .h = 8, .w = 8 },
 		.pieces = 2, .my_pieces = 1 };
 	struct batch_reader *r;
 
@@ -172,17 +142,17 @@ static void
 test_pixels(void)
 {
 	float mean[8 * 8 * 3];
-	struct batch_opt o = { .path = rec, .batch = N, .aug = { .c = 3, .h = 8, .w = 8, .mean = mean, .scale = 0.5f } };
+	struct batch_opt o = { .path = batches_rec, .batch = BATCHES_N, .aug = { .c = 3, .h = 8, .w = 8, .mean = mean, .scale = 0.5f } };
 	struct batch_reader *r;
 	const struct batch *b;
 	int same = 1, order = 1;
 
 	for (int i = 0; i < 8 * 8 * 3; i++)
 		mean[i] = (float)i / 4;
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	is(batch_next(r, &b), 1, "one batch of all");
-	is(b->n, N, "with all");
+	is(b->n, BATCHES_N, "with all");
 	for (uint32_t i = 0; i < b->n; i++) {
 		uint32_t h = 12 + i % 3, w = 11, y0 = (h - 8) / 2, x0 = (w - 8) / 2;
 		uint8_t p[14 * 11 * 3];
@@ -202,7 +172,7 @@ test_pixels(void)
 	o.limit = 13;
 	o.batch = 5;
 	o.aug.c = 1;
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	is(batch_records(r), 13, "a limit counts");
 	is(batch_steps(r), 3, "and gives its steps");
 	batch_start(r, 0, 2);
@@ -216,9 +186,9 @@ test_pixels(void)
 static void
 test_restart(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 3, .shuffle = true,
+	struct batch_opt o = { .path = batches_rec, .batch = 3, .shuffle = true,
 		.aug = { .c = 3, .h = 8, .w = 8, .seed = 2, .rand_crop = true }, .threads = 4 };
-	struct batch_reader *r = open_or_die(&o);
+	struct batch_reader *r = batches_open(&o);
 	const struct batch *b;
 	uint64_t id[3];
 	int same = 1;
@@ -260,10 +230,10 @@ test_bad_records(void)
 	pics_put(fd, 3, 3, 3, 8, 7);	/* smaller than a sample */
 	pics_put(fd, 4, 5, 3, 8, 8);	/* no such class */
 	pics_put(fd, 5, 0.5f, 3, 8, 8);
-	rec_put(fd, "short", 5);
+	pics_rec(fd, "short", 5);
 	pics_put(fd, 7, 4, 1, 9, 9);	/* grey becomes colour */
 	close(fd);
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	is(batch_next(r, &b), 1, "a batch with bad records in it");
 	is(b->n, 3, "the good ones are there");
@@ -291,7 +261,7 @@ test_broken_file(void)
 	fd = pics_create(path);
 	for (uint64_t i = 0; i < 40; i++)
 		pics_put(fd, i, 0, 3, 8, 8);
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	if (ftruncate(fd, 1000) < 0)
 		ok(0, "truncate");
 	batch_start(r, 0, 8);
@@ -312,7 +282,7 @@ test_broken_file(void)
 	close(fd);
 	o.path = pics_path("absent.rec");
 	is(batch_open(&o, &r), ERR_SYS, "no file");
-	o.path = rec;
+	o.path = batches_rec;
 	o.batch = 0;
 	is(batch_open(&o, &r), ERR_ARG, "no batch");
 	o.batch = 1;
@@ -327,7 +297,7 @@ test_broken_file(void)
 static void
 test_cache(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 10, .shuffle = true, .threads = 4,
+	struct batch_opt o = { .path = batches_rec, .batch = 10, .shuffle = true, .threads = 4,
 		.aug = { .c = 3, .h = 8, .w = 8, .seed = 9, .rand_crop = true, .rand_mirror = true } };
 	uint64_t want[3] = { digest(&o, 0), digest(&o, 1), digest(&o, 2) };
 
@@ -337,14 +307,14 @@ test_cache(void)
 		int same = 1;
 
 		o.cache = some ? 20000 : 1 << 20;
-		r = open_or_die(&o);
+		r = batches_open(&o);
 		for (uint64_t epoch = 0; epoch < 3; epoch++)
 			same &= digest_of(r, &o, epoch) == want[epoch];
 		ok(same, "three epochs from memory, %s of the pictures", some ? "some" : "all");
 		if (some)
-			ok(batch_cached(r, &bytes) < N && bytes <= 20000 && bytes > 15000, "as much as fits is kept");
+			ok(batch_cached(r, &bytes) < BATCHES_N && bytes <= 20000 && bytes > 15000, "as much as fits is kept");
 		else
-			is(batch_cached(r, &bytes), N, "all are kept");
+			is(batch_cached(r, &bytes), BATCHES_N, "all are kept");
 		batch_close(r);
 	}
 }
@@ -365,15 +335,15 @@ test_labels(void)
 	for (uint32_t labels = 1; labels <= 3; labels++) {
 		body.n = 0;
 		imrec_encode(&body, labels, label, labels, png.p, png.n);
-		rec_put(fd, body.p, body.n);
+		pics_rec(fd, body.p, body.n);
 	}
 	close(fd);
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	ok(batch_next(r, &b) == 1 && b->n == 3 && b->y[0] == 5 && b->y[2] == 5, "the first label is the class");
 	batch_close(r);
 	o.label_at = 1;
-	r = open_or_die(&o);
+	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	ok(batch_next(r, &b) == 1 && b->n == 2 && b->bad == 1 && b->y[0] == 6 && b->y[1] == 6, "or the second");
 	ok(strstr(b->why, "id 1: it has 1 labels, and none at 1") != NULL, "a record without it is named");
@@ -386,10 +356,10 @@ test_labels(void)
 static void
 test_window(void)
 {
-	struct batch_opt o = { .path = rec, .batch = 10, .shuffle = true, .window = 16,
+	struct batch_opt o = { .path = batches_rec, .batch = 10, .shuffle = true, .window = 16,
 		.aug = { .c = 3, .h = 8, .w = 8, .seed = 9 } };
-	struct batch_reader *r = open_or_die(&o);
-	int seen[N] = { 0 }, once = 1, near_by = 1, moved = 0;
+	struct batch_reader *r = batches_open(&o);
+	int seen[BATCHES_N] = { 0 }, once = 1, near_by = 1, moved = 0;
 	const struct batch *b;
 	uint64_t place = 0;
 
@@ -400,16 +370,16 @@ test_window(void)
 			near_by &= b->id[i] - 1000 <= place + o.window;
 			moved += b->id[i] - 1000 != place;
 		}
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
-	ok(once && near_by && moved > N / 2, "a window over a file: each record once, shuffled near its place");
+	ok(once && near_by && moved > BATCHES_N / 2, "a window over a file: each record once, shuffled near its place");
 	batch_close(r);
 }
 
 int
 main(void)
 {
-	make_rec();
+	batches_make();
 	test_cache();
 	test_labels();
 	test_window();

@@ -32,14 +32,12 @@ test_talk(void)
 	struct frame f;
 
 	chan_run(p.b);
-	ok(!chan_met(p.b), "noise is not the other side");
-	is(chan_next(p.b, &f), 0, "nor a frame");
+	is(chan_next(p.b, &f), 0, "noise is no frame");
 	chan_send(p.a, CTL_STARTED, "12345678", 8);
 	chan_run(p.a);
 	chan_run(p.b);
-	ok(chan_met(p.b), "behind it is");
 	ok(chan_next(p.b, &f) == 1 && f.type == CTL_STARTED && f.len == 8 && memcmp(f.p, "12345678", 8) == 0,
-	    "a frame comes");
+	    "behind it one comes");
 	chan_send(p.a, CTL_BEAT, NULL, 0);
 	chan_run(p.a);
 	chan_run(p.b);

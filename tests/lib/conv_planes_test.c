@@ -22,24 +22,6 @@ packed(const struct conv_opt *opt, const struct buf *in, struct buf *out, uint32
 	return pic;
 }
 
-static struct img
-copy(const struct img *in)
-{
-	size_t n = (size_t)in->c * in->h * in->w;
-	struct img out = *in;
-	uint8_t *p = malloc(n);
-
-	memcpy(p, in->p, n);
-	out.p = p;
-	return out;
-}
-
-static void
-drop(const struct img *im)
-{
-	free((void *)(uintptr_t)im->p);
-}
-
 /* How much pixel j of an axis of n counts in pixel i of one of out: the mean of what it covers, or Keys' cubic. */
 static double
 share(int cubic, uint32_t n, uint32_t out, uint32_t i, uint32_t j)
@@ -106,8 +88,8 @@ test_exact(const char *what, uint32_t h, uint32_t w, uint32_t side, enum resize_
 	got = packed(&opt, &b, &out, 1);
 	near = photo_psnr(&got, &want);
 	ok(near > bound, "%s: %.1f dB from exact sums", what, near);
-	drop(&im);
-	drop(&want);
+	photo_drop(&im);
+	photo_drop(&want);
 	buf_free(&b);
 	buf_free(&out);
 }
@@ -142,13 +124,13 @@ test_rgb(const char *what, uint32_t c, int sampling, uint32_t h, uint32_t w, con
 	out.n = 0;
 	if (img_encode_jpeg(codec, &got, 100, false, &out) < 0 || img_decode(codec, out.p, out.n, 0, &got) < 0)
 		abort();
-	rgb = copy(&got);
+	rgb = photo_copy(&got);
 	opt.encoding = CONV_JPEG;
 	got = packed(&opt, &b, &out, 0);
 	near = photo_psnr(&got, &rgb);
 	ok(near > bound, "%s: %.1f dB from RGB", what, near);
-	drop(&im);
-	drop(&rgb);
+	photo_drop(&im);
+	photo_drop(&rgb);
 	buf_free(&b);
 	buf_free(&out);
 }

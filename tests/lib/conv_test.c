@@ -35,24 +35,6 @@ decoded(const struct buf *b, uint32_t c)
 	return out;
 }
 
-static struct img
-copy(const struct img *in)
-{
-	size_t n = (size_t)in->c * in->h * in->w;
-	struct img out = *in;
-	uint8_t *p = malloc(n);
-
-	memcpy(p, in->p, n);
-	out.p = p;
-	return out;
-}
-
-static void
-drop(const struct img *im)
-{
-	free((void *)(uintptr_t)im->p);
-}
-
 static enum img_format
 format_of(const struct buf *b)
 {
@@ -82,10 +64,10 @@ test_kept(void)
 	is(convert(&colour, &b, &out), 0, "colour is wanted");
 	is(decoded(&out, 0).c, 3, "and stored");
 	got = decoded(&b, 1);
-	was = copy(&got);
+	was = photo_copy(&got);
 	got = decoded(&out, 1);
 	ok(photo_psnr(&got, &was) > 42, "the same luma (%.1f dB)", photo_psnr(&got, &was));
-	drop(&was);
+	photo_drop(&was);
 	b.n = 0;
 	photo_jpeg(&im, TJSAMP_444, 95, 0, &b);
 	is(convert(&(struct conv_opt){ .color = CONV_GREY }, &b, &out), 0, "grey is wanted");
@@ -95,8 +77,8 @@ test_kept(void)
 		photo_png(&im, 2, 8, interlace, &b);
 		is(convert(&(struct conv_opt){ 0 }, &b, &out), 1, "a PNG keeps its bytes");
 	}
-	drop(&im);
-	drop(&grey);
+	photo_drop(&im);
+	photo_drop(&grey);
 	buf_free(&b);
 	buf_free(&out);
 }
@@ -127,7 +109,7 @@ test_turns(uint32_t h, uint32_t w, int sampling, double bound)
 		is(head.turn, 1, "and says so");
 		is(convert(&(struct conv_opt){ 0 }, &out, &again), 1, "it stays as it is now");
 	}
-	drop(&im);
+	photo_drop(&im);
 	free(p);
 	buf_free(&b);
 	buf_free(&out);
@@ -158,13 +140,13 @@ test_turned_and_sized(int png)
 		is(format_of(&out), png ? IMG_PNG : IMG_JPEG, "to %s", png ? "PNG" : "JPEG");
 		got = decoded(&out, 3);
 		if (turn == 1) {
-			want = copy(&got);
+			want = photo_copy(&got);
 			continue;
 		}
 		ok(photo_psnr(&got, &want) > 43, "as the upright one (%.1f dB)", photo_psnr(&got, &want));
 	}
-	drop(&want);
-	drop(&im);
+	photo_drop(&want);
+	photo_drop(&im);
 	free(p);
 	buf_free(&b);
 	buf_free(&out);
@@ -188,7 +170,7 @@ test_size(uint32_t h, uint32_t w, uint32_t resize, bool crop, uint32_t wh, uint3
 		got = decoded(&out, 3);
 		ok(got.h == wh && got.w == ww, "%ux%u is %ux%u", got.w, got.h, ww, wh);
 	}
-	drop(&im);
+	photo_drop(&im);
 	buf_free(&b);
 	buf_free(&out);
 }
@@ -207,7 +189,7 @@ test_cut(void)
 	for (uint32_t y = 0; y < 40; y++)
 		far += memcmp(got.p + y * 120, im.p + (y * 61 + 10) * 3, 120) != 0;
 	ok(got.h == 40 && got.w == 40 && far == 0, "is cut out as it is");
-	drop(&im);
+	photo_drop(&im);
 	buf_free(&b);
 	buf_free(&out);
 }
@@ -242,9 +224,9 @@ test_odd(void)
 		ok(photo_psnr(&got, &im) > (lossless ? 99 : 24), "the same picture (%.1f dB)", photo_psnr(&got, &im));
 		is(convert(&(struct conv_opt){ .pass = true }, &b, &out), 1, "or passes");
 	}
-	drop(&im);
-	drop(&ink);
-	drop(&grey);
+	photo_drop(&im);
+	photo_drop(&ink);
+	photo_drop(&grey);
 	buf_free(&b);
 	buf_free(&out);
 }
@@ -271,7 +253,7 @@ test_raw(void)
 	got = decoded(&b, 0);
 	ok(format_of(&b) == IMG_JPEG && got.c == 1 && got.h == 20, "grey, smaller, JPEG");
 	conv_free(k);
-	drop(&im);
+	photo_drop(&im);
 	buf_free(&b);
 }
 
@@ -296,7 +278,7 @@ test_refused(void)
 	b.n = 0;
 	photo_png(&im, 2, 16, 1, &b);
 	is(convert(&(struct conv_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "of PNG");
-	drop(&im);
+	photo_drop(&im);
 	buf_free(&b);
 	buf_free(&out);
 }

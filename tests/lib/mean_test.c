@@ -65,13 +65,16 @@ test_formats(void)
 		CASE(LIST "\xc9\xfa\x93\xf9" "\0\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, 0, "v2"),
 		CASE(LIST "\3\0\0\0" DIMS32 "\2\0\0\0\3\0\0\0" "\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40" NAMES, 0, "from a GPU"),
 		CASE(LIST "\3\0\0\0" DIMS32 DATA "\0\0\0\0\0\0\0\0", 0, "without a name"),
-		CASE(LIST "\xc9\xfa\x93\xf9" "\1\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, ERR_FORMAT, "sparse"),
+		CASE("\x48\0\0\0\0\0\0\0" "{\"mean_img\":{\"dtype\":\"F32\",\"shape\":[1,1,2],\"data_offsets\":[0,8]}}       "
+		    "\0\0\x80\x3f" "\0\0\0\x40", 0, "safetensors"),
+		CASE(LIST "\xc9\xfa\x93\xf9" "\1\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, ERR_NOTSUP, "sparse"),
 		CASE(LIST "\2\0\0\0" "\1\0\0\0\2\0\0\0" DATA NAMES, ERR_FORMAT, "two dimensions"),
 		CASE(LIST "\3\0\0\0" "\1\0\0\0\2\0\0\0\1\0\0\0" DATA NAMES, ERR_FORMAT, "another shape"),
 		CASE(LIST "\3\0\0\0" DIMS32 "\1\0\0\0\0\0\0\0" "\1\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40" NAMES, ERR_FORMAT, "f64"),
-		CASE("\x12\x01\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\2\0\0\0\0\0\0\0" "\3\0\0\0" DIMS32 DATA NAMES, ERR_FORMAT, "two arrays"),
+		CASE("\x12\x01\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\2\0\0\0\0\0\0\0" "\3\0\0\0" DIMS32 DATA
+		    "\3\0\0\0" DIMS32 DATA "\0\0\0\0\0\0\0\0", ERR_FORMAT, "two arrays"),
 		CASE(LIST "\3\0\0\0" DIMS32 DATA "\1\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0\0" "mean_foo", ERR_FORMAT, "another name"),
-		CASE("P6 24 24 255\n", ERR_FORMAT, "a foreign file"),
+		CASE("P6 24 24 255\n", ERR_LIMIT, "a foreign file"),
 	};
 	const char *path = pics_path("mean.bin");
 	float m[2];

@@ -22,7 +22,7 @@ make(void)
 		memset(data, i, sizeof(data));
 		if (i % 4 == 1)
 			memcpy(data + 8, "\x0a\x23\xd7\xce", 4);
-		rec_put(fd, data, 16 + (size_t)i * 9);
+		pics_rec(fd, data, 16 + (size_t)i * 9);
 	}
 	close(fd);
 }
@@ -77,7 +77,7 @@ test_large(void)
 			idx_put(&text, i, where);
 		if (i == HOLE - 1)
 			snprintf(line, sizeof(line), "%s: record at %llu: the .idx ", path, (unsigned long long)where);
-		rec_put(fd, &i, sizeof(i));
+		pics_rec(fd, &i, sizeof(i));
 	}
 	close(fd);
 	pics_write(index_path, text.p, text.n);

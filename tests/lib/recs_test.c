@@ -17,7 +17,7 @@ make(const char *path, int f)
 	for (int k = 0; k < count[f]; k++) {
 		const uint8_t two[2] = { (uint8_t)f, (uint8_t)k };
 
-		rec_put(fd, two, sizeof(two));
+		pics_rec(fd, two, sizeof(two));
 	}
 	close(fd);
 }

@@ -3,13 +3,6 @@
 
 static struct source_opt opt;
 
-static const char *
-of(const char *path)
-{
-	opt.path = pics_path(path);
-	return told(&opt);
-}
-
 /* A sample's files are named by its key; a label's file holds its text. */
 static void
 put(const char *name, const char *text)
@@ -30,7 +23,8 @@ test_samples(void)
 	put("7.cls2", "5");
 	told_pack("s.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", "2.jpg", "2.cls", "2.json", "2.mask.png",
 	    "3.jpg", "4.cls", "4.png", "5.json", "6.cls", "6.jpg", "7.cls", "7.cls2", "7.jpeg", NULL });
-	is_str(of("s.tar"), "0 7 s.tar: 1.jpg = 1.jpg\n1 0 s.tar: 2.jpg = 2.jpg\n2 ! s.tar: 3.jpg ! has no label (.cls) next to it\n"
+	is_str(told_of(&opt, "s.tar"), "0 7 s.tar: 1.jpg = 1.jpg\n1 0 s.tar: 2.jpg = 2.jpg\n"
+	    "2 ! s.tar: 3.jpg ! has no label (.cls) next to it\n"
 	    "3 ! s.tar: 4.png ! its label 'cat' is no number of a class\n4 ! s.tar: 6.jpg ! its label '-1' is no number of a class\n"
 	    "5 2 5 s.tar: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,", "samples, whole and not");
 	opt.path = told_pipe("s.tar");
@@ -39,12 +33,12 @@ test_samples(void)
 	snprintf(labels, sizeof(labels), "%s", pics_path("names"));
 	opt.labels = labels;
 	opt.label_width = 1;
-	is_str(of("s.tar"), "0 ! s.tar: 1.jpg ! its label 7 is none of the 3 classes given\n1 0 s.tar: 2.jpg = 2.jpg\n"
+	is_str(told_of(&opt, "s.tar"), "0 ! s.tar: 1.jpg ! its label 7 is none of the 3 classes given\n1 0 s.tar: 2.jpg = 2.jpg\n"
 	    "2 ! s.tar: 3.jpg ! has no label (.cls) next to it\n3 2 s.tar: 4.png = 4.png\n"
 	    "4 ! s.tar: 6.jpg ! its label '-1' is no number of a class\n5 2 s.tar: 7.jpeg = 7.jpeg\ndog,bird,cat,",
 	    "names of classes for labels, and one label of two");
 	opt = (struct source_opt){ .parts = 2, .part = 1 };
-	ok(strncmp(of("s.tar"), "1 0 s.tar: 2.jpg = 2.jpg\n3 ! s.tar: 4.png", 40) == 0, "every second one");
+	ok(strncmp(told_of(&opt, "s.tar"), "1 0 s.tar: 2.jpg = 2.jpg\n3 ! s.tar: 4.png", 40) == 0, "every second one");
 	opt.parts = opt.part = 0;
 }
 
@@ -52,11 +46,11 @@ static void
 test_first(void)
 {
 	told_pack("f.tar", "ustar", NULL, (const char *const[]){ "1.bmp", "1.cls", "2.bmp", "2.cls", NULL });
-	is_str(of("f.tar"), "0 7 f.tar: 1.bmp = 1.bmp\n1 0 f.tar: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,", "pictures before labels");
+	is_str(told_of(&opt, "f.tar"), "0 7 f.tar: 1.bmp = 1.bmp\n1 0 f.tar: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,", "pictures before labels");
 	opt.path = told_pipe("f.tar");
 	is_str(told(&opt), "0 7 pipe: 1.bmp = 1.bmp\n1 0 pipe: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,", "in a pipe, too");
 	told_pack("t.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", "1.png", "2.cls", NULL });
-	is_str(of("t.tar"), "0 ! t.tar: 1.jpg ! another picture of the same sample\n"
+	is_str(told_of(&opt, "t.tar"), "0 ! t.tar: 1.jpg ! another picture of the same sample\n"
 	    "1 ! t.tar: 2.cls ! has no picture next to it\n0,1,2,3,4,5,6,7,", "two pictures, and none");
 }
 
@@ -69,15 +63,15 @@ test_shards(void)
 	told_pack("shards/train-000001.tar", "ustar", NULL, (const char *const[]){ "2.cls", "2.jpg", NULL });
 	told_pack("shards/train-000000.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", NULL });
 	told_pack("shards/x-val-000000.tar.gz", "ustar", "gzip", (const char *const[]){ "1.cls", "1.jpg", NULL });
-	is_str(of("shards"), "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
+	is_str(told_of(&opt, "shards"), "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
 	    "2 7 shards/x-val-000000.tar.gz: 1.jpg = 1.jpg\n0,1,2,3,4,5,6,7,", "a directory of shards, in the order of names");
 	opt.split = SOURCE_TRAIN;
-	is_str(of("shards"), "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
+	is_str(told_of(&opt, "shards"), "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
 	    "0,1,2,3,4,5,6,7,", "those for training");
 	opt.split = SOURCE_TEST;
-	ok(strncmp(of("shards"), "0 7 shards/x-val-000000.tar.gz: 1.jpg", 37) == 0, "those for the test");
+	ok(strncmp(told_of(&opt, "shards"), "0 7 shards/x-val-000000.tar.gz: 1.jpg", 37) == 0, "those for the test");
 	sh("rm shards/x*");
-	is_str(of("shards"), "-7 shards: has no shards called test or val", "there are none");
+	is_str(told_of(&opt, "shards"), "-7 shards: has no shards called test or val", "there are none");
 	opt = (struct source_opt){ .paths = two, .n_paths = 2 };
 	two[0] = pics_path("shards/train-000001.tar");
 	two[1] = pics_path("shards/train-000000.tar");
@@ -85,9 +79,9 @@ test_shards(void)
 	    "0,1,2,3,4,5,6,7,", "shards one by one, as said");
 	opt.n_paths = 0;
 	sh("mkdir flat && cp 1.cls flat && printf picture >flat/1.jpg");
-	is_str(of("flat"), "0 7 flat/1.jpg = picture\n0,1,2,3,4,5,6,7,", "samples unpacked");
+	is_str(told_of(&opt, "flat"), "0 7 flat/1.jpg = picture\n0,1,2,3,4,5,6,7,", "samples unpacked");
 	sh("head -c 2700 s.tar >cut.tar");
-	ok(strstr(of("cut.tar"), "0 7 cut.tar: 1.jpg = 1.jpg\n-4 cut.tar: ") != NULL, "a shard cut short");
+	ok(strstr(told_of(&opt, "cut.tar"), "0 7 cut.tar: 1.jpg = 1.jpg\n-4 cut.tar: ") != NULL, "a shard cut short");
 }
 
 int

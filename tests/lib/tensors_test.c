@@ -2,21 +2,13 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "tensor/tensors.h"
+#include "pics.h"
 #include "tap.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/tally.XXXXXX", path[64];
-
-static void
-put_file(const void *p, size_t n)
-{
-	FILE *f = fopen(path, "w");
-
-	fwrite(p, 1, n, f);
-	fclose(f);
-}
+static const char *path;
 
 /* Bytes from text of hexadecimal digits, blanks aside. */
 static size_t
@@ -142,22 +134,22 @@ lists(void)
 	float v[2] = { 0 };
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		put_file(p, bytes(list[i].hex, p));
+		pics_write(path, p, bytes(list[i].hex, p));
 		ok(tensors_open(&t, path) == 0 && t.n == 1 && strcmp(t.t[0].name, "arg:bias") == 0 && t.t[0].count == 2 &&
 		    tensors_read(&t, &t.t[0], 0, 2, v) == 0 && v[0] == 1 && v[1] == 2, "a list of %s: %s", list[i].what, err_line());
 		tensors_close(&t);
 		for (size_t n = bytes(list[i].hex, p), cut = 0, whole = 0; cut < n; cut++) {
-			put_file(p, cut);
+			pics_write(path, p, cut);
 			whole += tensors_open(&t, path) == 0;
 			if (cut + 1 == n)
 				is(whole, 0, "%s cut short anywhere is refused", list[i].what);
 		}
 	}
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
-		put_file(p, bytes(no[i].hex, p));
+		pics_write(path, p, bytes(no[i].hex, p));
 		is(tensors_open(&t, path), no[i].e, "%s: %s", no[i].what, err_line());
 	}
-	put_file(p, bytes(HEAD "01000000 02000000 " DATA "0000000000000000", p));
+	pics_write(path, p, bytes(HEAD "01000000 02000000 " DATA "0000000000000000", p));
 	ok(tensors_open(&t, path) == 0 && strcmp(t.t[0].name, "0") == 0, "without names, arrays are called by number");
 	tensors_close(&t);
 }
@@ -190,15 +182,12 @@ written(void)
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL)
-		return 1;
-	snprintf(path, sizeof(path), "%s/t", dir);
+	path = pics_path("t");
 	round_trip(TENSORS_SAFE, "safetensors");
 	round_trip(TENSORS_PARAMS, "a list");
 	types();
 	lists();
 	written();
-	unlink(path);
-	rmdir(dir);
+	pics_clean();
 	return done();
 }

@@ -83,6 +83,14 @@ told(const struct source_opt *opt)
 	return (const char *)told_text.p;
 }
 
+/* Of a file of the test's directory. */
+__attribute__((unused)) static const char *
+told_of(struct source_opt *opt, const char *file)
+{
+	opt->path = pics_path(file);
+	return told(opt);
+}
+
 /* An archive of files, name after name; each holds its own name's last component, unless the name is a file of the test. */
 __attribute__((unused)) static void
 told_pack(const char *path, const char *format, const char *filter, const char *const *names)

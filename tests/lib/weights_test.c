@@ -3,13 +3,14 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "net/weights.h"
+#include "pics.h"
 #include "tap.h"
 
 #include <sys/stat.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/tally.XXXXXX", path[64];
+static const char *path;
 static const char net[] =
 	"tally-net 1\n"
 	"data data c=1 h=1 w=3\n"
@@ -18,15 +19,6 @@ static const char net[] =
 	"softmax s in=b\n";
 static struct graph *g;		/* f_weight [2,3], f_bias [2], b_gamma [2], b_beta [2]; aux b_moving_mean, _var [2] */
 static float w[12], aux[4], state[12];
-
-static void
-put(const void *p, size_t n)
-{
-	FILE *f = fopen(path, "w");
-
-	fwrite(p, 1, n, f);
-	fclose(f);
-}
 
 /* A file of this header, its blanks left as they are, and n bytes of data. */
 static void
@@ -39,7 +31,7 @@ put_file(const char *head, size_t n)
 	buf_put(&b, word, 8);
 	buf_put(&b, head, strlen(head));
 	buf_put(&b, zeros, n);
-	put(b.p, b.n);
+	pics_write(path, b.p, b.n);
 	buf_free(&b);
 }
 
@@ -97,7 +89,7 @@ other_tool(void)
 	io_slurp(path, 4096, &b);
 	le_putf32(b.p + b.n - 72 + 8, 5);	/* the first of b_moving_var */
 	le_putf32(b.p + b.n - 4, 7);		/* the last of f_weight */
-	put(b.p, b.n);
+	pics_write(path, b.p, b.n);
 	ok(weights_load(path, g, &f) == 0, "another tool's file: %s", err_line());
 	if (f.w != NULL)
 		ok(f.w[5] == 7 && f.aux[2] == 5 && f.graph == NULL && f.state == NULL, "each tensor goes to its place");
@@ -162,17 +154,17 @@ lengths(void)
 	uint8_t b[16] = { 0 };
 	struct weights f;
 
-	put(b, 0);
+	pics_write(path, b, 0);
 	is(weights_load(path, g, &f), ERR_SHORT, "an empty file: %s", err_line());
-	put(b, 7);
+	pics_write(path, b, 7);
 	is(weights_load(path, g, &f), ERR_SHORT, "no length: %s", err_line());
 	le_put64(b, 9);
-	put(b, 16);
+	pics_write(path, b, 16);
 	is(weights_load(path, g, &f), ERR_SHORT, "a header longer than the file: %s", err_line());
 	le_put64(b, UINT64_MAX);
-	put(b, 16);
+	pics_write(path, b, 16);
 	is(weights_load(path, g, &f), ERR_LIMIT, "a header of all there is: %s", err_line());
-	is(weights_load(dir, g, &f), ERR_FORMAT, "a folder: %s", err_line());
+	is(weights_load(pics_dir, g, &f), ERR_FORMAT, "a folder: %s", err_line());
 	unlink(path);
 	is(mkfifo(path, 0600), 0, "a named pipe that nobody writes to");
 	is(weights_load(path, g, &f), ERR_FORMAT, "is not waited for: %s", err_line());
@@ -191,7 +183,7 @@ cuts(void)
 	weights_save(path, g, w, aux, state, OPT_SGD, NULL, 0);
 	io_slurp(path, 1 << 20, &b);
 	for (size_t n = 0; n < b.n; n++) {
-		put(b.p, n);
+		pics_write(path, b.p, n);
 		refused += weights_load(path, NULL, &f) < 0 && f.w == NULL;
 	}
 	is(refused, b.n, "no beginning of a file passes for one");
@@ -222,7 +214,7 @@ not_saved(void)
 	weights_free(&f);
 	for (int i = 0; i <= WEIGHTS_METAS; i++)
 		free(many[i].key);
-	snprintf(gone, sizeof(gone), "%s/none/x", dir);
+	snprintf(gone, sizeof(gone), "%s/none/x", pics_dir);
 	is(weights_save(gone, g, w, aux, NULL, OPT_SGD, NULL, 0), ERR_SYS, "no such folder: %s", err_line());
 	is(weights_save("/dev/full/x", g, w, aux, NULL, OPT_SGD, NULL, 0), ERR_SYS, "no folder at all: %s", err_line());
 }
@@ -230,9 +222,9 @@ not_saved(void)
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL || graph_parse(net, sizeof(net) - 1, &g) < 0)
+	if (graph_parse(net, sizeof(net) - 1, &g) < 0)
 		return 1;
-	snprintf(path, sizeof(path), "%s/w.safetensors", dir);
+	path = pics_path("w.safetensors");
 	for (int i = 0; i < 12; i++) {
 		w[i] = (float)i / 3;
 		state[i] = -(float)i / 7;
@@ -245,7 +237,7 @@ main(void)
 	cuts();
 	not_saved();
 	unlink(path);
-	ok(rmdir(dir) == 0, "no other file is left behind");
+	ok(rmdir(pics_dir) == 0, "no other file is left behind");
 	graph_free(g);
 	return done();
 }

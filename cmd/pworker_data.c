@@ -1,8 +1,7 @@
 /* pworker_data - the options that say how records are read and what becomes of their pictures. */
-#include "pworker_data.h"
+#include "pworker.h"
 #include "front.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,13 +27,13 @@ static const char help[] =
     "  --cutout N              a square of zeros\n";
 
 enum {
-	O_ALT = WORKER_DATA, O_AREA, O_ASPECT, O_BRIGHT, O_CACHE, O_CONTRAST, O_CROP, O_CROPSIZE, O_CUTOUT, O_FILL, O_H,
+	O_ALT, O_AREA, O_ASPECT, O_BRIGHT, O_CACHE, O_CONTRAST, O_CROP, O_CROPSIZE, O_CUTOUT, O_FILL, O_H,
 	O_HELP, O_IMGSIZE, O_L, O_LABEL, O_MEAN, O_MIRROR, O_NOSHUFFLE, O_PAD, O_PCA, O_PREFETCH, O_RANDMIRROR,
 	O_RCONTRAST, O_READ, O_RESIZE, O_RESIZED, O_RLIGHT, O_ROTATE, O_S, O_SATURATION, O_SCALE, O_SCALEBY, O_SHEAR,
 	O_STD, O_TURN, O_WINDOW
 };
 
-const struct option worker_data_longs[] = {
+static const struct option longs[] = {
 	{ "alt-mirror", no_argument, NULL, O_ALT },
 	{ "aspect-ratio", required_argument, NULL, O_ASPECT },
 	{ "brightness", required_argument, NULL, O_BRIGHT },
@@ -141,14 +140,6 @@ cache(const char *text)
 }
 
 static void
-help_data(void)
-{
-	fputs(help, stdout);
-	front_flush();
-	exit(0);
-}
-
-static void
 geometry(struct aug *a, int c, const char *text)
 {
 	switch (c) {
@@ -201,13 +192,14 @@ normal(struct aug *a, int c, const char *text)
 	}
 }
 
-void
-worker_data_take(struct batch_opt *o, int c, const char *text)
+static void
+take(struct pworker *p, int c, char *text)
 {
+	struct batch_opt *o = &p->train.data;
+
 	switch (c) {
 	case O_CACHE:	o->cache = cache(text); break;
-	case O_HELP:	help_data();
-		break;
+	case O_HELP:	worker_help(help);
 	case O_LABEL:	o->label_at = (uint32_t)front_num("--label-at", text, 0, 65535); break;
 	case O_NOSHUFFLE: o->shuffle = false; break;
 	case O_PREFETCH: o->prefetch = (size_t)front_num("--prefetch", text, 1, 1 << 20) << 20; break;
@@ -220,10 +212,10 @@ worker_data_take(struct batch_opt *o, int c, const char *text)
 	}
 }
 
-void
-worker_data_settle(const struct batch_opt *o)
+static void
+settle(struct pworker *p)
 {
-	const struct aug *a = &o->aug;
+	const struct aug *a = &p->train.data.aug;
 
 	if (a->resized_crop && (a->rand_crop || a->crop_size.hi > 0 || a->scale_by.hi > 0))
 		front_wrong("--rand-resized-crop: does not go with --rand-crop, --crop-size or --random-scale");
@@ -232,3 +224,5 @@ worker_data_settle(const struct batch_opt *o)
 	if (a->alt_mirror && a->rand_mirror)
 		front_wrong("--alt-mirror: does not go with --rand-mirror");
 }
+
+const struct worker_theme worker_data_theme = { longs, take, settle };

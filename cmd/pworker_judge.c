@@ -1,8 +1,11 @@
 /* pworker_judge - what a trained net says of records: a score of all, or a row a picture. */
-#include "pworker_judge.h"
+#include "pworker.h"
+#include "pworker_open.h"
 #include "front.h"
 
 #include "base/err.h"
+#include "ps/judge.h"
+#include "wire/conn.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +13,29 @@
 #include <stdlib.h>
 
 #define FIVE 5u
+
+enum { O_EVAL, O_FLIP, O_PREDICT, O_TOP };
+
+static const struct option longs[] = {
+	{ "eval", required_argument, NULL, O_EVAL },
+	{ "flip", no_argument, NULL, O_FLIP },
+	{ "predict", required_argument, NULL, O_PREDICT },
+	{ "top", required_argument, NULL, O_TOP },
+	{ NULL, 0, NULL, 0 }
+};
+
+static void
+take(struct pworker *p, int c, char *text)
+{
+	switch (c) {
+	case O_EVAL:	p->judged = text; p->rows = 0; break;
+	case O_FLIP:	p->flip = true; break;
+	case O_PREDICT:	p->judged = text; p->rows = 1; break;
+	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
+	}
+}
+
+const struct worker_theme worker_judge_theme = { longs, take, NULL };
 
 /* What is summed over the samples, or how many rows each gets. */
 struct job {
@@ -82,8 +108,9 @@ run(struct judge_opt *o, struct job *j)
 		front_die(NULL, e);
 }
 
-void
-worker_judge_score(struct judge_opt *o)
+/* The sums of all records. */
+static void
+put_score(struct judge_opt *o)
 {
 	struct job j = { .classes = o->weights->graph->classes };
 
@@ -98,8 +125,9 @@ worker_judge_score(struct judge_opt *o)
 	front_flush();
 }
 
-void
-worker_judge_rows(struct judge_opt *o, uint32_t top)
+/* The `top` most probable classes of each picture, a row each. */
+static void
+put_rows(struct judge_opt *o, uint32_t top)
 {
 	struct job j = { .classes = o->weights->graph->classes };
 
@@ -110,4 +138,38 @@ worker_judge_rows(struct judge_opt *o, uint32_t top)
 	printf("id\tclass\tprobability\n");
 	run(o, &j);
 	free(j.order);
+}
+
+/* Weights that know their net, and records: no training. */
+int
+worker_judge(struct pworker *p)
+{
+	struct train_opt *t = &p->train;
+	struct weights f;
+	struct judge_opt o = { .engine = engine_find(p->engine), .threads = t->threads, .weights = &f, .flip = p->flip };
+	const char *file = p->data_key != NULL ? p->data_key : p->key;
+	uint8_t key[CONN_KEY];
+	float *mean = NULL;
+	int e;
+
+	worker_batch_settle(&p->batch, t);
+	if (o.engine == NULL)
+		front_die("--engine", ERR_ARG);
+	if ((e = weights_load(p->judged, NULL, &f)) < 0)
+		front_die(NULL, e);
+	if (file != NULL && (e = conn_key_read(file, key)) < 0)
+		front_die(file, e);
+	t->data.recs = worker_open_records(t->data.path, file != NULL ? key : NULL);
+	if (p->mean != NULL)
+		mean = worker_open_mean(p->mean, t, f.graph);
+	o.data = t->data;
+	o.data.aug.mean = mean;
+	if (p->rows > 0)
+		put_rows(&o, p->top > 0 ? p->top : 1);
+	else
+		put_score(&o);
+	recs_close(t->data.recs);
+	weights_free(&f);
+	free(mean);
+	return front_status();
 }

@@ -1,13 +1,11 @@
 /* pworker_learn - the options that say how weights change: optimizer, rate, decay. */
-#include "pworker_learn.h"
+#include "pworker.h"
 #include "front.h"
 
 #include "base/err.h"
 #include "ps/hello.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -24,10 +22,10 @@ static const char help[] =
     "  --wd-mult PATTERN=X     their decay\n";
 
 enum {
-	O_BETA2 = WORKER_LEARN, O_CLIP, O_EPSILON, O_HELP, O_L1, O_LR, O_LRMULT, O_MOMENTUM, O_OPTIMIZER, O_WD, O_WDMULT
+	O_BETA2, O_CLIP, O_EPSILON, O_HELP, O_L1, O_LR, O_LRMULT, O_MOMENTUM, O_OPTIMIZER, O_WD, O_WDMULT
 };
 
-const struct option worker_learn_longs[] = {
+static const struct option longs[] = {
 	{ "beta2", required_argument, NULL, O_BETA2 },
 	{ "clip", required_argument, NULL, O_CLIP },
 	{ "epsilon", required_argument, NULL, O_EPSILON },
@@ -42,13 +40,6 @@ const struct option worker_learn_longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-void
-worker_learn_init(struct worker_learn *l)
-{
-	*l = (struct worker_learn){ .sched = { .base = 0.1 }, .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN,
-		.wd = 1e-5 };
-}
-
 static void
 add_rule(struct worker_learn *l, const char *option, const char *kind, const char *rule)
 {
@@ -60,20 +51,19 @@ add_rule(struct worker_learn *l, const char *option, const char *kind, const cha
 		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);
 }
 
-void
-worker_learn_take(struct worker_learn *l, int c, const char *text)
+static void
+take(struct pworker *p, int c, char *text)
 {
+	struct worker_learn *l = &p->learn;
+
 	switch (c) {
 	case O_BETA2:	l->beta2 = front_real("--beta2", text, 0, 1); break;
 	case O_CLIP:	l->clip = front_real("--clip", text, 0, 1e30); break;
 	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
-	case O_HELP:
-		fputs(help, stdout);
-		front_flush();
-		exit(0);
+	case O_HELP:	worker_help(help);
 	case O_L1:	l->l1 = front_real("--l1", text, 0, 1e30); break;
 	case O_LR:
-		if (sched_parse(text, &l->sched) < 0)
+		if (sched_parse(text, &p->train.sched) < 0)
 			front_wrong("--lr: %s", err_line());
 		break;
 	case O_LRMULT:	add_rule(l, "--lr-mult", "lr", text); break;
@@ -87,10 +77,11 @@ worker_learn_take(struct worker_learn *l, int c, const char *text)
 	}
 }
 
-void
-worker_learn_settle(struct worker_learn *l, struct worker_opt *o)
+static void
+settle(struct pworker *p)
 {
-	struct opt_hyper *h = &o->hyper;
+	struct opt_hyper *h = &p->train.ps.hyper;
+	struct worker_learn *l = &p->learn;
 
 	opt_usual(l->rule, h);
 	h->momentum = isnan(l->momentum) ? h->momentum : (float)l->momentum;
@@ -101,5 +92,7 @@ worker_learn_settle(struct worker_learn *l, struct worker_opt *o)
 	h->clip = (float)l->clip;
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);
-	o->mults = (const char *)l->mults.p;
+	p->train.ps.mults = (const char *)l->mults.p;
 }
+
+const struct worker_theme worker_learn_theme = { longs, take, settle };

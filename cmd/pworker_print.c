@@ -1,6 +1,8 @@
 /* pworker_print - a net for people's eyes: its layers, and with a batch what training on an engine takes and runs. */
-#include "pworker_print.h"
+#include "pworker.h"
 #include "front.h"
+
+#include "base/err.h"
 
 #include <stdio.h>
 
@@ -44,14 +46,23 @@ print_plan(const struct graph *g, const struct engine *engine, unsigned threads,
 	engine->close(dev);
 }
 
-void
-worker_print(const struct graph *g, const struct engine *engine, unsigned threads, uint32_t batch, uint32_t state)
+/* With --batch also what training takes on the engine. */
+int
+worker_print(struct pworker *p)
 {
+	const struct engine *engine = p->batch.each != NULL ? engine_find(p->engine) : NULL;
 	struct buf text = { 0 };
+	struct graph *g;
 
+	worker_batch_settle(&p->batch, &p->train);
+	g = worker_net(p);
+	if (p->batch.each != NULL && engine == NULL)
+		front_die("--engine", ERR_ARG);
 	flush(&text, graph_print(g, &text));
 	fflush(stdout);
 	if (engine != NULL)
-		print_plan(g, engine, threads, batch, state);
+		print_plan(g, engine, p->train.threads, p->train.data.batch, opt_states(p->train.ps.hyper.rule));
 	front_flush();
+	graph_free(g);
+	return 0;
 }

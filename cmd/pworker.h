@@ -1,0 +1,82 @@
+/*
+ * pworker - what the command line of pworker(1) asks for, as its files share it.
+ *
+ * The options stand in themes, a file each: a table of them, what takes one, and what looks whether they go together.
+ * A new option is a row of its theme's table and a line of its `take`; a new theme is a file and a line in
+ * pworker_opts.c.  Texts are the command line's own.  What fails is said and ends the process, as by cmd/front.h.
+ */
+#ifndef CMD_PWORKER_H
+#define CMD_PWORKER_H
+
+#include "net/rename.h"
+#include "net/script.h"
+#include "ps/train.h"
+#include "pworker_batch.h"
+
+#include <getopt.h>
+
+#define WORKER_SERVERS	1024	/* most servers */
+#define WORKER_NETOPTS	64	/* most options of a net */
+
+struct meet;
+
+/* How weights change; a number that was not given is NAN. */
+struct worker_learn {
+	enum opt_rule	 rule;
+	double		 momentum, beta2, eps, wd, l1, clip;
+	struct buf	 mults;		/* text of ps/plan.h */
+};
+
+struct pworker {
+	struct train_opt train;
+	struct worker_learn learn;
+	struct worker_batch batch;
+	const char	*net, *engine, *mean;
+	const char	*key, *data_key;	/* files */
+	struct buf	 data;			/* names with commas between */
+	char		*server[WORKER_SERVERS];
+	struct script_opt option[WORKER_NETOPTS];	/* of the net */
+	uint32_t	 noption;
+	uint32_t	 c, h, w, classes;
+	struct rename_rules *start_rename;
+	uint64_t	 frequent;
+	bool		 print, last, plain;
+	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
+	bool		 flip;
+	uint32_t	 rows, top;	/* rows a picture, most probable classes first; rows 0: a score alone */
+	char		*list;		/* of servers, by a tracker's scheduler */
+	char		*found;		/* by last; the checkpoint to resume from, or NULL */
+};
+
+struct worker_theme {
+	const struct option *longs;	/* ends with a zero; flag is NULL, val from 0 on within the theme */
+	void	(*take)(struct pworker *p, int val, char *text);
+	void	(*settle)(struct pworker *p);	/* behind the last option; may be NULL */
+};
+
+extern const struct worker_theme worker_data_theme, worker_job_theme, worker_judge_theme, worker_keep_theme,
+    worker_learn_theme, worker_net_theme;
+
+/* pworker_opts.c: fills p in from the command line; worker_release() frees what that took. */
+void	 worker_options(struct pworker *p, int argc, char *argv[]);
+void	 worker_release(struct pworker *p);
+/* A screen of help for --help-THEME, and the end. */
+void	 worker_help(const char *text) __attribute__((noreturn));
+
+/* pworker_net.c: the graph of --net. */
+struct graph *worker_net(const struct pworker *p);
+/* An option that is none of pworker's is the net's, as --layers 110 or --layers=110. */
+void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
+
+/* pworker_job.c: reads the job's key, and learns from a tracker what options do not say.  NULL: from nobody. */
+struct meet *worker_meet(struct pworker *p, uint8_t *key);
+
+/* pworker_keep.c: worker 0 finds the checkpoint of --resume-last. */
+void	 worker_find_last(struct pworker *p);
+
+/* The three things that a pworker does; each returns the exit status. */
+int	 worker_judge(struct pworker *p);			/* pworker_judge.c */
+int	 worker_print(struct pworker *p);			/* pworker_print.c */
+int	 worker_run(struct pworker *p, double began_s);		/* pworker_run.c; began_s: clk_s() of the process's start */
+
+#endif

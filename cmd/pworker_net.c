@@ -1,0 +1,71 @@
+/* pworker_net - the options that name a net, and those of the net's own script, into its graph. */
+#include "pworker.h"
+#include "front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { O_CLASSES, O_NET, O_SHAPE };
+
+static const struct option longs[] = {
+	{ "classes", required_argument, NULL, O_CLASSES },
+	{ "net", required_argument, NULL, O_NET },
+	{ "shape", required_argument, NULL, O_SHAPE },
+	{ NULL, 0, NULL, 0 }
+};
+
+static void
+shape(struct pworker *p, const char *text)
+{
+	unsigned c, h, w;
+	char tail;
+
+	if ((sscanf(text, "%5ux%5ux%5u%c", &c, &h, &w, &tail) != 3 &&
+	    sscanf(text, "%5u,%5u,%5u%c", &c, &h, &w, &tail) != 3) || c == 0 || h == 0 || w == 0)
+		front_wrong("--shape: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", text);
+	p->c = c;
+	p->h = h;
+	p->w = w;
+}
+
+static void
+take(struct pworker *p, int c, char *text)
+{
+	switch (c) {
+	case O_CLASSES:	p->classes = (uint32_t)front_num("--classes", text, 1, 1 << 24); break;
+	case O_NET:	p->net = text; break;
+	case O_SHAPE:	shape(p, text); break;
+	}
+}
+
+const struct worker_theme worker_net_theme = { longs, take, NULL };
+
+void
+worker_net_option(struct pworker *p, int argc, char *argv[])
+{
+	char *key = argv[optind - 1], *value;
+
+	if (strncmp(key, "--", 2) != 0 || key[2] == 0)
+		front_usage();
+	key += 2;
+	if (p->noption == WORKER_NETOPTS)
+		front_wrong("--%s: more than %d options of a net", key, WORKER_NETOPTS);
+	if ((value = strchr(key, '=')) != NULL)
+		*value++ = 0;
+	else if (optind < argc)
+		value = argv[optind++];
+	else
+		front_wrong("--%s: neither an option of pworker nor one of a net with its value", key);
+	p->option[p->noption++] = (struct script_opt){ key, value };
+}
+
+struct graph *
+worker_net(const struct pworker *p)
+{
+	struct graph *g;
+	int e = script_run(p->net, p->c, p->h, p->w, p->classes, p->option, p->noption, &g);
+
+	if (e < 0)
+		front_die(NULL, e);
+	return g;
+}

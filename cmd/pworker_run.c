@@ -1,0 +1,106 @@
+/* pworker_run - training: opens what the command line names, runs the steps, logs what happens, ends by a signal in order. */
+#include "pworker.h"
+#include "pworker_log.h"
+#include "pworker_open.h"
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/meet.h"
+#include "wire/conn.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop;
+
+static void
+on_signal(int sig)
+{
+	if (stop != 0)
+		_exit(128 + sig);	/* asked twice: at once */
+	stop = sig;
+}
+
+static void
+catch_signals(void)
+{
+	static const int sig[] = { SIGINT, SIGTERM };
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
+
+	sigemptyset(&sa.sa_mask);
+	for (int i = 0; i < 2; i++)	/* what the caller has us ignore stays ignored */
+		if (sigaction(sig[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(sig[i], &sa, NULL);
+}
+
+/* Before the training begins there is nothing to keep, and a signal ends the process as it always does. */
+static void
+on_event(void *arg, const struct train_event *ev)
+{
+	if (ev->kind == TRAIN_START)
+		catch_signals();
+	worker_log_event(arg, ev);
+}
+
+/* key: the job's.  The mean image is the caller's to free. */
+static float *
+open_data(struct pworker *p, const uint8_t *key)
+{
+	struct train_opt *t = &p->train;
+	uint8_t own[CONN_KEY];
+	int e;
+
+	if (p->data_key != NULL && (e = conn_key_read(p->data_key, own)) < 0)
+		front_die(p->data_key, e);
+	key = p->data_key != NULL ? own : p->key != NULL ? key : NULL;
+	t->data.recs = worker_open_records(t->data.path, key);
+	if (t->val != NULL)
+		t->val_recs = worker_open_records(t->val, key);
+	if (t->val != NULL && t->val_recs == NULL)
+		front_wrong("--val: %s is a pipe, and records to validate on are read again and again", t->val);
+	return p->mean != NULL ? worker_open_mean(p->mean, t, t->ps.graph) : NULL;
+}
+
+static int
+train(struct pworker *p, double began_s)
+{
+	struct train_opt *t = &p->train;
+	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
+	    .sync = t->ps.slack == GATE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent };
+
+	gethostname(l.host, sizeof(l.host) - 1);
+	signal(SIGPIPE, SIG_IGN);
+	t->ps.incarnation = clk_date_ns();
+	t->stop = &stop;
+	t->event = on_event;
+	t->arg = &l;
+	return train_run(t);
+}
+
+int
+worker_run(struct pworker *p, double began_s)
+{
+	struct train_opt *t = &p->train;
+	uint8_t key[CONN_KEY];
+	struct meet *others = worker_meet(p, key);
+	struct graph *g = worker_net(p);
+	float *mean;
+	int e;
+
+	t->ps.graph = g;
+	t->ps.key = key;
+	if ((t->engine = engine_find(p->engine)) == NULL)
+		front_die("--engine", ERR_ARG);
+	t->data.aug.mean = mean = open_data(p, key);
+	worker_find_last(p);
+	e = train(p, began_s);
+	recs_close(t->data.recs);
+	recs_close(t->val_recs);
+	free(mean);
+	meet_leave(others);
+	graph_free(g);
+	if (e < 0 && e != ERR_STOP)
+		front_die(NULL, e);
+	return e == ERR_STOP ? 128 + stop : front_status();
+}

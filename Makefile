@@ -30,7 +30,8 @@ endif
 # oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
 DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out $(wildcard lib/engine/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/dnnl_v*.c)),$(wildcard lib/*/*.c)))
-# cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it.
+# cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it; front*.c is what all have in front.
+FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
@@ -52,13 +53,13 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
-$(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
+$(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
 	$(call say,ar  ,$@)ar rcs $@ $^
 
-$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 # A tool's other sources are named after it.
 $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t_*.c))))
@@ -67,7 +68,7 @@ $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(TESTS:%=%.o): CPPFLAGS += -Itests
 
-$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/bench/%.o: KERNEL := -fopenmp
 
@@ -98,7 +99,7 @@ demo: setup	## install what is missing; pictures to weights in three minutes, by
 demonstrated: all $(BUILD)/share/demo/pictures
 	@BUILD=$(abspath $(BUILD)) share/demo/run
 
-$(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(BUILD)/cmd/front.o $(BUILD)/libtally.a
+$(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages

@@ -1,13 +1,14 @@
 /* dlaunch - one command on many hosts as one: one start, one output, one exit status.  See dlaunch(1). */
 #include "dlaunch.h"
 #include "front.h"
+#include "front_recipe.h"
 
 #include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char usage[] = "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] command [argument ...]\n"
+static const char usage[] = "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
 			    "       dlaunch attach | stop job\n"
 			    "       dlaunch status [job ...]";
 static const char help[] =
@@ -25,7 +26,7 @@ static const char help[] =
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch there\n"
     "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to come\n"
     "  --grace SECONDS (10)               --silence SECONDS (10)  that a host is lost after\n"
-    "  --agent  for dlaunch itself        --help  --version\n"
+    "  --agent  for dlaunch itself        @NAME  the options of a recipe     --help  --version\n"
     "When the command's name is pworker, servers are pserver; any other command runs in all\n"
     "roles, told apart by DMLC_ROLE.\n";
 
@@ -136,8 +137,9 @@ options(struct dlaunch *c, int argc, char *argv[])
 {
 	int o;
 
+	c->line = argv;		/* recipes as names: --resume reads them again */
 	/* "+": what follows the command's name is the command's. */
-	while ((o = getopt_long(argc, argv, "+H:Pn:s:vx:", longs, NULL)) != -1)
+	while ((o = front_option(&argc, &argv, "+H:Pn:s:vx:", longs)) != -1)
 		switch (o) {
 		case 'H': c->hosts_file = optarg; break;
 		case 'P': c->dry = true; break;
@@ -168,7 +170,6 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case VERSION: printf("dlaunch %s\n", TALLY_VERSION); front_flush(); exit(0);
 		default: front_usage();
 		}
-	c->line = argv;
 	c->argv = argv + optind;
 	if (!c->servers_said)
 		c->servers = c->workers;

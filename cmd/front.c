@@ -1,5 +1,6 @@
 /* front - what every command has in front: its name, usage, messages, exit codes, typed options. */
 #include "front.h"
+#include "front_recipe.h"
 
 #include "base/err.h"
 #include "base/io.h"
@@ -13,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE	8192	/* bytes of a message */
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#define LINE	8192	/* bytes of a message */
 
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
@@ -33,6 +35,8 @@ front_init(const char *argv0, const char *usage, const char *help)
 void
 front_usage(void)
 {
+	if (front_option_from() != NULL)
+		front_wrong("no option of %s", tool);
 	fprintf(stderr, "usage: %s\n", usage_text);
 	exit(FRONT_USAGE);
 }
@@ -129,7 +133,7 @@ front_wrong(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say(NULL, text);
+	say(front_option_from(), text);
 	exit(FRONT_USAGE);
 }
 

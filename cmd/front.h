@@ -31,7 +31,7 @@ void	 front_warn(const char *thing, int e);
 void	 front_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same and exit: 75 for ERR_PEER, 2 for ERR_ARG, else 1. */
 void	 front_die(const char *thing, int e) __attribute__((noreturn));
-/* A fault of the command line in our own words: one line and exit 2. */
+/* A fault of the command line in our own words: one line and exit 2; of a recipe's with its file and line. */
 void	 front_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /*

@@ -11,7 +11,7 @@
 #define SPINS	"1000"	/* of an idle thread before it sleeps: some tens of microseconds, where a pause is long */
 
 static const char usage[] =
-    "pworker --net net --data train.rec [options] [--net-option value ...]\n"
+    "pworker [@recipe] --net net --data train.rec [options] [--net-option value ...]\n"
     "       pworker --eval | --predict weights --data records [options]";
 static const char help[] =
     "  --net NAME|FILE.lua     lenet, inception, resnet, vgg ... or a script; see net(5)\n"
@@ -32,7 +32,8 @@ static const char help[] =
     "  --engine NAME           --threads N\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
-    "  --print                 show the net; with --batch the memory it takes  --help  --version\n";
+    "  --print                 show the net; with --batch the memory it takes\n"
+    "  @NAME                   the options of a recipe; --recipes: which there are  --help  --version\n";
 
 /*
  * OpenMP reads its environment before main: idle threads that spin take the

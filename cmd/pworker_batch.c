@@ -22,6 +22,16 @@ worker_batch_take(struct worker_batch *b, char *text)
 	b->n = n;
 }
 
+uint32_t
+worker_batch_most(const struct worker_batch *b)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		most = b->each[i] > most ? b->each[i] : most;
+	return most;
+}
+
 void
 worker_batch_settle(const struct worker_batch *b, struct train_opt *t)
 {

@@ -12,6 +12,8 @@ struct worker_batch {
 
 /* Takes the option's value, of which nothing is left; a fault of it ends the process. */
 void	worker_batch_take(struct worker_batch *b, char *text);
+/* The largest of them; 0 when none was said. */
+uint32_t worker_batch_most(const struct worker_batch *b);
 /* Fills t->data.batch and t->batches, which is lent as long as b, once rank and number of workers are known. */
 void	worker_batch_settle(const struct worker_batch *b, struct train_opt *t);
 

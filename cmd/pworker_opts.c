@@ -1,6 +1,7 @@
 /* pworker_opts - the command line of pworker into what it asks for: the themes' options, and those that have none. */
 #include "pworker.h"
 #include "front.h"
+#include "front_recipe.h"
 
 #include "base/err.h"
 #include "net/init.h"
@@ -15,8 +16,8 @@
 #define THEME	256	/* most options of a theme; theme i has the values from THEME * (i + 1) on */
 
 enum {
-	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP, O_INIT, O_MEAN, O_PRINT, O_SEED,
-	O_STEPS, O_THREADS, O_VAL, O_VERSION
+	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP, O_INIT, O_MEAN, O_PRINT, O_RECIPES,
+	O_SEED, O_STEPS, O_THREADS, O_VAL, O_VERSION
 };
 
 static const struct option longs[] = {
@@ -31,6 +32,7 @@ static const struct option longs[] = {
 	{ "init", required_argument, NULL, O_INIT },
 	{ "mean", required_argument, NULL, O_MEAN },
 	{ "print", no_argument, NULL, O_PRINT },
+	{ "recipes", no_argument, NULL, O_RECIPES },
 	{ "seed", required_argument, NULL, O_SEED },
 	{ "steps", required_argument, NULL, O_STEPS },
 	{ "threads", required_argument, NULL, O_THREADS },
@@ -70,6 +72,7 @@ take(struct pworker *p, int c, char *text)
 		break;
 	case O_MEAN:	p->mean = text; break;
 	case O_PRINT:	p->print = true; break;
+	case O_RECIPES:	front_recipes();
 	case O_SEED:	t->seed = (uint64_t)front_num("--seed", text, 0, INT64_MAX); break;
 	case O_STEPS:	t->steps = (uint64_t)front_num("--steps", text, 1, INT64_MAX); break;
 	case O_THREADS:	t->threads = (unsigned)front_num("--threads", text, 1, 1024); break;
@@ -120,7 +123,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	    .ps = { .nworkers = 1 } } };
 	join(all);
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:", all, NULL)) != -1)
+	while ((c = front_option(&argc, &argv, "+:", all)) != -1)
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
 		else if (c == '?')

@@ -54,14 +54,13 @@ worker_print(struct pworker *p)
 	struct buf text = { 0 };
 	struct graph *g;
 
-	worker_batch_settle(&p->batch, &p->train);
 	g = worker_net(p);
 	if (p->batch.each != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
 	flush(&text, graph_print(g, &text));
 	fflush(stdout);
 	if (engine != NULL)
-		print_plan(g, engine, p->train.threads, p->train.data.batch, opt_states(p->train.ps.hyper.rule));
+		print_plan(g, engine, p->train.threads, worker_batch_most(&p->batch), opt_states(p->train.ps.hyper.rule));
 	front_flush();
 	graph_free(g);
 	return 0;

@@ -1,7 +1,7 @@
 # tally.bash - completion of the tools' options in bash: what a tool's own help says it takes.
 #
 # A tool is asked once for --help and for the screens that this names (--help-data and so on); the answers are kept for
-# the shell's life.  Words that are no options are completed as file names, the values of some as what they may be.
+# the shell's life.  Words that are no options are completed as file names, the values of some as what they may be, and words that begin with @ as recipes.
 
 _tally_options() { # TOOL: its options, a line each
 	local screen
@@ -32,6 +32,11 @@ _tally() {
 	--split)
 		[ "$tool" != im2rec ] || { mapfile -t COMPREPLY < <(compgen -W 'train test' -- "$word"); return; } ;;
 	esac
+	if [[ $word == @* ]] && { [ "$tool" = pworker ] || [ "$tool" = dlaunch ]; }; then
+		mapfile -t COMPREPLY < <(compgen -P @ -W "$(pworker --recipes 2>/dev/null | cut -f 1)" -- "${word#@}"
+			compgen -P @ -f -- "${word#@}")
+		return
+	fi
 	# dlaunch and netstat-logging take a command behind their options.
 	if [[ $word == -* ]]; then
 		[ -n "${kept:-}" ] || kept=$(_tally_options "$tool")

@@ -15,7 +15,7 @@ options() {
 in_code() { # TOOL
 	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' |
 		grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
-	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | tr '\n' ' ' | grep -oE 'getopt_long\([^"]*"[^"]*"' |
+	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | tr '\n' ' ' | grep -oE '(getopt_long|front_option)\([^"]*"[^"]*"' |
 		sed 's/.*"\([^"]*\)"$/\1/; s/[:+]//g' | grep -o . | sed 's/^/-/'
 }
 

@@ -169,7 +169,7 @@ batches(struct batch_opt *o, int epochs)
 
 		must(batch_start(r, (uint64_t)epoch, 0), NULL);
 		while ((e = batch_next(r, &b)) > 0)
-			n += b->n;
+			n += b->s.n;
 		must(e, NULL);
 		printf("%llu\t%.3f\t%.3f\n", (unsigned long long)n, clk_s() - t, cpu_s() - c);
 	}

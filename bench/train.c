@@ -115,9 +115,11 @@ train(void *arg)
 	struct job *j = arg;
 	const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
 	const struct engine_hook hook = { .arg = j, .need = need };
+	const struct graph_node *in = &j->graph->node[0];
+	const struct samples s = { .n = j->batch, .c = in->c, .h = in->h, .w = in->w, .x = j->x, .y = j->y };
 	struct engine_result result;
 
-	must(j->engine->forward(j->plan, j->x, j->y, j->batch, NULL, &hook, &result), "forward");
+	must(j->engine->forward(j->plan, &s, NULL, &hook, &result), "forward");
 	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
 	must(j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
 }

@@ -258,7 +258,7 @@ aug_room_free(struct aug_room *room)
 
 int
 aug_pixels(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
-    struct aug_view *v)
+    struct planes_view *v)
 {
 	struct img now = *pic;
 	int e;
@@ -276,7 +276,7 @@ aug_pixels(const struct aug *a, const struct aug_plan *plan, struct aug_room *ro
 int
 aug_apply(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic, float *x)
 {
-	struct aug_view v;
+	struct planes_view v;
 	int e;
 
 	if ((e = aug_pixels(a, plan, room, pic, &v)) == 0)

@@ -22,6 +22,8 @@
 #define BATCH_AUG_H
 
 #include "image/img.h"
+#include "batch/planes.h"
+#include "batch/samples.h"
 
 #include <stdbool.h>
 
@@ -95,18 +97,16 @@ struct aug_room;
 int	 aug_room_new(struct aug_room **room);
 void	 aug_room_free(struct aug_room *room);	/* NULL is fine */
 
-/* Rows of pixels [w,c], stride bytes apart. */
-struct aug_view {
-	const uint8_t	*p;
-	size_t		 stride;
-};
-
 /*
  * aug_pixels makes the sample's pixels [h,w,c] of a picture of c channels: all up to the colours; lent until the next
  * call, or as long as the picture.  aug_apply makes the sample x f32 [c,h,w].  Return 0, ERR_LIMIT or ERR_NOMEM.
+ *
+ * Where aug_plain_norm() says so, what stands behind the colours is the same for all samples but for the mirror, and is
+ * what it writes: then aug_pixels() and the plan's mirror are the sample.
  */
 int	 aug_pixels(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
-	    struct aug_view *v);
+	    struct planes_view *v);
+bool	 aug_plain_norm(const struct aug *a, struct samples_norm *norm);
 int	 aug_apply(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic, float *x);
 
 #endif

@@ -90,7 +90,7 @@ copy(const struct aug *a, const struct aug_plan *plan, struct buf *room, const s
 
 int
 aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
-    struct aug_view *v)
+    struct planes_view *v)
 {
 	bool fits = plan->h == a->h && plan->w == a->w, inside = plan->y >= 0 && plan->x >= 0 &&
 	    plan->y + (int64_t)plan->h <= pic->h && plan->x + (int64_t)plan->w <= pic->w;

@@ -22,10 +22,10 @@ aug_recolours(const struct aug *a)
 int	aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, struct img *pic);
 /* The plan's part of the picture, and of the border around it, at the sample's size. */
 int	aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
-	    struct aug_view *v);
+	    struct planes_view *v);
 /* Changes the colours of the sample's pixels [h,w,3]. */
 void	aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p);
 /* Pixels into numbers, planes, mirrored; then the cut. */
-void	aug_normal(const struct aug *a, const struct aug_plan *plan, const struct aug_view *v, float *x);
+void	aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes_view *v, float *x);
 
 #endif

@@ -1,138 +1,7 @@
 /* aug_normal - a sample's pixels as numbers: planes of floats, mirrored, with a square cut out. */
-#include "base/isa.h"
 #include "batch/aug_in.h"
 
-#define WIDE	16u	/* pixels at once */
-#define SPAN	4096u	/* pixels that are split at once: rows, or part of one; they stay in the nearest cache */
-
-typedef uint8_t wide __attribute__((vector_size(WIDE), aligned(1), may_alias));
-
-/* What becomes of a channel: x = (p - mean) * by + add. */
-struct line {
-	const float	*mean;		/* [h,w], or NULL: */
-	float		 flat;
-	float		 by, add;
-};
-
-/* The last step of a row that is no multiple of WIDE goes back and does some pixels twice. */
-ISA_INLINE uint32_t
-next(uint32_t i, uint32_t n)
-{
-	i += WIDE;
-	return i < n && n - i < WIDE ? n - WIDE : i;
-}
-
-/* R G B R G B ... into a plane each: of 48 bytes in three registers the first two, then with the third. */
-ISA_INLINE void
-split(const uint8_t *restrict p, uint32_t n, uint8_t *restrict r, uint8_t *restrict g, uint8_t *restrict b)
-{
-	uint32_t i = 0;
-
-	for (; n >= WIDE && i < n; i = next(i, n)) {
-		const uint8_t *q = p + 3 * i;
-		wide u = *(const wide *)q, v = *(const wide *)(q + WIDE), w = *(const wide *)(q + 2 * WIDE), t;
-
-		t = __builtin_shufflevector(u, v, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0);
-		*(wide *)(r + i) = __builtin_shufflevector(t, w, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 20, 23, 26, 29);
-		t = __builtin_shufflevector(u, v, 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 0, 0, 0, 0, 0);
-		*(wide *)(g + i) = __builtin_shufflevector(t, w, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 21, 24, 27, 30);
-		t = __builtin_shufflevector(u, v, 2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 0, 0, 0, 0, 0, 0);
-		*(wide *)(b + i) = __builtin_shufflevector(t, w, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 19, 22, 25, 28, 31);
-	}
-	for (; i < n; i++) {
-		r[i] = p[3 * i];
-		g[i] = p[3 * i + 1];
-		b[i] = p[3 * i + 2];
-	}
-}
-
-/* to[n - 1 - i] = p[i]. */
-ISA_INLINE void
-turn(const uint8_t *restrict p, uint32_t n, uint8_t *restrict to)
-{
-	uint32_t i = 0;
-
-	for (; n >= WIDE && i < n; i = next(i, n)) {
-		wide v = *(const wide *)(p + i);
-
-		*(wide *)(to + n - WIDE - i) = __builtin_shufflevector(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4,
-		    3, 2, 1, 0);
-	}
-	for (; i < n; i++)
-		to[n - 1 - i] = p[i];
-}
-
-/* n pixels of a plane, in the order of x; where they are mirrored the mean is not. */
-ISA_INLINE void
-plane(const struct line *l, const uint8_t *restrict p, uint32_t n, const float *mean, bool mirror, float *restrict x)
-{
-	float flat = l->flat, by = l->by, add = l->add;
-
-	if (mean == NULL)
-		for (uint32_t i = 0; i < n; i++)
-			x[i] = ((float)p[i] - flat) * by + add;
-	else if (mirror)
-		for (uint32_t i = 0; i < n; i++)
-			x[i] = ((float)p[i] - mean[n - 1 - i]) * by + add;
-	else
-		for (uint32_t i = 0; i < n; i++)
-			x[i] = ((float)p[i] - mean[i]) * by + add;
-}
-
-/* A piece of the sample: h rows of w pixels from (y, x), all of its rows where h > 1. */
-struct piece {
-	uint32_t y, x, h, w;
-};
-
-/* Its pixels into planes of u8, in the order of the sample's. */
-ISA_INLINE void
-sort(const struct aug *a, const struct aug_view *v, const struct piece *q, bool mirror, uint8_t part[3][SPAN])
-{
-	uint8_t row[3][SPAN];
-
-	for (uint32_t i = 0; i < q->h; i++) {
-		const uint8_t *p = v->p + (q->y + i) * v->stride + (size_t)q->x * a->c;
-		size_t at = (size_t)i * q->w;
-
-		if (a->c == 3 && !mirror)
-			split(p, q->w, part[0] + at, part[1] + at, part[2] + at);
-		else if (a->c == 3)
-			split(p, q->w, row[0], row[1], row[2]);
-		else if (!mirror)
-			memcpy(part[0] + at, p, q->w);
-		for (uint32_t c = 0; mirror && c < a->c; c++)
-			turn(a->c == 3 ? row[c] : p, q->w, part[c] + at);
-	}
-}
-
-ISA_CLONES static void
-rows(const struct aug *a, const struct line line[3], const struct aug_view *v, bool mirror, float *x)
-{
-	uint32_t most = a->w < SPAN ? SPAN / a->w : 1;
-	uint8_t part[3][SPAN];
-	struct piece q;
-
-	for (q.y = 0; q.y < a->h; q.y += q.h)
-		for (q.x = 0; q.x < a->w; q.x += q.w) {
-			uint32_t at = 0;
-
-			q.h = a->h - q.y < most ? a->h - q.y : most;
-			q.w = a->w - q.x < SPAN ? a->w - q.x : SPAN;
-			sort(a, v, &q, mirror, part);
-			at = mirror ? a->w - q.x - q.w : q.x;
-			for (uint32_t c = 0; c < a->c; c++) {
-				const float *mean = line[c].mean;
-				float *to = x + ((size_t)c * a->h + q.y) * a->w + at;
-				/* What is not mirrored goes with the picture's rows, one by one. */
-				uint32_t n = mean != NULL ? 1 : q.h;
-
-				for (uint32_t i = 0; i < q.h; i += n)
-					plane(&line[c], part[c] + (size_t)i * q.w, n * q.w,
-					    mean != NULL ? mean + (size_t)(q.y + i) * a->w + q.x : NULL, mirror,
-					    to + (size_t)i * a->w);
-			}
-		}
-}
+#include <string.h>
 
 static void
 cut(const struct aug *a, const struct aug_plan *plan, float *x)
@@ -148,23 +17,42 @@ cut(const struct aug *a, const struct aug_plan *plan, float *x)
 			memset(x + ((size_t)c * a->h + (size_t)y) * a->w + left, 0, (size_t)(right - left) * sizeof(*x));
 }
 
-void
-aug_normal(const struct aug *a, const struct aug_plan *plan, const struct aug_view *v, float *x)
+/* The factor of a channel. */
+static float
+factor(const struct aug *a, uint32_t c)
 {
 	float scale = a->scale != 0 ? a->scale : 1;
-	struct line line[3];
+
+	return a->std_of[c] != 0 ? scale / a->std_of[c] : scale;
+}
+
+bool
+aug_plain_norm(const struct aug *a, struct samples_norm *norm)
+{
+	*norm = (struct samples_norm){ .mean = a->mean };
+	for (uint32_t c = 0; c < a->c; c++) {
+		norm->flat[c] = a->mean_of[c];
+		norm->by[c] = factor(a, c);
+	}
+	return a->rand_contrast == 0 && a->rand_illumination == 0 && a->cutout == 0;
+}
+
+void
+aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes_view *v, float *x)
+{
+	struct planes_line line[3];
 
 	for (uint32_t c = 0; c < a->c; c++) {
-		float by = a->std_of[c] != 0 ? scale / a->std_of[c] : scale;
+		float by = factor(a, c);
 
-		line[c] = (struct line){
+		line[c] = (struct planes_line){
 			.mean = a->mean != NULL ? a->mean + (size_t)c * a->h * a->w : NULL,
 			.flat = a->mean_of[c],
 			.by = plan->contrast * by,
 			.add = plan->illumination * by,
 		};
 	}
-	rows(a, line, v, plan->mirror, x);
+	planes_f32(line, v, a->c, a->h, a->w, plan->mirror, x);
 	if (a->cutout > 0)
 		cut(a, plan, x);
 }

@@ -54,19 +54,36 @@ read_ahead(struct batch_reader *r)
 static uint32_t
 close_gaps(struct batch_piece *p, size_t sample)
 {
+	uint8_t *at = p->sample;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->n; i++) {
 		if (!p->good[i])
 			continue;
 		if (i > n) {
-			memcpy(p->x + n * sample, p->x + i * sample, sample * sizeof(*p->x));
+			memcpy(at + n * sample, at + i * sample, sample);
+			p->mirror[n] = p->mirror[i];
 			p->y[n] = p->y[i];
 			p->id[n] = p->id[i];
 		}
 		n++;
 	}
 	return n;
+}
+
+static struct samples
+samples_of(const struct batch_reader *r, struct batch_piece *p)
+{
+	const struct aug *a = &r->opt.aug;
+
+	return (struct samples){
+		.n = close_gaps(p, r->sample), .c = a->c, .h = a->h, .w = a->w,
+		.y = p->y,
+		.x = r->pixels ? NULL : p->sample,
+		.pixel = r->pixels ? p->sample : NULL,
+		.mirror = r->pixels ? p->mirror : NULL,
+		.norm = r->norm,
+	};
 }
 
 int
@@ -111,14 +128,12 @@ batch_next(struct batch_reader *r, const struct batch **b)
 		return 0;
 	}
 	r->out = (struct batch){
-		.n = close_gaps(p, r->sample),
-		.x = p->x,
-		.y = p->y,
+		.s = samples_of(r, p),
 		.id = p->id,
 		.step = p->step,
 		.why = p->why,
 	};
-	r->out.bad = p->n - r->out.n;
+	r->out.bad = p->n - r->out.s.n;
 	*b = &r->out;
 	return 1;
 }
@@ -129,22 +144,21 @@ make_ring(struct batch_reader *r)
 	size_t bytes, n;
 	int e;
 
-	if ((e = num_mul(r->sample * sizeof(float), r->opt.batch, &bytes)) < 0)
+	if ((e = num_mul(r->sample, r->opt.batch, &bytes)) < 0)
 		return e;
 	n = (r->opt.prefetch > 0 ? r->opt.prefetch : PREFETCH) / bytes;
 	r->ahead = n < 2 ? 2 : n < BATCH_AHEAD ? (uint32_t)n : BATCH_AHEAD;
 	for (uint32_t i = 0; i < r->ahead; i++) {
 		struct batch_piece *p = &r->ring[i];
-		void *x;
 
-		if (posix_memalign(&x, ALIGN, bytes) != 0)
+		if (posix_memalign(&p->sample, ALIGN, bytes) != 0)
 			return err_nomem();
-		p->x = x;
+		p->mirror = calloc(r->opt.batch, sizeof(*p->mirror));
 		p->y = calloc(r->opt.batch, sizeof(*p->y));
 		p->id = calloc(r->opt.batch, sizeof(*p->id));
 		p->good = calloc(r->opt.batch, sizeof(*p->good));
 		p->record = calloc(r->opt.batch, sizeof(*p->record));
-		if (p->record == NULL || p->y == NULL || p->id == NULL || p->good == NULL)
+		if (p->record == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL)
 			return err_nomem();
 	}
 	return 0;
@@ -220,7 +234,8 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	*o = *opt;
 	o->pieces = o->pieces > 0 ? o->pieces : 1;
 	o->my_pieces = o->my_pieces > 0 ? o->my_pieces : 1;
-	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w;
+	r->pixels = aug_plain_norm(&o->aug, &r->norm);
+	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w * (r->pixels ? 1 : sizeof(float));
 	pthread_mutex_init(&r->turn_lock, NULL);
 	pthread_cond_init(&r->turn_came, NULL);
 	for (uint32_t i = 0; i < BATCH_AHEAD; i++)
@@ -245,7 +260,8 @@ free_lane(struct batch_lane *l)
 static void
 free_piece(struct batch_piece *p)
 {
-	free(p->x);
+	free(p->sample);
+	free(p->mirror);
 	free(p->y);
 	free(p->id);
 	free(p->good);

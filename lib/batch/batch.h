@@ -15,6 +15,7 @@
  * in which they come, through a window of as many, for one epoch whose length
  * nobody knows; each worker has a stream of its own, whose pieces are all full up to its end.
  *
+ * Samples are R G B or grey, as pixels wherever that loses nothing: see samples.h.
  * What becomes of a picture is a function of (seed, epoch, id), see aug.h, so threads,
  * timing and the cut over workers change no pixel.
  *
@@ -52,9 +53,7 @@ struct batch_opt {
 };
 
 struct batch {
-	uint32_t	 n;	/* samples, 0..opt.batch */
-	const float	*x;	/* f32 [n,c,h,w], planes R G B or grey */
-	const int32_t	*y;	/* [n] class */
+	struct samples	 s;	/* 0..opt.batch; pixels where aug_plain_norm() says so, else numbers */
 	const uint64_t	*id;	/* [n] the records' ids */
 	uint64_t	 step;	/* of the epoch, from 0 */
 	uint32_t	 bad;	/* records left out of this batch because they do not decode ... */

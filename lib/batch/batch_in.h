@@ -21,7 +21,8 @@ struct batch_piece {
 	uint64_t	 first;		/* of the epoch's order; of the stream */
 	uint32_t	 n;
 	uint64_t	*record;	/* [n] numbers; not of a stream */
-	float		*x;
+	void		*sample;	/* [n] pixels or numbers */
+	uint8_t		*mirror;	/* [n], of pixels */
 	int32_t		*y;
 	uint64_t	*id;
 	uint8_t		*good;		/* [n] whether a sample was made */
@@ -53,7 +54,9 @@ struct batch_reader {
 	struct batch_lane *lane;	/* [opt.threads] */
 	uint64_t	 records, steps, epoch;
 	uint64_t	 whole;		/* records of a step */
-	size_t		 sample;	/* floats */
+	bool		 pixels;	/* samples are pixels ... */
+	struct samples_norm norm;	/* ... of which this makes numbers */
+	size_t		 sample;	/* bytes */
 	uint64_t	 step;		/* of the piece to be given next ... */
 	uint32_t	 piece;		/* ... and which of mine it is */
 	uint64_t	 planned;	/* records of the stream that pieces were given */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void
 note(struct batch_piece *p, uint32_t i, int e)
@@ -53,10 +54,25 @@ name_of(const struct batch_reader *r, const struct batch_lane *l, const struct b
 		    (unsigned long long)l->taken[i % BATCH_PART].at);
 }
 
+/* Its pixels, one row behind the other. */
+static int
+take_pixels(const struct batch_reader *r, const struct aug_plan *plan, struct aug_room *room, const struct img *pic, uint8_t *to)
+{
+	const struct aug *a = &r->opt.aug;
+	size_t row = (size_t)a->w * a->c;
+	struct planes_view v;
+	int e = aug_pixels(a, plan, room, pic, &v);
+
+	for (uint32_t y = 0; e == 0 && y < a->h; y++)
+		memcpy(to + y * row, v.p + y * v.stride, row);
+	return e;
+}
+
 static int
 sample_of(const struct batch_reader *r, struct batch_lane *l, const struct batch_item *item, struct batch_piece *p, uint32_t i)
 {
 	const struct aug *aug = &r->opt.aug;
+	uint8_t *to = (uint8_t *)p->sample + i * r->sample;
 	struct aug_plan plan;
 	int e;
 
@@ -64,7 +80,9 @@ sample_of(const struct batch_reader *r, struct batch_lane *l, const struct batch
 	if ((e = class_of(r, item->label, &p->y[i])) < 0 ||
 	    (e = aug_choose(aug, r->epoch, item->id, &item->pic, &plan)) < 0)
 		return e;
-	return aug_apply(aug, &plan, l->room, &item->pic, p->x + i * r->sample);
+	p->mirror[i] = plan.mirror;
+	return r->pixels ? take_pixels(r, &plan, l->room, &item->pic, to) :
+	    aug_apply(aug, &plan, l->room, &item->pic, (void *)to);
 }
 
 /* Sample i of a piece, whose record is in memory or in the lane; errors of the records themselves pass through. */

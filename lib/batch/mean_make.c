@@ -53,7 +53,7 @@ add_row(uint32_t *restrict sum, const uint8_t *restrict p, size_t n)
 }
 
 static void
-add_picture(const struct making *m, const struct aug_view *v, struct lane *l)
+add_picture(const struct making *m, const struct planes_view *v, struct lane *l)
 {
 	size_t row = (size_t)m->aug.w * m->aug.c;
 
@@ -69,7 +69,7 @@ add_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	struct making *m = ctx;
 	struct lane *l = &m->lane[worker];
 	struct aug_plan plan;
-	struct aug_view v;
+	struct planes_view v;
 	struct imrec rec;
 	struct img pic;
 	int e = recimg_get(l->decoder, m->first[slot] + part, &rec, &pic);

@@ -82,6 +82,7 @@ cpu_plan_free(struct engine_plan *p)
 	free(p->pool);
 	free(p->state);
 	free(p->label);
+	free(p->mix);
 	free(p);
 }
 
@@ -251,33 +252,40 @@ step_forward(struct engine_plan *p, const struct cpu_set *set, const struct cpu_
 		break;
 	default:
 		assert(s->kind == CPU_LOSS);
-		cpu_head_forward(&s->x, &s->y, p->label, train ? l->smooth : 0, set->n, &p->result);
+		cpu_head_forward(&s->x, &s->y, p->label, p->mix, train ? l->smooth : 0, set->n, &p->result);
 	}
 	return 0;
 }
 
 static int
-take_batch(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n)
+take_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
-	assert(n > 0 && n <= p->batch);
-	for (uint32_t k = 0; k < n; k++)
-		if (y[k] < 0 || (uint32_t)y[k] >= p->graph->classes)
-			return err_fail(ERR_FORMAT, "sample %u of the batch: label %d of %u classes", k, y[k],
-			    p->graph->classes);
-	memcpy(p->data.p, x, n * p->data.step * sizeof(*x));
-	memcpy(p->label, y, n * sizeof(*y));
+	int e = samples_check(s, p->graph->classes);
+
+	if (e < 0)
+		return e;
+	#pragma omp parallel for
+	for (uint32_t i = 0; i < s->n; i++)
+		samples_f32(s, i, 1, p->data.p + i * p->data.step);
+	memcpy(p->label, s->y, s->n * sizeof(*s->y));
+	memset(p->mix, 0, s->n * sizeof(*p->mix));
+	if (train && s->mix != NULL)
+		memcpy(p->mix, s->mix, s->n * sizeof(*p->mix));
 	return 0;
 }
 
 static int
-pass(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, bool train, const struct engine_hook *hook)
+pass(struct engine_plan *p, const struct samples *in, bool train, const struct engine_hook *hook)
 {
+	const struct graph_node *data = &p->graph->node[0];
 	struct cpu_set *set;
 	int e;
 
+	assert(in->n > 0 && in->n <= p->batch && in->c == data->c && in->h == data->h && in->w == data->w);
+
 	p->n = 0;
 	enter(p->dev);
-	if ((e = cpu_set_get(p, n, &set)) < 0 || (e = take_batch(p, x, y, n)) < 0)
+	if ((e = cpu_set_get(p, in->n, &set)) < 0 || (e = take_batch(p, in, train)) < 0)
 		return e;
 	for (uint32_t i = 0; i < p->nforward; i++) {
 		const struct cpu_step *s = &p->step[i];
@@ -293,29 +301,28 @@ pass(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, bool t
 }
 
 static int
-cpu_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_draw *draw,
+cpu_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
     const struct engine_hook *hook, struct engine_result *result)
 {
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	if ((e = pass(p, x, y, n, true, hook)) == 0) {
-		p->n = n;
+	if ((e = pass(p, s, true, hook)) == 0) {
+		p->n = s->n;
 		*result = p->result;
 	}
 	return e;
 }
 
 static int
-cpu_evaluate(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, struct engine_result *result,
-    float *prob)
+cpu_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob)
 {
-	int e = pass(p, x, y, n, false, NULL);
+	int e = pass(p, s, false, NULL);
 
 	if (e < 0)
 		return e;
 	*result = p->result;
-	for (uint32_t i = 0; prob != NULL && i < n; i++)
+	for (uint32_t i = 0; prob != NULL && i < s->n; i++)
 		memcpy(prob + (size_t)i * p->prob.c, cpu_at(&p->prob, i, 0), p->prob.c * sizeof(*prob));
 	return 0;
 }
@@ -404,7 +411,7 @@ step_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step 
 		break;
 	default:
 		assert(s->kind == CPU_LOSS_BACK);
-		cpu_head_backward(&s->y, p->label, l->smooth, set->n);
+		cpu_head_backward(&s->y, p->label, p->mix, l->smooth, set->n);
 	}
 	return 0;
 }

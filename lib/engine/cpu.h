@@ -144,6 +144,7 @@ struct engine_plan {
 	size_t		    scratch_least;	/* bytes that batch norm and LRN want */
 	float		   *aux;	/* [A] running statistics */
 	int32_t		   *label;	/* [batch] */
+	struct samples_mix *mix;	/* [batch]; a share of 0: none */
 	struct engine_draw  draw;	/* of that batch */
 	uint32_t	    n;		/* of the batch forward() saw last; 0: none to go backward from */
 	struct engine_result result;
@@ -245,8 +246,9 @@ void	 cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_dr
 	     uint32_t nx, const struct cpu_view *y, uint32_t n);
 
 /* cpu_head.c: x, prob [n, classes]. */
-void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, float smooth,
-	     uint32_t n, struct engine_result *result);
-void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, float smooth, uint32_t n);
+void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label,
+	     const struct samples_mix *mix, float smooth, uint32_t n, struct engine_result *result);
+void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struct samples_mix *mix,
+	     float smooth, uint32_t n);
 
 #endif

@@ -2,7 +2,7 @@
  * cpu_head - scores into probabilities, and with the labels into loss and gradient.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
- *	q[k] = (1 - smooth) (k == label) + smooth / K
+ *	q[k] = (1 - smooth) ((1 - share) (k == label) + share (k == other)) + smooth / K
  *	loss = log(sum) + top - sum over k of q[k] x[k];  dx[k] = p[k] - q[k]
  *
  * top is taken off so that no exp overflows.  One thread: a batch has few scores.
@@ -24,10 +24,10 @@ argmax(const float *p, size_t classes)
 
 /* Returns the loss of one sample. */
 static double
-sample(const float *restrict x, float *restrict p, size_t classes, size_t label, double smooth)
+sample(const float *restrict x, float *restrict p, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
 {
 	float top = x[argmax(x, classes)];
-	double sum = 0, all = 0;
+	double sum = 0, all = 0, share = mix->share;
 
 	for (size_t k = 0; k < classes; k++) {
 		p[k] = expf(x[k] - top);
@@ -36,30 +36,33 @@ sample(const float *restrict x, float *restrict p, size_t classes, size_t label,
 	}
 	for (size_t k = 0; k < classes; k++)
 		p[k] = (float)(p[k] / sum);
-	return log(sum) + top - (1 - smooth) * x[label] - smooth * all / (double)classes;
+	return log(sum) + top - (1 - smooth) * ((1 - share) * x[label] + share * x[mix->other]) -
+	    smooth * all / (double)classes;
 }
 
 void
-cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label, float smooth,
-    uint32_t n, struct engine_result *result)
+cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label,
+    const struct samples_mix *mix, float smooth, uint32_t n, struct engine_result *result)
 {
 	*result = (struct engine_result) { 0 };
 	for (size_t i = 0; i < n; i++) {
 		float *p = cpu_at(prob, i, 0);
 
-		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], smooth);
+		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
 		result->correct += argmax(p, x->c) == (size_t)label[i];
 	}
 }
 
 void
-cpu_head_backward(const struct cpu_view *prob, const int32_t *label, float smooth, uint32_t n)
+cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struct samples_mix *mix, float smooth,
+    uint32_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		float *p = cpu_at(prob, i, 0);
 
 		for (size_t k = 0; smooth > 0 && k < prob->c; k++)
 			p[k] -= smooth / (float)prob->c;
-		p[label[i]] -= 1 - smooth;
+		p[label[i]] -= (1 - smooth) * (1 - mix[i].share);
+		p[mix[i].other] -= (1 - smooth) * mix[i].share;
 	}
 }

@@ -394,7 +394,9 @@ take_arrays(struct cpu_planner *pl)
 	p->bn = calloc(g->n, sizeof(*p->bn));
 	p->pool = calloc(g->n, sizeof(*p->pool));
 	p->label = calloc(p->batch, sizeof(*p->label));
-	if (pl->note == NULL || p->state == NULL || p->mul == NULL || p->bn == NULL || p->pool == NULL || p->label == NULL)
+	p->mix = calloc(p->batch, sizeof(*p->mix));
+	if (pl->note == NULL || p->state == NULL || p->mul == NULL || p->bn == NULL || p->pool == NULL || p->label == NULL ||
+	    p->mix == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < CPU_SETS; i++)
 		if ((p->set[i].mul = calloc(g->n, sizeof(struct dnnl_mul *))) == NULL)

@@ -2,7 +2,7 @@
  * engine - a device that runs a graph: the seam between the net and the hardware.
  *
  * Outside, all numbers are f32 in the canonical layouts of net/graph.h, in host
- * memory.  Inside, an engine chooses layouts, fuses layers and reuses memory as
+ * memory; pictures may come as pixels, see batch/samples.h.  Inside, an engine chooses layouts, fuses layers and reuses memory as
  * it likes; it gets the whole graph for that.  Every engine runs every layer, or
  * says so when the plan is made, never in a step.  `ref` is slow, obvious, and
  * judges the others.
@@ -20,6 +20,7 @@
 #define ENGINE_ENGINE_H
 
 #include "base/buf.h"
+#include "batch/samples.h"
 #include "net/graph.h"
 #include "net/opt.h"
 
@@ -56,7 +57,7 @@ struct engine_memory {
 /* Sums over the n samples of a batch. */
 struct engine_result {
 	double	 loss;		/* of the loss layer in forward(), of -log p[y] in evaluate() */
-	uint32_t correct;	/* argmax p == y; of equal p the lowest class counts */
+	uint32_t correct;	/* argmax p == y, of a mixture its heavier class; of equal p the lowest class counts */
 };
 
 struct engine {
@@ -86,19 +87,22 @@ struct engine {
 	int  (*load_aux)(struct engine_plan *plan, const float *aux);
 
 	/*
-	 * Training pass over x f32 [n,C,H,W], y i32 [n] (0 <= y < classes), batch norm by this batch's statistics.
-	 * draw NULL counts as zeros.  Returns 0, ERR_* or what a hook returned.
+	 * Training pass over 1..batch samples of the graph's shape, batch norm by this batch's statistics.  A mixture's
+	 * loss is that of both classes by their shares.  draw NULL counts as zeros.
+	 * Returns 0, ERR_FORMAT (a class that the graph has not), another ERR_* or what a hook returned.
 	 */
-	int  (*forward)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
-		 const struct engine_draw *draw, const struct engine_hook *hook, struct engine_result *result);
+	int  (*forward)(struct engine_plan *plan, const struct samples *s, const struct engine_draw *draw,
+		 const struct engine_hook *hook, struct engine_result *result);
 	/*
 	 * The gradients of the batch forward() saw last, summed over its samples: g f32 [P] is overwritten array by
 	 * array; stats f32 [A] gets the batch's mean and biased variance of each batch norm, laid out as aux.
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
-	/* Inference pass with the running statistics and without dropout; prob f32 [n, classes] gets the softmax unless NULL. */
-	int  (*evaluate)(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n,
-		 struct engine_result *result, float *prob);
+	/*
+	 * Inference pass with the running statistics, without dropout, mixtures counted as their class y; prob f32
+	 * [n, classes] gets the softmax unless NULL.
+	 */
+	int  (*evaluate)(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob);
 
 	/* One optimizer step of a range on this device's threads, as opt_step(). */
 	int  (*update)(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,

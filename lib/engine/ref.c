@@ -63,6 +63,7 @@ ref_plan_free(struct engine_plan *p)
 	free(p->stat);
 	free(p->scratch);
 	free(p->label);
+	free(p->mix);
 	free(p);
 }
 
@@ -128,7 +129,8 @@ take_rest(struct engine_plan *p)
 	p->stat = calloc(g->A + 1, sizeof(*p->stat));
 	p->scratch = calloc(most + 1, sizeof(*p->scratch));
 	p->label = calloc(p->batch, sizeof(*p->label));
-	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL)
+	p->mix = calloc(p->batch, sizeof(*p->mix));
+	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL || p->mix == NULL)
 		return err_nomem();
 	return 0;
 }
@@ -209,17 +211,21 @@ each_array(const struct graph *g, uint32_t i, int (*call)(void *arg, uint32_t a)
 }
 
 static int
-take_batch(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n)
+take_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
-	assert(n > 0 && n <= p->batch);
+	const struct graph_node *in = &p->graph->node[0];
+	int e;
+
+	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
 	p->n = 0;
-	for (uint32_t k = 0; k < n; k++)
-		if (y[k] < 0 || (uint32_t)y[k] >= p->graph->classes)
-			return err_fail(ERR_FORMAT, "sample %u of the batch: label %d of %u classes", k, y[k],
-			    p->graph->classes);
-	memcpy(p->y[0], x, n * ref_floats(&p->graph->node[0]) * sizeof(*x));
-	memcpy(p->label, y, n * sizeof(*y));
-	p->n = n;
+	if ((e = samples_check(s, p->graph->classes)) < 0)
+		return e;
+	samples_f32(s, 0, s->n, p->y[0]);
+	memcpy(p->label, s->y, s->n * sizeof(*s->y));
+	memset(p->mix, 0, s->n * sizeof(*p->mix));
+	if (train && s->mix != NULL)
+		memcpy(p->mix, s->mix, s->n * sizeof(*p->mix));
+	p->n = s->n;
 	return 0;
 }
 
@@ -239,13 +245,13 @@ pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 }
 
 static int
-ref_forward(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, const struct engine_draw *draw,
+ref_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	const struct engine_hook *hook, struct engine_result *result)
 {
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	if ((e = take_batch(p, x, y, n)) < 0)
+	if ((e = take_batch(p, s, true)) < 0)
 		return e;
 	if ((e = pass(p, true, hook)) != 0) {
 		p->n = 0;
@@ -276,16 +282,15 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 }
 
 static int
-ref_evaluate(struct engine_plan *p, const float *x, const int32_t *y, uint32_t n, struct engine_result *result,
-	float *prob)
+ref_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob)
 {
 	int e;
 
-	if ((e = take_batch(p, x, y, n)) < 0 || (e = pass(p, false, NULL)) < 0)
+	if ((e = take_batch(p, s, false)) < 0 || (e = pass(p, false, NULL)) < 0)
 		return e;
 	*result = p->result;
 	if (prob != NULL)
-		memcpy(prob, p->y[p->graph->n - 1], (size_t)n * p->graph->classes * sizeof(*prob));
+		memcpy(prob, p->y[p->graph->n - 1], (size_t)s->n * p->graph->classes * sizeof(*prob));
 	p->n = 0;
 	return 0;
 }

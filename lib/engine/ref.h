@@ -22,6 +22,7 @@ struct engine_plan {
 	double		*scratch;	/* for one layer at a time, as long as the hungriest one says */
 	float		**y, **dy;	/* a node each: [batch, c, h, w] */
 	int32_t		*label;		/* [batch] */
+	struct samples_mix *mix;	/* [batch], of this pass; a share of 0: none */
 	struct engine_draw draw;	/* of this pass */
 	struct engine_memory memory;
 	struct engine_result result;

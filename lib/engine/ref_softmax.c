@@ -2,16 +2,16 @@
  * ref_softmax - scores into probabilities, and with the labels into the loss.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
- *	q[k] = (1 - smooth) (k == label) + smooth / K
+ *	q[k] = (1 - smooth) ((1 - share) (k == label) + share (k == other)) + smooth / K
  *	loss = -sum over k of q[k] log p[k] = log(sum) + top - sum over k of q[k] x[k]
  *	dx[k] += p[k] - q[k]
  *
- * In evaluation the loss is -log p[label], smooth or not: so runs compare.
+ * In evaluation the loss is -log p[label], smooth and mixed or not: so runs compare.
  *
  * Taking off top changes nothing but that no exp overflows, and the loss is
  * finite where p[label] is too small for a float.  Sources: Bishop, "Pattern
  * Recognition and Machine Learning", 2006, 4.3.4; Szegedy et al., "Rethinking the
- * Inception Architecture", CVPR 2016, 7.
+ * Inception Architecture", CVPR 2016, 7; Zhang et al., "mixup", ICLR 2018.
  */
 #include "engine/ref.h"
 
@@ -46,13 +46,13 @@ argmax(const float *prob, size_t classes)
 
 /* The sum over k of q[k] x[k]. */
 static double
-aimed(const float *x, size_t classes, size_t label, double smooth)
+aimed(const float *x, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
 {
-	double sum = 0;
+	double sum = 0, share = mix->share;
 
 	for (size_t k = 0; k < classes; k++)
 		sum += x[k];
-	return (1 - smooth) * x[label] + smooth * sum / (double)classes;
+	return (1 - smooth) * ((1 - share) * x[label] + share * x[mix->other]) + smooth * sum / (double)classes;
 }
 
 static void
@@ -67,7 +67,8 @@ forward(struct engine_plan *p, uint32_t i)
 		float *prob = p->y[i] + n * classes;
 		size_t label = (size_t)p->label[n];
 
-		p->result.loss += softmax(x, prob, classes) - aimed(x, classes, label, p->train ? l->smooth : 0);
+		p->result.loss += softmax(x, prob, classes) - aimed(x, classes, label, &p->mix[n],
+		    p->train ? l->smooth : 0);
 		p->result.correct += argmax(prob, classes) == label;
 	}
 }
@@ -79,10 +80,14 @@ backward(struct engine_plan *p, uint32_t i)
 	size_t classes = ref_floats(l);
 	float *dx = p->dy[l->in[0]];
 
-	for (size_t n = 0; n < p->n; n++)
+	for (size_t n = 0; n < p->n; n++, dx += classes) {
+		const struct samples_mix *mix = &p->mix[n];
+		float sure = 1 - l->smooth;
+
 		for (size_t k = 0; k < classes; k++)
-			*dx++ += p->y[i][n * classes + k] - (k == (size_t)p->label[n] ? 1 - l->smooth : 0) -
-			    l->smooth / (float)classes;
+			dx[k] += p->y[i][n * classes + k] - (k == (size_t)p->label[n] ? sure * (1 - mix->share) : 0) -
+			    (k == (size_t)mix->other ? sure * mix->share : 0) - l->smooth / (float)classes;
+	}
 }
 
 const struct ref_op ref_softmax = { "softmax", forward, backward, NULL };

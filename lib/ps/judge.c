@@ -2,6 +2,7 @@
 #include "ps/judge.h"
 #include "base/err.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct judge {
@@ -11,7 +12,8 @@ struct judge {
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
 	int32_t			*y;		/* [batch] labels that the engine may see */
-	float			*p, *q, *x;	/* [batch,classes], the same of mirror images, and those */
+	uint8_t			*mirror;	/* [batch] */
+	float			*p, *q;		/* [batch,classes], the same of mirror images */
 };
 
 static int
@@ -48,48 +50,48 @@ open_net(struct judge *j)
 static int
 memory(struct judge *j)
 {
-	const struct graph_node *x = &j->graph->node[0];
 	size_t n = j->o->data.batch;
 
 	j->y = calloc(n, sizeof(*j->y));
 	j->p = calloc(n * j->graph->classes, sizeof(*j->p));
 	j->q = calloc(n * j->graph->classes, sizeof(*j->q));
-	if (j->o->flip)
-		j->x = calloc(n * x->c * x->h * x->w, sizeof(*j->x));
-	return j->y != NULL && j->p != NULL && j->q != NULL && (j->x != NULL || !j->o->flip) ? 0 : err_nomem();
+	j->mirror = calloc(n, sizeof(*j->mirror));
+	return j->y != NULL && j->p != NULL && j->q != NULL && j->mirror != NULL ? 0 : err_nomem();
 }
 
-/* x [rows,w] with each row turned round. */
+/* What is not left to chance in a sample are pixels: to mirror them is a word. */
 static void
-mirror(const float *x, size_t rows, size_t w, float *to)
+turn(struct judge *j, struct samples *s)
 {
-	for (size_t r = 0; r < rows; r++)
-		for (size_t i = 0; i < w; i++)
-			to[r * w + w - 1 - i] = x[r * w + i];
+	assert(s->pixel != NULL);
+	for (uint32_t i = 0; i < s->n; i++)
+		j->mirror[i] = !s->mirror[i];
+	s->mirror = j->mirror;
 }
 
 static int
 judge(struct judge *j, const struct batch *b)
 {
-	const struct graph_node *x = &j->graph->node[0];
-	size_t classes = j->graph->classes, all = b->n * classes;
+	size_t classes = j->graph->classes, all = b->s.n * classes;
+	struct samples s = b->s;
 	struct engine_result r;
 	int e;
 
 	/* A label that the net has no class for says nothing of the picture. */
-	for (uint32_t i = 0; i < b->n; i++)
-		j->y[i] = (size_t)b->y[i] < classes ? b->y[i] : 0;
-	if ((e = j->o->engine->evaluate(j->plan, b->x, j->y, b->n, &r, j->p)) < 0)
+	for (uint32_t i = 0; i < s.n; i++)
+		j->y[i] = (size_t)s.y[i] < classes ? s.y[i] : 0;
+	s.y = j->y;
+	if ((e = j->o->engine->evaluate(j->plan, &s, &r, j->p)) < 0)
 		return e;
 	if (j->o->flip) {
-		mirror(b->x, (size_t)b->n * x->c * x->h, x->w, j->x);
-		if ((e = j->o->engine->evaluate(j->plan, j->x, j->y, b->n, &r, j->q)) < 0)
+		turn(j, &s);
+		if ((e = j->o->engine->evaluate(j->plan, &s, &r, j->q)) < 0)
 			return e;
 		for (size_t i = 0; i < all; i++)
 			j->p[i] = (j->p[i] + j->q[i]) / 2;
 	}
-	for (uint32_t i = 0; e == 0 && i < b->n; i++)
-		e = j->o->sample(j->o->arg, b->id[i], b->y[i], j->p + i * classes);
+	for (uint32_t i = 0; e == 0 && i < s.n; i++)
+		e = j->o->sample(j->o->arg, b->id[i], b->s.y[i], j->p + i * classes);
 	return e;
 }
 
@@ -105,7 +107,7 @@ judge_run(const struct judge_opt *o)
 		while ((e = batch_next(j.in, &b)) > 0) {
 			if (b->bad > 0)
 				o->bad(o->arg, b->bad, b->why);
-			if (b->n > 0 && (e = judge(&j, b)) != 0)
+			if (b->s.n > 0 && (e = judge(&j, b)) != 0)
 				break;
 		}
 	o->engine->plan_free(j.plan);
@@ -114,6 +116,6 @@ judge_run(const struct judge_opt *o)
 	free(j.y);
 	free(j.p);
 	free(j.q);
-	free(j.x);
+	free(j.mirror);
 	return e;
 }

@@ -133,13 +133,13 @@ validate(struct train *t, uint64_t epoch)
 	while ((e = batch_next(t->val, &b)) > 0) {
 		if (b->bad > 0)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
-		if (b->n == 0)
+		if (b->s.n == 0)
 			continue;
-		if ((e = t->o->engine->evaluate(t->plan, b->x, b->y, b->n, &r, NULL)) < 0)
+		if ((e = t->o->engine->evaluate(t->plan, &b->s, &r, NULL)) < 0)
 			return e;
 		s.loss += train_loss(r.loss);
 		s.correct += r.correct;
-		s.samples += b->n;
+		s.samples += b->s.n;
 	}
 	if (e < 0 || (e = all_workers(t, &s)) < 0)
 		return e;

@@ -138,6 +138,7 @@ static int
 whiten(struct train *t)
 {
 	const struct batch *b;
+	float *x;
 	int e;
 
 	if (t->stream)
@@ -145,7 +146,14 @@ whiten(struct train *t)
 		    t->o->data.path);
 	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
 		return e;
-	return whiten_weights(t->graph, b->x, b->n, t->w);
+	if (b->s.n == 0)
+		return 0;
+	if ((x = calloc((size_t)b->s.n * b->s.c * b->s.h * b->s.w, sizeof(*x))) == NULL)
+		return err_nomem();
+	samples_f32(&b->s, 0, b->s.n, x);
+	e = whiten_weights(t->graph, x, b->s.n, t->w);
+	free(x);
+	return e;
 }
 
 /* The net's own beginning, then what a file of other weights has for it. */

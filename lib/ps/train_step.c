@@ -85,14 +85,14 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	struct engine_result r;
 	int e;
 
-	if ((e = en->forward(t->plan, b->x, b->y, b->n, &draw, &hook, &r)) < 0)
+	if ((e = en->forward(t->plan, &b->s, &draw, &hook, &r)) < 0)
 		return e;
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
 	seen->loss += train_loss(r.loss);
 	seen->correct += r.correct;
-	seen->samples += b->n;
+	seen->samples += b->s.n;
 	if (last && (e = worker_step(t->wk, (uint32_t)seen->samples,
 	    sched_rate(&t->o->sched, t->step, t->steps))) < 0)
 		return e;
@@ -103,7 +103,7 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 		return e;
 	if (t->stats_sum != NULL)
 		for (size_t i = 0; i < t->graph->A; i++)
-			t->stats_sum[i] += t->stats[i] * (float)b->n;
+			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
 	return 0;
 }
 
@@ -161,7 +161,7 @@ train_step(struct train *t, struct train_sums *seen)
 			return e;
 		if (b->bad > 0)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
-		if (b->n == 0)
+		if (b->s.n == 0)
 			continue;
 		pushed = k + 1 == all;
 		if ((e = piece(t, b, k, seen->samples == 0, pushed, seen)) < 0)

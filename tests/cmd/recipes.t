@@ -51,7 +51,8 @@ printf 'pworker --batch 9\n' >nine
 is "$(pworker @mnist-lenet @./nine --print | batch)" 9 "... and of a second recipe"
 is "$(dlaunch -P @dist_sync-mlp -n 3 -s 1 pworker | grep -c '	pworker')" 3 "... and of dlaunch's"
 mkdir share && mkdir share/recipes && printf -- '--net mlp --batch 5\n' >share/recipes/nine
-is "$(TALLY_SHARE=$PWD/share TALLY=x pworker @nine --net "$TOP/share/nets/mlp.lua" --print | batch)" 5 "a name is looked for in share/recipes first"
+is "$(TALLY_SHARE=$PWD/share pworker @nine --net "$TOP/share/nets/mlp.lua" --print | batch)" 5 \
+	"a name is looked for in share/recipes first"
 is "$(pworker @nine @mnist-lenet --batch 3 --print | batch)" 3 "then where we are"
 printf 'pworker --net mlp --batch 9\n' >@odd
 is "$(pworker @./@odd --print | batch)" 9 "a file of an odd name"

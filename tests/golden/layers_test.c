@@ -89,7 +89,7 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
 		v.w[LAYERS_C + c->nw + j] = (float)((j * j + 1) % 11) / 64;
 	nets_must(e->plan(dev, g, LAYERS_N, ENGINE_F32, &p));
 	nets_must(nets_load(e, p, g, &v));
-	nets_must(e->forward(p, layers_x, layers_label, LAYERS_N, NULL, NULL, &r));
+	nets_must(e->forward(p, NETS_SAMPLES(g, layers_x, layers_label, LAYERS_N), NULL, NULL, &r));
 	nets_must(e->backward(p, d, NULL, NULL));
 	near(r.loss, c->loss, 3e-6 * c->loss, "%s: %s: the loss", e->name, c->name);
 	same(d + LAYERS_C + c->nw, c->dw, c->ndw, e->name, c->name, "what comes out");

@@ -54,9 +54,9 @@ step(const struct engine *e, struct engine_plan *p, const struct graph *g)
 	memcpy(v.w, step_w, sizeof(step_w));
 	memcpy(v.aux, step_aux, sizeof(step_aux));
 	nets_must(nets_load(e, p, g, &v));
-	nets_must(e->forward(p, step_x, step_label, BATCH, NULL, NULL, &train));
+	nets_must(e->forward(p, NETS_SAMPLES(g, step_x, step_label, BATCH), NULL, NULL, &train));
 	nets_must(e->backward(p, d, stats, NULL));
-	nets_must(e->evaluate(p, step_x, step_label, BATCH, &eval, prob));
+	nets_must(e->evaluate(p, NETS_SAMPLES(g, step_x, step_label, BATCH), &eval, prob));
 	near(train.loss, step_loss, 1e-5, "%s: the loss", e->name);
 	for (uint32_t a = 0; a < g->nw; a++)
 		same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, e->name, g->w[a].name);

@@ -224,13 +224,13 @@ static unsigned draws;
 
 /* ref's forward, noting what chance hangs on. */
 static int
-forward(struct engine_plan *plan, const float *x, const int32_t *y, uint32_t n, const struct engine_draw *draw,
-	const struct engine_hook *hook, struct engine_result *result)
+forward(struct engine_plan *plan, const struct samples *s, const struct engine_draw *draw, const struct engine_hook *hook,
+	 struct engine_result *result)
 {
 	if (draws < sizeof(drawn) / sizeof(*drawn))
 		drawn[draws] = *draw;
 	draws++;
-	return engine_find("ref")->forward(plan, x, y, n, draw, hook, result);
+	return engine_find("ref")->forward(plan, s, draw, hook, result);
 }
 
 /* Three pieces of 5 a step, three steps an epoch. */

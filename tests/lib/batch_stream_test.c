@@ -1,5 +1,6 @@
 /* batch_stream_test - batches of a pipe: each record once, shuffled within a window, one epoch, an end without a wait. */
 #include "batches.h"
+#include "numbers.h"
 #include "tap.h"
 
 #include <sys/stat.h>
@@ -33,10 +34,10 @@ read_stream(struct batch_opt *o, int times, int seen[BATCHES_N], int *pieces, in
 
 	batch_start(r, 0, 0);
 	for (*pieces = 0, *near_by = 1; batch_next(r, &b) > 0; (*pieces)++)
-		for (uint32_t i = 0; i < b->n; i++, place++) {
+		for (uint32_t i = 0; i < b->s.n; i++, place++) {
 			seen[b->id[i] - 1000]++;
 			*near_by &= b->id[i] - 1000 <= place + o->window;
-			sum = (sum ^ b->id[i] ^ (uint64_t)(b->x[i * 192] * 256)) * 1099511628211u;
+			sum = (sum ^ b->id[i] ^ (uint64_t)(numbers(&b->s)[i * 192] * 256)) * 1099511628211u;
 		}
 	is(batch_next(r, &b), 0, "the end, again");
 	batch_start(r, 1, 0);
@@ -78,7 +79,7 @@ test_stream(void)
 	is(batch_steps(r), 0, "a stream: nobody knows its steps");
 	batch_start(r, 0, 0);
 	while (batch_next(r, &b) > 0)
-		for (uint32_t i = 0; i < b->n; i++)
+		for (uint32_t i = 0; i < b->s.n; i++)
 			same &= b->id[i] == 1000 + id++;
 	ok(same && id == BATCHES_N, "a stream: not shuffled, in its own order");
 	batch_close(r);

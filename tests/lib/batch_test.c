@@ -1,5 +1,6 @@
 /* batch_test - each record once an epoch, over any cut; the same pixels for any number of threads. */
 #include "batches.h"
+#include "numbers.h"
 #include "tap.h"
 
 #include <sys/stat.h>
@@ -13,12 +14,12 @@ digest_of(struct batch_reader *r, const struct batch_opt *o, uint64_t epoch)
 
 	batch_start(r, epoch, 0);
 	while (batch_next(r, &b) > 0) {
-		const uint8_t *p = (const uint8_t *)b->x;
+		const uint8_t *p = (const uint8_t *)numbers(&b->s);
 
-		for (size_t i = 0; i < (size_t)b->n * o->aug.c * o->aug.h * o->aug.w * 4; i++)
+		for (size_t i = 0; i < (size_t)b->s.n * o->aug.c * o->aug.h * o->aug.w * 4; i++)
 			sum = (sum ^ p[i]) * 1099511628211u;
-		for (uint32_t i = 0; i < b->n; i++)
-			sum = (sum ^ b->id[i] ^ (uint64_t)b->y[i] << 32) * 1099511628211u;
+		for (uint32_t i = 0; i < b->s.n; i++)
+			sum = (sum ^ b->id[i] ^ (uint64_t)b->s.y[i] << 32) * 1099511628211u;
 	}
 	return sum;
 }
@@ -74,14 +75,14 @@ test_cut(uint32_t workers, uint32_t batch)
 
 		for (uint32_t w = 0; w < workers; w++) {
 			same &= batch_next(whole, &a) == 1 && batch_next(part[w], &b) == 1;
-			same &= a->n == b->n && a->step == step && b->step == step;
-			same &= memcmp(a->x, b->x, (size_t)a->n * 3 * 8 * 8 * 4) == 0;
-			for (uint32_t i = 0; i < a->n; i++) {
-				same &= a->id[i] == b->id[i] && a->y[i] == b->y[i];
+			same &= a->s.n == b->s.n && a->step == step && b->step == step;
+			same &= memcmp(numbers(&a->s), numbers(&b->s), (size_t)a->s.n * 3 * 8 * 8 * 4) == 0;
+			for (uint32_t i = 0; i < a->s.n; i++) {
+				same &= a->id[i] == b->id[i] && a->s.y[i] == b->s.y[i];
 				seen[a->id[i] - 1000]++;
 			}
-			least = a->n < least ? a->n : least;
-			most = a->n > most ? a->n : most;
+			least = a->s.n < least ? a->s.n : least;
+			most = a->s.n > most ? a->s.n : most;
 		}
 		even &= most - least <= 1;
 	}
@@ -114,8 +115,8 @@ test_sizes(uint64_t limit, const char *want)
 
 		batch_start(r, 1, 0);
 		while (batch_next(r, &b) == 1) {
-			snprintf(got + strlen(got), sizeof(got) - strlen(got), " %u", b->n);
-			for (uint32_t i = 0; i < b->n; i++)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), " %u", b->s.n);
+			for (uint32_t i = 0; i < b->s.n; i++)
 				seen[b->id[i] - 1000]++;
 		}
 		batch_close(r);
@@ -145,6 +146,7 @@ test_pixels(void)
 	struct batch_opt o = { .path = batches_rec, .batch = BATCHES_N, .aug = { .c = 3, .h = 8, .w = 8, .mean = mean, .scale = 0.5f } };
 	struct batch_reader *r;
 	const struct batch *b;
+	const float *got;
 	int same = 1, order = 1;
 
 	for (int i = 0; i < 8 * 8 * 3; i++)
@@ -152,17 +154,18 @@ test_pixels(void)
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	is(batch_next(r, &b), 1, "one batch of all");
-	is(b->n, BATCHES_N, "with all");
-	for (uint32_t i = 0; i < b->n; i++) {
+	is(b->s.n, BATCHES_N, "with all");
+	got = numbers(&b->s);
+	for (uint32_t i = 0; i < b->s.n; i++) {
 		uint32_t h = 12 + i % 3, w = 11, y0 = (h - 8) / 2, x0 = (w - 8) / 2;
 		uint8_t p[14 * 11 * 3];
 
 		pics_fill(p, 3, h, w, 1000 + i);
-		order &= b->id[i] == 1000 + i && b->y[i] == (int)(i % 7);
+		order &= b->id[i] == 1000 + i && b->s.y[i] == (int)(i % 7);
 		for (uint32_t c = 0; c < 3; c++)
 			for (uint32_t y = 0; y < 8; y++)
 				for (uint32_t x = 0; x < 8; x++)
-					same &= b->x[((i * 3 + c) * 8 + y) * 8 + x] ==
+					same &= got[((i * 3 + c) * 8 + y) * 8 + x] ==
 					    ((float)p[((y0 + y) * w + x0 + x) * 3 + c] - mean[(c * 8 + y) * 8 + x]) * 0.5f;
 	}
 	ok(order, "not shuffled: in the file's order, with ids and classes");
@@ -177,7 +180,7 @@ test_pixels(void)
 	is(batch_steps(r), 3, "and gives its steps");
 	batch_start(r, 0, 2);
 	is(batch_next(r, &b), 1, "started at step 2");
-	ok(b->step == 2 && b->n == 3 && b->id[0] == 1010, "it gives the last three");
+	ok(b->step == 2 && b->s.n == 3 && b->id[0] == 1010, "it gives the last three");
 	is(batch_next(r, &b), 0, "and the end");
 	is(batch_next(r, &b), 0, "again and again");
 	batch_close(r);
@@ -236,11 +239,11 @@ test_bad_records(void)
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	is(batch_next(r, &b), 1, "a batch with bad records in it");
-	is(b->n, 3, "the good ones are there");
+	is(b->s.n, 3, "the good ones are there");
 	is(b->bad, 5, "the bad ones are counted");
-	ok(b->id[0] == 0 && b->id[1] == 2 && b->id[2] == 7 && b->y[1] == 2 && b->y[2] == 4, "without gaps");
+	ok(b->id[0] == 0 && b->id[1] == 2 && b->id[2] == 7 && b->s.y[1] == 2 && b->s.y[2] == 4, "without gaps");
 	for (int i = 0; i < 8; i++)
-		moved &= b->x[64 * 3 + i] == (float)pixels[i * 3];
+		moved &= numbers(&b->s)[64 * 3 + i] == (float)pixels[i * 3];
 	ok(moved, "samples moved up");
 	snprintf(want, sizeof(want), "%s: record at %lld, id 1: not JPEG, PNG or WebP", path, (long long)at);
 	is_str(b->why, want, "the first one's name and reason");
@@ -340,12 +343,12 @@ test_labels(void)
 	close(fd);
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	ok(batch_next(r, &b) == 1 && b->n == 3 && b->y[0] == 5 && b->y[2] == 5, "the first label is the class");
+	ok(batch_next(r, &b) == 1 && b->s.n == 3 && b->s.y[0] == 5 && b->s.y[2] == 5, "the first label is the class");
 	batch_close(r);
 	o.label_at = 1;
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	ok(batch_next(r, &b) == 1 && b->n == 2 && b->bad == 1 && b->y[0] == 6 && b->y[1] == 6, "or the second");
+	ok(batch_next(r, &b) == 1 && b->s.n == 2 && b->bad == 1 && b->s.y[0] == 6 && b->s.y[1] == 6, "or the second");
 	ok(strstr(b->why, "id 1: it has 1 labels, and none at 1") != NULL, "a record without it is named");
 	batch_close(r);
 	buf_free(&png);
@@ -365,7 +368,7 @@ test_window(void)
 
 	batch_start(r, 0, 0);
 	while (batch_next(r, &b) > 0)
-		for (uint32_t i = 0; i < b->n; i++, place++) {
+		for (uint32_t i = 0; i < b->s.n; i++, place++) {
 			seen[b->id[i] - 1000]++;
 			near_by &= b->id[i] - 1000 <= place + o.window;
 			moved += b->id[i] - 1000 != place;

@@ -3,6 +3,7 @@
 #include "record/pack.h"
 #include "record/recset.h"
 #include "batch/batch.h"
+#include "numbers.h"
 #include "pics.h"
 #include "tap.h"
 
@@ -61,19 +62,22 @@ check(const char *name, const struct batch_opt *o, const uint8_t *label, const u
 		return;
 	}
 	batch_start(r, 0, 0);
-	while ((e = batch_next(r, &b)) > 0)
-		for (uint32_t i = 0; i < b->n; i++, seen++) {
-			count[b->y[i]]++;
+	while ((e = batch_next(r, &b)) > 0) {
+		const float *x = numbers(&b->s);
+
+		for (uint32_t i = 0; i < b->s.n; i++, seen++) {
+			count[b->s.y[i]]++;
 			in_order += b->id[i] == seen;
 			if (seen >= compared)
 				continue;
-			same += b->y[i] == label[seen * label_unit];
+			same += b->s.y[i] == label[seen * label_unit];
 			for (size_t k = 0; k < sample; k++)
-				if (b->x[i * sample + k] != (float)pixel[seen * unit + k]) {
+				if (x[i * sample + k] != (float)pixel[seen * unit + k]) {
 					same--;
 					break;
 				}
 		}
+	}
 	is(e, 0, "%s: read to the end", name);
 	is(seen, batch_records(r), "%s: every record decodes", name);
 	is(in_order, seen, "%s: in order", name);

@@ -26,15 +26,15 @@ in_use(void)
 }
 
 static int
-steps(const struct engine *e, struct engine_plan *p, const struct nets_numbers *v, float *g, float *stats)
+steps(const struct engine *e, struct engine_plan *p, const struct samples *s, float *g, float *stats)
 {
 	struct engine_result r;
 	int err = 0;
 
 	for (int k = 0; k < STEPS && err == 0; k++)
-		if ((err = e->forward(p, v->x, v->y, BATCH, NULL, NULL, &r)) == 0 &&
+		if ((err = e->forward(p, s, NULL, NULL, &r)) == 0 &&
 		    (err = e->backward(p, g, stats, NULL)) == 0)
-			err = e->evaluate(p, v->x, v->y, BATCH, &r, NULL);
+			err = e->evaluate(p, s, &r, NULL);
 	return err;
 }
 
@@ -69,13 +69,13 @@ engine(const struct engine *e, struct engine_dev *dev)
 
 	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
 	nets_must(nets_load(e, p, g, &v));
-	nets_must(steps(e, p, &v, d, stats));
+	nets_must(steps(e, p, NETS_SAMPLES(g, v.x, v.y, BATCH), d, stats));
 	nets_must(getrlimit(RLIMIT_AS, &before) == 0 ? 0 : err_sys("getrlimit"));
 	closed = before;
 	closed.rlim_cur = in_use() + GAP;
 	nets_must(setrlimit(RLIMIT_AS, &closed) == 0 ? 0 : err_sys("setrlimit"));
 	more = malloc(GAP + GAP / 2);
-	err = steps(e, p, &v, d, stats);
+	err = steps(e, p, NETS_SAMPLES(g, v.x, v.y, BATCH), d, stats);
 	nets_must(setrlimit(RLIMIT_AS, &before) == 0 ? 0 : err_sys("setrlimit"));
 	ok(more == NULL, "%s: the door is closed", e->name);
 	is(err, 0, "%s: steps go on behind it", e->name);

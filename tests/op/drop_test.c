@@ -53,7 +53,7 @@ mask(struct bench *b, const struct engine_draw *draw, float out[FLOATS])
 {
 	struct engine_result r;
 
-	nets_must(b->e->forward(b->p, b->v.x, b->v.y, 1, draw, NULL, &r));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y, 1), draw, NULL, &r));
 	nets_must(b->e->backward(b->p, b->d, NULL, NULL));
 	for (size_t j = 0; j < FLOATS; j++)
 		out[j] = b->d[j] / b->d[2 * FLOATS];
@@ -99,10 +99,10 @@ numbering(struct bench *b)
 	const struct engine_draw ten = { 5, 6, 10 }, eleven = { 5, 6, 11 }, thirteen = { 5, 6, 13 };
 	struct engine_result all, head, middle, tail;
 
-	nets_must(b->e->forward(b->p, b->v.x, b->v.y, 4, &ten, NULL, &all));
-	nets_must(b->e->forward(b->p, b->v.x, b->v.y, 1, &ten, NULL, &head));
-	nets_must(b->e->forward(b->p, b->v.x, b->v.y + 1, 2, &eleven, NULL, &middle));
-	nets_must(b->e->forward(b->p, b->v.x, b->v.y + 3, 1, &thirteen, NULL, &tail));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y, 4), &ten, NULL, &all));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y, 1), &ten, NULL, &head));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y + 1, 2), &eleven, NULL, &middle));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y + 3, 1), &thirteen, NULL, &tail));
 	near(head.loss + middle.loss + tail.loss, all.loss, 1e-5 * all.loss, "%s: masks go with samples, however cut",
 	    b->e->name);
 	ok(fabs(head.loss - tail.loss) > 1e-6 || b->v.y[0] != b->v.y[3], "%s: and differ from sample to sample", b->e->name);
@@ -124,9 +124,9 @@ engine(const struct engine *e, struct engine_dev *dev)
 	apart(&b, (struct engine_draw){ 1, 3, 3 }, "step");
 	apart(&b, (struct engine_draw){ 1, 2, 4 }, "sample");
 	numbering(&b);
-	nets_must(e->evaluate(b.p, b.v.x, b.v.y, 1, &one, prob));
-	nets_must(e->forward(b.p, b.v.x, b.v.y, 1, &(struct engine_draw){ 9, 9, 9 }, NULL, &two));
-	nets_must(e->evaluate(b.p, b.v.x, b.v.y, 1, &two, prob));
+	nets_must(e->evaluate(b.p, NETS_SAMPLES(b.g, b.v.x, b.v.y, 1), &one, prob));
+	nets_must(e->forward(b.p, NETS_SAMPLES(b.g, b.v.x, b.v.y, 1), &(struct engine_draw){ 9, 9, 9 }, NULL, &two));
+	nets_must(e->evaluate(b.p, NETS_SAMPLES(b.g, b.v.x, b.v.y, 1), &two, prob));
 	ok(one.loss == two.loss, "%s: evaluation has no chance", e->name);
 	if (e == engine_find("ref"))
 		memcpy(of_ref, first, sizeof(first));

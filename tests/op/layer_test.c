@@ -65,7 +65,7 @@ outputs(struct bench *b, const float *x, float *out, size_t n)
 	load(b);
 	for (size_t j = 0; j < b->g->P; j++)
 		b->g_out[j] = NAN;	/* all of it must be overwritten */
-	nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, NULL, &r));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, x, (int32_t[]){ 0 }, 1), NULL, NULL, &r));
 	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 	for (size_t j = 0; j < n; j++)
 		out[j] = b->g_out[w->first + j] / b->g_out[bias->first];
@@ -171,7 +171,7 @@ wide_pool(struct bench *b)
 		x[ALL - 1] = 0.5f;
 		x[2 * ALL - 1] = 1;
 		load(b);
-		nets_must(b->e->forward(b->p, x, (int32_t[]){ 0 }, 1, NULL, NULL, &r));
+		nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, x, (int32_t[]){ 0 }, 1), NULL, NULL, &r));
 		nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 		near(b->g_out[0] / b->g_out[1], 0.5, 1e-6, "%s: max of 300x300", b->e->name);
 	}
@@ -218,7 +218,7 @@ bn_evaluate(struct bench *b)
 	memcpy(b->w, (float[]){ 2, 0.25f, 1, 0, 0, 0 }, 6 * sizeof(float));
 	memcpy(b->aux, (float[]){ 0.5f, 1.5f }, 2 * sizeof(float));
 	load(b);
-	nets_must(b->e->evaluate(b->p, x, label, 3, &r, prob));
+	nets_must(b->e->evaluate(b->p, NETS_SAMPLES(b->g, x, label, 3), &r, prob));
 	for (int j = 0; j < 3; j++) {
 		y[j] = logf(prob[2 * j] / prob[2 * j + 1]);
 		want[j] = 2 * (x[j] - 0.5f) / sqrtf(1.55f) + 0.25f;
@@ -237,9 +237,9 @@ scores(struct bench *b, float w0, float w1, int32_t label, float prob[2])
 	ready(b, 0, 1);
 	memcpy(b->w, (float[]){ w0, w1, 0, 0 }, 4 * sizeof(float));
 	load(b);
-	nets_must(b->e->forward(b->p, (float[]){ 1 }, &label, 1, NULL, NULL, &train));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, (float[]){ 1 }, &label, 1), NULL, NULL, &train));
 	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
-	nets_must(b->e->evaluate(b->p, (float[]){ 1 }, &label, 1, &eval, prob));
+	nets_must(b->e->evaluate(b->p, NETS_SAMPLES(b->g, (float[]){ 1 }, &label, 1), &eval, prob));
 	ok(fabs(train.loss - eval.loss) < 1e-6 && train.correct == eval.correct, "%s: %g against %g: training and evaluation agree",
 	    b->e->name, w0, w1);
 	clear(b);
@@ -272,7 +272,7 @@ softmax(struct bench *b)
 static void
 ties(struct bench *b)
 {
-	const float x[] = { 1, 2, 4, 8 };
+	const float x[8] = { 1, 2, 4, 8, 1, 1, 1, 1 };
 	struct engine_result r;
 	uint32_t at;
 
@@ -282,7 +282,7 @@ ties(struct bench *b)
 	ready(b, at, 1);
 	b->w[0] = 0;	/* all four are equal: 0 x + 1 */
 	load(b);
-	nets_must(b->e->forward(b->p, (float[]){ x[0], x[1], x[2], x[3], 1, 1, 1, 1 }, (int32_t[]){ 0 }, 1, NULL, NULL, &r));
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, x, (int32_t[]){ 0 }, 1), NULL, NULL, &r));
 	nets_must(b->e->backward(b->p, b->g_out, b->stats, NULL));
 	near(b->g_out[0] / b->g_out[1], 1, 1e-6, "%s: of equal values the first gets the gradient", b->e->name);
 	clear(b);

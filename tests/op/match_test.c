@@ -29,9 +29,9 @@ step(const struct engine *e, struct engine_dev *dev, const struct graph *g, cons
 
 	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
 	nets_must(nets_load(e, p, g, v));
-	nets_must(e->forward(p, v->x, v->y, n, NULL, NULL, &s.train));
+	nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, n), NULL, NULL, &s.train));
 	nets_must(e->backward(p, s.g, s.stats, NULL));
-	nets_must(e->evaluate(p, v->x, v->y, n, &s.eval, s.prob));
+	nets_must(e->evaluate(p, NETS_SAMPLES(g, v->x, v->y, n), &s.eval, s.prob));
 	e->plan_free(p);
 	return s;
 }

@@ -31,7 +31,7 @@ run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const
 	nets_must(e->plan(dev, g, n, ENGINE_F32, &p));
 	for (int k = 0; k <= STEPS; k++) {
 		nets_must(nets_load(e, p, g, &now));
-		nets_must(e->forward(p, v->x, v->y, n, NULL, NULL, &result));
+		nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, n), NULL, NULL, &result));
 		r.loss[k] = result.loss;
 		if (k == STEPS)
 			break;

@@ -36,6 +36,10 @@ nets_floats(size_t n)
 	return p;
 }
 
+/* A batch of pictures x of the graph's shape. */
+#define NETS_SAMPLES(g, at, class, count) (&(struct samples){ .n = (count), .c = (g)->node[0].c, .h = (g)->node[0].h, \
+	.w = (g)->node[0].w, .x = (at), .y = (class) })
+
 /* Adds a node that reads `in`; concat's comes with its own list.  Names are n1, n2, ... */
 NETS_UNUSED static uint32_t
 nets_node(struct graph *g, uint32_t in, struct graph_node like)

@@ -145,7 +145,7 @@ step(struct seam *s, uint32_t n, bool hooks)
 	memset(s->born, 0, sizeof(s->born));
 	s->nborn = 0;
 	lend(s, n);
-	if ((e = s->e->forward(s->p, s->x, s->y, n, NULL, hooks ? &hook : NULL, &s->train)) != 0)
+	if ((e = s->e->forward(s->p, NETS_SAMPLES(s->g, s->x, s->y, n), NULL, hooks ? &hook : NULL, &s->train)) != 0)
 		return e;
 	lend(s, 0);
 	return s->e->backward(s->p, s->d, s->stats, hooks ? &hook : NULL);
@@ -155,7 +155,7 @@ static void
 evaluate(struct seam *s, uint32_t n)
 {
 	lend(s, n);
-	nets_must(s->e->evaluate(s->p, s->x, s->y, n, &s->eval, s->prob));
+	nets_must(s->e->evaluate(s->p, NETS_SAMPLES(s->g, s->x, s->y, n), &s->eval, s->prob));
 }
 
 static bool
@@ -282,7 +282,7 @@ probabilities(struct seam *s)
 	near(worst, 0, 1e-6, "%s: probabilities of a sample add up to 1", s->e->name);
 	near(s->eval.loss, loss, 1e-5 * loss, "%s: the loss is theirs", s->e->name);
 	is(s->eval.correct, correct, "%s: and so is the count of right ones", s->e->name);
-	nets_must(s->e->evaluate(s->p, s->v.x, s->v.y, BATCH, &s->train, NULL));
+	nets_must(s->e->evaluate(s->p, NETS_SAMPLES(s->g, s->v.x, s->v.y, BATCH), &s->train, NULL));
 	ok(s->train.loss == s->eval.loss, "%s: nobody has to take the probabilities", s->e->name);
 }
 

@@ -90,11 +90,12 @@ compare(const struct engine *e, struct engine_plan *p, const struct graph *g, co
 	float *x = slurp(folder, "x.f32", N * picture), *want = slurp(folder, "logits.f32", all), *prob = floats(all);
 	float *d = floats(g->P), *stats = floats(g->A);
 	const int32_t label[N] = { 0, 7, 14, 21 };
+	const struct samples s = { .n = N, .c = g->node[0].c, .h = g->node[0].h, .w = g->node[0].w, .x = x, .y = label };
 	struct weights grads;
 	struct engine_result r;
 	char path[512];
 
-	must(e->evaluate(p, x, label, N, &r, prob));
+	must(e->evaluate(p, &s, &r, prob));
 	for (size_t i = 0; i < all; i++)
 		prob[i] = logf(prob[i]);
 	centre(prob, g->classes);
@@ -102,7 +103,7 @@ compare(const struct engine *e, struct engine_plan *p, const struct graph *g, co
 	printf("logits %.3g\n", distance(prob, want, all));
 	path_of(folder, "grads.safetensors", path);
 	if (access(path, F_OK) == 0) {
-		must(e->forward(p, x, label, N, NULL, NULL, &r));
+		must(e->forward(p, &s, NULL, NULL, &r));
 		must(e->backward(p, d, stats, NULL));
 		must(weights_load(path, g, &grads));
 		printf("gradients %.3g\nstatistics %.3g\n", distance(d, grads.w, g->P), distance(stats, grads.aux, g->A));

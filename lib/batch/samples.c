@@ -1,0 +1,70 @@
+/* samples - what a pass of a net eats: pictures as numbers, or as pixels and what makes numbers of them, and their classes. */
+#include "batch/samples.h"
+#include "batch/planes.h"
+#include "base/err.h"
+
+#include <string.h>
+
+static size_t
+size_of(const struct samples *s)
+{
+	return (size_t)s->c * s->h * s->w;
+}
+
+void
+samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x)
+{
+	size_t size = size_of(s);
+	struct planes_line line[3];
+
+	if (s->x != NULL) {
+		memcpy(x, s->x + first * size, n * size * sizeof(*x));
+		return;
+	}
+	for (uint32_t c = 0; c < s->c; c++)
+		line[c] = (struct planes_line){
+			.mean = s->norm.mean != NULL ? s->norm.mean + (size_t)c * s->h * s->w : NULL,
+			.flat = s->norm.flat[c],
+			.by = s->norm.by[c],
+		};
+	for (uint32_t i = first; i < first + n; i++, x += size)
+		planes_f32(line, &(struct planes_view){ s->pixel + i * size, (size_t)s->w * s->c }, s->c, s->h, s->w,
+		    s->mirror != NULL && s->mirror[i] != 0, x);
+}
+
+struct samples
+samples_part(const struct samples *s, uint32_t first, uint32_t n)
+{
+	struct samples part = *s;
+
+	part.n = n;
+	part.y += first;
+	if (s->mix != NULL)
+		part.mix += first;
+	if (s->x != NULL)
+		part.x += first * size_of(s);
+	else
+		part.pixel += first * size_of(s);
+	if (s->mirror != NULL)
+		part.mirror += first;
+	return part;
+}
+
+static int
+check(uint32_t i, int32_t class, uint32_t classes)
+{
+	if (class < 0 || (uint32_t)class >= classes)
+		return err_fail(ERR_FORMAT, "sample %u of the batch: label %d of %u classes", i, class, classes);
+	return 0;
+}
+
+int
+samples_check(const struct samples *s, uint32_t classes)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < s->n && e == 0; i++)
+		if ((e = check(i, s->y[i], classes)) == 0 && s->mix != NULL)
+			e = check(i, s->mix[i].other, classes);
+	return e;
+}

@@ -19,7 +19,7 @@ static const char help[] =
     "         HOST:PORT        those of a host's im2rec     --data-key-file FILE  (--key-file)\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128) a worker\n"
     "  --lr RATE (0.1), --momentum M (0.9), --wd DECAY (1e-5), --optimizer: --help-learn\n"
-    "  --accumulate K (1)      batches a step\n"
+    "  --accumulate K (1)      batches a step               --freeze N|PATTERN  blocks or arrays\n"
     "  --init RULE (uniform:0.07)                           --seed N (0)\n"
     "  --shape CxHxW           of a sample                  --classes N\n"
     "  --rand-crop, --rand-mirror, --scale S and all else that is done to pictures: --help-data\n"

@@ -30,6 +30,7 @@ struct worker_learn {
 struct pworker {
 	struct train_opt train;
 	struct worker_learn learn;
+	struct buf	 freeze;	/* what --freeze was given, each with a zero behind it */
 	struct worker_batch batch;
 	const char	*net, *engine, *mean;
 	const char	*key, *data_key;	/* files */
@@ -54,8 +55,8 @@ struct worker_theme {
 	void	(*settle)(struct pworker *p);	/* behind the last option; may be NULL */
 };
 
-extern const struct worker_theme worker_data_theme, worker_job_theme, worker_judge_theme, worker_keep_theme,
-    worker_learn_theme, worker_net_theme;
+extern const struct worker_theme worker_data_theme, worker_freeze_theme, worker_job_theme, worker_judge_theme,
+    worker_keep_theme, worker_learn_theme, worker_net_theme;
 
 /* pworker_opts.c: fills p in from the command line; worker_release() frees what that took. */
 void	 worker_options(struct pworker *p, int argc, char *argv[]);
@@ -63,10 +64,13 @@ void	 worker_release(struct pworker *p);
 /* A screen of help for --help-THEME, and the end. */
 void	 worker_help(const char *text) __attribute__((noreturn));
 
-/* pworker_net.c: the graph of --net. */
-struct graph *worker_net(const struct pworker *p);
+/* pworker_net.c: the graph of --net, with what is frozen marked. */
+struct graph *worker_net(struct pworker *p);
 /* An option that is none of pworker's is the net's, as --layers 110 or --layers=110. */
 void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
+
+/* pworker_freeze.c: marks what is frozen in g, and adds it to the job's rules. */
+void	 worker_freeze(struct pworker *p, struct graph *g);
 
 /* pworker_job.c: reads the job's key, and learns from a tracker what options do not say.  NULL: from nobody. */
 struct meet *worker_meet(struct pworker *p, uint8_t *key);

@@ -60,12 +60,13 @@ worker_net_option(struct pworker *p, int argc, char *argv[])
 }
 
 struct graph *
-worker_net(const struct pworker *p)
+worker_net(struct pworker *p)
 {
 	struct graph *g;
 	int e = script_run(p->net, p->c, p->h, p->w, p->classes, p->option, p->noption, &g);
 
 	if (e < 0)
 		front_die(NULL, e);
+	worker_freeze(p, g);
 	return g;
 }

@@ -91,8 +91,8 @@ settle(struct pworker *p)
 static const struct worker_theme rest = { longs, take, settle };
 
 static const struct worker_theme *const theme[] = {
-	&worker_data_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme, &worker_learn_theme, &worker_net_theme,
-	&rest
+	&worker_data_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme,
+	&worker_learn_theme, &worker_net_theme, &rest
 };
 #define THEMES	(sizeof(theme) / sizeof(*theme))
 
@@ -142,6 +142,7 @@ worker_release(struct pworker *p)
 {
 	buf_free(&p->data);
 	buf_free(&p->learn.mults);
+	buf_free(&p->freeze);
 	free(p->batch.each);
 	free(p->found);
 	free(p->list);

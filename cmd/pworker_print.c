@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static void
@@ -46,6 +47,37 @@ print_plan(const struct graph *g, const struct engine *engine, unsigned threads,
 	engine->close(dev);
 }
 
+/* "a_weight", or "a_weight to c_bias": the arrays [from, to). */
+static int
+put_run(const struct graph *g, uint32_t from, uint32_t to, struct buf *names)
+{
+	int e = buf_put_fmt(names, "%s %s", names->n > 0 ? "," : "", g->w[from].name);
+
+	return e == 0 && to - from > 1 ? buf_put_fmt(names, " to %s", g->w[to - 1].name) : e;
+}
+
+static int
+print_frozen(const struct graph *g, struct buf *out)
+{
+	struct buf names = { 0 };
+	uint32_t arrays = 0;
+	size_t weights = 0;
+	int e = 0;
+
+	for (uint32_t i = 0, from; i < g->nw && e == 0; i++) {
+		for (from = i; i < g->nw && g->w[i].frozen; i++)
+			weights += g->w[i].count;
+		arrays += i - from;
+		if (i > from)
+			e = put_run(g, from, i, &names);
+	}
+	if (e == 0 && arrays > 0)
+		e = buf_put_fmt(out, "frozen: %" PRIu32 " of %" PRIu32 " arrays, %zu of %zu weights:%.*s\n", arrays, g->nw,
+		    weights, g->P, (int)names.n, (const char *)names.p);
+	buf_free(&names);
+	return e;
+}
+
 /* With --batch also what training takes on the engine. */
 int
 worker_print(struct pworker *p)
@@ -53,11 +85,13 @@ worker_print(struct pworker *p)
 	const struct engine *engine = p->batch.each != NULL ? engine_find(p->engine) : NULL;
 	struct buf text = { 0 };
 	struct graph *g;
+	int e;
 
 	g = worker_net(p);
 	if (p->batch.each != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
-	flush(&text, graph_print(g, &text));
+	e = graph_print(g, &text);
+	flush(&text, e == 0 ? print_frozen(g, &text) : e);
 	fflush(stdout);
 	if (engine != NULL)
 		print_plan(g, engine, p->train.threads, worker_batch_most(&p->batch), opt_states(p->train.ps.hyper.rule));

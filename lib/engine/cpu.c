@@ -186,16 +186,15 @@ need(const struct engine_hook *h, const struct graph_node *l)
 }
 
 static int
-born(const struct engine_hook *h, const struct graph_node *l)
+born(const struct engine_hook *h, const struct graph *g, const struct graph_node *l)
 {
-	int e;
+	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
+	int e = 0;
 
-	if (h == NULL)
-		return 0;
-	if ((e = call(h->born, h, l->weight)) != 0 || (e = call(h->born, h, l->bias_at)) != 0 ||
-	    (e = call(h->born, h, l->gamma)) != 0)
-		return e;
-	return call(h->born, h, l->beta);
+	for (size_t i = 0; h != NULL && i < sizeof(has) / sizeof(*has) && e == 0; i++)
+		if (has[i] >= 0 && !g->w[has[i]].frozen)
+			e = call(h->born, h, has[i]);
+	return e;
 }
 
 /* ------ forward ------ */
@@ -206,7 +205,7 @@ bn_forward(struct engine_plan *p, const struct cpu_step *s, uint32_t n, bool tra
 	const struct graph_node *l = &p->graph->node[s->node];
 	struct cpu_bn *bn = &p->bn[s->state];
 
-	if (train) {
+	if (train && !s->frozen) {
 		cpu_bn_moments(&s->x, n, p->scratch, bn);
 		cpu_bn_coefficients(bn, bn->mean, bn->var, l->c, l->eps);
 	} else
@@ -337,11 +336,13 @@ mul_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step *
 	struct dnnl_mul *m = set->mul[s->state];
 	int e;
 
+	if (s->frozen)
+		return s->absent ? 0 : dnnl_mul_data(m);
 	if ((e = dnnl_mul_weight(m, g + p->graph->w[l->weight].first)) < 0)
 		return e;
 	if (l->bias_at >= 0)
 		memcpy(g + p->graph->w[l->bias_at].first, p->mul[s->state].dbias, l->k * sizeof(*g));
-	if ((e = born(hook, l)) != 0)
+	if ((e = born(hook, p->graph, l)) != 0)
 		return e;
 	return s->absent ? 0 : dnnl_mul_data(m);
 }
@@ -364,14 +365,16 @@ bn_backward(struct engine_plan *p, const struct cpu_step *s, uint32_t n, float *
 	struct cpu_bn *bn = &p->bn[s->state];
 	float *dgamma = g + p->graph->w[l->gamma].first;
 
-	cpu_bn_backward(&s->x, s->dy, s->ndy, s->absent ? NULL : &s->dx, n, p->scratch, bn, s->relu, l->eps);
+	cpu_bn_backward(&s->x, s->dy, s->ndy, s->absent ? NULL : &s->dx, n, p->scratch, bn, s->relu, s->frozen, l->eps);
+	if (s->frozen)
+		return 0;
 	if (l->fix_gamma)
 		memset(dgamma, 0, l->c * sizeof(*g));
 	else
 		memcpy(dgamma, bn->dgamma, l->c * sizeof(*g));
 	memcpy(g + p->graph->w[l->beta].first, bn->dbeta, l->c * sizeof(*g));
 	bn_statistics(p, s, stats);
-	return born(hook, l);
+	return born(hook, p->graph, l);
 }
 
 static int

@@ -72,6 +72,7 @@ struct cpu_step {
 	uint32_t	state;		/* index into plan->mul, ->bn or ->pool */
 	bool		relu;
 	bool		absent;		/* dx is not wanted */
+	bool		frozen;		/* neither are the gradients of its arrays; a batch norm's statistics are constants */
 	struct cpu_view x, y, dx;
 	struct cpu_view dy[CPU_PARTS];
 	uint32_t	ndy;
@@ -202,9 +203,9 @@ void	 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struc
 void	 cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size_t c, float eps);
 void	 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn,
 	     bool relu);
-/* dgamma and dbeta, and dx unless it is NULL; dx may be x. */
+/* dgamma and dbeta, and dx unless it is NULL; dx may be x.  constant: dx alone, of mean and var that x did not make. */
 void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
-	     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, float eps);
+	     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps);
 /* Floats of scratch for either. */
 size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);
 

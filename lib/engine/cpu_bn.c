@@ -8,6 +8,8 @@
  *	dbeta = sum dy;  dgamma = rstd sum dy (x - mean)
  *	dx = scale (dy - dbeta / m - (x - mean) rstd dgamma / m) = scale dy + k1 (x - mean) + k0
  *
+ * Of a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
+ *
  * With ReLU behind it dy counts where scale x + shift > 0, computed again rather
  * than kept.  Sums are taken unit by unit in f32, about the unit's first pixel
  * so that a large mean costs no digits, and joined in f64 picture by picture
@@ -345,9 +347,9 @@ join_reduced(const struct cpu_view *x, uint32_t n, float *scratch, size_t b, siz
 	bn->k1[c] = (float)(-bn->scale[c] * rstd * rstd * s2 / m);
 }
 
-void
-cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
-    uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, float eps)
+static void
+reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, uint32_t n, float *scratch,
+    struct cpu_bn *bn, bool relu, float eps)
 {
 	size_t blocks = cpu_blocks(x), lanes = x->block, count = cpu_unit(x);
 
@@ -363,6 +365,16 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 	#pragma omp parallel for
 	for (size_t c = 0; c < x->c; c++)
 		join_reduced(x, n, scratch, c / lanes, c % lanes, eps, bn);
+}
+
+void
+cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
+    uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps)
+{
+	size_t blocks = cpu_blocks(x), lanes = x->block, count = cpu_unit(x);
+
+	if (!constant)
+		reduce_batch(x, dy, ndy, n, scratch, bn, relu, eps);
 	if (dx == NULL)
 		return;
 	#pragma omp parallel for

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/num.h"
+#include "net/freeze.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +139,7 @@ learn_uses(struct cpu_planner *pl)
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct graph_node *l = &g->node[i];
 
-		note[i].wants = l->weight >= 0 || l->bias_at >= 0 || l->gamma >= 0 || l->beta >= 0;
+		note[i].wants = (l->weight >= 0 || l->bias_at >= 0 || l->gamma >= 0 || l->beta >= 0) && !freeze_node(g, i);
 		for (uint32_t k = 0; k < l->nin; k++) {
 			note[l->in[k]].uses++;
 			note[l->in[k]].user = i;

@@ -7,6 +7,8 @@
  */
 #include "engine/cpu_plan.h"
 
+#include "net/freeze.h"
+
 #include <string.h>
 
 static const struct cpu_view *
@@ -119,6 +121,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		return;
 	case GRAPH_BN:
 		s.kind = CPU_BN;
+		s.frozen = freeze_node(pl->g, i);
 		s.relu = absorbed_by(pl, i);
 		s.x = lanes_of(x);
 		s.y = lanes_of(y);
@@ -241,7 +244,7 @@ mul_backward(struct cpu_planner *pl, uint32_t i)
 	struct cpu_mul *m = &p->mul[p->state[i]];
 	struct cpu_note *note = &pl->note[i];
 	struct cpu_step s = { .kind = CPU_MUL_BACK, .node = i, .state = p->state[i], .x = m->x, .ndy = 1,
-	    .absent = !m->shape.data };
+	    .absent = !m->shape.data, .frozen = freeze_node(pl->g, i) };
 
 	m->dy = note->part[0];
 	if (note->parts > 1 || !cpu_dense(&m->dy)) {
@@ -276,7 +279,7 @@ bn_backward(struct cpu_planner *pl, uint32_t i)
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_view dx;
 	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = absorbed_by(pl, i),
-	    .x = lanes_of(*input(pl, i)), .absent = !pl->note[in].wants };
+	    .x = lanes_of(*input(pl, i)), .absent = !pl->note[in].wants, .frozen = freeze_node(pl->g, i) };
 
 	take(pl, i, &s);
 	for (uint32_t k = 0; k < s.ndy; k++)

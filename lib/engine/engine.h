@@ -7,6 +7,12 @@
  * says so when the plan is made, never in a step.  `ref` is slow, obvious, and
  * judges the others.
  *
+ * Arrays that are frozen (net/freeze.h; marked before the plan is made) are read
+ * as any other, but no gradient of theirs is born, none is computed for layers
+ * before which nothing learns, and what g and stats hold of them is left over.
+ * A batch norm of which all is frozen takes the running statistics in forward()
+ * too: a plan of such a net needs load_aux() before it.
+ *
  * Weights go in and gradients come out array by array (index a into graph.w),
  * so that a layer may compute while the arrays of others are on the wire.
  *
@@ -33,7 +39,7 @@ struct engine_hook {
 	void *arg;
 	/* A layer is about to read learned array a: load() it now, or leave it as it was.  NULL: nothing to do. */
 	int (*need)(void *arg, uint32_t a);
-	/* The gradient of learned array a is final in g: called once an array and backward, roughly last layer first. */
+	/* The gradient of learned array a is final in g: once an array that is not frozen and backward, roughly last layer first. */
 	int (*born)(void *arg, uint32_t a);
 };
 

@@ -197,15 +197,15 @@ ref_load_aux(struct engine_plan *p, const float *aux)
 	return 0;
 }
 
-/* Calls a hook for the learned arrays of node i, in their order. */
+/* Calls a hook for the learned arrays of node i, in their order; learning: for those that are not frozen. */
 static int
-each_array(const struct graph *g, uint32_t i, int (*call)(void *arg, uint32_t a), void *arg)
+each_array(const struct graph *g, uint32_t i, bool learning, int (*call)(void *arg, uint32_t a), void *arg)
 {
 	const int32_t has[] = { g->node[i].weight, g->node[i].bias_at, g->node[i].gamma, g->node[i].beta };
 	int e = 0;
 
 	for (size_t k = 0; call != NULL && k < sizeof(has) / sizeof(*has) && e == 0; k++)
-		if (has[k] >= 0)
+		if (has[k] >= 0 && !(learning && g->w[has[k]].frozen))
 			e = call(arg, (uint32_t)has[k]);
 	return e;
 }
@@ -237,7 +237,7 @@ pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 
 	p->train = train;
 	for (uint32_t i = 1; i < g->n; i++) {
-		if (hook != NULL && (e = each_array(g, i, hook->need, hook->arg)) != 0)
+		if (hook != NULL && (e = each_array(g, i, false, hook->need, hook->arg)) != 0)
 			return e;
 		ops[g->node[i].op]->forward(p, i);
 	}
@@ -275,7 +275,7 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 		memset(p->dy[i], 0, p->n * ref_floats(&graph->node[i]) * sizeof(*p->dy[i]));
 	for (uint32_t i = graph->n - 1; i > 0; i--) {
 		ops[graph->node[i].op]->backward(p, i);
-		if (hook != NULL && (e = each_array(graph, i, hook->born, hook->arg)) != 0)
+		if (hook != NULL && (e = each_array(graph, i, true, hook->born, hook->arg)) != 0)
 			return e;
 	}
 	return 0;

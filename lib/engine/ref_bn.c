@@ -8,11 +8,13 @@
  *	dbeta  = sum dy;  dgamma = sum dy z
  *	dx    += gamma / sqrt(var + eps) (dy - dbeta / m - z dgamma / m)
  *
- * In evaluation mean and var are the running ones.  fix_gamma: gamma counts as
+ * In evaluation, and where the layer is frozen, mean and var are the running ones and
+ * dx += gamma / sqrt(var + eps) dy.  fix_gamma: gamma counts as
  * 1 whatever was loaded, and its gradient is 0.  Source: Ioffe, Szegedy, "Batch
  * Normalization", ICML 2015, algorithm 1 and section 3.
  */
 #include "engine/ref.h"
+#include "net/freeze.h"
 
 #include <math.h>
 
@@ -70,7 +72,7 @@ forward(struct engine_plan *p, uint32_t i)
 		const float *x = p->y[l->in[0]] + c * plane;
 		float *y = p->y[i] + c * plane;
 
-		if (p->train) {
+		if (p->train && !freeze_node(p->graph, i)) {
 			statistics(&ch, x, &p->stat[mean + c], &p->stat[var + c]);
 		} else {
 			p->stat[mean + c] = p->aux[mean + c];
@@ -88,6 +90,7 @@ backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	float *gamma = ref_array(p->graph, p->g, l->gamma), *beta = ref_array(p->graph, p->g, l->beta);
+	bool constant = freeze_node(p->graph, i);
 
 	for (size_t c = 0; c < l->c; c++) {
 		struct channel ch = channel(p, i, c);
@@ -104,7 +107,7 @@ backward(struct engine_plan *p, uint32_t i)
 			for (size_t j = n * ch.step; j < n * ch.step + ch.plane; j++) {
 				double z = (x[j] - ch.mean) * ch.rstd;
 
-				dx[j] += (float)(ch.gamma * ch.rstd * (dy[j] - dbeta / m - z * dgamma / m));
+				dx[j] += (float)(ch.gamma * ch.rstd * (constant ? dy[j] : dy[j] - dbeta / m - z * dgamma / m));
 			}
 		gamma[c] = l->fix_gamma ? 0 : (float)dgamma;
 		beta[c] = (float)dbeta;

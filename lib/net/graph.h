@@ -12,7 +12,8 @@
  * height and width, R S kernel height and width, P number of weights.
  *
  * Ownership: a graph is made by graph_new and grown by graph_add; everything in
- * it belongs to it and is const once the loss was added.  Threads: a finished
+ * it belongs to it and is const, but for the marks of net/freeze.h, once the loss
+ * was added.  Threads: a finished
  * graph may be read by any number.
  */
 #ifndef NET_GRAPH_H
@@ -90,6 +91,7 @@ struct graph_node {
 	bool		 fix_gamma;	/* bn: gamma stays 1, its gradient is 0 */
 	float		 eps;		/* bn */
 	float		 momentum;	/* bn: running = momentum * running + (1 - momentum) * batch */
+	uint32_t	 block;		/* of the blocks its script names, from 1; 0: in none; no part of the text or hash */
 	/* Indices into graph.w or graph.aux of what the node has; -1 where it has none. */
 	int32_t		 weight, bias_at, gamma, beta, mean, var;
 };
@@ -100,6 +102,7 @@ struct graph_array {
 	uint32_t	 node;
 	uint32_t	 ndim, dim[4];
 	size_t		 first, count;		/* the range in w [P] or aux [A] */
+	bool		 frozen;		/* stays as it is (net/freeze.h); no part of the text or hash */
 };
 
 struct graph {

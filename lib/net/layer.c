@@ -358,6 +358,23 @@ data(lua_State *L)
 	return push_handle(L, 0);
 }
 
+/* block(x): x, and what came before it and is in no block yet, are one. */
+static int
+block(lua_State *L)
+{
+	struct layer_net *net = box_mine(L);
+	uint32_t at;
+
+	if (!layer_node(L, 1, &at))
+		return luaL_error(L, "block: takes a node, not a %s", luaL_typename(L, 1));
+	net->blocks++;
+	for (uint32_t i = 0; i <= at; i++)
+		if (net->graph->node[i].block == 0)
+			net->graph->node[i].block = net->blocks;
+	lua_settop(L, 1);
+	return 1;
+}
+
 void
 layer_open(lua_State *L)
 {
@@ -368,6 +385,7 @@ layer_open(lua_State *L)
 	lua_setfield(L, -2, "__tostring");
 	lua_pop(L, 1);
 	lua_register(L, "data", data);
+	lua_register(L, "block", block);
 	for (size_t i = 0; i < LAYERS; i++) {
 		lua_pushinteger(L, (lua_Integer)i);
 		lua_pushcclosure(L, call, 1);

@@ -4,6 +4,9 @@
  *	x = data(3, 28, 28)
  *	x = relu(bn(conv{x, 96, kernel = 3, pad = 1, name = "conv1"}))
  *
+ * block(x) says that the layers up to x, from the block before on, are a block of
+ * the net, and gives x back.
+ *
  * A function takes a table, or its positional part alone: the nodes it reads
  * and then its main value; named options follow net/attr.h.  One table in the
  * source lists the functions with their defaults: a new layer is a line there.
@@ -20,6 +23,7 @@
 struct layer_net {
 	struct graph *graph;		/* NULL until the script called data() */
 	uint32_t      c, h, w;		/* the picture asked for; 0 0 0: the script's own */
+	uint32_t      blocks;		/* named so far */
 	uint32_t      made[LAYER_KINDS];	/* nodes named for want of a name */
 	bool	      nomem;
 };

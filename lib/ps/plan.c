@@ -9,36 +9,80 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the range of server s begins; P <= 2^30 and s <= 2^12, so nothing wraps. */
+/* Floats that are not frozen. */
 static size_t
-begin(size_t P, uint32_t s, uint32_t nservers)
+live(const struct graph *g)
 {
-	return (size_t)(((uint64_t)P * s + nservers - 1) / nservers);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->nw; i++)
+		n += g->w[i].frozen ? 0 : g->w[i].count;
+	return n;
 }
 
-/* Cuts [first, end) for one owner; with p->slice NULL it only counts.  An empty range is one empty slice. */
-static void
-cut(struct plan *p, enum plan_kind kind, uint32_t owner, size_t first, size_t end, size_t most)
+/* Where the range of server s begins: before it stand its lower neighbours' live floats; L <= 2^30 and s <= 2^12. */
+static size_t
+begin(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 {
-	do {
-		size_t count = end - first < most ? end - first : most;
+	size_t before = (size_t)(((uint64_t)L * s + nservers - 1) / nservers), at = 0;
 
-		if (p->slice != NULL)
-			p->slice[p->n] = (struct plan_slice){ kind, owner, first, count };
-		p->n++;
-		first += count;
-	} while (first < end);
+	if (s == 0 || s == nservers)
+		return s == 0 ? 0 : g->P;
+	for (uint32_t i = 0; i < g->nw && before > 0; i++) {
+		size_t some = g->w[i].frozen || g->w[i].count < before ? g->w[i].count : before;
+
+		at += some;
+		before -= g->w[i].frozen ? 0 : some;
+	}
+	return at;
+}
+
+/* Appends a slice; with p->slice NULL it only counts. */
+static void
+put(struct plan *p, struct plan_slice slice)
+{
+	if (p->slice != NULL)
+		p->slice[p->n] = slice;
+	p->n++;
+}
+
+/* Cuts [first, end) of the arrays for one owner where what is frozen begins and ends, and by size.  Was any part live? */
+static bool
+cut(struct plan *p, const struct graph_array *a, uint32_t n, struct plan_slice of, size_t end, size_t most)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < n && of.first < end; i++) {
+		size_t to = a[i].first + a[i].count;
+
+		for (; i + 1 < n && a[i + 1].frozen == a[i].frozen; i++)
+			to += a[i + 1].count;
+		of.frozen = a[i].frozen;
+		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
+			of.count = to - of.first < most ? to - of.first : most;
+			put(p, of);
+			any |= !of.frozen;
+		}
+	}
+	return any;
 }
 
 static void
-cut_all(struct plan *p, size_t most)
+cut_all(struct plan *p, const struct graph *g, size_t most)
 {
+	size_t L = live(g);
+
 	p->n = 0;
-	for (uint32_t s = 0; s < p->nservers; s++)
-		cut(p, PLAN_WEIGHTS, s, begin(p->P, s, p->nservers), begin(p->P, s + 1, p->nservers), most);
+	for (uint32_t s = 0; s < p->nservers; s++) {
+		size_t first = begin(g, L, s, p->nservers), end = begin(g, L, s + 1, p->nservers);
+
+		if (!cut(p, g->w, g->nw, (struct plan_slice){ PLAN_WEIGHTS, s, first, 0, false }, end, most))
+			put(p, (struct plan_slice){ PLAN_WEIGHTS, s, end, 0, false });
+	}
 	p->nweights = p->n;
-	if (p->A > 0)
-		cut(p, PLAN_AUX, 0, 0, p->A, most);
+	cut(p, g->aux, g->naux, (struct plan_slice){ PLAN_AUX, 0, 0, 0, false }, p->A, most);
+	while (p->slice != NULL && p->slice[p->lead].frozen)
+		p->lead++;
 }
 
 static int
@@ -62,6 +106,8 @@ pace_by(struct plan *p, const struct graph *g, char *rule)
 	bool lr = strncmp(rule, "lr:", 3) == 0, any = false;
 	double x;
 
+	if (strncmp(rule, "freeze", 6) == 0)
+		return 0;	/* it has marked the graph */
 	if (pattern == NULL || value == NULL || value < pattern || (!lr && strncmp(rule, "wd:", 3) != 0))
 		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=X", rule);
 	*value++ = 0;
@@ -122,19 +168,19 @@ plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *m
 		return err_fail(ERR_LIMIT, "%u servers are not in 1..%u", nservers, PLAN_SERVERS);
 	if (bytes < PLAN_LEAST || bytes > PLAN_MOST)
 		return err_fail(ERR_LIMIT, "slices of %u bytes are not in %u..%u", bytes, PLAN_LEAST, PLAN_MOST);
-	if (g->P / most + g->A / most > PLAN_SLICES - 2 * (size_t)nservers)
+	if (g->P / most + g->A / most + g->nw + g->naux > PLAN_SLICES - 2 * (size_t)nservers)
 		return err_fail(ERR_LIMIT, "slices of %u bytes are too many", bytes);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	p->nservers = nservers;
 	p->P = g->P;
 	p->A = g->A;
-	cut_all(p, most);
+	cut_all(p, g, most);
 	if ((e = folds(p, g)) < 0 || (e = paces(p, g, mults)) < 0 || (p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
 		plan_free(p);
 		return e < 0 ? e : err_nomem();
 	}
-	cut_all(p, most);
+	cut_all(p, g, most);
 	*plan = p;
 	return 0;
 }

@@ -4,9 +4,14 @@
  * Server s of S owns the range [ceil(P*s/S), ceil(P*(s+1)/S)) of the weights,
  * cut into slices of at most `bytes`; the running statistics aux [A] are the
  * last slices and server 0's.  A slice is what one message carries, what is
- * summed and answered for itself.  Every server has a slice of weights, if
- * need be an empty one, so that every server sees every step; slice 0 is
- * server 0's.
+ * summed and answered for itself.  Every server has a slice of weights that is
+ * not frozen, if need be an empty one, so that every server sees every step; the
+ * first of them, `lead`, is server 0's.
+ *
+ * Arrays that are frozen (net/freeze.h) have slices of their own, which move once,
+ * at the start of a job: they are neither pushed nor pulled after it, have no
+ * state, and a server owns them without work; what is shared out evenly is the
+ * rest, L floats instead of P.
  *
  * The rule of a slice: weights take an optimizer step (opt_step), aux is folded
  * (opt_fold) with the momentum of the batch norm whose statistics it holds.
@@ -32,6 +37,7 @@ struct plan_slice {
 	enum plan_kind	kind;
 	uint32_t	owner;		/* server */
 	size_t		first, count;	/* floats of w or of aux */
+	bool		frozen;
 };
 
 /* A range of aux that is folded with one momentum; ranges join and cover [0, A). */
@@ -50,6 +56,7 @@ struct plan {
 	struct plan_slice *slice;
 	uint32_t	   n;		/* slices, */
 	uint32_t	   nweights;	/* of which the first so many are of weights, by first */
+	uint32_t	   lead;	/* the first slice that is not frozen */
 	uint32_t	   nservers;
 	struct plan_fold  *fold;	/* by first */
 	uint32_t	   nfold;
@@ -61,6 +68,7 @@ struct plan {
 /*
  * bytes is rounded down to whole floats.  mults is NULL, "" or rules with semicolons between: lr:PATTERN=X multiplies the rate
  * of the arrays whose names match (fnmatch(3)), wd:PATTERN=X the decay; of several rules for an array all count.
+ * Those of net/freeze.h must have marked g before.
  * Returns 0, ERR_ARG (a rule that is none, or that matches no array), ERR_LIMIT or ERR_NOMEM.
  */
 int	 plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, struct plan **p);

@@ -1,6 +1,7 @@
 /* server - a parameter server's brain: a worker's message in, messages to workers out. */
 #include "ps/server.h"
 #include "base/err.h"
+#include "net/freeze.h"
 #include "ps/hello.h"
 #include "ps/shard.h"
 #include "ps/total.h"
@@ -22,7 +23,7 @@ struct server {
 	struct total	total;
 	struct peer    *peer;		/* [nworkers] */
 	bool		stop;		/* the job should end */
-	uint64_t	last;		/* slack 0: the step of slice 0 after which it does; 0: not known yet */
+	uint64_t	last;		/* slack 0: the step of the plan's lead after which it does; 0: not known yet */
 };
 
 int
@@ -84,7 +85,8 @@ check_job(struct server *s, const struct msg *m)
 	want.nservers = s->o.nservers;
 	want.server = s->o.index;
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
-	if ((e = hello_same(&want, &job)) == 0 && first && (e = shard_init(&s->shard, &job, g)) == 0)
+	if ((e = hello_same(&want, &job)) == 0 && first && (e = freeze_rules(g, job.mults)) == 0 &&
+	    (e = shard_init(&s->shard, &job, g)) == 0)
 		s->hello = job;
 	graph_free(g);
 	return e;
@@ -118,7 +120,7 @@ give_weights(struct server *s, uint32_t i, uint32_t w, bool before)
 	const struct slice *sl = &s->shard.slice[i];
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before };
 
-	if (i == 0 && (s->hello.slack == GATE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
+	if (i == s->shard.plan->lead && (s->hello.slack == GATE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
 		m.flags = MSG_LAST;
 	m.len = (uint32_t)(sl->at->count * sizeof(float));
 	m.payload = before ? sl->before : sl->w;
@@ -134,7 +136,7 @@ give_state(struct server *s, uint32_t i, uint32_t w)
 	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
 }
 
-/* Gives every worker what it is due of slice i and may have now; a step of slice 0 may have closed since `was`. */
+/* Gives every worker what it is due of slice i and may have now; a step of the lead may have closed since `was`. */
 static void
 answer(struct server *s, uint32_t i, uint64_t was)
 {
@@ -142,7 +144,7 @@ answer(struct server *s, uint32_t i, uint64_t was)
 
 	if (!sl->ready)
 		return;
-	if (i == 0 && s->stop && s->last == 0 && sl->step > was)
+	if (i == s->shard.plan->lead && s->stop && s->last == 0 && sl->step > was)
 		s->last = sl->step;
 	for (uint32_t w = 0; w < s->o.nworkers; w++) {
 		unsigned due = sl->due[w];

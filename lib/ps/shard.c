@@ -12,6 +12,14 @@ padded(size_t count)
 	return (count + LINE - 1) / LINE * LINE;
 }
 
+/* Floats that slice i takes here, its arrays padded to `room` each: a frozen one is its weights alone. */
+static size_t
+takes(const struct shard *s, uint32_t i, uint32_t states, size_t *room)
+{
+	*room = shard_mine(s, i) ? padded(s->plan->slice[i].count) : 0;
+	return (s->plan->slice[i].frozen ? 1 : 3 + states) * *room;
+}
+
 /* One allocation, w m sum before of each slice behind each other: what a step touches is together. */
 static int
 memory(struct shard *s, enum opt_rule rule)
@@ -21,16 +29,17 @@ memory(struct shard *s, enum opt_rule rule)
 	float *at;
 
 	for (uint32_t i = 0; i < s->plan->n; i++)
-		if (shard_mine(s, i))
-			all += (3 + states) * padded(s->plan->slice[i].count);
+		all += takes(s, i, states, &room);
 	if ((s->memory = calloc(all, sizeof(float))) == NULL)
 		return err_nomem();
 	at = s->memory + (64 - (uintptr_t)s->memory % 64) % 64 / sizeof(float);
-	for (uint32_t i = 0; i < s->plan->n; i++, at += (3 + states) * room) {
-		room = shard_mine(s, i) ? padded(s->plan->slice[i].count) : 0;
+	for (uint32_t i = 0; i < s->plan->n; at += takes(s, i++, states, &room)) {
+		takes(s, i, states, &room);
 		if (!shard_mine(s, i))
 			continue;
 		s->slice[i].w = at;
+		if (s->plan->slice[i].frozen)
+			continue;
 		s->slice[i].m = s->plan->slice[i].kind == PLAN_WEIGHTS ? at + room : NULL;
 		s->slice[i].sum = at + (1 + states) * room;
 		s->slice[i].before = at + (2 + states) * room;
@@ -99,7 +108,7 @@ shard_step(const struct shard *s, uint32_t w)
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; i < s->plan->n; i++)
-		if (shard_mine(s, i)) {
+		if (shard_mine(s, i) && !s->plan->slice[i].frozen) {
 			uint64_t step = slice_step(&s->slice[i], w);
 
 			least = step < least ? step : least;

@@ -24,7 +24,7 @@ bool	 shard_mine(const struct shard *s, uint32_t slice);	/* false for numbers be
 
 /* Worker w joins all slices. */
 void	 shard_join(struct shard *s, uint32_t w);
-/* The fewest steps of worker w in any slice. */
+/* The fewest steps of worker w in any slice that is not frozen. */
 uint64_t shard_step(const struct shard *s, uint32_t w);
 bool	 shard_ready(const struct shard *s);	/* every slice has its first weights */
 

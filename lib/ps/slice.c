@@ -242,6 +242,8 @@ slice_push(struct slice *s, const struct msg *m)
 	uint64_t done = s->gate.clock[m->worker];
 	int e;
 
+	if (s->at->frozen)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
 	if (!s->ready || m->step > done || (m->step == done && !gate_open(&s->gate, m->worker)))
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
 	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))

@@ -40,8 +40,8 @@ struct slice {
 	struct slice_pool	*pool;
 	struct opt_hyper	 hyper;
 	float			*w;		/* [count], the server's memory, ... */
-	float			*m;		/* [count, states] ... and the optimizer's; NULL for aux */
-	float			*sum;		/* [count] of the open step */
+	float			*m;		/* [count, states] ... and the optimizer's; NULL for aux and what is frozen */
+	float			*sum;		/* [count] of the open step; of a frozen slice this and what follows are NULL */
 	float			*before;	/* [count] w one step ago, for a worker that must repeat it; slack 0 only */
 	bool			 ready;		/* has its first weights */
 	bool			 began;		/* took a push: before is set */
@@ -63,7 +63,7 @@ void	 slice_free(struct slice *s);
 
 /* First weights or state (MSG_INIT); nothing changes once it is ready.  0 or ERR_FORMAT. */
 int	 slice_first(struct slice *s, const struct msg *m);
-/* Returns 0, ERR_FORMAT (length, samples, rate or step are wrong; nothing changed) or ERR_NOMEM. */
+/* Returns 0, ERR_FORMAT (length, samples, rate or step are wrong, or it is frozen; nothing changed) or ERR_NOMEM. */
 int	 slice_push(struct slice *s, const struct msg *m);
 /* Worker w is not waited for any more; is here (again). */
 void	 slice_leave(struct slice *s, uint32_t w);

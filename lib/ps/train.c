@@ -411,7 +411,7 @@ open_all(struct train *t)
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
 		return err_nomem();
-	if ((e = begin(t)) < 0)
+	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
 	if ((e = en->describe(t->dev, &text)) == 0 && (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,

@@ -11,7 +11,7 @@ need(void *arg, uint32_t a)
 	struct train *t = arg;
 	int e;
 
-	if (t->loaded[a] == t->step + 1)
+	if (t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
 		return 0;
 	if ((e = worker_need(t->wk, a)) < 0 ||
 	    (e = t->o->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
@@ -54,7 +54,7 @@ static int
 push_all(struct train *t)
 {
 	for (uint32_t a = 0; a < t->graph->nw; a++) {
-		int e = worker_push(t->wk, a, t->sum);
+		int e = t->graph->w[a].frozen ? 0 : worker_push(t->wk, a, t->sum);
 
 		if (e < 0)
 			return e;

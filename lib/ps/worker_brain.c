@@ -132,7 +132,7 @@ first(struct worker_brain *b, uint32_t i, const float *state, uint64_t step)
 	const struct plan_slice *s = &b->plan->slice[i];
 	struct msg m = { .type = MSG_INIT, .step = step, .len = (uint32_t)(s->count * sizeof(float)) };
 
-	if (s->kind == PLAN_WEIGHTS && state != NULL) {
+	if (s->kind == PLAN_WEIGHTS && !s->frozen && state != NULL) {
 		uint32_t states = opt_states(b->w->hyper.rule);
 		struct msg of = m;
 
@@ -157,7 +157,7 @@ worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
 		first(b, i, state, step);
 	for (uint32_t i = 0; i < b->plan->n; i++) {
 		b->part[i].waiting = true;
-		b->part[i].want = b->w->slack == GATE_SYNC ? from : WORKER_ANY;
+		b->part[i].want = b->w->slack == GATE_SYNC && !b->plan->slice[i].frozen ? from : WORKER_ANY;
 		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = from });
 	}
 	for (uint32_t a = 0; a < b->graph->nw; a++)
@@ -171,6 +171,8 @@ worker_brain_begun(struct worker_brain *b, uint64_t *step)
 	uint64_t least = UINT64_MAX, most = 0;
 
 	for (uint32_t i = 0; i < b->plan->n; i++) {
+		if (b->plan->slice[i].frozen)
+			continue;
 		least = b->part[i].got < least ? b->part[i].got : least;
 		most = b->part[i].got > most ? b->part[i].got : most;
 	}
@@ -213,7 +215,7 @@ worker_brain_push(struct worker_brain *b, uint32_t a, const float *g)
 {
 	uint32_t from, to;
 
-	assert(a < b->graph->nw && b->pushed[a] <= b->step && !b->stale[a]);
+	assert(a < b->graph->nw && !b->graph->w[a].frozen && b->pushed[a] <= b->step && !b->stale[a]);
 	b->pushed[a] = b->step + 1;
 	b->stale[a] = true;
 	if (b->n == 0)
@@ -228,6 +230,8 @@ void
 worker_brain_finish(struct worker_brain *b, const float *stats)
 {
 	for (uint32_t a = 0; a < b->graph->nw; a++) {
+		if (b->graph->w[a].frozen)
+			continue;
 		assert(b->n == 0 || b->pushed[a] == b->step + 1);
 		b->stale[a] = true;
 	}
@@ -235,7 +239,7 @@ worker_brain_finish(struct worker_brain *b, const float *stats)
 		b->stats[i] = stats[i] * (float)b->n;
 	b->aux_stale = true;
 	for (uint32_t i = 0; i < b->plan->n; i++)
-		if (b->n == 0 || b->part[i].arrays == 0)
+		if (!b->plan->slice[i].frozen && (b->n == 0 || b->part[i].arrays == 0))
 			push_slice(b, i, b->stats);
 	b->step++;
 }
@@ -327,8 +331,16 @@ worker_brain_total(const struct worker_brain *b, double *v, uint32_t n)
 void
 worker_brain_state(struct worker_brain *b, float *state)
 {
+	uint32_t states = opt_states(b->w->hyper.rule);
+
 	b->state = state;
 	for (uint32_t i = 0; i < b->plan->nweights; i++) {
+		const struct plan_slice *s = &b->plan->slice[i];
+
+		if (s->frozen) {
+			memset(state + s->first * states, 0, s->count * states * sizeof(float));
+			continue;
+		}
 		b->part[i].asked = true;
 		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .step = b->step });
 	}

@@ -52,7 +52,7 @@ take_slice(struct worker_brain *b, uint32_t server, const struct msg *m)
 	}
 	p->waiting = false;
 	p->got = m->step;
-	if (m->slice == 0)
+	if (m->slice == b->plan->lead)
 		b->last = m->flags & MSG_LAST;
 	return 0;
 }

@@ -25,21 +25,21 @@ local function A(x, name, k1, r3, k3, rd, kd, kind, proj)
 	local a = factory(x, k1, name .. "_1x1")
 	local b, c = threes(x, name, r3, k3, rd, kd, 1)
 	local d = pool{x, kind, kernel = 3, pad = 1, name = kind .. "_pool_" .. name .. "_pool"}
-	return concat{a, b, c, factory(d, proj, name .. "_proj"), name = "ch_concat_" .. name .. "_chconcat"}
+	return block(concat{a, b, c, factory(d, proj, name .. "_proj"), name = "ch_concat_" .. name .. "_chconcat"})
 end
 
 local function B(x, name, r3, k3, rd, kd)
 	local a, b = threes(x, name, r3, k3, rd, kd, 2)
 	local c = maxpool{x, kernel = 3, stride = 2, ceil = true, name = "max_pool_" .. name .. "_pool"}
-	return concat{a, b, c, name = "ch_concat_" .. name .. "_chconcat"}
+	return block(concat{a, b, c, name = "ch_concat_" .. name .. "_chconcat"})
 end
 
 local x = data(3, 224, 224)
 x = factory(x, full and 96 or 64, "1", 7, 2, 3)
-x = maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool_1"}
+x = block(maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool_1"})
 x = factory(x, full and 128 or 64, "2_red")
 x = factory(x, full and 288 or 192, "2", 3, 1, 1)
-x = maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool_2"}
+x = block(maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool_2"})
 if full then
 	x = A(x, "3a", 96, 96, 96, 96, 144, "avg", 48)
 	x = A(x, "3b", 96, 96, 144, 96, 144, "avg", 96)

@@ -5,6 +5,7 @@
 --                 --eps E (2e-5) of batch norm: its model zoo has 1e-5.
 --           post:   behind it, as torchvision has it, layers named as there; 4 stages.
 --           small:  behind it, with biases, for 28x28; mxnet of spring 2016, 6n+2 layers.
+-- Blocks: what comes before the first stage, then the stages.
 -- Weights: preact 20: 272,544, 110: 1,730,784, 50 at 224: 25,549,486; post 50: 25,557,032; small 20: 273,258.
 -- Sources: He et al., "Deep residual learning", CVPR 2016, and "Identity mappings", ECCV 2016; mxnet,
 -- example/image-classification, symbols/resnet.py, symbol_resnet-28-small.py; torchvision, models/resnet.py.
@@ -73,10 +74,12 @@ local function preact(x)
 		x = norm(convolve(x, width[1], 7, 2, "conv0"), "bn0", "relu0")
 		x = maxpool{x, kernel = 3, stride = 2, pad = 1, name = "pool0"}
 	end
+	x = block(x)
 	for s, n in ipairs(units) do
 		for u = 1, n do
 			x = unit(x, width[s + 1], s > 1 and u == 1 and 2 or 1, u == 1, "stage" .. s .. "_unit" .. u)
 		end
+		x = block(x)
 	end
 	x = norm(x, "bn1", "relu1")
 	return globalavg{x, name = "pool1"}, "fc1"
@@ -115,10 +118,12 @@ local function post(x)
 		x = parts.cbr(x, 64, { kernel = 7, stride = 2, pad = 3, bias = false, conv = "conv1", bn = "bn1", relu = "relu" })
 		x = maxpool{x, kernel = 3, stride = 2, pad = 1, name = "maxpool"}
 	end
+	x = block(x)
 	for s, n in ipairs(units) do
 		for u = 1, n do
 			x = unit(x, 32 << s, s > 1 and u == 1 and 2 or 1, "layer" .. s .. "." .. u - 1)
 		end
+		x = block(x)
 	end
 	return globalavg{x, name = "avgpool"}, "fc"
 end
@@ -140,11 +145,12 @@ local function small(x)
 		return relu(add{body, shortcut, name = name})
 	end
 
-	x = relu(factory(x, 16, 3, 1, "conv0"))
+	x = block(relu(factory(x, 16, 3, 1, "conv0")))
 	for s = 1, 3 do
 		for u = 1, math.tointeger(n) do
 			x = unit(x, 8 << s, s > 1 and u == 1 and 2 or 1, "stage" .. s .. "_unit" .. u)
 		end
+		x = block(x)
 	end
 	return globalavg{x, name = "pool"}, "fc1"
 end

@@ -1,4 +1,4 @@
--- vgg - 3x3 convolutions in five groups, each halved by a pool; 16 layers are 138,357,544 weights in 32 arrays.
+-- vgg - 3x3 convolutions in five groups, its blocks, each halved by a pool; 16 layers: 138,357,544 weights in 32 arrays.
 -- --layers 11|13|16|19 (16); --norm bn: batch norm behind each convolution; --dropout P (0.5); --width N (4096) of the
 -- full layers.  For 32x32 and 10 classes 16 layers are 33,638,218 weights.
 -- Sources: Simonyan and Zisserman, "Very deep convolutional networks", ICLR 2015; mxnet,
@@ -21,7 +21,7 @@ for g, n in ipairs(groups) do
 		end
 		x = relu{x, name = "relu" .. name}
 	end
-	x = maxpool{x, kernel = 2, stride = 2, name = "pool" .. g}
+	x = block(maxpool{x, kernel = 2, stride = 2, name = "pool" .. g})
 end
 x = flatten(x)
 for i = 6, 7 do

@@ -9,11 +9,14 @@ draw(uint64_t seed, uint32_t slack)
 {
 	struct rng c = rng_start(seed, 0, 0);
 	struct world x = { .seed = seed, .slack = slack, .counting = true };
+	bool bn;
 
-	x.graph = world_graph(rng_below(&c, 2));
+	bn = rng_below(&c, 2);
+	x.graph = world_graph(bn);
 	x.W = 2 + (uint32_t)rng_below(&c, WORLD_WORKERS - 1);
 	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
 	x.slice = 8u << rng_below(&c, 6);
+	x.freeze = world_freeze(&c, bn);
 	return x;
 }
 
@@ -24,8 +27,10 @@ counts(struct world *x, uint64_t steps)
 	bool good = true;
 
 	world_join(x, w, aux, NULL);
-	for (size_t i = 0; i < x->graph->P; i++)
-		good &= w[i] == -(float)((x->slack == GATE_SYNC ? 1 : x->W) * steps);
+	for (uint32_t a = 0; a < x->graph->nw; a++)
+		for (size_t i = 0; i < x->graph->w[a].count; i++)
+			good &= w[x->graph->w[a].first + i] ==
+			    (x->graph->w[a].frozen ? 0 : -(float)((x->slack == GATE_SYNC ? 1 : x->W) * steps));
 	free(w);
 	free(aux);
 	return good;

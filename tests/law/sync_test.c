@@ -3,15 +3,25 @@
 
 #define STEPS 7
 
+/* Puts back what is frozen, as it was in `was`. */
+static void
+thaw(const struct graph_array *a, uint32_t n, const float *was, float *now)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i].frozen)
+			memcpy(now + a[i].first, was + a[i].first, a[i].count * sizeof(float));
+}
+
 /* What the job must come to, by plain sums over whole arrays. */
 static void
 by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t steps)
 {
 	const struct graph *g = x->graph;
 	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
-	float *batch = world_floats(g->A);
+	float *batch = world_floats(g->A), *w0 = world_floats(g->P), *aux0 = world_floats(g->A);
 
 	world_first(x, w, aux, state);
+	world_first(x, w0, aux0, state);
 	for (uint64_t t = 0; t < steps; t++) {
 		struct opt_hyper h = x->hyper;
 		uint32_t n = 0;
@@ -35,11 +45,19 @@ by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t step
 		h.t = t + 1;
 		opt_step(w, state, sum, g->P, n, &h);
 		opt_fold(aux, stats, g->A, n, 0.8f);
+		thaw(g->w, g->nw, w0, w);
+		thaw(g->aux, g->naux, aux0, aux);
 	}
 	free(sum);
 	free(one);
 	free(stats);
 	free(batch);
+	free(w0);
+	free(aux0);
+	for (uint32_t a = 0; a < g->nw; a++)
+		if (g->w[a].frozen)
+			memset(state + g->w[a].first * opt_states(x->hyper.rule), 0,
+			    g->w[a].count * opt_states(x->hyper.rule) * sizeof(float));
 }
 
 /* A job drawn from the seed. */
@@ -48,12 +66,15 @@ draw(uint64_t seed)
 {
 	struct rng c = rng_start(seed, 0, 0);
 	struct world x = { .seed = seed, .hyper = { .wd = 1e-3f } };
+	bool bn;
 
 	opt_usual((enum opt_rule)rng_below(&c, OPT_RULES), &x.hyper);
-	x.graph = world_graph(rng_below(&c, 2));
+	bn = rng_below(&c, 2);
+	x.graph = world_graph(bn);
 	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
 	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
 	x.slice = 8u << rng_below(&c, 6);
+	x.freeze = world_freeze(&c, bn);
 	return x;
 }
 
@@ -139,6 +160,7 @@ one_for_all(uint64_t seed)
 	graph_free(one.graph);
 	many_.graph = world_graph(false);
 	one.graph = world_graph(false);
+	many_.freeze = one.freeze = NULL;
 	one.pieces = many_.W;
 	one.W = 1;
 	world_open(&many_, STEPS);

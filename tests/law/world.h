@@ -9,10 +9,12 @@
 #ifndef TESTS_LAW_WORLD_H
 #define TESTS_LAW_WORLD_H
 
+#include "law/draw.h"
 #include "tap.h"
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "net/freeze.h"
 #include "net/graph.h"
 #include "net/opt.h"
 #include "ps/server.h"
@@ -54,7 +56,7 @@ struct actor {
 	float		*g, *stats, *state;
 	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
 	uint64_t	 sent[WORLD_SLICES];	/* 1 + the last step whose push of a slice it sent, in any life */
-	uint32_t	 order[16], pushed;
+	uint32_t	 order[16], arrays, pushed;	/* those that are not frozen */
 	bool		 summed;	/* at this step */
 	uint64_t	 last;		/* the step at which it was told to end; 0 */
 };
@@ -73,6 +75,8 @@ struct world {
 	uint32_t	 W, S, slack, slice;
 	bool		 counting;	/* gradients of 1, for which any order gives the same bits */
 	uint32_t	 repeats, crashes, stops;	/* in a thousand turns */
+	const char	*freeze;	/* a rule of net/freeze.h, or NULL */
+	uint64_t	 floats;	/* that the workers pushed and got back in their steps, repeats counted */
 	uint32_t	 pieces;	/* 1, or what worker 0 alone accumulates for so many */
 	struct opt_hyper hyper;
 	struct actor	 actor[WORLD_WORKERS];
@@ -81,15 +85,6 @@ struct world {
 	unsigned	 died;
 	char		 why[256];	/* the first fault */
 };
-
-/* How many jobs are enough: instrumented code is many times slower. */
-__attribute__((unused)) static unsigned
-world_jobs(unsigned n)
-{
-	const char *san = getenv("SAN");
-
-	return san != NULL && san[0] != 0 ? n / 10 : n;
-}
 
 static void
 world_fault(struct world *x, const char *what)
@@ -149,6 +144,8 @@ world_to_server(void *arg, uint32_t s, const struct msg *m)
 {
 	struct actor *a = arg;
 
+	if (m->type == MSG_PUSH)
+		a->world->floats += m->len / sizeof(float);
 	if (m->type == MSG_PUSH && a->sent[m->slice] < m->step + 1)
 		a->sent[m->slice] = m->step + 1;
 	pair_send(a->world->net, a->o.rank, a->world->W + s, m);
@@ -159,6 +156,8 @@ world_to_worker(void *arg, uint32_t w, const struct msg *m)
 {
 	struct host *h = arg;
 
+	if (m->type == MSG_WEIGHTS && m->step > 0)
+		h->world->floats += m->len / sizeof(float);
 	pair_send(h->world->net, h->world->W + h->index, w, m);
 }
 
@@ -201,7 +200,7 @@ actor_done(const struct actor *a)
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; p != NULL && i < p->nweights; i++)
-		if (p->slice[i].count > 0 && a->sent[i] < least)
+		if (p->slice[i].count > 0 && !p->slice[i].frozen && a->sent[i] < least)
 			least = a->sent[i];
 	return least == UINT64_MAX ? 0 : least;
 }
@@ -234,10 +233,12 @@ actor_step(struct actor *a)
 	}
 	world_gradient(x, a->o.rank, a->step, a->o.w, a->stats, g->A, 2);
 	free(one);
+	a->arrays = 0;
 	for (uint32_t i = 0; i < g->nw; i++)
-		a->order[i] = i;
-	rng_shuffle_u32(&x->chance, a->order, g->nw);
-	a->pushed = n == 0 ? g->nw : 0;
+		if (!g->w[i].frozen)
+			a->order[a->arrays++] = i;
+	rng_shuffle_u32(&x->chance, a->order, a->arrays);
+	a->pushed = n == 0 ? a->arrays : 0;
 	worker_brain_step(a->brain, n, world_rate(x, a->step));
 	a->phase = PUSH;
 }
@@ -308,7 +309,7 @@ actor_turn(struct actor *a)
 		/* As worker_push() does: a step waits for the arrays alone, the statistics of the step before may be late. */
 		if (worker_brain_settled(a->brain) >= 0)
 			return;
-		if (a->pushed < a->world->graph->nw) {
+		if (a->pushed < a->arrays) {
 			worker_brain_push(a->brain, a->order[a->pushed++], a->g);
 			return;
 		}
@@ -431,6 +432,8 @@ world_open(struct world *x, uint64_t steps)
 {
 	const struct graph *g = x->graph;
 
+	if (freeze_rules(x->graph, x->freeze) < 0)
+		abort();
 	x->chance = rng_start(x->seed, 1, 1);
 	x->net = pair_new(x->W + x->S, x->seed);
 	x->pieces = x->pieces > 0 ? x->pieces : 1;
@@ -447,7 +450,7 @@ world_open(struct world *x, uint64_t steps)
 
 		*a = (struct actor){ .world = x, .steps = steps };
 		a->o = (struct worker_opt){ .graph = g, .rank = r, .nworkers = x->W, .slack = x->slack,
-		    .hyper = x->hyper, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
+		    .hyper = x->hyper, .mults = x->freeze, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
 		a->stats = world_floats(g->A);
 		a->state = world_floats(g->P * OPT_STATES);
@@ -487,7 +490,7 @@ world_join(const struct world *x, float *w, float *aux, float *state)
 
 		server_slice(x->host[s->owner].server, i, &sw, &sm);
 		memcpy((s->kind == PLAN_AUX ? aux : w) + s->first, sw, s->count * sizeof(float));
-		if (state != NULL && s->kind == PLAN_WEIGHTS)
+		if (state != NULL && s->kind == PLAN_WEIGHTS && !s->frozen)
 			memcpy(state + s->first * states, sm, s->count * states * sizeof(float));
 	}
 }

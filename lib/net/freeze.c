@@ -1,0 +1,91 @@
+/* freeze - which arrays of a net stay as they are: rules into marks on a graph. */
+#include "net/freeze.h"
+#include "base/err.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+by_pattern(struct graph *g, const char *pattern)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (fnmatch(pattern, g->w[i].name, 0) == 0)
+			g->w[i].frozen = any = true;
+	return any ? 0 : err_fail(ERR_ARG, "'%.64s' is the name of no array of the net", pattern);
+}
+
+static int
+up_to(struct graph *g, const char *name)
+{
+	uint32_t last = 0;
+
+	while (last < g->nw && strcmp(g->w[last].name, name) != 0)
+		last++;
+	if (last == g->nw)
+		return err_fail(ERR_ARG, "'%.64s' is the name of no array of the net", name);
+	for (uint32_t i = 0; i <= last; i++)
+		g->w[i].frozen = true;
+	return 0;
+}
+
+/* Statistics stay with the scale and shift that they belong to. */
+static int
+settle(struct graph *g)
+{
+	bool learns = false;
+
+	for (uint32_t i = 0; i < g->naux; i++)
+		g->aux[i].frozen = freeze_node(g, g->aux[i].node);
+	for (uint32_t i = 0; i < g->nw; i++)
+		learns |= !g->w[i].frozen;
+	return learns ? 0 : err_fail(ERR_ARG, "all of the net is frozen: nothing is left to learn");
+}
+
+int
+freeze_rules(struct graph *g, const char *rules)
+{
+	static const char pattern[] = "freeze:", to[] = "freeze-to:";
+	char *text = strdup(rules != NULL ? rules : ""), *rest = text, *rule;
+	int e = text == NULL ? err_nomem() : 0;
+
+	while (e == 0 && (rule = strsep(&rest, ";")) != NULL)
+		if (strncmp(rule, pattern, sizeof(pattern) - 1) == 0)
+			e = by_pattern(g, rule + sizeof(pattern) - 1);
+		else if (strncmp(rule, to, sizeof(to) - 1) == 0)
+			e = up_to(g, rule + sizeof(to) - 1);
+	free(text);
+	return e == 0 ? settle(g) : e;
+}
+
+int
+freeze_blocks(const struct graph *g, uint32_t k, struct buf *rule)
+{
+	uint32_t blocks = 0, last = UINT32_MAX;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		blocks = g->node[i].block > blocks ? g->node[i].block : blocks;
+	if (k > blocks)
+		return err_fail(ERR_ARG, "%u blocks of a net that has %u", k, blocks);
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (g->node[g->w[i].node].block > 0 && g->node[g->w[i].node].block <= k)
+			last = i;
+	return last < g->nw ? buf_put_fmt(rule, "freeze-to:%s", g->w[last].name) : 0;
+}
+
+bool
+freeze_node(const struct graph *g, uint32_t i)
+{
+	const struct graph_node *l = &g->node[i];
+	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
+	bool any = false;
+
+	for (size_t k = 0; k < sizeof(has) / sizeof(*has); k++) {
+		if (has[k] >= 0 && !g->w[has[k]].frozen)
+			return false;
+		any |= has[k] >= 0;
+	}
+	return any;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# freeze.t - what is frozen stays as it began and is not sent: a small vgg with 0 to 3 of its blocks frozen, and batch norm.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+# 40 pictures of 32x32 in CIFAR's format: the class is how bright the picture is.
+mkdir c
+perl -e 'srand 1; for $i (0..39) { print chr($i % 10), map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' \
+	>c/data_batch_1.bin
+im2rec c/data_batch_1.bin -o train.rec 2>im2rec.err
+vgg="pworker --net vgg --layers 19 --width 8 --shape 3x32x32 --classes 10 --data train.rec --batch 4 --lr 0.001 --scale 0.004 --init msra"
+small="pworker --net resnet --shape 3x28x28 --layers 8 --data train.rec --batch 4 --lr 0.01 --scale 0.004"
+
+# By arithmetic: a group of n 3x3 convolutions from c to k channels is 9 c k + k + (n - 1) (9 k k + k) weights, and behind the
+# groups stand 512 x 8, 8 x 8 and 8 x 10 with biases.
+weights() { # BLOCKS FROZEN: how many weights learn
+	awk -v f="$1" 'BEGIN {
+		split("2 2 4 4 4", n, " "); split("64 128 256 512 512", k, " ")
+		all = 512 * 8 + 8 + 8 * 8 + 8 + 8 * 10 + 10; c = 3
+		for (g = 1; g <= 5; g++) { if (g > f) all += 9 * c * k[g] + k[g] + (n[g] - 1) * (9 * k[g] * k[g] + k[g]); c = k[g] }
+		print all }'
+}
+sent() { # LOG CLASS WAY: bytes of a class, sent (17) or got (16), of all servers and workers
+	awk -F'\t' -v c="$2" -v f="$3" '$5 == "traffic" && $19 == c { n += $f } END { print n + 0 }' "$1"
+}
+tensors() { # FILE PATTERN: the names and bytes of the tensors that match, as one number
+	pmerge --pick "$2" -o part.params "$1" && cksum <part.params
+}
+
+for k in 0 1 2 3; do
+	status 0 "vgg19, $k blocks frozen" dlaunch -n 1 -s 2 $vgg --freeze $k --steps 1
+	is "$(sent out gradients 17)" "$((4 * $(weights $k)))" "... sends 4 bytes a step for each weight that learns"
+	is "$(sent out weights 16)" "$((4 * $(weights $k)))" "... and gets as many"
+done
+status 0 "two workers, two steps" dlaunch -n 2 -s 2 $vgg --freeze 4 --steps 2 --save two
+is "$(sent out gradients 17)" "$((2 * 2 * 4 * $(weights 4)))" "... send four times as much"
+is "$(sent out state 16)" "$((4 * $(weights 4)))" "... and the checkpoint asks for the state of what learns"
+
+# The first weights hang on the seed alone, and those of frozen blocks on nothing else.
+$vgg --freeze 3 --freeze 'fc8_*' --steps 1 --save one >/dev/null 2>&1
+$vgg --freeze 3 --freeze 'fc8_*' --steps 3 --save three >/dev/null 2>&1
+a=one-0000-000001.safetensors b=three-0000-000003.safetensors
+for p in 'conv[123]_*' 'fc8_*'; do
+	is "$(tensors $a "$p")" "$(tensors $b "$p")" "$p: frozen, and as it began"
+done
+for p in 'conv4_*' 'conv5_4*' 'fc6_*'; do
+	ok "$p: learns" test "$(tensors $a "$p")" != "$(tensors $b "$p")"
+done
+
+# Batch norm within, interruption, asynchronous workers.
+status 0 "batch norm frozen" dlaunch -n 1 -s 2 $small --freeze 2 --epochs 2 --save bn
+status 0 "... and in one process" $small --freeze 2 --epochs 2 --save alone
+ok "... the same bytes" cmp bn-0002.safetensors alone-0002.safetensors
+$small --freeze 2 --steps 1 --save first >/dev/null 2>&1
+for p in '*stage1*_moving_*' 'stage1_*'; do
+	is "$(tensors alone-0002.safetensors "$p")" "$(tensors first-0000-000001.safetensors "$p")" "$p: stay"
+done
+ok "stage2_*_moving_*: do not" test "$(tensors alone-0002.safetensors 'stage2_*_moving_*')" != \
+	"$(tensors first-0000-000001.safetensors 'stage2_*_moving_*')"
+status 0 "stopped within an epoch" dlaunch -n 1 -s 2 $small --freeze 2 --steps 13 --save stop
+status 0 "... and resumed" dlaunch -n 1 -s 1 $small --freeze 2 --epochs 2 --resume stop-0001-000003.safetensors --save stop
+ok "... ends in the same bytes" cmp bn-0002.safetensors stop-0002.safetensors
+status 0 "asynchronous" dlaunch -n 2 -s 2 $small --freeze 2 --epochs 2 --async --save async
+is "$(tensors async-0002.safetensors 'stage1_*')" "$(tensors first-0000-000001.safetensors 'stage1_*')" \
+	"... what is frozen stays there too"
+
+status 2 "more blocks than there are" $vgg --freeze 6
+like err '^pworker: --freeze: 6 blocks of a net that has 5$' "... is said"
+status 2 "a name that is none" $vgg --freeze 'conv9*'
+like err "^pworker: --freeze: 'conv9\*' is the name of no array of the net$" "... is said"
+status 2 "all of it" $vgg --freeze '*'
+like err '^pworker: --freeze: all of the net is frozen' "... is said"
+status 0 "--print" $vgg --freeze 2 --print
+like out '^frozen: 8 of 38 arrays, 260160 of [0-9]* weights: conv1_1_weight to conv2_2_bias$' "... says what is frozen"
+done_testing

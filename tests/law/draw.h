@@ -1,0 +1,32 @@
+/*
+ * draw - what a seed decides of a job in memory before it begins.
+ */
+#ifndef TESTS_LAW_DRAW_H
+#define TESTS_LAW_DRAW_H
+
+#include "base/rng.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* How many jobs are enough: instrumented code is many times slower. */
+__attribute__((unused)) static unsigned
+world_jobs(unsigned n)
+{
+	const char *san = getenv("SAN");
+
+	return san != NULL && san[0] != 0 ? n / 10 : n;
+}
+
+/* Rules of what is frozen that leave something to learn in either net; for NULL all learns. */
+__attribute__((unused)) static const char *
+world_freeze(struct rng *c, bool bn)
+{
+	static const char *const rules[] = { "freeze:a_*", "freeze-to:a_weight", "freeze:*_bias", "freeze:b_*",
+	    "freeze:bn*", "freeze-to:bn_beta" };
+	uint64_t i = rng_below(c, bn ? 9 : 7);
+
+	return i < 4 ? rules[i] : i >= 7 ? rules[i - 3] : NULL;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* freeze_test - what is frozen moves once, at a job's start: the floats of each step are those of the arrays that learn. */
+#include "law/world.h"
+
+#define STEPS 7
+
+/* Floats of what is not frozen. */
+static uint64_t
+live(const struct graph *g)
+{
+	uint64_t n = 0;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		n += g->w[a].frozen ? 0 : g->w[a].count;
+	for (uint32_t a = 0; a < g->naux; a++)
+		n += g->aux[a].frozen ? 0 : g->aux[a].count;
+	return n;
+}
+
+/* Pushed once a worker and step, and back the same way; a push of no samples is empty, and yet answered. */
+static bool
+moves(uint64_t seed, uint32_t slack, uint32_t *frozen)
+{
+	struct rng c = rng_start(seed, 0, 0);
+	struct world x = { .seed = seed, .slack = slack, .counting = true };
+	bool bn = rng_below(&c, 2), good;
+
+	x.graph = world_graph(bn);
+	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
+	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
+	x.slice = 8u << rng_below(&c, 6);
+	x.freeze = world_freeze(&c, bn);
+	*frozen += x.freeze != NULL;
+	world_open(&x, STEPS);
+	good = world_run(&x) && x.floats == 2 * STEPS * x.W * live(x.graph);
+	if (!good)
+		printf("# seed %llu, %s: %s; %llu floats\n", (unsigned long long)seed, x.freeze != NULL ? x.freeze : "-",
+		    x.why, (unsigned long long)x.floats);
+	world_close(&x);
+	return good;
+}
+
+int
+main(void)
+{
+	static const uint32_t slacks[] = { GATE_SYNC, 2, GATE_ASYNC };
+
+	for (size_t s = 0; s < sizeof(slacks) / sizeof(*slacks); s++) {
+		unsigned good = 0, n = world_jobs(200);
+		uint32_t frozen = 0;
+
+		for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++)
+			good += moves(seed, slacks[s], &frozen);
+		is(good, n, "slack %u: a step moves the floats that are not frozen, each twice", slacks[s]);
+		ok(frozen > n / 4 && frozen < n, "... in %u jobs with something frozen, and others", frozen);
+	}
+	return done();
+}

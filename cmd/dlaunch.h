@@ -7,6 +7,7 @@
 #define CMD_DLAUNCH_H
 
 #include "run/jobdir.h"
+#include "run/launch.h"
 #include "run/roster.h"
 #include "run/words.h"
 
@@ -47,6 +48,10 @@ void	 dlaunch_detach(struct jobdir *d, bool on);
 int	 dlaunch_run(const struct dlaunch *c, struct jobdir *d);
 /* Is the agent of a host, on standard input and output; returns the exit status. */
 int	 dlaunch_agent(void);
+
+/* dlaunch_watch.c: progress on a terminal, a line a worker, as launch_run() takes it; of no functions elsewhere. */
+struct launch_watch dlaunch_watch(const struct hosts *h, const struct roster *r);
+void	 dlaunch_watch_end(struct launch_watch *w);
 
 /* dlaunch_show.c: what would run where, on standard output; rsh NULL: as children of this process. */
 void	 dlaunch_show_plan(const struct dlaunch *c, const struct roster *r, const struct hosts *h, const struct words *rsh,

@@ -205,12 +205,14 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL };
 	struct words argv = { 0 }, env = { 0 };
+	struct launch_watch watch;
 	int status;
 
 	dlaunch_attempt(c, attempts, c->resume != NULL, &argv, &env);
 
 	if (!c->dmlc && c->servers > 0)
 		new_key(key);
+	watch = dlaunch_watch(&s->hosts, roster);
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
@@ -219,7 +221,8 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
-	    .verbose = c->verbose, .wait = c->wait, .dir = c->output }, roster);
+	    .verbose = c->verbose, .wait = c->wait, .watch = watch, .dir = c->output }, roster);
+	dlaunch_watch_end(&watch);
 	explicit_bzero(key, sizeof(key));
 	words_free(&argv);
 	words_free(&env);

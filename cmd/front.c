@@ -1,5 +1,6 @@
 /* front - what every command has in front: its name, usage, messages, exit codes, typed options. */
 #include "front.h"
+#include "front_progress.h"
 #include "front_recipe.h"
 
 #include "base/err.h"
@@ -59,6 +60,7 @@ say(const char *thing, const char *text)
 	for (char *p = line; n > 0 && *p != 0; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
+	progress_clear();
 	fprintf(stderr, "%s\n", line);
 }
 

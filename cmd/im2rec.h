@@ -47,21 +47,19 @@ im2rec_verb im2rec_serve;					/* im2rec_serve.c */
 const char *im2rec_kind(const uint8_t *p, size_t n);	/* im2rec_give.c */
 
 /*
- * im2rec_watch.c: progress on a terminal, and signals that are taken between two records, so that nothing half-made is left.
+ * im2rec_watch.c: progress (front_progress.h), and signals that are taken between two records, so that nothing half-made is left.
  */
 struct im2rec_watch {
-	bool		 talks;
-	double		 began_s, said_s;
+	bool		 talks, begun;
+	double		 began_s;
 	uint64_t	 before;	/* what was done when it began */
 };
 
 void	 im2rec_watch_start(struct im2rec_watch *w, bool quiet);
 /* Shows how many are done, and how much of all, 0..1, or a negative share when nobody knows.  Returns 0, or ERR_STOP after a signal. */
 int	 im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share);
-/* Before a message: it does not stand behind the progress. */
-void	 im2rec_watch_clear(struct im2rec_watch *w);
 /* At the end.  After a signal it ends the process by it. */
-void	 im2rec_watch_end(struct im2rec_watch *w);
+void	 im2rec_watch_end(void);
 
 /* Takes a record's picture.  Returns 0, ERR_ITEM (the line says what is bad about it), or what ends the run. */
 typedef int im2rec_give(void *ctx, uint64_t number, const struct imrec *rec);

@@ -188,7 +188,7 @@ im2rec_extract(const struct im2rec *o)
 		e = newtext_commit(&x.list);
 	newtext_free(&x.list);
 	names_free(&x.classes);
-	im2rec_watch_end(&watch);
+	im2rec_watch_end();
 	if (e < 0)
 		front_die(NULL, e);
 	return front_status();

@@ -40,13 +40,6 @@ im2rec_kind(const uint8_t *p, size_t n)
 	return "?";
 }
 
-static void
-warn(struct im2rec_watch *watch, int e)
-{
-	im2rec_watch_clear(watch);
-	front_warn(NULL, e);
-}
-
 static int
 give(const char *path, uint64_t number, const struct recwalk_rec *r, im2rec_give *fn, void *ctx)
 {
@@ -76,7 +69,7 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 		if (e > 0)
 			e = give(path, number++, &r, fn, ctx);
 		if (e == ERR_ITEM)
-			warn(watch, e);
+			front_warn(NULL, e);
 		else if (e < 0)
 			break;
 		if ((e = im2rec_watch_step(watch, number, r.at, recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
@@ -280,7 +273,7 @@ im2rec_to_tar(const struct im2rec *o)
 		e = io_commit(&f);
 	else if (to_file)
 		io_abandon(&f);
-	im2rec_watch_end(&watch);
+	im2rec_watch_end();
 	if (e < 0)
 		front_die(NULL, e);
 	return front_status();

@@ -11,6 +11,7 @@
 #include "record/recwalk.h"
 #include "record/sum.h"
 #include "front.h"
+#include "front_progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ im2rec_list(const struct im2rec *o)
 static int
 take_bad(void *ctx, int e)
 {
-	im2rec_watch_clear(ctx);
+	(void)ctx;
 	front_warn(NULL, e);
 	return 0;
 }
@@ -118,14 +119,14 @@ im2rec_verify(const struct im2rec *o)
 
 		if (e == ERR_STOP)
 			break;
-		im2rec_watch_clear(&watch);
+		progress_clear();
 		if (e < 0)
 			front_warn(NULL, e);
 		else if (!o->quiet)
 			printf("%s: %" PRIu64 " records, %" PRIu64 " bad, %s, %s\n", o->path[i], f.records, f.bad, index[f.index],
 			    sums[f.sums]);
 	}
-	im2rec_watch_end(&watch);
+	im2rec_watch_end();
 	return front_status();
 }
 
@@ -193,10 +194,9 @@ im2rec_index(const struct im2rec *o)
 		newtext_free(&sum);
 		if (e == ERR_STOP)
 			break;
-		im2rec_watch_clear(&watch);
 		if (e < 0)
 			front_warn(NULL, e);
 	}
-	im2rec_watch_end(&watch);
+	im2rec_watch_end();
 	return front_status();
 }

@@ -5,6 +5,7 @@
 #include "record/recset.h"
 #include "record/sum.h"
 #include "front.h"
+#include "front_progress.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +24,7 @@ take_record(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n
 {
 	struct run *r = ctx;
 	int e = im2rec_watch_step(&r->watch, recset_records(r->out), recset_bytes(r->out),
-	    r->watch.talks ? source_share(r->in, r->items) : -1);
+	    progress_due() ? source_share(r->in, r->items) : -1);
 
 	r->items++;
 	return e < 0 ? e : recset_put(r->out, name, id, p, n);
@@ -31,9 +32,8 @@ take_record(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n
 
 /* The place of an item that could not be named stands in the line. */
 static void
-warn(struct run *r, const char *name, int e)
+warn(const char *name, int e)
 {
-	im2rec_watch_clear(&r->watch);
 	front_warn(*name != 0 ? name : NULL, e);
 }
 
@@ -43,7 +43,7 @@ take_bad(void *ctx, const char *name, int e)
 	struct run *r = ctx;
 
 	r->items++;
-	warn(r, name, e);
+	warn(name, e);
 	return recset_reject(r->out, name, err_line());
 }
 
@@ -95,7 +95,7 @@ pass_kept(struct run *r)
 		r->items++;
 		if ((e = recset_pass(r->out, item.name, &reason)) == 0 && reason != NULL) {
 			err_note(0, "%s", reason);
-			warn(r, item.name, ERR_ITEM);
+			warn(item.name, ERR_ITEM);
 		}
 	}
 	return e;
@@ -127,7 +127,7 @@ im2rec_pack(const struct im2rec *o)
 	else
 		recset_abandon(r.out);
 	source_close(r.in);
-	im2rec_watch_end(&r.watch);
+	im2rec_watch_end();
 	if (e < 0)
 		front_die(NULL, e);
 	return front_status();

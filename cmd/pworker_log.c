@@ -1,20 +1,38 @@
 /* pworker_log - what happens in training into lines: rows on stdout, words on stderr. */
-#include "front.h"
 #include "pworker_log.h"
+#include "front.h"
+#include "front_progress.h"
 
 #include "base/clk.h"
 #include "base/err.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* A line for people. */
+static void __attribute__((format(printf, 1, 2)))
+say(const char *fmt, ...)
+{
+	va_list ap;
+
+	progress_clear();
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
 
 static void
 put_row(const struct tsv_row *r)
 {
 	struct buf line = { 0 };
 
+	if (isatty(STDOUT_FILENO))
+		progress_clear();
 	if (tsv_put(&line, r) == 0)
 		fwrite(line.p, 1, line.n, stdout);
 	buf_free(&line);
@@ -119,12 +137,13 @@ row(struct worker_log *l, const struct train_event *ev)
 }
 
 static void
-head(const struct worker_log *l, const char *device)
+head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
 {
 	struct buf line = { 0 };
 
-	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s device=",
-	    TALLY_VERSION, l->host, l->rank, l->nworkers, l->net, l->engine);
+	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s epochs=%" PRIu64
+	    " epoch_steps=%" PRIu64 " steps=%" PRIu64 " device=", TALLY_VERSION, l->host, l->rank, l->nworkers, l->net, l->engine,
+	    l->epochs, epoch_steps, l->steps);
 	for (const char *p = device; *p != 0; p++)
 		putchar(*p == ' ' || *p == '\n' ? '_' : *p);
 	putchar('\n');
@@ -143,7 +162,7 @@ speed(struct worker_log *l, const struct train_event *ev)
 	if ((ev->batch + 1) % l->frequent != 0)
 		return;
 	if (l->samples > 0 && l->seconds > 0)
-		fprintf(stderr, "Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f\n",
+		say("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
 		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
 	l->seconds = l->samples = l->correct = 0;
 }
@@ -172,7 +191,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 		front_say("waiting for %s", ev->text);
 		return;
 	case TRAIN_START:
-		head(l, ev->text);
+		head(l, ev->batch, ev->text);
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		break;
@@ -185,16 +204,16 @@ worker_log_event(void *arg, const struct train_event *ev)
 		l->seconds = l->samples = l->correct = 0;
 		if (!speaks)
 			return;
-		fprintf(stderr, "Epoch[%" PRIu64 "] Train-accuracy=%f\n", ev->epoch, ev->accuracy);
-		fprintf(stderr, "Epoch[%" PRIu64 "] Time cost=%.3f\n", ev->epoch, ev->seconds);
+		say("Epoch[%" PRIu64 "] Train-accuracy=%f", ev->epoch, ev->accuracy);
+		say("Epoch[%" PRIu64 "] Time cost=%.3f", ev->epoch, ev->seconds);
 		break;
 	case TRAIN_VALIDATION:
 		if (!speaks)
 			return;
-		fprintf(stderr, "Epoch[%" PRIu64 "] Validation-accuracy=%f\n", ev->epoch, ev->accuracy);
+		say("Epoch[%" PRIu64 "] Validation-accuracy=%f", ev->epoch, ev->accuracy);
 		break;
 	case TRAIN_SAVE:
-		fprintf(stderr, "Saved checkpoint to \"%s\"\n", ev->text);
+		say("Saved checkpoint to \"%s\"", ev->text);
 		break;
 	case TRAIN_END:
 		if (ev->peers > 0)

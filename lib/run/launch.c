@@ -202,6 +202,15 @@ give_credit(struct launch *l)
 	}
 }
 
+/* What is about to be written takes the picture's place. */
+static void
+hide(struct launch *l)
+{
+	for (int err = 0; err < 2; err++)
+		if (l->opt->watch.hide != NULL && l->fd[1 + err].revents != 0)
+			l->opt->watch.hide(l->opt->watch.arg, err != 0);
+}
+
 static int
 turn(struct launch *l)
 {
@@ -215,6 +224,7 @@ turn(struct launch *l)
 		remote_poll(&l->remote[h], l->fd + n);
 	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
+	hide(l);
 	if (l->fd[1].revents != 0 && outq_run(&l->out) < 0) {
 		launch_note(l, "standard output: %s", err_line());
 		launch_fail(l, 1);
@@ -229,6 +239,8 @@ turn(struct launch *l)
 	give_credit(l);
 	mind_start(l);
 	mind_end(l);
+	if (l->opt->watch.show != NULL && outq_size(&l->out) + outq_size(&l->err) == 0)
+		l->opt->watch.show(l->opt->watch.arg);
 	return 0;
 }
 

@@ -14,6 +14,18 @@
 #include "run/roster.h"
 #include "run/words.h"
 
+/*
+ * For a picture of the job that stands at the bottom of a terminal, below the lines: what workers and servers print is
+ * told as it comes; the picture is taken away before anything is written to out, or err, and put back when all of it is
+ * written, and then again and again.  Functions of NULL: nobody looks.
+ */
+struct launch_watch {
+	void		*arg;
+	void		(*took)(void *arg, const struct member *m, const char *text, size_t n);	/* whole lines */
+	void		(*hide)(void *arg, bool err);
+	void		(*show)(void *arg);
+};
+
 struct launch_opt {
 	const struct hosts *hosts;
 	const struct words *rsh;	/* template of a remote shell (words_fill); none: the agent is started as a child */
@@ -28,6 +40,7 @@ struct launch_opt {
 	int		 out, err;	/* where all goes */
 	bool		 verbose;	/* what the remote shells say too */
 	bool		 wait;		/* a failure does not end the others, once all run */
+	struct launch_watch watch;
 	const char	*dir;		/* where each process's lines go (run/outfile.h) rather than to out and err; NULL: nowhere */
 };
 

@@ -111,6 +111,8 @@ take_lines(struct launch *l, struct remote *r, const struct member *m, const str
 	if (n == 0 || text[n - 1] != '\n' || r->owed > CHAN_WINDOW)
 		return err_fail(ERR_FORMAT, "lines that are none, or more than asked for");
 	roster_name(m, name);
+	if (l->opt->watch.took != NULL)
+		l->opt->watch.took(l->opt->watch.arg, m, text, n);
 	if (l->opt->dir == NULL)
 		return out ? outq_put(&l->out, text, n) : outq_put_lines(&l->err, name, text, n);
 	if (outfile_put(l->opt->dir, &m->what, out, text, n) < 0 && !l->roster->termed) {

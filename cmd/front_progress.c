@@ -1,0 +1,162 @@
+/* front_progress - how far long work is: lines at the bottom of a terminal, drawn again in their place. */
+#include "front_progress.h"
+#include "front.h"
+
+#include "base/clk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define AGAIN_S	0.25	/* between two drawings */
+#define FIRST_S	2.0	/* before the first plain line */
+#define MOST_S	60.0	/* between two of them */
+
+static struct {
+	bool	 draws, prints, colour;
+	double	 began_s, next_s;
+	unsigned drawn;				/* lines that stand there */
+	unsigned width[PROGRESS_LINES];		/* columns of each */
+} at;
+
+void
+progress_start(enum progress_else otherwise)
+{
+	const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
+
+	at.draws = isatty(STDERR_FILENO) && term != NULL && *term != 0 && strcmp(term, "dumb") != 0;
+	at.prints = !at.draws && otherwise == PROGRESS_PLAIN;
+	at.colour = at.draws && (plain == NULL || *plain == 0);
+	at.began_s = clk_s();
+	at.next_s = at.began_s + (at.draws ? 0 : FIRST_S);
+}
+
+bool
+progress_draws(void)
+{
+	return at.draws;
+}
+
+bool
+progress_due(void)
+{
+	return (at.draws || at.prints) && clk_s() >= at.next_s;
+}
+
+unsigned
+progress_wide(int fd)
+{
+	struct winsize w = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
+unsigned
+progress_room(void)
+{
+	struct winsize w = { 0 };
+	unsigned rows = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 0 ? w.ws_row : 24;
+
+	return rows < 4 ? 1 : rows - 2 < PROGRESS_LINES ? rows - 2 : PROGRESS_LINES;
+}
+
+/* Of UTF-8 as many bytes as fit in so many columns, taking each character for one. */
+static unsigned
+fitting(const char *text, unsigned cols, unsigned *width)
+{
+	unsigned n = 0;
+
+	for (*width = 0; text[n] != 0; n++)
+		if (((unsigned char)text[n] & 0xc0) != 0x80 && ++*width > cols) {
+			--*width;
+			break;
+		}
+	return n;
+}
+
+static void
+put(const struct progress_line *l, unsigned i, unsigned cols)
+{
+	static const char *const colour[] = { [PROGRESS_BUSY] = "1", [PROGRESS_GOOD] = "32", [PROGRESS_BAD] = "31" };
+	unsigned n, head;
+	char text[PROGRESS_TEXT];
+
+	snprintf(text, sizeof(text), "%s", l->text);
+	for (char *p = text; *p != 0; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	n = fitting(text, cols, &at.width[i]);
+	head = l->head < n ? l->head : n;
+	if (at.colour && head > 0)
+		fprintf(stderr, "\033[%sm%.*s\033[0m%.*s", colour[l->mood], (int)head, text, (int)(n - head), text + head);
+	else
+		fprintf(stderr, "%.*s", (int)n, text);
+}
+
+void
+progress_draw(const struct progress_line *line, unsigned n)
+{
+	/* The last column stays free: some terminals go to the next line when it is written. */
+	unsigned cols = progress_wide(STDERR_FILENO) - 1;
+	double now = clk_s(), gone = now - at.began_s;
+
+	if (at.prints)
+		front_say("%s", line->text);
+	at.next_s = now + (gone < MOST_S ? gone : MOST_S);
+	if (!at.draws)
+		return;
+	progress_clear();
+	at.next_s = now + AGAIN_S;
+	for (unsigned i = 0; i < n; i++) {
+		if (i > 0)
+			fputc('\n', stderr);
+		put(&line[i], i, cols > 0 ? cols : 1);
+	}
+	at.drawn = n;
+	fflush(stderr);
+}
+
+/* A terminal that has become narrower since has broken the lines. */
+void
+progress_clear(void)
+{
+	unsigned cols, rows = 0;
+
+	if (at.drawn == 0)
+		return;
+	cols = progress_wide(STDERR_FILENO);
+	for (unsigned i = 0; i < at.drawn; i++)
+		rows += at.width[i] > cols ? (at.width[i] + cols - 1) / cols : 1;
+	fputc('\r', stderr);
+	if (rows > 1)
+		fprintf(stderr, "\033[%uA", rows - 1);
+	fputs("\033[J", stderr);
+	fflush(stderr);
+	at.drawn = 0;
+	at.next_s = 0;
+}
+
+void
+progress_add(struct progress_line *l, const char *fmt, ...)
+{
+	size_t n = strlen(l->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->text + n, PROGRESS_TEXT - n, fmt, ap);
+	va_end(ap);
+}
+
+void
+progress_left(struct progress_line *l, double s)
+{
+	if (s >= 3600)
+		progress_add(l, ", %ld h %02ld min left", (long)(s / 3600), (long)(s / 60) % 60);
+	else if (s >= 60)
+		progress_add(l, ", %ld min left", (long)(s / 60 + 0.5));
+	else
+		progress_add(l, ", %ld s left", (long)(s + 0.5));
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# progress.t - how far long work is: drawn on a terminal and gone in the end, plain lines elsewhere.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1 TERM=xterm
+unset NO_COLOR
+screen="perl $TOP/tests/cmd/screen.pl"
+
+mkdir c
+perl -e 'srand 1; for $i (0..599) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
+status 0 "the pictures are packed" im2rec c/data_batch_1.bin -o train.rec
+train="pworker --net mlp --shape 3x28x28 --data train.rec --batch 16 --lr 0.01 --scale 0.00390625 --epochs 2"
+
+# What a command writes to a terminal of so many columns, by default 90; its standard output goes to rows.
+on() { script -qec "stty cols ${2:-90} rows 24; $1 >rows" /dev/null >bytes </dev/null; }
+
+on "$train"
+$screen 90 <bytes >shown
+$screen 90 erased <bytes >erased
+like erased '^epoch 1/2, batch [0-9]+/38, [0-9.]+ samples/s, loss [0-9.]+$' "pworker draws epoch, batch, speed and loss"
+like erased '^epoch 2/2' "... again and again"
+is "$(grep -c '^epoch' shown)" 0 "... and leaves nothing of it"
+like shown '^Epoch\[1\] Batch \[50\]|^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' "... between its lines for people"
+is "$(grep -c $'\e' rows)" 0 "... and nothing in the log"
+ok "... in colour" grep -q $'\e\\[1m' bytes
+script -qec "stty cols 90; $train" /dev/null >bytes </dev/null
+$screen 1000 <bytes >shown
+is "$(awk -F'\t' '$5 == "step"' shown | wc -l)" 76 "rows on the same terminal stay whole"
+
+export NO_COLOR=1
+on "$train"
+is "$(grep -c $'\e\\[[0-9]*m' bytes)" 0 "no colour with NO_COLOR"
+ok "... but the line" grep -q $'\e\\[J' bytes
+unset NO_COLOR
+TERM=dumb on "$train"
+is "$(grep -c $'\e' bytes)" 0 "nothing drawn with TERM=dumb"
+like bytes '^Epoch\[1\] Train-accuracy=' "... but lines"
+$train >/dev/null 2>bytes
+is "$(grep -c $'\e\|^epoch' bytes)" 0 "nothing drawn in a file"
+
+on "$train" 30
+$screen 30 <bytes >shown
+$screen 30 erased <bytes >erased
+is "$(awk 'length > 29' erased)" "" "lines are cut to the terminal's width"
+is "$(grep -c '^epoch' shown)" 0 "... and leave nothing there either"
+
+on "dlaunch -n 2 -s 1 $train --epochs 3"
+$screen 90 <bytes >shown
+$screen 90 erased <bytes >erased
+for w in 0 1; do
+	like erased "^worker $w on localhost: epoch [123]/3, batch [0-9]+/19, [0-9.]+ samples/s, loss" "dlaunch draws worker $w"
+done
+like shown '^worker 0: Epoch\[2\] Train-accuracy=' "... below the lines, which scroll"
+is "$(grep -c '^worker [01] on' shown)" 0 "... and leaves nothing of it"
+is "$(awk -F'\t' '$5 == "step"' rows | wc -l)" 114 "... nor in the log"
+on "dlaunch -n 3 -s 0 -- sh -c 'echo Epoch[4] Batch [7] Speed: 12.5 samples/sec; sleep 0.6; exit \$DMLC_WORKER_ID'"
+$screen 90 erased <bytes >erased
+like erased '^worker 1 on localhost: epoch 5, 12\.5 samples/s$' "a program of another's, by its log"
+script -qec "stty cols 90 rows 6; dlaunch -n 8 -s 0 -- sleep 0.6 >rows" /dev/null >bytes </dev/null
+$screen 90 erased <bytes >erased
+like erased '^and 5 workers more$' "no more lines than there is room for"
+
+# A slow pipe.
+{ head -c 500000 train.rec; sleep 2.3; tail -c +500001 train.rec; } | im2rec --to-tar -o slow.tar - 2>err
+like err '^im2rec: [0-9]+ pictures, [0-9.]+ MB, [0-9]+/s$' "a plain line now and then where there is no terminal"
+is "$(wc -l <err)" 1 "... not often"
+done_testing

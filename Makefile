@@ -120,7 +120,7 @@ $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
 bench: all	## measure; each bench/*.sh prints a table
 	@for b in bench/*.sh; do BUILD=$(abspath $(BUILD)) $$b || exit; done
 
-reproduce: all	## train a published result again, or go on with it: ROW=cifar-sync SEEDS="1 2 3"; into bench/results.tsv
+reproduce: all	## train a published result again, or go on with it: ROW=mnist-lenet SEEDS="1 2"; without ROW: list them
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
 
 install: all	## install tools, pages, completions and share/ under PREFIX=/usr/local (DESTDIR= for packagers)

@@ -4,7 +4,7 @@
 #	have cifar && ...     $CIFAR_TRAIN, $CIFAR_TEST
 #
 # have returns 1 where the data is not there; $WHY says so.
-PACKED=$BUILD/data
+PACKED=${PACKED:-$BUILD/data}
 MNIST_TRAIN=$PACKED/mnist-train.rec MNIST_TEST=$PACKED/mnist-test.rec
 CIFAR_TRAIN=$PACKED/cifar-train.rec CIFAR_TEST=$PACKED/cifar-test.rec
 

@@ -1,0 +1,67 @@
+# reproduce.t - bench/reproduce runs a row by its recipe, goes on where it was cut off, and notes what was reached.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+# A small MNIST, and recipes of our own.
+mkdir -p data/mnist share/recipes
+ln -s "$TOP/share/nets" share/nets
+perl -e '
+	sub put { my ($f, $s) = @_; open(my $h, "|-", "gzip -1 >$f") or die; print $h $s; close $h or die }
+	srand 1;
+	for (["train", 80], ["t10k", 40]) {
+		my ($w, $n) = @$_;
+		put("data/mnist/$w-images-idx3-ubyte.gz", pack("N4", 2051, $n, 28, 28) .
+			join "", map { my $c = $_ % 10; map { chr(rand(50) + (int($_ / 79) == $c ? 200 : 0)) } 0 .. 783 } 0 .. $n - 1);
+		put("data/mnist/$w-labels-idx1-ubyte.gz", pack("N2", 2049, $n) . join "", map { chr($_ % 10) } 0 .. $n - 1);
+	}'
+recipe() { # NAME LINE...
+	{ printf '# %s - a test\n# Data: mnist\npworker --net mlp --batch 10 --lr 0.02 --scale 0.004\n' "$1"; printf '%s\n' "${@:2}"; } \
+		>"share/recipes/$1"
+}
+export TALLY_DATA=$PWD/data TALLY_SHARE=$PWD/share PACKED=$PWD/packed
+row() { RESULTS=$PWD/$1.tsv RUNS=$PWD/$1 "$TOP/bench/reproduce" "${@:2}"; }
+figures() { grep "^$2	" "$1.tsv" | cut -f 1-5; }	# all but the time and the machine
+
+recipe alone "pworker --epochs 3"
+recipe two "dlaunch -n 2 -s 1" "pworker --epochs 2"
+recipe steps "pworker --steps 12"
+recipe other "pworker --epochs 1"
+sed -i 's/mnist/ilsvrc12/' share/recipes/other
+status 0 "the rows are listed" row a
+is "$(cut -f 1-2 "$T/out" | tr '\t\n' ' ;')" "alone not run;other not run;steps not run;two not run;" "... none of them was run"
+status 0 "a row is run" row a alone 1 2
+is "$(awk -F'\t' '{ print NF }' a.tsv | sort -u) $(cut -f 1-3 a.tsv | tail -n +2 | tr '\t\n' '  ')" \
+	"9 alone 1 0 alone 1 1 alone 1 2 alone 2 0 alone 2 1 alone 2 2 " "... each epoch of each seed"
+ok "... and learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 } END { exit !(last > first && last > 0.5 && last <= 1) }' a.tsv
+is "$(awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" && $8 ~ /^tally .*oneDNN/ && $9 != "")' a.tsv)" "" \
+	"... with accuracy, time, machine, versions and commit"
+is "$(pworker @alone --eval a/alone-1/w-0003.safetensors --data packed/mnist-test.rec | awk -F'\t' 'NR == 2 { printf "%.4f", $3 }')" \
+	"$(awk -F'\t' '$2 == 1 && $3 == 2 { printf "%.4f", $5 }' a.tsv)" "... which its weights have"
+status 0 "again" row a alone
+like "$T/out" '^alone, seed 1: done already' "... it is done"
+status 0 "a job of two is run" row a two
+is "$(cut -f 1-3 a.tsv | grep -c '^two')" 2 "... two epochs"
+status 0 "one that ends within an epoch" row a steps
+is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "... is noted"
+ok "... with the accuracy of its last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv
+row a >list
+is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -c 'seed 1: 3 epochs, .*; seed 2: 3 epochs\|seed 2: 3 epochs, .*; seed 1: 3 epochs')" 1 \
+	"the list says what was reached"
+
+# Cut off within the second epoch and again after it.
+for cut in "--steps 11" "--epochs 2"; do
+	recipe alone "pworker --epochs 3" "pworker $cut"
+	row b alone >/dev/null 2>&1
+	rm -f b/alone-1/done
+done
+like b.tsv '^alone	1	1	' "a row that was cut off is noted so far"
+recipe alone "pworker --epochs 3"
+is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "... and listed so"
+status 0 "it goes on" row b alone
+is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" "... and reaches what an uncut run does, to the last digit"
+
+status 2 "a row that there is not" row a nosuch
+status 1 "a row whose data is not there" row a other
+like "$T/err" 'other needs ILSVRC12' "... says so"
+done_testing

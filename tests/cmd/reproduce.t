@@ -33,7 +33,8 @@ is "$(cut -f 1-2 "$T/out" | tr '\t\n' ' ;')" "alone not run;other not run;steps 
 status 0 "a row is run" row a alone 1 2
 is "$(awk -F'\t' '{ print NF }' a.tsv | sort -u) $(cut -f 1-3 a.tsv | tail -n +2 | tr '\t\n' '  ')" \
 	"9 alone 1 0 alone 1 1 alone 1 2 alone 2 0 alone 2 1 alone 2 2 " "... each epoch of each seed"
-ok "... and learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 } END { exit !(last > first && last > 0.5 && last <= 1) }' a.tsv
+ok "... and learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 }
+	END { exit !(last > first && last > 0.5 && last <= 1) }' a.tsv
 is "$(awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" && $8 ~ /^tally .*oneDNN/ && $9 != "")' a.tsv)" "" \
 	"... with accuracy, time, machine, versions and commit"
 is "$(pworker @alone --eval a/alone-1/w-0003.safetensors --data packed/mnist-test.rec | awk -F'\t' 'NR == 2 { printf "%.4f", $3 }')" \
@@ -46,7 +47,7 @@ status 0 "one that ends within an epoch" row a steps
 is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "... is noted"
 ok "... with the accuracy of its last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv
 row a >list
-is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -c 'seed 1: 3 epochs, .*; seed 2: 3 epochs\|seed 2: 3 epochs, .*; seed 1: 3 epochs')" 1 \
+is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -o 'seed [12]: 3 epochs, [01]' | sort -u | wc -l)" 2 \
 	"the list says what was reached"
 
 # Cut off within the second epoch and again after it.

@@ -8,7 +8,10 @@ DESTDIR ?=
 SAN     ?=
 FUZZTIME ?= 60
 comma   := ,
-BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+# The engines built in; other ones than these are built apart.
+ENGINES ?= cpu,ref,cuda
+engines  = $(subst $(comma), ,$(ENGINES))
+BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out cpu$(comma)ref$(comma)cuda,$(ENGINES)),-$(subst $(comma),-,$(ENGINES)))
 SETUP   ?= share/setup
 say      = $(if $(V),,@echo "  $(1) $(2)";)
 
@@ -19,7 +22,7 @@ PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp zimg lua5.4 j
 CFLAGS  ?= $(OPT)
 DIALECT := -std=c11 $(WARN) $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldnnl -fopenmp -lpthread -lm
+LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) $(if $(filter cpu,$(engines)),-ldnnl) -fopenmp -lpthread -lm
 # GNU ld takes up to a minute over an instrumented test and oneDNN's symbols, gold a third of a second.
 LDFLAGS += -Wl,--as-needed $(shell ld.gold --version >/dev/null 2>&1 && echo -fuse-ld=gold)
 ifneq ($(SAN),)
@@ -29,7 +32,23 @@ endif
 
 # oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
 DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
-LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(filter-out $(wildcard lib/engine/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/dnnl_v*.c)),$(wildcard lib/*/*.c)))
+NOT     := $(filter-out $(wildcard lib/engine/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/dnnl_v*.c)) \
+	$(foreach e,cpu cuda,$(if $(filter $e,$(engines)),,$(wildcard lib/engine/$e.c lib/engine/$e_*.c)))
+NOT     += $(if $(filter cpu,$(engines)),,$(wildcard lib/engine/dnnl*.c))
+LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(wildcard lib/*/*.c)))
+
+# The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
+CUDA_HOME  ?= /usr/local/cuda
+CUDNN_HOME ?= $(CUDA_HOME)
+CUDA       ?= $(if $(filter cuda,$(engines)),$(if $(SAN),,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(wildcard $(CUDNN_HOME)/include/cudnn.h),1))))
+# Code of 8.0 runs on 8.6 and 8.9, of 10.0 on 10.3; PTX of 10.0 is compiled by the driver for what comes later.
+CUDA_CODE  ?= 75 80 90 100 120
+CUDA_PTX   ?= 100
+MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
+# What of it calls no library of the device's; the tests link this with loops, tests/emu.
+CUDA_PURE  := arena module pass pass_back plan plan_back run run_bn set
+CUDA_SIDE  := blas.o device.o dnn.o dnn_desc.o kernel_run.cu.o
+EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so)
 # cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it; front*.c is what all have in front.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
@@ -37,14 +56,14 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_te
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
-SCRIPTS := $(wildcard tests/cmd/*.t tests/flow/*.t tests/golden/*.t tests/lint/*.t)
+SCRIPTS := $(wildcard tests/op/*.t tests/cmd/*.t tests/flow/*.t tests/golden/*.t tests/lint/*.t)
 
-all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS))	## build the tools into build/
+all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the tools into build/
 
 # What this machine has, told once.
 $(BUILD)/found: Makefile share/found
 	@mkdir -p $(@D)
-	@share/found $(firstword $(CC)) $(PKGS)
+	@ENGINES="$(engines)" NVCC="$(if $(MODULE),$(CUDA_HOME)/bin/nvcc)" share/found $(firstword $(CC)) $(PKGS)
 	@touch $@
 
 $(BUILD)/%.o: %.c | $(BUILD)/found
@@ -54,6 +73,26 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
+
+$(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
+
+$(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off
+$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
+$(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests
+$(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(BUILD)/found
+	@mkdir -p $(@D)
+	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc -std=c++17 -O3 -fmad=false -Ilib -isystem $(CUDNN_HOME)/include \
+		$(foreach a,$(CUDA_CODE),-gencode arch=compute_$a,code=sm_$a) $(foreach a,$(CUDA_PTX),-gencode arch=compute_$a,code=compute_$a) \
+		-Xcompiler -fPIC,-fvisibility=hidden,-fno-threadsafe-statics,-Wall -MMD -MP -c -o $@ $<
+
+# Each library by its file: wheels have no libcudnn.so beside libcudnn.so.9.
+cuda_so = $(firstword $(wildcard $(1)/lib64/lib$(2).so $(1)/lib/lib$(2).so $(1)/lib64/lib$(2).so.* $(1)/lib/lib$(2).so.*))
+CUDA_LIBS = $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
+$(BUILD)/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
+	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) \
+		$(foreach d,$(sort $(dir $(CUDA_LIBS))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d)) -lm
+$(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
+	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
@@ -78,7 +117,7 @@ $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtal
 $(BUILD)/tests/fuzz/%.o: KERNEL := -Wno-missing-prototypes
 $(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
 
-tests: all $(TESTS) $(REPLAY) $(BUILD)/share/demo/pictures
+tests: all $(TESTS) $(REPLAY) $(EMU) $(BUILD)/share/demo/pictures
 
 # The scripts run whole jobs, minutes of them under the thread sanitizer: that one gets the tests in C, but for those of
 # net scripts, since each error that Lua throws leaves frames on the sanitizer's own stack.
@@ -101,6 +140,11 @@ demonstrated: all $(BUILD)/share/demo/pictures
 
 $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+check-gpu: all $(TESTS)	## look for faults of memory and races in the GPU's kernels with compute-sanitizer, which needs a GPU
+	@for tool in memcheck initcheck racecheck synccheck; do for t in match seam; do \
+		echo "# $$tool $${t}_test"; TALLY_MODULES=$(abspath $(BUILD)) TEST_ENGINE=cuda TALLY_SHARE=share \
+		compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/op/$${t}_test || exit; done; done
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
@@ -127,6 +171,7 @@ install: all	## install tools, pages, completions and share/ under PREFIX=/usr/l
 	@to="$(DESTDIR)$(PREFIX)" && \
 	install -d "$$to/bin" "$$to/share/man/man1" "$$to/share/man/man5" "$$to/share/man/man7" && \
 	install $(addprefix $(BUILD)/,$(TOOLS)) "$$to/bin" && \
+	$(if $(MODULE),install -D -m 644 $(MODULE) "$$to/lib/tally/$(notdir $(MODULE))" &&) \
 	for p in man/*.[157]; do install -m 644 $$p "$$to/share/man/man$${p##*.}" || exit; done && \
 	for t in $(TOOLS); do install -D -m 644 share/completion/tally.bash \
 		"$$to/share/bash-completion/completions/$$t" || exit; done && \
@@ -146,6 +191,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install deb clean help setup setup-test
+.PHONY: all tests check check-gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install deb clean help setup setup-test
 .DELETE_ON_ERROR:
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)

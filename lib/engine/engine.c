@@ -5,11 +5,19 @@
 
 #include <string.h>
 
-extern const struct engine engine_cpu, engine_ref;
+extern const struct engine engine_cpu, engine_ref, engine_cuda;
 
+/* make says which.  The GPU's is last: it is asked for by name, and costs nothing until then. */
 const struct engine *const engine_list[] = {
+#ifdef ENGINE_cpu
 	&engine_cpu,
+#endif
+#ifdef ENGINE_ref
 	&engine_ref,
+#endif
+#ifdef ENGINE_cuda
+	&engine_cuda,
+#endif
 	NULL,
 };
 

@@ -33,7 +33,13 @@
 struct engine_dev;	/* an open device; each engine has its own */
 struct engine_plan;	/* a graph made ready on a device */
 
-enum engine_precision { ENGINE_F32, ENGINE_BF16 };
+/* Of pictures and products inside; sums are f32, and so is all that passes the seam. */
+enum engine_precision {
+	ENGINE_F32,
+	ENGINE_TF32,	/* factors of a product rounded to 10 bits behind the point */
+	ENGINE_BF16,
+	ENGINE_F16	/* gradients scaled on their way */
+};
 
 struct engine_hook {
 	void *arg;

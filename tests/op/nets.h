@@ -197,14 +197,18 @@ nets_distance(const float *a, const float *b, size_t n)
 	return n > 0 ? sqrt(off / size) : 0;
 }
 
-/* Runs a test on every engine that there is a device for; the others are skipped by name. */
+/* Runs a test on every engine, or the one that TEST_ENGINE names, where it has a device; the others are skipped by name. */
 NETS_UNUSED static void
 nets_engines(unsigned threads, void (*test)(const struct engine *e, struct engine_dev *dev))
 {
 	for (size_t i = 0; engine_list[i] != NULL; i++) {
+		const char *only = getenv("TEST_ENGINE");
 		struct engine_dev *dev;
-		int e = engine_list[i]->open(threads, &dev);
+		int e;
 
+		if (only != NULL && strcmp(only, engine_list[i]->name) != 0)
+			continue;
+		e = engine_list[i]->open(threads, &dev);
 		if (e == ERR_NOTSUP) {
 			skip(engine_list[i]->name, err_line());
 			continue;

@@ -1,0 +1,182 @@
+/* cuda - a call of the engine's table into the same call of the module that has the GPU's code. */
+#include "engine/cuda.h"
+
+#include "base/err.h"
+#include "engine/drop.h"
+#include "net/op.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cuda_host host = { err_note, err_within, buf_put_fmt, drop_key, op_name, samples_check };
+
+int
+cuda_load(const char *path, const struct cuda_module **m)
+{
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (so == NULL)
+		return err_fail(ERR_NOTSUP, "no GPU: the module does not open: %s", dlerror());
+	/* It is not closed again: CUDA's libraries leave threads behind. */
+	if ((*m = dlsym(so, CUDA_SYMBOL)) == NULL)
+		return err_fail(ERR_NOTSUP, "no GPU: %s: not a module of tally", path);
+	if ((*m)->version != CUDA_VERSION)
+		return err_fail(ERR_NOTSUP, "no GPU: %s: a module of version %u, not %u", path, (*m)->version, CUDA_VERSION);
+	if ((*m)->engine_bytes != sizeof(struct engine) || (*m)->graph_bytes != sizeof(struct graph_node))
+		return err_fail(ERR_NOTSUP, "no GPU: %s: built from other headers of tally", path);
+	return 0;
+}
+
+/* The folder this program is in, without the last slash; "." when that cannot be said. */
+static void
+program(char folder[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *end;
+
+	folder[n > 0 ? n : 0] = 0;
+	if ((end = strrchr(folder, '/')) != NULL)
+		*end = 0;
+	else
+		strcpy(folder, ".");
+}
+
+static bool
+there(char path[PATH_MAX], const char *folder, const char *below)
+{
+	return snprintf(path, PATH_MAX, "%s%s/%s", folder, below, CUDA_FILE) < PATH_MAX && access(path, R_OK) == 0;
+}
+
+/* Returns 0 with the module's path, or ERR_NOTSUP. */
+static int
+find(char path[PATH_MAX])
+{
+	const char *named = getenv("TALLY_MODULES");
+	char folder[PATH_MAX];
+
+	if (named != NULL && *named != 0)
+		return there(path, named, "") ? 0 : err_fail(ERR_NOTSUP, "no GPU: no module %s in %s", CUDA_FILE, named);
+	program(folder);
+	if (there(path, folder, "") || there(path, folder, "/../lib/tally"))
+		return 0;
+	return err_fail(ERR_NOTSUP, "no GPU: no module %s beside this program or in ../lib/tally", CUDA_FILE);
+}
+
+static int
+cuda_open(unsigned threads, struct engine_dev **dev)
+{
+	const struct cuda_module *m;
+	char path[PATH_MAX];
+	int e;
+
+	(void)threads;
+	*dev = NULL;
+	if ((e = find(path)) < 0 || (e = cuda_load(path, &m)) < 0)
+		return e;
+	return m->open(&host, 0, dev);
+}
+
+/* The module's engine, which is the first word of what it made. */
+static const struct engine *
+of(const void *made)
+{
+	return *(const struct engine *const *)made;
+}
+
+static void
+cuda_close(struct engine_dev *dev)
+{
+	if (dev != NULL)
+		of(dev)->close(dev);
+}
+
+static int
+cuda_describe(const struct engine_dev *dev, struct buf *out)
+{
+	return of(dev)->describe(dev, out);
+}
+
+static int
+cuda_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+	struct engine_plan **plan)
+{
+	return of(dev)->plan(dev, graph, batch, precision, plan);
+}
+
+static void
+cuda_plan_free(struct engine_plan *plan)
+{
+	if (plan != NULL)
+		of(plan)->plan_free(plan);
+}
+
+static int
+cuda_explain(const struct engine_plan *plan, struct buf *out)
+{
+	return of(plan)->explain(plan, out);
+}
+
+static void
+cuda_memory(const struct engine_plan *plan, struct engine_memory *m)
+{
+	of(plan)->memory(plan, m);
+}
+
+static int
+cuda_take(struct engine_plan *plan, uint32_t a, const float *w)
+{
+	return of(plan)->load(plan, a, w);
+}
+
+static int
+cuda_take_aux(struct engine_plan *plan, const float *aux)
+{
+	return of(plan)->load_aux(plan, aux);
+}
+
+static int
+cuda_forward(struct engine_plan *plan, const struct samples *s, const struct engine_draw *draw,
+	const struct engine_hook *hook, struct engine_result *result)
+{
+	return of(plan)->forward(plan, s, draw, hook, result);
+}
+
+static int
+cuda_backward(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook)
+{
+	return of(plan)->backward(plan, g, stats, hook);
+}
+
+static int
+cuda_evaluate(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob)
+{
+	return of(plan)->evaluate(plan, s, result, prob);
+}
+
+static int
+cuda_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
+	const struct opt_hyper *hyper)
+{
+	return of(dev)->update(dev, w, state, g, count, n, hyper);
+}
+
+const struct engine engine_cuda = {
+	.name = "cuda",
+	.open = cuda_open,
+	.close = cuda_close,
+	.describe = cuda_describe,
+	.plan = cuda_plan,
+	.plan_free = cuda_plan_free,
+	.explain = cuda_explain,
+	.memory = cuda_memory,
+	.load = cuda_take,
+	.load_aux = cuda_take_aux,
+	.forward = cuda_forward,
+	.backward = cuda_backward,
+	.evaluate = cuda_evaluate,
+	.update = cuda_update,
+};

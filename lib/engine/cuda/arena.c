@@ -1,0 +1,179 @@
+/*
+ * arena - places in the GPU's memory: buffers where they are alive, and what a plan keeps, one behind the other.
+ *
+ * Buffers are placed by falling size, each at the lowest offset that touches no
+ * buffer alive in the same steps (greedy by size: Pisarchyk and Lee, "Efficient
+ * Memory Management for Deep Neural Net Inference", 2020).
+ */
+#include "engine/cuda/plan.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+void
+arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg)
+{
+	const struct plan_view *v[] = { &s->x, &s->y, &s->dy, &s->dx };
+
+	for (size_t k = 0; k < sizeof(v) / sizeof(*v); k++)
+		if (v[k]->c > 0)
+			each(arg, v[k]);
+	for (uint32_t k = 0; k < s->parts; k++)
+		each(arg, &s->part[k]);
+	if (s->keep != PLAN_NONE)
+		each(arg, &(struct plan_view){ .buf = s->keep });
+}
+
+struct life {
+	struct engine_plan *p;
+	uint32_t	    step;
+};
+
+static void
+touch(void *arg, const struct plan_view *v)
+{
+	struct life *t = arg;
+	struct plan_buf *b = &t->p->buf[v->buf];
+
+	if (b->first == PLAN_NONE)
+		b->first = t->step;
+	b->last = t->step;
+}
+
+static bool
+together(const struct plan_buf *a, const struct plan_buf *b)
+{
+	return a->first <= b->last && b->first <= a->last;
+}
+
+/* Larger first; of equal ones the earlier, so that the order is one on every machine. */
+static int
+by_size(const void *a, const void *b)
+{
+	const struct plan_buf *x = *(struct plan_buf *const *)a, *y = *(struct plan_buf *const *)b;
+
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : x > y;
+}
+
+/* The lowest place for b among placed [n], which is sorted by place. */
+static size_t
+lowest(const struct plan_buf *b, struct plan_buf *const *placed, uint32_t n)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!together(b, placed[i]))
+			continue;
+		if (placed[i]->at >= at + b->bytes)
+			break;
+		if (placed[i]->at + placed[i]->bytes > at)
+			at = placed[i]->at + placed[i]->bytes;
+	}
+	return at;
+}
+
+static void
+insert(struct plan_buf **placed, uint32_t n, struct plan_buf *b)
+{
+	while (n > 0 && placed[n - 1]->at > b->at) {
+		placed[n] = placed[n - 1];
+		n--;
+	}
+	placed[n] = b;
+}
+
+static int
+buffers(struct engine_plan *p)
+{
+	struct plan_buf **order = calloc(2 * (size_t)p->nbuf + 1, sizeof(*order)), **placed = order + p->nbuf;
+
+	if (order == NULL)
+		return plan_nomem(p);
+	for (uint32_t s = 0; s < p->nstep; s++)
+		arena_views(&p->step[s], touch, &(struct life){ p, s });
+	for (uint32_t i = 0; i < p->nbuf; i++)
+		order[i] = &p->buf[i];
+	qsort(order, p->nbuf, sizeof(*order), by_size);
+	for (uint32_t i = 0; i < p->nbuf; i++) {
+		struct plan_buf *b = order[i];
+
+		b->bytes = plan_round(b->bytes);
+		b->at = lowest(b, placed, i);
+		insert(placed, i, b);
+		if (b->at + b->bytes > p->arena_bytes)
+			p->arena_bytes = b->at + b->bytes;
+	}
+	free(order);
+	return 0;
+}
+
+static size_t
+keep(struct plan_kept *k, size_t bytes)
+{
+	size_t at = k->all;
+
+	k->all += plan_round(bytes);
+	return at;
+}
+
+static void
+kept(struct engine_plan *p)
+{
+	const struct graph_node *in = &p->graph->node[0];
+	size_t n = p->batch;
+	struct plan_kept *k = &p->kept;
+
+	k->w = keep(k, p->graph->P * sizeof(float));
+	k->g = keep(k, p->graph->P * sizeof(float));
+	k->aux = keep(k, p->graph->A * sizeof(float));
+	k->stats = keep(k, p->graph->A * sizeof(float));
+	k->bn = keep(k, (size_t)p->lanes * 5 * sizeof(float));
+	k->loss = keep(k, n * sizeof(float));
+	k->correct = keep(k, n * sizeof(uint32_t));
+	k->prob = keep(k, n * p->graph->classes * sizeof(float));
+	k->bad = keep(k, sizeof(uint32_t));
+	k->small = k->all;
+	k->label = keep(k, n * sizeof(struct kernel_label));
+	k->key = keep(k, n * p->ndrop * sizeof(uint32_t));
+	k->norm = keep(k, sizeof(struct kernel_norm));
+	k->mirror = keep(k, n);
+	k->scale = keep(k, 2 * sizeof(float));
+	k->small_bytes = k->all - k->small;
+	k->mean = keep(k, (size_t)in->c * in->h * in->w * sizeof(float));
+	k->batch = keep(k, n * in->c * in->h * in->w * sizeof(float));
+	for (uint32_t i = 0; i < p->nmul; i++)
+		p->mul[i].held = keep(k, p->mul[i].weight_bytes);
+}
+
+/* What steps want of scratch, whatever the libraries do. */
+static void
+scratch(struct engine_plan *p)
+{
+	for (uint32_t i = 0; i < p->nstep; i++) {
+		const struct plan_step *s = &p->step[i];
+		const struct plan_view *v = s->kind == PLAN_BN ? &s->x : &s->dy;
+		size_t bytes;
+
+		if (s->kind != PLAN_BN && s->kind != PLAN_BN_BACK && s->kind != PLAN_BIAS_BACK)
+			continue;
+		bytes = run_bn_scratch(p->batch * v->h * v->w, v->c);
+		if (bytes > p->sums_bytes)
+			p->sums_bytes = bytes;
+	}
+	for (uint32_t i = 0; i < p->nmul; i++)
+		if (plan_round(p->mul[i].weight_bytes) > p->weight_bytes)
+			p->weight_bytes = plan_round(p->mul[i].weight_bytes);
+}
+
+int
+arena_place(struct engine_plan *p)
+{
+	int e = buffers(p);
+
+	if (e < 0)
+		return e;
+	kept(p);
+	scratch(p);
+	return 0;
+}

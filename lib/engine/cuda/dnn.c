@@ -1,0 +1,241 @@
+/*
+ * dnn - convolutions by cuDNN: an operation graph of one node, and of the ways it proposes the first that is allowed.
+ *
+ * The proposals come in the order of the library's own estimate (its mode A, then its mode of fallbacks) and depend on
+ * the shape, the device and the library's version alone; so do the bits of what is taken.
+ * Source: the vendor's "cuDNN Graph API", backend descriptor types.
+ */
+#include "engine/cuda/dnn.h"
+#include "engine/cuda/dnn_desc.h"
+#include "engine/cuda/device_in.h"
+#include "engine/cuda/kernel.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+#define SCRATCH	((int64_t)256 << 20)	/* most bytes */
+#define WAYS	64			/* most proposals looked at */
+
+enum { UID_X = 1, UID_W, UID_Y };
+
+struct dnn {
+	struct device	*d;
+	struct dnn_desc	 all;		/* every descriptor that the plan stands on */
+	cudnnBackendDescriptor_t graph, plan, pack;
+	int64_t		 bytes, engine;
+};
+
+/* What a direction is called by cuDNN. */
+static const struct {
+	cudnnBackendDescriptorType_t op;
+	cudnnBackendAttributeName_t x, w, y, conv, alpha, beta;
+} ways[] = {
+	[DNN_FORWARD] = {
+		CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA },
+	[DNN_DATA] = {
+		CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA },
+	[DNN_WEIGHT] = {
+		CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA },
+};
+
+static cudnnDataType_t
+data_type(int type)
+{
+	return type == KERNEL_F32 ? CUDNN_DATA_FLOAT : type == KERNEL_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
+}
+
+/* The operation and the graph of it alone. */
+static void
+describe(struct dnn *c, const struct dnn_shape *s)
+{
+	const uint32_t each = s->c / s->groups;
+	const cudnnDataType_t type = data_type(s->type);
+	const float one = 1, zero = 0;
+	struct dnn_desc *a = &c->all;
+	cudnnBackendDescriptor_t x, w, y, conv, op;
+
+	x = dnn_desc_tensor(a, UID_X, type, (uint32_t[]){ s->n, s->c, s->h, s->w });
+	w = dnn_desc_tensor(a, UID_W, type, (uint32_t[]){ s->k, each, s->r, s->s });
+	y = dnn_desc_tensor(a, UID_Y, type, (uint32_t[]){ s->n, s->k, s->oh, s->ow });
+	conv = dnn_desc_conv(a, s->stride, s->pad, s->dilate);
+	op = dnn_desc_new(a, ways[s->way].op);
+	dnn_desc_set(a, op, ways[s->way].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
+	dnn_desc_set(a, op, ways[s->way].w, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &w);
+	dnn_desc_set(a, op, ways[s->way].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
+	dnn_desc_set(a, op, ways[s->way].conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &conv);
+	dnn_desc_set(a, op, ways[s->way].alpha, CUDNN_TYPE_FLOAT, 1, &one);
+	dnn_desc_set(a, op, ways[s->way].beta, CUDNN_TYPE_FLOAT, 1, &zero);
+	dnn_desc_ready(a, op);
+	c->graph = dnn_desc_new(a, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &op);
+	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
+	dnn_desc_ready(a, c->graph);
+}
+
+/* Notes that a way may carry and this shape does not allow. */
+static bool
+allowed(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		switch (note[i]) {
+		case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
+			if (!s->any_order)
+				return false;
+			break;
+		case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
+			if (s->type == KERNEL_F32)
+				return false;
+			break;
+		case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+			if (s->type == KERNEL_F32 && !s->tf32)
+				return false;
+			break;
+		case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+			return false;
+		default:
+			break;
+		}
+	return true;
+}
+
+/* Makes a plan of one proposal.  Returns 1 when it is to be had and allowed, else 0. */
+static int
+take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
+{
+	cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
+	cudnnBackendDescriptor_t engine = dnn_desc_new(&a, CUDNN_BACKEND_ENGINE_DESCRIPTOR), plan;
+	int64_t notes, bytes = 0, number = -1;
+
+	dnn_desc_get(&a, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
+	notes = dnn_desc_get(&a, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+	    CUDNN_NUMERICAL_NOTE_TYPE_COUNT, note);
+	dnn_desc_get(&a, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &number);
+	if (a.e != CUDNN_STATUS_SUCCESS || !allowed(s, note, notes)) {
+		dnn_desc_free(&a);
+		return 0;
+	}
+	plan = dnn_desc_new(&a, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+	dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
+	dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config);
+	dnn_desc_ready(&a, plan);
+	dnn_desc_get(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
+	if (a.e != CUDNN_STATUS_SUCCESS || bytes > SCRATCH) {
+		dnn_desc_free(&a);
+		return 0;
+	}
+	c->plan = plan;
+	c->bytes = bytes;
+	c->engine = number;
+	dnn_desc_join(&c->all, &a);
+	return 1;
+}
+
+/* Goes through the proposals of one mode.  Returns 1 when one was taken, else 0. */
+static int
+choose(struct dnn *c, const struct dnn_shape *s, cudnnBackendHeurMode_t mode)
+{
+	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
+	cudnnBackendDescriptor_t heur = dnn_desc_new(&a, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), config[WAYS];
+	int64_t n;
+	int got = 0;
+
+	dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->graph);
+	dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+	dnn_desc_ready(&a, heur);
+	n = dnn_desc_get(&a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, NULL);
+	n = n < WAYS ? n : WAYS;
+	for (int64_t i = 0; i < n; i++)
+		config[i] = dnn_desc_new(&a, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+	if (n > 0)
+		n = dnn_desc_get(&a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, config);
+	for (int64_t i = 0; a.e == CUDNN_STATUS_SUCCESS && i < n && !got; i++)
+		got = take(c, s, config[i]);
+	if (got)
+		dnn_desc_join(&c->all, &a);
+	else
+		dnn_desc_free(&a);
+	return got;
+}
+
+static int
+fail(const struct device *d, const char *what, cudnnStatus_t e)
+{
+	d->host->note(0, "GPU %d: cuDNN: %s: %s", d->number, what, cudnnGetErrorString(e));
+	return e / 1000 == 3 ? ERR_NOTSUP : ERR_SYS;
+}
+
+int
+dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch)
+{
+	int e;
+
+	if ((*c = calloc(1, sizeof(**c))) == NULL) {
+		d->host->note(0, "out of memory");
+		return ERR_NOMEM;
+	}
+	(*c)->d = d;
+	describe(*c, shape);
+	if ((*c)->all.e != CUDNN_STATUS_SUCCESS) {
+		e = fail(d, "a convolution", (*c)->all.e);
+	} else if (!choose(*c, shape, CUDNN_HEUR_MODE_A) && !choose(*c, shape, CUDNN_HEUR_MODE_FALLBACK)) {
+		d->host->note(0, "GPU %d: cuDNN has no kernel for it%s", d->number, shape->any_order ? "" :
+		    " that adds in a fixed order");
+		e = ERR_NOTSUP;
+	} else {
+		*scratch = (size_t)(*c)->bytes;
+		return 0;
+	}
+	dnn_close(*c);
+	*c = NULL;
+	return e;
+}
+
+void
+dnn_close(struct dnn *c)
+{
+	if (c == NULL)
+		return;
+	dnn_desc_free(&c->all);
+	free(c);
+}
+
+int
+dnn_bind(struct dnn *c, void *x, void *w, void *y, void *scratch)
+{
+	const int64_t uid[] = { UID_X, UID_W, UID_Y };
+	void *const at[] = { x, w, y };
+
+	if (c->pack != NULL)
+		dnn_desc_drop(&c->all, c->pack);
+	c->pack = dnn_desc_new(&c->all, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, uid);
+	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, at);
+	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &scratch);
+	dnn_desc_ready(&c->all, c->pack);
+	return c->all.e == CUDNN_STATUS_SUCCESS ? 0 : fail(c->d, "a convolution's memory", c->all.e);
+}
+
+int
+dnn_run(struct dnn *c)
+{
+	cudnnStatus_t e = cudnnBackendExecute(c->d->dnn, c->plan, c->pack);
+
+	return e == CUDNN_STATUS_SUCCESS ? 0 : fail(c->d, "a convolution's run", e);
+}
+
+int
+dnn_name(const struct dnn *c, struct buf *out)
+{
+	return c->d->host->put(out, "cuDNN engine %lld, %lld bytes of scratch", (long long)c->engine, (long long)c->bytes);
+}

@@ -1,0 +1,41 @@
+/*
+ * dnn - one convolution of one shape in one of its three directions.
+ *
+ * Pictures [n, h, w, c] and filters [k, r, s, c / groups], dense, of one type; sums
+ * are f32.  dnn.c asks cuDNN for it, tests/emu loops.
+ */
+#ifndef ENGINE_CUDA_DNN_H
+#define ENGINE_CUDA_DNN_H
+
+#include "engine/cuda/device.h"
+
+#include <stdbool.h>
+
+enum dnn_way {
+	DNN_FORWARD,	/* y = w * x */
+	DNN_DATA,	/* x = what y's gradient says of x */
+	DNN_WEIGHT	/* w = what y's gradient says of w */
+};
+
+struct dnn_shape {
+	enum dnn_way way;
+	int	 type;		/* enum kernel_type */
+	uint32_t n, c, h, w;	/* x */
+	uint32_t k, oh, ow;	/* y */
+	uint32_t r, s, stride[2], pad[2], dilate[2], groups;
+	bool	 tf32;		/* f32 may be rounded to TF32 before it is multiplied */
+	bool	 any_order;	/* sums may be taken in an order that changes from run to run */
+};
+
+struct dnn;
+
+/* *scratch gets the bytes that run() needs.  Returns 0, ERR_NOTSUP when there is no kernel for it, ERR_NOMEM or ERR_SYS. */
+int	 dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch);
+void	 dnn_close(struct dnn *c);	/* NULL is fine */
+/* Says where x, w, y and scratch are, in the device's memory and 256 bytes aligned; they are read or written by run(). */
+int	 dnn_bind(struct dnn *c, void *x, void *w, void *y, void *scratch);
+int	 dnn_run(struct dnn *c);	/* enqueues it on DEVICE_MAIN */
+/* "cuDNN engine 57" */
+int	 dnn_name(const struct dnn *c, struct buf *out);
+
+#endif

@@ -1,0 +1,266 @@
+/* module - what the program that opens this file finds: one table, and behind it an engine. */
+#include "engine/cuda/plan.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(KERNEL_SGD == (int)OPT_SGD && KERNEL_NESTEROV == (int)OPT_NESTEROV && KERNEL_ADAM == (int)OPT_ADAM &&
+    KERNEL_ADAMW == (int)OPT_ADAMW && KERNEL_RMSPROP == (int)OPT_RMSPROP && KERNEL_FOLD == (int)OPT_FOLD,
+    "kernel_opt.h counts rules as net/opt.h");
+
+static const struct engine engine;
+
+static void
+module_close(struct engine_dev *dev)
+{
+	if (dev == NULL)
+		return;
+	device_close(dev->d);
+	free(dev);
+}
+
+static int
+module_open(const struct cuda_host *host, uint32_t number, struct engine_dev **dev)
+{
+	int e;
+
+	if ((*dev = calloc(1, sizeof(**dev))) == NULL) {
+		host->note(0, "out of memory");
+		return ERR_NOMEM;
+	}
+	(*dev)->via = &engine;
+	(*dev)->host = host;
+	if ((e = device_open(host, number, &(*dev)->d)) < 0) {
+		module_close(*dev);
+		*dev = NULL;
+	}
+	return e;
+}
+
+static int
+module_describe(const struct engine_dev *dev, struct buf *out)
+{
+	int e = dev->host->put(out, "cuda: ");
+
+	return e == 0 ? device_describe(dev->d, out) : e;
+}
+
+static void
+module_plan_free(struct engine_plan *p)
+{
+	struct device *d;
+
+	if (p == NULL)
+		return;
+	d = p->dev->d;
+	device_wait(d);
+	for (int k = 0; k < PLAN_SETS; k++)
+		set_free(p, &p->set[k]);
+	for (int k = 0; k < PLAN_SLICES; k++) {
+		device_mark_free(p->born[k]);
+		device_mark_free(p->ready[k]);
+	}
+	device_give(d, p->arena);
+	device_give(d, p->held);
+	device_give(d, p->scratch);
+	device_unpin(d, p->up);
+	device_unpin(d, p->down);
+	free(p->dirty);
+	plan_clear(p);
+	free(p);
+}
+
+static int
+take_pinned(struct engine_plan *p)
+{
+	const struct graph_node *in = &p->graph->node[0];
+	size_t picture = (size_t)in->c * in->h * in->w * sizeof(float), n = p->batch, all;
+	void *up, *down;
+	int e;
+
+	p->up_mean = p->kept.small_bytes;
+	p->up_batch = p->up_mean + plan_round(picture);
+	p->up_w = p->up_batch + plan_round(n * picture);
+	if ((e = device_pin(p->dev->d, p->up_w + plan_round(p->graph->P * sizeof(float)), &up)) < 0)
+		return e;
+	p->up = up;
+	memset(p->up, 0, p->kept.small_bytes);
+	p->down_stats = plan_round(p->graph->P * sizeof(float));
+	p->down_prob = p->down_stats + plan_round(p->graph->A * sizeof(float));
+	p->down_loss = p->down_prob + plan_round(n * p->graph->classes * sizeof(float));
+	p->down_correct = p->down_loss + plan_round(n * sizeof(float));
+	p->down_bad = p->down_correct + plan_round(n * sizeof(uint32_t));
+	all = p->down_bad + plan_round(sizeof(uint32_t));
+	e = device_pin(p->dev->d, all, &down);
+	p->down = down;
+	return e;
+}
+
+static int
+take(struct engine_plan *p)
+{
+	struct device *d = p->dev->d;
+	struct plan_set *set;
+	void *arena, *held;
+	int e;
+
+	if ((p->dirty = calloc(p->graph->nw + 1, sizeof(*p->dirty))) == NULL)
+		return plan_nomem(p);
+	if ((e = device_take(d, p->arena_bytes, &arena)) < 0)
+		return e;
+	p->arena = arena;
+	if ((e = device_take(d, p->kept.all, &held)) < 0)
+		return e;
+	p->held = held;
+	if ((e = take_pinned(p)) < 0 || (e = device_zero(d, p->held, p->kept.all)) < 0)
+		return e;
+	for (int k = 0; k < PLAN_SLICES; k++)
+		if ((e = device_mark_new(d, &p->born[k])) < 0 || (e = device_mark_new(d, &p->ready[k])) < 0)
+			return e;
+	return set_get(p, p->batch, &set);
+}
+
+static int
+module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+	struct engine_plan **plan)
+{
+	static const int type[] = { [ENGINE_F32] = KERNEL_F32, [ENGINE_TF32] = KERNEL_F32, [ENGINE_BF16] = KERNEL_BF16,
+		[ENGINE_F16] = KERNEL_F16 };
+	struct engine_plan *p;
+	int e;
+
+	assert(batch > 0 && graph->classes > 0);
+	*plan = NULL;
+	if ((p = calloc(1, sizeof(*p))) == NULL) {
+		dev->host->note(0, "out of memory");
+		return ERR_NOMEM;
+	}
+	p->via = &engine;
+	p->dev = dev;
+	p->graph = graph;
+	p->batch = batch;
+	p->type = type[precision];
+	p->tf32 = precision != ENGINE_F32;
+	if ((e = plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = take(p)) < 0) {
+		module_plan_free(p);
+		return e;
+	}
+	*plan = p;
+	return 0;
+}
+
+static int
+line(const struct engine_plan *p, struct buf *out, const char *name, const char *way, const char *what)
+{
+	return p->dev->host->put(out, "%s %s %s", name, way, what);
+}
+
+static int
+module_explain(const struct engine_plan *p, struct buf *out)
+{
+	static const char *const way[] = { "forward", "backward data", "backward weight" };
+	const struct plan_set *set = &p->set[0];
+	int e = 0;
+
+	for (uint32_t i = 0; i < 3 * p->nmul && e == 0; i++) {
+		const char *name = p->graph->node[p->mul[i / 3].node].name;
+
+		if (set->blas[i] != NULL)
+			e = line(p, out, name, way[i % 3], "cuBLASLt\n");
+		else if (set->dnn[i] != NULL && (e = line(p, out, name, way[i % 3], "")) == 0 &&
+		    (e = dnn_name(set->dnn[i], out)) == 0)
+			e = p->dev->host->put(out, "\n");
+	}
+	for (uint32_t i = 0; i < p->nstep && e == 0; i++)
+		if (p->step[i].kind == PLAN_BN || p->step[i].kind == PLAN_BN_BACK)
+			e = line(p, out, p->graph->node[p->step[i].node].name,
+			    p->step[i].kind == PLAN_BN ? "forward" : "backward", p->step[i].relu ? "own, with relu\n" : "own\n");
+	return e;
+}
+
+static void
+module_memory(const struct engine_plan *p, struct engine_memory *m)
+{
+	*m = (struct engine_memory){ p->arena_bytes, p->kept.all, p->scratch_bytes };
+}
+
+static struct kernel_opt
+rule(const struct opt_hyper *h, double n)
+{
+	return (struct kernel_opt){
+		.rule = (int)h->rule, .rare = h->clip > 0 || h->l1 > 0, .scale = (float)(1 / n), .lr = h->lr,
+		.momentum = h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd, .clip = h->clip > 0 ? h->clip : INFINITY,
+		.l1 = h->l1, .beta2 = h->beta2, .eps = h->eps,
+		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
+		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
+		.shrink = h->rule == OPT_ADAMW ? 1 - h->lr * h->wd : 1,
+	};
+}
+
+static uint32_t
+states(enum opt_rule r)
+{
+	return r == OPT_FOLD ? 0 : r == OPT_SGD || r == OPT_NESTEROV ? 1 : 2;
+}
+
+/* The numbers go up and down again: what is on the GPU for good is a plan's matter. */
+static int
+module_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
+	const struct opt_hyper *hyper)
+{
+	const size_t most = (size_t)1 << 28, kept = states(hyper->rule);
+	struct kernel_opt a = rule(hyper, n);
+	struct device *d = dev->d;
+	void *at;
+	int e;
+
+	for (size_t part; count > 0; count -= part, w += part, g += part, state = kept > 0 ? state + kept * part : NULL) {
+		part = count < most ? count : most;
+		if ((e = device_take(d, (2 + kept) * part * sizeof(*w), &at)) < 0)
+			return e;
+		a.w = at;
+		a.state = a.w + part;
+		a.g = a.state + kept * part;
+		if ((e = device_up(d, DEVICE_MAIN, a.w, w, part * sizeof(*w))) == 0 &&
+		    (e = device_up(d, DEVICE_MAIN, a.state, state, kept * part * sizeof(*w))) == 0 &&
+		    (e = device_up(d, DEVICE_MAIN, a.state + kept * part, g, part * sizeof(*g))) == 0 &&
+		    (e = kernel_run_opt(d, &a, (uint32_t)part, KERNEL_F32)) == 0 &&
+		    (e = device_down(d, DEVICE_MAIN, w, a.w, part * sizeof(*w))) == 0 &&
+		    (e = device_down(d, DEVICE_MAIN, state, a.state, kept * part * sizeof(*w))) == 0)
+			e = device_wait(d);
+		device_give(d, at);
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+static const struct engine engine = {
+	.name = "cuda",
+	.close = module_close,
+	.describe = module_describe,
+	.plan = module_plan,
+	.plan_free = module_plan_free,
+	.explain = module_explain,
+	.memory = module_memory,
+	.load = pass_load,
+	.load_aux = pass_load_aux,
+	.forward = pass_forward,
+	.backward = pass_backward,
+	.evaluate = pass_evaluate,
+	.update = module_update,
+};
+
+extern const struct cuda_module tally_cuda;
+
+/* CUDA_SYMBOL: all that the file exports. */
+__attribute__((visibility("default"))) const struct cuda_module tally_cuda = {
+	.version = CUDA_VERSION,
+	.engine_bytes = sizeof(struct engine),
+	.graph_bytes = sizeof(struct graph_node),
+	.open = module_open,
+	.engine = &engine,
+};

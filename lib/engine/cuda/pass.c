@@ -1,0 +1,244 @@
+/* pass - a batch up, a pass forward over it, its loss down; and weights on their way up. */
+#include "engine/cuda/plan.h"
+
+#include "base/err.h"
+
+#include <string.h>
+
+void *
+pass_small(const struct engine_plan *p, size_t kept)
+{
+	return p->up + (kept - p->kept.small);
+}
+
+int
+pass_up_small(struct engine_plan *p)
+{
+	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.small, p->up, p->kept.small_bytes);
+}
+
+static int
+enqueue(struct engine_plan *p, const struct plan_set *set, uint32_t tape)
+{
+	switch (tape) {
+	case PLAN_WEIGHTS:
+		return run_weights(p);
+	case PLAN_TRAIN:
+	case PLAN_TRAIN_PIXELS:
+		return run_steps(p, set, 0, p->nforward, true, tape == PLAN_TRAIN_PIXELS);
+	case PLAN_EVAL:
+	case PLAN_EVAL_PIXELS:
+		return run_steps(p, set, 0, p->nforward, false, tape == PLAN_EVAL_PIXELS);
+	default:
+		return run_steps(p, set, p->slice[tape - PLAN_BACK], p->slice[tape - PLAN_BACK + 1], true, false);
+	}
+}
+
+/*
+ * The first time steps are enqueued one by one, since libraries load their kernels then, which cannot be recorded; the
+ * second time they are recorded; and one by one for ever where the device would not.
+ */
+int
+pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape)
+{
+	struct device *d = p->dev->d;
+	int e, stopped;
+
+	if (set->tape[tape] == NULL && set->seen[tape] == 1) {
+		set->seen[tape] = 2;
+		if ((e = device_tape_start(d)) < 0)
+			return e;
+		e = enqueue(p, set, tape);
+		stopped = device_tape_stop(d, &set->tape[tape]);
+		if (e < 0 || stopped < 0)
+			return e < 0 ? e : stopped;
+	}
+	if (set->tape[tape] != NULL)
+		return device_tape_play(d, set->tape[tape]);
+	if (set->seen[tape] == 0)
+		set->seen[tape] = 1;
+	return enqueue(p, set, tape);
+}
+
+/* Before `up` is written: nothing of it is on its way any more. */
+static int
+land(struct engine_plan *p)
+{
+	int e = p->flying ? device_wait(p->dev->d) : 0;
+
+	p->flying = false;
+	return e;
+}
+
+int
+pass_load(struct engine_plan *p, uint32_t a, const float *w)
+{
+	const struct graph_array *to = &p->graph->w[a];
+	int e = land(p);
+
+	assert(a < p->graph->nw);
+	if (e < 0)
+		return e;
+	memcpy((float *)(p->up + p->up_w) + to->first, w, to->count * sizeof(*w));
+	p->dirty[a] = p->any_dirty = true;
+	return 0;
+}
+
+int
+pass_load_aux(struct engine_plan *p, const float *aux)
+{
+	int e = land(p);
+
+	/* `down` is free between passes. */
+	if (e < 0 || p->graph->A == 0)
+		return e;
+	memcpy(p->down + p->down_stats, aux, p->graph->A * sizeof(*aux));
+	p->flying = true;
+	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.aux, p->down + p->down_stats, p->graph->A * sizeof(*aux));
+}
+
+/* Arrays that were loaded go up, neighbours in one copy, and become what the kernels want. */
+static int
+weights(struct engine_plan *p, struct plan_set *set)
+{
+	const struct graph *g = p->graph;
+	int e = 0;
+
+	if (!p->any_dirty)
+		return 0;
+	p->flying = true;
+	for (uint32_t a = 0, b; a < g->nw && e == 0; a = b) {
+		size_t first = g->w[a].first * sizeof(float), end = first;
+
+		for (b = a; b < g->nw && p->dirty[b]; b++)
+			end = (g->w[b].first + g->w[b].count) * sizeof(float);
+		if (b > a)
+			e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.w + first, p->up + p->up_w + first, end - first);
+		else
+			b++;
+	}
+	if (e < 0 || (e = pass_play(p, set, PLAN_WEIGHTS)) < 0)
+		return e;
+	memset(p->dirty, 0, g->nw * sizeof(*p->dirty));
+	p->any_dirty = false;
+	return 0;
+}
+
+static int
+need(const struct engine_plan *p, const struct engine_hook *hook)
+{
+	int e = 0;
+
+	for (uint32_t a = 0; hook != NULL && hook->need != NULL && a < p->graph->nw && e == 0; a++)
+		e = hook->need(hook->arg, a);
+	return e;
+}
+
+static void
+labels(struct engine_plan *p, const struct samples *s, bool train)
+{
+	struct kernel_label *l = pass_small(p, p->kept.label);
+	uint32_t *key = pass_small(p, p->kept.key);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		l[i] = train && s->mix != NULL ? (struct kernel_label){ s->y[i], s->mix[i].other, s->mix[i].share } :
+		    (struct kernel_label){ s->y[i], 0, 0 };
+	for (uint32_t i = 0; train && p->ndrop > 0 && i < p->graph->n; i++)
+		for (uint32_t k = 0; p->graph->node[i].op == GRAPH_DROPOUT && k < s->n; k++)
+			key[(size_t)p->node[i].state * p->batch + k] = p->dev->host->drop_key(&p->draw, k, i);
+}
+
+/* The pictures and what makes numbers of them. */
+static int
+pictures(struct engine_plan *p, const struct samples *s)
+{
+	size_t numbers = (size_t)s->c * s->h * s->w, bytes = s->n * numbers * (s->x != NULL ? sizeof(float) : 1);
+	struct kernel_norm *norm = pass_small(p, p->kept.norm);
+	int e = 0;
+
+	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .by_mirror = s->mirror != NULL };
+	memcpy(norm->flat, s->norm.flat, sizeof(norm->flat));
+	memcpy(norm->by, s->norm.by, sizeof(norm->by));
+	if (s->mirror != NULL)
+		memcpy(pass_small(p, p->kept.mirror), s->mirror, s->n);
+	memcpy(p->up + p->up_batch, s->x != NULL ? (const void *)s->x : s->pixel, bytes);
+	if (s->x == NULL && s->norm.mean != NULL) {
+		memcpy(p->up + p->up_mean, s->norm.mean, numbers * sizeof(float));
+		e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
+	}
+	return e == 0 ? device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.batch, p->up + p->up_batch, bytes) : e;
+}
+
+static int
+take_batch(struct engine_plan *p, const struct samples *s, bool train)
+{
+	const struct graph_node *in = &p->graph->node[0];
+	int e;
+
+	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
+	p->n = 0;
+	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = land(p)) < 0)
+		return e;
+	p->flying = true;
+	p->pixels = s->x == NULL;
+	labels(p, s, train);
+	if ((e = pictures(p, s)) < 0)
+		return e;
+	return pass_up_small(p);
+}
+
+/* Waits for the pass, and adds up what it says of each sample in their order. */
+static int
+result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
+{
+	const float *loss = (const float *)(p->down + p->down_loss);
+	const uint32_t *correct = (const uint32_t *)(p->down + p->down_correct);
+	size_t bytes = prob != NULL ? (size_t)n * p->graph->classes * sizeof(*prob) : 0;
+	struct device *d = p->dev->d;
+	int e;
+
+	if ((e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_correct, p->held + p->kept.correct, n * sizeof(*correct))) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_prob, p->held + p->kept.prob, bytes)) < 0 ||
+	    (e = device_wait(d)) < 0)
+		return e;
+	p->flying = false;
+	*r = (struct engine_result){ 0 };
+	for (uint32_t i = 0; i < n; i++) {
+		r->loss += loss[i];
+		r->correct += correct[i];
+	}
+	if (prob != NULL)
+		memcpy(prob, p->down + p->down_prob, bytes);
+	return 0;
+}
+
+int
+pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
+	const struct engine_hook *hook, struct engine_result *r)
+{
+	struct plan_set *set;
+	int e;
+
+	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
+	/* Weights are asked for first: a hook may load() while nothing is on its way up. */
+	p->n = 0;
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = need(p, hook)) != 0 || (e = take_batch(p, s, true)) < 0 ||
+	    (e = weights(p, set)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
+	    (e = result(p, s->n, NULL, r)) < 0)
+		return e;
+	p->n = s->n;
+	return 0;
+}
+
+int
+pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *r, float *prob)
+{
+	struct plan_set *set;
+	int e;
+
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, false)) < 0 || (e = weights(p, set)) < 0 ||
+	    (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
+		return e;
+	return result(p, s->n, prob, r);
+}

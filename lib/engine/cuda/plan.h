@@ -1,0 +1,243 @@
+/*
+ * plan - a graph as a list of steps over one piece of the GPU's memory; what the files of this module share.
+ *
+ * A plan is made once, without a call of the GPU: plan.c walks the graph and
+ * writes down the steps of a pass forward, plan_back.c those of a pass backward,
+ * arena.c gives each buffer a place for the steps in which it is alive.  set.c
+ * then asks the libraries for the products and convolutions of one batch size, and
+ * run.c enqueues the steps, which are recorded and from then on played again.
+ *
+ * What keeps the passes short:
+ *  - a concatenation is one buffer; its inputs write their window of it, and
+ *    their gradients are windows of its gradient;
+ *  - ReLU is part of the batch norm, bias or sum before it;
+ *  - a gradient that comes from several layers stays several views until somebody reads it.
+ *
+ * Pictures lie as kernel.h has it, in the plan's type; weights [K, R S, C] in the
+ * same type; what the optimizer reads and what a caller sees is f32.
+ */
+#ifndef ENGINE_CUDA_PLAN_H
+#define ENGINE_CUDA_PLAN_H
+
+#include "engine/cuda/blas.h"
+#include "engine/cuda/dnn.h"
+#include "engine/cuda/kernel.h"
+
+#include <assert.h>
+
+#define PLAN_SETS	4	/* batch sizes whose kernels are kept, the full one counted */
+#define PLAN_SLICES	8	/* pieces in which a pass backward hands over gradients, at most */
+#define PLAN_NONE	UINT32_MAX
+
+/* What is recorded of a batch size: slices of the pass backward behind the rest. */
+enum plan_tape { PLAN_WEIGHTS, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_BACK };
+#define PLAN_TAPES	(PLAN_BACK + PLAN_SLICES)
+
+/* Pictures [n, h, w, c] in a buffer; c 0: none. */
+struct plan_view {
+	uint32_t buf;
+	uint32_t c, h, w, ld;
+	uint32_t first;		/* numbers from the buffer's start: the first channel */
+};
+
+struct plan_buf {
+	size_t	 bytes;		/* at the full batch */
+	uint32_t first, last;	/* steps in which it is alive; first > last: never */
+	size_t	 at;		/* bytes into the arena */
+};
+
+enum plan_kind {
+	PLAN_INPUT,		/* y of the batch */
+	PLAN_MUL,		/* y = conv or fc of x, both dense */
+	PLAN_MUL_WEIGHT,	/* the gradient of its weight from x and dy, both dense */
+	PLAN_MUL_DATA,		/* dx of dy */
+	PLAN_BIAS,		/* y = x + bias, when the node has one, and ReLU when relu */
+	PLAN_BIAS_BACK,		/* the gradient of the bias: sums of dy */
+	PLAN_RELU_BACK,		/* dx = dy where y > 0 */
+	PLAN_BN, PLAN_BN_BACK,
+	PLAN_ACT, PLAN_ACT_BACK,
+	PLAN_DROP,		/* y = x masked; also dx of dy */
+	PLAN_POOL, PLAN_POOL_BACK,
+	PLAN_LRN, PLAN_LRN_BACK,
+	PLAN_PAD, PLAN_PAD_BACK,
+	PLAN_COPY,		/* y = x */
+	PLAN_TURN,		/* y [n, c h w] in the order of c, h, w from x in that of h, w, c, both dense */
+	PLAN_TURN_BACK,		/* dx of dy */
+	PLAN_ADD,		/* y = the sum of part, and ReLU when relu */
+	PLAN_TIMES,		/* y = the product of part */
+	PLAN_LOSS, PLAN_LOSS_BACK
+};
+
+struct plan_step {
+	enum plan_kind	 kind;
+	uint32_t	 node;
+	bool		 relu;
+	bool		 constant;	/* a frozen batch norm: statistics are the running ones */
+	struct plan_view x, y, dy, dx;
+	struct plan_view part[KERNEL_PARTS];
+	uint32_t	 parts;
+	uint32_t	 keep;	/* buffer of 4 bytes an output: a maximum's place, an LRN's size; or PLAN_NONE */
+};
+
+/* A conv or fc layer; views as in its steps, all dense. */
+struct plan_mul {
+	uint32_t	 node;
+	struct plan_view x, y, dy, dx;	/* dx.c 0: not wanted */
+	size_t		 held;		/* bytes into kept: the weight as the kernels want it */
+	size_t		 weight_bytes;	/* of it, and of its gradient */
+	bool		 learns;	/* its weight does */
+};
+
+/* What is planned for a node's output. */
+struct plan_node {
+	struct plan_view  y;
+	uint32_t	  readers, reader;	/* how many; the last one */
+	bool		  fused;	/* a ReLU that is part of the step before it */
+	bool		  wants;	/* a gradient: something learned stands at or below it */
+	struct plan_view *part;		/* [readers] its gradient's parts */
+	uint32_t	  parts;
+	uint32_t	  keep;
+	uint32_t	  state;	/* conv, fc: index into mul; bn, dropout: number among those */
+};
+
+/* Bytes into kept: the GPU's memory for all of a plan's life. */
+struct plan_kept {
+	size_t w, g, aux, stats;	/* f32 [P], [P], [A], [A] */
+	size_t bn;			/* f32 [lanes][5]: kernel_bn's three, dbeta, dgamma */
+	size_t label, loss, correct, prob;	/* [batch]; prob f32 [batch, classes] */
+	size_t key;			/* u32 [drops, batch] */
+	size_t norm, mirror, scale;	/* kernel_norm; u8 [batch]; f32 scale, 1 / scale */
+	size_t bad;			/* u32 */
+	size_t small, small_bytes;	/* label, key, norm, mirror, scale side by side: what goes up in one copy */
+	size_t mean, batch;		/* f32 [c,h,w]; the batch as it comes */
+	size_t all;
+};
+
+/* The kernels of one batch size. */
+struct plan_set {
+	uint32_t	   n;		/* 0: none yet */
+	uint64_t	   used;	/* when, for the choice of which to drop */
+	struct dnn	 **dnn;		/* [nmul][3] by direction; NULL for an fc */
+	struct blas	 **blas;	/* [nmul][3]; NULL for a conv */
+	struct device_tape *tape[PLAN_TAPES];
+	uint8_t		   seen[PLAN_TAPES];	/* times that it was enqueued, up to 2 */
+};
+
+struct engine_dev {
+	const struct engine *via;	/* first: see cuda.c */
+	const struct cuda_host *host;
+	struct device	   *d;
+};
+
+struct engine_plan {
+	const struct engine *via;	/* first */
+	struct engine_dev  *dev;
+	const struct graph *graph;
+	uint32_t	    batch;
+	int		    type;	/* enum kernel_type */
+	bool		    tf32, any_order;
+	struct plan_step   *step;
+	uint32_t	    nstep, most_steps, nforward;	/* the first nforward are the pass forward */
+	struct plan_buf	   *buf;
+	uint32_t	    nbuf, most_bufs;
+	struct plan_mul	   *mul;
+	uint32_t	    nmul, ndrop;
+	uint32_t	    lanes;	/* channels of all batch norms */
+	struct plan_node   *node;	/* [graph->n] */
+	struct plan_kept    kept;
+	uint32_t	    slice[PLAN_SLICES + 1], nslice;	/* slice k of the pass backward: steps [slice[k], slice[k + 1]) */
+	size_t		    arena_bytes, sums_bytes, weight_bytes, scratch_bytes;
+	/* The GPU's memory. */
+	char		   *arena, *held, *scratch;	/* buffers; kept; sums, a weight's gradient, the libraries' */
+	/* The host's, pinned. */
+	char		   *up, *down;
+	size_t		    up_mean, up_batch, up_w;	/* bytes into up, behind what kept.small holds */
+	size_t		    down_g, down_stats, down_prob, down_loss, down_correct, down_bad;	/* bytes into down */
+	struct device_mark *born[PLAN_SLICES], *ready[PLAN_SLICES];	/* a slice's gradients are made, are here */
+	struct plan_set	    set[PLAN_SETS];	/* the first is the full batch */
+	uint64_t	    clock;
+	bool		   *dirty;	/* [nw] array in up, not on the GPU yet */
+	bool		    any_dirty, flying;	/* flying: copies up from `up` may be under way */
+	struct engine_draw  draw;
+	uint32_t	    n;		/* of the batch forward() saw last; 0: none to go backward from */
+	bool		    pixels;	/* it came as pixels */
+};
+
+static inline bool
+plan_dense(const struct plan_view *v)
+{
+	return v->ld == v->c;
+}
+
+/* Is learned array a, -1 for none, one that learns? */
+static inline bool
+plan_learns(const struct graph *g, int32_t a)
+{
+	return a >= 0 && !g->w[a].frozen;
+}
+
+/* Does batch norm i stay as it is? */
+static inline bool
+plan_frozen(const struct graph *g, uint32_t i)
+{
+	return !plan_learns(g, g->node[i].gamma) && !plan_learns(g, g->node[i].beta);
+}
+
+/* Bytes rounded up to what keeps the next thing aligned. */
+static inline size_t
+plan_round(size_t bytes)
+{
+	return (bytes + 255) / 256 * 256;
+}
+
+/* plan.c.  The steps of a graph; returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */
+int	 plan_make(struct engine_plan *p);
+void	 plan_clear(struct engine_plan *p);	/* frees what plan_make() took */
+/* For plan_back.c: a new step, zeroed but for kind and node; a new dense buffer; x, or a step's copy of it that is dense. */
+struct plan_step *plan_add(struct engine_plan *p, enum plan_kind kind, uint32_t node);
+int	 plan_buffer(struct engine_plan *p, uint32_t c, uint32_t h, uint32_t w, struct plan_view *v);
+int	 plan_make_dense(struct engine_plan *p, uint32_t node, struct plan_view *v);
+int	 plan_nomem(const struct engine_plan *p);
+
+/* plan_back.c.  The steps backward. */
+int	 plan_back(struct engine_plan *p);
+
+/* arena.c.  Places for buffers and for what is kept; nothing of it asks the GPU.  Returns 0, ERR_NOMEM or ERR_LIMIT. */
+int	 arena_place(struct engine_plan *p);
+/* The buffers of a step: calls each for those it has. */
+void	 arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg);
+
+/* set.c.  The kernels of n samples.  Returns 0, ERR_NOTSUP, ERR_NOMEM or ERR_SYS. */
+int	 set_get(struct engine_plan *p, uint32_t n, struct plan_set **set);
+void	 set_free(struct engine_plan *p, struct plan_set *set);	/* NULL-filled is fine */
+
+/* run.c.  Enqueues steps [from, to) for the set's batch; train: batch norm by this batch, dropout on. */
+int	 run_steps(struct engine_plan *p, const struct plan_set *set, uint32_t from, uint32_t to, bool train, bool pixels);
+/* The weights from f32 as they came to what the kernels want. */
+int	 run_weights(struct engine_plan *p);
+void	*run_weight(const struct engine_plan *p);	/* where a weight's gradient lies until it is turned */
+struct kernel_view run_view(const struct engine_plan *p, const struct plan_view *v);
+const float *run_unscale(const struct engine_plan *p);	/* 1 / scale on the GPU, or NULL when that is 1 */
+
+/* pass.c: as struct engine has them. */
+int	 pass_load(struct engine_plan *p, uint32_t a, const float *w);
+int	 pass_load_aux(struct engine_plan *p, const float *aux);
+int	 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
+	     const struct engine_hook *hook, struct engine_result *result);
+int	 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
+/* pass_back.c: as struct engine has it. */
+int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
+/* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */
+int	 pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape);
+int	 pass_up_small(struct engine_plan *p);
+void	*pass_small(const struct engine_plan *p, size_t kept);	/* where in `up` a part of kept.small stands */
+
+/* run_bn.c */
+int	 run_bn(struct engine_plan *p, const struct plan_step *s, uint32_t n, bool train);
+int	 run_bn_back(struct engine_plan *p, const struct plan_step *s, uint32_t n);
+/* Sums over pixels of dy, times 1 / scale, into f32 [c]. */
+int	 run_columns(struct engine_plan *p, const struct plan_view *dy, uint32_t n, float *to);
+/* Bytes of scratch that either takes for c channels of m pixels. */
+size_t	 run_bn_scratch(uint32_t m, uint32_t c);
+
+#endif

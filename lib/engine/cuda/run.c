@@ -1,0 +1,358 @@
+/* run - steps into work of the GPU: each into the kernels and the products that it takes, for n samples. */
+#include "engine/cuda/plan.h"
+
+#include "base/err.h"
+#include "engine/drop.h"
+
+_Static_assert(KERNEL_RELU == (int)GRAPH_RELU && KERNEL_TANH == (int)GRAPH_TANH && KERNEL_SIGMOID == (int)GRAPH_SIGMOID &&
+    KERNEL_LINEAR == (int)GRAPH_LINEAR && KERNEL_LEAKY == (int)GRAPH_LEAKY && KERNEL_ELU == (int)GRAPH_ELU &&
+    KERNEL_GELU == (int)GRAPH_GELU && KERNEL_GELU_TANH == (int)GRAPH_GELU_TANH && KERNEL_SWISH == (int)GRAPH_SWISH,
+    "kernel_act.h counts activations as net/graph.h");
+_Static_assert(KERNEL_WINDOW == (int)GRAPH_WINDOW && KERNEL_PADDED == (int)GRAPH_PADDED && KERNEL_INSIDE == (int)GRAPH_INSIDE,
+    "kernel_pool.h counts divisors as net/graph.h");
+
+/* What a step is run with. */
+struct run {
+	struct engine_plan    *p;
+	const struct plan_set *set;
+	uint32_t	       n;
+	bool		       train, pixels;
+	struct device	      *d;
+};
+
+struct kernel_view
+run_view(const struct engine_plan *p, const struct plan_view *v)
+{
+	return (struct kernel_view){ p->arena + p->buf[v->buf].at + (size_t)v->first * kernel_size(p->type), v->c, v->ld };
+}
+
+const float *
+run_unscale(const struct engine_plan *p)
+{
+	return p->type == KERNEL_F16 ? (const float *)(p->held + p->kept.scale) + 1 : NULL;
+}
+
+void *
+run_weight(const struct engine_plan *p)
+{
+	return p->scratch + p->scratch_bytes - p->weight_bytes;
+}
+
+/* Numbers of n pictures. */
+static uint32_t
+count(const struct run *r, const struct plan_view *v)
+{
+	return r->n * v->h * v->w * v->c;
+}
+
+static const struct graph_node *
+node(const struct run *r, const struct plan_step *s)
+{
+	return &r->p->graph->node[s->node];
+}
+
+static float *
+floats(const struct run *r, size_t base, size_t first)
+{
+	return (float *)(r->p->held + base) + first;
+}
+
+static struct kernel_view
+view(const struct run *r, const struct plan_view *v)
+{
+	return run_view(r->p, v);
+}
+
+static int
+input(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_view *v = &s->y;
+	const struct plan_kept *k = &r->p->kept;
+	const char *at = r->p->held;
+	const struct kernel_pixels a = { (const uint8_t *)at + k->batch, (const uint8_t *)at + k->mirror,
+		(const struct kernel_norm *)(at + k->norm), (const float *)(at + k->mean), v->h, v->w, view(r, v) };
+	const struct kernel_permute b = { at + k->batch, a.y.p, v->c, v->h * v->w, v->ld, KERNEL_F32, r->p->type, NULL };
+
+	return r->pixels ? kernel_run_pixels(r->d, &a, count(r, v), r->p->type) :
+	    kernel_run_permute(r->d, &b, count(r, v), KERNEL_F32);
+}
+
+static int
+product(const struct run *r, const struct plan_step *s, enum dnn_way way)
+{
+	uint32_t i = 3 * r->p->node[s->node].state + way;
+
+	return r->set->dnn[i] != NULL ? dnn_run(r->set->dnn[i]) : blas_run(r->set->blas[i]);
+}
+
+/* Channels and pixels of a weight's pictures: R S of a convolution, H W of what a full layer reads. */
+static void
+sides(const struct engine_plan *p, const struct plan_mul *m, uint32_t *c, uint32_t *pixels)
+{
+	const struct graph_node *l = &p->graph->node[m->node];
+
+	*c = l->op == GRAPH_FC ? m->x.c : m->x.c / (l->groups > 0 ? l->groups : 1);
+	*pixels = l->op == GRAPH_FC ? m->x.h * m->x.w : l->r * l->s;
+}
+
+static int
+weight_back(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_mul *m = &r->p->mul[r->p->node[s->node].state];
+	const struct graph_array *w = &r->p->graph->w[node(r, s)->weight];
+	struct kernel_permute a = { .x = run_weight(r->p), .to = floats(r, r->p->kept.g, w->first), .to_type = KERNEL_F32,
+		.scale = run_unscale(r->p), .from_type = node(r, s)->op == GRAPH_FC ? KERNEL_F32 : r->p->type };
+	int e = product(r, s, DNN_WEIGHT);
+
+	sides(r->p, m, &a.c, &a.b);
+	a.ld = a.b;
+	return e < 0 ? e : kernel_run_permute(r->d, &a, (uint32_t)w->count, KERNEL_F32);
+}
+
+int
+run_weights(struct engine_plan *p)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < p->nmul && e == 0; i++) {
+		const struct graph_array *w = &p->graph->w[p->graph->node[p->mul[i].node].weight];
+		struct kernel_permute a = { .x = (float *)(p->held + p->kept.w) + w->first, .to = p->held + p->mul[i].held,
+			.from_type = KERNEL_F32, .to_type = p->type };
+
+		sides(p, &p->mul[i], &a.b, &a.c);
+		a.ld = a.b;
+		e = kernel_run_permute(p->dev->d, &a, (uint32_t)w->count, KERNEL_F32);
+	}
+	return e;
+}
+
+static int
+bias(const struct run *r, const struct plan_step *s)
+{
+	int32_t b = node(r, s)->bias_at;
+	const struct kernel_bias a = { view(r, &s->x), view(r, &s->y),
+		b >= 0 ? floats(r, r->p->kept.w, r->p->graph->w[b].first) : NULL, s->relu };
+
+	return kernel_run_bias(r->d, &a, count(r, &s->y), r->p->type);
+}
+
+static int
+bias_back(const struct run *r, const struct plan_step *s)
+{
+	struct plan_view dy = s->dy;
+
+	/* A full layer's bias is of its outputs, which are one pixel. */
+	assert(dy.c == node(r, s)->c);
+	return run_columns(r->p, &dy, r->n, floats(r, r->p->kept.g, r->p->graph->w[node(r, s)->bias_at].first));
+}
+
+static int
+relu_back(const struct run *r, const struct plan_step *s)
+{
+	const struct kernel_relu_back a = { view(r, &s->y), view(r, &s->dy), view(r, &s->dx) };
+
+	return kernel_run_relu_back(r->d, &a, count(r, &s->dx), r->p->type);
+}
+
+static int
+act(const struct run *r, const struct plan_step *s)
+{
+	const struct kernel_act a = { view(r, &s->x), view(r, &s->y), (int)node(r, s)->act, node(r, s)->alpha };
+
+	return kernel_run_act(r->d, &a, count(r, &s->y), r->p->type);
+}
+
+static int
+act_back(const struct run *r, const struct plan_step *s)
+{
+	const struct kernel_act_back a = { view(r, &s->x), view(r, &s->dy), view(r, &s->dx), (int)node(r, s)->act,
+		node(r, s)->alpha };
+
+	return kernel_run_act_back(r->d, &a, count(r, &s->dx), r->p->type);
+}
+
+static int
+copy(const struct run *r, const struct plan_step *s)
+{
+	const struct kernel_copy a = { view(r, &s->x), view(r, &s->y) };
+
+	return kernel_run_copy(r->d, &a, count(r, &s->y), r->p->type);
+}
+
+/* Both ways: dx of dy as y of x. */
+static int
+drop(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_view *x = s->dx.c > 0 ? &s->dy : &s->x, *y = s->dx.c > 0 ? &s->dx : &s->y;
+	const uint32_t *key = (const uint32_t *)(r->p->held + r->p->kept.key) + (size_t)r->p->node[s->node].state * r->p->batch;
+	const struct kernel_drop a = { view(r, x), view(r, y), key, y->h * y->w, drop_bound(node(r, s)->drop),
+		1 - node(r, s)->drop };
+
+	return r->train ? kernel_run_drop(r->d, &a, count(r, y), r->p->type) : copy(r, s);
+}
+
+static struct kernel_window
+window(const struct run *r, const struct plan_step *s)
+{
+	const struct graph_node *l = node(r, s), *in = &r->p->graph->node[l->in[0]];
+
+	return (struct kernel_window){ in->h, in->w, l->h, l->w, l->r, l->s, l->stride[0], l->stride[1], l->pad[0], l->pad[1],
+		l->pool == GRAPH_AVG, (int)l->divide };
+}
+
+static void *
+kept(const struct run *r, const struct plan_step *s)
+{
+	return s->keep != PLAN_NONE ? r->p->arena + r->p->buf[s->keep].at : NULL;
+}
+
+static int
+pool(const struct run *r, const struct plan_step *s)
+{
+	const struct kernel_pool a = { window(r, s), view(r, &s->x), view(r, &s->y), kept(r, s) };
+
+	return kernel_run_pool(r->d, &a, count(r, &s->y), r->p->type);
+}
+
+static int
+pool_back(const struct run *r, const struct plan_step *s)
+{
+	const struct kernel_pool_back a = { window(r, s), view(r, &s->dy), view(r, &s->dx), kept(r, s) };
+
+	return kernel_run_pool_back(r->d, &a, count(r, &s->dx), r->p->type);
+}
+
+static int
+lrn(const struct run *r, const struct plan_step *s)
+{
+	const struct graph_node *l = node(r, s);
+	const struct kernel_lrn a = { view(r, &s->x), view(r, &s->y), kept(r, s), l->size, l->knorm,
+		l->alpha / (float)l->size, l->power };
+
+	return kernel_run_lrn(r->d, &a, count(r, &s->y), r->p->type);
+}
+
+static int
+lrn_back(const struct run *r, const struct plan_step *s)
+{
+	const struct graph_node *l = node(r, s);
+	const struct kernel_lrn_back a = { view(r, &s->x), view(r, &s->dy), view(r, &s->dx), kept(r, s), l->size,
+		l->alpha / (float)l->size, l->power };
+
+	return kernel_run_lrn_back(r->d, &a, count(r, &s->dx), r->p->type);
+}
+
+static int
+pad(const struct run *r, const struct plan_step *s)
+{
+	const struct graph_node *l = node(r, s);
+	const struct kernel_pad a = { view(r, &s->x), view(r, &s->y), s->x.h, s->x.w, l->pad[0], l->pad[1], l->reflect };
+
+	return kernel_run_pad(r->d, &a, count(r, &s->y), r->p->type);
+}
+
+static int
+pad_back(const struct run *r, const struct plan_step *s)
+{
+	const struct graph_node *l = node(r, s);
+	const struct kernel_pad_back a = { view(r, &s->dy), view(r, &s->dx), s->dx.h, s->dx.w, l->pad[0], l->pad[1],
+		l->reflect };
+
+	return kernel_run_pad_back(r->d, &a, count(r, &s->dx), r->p->type);
+}
+
+static int
+turn(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_view *v = &s->x;
+	const struct kernel_permute a = { view(r, v).p, view(r, &s->y).p, v->h * v->w, v->c, v->h * v->w, r->p->type,
+		r->p->type, NULL };
+
+	return kernel_run_permute(r->d, &a, count(r, v), KERNEL_F32);
+}
+
+static int
+turn_back(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_view *v = &s->dx;
+	const struct kernel_permute a = { view(r, &s->dy).p, view(r, v).p, v->c, v->h * v->w, v->c, r->p->type, r->p->type,
+		NULL };
+
+	return kernel_run_permute(r->d, &a, count(r, v), KERNEL_F32);
+}
+
+static int
+several(const struct run *r, const struct plan_step *s)
+{
+	struct kernel_add a = { .y = view(r, &s->y), .n = s->parts, .relu = s->relu };
+	struct kernel_mul b = { .y = a.y, .n = s->parts };
+
+	for (uint32_t k = 0; k < s->parts; k++)
+		a.x[k] = b.x[k] = view(r, &s->part[k]);
+	return s->kind == PLAN_ADD ? kernel_run_add(r->d, &a, count(r, &s->y), r->p->type) :
+	    kernel_run_mul(r->d, &b, count(r, &s->y), r->p->type);
+}
+
+static int
+loss(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_kept *k = &r->p->kept;
+	const struct kernel_softmax a = { view(r, &s->x), (const struct kernel_label *)(r->p->held + k->label),
+		floats(r, k->prob, 0), floats(r, k->loss, 0), (uint32_t *)(r->p->held + k->correct),
+		r->train ? node(r, s)->smooth : 0 };
+
+	return kernel_run_softmax(r->d, &a, r->n, r->p->type);
+}
+
+static int
+loss_back(const struct run *r, const struct plan_step *s)
+{
+	const struct plan_kept *k = &r->p->kept;
+	const struct kernel_softmax_back a = { floats(r, k->prob, 0), (const struct kernel_label *)(r->p->held + k->label),
+		view(r, &s->dx), node(r, s)->smooth, r->p->type == KERNEL_F16 ? floats(r, k->scale, 0) : NULL };
+
+	return kernel_run_softmax_back(r->d, &a, count(r, &s->dx), r->p->type);
+}
+
+static int
+step(const struct run *r, const struct plan_step *s)
+{
+	switch (s->kind) {
+	case PLAN_INPUT:	return input(r, s);
+	case PLAN_MUL:		return product(r, s, DNN_FORWARD);
+	case PLAN_MUL_WEIGHT:	return weight_back(r, s);
+	case PLAN_MUL_DATA:	return product(r, s, DNN_DATA);
+	case PLAN_BIAS:		return bias(r, s);
+	case PLAN_BIAS_BACK:	return bias_back(r, s);
+	case PLAN_RELU_BACK:	return relu_back(r, s);
+	case PLAN_BN:		return run_bn(r->p, s, r->n, r->train);
+	case PLAN_BN_BACK:	return run_bn_back(r->p, s, r->n);
+	case PLAN_ACT:		return act(r, s);
+	case PLAN_ACT_BACK:	return act_back(r, s);
+	case PLAN_DROP:		return drop(r, s);
+	case PLAN_POOL:		return pool(r, s);
+	case PLAN_POOL_BACK:	return pool_back(r, s);
+	case PLAN_LRN:		return lrn(r, s);
+	case PLAN_LRN_BACK:	return lrn_back(r, s);
+	case PLAN_PAD:		return pad(r, s);
+	case PLAN_PAD_BACK:	return pad_back(r, s);
+	case PLAN_COPY:		return copy(r, s);
+	case PLAN_TURN:		return turn(r, s);
+	case PLAN_TURN_BACK:	return turn_back(r, s);
+	case PLAN_LOSS:		return loss(r, s);
+	case PLAN_LOSS_BACK:	return loss_back(r, s);
+	default:		return several(r, s);
+	}
+}
+
+int
+run_steps(struct engine_plan *p, const struct plan_set *set, uint32_t from, uint32_t to, bool train, bool pixels)
+{
+	const struct run r = { p, set, set->n, train, pixels, p->dev->d };
+	int e = 0;
+
+	for (uint32_t i = from; i < to && e == 0; i++)
+		if ((e = step(&r, &p->step[i])) < 0)
+			p->dev->host->within("%s", p->graph->node[p->step[i].node].name);
+	return e;
+}

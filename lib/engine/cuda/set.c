@@ -1,0 +1,188 @@
+/* set - the libraries' products and convolutions for one number of samples, and the scratch memory that they share. */
+#include "engine/cuda/plan.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct graph_node *
+node(const struct engine_plan *p, const struct plan_mul *m)
+{
+	return &p->graph->node[m->node];
+}
+
+static struct dnn_shape
+conv_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, enum dnn_way way)
+{
+	const struct graph_node *l = node(p, m);
+
+	return (struct dnn_shape){
+		.way = way, .type = p->type, .n = n,
+		.c = m->x.c, .h = m->x.h, .w = m->x.w, .k = m->y.c, .oh = m->y.h, .ow = m->y.w,
+		.r = l->r, .s = l->s, .stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
+		.dilate = { l->dilate[0] > 0 ? l->dilate[0] : 1, l->dilate[1] > 0 ? l->dilate[1] : 1 },
+		.groups = l->groups > 0 ? l->groups : 1, .tf32 = p->tf32, .any_order = p->any_order,
+	};
+}
+
+/* y = x w^T, dx = dy w, dw = dy^T x; x [n, d], y [n, k], w [k, d]. */
+static struct blas_shape
+full_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, enum dnn_way way)
+{
+	uint32_t d = m->x.c * m->x.h * m->x.w, k = m->y.c;
+
+	switch (way) {
+	case DNN_FORWARD:
+		return (struct blas_shape){ n, k, d, false, true, p->type, p->type, p->tf32 };
+	case DNN_DATA:
+		return (struct blas_shape){ n, d, k, false, false, p->type, p->type, p->tf32 };
+	default:
+		return (struct blas_shape){ k, d, n, true, false, p->type, KERNEL_F32, p->tf32 };
+	}
+}
+
+static bool
+wanted(const struct plan_mul *m, enum dnn_way way)
+{
+	return way == DNN_FORWARD || (way == DNN_DATA ? m->dx.c > 0 : m->learns);
+}
+
+static void *
+at(const struct engine_plan *p, const struct plan_view *v)
+{
+	return p->arena + p->buf[v->buf].at;
+}
+
+static int
+bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way)
+{
+	const struct plan_mul *m = &p->mul[i];
+	void *x = at(p, way == DNN_DATA ? &m->dx : &m->x), *y = at(p, way == DNN_FORWARD ? &m->y : &m->dy);
+	void *w = way == DNN_WEIGHT ? run_weight(p) : p->held + m->held;
+
+	if (set->dnn[3 * i + way] != NULL)
+		return dnn_bind(set->dnn[3 * i + way], x, w, y, p->scratch);
+	if (set->blas[3 * i + way] == NULL)
+		return 0;
+	return way == DNN_FORWARD ? blas_bind(set->blas[3 * i + way], x, w, y, p->scratch) :
+	    way == DNN_DATA ? blas_bind(set->blas[3 * i + way], y, w, x, p->scratch) :
+	    blas_bind(set->blas[3 * i + way], y, x, w, p->scratch);
+}
+
+static int
+bind(struct engine_plan *p, struct plan_set *set)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < p->nmul; i++)
+		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++)
+			if (wanted(&p->mul[i], way))
+				e = bind_one(p, set, i, way);
+	return e;
+}
+
+/* What was recorded knows addresses and is of no use after they changed. */
+static void
+forget(struct plan_set *set)
+{
+	for (int t = 0; t < PLAN_TAPES; t++) {
+		device_tape_free(set->tape[t]);
+		set->tape[t] = NULL;
+		set->seen[t] = set->seen[t] > 1 ? 1 : set->seen[t];
+	}
+}
+
+/* Scratch of which the libraries may take bytes; other sets follow when it moves. */
+static int
+grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
+{
+	size_t all = plan_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
+	void *was = p->scratch, *now;
+	int e;
+
+	if (was != NULL && all <= p->scratch_bytes)
+		return 0;
+	if ((e = device_wait(p->dev->d)) < 0 || (e = device_take(p->dev->d, all, &now)) < 0)
+		return e;
+	device_give(p->dev->d, was);
+	p->scratch = now;
+	p->scratch_bytes = all;
+	for (int k = 0; k < PLAN_SETS && e == 0; k++)
+		if (&p->set[k] != but && p->set[k].n > 0) {
+			forget(&p->set[k]);
+			e = bind(p, &p->set[k]);
+		}
+	return e;
+}
+
+static int
+make(struct engine_plan *p, struct plan_set *set, uint32_t n)
+{
+	size_t most = 0, bytes;
+	int e = 0;
+
+	set->n = n;
+	set->dnn = calloc(3 * (size_t)p->nmul + 1, sizeof(*set->dnn));
+	set->blas = calloc(3 * (size_t)p->nmul + 1, sizeof(*set->blas));
+	if (set->dnn == NULL || set->blas == NULL)
+		return plan_nomem(p);
+	for (uint32_t i = 0; i < p->nmul && e == 0; i++)
+		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++) {
+			const struct plan_mul *m = &p->mul[i];
+			const struct dnn_shape conv = conv_shape(p, m, n, way);
+			const struct blas_shape full = full_shape(p, m, n, way);
+
+			if (!wanted(m, way))
+				continue;
+			bytes = 0;
+			e = node(p, m)->op == GRAPH_FC ? blas_open(p->dev->d, &full, &set->blas[3 * i + way], &bytes) :
+			    dnn_open(p->dev->d, &conv, &set->dnn[3 * i + way], &bytes);
+			most = bytes > most ? bytes : most;
+			if (e < 0)
+				p->dev->host->within("%s", node(p, m)->name);
+		}
+	if (e == 0 && (e = grow(p, set, most)) == 0)
+		e = bind(p, set);
+	return e;
+}
+
+int
+set_get(struct engine_plan *p, uint32_t n, struct plan_set **set)
+{
+	struct plan_set *oldest = &p->set[n == p->batch ? 0 : 1];
+	int e;
+
+	for (int k = 0; k < PLAN_SETS; k++) {
+		if (p->set[k].n == n) {
+			p->set[k].used = ++p->clock;
+			*set = &p->set[k];
+			return 0;
+		}
+		if (k > 1 && n != p->batch && p->set[k].used < oldest->used)
+			oldest = &p->set[k];
+	}
+	if ((e = device_wait(p->dev->d)) < 0)
+		return e;
+	set_free(p, oldest);
+	if ((e = make(p, oldest, n)) < 0) {
+		set_free(p, oldest);
+		return e;
+	}
+	oldest->used = ++p->clock;
+	*set = oldest;
+	return 0;
+}
+
+void
+set_free(struct engine_plan *p, struct plan_set *set)
+{
+	forget(set);
+	for (uint32_t i = 0; set->dnn != NULL && i < 3 * p->nmul; i++)
+		dnn_close(set->dnn[i]);
+	for (uint32_t i = 0; set->blas != NULL && i < 3 * p->nmul; i++)
+		blas_close(set->blas[i]);
+	free(set->dnn);
+	free(set->blas);
+	memset(set, 0, sizeof(*set));
+}

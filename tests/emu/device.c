@@ -1,0 +1,271 @@
+/*
+ * device - a GPU that is none: its memory is the host's, its kernels are loops.  tests/emu is a module of it.
+ *
+ * Work is as late as it may be: what is enqueued is done when somebody waits for it, so that who reads before that
+ * finds junk.  Memory begins as no numbers.  What is recorded keeps its arguments, as on a GPU.
+ */
+#include "emu/emu.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+	void	 (*run)(void *arg);
+	void	*arg;
+};
+
+struct device_tape {
+	struct work *work;
+	size_t	     n;
+};
+
+struct device_mark {
+	size_t	 at;	/* work of the device that was given before it */
+};
+
+struct device {
+	const struct cuda_host *host;
+	struct work *work;
+	size_t	 n, begun;	/* work [n], of which `begun` pieces are done; counted from `gone` */
+	size_t	 gone;
+	struct device_tape *tape;	/* what is being recorded, or NULL */
+};
+
+static void
+append(struct work **list, size_t *n, struct work w)
+{
+	if ((*n & (*n - 1)) == 0)
+		*list = realloc(*list, (*n > 0 ? 2 * *n : 1) * sizeof(w));
+	(*list)[(*n)++] = w;
+}
+
+void
+emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
+{
+	struct work w = { run, malloc(bytes + 1) };
+
+	memcpy(w.arg, arg, bytes);
+	if (d->tape != NULL)
+		append(&d->tape->work, &d->tape->n, w);
+	else
+		append(&d->work, &d->n, w);
+}
+
+/* Does what was given before piece `end`. */
+static void
+catch_up(struct device *d, size_t end)
+{
+	for (; d->begun + d->gone < end; d->begun++) {
+		d->work[d->begun].run(d->work[d->begun].arg);
+		free(d->work[d->begun].arg);
+	}
+	if (d->begun == d->n) {
+		d->gone += d->n;
+		free(d->work);
+		d->work = NULL;
+		d->n = d->begun = 0;
+	}
+}
+
+/* TALLY_EMU=none: as where there is no device. */
+int
+device_open(const struct cuda_host *host, uint32_t number, struct device **d)
+{
+	const char *how = getenv("TALLY_EMU");
+
+	*d = NULL;
+	if (number > 1 || (how != NULL && strcmp(how, "none") == 0)) {
+		host->note(0, "no GPU: no device");
+		return ERR_NOTSUP;
+	}
+	*d = calloc(1, sizeof(**d));
+	(*d)->host = host;
+	return 0;
+}
+
+void
+device_close(struct device *d)
+{
+	if (d != NULL)
+		device_wait(d);
+	free(d);
+}
+
+int
+device_describe(const struct device *d, struct buf *out)
+{
+	return d->host->put(out, "no GPU but loops, for tests");
+}
+
+static int
+take(size_t bytes, void **p)
+{
+	*p = NULL;
+	if (bytes > 0) {
+		*p = aligned_alloc(256, (bytes + 255) / 256 * 256);
+		memset(*p, 0xff, bytes);
+	}
+	return 0;
+}
+
+int
+device_take(struct device *d, size_t bytes, void **p)
+{
+	(void)d;
+	return take(bytes, p);
+}
+
+void
+device_give(struct device *d, void *p)
+{
+	device_wait(d);
+	free(p);
+}
+
+int
+device_pin(struct device *d, size_t bytes, void **p)
+{
+	(void)d;
+	return take(bytes, p);
+}
+
+void
+device_unpin(struct device *d, void *p)
+{
+	(void)d;
+	free(p);
+}
+
+struct copy {
+	void	*to;
+	const void *from;
+	size_t	 bytes;
+};
+
+static void
+copy(void *arg)
+{
+	const struct copy *c = arg;
+
+	memcpy(c->to, c->from, c->bytes);
+}
+
+static void
+zero(void *arg)
+{
+	const struct copy *c = arg;
+
+	memset(c->to, 0, c->bytes);
+}
+
+int
+device_up(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
+{
+	(void)s;
+	if (bytes > 0)
+		emu_enqueue(d, copy, &(struct copy){ to, from, bytes }, sizeof(struct copy));
+	return 0;
+}
+
+int
+device_down(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
+{
+	return device_up(d, s, to, from, bytes);
+}
+
+int
+device_zero(struct device *d, void *p, size_t bytes)
+{
+	if (bytes > 0)
+		emu_enqueue(d, zero, &(struct copy){ p, NULL, bytes }, sizeof(struct copy));
+	return 0;
+}
+
+int
+device_wait(struct device *d)
+{
+	catch_up(d, d->gone + d->n);
+	return 0;
+}
+
+int
+device_mark_new(struct device *d, struct device_mark **m)
+{
+	(void)d;
+	*m = calloc(1, sizeof(**m));
+	return 0;
+}
+
+void
+device_mark_free(struct device_mark *m)
+{
+	free(m);
+}
+
+int
+device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
+{
+	(void)s;
+	m->at = d->gone + d->n;
+	return 0;
+}
+
+int
+device_mark_follow(struct device *d, struct device_mark *m, enum device_stream s)
+{
+	(void)d;
+	(void)m;
+	(void)s;
+	return 0;
+}
+
+int
+device_mark_wait(struct device *d, struct device_mark *m)
+{
+	catch_up(d, m->at);
+	return 0;
+}
+
+int
+device_tape_start(struct device *d)
+{
+	d->tape = calloc(1, sizeof(*d->tape));
+	return 0;
+}
+
+int
+device_tape_stop(struct device *d, struct device_tape **tape)
+{
+	*tape = d->tape;
+	d->tape = NULL;
+	return 0;
+}
+
+static void
+play(void *arg)
+{
+	const struct device_tape *tape = *(struct device_tape *const *)arg;
+
+	for (size_t i = 0; i < tape->n; i++)
+		tape->work[i].run(tape->work[i].arg);
+}
+
+int
+device_tape_play(struct device *d, struct device_tape *tape)
+{
+	emu_enqueue(d, play, &tape, sizeof(tape));
+	return 0;
+}
+
+void
+device_tape_free(struct device_tape *tape)
+{
+	for (size_t i = 0; tape != NULL && i < tape->n; i++)
+		free(tape->work[i].arg);
+	if (tape != NULL)
+		free(tape->work);
+	free(tape);
+}

@@ -1,0 +1,202 @@
+/* products - convolutions and matrix products of the module without a GPU, summed in double. */
+#include "emu/emu.h"
+
+#include "engine/cuda/blas.h"
+#include "engine/cuda/dnn.h"
+#include "engine/cuda/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct dnn {
+	struct device *d;
+	struct dnn_shape s;
+	void	*x, *w, *y, *scratch;
+};
+
+struct blas {
+	struct device *d;
+	struct blas_shape s;
+	const void *a, *b;
+	void	*c;
+};
+
+/* numbers [n] of a type as f64, or zeros of nothing. */
+static double *
+doubles(const void *p, size_t n, int type)
+{
+	double *v = calloc(n + 1, sizeof(*v));
+
+	for (size_t i = 0; p != NULL && i < n; i++)
+		v[i] = kernel_get(p, i, type);
+	return v;
+}
+
+static void
+put(void *p, const double *v, size_t n, int type)
+{
+	for (size_t i = 0; i < n; i++)
+		kernel_put(p, i, (float)v[i], type);
+}
+
+/* A pixel of y and a tap of the filter: what of x meets it.  Returns -1 where that is border. */
+static ptrdiff_t
+meets(const struct dnn_shape *s, uint32_t n, uint32_t i, uint32_t j, uint32_t r, uint32_t q)
+{
+	int h = (int)(i * s->stride[0] + r * s->dilate[0]) - (int)s->pad[0];
+	int w = (int)(j * s->stride[1] + q * s->dilate[1]) - (int)s->pad[1];
+
+	if (h < 0 || w < 0 || h >= (int)s->h || w >= (int)s->w)
+		return -1;
+	return (((ptrdiff_t)n * s->h + h) * s->w + w) * s->c;
+}
+
+/* One channel k of y in one picture, against all taps. */
+static void
+channel(const struct dnn_shape *s, double *x, double *w, double *y, uint32_t n, uint32_t k)
+{
+	uint32_t each = s->c / s->groups, first = k / (s->k / s->groups) * each;
+
+	for (uint32_t i = 0; i < s->oh; i++)
+		for (uint32_t j = 0; j < s->ow; j++)
+			for (uint32_t r = 0; r < s->r; r++)
+				for (uint32_t q = 0; q < s->s; q++) {
+					double *to = y + (((size_t)n * s->oh + i) * s->ow + j) * s->k + k;
+					double *f = w + (((size_t)k * s->r + r) * s->s + q) * each, sum = 0;
+					ptrdiff_t at = meets(s, n, i, j, r, q);
+					double *from = x + at + first;
+
+					for (uint32_t c = 0; at >= 0 && c < each; c++)
+						if (s->way == DNN_FORWARD)
+							sum += f[c] * from[c];
+						else if (s->way == DNN_DATA)
+							from[c] += f[c] * *to;
+						else
+							f[c] += from[c] * *to;
+					if (s->way == DNN_FORWARD)
+						*to += sum;
+				}
+}
+
+static void
+convolve(void *arg)
+{
+	const struct dnn *c = *(struct dnn *const *)arg;
+	const struct dnn_shape *s = &c->s;
+	size_t nx = (size_t)s->n * s->c * s->h * s->w, nw = (size_t)s->k * (s->c / s->groups) * s->r * s->s;
+	size_t ny = (size_t)s->n * s->k * s->oh * s->ow;
+	double *x = doubles(s->way == DNN_DATA ? NULL : c->x, nx, s->type);
+	double *w = doubles(s->way == DNN_WEIGHT ? NULL : c->w, nw, s->type);
+	double *y = doubles(s->way == DNN_FORWARD ? NULL : c->y, ny, s->type);
+
+	/* Channels or pictures are apart from each other, by direction. */
+	if (s->way == DNN_DATA) {
+		#pragma omp parallel for
+		for (uint32_t n = 0; n < s->n; n++)
+			for (uint32_t k = 0; k < s->k; k++)
+				channel(s, x, w, y, n, k);
+		put(c->x, x, nx, s->type);
+	} else {
+		#pragma omp parallel for
+		for (uint32_t k = 0; k < s->k; k++)
+			for (uint32_t n = 0; n < s->n; n++)
+				channel(s, x, w, y, n, k);
+		put(s->way == DNN_FORWARD ? c->y : c->w, s->way == DNN_FORWARD ? y : w, s->way == DNN_FORWARD ? ny : nw, s->type);
+	}
+	free(x);
+	free(w);
+	free(y);
+	memset(c->scratch, 0xff, 64);	/* so that who keeps something there notices */
+}
+
+int
+dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch)
+{
+	*c = calloc(1, sizeof(**c));
+	**c = (struct dnn){ .d = d, .s = *shape };
+	*scratch = 64 + (size_t)shape->n * 1024;	/* larger batches want more, as with a library */
+	return 0;
+}
+
+void
+dnn_close(struct dnn *c)
+{
+	free(c);
+}
+
+int
+dnn_bind(struct dnn *c, void *x, void *w, void *y, void *scratch)
+{
+	c->x = x;
+	c->w = w;
+	c->y = y;
+	c->scratch = scratch;
+	return 0;
+}
+
+int
+dnn_run(struct dnn *c)
+{
+	emu_enqueue(c->d, convolve, &c, sizeof(c));
+	return 0;
+}
+
+int
+dnn_name(const struct dnn *c, struct buf *out)
+{
+	(void)c;
+	(void)out;
+	return 0;
+}
+
+static void
+multiply(void *arg)
+{
+	const struct blas *b = *(struct blas *const *)arg;
+	const struct blas_shape *s = &b->s;
+	double *x = doubles(b->a, (size_t)s->m * s->k, s->type), *y = doubles(b->b, (size_t)s->k * s->n, s->type);
+
+	for (uint32_t i = 0; i < s->m; i++)
+		for (uint32_t j = 0; j < s->n; j++) {
+			double sum = 0;
+
+			for (uint32_t l = 0; l < s->k; l++)
+				sum += x[s->a_turned ? (size_t)l * s->m + i : (size_t)i * s->k + l] *
+				    y[s->b_turned ? (size_t)j * s->k + l : (size_t)l * s->n + j];
+			kernel_put(b->c, (size_t)i * s->n + j, (float)sum, s->c_type);
+		}
+	free(x);
+	free(y);
+}
+
+int
+blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, size_t *scratch)
+{
+	*b = calloc(1, sizeof(**b));
+	**b = (struct blas){ .d = d, .s = *shape };
+	*scratch = 0;
+	return 0;
+}
+
+void
+blas_close(struct blas *b)
+{
+	free(b);
+}
+
+int
+blas_bind(struct blas *b, const void *a, const void *bb, void *c, void *scratch)
+{
+	(void)scratch;
+	b->a = a;
+	b->b = bb;
+	b->c = c;
+	return 0;
+}
+
+int
+blas_run(struct blas *b)
+{
+	emu_enqueue(b->d, multiply, &b, sizeof(b));
+	return 0;
+}

@@ -1,0 +1,15 @@
+# emulated.t - the GPU's engine without a GPU: its plans, steps and kernels on the CPU, against ref and engine.h's words.
+. "$TOP/tests/tap.sh"
+[ -e "$BUILD/tests/emu/tally-cuda.so" ] || { echo "1..0 # SKIP no cuda engine in this build"; exit 0; }
+export TALLY_MODULES=$BUILD/tests/emu
+
+# Every test of engines says what it found; here only how many, and what was wrong.
+for t in match seam layer grad net; do
+	status 0 "$t" env TEST_ENGINE=cuda "$BUILD/tests/op/${t}_test"
+	ok "... and something was tested" test "$(grep -c '^ok ' "$T/out")" -gt 19
+	is "$(grep -c '# SKIP' "$T/out")" 0 "... and nothing passed over"
+done
+status 0 "dropout as ref's" "$BUILD/tests/op/drop_test"
+status 0 "no device" env TALLY_EMU=none TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
+like "$T/out" "# SKIP no GPU: no device" "... is skipped by name"
+done_testing

@@ -100,6 +100,16 @@ front_part(const char *option, const char *text, uint32_t *i, uint32_t *n)
 }
 
 void
+front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint32_t *w)
+{
+	char tail;
+
+	if ((sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "%c", c, h, w, &tail) != 3 &&
+	    sscanf(text, "%5" SCNu32 ",%5" SCNu32 ",%5" SCNu32 "%c", c, h, w, &tail) != 3) || *c == 0 || *h == 0 || *w == 0)
+		front_wrong("%s: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", option, text);
+}
+
+void
 front_warn(const char *thing, int e)
 {
 	say(thing, reason(e));

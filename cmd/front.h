@@ -25,6 +25,8 @@ int64_t	 front_num(const char *option, const char *text, int64_t lo, int64_t hi)
 double	 front_real(const char *option, const char *text, double lo, double hi);
 /* "I/N", part i of n, as in 0/2; i is below n. */
 void	 front_part(const char *option, const char *text, uint32_t *i, uint32_t *n);
+/* CxHxW or C,H,W, as in 3x28x28; none is 0. */
+void	 front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint32_t *w);
 
 /* `tool: thing: the line noted last`; thing may be NULL.  front_warn counts, and front_status is then 1. */
 void	 front_warn(const char *thing, int e);

@@ -1,5 +1,6 @@
 /* pmerge - weight files in, one weight file out; or what is in them.  See pmerge(1). */
 #include "front.h"
+#include "pmerge_onnx.h"
 #include "pmerge_show.h"
 
 #include "base/err.h"
@@ -16,22 +17,25 @@
 static const char usage[] =
     "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [--pick pattern]\n"
     "              [--drop pattern] [--rename regex=text] [--state | --no-state] [--to format] file ...\n"
+    "       pmerge --to onnx [--logits] [--net net [--net-opt key=value] [--shape CxHxW] [--classes n]] ... file ...\n"
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";
 static const char help[] =
-    "  -o, --output FILE     where the tensors go (default: standard output); .params is MXNet's format\n"
+    "  -o, --output FILE     where the tensors go (default: standard output): .params for MXNet, .onnx a model\n"
     "  --mean                the mean of the files (default for several)\n"
     "  --weights A:B:...     a weighted mean, a weight each file\n"
     "  --ema DECAY           the exponential moving average of the files in their order\n"
     "  --join                each tensor from the one file that has it\n"
     "  --split N             N files of whole tensors, OUTPUT-00001-of-0000N.safetensors and so on\n"
-    "  --pick PATTERN        only tensors of these names; again for more\n"
-    "  --drop PATTERN        not those; again for more\n"
-    "  --rename REGEX=TEXT   other names; again for more\n"
-    "  --state               keep optimizer state (default: of a single file alone)\n"
-    "  --no-state            drop it\n"
-    "  --to FORMAT           safetensors or params, whatever OUTPUT is called\n"
+    "  --pick PATTERN        only tensors of these names       --drop PATTERN  not those\n"
+    "  --rename REGEX=TEXT   other names; these three again for more\n"
+    "  --state, --no-state   keep or drop optimizer state (kept: of a single file alone)\n"
+    "  --to FORMAT           safetensors, params or onnx, whatever OUTPUT is called\n"
+    "  --logits              a model gives the numbers before the softmax, not probabilities\n"
+    "  --net NAME|FILE.lua   its net, where the weights do not hold the graph, with\n"
+    "  --net-opt KEY=VALUE   an option of the net's script; again for more\n"
+    "  --shape CxHxW         --classes N\n"
     "  --list                a line a tensor: name, type, shape, and what its numbers are like\n"
     "  --verify              whole files of finite numbers?  Names each tensor that is not\n"
     "  --diff                a line a tensor that differs; exit 1 when one does\n"
@@ -39,22 +43,27 @@ static const char help[] =
     "  --help  --version\n";
 
 enum {
-	O_DIFF = 256, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_MEAN, O_NOSTATE, O_PICK, O_RENAME, O_SPLIT, O_STATE, O_TO,
-	O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
+	O_CLASSES = 256, O_DIFF, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_LOGITS, O_MEAN, O_NET, O_NETOPT, O_NOSTATE, O_PICK,
+	O_RENAME, O_SHAPE, O_SPLIT, O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
 };
 
 static const struct option longs[] = {
+	{ "classes", required_argument, NULL, O_CLASSES },
 	{ "diff", no_argument, NULL, O_DIFF },
 	{ "drop", required_argument, NULL, O_DROP },
 	{ "ema", required_argument, NULL, O_EMA },
 	{ "help", no_argument, NULL, O_HELP },
 	{ "join", no_argument, NULL, O_JOIN },
 	{ "list", no_argument, NULL, O_LIST },
+	{ "logits", no_argument, NULL, O_LOGITS },
 	{ "mean", no_argument, NULL, O_MEAN },
+	{ "net", required_argument, NULL, O_NET },
+	{ "net-opt", required_argument, NULL, O_NETOPT },
 	{ "no-state", no_argument, NULL, O_NOSTATE },
 	{ "output", required_argument, NULL, 'o' },
 	{ "pick", required_argument, NULL, O_PICK },
 	{ "rename", required_argument, NULL, O_RENAME },
+	{ "shape", required_argument, NULL, O_SHAPE },
 	{ "split", required_argument, NULL, O_SPLIT },
 	{ "state", no_argument, NULL, O_STATE },
 	{ "to", required_argument, NULL, O_TO },
@@ -74,6 +83,8 @@ struct args {
 	const char	*out, *weights;
 	double		 decay, tolerance;
 	uint32_t	 parts;
+	struct onnx_net	 net;
+	bool		 logits;
 	int		 verb, state, kind;	/* state and kind: -1 when nothing was said */
 };
 
@@ -105,11 +116,25 @@ add_rule(struct args *a, const char *rule)
 static int
 kind_of(const char *text)
 {
-	if (strcmp(text, "params") == 0)
+	static const char *const formats[] = {
+		[TENSORS_SAFE] = "safetensors", [TENSORS_PARAMS] = "params", [TENSORS_ONNX] = "onnx",
+	};
+
+	for (int i = 0; i < (int)(sizeof(formats) / sizeof(*formats)); i++)
+		if (strcmp(text, formats[i]) == 0)
+			return i;
+	front_wrong("--to: '%.64s' is none of safetensors, params, onnx", text);
+}
+
+/* What was said, or what the output's name says. */
+static enum tensors_kind
+kind_for(const struct args *a)
+{
+	if (a->kind >= 0)
+		return (enum tensors_kind)a->kind;
+	if (ending_is(a->out, strlen(a->out), ".params"))
 		return TENSORS_PARAMS;
-	if (strcmp(text, "safetensors") != 0)
-		front_wrong("--to: '%.64s' is neither safetensors nor params", text);
-	return TENSORS_SAFE;
+	return ending_is(a->out, strlen(a->out), ".onnx") ? TENSORS_ONNX : TENSORS_SAFE;
 }
 
 static void
@@ -120,9 +145,14 @@ arguments(struct args *a, int argc, char *argv[])
 	while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
 		switch (c) {
 		case 'o':	a->out = optarg; break;
+		case O_CLASSES:	a->net.classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_DROP:	add_pattern("--drop", a->drop, &a->merge.ndrop, optarg); break;
+		case O_LOGITS:	a->logits = true; break;
+		case O_NET:	a->net.name = optarg; break;
+		case O_NETOPT:	onnx_net_option(&a->net, optarg); break;
 		case O_PICK:	add_pattern("--pick", a->pick, &a->merge.npick, optarg); break;
 		case O_RENAME:	add_rule(a, optarg); break;
+		case O_SHAPE:	front_shape("--shape", optarg, &a->net.c, &a->net.h, &a->net.w); break;
 		case O_STATE:	a->state = 1; break;
 		case O_NOSTATE:	a->state = 0; break;
 		case O_TO:	a->kind = kind_of(optarg); break;
@@ -202,12 +232,14 @@ merge(struct args *a)
 	o->rename = a->rename;
 	o->pick = a->pick;
 	o->drop = a->drop;
-	o->kind = a->kind >= 0 ? (enum tensors_kind)a->kind : ending_is(a->out, strlen(a->out), ".params") ? TENSORS_PARAMS : TENSORS_SAFE;
+	o->kind = kind_for(a);
 	o->state = a->state >= 0 ? a->state : (o->n == 1 || o->share == NULL) && o->kind == TENSORS_SAFE;
 	o->position = o->n == 1 || o->share == NULL;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("weights do not go to a terminal: say -o FILE or > FILE");
-	if ((e = merge_run(o, a->out)) < 0)
+	if (o->kind == TENSORS_ONNX)
+		onnx_make(o, &a->net, a->logits, a->out);
+	else if ((e = merge_run(o, a->out)) < 0)
 		front_die(NULL, e);
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include "pworker.h"
 #include "front.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { O_CLASSES, O_NET, O_SHAPE };
@@ -15,26 +14,12 @@ static const struct option longs[] = {
 };
 
 static void
-shape(struct pworker *p, const char *text)
-{
-	unsigned c, h, w;
-	char tail;
-
-	if ((sscanf(text, "%5ux%5ux%5u%c", &c, &h, &w, &tail) != 3 &&
-	    sscanf(text, "%5u,%5u,%5u%c", &c, &h, &w, &tail) != 3) || c == 0 || h == 0 || w == 0)
-		front_wrong("--shape: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", text);
-	p->c = c;
-	p->h = h;
-	p->w = w;
-}
-
-static void
 take(struct pworker *p, int c, char *text)
 {
 	switch (c) {
 	case O_CLASSES:	p->classes = (uint32_t)front_num("--classes", text, 1, 1 << 24); break;
 	case O_NET:	p->net = text; break;
-	case O_SHAPE:	shape(p, text); break;
+	case O_SHAPE:	front_shape("--shape", text, &p->c, &p->h, &p->w); break;
 	}
 }
 

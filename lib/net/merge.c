@@ -5,12 +5,12 @@
 #include "net/opt.h"
 #include "net/weights.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define CHUNK	32768u		/* elements in work at a time */
-#define GRAPH	"graph"		/* the key of a net's graph in the metadata */
 
 /* The endings of batch norm's running statistics, as MXNet, we and PyTorch write them. */
 static const struct { const char *mean, *var; } stats[] = {
@@ -21,6 +21,7 @@ static const struct { const char *mean, *var; } stats[] = {
 struct source {
 	const struct tensor	**x;		/* [n]; NULL where a join has none */
 	const struct tensor	**mean;		/* [n], of a running variance: its means; else NULL */
+	const float		*instead;	/* by merge_replace(), or NULL */
 };
 
 struct merge {
@@ -80,18 +81,6 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 	return e;
 }
 
-static const struct tensor *
-find(const struct tensors *t, const char *name)
-{
-	char with[4096];
-	const struct tensor *x = tensors_find(t, name);
-
-	for (int aux = 0; x == NULL && t->kind == TENSORS_PARAMS && aux < 2; aux++)
-		if ((size_t)snprintf(with, sizeof(with), "%s:%s", aux ? "aux" : "arg", name) < sizeof(with))
-			x = tensors_find(t, with);
-	return x;
-}
-
 /* The tensors of the name in all files, which must agree. */
 static int
 gather(const struct merge *m, const char *name, const struct tensor ***x)
@@ -101,7 +90,7 @@ gather(const struct merge *m, const char *name, const struct tensor ***x)
 	if ((*x = calloc(o->n, sizeof(**x))) == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < o->n; i++) {
-		if (((*x)[i] = find(&m->in[i], name)) == NULL)
+		if (((*x)[i] = tensors_find_plain(&m->in[i], name)) == NULL)
 			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name, o->path[0]);
 		if (!tensors_same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
 			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' has another shape or type than in %s", o->path[i],
@@ -121,7 +110,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 
 		if (ending_is(name, strlen(name), stats[i].var) &&
 		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s", stem, name, stats[i].mean) < sizeof(mean) &&
-		    find(&m->in[0], mean) != NULL)
+		    tensors_find_plain(&m->in[0], mean) != NULL)
 			return gather(m, mean, x);
 	}
 	return 0;
@@ -192,7 +181,7 @@ plan_meta(struct merge *m)
 	int e = 0;
 
 	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++)
-		if (strcmp(first->meta[i].key, GRAPH) == 0 ? whole :
+		if (strcmp(first->meta[i].key, WEIGHTS_GRAPH) == 0 ? whole :
 		    strcmp(first->meta[i].key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state : m->o->position)
 			e = tensors_add_meta(&m->out, first->meta[i].key, first->meta[i].value);
 	return e;
@@ -283,39 +272,63 @@ same_in_all(const struct merge *m, const struct source *from, uint64_t at, size_
 	return 0;
 }
 
-/* A chunk of an output tensor into m->raw. */
-static int
-make_chunk(const struct merge *m, const struct source *from, enum tensors_type type, uint64_t at, size_t n)
+/* Doubles as the output's type, into m->raw. */
+static void
+narrow(const struct merge *m, enum tensors_type type, size_t n)
 {
-	uint32_t i = 0;
-	float *f;
-	int e;
+	float *f = type == TENSORS_F32 ? m->raw : (float *)m->x;
 
-	if (m->o->share == NULL || m->o->n == 1) {
-		while (from->x[i] == NULL)
-			i++;
-		return read_chunk(m, i, from->x[i], at, n, m->raw);
-	}
-	if (!tensors_is_float(type))
-		return same_in_all(m, from, at, n, m->sum);
-	if ((e = mean_of(m, from->x, at, n, m->sum)) < 0)
-		return e;
-	if (from->mean != NULL && (e = add_spread(m, from->mean, at, n)) < 0)
-		return e;
 	if (type == TENSORS_F64) {
 		memcpy(m->raw, m->sum, n * sizeof(*m->sum));
-		return 0;
+		return;
 	}
-	f = type == TENSORS_F32 ? m->raw : (float *)m->x;
 	for (size_t k = 0; k < n; k++)
 		f[k] = (float)m->sum[k];
 	if (type != TENSORS_F32)
 		tensors_from_f32(type, f, n, m->raw);
-	return 0;
 }
 
-static int
-write_all(struct merge *m, const char *path)
+int
+merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p)
+{
+	const struct source *from = &m->from[x - m->out.t];
+	uint32_t i = 0;
+	int e = 0;
+
+	assert(n <= CHUNK);
+	*p = m->raw;
+	if (from->instead != NULL) {
+		for (size_t k = 0; k < n; k++)
+			m->sum[k] = (double)from->instead[at + k];
+	} else if (m->o->share == NULL || m->o->n == 1) {
+		while (from->x[i] == NULL)
+			i++;
+		return read_chunk(m, i, from->x[i], at, n, m->raw);
+	} else if (!tensors_is_float(x->type)) {
+		return same_in_all(m, from, at, n, m->sum);
+	} else if ((e = mean_of(m, from->x, at, n, m->sum)) == 0 && from->mean != NULL) {
+		e = add_spread(m, from->mean, at, n);
+	}
+	if (e == 0)
+		narrow(m, x->type, n);
+	return e;
+}
+
+void
+merge_replace(struct merge *m, const struct tensor *x, const float *data)
+{
+	assert(tensors_is_float(x->type));
+	m->from[x - m->out.t].instead = data;
+}
+
+const struct tensors *
+merge_table(const struct merge *m)
+{
+	return &m->out;
+}
+
+int
+merge_write(struct merge *m, const char *path)
 {
 	struct tensors_out *out;
 	int e = tensors_create(&out, path, &m->out);
@@ -325,9 +338,10 @@ write_all(struct merge *m, const char *path)
 
 		for (uint64_t at = 0; e == 0 && at < x->count; at += CHUNK) {
 			size_t n = x->count - at < CHUNK ? (size_t)(x->count - at) : CHUNK;
+			const void *p;
 
-			if ((e = make_chunk(m, &m->from[k], x->type, at, n)) == 0)
-				e = tensors_put(out, m->raw, n * tensors_type_size(x->type));
+			if ((e = merge_read(m, x, at, n, &p)) == 0)
+				e = tensors_put(out, p, n * tensors_type_size(x->type));
 		}
 	}
 	if (e == 0)
@@ -353,9 +367,11 @@ open_all(struct merge *m)
 	return e;
 }
 
-static void
-close_all(struct merge *m)
+void
+merge_close(struct merge *m)
 {
+	if (m == NULL)
+		return;
 	for (uint32_t i = 0; m->in != NULL && i < m->o->n; i++)
 		tensors_close(&m->in[i]);
 	for (size_t k = 0; k < m->out.n; k++) {
@@ -369,16 +385,35 @@ close_all(struct merge *m)
 	free(m->x);
 	free(m->sum);
 	free(m->mid);
+	free(m);
+}
+
+int
+merge_open(const struct merge_opt *o, struct merge **merge)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+	int e;
+
+	*merge = NULL;
+	if (m == NULL)
+		return err_nomem();
+	m->o = o;
+	if ((e = open_all(m)) < 0 || (e = plan(m)) < 0 || (e = plan_meta(m)) < 0) {
+		merge_close(m);
+		return e;
+	}
+	*merge = m;
+	return 0;
 }
 
 int
 merge_run(const struct merge_opt *o, const char *out)
 {
-	struct merge m = { .o = o };
+	struct merge *m;
 	int e;
 
-	if ((e = open_all(&m)) == 0 && (e = plan(&m)) == 0 && (e = plan_meta(&m)) == 0)
-		e = write_all(&m, out);
-	close_all(&m);
+	if ((e = merge_open(o, &m)) == 0)
+		e = merge_write(m, out);
+	merge_close(m);
 	return e;
 }

@@ -23,6 +23,7 @@
 #include "tensor/tensors.h"
 
 #define MERGE_FILES	1024		/* most files */
+#define MERGE_PIECE	32768u		/* elements in work at a time */
 
 struct merge_opt {
 	char *const		*path;		/* [n] */
@@ -37,11 +38,26 @@ struct merge_opt {
 	enum tensors_kind	 kind;		/* of what is written */
 };
 
+struct merge;
+
 /*
- * Writes out, "-" for standard output.  Returns 0, ERR_ARG (nothing is left, or two tensors get one name), ERR_FORMAT (the
- * files differ in a tensor's name, type or shape, or in whole numbers), or what tensors_open(), _read() and _create() return; the
- * line names file and tensor.
+ * Opens all files; opt is lent until merge_close().  Returns 0, ERR_ARG (nothing is left), ERR_FORMAT (the files differ in a
+ * tensor's name, type or shape), or what tensors_open() returns; the line names file and tensor.
  */
+int	 merge_open(const struct merge_opt *opt, struct merge **m);
+void	 merge_close(struct merge *m);	/* NULL is fine */
+/* The table of what they make together.  Its `at` means nothing. */
+const struct tensors *merge_table(const struct merge *m);
+/*
+ * *p is elements [at, at+n) of a tensor of the table, n at most MERGE_PIECE, lent until the next call.  Returns 0, ERR_FORMAT
+ * (whole numbers differ), or what tensors_read() returns.
+ */
+int	 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p);
+/* Other numbers for a tensor of floats of the table, data [x->count], lent until merge_close(). */
+void	 merge_replace(struct merge *m, const struct tensor *x, const float *data);
+/* Writes out, "-" for standard output.  Returns what merge_read(), tensors_create() and tensors_put() return. */
+int	 merge_write(struct merge *m, const char *out);
+/* All of these. */
 int	 merge_run(const struct merge_opt *opt, const char *out);
 /* Writes PREFIX-00001-of-0000N.safetensors and the other parts of a file; metadata goes into the first. */
 int	 merge_split(const char *path, uint32_t parts, const char *prefix);

@@ -18,9 +18,9 @@ add_metas(struct tensors *t, const struct graph *g, const struct tensors_meta *m
 	int e;
 
 	if ((e = graph_text(g, &text)) == 0 && (e = buf_terminate(&text)) == 0)
-		e = tensors_add_meta(t, "graph", (const char *)text.p);
+		e = tensors_add_meta(t, WEIGHTS_GRAPH, (const char *)text.p);
 	for (uint32_t i = 0; e == 0 && i < nmeta; i++) {
-		assert(strcmp(meta[i].key, "graph") != 0);
+		assert(strcmp(meta[i].key, WEIGHTS_GRAPH) != 0);
 		e = tensors_add_meta(t, meta[i].key, meta[i].value);
 	}
 	buf_free(&text);

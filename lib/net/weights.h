@@ -16,6 +16,7 @@
 
 #define WEIGHTS_METAS	(TENSORS_METAS - 2)	/* most pairs of metadata of the caller's */
 
+#define WEIGHTS_GRAPH	"graph"		/* keys of metadata */
 #define WEIGHTS_OPTIMIZER "optimizer"
 
 struct weights {
@@ -41,6 +42,12 @@ int	 weights_save(const char *path, const struct graph *g, const float *w, const
  * or dtype, or the file broken; the line names it), ERR_LIMIT or ERR_NOMEM.  On error *f is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
+
+/*
+ * Is x an array's numbers, of whatever float type?  A full layer's matrix may stand in a file as a 1x1 convolution's, and the
+ * reverse: ones behind are no difference.
+ */
+bool	 weights_fit(const struct tensor *x, const struct graph_array *a);
 
 /* What came of weights_start(): arrays of the net that were in the file, and those that stay as they began. */
 struct weights_taken {

@@ -13,7 +13,7 @@ take_metas(const struct tensors *t, struct weights *out)
 		const char *value = t->meta[i].value;
 		int e;
 
-		if (strcmp(t->meta[i].key, "graph") == 0) {
+		if (strcmp(t->meta[i].key, WEIGHTS_GRAPH) == 0) {
 			if ((e = graph_parse(value, strlen(value), &out->graph)) < 0) {
 				err_within("its graph");
 				return e;

@@ -24,18 +24,8 @@ rename_all(const struct tensors *t, const struct rename_rules *rules, struct ten
 	return e;
 }
 
-static const struct tensor *
-find(const struct tensors *named, const char *name)
-{
-	for (size_t i = 0; i < named->n; i++)
-		if (strcmp(named->t[i].name, name) == 0)
-			return &named->t[i];
-	return NULL;
-}
-
-/* A full layer's matrix may stand in a file as a 1x1 convolution's, and the reverse: ones behind are no difference. */
-static bool
-fits(const struct tensor *x, const struct graph_array *a)
+bool
+weights_fit(const struct tensor *x, const struct graph_array *a)
 {
 	uint32_t most = x->ndim > a->ndim ? x->ndim : a->ndim;
 
@@ -62,9 +52,9 @@ static int
 start(const struct tensors *t, const struct tensors *named, const struct graph_array *a, float *to,
     struct weights_taken *r)
 {
-	const struct tensor *x = find(named, a->name);
+	const struct tensor *x = tensors_find(named, a->name);
 
-	if (x != NULL && fits(x, a)) {
+	if (x != NULL && weights_fit(x, a)) {
 		r->taken++;
 		return take(t, x, to + a->first);
 	}

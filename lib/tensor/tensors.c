@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,12 +101,32 @@ against(const void *key, const void *x)
 	return strcmp(key, (*(const struct tensor *const *)x)->name);
 }
 
+/* A table that is being made is not sorted. */
 const struct tensor *
 tensors_find(const struct tensors *t, const char *name)
 {
-	const struct tensor **x = t->n == 0 ? NULL : bsearch(name, t->by_name, t->n, sizeof(*t->by_name), against);
+	const struct tensor **x;
 
-	return x != NULL ? *x : NULL;
+	if (t->by_name != NULL) {
+		x = t->n == 0 ? NULL : bsearch(name, t->by_name, t->n, sizeof(*t->by_name), against);
+		return x != NULL ? *x : NULL;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->t[i].name, name) == 0)
+			return &t->t[i];
+	return NULL;
+}
+
+const struct tensor *
+tensors_find_plain(const struct tensors *t, const char *name)
+{
+	char with[4096];
+	const struct tensor *x = tensors_find(t, name);
+
+	for (int aux = 0; x == NULL && t->kind == TENSORS_PARAMS && aux < 2; aux++)
+		if ((size_t)snprintf(with, sizeof(with), "%s:%s", aux ? "aux" : "arg", name) < sizeof(with))
+			x = tensors_find(t, with);
+	return x;
 }
 
 const char *

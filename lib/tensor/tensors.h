@@ -1,13 +1,16 @@
 /*
- * tensors - a file of named tensors: safetensors, or an NDArray list such as MXNet's .params.
+ * tensors - a file of named tensors: safetensors, an NDArray list such as MXNet's .params, or those of a model of ONNX.
  *
  * Safetensors is u64 n | JSON[n] | data: the JSON names each tensor with dtype,
  * shape and offsets, "__metadata__" maps text to text, and the data is covered
  * without overlap or hole.  An NDArray list is u64 0x112 | u64 0 | u64 n | n
  * arrays, each behind a head of its own | u64 n | names; it has no metadata.
  * Lists are read as all versions of MXNet write them (v0 to v3, dense), and
- * written as v0, or v2 where a type or dimension needs it.  All is little-endian.
- * Sources: github.com/huggingface/safetensors, README, Format; MXNet, src/ndarray/ndarray.cc, NDArray::Load and Save.
+ * written as v0, or v2 where a type or dimension needs it.  A model of ONNX is
+ * written alone: a ModelProto whose graph has the nodes given and the tensors, of
+ * f32, as initializers with raw data.  All is little-endian.
+ * Sources: github.com/huggingface/safetensors, README, Format; MXNet, src/ndarray/ndarray.cc, NDArray::Load and Save;
+ * github.com/onnx/onnx, onnx/onnx.proto.
  *
  * Threads: an open file may be read by several at once.
  */
@@ -23,7 +26,7 @@
 #define TENSORS_METAS	64		/* most pairs of metadata */
 #define TENSORS_HEAD	(2u << 20)	/* most bytes of JSON, or of a list's names: safetensors' own limit is 100 MB */
 
-enum tensors_kind { TENSORS_SAFE, TENSORS_PARAMS };
+enum tensors_kind { TENSORS_SAFE, TENSORS_PARAMS, TENSORS_ONNX };
 
 enum tensors_type {
 	TENSORS_F32, TENSORS_F64, TENSORS_F16, TENSORS_BF16, TENSORS_U8, TENSORS_I8, TENSORS_I16, TENSORS_U16,
@@ -51,6 +54,7 @@ struct tensors {
 	size_t			 n, cap;
 	struct tensors_meta	 meta[TENSORS_METAS];
 	uint32_t		 nmeta;
+	const struct buf	*nodes;		/* of ONNX: all fields of its GraphProto but the initializers, lent */
 	bool			 opened;	/* by tensors_open(): */
 	int			 fd;
 	uint64_t		 size;		/* bytes of the file */
@@ -64,7 +68,9 @@ struct tensors {
  */
 int	 tensors_open(struct tensors *t, const char *path);
 void	 tensors_close(struct tensors *t);	/* and is empty again; also for a table that was made */
-const struct tensor *tensors_find(const struct tensors *t, const char *name);	/* of an opened file; NULL: none */
+const struct tensor *tensors_find(const struct tensors *t, const char *name);	/* NULL: none */
+/* The same of the name without MXNet's "arg:" or "aux:". */
+const struct tensor *tensors_find_plain(const struct tensors *t, const char *name);
 const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: none */
 /* A tensor's name without MXNet's "arg:" or "aux:". */
 const char *tensors_plain(const struct tensors *t, const char *name);
@@ -92,8 +98,8 @@ struct tensors_out;
 
 /*
  * "-" is standard output; else the file appears at tensors_commit().  The table is lent until then, its at are set.
- * A list has no place for metadata: it is left out.  Returns 0, ERR_SYS, ERR_LIMIT, ERR_FORMAT (a name twice, or text
- * that is not UTF-8), ERR_NOTSUP (a type that the kind does not have) or ERR_NOMEM.
+ * Safetensors alone have a place for metadata: others leave it out.  Returns 0, ERR_SYS, ERR_LIMIT (more than 2 GB of
+ * ONNX, too), ERR_FORMAT (a name twice, or text that is not UTF-8), ERR_NOTSUP (a type that the kind does not have) or ERR_NOMEM.
  */
 int	 tensors_create(struct tensors_out **o, const char *path, struct tensors *table);
 int	 tensors_put(struct tensors_out *o, const void *p, size_t n);

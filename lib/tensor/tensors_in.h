@@ -1,4 +1,4 @@
-/* tensors_in - what the two formats of tensors know: serves tensors. */
+/* tensors_in - what the formats of tensors know: serves tensors. */
 #ifndef TENSOR_TENSORS_IN_H
 #define TENSOR_TENSORS_IN_H
 
@@ -13,8 +13,10 @@ bool	 tensors_params_knows(const uint8_t word[8]);
 /* Appends what stands in front of all data, and sets at of every tensor. */
 int	 tensors_safe_head(struct tensors *t, struct buf *head);
 int	 tensors_params_head(struct tensors *t, struct buf *head);
-/* A list has a head in front of each array, and the names behind all. */
+int	 tensors_onnx_head(struct tensors *t, struct buf *head);
+/* Lists and models have a head in front of each array, and a list the names behind all. */
 int	 tensors_params_array(const struct tensor *x, struct buf *head);
+int	 tensors_onnx_array(const struct tensor *x, struct buf *head);
 int	 tensors_params_tail(const struct tensors *t, struct buf *tail);
 
 /* Appends a tensor and takes its shape's product: ERR_LIMIT when that is no size of memory. */

@@ -7,6 +7,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static const struct {
+	int (*head)(struct tensors *t, struct buf *head);
+	int (*array)(const struct tensor *x, struct buf *head);		/* NULL: nothing stands before an array ... */
+	int (*tail)(const struct tensors *t, struct buf *tail);		/* ... or behind all */
+} kinds[] = {
+	[TENSORS_SAFE] = { tensors_safe_head, NULL, NULL },
+	[TENSORS_PARAMS] = { tensors_params_head, tensors_params_array, tensors_params_tail },
+	[TENSORS_ONNX] = { tensors_onnx_head, tensors_onnx_array, NULL },
+};
+
 struct tensors_out {
 	const struct tensors	*t;
 	struct io_new		 file;		/* of zeros when the bytes go to standard output */
@@ -43,7 +53,7 @@ next(struct tensors_out *o)
 		const struct tensor *x = &o->t->t[o->i++];
 
 		head.n = 0;
-		if (o->t->kind == TENSORS_PARAMS && (e = tensors_params_array(x, &head)) == 0)
+		if (kinds[o->t->kind].array != NULL && (e = kinds[o->t->kind].array(x, &head)) == 0)
 			e = put(o, head.p, head.n);
 		o->left = bytes_of(x);
 	}
@@ -55,7 +65,7 @@ static int
 begin(struct tensors_out *o, struct tensors *t)
 {
 	struct buf head = { 0 };
-	int e = t->kind == TENSORS_PARAMS ? tensors_params_head(t, &head) : tensors_safe_head(t, &head);
+	int e = kinds[t->kind].head(t, &head);
 
 	if (e == 0 && (e = put(o, head.p, head.n)) == 0)
 		e = next(o);
@@ -115,7 +125,7 @@ tensors_commit(struct tensors_out *o)
 	int e = 0;
 
 	assert(o->left == 0 && o->i == o->t->n);
-	if (o->t->kind == TENSORS_PARAMS && (e = tensors_params_tail(o->t, &tail)) == 0)
+	if (kinds[o->t->kind].tail != NULL && (e = kinds[o->t->kind].tail(o->t, &tail)) == 0)
 		e = put(o, tail.p, tail.n);
 	buf_free(&tail);
 	if (e == 0 && o->file.path != NULL && (e = io_commit(&o->file)) < 0)

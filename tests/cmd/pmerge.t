@@ -28,6 +28,20 @@ status 0 "to MXNet's format" pmerge -o w.params "$2"
 status 0 "... and back" pmerge -o back.safetensors w.params
 status 0 "... with the same numbers" pmerge --diff plain.safetensors back.safetensors
 status 0 "to a pipe in that format" sh -c 'pmerge --to params "$1" | cmp - w.params' sh "$2"
+status 0 "to a model of ONNX" pmerge -o net.onnx "$2"
+ok "the same through a pipe" sh -c 'pmerge --to onnx "$1" | cmp - net.onnx' sh "$2"
+ok "the same from MXNet's format, the net named" sh -c \
+	'pmerge --to onnx --net lenet --net-opt variant=bn --shape 1x28x28 --classes 10 w.params | cmp - net.onnx'
+ok "that of a mean is that of the mean's file" sh -c 'pmerge --to onnx "$@" | cmp - mean.onnx' sh "$@" \
+	<<<"$(pmerge -o mean.onnx mean.safetensors)"
+ok "logits are another" sh -c 'pmerge --to onnx --logits "$1" | grep -aq logits' sh "$2"
+status 1 "a model without a net" pmerge -o no.onnx w.params
+like "$T/err" '^pmerge: nothing says which net it is, .*: say --net$' "... asks for it"
+status 1 "of another net" pmerge --net mlp -o no.onnx "$2"
+like "$T/err" "^pmerge: tensor 'fc1_weight' has another shape than the net" "... names the tensor"
+status 1 "of another shape" pmerge --net lenet --net-opt variant=bn --classes 11 --shape 1x28x28 -o no.onnx "$2"
+like "$T/err" "^pmerge: tensor 'fc1_weight' has another shape than the net, or no floats\$" "... names the tensor"
+ok "and none is written" [ ! -e no.onnx ]
 status 0 "split" pmerge --split 3 -o part "$2"
 status 0 "joined" pmerge --join -o whole.safetensors part-*-of-00003.safetensors
 ok "... is the same to the byte" cmp whole.safetensors "$2"
@@ -62,7 +76,8 @@ status 2 "two verbs" pmerge --list --diff "$@"
 status 2 "too few weights" pmerge --weights 1 -o x "$@"
 status 2 "too many" pmerge --weights 1:2:3 -o x "$@"
 status 2 "weights that sum to nothing" pmerge --weights 0:0 -o x "$@"
-status 2 "a format that there is not" pmerge --to onnx -o x "$2"
+status 2 "a format that there is not" pmerge --to keras -o x "$2"
+status 2 "an option of a net that is none" pmerge --to onnx --net-opt =3 -o x "$2"
 status 2 "a rule that is none" pmerge --rename '(=x' -o x "$2"
 status 2 "a difference of one file" pmerge --diff "$2"
 status 1 "a place that cannot be written" pmerge -o none/x.safetensors "$2"

@@ -1,0 +1,21 @@
+/* pmerge_onnx - merged weights of a net into a model that other programs run. */
+#ifndef CMD_PMERGE_ONNX_H
+#define CMD_PMERGE_ONNX_H
+
+#include "net/merge.h"
+#include "net/script.h"
+
+/* The net, where the weights do not say which; name NULL: they do. */
+struct onnx_net {
+	const char	*name;
+	struct script_opt option[SCRIPT_OPTS];
+	uint32_t	 noption;
+	uint32_t	 c, h, w, classes;
+};
+
+/* Adds KEY=VALUE, an option of the net's script. */
+void	 onnx_net_option(struct onnx_net *net, char *text);
+/* Writes path, "-" for standard output; errors end the process. */
+void	 onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, const char *path);
+
+#endif

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# onnx.t - does onnxruntime compute what we compute, for every net and every kind of layer?  PEER_TORCH: a python with both.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+
+if ! "${PEER_TORCH:-/none}" -c 'import onnx, onnxruntime' 2>/dev/null; then
+	skip "models of ONNX in onnxruntime" "PEER_TORCH names no python that has onnx and onnxruntime"
+	done_testing
+fi
+
+# Memory stays bounded: 64 MB of data in all, whatever the weights take.
+pmerge_small() { (ulimit -d 65536 && exec pmerge "$@"); }
+
+same() { # NET OPTION VALUE...
+	rm -rf net && mkdir net
+	ok "$*: weights" "$BUILD/tests/peers/random" "$1" net "${@:2}"
+	ok "$*: a model" pmerge_small -o net/net.onnx ${output:-} net/weights.safetensors
+	status 0 "$*: onnxruntime runs it" "$PEER_TORCH" "$TOP/tests/peers/onnx.py" net
+	sed 's/^/# /' out
+	ok "$*: N is free" awk '$1 == "alone" { good = $2 < 1e-5 } END { exit !good }' out
+	status 0 "$*: the cpu engine" "$BUILD/tests/peers/logits" cpu "$1" net "${@:2}"
+	sed 's/^/# /' out
+	ok "$*: equal logits" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
+}
+
+cat >all.lua <<'END'
+-- all - every kind of layer, and each attribute at more than one value.
+local x = data(6, 23, 19)
+x = pad{x, {1, 2}}
+local a = conv{x, 8, kernel = {3, 5}, stride = {2, 1}, pad = {1, 2}, groups = 2}
+a = bn{a, fix_gamma = true}
+a = pad{a, 1, reflect = true}
+a = gelu(a)
+local b = gelu_tanh(conv{a, 8, kernel = 3, dilate = 2, pad = 2, groups = 8, bias = false})
+b = add{a, b, swish(b)}
+b = mul{b, sigmoid(b), tanh(b)}
+b = maxpool{b, kernel = 3, stride = 2, pad = 1, ceil = true}
+local c = avgpool{b, kernel = 3, stride = 2, pad = 1, ceil = true}
+local d = avgpool{b, kernel = 3, stride = 2, pad = 1, ceil = true, divide = "padded"}
+local e = avgpool{b, kernel = 3, stride = 2, pad = 1, ceil = true, divide = "inside"}
+x = concat{c, d, e, leaky{c, alpha = 0.3}, elu{d, alpha = 0.7}}
+x = lrn{x, size = 3, alpha = 0.5, power = 0.6, knorm = 1.5}
+x = bn{conv{x, 12, kernel = 1}, eps = 1e-3}
+x = add{scale{x, 0.5}, x}
+local f = relu(fc{globalmax(x), 16})
+local g = bn{fc{dropout{globalavg(x), 0.3}, 16, bias = false}}
+local h = conv{add{f, g}, 16, kernel = 1}
+x = concat{mul{f, g}, f, h}
+x = fc{dropout(relu(x)), 12}
+return softmax{flatten(x), smooth = 0.1}
+END
+same ./all.lua
+output=--logits same ./all.lua
+for net in mlp lenet "lenet variant bn" inception inception-bn "inception-bn variant full" resnet "resnet layers 50 eps 1e-5" \
+	"resnet variant post" "resnet variant post layers 18" "resnet variant small" vgg "vgg norm bn layers 11" alexnet \
+	"alexnet variant v0.7 groups 2" googlenet fast; do
+	same $net
+done
+done_testing

@@ -15,13 +15,22 @@ static const struct {
 	uint32_t	 states;
 	const char	*tail[OPT_STATES];
 	float		 momentum, beta2, eps;
+	unsigned	 needs;
 } rules[OPT_RULES] = {
-	[OPT_SGD] = { "sgd", 1, { ":momentum" }, 0.9f, 0, 0 },
-	[OPT_NESTEROV] = { "nesterov", 1, { ":momentum" }, 0.9f, 0, 0 },
-	[OPT_ADAM] = { "adam", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f },
-	[OPT_ADAMW] = { "adamw", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f },
-	[OPT_RMSPROP] = { "rmsprop", 2, { ":square_avg", ":momentum" }, 0, 0.99f, 1e-8f },
+	[OPT_SGD] = { "sgd", 1, { ":momentum" }, 0.9f, 0, 0, 0 },
+	[OPT_NESTEROV] = { "nesterov", 1, { ":momentum" }, 0.9f, 0, 0, 0 },
+	[OPT_ADAM] = { "adam", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f, 0 },
+	[OPT_ADAMW] = { "adamw", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f, 0 },
+	[OPT_RMSPROP] = { "rmsprop", 2, { ":square_avg", ":momentum" }, 0, 0.99f, 1e-8f, 0 },
+	[OPT_LARS] = { "lars", 1, { ":momentum" }, 0.9f, 0, 0, OPT_NORMS },
+	[OPT_MUON] = { "muon", 1, { ":momentum" }, 0.95f, 0.9f, 1e-7f, OPT_WHOLE },
 };
+
+unsigned
+opt_needs(const struct opt_hyper *h)
+{
+	return rules[h->rule].needs | (h->clip_norm > 0 ? OPT_NORM : 0);
+}
 
 void
 opt_usual(enum opt_rule rule, struct opt_hyper *h)
@@ -30,6 +39,8 @@ opt_usual(enum opt_rule rule, struct opt_hyper *h)
 	h->momentum = rules[rule].momentum;
 	h->beta2 = rules[rule].beta2;
 	h->eps = rules[rule].eps;
+	h->trust = rule == OPT_LARS ? 0.001f : 0;
+	h->turns = rule == OPT_MUON ? 5 : 0;
 }
 
 const char *
@@ -153,8 +164,12 @@ opt_step(float *w, float *state, const float *g, size_t count, double n, const s
 
 	switch (h->rule) {
 	case OPT_SGD:
+	case OPT_LARS:
 		rare ? sgd(w, state, g, count, s, true) : sgd(w, state, g, count, s, false);
 		break;
+	case OPT_MUON:
+		s.momentum = h->beta2;
+		/* FALLTHROUGH */
 	case OPT_NESTEROV:
 		rare ? nesterov(w, state, g, count, s, true) : nesterov(w, state, g, count, s, false);
 		break;
@@ -183,4 +198,18 @@ opt_fold(float *w, const float *g, size_t count, double n, float momentum)
 
 	for (size_t i = 0; i < count; i++)
 		w[i] = momentum * w[i] + rest * (g[i] * scale);
+}
+
+double
+opt_shrink(double norm, const struct opt_hyper *h)
+{
+	double shrink = (double)h->clip_norm / (norm + 1e-6);
+
+	return h->clip_norm > 0 && !(shrink >= 1) ? shrink : 1;
+}
+
+double
+opt_trust(double w, double d, double wd, const struct opt_hyper *h)
+{
+	return w == 0 || d == 0 ? 1 : (double)h->trust * w / (d + wd * w + (double)h->eps);
 }

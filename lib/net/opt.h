@@ -14,10 +14,15 @@
  *	adamw		w = w - lr wd w;  m = b1 m + (1 - b1) d;  v = b2 v + (1 - b2) d^2;
  *			w = w - lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
  *	rmsprop		d = d + wd w;  v = b2 v + (1 - b2) d^2;  m = momentum m + d / (sqrt(v) + eps);  w = w - lr m
+ *	lars		sgd with lr trust |w| / (|d| + wd |w| + eps), |.| being the norms of a whole array before it is cut; with lr
+ *			alone for arrays of one dimension and where a norm is 0
+ *	muon		matrices: net/muon.h; all else: nesterov with b2 as momentum
  *
- * l1 adds l1 sign(w) to d behind wd w.  b1 is momentum.
- * Sources: sgd: MXNet, optimizer.py, 2015; all others: PyTorch, torch/optim; Loshchilov and Hutter, "Decoupled Weight
- * Decay Regularization", ICLR 2019.
+ * l1 adds l1 sign(w) to d behind wd w.  b1 is momentum.  With clip_norm d is first multiplied by
+ * clip_norm / (|all d| + 1e-6), if that is less than 1.
+ * Sources: sgd: MXNet, optimizer.py, 2015; lars: You, Gitman and Ginsburg, "Large Batch Training of Convolutional
+ * Networks", 2017, algorithm 1, and what MXNet's LARS leaves out of it; all others: PyTorch, torch/optim and
+ * clip_grad_norm_; Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
  *
  * What a rule keeps of a weight are opt_states() floats that stand together: state f32 [count, states].
  */
@@ -29,12 +34,13 @@
 #include <stdint.h>
 
 enum opt_rule {
-	OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP,
+	OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP, OPT_LARS, OPT_MUON,
 	OPT_RULES,
 	OPT_FOLD = OPT_RULES	/* running statistics: w = momentum * w + (1 - momentum) * g / n; no state */
 };
 
 #define OPT_TAIL	32u	/* more bytes than the longest tail of a tensor's name */
+#define OPT_TURNS	100u	/* most Newton-Schulz steps */
 #define OPT_STATES	2u	/* most floats of state a weight */
 
 struct opt_hyper {
@@ -45,10 +51,23 @@ struct opt_hyper {
 	float clip;	/* 0: not */
 	float l1;
 	float beta2, eps;
+	float clip_norm;	/* 0: not */
+	float trust;	/* lars */
+	uint32_t turns;	/* muon: Newton-Schulz steps */
+	bool unit;	/* muon: each matrix begins an update with rows of norm 1 in the mean */
 	uint64_t t;	/* the number of this update, from 1; adam and adamw read it */
 };
 
-/* Sets rule, momentum, beta2 and eps to what is usual: 0.9; adam, adamw 0.999 1e-8; rmsprop 0 0.99 1e-8. */
+/* What an update must know beside one range of floats: bits. */
+#define OPT_NORM	1u	/* the norm of all gradients */
+#define OPT_NORMS	2u	/* the norms of each array, of its weights and of its gradient */
+#define OPT_WHOLE	4u	/* matrices as a whole */
+unsigned opt_needs(const struct opt_hyper *h);
+
+/*
+ * Sets rule, momentum, beta2, eps, trust and turns to what is usual: momentum 0.9; adam, adamw 0.999 1e-8; rmsprop 0 0.99
+ * 1e-8; lars trust 0.001; muon 0.95, beta2 0.9, eps 1e-7, 5 turns.
+ */
 void	 opt_usual(enum opt_rule rule, struct opt_hyper *h);
 const char *opt_name(enum opt_rule rule);
 bool	 opt_find(const char *name, enum opt_rule *rule);
@@ -58,8 +77,16 @@ const char *opt_tail(enum opt_rule rule, uint32_t i);
 /* Whether a tensor's name ends in the tail of any rule; *stem is how many bytes stand before it. */
 bool	 opt_is_state(const char *name, size_t *stem);
 
-/* One update.  w, g [count], state [count, states]. */
+/*
+ * One update.  w, g [count], state [count, states].  For lars the norms are in h->lr already; of clip_norm only opt_shrink()
+ * knows; for muon it is the rule of what is no matrix.
+ */
 void	 opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h);
+
+/* What all gradients are multiplied by when their mean has that norm. */
+double	 opt_shrink(double norm, const struct opt_hyper *h);
+/* What lars multiplies the rate of an array by; w and d are the norms of its weights and of its gradient. */
+double	 opt_trust(double w, double d, double wd, const struct opt_hyper *h);
 
 /* w = momentum * w + (1 - momentum) * g / n.  w, g [count]; batch norm's aux. */
 void	 opt_fold(float *w, const float *g, size_t count, double n, float momentum);

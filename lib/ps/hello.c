@@ -16,13 +16,13 @@
 
 /* A job's values as text, in the order of the lines. */
 enum key {
-	VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1, CLIP, MULTS,
-	HASH, KEYS
+	VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1, CLIP,
+	CLIPNORM, TRUST, TURNS, UNIT, MULTS, HASH, KEYS
 };
 
 static const char *const name[KEYS] = {
 	"job", "tally", "workers", "servers", "server", "slack", "slice", "optimizer", "momentum", "beta2",
-	"epsilon", "decay", "l1", "clip", "multipliers", "hash"
+	"epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit", "multipliers", "hash"
 };
 
 /* The shortest text that gives back the same f32; nine digits always do. */
@@ -56,6 +56,10 @@ values(const struct hello *j, char v[KEYS][VALUE])
 	put_real(v[DECAY], j->hyper.wd);
 	put_real(v[L1], j->hyper.l1);
 	put_real(v[CLIP], j->hyper.clip);
+	put_real(v[CLIPNORM], j->hyper.clip_norm);
+	put_real(v[TRUST], j->hyper.trust);
+	snprintf(v[TURNS], VALUE, "%" PRIu32, j->hyper.turns);
+	snprintf(v[UNIT], VALUE, "%d", j->hyper.unit);
 	snprintf(v[MULTS], VALUE, "%s", j->mults[0] != 0 ? j->mults : "-");
 	snprintf(v[HASH], VALUE, "%016" PRIx64, j->hash);
 }
@@ -117,7 +121,9 @@ real(const char *v, float *to)
 static int
 take(enum key k, const char *v, struct hello *j)
 {
+	uint32_t u = 0;
 	char *end;
+	int e;
 
 	switch (k) {
 	case VERSION:	return whole(v, 0, UINT32_MAX, &j->version);
@@ -137,6 +143,13 @@ take(enum key k, const char *v, struct hello *j)
 	case L1:	return real(v, &j->hyper.l1);
 	case MULTS:	return strcmp(v, "-") == 0 ? 0 : (memcpy(j->mults, v, strlen(v) + 1), 0);
 	case CLIP:	return real(v, &j->hyper.clip);
+	case CLIPNORM:	return real(v, &j->hyper.clip_norm);
+	case TRUST:	return real(v, &j->hyper.trust);
+	case TURNS:	return whole(v, 0, OPT_TURNS, &j->hyper.turns);
+	case UNIT:
+		e = whole(v, 0, 1, &u);
+		j->hyper.unit = u;
+		return e;
 	case HASH:
 		j->hash = strtoull(v, &end, 16);
 		return strlen(v) == 16 && v[strspn(v, "0123456789abcdef")] == 0 && *end == 0 ? 0 :

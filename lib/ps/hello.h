@@ -1,7 +1,7 @@
 /*
  * hello - the description of a job that a worker says hello with, and that a server compares.
  *
- *	job 1
+ *	job 3
  *	tally 0.1
  *	workers 2
  *	servers 2
@@ -15,6 +15,10 @@
  *	decay 0.0001
  *	l1 0
  *	clip 0
+ *	clip-norm 0
+ *	trust 0
+ *	turns 0
+ *	unit 0
  *	multipliers -
  *	hash 0123456789abcdef
  *	graph

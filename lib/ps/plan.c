@@ -1,4 +1,4 @@
-/* plan - who owns which floats of a model: slices, a function of (graph, servers, slice size). */
+/* plan - who owns which floats of a model: slices, a function of (graph, servers, slice size, optimizer). */
 #include "ps/plan.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -37,6 +37,27 @@ begin(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 	return at;
 }
 
+/*
+ * The array that begins nearest to float `at`; the end of the last one counts too.  Something live must stand before it,
+ * so that server 0 has some.
+ */
+static size_t
+nearest(const struct graph *g, size_t at)
+{
+	size_t best = g->P;
+
+	for (uint32_t i = g->nw; i-- > 0;) {
+		size_t first = g->w[i].first, far = first > at ? first - at : at - first;
+		bool some = false;
+
+		for (uint32_t k = 0; k < i && !some; k++)
+			some = !g->w[k].frozen;
+		if (some && far <= (best > at ? best - at : at - best))
+			best = first;
+	}
+	return best;
+}
+
 /* Appends a slice; with p->slice NULL it only counts. */
 static void
 put(struct plan *p, struct plan_slice slice)
@@ -46,20 +67,26 @@ put(struct plan *p, struct plan_slice slice)
 	p->n++;
 }
 
-/* Cuts [first, end) of the arrays for one owner where what is frozen begins and ends, and by size.  Was any part live? */
+/*
+ * Cuts [first, end) of the arrays for one owner where what is frozen begins and ends, and by size; matrices are apart,
+ * and whole.  pace [n] knows them, NULL: there are none.  Was any part live?
+ */
 static bool
-cut(struct plan *p, const struct graph_array *a, uint32_t n, struct plan_slice of, size_t end, size_t most)
+cut(struct plan *p, const struct graph_array *a, uint32_t n, const struct plan_pace *pace, struct plan_slice of, size_t end,
+    size_t most)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < n && of.first < end; i++) {
-		size_t to = a[i].first + a[i].count;
+		size_t to = a[i].first + a[i].count, piece;
 
-		for (; i + 1 < n && a[i + 1].frozen == a[i].frozen; i++)
-			to += a[i + 1].count;
 		of.frozen = a[i].frozen;
+		of.rows = pace != NULL ? pace[i].rows : 0;
+		piece = of.rows > 0 ? a[i].count : most;
+		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen && (pace == NULL || pace[i + 1].rows == 0); i++)
+			to += a[i + 1].count;
 		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
-			of.count = to - of.first < most ? to - of.first : most;
+			of.count = to - of.first < piece ? to - of.first : piece;
 			put(p, of);
 			any |= !of.frozen;
 		}
@@ -68,19 +95,20 @@ cut(struct plan *p, const struct graph_array *a, uint32_t n, struct plan_slice o
 }
 
 static void
-cut_all(struct plan *p, const struct graph *g, size_t most)
+cut_all(struct plan *p, const struct graph *g, size_t most, bool whole)
 {
-	size_t L = live(g);
+	size_t L = live(g), first = 0, end;
 
 	p->n = 0;
-	for (uint32_t s = 0; s < p->nservers; s++) {
-		size_t first = begin(g, L, s, p->nservers), end = begin(g, L, s + 1, p->nservers);
-
-		if (!cut(p, g->w, g->nw, (struct plan_slice){ PLAN_WEIGHTS, s, first, 0, false }, end, most))
-			put(p, (struct plan_slice){ PLAN_WEIGHTS, s, end, 0, false });
+	for (uint32_t s = 0; s < p->nservers; s++, first = end) {
+		end = begin(g, L, s + 1, p->nservers);
+		if (whole && s + 1 < p->nservers)
+			end = nearest(g, end);
+		if (!cut(p, g->w, g->nw, whole ? p->pace : NULL, (struct plan_slice){ .owner = s, .first = first }, end, most))
+			put(p, (struct plan_slice){ .owner = s, .first = end });
 	}
 	p->nweights = p->n;
-	cut(p, g->aux, g->naux, (struct plan_slice){ PLAN_AUX, 0, 0, 0, false }, p->A, most);
+	cut(p, g->aux, g->naux, NULL, (struct plan_slice){ .kind = PLAN_AUX }, p->A, most);
 	while (p->slice != NULL && p->slice[p->lead].frozen)
 		p->lead++;
 }
@@ -137,8 +165,28 @@ join_paces(struct plan *p)
 	p->npace = p->npace > 0 ? n + 1 : 0;
 }
 
+/* The arrays that are matrices: for a rule that sees them whole not the last, and none may be too large for a slice. */
 static int
-paces(struct plan *p, const struct graph *g, const char *mults)
+matrices(struct plan *p, const struct graph *g, bool whole)
+{
+	struct plan_pace *last = NULL;
+
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (g->w[i].ndim >= 2) {
+			p->pace[i].rows = g->w[i].frozen ? 0 : g->w[i].dim[0];
+			last = &p->pace[i];
+		}
+	if (whole && last != NULL)
+		last->rows = 0;
+	for (uint32_t i = 0; whole && i < g->nw; i++)
+		if (p->pace[i].rows > 0 && p->pace[i].count > PLAN_MATRIX / sizeof(float))
+			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer sees matrices as a whole, and at most %zu fit",
+			    g->w[i].name, p->pace[i].count, PLAN_MATRIX / sizeof(float));
+	return 0;
+}
+
+static int
+paces(struct plan *p, const struct graph *g, const char *mults, unsigned needs)
 {
 	char *text = strdup(mults != NULL ? mults : ""), *rest = text, *rule;
 	int e = 0;
@@ -148,17 +196,22 @@ paces(struct plan *p, const struct graph *g, const char *mults)
 		return err_nomem();
 	}
 	for (; p->npace < g->nw; p->npace++)
-		p->pace[p->npace] = (struct plan_pace){ g->w[p->npace].first, g->w[p->npace].count, 1, 1 };
+		p->pace[p->npace] = (struct plan_pace){ g->w[p->npace].first, g->w[p->npace].count, 1, 1, 0 };
 	while (e == 0 && mults != NULL && *mults != 0 && (rule = strsep(&rest, ";")) != NULL)
 		e = pace_by(p, g, rule);
 	free(text);
-	join_paces(p);
+	if (!(needs & (OPT_NORMS | OPT_WHOLE)))
+		join_paces(p);
+	else if (e == 0)
+		e = matrices(p, g, needs & OPT_WHOLE);
 	return e;
 }
 
 int
-plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, struct plan **plan)
+plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, const struct opt_hyper *h,
+    struct plan **plan)
 {
+	unsigned needs = h != NULL ? opt_needs(h) : 0;
 	struct plan *p;
 	size_t most = bytes / sizeof(float);
 	int e;
@@ -175,12 +228,16 @@ plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *m
 	p->nservers = nservers;
 	p->P = g->P;
 	p->A = g->A;
-	cut_all(p, g, most);
-	if ((e = folds(p, g)) < 0 || (e = paces(p, g, mults)) < 0 || (p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
+	if ((e = folds(p, g)) < 0 || (e = paces(p, g, mults, needs)) < 0) {
 		plan_free(p);
-		return e < 0 ? e : err_nomem();
+		return e;
 	}
-	cut_all(p, g, most);
+	cut_all(p, g, most, needs & OPT_WHOLE);
+	if ((p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
+		plan_free(p);
+		return err_nomem();
+	}
+	cut_all(p, g, most, needs & OPT_WHOLE);
 	*plan = p;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * plan - who owns which floats of a model: slices, a function of (graph, servers, slice size).
+ * plan - who owns which floats of a model: slices, a function of (graph, servers, slice size, optimizer).
  *
  * Server s of S owns the range [ceil(P*s/S), ceil(P*(s+1)/S)) of the weights,
  * cut into slices of at most `bytes`; the running statistics aux [A] are the
@@ -13,21 +13,26 @@
  * state, and a server owns them without work; what is shared out evenly is the
  * rest, L floats instead of P.
  *
+ * Where the optimizer must see matrices as a whole (OPT_WHOLE), servers are cut at the array that begins nearest to that
+ * place, and a matrix, the weights of two dimensions or more but for the last, the classifier's, is a slice of its own.
+ *
  * The rule of a slice: weights take an optimizer step (opt_step), aux is folded
  * (opt_fold) with the momentum of the batch norm whose statistics it holds.
  * Multipliers of the rate and of the decay belong to learned arrays by name.
  *
- * Both sides make the plan from the same graph, so it is never sent.
+ * Both sides make the plan from the same description of the job, so it is never sent.
  * Threads: a finished plan may be read by any number.
  */
 #ifndef PS_PLAN_H
 #define PS_PLAN_H
 
 #include "net/graph.h"
+#include "net/opt.h"
 
 #define PLAN_SLICE	(512u << 10)	/* bytes of a slice unless something else is asked for: in cache, and early */
 #define PLAN_LEAST	4u		/* fewest and most bytes of a slice; the most fits a message, ... */
 #define PLAN_MOST	(8u << 20)	/* ... and so does its state, OPT_STATES times that */
+#define PLAN_MATRIX	(16u << 20)	/* most bytes of a matrix that is a slice; its state is no larger */
 #define PLAN_SERVERS	4096u		/* most servers of a job */
 #define PLAN_SLICES	(1u << 20)	/* most slices */
 
@@ -38,6 +43,7 @@ struct plan_slice {
 	uint32_t	owner;		/* server */
 	size_t		first, count;	/* floats of w or of aux */
 	bool		frozen;
+	uint32_t	rows;		/* of the matrix that this is for the optimizer; 0: it is none */
 };
 
 /* A range of aux that is folded with one momentum; ranges join and cover [0, A). */
@@ -46,10 +52,14 @@ struct plan_fold {
 	float	momentum;
 };
 
-/* A range of w whose arrays have the same multipliers; ranges join and cover [0, P). */
+/*
+ * A range of w whose arrays have the same multipliers; ranges join and cover [0, P).  Each array has its own where the
+ * optimizer tells arrays apart (OPT_NORMS, OPT_WHOLE).
+ */
 struct plan_pace {
 	size_t	first, count;
 	float	lr, wd;
+	uint32_t rows;		/* of one array: its first dimension, if it has more; else 0 */
 };
 
 struct plan {
@@ -66,12 +76,14 @@ struct plan {
 };
 
 /*
- * bytes is rounded down to whole floats.  mults is NULL, "" or rules with semicolons between: lr:PATTERN=X multiplies the rate
- * of the arrays whose names match (fnmatch(3)), wd:PATTERN=X the decay; of several rules for an array all count.
- * Those of net/freeze.h must have marked g before.
- * Returns 0, ERR_ARG (a rule that is none, or that matches no array), ERR_LIMIT or ERR_NOMEM.
+ * Of h the rule is read, NULL is sgd.  bytes is rounded down to whole floats.  mults is NULL, "" or rules with semicolons
+ * between: lr:PATTERN=X multiplies the rate of the arrays whose names match (fnmatch(3)), wd:PATTERN=X the decay; of
+ * several rules for an array all count.  Those of net/freeze.h must have marked g before.
+ * Returns 0, ERR_ARG (a rule that is none, or that matches no array), ERR_LIMIT (also a matrix too large to be a slice)
+ * or ERR_NOMEM.
  */
-int	 plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, struct plan **p);
+int	 plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, const struct opt_hyper *h,
+	     struct plan **p);
 void	 plan_free(struct plan *p);	/* NULL is fine */
 
 /* The slices of weights that share floats with [first, first + count): [*from, *to); count > 0. */

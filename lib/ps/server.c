@@ -106,6 +106,7 @@ take_hello(struct server *s, const struct msg *m)
 	if (!p->known || m->incarnation != p->incarnation) {
 		*p = (struct peer){ .incarnation = m->incarnation, .known = true };
 		shard_join(&s->shard, m->worker);
+		s->shard.norms.told[m->worker] = 0;
 		total_join(&s->total, m->worker);
 	}
 	hi.step = shard_step(&s->shard, m->worker);
@@ -148,7 +149,7 @@ answer(struct server *s, uint32_t i, uint64_t was)
 		s->last = sl->step;
 	for (uint32_t w = 0; w < s->o.nworkers; w++) {
 		unsigned due = sl->due[w];
-		bool open = due & SLICE_W && gate_open(&sl->gate, w);
+		bool open = due & SLICE_W && !sl->full && gate_open(&sl->gate, w);
 
 		sl->due[w] = due & SLICE_W && !open ? SLICE_W : 0;
 		if (due & SLICE_STATE)
@@ -168,6 +169,7 @@ take_pull(struct server *s, const struct msg *m)
 	struct slice *sl = &s->shard.slice[m->slice];
 	bool sync = s->hello.slack == GATE_SYNC;
 
+	s->shard.norms.told[m->worker] = 0;	/* it begins */
 	if (m->flags & MSG_STATE_OF) {
 		if (sl->m == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
@@ -178,6 +180,75 @@ take_pull(struct server *s, const struct msg *m)
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
 	}
 	answer(s, m->slice, UINT64_MAX);
+	return 0;
+}
+
+/* Gives worker w this server's part of a step's norms. */
+static void
+give_part(struct server *s, uint32_t w, const struct norm *part, uint64_t step)
+{
+	struct norms *n = &s->shard.norms;
+
+	if (!s->peer[w].known || s->peer[w].gone || n->told[w] > step)
+		return;
+	n->told[w] = step + 1;
+	norms_put(n, part);
+	emit(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES, .payload = n->bytes });
+}
+
+/* The step of all slices of weights closes, and what is due for it goes out. */
+static void
+update(struct server *s, const struct norm *sums)
+{
+	uint64_t was = shard_at(&s->shard);
+
+	shard_update(&s->shard, sums);
+	for (uint32_t i = 0; i < s->shard.plan->nweights; i++)
+		if (shard_learns(&s->shard, i))
+			answer(s, i, was);
+}
+
+/* Slice i may have all gradients of its step now, and be the last one that has. */
+static void
+count(struct server *s, uint32_t i)
+{
+	struct norms *n = &s->shard.norms;
+
+	shard_count(&s->shard, i);
+	if (n->open || !shard_full(&s->shard))
+		return;
+	if (s->o.nservers == 1 || shard_samples(&s->shard) == 0) {
+		update(s, n->now);
+		return;
+	}
+	n->open = true;
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		give_part(s, w, n->now, shard_at(&s->shard));
+}
+
+/* Who repeats a push may be the only one left that can bring the parts of the servers together. */
+static void
+give_again(struct server *s, const struct msg *m)
+{
+	const struct norms *n = &s->shard.norms;
+
+	if (n->open && m->step == shard_at(&s->shard))
+		give_part(s, m->worker, n->now, m->step);
+	else if (n->has_before && s->o.nservers > 1 && m->step + 1 == shard_at(&s->shard))
+		give_part(s, m->worker, n->before, m->step);
+}
+
+static int
+take_norms(struct server *s, const struct msg *m)
+{
+	struct norms *n = &s->shard.norms;
+
+	if (n->n == 0 || m->step > shard_at(&s->shard) || (m->step == shard_at(&s->shard) && !n->open))
+		return err_fail(ERR_FORMAT, "norms of step %" PRIu64 " are out of turn", m->step);
+	if (!norms_get(m->payload, m->len, n->all, n->n))
+		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
+	if (m->step == shard_at(&s->shard))
+		update(s, n->all);
 	return 0;
 }
 
@@ -196,9 +267,13 @@ take_slice(struct server *s, const struct msg *m)
 		return err_fail(ERR_FORMAT, "first weights come from worker 0");
 	was = s->shard.slice[m->slice].step;
 	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
-	if (e == 0)
-		answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
-	return e;
+	if (e < 0)
+		return e;
+	answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
+	count(s, m->slice);
+	if (m->type == MSG_PUSH)
+		give_again(s, m);
+	return 0;
 }
 
 static void
@@ -240,6 +315,7 @@ leave(struct server *s, uint32_t w)
 
 			slice_leave(&s->shard.slice[i], w);
 			answer(s, i, was);
+			count(s, i);
 		}
 	total_leave(&s->total, w);
 	answer_sum(s);
@@ -263,6 +339,8 @@ take(struct server *s, const struct msg *m)
 		return take_slice(s, m);
 	case MSG_SUM:
 		return take_sum(s, m);
+	case MSG_NORMS:
+		return take_norms(s, m);
 	case MSG_STOP:
 		s->stop = true;
 		return 0;

@@ -12,6 +12,7 @@
  *		ago, so that a worker that died can repeat its step; else as they are, when the gate opens
  *	PUSH	ps/slice.h; answered by WEIGHTS when the gate opens, slice by slice
  *	SUM	ps/total.h; answered by TOTAL
+ *	NORMS	ps/norms.h
  *	STOP	(server 0) its first slice's next step, of those that are not frozen, is the last one: its WEIGHTS say so, to all workers
  *	BYE	answered by BYE; the worker is not waited for any more
  *

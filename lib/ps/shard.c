@@ -1,6 +1,7 @@
 /* shard - the slices of one server, in one piece of memory. */
 #include "ps/shard.h"
 #include "base/err.h"
+#include "net/muon.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,23 @@ memory(struct shard *s, enum opt_rule rule)
 	return 0;
 }
 
+/* Room for the update of the largest matrix. */
+static int
+work(struct shard *s)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < s->plan->n; i++) {
+		const struct plan_slice *at = &s->plan->slice[i];
+		size_t room = at->rows > 0 && shard_mine(s, i) ? muon_room(at->rows, at->count / at->rows) : 0;
+
+		most = room > most ? room : most;
+	}
+	if (most > 0 && (s->pool.work = malloc(most * sizeof(float))) == NULL)
+		return err_nomem();
+	return 0;
+}
+
 static int
 slices(struct shard *s, const struct hello *job)
 {
@@ -56,7 +74,7 @@ slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = memory(s, job->hyper.rule)) < 0)
+	if ((e = memory(s, job->hyper.rule)) < 0 || (e = work(s)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
@@ -71,7 +89,9 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g)
 	int e;
 
 	*s = (struct shard){ .index = job->server };
-	if ((e = plan_new(g, job->nservers, job->slice, job->mults, &s->plan)) < 0 || (e = slices(s, job)) < 0)
+	if ((e = norms_check(&job->hyper, job->slack)) < 0 ||
+	    (e = plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
+	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = slices(s, job)) < 0)
 		shard_free(s);
 	return e;
 }
@@ -85,6 +105,7 @@ shard_free(struct shard *s)
 	free(s->memory);
 	plan_free(s->plan);
 	slice_pool_free(&s->pool);
+	norms_free(&s->norms);
 	*s = (struct shard){ 0 };
 }
 
@@ -92,6 +113,65 @@ bool
 shard_mine(const struct shard *s, uint32_t i)
 {
 	return i < s->plan->n && s->plan->slice[i].owner == s->index;
+}
+
+bool
+shard_learns(const struct shard *s, uint32_t i)
+{
+	return i < s->plan->nweights && shard_mine(s, i) && !s->plan->slice[i].frozen;
+}
+
+void
+shard_count(struct shard *s, uint32_t i)
+{
+	struct slice *sl = &s->slice[i];
+
+	if (!sl->full || sl->counted)
+		return;
+	sl->counted = true;
+	norms_add(&s->norms, sl->at, sl->w, sl->samples > 0 ? sl->sum : NULL);
+}
+
+bool
+shard_full(const struct shard *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->plan->nweights; i++)
+		n += shard_learns(s, i);
+	return s->norms.n > 0 && s->norms.full == n;
+}
+
+/* Every server has one that learns. */
+static const struct slice *
+first(const struct shard *s)
+{
+	uint32_t i = 0;
+
+	while (!shard_learns(s, i))
+		i++;
+	return &s->slice[i];
+}
+
+uint64_t
+shard_at(const struct shard *s)
+{
+	return first(s)->step;
+}
+
+uint64_t
+shard_samples(const struct shard *s)
+{
+	return first(s)->samples;
+}
+
+void
+shard_update(struct shard *s, const struct norm *sums)
+{
+	norms_close(&s->norms, sums, shard_samples(s));
+	for (uint32_t i = 0; i < s->plan->nweights; i++)
+		if (shard_learns(s, i))
+			slice_update(&s->slice[i], &s->norms.scale);
 }
 
 void

@@ -1,6 +1,7 @@
 /* slice - one slice of a model at its server: what workers push in, weights out. */
 #include "ps/slice.h"
 #include "base/err.h"
+#include "net/muon.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -38,6 +39,7 @@ slice_pool_free(struct slice_pool *p)
 {
 	while (p->spare != NULL)
 		free(pool_get(p));
+	free(p->work);
 }
 
 int
@@ -48,6 +50,7 @@ slice_init(struct slice *s, const struct plan *p, uint32_t i, uint32_t nworkers,
 	s->at = &p->slice[i];
 	s->hyper = *hyper;
 	s->pool = pool;
+	s->waits = s->at->kind == PLAN_WEIGHTS && norms_count(p, hyper) > 0;
 	s->part = calloc(nworkers, sizeof(*s->part));
 	s->due = calloc(nworkers, sizeof(*s->due));
 	if (s->part == NULL || s->due == NULL)
@@ -86,9 +89,9 @@ slice_first(struct slice *s, const struct msg *m)
 	return 0;
 }
 
-/* One step of the optimizer, each range at its pace. */
+/* One step of the optimizer, each range at its pace.  k is NULL where no norms are needed. */
 static void
-step(struct slice *s, const float *g, uint64_t n)
+step(struct slice *s, const float *g, double n, const struct norms_scale *k)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 	uint32_t states = opt_states(s->hyper.rule);
@@ -98,26 +101,29 @@ step(struct slice *s, const float *g, uint64_t n)
 	for (uint32_t i = 0; i < s->plan->npace; i++) {
 		const struct plan_pace *p = &s->plan->pace[i];
 		size_t from = p->first > first ? p->first : first;
-		size_t to = p->first + p->count < end ? p->first + p->count : end;
+		size_t to = p->first + p->count < end ? p->first + p->count : end, at = from - first;
 
 		if (from >= to)
 			continue;
-		h.lr = s->rate * p->lr;
+		h.lr = s->rate * p->lr * (k != NULL ? k->rate[i] : 1);
 		h.wd = s->hyper.wd * p->wd;
-		opt_step(s->w + (from - first), s->m + (from - first) * states, g + (from - first), to - from, (double)n, &h);
+		if (s->at->rows == 0)
+			opt_step(s->w + at, s->m + at * states, g + at, to - from, n, &h);
+		else if (h.lr > 0)
+			muon_step(s->w, s->m, g, s->at->rows, p->count / s->at->rows, n, &h, s->pool->work);
 	}
 }
 
 /* One step of the slice's rule with g, the sum over n samples. */
 static void
-apply(struct slice *s, const float *g, uint64_t n)
+apply(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 
 	if (n == 0)
 		return;
 	if (s->at->kind == PLAN_WEIGHTS) {
-		step(s, g, n);
+		step(s, g, k != NULL ? (double)n / k->shrink : (double)n, k);
 		return;
 	}
 	for (uint32_t i = 0; i < s->plan->nfold; i++) {
@@ -164,21 +170,30 @@ add_held(struct slice *s, uint32_t w)
 	p->g = NULL;
 }
 
-static void
-close_step(struct slice *s)
+void
+slice_update(struct slice *s, const struct norms_scale *k)
 {
-	for (; s->next < s->gate.n; s->next++)
-		add_held(s, s->next);
 	if (s->at->count > 0)
 		memcpy(s->before, s->w, s->at->count * sizeof(float));
-	apply(s, s->sum, s->samples);
-	for (uint32_t w = 0; w < s->gate.n; w++)
-		s->part[w].here = false;
-	s->next = 0;
+	apply(s, s->sum, s->samples, k);
 	s->samples = 0;
+	s->full = s->counted = false;
 	s->rated = false;
 	s->began = true;
 	s->step++;
+}
+
+static void
+close_sum(struct slice *s)
+{
+	for (; s->next < s->gate.n; s->next++)
+		add_held(s, s->next);
+	for (uint32_t w = 0; w < s->gate.n; w++)
+		s->part[w].here = false;
+	s->next = 0;
+	s->full = true;
+	if (!s->waits)
+		slice_update(s, NULL);
 }
 
 /* Adds what is next in the order of ranks, and closes the step when nobody else is waited for. */
@@ -187,6 +202,8 @@ advance(struct slice *s)
 {
 	bool any = false;
 
+	if (s->full)
+		return;
 	for (; s->next < s->gate.n && s->part[s->next].here; s->next++)
 		add_held(s, s->next);
 	for (uint32_t w = 0; w < s->gate.n; w++) {
@@ -195,7 +212,7 @@ advance(struct slice *s)
 		any |= s->part[w].here;
 	}
 	if (any)
-		close_step(s);
+		close_sum(s);
 }
 
 static int
@@ -206,9 +223,9 @@ push_sync(struct slice *s, const struct msg *m)
 	if (m->samples > 0 && s->rated && m->rate != s->rate)
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " has rate %.9g, the others' %.9g", m->step,
 		    (double)m->rate, (double)s->rate);
-	if (m->samples > 0 && m->worker == s->next) {
+	if (m->samples > 0 && (m->worker == s->next || m->len == 0)) {
 		add(s, m->payload, m->samples);
-	} else if (m->samples > 0 && m->len > 0) {
+	} else if (m->samples > 0) {
 		if ((p->g = pool_get(s->pool)) == NULL)
 			return err_nomem();
 		memcpy(p->g, m->payload, m->len);
@@ -230,7 +247,7 @@ push_alone(struct slice *s, const struct msg *m)
 	if (m->len > 0)
 		memcpy(s->sum, m->payload, m->len);
 	s->rate = m->rate;
-	apply(s, s->sum, m->samples);
+	apply(s, s->sum, m->samples, NULL);
 	s->began = true;
 	gate_done(&s->gate, m->worker, m->step + 1);
 }
@@ -244,7 +261,7 @@ slice_push(struct slice *s, const struct msg *m)
 
 	if (s->at->frozen)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
-	if (!s->ready || m->step > done || (m->step == done && !gate_open(&s->gate, m->worker)))
+	if (!s->ready || m->step > done || (m->step == done && (s->full || !gate_open(&s->gate, m->worker))))
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
 	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
@@ -274,7 +291,7 @@ slice_join(struct slice *s, uint32_t w)
 	s->due[w] = 0;
 	gate_join(&s->gate, w);
 	if (s->gate.slack == GATE_SYNC)
-		gate_done(&s->gate, w, s->step);
+		gate_done(&s->gate, w, s->step + s->full);	/* a full step is closed to who comes now */
 }
 
 uint64_t

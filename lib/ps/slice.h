@@ -8,6 +8,8 @@
  * push that has samples, and pushes without samples are not added, so that the
  * bits are those of one worker that adds the same pieces.  Otherwise each push is a step of its own.
  *
+ * Where an update needs norms over all servers the sum waits, full, until slice_update().
+ *
  * gate.clock[w] counts the pushes of worker w that were taken; a push for an
  * earlier step was taken already and changes nothing.  An answer to w is due
  * from its push until the gate opens for it.
@@ -19,13 +21,14 @@
 
 #include "net/opt.h"
 #include "ps/gate.h"
-#include "ps/plan.h"
+#include "ps/norms.h"
 #include "wire/msg.h"
 
 /* Room for pushes that come before their turn: taken when first needed, used again, shared by a server's slices. */
 struct slice_pool {
 	size_t	count;		/* floats of the largest slice */
 	void	*spare;
+	float	*work;		/* for an update of the largest matrix, or NULL */
 };
 
 void	 slice_pool_free(struct slice_pool *p);
@@ -45,6 +48,9 @@ struct slice {
 	float			*before;	/* [count] w one step ago, for a worker that must repeat it; slack 0 only */
 	bool			 ready;		/* has its first weights */
 	bool			 began;		/* took a push: before is set */
+	bool			 waits;		/* for norms before each update */
+	bool			 full;		/* every gradient of the open step is in sum, and the update is not done */
+	bool			 counted;	/* and is in the norms (the server's) */
 	uint64_t		 step;		/* slack 0: updates done; else the step it began with */
 	uint64_t		 updates;	/* slack other than 0: pushes that became steps, from the job's beginning */
 	struct gate		 gate;
@@ -65,6 +71,8 @@ void	 slice_free(struct slice *s);
 int	 slice_first(struct slice *s, const struct msg *m);
 /* Returns 0, ERR_FORMAT (length, samples, rate or step are wrong, or it is frozen; nothing changed) or ERR_NOMEM. */
 int	 slice_push(struct slice *s, const struct msg *m);
+/* Closes the step of a full slice. */
+void	 slice_update(struct slice *s, const struct norms_scale *k);
 /* Worker w is not waited for any more; is here (again). */
 void	 slice_leave(struct slice *s, uint32_t w);
 void	 slice_join(struct slice *s, uint32_t w);

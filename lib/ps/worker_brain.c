@@ -31,6 +31,20 @@ slice_bytes(const struct worker_opt *w)
 }
 
 static int
+norms(struct worker_brain *b)
+{
+	struct worker_norms *n = &b->norms;
+
+	n->n = norms_count(b->plan, &b->w->hyper);
+	n->missing = b->o.nservers;
+	n->has = calloc(b->o.nservers, sizeof(*n->has));
+	n->sum = calloc(n->n + 1, sizeof(*n->sum));
+	n->bytes[0] = calloc(n->n + 1, NORM_BYTES);
+	n->bytes[1] = calloc(n->n + 1, NORM_BYTES);
+	return n->has != NULL && n->sum != NULL && n->bytes[0] != NULL && n->bytes[1] != NULL ? 0 : err_nomem();
+}
+
+static int
 memory(struct worker_brain *b)
 {
 	const struct graph *g = b->graph;
@@ -41,6 +55,8 @@ memory(struct worker_brain *b)
 	b->stale = calloc(g->nw + 1, sizeof(*b->stale));
 	b->staged = calloc(g->P + g->A + 1, sizeof(*b->staged));
 	b->stats = calloc(g->A + 1, sizeof(*b->stats));
+	if (norms(b) < 0)
+		return ERR_NOMEM;
 	return b->part != NULL && b->link != NULL && b->pushed != NULL && b->stale != NULL && b->staged != NULL &&
 	    b->stats != NULL ? 0 : err_nomem();
 }
@@ -57,7 +73,9 @@ worker_brain_new(const struct worker_brain_opt *opt, struct worker_brain **brain
 	b->o = *opt;
 	b->w = opt->worker;
 	b->graph = b->w->graph;
-	if ((e = plan_new(b->graph, opt->nservers, slice_bytes(b->w), b->w->mults, &b->plan)) < 0 || (e = memory(b)) < 0) {
+	if ((e = norms_check(&b->w->hyper, b->w->slack)) < 0 ||
+	    (e = plan_new(b->graph, opt->nservers, slice_bytes(b->w), b->w->mults, &b->w->hyper, &b->plan)) < 0 ||
+	    (e = memory(b)) < 0) {
 		worker_brain_free(b);
 		return e;
 	}
@@ -78,11 +96,15 @@ worker_brain_free(struct worker_brain *b)
 	free(b->stale);
 	free(b->staged);
 	free(b->stats);
+	free(b->norms.has);
+	free(b->norms.sum);
+	free(b->norms.bytes[0]);
+	free(b->norms.bytes[1]);
 	free(b);
 }
 
-static void
-emit(struct worker_brain *b, uint32_t server, struct msg m)
+void
+worker_brain_emit(struct worker_brain *b, uint32_t server, struct msg m)
 {
 	m.incarnation = b->w->incarnation;
 	m.worker = b->w->rank;
@@ -94,7 +116,7 @@ static void
 emit_slice(struct worker_brain *b, uint32_t i, struct msg m)
 {
 	m.slice = i;
-	emit(b, b->plan->slice[i].owner, m);
+	worker_brain_emit(b, b->plan->slice[i].owner, m);
 }
 
 int
@@ -109,7 +131,7 @@ worker_brain_hello(struct worker_brain *b, uint32_t server)
 	snprintf(job.mults, sizeof(job.mults), "%s", b->w->mults != NULL ? b->w->mults : "");
 	e = hello_text(&job, b->graph, &text);
 	if (e == 0)
-		emit(b, server, (struct msg){ .type = MSG_HELLO, .len = (uint32_t)text.n, .payload = text.p });
+		worker_brain_emit(b, server, (struct msg){ .type = MSG_HELLO, .len = (uint32_t)text.n, .payload = text.p });
 	buf_free(&text);
 	return e;
 }
@@ -150,6 +172,7 @@ worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
 {
 	uint64_t from = WORKER_ANY;
 
+	b->began = true;
 	for (uint32_t s = 0; s < b->o.nservers; s++)
 		if (!b->link[s].empty && b->link[s].step < from)
 			from = b->link[s].step;
@@ -316,7 +339,7 @@ worker_brain_sum(struct worker_brain *b, const double *v, uint32_t n)
 	b->summing = true;
 	if (n > 0)
 		memcpy(b->sum, v, n * sizeof(double));
-	emit(b, 0, (struct msg){ .type = MSG_SUM, .step = step, .slice = b->sum_index,
+	worker_brain_emit(b, 0, (struct msg){ .type = MSG_SUM, .step = step, .slice = b->sum_index,
 	    .len = (uint32_t)(n * sizeof(double)), .payload = b->sum });
 }
 
@@ -359,7 +382,7 @@ void
 worker_brain_stop(struct worker_brain *b)
 {
 	if (!b->stopping)
-		emit(b, 0, (struct msg){ .type = MSG_STOP, .step = b->step });
+		worker_brain_emit(b, 0, (struct msg){ .type = MSG_STOP, .step = b->step });
 	b->stopping = true;
 }
 
@@ -367,7 +390,7 @@ void
 worker_brain_bye(struct worker_brain *b)
 {
 	for (uint32_t s = 0; s < b->o.nservers; s++)
-		emit(b, s, (struct msg){ .type = MSG_BYE, .step = b->step });
+		worker_brain_emit(b, s, (struct msg){ .type = MSG_BYE, .step = b->step });
 }
 
 int

@@ -2,6 +2,7 @@
 #ifndef PS_WORKER_BRAIN_IN_H
 #define PS_WORKER_BRAIN_IN_H
 
+#include "ps/norms.h"
 #include "ps/total.h"
 #include "ps/worker_brain.h"
 
@@ -18,6 +19,16 @@ struct worker_part {
 struct worker_link {
 	bool	 welcome, empty, bye;
 	uint64_t step;		/* of its welcome */
+};
+
+/* The parts of a step's norms on their way from all servers to all servers (ps/norms.h). */
+struct worker_norms {
+	uint32_t n;		/* sums; 0: none are needed */
+	uint64_t step;		/* of the newest part */
+	uint32_t missing;	/* servers whose part of it has not come */
+	bool	*has;		/* [nservers] it has */
+	struct norm *sum;	/* [n] of those that have */
+	uint8_t	*bytes[2];	/* [n * NORM_BYTES] as they were sent, of even and odd steps: older ones have been taken */
 };
 
 struct worker_brain {
@@ -37,10 +48,15 @@ struct worker_brain {
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
 	bool		 last, stopping;
+	bool		 began;		/* all servers are there */
+	struct worker_norms norms;
 	uint64_t	 sum_step;	/* the sum asked for last */
 	uint32_t	 sum_index, sum_n;
 	bool		 summing;
 	double		 sum[TOTAL_MOST];
 };
+
+/* A message of this worker to a server. */
+void	 worker_brain_emit(struct worker_brain *b, uint32_t server, struct msg m);
 
 #endif

@@ -71,6 +71,43 @@ take_total(struct worker_brain *b, const struct msg *m)
 	return 0;
 }
 
+/*
+ * A server's part of the norms of a step; the last one makes them whole, and they go to all servers.  What comes before
+ * all servers are there is given again.
+ */
+static int
+take_norms(struct worker_brain *b, uint32_t server, const struct msg *m)
+{
+	struct worker_norms *n = &b->norms;
+	uint8_t *bytes = n->bytes[m->step % 2];
+
+	if (n->n == 0 || m->len != n->n * NORM_BYTES)
+		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
+	if (!b->began || m->step < n->step || (m->step == n->step && n->has[server]))
+		return 0;
+	if (m->step > n->step) {
+		memset(n->has, 0, b->o.nservers * sizeof(*n->has));
+		memset(n->sum, 0, n->n * sizeof(*n->sum));
+		n->missing = b->o.nservers;
+		n->step = m->step;
+	}
+	for (uint32_t i = 0; i < n->n; i++) {
+		struct norm part;
+
+		norm_get(&part, (const uint8_t *)m->payload + i * NORM_BYTES);
+		norm_join(&n->sum[i], &part);
+	}
+	n->has[server] = true;
+	if (--n->missing > 0)
+		return 0;
+	for (uint32_t i = 0; i < n->n; i++)
+		norm_put(&n->sum[i], bytes + i * NORM_BYTES);
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		worker_brain_emit(b, s, (struct msg){ .type = MSG_NORMS, .step = m->step, .len = m->len,
+		    .payload = bytes });
+	return 0;
+}
+
 static int
 refused(bool welcome, const struct msg *m)
 {
@@ -97,6 +134,8 @@ worker_brain_take(struct worker_brain *b, uint32_t server, const struct msg *m)
 		return take_slice(b, server, m);
 	case MSG_TOTAL:
 		return take_total(b, m);
+	case MSG_NORMS:
+		return take_norms(b, server, m);
 	case MSG_BYE:
 		l->bye = true;
 		return 0;

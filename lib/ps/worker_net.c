@@ -53,14 +53,15 @@ rings(struct worker_net *n)
 	struct plan *p;
 	int e;
 
-	if ((e = plan_new(n->o->graph, n->o->nservers, n->o->slice > 0 ? n->o->slice : PLAN_SLICE, n->o->mults, &p)) < 0)
+	if ((e = plan_new(n->o->graph, n->o->nservers, n->o->slice > 0 ? n->o->slice : PLAN_SLICE, n->o->mults,
+	    &n->o->hyper, &p)) < 0)
 		return e;
 	for (uint32_t i = 0; i < p->n; i++)
 		n->link[p->slice[i].owner].cap += PER_SLICE;
 	n->nweights = p->nweights;
 	plan_free(p);
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
-		n->link[s].cap += 4;	/* a sum, stop, bye */
+		n->link[s].cap += 8;	/* norms of two steps, a sum, stop, bye */
 		if ((n->link[s].ring = calloc(n->link[s].cap, sizeof(struct msg))) == NULL)
 			return err_nomem();
 	}

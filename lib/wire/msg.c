@@ -14,6 +14,7 @@ static const char *const names[MSG_TYPES] = {
 	[MSG_PUSH] = "PUSH", [MSG_WEIGHTS] = "WEIGHTS", [MSG_SUM] = "SUM", [MSG_TOTAL] = "TOTAL",
 	[MSG_PULL] = "PULL", [MSG_STATE] = "STATE", [MSG_STOP] = "STOP", [MSG_BYE] = "BYE",
 	[MSG_OPEN] = "OPEN", [MSG_HOLDS] = "HOLDS", [MSG_ASK] = "ASK", [MSG_RECORD] = "RECORD",
+	[MSG_NORMS] = "NORMS",
 };
 
 void

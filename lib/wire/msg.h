@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	2u		/* of the protocol; carried by MSG_HELLO */
+#define MSG_VERSION	3u		/* of the protocol; carried by MSG_HELLO */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 enum msg_type {
@@ -35,6 +35,7 @@ enum msg_type {
 	MSG_HOLDS,	/* holder: so many; payload: their id */
 	MSG_ASK,	/* reader: asks for records; payload: their numbers, u64 */
 	MSG_RECORD,	/* holder: a part of a record; flags: MSG_EMPTY when it cannot be read; payload: the reason */
+	MSG_NORMS,	/* server: its part of a step's norms, NORM_BYTES each (ps/norms.h); worker: the sums of all parts */
 	MSG_TYPES
 };
 

@@ -1,6 +1,9 @@
 /* sync_test - slack 0: the same bits in any order, after duplicates and deaths, and as one worker that adds the pieces. */
 #include "law/world.h"
 
+#include "net/muon.h"
+#include "net/norm.h"
+
 #define STEPS 7
 
 /* Puts back what is frozen, as it was in `was`. */
@@ -10,6 +13,41 @@ thaw(const struct graph_array *a, uint32_t n, const float *was, float *now)
 	for (uint32_t i = 0; i < n; i++)
 		if (a[i].frozen)
 			memcpy(now + a[i].first, was + a[i].first, a[i].count * sizeof(float));
+}
+
+/* One update of whole arrays; sum is that of n samples. */
+static void
+update(const struct world *x, const struct opt_hyper *of, float *w, float *state, const float *sum, uint32_t samples)
+{
+	const struct graph *g = x->graph;
+	uint32_t states = opt_states(of->rule), last = 0;
+	float *room = world_floats(muon_room(g->P, 1));
+	struct norm all = { { 0 } };
+	double n = samples;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		norm_add(&all, sum + g->w[a].first, g->w[a].frozen ? 0 : g->w[a].count);
+	n /= opt_shrink(norm_root(&all) / n, of);
+	for (uint32_t a = 0; a < g->nw; a++)
+		last = g->w[a].ndim > 1 ? a : last;
+	for (uint32_t a = 0; a < g->nw; a++) {
+		const struct graph_array *r = &g->w[a];
+		float *wa = w + r->first, *sa = state + r->first * states;
+		struct opt_hyper h = *of;
+
+		if (h.rule == OPT_LARS && r->ndim > 1) {
+			struct norm d = { { 0 } }, v = { { 0 } };
+
+			norm_add(&d, sum + r->first, r->count);
+			norm_add(&v, wa, r->count);
+			h.lr *= (float)opt_trust(norm_root(&v), norm_root(&d) / n, (double)h.wd, &h);
+		}
+		if (h.rule == OPT_MUON && r->ndim > 1 && a != last)
+			muon_step(wa, sa, sum + r->first, r->dim[0], r->count / r->dim[0], n, &h, room);
+		else
+			opt_step(wa, sa, sum + r->first, r->count, n, &h);
+	}
+	free(room);
 }
 
 /* What the job must come to, by plain sums over whole arrays. */
@@ -43,7 +81,7 @@ by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t step
 			continue;
 		h.lr = world_rate(x, t);
 		h.t = t + 1;
-		opt_step(w, state, sum, g->P, n, &h);
+		update(x, &h, w, state, sum, n);
 		opt_fold(aux, stats, g->A, n, 0.8f);
 		thaw(g->w, g->nw, w0, w);
 		thaw(g->aux, g->naux, aux0, aux);
@@ -69,6 +107,8 @@ draw(uint64_t seed)
 	bool bn;
 
 	opt_usual((enum opt_rule)rng_below(&c, OPT_RULES), &x.hyper);
+	x.hyper.clip_norm = rng_below(&c, 2) ? 0.5f : 0;
+	x.hyper.unit = rng_below(&c, 2);
 	bn = rng_below(&c, 2);
 	x.graph = world_graph(bn);
 	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
@@ -119,8 +159,8 @@ holds(struct world *x, bool uneven)
 			world_fault(x, "weights differ");
 	}
 	if (!good)
-		printf("# seed %llu, %u workers, %u servers, slices of %u bytes: %s\n", (unsigned long long)x->seed,
-		    x->W, x->S, x->slice, x->why);
+		printf("# seed %llu, %s, %u workers, %u servers, slices of %u bytes: %s\n", (unsigned long long)x->seed,
+		    opt_name(x->hyper.rule), x->W, x->S, x->slice, x->why);
 	world_close(x);
 	free(w), free(aux), free(state), free(ws), free(auxs), free(states);
 	return good;

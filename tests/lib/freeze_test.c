@@ -78,7 +78,7 @@ shares(const char *rules, uint32_t S, uint32_t bytes)
 	struct graph *g = net();
 	size_t at = 0, least = SIZE_MAX, most = 0, live = 0, own;
 	struct plan *p = NULL;
-	bool good = freeze_rules(g, rules) == 0 && plan_new(g, S, bytes, rules, &p) == 0;
+	bool good = freeze_rules(g, rules) == 0 && plan_new(g, S, bytes, rules, NULL, &p) == 0;
 	uint32_t i = 0, some;
 
 	for (uint32_t s = 0; good && s < S; s++, live += own) {

@@ -83,7 +83,7 @@ main(void)
 		for (uint32_t S = 1; S < 90; S += 4)
 			for (uint32_t bytes = 4; bytes <= 4096; bytes *= 4, all++) {
 				g = net(k);
-				if (plan_new(g, S, bytes, "", &p) == 0) {
+				if (plan_new(g, S, bytes, "", NULL, &p) == 0) {
 					good += covers(p, g->P, g->A, S, bytes);
 					agree += over_agrees(p, g);
 				}
@@ -94,14 +94,14 @@ main(void)
 	is(agree, all, "plan_over gives the slices that share floats with an array");
 
 	g = net(5);
-	is(plan_new(g, 2, PLAN_SLICE, "", &p), 0, "a plan");
+	is(plan_new(g, 2, PLAN_SLICE, "", NULL, &p), 0, "a plan");
 	is(p->n, 3, "two slices of weights, one of statistics");
 	is(p->nfold, g->naux, "a fold for each statistic");
 	near(p->fold[0].momentum, 0.9, 1e-6, "... with its node's momentum");
 	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "... each");
 	is(p->npace, 1, "one pace for all weights");
 	plan_free(p);
-	is(plan_new(g, 2, PLAN_SLICE, "wd:*_gamma=0;lr:*=0.5;lr:*_gamma=4", &p), 0, "multipliers: %s", err_line());
+	is(plan_new(g, 2, PLAN_SLICE, "wd:*_gamma=0;lr:*=0.5;lr:*_gamma=4", NULL, &p), 0, "multipliers: %s", err_line());
 	for (uint32_t i = 0; i < p->npace; i++)
 		for (uint32_t a = 0; a < g->nw; a++)
 			if (g->w[a].first >= p->pace[i].first && g->w[a].first < p->pace[i].first + p->pace[i].count) {
@@ -111,14 +111,14 @@ main(void)
 			}
 	is(paced, g->nw, "each array has its own");
 	plan_free(p);
-	is(plan_new(g, 1, PLAN_SLICE, "lr:none=2", &p), ERR_ARG, "%s", err_line());
-	is(plan_new(g, 1, PLAN_SLICE, "lr:*", &p), ERR_ARG, "%s", err_line());
-	is(plan_new(g, 1, PLAN_SLICE, "wd:*=-1", &p), ERR_ARG, "%s", err_line());
-	is(plan_new(g, 1, PLAN_SLICE, "xx:*=1", &p), ERR_ARG, "%s", err_line());
-	is(plan_new(g, 0, PLAN_SLICE, "", &p), ERR_LIMIT, "no servers");
-	is(plan_new(g, PLAN_SERVERS + 1, PLAN_SLICE, "", &p), ERR_LIMIT, "too many servers");
-	is(plan_new(g, 1, 3, "", &p), ERR_LIMIT, "slices of less than a float");
-	is(plan_new(g, 1, PLAN_MOST + 1, "", &p), ERR_LIMIT, "slices that fit no message");
+	is(plan_new(g, 1, PLAN_SLICE, "lr:none=2", NULL, &p), ERR_ARG, "%s", err_line());
+	is(plan_new(g, 1, PLAN_SLICE, "lr:*", NULL, &p), ERR_ARG, "%s", err_line());
+	is(plan_new(g, 1, PLAN_SLICE, "wd:*=-1", NULL, &p), ERR_ARG, "%s", err_line());
+	is(plan_new(g, 1, PLAN_SLICE, "xx:*=1", NULL, &p), ERR_ARG, "%s", err_line());
+	is(plan_new(g, 0, PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "no servers");
+	is(plan_new(g, PLAN_SERVERS + 1, PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "too many servers");
+	is(plan_new(g, 1, 3, "", NULL, &p), ERR_LIMIT, "slices of less than a float");
+	is(plan_new(g, 1, PLAN_MOST + 1, "", NULL, &p), ERR_LIMIT, "slices that fit no message");
 	ok(p == NULL, "nothing is given then");
 	plan_free(NULL);
 	graph_free(g);

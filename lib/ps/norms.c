@@ -1,0 +1,126 @@
+/* norms - the norms that an update needs, of arrays whose floats lie on several servers. */
+#include "ps/norms.h"
+#include "base/err.h"
+#include "ps/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t
+norms_count(const struct plan *p, const struct opt_hyper *h)
+{
+	unsigned needs = opt_needs(h);
+
+	return needs & OPT_NORMS ? 2 * p->npace : needs & OPT_NORM ? 1 : 0;
+}
+
+int
+norms_check(const struct opt_hyper *h, uint32_t slack)
+{
+	if (slack == GATE_SYNC || !(opt_needs(h) & (OPT_NORM | OPT_NORMS)))
+		return 0;
+	return err_fail(ERR_ARG, "%s needs norms over all servers, which a job has with slack 0 alone",
+	    opt_needs(h) & OPT_NORMS ? opt_name(h->rule) : "the clipping by norm");
+}
+
+int
+norms_init(struct norms *s, const struct plan *p, const struct opt_hyper *h, uint32_t nworkers)
+{
+	*s = (struct norms){ .plan = p, .hyper = *h, .n = norms_count(p, h), .each = opt_needs(h) & OPT_NORMS };
+	s->now = calloc(s->n + 1, sizeof(*s->now));
+	s->before = calloc(s->n + 1, sizeof(*s->before));
+	s->all = calloc(s->n + 1, sizeof(*s->all));
+	s->bytes = calloc(s->n + 1, NORM_BYTES);
+	s->told = calloc(nworkers, sizeof(*s->told));
+	s->scale.rate = calloc(p->npace + 1, sizeof(*s->scale.rate));
+	return s->now != NULL && s->before != NULL && s->all != NULL && s->bytes != NULL && s->told != NULL && s->scale.rate != NULL ? 0 :
+	    err_nomem();
+}
+
+void
+norms_free(struct norms *s)
+{
+	free(s->now);
+	free(s->before);
+	free(s->all);
+	free(s->bytes);
+	free(s->told);
+	free(s->scale.rate);
+}
+
+void
+norms_add(struct norms *s, const struct plan_slice *at, const float *w, const float *g)
+{
+	size_t first = at->first, end = first + at->count;
+
+	s->full++;
+	if (g == NULL)
+		return;
+	if (!s->each) {
+		norm_add(s->now, g, at->count);
+		return;
+	}
+	for (uint32_t a = 0; a < s->plan->npace; a++) {
+		const struct plan_pace *p = &s->plan->pace[a];
+		size_t from = p->first > first ? p->first : first;
+		size_t to = p->first + p->count < end ? p->first + p->count : end;
+
+		if (from >= to)
+			continue;
+		norm_add(&s->now[2 * a], g + (from - first), to - from);
+		norm_add(&s->now[2 * a + 1], w + (from - first), to - from);
+	}
+}
+
+/* The norm of the mean of all gradients: sums of integers, so joined in any order. */
+static double
+whole(const struct norms *s, const struct norm *sums, double n)
+{
+	struct norm all = { { 0 } };
+
+	for (uint32_t i = 0; i < s->n; i += s->each ? 2 : 1)
+		norm_join(&all, &sums[i]);
+	return norm_root(&all) / n;
+}
+
+void
+norms_close(struct norms *s, const struct norm *sums, uint64_t samples)
+{
+	double n = (double)samples, shrink = 1;
+	struct norm *part = s->now;
+
+	if (samples > 0 && opt_needs(&s->hyper) & OPT_NORM)
+		shrink = opt_shrink(whole(s, sums, n), &s->hyper);
+	s->scale.shrink = shrink;
+	for (uint32_t a = 0; a < s->plan->npace; a++) {
+		const struct plan_pace *x = &s->plan->pace[a];
+
+		s->scale.rate[a] = 1;
+		if (s->each && x->rows > 0 && samples > 0)
+			s->scale.rate[a] *= (float)opt_trust(norm_root(&sums[2 * a + 1]),
+			    shrink * norm_root(&sums[2 * a]) / n, (double)s->hyper.wd * (double)x->wd, &s->hyper);
+	}
+	s->now = s->before;
+	s->before = part;
+	s->has_before = samples > 0;
+	memset(s->now, 0, s->n * sizeof(*s->now));
+	s->full = 0;
+	s->open = false;
+}
+
+void
+norms_put(struct norms *s, const struct norm *sums)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		norm_put(&sums[i], s->bytes + i * NORM_BYTES);
+}
+
+bool
+norms_get(const void *payload, size_t len, struct norm *sums, uint32_t n)
+{
+	if (len != (size_t)n * NORM_BYTES)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		norm_get(&sums[i], (const uint8_t *)payload + i * NORM_BYTES);
+	return true;
+}

@@ -23,7 +23,9 @@ struct meet;
 /* How weights change; a number that was not given is NAN. */
 struct worker_learn {
 	enum opt_rule	 rule;
-	double		 momentum, beta2, eps, wd, l1, clip;
+	double		 momentum, beta2, eps, trust, turns;
+	double		 wd, l1, clip, clip_norm;
+	bool		 unit;
 	struct buf	 mults;		/* text of ps/plan.h */
 };
 

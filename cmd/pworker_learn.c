@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "ps/hello.h"
+#include "ps/norms.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,20 +15,25 @@ static const char help[] =
     "       warmup:E,RATE      up from 0 in E epochs        ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E    a curve to END (0) at E      ,linear[:END]@E\n"
     "       ,poly:P[:END]@E    ,exp:F  by epoch             ,triangle:LOW@PERIOD\n"
-    "  --optimizer NAME (sgd)  or nesterov, adam, adamw, rmsprop\n"
-    "  --momentum M (0.9)      adam's beta1; rmsprop: 0     --beta2 B (0.999)  rmsprop: 0.99\n"
-    "  --epsilon E (1e-8)\n"
+    "  --optimizer NAME (sgd)  or nesterov, adam, adamw, rmsprop, lars, muon\n"
+    "  --momentum M (0.9)      adam's beta1; rmsprop: 0; muon: 0.95\n"
+    "  --beta2 B (0.999)       rmsprop: 0.99; muon: 0.9, the momentum of what is no matrix\n"
+    "  --epsilon E (1e-8)      lars: 0; muon: 1e-7\n"
+    "  --trust X (0.001)       of lars                      --turns N (5), --unit  of muon\n"
     "  --wd DECAY (1e-5)       --l1 X (0)                   --clip C  each number of a gradient\n"
+    "  --clip-norm X           the norm of all gradients together\n"
     "  --lr-mult PATTERN=X     the rate of the arrays of these names, as fc*=10; again for more\n"
     "  --wd-mult PATTERN=X     their decay\n";
 
 enum {
-	O_BETA2, O_CLIP, O_EPSILON, O_HELP, O_L1, O_LR, O_LRMULT, O_MOMENTUM, O_OPTIMIZER, O_WD, O_WDMULT
+	O_BETA2, O_CLIP, O_CLIPNORM, O_EPSILON, O_HELP, O_L1, O_LR, O_LRMULT, O_MOMENTUM, O_OPTIMIZER, O_TRUST, O_TURNS, O_UNIT,
+	O_WD, O_WDMULT
 };
 
 static const struct option longs[] = {
 	{ "beta2", required_argument, NULL, O_BETA2 },
 	{ "clip", required_argument, NULL, O_CLIP },
+	{ "clip-norm", required_argument, NULL, O_CLIPNORM },
 	{ "epsilon", required_argument, NULL, O_EPSILON },
 	{ "help-learn", no_argument, NULL, O_HELP },
 	{ "l1", required_argument, NULL, O_L1 },
@@ -35,6 +41,9 @@ static const struct option longs[] = {
 	{ "lr-mult", required_argument, NULL, O_LRMULT },
 	{ "momentum", required_argument, NULL, O_MOMENTUM },
 	{ "optimizer", required_argument, NULL, O_OPTIMIZER },
+	{ "trust", required_argument, NULL, O_TRUST },
+	{ "turns", required_argument, NULL, O_TURNS },
+	{ "unit", no_argument, NULL, O_UNIT },
 	{ "wd", required_argument, NULL, O_WD },
 	{ "wd-mult", required_argument, NULL, O_WDMULT },
 	{ NULL, 0, NULL, 0 }
@@ -59,6 +68,7 @@ take(struct pworker *p, int c, char *text)
 	switch (c) {
 	case O_BETA2:	l->beta2 = front_real("--beta2", text, 0, 1); break;
 	case O_CLIP:	l->clip = front_real("--clip", text, 0, 1e30); break;
+	case O_CLIPNORM: l->clip_norm = front_real("--clip-norm", text, 0, 1e30); break;
 	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
 	case O_HELP:	worker_help(help);
 	case O_L1:	l->l1 = front_real("--l1", text, 0, 1e30); break;
@@ -70,11 +80,28 @@ take(struct pworker *p, int c, char *text)
 	case O_MOMENTUM: l->momentum = front_real("--momentum", text, 0, 1); break;
 	case O_OPTIMIZER:
 		if (!opt_find(text, &l->rule))
-			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw and rmsprop", text);
+			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", text);
 		break;
+	case O_TRUST:	l->trust = front_real("--trust", text, 0, 1e30); break;
+	case O_TURNS:	l->turns = (double)front_num("--turns", text, 0, OPT_TURNS); break;
+	case O_UNIT:	l->unit = true; break;
 	case O_WD:	l->wd = front_real("--wd", text, 0, 1e30); break;
 	case O_WDMULT:	add_rule(l, "--wd-mult", "wd", text); break;
 	}
+}
+
+/* What belongs to one optimizer and was given with another would be lost in silence. */
+static void
+check(const struct pworker *p)
+{
+	const struct worker_learn *l = &p->learn;
+
+	if (!isnan(l->trust) && l->rule != OPT_LARS)
+		front_wrong("--trust: is of --optimizer lars, not of %s", opt_name(l->rule));
+	if ((!isnan(l->turns) || l->unit) && l->rule != OPT_MUON)
+		front_wrong("%s: is of --optimizer muon, not of %s", l->unit ? "--unit" : "--turns", opt_name(l->rule));
+	if (norms_check(&p->train.ps.hyper, p->train.ps.slack) < 0)
+		front_wrong("%s: %s", l->rule == OPT_LARS ? "--optimizer" : "--clip-norm", err_line());
 }
 
 static void
@@ -90,6 +117,11 @@ settle(struct pworker *p)
 	h->wd = (float)l->wd;
 	h->l1 = (float)l->l1;
 	h->clip = (float)l->clip;
+	h->clip_norm = (float)l->clip_norm;
+	h->trust = isnan(l->trust) ? h->trust : (float)l->trust;
+	h->turns = isnan(l->turns) ? h->turns : (uint32_t)l->turns;
+	h->unit = l->unit;
+	check(p);
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);
 	p->train.ps.mults = (const char *)l->mults.p;

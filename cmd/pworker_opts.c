@@ -117,7 +117,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	int c;
 
 	*p = (struct pworker){ .frequent = 50,
-	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .wd = 1e-5 },
+	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .trust = NAN, .turns = NAN, .wd = 1e-5 },
 	    .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07", .sched.base = 0.1,
 	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
 	    .ps = { .nworkers = 1 } } };

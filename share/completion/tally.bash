@@ -24,7 +24,7 @@ _tally() {
 			compgen -W "$(cd "$share/nets" 2>/dev/null && ls -- *.lua | sed 's/\.lua$//')" -- "$word")
 		return ;;
 	--optimizer)
-		mapfile -t COMPREPLY < <(compgen -W 'sgd nesterov adam adamw rmsprop' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'sgd nesterov adam adamw rmsprop lars muon' -- "$word")
 		return ;;
 	--engine)
 		mapfile -t COMPREPLY < <(compgen -W 'cpu ref' -- "$word")

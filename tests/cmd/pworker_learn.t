@@ -10,7 +10,8 @@ falls() { awk -F'\t' '$5 == "epoch" { if (!n++) first = $9; loss = $9 } END { ex
 
 i=0
 for o in "sgd --lr 0.05" "nesterov --lr 0.05" "adam --lr 0.002" "adamw --lr 0.002 --wd 0.05" "rmsprop --lr 0.002" \
-	"rmsprop --lr 0.002 --momentum 0.5" "adam --lr 0.002 --l1 0.001 --clip 0.1"; do
+	"rmsprop --lr 0.002 --momentum 0.5" "adam --lr 0.002 --l1 0.001 --clip 0.1" "sgd --lr 0.05 --clip-norm 0.5" \
+	"lars --lr 1 --trust 0.02" "muon --lr 0.02" "muon --lr 0.02 --unit --turns 3 --momentum 0.6"; do
 	i=$((i + 1))
 	# shellcheck disable=SC2086
 	status 0 "--optimizer $o" train --optimizer $o --epochs 4 --save "$i"
@@ -23,7 +24,7 @@ for o in "sgd --lr 0.05" "nesterov --lr 0.05" "adam --lr 0.002" "adamw --lr 0.00
 	status 0 "... and goes on" train --optimizer $o --epochs 4 --resume "$1" --save "whole$i"
 	ok "... with the same bits" cmp "$i-0004.safetensors" "whole$i-0004.safetensors"
 done
-is "$(for k in 1 2 3 4 5 6 7; do last $k.tsv; done | sort -u | wc -l)" 7 "each in its own way"
+is "$(for k in $(seq $i); do last "$k.tsv"; done | sort -u | wc -l)" "$i" "each in its own way"
 status 2 "another optimizer's state" train --optimizer adam --resume 2-0004.safetensors --epochs 5
 like "$T/err" "^pworker: 2-0004\.safetensors: was saved with --optimizer nesterov\$" "... is refused"
 for o in "--beta2 0.9" "--epsilon 0.1" "--momentum 0.5"; do
@@ -63,6 +64,11 @@ like "$T/err" '^pworker: renamed\.params: has no tensor of a name and shape of t
 
 status 2 "an optimizer that there is not" train --optimizer sdg
 like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "... is said"
+status 2 "norms without lockstep" train --clip-norm 1 --slack 2
+like "$T/err" '^pworker: --clip-norm: .* slack 0 alone' "... are refused"
+status 2 "... for whole arrays too" train --optimizer lars --async
+status 2 "what is another optimizer's" train --optimizer adam --unit
+like "$T/err" '^pworker: --unit: is of --optimizer muon' "... is not taken in silence"
 status 2 "a rule without a number" train --lr-mult fc1
 status 2 "a rule for nothing" train --wd-mult 'fc9*=0' --steps 1
 like "$T/err" "'fc9\*' is the name of no array of the net" "... is said"

@@ -1,7 +1,7 @@
 /*
  * fuzz_server - any messages to a server's brain: no crash, no answer beyond the plan, no more memory for it.
  *
- * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async and then
+ * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async, 4 slack 0 with norms, and then
  * messages, else the rest is a hello's text.  A message is
  *
  *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate | u8 words | f32[words]
@@ -15,7 +15,9 @@
 
 #define WORKERS	3
 
-static const uint32_t slacks[] = { GATE_SYNC, 1, 3, GATE_ASYNC };
+static const struct { uint32_t slack; float clip_norm; } kinds[] = {
+	{ GATE_SYNC, 0 }, { 1, 0 }, { 3, 0 }, { GATE_ASYNC, 0 }, { GATE_SYNC, 1 },
+};
 
 static void
 emit(void *arg, uint32_t worker, const struct msg *m)
@@ -47,10 +49,10 @@ net(void)
 
 /* Worker w's hello, always a good one. */
 static void
-hello(struct server *s, const struct graph *g, uint32_t slack, uint32_t w, uint64_t incarnation)
+hello(struct server *s, const struct graph *g, unsigned kind, uint32_t w, uint64_t incarnation)
 {
 	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = WORKERS, .nservers = 2,
-	    .slack = slack, .slice = 16, .hash = graph_hash(g) };
+	    .slack = kinds[kind].slack, .hyper = { .clip_norm = kinds[kind].clip_norm }, .slice = 16, .hash = graph_hash(g) };
 	struct msg m = { .type = MSG_HELLO, .worker = w, .incarnation = incarnation };
 	struct buf b = { 0 };
 
@@ -63,7 +65,7 @@ hello(struct server *s, const struct graph *g, uint32_t slack, uint32_t w, uint6
 }
 
 static void
-messages(uint32_t slack, const uint8_t *p, size_t n)
+messages(unsigned kind, const uint8_t *p, size_t n)
 {
 	struct server *s = NULL;
 	struct server_opt o = { .nworkers = WORKERS, .nservers = 2, .emit = emit, .arg = &s };
@@ -72,9 +74,9 @@ messages(uint32_t slack, const uint8_t *p, size_t n)
 	if (server_new(&o, &s) < 0)
 		abort();
 	for (uint32_t w = 0; w + 1 < WORKERS; w++)
-		hello(s, g, slack, w, 1);
+		hello(s, g, kind, w, 1);
 	while (n >= 8) {
-		uint32_t words = p[7] % 16;
+		uint32_t words = p[7] % 32;
 		struct msg m = { .type = p[0] % (MSG_TYPES + 1), .flags = p[1] & 7, .worker = p[2] & 3,
 		    .incarnation = (uint64_t)p[2] >> 4, .step = p[3], .slice = p[4], .samples = p[5],
 		    .rate = (float)p[6] / 64, .len = 4 * words, .payload = p + 8 };
@@ -82,7 +84,7 @@ messages(uint32_t slack, const uint8_t *p, size_t n)
 		if (n - 8 < m.len)
 			break;
 		if (m.type == MSG_HELLO && m.len == 0)
-			hello(s, g, slack, m.worker, m.incarnation);
+			hello(s, g, kind, m.worker, m.incarnation);
 		else
 			server_take(s, &m);
 		n -= 8 + m.len;
@@ -116,8 +118,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	if (n < 1)
 		return 0;
-	if (p[0] < sizeof(slacks) / sizeof(slacks[0]))
-		messages(slacks[p[0]], p + 1, n - 1);
+	if (p[0] < sizeof(kinds) / sizeof(kinds[0]))
+		messages(p[0], p + 1, n - 1);
 	else
 		text(p + 1, n - 1);
 	return 0;

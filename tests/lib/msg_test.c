@@ -47,7 +47,7 @@ test_refused(void)
 	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is none");
 	msg_head(&(struct msg){ .type = MSG_TYPES }, head);
 	is(msg_parse(&m, head), ERR_FORMAT, "nor is the type after the last");
-	is_str(err_line(), "a message of unknown type 17", "and the line says which");
+	is_str(err_line(), "a message of unknown type 18", "and the line says which");
 }
 
 int

@@ -71,6 +71,68 @@ over_agrees(const struct plan *p, const struct graph *g)
 	return true;
 }
 
+/* With OPT_WHOLE: each matrix but the last is a slice, and no array is cut by servers. */
+static bool
+whole(const struct plan *p, const struct graph *g, uint32_t S, uint32_t bytes)
+{
+	size_t at = 0;
+	uint32_t owner = 0, last = 0;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		last = g->w[a].ndim > 1 ? a : last;
+	for (uint32_t i = 0; i < p->nweights; i++) {
+		const struct plan_slice *s = &p->slice[i];
+
+		if (s->first != at || s->owner < owner || s->owner > owner + 1 || (s->rows == 0 && s->count * 4 > bytes))
+			return false;
+		owner = s->owner;
+		at += s->count;
+	}
+	if (at != g->P || owner != S - 1 || p->slice[0].owner != 0 || p->slice[0].count == 0)
+		return false;
+	for (uint32_t a = 0; a < g->nw; a++) {
+		uint32_t from, to;
+
+		plan_over(p, g->w[a].first, g->w[a].count, &from, &to);
+		for (uint32_t i = from; i < to; i++)
+			if (p->slice[i].owner != p->slice[from].owner ||
+			    p->slice[i].rows != (g->w[a].ndim > 1 && a != last ? g->w[a].dim[0] : 0))
+				return false;
+		if (g->w[a].ndim > 1 && a != last && (to != from + 1 || p->slice[from].count != g->w[a].count))
+			return false;
+	}
+	return true;
+}
+
+static void
+matrices(void)
+{
+	const struct opt_hyper muon = { .rule = OPT_MUON }, lars = { .rule = OPT_LARS };
+	struct graph *g = graph_new(3, 64, 64);
+	unsigned good = 0, all = 0;
+	uint32_t at = 0;
+	struct plan *p;
+
+	for (uint32_t k = 1; k < 40; k += 3)
+		for (uint32_t S = 1; S < 90; S += 4)
+			for (uint32_t bytes = 4; bytes <= 4096; bytes *= 4, all++) {
+				struct graph *h = net(k);
+
+				if (plan_new(h, S, bytes, "", &muon, &p) == 0)
+					good += whole(p, h, S, bytes) && over_agrees(p, h);
+				plan_free(p);
+				graph_free(h);
+			}
+	is(good, all, "matrices are whole where the optimizer needs it, more servers than arrays included");
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "large", .in = &at, .nin = 1, .k = 342 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "head", .in = &at, .nin = 1, .k = 342 }, &at);
+	is(plan_new(g, 2, PLAN_SLICE, "", &muon, &p), ERR_LIMIT, "a matrix too large for a message: %s", err_line());
+	is(plan_new(g, 2, PLAN_SLICE, "", &lars, &p), 0, "no matter without");
+	is(p->npace, g->nw, "lars tells arrays apart");
+	plan_free(p);
+	graph_free(g);
+}
+
 int
 main(void)
 {
@@ -122,5 +184,6 @@ main(void)
 	ok(p == NULL, "nothing is given then");
 	plan_free(NULL);
 	graph_free(g);
+	matrices();
 	return done();
 }

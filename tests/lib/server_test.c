@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "ps/gate.h"
 #include "ps/hello.h"
+#include "ps/norms.h"
 #include "ps/server.h"
 
 #include <stdlib.h>
@@ -220,9 +221,83 @@ test_leave(void)
 	server_free(s);
 }
 
+/* Server 0 of 2 with clipping by norm: it has slice 0, of 6 of 12 weights. */
+static struct server *
+normed(uint32_t slack, int *e)
+{
+	struct server_opt o = { .nworkers = 2, .nservers = 2, .emit = emit };
+	struct graph *g = net();
+	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = 2, .nservers = 2, .slice = 32,
+	    .slack = slack, .hyper = { .clip_norm = 1 }, .hash = graph_hash(g) };
+	struct buf b = { 0 };
+	struct server *s;
+
+	server_new(&o, &s);
+	hello_text(&h, g, &b);
+	for (uint32_t w = 0; w < 2; w++)
+		*e = server_take(s, &(struct msg){ .type = MSG_HELLO, .worker = w, .incarnation = 1, .len = (uint32_t)b.n,
+		    .payload = b.p });
+	buf_free(&b);
+	graph_free(g);
+	return s;
+}
+
+static void
+test_norms(void)
+{
+	static const float zero[6], g[6] = { 6, 0, 0, -8 };
+	struct msg total = { .type = MSG_NORMS, .incarnation = 1, .worker = 1, .len = NORM_BYTES };
+	uint8_t bytes[NORM_BYTES];
+	struct norm sum = { { 0 } }, part;
+	struct server *s;
+	struct msg m;
+	int e;
+
+	s = normed(1, &e);
+	is(e, ERR_ARG, "norms with a slack: %s", err_line());
+	server_free(s);
+	s = normed(0, &e);
+	is(e, 0, "a job that needs norms");
+	tell(s, (struct msg){ .type = MSG_INIT, .incarnation = 1, .len = 24, .payload = zero });
+	m = push(0, 0, 0, g);
+	m.len = 24;
+	is(tell(s, m), 0, "a push");
+	ok(n == 0, "... which is not all");
+	is(tell(s, total), ERR_FORMAT, "norms before the gradients: %s", err_line());
+	m.worker = 1;
+	is(tell(s, m), 0, "the other");
+	ok(n == 2 && out[0].type == MSG_NORMS && out[1].type == MSG_NORMS && to[0] != to[1] && out[0].len == NORM_BYTES,
+	    "... and its part of the norms goes to both, before any weights");
+	norm_add(&sum, (float[]){ 12, -16 }, 2);
+	norm_get(&part, (const uint8_t *)payload[0]);
+	near(norm_root(&part), 20, 0, "... the norm of the sum");
+	is(tell(s, m), 0, "the push again");
+	ok(n == 0, "... changes nothing");
+	m.step = 1;
+	is(tell(s, m), ERR_FORMAT, "none of the next step now: %s", err_line());
+	norm_add(&sum, (float[]){ 15 }, 1);	/* on the other server */
+	norm_put(&sum, bytes);
+	total.payload = bytes;
+	total.len--;
+	is(tell(s, total), ERR_FORMAT, "norms of another length");
+	total.len++;
+	is(tell(s, total), 0, "the total");
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 1, "... and the step closes");
+	near(payload[0][0], -0.5 * 3 / (25.0 / 4 + 1e-6), 1e-6, "... with the gradient cut to a norm of 1");
+	is(tell(s, total), 0, "the total from another worker");
+	ok(n == 0, "... comes too late to change anything");
+	total.step = 1;
+	is(tell(s, total), ERR_FORMAT, "the next one's comes too early");
+	server_free(s);
+	s = begun(GATE_SYNC);
+	is(tell(s, total), ERR_FORMAT, "where no norms are needed, none are taken");
+	server_free(s);
+}
+
 int
 main(void)
 {
+	test_norms();
 	test_hello();
 	test_round();
 	test_wrong();

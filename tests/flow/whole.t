@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# whole.t - updates that need norms or whole arrays come to the same bits with any number of servers and workers.
+. "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+pictures images 60 1 && im2rec images >a.rec || exit 1
+one() { pworker --net mlp --data a.rec --shape 3,32,32 --classes 10 --seed 5 --epochs 3 --batch 5 "$@"; }
+
+for o in "sgd --clip-norm 0.5" "adamw --lr 0.002 --clip-norm 0.1" "lars --lr 1 --trust 0.02" "lars --clip-norm 0.3 --lr 2" \
+	"muon --lr 0.02 --unit"; do
+	n=${o%% *}${o//[^0-9]/}
+	# shellcheck disable=SC2086
+	status 0 "$o: a worker alone" one --optimizer $o --accumulate 3 --save "$n"
+	for s in 1 3; do
+		# shellcheck disable=SC2086
+		status 0 "... 3 workers and $s servers" dlaunch -n 3 -s "$s" pworker --net mlp --data "$T/a.rec" --shape 3,32,32 \
+			--classes 10 --seed 5 --epochs 3 --batch 5 --optimizer $o --save "$T/$n.$s"
+		ok "... compute the same" pmerge --diff "$n-0003.safetensors" "$n.$s-0003.safetensors"
+	done
+done
+done_testing

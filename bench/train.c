@@ -30,14 +30,16 @@ struct job {
 	struct engine_dev   *dev;
 	struct engine_plan  *plan;
 	struct graph	    *graph;
+	enum engine_precision precision;
 	uint32_t	     batch;
 	float		    *w, *m, *g, *aux, *stats, *x;
 	int32_t		    *y;
 };
 
-static const char usage[] = "train [--batch N] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
+static const char usage[] = "train [--batch N] [--dtype f32|bf16] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
 static const char help[] =
     "  --batch N      pictures a step (128)\n"
+    "  --dtype TYPE   f32, bf16 (f32)\n"
     "  --engine NAME  cpu, ref ... (the best)\n"
     "  --explain      print what runs each layer, and end\n"
     "  --limit        a dense product in place of a net\n"
@@ -84,7 +86,7 @@ open_job(struct job *j, const char *net, unsigned threads)
 
 	must(script_run(net, 0, 0, 0, 0, NULL, 0, &j->graph), net);
 	must(j->engine->open(threads, &j->dev), j->engine->name);
-	must(j->engine->plan(j->dev, j->graph, j->batch, ENGINE_F32, &j->plan), net);
+	must(j->engine->plan(j->dev, j->graph, j->batch, j->precision, &j->plan), net);
 	data = &j->graph->node[0];
 	floats = (size_t)j->batch * data->c * data->h * data->w;
 	j->w = room(j->graph->P, sizeof(float));
@@ -197,7 +199,8 @@ int
 main(int argc, char *argv[])
 {
 	static const struct option longs[] = {
-		{ "batch", required_argument, NULL, 'b' }, { "engine", required_argument, NULL, 'e' },
+		{ "batch", required_argument, NULL, 'b' }, { "dtype", required_argument, NULL, 'd' },
+		{ "engine", required_argument, NULL, 'e' },
 		{ "explain", no_argument, NULL, 'x' }, { "limit", no_argument, NULL, 'l' },
 		{ "net", required_argument, NULL, 'n' }, { "threads", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 },
@@ -212,6 +215,7 @@ main(int argc, char *argv[])
 	while ((c = getopt_long(argc, argv, "b:e:n:t:h", longs, NULL)) != -1)
 		switch (c) {
 		case 'b': j.batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
+		case 'd': j.precision = strcmp(optarg, "bf16") == 0 ? ENGINE_BF16 : ENGINE_F32; break;
 		case 'e': engine = optarg; break;
 		case 'x': explained = true; break;
 		case 'l': limit = true; break;

@@ -7,7 +7,8 @@
 # in the same minutes; a round is `steps` steps of each.  PEER_TORCH and PEER_MXNET
 # name pythons that have torch and mxnet; one that is not there is left out.  Rounds
 # in which other programs took more than a twentieth of the processors are marked,
-# and do not count when there are three others.  BATCH and THREADS may be set.
+# and do not count when there are three others.  BATCH and THREADS may be set, and DTYPE=bf16
+# to measure tally in bf16 beside its f32 and torch's autocast.
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share}
@@ -47,10 +48,13 @@ busy() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
 used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 
 start tally "$BUILD/bench/train" --batch "$batch" --threads "$threads"
+[ "${DTYPE:-f32}" = f32 ] || start bf16 "$BUILD/bench/train" --batch "$batch" --threads "$threads" --dtype "$DTYPE"
 start limit "$BUILD/bench/train" --limit --threads "$threads"
 if [ -n "${PEER_TORCH:-}" ]; then
 	start torch "$PEER_TORCH" bench/peers/train_torch.py --batch "$batch" --threads "$threads"
 	start torch_cl "$PEER_TORCH" bench/peers/train_torch.py --batch "$batch" --threads "$threads" --mode f32cl
+	[ "${DTYPE:-f32}" = f32 ] || start torch_bf16 \
+		"$PEER_TORCH" bench/peers/train_torch.py --batch "$batch" --threads "$threads" --mode bf16cl
 else
 	echo "torch: left out: PEER_TORCH names no python" >&2
 fi
@@ -74,7 +78,7 @@ for ((r = 1; r <= rounds; r++)); do
 	done
 done
 
-echo "inception, batch $batch, threads $threads, f32; $rounds rounds of $steps steps in turn; $(uname -m)," \
+echo "inception, batch $batch, threads $threads, ${DTYPE:-f32}; $rounds rounds of $steps steps in turn; $(uname -m)," \
 	"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $cores processors"
 "$BUILD/bench/train" --explain --batch 1 --threads "$threads" | head -n 1
 awk -v batch="$batch" -v macs="$macs" '

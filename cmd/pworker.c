@@ -29,7 +29,7 @@ static const char help[] =
     "  --resume-last           go on from the newest checkpoint of --save, if there is any\n"
     "  --eval FILE.safetensors its loss and accuracy on --data, or --predict FILE: a row a picture,\n"
     "  --top N (1)             classes each; --flip: the mean with mirror images\n"
-    "  --engine NAME           --threads N\n"
+    "  --engine NAME           --threads N                  --dtype f32|bf16...\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
     "  --print                 show the net; with --batch the memory it takes\n"

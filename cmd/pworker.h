@@ -57,7 +57,7 @@ struct worker_theme {
 	void	(*settle)(struct pworker *p);	/* behind the last option; may be NULL */
 };
 
-extern const struct worker_theme worker_data_theme, worker_freeze_theme, worker_job_theme, worker_judge_theme,
+extern const struct worker_theme worker_data_theme, worker_device_theme, worker_freeze_theme, worker_job_theme, worker_judge_theme,
     worker_keep_theme, worker_learn_theme, worker_net_theme;
 
 /* pworker_opts.c: fills p in from the command line; worker_release() frees what that took. */

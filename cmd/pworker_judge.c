@@ -146,7 +146,8 @@ worker_judge(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
 	struct weights f;
-	struct judge_opt o = { .engine = engine_find(p->engine), .threads = t->threads, .weights = &f, .flip = p->flip };
+	struct judge_opt o = { .engine = engine_find(p->engine), .threads = t->threads,
+	    .precision = t->precision, .weights = &f, .flip = p->flip };
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 	uint8_t key[CONN_KEY];
 	float *mean = NULL;

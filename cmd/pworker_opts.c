@@ -16,8 +16,8 @@
 #define THEME	256	/* most options of a theme; theme i has the values from THEME * (i + 1) on */
 
 enum {
-	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_ENGINE, O_EPOCHS, O_FREQUENT, O_HELP, O_INIT, O_MEAN, O_PRINT, O_RECIPES,
-	O_SEED, O_STEPS, O_THREADS, O_VAL, O_VERSION
+	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_EPOCHS, O_FREQUENT, O_HELP, O_INIT, O_MEAN, O_PRINT, O_RECIPES,
+	O_SEED, O_STEPS, O_VAL, O_VERSION
 };
 
 static const struct option longs[] = {
@@ -25,7 +25,6 @@ static const struct option longs[] = {
 	{ "batch", required_argument, NULL, O_BATCH },
 	{ "data", required_argument, NULL, O_DATA },
 	{ "data-key-file", required_argument, NULL, O_DATA_KEY },
-	{ "engine", required_argument, NULL, O_ENGINE },
 	{ "epochs", required_argument, NULL, O_EPOCHS },
 	{ "frequent", required_argument, NULL, O_FREQUENT },
 	{ "help", no_argument, NULL, O_HELP },
@@ -35,7 +34,6 @@ static const struct option longs[] = {
 	{ "recipes", no_argument, NULL, O_RECIPES },
 	{ "seed", required_argument, NULL, O_SEED },
 	{ "steps", required_argument, NULL, O_STEPS },
-	{ "threads", required_argument, NULL, O_THREADS },
 	{ "val", required_argument, NULL, O_VAL },
 	{ "version", no_argument, NULL, O_VERSION },
 	{ NULL, 0, NULL, 0 }
@@ -62,7 +60,6 @@ take(struct pworker *p, int c, char *text)
 	case O_BATCH:	worker_batch_take(&p->batch, text); break;
 	case O_DATA:	data(p, text); break;
 	case O_DATA_KEY: p->data_key = text; break;
-	case O_ENGINE:	p->engine = text; break;
 	case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", text, 0, UINT32_MAX); break;
 	case O_FREQUENT: p->frequent = (uint64_t)front_num("--frequent", text, 1, INT64_MAX); break;
 	case O_HELP:	front_help();
@@ -75,7 +72,6 @@ take(struct pworker *p, int c, char *text)
 	case O_RECIPES:	front_recipes();
 	case O_SEED:	t->seed = (uint64_t)front_num("--seed", text, 0, INT64_MAX); break;
 	case O_STEPS:	t->steps = (uint64_t)front_num("--steps", text, 1, INT64_MAX); break;
-	case O_THREADS:	t->threads = (unsigned)front_num("--threads", text, 1, 1024); break;
 	case O_VAL:	t->val = text; break;
 	case O_VERSION:	printf("pworker (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
 	}
@@ -91,7 +87,7 @@ settle(struct pworker *p)
 static const struct worker_theme rest = { longs, take, settle };
 
 static const struct worker_theme *const theme[] = {
-	&worker_data_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme,
+	&worker_data_theme, &worker_device_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme,
 	&worker_learn_theme, &worker_net_theme, &rest
 };
 #define THEMES	(sizeof(theme) / sizeof(*theme))

@@ -24,7 +24,8 @@ mb(size_t bytes)
 
 /* A plan is made to see what it takes: one that does not fit is refused here, as it would be by a run. */
 static void
-print_plan(const struct graph *g, const struct engine *engine, unsigned threads, uint32_t batch, uint32_t state)
+print_plan(const struct graph *g, const struct engine *engine, unsigned threads, enum engine_precision precision,
+    uint32_t batch, uint32_t state)
 {
 	size_t weights = g->P * sizeof(float), all;
 	struct engine_memory m;
@@ -33,7 +34,7 @@ print_plan(const struct graph *g, const struct engine *engine, unsigned threads,
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = engine->open(threads, &dev)) < 0 || (e = engine->plan(dev, g, batch, ENGINE_F32, &plan)) < 0)
+	if ((e = engine->open(threads, &dev)) < 0 || (e = engine->plan(dev, g, batch, precision, &plan)) < 0)
 		front_die(NULL, e);
 	engine->memory(plan, &m);
 	all = m.activations + m.weights + m.scratch + (2 + state) * weights;
@@ -94,7 +95,8 @@ worker_print(struct pworker *p)
 	flush(&text, e == 0 ? print_frozen(g, &text) : e);
 	fflush(stdout);
 	if (engine != NULL)
-		print_plan(g, engine, p->train.threads, worker_batch_most(&p->batch), opt_states(p->train.ps.hyper.rule));
+		print_plan(g, engine, p->train.threads, p->train.precision, worker_batch_most(&p->batch),
+		    opt_states(p->train.ps.hyper.rule));
 	front_flush();
 	graph_free(g);
 	return 0;

@@ -54,7 +54,7 @@ cpu_describe(const struct engine_dev *dev, struct buf *out)
 
 	if ((e = buf_put_fmt(out, "cpu: ")) < 0 || (e = dnnl_dev_describe(dev->dnnl, out)) < 0)
 		return e;
-	return buf_put_fmt(out, ", f32, %u thread%s", dev->threads, dev->threads > 1 ? "s" : "");
+	return buf_put_fmt(out, ", %u thread%s", dev->threads, dev->threads > 1 ? "s" : "");
 }
 
 /* How many threads a parallel loop takes is known to the calling thread alone: say it at each entry. */
@@ -99,6 +99,18 @@ fix_gammas(struct engine_plan *p)
 }
 
 static int
+refuse_bf16(const struct engine_dev *dev)
+{
+	struct buf b = { 0 };
+	bool known = dnnl_dev_describe(dev->dnnl, &b) == 0 && buf_terminate(&b) == 0;
+	int e = err_fail(ERR_NOTSUP, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s",
+	    known ? (const char *)b.p : "another");
+
+	buf_free(&b);
+	return e;
+}
+
+static int
 cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
     struct engine_plan **plan)
 {
@@ -107,14 +119,17 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
-	if (precision != ENGINE_F32)
-		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 only");
+	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
+		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 and bf16, not in %s", engine_precision_name(precision));
+	if (precision == ENGINE_BF16 && !dnnl_dev_bf16(dev->dnnl))
+		return refuse_bf16(dev);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	enter(dev);
 	p->dev = dev;
 	p->graph = graph;
 	p->batch = batch;
+	p->bf16 = precision == ENGINE_BF16;
 	if ((e = cpu_plan_make(p)) < 0 || (e = cpu_arena_place(p)) < 0 || (e = cpu_set_first(p)) < 0) {
 		cpu_plan_free(p);
 		return e;

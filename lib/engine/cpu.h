@@ -126,6 +126,7 @@ struct engine_plan {
 	struct engine_dev  *dev;
 	const struct graph *graph;
 	uint32_t	    batch;
+	bool		    bf16;
 	struct cpu_step	   *step;
 	uint32_t	    nstep, nforward;	/* the first nforward are the pass forward */
 	struct cpu_buf	   *buf;

@@ -210,7 +210,7 @@ make_mul(struct cpu_planner *pl, uint32_t i)
 		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
 		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
 		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
-		.data = pl->note[l->in[0]].wants,
+		.data = pl->note[l->in[0]].wants, .bf16 = p->bf16,
 	};
 	if ((pl->e = dnnl_mul_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
 		err_within("layer %s", l->name);

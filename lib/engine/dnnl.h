@@ -13,6 +13,9 @@
  * reordered around it; `ref` kernels are taken when there is no other.
  * Weights are held as the forward kernel likes them; gradients leave canonical.
  *
+ * bf16: what is multiplied, x, w and dy, is rounded to bf16 on its way into a kernel, in whatever layout
+ * it likes; sums are f32, and so is all that stands outside.  Only where the instruction set has it.
+ *
  * Winograd's algorithm (Lavin and Gray, CVPR 2016: F(4x4, 3x3)) is taken by a
  * fixed rule, since another choice is other bits: f32, 3x3, stride 1, pad 1, one group, at
  * least 32 channels in and out, maps of at least 4x4, where the library has it.
@@ -44,6 +47,7 @@ struct dnnl_shape {
 	bool	 bias;
 	bool	 relu;		/* y = max(y, 0) in the same pass; dy is of the y before it */
 	bool	 data;		/* dx is wanted */
+	bool	 bf16;
 };
 
 /* Where a layer's operands lie; f32, pictures at multiples of 64 bytes. */
@@ -59,6 +63,8 @@ int	 dnnl_dev_open(struct dnnl_dev **dev);
 void	 dnnl_dev_close(struct dnnl_dev *dev);	/* NULL is fine */
 /* "oneDNN 2.6.3, avx512_core". */
 int	 dnnl_dev_describe(const struct dnnl_dev *dev, struct buf *out);
+/* Has the instruction set products of bf16? */
+bool	 dnnl_dev_bf16(const struct dnnl_dev *dev);
 /* Channels side by side in the blocked layout this processor likes: 8 or 16. */
 uint32_t dnnl_dev_block(const struct dnnl_dev *dev);
 

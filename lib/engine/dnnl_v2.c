@@ -243,7 +243,7 @@ dnnl_mul_y_block(const struct dnnl_mul *m)
 size_t
 dnnl_mul_held(const struct dnnl_mul *m)
 {
-	return dnnl_memory_desc_get_size(&m->md[HELD]) / sizeof(float);
+	return (dnnl_memory_desc_get_size(&m->md[HELD]) + sizeof(float) - 1) / sizeof(float);
 }
 
 size_t
@@ -392,6 +392,13 @@ dnnl_dev_close(struct dnnl_dev *d)
 	dnnl_stream_destroy(d->stream);
 	dnnl_engine_destroy(d->engine);
 	free(d);
+}
+
+bool
+dnnl_dev_bf16(const struct dnnl_dev *d)
+{
+	(void)d;
+	return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
 uint32_t

@@ -84,6 +84,18 @@ dnnl_v2_same(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b)
 	return dnnl_memory_desc_equal(a, b) != 0;
 }
 
+/* The operand of a kernel that is one of bf16, in the layout that the library likes. */
+static dnnl_memory_desc_t
+md_half(const dnnl_memory_desc_t *md)
+{
+	dnnl_memory_desc_t half;
+	dnnl_status_t s = dnnl_memory_desc_init_by_tag(&half, md->ndims, md->dims, dnnl_bf16, dnnl_format_tag_any);
+
+	assert(s == dnnl_success);
+	(void)s;
+	return half;
+}
+
 /* The block of a picture's layout, 0 when it is none of ours. */
 static uint32_t
 block_of(const dnnl_memory_desc_t *md)
@@ -109,7 +121,7 @@ winograd(const struct dnnl_shape *s)
 	bool one = s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
 	    s->dilate[1] == 1;
 
-	return !s->fc && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 && s->k >= 32 && s->h >= 4 &&
+	return !s->fc && !s->bf16 && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 && s->k >= 32 && s->h >= 4 &&
 	    s->w >= 4;
 }
 
@@ -123,6 +135,8 @@ conv_desc(const struct dnnl_shape *s, enum dnnl_way way, dnnl_alg_kind_t alg, co
 	dnnl_memory_desc_t w = md_filter(s, true), b = dnnl_v2_vector(s);
 	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
 
+	if (s->bf16 && way != DNNL_WEIGHT)
+		w = md_half(&w);
 	switch (way) {
 	case DNNL_FORWARD:
 		return dnnl_dilated_convolution_forward_desc_init(desc, dnnl_forward_training, alg, x, &w, bias, y,
@@ -142,6 +156,8 @@ fc_desc(const struct dnnl_shape *s, enum dnnl_way way, const dnnl_memory_desc_t 
 	dnnl_memory_desc_t w = dnnl_v2_canonical(s), b = dnnl_v2_vector(s);
 	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
 
+	if (s->bf16 && way != DNNL_WEIGHT)
+		w = md_half(&w);
 	switch (way) {
 	case DNNL_FORWARD:
 		return dnnl_inner_product_forward_desc_init(desc, dnnl_forward_training, x, &w, bias, y);
@@ -162,8 +178,13 @@ pd_try(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_v2_bl
 		dnnl_convolution_desc_t	  conv;
 		dnnl_inner_product_desc_t fc;
 	} desc;
-	dnnl_status_t e = s->fc ? fc_desc(s, way, &x, &y, &desc.fc) : conv_desc(s, way, alg, &x, &y, &desc.conv);
+	dnnl_status_t e;
 
+	if (s->bf16 && way != DNNL_DATA)
+		x = md_half(&x);
+	if (s->bf16 && way != DNNL_FORWARD)
+		y = md_half(&y);
+	e = s->fc ? fc_desc(s, way, &x, &y, &desc.fc) : conv_desc(s, way, alg, &x, &y, &desc.conv);
 	*pd = NULL;
 	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, attr, dev->engine, hint);
 }
@@ -185,7 +206,8 @@ dnnl_v2_operand(const_dnnl_primitive_desc_t pd, int arg)
 
 /*
  * Winograd by its rule, then what takes the agreed layouts, then what is fast in
- * any layout, and `ref` at the very last.
+ * any layout, and `ref` at the very last.  Operands of bf16 are reordered in any
+ * case, and the tiles of AMX are for other layouts than ours.
  */
 int
 dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_v2_blocks blocks, enum dnnl_way way,
@@ -198,8 +220,8 @@ dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl
 		struct dnnl_v2_blocks blocks;
 	} tries[] = {
 		{ winograd(s), false, dnnl_convolution_winograd, blocks },
-		{ true, false, dnnl_convolution_direct, blocks },
-		{ !s->fc, false, dnnl_convolution_direct, any },
+		{ !s->bf16, false, dnnl_convolution_direct, blocks },
+		{ !s->fc || s->bf16, false, dnnl_convolution_direct, any },
 		{ true, true, dnnl_convolution_direct, blocks },
 	};
 	dnnl_status_t e = dnnl_unimplemented;
@@ -226,6 +248,11 @@ dnnl_v2_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnn
 	blocks->x = blocks->y = 1;
 	if (s->fc)
 		return;
+	if (s->bf16) {
+		blocks->x = s->c < dnnl_dev_block(dev) ? 1 : dnnl_dev_block(dev);
+		blocks->y = s->k < dnnl_dev_block(dev) ? 1 : dnnl_dev_block(dev);
+		return;
+	}
 	if (pd_try(dev, s, any, DNNL_FORWARD, alg, NULL, &pd) != dnnl_success &&
 	    pd_try(dev, s, any, DNNL_FORWARD, dnnl_convolution_direct, NULL, &pd) != dnnl_success)
 		return;

@@ -57,3 +57,27 @@ engine_find(const char *name)
 	buf_free(&b);
 	return NULL;
 }
+
+static const struct {
+	const char *name, *whole;
+} precisions[] = {
+	[ENGINE_F32] = { "f32", "float32" }, [ENGINE_TF32] = { "tf32", "tf32" }, [ENGINE_BF16] = { "bf16", "bfloat16" },
+	[ENGINE_F16] = { "f16", "float16" },
+};
+
+const char *
+engine_precision_name(enum engine_precision p)
+{
+	return precisions[p].name;
+}
+
+bool
+engine_precision_find(const char *name, enum engine_precision *p)
+{
+	for (size_t i = 0; i < sizeof(precisions) / sizeof(*precisions); i++)
+		if (strcmp(name, precisions[i].name) == 0 || strcmp(name, precisions[i].whole) == 0) {
+			*p = (enum engine_precision)i;
+			return true;
+		}
+	return false;
+}

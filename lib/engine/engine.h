@@ -33,10 +33,13 @@
 struct engine_dev;	/* an open device; each engine has its own */
 struct engine_plan;	/* a graph made ready on a device */
 
-/* Of pictures and products inside; sums are f32, and so is all that passes the seam. */
+/*
+ * What convolutions and fully connected layers multiply: their input, weights and the gradient of their output are
+ * rounded to it, to nearest, ties to even.  Sums are f32, and so is all that passes the seam.
+ */
 enum engine_precision {
 	ENGINE_F32,
-	ENGINE_TF32,	/* factors of a product rounded to 10 bits behind the point */
+	ENGINE_TF32,	/* 10 bits behind the point */
 	ENGINE_BF16,
 	ENGINE_F16	/* gradients scaled on their way */
 };
@@ -83,7 +86,7 @@ struct engine {
 
 	/*
 	 * Makes graph ready for batches of 1..batch samples, for training and evaluation.  The graph is lent until
-	 * plan_free.  Returns 0, ERR_NOTSUP (naming the layer), ERR_NOMEM or ERR_LIMIT.
+	 * plan_free.  Returns 0, ERR_NOTSUP (naming the layer, or the precision that the device has not), ERR_NOMEM or ERR_LIMIT.
 	 */
 	int  (*plan)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 		 enum engine_precision precision, struct engine_plan **plan);
@@ -120,6 +123,10 @@ struct engine {
 	int  (*update)(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 		 const struct opt_hyper *hyper);
 };
+
+/* "f32", "tf32", "bf16", "f16"; find takes "float32", "bfloat16" and "float16" too, and gives false where there is none. */
+const char *engine_precision_name(enum engine_precision p);
+bool	 engine_precision_find(const char *name, enum engine_precision *p);
 
 /* The engines built in, best first, NULL behind the last. */
 extern const struct engine *const engine_list[];

@@ -46,7 +46,7 @@ static int
 ref_describe(const struct engine_dev *dev, struct buf *out)
 {
 	(void)dev;
-	return buf_put_fmt(out, "ref: plain loops, f32 summed in f64, 1 thread");
+	return buf_put_fmt(out, "ref: plain loops, summed in f64, 1 thread");
 }
 
 static void
@@ -62,6 +62,7 @@ ref_plan_free(struct engine_plan *p)
 	free(p->aux);
 	free(p->stat);
 	free(p->scratch);
+	free(p->half);
 	free(p->label);
 	free(p->mix);
 	free(p);
@@ -145,13 +146,14 @@ ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	(void)dev;
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
-	if (precision != ENGINE_F32)
-		return err_fail(ERR_NOTSUP, "engine ref computes in f32 only");
+	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
+		return err_fail(ERR_NOTSUP, "engine ref computes in f32 and bf16, not in %s", engine_precision_name(precision));
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	p->graph = graph;
 	p->batch = batch;
-	if ((e = take_outputs(p)) < 0 || (e = take_rest(p)) < 0) {
+	p->bf16 = precision == ENGINE_BF16;
+	if ((e = take_outputs(p)) < 0 || (e = take_rest(p)) < 0 || (e = ref_half_take(p)) < 0) {
 		ref_plan_free(p);
 		return e;
 	}
@@ -185,7 +187,10 @@ ref_load(struct engine_plan *p, uint32_t a, const float *w)
 	const struct graph_array *to = &p->graph->w[a];
 
 	assert(a < p->graph->nw);
-	memcpy(p->w + to->first, w, to->count * sizeof(*w));
+	if (to->role == GRAPH_WEIGHT)
+		ref_half_round(p, w, p->w + to->first, to->count);
+	else
+		memcpy(p->w + to->first, w, to->count * sizeof(*w));
 	return 0;
 }
 
@@ -239,7 +244,7 @@ pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 	for (uint32_t i = 1; i < g->n; i++) {
 		if (hook != NULL && (e = each_array(g, i, false, hook->need, hook->arg)) != 0)
 			return e;
-		ops[g->node[i].op]->forward(p, i);
+		ref_half_run(p, i, ops[g->node[i].op]->forward);
 	}
 	return 0;
 }
@@ -274,7 +279,7 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 	for (uint32_t i = 0; i < graph->n; i++)
 		memset(p->dy[i], 0, p->n * ref_floats(&graph->node[i]) * sizeof(*p->dy[i]));
 	for (uint32_t i = graph->n - 1; i > 0; i--) {
-		ops[graph->node[i].op]->backward(p, i);
+		ref_half_run(p, i, ops[graph->node[i].op]->backward);
 		if (hook != NULL && (e = each_array(graph, i, true, hook->born, hook->arg)) != 0)
 			return e;
 	}

@@ -40,7 +40,7 @@ open_net(struct judge *j)
 	int e;
 
 	if ((e = en->open(j->o->threads, &j->dev)) < 0 ||
-	    (e = en->plan(j->dev, j->graph, j->o->data.batch, ENGINE_F32, &j->plan)) < 0)
+	    (e = en->plan(j->dev, j->graph, j->o->data.batch, j->o->precision, &j->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < j->graph->nw; a++)
 		e = en->load(j->plan, a, w->w + j->graph->w[a].first);

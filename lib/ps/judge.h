@@ -14,6 +14,7 @@
 struct judge_opt {
 	const struct engine *engine;
 	unsigned	 threads;	/* the engine's; 0: its choice */
+	enum engine_precision precision;
 	const struct weights *weights;	/* with a graph, lent */
 	struct batch_opt data;		/* path or recs, batch, aug ...; the shape is filled in here */
 	bool		 flip;		/* the mean of what it says of each picture and of its mirror image */

@@ -326,6 +326,7 @@ agree(struct train *t)
 		{ "what is in the records", id[0] },
 		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
 		{ "what is in the records to validate on", id[1] },
+		{ "--dtype", o->precision },
 		{ "--batch", batches(o) },
 		{ "--accumulate", o->accumulate },
 		{ "--epochs", o->epochs },
@@ -407,13 +408,15 @@ open_all(struct train *t)
 	if ((t->stream = t->steps == 0))
 		t->steps = UINT64_MAX / 2;
 	if ((e = en->open(t->o->threads, &t->dev)) < 0 ||
-	    (e = en->plan(t->dev, t->graph, t->o->data.batch, ENGINE_F32, &t->plan)) < 0)
+	    (e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
 		return err_nomem();
 	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
-	if ((e = en->describe(t->dev, &text)) == 0 && (e = buf_terminate(&text)) == 0)
+	if ((e = en->describe(t->dev, &text)) == 0 &&
+	    (e = buf_put_fmt(&text, ", %s", engine_precision_name(t->o->precision))) == 0 &&
+	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
 		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p });
 	buf_free(&text);

@@ -59,6 +59,7 @@ struct train_event {
 struct train_opt {
 	const struct engine *engine;
 	unsigned	 threads;		/* the engine's; 0: its choice */
+	enum engine_precision precision;
 	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
 	const uint32_t	*batches;		/* [ps.nworkers] each worker's data.batch where they differ; NULL: all alike */
 	const char	*val;			/* .rec validated after each epoch, or NULL */

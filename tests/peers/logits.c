@@ -1,11 +1,11 @@
 /*
  * logits - how far an engine's logits and gradients are from those of another program.
  *
- *	logits ENGINE NET FOLDER [OPTION VALUE]...
+ *	logits ENGINE|bf16 NET FOLDER [OPTION VALUE]...
  *
- * FOLDER is what torch_nets.py or mxnet_nets.py writes.  Prints the relative distances in the 2-norm of logits and,
- * where grads.safetensors is there, gradients and batch statistics, a line each.  Logits are known up to a constant a
- * sample, as logarithms of probabilities, and compared so.
+ * bf16 is the best engine in bf16.  FOLDER is what torch_nets.py or mxnet_nets.py writes.  Prints the relative distances
+ * in the 2-norm of logits and, where grads.safetensors is there, gradients and batch statistics, a line each.  Logits are
+ * known up to a constant a sample, as logarithms of probabilities, and compared so.
  */
 #include "base/err.h"
 #include "base/io.h"
@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define N	4	/* as in torch_nets.py and mxnet_nets.py */
@@ -125,6 +126,7 @@ main(int argc, char *argv[])
 	struct engine_dev *dev;
 	struct graph *g;
 	struct weights w;
+	enum engine_precision precision = ENGINE_F32;
 	uint32_t nopt = 0;
 	char path[512];
 
@@ -133,9 +135,13 @@ main(int argc, char *argv[])
 	for (int i = 4; i < argc; i += 2)
 		opt[nopt++] = (struct script_opt){ argv[i], argv[i + 1] };
 	must(script_run(argv[2], 0, 0, 0, 0, opt, nopt, &g));
+	if (strcmp(argv[1], "bf16") == 0) {
+		argv[1] = NULL;		/* the best engine there is */
+		precision = ENGINE_BF16;
+	}
 	must((e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG);
 	must(e->open(0, &dev));
-	must(e->plan(dev, g, N, ENGINE_F32, &p));
+	must(e->plan(dev, g, N, precision, &p));
 	path_of(argv[3], "weights.safetensors", path);
 	must(weights_load(path, g, &w));
 	must(e->load_aux(p, w.aux));

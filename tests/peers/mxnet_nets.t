@@ -13,4 +13,7 @@ status 0 "MXNet runs" "$PEER_MXNET" "$TOP/tests/peers/mxnet_nets.py" v2
 status 0 "and the cpu engine" "$BUILD/tests/peers/logits" cpu resnet v2 layers 50 eps 1e-5
 sed 's/^/# /' out
 ok "equal logits" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
+status 0 "and in bf16" "$BUILD/tests/peers/logits" bf16 resnet v2 layers 50 eps 1e-5
+sed 's/^/# /' out
+ok "logits near those" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 2e-2 } END { exit !good }' out
 done_testing

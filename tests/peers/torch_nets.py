@@ -4,7 +4,7 @@
 #
 # FOLDER gets weights.safetensors, x.f32 [N,3,H,W], logits.f32 [N,1000] in evaluation, and grads.safetensors: the gradients
 # of one training step in f64 under the same names, summed over the batch, with the batch's statistics as the running ones.
-# Prints how far PyTorch's own f32 is from that, relative, in the 2-norm.
+# Prints how far PyTorch's own f32 is from that, and its logits in bf16 from those in f32, relative, in the 2-norm.
 import copy
 import re
 import sys
@@ -76,6 +76,9 @@ print("torch", float((off / sum((b ** 2).sum() for _, b in wide)).sqrt()))
 model.eval()
 with torch.no_grad():
     logits = model(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = model(x).float()
+print("bf16", float(((half - logits).norm() / (logits - logits.mean(1, keepdim=True)).norm())))
 save_file(named(net, model.state_dict().items()), f"{folder}/weights.safetensors")
 grads = [(k, v.float()) for k, v in wide + list(exact.named_buffers())]
 save_file(named(net, grads), f"{folder}/grads.safetensors")

@@ -13,13 +13,17 @@ fi
 same() { # TORCH'S NAME, OURS, OPTIONS...
 	mkdir "$1"
 	status 0 "$1: torchvision runs" "$PEER_TORCH" "$TOP/tests/peers/torch_nets.py" "$1" "$1"
-	torch=$(cat out)
+	torch=$(sed -n 's/^torch //p' out) half=$(sed -n 's/^bf16 //p' out)
 	status 0 "$1: and the cpu engine" "$BUILD/tests/peers/logits" cpu "$2" "$1" "${@:3}"
-	{ echo "$torch"; cat out; } | sed 's/^/# /'
+	{ echo "torch $torch"; cat out; } | sed 's/^/# /'
 	ok "$1: equal logits" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
-	ok "$1: gradients of a step" awk -v torch="${torch#* }" \
+	ok "$1: gradients of a step" awk -v torch="$torch" \
 	    '$1 == "gradients" { good = $2 ~ /^[0-9]/ && $2 < 5 * torch } END { exit !good }' out
 	ok "$1: statistics" awk '$1 == "statistics" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
+	status 0 "$1: and in bf16" "$BUILD/tests/peers/logits" bf16 "$2" "$1" "${@:3}"
+	{ echo "torch in bf16 $half"; cat out; } | sed 's/^/# /'
+	ok "$1: logits near those, or nearer than PyTorch's bf16" awk -v torch="$half" \
+	    '$1 == "logits" { good = $2 ~ /^[0-9]/ && ($2 < 2e-2 || $2 < torch) } END { exit !good }' out
 	rm -r "$1"
 }
 

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# pworker_dtype.t - bf16: learns as f32 does, twice the same bytes, and is refused where the processor has it not.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+# 200 pictures of 28x28 in MNIST's format: the class is where the bright square stands.
+mkdir c
+perl -e 'srand 1; open F, ">c/train-images-idx3-ubyte"; open L, ">c/train-labels-idx1-ubyte"; binmode $_ for *F, *L;
+	print F pack "N4", 2051, 200, 28, 28; print L pack "N2", 2049, 200;
+	for $i (0..199) { $k = $i % 10; print L chr $k;
+		for $y (0..27) { for $x (0..27) { $in = int($y / 14) == int($k / 5) && int($x / 5.6) == $k % 5;
+			print F chr(($in ? 150 : 30) + int rand 60) } } }'
+im2rec c -o train.rec 2>im2rec.err || { cat im2rec.err; echo "Bail out! no records"; exit 1; }
+train() { pworker --net lenet --data train.rec --val train.rec --batch 20 --lr 0.05 --scale 0.00390625 --epochs 6 "$@"; }
+reached() { awk -F'\t' '$5 == "validation" { a = $10 } END { print a }' "$1"; }
+
+status 2 "no type" train --dtype bf17
+like err "^pworker: --dtype: 'bf17' is none of f32, tf32, bf16 and f16$" "... is said"
+for isa in AVX2 AVX512_CORE; do
+	status 1 "$isa" env ONEDNN_MAX_CPU_ISA=$isa pworker --net lenet --data train.rec --dtype bf16
+	like err '^pworker: engine cpu: bf16 needs a processor with avx512_bf16; here is oneDNN ' "... is refused"
+	is "$(wc -l <err)" 1 "... in one line"
+done
+status 0 "ref has it everywhere" pworker --net mlp --widths 8 --shape 1x28x28 --data train.rec --engine ref --dtype bf16 --steps 2
+
+if ! pworker --net lenet --print --batch 1 --dtype bf16 >/dev/null 2>&1; then
+	skip "training in bf16" "this processor has no avx512_bf16"
+	done_testing
+fi
+status 0 "f32" train --save f32
+cp out f32.tsv
+status 0 "bf16" train --dtype bfloat16 --save half
+cp out half.tsv
+like out '^# .*,_bf16$' "... is logged"
+ok "... reaches what f32 reaches: $(reached half.tsv), $(reached f32.tsv)" awk -v a="$(reached half.tsv)" -v b="$(reached f32.tsv)" \
+	'BEGIN { exit !(b > 0.9 && a > b - 0.03) }'
+status 0 "again" train --dtype bf16 --save again
+ok "... the same bytes" cmp half-0006.safetensors again-0006.safetensors
+ok "... which are not f32's" sh -c '! cmp -s half-0006.safetensors f32-0006.safetensors'
+status 0 "stopped within an epoch" train --dtype bf16 --steps 23 --save stop
+status 0 "... and resumed" train --dtype bf16 --resume stop-0002-000003.safetensors --save stop
+ok "... ends in the same bytes" cmp half-0006.safetensors stop-0006.safetensors
+status 0 "judged in bf16" pworker --eval half-0006.safetensors --data train.rec --scale 0.00390625 --dtype bf16
+done_testing

@@ -48,6 +48,7 @@ MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
 CUDA_PURE  := arena module pass pass_back plan plan_back run run_bn set
 CUDA_SIDE  := blas.o device.o dnn.o dnn_desc.o kernel_run.cu.o
+GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so)
 # cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it; front*.c is what all have in front.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
@@ -88,9 +89,9 @@ $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(BUILD)/found
 # Each library by its file: wheels have no libcudnn.so beside libcudnn.so.9.
 cuda_so = $(firstword $(wildcard $(1)/lib64/lib$(2).so $(1)/lib/lib$(2).so $(1)/lib64/lib$(2).so.* $(1)/lib/lib$(2).so.*))
 CUDA_LIBS = $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
+CUDA_PATHS = $(foreach d,$(sort $(dir $(CUDA_LIBS))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d))
 $(BUILD)/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
-	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) \
-		$(foreach d,$(sort $(dir $(CUDA_LIBS))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d)) -lm
+	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) -lm
 $(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
 
@@ -102,6 +103,11 @@ $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(FRONT) $(BUILD)/
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 # A tool's other sources are named after it.
 $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t_*.c))))
+
+# Parts of the module by themselves, with its libraries.
+$(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
+$(GPU_TESTS:%=%.o): CPPFLAGS += -Itests -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
 
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -117,11 +123,11 @@ $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtal
 $(BUILD)/tests/fuzz/%.o: KERNEL := -Wno-missing-prototypes
 $(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
 
-tests: all $(TESTS) $(REPLAY) $(EMU) $(BUILD)/share/demo/pictures
+tests: all $(TESTS) $(REPLAY) $(EMU) $(GPU_TESTS) $(BUILD)/share/demo/pictures
 
 # The scripts run whole jobs, minutes of them under the thread sanitizer: that one gets the tests in C, but for those of
 # net scripts, since each error that Lua throws leaves frames on the sanitizer's own stack.
-CHECKED := $(if $(filter thread,$(SAN)),$(filter-out %/script_test %/fuzz_script,$(TESTS) $(REPLAY)),$(TESTS) $(REPLAY) $(SCRIPTS))
+CHECKED := $(if $(filter thread,$(SAN)),$(filter-out %/script_test %/fuzz_script,$(TESTS) $(REPLAY)),$(TESTS) $(GPU_TESTS) $(REPLAY) $(SCRIPTS))
 
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked

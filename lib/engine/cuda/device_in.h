@@ -20,6 +20,8 @@ struct device {
 	cudaStream_t	 stream[2];
 	cudnnHandle_t	 dnn;
 	cublasLtHandle_t blas;
+	/* Properties of a device that plans are made for without having it; NULL: for the one of dnn. */
+	cudnnBackendDescriptor_t like;
 };
 
 #ifdef __cplusplus

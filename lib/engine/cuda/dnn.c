@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-#define SCRATCH	((int64_t)256 << 20)	/* most bytes */
+#define SCRATCH	((int64_t)1 << 30)	/* most bytes: what is fast in f32 turns layouts in it */
 #define WAYS	64			/* most proposals looked at */
 
 enum { UID_X = 1, UID_W, UID_Y };
@@ -78,7 +78,8 @@ describe(struct dnn *c, const struct dnn_shape *s)
 	dnn_desc_ready(a, op);
 	c->graph = dnn_desc_new(a, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
 	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &op);
-	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
+	if (c->d->like == NULL)
+		dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
 	dnn_desc_ready(a, c->graph);
 }
 
@@ -126,7 +127,10 @@ take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
 		return 0;
 	}
 	plan = dnn_desc_new(&a, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-	dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
+	if (c->d->like != NULL)
+		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
+	else
+		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
 	dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config);
 	dnn_desc_ready(&a, plan);
 	dnn_desc_get(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
@@ -152,6 +156,8 @@ choose(struct dnn *c, const struct dnn_shape *s, cudnnBackendHeurMode_t mode)
 
 	dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->graph);
 	dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+	if (c->d->like != NULL)
+		dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
 	dnn_desc_ready(&a, heur);
 	n = dnn_desc_get(&a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, NULL);
 	n = n < WAYS ? n : WAYS;

@@ -1,0 +1,129 @@
+/*
+ * dnn_test - does cuDNN have what the engine asks of it?  Without a GPU: the library plans for a device that it is told of.
+ *
+ * It takes the same descriptors as on a machine with that device, checks them, and makes the plan; only running it is
+ * left out.  Source of the properties: the vendor's tables of compute capabilities.
+ */
+#include "tap.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "engine/cuda/device_in.h"
+#include "engine/cuda/dnn.h"
+#include "engine/cuda/dnn_desc.h"
+#include "engine/cuda/kernel.h"
+
+#include <stdlib.h>
+
+static const struct cuda_host host = { err_note, err_within, buf_put_fmt, NULL, NULL, NULL };
+
+static const struct card {
+	const char *name;
+	int	 version, processors, shared, most_shared, threads, blocks;
+	long long memory;
+} cards[] = {
+	{ "Tesla T4", 750, 40, 49152, 65536, 1024, 16, 16LL << 30 },
+	{ "NVIDIA A100-SXM4-80GB", 800, 108, 49152, 166912, 2048, 32, 80LL << 30 },
+	{ "NVIDIA H200", 900, 132, 49152, 232448, 2048, 32, 140LL << 30 },
+	{ "NVIDIA B200", 1000, 148, 49152, 232448, 2048, 32, 180LL << 30 },
+	{ "NVIDIA GeForce RTX 5090", 1200, 170, 49152, 101376, 1536, 24, 32LL << 30 },
+};
+
+/* c h w, k, r s, stride, pad, dilation, groups: of the nets in share/nets, and odd ones. */
+static const struct layer {
+	uint32_t c, h, w, k, r, s, stride, pad, dilate, groups;
+} layers[] = {
+	{ 1, 28, 28, 20, 5, 5, 1, 0, 1, 1 },	/* lenet */
+	{ 3, 28, 28, 96, 3, 3, 1, 1, 1, 1 },	/* inception */
+	{ 96, 28, 28, 32, 1, 1, 1, 0, 1, 1 },
+	{ 160, 28, 28, 80, 3, 3, 2, 1, 1, 1 },
+	{ 16, 32, 32, 16, 3, 3, 1, 1, 1, 1 },	/* resnet-110 */
+	{ 3, 224, 224, 64, 7, 7, 2, 3, 1, 1 },	/* resnet-50 */
+	{ 256, 56, 56, 128, 1, 1, 2, 0, 1, 1 },
+	{ 512, 14, 14, 512, 3, 3, 1, 1, 1, 1 },	/* vgg */
+	{ 3, 31, 31, 24, 2, 2, 1, 0, 1, 1 },	/* fast */
+	{ 7, 13, 11, 5, 3, 2, 2, 1, 2, 1 },
+	{ 32, 14, 14, 64, 3, 3, 1, 1, 1, 4 },
+	{ 32, 14, 14, 32, 3, 3, 1, 1, 1, 32 },
+};
+
+static int
+describe(const struct card *c, struct dnn_desc *a, struct device *d)
+{
+	struct buf json = { 0 };
+	int e = buf_put_fmt(&json, "{\"deviceName\":\"%s\",\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
+	    "\"regsPerBlock\":65536,\"multiProcessorCount\":%d,\"warpSize\":32,\"maxSharedMemoryPerBlock\":%d,"
+	    "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
+	    "\"maxCtasPerSM\":%d,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":%d,\"pciDeviceId\":0,\"isTccDriver\":0,"
+	    "\"supportCoopLaunch\":1,\"totalGlobalMem\":%lld,\"smClockRateKHz\":1980000,\"memClockRateKHz\":3201000,"
+	    "\"l2CacheSize\":52428800,\"cudaDeviceId\":0,\"deviceVer\":%d,\"driverVer\":%d}", c->name, c->processors, c->shared,
+	    c->most_shared, c->blocks, c->threads, c->memory, c->version, CUDART_VERSION);
+
+	if (e < 0 || buf_terminate(&json) < 0)
+		return -1;
+	*d = (struct device){ .host = &host, .like = dnn_desc_new(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) };
+	dnn_desc_set(a, d->like, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)json.n + 1, json.p);
+	dnn_desc_ready(a, d->like);
+	buf_free(&json);
+	return a->e == CUDNN_STATUS_SUCCESS ? 0 : -1;
+}
+
+static struct dnn_shape
+shape(const struct layer *l, enum dnn_way way, int type, bool tf32)
+{
+	return (struct dnn_shape){
+		.way = way, .type = type, .n = 64, .c = l->c, .h = l->h, .w = l->w, .k = l->k, .r = l->r, .s = l->s,
+		.oh = (l->h + 2 * l->pad - l->dilate * (l->r - 1) - 1) / l->stride + 1,
+		.ow = (l->w + 2 * l->pad - l->dilate * (l->s - 1) - 1) / l->stride + 1,
+		.stride = { l->stride, l->stride }, .pad = { l->pad, l->pad }, .dilate = { l->dilate, l->dilate },
+		.groups = l->groups, .tf32 = tf32,
+	};
+}
+
+/* All layers and directions in one type; says which are not to be had. */
+static void
+type(struct device *d, const char *card, const char *name, int kind, bool tf32)
+{
+	static const char *const way[] = { "forward", "data", "weight" };
+	uint32_t missing = 0, bound = 0, all = 0;
+
+	for (size_t i = 0; i < 3 * sizeof(layers) / sizeof(*layers); i++) {
+		const struct dnn_shape s = shape(&layers[i / 3], (enum dnn_way)(i % 3), kind, tf32);
+		struct buf text = { 0 };
+		struct dnn *c;
+		size_t scratch;
+
+		all++;
+		if (dnn_open(d, &s, &c, &scratch) < 0) {
+			missing++;
+			printf("# %s %s: layer %zu %s: %s\n", card, name, i / 3, way[i % 3], err_line());
+			continue;
+		}
+		bound += dnn_bind(c, (void *)0x1000000, (void *)0x2000000, (void *)0x3000000, (void *)0x4000000) == 0;
+		if (getenv("VERBOSE") != NULL && dnn_name(c, &text) == 0 && buf_terminate(&text) == 0)
+			printf("# %s %s: layer %zu %s: %s\n", card, name, i / 3, way[i % 3], (const char *)text.p);
+		buf_free(&text);
+		dnn_close(c);
+	}
+	is(missing, 0, "%s, %s: each of %u convolutions has a plan", card, name, all);
+	is(bound, all - missing, "... and takes its memory");
+}
+
+int
+main(void)
+{
+	for (size_t i = 0; i < sizeof(cards) / sizeof(*cards); i++) {
+		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
+		struct device d;
+
+		if (!ok(describe(&cards[i], &a, &d) == 0, "%s: told to cuDNN", cards[i].name))
+			continue;
+		type(&d, cards[i].name, "f32", KERNEL_F32, false);
+		type(&d, cards[i].name, "tf32", KERNEL_F32, true);
+		if (cards[i].version >= 800)
+			type(&d, cards[i].name, "bf16", KERNEL_BF16, true);
+		type(&d, cards[i].name, "f16", KERNEL_F16, true);
+		dnn_desc_free(&a);
+	}
+	return done();
+}

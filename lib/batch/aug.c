@@ -230,6 +230,22 @@ aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct img *p
 	return choose_crop(a, epoch, id, h + 2 * a->pad, w + 2 * a->pad, plan);
 }
 
+bool
+aug_part(const struct aug_plan *plan, const struct img *pic, struct img_part *part)
+{
+	if (plan->resized_h > 0 || plan->warp_h > 0 || plan->y < 0 || plan->x < 0 ||
+	    plan->y + (int64_t)plan->h > pic->h || plan->x + (int64_t)plan->w > pic->w)
+		return false;
+	*part = (struct img_part){ (uint32_t)plan->y, (uint32_t)plan->x, plan->h, plan->w };
+	return true;
+}
+
+bool
+aug_part_is_all(const struct aug *a, const struct aug_plan *plan)
+{
+	return plan->h == a->h && plan->w == a->w && !aug_recolours(a);
+}
+
 int
 aug_room_new(struct aug_room **room)
 {

@@ -90,6 +90,13 @@ struct aug aug_plain(const struct aug *a);
 /* Chooses.  Of pic only the size is looked at.  Returns 0, or ERR_ITEM when the picture is too small. */
 int	 aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct img *pic, struct aug_plan *plan);
 
+/*
+ * Whether no more than a part of the picture, of which only the size is looked at, makes the sample; then that part with a
+ * plan whose y and x are 0 makes the same.  aug_part_is_all: the part's pixels are the sample's, but for the mirror.
+ */
+bool	 aug_part(const struct aug_plan *plan, const struct img *pic, struct img_part *part);
+bool	 aug_part_is_all(const struct aug *a, const struct aug_plan *plan);
+
 /* Pictures between the steps; grows to the largest.  Threads: each its own. */
 struct aug_room;
 

@@ -253,6 +253,7 @@ free_lane(struct batch_lane *l)
 {
 	recimg_free(l->decoder);
 	aug_room_free(l->room);
+	buf_free(&l->part);
 	for (uint32_t i = 0; i < BATCH_PART; i++)
 		buf_free(&l->taken[i].room);
 }

@@ -15,7 +15,7 @@
 struct batch_item {
 	uint64_t	 id;
 	float		 label;
-	struct img	 pic;
+	struct img	 pic;	/* p NULL: not decoded yet */
 };
 
 struct batch_cache;

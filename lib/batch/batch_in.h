@@ -37,6 +37,7 @@ struct batch_piece {
 struct batch_lane {
 	struct recimg	*decoder;
 	struct aug_room	*room;
+	struct buf	 part;		/* of a picture */
 	struct recs_stream_record taken[BATCH_PART];
 };
 

@@ -33,7 +33,7 @@ class_of(const struct batch_reader *r, float label, int32_t *y)
 	return 0;
 }
 
-/* Of a decoded record; ERR_ITEM when it has not so many labels. */
+/* Of a record whose picture's size is known; ERR_ITEM when it has not so many labels. */
 static int
 item_of(const struct batch_reader *r, const struct imrec *rec, const struct img *pic, struct batch_item *item)
 {
@@ -54,35 +54,72 @@ name_of(const struct batch_reader *r, const struct batch_lane *l, const struct b
 		    (unsigned long long)l->taken[i % BATCH_PART].at);
 }
 
-/* Its pixels, one row behind the other. */
+/* The picture through what the plan says, pixels or numbers. */
 static int
-take_pixels(const struct batch_reader *r, const struct aug_plan *plan, struct aug_room *room, const struct img *pic, uint8_t *to)
+finish(const struct batch_reader *r, struct batch_lane *l, const struct aug_plan *plan, const struct img *pic, uint8_t *to)
 {
 	const struct aug *a = &r->opt.aug;
 	size_t row = (size_t)a->w * a->c;
 	struct planes_view v;
-	int e = aug_pixels(a, plan, room, pic, &v);
+	int e;
 
+	if (!r->pixels)
+		return aug_apply(a, plan, l->room, pic, (void *)to);
+	e = aug_pixels(a, plan, l->room, pic, &v);
 	for (uint32_t y = 0; e == 0 && y < a->h; y++)
 		memcpy(to + y * row, v.p + y * v.stride, row);
 	return e;
 }
 
+/* What nobody kept is decoded as far as the plan needs it: a part, in the sample's place if that is all there is to do. */
 static int
-sample_of(const struct batch_reader *r, struct batch_lane *l, const struct batch_item *item, struct batch_piece *p, uint32_t i)
+decode(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct aug_plan *plan, struct img *pic,
+    uint8_t *to)
 {
-	const struct aug *aug = &r->opt.aug;
+	struct img_part part;
+	int e;
+
+	if (!aug_part(plan, pic, &part)) {
+		if ((e = recimg_pixels(l->decoder, rec, pic)) == 0)
+			e = finish(r, l, plan, pic, to);
+		return e;
+	}
+	if (r->pixels && aug_part_is_all(&r->opt.aug, plan))
+		return recimg_part(l->decoder, rec, pic, &part, to);
+	l->part.n = 0;
+	if ((e = buf_room(&l->part, (size_t)part.h * part.w * pic->c)) < 0 ||
+	    (e = recimg_part(l->decoder, rec, pic, &part, l->part.p)) < 0)
+		return e;
+	*pic = (struct img){ l->part.p, pic->c, part.h, part.w };
+	plan->y = plan->x = 0;
+	return finish(r, l, plan, pic, to);
+}
+
+static int
+sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct batch_item *item,
+    struct batch_piece *p, uint32_t i)
+{
 	uint8_t *to = (uint8_t *)p->sample + i * r->sample;
 	struct aug_plan plan;
 	int e;
 
 	p->id[i] = item->id;
 	if ((e = class_of(r, item->label, &p->y[i])) < 0 ||
-	    (e = aug_choose(aug, r->epoch, item->id, &item->pic, &plan)) < 0)
+	    (e = aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &plan)) < 0)
 		return e;
 	p->mirror[i] = plan.mirror;
-	return r->pixels ? take_pixels(r, &plan, l->room, &item->pic, to) :
-	    aug_apply(aug, &plan, l->room, &item->pic, (void *)to);
+	return item->pic.p != NULL ? finish(r, l, &plan, &item->pic, to) : decode(r, l, rec, &plan, &item->pic, to);
+}
+
+/* What is to be kept of a record is decoded whole. */
+static int
+keep(struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, uint64_t record, struct batch_item *item)
+{
+	int e = recimg_pixels(l->decoder, rec, &item->pic);
+
+	if (e == 0)
+		batch_cache_put(r->cache, record, item);
+	return e;
 }
 
 /* Sample i of a piece, whose record is in memory or in the lane; errors of the records themselves pass through. */
@@ -97,17 +134,17 @@ make_sample(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p,
 	int e = 0;
 
 	if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
-		if (r->stream == NULL && (e = recimg_get(l->decoder, p->record[i], &rec, &pic)) < 0)
+		if (r->stream == NULL && (e = recimg_head(l->decoder, p->record[i], &rec, &pic)) < 0)
 			return e;
-		if ((r->stream == NULL || (e = recimg_decode(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
+		if ((r->stream == NULL || (e = recimg_head_of(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
 		    (e = item_of(r, &rec, &pic, &item)) == 0 && r->cache != NULL)
-			batch_cache_put(r->cache, p->record[i], &item);
+			e = keep(r, l, &rec, p->record[i], &item);
 	} else {
 		rec.labels = 1;
 		rec.id = item.id;
 	}
 	if (e == 0)
-		e = sample_of(r, l, &item, p, i);
+		e = sample_of(r, l, &rec, &item, p, i);
 	if (e < 0) {
 		name_of(r, l, p, i, name);
 		recimg_blame(&rec, name);

@@ -152,6 +152,26 @@ img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struc
 }
 
 int
+img_decode_part(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_part *part,
+    uint32_t c, uint8_t *p)
+{
+	size_t row = (size_t)part->w * c;
+	struct img all;
+	int e;
+
+	assert(part->y + part->h <= h && part->x + part->w <= w);
+	if (format_of(data, n) == IMG_JPEG && img_jpeg_part(k->jpeg, data, n, h, w, part, c, p))
+		return 0;
+	if ((e = img_decode(k, data, n, c, &all)) < 0)
+		return e;
+	if (all.h != h || all.w != w)
+		return err_fail(ERR_FORMAT, "its head says %ux%u pixels, and it has %ux%u", w, h, all.w, all.h);
+	for (uint32_t y = 0; y < part->h; y++)
+		memcpy(p + y * row, all.p + ((size_t)(part->y + y) * w + part->x) * c, row);
+	return 0;
+}
+
+int
 img_encode_png(const struct img *in, struct buf *out)
 {
 	return img_png_write(in, out);

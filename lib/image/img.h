@@ -1,7 +1,7 @@
 /*
  * img - encoded pictures in, pixels out, and the reverse.
  *
- * JPEG through libjpeg-turbo, PNG through libdeflate and libspng, WebP through
+ * JPEG through libjpeg-turbo, most of its codes read by huff.h; PNG through libdeflate and libspng, WebP through
  * libwebp; which it is, is told by the first bytes.  The size in the header is looked at before memory is taken.
  * Pixels are u8, interleaved [h,w,c], R G B or grey; grey of a colour picture
  * is its luma (ITU-R BT.601), 16 bits become the upper 8, alpha is dropped.
@@ -20,6 +20,11 @@
 struct img {
 	const uint8_t	*p;
 	uint32_t	 c, h, w;
+};
+
+/* Of a picture, inside it. */
+struct img_part {
+	uint32_t	 y, x, h, w;
 };
 
 enum img_format { IMG_JPEG, IMG_PNG, IMG_WEBP };
@@ -53,6 +58,13 @@ int	 img_check(struct img_codec *k, const uint8_t *data, size_t n);
  * colour.  The pixels are lent until the next call on the codec.
  */
 int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struct img *out);
+
+/*
+ * Decodes a part of a picture that img_head() says is h by w, to pixels p [part->h,part->w,c], c 1 or 3: those that
+ * img_decode() gives.  All of it is looked at, so that what is broken is so for any part.
+ */
+int	 img_decode_part(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
+	    const struct img_part *part, uint32_t c, uint8_t *p);
 
 /* Appends the picture, encoded without loss and fast.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 img_encode_png(const struct img *in, struct buf *out);

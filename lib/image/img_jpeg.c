@@ -1,5 +1,6 @@
 /* img_jpeg - JPEG bytes in, pixels or planes out, and the reverse: serves img and conv. */
 #include "image/img_jpeg.h"
+#include "image/img_jpeg_fast.h"
 #include "base/err.h"
 #include "image/turn.h"
 
@@ -13,6 +14,7 @@
 struct img_jpeg {
 	tjhandle		 in, out, turn;	/* NULL until needed */
 	struct img_jpeg_scan	*scan;
+	struct img_jpeg_fast	*fast;
 };
 
 int
@@ -24,8 +26,8 @@ img_jpeg_new(struct img_jpeg **out)
 	*out = NULL;
 	if (j == NULL)
 		return err_nomem();
-	if ((e = img_jpeg_scan_new(&j->scan)) < 0) {
-		free(j);
+	if ((e = img_jpeg_scan_new(&j->scan)) < 0 || (e = img_jpeg_fast_new(&j->fast)) < 0) {
+		img_jpeg_free(j);
 		return e;
 	}
 	*out = j;
@@ -49,6 +51,7 @@ img_jpeg_free(struct img_jpeg *j)
 	drop(&j->out);
 	drop(&j->turn);
 	img_jpeg_scan_free(j->scan);
+	img_jpeg_fast_free(j->fast);
 	free(j);
 }
 
@@ -125,12 +128,26 @@ img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, u
 	if (c == 0)
 		c = head.c == 1 ? 1 : 3;
 	*out = (struct img){ .c = c, .h = head.h, .w = head.w };
+	room->n = 0;
+	if ((e = buf_room(room, (size_t)head.h * head.w * c)) < 0)
+		return e;
+	if (img_jpeg_fast_part(j->fast, data, n, head.h, head.w, &(struct img_part){ 0, 0, head.h, head.w }, c, room->p)) {
+		out->p = room->p;
+		return 0;
+	}
 	if ((e = decode_as(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
 		return e;
 	if (head.c == 4)
 		from_cmyk(room->p, (size_t)head.w * head.h, head.inverted, c);
 	out->p = room->p;
 	return 0;
+}
+
+int
+img_jpeg_part(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_part *part,
+    uint32_t c, uint8_t *p)
+{
+	return img_jpeg_fast_part(j->fast, data, n, h, w, part, c, p);
 }
 
 /* Makes room behind what is in out for any JPEG of that size, encoded as a call of turbojpeg is to do. */
@@ -204,6 +221,8 @@ img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 	assert(head->ycc && (shrink == 1 || shrink == 2 || shrink == 4 || shrink == 8));
 	if ((e = place(room, head, shrink, plane)) < 0)
 		return e;
+	if (shrink == 1 && img_jpeg_fast_planes(j->fast, data, n, head, plane))
+		return 0;
 	for (uint32_t i = 0; i < head->c; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;

@@ -20,6 +20,9 @@ int	 img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n);
 
 int	 img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
 	    struct buf *room, struct img *out);
+/* The part, where nothing is odd about the picture: returns 1; else 0, and img_jpeg_decode() is to be asked. */
+int	 img_jpeg_part(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_part *part,
+	    uint32_t c, uint8_t *p);
 int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out);
 
 /*

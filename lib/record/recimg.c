@@ -40,15 +40,36 @@ recimg_free(struct recimg *r)
 	free(r);
 }
 
-int
-recimg_decode(struct recimg *r, const uint8_t *data, size_t n, struct imrec *rec, struct img *pic)
+/* All but a lack of memory is the picture's own fault. */
+static int
+fault(int e)
 {
+	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+}
+
+int
+recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *rec, struct img *size)
+{
+	struct img_head head;
 	int e;
 
 	rec->labels = 0;	/* no header yet */
-	if ((e = imrec_decode(rec, data, n)) == 0)
-		e = img_decode(r->codec, rec->pic, rec->n, r->c, pic);
-	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+	if ((e = imrec_decode(rec, data, n)) < 0 || (e = img_head(r->codec, rec->pic, rec->n, &head)) < 0)
+		return fault(e);
+	*size = (struct img){ .c = r->c, .h = head.h, .w = head.w };
+	return 0;
+}
+
+int
+recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic)
+{
+	return fault(img_decode(r->codec, rec->pic, rec->n, r->c, pic));
+}
+
+int
+recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_part *part, uint8_t *p)
+{
+	return fault(img_decode_part(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
 }
 
 void
@@ -60,19 +81,34 @@ recimg_blame(const struct imrec *rec, const char *name)
 		err_within("%s", name);
 }
 
-int
-recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
+static int
+blame(const struct recimg *r, uint64_t i, const struct imrec *rec, int e)
 {
 	char name[RECS_NAME];
+
+	if (e < 0) {
+		r->recs->name(r->recs, i, name, sizeof(name));
+		recimg_blame(rec, name);
+	}
+	return e;
+}
+
+int
+recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *size)
+{
 	const uint8_t *data;
 	size_t n;
 	int e;
 
 	if ((e = r->recs->read(r->recs, i, &r->room, &data, &n)) < 0)
 		return e;
-	if ((e = recimg_decode(r, data, n, rec, pic)) < 0) {
-		r->recs->name(r->recs, i, name, sizeof(name));
-		recimg_blame(rec, name);
-	}
-	return e;
+	return blame(r, i, rec, recimg_head_of(r, data, n, rec, size));
+}
+
+int
+recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
+{
+	int e = recimg_head(r, i, rec, pic);
+
+	return e < 0 ? e : blame(r, i, rec, recimg_pixels(r, rec, pic));
 }

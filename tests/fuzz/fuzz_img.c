@@ -2,8 +2,29 @@
 #include "image/img.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PIXELS	(1u << 16)
+
+/* A part's pixels are those of the whole. */
+static int
+part_differs(struct img_codec *k, const uint8_t *p, size_t size, const struct img *all)
+{
+	const struct img_part q = { all->h / 3, all->w / 4, all->h - all->h / 3 * 2, all->w - all->w / 4 * 2 };
+	size_t row = (size_t)q.w * all->c, n = (size_t)all->c * all->h * all->w;
+	uint8_t *whole = malloc(n), *part = malloc(row * q.h);
+	int differs;
+
+	if (whole == NULL || part == NULL)
+		abort();
+	memcpy(whole, all->p, n);
+	differs = img_decode_part(k, p, size, all->h, all->w, &q, all->c, part) < 0;
+	for (uint32_t y = 0; y < q.h && !differs; y++)
+		differs = memcmp(part + y * row, whole + ((size_t)(q.y + y) * all->w + q.x) * all->c, row) != 0;
+	free(whole);
+	free(part);
+	return differs;
+}
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
@@ -24,6 +45,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 			abort();
 		for (size_t i = 0; i < (size_t)out.c * out.h * out.w; i++)
 			sum = sum ^ out.p[i];
+		if (part_differs(k, p, size, &out))
+			abort();
 	}
 	img_codec_free(k);
 	return 0;

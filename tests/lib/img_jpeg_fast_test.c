@@ -1,0 +1,135 @@
+/* img_jpeg_fast_test - the pixels of a JPEG, whole or in part, are turbojpeg's to the last bit; a broken one is told. */
+#include "base/err.h"
+#include "base/rng.h"
+#include "image/img.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <turbojpeg.h>
+
+#define SIDE	150u		/* pixels, at most */
+
+static uint8_t pixels[SIDE * SIDE * 3], want[SIDE * SIDE * 3], got[SIDE * SIDE * 3];
+static struct img_codec *codec;
+
+/* Soft slopes with noise of `rough` on them. */
+static void
+paint(struct rng *r, uint32_t h, uint32_t w, uint32_t rough)
+{
+	for (uint32_t y = 0; y < h; y++)
+		for (uint32_t x = 0; x < w * 3; x++)
+			pixels[y * w * 3 + x] = (uint8_t)((y * (x % 3 + 1) + x / 3 * 2 + rng_below(r, rough)) & 255);
+}
+
+/* By a handle of its own: one that made a progressive picture keeps its codes, which may lack what the next needs. */
+static unsigned long
+encode(uint32_t h, uint32_t w, int sampling, int quality, int flags, unsigned char **jpeg)
+{
+	tjhandle tj = tjInitCompress();
+	unsigned long n = 0;
+
+	*jpeg = NULL;
+	if (tjCompress2(tj, pixels, (int)w, 0, (int)h, TJPF_RGB, jpeg, &n, sampling, quality, flags) < 0) {
+		printf("Bail out! %s\n", tjGetErrorStr2(tj));
+		exit(1);
+	}
+	tjDestroy(tj);
+	return n;
+}
+
+static bool
+part_is(const unsigned char *jpeg, unsigned long n, uint32_t h, uint32_t w, const struct img_part *q, uint32_t c)
+{
+	bool same = img_decode_part(codec, jpeg, n, h, w, q, c, got) == 0;
+
+	for (uint32_t y = 0; y < q->h; y++)
+		same &= memcmp(got + (size_t)y * q->w * c, want + ((q->y + y) * w + q->x) * c, (size_t)q->w * c) == 0;
+	return same;
+}
+
+static void
+random_part(struct rng *r, uint32_t h, uint32_t w, struct img_part *q)
+{
+	q->h = 1 + (uint32_t)rng_below(r, h);
+	q->w = 1 + (uint32_t)rng_below(r, w);
+	q->y = (uint32_t)rng_below(r, h - q->h + 1);
+	q->x = (uint32_t)rng_below(r, w - q->w + 1);
+}
+
+static void
+test_same(const char *name, int sampling)
+{
+	tjhandle in = tjInitDecompress();
+	struct rng r = rng_start(5, (uint64_t)sampling, 0);
+	bool whole = true, parts = true;
+
+	for (int i = 0; i < 60; i++) {
+		uint32_t h = 1 + (uint32_t)rng_below(&r, SIDE), w = 1 + (uint32_t)rng_below(&r, SIDE), c = i % 3 == 0 ? 1 : 3;
+		struct img_part q;
+		unsigned char *jpeg;
+		unsigned long n;
+		struct img pic;
+
+		paint(&r, h, w, i % 4 == 0 ? 255 : 20);
+		n = encode(h, w, sampling, 1 + (int)rng_below(&r, 100), i % 5 == 0 ? TJFLAG_PROGRESSIVE : 0, &jpeg);
+		tjDecompress2(in, jpeg, n, want, (int)w, 0, (int)h, c == 1 ? TJPF_GRAY : TJPF_RGB, 0);
+		whole &= img_decode(codec, jpeg, n, c, &pic) == 0 && pic.h == h && pic.w == w &&
+		    memcmp(pic.p, want, (size_t)h * w * c) == 0;
+		for (int k = 0; k < 10; k++) {
+			random_part(&r, h, w, &q);
+			parts &= part_is(jpeg, n, h, w, &q, c);
+		}
+		tjFree(jpeg);
+	}
+	ok(whole, "%s: pixels are turbojpeg's", name);
+	ok(parts, "%s: so are those of any part", name);
+	tjDestroy(in);
+}
+
+/* A picture cut short, or with bytes changed, is what it is to a check of all its codes: for any part of it. */
+static void
+test_broken(void)
+{
+	struct rng r = rng_start(6, 0, 0);
+	const struct img_part top = { 0, 0, 8, 8 };
+	int cut = 0, agree = 0, broken = 0;
+	unsigned char *jpeg;
+	unsigned long n;
+	struct img pic;
+
+	paint(&r, 100, 120, 60);
+	n = encode(100, 120, TJSAMP_420, 90, 0, &jpeg);
+	for (unsigned long at = n - 100; at < n; at++)
+		cut += img_decode(codec, jpeg, at, 3, &pic) == ERR_FORMAT && img_decode_part(codec, jpeg, at, 100, 120, &top, 3, got) == ERR_FORMAT;
+	is(cut, 100, "a picture that ends early is broken, whatever part is asked for");
+	for (int i = 0; i < 300; i++) {
+		unsigned long at = 640 + (unsigned long)rng_below(&r, n - 640);
+		uint8_t was = jpeg[at];
+		int e;
+
+		jpeg[at] = (uint8_t)rng_below(&r, 256);
+		e = img_check(codec, jpeg, n);
+		agree += (img_decode(codec, jpeg, n, 3, &pic) == 0) == (e == 0) &&
+		    (img_decode_part(codec, jpeg, n, 100, 120, &top, 3, got) == 0) == (e == 0);
+		broken += e != 0;
+		jpeg[at] = was;
+	}
+	is(agree, 300, "bytes changed among the codes are found or not, as a check of all finds them");
+	ok(broken > 0 && broken < 300, "%d of them are found", broken);
+	is(img_decode_part(codec, jpeg, n, 101, 120, &top, 3, got), ERR_FORMAT, "so is a picture of another size than was said");
+	tjFree(jpeg);
+}
+
+int
+main(void)
+{
+	img_codec_new(&codec, IMG_PIXELS);
+	test_same("4:4:4", TJSAMP_444);
+	test_same("4:2:2", TJSAMP_422);
+	test_same("4:2:0", TJSAMP_420);
+	test_same("4:4:0", TJSAMP_440);
+	test_same("grey", TJSAMP_GRAY);
+	test_broken();
+	img_codec_free(codec);
+	return done();
+}

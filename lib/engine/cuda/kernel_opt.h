@@ -2,7 +2,7 @@
 #ifndef ENGINE_CUDA_KERNEL_OPT_H
 #define ENGINE_CUDA_KERNEL_OPT_H
 
-enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_ADAMW, KERNEL_RMSPROP, KERNEL_FOLD };
+enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_FOLD };	/* adamw is adam that shrinks */
 
 /* w, g [count], state [count, states]; the rest is the same for all weights. */
 struct kernel_opt {

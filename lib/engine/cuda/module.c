@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(KERNEL_SGD == (int)OPT_SGD && KERNEL_NESTEROV == (int)OPT_NESTEROV && KERNEL_ADAM == (int)OPT_ADAM &&
-    KERNEL_ADAMW == (int)OPT_ADAMW && KERNEL_RMSPROP == (int)OPT_RMSPROP && KERNEL_FOLD == (int)OPT_FOLD,
-    "kernel_opt.h counts rules as net/opt.h");
-
 static const struct engine engine;
 
 static void
@@ -187,12 +183,24 @@ module_memory(const struct engine_plan *p, struct engine_memory *m)
 	*m = (struct engine_memory){ p->arena_bytes, p->kept.all, p->scratch_bytes };
 }
 
+/* A rule element by element, as opt_step() has it: what another does to whole arrays is done before. */
+static const struct {
+	enum kernel_rule rule;
+	uint32_t states;
+} rules[] = {
+	[OPT_SGD] = { KERNEL_SGD, 1 }, [OPT_LARS] = { KERNEL_SGD, 1 },
+	[OPT_NESTEROV] = { KERNEL_NESTEROV, 1 }, [OPT_MUON] = { KERNEL_NESTEROV, 1 },
+	[OPT_ADAM] = { KERNEL_ADAM, 2 }, [OPT_ADAMW] = { KERNEL_ADAM, 2 },
+	[OPT_RMSPROP] = { KERNEL_RMSPROP, 2 }, [OPT_FOLD] = { KERNEL_FOLD, 0 },
+};
+_Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
+
 static struct kernel_opt
 rule(const struct opt_hyper *h, double n)
 {
 	return (struct kernel_opt){
-		.rule = (int)h->rule, .rare = h->clip > 0 || h->l1 > 0, .scale = (float)(1 / n), .lr = h->lr,
-		.momentum = h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd, .clip = h->clip > 0 ? h->clip : INFINITY,
+		.rule = (int)rules[h->rule].rule, .rare = h->clip > 0 || h->l1 > 0, .scale = (float)(1 / n), .lr = h->lr,
+		.momentum = h->rule == OPT_MUON ? h->beta2 : h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd, .clip = h->clip > 0 ? h->clip : INFINITY,
 		.l1 = h->l1, .beta2 = h->beta2, .eps = h->eps,
 		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
 		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
@@ -200,18 +208,12 @@ rule(const struct opt_hyper *h, double n)
 	};
 }
 
-static uint32_t
-states(enum opt_rule r)
-{
-	return r == OPT_FOLD ? 0 : r == OPT_SGD || r == OPT_NESTEROV ? 1 : 2;
-}
-
 /* The numbers go up and down again: what is on the GPU for good is a plan's matter. */
 static int
 module_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
-	const size_t most = (size_t)1 << 28, kept = states(hyper->rule);
+	const size_t most = (size_t)1 << 28, kept = rules[hyper->rule].states;
 	struct kernel_opt a = rule(hyper, n);
 	struct device *d = dev->d;
 	void *at;

@@ -1,5 +1,6 @@
 /* pserver - gradients in, weights out: holds one shard of a net's weights.  See pserver(1). */
 #include "front.h"
+#include "pserver_log.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -48,6 +49,7 @@ struct place {
 	struct meet_env	 env;		/* of a tracker, where there is one */
 	struct meet	*meet;
 	char		 at[ADDR_TEXT];	/* to listen at, then */
+	struct server_log log;
 };
 
 static void
@@ -66,6 +68,14 @@ say(void *arg, const char *line)
 {
 	(void)arg;
 	front_say("%s", line);
+}
+
+static void
+moved(void *arg, const struct serve_moved *m)
+{
+	struct place *p = arg;
+
+	server_log_moved(&p->log, m);
 }
 
 static void
@@ -130,7 +140,7 @@ schedule(struct place *p)
 int
 main(int argc, char *argv[])
 {
-	struct place p = { .serve = { .nservers = 1, .listening = listening, .say = say, .arg = &p }, .ready = -1 };
+	struct place p = { .serve = { .nservers = 1, .listening = listening, .say = say, .moved = moved, .arg = &p }, .ready = -1 };
 	struct serve_sums sums;
 	uint8_t key[CONN_KEY] = { 0 };	/* what --plain has: all know it */
 	int e;
@@ -146,7 +156,9 @@ main(int argc, char *argv[])
 		return schedule(&p);
 	p.serve.incarnation = clk_date_ns();
 	p.serve.stop_fd = front_stop_fd();
+	server_log_begin(&p.log, &p.serve);
 	e = serve_run(&p.serve, &sums);
+	server_log_end(&p.log, &sums);
 	front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 	    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
 	meet_leave(p.meet);

@@ -5,6 +5,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "ps/tollrow.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -38,54 +39,27 @@ put_row(const struct tsv_row *r)
 	buf_free(&line);
 }
 
-static struct tsv_row
-traffic_row(const struct worker_log *l, const struct train_event *ev, uint64_t in, uint64_t out, const char *class)
-{
-	struct tsv_row r = tsv_blank(TSV_TRAFFIC, TSV_WORKER, l->rank, l->host);
-
-	r.time_s = clk_s() - l->began;
-	r.step = ev->step;
-	if (ev->kind == TRAIN_EPOCH)
-		r.epoch = ev->epoch;
-	r.rx_bytes = in;
-	r.tx_bytes = out;
-	snprintf(r.peer, sizeof(r.peer), "all");
-	snprintf(r.class, sizeof(r.class), "%s", class);
-	return r;
-}
-
-/* One server's traffic since the rows before: a row a class that has any, and what all of it was on the wire. */
-static void
-peer(const struct worker_log *l, const struct train_event *ev, uint32_t server, const struct toll *t)
-{
-	struct tsv_row r;
-
-	for (int c = 0; c < TOLL_CLASS_COUNT; c++) {
-		if (t->messages[TOLL_IN][c] + t->messages[TOLL_OUT][c] == 0)
-			continue;
-		r = traffic_row(l, ev, t->payload[TOLL_IN][c], t->payload[TOLL_OUT][c], toll_name((enum toll_class)c));
-		snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, server);
-		put_row(&r);
-	}
-	r = traffic_row(l, ev, t->wire[TOLL_IN], t->wire[TOLL_OUT], "wire");
-	snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, server);
-	put_row(&r);
-}
-
 /* What moved since the rows of traffic before; the start-up stands apart.  *in and *out are without it. */
 static void
 traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
 {
-	struct tsv_row r;
+	struct tsv_row r = tsv_blank(TSV_TRAFFIC, TSV_WORKER, l->rank, l->host);
+	struct buf text = { 0 };
+	int e = 0;
 
 	*in = *out = 0;
 	if (l->before == NULL && (l->before = calloc(ev->peers, sizeof(*l->before))) == NULL)
 		front_die(NULL, err_nomem());
-	for (uint32_t s = 0; s < ev->peers; s++) {
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind == TRAIN_EPOCH)
+		r.epoch = ev->epoch;
+	for (uint32_t s = 0; s < ev->peers && e == 0; s++) {
 		struct toll t = toll_since(&l->before[s], &ev->toll[s]);
 
 		l->before[s] = ev->toll[s];
-		peer(l, ev, s, &t);
+		snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, s);
+		e = tollrow_put(&text, &r, &t);
 		*in += toll_steps(&t, TOLL_IN);
 		*out += toll_steps(&t, TOLL_OUT);
 		if (ev->kind == TRAIN_START) {
@@ -93,9 +67,29 @@ traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64
 			l->sent += t.payload[TOLL_OUT][TOLL_START] + t.messages[TOLL_OUT][TOLL_START] * MSG_HEAD;
 		}
 	}
-	r = traffic_row(l, ev, *in, *out, "all");
-	if (ev->kind != TRAIN_START)
-		put_row(&r);
+	if (ev->kind != TRAIN_START && e == 0)
+		e = tollrow_put_all(&text, &r, *in, *out);
+	if (e < 0)
+		front_die(NULL, e);
+	fwrite(text.p, 1, text.n, stdout);
+	buf_free(&text);
+}
+
+/* How busy all was since the row of it before. */
+static void
+load(struct worker_log *l, const struct train_event *ev)
+{
+	struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
+	struct load now = load_now();
+
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind == TRAIN_EPOCH)
+		r.epoch = ev->epoch;
+	r.cpu = load_process(&l->load, &now);
+	r.host_load = load_host(&l->load, &now);
+	l->load = now;
+	put_row(&r);
 }
 
 static void
@@ -192,6 +186,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 		return;
 	case TRAIN_START:
 		head(l, ev->batch, ev->text);
+		l->load = load_now();
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		break;
@@ -201,6 +196,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 	case TRAIN_EPOCH:
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
+		load(l, ev);
 		l->seconds = l->samples = l->correct = 0;
 		if (!speaks)
 			return;
@@ -218,6 +214,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 	case TRAIN_END:
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
+		load(l, ev);
 		free(l->before);
 		l->before = NULL;
 		break;

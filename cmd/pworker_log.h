@@ -8,6 +8,7 @@
 #define CMD_PWORKER_LOG_H
 
 #include "ps/train.h"
+#include "run/load.h"
 #include "run/tsv.h"
 
 struct worker_log {
@@ -19,6 +20,7 @@ struct worker_log {
 	uint64_t frequent;		/* steps between two lines for people */
 	double	 began;			/* clk_s() of the process's start */
 	double	 seconds, samples, correct;	/* since the last line for people */
+	struct load load;		/* at the row of it before */
 	struct toll *before;		/* [peers] at the rows of traffic before */
 	uint64_t sent, got;		/* at the step before */
 	uint64_t epoch_in, epoch_out;	/* of the epoch that is over */

@@ -27,6 +27,7 @@ struct guest {
 	bool		 done;		/* what it sends is dropped */
 	bool		 refused;	/* and it was told why */
 	bool		 over;		/* to be closed */
+	int64_t		 page;		/* of the ledger, its worker's; -1: none */
 	double		 until;		/* ... then at the latest; INFINITY for a worker */
 };
 
@@ -40,6 +41,7 @@ struct serve {
 	uint32_t	 n;
 	struct pollfd	*poll;		/* the same, behind stop_fd and fd */
 	struct guest	*now;		/* whose message the brain takes */
+	struct ledger	 ledger;
 	char		(*lost)[WHY];	/* [nworkers] why; "" when not lost */
 	double		 since;		/* the first hello */
 	int		 err;		/* ends it */
@@ -63,6 +65,50 @@ find(struct serve *s, uint32_t rank)
 		if (s->guest[i].rank == rank && !s->guest[i].over)
 			return &s->guest[i];
 	return NULL;
+}
+
+/* Counts a message to or from a worker. */
+static void
+count(struct serve *s, uint32_t worker, enum toll_way way, const struct msg *m)
+{
+	const struct plan *p = server_plan(s->brain);
+
+	toll_count(&s->ledger.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
+}
+
+/* What was on a worker's connection so far. */
+static void
+weigh(struct serve *s, const struct guest *g)
+{
+	uint64_t came, went;
+
+	if (g == NULL || g->page < 0)
+		return;
+	conn_moved(g->conn, &came, &went);
+	ledger_wire(&s->ledger, (uint32_t)g->page, came, went);
+}
+
+/* Tells what moved with all workers in an epoch, or at the end. */
+static void
+tell_all(struct serve *s, uint64_t epoch, const uint64_t sum[TOLL_WAYS])
+{
+	if (s->o->moved != NULL)
+		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch, .steps = server_steps(s->brain),
+		    .in = sum[TOLL_IN], .out = sum[TOLL_OUT] });
+}
+
+/* A worker is in another epoch, or with LEDGER_NONE gone. */
+static void
+turn_page(struct serve *s, uint32_t worker, uint64_t next)
+{
+	struct serve_moved m = { .worker = worker, .steps = server_steps(s->brain) };
+	uint64_t epoch, sum[TOLL_WAYS];
+
+	weigh(s, find(s, worker));
+	if (ledger_turn(&s->ledger, worker, next, &m.toll, &m.epoch) && s->o->moved != NULL)
+		s->o->moved(s->o->arg, &m);
+	if (next != LEDGER_NONE && ledger_over(&s->ledger, &epoch, sum))
+		tell_all(s, epoch, sum);
 }
 
 static void
@@ -90,6 +136,7 @@ lose(struct serve *s, uint32_t rank, const char *reason)
 		return;
 	}
 	tell_line(s->o->say, s->o->arg, "%s", why);
+	turn_page(s, rank, LEDGER_NONE);
 	snprintf(s->lost[rank], WHY, "%s", why);
 	server_lost(s->brain, rank);
 }
@@ -127,11 +174,13 @@ bind_guest(struct serve *s, uint32_t rank)
 
 	if (old != NULL && old != s->now) {
 		tell_line(s->o->say, s->o->arg, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
-		old->rank = -1;
+		old->rank = old->page = -1;
 		old->over = true;
 	}
 	s->lost[rank][0] = 0;
-	s->now->rank = rank;
+	if (s->now->rank < 0)
+		ledger_join(&s->ledger, rank);
+	s->now->rank = s->now->page = rank;
 	s->now->until = (double)INFINITY;
 	if (s->since == 0)
 		begin(s);
@@ -147,15 +196,18 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 		bind_guest(s, worker);
 	if ((g = find(s, worker)) == NULL || g->done)
 		return;
-	if (conn_send(g->conn, m) < 0)
+	if (conn_send(g->conn, m) < 0) {
 		g->over = true;		/* swept, and then lost */
-	else
-		s->sums->sent += MSG_HEAD + m->len;
+		return;
+	}
+	s->sums->sent += MSG_HEAD + m->len;
+	count(s, worker, TOLL_OUT, m);
 }
 
 static void
 take(struct serve *s, struct guest *g, const struct msg *m)
 {
+	bool known = g->rank >= 0;
 	char why[WHY];
 
 	s->sums->got += MSG_HEAD + m->len;
@@ -172,8 +224,15 @@ take(struct serve *s, struct guest *g, const struct msg *m)
 		err_note(0, "%s out of place", msg_name(m->type));
 	} else {
 		s->now = g;
-		if (server_take(s->brain, m) == 0)
+		if (known)
+			count(s, m->worker, TOLL_IN, m);
+		if (server_take(s->brain, m) == 0) {
+			if (!known)
+				count(s, m->worker, TOLL_IN, m);
+			if (m->type == MSG_EPOCH)
+				turn_page(s, m->worker, m->step);
 			return;
+		}
 	}
 	snprintf(why, sizeof(why), "%s", err_line());
 	refuse(s, g, why);
@@ -186,8 +245,10 @@ static void
 serve_guest(struct serve *s, struct guest *g)
 {
 	struct msg m;
+	int e = conn_run(g->conn);
 
-	if (conn_run(g->conn) < 0) {
+	weigh(s, g);
+	if (e < 0) {
 		char why[WHY];
 
 		snprintf(why, sizeof(why), "%s", err_line());
@@ -252,7 +313,7 @@ static void
 come_in(struct serve *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct guest g = { .rank = -1, .until = clk_s() + SERVE_HELLO_S };
+	struct guest g = { .rank = -1, .page = -1, .until = clk_s() + SERVE_HELLO_S };
 
 	if (fd < 0) {
 		s->deaf = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -347,6 +408,10 @@ loop(struct serve *s)
 		if (s->lost[w][0] != 0)
 			end(s, ERR_PEER, s->lost[w]);
 	part(s);
+	for (uint32_t w = 0; server_plan(s->brain) != NULL && w < s->o->nworkers; w++)
+		turn_page(s, w, LEDGER_NONE);
+	if (server_plan(s->brain) != NULL)
+		tell_all(s, LEDGER_NONE, s->ledger.sum);
 	if (s->err < 0)
 		err_note(0, "%s", s->why);
 	return s->err;
@@ -362,6 +427,8 @@ prepare(struct serve *s)
 	int e;
 
 	if ((e = server_new(&so, &s->brain)) < 0 || (e = addr_listen(s->o->listen, &s->fd, where)) < 0)
+		return e;
+	if ((e = ledger_init(&s->ledger, s->o->nworkers)) < 0)
 		return e;
 	s->guest = calloc(most, sizeof(*s->guest));
 	s->poll = calloc(most + 2, sizeof(*s->poll));
@@ -390,6 +457,7 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	if (s.fd >= 0)
 		close(s.fd);
 	server_free(s.brain);
+	ledger_free(&s.ledger);
 	free(s.guest);
 	free(s.poll);
 	free(s.lost);

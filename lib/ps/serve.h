@@ -16,11 +16,19 @@
 #define PS_SERVE_H
 
 #include "base/tell.h"
-
-#include <stdint.h>
+#include "ps/ledger.h"
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
+
+/* What moved with a worker, or with all: by epoch, as ps/ledger.h has it. */
+struct serve_moved {
+	int64_t		 worker;	/* -1: all of them; then in and out tell, else toll */
+	uint64_t	 epoch;		/* LEDGER_NONE: the start, or what came after the last epoch */
+	uint64_t	 steps;		/* updates so far */
+	struct toll	 toll;
+	uint64_t	 in, out;	/* messages with their heads, without the start's */
+};
 
 struct serve_opt {
 	const char	*listen;		/* "host:port", port 0: any */
@@ -31,6 +39,7 @@ struct serve_opt {
 	int		 stop_fd;		/* ends it when there is something to read; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* with the port it has */
 	tell_fn	*say;		/* what it holds; who was refused, lost, replaced; may be NULL */
+	void		(*moved)(void *arg, const struct serve_moved *m);	/* after the start, each epoch, and the end; or NULL */
 	void		*arg;
 };
 

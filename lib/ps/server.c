@@ -344,6 +344,8 @@ take(struct server *s, const struct msg *m)
 	case MSG_STOP:
 		s->stop = true;
 		return 0;
+	case MSG_EPOCH:
+		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "no epoch");
 	case MSG_BYE:
 		leave(s, m->worker);
 		emit(s, m->worker, (struct msg){ .type = MSG_BYE });

@@ -231,6 +231,8 @@ epoch(struct train *t, uint64_t n)
 	score(&ev, &t->epoch);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
+	if ((e = worker_epoch(t->wk, n + 1)) < 0)
+		return e;
 	t->epoch = (struct train_sums){ 0 };
 	tell_cache(t, n);
 	/* First what must not be lost: a stop that is asked for during the validation may become impatient. */
@@ -420,7 +422,7 @@ open_all(struct train *t)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
 		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p });
 	buf_free(&text);
-	return e;
+	return e == 0 ? worker_epoch(t->wk, t->step / t->steps) : e;
 }
 
 static void

@@ -303,6 +303,17 @@ worker_stop(struct worker *wk)
 }
 
 int
+worker_epoch(struct worker *wk, uint64_t n)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_epoch(wk->brain, n);
+	return leave(wk, 0);
+}
+
+int
 worker_bye(struct worker *wk)
 {
 	int e = enter(wk);

@@ -78,6 +78,8 @@ int	 worker_sum(struct worker *wk, double *v, uint32_t n);
 int	 worker_state(struct worker *wk, float *state);
 /* Asks that all workers end after the same step, soon. */
 int	 worker_stop(struct worker *wk);
+/* Tells the servers that an epoch begins, from 0: their logs are by epoch. */
+int	 worker_epoch(struct worker *wk, uint64_t n);
 /* The orderly end: tells the servers and waits until what was queued is gone. */
 int	 worker_bye(struct worker *wk);
 

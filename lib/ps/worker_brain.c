@@ -387,6 +387,13 @@ worker_brain_stop(struct worker_brain *b)
 }
 
 void
+worker_brain_epoch(struct worker_brain *b, uint64_t n)
+{
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		worker_brain_emit(b, s, (struct msg){ .type = MSG_EPOCH, .step = n });
+}
+
+void
 worker_brain_bye(struct worker_brain *b)
 {
 	for (uint32_t s = 0; s < b->o.nservers; s++)

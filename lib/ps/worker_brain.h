@@ -50,6 +50,7 @@ void	 worker_brain_finish(struct worker_brain *b, const float *stats);
 void	 worker_brain_sum(struct worker_brain *b, const double *v, uint32_t n);
 void	 worker_brain_state(struct worker_brain *b, float *state);
 void	 worker_brain_stop(struct worker_brain *b);
+void	 worker_brain_epoch(struct worker_brain *b, uint64_t n);
 void	 worker_brain_bye(struct worker_brain *b);
 uint64_t worker_brain_steps(const struct worker_brain *b);
 bool	 worker_brain_last(const struct worker_brain *b);

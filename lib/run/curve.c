@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,12 +77,44 @@ set_label(struct curve *c, const char *label)
 	return 0;
 }
 
+/* The number behind a key in a head; -1 when there is none. */
+static int64_t
+head_number(const char *line, const char *key)
+{
+	const char *p = strstr(line, key);
+
+	return p != NULL ? (int64_t)strtoul(p + strlen(key), NULL, 10) : -1;
+}
+
+/* A rank of this run that comes for the first time may begin with its first epoch; else that is another run's. */
+static void
+take_head(struct curve *c, const char *line)
+{
+	int64_t rank = head_number(line, " rank="), workers = head_number(line, " workers=");
+
+	if (strncmp(line, "# tally ", 8) != 0 || strstr(line, " tool=pworker ") == NULL || rank < 0 || rank >= CURVE_RANKS)
+		return;
+	if (!c->headed[rank] && (c->workers == 0 || c->workers == (uint64_t)workers))
+		c->top[rank] = 0;
+	else
+		for (int i = 0; i < (int)CURVE_RANKS; i++)
+			c->top[i] = c->highest;
+	c->headed[rank] = true;
+	c->workers = (uint64_t)workers;
+}
+
+static uint64_t *
+top_of(struct curve *c, const struct logline *l)
+{
+	return l->rank < CURVE_RANKS && c->headed[l->rank] ? &c->top[l->rank] : &c->highest;
+}
+
 static bool
-another_run(const struct curve *c, const struct logline *l, const char *label)
+another_run(struct curve *c, const struct logline *l, const char *label)
 {
 	if (c->fresh || l->by_step != c->by_step || strcmp(label, c->label[c->run]) != 0)
 		return true;
-	return l->at != LOGLINE_WHOLE && l->at + (l->by_step ? 0 : 1) < c->highest;
+	return l->at != LOGLINE_WHOLE && l->at + (l->by_step ? 0 : 1) < *top_of(c, l);
 }
 
 void
@@ -97,7 +130,10 @@ curve_take(struct curve *c, const char *line)
 {
 	struct logline l;
 	const char *label;
-	int e = doc_take(&c->doc, line, &l);
+	int e;
+
+	take_head(c, line);
+	e = doc_take(&c->doc, line, &l);
 
 	if (e == 0)
 		e = logline_parse(line, &l);
@@ -111,13 +147,19 @@ curve_take(struct curve *c, const char *line)
 	if (c->n > 0 && another_run(c, &l, label)) {
 		c->run++;
 		c->highest = 0;
+		memset(c->top, 0, sizeof(c->top));
+		memset(c->headed, 0, sizeof(c->headed));
 	}
 	if ((e = set_label(c, label)) < 0)
 		return e;
 	c->fresh = false;
 	c->by_step = l.by_step;
-	if (l.at != LOGLINE_WHOLE)
+	if (l.at != LOGLINE_WHOLE) {
+		uint64_t *top = top_of(c, &l);
+
+		*top = l.at > *top ? l.at : *top;
 		c->highest = l.at > c->highest ? l.at : c->highest;
+	}
 	for (int m = 0; m < LOGLINE_MEASURES; m++)
 		if (l.has[m] && (e = add(c, &l, m)) < 0)
 			return e;

@@ -2,8 +2,8 @@
  * curve - the lines of training logs into figures by epoch.
  *
  * Lines of several ranks and runs may come in any mix.  A run ends where another log begins, where lines are about a run
- * of another name, and where epochs begin again: at a line two epochs or more below the highest seen (ranks of one run are
- * never that far apart in synchronous jobs, and rarely in others), or at a step below the highest.  A measure that a rank
+ * of another name, and where epochs begin again: at a line two epochs or more below the highest seen, or at a step below
+ * it.  Where each rank's log has a file of its own, the highest is that rank's: until a rank's head comes again.  A measure that a rank
  * gives twice for an epoch, as after a resumed run, counts as given last; speeds, and measures of nobody in particular,
  * are averaged.  Bytes of an epoch are what a counter grew by since the epoch before: that of a log by epochs from 0 on,
  * others from their first value.
@@ -26,6 +26,9 @@ struct curve {
 	size_t	 n, cap;
 	uint32_t run;		/* that the next line belongs to */
 	uint64_t highest;	/* epoch or step in it */
+	uint64_t top[CURVE_RANKS];	/* of the lines of a rank */
+	bool	 headed[CURVE_RANKS];	/* its log's head has come */
+	uint64_t workers;	/* as the heads say; 0: none has */
 	bool	 by_step;
 	bool	 fresh;		/* another log begins with the next measurement */
 	unsigned ends;		/* last lines of processes seen */

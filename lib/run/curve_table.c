@@ -25,25 +25,6 @@ struct shown {
 };
 
 static int
-number(struct table *t, double v, int digits)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	char text[64], exact[64];
-	double scaled = v;
-	int i = 0;
-
-	snprintf(exact, sizeof(exact), digits < 0 ? "%.0f" : "%.9g", v);
-	if (digits < 0) {
-		for (; i < 6 && scaled >= 1000; i++)
-			scaled /= 1024;
-		snprintf(text, sizeof(text), "%.*f %s", i > 0 ? 2 : 0, scaled, units[i]);
-	} else {
-		snprintf(text, sizeof(text), "%.*f", digits, v);
-	}
-	return table_cell(t, text, exact);
-}
-
-static int
 whole(struct table *t, uint64_t v, const char *no_number)
 {
 	char text[32];
@@ -89,7 +70,7 @@ put_row(const struct shown *s, const struct curve_rows *rows, const struct curve
 	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
 		if (s->measure[m])
 			e = !r->has[m] ? table_cell(t, NULL, NULL) :
-			    number(t, r->value[m], columns[m].digits + (m == LOGLINE_SECONDS && r->by_step ? 2 : 0));
+			    table_number(t, r->value[m], columns[m].digits + (m == LOGLINE_SECONDS && r->by_step ? 2 : 0));
 	return e;
 }
 
@@ -172,14 +153,14 @@ put_summary(const struct curve_rows *rows, const bool *shown, uint32_t run, cons
 	e = table_cell(t, name, name);
 	e = e < 0 ? e : whole(t, s->epochs, NULL);
 	for (int i = 0; i < 3 && e == 0; i++) {
-		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : number(t, accuracy[i], 4);
+		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : table_number(t, accuracy[i], 4);
 		if (i == 0 && e == 0)
 			e = s->best < 0 ? table_cell(t, NULL, NULL) : whole(t, s->best_at, "all");
 	}
 	for (size_t i = 0; i < MEANS && e == 0; i++)
 		if (shown[means[i]])
 			e = s->n[means[i]] == 0 ? table_cell(t, NULL, NULL) :
-			    number(t, s->sum[means[i]] / (double)s->n[means[i]], columns[means[i]].digits);
+			    table_number(t, s->sum[means[i]] / (double)s->n[means[i]], columns[means[i]].digits);
 	return e;
 }
 

@@ -188,7 +188,7 @@ row(const char *line, struct logline *l)
 		return e;
 	l->rank = r.rank;
 	l->at = r.epoch;
-	l->ends = r.event == TSV_END;
+	l->ends = r.event == TSV_END && r.role == TSV_WORKER;
 	if (r.role != TSV_WORKER || r.epoch == TSV_NONE)
 		return l->ends;
 	if (r.event == TSV_TRAFFIC) {

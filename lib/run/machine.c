@@ -2,6 +2,7 @@
 #include "run/machine.h"
 
 #include "base/err.h"
+#include "run/tsv.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -81,6 +82,33 @@ ours(struct machine_list *l, const char *line)
 	return add(l, &m);
 }
 
+/* How busy a machine was, and what its processes moved. */
+static void
+row(struct machine_list *l, const char *line)
+{
+	static const char *const tool[] = { [TSV_WORKER] = "pworker", [TSV_SERVER] = "pserver" };
+	struct machine *m = NULL;
+	struct tsv_row r;
+
+	if ((strstr(line, "\tload\t") == NULL && strstr(line, "\twire") == NULL) || tsv_parse(line, &r) <= 0)
+		return;
+	for (size_t i = 0; i < l->n && m == NULL; i++)
+		if (strcmp(l->machine[i].name, r.host) == 0 && strcmp(l->machine[i].tool, tool[r.role]) == 0)
+			m = &l->machine[i];
+	if (m == NULL)
+		return;
+	if (r.event == TSV_LOAD && r.cpu >= 0 && r.epoch != TSV_NONE) {
+		m->loads++;
+		m->cpu += r.cpu;
+		m->host_loads += r.host_load >= 0;
+		m->host_load += r.host_load >= 0 ? r.host_load : 0;
+	}
+	if (r.event == TSV_TRAFFIC && strcmp(r.class, "wire") == 0 && r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE) {
+		m->rx_bytes += (double)r.rx_bytes;
+		m->tx_bytes += (double)r.tx_bytes;
+	}
+}
+
 /* name | hardware | software, in this order, as people write them. */
 static int
 cells(struct machine_list *l, const char *line)
@@ -114,6 +142,7 @@ machine_take(struct machine_list *l, const char *line)
 		return 0;
 	}
 	l->in_table = false;
+	row(l, line);
 	if (strncmp(line, "* **Infra", 9) == 0 && (end = strstr(line + 4, "**:")) != NULL) {
 		copy(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
 		end += 3;
@@ -123,29 +152,72 @@ machine_take(struct machine_list *l, const char *line)
 	return 0;
 }
 
+static int
+put_loads(const struct machine *m, struct table *t)
+{
+	int e = m->loads == 0 ? table_cell(t, NULL, NULL) : table_number(t, m->cpu / (double)m->loads * m->processes, 2);
+
+	if (e < 0)
+		return e;
+	return m->host_loads == 0 ? table_cell(t, NULL, NULL) : table_number(t, m->host_load / (double)m->host_loads, 2);
+}
+
+static int
+put_traffic(const struct machine *m, struct table *t)
+{
+	bool any = m->rx_bytes + m->tx_bytes > 0;
+	int e = any ? table_number(t, m->rx_bytes, -1) : table_cell(t, NULL, NULL);
+
+	if (e < 0)
+		return e;
+	return any ? table_number(t, m->tx_bytes, -1) : table_cell(t, NULL, NULL);
+}
+
+static int
+put(const struct machine *m, bool loads, bool traffic, struct table *t)
+{
+	char n[16];
+	int e;
+
+	snprintf(n, sizeof(n), "%u", m->processes);
+	e = table_cell(t, m->name, m->name);
+	e = e < 0 ? e : table_cell(t, m->processes > 0 ? n : NULL, n);
+	e = e < 0 ? e : table_cell(t, m->tool[0] != 0 ? m->tool : NULL, m->tool);
+	if (e == 0 && loads)
+		e = put_loads(m, t);
+	if (e == 0 && traffic)
+		e = put_traffic(m, t);
+	e = e < 0 ? e : table_cell(t, m->hardware[0] != 0 ? m->hardware : NULL, m->hardware);
+	return e < 0 ? e : table_cell(t, m->software[0] != 0 ? m->software : NULL, m->software);
+}
+
 int
 machine_table(const struct machine_list *l, struct table *t)
 {
-	char n[16];
+	bool loads = false, traffic = false;
 	int e = 0;
 
 	if (l->n == 0)
 		return 0;
+	for (size_t i = 0; i < l->n; i++) {
+		loads |= l->machine[i].loads > 0;
+		traffic |= l->machine[i].rx_bytes + l->machine[i].tx_bytes > 0;
+	}
 	table_column(t, "machine", "machine", false);
 	table_column(t, "processes", "processes", true);
 	table_column(t, "of", "tool", false);
+	if (loads) {
+		table_column(t, "processors busy", "cpu", true);
+		table_column(t, "load", "host_load", true);
+	}
+	if (traffic) {
+		table_column(t, "rx", "rx_bytes", true);
+		table_column(t, "tx", "tx_bytes", true);
+	}
 	table_column(t, "hardware", "hardware", false);
 	table_column(t, "software", "software", false);
-	for (size_t i = 0; i < l->n && e == 0; i++) {
-		const struct machine *m = &l->machine[i];
-
-		snprintf(n, sizeof(n), "%u", m->processes);
-		e = table_cell(t, m->name, m->name);
-		e = e < 0 ? e : table_cell(t, m->processes > 0 ? n : NULL, n);
-		e = e < 0 ? e : table_cell(t, m->tool[0] != 0 ? m->tool : NULL, m->tool);
-		e = e < 0 ? e : table_cell(t, m->hardware, m->hardware);
-		e = e < 0 ? e : table_cell(t, m->software[0] != 0 ? m->software : NULL, m->software);
-	}
+	for (size_t i = 0; i < l->n && e == 0; i++)
+		e = put(&l->machine[i], loads, traffic, t);
 	return e;
 }
 

@@ -3,6 +3,7 @@
  *
  *	# tally 0.1 tool=pworker host=a rank=0 engine=cpu device=Intel_...	the head of our logs: a line a host and tool
  *	| name | hardware | software |						a Markdown table with such a column
+ *	12.3	a	worker	0	load	...				rows of load and of traffic on the wire (run/tsv.h)
  *	* **Infrastructure 1**: AWS p2.8x (8 gpus nvidia Tesla K80)
  *
  * Threads: a list is for one thread at a time.
@@ -18,6 +19,10 @@
 struct machine {
 	char	 name[64], hardware[MACHINE_TEXT], software[MACHINE_TEXT], tool[24];
 	unsigned processes;	/* of that tool; 0 when not known */
+	uint64_t loads;		/* rows that told how busy it was, */
+	double	 cpu, host_load;	/* and their sums: processors kept busy, share of the host's that were */
+	uint64_t host_loads;
+	double	 rx_bytes, tx_bytes;	/* of the processes, on the wire */
 };
 
 /* One of zeros is empty. */

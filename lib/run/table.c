@@ -204,6 +204,25 @@ put_json(const struct table *t, struct buf *out)
 }
 
 int
+table_number(struct table *t, double v, int digits)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	char text[64], exact[64];
+	double scaled = v;
+	int i = 0;
+
+	snprintf(exact, sizeof(exact), digits < 0 ? "%.0f" : "%.9g", v);
+	if (digits < 0) {
+		for (; i < 6 && scaled >= 1000; i++)
+			scaled /= 1024;
+		snprintf(text, sizeof(text), "%.*f %s", i > 0 ? 2 : 0, scaled, units[i]);
+	} else {
+		snprintf(text, sizeof(text), "%.*f", digits, v);
+	}
+	return table_cell(t, text, exact);
+}
+
+int
 table_put(const struct table *t, enum table_form form, struct buf *out)
 {
 	switch (form) {

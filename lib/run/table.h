@@ -33,6 +33,8 @@ struct table {
 void	 table_column(struct table *t, const char *head, const char *key, bool number);
 /* The next cell: for people, and exactly.  NULL when there is nothing.  0 or ERR_NOMEM, as for the rest. */
 int	 table_cell(struct table *t, const char *text, const char *exact);
+/* A number with so many digits behind the point for people; -1: bytes, in powers of 1024. */
+int	 table_number(struct table *t, double v, int digits);
 int	 table_put(const struct table *t, enum table_form form, struct buf *out);
 /* The same as a table of HTML. */
 int	 table_html(const struct table *t, struct buf *out);

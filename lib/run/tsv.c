@@ -38,6 +38,8 @@ static const struct column {
 	{ "tx_bytes", COUNT, offsetof(struct tsv_row, tx_bytes), 0 },
 	{ "peer", NAME, offsetof(struct tsv_row, peer), 0 },
 	{ "class", NAME, offsetof(struct tsv_row, class), 0 },
+	{ "cpu", MEASURE, offsetof(struct tsv_row, cpu), 2 },
+	{ "host_load", MEASURE, offsetof(struct tsv_row, host_load), 3 },
 };
 #define NEEDED	15	/* columns that every row has */
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
@@ -57,7 +59,7 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.epoch = TSV_NONE, .step = TSV_NONE, .samples = TSV_NONE,
 		.loss = TSV_VOID, .accuracy = TSV_VOID, .samples_per_s = TSV_VOID, .lr = TSV_VOID, .wait_s = TSV_VOID,
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
-		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE,
+		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID,
 	};
 
 	snprintf(r.host, sizeof(r.host), "%s", host);

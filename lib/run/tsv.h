@@ -28,6 +28,7 @@
 	X(TSV_VALIDATION, "validation")	/* every record of the validation set once */ \
 	X(TSV_SAVE, "save")		/* weights are on disk */ \
 	X(TSV_TRAFFIC, "traffic")	/* what moved since the rows of this event before: start-up, an epoch */ \
+	X(TSV_LOAD, "load")		/* how busy process and host were since the row of this event before */ \
 	X(TSV_END, "end")		/* the process is done: the whole run */
 
 #define TSV_ENUM(name, text) name,
@@ -53,8 +54,10 @@ struct tsv_row {
 	uint64_t	 sent_bytes, received_bytes;	/* since the process began */
 	/* Columns from here on may be missing in a line, as in older logs. */
 	uint64_t	 rx_bytes, tx_bytes;	/* in the time that the row is of; with a class: payload of that class */
-	char		 peer[TSV_NAME];	/* "server 0"; "all"; "" */
+	char		 peer[TSV_NAME];	/* "server 0", "worker 0"; "all"; "" */
 	char		 class[TSV_NAME];	/* of wire/toll.h; "wire": on the socket; "all": messages but those of the start; "" */
+	double		 cpu;			/* processors that the process kept busy */
+	double		 host_load;		/* share of the host's that were busy, 0..1 */
 };
 
 /* A row of whom and what at 0 s, all else not applying.  A longer host is cut. */

@@ -36,6 +36,7 @@ enum msg_type {
 	MSG_ASK,	/* reader: asks for records; payload: their numbers, u64 */
 	MSG_RECORD,	/* holder: a part of a record; flags: MSG_EMPTY when it cannot be read; payload: the reason */
 	MSG_NORMS,	/* server: its part of a step's norms, NORM_BYTES each (ps/norms.h); worker: the sums of all parts */
+	MSG_EPOCH,	/* worker: epoch `step` begins */
 	MSG_TYPES
 };
 

@@ -2,10 +2,11 @@
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/sshd.sh"
+. "$TOP/tests/netns.sh"
 away() {
 	living | xargs -r kill -9
 	sshd_stop
-	for n in a b l; do ip netns del "tally$$$n" 2>/dev/null; done
+	netns_away
 	rm -rf "$T"
 }
 trap away EXIT
@@ -111,27 +112,14 @@ else
 	skip "MNIST over two hosts" "no $DATA/mnist"
 fi
 
-# Hosts with addresses of their own: l is a switch between a and b, and where dlaunch runs.
-netns() {
-	local l=tally$$l h i=1
-	ip netns add "$l" && ip -n "$l" link set lo up && ip -n "$l" link add name br0 type bridge && ip -n "$l" link set br0 up &&
-		ip -n "$l" addr add 10.93.0.1/24 dev br0 || return 1
-	for h in a b; do
-		i=$((i + 1))
-		ip netns add "tally$$$h" && ip -n "tally$$$h" link set lo up &&
-			ip -n "$l" link add name "to$h" type veth peer name eth0 netns "tally$$$h" &&
-			ip -n "$l" link set "to$h" master br0 up &&
-			ip -n "tally$$$h" addr add "10.93.0.$i/24" dev eth0 && ip -n "tally$$$h" link set eth0 up || return 1
-	done
-}
-if [ "$(id -u)" != 0 ] || ! netns >"$T/netns" 2>&1; then
-	skip "jobs over network namespaces" "not root, or ip netns does not work"
+if ! netns_make a b; then
+	skip "jobs over network namespaces" "no network namespaces: $(tail -n 1 "$T/netns")"
 	done_testing
 fi
-ok "a host in a namespace" sshd_start a 10.93.0.2 22 ip netns exec "tally$$a"
-ok "another" sshd_start b 10.93.0.3 22 ip netns exec "tally$$b"
+ok "a host in a namespace" sshd_start a 10.93.0.2 22 ip netns exec "$(netns_of a)"
+ok "another" sshd_start b 10.93.0.3 22 ip netns exec "$(netns_of b)"
 printf 'a\nb\n' >"$T/hosts"
-ns() { ip netns exec "tally$$l" "$@"; }
+ns() { netns_in switch "$@"; }
 rm -rf "$STAND" && mkdir "$STAND"
 status 0 "a job over two networks' hosts" ns dlaunch -n 2 -s 2 -H "$T/hosts" --rsh "$rsh" --server-command "$T/bin/pserver" --env STAND \
 	"$T/bin/pworker" --do hello
@@ -139,13 +127,13 @@ is "$(sort "$T/out" | head -n 1)" "worker 0 of 2, servers 10.93.0.2:1000,10.93.0
 is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 'echo $DMLC_NODE_HOST' | sort | paste -sd' ')" \
 	"10.93.0.2 10.93.0.3" "... or at its interface's"
 # A cable is pulled: of a host, or of the launcher, which all hosts then lose.
-for case in "toa deaf" "br0 wait" "br0 deaf"; do
+for case in "a deaf" "switch wait" "switch deaf"; do
 	link=${case% *} what=${case#* }
 	ok "a job over two networks' hosts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
-	ip -n "tally$$l" link set "$link" down
-	ok "$link down, processes that are to $what: nothing is left on any side within 5 s" none_left 5
+	netns_link "$link" down
+	ok "the cable of $link is pulled, processes that are to $what: nothing is left on any side within 5 s" none_left 5
 	ok "... it is a lost host" ends 75
 	like "$T/err" '^dlaunch: host [ab]: (silent|went away)' "... named"
-	ip -n "tally$$l" link set "$link" up
+	netns_link "$link" up
 done
 done_testing

@@ -154,9 +154,45 @@ names(void)
 	buf_free(&text);
 }
 
+/* A log a rank, one after the other: one run, also when it went on from a checkpoint; then another run of as many. */
+static void
+files(void)
+{
+#define HEAD(rank, workers) "# tally 0.1 tool=pworker host=a rank=" #rank " workers=" #workers " net=lenet"
+#define EPOCH(rank, n) "1.0\ta\tworker\t" #rank "\tepoch\t" #n "\t\t10\t0.5\t0.25\t5\t\t\t\t"
+	static const char *const one[] = { HEAD(0, 2), EPOCH(0, 0), EPOCH(0, 1), EPOCH(0, 2), HEAD(0, 2), EPOCH(0, 2), EPOCH(0, 3),
+		HEAD(1, 2), EPOCH(1, 0), EPOCH(1, 1), EPOCH(1, 2), HEAD(1, 2), EPOCH(1, 2), EPOCH(1, 3), NULL };
+	static const char *const two[] = { HEAD(1, 2), EPOCH(1, 0), HEAD(0, 2), EPOCH(0, 0), EPOCH(0, 1), NULL };
+	static const char *const three[] = { HEAD(2, 3), EPOCH(2, 0), EPOCH(2, 1), EPOCH(2, 2), NULL };
+	struct curve c = { 0 };
+	struct curve_rows r;
+
+	take(&c, one);
+	curve_rows(&c, true, &r);
+	ok(r.runs == 1 && r.n == 8, "files of ranks are one run");
+	curve_rows_free(&r);
+	take(&c, two);
+	curve_rows(&c, true, &r);
+	ok(r.runs == 2 && r.n == 11 && r.row[8].run == 1, "a rank that begins again is another");
+	curve_rows_free(&r);
+	take(&c, two);
+	take(&c, three);
+	curve_rows(&c, true, &r);
+	is(r.runs, 2, "what begins an epoch below or at the highest cannot be told apart");
+	curve_rows_free(&r);
+	curve_free(&c);
+	take(&c, one);
+	take(&c, three);
+	curve_rows(&c, true, &r);
+	is(r.runs, 2, "a run of more workers is another, also when a rank begins it that was not there before");
+	curve_rows_free(&r);
+	curve_free(&c);
+}
+
 int
 main(void)
 {
+	files();
 	counters();
 	names();
 	ranks();

@@ -2,9 +2,18 @@
 #include "run/machine.h"
 #include "tap.h"
 
+#define ROW(who, what, traffic, load) "1.0\ta\t" who "\t" what "\t\t\t\t\t\t\t\t\t\t" traffic "\t" load
+#define NO_TRAFFIC "\t\t\t"
+
 static const char *const lines[] = {
 	"# tally 0.1 tool=pworker host=a rank=0 workers=2 net=lenet engine=cpu device=Some_CPU,_2_threads",
 	"# tally 0.1 tool=pworker host=a rank=1 workers=2 net=lenet engine=cpu device=Some_CPU,_2_threads",
+	"# tally 0.1 tool=pserver host=a rank=0 servers=1 workers=2",
+	ROW("worker\t0", "load\t0", NO_TRAFFIC, "1.50\t0.500"), ROW("worker\t1", "load\t0", NO_TRAFFIC, "2.50\t1.000"),
+	ROW("worker\t0", "load\t1", NO_TRAFFIC, "2.50\t0.600"), ROW("worker\t1", "load\t1", NO_TRAFFIC, "3.50\t0.700"),
+	ROW("worker\t0", "load\t", NO_TRAFFIC, "9\t1"),
+	ROW("worker\t0", "traffic\t0", "1000\t10\tserver 0\twire", "\t"), ROW("worker\t1", "traffic\t0", "2000\t20\tserver 0\twire", "\t"),
+	ROW("worker\t0", "traffic\t0", "1000\t10\tserver 0\tweights", "\t"), ROW("server\t0", "traffic\t", "7\t5\tworker 0\twire", "\t"),
 	"# tally 0.1 tool=netstat-logging host=a period_s=1 interface=eth0",
 	"# another comment", "text",
 	"| name | hardware | software |", "| --- | --- | --- |", "| cluster | two GPUs | GCC |", "", "| b | not in a table |",
@@ -22,15 +31,16 @@ main(void)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (machine_take(&l, lines[i]) < 0)
 			ok(0, "taken: %s", lines[i]);
-	is(l.n, 4, "machines");
+	is(l.n, 5, "machines");
 	is(l.started, 2, "workers");
 	ok(machine_table(&l, &t) == 0 && table_put(&t, TABLE_TSV, &out) == 0 && buf_terminate(&out) == 0, "a table");
 	is_str((char *)out.p,
-	    "machine\tprocesses\ttool\thardware\tsoftware\n"
-	    "a\t2\tpworker\tSome CPU, 2 threads\ttally 0.1, engine cpu\n"
-	    "a\t1\tnetstat-logging\t\ttally 0.1\n"
-	    "cluster\t\t\ttwo GPUs\tGCC\n"
-	    "Infrastructure 1\t\t\teight GPUs\t\n", "... of them");
+	    "machine\tprocesses\ttool\tcpu\thost_load\trx_bytes\ttx_bytes\thardware\tsoftware\n"
+	    "a\t2\tpworker\t5\t0.7\t3000\t30\tSome CPU, 2 threads\ttally 0.1, engine cpu\n"
+	    "a\t1\tpserver\t\t\t7\t5\t\ttally 0.1\n"
+	    "a\t1\tnetstat-logging\t\t\t\t\t\ttally 0.1\n"
+	    "cluster\t\t\t\t\t\t\ttwo GPUs\tGCC\n"
+	    "Infrastructure 1\t\t\t\t\t\t\teight GPUs\t\n", "... of them, how busy, and what they moved");
 	machine_free(&l);
 	table_free(&t);
 	buf_free(&out);

@@ -1,0 +1,91 @@
+/* pserver_log - what moved between a server and its workers, and how busy it was, as rows on stdout. */
+#include "pserver_log.h"
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/tollrow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void
+server_log_begin(struct server_log *l, const struct serve_opt *o)
+{
+	*l = (struct server_log){ .rank = o->index, .nservers = o->nservers, .nworkers = o->nworkers, .began = clk_s(),
+	    .load = load_now() };
+	gethostname(l->host, sizeof(l->host) - 1);
+}
+
+static void
+print(struct buf *text, int e)
+{
+	if (e < 0)
+		front_die(NULL, e);
+	fwrite(text->p, 1, text->n, stdout);
+	front_flush();
+	buf_free(text);
+}
+
+static struct tsv_row
+row(const struct server_log *l, enum tsv_event event)
+{
+	struct tsv_row r = tsv_blank(event, TSV_SERVER, l->rank, l->host);
+
+	r.time_s = clk_s() - l->began;
+	return r;
+}
+
+/* The first row has the log's head in front. */
+static int
+head(struct server_log *l, struct buf *out)
+{
+	int e = 0;
+
+	if (!l->any)
+		e = buf_put_fmt(out, "# tally %s tool=pserver host=%s rank=%" PRIu32 " servers=%" PRIu32 " workers=%" PRIu32 "\n",
+		    TALLY_VERSION, l->host, l->rank, l->nservers, l->nworkers);
+	if (e == 0 && !l->any)
+		e = tsv_head(out);
+	l->any = true;
+	return e;
+}
+
+void
+server_log_moved(struct server_log *l, const struct serve_moved *m)
+{
+	struct tsv_row r = row(l, TSV_TRAFFIC), busy = row(l, TSV_LOAD);
+	struct buf text = { 0 };
+	struct load now;
+	int e = head(l, &text);
+
+	r.step = busy.step = m->steps;
+	r.epoch = busy.epoch = m->epoch == LEDGER_NONE ? TSV_NONE : m->epoch;
+	if (m->worker >= 0) {
+		snprintf(r.peer, sizeof(r.peer), "worker %" PRIi64, m->worker);
+		e = e < 0 ? e : tollrow_put(&text, &r, &m->toll);
+	} else {
+		now = load_now();
+		busy.cpu = load_process(&l->load, &now);
+		busy.host_load = load_host(&l->load, &now);
+		l->load = now;
+		e = e < 0 ? e : tollrow_put_all(&text, &r, m->in, m->out);
+		e = e < 0 ? e : tsv_put(&text, &busy);
+	}
+	print(&text, e);
+}
+
+void
+server_log_end(struct server_log *l, const struct serve_sums *sums)
+{
+	struct tsv_row r = row(l, TSV_END);
+	struct buf text = { 0 };
+
+	if (!l->any)
+		return;
+	r.step = sums->steps;
+	r.sent_bytes = sums->sent;
+	r.received_bytes = sums->got;
+	print(&text, tsv_put(&text, &r));
+}

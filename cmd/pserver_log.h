@@ -1,0 +1,22 @@
+/* pserver_log - what moved between a server and its workers, and how busy it was, as rows on stdout; log(5). */
+#ifndef CMD_PSERVER_LOG_H
+#define CMD_PSERVER_LOG_H
+
+#include "ps/serve.h"
+#include "run/load.h"
+#include "run/tsv.h"
+
+struct server_log {
+	char	 host[TSV_HOST];
+	uint32_t rank, nservers, nworkers;
+	bool	 any;			/* a row was written */
+	double	 began;
+	struct load load;		/* at the row of it before */
+};
+
+void	server_log_begin(struct server_log *l, const struct serve_opt *o);
+void	server_log_moved(struct server_log *l, const struct serve_moved *m);
+/* The last row, where there was one before. */
+void	server_log_end(struct server_log *l, const struct serve_sums *sums);
+
+#endif

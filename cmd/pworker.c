@@ -31,7 +31,8 @@ static const char help[] =
     "  --top N (1)             classes each; --flip: the mean with mirror images\n"
     "  --engine NAME           --threads N                  --dtype f32|bf16...\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
-    "  --async                 --slack N (0)                --frequent N (50)  steps a line\n"
+    "  --async                 --slack N (0)\n"
+    "  --frequent N (50)       steps a line for people, and all else that is told: --help-log\n"
     "  --print                 show the net; with --batch the memory it takes\n"
     "  @NAME                   the options of a recipe; --recipes: which there are  --help  --version\n";
 

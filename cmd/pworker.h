@@ -12,6 +12,7 @@
 #include "net/script.h"
 #include "ps/train.h"
 #include "pworker_batch.h"
+#include "pworker_log.h"
 
 #include <getopt.h>
 
@@ -43,6 +44,7 @@ struct pworker {
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
 	uint64_t	 frequent;
+	enum worker_style style;	/* of the lines for people */
 	bool		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
 	bool		 flip;
@@ -58,7 +60,7 @@ struct worker_theme {
 };
 
 extern const struct worker_theme worker_data_theme, worker_device_theme, worker_freeze_theme, worker_job_theme, worker_judge_theme,
-    worker_keep_theme, worker_learn_theme, worker_net_theme;
+    worker_keep_theme, worker_learn_theme, worker_net_theme, worker_tell_theme;
 
 /* pworker_opts.c: fills p in from the command line; worker_release() frees what that took. */
 void	 worker_options(struct pworker *p, int argc, char *argv[]);

@@ -9,23 +9,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* A line for people. */
-static void __attribute__((format(printf, 1, 2)))
-say(const char *fmt, ...)
-{
-	va_list ap;
-
-	progress_clear();
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
 
 static void
 put_row(const struct tsv_row *r)
@@ -107,6 +93,7 @@ row(struct worker_log *l, const struct train_event *ev)
 		r.samples = ev->samples;
 		r.loss = ev->loss;
 		r.accuracy = ev->accuracy;
+		r.top5_accuracy = ev->top5;
 		if (ev->seconds > 0)
 			r.samples_per_s = (double)ev->samples / ev->seconds;
 		r.wait_s = ev->waited_s;
@@ -130,6 +117,20 @@ row(struct worker_log *l, const struct train_event *ev)
 	put_row(&r);
 }
 
+/* One writes where the figures are everybody's. */
+static bool
+has_row(const struct worker_log *l, const struct train_event *ev)
+{
+	switch (ev->kind) {
+	case TRAIN_BAD: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
+		return false;
+	case TRAIN_EPOCH: case TRAIN_VALIDATION:
+		return worker_log_speaks(l);
+	default:
+		return true;
+	}
+}
+
 static void
 head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
 {
@@ -146,79 +147,34 @@ head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
 	buf_free(&line);
 }
 
-/* A line for people every so many steps, worded as MXNet 0.8's Speedometer. */
-static void
-speed(struct worker_log *l, const struct train_event *ev)
-{
-	l->seconds += ev->seconds;
-	l->samples += (double)ev->samples;
-	l->correct += ev->samples > 0 ? ev->accuracy * (double)ev->samples : 0;
-	if ((ev->batch + 1) % l->frequent != 0)
-		return;
-	if (l->samples > 0 && l->seconds > 0)
-		say("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
-		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
-	l->seconds = l->samples = l->correct = 0;
-}
-
 void
 worker_log_event(void *arg, const struct train_event *ev)
 {
 	struct worker_log *l = arg;
-	bool speaks = !l->sync || l->rank == 0;	/* one speaks where the figures are everybody's */
 
 	switch (ev->kind) {
-	case TRAIN_BAD:
-		err_note(0, "%s", ev->text);
-		front_warn(NULL, ERR_ITEM);
-		return;
-	case TRAIN_FROM:
-		if (ev->samples > 0)
-			front_say("%" PRIu64 " arrays begin as in the file; not %s", ev->batch, ev->text);
-		else
-			front_say("all %" PRIu64 " arrays begin as in the file", ev->batch);
-		return;
-	case TRAIN_CACHE:
-		front_say("%" PRIu64 " pictures in memory, %s", ev->samples, ev->text);
-		return;
-	case TRAIN_WAIT:
-		front_say("waiting for %s", ev->text);
-		return;
 	case TRAIN_START:
 		head(l, ev->batch, ev->text);
 		l->load = load_now();
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		break;
-	case TRAIN_STEP:
-		speed(l, ev);
-		break;
 	case TRAIN_EPOCH:
-		if (ev->peers > 0)
-			traffic(l, ev, &l->epoch_in, &l->epoch_out);
-		load(l, ev);
-		l->seconds = l->samples = l->correct = 0;
-		if (!speaks)
-			return;
-		say("Epoch[%" PRIu64 "] Train-accuracy=%f", ev->epoch, ev->accuracy);
-		say("Epoch[%" PRIu64 "] Time cost=%.3f", ev->epoch, ev->seconds);
-		break;
-	case TRAIN_VALIDATION:
-		if (!speaks)
-			return;
-		say("Epoch[%" PRIu64 "] Validation-accuracy=%f", ev->epoch, ev->accuracy);
-		break;
-	case TRAIN_SAVE:
-		say("Saved checkpoint to \"%s\"", ev->text);
-		break;
 	case TRAIN_END:
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		load(l, ev);
-		free(l->before);
-		l->before = NULL;
+		break;
+	default:
 		break;
 	}
-	row(l, ev);
+	worker_log_say(l, ev);
+	if (has_row(l, ev))
+		row(l, ev);
 	front_flush();
+	worker_log_progress(l, ev);
+	if (ev->kind == TRAIN_END) {
+		free(l->before);
+		l->before = NULL;
+	}
 }

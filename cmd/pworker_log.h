@@ -1,7 +1,7 @@
 /*
  * pworker_log - what happens in training into lines: rows on stdout, words on stderr.
  *
- * Rows are those of run/tsv.h, log(5).  The words are MXNet 0.8's, so that its
+ * Rows are those of run/tsv.h, log(5).  The words are by default MXNet 0.8's, so that its
  * tools read them.  Where figures are those of all workers, rank 0 speaks.
  */
 #ifndef CMD_PWORKER_LOG_H
@@ -11,7 +11,10 @@
 #include "run/load.h"
 #include "run/tsv.h"
 
+enum worker_style { WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
+
 struct worker_log {
+	enum worker_style style;	/* of the lines for people */
 	char	 host[TSV_HOST];
 	uint32_t rank, nworkers;
 	bool	 sync;
@@ -19,7 +22,9 @@ struct worker_log {
 	uint64_t epochs, steps;		/* that the run is to take, as in struct train_opt */
 	uint64_t frequent;		/* steps between two lines for people */
 	double	 began;			/* clk_s() of the process's start */
-	double	 seconds, samples, correct;	/* since the last line for people */
+	double	 seconds, samples, correct;	/* since the last line for people, */
+	uint64_t batches;			/* likewise */
+	uint64_t trained;			/* steps of this process */
 	struct load load;		/* at the row of it before */
 	struct toll *before;		/* [peers] at the rows of traffic before */
 	uint64_t sent, got;		/* at the step before */
@@ -33,7 +38,12 @@ struct worker_log {
 
 /* The event function of struct train_opt; arg is the log. */
 void	worker_log_event(void *arg, const struct train_event *ev);
-/* pworker_progress.c: the same, behind it: draws how far the run is. */
+
+/* The parts of it.  pworker_say.c: lines for people; false: there is no style of that name. */
+bool	worker_log_style(const char *name, enum worker_style *style);
+bool	worker_log_speaks(const struct worker_log *l);
+void	worker_log_say(struct worker_log *l, const struct train_event *ev);
+/* pworker_progress.c: how far the run is. */
 void	worker_log_progress(struct worker_log *l, const struct train_event *ev);
 
 #endif

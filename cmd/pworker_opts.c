@@ -88,7 +88,7 @@ static const struct worker_theme rest = { longs, take, settle };
 
 static const struct worker_theme *const theme[] = {
 	&worker_data_theme, &worker_device_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme,
-	&worker_learn_theme, &worker_net_theme, &rest
+	&worker_learn_theme, &worker_net_theme, &worker_tell_theme, &rest
 };
 #define THEMES	(sizeof(theme) / sizeof(*theme))
 

@@ -41,7 +41,6 @@ on_event(void *arg, const struct train_event *ev)
 	if (ev->kind == TRAIN_START)
 		catch_signals();
 	worker_log_event(arg, ev);
-	worker_log_progress(arg, ev);
 }
 
 /* key: the job's.  The mean image is the caller's to free. */
@@ -68,7 +67,7 @@ train(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
-	    .sync = t->ps.slack == GATE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
+	    .sync = t->ps.slack == GATE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent, .style = p->style,
 	    .epochs = t->epochs, .steps = t->steps };
 
 	gethostname(l.host, sizeof(l.host) - 1);

@@ -22,6 +22,20 @@ argmax(const float *p, size_t classes)
 	return best;
 }
 
+/*
+ * How many classes are more probable than the label's; of equals the lower number counts as more.  Where the numbers are
+ * none, all are.
+ */
+static size_t
+rank(const float *p, size_t classes, size_t label)
+{
+	size_t better = 0;
+
+	for (size_t k = 0; k < classes; k++)
+		better += !(p[k] < p[label] || (p[k] == p[label] && k >= label));
+	return better;
+}
+
 /* Returns the loss of one sample. */
 static double
 sample(const float *restrict x, float *restrict p, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
@@ -47,9 +61,12 @@ cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const in
 	*result = (struct engine_result) { 0 };
 	for (size_t i = 0; i < n; i++) {
 		float *p = cpu_at(prob, i, 0);
+		size_t better;
 
 		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
-		result->correct += argmax(p, x->c) == (size_t)label[i];
+		better = rank(p, x->c, (size_t)label[i]);
+		result->correct += better == 0;
+		result->top5 += better < ENGINE_TOP;
 	}
 }
 

@@ -30,6 +30,8 @@
 #include "net/graph.h"
 #include "net/opt.h"
 
+#define ENGINE_TOP 5u
+
 struct engine_dev;	/* an open device; each engine has its own */
 struct engine_plan;	/* a graph made ready on a device */
 
@@ -73,6 +75,7 @@ struct engine_memory {
 struct engine_result {
 	double	 loss;		/* of the loss layer in forward(), of -log p[y] in evaluate() */
 	uint32_t correct;	/* argmax p == y, of a mixture its heavier class; of equal p the lowest class counts */
+	uint32_t top5;		/* y is among the ENGINE_TOP most probable, likewise */
 };
 
 struct engine {

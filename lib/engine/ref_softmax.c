@@ -33,15 +33,18 @@ softmax(const float *x, float *prob, size_t classes)
 	return log(sum) + top;
 }
 
+/*
+ * How many classes are more probable than the label's; of equals the lower number counts as more.  Where the numbers are
+ * none, all are.
+ */
 static size_t
-argmax(const float *prob, size_t classes)
+rank(const float *p, size_t classes, size_t label)
 {
-	size_t best = 0;
+	size_t better = 0;
 
-	for (size_t k = 1; k < classes; k++)
-		if (prob[k] > prob[best])
-			best = k;
-	return best;
+	for (size_t k = 0; k < classes; k++)
+		better += !(p[k] < p[label] || (p[k] == p[label] && k >= label));
+	return better;
 }
 
 /* The sum over k of q[k] x[k]. */
@@ -65,11 +68,13 @@ forward(struct engine_plan *p, uint32_t i)
 	for (size_t n = 0; n < p->n; n++) {
 		const float *x = p->y[l->in[0]] + n * classes;
 		float *prob = p->y[i] + n * classes;
-		size_t label = (size_t)p->label[n];
+		size_t label = (size_t)p->label[n], better;
 
 		p->result.loss += softmax(x, prob, classes) - aimed(x, classes, label, &p->mix[n],
 		    p->train ? l->smooth : 0);
-		p->result.correct += argmax(prob, classes) == label;
+		better = rank(prob, classes, label);
+		p->result.correct += better == 0;
+		p->result.top5 += better < ENGINE_TOP;
 	}
 }
 

@@ -119,7 +119,8 @@ static void
 give_weights(struct server *s, uint32_t i, uint32_t w, bool before)
 {
 	const struct slice *sl = &s->shard.slice[i];
-	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before };
+	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
+	    .samples = s->hello.slack == GATE_SYNC ? 0 : (uint32_t)sl->updates };
 
 	if (i == s->shard.plan->lead && (s->hello.slack == GATE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
 		m.flags = MSG_LAST;

@@ -17,6 +17,8 @@ train_tell(struct train *t, struct train_event *ev)
 	if (ev->text == NULL)
 		ev->text = "";
 	ev->step = t->step;
+	if (t->wk != NULL)
+		ev->updates = t->sync ? t->step : worker_updates(t->wk);
 	bool accounts = ev->kind == TRAIN_START || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_END;
 
 	for (uint32_t s = 0; t->toll != NULL && accounts && s < t->o->ps.nservers; s++) {
@@ -66,19 +68,20 @@ score(struct train_event *ev, const struct train_sums *s)
 	ev->samples = (uint64_t)s->samples;
 	ev->loss = s->samples > 0 ? s->loss / s->samples : (double)NAN;
 	ev->accuracy = s->samples > 0 ? s->correct / s->samples : (double)NAN;
+	ev->top5 = s->samples > 0 ? s->top5 / s->samples : (double)NAN;
 }
 
 /* In a synchronous job the figures of all workers together; each must come here. */
 static int
 all_workers(struct train *t, struct train_sums *s)
 {
-	double v[3] = { s->loss, s->correct, s->samples };
+	double v[4] = { s->loss, s->correct, s->top5, s->samples };
 	int e;
 
 	if (!t->sync)
 		return 0;
-	if ((e = worker_sum(t->wk, v, 3)) == 0)
-		*s = (struct train_sums){ v[0], v[1], v[2] };
+	if ((e = worker_sum(t->wk, v, 4)) == 0)
+		*s = (struct train_sums){ v[0], v[1], v[2], v[3] };
 	return e;
 }
 
@@ -139,6 +142,7 @@ validate(struct train *t, uint64_t epoch)
 			return e;
 		s.loss += train_loss(r.loss);
 		s.correct += r.correct;
+		s.top5 += r.top5;
 		s.samples += b->s.n;
 	}
 	if (e < 0 || (e = all_workers(t, &s)) < 0)
@@ -175,6 +179,7 @@ steps(struct train *t, uint64_t epoch)
 			return e;
 		t->epoch.loss += s.loss;
 		t->epoch.correct += s.correct;
+		t->epoch.top5 += s.top5;
 		t->epoch.samples += s.samples;
 		score(&ev, &s);
 		since(t, &m, &ev);

@@ -44,9 +44,10 @@ struct train_event {
 	uint64_t	 epoch;		/* from 0 */
 	uint64_t	 batch;		/* step within the epoch, from 0 */
 	uint64_t	 step;		/* steps done, this one counted */
+	uint64_t	 updates;	/* of all workers, as far as this one knows: step in a synchronous job */
 	uint64_t	 samples;
 	double		 loss;		/* mean over the samples; as accuracy NAN where there is none */
-	double		 accuracy;	/* 0..1 */
+	double		 accuracy, top5;	/* 0..1 */
 	double		 seconds;	/* that it took */
 	double		 rate;		/* learning rate */
 	double		 waited_s;	/* of seconds, waiting for servers */

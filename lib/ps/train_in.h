@@ -8,7 +8,7 @@
 
 /* Sums over samples. */
 struct train_sums {
-	double loss, correct, samples;
+	double loss, correct, top5, samples;
 };
 
 struct train {

@@ -15,9 +15,9 @@
 #define PATH  4096
 
 /* What a checkpoint says beside the tensors, in this order. */
-enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_SAMPLES, METAS };
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, METAS };
 static const char *const meta_key[METAS] = {
-	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_samples",
+	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5", "epoch_samples",
 };
 
 static uint32_t
@@ -61,6 +61,7 @@ train_save(struct train *t)
 	snprintf(value[M_PIECES], VALUE, "%" PRIu32, pieces(t));
 	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
+	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
 	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
 	for (int i = 0; i < METAS; i++)
 		meta[i] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
@@ -127,6 +128,7 @@ position(struct train *t, const struct weights *f, uint64_t *step)
 		return err_fail(ERR_FORMAT, "epoch %" PRIu64 ", step %" PRIu64 " is not in this data", epoch, at);
 	if (at > 0 && ((e = fraction(f, M_LOSS, &t->epoch.loss)) < 0 ||
 	    (e = fraction(f, M_CORRECT, &t->epoch.correct)) < 0 ||
+	    (e = fraction(f, M_TOP5, &t->epoch.top5)) < 0 ||
 	    (e = fraction(f, M_SAMPLES, &t->epoch.samples)) < 0))
 		return e;
 	*step = epoch * t->steps + at;

@@ -92,6 +92,7 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 		return ERR_STOP;
 	seen->loss += train_loss(r.loss);
 	seen->correct += r.correct;
+	seen->top5 += r.top5;
 	seen->samples += b->s.n;
 	if (last && (e = worker_step(t->wk, (uint32_t)seen->samples,
 	    sched_rate(&t->o->sched, t->step, t->steps))) < 0)

@@ -260,6 +260,12 @@ worker_steps(const struct worker *wk)
 	return worker_brain_steps(wk->brain);
 }
 
+uint64_t
+worker_updates(const struct worker *wk)
+{
+	return worker_brain_updates(wk->brain);
+}
+
 bool
 worker_last(const struct worker *wk)
 {

@@ -70,6 +70,8 @@ int	 worker_finish(struct worker *wk, const float *stats);
 int	 worker_need(struct worker *wk, uint32_t a);
 int	 worker_ready(struct worker *wk);
 uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_ready() */
+/* Steps of the job: those done, but without slack 0 the pushes of all workers, below 2^32, that were in the weights that came last. */
+uint64_t worker_updates(const struct worker *wk);
 bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here, everywhere */
 
 /* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */

@@ -319,6 +319,12 @@ worker_brain_steps(const struct worker_brain *b)
 	return b->step;
 }
 
+uint64_t
+worker_brain_updates(const struct worker_brain *b)
+{
+	return b->w->slack == GATE_SYNC ? b->step : b->updates;
+}
+
 bool
 worker_brain_last(const struct worker_brain *b)
 {

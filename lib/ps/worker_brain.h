@@ -53,6 +53,7 @@ void	 worker_brain_stop(struct worker_brain *b);
 void	 worker_brain_epoch(struct worker_brain *b, uint64_t n);
 void	 worker_brain_bye(struct worker_brain *b);
 uint64_t worker_brain_steps(const struct worker_brain *b);
+uint64_t worker_brain_updates(const struct worker_brain *b);
 bool	 worker_brain_last(const struct worker_brain *b);
 
 /*

@@ -45,6 +45,7 @@ struct worker_brain {
 	float		*stats;		/* [A] weighted, as pushed */
 	float		*state;		/* where state goes */
 	uint64_t	 step;		/* finished */
+	uint64_t	 updates;	/* of all workers, as heard last; slack other than 0 */
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
 	bool		 last, stopping;

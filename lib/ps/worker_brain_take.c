@@ -52,8 +52,10 @@ take_slice(struct worker_brain *b, uint32_t server, const struct msg *m)
 	}
 	p->waiting = false;
 	p->got = m->step;
-	if (m->slice == b->plan->lead)
+	if (m->slice == b->plan->lead) {
 		b->last = m->flags & MSG_LAST;
+		b->updates = m->samples;
+	}
 	return 0;
 }
 

@@ -13,6 +13,8 @@ static const struct {
 	[LOGLINE_TRAIN_LOSS] = { "train loss", "train_loss", 4 },
 	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", "validation_accuracy", 4 },
 	[LOGLINE_VAL_LOSS] = { "validation loss", "validation_loss", 4 },
+	[LOGLINE_TRAIN_TOP5] = { "train top-5", "train_top5_accuracy", 4 },
+	[LOGLINE_VAL_TOP5] = { "validation top-5", "validation_top5_accuracy", 4 },
 	[LOGLINE_SECONDS] = { "seconds", "seconds", 1 },
 	[LOGLINE_SPEED] = { "samples/s", "samples_per_s", 1 },
 	[LOGLINE_LOAD] = { "load", "load", 2 },

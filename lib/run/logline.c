@@ -208,6 +208,8 @@ row(const char *line, struct logline *l)
 		return r.event == TSV_STEP;
 	if (r.accuracy >= 0)
 		set(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
+	if (r.top5_accuracy >= 0 && r.top5_accuracy <= 1)
+		set(l, val ? LOGLINE_VAL_TOP5 : LOGLINE_TRAIN_TOP5, r.top5_accuracy);
 	if (!(r.loss < 0))
 		set(l, val ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS, r.loss);
 	if (!val && r.samples_per_s > 0) {

@@ -34,6 +34,8 @@ enum logline_measure {
 	LOGLINE_LOAD,		/* of the devices, 0..1 */
 	LOGLINE_RX,		/* bytes that came in */
 	LOGLINE_TX,		/* bytes that went out */
+	LOGLINE_TRAIN_TOP5,	/* accuracy by the five most probable classes */
+	LOGLINE_VAL_TOP5,
 	LOGLINE_MEASURES,
 	/* Counters: what they grow by between two rows is traffic. */
 	LOGLINE_RX_SO_FAR = LOGLINE_MEASURES,

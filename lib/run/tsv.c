@@ -40,6 +40,7 @@ static const struct column {
 	{ "class", NAME, offsetof(struct tsv_row, class), 0 },
 	{ "cpu", MEASURE, offsetof(struct tsv_row, cpu), 2 },
 	{ "host_load", MEASURE, offsetof(struct tsv_row, host_load), 3 },
+	{ "top5_accuracy", MEASURE, offsetof(struct tsv_row, top5_accuracy), 6 },
 };
 #define NEEDED	15	/* columns that every row has */
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
@@ -59,7 +60,7 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.epoch = TSV_NONE, .step = TSV_NONE, .samples = TSV_NONE,
 		.loss = TSV_VOID, .accuracy = TSV_VOID, .samples_per_s = TSV_VOID, .lr = TSV_VOID, .wait_s = TSV_VOID,
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
-		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID,
+		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID, .top5_accuracy = TSV_VOID,
 	};
 
 	snprintf(r.host, sizeof(r.host), "%s", host);

@@ -58,6 +58,7 @@ struct tsv_row {
 	char		 class[TSV_NAME];	/* of wire/toll.h; "wire": on the socket; "all": messages but those of the start; "" */
 	double		 cpu;			/* processors that the process kept busy */
 	double		 host_load;		/* share of the host's that were busy, 0..1 */
+	double		 top5_accuracy;		/* 0..1: the class is among the five most probable */
 };
 
 /* A row of whom and what at 0 s, all else not applying.  A longer host is cut. */

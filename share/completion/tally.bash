@@ -29,6 +29,9 @@ _tally() {
 	--engine)
 		mapfile -t COMPREPLY < <(compgen -W 'cpu ref' -- "$word")
 		return ;;
+	--log-style)
+		mapfile -t COMPREPLY < <(compgen -W 'mxnet mxnet-2015 tensorflow' -- "$word")
+		return ;;
 	--split)
 		[ "$tool" != im2rec ] || { mapfile -t COMPREPLY < <(compgen -W 'train test' -- "$word"); return; } ;;
 	esac

@@ -55,6 +55,26 @@ like err '^Epoch\[1\] Time cost=[0-9.]+$' "MXNet's line of time"
 like err '^Epoch\[1\] Validation-accuracy=[01]\.[0-9]+$' "MXNet's line of validation"
 like err '^Saved checkpoint to "w-0002\.safetensors"$' "a checkpoint an epoch"
 
+is "$(awk -F'\t' '$5 == "step" || $5 == "epoch" || $5 == "validation" { if ($22 < $10 || $22 > 1) print }' out)" "" \
+	"top-5 is no less than accuracy, everywhere"
+is "$(awk -F'\t' '$5 == "save" && $22 != ""' out)" "" "... where there is any"
+status 0 "the lines of another time" $train --val train.rec --epochs 1 --frequent 2 --log-style mxnet-2015
+like err '^Iter\[0\] Batch \[2\]	Speed: [0-9.]+ samples/sec$' "... for speed"
+like err '^Iteration\[0\] Train-accuracy=[01]\.[0-9]+$' "... for an epoch"
+like err '^Iteration\[0\] Validation-accuracy=[01]\.[0-9]+$' "... for validation"
+is "$(grep -c Epoch err)" 0 "... and no other"
+status 0 "those of another system" $train --val train.rec --epochs 2 --frequent 3 --log-style tensorflow
+is "$(sed -E 's/is [0-9][0-9e-]*(\.[0-9e-]+)?/is X/g; s/[0-9.]+ sec/S sec/' err | tr '\n' '|')" "session started|$(printf '%s|' \
+	'After 3 training steps (3 global steps), loss on training batch is X, accuracy is X. (S sec/batch)' \
+	'After 4 training steps, loss on validation is X, accuracy is X.' \
+	'After 6 training steps (6 global steps), loss on training batch is X, accuracy is X. (S sec/batch)' \
+	'After 8 training steps, loss on validation is X, accuracy is X.' 'total step: 8, global_step: 8')" "... word by word"
+is "$(sed -n 's/.*loss on training batch is \([0-9.]*\),.*/\1/p' err | tr '\n' ' ')" \
+	"$(awk -F'\t' '$5 == "step" && $7 % 3 == 0 { printf "%g ", $9 }' out)" "... with the batch's loss"
+status 0 "the same of two workers that do not wait" dlaunch -n 2 -s 1 $train --epochs 2 --frequent 3 --log-style tensorflow --async
+is "$(grep -o 'total step: [0-9]*' err | tr '\n' ' ')" "total step: 4 total step: 4 " "... each counts its own steps"
+is "$(sed -n 's/.*global_step: //p' err | sort -n | tail -n 1)" 8 "... and who ends last those of both"
+status 2 "lines of nobody's" $train --log-style lines
 status 0 "the same again" $train --epochs 2 --save v
 ok "... is the same, to the last byte" cmp w-0002.safetensors v-0002.safetensors
 status 0 "stopped after 6 steps" $train --epochs 2 --save x --steps 6

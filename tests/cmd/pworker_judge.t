@@ -12,7 +12,8 @@ cp "$T/out" score
 is "$(head -n 1 score)" "samples	loss	accuracy	top5_accuracy" "... says what stands where"
 n=$(wc -l <a.idx)
 is "$(field score 1)" "$n" "... counts every record"
-is "$(field score 3) $(field score 2)" "$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 } END { print v }' log.tsv)" \
+is "$(field score 3) $(field score 2) $(field score 4)" \
+	"$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 " " $22 } END { print v }' log.tsv)" \
 	"... and is that of the validation"
 status 0 "rows" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
 cp "$T/out" rows

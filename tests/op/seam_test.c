@@ -35,7 +35,7 @@ net(struct rng *r)
 	x = NODE(g, x, ACT, .act = GRAPH_SIGMOID);
 	x = NODE(g, x, FC, .k = 17, .bias = true);
 	x = NODE(g, x, ACT, .act = GRAPH_TANH);
-	x = NODE(g, x, FC, .k = 5, .bias = true);
+	x = NODE(g, x, FC, .k = 9, .bias = true);
 	NODE(g, x, SOFTMAX, .k = 0);
 	return g;
 }
@@ -263,25 +263,28 @@ static void
 probabilities(struct seam *s)
 {
 	double worst = 0, loss = 0;
-	uint32_t correct = 0;
+	uint32_t correct = 0, five = 0;
 
 	evaluate(s, BATCH);
 	for (uint32_t n = 0; n < BATCH; n++) {
 		const float *p = s->prob + n * s->g->classes;
-		uint32_t best = 0;
+		uint32_t best = 0, better = 0;
 		double sum = 0;
 
 		for (uint32_t k = 0; k < s->g->classes; k++) {
 			sum += p[k];
 			best = p[k] > p[best] ? k : best;
+			better += p[k] > p[s->v.y[n]];
 		}
 		worst = fmax(worst, fabs(sum - 1));
 		loss -= log(p[s->v.y[n]]);
 		correct += best == (uint32_t)s->v.y[n];
+		five += better < ENGINE_TOP;
 	}
 	near(worst, 0, 1e-6, "%s: probabilities of a sample add up to 1", s->e->name);
 	near(s->eval.loss, loss, 1e-5 * loss, "%s: the loss is theirs", s->e->name);
 	is(s->eval.correct, correct, "%s: and so is the count of right ones", s->e->name);
+	is(s->eval.top5, five, "%s: and of those right among the first five", s->e->name);
 	nets_must(s->e->evaluate(s->p, NETS_SAMPLES(s->g, s->v.x, s->v.y, BATCH), &s->train, NULL));
 	ok(s->train.loss == s->eval.loss, "%s: nobody has to take the probabilities", s->e->name);
 }

@@ -130,7 +130,7 @@ kept(struct engine_plan *p)
 	k->stats = keep(k, p->graph->A * sizeof(float));
 	k->bn = keep(k, (size_t)p->lanes * 5 * sizeof(float));
 	k->loss = keep(k, n * sizeof(float));
-	k->correct = keep(k, n * sizeof(uint32_t));
+	k->before = keep(k, n * sizeof(uint32_t));
 	k->prob = keep(k, n * p->graph->classes * sizeof(float));
 	k->bad = keep(k, sizeof(uint32_t));
 	k->small = k->all;

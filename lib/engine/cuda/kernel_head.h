@@ -8,12 +8,12 @@ struct kernel_label {
 	float	 share;
 };
 
-/* Index = sample: prob [n, c], its loss, and whether y is the first of the most likely. */
+/* Index = sample: prob [n, c], its loss, and how many classes come before y, the lower of equals first; all where p is no number. */
 struct kernel_softmax {
 	struct kernel_view x;
 	const struct kernel_label *label;
 	float	*prob, *loss;
-	uint32_t *correct;
+	uint32_t *before;
 	float	 smooth;
 };
 
@@ -21,7 +21,7 @@ KERNEL_BODY void
 kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 {
 	const struct kernel_label *l = &a->label[i];
-	uint32_t c = a->x.c, best = 0;
+	uint32_t c = a->x.c, before = 0, y = (uint32_t)l->y;
 	float *prob = a->prob + (size_t)i * c, top = kernel_at(a->x, i, 0, type);
 	double sum = 0, scores = 0, aimed;
 
@@ -38,16 +38,15 @@ kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 		sum += e;
 		scores += x - top;
 	}
-	for (uint32_t k = 0; k < c; k++) {
+	for (uint32_t k = 0; k < c; k++)
 		prob[k] = (float)(prob[k] / sum);
-		if (prob[k] > prob[best])
-			best = k;
-	}
+	for (uint32_t k = 0; k < c; k++)
+		before += !(prob[k] < prob[y] || (prob[k] == prob[y] && k >= y));
 	/* log p is x - top - log sum, finite where p is too small for a float. */
 	aimed = (1 - (double)l->share) * (kernel_at(a->x, i, (uint32_t)l->y, type) - top) +
 	    (double)l->share * (kernel_at(a->x, i, (uint32_t)l->other, type) - top);
 	a->loss[i] = (float)(log(sum) - (1 - (double)a->smooth) * aimed - a->smooth * scores / c);
-	a->correct[i] = best == (uint32_t)l->y;
+	a->before[i] = before;
 }
 
 /* dx = scale (p - q), index = sample c + class. */

@@ -87,8 +87,8 @@ take_pinned(struct engine_plan *p)
 	p->down_stats = plan_round(p->graph->P * sizeof(float));
 	p->down_prob = p->down_stats + plan_round(p->graph->A * sizeof(float));
 	p->down_loss = p->down_prob + plan_round(n * p->graph->classes * sizeof(float));
-	p->down_correct = p->down_loss + plan_round(n * sizeof(float));
-	p->down_bad = p->down_correct + plan_round(n * sizeof(uint32_t));
+	p->down_before = p->down_loss + plan_round(n * sizeof(float));
+	p->down_bad = p->down_before + plan_round(n * sizeof(uint32_t));
 	all = p->down_bad + plan_round(sizeof(uint32_t));
 	e = device_pin(p->dev->d, all, &down);
 	p->down = down;

@@ -192,13 +192,13 @@ static int
 result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
 {
 	const float *loss = (const float *)(p->down + p->down_loss);
-	const uint32_t *correct = (const uint32_t *)(p->down + p->down_correct);
+	const uint32_t *before = (const uint32_t *)(p->down + p->down_before);
 	size_t bytes = prob != NULL ? (size_t)n * p->graph->classes * sizeof(*prob) : 0;
 	struct device *d = p->dev->d;
 	int e;
 
 	if ((e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_correct, p->held + p->kept.correct, n * sizeof(*correct))) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_before, p->held + p->kept.before, n * sizeof(*before))) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_prob, p->held + p->kept.prob, bytes)) < 0 ||
 	    (e = device_wait(d)) < 0)
 		return e;
@@ -206,7 +206,8 @@ result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		r->loss += loss[i];
-		r->correct += correct[i];
+		r->correct += before[i] == 0;
+		r->top5 += before[i] < ENGINE_TOP;
 	}
 	if (prob != NULL)
 		memcpy(prob, p->down + p->down_prob, bytes);

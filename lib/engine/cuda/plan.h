@@ -104,7 +104,7 @@ struct plan_node {
 struct plan_kept {
 	size_t w, g, aux, stats;	/* f32 [P], [P], [A], [A] */
 	size_t bn;			/* f32 [lanes][5]: kernel_bn's three, dbeta, dgamma */
-	size_t label, loss, correct, prob;	/* [batch]; prob f32 [batch, classes] */
+	size_t label, loss, before, prob;	/* [batch]; prob f32 [batch, classes] */
 	size_t key;			/* u32 [drops, batch] */
 	size_t norm, mirror, scale;	/* kernel_norm; u8 [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32 */
@@ -152,7 +152,7 @@ struct engine_plan {
 	/* The host's, pinned. */
 	char		   *up, *down;
 	size_t		    up_mean, up_batch, up_w;	/* bytes into up, behind what kept.small holds */
-	size_t		    down_g, down_stats, down_prob, down_loss, down_correct, down_bad;	/* bytes into down */
+	size_t		    down_g, down_stats, down_prob, down_loss, down_before, down_bad;	/* bytes into down */
 	struct device_mark *born[PLAN_SLICES], *ready[PLAN_SLICES];	/* a slice's gradients are made, are here */
 	struct plan_set	    set[PLAN_SETS];	/* the first is the full batch */
 	uint64_t	    clock;

@@ -298,7 +298,7 @@ loss(const struct run *r, const struct plan_step *s)
 {
 	const struct plan_kept *k = &r->p->kept;
 	const struct kernel_softmax a = { view(r, &s->x), (const struct kernel_label *)(r->p->held + k->label),
-		floats(r, k->prob, 0), floats(r, k->loss, 0), (uint32_t *)(r->p->held + k->correct),
+		floats(r, k->prob, 0), floats(r, k->loss, 0), (uint32_t *)(r->p->held + k->before),
 		r->train ? node(r, s)->smooth : 0 };
 
 	return kernel_run_softmax(r->d, &a, r->n, r->p->type);

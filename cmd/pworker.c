@@ -12,7 +12,7 @@
 
 static const char usage[] =
     "pworker [@recipe] --net net --data train.rec [options] [--net-option value ...]\n"
-    "       pworker --eval | --predict weights --data records [options]";
+    "       pworker --eval | --predict | --statistics weights --data records [options]";
 static const char help[] =
     "  --net NAME|FILE.lua     lenet, inception, resnet, vgg ... or a script; see net(5)\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
@@ -29,6 +29,7 @@ static const char help[] =
     "  --resume-last           go on from the newest checkpoint of --save, if there is any\n"
     "  --eval FILE.safetensors its loss and accuracy on --data, or --predict FILE: a row a picture,\n"
     "  --top N (1)             classes each; --flip: the mean with mirror images\n"
+    "  --statistics FILE       the weights with batch norm's statistics of --data, to standard output\n"
     "  --engine NAME           --threads N                  --dtype f32|bf16...\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)\n"

@@ -30,6 +30,8 @@ struct worker_learn {
 	struct buf	 mults;		/* text of ps/plan.h */
 };
 
+enum worker_verdict { WORKER_SCORE, WORKER_ROWS, WORKER_STATISTICS };
+
 struct pworker {
 	struct train_opt train;
 	struct worker_learn learn;
@@ -48,7 +50,8 @@ struct pworker {
 	bool		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
 	bool		 flip;
-	uint32_t	 rows, top;	/* rows a picture, most probable classes first; rows 0: a score alone */
+	enum worker_verdict verdict;	/* what of them is wanted */
+	uint32_t	 top;		/* rows a picture, most probable classes first */
 	char		*list;		/* of servers, by a tracker's scheduler */
 	char		*found;		/* by last; the checkpoint to resume from, or NULL */
 };

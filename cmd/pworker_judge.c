@@ -1,25 +1,28 @@
-/* pworker_judge - what a trained net says of records: a score of all, or a row a picture. */
+/* pworker_judge - what a trained net says of records: a score of all, a row a picture, or batch norm's statistics. */
 #include "pworker.h"
 #include "pworker_open.h"
 #include "front.h"
 
 #include "base/err.h"
 #include "ps/judge.h"
+#include "ps/stats.h"
 #include "wire/conn.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FIVE 5u
 
-enum { O_EVAL, O_FLIP, O_PREDICT, O_TOP };
+enum { O_EVAL, O_FLIP, O_PREDICT, O_STATISTICS, O_TOP };
 
 static const struct option longs[] = {
 	{ "eval", required_argument, NULL, O_EVAL },
 	{ "flip", no_argument, NULL, O_FLIP },
 	{ "predict", required_argument, NULL, O_PREDICT },
+	{ "statistics", required_argument, NULL, O_STATISTICS },
 	{ "top", required_argument, NULL, O_TOP },
 	{ NULL, 0, NULL, 0 }
 };
@@ -28,9 +31,10 @@ static void
 take(struct pworker *p, int c, char *text)
 {
 	switch (c) {
-	case O_EVAL:	p->judged = text; p->rows = 0; break;
+	case O_EVAL:	p->judged = text; p->verdict = WORKER_SCORE; break;
 	case O_FLIP:	p->flip = true; break;
-	case O_PREDICT:	p->judged = text; p->rows = 1; break;
+	case O_PREDICT:	p->judged = text; p->verdict = WORKER_ROWS; break;
+	case O_STATISTICS: p->judged = text; p->verdict = WORKER_STATISTICS; break;
 	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
 	}
 }
@@ -140,6 +144,23 @@ put_rows(struct judge_opt *o, uint32_t top)
 	free(j.order);
 }
 
+/* The weights with new statistics, on standard output. */
+static void
+put_weights(const struct pworker *p, const struct judge_opt *j, struct weights *f)
+{
+	const struct stats_opt o = { .engine = j->engine, .threads = j->threads, .weights = f, .data = j->data,
+		.seed = p->train.seed, .steps = p->train.steps, .bad = warn };
+	uint64_t samples;
+	int e;
+
+	if (isatty(STDOUT_FILENO))
+		front_wrong("--statistics: weights do not go to a terminal: say > FILE");
+	if ((e = stats_run(&o, f->aux, &samples)) < 0 ||
+	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, f->meta, f->nmeta)) < 0)
+		front_die(NULL, e);
+	front_say("%s: statistics of %" PRIu64 " samples", p->judged, samples);
+}
+
 /* Weights that know their net, and records: no training. */
 int
 worker_judge(struct pworker *p)
@@ -165,10 +186,12 @@ worker_judge(struct pworker *p)
 		mean = worker_open_mean(p->mean, t, f.graph);
 	o.data = t->data;
 	o.data.aug.mean = mean;
-	if (p->rows > 0)
-		put_rows(&o, p->top > 0 ? p->top : 1);
-	else
-		put_score(&o);
+	o.data.aug.seed = t->seed;
+	switch (p->verdict) {
+	case WORKER_SCORE:	put_score(&o); break;
+	case WORKER_ROWS:	put_rows(&o, p->top > 0 ? p->top : 1); break;
+	case WORKER_STATISTICS:	put_weights(p, &o, &f); break;
+	}
 	recs_close(t->data.recs);
 	weights_free(&f);
 	free(mean);

@@ -435,6 +435,16 @@ step_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step 
 }
 
 static int
+cpu_statistics(struct engine_plan *p, float *stats)
+{
+	assert(p->n > 0);
+	for (uint32_t i = 0; i < p->nforward; i++)
+		if (p->step[i].kind == CPU_BN)
+			bn_statistics(p, &p->step[i], stats);
+	return 0;
+}
+
+static int
 cpu_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
 	struct cpu_set *set;
@@ -483,6 +493,7 @@ const struct engine engine_cpu = {
 	.load_aux = cpu_load_aux,
 	.forward = cpu_forward,
 	.backward = cpu_backward,
+	.statistics = cpu_statistics,
 	.evaluate = cpu_evaluate,
 	.update = cpu_update,
 };

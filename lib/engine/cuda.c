@@ -152,6 +152,12 @@ cuda_backward(struct engine_plan *plan, float *g, float *stats, const struct eng
 }
 
 static int
+cuda_statistics(struct engine_plan *plan, float *stats)
+{
+	return of(plan)->statistics(plan, stats);
+}
+
+static int
 cuda_evaluate(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob)
 {
 	return of(plan)->evaluate(plan, s, result, prob);
@@ -177,6 +183,7 @@ const struct engine engine_cuda = {
 	.load_aux = cuda_take_aux,
 	.forward = cuda_forward,
 	.backward = cuda_backward,
+	.statistics = cuda_statistics,
 	.evaluate = cuda_evaluate,
 	.update = cuda_update,
 };

@@ -116,6 +116,8 @@ struct engine {
 	 * array; stats f32 [A] gets the batch's mean and biased variance of each batch norm, laid out as aux.
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
+	/* Those statistics alone, between forward() and backward() or instead of it.  Returns 0, or what backward() returns. */
+	int  (*statistics)(struct engine_plan *plan, float *stats);
 	/*
 	 * Inference pass with the running statistics, without dropout, mixtures counted as their class y; prob f32
 	 * [n, classes] gets the softmax unless NULL.

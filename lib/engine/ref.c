@@ -267,6 +267,15 @@ ref_forward(struct engine_plan *p, const struct samples *s, const struct engine_
 }
 
 static int
+ref_statistics(struct engine_plan *p, float *stats)
+{
+	assert(p->n > 0);
+	for (size_t k = 0; k < p->graph->A; k++)
+		stats[k] = (float)p->stat[k];
+	return 0;
+}
+
+static int
 ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
 	const struct graph *graph = p->graph;
@@ -274,8 +283,7 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 
 	assert(p->n > 0);
 	p->g = g;
-	for (size_t k = 0; k < graph->A; k++)
-		stats[k] = (float)p->stat[k];
+	(void)ref_statistics(p, stats);
 	for (uint32_t i = 0; i < graph->n; i++)
 		memset(p->dy[i], 0, p->n * ref_floats(&graph->node[i]) * sizeof(*p->dy[i]));
 	for (uint32_t i = graph->n - 1; i > 0; i--) {
@@ -322,6 +330,7 @@ const struct engine engine_ref = {
 	.load_aux = ref_load_aux,
 	.forward = ref_forward,
 	.backward = ref_backward,
+	.statistics = ref_statistics,
 	.evaluate = ref_evaluate,
 	.update = ref_update,
 };

@@ -42,4 +42,21 @@ head -c 3000 w-0003.safetensors >cut.safetensors
 status 1 "weights cut short" pworker --eval cut.safetensors --data a.rec
 like "$T/err" '^pworker: cut\.safetensors: ends inside ' "... are named"
 status 2 "no records" pworker --eval w-0003.safetensors
+
+pmerge -o mean.safetensors w-0002.safetensors w-0003.safetensors
+status 0 "new statistics for the mean of two" pworker --statistics mean.safetensors --data a.rec --batch 100 --engine ref
+cp "$T/out" ref.safetensors
+like "$T/err" '^pworker: mean\.safetensors: statistics of 60 samples$' "... says of how many"
+status 0 "from another engine" pworker --statistics mean.safetensors --data a.rec --batch 100
+cp "$T/out" cpu.safetensors
+status 0 "... the same" pmerge --diff --tolerance 1e-5 ref.safetensors cpu.safetensors
+is "$(pmerge --diff mean.safetensors cpu.safetensors | sed 1d | cut -f 1,2 | sed 's/_moving_[a-z]*//' | sort -u | paste -sd,)" \
+	"bn1	numbers,bn2	numbers" "nothing else is changed"
+status 0 "they are weights as any" pworker --eval cpu.safetensors --data a.rec
+status 0 "of a few batches" pworker --statistics w-0003.safetensors --data a.rec --steps 2 --batch 16
+like "$T/err" 'statistics of 32 samples$' "... no more are read"
+cp "$T/out" few.safetensors
+is "$(pmerge --list few.safetensors | grep -c :momentum)" "$(pmerge --list w-0003.safetensors | grep -c :momentum)" \
+	"... and the optimizer's state stays"
+status 1 "no records" pworker --statistics mean.safetensors --data gone.rec
 done_testing

@@ -19,6 +19,7 @@ struct seam {
 	struct engine_result train, eval;
 	/* What the hooks saw. */
 	uint32_t needed[ARRAYS], born[ARRAYS], order[ARRAYS], nborn;
+	float	*alone;		/* [A] statistics before the pass backward */
 	float	*at_birth;	/* [P] each range as it was when it was born */
 	uint32_t fail_after;	/* the hook that counts this down to 0 fails; 0: none */
 };
@@ -75,6 +76,7 @@ begin(struct seam *s, const struct engine *e, struct engine_dev *dev, uint32_t b
 	s->stats = nets_floats(s->g->A);
 	s->prob = nets_floats(BATCH * s->g->classes);
 	s->at_birth = nets_floats(s->g->P);
+	s->alone = nets_floats(s->g->A);
 	nets_must(e->plan(dev, s->g, batch, ENGINE_F32, &s->p));
 }
 
@@ -89,6 +91,7 @@ end(struct seam *s)
 	free(s->stats);
 	free(s->prob);
 	free(s->at_birth);
+	free(s->alone);
 }
 
 static bool
@@ -140,7 +143,7 @@ step(struct seam *s, uint32_t n, bool hooks)
 	for (size_t j = 0; j < s->g->P; j++)
 		s->d[j] = s->at_birth[j] = NAN;
 	for (size_t j = 0; j < s->g->A; j++)
-		s->stats[j] = NAN;
+		s->stats[j] = s->alone[j] = NAN;
 	memset(s->needed, 0, sizeof(s->needed));
 	memset(s->born, 0, sizeof(s->born));
 	s->nborn = 0;
@@ -148,6 +151,8 @@ step(struct seam *s, uint32_t n, bool hooks)
 	if ((e = s->e->forward(s->p, NETS_SAMPLES(s->g, s->x, s->y, n), NULL, hooks ? &hook : NULL, &s->train)) != 0)
 		return e;
 	lend(s, 0);
+	if ((e = s->e->statistics(s->p, s->alone)) != 0)
+		return e;
 	return s->e->backward(s->p, s->d, s->stats, hooks ? &hook : NULL);
 }
 
@@ -197,6 +202,7 @@ hooks(struct seam *s, const struct seam *plain)
 	ok(each_once(s->needed, g->nw), "%s: each array is needed once", s->e->name);
 	ok(each_once(s->born, g->nw), "%s: each gradient is born once", s->e->name);
 	ok(same(s, plain), "%s: weights loaded when they are needed come in time", s->e->name);
+	ok(memcmp(s->alone, s->stats, g->A * sizeof(float)) == 0, "%s: statistics are to be had before the gradients", s->e->name);
 	ok(memcmp(s->d, s->at_birth, g->P * sizeof(float)) == 0, "%s: what is born is final", s->e->name);
 	is(g->w[s->order[0]].node, g->w[g->nw - 1].node, "%s: the last layer is born first", s->e->name);
 	is(g->w[s->order[g->nw - 1]].node, g->w[0].node, "%s: the first layer is born last", s->e->name);

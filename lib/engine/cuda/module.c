@@ -252,6 +252,7 @@ static const struct engine engine = {
 	.load_aux = pass_load_aux,
 	.forward = pass_forward,
 	.backward = pass_backward,
+	.statistics = pass_statistics,
 	.evaluate = pass_evaluate,
 	.update = module_update,
 };

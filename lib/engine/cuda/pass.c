@@ -233,6 +233,22 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 }
 
 int
+pass_statistics(struct engine_plan *p, float *stats)
+{
+	size_t bytes = p->graph->A * sizeof(*stats);
+	int e;
+
+	assert(p->n > 0);
+	if (bytes == 0)
+		return 0;
+	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_stats, p->held + p->kept.stats, bytes)) < 0 ||
+	    (e = device_wait(p->dev->d)) < 0)
+		return e;
+	memcpy(stats, p->down + p->down_stats, bytes);
+	return 0;
+}
+
+int
 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *r, float *prob)
 {
 	struct plan_set *set;

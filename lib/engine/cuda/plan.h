@@ -225,6 +225,7 @@ int	 pass_load_aux(struct engine_plan *p, const float *aux);
 int	 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	     const struct engine_hook *hook, struct engine_result *result);
 int	 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
+int	 pass_statistics(struct engine_plan *p, float *stats);
 /* pass_back.c: as struct engine has it. */
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 /* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */

@@ -1,7 +1,7 @@
 /*
  * read - records into images a second: the batch reader, or decoding alone.
  *
- * Prints a line an epoch: images, seconds, processor seconds of all threads.  With --bare the records wait in memory
+ * Batches are what the training takes: pixels, of which the engine makes numbers.  Prints a line an epoch: images, seconds, processor seconds of all threads.  With --bare the records wait in memory
  * and each is decoded by the library itself into one piece of memory a thread, as the limit beside the reader.
  */
 #include "front.h"
@@ -16,6 +16,7 @@
 
 #include <getopt.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,13 @@
 #define THREADS 64
 
 static const char usage[] =
-    "read [--bare] [--batch N] [--epochs N] [--key-file FILE] [--records] [--shape CxHxW] [--threads N] file.rec|host:port";
+    "read [--bare] [--batch N] [--epochs N] [--key-file FILE] [--numbers] [--records] [--shape CxHxW] [--threads N] file.rec|host:port";
 static const char help[] =
     "  --bare         decode alone\n"
     "  --batch N      (128)\n"
     "  --epochs N     (1)\n"
     "  --key-file F   of the host that holds the records\n"
+    "  --numbers      make numbers of the pixels too, as an engine does on its way in; one thread\n"
     "  --records      the records alone, in order, by one thread; nothing is decoded\n"
     "  --shape CxHxW  of a sample, cropped and mirrored by chance (3x224x224)\n"
     "  --threads N    (2)\n";
@@ -156,8 +158,10 @@ open_recs(const char *path, const char *key_file)
 }
 
 static void
-batches(struct batch_opt *o, int epochs)
+batches(struct batch_opt *o, int epochs, bool numbers)
 {
+	size_t size = (size_t)o->aug.c * o->aug.h * o->aug.w;
+	float *x = calloc(size * o->batch, sizeof(*x));
 	struct batch_reader *r;
 	const struct batch *b;
 
@@ -168,12 +172,14 @@ batches(struct batch_opt *o, int epochs)
 		int e;
 
 		must(batch_start(r, (uint64_t)epoch, 0), NULL);
-		while ((e = batch_next(r, &b)) > 0)
-			n += b->s.n;
+		for (; (e = batch_next(r, &b)) > 0; n += b->s.n)
+			if (numbers)
+				samples_f32(&b->s, 0, b->s.n, x);
 		must(e, NULL);
 		printf("%llu\t%.3f\t%.3f\n", (unsigned long long)n, clk_s() - t, cpu_s() - c);
 	}
 	batch_close(r);
+	free(x);
 }
 
 int
@@ -184,6 +190,7 @@ main(int argc, char *argv[])
 		{ "batch", required_argument, NULL, 'b' },
 		{ "epochs", required_argument, NULL, 'e' },
 		{ "key-file", required_argument, NULL, 'k' },
+		{ "numbers", no_argument, NULL, 'n' },
 		{ "records", no_argument, NULL, 'r' },
 		{ "shape", required_argument, NULL, 's' },
 		{ "threads", required_argument, NULL, 't' },
@@ -192,7 +199,7 @@ main(int argc, char *argv[])
 	struct batch_opt o = { .batch = 128, .shuffle = true, .threads = 2, .aug = { .c = 3, .h = 224, .w = 224,
 	    .rand_crop = true, .rand_mirror = true, .mean_of = { 123.68f, 116.78f, 103.94f } } };
 	struct recs *recs;
-	int c, epochs = 1, is_bare = 0, is_records = 0;
+	int c, epochs = 1, is_bare = 0, is_records = 0, is_numbers = 0;
 	const char *key = NULL;
 
 	front_init("read", usage, help);
@@ -202,6 +209,7 @@ main(int argc, char *argv[])
 		case 'd': is_bare = 1; break;
 		case 'e': epochs = (int)front_num("--epochs", optarg, 1, 1000); break;
 		case 'k': key = optarg; break;
+		case 'n': is_numbers = 1; break;
 		case 'r': is_records = 1; break;
 		case 's':
 			if (sscanf(optarg, "%ux%ux%u", &o.aug.c, &o.aug.h, &o.aug.w) != 3)
@@ -219,7 +227,7 @@ main(int argc, char *argv[])
 	else if (is_records)
 		records(recs, 4 * (uint64_t)o.batch, epochs);
 	else
-		batches(&o, epochs);
+		batches(&o, epochs, is_numbers);
 	recs_close(recs);
 	return 0;
 }

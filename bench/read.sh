@@ -3,6 +3,9 @@
 #
 #	PEER_MXNET=python3 bench/read.sh [rounds]
 #
+# tally gives batches of pixels, of which engines make numbers on their way in; tally+f32 makes them too, in one thread of
+# its own, as MXNet's batches have them.
+#
 # PEER_MXNET names a python that has mxnet; without it that column is left out.  The records are packed from TALLY_DATA
 # (../shared/data): photographs of 224x224, eight times over, and CIFAR-10 as PNG.  A round is an epoch of each; medians
 # are shown, of images a second and of images a second of processor time, which other programs disturb less.
@@ -35,10 +38,12 @@ measure() { # NAME SHAPE
 	for ((r = 0; r < rounds; r++)); do
 		"$BUILD/bench/read" --bare --threads "$threads" "$rec" >>"$dir/$1.bare"
 		"$BUILD/bench/read" --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" | tail -n 1 >>"$dir/$1.tally"
+		"$BUILD/bench/read" --numbers --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" | tail -n 1 \
+			>>"$dir/$1.tally+f32"
 		[ -z "${PEER_MXNET:-}" ] ||
 			"$PEER_MXNET" bench/peers/read_mxnet.py "$rec" "$shape" "$threads" "$batch" 2>/dev/null >>"$dir/$1.mxnet"
 	done
-	for who in tally bare mxnet; do
+	for who in tally tally+f32 bare mxnet; do
 		[ -s "$dir/$1.$who" ] || continue
 		printf '%s\t%s\t%s\t%.0f\t%.0f\n' "$1" "$shape" $who "$(awk '{ print $1 / $2 }' "$dir/$1.$who" | median)" \
 			"$(awk '{ print $1 / $3 }' "$dir/$1.$who" | median)"

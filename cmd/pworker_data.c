@@ -24,11 +24,14 @@ static const char help[] =
     "  --mean-rgb R,G,B        --max-random-contrast C      --max-random-illumination I\n"
     "  --scale S (1)           --std-rgb R,G,B\n"
     "  --mirror                --rand-mirror                --alt-mirror  by turns of epochs\n"
-    "  --cutout N              a square of zeros\n";
+    "  --cutout N              a square of zeros\n"
+    "  --mixup ALPHA           with the next sample, classes too: shares by Beta(ALPHA, ALPHA)\n"
+    "  --cutmix ALPHA          a rectangle of it instead; with both, one by chance\n";
 
 enum {
-	O_ALT, O_AREA, O_ASPECT, O_BRIGHT, O_CACHE, O_CONTRAST, O_CROP, O_CROPSIZE, O_CUTOUT, O_FILL, O_H,
-	O_HELP, O_IMGSIZE, O_L, O_LABEL, O_MEAN, O_MIRROR, O_NOSHUFFLE, O_PAD, O_PCA, O_PREFETCH, O_RANDMIRROR,
+	O_ALT, O_AREA, O_ASPECT, O_BRIGHT, O_CACHE, O_CONTRAST, O_CROP, O_CROPSIZE, O_CUTMIX,
+	O_CUTOUT, O_FILL, O_H,
+	O_HELP, O_IMGSIZE, O_L, O_LABEL, O_MEAN, O_MIRROR, O_MIXUP, O_NOSHUFFLE, O_PAD, O_PCA, O_PREFETCH, O_RANDMIRROR,
 	O_RCONTRAST, O_READ, O_RESIZE, O_RESIZED, O_RLIGHT, O_ROTATE, O_S, O_SATURATION, O_SCALE, O_SCALEBY, O_SHEAR,
 	O_STD, O_TURN, O_WINDOW
 };
@@ -40,6 +43,7 @@ static const struct option longs[] = {
 	{ "cache", required_argument, NULL, O_CACHE },
 	{ "contrast", required_argument, NULL, O_CONTRAST },
 	{ "crop-size", required_argument, NULL, O_CROPSIZE },
+	{ "cutmix", required_argument, NULL, O_CUTMIX },
 	{ "cutout", required_argument, NULL, O_CUTOUT },
 	{ "fill-value", required_argument, NULL, O_FILL },
 	{ "help-data", no_argument, NULL, O_HELP },
@@ -51,6 +55,7 @@ static const struct option longs[] = {
 	{ "max-shear-ratio", required_argument, NULL, O_SHEAR },
 	{ "mean-rgb", required_argument, NULL, O_MEAN },
 	{ "mirror", no_argument, NULL, O_MIRROR },
+	{ "mixup", required_argument, NULL, O_MIXUP },
 	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
 	{ "pad", required_argument, NULL, O_PAD },
 	{ "pca-noise", required_argument, NULL, O_PCA },
@@ -180,9 +185,11 @@ normal(struct aug *a, int c, const char *text)
 {
 	switch (c) {
 	case O_ALT:	a->alt_mirror = true; break;
+	case O_CUTMIX:	a->cutmix = (float)front_real("--cutmix", text, 0, 100); break;
 	case O_CUTOUT:	a->cutout = (uint32_t)front_num("--cutout", text, 0, 65536); break;
 	case O_MEAN:	channels("--mean-rgb", text, -1e6, 1e6, a->mean_of); break;
 	case O_MIRROR:	a->mirror = true; break;
+	case O_MIXUP:	a->mixup = (float)front_real("--mixup", text, 0, 100); break;
 	case O_RANDMIRROR: a->rand_mirror = true; break;
 	case O_RCONTRAST: a->rand_contrast = (float)front_real("--max-random-contrast", text, 0, 10); break;
 	case O_RLIGHT:	a->rand_illumination = (float)front_real("--max-random-illumination", text, 0, 255); break;

@@ -225,6 +225,7 @@ aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct img *p
 	choose_colour(a, &more, plan);
 	plan->cut_y = (int32_t)rng_below(&more, a->h) - (int32_t)(a->cutout / 2);
 	plan->cut_x = (int32_t)rng_below(&more, a->w) - (int32_t)(a->cutout / 2);
+	aug_choose_mix(a, epoch, id, plan);
 	if ((uint64_t)h * w > IMG_PIXELS)
 		return err_fail(ERR_ITEM, "it would become %ux%u pixels large", w, h);
 	return choose_crop(a, epoch, id, h + 2 * a->pad, w + 2 * a->pad, plan);

@@ -12,11 +12,12 @@
  *	colour	brightness, contrast, saturation in an order of chance; hue, saturation, lightness; PCA noise
  *	x = ((pixel - mean) * contrast + illumination) * scale / std, then mirrored
  *	cut	a square of zeros
+ *	mix	with another sample: all of both by their shares, or a rectangle of the other pasted in
  *
  * The mean is not mirrored with the picture.  Sources: MXNet 1.x,
  * src/io/image_aug_default.cc and iter_normalize.h (hue goes round here, where it is cut off there, and resizing does
  * not alias); PCA noise: Krizhevsky et al., NIPS 2012; resized crops: Szegedy et al., CVPR 2015; cut-out: DeVries and
- * Taylor, arXiv:1708.04552; mirroring by turns: Jordan, arXiv:2404.00498.
+ * Taylor, arXiv:1708.04552; mix-up: Zhang et al., ICLR 2018; cut-mix: Yun et al., ICCV 2019; mirroring by turns: Jordan, arXiv:2404.00498.
  */
 #ifndef BATCH_AUG_H
 #define BATCH_AUG_H
@@ -66,6 +67,7 @@ struct aug {
 	float		 rand_contrast;	/* from 1 - c to 1 + c */
 	float		 rand_illumination;	/* from -i to i */
 	uint32_t	 cutout;	/* the square's side; its centre lies anywhere in the sample */
+	float		 mixup, cutmix;	/* the alpha of Beta(alpha, alpha), which shares follow; where both are set, each by chance */
 };
 
 /* What was drawn for a sample. */
@@ -82,6 +84,9 @@ struct aug_plan {
 	float		 contrast, illumination;
 	bool		 mirror;
 	int32_t		 cut_y, cut_x;	/* upper left corner */
+	float		 share;		/* of the other sample in a mixture */
+	bool		 paste;		/* it is that of a rectangle: */
+	uint32_t	 paste_y, paste_x, paste_y_end, paste_x_end;
 };
 
 /* What of it is not left to chance: for validation and for means. */
@@ -113,6 +118,9 @@ void	 aug_room_free(struct aug_room *room);	/* NULL is fine */
  */
 int	 aug_pixels(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
 	    struct planes_view *v);
+/* Whether samples are mixed; and mixes x, which aug_apply() made, with another f32 [c,h,w]. */
+bool	 aug_mixes(const struct aug *a);
+void	 aug_mix(const struct aug *a, const struct aug_plan *plan, const float *other, float *x);
 bool	 aug_plain_norm(const struct aug *a, struct samples_norm *norm);
 int	 aug_apply(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic, float *x);
 

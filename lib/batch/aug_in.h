@@ -25,6 +25,8 @@ int	aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *
 	    struct planes_view *v);
 /* Changes the colours of the sample's pixels [h,w,3]. */
 void	aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p);
+/* What chance decides about a mixture. */
+void	aug_choose_mix(const struct aug *a, uint64_t epoch, uint64_t id, struct aug_plan *plan);
 /* Pixels into numbers, planes, mirrored; then the cut. */
 void	aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes_view *v, float *x);
 

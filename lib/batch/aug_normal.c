@@ -34,7 +34,7 @@ aug_plain_norm(const struct aug *a, struct samples_norm *norm)
 		norm->flat[c] = a->mean_of[c];
 		norm->by[c] = factor(a, c);
 	}
-	return a->rand_contrast == 0 && a->rand_illumination == 0 && a->cutout == 0;
+	return a->rand_contrast == 0 && a->rand_illumination == 0 && a->cutout == 0 && !aug_mixes(a);
 }
 
 void

@@ -12,6 +12,17 @@
 #define WINDOW	1024u		/* records of a stream's, likewise */
 #define ALIGN	64u		/* bytes; of a batch's samples, for vector loads */
 
+/* In the order in which they will be read: one behind a part is read for it, and again for its own. */
+static void
+want(const struct batch_reader *r, const struct batch_piece *p)
+{
+	for (uint32_t i = 0; r->recs->want != NULL && i < p->n + p->more; i++) {
+		r->recs->want(r->recs, p->record[i]);
+		if (aug_mixes(&r->opt.aug) && i > 0 && i < p->n && i % r->part == 0)
+			r->recs->want(r->recs, p->record[i]);
+	}
+}
+
 /* What a piece holds; a stream's pieces are all full, up to its end. */
 static void
 plan_piece(struct batch_reader *r, struct batch_piece *p)
@@ -23,9 +34,9 @@ plan_piece(struct batch_reader *r, struct batch_piece *p)
 		return;
 	}
 	batch_cut(r, r->step, r->opt.first_piece + r->piece, &p->first, &p->n);
-	batch_order_take(r->order, p->first, p->n, p->record);
-	for (uint32_t i = 0; r->recs->want != NULL && i < p->n; i++)
-		r->recs->want(r->recs, p->record[i]);
+	p->more = aug_mixes(&r->opt.aug) && p->n > 0 && p->first + p->n < r->records;
+	batch_order_take(r->order, p->first, p->n + p->more, p->record);
+	want(r, p);
 }
 
 /* Gives the threads as many pieces as there is room for. */
@@ -42,7 +53,7 @@ read_ahead(struct batch_reader *r)
 		p->why[0] = 0;
 		p->came = 0;
 		plan_piece(r, p);
-		crew_give(r->crew, (p->n + BATCH_PART - 1) / BATCH_PART);
+		crew_give(r->crew, (p->n + r->part - 1) / r->part);
 		if (++r->piece == r->opt.my_pieces) {
 			r->piece = 0;
 			r->step++;
@@ -64,6 +75,7 @@ close_gaps(struct batch_piece *p, size_t sample)
 			memcpy(at + n * sample, at + i * sample, sample);
 			p->mirror[n] = p->mirror[i];
 			p->y[n] = p->y[i];
+			p->mix[n] = p->mix[i];
 			p->id[n] = p->id[i];
 		}
 		n++;
@@ -79,6 +91,7 @@ samples_of(const struct batch_reader *r, struct batch_piece *p)
 	return (struct samples){
 		.n = close_gaps(p, r->sample), .c = a->c, .h = a->h, .w = a->w,
 		.y = p->y,
+		.mix = aug_mixes(a) ? p->mix : NULL,
 		.x = r->pixels ? NULL : p->sample,
 		.pixel = r->pixels ? p->sample : NULL,
 		.mirror = r->pixels ? p->mirror : NULL,
@@ -157,8 +170,9 @@ make_ring(struct batch_reader *r)
 		p->y = calloc(r->opt.batch, sizeof(*p->y));
 		p->id = calloc(r->opt.batch, sizeof(*p->id));
 		p->good = calloc(r->opt.batch, sizeof(*p->good));
-		p->record = calloc(r->opt.batch, sizeof(*p->record));
-		if (p->record == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL)
+		p->mix = calloc(r->opt.batch, sizeof(*p->mix));
+		p->record = calloc((size_t)r->opt.batch + 1, sizeof(*p->record));
+		if (p->mix == NULL || p->record == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL)
 			return err_nomem();
 	}
 	return 0;
@@ -170,6 +184,8 @@ open_stream(struct batch_reader *r)
 	const struct batch_opt *o = &r->opt;
 	uint64_t window = !o->shuffle ? 0 : o->window > 0 ? o->window : WINDOW;
 
+	if (aug_mixes(&o->aug))
+		return err_fail(ERR_ARG, "%s: a pipe's records cannot be mixed", o->path);
 	r->steps = UINT64_MAX;
 	/* Each worker's stream is its own, and so is what chance makes of it. */
 	return recs_stream_open(&r->stream, o->path, window, o->aug.seed + o->first_piece);
@@ -234,6 +250,7 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	*o = *opt;
 	o->pieces = o->pieces > 0 ? o->pieces : 1;
 	o->my_pieces = o->my_pieces > 0 ? o->my_pieces : 1;
+	r->part = aug_mixes(&o->aug) ? BATCH_MIXED : BATCH_PART;
 	r->pixels = aug_plain_norm(&o->aug, &r->norm);
 	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w * (r->pixels ? 1 : sizeof(float));
 	pthread_mutex_init(&r->turn_lock, NULL);
@@ -254,6 +271,7 @@ free_lane(struct batch_lane *l)
 	recimg_free(l->decoder);
 	aug_room_free(l->room);
 	buf_free(&l->part);
+	buf_free(&l->other);
 	for (uint32_t i = 0; i < BATCH_PART; i++)
 		buf_free(&l->taken[i].room);
 }
@@ -264,6 +282,7 @@ free_piece(struct batch_piece *p)
 	free(p->sample);
 	free(p->mirror);
 	free(p->y);
+	free(p->mix);
 	free(p->id);
 	free(p->good);
 	free(p->record);

@@ -16,6 +16,8 @@
  * nobody knows; each worker has a stream of its own, whose pieces are all full up to its end.
  *
  * Samples are R G B or grey, as pixels wherever that loses nothing: see samples.h.
+ * Where samples are mixed, each is with the one behind it in the epoch's order, unmixed, which reads a record more a piece;
+ * the epoch's last, and one before a record that does not decode, stay as they are.  A stream's cannot be mixed.
  * What becomes of a picture is a function of (seed, epoch, id), see aug.h, so threads,
  * timing and the cut over workers change no pixel.
  *

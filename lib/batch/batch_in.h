@@ -12,7 +12,8 @@
 #include <pthread.h>
 
 #define BATCH_AHEAD	4u	/* most pieces in the ring: of small samples more only leave the processor's cache */
-#define BATCH_PART	4u	/* records that a thread takes at a time */
+#define BATCH_PART	4u	/* records that a thread takes at a time ... */
+#define BATCH_MIXED	16u	/* ... where samples are mixed, and the one behind them is made too */
 #define BATCH_NONE	UINT32_MAX
 
 /* A piece in the ring, in work or done. */
@@ -20,10 +21,12 @@ struct batch_piece {
 	uint64_t	 step;
 	uint64_t	 first;		/* of the epoch's order; of the stream */
 	uint32_t	 n;
-	uint64_t	*record;	/* [n] numbers; not of a stream */
+	uint64_t	*record;	/* [n + more] numbers; not of a stream */
+	uint32_t	 more;		/* 1: one behind the last, to mix it with */
 	void		*sample;	/* [n] pixels or numbers */
 	uint8_t		*mirror;	/* [n], of pixels */
 	int32_t		*y;
+	struct samples_mix *mix;
 	uint64_t	*id;
 	uint8_t		*good;		/* [n] whether a sample was made */
 	pthread_mutex_t	 lock;		/* of what follows */
@@ -38,6 +41,7 @@ struct batch_lane {
 	struct recimg	*decoder;
 	struct aug_room	*room;
 	struct buf	 part;		/* of a picture */
+	struct buf	 other;		/* sample to mix one with */
 	struct recs_stream_record taken[BATCH_PART];
 };
 
@@ -58,6 +62,7 @@ struct batch_reader {
 	bool		 pixels;	/* samples are pixels ... */
 	struct samples_norm norm;	/* ... of which this makes numbers */
 	size_t		 sample;	/* bytes */
+	uint32_t	 part;		/* records that a thread takes at a time */
 	uint64_t	 step;		/* of the piece to be given next ... */
 	uint32_t	 piece;		/* ... and which of mine it is */
 	uint64_t	 planned;	/* records of the stream that pieces were given */

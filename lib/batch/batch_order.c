@@ -19,6 +19,7 @@ struct batch_order {
 	uint64_t	 a, b;		/* FEISTEL: the rectangle's sides, a * b >= n */
 	uint64_t	 key[ROUNDS];
 	uint64_t	 window, waiting;	/* of p */
+	uint64_t	 last;		/* WINDOW: what was taken last */
 	uint64_t	 taken, next;	/* places taken; the record that comes into the window next */
 	struct rng	 rng;		/* WINDOW */
 };
@@ -128,13 +129,18 @@ slide(struct batch_order *o)
 	else
 		o->p[k] = o->p[--o->waiting];
 	o->taken++;
-	return record;
+	return o->last = record;
 }
 
 void
 batch_order_take(struct batch_order *o, uint64_t first, uint32_t count, uint64_t *record)
 {
 	assert(first + count <= o->n);
+	if (o->kind == WINDOW && count > 0 && o->taken > 0 && first == o->taken - 1) {
+		*record++ = o->last;
+		first++;
+		count--;
+	}
 	if (o->kind == WINDOW && first < o->taken)
 		batch_order_start(o, o->seed, o->epoch);
 	while (o->kind == WINDOW && o->taken < first)

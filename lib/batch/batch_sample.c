@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A sample: where its pixels or numbers go, and what is known of it. */
+struct made {
+	uint8_t		*to;
+	uint64_t	 id;
+	int32_t		 y;
+	struct aug_plan	 plan;
+};
+
 static void
 note(struct batch_piece *p, uint32_t i, int e)
 {
@@ -97,18 +105,16 @@ decode(const struct batch_reader *r, struct batch_lane *l, const struct imrec *r
 
 static int
 sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct batch_item *item,
-    struct batch_piece *p, uint32_t i)
+    struct made *m)
 {
-	uint8_t *to = (uint8_t *)p->sample + i * r->sample;
-	struct aug_plan plan;
 	int e;
 
-	p->id[i] = item->id;
-	if ((e = class_of(r, item->label, &p->y[i])) < 0 ||
-	    (e = aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &plan)) < 0)
+	m->id = item->id;
+	if ((e = class_of(r, item->label, &m->y)) < 0 ||
+	    (e = aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &m->plan)) < 0)
 		return e;
-	p->mirror[i] = plan.mirror;
-	return item->pic.p != NULL ? finish(r, l, &plan, &item->pic, to) : decode(r, l, rec, &plan, &item->pic, to);
+	return item->pic.p != NULL ? finish(r, l, &m->plan, &item->pic, m->to) :
+	    decode(r, l, rec, &m->plan, &item->pic, m->to);
 }
 
 /* What is to be kept of a record is decoded whole. */
@@ -124,7 +130,7 @@ keep(struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, uint
 
 /* Sample i of a piece, whose record is in memory or in the lane; errors of the records themselves pass through. */
 static int
-make_sample(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, uint32_t i)
+make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_piece *p, uint32_t i, struct made *m)
 {
 	const struct recs_stream_record *t = &l->taken[i % BATCH_PART];
 	char name[RECS_NAME];
@@ -144,7 +150,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p,
 		rec.id = item.id;
 	}
 	if (e == 0)
-		e = sample_of(r, l, &rec, &item, p, i);
+		e = sample_of(r, l, &rec, &item, m);
 	if (e < 0) {
 		name_of(r, l, p, i, name);
 		recimg_blame(&rec, name);
@@ -177,19 +183,69 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, u
 	return n;
 }
 
+/* Mixes sample i, which m tells of, with another, whose class is y; the heavier class comes first. */
+static void
+mix(const struct batch_reader *r, struct batch_piece *p, uint32_t i, const struct made *m, const uint8_t *other, int32_t y)
+{
+	float share = m->plan.share;
+
+	aug_mix(&r->opt.aug, &m->plan, (const void *)other, (void *)m->to);
+	p->y[i] = share > 0.5f ? y : m->y;
+	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share } : (struct samples_mix){ y, share };
+}
+
+/* The sample behind a part, which is another's. */
+static int
+make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_piece *p, uint32_t i, struct made *m)
+{
+	int e;
+
+	l->other.n = 0;
+	if ((e = buf_room(&l->other, r->sample)) < 0)
+		return e;
+	m->to = l->other.p;
+	return make_sample(r, l, p, i, m);
+}
+
+/* Samples i to end, of whose records so many came; each is mixed when the one behind it is there and not mixed itself. */
+static void
+make_part(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, uint32_t i, uint32_t came, uint32_t end)
+{
+	bool mixes = aug_mixes(&r->opt.aug), before = false;
+	struct made last, m;
+	int e;
+
+	for (; i < end; i++) {
+		m.to = (uint8_t *)p->sample + i * r->sample;
+		e = i < came ? make_sample(r, l, p, i, &m) : 0;
+		if ((p->good[i] = i < came && e == 0)) {
+			p->id[i] = m.id;
+			p->y[i] = m.y;
+			p->mirror[i] = m.plan.mirror;
+			p->mix[i] = (struct samples_mix){ .other = m.y };
+		} else if (e < 0) {
+			note(p, i, e);
+		}
+		if (mixes && before && p->good[i])
+			mix(r, p, i - 1, &last, m.to, m.y);
+		before = p->good[i];
+		last = m;
+	}
+	if (!mixes || !before || end == p->n + p->more)
+		return;
+	if ((e = make_other(r, l, p, end, &m)) == 0)
+		mix(r, p, end - 1, &last, m.to, m.y);
+	else if (e != ERR_ITEM)
+		note(p, end - 1, e);
+}
+
 void
 batch_sample_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
 	struct batch_reader *r = ctx;
 	struct batch_lane *l = &r->lane[worker];
 	struct batch_piece *p = &r->ring[slot];
-	uint32_t i = part * BATCH_PART, end = p->n - i < BATCH_PART ? p->n : i + BATCH_PART;
-	uint32_t came = r->stream != NULL ? i + take_turn(r, l, p, i, end) : end;
+	uint32_t i = part * r->part, end = p->n - i < r->part ? p->n : i + r->part;
 
-	for (; i < end; i++) {
-		int e = i < came ? make_sample(r, l, p, i) : 0;
-
-		if (!(p->good[i] = i < came && e == 0) && e < 0)
-			note(p, i, e);
-	}
+	make_part(r, l, p, i, r->stream != NULL ? i + take_turn(r, l, p, i, end) : end, end);
 }

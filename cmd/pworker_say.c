@@ -102,6 +102,13 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		else
 			front_say("all %" PRIu64 " arrays begin as in the file", ev->batch);
 		break;
+	case TRAIN_BEST:
+		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch, ev->accuracy);
+		break;
+	case TRAIN_EARLY:
+		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f", ev->samples,
+		    ev->epoch, ev->accuracy);
+		break;
 	case TRAIN_CACHE:
 		front_say("%" PRIu64 " pictures in memory, %s", ev->samples, ev->text);
 		break;

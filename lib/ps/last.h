@@ -10,7 +10,14 @@
 #ifndef PS_LAST_H
 #define PS_LAST_H
 
+#include <stdint.h>
+
 /* 1: *path, to be freed, has the most epochs, then steps; 0: there is none, nor maybe its directory; ERR_SYS, ERR_NOMEM. */
 int	 last_find(const char *prefix, char **path);
+/*
+ * Of the checkpoints up to that of an epoch and step, the `most` newest stay; later ones, of another run, are let be.
+ * Returns 0, ERR_SYS or ERR_NOMEM.
+ */
+int	 last_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most);
 
 #endif

@@ -150,7 +150,7 @@ validate(struct train *t, uint64_t epoch)
 	score(&ev, &s);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
-	return 0;
+	return train_rate(t, epoch, ev.accuracy);
 }
 
 /*
@@ -175,7 +175,7 @@ steps(struct train *t, uint64_t epoch)
 			return e;
 		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
 		    .rate = sched_rate(&t->o->sched, t->step, t->steps) };
-		if ((e = train_step(t, &s)) <= 0)
+		if ((e = train_saved(t, false)) < 0 || (e = train_step(t, &s)) <= 0)
 			return e;
 		t->epoch.loss += s.loss;
 		t->epoch.correct += s.correct;
@@ -194,7 +194,7 @@ stopped(struct train *t)
 {
 	int e = all_workers(t, &t->epoch);
 
-	if (e == 0 && t->o->save != NULL && t->o->ps.rank == 0)
+	if (e == 0 && t->keep != NULL)
 		e = train_save(t);
 	return e < 0 ? e : ERR_STOP;
 }
@@ -219,8 +219,9 @@ epoch(struct train *t, uint64_t n)
 {
 	struct train_event ev = { .kind = TRAIN_EPOCH, .epoch = n };
 	struct mark m = mark(t);
+	bool rated = t->o->best || t->o->patience > 0;
 	uint64_t from = t->step;
-	int e;
+	int e, over = 0;
 
 	if ((e = batch_start(t->in, n, t->step % t->steps)) < 0)
 		return e;
@@ -240,12 +241,17 @@ epoch(struct train *t, uint64_t n)
 		return e;
 	t->epoch = (struct train_sums){ 0 };
 	tell_cache(t, n);
-	/* First what must not be lost: a stop that is asked for during the validation may become impatient. */
-	if (t->o->save != NULL && t->o->ps.rank == 0 && (e = train_save(t)) < 0)
+	/*
+	 * First what must not be lost: a stop that is asked for during the validation may become impatient.  But a
+	 * checkpoint that is to say which epoch is best comes behind its validation, so that who resumes knows the same.
+	 */
+	if (!rated && t->keep != NULL && (e = train_save(t)) < 0)
 		return e;
-	if (t->val != NULL && (e = validate(t, n)) < 0)
+	if (t->val != NULL && (over = validate(t, n)) < 0 && over != ERR_STOP)
+		return over;
+	if (rated && t->keep != NULL && (e = train_save(t)) < 0)
 		return e;
-	return worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
+	return over < 0 || worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
 }
 
 static int
@@ -339,6 +345,8 @@ agree(struct train *t)
 		{ "--epochs", o->epochs },
 		{ "--steps", o->steps },
 		{ "--seed", o->seed },
+		{ "--best", o->best },
+		{ "--patience", o->patience },
 		{ "--no-shuffle", o->data.shuffle },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };
@@ -384,7 +392,7 @@ begin(struct train *t)
 
 /* A place where checkpoints cannot be written is better known now than after the first epoch. */
 static int
-can_save(const struct train *t)
+open_keep(struct train *t)
 {
 	struct io_new f;
 	int e;
@@ -396,7 +404,8 @@ can_save(const struct train *t)
 		return e;
 	}
 	io_abandon(&f);
-	return 0;
+	return keep_open(&(struct keep_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
+	    .most = t->o->keep }, &t->keep);
 }
 
 static int
@@ -409,7 +418,7 @@ open_all(struct train *t)
 	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
 	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0))
 		return e;
-	if ((e = can_save(t)) < 0)
+	if ((e = open_keep(t)) < 0)
 		return e;
 	t->steps = batch_steps(t->in);
 	if ((t->stream = t->steps == 0))
@@ -433,6 +442,7 @@ open_all(struct train *t)
 static void
 close_all(struct train *t)
 {
+	keep_close(t->keep);
 	worker_close(t->wk);
 	t->o->engine->plan_free(t->plan);
 	t->o->engine->close(t->dev);
@@ -462,12 +472,12 @@ train_run(const struct train_opt *opt)
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
 			e = epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {
-			int bye = worker_bye(t.wk);
+			int saved = train_saved(&t, true), bye = worker_bye(t.wk);
 
 			since(&t, &m, &end);
 			train_tell(&t, &end);
-			if (bye < 0)
-				e = bye;
+			if (saved < 0 || bye < 0)
+				e = saved < 0 ? saved : bye;
 			else if (*opt->stop == 0)
 				e = 0;	/* --steps, or another worker was asked to stop */
 		}

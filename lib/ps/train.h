@@ -32,6 +32,8 @@ enum train_kind {
 	TRAIN_EPOCH,		/* of all workers when synchronous, else this worker's own */
 	TRAIN_VALIDATION,	/* likewise */
 	TRAIN_SAVE,		/* text: the file */
+	TRAIN_BEST,		/* a validation was better than all before */
+	TRAIN_EARLY,		/* samples: so many epochs were no better than this one: the run ends */
 	TRAIN_CACHE,		/* samples: the pictures kept in memory after an epoch; text: how many bytes */
 	TRAIN_FROM,		/* batch: arrays that start has; samples: arrays left, text: which and why */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
@@ -73,6 +75,9 @@ struct train_opt {
 	uint64_t	 epochs;		/* ends after so many in all */
 	uint64_t	 steps;			/* ends after so many steps in all; 0: not */
 	const char	*save;			/* PREFIX of checkpoints, or NULL: rank 0 writes PREFIX-EEEE.safetensors */
+	uint32_t	 keep;			/* of them the newest so many stay; 0: all */
+	bool		 best;			/* the best by validation is PREFIX-best.safetensors too; needs save and val */
+	uint32_t	 patience;		/* ends after so many epochs without a better validation; 0: does not */
 	const char	*start;			/* a file of tensors to begin with by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */
 	const char	*resume;		/* a checkpoint, or NULL; read by rank 0 */

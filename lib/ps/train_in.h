@@ -2,6 +2,7 @@
 #ifndef PS_TRAIN_IN_H
 #define PS_TRAIN_IN_H
 
+#include "ps/keep.h"
 #include "ps/train.h"
 
 #include <math.h>
@@ -32,6 +33,10 @@ struct train {
 	uint64_t	 step;		/* done so far */
 	bool		 sync;
 	struct toll	*toll;		/* [nservers], NULL without servers */
+	struct keep	*keep;		/* where this worker writes checkpoints, or NULL */
+	double		 best;		/* validation's accuracy, of worker 0's */
+	bool		 is_best;	/* the checkpoint that comes next */
+	uint64_t	 best_epoch;	/* from 1; 0: none yet */
 	struct train_sums epoch;	/* of this epoch so far, this worker's */
 };
 
@@ -49,6 +54,10 @@ int	train_load_all(struct train *t);
 /* Fills w, aux, state [P, states] and step from the checkpoint or by the rule. */
 int	train_first(struct train *t, float *state, uint64_t *step);
 int	train_save(struct train *t);
+/* Tells what was written since; wait: of all.  Returns 0, or what writing came to. */
+int	train_saved(struct train *t, bool wait);
+/* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
+int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 void	train_tell(struct train *t, struct train_event *ev);
 
 #endif

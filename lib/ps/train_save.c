@@ -12,12 +12,13 @@
 #include <string.h>
 
 #define VALUE 32	/* bytes of a metadata value's text */
-#define PATH  4096
 
 /* What a checkpoint says beside the tensors, in this order. */
-enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, METAS };
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
+	M_BEST_EPOCH, METAS };
 static const char *const meta_key[METAS] = {
 	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5", "epoch_samples",
+	"best_accuracy", "best_epoch",
 };
 
 static uint32_t
@@ -39,20 +40,37 @@ put_batch(const struct train *t, struct buf *b)
 }
 
 int
+train_saved(struct train *t, bool wait)
+{
+	struct train_event ev = { .kind = TRAIN_SAVE };
+	char path[KEEP_PATH];
+	int e = t->keep != NULL ? keep_done(t->keep, wait, &ev.epoch, &ev.batch, path) : 0;
+
+	if (e <= 0)
+		return e;
+	ev.text = path;
+	train_tell(t, &ev);
+	return 0;
+}
+
+int
 train_save(struct train *t)
 {
-	char value[METAS][VALUE], path[PATH];
+	char value[METAS][VALUE];
 	struct tensors_meta meta[METAS];
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps;
-	enum opt_rule rule = t->o->ps.hyper.rule;
-	float *state = malloc(t->graph->P * opt_states(rule) * sizeof(*state));
+	float *w, *aux, *state;
 	struct buf batch = { 0 };
-	int e = put_batch(t, &batch);
+	int e;
 
-	if (state == NULL || e < 0) {
-		free(state);
+	if ((e = worker_ready(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
+		return e;
+	keep_room(t->keep, &w, &aux, &state);
+	memcpy(w, t->w, t->graph->P * sizeof(*w));
+	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
+	if ((e = worker_state(t->wk, state)) < 0 || (e = put_batch(t, &batch)) < 0) {
 		buf_free(&batch);
-		return err_nomem();
+		return e;
 	}
 	snprintf(value[M_TALLY], VALUE, "%s", TALLY_VERSION);
 	snprintf(value[M_EPOCH], VALUE, "%" PRIu64, epoch);
@@ -63,19 +81,15 @@ train_save(struct train *t)
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
 	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
+	snprintf(value[M_BEST], VALUE, "%.17g", t->best);
+	snprintf(value[M_BEST_EPOCH], VALUE, "%" PRIu64, t->best_epoch);
 	for (int i = 0; i < METAS; i++)
 		meta[i] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
 		    i == M_BATCH ? (char *)batch.p : value[i] };
-	if (at == 0)
-		snprintf(path, PATH, "%s-%04" PRIu64 ".safetensors", t->o->save, epoch);
-	else
-		snprintf(path, PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", t->o->save, epoch, at);
-	if ((e = worker_ready(t->wk)) == 0 && (e = worker_state(t->wk, state)) == 0)
-		e = weights_save(path, t->graph, t->w, t->aux, state, rule, meta, METAS);
-	free(state);
+	if ((e = keep_put(t->keep, epoch, at, meta, METAS)) == 0 && t->is_best && t->o->best)
+		keep_best(t->keep);
+	t->is_best = false;
 	buf_free(&batch);
-	if (e == 0)
-		train_tell(t, &(struct train_event){ .kind = TRAIN_SAVE, .epoch = epoch, .batch = at, .text = path });
 	return e;
 }
 
@@ -130,6 +144,10 @@ position(struct train *t, const struct weights *f, uint64_t *step)
 	    (e = fraction(f, M_CORRECT, &t->epoch.correct)) < 0 ||
 	    (e = fraction(f, M_TOP5, &t->epoch.top5)) < 0 ||
 	    (e = fraction(f, M_SAMPLES, &t->epoch.samples)) < 0))
+		return e;
+	/* Of a run that validated nothing, or of an older tally, nothing is known. */
+	if (weights_get(f, meta_key[M_BEST_EPOCH]) != NULL &&
+	    ((e = whole(f, M_BEST_EPOCH, &t->best_epoch)) < 0 || (e = fraction(f, M_BEST, &t->best)) < 0))
 		return e;
 	*step = epoch * t->steps + at;
 	return 0;

@@ -1,0 +1,43 @@
+/*
+ * keep - a run's checkpoints: written by a thread of their own, so that no step waits for the disk; how many stay; the best.
+ *
+ * A checkpoint is put as a copy of the run's arrays, and appears under its name when it is whole (base/io.h): whatever is
+ * killed at whatever moment, the one before is there.  One is written at a time; who puts the next waits for it.  Older ones
+ * go when a newer one is whole.
+ * Threads: all calls from one.
+ */
+#ifndef PS_KEEP_H
+#define PS_KEEP_H
+
+#include "net/weights.h"
+
+#define KEEP_PATH 4096
+
+struct keep_opt {
+	const char	*prefix;	/* lent */
+	const struct graph *graph;	/* lent */
+	enum opt_rule	 rule;
+	uint32_t	 most;		/* that stay of those up to the newest; 0: all */
+};
+
+struct keep;
+
+/* Returns 0, ERR_NOMEM or ERR_SYS. */
+int	 keep_open(const struct keep_opt *opt, struct keep **k);
+/* Waits until all is written; NULL is fine. */
+void	 keep_close(struct keep *k);
+
+/* Where a copy goes: w [P], aux [A], state [P, states].  Waits until the checkpoint before is written. */
+void	 keep_room(struct keep *k, float **w, float **aux, float **state);
+/* The copy is complete: PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS where at is not 0.  Returns 0 or ERR_NOMEM. */
+int	 keep_put(struct keep *k, uint64_t epoch, uint64_t at, const struct tensors_meta *meta, uint32_t n);
+/* The checkpoint that was put last is also PREFIX-best.safetensors, once it is written. */
+void	 keep_best(struct keep *k);
+
+/*
+ * 1: a checkpoint was written since, of that epoch and step, path is its name; 0: none; or, once, the error of writing it: ERR_SYS, ERR_NOMEM,
+ * ERR_LIMIT, and the line names the file.  wait: not before all that was put is written.
+ */
+int	 keep_done(struct keep *k, bool wait, uint64_t *epoch, uint64_t *at, char path[KEEP_PATH]);
+
+#endif

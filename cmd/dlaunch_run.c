@@ -15,8 +15,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#define OWN_FILES	24	/* standard ones, signals, a job's directory, output by rank, what is open for a moment */
+#define REMOTE_FILES	4	/* the pipes to a remote shell, and one while they are made */
 
 /* The path of this program. */
 static void
@@ -255,6 +259,23 @@ attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
 	return status;
 }
 
+/* As many files may be open as the hosts' pipes need; a limit that is lower is raised, where that is allowed. */
+static void
+make_room(const struct roster *roster)
+{
+	const rlim_t need = OWN_FILES + (rlim_t)REMOTE_FILES * roster->hosts;
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &most) < 0 || most.rlim_cur >= need)
+		return;
+	if (most.rlim_max < need)
+		front_die(NULL, err_fail(ERR_LIMIT, "%u hosts need %llu open files, and %llu are allowed (ulimit -n)",
+		    roster->hosts, (unsigned long long)need, (unsigned long long)most.rlim_max));
+	most.rlim_cur = need;
+	if (setrlimit(RLIMIT_NOFILE, &most) < 0)
+		front_die("open files", err_sys("setrlimit"));
+}
+
 int
 dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
@@ -267,6 +288,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
+		make_room(&roster);
 		if (c->resume == NULL && (c->job != NULL || c->detach))
 			dlaunch_job(c, d);
 		if (c->detach)

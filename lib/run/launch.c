@@ -313,6 +313,11 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 		}
 	while (e == 0 && busy(&l))
 		e = turn(&l);
+	if (e < 0) {
+		launch_note(&l, "%s", err_line());
+		while (outq_size(&l.err) > 0 && outq_run(&l.err) == 0)
+			continue;
+	}
 	part(&l);
 	outq_free(&l.out);
 	outq_free(&l.err);

@@ -10,6 +10,7 @@ if (kind eq "text") { set terminal dumb wide, 24 }
 set datafile missing "NaN"
 if (kind ne "text") { set grid lt 1 lw 0.5 lc rgb "#cccccc" }
 set border 3
+set format x "%h"
 set tics nomirror
 set autoscale xfix
 set offsets graph 0.02, graph 0.02, 0, 0
@@ -28,14 +29,15 @@ if (many) { set key outside bottom center horizontal } else { set key top right 
 if (kind ne "text") { set lmargin 10; set rmargin 3 }
 
 # Two measures, the first dashed; or one, when they are the same.
-two = 'plot for [i = 0:runs - 1] $data index i using 1:a with linespoints dt 2 pt 6 lc rgb shade_of(i) title name(what_a, i), \
-	for [i = 0:runs - 1] $data index i using 1:b with linespoints lw 2 pt 7 lc rgb shade_of(i) title name(what_b, i)'
+two = 'plot for [i = 0:runs - 1] $data index i using 1:(column(a) / unit) with linespoints dt 2 pt 6 lc rgb shade_of(i) title name(what_a, i), \
+	for [i = 0:runs - 1] $data index i using 1:(column(b) / unit) with linespoints lw 2 pt 7 lc rgb shade_of(i) title name(what_b, i)'
 one = 'plot for [i = 0:runs - 1] $data index i using 1:a with linespoints lw 2 pt 7 lc rgb shade_of(i) title name("", i)'
 
 if (kind ne "text") { set multiplot layout n, 1 }
 do for [figure in figures] {
 	set yrange [0:*]
 	set format y "%h"
+	unit = 1.0
 	if (figure eq "accuracy") {
 		set ylabel "accuracy"
 		set yrange [0:1]
@@ -60,8 +62,12 @@ do for [figure in figures] {
 		eval(one)
 	}
 	if (figure eq "traffic") {
-		set ylabel by eq "step" ? "bytes since the step before" : "bytes an epoch"
-		set format y "%.0b %BB"
+		# Whole numbers of the unit at the axis, not of bytes.
+		stats $data using (column(9) > column(10) ? column(9) : column(10)) nooutput name "most_"
+		power = most_max >= 1024 ? int(log(most_max) / log(1024)) : 0
+		unit = 1024.0 ** power
+		set ylabel word("B KiB MiB GiB TiB PiB EiB", power + 1) . (by eq "step" ? " since the step before" : " an epoch")
+		if (!many) { set key bottom right }
 		a = 9; b = 10; what_a = "rx"; what_b = "tx"
 		eval(two)
 	}

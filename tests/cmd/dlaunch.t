@@ -297,4 +297,10 @@ status 1 "a bad hosts file" dlaunch -H "$T/bad" -- true
 is "$(cat "$T/err")" "dlaunch: $T/bad:2: slots: 'x' is not a whole number" "... is named with its line"
 status 1 "a hosts file that is not there" dlaunch -H "$T/none" -- true
 is "$(cat "$T/err")" "dlaunch: $T/none: open: No such file or directory" "... is named"
+# Descriptors: a limit that can be raised is; else a line says what is needed.
+for n in 4 8 20; do
+	status 1 "no more than $n open files" bash -c "ulimit -n $n; exec dlaunch -n 1 -s 0 -- true"
+	is "$(cat "$T/err")" "dlaunch: 1 hosts need 28 open files, and $n are allowed (ulimit -n)" "... are too few, which is said"
+done
+status 0 "a limit that may be raised" bash -c 'ulimit -S -n 8; exec dlaunch -n 2 -s 0 -- true'
 done_testing

@@ -1,4 +1,4 @@
-# kill.t - whatever ends a job, nothing of it is left, and soon.
+# kill.t - whatever ends a job, nothing of it is left, and soon.  TIMES=20 kills as often.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/standin.sh"
 trap 'living | xargs -r kill -9; rm -rf "$T"' EXIT
@@ -27,21 +27,23 @@ ends() {
 	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; cat "$T/err"; return 1; }
 }
 
-ok "a job runs" start 2 -- wait
-is "$(living | wc -l)" 6 "... of six processes"
-kill -9 "$pid"
-ok "kill -9 of dlaunch leaves nothing" none_left 5
-start 2 -- deaf && kill -9 "$pid"
-ok "... not even what is deaf to SIGTERM" none_left 5
+for ((i = 0; i < ${TIMES:-1}; i++)); do
+	ok "a job runs" start 2 -- wait
+	is "$(living | wc -l)" 6 "... of six processes"
+	kill -9 "$pid"
+	ok "kill -9 of dlaunch leaves nothing" none_left 5
+	start 2 -- deaf && kill -9 "$pid"
+	ok "... not even what is deaf to SIGTERM" none_left 5
 
-start 2 -- wait && kill -9 "$agent"
-ok "kill -9 of the agent leaves nothing, what the workers started too" none_left 5
-ok "... and is a lost host" ends 75
-like "$T/err" '^dlaunch: host localhost: went away' "... named"
-like "$T/err" 'lost with its host' "... in the table too"
+	start 2 -- wait && kill -9 "$agent"
+	ok "kill -9 of the agent leaves nothing, what the workers started too" none_left 5
+	ok "... and is a lost host" ends 75
+	like "$T/err" '^dlaunch: host localhost: went away' "... named"
+	like "$T/err" 'lost with its host' "... in the table too"
 
-start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
-ok "kill -9 of both leaves nothing" none_left 5
+	start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
+	ok "kill -9 of both leaves nothing" none_left 5
+done
 
 start 2 --silence 2 -- wait && kill -STOP "$pid"
 ok "a launcher that is silent is gone" none_left 8

@@ -1,4 +1,5 @@
 # ssh.t - jobs over ssh: two daemons of the test's own on loopback, and hosts in network namespaces.
+# TIMES=20 kills launchers, agents and ssh, and pulls cables, as often.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/sshd.sh"
@@ -79,17 +80,24 @@ ends() {
 }
 shells() { tr ' ' '\n' <"/proc/$pid/task/$pid/children" | grep .; }
 
-ok "a job over ssh" start -- "$T/bin/pworker" --do wait
-kill -9 "$pid"
-ok "kill -9 of dlaunch leaves nothing" none_left 5
-ok "a job over ssh" start -- "$T/bin/pworker" --do deaf
-kill -9 "$pid"
-ok "... not even what is deaf to SIGTERM" none_left 5
-ok "a job over ssh" start -- "$T/bin/pworker" --do wait
-kill -9 "$(shells | head -n 1)"
-ok "kill -9 of an ssh is a lost host" ends 75
-like "$T/err" '^dlaunch: host (one|two): went away' "... named"
-ok "... and leaves nothing" none_left 5
+for ((i = 0; i < ${TIMES:-1}; i++)); do
+	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+	kill -9 "$pid"
+	ok "kill -9 of dlaunch leaves nothing" none_left 5
+	ok "a job over ssh" start -- "$T/bin/pworker" --do deaf
+	kill -9 "$pid"
+	ok "... not even what is deaf to SIGTERM" none_left 5
+	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+	kill -9 "$(shells | head -n 1)"
+	ok "kill -9 of an ssh is a lost host" ends 75
+	like "$T/err" '^dlaunch: host (one|two): went away' "... named"
+	ok "... and leaves nothing" none_left 5
+	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+	kill -9 "$(ps -o ppid= -p "$(head -n 1 "$STAND/pids")")"
+	ok "kill -9 of an agent is a lost host" ends 75
+	like "$T/err" '^dlaunch: host (one|two): went away' "... named"
+	ok "... and leaves nothing" none_left 5
+done
 ok "a job over ssh" start -- "$T/bin/pworker" --do wait
 kill -INT "$pid"
 ok "SIGINT ends it" ends 130
@@ -127,13 +135,15 @@ is "$(sort "$T/out" | head -n 1)" "worker 0 of 2, servers 10.93.0.2:1000,10.93.0
 is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 'echo $DMLC_NODE_HOST' | sort | paste -sd' ')" \
 	"10.93.0.2 10.93.0.3" "... or at its interface's"
 # A cable is pulled: of a host, or of the launcher, which all hosts then lose.
-for case in "a deaf" "switch wait" "switch deaf"; do
-	link=${case% *} what=${case#* }
-	ok "a job over two networks' hosts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
-	netns_link "$link" down
-	ok "the cable of $link is pulled, processes that are to $what: nothing is left on any side within 5 s" none_left 5
-	ok "... it is a lost host" ends 75
-	like "$T/err" '^dlaunch: host [ab]: (silent|went away)' "... named"
-	netns_link "$link" up
+for ((i = 0; i < ${TIMES:-1}; i++)); do
+	for case in "a deaf" "switch wait" "switch deaf"; do
+		link=${case% *} what=${case#* }
+		ok "a job over two networks' hosts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
+		netns_link "$link" down
+		ok "the cable of $link is pulled, processes that are to $what: nothing is left on any side within 5 s" none_left 5
+		ok "... it is a lost host" ends 75
+		like "$T/err" '^dlaunch: host [ab]: (silent|went away)' "... named"
+		netns_link "$link" up
+	done
 done
 done_testing

@@ -40,7 +40,7 @@ struct cpu_view {
 	size_t	 at;		/* floats from the buffer's start */
 	size_t	 step;		/* floats from one picture to the next */
 	uint32_t c, h, w;
-	uint32_t block;		/* channels side by side: 1, 8 or 16 */
+	uint32_t block;		/* channels side by side: 1, 8 or 16; or c, of convolutions, activations and pools alone */
 	bool	 shared;	/* of a gradient: others read it too, so that nobody writes over it */
 };
 

@@ -196,24 +196,31 @@ delay_acts(struct cpu_planner *pl)
 
 /* ------ layouts ------ */
 
+struct dnnl_shape
+cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->in[0]];
+
+	return (struct dnnl_shape) {
+		.n = pl->p->batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
+		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
+		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
+		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
+		.data = pl->note[l->in[0]].wants, .bf16 = pl->p->bf16, .last = pl->note[i].last,
+	};
+}
+
 static void
 make_mul(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
-	const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->in[0]];
 	struct cpu_mul *m = &p->mul[p->nmul];
 	struct dnnl_mul **kernels = &p->set[0].mul[p->nmul];
 
 	m->node = i;
-	m->shape = (struct dnnl_shape) {
-		.n = p->batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
-		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
-		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
-		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
-		.data = pl->note[l->in[0]].wants, .bf16 = p->bf16,
-	};
+	m->shape = cpu_plan_shape(pl, i);
 	if ((pl->e = dnnl_mul_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
-		err_within("layer %s", l->name);
+		err_within("layer %s", pl->g->node[i].name);
 		return;
 	}
 	p->state[i] = p->nmul++;
@@ -414,6 +421,7 @@ make(struct cpu_planner *pl)
 	learn_uses(pl);
 	absorb_relu(pl);
 	delay_acts(pl);
+	cpu_last_choose(pl);
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
 		choose_layout(pl, i);
 	for (uint32_t i = g->n; i-- > 0;)

@@ -14,6 +14,7 @@ struct cpu_note {
 	uint32_t	user;		/* the last of these layers */
 	bool		wants;		/* its gradient is wanted: it or a layer before it learns */
 	bool		absorbed;	/* an activation that the layer before it computes */
+	bool		last;		/* a convolution with its channels last */
 	bool		late;		/* an activation that the pool behind it computes */
 	uint32_t	home, first;	/* the concatenation in whose buffer it lies, from which channel; 0: none */
 	uint32_t	block;
@@ -43,6 +44,12 @@ bool	 cpu_plan_lies(const struct cpu_view *v, uint32_t block);
 bool	 cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block);
 /* Appends a step; the buffers it touches are alive in it. */
 void	 cpu_plan_step(struct cpu_planner *pl, struct cpu_step s);
+
+/* Layer i, a convolution or fully connected, for oneDNN. */
+struct dnnl_shape cpu_plan_shape(const struct cpu_planner *pl, uint32_t i);
+
+/* cpu_last.c: sets `last` of the convolutions that are to have their channels last. */
+void	 cpu_last_choose(struct cpu_planner *pl);
 
 /* cpu_steps.c */
 void	 cpu_steps_forward(struct cpu_planner *pl, uint32_t i);

@@ -22,6 +22,7 @@ struct window {
 struct frame {
 	size_t h, w, oh, ow;	/* pixels in and out */
 	size_t r, s, stride[2], pad[2];
+	size_t step;		/* floats from a pixel to the next */
 	enum graph_divide divide;
 };
 
@@ -79,7 +80,7 @@ CPU_INLINE void
 max_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y, uint16_t *restrict which)
 {
 	for (size_t i = 0; i < f->oh; i++)
-		for (size_t j = 0; j < f->ow; j++, y += lanes, which += lanes) {
+		for (size_t j = 0; j < f->ow; j++, y += f->step, which += f->step) {
 			struct window v = window(f, i, j);
 			int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 			cpu_wide top = { 0 }, p = { 0 };
@@ -88,10 +89,10 @@ max_unit(const struct frame *f, const float *restrict x, size_t lanes, float *re
 
 			at += (int32_t)(v.r0 * f->s + v.s0);
 			k = at;
-			get(x + (v.h0 * f->w + v.w0) * lanes, lanes, &top);
+			get(x + (v.h0 * f->w + v.w0) * f->step, lanes, &top);
 			for (size_t h = v.h0; h < v.h1; h++, k += skipped)
 				for (size_t w = v.w0; w < v.w1; w++, k += 1) {
-					get(x + (h * f->w + w) * lanes, lanes, &p);
+					get(x + (h * f->w + w) * f->step, lanes, &p);
 					more = p > top;
 					top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
 					at = (k & more) | (at & ~more);
@@ -106,13 +107,13 @@ CPU_INLINE void
 avg_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y)
 {
 	for (size_t i = 0; i < f->oh; i++)
-		for (size_t j = 0; j < f->ow; j++, y += lanes) {
+		for (size_t j = 0; j < f->ow; j++, y += f->step) {
 			struct window v = window(f, i, j);
 			cpu_wide sum = { 0 }, p = { 0 };
 
 			for (size_t h = v.h0; h < v.h1; h++)
 				for (size_t w = v.w0; w < v.w1; w++) {
-					get(x + (h * f->w + w) * lanes, lanes, &p);
+					get(x + (h * f->w + w) * f->step, lanes, &p);
 					sum += p;
 				}
 			sum *= share_of(f, i, j, &v);
@@ -120,58 +121,61 @@ avg_unit(const struct frame *f, const float *restrict x, size_t lanes, float *re
 		}
 }
 
-/* The gradient of output o; d1 may be NULL. */
+/* The gradient of the output at `at`, 0 in the first `done` lanes; d1 may be NULL. */
 CPU_INLINE void
-incoming(const float *restrict d0, const float *restrict d1, size_t o, size_t lanes, cpu_wide *d)
+incoming(const float *restrict d0, const float *restrict d1, size_t at, size_t lanes, size_t done, cpu_wide *d)
 {
 	cpu_wide more = { 0 };
 
-	get(d0 + o * lanes, lanes, d);
+	get(d0 + at, lanes, d);
 	if (d1 != NULL) {
-		get(d1 + o * lanes, lanes, &more);
+		get(d1 + at, lanes, &more);
 		*d += more;
 	}
+	for (size_t l = 0; l < done; l++)
+		(*d)[l] = 0;
 }
 
 /* Adds the gradient of each window to where its maximum was. */
 CPU_INLINE void
-max_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, float *restrict dx,
-    const uint16_t *restrict which)
+max_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, size_t done,
+    float *restrict dx, const uint16_t *restrict which)
 {
-	for (size_t o = 0; o < f->oh * f->ow; o++, which += lanes) {
+	for (size_t o = 0; o < f->oh * f->ow; o++, which += f->step) {
 		struct window v = window(f, o / f->ow, o % f->ow);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		cpu_wide d = { 0 }, p = { 0 };
 		cpu_mask at, k = { 0 };
 		wide16 from = { 0 };
 
-		incoming(d0, d1, o, lanes, &d);
+		incoming(d0, d1, o * f->step, lanes, done, &d);
 		memcpy(&from, which, lanes * sizeof(*which));
 		at = __builtin_convertvector(from, cpu_mask);
 		k += (int32_t)(v.r0 * f->s + v.s0);
 		for (size_t h = v.h0; h < v.h1; h++, k += skipped)
 			for (size_t w = v.w0; w < v.w1; w++, k += 1) {
-				get(dx + (h * f->w + w) * lanes, lanes, &p);
+				get(dx + (h * f->w + w) * f->step, lanes, &p);
 				p += (cpu_wide)((cpu_mask)d & (k == at));
-				put(&p, lanes, dx + (h * f->w + w) * lanes);
+				put(&p, lanes, dx + (h * f->w + w) * f->step);
 			}
 	}
 }
 
 CPU_INLINE void
-avg_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, float *restrict dx)
+avg_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, size_t done,
+    float *restrict dx)
 {
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
 		struct window v = window(f, o / f->ow, o % f->ow);
 		cpu_wide d = { 0 }, p = { 0 };
 
-		incoming(d0, d1, o, lanes, &d);
+		incoming(d0, d1, o * f->step, lanes, done, &d);
 		d *= share_of(f, o / f->ow, o % f->ow, &v);
 		for (size_t h = v.h0; h < v.h1; h++)
 			for (size_t w = v.w0; w < v.w1; w++) {
-				get(dx + (h * f->w + w) * lanes, lanes, &p);
+				get(dx + (h * f->w + w) * f->step, lanes, &p);
 				p += d;
-				put(&p, lanes, dx + (h * f->w + w) * lanes);
+				put(&p, lanes, dx + (h * f->w + w) * f->step);
 			}
 	}
 }
@@ -194,18 +198,25 @@ unit_forward(enum graph_pool pool, const struct frame *f, const float *restrict 
 		forward(pool, f, x, 16, y, which);
 	else if (lanes == 8)
 		forward(pool, f, x, 8, y, which);
-	else
+	else if (lanes == 1)
 		forward(pool, f, x, 1, y, which);
+	else
+		for (size_t c = 0; c < lanes; c += CPU_WIDE) {
+			size_t at = c + CPU_WIDE <= lanes ? c : lanes - CPU_WIDE;
+
+			forward(pool, f, x + at, CPU_WIDE, y + at, which + at);
+		}
 }
 
+/* Not of the first `done` lanes. */
 CPU_INLINE void
 backward(enum graph_pool pool, const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes,
-    float *restrict dx, const uint16_t *restrict which)
+    size_t done, float *restrict dx, const uint16_t *restrict which)
 {
 	if (pool == GRAPH_MAX)
-		max_back(f, d0, d1, lanes, dx, which);
+		max_back(f, d0, d1, lanes, done, dx, which);
 	else
-		avg_back(f, d0, d1, lanes, dx);
+		avg_back(f, d0, d1, lanes, done, dx);
 }
 
 CPU_CLONES static void
@@ -214,18 +225,24 @@ unit_backward(enum graph_pool pool, const struct frame *f, const float *restrict
 {
 	memset(dx, 0, f->h * f->w * lanes * sizeof(*dx));
 	if (lanes == 16)
-		backward(pool, f, d0, d1, 16, dx, which);
+		backward(pool, f, d0, d1, 16, 0, dx, which);
 	else if (lanes == 8)
-		backward(pool, f, d0, d1, 8, dx, which);
+		backward(pool, f, d0, d1, 8, 0, dx, which);
+	else if (lanes == 1)
+		backward(pool, f, d0, d1, 1, 0, dx, which);
 	else
-		backward(pool, f, d0, d1, 1, dx, which);
+		for (size_t c = 0; c < lanes; c += CPU_WIDE) {
+			size_t at = c + CPU_WIDE <= lanes ? c : lanes - CPU_WIDE;
+
+			backward(pool, f, d0 + at, d1 != NULL ? d1 + at : NULL, CPU_WIDE, c - at, dx + at, which + at);
+		}
 }
 
 static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
-	    { node->pad[0], node->pad[1] }, node->divide };
+	    { node->pad[0], node->pad[1] }, in->block, node->divide };
 }
 
 void

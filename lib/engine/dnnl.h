@@ -7,7 +7,7 @@
  * file serves one major version of it (dnnl_v2.c: 2.x, github.com/oneapi-src/oneDNN, doc/).
  *
  * Layouts: pictures are f32, block 1 (plain [N,C,H,W]) or block B = 8 or 16:
- * [N, ceil(C/B), H, W, B], the channels past C zero.  The library is asked which
+ * [N, ceil(C/B), H, W, B], the channels past C zero; or, where the caller says so, block C: [N, H, W, C].  The library is asked which
  * it likes (`any`) and the answer is kept where it is one of these.  Where one
  * direction has a good kernel for another layout only, its operands are
  * reordered around it; `ref` kernels are taken when there is no other.
@@ -47,6 +47,7 @@ struct dnnl_shape {
 	bool	 bias;
 	bool	 relu;		/* y = max(y, 0) in the same pass; dy is of the y before it */
 	bool	 data;		/* dx is wanted */
+	bool	 last;		/* x and y have their channels last, [N, H, W, C]: blocks of all channels */
 	bool	 bf16;
 };
 
@@ -75,6 +76,8 @@ uint32_t dnnl_dev_block(const struct dnnl_dev *dev);
 int	 dnnl_mul_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct dnnl_mul *like,
 	     struct dnnl_mul **mul);
 void	 dnnl_mul_free(struct dnnl_mul *mul);	/* NULL is fine */
+/* Is the layer faster with its channels last, since it would fill less than four fifths of its blocks? */
+bool	 dnnl_mul_last(const struct dnnl_dev *dev, const struct dnnl_shape *shape);
 uint32_t dnnl_mul_x_block(const struct dnnl_mul *mul);	/* of x and dx */
 uint32_t dnnl_mul_y_block(const struct dnnl_mul *mul);	/* of y and dy */
 size_t	 dnnl_mul_held(const struct dnnl_mul *mul);	/* floats */

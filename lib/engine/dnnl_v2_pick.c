@@ -26,20 +26,28 @@ md_of(int ndims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
 	return md;
 }
 
-/* A picture [n, c, h, w]; block 0: as the library likes.  A fully connected layer sees [n, c*h*w]. */
 static dnnl_memory_desc_t
-md_picture(bool fc, uint32_t n, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
+md_blocks(uint32_t n, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
 {
-	if (fc)
-		return md_of(2, (dnnl_dims_t){ n, (dnnl_dim_t)c * h * w }, dnnl_nc);
 	return md_of(4, (dnnl_dims_t){ n, c, h, w }, block == 0 ? dnnl_format_tag_any :
 	    block == 8 ? dnnl_nChw8c : block == 16 ? dnnl_nChw16c : dnnl_nchw);
+}
+
+/* A picture [n, c, h, w]; block 0: as the library likes.  A fully connected layer sees [n, c*h*w]. */
+static dnnl_memory_desc_t
+md_picture(const struct dnnl_shape *s, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
+{
+	if (s->fc)
+		return md_of(2, (dnnl_dims_t){ s->n, (dnnl_dim_t)c * h * w }, dnnl_nc);
+	if (s->last && block != 0)
+		return md_of(4, (dnnl_dims_t){ s->n, c, h, w }, dnnl_nhwc);
+	return md_blocks(s->n, c, h, w, block);
 }
 
 dnnl_memory_desc_t
 dnnl_v2_x(const struct dnnl_shape *s, uint32_t block)
 {
-	return md_picture(s->fc, s->n, s->c, s->h, s->w, block);
+	return md_picture(s, s->c, s->h, s->w, block);
 }
 
 static uint32_t
@@ -51,7 +59,7 @@ out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
 dnnl_memory_desc_t
 dnnl_v2_y(const struct dnnl_shape *s, uint32_t block)
 {
-	return md_picture(s->fc, s->n, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block);
+	return md_picture(s, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block);
 }
 
 /* In the layout the library likes, or as [K, C/groups, R, S]. */
@@ -104,8 +112,8 @@ block_of(const dnnl_memory_desc_t *md)
 	const dnnl_dim_t *d = md->dims;
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		dnnl_memory_desc_t own = md_picture(false, (uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2],
-		    (uint32_t)d[3], ours[i]);
+		dnnl_memory_desc_t own = md_blocks((uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2], (uint32_t)d[3],
+		    ours[i]);
 
 		if (dnnl_v2_same(md, &own))
 			return ours[i];
@@ -121,7 +129,7 @@ winograd(const struct dnnl_shape *s)
 	bool one = s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
 	    s->dilate[1] == 1;
 
-	return !s->fc && !s->bf16 && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 && s->k >= 32 && s->h >= 4 &&
+	return !s->fc && !s->bf16 && !s->last && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 && s->k >= 32 && s->h >= 4 &&
 	    s->w >= 4;
 }
 
@@ -238,6 +246,19 @@ dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl
 	return dnnl_v2_fail("no kernel", e);
 }
 
+/*
+ * What kernels for blocks compute grows with the blocks; those for channels last, of 16 lanes, mask what is not there.
+ * A few channels in are no block: the library reads them as they are.
+ */
+bool
+dnnl_mul_last(const struct dnnl_dev *dev, const struct dnnl_shape *s)
+{
+	const uint64_t block = 16, c = s->c <= 4 ? s->c : (s->c + block - 1) / block * block, k = (s->k + block - 1) / block * block;
+
+	return dnnl_dev_block(dev) == block && !s->fc && !s->bf16 && s->groups == 1 && !winograd(s) && s->k >= block &&
+	    (s->c <= 4 || s->c >= block) && 5 * (uint64_t)s->c * s->k < 4 * c * k;
+}
+
 void
 dnnl_v2_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_v2_blocks *blocks)
 {
@@ -248,6 +269,11 @@ dnnl_v2_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnn
 	blocks->x = blocks->y = 1;
 	if (s->fc)
 		return;
+	if (s->last) {
+		blocks->x = s->c;
+		blocks->y = s->k;
+		return;
+	}
 	if (s->bf16) {
 		blocks->x = s->c < dnnl_dev_block(dev) ? 1 : dnnl_dev_block(dev);
 		blocks->y = s->k < dnnl_dev_block(dev) ? 1 : dnnl_dev_block(dev);

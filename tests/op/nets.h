@@ -114,6 +114,7 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "mul", nets_mul, false },
 	{ "activations and maxima", nets_act_max, true },
 	{ "residual blocks", nets_residual, false },
+	{ "channels that fill no block", nets_odd, true },
 };
 
 #define NETS_CASES (sizeof(nets_cases) / sizeof(*nets_cases))

@@ -46,6 +46,20 @@ nets_groups(struct graph *g, struct rng *r, uint32_t x, bool big)
 	    .pad = GRAPH_BOTH(1), .groups = k);
 }
 
+/* Channels that fill no block well, between activations and pools, as LeNet has them. */
+static uint32_t
+nets_odd(struct graph *g, struct rng *r, uint32_t x, bool big)
+{
+	uint32_t k = any(r, big ? 17 : 1, big ? 25 : 3), lines = any(r, 1, 3), bias = any(r, 0, 1);
+	enum graph_pool first = any(r, 0, 1) ? GRAPH_MAX : GRAPH_AVG, last = any(r, 0, 1) ? GRAPH_MAX : GRAPH_AVG;
+
+	x = NODE(g, x, POOL, .pool = first, .r = 3, .s = 2, .stride = { 1, 2 }, .pad = { 1, 0 });
+	x = NODE(g, x, ACT, .act = any(r, 0, 1) ? GRAPH_TANH : GRAPH_SIGMOID);
+	x = NODE(g, x, CONV, .k = k, .r = lines, .s = 1, .stride = GRAPH_BOTH(1), .pad = { 1, 0 }, .bias = bias);
+	x = NODE(g, x, ACT, .act = any(r, 0, 1) ? GRAPH_TANH : GRAPH_RELU);
+	return NODE(g, x, POOL, .pool = last, .r = 2, .s = 2, .stride = GRAPH_BOTH(1));
+}
+
 /* The kernel that engines have the most special cases for; Winograd's algorithm pays from about 32 channels. */
 static uint32_t
 nets_conv3x3(struct graph *g, struct rng *r, uint32_t x, bool big)

@@ -105,7 +105,7 @@ main(int argc, char *argv[])
 		opt[opts++] = (struct script_opt){ argv[i], argv[i + 1] };
 	must(script_run(argv[3], c, h, w, classes, opt, opts, &j.g), argv[3]);
 	must((j.e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG, argv[1]);
-	must(j.e->open(1, &j.dev), argv[1]);
+	must(j.e->open(0, 1, &j.dev), argv[1]);
 	must(j.e->plan(j.dev, j.g, n, precision, &j.p), "plan");
 	j.w = room(j.g->P, sizeof(*j.w));
 	j.grad = room(j.g->P, sizeof(*j.grad));

@@ -85,7 +85,7 @@ open_job(struct job *j, const char *net, unsigned threads)
 	size_t floats;
 
 	must(script_run(net, 0, 0, 0, 0, NULL, 0, &j->graph), net);
-	must(j->engine->open(threads, &j->dev), j->engine->name);
+	must(j->engine->open(0, threads, &j->dev), j->engine->name);
 	must(j->engine->plan(j->dev, j->graph, j->batch, j->precision, &j->plan), net);
 	data = &j->graph->node[0];
 	floats = (size_t)j->batch * data->c * data->h * data->w;

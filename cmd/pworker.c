@@ -31,7 +31,7 @@ static const char help[] =
     "  --statistics FILE       the weights with batch norm's statistics of --data, to standard output\n"
     "  --engine NAME           --threads N                  --dtype f32|bf16...\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
-    "  --async                 --slack N (0)\n"
+    "  --async                 --slack N (0)                --devices cpu:0,cpu:1,...\n"
     "  --frequent N (50)       steps a line for people, and all else that is told: --help-log\n"
     "  --print                 show the net; with --batch the memory it takes\n"
     "  @NAME                   the options of a recipe; --recipes: which there are  --help  --version\n";

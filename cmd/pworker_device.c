@@ -2,9 +2,10 @@
 #include "pworker.h"
 #include "front.h"
 
-enum { O_DTYPE, O_ENGINE, O_THREADS };
+enum { O_DEVICES, O_DTYPE, O_ENGINE, O_THREADS };
 
 static const struct option longs[] = {
+	{ "devices", required_argument, NULL, O_DEVICES },
 	{ "dtype", required_argument, NULL, O_DTYPE },
 	{ "engine", required_argument, NULL, O_ENGINE },
 	{ "threads", required_argument, NULL, O_THREADS },
@@ -15,6 +16,7 @@ static void
 take(struct pworker *p, int c, char *text)
 {
 	switch (c) {
+	case O_DEVICES:	p->train.devices = text; break;
 	case O_DTYPE:
 		if (!engine_precision_find(text, &p->train.precision))
 			front_wrong("--dtype: '%.64s' is none of f32, tf32, bf16 and f16", text);
@@ -24,4 +26,11 @@ take(struct pworker *p, int c, char *text)
 	}
 }
 
-const struct worker_theme worker_device_theme = { longs, take, NULL };
+static void
+settle(struct pworker *p)
+{
+	if (p->train.devices != NULL && p->engine != NULL)
+		front_wrong("--devices: names the engines: leave --engine out");
+}
+
+const struct worker_theme worker_device_theme = { longs, take, settle };

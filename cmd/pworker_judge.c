@@ -167,7 +167,7 @@ worker_judge(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
 	struct weights f;
-	struct judge_opt o = { .engine = engine_find(p->engine), .threads = t->threads,
+	struct judge_opt o = { .engine = engine_find(p->engine), .devices = t->devices, .threads = t->threads,
 	    .precision = t->precision, .weights = &f, .flip = p->flip };
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 	uint8_t key[CONN_KEY];

@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "engine/split.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,17 +25,17 @@ mb(size_t bytes)
 
 /* A plan is made to see what it takes: one that does not fit is refused here, as it would be by a run. */
 static void
-print_plan(const struct graph *g, const struct engine *engine, unsigned threads, enum engine_precision precision,
-    uint32_t batch, uint32_t state)
+print_plan(const struct graph *g, const struct engine *engine, const struct train_opt *o, uint32_t batch)
 {
-	size_t weights = g->P * sizeof(float), all;
+	size_t weights = g->P * sizeof(float), state = opt_states(o->ps.hyper.rule), all;
 	struct engine_memory m;
 	struct engine_plan *plan;
 	struct engine_dev *dev;
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = engine->open(threads, &dev)) < 0 || (e = engine->plan(dev, g, batch, precision, &plan)) < 0)
+	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &engine, &dev) :
+	    engine->open(0, o->threads, &dev)) < 0 || (e = engine->plan(dev, g, batch, o->precision, &plan)) < 0)
 		front_die(NULL, e);
 	engine->memory(plan, &m);
 	all = m.activations + m.weights + m.scratch + (2 + state) * weights;
@@ -95,8 +96,7 @@ worker_print(struct pworker *p)
 	flush(&text, e == 0 ? print_frozen(g, &text) : e);
 	fflush(stdout);
 	if (engine != NULL)
-		print_plan(g, engine, p->train.threads, p->train.precision, worker_batch_most(&p->batch),
-		    opt_states(p->train.ps.hyper.rule));
+		print_plan(g, engine, &p->train, worker_batch_most(&p->batch));
 	front_flush();
 	graph_free(g);
 	return 0;

@@ -23,11 +23,12 @@ team(unsigned threads)
 }
 
 static int
-cpu_open(unsigned threads, struct engine_dev **dev)
+cpu_open(uint32_t index, unsigned threads, struct engine_dev **dev)
 {
 	struct engine_dev *d = calloc(1, sizeof(*d));
 	int e;
 
+	(void)index;
 	if (d == NULL)
 		return err_nomem();
 	d->threads = team(threads);
@@ -98,15 +99,14 @@ fix_gammas(struct engine_plan *p)
 	}
 }
 
+/* Memory that is too much is one thing to know, which batch asks for it another. */
 static int
-refuse_bf16(const struct engine_dev *dev)
+place(struct engine_plan *p)
 {
-	struct buf b = { 0 };
-	bool known = dnnl_dev_describe(dev->dnnl, &b) == 0 && buf_terminate(&b) == 0;
-	int e = err_fail(ERR_NOTSUP, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s",
-	    known ? (const char *)b.p : "another");
+	int e = cpu_arena_place(p);
 
-	buf_free(&b);
+	if (e == ERR_NOMEM)
+		err_within("a batch of %u", p->batch);
 	return e;
 }
 
@@ -121,8 +121,8 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	*plan = NULL;
 	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
 		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 and bf16, not in %s", engine_precision_name(precision));
-	if (precision == ENGINE_BF16 && !dnnl_dev_bf16(dev->dnnl))
-		return refuse_bf16(dev);
+	if (precision == ENGINE_BF16 && (e = dnnl_dev_bf16(dev->dnnl)) < 0)
+		return e;
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	enter(dev);
@@ -130,7 +130,7 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	p->graph = graph;
 	p->batch = batch;
 	p->bf16 = precision == ENGINE_BF16;
-	if ((e = cpu_plan_make(p)) < 0 || (e = cpu_arena_place(p)) < 0 || (e = cpu_set_first(p)) < 0) {
+	if ((e = cpu_plan_make(p)) < 0 || (e = place(p)) < 0 || (e = cpu_set_first(p)) < 0) {
 		cpu_plan_free(p);
 		return e;
 	}

@@ -10,12 +10,12 @@
 #include "engine/cpu.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/num.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define HUGE_PAGE	((size_t)2 << 20)
 #define LINE		((size_t)64)		/* floats to which each buffer is rounded */
@@ -30,12 +30,12 @@ round_up(size_t n, size_t to)
 static int
 map(size_t bytes, float **p, size_t *mapped)
 {
-	uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t left = bytes >= HUGE_PAGE ? mem_available() : UINT64_MAX;
 	void *at;
 
-	if (bytes > machine)
-		return err_fail(ERR_NOMEM, "the plan takes %zu MB and this machine has %zu", bytes >> 20,
-		    (size_t)(machine >> 20));
+	if (bytes > left)
+		return err_fail(ERR_NOMEM, "the plan takes %zu MB and this machine has %zu MB left", bytes >> 20,
+		    (size_t)(left >> 20));
 	*mapped = round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
 	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : LINE, *mapped) != 0)
 		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);

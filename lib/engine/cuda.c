@@ -67,7 +67,7 @@ find(char path[PATH_MAX])
 }
 
 static int
-cuda_open(unsigned threads, struct engine_dev **dev)
+cuda_open(uint32_t index, unsigned threads, struct engine_dev **dev)
 {
 	const struct cuda_module *m;
 	char path[PATH_MAX];
@@ -77,7 +77,7 @@ cuda_open(unsigned threads, struct engine_dev **dev)
 	*dev = NULL;
 	if ((e = find(path)) < 0 || (e = cuda_load(path, &m)) < 0)
 		return e;
-	return m->open(&host, 0, dev);
+	return m->open(&host, index, dev);
 }
 
 /* The module's engine, which is the first word of what it made. */

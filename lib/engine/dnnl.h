@@ -64,8 +64,8 @@ int	 dnnl_dev_open(struct dnnl_dev **dev);
 void	 dnnl_dev_close(struct dnnl_dev *dev);	/* NULL is fine */
 /* "oneDNN 2.6.3, avx512_core". */
 int	 dnnl_dev_describe(const struct dnnl_dev *dev, struct buf *out);
-/* Has the instruction set products of bf16? */
-bool	 dnnl_dev_bf16(const struct dnnl_dev *dev);
+/* Returns 0, or ERR_NOTSUP where the instruction set has no products of bf16. */
+int	 dnnl_dev_bf16(const struct dnnl_dev *dev);
 /* Channels side by side in the blocked layout this processor likes: 8 or 16. */
 uint32_t dnnl_dev_block(const struct dnnl_dev *dev);
 

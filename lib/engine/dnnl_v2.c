@@ -394,13 +394,6 @@ dnnl_dev_close(struct dnnl_dev *d)
 	free(d);
 }
 
-bool
-dnnl_dev_bf16(const struct dnnl_dev *d)
-{
-	(void)d;
-	return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
-}
-
 uint32_t
 dnnl_dev_block(const struct dnnl_dev *d)
 {
@@ -425,4 +418,18 @@ dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
 	while ((isa & isas[i].isa) != isas[i].isa)
 		i++;
 	return buf_put_fmt(out, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, isas[i].name);
+}
+
+int
+dnnl_dev_bf16(const struct dnnl_dev *d)
+{
+	struct buf here = { 0 };
+	bool known;
+
+	if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16)
+		return 0;
+	known = dnnl_dev_describe(d, &here) == 0 && buf_terminate(&here) == 0;
+	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s", known ? (char *)here.p : "another");
+	buf_free(&here);
+	return ERR_NOTSUP;
 }

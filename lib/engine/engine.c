@@ -25,7 +25,7 @@ static int
 opens(const struct engine *e)
 {
 	struct engine_dev *dev;
-	int err = e->open(1, &dev);
+	int err = e->open(0, 1, &dev);
 
 	if (err == 0)
 		e->close(dev);

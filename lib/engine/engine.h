@@ -81,8 +81,11 @@ struct engine_result {
 struct engine {
 	const char *name;	/* as in --engine */
 
-	/* threads 0: OMP_NUM_THREADS, else the processors of this process.  Returns 0, ERR_NOTSUP, ERR_NOMEM. */
-	int  (*open)(unsigned threads, struct engine_dev **dev);
+	/*
+	 * index: which of several devices; a processor is whole whatever it is.  threads 0: OMP_NUM_THREADS, else the
+	 * processors of this process.  Returns 0, ERR_NOTSUP, ERR_NOMEM.
+	 */
+	int  (*open)(uint32_t index, unsigned threads, struct engine_dev **dev);
 	void (*close)(struct engine_dev *dev);		/* NULL is fine */
 	/* One line for people and logs: library, version, instruction set, threads. */
 	int  (*describe)(const struct engine_dev *dev, struct buf *out);

@@ -29,8 +29,9 @@ static const struct ref_op *const ops[GRAPH_OPS] = {
 };
 
 static int
-ref_open(unsigned threads, struct engine_dev **dev)
+ref_open(uint32_t index, unsigned threads, struct engine_dev **dev)
 {
+	(void)index;
 	(void)threads;
 	*dev = calloc(1, sizeof(**dev));
 	return *dev != NULL ? 0 : err_nomem();

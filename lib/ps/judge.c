@@ -1,6 +1,7 @@
 /* judge - records and weights in, probabilities out: what a trained net says of pictures. */
 #include "ps/judge.h"
 #include "base/err.h"
+#include "engine/split.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 struct judge {
 	const struct judge_opt	*o;
 	const struct graph	*graph;
+	const struct engine	*engine;
 	struct engine_dev	*dev;
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
@@ -35,12 +37,16 @@ open_data(struct judge *j)
 static int
 open_net(struct judge *j)
 {
-	const struct engine *en = j->o->engine;
-	const struct weights *w = j->o->weights;
+	const struct judge_opt *o = j->o;
+	const struct weights *w = o->weights;
+	const struct engine *en;
 	int e;
 
-	if ((e = en->open(j->o->threads, &j->dev)) < 0 ||
-	    (e = en->plan(j->dev, j->graph, j->o->data.batch, j->o->precision, &j->plan)) < 0)
+	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &j->engine, &j->dev) :
+	    j->engine->open(0, o->threads, &j->dev)) < 0)
+		return e;
+	en = j->engine;
+	if ((e = en->plan(j->dev, j->graph, j->o->data.batch, j->o->precision, &j->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < j->graph->nw; a++)
 		e = en->load(j->plan, a, w->w + j->graph->w[a].first);
@@ -81,11 +87,11 @@ judge(struct judge *j, const struct batch *b)
 	for (uint32_t i = 0; i < s.n; i++)
 		j->y[i] = (size_t)s.y[i] < classes ? s.y[i] : 0;
 	s.y = j->y;
-	if ((e = j->o->engine->evaluate(j->plan, &s, &r, j->p)) < 0)
+	if ((e = j->engine->evaluate(j->plan, &s, &r, j->p)) < 0)
 		return e;
 	if (j->o->flip) {
 		turn(j, &s);
-		if ((e = j->o->engine->evaluate(j->plan, &s, &r, j->q)) < 0)
+		if ((e = j->engine->evaluate(j->plan, &s, &r, j->q)) < 0)
 			return e;
 		for (size_t i = 0; i < all; i++)
 			j->p[i] = (j->p[i] + j->q[i]) / 2;
@@ -98,7 +104,7 @@ judge(struct judge *j, const struct batch *b)
 int
 judge_run(const struct judge_opt *o)
 {
-	struct judge j = { .o = o, .graph = o->weights->graph };
+	struct judge j = { .o = o, .engine = o->engine, .graph = o->weights->graph };
 	const struct batch *b;
 	int e;
 
@@ -110,8 +116,8 @@ judge_run(const struct judge_opt *o)
 			if (b->s.n > 0 && (e = judge(&j, b)) != 0)
 				break;
 		}
-	o->engine->plan_free(j.plan);
-	o->engine->close(j.dev);
+	j.engine->plan_free(j.plan);
+	j.engine->close(j.dev);
 	batch_close(j.in);
 	free(j.y);
 	free(j.p);

@@ -13,6 +13,7 @@
 
 struct judge_opt {
 	const struct engine *engine;
+	const char	*devices;	/* of engine/split.h, in place of engine, or NULL */
 	unsigned	 threads;	/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	const struct weights *weights;	/* with a graph, lent */

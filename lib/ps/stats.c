@@ -36,7 +36,7 @@ open_net(struct stats *s)
 	const struct engine *en = s->o->engine;
 	int e;
 
-	if ((e = en->open(s->o->threads, &s->dev)) < 0 ||
+	if ((e = en->open(0, s->o->threads, &s->dev)) < 0 ||
 	    (e = en->plan(s->dev, s->graph, s->o->data.batch, ENGINE_F32, &s->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < s->graph->nw; a++)

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "engine/split.h"
 #include "record/recid.h"
 #include "ps/train_in.h"
 
@@ -138,7 +139,7 @@ validate(struct train *t, uint64_t epoch)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
 		if (b->s.n == 0)
 			continue;
-		if ((e = t->o->engine->evaluate(t->plan, &b->s, &r, NULL)) < 0)
+		if ((e = t->engine->evaluate(t->plan, &b->s, &r, NULL)) < 0)
 			return e;
 		s.loss += train_loss(r.loss);
 		s.correct += r.correct;
@@ -411,7 +412,7 @@ open_keep(struct train *t)
 static int
 open_all(struct train *t)
 {
-	const struct engine *en = t->o->engine;
+	const struct engine *en;
 	struct buf text = { 0 };
 	int e;
 
@@ -423,8 +424,11 @@ open_all(struct train *t)
 	t->steps = batch_steps(t->in);
 	if ((t->stream = t->steps == 0))
 		t->steps = UINT64_MAX / 2;
-	if ((e = en->open(t->o->threads, &t->dev)) < 0 ||
-	    (e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
+	if ((e = t->o->devices != NULL ? split_open(t->o->devices, t->o->threads, &t->engine, &t->dev) :
+	    t->engine->open(0, t->o->threads, &t->dev)) < 0)
+		return e;
+	en = t->engine;
+	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
 		return err_nomem();
@@ -444,8 +448,8 @@ close_all(struct train *t)
 {
 	keep_close(t->keep);
 	worker_close(t->wk);
-	t->o->engine->plan_free(t->plan);
-	t->o->engine->close(t->dev);
+	t->engine->plan_free(t->plan);
+	t->engine->close(t->dev);
 	batch_close(t->in);
 	batch_close(t->val);
 	free(t->w);
@@ -462,7 +466,7 @@ close_all(struct train *t)
 int
 train_run(const struct train_opt *opt)
 {
-	struct train t = { .o = opt, .graph = opt->ps.graph, .sync = opt->ps.slack == GATE_SYNC };
+	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph, .sync = opt->ps.slack == GATE_SYNC };
 	struct train_event end = { .kind = TRAIN_END };
 	struct mark m;
 	int e;

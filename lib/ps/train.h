@@ -61,6 +61,7 @@ struct train_event {
 
 struct train_opt {
 	const struct engine *engine;
+	const char	*devices;		/* engines and numbers of engine/split.h in place of engine, or NULL */
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */

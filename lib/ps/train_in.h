@@ -15,6 +15,7 @@ struct train_sums {
 struct train {
 	const struct train_opt *o;
 	const struct graph *graph;
+	const struct engine *engine;
 	struct engine_dev *dev;
 	struct engine_plan *plan;
 	struct worker	*wk;

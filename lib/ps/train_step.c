@@ -14,7 +14,7 @@ need(void *arg, uint32_t a)
 	if (t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
 		return 0;
 	if ((e = worker_need(t->wk, a)) < 0 ||
-	    (e = t->o->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
+	    (e = t->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
 		return e;
 	t->loaded[a] = t->step + 1;
 	return 0;
@@ -46,7 +46,7 @@ train_load_all(struct train *t)
 
 	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++)
 		e = need(t, a);
-	return e == 0 ? t->o->engine->load_aux(t->plan, t->aux) : e;
+	return e == 0 ? t->engine->load_aux(t->plan, t->aux) : e;
 }
 
 /* A step in which this worker's last piece is empty: what it has leaves now. */
@@ -81,7 +81,7 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 {
 	const struct engine_hook hook = { t, need, born };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
-	const struct engine *en = t->o->engine;
+	const struct engine *en = t->engine;
 	struct engine_result r;
 	int e;
 

@@ -14,7 +14,7 @@ refused(const char *folder, const char *part, const char *what)
 	struct engine_dev *dev = (struct engine_dev *)1;
 
 	setenv("TALLY_MODULES", folder, 1);
-	is(engine_cuda.open(1, &dev), ERR_NOTSUP, "%s is no device", what);
+	is(engine_cuda.open(0, 1, &dev), ERR_NOTSUP, "%s is no device", what);
 	ok(dev == NULL && strncmp(err_line(), "no GPU: ", 8) == 0 && strstr(err_line(), part) != NULL, "... and the line says so: %s",
 	    err_line());
 }
@@ -48,7 +48,7 @@ built(const char *build)
 	is(m->version, CUDA_VERSION, "... is of this version");
 	ok(m->engine->close != NULL && m->engine->backward != NULL, "... and has an engine");
 	setenv("TALLY_MODULES", build, 1);
-	if (engine_cuda.open(1, &dev) == 0) {
+	if (engine_cuda.open(0, 1, &dev) == 0) {
 		skip("a machine without a GPU", "there is one here");
 		engine_cuda.close(dev);
 		return;

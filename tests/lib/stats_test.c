@@ -101,7 +101,7 @@ whole(float want[14])
 		printf("Bail out! %s\n", err_line());
 	samples_f32(&b->s, 0, N, x);
 	s = (struct samples){ .n = N, .c = 3, .h = SIDE, .w = SIDE, .x = x, .y = y };
-	e->open(1, &dev);
+	e->open(0, 1, &dev);
 	e->plan(dev, g, N, ENGINE_F32, &p);
 	for (uint32_t a = 0; a < g->nw; a++)
 		e->load(p, a, w + g->w[a].first);

@@ -127,7 +127,7 @@ int
 main(void)
 {
 	ref = engine_find("ref");
-	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
+	nets_must(ref != NULL ? ref->open(0, 1, &ref_dev) : ERR_NOTSUP);
 	nets_engines(1, engine);
 	ref->close(ref_dev);
 	return done();

@@ -99,7 +99,7 @@ main(void)
 	const struct engine *ref = engine_find("ref");
 	struct engine_dev *dev;
 
-	nets_must(ref != NULL ? ref->open(1, &dev) : ERR_NOTSUP);
+	nets_must(ref != NULL ? ref->open(0, 1, &dev) : ERR_NOTSUP);
 	for (uint64_t c = 0; c < NETS_CASES; c++) {
 		struct tally sum = { 0 };
 

@@ -242,7 +242,7 @@ int
 main(void)
 {
 	ref = engine_find("ref");
-	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
+	nets_must(ref != NULL ? ref->open(0, 1, &ref_dev) : ERR_NOTSUP);
 	nets_engines(2, engine);
 	ref->close(ref_dev);
 	if (tap_run == 0)

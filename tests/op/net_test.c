@@ -102,7 +102,7 @@ int
 main(void)
 {
 	ref = engine_find("ref");
-	nets_must(ref != NULL ? ref->open(1, &ref_dev) : ERR_NOTSUP);
+	nets_must(ref != NULL ? ref->open(0, 1, &ref_dev) : ERR_NOTSUP);
 	net("mlp", NULL, NULL, 0, 4);
 	net("mlp", "dropout", "0.2", 0, 4);
 	net("lenet", NULL, NULL, 0, 4);

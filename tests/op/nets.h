@@ -209,7 +209,7 @@ nets_engines(unsigned threads, void (*test)(const struct engine *e, struct engin
 
 		if (only != NULL && strcmp(only, engine_list[i]->name) != 0)
 			continue;
-		e = engine_list[i]->open(threads, &dev);
+		e = engine_list[i]->open(0, threads, &dev);
 		if (e == ERR_NOTSUP) {
 			skip(engine_list[i]->name, err_line());
 			continue;

@@ -140,7 +140,7 @@ main(int argc, char *argv[])
 		precision = ENGINE_BF16;
 	}
 	must((e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG);
-	must(e->open(0, &dev));
+	must(e->open(0, 0, &dev));
 	must(e->plan(dev, g, N, precision, &p));
 	path_of(argv[3], "weights.safetensors", path);
 	must(weights_load(path, g, &w));

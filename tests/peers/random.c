@@ -72,7 +72,7 @@ statistics(const struct graph *g, const float *w, const float *x, float *aux)
 	struct engine_dev *dev;
 
 	must(e != NULL ? 0 : ERR_ARG);
-	must(e->open(0, &dev));
+	must(e->open(0, 0, &dev));
 	must(e->plan(dev, g, N, ENGINE_F32, &p));
 	for (uint32_t a = 0; a < g->nw; a++)
 		must(e->load(p, a, w + g->w[a].first));

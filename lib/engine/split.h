@@ -1,0 +1,30 @@
+/*
+ * split - several devices as one: each batch in parts, a plan on each, one gradient.
+ *
+ * D devices take n samples in their order, n / D each and the first n % D one more.
+ * The gradients are added in that order, g = ((g0 + g1) + g2) ..., each array as soon
+ * as all have it, so the bits are the same on every run, and those of one device that
+ * takes the same parts one after the other (--accumulate D) on as many threads as each
+ * of these has.  Dropout's masks hang on a sample's number in the whole batch.
+ *
+ * Batch norm takes the statistics of its own part, as in MXNet's and PyTorch's data
+ * parallelism; what leaves is their mean, weighted by samples.
+ *
+ * The devices' threads run beside each other: the first part's pass is the caller's, who
+ * alone calls the hooks, and each other plan has a thread of its own.
+ */
+#ifndef ENGINE_SPLIT_H
+#define ENGINE_SPLIT_H
+
+#include "engine/engine.h"
+
+#define SPLIT_MOST 64	/* devices */
+
+/*
+ * Opens "cpu:0,cpu:1": engines with numbers of devices, :0 may be left out; one alone is that engine's own device.
+ * threads (0: as in struct engine) are divided.  *e gets the engine that runs *dev.  Returns 0, ERR_ARG (a list that
+ * is none, a device twice), ERR_NOTSUP or ERR_NOMEM.
+ */
+int	 split_open(const char *devices, unsigned threads, const struct engine **e, struct engine_dev **dev);
+
+#endif

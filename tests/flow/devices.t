@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# devices.t - a batch divided among devices ends in the bytes of one device that takes the same parts as pieces of a step.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/flow/data.sh"
+cd "$T" || exit 1
+unset OMP_NUM_THREADS
+
+# 60 pictures of 32x32 in CIFAR's format: the class is how bright the picture is.
+mkdir c
+perl -e 'srand 1; for $i (0..59) { print chr($i % 10), map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' \
+	>c/data_batch_1.bin
+im2rec c/data_batch_1.bin -o train.rec 2>im2rec.err
+head -c $((50 * 3073)) c/data_batch_1.bin >c/data_batch_2.bin
+im2rec c/data_batch_2.bin -o uneven.rec 2>im2rec.err
+train() { pworker --shape 3x28x28 --data train.rec --val train.rec --rand-crop --rand-mirror --scale 0.004 --lr 0.02 --epochs 2 "$@"; }
+
+for net in "lenet --variant bn" "mlp --widths 32,32 --dropout 0.5"; do
+	# shellcheck disable=SC2086
+	status 0 "$net: one device, pieces" train --net $net --threads 1 --batch 10 --accumulate 2 --save one
+	# shellcheck disable=SC2086
+	status 0 "$net: two devices" train --net $net --threads 2 --batch 20 --devices cpu:0,cpu:1 --save two
+	like out '^# .* device=split:_cpu:_.*;_cpu:_' "... both named in the log"
+	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors two-0002.safetensors)
+	# shellcheck disable=SC2086
+	status 0 "... and again" train --net $net --threads 2 --batch 20 --devices cpu:0,cpu:1 --save again
+	ok "... the same file" cmp two-0002.safetensors again-0002.safetensors
+	rm -f ./*.safetensors
+done
+
+# The last step of an epoch has 10 pictures, 4, 3 and 3 of them.
+uneven="pworker --net lenet --variant bn --shape 3x28x28 --data uneven.rec --lr 0.02 --epochs 2 --scale 0.004"
+status 0 "three devices" $uneven --threads 3 --batch 21 --devices cpu:0,cpu:1,cpu:2 --save three
+status 0 "one device, three pieces" $uneven --threads 1 --batch 7 --accumulate 3 --save seven
+ok "... the same bytes, uneven steps too" cmp <(tensors three-0002.safetensors) <(tensors seven-0002.safetensors)
+status 0 "two workers of two devices" dlaunch -n 2 -s 2 pworker --net lenet --shape 3x28x28 --data train.rec --batch 10 \
+	--threads 2 --devices cpu:0,cpu:1 --epochs 1 --scale 0.004 --save job
+status 0 "judged by two" pworker --eval job-0001.safetensors --data train.rec --scale 0.004 --batch 15 --devices cpu:0,cpu:1
+cp out two.out
+status 0 "... and by one" pworker --eval job-0001.safetensors --data train.rec --scale 0.004 --batch 15
+is "$(cut -f2- two.out)" "$(cut -f2- out)" "... the same score"
+status 0 "--print" pworker --net lenet --print --batch 7 --devices cpu:0,cpu:1
+like out '^cpu:1, batches of 4:$' "... says what each takes"
+status 2 "a device twice" train --net lenet --devices cpu:0,cpu:0
+like err '^pworker: cpu:0 twice$' "... is said"
+status 2 "--engine too" train --net lenet --devices cpu:0,cpu:1 --engine cpu
+done_testing

@@ -1,0 +1,261 @@
+/*
+ * split_test - several devices as one: do they compute what one computes that takes the parts in turn, to the last bit?
+ *
+ * Every kind of layer, two to four devices, batches full and not; hooks on the caller's thread, once an array; what a hook
+ * says ends the pass, in whatever lane.
+ */
+#include "op/nets.h"
+
+#include "engine/split.h"
+
+#include <pthread.h>
+
+#define BATCH	7
+
+struct counts {
+	const struct graph *g;
+	const struct engine *e;
+	struct engine_plan *p;
+	const float *w, *d;		/* weights; the gradient, looked at as it is born */
+	float	*early;			/* [P] what it was then */
+	pthread_t thread;
+	uint32_t need[64], born[64], elsewhere;
+	uint32_t fail_at;		/* the array at which a hook says no */
+	bool	 in_need;
+};
+
+static int
+need(void *arg, uint32_t a)
+{
+	struct counts *c = arg;
+
+	c->need[a]++;
+	c->elsewhere += !pthread_equal(c->thread, pthread_self());
+	if (c->in_need && a == c->fail_at)
+		return err_fail(ERR_PEER, "no array %u", a);
+	return c->e->load(c->p, a, c->w + c->g->w[a].first);
+}
+
+static int
+born(void *arg, uint32_t a)
+{
+	struct counts *c = arg;
+
+	c->born[a]++;
+	c->elsewhere += !pthread_equal(c->thread, pthread_self());
+	memcpy(c->early + c->g->w[a].first, c->d + c->g->w[a].first, c->g->w[a].count * sizeof(float));
+	return !c->in_need && a == c->fail_at ? err_fail(ERR_PEER, "no gradient %u", a) : 0;
+}
+
+struct got {
+	float	*g, *stats, *prob;
+	struct engine_result train, eval;
+};
+
+static struct got
+room(const struct graph *g)
+{
+	return (struct got){ .g = nets_floats(g->P), .stats = nets_floats(g->A), .prob = nets_floats(BATCH * g->classes) };
+}
+
+static void
+got_free(struct got *r)
+{
+	free(r->g);
+	free(r->stats);
+	free(r->prob);
+}
+
+/* One part after the other; what comes is added to sum. */
+static void
+take(const struct engine *e, struct engine_plan *p, const struct graph *g, const struct samples *part, uint32_t at,
+    struct got *sum)
+{
+	const struct engine_draw draw = { .seed = 9, .step = 4, .first = 100 + at };
+	struct got one = room(g);
+
+	nets_must(e->forward(p, part, &draw, NULL, &one.train));
+	nets_must(e->backward(p, one.g, one.stats, NULL));
+	nets_must(e->evaluate(p, part, &one.eval, sum->prob + at * g->classes));
+	for (size_t i = 0; i < g->P; i++)
+		sum->g[i] = at > 0 ? sum->g[i] + one.g[i] : one.g[i];
+	for (size_t i = 0; i < g->A; i++)
+		sum->stats[i] += one.stats[i] * (float)part->n;
+	sum->train.loss += one.train.loss;
+	sum->train.correct += one.train.correct;
+	sum->eval.loss += one.eval.loss;
+	sum->eval.correct += one.eval.correct;
+	got_free(&one);
+}
+
+static struct got
+by_hand(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v, uint32_t n,
+    uint32_t D)
+{
+	struct got sum = room(g);
+	struct engine_plan *p;
+
+	nets_must(e->plan(dev, g, (BATCH + D - 1) / D, ENGINE_F32, &p));
+	nets_must(nets_load(e, p, g, v));
+	for (uint32_t k = 0, at = 0; k < D && at < n; k++) {
+		struct samples part = samples_part(NETS_SAMPLES(g, v->x, v->y, n), at, n / D + (k < n % D));
+
+		take(e, p, g, &part, at, &sum);
+		at += part.n;
+	}
+	for (size_t i = 0; i < g->A; i++)
+		sum.stats[i] /= (float)n;
+	e->plan_free(p);
+	return sum;
+}
+
+/* Two steps, as what the first left behind must not matter. */
+static struct got
+split(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v, uint32_t n,
+    struct counts *c)
+{
+	const struct engine_draw draw = { .seed = 9, .step = 4, .first = 100 };
+	const struct engine_hook hook = { c, need, born };
+	struct got r = room(g);
+	struct engine_plan *p;
+
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(e->load_aux(p, v->aux));
+	*c = (struct counts){ .g = g, .e = e, .p = p, .w = v->w, .d = r.g, .early = nets_floats(g->P),
+	    .thread = pthread_self(), .fail_at = UINT32_MAX };
+	for (int twice = 0; twice < 2; twice++) {
+		nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, twice ? n : BATCH), &draw, &hook, &r.train));
+		nets_must(e->backward(p, r.g, r.stats, &hook));
+	}
+	nets_must(e->evaluate(p, NETS_SAMPLES(g, v->x, v->y, n), &r.eval, r.prob));
+	c->elsewhere += memcmp(c->early, r.g, g->P * sizeof(float)) != 0;
+	e->plan_free(p);
+	free(c->early);
+	return r;
+}
+
+static bool
+same(const struct got *a, const struct got *b, const struct graph *g, uint32_t n)
+{
+	return memcmp(a->g, b->g, g->P * sizeof(float)) == 0 && memcmp(a->stats, b->stats, g->A * sizeof(float)) == 0 &&
+	    memcmp(a->prob, b->prob, n * g->classes * sizeof(float)) == 0 && a->train.loss == b->train.loss &&
+	    a->train.correct == b->train.correct && a->eval.loss == b->eval.loss && a->eval.correct == b->eval.correct;
+}
+
+static bool
+once(const struct counts *c, const struct graph *g)
+{
+	bool good = c->elsewhere == 0;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		good &= c->need[a] == 2 && c->born[a] == 2;
+	return good;
+}
+
+/* Every kind of net on D devices, each with one thread. */
+static void
+equal(const char *name, const char *devices, uint32_t D)
+{
+	const struct engine *e, *alone = engine_find(name);
+	struct engine_dev *dev, *one;
+	unsigned good = 0, hooked = 0, all = 0;
+
+	nets_must(split_open(devices, D, &e, &dev));
+	nets_must(alone->open(0, 1, &one));
+	for (uint64_t c = 0; c < NETS_CASES; c++)
+		for (uint32_t n = 1; n <= BATCH; n += 3, all++) {
+			struct rng r = rng_start(6, c, n);
+			struct graph *g = nets_graph(&nets_cases[c], &r, false);
+			struct nets_numbers v = nets_numbers(g, &r, BATCH);
+			struct counts count;
+			struct got want = by_hand(alone, one, g, &v, n, D);
+			struct got is = split(e, dev, g, &v, n, &count);
+
+			if (same(&want, &is, g, n))
+				good++;
+			else
+				printf("# %s: %s, %u samples\n", devices, nets_cases[c].name, n);
+			hooked += once(&count, g);
+			got_free(&want);
+			got_free(&is);
+			nets_numbers_free(&v);
+			graph_free(g);
+		}
+	is(good, all, "%s: the bits of one device that takes the parts in turn", devices);
+	is(hooked, all, "... hooks on this thread, each gradient whole when it is born");
+	alone->close(one);
+	e->close(dev);
+}
+
+/* A hook that says no, at each array in turn; a label that is none in the last part. */
+static void
+refusals(void)
+{
+	struct rng r = rng_start(7, 0, 0);
+	struct graph *g = nets_graph(&nets_cases[1], &r, false);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	struct got got = room(g);
+	const struct engine *e;
+	struct engine_dev *dev;
+	struct engine_plan *p;
+	unsigned good = 0;
+	int err;
+
+	nets_must(split_open("ref:0,ref:1,ref:2", 3, &e, &dev));
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	for (uint32_t a = 0; a < g->nw; a++)
+		for (int in_need = 0; in_need < 2; in_need++) {
+			struct counts c = { .g = g, .e = e, .p = p, .w = v.w, .d = got.g, .early = nets_floats(g->P),
+			    .fail_at = a, .in_need = in_need };
+			const struct engine_hook hook = { &c, need, born };
+
+			err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, &hook, &got.train);
+			if (err == 0)
+				err = e->backward(p, got.g, got.stats, &hook);
+			good += err == ERR_PEER && strstr(err_line(), in_need ? "no array" : "no gradient") != NULL;
+			free(c.early);
+		}
+	is(good, 2 * g->nw, "what a hook says ends the pass, and is what comes back");
+	v.y[BATCH - 1] = -1;
+	err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train);
+	is(err, ERR_FORMAT, "a fault in the last part: %s", err_line());
+	v.y[BATCH - 1] = 0;
+	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train), 0, "... and on it goes");
+	e->plan_free(p);
+	e->close(dev);
+	got_free(&got);
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
+static void
+lists(void)
+{
+	static const char *const wrong[] = { "ref:0,ref:0", "ref:0,none:0", "ref:x", "ref,", "" };
+	const struct engine *e;
+	struct engine_dev *dev;
+
+	is(split_open("ref", 1, &e, &dev), 0, "one device alone");
+	is_str(e->name, "ref", "... is that engine's own");
+	e->close(dev);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		int err = split_open(wrong[i], 1, &e, &dev);
+
+		is(err, ERR_ARG, "'%s': %s", wrong[i], err_line());
+	}
+}
+
+int
+main(void)
+{
+	equal("ref", "ref:0,ref:1", 2);
+	if (engine_find("cpu") != NULL) {
+		equal("cpu", "cpu:0,cpu:1", 2);
+		equal("cpu", "cpu:0,cpu:1,cpu:2,cpu:3", 4);
+	} else {
+		skip("cpu", "no such engine");
+	}
+	refusals();
+	lists();
+	return done();
+}

@@ -45,7 +45,7 @@ main(void)
 	for (const struct engine *const *e = engine_list; *e != NULL; e++) {
 		struct engine_dev *dev;
 
-		if ((*e)->open(1, &dev) < 0) {
+		if ((*e)->open(0, 1, &dev) < 0) {
 			skip((*e)->name, err_line());
 			continue;
 		}

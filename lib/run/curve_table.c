@@ -97,7 +97,7 @@ curve_table(const struct curve_rows *rows, bool by_rank, struct table *t)
 		s.epoch |= !rows->row[i].by_step;
 		s.run |= rows->label[rows->row[i].run][0] != 0;
 		for (int m = 0; m < LOGLINE_MEASURES; m++)
-			s.measure[m] |= rows->row[i].has[m];
+			s.measure[m] |= rows->row[i].has[m] && columns[m].head != NULL;
 	}
 	if (rows->n == 0)
 		return 0;

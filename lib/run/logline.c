@@ -212,11 +212,10 @@ row(const char *line, struct logline *l)
 		set(l, val ? LOGLINE_VAL_TOP5 : LOGLINE_TRAIN_TOP5, r.top5_accuracy);
 	if (!(r.loss < 0))
 		set(l, val ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS, r.loss);
-	if (!val && r.samples_per_s > 0) {
+	if (!val && r.samples_per_s > 0)
 		set(l, LOGLINE_SPEED, r.samples_per_s);
-		if (r.samples != TSV_NONE)
-			set(l, LOGLINE_SECONDS, (double)r.samples / r.samples_per_s);
-	}
+	if (r.samples_per_s > 0 && r.samples != TSV_NONE)
+		set(l, val ? LOGLINE_VAL_SECONDS : LOGLINE_SECONDS, (double)r.samples / r.samples_per_s);
 	return 1;
 }
 

@@ -34,6 +34,7 @@ enum logline_measure {
 	LOGLINE_LOAD,		/* of the devices, 0..1 */
 	LOGLINE_RX,		/* bytes that came in */
 	LOGLINE_TX,		/* bytes that went out */
+	LOGLINE_VAL_SECONDS,	/* of the epoch's validation */
 	LOGLINE_TRAIN_TOP5,	/* accuracy by the five most probable classes */
 	LOGLINE_VAL_TOP5,
 	LOGLINE_MEASURES,

@@ -155,13 +155,15 @@ static int
 compose(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *text)
 {
 	static const char *const kinds[] = { [PLOT_PNG] = "png", [PLOT_SVG] = "svg", [PLOT_TEXT] = "text" };
-	bool by_step = false;
+	bool by_step = false, validated = false;
 	int e;
 
-	for (size_t i = 0; i < rows->n; i++)
+	for (size_t i = 0; i < rows->n; i++) {
 		by_step |= rows->row[i].by_step;
-	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nfigures = '", kinds[kind], wide, rows->runs,
-	    by_step ? "step" : "epoch");
+		validated |= rows->row[i].has[LOGLINE_VAL_SECONDS];
+	}
+	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nvalidated = %d\nfigures = '", kinds[kind], wide,
+	    rows->runs, by_step ? "step" : "epoch", validated);
 
 	for (size_t f = 0; f < FIGURE_COUNT && e == 0; f++)
 		if ((figures & 1u << f) != 0)

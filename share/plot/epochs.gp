@@ -1,7 +1,7 @@
 # epochs.gp - figures by epoch, one below the other: a picture on standard output.
 #
-# plog(1) sets kind, wide, runs, by, figures, title and $data in front of this: at, train accuracy, train loss, validation
-# accuracy, validation loss, seconds, samples/s, load, rx, tx; a block a run.
+# plog(1) sets kind, wide, runs, by, validated, figures, title and $data in front of this: at, train accuracy, train loss,
+# validation accuracy, validation loss, seconds, samples/s, load, rx, tx, seconds of validation; a block a run.
 
 n = words(figures)
 if (kind eq "png") { set terminal pngcairo size 900, 60 + 420 * n font "DejaVu Sans,11" background "white" }
@@ -28,9 +28,13 @@ set key noenhanced
 if (many) { set key outside bottom center horizontal } else { set key top right }
 if (kind ne "text") { set lmargin 10; set rmargin 3 }
 
-# Two measures, the first dashed; or one, when they are the same.
-two = 'plot for [i = 0:runs - 1] $data index i using 1:(column(a) / unit) with linespoints dt 2 pt 6 lc rgb shade_of(i) title name(what_a, i), \
-	for [i = 0:runs - 1] $data index i using 1:(column(b) / unit) with linespoints lw 2 pt 7 lc rgb shade_of(i) title name(what_b, i)'
+# Two measures, the first dashed, the second on top of another where on_top says so; or one, when they are the same.
+on_top = 0
+value_b = '((column(b) + (on_top > 0 ? column(on_top) : 0)) / unit)'
+two = 'plot for [i = 0:runs - 1] $data index i using 1:(column(a) / unit) with linespoints dt 2 pt 6 lc rgb shade_of(i) \
+		title name(what_a, i), \
+	for [i = 0:runs - 1] $data index i using 1:' . value_b . ' with linespoints lw 2 pt 7 lc rgb shade_of(i) \
+		title name(what_b, i)'
 one = 'plot for [i = 0:runs - 1] $data index i using 1:a with linespoints lw 2 pt 7 lc rgb shade_of(i) title name("", i)'
 
 if (kind ne "text") { set multiplot layout n, 1 }
@@ -53,8 +57,12 @@ do for [figure in figures] {
 	}
 	if (figure eq "time") {
 		set ylabel by eq "step" ? "seconds a step" : "seconds an epoch"
-		a = 6
-		eval(one)
+		a = 6; b = 11; what_a = "training"; what_b = "with validation"
+		on_top = 6
+		if (!many) { set key bottom right }
+		if (validated) { eval(two) } else { eval(one) }
+		on_top = 0
+		if (!many) { set key top right }
 	}
 	if (figure eq "speed") {
 		set ylabel "samples/s"

@@ -127,6 +127,9 @@ if command -v gnuplot >/dev/null; then
 	status 2 "figures that there are not" plog --figures accuracy,wind b.log
 	status 0 "SVG" plog --svg a.svg -c a.tsv "$T/b.log"
 	is "$(grep -c '<svg' a.svg)" 1 "... is one"
+	status 0 "time is drawn with validation on top" plog --plot --figures time a.tsv
+	like out 'training' "... as lines"
+	like out 'with validation' "... of their own"
 	status 0 "on the terminal" plog --plot --figures speed a.tsv
 	like out '^ +200 .*[*]' "... in letters"
 	echo "time_s	it's" >"it's \`id\` <b>.tsv"

@@ -64,6 +64,7 @@ main(void)
 	measures(row, 2, 4, LOGLINE_TRAIN_LOSS, 0.25);
 	measures(row, 2, 4, LOGLINE_SECONDS, 5);
 	measures("9\th\tworker\t0\tvalidation\t4\t\t\t0.3\t0.8\t\t\t\t\t", 0, 4, LOGLINE_VAL_ACCURACY, 0.8);
+	measures("9\th\tworker\t0\tvalidation\t4\t\t100\t0.3\t0.8\t50\t\t\t\t", 0, 4, LOGLINE_VAL_SECONDS, 2);
 	measures("9\th\tworker\t0\tvalidation\t4\t\t\t0.3\t0.8\t\t\t\t\t\t\t\t\t\t\t\t0.95", 0, 4, LOGLINE_VAL_TOP5, 0.95);
 	measures("9\th\tworker\t0\tepoch\t4\t\t\t0.3\t0.8\t\t\t\t\t\t\t\t\t\t\t\t0.9", 0, 4, LOGLINE_TRAIN_TOP5, 0.9);
 	is(logline_parse("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t\t", &l), 1, "a step tells where a run is");

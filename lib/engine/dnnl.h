@@ -7,8 +7,9 @@
  * file serves one major version of it (dnnl_v2.c: 2.x, github.com/oneapi-src/oneDNN, doc/).
  *
  * Layouts: pictures are f32, block 1 (plain [N,C,H,W]) or block B = 8 or 16:
- * [N, ceil(C/B), H, W, B], the channels past C zero; or, where the caller says so, block C: [N, H, W, C].  The library is asked which
- * it likes (`any`) and the answer is kept where it is one of these.  Where one
+ * [N, ceil(C/B), H, W, B], the channels past C zero.  The library is asked which
+ * it likes (`any`) and the answer is kept where it is one of these; where the
+ * caller says so it is block C, [N, H, W, C].  Where one
  * direction has a good kernel for another layout only, its operands are
  * reordered around it; `ref` kernels are taken when there is no other.
  * Weights are held as the forward kernel likes them; gradients leave canonical.

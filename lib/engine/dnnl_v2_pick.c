@@ -129,8 +129,8 @@ winograd(const struct dnnl_shape *s)
 	bool one = s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
 	    s->dilate[1] == 1;
 
-	return !s->fc && !s->bf16 && !s->last && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 && s->k >= 32 && s->h >= 4 &&
-	    s->w >= 4;
+	return !s->fc && !s->bf16 && !s->last && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 &&
+	    s->k >= 32 && s->h >= 4 && s->w >= 4;
 }
 
 /* One direction of a convolution; the fields of the descriptor are set by direction. */
@@ -253,7 +253,8 @@ dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl
 bool
 dnnl_mul_last(const struct dnnl_dev *dev, const struct dnnl_shape *s)
 {
-	const uint64_t block = 16, c = s->c <= 4 ? s->c : (s->c + block - 1) / block * block, k = (s->k + block - 1) / block * block;
+	const uint64_t block = 16, k = (s->k + block - 1) / block * block;
+	const uint64_t c = s->c <= 4 ? s->c : (s->c + block - 1) / block * block;
 
 	return dnnl_dev_block(dev) == block && !s->fc && !s->bf16 && s->groups == 1 && !winograd(s) && s->k >= block &&
 	    (s->c <= 4 || s->c >= block) && 5 * (uint64_t)s->c * s->k < 4 * c * k;

@@ -1,15 +1,18 @@
 -- alexnet - five convolutions and three full layers, for 224x224 or 227x227; 62,378,344 weights in 16 arrays.
 -- --groups 2: the second, fourth and fifth convolution in two halves, as on two GPUs in 2012.
+-- --pools floor: as mxnet's from July 2016 on, 50,844,008 weights for 224x224.
 -- --variant v0.7: pool before normalization.  Initial weights normal:0.01; from xavier it does not learn.
 -- Sources: Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", NIPS 2012;
--- mxnet, example/image-classification/symbols/alexnet.py.  Pools round up, so that 224 and 227 have equal weights.
+-- mxnet, example/image-classification/symbols/alexnet.py.  Pools round up, as before, so that 224 and 227 have
+-- equal weights.
 
 local parts = require "parts"
 local groups, drop = parts.number("groups", 1, 1), parts.number("dropout", 0.5)
 local pool_first = parts.word("variant", { "v0.8", "v0.7" }) == "v0.7"
+local ceil = parts.word("pools", { "ceil", "floor" }) == "ceil"
 
 local function pool(x, i)
-	return maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool" .. i}
+	return maxpool{x, kernel = 3, stride = 2, ceil = ceil, name = "pool" .. i}
 end
 
 local function norm_and_pool(x, i)

@@ -1,5 +1,6 @@
 /* mem - how much memory this process can still take. */
 #include "base/mem.h"
+#include "base/err.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -55,4 +56,13 @@ mem_available(void)
 	if (f != NULL)
 		fclose(f);
 	return least;
+}
+
+int
+mem_fits(uint64_t bytes)
+{
+	uint64_t left = mem_available();
+
+	return bytes <= left ? 0 : err_fail(ERR_NOMEM, "takes %" PRIu64 " MB, and this machine has %" PRIu64 " MB left",
+	    bytes >> 20, left >> 20);
 }

@@ -13,4 +13,7 @@
  */
 uint64_t mem_available(void);
 
+/* Are so many bytes available?  Returns 0, or ERR_NOMEM with both numbers. */
+int	 mem_fits(uint64_t bytes);
+
 #endif

@@ -30,12 +30,10 @@ round_up(size_t n, size_t to)
 static int
 map(size_t bytes, float **p, size_t *mapped)
 {
-	uint64_t left = bytes >= HUGE_PAGE ? mem_available() : UINT64_MAX;
 	void *at;
 
-	if (bytes > left)
-		return err_fail(ERR_NOMEM, "the plan takes %zu MB and this machine has %zu MB left", bytes >> 20,
-		    (size_t)(left >> 20));
+	if (bytes >= HUGE_PAGE && mem_fits(bytes) < 0)
+		return ERR_NOMEM;
 	*mapped = round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
 	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : LINE, *mapped) != 0)
 		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);

@@ -8,6 +8,7 @@
 #include "engine/cpu_plan.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/num.h"
 #include "net/freeze.h"
 
@@ -443,12 +444,36 @@ make(struct cpu_planner *pl)
 	pl->p->prob = pl->note[g->n - 1].view;
 }
 
+/* The library fails in its own words at sizes that cannot be: the largest output alone must have room. */
+static int
+largest_fits(const struct engine_plan *p)
+{
+	uint64_t most = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < p->graph->n; i++) {
+		const struct graph_node *l = &p->graph->node[i];
+		uint64_t floats = (uint64_t)l->c * l->h * l->w;
+
+		if (floats > most) {
+			most = floats;
+			at = i;
+		}
+	}
+	if (mem_fits(most * p->batch * sizeof(float)) == 0)
+		return 0;
+	err_within("a batch of %u: layer %s", p->batch, p->graph->node[at].name);
+	return ERR_NOMEM;
+}
+
 int
 cpu_plan_make(struct engine_plan *p)
 {
 	struct cpu_planner pl = { .p = p, .g = p->graph };
 
-	pl.e = take_arrays(&pl);
+	pl.e = largest_fits(p);
+	if (pl.e == 0)
+		pl.e = take_arrays(&pl);
 	if (pl.e == 0)
 		make(&pl);
 	free(pl.note);

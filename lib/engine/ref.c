@@ -2,6 +2,7 @@
 #include "engine/ref.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/num.h"
 
 #include <assert.h>
@@ -82,6 +83,10 @@ take_outputs(struct engine_plan *p)
 	if (num_mul(2 * floats, p->batch, &all) < 0)
 		return ERR_LIMIT;
 	p->memory.activations = all * sizeof(*at);
+	if (mem_fits(p->memory.activations) < 0) {
+		err_within("a batch of %u", p->batch);
+		return ERR_NOMEM;
+	}
 	p->y = calloc(g->n, sizeof(*p->y));
 	p->dy = calloc(g->n, sizeof(*p->dy));
 	at = calloc(all, sizeof(*at));

@@ -2,9 +2,9 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/num.h"
 #include "engine/split.h"
-#include "record/recid.h"
 #include "ps/train_in.h"
 
 #include <math.h>
@@ -296,78 +296,6 @@ memory(struct train *t)
 	return t->o->batches != NULL ? sizes(t) : 0;
 }
 
-/* One number for the batches of all workers. */
-static uint64_t
-batches(const struct train_opt *o)
-{
-	uint64_t h = 14695981039346656037u;	/* FNV-1a over the numbers */
-
-	if (o->batches == NULL)
-		return o->data.batch;
-	for (uint32_t w = 0; w < o->ps.nworkers; w++)
-		h = (h ^ o->batches[w]) * 1099511628211u;
-	return h;
-}
-
-/* Those of the records, where several workers are to read the same. */
-static int
-ids(const struct train *t, uint64_t id[2])
-{
-	const struct recs *recs[2] = { t->o->data.recs, t->o->val_recs };
-	int e = 0;
-
-	for (int i = 0; e == 0 && i < 2; i++)
-		if (t->sync && t->o->ps.nworkers > 1 && recs[i] != NULL)
-			e = recid_of(recs[i], &id[i]);
-	return e;
-}
-
-/*
- * Synchronous workers whose options or records differ would wait for each other
- * for ever, or read other records than they should: all must say the same.
- */
-static int
-agree(struct train *t)
-{
-	const struct train_opt *o = t->o;
-	uint64_t id[2] = { 0 };
-	int e = ids(t, id);
-	const struct {
-		const char *what;
-		uint64_t    v;
-	} mine[] = {
-		{ "the number of records", batch_records(t->in) },
-		{ "what is in the records", id[0] },
-		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
-		{ "what is in the records to validate on", id[1] },
-		{ "--dtype", o->precision },
-		{ "--batch", batches(o) },
-		{ "--accumulate", o->accumulate },
-		{ "--epochs", o->epochs },
-		{ "--steps", o->steps },
-		{ "--seed", o->seed },
-		{ "--best", o->best },
-		{ "--patience", o->patience },
-		{ "--no-shuffle", o->data.shuffle },
-	};
-	enum { N = sizeof(mine) / sizeof(*mine) };
-	double v[2 * N];	/* halves: a double holds sums of 32 bits without rounding */
-
-	if (e < 0 || !t->sync)
-		return e;
-	for (int i = 0; i < N; i++) {
-		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
-		v[2 * i + 1] = (double)(mine[i].v >> 32);
-	}
-	if ((e = worker_sum(t->wk, v, 2 * N)) < 0)
-		return e;
-	for (int i = 0; i < N; i++)
-		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||
-		    v[2 * i + 1] != (double)(mine[i].v >> 32) * o->ps.nworkers)
-			return err_fail(ERR_ARG, "%s: not the same in all workers", mine[i].what);
-	return 0;
-}
-
 static int
 begin(struct train *t)
 {
@@ -388,7 +316,7 @@ begin(struct train *t)
 	}
 	e = worker_begin(t->wk, state, &t->step);
 	free(state);
-	return e == 0 ? agree(t) : e;
+	return e == 0 ? train_agree(t) : e;
 }
 
 /* A place where checkpoints cannot be written is better known now than after the first epoch. */
@@ -407,6 +335,20 @@ open_keep(struct train *t)
 	io_abandon(&f);
 	return keep_open(&(struct keep_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
 	    .most = t->o->keep }, &t->keep);
+}
+
+/* What the plan leaves must do for the arrays of this worker and, without servers, for those of the server within it. */
+static int
+fits(const struct train *t)
+{
+	uint64_t arrays = 3 + (t->o->accumulate > 1);	/* weights, their gradient, what comes from servers; a sum */
+
+	if (t->o->ps.nservers == 0)
+		arrays += 3 + opt_states(t->o->ps.hyper.rule);
+	if (mem_fits(arrays * t->graph->P * sizeof(float)) == 0)
+		return 0;
+	err_within("training %zu weights", t->graph->P);
+	return ERR_NOMEM;
 }
 
 static int
@@ -429,6 +371,8 @@ open_all(struct train *t)
 		return e;
 	en = t->engine;
 	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
+		return e;
+	if ((e = fits(t)) < 0)
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
 		return err_nomem();

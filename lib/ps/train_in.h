@@ -48,6 +48,11 @@ train_loss(double loss)
 	return rint(loss * 0x1p20) * 0x1p-20;
 }
 
+/*
+ * Synchronous workers whose options or records differ would wait for each other
+ * for ever, or read other records than they should: all must say the same.
+ */
+int	train_agree(struct train *t);
 /* One step.  1, 0 when the epoch has no more, ERR_STOP when the job ended before it, or an error. */
 int	train_step(struct train *t, struct train_sums *seen);
 /* Waits for all weights and loads those the plan does not hold. */

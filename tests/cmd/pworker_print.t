@@ -22,6 +22,14 @@ want=$((2 * 4 * 100 * (784 + 20*24*24*2 + 20*12*12 + 50*8*8*2 + 50*4*4*2 + 500*2
 is "$(awk '/^batch/ { gsub(",", ""); print $6 }' out)" "$(awk -v n=$want 'BEGIN { printf "%.1f", n / 1e6 }')" \
     "... and its activations are all outputs and their gradients"
 status 2 "an engine that is none" pworker --net lenet --print --batch 100 --engine abacus
-status 1 "more than the machine has" pworker --net vgg --print --batch 8192
-like err '^pworker: .*(out of memory|this machine has|too much memory)' "... is refused before anything begins"
+for engine in cpu ref; do
+	status 1 "$engine: more than the machine has" pworker --net vgg --print --batch 65536 --engine $engine
+	like err '^pworker: a batch of 65536: (layer [a-z0-9_]+: )?takes [0-9]+ MB, and this machine has [0-9]+ MB left$' "... is refused, with both numbers"
+done
+if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -lt 40 ]; then
+	status 1 "outputs that fit one by one, and not together" pworker --net vgg --print --batch 1024 --engine cpu
+	like err '^pworker: a batch of 1024: takes [0-9]+ MB, and this machine has [0-9]+ MB left$' "... too"
+else
+	skip "outputs that fit one by one, and not together" "this machine has room for more"
+fi
 done_testing

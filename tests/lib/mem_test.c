@@ -1,6 +1,7 @@
 /* mem_test - is what is said to be left about what the machine has? */
 #include "tap.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <unistd.h>
@@ -15,5 +16,7 @@ main(void)
 		return done();
 	}
 	ok(left > 0 && left <= machine, "%llu MB of %llu", (unsigned long long)left >> 20, (unsigned long long)machine >> 20);
+	is(mem_fits(left / 2), 0, "half of it fits");
+	is(mem_fits(machine + (1u << 30)), ERR_NOMEM, "more than the machine has: %s", err_line());
 	return done();
 }

@@ -16,7 +16,7 @@
 
 static const char usage[] =
     "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [--pick pattern]\n"
-    "              [--drop pattern] [--rename regex=text] [--state | --no-state] [--to format] file ...\n"
+    "              [--drop pattern] [--rename rule] [--state | --no-state] [--to format] file ...\n"
     "       pmerge --to onnx [--logits] [--net net [--net-opt key=value] [--shape CxHxW] [--classes n]] ... file ...\n"
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
@@ -29,7 +29,7 @@ static const char help[] =
     "  --join                each tensor from the one file that has it\n"
     "  --split N             N files of whole tensors, OUTPUT-00001-of-0000N.safetensors and so on\n"
     "  --pick PATTERN        only tensors of these names       --drop PATTERN  not those\n"
-    "  --rename REGEX=TEXT   other names; these three again for more\n"
+    "  --rename RULE         other names: REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
     "  --state, --no-state   keep or drop optimizer state (kept: of a single file alone)\n"
     "  --to FORMAT           safetensors, params or onnx, whatever OUTPUT is called\n"
     "  --logits              a model gives the numbers before the softmax, not probabilities\n"

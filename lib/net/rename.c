@@ -1,6 +1,7 @@
 /* rename - rules that turn the names of tensors into others. */
 #include "net/rename.h"
 #include "base/err.h"
+#include "net/alias.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -9,8 +10,11 @@
 
 #define GROUPS	10
 #define LONGEST	65536u
+#define FROM	"from:"
+#define TO	"to:"
 
 struct rule {
+	struct alias *alias;	/* a table, or NULL: */
 	regex_t	 from;
 	char	*to;
 };
@@ -33,7 +37,9 @@ rename_free(struct rename_rules *r)
 	if (r == NULL)
 		return;
 	for (unsigned i = 0; i < r->n; i++) {
-		regfree(&r->rule[i].from);
+		if (r->rule[i].alias == NULL)
+			regfree(&r->rule[i].from);
+		alias_free(r->rule[i].alias);
 		free(r->rule[i].to);
 	}
 	free(r);
@@ -68,10 +74,17 @@ rename_add(struct rename_rules *r, const char *text)
 	char *from;
 	int e;
 
-	if (to == NULL || to == text)
-		return err_fail(ERR_ARG, "'%.80s' is not REGEX=TEXT", text);
 	if (r->n == RENAME_RULES)
 		return err_fail(ERR_LIMIT, "more than %d rules", RENAME_RULES);
+	if (to == NULL && (strncmp(text, FROM, strlen(FROM)) == 0 || strncmp(text, TO, strlen(TO)) == 0)) {
+		bool back = text[0] == TO[0];
+
+		if ((e = alias_load(&r->rule[r->n].alias, text + strlen(back ? TO : FROM), back)) == 0)
+			r->n++;
+		return e;
+	}
+	if (to == NULL || to == text)
+		return err_fail(ERR_ARG, "'%.80s' is not REGEX=TEXT, from:TABLE or to:TABLE", text);
 	if ((from = strndup(text, (size_t)(to - text))) == NULL)
 		return err_nomem();
 	if ((e = compile(&r->rule[r->n], from, to + 1)) == 0)
@@ -133,7 +146,10 @@ rename_apply(const struct rename_rules *r, const char *name, struct buf *out)
 		was = *out;
 		*out = swap;
 		out->n = 0;
-		e = apply(&r->rule[i], (const char *)was.p, out);
+		if (r->rule[i].alias == NULL)
+			e = apply(&r->rule[i], (const char *)was.p, out);
+		else if ((e = alias_apply(r->rule[i].alias, (const char *)was.p, out)) == 0)
+			e = buf_terminate(out);
 	}
 	buf_free(&was);
 	return e;

@@ -78,6 +78,14 @@ status 2 "too many" pmerge --weights 1:2:3 -o x "$@"
 status 2 "weights that sum to nothing" pmerge --weights 0:0 -o x "$@"
 status 2 "a format that there is not" pmerge --to keras -o x "$2"
 status 2 "an option of a net that is none" pmerge --to onnx --net-opt =3 -o x "$2"
+printf 'conv1.* conv1_*\n*.w *_weight\n' >table
+status 0 "names by a table" pmerge --rename to:./table -o theirs.safetensors "$2"
+is "$(pmerge --list theirs.safetensors | cut -f 2 | grep -c '^conv1\.\|\.w$')" 6 "... theirs"
+status 0 "and back" pmerge --rename from:./table -o ours.safetensors theirs.safetensors
+status 0 "... ours" pmerge --diff "$2" ours.safetensors
+printf 'a\n' >table
+status 2 "a table that is none" pmerge --rename from:./table -o x "$2"
+like "$T/err" '^pmerge: --rename: \./table: line 1: is not two names$' "... file and line are named"
 status 2 "a rule that is none" pmerge --rename '(=x' -o x "$2"
 status 2 "a difference of one file" pmerge --diff "$2"
 status 1 "a place that cannot be written" pmerge -o none/x.safetensors "$2"

@@ -1,0 +1,138 @@
+/* alias - the names that another program has for the arrays of a net, and ours: a table that is read both ways. */
+#include "net/alias.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/share.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BLANKS " \t\r"
+
+struct line {
+	const char	*from, *to;
+};
+
+struct alias {
+	struct buf	 text;
+	struct line	 line[ALIAS_LINES];
+	unsigned	 n;
+};
+
+static bool
+has_one_star(const char *s)
+{
+	const char *star = strchr(s, '*');
+
+	return star != NULL && strchr(star + 1, '*') == NULL;
+}
+
+/* One line of the text, cut off with a zero. */
+static int
+take(struct alias *a, char *text, bool back)
+{
+	char *theirs, *ours, *rest;
+
+	text[strcspn(text, "#")] = 0;
+	if ((theirs = strtok_r(text, BLANKS, &rest)) == NULL)
+		return 0;
+	if ((ours = strtok_r(NULL, BLANKS, &rest)) == NULL || strtok_r(NULL, BLANKS, &rest) != NULL)
+		return err_fail(ERR_FORMAT, "is not two names");
+	if ((strchr(theirs, '*') != NULL || strchr(ours, '*') != NULL) && (!has_one_star(theirs) || !has_one_star(ours)))
+		return err_fail(ERR_FORMAT, "'%.64s' and '%.64s' have not one * each, or none", theirs, ours);
+	if (a->n == ALIAS_LINES)
+		return err_fail(ERR_LIMIT, "more than %d lines", ALIAS_LINES);
+	a->line[a->n++] = back ? (struct line){ ours, theirs } : (struct line){ theirs, ours };
+	return 0;
+}
+
+static int
+take_all(struct alias *a, bool back)
+{
+	unsigned number = 1;
+	char *rest = (char *)a->text.p, *one;
+	int e;
+
+	if (strlen(rest) != a->text.n)
+		return err_fail(ERR_FORMAT, "holds a zero byte");
+	for (; (one = strsep(&rest, "\n")) != NULL; number++)
+		if ((e = take(a, one, back)) < 0) {
+			err_within("line %u", number);
+			return e;
+		}
+	return 0;
+}
+
+int
+alias_load(struct alias **alias, const char *name, bool back)
+{
+	struct alias *a = calloc(1, sizeof(*a));
+	char rel[PATH_MAX], path[PATH_MAX];
+	int e;
+
+	*alias = NULL;
+	if (a == NULL)
+		return err_nomem();
+	snprintf(path, sizeof(path), "%s", name);
+	if (strchr(name, '/') == NULL) {
+		snprintf(rel, sizeof(rel), "names/%s", name);
+		if ((e = share_find(rel, path)) < 0) {
+			alias_free(a);
+			return e;
+		}
+	}
+	if ((e = io_slurp(path, ALIAS_BYTES, &a->text)) < 0 || (e = buf_terminate(&a->text)) < 0 ||
+	    (e = take_all(a, back)) < 0) {
+		err_within("%s", path);
+		alias_free(a);
+		return e;
+	}
+	*alias = a;
+	return 0;
+}
+
+void
+alias_free(struct alias *a)
+{
+	if (a == NULL)
+		return;
+	buf_free(&a->text);
+	free(a);
+}
+
+/* What stands for the star in a name that fits: its first byte and *n; NULL: it does not fit. */
+static const char *
+fits(const char *pattern, const char *name, size_t *n)
+{
+	const char *star = strchr(pattern, '*');
+	size_t before, behind, all = strlen(name);
+
+	*n = 0;
+	if (star == NULL)
+		return strcmp(pattern, name) == 0 ? name : NULL;
+	before = (size_t)(star - pattern);
+	behind = strlen(star + 1);
+	if (all < before + behind || strncmp(pattern, name, before) != 0 || strcmp(star + 1, name + all - behind) != 0)
+		return NULL;
+	*n = all - before - behind;
+	return name + before;
+}
+
+int
+alias_apply(const struct alias *a, const char *name, struct buf *out)
+{
+	for (unsigned i = 0; i < a->n; i++) {
+		const char *to = a->line[i].to, *star = strchr(to, '*'), *any;
+		size_t n;
+		int e;
+
+		if ((any = fits(a->line[i].from, name, &n)) == NULL)
+			continue;
+		if (star == NULL)
+			return buf_put(out, to, strlen(to));
+		if ((e = buf_put(out, to, (size_t)(star - to))) == 0 && (e = buf_put(out, any, n)) == 0)
+			e = buf_put(out, star + 1, strlen(star + 1));
+		return e;
+	}
+	return buf_put(out, name, strlen(name));
+}

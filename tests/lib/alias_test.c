@@ -1,0 +1,102 @@
+/* alias_test - tables of names both ways; those of share/names on the nets that they are for. */
+#include "base/err.h"
+#include "net/alias.h"
+#include "net/script.h"
+#include "pics.h"
+#include "tap.h"
+
+static char path[256];
+
+static int
+load(const char *text, bool back, struct alias **a)
+{
+	pics_write(path, text, strlen(text));
+	return alias_load(a, path, back);
+}
+
+static const char *
+other(const struct alias *a, const char *name)
+{
+	static struct buf b;
+
+	b.n = 0;
+	alias_apply(a, name, &b);
+	buf_terminate(&b);
+	return (const char *)b.p;
+}
+
+static void
+plain(void)
+{
+	static const char text[] = "# a table\na.1 b\n\n  x*y \t p*q # behind\nx* z*\nab*ba t*\n";
+	static const char *const no[] = { "a\n", "a b c\n", "a* b\n", "a b*\n", "a** b*\n" };
+	struct alias *a;
+
+	is(load(text, false, &a), 0, "a table: %s", err_line());
+	is_str(other(a, "a.1"), "b", "a name");
+	is_str(other(a, "a.12"), "a.12", "one that is not there stays");
+	is_str(other(a, "x--y"), "p--q", "one with a star");
+	is_str(other(a, "xy"), "pq", "for which nothing stands");
+	is_str(other(a, "x--"), "z--", "the first line that fits counts");
+	is_str(other(a, "aba"), "aba", "the ends of a name do not overlap");
+	alias_free(a);
+	is(load(text, true, &a), 0, "the other way");
+	is_str(other(a, "b"), "a.1", "a name");
+	is_str(other(a, "p--q"), "x--y", "one with a star");
+	alias_free(a);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+		ok(load(no[i], false, &a) == ERR_FORMAT && strstr(err_line(), "line 1") != NULL && a == NULL, "no table: %s", err_line());
+	pics_write(path, "a\0b c\n", 6);
+	is(alias_load(&a, path, false), ERR_FORMAT, "a zero byte: %s", err_line());
+	is(alias_load(&a, "none-such", false), ERR_SYS, "no table of the name: %s", err_line());
+}
+
+/* Every array of the net has a name of its own there, of the form of theirs, and comes back. */
+static void
+net(const char *table, const char *name, const char *layers, const char *key, const char *value, const char *theirs, const char *ours)
+{
+	const struct script_opt opt[] = { { "layers", layers }, { key, value } };
+	struct alias *to, *from;
+	struct graph *g;
+	int same = 1, named = 1, found = 0;
+	char was[128];
+
+	if (alias_load(&to, table, true) < 0 || alias_load(&from, table, false) < 0 ||
+	    script_run(name, 0, 0, 0, 0, opt, key != NULL ? 2 : 1, &g) < 0) {
+		ok(0, "%s: %s", table, err_line());
+		return;
+	}
+	for (uint32_t i = 0; i < g->nw + g->naux; i++) {
+		const struct graph_array *a = i < g->nw ? &g->w[i] : &g->aux[i - g->nw];
+
+		snprintf(was, sizeof(was), "%s", other(to, a->name));
+		named &= strchr(was, '.') != NULL && strcmp(was, a->name) != 0;
+		same &= strcmp(other(from, was), a->name) == 0;
+		found += strcmp(was, theirs) == 0 && strcmp(a->name, ours) == 0;
+	}
+	ok(named, "%s --layers %s: %s has a name for each array", name, layers, table);
+	ok(same, "... which gives ours again");
+	is(found, 1, "%s is %s", theirs, ours);
+	graph_free(g);
+	alias_free(to);
+	alias_free(from);
+}
+
+int
+main(void)
+{
+	snprintf(path, sizeof(path), "%s", pics_path("table"));
+	plain();
+	net("torch-resnet", "resnet", "18", "variant", "post", "layer4.1.bn2.bias", "layer4.1.bn2_beta");
+	net("torch-resnet", "resnet", "50", "variant", "post", "layer1.0.downsample.1.weight", "layer1.0.downsample.1_gamma");
+	net("torch-vgg11", "vgg", "11", NULL, NULL, "features.18.weight", "conv5_2_weight");
+	net("torch-vgg13", "vgg", "13", NULL, NULL, "features.22.bias", "conv5_2_bias");
+	net("torch-vgg16", "vgg", "16", NULL, NULL, "features.28.bias", "conv5_3_bias");
+	net("torch-vgg19", "vgg", "19", NULL, NULL, "classifier.6.weight", "fc8_weight");
+	net("torch-vgg11-bn", "vgg", "11", "norm", "bn", "features.26.running_var", "bn5_2_moving_var");
+	net("torch-vgg13-bn", "vgg", "13", "norm", "bn", "features.1.weight", "bn1_1_gamma");
+	net("torch-vgg16-bn", "vgg", "16", "norm", "bn", "features.41.bias", "bn5_3_beta");
+	net("torch-vgg19-bn", "vgg", "19", "norm", "bn", "features.49.weight", "conv5_4_weight");
+	pics_clean();
+	return done();
+}

@@ -47,6 +47,9 @@ engine_find(const char *name)
 {
 	struct buf b = { 0 };
 
+	/* What people call it, whosever it is. */
+	if (name != NULL && strcmp(name, "gpu") == 0)
+		name = "cuda";
 	for (size_t i = 0; engine_list[i] != NULL; i++)
 		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : opens(engine_list[i]) == 0)
 			return engine_list[i];

@@ -139,7 +139,7 @@ bool	 engine_precision_find(const char *name, enum engine_precision *p);
 /* The engines built in, best first, NULL behind the last. */
 extern const struct engine *const engine_list[];
 
-/* By name; NULL name: the first that opens.  Returns NULL with a line noted. */
+/* By name, gpu being cuda; NULL name: the first that opens.  Returns NULL with a line noted. */
 const struct engine *engine_find(const char *name);
 
 #endif

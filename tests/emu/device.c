@@ -95,6 +95,13 @@ device_close(struct device *d)
 }
 
 int
+device_enter(struct device *d)
+{
+	(void)d;
+	return 0;
+}
+
+int
 device_describe(const struct device *d, struct buf *out)
 {
 	return d->host->put(out, "no GPU but loops, for tests");

@@ -108,6 +108,7 @@ device_close(struct device *d)
 {
 	if (d == NULL)
 		return;
+	device_enter(d);
 	if (d->blas != NULL)
 		cublasLtDestroy(d->blas);
 	if (d->dnn != NULL)
@@ -118,6 +119,12 @@ device_close(struct device *d)
 			cudaStreamDestroy(d->stream[s]);
 		}
 	free(d);
+}
+
+int
+device_enter(struct device *d)
+{
+	return device_ok(d, cudaSetDevice(d->number), "set");
 }
 
 int

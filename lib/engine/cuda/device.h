@@ -23,6 +23,8 @@ struct device_tape;	/* recorded work */
 /* ERR_NOTSUP where there is no driver or no such device: the line begins with "no GPU: ". */
 int	 device_open(const struct cuda_host *host, uint32_t number, struct device **d);
 void	 device_close(struct device *d);	/* NULL is fine; waits for its work */
+/* What this thread calls from now on is for d: the libraries keep one device a thread.  At the start of each entry. */
+int	 device_enter(struct device *d);
 /* "NVIDIA H200, 132 processors, cuDNN 9.19.0 ..." */
 int	 device_describe(const struct device *d, struct buf *out);
 

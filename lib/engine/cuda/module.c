@@ -52,6 +52,7 @@ module_plan_free(struct engine_plan *p)
 	if (p == NULL)
 		return;
 	d = p->dev->d;
+	device_enter(d);
 	device_wait(d);
 	for (int k = 0; k < PLAN_SETS; k++)
 		set_free(p, &p->set[k]);
@@ -130,6 +131,8 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
+	if ((e = device_enter(dev->d)) < 0)
+		return e;
 	if ((p = calloc(1, sizeof(*p))) == NULL) {
 		dev->host->note(0, "out of memory");
 		return ERR_NOMEM;
@@ -217,8 +220,10 @@ module_update(struct engine_dev *dev, float *w, float *state, const float *g, si
 	struct kernel_opt a = rule(hyper, n);
 	struct device *d = dev->d;
 	void *at;
-	int e;
+	int e = device_enter(d);
 
+	if (e < 0)
+		return e;
 	for (size_t part; count > 0; count -= part, w += part, g += part, state = kept > 0 ? state + kept * part : NULL) {
 		part = count < most ? count : most;
 		if ((e = device_take(d, (2 + kept) * part * sizeof(*w), &at)) < 0)

@@ -64,8 +64,10 @@ pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape)
 static int
 land(struct engine_plan *p)
 {
-	int e = p->flying ? device_wait(p->dev->d) : 0;
+	int e = device_enter(p->dev->d);
 
+	if (e == 0 && p->flying)
+		e = device_wait(p->dev->d);
 	p->flying = false;
 	return e;
 }

@@ -207,7 +207,7 @@ int	 arena_place(struct engine_plan *p);
 /* The buffers of a step: calls each for those it has. */
 void	 arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg);
 
-/* set.c.  The kernels of n samples.  Returns 0, ERR_NOTSUP, ERR_NOMEM or ERR_SYS. */
+/* set.c.  The kernels of n samples, on this thread's device from then on.  Returns 0, ERR_NOTSUP, ERR_NOMEM or ERR_SYS. */
 int	 set_get(struct engine_plan *p, uint32_t n, struct plan_set **set);
 void	 set_free(struct engine_plan *p, struct plan_set *set);	/* NULL-filled is fine */
 

@@ -151,8 +151,10 @@ int
 set_get(struct engine_plan *p, uint32_t n, struct plan_set **set)
 {
 	struct plan_set *oldest = &p->set[n == p->batch ? 0 : 1];
-	int e;
+	int e = device_enter(p->dev->d);
 
+	if (e < 0)
+		return e;
 	for (int k = 0; k < PLAN_SETS; k++) {
 		if (p->set[k].n == n) {
 			p->set[k].used = ++p->clock;

@@ -21,7 +21,7 @@ done
 is "$(offers pworker --mom pworker)" --momentum "a beginning"
 is "$(offers pworker incep --net | tr '\n' ' ')" "inception inception-bn " "a net"
 is "$(offers pworker ada --optimizer | tr '\n' ' ')" "adam adamw " "an optimizer"
-is "$(offers pworker @mnist-elu pworker | tr '\n' ' ')" "@mnist-elu @mnist-elu-async @mnist-elu-sync " "a recipe"
+is "$(offers pworker @mnist-elu pworker | tr '\n' ' ')" "@mnist-elu @mnist-elu-async @mnist-elu-momentum @mnist-elu-sync " "a recipe"
 is "$(offers dlaunch @local-m dlaunch)" @local-mlp "dlaunch too"
 touch one.rec two.rec
 is "$(offers pworker o --data)" one.rec "a file"

@@ -27,6 +27,7 @@ struct worker_learn {
 	double		 momentum, beta2, eps, trust, turns;
 	double		 wd, l1, clip, clip_norm;
 	bool		 unit;
+	struct average	 average;
 	struct buf	 mults;		/* text of ps/plan.h */
 };
 
@@ -50,6 +51,7 @@ struct pworker {
 	bool		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
 	bool		 flip;
+	bool		 no_average;		/* judge the weights though the file holds their average */
 	enum worker_verdict verdict;	/* what of them is wanted */
 	uint32_t	 top;		/* rows a picture, most probable classes first */
 	char		*list;		/* of servers, by a tracker's scheduler */

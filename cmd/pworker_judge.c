@@ -12,15 +12,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FIVE 5u
 
-enum { O_EVAL, O_FLIP, O_PREDICT, O_STATISTICS, O_TOP };
+enum { O_EVAL, O_FLIP, O_NOAVERAGE, O_PREDICT, O_STATISTICS, O_TOP };
 
 static const struct option longs[] = {
 	{ "eval", required_argument, NULL, O_EVAL },
 	{ "flip", no_argument, NULL, O_FLIP },
+	{ "no-average", no_argument, NULL, O_NOAVERAGE },
 	{ "predict", required_argument, NULL, O_PREDICT },
 	{ "statistics", required_argument, NULL, O_STATISTICS },
 	{ "top", required_argument, NULL, O_TOP },
@@ -33,6 +35,7 @@ take(struct pworker *p, int c, char *text)
 	switch (c) {
 	case O_EVAL:	p->judged = text; p->verdict = WORKER_SCORE; break;
 	case O_FLIP:	p->flip = true; break;
+	case O_NOAVERAGE: p->no_average = true; break;
 	case O_PREDICT:	p->judged = text; p->verdict = WORKER_ROWS; break;
 	case O_STATISTICS: p->judged = text; p->verdict = WORKER_STATISTICS; break;
 	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
@@ -156,9 +159,20 @@ put_weights(const struct pworker *p, const struct judge_opt *j, struct weights *
 	if (isatty(STDOUT_FILENO))
 		front_wrong("--statistics: weights do not go to a terminal: say > FILE");
 	if ((e = stats_run(&o, f->aux, &samples)) < 0 ||
-	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, f->meta, f->nmeta)) < 0)
+	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, NULL, f->meta, f->nmeta)) < 0)
 		front_die(NULL, e);
 	front_say("%s: statistics of %" PRIu64 " samples", p->judged, samples);
+}
+
+/* An average of the weights is what training validates, so it is what counts here too. */
+static void
+take_average(struct weights *f)
+{
+	if (f->average == NULL)
+		return;
+	memcpy(f->w, f->average, f->graph->P * sizeof(float));
+	memcpy(f->aux, f->average + f->graph->P, f->graph->A * sizeof(float));
+	front_say("takes the average of the weights");
 }
 
 /* Weights that know their net, and records: no training. */
@@ -179,6 +193,8 @@ worker_judge(struct pworker *p)
 		front_die("--engine", ERR_ARG);
 	if ((e = weights_load(p->judged, NULL, &f)) < 0)
 		front_die(NULL, e);
+	if (!p->no_average)
+		take_average(&f);
 	if (file != NULL && (e = conn_key_read(file, key)) < 0)
 		front_die(file, e);
 	t->data.recs = worker_open_records(t->data.path, file != NULL ? key : NULL);

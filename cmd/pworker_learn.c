@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include "ps/hello.h"
-#include "ps/norms.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,10 +22,12 @@ static const char help[] =
     "  --wd DECAY (1e-5)       --l1 X (0)                   --clip C  each number of a gradient\n"
     "  --clip-norm X           the norm of all gradients together\n"
     "  --lr-mult PATTERN=X     the rate of the arrays of these names, as fc*=10; again for more\n"
+    "  --lr-scale none|sqrt|linear  every rate times the number of workers, or its root\n"
+    "  --ema DECAY, --swa EPOCH or --lookahead K:ALPHA  keep and validate an average of the weights too\n"
     "  --wd-mult PATTERN=X     their decay\n";
 
 enum {
-	O_BETA2, O_CLIP, O_CLIPNORM, O_EPSILON, O_HELP, O_L1, O_LR, O_LRMULT, O_MOMENTUM, O_OPTIMIZER, O_TRUST, O_TURNS, O_UNIT,
+	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM, O_OPTIMIZER, O_SWA, O_TRUST, O_TURNS, O_UNIT,
 	O_WD, O_WDMULT
 };
 
@@ -34,13 +35,17 @@ static const struct option longs[] = {
 	{ "beta2", required_argument, NULL, O_BETA2 },
 	{ "clip", required_argument, NULL, O_CLIP },
 	{ "clip-norm", required_argument, NULL, O_CLIPNORM },
+	{ "ema", required_argument, NULL, O_EMA },
 	{ "epsilon", required_argument, NULL, O_EPSILON },
 	{ "help-learn", no_argument, NULL, O_HELP },
 	{ "l1", required_argument, NULL, O_L1 },
+	{ "lookahead", required_argument, NULL, O_LOOKAHEAD },
 	{ "lr", required_argument, NULL, O_LR },
 	{ "lr-mult", required_argument, NULL, O_LRMULT },
+	{ "lr-scale", required_argument, NULL, O_LRSCALE },
 	{ "momentum", required_argument, NULL, O_MOMENTUM },
 	{ "optimizer", required_argument, NULL, O_OPTIMIZER },
+	{ "swa", required_argument, NULL, O_SWA },
 	{ "trust", required_argument, NULL, O_TRUST },
 	{ "turns", required_argument, NULL, O_TURNS },
 	{ "unit", no_argument, NULL, O_UNIT },
@@ -61,6 +66,38 @@ add_rule(struct worker_learn *l, const char *option, const char *kind, const cha
 }
 
 static void
+one_average(struct worker_learn *l, enum average_kind kind)
+{
+	if (l->average.kind != AVERAGE_NONE && l->average.kind != kind)
+		front_wrong("--%s: there is one average, and --%s asks for it", average_name(kind),
+		    average_name(l->average.kind));
+	l->average.kind = kind;
+}
+
+/* K:ALPHA */
+static void
+lookahead(struct worker_learn *l, char *text)
+{
+	char *alpha = strchr(text, ':');
+
+	if (alpha == NULL)
+		front_wrong("--lookahead: '%.64s' is not K:ALPHA, as in 5:0.5", text);
+	*alpha++ = 0;
+	one_average(l, AVERAGE_LOOKAHEAD);
+	l->average.every = (uint32_t)front_num("--lookahead", text, 1, UINT32_MAX);
+	l->average.rate = (float)front_real("--lookahead", alpha, 0, 1);
+}
+
+/* The power of the number of workers. */
+static double
+lr_scale(const char *text)
+{
+	if (strcmp(text, "none") != 0 && strcmp(text, "sqrt") != 0 && strcmp(text, "linear") != 0)
+		front_wrong("--lr-scale: '%.64s' is none of none, sqrt and linear", text);
+	return *text == 'l' ? 1 : *text == 's' ? 0.5 : 0;
+}
+
+static void
 take(struct pworker *p, int c, char *text)
 {
 	struct worker_learn *l = &p->learn;
@@ -69,18 +106,28 @@ take(struct pworker *p, int c, char *text)
 	case O_BETA2:	l->beta2 = front_real("--beta2", text, 0, 1); break;
 	case O_CLIP:	l->clip = front_real("--clip", text, 0, 1e30); break;
 	case O_CLIPNORM: l->clip_norm = front_real("--clip-norm", text, 0, 1e30); break;
+	case O_EMA:
+		one_average(l, AVERAGE_EMA);
+		l->average.rate = (float)front_real("--ema", text, 0, 1);
+		break;
 	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
 	case O_HELP:	worker_help(help);
 	case O_L1:	l->l1 = front_real("--l1", text, 0, 1e30); break;
+	case O_LOOKAHEAD: lookahead(l, text); break;
 	case O_LR:
 		if (sched_parse(text, &p->train.sched) < 0)
 			front_wrong("--lr: %s", err_line());
 		break;
 	case O_LRMULT:	add_rule(l, "--lr-mult", "lr", text); break;
+	case O_LRSCALE:	p->train.lr_scale = lr_scale(text); break;
 	case O_MOMENTUM: l->momentum = front_real("--momentum", text, 0, 1); break;
 	case O_OPTIMIZER:
 		if (!opt_find(text, &l->rule))
 			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", text);
+		break;
+	case O_SWA:
+		one_average(l, AVERAGE_SWA);
+		p->train.swa = (uint64_t)front_num("--swa", text, 0, UINT32_MAX);
 		break;
 	case O_TRUST:	l->trust = front_real("--trust", text, 0, 1e30); break;
 	case O_TURNS:	l->turns = (double)front_num("--turns", text, 0, OPT_TURNS); break;
@@ -100,8 +147,9 @@ check(const struct pworker *p)
 		front_wrong("--trust: is of --optimizer lars, not of %s", opt_name(l->rule));
 	if ((!isnan(l->turns) || l->unit) && l->rule != OPT_MUON)
 		front_wrong("%s: is of --optimizer muon, not of %s", l->unit ? "--unit" : "--turns", opt_name(l->rule));
-	if (norms_check(&p->train.ps.hyper, p->train.ps.slack) < 0)
-		front_wrong("%s: %s", l->rule == OPT_LARS ? "--optimizer" : "--clip-norm", err_line());
+	if (hello_check(&p->train.ps.hyper, p->train.ps.slack) < 0)
+		front_wrong("%s: %s", l->average.kind == AVERAGE_SWA ? "--swa" : l->rule == OPT_LARS ? "--optimizer" :
+		    "--clip-norm", err_line());
 }
 
 static void
@@ -121,6 +169,7 @@ settle(struct pworker *p)
 	h->trust = isnan(l->trust) ? h->trust : (float)l->trust;
 	h->turns = isnan(l->turns) ? h->turns : (uint32_t)l->turns;
 	h->unit = l->unit;
+	h->average = l->average;
 	check(p);
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);

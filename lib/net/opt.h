@@ -29,6 +29,8 @@
 #ifndef NET_OPT_H
 #define NET_OPT_H
 
+#include "net/average.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +57,7 @@ struct opt_hyper {
 	float trust;	/* lars */
 	uint32_t turns;	/* muon: Newton-Schulz steps */
 	bool unit;	/* muon: each matrix begins an update with rows of norm 1 in the mean */
+	struct average average;	/* of the weights; no part of an update */
 	uint64_t t;	/* the number of this update, from 1; adam and adamw read it */
 };
 

@@ -63,7 +63,7 @@ put_state(struct tensors_out *o, const float *state, size_t count, uint32_t stat
 
 static int
 write_file(const char *path, struct tensors *t, const struct graph *g, const float *w, const float *aux,
-    const float *state, uint32_t states)
+    const float *state, uint32_t states, const float *average)
 {
 	struct tensors_out *o;
 	int e;
@@ -74,6 +74,8 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 		e = tensors_put(o, aux, g->A * sizeof(*aux));
 	for (uint32_t i = 0; e == 0 && i < states; i++)
 		e = put_state(o, state, g->P, states, i);
+	if (e == 0 && average != NULL)
+		e = tensors_put(o, average, (g->P + g->A) * sizeof(*average));
 	if (e == 0)
 		return tensors_commit(o);
 	tensors_abandon(o);
@@ -82,7 +84,7 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 
 int
 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-    enum opt_rule rule, const struct tensors_meta *meta, uint32_t nmeta)
+    enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta)
 {
 	uint32_t states = state != NULL ? opt_states(rule) : 0;
 	struct tensors t = { .kind = TENSORS_SAFE };
@@ -94,10 +96,12 @@ weights_save(const char *path, const struct graph *g, const float *w, const floa
 		e = tensors_add_meta(&t, WEIGHTS_OPTIMIZER, opt_name(rule));
 	for (uint32_t i = 0; e == 0 && i < states; i++)
 		e = add_arrays(&t, g->w, g->nw, opt_tail(rule, i));
+	if (e == 0 && average != NULL && (e = add_arrays(&t, g->w, g->nw, AVERAGE_TAIL)) == 0)
+		e = add_arrays(&t, g->aux, g->naux, AVERAGE_TAIL);
 	if (e < 0)
 		err_within("%s", path);
 	else
-		e = write_file(path, &t, g, w, aux, state, states);
+		e = write_file(path, &t, g, w, aux, state, states, average);
 	tensors_close(&t);
 	return e;
 }
@@ -118,6 +122,7 @@ weights_free(struct weights *f)
 	free(f->w);
 	free(f->aux);
 	free(f->state);
+	free(f->average);
 	for (uint32_t i = 0; i < f->nmeta; i++) {
 		free(f->meta[i].key);
 		free(f->meta[i].value);

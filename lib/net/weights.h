@@ -2,8 +2,8 @@
  * weights - a net's weights as a file: safetensors, so that other tools read it as is.
  *
  * Tensors, in this order: the learned arrays and aux under their names in the
- * graph, then optimizer state as "NAME:momentum" and the like (opt_tail()) when
- * there is any.  Metadata: "graph" (text of net(5)), "optimizer" where the state
+ * graph, then optimizer state as "NAME:momentum" and the like (opt_tail()), and
+ * the moving average of all as "NAME:average", when there are any.  Metadata: "graph" (text of net(5)), "optimizer" where the state
  * is not that of sgd, and the caller's own.  The format is in tensors.h.
  */
 #ifndef NET_WEIGHTS_H
@@ -25,16 +25,17 @@ struct weights {
 	float		*aux;		/* [A] */
 	float		*state;		/* [P, opt_states(rule)], or NULL */
 	enum opt_rule	 rule;		/* whose state that is */
+	float		*average;	/* [P + A] of the weights and the statistics, or NULL */
 	struct tensors_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" and "optimizer" left out */
 	uint32_t	 nmeta;
 };
 
 /*
- * Writes at once or not at all.  state is that of the rule, or NULL.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for
+ * Writes at once or not at all.  state is that of the rule, or NULL; average [P + A], or NULL.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for
  * metadata that is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-	     enum opt_rule rule, const struct tensors_meta *meta, uint32_t nmeta);
+	     enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta);
 /*
  * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
  * Tensors that the net does not have are left alone; state is there for all learned arrays or for none.  Memory is

@@ -102,12 +102,32 @@ read_state(const struct tensors *t, const struct graph *g, struct weights *out)
 	return e;
 }
 
-/* Optimizer state for one learned array means for all: what is missing then is an error. */
+/* Of the statistics too, behind that of the weights. */
+static int
+read_average(const struct tensors *t, const struct graph *g, struct weights *out)
+{
+	float *aux = NULL, *all;
+	int e;
+
+	if ((e = read_arrays(t, g->w, g->nw, AVERAGE_TAIL, g->P, &out->average)) < 0 ||
+	    (e = read_arrays(t, g->aux, g->naux, AVERAGE_TAIL, g->A, &aux)) < 0) {
+		free(aux);
+		return e;
+	}
+	if ((all = realloc(out->average, (g->P + g->A + 1) * sizeof(float))) != NULL) {
+		out->average = all;
+		memcpy(all + g->P, aux, g->A * sizeof(float));
+	}
+	free(aux);
+	return all != NULL ? 0 : err_nomem();
+}
+
+/* State or average of one learned array means of all: what is missing then is an error. */
 static bool
-has_state(const struct tensors *t, const struct graph *g, enum opt_rule rule)
+has(const struct tensors *t, const struct graph *g, const char *tail)
 {
 	for (uint32_t i = 0; i < g->nw; i++)
-		if (find(t, &g->w[i], opt_tail(rule, 0)) != NULL)
+		if (find(t, &g->w[i], tail) != NULL)
 			return true;
 	return false;
 }
@@ -125,7 +145,9 @@ load(const struct tensors *t, const struct graph *want, struct weights *out)
 	if ((e = read_arrays(t, g->w, g->nw, "", g->P, &out->w)) < 0 ||
 	    (e = read_arrays(t, g->aux, g->naux, "", g->A, &out->aux)) < 0)
 		return e;
-	return has_state(t, g, out->rule) ? read_state(t, g, out) : 0;
+	if (has(t, g, opt_tail(out->rule, 0)) && (e = read_state(t, g, out)) < 0)
+		return e;
+	return has(t, g, AVERAGE_TAIL) ? read_average(t, g, out) : 0;
 }
 
 int

@@ -17,12 +17,13 @@
 /* A job's values as text, in the order of the lines. */
 enum key {
 	VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1, CLIP,
-	CLIPNORM, TRUST, TURNS, UNIT, MULTS, HASH, KEYS
+	CLIPNORM, TRUST, TURNS, UNIT, AVERAGE, KEEP, EVERY, MULTS, HASH, KEYS
 };
 
 static const char *const name[KEYS] = {
 	"job", "tally", "workers", "servers", "server", "slack", "slice", "optimizer", "momentum", "beta2",
-	"epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit", "multipliers", "hash"
+	"epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit",
+	"average", "average-rate", "average-every", "multipliers", "hash"
 };
 
 /* The shortest text that gives back the same f32; nine digits always do. */
@@ -60,6 +61,9 @@ values(const struct hello *j, char v[KEYS][VALUE])
 	put_real(v[TRUST], j->hyper.trust);
 	snprintf(v[TURNS], VALUE, "%" PRIu32, j->hyper.turns);
 	snprintf(v[UNIT], VALUE, "%d", j->hyper.unit);
+	snprintf(v[AVERAGE], VALUE, "%s", average_name(j->hyper.average.kind));
+	put_real(v[KEEP], j->hyper.average.rate);
+	snprintf(v[EVERY], VALUE, "%" PRIu32, j->hyper.average.every);
 	snprintf(v[MULTS], VALUE, "%s", j->mults[0] != 0 ? j->mults : "-");
 	snprintf(v[HASH], VALUE, "%016" PRIx64, j->hash);
 }
@@ -150,6 +154,11 @@ take(enum key k, const char *v, struct hello *j)
 		e = whole(v, 0, 1, &u);
 		j->hyper.unit = u;
 		return e;
+	case AVERAGE:	return average_find(v, &j->hyper.average.kind) ? 0 :
+			    err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
+	case KEEP:	return real(v, &j->hyper.average.rate);
+	case EVERY:
+		return whole(v, j->hyper.average.kind == AVERAGE_LOOKAHEAD, UINT32_MAX, &j->hyper.average.every);
 	case HASH:
 		j->hash = strtoull(v, &end, 16);
 		return strlen(v) == 16 && v[strspn(v, "0123456789abcdef")] == 0 && *end == 0 ? 0 :
@@ -202,6 +211,21 @@ hello_same(const struct hello *here, const struct hello *there)
 		if (strcmp(a[k], b[k]) != 0)
 			return err_fail(ERR_ARG, "%s is %s here and %s there", k == HASH ? "the net's hash" : name[k],
 			    a[k], b[k]);
+	return 0;
+}
+
+int
+hello_check(const struct opt_hyper *h, uint32_t slack)
+{
+	unsigned needs = opt_needs(h);
+
+	if (slack == GATE_SYNC)
+		return 0;
+	if (needs & (OPT_NORM | OPT_NORMS))
+		return err_fail(ERR_ARG, "%s needs norms over all servers, which a job has with slack 0 alone",
+		    needs & OPT_NORMS ? opt_name(h->rule) : "clipping by norm");
+	if (h->average.kind == AVERAGE_SWA)
+		return err_fail(ERR_ARG, "a mean over epochs needs workers that end them together, with slack 0 alone");
 	return 0;
 }
 

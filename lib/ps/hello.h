@@ -19,6 +19,9 @@
  *	trust 0
  *	turns 0
  *	unit 0
+ *	average none
+ *	average-rate 0
+ *	average-every 0
  *	multipliers -
  *	hash 0123456789abcdef
  *	graph
@@ -61,6 +64,9 @@ int	 hello_text(const struct hello *j, const struct graph *g, struct buf *out);
 int	 hello_parse(const char *text, size_t n, struct hello *j, struct graph **g);
 /* Returns 0, or ERR_ARG with a line that says what differs: "slack is 4 here and 0 there". */
 int	 hello_same(const struct hello *here, const struct hello *there);
+
+/* Whether such a job can be: ERR_ARG when it is of a kind that workers must be in lockstep for and are not, else 0. */
+int	 hello_check(const struct opt_hyper *h, uint32_t slack);
 
 #define HELLO_REASON	256		/* bytes of a reason, its zero counted */
 

@@ -17,7 +17,8 @@
 
 struct keep {
 	struct keep_opt	 o;
-	float		*w, *aux, *state;
+	float		*w, *aux, *state, *average;
+	bool		 with_average;
 	struct tensors_meta *meta;	/* [nmeta], ours */
 	uint32_t	 nmeta;
 	uint64_t	 epoch, at;
@@ -77,7 +78,8 @@ name_best(const struct keep *k)
 static int
 save(const struct keep *k)
 {
-	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule, k->meta, k->nmeta);
+	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
+	    k->with_average ? k->average : NULL, k->meta, k->nmeta);
 
 	return e == 0 && k->o.most > 0 ? last_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
 }
@@ -127,16 +129,19 @@ keep_open(const struct keep_opt *opt, struct keep **to)
 	k->w = calloc(P, sizeof(float));
 	k->aux = calloc(A > 0 ? A : 1, sizeof(float));
 	k->state = calloc(P * opt_states(opt->rule) + 1, sizeof(float));
+	k->average = opt->average ? calloc(P + A + 1, sizeof(float)) : NULL;
 	snprintf(k->best, KEEP_PATH, "%s-best.safetensors", opt->prefix);
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->change, NULL);
-	if (k->w != NULL && k->aux != NULL && k->state != NULL && (errno = pthread_create(&k->thread, NULL, run, k)) == 0) {
+	if (k->w != NULL && k->aux != NULL && k->state != NULL &&
+	    (k->average != NULL || !opt->average) && (errno = pthread_create(&k->thread, NULL, run, k)) == 0) {
 		*to = k;
 		return 0;
 	}
 	free(k->w);
 	free(k->aux);
 	free(k->state);
+	free(k->average);
 	free(k);
 	return err_fail(ERR_NOMEM, "no memory, or no thread, for a copy of the weights");
 }
@@ -178,21 +183,24 @@ keep_close(struct keep *k)
 	free(k->w);
 	free(k->aux);
 	free(k->state);
+	free(k->average);
 	free(k);
 }
 
 void
-keep_room(struct keep *k, float **w, float **aux, float **state)
+keep_room(struct keep *k, float **w, float **aux, float **state, float **average)
 {
 	await(k);
 	*w = k->w;
 	*aux = k->aux;
 	*state = k->state;
+	*average = k->average;
 }
 
 int
-keep_put(struct keep *k, uint64_t epoch, uint64_t at, const struct tensors_meta *meta, uint32_t n)
+keep_put(struct keep *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n)
 {
+	k->with_average = average;
 	drop_meta(k);
 	if ((k->meta = calloc(n, sizeof(*k->meta))) == NULL)
 		return err_nomem();

@@ -17,6 +17,7 @@ struct keep_opt {
 	const char	*prefix;	/* lent */
 	const struct graph *graph;	/* lent */
 	enum opt_rule	 rule;
+	bool		 average;	/* the run has one (net/average.h) */
 	uint32_t	 most;		/* that stay of those up to the newest; 0: all */
 };
 
@@ -27,10 +28,16 @@ int	 keep_open(const struct keep_opt *opt, struct keep **k);
 /* Waits until all is written; NULL is fine. */
 void	 keep_close(struct keep *k);
 
-/* Where a copy goes: w [P], aux [A], state [P, states].  Waits until the checkpoint before is written. */
-void	 keep_room(struct keep *k, float **w, float **aux, float **state);
-/* The copy is complete: PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS where at is not 0.  Returns 0 or ERR_NOMEM. */
-int	 keep_put(struct keep *k, uint64_t epoch, uint64_t at, const struct tensors_meta *meta, uint32_t n);
+/*
+ * Where a copy goes: w [P], aux [A], state [P, states], average [P + A] (NULL: the run has none).  Waits until the
+ * checkpoint before is written.
+ */
+void	 keep_room(struct keep *k, float **w, float **aux, float **state, float **average);
+/*
+ * The copy is complete: PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS where at is not 0; average: with it.  Returns 0 or
+ * ERR_NOMEM.
+ */
+int	 keep_put(struct keep *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n);
 /* The checkpoint that was put last is also PREFIX-best.safetensors, once it is written. */
 void	 keep_best(struct keep *k);
 

@@ -1,7 +1,6 @@
 /* norms - the norms that an update needs, of arrays whose floats lie on several servers. */
 #include "ps/norms.h"
 #include "base/err.h"
-#include "ps/gate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +11,6 @@ norms_count(const struct plan *p, const struct opt_hyper *h)
 	unsigned needs = opt_needs(h);
 
 	return needs & OPT_NORMS ? 2 * p->npace : needs & OPT_NORM ? 1 : 0;
-}
-
-int
-norms_check(const struct opt_hyper *h, uint32_t slack)
-{
-	if (slack == GATE_SYNC || !(opt_needs(h) & (OPT_NORM | OPT_NORMS)))
-		return 0;
-	return err_fail(ERR_ARG, "%s needs norms over all servers, which a job has with slack 0 alone",
-	    opt_needs(h) & OPT_NORMS ? opt_name(h->rule) : "the clipping by norm");
 }
 
 int

@@ -43,8 +43,6 @@ struct norms {
 };
 
 uint32_t norms_count(const struct plan *p, const struct opt_hyper *h);
-/* Whether norms can be had: ERR_ARG when the rule needs them and slack is not 0, else 0. */
-int	 norms_check(const struct opt_hyper *h, uint32_t slack);
 
 int	 norms_init(struct norms *s, const struct plan *p, const struct opt_hyper *h, uint32_t nworkers);	/* 0 or ERR_NOMEM */
 void	 norms_free(struct norms *s);

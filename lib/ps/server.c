@@ -135,7 +135,17 @@ give_state(struct server *s, uint32_t i, uint32_t w)
 	const struct slice *sl = &s->shard.slice[i];
 
 	emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
+	    .samples = s->hello.slack == GATE_SYNC ? 0 : (uint32_t)(sl->updates < UINT32_MAX ? sl->updates : UINT32_MAX),
 	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
+}
+
+static void
+give_average(struct server *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i, .step = slice_step(sl, w),
+	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)), .payload = sl->average });
 }
 
 /* Gives every worker what it is due of slice i and may have now; a step of the lead may have closed since `was`. */
@@ -155,6 +165,8 @@ answer(struct server *s, uint32_t i, uint64_t was)
 		sl->due[w] = due & SLICE_W && !open ? SLICE_W : 0;
 		if (due & SLICE_STATE)
 			give_state(s, i, w);
+		if (due & SLICE_AVERAGE)
+			give_average(s, i, w);
 		if (due & SLICE_PULL || open)
 			give_weights(s, i, w, false);
 	}
@@ -175,6 +187,10 @@ take_pull(struct server *s, const struct msg *m)
 		if (sl->m == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
 		sl->due[m->worker] |= SLICE_STATE;
+	} else if (m->flags & MSG_AVERAGE_OF) {
+		if (sl->average == NULL)
+			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no average", m->slice);
+		sl->due[m->worker] |= SLICE_AVERAGE;
 	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
 		give_weights(s, m->slice, m->worker, true);
 	} else {
@@ -421,4 +437,10 @@ server_slice(const struct server *s, uint32_t slice, const float **w, const floa
 {
 	*w = s->shard.slice[slice].w;
 	*m = s->shard.slice[slice].m;
+}
+
+const float *
+server_average(const struct server *s, uint32_t slice)
+{
+	return s->shard.slice[slice].average;
 }

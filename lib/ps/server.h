@@ -60,6 +60,7 @@ bool	 server_over(const struct server *s);	/* every worker came and left */
 uint64_t server_steps(const struct server *s);	/* updates: the fewest of any slice and worker */
 /* The slices and their plan; NULL before the first hello.  *w, *m: weights and state (NULL: none) of an own slice. */
 const struct plan *server_plan(const struct server *s);
+const float *server_average(const struct server *s, uint32_t slice);	/* of an own slice; NULL: none */
 void	 server_slice(const struct server *s, uint32_t slice, const float **w, const float **m);
 
 #endif

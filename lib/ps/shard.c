@@ -15,27 +15,28 @@ padded(size_t count)
 
 /* Floats that slice i takes here, its arrays padded to `room` each: a frozen one is its weights alone. */
 static size_t
-takes(const struct shard *s, uint32_t i, uint32_t states, size_t *room)
+takes(const struct shard *s, uint32_t i, uint32_t more, size_t *room)
 {
 	*room = shard_mine(s, i) ? padded(s->plan->slice[i].count) : 0;
-	return (s->plan->slice[i].frozen ? 1 : 3 + states) * *room;
+	return (s->plan->slice[i].frozen ? 1 : 3 + more) * *room;
 }
 
-/* One allocation, w m sum before of each slice behind each other: what a step touches is together. */
+/* One allocation, w m sum before average of each slice behind each other: what a step touches is together. */
 static int
-memory(struct shard *s, enum opt_rule rule)
+memory(struct shard *s, const struct opt_hyper *h)
 {
-	uint32_t states = opt_states(rule);
+	bool average = h->average.kind != AVERAGE_NONE;
+	uint32_t states = opt_states(h->rule), more = states + average;
 	size_t all = LINE, room;
 	float *at;
 
 	for (uint32_t i = 0; i < s->plan->n; i++)
-		all += takes(s, i, states, &room);
+		all += takes(s, i, more, &room);
 	if ((s->memory = calloc(all, sizeof(float))) == NULL)
 		return err_nomem();
 	at = s->memory + (64 - (uintptr_t)s->memory % 64) % 64 / sizeof(float);
-	for (uint32_t i = 0; i < s->plan->n; at += takes(s, i++, states, &room)) {
-		takes(s, i, states, &room);
+	for (uint32_t i = 0; i < s->plan->n; at += takes(s, i++, more, &room)) {
+		takes(s, i, more, &room);
 		if (!shard_mine(s, i))
 			continue;
 		s->slice[i].w = at;
@@ -44,6 +45,7 @@ memory(struct shard *s, enum opt_rule rule)
 		s->slice[i].m = s->plan->slice[i].kind == PLAN_WEIGHTS ? at + room : NULL;
 		s->slice[i].sum = at + (1 + states) * room;
 		s->slice[i].before = at + (2 + states) * room;
+		s->slice[i].average = average ? at + (3 + states) * room : NULL;
 		if (s->plan->slice[i].count > s->pool.count)
 			s->pool.count = s->plan->slice[i].count;
 	}
@@ -74,7 +76,7 @@ slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = memory(s, job->hyper.rule)) < 0 || (e = work(s)) < 0)
+	if ((e = memory(s, &job->hyper)) < 0 || (e = work(s)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
@@ -89,7 +91,7 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g)
 	int e;
 
 	*s = (struct shard){ .index = job->server };
-	if ((e = norms_check(&job->hyper, job->slack)) < 0 ||
+	if ((e = hello_check(&job->hyper, job->slack)) < 0 ||
 	    (e = plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
 	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = slices(s, job)) < 0)
 		shard_free(s);

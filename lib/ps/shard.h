@@ -18,7 +18,7 @@ struct shard {
 	struct norms	  norms;
 };
 
-/* Plans the job's graph for server job->server.  Returns 0, ERR_ARG (norms_check()), ERR_LIMIT or ERR_NOMEM; on error *s is empty. */
+/* Plans the job's graph for server job->server.  Returns 0, ERR_ARG (hello_check()), ERR_LIMIT or ERR_NOMEM; on error *s is empty. */
 int	 shard_init(struct shard *s, const struct hello *job, const struct graph *g);
 void	 shard_free(struct shard *s);		/* and is empty again */
 bool	 shard_mine(const struct shard *s, uint32_t slice);	/* false for numbers beyond the plan too */

@@ -71,8 +71,8 @@ slice_free(struct slice *s)
 int
 slice_first(struct slice *s, const struct msg *m)
 {
-	bool state = m->flags & MSG_STATE_OF;
-	float *to = state ? s->m : s->w;
+	bool state = m->flags & MSG_STATE_OF, average = m->flags & MSG_AVERAGE_OF;
+	float *to = state ? s->m : average ? s->average : s->w;
 
 	if (m->len != s->at->count * sizeof(float) * (state ? opt_states(s->hyper.rule) : 1) || to == NULL)
 		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice, m->len);
@@ -80,10 +80,16 @@ slice_first(struct slice *s, const struct msg *m)
 		return 0;
 	if (m->len > 0)
 		memcpy(to, m->payload, m->len);
-	if (state)
+	if (average)
+		s->averaged = m->samples;
+	if (state || average)
 		return 0;
+	if (s->averaged == 0 && s->average != NULL && m->len > 0)
+		memcpy(s->average, s->w, m->len);
+	s->averaged += s->averaged == 0 && s->hyper.average.kind == AVERAGE_LOOKAHEAD;
 	s->ready = true;
-	s->step = s->updates = m->step;
+	s->step = m->step;
+	s->updates = m->samples > 0 ? m->samples : m->step;
 	for (uint32_t w = 0; w < s->gate.n; w++)
 		gate_done(&s->gate, w, m->step);
 	return 0;
@@ -136,6 +142,18 @@ apply(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
 	}
 }
 
+/* An update was done; any: it had samples. */
+static void
+average(struct slice *s, bool any)
+{
+	uint64_t t = s->gate.slack == GATE_SYNC ? s->step + 1 : s->updates;
+
+	if (s->average != NULL && (any || s->marked) && average_step(&s->hyper.average, s->average, s->w, s->at->count,
+	    s->averaged, t, s->marked, s->at->kind == PLAN_AUX) && s->averaged < UINT32_MAX)
+		s->averaged++;
+	s->marked = false;
+}
+
 /* Adds one push; p is unaligned bytes. */
 static void
 add(struct slice *s, const void *p, uint32_t samples)
@@ -176,6 +194,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	if (s->at->count > 0)
 		memcpy(s->before, s->w, s->at->count * sizeof(float));
 	apply(s, s->sum, s->samples, k);
+	average(s, s->samples > 0);
 	s->samples = 0;
 	s->full = s->counted = false;
 	s->rated = false;
@@ -236,6 +255,7 @@ push_sync(struct slice *s, const struct msg *m)
 	}
 	p->samples = m->samples;
 	p->here = true;
+	s->marked |= (m->flags & MSG_MARK) != 0;
 	gate_done(&s->gate, m->worker, m->step + 1);
 	advance(s);
 	return 0;
@@ -248,6 +268,7 @@ push_alone(struct slice *s, const struct msg *m)
 		memcpy(s->sum, m->payload, m->len);
 	s->rate = m->rate;
 	apply(s, s->sum, m->samples, NULL);
+	average(s, m->samples > 0);
 	s->began = true;
 	gate_done(&s->gate, m->worker, m->step + 1);
 }

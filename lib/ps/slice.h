@@ -35,7 +35,8 @@ void	 slice_pool_free(struct slice_pool *p);
 
 #define SLICE_W		1u	/* what is due to a worker: the weights, when the gate opens, */
 #define SLICE_STATE	2u	/* the optimizer's state, */
-#define SLICE_PULL	4u	/* the weights as soon as there are any */
+#define SLICE_PULL	4u	/* the weights as soon as there are any, */
+#define SLICE_AVERAGE	8u	/* their average */
 
 struct slice {
 	const struct plan	*plan;
@@ -45,6 +46,9 @@ struct slice {
 	float			*w;		/* [count], the server's memory, ... */
 	float			*m;		/* [count, states] ... and the optimizer's; NULL for aux and what is frozen */
 	float			*sum;		/* [count] of the open step; of a frozen slice this and what follows are NULL */
+	float			*average;	/* [count] of w, or NULL */
+	uint32_t		 averaged;	/* ... of so many; 0: it is w */
+	bool			 marked;	/* the open step's weights go into it */
 	float			*before;	/* [count] w one step ago, for a worker that must repeat it; slack 0 only */
 	bool			 ready;		/* has its first weights */
 	bool			 began;		/* took a push: before is set */
@@ -67,7 +71,7 @@ int	 slice_init(struct slice *s, const struct plan *p, uint32_t i, uint32_t nwor
 	     const struct opt_hyper *hyper, struct slice_pool *pool);
 void	 slice_free(struct slice *s);
 
-/* First weights or state (MSG_INIT); nothing changes once it is ready.  0 or ERR_FORMAT. */
+/* First weights, state or average (MSG_INIT); nothing changes once it is ready.  0 or ERR_FORMAT. */
 int	 slice_first(struct slice *s, const struct msg *m);
 /* Returns 0, ERR_FORMAT (length, samples, rate or step are wrong, or it is frozen; nothing changed) or ERR_NOMEM. */
 int	 slice_push(struct slice *s, const struct msg *m);

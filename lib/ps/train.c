@@ -122,6 +122,31 @@ open_data(struct train *t, const char *path, struct recs *recs, bool train, stru
 	return e;
 }
 
+/* A linear scale with 1, 2, 4 ... workers is exact, and so are its rates. */
+float
+train_lr(const struct train *t, uint64_t step)
+{
+	double scale = pow((double)t->o->ps.nworkers, t->o->lr_scale);
+
+	return (float)((double)sched_rate(&t->o->sched, step, t->steps) * scale);
+}
+
+/* The plan holds the average, and takes the weights again when it next needs them. */
+static int
+load_average(struct train *t)
+{
+	const struct engine *en = t->engine;
+	int e = worker_average(t->wk, t->average, &t->averaged);
+
+	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++) {
+		if (t->graph->w[a].frozen)
+			continue;
+		t->loaded[a] = 0;
+		e = en->load(t->plan, a, t->average + t->graph->w[a].first);
+	}
+	return e == 0 ? en->load_aux(t->plan, t->average + t->graph->P) : e;
+}
+
 static int
 validate(struct train *t, uint64_t epoch)
 {
@@ -132,7 +157,8 @@ validate(struct train *t, uint64_t epoch)
 	struct engine_result r;
 	int e;
 
-	if ((e = train_load_all(t)) < 0 || (e = batch_start(t->val, 0, 0)) < 0)
+	if ((e = train_load_all(t)) < 0 || (t->average != NULL && (e = load_average(t)) < 0) ||
+	    (e = batch_start(t->val, 0, 0)) < 0)
 		return e;
 	while ((e = batch_next(t->val, &b)) > 0) {
 		if (b->bad > 0)
@@ -151,6 +177,9 @@ validate(struct train *t, uint64_t epoch)
 	score(&ev, &s);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
+	/* The plan has statistics of the average; of the weights it takes new ones where it needs them. */
+	if (t->average != NULL && (e = t->engine->load_aux(t->plan, t->aux)) < 0)
+		return e;
 	return train_rate(t, epoch, ev.accuracy);
 }
 
@@ -175,7 +204,7 @@ steps(struct train *t, uint64_t epoch)
 		if (*t->o->stop != 0 && !asked && (asked = true) && (e = worker_stop(t->wk)) < 0)
 			return e;
 		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
-		    .rate = sched_rate(&t->o->sched, t->step, t->steps) };
+		    .rate = train_lr(t, t->step) };
 		if ((e = train_saved(t, false)) < 0 || (e = train_step(t, &s)) <= 0)
 			return e;
 		t->epoch.loss += s.loss;
@@ -234,7 +263,7 @@ epoch(struct train *t, uint64_t n)
 	t->over = t->stream;
 	if (t->stream && t->step == from)
 		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
-	ev.rate = sched_rate(&t->o->sched, t->step - 1, t->steps);
+	ev.rate = train_lr(t, t->step - 1);
 	score(&ev, &t->epoch);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
@@ -291,6 +320,8 @@ memory(struct train *t)
 	if (t->o->accumulate > 1 &&
 	    ((e = floats(&t->sum, g->P)) < 0 || (e = floats(&t->stats_sum, g->A)) < 0))
 		return e;
+	if (t->o->ps.hyper.average.kind != AVERAGE_NONE && (e = floats(&t->average, g->P + g->A)) < 0)
+		return e;
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
 	return t->o->batches != NULL ? sizes(t) : 0;
@@ -300,6 +331,7 @@ static int
 begin(struct train *t)
 {
 	struct worker_opt ps = t->o->ps;
+	struct worker_first first = { 0 };
 	float *state = NULL;
 	int e;
 
@@ -310,11 +342,11 @@ begin(struct train *t)
 	if ((e = worker_open(&ps, &t->wk)) < 0)
 		return e;
 	if (ps.rank == 0 && ((e = floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
-	    (e = train_first(t, state, &t->step)) < 0)) {
+	    (e = train_first(t, state, &first, &t->step)) < 0)) {
 		free(state);
 		return e;
 	}
-	e = worker_begin(t->wk, state, &t->step);
+	e = worker_begin(t->wk, &first, &t->step);
 	free(state);
 	return e == 0 ? train_agree(t) : e;
 }
@@ -334,6 +366,7 @@ open_keep(struct train *t)
 	}
 	io_abandon(&f);
 	return keep_open(&(struct keep_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
+	    .average = t->average != NULL,
 	    .most = t->o->keep }, &t->keep);
 }
 
@@ -366,6 +399,9 @@ open_all(struct train *t)
 	t->steps = batch_steps(t->in);
 	if ((t->stream = t->steps == 0))
 		t->steps = UINT64_MAX / 2;
+	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
+		return err_fail(ERR_ARG, "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
+		    t->o->data.path);
 	if ((e = t->o->devices != NULL ? split_open(t->o->devices, t->o->threads, &t->engine, &t->dev) :
 	    t->engine->open(0, t->o->threads, &t->dev)) < 0)
 		return e;
@@ -398,6 +434,7 @@ close_all(struct train *t)
 	batch_close(t->val);
 	free(t->w);
 	free(t->aux);
+	free(t->average);
 	free(t->g);
 	free(t->sum);
 	free(t->stats);

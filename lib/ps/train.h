@@ -30,7 +30,7 @@ enum train_kind {
 	TRAIN_START,		/* batch: the steps of an epoch; samples: its records; text: the device */
 	TRAIN_STEP,		/* this worker's own batch */
 	TRAIN_EPOCH,		/* of all workers when synchronous, else this worker's own */
-	TRAIN_VALIDATION,	/* likewise */
+	TRAIN_VALIDATION,	/* likewise; of the average where there is one */
 	TRAIN_SAVE,		/* text: the file */
 	TRAIN_BEST,		/* a validation was better than all before */
 	TRAIN_EARLY,		/* samples: so many epochs were no better than this one: the run ends */
@@ -70,6 +70,8 @@ struct train_opt {
 	struct recs	*val_recs;		/* the same, opened already and lent; NULL: opened from val */
 	struct worker_opt ps;			/* graph, rank, servers ...; w, aux, waiting and arg are filled in here */
 	struct sched	 sched;
+	double		 lr_scale;		/* every rate is multiplied by the number of workers to this power */
+	uint64_t	 swa;			/* of AVERAGE_SWA: the first epoch whose last weights count */
 	const char	*init;			/* rule of net/init.h */
 	uint64_t	 seed;
 	uint32_t	 accumulate;		/* pieces of a step that this worker takes; at least 1 */

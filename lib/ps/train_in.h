@@ -33,6 +33,8 @@ struct train {
 	bool		 over;		/* ... until it is there */
 	uint64_t	 step;		/* done so far */
 	bool		 sync;
+	float		*average;	/* [P + A], NULL where the job has none */
+	uint32_t	 averaged;	/* ... of so many weights */
 	struct toll	*toll;		/* [nservers], NULL without servers */
 	struct keep	*keep;		/* where this worker writes checkpoints, or NULL */
 	double		 best;		/* validation's accuracy, of worker 0's */
@@ -53,12 +55,14 @@ train_loss(double loss)
  * for ever, or read other records than they should: all must say the same.
  */
 int	train_agree(struct train *t);
+/* The learning rate of a step. */
+float	train_lr(const struct train *t, uint64_t step);
 /* One step.  1, 0 when the epoch has no more, ERR_STOP when the job ended before it, or an error. */
 int	train_step(struct train *t, struct train_sums *seen);
 /* Waits for all weights and loads those the plan does not hold. */
 int	train_load_all(struct train *t);
-/* Fills w, aux, state [P, states] and step from the checkpoint or by the rule. */
-int	train_first(struct train *t, float *state, uint64_t *step);
+/* Fills w, aux, average, state [P, states], *first and step from the checkpoint or by the rule. */
+int	train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step);
 int	train_save(struct train *t);
 /* Tells what was written since; wait: of all.  Returns 0, or what writing came to. */
 int	train_saved(struct train *t, bool wait);

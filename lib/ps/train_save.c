@@ -13,12 +13,12 @@
 
 #define VALUE 32	/* bytes of a metadata value's text */
 
-/* What a checkpoint says beside the tensors, in this order. */
-enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
-	M_BEST_EPOCH, METAS };
+/* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST, M_BEST_EPOCH,
+	M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
 static const char *const meta_key[METAS] = {
-	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5", "epoch_samples",
-	"best_accuracy", "best_epoch",
+	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
+	"epoch_samples", "best_accuracy", "best_epoch", "average", "averaged", "updates",
 };
 
 static uint32_t
@@ -58,17 +58,19 @@ train_save(struct train *t)
 {
 	char value[METAS][VALUE];
 	struct tensors_meta meta[METAS];
-	uint64_t epoch = t->step / t->steps, at = t->step % t->steps;
-	float *w, *aux, *state;
+	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates = t->sync ? 0 : worker_updates(t->wk);
+	float *w, *aux, *state, *average;
+	uint32_t n = 0;
 	struct buf batch = { 0 };
 	int e;
 
 	if ((e = worker_ready(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
 		return e;
-	keep_room(t->keep, &w, &aux, &state);
+	keep_room(t->keep, &w, &aux, &state, &average);
 	memcpy(w, t->w, t->graph->P * sizeof(*w));
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
-	if ((e = worker_state(t->wk, state)) < 0 || (e = put_batch(t, &batch)) < 0) {
+	if ((e = worker_state(t->wk, state)) < 0 ||
+	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) || (e = put_batch(t, &batch)) < 0) {
 		buf_free(&batch);
 		return e;
 	}
@@ -81,14 +83,12 @@ train_save(struct train *t)
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
 	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
-	snprintf(value[M_BEST], VALUE, "%.17g", t->best);
-	snprintf(value[M_BEST_EPOCH], VALUE, "%" PRIu64, t->best_epoch);
-	for (int i = 0; i < METAS; i++)
-		meta[i] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
-		    i == M_BATCH ? (char *)batch.p : value[i] };
-	if ((e = keep_put(t->keep, epoch, at, meta, METAS)) == 0 && t->is_best && t->o->best)
-		keep_best(t->keep);
-	t->is_best = false;
+/* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST, M_BEST_EPOCH,
+	M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
+static const char *const meta_key[METAS] = {
+	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
+	"epoch_samples", "best_accuracy", "best_epoch", "average", "averaged", "updates",
 	buf_free(&batch);
 	return e;
 }
@@ -196,8 +196,41 @@ begin(struct train *t)
 	return e;
 }
 
+/* The average goes on if it is of the kind that is asked for; one that nobody asks for is left. */
+static int
+resume_average(struct train *t, const struct weights *f, struct worker_first *first)
+{
+	enum average_kind kind = t->o->ps.hyper.average.kind;
+	const char *was = weights_get(f, meta_key[M_AVERAGE]);
+	uint64_t n = 0;
+	int e;
+
+	if (kind == AVERAGE_NONE || f->average == NULL)
+		return 0;
+	if (was == NULL || strcmp(was, average_name(kind)) != 0)
+		return err_fail(ERR_ARG, "was saved with another average, '%.32s'", was != NULL ? was : "?");
+	if ((e = whole(f, M_AVERAGED, &n)) < 0)
+		return e;
+	memcpy(t->average, f->average, (t->graph->P + t->graph->A) * sizeof(float));
+	t->averaged = first->averaged = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	first->average = t->average;
+	return 0;
+}
+
+/* In a job with a slack updates are pushes, which steps do not count. */
+static int
+resume_updates(const struct train *t, const struct weights *f, struct worker_first *first)
+{
+	uint64_t n = 0;
+	int e = 0;
+
+	if (!t->sync && weights_get(f, meta_key[M_UPDATES]) != NULL && (e = whole(f, M_UPDATES, &n)) == 0)
+		first->updates = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	return e;
+}
+
 int
-train_first(struct train *t, float *state, uint64_t *step)
+train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step)
 {
 	enum opt_rule rule = t->o->ps.hyper.rule;
 	size_t bytes = t->graph->P * opt_states(rule) * sizeof(*state);
@@ -205,6 +238,7 @@ train_first(struct train *t, float *state, uint64_t *step)
 	int e;
 
 	*step = 0;
+	*first = (struct worker_first){ .state = state };
 	memset(state, 0, bytes);
 	if (t->o->resume == NULL)
 		return begin(t);
@@ -214,7 +248,8 @@ train_first(struct train *t, float *state, uint64_t *step)
 		e = err_fail(ERR_FORMAT, "holds the weights of another net");
 	if (e == 0 && f.state != NULL && f.rule != rule)
 		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
-	if (e == 0 && (e = position(t, &f, step)) == 0) {
+	if (e == 0 && (e = position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
+	    (e = resume_updates(t, &f, first)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));
 		memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
 		if (f.state != NULL)

@@ -75,6 +75,18 @@ first_sample(const struct train *t, uint32_t k)
 	return first;
 }
 
+/* The pushes of a step begin; the last one of an epoch may count for the mean over epochs. */
+static int
+step(struct train *t, uint32_t n)
+{
+	int e = worker_step(t->wk, n, train_lr(t, t->step));
+
+	if (e == 0 && t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&
+	    t->step / t->steps >= t->o->swa)
+		worker_mark(t->wk);
+	return e;
+}
+
 /* k: which of this worker's pieces it is. */
 static int
 piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
@@ -94,8 +106,7 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	seen->correct += r.correct;
 	seen->top5 += r.top5;
 	seen->samples += b->s.n;
-	if (last && (e = worker_step(t->wk, (uint32_t)seen->samples,
-	    sched_rate(&t->o->sched, t->step, t->steps))) < 0)
+	if (last && (e = step(t, (uint32_t)seen->samples)) < 0)
 		return e;
 	t->push = last;
 	t->add = !first;
@@ -120,7 +131,7 @@ without_last(struct train *t, uint32_t n)
 		if (worker_last(t->wk))
 			return ERR_STOP;
 	}
-	if ((e = worker_step(t->wk, n, sched_rate(&t->o->sched, t->step, t->steps))) < 0)
+	if ((e = step(t, n)) < 0)
 		return e;
 	return n > 0 ? push_all(t) : 0;
 }

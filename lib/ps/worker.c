@@ -181,13 +181,13 @@ await_all(struct worker *wk)
 }
 
 int
-worker_begin(struct worker *wk, const float *first_state, uint64_t *step)
+worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step)
 {
 	int e;
 
 	if ((e = enter(wk)) < 0)
 		return e;
-	worker_brain_begin(wk->brain, first_state, *step);
+	worker_brain_begin(wk->brain, first, *step);
 	if ((e = await_all(wk)) == 0)
 		e = worker_brain_begun(wk->brain, step);
 	return leave(wk, e);
@@ -202,6 +202,12 @@ worker_step(struct worker *wk, uint32_t n, float rate)
 		return e;
 	worker_brain_step(wk->brain, n, rate);
 	return leave(wk, 0);
+}
+
+void
+worker_mark(struct worker *wk)
+{
+	worker_brain_mark(wk->brain);
 }
 
 int
@@ -294,6 +300,25 @@ worker_state(struct worker *wk, float *to)
 		return e;
 	worker_brain_state(wk->brain, to);
 	e = await(wk, state, 0);
+	return leave(wk, e);
+}
+
+uint32_t
+worker_updates(const struct worker *wk)
+{
+	return worker_brain_updates(wk->brain);
+}
+
+int
+worker_average(struct worker *wk, float *to, uint32_t *n)
+{
+	int e = enter(wk);
+
+	if (e < 0)
+		return e;
+	worker_brain_average(wk->brain, to);
+	if ((e = await(wk, state, 0)) == 0)
+		*n = worker_brain_averaged(wk->brain);
 	return leave(wk, e);
 }
 

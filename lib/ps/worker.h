@@ -58,13 +58,22 @@ struct worker;
 int	 worker_open(const struct worker_opt *opt, struct worker **wk);
 void	 worker_close(struct worker *wk);	/* NULL is fine; says nothing to anybody */
 
+/* What rank 0 has for a beginning beside weights; a struct of zeros is nothing.  Lent until worker_begin() returned. */
+struct worker_first {
+	const float	*state;		/* [P, states] of opt.h; NULL: zeros */
+	const float	*average;	/* [P + A] of net/average.h, or NULL; ... */
+	uint32_t	 averaged;	/* ... of so many weights */
+	uint32_t	 updates;	/* with a slack: pushes that became updates; 0: as many as steps */
+};
+
 /*
- * The beginning: rank 0 gives what is in w and aux, state [P, states] (of opt.h; NULL: zeros) and the steps already done;
- * the others wait.  On return w and aux are the job's, *step the number of updates they have.
+ * The beginning: rank 0 gives what is in w and aux, *first (NULL: nothing) and the steps already done; the others wait.
+ * On return w and aux are the job's, *step the number of updates they have.
  */
-int	 worker_begin(struct worker *wk, const float *state, uint64_t *step);
+int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step);
 
 int	 worker_step(struct worker *wk, uint32_t n, float rate);
+void	 worker_mark(struct worker *wk);	/* of this step: its weights go into the average; all workers say so */
 int	 worker_push(struct worker *wk, uint32_t a, const float *g);
 int	 worker_finish(struct worker *wk, const float *stats);
 int	 worker_need(struct worker *wk, uint32_t a);
@@ -78,6 +87,12 @@ bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job end
 int	 worker_sum(struct worker *wk, double *v, uint32_t n);
 /* Reads the optimizer's state [P, states] from all servers: of the step now with slack 0, else as new as each server's is. */
 int	 worker_state(struct worker *wk, float *state);
+uint32_t worker_updates(const struct worker *wk);	/* the most updates of any slice, after it; 0 with slack 0 */
+/*
+ * Reads the average [P + A] of the weights likewise, in a job that has one; *n is of how many.  Before the first, and for
+ * what is frozen, it is the weights.
+ */
+int	 worker_average(struct worker *wk, float *to, uint32_t *n);
 /* Asks that all workers end after the same step, soon. */
 int	 worker_stop(struct worker *wk);
 /* Tells the servers that an epoch begins, from 0: their logs are by epoch. */

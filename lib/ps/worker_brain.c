@@ -73,7 +73,7 @@ worker_brain_new(const struct worker_brain_opt *opt, struct worker_brain **brain
 	b->o = *opt;
 	b->w = opt->worker;
 	b->graph = b->w->graph;
-	if ((e = norms_check(&b->w->hyper, b->w->slack)) < 0 ||
+	if ((e = hello_check(&b->w->hyper, b->w->slack)) < 0 ||
 	    (e = plan_new(b->graph, opt->nservers, slice_bytes(b->w), b->w->mults, &b->w->hyper, &b->plan)) < 0 ||
 	    (e = memory(b)) < 0) {
 		worker_brain_free(b);
@@ -149,27 +149,37 @@ worker_brain_parted(const struct worker_brain *b, uint32_t server)
 }
 
 static void
-first(struct worker_brain *b, uint32_t i, const float *state, uint64_t step)
+first(struct worker_brain *b, uint32_t i, const struct worker_first *f, uint64_t step)
 {
 	const struct plan_slice *s = &b->plan->slice[i];
 	struct msg m = { .type = MSG_INIT, .step = step, .len = (uint32_t)(s->count * sizeof(float)) };
 
-	if (s->kind == PLAN_WEIGHTS && !s->frozen && state != NULL) {
+	if (s->kind == PLAN_WEIGHTS && !s->frozen && f->state != NULL) {
 		uint32_t states = opt_states(b->w->hyper.rule);
 		struct msg of = m;
 
 		of.flags = MSG_STATE_OF;
 		of.len *= states;
-		of.payload = state + s->first * states;
+		of.payload = f->state + s->first * states;
 		emit_slice(b, i, of);
 	}
+	if (!s->frozen && f->average != NULL) {
+		struct msg of = m;
+
+		of.flags = MSG_AVERAGE_OF;
+		of.samples = f->averaged;
+		of.payload = f->average + (s->kind == PLAN_AUX ? b->graph->P : 0) + s->first;
+		emit_slice(b, i, of);
+	}
+	m.samples = f->updates;
 	m.payload = (s->kind == PLAN_AUX ? b->w->aux : b->w->w) + s->first;
 	emit_slice(b, i, m);
 }
 
 void
-worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
+worker_brain_begin(struct worker_brain *b, const struct worker_first *f, uint64_t step)
 {
+	static const struct worker_first nothing;
 	uint64_t from = WORKER_ANY;
 
 	b->began = true;
@@ -177,7 +187,7 @@ worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step)
 		if (!b->link[s].empty && b->link[s].step < from)
 			from = b->link[s].step;
 	for (uint32_t i = 0; b->w->rank == 0 && i < b->plan->n; i++)
-		first(b, i, state, step);
+		first(b, i, f != NULL ? f : &nothing, step);
 	for (uint32_t i = 0; i < b->plan->n; i++) {
 		b->part[i].waiting = true;
 		b->part[i].want = b->w->slack == GATE_SYNC && !b->plan->slice[i].frozen ? from : WORKER_ANY;
@@ -211,8 +221,15 @@ worker_brain_step(struct worker_brain *b, uint32_t n, float rate)
 {
 	b->n = n;
 	b->rate = rate;
+	b->marked = false;
 	for (uint32_t i = 0; i < b->plan->n; i++)
 		b->part[i].left = b->part[i].arrays;
+}
+
+void
+worker_brain_mark(struct worker_brain *b)
+{
+	b->marked = true;
 }
 
 /* base: the array that slice i is a range of. */
@@ -228,6 +245,7 @@ push_slice(struct worker_brain *b, uint32_t i, const float *base)
 	} else {
 		m.flags = MSG_EMPTY;
 	}
+	m.flags |= b->marked ? MSG_MARK : 0;
 	b->part[i].waiting = true;
 	b->part[i].want = b->step + 1;
 	emit_slice(b, i, m);
@@ -363,6 +381,8 @@ worker_brain_state(struct worker_brain *b, float *state)
 	uint32_t states = opt_states(b->w->hyper.rule);
 
 	b->state = state;
+	b->average = NULL;
+	b->updates = 0;
 	for (uint32_t i = 0; i < b->plan->nweights; i++) {
 		const struct plan_slice *s = &b->plan->slice[i];
 
@@ -375,10 +395,41 @@ worker_brain_state(struct worker_brain *b, float *state)
 	}
 }
 
+uint32_t
+worker_brain_updates(const struct worker_brain *b)
+{
+	return b->updates;
+}
+
+void
+worker_brain_average(struct worker_brain *b, float *average)
+{
+	b->average = average;
+	b->averaged = 0;
+	for (uint32_t i = 0; i < b->plan->n; i++) {
+		const struct plan_slice *s = &b->plan->slice[i];
+		bool aux = s->kind == PLAN_AUX;
+
+		if (s->frozen) {
+			memcpy(average + (aux ? b->graph->P : 0) + s->first, (aux ? b->w->aux : b->w->w) + s->first,
+			    s->count * sizeof(float));
+			continue;
+		}
+		b->part[i].asked = true;
+		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_AVERAGE_OF, .step = b->step });
+	}
+}
+
+uint32_t
+worker_brain_averaged(const struct worker_brain *b)
+{
+	return b->averaged;
+}
+
 int
 worker_brain_stated(const struct worker_brain *b)
 {
-	for (uint32_t i = 0; i < b->plan->nweights; i++)
+	for (uint32_t i = 0; i < b->plan->n; i++)
 		if (b->part[i].asked)
 			return (int)b->plan->slice[i].owner;
 	return -1;

@@ -43,12 +43,16 @@ bool	 worker_brain_welcome(const struct worker_brain *b, uint32_t server);	/* th
 bool	 worker_brain_parted(const struct worker_brain *b, uint32_t server);	/* and answered our goodbye */
 
 /* As worker.h's functions of the same names, without their waiting. */
-void	 worker_brain_begin(struct worker_brain *b, const float *state, uint64_t step);
+void	 worker_brain_begin(struct worker_brain *b, const struct worker_first *first, uint64_t step);
 void	 worker_brain_step(struct worker_brain *b, uint32_t n, float rate);
+void	 worker_brain_mark(struct worker_brain *b);
 void	 worker_brain_push(struct worker_brain *b, uint32_t a, const float *g);
 void	 worker_brain_finish(struct worker_brain *b, const float *stats);
 void	 worker_brain_sum(struct worker_brain *b, const double *v, uint32_t n);
 void	 worker_brain_state(struct worker_brain *b, float *state);
+uint32_t worker_brain_updates(const struct worker_brain *b);
+void	 worker_brain_average(struct worker_brain *b, float *average);	/* has come when worker_brain_stated() */
+uint32_t worker_brain_averaged(const struct worker_brain *b);
 void	 worker_brain_stop(struct worker_brain *b);
 void	 worker_brain_epoch(struct worker_brain *b, uint64_t n);
 void	 worker_brain_bye(struct worker_brain *b);

@@ -12,7 +12,7 @@ struct worker_part {
 	uint32_t arrays;	/* that have floats in this slice, */
 	uint32_t left;		/* of which so many are not yet pushed in this step */
 	bool	 waiting;	/* for weights of step `want` */
-	bool	 asked;		/* for its state */
+	bool	 asked;		/* for its state, or its average */
 	uint64_t want, got;
 };
 
@@ -43,7 +43,10 @@ struct worker_brain {
 	bool		 aux_stale;
 	float		*staged;	/* [P + A] */
 	float		*stats;		/* [A] weighted, as pushed */
-	float		*state;		/* where state goes */
+	float		*state;		/* where state goes, ... */
+	float		*average;	/* ... and the average */
+	uint32_t	 updates, averaged;	/* the most that an answer said */
+	bool		 marked;	/* the open step is */
 	uint64_t	 step;		/* finished */
 	uint64_t	 updates;	/* of all workers, as heard last; slack other than 0 */
 	uint32_t	 n;		/* samples of the open step */

@@ -27,29 +27,44 @@ wanted(const struct worker_brain *b, const struct worker_part *p, uint64_t step)
 	return b->w->slack == GATE_SYNC ? step == p->want : step >= p->want;
 }
 
+/* A slice's state, or its average. */
+static int
+take_state(struct worker_brain *b, uint32_t i, const struct msg *m)
+{
+	bool average = m->flags & MSG_AVERAGE_OF;
+	const struct plan_slice *s = &b->plan->slice[i];
+	uint32_t states = average ? 1 : opt_states(b->w->hyper.rule), *most = average ? &b->averaged : &b->updates;
+	float *to = average ? b->average : b->state;
+
+	if (m->len != s->count * states * sizeof(float) || (!average && s->kind != PLAN_WEIGHTS))
+		return err_fail(ERR_FORMAT, "the state of slice %" PRIu32 " has %" PRIu32 " bytes", i, m->len);
+	if (!b->part[i].asked || average != (b->average != NULL))
+		return 0;
+	b->part[i].asked = false;
+	if (m->len > 0)
+		memcpy(to + (average ? place(b, i) : s->first * states), m->payload, m->len);
+	*most = m->samples > *most ? m->samples : *most;
+	return 0;
+}
+
 static int
 take_slice(struct worker_brain *b, uint32_t server, const struct msg *m)
 {
-	uint32_t states = m->type == MSG_STATE ? opt_states(b->w->hyper.rule) : 1;
 	const struct plan_slice *s;
 	struct worker_part *p;
-	float *to;
 
 	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
+	if (m->type == MSG_STATE)
+		return take_state(b, m->slice, m);
 	s = &b->plan->slice[m->slice];
 	p = &b->part[m->slice];
-	if (m->len != s->count * states * sizeof(float) || (m->type == MSG_STATE && s->kind != PLAN_WEIGHTS))
+	if (m->len != s->count * sizeof(float))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
-	if (m->type == MSG_STATE ? !p->asked : !wanted(b, p, m->step))
+	if (!wanted(b, p, m->step))
 		return 0;
-	to = m->type == MSG_STATE ? b->state + s->first * states : b->staged + place(b, m->slice);
 	if (m->len > 0)
-		memcpy(to, m->payload, m->len);
-	if (m->type == MSG_STATE) {
-		p->asked = false;
-		return 0;
-	}
+		memcpy(b->staged + place(b, m->slice), m->payload, m->len);
 	p->waiting = false;
 	p->got = m->step;
 	if (m->slice == b->plan->lead) {

@@ -21,7 +21,7 @@
 #define RETRY_MS	50		/* between attempts */
 #define AHEAD		(4u << 20)	/* bytes given to a connection before it has sent them */
 #define NAME		320		/* bytes of a server's name and address */
-#define PER_SLICE	4u		/* most messages about a slice that wait: two first ones, a pull, a push */
+#define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
 struct link {
 	struct conn	*conn;		/* NULL when it is over */

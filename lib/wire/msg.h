@@ -44,6 +44,8 @@ enum msg_type {
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
 #define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload */
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step */
+#define MSG_AVERAGE_OF	8u	/* the slice's average; `samples` is of how many weights it is */
+#define MSG_MARK	16u	/* PUSH: the weights after this step go into the average (net/average.h) */
 
 struct msg {
 	uint16_t	 type, flags;

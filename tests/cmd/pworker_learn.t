@@ -11,7 +11,8 @@ falls() { awk -F'\t' '$5 == "epoch" { if (!n++) first = $9; loss = $9 } END { ex
 i=0
 for o in "sgd --lr 0.05" "nesterov --lr 0.05" "adam --lr 0.002" "adamw --lr 0.002 --wd 0.05" "rmsprop --lr 0.002" \
 	"rmsprop --lr 0.002 --momentum 0.5" "adam --lr 0.002 --l1 0.001 --clip 0.1" "sgd --lr 0.05 --clip-norm 0.5" \
-	"lars --lr 1 --trust 0.02" "muon --lr 0.02" "muon --lr 0.02 --unit --turns 3 --momentum 0.6"; do
+	"lars --lr 1 --trust 0.02" "muon --lr 0.02" "muon --lr 0.02 --unit --turns 3 --momentum 0.6" \
+	"sgd --lr 0.04 --ema 0.5" "sgd --lr 0.045 --swa 1" "sgd --lr 0.05 --lookahead 2:0.5"; do
 	i=$((i + 1))
 	# shellcheck disable=SC2086
 	status 0 "--optimizer $o" train --optimizer $o --epochs 4 --save "$i"
@@ -64,6 +65,25 @@ like "$T/err" '^pworker: renamed\.params: has no tensor of a name and shape of t
 
 status 2 "an optimizer that there is not" train --optimizer sdg
 like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "... is said"
+n=$(awk -v i="$i" 'BEGIN { printf "%d", i - 1 }')	# --swa's run
+last4=$n-0004.safetensors
+pmerge --mean --drop '*_moving_*' --drop '*:average' -o mean.safetensors "$n"-000[234].safetensors
+pmerge --pick '*:average' --drop '*_moving_*' -o average.safetensors "$last4"
+pmerge --rename '(.*):average=\1' -o picked.safetensors average.safetensors
+ok "... the mean over epochs is that of their weights" pmerge --diff --tolerance 1e-6 \
+	mean.safetensors picked.safetensors
+status 0 "an average is what is judged" pworker --eval "$last4" --data a.rec --batch 20
+like "$T/err" '^pworker: takes the average of the weights' "... which is said"
+cp "$T/out" average.tsv
+status 0 "... or not" pworker --eval "$last4" --data a.rec --batch 20 --no-average
+ok "... which differs" sh -c "! cmp -s '$T/out' average.tsv"
+train --lr 0.045 --swa 1 --epochs 4 --val a.rec >val.tsv 2>/dev/null
+is "$(awk -F'\t' '$5 == "validation" { loss = $9 } END { printf "%.4f", loss }' val.tsv)" \
+	"$(awk 'NR == 2 { printf "%.4f", $2 }' average.tsv)" "... and validated"
+train --lr 0.045 --swa 1 --epochs 4 >noval.tsv 2>/dev/null
+is "$(last noval.tsv)" "$(last val.tsv)" "... without a trace in the training"
+status 2 "two averages" train --ema 0.9 --swa 2
+status 2 "a mean over epochs that do not end together" train --swa 2 --slack 1
 status 2 "norms without lockstep" train --clip-norm 1 --slack 2
 like "$T/err" '^pworker: --clip-norm: .* slack 0 alone' "... are refused"
 status 2 "... for whole arrays too" train --optimizer lars --async

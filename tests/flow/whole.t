@@ -20,4 +20,17 @@ for o in "sgd --clip-norm 0.5" "adamw --lr 0.002 --clip-norm 0.1" "lars --lr 1 -
 		ok "... compute the same" pmerge --diff "$n-0003.safetensors" "$n.$s-0003.safetensors"
 	done
 done
+rates() { # ARGUMENTS...: those of 2 workers' steps
+	dlaunch -n 2 -s 1 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --frequent 1 "$@" \
+		2>/dev/null | awk -F'\t' '$5 == "step" { print $12 }' | sort -u | tr '\n' ' '
+}
+is "$(rates --lr 0.1)" "0.1 " "a rate"
+is "$(rates --lr 0.1 --lr-scale linear)" "0.2 " "... with 2 workers"
+is "$(rates --lr 0.1 --lr-scale sqrt)" "0.141421 " "... their root"
+is "$(rates --lr warmup:2,0.3 --lr-scale linear)" "0.1 0.2 0.3 0.4 0.5 0.6 " "... and the warm-up goes with it"
+
+dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --async \
+	--optimizer adam --save async >/dev/null 2>&1
+ok "an asynchronous checkpoint knows how many pushes Adam has seen" sh -c "head -c 4000 async-0002.safetensors |
+	grep -Eo '\"updates\": ?\"[0-9]+\"' | grep -Eo '[0-9]+' | awk '{ exit !(\$1 > 12 && \$1 <= 24) }'"
 done_testing

@@ -90,13 +90,49 @@ def theirs():
     return ((ps[0] - ps[1]).norm() / (ps[0] - numbers(37, 0, 101, 64)[0]).norm()).item()
 
 
+def averages(kind):
+    """Weights and their average: by torch.optim.swa_utils, or lookahead by its paper's algorithm 1."""
+    model = torch.nn.ParameterList(numbers(37, 0, 101, 64))
+    o = sgd(model.parameters(), 0.9, False)
+    slow = [p.detach().clone() for p in model]
+    if kind == "EMA":
+        mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.75))
+    else:
+        mean = torch.optim.swa_utils.AveragedModel(model)
+    for t in range(STEPS):
+        for p, g in zip(model, numbers(53, 29 * t, 97, 32)):
+            p.grad = g
+        o.step()
+        if kind == "EMA" or (kind == "SWA" and t % 2 == 1):
+            mean.update_parameters(model)
+        if kind == "LOOKAHEAD" and (t + 1) % 3 == 0:
+            for p, s in zip(model, slow):
+                s += 0.75 * (p.detach() - s)
+                p.data.copy_(s)
+    of = slow if kind == "LOOKAHEAD" else list(mean.module)
+    return [torch.cat([p.detach().flatten() for p in ps]).tolist() for ps in (list(model), of)]
+
+
+def floats(w):
+    for i in range(0, len(w), 8):
+        print("\t    " + " ".join("%.9g," % x for x in w[i:i + 8]))
+
+
 print("/* norms_torch - weights after %d steps, by PyTorch %s; made by norms.py. */" % (STEPS, torch.__version__.split("+")[0]))
 print("/* torch.optim.Muon, in bf16, comes within %.3f of the formula's way. */" % theirs())
 print("static const struct {\n\tenum opt_rule rule;\n\tfloat momentum, beta2, eps, clip_norm;\n\tuint32_t turns;\n\tbool unit;\n\tfloat w[107];\n} torch_norms[] = {")
 for rule, momentum, beta2, eps, clip, turns, unit, make in CASES:
     w = run(make, clip).tolist()
     print("\t{ %s, %g, %g, %g, %g, %d, %s, {" % (rule, momentum, beta2, eps, clip, turns, "true" if unit else "false"))
-    for i in range(0, len(w), 8):
-        print("\t    " + " ".join("%.9g," % x for x in w[i:i + 8]))
+    floats(w)
+    print("\t} },")
+print("};")
+print("static const struct {\n\tenum average_kind kind;\n\tfloat w[107], average[107];\n} torch_averages[] = {")
+for kind in "EMA", "SWA", "LOOKAHEAD":
+    w, a = averages(kind)
+    print("\t{ AVERAGE_%s, {" % kind)
+    floats(w)
+    print("\t}, {")
+    floats(a)
     print("\t} },")
 print("};")

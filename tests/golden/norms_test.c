@@ -1,4 +1,4 @@
-/* norms_test - clipping by norm, LARS and Muon through a worker and its server, against PyTorch's and MXNet's weights. */
+/* norms_test - clipping by norm, LARS, Muon and averages through a worker and its server, against PyTorch's and MXNet's weights. */
 #include "tap.h"
 
 #include "net/graph.h"
@@ -37,12 +37,13 @@ number(int i, int mul, int add, int mod, int div)
 
 /* The steps of a worker alone; 0 or an error. */
 static int
-run(const struct graph *g, const struct opt_hyper *h, const char *mults, uint32_t slice, float rate, float *w)
+run(const struct graph *g, const struct opt_hyper *h, const char *mults, uint32_t slice, float rate, float *w, float *average)
 {
 	float aux[1], d[FLOATS];
 	struct worker_opt o = { .graph = g, .nworkers = 1, .hyper = *h, .mults = mults, .slice = slice, .w = w, .aux = aux };
 	struct worker *wk;
 	uint64_t step = 0;
+	uint32_t n;
 	int e;
 
 	for (int i = 0; i < FLOATS; i++)
@@ -54,11 +55,15 @@ run(const struct graph *g, const struct opt_hyper *h, const char *mults, uint32_
 		for (int i = 0; i < FLOATS; i++)
 			d[i] = N * number(i, 53, 29 * t, 97, 32);
 		e = worker_step(wk, N, rate);
+		if (t % 2 == 1)
+			worker_mark(wk);
 		for (uint32_t a = 0; e == 0 && a < g->nw; a++)
 			e = worker_push(wk, a, d);
 		if (e == 0 && (e = worker_finish(wk, aux)) == 0)
 			e = worker_ready(wk);
 	}
+	if (e == 0 && average != NULL)
+		e = worker_average(wk, average, &n);
 	worker_close(wk);
 	return e;
 }
@@ -78,7 +83,7 @@ main(void)
 {
 	struct graph *g = net();
 	struct opt_hyper lars = { .wd = 0.01f };
-	float w[FLOATS];
+	float w[FLOATS], average[FLOATS];
 
 	is(g->P, FLOATS, "the net of norms.py");
 	for (size_t i = 0; i < sizeof(torch_norms) / sizeof(*torch_norms); i++) {
@@ -87,15 +92,22 @@ main(void)
 			.clip_norm = torch_norms[i].clip_norm, .turns = torch_norms[i].turns, .unit = torch_norms[i].unit };
 
 		for (uint32_t slice = 64; slice <= 4096; slice *= 8) {
-			is(run(g, &h, NULL, slice, 0.05f, w), 0, "%s, clipped at %g, slices of %u bytes", opt_name(h.rule),
+			is(run(g, &h, NULL, slice, 0.05f, w, NULL), 0, "%s, clipped at %g, slices of %u bytes", opt_name(h.rule),
 			    (double)h.clip_norm, slice);
 			near(worst(w, torch_norms[i].w), 0, 3e-6, "... PyTorch's weights");
 		}
 	}
 	opt_usual(OPT_LARS, &lars);
 	lars.trust = 0.02f;
-	is(run(g, &lars, "wd:*_bias=0", 64, 2.0f, w), 0, "lars");
+	is(run(g, &lars, "wd:*_bias=0", 64, 2.0f, w, NULL), 0, "lars");
 	near(worst(w, mxnet_lars), 0, 3e-6, "... MXNet's weights");
+	for (size_t i = 0; i < sizeof(torch_averages) / sizeof(*torch_averages); i++) {
+		struct opt_hyper h = { .momentum = 0.9f, .wd = 0.01f, .average = { torch_averages[i].kind, 0.75f, 3 } };
+
+		is(run(g, &h, NULL, 64, 0.05f, w, average), 0, "%s", average_name(h.average.kind));
+		near(worst(w, torch_averages[i].w), 0, 3e-6, "... PyTorch's weights");
+		near(worst(average, torch_averages[i].average), 0, 3e-6, "... and their average");
+	}
 	graph_free(g);
 	return done();
 }

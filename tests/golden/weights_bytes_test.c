@@ -72,7 +72,7 @@ file(const char *path)
 	struct graph *g;
 
 	is(graph_parse(net, sizeof(net) - 1, &g), 0, "a small net");
-	is(weights_save(path, g, w, aux, m, OPT_SGD, &step, 1), 0, "saved");
+	is(weights_save(path, g, w, aux, m, OPT_SGD, NULL, &step, 1), 0, "saved");
 	is(io_slurp(path, 1 << 20, &b), 0, "read");
 	is(b.n, 8 + n + 16 * 4, "bytes in all");
 	is(le_get64(b.p), n, "the header's length");

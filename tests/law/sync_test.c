@@ -52,14 +52,17 @@ update(const struct world *x, const struct opt_hyper *of, float *w, float *state
 
 /* What the job must come to, by plain sums over whole arrays. */
 static void
-by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t steps)
+by_hand(const struct world *x, float *w, float *aux, float *state, float *average, uint64_t steps)
 {
+	uint32_t averaged = x->hyper.average.kind == AVERAGE_LOOKAHEAD, auxed = averaged;
 	const struct graph *g = x->graph;
 	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
 	float *batch = world_floats(g->A), *w0 = world_floats(g->P), *aux0 = world_floats(g->A);
 
 	world_first(x, w, aux, state);
 	world_first(x, w0, aux0, state);
+	memcpy(average, w, g->P * sizeof(float));
+	memcpy(average + g->P, aux, g->A * sizeof(float));
 	for (uint64_t t = 0; t < steps; t++) {
 		struct opt_hyper h = x->hyper;
 		uint32_t n = 0;
@@ -77,14 +80,19 @@ by_hand(const struct world *x, float *w, float *aux, float *state, uint64_t step
 				stats[i] = n > 0 ? stats[i] + batch[i] * (float)k : batch[i] * (float)k;
 			n += k;
 		}
-		if (n == 0)
-			continue;
-		h.lr = world_rate(x, t);
-		h.t = t + 1;
-		update(x, &h, w, state, sum, n);
-		opt_fold(aux, stats, g->A, n, 0.8f);
-		thaw(g->w, g->nw, w0, w);
-		thaw(g->aux, g->naux, aux0, aux);
+		if (n > 0) {
+			h.lr = world_rate(x, t);
+			h.t = t + 1;
+			update(x, &h, w, state, sum, n);
+			opt_fold(aux, stats, g->A, n, 0.8f);
+			thaw(g->w, g->nw, w0, w);
+			thaw(g->aux, g->naux, aux0, aux);
+		}
+		if (n > 0 || world_marked(t)) {
+			averaged += average_step(&h.average, average, w, g->P, averaged, t + 1, world_marked(t), false);
+			auxed += average_step(&h.average, average + g->P, aux, g->A, auxed, t + 1, world_marked(t), true);
+			thaw(g->w, g->nw, w0, w);
+		}
 	}
 	free(sum);
 	free(one);
@@ -109,6 +117,7 @@ draw(uint64_t seed)
 	opt_usual((enum opt_rule)rng_below(&c, OPT_RULES), &x.hyper);
 	x.hyper.clip_norm = rng_below(&c, 2) ? 0.5f : 0;
 	x.hyper.unit = rng_below(&c, 2);
+	x.hyper.average = (struct average){ (enum average_kind)rng_below(&c, AVERAGE_KINDS), 0.75f, 2 };
 	bn = rng_below(&c, 2);
 	x.graph = world_graph(bn);
 	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
@@ -124,6 +133,23 @@ same(const float *a, const float *b, size_t n)
 	return memcmp(a, b, n * sizeof(float)) == 0;
 }
 
+/* Do the servers' averages have these bits, but for what is frozen? */
+static bool
+averages(const struct world *x, const float *average)
+{
+	const struct plan *p = server_plan(x->host[0].server);
+	bool good = true;
+
+	for (uint32_t i = 0; i < p->n && x->hyper.average.kind != AVERAGE_NONE; i++) {
+		const struct plan_slice *s = &p->slice[i];
+
+		if (!s->frozen)
+			good &= same(server_average(x->host[s->owner].server, i),
+			    average + (s->kind == PLAN_AUX ? p->P : 0) + s->first, s->count);
+	}
+	return good;
+}
+
 /* Runs x and compares every float that anybody has with the sums by hand. */
 static bool
 holds(struct world *x, bool uneven)
@@ -131,6 +157,7 @@ holds(struct world *x, bool uneven)
 	struct rng c = rng_start(x->seed, 3, 3);
 	const struct graph *g = x->graph;
 	float *w = world_floats(g->P), *aux = world_floats(g->A), *state = world_floats(g->P * OPT_STATES);
+	float *average = world_floats(g->P + g->A);
 	float *ws = world_floats(g->P), *auxs = world_floats(g->A), *states = world_floats(g->P * OPT_STATES);
 	uint64_t most = 0;
 	bool good;
@@ -148,10 +175,11 @@ holds(struct world *x, bool uneven)
 			world_fault(x, "workers end at different steps");
 		good = x->why[0] == 0;
 	}
-	by_hand(x, w, aux, state, most);
+	by_hand(x, w, aux, state, average, most);
 	if (good) {
 		world_join(x, ws, auxs, states);
-		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P * opt_states(x->hyper.rule));
+		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P * opt_states(x->hyper.rule)) &&
+		    averages(x, average);
 		for (uint32_t r = 0; r < x->W; r++)
 			if (x->actor[r].steps == most || x->stops > 0)
 				good &= same(w, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
@@ -162,7 +190,7 @@ holds(struct world *x, bool uneven)
 		printf("# seed %llu, %s, %u workers, %u servers, slices of %u bytes: %s\n", (unsigned long long)x->seed,
 		    opt_name(x->hyper.rule), x->W, x->S, x->slice, x->why);
 	world_close(x);
-	free(w), free(aux), free(state), free(ws), free(auxs), free(states);
+	free(average), free(w), free(aux), free(state), free(ws), free(auxs), free(states);
 	return good;
 }
 

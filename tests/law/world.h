@@ -102,6 +102,13 @@ world_samples(const struct world *x, uint32_t r, uint64_t step)
 	return x->counting ? 1 : (uint32_t)rng_below(&c, 5);
 }
 
+/* Do the weights after this step go into a mean? */
+static bool
+world_marked(uint64_t step)
+{
+	return step % 3 == 1;
+}
+
 static float
 world_rate(const struct world *x, uint64_t step)
 {
@@ -240,6 +247,8 @@ actor_step(struct actor *a)
 	rng_shuffle_u32(&x->chance, a->order, a->arrays);
 	a->pushed = n == 0 ? a->arrays : 0;
 	worker_brain_step(a->brain, n, world_rate(x, a->step));
+	if (world_marked(a->step))
+		worker_brain_mark(a->brain);
 	a->phase = PUSH;
 }
 
@@ -281,7 +290,7 @@ actor_turn(struct actor *a)
 			all &= worker_brain_welcome(a->brain, s);
 		if (!all)
 			return;
-		worker_brain_begin(a->brain, a->o.rank == 0 ? a->state : NULL, 0);
+		worker_brain_begin(a->brain, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
 		a->phase = BEGIN;
 		return;
 	case BEGIN:

@@ -33,6 +33,41 @@ one_step(struct worker *wk, const struct graph *g, uint32_t n, const float *grad
 	is(e < 0 ? e : worker_ready(wk), 0, "a step of %u samples", n);
 }
 
+/* With a slack what Adam counts are pushes, which a checkpoint brings along. */
+static void
+updates(void)
+{
+	struct graph *g = net();
+	float *w = calloc(g->P, sizeof(*w)), *aux = calloc(g->A + 1, sizeof(*aux)), *d = calloc(g->P, sizeof(*d));
+	float *want = calloc(g->P, sizeof(*want)), *state = calloc(2 * g->P, sizeof(*state));
+	struct worker_opt o = { .graph = g, .nworkers = 1, .slack = 1, .w = w, .aux = aux };
+	struct worker *wk = NULL;
+	struct opt_hyper h;
+	uint64_t step = 3;
+
+	opt_usual(OPT_ADAM, &o.hyper);
+	for (size_t i = 0; i < g->P; i++)
+		d[i] = (float)i - 2.5f;
+	h = o.hyper;
+	h.lr = 0.1f;
+	h.t = 1000;
+	opt_step(want, state, d, g->P, 1, &h);
+	is(worker_open(&o, &wk), 0, "a worker with a slack");
+	is(worker_begin(wk, &(struct worker_first){ .updates = 999 }, &step), 0, "begun at step 3 with 999 updates");
+	is(step, 3, "... is at step 3");
+	worker_step(wk, 1, 0.1f);
+	for (uint32_t a = 0; a < g->nw; a++)
+		worker_push(wk, a, d);
+	worker_finish(wk, aux);
+	is(worker_ready(wk), 0, "a push");
+	ok(memcmp(w, want, g->P * sizeof(*w)) == 0, "... is Adam's update 1000");
+	is(worker_state(wk, state), 0, "state");
+	is(worker_updates(wk), 1000, "... comes with the count");
+	worker_close(wk);
+	graph_free(g);
+	free(w), free(aux), free(d), free(want), free(state);
+}
+
 int
 main(void)
 {
@@ -55,7 +90,7 @@ main(void)
 		stats[i] = (float)i;
 	}
 	is(worker_open(&o, &wk), 0, "open");
-	is(worker_begin(wk, state, &step), 0, "begin");
+	is(worker_begin(wk, &(struct worker_first){ .state = state }, &step), 0, "begin");
 	is(step, 5, "the steps already done are kept");
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "... and the weights");
 	one_step(wk, g, 4, grad, stats);
@@ -85,5 +120,6 @@ main(void)
 	is(worker_open(&o, &wk), ERR_ARG, "two workers need a server");
 	worker_close(NULL);
 	graph_free(g);
+	updates();
 	return done();
 }

@@ -135,7 +135,6 @@ give_state(struct server *s, uint32_t i, uint32_t w)
 	const struct slice *sl = &s->shard.slice[i];
 
 	emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
-	    .samples = s->hello.slack == GATE_SYNC ? 0 : (uint32_t)(sl->updates < UINT32_MAX ? sl->updates : UINT32_MAX),
 	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
 }
 

@@ -366,18 +366,17 @@ open_keep(struct train *t)
 	}
 	io_abandon(&f);
 	return keep_open(&(struct keep_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
-	    .average = t->average != NULL,
-	    .most = t->o->keep }, &t->keep);
+	    .average = t->average != NULL, .most = t->o->keep }, &t->keep);
 }
 
 /* What the plan leaves must do for the arrays of this worker and, without servers, for those of the server within it. */
 static int
 fits(const struct train *t)
 {
-	uint64_t arrays = 3 + (t->o->accumulate > 1);	/* weights, their gradient, what comes from servers; a sum */
+	uint64_t arrays = 3 + (t->o->accumulate > 1) + (t->average != NULL);	/* weights, their gradient, what comes from servers; a sum */
 
 	if (t->o->ps.nservers == 0)
-		arrays += 3 + opt_states(t->o->ps.hyper.rule);
+		arrays += 3 + opt_states(t->o->ps.hyper.rule) + (t->average != NULL);
 	if (mem_fits(arrays * t->graph->P * sizeof(float)) == 0)
 		return 0;
 	err_within("training %zu weights", t->graph->P);

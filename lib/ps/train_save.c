@@ -58,7 +58,7 @@ train_save(struct train *t)
 {
 	char value[METAS][VALUE];
 	struct tensors_meta meta[METAS];
-	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates = t->sync ? 0 : worker_updates(t->wk);
+	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates;
 	float *w, *aux, *state, *average;
 	uint32_t n = 0;
 	struct buf batch = { 0 };
@@ -66,6 +66,7 @@ train_save(struct train *t)
 
 	if ((e = worker_ready(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
 		return e;
+	updates = t->sync ? 0 : worker_updates(t->wk);
 	keep_room(t->keep, &w, &aux, &state, &average);
 	memcpy(w, t->w, t->graph->P * sizeof(*w));
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
@@ -83,12 +84,18 @@ train_save(struct train *t)
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
 	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
-/* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
-enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST, M_BEST_EPOCH,
-	M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
-static const char *const meta_key[METAS] = {
-	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
-	"epoch_samples", "best_accuracy", "best_epoch", "average", "averaged", "updates",
+	snprintf(value[M_BEST], VALUE, "%.17g", t->best);
+	snprintf(value[M_BEST_EPOCH], VALUE, "%" PRIu64, t->best_epoch);
+	snprintf(value[M_AVERAGE], VALUE, "%s", average_name(t->o->ps.hyper.average.kind));
+	snprintf(value[M_AVERAGED], VALUE, "%" PRIu32, t->averaged);
+	snprintf(value[M_UPDATES], VALUE, "%" PRIu64, updates);
+	for (int i = 0; i < METAS; i++)
+		if (i < M_AVERAGE || (i < M_UPDATES ? t->averaged > 0 : updates > 0))
+			meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
+			    i == M_BATCH ? (char *)batch.p : value[i] };
+	if ((e = keep_put(t->keep, epoch, at, t->averaged > 0, meta, n)) == 0 && t->is_best && t->o->best)
+		keep_best(t->keep);
+	t->is_best = false;
 	buf_free(&batch);
 	return e;
 }

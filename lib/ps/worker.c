@@ -303,12 +303,6 @@ worker_state(struct worker *wk, float *to)
 	return leave(wk, e);
 }
 
-uint32_t
-worker_updates(const struct worker *wk)
-{
-	return worker_brain_updates(wk->brain);
-}
-
 int
 worker_average(struct worker *wk, float *to, uint32_t *n)
 {

@@ -87,7 +87,6 @@ bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job end
 int	 worker_sum(struct worker *wk, double *v, uint32_t n);
 /* Reads the optimizer's state [P, states] from all servers: of the step now with slack 0, else as new as each server's is. */
 int	 worker_state(struct worker *wk, float *state);
-uint32_t worker_updates(const struct worker *wk);	/* the most updates of any slice, after it; 0 with slack 0 */
 /*
  * Reads the average [P + A] of the weights likewise, in a job that has one; *n is of how many.  Before the first, and for
  * what is frozen, it is the weights.

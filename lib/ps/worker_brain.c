@@ -382,7 +382,6 @@ worker_brain_state(struct worker_brain *b, float *state)
 
 	b->state = state;
 	b->average = NULL;
-	b->updates = 0;
 	for (uint32_t i = 0; i < b->plan->nweights; i++) {
 		const struct plan_slice *s = &b->plan->slice[i];
 
@@ -393,12 +392,6 @@ worker_brain_state(struct worker_brain *b, float *state)
 		b->part[i].asked = true;
 		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .step = b->step });
 	}
-}
-
-uint32_t
-worker_brain_updates(const struct worker_brain *b)
-{
-	return b->updates;
 }
 
 void

@@ -50,7 +50,6 @@ void	 worker_brain_push(struct worker_brain *b, uint32_t a, const float *g);
 void	 worker_brain_finish(struct worker_brain *b, const float *stats);
 void	 worker_brain_sum(struct worker_brain *b, const double *v, uint32_t n);
 void	 worker_brain_state(struct worker_brain *b, float *state);
-uint32_t worker_brain_updates(const struct worker_brain *b);
 void	 worker_brain_average(struct worker_brain *b, float *average);	/* has come when worker_brain_stated() */
 uint32_t worker_brain_averaged(const struct worker_brain *b);
 void	 worker_brain_stop(struct worker_brain *b);

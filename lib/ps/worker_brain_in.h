@@ -45,7 +45,7 @@ struct worker_brain {
 	float		*stats;		/* [A] weighted, as pushed */
 	float		*state;		/* where state goes, ... */
 	float		*average;	/* ... and the average */
-	uint32_t	 updates, averaged;	/* the most that an answer said */
+	uint32_t	 averaged;	/* ... of so many: the most that an answer said */
 	bool		 marked;	/* the open step is */
 	uint64_t	 step;		/* finished */
 	uint64_t	 updates;	/* of all workers, as heard last; slack other than 0 */

@@ -33,7 +33,7 @@ take_state(struct worker_brain *b, uint32_t i, const struct msg *m)
 {
 	bool average = m->flags & MSG_AVERAGE_OF;
 	const struct plan_slice *s = &b->plan->slice[i];
-	uint32_t states = average ? 1 : opt_states(b->w->hyper.rule), *most = average ? &b->averaged : &b->updates;
+	uint32_t states = average ? 1 : opt_states(b->w->hyper.rule);
 	float *to = average ? b->average : b->state;
 
 	if (m->len != s->count * states * sizeof(float) || (!average && s->kind != PLAN_WEIGHTS))
@@ -43,7 +43,7 @@ take_state(struct worker_brain *b, uint32_t i, const struct msg *m)
 	b->part[i].asked = false;
 	if (m->len > 0)
 		memcpy(to + (average ? place(b, i) : s->first * states), m->payload, m->len);
-	*most = m->samples > *most ? m->samples : *most;
+	b->averaged = average && m->samples > b->averaged ? m->samples : b->averaged;
 	return 0;
 }
 

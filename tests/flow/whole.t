@@ -22,7 +22,7 @@ for o in "sgd --clip-norm 0.5" "adamw --lr 0.002 --clip-norm 0.1" "lars --lr 1 -
 done
 rates() { # ARGUMENTS...: those of 2 workers' steps
 	dlaunch -n 2 -s 1 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --frequent 1 "$@" \
-		2>/dev/null | awk -F'\t' '$5 == "step" { print $12 }' | sort -u | tr '\n' ' '
+		2>/dev/null | awk -F'\t' '$5 == "step" { printf "%g\n", $12 }' | sort -u | tr '\n' ' '
 }
 is "$(rates --lr 0.1)" "0.1 " "a rate"
 is "$(rates --lr 0.1 --lr-scale linear)" "0.2 " "... with 2 workers"

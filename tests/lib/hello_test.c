@@ -45,7 +45,8 @@ main(void)
 	struct hello j = { .version = MSG_VERSION, .tally = "0.1", .nworkers = 3, .nservers = 2, .server = 1, .slack = 4,
 	    .slice = 65536, .hyper = { .rule = OPT_ADAMW, .momentum = 0.9f,
 	    .wd = 1e-4f, .clip = 0.1f, .l1 = 0.2f, .beta2 = 0.999f, .eps = 1e-8f, .clip_norm = 2.5f, .trust = 0.02f,
-	    .turns = 7, .unit = true }, .mults = "lr:fc*=10;wd:*_bias=0",
+	    .turns = 7, .unit = true,
+	    .average = { AVERAGE_LOOKAHEAD, 0.25f, 6 } }, .mults = "lr:fc*=10;wd:*_bias=0",
 	    .hash = graph_hash(g) }, k;
 	struct buf text = { 0 };
 	unsigned bad = 0;
@@ -59,7 +60,8 @@ main(void)
 	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f &&
 	    k.hyper.rule == OPT_ADAMW && k.hyper.l1 == 0.2f && k.hyper.beta2 == 0.999f && k.hyper.eps == 1e-8f,
 	    "... and every bit of the rates");
-	ok(k.hyper.clip_norm == 2.5f && k.hyper.trust == 0.02f && k.hyper.turns == 7 && k.hyper.unit, "... all of them");
+	ok(k.hyper.clip_norm == 2.5f && k.hyper.trust == 0.02f && k.hyper.turns == 7 && k.hyper.unit &&
+	    k.hyper.average.kind == AVERAGE_LOOKAHEAD && k.hyper.average.rate == 0.25f && k.hyper.average.every == 6, "... all of them");
 	is_str(k.mults, "lr:fc*=10;wd:*_bias=0", "... and the rules of the arrays");
 	is(hello_same(&j, &k), 0, "the same job");
 	k.slack = GATE_ASYNC;
@@ -81,6 +83,8 @@ main(void)
 	is(with(&text, "slack 4", "slack 4294967295"), ERR_LIMIT, "a slack beyond the greatest");
 	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a momentum that is no number");
 	is(with(&text, "optimizer adamw", "optimizer adagrad"), ERR_NOTSUP, "an optimizer that is not known");
+	is(with(&text, "average lookahead", "average swan"), ERR_NOTSUP, "an average that is not known");
+	is(with(&text, "average-every 6", "average-every 0"), ERR_LIMIT, "every no step");
 	is(with(&text, "turns 7", "turns 101"), ERR_LIMIT, "more turns than there may be");
 	is(with(&text, "unit 1", "unit 2"), ERR_LIMIT, "neither yes nor no");
 	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");

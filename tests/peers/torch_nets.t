@@ -9,7 +9,7 @@ if [ -z "${PEER_TORCH:-}" ]; then
 fi
 
 # Over a whole deep net relus turned here and there move gradients by hundredths: ours may be five times as far from f64 as
-# PyTorch's f32, since Winograd's algorithm rounds a few times as coarsely as direct sums (engine/dnnl.h).
+# PyTorch's f32.  Of resnet50 they are .035 from it, .034 with direct convolutions alone, PyTorch's .018 to .019.
 same() { # TORCH'S NAME, OURS, OPTIONS...
 	mkdir "$1"
 	status 0 "$1: torchvision runs" "$PEER_TORCH" "$TOP/tests/peers/torch_nets.py" "$1" "$1"

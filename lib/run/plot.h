@@ -3,7 +3,8 @@
  *
  * gnuplot(1) draws, by share/plot/epochs.gp, which gets the variables kind ("png", "svg" or "text"), wide (columns of a
  * text), runs, by ("epoch" or "step"), validated (1 when it is known how long that took), figures (words of the table
- * below that have data), the array title and the datablock $data: at, then the measures of run/logline.h in their order, NaN where there is none, a block a run.
+ * below that have data), the array title and the datablock $data: at, then the measures of run/logline.h in their order,
+ * NaN where there is none, a block a run.
  */
 #ifndef RUN_PLOT_H
 #define RUN_PLOT_H

@@ -60,7 +60,8 @@ cells() {
 is "$(cells step host samples | sort -u | paste -sd,)" "alpha 87,beta 23,gamma 96" "each worker has its batch, on its host"
 is "$(cells epoch epoch samples | sort -u | paste -sd,)" "0 618,1 618,2 618" "together they see every record once an epoch"
 is "$(cells validation epoch samples | sort -u | paste -sd,)" "0 206,1 206,2 206" "... and validate every one once"
-is "$(cells traffic host role epoch class rx_bytes tx_bytes | awk '$4 == "all" && $5 > 5e6 && $6 > 5e6 { print $1, $2, $3 }' | sort | paste -sd,)" \
+is "$(cells traffic host role epoch class rx_bytes tx_bytes | awk '$4 == "all" && $5 > 5e6 && $6 > 5e6 { print $1, $2, $3 }' |
+	sort | paste -sd,)" \
 	"$(for h in alpha beta gamma; do for r in server worker; do for e in 0 1 2; do echo "$h $r $e"; done; done; done | paste -sd,)" \
 	"what came and went in each epoch stands there for each host"
 
@@ -80,8 +81,8 @@ is "$(size acc_train_test.png) $(size training_time.png)" "900 480 900 480" "...
 
 # What the logs say went between hosts is what the hosts' interfaces saw, but for packets' heads and the shell's own lines.
 # Without a function, so that $! is dlaunch.
-ip netns exec "$(netns_of switch)" env --default-signal=INT dlaunch -H hosts --rsh "$rsh" --remote "$T/disk/bin/dlaunch" -n 3 -s 0 --output nic \
-	netstat-logging -q -i eth0 2>nic.err &
+ip netns exec "$(netns_of switch)" env --default-signal=INT dlaunch -H hosts --rsh "$rsh" --remote "$T/disk/bin/dlaunch" \
+	-n 3 -s 0 --output nic netstat-logging -q -i eth0 2>nic.err &
 watch=$!
 for h in 0 1 2; do
 	until grep -qs time_s nic/worker-$h.out; do kill -0 $watch 2>/dev/null || break; read -rt 0.05 <> <(:) || :; done
@@ -91,7 +92,8 @@ status 0 "a job that is watched" over -n 3 -s 3 --output logs $train --epochs 2
 kill -INT $watch
 wait $watch
 for way in rx tx; do
-	cells traffic host role rank peer class ${way}_bytes | awk '$6 == "wire" && $3 != $5 { n[$1] += $7 } END { for (h in n) print h, n[h] }' | sort >said
+	cells traffic host role rank peer class ${way}_bytes |
+		awk '$6 == "wire" && $3 != $5 { n[$1] += $7 } END { for (h in n) print h, n[h] }' | sort >said
 	cat nic/*.out | awk -F '\t' -v way=${way}_bytes '
 		$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["event"] == "end" { print $at["host"], $at[way] }' | sort >seen

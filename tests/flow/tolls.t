@@ -13,7 +13,8 @@ sum() { # EVENT RANK EPOCH PEER CLASS COLUMN
 	[ "${2#s}" = "$2" ] || role=server
 	awk -F '\t' -v ev="$1" -v r="${2#s}" -v e="$3" -v p="$4" -v k="$5" -v c="$6" -v role=$role '
 		$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		$at["event"] == ev && $at["role"] == role && $at["rank"] == r && $at["epoch"] == e && index($at["peer"], p) == 1 && $at["class"] == k {
+		$at["event"] == ev && $at["role"] == role && $at["rank"] == r && $at["epoch"] == e &&
+		    index($at["peer"], p) == 1 && $at["class"] == k {
 			n += $at[c] }
 		END { printf "%d\n", n }' job.tsv
 }
@@ -49,7 +50,8 @@ is "$(rows server)" "$(rows worker)" "... which say of each payload what the wor
 wire() { for e in 0 1 ''; do sum traffic "$1" "$e" "$2" wire "$3"; done | awk '{ n += $1 } END { print n }'; }
 for way in rx/tx tx/rx; do
 	a=$(wire s0 "worker 1" ${way%/*}_bytes) b=$(wire 1 "server 0" ${way#*/}_bytes)
-	ok "the wire's bytes in all are the same, to the last words: $a, $b" test "$a" -gt 100000 -a $((a - b)) -lt 300 -a $((b - a)) -lt 300
+	ok "the wire's bytes in all are the same, to the last words: $a, $b" \
+		test "$a" -gt 100000 -a $((a - b)) -lt 300 -a $((b - a)) -lt 300
 done
 a=$(for w in 0 1; do sum traffic $w 0 "server 1" gradients tx_bytes; done | awk '{ n += $1 } END { print n }')
 ok "all of an epoch is the gradients of both, and heads" test "$(sum traffic s1 0 all all rx_bytes)" -gt "$a" -a \
@@ -68,7 +70,8 @@ is "$(awk -F '\t' 'NR > 1 { n[$3]++; p[$3] += $2; ok[$3] = $4 > 0 && $5 > 0 && $
 	"... a line for a machine's workers, and one for its servers"
 
 status 0 "plog reads it" plog --format tsv -r job.tsv
-is "$(awk -F '\t' '$1 == 1 && $2 == 1 { print $NF }' out)" "$(sum traffic 1 1 all all tx_bytes)" "... by rank"
+is "$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 == 1 && $2 == 1 { print $at["tx_bytes"] }' out)" \
+	"$(sum traffic 1 1 all all tx_bytes)" "... by rank"
 status 0 "a run without servers has no such rows" pworker --net mlp --data train.rec --steps 1 --batch 32
 is "$(grep -c '	traffic	' out)" 0 "... none"
 is "$(grep -c '	load	' out)" 2 "... but how busy it was"

@@ -224,7 +224,7 @@ module_update(struct engine_dev *dev, float *w, float *state, const float *g, si
 
 	if (e < 0)
 		return e;
-	for (size_t part; count > 0; count -= part, w += part, g += part, state = kept > 0 ? state + kept * part : NULL) {
+	for (size_t part; count > 0; count -= part, w += part, g += part) {
 		part = count < most ? count : most;
 		if ((e = device_take(d, (2 + kept) * part * sizeof(*w), &at)) < 0)
 			return e;
@@ -241,6 +241,7 @@ module_update(struct engine_dev *dev, float *w, float *state, const float *g, si
 		device_give(d, at);
 		if (e < 0)
 			return e;
+		state = kept > 0 ? state + kept * part : NULL;
 	}
 	return 0;
 }

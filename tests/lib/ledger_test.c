@@ -35,7 +35,8 @@ together(void)
 	ok(!ledger_over(&l, &epoch, sum), "but not all workers'");
 	move(&l, 0, 10);
 	ok(ledger_turn(&l, 1, 1, &t, &epoch) && ledger_over(&l, &epoch, sum) && epoch == 0, "with the last one's it is");
-	ok(sum[TOLL_IN] == 2 * (1000 + MSG_HEAD) && sum[TOLL_OUT] == sum[TOLL_IN], "... and its sum is without the start, and what came later");
+	ok(sum[TOLL_IN] == 2 * (1000 + MSG_HEAD) && sum[TOLL_OUT] == sum[TOLL_IN],
+	    "... and its sum is without the start, and what came later");
 	ok(!ledger_over(&l, &epoch, sum), "... once");
 	ok(ledger_turn(&l, 0, LEDGER_NONE, &t, &epoch) && epoch == LEDGER_NONE && t.payload[TOLL_IN][TOLL_GRADIENTS] == 10,
 	    "who leaves, has a rest");

@@ -203,8 +203,8 @@ rule(const struct opt_hyper *h, double n)
 {
 	return (struct kernel_opt){
 		.rule = (int)rules[h->rule].rule, .rare = h->clip > 0 || h->l1 > 0, .scale = (float)(1 / n), .lr = h->lr,
-		.momentum = h->rule == OPT_MUON ? h->beta2 : h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd, .clip = h->clip > 0 ? h->clip : INFINITY,
-		.l1 = h->l1, .beta2 = h->beta2, .eps = h->eps,
+		.momentum = h->rule == OPT_MUON ? h->beta2 : h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd,
+		.clip = h->clip > 0 ? h->clip : INFINITY, .l1 = h->l1, .beta2 = h->beta2, .eps = h->eps,
 		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
 		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
 		.shrink = h->rule == OPT_ADAMW ? 1 - h->lr * h->wd : 1,

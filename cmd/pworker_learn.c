@@ -21,13 +21,15 @@ static const char help[] =
     "  --trust X (0.001)       of lars                      --turns N (5), --unit  of muon\n"
     "  --wd DECAY (1e-5)       --l1 X (0)                   --clip C  each number of a gradient\n"
     "  --clip-norm X           the norm of all gradients together\n"
+    "  --on-nan stop|skip (stop)  the run, or the batch, whose loss is no number\n"
     "  --lr-mult PATTERN=X     the rate of the arrays of these names, as fc*=10; again for more\n"
     "  --lr-scale none|sqrt|linear  every rate times the number of workers, or its root\n"
     "  --ema DECAY, --swa EPOCH or --lookahead K:ALPHA  keep and validate an average of the weights too\n"
     "  --wd-mult PATTERN=X     their decay\n";
 
 enum {
-	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM, O_OPTIMIZER, O_SWA, O_TRUST, O_TURNS, O_UNIT,
+	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM, O_ONNAN,
+	O_OPTIMIZER, O_SWA, O_TRUST, O_TURNS, O_UNIT,
 	O_WD, O_WDMULT
 };
 
@@ -44,6 +46,7 @@ static const struct option longs[] = {
 	{ "lr-mult", required_argument, NULL, O_LRMULT },
 	{ "lr-scale", required_argument, NULL, O_LRSCALE },
 	{ "momentum", required_argument, NULL, O_MOMENTUM },
+	{ "on-nan", required_argument, NULL, O_ONNAN },
 	{ "optimizer", required_argument, NULL, O_OPTIMIZER },
 	{ "swa", required_argument, NULL, O_SWA },
 	{ "trust", required_argument, NULL, O_TRUST },
@@ -121,6 +124,11 @@ take(struct pworker *p, int c, char *text)
 	case O_LRMULT:	add_rule(l, "--lr-mult", "lr", text); break;
 	case O_LRSCALE:	p->train.lr_scale = lr_scale(text); break;
 	case O_MOMENTUM: l->momentum = front_real("--momentum", text, 0, 1); break;
+	case O_ONNAN:
+		p->train.skip_nan = strcmp(text, "skip") == 0;
+		if (!p->train.skip_nan && strcmp(text, "stop") != 0)
+			front_wrong("--on-nan: '%.64s' is neither stop nor skip", text);
+		break;
 	case O_OPTIMIZER:
 		if (!opt_find(text, &l->rule))
 			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", text);

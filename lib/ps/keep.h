@@ -42,8 +42,8 @@ int	 keep_put(struct keep *k, uint64_t epoch, uint64_t at, bool average, const s
 void	 keep_best(struct keep *k);
 
 /*
- * 1: a checkpoint was written since, of that epoch and step, path is its name; 0: none; or, once, the error of writing it: ERR_SYS, ERR_NOMEM,
- * ERR_LIMIT, and the line names the file.  wait: not before all that was put is written.
+ * 1: a checkpoint was written since, of that epoch and step, path is its name; 0: none; or, once, the error of writing it:
+ * ERR_SYS, ERR_NOMEM, ERR_LIMIT, and the line names the file.  wait: not before all that was put is written.
  */
 int	 keep_done(struct keep *k, bool wait, uint64_t *epoch, uint64_t *at, char path[KEEP_PATH]);
 

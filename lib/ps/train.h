@@ -80,6 +80,7 @@ struct train_opt {
 	const char	*save;			/* PREFIX of checkpoints, or NULL: rank 0 writes PREFIX-EEEE.safetensors */
 	uint32_t	 keep;			/* of them the newest so many stay; 0: all */
 	bool		 best;			/* the best by validation is PREFIX-best.safetensors too; needs save and val */
+	bool		 skip_nan;		/* a batch whose loss is no number is left out; else it ends the run */
 	uint32_t	 patience;		/* ends after so many epochs without a better validation; 0: does not */
 	const char	*start;			/* a file of tensors to begin with by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */

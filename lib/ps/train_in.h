@@ -66,6 +66,12 @@ int	train_first(struct train *t, float *state, struct worker_first *first, uint6
 int	train_save(struct train *t);
 /* Tells what was written since; wait: of all.  Returns 0, or what writing came to. */
 int	train_saved(struct train *t, bool wait);
+/*
+ * Is a loss a number?  0; 1: no, and its n samples are to be left out, which is told; ERR_FORMAT, and the line says at which
+ * step and where to look.  The same of a gradient's array a that is about to leave, which cannot be left out.
+ */
+int	train_loss_is(struct train *t, double loss, uint32_t n);
+int	train_gradient_is(const struct train *t, uint32_t a, const float *g);
 /* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 void	train_tell(struct train *t, struct train_event *ev);

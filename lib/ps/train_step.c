@@ -33,10 +33,14 @@ born(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 	const struct graph_array *r = &t->graph->w[a];
+	int e;
 
 	if (t->add)
 		add(t->sum + r->first, t->g + r->first, r->count);
-	return t->push ? worker_push(t->wk, a, t->add ? t->sum : t->into) : 0;
+	if (!t->push)
+		return 0;
+	e = train_gradient_is(t, a, t->add ? t->sum : t->into);
+	return e < 0 ? e : worker_push(t->wk, a, t->add ? t->sum : t->into);
 }
 
 int
@@ -87,7 +91,7 @@ step(struct train *t, uint32_t n)
 	return e;
 }
 
-/* k: which of this worker's pieces it is. */
+/* k: which of this worker's pieces it is.  Returns 1 when it is left out. */
 static int
 piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
@@ -102,6 +106,8 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
+	if ((e = train_loss_is(t, r.loss, b->s.n)) != 0)
+		return e;
 	seen->loss += train_loss(r.loss);
 	seen->correct += r.correct;
 	seen->top5 += r.top5;
@@ -175,9 +181,9 @@ train_step(struct train *t, struct train_sums *seen)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
 		if (b->s.n == 0)
 			continue;
-		pushed = k + 1 == all;
-		if ((e = piece(t, b, k, seen->samples == 0, pushed, seen)) < 0)
+		if ((e = piece(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)
 			return e;
+		pushed = k + 1 == all && e == 0;
 	}
 	if (!pushed && (e = without_last(t, (uint32_t)seen->samples)) < 0)
 		return e;

@@ -10,7 +10,11 @@ im2rec c/data_batch_1.bin -o train.rec || exit 1
 train="pworker --net mlp --shape 3x28x28 --data train.rec --val train.rec --batch 16 --scale 0.00390625"
 # The best epoch of a log: the first of the highest accuracy; and the first epoch at which N were no better.
 best() { awk -F'\t' '$5 == "validation" && (b == "" || $10 > a) { a = $10; b = $6 } END { print b }' "$1"; }
-late() { awk -F'\t' -v n="$2" '$5 == "validation" { if (b == "" || $10 > a) { a = $10; b = $6 } else if ($6 - b >= n) { print $6; exit } }' "$1"; }
+late() {
+	awk -F'\t' -v n="$2" '$5 == "validation" {
+		if (b == "" || $10 > a) { a = $10; b = $6 } else if ($6 - b >= n) { print $6; exit }
+	}' "$1"
+}
 
 status 0 "all are kept unless said otherwise" $train --lr 0.01 --epochs 5 --save a
 is "$(echo a-*)" "a-0001.safetensors a-0002.safetensors a-0003.safetensors a-0004.safetensors a-0005.safetensors" "... of each epoch"

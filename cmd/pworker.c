@@ -27,7 +27,7 @@ static const char help[] =
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
     "  --resume-last           from the newest; --start FILE, --best, --patience N, --keep N: --help-keep\n"
     "  --eval FILE.safetensors its loss and accuracy on --data, or --predict FILE: a row a picture,\n"
-    "  --top N (1)             classes each; --flip: the mean with mirror images\n"
+    "  --top N (1)             classes each; --flip: with mirror images; --no-average: the weights themselves\n"
     "  --statistics FILE       the weights with batch norm's statistics of --data, to standard output\n"
     "  --engine NAME           --threads N                  --dtype f32|bf16...\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"

@@ -102,13 +102,6 @@ world_samples(const struct world *x, uint32_t r, uint64_t step)
 	return x->counting ? 1 : (uint32_t)rng_below(&c, 5);
 }
 
-/* Do the weights after this step go into a mean? */
-static bool
-world_marked(uint64_t step)
-{
-	return step % 3 == 1;
-}
-
 static float
 world_rate(const struct world *x, uint64_t step)
 {

@@ -67,6 +67,6 @@ train_gradient_is(const struct train *t, uint32_t a, const float *g)
 
 	if (finite_all(g + r->first, r->count))
 		return 0;
-	return err_fail(ERR_FORMAT, "step %" PRIu64 ": the gradient of %s is infinite or no number; those of the layers behind it are numbers",
-	    t->step + 1, r->name);
+	return err_fail(ERR_FORMAT, "step %" PRIu64 ": the gradient of %s is infinite or no number; "
+	    "those of the layers behind it are numbers", t->step + 1, r->name);
 }

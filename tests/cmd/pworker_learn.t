@@ -98,7 +98,7 @@ status 2 "a curve that is none" train --lr 0.1,sine@4
 mlp="pworker --net mlp --shape 3x32x32 --data a.rec --batch 20 --epochs 2 --seed 5"
 status 1 "a gradient that is no number ends the run" $mlp --scale 1e20 --lr 100
 cp "$T/out" log
-like "$T/err" '^pworker: step [2-9]: (the loss is (nan|inf); (so are weights of|all weights are numbers, the largest is [0-9.e+]+, in) |the gradient of )[a-z0-9_]+' \
+like "$T/err" '^pworker: step [2-9]: (the loss is (nan|inf); .* (of|in) |the gradient of )[a-z0-9_]+' \
 	"... at a step, with an array"
 n=$(sed -n 's/^pworker: step \([0-9]*\): .*/\1/p' "$T/err")
 is "$(awk -F'\t' '$5 == "step" { print $7 }' log | tail -n 1)" $((n - 1)) "... the one after the last of the log"
@@ -108,7 +108,8 @@ like "$T/err" '^pworker: step 2: the loss is (nan|inf); ' "... at its step"
 status 1 "or only its batch" $mlp --scale 1e30 --lr 1e6 --on-nan skip
 like "$T/err" '^pworker: step 2: the loss is (nan|inf); .*; this batch is left out$' "... which is said"
 is "$(awk -F'\t' '$5 == "epoch"' "$T/out" | wc -l)" 2 "... and the epochs go to their end"
-is "$(awk -F'\t' '$5 == "epoch" { n += $8 } END { print n }' "$T/out")" "$(awk -F'\t' '$5 == "step" { n += $8 } END { print n }' "$T/out")" \
+counted() { awk -F'\t' -v event="$1" '$5 == event { n += $8 } END { print n }' "$T/out"; }
+is "$(counted epoch)" "$(counted step)" \
 	"... with the pictures that counted"
 status 2 "no other way" train --on-nan go
 done_testing

@@ -1,8 +1,9 @@
 /*
  * read - records into images a second: the batch reader, or decoding alone.
  *
- * Batches are what the training takes: pixels, of which the engine makes numbers.  Prints a line an epoch: images, seconds, processor seconds of all threads.  With --bare the records wait in memory
- * and each is decoded by the library itself into one piece of memory a thread, as the limit beside the reader.
+ * Batches are what the training takes: pixels, of which the engine makes numbers.  Prints a line an epoch: images,
+ * seconds, processor seconds of all threads.  With --bare the records wait in memory and each is decoded by the library
+ * itself into one piece of memory a thread, as the limit beside the reader.
  */
 #include "front.h"
 

@@ -23,7 +23,10 @@ void	 img_jpeg_fast_free(struct img_jpeg_fast *f);	/* NULL is fine */
  */
 int	 img_jpeg_fast_part(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
 	    const struct img_part *part, uint32_t c, uint8_t *p);
-/* The planes of a picture whose head was read, of those sizes, with a row and a column more where img_jpeg_planes() writes them.  Returns the same. */
+/*
+ * The planes of a picture whose head was read, of those sizes, with a row and a column more where img_jpeg_planes()
+ * writes them.  Returns the same.
+ */
 int	 img_jpeg_fast_planes(struct img_jpeg_fast *f, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
 	    const struct resize_plane plane[3]);
 

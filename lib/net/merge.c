@@ -21,7 +21,6 @@ static const struct { const char *mean, *var; } stats[] = {
 struct source {
 	const struct tensor	**x;		/* [n]; NULL where a join has none */
 	const struct tensor	**mean;		/* [n], of a running variance: its means; else NULL */
-	const float		*instead;	/* by merge_replace(), or NULL */
 };
 
 struct merge {
@@ -297,10 +296,7 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 
 	assert(n <= CHUNK);
 	*p = m->raw;
-	if (from->instead != NULL) {
-		for (size_t k = 0; k < n; k++)
-			m->sum[k] = (double)from->instead[at + k];
-	} else if (m->o->share == NULL || m->o->n == 1) {
+	if (m->o->share == NULL || m->o->n == 1) {
 		while (from->x[i] == NULL)
 			i++;
 		return read_chunk(m, i, from->x[i], at, n, m->raw);
@@ -312,13 +308,6 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 	if (e == 0)
 		narrow(m, x->type, n);
 	return e;
-}
-
-void
-merge_replace(struct merge *m, const struct tensor *x, const float *data)
-{
-	assert(tensors_is_float(x->type));
-	m->from[x - m->out.t].instead = data;
 }
 
 const struct tensors *

@@ -53,8 +53,6 @@ const struct tensors *merge_table(const struct merge *m);
  * (whole numbers differ), or what tensors_read() returns.
  */
 int	 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p);
-/* Other numbers for a tensor of floats of the table, data [x->count], lent until merge_close(). */
-void	 merge_replace(struct merge *m, const struct tensor *x, const float *data);
 /* Writes out, "-" for standard output.  Returns what merge_read(), tensors_create() and tensors_put() return. */
 int	 merge_write(struct merge *m, const char *out);
 /* All of these. */

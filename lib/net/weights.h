@@ -31,8 +31,8 @@ struct weights {
 };
 
 /*
- * Writes at once or not at all.  state is that of the rule, or NULL; average [P + A], or NULL.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for
- * metadata that is not UTF-8.
+ * Writes at once or not at all.  state is that of the rule, or NULL; average [P + A], or NULL.  Returns 0, ERR_SYS,
+ * ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for metadata that is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
 	     enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta);

@@ -373,7 +373,8 @@ open_keep(struct train *t)
 static int
 fits(const struct train *t)
 {
-	uint64_t arrays = 3 + (t->o->accumulate > 1) + (t->average != NULL);	/* weights, their gradient, what comes from servers; a sum */
+	/* Weights, their gradient, what comes from servers; a sum, an average. */
+	uint64_t arrays = 3 + (t->o->accumulate > 1) + (t->average != NULL);
 
 	if (t->o->ps.nservers == 0)
 		arrays += 3 + opt_states(t->o->ps.hyper.rule) + (t->average != NULL);

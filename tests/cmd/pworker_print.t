@@ -24,7 +24,8 @@ is "$(awk '/^batch/ { gsub(",", ""); print $6 }' out)" "$(awk -v n=$want 'BEGIN 
 status 2 "an engine that is none" pworker --net lenet --print --batch 100 --engine abacus
 for engine in cpu ref; do
 	status 1 "$engine: more than the machine has" pworker --net vgg --print --batch 65536 --engine $engine
-	like err '^pworker: a batch of 65536: (layer [a-z0-9_]+: )?takes [0-9]+ MB, and this machine has [0-9]+ MB left$' "... is refused, with both numbers"
+	like err '^pworker: a batch of 65536: (layer [a-z0-9_]+: )?takes [0-9]+ MB, and this machine has [0-9]+ MB left$' \
+		"... is refused, with both numbers"
 done
 if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -lt 40 ]; then
 	status 1 "outputs that fit one by one, and not together" pworker --net vgg --print --batch 1024 --engine cpu

@@ -125,7 +125,8 @@ test_cuts(void)
 		o.threads = 1;
 		o.batch = 7;
 		read_epoch(&o, 1, &again);
-		ok(memcmp(&mixed, &again, sizeof(mixed)) == 0, "window %u: other batches and threads, the same samples", (unsigned)o.window);
+		ok(memcmp(&mixed, &again, sizeof(mixed)) == 0,
+		    "window %u: other batches and threads, the same samples", (unsigned)o.window);
 		o.batch = 5;
 		o.pieces = 2;
 		o.first_piece = 1;

@@ -100,7 +100,8 @@ test_broken(void)
 	paint(&r, 100, 120, 60);
 	n = encode(100, 120, TJSAMP_420, 90, 0, &jpeg);
 	for (unsigned long at = n - 100; at < n; at++)
-		cut += img_decode(codec, jpeg, at, 3, &pic) == ERR_FORMAT && img_decode_part(codec, jpeg, at, 100, 120, &top, 3, got) == ERR_FORMAT;
+		cut += img_decode(codec, jpeg, at, 3, &pic) == ERR_FORMAT &&
+		    img_decode_part(codec, jpeg, at, 100, 120, &top, 3, got) == ERR_FORMAT;
 	is(cut, 100, "a picture that ends early is broken, whatever part is asked for");
 	for (int i = 0; i < 300; i++) {
 		unsigned long at = 640 + (unsigned long)rng_below(&r, n - 640);

@@ -47,6 +47,8 @@ struct pworker {
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
 	uint64_t	 frequent;
+	const char	*trace;			/* FILE, or NULL: of so many steps from the trace_first-th on */
+	uint64_t	 trace_first, trace_steps;
 	enum worker_style style;	/* of the lines for people */
 	bool		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */

@@ -9,6 +9,7 @@
 #include "ps/meet.h"
 #include "wire/conn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -62,6 +63,21 @@ open_data(struct pworker *p, const uint8_t *key)
 	return p->mean != NULL ? worker_open_mean(p->mean, t, t->ps.graph) : NULL;
 }
 
+/* In a job of several workers each has its own file. */
+static void
+open_trace(const struct pworker *p, struct train_opt *t)
+{
+	char path[4096], rank[16] = "";
+	int e;
+
+	if (t->ps.nworkers > 1)
+		snprintf(rank, sizeof(rank), ".%u", t->ps.rank);
+	if (snprintf(path, sizeof(path), "%s%s", p->trace, rank) >= (int)sizeof(path))
+		front_wrong("--trace: the name is longer than %zu bytes", sizeof(path) - 1);
+	if ((e = trace_open(&t->ps.trace, path, t->ps.rank, p->trace_first, p->trace_steps)) < 0)
+		front_die("--trace", e);
+}
+
 static int
 train(struct pworker *p, double began_s)
 {
@@ -69,6 +85,7 @@ train(struct pworker *p, double began_s)
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
 	    .sync = t->ps.slack == GATE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent, .style = p->style,
 	    .epochs = t->epochs, .steps = t->steps };
+	int e, closed;
 
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
@@ -76,7 +93,14 @@ train(struct pworker *p, double began_s)
 	t->stop = &stop;
 	t->event = on_event;
 	t->arg = &l;
-	return train_run(t);
+	if (p->trace != NULL)
+		open_trace(p, t);
+	e = train_run(t);
+	if (e < 0 && e != ERR_STOP)
+		front_die(NULL, e);
+	if ((closed = trace_close(t->ps.trace)) < 0)
+		front_warn("--trace", closed);
+	return e;
 }
 
 int
@@ -101,7 +125,5 @@ worker_run(struct pworker *p, double began_s)
 	free(mean);
 	meet_leave(others);
 	graph_free(g);
-	if (e < 0 && e != ERR_STOP)
-		front_die(NULL, e);
 	return e == ERR_STOP ? 128 + stop : front_status();
 }

@@ -2,19 +2,46 @@
 #include "pworker.h"
 #include "front.h"
 
+#include <string.h>
+
+#define TRACE_STEPS_USUAL	20
+
 static const char help[] =
     "usage: pworker ... [options that say what is told of a run]\n"
     "  --frequent N (50)       steps between two lines for people\n"
-    "  --log-style NAME (mxnet)  their words: mxnet, mxnet-2015, tensorflow\n";
+    "  --log-style NAME (mxnet)  their words: mxnet, mxnet-2015, tensorflow\n"
+    "  --trace FILE[:N|:A-B]   a time line of the first N (20) steps, or of A to B, for chrome://tracing\n";
 
-enum { O_FREQUENT, O_HELP, O_STYLE };
+enum { O_FREQUENT, O_HELP, O_STYLE, O_TRACE };
 
 static const struct option longs[] = {
 	{ "frequent", required_argument, NULL, O_FREQUENT },
 	{ "help-log", no_argument, NULL, O_HELP },
 	{ "log-style", required_argument, NULL, O_STYLE },
+	{ "trace", required_argument, NULL, O_TRACE },
 	{ NULL, 0, NULL, 0 }
 };
+
+/* FILE, FILE:N or FILE:A-B; a colon with anything else behind it belongs to the name. */
+static void
+trace(struct pworker *p, char *text)
+{
+	char *steps = strrchr(text, ':'), *to;
+
+	p->trace = text;
+	p->trace_first = 1;
+	p->trace_steps = TRACE_STEPS_USUAL;
+	if (steps == NULL || steps[1] == 0 || steps[1 + strspn(steps + 1, "0123456789-")] != 0)
+		return;
+	*steps++ = 0;
+	if ((to = strchr(steps, '-')) != NULL) {
+		*to++ = 0;
+		p->trace_first = (uint64_t)front_num("--trace", steps, 1, INT64_MAX);
+		p->trace_steps = (uint64_t)front_num("--trace", to, (int64_t)p->trace_first, INT64_MAX) - p->trace_first + 1;
+	} else {
+		p->trace_steps = (uint64_t)front_num("--trace", steps, 1, INT64_MAX);
+	}
+}
 
 static void
 take(struct pworker *p, int c, char *text)
@@ -26,6 +53,7 @@ take(struct pworker *p, int c, char *text)
 		if (!worker_log_style(text, &p->style))
 			front_wrong("--log-style: '%.64s' is none of mxnet, mxnet-2015 and tensorflow", text);
 		break;
+	case O_TRACE:	trace(p, text); break;
 	}
 }
 

@@ -78,9 +78,11 @@ name_best(const struct keep *k)
 static int
 save(const struct keep *k)
 {
+	uint64_t from = trace_now(k->o.trace);
 	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
 	    k->with_average ? k->average : NULL, k->meta, k->nmeta);
 
+	trace_span(k->o.trace, TRACE_KEEP, from, "write");
 	return e == 0 && k->o.most > 0 ? last_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
 }
 

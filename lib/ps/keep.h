@@ -10,6 +10,7 @@
 #define PS_KEEP_H
 
 #include "net/weights.h"
+#include "ps/trace.h"
 
 #define KEEP_PATH 4096
 
@@ -18,6 +19,7 @@ struct keep_opt {
 	const struct graph *graph;	/* lent */
 	enum opt_rule	 rule;
 	bool		 average;	/* the run has one (net/average.h) */
+	struct trace	*trace;		/* lent; NULL: none */
 	uint32_t	 most;		/* that stay of those up to the newest; 0: all */
 };
 

@@ -153,6 +153,7 @@ validate(struct train *t, uint64_t epoch)
 	struct train_sums s = { 0 };
 	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
 	struct mark m = mark(t);
+	uint64_t from = trace_now(t->trace);
 	const struct batch *b;
 	struct engine_result r;
 	int e;
@@ -174,6 +175,7 @@ validate(struct train *t, uint64_t epoch)
 	}
 	if (e < 0 || (e = all_workers(t, &s)) < 0)
 		return e;
+	trace_span(t->trace, TRACE_STEPS, from, "validation");
 	score(&ev, &s);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
@@ -366,7 +368,7 @@ open_keep(struct train *t)
 	}
 	io_abandon(&f);
 	return keep_open(&(struct keep_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
-	    .average = t->average != NULL, .most = t->o->keep }, &t->keep);
+	    .average = t->average != NULL, .trace = t->trace, .most = t->o->keep }, &t->keep);
 }
 
 /* What the plan leaves must do for the arrays of this worker and, without servers, for those of the server within it. */
@@ -447,7 +449,7 @@ close_all(struct train *t)
 int
 train_run(const struct train_opt *opt)
 {
-	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph, .sync = opt->ps.slack == GATE_SYNC };
+	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph, .trace = opt->ps.trace, .sync = opt->ps.slack == GATE_SYNC };
 	struct train_event end = { .kind = TRAIN_END };
 	struct mark m;
 	int e;

@@ -37,6 +37,9 @@ struct train {
 	uint32_t	 averaged;	/* ... of so many weights */
 	struct toll	*toll;		/* [nservers], NULL without servers */
 	struct keep	*keep;		/* where this worker writes checkpoints, or NULL */
+	struct trace	*trace;		/* NULL: none */
+	uint32_t	 layer;		/* of the trace: the node that runs ... */
+	uint64_t	 layer_from;	/* ... since then; 0: none */
 	double		 best;		/* validation's accuracy, of worker 0's */
 	bool		 is_best;	/* the checkpoint that comes next */
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */

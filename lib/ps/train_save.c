@@ -56,6 +56,7 @@ train_saved(struct train *t, bool wait)
 int
 train_save(struct train *t)
 {
+	uint64_t from = trace_now(t->trace);
 	char value[METAS][VALUE];
 	struct tensors_meta meta[METAS];
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates;
@@ -97,6 +98,7 @@ train_save(struct train *t)
 		keep_best(t->keep);
 	t->is_best = false;
 	buf_free(&batch);
+	trace_span(t->trace, TRACE_STEPS, from, "checkpoint");
 	return e;
 }
 

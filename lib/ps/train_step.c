@@ -2,22 +2,67 @@
 #include "ps/train_in.h"
 #include "base/err.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+/* Of the trace: the layer that ran does so no more, or, node UINT32_MAX, the last of them. */
+static void
+layer(struct train *t, uint32_t node, const char *way)
+{
+	char name[GRAPH_NAME + 16];
+
+	if (t->layer_from == 0 || t->layer == node)
+		return;
+	snprintf(name, sizeof(name), "%s%s", t->graph->node[t->layer].name, way);
+	trace_span(t->trace, TRACE_LAYERS, t->layer_from, name);
+	t->layer_from = 0;
+}
+
+/* ... and that of array a runs from now on. */
+static void
+layer_begins(struct train *t, uint32_t a)
+{
+	t->layer = t->graph->w[a].node;
+	t->layer_from = trace_now(t->trace);
+}
+
+static int
+take(struct train *t, uint32_t a)
+{
+	uint64_t from = trace_now(t->trace);
+	int e;
+
+	if ((e = worker_need(t->wk, a)) < 0 ||
+	    (e = t->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
+		return e;
+	t->loaded[a] = t->step + 1;
+	trace_span(t->trace, TRACE_STEPS, from, "pull");
+	return 0;
+}
 
 /* The plan is about to read array a: wait for this step's and load it, once a step. */
 static int
 need(void *arg, uint32_t a)
 {
 	struct train *t = arg;
-	int e;
 
 	if (t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
 		return 0;
-	if ((e = worker_need(t->wk, a)) < 0 ||
-	    (e = t->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
-		return e;
-	t->loaded[a] = t->step + 1;
-	return 0;
+	return take(t, a);
+}
+
+/* The same in forward(), which tells in passing which layer runs. */
+static int
+reach(void *arg, uint32_t a)
+{
+	struct train *t = arg;
+	int e;
+
+	layer(t, t->graph->w[a].node, "");
+	e = need(t, a);
+	layer_begins(t, a);
+	return e;
 }
 
 static void
@@ -27,20 +72,32 @@ add(float *restrict sum, const float *restrict g, size_t n)
 		sum[i] += g[i];
 }
 
+static int
+push(struct train *t, uint32_t a, const float *g)
+{
+	uint64_t from = trace_now(t->trace);
+	int e = worker_push(t->wk, a, g);
+
+	trace_span(t->trace, TRACE_STEPS, from, "push");
+	return e;
+}
+
 /* Array a's gradient is final: of the step's last piece it leaves at once. */
 static int
 born(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 	const struct graph_array *r = &t->graph->w[a];
-	int e;
+	int e = 0;
 
+	t->layer = r->node;
+	layer(t, UINT32_MAX, " backward");
 	if (t->add)
 		add(t->sum + r->first, t->g + r->first, r->count);
-	if (!t->push)
-		return 0;
-	e = train_gradient_is(t, a, t->add ? t->sum : t->into);
-	return e < 0 ? e : worker_push(t->wk, a, t->add ? t->sum : t->into);
+	if (t->push && (e = train_gradient_is(t, a, t->add ? t->sum : t->into)) == 0)
+		e = push(t, a, t->add ? t->sum : t->into);
+	layer_begins(t, a);
+	return e;
 }
 
 int
@@ -58,7 +115,7 @@ static int
 push_all(struct train *t)
 {
 	for (uint32_t a = 0; a < t->graph->nw; a++) {
-		int e = t->graph->w[a].frozen ? 0 : worker_push(t->wk, a, t->sum);
+		int e = t->graph->w[a].frozen ? 0 : push(t, a, t->sum);
 
 		if (e < 0)
 			return e;
@@ -95,14 +152,18 @@ step(struct train *t, uint32_t n)
 static int
 piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
-	const struct engine_hook hook = { t, need, born };
+	const struct engine_hook hook = { t, reach, born }, back = { t, need, born };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	const struct engine *en = t->engine;
+	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
 	int e;
 
+	t->layer_from = 0;
 	if ((e = en->forward(t->plan, &b->s, &draw, &hook, &r)) < 0)
 		return e;
+	layer(t, UINT32_MAX, "");
+	trace_span(t->trace, TRACE_STEPS, from, "forward");
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
@@ -117,8 +178,10 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	t->push = last;
 	t->add = !first;
 	t->into = first && t->sum != NULL ? t->sum : t->g;
-	if ((e = en->backward(t->plan, t->into, t->stats, &hook)) < 0)
+	t->layer_from = from = trace_now(t->trace);
+	if ((e = en->backward(t->plan, t->into, t->stats, &back)) < 0)
 		return e;
+	trace_span(t->trace, TRACE_STEPS, from, "backward");
 	if (t->stats_sum != NULL)
 		for (size_t i = 0; i < t->graph->A; i++)
 			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
@@ -150,9 +213,11 @@ static int
 next(struct train *t, uint32_t k, const struct batch **b)
 {
 	static const struct batch none;
+	uint64_t from = trace_now(t->trace);
 	int e = batch_next(t->in, b), sum;
 	double have = e > 0;
 
+	trace_span(t->trace, TRACE_STEPS, from, "wait for batch");
 	if (e < 0 || !t->stream || !t->sync || t->o->ps.nworkers == 1)
 		return e;
 	if (k == 0 && (sum = worker_sum(t->wk, &have, 1)) < 0)
@@ -169,8 +234,12 @@ train_step(struct train *t, struct train_sums *seen)
 	uint32_t k, all = t->o->accumulate;
 	bool pushed = false;
 	float *stats = t->stats_sum != NULL ? t->stats_sum : t->stats;
+	uint64_t from, began;
+	char name[32];
 	int e;
 
+	trace_step(t->trace, t->step);
+	began = trace_now(t->trace);
 	*seen = (struct train_sums){ 0 };
 	if (t->stats_sum != NULL)
 		memset(t->stats_sum, 0, t->graph->A * sizeof(float));
@@ -190,8 +259,12 @@ train_step(struct train *t, struct train_sums *seen)
 	if (t->stats_sum != NULL && seen->samples > 0)
 		for (size_t i = 0; i < t->graph->A; i++)
 			t->stats_sum[i] /= (float)seen->samples;
+	from = trace_now(t->trace);
 	if ((e = worker_finish(t->wk, stats)) < 0)
 		return e;
+	trace_span(t->trace, TRACE_STEPS, from, "statistics");
 	t->step++;
+	snprintf(name, sizeof(name), "step %" PRIu64, t->step);
+	trace_span(t->trace, TRACE_STEPS, began, name);
 	return 1;
 }

@@ -17,8 +17,20 @@ struct worker {
 	struct worker_net   *net;	/* with servers */
 	struct server	    *server;	/* without */
 	double		     waited_s;
+	bool		     finishing;	/* what is pushed are statistics */
 	int		     err;	/* of the server in this process; it is not called again */
 };
+
+static int
+take_here(struct worker *wk, const struct msg *m)
+{
+	uint64_t from = trace_now(wk->o.trace);
+	int e = server_take(wk->server, m);
+
+	if (m->type == MSG_PUSH)
+		trace_span(wk->o.trace, TRACE_STEPS, from, wk->finishing ? "mean" : "optimizer");
+	return e;
+}
 
 /* To a server elsewhere, or to the one here, whose answers come before this returns. */
 static void
@@ -29,7 +41,7 @@ to_server(void *arg, uint32_t server, const struct msg *m)
 	if (wk->net != NULL)
 		worker_net_send(wk->net, server, m);
 	else if (wk->err == 0)
-		wk->err = server_take(wk->server, m);
+		wk->err = take_here(wk, m);
 }
 
 static void
@@ -154,8 +166,9 @@ bye(struct worker *wk, uint32_t unused)
 }
 
 static int
-await(struct worker *wk, int (*missing)(struct worker *wk, uint32_t a), uint32_t a)
+await(struct worker *wk, int (*missing)(struct worker *wk, uint32_t a), uint32_t a, const char *what)
 {
+	uint64_t traced = trace_now(wk->o.trace);
 	int e = 0, server = missing(wk, a);
 	double from;
 
@@ -167,6 +180,7 @@ await(struct worker *wk, int (*missing)(struct worker *wk, uint32_t a), uint32_t
 		e = wk->net != NULL ? worker_net_wait(wk->net, (uint32_t)server) : wk->err;
 	}
 	wk->waited_s += clk_s() - from;
+	trace_span(wk->o.trace, TRACE_STEPS, traced, what);
 	return server < 0 ? 0 : e;
 }
 
@@ -176,8 +190,8 @@ await_all(struct worker *wk)
 	int e = 0;
 
 	for (uint32_t a = 0; e == 0 && a < wk->o.graph->nw; a++)
-		e = await(wk, array, a);
-	return e == 0 ? await(wk, aux, 0) : e;
+		e = await(wk, array, a, "wait for weights");
+	return e == 0 ? await(wk, aux, 0, "wait for statistics") : e;
 }
 
 int
@@ -221,7 +235,7 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 	 * A step's statistics are closed by all workers before the next step's first gradients leave any.  Without this
 	 * the servers could be two steps apart when a worker dies, and it can repeat but one.
 	 */
-	if ((e = await(wk, settled, 0)) == 0)
+	if ((e = await(wk, settled, 0, "wait for statistics")) == 0)
 		worker_brain_push(wk->brain, a, g);
 	return leave(wk, e);
 }
@@ -233,8 +247,10 @@ worker_finish(struct worker *wk, const float *stats)
 
 	if (e < 0)
 		return e;
-	if ((e = await(wk, settled, 0)) == 0)
+	wk->finishing = true;
+	if ((e = await(wk, settled, 0, "wait for statistics")) == 0)
 		worker_brain_finish(wk->brain, stats);
+	wk->finishing = false;
 	return leave(wk, e);
 }
 
@@ -245,7 +261,7 @@ worker_need(struct worker *wk, uint32_t a)
 
 	if (e < 0)
 		return e;
-	e = await(wk, array, a);
+	e = await(wk, array, a, "wait for weights");
 	return leave(wk, e);
 }
 
@@ -286,7 +302,7 @@ worker_sum(struct worker *wk, double *v, uint32_t n)
 	if (e < 0)
 		return e;
 	worker_brain_sum(wk->brain, v, n);
-	if ((e = await(wk, total, 0)) == 0)
+	if ((e = await(wk, total, 0, "wait for sums")) == 0)
 		worker_brain_total(wk->brain, v, n);
 	return leave(wk, e);
 }
@@ -299,7 +315,7 @@ worker_state(struct worker *wk, float *to)
 	if (e < 0)
 		return e;
 	worker_brain_state(wk->brain, to);
-	e = await(wk, state, 0);
+	e = await(wk, state, 0, "wait for state");
 	return leave(wk, e);
 }
 
@@ -311,7 +327,7 @@ worker_average(struct worker *wk, float *to, uint32_t *n)
 	if (e < 0)
 		return e;
 	worker_brain_average(wk->brain, to);
-	if ((e = await(wk, state, 0)) == 0)
+	if ((e = await(wk, state, 0, "wait for state")) == 0)
 		*n = worker_brain_averaged(wk->brain);
 	return leave(wk, e);
 }
@@ -346,7 +362,7 @@ worker_bye(struct worker *wk)
 	if (e < 0)
 		return e;
 	worker_brain_bye(wk->brain);
-	e = await(wk, bye, 0);
+	e = await(wk, bye, 0, "wait for goodbye");
 	return leave(wk, e);
 }
 

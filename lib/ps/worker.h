@@ -29,6 +29,7 @@
 #include "net/graph.h"
 #include "net/opt.h"
 #include "ps/gate.h"
+#include "ps/trace.h"
 #include "wire/toll.h"
 
 #include <stdbool.h>
@@ -47,6 +48,7 @@ struct worker_opt {
 	const uint8_t	*key;			/* [CONN_KEY], with servers */
 	uint32_t	 slice;			/* bytes of a slice, ps/plan.h; 0: PLAN_SLICE */
 	float		*w, *aux;
+	struct trace	*trace;			/* of ps/trace.h, lent; NULL: none */
 	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
 	void		*arg;

@@ -37,6 +37,7 @@ struct worker_net {
 	struct link	*link;		/* [nservers] */
 	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
 	uint32_t	 nweights;	/* slices, those behind are of aux */
+	uint64_t	*flies;		/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
 	int		 wake;		/* eventfd */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 came;
@@ -59,6 +60,10 @@ rings(struct worker_net *n)
 	for (uint32_t i = 0; i < p->n; i++)
 		n->link[p->slice[i].owner].cap += PER_SLICE;
 	n->nweights = p->nweights;
+	if (n->o->trace != NULL && (n->flies = calloc(p->n, sizeof(*n->flies))) == NULL) {
+		plan_free(p);
+		return err_nomem();
+	}
 	plan_free(p);
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		n->link[s].cap += 8;	/* norms of two steps, a sum, stop, bye */
@@ -132,6 +137,7 @@ worker_net_free(struct worker_net *n)
 	pthread_mutex_destroy(&n->lock);
 	free(n->link);
 	free(n->poll);
+	free(n->flies);
 	free(n);
 }
 
@@ -155,6 +161,16 @@ count(const struct worker_net *n, struct link *l, enum toll_way way, const struc
 	toll_count(&l->toll, way, m, m->slice >= n->nweights);
 }
 
+/* With the lock: a slice that the brain took has come back. */
+static void
+landed(struct worker_net *n, const struct msg *m)
+{
+	if (n->flies == NULL || m->type != MSG_WEIGHTS)
+		return;
+	trace_flight(n->o->trace, n->flies[m->slice], m->slice, m->len);
+	n->flies[m->slice] = 0;
+}
+
 /* Gives the brain what a connection has brought. */
 static int
 take(struct worker_net *n, uint32_t s)
@@ -169,6 +185,8 @@ take(struct worker_net *n, uint32_t s)
 		n->events++;
 		if ((e = worker_brain_take(n->brain, s, &m)) < 0)
 			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
+		else
+			landed(n, &m);
 		pthread_cond_broadcast(&n->came);
 		pthread_mutex_unlock(&n->lock);
 	}
@@ -249,7 +267,7 @@ fill(struct worker_net *n, uint32_t s)
 
 /* A server that said goodbye may close. */
 static int
-serve(struct worker_net *n, uint32_t s)
+move(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 	bool parted;
@@ -274,6 +292,20 @@ serve(struct worker_net *n, uint32_t s)
 		return 0;
 	}
 	return take(n, s);
+}
+
+static int
+serve(struct worker_net *n, uint32_t s)
+{
+	uint64_t from = trace_now(n->o->trace);
+	struct toll was = n->link[s].toll, *now = &n->link[s].toll;	/* this thread alone writes it */
+	int e = move(n, s);
+	uint64_t sent = now->wire[TOLL_OUT] - was.wire[TOLL_OUT], got = now->wire[TOLL_IN] - was.wire[TOLL_IN];
+
+	if (from > 0 && sent + got > 0)
+		trace_moved(n->o->trace, TRACE_NETWORK, from, got == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
+		    sent, got);
+	return e;
 }
 
 static int
@@ -418,6 +450,8 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 	}
 	assert(l->n < l->cap);
 	l->ring[(l->head + l->n++) % l->cap] = *m;
+	if (n->flies != NULL && m->type == MSG_PUSH)
+		n->flies[m->slice] = trace_now(n->o->trace);
 	wake(n);
 }
 

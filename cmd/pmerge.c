@@ -1,8 +1,10 @@
 /* pmerge - weight files in, one weight file out; or what is in them.  See pmerge(1). */
 #include "front.h"
+#include "front_progress.h"
 #include "pmerge_onnx.h"
 #include "pmerge_show.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "image/ending.h"
 #include "net/merge.h"
@@ -81,7 +83,7 @@ struct args {
 	char		*pick[PATTERNS], *drop[PATTERNS];
 	double		 share[MERGE_FILES];
 	const char	*out, *weights;
-	double		 decay, tolerance;
+	double		 decay, tolerance, began_s;
 	uint32_t	 parts;
 	struct onnx_net	 net;
 	bool		 logits;
@@ -216,6 +218,23 @@ weigh_series(struct args *a)
 		a->share[i] = i > 0 ? share * (1 - a->decay) : share;
 }
 
+static void
+watch(void *arg, uint64_t done, uint64_t all)
+{
+	struct progress_line line = { 0 };
+	double ran = clk_s() - *(const double *)arg;
+
+	if (!progress_due())
+		return;
+	progress_add(&line, "%.1f of %.1f MB", (double)done * 1e-6, (double)all * 1e-6);
+	line.head = (unsigned)strlen(line.text);
+	if (ran > 0.5 && done > 0) {
+		progress_add(&line, ", %.1f MB/s", (double)done * 1e-6 / ran);
+		progress_left(&line, ran * (double)(all - done) / (double)done);
+	}
+	progress_draw(&line, 1);
+}
+
 static int
 merge(struct args *a)
 {
@@ -228,6 +247,8 @@ merge(struct args *a)
 		weigh(a);
 	if (a->verb == O_EMA)
 		weigh_series(a);
+	o->step = watch;
+	o->arg = &a->began_s;
 	o->share = a->verb == O_JOIN ? NULL : a->share;
 	o->rename = a->rename;
 	o->pick = a->pick;
@@ -245,13 +266,13 @@ merge(struct args *a)
 }
 
 static int
-split(const struct args *a)
+split(struct args *a)
 {
 	int e;
 
 	if (a->merge.n != 1 || strcmp(a->out, "-") == 0)
 		front_usage();
-	if ((e = merge_split(a->merge.path[0], a->parts, a->out)) < 0)
+	if ((e = merge_split(a->merge.path[0], a->parts, a->out, watch, &a->began_s)) < 0)
 		front_die(NULL, e);
 	return 0;
 }
@@ -264,6 +285,8 @@ main(int argc, char *argv[])
 
 	front_init(argv[0], usage, help);
 	arguments(&a, argc, argv);
+	a.began_s = clk_s();
+	progress_start(PROGRESS_SILENT);
 	switch (a.verb) {
 	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
 	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
@@ -271,6 +294,7 @@ main(int argc, char *argv[])
 	case O_SPLIT:	status = split(&a); break;
 	default:	status = merge(&a);
 	}
+	progress_clear();
 	rename_free(a.rename);
 	front_flush();
 	return status != 0 ? status : front_status();

@@ -28,6 +28,7 @@ struct merge {
 	struct tensors		*in;		/* [n] */
 	struct tensors		 out;
 	struct source		*from;		/* [out.n] */
+	uint64_t		 done, all;	/* bytes of the output */
 	void			*raw;		/* [CHUNK] of any type */
 	double			*x, *sum, *mid;	/* [CHUNK] */
 };
@@ -166,6 +167,8 @@ plan(struct merge *m)
 			if ((e = plan_tensor(m, i, &m->in[i].t[k], &name)) < 0 && m->o->share == NULL)
 				err_within("%s", m->o->path[i]);
 	buf_free(&name);
+	for (size_t k = 0; k < m->out.n; k++)
+		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
 	if (e == 0 && m->out.n == 0)
 		e = err_fail(ERR_ARG, "no tensor is left");
 	return e;
@@ -296,6 +299,9 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 
 	assert(n <= CHUNK);
 	*p = m->raw;
+	if (m->o->step != NULL)
+		m->o->step(m->o->arg, m->done, m->all);
+	m->done += n * tensors_type_size(x->type);
 	if (m->o->share == NULL || m->o->n == 1) {
 		while (from->x[i] == NULL)
 			i++;

@@ -25,6 +25,9 @@
 #define MERGE_FILES	1024		/* most files */
 #define MERGE_PIECE	32768u		/* elements in work at a time */
 
+/* Told as work goes on: bytes of tensors done, of so many in all. */
+typedef void merge_step(void *arg, uint64_t done, uint64_t all);
+
 struct merge_opt {
 	char *const		*path;		/* [n] */
 	uint32_t		 n;
@@ -36,6 +39,8 @@ struct merge_opt {
 	bool			 state;		/* optimizer state is kept */
 	bool			 position;	/* metadata other than "graph" is kept: the first file's */
 	enum tensors_kind	 kind;		/* of what is written */
+	merge_step		*step;		/* at each merge_read(); NULL: nobody */
+	void			*arg;
 };
 
 struct merge;
@@ -57,7 +62,7 @@ int	 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, 
 int	 merge_write(struct merge *m, const char *out);
 /* All of these. */
 int	 merge_run(const struct merge_opt *opt, const char *out);
-/* Writes PREFIX-00001-of-0000N.safetensors and the other parts of a file; metadata goes into the first. */
-int	 merge_split(const char *path, uint32_t parts, const char *prefix);
+/* Writes PREFIX-00001-of-0000N.safetensors and the other parts of a file; metadata goes into the first.  step may be NULL. */
+int	 merge_split(const char *path, uint32_t parts, const char *prefix, merge_step *step, void *arg);
 
 #endif

@@ -60,6 +60,19 @@ script -qec "stty cols 90 rows 6; dlaunch -n 8 -s 0 -- sleep 0.6 >rows" /dev/nul
 $screen 90 erased <bytes >erased
 like erased '^and 5 workers more$' "no more lines than there is room for"
 
+# Weights that take a while: some 40 MB.
+pworker --net mlp --widths 2000,2000,1000 --shape 3x28x28 --classes 10 --data train.rec --batch 16 --lr 0 --steps 1 --save w >/dev/null 2>&1
+w=$(ls w-*.safetensors)
+for job in "pmerge --mean -o mean.safetensors $w $w $w $w" "pmerge --split 3 -o part $w" "pmerge -o one.onnx $w"; do
+	on "$job"
+	$screen 90 <bytes >shown
+	$screen 90 erased <bytes >erased
+	like erased '^[0-9]+\.[0-9] of [0-9]+\.[0-9] MB' "${job%% -o*} draws how far it is"
+	is "$(grep -c . shown)" 0 "... and leaves nothing of it"
+	status 0 "... elsewhere" $job
+	is "$(cat "$T/err")" "" "... it says nothing"
+done
+
 # A slow pipe.
 { head -c 500000 train.rec; sleep 2.3; tail -c +500001 train.rec; } | im2rec --to-tar -o slow.tar - 2>err
 like err '^im2rec: [0-9]+ pictures, [0-9.]+ MB, [0-9]+/s$' "a plain line now and then where there is no terminal"

@@ -142,7 +142,7 @@ split_and_join(void)
 	struct merge_opt o = { .path = in, .n = 3, .state = true, .position = true };
 
 	write_net(file[0], 1, 2, 3, 4, 5);
-	is(merge_split(file[0], 3, file[4]), 0, "split into three: %s", err_line());
+	is(merge_split(file[0], 3, file[4], NULL, NULL), 0, "split into three: %s", err_line());
 	for (int i = 0; i < 3; i++)
 		snprintf(part[i], sizeof(part[i]), "%s-0000%d-of-00003.safetensors", file[4], i + 1);
 	is(merge_run(&o, file[3]), 0, "joined: %s", err_line());

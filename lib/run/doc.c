@@ -389,7 +389,7 @@ listen_to(struct doc *d, const char *line)
 	int end = 0;
 
 	if (unit != NULL)
-		d->unit = unit_of(unit + 5);
+		d->unit = unit_of(blanks(unit + 5));
 	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 && strcmp(tx, "tx") == 0) {
 		d->pairs = d->unit > 0;
 		d->begins = true;

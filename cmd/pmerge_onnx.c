@@ -46,11 +46,14 @@ graph_of(const struct tensors *t, const struct onnx_net *net, struct graph **g)
 static int
 find(const struct tensors *t, const struct graph_array *a, uint32_t n, const struct tensor **x)
 {
+	char misfit[WEIGHTS_MISFIT];
+
 	for (uint32_t i = 0; i < n; i++) {
 		if ((x[i] = tensors_find(t, a[i].name)) == NULL)
 			return err_fail(ERR_FORMAT, "there is no tensor '%s', which the net has", a[i].name);
 		if (!weights_fit(x[i], &a[i]))
-			return err_fail(ERR_FORMAT, "tensor '%s' has another shape than the net, or no floats", a[i].name);
+			return err_fail(ERR_FORMAT, "tensor '%s' does not fit the net: %s", a[i].name,
+			    weights_misfit(x[i], &a[i], misfit));
 	}
 	return 0;
 }

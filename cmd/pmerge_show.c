@@ -9,15 +9,6 @@
 #include <stdio.h>
 
 static void
-print_shape(const struct tensor *x)
-{
-	for (uint32_t i = 0; i < x->ndim; i++)
-		printf("%s%" PRIu64, i > 0 ? "x" : "", x->dim[i]);
-	if (x->ndim == 0)
-		putchar('-');
-}
-
-static void
 measure(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
 {
 	int e = measure_tensor(t, x, m);
@@ -40,6 +31,8 @@ open_or_die(struct tensors *t, const char *path)
 int
 show_list(char *const *path, uint32_t n)
 {
+	char shape[TENSORS_SHAPE];
+
 	printf("file\tname\ttype\tshape\tcount\tmin\tmax\tmean\trms\tnot_finite\n");
 	for (uint32_t i = 0; i < n; i++) {
 		struct tensors t;
@@ -50,9 +43,8 @@ show_list(char *const *path, uint32_t n)
 			struct measure m;
 
 			measure(path[i], &t, x, &m);
-			printf("%s\t%s\t%s\t", path[i], x->name, tensors_type_name(x->type));
-			print_shape(x);
-			printf("\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n", x->count, m.min, m.max, m.mean, m.rms, m.odd);
+			printf("%s\t%s\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n", path[i], x->name,
+			    tensors_type_name(x->type), tensors_shape(x, shape), x->count, m.min, m.max, m.mean, m.rms, m.odd);
 		}
 		tensors_close(&t);
 	}

@@ -86,6 +86,7 @@ static int
 gather(const struct merge *m, const char *name, const struct tensor ***x)
 {
 	const struct merge_opt *o = m->o;
+	char shape[2][TENSORS_SHAPE];
 
 	if ((*x = calloc(o->n, sizeof(**x))) == NULL)
 		return err_nomem();
@@ -93,8 +94,9 @@ gather(const struct merge *m, const char *name, const struct tensor ***x)
 		if (((*x)[i] = tensors_find_plain(&m->in[i], name)) == NULL)
 			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name, o->path[0]);
 		if (!tensors_same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
-			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' has another shape or type than in %s", o->path[i],
-			    name, o->path[0]);
+			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' is %s %s, but %s %s in %s", o->path[i], name,
+			    tensors_type_name((*x)[i]->type), tensors_shape((*x)[i], shape[1]),
+			    tensors_type_name((*x)[0]->type), tensors_shape((*x)[0], shape[0]), o->path[0]);
 	}
 	return 0;
 }

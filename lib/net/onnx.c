@@ -1,6 +1,7 @@
 /* onnx - a net and its weights as a model of ONNX, for other programs to run. */
 #include "net/onnx.h"
 #include "base/err.h"
+#include "net/weights.h"
 #include "tensor/tensors.h"
 
 #include <stdlib.h>
@@ -10,10 +11,8 @@
 static int
 add(struct tensors *t, const struct graph_array *a)
 {
-	struct tensor x = { .type = TENSORS_F32, .ndim = a->ndim };
+	struct tensor x = weights_tensor(a);
 
-	for (uint32_t i = 0; i < a->ndim; i++)
-		x.dim[i] = a->dim[i];
 	return tensors_add(t, a->name, &x);
 }
 

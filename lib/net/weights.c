@@ -27,6 +27,16 @@ add_metas(struct tensors *t, const struct graph *g, const struct tensors_meta *m
 	return e;
 }
 
+struct tensor
+weights_tensor(const struct graph_array *a)
+{
+	struct tensor x = { .type = TENSORS_F32, .ndim = a->ndim, .count = a->count };
+
+	for (uint32_t d = 0; d < x.ndim; d++)
+		x.dim[d] = a->dim[d];
+	return x;
+}
+
 static int
 add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail)
 {
@@ -34,10 +44,8 @@ add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const cha
 	int e = 0;
 
 	for (uint32_t i = 0; e == 0 && i < n; i++) {
-		struct tensor x = { .type = TENSORS_F32, .ndim = a[i].ndim };
+		struct tensor x = weights_tensor(&a[i]);
 
-		for (uint32_t d = 0; d < x.ndim; d++)
-			x.dim[d] = a[i].dim[d];
 		snprintf(name, sizeof(name), "%s%s", a[i].name, tail);
 		e = tensors_add(t, name, &x);
 	}

@@ -49,6 +49,11 @@ int	 weights_load(const char *path, const struct graph *want, struct weights *f)
  * reverse: ones behind are no difference.
  */
 bool	 weights_fit(const struct tensor *x, const struct graph_array *a);
+#define WEIGHTS_MISFIT	512
+/* Why x does not: "10x64, not 12x64", or that it has no floats.  Gives to back. */
+const char *weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIGHTS_MISFIT]);
+/* The tensor, without a name, that an array is written as. */
+struct tensor weights_tensor(const struct graph_array *a);
 
 /* What came of weights_start(): arrays of the net that were in the file, and those that stay as they began. */
 struct weights_taken {

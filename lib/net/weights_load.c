@@ -50,16 +50,15 @@ static int
 check(const struct tensors *t, const struct graph_array *a, const char *tail)
 {
 	const struct tensor *x = find(t, a, tail);
-	bool same;
+	struct tensor want = weights_tensor(a);
+	char misfit[WEIGHTS_MISFIT];
 
 	if (x == NULL)
 		return err_fail(ERR_FORMAT, "has no tensor '%s%s'", a->name, tail);
 	if (x->type != TENSORS_F32)
 		return err_fail(ERR_FORMAT, "tensor '%s%s' is %s, not F32", a->name, tail, tensors_type_name(x->type));
-	same = x->ndim == a->ndim;
-	for (uint32_t i = 0; same && i < a->ndim; i++)
-		same = x->dim[i] == a->dim[i];
-	return same ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' has another shape than the net", a->name, tail);
+	return tensors_same_shape(x, &want) ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' has another shape than the net: %s",
+	    a->name, tail, weights_misfit(x, a, misfit));
 }
 
 /*

@@ -35,6 +35,19 @@ weights_fit(const struct tensor *x, const struct graph_array *a)
 	return tensors_is_float(x->type);
 }
 
+const char *
+weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIGHTS_MISFIT])
+{
+	struct tensor want = weights_tensor(a);
+	char is[TENSORS_SHAPE], not[TENSORS_SHAPE];
+
+	if (tensors_is_float(x->type))
+		snprintf(to, WEIGHTS_MISFIT, "%s, not %s", tensors_shape(x, is), tensors_shape(&want, not));
+	else
+		snprintf(to, WEIGHTS_MISFIT, "%s, no floats", tensors_type_name(x->type));
+	return to;
+}
+
 static int
 take(const struct tensors *t, const struct tensor *x, float *to)
 {
@@ -53,6 +66,7 @@ start(const struct tensors *t, const struct tensors *named, const struct graph_a
     struct weights_taken *r)
 {
 	const struct tensor *x = tensors_find(named, a->name);
+	char misfit[WEIGHTS_MISFIT];
 
 	if (x != NULL && weights_fit(x, a)) {
 		r->taken++;
@@ -60,7 +74,7 @@ start(const struct tensors *t, const struct tensors *named, const struct graph_a
 	}
 	r->left++;
 	return buf_put_fmt(&r->names, "%s%s (%s)", r->names.n > 0 ? ", " : "", a->name,
-	    x == NULL ? "not there" : tensors_is_float(x->type) ? "another shape" : "no floats");
+	    x == NULL ? "not there" : weights_misfit(x, a, misfit));
 }
 
 int
@@ -78,11 +92,9 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 		e = start(&t, &named, &g->w[i], w, r);
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
 		e = start(&t, &named, &g->aux[i], aux, r);
-	if (e == 0 && r->taken == 0)
-		e = err_fail(ERR_FORMAT, "has no tensor of a name and shape of the net's: %s and so on; see --start-rename",
-		    g->w[0].name);
-	if (e == 0)
-		e = buf_terminate(&r->names);
+	if (e == 0 && (e = buf_terminate(&r->names)) == 0 && r->taken == 0)
+		e = err_fail(ERR_FORMAT, "has no tensor of a name and shape of the net's: %.500s%s; see --start-rename",
+		    (const char *)r->names.p, r->names.n > 500 ? " ..." : "");
 	tensors_close(&named);
 	tensors_close(&t);
 	if (e < 0)

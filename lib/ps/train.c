@@ -456,6 +456,7 @@ train_run(const struct train_opt *opt)
 
 	if ((e = open_all(&t)) == 0) {
 		m = mark(&t);
+		e = train_spent(&t);
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
 			e = epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {

@@ -77,6 +77,8 @@ int	train_loss_is(struct train *t, double loss, uint32_t n);
 int	train_gradient_is(const struct train *t, uint32_t a, const float *g);
 /* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
+/* Before the first step, in all workers: ERR_STOP when the run that is resumed had come to that end. */
+int	train_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);
 
 #endif

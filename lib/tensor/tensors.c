@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -145,6 +146,17 @@ tensors_same_shape(const struct tensor *a, const struct tensor *b)
 	for (uint32_t i = 0; same && i < a->ndim; i++)
 		same = a->dim[i] == b->dim[i];
 	return same;
+}
+
+const char *
+tensors_shape(const struct tensor *x, char to[TENSORS_SHAPE])
+{
+	size_t at = 0;
+
+	memcpy(to, "-", 2);
+	for (uint32_t i = 0; i < x->ndim; i++)
+		at += (size_t)snprintf(to + at, TENSORS_SHAPE - at, "%s%" PRIu64, i > 0 ? "x" : "", x->dim[i]);
+	return to;
 }
 
 static int

@@ -23,6 +23,7 @@
 
 #define TENSORS_DIMS	8		/* most dimensions */
 #define TENSORS_MOST	65536		/* tensors of a file */
+#define TENSORS_SHAPE	(TENSORS_DIMS * 21 + 1)	/* bytes of a shape as text */
 #define TENSORS_METAS	64		/* most pairs of metadata */
 #define TENSORS_HEAD	(2u << 20)	/* most bytes of JSON, or of a list's names: safetensors' own limit is 100 MB */
 
@@ -75,6 +76,8 @@ const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: no
 /* A tensor's name without MXNet's "arg:" or "aux:". */
 const char *tensors_plain(const struct tensors *t, const char *name);
 bool	 tensors_same_shape(const struct tensor *a, const struct tensor *b);
+/* A shape for people, as "10x64"; "-" of a tensor without dimensions.  Gives to back. */
+const char *tensors_shape(const struct tensor *x, char to[TENSORS_SHAPE]);
 /* Elements [first, first+n) as they are in the file.  Returns 0, ERR_SYS or ERR_SHORT. */
 int	 tensors_read(const struct tensors *t, const struct tensor *x, uint64_t first, size_t n, void *to);
 

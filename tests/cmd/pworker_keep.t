@@ -36,6 +36,13 @@ is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" 3 "...
 is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" "$(late "$T/out" 3)" "... as computed from its log"
 like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0, validation accuracy' "... and says why"
 is "$(ls p-0*.safetensors | wc -l)" 4 "... with its last checkpoint"
+status 0 "resumed" $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
+ok "... it has no epoch more" test "$(grep -c '	validation	' "$T/out")" = 0
+like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0' "... and says why again"
+status 0 "... by two workers" timeout 60 dlaunch -n 2 -s 1 $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
+ok "... has none either" test "$(grep -c '	validation	' "$T/out")" = 0
+status 0 "... with more patience" $train --lr 0 --epochs 50 --save p --patience 5 --resume-last
+is "$(grep -c '	validation	' "$T/out")" 2 "... has two"
 for mode in "" --async; do
 	status 0 "two workers${mode:+, $mode}" timeout 60 dlaunch -n 2 -s 1 $train --lr 0 --epochs 5000 --patience 2 --save w $mode
 	like "$T/err" '^worker 0: pworker: ends: 2 epochs were no better' "... end together"

@@ -58,7 +58,7 @@ pmerge --rename '(.*)_weight=module.\1.w' --drop '*moving*' 1-0004.safetensors >
 pmerge -o renamed.params renamed.safetensors
 status 0 "from MXNet's format, renamed, of other classes" train --start renamed.params \
 	--start-rename '^module[.](.*)[.]w$=\1_weight' --classes 20 --steps 1
-like "$T/err" '^pworker: [0-9]* arrays begin as in the file; not fc1_weight \(another shape\), fc1_bias ' "... others are named"
+like "$T/err" '^pworker: [0-9]* arrays begin as in the file; not fc1_weight \([0-9x]*, not [0-9x]*\), fc1_bias ' "... others are named"
 like "$T/err" ', bn1_moving_mean \(not there\),' "... with the reason"
 status 1 "from a file that has none of them" train --start renamed.params --start-rename '.*=x' --steps 1
 like "$T/err" '^pworker: renamed\.params: has no tensor of a name and shape of the net' "... is said"

@@ -52,7 +52,6 @@ struct pworker {
 	enum worker_style style;	/* of the lines for people */
 	bool		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
-	bool		 flip;
 	bool		 no_average;		/* judge the weights though the file holds their average */
 	enum worker_verdict verdict;	/* what of them is wanted */
 	uint32_t	 top;		/* rows a picture, most probable classes first */

@@ -17,13 +17,14 @@
 
 #define FIVE 5u
 
-enum { O_EVAL, O_FLIP, O_NOAVERAGE, O_PREDICT, O_STATISTICS, O_TOP };
+enum { O_EVAL, O_FLIP, O_NOAVERAGE, O_PREDICT, O_SHIFT, O_STATISTICS, O_TOP };
 
 static const struct option longs[] = {
 	{ "eval", required_argument, NULL, O_EVAL },
 	{ "flip", no_argument, NULL, O_FLIP },
 	{ "no-average", no_argument, NULL, O_NOAVERAGE },
 	{ "predict", required_argument, NULL, O_PREDICT },
+	{ "shift", required_argument, NULL, O_SHIFT },
 	{ "statistics", required_argument, NULL, O_STATISTICS },
 	{ "top", required_argument, NULL, O_TOP },
 	{ NULL, 0, NULL, 0 }
@@ -34,9 +35,10 @@ take(struct pworker *p, int c, char *text)
 {
 	switch (c) {
 	case O_EVAL:	p->judged = text; p->verdict = WORKER_SCORE; break;
-	case O_FLIP:	p->flip = true; break;
+	case O_FLIP:	p->train.views.flip = true; break;
 	case O_NOAVERAGE: p->no_average = true; break;
 	case O_PREDICT:	p->judged = text; p->verdict = WORKER_ROWS; break;
+	case O_SHIFT:	p->train.views.shift = (uint32_t)front_num("--shift", text, 0, 65535); break;
 	case O_STATISTICS: p->judged = text; p->verdict = WORKER_STATISTICS; break;
 	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
 	}
@@ -182,7 +184,7 @@ worker_judge(struct pworker *p)
 	struct train_opt *t = &p->train;
 	struct weights f;
 	struct judge_opt o = { .engine = engine_find(p->engine), .devices = t->devices, .threads = t->threads,
-	    .precision = t->precision, .weights = &f, .flip = p->flip };
+	    .precision = t->precision, .weights = &f, .views = t->views };
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 	uint8_t key[CONN_KEY];
 	float *mean = NULL;

@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "engine/split.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 struct judge {
@@ -14,8 +13,8 @@ struct judge {
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
 	int32_t			*y;		/* [batch] labels that the engine may see */
-	uint8_t			*mirror;	/* [batch] */
-	float			*p, *q;		/* [batch,classes], the same of mirror images */
+	struct views		*views;
+	float			*p;		/* [batch,classes] */
 };
 
 static int
@@ -60,25 +59,15 @@ memory(struct judge *j)
 
 	j->y = calloc(n, sizeof(*j->y));
 	j->p = calloc(n * j->graph->classes, sizeof(*j->p));
-	j->q = calloc(n * j->graph->classes, sizeof(*j->q));
-	j->mirror = calloc(n, sizeof(*j->mirror));
-	return j->y != NULL && j->p != NULL && j->q != NULL && j->mirror != NULL ? 0 : err_nomem();
-}
-
-/* What is not left to chance in a sample are pixels: to mirror them is a word. */
-static void
-turn(struct judge *j, struct samples *s)
-{
-	assert(s->pixel != NULL);
-	for (uint32_t i = 0; i < s->n; i++)
-		j->mirror[i] = !s->mirror[i];
-	s->mirror = j->mirror;
+	if (j->y == NULL || j->p == NULL)
+		return err_nomem();
+	return views_open(&j->views, &j->o->views, j->engine, j->plan, j->graph, j->o->data.batch);
 }
 
 static int
 judge(struct judge *j, const struct batch *b)
 {
-	size_t classes = j->graph->classes, all = b->s.n * classes;
+	size_t classes = j->graph->classes;
 	struct samples s = b->s;
 	struct engine_result r;
 	int e;
@@ -87,15 +76,8 @@ judge(struct judge *j, const struct batch *b)
 	for (uint32_t i = 0; i < s.n; i++)
 		j->y[i] = (size_t)s.y[i] < classes ? s.y[i] : 0;
 	s.y = j->y;
-	if ((e = j->engine->evaluate(j->plan, &s, &r, j->p)) < 0)
+	if ((e = views_evaluate(j->views, &s, &r, j->p)) < 0)
 		return e;
-	if (j->o->flip) {
-		turn(j, &s);
-		if ((e = j->engine->evaluate(j->plan, &s, &r, j->q)) < 0)
-			return e;
-		for (size_t i = 0; i < all; i++)
-			j->p[i] = (j->p[i] + j->q[i]) / 2;
-	}
 	for (uint32_t i = 0; e == 0 && i < s.n; i++)
 		e = j->o->sample(j->o->arg, b->id[i], b->s.y[i], j->p + i * classes);
 	return e;
@@ -116,12 +98,11 @@ judge_run(const struct judge_opt *o)
 			if (b->s.n > 0 && (e = judge(&j, b)) != 0)
 				break;
 		}
+	views_close(j.views);
 	j.engine->plan_free(j.plan);
 	j.engine->close(j.dev);
 	batch_close(j.in);
 	free(j.y);
 	free(j.p);
-	free(j.q);
-	free(j.mirror);
 	return e;
 }

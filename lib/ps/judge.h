@@ -10,6 +10,7 @@
 #include "batch/batch.h"
 #include "net/weights.h"
 #include "engine/engine.h"
+#include "ps/views.h"
 
 struct judge_opt {
 	const struct engine *engine;
@@ -18,7 +19,7 @@ struct judge_opt {
 	enum engine_precision precision;
 	const struct weights *weights;	/* with a graph, lent */
 	struct batch_opt data;		/* path or recs, batch, aug ...; the shape is filled in here */
-	bool		 flip;		/* the mean of what it says of each picture and of its mirror image */
+	struct views_opt views;		/* what it says is the mean of so many */
 	/* Each sample in the records' order: its label, and p f32 [classes], lent.  Anything but 0 ends the run. */
 	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
 	void		(*bad)(void *arg, uint32_t n, const char *why);	/* n records were left out; the first one's reason */

@@ -166,7 +166,7 @@ validate(struct train *t, uint64_t epoch)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
 		if (b->s.n == 0)
 			continue;
-		if ((e = t->engine->evaluate(t->plan, &b->s, &r, NULL)) < 0)
+		if ((e = views_evaluate(t->views, &b->s, &r, NULL)) < 0)
 			return e;
 		s.loss += train_loss(r.loss);
 		s.correct += r.correct;
@@ -410,7 +410,8 @@ open_all(struct train *t)
 	en = t->engine;
 	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
 		return e;
-	if ((e = fits(t)) < 0)
+	if ((e = fits(t)) < 0 || (t->val != NULL &&
+	    (e = views_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
 		return err_nomem();
@@ -430,6 +431,7 @@ close_all(struct train *t)
 {
 	keep_close(t->keep);
 	worker_close(t->wk);
+	views_close(t->views);
 	t->engine->plan_free(t->plan);
 	t->engine->close(t->dev);
 	batch_close(t->in);

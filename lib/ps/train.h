@@ -22,6 +22,7 @@
 #include "net/sched.h"
 #include "net/weights.h"
 #include "engine/engine.h"
+#include "ps/views.h"
 #include "ps/worker.h"
 
 #include <signal.h>
@@ -67,6 +68,7 @@ struct train_opt {
 	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
 	const uint32_t	*batches;		/* [ps.nworkers] each worker's data.batch where they differ; NULL: all alike */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
+	struct views_opt views;			/* ... as the mean of so many */
 	struct recs	*val_recs;		/* the same, opened already and lent; NULL: opened from val */
 	struct worker_opt ps;			/* graph, rank, servers ...; w, aux, waiting and arg are filled in here */
 	struct sched	 sched;

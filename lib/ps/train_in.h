@@ -20,6 +20,7 @@ struct train {
 	struct engine_plan *plan;
 	struct worker	*wk;
 	struct batch_reader *in, *val;
+	struct views	*views;		/* of validation, or NULL */
 	uint32_t	*sizes;		/* [pieces] for the readers, where batches differ; else NULL */
 	float		*w, *aux;	/* [P], [A]: the job's, filled by wk */
 	float		*g, *sum;	/* [P]: a piece's gradient; the sum over pieces when accumulating */

@@ -30,6 +30,54 @@ ok "pictures that are packed on the way" cmp piped <(awk -F'\t' 'NR == 1 || $1 !
 status 0 "with mirror images" pworker --eval w-0003.safetensors --data a.rec --flip
 ok "... another score" test "$(field "$T/out" 2)" != "$(field score 2)"
 
+# Pictures of CIFAR-10's kind, and each moved by hand: up to two pixels beyond an edge are reflected at it; mirrored too.
+cat >move.pl <<'END'
+my ($dy, $dx, $flip) = @ARGV;
+sub at { my $i = abs shift; $i < 32 ? $i : 62 - $i }
+binmode STDIN; binmode STDOUT;
+while (read(STDIN, my $r, 3073) == 3073) {
+	my @p = unpack "C*", $r;
+	my @q = shift @p;
+	for my $c (0..2) { for my $y (0..31) { for my $x (0..31) {
+		push @q, $p[1024 * $c + 32 * at($y + $dy) + at(($flip ? 31 - $x : $x) + $dx)];
+	} } }
+	print pack "C*", @q;
+}
+END
+perl -e 'srand 1; for $i (0..29) { print chr($i % 10), join "", map { chr(int rand 256) } 1..3072 }' >raw
+mkdir -p 0
+pack() { mkdir -p "$1" && cat >"$1/data_batch_1.bin" && im2rec "$1/data_batch_1.bin" -o "$1.rec" 2>/dev/null; }
+pack 0 <raw
+net="pworker --net lenet --shape 3x32x32 --classes 10 --scale 0.0039 --batch 8"
+$net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec --flip --shift 2 --save s >shifted.tsv 2>/dev/null
+rows() { pworker --predict s-0003.safetensors --scale 0.0039 --batch 8 --top 10 "$@" 2>/dev/null | sed 1d | sort -n -k1,1 -k2,2; }
+i=0
+for way in "0 0" "-2 -2" "-2 2" "2 -2" "2 2"; do
+	i=$((i + 1))
+	perl move.pl $way 0 <raw | pack a$i && perl move.pl $way 1 <raw | pack b$i
+	rows --data a$i.rec >a$i.rows && rows --data b$i.rec >b$i.rows
+done
+# A file's rows are the mean of the others'.
+mean() { paste "$@" | awk '{ p = 0; for (i = 6; i <= NF; i += 3) p += $i; p /= NF / 3 - 1
+	if ($1 != $4 || $2 != $5 || (d = p - $3) * d > 4e-12) exit 1; n++ } END { exit n != 300 }'; }
+rows --data 0.rec --flip >flipped
+ok "--flip is the mean over both" mean flipped [ab]1.rows
+rows --data 0.rec --shift 2 >moved
+ok "--shift is the mean over five places" mean moved a?.rows
+ok "... which are not one" sh -c '! cmp -s moved a1.rows'
+rows --data 0.rec --shift 2 --flip >both
+ok "both over ten" mean both [ab]?.rows
+status 0 "a score of them" pworker --eval s-0003.safetensors --data 0.rec --scale 0.0039 --batch 8 --shift 2 --flip
+is "$(field "$T/out" 3) $(field "$T/out" 2) $(field "$T/out" 4)" \
+	"$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 " " $22 } END { print v }' shifted.tsv)" \
+	"... is that of the validation with the same options"
+ok "... and of the rows" awk -v want="$(field "$T/out" 2)" '$2 == $1 % 10 { s -= log($3); n++ }
+	END { d = s / n - want; exit !(n == 30 && d * d < 1e-9) }' both
+$net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec --save plain 2>/dev/null >plain.tsv
+ok "... which leaves the training as it is" cmp s-0003.safetensors plain-0003.safetensors
+status 2 "a shift as wide as the picture" pworker --eval s-0003.safetensors --data 0.rec --shift 32
+like "$T/err" '^pworker: a shift by 32: pictures are 32x32$' "... is refused"
+
 mkdir odd && cp "$(find images -name '*.png' | head -n 1)" odd/a.png && head -c 100 odd/a.png >odd/b.png
 printf '0\t1\ta.png\n1\t99\ta.png\n' >odd.lst
 im2rec -o odd.rec odd.lst odd

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "run/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,9 @@ child_start(const struct child_opt *opt, struct child *c)
 void
 child_signal(pid_t pid, int signo)
 {
-	if (pid > 0)
+	if (pid > 0 && signo == SIGKILL)
+		session_kill(pid);
+	else if (pid > 0)
 		kill(-pid, signo);
 }
 

@@ -28,7 +28,7 @@ struct child {
 
 /* Returns 0 or ERR_SYS ("pworker: No such file or directory"). */
 int	 child_start(const struct child_opt *opt, struct child *c);
-/* Sends a signal to all of its group; nothing when pid is 0. */
+/* Sends a signal to all of its group, SIGKILL to all of its session; nothing when pid is 0. */
 void	 child_signal(pid_t pid, int signo);
 /*
  * The status once the process has ended, which is then gone: true; false while it runs.  Never blocks.  *peak_kib, where

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "run/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ watch(int fd)
 			group[k] = group[--n];
 	}
 	for (k = 0; k < n; k++)
-		kill(-group[k], SIGKILL);
+		session_kill(group[k]);
 }
 
 int

@@ -41,6 +41,13 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	like "$T/err" '^dlaunch: host localhost: went away' "... named"
 	like "$T/err" 'lost with its host' "... in the table too"
 
+	: >"$T/groups"
+	dlaunch -s 0 -- sh -c 'timeout 60 sleep 59.5 & echo $! >'"$T/groups"'; wait' 2>"$T/err" & pid=$!
+	ok "a command that makes a group of its own" line_of "$T/groups" . 1
+	read -r group <"$T/groups"
+	kill -9 "$pid"
+	ok "... is not left either" timeout 5 tail -s 0.1 --pid="$group" -f /dev/null
+
 	start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
 	ok "kill -9 of both leaves nothing" none_left 5
 done

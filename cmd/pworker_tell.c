@@ -28,6 +28,8 @@ trace(struct pworker *p, char *text)
 {
 	char *steps = strrchr(text, ':'), *to;
 
+	if (strcmp(text, "-") == 0 || strncmp(text, "-:", 2) == 0)
+		front_wrong("--trace: a file, as standard output is where the rows go");
 	p->trace = text;
 	p->trace_first = 1;
 	p->trace_steps = TRACE_STEPS_USUAL;

@@ -451,7 +451,8 @@ close_all(struct train *t)
 int
 train_run(const struct train_opt *opt)
 {
-	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph, .trace = opt->ps.trace, .sync = opt->ps.slack == GATE_SYNC };
+	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph,
+	    .trace = opt->ps.trace, .sync = opt->ps.slack == GATE_SYNC };
 	struct train_event end = { .kind = TRAIN_END };
 	struct mark m;
 	int e;

@@ -298,11 +298,13 @@ static int
 serve(struct worker_net *n, uint32_t s)
 {
 	uint64_t from = trace_now(n->o->trace);
-	struct toll was = n->link[s].toll, *now = &n->link[s].toll;	/* this thread alone writes it */
+	const uint64_t *wire = n->link[s].toll.wire;	/* this thread alone writes it */
+	uint64_t sent = wire[TOLL_OUT], got = wire[TOLL_IN];
 	int e = move(n, s);
-	uint64_t sent = now->wire[TOLL_OUT] - was.wire[TOLL_OUT], got = now->wire[TOLL_IN] - was.wire[TOLL_IN];
 
-	if (from > 0 && sent + got > 0)
+	sent = wire[TOLL_OUT] - sent;
+	got = wire[TOLL_IN] - got;
+	if (sent + got > 0)
 		trace_moved(n->o->trace, TRACE_NETWORK, from, got == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
 		    sent, got);
 	return e;

@@ -66,6 +66,10 @@ is "$(awk -F '\t' '$2 ~ /^step/ { print $2 }' list | paste -sd,)" "step 7,step 8
 status 2 "no steps" $train --trace none.json:0
 like "$T/err" '^pworker: --trace: ' "... are refused"
 status 2 "steps backward" $train --trace none.json:5-4
+status 2 "standard output" $train --trace -:3
+like "$T/err" '^pworker: --trace: ' "... is the rows'"
+status 1 "a file that takes nothing" $train --trace /dev/full
+like "$T/err" '^pworker: --trace: /dev/full: No space left' "... is named"
 status 1 "a file that cannot be" $train --trace nowhere/one.json
 like "$T/err" '^pworker: --trace: nowhere/one\.json: ' "... is named"
 

@@ -1,19 +1,36 @@
 /* pmerge_show - what is in files of tensors, for people and pipes. */
 #include "pmerge_show.h"
 #include "front.h"
+#include "front_progress.h"
 
 #include "base/err.h"
 #include "net/measure.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Nothing of it stays when a row is printed. */
+static void
+watch(const struct tensors *t, const struct tensor *x)
+{
+	struct progress_line line = { 0 };
+
+	if (!progress_due())
+		return;
+	progress_add(&line, "tensor %zu of %zu", (size_t)(x - t->t) + 1, t->n);
+	line.head = (unsigned)strlen(line.text);
+	progress_add(&line, ", %s", x->name);
+	progress_draw(&line, 1);
+}
 
 static void
 measure(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
 {
-	int e = measure_tensor(t, x, m);
+	int e;
 
-	if (e < 0) {
+	watch(t, x);
+	if ((e = measure_tensor(t, x, m)) < 0) {
 		err_within("tensor '%.200s'", x->name);
 		front_die(path, e);
 	}
@@ -43,6 +60,7 @@ show_list(char *const *path, uint32_t n)
 			struct measure m;
 
 			measure(path[i], &t, x, &m);
+			progress_clear();
 			printf("%s\t%s\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n", path[i], x->name,
 			    tensors_type_name(x->type), tensors_shape(x, shape), x->count, m.min, m.max, m.mean, m.rms, m.odd);
 		}
@@ -89,7 +107,10 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 		printf("%s\t%s\t-\t-\t-\n", a->name, b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
 		return true;
 	}
-	if ((e = measure_pair(ta, a, tb, b, &d)) < 0)
+	watch(ta, a);
+	e = measure_pair(ta, a, tb, b, &d);
+	progress_clear();
+	if (e < 0)
 		front_die(a->name, e);
 	if (d.differ == 0 || d.relative <= tolerance)
 		return false;

@@ -187,8 +187,8 @@ trace_flight(struct trace *t, uint64_t from, uint32_t slice, uint64_t bytes)
 	pthread_mutex_lock(&t->lock);
 	t->flights++;
 	for (int end = 0; end < 2 && t->e == 0; end++)
-		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"%s\",\"cat\":\"slice\",\"id\":%" PRIu64 ",\"name\":\"slice %" PRIu32
+		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"%s\",\"cat\":\"slice\",\"id\":\"%" PRIu32 ".%" PRIu64 "\",\"name\":\"slice %" PRIu32
 		    "\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT ",\"args\":{\"bytes\":%" PRIu64 "}}", end ? "e" : "b",
-		    t->flights, slice, t->rank, TRACE_NETWORK, US(end ? now : from), bytes);
+		    t->rank, t->flights, slice, t->rank, TRACE_NETWORK, US(end ? now : from), bytes);
 	pthread_mutex_unlock(&t->lock);
 }

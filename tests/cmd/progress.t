@@ -73,6 +73,15 @@ for job in "pmerge --mean -o mean.safetensors $w $w $w $w" "pmerge --split 3 -o 
 	is "$(cat "$T/err")" "" "... it says nothing"
 done
 
+for job in "pmerge --list $w" "pmerge --verify $w" "pmerge --diff $w mean.safetensors"; do
+	on "$job"
+	$screen 90 <bytes >shown
+	$screen 90 erased <bytes >erased
+	like erased '^tensor [0-9] of [0-9]+, fc' "${job%% w-*} draws how far it is"
+	is "$(grep -c . shown)" 0 "... and leaves nothing of it"
+	is "$($job 2>&1 >plain; cat plain)" "$(cat rows)" "... and the same rows elsewhere"
+done
+
 # A slow pipe.
 { head -c 500000 train.rec; sleep 2.3; tail -c +500001 train.rec; } | im2rec --to-tar -o slow.tar - 2>err
 like err '^im2rec: [0-9]+ pictures, [0-9.]+ MB, [0-9]+/s$' "a plain line now and then where there is no terminal"

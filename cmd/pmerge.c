@@ -18,7 +18,8 @@
 
 static const char usage[] =
     "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [--pick pattern]\n"
-    "              [--drop pattern] [--rename rule] [--state | --no-state] [--to format] file ...\n"
+    "              [--drop pattern] [--rename rule] [--state | --no-state] [--average | --no-average]\n"
+    "              [--to format] file ...\n"
     "       pmerge --to onnx [--logits] [--net net [--net-opt key=value] [--shape CxHxW] [--classes n]] ... file ...\n"
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
@@ -33,11 +34,11 @@ static const char help[] =
     "  --pick PATTERN        only tensors of these names       --drop PATTERN  not those\n"
     "  --rename RULE         other names: REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
     "  --state, --no-state   keep or drop optimizer state (kept: of a single file alone)\n"
+    "  --average, --no-average  the moving average in place of the weights, or only these\n"
     "  --to FORMAT           safetensors, params or onnx, whatever OUTPUT is called\n"
     "  --logits              a model gives the numbers before the softmax, not probabilities\n"
     "  --net NAME|FILE.lua   its net, where the weights do not hold the graph, with\n"
-    "  --net-opt KEY=VALUE   an option of the net's script; again for more\n"
-    "  --shape CxHxW         --classes N\n"
+    "  --net-opt KEY=VALUE   an option of its script; again for more   --shape CxHxW   --classes N\n"
     "  --list                a line a tensor: name, type, shape, and what its numbers are like\n"
     "  --verify              whole files of finite numbers?  Names each tensor that is not\n"
     "  --diff                a line a tensor that differs; exit 1 when one does\n"
@@ -45,11 +46,12 @@ static const char help[] =
     "  --help  --version\n";
 
 enum {
-	O_CLASSES = 256, O_DIFF, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_LOGITS, O_MEAN, O_NET, O_NETOPT, O_NOSTATE, O_PICK,
-	O_RENAME, O_SHAPE, O_SPLIT, O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
+	O_AVERAGE = 256, O_CLASSES, O_DIFF, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_LOGITS, O_MEAN, O_NET, O_NETOPT,
+	O_NOAVERAGE, O_NOSTATE, O_PICK, O_RENAME, O_SHAPE, O_SPLIT, O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
 };
 
 static const struct option longs[] = {
+	{ "average", no_argument, NULL, O_AVERAGE },
 	{ "classes", required_argument, NULL, O_CLASSES },
 	{ "diff", no_argument, NULL, O_DIFF },
 	{ "drop", required_argument, NULL, O_DROP },
@@ -61,6 +63,7 @@ static const struct option longs[] = {
 	{ "mean", no_argument, NULL, O_MEAN },
 	{ "net", required_argument, NULL, O_NET },
 	{ "net-opt", required_argument, NULL, O_NETOPT },
+	{ "no-average", no_argument, NULL, O_NOAVERAGE },
 	{ "no-state", no_argument, NULL, O_NOSTATE },
 	{ "output", required_argument, NULL, 'o' },
 	{ "pick", required_argument, NULL, O_PICK },
@@ -87,7 +90,7 @@ struct args {
 	uint32_t	 parts;
 	struct onnx_net	 net;
 	bool		 logits;
-	int		 verb, state, kind;	/* state and kind: -1 when nothing was said */
+	int		 verb, state, average, kind;	/* -1 when nothing was said, but for the verb */
 };
 
 static void
@@ -147,6 +150,7 @@ arguments(struct args *a, int argc, char *argv[])
 	while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
 		switch (c) {
 		case 'o':	a->out = optarg; break;
+		case O_AVERAGE:	a->average = MERGE_AVERAGES; break;
 		case O_CLASSES:	a->net.classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_DROP:	add_pattern("--drop", a->drop, &a->merge.ndrop, optarg); break;
 		case O_LOGITS:	a->logits = true; break;
@@ -155,6 +159,7 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_PICK:	add_pattern("--pick", a->pick, &a->merge.npick, optarg); break;
 		case O_RENAME:	add_rule(a, optarg); break;
 		case O_SHAPE:	front_shape("--shape", optarg, &a->net.c, &a->net.h, &a->net.w); break;
+		case O_NOAVERAGE: a->average = MERGE_WEIGHTS; break;
 		case O_STATE:	a->state = 1; break;
 		case O_NOSTATE:	a->state = 0; break;
 		case O_TO:	a->kind = kind_of(optarg); break;
@@ -254,8 +259,9 @@ merge(struct args *a)
 	o->pick = a->pick;
 	o->drop = a->drop;
 	o->kind = kind_for(a);
-	o->state = a->state >= 0 ? a->state : (o->n == 1 || o->share == NULL) && o->kind == TENSORS_SAFE;
-	o->position = o->n == 1 || o->share == NULL;
+	o->average = a->average >= 0 ? (enum merge_average)a->average : o->kind == TENSORS_SAFE ? MERGE_BOTH : MERGE_AVERAGES;
+	o->position = (o->n == 1 || o->share == NULL) && o->average == MERGE_BOTH;
+	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("weights do not go to a terminal: say -o FILE or > FILE");
 	if (o->kind == TENSORS_ONNX)
@@ -280,7 +286,7 @@ split(struct args *a)
 int
 main(int argc, char *argv[])
 {
-	static struct args a = { .out = "-", .state = -1, .kind = -1 };
+	static struct args a = { .out = "-", .state = -1, .average = -1, .kind = -1 };
 	int status;
 
 	front_init(argv[0], usage, help);

@@ -57,15 +57,40 @@ wanted(const struct merge_opt *o, const char *name)
 	return (o->npick == 0 || matches(name, o->pick, o->npick)) && !matches(name, o->drop, o->ndrop);
 }
 
+static bool
+is_average(const char *name, size_t *n)
+{
+	if (!ending_is(name, *n, AVERAGE_TAIL))
+		return false;
+	*n -= strlen(AVERAGE_TAIL);
+	return true;
+}
+
+/* Of weights and their average, is this what is asked for? */
+static bool
+is_asked(const struct merge *m, uint32_t file, const char *name)
+{
+	char beside[4096];
+	size_t n = strlen(name);
+
+	if (m->o->average == MERGE_BOTH)
+		return true;
+	if (is_average(name, &n) || m->o->average == MERGE_WEIGHTS)
+		return (n < strlen(name)) == (m->o->average == MERGE_AVERAGES);
+	return (size_t)snprintf(beside, sizeof(beside), "%s" AVERAGE_TAIL, name) >= sizeof(beside) ||
+	    tensors_find_plain(&m->in[file], beside) == NULL;
+}
+
 /*
- * The name of a tensor in the output, in b, or *keep false.  Optimizer state goes the way of the tensor that it belongs
- * to: rules and patterns see that one's name.
+ * The name of a tensor in the output, in b, or *keep false.  Optimizer state and averages go the way of the tensor that
+ * they belong to: rules and patterns see that one's name.
  */
 static int
 new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 {
 	size_t n = strlen(was);
-	bool state = opt_is_state(was, &n);
+	bool average = is_average(was, &n), state = !average && opt_is_state(was, &n);
+	const char *tail = average && o->average == MERGE_AVERAGES ? "" : was + n;
 	struct buf base = { 0 };
 	int e;
 
@@ -76,7 +101,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 	if (e < 0 || (e = buf_terminate(b)) < 0)
 		return e;
 	*keep = (o->state || !state) && wanted(o, (const char *)b->p);
-	if (state && (e = buf_put(b, was + n, strlen(was + n))) == 0)
+	if ((e = buf_put(b, tail, strlen(tail))) == 0)
 		e = buf_terminate(b);
 	return e;
 }
@@ -106,12 +131,14 @@ static int
 gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 {
 	char mean[4096];
+	size_t n = strlen(name);
+	const char *tail = is_average(name, &n) ? AVERAGE_TAIL : "";
 
 	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++) {
-		int stem = (int)strlen(name) - (int)strlen(stats[i].var);
+		int stem = (int)n - (int)strlen(stats[i].var);
 
-		if (ending_is(name, strlen(name), stats[i].var) &&
-		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s", stem, name, stats[i].mean) < sizeof(mean) &&
+		if (ending_is(name, n, stats[i].var) &&
+		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s%s", stem, name, stats[i].mean, tail) < sizeof(mean) &&
 		    tensors_find_plain(&m->in[0], mean) != NULL)
 			return gather(m, mean, x);
 	}
@@ -127,6 +154,8 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	bool keep;
 	int e;
 
+	if (!is_asked(m, i, was))
+		return 0;
 	if ((e = new_name(m->o, was, name, &keep)) < 0 || !keep)
 		return e;
 	if ((from = realloc(m->from, (m->out.n + 1) * sizeof(*from))) == NULL)

@@ -11,7 +11,7 @@
  * the one file that has it.  A split deals whole tensors, in their order, to
  * parts of about the same size; a join of all parts is the file again.
  *
- * Optimizer state, NAME:momentum and the like, is renamed, picked and dropped as NAME is.
+ * Optimizer state, NAME:momentum and the like, and NAME:average are renamed, picked and dropped as NAME is.
  *
  * Files are streamed: memory is that of the tables and of some small buffers.
  * Names are those of a net's arrays: MXNet's "arg:" and "aux:" are taken off, and put on when a list is written.
@@ -28,6 +28,9 @@
 /* Told as work goes on: bytes of tensors done, of so many in all. */
 typedef void merge_step(void *arg, uint64_t done, uint64_t all);
 
+/* Of weights that have a moving average beside them: both, the average under the weights' names, or the weights. */
+enum merge_average { MERGE_BOTH, MERGE_AVERAGES, MERGE_WEIGHTS };
+
 struct merge_opt {
 	char *const		*path;		/* [n] */
 	uint32_t		 n;
@@ -37,6 +40,7 @@ struct merge_opt {
 	char *const		*drop;		/* [ndrop] ... and of those not these */
 	uint32_t		 npick, ndrop;
 	bool			 state;		/* optimizer state is kept */
+	enum merge_average	 average;
 	bool			 position;	/* metadata other than "graph" is kept: the first file's */
 	enum tensors_kind	 kind;		/* of what is written */
 	merge_step		*step;		/* at each merge_read(); NULL: nobody */

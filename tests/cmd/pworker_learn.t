@@ -67,14 +67,21 @@ status 2 "an optimizer that there is not" train --optimizer sdg
 like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "... is said"
 n=$(awk -v i="$i" 'BEGIN { printf "%d", i - 1 }')	# --swa's run
 last4=$n-0004.safetensors
-pmerge --mean --drop '*_moving_*' --drop '*:average' -o mean.safetensors "$n"-000[234].safetensors
-pmerge --pick '*:average' --drop '*_moving_*' -o average.safetensors "$last4"
-pmerge --rename '(.*):average=\1' -o picked.safetensors average.safetensors
+pmerge --mean --no-average --drop '*_moving_*' -o mean.safetensors "$n"-000[234].safetensors
+pmerge --average --drop '*_moving_*' -o picked.safetensors "$last4"
 ok "... the mean over epochs is that of their weights" pmerge --diff --tolerance 1e-6 \
 	mean.safetensors picked.safetensors
 status 0 "an average is what is judged" pworker --eval "$last4" --data a.rec --batch 20
 like "$T/err" '^pworker: takes the average of the weights' "... which is said"
 cp "$T/out" average.tsv
+pmerge --average -o alone.safetensors "$last4"
+pmerge --average -o alone3.safetensors "$n-0003.safetensors"
+ok "... as from a file of it alone" sh -c "pworker --eval alone.safetensors --data a.rec --batch 20 | cmp - average.tsv"
+pmerge -o average.params "$last4" && pmerge -o back.safetensors average.params
+ok "... and what MXNet's format has" pmerge --diff alone.safetensors back.safetensors
+pmerge -o mean4.safetensors "$last4" "$n-0003.safetensors" && pmerge --average -o of-mean.safetensors mean4.safetensors
+pmerge -o of-alone.safetensors alone.safetensors alone3.safetensors
+ok "the mean of averages is the average of means, batch norm's too" pmerge --diff of-mean.safetensors of-alone.safetensors
 status 0 "... or not" pworker --eval "$last4" --data a.rec --batch 20 --no-average
 ok "... which differs" sh -c "! cmp -s '$T/out' average.tsv"
 train --lr 0.045 --swa 1 --epochs 4 --val a.rec >val.tsv 2>/dev/null

@@ -279,12 +279,6 @@ decode_mcu(struct huff *h, const struct jpeg_decompress_struct *d, JBLOCKROW *mc
 
 /* ------ libjpeg's side ------ */
 
-/* An entropy decoder that knows its huff: libjpeg frees it with the picture. */
-struct joined {
-	struct jpeg_entropy_decoder pub;
-	struct huff *huff;
-};
-
 static void
 next_mcu(struct huff *h, struct jpeg_decompress_struct *d, JBLOCKROW *mcu)
 {
@@ -297,7 +291,7 @@ next_mcu(struct huff *h, struct jpeg_decompress_struct *d, JBLOCKROW *mcu)
 static boolean
 on_mcu(j_decompress_ptr d, JBLOCKROW *mcu)
 {
-	next_mcu(((struct joined *)d->entropy)->huff, d, mcu);
+	next_mcu(d->client_data, d, mcu);
 	return TRUE;
 }
 
@@ -334,18 +328,18 @@ unstuff(struct huff *h, const uint8_t *p, size_t n)
 	return NULL;
 }
 
+/* A lossless one, which libjpeg-turbo 3 reads, says so by Ss and Se; it need not have tables for what we read. */
 static bool
 known(const struct jpeg_decompress_struct *d)
 {
 	return !d->progressive_mode && !d->arith_code && d->restart_interval == 0 && d->data_precision == 8 &&
-	    d->comps_in_scan == d->num_components && d->unread_marker == 0;
+	    d->comps_in_scan == d->num_components && d->Ss == 0 && d->Se == DCTSIZE2 - 1 && d->unread_marker == 0;
 }
 
 bool
 huff_join(struct huff *h, struct jpeg_decompress_struct *d)
 {
 	const uint8_t *marker;
-	struct joined *j;
 
 	if (!known(d) || (marker = unstuff(h, d->src->next_input_byte, d->src->bytes_in_buffer)) == NULL)
 		return false;
@@ -358,11 +352,9 @@ huff_join(struct huff *h, struct jpeg_decompress_struct *d)
 	h->in = (struct bits){ .next = h->scan.p };
 	h->left = d->MCUs_per_row * d->MCU_rows_in_scan;
 	memset(h->last, 0, sizeof(h->last));
-	j = d->mem->alloc_small((j_common_ptr)d, JPOOL_IMAGE, sizeof(*j));
-	j->pub = *d->entropy;
-	j->pub.decode_mcu = on_mcu;
-	j->huff = h;
-	d->entropy = &j->pub;
+	/* In the library's own, which goes with the picture: how long it is differs between versions, this one's place does not. */
+	d->entropy->decode_mcu = on_mcu;
+	d->client_data = h;
 	d->src->bytes_in_buffer -= (size_t)(marker - d->src->next_input_byte);
 	d->src->next_input_byte = marker;
 	return true;

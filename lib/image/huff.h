@@ -27,7 +27,7 @@ void	 huff_free(struct huff *h);	/* NULL is fine */
 /*
  * Takes over the codes of d, which reads from memory and has just been through jpeg_start_decompress().  Returns false,
  * and has changed nothing, where they are not a baseline picture's whole and only scan, without restarts, with the end of
- * the image behind it, or where memory is short.
+ * the image behind it, or where memory is short.  d's client_data is h's from then on.
  *
  * Where codes turn out to be bad or too few it calls d's error_exit with msg_code JERR_BAD_DCT_COEF.  h is used until d
  * has ended.

@@ -55,13 +55,21 @@ img_jpeg_free(struct img_jpeg *j)
 	free(j);
 }
 
-/* A handle that met an error in a header goes on inside that header with the next picture: it is given up. */
 static int
 fault(tjhandle *t)
 {
 	err_note(0, "JPEG: %s", tjGetErrorStr2(*t));
 	drop(t);
 	return ERR_FORMAT;
+}
+
+/* For each picture: one that went on would give it the tables of the last where its own are missing. */
+static int
+renew(tjhandle *t, tjhandle init(void))
+{
+	drop(t);
+	*t = init();
+	return *t != NULL ? 0 : err_nomem();
 }
 
 /* turbojpeg keeps the text of the first warning alone, which may be a trifle with worse behind it: all is scanned again. */
@@ -91,8 +99,8 @@ decode_as(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const s
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)size->h * size->w * (size_t)tjPixelSize[format])) < 0)
 		return e;
-	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
-		return err_nomem();
+	if ((e = renew(&j->in, tjInitDecompress)) < 0)
+		return e;
 	if (tjDecompress2(j->in, data, (unsigned long)n, room->p, (int)size->w, 0, (int)size->h, format,
 	    TJFLAG_LIMITSCANS) < 0)
 		return judge(j, &j->in, data, n);
@@ -227,8 +235,8 @@ img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;
 	}
-	if (j->in == NULL && (j->in = tjInitDecompress()) == NULL)
-		return err_nomem();
+	if ((e = renew(&j->in, tjInitDecompress)) < 0)
+		return e;
 	if (tjDecompressToYUVPlanes(j->in, data, (unsigned long)n, p, (int)plane[0].w, stride, (int)plane[0].h,
 	    TJFLAG_LIMITSCANS) < 0)
 		return judge(j, &j->in, data, n);
@@ -290,8 +298,8 @@ img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct im
 		return 0;
 	if ((e = img_jpeg_scan_check(j->scan, data, n)) < 0)
 		return e;
-	if (j->turn == NULL && (j->turn = tjInitTransform()) == NULL)
-		return err_nomem();
+	if ((e = renew(&j->turn, tjInitTransform)) < 0)
+		return e;
 	if (tjTransform(j->turn, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
 	    tjGetErrorCode(j->turn) != TJERR_WARNING)
 		drop(&j->turn);

@@ -14,7 +14,7 @@
 #define ROWS	(2 * DCTSIZE)	/* of luma, that planes come in at a time */
 
 struct img_jpeg_fast {
-	struct jpeg_decompress_struct	 d;
+	struct jpeg_decompress_struct	 d;		/* first: libjpeg gives it back */
 	struct jpeg_error_mgr		 err;
 	struct huff			*huff;
 	struct buf			 spare;		/* for rows that are not wanted */
@@ -24,7 +24,7 @@ struct img_jpeg_fast {
 static void
 on_error(j_common_ptr d)
 {
-	struct img_jpeg_fast *f = d->client_data;
+	struct img_jpeg_fast *f = (struct img_jpeg_fast *)d;
 
 	longjmp(f->out, 1);
 }
@@ -53,12 +53,6 @@ img_jpeg_fast_new(struct img_jpeg_fast **out)
 	f->d.err = jpeg_std_error(&f->err);
 	f->err.error_exit = on_error;
 	f->err.emit_message = on_message;
-	f->d.client_data = f;
-	if (setjmp(f->out) != 0) {
-		img_jpeg_fast_free(f);
-		return err_nomem();
-	}
-	jpeg_create_decompress(&f->d);
 	*out = f;
 	return 0;
 }
@@ -68,7 +62,6 @@ img_jpeg_fast_free(struct img_jpeg_fast *f)
 {
 	if (f == NULL)
 		return;
-	jpeg_destroy_decompress(&f->d);
 	huff_free(f->huff);
 	buf_free(&f->spare);
 	free(f);
@@ -78,13 +71,22 @@ img_jpeg_fast_free(struct img_jpeg_fast *f)
 static bool
 start(struct img_jpeg_fast *f)
 {
-	return !f->d.progressive_mode && jpeg_start_decompress(&f->d) && huff_join(f->huff, &f->d);
+	return !jpeg_has_multiple_scans(&f->d) && jpeg_start_decompress(&f->d) && huff_join(f->huff, &f->d);
+}
+
+/* Each picture has a decoder of its own: one that went on would give it the tables of the last where its own are missing. */
+static void
+enter(struct img_jpeg_fast *f, const uint8_t *data, size_t n)
+{
+	jpeg_create_decompress(&f->d);
+	jpeg_mem_src(&f->d, data, (unsigned long)n);
+	jpeg_read_header(&f->d, TRUE);
 }
 
 static int
 leave(struct img_jpeg_fast *f, int taken)
 {
-	jpeg_abort_decompress(&f->d);
+	jpeg_destroy_decompress(&f->d);
 	return taken;
 }
 
@@ -145,8 +147,7 @@ img_jpeg_fast_part(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint3
 	f->spare.n = 0;
 	if (buf_room(&f->spare, (size_t)w * c * FEW + 16) < 0 || setjmp(f->out) != 0)
 		return leave(f, 0);
-	jpeg_mem_src(d, data, (unsigned long)n);
-	jpeg_read_header(d, TRUE);
+	enter(f, data, n);
 	if (d->image_height != h || d->image_width != w ||
 	    (d->jpeg_color_space != JCS_GRAYSCALE && d->jpeg_color_space != JCS_YCbCr))
 		return leave(f, 0);
@@ -193,8 +194,10 @@ img_jpeg_fast_planes(struct img_jpeg_fast *f, const uint8_t *data, size_t n, con
 		return 0;
 	if (setjmp(f->out) != 0)
 		return leave(f, 0);
-	jpeg_mem_src(d, data, (unsigned long)n);
-	jpeg_read_header(d, TRUE);
+	enter(f, data, n);
+	/* A grey picture may have factors that say nothing, up to 4. */
+	if (d->comp_info->v_samp_factor > ROWS / DCTSIZE)
+		return leave(f, 0);
 	d->raw_data_out = TRUE;
 	d->do_fancy_upsampling = FALSE;
 	if (!start(f))

@@ -86,8 +86,9 @@ img_jpeg_scan_new(struct img_jpeg_scan **out)
 		img_jpeg_scan_free(s);
 		return ERR_NOMEM;
 	}
+	/* A library that is not the one that this was made for says so here. */
 	jpeg_create_decompress(&s->d);
-	s->d.progress = &s->progress;
+	jpeg_destroy_decompress(&s->d);
 	*out = s;
 	return 0;
 }
@@ -95,9 +96,6 @@ img_jpeg_scan_new(struct img_jpeg_scan **out)
 void
 img_jpeg_scan_free(struct img_jpeg_scan *s)
 {
-	if (s == NULL)
-		return;
-	jpeg_destroy_decompress(&s->d);
 	free(s);
 }
 
@@ -142,10 +140,13 @@ plain(const struct jpeg_decompress_struct *d)
 	    c[1].h_samp_factor == 1 && c[1].v_samp_factor == 1 && c[2].h_samp_factor == 1 && c[2].v_samp_factor == 1;
 }
 
+/* Each picture has a decoder of its own: one that went on would give it the tables of the last where its own are missing. */
 static int
 read_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 {
 	s->bad = false;
+	jpeg_create_decompress(&s->d);
+	s->d.progress = &s->progress;
 	jpeg_mem_src(&s->d, data, (unsigned long)n);
 	if (jpeg_read_header(&s->d, TRUE) != JPEG_HEADER_OK || s->d.image_width == 0 || s->d.image_height == 0)
 		return err_fail(ERR_FORMAT, "JPEG: no size in its header");
@@ -155,7 +156,7 @@ read_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 static int
 left(struct img_jpeg_scan *s, int e)
 {
-	jpeg_abort_decompress(&s->d);
+	jpeg_destroy_decompress(&s->d);
 	return e;
 }
 

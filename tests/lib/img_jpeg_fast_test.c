@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "image/img.h"
+#include "image/img_jpeg.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -121,6 +122,96 @@ test_broken(void)
 	tjFree(jpeg);
 }
 
+/* The frame's header, whose component i has its factors at 11 + 3 i; NULL when there is none. */
+static unsigned char *
+frame(unsigned char *jpeg, unsigned long n)
+{
+	for (unsigned char *p = jpeg; p + 20 < jpeg + n; p++)
+		if (p[0] == 0xff && p[1] == 0xc0)
+			return p;
+	return NULL;
+}
+
+/* A grey picture's sampling factors say nothing: its blocks lie row by row all the same. */
+static void
+test_factors(void)
+{
+	struct resize_plane plane[3], plain[3];
+	struct buf room = { 0 }, first = { 0 };
+	struct rng r = rng_start(7, 0, 0);
+	struct img_jpeg_head head;
+	struct img_jpeg *j;
+	unsigned char *jpeg;
+	unsigned long n;
+	bool same = img_jpeg_new(&j) == 0;
+
+	paint(&r, 61, 70, 60);
+	n = encode(61, 70, TJSAMP_GRAY, 90, 0, &jpeg);
+	same &= img_jpeg_head(j, jpeg, n, IMG_PIXELS, &head) == 0 &&
+	    img_jpeg_planes(j, jpeg, n, &head, 1, &first, plain) == 0;
+	for (unsigned v = 1; v <= 4 && same; v++) {
+		frame(jpeg, n)[11] = (unsigned char)(v << 4 | (5 - v));
+		same &= img_jpeg_head(j, jpeg, n, IMG_PIXELS, &head) == 0 &&
+		    img_jpeg_planes(j, jpeg, n, &head, 1, &room, plane) == 0;
+		for (uint32_t y = 0; y < 61 && same; y++)
+			same &= memcmp(plane->p + y * plane->stride, plain->p + y * plain->stride, 70) == 0;
+	}
+	ok(same, "a grey picture's plane, whatever its factors say");
+	tjFree(jpeg);
+	buf_free(&room);
+	buf_free(&first);
+	img_jpeg_free(j);
+}
+
+/* Takes the first table of such a marker, and what else stands in its segment, away.  Returns what is left. */
+static unsigned long
+without(unsigned char *jpeg, unsigned long n, uint8_t marker)
+{
+	for (unsigned char *p = jpeg; p + 4 < jpeg + n; p++)
+		if (p[0] == 0xff && p[1] == marker) {
+			unsigned long length = 2 + ((unsigned long)p[2] << 8 | p[3]);
+
+			memmove(p, p + length, n - (unsigned long)(p - jpeg) - length);
+			return n - length;
+		}
+	return n;
+}
+
+/* The tables of one picture are not those of the next, which may lack its own: standard codes, or broken. */
+static void
+test_tables(void)
+{
+	static unsigned char poor[SIDE * SIDE * 4], blank[SIDE * SIDE * 4];
+	struct rng r = rng_start(8, 0, 0);
+	unsigned long n, m, left;
+	unsigned char *jpeg, *other;
+	bool same = true, broken = true;
+	struct img pic;
+
+	paint(&r, 60, 70, 60);
+	n = encode(60, 70, TJSAMP_420, 90, 0, &jpeg);
+	memcpy(poor, jpeg, n);
+	memcpy(blank, jpeg, n);
+	for (m = n, left = 0; left != m;) {
+		left = m;
+		m = without(poor, m, 0xc4);
+	}
+	left = without(blank, n, 0xdb);
+	img_decode(codec, jpeg, n, 3, &pic);
+	memcpy(want, pic.p, 60 * 70 * 3);
+	tjFree(jpeg);
+	paint(&r, 60, 70, 200);
+	n = encode(60, 70, TJSAMP_420, 40, TJFLAG_PROGRESSIVE, &other);
+	for (int i = 0; i < 2; i++) {
+		same &= img_decode(codec, other, n, 3, &pic) == 0 && img_check(codec, poor, m) == 0 &&
+		    img_decode(codec, poor, m, 3, &pic) == 0 && memcmp(pic.p, want, 60 * 70 * 3) == 0;
+		broken &= img_check(codec, blank, left) == ERR_FORMAT && img_decode(codec, blank, left, 3, &pic) == ERR_FORMAT;
+	}
+	ok(same, "a picture without codes of its own has the standard's, whatever came before");
+	ok(broken, "one without quantization is broken, whatever came before");
+	tjFree(other);
+}
+
 int
 main(void)
 {
@@ -131,6 +222,8 @@ main(void)
 	test_same("4:4:0", TJSAMP_440);
 	test_same("grey", TJSAMP_GRAY);
 	test_broken();
+	test_factors();
+	test_tables();
 	img_codec_free(codec);
 	return done();
 }

@@ -12,13 +12,20 @@
 #define WINDOW	1024u		/* records of a stream's, likewise */
 #define ALIGN	64u		/* bytes; of a batch's samples, for vector loads */
 
-/* In the order in which they will be read: one behind a part is read for it, and again for its own. */
+/*
+ * In the order in which they will be read: one behind a part is read for it, and again for its own.  What the cache holds
+ * is not read; what was wanted for nothing would stay with the records until the epoch's end.
+ */
 static void
 want(const struct batch_reader *r, const struct batch_piece *p)
 {
+	struct batch_item kept;
+
 	for (uint32_t i = 0; r->recs->want != NULL && i < p->n + p->more; i++) {
+		if (r->cache != NULL && batch_cache_get(r->cache, p->record[i], &kept))
+			continue;
 		r->recs->want(r->recs, p->record[i]);
-		if (aug_mixes(&r->opt.aug) && i > 0 && i < p->n && i % r->part == 0)
+		if (r->cache == NULL && aug_mixes(&r->opt.aug) && i > 0 && i < p->n && i % r->part == 0)
 			r->recs->want(r->recs, p->record[i]);
 	}
 }

@@ -1,7 +1,7 @@
-/* mean_test - the mean image: the same for any number of threads, written and read in MXNet's formats. */
+/* mean_test - the mean image: the same for any number of threads, in MXNet's formats, mirrored with what it is subtracted from. */
 #include "base/err.h"
 #include "batch/mean.h"
-#include "pics.h"
+#include "batches.h"
 #include "tap.h"
 
 #include <pthread.h>
@@ -165,13 +165,56 @@ test_get(void)
 	recs_close(recs);
 }
 
+/* x = (pixel - mean) * scale where the pixel lay, then each row from right to left. */
+static void
+test_subtract(void)
+{
+	static float mean[3 * 6 * 5];
+	struct batch_opt o = { .path = batches_rec, .batch = 10, .threads = 2,
+		.aug = { .c = 3, .h = 6, .w = 5, .seed = 3, .mean = mean, .scale = 0.25f } };
+
+	for (uint32_t i = 0; i < 3 * 6 * 5; i++)
+		mean[i] = (float)(i * i % 101);
+	for (int cut = 0; cut < 4; cut++) {
+		uint8_t p[3 * 14 * 11];
+		struct batch_reader *r;
+		const struct batch *b;
+		bool right = true;
+
+		o.aug.mirror = cut & 1;
+		o.aug.cutmix = cut & 2 ? 1 : 0;	/* numbers, where else there are pixels; the last sample stays unmixed */
+		r = batches_open(&o);
+		batch_start(r, 0, 0);
+		while (batch_next(r, &b) > 0)
+			for (uint32_t i = 0; i < b->s.n; i++) {
+				uint32_t tall = 12 + (uint32_t)(b->id[i] - 1000) % 3;
+				float x[3 * 6 * 5];
+
+				if (cut & 2 && b->id[i] != 1000 + BATCHES_N - 1)
+					continue;
+				samples_f32(&b->s, i, 1, x);
+				pics_fill(p, 3, tall, 11, b->id[i]);
+				for (uint32_t k = 0; k < 3 * 6 * 5; k++) {
+					uint32_t at = k % 5, y = k / 5 % 6, c = k / 30, from = cut & 1 ? 4 - at : at;
+					uint8_t pixel = p[(((tall - 6) / 2 + y) * 11 + 3 + from) * 3 + c];
+
+					right &= x[k] == ((float)pixel - mean[k - at + from]) * 0.25f;
+				}
+			}
+		ok(right, "less a mean image%s%s", cut & 1 ? ", mirrored with it" : "", cut & 2 ? ", as numbers" : "");
+		batch_close(r);
+	}
+}
+
 int
 main(void)
 {
+	batches_make();
 	test_make();
 	test_get();
 	test_formats();
 	test_save();
+	test_subtract();
 	pics_clean();
 	return done();
 }

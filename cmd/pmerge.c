@@ -40,9 +40,8 @@ static const char help[] =
     "  --net NAME|FILE.lua   its net, where the weights do not hold the graph, with\n"
     "  --net-opt KEY=VALUE   an option of its script; again for more   --shape CxHxW   --classes N\n"
     "  --list                a line a tensor: name, type, shape, and what its numbers are like\n"
-    "  --verify              whole files of finite numbers?  Names each tensor that is not\n"
-    "  --diff                a line a tensor that differs; exit 1 when one does\n"
-    "  --tolerance X (0)     of --diff: relative differences up to X are none\n"
+    "  --verify              names each file that is broken and each tensor of numbers that are not finite\n"
+    "  --diff                a line a tensor that differs by more than --tolerance X (0); exit 1 when one does\n"
     "  --help  --version\n";
 
 enum {

@@ -75,7 +75,7 @@ status 2 "--patience of none" $train --patience 0
 mkdir gone
 $train --lr 0.01 --epochs 3000 --save gone/w >rows 2>err & pid=$!
 while ! grep -q '	save	' rows 2>/dev/null; do :; done
-rm -rf gone
+mv gone went
 wait $pid
 is $? 1 "a place that goes away ends the run"
 like err '^pworker: .*gone/w' "... which names it"

@@ -1,7 +1,7 @@
 # emulated.t - the GPU's engine without a GPU: its plans, steps and kernels on the CPU, against ref and engine.h's words.
 . "$TOP/tests/tap.sh"
 [ -e "$BUILD/tests/emu/tally-cuda.so" ] || { echo "1..0 # SKIP no cuda engine in this build"; exit 0; }
-export TALLY_MODULES=$BUILD/tests/emu
+export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
 # Every test of engines says what it found; here only how many, and what was wrong.
 for t in match seam layer grad net; do

@@ -44,7 +44,7 @@ for phase in 'wait for batch' forward backward statistics; do
 done
 is "$(count training push backward)" 120 "... each gradient's push within backward"
 is "$(count training push '.*')" 120 "... and nowhere else"
-is "$(count training optimizer push)" "$(count training optimizer '.*')" "... without servers the optimizer within a push"
+is "$(count training optimizer push) $(count training optimizer '.*')" "12 12" "... without servers the optimizer within a push"
 is "$(count training pull forward) $(count training pull validation)" "110 20" \
 	"... each array's pull within forward, where no validation did it before"
 is "$(count training validation '') $(count training checkpoint '') $(count checkpoints write '')" "2 2 2" \

@@ -4,8 +4,8 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "run/chan.h"
-#include "run/child.h"
 #include "run/ctl.h"
+#include "run/family.h"
 #include "run/here.h"
 #include "run/proc.h"
 #include "run/warden.h"
@@ -23,7 +23,6 @@
 struct agent {
 	const struct agent_opt *opt;
 	struct chan	*chan;		/* NULL: the launcher is gone */
-	struct warden	 warden;
 	struct job	 job;
 	struct proc	*proc;		/* [job.nchildren], numbered as in the job; NULL before it */
 	struct pollfd	*fd;		/* the channel's two, the signals, PROC_FDS a process */
@@ -43,7 +42,7 @@ lose(struct agent *a, int why)
 	chan_close(a->chan);
 	a->chan = NULL;
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
-		child_signal(a->proc[i].pid, SIGTERM);
+		warden_signal(a->proc[i].pid, SIGTERM);
 		if (a->proc[i].state == PROC_WAITING)
 			a->proc[i].state = PROC_ENDED;
 	}
@@ -102,8 +101,7 @@ start(struct agent *a, uint32_t i)
 	char text[1100];
 
 	if (proc_start(p, &a->job, &at) == 0) {
-		warden_watch(&a->warden, p->pid);
-		say(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->pid }, 2, NULL);
+		say(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
 		if (p->what.role == JOB_SCHEDULER)
 			say(a, CTL_READY, &i, 1, p->where);
 		return;
@@ -171,7 +169,7 @@ take_signal(struct agent *a, const struct frame *f)
 			continue;
 		if (p->state == PROC_WAITING)
 			p->state = PROC_ENDED;	/* it is needed no more */
-		child_signal(p->pid, (int)signo);
+		warden_signal(p->pid, (int)signo);
 	}
 	return 0;
 }
@@ -247,6 +245,19 @@ run_chan(struct agent *a)
 		lose(a, e);
 }
 
+/* What a warden that was killed has left: all children but the wardens, and what is below them. */
+static void
+kill_strays(const struct agent *a)
+{
+	pid_t *warden = calloc((size_t)a->job.nchildren + 1, sizeof(*warden));
+
+	for (uint32_t i = 0; i < a->job.nchildren && warden != NULL; i++)
+		warden[i] = a->proc[i].pid;
+	if (warden != NULL)
+		family_kill(warden, a->job.nchildren);
+	free(warden);
+}
+
 static void
 run_procs(struct agent *a)
 {
@@ -256,7 +267,6 @@ run_procs(struct agent *a)
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		struct proc *p = &a->proc[i];
 		const struct pollfd *fd = a->fd + 3 + PROC_FDS * (size_t)i;
-		pid_t pid = p->pid;
 
 		for (int which = 0; which < 2; which++)
 			if (fd[which].revents != 0)
@@ -267,8 +277,8 @@ run_procs(struct agent *a)
 			say(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
 		if (!proc_ended(p, &status, &peak))
 			continue;
-		warden_forget(&a->warden, pid);
-		/* What it wrote is in the pipes, even where a process that got away holds them open. */
+		kill_strays(a);
+		/* What it wrote is in the pipes, even where what could not be killed holds them open. */
 		for (int which = 0; which < 2; which++)
 			for (int k = 0; k < LAST_READS; k++)	/* also behind a line that is not whole yet */
 				pass_lines(a, i, which);
@@ -309,7 +319,7 @@ turn(struct agent *a)
 		run_chan(a);
 	if (a->chan == NULL && clk_s() > a->kill_at)
 		for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++)
-			child_signal(a->proc[i].pid, SIGKILL);
+			warden_signal(a->proc[i].pid, SIGKILL);
 	return e;
 }
 
@@ -317,10 +327,9 @@ static int
 begin(struct agent *a)
 {
 	struct buf hello = { 0 };
-	int e;
+	int e = 0;
 
-	if ((e = warden_start(&a->warden)) < 0)
-		return e;
+	family_begin();
 	a->fd = calloc(3, sizeof(*a->fd));
 	if ((a->chan = chan_open(a->opt->in, a->opt->out)) == NULL || a->fd == NULL ||
 	    ctl_put(&hello, CTL_PROTOCOL) < 0 || ctl_put_text(&hello, a->opt->version) < 0 ||
@@ -333,7 +342,7 @@ begin(struct agent *a)
 int
 agent_run(const struct agent_opt *opt)
 {
-	struct agent a = { .opt = opt, .warden = { .fd = -1 } };
+	struct agent a = { .opt = opt };
 	int e = begin(&a);
 
 	while (e == 0 && (a.chan != NULL || !all_ended(&a)))
@@ -341,7 +350,6 @@ agent_run(const struct agent_opt *opt)
 	for (uint32_t i = 0; i < a.job.nchildren && a.proc != NULL; i++)
 		proc_free(&a.proc[i]);
 	chan_close(a.chan);
-	warden_stop(&a.warden);
 	job_free(&a.job);
 	free(a.proc);
 	free(a.fd);

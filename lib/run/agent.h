@@ -4,8 +4,8 @@
  * It speaks run/ctl.h on its standard input and output, over the remote shell's
  * pipe.  When the launcher is gone (the pipe ends, or says nothing for the
  * time the job gives), it sends its children SIGTERM, and SIGKILL after
- * AGENT_GRACE_S; when it is killed itself, prctl(2) and a warden (run/warden.h) end
- * them.  Either way nothing is left on the host.
+ * AGENT_GRACE_S; when it is killed itself, the wardens of its children (run/warden.h)
+ * end them.  Either way nothing is left on the host.
  */
 #ifndef RUN_AGENT_H
 #define RUN_AGENT_H

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "run/session.h"
+#include "run/warden.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,16 +50,37 @@ close_pair(int fd[2])
 			close(fd[i]);
 }
 
+/* Becomes the warden of a process, in which it returns, with its parent.  Ids and errors go through one pipe, told apart by sign. */
+static pid_t
+keep(int fd[PIPES][2], pid_t parent)
+{
+	pid_t warden = getpid(), command;
+	int word;
+
+	warden_begin(parent);
+	if ((command = fork()) == 0)
+		return warden;
+	word = command > 0 ? (int)command : -errno;
+	if (io_write(fd[WHY][1], &word, sizeof(word)) < 0 || command < 0)
+		_exit(126);
+	warden_stay(command);
+}
+
 /* Waits for the child's exec: what it could not do comes through the pipe, success is its end. */
 static int
-exec_errno(int fd[2])
+exec_errno(int fd[2], pid_t *command)
 {
-	int why = 0;
+	int word = 0, why = 0;
 	size_t got = 0;
 
 	close(fd[1]);
 	fd[1] = -1;
-	return io_read(fd[0], &why, sizeof(why), &got) == 0 && got == sizeof(why) ? why : 0;
+	while (io_read(fd[0], &word, sizeof(word), &got) == 0 && got == sizeof(word))
+		if (word > 0)
+			*command = word;
+		else
+			why = -word;
+	return why;
 }
 
 static int
@@ -70,13 +92,16 @@ spawn(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
 	if ((c->pid = fork()) < 0)
 		return err_sys("fork");
 	if (c->pid == 0) {
+		if (opt->warden)
+			parent = keep(fd, parent);
 		become(opt, fd, parent);
-		why = errno;
+		why = -errno;
 		if (io_write(fd[WHY][1], &why, sizeof(why)) < 0)
 			_exit(126);
 		_exit(127);
 	}
-	if ((why = exec_errno(fd[WHY])) == 0)
+	c->command = c->pid;
+	if ((why = exec_errno(fd[WHY], &c->command)) == 0)
 		return 0;
 	waitpid(c->pid, NULL, 0);
 	errno = why;

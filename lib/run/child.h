@@ -19,16 +19,18 @@ struct child_opt {
 	const int	*keep;		/* descriptors that it has too, ending with -1; or NULL */
 	bool		 has_in;	/* its standard input is a pipe, not /dev/null */
 	int		 death;		/* the signal it gets when this process ends */
+	bool		 warden;	/* it is kept by one (run/warden.h), and gets that signal when that one ends */
 };
 
 struct child {
-	pid_t		 pid;
+	pid_t		 pid;		/* whom to wait for: the process or its warden */
+	pid_t		 command;	/* the process */
 	int		 in, out, err;	/* our ends, the caller's to close; in is -1 without has_in */
 };
 
 /* Returns 0 or ERR_SYS ("pworker: No such file or directory"). */
 int	 child_start(const struct child_opt *opt, struct child *c);
-/* Sends a signal to all of its group, SIGKILL to all of its session; nothing when pid is 0. */
+/* Sends a signal to all of its group, SIGKILL to all of its session; nothing when pid is 0.  A warden takes warden_signal. */
 void	 child_signal(pid_t pid, int signo);
 /*
  * The status once the process has ended, which is then gone: true; false while it runs.  Never blocks.  *peak_kib, where

@@ -7,6 +7,7 @@
 #include "run/child.h"
 #include "run/ctl.h"
 #include "run/here.h"
+#include "run/warden.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,20 +74,21 @@ spawn(struct proc *p, const struct job *j, const struct role_place *at)
 	int e;
 
 	if ((e = role_argv(j, &p->what, at, &argv)) == 0 && (e = role_env(j, &p->what, at, &env)) == 0)
-		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .keep = keep, .death = SIGKILL,
+		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .keep = keep, .death = SIGKILL, .warden = true,
 		    .has_in = j->input && p->what.role == JOB_WORKER && p->what.rank == 0 }, &c);
 	words_free(&argv);
 	words_free(&env);
 	if (e < 0)
 		return e;
 	p->pid = c.pid;
+	p->command = c.command;
 	p->state = PROC_RUNNING;
 	p->in.fd = c.in;
 	p->line[0] = lines_open(c.out);
 	p->line[1] = lines_open(c.err);
 	/* It runs, and its end will be told as any other's. */
 	if (p->line[0] == NULL || p->line[1] == NULL)
-		child_signal(p->pid, SIGKILL);
+		warden_signal(p->pid, SIGKILL);
 	return 0;
 }
 
@@ -218,7 +220,6 @@ proc_ended(struct proc *p, int *status, uint32_t *peak_kib)
 {
 	if (!child_ended(p->pid, status, peak_kib))
 		return 0;
-	child_signal(p->pid, SIGKILL);	/* what it started and left */
 	p->pid = 0;
 	p->state = PROC_ENDED;
 	return 1;

@@ -21,7 +21,8 @@ enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_ENDED };
 struct proc {
 	struct job_child what;
 	enum proc_state	 state;
-	pid_t		 pid;		/* of it and its group; 0: does not run */
+	pid_t		 pid;		/* of its warden, to be signalled by that; 0: does not run */
+	pid_t		 command;	/* of it and its group */
 	struct lines	*line[2];	/* its output and errors; NULL: none, or at their end */
 	struct outq	 in;		/* on its way to its standard input; its descriptor is -1 without one */
 	bool		 in_end;	/* nothing comes behind that */
@@ -51,7 +52,7 @@ int	 proc_lines(struct proc *p, int which, const char **text, size_t *n);
 int	 proc_input(struct proc *p, const void *text, size_t n);
 /* After poll: moves input on.  Bytes that have gone on since this was not 0, or were dropped as nobody reads them. */
 uint32_t proc_feed(struct proc *p, bool ready);
-/* The status and peak memory once it has ended: 1, and its group is ended with it; 0 while it runs. */
+/* The status and peak memory once it has ended: 1, and what it started has ended with it; 0 while it runs. */
 int	 proc_ended(struct proc *p, int *status, uint32_t *peak_kib);
 
 #endif

@@ -1,96 +1,102 @@
-/* warden - a process that ends the others when the one that started it is gone. */
+/* warden - the process between an agent and a process of its job, that ends what that one started. */
 #include "run/warden.h"
 
-#include "base/err.h"
-#include "base/io.h"
-#include "run/session.h"
+#include "run/family.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each message is a group's id: positive when it begins, negative when it has ended. */
-static void
-watch(int fd)
-{
-	int32_t group[WARDEN_MOST];
-	size_t n = 0, got, k;
-	int32_t id;
+#define KILL_ALL SIGUSR2	/* what it is sent for SIGKILL, which it could not take */
 
-	while (io_read(fd, &id, sizeof(id), &got) == 0 && got == sizeof(id)) {
-		for (k = 0; k < n && group[k] != -id; k++)
-			;
-		if (id > 0 && n < WARDEN_MOST)
-			group[n++] = id;
-		else if (id < 0 && k < n)
-			group[k] = group[--n];
-	}
-	for (k = 0; k < n; k++)
-		session_kill(group[k]);
-}
-
-int
-warden_start(struct warden *w)
+void
+warden_begin(pid_t parent)
 {
 	sigset_t all;
-	int fd[2], null;
 
-	w->fd = -1;
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return err_sys("pipe");
-	if ((w->pid = fork()) < 0) {
-		close(fd[0]);
-		close(fd[1]);
-		return err_sys("fork");
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "tally-warden");
+	family_begin();
+	prctl(PR_SET_PDEATHSIG, KILL_ALL);
+	if (getppid() != parent)
+		_exit(127);
+}
+
+/* Ends as the command did. */
+static _Noreturn void
+end(int status)
+{
+	sigset_t one;
+
+	if (WIFSIGNALED(status)) {
+		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+		sigemptyset(&one);
+		sigaddset(&one, WTERMSIG(status));
+		raise(WTERMSIG(status));
+		sigprocmask(SIG_UNBLOCK, &one, NULL);
 	}
-	if (w->pid == 0) {
-		/* Of its own session and name, and without the remote shell's pipe: it must neither hold nor share its end. */
-		setsid();
-		prctl(PR_SET_NAME, "tally-warden");
-		sigfillset(&all);
-		sigprocmask(SIG_SETMASK, &all, NULL);
-		close(fd[1]);
-		if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0)
-			for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-				dup2(null, i);
-		watch(fd[0]);
-		_exit(0);
+	_exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));	/* as shells have it, where it is ignored */
+}
+
+/* Takes in what has ended.  False when nothing is left. */
+static bool
+reap(pid_t command, bool *ended, int *status)
+{
+	pid_t pid;
+	int how;
+
+	while ((pid = waitpid(-1, &how, WNOHANG)) > 0)
+		if (pid == command) {
+			*ended = true;
+			*status = how;
+		}
+	return pid == 0;
+}
+
+_Noreturn void
+warden_stay(pid_t command)
+{
+	int null = open("/dev/null", O_RDWR), status = 0, signo;
+	bool ended = false, asked = false, now = false;
+	sigset_t all;
+
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		dup2(null, i);
+	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+	sigfillset(&all);
+	while (reap(command, &ended, &status)) {
+		if (now && !ended) {
+			kill(command, SIGKILL);
+			ended = waitpid(command, &status, 0) == command;
+		}
+		if (ended && (now || !asked)) {
+			family_kill(NULL, 0);
+			break;
+		}
+		if ((signo = sigwaitinfo(&all, NULL)) < 0 || signo == SIGCHLD)
+			continue;
+		now |= signo == KILL_ALL;
+		asked |= signo == SIGTERM;
+		if (!now)
+			family_signal(signo);
 	}
-	close(fd[0]);
-	w->fd = fd[1];
-	return 0;
-}
-
-static void
-tell(struct warden *w, int32_t id)
-{
-	if (w->fd >= 0 && io_write(w->fd, &id, sizeof(id)) < 0)
-		warden_stop(w);
+	end(status);
 }
 
 void
-warden_watch(struct warden *w, pid_t group)
+warden_signal(pid_t warden, int signo)
 {
-	tell(w, (int32_t)group);
-}
-
-void
-warden_forget(struct warden *w, pid_t group)
-{
-	tell(w, -(int32_t)group);
-}
-
-void
-warden_stop(struct warden *w)
-{
-	if (w->fd < 0)
+	if (warden <= 0)
 		return;
-	close(w->fd);
-	w->fd = -1;
-	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	kill(warden, signo == SIGKILL ? KILL_ALL : signo);
+	if (signo == SIGKILL)
+		kill(warden, SIGCONT);	/* it may be stopped */
 }

@@ -1,27 +1,23 @@
 /*
- * warden - a process that ends the others when the one that started it is gone.
+ * warden - the process between an agent and a process of its job, that ends what that one started.
  *
- * prctl(2) ends an agent's children with it, but not what these started.  The
- * warden holds the end of a pipe, is told every group of processes that begins
- * or has ended, and when the pipe ends kills those that are left.
+ * It is started by the agent, starts the command and takes over what this leaves behind (run/family.h).  When the command has
+ * ended it kills the rest, and ends with the command's status; after a signal that asks the family to end it waits for the rest,
+ * too.  When the agent is gone, prctl(2) tells it to kill all; when it is killed itself, prctl(2) kills the command, and
+ * the rest is the agent's, which must be the head of a family.
+ * It leads a session and holds no descriptor, so that what kills the agent's session does not reach it, and
+ * nobody's pipe is held open by it.
  */
 #ifndef RUN_WARDEN_H
 #define RUN_WARDEN_H
 
 #include <sys/types.h>
 
-struct warden {
-	int	 fd;	/* -1: none */
-	pid_t	 pid;
-};
-
-#define WARDEN_MOST	4096	/* groups watched at a time; those over it are not */
-
-/* Forks; to be called before other descriptors than the standard ones are open.  Returns 0 or ERR_SYS. */
-int	 warden_start(struct warden *w);
-void	 warden_watch(struct warden *w, pid_t group);
-void	 warden_forget(struct warden *w, pid_t group);
-/* It kills what it still watches and ends; waits for that. */
-void	 warden_stop(struct warden *w);
+/* In a process that was just forked, of one thread and with no child: before the command is forked.  Ends it when parent is gone. */
+void	 warden_begin(pid_t parent);
+/* Then: stays until the command's process and all that it started have ended, and never returns. */
+_Noreturn void warden_stay(pid_t command);
+/* In the agent: a signal for all that a warden keeps; for SIGKILL it kills them until none is left. */
+void	 warden_signal(pid_t warden, int signo);
 
 #endif

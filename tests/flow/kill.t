@@ -48,6 +48,24 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	kill -9 "$pid"
 	ok "... is not left either" timeout 5 tail -s 0.1 --pid="$group" -f /dev/null
 
+	for who in launcher agent warden command nobody; do
+		: >"$T/away"
+		dlaunch -s 0 -- sh -c 'setsid sh -c "setsid sleep 300 & echo \$! \$PPID; wait" >'"$T/away"' &
+			while [ ! -s '"$T/away"' ]; do :; done; test '$who' = nobody || wait' 2>"$T/err" & pid=$!
+		ok "a command that begins a session in a session" line_of "$T/away" . 1
+		read -r away command <"$T/away"
+		read -r agent _ <"/proc/$pid/task/$pid/children" || :
+		case $who in
+		launcher) kill -9 "$pid" ;;
+		agent) kill -9 "$agent" ;;
+		warden) kill -9 "$(ps -o ppid= -p "$command")" ;;
+		command) kill -9 "$command" ;;
+		esac 2>"$T/kill"
+		ok "... is not left when the $who ends" timeout 8 tail -s 0.1 --pid="$away" -f /dev/null
+		wait "$pid" 2>/dev/null
+		kill -9 "$away" 2>/dev/null
+	done
+
 	start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
 	ok "kill -9 of both leaves nothing" none_left 5
 done
@@ -68,6 +86,12 @@ for s in INT:130 TERM:143 HUP:129; do
 	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "... after the workers' orderly end"
 	ok "... and nothing is left" none_left 1
 done
+
+dlaunch -s 0 -- sh -c "timeout 60 bash -c 'trap \"echo orderly; exit\" TERM; echo waits; while :; do read -t 9 <> <(:); done'; true" \
+	>"$T/out" 2>"$T/err" & pid=$!
+line_of "$T/out" waits 1 && kill -TERM "$pid"
+ok "SIGTERM of a shell that starts another group" ends 143
+ok "... reaches that too, which ends orderly" grep -q orderly "$T/out"
 
 start 2 --grace 1 -- deaf && kill -TERM "$pid"
 ok "workers that do not end are killed after the grace" ends 143
@@ -108,6 +132,15 @@ ok "SIGINT ends them" ends 130
 ok "... with a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
 ok "... and nothing is left" really_none_left 1
 is "$(grep -cE '^(server|worker) .* exit status 0$' "$T/err")" 2 "... the servers by themselves, after the workers"
+rm -f "$T"/m-*
+: >"$T/err"
+dlaunch -s 0 --env STAND --env TALLY_SHARE -- sh -c "unset DMLC_ROLE; timeout 1h pworker --net mlp --data '$T/test.rec' --batch 16 --frequent 5 \
+	--epochs 1000 --save '$T/m'; true" >"$T/out" 2>"$T/err" & pid=$!
+ok "one within timeout(1) within a shell learns" line_of "$T/err" 'Epoch' 1
+kill -TERM "$pid"
+ok "... ends by SIGTERM" ends 143
+ok "... with a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
+
 ok "they learn again" real
 kill -9 "$(really_living | tail -n 1)"
 wait "$pid"

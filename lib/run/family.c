@@ -1,0 +1,149 @@
+/* family - signals all that descends from this process, whatever groups and sessions it made. */
+#include "run/family.h"
+
+#include "base/clk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUND_MS 5
+
+struct member {
+	pid_t	 pid, parent;
+};
+
+struct family {
+	struct member	*m;
+	size_t		 n, cap;
+};
+
+/* The parent of a process, 0 when it is gone.  Its name, in brackets, may hold anything. */
+static pid_t
+parent_of(pid_t pid)
+{
+	char path[32], text[256];
+	const char *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');
+	return p != NULL && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
+}
+
+static bool
+add(struct family *f, pid_t pid)
+{
+	struct member *m;
+
+	if (f->n == f->cap) {
+		f->cap = f->cap > 0 ? 2 * f->cap : 512;
+		if ((m = realloc(f->m, f->cap * sizeof(*m))) == NULL)
+			return false;
+		f->m = m;
+	}
+	f->m[f->n++] = (struct member){ pid, parent_of(pid) };
+	return true;
+}
+
+static bool
+has(const pid_t *list, size_t n, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < n && list[i] != pid; i++)
+		;
+	return i < n;
+}
+
+/* Moves the children of one process behind the `known` members that are found. */
+static size_t
+gather(struct family *f, size_t known, pid_t parent, const pid_t *spare, size_t n)
+{
+	for (size_t i = known; i < f->n; i++)
+		if (f->m[i].parent == parent && !has(spare, n, f->m[i].pid)) {
+			struct member m = f->m[i];
+
+			f->m[i] = f->m[known];
+			f->m[known++] = m;
+		}
+	return known;
+}
+
+/* The descendants as they are, parents before their children. */
+static struct family
+find(const pid_t *spare, size_t n)
+{
+	struct family f = { .m = NULL };
+	DIR *dir = opendir("/proc");
+	const struct dirent *e;
+	size_t known;
+	pid_t pid;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL)
+		if ((pid = (pid_t)strtol(e->d_name, NULL, 10)) > 0 && !add(&f, pid))
+			break;
+	if (dir != NULL)
+		closedir(dir);
+	known = gather(&f, 0, getpid(), spare, n);
+	for (size_t i = 0; i < known; i++)
+		known = gather(&f, known, f.m[i].pid, NULL, 0);
+	f.n = known;
+	return f;
+}
+
+void
+family_begin(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void
+family_signal(int signo)
+{
+	struct family f = find(NULL, 0);
+	pid_t *told = calloc(f.n + 1, sizeof(*told)), group;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f.n && told != NULL; i++)
+		if ((group = getpgid(f.m[i].pid)) > 0 && group != getpgrp() && !has(told, n, group)) {
+			told[n++] = group;
+			kill(-group, signo);
+		}
+	free(told);
+	free(f.m);
+}
+
+void
+family_kill(const pid_t *spare, size_t n)
+{
+	const double until = clk_s() + FAMILY_KILL_S;
+	struct family f;
+	size_t found;
+
+	/* Again until there is none: who was started, or lost its parent, during a walk may be missed by it. */
+	do {
+		f = find(spare, n);
+		for (size_t i = 0; i < f.n; i++)
+			kill(f.m[i].pid, SIGKILL);
+		for (size_t i = 0; i < f.n; i++)
+			if (f.m[i].parent == getpid())
+				waitpid(f.m[i].pid, NULL, WNOHANG);
+		found = f.n;
+		free(f.m);
+	} while (found > 0 && clk_s() < until && poll(NULL, 0, ROUND_MS) == 0);
+}

@@ -23,11 +23,11 @@ echo "$key" >"$STAND/key.server$rank"
 echo $$ >>"$STAND/pids"
 port=$((1000 + rank))
 mkfifo "$STAND/$port"
-exec 8<>"$STAND/$port"
+exec {fifo}<>"$STAND/$port"	# a number that no other file has
 echo "$host:$port" >&"$ready"
 eval "exec $ready>&-"
 echo "listening" >&2
-for ((i = 0; i < workers; i++)); do read -r bye <&8; done
+for ((i = 0; i < workers; i++)); do read -r bye <&"$fifo"; done
 EOF
 
 cat >"$T/bin/pworker" <<'EOF'

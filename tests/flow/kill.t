@@ -134,7 +134,8 @@ ok "... and nothing is left" really_none_left 1
 is "$(grep -cE '^(server|worker) .* exit status 0$' "$T/err")" 2 "... the servers by themselves, after the workers"
 rm -f "$T"/m-*
 : >"$T/err"
-dlaunch -s 0 --env STAND --env TALLY_SHARE -- sh -c "unset DMLC_ROLE; timeout 1h pworker --net mlp --data '$T/test.rec' --batch 16 --frequent 5 \
+dlaunch -s 0 --env STAND --env TALLY_SHARE -- sh -c "unset DMLC_ROLE
+	timeout 1h pworker --net mlp --data '$T/test.rec' --batch 16 --frequent 5 \
 	--epochs 1000 --save '$T/m'; true" >"$T/out" 2>"$T/err" & pid=$!
 ok "one within timeout(1) within a shell learns" line_of "$T/err" 'Epoch' 1
 kill -TERM "$pid"

@@ -3,7 +3,8 @@
 #	talk.pl serve PORTFILE [ADDRESS]	takes connections, answers each byte read with nothing but a last "ok"; ends when its
 #					standard input does, with the bytes that it got on standard output
 #	talk.pl send PORT COUNT BYTES [PROCESSES [ADDRESS]]
-#					COUNT connections, one after another, each BYTES long
+#					COUNT connections, one after another, each BYTES long; the bytes that went twice or more are told
+#					in a line of the file that $TALK_AGAIN names
 use strict;
 use warnings;
 use IO::Select;
@@ -38,6 +39,7 @@ if ($what eq 'serve') {
 	my ($port, $count, $bytes, $processes, $at) = @ARGV;
 	my $piece = 'x' x ($bytes < 1 << 20 ? $bytes : 1 << 20);
 	for (2 .. $processes // 1) { last unless fork }
+	my $again = 0;
 	for (1 .. $count) {
 		my $c = IO::Socket::INET->new(PeerAddr => $at // '127.0.0.1', PeerPort => $port) or die "connect: $!";
 		for (my $left = $bytes; $left > 0;) {
@@ -46,6 +48,12 @@ if ($what eq 'serve') {
 		}
 		shutdown($c, 1);
 		sysread($c, my $ok, 10) == 2 or die "no answer";
+		my $info = getsockopt($c, 6, 11) // ''; # TCP_INFO; tcpi_bytes_retrans stands at 208
+		$again += unpack('x208 Q', $info) if length $info >= 216;
+	}
+	if ($ENV{TALK_AGAIN}) {
+		open(my $h, '>>', $ENV{TALK_AGAIN}) or die;
+		syswrite($h, "$again\n");
 	}
 	1 while wait > 0;
 }

@@ -19,6 +19,12 @@ is "$(for f in $code; do
 	expand -t 8 "$f" | awk -v f="$f" 'length($0) > 140 { print f ":" NR ": " length($0) }'
 done)" "" "no line far over 100 columns"
 
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \
+		".ci .clang-format .gitignore LICENSE Makefile README.md bench cmd lib man share tests" "nothing strange at the root"
+else
+	skip "nothing strange at the root" "not a git checkout"
+fi
 is "$(for f in tests/fuzz/fuzz_*.c; do
 	s=$(basename "$f" .c)
 	[ -n "$(ls "tests/fuzz/corpus/${s#fuzz_}" 2>/dev/null)" ] || echo "$f"

@@ -116,7 +116,7 @@ img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *he
 
 	switch (format) {
 	case IMG_JPEG: return jpeg_head(k, data, n, head);
-	case IMG_PNG: return img_png_head(data, n, k->pixels, head);
+	case IMG_PNG: return img_png_head(k->png, data, n, k->pixels, head);
 	case IMG_WEBP: return img_webp_head(data, n, k->pixels, head);
 	default: return format;
 	}

@@ -1,7 +1,7 @@
 /* img_png - PNG bytes in, pixels out: serves img. */
 #include "image/img_png.h"
 #include "base/err.h"
-#include "image/exif.h"
+#include "image/img_png_exif.h"
 #include "image/img_png_plain.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 
 struct img_png {
 	struct libdeflate_decompressor	*inflate;
-	struct buf			 rows;	/* of a plain picture, inflated */
+	struct buf			 rows;	/* of a plain picture, inflated; or a text */
 };
 
 int
@@ -46,21 +46,17 @@ too_large(uint32_t h, uint32_t w, uint32_t pixels)
 }
 
 int
-img_png_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
+img_png_head(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
 {
-	struct img_png_chunk c;
 	struct img_png_ihdr h;
-	size_t at = IMG_PNG_SIGN;
 
 	if (!img_png_ihdr(data, n, &h) || h.w == 0 || h.h == 0)
 		return err_fail(ERR_FORMAT, "PNG: no size in its header");
 	if ((uint64_t)h.w * h.h > pixels)
 		return too_large(h.h, h.w, pixels);
-	*head = (struct img_head){ .format = IMG_PNG, .h = h.h, .w = h.w, .turn = 1, .odd = h.depth == 16, .lossless = true,
+	*head = (struct img_head){ .format = IMG_PNG, .h = h.h, .w = h.w, .odd = h.depth == 16, .lossless = true,
 	    .c = h.type == SPNG_COLOR_TYPE_GRAYSCALE || h.type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ? 1 : 3 };
-	while (img_png_chunk(data, n, &at, &c))
-		if (img_png_is(&c, "eXIf"))
-			head->turn = exif_read(c.type + 4, c.n).turn;
+	head->turn = img_png_exif(g->inflate, data, n, &g->rows);
 	return 0;
 }
 

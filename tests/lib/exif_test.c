@@ -4,6 +4,8 @@
 #include "photo.h"
 #include "tap.h"
 
+#include <libdeflate.h>
+
 /* "II", 42, one directory of two entries, the second the orientation. */
 static const uint8_t little[] = { 'I', 'I', '*', 0, 8, 0, 0, 0, 2, 0,
 	0x0f, 1, 2, 0, 1, 0, 0, 0, 'x', 0, 0, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0 };
@@ -70,14 +72,28 @@ turn_of(struct img_codec *k, const struct buf *b)
 	return img_head(k, b->p, b->n, &h) == 0 ? h.turn : 0;
 }
 
-/* A chunk with a length in front: PNG's big-endian and with four bytes behind, WebP's little-endian. */
+/* A chunk behind the first of a PNG; no checksum that fits. */
+static void
+put_chunk(struct buf *b, const char *type, const void *p, size_t n)
+{
+	uint8_t word[4] = { (uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n };
+	struct buf chunk = { 0 };
+
+	buf_put(&chunk, word, 4);
+	buf_put(&chunk, type, 4);
+	buf_put(&chunk, p, n);
+	buf_put(&chunk, word, 4);
+	photo_insert(b, 33, chunk.p, chunk.n);
+	buf_free(&chunk);
+}
+
 static void
 test_places(void)
 {
 	struct img im = photo_new(3, 9, 11);
-	struct buf b = { 0 }, chunk = { 0 };
+	struct buf b = { 0 };
 	struct img_codec *k;
-	uint8_t word[4] = { 0, 0, 0, sizeof(big) };
+	uint8_t word[4];
 
 	img_codec_new(&k, IMG_PIXELS);
 	photo_jpeg(&im, TJSAMP_420, 90, 0, &b);
@@ -87,13 +103,9 @@ test_places(void)
 	b.n = 0;
 	photo_png(&im, 2, 8, 0, &b);
 	is(turn_of(k, &b), 1, "a PNG without");
-	buf_put(&chunk, word, 4);
-	buf_put(&chunk, "eXIf", 4);
-	buf_put(&chunk, big, sizeof(big));
-	buf_put(&chunk, word, 4);
-	photo_insert(&b, 33, chunk.p, chunk.n);
+	put_chunk(&b, "eXIf", big, sizeof(big));
 	is(turn_of(k, &b), 8, "and with EXIF");
-	b.n = chunk.n = 0;
+	b.n = 0;
 	photo_webp(&im, 1, &b);
 	is(turn_of(k, &b), 1, "a WebP without");
 	buf_put(&b, "EXIF", 4);
@@ -104,7 +116,92 @@ test_places(void)
 	is(turn_of(k, &b), 6, "and with EXIF");
 	img_codec_free(k);
 	buf_free(&b);
-	buf_free(&chunk);
+	free((void *)(uintptr_t)im.p);
+}
+
+/* What EXIF was written as before it had a chunk of its own: key, zero, and how it is packed, all in one; or plain. */
+static void
+put_text(struct buf *b, const char *key, const char *text, bool packed)
+{
+	struct libdeflate_compressor *z = libdeflate_alloc_compressor(6);
+	struct buf data = { 0 };
+
+	buf_put(&data, key, strlen(key) + 1);
+	if (packed) {
+		buf_put(&data, "", 1);
+		buf_room(&data, strlen(text) + 64);
+		data.n += libdeflate_zlib_compress(z, text, strlen(text), data.p + data.n, data.cap - data.n);
+	} else {
+		buf_put(&data, text, strlen(text));
+	}
+	put_chunk(b, packed ? "zTXt" : "tEXt", data.p, data.n);
+	libdeflate_free_compressor(z);
+	buf_free(&data);
+}
+
+/* "\nexif\n    28\n", and the bytes in digits, some a line. */
+static void
+write_out(struct buf *t, const char *name, size_t line)
+{
+	t->n = 0;
+	buf_put_fmt(t, "\n%s\n%8zu\n", name, 6 + sizeof(big));
+	for (size_t i = 0; i < 6 + sizeof(big); i++)
+		buf_put_fmt(t, (i + 1) % line == 0 ? "%02x\n" : i % 2 > 0 ? "%02X" : "%02x", i < 6 ? (uint8_t)"Exif\0\0"[i] : big[i - 6]);
+	buf_terminate(t);
+}
+
+static void
+test_texts(void)
+{
+	struct img im = photo_new(3, 9, 11);
+	struct buf b = { 0 }, plain = { 0 }, t = { 0 };
+	struct img_codec *k;
+	unsigned odd = 0;
+	char *text;
+
+	img_codec_new(&k, IMG_PIXELS);
+	photo_png(&im, 2, 8, 0, &plain);
+	for (int packed = 0; packed < 2; packed++)
+		for (size_t line = 1; line < 40; line += 35) {
+			b.n = 0;
+			buf_put(&b, plain.p, plain.n);
+			write_out(&t, line == 1 ? "exif" : "app1", line);
+			put_text(&b, packed ? "Raw profile type APP1" : "Raw profile type exif", (char *)t.p, packed);
+			is(turn_of(k, &b), 8, "EXIF in a %s text, %zu bytes a line", packed ? "packed" : "plain", line);
+		}
+	put_chunk(&b, "eXIf", little, sizeof(little));
+	is(turn_of(k, &b), 6, "its own chunk counts before a text");
+	for (size_t cut = 0; cut < t.n; cut++) {
+		unsigned turn;
+
+		b.n = 0;
+		buf_put(&b, plain.p, plain.n);
+		text = strndup((char *)t.p, cut);
+		put_text(&b, "Raw profile type exif", text, cut % 2 > 0);
+		free(text);
+		turn = turn_of(k, &b);
+		odd += turn != 1 && turn != 8;
+	}
+	is(odd, 0, "cut anywhere, a text tells the same or nothing");
+	b.n = 0;
+	buf_put(&b, plain.p, plain.n);
+	put_text(&b, "Raw profile type xmp", (char *)t.p, true);
+	is(turn_of(k, &b), 1, "another text is not EXIF");
+	b.n = 0;
+	buf_put(&b, plain.p, plain.n);
+	text = malloc(1 << 19);
+	memset(text, '0', 1 << 19);
+	text[(1 << 19) - 1] = 0;
+	memcpy(text, t.p, t.n);
+	put_text(&b, "Raw profile type exif", text, true);
+	is(turn_of(k, &b), 1, "nor is one that unpacks to more than a segment");
+	put_chunk(&b, "zTXt", "Raw profile type exif\0\0no zlib", 31);
+	is(turn_of(k, &b), 1, "nor is a damaged one");
+	free(text);
+	img_codec_free(k);
+	buf_free(&b);
+	buf_free(&plain);
+	buf_free(&t);
 	free((void *)(uintptr_t)im.p);
 }
 
@@ -114,5 +211,6 @@ main(void)
 	test_read();
 	test_nonsense();
 	test_places();
+	test_texts();
 	return done();
 }

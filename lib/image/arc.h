@@ -1,13 +1,13 @@
 /*
  * arc - an archive's members, one after the other, whatever libarchive reads.
  *
- * Formats: tar, cpio, zip, 7z, rar, lha, ar, warc; xar, cab and ISO 9660 from those of libarchive's releases on whose
- * readers neither crash nor loop on hostile ones (older: bsdtar -cf - @x.iso gives a tar).  A file that is only packed is
- * its own member.  A hostile rar may take up to 4 GiB of memory.
+ * Formats: tar, cpio, zip, ar, warc; and, in a process of their own, as libarchive's readers of these are known to crash on
+ * hostile ones: 7z, rar, lha, xar, cab, ISO 9660, and programs that unpack themselves.  A file that is only packed is its
+ * own member.
  * Packed, once, by: gzip, bzip2, xz, lzma, lzip, zstd, lz4, compress.  What libarchive would run programs for (lzop, lrzip,
  * grzip), and mtree, which names files outside, is not read.
- * Bytes come from a file, or in one go through a function: from a pipe, or a member of another archive.  A 7z, which is
- * read from its end, is then first copied to a temporary file without a name.
+ * Bytes come from a file, or in one go through a function: from a pipe, or a member of another archive.  What is read by
+ * another process is then first copied to a temporary file without a name.
  * What an archive says about sizes is not believed.
  */
 #ifndef IMAGE_ARC_H
@@ -15,11 +15,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* libarchive's releases, as archive_version_number() has them. */
-#define ARC_XAR_SINCE	3007004
-#define ARC_CAB_SINCE	3009000
-#define ARC_ISO_SINCE	3009000
 
 enum arc_kind {
 	ARC_PACKED,	/* packed or not, what is inside is one member: numbers may look like the head of a tar */
@@ -36,7 +31,7 @@ struct arc_in {
 struct arc;
 
 /* From the file at path, or through a function, which must live as long.  Lines do not name the archive. */
-/* Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT (a 7z too long to copy) or ERR_NOMEM. */
+/* Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT (too long to copy) or ERR_NOMEM. */
 int	 arc_open(struct arc **a, const char *path, enum arc_kind kind);
 int	 arc_open_in(struct arc **a, struct arc_in in, enum arc_kind kind);
 void	 arc_close(struct arc *a);	/* NULL is fine */

@@ -40,16 +40,17 @@ LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(wildcard lib/*/*.c)
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
 CUDA_HOME  ?= /usr/local/cuda
 CUDNN_HOME ?= $(CUDA_HOME)
+NCCL_HOME  ?= $(CUDA_HOME)
 CUDA       ?= $(if $(filter cuda,$(engines)),$(if $(SAN),,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(wildcard $(CUDNN_HOME)/include/cudnn.h),1))))
 # Code of 8.0 runs on 8.6 and 8.9, of 10.0 on 10.3; PTX of 10.0 is compiled by the driver for what comes later.
 CUDA_CODE  ?= 75 80 90 100 120
 CUDA_PTX   ?= 100
 MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
-CUDA_PURE  := arena module pass pass_back plan plan_back run run_bn set
+CUDA_PURE  := arena join module nccl pass pass_back plan plan_back run run_bn set
 CUDA_SIDE  := blas.o device.o dnn.o dnn_desc.o kernel_run.cu.o
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
-EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so)
+EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(BUILD)/tests/stub/libnccl.so.2)
 # cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it; front*.c is what all have in front.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
@@ -89,11 +90,16 @@ $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(BUILD)/found
 # Each library by its file: wheels have no libcudnn.so beside libcudnn.so.9.
 cuda_so = $(firstword $(wildcard $(1)/lib64/lib$(2).so $(1)/lib/lib$(2).so $(1)/lib64/lib$(2).so.* $(1)/lib/lib$(2).so.*))
 CUDA_LIBS = $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
-CUDA_PATHS = $(foreach d,$(sort $(dir $(CUDA_LIBS))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d))
+CUDA_PATHS = $(foreach d,$(sort $(dir $(CUDA_LIBS) $(call cuda_so,$(NCCL_HOME),nccl))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d))
 $(BUILD)/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) -lm
 $(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
+
+# Stand-ins for libraries of the GPU's, opened by name where LD_LIBRARY_PATH has this folder.
+$(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c | $(BUILD)/found
+	@mkdir -p $(@D)
+	$(call say,link,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(DIALECT) -shared -fPIC -o $@ $<
 
 $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@

@@ -115,6 +115,9 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 	case TRAIN_WAIT:
 		front_say("waiting for %s", ev->text);
 		break;
+	case TRAIN_REMARK:
+		front_say("%s", ev->text);
+		break;
 	case TRAIN_START:
 		if (l->style == WORKER_TENSORFLOW)
 			say("session started");

@@ -170,6 +170,12 @@ cuda_update(struct engine_dev *dev, float *w, float *state, const float *g, size
 	return of(dev)->update(dev, w, state, g, count, n, hyper);
 }
 
+static int
+cuda_join(struct engine_dev *const *dev, uint32_t n)
+{
+	return of(dev[0])->join(dev, n);
+}
+
 const struct engine engine_cuda = {
 	.name = "cuda",
 	.open = cuda_open,
@@ -186,4 +192,5 @@ const struct engine engine_cuda = {
 	.statistics = cuda_statistics,
 	.evaluate = cuda_evaluate,
 	.update = cuda_update,
+	.join = cuda_join,
 };

@@ -52,6 +52,11 @@ struct engine_hook {
 	int (*need)(void *arg, uint32_t a);
 	/* The gradient of learned array a is final in g: once an array that is not frozen and backward, roughly last layer first. */
 	int (*born)(void *arg, uint32_t a);
+	/*
+	 * Of backward() on joined devices, see join(): as many plans as devices go backward at the same time, each with this
+	 * set.  g of the first gets the sum, those of the others may be anything; stats are each plan's own.
+	 */
+	bool joined;
 };
 
 /*
@@ -130,6 +135,12 @@ struct engine {
 	/* One optimizer step of a range on this device's threads, as opt_step(). */
 	int  (*update)(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 		 const struct opt_hyper *hyper);
+
+	/*
+	 * From now on the devices dev [n], opened one by one, can add up gradients among themselves; closing one ends
+	 * that.  Returns 0, or ERR_* with the reason why they cannot.  NULL: devices of this engine never can.
+	 */
+	int  (*join)(struct engine_dev *const *dev, uint32_t n);
 };
 
 /* "f32", "tf32", "bf16", "f16"; find takes "float32", "bfloat16" and "float16" too, and gives false where there is none. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,34 @@ open_parts(struct engine_dev *d, unsigned threads)
 	return e;
 }
 
+/* Devices of one kind may add up gradients themselves; those that cannot leave it to the host. */
+static int
+join_parts(struct engine_dev *d)
+{
+	struct engine_dev *dev[SPLIT_MOST];
+	const struct engine *engine = d->part[0].engine;
+	int e;
+
+	for (uint32_t k = 0; k < d->n; k++) {
+		dev[k] = d->part[k].dev;
+		if (d->part[k].engine != engine)
+			return 0;
+	}
+	if (d->n == 1 || engine->join == NULL)
+		return 0;
+	e = engine->join(dev, d->n);
+	d->joined = e == 0;
+	if (e < 0)
+		snprintf(d->why, sizeof(d->why), "gradients of several devices are added up on the host: %s", err_line());
+	return e == ERR_NOMEM ? e : 0;
+}
+
+const char *
+split_remark(const struct engine *e, const struct engine_dev *dev)
+{
+	return e == &split && dev->why[0] != 0 ? dev->why : NULL;
+}
+
 int
 split_open(const char *devices, unsigned threads, const struct engine **e, struct engine_dev **dev)
 {
@@ -250,7 +279,7 @@ split_open(const char *devices, unsigned threads, const struct engine **e, struc
 	free(list);
 	if (err < 0 && d != NULL)
 		d->n = 0;	/* none is open */
-	if (err < 0 || (err = open_parts(d, threads)) < 0) {
+	if (err < 0 || (err = open_parts(d, threads)) < 0 || (err = join_parts(d)) < 0) {
 		split_close(d);
 		return err;
 	}

@@ -7,6 +7,9 @@
  * takes the same parts one after the other (--accumulate D) on as many threads as each
  * of these has.  Dropout's masks hang on a sample's number in the whole batch.
  *
+ * Where all are GPUs, NCCL adds the gradients on them, so that one sum comes down to the host; of three devices and more
+ * in an order of its own, which on one machine is the same on every run.
+ *
  * Batch norm takes the statistics of its own part, as in MXNet's and PyTorch's data
  * parallelism; what leaves is their mean, weighted by samples.
  *
@@ -26,5 +29,7 @@
  * is none, a device twice), ERR_NOTSUP or ERR_NOMEM.
  */
 int	 split_open(const char *devices, unsigned threads, const struct engine **e, struct engine_dev **dev);
+/* Why gradients are added up on the host though devices of the kind can do it; NULL when there is nothing to say. */
+const char *split_remark(const struct engine *e, const struct engine_dev *dev);
 
 #endif

@@ -13,6 +13,8 @@ struct engine_dev {
 		struct engine_dev   *dev;
 		uint32_t	     index;
 	} part[SPLIT_MOST];
+	bool	 joined;	/* the devices add up gradients themselves ... */
+	char	 why[256];	/* ... or, where they might have, why not */
 };
 
 enum split_job { SPLIT_FORWARD, SPLIT_BACKWARD, SPLIT_EVALUATE, SPLIT_END };
@@ -44,6 +46,7 @@ struct engine_plan {
 	struct split_lane lane[SPLIT_MOST];
 	uint32_t	 n;		/* lanes, */
 	uint32_t	 used;		/* by the batch forward() saw last; 0: there is none */
+	bool		 joined;	/* this pass backward is that of joined devices */
 	float		*w;		/* [P] as loaded */
 	uint64_t	*version;	/* [nw] how often */
 	pthread_mutex_t	 lock;

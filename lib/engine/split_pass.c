@@ -112,7 +112,7 @@ born(void *arg, uint32_t a)
 		pthread_mutex_unlock(&p->lock);
 		return e;
 	}
-	for (uint32_t k = 1; k < p->used; k++) {
+	for (uint32_t k = 1; k < p->used && !p->joined; k++) {
 		if ((e = await_born(&p->lane[k], a)) != 0)
 			return e;
 		add(l->g + r->first, p->lane[k].g + r->first, r->count);
@@ -146,7 +146,7 @@ static int
 pass(struct split_lane *l)
 {
 	const struct engine_plan *p = l->all;
-	const struct engine_hook hook = { l, p->hook != NULL && p->hook->need != NULL ? need : NULL, born };
+	const struct engine_hook hook = { l, p->hook != NULL && p->hook->need != NULL ? need : NULL, born, p->joined };
 
 	switch (p->job) {
 	case SPLIT_FORWARD:
@@ -208,6 +208,10 @@ run(struct engine_plan *p, enum split_job job)
 		while (p->lane[k].busy)
 			pthread_cond_wait(&p->turn, &p->lock);
 	pthread_mutex_unlock(&p->lock);
+	/* A lane that was told to stop was so for what another says. */
+	for (uint32_t k = 1; k < p->used && (e == 0 || e == ERR_STOP); k++)
+		if (p->lane[k].err != 0 && p->lane[k].err != ERR_STOP)
+			e = ended(&p->lane[k]);
 	for (uint32_t k = 1; k < p->used && e == 0; k++)
 		if (p->lane[k].err != 0)
 			e = ended(&p->lane[k]);
@@ -234,6 +238,7 @@ total(const struct engine_plan *p)
 	for (uint32_t k = 1; k < p->used; k++) {
 		r.loss += p->lane[k].result.loss;
 		r.correct += p->lane[k].result.correct;
+		r.top5 += p->lane[k].result.top5;
 	}
 	return r;
 }
@@ -264,7 +269,10 @@ split_backward(struct engine_plan *p, float *g, float *stats, const struct engin
 	assert(p->used > 0);
 	p->lane[0].g = g;
 	p->hook = hook;
+	/* A batch of fewer samples than devices is added up here, as none of them may be missing there. */
+	p->joined = p->dev->joined && p->used == p->dev->n;
 	e = run(p, SPLIT_BACKWARD);
+	p->joined = false;
 	for (size_t i = 0; i < A && e == 0; i++)
 		stats[i] = 0;
 	for (uint32_t k = 0; k < p->used && e == 0; k++) {

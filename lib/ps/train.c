@@ -391,6 +391,7 @@ open_all(struct train *t)
 {
 	const struct engine *en;
 	struct buf text = { 0 };
+	const char *remark;
 	int e;
 
 	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
@@ -408,6 +409,8 @@ open_all(struct train *t)
 	    t->engine->open(0, t->o->threads, &t->dev)) < 0)
 		return e;
 	en = t->engine;
+	if ((remark = split_remark(en, t->dev)) != NULL)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
 	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
 		return e;
 	if ((e = fits(t)) < 0 || (t->val != NULL &&

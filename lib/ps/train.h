@@ -37,6 +37,7 @@ enum train_kind {
 	TRAIN_EARLY,		/* samples: so many epochs were no better than this one: the run ends */
 	TRAIN_CACHE,		/* samples: the pictures kept in memory after an epoch; text: how many bytes */
 	TRAIN_FROM,		/* batch: arrays that start has; samples: arrays left, text: which and why */
+	TRAIN_REMARK,		/* text: a line about the devices, before START */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: who is waited for, after a while of it */
 	TRAIN_END		/* seconds and traffic of the whole run */

@@ -152,7 +152,7 @@ step(struct train *t, uint32_t n)
 static int
 piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
-	const struct engine_hook hook = { t, reach, born }, back = { t, need, born };
+	const struct engine_hook hook = { .arg = t, .need = reach, .born = born }, back = { .arg = t, .need = need, .born = born };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	const struct engine *en = t->engine;
 	uint64_t from = trace_now(t->trace);

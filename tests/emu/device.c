@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,10 @@ struct device {
 	size_t	 n, begun;	/* work [n], of which `begun` pieces are done; counted from `gone` */
 	size_t	 gone;
 	struct device_tape *tape;	/* what is being recorded, or NULL */
+	int	 number;
+	struct emu_stream copies;
+	/* Threads of other devices enqueue copies here; what is done may wait for other devices, lower ones for higher ones. */
+	pthread_mutex_t lock;
 };
 
 static void
@@ -48,16 +53,34 @@ emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t by
 	struct work w = { run, malloc(bytes + 1) };
 
 	memcpy(w.arg, arg, bytes);
+	pthread_mutex_lock(&d->lock);
 	if (d->tape != NULL)
 		append(&d->tape->work, &d->tape->n, w);
 	else
 		append(&d->work, &d->n, w);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* A copy is never recorded, whatever DEVICE_MAIN is at. */
+static size_t
+enqueue_copy(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
+{
+	struct work w = { run, malloc(bytes + 1) };
+	size_t number;
+
+	memcpy(w.arg, arg, bytes);
+	pthread_mutex_lock(&d->lock);
+	append(&d->work, &d->n, w);
+	number = d->gone + d->n;
+	pthread_mutex_unlock(&d->lock);
+	return number;
 }
 
 /* Does what was given before piece `end`. */
 static void
 catch_up(struct device *d, size_t end)
 {
+	pthread_mutex_lock(&d->lock);
 	for (; d->begun + d->gone < end; d->begun++) {
 		d->work[d->begun].run(d->work[d->begun].arg);
 		free(d->work[d->begun].arg);
@@ -68,6 +91,7 @@ catch_up(struct device *d, size_t end)
 		d->work = NULL;
 		d->n = d->begun = 0;
 	}
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* TALLY_EMU=none: as where there is no device. */
@@ -83,15 +107,32 @@ device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 	}
 	*d = calloc(1, sizeof(**d));
 	(*d)->host = host;
+	(*d)->number = (int)number;
+	(*d)->copies = (struct emu_stream){ *d, enqueue_copy, catch_up };
+	pthread_mutex_init(&(*d)->lock, NULL);
 	return 0;
 }
 
 void
 device_close(struct device *d)
 {
-	if (d != NULL)
-		device_wait(d);
+	if (d == NULL)
+		return;
+	device_wait(d);
+	pthread_mutex_destroy(&d->lock);
 	free(d);
+}
+
+int
+device_number(const struct device *d)
+{
+	return d->number;
+}
+
+void *
+device_stream(struct device *d, enum device_stream s)
+{
+	return s == DEVICE_COPY ? &d->copies : NULL;
 }
 
 int
@@ -171,8 +212,9 @@ zero(void *arg)
 int
 device_up(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
-	(void)s;
-	if (bytes > 0)
+	if (bytes > 0 && s == DEVICE_COPY)
+		enqueue_copy(d, copy, &(struct copy){ to, from, bytes }, sizeof(struct copy));
+	else if (bytes > 0)
 		emu_enqueue(d, copy, &(struct copy){ to, from, bytes }, sizeof(struct copy));
 	return 0;
 }
@@ -194,7 +236,12 @@ device_zero(struct device *d, void *p, size_t bytes)
 int
 device_wait(struct device *d)
 {
-	catch_up(d, d->gone + d->n);
+	size_t end;
+
+	pthread_mutex_lock(&d->lock);
+	end = d->gone + d->n;
+	pthread_mutex_unlock(&d->lock);
+	catch_up(d, end);
 	return 0;
 }
 
@@ -216,7 +263,9 @@ int
 device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
 {
 	(void)s;
+	pthread_mutex_lock(&d->lock);
 	m->at = d->gone + d->n;
+	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
 

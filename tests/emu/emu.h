@@ -7,4 +7,11 @@
 /* run(copy of arg [bytes]) is done when somebody waits for it, after all that was given before. */
 void	 emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
 
+/* DEVICE_COPY as device_stream() gives it: for the libraries in tests/stub, which know nothing else of this module. */
+struct emu_stream {
+	struct device *d;
+	size_t (*enqueue)(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);	/* returns its number */
+	void   (*reach)(struct device *d, size_t number);	/* what was given up to this number is done */
+};
+
 #endif

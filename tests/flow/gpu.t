@@ -20,6 +20,28 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	ok "... and has the same bits" cmp a-0003.safetensors b-0003.safetensors
 	status 0 "... in bf16, with a worker and a server" dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
 		--batch 20 --steps 4 --engine cuda --dtype bf16
+
+	# Two devices in one worker: their sums are NCCL's where there is one, and the host's where there is none.
+	two() { timeout 60 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 "$@"; }
+	tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }
+	status 0 "one device, pieces" two --batch 8 --accumulate 2 --engine cuda --save one
+	export LD_LIBRARY_PATH=$BUILD/tests/stub
+	status 0 "two devices" two --devices gpu:0,gpu:1 --save two
+	like "$T/out" ',_NCCL_2\.28\.9' "... with NCCL"
+	is "$(grep -c 'added up on the host' "$T/err")" 0 "... and no word of the host"
+	ok "... the same bytes, a step of few pictures too" cmp <(tensors one-0002.safetensors) <(tensors two-0002.safetensors)
+	status 0 "... in f16" two --devices gpu:0,gpu:1 --dtype f16 --save two16
+	two --batch 8 --accumulate 2 --engine cuda --dtype f16 --save one16 2>/dev/null >/dev/null
+	ok "... the same bytes" cmp <(tensors one16-0002.safetensors) <(tensors two16-0002.safetensors)
+	status 0 "two workers of two devices" dlaunch -n 2 -s 1 -x TALLY_MODULES -x LD_LIBRARY_PATH pworker --data a.rec \
+		--net lenet --batch 8 --steps 2 --devices gpu:0,gpu:1
+	status 1 "a sum that fails" env TALLY_NCCL=3 pworker --data a.rec --net lenet --batch 8 --devices gpu:0,gpu:1 --steps 4
+	is "$(tail -n 1 "$T/err")" "pworker: NCCL: a sum: unhandled cuda error" "... ends the run with its reason"
+	status 0 "no NCCL" env TALLY_NCCL=start timeout 60 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 \
+		--devices gpu:0,gpu:1 --save host
+	is "$(grep -c 'pworker: gradients of several devices are added up on the host: NCCL: its start' "$T/err")" 1 "... is said once"
+	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors host-0002.safetensors)
+	unset LD_LIBRARY_PATH
 	status 1 "no device" env TALLY_EMU=none pworker --data a.rec --net lenet --engine cuda --steps 1
 	like "$T/err" '^pworker: .*no GPU: no device$' "... is one line"
 else

@@ -10,6 +10,11 @@ for t in match seam layer grad net; do
 	is "$(grep -c '# SKIP' "$T/out")" 0 "... and nothing passed over"
 done
 status 0 "dropout as ref's" "$BUILD/tests/op/drop_test"
+export LD_LIBRARY_PATH=$BUILD/tests/stub
+status 0 "two devices, and NCCL between them" env TEST_ENGINE=cuda "$BUILD/tests/op/split_test"
+like "$T/out" "NCCL 2.28.9; no remark" "... which was asked"
+is "$(grep -c '^ok.*SKIP' "$T/out")" 0 "... nothing passed over"
+unset LD_LIBRARY_PATH
 status 0 "no device" env TALLY_EMU=none TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
 like "$T/out" "# SKIP no GPU: no device" "... is skipped by name"
 done_testing

@@ -115,7 +115,7 @@ split(const struct engine *e, struct engine_dev *dev, const struct graph *g, con
     struct counts *c)
 {
 	const struct engine_draw draw = { .seed = 9, .step = 4, .first = 100 };
-	const struct engine_hook hook = { c, need, born };
+	const struct engine_hook hook = { .arg = c, .need = need, .born = born };
 	struct got r = room(g);
 	struct engine_plan *p;
 
@@ -207,7 +207,7 @@ refusals(void)
 		for (int in_need = 0; in_need < 2; in_need++) {
 			struct counts c = { .g = g, .e = e, .p = p, .w = v.w, .d = got.g, .early = nets_floats(g->P),
 			    .fail_at = a, .in_need = in_need };
-			const struct engine_hook hook = { &c, need, born };
+			const struct engine_hook hook = { .arg = &c, .need = need, .born = born };
 
 			err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, &hook, &got.train);
 			if (err == 0)
@@ -245,9 +245,35 @@ lists(void)
 	}
 }
 
+/* Devices of the engine that the tests are about, which may add up gradients by themselves. */
+static void
+one_engine(const char *name)
+{
+	const struct engine *e;
+	struct engine_dev *dev;
+	struct buf text = { 0 };
+	char list[64];
+
+	snprintf(list, sizeof(list), "%s:0,%s:1", name, name);
+	if (split_open(list, 2, &e, &dev) < 0) {
+		skip(list, err_line());
+		return;
+	}
+	nets_must(e->describe(dev, &text));
+	nets_must(buf_terminate(&text));
+	printf("# %s; %s\n", (char *)text.p, split_remark(e, dev) != NULL ? split_remark(e, dev) : "no remark");
+	buf_free(&text);
+	e->close(dev);
+	equal(name, list, 2);
+}
+
 int
 main(void)
 {
+	if (getenv("TEST_ENGINE") != NULL) {
+		one_engine(getenv("TEST_ENGINE"));
+		return done();
+	}
 	equal("ref", "ref:0,ref:1", 2);
 	if (engine_find("cpu") != NULL) {
 		equal("cpu", "cpu:0,cpu:1", 2);

@@ -128,6 +128,18 @@ device_enter(struct device *d)
 }
 
 int
+device_number(const struct device *d)
+{
+	return d->number;
+}
+
+void *
+device_stream(struct device *d, enum device_stream s)
+{
+	return d->stream[s];
+}
+
+int
 device_describe(const struct device *d, struct buf *out)
 {
 	size_t v = cudnnGetVersion();

@@ -1,5 +1,5 @@
 /* module - what the program that opens this file finds: one table, and behind it an engine. */
-#include "engine/cuda/plan.h"
+#include "engine/cuda/join.h"
 
 #include "base/err.h"
 
@@ -14,6 +14,7 @@ module_close(struct engine_dev *dev)
 {
 	if (dev == NULL)
 		return;
+	join_close(dev);
 	device_close(dev->d);
 	free(dev);
 }
@@ -41,7 +42,9 @@ module_describe(const struct engine_dev *dev, struct buf *out)
 {
 	int e = dev->host->put(out, "cuda: ");
 
-	return e == 0 ? device_describe(dev->d, out) : e;
+	if (e < 0 || (e = device_describe(dev->d, out)) < 0 || dev->join == NULL)
+		return e;
+	return (e = dev->host->put(out, ", ")) < 0 ? e : join_describe(dev, out);
 }
 
 static void
@@ -261,6 +264,7 @@ static const struct engine engine = {
 	.statistics = pass_statistics,
 	.evaluate = pass_evaluate,
 	.update = module_update,
+	.join = join_open,
 };
 
 extern const struct cuda_module tally_cuda;

@@ -8,7 +8,7 @@
  * of the steps before.  Nothing is handed over before that is known.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
  */
-#include "engine/cuda/plan.h"
+#include "engine/cuda/join.h"
 
 #include "base/err.h"
 
@@ -18,9 +18,8 @@
 #define SCALE	256.0f
 #define LEAST	0x1p-20f
 
-/* The range of g that slice k makes final: layers come from the last to the first, and arrays lie in their order. */
-static void
-range(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end)
+void
+pass_slice(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end)
 {
 	*first = SIZE_MAX;
 	*end = 0;
@@ -39,18 +38,15 @@ range(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end)
 	}
 }
 
-/* Slice k down, behind its kernels and beside those of the next. */
-static int
-send(struct engine_plan *p, uint32_t k)
+int
+pass_down(struct engine_plan *p, uint32_t k, bool gradients)
 {
 	struct device *d = p->dev->d;
 	size_t first, end;
 	int e;
 
-	range(p, k, &first, &end);
-	if ((e = device_mark_put(d, p->born[k], DEVICE_MAIN)) < 0 || (e = device_mark_follow(d, p->born[k], DEVICE_COPY)) < 0)
-		return e;
-	if (end > first && (e = device_down(d, DEVICE_COPY, p->down + p->down_g + first * sizeof(float),
+	pass_slice(p, k, &first, &end);
+	if (gradients && end > first && (e = device_down(d, DEVICE_COPY, p->down + p->down_g + first * sizeof(float),
 	    p->held + p->kept.g + first * sizeof(float), (end - first) * sizeof(float))) < 0)
 		return e;
 	if (k + 1 == p->nslice && (e = device_down(d, DEVICE_COPY, p->down + p->down_stats, p->held + p->kept.stats,
@@ -59,18 +55,39 @@ send(struct engine_plan *p, uint32_t k)
 	return device_mark_put(d, p->ready[k], DEVICE_COPY);
 }
 
+/* Slice k down, behind its kernels and beside those of the next; of joined plans when all are there. */
 static int
-enqueue(struct engine_plan *p, struct plan_set *set)
+send(struct engine_plan *p, uint32_t k, bool joined)
+{
+	int e = device_mark_put(p->dev->d, p->born[k], DEVICE_MAIN);
+
+	if (e < 0 || joined)
+		return e < 0 ? e : join_slice(p, k);
+	return (e = device_mark_follow(p->dev->d, p->born[k], DEVICE_COPY)) < 0 ? e : pass_down(p, k, true);
+}
+
+static int
+send_all(struct engine_plan *p, bool joined)
+{
+	int e = 0;
+
+	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
+		e = send(p, k, joined);
+	return e;
+}
+
+static int
+enqueue(struct engine_plan *p, struct plan_set *set, bool joined)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
 		if ((e = pass_play(p, set, PLAN_BACK + k)) == 0)
-			e = send(p, k);
+			e = send(p, k, joined);
 	return e;
 }
 
-/* The arrays of node i, which are down, to the caller. */
+/* The arrays of node i, which are down, to the caller; g NULL: what it gets is another's. */
 static int
 give(const struct engine_plan *p, uint32_t i, float *g, const struct engine_hook *hook)
 {
@@ -84,7 +101,8 @@ give(const struct engine_plan *p, uint32_t i, float *g, const struct engine_hook
 
 		if (w == NULL || w->frozen)
 			continue;
-		memcpy(g + w->first, from + w->first, w->count * sizeof(*g));
+		if (g != NULL)
+			memcpy(g + w->first, from + w->first, w->count * sizeof(*g));
 		if (hook != NULL && hook->born != NULL)
 			e = hook->born(hook->arg, (uint32_t)has[k]);
 	}
@@ -98,7 +116,8 @@ receive(struct engine_plan *p, float *g, float *stats, const struct engine_hook 
 
 	/* Statistics are to be had with the last slice, and hooks may want them before that is handed over. */
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++) {
-		if ((e = device_mark_wait(p->dev->d, p->ready[k])) < 0)
+		if ((hook != NULL && hook->joined && (e = join_wait(p, k)) < 0) ||
+		    (e = device_mark_wait(p->dev->d, p->ready[k])) < 0)
 			return e;
 		if (k + 1 == p->nslice && p->graph->A > 0)
 			memcpy(stats, p->down + p->down_stats, p->graph->A * sizeof(*stats));
@@ -124,9 +143,19 @@ is_finite(struct engine_plan *p, bool *finite)
 	return 0;
 }
 
-/* In f16: with the largest factor that lets all gradients be finite. */
 static int
-scaled(struct engine_plan *p, struct plan_set *set)
+play_all(struct engine_plan *p, struct plan_set *set)
+{
+	int e = 0;
+
+	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
+		e = pass_play(p, set, PLAN_BACK + k);
+	return e;
+}
+
+/* In f16: with the largest factor that lets all gradients be finite.  Others wait for none but the last of these. */
+static int
+scaled(struct engine_plan *p, struct plan_set *set, bool joined)
 {
 	float *factor = pass_small(p, p->kept.scale);
 	bool finite = false;
@@ -140,23 +169,25 @@ scaled(struct engine_plan *p, struct plan_set *set)
 		/* What the pass forward left is partly written over by the pass backward. */
 		if (scale < SCALE && (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0)
 			return e;
-		if ((e = enqueue(p, set)) == 0)
+		if ((e = joined ? play_all(p, set) : enqueue(p, set, false)) == 0)
 			e = is_finite(p, &finite);
 	}
-	return e;
+	return e < 0 || !joined ? e : send_all(p, true);
 }
 
 int
 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
+	bool joined = hook != NULL && hook->joined;
 	struct plan_set *set;
 	int e;
 
-	assert(p->n > 0);
-	if ((e = set_get(p, p->n, &set)) < 0)
-		return e;
-	e = p->type == KERNEL_F16 ? scaled(p, set) : enqueue(p, set);
-	if (e < 0 || (e = receive(p, g, stats, hook)) != 0) {
+	assert(p->n > 0 && (!joined || p->dev->join != NULL));
+	if ((e = set_get(p, p->n, &set)) == 0)
+		e = p->type == KERNEL_F16 ? scaled(p, set, joined) : enqueue(p, set, joined);
+	if (e < 0 && joined)
+		join_fail(p);
+	if (e < 0 || (e = receive(p, joined && p->dev->rank > 0 ? NULL : g, stats, hook)) != 0) {
 		device_wait(p->dev->d);
 		return e;
 	}

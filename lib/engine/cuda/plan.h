@@ -127,6 +127,8 @@ struct engine_dev {
 	const struct engine *via;	/* first: see cuda.c */
 	const struct cuda_host *host;
 	struct device	   *d;
+	struct join	   *join;	/* the group it is one of, and which; or NULL: join.h */
+	uint32_t	    rank;
 };
 
 struct engine_plan {
@@ -228,6 +230,10 @@ int	 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine
 int	 pass_statistics(struct engine_plan *p, float *stats);
 /* pass_back.c: as struct engine has it. */
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
+/* The range of g that slice k makes final: layers come from the last to the first, and arrays lie in their order. */
+void	 pass_slice(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end);
+/* Enqueues on DEVICE_COPY slice k's way down, if its gradients are wanted, the statistics' with the last, and its mark. */
+int	 pass_down(struct engine_plan *p, uint32_t k, bool gradients);
 /* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */
 int	 pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape);
 int	 pass_up_small(struct engine_plan *p);

@@ -1,0 +1,154 @@
+/*
+ * nccl - libnccl.so.2 for the GPUs that are none: sums in memory, in the devices' order, for whom keeps the library's rules.
+ *
+ * The streams are those of tests/emu.  TALLY_NCCL=start makes the library fail as it starts, TALLY_NCCL=N in its N-th group.
+ */
+#include "emu/emu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 8
+
+struct comm {
+	int	 rank, n;
+	struct group *group;	/* shared by its comms */
+};
+
+struct call {
+	float	*p;
+	struct emu_stream *s;
+	size_t	 number;
+};
+
+struct group {
+	struct call call[MOST];
+	size_t	 count;
+	int	 called;	/* ranks of this group of calls */
+};
+
+/* Between ncclGroupStart() and ncclGroupEnd(); the library's callers are one at a time. */
+static struct group *open_group;
+static int inside, groups;
+
+const char *ncclGetErrorString(int result);
+int ncclGetVersion(int *version);
+int ncclCommInitAll(struct comm **comm, int n, const int *device);
+int ncclCommDestroy(struct comm *comm);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
+int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct comm *comm, void *stream);
+
+enum { SUCCESS = 0, CUDA_ERROR = 1, SYSTEM_ERROR = 2, ARGUMENT = 4, USAGE = 5 };
+
+const char *
+ncclGetErrorString(int result)
+{
+	return result == CUDA_ERROR ? "unhandled cuda error" : result == USAGE ? "invalid usage" : "an error";
+}
+
+int
+ncclGetVersion(int *version)
+{
+	*version = 22809;
+	return SUCCESS;
+}
+
+int
+ncclCommInitAll(struct comm **comm, int n, const int *device)
+{
+	const char *how = getenv("TALLY_NCCL");
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (how != NULL && strcmp(how, "start") == 0)
+		return CUDA_ERROR;
+	if (n < 1 || n > MOST)
+		return ARGUMENT;
+	for (int r = 0; r < n; r++) {
+		for (int k = 0; k < r; k++)
+			if (device[k] == device[r])
+				return ARGUMENT;
+		comm[r] = calloc(1, sizeof(**comm));
+		*comm[r] = (struct comm){ r, n, g };
+	}
+	return SUCCESS;
+}
+
+int
+ncclCommDestroy(struct comm *comm)
+{
+	if (comm->rank == comm->n - 1)
+		free(comm->group);
+	free(comm);
+	return SUCCESS;
+}
+
+int
+ncclGroupStart(void)
+{
+	inside++;
+	open_group = NULL;
+	return SUCCESS;
+}
+
+int
+ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct comm *comm, void *stream)
+{
+	struct group *g = comm->group;
+
+	if (from != to || type != 7 || op != 0 || root != 0 || inside != 1 || stream == NULL)
+		return ARGUMENT;
+	if (open_group == NULL) {
+		open_group = g;
+		g->called = 0;
+		g->count = count;
+	}
+	if (open_group != g || count != g->count || comm->rank != g->called)
+		return USAGE;
+	g->call[comm->rank] = (struct call){ to, stream, 0 };
+	g->called = comm->rank + 1 == comm->n ? -comm->n : g->called + 1;
+	return SUCCESS;
+}
+
+struct sum {
+	struct call call[MOST];
+	size_t	 count;
+	int	 n;
+};
+
+static void
+add(void *arg)
+{
+	const struct sum *s = arg;
+
+	for (int r = 1; r < s->n; r++) {
+		s->call[r].s->reach(s->call[r].s->d, s->call[r].number);
+		for (size_t i = 0; i < s->count; i++)
+			s->call[0].p[i] += s->call[r].p[i];
+	}
+}
+
+static void
+given(void *arg)
+{
+	(void)arg;
+}
+
+int
+ncclGroupEnd(void)
+{
+	const char *how = getenv("TALLY_NCCL");
+	struct group *g = open_group;
+	struct sum s;
+
+	if (inside-- != 1 || g == NULL || g->called >= 0)
+		return USAGE;	/* a rank is missing: the real one waits for it */
+	if (how != NULL && atoi(how) == ++groups)
+		return CUDA_ERROR;
+	s = (struct sum){ .count = g->count, .n = -g->called };
+	memcpy(s.call, g->call, sizeof(s.call));
+	for (int r = 1; r < s.n; r++)
+		s.call[r].number = s.call[r].s->enqueue(s.call[r].s->d, given, "", 1);
+	s.call[0].s->enqueue(s.call[0].s->d, add, &s, sizeof(s));
+	return SUCCESS;
+}

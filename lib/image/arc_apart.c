@@ -56,24 +56,19 @@ mapped(void)
 	return n == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/*
- * Signals that end the parent are left to it: the socket's end tells.  All others do what they do to any process, which
- * the parent then sees.
- */
+/* Signals that may end the parent are left to it: the socket's end tells.  All others end this process at once. */
 static void
 withdraw(int sock, int fd)
 {
 	static const int from_outside[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	unsigned low = (unsigned)(sock < fd ? sock : fd), high = (unsigned)(sock < fd ? fd : sock);
 	uint64_t now = mapped();
-	sigset_t none;
+	sigset_t blocked;
 
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
+	sigemptyset(&blocked);
 	for (size_t i = 0; i < sizeof(from_outside) / sizeof(*from_outside); i++)
-		signal(from_outside[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+		sigaddset(&blocked, from_outside[i]);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	if (low > 0)
 		close_range(0, low - 1, 0);
 	if (high > low + 1)

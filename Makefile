@@ -188,7 +188,7 @@ install: all	## install tools, pages, completions and share/ under PREFIX=/usr/l
 	for t in $(TOOLS); do install -D -m 644 share/completion/tally.bash \
 		"$$to/share/bash-completion/completions/$$t" || exit; done && \
 	install -D -m 644 share/completion/_tally "$$to/share/zsh/site-functions/_tally" && \
-	cd share && find names nets recipes plot -type f 2>/dev/null | while read -r f; do \
+	cd share && find names nets recipes plot completion/words -type f 2>/dev/null | while read -r f; do \
 		install -D -m 644 $$f "$$to/share/tally/$$f" || exit; done
 
 deb: all	## make a Debian package, build/tally_VERSION_ARCH.deb

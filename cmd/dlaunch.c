@@ -16,7 +16,7 @@ static const char help[] =
     "  -n, --num-workers N (1)            -s, --num-servers N (as many as workers)\n"
     "  -H, --hosts FILE  a host a line    -x, --env NAME[=VALUE]  for all processes\n"
     "  -P, --dry-run  what would run where                        -v, --verbose\n"
-    "  --rsh NAME  ssh, slurm, mpi, kubectl, or words with {host} and {port}\n"
+    "  --rsh ssh|slurm|mpi|kubectl|WORDS  words with {host} and {port} (ssh)\n"
     "  --chdir DIR  where processes run   --sync DIR[:TO]  copies it to the hosts first\n"
     "  --each WORD=V:V:...                a word and a value of its own for each worker\n"
     "  --output DIR  a file a process     --on-fail stop|wait  what a failure does to the others\n"

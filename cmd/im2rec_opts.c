@@ -25,11 +25,11 @@ static const char usage[] =
 static const char help[] =
     "images are directories or archives of class folders, webdataset shards, CIFAR or MNIST files.\n"
     "  -o, --output FILE.rec  FILE.rec, .idx, .sum, .labels, all at once (default: records to stdout)\n"
-    "  -j, --threads N        also --num-thread (default: one a processor, 8 at most)\n"
+    "  -j, --threads N        also --num-thread N (default: one a processor, 8 at most)\n"
     "  -q, --quiet            no progress on a terminal\n"
     "  --resume               go on with what an interrupted run left beside FILE.rec\n"
     "  --rejects FILE         what is left out: name TAB reason\n"
-    "  --split PART           only train or test\n"
+    "  --split train|test     only this part\n"
     "  --part I/N             every Nth item from the Ith\n"
     "  --labels FILE          names of classes, a line each, in the order of their numbers\n"
     "  --label-width N        labels of an item; --pack-label: all of them (the default)\n"
@@ -42,10 +42,10 @@ static const char help_pictures[] =
     "Pictures are packed as they are, but for:\n"
     "  --resize N             shorter side to N pixels\n"
     "  --center-crop          the centre square of that\n"
-    "  --color WHAT           color (1), grey (0) or stored (the default)\n"
-    "  --encoding FORMAT      jpg or png, of pictures that are changed\n"
+    "  --color color|grey|stored  also 1 and 0 (stored)\n"
+    "  --encoding jpg|png     of pictures that are changed\n"
     "  --quality N            of JPEG, 1 to 100 (95)\n"
-    "  --inter-method HOW     nearest (0), bilinear (1), cubic (2, the default), area (3), lanczos (4), or auto (9)\n"
+    "  --inter-method nearest|bilinear|cubic|area|lanczos|auto  also 0 to 4 and 9 (cubic)\n"
     "  --pass-through         the files' bytes\n"
     "  --max-pixels N         larger pictures are left out\n";
 static const char help_records[] =

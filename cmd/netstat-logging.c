@@ -15,7 +15,7 @@ static const char help[] =
     "  -o, --output FILE        where the lines go; - is the standard output\n"
     "  -p, --period SECONDS     a line each time, 0.1 at least (1)\n"
     "  -q, --quiet              no summary\n"
-    "      --count HOW          of a command: packets (as root) or calls (as packets, else calls)\n"
+    "      --count packets|calls  of a command, as root or as anybody (packets, else calls)\n"
     "      --filter             pass a training log on, with the traffic of each epoch in it\n"
     "      --json               lines of JSON\n"
     "      --mark REGEX         with --filter: lines to tell the traffic after, too\n"

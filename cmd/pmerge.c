@@ -35,7 +35,7 @@ static const char help[] =
     "  --rename RULE         other names: REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
     "  --state, --no-state   keep or drop optimizer state (kept: of a single file alone)\n"
     "  --average, --no-average  the moving average in place of the weights, or only these\n"
-    "  --to FORMAT           safetensors, params or onnx, whatever OUTPUT is called\n"
+    "  --to safetensors|params|onnx  whatever OUTPUT is called\n"
     "  --logits              a model gives the numbers before the softmax, not probabilities\n"
     "  --net NAME|FILE.lua   its net, where the weights do not hold the graph, with\n"
     "  --net-opt KEY=VALUE   an option of its script; again for more   --shape CxHxW   --classes N\n"

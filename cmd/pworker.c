@@ -30,7 +30,7 @@ static const char help[] =
     "  --top N (1)             classes each; --no-average: the weights themselves\n"
     "  --flip, --shift N       these and validation: the mean over mirror images, and shifts by N pixels\n"
     "  --statistics FILE       the weights with batch norm's statistics of --data, to standard output\n"
-    "  --engine NAME           --threads N                  --dtype f32|bf16...\n"
+    "  --engine cpu|ref|cuda   --threads N                  --dtype f32|tf32|bf16|f16\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)                --devices cpu:0,cpu:1,...\n"
     "  --frequent N (50)       steps a line for people, and all else that is told: --help-log\n"

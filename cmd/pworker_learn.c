@@ -14,7 +14,7 @@ static const char help[] =
     "       warmup:E,RATE      up from 0 in E epochs        ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E    a curve to END (0) at E      ,linear[:END]@E\n"
     "       ,poly:P[:END]@E    ,exp:F  by epoch             ,triangle:LOW@PERIOD\n"
-    "  --optimizer NAME (sgd)  or nesterov, adam, adamw, rmsprop, lars, muon\n"
+    "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)\n"
     "  --momentum M (0.9)      adam's beta1; rmsprop: 0; muon: 0.95\n"
     "  --beta2 B (0.999)       rmsprop: 0.99; muon: 0.9, the momentum of what is no matrix\n"
     "  --epsilon E (1e-8)      lars: 0; muon: 1e-7\n"

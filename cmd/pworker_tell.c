@@ -9,7 +9,7 @@
 static const char help[] =
     "usage: pworker ... [options that say what is told of a run]\n"
     "  --frequent N (50)       steps between two lines for people\n"
-    "  --log-style NAME (mxnet)  their words: mxnet, mxnet-2015, tensorflow\n"
+    "  --log-style mxnet|mxnet-2015|tensorflow (mxnet)  their words\n"
     "  --trace FILE[:N|:A-B]   a time line of the first N (20) steps, or of A to B, for chrome://tracing\n";
 
 enum { O_FREQUENT, O_HELP, O_STYLE, O_TRACE };

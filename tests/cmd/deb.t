@@ -17,6 +17,9 @@ for c in cmd/*.c; do
 	ok "... with its page" test -s "$T/root/usr/share/man/man1/$t.1.gz"
 done
 ok "nets are found" env -u TALLY_SHARE "$T/root/usr/bin/pworker" --net resnet --layers 18 --print
+is "$(PATH=$T/root/usr/bin:$PATH; unset TALLY_SHARE; . "$T/root/usr/share/bash-completion/completions/plog"
+	COMP_WORDS=(pworker --net incep) COMP_CWORD=2; _tally
+	printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' ')" "inception inception-bn" "completions find their words"
 ok "the license is in it" cmp LICENSE "$T/root/usr/share/doc/tally/copyright"
 is "$(find "$T/root" -newer LICENSE -type f -perm /022 | wc -l)" 0 "nobody else may write its files"
 done_testing

@@ -12,7 +12,8 @@
 
 static const char usage[] =
     "pworker [@recipe] --net net --data train.rec [options] [--net-option value ...]\n"
-    "       pworker --eval | --predict | --statistics weights --data records [options]";
+    "       pworker --eval | --predict | --statistics weights --data records [options]\n"
+    "       pworker --eval | --predict weights [options] [picture ...]";
 static const char help[] =
     "  --net NAME|FILE.lua     lenet, inception, resnet, vgg ... or a script; see net(5)\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"

@@ -52,6 +52,8 @@ struct pworker {
 	enum worker_style style;	/* of the lines for people */
 	bool		 print, last, plain;
 	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
+	char		**picture;		/* [npicture] operands: what it is judged by */
+	size_t		 npicture;
 	bool		 no_average;		/* judge the weights though the file holds their average */
 	enum worker_verdict verdict;	/* what of them is wanted */
 	uint32_t	 top;		/* rows a picture, most probable classes first */

@@ -1,9 +1,11 @@
-/* pworker_judge - what a trained net says of records: a score of all, a row a picture, or batch norm's statistics. */
+/* pworker_judge - what a trained net says of records or pictures: a score of all, a row a picture, or batch norm's statistics. */
 #include "pworker.h"
 #include "pworker_open.h"
 #include "front.h"
 
 #include "base/err.h"
+#include "record/recpics.h"
+#include "record/recs_stream.h"
 #include "ps/judge.h"
 #include "ps/stats.h"
 #include "wire/conn.h"
@@ -44,7 +46,21 @@ take(struct pworker *p, int c, char *text)
 	}
 }
 
-const struct worker_theme worker_judge_theme = { longs, take, NULL };
+/* Samples come from somewhere: from standard input, where nothing was said, but not from a terminal. */
+static void
+settle(struct pworker *p)
+{
+	bool none = p->train.data.path == NULL && p->npicture == 0;
+
+	if (p->judged == NULL ? p->npicture > 0 : none && (p->verdict == WORKER_STATISTICS || isatty(STDIN_FILENO)))
+		front_usage();
+	if (p->judged != NULL && p->net == NULL && (p->noption > 0 || p->start_rename != NULL))
+		front_wrong("--%s: needs --net", p->noption > 0 ? p->option[0].key : "start-rename");
+	if (p->npicture > 0 && (p->train.data.path != NULL || p->verdict == WORKER_STATISTICS))
+		front_wrong("%s: pictures do not go with %s", p->picture[0], p->train.data.path != NULL ? "--data" : "--statistics");
+}
+
+const struct worker_theme worker_judge_theme = { longs, take, settle };
 
 /* What is summed over the samples, or how many rows each gets. */
 struct job {
@@ -52,14 +68,22 @@ struct job {
 	uint64_t	 n, first, five;	/* samples with a label, those right at once and among the first five */
 	double		 loss;
 	uint32_t	*order;		/* [classes] */
+	struct recpics	*pics;		/* whose names are the rows' ids, or NULL */
+	struct buf	 name;
 };
 
 static void
-warn(void *arg, uint32_t n, const char *why)
+warn(void *arg, const char *why)
 {
 	(void)arg;
 	err_note(0, "%s", why);
 	front_warn(NULL, ERR_ITEM);
+}
+
+static void
+warn_of_batch(void *arg, uint32_t n, const char *why)
+{
+	warn(arg, why);
 	if (n > 1)
 		front_say("... and %u more of that batch", n - 1);
 }
@@ -92,16 +116,39 @@ score(void *arg, uint64_t id, int32_t label, const float *p)
 	return 0;
 }
 
+/* A record's number; a picture's name, in which \\t, \\n and \\\\ stand for what would end a field, and for themselves. */
+static int
+id_text(struct job *j, uint64_t id)
+{
+	struct buf raw = { 0 };
+	int e = 0;
+
+	j->name.n = 0;
+	if (j->pics == NULL)
+		return buf_put_fmt(&j->name, "%" PRIu64, id) < 0 ? ERR_NOMEM : buf_terminate(&j->name);
+	if ((e = recpics_name(j->pics, id, &raw)) == 0)
+		for (const char *c = (const char *)raw.p; *c != 0 && e == 0; c++) {
+			const char *as = *c == '\t' ? "\\t" : *c == '\n' ? "\\n" : *c == '\\' ? "\\\\" : NULL;
+
+			e = as != NULL ? buf_put(&j->name, as, 2) : buf_put(&j->name, c, 1);
+		}
+	buf_free(&raw);
+	return e < 0 ? e : buf_terminate(&j->name);
+}
+
 static int
 row(void *arg, uint64_t id, int32_t label, const float *p)
 {
 	struct job *j = arg;
+	int e = id_text(j, id);
 
 	(void)label;
+	if (e < 0)
+		return e;
 	for (uint32_t i = 0; i < j->classes; i++)
 		j->order[rank(p, j->classes, i)] = i;
 	for (uint32_t k = 0; k < j->top; k++)
-		printf("%" PRIu64 "\t%u\t%.6f\n", id, j->order[k], (double)p[j->order[k]]);
+		printf("%s\t%u\t%.6f\n", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
 	front_flush();
 	return 0;
 }
@@ -136,9 +183,9 @@ put_score(struct judge_opt *o)
 
 /* The `top` most probable classes of each picture, a row each. */
 static void
-put_rows(struct judge_opt *o, uint32_t top)
+put_rows(struct judge_opt *o, uint32_t top, struct recpics *pics)
 {
-	struct job j = { .classes = o->weights->graph->classes };
+	struct job j = { .classes = o->weights->graph->classes, .pics = pics };
 
 	j.top = top < j.classes ? top : j.classes;
 	if ((j.order = calloc(j.classes, sizeof(*j.order))) == NULL)
@@ -147,6 +194,7 @@ put_rows(struct judge_opt *o, uint32_t top)
 	printf("id\tclass\tprobability\n");
 	run(o, &j);
 	free(j.order);
+	buf_free(&j.name);
 }
 
 /* The weights with new statistics, on standard output. */
@@ -154,7 +202,7 @@ static void
 put_weights(const struct pworker *p, const struct judge_opt *j, struct weights *f)
 {
 	const struct stats_opt o = { .engine = j->engine, .threads = j->threads, .weights = f, .data = j->data,
-		.seed = p->train.seed, .steps = p->train.steps, .bad = warn };
+		.seed = p->train.seed, .steps = p->train.steps, .bad = warn_of_batch };
 	uint64_t samples;
 	int e;
 
@@ -177,7 +225,80 @@ take_average(struct weights *f)
 	front_say("takes the average of the weights");
 }
 
-/* Weights that know their net, and records: no training. */
+/* Weights that know their net; or of a net that is named, whose arrays must all be there. */
+static void
+load(struct pworker *p, struct weights *f)
+{
+	struct weights_taken taken;
+	int e;
+
+	if (p->net == NULL) {
+		if ((e = weights_load(p->judged, NULL, f)) < 0)
+			front_die(NULL, e);
+		return;
+	}
+	*f = (struct weights){ .graph = worker_net(p) };
+	f->w = calloc(f->graph->P + 1, sizeof(*f->w));
+	f->aux = calloc(f->graph->A + 1, sizeof(*f->aux));
+	if (f->w == NULL || f->aux == NULL)
+		front_die(p->judged, err_nomem());
+	if ((e = weights_start(p->judged, p->start_rename, f->graph, f->w, f->aux, &taken)) < 0)
+		front_die(NULL, e);
+	if (taken.left > 0) {
+		err_note(0, "lacks %u of the net's arrays: %.900s", taken.left, (const char *)taken.names.p);
+		front_die(p->judged, ERR_FORMAT);
+	}
+	buf_free(&taken.names);
+}
+
+/* Pictures of the command line or of standard input, unless what comes there are records; NULL: records. */
+static struct recpics *
+open_pictures(struct pworker *p)
+{
+	static const char *const in[] = { "-" };
+	const char *const *path = p->npicture > 0 ? (const char *const *)p->picture : in;
+	bool classes = p->verdict == WORKER_SCORE;
+	struct recpics *pics;
+	enum recpics_kind kind;
+	int e;
+
+	if (p->train.data.path != NULL && strcmp(p->train.data.path, "-") != 0)
+		return NULL;
+	for (size_t i = 0; i < p->npicture; i++)
+		if (strcmp(path[i], "-") != 0 && recpics_kind(path[i]) == RECPICS_RECORDS)
+			front_wrong("%s: holds records: say --data %s", path[i], path[i]);
+	if (p->npicture == 0 || (p->npicture == 1 && strcmp(path[0], "-") == 0)) {
+		if ((kind = recpics_kind("-")) == RECPICS_RECORDS || p->verdict == WORKER_STATISTICS) {
+			p->train.data.path = "-";
+			return NULL;
+		}
+		if (kind == RECPICS_NAMES && classes)
+			front_wrong("--eval: names of pictures tell no classes: give it folders of them, or a .lst");
+	}
+	if ((e = recpics_open(&pics, path, p->npicture > 0 ? p->npicture : 1, classes)) < 0)
+		front_die(NULL, e);
+	return pics;
+}
+
+/* Where the samples come from, records or pictures. */
+static void
+open_data(struct pworker *p, struct batch_opt *d, struct recpics **pics)
+{
+	const char *file = p->data_key != NULL ? p->data_key : p->key;
+	uint8_t key[CONN_KEY];
+	int e;
+
+	if ((*pics = open_pictures(p)) != NULL) {
+		if ((e = recs_stream_open_pics(&d->stream, *pics)) < 0)
+			front_die(NULL, e);
+		return;
+	}
+	if (file != NULL && (e = conn_key_read(file, key)) < 0)
+		front_die(file, e);
+	d->recs = worker_open_records(d->path, file != NULL ? key : NULL);
+}
+
+/* No training. */
 int
 worker_judge(struct pworker *p)
 {
@@ -185,21 +306,16 @@ worker_judge(struct pworker *p)
 	struct weights f;
 	struct judge_opt o = { .engine = engine_find(p->engine), .devices = t->devices, .threads = t->threads,
 	    .precision = t->precision, .weights = &f, .views = t->views };
-	const char *file = p->data_key != NULL ? p->data_key : p->key;
-	uint8_t key[CONN_KEY];
+	struct recpics *pics;
 	float *mean = NULL;
-	int e;
 
 	worker_batch_settle(&p->batch, t);
 	if (o.engine == NULL)
 		front_die("--engine", ERR_ARG);
-	if ((e = weights_load(p->judged, NULL, &f)) < 0)
-		front_die(NULL, e);
+	load(p, &f);
 	if (!p->no_average)
 		take_average(&f);
-	if (file != NULL && (e = conn_key_read(file, key)) < 0)
-		front_die(file, e);
-	t->data.recs = worker_open_records(t->data.path, file != NULL ? key : NULL);
+	open_data(p, &t->data, &pics);
 	if (p->mean != NULL)
 		mean = worker_open_mean(p->mean, t, f.graph);
 	o.data = t->data;
@@ -207,10 +323,12 @@ worker_judge(struct pworker *p)
 	o.data.aug.seed = t->seed;
 	switch (p->verdict) {
 	case WORKER_SCORE:	put_score(&o); break;
-	case WORKER_ROWS:	put_rows(&o, p->top > 0 ? p->top : 1); break;
+	case WORKER_ROWS:	put_rows(&o, p->top > 0 ? p->top : 1, pics); break;
 	case WORKER_STATISTICS:	put_weights(p, &o, &f); break;
 	}
+	recs_stream_close(t->data.stream);
 	recs_close(t->data.recs);
+	recpics_close(pics);
 	weights_free(&f);
 	free(mean);
 	return front_status();

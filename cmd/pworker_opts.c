@@ -80,7 +80,7 @@ take(struct pworker *p, int c, char *text)
 static void
 settle(struct pworker *p)
 {
-	if ((p->net == NULL && p->judged == NULL) || (p->train.data.path == NULL && !p->print))
+	if (p->judged == NULL && (p->net == NULL || (p->train.data.path == NULL && !p->print)))
 		front_usage();
 }
 
@@ -126,8 +126,8 @@ worker_options(struct pworker *p, int argc, char *argv[])
 			worker_net_option(p, argc, argv);
 		else
 			theme[c / THEME - 1]->take(p, c % THEME, optarg);
-	if (optind < argc)
-		front_usage();
+	p->picture = argv + optind;
+	p->npicture = (size_t)(argc - optind);
 	for (size_t i = 0; i < THEMES; i++)
 		if (theme[i]->settle != NULL)
 			theme[i]->settle(p);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,45 @@ io_pread(int fd, void *p, size_t n, uint64_t at)
 			r = 0;
 		}
 	}
+	return 0;
+}
+
+/* A copy of what stands in the pipe. */
+static int
+peek_pipe(int fd, void *p, size_t n, size_t *got)
+{
+	int copy[2], e;
+	ssize_t r;
+
+	if (pipe2(copy, O_CLOEXEC) < 0)
+		return err_sys("pipe");
+	do
+		r = tee(fd, copy[1], n, 0);
+	while (r < 0 && errno == EINTR);
+	e = r < 0 ? err_sys("read") : r > 0 ? io_read(copy[0], p, (size_t)r, got) : 0;
+	close(copy[0]);
+	close(copy[1]);
+	return e;
+}
+
+int
+io_peek(int fd, void *p, size_t n, size_t *got)
+{
+	struct stat st;
+	ssize_t r = 0;
+
+	*got = 0;
+	if (fstat(fd, &st) < 0)
+		return err_sys("read");
+	if (S_ISFIFO(st.st_mode))
+		return peek_pipe(fd, p, n, got);
+	if (S_ISREG(st.st_mode))
+		r = pread(fd, p, n, lseek(fd, 0, SEEK_CUR));
+	else if (S_ISSOCK(st.st_mode))
+		r = recv(fd, p, n, MSG_PEEK);
+	if (r < 0)
+		return err_sys("read");
+	*got = (size_t)r;
 	return 0;
 }
 

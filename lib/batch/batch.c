@@ -46,6 +46,15 @@ plan_piece(struct batch_reader *r, struct batch_piece *p)
 	want(r, p);
 }
 
+static void
+forget_why(const struct batch_reader *r, struct batch_piece *p)
+{
+	for (uint32_t i = 0; i < r->opt.batch; i++) {
+		free(p->why[i]);
+		p->why[i] = NULL;
+	}
+}
+
 /* Gives the threads as many pieces as there is room for. */
 static void
 read_ahead(struct batch_reader *r)
@@ -56,9 +65,9 @@ read_ahead(struct batch_reader *r)
 		struct batch_piece *p = &r->ring[slot];
 
 		p->step = r->step;
-		p->bad_at = p->fail_at = BATCH_NONE;
-		p->why[0] = 0;
+		p->fail_at = BATCH_NONE;
 		p->came = 0;
+		forget_why(r, p);
 		plan_piece(r, p);
 		crew_give(r->crew, (p->n + r->part - 1) / r->part);
 		if (++r->piece == r->opt.my_pieces) {
@@ -68,7 +77,7 @@ read_ahead(struct batch_reader *r)
 	}
 }
 
-/* Moves the samples that were made up to each other. */
+/* Moves the samples that were made up to each other, and why others were not. */
 static uint32_t
 close_gaps(struct batch_piece *p, size_t sample)
 {
@@ -76,8 +85,13 @@ close_gaps(struct batch_piece *p, size_t sample)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->n; i++) {
-		if (!p->good[i])
+		if (!p->good[i]) {
+			char *why = p->why[i];
+
+			p->why[i] = NULL;
+			p->why[i - n] = why;
 			continue;
+		}
 		if (i > n) {
 			memcpy(at + n * sample, at + i * sample, sample);
 			p->mirror[n] = p->mirror[i];
@@ -151,7 +165,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 		.s = samples_of(r, p),
 		.id = p->id,
 		.step = p->step,
-		.why = p->why,
+		.why = (const char *const *)p->why,
 	};
 	r->out.bad = p->n - r->out.s.n;
 	*b = &r->out;
@@ -178,8 +192,10 @@ make_ring(struct batch_reader *r)
 		p->id = calloc(r->opt.batch, sizeof(*p->id));
 		p->good = calloc(r->opt.batch, sizeof(*p->good));
 		p->mix = calloc(r->opt.batch, sizeof(*p->mix));
+		p->why = calloc(r->opt.batch, sizeof(*p->why));
 		p->record = calloc((size_t)r->opt.batch + 1, sizeof(*p->record));
-		if (p->mix == NULL || p->record == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL)
+		if (p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL || p->mix == NULL || p->why == NULL ||
+		    p->record == NULL)
 			return err_nomem();
 	}
 	return 0;
@@ -190,12 +206,17 @@ open_stream(struct batch_reader *r)
 {
 	const struct batch_opt *o = &r->opt;
 	uint64_t window = !o->shuffle ? 0 : o->window > 0 ? o->window : WINDOW;
+	int e;
 
 	if (aug_mixes(&o->aug))
 		return err_fail(ERR_ARG, "%s: a pipe's records cannot be mixed", o->path);
 	r->steps = UINT64_MAX;
+	if ((r->stream = o->stream) != NULL)
+		return 0;
 	/* Each worker's stream is its own, and so is what chance makes of it. */
-	return recs_stream_open(&r->stream, o->path, window, o->aug.seed + o->first_piece);
+	if ((e = recs_stream_open(&r->own_stream, o->path, window, o->aug.seed + o->first_piece)) == 0)
+		r->stream = r->own_stream;
+	return e;
 }
 
 static int
@@ -229,7 +250,7 @@ open_in(struct batch_reader *r)
 
 	o->threads = o->threads > 0 ? o->threads : (crew_threads() + 1) / 2;
 	if ((e = batch_cut_check(o)) < 0 ||
-	    (e = o->recs == NULL && recs_stream_is(o->path) ? open_stream(r) : open_records(r)) < 0)
+	    (e = o->stream != NULL || (o->recs == NULL && recs_stream_is(o->path)) ? open_stream(r) : open_records(r)) < 0)
 		return e;
 	if ((r->lane = calloc(o->threads, sizeof(*r->lane))) == NULL)
 		return err_nomem();
@@ -292,6 +313,7 @@ free_piece(struct batch_piece *p)
 	free(p->mix);
 	free(p->id);
 	free(p->good);
+	free(p->why);
 	free(p->record);
 	pthread_mutex_destroy(&p->lock);
 }
@@ -306,12 +328,15 @@ batch_close(struct batch_reader *r)
 	crew_free(r->crew);
 	for (unsigned i = 0; r->lane != NULL && i < r->opt.threads; i++)
 		free_lane(&r->lane[i]);
-	for (uint32_t i = 0; i < BATCH_AHEAD; i++)
+	for (uint32_t i = 0; i < BATCH_AHEAD; i++) {
+		if (r->ring[i].why != NULL)
+			forget_why(r, &r->ring[i]);
 		free_piece(&r->ring[i]);
+	}
 	free(r->lane);
 	batch_order_free(r->order);
 	batch_cache_free(r->cache);
-	recs_stream_close(r->stream);
+	recs_stream_close(r->own_stream);
 	recs_close(r->own);
 	pthread_mutex_destroy(&r->turn_lock);
 	pthread_cond_destroy(&r->turn_came);

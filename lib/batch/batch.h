@@ -35,10 +35,12 @@
 #include <stdint.h>
 
 struct recs;
+struct recs_stream;
 
 struct batch_opt {
-	const char	*path;		/* what recs_open() opens, or a pipe; not looked at where recs is given */
+	const char	*path;		/* what recs_open() opens, or a pipe; not looked at where recs or stream is given */
 	struct recs	*recs;		/* lent until close; NULL: opened from path */
+	struct recs_stream *stream;	/* lent until close, in place of both, or NULL */
 	uint32_t	 batch;		/* records a piece; the most of mine where there are sizes */
 	const uint32_t	*sizes;		/* [pieces] records of each, at least 1; NULL: all are of `batch`.  Lent until close. */
 	struct aug	 aug;		/* the sample; a picture too small for it is a bad record */
@@ -59,7 +61,7 @@ struct batch {
 	const uint64_t	*id;	/* [n] the records' ids */
 	uint64_t	 step;	/* of the epoch, from 0 */
 	uint32_t	 bad;	/* records left out of this batch because they do not decode ... */
-	const char	*why;	/* ... and the first one's name and reason, "" when none */
+	const char *const *why;	/* ... and [bad] their names and reasons */
 };
 
 struct batch_reader;

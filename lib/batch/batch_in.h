@@ -29,11 +29,12 @@ struct batch_piece {
 	struct samples_mix *mix;
 	uint64_t	*id;
 	uint8_t		*good;		/* [n] whether a sample was made */
+	char		**why;		/* [n] the line of a bad one, or NULL */
 	pthread_mutex_t	 lock;		/* of what follows */
 	uint32_t	 came;		/* of a stream: records before its end */
-	uint32_t	 bad_at, fail_at;	/* the first record that does not decode, cannot be read; or BATCH_NONE */
+	uint32_t	 fail_at;	/* the first record that cannot be read, or BATCH_NONE */
 	int		 fail;
-	char		 why[512], line[512];
+	char		 line[512];
 };
 
 /* What a thread has of its own. */
@@ -50,7 +51,7 @@ struct batch_reader {
 	struct recs	*recs, *own;	/* own: opened here; NULL both when records come in a stream */
 	struct batch_order *order;
 	struct batch_cache *cache;	/* or NULL */
-	struct recs_stream *stream;	/* or NULL */
+	struct recs_stream *stream, *own_stream;	/* or NULL */
 	pthread_mutex_t	 turn_lock;	/* of the stream and of turn */
 	pthread_cond_t	 turn_came;
 	uint64_t	 turn;		/* the record that the stream gives next */

@@ -17,11 +17,10 @@ struct made {
 static void
 note(struct batch_piece *p, uint32_t i, int e)
 {
+	if (e == ERR_ITEM && (p->why[i] = strdup(err_line())) == NULL)
+		e = err_nomem();
 	pthread_mutex_lock(&p->lock);
-	if (e == ERR_ITEM && i < p->bad_at) {
-		p->bad_at = i;
-		snprintf(p->why, sizeof(p->why), "%s", err_line());
-	} else if (e != ERR_ITEM && i < p->fail_at) {
+	if (e != ERR_ITEM && i < p->fail_at) {
 		p->fail_at = i;
 		p->fail = e;
 		snprintf(p->line, sizeof(p->line), "%s", err_line());
@@ -51,15 +50,18 @@ item_of(const struct batch_reader *r, const struct imrec *rec, const struct img 
 	return 0;
 }
 
-/* The name of sample i's record. */
+/* Puts the name of sample i's record in front of the line. */
 static void
-name_of(const struct batch_reader *r, const struct batch_lane *l, const struct batch_piece *p, uint32_t i, char *name)
+blame(const struct batch_reader *r, const struct batch_lane *l, const struct batch_piece *p, uint32_t i, const struct imrec *rec)
 {
-	if (r->stream == NULL)
-		r->recs->name(r->recs, p->record[i], name, RECS_NAME);
-	else
-		snprintf(name, RECS_NAME, "%s: record at %llu", recs_stream_path(r->stream),
-		    (unsigned long long)l->taken[i % BATCH_PART].at);
+	char name[RECS_NAME];
+
+	if (r->stream != NULL) {
+		recs_stream_blame(r->stream, &l->taken[i % BATCH_PART], rec);
+		return;
+	}
+	r->recs->name(r->recs, p->record[i], name, sizeof(name));
+	recimg_blame(rec, name);
 }
 
 /* The picture through what the plan says, pixels or numbers. */
@@ -133,12 +135,13 @@ static int
 make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_piece *p, uint32_t i, struct made *m)
 {
 	const struct recs_stream_record *t = &l->taken[i % BATCH_PART];
-	char name[RECS_NAME];
 	struct batch_item item;
 	struct imrec rec = { 0 };
 	struct img pic;
 	int e = 0;
 
+	if (r->stream != NULL && t->bad)
+		return err_fail(ERR_ITEM, "%s", (const char *)t->room.p);
 	if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
 		if (r->stream == NULL && (e = recimg_head(l->decoder, p->record[i], &rec, &pic)) < 0)
 			return e;
@@ -152,8 +155,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 	if (e == 0)
 		e = sample_of(r, l, &rec, &item, m);
 	if (e < 0) {
-		name_of(r, l, p, i, name);
-		recimg_blame(&rec, name);
+		blame(r, l, p, i, &rec);
 		return e == ERR_NOMEM ? e : ERR_ITEM;
 	}
 	return 0;

@@ -93,8 +93,8 @@ judge_run(const struct judge_opt *o)
 	if ((e = open_data(&j)) == 0 && (e = open_net(&j)) == 0 && (e = memory(&j)) == 0 &&
 	    (e = batch_start(j.in, 0, 0)) == 0)
 		while ((e = batch_next(j.in, &b)) > 0) {
-			if (b->bad > 0)
-				o->bad(o->arg, b->bad, b->why);
+			for (uint32_t i = 0; i < b->bad; i++)
+				o->bad(o->arg, b->why[i]);
 			if (b->s.n > 0 && (e = judge(&j, b)) != 0)
 				break;
 		}

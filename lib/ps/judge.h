@@ -18,11 +18,11 @@ struct judge_opt {
 	unsigned	 threads;	/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	const struct weights *weights;	/* with a graph, lent */
-	struct batch_opt data;		/* path or recs, batch, aug ...; the shape is filled in here */
+	struct batch_opt data;		/* path, recs or stream, batch, aug ...; the shape is filled in here */
 	struct views_opt views;		/* what it says is the mean of so many */
 	/* Each sample in the records' order: its label, and p f32 [classes], lent.  Anything but 0 ends the run. */
 	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
-	void		(*bad)(void *arg, uint32_t n, const char *why);	/* n records were left out; the first one's reason */
+	void		(*bad)(void *arg, const char *why);	/* a record was left out; its name and reason */
 	void		*arg;
 };
 

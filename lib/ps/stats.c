@@ -103,7 +103,7 @@ take_all(struct stats *s)
 	for (uint64_t i = 0; e == 0 && i < most && (e = batch_next(s->in, &b)) > 0; i++) {
 		e = 0;
 		if (b->bad > 0)
-			s->o->bad(s->o->arg, b->bad, b->why);
+			s->o->bad(s->o->arg, b->bad, b->why[0]);
 		if (b->s.n > 0)
 			e = take(s, b);
 	}

@@ -163,7 +163,7 @@ validate(struct train *t, uint64_t epoch)
 		return e;
 	while ((e = batch_next(t->val, &b)) > 0) {
 		if (b->bad > 0)
-			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
+			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
 		if (b->s.n == 0)
 			continue;
 		if ((e = views_evaluate(t->views, &b->s, &r, NULL)) < 0)

@@ -247,7 +247,7 @@ train_step(struct train *t, struct train_sums *seen)
 		if ((e = next(t, k, &b)) <= 0)
 			return e;
 		if (b->bad > 0)
-			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why });
+			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
 		if (b->s.n == 0)
 			continue;
 		if ((e = piece(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)

@@ -4,9 +4,11 @@
 #include "base/rng.h"
 #include "record/rec.h"
 #include "record/recfile.h"
+#include "record/recimg.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -18,6 +20,7 @@ struct recs_stream {
 	char		*path;
 	int		 fd, wake;
 	struct rec_reader *in;
+	struct recpics	*pics;			/* in place of these four, or NULL */
 	struct rng	 rng;
 	struct recs_stream_record *slot;	/* [slots]: the window */
 	uint64_t	 slots, filled;
@@ -34,31 +37,57 @@ recs_stream_is(const char *path)
 	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-int
-recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, uint64_t seed)
+/* Whose records, if of a path, are the caller's to open. */
+static int
+make(struct recs_stream **out, uint64_t window, uint64_t seed)
 {
 	struct recs_stream *s = calloc(1, sizeof(*s));
-	int e = 0;
 
-	*out = NULL;
+	*out = s;
 	if (s == NULL)
 		return err_nomem();
 	s->slots = window > 0 ? window : 1;
 	s->rng = rng_start(seed, 0, WINDOW);
 	s->fd = s->wake = -1;
-	if ((s->path = strdup(path)) == NULL || (s->slot = calloc(s->slots, sizeof(*s->slot))) == NULL)
+	return (s->slot = calloc(s->slots, sizeof(*s->slot))) == NULL ? err_nomem() : 0;
+}
+
+static int
+made(struct recs_stream **s, int e)
+{
+	if (e < 0) {
+		recs_stream_close(*s);
+		*s = NULL;
+	}
+	return e;
+}
+
+int
+recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, uint64_t seed)
+{
+	int e = make(out, window, seed);
+	struct recs_stream *s = *out;
+
+	if (e < 0)
+		return made(out, e);
+	if ((s->path = strdup(path)) == NULL)
 		e = err_nomem();
 	else if ((s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
 	    (s->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC)) < 0)
 		e = err_sys("%s: open", path);
 	else if ((e = rec_open(&s->in, s->fd, RECFILE_LONGEST)) == 0)
 		rec_wake(s->in, s->wake);
-	if (e < 0) {
-		recs_stream_close(s);
-		return e;
-	}
-	*out = s;
-	return 0;
+	return made(out, e);
+}
+
+int
+recs_stream_open_pics(struct recs_stream **out, struct recpics *pics)
+{
+	int e = make(out, 0, 0);
+
+	if (e == 0)
+		(*out)->pics = pics;
+	return made(out, e);
 }
 
 void
@@ -78,10 +107,33 @@ recs_stream_close(struct recs_stream *s)
 	free(s);
 }
 
-const char *
-recs_stream_path(const struct recs_stream *s)
+void
+recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *r, const struct imrec *rec)
 {
-	return s->path;
+	char name[RECS_NAME];
+	struct buf text = { 0 };
+
+	if (s->pics != NULL && rec->labels > 0 && recpics_name(s->pics, rec->id, &text) == 0) {
+		err_within("%s", (const char *)text.p);
+	} else {
+		snprintf(name, sizeof(name), "%s: record at %llu", s->path, (unsigned long long)r->at);
+		recimg_blame(rec, name);
+	}
+	buf_free(&text);
+}
+
+/* The next picture likewise; a bad one is a record of its line. */
+static int
+come_pics(struct recs_stream *s, struct recs_stream_record *r)
+{
+	int e = recpics_next(s->pics, &r->room);
+
+	if ((r->bad = e == ERR_ITEM)) {
+		r->room.n = 0;
+		e = buf_put(&r->room, err_line(), strlen(err_line()) + 1);
+		return e < 0 ? e : 1;
+	}
+	return e;
 }
 
 /* The next record of the stream into r: 1, 0 at the end, or an error. */
@@ -92,6 +144,8 @@ come(struct recs_stream *s, struct recs_stream_record *r)
 	size_t n;
 	int e;
 
+	if (s->pics != NULL)
+		return come_pics(s, r);
 	if ((e = rec_next(s->in, &data, &n)) > 0) {
 		r->at = rec_at(s->in);
 		r->room.n = 0;
@@ -129,6 +183,6 @@ recs_stream_stop(struct recs_stream *s)
 {
 	const uint64_t one = 1;
 
-	if (write(s->wake, &one, sizeof(one)) < 0)
+	if (s->wake >= 0 && write(s->wake, &one, sizeof(one)) < 0)
 		return;		/* only when it is awake already */
 }

@@ -89,7 +89,57 @@ like "$T/err" '^pworker: no record has a label below ' "... is said"
 head -c 3000 w-0003.safetensors >cut.safetensors
 status 1 "weights cut short" pworker --eval cut.safetensors --data a.rec
 like "$T/err" '^pworker: cut\.safetensors: ends inside ' "... are named"
-status 2 "no records" pworker --eval w-0003.safetensors
+status 1 "nothing at all" pworker --eval w-0003.safetensors </dev/null
+like "$T/err" '^pworker: standard input: no pictures in it' "... is said"
+
+# Pictures that nobody packed: in a folder, named, in archives, on standard input; each in the order of the place.
+p="pworker --predict w-0003.safetensors"
+sed 1d piped | cut -f 2,3 >want
+find images -type f | sort >all.names
+one=$(sed 5q all.names | tail -n 1)
+same() { is "$(cut -f 1 "$T/out" | sed 1d | cmp - "$1" && cut -f 2,3 "$T/out" | sed 1d | cmp - "$2" && echo same)" same "$3"; }
+status 0 "a folder of pictures" $p images
+same all.names want "... by their names, each as from a record"
+status 0 "names on standard input" $p <all.names
+same all.names want "... the same"
+tar cf all.tar -T all.names
+status 0 "an archive in a pipe" sh -c "cat all.tar | $p -"
+same all.names want "... the same"
+status 0 "packed, in a file" sh -c "gzip all.tar && $p all.tar.gz"
+same <(sed 's/^/all.tar.gz: /' all.names) want "... is named with the archive"
+sed 5q want | tail -n 1 >want1
+status 0 "one picture in a pipe" sh -c "cat $one | $p"
+same <(echo -) want1 "... is called -"
+status 0 "one by its name, whatever that is" sh -c "cp $one 'a	b' && $p 'a	b'"
+same <(echo 'a\tb') want1 "... of which a row stays a row"
+status 0 "records on standard input" $p <a.rec
+is "$(cut -f 2,3 "$T/out" | sed 1d | cmp - want && echo same)" same "... have numbers"
+head -c 100 "$one" >cut.png && echo text >text.jpg
+status 1 "bad ones among good ones" $p cut.png "$one" gone.png text.jpg /dev/null
+same <(echo "$one") want1 "... cost themselves"
+is "$(cut -d : -f 2 "$T/err" | paste -s)" " cut.png	 gone.png	 text.jpg	 /dev/null" "... and a line each"
+for way in "cat a.rec" "tar c --sort=name images"; do
+	status 0 "a score of what comes from $way" sh -c "$way | pworker --eval w-0003.safetensors --batch 16"
+	ok "... is that of the records" cmp "$T/out" score
+done
+status 0 "a score of class folders" pworker --eval w-0003.safetensors --batch 16 images
+ok "... likewise" cmp "$T/out" score
+status 2 "names have no classes" pworker --eval w-0003.safetensors <all.names
+status 2 "records as a picture" $p a.rec
+like "$T/err" '^pworker: a\.rec: holds records: say --data a\.rec$' "... are told"
+status 2 "pictures and records" $p --data a.rec "$one"
+
+# Weights of a file that does not know its net.
+net="--net lenet --variant bn"
+pmerge -o w.params --rename '^conv=first_conv' w-0003.safetensors
+status 1 "without a net" pworker --eval w.params --data a.rec
+status 1 "its arrays called otherwise" pworker --eval w.params $net --data a.rec
+like "$T/err" '^pworker: w\.params: lacks .* conv1_weight \(not there\)' "... are named"
+status 0 "renamed" pworker --eval w.params $net --start-rename '^first_=' --data a.rec --batch 16
+ok "... they score as ever" cmp "$T/out" score
+status 1 "of other classes" pworker --eval w-0003.safetensors $net --classes 11 --data a.rec
+like "$T/err" 'fc1_weight \(10x128, not 11x128\)' "... both shapes are said"
+status 2 "an option of no net" pworker --eval w-0003.safetensors --layers 3 --data a.rec
 
 pmerge -o mean.safetensors w-0002.safetensors w-0003.safetensors
 status 0 "new statistics for the mean of two" pworker --statistics mean.safetensors --data a.rec --batch 100 --engine ref

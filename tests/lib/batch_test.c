@@ -246,7 +246,7 @@ test_bad_records(void)
 		moved &= numbers(&b->s)[64 * 3 + i] == (float)pixels[i * 3];
 	ok(moved, "samples moved up");
 	snprintf(want, sizeof(want), "%s: record at %lld, id 1: not JPEG, PNG or WebP", path, (long long)at);
-	is_str(b->why, want, "the first one's name and reason");
+	is_str(b->why[0], want, "the first one's name and reason");
 	batch_close(r);
 }
 
@@ -349,7 +349,7 @@ test_labels(void)
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	ok(batch_next(r, &b) == 1 && b->s.n == 2 && b->bad == 1 && b->s.y[0] == 6 && b->s.y[1] == 6, "or the second");
-	ok(strstr(b->why, "id 1: it has 1 labels, and none at 1") != NULL, "a record without it is named");
+	ok(strstr(b->why[0], "id 1: it has 1 labels, and none at 1") != NULL, "a record without it is named");
 	batch_close(r);
 	buf_free(&png);
 	buf_free(&body);

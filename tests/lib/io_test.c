@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,6 +171,38 @@ no_files(void)
 	is(io_create(&f, ""), ERR_ARG, "no name: %s", err_line());
 }
 
+/* What is looked at stays to be read, of whatever kind it is. */
+static void
+ahead(void)
+{
+	int pipe_[2], sock[2], file;
+	char path[200], got[8];
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/ahead", dir);
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (pipe2(pipe_, O_CLOEXEC) < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) < 0 || file < 0)
+		return;
+	io_write(file, "abcdef", 6);
+	lseek(file, 0, SEEK_SET);
+	io_write(pipe_[1], "abcdef", 6);
+	io_write(sock[1], "abcdef", 6);
+	for (int i = 0; i < 3; i++) {
+		int fd = i == 0 ? file : i == 1 ? pipe_[0] : sock[0];
+
+		ok(io_read(fd, got, 2, &n) == 0 && io_peek(fd, got, 3, &n) == 0 && n == 3 && memcmp(got, "cde", 3) == 0, "a look");
+		ok(io_read(fd, got, 4, &n) == 0 && n == 4 && memcmp(got, "cdef", 4) == 0, "... takes nothing");
+	}
+	close(pipe_[1]);
+	close(sock[1]);
+	for (int i = 0; i < 3; i++)
+		ok(io_peek(i == 0 ? file : i == 1 ? pipe_[0] : sock[0], got, 3, &n) == 0 && n == 0, "... nor is there more at the end");
+	close(file);
+	close(pipe_[0]);
+	close(sock[0]);
+	is(io_peek(-1, got, 3, &n), ERR_SYS, "no descriptor");
+}
+
 int
 main(void)
 {
@@ -181,6 +214,7 @@ main(void)
 	files();
 	at_offsets();
 	no_files();
+	ahead();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return done() || system(command) != 0;
 }

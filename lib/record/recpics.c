@@ -1,0 +1,311 @@
+/* recpics - pictures as they lie, in files, folders, archives or a stream, each as a record: what nobody packed before. */
+#include "record/recpics.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "image/conv.h"
+#include "image/ending.h"
+#include "image/files.h"
+#include "image/img.h"
+#include "image/source.h"
+#include "record/imrec.h"
+#include "record/rec.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOOK	4096u				/* bytes that tell what a stream is */
+#define STDIN	"standard input"		/* as files.h calls it */
+
+struct recpics {
+	const char *const *path;
+	size_t		 n, next;		/* the next path */
+	FILE		*names;			/* of more paths, one a line; or NULL */
+	char		*line;
+	size_t		 line_size;
+	struct files	*files;			/* of the current path, called ... */
+	const char	*at;			/* ... so */
+	uint64_t	 found;			/* pictures of it */
+	struct source	*source;		/* in place of all these, with classes */
+	struct conv	*conv;
+	struct buf	 came;			/* a picture's bytes */
+	pthread_mutex_t	 lock;			/* of what follows */
+	struct buf	 text;			/* names, each with a zero behind it ... */
+	struct buf	 starts;		/* ... and where they begin, size_t each */
+};
+
+/*
+ * Whether it may be the beginning of a list of names: a line without control characters, and no archive that begins like
+ * one.  Of other letters than ASCII's it must be the name of something, since pictures begin with such bytes.
+ */
+static bool
+is_names(const uint8_t *p, size_t n)
+{
+	static const char *const archive[] = { "BZh", "!<arch>", "WARC/" };
+	bool ascii = true, is;
+	size_t end = 0;
+	char *line;
+
+	for (size_t i = 0; i < sizeof(archive) / sizeof(*archive); i++)
+		if (n >= strlen(archive[i]) && memcmp(p, archive[i], strlen(archive[i])) == 0)
+			return false;
+	for (; end < n && p[end] != '\n'; end++) {
+		if ((p[end] < ' ' && p[end] != '\t' && p[end] != '\r') || p[end] == 0x7f)
+			return false;
+		ascii &= p[end] < 0x80;
+	}
+	if (ascii)
+		return n > 0;
+	while (end > 0 && p[end - 1] == '\r')
+		end--;
+	line = strndup((const char *)p, end);
+	is = line != NULL && access(line, F_OK) == 0;
+	free(line);
+	return is;
+}
+
+enum recpics_kind
+recpics_kind(const char *path)
+{
+	uint8_t head[LOOK];
+	bool in = strcmp(path, "-") == 0;
+	struct stat st;
+	size_t n = 0;
+	int fd;
+
+	/* To open a pipe is to take part in it. */
+	if (!in && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
+		return RECPICS_BYTES;
+	if ((fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return RECPICS_BYTES;
+	if (io_peek(fd, head, sizeof(head), &n) < 0)
+		n = 0;
+	if (!in)
+		close(fd);
+	if (n >= 4 && le_get32(head) == REC_MAGIC)
+		return RECPICS_RECORDS;
+	return in && is_names(head, n) ? RECPICS_NAMES : RECPICS_BYTES;
+}
+
+int
+recpics_open(struct recpics **out, const char *const *path, size_t n, bool classes)
+{
+	struct recpics *p = calloc(1, sizeof(*p));
+	struct source_opt so = { .path = path[0], .paths = path, .n_paths = n > 1 ? n : 0 };
+	int e;
+
+	*out = NULL;
+	if (p == NULL)
+		return err_nomem();
+	p->path = path;
+	p->n = n;
+	pthread_mutex_init(&p->lock, NULL);
+	if ((e = conv_new(&p->conv, &(struct conv_opt){ 0 })) == 0 && classes)
+		e = source_open(&p->source, &so);
+	if (e < 0) {
+		recpics_close(p);
+		return e;
+	}
+	*out = p;
+	return 0;
+}
+
+void
+recpics_close(struct recpics *p)
+{
+	if (p == NULL)
+		return;
+	files_close(p->files);
+	source_close(p->source);
+	conv_free(p->conv);
+	free(p->line);
+	buf_free(&p->came);
+	buf_free(&p->text);
+	buf_free(&p->starts);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* A picture gets the next id. */
+static int
+note_name(struct recpics *p, const char *name, uint64_t *id)
+{
+	size_t start;
+	int e;
+
+	pthread_mutex_lock(&p->lock);
+	*id = p->starts.n / sizeof(start);
+	start = p->text.n;
+	if ((e = buf_put(&p->text, name, strlen(name) + 1)) == 0)
+		e = buf_put(&p->starts, &start, sizeof(start));
+	pthread_mutex_unlock(&p->lock);
+	return e;
+}
+
+int
+recpics_name(struct recpics *p, uint64_t id, struct buf *text)
+{
+	size_t start;
+	int e;
+
+	text->n = 0;
+	pthread_mutex_lock(&p->lock);
+	memcpy(&start, p->starts.p + id * sizeof(start), sizeof(start));
+	e = buf_put(text, p->text.p + start, strlen((char *)p->text.p + start) + 1);
+	pthread_mutex_unlock(&p->lock);
+	return e;
+}
+
+/* The record of a picture that came, of c > 0 as pixels. */
+static int
+pack(struct recpics *p, const char *name, const float *label, uint32_t labels, const struct img *raw, struct buf *room)
+{
+	const uint8_t *pic;
+	uint64_t id;
+	size_t n;
+	int e;
+
+	e = raw != NULL ? conv_raw(p->conv, raw, &pic, &n) : conv_encoded(p->conv, p->came.p, p->came.n, &pic, &n);
+	if (e < 0) {
+		err_within("%s", name);
+		return e == ERR_NOMEM ? e : ERR_ITEM;
+	}
+	room->n = 0;
+	if ((e = note_name(p, name, &id)) < 0 || (e = imrec_encode(room, id, label, labels, pic, n)) < 0)
+		return e;
+	return 1;
+}
+
+static int
+bad_read(int e, const char *name)
+{
+	if (e == ERR_NOMEM)
+		return e;
+	err_within("%s", name);
+	return ERR_ITEM;
+}
+
+static int
+next_of_source(struct recpics *p, struct buf *room)
+{
+	struct source_item it;
+	struct img raw;
+	int e = source_next(p->source, &it);
+
+	if (e == ERR_ITEM && *it.name != 0)
+		err_within("%s", it.name);
+	if (e <= 0)
+		return e;
+	raw = (struct img){ .p = it.data, .c = it.c, .h = it.h, .w = it.w };
+	p->came.n = 0;
+	if (it.later)
+		e = io_slurp(it.name, IMG_BYTES, &p->came);
+	else if (it.c == 0)
+		e = buf_put(&p->came, it.data, it.n);
+	return e < 0 ? bad_read(e, it.name) : pack(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);
+}
+
+/* The next path of the command line, or of the names on standard input: 1, 0 behind the last. */
+static int
+next_path(struct recpics *p)
+{
+	ssize_t n;
+
+	while (p->names != NULL) {
+		if ((n = getline(&p->line, &p->line_size, p->names)) < 0) {
+			p->names = NULL;
+			break;
+		}
+		while (n > 0 && (p->line[n - 1] == '\n' || p->line[n - 1] == '\r'))
+			p->line[--n] = 0;
+		p->at = strcmp(p->line, "-") == 0 ? "./-" : p->line;
+		if (n > 0)
+			return 1;
+	}
+	if (p->next == p->n)
+		return 0;
+	p->at = p->path[p->next++];
+	if (strcmp(p->at, "-") != 0 || recpics_kind("-") != RECPICS_NAMES)
+		return 1;
+	p->names = stdin;
+	return next_path(p);
+}
+
+/* A file that is a picture by its name needs no look whether it is an archive.  Else its files are opened: 0. */
+static int
+open_path(struct recpics *p, struct buf *room)
+{
+	const float none = 0;
+	struct stat st;
+	int e;
+
+	p->found = 0;
+	if (ending_is_picture(p->at) && stat(p->at, &st) == 0 && S_ISREG(st.st_mode)) {
+		p->came.n = 0;
+		if ((e = io_slurp(p->at, IMG_BYTES, &p->came)) < 0)
+			return bad_read(e, p->at);
+		return pack(p, p->at, &none, 1, NULL, room);
+	}
+	e = files_open(&p->files, &p->at, 1, FILES_ENTER);
+	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+}
+
+/* How the current file is called: by its path, or by what leads to it. */
+static const char *
+name_of(struct recpics *p)
+{
+	const char *name = files_place(p->files);
+	size_t n = strlen(STDIN ": ");
+
+	if (strcmp(p->at, "-") == 0)
+		return strcmp(name, STDIN) == 0 ? "-" : strncmp(name, STDIN ": ", n) == 0 ? name + n : name;
+	return name;
+}
+
+/* The next picture of the current path: 1, 0 behind its last, or an error. */
+static int
+next_of_files(struct recpics *p, struct buf *room)
+{
+	const float none = 0;
+	const char *name;
+	bool alone;
+	int e;
+
+	while ((e = files_next(p->files, &name)) > 0) {
+		alone = strcmp(files_place(p->files), strcmp(p->at, "-") == 0 ? STDIN : p->at) == 0;
+		if (!alone && !ending_is_picture(name))
+			continue;
+		p->found++;
+		p->came.n = 0;
+		e = files_slurp(p->files, IMG_BYTES, &p->came);
+		return e < 0 ? bad_read(e, name_of(p)) : pack(p, name_of(p), &none, 1, NULL, room);
+	}
+	if (e == ERR_ITEM || e == ERR_NOMEM)
+		return e;
+	files_close(p->files);
+	p->files = NULL;
+	if (e < 0)
+		return ERR_ITEM;
+	return p->found > 0 ? 0 : err_fail(ERR_ITEM, "%s: holds no picture", strcmp(p->at, "-") == 0 ? STDIN : p->at);
+}
+
+int
+recpics_next(struct recpics *p, struct buf *room)
+{
+	int e = 0;
+
+	if (p->source != NULL)
+		return next_of_source(p, room);
+	while (e == 0) {
+		if (p->files != NULL)
+			e = next_of_files(p, room);
+		else if ((e = next_path(p)) > 0)
+			e = open_path(p, room);
+		else
+			return e;
+	}
+	return e;
+}

@@ -72,19 +72,21 @@ dlaunch_show_exits(const struct roster *r, const struct hosts *h)
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->n; i++)
-		any |= r->m[i].pid != 0;
+		any |= r->m[i].pid != 0 || r->m[i].state == ROSTER_ENDED;
 	if (!any)
 		return;
 	fprintf(stderr, "%-10s %5s  %-20s %8s %10s %9s  %s\n", "role", "rank", "host", "pid", "seconds", "peak MB", "end");
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct member *m = &r->m[i];
-		char how[64] = "not started";
+		char how[64] = "not started", pid[16] = "-";
 
 		if (m->state == ROSTER_ENDED)
 			roster_how(m->status, how);
 		else if (m->state == ROSTER_LOST && m->pid != 0)
 			snprintf(how, sizeof(how), "lost with its host");
-		fprintf(stderr, "%-10s %5u  %-20s %8u %10.1f %9.1f  %s\n", job_role(m->what.role), m->what.rank,
-		    h->host[m->host].login, m->pid, m->seconds, m->peak_kib * 1024e-6, how);
+		if (m->pid != 0)
+			snprintf(pid, sizeof(pid), "%u", m->pid);
+		fprintf(stderr, "%-10s %5u  %-20s %8s %10.1f %9.1f  %s\n", job_role(m->what.role), m->what.rank,
+		    h->host[m->host].login, pid, m->seconds, m->peak_kib * 1024e-6, how);
 	}
 }

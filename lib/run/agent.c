@@ -98,6 +98,7 @@ start(struct agent *a, uint32_t i)
 	struct proc *p = &a->proc[i];
 	const struct role_place at = { .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
 	    .processors = here_processors() };
+	uint32_t status;
 	char text[1100];
 
 	if (proc_start(p, &a->job, &at) == 0) {
@@ -106,10 +107,11 @@ start(struct agent *a, uint32_t i)
 			say(a, CTL_READY, &i, 1, p->where);
 		return;
 	}
-	/* As a shell has it: a line, and the status of a command that cannot be run. */
+	/* As a shell has it: a line, and the status of a command that is not there, or cannot be run. */
+	status = errno == ENOENT ? 127u << 8 : 126u << 8;
 	p->state = PROC_ENDED;
 	say_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
-	say(a, CTL_EXITED, (uint32_t[]){ i, 127u << 8, 0, 0 }, 4, NULL);
+	say(a, CTL_EXITED, (uint32_t[]){ i, status, 0, 0 }, 4, NULL);
 }
 
 static int

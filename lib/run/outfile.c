@@ -8,13 +8,25 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 int
 outfile_dir(const char *dir)
 {
-	return mkdir(dir, 0777) < 0 && errno != EEXIST ? err_sys("%s", dir) : 0;
+	char path[PATH_MAX];
+	size_t n = strlen(dir);
+
+	if (n == 0 || n >= sizeof(path))
+		return err_fail(ERR_LIMIT, "a directory's name of %zu bytes", n);
+	memcpy(path, dir, n + 1);
+	/* Those above it are made where they are missing: that one cannot be is told at the last. */
+	for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
+		*slash = 0;
+		mkdir(path, 0777);
+	}
+	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_sys("%s", dir) : 0;
 }
 
 static int

@@ -11,7 +11,7 @@
 
 #include "run/job.h"
 
-/* Makes the directory where it is not there.  Returns 0 or ERR_SYS. */
+/* Makes the directory, and those above it, where they are not there.  Returns 0, ERR_LIMIT or ERR_SYS. */
 int	 outfile_dir(const char *dir);
 /* Makes a process's files, or empties them.  Returns 0 or ERR_SYS. */
 int	 outfile_begin(const char *dir, const struct job_child *who);

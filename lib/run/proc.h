@@ -40,7 +40,7 @@ void	 proc_free(struct proc *p);	/* its descriptors; it is not ended by that */
 int	 proc_first(const struct job *j, const struct proc *p);
 /*
  * Starts it with the pipes of its role; key_fd and ready_fd of `at` are not
- * read.  Returns 0, ERR_SYS (the line says what cannot be run) or ERR_NOMEM.
+ * read.  Returns 0, ERR_SYS (the line says what cannot be run, errno why) or ERR_NOMEM.
  */
 int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);

@@ -154,6 +154,10 @@ status 137 "who dies of a signal gives 128 and the signal" dlaunch -s 0 -- sh -c
 status 137 "the cause counts before the lost peer it is for others" job -n 2 -s 2 -- peer
 status 127 "a command that is not there" dlaunch -n 2 -s 0 -- ./nosuch
 like "$T/err" '^worker [01]: ./nosuch: No such file or directory' "... is named"
+is "$(grep -cE '^worker +[01] +localhost +- +0\.0 +0\.0  exit status 127$' "$T/err")" 2 "... and each process that it would have been has its row"
+: >"$T/plain"
+status 126 "a command that cannot be run" dlaunch -n 1 -s 0 -- "$T/plain"
+like "$T/err" '^worker +0 +localhost +- +0\.0 +0\.0  exit status 126$' "... has its row"
 status 127 "a server that is not there" dlaunch --server-command ./nosuch "$T/bin/pworker"
 like "$T/err" '^server 0: ./nosuch: No such file or directory' "... is named"
 status 1 "a server that ends before it listens" dlaunch --server-command true "$T/bin/pworker" --do hello
@@ -270,8 +274,10 @@ is "$(cd "$T/logs" && head -n 9 -- * | grep . | paste -sd' ')" "==> scheduler-0.
 ==> worker-1.err <== 1 err ==> worker-1.out <== worker out" "... a file a process and stream"
 status 0 "--output again" dlaunch --output "$T/logs" -n 1 -s 0 -- true
 is "$(cat "$T/logs/worker-0.out" "$T/logs/worker-0.err")" "" "... empties the files"
-status 1 "--output where nothing can be" dlaunch --output "$T/nowhere/logs" -s 0 -- true
-like "$T/err" '^dlaunch: --output: .*/nowhere/logs: No such file' "... is named"
+status 0 "--output in folders that are made" dlaunch --output "$T/new/er/logs/" -s 0 -- echo here
+is "$(cat "$T/new/er/logs/worker-0.out")" here "... holds it"
+status 1 "--output where nothing can be" dlaunch --output "$T/plain/er/logs" -s 0 -- true
+like "$T/err" '^dlaunch: --output: .*/plain/er/logs: Not a directory' "... is named"
 
 # Peak memory.
 status 0 "a process of 30 MB" dlaunch -v -n 1 -s 0 -- perl -e '$x = "x" x 30e6; print length $x'

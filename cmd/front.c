@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "wire/addr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -107,6 +108,15 @@ front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint
 	if ((sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "%c", c, h, w, &tail) != 3 &&
 	    sscanf(text, "%5" SCNu32 ",%5" SCNu32 ",%5" SCNu32 "%c", c, h, w, &tail) != 3) || *c == 0 || *h == 0 || *w == 0)
 		front_wrong("%s: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", option, text);
+}
+
+void
+front_address(const char *option, const char *text)
+{
+	char host[ADDR_TEXT], port[8];
+
+	if (addr_split(text, host, port) < 0)
+		front_wrong("%s: %s", option, err_line());
 }
 
 void

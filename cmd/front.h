@@ -27,6 +27,8 @@ double	 front_real(const char *option, const char *text, double lo, double hi);
 void	 front_part(const char *option, const char *text, uint32_t *i, uint32_t *n);
 /* CxHxW or C,H,W, as in 3x28x28; none is 0. */
 void	 front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint32_t *w);
+/* "host:port", whether or not it is there. */
+void	 front_address(const char *option, const char *text);
 
 /* `tool: thing: the line noted last`; thing may be NULL.  front_warn counts, and front_status is then 1. */
 void	 front_warn(const char *thing, int e);

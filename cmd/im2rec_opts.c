@@ -206,7 +206,7 @@ take(struct im2rec *o, int c)
 				    "neither nearest, bilinear, cubic, area, lanczos nor auto"); break;
 	case O_KEY:		o->key = optarg; break;
 	case O_LABELS:		o->in.labels = optarg; break;
-	case O_LISTEN:		o->listen = optarg; break;
+	case O_LISTEN:		front_address("--listen", o->listen = optarg); break;
 	case O_LIST:		choose(o, im2rec_list); break;
 	case O_MAKE:		choose(o, im2rec_make_list); break;
 	case O_NOSHUFFLE:	o->list.shuffle = false; break;

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@ static const struct option longs[] = {
 struct place {
 	struct serve_opt serve;
 	const char	*key;
-	bool		 plain;
+	bool		 plain, listened;
 	int		 ready;		/* descriptor; -1: none */
 	struct meet_env	 env;		/* of a tracker, where there is one */
 	struct meet	*meet;
@@ -55,8 +56,9 @@ struct place {
 static void
 listening(void *arg, const char *where)
 {
-	const struct place *p = arg;
+	struct place *p = arg;
 
+	p->listened = true;
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
 	front_ready(p->ready, where);
 	if (p->meet != NULL && meet_here(p->meet, where) < 0)
@@ -87,7 +89,7 @@ options(int argc, char *argv[], struct place *p)
 		switch (c) {
 		case O_HELP:	front_help();
 		case O_KEY:	p->key = optarg; break;
-		case O_LISTEN:	p->serve.listen = optarg; break;
+		case O_LISTEN:	front_address("--listen", p->serve.listen = optarg); break;
 		case O_PLAIN:	p->plain = true; break;
 		case O_READY:	p->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
 		case O_SERVER:	front_part("--server", optarg, &p->serve.index, &p->serve.nservers); break;
@@ -95,10 +97,13 @@ options(int argc, char *argv[], struct place *p)
 		case O_WORKERS:	p->serve.nworkers = (uint32_t)front_num("--workers", optarg, 1, 65536); break;
 		default:	front_usage();
 		}
-	if (optind != argc || (p->key == NULL && !p->plain))
+	if (optind != argc || (p->serve.listen == NULL && getenv("DMLC_ROLE") == NULL))
 		front_usage();
+	if (p->key == NULL && !p->plain)
+		front_wrong("%s: needs --key-file, or --plain: then anybody may take part",
+		    p->serve.listen != NULL ? "--listen" : "DMLC_ROLE");
 	if (p->serve.listen != NULL && p->serve.nworkers == 0)
-		front_usage();
+		front_wrong("--listen: needs --workers: how many there are");
 }
 
 /* A tracker's server learns its rank and, by that, where to listen; a scheduler is no server at all. */
@@ -159,8 +164,9 @@ main(int argc, char *argv[])
 	server_log_begin(&p.log, &p.serve);
 	e = serve_run(&p.serve, &sums);
 	server_log_end(&p.log, &sums);
-	front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
-	    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
+	if (p.listened)
+		front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
+		    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
 	meet_leave(p.meet);
 	if (e == ERR_STOP)
 		return front_stopped(p.serve.stop_fd);

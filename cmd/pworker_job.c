@@ -28,6 +28,7 @@ servers(struct pworker *p, char *text)
 	for (char *s = strtok(text, ","); s != NULL; s = strtok(NULL, ",")) {
 		if (n == WORKER_SERVERS)
 			front_wrong("--servers: more than %d", WORKER_SERVERS);
+		front_address("--servers", s);
 		p->server[n++] = s;
 	}
 	if (n == 0)

@@ -18,8 +18,18 @@ like err '^pserver: nowhere: ' "... is named"
 chmod 644 other
 status 1 "a key that others may read" pserver --listen 127.0.0.1:0 --workers 1 --key-file other
 chmod 600 other
-status 1 "an address that is none" pserver --listen nowhere --workers 1 --key-file key
-like err '^pserver: .*nowhere' "... is named"
+status 2 "an address that is none" pserver --listen nowhere --workers 1 --key-file key
+is "$(cat err)" "pserver: --listen: 'nowhere' is not host:port" "... is named"
+status 2 "a port that is none" pserver --listen 127.0.0.1:70000 --workers 1 --key-file key
+is "$(cat err)" "pserver: --listen: port: 70000 is not in 0..65535" "... is named"
+status 1 "an address that is nobody's here" pserver --listen 192.0.2.1:1 --workers 1 --key-file key
+is "$(sed 's/: Cannot.*//' err)" "pserver: listen at 192.0.2.1:1" "... is named, in one line"
+status 2 "neither a key nor --plain" pserver --listen 127.0.0.1:0 --workers 1
+is "$(cat err)" "pserver: --listen: needs --key-file, or --plain: then anybody may take part" "... is asked for"
+status 2 "neither, under a tracker" env DMLC_ROLE=server pserver
+is "$(cat err)" "pserver: DMLC_ROLE: needs --key-file, or --plain: then anybody may take part" "... is asked for"
+status 2 "nobody said how many workers" pserver --listen 127.0.0.1:0 --plain
+is "$(cat err)" "pserver: --listen: needs --workers: how many there are" "... is asked for"
 
 mkfifo ready
 # Waits until a file has such a line, for 30 seconds at most; nothing ever comes through the pipe.

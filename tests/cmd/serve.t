@@ -37,7 +37,7 @@ like err '^im2rec: nowhere\.rec: ' "... which are named"
 cp key open
 chmod 644 open
 status 1 "... with a key that others may read" im2rec --serve --key-file open 1.rec
-status 1 "... at no address" im2rec --serve --key-file key --listen nowhere 1.rec
+status 2 "... at no address" im2rec --serve --key-file key --listen nowhere 1.rec
 
 train="--net mlp --shape 3x28x28 --batch 8 --lr 0.01 --scale 0.00390625 --rand-crop --rand-mirror"
 hold one 127.0.0.1:0 1.rec

@@ -17,7 +17,7 @@ say      = $(if $(V),,@echo "  $(1) $(2)";)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
-PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp zimg lua5.4 jansson openssl libxxhash
+PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp lua5.4 jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
 DIALECT := -std=c11 $(WARN) $(if $(WERROR),-Werror)
@@ -74,7 +74,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o $(BUILD)/lib/net/norm.o $(BUILD)/lib/net/muon.o $(BUILD)/lib/net/average.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
-$(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
+$(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_lanes.o $(BUILD)/lib/image/resize_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
 
 $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
 

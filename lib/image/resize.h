@@ -4,19 +4,18 @@
  * The filters are widened when they shrink, so that nothing aliases: as
  * Pillow's and PyTorch's antialiased ones, and unlike OpenCV's, whose bilinear,
  * cubic and Lanczos skip pixels beyond a factor of two.  Cubic is Keys' with
- * a = -1/2, Lanczos has three lobes, area is the exact mean; nearest takes the
- * pixel at the centre.  Beyond an edge the picture goes on as in a mirror.
+ * a = -1/2, Lanczos has three lobes, area is the exact mean, nearest takes the
+ * pixel at the centre.  What lies beyond an edge does not count.
  *
- * zimg does it, one plane at a time: its filters are kept in a small table,
- * as making them costs more than using them.  Area, and sizes too small for
- * zimg's filters, are summed here; there what lies beyond an edge does not count.
+ * Results are the same on every machine; none is further from the exact sum
+ * than rounding and 1/8.  Weights are kept from call to call, as sizes come again.
  */
 #ifndef IMAGE_RESIZE_H
 #define IMAGE_RESIZE_H
 
 #include "image/img.h"
 
-#define RESIZE_ALIGN	64u	/* of a plane's rows, bytes */
+#define RESIZE_ALIGN	64u	/* of the rows of planes that are made here, bytes: a line of the cache */
 #define RESIZE_STRIDE(w) (((size_t)(w) + RESIZE_ALIGN - 1) & ~(size_t)(RESIZE_ALIGN - 1))	/* the least for w pixels */
 
 /* Codes as MXNet's inter_method. */
@@ -25,7 +24,7 @@ enum resize_inter {
 	RESIZE_AUTO = 9		/* cubic to enlarge, area to shrink, bilinear for one of each */
 };
 
-/* One channel; p and stride are multiples of RESIZE_ALIGN. */
+/* One channel. */
 struct resize_plane {
 	uint8_t		*p;
 	uint32_t	 h, w;

@@ -1,13 +1,13 @@
 /*
- * resize_sum - a plane resized by plain sums, any filter, any size: serves resize.
+ * resize_sum - pixels resized by plain sums, any filter, any size: serves resize.
  */
 #ifndef IMAGE_RESIZE_SUM_H
 #define IMAGE_RESIZE_SUM_H
 
-#include "image/resize.h"
+#include "image/resize_lanes.h"
 
-/* inter is not RESIZE_AUTO; room is for weights.  Returns 0 or ERR_NOMEM. */
-int	 resize_sum(enum resize_inter inter, const struct resize_plane *from,
-	    const struct resize_part *part, const struct resize_plane *to, struct buf *room);
+/* Returns 0 or ERR_NOMEM. */
+int	 resize_sum(const struct resize_view *from, const struct resize_axis *y, const struct resize_axis *x,
+	    const struct resize_view *to, struct buf *room);
 
 #endif

@@ -89,7 +89,7 @@ def pillow():
     im = Image.fromarray(picture)
     crop = Image.fromarray(picture[7:17, 4:16])
     table("shrink", planes(np.asarray(im.resize((10, 12), Image.BILINEAR))))
-    table("resized_crop", planes(np.asarray(im.resize((12, 10), Image.BILINEAR, (3, 2, 17, 21)))))
+    table("resized_crop", planes(np.asarray(im.crop((3, 2, 17, 21)).resize((12, 10), Image.BILINEAR))))
     table("brightness", planes(np.asarray(ImageEnhance.Brightness(crop).enhance(1.6))))
     table("contrast", planes(np.asarray(ImageEnhance.Contrast(crop).enhance(0.4))))
     table("saturation", planes(np.asarray(ImageEnhance.Color(crop).enhance(2.5))))

@@ -70,7 +70,7 @@ exact(const struct img *in, int cubic, uint32_t h, uint32_t w)
 }
 
 /*
- * Luma of the result beside exact sums of the source's: what stays is JPEG's own loss at quality 100, zimg's rounding and,
+ * Luma of the result beside exact sums of the source's: what stays is JPEG's own loss at quality 100, the resizer's rounding and,
  * where the picture is decoded smaller, that the DCT's mean is not the filter's.
  */
 static void

@@ -1,7 +1,7 @@
 # headers.t - each header compiles alone.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
-flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp zimg lua5.4 jansson openssl)
+flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp lua5.4 jansson openssl)
 for h in lib/*/*.h cmd/*.h tests/*.h; do
 	printf '#include "%s"\ntypedef int alone;\n' "${h#lib/}" >"$T/alone.c"
 	# shellcheck disable=SC2086

@@ -152,6 +152,7 @@ dead(struct arc_apart *a)
 {
 	int status = 0;
 
+	/* One that has ended is not killed any more. */
 	kill(a->pid, SIGKILL);
 	while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -160,6 +161,8 @@ dead(struct arc_apart *a)
 		return err_fail(ERR_FORMAT, "libarchive took more than %u seconds for a piece of it", ARC_APART_CPU);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return err_fail(ERR_FORMAT, "libarchive crashed on it: %s", strsignal(WTERMSIG(status)));
+	if (WIFEXITED(status))
+		return err_fail(ERR_FORMAT, "libarchive gave up on it");
 	return err_fail(ERR_FORMAT, "the process that read it is gone");
 }
 

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define ARC_APART_MEMORY	((uint64_t)4 << 30)
+#define ARC_APART_MEMORY	((uint64_t)2 << 30)
 #define ARC_APART_CPU		60u
 
 struct arc_apart;

@@ -50,7 +50,8 @@ MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
 CUDA_PURE  := arena join module nccl pass pass_back plan plan_back run run_bn set
 CUDA_SIDE  := blas.o device.o dnn.o dnn_desc.o kernel_run.cu.o
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
-EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(BUILD)/tests/stub/libnccl.so.2)
+STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
+EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(STUBS))
 # cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it; front*.c is what all have in front.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
@@ -97,7 +98,9 @@ $(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
 
 # Stand-ins for libraries of the GPU's, opened by name where LD_LIBRARY_PATH has this folder.
-$(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c | $(BUILD)/found
+$(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c
+$(BUILD)/tests/stub/libnvidia-ml.so.1: tests/stub/nvml.c
+$(STUBS): | $(BUILD)/found
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(DIALECT) -shared -fPIC -o $@ $<
 

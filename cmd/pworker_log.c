@@ -61,6 +61,44 @@ traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64
 	buf_free(&text);
 }
 
+/* The devices by themselves: a row each, where the library of their driver tells. */
+static void
+gpus(struct worker_log *l, const struct train_event *ev)
+{
+	for (uint32_t k = 0; l->gpus != NULL && k < l->places; k++) {
+		struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
+
+		r.time_s = clk_s() - l->began;
+		r.step = ev->step;
+		if (ev->kind == TRAIN_EPOCH)
+			r.epoch = ev->epoch;
+		snprintf(r.device, sizeof(r.device), "%s", l->place[k].name);
+		if (gpuload_take(l->gpus, k, &r.device_load, &r.device_bytes) == 0)
+			put_row(&r);
+	}
+}
+
+static void
+open_gpus(struct worker_log *l, const struct train_event *ev)
+{
+	const char *bus[SPLIT_MOST];
+
+	l->places = ev->places;
+	for (uint32_t k = 0; k < ev->places; k++) {
+		l->place[k] = ev->place[k];
+		bus[k] = l->place[k].bus;
+	}
+	if (ev->places > 0 && gpuload_open(bus, ev->places, &l->gpus) < 0)
+		l->gpus = NULL;
+}
+
+void
+worker_log_close(struct worker_log *l)
+{
+	gpuload_close(l->gpus);
+	free(l->before);
+}
+
 /* How busy all was since the row of it before. */
 static void
 load(struct worker_log *l, const struct train_event *ev)
@@ -76,6 +114,7 @@ load(struct worker_log *l, const struct train_event *ev)
 	r.host_load = load_host(&l->load, &now);
 	l->load = now;
 	put_row(&r);
+	gpus(l, ev);
 }
 
 static void
@@ -156,6 +195,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 	case TRAIN_START:
 		head(l, ev->batch, ev->text);
 		l->load = load_now();
+		open_gpus(l, ev);
 		if (ev->peers > 0)
 			traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		break;
@@ -173,8 +213,6 @@ worker_log_event(void *arg, const struct train_event *ev)
 		row(l, ev);
 	front_flush();
 	worker_log_progress(l, ev);
-	if (ev->kind == TRAIN_END) {
-		free(l->before);
-		l->before = NULL;
-	}
+	if (l->gpus != NULL)
+		gpuload_look(l->gpus, clk_s());
 }

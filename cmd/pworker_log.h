@@ -7,7 +7,9 @@
 #ifndef CMD_PWORKER_LOG_H
 #define CMD_PWORKER_LOG_H
 
+#include "engine/split.h"
 #include "ps/train.h"
+#include "run/gpuload.h"
 #include "run/load.h"
 #include "run/tsv.h"
 
@@ -26,6 +28,9 @@ struct worker_log {
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
 	struct load load;		/* at the row of it before */
+	struct gpuload *gpus;		/* NULL: none, or NVML does not tell */
+	struct split_place place[SPLIT_MOST];	/* of them */
+	uint32_t places;
 	struct toll *before;		/* [peers] at the rows of traffic before */
 	uint64_t sent, got;		/* at the step before */
 	uint64_t epoch_in, epoch_out;	/* of the epoch that is over */
@@ -38,6 +43,9 @@ struct worker_log {
 
 /* The event function of struct train_opt; arg is the log. */
 void	worker_log_event(void *arg, const struct train_event *ev);
+
+/* Gives back what the log holds when no more events come. */
+void	worker_log_close(struct worker_log *l);
 
 /* The parts of it.  pworker_say.c: lines for people; false: there is no style of that name. */
 bool	worker_log_style(const char *name, enum worker_style *style);

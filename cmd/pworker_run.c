@@ -103,6 +103,7 @@ train(struct pworker *p, double began_s)
 	if (p->trace != NULL)
 		open_trace(p, t);
 	e = train_run(t);
+	worker_log_close(&l);
 	if (e < 0 && e != ERR_STOP)
 		front_die(NULL, e);
 	if ((closed = trace_close(t->ps.trace)) < 0)

@@ -101,6 +101,12 @@ cuda_describe(const struct engine_dev *dev, struct buf *out)
 }
 
 static int
+cuda_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
+{
+	return of(dev)->place(dev, number, bus);
+}
+
+static int
 cuda_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
 	struct engine_plan **plan)
 {
@@ -181,6 +187,7 @@ const struct engine engine_cuda = {
 	.open = cuda_open,
 	.close = cuda_close,
 	.describe = cuda_describe,
+	.place = cuda_place,
 	.plan = cuda_plan,
 	.plan_free = cuda_plan_free,
 	.explain = cuda_explain,

@@ -31,6 +31,7 @@
 #include "net/opt.h"
 
 #define ENGINE_TOP 5u
+#define ENGINE_BUS 24	/* bytes of a PCI bus address, its zero counted */
 
 struct engine_dev;	/* an open device; each engine has its own */
 struct engine_plan;	/* a graph made ready on a device */
@@ -92,6 +93,11 @@ struct engine {
 	 */
 	int  (*open)(uint32_t index, unsigned threads, struct engine_dev **dev);
 	void (*close)(struct engine_dev *dev);		/* NULL is fine */
+	/*
+	 * Where a device sits: its number and its address on the PCI bus, "0000:3b:00.0".  NULL: this engine's devices are
+	 * the processor.  Returns 0 or ERR_SYS.
+	 */
+	int  (*place)(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS]);
 	/* One line for people and logs: library, version, instruction set, threads. */
 	int  (*describe)(const struct engine_dev *dev, struct buf *out);
 

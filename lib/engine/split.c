@@ -263,6 +263,29 @@ join_parts(struct engine_dev *d)
 	return e == ERR_NOMEM ? e : 0;
 }
 
+static uint32_t
+place_of(const struct engine *e, const struct engine_dev *dev, struct split_place *place)
+{
+	uint32_t number;
+
+	if (e->place == NULL || e->place(dev, &number, place->bus) < 0)
+		return 0;
+	snprintf(place->name, sizeof(place->name), "gpu:%u", number);
+	return 1;
+}
+
+uint32_t
+split_places(const struct engine *e, const struct engine_dev *dev, struct split_place place[SPLIT_MOST])
+{
+	uint32_t n = 0;
+
+	if (e != &split)
+		return place_of(e, dev, place);
+	for (uint32_t k = 0; k < dev->n; k++)
+		n += place_of(dev->part[k].engine, dev->part[k].dev, &place[n]);
+	return n;
+}
+
 const char *
 split_remark(const struct engine *e, const struct engine_dev *dev)
 {

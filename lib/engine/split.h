@@ -29,6 +29,13 @@
  * is none, a device twice), ERR_NOTSUP or ERR_NOMEM.
  */
 int	 split_open(const char *devices, unsigned threads, const struct engine **e, struct engine_dev **dev);
+/* A GPU as people call it, "gpu:0", and its address on the PCI bus. */
+struct split_place {
+	char name[16], bus[ENGINE_BUS];
+};
+
+/* Those of *dev in their order; returns how many, processors not counted. */
+uint32_t split_places(const struct engine *e, const struct engine_dev *dev, struct split_place place[SPLIT_MOST]);
 /* Why gradients are added up on the host though devices of the kind can do it; NULL when there is nothing to say. */
 const char *split_remark(const struct engine *e, const struct engine_dev *dev);
 

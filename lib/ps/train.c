@@ -391,6 +391,7 @@ open_all(struct train *t)
 {
 	const struct engine *en;
 	struct buf text = { 0 };
+	struct split_place place[SPLIT_MOST];
 	const char *remark;
 	int e;
 
@@ -424,7 +425,8 @@ open_all(struct train *t)
 	    (e = buf_put_fmt(&text, ", %s", engine_precision_name(t->o->precision))) == 0 &&
 	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
-		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p });
+		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,
+		    .place = place, .places = split_places(en, t->dev, place) });
 	buf_free(&text);
 	return e == 0 ? worker_epoch(t->wk, t->step / t->steps) : e;
 }

@@ -43,6 +43,8 @@ enum train_kind {
 	TRAIN_END		/* seconds and traffic of the whole run */
 };
 
+struct split_place;
+
 struct train_event {
 	enum train_kind	 kind;
 	uint64_t	 epoch;		/* from 0 */
@@ -58,6 +60,8 @@ struct train_event {
 	uint64_t	 sent, got;	/* bytes on the wire so far */
 	const struct toll *toll;	/* [peers] START, EPOCH, END: what moved between each server and here so far; lent */
 	uint32_t	 peers;
+	const struct split_place *place;	/* [places] START: the GPUs that this worker computes on; lent */
+	uint32_t	 places;
 	const char	*text;		/* lent for the call; "" when there is none */
 };
 

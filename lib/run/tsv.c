@@ -41,6 +41,9 @@ static const struct column {
 	{ "cpu", MEASURE, offsetof(struct tsv_row, cpu), 2 },
 	{ "host_load", MEASURE, offsetof(struct tsv_row, host_load), 3 },
 	{ "top5_accuracy", MEASURE, offsetof(struct tsv_row, top5_accuracy), 6 },
+	{ "device", NAME, offsetof(struct tsv_row, device), 0 },
+	{ "device_load", MEASURE, offsetof(struct tsv_row, device_load), 3 },
+	{ "device_bytes", COUNT, offsetof(struct tsv_row, device_bytes), 0 },
 };
 #define NEEDED	15	/* columns that every row has */
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
@@ -61,6 +64,7 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.loss = TSV_VOID, .accuracy = TSV_VOID, .samples_per_s = TSV_VOID, .lr = TSV_VOID, .wait_s = TSV_VOID,
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
 		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID, .top5_accuracy = TSV_VOID,
+		.device_load = TSV_VOID, .device_bytes = TSV_NONE,
 	};
 
 	snprintf(r.host, sizeof(r.host), "%s", host);

@@ -59,6 +59,9 @@ struct tsv_row {
 	double		 cpu;			/* processors that the process kept busy */
 	double		 host_load;		/* share of the host's that were busy, 0..1 */
 	double		 top5_accuracy;		/* 0..1: the class is among the five most probable */
+	char		 device[TSV_NAME];	/* "gpu:0": the one that the row is about; "" */
+	double		 device_load;		/* 0..1: the share of the time that it computed, for whomever */
+	uint64_t	 device_bytes;		/* of its memory that are in use, by whomever */
 };
 
 /* A row of whom and what at 0 s, all else not applying.  A longer host is cut. */

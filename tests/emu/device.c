@@ -129,6 +129,13 @@ device_number(const struct device *d)
 	return d->number;
 }
 
+int
+device_bus(const struct device *d, char bus[ENGINE_BUS])
+{
+	snprintf(bus, ENGINE_BUS, "0000:00:%02x.0", (unsigned)d->number);
+	return 0;
+}
+
 void *
 device_stream(struct device *d, enum device_stream s)
 {

@@ -28,6 +28,9 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	export LD_LIBRARY_PATH=$BUILD/tests/stub
 	status 0 "two devices" two --devices gpu:0,gpu:1 --save two
 	like "$T/out" ',_NCCL_2\.28\.9' "... with NCCL"
+	is "$(awk -F'\t' '$5 == "load" && $23 != "" { print $6, $23, ($24 >= 0.2 && $24 <= 0.7 ? "busy" : $24), $25 }' "$T/out" |
+		head -n 4 | paste -sd,)" "0 gpu:0 busy 1000000000,0 gpu:1 busy 1000000001,1 gpu:0 busy 1000000000,1 gpu:1 busy 1000000001" \
+		"... each one's load in the log"
 	is "$(grep -c 'added up on the host' "$T/err")" 0 "... and no word of the host"
 	ok "... the same bytes, a step of few pictures too" cmp <(tensors one-0002.safetensors) <(tensors two-0002.safetensors)
 	status 0 "... in f16" two --devices gpu:0,gpu:1 --dtype f16 --save two16

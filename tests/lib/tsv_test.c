@@ -5,7 +5,7 @@
 #include "tap.h"
 
 static const char head[] = "time_s\thost\trole\trank\tevent\tepoch\tstep\tsamples\tloss\taccuracy\tsamples_per_s\tlr\twait_s\t"
-	"sent_bytes\treceived_bytes\trx_bytes\ttx_bytes\tpeer\tclass\tcpu\thost_load\ttop5_accuracy\n";
+	"sent_bytes\treceived_bytes\trx_bytes\ttx_bytes\tpeer\tclass\tcpu\thost_load\ttop5_accuracy\tdevice\tdevice_load\tdevice_bytes\n";
 
 static const char *
 text(const struct tsv_row *r, struct buf *b)
@@ -26,7 +26,7 @@ written(void)
 	buf_terminate(&b);
 	is_str((char *)b.p, head, "... and is log(5)'s");
 	r.time_s = 1.25;
-	is_str(text(&r, &b), "1.250\ta?b?\tworker\t3\tsave\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\n",
+	is_str(text(&r, &b), "1.250\ta?b?\tworker\t3\tsave\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\n",
 	    "what does not apply is empty; a host cannot break the line");
 	r = tsv_blank(TSV_STEP, TSV_SERVER, 0, "h");
 	r.epoch = 0;
@@ -46,8 +46,11 @@ written(void)
 	r.top5_accuracy = 0.75;
 	r.cpu = 1.999;
 	r.host_load = 0.25;
+	strcpy(r.device, "gpu:1");
+	r.device_load = 0.5;
+	r.device_bytes = 17;
 	is_str(text(&r, &b), "0.000\th\tserver\t0\tstep\t0\t7\t128\tnan\t0.500000\t175.98\t0.100000001\t0.000\t"
-	    "6611304\t0\t10\t20\tserver 0\tgradients\t2.00\t0.250\t0.750000\n",
+	    "6611304\t0\t10\t20\tserver 0\tgradients\t2.00\t0.250\t0.750000\tgpu:1\t0.500\t17\n",
 	    "a full row; a loss that is no number is shown");
 	buf_free(&b);
 }
@@ -84,9 +87,14 @@ read_back(void)
 	r.cpu = 0.5;
 	r.host_load = 1;
 	ok(tsv_parse(text(&r, &b), &q) == 1 && q.cpu == 0.5 && q.host_load == 1, "a load is read");
+	strcpy(r.device, "gpu:0");
+	r.device_load = 0.25;
+	r.device_bytes = 9;
+	ok(tsv_parse(text(&r, &b), &q) == 1 && strcmp(q.device, "gpu:0") == 0 && q.device_load == 0.25 && q.device_bytes == 9,
+	    "... and a device's");
 	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t1\t2", &q), 1, "a row of older logs");
 	ok(q.received_bytes == 2 && q.rx_bytes == TSV_NONE && q.peer[0] == 0 && q.top5_accuracy == TSV_VOID, "... has fewer cells");
-	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\tnew\tcells\r\n", &q), 1,
+	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\tnew\tcells\r\n", &q), 1,
 	    "cells of later versions are passed over");
 	buf_free(&b);
 }

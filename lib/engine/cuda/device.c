@@ -133,6 +133,12 @@ device_number(const struct device *d)
 	return d->number;
 }
 
+int
+device_bus(const struct device *d, char bus[ENGINE_BUS])
+{
+	return device_ok(d, cudaDeviceGetPCIBusId(bus, ENGINE_BUS, d->number), "its PCI address");
+}
+
 void *
 device_stream(struct device *d, enum device_stream s)
 {

@@ -26,6 +26,7 @@ void	 device_close(struct device *d);	/* NULL is fine; waits for its work */
 /* What this thread calls from now on is for d: the libraries keep one device a thread.  At the start of each entry. */
 int	 device_enter(struct device *d);
 int	 device_number(const struct device *d);
+int	 device_bus(const struct device *d, char bus[ENGINE_BUS]);	/* its address on the PCI bus */
 /* A stream as a library knows it that enqueues by itself. */
 void	*device_stream(struct device *d, enum device_stream s);
 /* "NVIDIA H200, 132 processors, cuDNN 9.19.0 ..." */

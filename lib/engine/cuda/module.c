@@ -47,6 +47,13 @@ module_describe(const struct engine_dev *dev, struct buf *out)
 	return (e = dev->host->put(out, ", ")) < 0 ? e : join_describe(dev, out);
 }
 
+static int
+module_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
+{
+	*number = (uint32_t)device_number(dev->d);
+	return device_bus(dev->d, bus);
+}
+
 static void
 module_plan_free(struct engine_plan *p)
 {
@@ -253,6 +260,7 @@ static const struct engine engine = {
 	.name = "cuda",
 	.close = module_close,
 	.describe = module_describe,
+	.place = module_place,
 	.plan = module_plan,
 	.plan_free = module_plan_free,
 	.explain = module_explain,

@@ -110,12 +110,16 @@ add_state(struct progress_line *l, const struct state *s)
 		progress_add(l, ": epoch %" PRIu64 "/%" PRIu64, s->at + 1, s->epochs);
 	else
 		progress_add(l, ": epoch %" PRIu64, s->at + 1);
+	progress_spare(l, 3);
 	if (s->step > 0 && s->epoch_steps > 0)
 		progress_add(l, ", batch %" PRIu64 "/%" PRIu64, (s->step - 1) % s->epoch_steps + 1, s->epoch_steps);
+	progress_spare(l, 2);
 	if (s->speed > 0)
 		progress_add(l, ", %.1f samples/s", s->speed);
+	progress_spare(l, 4);
 	if (s->loss > 0)
 		progress_add(l, ", loss %.4f", s->loss);
+	progress_spare(l, 5);
 	if (s->step > s->first_step && all > s->step && ran > 0.5)
 		progress_left(l, ran * (double)(all - s->step) / (double)(s->step - s->first_step));
 }
@@ -128,8 +132,11 @@ fill(const struct dlaunch_watch *w, uint32_t i, struct progress_line *l)
 
 	roster_name(m, name);
 	*l = (struct progress_line){ .mood = PROGRESS_BUSY };
-	progress_add(l, "%s on %s", name, w->hosts->host[m->host].login);
+	progress_add(l, "%s", name);
+	progress_spare(l, 1);
+	progress_add(l, " on %s", w->hosts->host[m->host].login);
 	l->head = (unsigned)strlen(l->text);
+	progress_spare(l, 0);
 	switch (m->state) {
 	case ROSTER_WAITING:
 		progress_add(l, ": not started");

@@ -4,6 +4,7 @@
 
 #include "base/clk.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,21 +78,40 @@ fitting(const char *text, unsigned cols, unsigned *width)
 	return n;
 }
 
+/* The line without its parts of turns 1 to `turn`. */
 static void
-put(const struct progress_line *l, unsigned i, unsigned cols)
+without(const struct progress_line *l, unsigned turn, struct progress_line *out)
+{
+	unsigned end = (unsigned)strlen(l->text);
+
+	*out = *l;
+	for (unsigned i = l->parts; i-- > 0; end = l->part[i].from) {
+		unsigned from = l->part[i].from;
+
+		if (l->part[i].turn == 0 || l->part[i].turn > turn)
+			continue;
+		memmove(out->text + from, out->text + end, strlen(out->text + end) + 1);
+		out->head -= from < l->head ? end - from : 0;
+	}
+}
+
+static void
+put(const struct progress_line *whole, unsigned i, unsigned cols)
 {
 	static const char *const colour[] = { [PROGRESS_BUSY] = "1", [PROGRESS_GOOD] = "32", [PROGRESS_BAD] = "31" };
+	struct progress_line l = *whole;
+	char *text = l.text;
 	unsigned n, head;
-	char text[PROGRESS_TEXT];
 
-	snprintf(text, sizeof(text), "%s", l->text);
+	for (unsigned turn = 1; turn <= PROGRESS_PARTS && text[fitting(text, cols, &n)] != 0; turn++)
+		without(whole, turn, &l);
 	for (char *p = text; *p != 0; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	n = fitting(text, cols, &at.width[i]);
-	head = l->head < n ? l->head : n;
+	head = l.head < n ? l.head : n;
 	if (at.colour && head > 0)
-		fprintf(stderr, "\033[%sm%.*s\033[0m%.*s", colour[l->mood], (int)head, text, (int)(n - head), text + head);
+		fprintf(stderr, "\033[%sm%.*s\033[0m%.*s", colour[l.mood], (int)head, text, (int)(n - head), text + head);
 	else
 		fprintf(stderr, "%.*s", (int)n, text);
 }
@@ -148,6 +168,13 @@ progress_add(struct progress_line *l, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(l->text + n, PROGRESS_TEXT - n, fmt, ap);
 	va_end(ap);
+}
+
+void
+progress_spare(struct progress_line *l, unsigned turn)
+{
+	assert(l->parts < PROGRESS_PARTS);
+	l->part[l->parts++] = (struct progress_part){ (unsigned)strlen(l->text), turn };
 }
 
 void

@@ -27,10 +27,16 @@ draw(struct worker_log *l, const struct train_event *ev)
 	if (l->epoch_steps > 0)
 		progress_add(&line, "/%" PRIu64, l->epochs);
 	line.head = (unsigned)strlen(line.text);
+	/* Where there is no room for all: how long and how well is more than how fast. */
+	progress_spare(&line, 2);
 	progress_add(&line, ", batch %" PRIu64, ev->batch + 1);
 	if (l->epoch_steps > 0)
 		progress_add(&line, "/%" PRIu64, l->epoch_steps);
-	progress_add(&line, ", %.1f samples/s, loss %.4f", l->shown_samples / l->shown_seconds, ev->loss);
+	progress_spare(&line, 1);
+	progress_add(&line, ", %.1f samples/s", l->shown_samples / l->shown_seconds);
+	progress_spare(&line, 3);
+	progress_add(&line, ", loss %.4f", ev->loss);
+	progress_spare(&line, 4);
 	/* By all that the run has taken so far, validations and checkpoints with it. */
 	if (all > ev->step && ev->step > l->first_step && ran > 0.5)
 		progress_left(&line, ran * (double)(all - ev->step) / (double)(ev->step - l->first_step));

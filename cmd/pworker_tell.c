@@ -2,6 +2,7 @@
 #include "pworker.h"
 #include "front.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TRACE_STEPS_USUAL	20
@@ -22,20 +23,23 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* FILE, FILE:N or FILE:A-B; a colon with anything else behind it belongs to the name. */
+/* FILE, FILE:N or FILE:A-B.  What stands behind a colon is no name, but where a folder's follows it. */
 static void
 trace(struct pworker *p, char *text)
 {
-	char *steps = strrchr(text, ':'), *to;
+	char *steps = strrchr(text, ':'), *to, whole[80];
 
 	if (strcmp(text, "-") == 0 || strncmp(text, "-:", 2) == 0)
 		front_wrong("--trace: a file, as standard output is where the rows go");
+	snprintf(whole, sizeof(whole), "%s", text);
 	p->trace = text;
 	p->trace_first = 1;
 	p->trace_steps = TRACE_STEPS_USUAL;
-	if (steps == NULL || steps[1] == 0 || steps[1 + strspn(steps + 1, "0123456789-")] != 0)
+	if (steps == NULL || strchr(steps, '/') != NULL)
 		return;
 	*steps++ = 0;
+	if (*text == 0 || *steps == 0 || steps[strspn(steps, "0123456789-")] != 0)
+		front_wrong("--trace: '%.64s' is not FILE, FILE:N or FILE:A-B", whole);
 	if ((to = strchr(steps, '-')) != NULL) {
 		*to++ = 0;
 		p->trace_first = (uint64_t)front_num("--trace", steps, 1, INT64_MAX);

@@ -38,11 +38,23 @@ like bytes '^Epoch\[1\] Train-accuracy=' "... but lines"
 $train >/dev/null 2>bytes
 is "$(grep -c $'\e\|^epoch' bytes)" 0 "nothing drawn in a file"
 
-on "$train" 30
-$screen 30 <bytes >shown
-$screen 30 erased <bytes >erased
-is "$(awk 'length > 29' erased)" "" "lines are cut to the terminal's width"
-is "$(grep -c '^epoch' shown)" 0 "... and leave nothing there either"
+# Narrow terminals: the speed goes first, then the batch, the loss, and how long there is to go.
+slow="$train --epochs 200 --steps 1000"
+for cols in 40 24; do
+	on "$slow" $cols
+	$screen $cols <bytes >shown
+	$screen $cols erased <bytes >erased
+	case $cols in
+	40)	line='epoch [0-9]+/200, loss [0-9.]+, [0-9]+ s left' ;;
+	24)	line='epoch [0-9]+/200, [0-9]+ s left' ;;
+	esac
+	like erased "^($line)\$" "$cols columns hold what matters most"
+	is "$(awk "length > $cols - 1" erased)" "" "... and no more"
+	is "$(grep -c '^epoch' shown)" 0 "... and leave nothing there either"
+done
+on "dlaunch -n 2 -s 1 $slow" 50
+$screen 50 erased <bytes >erased
+like erased '^worker [01]: epoch [0-9]+/200, loss [0-9.]+, [0-9]+ s left$' "a job's lines likewise"
 
 on "dlaunch -n 2 -s 1 $train --epochs 3"
 $screen 90 <bytes >shown

@@ -66,6 +66,13 @@ is "$(awk -F '\t' '$2 ~ /^step/ { print $2 }' list | paste -sd,)" "step 7,step 8
 status 2 "no steps" $train --trace none.json:0
 like "$T/err" '^pworker: --trace: ' "... are refused"
 status 2 "steps backward" $train --trace none.json:5-4
+status 2 "steps that are none" $train --trace none.json:x
+is "$(cat "$T/err")" "pworker: --trace: 'none.json:x' is not FILE, FILE:N or FILE:A-B" "... are told, not taken for a name"
+status 2 "no number behind the colon" $train --trace none.json:
+status 0 "a name with a colon has the steps behind it" $train --trace odd:x.json:1
+ok "... and is the file's" test -s odd:x.json
+mkdir a:b
+status 0 "a folder's colon is its own" $train --trace a:b/one.json
 status 2 "standard output" $train --trace -:3
 like "$T/err" '^pworker: --trace: ' "... is the rows'"
 status 1 "a file that takes nothing" $train --trace /dev/full

@@ -170,6 +170,30 @@ cuda_evaluate(struct engine_plan *plan, const struct samples *s, struct engine_r
 }
 
 static int
+cuda_learn(struct engine_plan *plan, const struct engine_learn *how)
+{
+	return of(plan)->learn(plan, how);
+}
+
+static int
+cuda_advance(struct engine_plan *plan, uint64_t n, float rate, uint64_t t, bool mark)
+{
+	return of(plan)->advance(plan, n, rate, t, mark);
+}
+
+static int
+cuda_show(struct engine_plan *plan, bool average)
+{
+	return of(plan)->show(plan, average);
+}
+
+static int
+cuda_fetch(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged)
+{
+	return of(plan)->fetch(plan, w, aux, state, average, averaged);
+}
+
+static int
 cuda_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
@@ -198,6 +222,10 @@ const struct engine engine_cuda = {
 	.backward = cuda_backward,
 	.statistics = cuda_statistics,
 	.evaluate = cuda_evaluate,
+	.learn = cuda_learn,
+	.advance = cuda_advance,
+	.show = cuda_show,
+	.fetch = cuda_fetch,
 	.update = cuda_update,
 	.join = cuda_join,
 };

@@ -84,6 +84,31 @@ struct engine_result {
 	uint32_t top5;		/* y is among the ENGINE_TOP most probable, likewise */
 };
 
+/* Learned arrays that stand together, none of them frozen, and how they learn. */
+struct engine_range {
+	size_t	 first, count;	/* of w */
+	float	 lr, wd;	/* multipliers of the rate and of the decay */
+	uint32_t rows;		/* of one array of two dimensions or more: its first; else 0 */
+};
+
+struct engine_fold {
+	size_t	 first, count;	/* of aux, not frozen */
+	float	 momentum;
+};
+
+/* The optimizer where the weights are: rules, numbers and their order as in net/opt.h and net/average.h. */
+struct engine_learn {
+	struct opt_hyper hyper;		/* lr and t are not read: they come with each update */
+	const struct engine_range *range;
+	uint32_t nrange;
+	const struct engine_fold *fold;
+	uint32_t nfold;
+	const float *state;		/* [P, opt_states()] to begin with */
+	const float *average;		/* [P + A] likewise, of `averaged` weights; NULL: there is none */
+	uint32_t averaged;
+	bool	 pieces;		/* the gradients of several backward() are added before an update */
+};
+
 struct engine {
 	const char *name;	/* as in --engine */
 
@@ -137,6 +162,26 @@ struct engine {
 	 * [n, classes] gets the softmax unless NULL.
 	 */
 	int  (*evaluate)(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob);
+
+	/*
+	 * For who has all gradients here and no server: weights, statistics and the optimizer's state stay in the plan.  All
+	 * four are NULL where an engine has nothing of the kind.
+	 *
+	 * learn: from now on backward() may be called with g NULL, stats and hook too: gradients and statistics stay, and
+	 * are added to those since the last update.  The arrays and aux were loaded before.  Returns 0, ERR_NOTSUP (this
+	 * rule is not for this device: nothing has changed) or ERR_NOMEM.
+	 */
+	int  (*learn)(struct engine_plan *plan, const struct engine_learn *how);
+	/*
+	 * Update t, from 1, by what n samples left, at the rate given; mark: its weights go into an average of marked ones.
+	 * Nobody waits for it.  A gradient that is no number changes nothing from then on: the next forward(), evaluate()
+	 * or fetch() returns ERR_FORMAT, and the line names the array.
+	 */
+	int  (*advance)(struct engine_plan *plan, uint64_t n, float rate, uint64_t t, bool mark);
+	/* average: until the call without it evaluate() computes with the average, and nothing else may be called. */
+	int  (*show)(struct engine_plan *plan, bool average);
+	/* w [P], aux [A], state [P, opt_states()], average [P + A] and of how many weights that is; each may be NULL. */
+	int  (*fetch)(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged);
 
 	/* One optimizer step of a range on this device's threads, as opt_step(). */
 	int  (*update)(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,

@@ -136,8 +136,11 @@ static int
 load_average(struct train *t)
 {
 	const struct engine *en = t->engine;
-	int e = worker_average(t->wk, t->average, &t->averaged);
+	int e;
 
+	if (worker_home(t->wk))
+		return worker_show(t->wk, true);
+	e = worker_average(t->wk, t->average, &t->averaged);
 	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++) {
 		if (t->graph->w[a].frozen)
 			continue;
@@ -180,7 +183,8 @@ validate(struct train *t, uint64_t epoch)
 	since(t, &m, &ev);
 	train_tell(t, &ev);
 	/* The plan has statistics of the average; of the weights it takes new ones where it needs them. */
-	if (t->average != NULL && (e = t->engine->load_aux(t->plan, t->aux)) < 0)
+	if (t->average != NULL && (e = worker_home(t->wk) ? worker_show(t->wk, false) :
+	    t->engine->load_aux(t->plan, t->aux)) < 0)
 		return e;
 	return train_rate(t, epoch, ev.accuracy);
 }
@@ -339,6 +343,9 @@ begin(struct train *t)
 
 	ps.w = t->w;
 	ps.aux = t->aux;
+	ps.engine = t->engine;
+	ps.plan = t->plan;
+	ps.pieces = t->o->accumulate > 1;
 	ps.waiting = waiting;
 	ps.arg = t;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
@@ -386,6 +393,15 @@ fits(const struct train *t)
 	return ERR_NOMEM;
 }
 
+/* Where the optimizer runs, of an engine that could have it. */
+static const char *
+learner(const struct train *t)
+{
+	if (t->o->ps.nservers > 0 || t->engine->learn == NULL)
+		return "";
+	return worker_home(t->wk) ? ", optimizer there" : ", optimizer on the host";
+}
+
 static int
 open_all(struct train *t)
 {
@@ -422,7 +438,7 @@ open_all(struct train *t)
 	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
 	if ((e = en->describe(t->dev, &text)) == 0 &&
-	    (e = buf_put_fmt(&text, ", %s", engine_precision_name(t->o->precision))) == 0 &&
+	    (e = buf_put_fmt(&text, ", %s%s", engine_precision_name(t->o->precision), learner(t))) == 0 &&
 	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
 		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,

@@ -47,9 +47,12 @@ int
 train_loss_is(struct train *t, double loss, uint32_t n)
 {
 	char where[128], text[256];
+	int e;
 
 	if (isfinite(loss))
 		return 0;
+	if ((e = worker_read(t->wk)) < 0)
+		return e;
 	whence(t, where);
 	snprintf(text, sizeof(text), "step %" PRIu64 ": the loss is %s; %s%s", t->step + 1, isnan(loss) ? "nan" : "inf",
 	    where, t->o->skip_nan ? "; this batch is left out" : "");

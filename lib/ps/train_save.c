@@ -65,7 +65,7 @@ train_save(struct train *t)
 	struct buf batch = { 0 };
 	int e;
 
-	if ((e = worker_ready(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
+	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
 		return e;
 	updates = t->sync ? 0 : worker_updates(t->wk);
 	keep_room(t->keep, &w, &aux, &state, &average);

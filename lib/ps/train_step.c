@@ -47,7 +47,7 @@ need(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 
-	if (t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
+	if (worker_home(t->wk) || t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
 		return 0;
 	return take(t, a);
 }
@@ -107,7 +107,7 @@ train_load_all(struct train *t)
 
 	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++)
 		e = need(t, a);
-	return e == 0 ? t->engine->load_aux(t->plan, t->aux) : e;
+	return e == 0 && !worker_home(t->wk) ? t->engine->load_aux(t->plan, t->aux) : e;
 }
 
 /* A step in which this worker's last piece is empty: what it has leaves now. */
@@ -155,12 +155,13 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	const struct engine_hook hook = { .arg = t, .need = reach, .born = born }, back = { .arg = t, .need = need, .born = born };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	const struct engine *en = t->engine;
+	const bool home = worker_home(t->wk);
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
 	int e;
 
 	t->layer_from = 0;
-	if ((e = en->forward(t->plan, &b->s, &draw, &hook, &r)) < 0)
+	if ((e = en->forward(t->plan, &b->s, &draw, home ? NULL : &hook, &r)) < 0)
 		return e;
 	layer(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
@@ -179,10 +180,10 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	t->add = !first;
 	t->into = first && t->sum != NULL ? t->sum : t->g;
 	t->layer_from = from = trace_now(t->trace);
-	if ((e = en->backward(t->plan, t->into, t->stats, &back)) < 0)
+	if ((e = home ? en->backward(t->plan, NULL, NULL, NULL) : en->backward(t->plan, t->into, t->stats, &back)) < 0)
 		return e;
 	trace_span(t->trace, TRACE_STEPS, from, "backward");
-	if (t->stats_sum != NULL)
+	if (t->stats_sum != NULL && !home)
 		for (size_t i = 0; i < t->graph->A; i++)
 			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
 	return 0;
@@ -202,7 +203,7 @@ without_last(struct train *t, uint32_t n)
 	}
 	if ((e = step(t, n)) < 0)
 		return e;
-	return n > 0 ? push_all(t) : 0;
+	return n > 0 && !worker_home(t->wk) ? push_all(t) : 0;
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "ps/worker.h"
 #include "base/clk.h"
 #include "base/err.h"
+#include "ps/home.h"
 #include "ps/server.h"
 #include "ps/total.h"
 #include "ps/worker_brain.h"
@@ -15,7 +16,12 @@ struct worker {
 	struct worker_opt    o;
 	struct worker_brain *brain;
 	struct worker_net   *net;	/* with servers */
-	struct server	    *server;	/* without */
+	struct server	    *server;	/* without; ... */
+	struct home	    *home;	/* ... or in its place, and this step: */
+	uint32_t	     n;
+	float		     rate;
+	bool		     marked;
+	bool		     stop, last;	/* home: the next step is to be the last, and was */
 	double		     waited_s;
 	bool		     finishing;	/* what is pushed are statistics */
 	int		     err;	/* of the server in this process; it is not called again */
@@ -84,7 +90,9 @@ worker_open(const struct worker_opt *opt, struct worker **worker)
 	bo.worker = &wk->o;
 	bo.arg = wk;
 	if ((e = worker_brain_new(&bo, &wk->brain)) == 0) {
-		if (opt->nservers == 0)
+		if (home_may(opt))
+			e = home_new(&wk->o, &wk->home);
+		else if (opt->nservers == 0)
 			e = open_here(wk);
 		else if ((e = worker_net_new(&wk->o, wk->brain, &wk->net)) == 0)
 			e = worker_net_connect(wk->net);
@@ -102,6 +110,7 @@ worker_close(struct worker *wk)
 	if (wk == NULL)
 		return;
 	worker_net_free(wk->net);
+	home_free(wk->home);
 	server_free(wk->server);
 	worker_brain_free(wk->brain);
 	free(wk);
@@ -194,11 +203,26 @@ await_all(struct worker *wk)
 	return e == 0 ? await(wk, aux, 0, "wait for statistics") : e;
 }
 
+/* ERR_NOTSUP: the engine has no kernel for this rule, and the server's brain is to do it. */
+static int
+begin_home(struct worker *wk, const struct worker_first *first, uint64_t step)
+{
+	int e = home_begin(wk->home, first, step);
+
+	if (e != ERR_NOTSUP)
+		return e;
+	home_free(wk->home);
+	wk->home = NULL;
+	return (e = open_here(wk)) < 0 ? e : ERR_NOTSUP;
+}
+
 int
 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step)
 {
 	int e;
 
+	if (wk->home != NULL && (e = begin_home(wk, first, *step)) != ERR_NOTSUP)
+		return e;
 	if ((e = enter(wk)) < 0)
 		return e;
 	worker_brain_begin(wk->brain, first, *step);
@@ -214,13 +238,17 @@ worker_step(struct worker *wk, uint32_t n, float rate)
 
 	if (e < 0)
 		return e;
-	worker_brain_step(wk->brain, n, rate);
+	wk->n = n;
+	wk->rate = rate;
+	if (wk->home == NULL)
+		worker_brain_step(wk->brain, n, rate);
 	return leave(wk, 0);
 }
 
 void
 worker_mark(struct worker *wk)
 {
+	wk->marked = true;
 	worker_brain_mark(wk->brain);
 }
 
@@ -229,6 +257,7 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 {
 	int e = enter(wk);
 
+	assert(wk->home == NULL);
 	if (e < 0)
 		return e;
 	/*
@@ -240,11 +269,25 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 	return leave(wk, e);
 }
 
+static int
+finish_home(struct worker *wk)
+{
+	uint64_t from = trace_now(wk->o.trace);
+	int e = home_update(wk->home, wk->n, wk->rate, wk->marked);
+
+	trace_span(wk->o.trace, TRACE_STEPS, from, "optimizer");
+	wk->marked = false;
+	wk->last = wk->stop;
+	return e;
+}
+
 int
 worker_finish(struct worker *wk, const float *stats)
 {
 	int e = enter(wk);
 
+	if (wk->home != NULL)
+		return finish_home(wk);
 	if (e < 0)
 		return e;
 	wk->finishing = true;
@@ -259,7 +302,7 @@ worker_need(struct worker *wk, uint32_t a)
 {
 	int e = enter(wk);
 
-	if (e < 0)
+	if (e < 0 || wk->home != NULL)
 		return e;
 	e = await(wk, array, a, "wait for weights");
 	return leave(wk, e);
@@ -270,7 +313,7 @@ worker_ready(struct worker *wk)
 {
 	int e = enter(wk);
 
-	if (e < 0)
+	if (e < 0 || wk->home != NULL)
 		return e;
 	e = await_all(wk);
 	return leave(wk, e);
@@ -279,19 +322,19 @@ worker_ready(struct worker *wk)
 uint64_t
 worker_steps(const struct worker *wk)
 {
-	return worker_brain_steps(wk->brain);
+	return wk->home != NULL ? home_steps(wk->home) : worker_brain_steps(wk->brain);
 }
 
 uint64_t
 worker_updates(const struct worker *wk)
 {
-	return worker_brain_updates(wk->brain);
+	return wk->home != NULL ? home_steps(wk->home) : worker_brain_updates(wk->brain);
 }
 
 bool
 worker_last(const struct worker *wk)
 {
-	return worker_brain_last(wk->brain);
+	return wk->home != NULL ? wk->last : worker_brain_last(wk->brain);
 }
 
 int
@@ -299,7 +342,8 @@ worker_sum(struct worker *wk, double *v, uint32_t n)
 {
 	int e = enter(wk);
 
-	if (e < 0)
+	/* Alone its own sum is the sum. */
+	if (e < 0 || wk->home != NULL)
 		return e;
 	worker_brain_sum(wk->brain, v, n);
 	if ((e = await(wk, total, 0, "wait for sums")) == 0)
@@ -312,6 +356,8 @@ worker_state(struct worker *wk, float *to)
 {
 	int e = enter(wk);
 
+	if (wk->home != NULL)
+		return home_state(wk->home, to);
 	if (e < 0)
 		return e;
 	worker_brain_state(wk->brain, to);
@@ -324,6 +370,8 @@ worker_average(struct worker *wk, float *to, uint32_t *n)
 {
 	int e = enter(wk);
 
+	if (wk->home != NULL)
+		return home_average(wk->home, to, n);
 	if (e < 0)
 		return e;
 	worker_brain_average(wk->brain, to);
@@ -333,11 +381,30 @@ worker_average(struct worker *wk, float *to, uint32_t *n)
 }
 
 int
+worker_read(struct worker *wk)
+{
+	return wk->home != NULL ? home_read(wk->home) : 0;
+}
+
+bool
+worker_home(const struct worker *wk)
+{
+	return wk->home != NULL;
+}
+
+int
+worker_show(struct worker *wk, bool average)
+{
+	return home_show(wk->home, average);
+}
+
+int
 worker_stop(struct worker *wk)
 {
 	int e = enter(wk);
 
-	if (e < 0)
+	wk->stop = true;
+	if (e < 0 || wk->home != NULL)
 		return e;
 	worker_brain_stop(wk->brain);
 	return leave(wk, 0);
@@ -348,7 +415,7 @@ worker_epoch(struct worker *wk, uint64_t n)
 {
 	int e = enter(wk);
 
-	if (e < 0)
+	if (e < 0 || wk->home != NULL)
 		return e;
 	worker_brain_epoch(wk->brain, n);
 	return leave(wk, 0);
@@ -359,7 +426,7 @@ worker_bye(struct worker *wk)
 {
 	int e = enter(wk);
 
-	if (e < 0)
+	if (e < 0 || wk->home != NULL)
 		return e;
 	worker_brain_bye(wk->brain);
 	e = await(wk, bye, 0, "wait for goodbye");

@@ -4,7 +4,10 @@
  * The arrays w [P] and aux [A] are the caller's; the worker fills them slice by
  * slice as the servers answer, and only inside worker_need(), worker_ready()
  * and the calls that say so, so that the caller never sees them change.
- * Without servers the same server brain is called in this process: one code.
+ * Without servers the same server brain is called in this process: one code.  But
+ * where the engine learns where its weights are (ps/home.h) worker_home() is true
+ * from worker_begin() on: nothing is pushed or needed then, and w and aux
+ * are filled by worker_read() alone.
  *
  * A step:
  *	worker_step(wk, n, rate)		n samples, 0 when this worker has none
@@ -26,6 +29,7 @@
 #ifndef PS_WORKER_H
 #define PS_WORKER_H
 
+#include "engine/engine.h"
 #include "net/graph.h"
 #include "net/opt.h"
 #include "ps/gate.h"
@@ -48,6 +52,9 @@ struct worker_opt {
 	const uint8_t	*key;			/* [CONN_KEY], with servers */
 	uint32_t	 slice;			/* bytes of a slice, ps/plan.h; 0: PLAN_SLICE */
 	float		*w, *aux;
+	const struct engine *engine;		/* ... and a plan of it, lent, of an engine that may learn by itself without servers; ... */
+	struct engine_plan *plan;		/* ... NULL: none */
+	bool		 pieces;		/* ... and steps of several pieces */
 	struct trace	*trace;			/* of ps/trace.h, lent; NULL: none */
 	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
@@ -94,6 +101,11 @@ int	 worker_state(struct worker *wk, float *state);
  * what is frozen, it is the weights.
  */
 int	 worker_average(struct worker *wk, float *to, uint32_t *n);
+/* w and aux are those of the step now, after worker_ready(). */
+int	 worker_read(struct worker *wk);
+bool	 worker_home(const struct worker *wk);
+/* Where worker_home(): the plan evaluates with the average, until the call without it. */
+int	 worker_show(struct worker *wk, bool average);
 /* Asks that all workers end after the same step, soon. */
 int	 worker_stop(struct worker *wk);
 /* Tells the servers that an epoch begins, from 0: their logs are by epoch. */

@@ -18,6 +18,9 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	ok "... learns what ref learns" alike cuda ref
 	status 0 "... again" train --net lenet --batch 20 --epochs 3 --engine cuda --save b
 	ok "... and has the same bits" cmp a-0003.safetensors b-0003.safetensors
+	like "$T/out" 'engine=cuda .*_optimizer_there' "... where weights and optimizer stay with the engine"
+	status 0 "... from a checkpoint" train --net lenet --batch 20 --epochs 3 --engine cuda --resume a-0001.safetensors --save c
+	ok "... to the same bits, the optimizer's state counted" cmp a-0003.safetensors c-0003.safetensors
 	status 0 "... in bf16, with a worker and a server" dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
 		--batch 20 --steps 4 --engine cuda --dtype bf16
 

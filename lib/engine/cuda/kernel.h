@@ -158,6 +158,7 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 #include "engine/cuda/kernel_lrn.h"
 #include "engine/cuda/kernel_move.h"
 #include "engine/cuda/kernel_opt.h"
+#include "engine/cuda/kernel_learn.h"
 #include "engine/cuda/kernel_pool.h"
 #include "engine/cuda/kernel_sum.h"
 
@@ -168,7 +169,7 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 	X(softmax) X(softmax_back) X(finite) \
 	X(lrn) X(lrn_back) \
 	X(permute) X(pixels) X(copy) X(pad) X(pad_back) \
-	X(opt) \
+	X(opt) X(gather) X(squares) X(joined) X(paces) X(fold) X(average) X(swap) \
 	X(pool) X(pool_back) \
 	X(bias) X(relu_back) X(columns) X(columns_join) X(add) X(mul)
 

@@ -3,7 +3,6 @@
 
 #include "base/err.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +63,7 @@ module_plan_free(struct engine_plan *p)
 	d = p->dev->d;
 	device_enter(d);
 	device_wait(d);
+	learn_free(p);
 	for (int k = 0; k < PLAN_SETS; k++)
 		set_free(p, &p->set[k]);
 	for (int k = 0; k < PLAN_SLICES; k++) {
@@ -196,66 +196,6 @@ module_memory(const struct engine_plan *p, struct engine_memory *m)
 	*m = (struct engine_memory){ p->arena_bytes, p->kept.all, p->scratch_bytes };
 }
 
-/* A rule element by element, as opt_step() has it: what another does to whole arrays is done before. */
-static const struct {
-	enum kernel_rule rule;
-	uint32_t states;
-} rules[] = {
-	[OPT_SGD] = { KERNEL_SGD, 1 }, [OPT_LARS] = { KERNEL_SGD, 1 },
-	[OPT_NESTEROV] = { KERNEL_NESTEROV, 1 }, [OPT_MUON] = { KERNEL_NESTEROV, 1 },
-	[OPT_ADAM] = { KERNEL_ADAM, 2 }, [OPT_ADAMW] = { KERNEL_ADAM, 2 },
-	[OPT_RMSPROP] = { KERNEL_RMSPROP, 2 }, [OPT_FOLD] = { KERNEL_FOLD, 0 },
-};
-_Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
-
-static struct kernel_opt
-rule(const struct opt_hyper *h, double n)
-{
-	return (struct kernel_opt){
-		.rule = (int)rules[h->rule].rule, .rare = h->clip > 0 || h->l1 > 0, .scale = (float)(1 / n), .lr = h->lr,
-		.momentum = h->rule == OPT_MUON ? h->beta2 : h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd,
-		.clip = h->clip > 0 ? h->clip : INFINITY, .l1 = h->l1, .beta2 = h->beta2, .eps = h->eps,
-		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
-		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
-		.shrink = h->rule == OPT_ADAMW ? 1 - h->lr * h->wd : 1,
-	};
-}
-
-/* The numbers go up and down again: what is on the GPU for good is a plan's matter. */
-static int
-module_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
-	const struct opt_hyper *hyper)
-{
-	const size_t most = (size_t)1 << 28, kept = rules[hyper->rule].states;
-	struct kernel_opt a = rule(hyper, n);
-	struct device *d = dev->d;
-	void *at;
-	int e = device_enter(d);
-
-	if (e < 0)
-		return e;
-	for (size_t part; count > 0; count -= part, w += part, g += part) {
-		part = count < most ? count : most;
-		if ((e = device_take(d, (2 + kept) * part * sizeof(*w), &at)) < 0)
-			return e;
-		a.w = at;
-		a.state = a.w + part;
-		a.g = a.state + kept * part;
-		if ((e = device_up(d, DEVICE_MAIN, a.w, w, part * sizeof(*w))) == 0 &&
-		    (e = device_up(d, DEVICE_MAIN, a.state, state, kept * part * sizeof(*w))) == 0 &&
-		    (e = device_up(d, DEVICE_MAIN, a.state + kept * part, g, part * sizeof(*g))) == 0 &&
-		    (e = kernel_run_opt(d, &a, (uint32_t)part, KERNEL_F32)) == 0 &&
-		    (e = device_down(d, DEVICE_MAIN, w, a.w, part * sizeof(*w))) == 0 &&
-		    (e = device_down(d, DEVICE_MAIN, state, a.state, kept * part * sizeof(*w))) == 0)
-			e = device_wait(d);
-		device_give(d, at);
-		if (e < 0)
-			return e;
-		state = kept > 0 ? state + kept * part : NULL;
-	}
-	return 0;
-}
-
 static const struct engine engine = {
 	.name = "cuda",
 	.close = module_close,
@@ -271,7 +211,11 @@ static const struct engine engine = {
 	.backward = pass_backward,
 	.statistics = pass_statistics,
 	.evaluate = pass_evaluate,
-	.update = module_update,
+	.learn = learn_begin,
+	.advance = learn_advance,
+	.show = learn_show,
+	.fetch = learn_fetch,
+	.update = learn_update,
 	.join = join_open,
 };
 

@@ -29,6 +29,11 @@ enqueue(struct engine_plan *p, const struct plan_set *set, uint32_t tape)
 	case PLAN_EVAL:
 	case PLAN_EVAL_PIXELS:
 		return run_steps(p, set, 0, p->nforward, false, tape == PLAN_EVAL_PIXELS);
+	case PLAN_FIRST:
+	case PLAN_MORE:
+		return learn_gather(p, set->n, tape == PLAN_FIRST);
+	case PLAN_UPDATE:
+		return learn_steps(p);
 	default:
 		return run_steps(p, set, p->slice[tape - PLAN_BACK], p->slice[tape - PLAN_BACK + 1], true, false);
 	}
@@ -100,8 +105,8 @@ pass_load_aux(struct engine_plan *p, const float *aux)
 }
 
 /* Arrays that were loaded go up, neighbours in one copy, and become what the kernels want. */
-static int
-weights(struct engine_plan *p, struct plan_set *set)
+int
+pass_weights(struct engine_plan *p, struct plan_set *set)
 {
 	const struct graph *g = p->graph;
 	int e = 0;
@@ -202,9 +207,11 @@ result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
 	if ((e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_before, p->held + p->kept.before, n * sizeof(*before))) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_prob, p->held + p->kept.prob, bytes)) < 0 ||
-	    (e = device_wait(d)) < 0)
+	    (e = learn_ask(p)) < 0 || (e = device_wait(d)) < 0)
 		return e;
 	p->flying = false;
+	if ((e = learn_judge(p)) < 0)
+		return e;
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		r->loss += loss[i];
@@ -227,7 +234,7 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	/* Weights are asked for first: a hook may load() while nothing is on its way up. */
 	p->n = 0;
 	if ((e = set_get(p, s->n, &set)) < 0 || (e = need(p, hook)) != 0 || (e = take_batch(p, s, true)) < 0 ||
-	    (e = weights(p, set)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
+	    (e = pass_weights(p, set)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
 	    (e = result(p, s->n, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
@@ -256,7 +263,7 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	struct plan_set *set;
 	int e;
 
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, false)) < 0 || (e = weights(p, set)) < 0 ||
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, false)) < 0 || (e = pass_weights(p, set)) < 0 ||
 	    (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
 		return e;
 	return result(p, s->n, prob, r);

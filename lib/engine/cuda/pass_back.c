@@ -155,7 +155,7 @@ play_all(struct engine_plan *p, struct plan_set *set)
 
 /* In f16: with the largest factor that lets all gradients be finite.  Others wait for none but the last of these. */
 static int
-scaled(struct engine_plan *p, struct plan_set *set, bool joined)
+scaled(struct engine_plan *p, struct plan_set *set, bool joined, bool stay)
 {
 	float *factor = pass_small(p, p->kept.scale);
 	bool finite = false;
@@ -169,10 +169,24 @@ scaled(struct engine_plan *p, struct plan_set *set, bool joined)
 		/* What the pass forward left is partly written over by the pass backward. */
 		if (scale < SCALE && (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0)
 			return e;
-		if ((e = joined ? play_all(p, set) : enqueue(p, set, false)) == 0)
+		if ((e = joined || stay ? play_all(p, set) : enqueue(p, set, false)) == 0)
 			e = is_finite(p, &finite);
 	}
 	return e < 0 || !joined ? e : send_all(p, true);
+}
+
+/* What comes out is for who learns on the GPU. */
+static int
+backward_here(struct engine_plan *p)
+{
+	struct plan_set *set;
+	int e;
+
+	assert(p->n > 0 && p->learn != NULL);
+	if ((e = set_get(p, p->n, &set)) < 0)
+		return e;
+	e = p->type == KERNEL_F16 ? scaled(p, set, false, true) : play_all(p, set);
+	return e == 0 ? learn_piece(p, set) : e;
 }
 
 int
@@ -182,9 +196,11 @@ pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine
 	struct plan_set *set;
 	int e;
 
+	if (g == NULL)
+		return backward_here(p);
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));
 	if ((e = set_get(p, p->n, &set)) == 0)
-		e = p->type == KERNEL_F16 ? scaled(p, set, joined) : enqueue(p, set, joined);
+		e = p->type == KERNEL_F16 ? scaled(p, set, joined, false) : enqueue(p, set, joined);
 	if (e < 0 && joined)
 		join_fail(p);
 	if (e < 0 || (e = receive(p, joined && p->dev->rank > 0 ? NULL : g, stats, hook)) != 0) {

@@ -30,7 +30,8 @@
 #define PLAN_NONE	UINT32_MAX
 
 /* What is recorded of a batch size: slices of the pass backward behind the rest. */
-enum plan_tape { PLAN_WEIGHTS, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_BACK };
+enum plan_tape { PLAN_WEIGHTS, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_FIRST, PLAN_MORE, PLAN_UPDATE,
+	PLAN_BACK };
 #define PLAN_TAPES	(PLAN_BACK + PLAN_SLICES)
 
 /* Pictures [n, h, w, c] in a buffer; c 0: none. */
@@ -160,6 +161,7 @@ struct engine_plan {
 	uint64_t	    clock;
 	bool		   *dirty;	/* [nw] array in up, not on the GPU yet */
 	bool		    any_dirty, flying;	/* flying: copies up from `up` may be under way */
+	struct learn	   *learn;	/* the optimizer, or NULL */
 	struct engine_draw  draw;
 	uint32_t	    n;		/* of the batch forward() saw last; 0: none to go backward from */
 	bool		    pixels;	/* it came as pixels */
@@ -237,7 +239,25 @@ int	 pass_down(struct engine_plan *p, uint32_t k, bool gradients);
 /* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */
 int	 pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape);
 int	 pass_up_small(struct engine_plan *p);
+int	 pass_weights(struct engine_plan *p, struct plan_set *set);	/* those that were loaded, and as the kernels want them */
 void	*pass_small(const struct engine_plan *p, size_t kept);	/* where in `up` a part of kept.small stands */
+
+/* learn.c: as struct engine has them; learn_free(): NULL is fine. */
+int	 learn_begin(struct engine_plan *p, const struct engine_learn *how);
+int	 learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark);
+int	 learn_show(struct engine_plan *p, bool average);
+int	 learn_fetch(struct engine_plan *p, float *w, float *aux, float *state, float *average, uint32_t *averaged);
+void	 learn_free(struct engine_plan *p);
+int	 learn_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
+	     const struct opt_hyper *hyper);
+/* Behind a pass backward whose gradients stay: they are added to those of the pieces before. */
+int	 learn_piece(struct engine_plan *p, struct plan_set *set);
+/* Enqueues: of n samples, adding; the update. */
+int	 learn_gather(struct engine_plan *p, uint32_t n, bool first);
+int	 learn_steps(struct engine_plan *p);
+/* Asks for the word whether gradients were numbers, in front of a wait; and behind it reads the word: 0 or ERR_FORMAT. */
+int	 learn_ask(struct engine_plan *p);
+int	 learn_judge(struct engine_plan *p);
 
 /* run_bn.c */
 int	 run_bn(struct engine_plan *p, const struct plan_step *s, uint32_t n, bool train);

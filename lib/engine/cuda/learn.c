@@ -1,0 +1,431 @@
+/* learn - the optimizer where the weights are: gradients that stayed into new weights, and all of it down when asked. */
+#include "engine/cuda/learn.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A rule element by element, as opt_step() has it: what another does to whole arrays is done before. */
+static const struct {
+	enum kernel_rule rule;
+	uint32_t states;
+} rules[] = {
+	[OPT_SGD] = { KERNEL_SGD, 1 }, [OPT_LARS] = { KERNEL_SGD, 1 },
+	[OPT_NESTEROV] = { KERNEL_NESTEROV, 1 }, [OPT_MUON] = { KERNEL_NESTEROV, 1 },
+	[OPT_ADAM] = { KERNEL_ADAM, 2 }, [OPT_ADAMW] = { KERNEL_ADAM, 2 },
+	[OPT_RMSPROP] = { KERNEL_RMSPROP, 2 }, [OPT_FOLD] = { KERNEL_FOLD, 0 },
+};
+_Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
+
+/* What is the same for all updates. */
+static struct kernel_opt
+rule(const struct opt_hyper *h)
+{
+	return (struct kernel_opt){
+		.rule = (int)rules[h->rule].rule, .rare = h->clip > 0 || h->l1 > 0,
+		.momentum = h->rule == OPT_MUON ? h->beta2 : h->momentum, .wd = h->rule == OPT_ADAMW ? 0 : h->wd,
+		.clip = h->clip > 0 ? h->clip : INFINITY, .l1 = h->l1, .beta2 = h->beta2, .eps = h->eps,
+	};
+}
+
+static struct kernel_pace
+pace(const struct opt_hyper *h, double n)
+{
+	return (struct kernel_pace){
+		.scale = (float)(1 / n), .lr = h->lr,
+		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
+		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
+		.shrink = h->rule == OPT_ADAMW ? 1 - h->lr * h->wd : 1,
+	};
+}
+
+/* The numbers go up and down again: what is on the GPU for good is a plan's matter. */
+int
+learn_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
+	const struct opt_hyper *hyper)
+{
+	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states, head = plan_round(sizeof(struct kernel_pace));
+	const struct kernel_pace now = pace(hyper, n);
+	struct kernel_opt a = rule(hyper);
+	struct device *d = dev->d;
+	void *at;
+	int e = device_enter(d);
+
+	if (e < 0)
+		return e;
+	for (size_t part; count > 0; count -= part, w += part, g += part) {
+		part = count < most ? count : most;
+		if ((e = device_take(d, head + (2 + states) * part * sizeof(*w), &at)) < 0)
+			return e;
+		a.pace = at;
+		a.w = (float *)((char *)at + head);
+		a.state = a.w + part;
+		a.g = a.state + states * part;
+		if ((e = device_up(d, DEVICE_MAIN, at, &now, sizeof(now))) == 0 &&
+		    (e = device_up(d, DEVICE_MAIN, a.w, w, part * sizeof(*w))) == 0 &&
+		    (e = device_up(d, DEVICE_MAIN, a.state, state, states * part * sizeof(*w))) == 0 &&
+		    (e = device_up(d, DEVICE_MAIN, a.state + states * part, g, part * sizeof(*g))) == 0 &&
+		    (e = kernel_run_opt(d, &a, (uint32_t)part, KERNEL_F32)) == 0 &&
+		    (e = device_down(d, DEVICE_MAIN, w, a.w, part * sizeof(*w))) == 0 &&
+		    (e = device_down(d, DEVICE_MAIN, state, a.state, states * part * sizeof(*w))) == 0)
+			e = device_wait(d);
+		device_give(d, at);
+		if (e < 0)
+			return e;
+		state = states > 0 ? state + states * part : NULL;
+	}
+	return 0;
+}
+
+static float *
+kept(const struct engine_plan *p, size_t at)
+{
+	return (float *)(p->held + at);
+}
+
+static float *
+held(const struct learn *l, size_t at)
+{
+	return (float *)(l->held + at);
+}
+
+/* ------ the beginning ------ */
+
+static size_t
+room(size_t *all, size_t bytes)
+{
+	size_t at = *all;
+
+	*all += plan_round(bytes);
+	return at;
+}
+
+static void *
+copy_of(const void *from, size_t n, size_t each)
+{
+	void *to = calloc(n + 1, each);
+
+	if (to != NULL && n > 0)
+		memcpy(to, from, n * each);
+	return to;
+}
+
+static int
+take(struct engine_plan *p, struct learn *l)
+{
+	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float), all = 0;
+	void *at;
+	int e;
+
+	l->now = room(&all, sizeof(struct kernel_now));
+	l->pace = room(&all, l->nrange * sizeof(struct kernel_pace));
+	l->up_bytes = all;
+	l->bad = room(&all, sizeof(uint32_t));
+	l->state = room(&all, P * rules[l->hyper.rule].states);
+	l->sum = room(&all, l->pieces ? P : 0);
+	l->stats = room(&all, l->pieces ? A : 0);
+	l->average = room(&all, l->averages ? P + A : 0);
+	if ((e = device_take(p->dev->d, all, &at)) < 0)
+		return e;
+	l->held = at;
+	if ((e = device_zero(p->dev->d, at, all)) < 0 || (e = device_pin(p->dev->d, l->up_bytes + sizeof(uint32_t), &at)) < 0)
+		return e;
+	l->up = at;
+	memset(l->up, 0, l->up_bytes + sizeof(uint32_t));
+	return learn_norms_make(p, l);
+}
+
+static int
+begin(struct engine_plan *p, struct learn *l, const struct engine_learn *how)
+{
+	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float);
+	struct device *d = p->dev->d;
+	int e;
+
+	l->range = copy_of(how->range, how->nrange, sizeof(*l->range));
+	l->fold = copy_of(how->fold, how->nfold, sizeof(*l->fold));
+	if (l->range == NULL || l->fold == NULL)
+		return plan_nomem(p);
+	if ((e = take(p, l)) < 0 || (e = device_up(d, DEVICE_MAIN, held(l, l->state), how->state,
+	    P * rules[l->hyper.rule].states)) < 0)
+		return e;
+	if (l->averages && (e = device_up(d, DEVICE_MAIN, held(l, l->average), how->average, P + A)) < 0)
+		return e;
+	/* What was loaded goes up now: from here on the GPU's weights are the ones. */
+	return (e = pass_weights(p, &p->set[0])) == 0 ? device_wait(d) : e;
+}
+
+int
+learn_begin(struct engine_plan *p, const struct engine_learn *how)
+{
+	int e = device_enter(p->dev->d);
+
+	assert(p->learn == NULL);
+	if (e < 0)
+		return e;
+	if (how->hyper.rule == OPT_MUON) {
+		p->dev->host->note(0, "no kernel for muon on gpu");
+		return ERR_NOTSUP;
+	}
+	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
+		return plan_nomem(p);
+	*p->learn = (struct learn){ .hyper = how->hyper, .nrange = how->nrange, .nfold = how->nfold, .pieces = how->pieces,
+		.averages = how->average != NULL, .averaged = how->averaged };
+	if ((e = begin(p, p->learn, how)) < 0) {
+		device_wait(p->dev->d);
+		learn_free(p);
+	}
+	return e;
+}
+
+void
+learn_free(struct engine_plan *p)
+{
+	struct learn *l = p->learn;
+
+	if (l == NULL)
+		return;
+	device_give(p->dev->d, l->held);
+	device_give(p->dev->d, l->norms.held);
+	device_unpin(p->dev->d, l->up);
+	free(l->range);
+	free(l->fold);
+	free(l);
+	p->learn = NULL;
+}
+
+/* ------ pieces ------ */
+
+int
+learn_piece(struct engine_plan *p, struct plan_set *set)
+{
+	int e = p->learn->pieces ? pass_play(p, set, p->learn->added ? PLAN_MORE : PLAN_FIRST) : 0;
+
+	p->learn->added = true;
+	return e;
+}
+
+int
+learn_gather(struct engine_plan *p, uint32_t n, bool first)
+{
+	const struct learn *l = p->learn;
+	const struct kernel_gather g = { kept(p, p->kept.g), held(l, l->sum), 1, first };
+	const struct kernel_gather stats = { kept(p, p->kept.stats), held(l, l->stats), (float)n, first };
+	int e = kernel_run_gather(p->dev->d, &g, (uint32_t)p->graph->P, KERNEL_F32);
+
+	return e == 0 ? kernel_run_gather(p->dev->d, &stats, (uint32_t)p->graph->A, KERNEL_F32) : e;
+}
+
+/* ------ an update ------ */
+
+static int
+average(struct engine_plan *p)
+{
+	const struct learn *l = p->learn;
+	const struct kernel_now *now = (const struct kernel_now *)held(l, l->now);
+	const uint32_t *bad = (const uint32_t *)held(l, l->bad);
+	struct kernel_average a = { held(l, l->average), kept(p, p->kept.w), now, bad, 0 };
+	struct kernel_average b = { a.a + p->graph->P, kept(p, p->kept.aux), now, bad, 1 };
+	int e;
+
+	if (!l->averages)
+		return 0;
+	e = kernel_run_average(p->dev->d, &a, (uint32_t)p->graph->P, KERNEL_F32);
+	return e == 0 ? kernel_run_average(p->dev->d, &b, (uint32_t)p->graph->A, KERNEL_F32) : e;
+}
+
+static int
+fold(struct engine_plan *p, const struct learn *l)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < l->nfold && e == 0; i++) {
+		const struct engine_fold *f = &l->fold[i];
+		const struct kernel_fold a = { kept(p, p->kept.aux) + f->first,
+			(l->pieces ? held(l, l->stats) : kept(p, p->kept.stats)) + f->first,
+			(const struct kernel_now *)held(l, l->now), (const uint32_t *)held(l, l->bad), l->pieces, f->momentum };
+
+		e = kernel_run_fold(p->dev->d, &a, (uint32_t)f->count, KERNEL_F32);
+	}
+	return e;
+}
+
+int
+learn_steps(struct engine_plan *p)
+{
+	const struct learn *l = p->learn;
+	const uint32_t states = rules[l->hyper.rule].states;
+	const float *g = l->pieces ? held(l, l->sum) : kept(p, p->kept.g);
+	const struct kernel_finite finite = { g, (uint32_t *)held(l, l->bad) };
+	struct kernel_opt a = rule(&l->hyper);
+	const float wd = a.wd;
+	int e;
+
+	a.bad = finite.bad;
+	if ((e = kernel_run_finite(p->dev->d, &finite, (uint32_t)p->graph->P, KERNEL_F32)) == 0)
+		e = learn_norms_run(p, l, g);
+	for (uint32_t i = 0; i < l->nrange && e == 0; i++) {
+		const struct engine_range *r = &l->range[i];
+
+		a.w = kept(p, p->kept.w) + r->first;
+		a.state = held(l, l->state) + r->first * states;
+		a.g = g + r->first;
+		a.pace = (const struct kernel_pace *)held(l, l->pace) + i;
+		a.wd = wd * r->wd;
+		e = kernel_run_opt(p->dev->d, &a, (uint32_t)r->count, KERNEL_F32);
+	}
+	if (e < 0 || (e = fold(p, l)) < 0 || (e = average(p)) < 0)
+		return e;
+	return run_weights(p);
+}
+
+/* As average_step(). */
+static void
+average_way(struct learn *l, struct kernel_now *now, uint64_t t, bool mark)
+{
+	const struct average *o = &l->hyper.average;
+	bool one = true;
+
+	switch (l->averages ? o->kind : AVERAGE_NONE) {
+	case AVERAGE_EMA:
+		now->way = now->aux_way = l->averaged == 0 ? KERNEL_COPY : KERNEL_TOWARDS;
+		now->by = 1 - o->rate;
+		break;
+	case AVERAGE_SWA:
+		now->way = now->aux_way = !mark ? KERNEL_REST : l->averaged == 0 ? KERNEL_COPY : KERNEL_TOWARDS;
+		now->by = 1 / ((float)l->averaged + 1);
+		one = mark;
+		break;
+	case AVERAGE_LOOKAHEAD:
+		now->way = t % o->every == 0 ? KERNEL_BACK : KERNEL_REST;
+		now->aux_way = KERNEL_COPY;
+		now->by = o->rate;
+		break;
+	case AVERAGE_NONE:
+	case AVERAGE_KINDS:
+		one = false;
+	}
+	if (one && l->averaged < UINT32_MAX)
+		l->averaged++;
+}
+
+/* What this update has of its own goes up. */
+static int
+up(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
+{
+	struct learn *l = p->learn;
+	struct kernel_now *now = (struct kernel_now *)l->up;
+	struct kernel_pace *of = (struct kernel_pace *)(l->up + l->pace);
+	int e = l->flying ? device_wait(p->dev->d) : 0;
+
+	if (e < 0)
+		return e;
+	l->flying = true;
+	l->t = t;
+	*now = (struct kernel_now){ .n = (double)n };
+	average_way(l, now, t, mark);
+	for (uint32_t i = 0; i < l->nrange; i++) {
+		struct opt_hyper h = l->hyper;
+
+		h.lr = rate * l->range[i].lr;
+		h.wd = l->hyper.wd * l->range[i].wd;
+		h.t = t;
+		of[i] = pace(&h, (double)n);
+	}
+	return device_up(p->dev->d, DEVICE_MAIN, l->held, l->up, l->up_bytes);
+}
+
+int
+learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
+{
+	int e = device_enter(p->dev->d);
+
+	assert(p->learn != NULL && !p->learn->shown && (n == 0) == !p->learn->added);
+	p->learn->added = false;
+	if (e < 0 || (n == 0 && !mark) || (e = up(p, n, rate, t, mark)) < 0)
+		return e;
+	return n > 0 ? pass_play(p, &p->set[0], PLAN_UPDATE) : average(p);
+}
+
+/* ------ what others see of it ------ */
+
+int
+learn_ask(struct engine_plan *p)
+{
+	const struct learn *l = p->learn;
+
+	return l == NULL ? 0 : device_down(p->dev->d, DEVICE_MAIN, l->up + l->up_bytes, held(l, l->bad), sizeof(uint32_t));
+}
+
+static bool
+finite_all(const float *x, size_t n)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < n; i++)
+		all &= (bool)isfinite(x[i]);
+	return all;
+}
+
+int
+learn_judge(struct engine_plan *p)
+{
+	struct learn *l = p->learn;
+	const struct graph *graph = p->graph;
+	const float *g = (const float *)(p->down + p->down_g);
+	uint32_t a;
+	int e;
+
+	if (l == NULL)
+		return 0;
+	l->flying = false;
+	if (*(const uint32_t *)(l->up + l->up_bytes) == 0)
+		return 0;
+	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_g, l->pieces ? held(l, l->sum) : kept(p, p->kept.g),
+	    graph->P * sizeof(float))) < 0 || (e = device_wait(p->dev->d)) < 0)
+		return e;
+	for (a = graph->nw - 1; a > 0 && finite_all(g + graph->w[a].first, graph->w[a].count); a--)
+		;
+	p->dev->host->note(0, "step %llu: the gradient of %s is infinite or no number; those of the layers behind it are numbers",
+	    (unsigned long long)l->t, graph->w[a].name);
+	return ERR_FORMAT;
+}
+
+int
+learn_show(struct engine_plan *p, bool show)
+{
+	struct learn *l = p->learn;
+	struct kernel_swap w = { kept(p, p->kept.w), held(l, l->average) };
+	struct kernel_swap aux = { kept(p, p->kept.aux), w.b + p->graph->P };
+	struct device *d = p->dev->d;
+	int e = device_enter(d);
+
+	assert(l->averages && l->shown != show);
+	if (e < 0 || (e = kernel_run_swap(d, &w, (uint32_t)p->graph->P, KERNEL_F32)) < 0 ||
+	    (e = kernel_run_swap(d, &aux, (uint32_t)p->graph->A, KERNEL_F32)) < 0)
+		return e;
+	l->shown = show;
+	return pass_play(p, &p->set[0], PLAN_WEIGHTS);
+}
+
+int
+learn_fetch(struct engine_plan *p, float *w, float *aux, float *state, float *average, uint32_t *averaged)
+{
+	const struct learn *l = p->learn;
+	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float);
+	struct device *d = p->dev->d;
+	int e = device_enter(d);
+
+	assert(l != NULL && !l->shown);
+	if (averaged != NULL)
+		*averaged = l->averaged;
+	if (e < 0 || (e = device_down(d, DEVICE_MAIN, w, kept(p, p->kept.w), w != NULL ? P : 0)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, aux, kept(p, p->kept.aux), aux != NULL ? A : 0)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, state, held(l, l->state), state != NULL ? P * rules[l->hyper.rule].states : 0)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, average, held(l, l->average), average != NULL ? P + A : 0)) < 0 ||
+	    (e = learn_ask(p)) < 0 || (e = device_wait(d)) < 0)
+		return e;
+	return learn_judge(p);
+}

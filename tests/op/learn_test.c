@@ -1,0 +1,279 @@
+/*
+ * learn_test - does an engine that learns where its weights are learn what a server does?
+ *
+ * The same engine runs the same steps twice: gradients go to the server's brain in this process, or stay; then
+ * weights, statistics, the optimizer's state and the average are the same bits.
+ */
+#include "op/nets.h"
+
+#include "net/freeze.h"
+#include "ps/worker.h"
+
+#define BATCH	4
+#define STEPS	4
+
+static const struct kind {
+	const char *name, *mults;
+	struct opt_hyper more;		/* of opt_usual(), what is not 0 */
+	uint32_t pieces;
+	enum engine_precision precision;
+} kinds[] = {
+	{ "sgd", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F32 },
+	{ "sgd in three pieces, with a mean over epochs", NULL, { .rule = OPT_SGD, .average = { AVERAGE_SWA, 0, 0 } }, 3, ENGINE_F32 },
+	{ "sgd in f16", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F16 },
+	{ "nesterov with some frozen", "freeze:n1*;lr:*weight=3;wd:*beta=0", { .rule = OPT_NESTEROV, .wd = 0.01f }, 1, ENGINE_F32 },
+	{ "adam with a mean that decays", NULL, { .rule = OPT_ADAM, .wd = 0.01f, .average = { AVERAGE_EMA, 0.7f, 0 } }, 1, ENGINE_F32 },
+	{ "adamw, cut, with a look ahead", NULL, { .rule = OPT_ADAMW, .wd = 0.01f, .clip = 0.01f, .l1 = 0.001f,
+	    .average = { AVERAGE_LOOKAHEAD, 0.5f, 2 } }, 2, ENGINE_F32 },
+	{ "rmsprop in bf16", NULL, { .rule = OPT_RMSPROP, .wd = 0.01f }, 1, ENGINE_BF16 },
+	{ "lars, cut by the norm", "wd:*beta=0", { .rule = OPT_LARS, .wd = 0.01f, .clip_norm = 0.3f }, 1, ENGINE_F32 },
+	{ "sgd, cut by the norm, with some frozen", "freeze:n2*", { .rule = OPT_SGD, .clip_norm = 0.1f }, 2, ENGINE_F32 },
+};
+
+/* What a run leaves behind. */
+struct left {
+	float	*w, *aux, *state, *average;
+	uint32_t averaged;
+	double	 loss;		/* evaluated, with the average where there is one */
+	bool	 home;
+};
+
+static struct left
+room(const struct graph *g)
+{
+	return (struct left){ .w = nets_floats(g->P), .aux = nets_floats(g->A), .state = nets_floats(g->P * OPT_STATES),
+		.average = nets_floats(g->P + g->A) };
+}
+
+static void
+left_free(struct left *l)
+{
+	free(l->w);
+	free(l->aux);
+	free(l->state);
+	free(l->average);
+}
+
+static struct graph *
+net(struct rng *r)
+{
+	struct graph *g = graph_new(3, 8, 8);
+	uint32_t x = NODE(g, 0, CONV, .k = 12, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
+
+	x = NODE(g, BN(g, x, .fix_gamma = false), ACT, .act = GRAPH_RELU);
+	x = nets_block(g, r, x, true);
+	x = NODE(g, x, FC, .k = 70, .bias = true);
+	x = NODE(g, x, ACT, .act = GRAPH_TANH);
+	x = NODE(g, x, FC, .k = 9, .bias = true);
+	NODE(g, x, SOFTMAX, .k = 0);
+	return g;
+}
+
+/* ------ a worker that pushes and pulls ------ */
+
+struct pull {
+	const struct engine *e;
+	struct engine_plan *p;
+	const struct graph *g;
+	struct worker *wk;
+	struct left *l;
+};
+
+static void
+pull(struct pull *s)
+{
+	nets_must(worker_ready(s->wk));
+	if (!worker_home(s->wk))
+		nets_must(nets_load(s->e, s->p, s->g, &(struct nets_numbers){ .w = s->l->w, .aux = s->l->aux }));
+}
+
+static void
+push(struct pull *s, const float *g, const float *stats)
+{
+	for (uint32_t a = 0; a < s->g->nw; a++)
+		if (!s->g->w[a].frozen)
+			nets_must(worker_push(s->wk, a, g));
+	nets_must(worker_finish(s->wk, stats));
+}
+
+static uint32_t
+samples(uint32_t k)
+{
+	return BATCH - k % 2;
+}
+
+/* One step of some pieces, the last of them smaller. */
+static void
+step(struct pull *s, const struct kind *k, const struct nets_numbers *v, uint32_t t)
+{
+	float *sum = nets_floats(s->g->P), *d = nets_floats(s->g->P), *stats = nets_floats(s->g->A), *all = nets_floats(s->g->A);
+	const bool home = worker_home(s->wk);
+	struct engine_result r;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < k->pieces; n += samples(i++)) {
+		nets_must(s->e->forward(s->p, NETS_SAMPLES(s->g, v->x, v->y, samples(i)), NULL, NULL, &r));
+		nets_must(home ? s->e->backward(s->p, NULL, NULL, NULL) : s->e->backward(s->p, d, stats, NULL));
+		for (size_t j = 0; j < s->g->P; j++)
+			sum[j] = i > 0 ? sum[j] + d[j] : d[j];
+		for (size_t j = 0; j < s->g->A; j++)
+			all[j] += stats[j] * (float)samples(i);
+	}
+	for (size_t j = 0; j < s->g->A; j++)
+		all[j] /= (float)n;
+	nets_must(worker_step(s->wk, n, 0.05f / (float)(t + 1)));
+	if (t % 2 == 1)
+		worker_mark(s->wk);
+	if (home)
+		nets_must(worker_finish(s->wk, NULL));
+	else
+		push(s, sum, k->pieces > 1 ? all : stats);
+	free(sum);
+	free(d);
+	free(stats);
+	free(all);
+}
+
+/* With the average, and then a step more of the weights. */
+static void
+judge(struct pull *s, const struct kind *k, const struct nets_numbers *v)
+{
+	const bool averages = k->more.average.kind != AVERAGE_NONE;
+	struct engine_result r;
+
+	if (averages && worker_home(s->wk)) {
+		nets_must(worker_show(s->wk, true));
+	} else if (averages) {
+		nets_must(worker_average(s->wk, s->l->average, &s->l->averaged));
+		nets_must(nets_load(s->e, s->p, s->g, &(struct nets_numbers){ .w = s->l->average, .aux = s->l->average + s->g->P }));
+	} else {
+		pull(s);
+	}
+	nets_must(s->e->evaluate(s->p, NETS_SAMPLES(s->g, v->x, v->y, BATCH), &r, NULL));
+	s->l->loss = r.loss;
+	if (averages && worker_home(s->wk))
+		nets_must(worker_show(s->wk, false));
+}
+
+static struct left
+run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct kind *k, const struct nets_numbers *v,
+	bool home)
+{
+	struct left l = room(g);
+	struct pull s = { .e = e, .g = g, .l = &l };
+	struct worker_opt o = { .graph = g, .nworkers = 1, .mults = k->mults, .slice = 512, .w = l.w, .aux = l.aux,
+		.pieces = k->pieces > 1 };
+	uint64_t at = 3;
+
+	memcpy(l.w, v->w, g->P * sizeof(float));
+	memcpy(l.aux, v->aux, g->A * sizeof(float));
+	opt_usual(k->more.rule, &o.hyper);
+	o.hyper.wd = k->more.wd;
+	o.hyper.clip = k->more.clip;
+	o.hyper.l1 = k->more.l1;
+	o.hyper.clip_norm = k->more.clip_norm;
+	o.hyper.average = k->more.average;
+	nets_must(e->plan(dev, g, BATCH, k->precision, &s.p));
+	if (home) {
+		o.engine = e;
+		o.plan = s.p;
+	}
+	nets_must(worker_open(&o, &s.wk));
+	nets_must(worker_begin(s.wk, NULL, &at));
+	l.home = worker_home(s.wk);
+	for (uint32_t t = 0; t < STEPS; t++) {
+		pull(&s);
+		step(&s, k, v, t);
+		if (t == 1)
+			judge(&s, k, v);
+	}
+	nets_must(worker_ready(s.wk));
+	nets_must(worker_read(s.wk));
+	nets_must(worker_state(s.wk, l.state));
+	if (k->more.average.kind != AVERAGE_NONE)
+		nets_must(worker_average(s.wk, l.average, &l.averaged));
+	worker_close(s.wk);
+	e->plan_free(s.p);
+	return l;
+}
+
+static bool
+same(const float *a, const float *b, size_t n)
+{
+	return memcmp(a, b, n * sizeof(float)) == 0;
+}
+
+static void
+compare(const struct engine *e, struct engine_dev *dev, const struct kind *k)
+{
+	struct rng r = rng_start(9, 0, 0);
+	struct graph *g = net(&r);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	struct left at_home, away;
+
+	nets_must(freeze_rules(g, k->mults));
+	at_home = run(e, dev, g, k, &v, true);
+	away = run(e, dev, g, k, &v, false);
+	ok(at_home.home && !away.home, "%s: %s: the optimizer is there", e->name, k->name);
+	ok(same(at_home.w, away.w, g->P) && !same(at_home.w, v.w, g->P), "... the same weights, which have changed");
+	ok(same(at_home.aux, away.aux, g->A), "... the same statistics");
+	ok(same(at_home.state, away.state, g->P * opt_states(k->more.rule)), "... the same state");
+	ok(same(at_home.average, away.average, g->P + g->A) && at_home.averaged == away.averaged, "... the same average");
+	ok(at_home.loss == away.loss, "... and the same loss in the midst of it");
+	left_free(&at_home);
+	left_free(&away);
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
+/* What is no number changes nothing, and is told at the next chance. */
+static void
+no_number(const struct engine *e, struct engine_dev *dev)
+{
+	struct rng r = rng_start(9, 0, 0);
+	struct graph *g = net(&r);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	struct engine_range all = { 0, g->P, 1, 1, 0 };
+	float *w = nets_floats(g->P), *state = nets_floats(g->P);
+	struct engine_learn how = { .hyper = { .rule = OPT_SGD }, .range = &all, .nrange = 1, .state = state };
+	struct engine_result result;
+	struct engine_plan *p;
+
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(nets_load(e, p, g, &v));
+	nets_must(e->learn(p, &how));
+	is(e->advance(p, 0, 0.1f, 1, false), 0, "%s: a step of no samples", e->name);
+	v.x[5] = NAN;
+	nets_must(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result));
+	nets_must(e->backward(p, NULL, NULL, NULL));
+	is(e->advance(p, BATCH, 0.1f, 2, false), 0, "... a gradient that is no number is not waited for");
+	is(e->fetch(p, w, NULL, NULL, NULL, NULL), ERR_FORMAT, "... but told");
+	/* ReLU makes 0 of what is no number, and a mean does not. */
+	ok(strstr(err_line(), "step 2: the gradient of n2_gamma is infinite or no number") == err_line(), "... by name");
+	ok(same(w, v.w, g->P), "... and changed nothing");
+	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result), ERR_FORMAT, "... the next pass says so too");
+	e->plan_free(p);
+	free(w);
+	free(state);
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	if (e->learn == NULL) {
+		skip(e->name, "has no optimizer of its own");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		compare(e, dev, &kinds[i]);
+	no_number(e, dev);
+}
+
+int
+main(void)
+{
+	nets_engines(2, engine);
+	return done();
+}

@@ -34,6 +34,7 @@ struct device {
 	size_t	 gone;
 	struct device_tape *tape;	/* what is being recorded, or NULL */
 	int	 number;
+	size_t	 taken;
 	struct emu_stream copies;
 	/* Threads of other devices enqueue copies here; what is done may wait for other devices, lower ones for higher ones. */
 	pthread_mutex_t lock;
@@ -166,10 +167,31 @@ take(size_t bytes, void **p)
 	return 0;
 }
 
+/* TALLY_EMU_MB: so much memory the device has. */
+int
+device_memory(struct device *d, size_t *left, size_t *all)
+{
+	const char *mb = getenv("TALLY_EMU_MB");
+
+	*all = mb != NULL ? strtoull(mb, NULL, 10) * 1000000 : SIZE_MAX;
+	*left = *all > d->taken ? *all - d->taken : 0;
+	return 0;
+}
+
+/* What is taken is not counted back when it is given: enough for plans that are made once. */
 int
 device_take(struct device *d, size_t bytes, void **p)
 {
-	(void)d;
+	size_t left, all;
+
+	*p = NULL;
+	device_memory(d, &left, &all);
+	if (bytes > left) {
+		d->host->note(0, "GPU %d: %.1f MB more of its memory are needed, and %.1f of %.1f are free", d->number,
+		    (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
+		return ERR_NOMEM;
+	}
+	d->taken += bytes;
 	return take(bytes, p);
 }
 

@@ -48,6 +48,9 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	is "$(grep -c 'pworker: gradients of several devices are added up on the host: NCCL: its start' "$T/err")" 1 "... is said once"
 	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors host-0002.safetensors)
 	unset LD_LIBRARY_PATH
+	status 1 "a batch that does not fit" env TALLY_EMU_MB=10 pworker --data a.rec --net lenet --batch 64 --engine cuda --steps 1
+	like "$T/err" '^pworker: GPU 0: a batch of 64 takes [0-9.]* MB of its memory, and 10\.0 of 10\.0 are free$' "... is refused with its numbers"
+	is "$(grep -vc '^#' "$T/out")" 0 "... before a step"
 	status 1 "no device" env TALLY_EMU=none pworker --data a.rec --net lenet --engine cuda --steps 1
 	like "$T/err" '^pworker: .*no GPU: no device$' "... is one line"
 else

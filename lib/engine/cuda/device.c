@@ -56,6 +56,7 @@ describe(struct device *d)
 	d->major = p.major;
 	d->minor = p.minor;
 	d->processors = (unsigned)p.multiProcessorCount;
+	d->bytes = p.totalGlobalMem;
 	return 0;
 }
 
@@ -152,15 +153,32 @@ device_describe(const struct device *d, struct buf *out)
 	int cuda = 0;
 
 	cudaRuntimeGetVersion(&cuda);
-	return d->host->put(out, "%s, sm_%d%d, %u processors, CUDA %d.%d, cuDNN %zu.%zu.%zu", d->name, d->major, d->minor,
-	    d->processors, cuda / 1000, cuda / 10 % 100, v / 10000, v / 100 % 100, v % 100);
+	return d->host->put(out, "%s, sm_%d%d, %u processors, %.1f GB, CUDA %d.%d, cuDNN %zu.%zu.%zu", d->name, d->major, d->minor,
+	    d->processors, (double)d->bytes * 1e-9, cuda / 1000, cuda / 10 % 100, v / 10000, v / 100 % 100, v % 100);
+}
+
+int
+device_memory(struct device *d, size_t *left, size_t *all)
+{
+	return device_ok(d, cudaMemGetInfo(left, all), "its memory");
 }
 
 int
 device_take(struct device *d, size_t bytes, void **p)
 {
+	size_t left = 0, all = 0;
+	cudaError_t e;
+
 	*p = NULL;
-	return bytes == 0 ? 0 : device_ok(d, cudaMalloc(p, bytes), "memory of the device");
+	if (bytes == 0 || (e = cudaMalloc(p, bytes)) == cudaSuccess)
+		return 0;
+	*p = NULL;
+	cudaGetLastError();	/* or the next kernel would be told of it */
+	if (e != cudaErrorMemoryAllocation || cudaMemGetInfo(&left, &all) != cudaSuccess)
+		return device_ok(d, e, "memory of the device");
+	d->host->note(0, "GPU %d: %.1f MB more of its memory are needed, and %.1f of %.1f are free", d->number,
+	    (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
+	return ERR_NOMEM;
 }
 
 void

@@ -32,7 +32,9 @@ void	*device_stream(struct device *d, enum device_stream s);
 /* "NVIDIA H200, 132 processors, cuDNN 9.19.0 ..." */
 int	 device_describe(const struct device *d, struct buf *out);
 
-/* Memory of the device; a multiple of 256 bytes apart.  ERR_NOMEM.  given back with NULL: nothing. */
+/* Bytes of its memory that are free now, and all of it. */
+int	 device_memory(struct device *d, size_t *left, size_t *all);
+/* Memory of the device; a multiple of 256 bytes apart.  ERR_NOMEM with both numbers.  given back with NULL: nothing. */
 int	 device_take(struct device *d, size_t bytes, void **p);
 void	 device_give(struct device *d, void *p);
 /* Memory of the host that copies go from and to without a stop. */

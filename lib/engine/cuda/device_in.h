@@ -17,6 +17,7 @@ struct device {
 	char		 name[DEVICE_NAME];
 	int		 major, minor;	/* compute capability */
 	unsigned	 processors;
+	size_t		 bytes;		/* of memory */
 	cudaStream_t	 stream[2];
 	cudnnHandle_t	 dnn;
 	cublasLtHandle_t blas;

@@ -106,6 +106,20 @@ take_pinned(struct engine_plan *p)
 	return e;
 }
 
+/* What is known before the libraries are asked; what they want of scratch memory on top is refused where it is taken. */
+static int
+fits(const struct engine_plan *p)
+{
+	size_t want = p->arena_bytes + p->kept.all + plan_round(p->sums_bytes) + p->weight_bytes, left, all;
+	int e = device_memory(p->dev->d, &left, &all);
+
+	if (e < 0 || want <= left)
+		return e;
+	p->dev->host->note(0, "GPU %d: a batch of %u takes %.1f MB of its memory, and %.1f of %.1f are free",
+	    device_number(p->dev->d), p->batch, (double)want * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
+	return ERR_NOMEM;
+}
+
 static int
 take(struct engine_plan *p)
 {
@@ -116,7 +130,7 @@ take(struct engine_plan *p)
 
 	if ((p->dirty = calloc(p->graph->nw + 1, sizeof(*p->dirty))) == NULL)
 		return plan_nomem(p);
-	if ((e = device_take(d, p->arena_bytes, &arena)) < 0)
+	if ((e = fits(p)) < 0 || (e = device_take(d, p->arena_bytes, &arena)) < 0)
 		return e;
 	p->arena = arena;
 	if ((e = device_take(d, p->kept.all, &held)) < 0)

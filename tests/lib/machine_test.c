@@ -4,6 +4,7 @@
 
 #define ROW(who, what, traffic, load) "1.0\ta\t" who "\t" what "\t\t\t\t\t\t\t\t\t\t" traffic "\t" load
 #define NO_TRAFFIC "\t\t\t"
+#define GPU(rank, epoch, what) ROW("worker\t" rank, "load\t" epoch, NO_TRAFFIC, "\t\t\t" what)
 
 static const char *const lines[] = {
 	"# tally 0.1 tool=pworker host=a rank=0 workers=2 net=lenet engine=cpu device=Some_CPU,_2_threads",
@@ -19,6 +20,37 @@ static const char *const lines[] = {
 	"| name | hardware | software |", "| --- | --- | --- |", "| cluster | two GPUs | GCC |", "", "| b | not in a table |",
 	"* **Infrastructure 1**: eight GPUs",
 };
+
+static const char *const devices[] = {
+	"# tally 0.1 tool=pserver host=a rank=0 servers=1 workers=2",
+	"# tally 0.1 tool=pworker host=a rank=0 workers=2 engine=cuda device=Some_GPU",
+	ROW("worker\t0", "load\t0", NO_TRAFFIC, "1\t0.1"),
+	GPU("0", "0", "gpu:0\t0.500\t1000"), GPU("0", "0", "gpu:1\t0.900\t500"), GPU("1", "0", "gpu:0\t0.300\t10"),
+	GPU("0", "1", "gpu:0\t0.700\t900"), GPU("0", "", "gpu:0\t0.000\t9000"), GPU("1", "1", "gpu:0\t0.500\t"),
+};
+
+static void
+test_devices(void)
+{
+	struct machine_list l = { 0 };
+	struct table t = { 0 };
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+		if (machine_take(&l, devices[i]) < 0)
+			ok(0, "taken: %s", devices[i]);
+	ok(machine_table(&l, &t) == 0 && table_put(&t, TABLE_TSV, &out) == 0 && buf_terminate(&out) == 0, "a table");
+	is_str((char *)out.p,
+	    "machine\tprocesses\ttool\tcpu\thost_load\trank\tdevice\tdevice_load\tdevice_bytes\thardware\tsoftware\n"
+	    "a\t1\tpserver\t\t\t\t\t\t\t\ttally 0.1\n"
+	    "a\t1\tpworker\t1\t0.1\t\t\t\t\tSome GPU\ttally 0.1, engine cuda\n"
+	    "a\t\tpworker\t\t\t0\tgpu:0\t0.6\t1000\t\t\n"
+	    "a\t\tpworker\t\t\t0\tgpu:1\t0.9\t500\t\t\n"
+	    "a\t\tpworker\t\t\t1\tgpu:0\t0.4\t10\t\t\n", "... device by device");
+	machine_free(&l);
+	table_free(&t);
+	buf_free(&out);
+}
 
 int
 main(void)
@@ -44,5 +76,6 @@ main(void)
 	machine_free(&l);
 	table_free(&t);
 	buf_free(&out);
+	test_devices();
 	return done();
 }

@@ -18,6 +18,8 @@ set xlabel by
 set xtics autofreq
 stats $data using 1 nooutput name "at_"
 if (by eq "epoch" && at_max - at_min <= 15 && kind ne "text") { set xtics autofreq 0,1 }
+# A single place has no range of its own.
+if (at_max == at_min) { set xrange [at_min - 0.5:at_min + 0.5]; set xtics (at_min); set offsets }
 
 many = runs > 1
 name(what, i) = many ? (strlen(what) > 0 ? what . ", " : "") . title[i + 1] : what

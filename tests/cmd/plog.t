@@ -127,6 +127,8 @@ if command -v gnuplot >/dev/null; then
 	status 1 "a picture of what is not there" plog --png e.png --figures loss,speed b.log
 	is "$(cat err)" "plog: e.png: nothing to draw" "... is none"
 	status 2 "figures that there are not" plog --figures accuracy,wind b.log
+	printf 'Epoch[7] Train-accuracy=0.5\n' >one.log
+	is "$(plog --plot --figures accuracy one.log | grep -E '^ +[0-9-]+( +[0-9-]+)* *$' | tr -d ' ')" 7 "a single epoch has an axis of its own"
 	status 0 "SVG" plog --svg a.svg -c a.tsv "$T/b.log"
 	is "$(grep -c '<svg' a.svg)" 1 "... is one"
 	status 0 "time is drawn with validation on top" plog --plot --figures time a.tsv

@@ -104,8 +104,9 @@ kernel_bn_value(const float *kept, const float *beta, uint32_t c, uint32_t ch, f
 	return kept[2 * c + ch] * ((x - kept[ch]) * kept[c + ch]) + beta[ch];
 }
 
+/* y = the normalised x, plus `more` where its p is not NULL, and ReLU. */
 struct kernel_bn {
-	struct kernel_view x, y;
+	struct kernel_view x, y, more;
 	const float *kept, *beta;
 	int	 relu;
 };
@@ -116,6 +117,8 @@ kernel_bn_at(const struct kernel_bn *a, uint32_t i, int type)
 	uint32_t m = i / a->y.c, ch = i % a->y.c;
 	float y = kernel_bn_value(a->kept, a->beta, a->y.c, ch, kernel_at(a->x, m, ch, type));
 
+	if (a->more.p != NULL)
+		y = y + kernel_at(a->more, m, ch, type);
 	kernel_set(a->y, m, ch, a->relu && !(y > 0) ? 0 : y, type);
 }
 

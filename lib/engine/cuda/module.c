@@ -197,10 +197,14 @@ module_explain(const struct engine_plan *p, struct buf *out)
 		    (e = dnn_name(set->dnn[i], out)) == 0)
 			e = p->dev->host->put(out, "\n");
 	}
-	for (uint32_t i = 0; i < p->nstep && e == 0; i++)
-		if (p->step[i].kind == PLAN_BN || p->step[i].kind == PLAN_BN_BACK)
-			e = line(p, out, p->graph->node[p->step[i].node].name,
-			    p->step[i].kind == PLAN_BN ? "forward" : "backward", p->step[i].relu ? "own, with relu\n" : "own\n");
+	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {
+		const struct plan_step *s = &p->step[i];
+
+		if (s->kind != PLAN_BN && s->kind != PLAN_BN_BACK)
+			continue;
+		if ((e = line(p, out, p->graph->node[s->node].name, s->kind == PLAN_BN ? "forward" : "backward", "own")) == 0)
+			e = p->dev->host->put(out, "%s%s\n", s->parts > 0 ? ", with a sum" : "", s->relu ? ", with relu" : "");
+	}
 	return e;
 }
 

@@ -54,9 +54,13 @@ pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape)
 		if ((e = device_tape_start(d)) < 0)
 			return e;
 		e = enqueue(p, set, tape);
-		stopped = device_tape_stop(d, &set->tape[tape]);
-		if (e < 0 || stopped < 0)
-			return e < 0 ? e : stopped;
+		if ((stopped = device_tape_stop(d, &set->tape[tape])) < 0)
+			return stopped;
+		/* What a library refuses to have recorded it may still do. */
+		if (e < 0) {
+			device_tape_free(set->tape[tape]);
+			set->tape[tape] = NULL;
+		}
 	}
 	if (set->tape[tape] != NULL)
 		return device_tape_play(d, set->tape[tape]);

@@ -193,6 +193,53 @@ several(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
 	return 0;
 }
 
+/* Node i is a batch norm of which the sum of two that alone reads it is a part: which of the sum's inputs it is, else -1. */
+static int
+summed(const struct engine_plan *p, uint32_t i)
+{
+	uint32_t r = sole_reader(p, i);
+	const struct graph_node *sum = r != PLAN_NONE ? node(p, r) : NULL;
+	int k;
+
+	if (node(p, i)->op != GRAPH_BN || sum == NULL || sum->op != GRAPH_ADD || sum->nin != 2)
+		return -1;
+	k = sum->in[1] == i;
+	/* Of two of them the second. */
+	return k == 0 && node(p, sum->in[1])->op == GRAPH_BN && sole_reader(p, sum->in[1]) == r ? -1 : k;
+}
+
+/* A sum whose input k is a batch norm: its numbers are read once and written nowhere but as the sum. */
+static int
+bn_add(struct engine_plan *p, uint32_t i, int k, uint32_t out)
+{
+	uint32_t bn = node(p, i)->in[k];
+	struct plan_view to;
+	struct plan_step *s;
+	int e;
+
+	if ((e = place(p, out, &to)) < 0)
+		return e;
+	s = plan_add(p, PLAN_BN, bn);
+	s->x = p->node[node(p, bn)->in[0]].y;
+	s->y = to;
+	s->part[s->parts++] = p->node[node(p, i)->in[!k]].y;
+	s->relu = out != i;
+	s->constant = plan_frozen(p->graph, bn);
+	return 0;
+}
+
+static int
+sum(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = node(p, i);
+	uint32_t out = with_relu(p, i);
+
+	for (uint32_t k = 0; k < l->nin && l->nin == 2; k++)
+		if (summed(p, l->in[k]) == (int)k)
+			return bn_add(p, i, (int)k, out);
+	return several(p, i, PLAN_ADD, out);
+}
+
 static int
 concat(struct engine_plan *p, uint32_t i)
 {
@@ -279,7 +326,7 @@ forward(struct engine_plan *p, uint32_t i)
 	case GRAPH_BN:
 		p->node[i].state = p->lanes;
 		p->lanes += node(p, i)->c;
-		return one(p, i, PLAN_BN, with_relu(p, i));
+		return summed(p, i) >= 0 ? 0 : one(p, i, PLAN_BN, with_relu(p, i));
 	case GRAPH_ACT:
 		return p->node[i].fused ? 0 : one(p, i, PLAN_ACT, i);
 	case GRAPH_POOL:
@@ -289,7 +336,7 @@ forward(struct engine_plan *p, uint32_t i)
 	case GRAPH_FLATTEN:
 		return flatten(p, i);
 	case GRAPH_ADD:
-		return several(p, i, PLAN_ADD, with_relu(p, i));
+		return sum(p, i);
 	case GRAPH_MUL:
 		return several(p, i, PLAN_TIMES, i);
 	case GRAPH_PAD:

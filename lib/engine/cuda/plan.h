@@ -10,7 +10,7 @@
  * What keeps the passes short:
  *  - a concatenation is one buffer; its inputs write their window of it, and
  *    their gradients are windows of its gradient;
- *  - ReLU is part of the batch norm, bias or sum before it;
+ *  - ReLU is part of the batch norm, bias or sum before it, and a sum of two of the batch norm that it reads;
  *  - a gradient that comes from several layers stays several views until somebody reads it.
  *
  * Pictures lie as kernel.h has it, in the plan's type; weights [K, R S, C] in the
@@ -55,7 +55,8 @@ enum plan_kind {
 	PLAN_BIAS,		/* y = x + bias, when the node has one, and ReLU when relu */
 	PLAN_BIAS_BACK,		/* the gradient of the bias: sums of dy */
 	PLAN_RELU_BACK,		/* dx = dy where y > 0 */
-	PLAN_BN, PLAN_BN_BACK,
+	PLAN_BN,		/* y = batch norm of x, plus part when there is one, and ReLU when relu */
+	PLAN_BN_BACK,
 	PLAN_ACT, PLAN_ACT_BACK,
 	PLAN_DROP,		/* y = x masked; also dx of dy */
 	PLAN_POOL, PLAN_POOL_BACK,

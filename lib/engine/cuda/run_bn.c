@@ -125,7 +125,8 @@ run_bn(struct engine_plan *p, const struct plan_step *s, uint32_t n, bool train)
 		.gamma = l->fix_gamma ? NULL : array(p, p->kept.w, l->gamma),
 		.kept = lanes(p, s), .c = c, .m = 1, .eps = l->eps,
 	};
-	const struct kernel_bn a = { run_view(p, &s->x), run_view(p, &s->y), r.kept, array(p, p->kept.w, l->beta), s->relu };
+	const struct kernel_bn a = { run_view(p, &s->x), run_view(p, &s->y),
+		s->parts > 0 ? run_view(p, &s->part[0]) : (struct kernel_view){ 0 }, r.kept, array(p, p->kept.w, l->beta), s->relu };
 	float *mean = statistic(p, p->kept.aux, l->mean), *m2 = statistic(p, p->kept.aux, l->var);
 	int e;
 

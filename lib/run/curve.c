@@ -112,9 +112,11 @@ top_of(struct curve *c, const struct logline *l)
 static bool
 another_run(struct curve *c, const struct logline *l, const char *label)
 {
-	if (c->fresh || l->by_step != c->by_step || strcmp(label, c->label[c->run]) != 0)
+	bool place = l->at != LOGLINE_WHOLE;
+
+	if (c->fresh || (place && c->placed && l->by_step != c->by_step) || strcmp(label, c->label[c->run]) != 0)
 		return true;
-	return l->at != LOGLINE_WHOLE && l->at + (l->by_step ? 0 : 1) < *top_of(c, l);
+	return place && l->at + (l->by_step ? 0 : 1) < *top_of(c, l);
 }
 
 void
@@ -147,14 +149,16 @@ curve_take(struct curve *c, const char *line)
 	if (c->n > 0 && another_run(c, &l, label)) {
 		c->run++;
 		c->highest = 0;
+		c->placed = false;
 		memset(c->top, 0, sizeof(c->top));
 		memset(c->headed, 0, sizeof(c->headed));
 	}
 	if ((e = set_label(c, label)) < 0)
 		return e;
 	c->fresh = false;
-	c->by_step = l.by_step;
 	if (l.at != LOGLINE_WHOLE) {
+		c->by_step = l.by_step;
+		c->placed = true;
 		uint64_t *top = top_of(c, &l);
 
 		*top = l.at > *top ? l.at : *top;
@@ -309,7 +313,7 @@ curve_name(const struct curve_rows *rows, uint32_t run, char name[LOGLINE_LABEL]
 	else if (first == run)
 		memcpy(name, label, LOGLINE_LABEL);
 	else
-		snprintf(name, LOGLINE_LABEL, "%.36s (%u)", label, run - first + 1);
+		snprintf(name, LOGLINE_LABEL, "%.84s (%u)", label, run - first + 1);
 }
 
 void

@@ -29,7 +29,7 @@ struct curve {
 	uint64_t top[CURVE_RANKS];	/* of the lines of a rank */
 	bool	 headed[CURVE_RANKS];	/* its log's head has come */
 	uint64_t workers;	/* as the heads say; 0: none has */
-	bool	 by_step;
+	bool	 by_step, placed;	/* its lines are about steps; one was about a step or epoch at all */
 	bool	 fresh;		/* another log begins with the next measurement */
 	unsigned ends;		/* last lines of processes seen */
 	struct doc doc;

@@ -9,17 +9,18 @@ static const struct {
 	const char *head, *key;
 	int digits;
 } columns[LOGLINE_MEASURES] = {
-	[LOGLINE_TRAIN_ACCURACY] = { "train accuracy", "train_accuracy", 4 },
-	[LOGLINE_TRAIN_LOSS] = { "train loss", "train_loss", 4 },
-	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", "validation_accuracy", 4 },
-	[LOGLINE_VAL_LOSS] = { "validation loss", "validation_loss", 4 },
-	[LOGLINE_TRAIN_TOP5] = { "train top-5", "train_top5_accuracy", 4 },
-	[LOGLINE_VAL_TOP5] = { "validation top-5", "validation_top5_accuracy", 4 },
+	[LOGLINE_TRAIN_ACCURACY] = { "train accuracy", "train_accuracy", 6 },
+	[LOGLINE_TRAIN_LOSS] = { "train loss", "train_loss", 6 },
+	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", "validation_accuracy", 6 },
+	[LOGLINE_VAL_LOSS] = { "validation loss", "validation_loss", 6 },
+	[LOGLINE_TRAIN_TOP5] = { "train top-5", "train_top5_accuracy", 6 },
+	[LOGLINE_VAL_TOP5] = { "validation top-5", "validation_top5_accuracy", 6 },
 	[LOGLINE_SECONDS] = { "seconds", "seconds", 1 },
 	[LOGLINE_SPEED] = { "samples/s", "samples_per_s", 1 },
 	[LOGLINE_LOAD] = { "load", "load", 2 },
 	[LOGLINE_RX] = { "rx", "rx_bytes", -1 },
 	[LOGLINE_TX] = { "tx", "tx_bytes", -1 },
+	[LOGLINE_GLOBAL_STEP] = { "global step", "global_step", 0 },
 };
 
 struct shown {
@@ -155,7 +156,7 @@ put_summary(const struct curve_rows *rows, const bool *shown, uint32_t run, cons
 	e = table_cell(t, name, name);
 	e = e < 0 ? e : whole(t, s->epochs, NULL);
 	for (int i = 0; i < 3 && e == 0; i++) {
-		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : table_number(t, accuracy[i], 4);
+		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : table_number(t, accuracy[i], 6);
 		if (i == 0 && e == 0)
 			e = s->best < 0 ? table_cell(t, NULL, NULL) : whole(t, s->best_at, "all");
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LINE	1024	/* bytes of a line that are looked at */
+#define SHORT	48	/* bytes of a line that may be a heading without a mark */
 
 static void
 set(struct logline *l, enum logline_measure m, double v)
@@ -98,6 +99,9 @@ name_of(const char *p, size_t n, char name[LOGLINE_LABEL])
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)name[i] < ' ')
 			name[i] = ' ';
+	/* Code within the text. */
+	for (char *tick; (tick = strchr(name, '`')) != NULL;)
+		memmove(tick, tick + 1, strlen(tick));
 }
 
 /* What a summary is named after: what stands before it on its line, else the heading. */
@@ -374,6 +378,8 @@ table(struct doc *d, const char *line, struct logline *l)
 	l->at = LOGLINE_WHOLE;
 	for (int i = 0; i < n && i < d->columns; i++)
 		take_cell(d, i, cell[i], l);
+	if (l->label[0] == 0 && d->item[0] != 0)
+		snprintf(l->label, sizeof(l->label), "%.46s: %.46s", d->heading, d->item);
 	for (int m = 0; m < LOGLINE_MEASURES && d->columns > 0; m++)
 		if (l->has[m])
 			return true;
@@ -395,14 +401,20 @@ listen_to(struct doc *d, const char *line)
 		d->begins = true;
 		return;
 	}
-	if (*p == '#' || (strlen(p) < LOGLINE_LABEL && *p != '-' && !isdigit((unsigned char)*p) && strchr(p, '|') == NULL)) {
+	if (p[0] == '-' && p[1] == ' ') {
+		name_of(p, strlen(p), d->item);
+		return;
+	}
+	if (*p == '#' || (strlen(p) < SHORT && *p != '-' && !isdigit((unsigned char)*p) && strchr(p, '|') == NULL)) {
 		char *slash;
 
 		name_of(p, strlen(p), name);
 		if ((slash = strstr(name, "  /  traffic statistics")) != NULL)
 			*slash = 0;
-		if (name[0] != 0)
-			memcpy(d->heading, name, sizeof(name));
+		if (name[0] == 0)
+			return;
+		memcpy(d->heading, name, sizeof(name));
+		d->item[0] = 0;
 	}
 }
 

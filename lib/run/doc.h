@@ -12,7 +12,8 @@
  *	Training/Testing Accuracy achieved: 87.3% / 71.7%,  Total training time: 451.8 minutes
  *	1.5	2026-11-21T19:10:00.123Z	host	eth0	end	...	netstat-logging's rows (run/traffic.h)
  *
- * Summaries are named after the short line before them ("server1:"), and are about a whole run.
+ * Summaries are named after the short line before them ("server1:"), and are about a whole run; so is a table that names
+ * nothing by itself, behind an item of a list ("- batch size 512") with that, too.
  * Threads: a struct doc is for one thread at a time.
  */
 #ifndef RUN_DOC_H
@@ -27,6 +28,7 @@ enum doc_column { DOC_NAME, DOC_EPOCH, DOC_STEP, DOC_MEASURE };
 /* One of zeros stands at a document's begin. */
 struct doc {
 	char	 heading[LOGLINE_LABEL];	/* the short line before */
+	char	 item[LOGLINE_LABEL];		/* the item of a list behind that */
 	double	 unit;				/* of numbers below rx and tx; 0 when none was given */
 	int	 columns;			/* of the table that this is in; 0 outside of one, -1 in one of other things */
 	bool	 pairs;				/* below a head "rx tx" */

@@ -148,6 +148,8 @@ steps(const char *p, struct logline *l)
 	if (!behind(&p, "After ") || !count(&p, &l->at) || !starts(&p, " training steps"))
 		return false;
 	l->by_step = true;
+	if (starts(&p, " (") && number(&p, &v) && starts(&p, " global steps)"))
+		set(l, LOGLINE_GLOBAL_STEP, v);
 	if (!behind(&p, "loss on training batch is ") || !number(&p, &v))
 		return false;
 	set(l, LOGLINE_TRAIN_LOSS, v);

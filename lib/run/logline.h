@@ -22,7 +22,7 @@
 
 #define LOGLINE_ANYONE	UINT64_MAX	/* the line does not say whose it is */
 #define LOGLINE_WHOLE	UINT64_MAX	/* it is about the whole of a run */
-#define LOGLINE_LABEL	48		/* bytes of a run's name, its zero counted */
+#define LOGLINE_LABEL	96		/* bytes of a run's name, its zero counted */
 
 enum logline_measure {
 	LOGLINE_TRAIN_ACCURACY,
@@ -37,6 +37,7 @@ enum logline_measure {
 	LOGLINE_VAL_SECONDS,	/* of the epoch's validation */
 	LOGLINE_TRAIN_TOP5,	/* accuracy by the five most probable classes */
 	LOGLINE_VAL_TOP5,
+	LOGLINE_GLOBAL_STEP,	/* all workers' steps so far, where the line is a step's */
 	LOGLINE_MEASURES,
 	/* Counters: what they grow by between two rows is traffic. */
 	LOGLINE_RX_SO_FAR = LOGLINE_MEASURES,

@@ -215,7 +215,7 @@ table_number(struct table *t, double v, int digits)
 	if (digits < 0) {
 		for (; i < 6 && scaled >= 1000; i++)
 			scaled /= 1024;
-		snprintf(text, sizeof(text), "%.*f %s", i > 0 ? 2 : 0, scaled, units[i]);
+		snprintf(text, sizeof(text), "%.*f %s", i == 0 ? 0 : i < 4 ? 2 : 3, scaled, units[i]);
 	} else {
 		snprintf(text, sizeof(text), "%.*f", digits, v);
 	}

@@ -24,15 +24,15 @@ END
 
 status 0 "a log of rows" plog "$T/a.tsv"
 is "$(cat "$T/out")" "epoch  train accuracy  train loss  validation accuracy  validation loss  seconds  samples/s
-    0          0.3000      2.0000               0.4000           1.5000      5.0      200.0
-    1          0.6000      1.0000               0.7000              nan      4.0      250.0" "... as a table"
+    0        0.300000    2.000000             0.400000         1.500000      5.0      200.0
+    1        0.600000    1.000000             0.700000              nan      4.0      250.0" "... as a table"
 is "$(cat "$T/err")" "" "... and not a word else"
 status 0 "lines for people, on standard input" sh -c 'plog <"$1"' sh "$T/b.log"
 is "$(cat "$T/out")" "epoch  train accuracy  seconds
-    0          0.6000      3.5" "... the mean of the ranks"
+    0        0.600000      3.5" "... the mean of the ranks"
 status 0 "a row for each rank" plog -r - <"$T/b.log"
-is "$(sed 1d "$T/out" | tr -s ' ')" " 0 0 0.5000 -
- 0 1 0.7000 -
+is "$(sed 1d "$T/out" | tr -s ' ')" " 0 0 0.500000 -
+ 0 1 0.700000 -
  0 - - 3.5" "... and for what nobody's name is on"
 status 0 "two logs" plog "$T/a.tsv" "$T/b.log"
 is "$(wc -l <"$T/out")" 3 "... are read as one"
@@ -41,7 +41,7 @@ cd "$T" || exit 1
 status 0 "as Markdown" plog --format markdown b.log
 is "$(cat out)" "| epoch | train accuracy | seconds |
 | ----: | -------------: | ------: |
-|     0 |         0.6000 |     3.5 |" "... a table"
+|     0 |       0.600000 |     3.5 |" "... a table"
 status 0 "... is read again" sh -c 'plog --format markdown a.tsv | plog --format tsv'
 is "$(tail -n 1 out)" "1	0.6	1	0.7		4	250" "... but for what was no number"
 status 0 "as TSV" plog --format tsv a.tsv
@@ -75,7 +75,7 @@ exec 8>grows
 sed '/epoch	1/,$d' a.tsv | tee /dev/fd/8 >so-far
 row 15 step 1 '' '' '' '' >&8
 until [ "$(wc -l <out)" -ge 2 ]; do kill -0 $f || break; done
-is "$(tail -n 1 out | tr -s ' ')" " 0 0.3000 2.0000 0.4000 1.5000 5.0 200.0" "an epoch that is over is shown"
+is "$(tail -n 1 out | tr -s ' ')" " 0 0.300000 2.000000 0.400000 1.500000 5.0 200.0" "an epoch that is over is shown"
 sed -n '/epoch	1/,$p' a.tsv >&8
 exec 8>&-
 wait $f
@@ -94,11 +94,18 @@ is $? 0 "a file is followed until its worker ends"
 is "$(cat out)" "$(cat want)" "... likewise"
 status 2 "following has one form" plog -f --format json a.tsv
 
+printf '%s\n' '- froze 2  Acc@1 81.4' 'froze 2' 'batch1  RX bytes:1000  TX bytes:500' 'batch5  RX bytes:3000  TX bytes:900' >counts
+is "$(plog --format tsv counts | sed 1d | tr '\t' ' ')" "froze 2  5  2000 400
+froze 2   0.814  " "steps and the whole of a run of one name are one run's"
+
 seeds=$DATA/../seeds
 if [ -d "$seeds" ]; then
 	tsv() { plog --format tsv "$seeds/$1"*; }
-	is "$(tsv 001 | awk 'NR > 1 { n++; s += $3 } END { print n, s }')" \
+	is "$(tsv 001 | awk -F '\t' 'NR > 1 { n++; s += $3 } END { print n, s }')" \
 		"24 $(awk -F '|' '$2 ~ /^ [0-9]+ $/ { s += $3 } END { print s }' "$seeds"/001*)" "MXNet's tables, every row"
+	is "$(plog --format markdown "$seeds"/001* | sed -n 10p)" \
+		"| 5 machines with 10 GTX 980, BSP: batch_size = 512, learning_rate = .1    |    40 |       0.951681 |            0.863672 |     7.0 |" \
+		"... under the names that they have"
 	is "$(tsv 000 | awk '$1 < 3' | wc -l)" 30 "MXNet's logs"
 	is "$(tsv 000 | awk '$1 == 2 && $2 == 19 { print $4 }')" 0.824894667 "... three workers' mean"
 	is "$(tsv 002 | awk -F '\t' '/resnet50 512x8=4096 \(lr=0.4\) 8/ { print $3, $4, $5, $6 }')" \
@@ -110,7 +117,7 @@ if [ -d "$seeds" ]; then
 	is "$(tsv 003 | awk -F '\t' '$1 == "no fraze layers" && $3 == 355 { print $7, $8 }')" \
 		"376595358958 378745601514" \
 		"counters by step"
-	is "$(tsv 004 | awk -F '\t' '$1 == 2 && $2 == 2000 { print $3, $4, $5 }')" "0.9375 0.233018 0.014" "TensorFlow's steps"
+	is "$(tsv 004 | awk -F '\t' '$1 == 2 && $2 == 2000 { print $3, $4, $5, $6 }')" "0.9375 0.233018 0.014 1995" "TensorFlow's steps"
 	is "$(plog --machines --format tsv "$seeds"/001* "$seeds"/002* | wc -l)" 8 "machines"
 else
 	skip "the logs of others" "no $seeds"

@@ -48,8 +48,8 @@ ranks(void)
 	buf_terminate(&text);
 	is_str((char *)text.p,
 	    "epoch  train accuracy  validation accuracy  samples/s\n"
-	    "    0          0.3000                    -       15.0\n"
-	    "    1          0.7000               0.7000          -\n", "... aligned, with the columns that are used");
+	    "    0        0.300000                    -       15.0\n"
+	    "    1        0.700000             0.700000          -\n", "... aligned, with the columns that are used");
 	table_free(&t);
 	curve_rows_free(&r);
 	curve_free(&c);

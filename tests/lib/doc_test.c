@@ -60,6 +60,11 @@ static const struct want wants[] = {
 	{ "4.Total training time: 2.5 minutes", "result", LOGLINE_WHOLE, LOGLINE_SECONDS, 150 },
 	{ "2.000\t2026-11-21T19:10:00.123Z\thost\teth0\tend\t2.000\t1000\t20\t3\t4\t\t", "host eth0", LOGLINE_WHOLE, LOGLINE_RX, 1000 },
 	{ "2.000\t2026-11-21T19:10:00.123Z\thost\teth0\tperiod\t2.000\t1000\t20\t3\t4\t\t", NULL, 0, 0, 0 },
+	{ "### Two machines", NULL, 0, 0, 0 }, { "- `batch = 5`, `rate = .1`", NULL, 0, 0, 0 }, { "", NULL, 0, 0, 0 },
+	{ "| epoch | time |", NULL, 0, 0, 0 },
+	{ "| 10 | 7 |", "Two machines: batch = 5, rate = .1", 10, LOGLINE_SECONDS, 7 },
+	{ "### Three machines", NULL, 0, 0, 0 }, { "| epoch | time |", NULL, 0, 0, 0 },
+	{ "| 10 | 7 |", "", 10, LOGLINE_SECONDS, 7 },
 	{ "Epoch[0] Train-accuracy=0.5", NULL, 0, 0, 0 },
 };
 

@@ -11,9 +11,10 @@
  * Of a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
  *
  * With ReLU behind it dy counts where scale x + shift > 0, computed again rather
- * than kept.  Sums are taken unit by unit in f32, about the unit's first pixel
- * so that a large mean costs no digits, and joined in f64 picture by picture
- * (Chan, Golub, LeVeque, "Updating formulae", 1979): no thread count changes them.
+ * than kept.  Sums are taken unit by unit, about the unit's first pixel so that
+ * a large mean costs no digits, in f32 over RUN vectors, then in f64: a deep net
+ * multiplies what is lost here.  They are joined picture by picture (Chan, Golub,
+ * LeVeque, "Updating formulae", 1979): no thread count changes them.
  */
 #include "engine/cpu.h"
 #include "engine/cpu_isa.h"
@@ -32,9 +33,12 @@ struct wide {
 	cpu_wide scale, shift, mean, k1, k0;
 };
 
-/* Two sums a float side by side. */
+#define RUN	32u	/* vectors, a power of 2 */
+
+/* Two sums a float side by side: of this run, and of those before. */
 struct sums {
 	cpu_wide a, b;
+	double	 all_a[CPU_WIDE], all_b[CPU_WIDE];
 };
 
 CPU_INLINE void
@@ -57,15 +61,31 @@ widen_all(const struct lanes *c, size_t lanes, struct wide *w)
 	widen(c->k0, lanes, &w->k0);
 }
 
+/* A run ends. */
+CPU_INLINE void
+settle(struct sums *s)
+{
+	for (size_t j = 0; j < CPU_WIDE; j++) {
+		s->all_a[j] += (double)s->a[j];
+		s->all_b[j] += (double)s->b[j];
+	}
+	s->a = s->b = (cpu_wide){ 0 };
+}
+
 /* The sums of each channel. */
 CPU_INLINE void
-narrow(const struct sums *s, size_t lanes, float *s1, float *s2)
+narrow(struct sums *s, size_t lanes, float *s1, float *s2)
 {
-	for (size_t l = 0; l < lanes; l++)
-		s1[l] = s2[l] = 0;
-	for (size_t j = 0; j < CPU_WIDE; j++) {
-		s1[j % lanes] += s->a[j];
-		s2[j % lanes] += s->b[j];
+	settle(s);
+	for (size_t l = 0; l < lanes; l++) {
+		double a = 0, b = 0;
+
+		for (size_t j = l; j < CPU_WIDE; j += lanes) {
+			a += s->all_a[j];
+			b += s->all_b[j];
+		}
+		s1[l] = (float)a;
+		s2[l] = (float)b;
 	}
 }
 
@@ -92,13 +112,16 @@ moments(const cpu_wide *x, const cpu_wide *first, struct sums *s)
 CPU_CLONES static void
 unit_moments(const float *restrict x, size_t count, size_t lanes, float *restrict s1, float *restrict s2)
 {
-	struct sums s = { { 0 }, { 0 } };
+	struct sums s = { { 0 }, { 0 }, { 0 }, { 0 } };
 	cpu_wide first, part;
 	size_t i = 0;
 
 	widen(x, lanes, &first);
-	for (; i + CPU_WIDE <= count; i += CPU_WIDE)
+	for (; i + CPU_WIDE <= count; i += CPU_WIDE) {
+		if (i % (RUN * CPU_WIDE) == 0)
+			settle(&s);
 		moments((const cpu_wide *)(x + i), &first, &s);
+	}
 	if (i < count) {
 		part = first;
 		load_part(x + i, count - i, &part);
@@ -175,9 +198,12 @@ reduce_all(const float *restrict x, const float *restrict d0, const float *restr
 	cpu_wide px = { 0 }, p0 = { 0 }, p1 = { 0 };
 	size_t i = 0;
 
-	for (; i + CPU_WIDE <= count; i += CPU_WIDE)
+	for (; i + CPU_WIDE <= count; i += CPU_WIDE) {
+		if (i % (RUN * CPU_WIDE) == 0)
+			settle(s);
 		reduce((const cpu_wide *)(x + i), (const cpu_wide *)(d0 + i),
 		    d1 != NULL ? (const cpu_wide *)(d1 + i) : NULL, w, relu, s);
+	}
 	if (i < count) {
 		load_part(x + i, count - i, &px);
 		load_part(d0 + i, count - i, &p0);
@@ -192,7 +218,7 @@ CPU_CLONES static void
 unit_reduce(const float *restrict x, const float *restrict d0, const float *restrict d1, size_t count, size_t lanes,
     const struct lanes *c, bool relu, float *restrict s1, float *restrict s2)
 {
-	struct sums s = { { 0 }, { 0 } };
+	struct sums s = { { 0 }, { 0 }, { 0 }, { 0 } };
 	struct wide w;
 
 	widen_all(c, lanes, &w);

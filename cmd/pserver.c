@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] --key-file FILE [--ready-fd N]\n"
-			    "       pserver --key-file FILE";
+static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] [--ready-fd N] --key-file FILE | --plain\n"
+			    "       pserver --key-file FILE | --plain";
 static const char help[] =
     "  --listen HOST:PORT    address to listen at; port 0 lets the system choose\n"
     "  --workers W           how many workers the job has\n"

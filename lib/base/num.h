@@ -7,6 +7,7 @@
 #ifndef BASE_NUM_H
 #define BASE_NUM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,8 @@ int num_f64(const char *text, double lo, double hi, double *v);
 
 /* *v = a * b.  Returns 0 or ERR_LIMIT when it does not fit a size_t. */
 int num_mul(size_t a, size_t b, size_t *v);
+
+/* Whether none of n floats is infinite or no number. */
+bool num_finite(const float *p, size_t n);
 
 #endif

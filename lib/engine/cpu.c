@@ -310,6 +310,8 @@ pass(struct engine_plan *p, const struct samples *in, bool train, const struct e
 			err_within("layer %s", p->graph->node[s->node].name);
 			return e;
 		}
+		if (hook != NULL && hook->made != NULL && (e = hook->made(hook->arg, s->node, cpu_finite(p, s, in->n))) != 0)
+			return e;
 	}
 	return 0;
 }

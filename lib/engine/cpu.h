@@ -192,6 +192,9 @@ int	 cpu_set_first(struct engine_plan *p);	/* binds those of the full batch */
 int	 cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set);
 void	 cpu_set_free(struct engine_plan *p);
 
+/* cpu_finite.c: whether what a step of the pass forward gave for n pictures, and its statistics, are all numbers. */
+bool	 cpu_finite(const struct engine_plan *p, const struct cpu_step *s, uint32_t n);
+
 /* cpu_explain.c: as struct engine has it. */
 int	 cpu_explain(const struct engine_plan *p, struct buf *out);
 

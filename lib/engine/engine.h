@@ -54,6 +54,12 @@ struct engine_hook {
 	/* The gradient of learned array a is final in g: once an array that is not frozen and backward, roughly last layer first. */
 	int (*born)(void *arg, uint32_t a);
 	/*
+	 * Of forward(), to find where numbers end: node's output is there, and so are the statistics that it was made by;
+	 * finite: all of them are numbers.  Costs a pass over each output.  Of several devices each says so of its part, one
+	 * at a time.  An engine that cannot look never calls it.
+	 */
+	int (*made)(void *arg, uint32_t node, bool finite);
+	/*
 	 * Of backward() on joined devices, see join(): as many plans as devices go backward at the same time, each with this
 	 * set.  g of the first gets the sum, those of the others may be anything; stats are each plan's own.
 	 */

@@ -251,6 +251,9 @@ pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 		if (hook != NULL && (e = each_array(g, i, false, hook->need, hook->arg)) != 0)
 			return e;
 		ref_half_run(p, i, ops[g->node[i].op]->forward);
+		if (hook != NULL && hook->made != NULL &&
+		    (e = hook->made(hook->arg, i, num_finite(p->y[i], p->n * ref_floats(&g->node[i])))) != 0)
+			return e;
 	}
 	return 0;
 }

@@ -120,6 +120,19 @@ born(void *arg, uint32_t a)
 	return p->hook != NULL && p->hook->born != NULL ? p->hook->born(p->hook->arg, a) : 0;
 }
 
+/* Told one at a time. */
+static int
+made(void *arg, uint32_t node, bool finite)
+{
+	struct engine_plan *p = ((struct split_lane *)arg)->all;
+	int e;
+
+	pthread_mutex_lock(&p->lock);
+	e = p->hook->made(p->hook->arg, node, finite);
+	pthread_mutex_unlock(&p->lock);
+	return e;
+}
+
 /* ------ passes ------ */
 
 static int
@@ -146,7 +159,13 @@ static int
 pass(struct split_lane *l)
 {
 	const struct engine_plan *p = l->all;
-	const struct engine_hook hook = { l, p->hook != NULL && p->hook->need != NULL ? need : NULL, born, p->joined };
+	const struct engine_hook hook = {
+		.arg = l,
+		.need = p->hook != NULL && p->hook->need != NULL ? need : NULL,
+		.born = born,
+		.made = p->hook != NULL && p->hook->made != NULL ? made : NULL,
+		.joined = p->joined,
+	};
 
 	switch (p->job) {
 	case SPLIT_FORWARD:

@@ -323,8 +323,9 @@ memory(struct train *t)
 	if ((e = floats(&t->w, g->P)) < 0 || (e = floats(&t->aux, g->A)) < 0 ||
 	    (e = floats(&t->g, g->P)) < 0 || (e = floats(&t->stats, g->A)) < 0)
 		return e;
-	if (t->o->accumulate > 1 &&
-	    ((e = floats(&t->sum, g->P)) < 0 || (e = floats(&t->stats_sum, g->A)) < 0))
+	if ((t->o->accumulate > 1 || t->o->skip_nan) && (e = floats(&t->sum, g->P)) < 0)
+		return e;
+	if (t->o->accumulate > 1 && (e = floats(&t->stats_sum, g->A)) < 0)
 		return e;
 	if (t->o->ps.hyper.average.kind != AVERAGE_NONE && (e = floats(&t->average, g->P + g->A)) < 0)
 		return e;
@@ -344,7 +345,7 @@ begin(struct train *t)
 	ps.w = t->w;
 	ps.aux = t->aux;
 	ps.engine = t->engine;
-	ps.plan = t->plan;
+	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
 	ps.pieces = t->o->accumulate > 1;
 	ps.waiting = waiting;
 	ps.arg = t;

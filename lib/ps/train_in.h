@@ -27,7 +27,8 @@ struct train {
 	float		*stats, *stats_sum;	/* [A] likewise */
 	float		*into;		/* where backward() writes now: g or sum */
 	bool		 add;		/* g is to be added to sum before it is pushed */
-	bool		 push;		/* this backward() is the step's last */
+	bool		 push;		/* this backward() is the step's last: arrays leave as they are born */
+	uint32_t	 bad_array;	/* whose gradient has what is no number; UINT32_MAX: none */
 	uint64_t	*loaded;	/* [nw] 1 + the step whose weights the plan holds; 0: none */
 	uint64_t	 steps;		/* of an epoch; of a stream's, more than there are */
 	bool		 stream;	/* the records come in one, whose end nobody knows ... */
@@ -71,11 +72,13 @@ int	train_save(struct train *t);
 /* Tells what was written since; wait: of all.  Returns 0, or what writing came to. */
 int	train_saved(struct train *t, bool wait);
 /*
- * Is a loss a number?  0; 1: no, and its n samples are to be left out, which is told; ERR_FORMAT, and the line says at which
- * step and where to look.  The same of a gradient's array a that is about to leave, which cannot be left out.
+ * Is the loss of a batch, which was drawn for so, a number?  0; 1: no, and it is to be left out, which is told; ERR_FORMAT,
+ * and the line says at which step, in which layer's output that began where the engine can tell, and what weights are like.
+ * Are those of array a's gradient in g?  If not, what is to be done is what train_gradient_end() returns: 1 or ERR_FORMAT.
  */
-int	train_loss_is(struct train *t, double loss, uint32_t n);
-int	train_gradient_is(const struct train *t, uint32_t a, const float *g);
+int	train_loss_is(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss);
+bool	train_gradient_is(struct train *t, uint32_t a, const float *g);
+int	train_gradient_end(struct train *t, const struct batch *b, const struct engine_draw *draw);
 /* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: ERR_STOP when the run that is resumed had come to that end. */

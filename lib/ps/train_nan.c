@@ -1,37 +1,29 @@
 /* train_nan - numbers that are none: a step whose loss or gradient is infinite or no number, and where that began. */
 #include "ps/train_in.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* By the exponent's bits, which a compiler compares many at once. */
-static bool
-finite_all(const float *p, size_t n)
-{
-	uint32_t bits, bad = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		memcpy(&bits, p + i, sizeof(bits));
-		bad |= (bits & 0x7f800000u) == 0x7f800000u;
-	}
-	return bad == 0;
-}
-
 /* Weights that are no numbers came with the step before; else the largest of them are where to look. */
 static void
-whence(const struct train *t, char text[128])
+whence(const struct train *t, char text[160])
 {
 	const struct graph *g = t->graph;
 	const char *name = "";
 	float most = -1;
 
+	if (worker_read(t->wk) < 0) {
+		snprintf(text, 160, "weights cannot be read");
+		return;
+	}
 	for (uint32_t a = 0; a < g->nw; a++) {
 		const float *w = t->w + g->w[a].first;
 
-		if (!finite_all(w, g->w[a].count)) {
-			snprintf(text, 128, "so are weights of %.80s", g->w[a].name);
+		if (!num_finite(w, g->w[a].count)) {
+			snprintf(text, 160, "so are weights of %.80s", g->w[a].name);
 			return;
 		}
 		for (size_t i = 0; i < g->w[a].count; i++)
@@ -40,36 +32,79 @@ whence(const struct train *t, char text[128])
 				name = g->w[a].name;
 			}
 	}
-	snprintf(text, 128, "all weights are numbers, the largest is %g, in %.80s", (double)most, name);
+	snprintf(text, 160, "all weights are numbers, the largest is %g, in %.80s", (double)most, name);
 }
 
-int
-train_loss_is(struct train *t, double loss, uint32_t n)
+static int
+made(void *arg, uint32_t node, bool finite)
 {
-	char where[128], text[256];
-	int e;
+	uint32_t *first = arg;
 
-	if (isfinite(loss))
-		return 0;
-	if ((e = worker_read(t->wk)) < 0)
-		return e;
-	whence(t, where);
-	snprintf(text, sizeof(text), "step %" PRIu64 ": the loss is %s; %s%s", t->step + 1, isnan(loss) ? "nan" : "inf",
-	    where, t->o->skip_nan ? "; this batch is left out" : "");
+	if (!finite && node < *first)
+		*first = node;
+	return 0;
+}
+
+/* The batch goes forward once more, and each layer's output is looked at. */
+static void
+began(const struct train *t, const struct batch *b, const struct engine_draw *draw, char text[160])
+{
+	uint32_t first = UINT32_MAX;
+	const struct engine_hook hook = { .arg = &first, .made = made };
+	struct engine_result r;
+
+	text[0] = 0;
+	if (!worker_home(t->wk) && t->engine->forward(t->plan, &b->s, draw, &hook, &r) == 0 && first < t->graph->n)
+		snprintf(text, 160, "it began in the output of layer %.80s; ", t->graph->node[first].name);
+}
+
+/* Told, and the batch is left out, or the end. */
+static int
+end(struct train *t, const struct batch *b, const char *what)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "step %" PRIu64 ": %s%s", t->step + 1, what,
+	    t->o->skip_nan ? "; this batch is left out" : "");
 	if (!t->o->skip_nan)
 		return err_fail(ERR_FORMAT, "%s", text);
-	train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = n, .text = text });
+	train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->s.n, .text = text });
 	return 1;
 }
 
-/* Of several devices or pieces the array is whole here.  What other arrays gave has left, so this cannot be left out. */
 int
-train_gradient_is(const struct train *t, uint32_t a, const float *g)
+train_loss_is(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss)
+{
+	char first[160], where[160], text[400];
+
+	if (isfinite(loss))
+		return 0;
+	began(t, b, draw, first);
+	whence(t, where);
+	snprintf(text, sizeof(text), "the loss is %s; %s%s", isnan(loss) ? "nan" : "inf", first, where);
+	return end(t, b, text);
+}
+
+bool
+train_gradient_is(struct train *t, uint32_t a, const float *g)
 {
 	const struct graph_array *r = &t->graph->w[a];
 
-	if (finite_all(g + r->first, r->count))
-		return 0;
-	return err_fail(ERR_FORMAT, "step %" PRIu64 ": the gradient of %s is infinite or no number; "
-	    "those of the layers behind it are numbers", t->step + 1, r->name);
+	if (!r->frozen && !num_finite(g + r->first, r->count)) {
+		t->bad_array = a;
+		return false;
+	}
+	return true;
+}
+
+int
+train_gradient_end(struct train *t, const struct batch *b, const struct engine_draw *draw)
+{
+	char first[160], text[400];
+
+	began(t, b, draw, first);
+	snprintf(text, sizeof(text), "the gradient of %.80s is infinite or no number; %s",
+	    t->graph->w[t->bad_array].name, *first != 0 ? first : "all layers' outputs and the gradients of those behind it are numbers");
+	text[strlen(text) - (*first != 0 ? 2 : 0)] = 0;
+	return end(t, b, text);
 }

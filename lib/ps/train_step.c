@@ -94,7 +94,9 @@ born(void *arg, uint32_t a)
 	layer(t, UINT32_MAX, " backward");
 	if (t->add)
 		add(t->sum + r->first, t->g + r->first, r->count);
-	if (t->push && (e = train_gradient_is(t, a, t->add ? t->sum : t->into)) == 0)
+	if (t->push && !train_gradient_is(t, a, t->add ? t->sum : t->into))
+		return ERR_FORMAT;
+	if (t->push)
 		e = push(t, a, t->add ? t->sum : t->into);
 	layer_begins(t, a);
 	return e;
@@ -110,7 +112,7 @@ train_load_all(struct train *t)
 	return e == 0 && !worker_home(t->wk) ? t->engine->load_aux(t->plan, t->aux) : e;
 }
 
-/* A step in which this worker's last piece is empty: what it has leaves now. */
+/* What this worker has leaves now: its last piece is empty, or it was not to leave before all of it was looked at. */
 static int
 push_all(struct train *t)
 {
@@ -148,45 +150,87 @@ step(struct train *t, uint32_t n)
 	return e;
 }
 
+static void
+count(struct train_sums *seen, const struct engine_result *r, uint32_t n)
+{
+	seen->loss += train_loss(r->loss);
+	seen->correct += r->correct;
+	seen->top5 += r->top5;
+	seen->samples += n;
+}
+
+/*
+ * The gradient of the piece that went back last.  What may be left out has not left yet: it joins the step's when all of it
+ * is numbers.  Returns 1 when it is left out.
+ */
+static int
+judge(struct train *t, const struct batch *b, const struct engine_draw *draw)
+{
+	bool good = true;
+
+	for (uint32_t a = 0; a < t->graph->nw && good; a++)
+		good = train_gradient_is(t, a, t->into);
+	if (!good) {
+		if (t->stats_sum == NULL)
+			memset(t->stats, 0, t->graph->A * sizeof(*t->stats));
+		return train_gradient_end(t, b, draw);
+	}
+	if (t->into == t->g)
+		add(t->sum, t->g, t->graph->P);
+	return 0;
+}
+
+/* The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be left out. */
+static int
+back(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
+{
+	const struct engine_hook hook = { .arg = t, .need = need, .born = born };
+	const bool home = worker_home(t->wk), whole = t->o->skip_nan;
+	uint64_t from = trace_now(t->trace);
+	int e;
+
+	t->push = last && !whole;
+	t->add = !first && !whole;
+	t->into = first && t->sum != NULL ? t->sum : t->g;
+	t->bad_array = UINT32_MAX;
+	t->layer_from = from;
+	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) : t->engine->backward(t->plan, t->into, t->stats, &hook);
+	if (e < 0)
+		return t->bad_array != UINT32_MAX ? train_gradient_end(t, b, draw) : e;
+	trace_span(t->trace, TRACE_STEPS, from, "backward");
+	if (whole && (e = judge(t, b, draw)) != 0)
+		return e;
+	if (t->stats_sum != NULL && !home)
+		for (size_t i = 0; i < t->graph->A; i++)
+			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
+	return 0;
+}
+
 /* k: which of this worker's pieces it is.  Returns 1 when it is left out. */
 static int
 piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
-	const struct engine_hook hook = { .arg = t, .need = reach, .born = born }, back = { .arg = t, .need = need, .born = born };
+	const struct engine_hook hook = { .arg = t, .need = reach, .born = born };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
-	const struct engine *en = t->engine;
-	const bool home = worker_home(t->wk);
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
 	int e;
 
 	t->layer_from = 0;
-	if ((e = en->forward(t->plan, &b->s, &draw, home ? NULL : &hook, &r)) < 0)
+	if ((e = t->engine->forward(t->plan, &b->s, &draw, worker_home(t->wk) ? NULL : &hook, &r)) < 0)
 		return e;
 	layer(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
-	if ((e = train_loss_is(t, r.loss, b->s.n)) != 0)
+	if ((e = train_loss_is(t, b, &draw, r.loss)) != 0)
 		return e;
-	seen->loss += train_loss(r.loss);
-	seen->correct += r.correct;
-	seen->top5 += r.top5;
-	seen->samples += b->s.n;
-	if (last && (e = step(t, (uint32_t)seen->samples)) < 0)
+	if (last && !t->o->skip_nan && (e = step(t, (uint32_t)seen->samples + b->s.n)) < 0)
 		return e;
-	t->push = last;
-	t->add = !first;
-	t->into = first && t->sum != NULL ? t->sum : t->g;
-	t->layer_from = from = trace_now(t->trace);
-	if ((e = home ? en->backward(t->plan, NULL, NULL, NULL) : en->backward(t->plan, t->into, t->stats, &back)) < 0)
-		return e;
-	trace_span(t->trace, TRACE_STEPS, from, "backward");
-	if (t->stats_sum != NULL && !home)
-		for (size_t i = 0; i < t->graph->A; i++)
-			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
-	return 0;
+	if ((e = back(t, b, &draw, first, last)) == 0)
+		count(seen, &r, b->s.n);
+	return e;
 }
 
 /* The end of a step whose last piece was empty for this worker, or all of them. */
@@ -253,7 +297,7 @@ train_step(struct train *t, struct train_sums *seen)
 			continue;
 		if ((e = piece(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)
 			return e;
-		pushed = k + 1 == all && e == 0;
+		pushed = e == 0 && t->push;
 	}
 	if (!pushed && (e = without_last(t, (uint32_t)seen->samples)) < 0)
 		return e;

@@ -111,12 +111,24 @@ n=$(sed -n 's/^pworker: step \([0-9]*\): .*/\1/p' "$T/err")
 is "$(awk -F'\t' '$5 == "step" { print $7 }' log | tail -n 1)" $((n - 1)) "... the one after the last of the log"
 is "$(awk -F'\t' '$5 == "step" && $9 !~ /^[0-9.]+$/' log)" "" "... whose losses are numbers"
 status 1 "so does a loss" $mlp --scale 1e30 --lr 1e6
-like "$T/err" '^pworker: step 2: the loss is (nan|inf); ' "... at its step"
+like "$T/err" '^pworker: step 2: the loss is (nan|inf); it began in the output of layer fc[12]; ' "... at its step and layer"
 status 1 "or only its batch" $mlp --scale 1e30 --lr 1e6 --on-nan skip
 like "$T/err" '^pworker: step 2: the loss is (nan|inf); .*; this batch is left out$' "... which is said"
 is "$(awk -F'\t' '$5 == "epoch"' "$T/out" | wc -l)" 2 "... and the epochs go to their end"
 counted() { awk -F'\t' -v event="$1" '$5 == event { n += $8 } END { print n }' "$T/out"; }
 is "$(counted epoch)" "$(counted step)" \
 	"... with the pictures that counted"
+status 1 "a bad gradient leaves out no more than its batch" $mlp --scale 1e20 --lr 100 --on-nan skip --save bad
+like "$T/err" '^pworker: step 2: the gradient of fc2_weight is .* number; it began in the output of layer fc1; this batch is left out$' \
+	"... where it began is said"
+is "$(counted epoch)" 20 "... one batch counted"
+status 0 "... and all weights are numbers" pmerge --verify bad-0002.safetensors
+status 1 "of pieces, too" $mlp --scale 1e20 --lr 100 --on-nan skip --save bad --accumulate 2 --engine ref
+status 0 "... nothing of them stays" pmerge --verify bad-0002.safetensors
+for more in "" "--accumulate 2"; do
+	$mlp --scale 0.01 --epochs 1 --save go $more >/dev/null 2>&1
+	status 0 "nothing to leave out" $mlp --scale 0.01 --epochs 1 --on-nan skip --save skip $more
+	ok "... the same bits" cmp go-0001.safetensors skip-0001.safetensors
+done
 status 2 "no other way" train --on-nan go
 done_testing

@@ -8,9 +8,10 @@ if [ -z "${PEER_TORCH:-}" ]; then
 	done_testing
 fi
 
-# Over a whole deep net relus turned here and there move gradients by hundredths: ours may be twice as far from f64 as
-# PyTorch's f32.  Of resnet50 they are .021 from it, .019 with direct convolutions alone, PyTorch's .019; of that .016 is
-# what convolutions lose by sums in f32, and .004 remain when these are exact, as when weights alone are rounded to f32.
+# Over a whole deep net relus turned here and there move gradients by hundredths: ours may be half as far again from f64 as
+# PyTorch's f32, or a hundredth.  Of resnet50 they are .021 from it, .019 with direct convolutions alone, PyTorch's .019; of
+# that .017 is what convolutions lose by sums in f32, and .004 remain when these are exact, as when weights alone are rounded
+# to f32.
 same() { # TORCH'S NAME, OURS, OPTIONS...
 	mkdir "$1"
 	status 0 "$1: torchvision runs" "$PEER_TORCH" "$TOP/tests/peers/torch_nets.py" "$1" "$1"
@@ -19,7 +20,7 @@ same() { # TORCH'S NAME, OURS, OPTIONS...
 	{ echo "torch $torch"; cat out; } | sed 's/^/# /'
 	ok "$1: equal logits" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
 	ok "$1: gradients of a step" awk -v torch="$torch" \
-	    '$1 == "gradients" { good = $2 ~ /^[0-9]/ && $2 < 2 * torch } END { exit !good }' out
+	    '$1 == "gradients" { good = $2 ~ /^[0-9]/ && ($2 < 1e-2 || $2 < 1.5 * torch) } END { exit !good }' out
 	ok "$1: statistics" awk '$1 == "statistics" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
 	status 0 "$1: and in bf16" "$BUILD/tests/peers/logits" bf16 "$2" "$1" "${@:3}"
 	{ echo "torch in bf16 $half"; cat out; } | sed 's/^/# /'

@@ -296,7 +296,6 @@ pass(struct engine_plan *p, const struct samples *in, bool train, const struct e
 	int e;
 
 	assert(in->n > 0 && in->n <= p->batch && in->c == data->c && in->h == data->h && in->w == data->w);
-
 	p->n = 0;
 	enter(p->dev);
 	if ((e = cpu_set_get(p, in->n, &set)) < 0 || (e = take_batch(p, in, train)) < 0)

@@ -8,6 +8,8 @@
 
 #define ROWS	4u	/* of a product that are summed at once, ... */
 #define COLS	32u	/* ... and columns: as many sums as there are registers for */
+#define BAND	32u	/* rows that a thread takes at a time, ... */
+#define SHARED	(1u << 20)	/* ... of a product of more multiply-adds than this */
 
 /* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns are there. */
 ISA_INLINE void
@@ -23,22 +25,46 @@ rows(float *restrict c, const float *restrict a, const float *restrict b, size_t
 		memcpy(c + i * q, sum[i], some * sizeof(float));
 }
 
-/* c [p, q] = a [p, k] b [k, q]; panel [k, COLS] holds columns of b side by side. */
+/* The same of any n. */
 ISA_CLONES static void
-product(float *restrict c, const float *restrict a, const float *restrict b, size_t p, size_t k, size_t q,
-    float *restrict panel)
+band(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
 {
-	for (size_t at = 0; at < q; at += COLS) {
-		size_t some = q - at < COLS ? q - at : COLS, i = 0;
+	size_t i = 0;
 
-		for (size_t l = 0; l < k; l++) {
-			memset(panel + l * COLS, 0, COLS * sizeof(float));
-			memcpy(panel + l * COLS, b + l * q + at, some * sizeof(float));
+	for (; i + ROWS <= n; i += ROWS)
+		rows(c + i * q, a + i * k, b, ROWS, k, q, some);
+	for (; i < n; i++)
+		rows(c + i * q, a + i * k, b, 1, k, q, some);
+}
+
+static size_t
+panels_of(size_t cols)
+{
+	return (cols + COLS - 1) / COLS;
+}
+
+/* c [p, q] = a [p, k] b [k, q]; panel [panels_of(q), k, COLS] gets the columns of b side by side. */
+static void
+product(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, float *panel)
+{
+	size_t panels = panels_of(q);
+
+	#pragma omp parallel if (p * k * q > SHARED)
+	{
+		#pragma omp for
+		for (size_t at = 0; at < panels; at++) {
+			size_t some = q - at * COLS < COLS ? q - at * COLS : COLS;
+			float *to = panel + at * k * COLS;
+
+			memset(to, 0, k * COLS * sizeof(float));
+			for (size_t l = 0; l < k; l++)
+				memcpy(to + l * COLS, b + l * q + at * COLS, some * sizeof(float));
 		}
-		for (; i + ROWS <= p; i += ROWS)
-			rows(c + i * q + at, a + i * k, panel, ROWS, k, q, some);
-		for (; i < p; i++)
-			rows(c + i * q + at, a + i * k, panel, 1, k, q, some);
+		#pragma omp for collapse(2)
+		for (size_t at = 0; at < panels; at++)
+			for (size_t i = 0; i < p; i += BAND)
+				band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS, p - i < BAND ? p - i : BAND, k, q,
+				    q - at * COLS < COLS ? q - at * COLS : COLS);
 	}
 }
 
@@ -46,6 +72,7 @@ product(float *restrict c, const float *restrict a, const float *restrict b, siz
 static void
 transpose(float *restrict to, const float *restrict x, size_t p, size_t q)
 {
+	#pragma omp parallel for if (p * q > 65536)
 	for (size_t i = 0; i < p; i++)
 		for (size_t j = 0; j < q; j++)
 			to[j * p + i] = x[i * q + j];
@@ -70,7 +97,8 @@ muon_room(size_t rows, size_t cols)
 {
 	size_t p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
 
-	return 2 * p * q + 2 * p * p + q * COLS;
+	/* The panels of the widest product. */
+	return 2 * p * q + 2 * p * p + (q * panels_of(p) > p * panels_of(q) ? q * panels_of(p) : p * panels_of(q)) * COLS;
 }
 
 static double

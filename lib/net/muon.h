@@ -12,7 +12,8 @@
  * Sources: Jordan and others, "Muon: An optimizer for hidden layers in neural networks", 2024
  * (kellerjordan.github.io/posts/muon); unit: github.com/KellerJordan/cifar10-airbench, airbench94_muon.py.
  *
- * All in f32, each sum in one order: the same bits on every machine.  Threads: different matrices at once.
+ * All in f32, each sum in one order: the same bits on every machine, whatever the number of OpenMP's threads that share
+ * the products.  Threads: different matrices at once.
  */
 #ifndef NET_MUON_H
 #define NET_MUON_H

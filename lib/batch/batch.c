@@ -10,7 +10,8 @@
 
 #define PREFETCH (128u << 20)	/* bytes of samples in the ring, when nobody says how many */
 #define WINDOW	1024u		/* records of a stream's, likewise */
-#define ALIGN	64u		/* bytes; of a batch's samples, for vector loads */
+#define ALIGN	64u		/* bytes; of a batch's samples, for vector loads ... */
+#define ASIDE	16u		/* ... and pixels so far beside: rows that begin at 32 bytes libjpeg-turbo writes past the caches */
 
 /*
  * In the order in which they will be read: one behind a part is read for it, and again for its own.  What the cache holds
@@ -185,8 +186,9 @@ make_ring(struct batch_reader *r)
 	for (uint32_t i = 0; i < r->ahead; i++) {
 		struct batch_piece *p = &r->ring[i];
 
-		if (posix_memalign(&p->sample, ALIGN, bytes) != 0)
+		if (bytes > SIZE_MAX - ASIDE || posix_memalign(&p->room, ALIGN, bytes + ASIDE) != 0)
 			return err_nomem();
+		p->sample = (uint8_t *)p->room + (r->pixels ? ASIDE : 0);
 		p->mirror = calloc(r->opt.batch, sizeof(*p->mirror));
 		p->y = calloc(r->opt.batch, sizeof(*p->y));
 		p->id = calloc(r->opt.batch, sizeof(*p->id));
@@ -307,7 +309,7 @@ free_lane(struct batch_lane *l)
 static void
 free_piece(struct batch_piece *p)
 {
-	free(p->sample);
+	free(p->room);
 	free(p->mirror);
 	free(p->y);
 	free(p->mix);

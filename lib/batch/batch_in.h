@@ -23,6 +23,7 @@ struct batch_piece {
 	uint32_t	 n;
 	uint64_t	*record;	/* [n + more] numbers; not of a stream */
 	uint32_t	 more;		/* 1: one behind the last, to mix it with */
+	void		*room;		/* of sample */
 	void		*sample;	/* [n] pixels or numbers */
 	uint8_t		*mirror;	/* [n], of pixels */
 	int32_t		*y;

@@ -1,8 +1,8 @@
 /* huff - the Huffman codes of a JPEG's only scan, read faster than libjpeg reads them. */
 #include "image/huff.h"
+#include "image/huff_table.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/isa.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,57 +12,7 @@
 #define JPEG_INTERNALS
 #include <jpegint.h>
 
-#define LOOK	11	/* bits of a look into a table */
 #define PAD	512u	/* bytes behind the scan's: more than the codes of a block and a look ahead */
-
-/*
- * What the first LOOK bits are the beginning of, in one word: bits 0-4 how many bits to take, 5-6 the kind, 8-11 the
- * coefficients to skip, 16-31 the value:
- *	FULL	its bits were looked at too
- *	MORE	how many bits of it follow the code
- *	END	none, the block ends
- *	LONG	none: the code is longer, or no code
- */
-enum { FULL, MORE, END, LONG };
-
-typedef uint32_t entry;
-
-ISA_INLINE entry
-entry_make(unsigned kind, unsigned bits, unsigned run, int value)
-{
-	return (uint32_t)value << 16 | run << 8 | kind << 5 | bits;
-}
-
-ISA_INLINE unsigned
-bits_of(entry e)
-{
-	return e & 31;
-}
-
-ISA_INLINE unsigned
-kind_of(entry e)
-{
-	return e >> 5 & 3;
-}
-
-ISA_INLINE unsigned
-run_of(entry e)
-{
-	return e >> 8 & 15;
-}
-
-ISA_INLINE int
-value_of(entry e)
-{
-	return (int16_t)(e >> 16);
-}
-
-struct table {
-	UINT8		 bits[17], symbol[256];	/* what it was made of, as libjpeg keeps it; bits[0] is 1 once it is made */
-	entry		 of[1 << LOOK];
-	int32_t		 beyond[17];	/* by length: the first code that is too large, counted from the left of 16 bits ... */
-	int32_t		 first[17];	/* ... and symbol number less code */
-};
 
 /* What is left of the scan: the next bits, at the left of word, of which at least `have` are there. */
 struct bits {
@@ -72,7 +22,7 @@ struct bits {
 };
 
 struct huff {
-	struct table	 dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+	struct huff_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
 	struct buf	 scan;			/* its bytes without stuffing, and PAD zeros */
 	const uint8_t	*end;
 	struct bits	 in;
@@ -81,13 +31,13 @@ struct huff {
 	JBLOCK		 nowhere;		/* for blocks that are not wanted */
 };
 
-/* The place of the k-th coefficient; a run beyond the last one ends there. */
-static const uint8_t natural[64 + 16] = {
+/* The place of the k-th coefficient; the 0 of a look that ends the block may stand behind the last. */
+static const uint8_t natural[DCTSIZE2 + 1] = {
 	 0,  1,  8, 16,  9,  2,  3, 10, 17, 24, 32, 25, 18, 11,  4,  5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,  6,  7, 14, 21, 28,
 	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
 	58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
-	63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+	63,
 };
 
 int
@@ -104,54 +54,6 @@ huff_free(struct huff *h)
 		return;
 	buf_free(&h->scan);
 	free(h);
-}
-
-/* ------ tables ------ */
-
-/* v of `size` bits: the upper half are the numbers themselves, the lower half stand for negative ones. */
-ISA_INLINE int
-extend(unsigned v, unsigned size)
-{
-	return v >> (size - 1) != 0 ? (int)v : (int)v - (1 << size) + 1;
-}
-
-/* The entry of a code of `length` bits that the LOOK bits begin with. */
-ISA_INLINE entry
-entry_of(unsigned look, unsigned length, unsigned symbol, bool dc)
-{
-	unsigned size = dc ? symbol : symbol & 15, run = dc ? 0 : symbol >> 4, all = length + size;
-
-	if (size == 0)
-		return entry_make(dc || run == 15 ? FULL : END, length, run, 0);
-	if (all > LOOK)
-		return entry_make(MORE, length, run, (int)size);
-	return entry_make(FULL, all, run, extend(look >> (LOOK - all) & ((1u << size) - 1), size));
-}
-
-/* The codes were checked by libjpeg: none is longer than 16 bits, and no length has too many. */
-static void
-make(struct table *t, const JHUFF_TBL *from, bool dc)
-{
-	unsigned code = 0, n = 0;
-
-	if (t->bits[0] == 1 && memcmp(t->bits + 1, from->bits + 1, 16) == 0 &&
-	    memcmp(t->symbol, from->huffval, sizeof(t->symbol)) == 0)
-		return;
-	memcpy(t->bits, from->bits, sizeof(t->bits));
-	memcpy(t->symbol, from->huffval, sizeof(t->symbol));
-	t->bits[0] = 1;
-	for (unsigned i = 0; i < 1 << LOOK; i++)
-		t->of[i] = entry_make(LONG, 0, 0, 0);
-	for (unsigned length = 1; length <= 16; length++, code <<= 1) {
-		t->first[length] = (int32_t)n - (int32_t)code;
-		for (unsigned i = 0; i < from->bits[length]; i++, code++, n++) {
-			if (length > LOOK)
-				continue;
-			for (unsigned look = code << (LOOK - length); look < (code + 1) << (LOOK - length); look++)
-				t->of[look] = entry_of(look, length, from->huffval[n], dc);
-		}
-		t->beyond[length] = (int32_t)(code << (16 - length));
-	}
 }
 
 /* ------ bits ------ */
@@ -191,68 +93,75 @@ take(struct bits *b, unsigned n)
 	return v;
 }
 
-/* A code longer than LOOK bits, as MORE or END; LONG when there is none such. */
-ISA_INLINE entry
-longer(const struct table *t, const struct bits *b, bool dc)
+/* What the next bits begin with. */
+ISA_INLINE huff_entry
+look(const struct huff_table *t, const struct bits *b)
 {
-	int32_t code = (int32_t)(b->word >> 48);
-
-	for (unsigned length = LOOK + 1; length <= 16; length++)
-		if (code < t->beyond[length])
-			return entry_of(0, length, t->symbol[((code >> (16 - length)) + t->first[length]) & 255], dc);
-	return entry_make(LONG, 0, 0, 0);
+	return t->of[b->word >> (64 - HUFF_LOOK)];
 }
 
 /* ------ blocks ------ */
 
-/* The value of an entry that has one, whose code was taken. */
+/* The first symbol of an entry, its code taken, and its value. */
 ISA_INLINE int
-value(struct bits *b, entry e)
+value(struct bits *b, huff_entry e)
 {
-	return kind_of(e) == FULL ? value_of(e) : extend(take(b, (unsigned)value_of(e)), (unsigned)value_of(e));
+	skip(b, huff_first_bits(e));
+	return huff_kind(e) != HUFF_MORE ? huff_value(e)
+	    : huff_extend(take(b, (unsigned)huff_value(e)), (unsigned)huff_value(e));
 }
 
 /* Returns whether the codes are good. */
 ISA_INLINE bool
-first(const struct table *t, struct bits *b, int *last)
+first(const struct huff_table *t, struct bits *b, int *last)
 {
-	entry e = t->of[b->word >> (64 - LOOK)];
+	huff_entry e = look(t, b);
 
-	if (kind_of(e) == LONG && kind_of(e = longer(t, b, true)) == LONG)
+	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_longer(t, b->word >> 48, true)) == HUFF_LONG)
 		return false;
-	skip(b, bits_of(e));
 	*last += value(b, e);
 	return *last == (int16_t)*last;
 }
 
-ISA_INLINE bool
-others(const struct table *t, struct bits *b, JCOEF *block)
+/* A symbol that needs care, and for coefficient *k.  Returns where the next one is, DCTSIZE2 at the end, beyond when it is bad. */
+ISA_INLINE uint32_t
+careful(const struct huff_table *t, struct bits *b, huff_entry e, JCOEF *block, uint32_t k)
 {
-	for (unsigned k = 1; k < DCTSIZE2; k++) {
-		entry e;
-
-		fill(b);
-		e = t->of[b->word >> (64 - LOOK)];
-		/* Two short codes, and what comes behind them, are there without filling up again. */
-		for (int i = 0; i < 2 && kind_of(e) == FULL; i++) {
-			skip(b, bits_of(e));
-			k += run_of(e);
-			block[natural[k]] = (JCOEF)value_of(e);
-			if (++k >= DCTSIZE2)
-				return k == DCTSIZE2;
-			e = t->of[b->word >> (64 - LOOK)];
-		}
-		if (kind_of(e) == LONG && kind_of(e = longer(t, b, false)) == LONG)
-			return false;
-		skip(b, bits_of(e));
-		if (kind_of(e) == END)
-			return true;
-		k += run_of(e);
-		if (k >= DCTSIZE2)
-			return false;
-		block[natural[k]] = (JCOEF)value(b, e);
+	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_longer(t, b->word >> 48, false)) == HUFF_LONG)
+		return DCTSIZE2 + 1;
+	if (huff_kind(e) == HUFF_END) {
+		skip(b, huff_first_bits(e));
+		return DCTSIZE2;
 	}
-	return true;
+	k += huff_run(e);
+	if (k < DCTSIZE2)
+		block[natural[k]] = (JCOEF)value(b, e);
+	return k + 1;
+}
+
+/* Three looks take no more bits than there are, and leave enough for a long code with its value. */
+ISA_INLINE bool
+others(const struct huff_table *t, struct bits *b, JCOEF *block)
+{
+	for (uint32_t k = 1;;) {
+		fill(b);
+		for (int i = 0; i < 3; i++) {
+			huff_entry e = look(t, b);
+			uint32_t next = k + huff_step(e);
+
+			if (next >= DCTSIZE2) {
+				if ((k = careful(t, b, e, block, k)) >= DCTSIZE2)
+					return k == DCTSIZE2;
+				break;
+			}
+			skip(b, huff_bits(e));
+			block[natural[k + huff_second(e)]] = huff_second_value(e);
+			block[natural[k + huff_run(e)]] = huff_value(e);
+			if (huff_ends(e))
+				return true;
+			k = next;
+		}
+	}
 }
 
 ISA_CLONES static bool
@@ -346,8 +255,8 @@ huff_join(struct huff *h, struct jpeg_decompress_struct *d)
 	for (int i = 0; i < d->comps_in_scan; i++) {
 		const jpeg_component_info *c = d->cur_comp_info[i];
 
-		make(&h->dc[c->dc_tbl_no], d->dc_huff_tbl_ptrs[c->dc_tbl_no], true);
-		make(&h->ac[c->ac_tbl_no], d->ac_huff_tbl_ptrs[c->ac_tbl_no], false);
+		huff_table_make(&h->dc[c->dc_tbl_no], d->dc_huff_tbl_ptrs[c->dc_tbl_no], true);
+		huff_table_make(&h->ac[c->ac_tbl_no], d->ac_huff_tbl_ptrs[c->ac_tbl_no], false);
 	}
 	h->in = (struct bits){ .next = h->scan.p };
 	h->left = d->MCUs_per_row * d->MCU_rows_in_scan;

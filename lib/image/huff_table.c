@@ -1,0 +1,95 @@
+/* huff_table - the codes of a JPEG's Huffman table in, what the next bits mean out: serves huff. */
+#include "image/huff_table.h"
+
+#include <string.h>
+
+#define LOOK	HUFF_LOOK
+#define BEYOND	64u	/* coefficients */
+
+/* One symbol. */
+static huff_entry
+entry_make(unsigned kind, unsigned bits, unsigned run, int value)
+{
+	unsigned step = kind == HUFF_FULL ? run + 1 : kind == HUFF_END ? 0 : BEYOND, ends = kind == HUFF_END;
+
+	return (huff_entry)(uint16_t)value << 32 | step << 24 | ends << 22 | kind << 20 | (run + 1) << 15 | run << 11 | bits << 6 |
+	    bits;
+}
+
+/* Two symbols, the second behind the first. */
+static huff_entry
+entry_join(huff_entry a, huff_entry b)
+{
+	unsigned at = huff_run(a) + 1 + huff_run(b), step = huff_step(a) + huff_step(b);
+
+	return (huff_entry)(uint16_t)huff_value(b) << 48 | (huff_entry)(uint16_t)huff_value(a) << 32 | step << 24 |
+	    (unsigned)huff_ends(b) << 22 | huff_kind(a) << 20 | at << 15 | huff_run(a) << 11 | huff_bits(a) << 6 |
+	    (huff_bits(a) + huff_bits(b));
+}
+
+/* The entry of a code of `length` bits that the LOOK bits begin with. */
+static huff_entry
+entry_of(unsigned look, unsigned length, unsigned symbol, bool dc)
+{
+	unsigned size = dc ? symbol : symbol & 15, run = dc ? 0 : symbol >> 4, all = length + size;
+
+	if (size == 0)
+		return entry_make(dc || run == 15 ? HUFF_FULL : HUFF_END, length, run, 0);
+	if (all > LOOK)
+		return entry_make(HUFF_MORE, length, run, (int)size);
+	return entry_make(HUFF_FULL, all, run, huff_extend(look >> (LOOK - all) & ((1u << size) - 1), size));
+}
+
+/* Where the bits behind a symbol hold another, both are taken at once. */
+static void
+join(struct huff_table *t)
+{
+	huff_entry alone[1 << LOOK];
+
+	memcpy(alone, t->of, sizeof(alone));
+	for (unsigned look = 0; look < 1 << LOOK; look++) {
+		huff_entry a = alone[look], b = alone[look << huff_bits(a) & ((1 << LOOK) - 1)];
+
+		if (huff_kind(a) == HUFF_FULL && (huff_kind(b) == HUFF_FULL || huff_kind(b) == HUFF_END) &&
+		    huff_bits(a) + huff_bits(b) <= LOOK)
+			t->of[look] = entry_join(a, b);
+	}
+}
+
+void
+huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc)
+{
+	unsigned code = 0, n = 0;
+
+	if (t->bits[0] == 1 && memcmp(t->bits + 1, from->bits + 1, 16) == 0 &&
+	    memcmp(t->symbol, from->huffval, sizeof(t->symbol)) == 0)
+		return;
+	memcpy(t->bits, from->bits, sizeof(t->bits));
+	memcpy(t->symbol, from->huffval, sizeof(t->symbol));
+	t->bits[0] = 1;
+	for (unsigned i = 0; i < 1 << LOOK; i++)
+		t->of[i] = entry_make(HUFF_LONG, 0, 0, 0);
+	for (unsigned length = 1; length <= 16; length++, code <<= 1) {
+		t->first[length] = (int32_t)n - (int32_t)code;
+		for (unsigned i = 0; i < from->bits[length]; i++, code++, n++) {
+			if (length > LOOK)
+				continue;
+			for (unsigned look = code << (LOOK - length); look < (code + 1) << (LOOK - length); look++)
+				t->of[look] = entry_of(look, length, from->huffval[n], dc);
+		}
+		t->beyond[length] = (int32_t)(code << (16 - length));
+	}
+	if (!dc)
+		join(t);
+}
+
+huff_entry
+huff_table_longer(const struct huff_table *t, unsigned next, bool dc)
+{
+	int32_t code = (int32_t)next;
+
+	for (unsigned length = LOOK + 1; length <= 16; length++)
+		if (code < t->beyond[length])
+			return entry_of(0, length, t->symbol[((code >> (16 - length)) + t->first[length]) & 255], dc);
+	return entry_make(HUFF_LONG, 0, 0, 0);
+}

@@ -5,13 +5,15 @@
 #include "engine/cuda/dnn.h"
 #include "engine/cuda/kernel.h"
 
+#include "base/err.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct dnn {
 	struct device *d;
 	struct dnn_shape s;
-	void	*x, *w, *y, *scratch;
+	struct dnn_places at;
 };
 
 struct blas {
@@ -85,9 +87,9 @@ convolve(void *arg)
 	const struct dnn_shape *s = &c->s;
 	size_t nx = (size_t)s->n * s->c * s->h * s->w, nw = (size_t)s->k * (s->c / s->groups) * s->r * s->s;
 	size_t ny = (size_t)s->n * s->k * s->oh * s->ow;
-	double *x = doubles(s->way == DNN_DATA ? NULL : c->x, nx, s->type);
-	double *w = doubles(s->way == DNN_WEIGHT ? NULL : c->w, nw, s->type);
-	double *y = doubles(s->way == DNN_FORWARD ? NULL : c->y, ny, s->type);
+	double *x = doubles(s->way == DNN_DATA ? NULL : c->at.x, nx, s->type);
+	double *w = doubles(s->way == DNN_WEIGHT ? NULL : c->at.w, nw, s->type);
+	double *y = doubles(s->way == DNN_FORWARD ? NULL : c->at.y, ny, s->type);
 
 	/* Channels or pictures are apart from each other, by direction. */
 	if (s->way == DNN_DATA) {
@@ -95,27 +97,43 @@ convolve(void *arg)
 		for (uint32_t n = 0; n < s->n; n++)
 			for (uint32_t k = 0; k < s->k; k++)
 				channel(s, x, w, y, n, k);
-		put(c->x, x, nx, s->type);
+		put(c->at.x, x, nx, s->type);
 	} else {
 		#pragma omp parallel for
 		for (uint32_t k = 0; k < s->k; k++)
 			for (uint32_t n = 0; n < s->n; n++)
 				channel(s, x, w, y, n, k);
-		put(s->way == DNN_FORWARD ? c->y : c->w, s->way == DNN_FORWARD ? y : w, s->way == DNN_FORWARD ? ny : nw, s->type);
+		for (size_t i = 0; s->bias && i < ny; i++) {
+			y[i] += ((const float *)c->at.bias)[i % s->k];
+			y[i] = s->relu && !(y[i] > 0) ? 0 : y[i];
+		}
+		put(s->way == DNN_FORWARD ? c->at.y : c->at.w, s->way == DNN_FORWARD ? y : w, s->way == DNN_FORWARD ? ny : nw, s->type);
 	}
 	free(x);
 	free(w);
 	free(y);
-	memset(c->scratch, 0xff, 64);	/* so that who keeps something there notices */
+	memset(c->at.scratch, 0xff, 64);	/* so that who keeps something there notices */
 }
 
+/* What is odd it does not fuse, as a library that has not all. */
 int
 dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch)
 {
+	*c = NULL;
+	if (shape->bias && shape->k % 2 == 1)
+		return ERR_NOTSUP;
 	*c = calloc(1, sizeof(**c));
 	**c = (struct dnn){ .d = d, .s = *shape };
 	*scratch = 64 + (size_t)shape->n * 1024;	/* larger batches want more, as with a library */
 	return 0;
+}
+
+int
+dnn_like(const struct dnn *of, struct dnn **c)
+{
+	size_t scratch;
+
+	return dnn_open(of->d, &of->s, c, &scratch);
 }
 
 void
@@ -125,12 +143,9 @@ dnn_close(struct dnn *c)
 }
 
 int
-dnn_bind(struct dnn *c, void *x, void *w, void *y, void *scratch)
+dnn_bind(struct dnn *c, const struct dnn_places *at)
 {
-	c->x = x;
-	c->w = w;
-	c->y = y;
-	c->scratch = scratch;
+	c->at = *at;
 	return 0;
 }
 

@@ -80,6 +80,33 @@ shape(const struct layer *l, enum dnn_way way, int type, bool tf32)
 	};
 }
 
+static const struct dnn_places places = { (void *)0x1000000, (void *)0x2000000, (void *)0x3000000, (void *)0x4000000,
+	(void *)0x5000004 };
+
+/*
+ * Bias and ReLU as part of a convolution: how many of the layers have a plan with them.  For the half types those are of
+ * the library's engines that compile when they are asked, which need the driver: where there is none they are few.
+ */
+static uint32_t
+fused(struct device *d, int kind, bool tf32)
+{
+	uint32_t had = 0;
+
+	for (size_t i = 0; i < sizeof(layers) / sizeof(*layers); i++) {
+		struct dnn_shape s = shape(&layers[i], DNN_FORWARD, kind, tf32);
+		struct dnn *c, *twin = NULL;
+		size_t scratch;
+
+		s.bias = s.relu = true;
+		if (dnn_open(d, &s, &c, &scratch) < 0)
+			continue;
+		had += dnn_bind(c, &places) == 0 && dnn_like(c, &twin) == 0 && dnn_bind(twin, &places) == 0;
+		dnn_close(twin);
+		dnn_close(c);
+	}
+	return had;
+}
+
 /* All layers and directions in one type; says which are not to be had. */
 static void
 type(struct device *d, const char *card, const char *name, int kind, bool tf32)
@@ -99,7 +126,7 @@ type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 			printf("# %s %s: layer %zu %s: %s\n", card, name, i / 3, way[i % 3], err_line());
 			continue;
 		}
-		bound += dnn_bind(c, (void *)0x1000000, (void *)0x2000000, (void *)0x3000000, (void *)0x4000000) == 0;
+		bound += dnn_bind(c, &places) == 0;
 		if (getenv("VERBOSE") != NULL && dnn_name(c, &text) == 0 && buf_terminate(&text) == 0)
 			printf("# %s %s: layer %zu %s: %s\n", card, name, i / 3, way[i % 3], (const char *)text.p);
 		buf_free(&text);
@@ -123,6 +150,7 @@ main(void)
 		if (cards[i].version >= 800)
 			type(&d, cards[i].name, "bf16", KERNEL_BF16, true);
 		type(&d, cards[i].name, "f16", KERNEL_F16, true);
+		is(fused(&d, KERNEL_F32, false), sizeof(layers) / sizeof(*layers), "%s, f32: ... with bias and ReLU, and twice", cards[i].name);
 		dnn_desc_free(&a);
 	}
 	return done();

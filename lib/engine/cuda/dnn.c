@@ -1,5 +1,5 @@
 /*
- * dnn - convolutions by cuDNN: an operation graph of one node, and of the ways it proposes the first that is allowed.
+ * dnn - convolutions by cuDNN: an operation graph of one node, or of what is done to its output too, and of the ways it proposes the first that is allowed.
  *
  * The proposals come in the order of the library's own estimate (its mode A, then its mode of fallbacks) and depend on
  * the shape, the device and the library's version alone; so do the bits of what is taken.
@@ -17,13 +17,16 @@
 #define SCRATCH	((int64_t)1 << 30)	/* most bytes: what is fast in f32 turns layouts in it */
 #define WAYS	64			/* most proposals looked at */
 
-enum { UID_X = 1, UID_W, UID_Y };
+enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_GONE };	/* the last and those behind it are not kept */
+
+#define OPS	3	/* of a graph, at most */
 
 struct dnn {
 	struct device	*d;
 	struct dnn_desc	 all;		/* every descriptor that the plan stands on */
 	cudnnBackendDescriptor_t graph, plan, pack;
 	int64_t		 bytes, engine;
+	bool		 bias;
 };
 
 /* What a direction is called by cuDNN. */
@@ -54,19 +57,15 @@ data_type(int type)
 	return type == KERNEL_F32 ? CUDNN_DATA_FLOAT : type == KERNEL_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
 }
 
-/* The operation and the graph of it alone. */
-static void
-describe(struct dnn *c, const struct dnn_shape *s)
+/* The convolution, which writes y. */
+static cudnnBackendDescriptor_t
+convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t y)
 {
-	const uint32_t each = s->c / s->groups;
-	const cudnnDataType_t type = data_type(s->type);
 	const float one = 1, zero = 0;
-	struct dnn_desc *a = &c->all;
-	cudnnBackendDescriptor_t x, w, y, conv, op;
+	cudnnBackendDescriptor_t x, w, conv, op;
 
-	x = dnn_desc_tensor(a, UID_X, type, (uint32_t[]){ s->n, s->c, s->h, s->w });
-	w = dnn_desc_tensor(a, UID_W, type, (uint32_t[]){ s->k, each, s->r, s->s });
-	y = dnn_desc_tensor(a, UID_Y, type, (uint32_t[]){ s->n, s->k, s->oh, s->ow });
+	x = dnn_desc_tensor(a, UID_X, data_type(s->type), (uint32_t[]){ s->n, s->c, s->h, s->w });
+	w = dnn_desc_tensor(a, UID_W, data_type(s->type), (uint32_t[]){ s->k, s->c / s->groups, s->r, s->s });
 	conv = dnn_desc_conv(a, s->stride, s->pad, s->dilate);
 	op = dnn_desc_new(a, ways[s->way].op);
 	dnn_desc_set(a, op, ways[s->way].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
@@ -76,8 +75,33 @@ describe(struct dnn *c, const struct dnn_shape *s)
 	dnn_desc_set(a, op, ways[s->way].alpha, CUDNN_TYPE_FLOAT, 1, &one);
 	dnn_desc_set(a, op, ways[s->way].beta, CUDNN_TYPE_FLOAT, 1, &zero);
 	dnn_desc_ready(a, op);
+	return op;
+}
+
+/* The operations and the graph of them: each hands on what it computes, and the last writes y. */
+static void
+describe(struct dnn *c, const struct dnn_shape *s)
+{
+	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (uint32_t)s->bias + s->relu;
+	struct dnn_desc *a = &c->all;
+	cudnnBackendDescriptor_t y[OPS], op[OPS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < after; i++)
+		y[i] = dnn_desc_virtual(a, UID_GONE + (int64_t)i, dim);
+	y[after] = dnn_desc_tensor(a, UID_Y, data_type(s->type), dim);
+	op[n++] = convolution(a, s, y[0]);
+	if (s->bias) {
+		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], dnn_desc_channels(a, UID_BIAS, s->k), y[n]);
+		n++;
+	}
+	if (s->relu) {
+		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_RELU_FWD, y[n - 1], NULL, y[n]);
+		n++;
+	}
+	c->bias = s->bias;
 	c->graph = dnn_desc_new(a, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &op);
+	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, op);
 	if (c->d->like == NULL)
 		dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
 	dnn_desc_ready(a, c->graph);
@@ -217,16 +241,28 @@ dnn_close(struct dnn *c)
 }
 
 int
-dnn_bind(struct dnn *c, void *x, void *w, void *y, void *scratch)
+dnn_like(const struct dnn *of, struct dnn **c)
 {
-	const int64_t uid[] = { UID_X, UID_W, UID_Y };
-	void *const at[] = { x, w, y };
+	if ((*c = calloc(1, sizeof(**c))) == NULL) {
+		of->d->host->note(0, "out of memory");
+		return ERR_NOMEM;
+	}
+	**c = (struct dnn){ .d = of->d, .all.e = CUDNN_STATUS_SUCCESS, .graph = of->graph, .plan = of->plan, .bytes = of->bytes,
+		.engine = of->engine, .bias = of->bias };
+	return 0;
+}
+
+int
+dnn_bind(struct dnn *c, const struct dnn_places *at)
+{
+	const int64_t uid[] = { UID_X, UID_W, UID_Y, UID_BIAS }, n = c->bias ? 4 : 3;
+	void *const where[] = { at->x, at->w, at->y, at->bias }, *scratch = at->scratch;
 
 	if (c->pack != NULL)
 		dnn_desc_drop(&c->all, c->pack);
 	c->pack = dnn_desc_new(&c->all, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, uid);
-	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, at);
+	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, uid);
+	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, where);
 	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &scratch);
 	dnn_desc_ready(&c->all, c->pack);
 	return c->all.e == CUDNN_STATUS_SUCCESS ? 0 : fail(c->d, "a convolution's memory", c->all.e);

@@ -25,6 +25,9 @@ struct dnn_shape {
 	uint32_t r, s, stride[2], pad[2], dilate[2], groups;
 	bool	 tf32;		/* f32 may be rounded to TF32 before it is multiplied */
 	bool	 any_order;	/* sums may be taken in an order that changes from run to run */
+	/* What is done to y before it is written, in this order; DNN_FORWARD alone. */
+	bool	 bias;		/* f32 [k] is added, ... */
+	bool	 relu;		/* ... and max(., 0) taken */
 };
 
 struct dnn;
@@ -32,8 +35,14 @@ struct dnn;
 /* *scratch gets the bytes that run() needs.  Returns 0, ERR_NOTSUP when there is no kernel for it, ERR_NOMEM or ERR_SYS. */
 int	 dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch);
 void	 dnn_close(struct dnn *c);	/* NULL is fine */
-/* Says where x, w, y and scratch are, in the device's memory and 256 bytes aligned; they are read or written by run(). */
-int	 dnn_bind(struct dnn *c, void *x, void *w, void *y, void *scratch);
+/* The same of `of`'s shape, without asking again; of is closed after it. */
+int	 dnn_like(const struct dnn *of, struct dnn **c);
+/* Where things are in the device's memory, 256 bytes aligned but for the bias; they are read or written by run(). */
+struct dnn_places {
+	void	*x, *w, *y, *scratch;
+	void	*bias;		/* where the shape has one */
+};
+int	 dnn_bind(struct dnn *c, const struct dnn_places *at);
 int	 dnn_run(struct dnn *c);	/* enqueues it on DEVICE_MAIN */
 /* "cuDNN engine 57" */
 int	 dnn_name(const struct dnn *c, struct buf *out);

@@ -2,6 +2,7 @@
 #include "engine/cuda/dnn_desc.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 #define ALIGNED	16	/* bytes that every tensor's address is a multiple of */
 
@@ -69,11 +70,13 @@ dnn_desc_free(struct dnn_desc *a)
 		cudnnBackendDestroyDescriptor(a->made[--a->n]);
 }
 
-cudnnBackendDescriptor_t
-dnn_desc_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4])
+/* Strides of n h w c. */
+static cudnnBackendDescriptor_t
+tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4], int64_t aligned, bool kept)
 {
-	const int64_t size[4] = { dim[0], dim[1], dim[2], dim[3] }, aligned = ALIGNED;
+	const int64_t size[4] = { dim[0], dim[1], dim[2], dim[3] };
 	const int64_t step[4] = { size[1] * size[2] * size[3], 1, size[1] * size[3], size[1] };
+	const bool gone = true;
 	cudnnBackendDescriptor_t d = dnn_desc_new(a, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 
 	dnn_desc_set(a, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
@@ -81,8 +84,48 @@ dnn_desc_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uin
 	dnn_desc_set(a, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, step);
 	dnn_desc_set(a, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
 	dnn_desc_set(a, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &aligned);
+	if (!kept)
+		dnn_desc_set(a, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &gone);
 	dnn_desc_ready(a, d);
 	return d;
+}
+
+cudnnBackendDescriptor_t
+dnn_desc_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4])
+{
+	return tensor(a, uid, type, dim, ALIGNED, true);
+}
+
+cudnnBackendDescriptor_t
+dnn_desc_virtual(struct dnn_desc *a, int64_t uid, const uint32_t dim[4])
+{
+	return tensor(a, uid, CUDNN_DATA_FLOAT, dim, ALIGNED, false);
+}
+
+cudnnBackendDescriptor_t
+dnn_desc_channels(struct dnn_desc *a, int64_t uid, uint32_t c)
+{
+	return tensor(a, uid, CUDNN_DATA_FLOAT, (uint32_t[]){ 1, c, 1, 1 }, sizeof(float), true);
+}
+
+cudnnBackendDescriptor_t
+dnn_desc_point(struct dnn_desc *a, cudnnPointwiseMode_t mode, cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
+	cudnnBackendDescriptor_t y)
+{
+	const cudnnDataType_t inside = CUDNN_DATA_FLOAT;
+	cudnnBackendDescriptor_t what = dnn_desc_new(a, CUDNN_BACKEND_POINTWISE_DESCRIPTOR), op;
+
+	dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+	dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &inside);
+	dnn_desc_ready(a, what);
+	op = dnn_desc_new(a, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+	dnn_desc_set(a, op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &what);
+	dnn_desc_set(a, op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
+	if (b != NULL)
+		dnn_desc_set(a, op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &b);
+	dnn_desc_set(a, op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
+	dnn_desc_ready(a, op);
+	return op;
 }
 
 cudnnBackendDescriptor_t

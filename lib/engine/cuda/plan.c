@@ -140,7 +140,8 @@ mul(struct engine_plan *p, uint32_t i)
 	s->y = raw;
 	p->node[i].state = p->nmul;
 	p->mul[p->nmul++] = (struct plan_mul){ .node = i, .x = x, .y = raw, .weight_bytes = weight_bytes(p, l),
-		.learns = plan_learns(p->graph, l->weight) };
+		.learns = plan_learns(p->graph, l->weight), .relu = out != i,
+		.fuses = l->op == GRAPH_CONV && l->bias_at >= 0 && plan_dense(&to) };
 	if (!after && plan_dense(&to))
 		return 0;
 	s = plan_add(p, PLAN_BIAS, i);

@@ -88,6 +88,7 @@ struct plan_mul {
 	size_t		 held;		/* bytes into kept: the weight as the kernels want it */
 	size_t		 weight_bytes;	/* of it, and of its gradient */
 	bool		 learns;	/* its weight does */
+	bool		 fuses, relu;	/* a convolution that may add its bias itself, and take ReLU; x to y as its PLAN_BIAS does */
 };
 
 /* What is planned for a node's output. */
@@ -121,6 +122,7 @@ struct plan_set {
 	uint64_t	   used;	/* when, for the choice of which to drop */
 	struct dnn	 **dnn;		/* [nmul][3] by direction; NULL for an fc */
 	struct blas	 **blas;	/* [nmul][3]; NULL for a conv */
+	bool		  *fused;	/* [nmul] a convolution that does what its PLAN_BIAS would */
 	struct device_tape *tape[PLAN_TAPES];
 	uint8_t		   seen[PLAN_TAPES];	/* times that it was enqueued, up to 2 */
 };

@@ -133,6 +133,8 @@ bias(const struct run *r, const struct plan_step *s)
 	const struct kernel_bias a = { view(r, &s->x), view(r, &s->y),
 		b >= 0 ? floats(r, r->p->kept.w, r->p->graph->w[b].first) : NULL, s->relu };
 
+	if (node(r, s)->op == GRAPH_CONV && r->set->fused[r->p->node[s->node].state])
+		return 0;
 	return kernel_run_bias(r->d, &a, count(r, &s->y), r->p->type);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(sizeof(struct dnn_shape) == 18 * sizeof(uint32_t) + 4 * sizeof(bool), "without a hole: two are compared as bytes");
+
 static const struct graph_node *
 node(const struct engine_plan *p, const struct plan_mul *m)
 {
@@ -58,11 +60,13 @@ static int
 bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way)
 {
 	const struct plan_mul *m = &p->mul[i];
+	const int32_t bias = node(p, m)->bias_at;
 	void *x = at(p, way == DNN_DATA ? &m->dx : &m->x), *y = at(p, way == DNN_FORWARD ? &m->y : &m->dy);
 	void *w = way == DNN_WEIGHT ? run_weight(p) : p->held + m->held;
 
 	if (set->dnn[3 * i + way] != NULL)
-		return dnn_bind(set->dnn[3 * i + way], x, w, y, p->scratch);
+		return dnn_bind(set->dnn[3 * i + way], &(struct dnn_places){ x, w, y, p->scratch,
+		    bias >= 0 ? (float *)(p->held + p->kept.w) + p->graph->w[bias].first : NULL });
 	if (set->blas[3 * i + way] == NULL)
 		return 0;
 	return way == DNN_FORWARD ? blas_bind(set->blas[3 * i + way], x, w, y, p->scratch) :
@@ -116,6 +120,50 @@ grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
 	return e;
 }
 
+/* A convolution as one of the set that was asked for before, if there is one: nets repeat themselves, and libraries are slow. */
+static const struct dnn *
+known(const struct engine_plan *p, const struct plan_set *set, uint32_t i, const struct dnn_shape *shape)
+{
+	for (uint32_t k = 0; k < i; k++) {
+		struct dnn_shape other = conv_shape(p, &p->mul[k], set->n, shape->way);
+
+		other.bias = shape->way == DNN_FORWARD && set->fused[k];
+		other.relu = other.bias && p->mul[k].relu;
+		if (set->dnn[3 * k + shape->way] != NULL && memcmp(&other, shape, sizeof(other)) == 0)
+			return set->dnn[3 * k + shape->way];
+	}
+	return NULL;
+}
+
+static int
+open_as(struct engine_plan *p, struct plan_set *set, uint32_t i, const struct dnn_shape *shape, size_t *bytes)
+{
+	const struct dnn *of = known(p, set, i, shape);
+	struct dnn **c = &set->dnn[3 * i + shape->way];
+
+	return of != NULL ? dnn_like(of, c) : dnn_open(p->dev->d, shape, c, bytes);
+}
+
+/* With its bias and ReLU where the library has that. */
+static int
+open_conv(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way, size_t *bytes)
+{
+	const struct plan_mul *m = &p->mul[i];
+	struct dnn_shape shape = conv_shape(p, m, set->n, way);
+	int e;
+
+	if (way == DNN_FORWARD && m->fuses) {
+		shape.bias = true;
+		shape.relu = m->relu;
+		e = open_as(p, set, i, &shape, bytes);
+		set->fused[i] = e == 0;
+		if (e != ERR_NOTSUP)
+			return e;
+		shape.bias = shape.relu = false;
+	}
+	return open_as(p, set, i, &shape, bytes);
+}
+
 static int
 make(struct engine_plan *p, struct plan_set *set, uint32_t n)
 {
@@ -125,19 +173,19 @@ make(struct engine_plan *p, struct plan_set *set, uint32_t n)
 	set->n = n;
 	set->dnn = calloc(3 * (size_t)p->nmul + 1, sizeof(*set->dnn));
 	set->blas = calloc(3 * (size_t)p->nmul + 1, sizeof(*set->blas));
-	if (set->dnn == NULL || set->blas == NULL)
+	set->fused = calloc((size_t)p->nmul + 1, sizeof(*set->fused));
+	if (set->dnn == NULL || set->blas == NULL || set->fused == NULL)
 		return plan_nomem(p);
 	for (uint32_t i = 0; i < p->nmul && e == 0; i++)
 		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++) {
 			const struct plan_mul *m = &p->mul[i];
-			const struct dnn_shape conv = conv_shape(p, m, n, way);
 			const struct blas_shape full = full_shape(p, m, n, way);
 
 			if (!wanted(m, way))
 				continue;
 			bytes = 0;
 			e = node(p, m)->op == GRAPH_FC ? blas_open(p->dev->d, &full, &set->blas[3 * i + way], &bytes) :
-			    dnn_open(p->dev->d, &conv, &set->dnn[3 * i + way], &bytes);
+			    open_conv(p, set, i, way, &bytes);
 			most = bytes > most ? bytes : most;
 			if (e < 0)
 				p->dev->host->within("%s", node(p, m)->name);
@@ -186,5 +234,6 @@ set_free(struct engine_plan *p, struct plan_set *set)
 		blas_close(set->blas[i]);
 	free(set->dnn);
 	free(set->blas);
+	free(set->fused);
 	memset(set, 0, sizeof(*set));
 }

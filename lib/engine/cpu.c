@@ -280,7 +280,7 @@ take_batch(struct engine_plan *p, const struct samples *s, bool train)
 		return e;
 	#pragma omp parallel for
 	for (uint32_t i = 0; i < s->n; i++)
-		samples_f32(s, i, 1, p->data.p + i * p->data.step);
+		samples_f32(s, i, 1, cpu_at(&p->data, i, 0));
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
 	memset(p->mix, 0, s->n * sizeof(*p->mix));
 	if (train && s->mix != NULL)

@@ -17,10 +17,12 @@
  *  - an activation that never falls goes behind the maximum it stands before, where
  *    there are fewer values: max f(x) = f(max x).
  *
- * Layouts: as in dnnl.h.  The channels past c in the last block are zero in
- * every buffer, and each kernel keeps it so.  Kernels share work by units (one
- * picture's block of channels), and add in an order that does not depend on
- * the number of threads.
+ * Layouts: as in dnnl.h.  A plan of bf16 keeps outputs and their gradients in that type, channels
+ * last, but for the data as they come and the scores and probabilities; its kernels are those of f32,
+ * by cpu_half.h.  There a concatenation's inputs write, and are read, with a stride from pixel to pixel.
+ * The channels past c in the last block are zero in every buffer, and each kernel keeps it so.
+ * Kernels share work by units (one picture's block of channels), and add in an order that does not
+ * depend on the number of threads.
  */
 #ifndef ENGINE_CPU_H
 #define ENGINE_CPU_H
@@ -33,14 +35,16 @@
 #define CPU_PARTS	2	/* views that a gradient may come in */
 #define CPU_SETS	4	/* batch sizes whose kernels are kept, the full one counted */
 
-/* Pictures f32 [n, c, h, w] somewhere in the arena. */
+/* Pictures [n, c, h, w] somewhere in the arena. */
 struct cpu_view {
-	float	*p;		/* set when the buffers have their places */
+	void	*p;		/* set when the buffers have their places */
 	uint32_t buf;		/* index into plan->buf */
-	size_t	 at;		/* floats from the buffer's start */
-	size_t	 step;		/* floats from one picture to the next */
+	size_t	 at;		/* numbers from the buffer's start */
+	size_t	 step;		/* numbers from one picture to the next */
+	size_t	 pitch;		/* numbers from one pixel to the next */
 	uint32_t c, h, w;
-	uint32_t block;		/* channels side by side: 1, 8 or 16; or c, of convolutions, activations and pools alone */
+	uint32_t block;		/* channels side by side: 1, 8 or 16; or c */
+	bool	 half;		/* bf16, else f32 */
 	bool	 shared;	/* of a gradient: others read it too, so that nobody writes over it */
 };
 
@@ -80,16 +84,17 @@ struct cpu_step {
 };
 
 struct cpu_buf {
-	size_t	 floats;	/* at the full batch */
+	size_t	 bytes;		/* at the full batch */
 	uint32_t first, last;	/* steps in which it is alive; first > last: never */
-	size_t	 at;		/* floats into the arena */
+	size_t	 at;		/* bytes into the arena */
 };
 
 /* A conv or fc layer. */
 struct cpu_mul {
 	uint32_t	  node;
 	struct dnnl_shape shape;	/* n is the full batch */
-	float		 *held, *bias, *dbias;
+	void		 *held;
+	float		 *bias, *dbias;
 	struct cpu_view	  x, y, dx, dy;
 };
 
@@ -141,7 +146,7 @@ struct engine_plan {
 	struct cpu_view	    data, prob;
 	struct cpu_set	    set[CPU_SETS];	/* the first is the full batch */
 	uint64_t	    clock;
-	float		   *arena, *kept, *scratch;	/* activations; weights and statistics; the moment's */
+	void		   *arena, *kept, *scratch;	/* activations; weights and statistics; the moment's */
 	size_t		    arena_bytes, kept_bytes, scratch_bytes;
 	size_t		    scratch_least;	/* bytes that batch norm and LRN want */
 	float		   *aux;	/* [A] running statistics */
@@ -158,24 +163,88 @@ cpu_blocks(const struct cpu_view *v)
 	return (v->c + v->block - 1) / v->block;
 }
 
-/* Floats of one picture's block: pixels times channels side by side. */
+/* Numbers of one picture's block. */
 static inline size_t
 cpu_unit(const struct cpu_view *v)
 {
-	return (size_t)v->h * v->w * v->block;
+	return (size_t)v->h * v->w * v->pitch;
 }
 
 static inline bool
 cpu_dense(const struct cpu_view *v)
 {
-	return v->step == cpu_blocks(v) * cpu_unit(v);
+	return v->pitch == v->block && v->step == cpu_blocks(v) * cpu_unit(v);
 }
 
-/* The first float of block b of picture i. */
-static inline float *
+static inline size_t
+cpu_size(const struct cpu_view *v)
+{
+	return v->half ? 2 : sizeof(float);
+}
+
+/* Number j of picture i. */
+static inline void *
+cpu_nth(const struct cpu_view *v, size_t i, size_t j)
+{
+	return (char *)v->p + (i * v->step + j) * cpu_size(v);
+}
+
+/* The first number of block b of picture i. */
+static inline void *
 cpu_at(const struct cpu_view *v, size_t i, size_t b)
 {
-	return v->p + i * v->step + b * cpu_unit(v);
+	return cpu_nth(v, i, b * cpu_unit(v));
+}
+
+/* How kernels cut a picture: into its blocks, and a block of all channels into groups of 16 and what is left. */
+static inline size_t
+cpu_lanes(const struct cpu_view *v)
+{
+	return v->block < 16 ? v->block : 16;
+}
+
+static inline size_t
+cpu_groups(const struct cpu_view *v)
+{
+	return (v->c + cpu_lanes(v) - 1) / cpu_lanes(v);
+}
+
+/* Channels of group g that lie side by side. */
+static inline size_t
+cpu_width(const struct cpu_view *v, size_t g)
+{
+	size_t lanes = cpu_lanes(v);
+
+	return v->block == lanes || v->c - g * lanes > lanes ? lanes : v->c - g * lanes;
+}
+
+/* The first number of group g of picture i. */
+static inline void *
+cpu_group(const struct cpu_view *v, size_t i, size_t g)
+{
+	return v->block == cpu_lanes(v) ? cpu_at(v, i, g) : cpu_nth(v, i, g * cpu_lanes(v));
+}
+
+/*
+ * A picture as lines of `count` numbers side by side, which its neighbours of the same shape have too: one line, or one
+ * a pixel where other channels lie between.
+ */
+struct cpu_lines {
+	size_t lines, count;
+};
+
+static inline struct cpu_lines
+cpu_lines(const struct cpu_view *v)
+{
+	return v->pitch == v->block ? (struct cpu_lines) { 1, cpu_blocks(v) * cpu_unit(v) } :
+	    (struct cpu_lines) { (size_t)v->h * v->w, v->c };
+}
+
+/* Lines that suit both. */
+static inline struct cpu_lines
+cpu_lines_of(const struct cpu_view *v, struct cpu_lines with)
+{
+	return with.lines > 1 ? with : cpu_lines(v);
 }
 
 /* cpu_plan.c: the steps and buffers of a graph.  Returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */

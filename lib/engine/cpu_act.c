@@ -11,7 +11,7 @@
  * functions", 1964, 7.1.26.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
+#include "engine/cpu_half.h"
 
 #include <omp.h>
 
@@ -162,55 +162,73 @@ cpu_act_wants_x(const struct graph_node *node)
 	case GRAPH_SWISH:	DO(GRAPH_SWISH); break; \
 	}
 
+/* DO(half) with a constant. */
+#define EITHER(half, DO) \
+	if (half) { \
+		DO(true) \
+	} else { \
+		DO(false) \
+	}
+
 /* y may be x. */
 CPU_INLINE void
-forward(enum graph_act act, float alpha, const float *x, float *y, size_t count)
+forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
 {
+	#pragma GCC ivdep
 	for (size_t j = 0; j < count; j++)
-		y[j] = act_of(act, alpha, x[j]);
+		cpu_put(y, j, half, act_of(act, alpha, cpu_number(x, j, half)));
 }
 
 CPU_CLONES static void
-run_forward(enum graph_act act, float alpha, const float *x, float *y, size_t count)
+run_forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
 {
-#define FORWARD(kind) forward(kind, alpha, x, y, count)
-	EACH_ACT(FORWARD)
+#define FORWARD(kind) forward(kind, alpha, x, y, count, half_)
+#define FORWARD_OF(constant) enum { half_ = constant }; EACH_ACT(FORWARD)
+	EITHER(half, FORWARD_OF)
 }
 
 /* dx may be d0; d1 is NULL when the gradient comes in one part. */
 CPU_INLINE void
-backward(enum graph_act act, float alpha, const float *restrict v, const float *d0, const float *restrict d1, float *dx,
-    size_t count)
+backward(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1, void *dx,
+    size_t count, bool half)
 {
-	if (d1 == NULL)
+	if (d1 == NULL) {
+		#pragma GCC ivdep
 		for (size_t j = 0; j < count; j++)
-			dx[j] = d0[j] * slope_of(act, alpha, v[j]);
-	else
+			cpu_put(dx, j, half, cpu_number(d0, j, half) * slope_of(act, alpha, cpu_number(v, j, half)));
+	} else {
+		#pragma GCC ivdep
 		for (size_t j = 0; j < count; j++)
-			dx[j] = (d0[j] + d1[j]) * slope_of(act, alpha, v[j]);
+			cpu_put(dx, j, half, (cpu_number(d0, j, half) + cpu_number(d1, j, half)) *
+			    slope_of(act, alpha, cpu_number(v, j, half)));
+	}
 }
 
 CPU_CLONES static void
-run_backward(enum graph_act act, float alpha, const float *restrict v, const float *d0, const float *restrict d1,
-    float *dx, size_t count)
+run_backward(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1,
+    void *dx, size_t count, bool half)
 {
-#define BACKWARD(kind) backward(kind, alpha, v, d0, d1, dx, count)
-	EACH_ACT(BACKWARD)
+#define BACKWARD(kind) backward(kind, alpha, v, d0, d1, dx, count, half_)
+#define BACKWARD_OF(constant) enum { half_ = constant }; EACH_ACT(BACKWARD)
+	EITHER(half, BACKWARD_OF)
 }
 
 void
 cpu_act_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint32_t n)
 {
 	size_t blocks = cpu_blocks(y), unit = cpu_unit(y), fill = y->c % y->block;
+	struct cpu_lines l = cpu_lines_of(x, cpu_lines(y));
 
 	#pragma omp parallel for
-	for (size_t i = 0; i < n; i++) {
-		float *last = cpu_at(y, i, blocks - 1);
+	for (size_t k = 0; k < n * l.lines; k++) {
+		size_t i = k / l.lines, line = k % l.lines;
 
-		run_forward(node->act, node->alpha, cpu_at(x, i, 0), cpu_at(y, i, 0), blocks * unit);
-		for (size_t j = 0; node->act == GRAPH_SIGMOID && fill > 0 && j < unit; j++)
-			if (j % y->block >= fill)
-				last[j] = 0;
+		run_forward(node->act, node->alpha, cpu_nth(x, i, line * x->pitch), cpu_nth(y, i, line * y->pitch), l.count,
+		    y->half);
+		if (node->act == GRAPH_SIGMOID && fill > 0)
+			for (size_t j = 0; j < unit; j++)
+				if (j % y->block >= fill)
+					cpu_put(cpu_at(y, i, blocks - 1), j, y->half, 0);
 	}
 }
 
@@ -218,10 +236,15 @@ void
 cpu_act_backward(const struct graph_node *node, const struct cpu_view *from, const struct cpu_view *dy, uint32_t ndy,
     const struct cpu_view *dx, uint32_t n)
 {
-	size_t count = cpu_blocks(from) * cpu_unit(from);
+	struct cpu_lines l = cpu_lines_of(dx, cpu_lines_of(&dy[0], cpu_lines(from)));
 
+	if (ndy > 1)
+		l = cpu_lines_of(&dy[1], l);
 	#pragma omp parallel for
-	for (size_t i = 0; i < n; i++)
-		run_backward(node->act, node->alpha, cpu_at(from, i, 0), cpu_at(&dy[0], i, 0),
-		    ndy > 1 ? cpu_at(&dy[1], i, 0) : NULL, cpu_at(dx, i, 0), count);
+	for (size_t k = 0; k < n * l.lines; k++) {
+		size_t i = k / l.lines, line = k % l.lines;
+
+		run_backward(node->act, node->alpha, cpu_nth(from, i, line * from->pitch), cpu_nth(&dy[0], i, line * dy[0].pitch),
+		    ndy > 1 ? cpu_nth(&dy[1], i, line * dy[1].pitch) : NULL, cpu_nth(dx, i, line * dx->pitch), l.count, dx->half);
+	}
 }

@@ -11,14 +11,13 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/num.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define HUGE_PAGE	((size_t)2 << 20)
-#define LINE		((size_t)64)		/* floats to which each buffer is rounded */
+#define LINE		((size_t)256)		/* bytes to which each buffer is rounded */
 
 static size_t
 round_up(size_t n, size_t to)
@@ -28,7 +27,7 @@ round_up(size_t n, size_t to)
 
 /* Zeroed memory at a multiple of 64 bytes, or of a huge page where that is worth it. */
 static int
-map(size_t bytes, float **p, size_t *mapped)
+map(size_t bytes, void **p, size_t *mapped)
 {
 	void *at;
 
@@ -56,7 +55,7 @@ by_size(const void *a, const void *b)
 {
 	const struct cpu_buf *x = *(struct cpu_buf *const *)a, *y = *(struct cpu_buf *const *)b;
 
-	return x->floats != y->floats ? (x->floats < y->floats ? 1 : -1) : x < y ? -1 : x > y;
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : x > y;
 }
 
 /* The lowest place for b among placed [n], which is sorted by place. */
@@ -68,10 +67,10 @@ lowest(const struct cpu_buf *b, struct cpu_buf *const *placed, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (!together(b, placed[i]))
 			continue;
-		if (placed[i]->at >= at + b->floats)
+		if (placed[i]->at >= at + b->bytes)
 			break;
-		if (placed[i]->at + placed[i]->floats > at)
-			at = placed[i]->at + placed[i]->floats;
+		if (placed[i]->at + placed[i]->bytes > at)
+			at = placed[i]->at + placed[i]->bytes;
 	}
 	return at;
 }
@@ -87,26 +86,26 @@ insert(struct cpu_buf **placed, uint32_t n, struct cpu_buf *b)
 	placed[n] = b;
 }
 
-/* Places all buffers; *floats gets the arena's size. */
+/* Places all buffers; *bytes gets the arena's size. */
 static int
-place_buffers(struct engine_plan *p, size_t *floats)
+place_buffers(struct engine_plan *p, size_t *bytes)
 {
 	struct cpu_buf **order = calloc(2 * (size_t)p->nbuf + 1, sizeof(*order)), **placed = order + p->nbuf;
 
 	if (order == NULL)
 		return err_nomem();
-	*floats = 0;
+	*bytes = 0;
 	for (uint32_t i = 0; i < p->nbuf; i++)
 		order[i] = &p->buf[i];
 	qsort(order, p->nbuf, sizeof(*order), by_size);
 	for (uint32_t i = 0; i < p->nbuf; i++) {
 		struct cpu_buf *b = order[i];
 
-		b->floats = round_up(b->floats, LINE);
+		b->bytes = round_up(b->bytes, LINE);
 		b->at = lowest(b, placed, i);
 		insert(placed, i, b);
-		if (b->at + b->floats > *floats)
-			*floats = b->at + b->floats;
+		if (b->at + b->bytes > *bytes)
+			*bytes = b->at + b->bytes;
 	}
 	free(order);
 	return 0;
@@ -116,7 +115,7 @@ static void
 resolve(const struct engine_plan *p, struct cpu_view *v)
 {
 	if (v->c > 0)
-		v->p = p->arena + p->buf[v->buf].at + v->at;
+		v->p = (char *)p->arena + p->buf[v->buf].at + v->at * cpu_size(v);
 }
 
 static void
@@ -140,24 +139,24 @@ resolve_all(struct engine_plan *p)
 		resolve(p, &m->dy);
 	}
 	for (uint32_t i = 0; i < p->npool; i++)
-		p->pool[i].which = (uint16_t *)(void *)(p->arena + p->buf[p->pool[i].buf].at);
+		p->pool[i].which = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);
 	resolve(p, &p->data);
 	resolve(p, &p->prob);
 }
 
-/* Hands out count floats, on a line of their own; with at NULL it only counts. */
-static float *
-take(float *base, size_t *used, size_t count)
+/* Hands out bytes, on a line of their own; with base NULL it only counts. */
+static void *
+take(char *base, size_t *used, size_t bytes)
 {
-	float *at = base != NULL ? base + *used : NULL;
+	void *at = base != NULL ? base + *used : NULL;
 
-	*used += round_up(count, LINE);
+	*used += round_up(bytes, LINE);
 	return at;
 }
 
 /* Weights as held, and what batch norms keep.  Called once to count and once to set. */
 static size_t
-take_kept(struct engine_plan *p, float *base)
+take_kept(struct engine_plan *p, char *base)
 {
 	size_t used = 0;
 
@@ -165,8 +164,8 @@ take_kept(struct engine_plan *p, float *base)
 		struct cpu_mul *m = &p->mul[i];
 
 		m->held = take(base, &used, dnnl_mul_held(p->set[0].mul[i]));
-		m->bias = take(base, &used, m->shape.k);
-		m->dbias = take(base, &used, m->shape.k);
+		m->bias = take(base, &used, m->shape.k * sizeof(float));
+		m->dbias = take(base, &used, m->shape.k * sizeof(float));
 	}
 	for (uint32_t i = 0; i < p->nbn; i++) {
 		struct cpu_bn *b = &p->bn[i];
@@ -174,24 +173,20 @@ take_kept(struct engine_plan *p, float *base)
 		    &b->k1, &b->k0 };
 
 		for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
-			*array[k] = take(base, &used, b->lanes);
+			*array[k] = take(base, &used, b->lanes * sizeof(float));
 	}
-	p->aux = take(base, &used, p->graph->A);
+	p->aux = take(base, &used, p->graph->A * sizeof(float));
 	return used;
 }
 
 int
 cpu_arena_place(struct engine_plan *p)
 {
-	size_t floats, bytes;
+	size_t bytes;
 	int e;
 
-	if ((e = place_buffers(p, &floats)) < 0)
-		return e;
-	if (num_mul(floats, sizeof(float), &bytes) < 0)
-		return ERR_LIMIT;
-	if ((e = map(bytes, &p->arena, &p->arena_bytes)) < 0 ||
-	    (e = map(take_kept(p, NULL) * sizeof(float), &p->kept, &p->kept_bytes)) < 0)
+	if ((e = place_buffers(p, &bytes)) < 0 || (e = map(bytes, &p->arena, &p->arena_bytes)) < 0 ||
+	    (e = map(take_kept(p, NULL), &p->kept, &p->kept_bytes)) < 0)
 		return e;
 	take_kept(p, p->kept);
 	resolve_all(p);
@@ -202,7 +197,7 @@ int
 cpu_arena_scratch(struct engine_plan *p, size_t bytes)
 {
 	size_t room;
-	float *fresh;
+	void *fresh;
 	int e;
 
 	if (p->scratch != NULL && bytes <= p->scratch_bytes)

@@ -1,38 +1,65 @@
 /*
  * cpu_copy - channels from one view into another.
  *
- * Blocks that begin at a block's start in both views are copied whole; any other
- * channel goes pixel by pixel, from one channel's place to the other's.
+ * Blocks that begin at a block's start in both views are copied whole, and so are a pixel's channels where both have
+ * them side by side; any other channel goes pixel by pixel, from one channel's place to the other's.
  */
 #include "engine/cpu.h"
+#include "engine/cpu_half.h"
 
 #include <omp.h>
 #include <string.h>
 
-/* The first pixel of channel c; the next is v->block floats on. */
-static float *
+/* The first pixel of channel c; the next is v->pitch numbers on. */
+static void *
 channel_at(const struct cpu_view *v, size_t i, size_t c)
 {
-	return cpu_at(v, i, c / v->block) + c % v->block;
+	return cpu_nth(v, i, c / v->block * cpu_unit(v) + c % v->block);
+}
+
+CPU_INLINE void
+each(const void *restrict x, size_t x_pitch, bool x_half, void *restrict y, size_t y_pitch, bool y_half, size_t pixels)
+{
+	for (size_t j = 0; j < pixels; j++)
+		cpu_put(y, j * y_pitch, y_half, cpu_number(x, j * x_pitch, x_half));
 }
 
 static void
-copy_channel(const float *restrict x, size_t x_lanes, float *restrict y, size_t y_lanes, size_t pixels)
+copy_channel(const struct cpu_view *x, const void *from, const struct cpu_view *y, void *to, size_t pixels)
 {
-	for (size_t j = 0; j < pixels; j++)
-		y[j * y_lanes] = x[j * x_lanes];
+	if (x->half && y->half)
+		each(from, x->pitch, true, to, y->pitch, true, pixels);
+	else if (x->half)
+		each(from, x->pitch, true, to, y->pitch, false, pixels);
+	else if (y->half)
+		each(from, x->pitch, false, to, y->pitch, true, pixels);
+	else
+		each(from, x->pitch, false, to, y->pitch, false, pixels);
 }
 
 /* Zeroes the lanes behind the last channel. */
 static void
 clear_padding(const struct cpu_view *y, size_t i)
 {
-	size_t lanes = y->block, fill = y->c % lanes, unit = cpu_unit(y);
-	float *last = cpu_at(y, i, cpu_blocks(y) - 1);
+	size_t lanes = y->block, fill = y->c % lanes, pixels = (size_t)y->h * y->w, last = (cpu_blocks(y) - 1) * cpu_unit(y);
 
 	if (fill > 0)
-		for (size_t j = 0; j < unit; j += lanes)
-			memset(last + j + fill, 0, (lanes - fill) * sizeof(*last));
+		for (size_t j = 0; j < pixels; j++)
+			memset(cpu_nth(y, i, last + j * y->pitch + fill), 0, (lanes - fill) * cpu_size(y));
+}
+
+/* `side` channels of each pixel, which lie side by side in both. */
+static void
+copy_side(const struct cpu_view *x, const char *from, const struct cpu_view *y, char *to, size_t side, size_t pixels)
+{
+	size_t size = cpu_size(x);
+
+	if (x->pitch == side && y->pitch == side) {
+		memcpy(to, from, pixels * side * size);
+		return;
+	}
+	for (size_t j = 0; j < pixels; j++)
+		memcpy(to + j * y->pitch * size, from + j * x->pitch * size, side * size);
 }
 
 static void
@@ -40,11 +67,14 @@ copy_picture(const struct cpu_view *x, size_t x_first, const struct cpu_view *y,
 {
 	size_t lanes = x->block, c = 0, pixels = (size_t)x->h * x->w;
 
-	if (x->block == y->block && x_first % lanes == 0 && y_first % lanes == 0)
+	if (x->half == y->half && cpu_blocks(x) == 1 && cpu_blocks(y) == 1) {
+		copy_side(x, channel_at(x, i, x_first), y, channel_at(y, i, y_first), count, pixels);
+		c = count;
+	} else if (x->half == y->half && x->block == y->block && x_first % lanes == 0 && y_first % lanes == 0)
 		for (; c + lanes <= count; c += lanes)
-			memcpy(channel_at(y, i, y_first + c), channel_at(x, i, x_first + c), cpu_unit(x) * sizeof(float));
+			copy_side(x, channel_at(x, i, x_first + c), y, channel_at(y, i, y_first + c), lanes, pixels);
 	for (; c < count; c++)
-		copy_channel(channel_at(x, i, x_first + c), x->block, channel_at(y, i, y_first + c), y->block, pixels);
+		copy_channel(x, channel_at(x, i, x_first + c), y, channel_at(y, i, y_first + c), pixels);
 	if (y_first + count == y->c)
 		clear_padding(y, i);
 }

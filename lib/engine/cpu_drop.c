@@ -4,7 +4,7 @@
  * The mask is drop.h's, computed again on the way back rather than kept.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
+#include "engine/cpu_half.h"
 #include "engine/drop.h"
 
 #include <omp.h>
@@ -15,27 +15,37 @@ struct unit {
 	float	 scale;
 };
 
+/* Where the pixels of an operand lie. */
+struct line {
+	void  *p;
+	size_t pitch;
+};
+
 CPU_INLINE void
-mask(const struct unit *u, const float *x0, const float *restrict x1, size_t lanes, float *y)
+mask(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y, bool half)
 {
 	for (uint32_t q = 0; q < u->pixels; q++)
 		for (uint32_t l = 0; l < lanes; l++) {
-			size_t at = q * lanes + l;
-			float x = x1 != NULL ? x0[at] + x1[at] : x0[at];
+			float x = cpu_number(x0->p, q * x0->pitch + l, half);
 
-			y[at] = drop_bits(u->key, u->first + l * u->pixels + q) >= u->bound ? x * u->scale : 0;
+			if (x1->p != NULL)
+				x += cpu_number(x1->p, q * x1->pitch + l, half);
+			cpu_put(y->p, q * y->pitch + l, half,
+			    drop_bits(u->key, u->first + l * u->pixels + q) >= u->bound ? x * u->scale : 0);
 		}
 }
 
 CPU_CLONES static void
-run(const struct unit *u, const float *x0, const float *restrict x1, size_t lanes, float *y)
+run(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y, bool half)
 {
-	if (lanes == 16)
-		mask(u, x0, x1, 16, y);
+	if (half)
+		mask(u, x0, x1, lanes, y, true);
+	else if (lanes == 16)
+		mask(u, x0, x1, 16, y, false);
 	else if (lanes == 8)
-		mask(u, x0, x1, 8, y);
+		mask(u, x0, x1, 8, y, false);
 	else
-		mask(u, x0, x1, 1, y);
+		mask(u, x0, x1, lanes, y, false);
 }
 
 void
@@ -55,6 +65,8 @@ cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_draw *dr
 			u.scale = 1 / (1 - node->drop);
 		}
 		for (size_t b = 0; b < blocks; b++, u.first += y->block * pixels)
-			run(&u, cpu_at(&x[0], k, b), nx > 1 ? cpu_at(&x[1], k, b) : NULL, y->block, cpu_at(y, k, b));
+			run(&u, &(struct line){ cpu_at(&x[0], k, b), x[0].pitch },
+			    nx > 1 ? &(struct line){ cpu_at(&x[1], k, b), x[1].pitch } : &(struct line){ NULL, 0 }, y->block,
+			    &(struct line){ cpu_at(y, k, b), y->pitch }, y->half);
 	}
 }

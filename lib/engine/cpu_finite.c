@@ -1,14 +1,31 @@
 /* cpu_finite - is what a step forward gave all numbers? */
 #include "engine/cpu.h"
+#include "engine/cpu_isa.h"
+
 #include "base/num.h"
+
+/* Sixteen bits whose exponent is all ones are an infinity or no number. */
+CPU_CLONES static bool
+finite_halves(const uint16_t *p, size_t n)
+{
+	unsigned bad = 0;
+
+	for (size_t j = 0; j < n; j++)
+		bad |= (p[j] & 0x7f80) == 0x7f80;
+	return bad == 0;
+}
 
 static bool
 finite_view(const struct cpu_view *v, uint32_t n)
 {
+	struct cpu_lines l = cpu_lines(v);
 	bool all = true;
 
-	for (uint32_t i = 0; i < n && all; i++)
-		all = num_finite(cpu_at(v, i, 0), cpu_blocks(v) * cpu_unit(v));
+	for (size_t k = 0; k < n * l.lines && all; k++) {
+		const void *line = cpu_nth(v, k / l.lines, k % l.lines * v->pitch);
+
+		all = v->half ? finite_halves(line, l.count) : num_finite(line, l.count);
+	}
 	return all;
 }
 

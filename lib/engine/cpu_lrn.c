@@ -5,7 +5,7 @@
  * over neighbours are loops over shifted rows.  Each thread has five rows of scratch.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
+#include "engine/cpu_half.h"
 
 #include <math.h>
 #include <omp.h>
@@ -42,25 +42,27 @@ row_of(const struct layer *l, float *scratch, size_t k)
 }
 
 /* Pixel q of picture i into a row and out of it. */
-static void
+CPU_CLONES static void
 gather(const struct cpu_view *v, size_t i, size_t q, float *row)
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
+		const void *at = cpu_at(v, i, c / v->block);
 
-		memcpy(row + c, cpu_at(v, i, c / v->block) + q * v->block, some * sizeof(*row));
+		for (size_t k = 0; k < some; k++)
+			row[c + k] = cpu_number(at, q * v->pitch + k, v->half);
 	}
 }
 
-static void
+CPU_CLONES static void
 scatter(const float *row, const struct cpu_view *v, size_t i, size_t q)
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
-		float *to = cpu_at(v, i, c / v->block) + q * v->block;
+		void *to = cpu_at(v, i, c / v->block);
 
-		memcpy(to, row + c, some * sizeof(*row));
-		memset(to + some, 0, (v->block - some) * sizeof(*row));
+		for (size_t k = 0; k < v->block; k++)
+			cpu_put(to, q * v->pitch + k, v->half, k < some ? row[c + k] : 0);
 	}
 }
 

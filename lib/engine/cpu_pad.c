@@ -4,7 +4,7 @@
  * A unit is one picture's block of channels; its pixels keep their lanes.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
+#include "engine/cpu_half.h"
 
 #include <omp.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 struct frame {
 	size_t h, w, oh, ow;	/* pixels in and out */
 	size_t top, left, lanes;
-	bool   reflect;
+	size_t size;		/* of a number */
+	bool   half, reflect;
 };
 
 /* Where place i of a padded side comes from, for those that come from somewhere. */
@@ -29,60 +30,100 @@ within(size_t i, size_t pad, size_t size)
 	return i >= pad && i < pad + size;
 }
 
-/* Pixels [j0, j1) of a line of y, which lie beside the picture. */
+/* Pixels [j0, j1) of a line of y, which lie beside the picture; pitches are bytes here. */
 static void
-border(const struct frame *f, const float *restrict line, size_t j0, size_t j1, float *restrict y)
+border(const struct frame *f, const char *restrict line, size_t pitch, size_t j0, size_t j1, char *restrict y,
+    size_t y_pitch)
 {
-	size_t lanes = f->lanes;
-
 	for (size_t j = j0; j < j1; j++)
 		if (f->reflect)
-			memcpy(y + j * lanes, line + from(j, f->left, f->w) * lanes, lanes * sizeof(*y));
+			memcpy(y + j * y_pitch, line + from(j, f->left, f->w) * pitch, f->lanes * f->size);
 		else
-			memset(y + j * lanes, 0, lanes * sizeof(*y));
+			memset(y + j * y_pitch, 0, f->lanes * f->size);
 }
 
 static void
-unit_forward(const struct frame *f, const float *restrict x, float *restrict y)
+unit_forward(const struct frame *f, const char *restrict x, size_t pitch, char *restrict y, size_t y_pitch)
 {
-	size_t lanes = f->lanes;
-
-	for (size_t i = 0; i < f->oh; i++, y += f->ow * lanes) {
-		const float *line;
+	pitch *= f->size;
+	y_pitch *= f->size;
+	for (size_t i = 0; i < f->oh; i++, y += f->ow * y_pitch) {
+		const char *line;
 
 		if (!f->reflect && !within(i, f->top, f->h)) {
-			memset(y, 0, f->ow * lanes * sizeof(*y));
+			for (size_t j = 0; j < f->ow; j++)
+				memset(y + j * y_pitch, 0, f->lanes * f->size);
 			continue;
 		}
-		line = x + from(i, f->top, f->h) * f->w * lanes;
-		border(f, line, 0, f->left, y);
-		memcpy(y + f->left * lanes, line, f->w * lanes * sizeof(*y));
-		border(f, line, f->left + f->w, f->ow, y);
+		line = x + from(i, f->top, f->h) * f->w * pitch;
+		border(f, line, pitch, 0, f->left, y, y_pitch);
+		for (size_t j = 0; j < f->w; j++)
+			memcpy(y + (f->left + j) * y_pitch, line + j * pitch, f->lanes * f->size);
+		border(f, line, pitch, f->left + f->w, f->ow, y, y_pitch);
 	}
 }
 
-/* Each pixel's gradient to where it came from; d1 may be NULL. */
-CPU_CLONES static void
-unit_backward(const struct frame *f, const float *restrict d0, const float *restrict d1, float *restrict dx)
-{
-	memset(dx, 0, f->h * f->w * f->lanes * sizeof(*dx));
-	for (size_t i = 0; i < f->oh; i++)
-		for (size_t j = 0; j < f->ow; j++) {
-			size_t at = (i * f->ow + j) * f->lanes;
-			float *to;
+/* An operand: its first number, and from pixel to pixel. */
+struct side {
+	void  *p;
+	size_t pitch;
+};
 
-			if (!f->reflect && (!within(i, f->top, f->h) || !within(j, f->left, f->w)))
-				continue;
-			to = dx + (from(i, f->top, f->h) * f->w + from(j, f->left, f->w)) * f->lanes;
-			for (size_t l = 0; l < f->lanes; l++)
-				to[l] += d1 != NULL ? d0[at + l] + d1[at + l] : d0[at + l];
+/* The places of a padded side that are place i of the picture, in their order: one, and up to two reflected ones. */
+CPU_INLINE size_t
+places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
+{
+	size_t n = 0;
+
+	if (reflect && i > 0 && i <= pad)
+		at[n++] = pad - i;
+	at[n++] = pad + i;
+	if (reflect && i + 1 < size && size - 1 - i <= pad)
+		at[n++] = pad + 2 * (size - 1) - i;
+	return n;
+}
+
+/* Each pixel's gradient: the sum of those of the places that it came to; d1 has no p where there is one part. */
+CPU_INLINE void
+gather(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx, bool half)
+{
+	size_t row[3], column[3];
+
+	for (size_t i = 0; i < f->h; i++) {
+		size_t rows = places(i, f->top, f->h, f->reflect, row);
+
+		for (size_t j = 0; j < f->w; j++) {
+			size_t columns = places(j, f->left, f->w, f->reflect, column);
+
+			for (size_t l = 0; l < f->lanes; l++) {
+				float sum = 0;
+
+				for (size_t k = 0; k < rows * columns; k++) {
+					size_t at = row[k / columns] * f->ow + column[k % columns];
+					float d = cpu_number(d0->p, at * d0->pitch + l, half);
+
+					sum += d1->p != NULL ? d + cpu_number(d1->p, at * d1->pitch + l, half) : d;
+				}
+				cpu_put(dx->p, (i * f->w + j) * dx->pitch + l, half, sum);
+			}
 		}
+	}
+}
+
+CPU_CLONES static void
+unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx)
+{
+	if (f->half)
+		gather(f, d0, d1, dx, true);
+	else
+		gather(f, d0, d1, dx, false);
 }
 
 static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
 {
-	return (struct frame) { in->h, in->w, node->h, node->w, node->pad[0], node->pad[1], in->block, node->reflect };
+	return (struct frame) { in->h, in->w, node->h, node->w, node->pad[0], node->pad[1], in->block, cpu_size(in), in->half,
+	    node->reflect };
 }
 
 void
@@ -93,7 +134,7 @@ cpu_pad_forward(const struct graph_node *node, const struct cpu_view *x, const s
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++)
-		unit_forward(&f, cpu_at(x, u / blocks, u % blocks), cpu_at(y, u / blocks, u % blocks));
+		unit_forward(&f, cpu_at(x, u / blocks, u % blocks), x->pitch, cpu_at(y, u / blocks, u % blocks), y->pitch);
 }
 
 void
@@ -105,8 +146,11 @@ cpu_pad_backward(const struct graph_node *node, const struct cpu_view *dy, uint3
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
-		size_t i = u / blocks, b = u % blocks;
+		size_t i = u / blocks, k = u % blocks;
+		struct side d0 = { cpu_at(&dy[0], i, k), dy[0].pitch }, d1 = { NULL, 0 }, to = { cpu_at(dx, i, k), dx->pitch };
 
-		unit_backward(&f, cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL, cpu_at(dx, i, b));
+		if (ndy > 1)
+			d1 = (struct side) { cpu_at(&dy[1], i, k), dy[1].pitch };
+		unit_backward(&f, &d0, &d1, &to);
 	}
 }

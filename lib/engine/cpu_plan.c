@@ -1,7 +1,7 @@
 /*
  * cpu_plan - a graph into steps over buffers.
  *
- * In this order: what the layers are to each other; the layouts, layer by layer
+ * In this order: what the layers are to each other (cpu_note.c); the layouts, layer by layer
  * as oneDNN likes them; which outputs lie inside a concatenation's buffer; a view
  * for each output; the steps (cpu_steps.c).
  */
@@ -10,16 +10,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "net/freeze.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool
-is_mul(const struct graph_node *n)
-{
-	return n->op == GRAPH_CONV || n->op == GRAPH_FC;
-}
 
 /* ------ views, buffers, steps ------ */
 
@@ -40,9 +33,9 @@ grow(struct cpu_planner *pl, void **array, uint32_t n, uint32_t *room, size_t si
 	return true;
 }
 
-/* A buffer of floats for each of a full batch's pictures. */
+/* A buffer of bytes for each of a full batch's pictures. */
 static uint32_t
-new_buf(struct cpu_planner *pl, size_t floats)
+new_buf(struct cpu_planner *pl, size_t bytes)
 {
 	struct engine_plan *p = pl->p;
 	void *bufs = p->buf;
@@ -51,29 +44,41 @@ new_buf(struct cpu_planner *pl, size_t floats)
 	if (!grow(pl, &bufs, p->nbuf, &pl->bufs, sizeof(*p->buf)))
 		return 0;
 	p->buf = bufs;
-	if (num_mul(floats, p->batch, &all) < 0 || all > SIZE_MAX / 64) {
+	if (num_mul(bytes, p->batch, &all) < 0 || all > SIZE_MAX / 64) {
 		pl->e = err_fail(ERR_LIMIT, "a batch of %u takes too much memory", p->batch);
 		return 0;
 	}
-	p->buf[p->nbuf] = (struct cpu_buf) { .floats = all, .first = UINT32_MAX };
+	p->buf[p->nbuf] = (struct cpu_buf) { .bytes = all, .first = UINT32_MAX };
 	return p->nbuf++;
 }
 
 struct cpu_view
-cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
+cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32_t block, bool half)
 {
-	struct cpu_view v = { .c = c, .h = h, .w = w, .block = block };
+	struct cpu_view v = { .pitch = block, .c = c, .h = h, .w = w, .block = block, .half = half };
 
 	v.step = cpu_blocks(&v) * cpu_unit(&v);
-	v.buf = new_buf(pl, v.step);
+	v.buf = new_buf(pl, v.step * cpu_size(&v));
 	return v;
+}
+
+struct cpu_view
+cpu_plan_like(struct cpu_planner *pl, const struct cpu_view *v)
+{
+	return cpu_plan_view(pl, v->c, v->h, v->w, v->block, v->half);
 }
 
 struct cpu_view
 cpu_plan_channels(struct cpu_view v, uint32_t first, uint32_t c)
 {
-	assert(first % v.block == 0 && first + c <= v.c);
-	v.at += first / v.block * cpu_unit(&v);
+	assert(first + c <= v.c && (v.half || first % v.block == 0));
+	if (v.half) {
+		v.at += first;
+		v.block = c;
+		if (v.h == 1 && v.w == 1)
+			v.pitch = c;
+	} else
+		v.at += first / v.block * cpu_unit(&v);
 	v.c = c;
 	return v;
 }
@@ -81,6 +86,8 @@ cpu_plan_channels(struct cpu_view v, uint32_t first, uint32_t c)
 struct cpu_view
 cpu_plan_as(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
 {
+	if (v.pitch == v.block)
+		v.pitch = block;
 	v.c = c;
 	v.h = h;
 	v.w = w;
@@ -89,15 +96,15 @@ cpu_plan_as(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t bloc
 }
 
 bool
-cpu_plan_lies(const struct cpu_view *v, uint32_t block)
+cpu_plan_lies(const struct cpu_view *v, uint32_t block, bool half)
 {
-	return v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 && v->c % block == 0);
+	return v->half == half && (v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 && v->c % block == 0));
 }
 
 bool
-cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block)
+cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block, bool half)
 {
-	return first % block == 0 && (c % block == 0 || first + c == of);
+	return half || (first % block == 0 && (c % block == 0 || first + c == of));
 }
 
 static void
@@ -129,72 +136,6 @@ cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
 	p->step[p->nstep++] = s;
 }
 
-/* ------ what the layers are to each other ------ */
-
-static void
-learn_uses(struct cpu_planner *pl)
-{
-	const struct graph *g = pl->g;
-	struct cpu_note *note = pl->note;
-
-	for (uint32_t i = 0; i < g->n; i++) {
-		const struct graph_node *l = &g->node[i];
-
-		note[i].wants = (l->weight >= 0 || l->bias_at >= 0 || l->gamma >= 0 || l->beta >= 0) && !freeze_node(g, i);
-		for (uint32_t k = 0; k < l->nin; k++) {
-			note[l->in[k]].uses++;
-			note[l->in[k]].user = i;
-			note[i].wants |= note[l->in[k]].wants;
-		}
-	}
-}
-
-static bool
-read_by_concat(const struct graph *g, uint32_t i)
-{
-	for (uint32_t j = i + 1; j < g->n; j++)
-		for (uint32_t k = 0; g->node[j].op == GRAPH_CONCAT && k < g->node[j].nin; k++)
-			if (g->node[j].in[k] == i)
-				return true;
-	return false;
-}
-
-/* ReLU is part of the layer before it, unless that layer cannot write into the concatenation behind it. */
-static void
-absorb_relu(struct cpu_planner *pl)
-{
-	for (uint32_t i = 1; i < pl->g->n; i++) {
-		const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->nin > 0 ? l->in[0] : 0];
-
-		if (l->op == GRAPH_ACT && l->act == GRAPH_RELU && pl->note[l->in[0]].uses == 1)
-			pl->note[i].absorbed = in->op == GRAPH_BN || in->op == GRAPH_ADD || (is_mul(in) && !read_by_concat(pl->g, i));
-	}
-}
-
-static bool
-never_falls(const struct graph_node *l)
-{
-	return l->act == GRAPH_RELU || l->act == GRAPH_TANH || l->act == GRAPH_SIGMOID ||
-	    ((l->act == GRAPH_LEAKY || l->act == GRAPH_ELU) && l->alpha >= 0);
-}
-
-/* Such an activation alone between a layer that it may write over and a maximum comes behind the maximum. */
-static void
-delay_acts(struct cpu_planner *pl)
-{
-	const struct graph *g = pl->g;
-
-	for (uint32_t i = 1; i < g->n; i++) {
-		const struct graph_node *l = &g->node[i], *in = &g->node[l->nin > 0 ? l->in[0] : 0];
-		const struct cpu_note *note = &pl->note[i];
-
-		if (l->op != GRAPH_ACT || note->absorbed || note->uses != 1 || pl->note[l->in[0]].uses != 1)
-			continue;
-		pl->note[i].late = never_falls(l) && g->node[note->user].op == GRAPH_POOL &&
-		    g->node[note->user].pool == GRAPH_MAX && (is_mul(in) || in->op == GRAPH_BN || in->op == GRAPH_ADD);
-	}
-}
-
 /* ------ layouts ------ */
 
 struct dnnl_shape
@@ -207,7 +148,7 @@ cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
 		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
 		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
 		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
-		.data = pl->note[l->in[0]].wants, .bf16 = pl->p->bf16, .last = pl->note[i].last,
+		.data = pl->note[l->in[0]].wants, .last = pl->note[i].last, .bf16 = pl->p->bf16, .wide = !pl->note[i].half,
 	};
 }
 
@@ -246,11 +187,11 @@ make_pool(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
 	const struct graph_node *l = &pl->g->node[i];
-	struct cpu_view y = { .c = l->c, .h = l->h, .w = l->w, .block = pl->note[i].block };
+	struct cpu_view y = { .pitch = pl->note[i].block, .c = l->c, .h = l->h, .w = l->w, .block = pl->note[i].block };
 
 	if ((uint64_t)l->r * l->s > UINT16_MAX)
 		pl->e = err_fail(ERR_NOTSUP, "layer %s: a window of %ux%u", l->name, l->r, l->s);
-	p->pool[p->npool].buf = new_buf(pl, (cpu_blocks(&y) * cpu_unit(&y) + 1) / 2);
+	p->pool[p->npool].buf = new_buf(pl, cpu_blocks(&y) * cpu_unit(&y) * sizeof(uint16_t));
 	p->state[i] = p->npool++;
 }
 
@@ -263,16 +204,29 @@ make_lrn(struct cpu_planner *pl, uint32_t i)
 		pl->p->scratch_least = scratch;
 }
 
-/* A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures. */
+/* A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures.  bf16 has channels last. */
 static uint32_t
 concat_block(const struct cpu_planner *pl, const struct graph_node *l)
 {
 	uint32_t block = pl->note[l->in[0]].block;
 
+	if (pl->p->bf16)
+		return l->c;
+
 	for (uint32_t k = 1; k < l->nin; k++)
 		if (pl->note[l->in[k]].block != block)
 			return l->h == 1 && l->w == 1 ? 1 : dnnl_dev_block(pl->p->dev->dnnl);
 	return block;
+}
+
+/* What the loss reads is f32, so that probabilities are not of eight digits, and so are they. */
+static bool
+is_score(const struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+
+	return l->op == GRAPH_SOFTMAX ||
+	    (cpu_plan_multiplies(l) && pl->note[i].uses == 1 && pl->g->node[pl->note[i].user].op == GRAPH_SOFTMAX);
 }
 
 static void
@@ -281,6 +235,7 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_note *note = &pl->note[i];
 
+	note->half = pl->p->bf16 && !is_score(pl, i);
 	switch (l->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
@@ -306,7 +261,7 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 		note->block = concat_block(pl, l);
 		break;
 	default:
-		note->block = 1;
+		note->block = note->half ? l->c : 1;
 	}
 }
 
@@ -340,8 +295,9 @@ invite(struct cpu_planner *pl, uint32_t concat)
 		uint32_t i = l->in[k], c = pl->g->node[i].c;
 		struct cpu_note *note = &pl->note[i];
 
-		if (note->home == 0 && writes_strided(pl->g->node[i].op) && note->block == pl->note[concat].block &&
-		    cpu_plan_aligned(first, c, l->c, note->block) && read_strided(pl->g, i)) {
+		if (note->home == 0 && writes_strided(pl->g->node[i].op) &&
+		    (note->half || note->block == pl->note[concat].block) &&
+		    cpu_plan_aligned(first, c, l->c, note->block, note->half) && read_strided(pl->g, i)) {
 			note->home = concat;
 			note->first = first;
 		}
@@ -360,7 +316,7 @@ shares(const struct cpu_planner *pl, uint32_t i)
 
 	if (pl->note[i].uses != 1 || pl->g->node[user].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[user]))
 		return false;
-	if (is_mul(l))
+	if (cpu_plan_multiplies(l))
 		return cpu_dense(&pl->note[user].view);
 	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].late) || l->op == GRAPH_ADD || l->op == GRAPH_DROPOUT;
 }
@@ -376,20 +332,37 @@ place_output(struct cpu_planner *pl, uint32_t i)
 	else if (shares(pl, i))
 		note->view = pl->note[note->user].view;
 	else if (l->op != GRAPH_FLATTEN)
-		note->view = cpu_plan_view(pl, l->c, l->h, l->w, note->block);
+		note->view = cpu_plan_view(pl, l->c, l->h, l->w, note->block, note->half);
 }
 
-/* A flattened picture is the picture itself where its floats lie in that order. */
+/* A flattened picture is the picture itself where its numbers lie in that order. */
 static void
 place_flat(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	const struct cpu_view *in = &pl->note[l->in[0]].view;
 
-	pl->note[i].view = cpu_plan_lies(in, 1) ? cpu_plan_as(*in, l->c, 1, 1, 1) : cpu_plan_view(pl, l->c, 1, 1, 1);
+	if (cpu_plan_lies(in, 1, in->half))
+		pl->note[i].view = cpu_plan_as(*in, l->c, 1, 1, in->half ? l->c : 1);
+	else
+		pl->note[i].view = cpu_plan_view(pl, l->c, 1, 1, in->half ? l->c : 1, in->half);
 }
 
 /* ------ all of it ------ */
+
+/* The batch comes as f32, plane by plane, and is there before the first step. */
+static void
+take_data(struct cpu_planner *pl)
+{
+	struct cpu_view *data = &pl->p->data, *as = &pl->note[0].view;
+
+	*data = pl->p->bf16 && pl->e == 0 ? cpu_plan_view(pl, as->c, as->h, as->w, 1, false) : *as;
+	if (pl->e < 0)
+		return;
+	touch(pl, data->buf);
+	if (pl->p->bf16)
+		cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_COPY, .x = *data, .y = *as, .count = as->c });
+}
 
 static int
 take_arrays(struct cpu_planner *pl)
@@ -419,9 +392,7 @@ make(struct cpu_planner *pl)
 {
 	const struct graph *g = pl->g;
 
-	learn_uses(pl);
-	absorb_relu(pl);
-	delay_acts(pl);
+	cpu_note_take(pl);
 	cpu_last_choose(pl);
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
 		choose_layout(pl, i);
@@ -433,14 +404,12 @@ make(struct cpu_planner *pl)
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
 		if (g->node[i].op == GRAPH_FLATTEN)
 			place_flat(pl, i);
-	if (pl->e == 0)
-		touch(pl, pl->note[0].view.buf);	/* the batch is there before the first step */
+	take_data(pl);
 	for (uint32_t i = 1; i < g->n && pl->e == 0; i++)
 		cpu_steps_forward(pl, i);
 	pl->p->nforward = pl->p->nstep;
 	for (uint32_t i = g->n; i-- > 1 && pl->e == 0;)
 		cpu_steps_backward(pl, i);
-	pl->p->data = pl->note[0].view;
 	pl->p->prob = pl->note[g->n - 1].view;
 }
 
@@ -453,14 +422,14 @@ largest_fits(const struct engine_plan *p)
 
 	for (uint32_t i = 0; i < p->graph->n; i++) {
 		const struct graph_node *l = &p->graph->node[i];
-		uint64_t floats = (uint64_t)l->c * l->h * l->w;
+		uint64_t bytes = (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float));
 
-		if (floats > most) {
-			most = floats;
+		if (bytes > most) {
+			most = bytes;
 			at = i;
 		}
 	}
-	if (mem_fits(most * p->batch * sizeof(float)) == 0)
+	if (mem_fits(most * p->batch) == 0)
 		return 0;
 	err_within("a batch of %u: layer %s", p->batch, p->graph->node[at].name);
 	return ERR_NOMEM;

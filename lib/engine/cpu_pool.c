@@ -4,11 +4,11 @@
  * The window of output i begins at line i*stride - pad; what of it lies outside
  * the picture is cut off.  What the average divides by is told in ref_pool.c.  Of equal
  * values the first, row by row, is the maximum; its number in the window is kept
- * for the way back.  A unit is one picture's block of channels, which no other
- * writes.
+ * for the way back, on which each pixel adds what the windows around it hand down,
+ * in their order.  A unit is one picture's block of channels, which no other writes.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
+#include "engine/cpu_half.h"
 
 #include <omp.h>
 #include <string.h>
@@ -22,8 +22,16 @@ struct window {
 struct frame {
 	size_t h, w, oh, ow;	/* pixels in and out */
 	size_t r, s, stride[2], pad[2];
-	size_t step;		/* floats from a pixel to the next */
+	size_t lanes;		/* channels in a unit */
+	bool   half;
 	enum graph_divide divide;
+	enum graph_pool pool;
+};
+
+/* An operand: its first number, and from pixel to pixel. */
+struct side {
+	void  *p;
+	size_t pitch;
 };
 
 CPU_INLINE size_t
@@ -63,186 +71,182 @@ share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
 
 typedef uint16_t wide16 __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
 
-/* One pixel of `lanes` channels into a register and out of it; the compiler knows how many bytes. */
+/* Numbers of windows, which lie as `lanes` channels do, f->lanes to a pixel. */
 CPU_INLINE void
-get(const float *from, size_t lanes, cpu_wide *to)
+put_which(const cpu_mask *at, size_t lanes, uint16_t *to)
 {
-	memcpy(to, from, lanes * sizeof(*from));
+	wide16 out = __builtin_convertvector(*at, wide16);
+
+	memcpy(to, &out, lanes * sizeof(*to));
 }
 
 CPU_INLINE void
-put(const cpu_wide *from, size_t lanes, float *to)
+get_which(const uint16_t *from, size_t lanes, cpu_mask *at)
 {
-	memcpy(to, from, lanes * sizeof(*to));
+	wide16 in = { 0 };
+
+	memcpy(&in, from, lanes * sizeof(*from));
+	*at = __builtin_convertvector(in, cpu_mask);
+}
+
+/* Channels [c, c + lanes) of a unit. */
+CPU_INLINE void
+max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bool half, const struct side *y,
+    uint16_t *restrict which)
+{
+	for (size_t o = 0; o < f->oh * f->ow; o++) {
+		struct window v = window(f, o / f->ow, o % f->ow);
+		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
+		cpu_wide top = { 0 }, p = { 0 };
+		cpu_mask at = { 0 }, k, more;
+
+		at += (int32_t)(v.r0 * f->s + v.s0);
+		k = at;
+		cpu_get(x->p, (v.h0 * f->w + v.w0) * x->pitch + c, half, lanes, &top);
+		for (size_t h = v.h0; h < v.h1; h++, k += skipped)
+			for (size_t w = v.w0; w < v.w1; w++, k += 1) {
+				cpu_get(x->p, (h * f->w + w) * x->pitch + c, half, lanes, &p);
+				more = p > top;
+				top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
+				at = (k & more) | (at & ~more);
+			}
+		cpu_set(&top, y->p, o * y->pitch + c, half, lanes);
+		put_which(&at, lanes, which + o * f->lanes + c);
+	}
 }
 
 CPU_INLINE void
-max_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y, uint16_t *restrict which)
+avg_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bool half, const struct side *y)
 {
 	for (size_t i = 0; i < f->oh; i++)
-		for (size_t j = 0; j < f->ow; j++, y += f->step, which += f->step) {
-			struct window v = window(f, i, j);
-			int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
-			cpu_wide top = { 0 }, p = { 0 };
-			cpu_mask at = { 0 }, k, more;
-			wide16 out;
-
-			at += (int32_t)(v.r0 * f->s + v.s0);
-			k = at;
-			get(x + (v.h0 * f->w + v.w0) * f->step, lanes, &top);
-			for (size_t h = v.h0; h < v.h1; h++, k += skipped)
-				for (size_t w = v.w0; w < v.w1; w++, k += 1) {
-					get(x + (h * f->w + w) * f->step, lanes, &p);
-					more = p > top;
-					top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
-					at = (k & more) | (at & ~more);
-				}
-			put(&top, lanes, y);
-			out = __builtin_convertvector(at, wide16);
-			memcpy(which, &out, lanes * sizeof(*which));
-		}
-}
-
-CPU_INLINE void
-avg_unit(const struct frame *f, const float *restrict x, size_t lanes, float *restrict y)
-{
-	for (size_t i = 0; i < f->oh; i++)
-		for (size_t j = 0; j < f->ow; j++, y += f->step) {
+		for (size_t j = 0; j < f->ow; j++) {
 			struct window v = window(f, i, j);
 			cpu_wide sum = { 0 }, p = { 0 };
 
 			for (size_t h = v.h0; h < v.h1; h++)
 				for (size_t w = v.w0; w < v.w1; w++) {
-					get(x + (h * f->w + w) * f->step, lanes, &p);
+					cpu_get(x->p, (h * f->w + w) * x->pitch + c, half, lanes, &p);
 					sum += p;
 				}
 			sum *= share_of(f, i, j, &v);
-			put(&sum, lanes, y);
+			cpu_set(&sum, y->p, (i * f->ow + j) * y->pitch + c, half, lanes);
 		}
 }
 
-/* The gradient of the output at `at`, 0 in the first `done` lanes; d1 may be NULL. */
-CPU_INLINE void
-incoming(const float *restrict d0, const float *restrict d1, size_t at, size_t lanes, size_t done, cpu_wide *d)
+/* Windows [first, last) of a side reach its place i. */
+CPU_INLINE size_t
+first_over(size_t i, size_t pad, size_t side, size_t stride)
 {
-	cpu_wide more = { 0 };
+	return i + pad < side ? 0 : (i + pad - side) / stride + 1;
+}
 
-	get(d0 + at, lanes, d);
-	if (d1 != NULL) {
-		get(d1 + at, lanes, &more);
+CPU_INLINE size_t
+behind_over(size_t i, size_t pad, size_t stride, size_t windows)
+{
+	return least((i + pad) / stride + 1, windows);
+}
+
+/* What window (i, j) hands down to pixel (h, w). */
+CPU_INLINE void
+handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c, size_t lanes,
+    bool half, const uint16_t *restrict which, size_t i, size_t j, size_t h, size_t w, cpu_wide *d)
+{
+	size_t o = i * f->ow + j;
+	cpu_wide more = { 0 };
+	cpu_mask at;
+
+	cpu_get(d0->p, o * d0->pitch + c, half, lanes, d);
+	if (d1->p != NULL) {
+		cpu_get(d1->p, o * d1->pitch + c, half, lanes, &more);
 		*d += more;
 	}
-	for (size_t l = 0; l < done; l++)
-		(*d)[l] = 0;
-}
+	if (pool == GRAPH_MAX) {
+		int32_t k = (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] - j * f->stride[1]);
 
-/* Adds the gradient of each window to where its maximum was. */
-CPU_INLINE void
-max_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, size_t done,
-    float *restrict dx, const uint16_t *restrict which)
-{
-	for (size_t o = 0; o < f->oh * f->ow; o++, which += f->step) {
-		struct window v = window(f, o / f->ow, o % f->ow);
-		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
-		cpu_wide d = { 0 }, p = { 0 };
-		cpu_mask at, k = { 0 };
-		wide16 from = { 0 };
+		get_which(which + o * f->lanes + c, lanes, &at);
+		*d = (cpu_wide)((cpu_mask)*d & (at == k));
+	} else {
+		struct window v = window(f, i, j);
 
-		incoming(d0, d1, o * f->step, lanes, done, &d);
-		memcpy(&from, which, lanes * sizeof(*which));
-		at = __builtin_convertvector(from, cpu_mask);
-		k += (int32_t)(v.r0 * f->s + v.s0);
-		for (size_t h = v.h0; h < v.h1; h++, k += skipped)
-			for (size_t w = v.w0; w < v.w1; w++, k += 1) {
-				get(dx + (h * f->w + w) * f->step, lanes, &p);
-				p += (cpu_wide)((cpu_mask)d & (k == at));
-				put(&p, lanes, dx + (h * f->w + w) * f->step);
-			}
+		*d *= share_of(f, i, j, &v);
 	}
 }
 
 CPU_INLINE void
-avg_back(const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes, size_t done,
-    float *restrict dx)
+back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c,
+    size_t lanes, bool half, const struct side *dx, const uint16_t *restrict which)
 {
-	for (size_t o = 0; o < f->oh * f->ow; o++) {
-		struct window v = window(f, o / f->ow, o % f->ow);
-		cpu_wide d = { 0 }, p = { 0 };
+	for (size_t h = 0; h < f->h; h++)
+		for (size_t w = 0; w < f->w; w++) {
+			size_t i1 = behind_over(h, f->pad[0], f->stride[0], f->oh);
+			size_t j0 = first_over(w, f->pad[1], f->s, f->stride[1]);
+			size_t j1 = behind_over(w, f->pad[1], f->stride[1], f->ow);
+			cpu_wide sum = { 0 }, d = { 0 };
 
-		incoming(d0, d1, o * f->step, lanes, done, &d);
-		d *= share_of(f, o / f->ow, o % f->ow, &v);
-		for (size_t h = v.h0; h < v.h1; h++)
-			for (size_t w = v.w0; w < v.w1; w++) {
-				get(dx + (h * f->w + w) * f->step, lanes, &p);
-				p += d;
-				put(&p, lanes, dx + (h * f->w + w) * f->step);
-			}
-	}
-}
-
-CPU_INLINE void
-forward(enum graph_pool pool, const struct frame *f, const float *restrict x, size_t lanes, float *restrict y,
-    uint16_t *restrict which)
-{
-	if (pool == GRAPH_MAX)
-		max_unit(f, x, lanes, y, which);
-	else
-		avg_unit(f, x, lanes, y);
-}
-
-CPU_CLONES static void
-unit_forward(enum graph_pool pool, const struct frame *f, const float *restrict x, size_t lanes, float *restrict y,
-    uint16_t *restrict which)
-{
-	if (lanes == 16)
-		forward(pool, f, x, 16, y, which);
-	else if (lanes == 8)
-		forward(pool, f, x, 8, y, which);
-	else if (lanes == 1)
-		forward(pool, f, x, 1, y, which);
-	else
-		for (size_t c = 0; c < lanes; c += CPU_WIDE) {
-			size_t at = c + CPU_WIDE <= lanes ? c : lanes - CPU_WIDE;
-
-			forward(pool, f, x + at, CPU_WIDE, y + at, which + at);
+			for (size_t i = first_over(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
+				for (size_t j = j0; j < j1; j++) {
+					handed(f, pool, d0, d1, c, lanes, half, which, i, j, h, w, &d);
+					sum += d;
+				}
+			cpu_set(&sum, dx->p, (h * f->w + w) * dx->pitch + c, half, lanes);
 		}
 }
 
-/* Not of the first `done` lanes. */
-CPU_INLINE void
-backward(enum graph_pool pool, const struct frame *f, const float *restrict d0, const float *restrict d1, size_t lanes,
-    size_t done, float *restrict dx, const uint16_t *restrict which)
+/*
+ * DO(c, lanes, half) for a unit's channels: constants where there are whole vectors of them, of which the last may begin
+ * within the one before it.
+ */
+#define EACH_LANES(f, DO) \
+	if ((f)->lanes >= CPU_WIDE) \
+		for (size_t c_ = 0; c_ < (f)->lanes; c_ += CPU_WIDE) { \
+			size_t at_ = c_ + CPU_WIDE <= (f)->lanes ? c_ : (f)->lanes - CPU_WIDE; \
+			if ((f)->half) \
+				DO(at_, CPU_WIDE, true); \
+			else \
+				DO(at_, CPU_WIDE, false); \
+		} \
+	else if ((f)->lanes == 8 && !(f)->half) \
+		DO(0, 8, false); \
+	else if ((f)->lanes == 1 && !(f)->half) \
+		DO(0, 1, false); \
+	else \
+		DO(0, (f)->lanes, (f)->half)
+
+CPU_CLONES static void
+unit_forward(const struct frame *f, const struct side *x, const struct side *y, uint16_t *restrict which)
 {
-	if (pool == GRAPH_MAX)
-		max_back(f, d0, d1, lanes, done, dx, which);
+#define MAX(c, lanes, half) max_unit(f, x, c, lanes, half, y, which)
+#define AVG(c, lanes, half) avg_unit(f, x, c, lanes, half, y)
+	if (f->pool == GRAPH_MAX)
+		EACH_LANES(f, MAX);
 	else
-		avg_back(f, d0, d1, lanes, done, dx);
+		EACH_LANES(f, AVG);
 }
 
 CPU_CLONES static void
-unit_backward(enum graph_pool pool, const struct frame *f, const float *restrict d0, const float *restrict d1,
-    size_t lanes, float *restrict dx, const uint16_t *restrict which)
+unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx,
+    const uint16_t *restrict which)
 {
-	memset(dx, 0, f->h * f->w * lanes * sizeof(*dx));
-	if (lanes == 16)
-		backward(pool, f, d0, d1, 16, 0, dx, which);
-	else if (lanes == 8)
-		backward(pool, f, d0, d1, 8, 0, dx, which);
-	else if (lanes == 1)
-		backward(pool, f, d0, d1, 1, 0, dx, which);
+#define MAX_BACK(c, lanes, half) back_unit(f, GRAPH_MAX, d0, d1, c, lanes, half, dx, which)
+#define AVG_BACK(c, lanes, half) back_unit(f, GRAPH_AVG, d0, d1, c, lanes, half, dx, which)
+	if (f->pool == GRAPH_MAX)
+		EACH_LANES(f, MAX_BACK);
 	else
-		for (size_t c = 0; c < lanes; c += CPU_WIDE) {
-			size_t at = c + CPU_WIDE <= lanes ? c : lanes - CPU_WIDE;
-
-			backward(pool, f, d0 + at, d1 != NULL ? d1 + at : NULL, CPU_WIDE, c - at, dx + at, which + at);
-		}
+		EACH_LANES(f, AVG_BACK);
 }
 
 static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
-	    { node->pad[0], node->pad[1] }, in->block, node->divide };
+	    { node->pad[0], node->pad[1] }, in->block, in->half, node->divide, node->pool };
+}
+
+/* Numbers of a block's windows. */
+static size_t
+whiches(const struct cpu_view *y)
+{
+	return (size_t)y->h * y->w * y->block;
 }
 
 void
@@ -250,12 +254,15 @@ cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const 
     uint32_t n)
 {
 	struct frame f = frame_of(node, x);
-	size_t blocks = cpu_blocks(x), outs = cpu_unit(y);
+	size_t blocks = cpu_blocks(x), outs = whiches(y);
 
 	#pragma omp parallel for
-	for (size_t u = 0; u < n * blocks; u++)
-		unit_forward(node->pool, &f, cpu_at(x, u / blocks, u % blocks), x->block,
-		    cpu_at(y, u / blocks, u % blocks), which + u * outs);
+	for (size_t u = 0; u < n * blocks; u++) {
+		struct side from = { cpu_at(x, u / blocks, u % blocks), x->pitch };
+		struct side to = { cpu_at(y, u / blocks, u % blocks), y->pitch };
+
+		unit_forward(&f, &from, &to, which + u * outs);
+	}
 }
 
 void
@@ -263,13 +270,15 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
     const uint16_t *which, uint32_t n)
 {
 	struct frame f = frame_of(node, dx);
-	size_t blocks = cpu_blocks(dx), outs = cpu_unit(&dy[0]);
+	size_t blocks = cpu_blocks(dx), outs = whiches(&dy[0]);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;
+		struct side d0 = { cpu_at(&dy[0], i, b), dy[0].pitch }, d1 = { NULL, 0 }, to = { cpu_at(dx, i, b), dx->pitch };
 
-		unit_backward(node->pool, &f, cpu_at(&dy[0], i, b), ndy > 1 ? cpu_at(&dy[1], i, b) : NULL, dx->block,
-		    cpu_at(dx, i, b), which + u * outs);
+		if (ndy > 1)
+			d1 = (struct side) { cpu_at(&dy[1], i, b), dy[1].pitch };
+		unit_backward(&f, &d0, &d1, &to, which + u * outs);
 	}
 }

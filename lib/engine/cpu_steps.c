@@ -31,15 +31,15 @@ copy(struct cpu_planner *pl, uint32_t i, struct cpu_view x, uint32_t x_first, st
 	    .y_first = y_first, .count = count });
 }
 
-/* v as a kernel wants it, which knows one block and no strides: the same floats, or a copy. */
+/* v as a kernel wants it, which knows one block and no strides: the same numbers, or a copy. */
 static struct cpu_view
-dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
+dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block, bool half)
 {
 	struct cpu_view y;
 
-	if (cpu_plan_lies(&v, block) && cpu_dense(&v))
+	if (cpu_plan_lies(&v, block, half) && cpu_dense(&v))
 		return cpu_plan_as(v, v.c, v.h, v.w, block);
-	y = cpu_plan_view(pl, v.c, v.h, v.w, block);
+	y = cpu_plan_view(pl, v.c, v.h, v.w, block, half);
 	copy(pl, i, v, 0, y, 0, v.c);
 	return y;
 }
@@ -48,14 +48,14 @@ dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
 static struct cpu_view
 laid_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
 {
-	return cpu_plan_lies(&v, block) ? cpu_plan_as(v, v.c, v.h, v.w, block) : dense_as(pl, i, v, block);
+	return cpu_plan_lies(&v, block, v.half) ? cpu_plan_as(v, v.c, v.h, v.w, block) : dense_as(pl, i, v, block, v.half);
 }
 
 /* Batch norm has fast lanes where one pixel's channels stand side by side without being blocked. */
 static struct cpu_view
 lanes_of(struct cpu_view v)
 {
-	return v.block == 1 && cpu_plan_lies(&v, 16) ? cpu_plan_as(v, v.c, v.h, v.w, 16) : v;
+	return v.block == 1 && cpu_plan_lies(&v, 16, v.half) ? cpu_plan_as(v, v.c, v.h, v.w, 16) : v;
 }
 
 /* ------ forward ------ */
@@ -66,7 +66,7 @@ mul_forward(struct cpu_planner *pl, uint32_t i)
 	struct engine_plan *p = pl->p;
 	struct cpu_mul *m = &p->mul[p->state[i]];
 
-	m->x = dense_as(pl, i, *input(pl, i), dnnl_mul_x_block(p->set[0].mul[p->state[i]]));
+	m->x = dense_as(pl, i, *input(pl, i), dnnl_mul_x_block(p->set[0].mul[p->state[i]]), p->bf16);
 	m->y = pl->note[i].view;
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_MUL, .node = i, .state = p->state[i], .x = m->x, .y = m->y });
 }
@@ -144,7 +144,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		concat_forward(pl, i);
 		return;
 	case GRAPH_FLATTEN:
-		if (!cpu_plan_lies(&x, 1))
+		if (!cpu_plan_lies(&x, 1, x.half))
 			copy(pl, i, x, 0, cpu_plan_as(y, x.c, x.h, x.w, 1), 0, x.c);
 		return;
 	case GRAPH_ADD:
@@ -162,7 +162,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		break;
 	default:
 		s.kind = CPU_LOSS;
-		s.x = dense_as(pl, i, x, 1);
+		s.x = dense_as(pl, i, x, 1, false);
 	}
 	cpu_plan_step(pl, s);
 }
@@ -177,17 +177,17 @@ leave(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
 	const struct cpu_view *v = &note->view;
 	struct cpu_step sum = { .kind = CPU_SUM, .node = i, .ndy = 2 };
 
-	if (cpu_plan_lies(&part, v->block))
+	if (cpu_plan_lies(&part, v->block, v->half))
 		part = cpu_plan_as(part, v->c, v->h, v->w, v->block);
 	else
-		part = dense_as(pl, i, part, v->block);
+		part = dense_as(pl, i, part, v->block, v->half);
 	if (note->parts < CPU_PARTS) {
 		note->part[note->parts++] = part;
 		return;
 	}
 	sum.dy[0] = note->part[0].shared ? part : note->part[0];
 	sum.dy[1] = note->part[0].shared ? note->part[0] : part;
-	sum.y = sum.dy[0].shared ? cpu_plan_view(pl, v->c, v->h, v->w, v->block) : sum.dy[0];
+	sum.y = sum.dy[0].shared ? cpu_plan_like(pl, v) : sum.dy[0];
 	cpu_plan_step(pl, sum);
 	note->part[0] = sum.y;
 }
@@ -205,9 +205,7 @@ take(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
 static struct cpu_view
 fresh(struct cpu_planner *pl, uint32_t i)
 {
-	const struct cpu_view *x = input(pl, i);
-
-	return cpu_plan_view(pl, x->c, x->h, x->w, x->block);
+	return cpu_plan_like(pl, input(pl, i));
 }
 
 /* May a layer write its result over this part of its gradient? */
@@ -232,7 +230,7 @@ joined(struct cpu_planner *pl, uint32_t i)
 		sum.dy[0] = note->part[1];
 		sum.dy[1] = note->part[0];
 	}
-	sum.y = own(&sum.dy[0]) ? sum.dy[0] : cpu_plan_view(pl, v->c, v->h, v->w, v->block);
+	sum.y = own(&sum.dy[0]) ? sum.dy[0] : cpu_plan_like(pl, v);
 	cpu_plan_step(pl, sum);
 	return sum.y;
 }
@@ -251,12 +249,13 @@ mul_backward(struct cpu_planner *pl, uint32_t i)
 		struct cpu_step sum = { .kind = CPU_SUM, .node = i };
 
 		take(pl, i, &sum);
-		sum.y = m->dy = cpu_plan_view(pl, m->y.c, m->y.h, m->y.w, m->y.block);
+		sum.y = m->dy = cpu_plan_like(pl, &m->y);
 		cpu_plan_step(pl, sum);
 	}
+	m->dy = dense_as(pl, i, m->dy, m->y.block, p->bf16);
 	s.dy[0] = m->dy;
 	if (m->shape.data)
-		s.dx = m->dx = cpu_plan_view(pl, m->x.c, m->x.h, m->x.w, m->x.block);
+		s.dx = m->dx = cpu_plan_like(pl, &m->x);
 	cpu_plan_step(pl, s);
 	if (m->shape.data)
 		leave(pl, pl->g->node[i].in[0], m->dx);
@@ -343,7 +342,7 @@ times_backward(struct cpu_planner *pl, uint32_t i)
 				continue;
 			s.dy[1] = laid_as(pl, i, pl->note[l->in[j]].view, d.block);
 			if (s.y.shared)
-				s.y = cpu_plan_view(pl, d.c, d.h, d.w, d.block);
+				s.y = cpu_plan_like(pl, &d);
 			cpu_plan_step(pl, s);
 			s.dy[0] = s.y;
 		}
@@ -400,11 +399,11 @@ concat_backward(struct cpu_planner *pl, uint32_t i)
 		for (uint32_t j = 0; pl->note[l->in[k]].wants && j < pl->note[i].parts; j++) {
 			struct cpu_view part = pl->note[i].part[j], cut;
 
-			if (cpu_plan_aligned(first, in->c, l->c, part.block)) {
+			if (cpu_plan_aligned(first, in->c, l->c, part.block, part.half)) {
 				leave(pl, l->in[k], cpu_plan_channels(part, first, in->c));
 				continue;
 			}
-			cut = cpu_plan_view(pl, in->c, in->h, in->w, in->block);
+			cut = cpu_plan_like(pl, in);
 			copy(pl, i, part, first, cut, 0, in->c);
 			leave(pl, l->in[k], cut);
 		}
@@ -433,7 +432,7 @@ pool_backward(struct cpu_planner *pl, uint32_t i)
 		struct cpu_step act = { .kind = CPU_ACT_BACK, .node = in, .y = *y, .ndy = s.ndy };
 
 		memcpy(act.dy, s.dy, sizeof(act.dy));
-		act.dx = own(&s.dy[0]) ? s.dy[0] : cpu_plan_view(pl, y->c, y->h, y->w, y->block);
+		act.dx = own(&s.dy[0]) ? s.dy[0] : cpu_plan_like(pl, y);
 		cpu_plan_step(pl, act);
 		s.dy[0] = act.dx;
 		s.ndy = 1;

@@ -4,73 +4,77 @@
  * The lanes behind the last channel are zero in all of them, and so in the result.
  */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
+#include "engine/cpu_half.h"
 
 #include <omp.h>
 #include <string.h>
 
-CPU_CLONES static void
-run_sum(const float *a, const float *restrict b, float *y, size_t count)
+enum what { SUM, SUM_RELU, RELU, TIMES, COPY };
+
+/* y may be a. */
+CPU_INLINE void
+each(enum what what, const void *a, const void *restrict b, void *y, size_t count, bool half)
 {
-	for (size_t j = 0; j < count; j++)
-		y[j] = a[j] + b[j];
+	#pragma GCC ivdep
+	for (size_t j = 0; j < count; j++) {
+		float v = cpu_number(a, j, half);
+
+		if (what == SUM || what == SUM_RELU)
+			v += cpu_number(b, j, half);
+		else if (what == TIMES)
+			v *= cpu_number(b, j, half);
+		cpu_put(y, j, half, (what == RELU || what == SUM_RELU) && !(v > 0) ? 0 : v);
+	}
 }
 
 CPU_CLONES static void
-run_sum_relu(const float *a, const float *restrict b, float *y, size_t count)
+run_half(enum what what, const void *a, const void *restrict b, void *y, size_t count)
 {
-	for (size_t j = 0; j < count; j++)
-		y[j] = a[j] + b[j] > 0 ? a[j] + b[j] : 0;
+	switch (what) {
+	case SUM:	each(SUM, a, b, y, count, true); break;
+	case SUM_RELU:	each(SUM_RELU, a, b, y, count, true); break;
+	case RELU:	each(RELU, a, b, y, count, true); break;
+	case TIMES:	each(TIMES, a, b, y, count, true); break;
+	case COPY:	memmove(y, a, count * sizeof(uint16_t)); break;
+	}
 }
 
 CPU_CLONES static void
-run_relu(const float *a, float *y, size_t count)
+run(enum what what, const void *a, const void *restrict b, void *y, size_t count)
 {
-	for (size_t j = 0; j < count; j++)
-		y[j] = a[j] > 0 ? a[j] : 0;
+	switch (what) {
+	case SUM:	each(SUM, a, b, y, count, false); break;
+	case SUM_RELU:	each(SUM_RELU, a, b, y, count, false); break;
+	case RELU:	each(RELU, a, b, y, count, false); break;
+	case TIMES:	each(TIMES, a, b, y, count, false); break;
+	case COPY:	memmove(y, a, count * sizeof(float)); break;
+	}
 }
 
-CPU_CLONES static void
-run_times(const float *a, const float *restrict b, float *y, size_t count)
+static void
+all(enum what what, const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n)
 {
-	for (size_t j = 0; j < count; j++)
-		y[j] = a[j] * b[j];
+	struct cpu_lines l = cpu_lines_of(&part[0], cpu_lines(y));
+
+	if (parts > 1)
+		l = cpu_lines_of(&part[1], l);
+	#pragma omp parallel for
+	for (size_t k = 0; k < n * l.lines; k++) {
+		size_t i = k / l.lines, line = k % l.lines;
+
+		(y->half ? run_half : run)(what, cpu_nth(&part[0], i, line * part[0].pitch),
+		    parts > 1 ? cpu_nth(&part[1], i, line * part[1].pitch) : NULL, cpu_nth(y, i, line * y->pitch), l.count);
+	}
 }
 
 void
 cpu_sum(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, bool relu, uint32_t n)
 {
-	size_t count = cpu_blocks(y) * cpu_unit(y);
-
-	#pragma omp parallel for
-	for (size_t i = 0; i < n; i++) {
-		const float *a = cpu_at(&part[0], i, 0);
-		float *to = cpu_at(y, i, 0);
-
-		if (parts == 1 && relu)
-			run_relu(a, to, count);
-		else if (parts == 1)
-			memmove(to, a, count * sizeof(*to));
-		else if (relu)
-			run_sum_relu(a, cpu_at(&part[1], i, 0), to, count);
-		else
-			run_sum(a, cpu_at(&part[1], i, 0), to, count);
-	}
+	all(parts == 1 ? relu ? RELU : COPY : relu ? SUM_RELU : SUM, part, parts, y, n);
 }
 
 void
 cpu_sum_times(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n)
 {
-	size_t count = cpu_blocks(y) * cpu_unit(y);
-
-	#pragma omp parallel for
-	for (size_t i = 0; i < n; i++) {
-		const float *a = cpu_at(&part[0], i, 0);
-		float *to = cpu_at(y, i, 0);
-
-		if (parts == 1)
-			memmove(to, a, count * sizeof(*to));
-		else
-			run_times(a, cpu_at(&part[1], i, 0), to, count);
-	}
+	all(parts == 1 ? COPY : TIMES, part, parts, y, n);
 }

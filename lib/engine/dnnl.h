@@ -6,7 +6,7 @@
  * All that tally asks of oneDNN stands behind this header, so that one source
  * file serves one major version of it (dnnl_v2.c: 2.x, github.com/oneapi-src/oneDNN, doc/).
  *
- * Layouts: pictures are f32, block 1 (plain [N,C,H,W]) or block B = 8 or 16:
+ * Layouts: f32 pictures are block 1 (plain [N,C,H,W]) or block B = 8 or 16:
  * [N, ceil(C/B), H, W, B], the channels past C zero.  The library is asked which
  * it likes (`any`) and the answer is kept where it is one of these; where the
  * caller says so it is block C, [N, H, W, C].  Where one
@@ -14,8 +14,9 @@
  * reordered around it; `ref` kernels are taken when there is no other.
  * Weights are held as the forward kernel likes them; gradients leave canonical.
  *
- * bf16: what is multiplied, x, w and dy, is rounded to bf16 on its way into a kernel, in whatever layout
- * it likes; sums are f32, and so is all that stands outside.  Only where the instruction set has it.
+ * bf16: pictures and their gradients are bf16 with their channels last, [N, H, W, C], which is what AMX's tiles take, and
+ * so are the held weights; sums, biases and the gradients of both are f32, and y where it is wanted so.  A kernel that
+ * writes bf16 rounds its sums, to nearest, ties to even.  Only where the instruction set has it.
  *
  * Winograd's algorithm (Lavin and Gray, CVPR 2016: F(4x4, 3x3)) is taken by a
  * fixed rule, since another choice is other bits: f32, 3x3, stride 1, pad 1, one group, at
@@ -48,14 +49,15 @@ struct dnnl_shape {
 	bool	 bias;
 	bool	 relu;		/* y = max(y, 0) in the same pass; dy is of the y before it */
 	bool	 data;		/* dx is wanted */
-	bool	 last;		/* x and y have their channels last, [N, H, W, C]: blocks of all channels */
+	bool	 last;		/* f32 x and y have their channels last, [N, H, W, C]: blocks of all channels */
 	bool	 bf16;
+	bool	 wide;		/* y is f32 all the same, dy bf16 */
 };
 
-/* Where a layer's operands lie; f32, pictures at multiples of 64 bytes. */
+/* Where a layer's operands lie; pictures at multiples of 64 bytes. */
 struct dnnl_place {
-	float	*x, *y, *dx, *dy;
-	float	*held;		/* [dnnl_mul_held floats] the weights, as loaded */
+	void	*x, *y, *dx, *dy;
+	void	*held;		/* [dnnl_mul_held bytes] the weights, as loaded */
 	float	*bias, *dbias;	/* [k] */
 	void	*scratch;	/* [dnnl_mul_scratch bytes] shared by all layers */
 };
@@ -81,7 +83,7 @@ void	 dnnl_mul_free(struct dnnl_mul *mul);	/* NULL is fine */
 bool	 dnnl_mul_last(const struct dnnl_dev *dev, const struct dnnl_shape *shape);
 uint32_t dnnl_mul_x_block(const struct dnnl_mul *mul);	/* of x and dx */
 uint32_t dnnl_mul_y_block(const struct dnnl_mul *mul);	/* of y and dy */
-size_t	 dnnl_mul_held(const struct dnnl_mul *mul);	/* floats */
+size_t	 dnnl_mul_held(const struct dnnl_mul *mul);	/* bytes */
 size_t	 dnnl_mul_scratch(const struct dnnl_mul *mul);	/* bytes */
 /* The kernel of one direction, with "+reorder" for each operand that is reordered; "-" where there is none. */
 const char *dnnl_mul_kernel(const struct dnnl_mul *mul, enum dnnl_way way);

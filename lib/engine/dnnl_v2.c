@@ -146,7 +146,8 @@ agree(struct dnnl_mul *m, const struct dnnl_mul *like, const_dnnl_primitive_desc
 	int e = 0;
 
 	m->md[X] = m->md[DX] = dnnl_v2_x(&m->shape, m->blocks.x);
-	m->md[Y] = m->md[DY] = dnnl_v2_y(&m->shape, m->blocks.y);
+	m->md[Y] = dnnl_v2_y(&m->shape, m->blocks.y);
+	m->md[DY] = dnnl_v2_dy(&m->shape, m->blocks.y);
 	m->md[HELD] = like ? like->md[HELD] : *dnnl_v2_operand(forward, DNNL_ARG_WEIGHTS);
 	m->md[DW] = canon;
 	m->md[BIAS] = m->md[DBIAS] = dnnl_v2_vector(&m->shape);
@@ -243,7 +244,7 @@ dnnl_mul_y_block(const struct dnnl_mul *m)
 size_t
 dnnl_mul_held(const struct dnnl_mul *m)
 {
-	return (dnnl_memory_desc_get_size(&m->md[HELD]) + sizeof(float) - 1) / sizeof(float);
+	return dnnl_memory_desc_get_size(&m->md[HELD]);
 }
 
 size_t

@@ -26,9 +26,10 @@ struct dnnl_v2_blocks {
 /* Notes what the library answered; ERR_NOMEM or ERR_NOTSUP. */
 int	 dnnl_v2_fail(const char *what, dnnl_status_t s);
 
-/* Descriptors: x and y in a block's layout, the weights as they come from outside. */
+/* Descriptors: x, y and dy in a block's layout, the weights as they come from outside. */
 dnnl_memory_desc_t dnnl_v2_x(const struct dnnl_shape *s, uint32_t block);
 dnnl_memory_desc_t dnnl_v2_y(const struct dnnl_shape *s, uint32_t block);
+dnnl_memory_desc_t dnnl_v2_dy(const struct dnnl_shape *s, uint32_t block);
 dnnl_memory_desc_t dnnl_v2_canonical(const struct dnnl_shape *s);
 dnnl_memory_desc_t dnnl_v2_vector(const struct dnnl_shape *s);	/* [k] */
 bool	 dnnl_v2_same(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b);

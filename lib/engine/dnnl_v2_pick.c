@@ -16,10 +16,10 @@ dnnl_v2_fail(const char *what, dnnl_status_t s)
 /* ------ descriptors of operands ------ */
 
 static dnnl_memory_desc_t
-md_of(int ndims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+md_of(int ndims, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
 	dnnl_memory_desc_t md;
-	dnnl_status_t s = dnnl_memory_desc_init_by_tag(&md, ndims, dims, dnnl_f32, tag);
+	dnnl_status_t s = dnnl_memory_desc_init_by_tag(&md, ndims, dims, type, tag);
 
 	assert(s == dnnl_success);	/* shapes were bounded by the graph */
 	(void)s;
@@ -29,25 +29,25 @@ md_of(int ndims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
 static dnnl_memory_desc_t
 md_blocks(uint32_t n, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
 {
-	return md_of(4, (dnnl_dims_t){ n, c, h, w }, block == 0 ? dnnl_format_tag_any :
+	return md_of(4, (dnnl_dims_t){ n, c, h, w }, dnnl_f32, block == 0 ? dnnl_format_tag_any :
 	    block == 8 ? dnnl_nChw8c : block == 16 ? dnnl_nChw16c : dnnl_nchw);
 }
 
 /* A picture [n, c, h, w]; block 0: as the library likes.  A fully connected layer sees [n, c*h*w]. */
 static dnnl_memory_desc_t
-md_picture(const struct dnnl_shape *s, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
+md_picture(const struct dnnl_shape *s, uint32_t c, uint32_t h, uint32_t w, uint32_t block, dnnl_data_type_t type)
 {
 	if (s->fc)
-		return md_of(2, (dnnl_dims_t){ s->n, (dnnl_dim_t)c * h * w }, dnnl_nc);
-	if (s->last && block != 0)
-		return md_of(4, (dnnl_dims_t){ s->n, c, h, w }, dnnl_nhwc);
+		return md_of(2, (dnnl_dims_t){ s->n, (dnnl_dim_t)c * h * w }, type, dnnl_nc);
+	if (s->last || s->bf16)
+		return md_of(4, (dnnl_dims_t){ s->n, c, h, w }, type, block == 0 ? dnnl_format_tag_any : dnnl_nhwc);
 	return md_blocks(s->n, c, h, w, block);
 }
 
 dnnl_memory_desc_t
 dnnl_v2_x(const struct dnnl_shape *s, uint32_t block)
 {
-	return md_picture(s, s->c, s->h, s->w, block);
+	return md_picture(s, s->c, s->h, s->w, block, s->bf16 ? dnnl_bf16 : dnnl_f32);
 }
 
 static uint32_t
@@ -56,52 +56,59 @@ out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
 	return s->fc ? 1 : (in + 2 * s->pad[d] - (kernel - 1) * s->dilate[d] - 1) / s->stride[d] + 1;
 }
 
+static dnnl_memory_desc_t
+md_out(const struct dnnl_shape *s, uint32_t block, bool half)
+{
+	return md_picture(s, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block, half ? dnnl_bf16 : dnnl_f32);
+}
+
 dnnl_memory_desc_t
 dnnl_v2_y(const struct dnnl_shape *s, uint32_t block)
 {
-	return md_picture(s, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block);
+	return md_out(s, block, s->bf16 && !s->wide);
+}
+
+dnnl_memory_desc_t
+dnnl_v2_dy(const struct dnnl_shape *s, uint32_t block)
+{
+	return md_out(s, block, s->bf16);
 }
 
 /* In the layout the library likes, or as [K, C/groups, R, S]. */
 static dnnl_memory_desc_t
-md_filter(const struct dnnl_shape *s, bool any)
+md_filter(const struct dnnl_shape *s, bool any, bool half)
 {
+	dnnl_data_type_t type = half ? dnnl_bf16 : dnnl_f32;
+
 	if (s->groups > 1)
-		return md_of(5, (dnnl_dims_t){ s->groups, s->k / s->groups, s->c / s->groups, s->r, s->s },
+		return md_of(5, (dnnl_dims_t){ s->groups, s->k / s->groups, s->c / s->groups, s->r, s->s }, type,
 		    any ? dnnl_format_tag_any : dnnl_goihw);
-	return md_of(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, any ? dnnl_format_tag_any : dnnl_oihw);
+	return md_of(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, type, any ? dnnl_format_tag_any : dnnl_oihw);
+}
+
+static dnnl_memory_desc_t
+md_matrix(const struct dnnl_shape *s, bool any, bool half)
+{
+	return md_of(2, (dnnl_dims_t){ s->k, (dnnl_dim_t)s->c * s->h * s->w }, half ? dnnl_bf16 : dnnl_f32,
+	    any ? dnnl_format_tag_any : dnnl_oi);
 }
 
 dnnl_memory_desc_t
 dnnl_v2_canonical(const struct dnnl_shape *s)
 {
-	if (s->fc)
-		return md_of(2, (dnnl_dims_t){ s->k, (dnnl_dim_t)s->c * s->h * s->w }, dnnl_oi);
-	return md_filter(s, false);
+	return s->fc ? md_matrix(s, false, false) : md_filter(s, false, false);
 }
 
 dnnl_memory_desc_t
 dnnl_v2_vector(const struct dnnl_shape *s)
 {
-	return md_of(1, (dnnl_dims_t){ s->k }, dnnl_x);
+	return md_of(1, (dnnl_dims_t){ s->k }, dnnl_f32, dnnl_x);
 }
 
 bool
 dnnl_v2_same(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b)
 {
 	return dnnl_memory_desc_equal(a, b) != 0;
-}
-
-/* The operand of a kernel that is one of bf16, in the layout that the library likes. */
-static dnnl_memory_desc_t
-md_half(const dnnl_memory_desc_t *md)
-{
-	dnnl_memory_desc_t half;
-	dnnl_status_t s = dnnl_memory_desc_init_by_tag(&half, md->ndims, md->dims, dnnl_bf16, dnnl_format_tag_any);
-
-	assert(s == dnnl_success);
-	(void)s;
-	return half;
 }
 
 /* The block of a picture's layout, 0 when it is none of ours. */
@@ -140,11 +147,9 @@ conv_desc(const struct dnnl_shape *s, enum dnnl_way way, dnnl_alg_kind_t alg, co
 {
 	const dnnl_dims_t stride = { s->stride[0], s->stride[1] }, pad = { s->pad[0], s->pad[1] };
 	const dnnl_dims_t more = { s->dilate[0] - 1, s->dilate[1] - 1 };	/* the library counts what lies between taps */
-	dnnl_memory_desc_t w = md_filter(s, true), b = dnnl_v2_vector(s);
+	dnnl_memory_desc_t w = md_filter(s, true, s->bf16 && way != DNNL_WEIGHT), b = dnnl_v2_vector(s);
 	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
 
-	if (s->bf16 && way != DNNL_WEIGHT)
-		w = md_half(&w);
 	switch (way) {
 	case DNNL_FORWARD:
 		return dnnl_dilated_convolution_forward_desc_init(desc, dnnl_forward_training, alg, x, &w, bias, y,
@@ -161,11 +166,9 @@ static dnnl_status_t
 fc_desc(const struct dnnl_shape *s, enum dnnl_way way, const dnnl_memory_desc_t *x,
     const dnnl_memory_desc_t *y, dnnl_inner_product_desc_t *desc)
 {
-	dnnl_memory_desc_t w = dnnl_v2_canonical(s), b = dnnl_v2_vector(s);
+	dnnl_memory_desc_t w = md_matrix(s, s->bf16, s->bf16 && way != DNNL_WEIGHT), b = dnnl_v2_vector(s);
 	const dnnl_memory_desc_t *bias = s->bias ? &b : NULL;
 
-	if (s->bf16 && way != DNNL_WEIGHT)
-		w = md_half(&w);
 	switch (way) {
 	case DNNL_FORWARD:
 		return dnnl_inner_product_forward_desc_init(desc, dnnl_forward_training, x, &w, bias, y);
@@ -180,7 +183,8 @@ static dnnl_status_t
 pd_try(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_v2_blocks blocks, enum dnnl_way way,
     dnnl_alg_kind_t alg, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
 {
-	dnnl_memory_desc_t x = dnnl_v2_x(s, blocks.x), y = dnnl_v2_y(s, blocks.y);
+	dnnl_memory_desc_t x = dnnl_v2_x(s, blocks.x);
+	dnnl_memory_desc_t y = way == DNNL_FORWARD ? dnnl_v2_y(s, blocks.y) : dnnl_v2_dy(s, blocks.y);
 	dnnl_primitive_attr_t attr = way == DNNL_FORWARD && s->relu ? dev->relu : dev->attr;
 	union {
 		dnnl_convolution_desc_t	  conv;
@@ -188,10 +192,6 @@ pd_try(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_v2_bl
 	} desc;
 	dnnl_status_t e;
 
-	if (s->bf16 && way != DNNL_DATA)
-		x = md_half(&x);
-	if (s->bf16 && way != DNNL_FORWARD)
-		y = md_half(&y);
 	e = s->fc ? fc_desc(s, way, &x, &y, &desc.fc) : conv_desc(s, way, alg, &x, &y, &desc.conv);
 	*pd = NULL;
 	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, attr, dev->engine, hint);
@@ -214,8 +214,7 @@ dnnl_v2_operand(const_dnnl_primitive_desc_t pd, int arg)
 
 /*
  * Winograd by its rule, then what takes the agreed layouts, then what is fast in
- * any layout, and `ref` at the very last.  Operands of bf16 are reordered in any
- * case, and the tiles of AMX are for other layouts than ours.
+ * any layout, and `ref` at the very last.
  */
 int
 dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_v2_blocks blocks, enum dnnl_way way,
@@ -228,8 +227,8 @@ dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl
 		struct dnnl_v2_blocks blocks;
 	} tries[] = {
 		{ winograd(s), false, dnnl_convolution_winograd, blocks },
-		{ !s->bf16, false, dnnl_convolution_direct, blocks },
-		{ !s->fc || s->bf16, false, dnnl_convolution_direct, any },
+		{ true, false, dnnl_convolution_direct, blocks },
+		{ !s->fc, false, dnnl_convolution_direct, any },
 		{ true, true, dnnl_convolution_direct, blocks },
 	};
 	dnnl_status_t e = dnnl_unimplemented;
@@ -267,19 +266,11 @@ dnnl_v2_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnn
 	dnnl_alg_kind_t alg = winograd(s) ? dnnl_convolution_winograd : dnnl_convolution_direct;
 	dnnl_primitive_desc_t pd;
 
+	blocks->x = s->fc ? 1 : s->c;
+	blocks->y = s->fc && !s->bf16 ? 1 : s->k;
+	if (s->fc || s->last || s->bf16)
+		return;
 	blocks->x = blocks->y = 1;
-	if (s->fc)
-		return;
-	if (s->last) {
-		blocks->x = s->c;
-		blocks->y = s->k;
-		return;
-	}
-	if (s->bf16) {
-		blocks->x = s->c < dnnl_dev_block(dev) ? 1 : dnnl_dev_block(dev);
-		blocks->y = s->k < dnnl_dev_block(dev) ? 1 : dnnl_dev_block(dev);
-		return;
-	}
 	if (pd_try(dev, s, any, DNNL_FORWARD, alg, NULL, &pd) != dnnl_success &&
 	    pd_try(dev, s, any, DNNL_FORWARD, dnnl_convolution_direct, NULL, &pd) != dnnl_success)
 		return;

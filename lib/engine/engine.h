@@ -38,7 +38,8 @@ struct engine_plan;	/* a graph made ready on a device */
 
 /*
  * What convolutions and fully connected layers multiply: their input, weights and the gradient of their output are
- * rounded to it, to nearest, ties to even.  Sums are f32, and so is all that passes the seam.
+ * rounded to it, to nearest, ties to even.  Of 16 bits, so is all that layers hand on, both ways, but for the scores that
+ * the loss reads.  Sums, statistics and the gradients of arrays are f32, and so is all that passes the seam.
  */
 enum engine_precision {
 	ENGINE_F32,

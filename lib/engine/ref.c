@@ -64,7 +64,6 @@ ref_plan_free(struct engine_plan *p)
 	free(p->aux);
 	free(p->stat);
 	free(p->scratch);
-	free(p->half);
 	free(p->label);
 	free(p->mix);
 	free(p);
@@ -159,7 +158,7 @@ ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	p->graph = graph;
 	p->batch = batch;
 	p->bf16 = precision == ENGINE_BF16;
-	if ((e = take_outputs(p)) < 0 || (e = take_rest(p)) < 0 || (e = ref_half_take(p)) < 0) {
+	if ((e = take_outputs(p)) < 0 || (e = take_rest(p)) < 0) {
 		ref_plan_free(p);
 		return e;
 	}
@@ -237,6 +236,7 @@ take_batch(struct engine_plan *p, const struct samples *s, bool train)
 	if (train && s->mix != NULL)
 		memcpy(p->mix, s->mix, s->n * sizeof(*p->mix));
 	p->n = s->n;
+	ref_half_output(p, 0);
 	return 0;
 }
 
@@ -250,7 +250,8 @@ pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 	for (uint32_t i = 1; i < g->n; i++) {
 		if (hook != NULL && (e = each_array(g, i, false, hook->need, hook->arg)) != 0)
 			return e;
-		ref_half_run(p, i, ops[g->node[i].op]->forward);
+		ops[g->node[i].op]->forward(p, i);
+		ref_half_output(p, i);
 		if (hook != NULL && hook->made != NULL &&
 		    (e = hook->made(hook->arg, i, num_finite(p->y[i], p->n * ref_floats(&g->node[i])))) != 0)
 			return e;
@@ -296,7 +297,8 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 	for (uint32_t i = 0; i < graph->n; i++)
 		memset(p->dy[i], 0, p->n * ref_floats(&graph->node[i]) * sizeof(*p->dy[i]));
 	for (uint32_t i = graph->n - 1; i > 0; i--) {
-		ref_half_run(p, i, ops[graph->node[i].op]->backward);
+		ref_half_gradient(p, i);
+		ops[graph->node[i].op]->backward(p, i);
 		if (hook != NULL && (e = each_array(graph, i, true, hook->born, hook->arg)) != 0)
 			return e;
 	}

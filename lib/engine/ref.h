@@ -16,7 +16,6 @@ struct engine_plan {
 	uint32_t	 batch;
 	uint32_t	 n;		/* samples of this pass; 0: there is none to go back through */
 	bool		 bf16;
-	float		*half;		/* bf16: a layer's input as it multiplies it */
 	bool		 train;		/* this pass: batch norm by the batch's statistics */
 	float		*w, *aux;	/* [P], [A] as loaded */
 	float		*g;		/* [P] the caller's, while backward runs */
@@ -46,12 +45,11 @@ struct ref_op {
 extern const struct ref_op ref_conv, ref_fc, ref_bn, ref_act, ref_pool, ref_concat, ref_flatten, ref_add, ref_mul,
 	ref_pad, ref_lrn, ref_dropout, ref_softmax;
 
-/* ref_half.c: room for half; 0 or ERR_NOMEM.  The plan's batch is known. */
-int	 ref_half_take(struct engine_plan *p);
-/* Rounded where the plan is one of bf16; to may be from. */
+/* ref_half.c: rounding where the plan is one of bf16; to may be from. */
 void	 ref_half_round(const struct engine_plan *p, const float *from, float *to, size_t n);
-/* Runs a pass of node i on what is rounded: its x, and its dy, which nobody else reads. */
-void	 ref_half_run(struct engine_plan *p, uint32_t i, void (*pass)(struct engine_plan *p, uint32_t i));
+/* What node i has put out, and the gradient it is about to read. */
+void	 ref_half_output(struct engine_plan *p, uint32_t i);
+void	 ref_half_gradient(struct engine_plan *p, uint32_t i);
 
 /* The k-th input of node i. */
 static inline const struct graph_node *

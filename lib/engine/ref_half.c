@@ -1,9 +1,11 @@
-/* ref_half - what a layer multiplies, rounded to bf16 before it runs, and its input put back behind it. */
+/*
+ * ref_half - what a plan of bf16 keeps, rounded to bf16: outputs, their gradients, the weights that are multiplied.
+ *
+ * An output is rounded when its layer has run, a gradient when it is complete, just before its layer runs backward.
+ * Scores that the loss alone reads, and its probabilities, stay f32; their gradient does not.
+ */
 #include "engine/ref.h"
 
-#include "base/err.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 /* To nearest, ties to even; what is no number stays none. */
@@ -21,26 +23,6 @@ rounded(float v)
 	return v;
 }
 
-static bool
-multiplies(const struct graph_node *l)
-{
-	return l->op == GRAPH_CONV || l->op == GRAPH_FC;
-}
-
-int
-ref_half_take(struct engine_plan *p)
-{
-	size_t most = 0;
-
-	if (!p->bf16)
-		return 0;
-	for (uint32_t i = 1; i < p->graph->n; i++)
-		if (multiplies(&p->graph->node[i]) && ref_floats(ref_in(p->graph, i, 0)) > most)
-			most = ref_floats(ref_in(p->graph, i, 0));
-	p->memory.scratch += most * p->batch * sizeof(*p->half);
-	return (p->half = calloc(most + 1, p->batch * sizeof(*p->half))) != NULL ? 0 : err_nomem();
-}
-
 void
 ref_half_round(const struct engine_plan *p, const float *from, float *to, size_t n)
 {
@@ -48,17 +30,31 @@ ref_half_round(const struct engine_plan *p, const float *from, float *to, size_t
 		to[j] = p->bf16 ? rounded(from[j]) : from[j];
 }
 
+/* Is node i a layer that multiplies, read by the loss and by no other? */
+static bool
+is_score(const struct graph *g, uint32_t i)
+{
+	if ((g->node[i].op != GRAPH_CONV && g->node[i].op != GRAPH_FC) || g->node[g->n - 1].in[0] != i)
+		return false;
+	for (uint32_t j = i + 1; j + 1 < g->n; j++)
+		for (uint32_t k = 0; k < g->node[j].nin; k++)
+			if (g->node[j].in[k] == i)
+				return false;
+	return true;
+}
+
 void
-ref_half_run(struct engine_plan *p, uint32_t i, void (*pass)(struct engine_plan *p, uint32_t i))
+ref_half_output(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
-	float **x = &p->y[l->in[0]], *whole = *x;
 
-	if (p->bf16 && multiplies(l)) {
-		ref_half_round(p, whole, p->half, p->n * ref_floats(ref_in(p->graph, i, 0)));
-		ref_half_round(p, p->dy[i], p->dy[i], p->n * ref_floats(l));
-		*x = p->half;
-	}
-	pass(p, i);
-	*x = whole;
+	if (p->bf16 && l->op != GRAPH_SOFTMAX && !is_score(p->graph, i))
+		ref_half_round(p, p->y[i], p->y[i], p->n * ref_floats(l));
+}
+
+void
+ref_half_gradient(struct engine_plan *p, uint32_t i)
+{
+	if (p->bf16)
+		ref_half_round(p, p->dy[i], p->dy[i], p->n * ref_floats(&p->graph->node[i]));
 }

@@ -4,16 +4,18 @@
  * The measure is the normalised error |a - b| / |b| of each array, in the 2-norm.  Layer by layer it is a few 1e-7 by
  * direct sums in f32 and a few 1e-6 by Winograd's algorithm (Lavin and Gray, CVPR 2016), twice in a row here.
  *
- * In bf16 both round the same numbers; one that stands on the edge between two of bf16 (2^-8 apart) may fall on either
- * side, and what follows of it is that much off.  A GPU also keeps what layers hand on in 16 bits, which turns a relu
- * or a maximum here and there: of such an engine all gradients together are measured, in the median of the seeds.
+ * In bf16 both round the same numbers, all that layers hand on; one that stands on the edge between two of bf16 (2^-8
+ * apart) may fall on either side, what follows of it is that much off, and a relu or a maximum turns here and there.  So
+ * it is the median of the seeds that must be near, and none that may be far; slopes by a rounded y are the most of it.
+ * Of a GPU, which rounds elsewhere than ref, all gradients together are measured, against ref in f32.
  */
 #include "op/nets.h"
 
 #define SEEDS	8
 #define BATCH	5
 #define BOUND	3e-5
-#define HALF	1e-2
+#define HALF	2e-2
+#define TURNED	0.1
 #define KEPT	5e-2
 
 struct step {
@@ -97,11 +99,22 @@ compare(const struct graph *g, const struct step *a, const struct step *b, uint3
 static const struct engine *ref;
 static struct engine_dev *ref_dev;
 
+static int
+by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void
 each(const struct engine *e, struct engine_dev *dev, enum engine_precision precision)
 {
+	bool half = precision == ENGINE_BF16;
+
 	for (uint64_t c = 0; c < NETS_CASES; c++) {
-		struct worst w = { .error = 0 };
+		struct worst all = { .error = 0 };
+		double errors[SEEDS];
 
 		for (uint64_t seed = 0; seed < SEEDS; seed++) {
 			struct rng r = rng_start(2, c, seed);
@@ -110,16 +123,21 @@ each(const struct engine *e, struct engine_dev *dev, enum engine_precision preci
 			struct nets_numbers v = nets_numbers(g, &r, n);
 			struct step want = step(ref, ref_dev, precision, g, &v, n);
 			struct step got = step(e, dev, precision, g, &v, n);
+			struct worst w = { .error = 0 };
 
 			compare(g, &got, &want, n, seed, &w);
+			errors[seed] = w.error;
+			note(&all, w.error, w.array, seed);
 			step_free(&want);
 			step_free(&got);
 			nets_numbers_free(&v);
 			graph_free(g);
 		}
-		ok(w.error <= (precision == ENGINE_BF16 ? HALF : BOUND), "%s as ref%s: %s", e->name,
-		    precision == ENGINE_BF16 ? " in bf16" : "", nets_cases[c].name);
-		printf("# worst %.1e: %s, seed %llu\n", w.error, w.array, (unsigned long long)w.seed);
+		qsort(errors, SEEDS, sizeof(*errors), by_value);
+		ok(half ? errors[SEEDS / 2] <= HALF && all.error <= TURNED : all.error <= BOUND, "%s as ref%s: %s", e->name,
+		    half ? " in bf16" : "", nets_cases[c].name);
+		printf("# median %.1e, worst %.1e: %s, seed %llu\n", errors[SEEDS / 2], all.error, all.array,
+		    (unsigned long long)all.seed);
 	}
 }
 
@@ -142,14 +160,6 @@ half(const struct engine *e, struct engine_dev *dev)
 	step_free(&b);
 	nets_numbers_free(&v);
 	graph_free(g);
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* An engine that keeps 16 bits: how far all gradients are from ref's in f32. */

@@ -74,7 +74,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
-$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o $(BUILD)/lib/net/norm.o $(BUILD)/lib/net/muon.o $(BUILD)/lib/net/average.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
+$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o $(BUILD)/lib/net/norm.o $(BUILD)/lib/net/muon.o $(BUILD)/lib/net/average.o $(BUILD)/lib/net/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_lanes.o $(BUILD)/lib/image/resize_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
 
 $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)

@@ -1,5 +1,6 @@
 /* merge - files of tensors in, one file of tensors out. */
 #include "net/merge.h"
+#include "net/merge_sum.h"
 #include "base/err.h"
 #include "image/ending.h"
 #include "net/opt.h"
@@ -258,6 +259,12 @@ mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_
 	for (uint32_t i = 0; i < m->o->n; i++) {
 		double share = m->o->share[i];
 
+		if (x[i]->type == TENSORS_F32) {
+			if ((e = read_chunk(m, i, x[i], at, n, m->raw)) < 0)
+				return e;
+			merge_sum_add(sum, m->raw, n, share);
+			continue;
+		}
 		if ((e = read_wide(m, i, x[i], at, n)) < 0)
 			return e;
 		for (size_t k = 0; k < n; k++)
@@ -315,8 +322,7 @@ narrow(const struct merge *m, enum tensors_type type, size_t n)
 		memcpy(m->raw, m->sum, n * sizeof(*m->sum));
 		return;
 	}
-	for (size_t k = 0; k < n; k++)
-		f[k] = (float)m->sum[k];
+	merge_sum_round(m->sum, n, f);
 	if (type != TENSORS_F32)
 		tensors_from_f32(type, f, n, m->raw);
 }

@@ -4,8 +4,11 @@
 #include "base/io.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define STRIDE	((off_t)1 << 23)	/* bytes of a file whose way to the disk begins before the end is there */
 
 static const struct {
 	int (*head)(struct tensors *t, struct buf *head);
@@ -24,6 +27,7 @@ struct tensors_out {
 	size_t			 i;		/* the tensor that is being written ... */
 	uint64_t		 left;		/* ... and how many of its bytes are to come */
 	char			*path;
+	off_t			 written, begun;
 };
 
 static int
@@ -33,6 +37,12 @@ put(struct tensors_out *o, const void *p, size_t n)
 
 	if (e < 0)
 		err_within("%s", o->path);
+	/* A hint, so that io_commit() waits for less; what becomes of the bytes is told there. */
+	o->written += (off_t)n;
+	if (o->file.tmp != NULL && o->written - o->begun >= STRIDE) {
+		(void)sync_file_range(o->fd, o->begun, o->written - o->begun, SYNC_FILE_RANGE_WRITE);
+		o->begun = o->written;
+	}
 	return e;
 }
 

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SILENCE_S	10
+#define DETACHED_S	86400	/* a night and a day with the lid closed */
+
 static const char usage[] = "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
 			    "       dlaunch attach | stop job\n"
 			    "       dlaunch status [job ...]";
@@ -25,18 +28,22 @@ static const char help[] =
     "  --detach  in the background        --job NAME  of the job    --resume JOB  goes on\n"
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch there\n"
     "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to come\n"
-    "  --grace SECONDS (10)               --silence SECONDS (10)  that a host is lost after\n"
-    "  --agent  for dlaunch itself        @NAME  the options of a recipe     --help  --version\n"
+    "  --grace SECONDS (10)               --silence SECONDS (10; detached a day)  that a host is lost after\n"
+    "  --spool MIB (1024)  of output that waits on a host\n"
+    "  --agent, --agent-keep, --agent-resume  for dlaunch itself\n"
+    "  @NAME  the options of a recipe     --help  --version\n"
     "When the command's name is pworker, servers are pserver; any other command runs in all\n"
     "roles, told apart by DMLC_ROLE.\n";
 
 enum {
-	AGENT = 256, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT, REMOTE, RESTART, RESUME, RSH, SERVER,
-	SILENCE, STDIN, SYNC, TIMEOUT, VERSION
+	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT, REMOTE,
+	RESTART, RESUME, RSH, SERVER, SILENCE, SPOOL, STDIN, SYNC, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
 	{ "agent", no_argument, NULL, AGENT },
+	{ "agent-keep", required_argument, NULL, AGENT_KEEP },
+	{ "agent-resume", required_argument, NULL, AGENT_RESUME },
 	{ "chdir", required_argument, NULL, CHDIR },
 	{ "detach", no_argument, NULL, DETACH },
 	{ "dry-run", no_argument, NULL, 'P' },
@@ -57,6 +64,7 @@ static const struct option longs[] = {
 	{ "rsh", required_argument, NULL, RSH },
 	{ "server-command", required_argument, NULL, SERVER },
 	{ "silence", required_argument, NULL, SILENCE },
+	{ "spool", required_argument, NULL, SPOOL },
 	{ "stdin", no_argument, NULL, STDIN },
 	{ "sync", required_argument, NULL, SYNC },
 	{ "timeout", required_argument, NULL, TIMEOUT },
@@ -149,6 +157,8 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case 'v': c->verbose = true; break;
 		case 'x': pass_env(c, optarg); break;
 		case AGENT: c->agent = true; break;
+		case AGENT_KEEP: c->agent_keep = optarg; break;
+		case AGENT_RESUME: c->agent_resume = optarg; break;
 		case CHDIR: c->dir = optarg; break;
 		case DETACH: c->detach = true; break;
 		case EACH: add_each(c, optarg); break;
@@ -164,6 +174,7 @@ options(struct dlaunch *c, int argc, char *argv[])
 		case RSH: c->rsh = optarg; break;
 		case SERVER: c->server = optarg; break;
 		case SILENCE: c->silence_s = front_real("--silence", optarg, 2, 1e6); break;
+		case SPOOL: c->spool_mib = (uint32_t)front_num("--spool", optarg, 1, 1 << 20); break;
 		case STDIN: c->input = true; break;
 		case SYNC: c->sync = optarg; break;
 		case TIMEOUT: c->start_s = front_real("--timeout", optarg, 1, 1e6); break;
@@ -173,6 +184,8 @@ options(struct dlaunch *c, int argc, char *argv[])
 	c->argv = argv + optind;
 	if (!c->servers_said)
 		c->servers = c->workers;
+	if (c->silence_s == 0)
+		c->silence_s = c->detach ? DETACHED_S : SILENCE_S;
 }
 
 static void
@@ -199,12 +212,34 @@ begin(struct dlaunch *c, int argc, char *argv[])
 {
 	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY" };
 
-	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .silence_s = 10, .start_s = 60 };
+	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60, .spool_mib = 1024 };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (getenv(always[i]) != NULL)
 			pass_env(c, always[i]);
 	optind = 0;
 	options(c, argc, argv);
+}
+
+int
+dlaunch_take_over(const char *job)
+{
+	struct words command = { 0 };
+	struct jobdir dir;
+	struct record r;
+	struct dlaunch c;
+	int status;
+
+	dlaunch_retake(job, &dir, &r, &command);
+	begin(&c, (int)command.n, command.v);
+	check(&c);
+	c.retake = &r;
+	status = dlaunch_run(&c, &dir);
+	jobdir_close(&dir);
+	record_free(&r);
+	words_free(&command);
+	words_free(&c.env);
+	words_free(&c.each);
+	return status;
 }
 
 int
@@ -222,6 +257,10 @@ main(int argc, char *argv[])
 	begin(&c, argc, argv);
 	if (c.agent)
 		return dlaunch_agent();
+	if (c.agent_keep != NULL)
+		return dlaunch_agent_keep(c.agent_keep);
+	if (c.agent_resume != NULL)
+		return dlaunch_agent_resume(c.agent_resume);
 	if ((resume = c.resume) != NULL) {
 		if (*c.argv != NULL || argc > 3)
 			front_wrong("--resume: the job's command line is known, and stays");

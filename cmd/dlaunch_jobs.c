@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "run/jobdir.h"
+#include "run/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TICK_MS 100
@@ -80,18 +81,41 @@ dlaunch_detach(struct jobdir *d, bool on)
 	close(fd[1]);
 }
 
+/* What runs a job again is where it was started. */
+static void
+be_there(const struct jobdir *d, struct words *argv, const char *why)
+{
+	char *cwd;
+	int e = jobdir_command(d, argv, &cwd);
+
+	if (e < 0)
+		front_die(why, e);
+	if (chdir(cwd) < 0)
+		front_die(why, err_sys("%s", cwd));
+	free(cwd);
+}
+
 void
 dlaunch_resume(const char *job, struct jobdir *d, struct words *argv)
 {
-	char *cwd;
 	int e;
 
-	if ((e = jobdir_open(d, job)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_mine(d)) < 0 ||
-	    (e = jobdir_command(d, argv, &cwd)) < 0)
+	if ((e = jobdir_open(d, job)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_mine(d)) < 0)
 		front_die("--resume", e);
-	if (chdir(cwd) < 0)
-		front_die("--resume", err_sys("%s", cwd));
-	free(cwd);
+	be_there(d, argv, "--resume");
+}
+
+void
+dlaunch_retake(const char *job, struct jobdir *d, struct record *r, struct words *argv)
+{
+	struct buf b = { 0 };
+	int e;
+
+	if ((e = jobdir_open(d, job)) < 0 || (e = jobdir_retake(d)) < 0 || (e = jobdir_mine(d)) < 0 ||
+	    (e = jobdir_get(d, "record", RECORD_MOST, &b)) < 0 || (e = record_get(r, b.p, b.n)) < 0)
+		front_die(job, e);
+	buf_free(&b);
+	be_there(d, argv, job);
 }
 
 static void
@@ -114,39 +138,101 @@ look(const struct jobdir *d)
 	return s;
 }
 
-/* What has come since the last time goes on to our own stream. */
+static bool
+lost(const struct jobdir_state *s)
+{
+	return !s->running && s->status < 0;
+}
+
+/* What of a job's output is shown, and up to where. */
+struct shown {
+	const char *name;	/* of our own stream */
+	int	 from, to;
+	uint64_t at;
+};
+
+/* What has come since the last time goes on to our own stream, up to byte `end` of the file. */
 static void
-pass_on(int from, int to, const char *name)
+pass_on(struct shown *o, uint64_t end)
 {
 	char text[65536];
-	size_t got = 0;
+	size_t got = 1;
 	int e;
 
-	do {
-		if (from < 0 || (e = io_read(from, text, sizeof(text), &got)) < 0)
+	while (o->at < end && got > 0) {
+		size_t n = end - o->at < sizeof(text) ? (size_t)(end - o->at) : sizeof(text);
+
+		if (io_read(o->from, text, n, &got) < 0)
 			return;
-		if ((e = io_write(to, text, got)) < 0)
-			front_die(name, e);
-	} while (got == sizeof(text));
+		o->at += got;
+		if ((e = io_write(o->to, text, got)) < 0)
+			front_die(o->name, e);
+	}
+}
+
+/*
+ * Up to where what is in the files stays there: where the record ends, as behind that another launcher
+ * would write it again (run/record.h); to the end when the job has ended.
+ */
+static void
+find_ends(const struct jobdir *d, const struct jobdir_state *s, uint64_t *out, uint64_t *err)
+{
+	struct buf b = { 0 };
+	struct record r;
+
+	*out = *err = s->kept ? 0 : UINT64_MAX;
+	if (s->kept && jobdir_get(d, "record", RECORD_MOST, &b) == 0 && record_get(&r, b.p, b.n) == 0) {
+		*out = r.out;
+		*err = r.err;
+		record_free(&r);
+	}
+	buf_free(&b);
+}
+
+/*
+ * A job whose launcher was lost gets another, in the background.  False when it does not; that another has just
+ * done the same is as good.
+ */
+static bool
+take_over(const char *name, const struct jobdir *d)
+{
+	int null, how;
+	pid_t pid;
+
+	front_flush();
+	if ((pid = fork()) < 0)
+		front_die(name, err_sys("fork"));
+	if (pid == 0) {
+		null = open("/dev/null", O_WRONLY);
+		dup2(null, STDOUT_FILENO);
+		exit(dlaunch_take_over(name));
+	}
+	if (waitpid(pid, &how, 0) < 0)
+		front_die(name, err_sys("wait"));
+	return how == 0 || look(d).running;
 }
 
 static int
 attach(const char *name)
 {
-	struct jobdir d;
+	struct shown out = { .name = "standard output", .to = STDOUT_FILENO }, err = { .name = "standard error", .to = STDERR_FILENO };
+	uint64_t out_end, err_end;
 	struct jobdir_state s;
-	int out, err;
+	struct jobdir d;
 
 	open_job(name, &d);
-	out = openat(d.dir, "out", O_RDONLY | O_CLOEXEC);
-	err = openat(d.dir, "err", O_RDONLY | O_CLOEXEC);
-	if (out < 0 || err < 0)
+	out.from = openat(d.dir, "out", O_RDONLY | O_CLOEXEC);
+	err.from = openat(d.dir, "err", O_RDONLY | O_CLOEXEC);
+	if (out.from < 0 || err.from < 0)
 		front_wrong("job %s was not detached", name);
 	do {
 		/* What it printed before it ended is there when it has. */
 		s = look(&d);
-		pass_on(out, STDOUT_FILENO, "standard output");
-		pass_on(err, STDERR_FILENO, "standard error");
+		if (lost(&s) && s.kept && take_over(name, &d))
+			s = look(&d);
+		find_ends(&d, &s, &out_end, &err_end);
+		pass_on(&out, out_end);
+		pass_on(&err, err_end);
 	} while (s.running && poll(NULL, 0, TICK_MS) == 0);
 	if (s.status >= 0)
 		return s.status;
@@ -162,6 +248,8 @@ stop(const char *name)
 
 	open_job(name, &d);
 	s = look(&d);
+	if (lost(&s) && s.kept && take_over(name, &d))
+		s = look(&d);
 	if (!s.running)
 		front_wrong("job %s does not run", name);
 	if (s.pid <= 0 || kill(s.pid, SIGTERM) < 0)
@@ -192,7 +280,7 @@ print_status(const char *name)
 	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
 		front_warn(name, e);
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\n", name, s.running ? "runs" : s.status < 0 ? "lost" : "ended", status, since,
+		printf("%s\t%s\t%s\t%s\t%s\t%s\n", name, s.running ? "runs" : !lost(&s) ? "ended" : s.kept ? "away" : "lost", status, since,
 		    cwd, (char *)text.p);
 	free(cwd);
 	buf_free(&text);

@@ -3,7 +3,7 @@
 #include "front.h"
 
 #include "base/err.h"
-#include "run/agent.h"
+#include "base/io.h"
 #include "run/launch.h"
 #include "run/outfile.h"
 #include "run/rsh.h"
@@ -22,9 +22,8 @@
 #define OWN_FILES	24	/* standard ones, signals, a job's directory, output by rank, what is open for a moment */
 #define REMOTE_FILES	4	/* the pipes to a remote shell, and one while they are made */
 
-/* The path of this program. */
-static void
-self(char path[PATH_MAX])
+void
+dlaunch_self(char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
 
@@ -33,12 +32,8 @@ self(char path[PATH_MAX])
 	path[n] = 0;
 }
 
-/*
- * The signals that are listened to come through a descriptor.  The others that could end or stop us unasked are
- * blocked: a launcher that stops would be silent, and so lost, for its agents.  One that is ignored stays so (nohup(1)).
- */
-static int
-signals(const int *listened)
+int
+dlaunch_signals(const int *listened)
 {
 	static const int unasked[] = { SIGPIPE, SIGHUP, SIGINT, SIGTSTP, SIGTTIN };
 	struct sigaction old;
@@ -61,51 +56,41 @@ signals(const int *listened)
 	return fd;
 }
 
-int
-dlaunch_agent(void)
-{
-	char bin[PATH_MAX];
-	int e;
-
-	if (isatty(STDIN_FILENO))
-		front_wrong("--agent is for dlaunch itself to use");
-	self(bin);
-	*strrchr(bin, '/') = 0;
-	e = agent_run(&(struct agent_opt){ .in = STDIN_FILENO, .out = STDOUT_FILENO,
-	    .signals = signals((const int[]){ SIGCHLD, SIGTERM, 0 }), .version = TALLY_VERSION, .bin = bin });
-	return e == 0 ? 0 : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
-}
-
 /* What a job needs to be started, once or again. */
 struct start {
 	struct hosts	 hosts;
 	struct words	 rsh, server;
 	bool		 remote;	/* through rsh; else the agent is a child of this process */
 	char		 dir[PATH_MAX], agent[PATH_MAX];
+	struct buf	 hosts_text;	/* of the hosts file, or what would be in one */
+	char		 id[RECORD_ID + 1];	/* of a detached job; else "" */
+	struct jobdir	*job;
 	int		 signals;
 };
 
-/* The hosts are those of the file, else those that the remote shell knows, else this machine. */
+/* The hosts are those of the file, else those that the remote shell knows, else this machine; of a job taken over, those it began with. */
 static void
 read_hosts(const struct dlaunch *c, struct start *s)
 {
 	static const char here[] = "localhost addr=127.0.0.1";
-	struct buf text = { 0 };
+	const char *name = c->hosts_file != NULL ? c->hosts_file : c->rsh != NULL ? "SLURM_JOB_NODELIST" : "";
+	struct buf *text = &s->hosts_text;
 	int e;
 
-	s->remote = true;
-	if (c->hosts_file != NULL)
-		e = hosts_read(&s->hosts, c->hosts_file);
-	else if (c->rsh != NULL && (e = rsh_hosts(c->rsh, &text)) != 0)
-		e = e < 0 ? e : hosts_parse(&s->hosts, "SLURM_JOB_NODELIST", text.p, text.n);
+	s->remote = c->hosts_file != NULL || c->rsh != NULL;
+	if (c->retake != NULL)
+		e = jobdir_get(s->job, "hosts", HOSTS_FILE, text);
+	else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0)
+		err_within("%s", c->hosts_file);
+	else if (c->hosts_file != NULL)
+		e = 0;
 	else if (c->rsh != NULL)
-		front_wrong("--rsh %s: on which hosts? -H names them", c->rsh);
+		e = rsh_hosts(c->rsh, text);
 	else
-		s->remote = false;
-	if (!s->remote)
-		e = hosts_parse(&s->hosts, "", here, strlen(here));
-	buf_free(&text);
-	if (e < 0)
+		e = buf_put(text, here, strlen(here));
+	if (e >= 0 && c->hosts_file == NULL && c->rsh != NULL && text->n == 0)
+		front_wrong("--rsh %s: on which hosts? -H names them", c->rsh);
+	if (e < 0 || (e = hosts_parse(&s->hosts, name, text->p, text->n)) < 0)
 		front_die(NULL, e);
 }
 
@@ -132,7 +117,7 @@ read_agent(const struct dlaunch *c, struct start *s)
 		snprintf(s->agent, sizeof(s->agent), "%s", c->remote);
 		return;
 	}
-	self(s->agent);
+	dlaunch_self(s->agent);
 	if (s->remote && s->agent[strspn(s->agent, plain)] != 0)
 		front_wrong("%s: a remote shell could take this path apart; say another by --remote", s->agent);
 }
@@ -176,6 +161,22 @@ new_key(char text[JOB_KEY + 1])
 	explicit_bzero(key, sizeof(key));
 }
 
+/* A detached job has an id, by which its agents are found again. */
+static void
+new_id(struct start *s)
+{
+	char key[JOB_KEY + 1];
+
+	new_key(key);
+	snprintf(s->id, sizeof(s->id), "%.*s", (int)RECORD_ID, key);
+}
+
+static int
+save_record(void *arg, const void *p, size_t n)
+{
+	return jobdir_put(arg, "record", p, n);
+}
+
 static void
 say_of_host(void *arg, const struct host *host, const char *line)
 {
@@ -205,7 +206,7 @@ sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *
 }
 
 static int
-launch(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts)
+launch(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts, const struct record *from)
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL };
 	struct words argv = { 0 }, env = { 0 };
@@ -220,11 +221,12 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
-		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .argv = argv.v,
+		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .spool_kib = c->spool_mib << 10, .argv = argv.v,
 		.env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
+	    .keep = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record, .arg = s->job, .from = from },
 	    .verbose = c->verbose, .wait = c->wait, .watch = watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	explicit_bzero(key, sizeof(key));
@@ -248,13 +250,14 @@ make_roster(const struct dlaunch *c, const struct start *s, struct roster *roste
 static int
 attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
 {
-	int status = launch(c, s, roster, 0);
+	uint32_t first = c->retake != NULL ? c->retake->attempt : 0;
+	int status = launch(c, s, roster, first, c->retake);
 
-	for (uint32_t i = 1; i <= c->restarts && status != 0 && dlaunch_again(roster); i++) {
+	for (uint32_t i = first + 1; i <= c->restarts && status != 0 && dlaunch_again(roster); i++) {
 		dlaunch_pause(i, c->restarts, s->signals);
 		roster_free(roster);
 		make_roster(c, s, roster);
-		status = launch(c, s, roster, i);
+		status = launch(c, s, roster, i, NULL);
 	}
 	return status;
 }
@@ -276,10 +279,51 @@ make_room(const struct roster *roster)
 		front_die("open files", err_sys("setrlimit"));
 }
 
+/* What was printed behind the record comes again. */
+static void
+cut_output(const struct dlaunch *c, const struct roster *roster, const struct jobdir *d)
+{
+	const struct record *r = c->retake;
+	int e;
+
+	if ((e = jobdir_cut(d, "out", r->out)) == 0)
+		e = jobdir_cut(d, "err", r->err);
+	for (uint32_t i = 0; i < roster->n && i < r->n && c->output != NULL && e == 0; i++)
+		if ((e = outfile_cut(c->output, &roster->m[i].what, true, r->m[i].out)) == 0)
+			e = outfile_cut(c->output, &roster->m[i].what, false, r->m[i].err);
+	if (e < 0)
+		front_die(d->name, e);
+}
+
+/* The job has a directory, and this process is its launcher. */
+static void
+enter(const struct dlaunch *c, struct start *s, const struct roster *roster)
+{
+	struct jobdir *d = s->job;
+	int e;
+
+	if (c->retake != NULL)
+		cut_output(c, roster, d);
+	else if (c->resume == NULL && (c->job != NULL || c->detach))
+		dlaunch_job(c, d);
+	if (c->retake != NULL)
+		memcpy(s->id, c->retake->id, sizeof(s->id));
+	else if (c->detach)
+		new_id(s);
+	if (c->detach && c->retake == NULL && (e = jobdir_put(d, "hosts", s->hosts_text.p, s->hosts_text.n)) < 0)
+		front_die("--detach", e);
+	/* Before it is told of: who ends it at once must reach it. */
+	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
+	if (c->detach)
+		dlaunch_detach(d, c->resume != NULL || c->retake != NULL);
+	if (c->output != NULL && c->resume == NULL && c->retake == NULL)
+		begin_output(c->output, roster);
+}
+
 int
 dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
-	struct start s = { .remote = false };
+	struct start s = { .job = d };
 	struct roster roster;
 	int status = 0;
 
@@ -289,14 +333,8 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
 		make_room(&roster);
-		if (c->resume == NULL && (c->job != NULL || c->detach))
-			dlaunch_job(c, d);
-		if (c->detach)
-			dlaunch_detach(d, c->resume != NULL);
-		if (c->output != NULL && c->resume == NULL)
-			begin_output(c->output, &roster);
-		s.signals = signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
-		if (c->sync != NULL)
+		enter(c, &s, &roster);
+		if (c->sync != NULL && c->retake == NULL)
 			status = sync_hosts(c, &s, &roster);
 		if (status == 0)
 			status = attempts(c, &s, &roster);
@@ -305,6 +343,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 	}
 	roster_free(&roster);
 	hosts_free(&s.hosts);
+	buf_free(&s.hosts_text);
 	words_free(&s.rsh);
 	words_free(&s.server);
 	return status;

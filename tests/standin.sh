@@ -92,7 +92,7 @@ none_left() {
 # line_of FILE PATTERN N: N lines with the pattern come within half a minute.
 line_of() {
 	local until=$((SECONDS + 30))
-	while [ "$(grep -c "$2" "$1" 2>/dev/null)" -lt "$3" ]; do
+	while ! [ "$(grep -c "$2" "$1" 2>/dev/null)" -ge "$3" ] 2>/dev/null; do
 		[ $SECONDS -lt $until ] || { echo "not $3 lines of '$2' in $1:"; cat "$1"; return 1; }
 		read -rt 0.05 <> <(:) || :
 	done

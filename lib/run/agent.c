@@ -1,13 +1,9 @@
 /* agent - the one process of a job that dlaunch starts on a host, and that starts all others there. */
-#include "run/agent.h"
+#include "run/agent_job.h"
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "run/chan.h"
-#include "run/ctl.h"
 #include "run/family.h"
-#include "run/here.h"
-#include "run/proc.h"
 #include "run/warden.h"
 
 #include <errno.h>
@@ -20,27 +16,14 @@
 #define TICK_MS		200
 #define LAST_READS	16	/* of what an ended process left in a pipe: more than fits into one */
 
-struct agent {
-	const struct agent_opt *opt;
-	struct chan	*chan;		/* NULL: the launcher is gone */
-	struct job	 job;
-	struct proc	*proc;		/* [job.nchildren], numbered as in the job; NULL before it */
-	struct pollfd	*fd;		/* the channel's two, the signals, PROC_FDS a process */
-	char		 addr[HERE_ADDR];
-	char		*go;		/* NULL: not come yet */
-	bool		 done;		/* CTL_DONE is said */
-	int		 why;		/* the launcher is gone */
-	double		 kill_at;	/* when patience with the processes ends then */
-};
-
-/* Nothing can be done for a launcher that is gone: the processes are asked to end, and later made to. */
-static void
-lose(struct agent *a, int why)
+void
+agent_lose(struct agent *a, int why)
 {
 	a->why = why;
 	a->kill_at = clk_s() + AGENT_GRACE_S;
 	chan_close(a->chan);
-	a->chan = NULL;
+	chan_close(a->caller);
+	a->chan = a->caller = NULL;
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		warden_signal(a->proc[i].pid, SIGTERM);
 		if (a->proc[i].state == PROC_WAITING)
@@ -48,8 +31,8 @@ lose(struct agent *a, int why)
 	}
 }
 
-static void
-say(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text)
+void
+agent_say(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text)
 {
 	struct buf b = { 0 };
 	int e = 0;
@@ -61,12 +44,12 @@ say(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const c
 	if (e == 0 && text != NULL)
 		e = ctl_put_text(&b, text);
 	if (e < 0 || (e = chan_send(a->chan, type, b.p, b.n)) < 0)
-		lose(a, e);
+		agent_lose(a, e);
 	buf_free(&b);
 }
 
-static void
-say_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n)
+void
+agent_say_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n)
 {
 	struct buf b = { 0 };
 	int e;
@@ -75,8 +58,17 @@ say_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n)
 		return;
 	if ((e = ctl_put(&b, i)) < 0 || (e = ctl_put(&b, which == 0 ? STDOUT_FILENO : STDERR_FILENO)) < 0 ||
 	    (e = buf_put(&b, text, n)) < 0 || (e = chan_log(a->chan, CTL_LINES, b.p, b.n)) < 0)
-		lose(a, e);
+		agent_lose(a, e);
 	buf_free(&b);
+}
+
+void
+agent_say_exit(struct agent *a, uint32_t i)
+{
+	struct proc *p = &a->proc[i];
+
+	p->told = true;
+	agent_say(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
 }
 
 /* Hands on lines that came.  False when none did. */
@@ -88,124 +80,8 @@ pass_lines(struct agent *a, uint32_t i, int which)
 
 	if (proc_lines(&a->proc[i], which, &text, &n) != 1)
 		return false;
-	say_lines(a, i, which, text, n);
+	agent_say_lines(a, i, which, text, n);
 	return true;
-}
-
-static void
-start(struct agent *a, uint32_t i)
-{
-	struct proc *p = &a->proc[i];
-	const struct role_place at = { .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
-	    .processors = here_processors() };
-	uint32_t status;
-	char text[1100];
-
-	if (proc_start(p, &a->job, &at) == 0) {
-		say(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
-		if (p->what.role == JOB_SCHEDULER)
-			say(a, CTL_READY, &i, 1, p->where);
-		return;
-	}
-	/* As a shell has it: a line, and the status of a command that is not there, or cannot be run. */
-	status = errno == ENOENT ? 127u << 8 : 126u << 8;
-	p->state = PROC_ENDED;
-	say_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
-	say(a, CTL_EXITED, (uint32_t[]){ i, status, 0, 0 }, 4, NULL);
-}
-
-static int
-take_job(struct agent *a, const struct frame *f)
-{
-	int e;
-
-	if (a->proc != NULL)
-		return err_fail(ERR_FORMAT, "a second job");
-	if ((e = job_get(&a->job, f->p, f->len)) < 0)
-		return e;
-	a->proc = calloc((size_t)a->job.nchildren + 1, sizeof(*a->proc));
-	free(a->fd);
-	a->fd = calloc(3 + PROC_FDS * (size_t)a->job.nchildren, sizeof(*a->fd));
-	if (a->proc == NULL || a->fd == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < a->job.nchildren; i++)
-		proc_init(&a->proc[i], &a->job.child[i]);
-	if (chdir(a->job.dir) < 0)
-		e = err_sys("%s", a->job.dir);
-	else
-		e = here_addr(a->job.addr, a->job.iface, a->job.host, a->addr);
-	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++)
-		if (proc_first(&a->job, &a->proc[i]))
-			start(a, i);
-	return e;
-}
-
-static int
-take_go(struct agent *a, const struct frame *f)
-{
-	struct ctl_in in = { .p = f->p, .n = f->len };
-	const char *go = ctl_get_text(&in);
-
-	if (a->proc == NULL || a->go != NULL || in.bad)
-		return err_fail(ERR_FORMAT, "a start out of turn");
-	if ((a->go = strdup(go)) == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < a->job.nchildren; i++)
-		if (a->proc[i].state == PROC_WAITING)
-			start(a, i);
-	return 0;
-}
-
-static int
-take_signal(struct agent *a, const struct frame *f)
-{
-	struct ctl_in in = { .p = f->p, .n = f->len };
-	uint32_t whom = ctl_get(&in), signo = ctl_get(&in);
-
-	if (a->proc == NULL || in.bad || signo == 0 || signo >= NSIG)
-		return err_fail(ERR_FORMAT, "a signal that is none");
-	for (uint32_t i = 0; i < a->job.nchildren; i++) {
-		struct proc *p = &a->proc[i];
-
-		if (whom == CTL_WORKERS && p->what.role != JOB_WORKER)
-			continue;
-		if (p->state == PROC_WAITING)
-			p->state = PROC_ENDED;	/* it is needed no more */
-		warden_signal(p->pid, (int)signo);
-	}
-	return 0;
-}
-
-static int
-take_input(struct agent *a, const struct frame *f)
-{
-	struct ctl_in in = { .p = f->p, .n = f->len };
-	uint32_t i = ctl_get(&in);
-
-	if (in.bad || a->proc == NULL || i >= a->job.nchildren)
-		return err_fail(ERR_FORMAT, "input of nobody");
-	return proc_input(&a->proc[i], in.p, in.n);
-}
-
-static int
-take(struct agent *a, const struct frame *f)
-{
-	switch (f->type) {
-	case CTL_JOB:
-		return take_job(a, f);
-	case CTL_GO:
-		return take_go(a, f);
-	case CTL_SIGNAL:
-		return take_signal(a, f);
-	case CTL_INPUT:
-		return take_input(a, f);
-	case CTL_CREDIT:
-		if (f->len != 4)
-			break;
-		chan_credit(a->chan, le_get32(f->p));
-		return 0;
-	}
-	return err_fail(ERR_FORMAT, "message %u of %u bytes is not a launcher's", f->type, f->len);
 }
 
 static bool
@@ -217,6 +93,27 @@ all_ended(const struct agent *a)
 	return a->proc != NULL || a->chan == NULL;
 }
 
+/* May a launcher whose connection is lost come back? */
+static bool
+comes_back(const struct agent *a)
+{
+	return a->opt->door >= 0 && a->proc != NULL;
+}
+
+/* All have ended, and when all of that is said: after CTL_DONE a launcher that cannot come back closes the pipe. */
+static void
+mind_end(struct agent *a)
+{
+	int e = 0;
+
+	if (!a->done && all_ended(a)) {
+		a->done = true;
+		e = chan_log(a->chan, CTL_DONE, NULL, 0);
+	}
+	if (e < 0 || (a->done && comes_back(a) && chan_log_done(a->chan)))
+		agent_lose(a, e);
+}
+
 static void
 run_chan(struct agent *a)
 {
@@ -225,26 +122,25 @@ run_chan(struct agent *a)
 	int e = chan_run(a->chan), got = 0;
 
 	while (a->chan != NULL && got >= 0 && (got = chan_next(a->chan, &f)) > 0)
-		got = take(a, &f);
+		got = agent_take(a, &f);
+	if (e < 0 && got >= 0 && a->chan != NULL && comes_back(a)) {
+		chan_shut(a->chan);
+		e = 0;
+	}
 	if (got < 0) {
 		e = got;
-		say(a, CTL_FAILED, NULL, 0, err_line());
+		agent_say(a, CTL_FAILED, NULL, 0, err_line());
 		if (a->chan != NULL)
 			chan_run(a->chan);
 	} else if (e == 0 && a->chan != NULL && chan_silent_s(a->chan) > silence) {
 		e = ERR_PEER;
 	}
-	/* After CTL_DONE the end of the pipe is how the launcher says good-bye. */
 	if (e < 0 && a->chan != NULL)
-		lose(a, a->done && e == ERR_PEER ? 0 : e);
+		agent_lose(a, a->done && e == ERR_PEER ? 0 : e);
 	if (a->chan == NULL)
 		return;
 	chan_beat(a->chan);
-	if (a->done || !all_ended(a))
-		return;
-	a->done = true;
-	if ((e = chan_log(a->chan, CTL_DONE, NULL, 0)) < 0)
-		lose(a, e);
+	mind_end(a);
 }
 
 /* What a warden that was killed has left: all children but the wardens, and what is below them. */
@@ -268,15 +164,15 @@ run_procs(struct agent *a)
 
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		struct proc *p = &a->proc[i];
-		const struct pollfd *fd = a->fd + 3 + PROC_FDS * (size_t)i;
+		const struct pollfd *fd = a->fd + AGENT_FDS + PROC_FDS * (size_t)i;
 
 		for (int which = 0; which < 2; which++)
 			if (fd[which].revents != 0)
 				pass_lines(a, i, which);
 		if (proc_ready(p))
-			say(a, CTL_READY, &i, 1, p->where);
+			agent_say(a, CTL_READY, &i, 1, p->where);
 		if ((gone = proc_feed(p, fd[3].revents != 0)) > 0)
-			say(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
+			agent_say(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
 		if (!proc_ended(p, &status, &peak))
 			continue;
 		kill_strays(a);
@@ -285,24 +181,47 @@ run_procs(struct agent *a)
 			for (int k = 0; k < LAST_READS; k++)	/* also behind a line that is not whole yet */
 				pass_lines(a, i, which);
 		proc_free(p);
-		say(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)status, (uint32_t)((clk_s() - p->since) * 1e3),
-		    peak }, 4, NULL);
+		p->status = status;
+		p->ms = (uint32_t)((clk_s() - p->since) * 1e3);
+		p->peak_kib = peak;
+		agent_say_exit(a, i);
 	}
+}
+
+/* Has the log room?  Counts for how long it has not. */
+static bool
+log_room(struct agent *a)
+{
+	bool room = a->chan == NULL || chan_log_room(a->chan);
+
+	if (room && a->full_at > 0) {
+		a->full_s += clk_s() - a->full_at;
+		a->full_at = 0;
+	} else if (!room && a->full_at == 0) {
+		a->full_at = clk_s();
+	}
+	return room;
 }
 
 static int
 wait_for_all(struct agent *a)
 {
 	uint32_t n = a->proc != NULL ? a->job.nchildren : 0;
+	bool room = log_room(a);
 
-	a->fd[0] = a->fd[1] = (struct pollfd){ .fd = -1 };
+	for (int i = 0; i < AGENT_FDS; i++)
+		a->fd[i] = (struct pollfd){ .fd = -1 };
 	if (a->chan != NULL)
 		chan_poll(a->chan, a->fd);
 	a->fd[2] = (struct pollfd){ .fd = a->opt->signals, .events = POLLIN };
+	if (a->chan != NULL)
+		a->fd[3] = (struct pollfd){ .fd = a->opt->door, .events = POLLIN };
+	if (a->caller != NULL)
+		chan_poll(a->caller, a->fd + 4);
 	/* When the log is full, lines stay in their pipe and the process waits. */
 	for (uint32_t i = 0; i < n; i++)
-		proc_poll(&a->proc[i], a->chan == NULL || chan_log_room(a->chan), a->fd + 3 + PROC_FDS * (size_t)i);
-	if (poll(a->fd, 3 + PROC_FDS * (nfds_t)n, TICK_MS) < 0 && errno != EINTR)
+		proc_poll(&a->proc[i], room, a->fd + AGENT_FDS + PROC_FDS * (size_t)i);
+	if (poll(a->fd, AGENT_FDS + PROC_FDS * (nfds_t)n, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
 	return 0;
 }
@@ -315,8 +234,12 @@ turn(struct agent *a)
 
 	while (read(a->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 		if (si.ssi_signo == SIGTERM && a->chan != NULL)
-			lose(a, ERR_STOP);
+			agent_lose(a, ERR_STOP);
 	run_procs(a);
+	if (e == 0 && a->chan != NULL && a->fd[3].revents != 0)
+		e = agent_door(a);
+	if (a->caller != NULL)
+		agent_hear(a);
 	if (a->chan != NULL)
 		run_chan(a);
 	if (a->chan == NULL && clk_s() > a->kill_at)
@@ -328,17 +251,14 @@ turn(struct agent *a)
 static int
 begin(struct agent *a)
 {
-	struct buf hello = { 0 };
-	int e = 0;
-
 	family_begin();
-	a->fd = calloc(3, sizeof(*a->fd));
-	if ((a->chan = chan_open(a->opt->in, a->opt->out)) == NULL || a->fd == NULL ||
-	    ctl_put(&hello, CTL_PROTOCOL) < 0 || ctl_put_text(&hello, a->opt->version) < 0 ||
-	    chan_send(a->chan, CTL_HELLO, hello.p, hello.n) < 0)
-		e = err_nomem();
-	buf_free(&hello);
-	return e;
+	a->fd = calloc(AGENT_FDS, sizeof(*a->fd));
+	if ((a->chan = chan_open(a->opt->in, a->opt->out)) == NULL || a->fd == NULL)
+		return err_nomem();
+	if (a->opt->door < 0)
+		return agent_greet(a->chan, a->opt->version);
+	chan_keep(a->chan);
+	return 0;
 }
 
 int
@@ -352,6 +272,7 @@ agent_run(const struct agent_opt *opt)
 	for (uint32_t i = 0; i < a.job.nchildren && a.proc != NULL; i++)
 		proc_free(&a.proc[i]);
 	chan_close(a.chan);
+	chan_close(a.caller);
 	job_free(&a.job);
 	free(a.proc);
 	free(a.fd);

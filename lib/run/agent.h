@@ -6,6 +6,10 @@
  * time the job gives), it sends its children SIGTERM, and SIGKILL after
  * AGENT_GRACE_S; when it is killed itself, the wardens of its children (run/warden.h)
  * end them.  Either way nothing is left on the host.
+ *
+ * The agent of a detached job has a door (run/door.h) through which launchers come, one after the other: when a connection
+ * is lost the processes go on, and what they print waits (run/chan.h) for a launcher that comes back, or for
+ * another in its place.  When none has given a sign of life for the job's silence, the launcher is gone as above.
  */
 #ifndef RUN_AGENT_H
 #define RUN_AGENT_H
@@ -14,7 +18,8 @@
 #define AGENT_SILENCE_S	60.0	/* until the job says another time */
 
 struct agent_opt {
-	int		 in, out;	/* become the agent's */
+	int		 in, out;	/* become the agent's; -1: launchers come through the door */
+	int		 door;		/* of door_open, the caller's; -1: none */
 	int		 signals;	/* a signalfd(2) of SIGCHLD and SIGTERM, which are blocked; SIGPIPE is blocked too */
 	const char	*version;	/* of tally */
 	const char	*bin;		/* the directory of this program */

@@ -26,7 +26,11 @@ struct chan {
 	size_t		 at;		/* ... up to here */
 	struct buf	 ctl;		/* frames that go next */
 	struct spool	*log;		/* frames that go then */
-	uint64_t	 credit;
+	uint64_t	 credit;	/* bytes of them that may go; where they are kept, a window less what is not credited */
+	bool		 keeps;
+	struct buf	 sent;		/* kept: those not credited ... */
+	size_t		 next;		/* ... of which so many went out here */
+	uint64_t	 done;		/* bytes that were credited, of all connections */
 };
 
 struct chan *
@@ -40,8 +44,10 @@ chan_open(int in, int out)
 		close(out);
 		return NULL;
 	}
-	fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
-	fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
+	if (in >= 0) {
+		fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
+		fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
+	}
 	c->fd_in = in;
 	c->fd_out = out;
 	c->in.max = CTL_MOST;
@@ -55,13 +61,30 @@ chan_close(struct chan *c)
 {
 	if (c == NULL)
 		return;
-	close(c->fd_in);
-	close(c->fd_out);
+	chan_shut(c);
+	buf_free(&c->sent);
+	spool_free(c->log);
+	free(c);
+}
+
+void
+chan_shut(struct chan *c)
+{
+	if (c->fd_in >= 0) {
+		close(c->fd_in);
+		close(c->fd_out);
+	}
+	c->fd_in = c->fd_out = -1;
 	frame_free(&c->in);
 	buf_free(&c->out);
 	buf_free(&c->ctl);
-	spool_free(c->log);
-	free(c);
+	c->at = c->in.at = 0;
+}
+
+bool
+chan_is_shut(const struct chan *c)
+{
+	return c->fd_in < 0;
 }
 
 /* Our mark goes before all else, but not before there is something to say. */
@@ -77,8 +100,11 @@ begin(struct chan *c)
 int
 chan_send(struct chan *c, uint32_t type, const void *p, size_t n)
 {
-	int e = begin(c);
+	int e;
 
+	if (chan_is_shut(c))
+		return 0;
+	e = begin(c);
 	return e < 0 ? e : frame_put(&c->ctl, type, p, n);
 }
 
@@ -89,7 +115,7 @@ chan_log(struct chan *c, uint32_t type, const void *p, size_t n)
 	int e;
 
 	assert(n <= CHAN_LOG);
-	if ((e = begin(c)) == 0 && (e = frame_put(&b, type, p, n)) == 0)
+	if ((e = chan_is_shut(c) ? 0 : begin(c)) == 0 && (e = frame_put(&b, type, p, n)) == 0)
 		e = spool_put(c->log, b.p, b.n);
 	buf_free(&b);
 	return e;
@@ -102,9 +128,78 @@ chan_log_room(const struct chan *c)
 }
 
 void
+chan_log_limit(struct chan *c, uint64_t most)
+{
+	spool_limit(c->log, most);
+}
+
+/* The first n bytes that are kept are needed no more. */
+static void
+let_go(struct chan *c, size_t n)
+{
+	memmove(c->sent.p, c->sent.p + n, c->sent.n - n);
+	c->sent.n -= n;
+	c->done += n;
+}
+
+void
 chan_credit(struct chan *c, uint32_t n)
 {
+	if (c->keeps) {
+		n = n < c->next ? n : (uint32_t)c->next;
+		if (n > 0)
+			let_go(c, n);
+		c->next -= n;
+	}
 	c->credit += n;
+}
+
+void
+chan_keep(struct chan *c)
+{
+	c->keeps = true;
+}
+
+bool
+chan_log_done(const struct chan *c)
+{
+	return c->sent.n == 0 && spool_size(c->log) == 0;
+}
+
+/* Is byte `to` of the log the end of a frame that is kept, or of what was credited? */
+static bool
+ends_frame(const struct chan *c, uint64_t to)
+{
+	size_t at = 0;
+
+	while (c->done + at < to && at < c->sent.n)
+		at += FRAME_HEAD + (size_t)le_get32(c->sent.p + at);
+	return c->done + at == to;
+}
+
+int
+chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done)
+{
+	int e;
+
+	if (!old->keeps || done > got || !ends_frame(old, done) || !ends_frame(old, got))
+		return err_fail(ERR_FORMAT, "a place in the log that is none");
+	if (!chan_is_shut(c) && (e = begin(c)) < 0)
+		return e;
+	spool_free(c->log);
+	buf_free(&c->sent);
+	c->keeps = true;
+	c->log = old->log;
+	c->sent = old->sent;
+	c->done = old->done;
+	old->log = NULL;
+	old->sent = (struct buf){ 0 };
+	if (done > c->done)
+		let_go(c, (size_t)(done - c->done));
+	c->next = (size_t)(got - done);
+	c->credit = CHAN_WINDOW - c->next;
+	chan_close(old);
+	return 0;
 }
 
 void
@@ -118,28 +213,44 @@ chan_beat(struct chan *c)
 static bool
 log_may(const struct chan *c)
 {
-	return spool_size(c->log) > 0 && c->credit >= FRAME_HEAD + CHAN_LOG;
+	return (spool_size(c->log) > 0 || c->next < c->sent.n) && c->credit >= FRAME_HEAD + CHAN_LOG;
+}
+
+/* The spool's first frame, behind what b has. */
+static int
+take_frame(struct chan *c, struct buf *b)
+{
+	uint8_t head[FRAME_HEAD];
+	uint32_t n;
+	int e;
+
+	if ((e = spool_take(c->log, head, sizeof(head))) < 0)
+		return e;
+	n = le_get32(head);
+	if ((e = buf_put(b, head, sizeof(head))) < 0 || (e = buf_room(b, n)) < 0 || (e = spool_take(c->log, b->p + b->n, n)) < 0)
+		return e;
+	b->n += n;
+	return 0;
 }
 
 /* One log frame, when the other side has room for it. */
 static int
 log_next(struct chan *c)
 {
-	uint8_t head[FRAME_HEAD];
-	uint32_t n;
-	int e;
+	size_t n;
+	int e = 0;
 
 	if (!log_may(c))
 		return 0;
-	if ((e = spool_take(c->log, head, sizeof(head))) < 0)
-		return e;
-	n = le_get32(head);
-	if ((e = buf_room(&c->out, sizeof(head) + n)) < 0 || (e = spool_take(c->log, c->out.p + sizeof(head), n)) < 0)
-		return e;
-	memcpy(c->out.p, head, sizeof(head));
-	c->out.n = sizeof(head) + n;
+	if (!c->keeps) {
+		e = take_frame(c, &c->out);
+	} else if (c->next < c->sent.n || (e = take_frame(c, &c->sent)) == 0) {
+		n = FRAME_HEAD + le_get32(c->sent.p + c->next);
+		e = buf_put(&c->out, c->sent.p + c->next, n);
+		c->next += n;
+	}
 	c->credit -= c->out.n;
-	return 0;
+	return e;
 }
 
 /* Something to write in out, if there is anything.  Logs are put there one frame at a time: nothing else waits for more. */
@@ -216,9 +327,9 @@ read_some(struct chan *c)
 int
 chan_run(struct chan *c)
 {
-	int e = write_some(c);
+	int e = chan_is_shut(c) ? 0 : write_some(c);
 
-	return e < 0 ? e : read_some(c);
+	return e < 0 || chan_is_shut(c) ? e : read_some(c);
 }
 
 int

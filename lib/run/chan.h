@@ -7,6 +7,10 @@
  * neither side holds memory without a bound, and the side that reads never has
  * to stop.  Text in front of the other side's CTL_MARK is skipped.
  *
+ * A channel that keeps (chan_keep) has the log frames that it sent until they are credited, a window of them at most: one that
+ * takes its place after the connection was lost (chan_inherit) goes on from the byte of the log that
+ * the other side says it has, so that nothing is lost or comes twice.
+ *
  * Nothing blocks: the caller polls for chan_poll() and calls chan_run().
  * Ownership: a frame is lent until the next chan_run.
  * Threads: a channel is for one thread at a time.
@@ -24,8 +28,8 @@
 
 struct chan;
 
-/* Reads from in and writes to out, which become the channel's and non-blocking; SIGPIPE is blocked too.
- * NULL when out of memory; they are closed then too. */
+/* Reads from in and writes to out, which become the channel's and non-blocking; SIGPIPE is blocked too.  -1: it is shut from
+ * the start.  NULL when out of memory; they are closed then too. */
 struct chan *chan_open(int in, int out);
 void	 chan_close(struct chan *c);	/* NULL is fine; what is queued is dropped */
 
@@ -34,8 +38,23 @@ int	 chan_send(struct chan *c, uint32_t type, const void *p, size_t n);
 /* Queues a frame behind all others, n <= CHAN_LOG.  Returns 0 or ERR_NOMEM; chan_log_room says whether more should be logged. */
 int	 chan_log(struct chan *c, uint32_t type, const void *p, size_t n);
 bool	 chan_log_room(const struct chan *c);
-/* The other side takes n bytes more of log frames. */
+/* The most bytes of log frames that wait before there is no room (SPOOL_MOST). */
+void	 chan_log_limit(struct chan *c, uint64_t most);
+/* The other side takes n bytes more of log frames; where the channel keeps them, it has done with the first n of those that were sent. */
 void	 chan_credit(struct chan *c, uint32_t n);
+/* Log frames are kept, from the first on: called before any. */
+void	 chan_keep(struct chan *c);
+/* Has the other side done with all log frames of a channel that keeps? */
+bool	 chan_log_done(const struct chan *c);
+/* Closes the descriptors: what is sent from now on is dropped, what is logged waits. */
+void	 chan_shut(struct chan *c);
+bool	 chan_is_shut(const struct chan *c);
+/*
+ * c takes over the log of a channel that keeps, and that is closed by this: it goes on behind `got`, bytes of log frames from
+ * the first one on, of which the other side has done with `done`.  Returns 0, ERR_FORMAT where these
+ * are not ends of frames that are kept, or ERR_NOMEM; old then stays as it is.
+ */
+int	 chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done);
 /* Sends CTL_BEAT when nothing was sent for a second; call it at least as often. */
 void	 chan_beat(struct chan *c);
 

@@ -1,6 +1,8 @@
 /* ctl - what the launcher and an agent say to each other over the remote shell's pipe. */
 #include "run/ctl.h"
 
+#include "base/err.h"
+
 int
 ctl_put(struct buf *b, uint32_t v)
 {
@@ -48,4 +50,58 @@ ctl_get_text(struct ctl_in *in)
 	in->p += n + 1;
 	in->n -= n + 1;
 	return text;
+}
+
+static int
+put_all(struct buf *b, const uint32_t *v, size_t n)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < n && e == 0; i++)
+		e = ctl_put(b, v[i]);
+	return e;
+}
+
+int
+ctl_put_resume(struct buf *b, const struct ctl_resume *r)
+{
+	return put_all(b, (uint32_t[]){ (uint32_t)r->got, (uint32_t)(r->got >> 32), (uint32_t)r->done, (uint32_t)(r->done >> 32) }, 4);
+}
+
+int
+ctl_put_back(struct buf *b, const struct ctl_back *k)
+{
+	return put_all(b, (uint32_t[]){ k->job, k->go, k->signals, k->waited_ms }, 4);
+}
+
+static uint64_t
+get_long(struct ctl_in *in)
+{
+	uint64_t low = ctl_get(in);
+
+	return low | (uint64_t)ctl_get(in) << 32;
+}
+
+int
+ctl_get_resume(struct ctl_resume *r, const void *p, size_t n)
+{
+	struct ctl_in in = { .p = p, .n = n };
+
+	r->got = get_long(&in);
+	r->done = get_long(&in);
+	return in.bad || in.n != 0 || r->done > r->got ? err_fail(ERR_FORMAT, "a return that is none") : 0;
+}
+
+int
+ctl_get_back(struct ctl_back *k, const void *p, size_t n)
+{
+	struct ctl_in in = { .p = p, .n = n };
+
+	k->job = ctl_get(&in);
+	k->go = ctl_get(&in);
+	k->signals = ctl_get(&in);
+	k->waited_ms = ctl_get(&in);
+	if (in.bad || in.n != 0 || k->job > 1 || k->go > k->job)
+		return err_fail(ERR_FORMAT, "an answer to a return that is none");
+	return 0;
 }

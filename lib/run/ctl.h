@@ -13,6 +13,17 @@
  *	agent:    DONE                       all children have ended and all their lines are sent
  *	launcher: closes the pipe            the agent ends
  *
+ * The agent of a detached job outlives its connection, and begins each with HELLO:
+ *
+ *	agent:    HELLO
+ *	launcher: RESUME                     how much of the log it has, nothing at first; the connection before is over
+ *	agent:    BACK                       what it has been told so far
+ *	launcher: JOB, GO, SIGNAL ...        what it has not
+ *	agent:    STARTED, READY, EXITED     of each child again
+ *	agent:    LINES, DONE                the log, from where the launcher has it
+ *	launcher: CREDIT                     only for what it has safely: what a launcher after this one need not ask for
+ *	agent:    closes the connection      when DONE is credited: it ends
+ *
  * LINES wait for CREDIT, so that the launcher can always read and hold what it
  * is sent; everything else passes in front of them (run/chan.h).
  */
@@ -23,7 +34,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	3u
+#define CTL_PROTOCOL	4u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_INPUT_MOST	(256u << 10)	/* bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
@@ -45,7 +56,11 @@ enum ctl_type {
 	CTL_GO,		/* text: "host:port,host:port" of what was READY, by rank */
 	CTL_SIGNAL,	/* number enum ctl_whom, number of the signal */
 	CTL_CREDIT,	/* number: so many bytes more of LINES, heads counted */
-	CTL_INPUT	/* number child, then bytes of its standard input; none: its end.  CTL_INPUT_MOST wait at most. */
+	CTL_INPUT,	/* number child, then bytes of its standard input; none: its end.  CTL_INPUT_MOST wait at most. */
+	/* of detached jobs */
+	CTL_RESUME,	/* launcher to agent: struct ctl_resume */
+	CTL_BACK,	/* agent to launcher: struct ctl_back */
+	CTL_LEAVE	/* launcher to agent: all is to end, nobody comes back */
 };
 
 enum ctl_whom { CTL_WORKERS, CTL_ALL };
@@ -63,5 +78,24 @@ struct ctl_in {
 
 uint32_t ctl_get(struct ctl_in *in);
 const char *ctl_get_text(struct ctl_in *in);	/* points into the payload */
+
+/* Bytes of LINES and DONE with their heads, counted from the agent's first: as two numbers each, the low one first. */
+struct ctl_resume {
+	uint64_t	got;	/* came here */
+	uint64_t	done;	/* of them, those that were credited; a credit may have been lost */
+};
+
+struct ctl_back {
+	uint32_t	job, go;	/* 1: it has come; 0 */
+	uint32_t	signals;	/* so many have come */
+	uint32_t	waited_ms;	/* that processes had to wait, since their log was full while nobody took it */
+};
+
+/* Each appends a payload; returns 0 or ERR_NOMEM. */
+int	 ctl_put_resume(struct buf *b, const struct ctl_resume *r);
+int	 ctl_put_back(struct buf *b, const struct ctl_back *k);
+/* Each reads a whole payload.  Returns 0 or ERR_FORMAT. */
+int	 ctl_get_resume(struct ctl_resume *r, const void *p, size_t n);
+int	 ctl_get_back(struct ctl_back *k, const void *p, size_t n);
 
 #endif

@@ -23,7 +23,7 @@ put_list(struct buf *b, char *const *list)
 int
 job_put(const struct job *j, struct buf *b)
 {
-	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms };
+	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms, j->spool_kib };
 	const char *const text[] = { j->key, j->dir, j->addr, j->iface, j->host };
 	int e = 0;
 
@@ -100,6 +100,7 @@ job_get(struct job *j, const void *p, size_t n)
 	j->workers = ctl_get(&in);
 	j->servers = ctl_get(&in);
 	j->silence_ms = ctl_get(&in);
+	j->spool_kib = ctl_get(&in);
 	j->key = ctl_get_text(&in);
 	j->dir = ctl_get_text(&in);
 	j->addr = ctl_get_text(&in);

@@ -35,6 +35,7 @@ struct job {
 	const char	*iface;			/* "": not said */
 	const char	*host;			/* the host's name, for want of an address */
 	uint32_t	 silence_ms;		/* the launcher is lost when it says nothing for so long */
+	uint32_t	 spool_kib;		/* the most that waits on a host of what its processes printed; then they wait */
 	char		**env;			/* "NAME=VALUE", as the others ending with NULL */
 	char		**argv;			/* of workers; in a dmlc job of all */
 	char		**server_argv;		/* of servers */

@@ -81,21 +81,56 @@ put_file(const struct jobdir *d, const char *file, const void *p, size_t n)
 	return e;
 }
 
-static int
-get_file(const struct jobdir *d, const char *file, struct buf *b)
+int
+jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t n)
+{
+	char new[NAME_MAX];
+	int e;
+
+	snprintf(new, sizeof(new), "%s.new", file);
+	if ((e = put_file(d, new, p, n)) < 0)
+		return e;
+	return renameat(d->dir, new, d->dir, file) < 0 ? err_sys("job %s: %s", d->name, file) : 0;
+}
+
+int
+jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b)
 {
 	int fd = openat(d->dir, file, O_RDONLY | O_CLOEXEC), e;
-	size_t got;
+	struct stat st;
+	size_t got, room;
 
 	if (fd < 0)
 		return err_sys("job %s: %s", d->name, file);
-	if ((e = buf_room(b, JOBDIR_MOST + 1)) == 0 && (e = io_read(fd, b->p, JOBDIR_MOST + 1, &got)) == 0) {
+	/* One byte more than there is tells a file that grows. */
+	room = fstat(fd, &st) == 0 && (uint64_t)st.st_size < most ? (size_t)st.st_size + 1 : most + 1;
+	if ((e = buf_room(b, room)) == 0 && (e = io_read(fd, b->p, room, &got)) == 0) {
 		b->n = got;
-		if (got > JOBDIR_MOST)
-			e = err_fail(ERR_LIMIT, "job %s: %s is longer than %u bytes", d->name, file, JOBDIR_MOST);
+		if (got > most)
+			e = err_fail(ERR_LIMIT, "job %s: %s is longer than %zu bytes", d->name, file, most);
 	}
 	close(fd);
 	return e == 0 ? buf_terminate(b) : e;
+}
+
+int
+jobdir_cut(const struct jobdir *d, const char *file, uint64_t size)
+{
+	int fd = openat(d->dir, file, O_WRONLY | O_CLOEXEC), e = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return err_sys("job %s: %s", d->name, file);
+	if (fstat(fd, &st) < 0 || ((uint64_t)st.st_size > size && ftruncate(fd, (off_t)size) < 0))
+		e = err_sys("job %s: %s", d->name, file);
+	close(fd);
+	return e;
+}
+
+static bool
+has(const struct jobdir *d, const char *file)
+{
+	return faccessat(d->dir, file, F_OK, 0) == 0;
 }
 
 /* The first number that no job has as its name. */
@@ -147,16 +182,47 @@ jobdir_close(struct jobdir *d)
 	d->dir = d->lock = -1;
 }
 
-int
-jobdir_lock(struct jobdir *d)
+static int
+lock(struct jobdir *d)
 {
+	int e;
+
 	if ((d->lock = openat(d->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
 		return err_sys("job %s: lock", d->name);
 	if (flock(d->lock, LOCK_EX | LOCK_NB) == 0)
-		return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
+		return 0;
+	e = errno == EWOULDBLOCK ? err_fail(ERR_ARG, "job %s runs", d->name) : err_sys("job %s: lock", d->name);
 	close(d->lock);
 	d->lock = -1;
-	return errno == EWOULDBLOCK ? err_fail(ERR_ARG, "job %s runs", d->name) : err_sys("job %s: lock", d->name);
+	return e;
+}
+
+static int
+unlock(struct jobdir *d, int e)
+{
+	close(d->lock);
+	d->lock = -1;
+	return e;
+}
+
+int
+jobdir_lock(struct jobdir *d)
+{
+	int e = lock(d);
+
+	if (e < 0)
+		return e;
+	if (has(d, "record"))
+		return unlock(d, err_fail(ERR_ARG, "job %s may go on at its hosts: attach to it, or stop it", d->name));
+	return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
+}
+
+int
+jobdir_retake(struct jobdir *d)
+{
+	int e = lock(d);
+
+	return e == 0 && !has(d, "record") ? unlock(d, err_fail(ERR_ARG, "job %s was not detached, or has ended", d->name)) : e;
 }
 
 int
@@ -213,8 +279,11 @@ int
 jobdir_end(struct jobdir *d, int status)
 {
 	char text[16];
+	int e = put_file(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
 
-	return put_file(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
+	if (e == 0 && unlinkat(d->dir, "record", 0) < 0 && errno != ENOENT)
+		e = err_sys("job %s: record", d->name);
+	return e;
 }
 
 int
@@ -232,10 +301,11 @@ jobdir_look(const struct jobdir *d, struct jobdir_state *s)
 	if (fstat(fd, &st) == 0)
 		s->since = st.st_mtime;
 	close(fd);
-	if (get_file(d, "lock", &b) == 0)
+	if (jobdir_get(d, "lock", JOBDIR_MOST, &b) == 0)
 		s->pid = (pid_t)strtol((char *)b.p, NULL, 10);
 	b.n = 0;
-	if (!s->running && faccessat(d->dir, "status", F_OK, 0) == 0 && get_file(d, "status", &b) == 0)
+	s->kept = has(d, "record");
+	if (!s->running && has(d, "status") && jobdir_get(d, "status", JOBDIR_MOST, &b) == 0)
 		s->status = (int)strtol((char *)b.p, NULL, 10);
 	buf_free(&b);
 	return 0;
@@ -245,13 +315,13 @@ int
 jobdir_command(const struct jobdir *d, struct words *argv, char **cwd)
 {
 	struct buf b = { 0 };
-	int e = get_file(d, "command", &b);
+	int e = jobdir_get(d, "command", JOBDIR_MOST, &b);
 
 	*cwd = NULL;
 	for (size_t at = 0; e == 0 && at < b.n; at += strlen((char *)b.p + at) + 1)
 		e = words_add(argv, "%s", (char *)b.p + at);
 	b.n = 0;
-	if (e == 0 && (e = get_file(d, "dir", &b)) == 0 && (*cwd = strdup((char *)b.p)) == NULL)
+	if (e == 0 && (e = jobdir_get(d, "dir", JOBDIR_MOST, &b)) == 0 && (*cwd = strdup((char *)b.p)) == NULL)
 		e = err_nomem();
 	buf_free(&b);
 	return e;

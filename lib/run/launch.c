@@ -13,11 +13,30 @@
 
 #define TICK_MS		200
 #define LINGER_S	1.0	/* that servers get for their own end after workers that were told to end */
+#define LINK_S		10.0	/* of silence that a connection is lost after, where the host is not */
 #define BYE_S		2.0	/* that remote shells get to end after their agents */
 #define KILLED_S	5.0	/* that SIGKILL may take */
 #define LOW		(64u << 10)	/* bytes of output that wait, below which agents may send more */
 
 #define LINES_A_ROUND 256
+
+/* The silence after which a connection is lost; a detached job's host is not lost with it. */
+static double
+link_s(const struct launch *l)
+{
+	double silence = l->opt->job.silence_ms * 1e-3;
+
+	return launch_keeps(l) && silence > LINK_S ? LINK_S : silence;
+}
+
+static void
+lost(struct launch *l, struct remote *r, const char *why, int code)
+{
+	if (r->kept && r->state != REMOTE_CALLED)
+		launch_away(l, r, why);
+	else
+		launch_lose(l, r, why, code);
+}
 
 static void
 run_remote(struct launch *l, struct remote *r)
@@ -34,7 +53,7 @@ run_remote(struct launch *l, struct remote *r)
 	 * of the agent is not taken for the agent's.
 	 */
 	for (int k = 0; k < LINES_A_ROUND && remote_line(r, &text, &n); k++)
-		if (r->state != REMOTE_CALLED || l->opt->verbose)
+		if ((r->state != REMOTE_CALLED && r->state != REMOTE_AWAY) || l->opt->verbose)
 			outq_put_lines(&l->err, r->name, text, n);
 	while (e >= 0 && r->chan != NULL && (e = chan_next(r->chan, &f)) > 0)
 		e = launch_take(l, r, &f);
@@ -42,15 +61,18 @@ run_remote(struct launch *l, struct remote *r)
 		launch_lose(l, r, err_line(), 1);
 	if (r->state == REMOTE_UP && r->chan != NULL && r->why[0] == 0) {
 		chan_beat(r->chan);
-		if (chan_silent_s(r->chan) > l->opt->job.silence_ms * 1e-3) {
+		if (chan_silent_s(r->chan) > link_s(l)) {
 			snprintf(why, sizeof(why), "silent for %.0f s", chan_silent_s(r->chan));
-			launch_lose(l, r, why, ROSTER_AGAIN);
+			lost(l, r, why, ROSTER_AGAIN);
 		}
 	}
 	if (remote_lost(r)) {
 		remote_why(r, why, &code);
-		launch_lose(l, r, why, code);
+		lost(l, r, why, code);
 	}
+	/* Its agent has been told that it may end. */
+	if (r->state == REMOTE_DONE && r->chan != NULL && (r->why[0] != 0 || chan_silent_s(r->chan) > link_s(l)))
+		remote_hang_up(r, 0);
 }
 
 /* A server on an address of its own host only, in a job of several hosts, would be waited for by the others for ever. */
@@ -74,9 +96,6 @@ static void
 go(struct launch *l)
 {
 	const struct member *near = out_of_reach(l->roster);
-	struct buf b = { 0 };
-	char *text;
-	int e;
 
 	if (near != NULL) {
 		launch_note(l, "host %s: the other hosts cannot reach %s: say addr= in the hosts file, or --interface",
@@ -84,13 +103,11 @@ go(struct launch *l)
 		launch_fail(l, 1);
 		return;
 	}
-	text = roster_go(l->roster);
-	e = text != NULL ? ctl_put_text(&b, text) : ERR_NOMEM;
+	/* First saved, as signals are. */
+	l->gone = l->changed = true;
+	launch_save(l, true);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		launch_send(&l->remote[h], CTL_GO, &b, e);
-	l->gone = true;
-	free(text);
-	buf_free(&b);
+		launch_send_go(l, &l->remote[h]);
 }
 
 /* Who is waited for; false: nobody. */
@@ -101,7 +118,7 @@ awaited(const struct launch *l, char text[REMOTE_LAST])
 	char name[32];
 
 	for (uint32_t h = 0; h < l->roster->hosts && !l->roster->termed; h++)
-		if (l->remote[h].state == REMOTE_CALLED) {
+		if (l->remote[h].state == REMOTE_CALLED || (l->remote[h].state == REMOTE_AWAY && !l->gone)) {
 			snprintf(text, REMOTE_LAST, "host %s to answer", l->remote[h].name);
 			return true;
 		}
@@ -170,7 +187,7 @@ take_signals(struct launch *l)
 	while (read(l->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD)
 			continue;
-		l->roster->stopped = true;
+		l->roster->stopped = l->changed = true;
 		if (l->signo != 0 || !l->gone) {
 			/* The second time, or before there is anything worth keeping. */
 			l->signo = l->signo != 0 ? l->signo : (int)si.ssi_signo;
@@ -190,6 +207,10 @@ take_signals(struct launch *l)
 static void
 give_credit(struct launch *l)
 {
+	if (launch_keeps(l)) {
+		launch_save(l, false);
+		return;
+	}
 	for (uint32_t h = 0; h < l->roster->hosts && outq_size(&l->out) + outq_size(&l->err) < LOW; h++) {
 		struct remote *r = &l->remote[h];
 		struct buf b = { 0 };
@@ -236,6 +257,7 @@ turn(struct launch *l)
 	take_signals(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		run_remote(l, &l->remote[h]);
+	launch_mind_away(l);
 	give_credit(l);
 	mind_start(l);
 	mind_end(l);
@@ -248,25 +270,54 @@ static bool
 busy(const struct launch *l)
 {
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		if (l->remote[h].state < REMOTE_DONE)
+		if (l->remote[h].state < REMOTE_DONE || (l->remote[h].state == REMOTE_DONE && l->remote[h].chan != NULL))
 			return true;
 	/* Whoever does not read what is left may be left himself by a second signal. */
 	return outq_size(&l->out) + outq_size(&l->err) > 0 && !(l->signo != 0 && l->roster->killed);
 }
 
-static int
-call(struct launch *l, uint32_t h)
+int
+launch_words(const struct launch *l, uint32_t h, const char *option, struct words *argv)
 {
 	const struct host *host = &l->opt->hosts->host[h];
-	struct words argv = { 0 };
 	int e = 0;
 
 	if (l->opt->rsh != NULL)
-		e = words_fill(&argv, l->opt->rsh, host->login, host->port);
-	if (e == 0 && (e = words_add(&argv, "%s", l->opt->agent)) == 0 && (e = words_add(&argv, "--agent")) == 0)
-		e = remote_call(&l->remote[h], host->login, argv.v);
+		e = words_fill(argv, l->opt->rsh, host->login, host->port);
+	if (e == 0 && (e = words_add(argv, "%s", l->opt->agent)) == 0)
+		e = words_add(argv, "%s", option);
+	if (e == 0 && launch_keeps(l))
+		e = words_add(argv, "%s-%u", l->opt->keep.id, h);
+	return e;
+}
+
+static int
+call(struct launch *l, uint32_t h)
+{
+	struct words argv = { 0 };
+	int e = launch_words(l, h, launch_keeps(l) ? "--agent-keep" : "--agent", &argv);
+
+	l->remote[h].kept = launch_keeps(l);
+	if (e == 0)
+		e = remote_call(&l->remote[h], l->opt->hosts->host[h].login, argv.v);
 	words_free(&argv);
 	return e;
+}
+
+/* Calls all hosts, or is where another launcher was. */
+static int
+begin(struct launch *l)
+{
+	if (l->opt->keep.from != NULL)
+		return launch_restore(l);
+	l->changed = launch_keeps(l);
+	launch_save(l, true);
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		if (call(l, h) < 0) {
+			launch_lose(l, &l->remote[h], err_line(), 1);
+			break;
+		}
+	return 0;
 }
 
 /* The remote shells end after their agents; those that do not are made to. */
@@ -306,18 +357,20 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 	l.fd = calloc(4 + REMOTE_FDS * (size_t)roster->hosts, sizeof(*l.fd));
 	if (l.remote == NULL || l.fd == NULL)
 		e = err_nomem();
-	for (uint32_t h = 0; h < roster->hosts && e == 0; h++)
-		if (call(&l, h) < 0) {
-			launch_lose(&l, &l.remote[h], err_line(), 1);
-			break;
-		}
+	else
+		e = begin(&l);
 	while (e == 0 && busy(&l))
 		e = turn(&l);
 	if (e < 0) {
 		launch_note(&l, "%s", err_line());
 		while (outq_size(&l.err) > 0 && outq_run(&l.err) == 0)
 			continue;
+		for (uint32_t h = 0; h < roster->hosts && l.remote != NULL && launch_keeps(&l); h++)
+			if (l.remote[h].state == REMOTE_UP)
+				launch_lose(&l, &l.remote[h], "left", 1);
 	}
+	if (l.remote != NULL)
+		launch_save(&l, true);
 	part(&l);
 	outq_free(&l.out);
 	outq_free(&l.err);

@@ -7,10 +7,16 @@
  * by line, errors behind the name of the process.  The first failure ends the
  * others; a lost host is a failure; the launcher's own end is every agent's.
  * Nothing is waited for in silence.
+ *
+ * A detached job's agents outlive their connections, and the launcher.  A launcher that loses a connection calls the
+ * host again, until it answers or is given up: after the job's silence; after start_s when other hosts
+ * answer; or when the job is at its end anyway.  What a launcher after this one needs is saved again and again, and agents keep the
+ * part of their logs that is not in what was saved: nothing is lost or comes twice.
  */
 #ifndef RUN_LAUNCH_H
 #define RUN_LAUNCH_H
 
+#include "run/record.h"
 #include "run/roster.h"
 #include "run/words.h"
 
@@ -24,6 +30,15 @@ struct launch_watch {
 	void		(*took)(void *arg, const struct member *m, const char *text, size_t n);	/* whole lines */
 	void		(*hide)(void *arg, bool err);
 	void		(*show)(void *arg);
+};
+
+/* Of a detached job. */
+struct launch_keep {
+	const char	*id;		/* [RECORD_ID] digits; NULL: it is not detached, and agents end with the launcher */
+	uint32_t	 attempt;	/* from 0 */
+	const struct record *from;	/* this launcher takes the job over, in whose files is what the record says; or NULL */
+	int		 (*save)(void *arg, const void *p, size_t n);	/* a record, in place of the one before; 0 or an error */
+	void		*arg;
 };
 
 struct launch_opt {
@@ -41,6 +56,7 @@ struct launch_opt {
 	bool		 verbose;	/* what the remote shells say too */
 	bool		 wait;		/* a failure does not end the others, once all run */
 	struct launch_watch watch;
+	struct launch_keep keep;	/* out and err are files then, of this job alone */
 	const char	*dir;		/* where each process's lines go (run/outfile.h) rather than to out and err; NULL: nowhere */
 };
 

@@ -27,6 +27,10 @@ struct launch {
 	bool		 gone;		/* CTL_GO is sent: all run */
 	int		 signo;		/* the user's; 0: none */
 	double		 term_at, kill_at;	/* when those left are signalled; 0: not yet known */
+	bool		 changed;	/* what is to be saved is not what was */
+	double		 saved;		/* when that was done last */
+	struct record_signal sent[RECORD_SIGNALS];	/* signals of a detached job, for hosts that have missed them */
+	uint32_t	 nsent;
 	double		 cause_at;	/* somebody lost a peer: whose own end is waited for until then; 0: nobody's */
 };
 
@@ -44,6 +48,27 @@ void	 launch_kill(struct launch *l);
 void	 launch_fail(struct launch *l, int code);
 /* A host is lost, and its processes with it: its agent ends them when it sees the same. */
 void	 launch_lose(struct launch *l, struct remote *r, const char *why, int code);
+
+/* The words of the command line that reach a host, and behind them those given; argv is empty before. */
+int	 launch_words(const struct launch *l, uint32_t h, const char *option, struct words *argv);
+
+/* launch_keep.c: is the job detached? */
+bool	 launch_keeps(const struct launch *l);
+/* Is where launch_keep.from says.  Returns 0, or ERR_FORMAT where that is of another job. */
+int	 launch_restore(struct launch *l);
+/* A connection is lost, and the host called again. */
+void	 launch_away(struct launch *l, struct remote *r, const char *why);
+/* Calls those that are due, and gives up those that are not worth it. */
+void	 launch_mind_away(struct launch *l);
+/* Saves what has changed, if now or when it is time, and tells agents what they need not keep.  Nothing for a job that is not detached. */
+void	 launch_save(struct launch *l, bool now);
+/* Takes HELLO and BACK of a detached job's agent.  Returns 0, ERR_FORMAT or ERR_NOMEM. */
+int	 launch_take_hello(struct remote *r);
+int	 launch_take_back(struct launch *l, struct remote *r, const struct frame *f);
+/* launch_take.c: tells an agent what to run. */
+void	 launch_send_job(struct launch *l, struct remote *r);
+/* Where the others are. */
+int	 launch_send_go(struct launch *l, struct remote *r);
 
 /* The input can be polled: is there somebody to take it?  Once it is ready, launch_input sends a piece of it. */
 bool	 launch_hungry(const struct launch *l);

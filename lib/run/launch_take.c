@@ -19,8 +19,8 @@ member_of(struct launch *l, const struct remote *r, uint32_t k)
 	return NULL;
 }
 
-static void
-send_job(struct launch *l, struct remote *r)
+void
+launch_send_job(struct launch *l, struct remote *r)
 {
 	const struct host *h = &l->opt->hosts->host[r - l->remote];
 	struct job_child *child = calloc(l->roster->n, sizeof(*child));
@@ -46,6 +46,19 @@ send_job(struct launch *l, struct remote *r)
 	buf_free(&b);
 }
 
+int
+launch_send_go(struct launch *l, struct remote *r)
+{
+	char *text = roster_go(l->roster);
+	struct buf b = { 0 };
+	int e = text != NULL ? ctl_put_text(&b, text) : ERR_NOMEM;
+
+	launch_send(r, CTL_GO, &b, e);
+	free(text);
+	buf_free(&b);
+	return e;
+}
+
 /* The versions come first: nothing else is understood, or the same, where they differ. */
 static int
 take_hello(struct launch *l, struct remote *r, struct ctl_in *in)
@@ -54,11 +67,14 @@ take_hello(struct launch *l, struct remote *r, struct ctl_in *in)
 	const char *version = ctl_get_text(in);
 	char why[256];
 
-	if (in->bad || r->state != REMOTE_CALLED)
+	if (in->bad || r->met || (r->state != REMOTE_CALLED && r->state != REMOTE_AWAY))
 		return err_fail(ERR_FORMAT, "a greeting that is none");
+	r->met = true;
 	if (protocol == CTL_PROTOCOL && strcmp(version, l->opt->version) == 0) {
+		if (r->kept)
+			return launch_take_hello(r);
 		r->state = REMOTE_UP;
-		send_job(l, r);
+		launch_send_job(l, r);
 		return 0;
 	}
 	snprintf(why, sizeof(why), "has tally %.32s (protocol %u), this host %.32s (protocol %u)", version,
@@ -108,6 +124,7 @@ take_lines(struct launch *l, struct remote *r, const struct member *m, const str
 	char name[32];
 
 	r->owed += FRAME_HEAD + f->len;
+	r->got += FRAME_HEAD + f->len;
 	if (n == 0 || text[n - 1] != '\n' || r->owed > CHAN_WINDOW)
 		return err_fail(ERR_FORMAT, "lines that are none, or more than asked for");
 	roster_name(m, name);
@@ -141,12 +158,15 @@ take_of_member(struct launch *l, struct remote *r, const struct frame *f)
 		break;
 	case CTL_STARTED:
 		m->pid = ctl_get(&in);
-		m->state = ROSTER_RUNNING;
+		if (m->state == ROSTER_WAITING)
+			m->state = ROSTER_RUNNING;
 		break;
 	case CTL_EXITED:
 		status = ctl_get(&in);
 		ms = ctl_get(&in);
 		peak = ctl_get(&in);
+		if (m->state == ROSTER_ENDED && r->kept)
+			break;	/* told again, as the connection is another */
 		if (m->state >= ROSTER_ENDED)
 			return err_fail(ERR_FORMAT, "a process that ends twice");
 		if (!in.bad)
@@ -174,16 +194,24 @@ launch_take(struct launch *l, struct remote *r, const struct frame *f)
 {
 	struct ctl_in in = { .p = f->p, .n = f->len };
 
+	l->changed |= f->type != CTL_LINES;
 	switch (f->type) {
 	case CTL_HELLO:
 		return take_hello(l, r, &in);
+	case CTL_BACK:
+		return launch_take_back(l, r, f);
 	case CTL_FAILED:
-		launch_lose(l, r, ctl_get_text(&in), 1);
+		/* One that was there, and is not: its host was started again, or it was killed. */
+		launch_lose(l, r, ctl_get_text(&in), r->state == REMOTE_AWAY ? ROSTER_AGAIN : 1);
 		return 0;
 	case CTL_DONE:
 		/* A process that was never started has no end of its own. */
 		r->state = REMOTE_DONE;
-		remote_hang_up(r, 0);
+		r->owed += FRAME_HEAD;
+		r->got += FRAME_HEAD;
+		/* An agent that is kept ends when it knows that this is saved. */
+		if (!r->kept)
+			remote_hang_up(r, 0);
 		return 0;
 	}
 	return take_of_member(l, r, f);

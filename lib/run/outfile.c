@@ -29,12 +29,18 @@ outfile_dir(const char *dir)
 	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_sys("%s", dir) : 0;
 }
 
+static void
+path_of(const char *dir, const struct job_child *who, bool out, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/%s-%u.%s", dir, job_role(who->role), who->rank, out ? "out" : "err");
+}
+
 static int
 open_file(const char *dir, const struct job_child *who, bool out, int flags, char path[PATH_MAX])
 {
 	int fd;
 
-	snprintf(path, PATH_MAX, "%s/%s-%u.%s", dir, job_role(who->role), who->rank, out ? "out" : "err");
+	path_of(dir, who, out, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
 	return fd >= 0 ? fd : err_sys("%s", path);
 }
@@ -67,4 +73,25 @@ outfile_put(const char *dir, const struct job_child *who, bool out, const char *
 	if (close(fd) < 0 && e == 0)
 		e = err_sys("%s", path);
 	return e;
+}
+
+uint64_t
+outfile_size(const char *dir, const struct job_child *who, bool out)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	path_of(dir, who, out, path);
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+int
+outfile_cut(const char *dir, const struct job_child *who, bool out, uint64_t size)
+{
+	char path[PATH_MAX];
+
+	if (outfile_size(dir, who, out) <= size)
+		return 0;
+	path_of(dir, who, out, path);
+	return truncate(path, (off_t)size) < 0 ? err_sys("%s", path) : 0;
 }

@@ -17,5 +17,9 @@ int	 outfile_dir(const char *dir);
 int	 outfile_begin(const char *dir, const struct job_child *who);
 /* Appends to one of them.  Returns 0 or ERR_SYS; the line names the file. */
 int	 outfile_put(const char *dir, const struct job_child *who, bool out, const char *text, size_t n);
+/* The size of one; 0 where it is not there. */
+uint64_t outfile_size(const char *dir, const struct job_child *who, bool out);
+/* Cuts one that is longer there.  Returns 0 or ERR_SYS. */
+int	 outfile_cut(const char *dir, const struct job_child *who, bool out, uint64_t size);
 
 #endif

@@ -171,9 +171,10 @@ proc_ready(struct proc *p)
 		return 0;
 	close(p->ready);
 	p->ready = -1;
-	if (end != NULL)
-		*end = 0;
-	return end != NULL && end != p->where;
+	if (end == NULL)
+		end = p->where;
+	*end = 0;
+	return end != p->where;
 }
 
 int

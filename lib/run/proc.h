@@ -31,6 +31,9 @@ struct proc {
 	char		 where[PROC_WHERE];
 	size_t		 nwhere;
 	double		 since;		/* when it was started */
+	int		 status;	/* once ended, as of wait(2), */
+	uint32_t	 ms, peak_kib;	/* the time that it ran, and the most memory it had */
+	bool		 told;		/* the launcher has been told of its end */
 };
 
 void	 proc_init(struct proc *p, const struct job_child *what);

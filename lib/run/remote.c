@@ -17,7 +17,12 @@ remote_call(struct remote *r, const char *name, char *const *argv)
 	struct child c;
 	int e;
 
-	*r = (struct remote){ .name = name };
+	remote_free(r);
+	r->name = name;
+	r->status = 0;
+	r->last[0] = r->why[0] = 0;
+	r->ended = 0;
+	r->met = false;
 	/* SIGTERM, not SIGKILL: an agent on this host is to end its processes first. */
 	if ((e = child_start(&(struct child_opt){ .argv = argv, .has_in = true, .death = SIGTERM }, &c)) < 0)
 		return e;
@@ -85,7 +90,7 @@ remote_line(struct remote *r, const char **text, size_t *n)
 bool
 remote_lost(const struct remote *r)
 {
-	if (r->state >= REMOTE_DONE || r->ended == 0)
+	if (r->state >= REMOTE_DONE || r->ended == 0 || (r->state == REMOTE_AWAY && r->chan == NULL))
 		return false;
 	return (r->pid == 0 && r->why[0] != 0 && r->err == NULL) || clk_s() - r->ended > WHY_S;
 }
@@ -93,7 +98,7 @@ remote_lost(const struct remote *r)
 void
 remote_why(const struct remote *r, char text[2 * REMOTE_LAST], int *code)
 {
-	const char *head = r->state == REMOTE_CALLED ? "no agent answers" : "went away";
+	const char *head = r->state == REMOTE_CALLED ? "no agent answers" : r->state == REMOTE_AWAY ? "does not answer" : "went away";
 	const char *tail = r->why;
 	char how[64];
 

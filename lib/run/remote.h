@@ -17,6 +17,7 @@
 enum remote_state {
 	REMOTE_CALLED,	/* the remote shell runs, the agent has not answered */
 	REMOTE_UP,
+	REMOTE_AWAY,	/* a detached job's: the connection was lost, the agent is called again */
 	REMOTE_DONE,	/* all processes there have ended, all lines have come */
 	REMOTE_GONE	/* went away before */
 };
@@ -32,9 +33,16 @@ struct remote {
 	char		 why[REMOTE_LAST];	/* what was wrong with the channel */
 	double		 ended;			/* when shell or channel ended; 0: neither has */
 	uint32_t	 owed;			/* bytes of log frames that came since the last credit */
+	bool		 kept;			/* the agent outlives its connection; and then */
+	bool		 met;			/* the agent has answered on this connection */
+	uint64_t	 got;			/* bytes of its log frames that came, on all connections */
+	double		 away, again, called;	/* when the connection was lost; when to call again; when that was done */
+	double		 told;			/* when it is said next that it is waited for */
+	unsigned	 tries;
+	char		 reason[REMOTE_LAST];	/* why it is away */
 };
 
-/* Starts the remote shell.  Returns 0, ERR_SYS (it cannot be run) or ERR_NOMEM. */
+/* Starts the remote shell, or again: what is known of a host stays.  Returns 0, ERR_SYS (it cannot be run) or ERR_NOMEM. */
 int	 remote_call(struct remote *r, const char *name, char *const *argv);
 void	 remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS]);
 /* After poll and SIGCHLD: moves bytes both ways and sees whether something ended. */

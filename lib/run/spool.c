@@ -18,6 +18,7 @@ struct spool {
 	int		 fd;		/* those after the head; -1: no file yet */
 	uint64_t	 from, to;	/* of the file: what waits in it */
 	struct buf	 tail;		/* those after the file, which it could not take */
+	uint64_t	 most;
 };
 
 struct spool *
@@ -25,8 +26,10 @@ spool_new(void)
 {
 	struct spool *s = calloc(1, sizeof(*s));
 
-	if (s != NULL)
+	if (s != NULL) {
 		s->fd = -1;
+		s->most = SPOOL_MOST;
+	}
 	return s;
 }
 
@@ -42,6 +45,12 @@ spool_free(struct spool *s)
 	free(s);
 }
 
+void
+spool_limit(struct spool *s, uint64_t most)
+{
+	s->most = most;
+}
+
 uint64_t
 spool_size(const struct spool *s)
 {
@@ -51,7 +60,7 @@ spool_size(const struct spool *s)
 bool
 spool_room(const struct spool *s)
 {
-	return s->tail.n == 0 && spool_size(s) < SPOOL_MOST;
+	return s->tail.n == 0 && spool_size(s) < s->most;
 }
 
 static int

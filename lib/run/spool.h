@@ -12,12 +12,14 @@
 #include <stdint.h>
 
 #define SPOOL_MEMORY	(1u << 20)	/* bytes in memory before the file is begun */
-#define SPOOL_MOST	(1ull << 30)	/* bytes in all */
+#define SPOOL_MOST	(1ull << 30)	/* bytes in all, unless spool_limit says otherwise */
 
 struct spool;
 
 struct spool *spool_new(void);		/* NULL when out of memory */
 void	 spool_free(struct spool *s);	/* NULL is fine */
+/* The most bytes before it counts as full. */
+void	 spool_limit(struct spool *s, uint64_t most);
 
 /* Bytes that wait. */
 uint64_t spool_size(const struct spool *s);

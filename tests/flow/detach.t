@@ -54,13 +54,15 @@ echo went on 1<>"$T/fifo"
 wait $attached
 is "$? $(paste -sd, "$T/attached")" "0 up,went on" "... and is attached to up to its end"
 
-# Its launcher is killed.
-ok "a job" start
-kill -9 "$(cat "$XDG_STATE_HOME/tally/jobs/$job/lock")"
+# The launcher of a job with a name that is not detached is killed; those of detached ones are in away.t.
+rm -rf "$STAND" && mkdir "$STAND"
+dlaunch --job front -n 1 -s 1 --server-command "$T/bin/pserver" --env STAND "$T/bin/pworker" --do wait >"$T/front" 2>"$T/err" &
+front=$!
+ok "a job with a name" line_of "$T/front" waits 1
+kill -9 $front
 ok "... whose launcher is killed leaves nothing" none_left 5
-is "$(field "$job" 2,3)" "lost	" "... is lost"
-status 75 "... and so says who attaches" dlaunch attach "$job"
-like "$T/err" "^dlaunch: job $job: its launcher was lost$" "... in a line"
+is "$(field front 2,3)" "lost	" "... is lost"
+status 2 "... and is not attached to" dlaunch attach front
 
 # Resumed: the command, its place and its words; what it printed stays.
 mkdir "$T/place"

@@ -142,12 +142,77 @@ test_foreign(void)
 	chan_close(NULL);
 }
 
+/* What came over a connection up to its end, into the log positions so far; false where a line is out of turn. */
+static int
+take_lines(struct chan *c, uint32_t *next, uint64_t *got)
+{
+	struct frame f;
+	int good = 1;
+
+	while (chan_next(c, &f) == 1) {
+		good &= f.type == CTL_LINES && f.len == 20000 && le_get32(f.p) == *next;
+		*next += 1;
+		*got += FRAME_HEAD + f.len;
+	}
+	return good;
+}
+
+/* A log over many connections, each cut after some turns, with credits of which every second one is lost. */
+static void
+test_keep(void)
+{
+	static uint8_t line[20000];
+	struct chan *kept = chan_open(-1, -1);
+	uint64_t got = 0, done = 0;
+	uint32_t next = 0, cuts = 0;
+	int good = 1;
+
+	chan_keep(kept);
+	ok(chan_is_shut(kept) && chan_log_done(kept), "a channel that is shut from the start has nothing to say");
+	for (uint32_t i = 0; i < 200; i++) {
+		le_put32(line, i);
+		chan_log(kept, CTL_LINES, line, sizeof(line));
+	}
+	chan_send(kept, CTL_STARTED, "12345678", 8);
+	for (; next < 200 && cuts < 200; cuts++) {
+		struct ends p = a_pair("");
+
+		good &= chan_inherit(p.a, kept, got, done) == 0;
+		kept = p.a;
+		for (uint32_t turn = 0; turn < 3 + cuts % 7; turn++) {
+			chan_run(p.a);
+			chan_run(p.b);
+			good &= take_lines(p.b, &next, &got);
+			if (turn == 2 && cuts % 2 == 0) {
+				chan_credit(p.a, (uint32_t)(got - done));
+				done = got;
+			}
+		}
+		if (cuts % 2 == 1)
+			done = got;	/* the credit is lost with the connection */
+		chan_shut(p.a);
+		chan_close(p.b);
+	}
+	ok(good && next == 200 && cuts > 3, "over connections that are cut all lines come once and in order (%u)", cuts);
+	ok(!chan_log_done(kept) || done == got, "what is not credited is kept");
+	for (int i = 0; i < 4; i++) {
+		struct chan *c = chan_open(-1, -1);
+		static const int64_t off[] = { 1, -1, FRAME_HEAD + 20000, 0 };
+
+		is(chan_inherit(c, kept, got + (uint64_t)off[i], i == 3 ? got + 8 : done), ERR_FORMAT,
+		    "a place that is none is refused, %d", i);
+		chan_close(c);
+	}
+	chan_close(kept);
+}
+
 int
 main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	test_talk();
 	test_queues();
+	test_keep();
 	test_foreign();
 	return done();
 }

@@ -18,7 +18,7 @@ static struct job
 a_job(void)
 {
 	return (struct job){ .workers = 3, .servers = 2, .key = key, .dir = "/tmp", .addr = "", .iface = "eth0",
-	    .host = "h", .silence_ms = 10000, .env = env, .argv = argv, .server_argv = server, .each = each,
+	    .host = "h", .silence_ms = 10000, .spool_kib = 1 << 20, .env = env, .argv = argv, .server_argv = server, .each = each,
 	    .child = child, .nchildren = 3 };
 }
 
@@ -31,7 +31,7 @@ test_bytes(void)
 
 	is(job_put(&j, &b), 0, "a job becomes bytes");
 	is(job_get(&k, b.p, b.n), 0, "and a job again");
-	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000, "numbers are kept");
+	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20, "numbers are kept");
 	is_str(k.key, key, "the key");
 	is_str(k.iface, "eth0", "texts");
 	is_str(k.argv[2], "a b", "words, blanks and all");

@@ -47,6 +47,42 @@ test_life(void)
 	jobdir_close(&other);
 }
 
+static void
+test_record(void)
+{
+	struct buf b = { 0 };
+	struct jobdir_state s;
+	struct jobdir d;
+
+	jobdir_make(&d, "kept", argv, "/");
+	is(jobdir_put(&d, "record", "first", 5), 0, "a record");
+	is(jobdir_put(&d, "record", "second", 6), 0, "takes another's place");
+	jobdir_close(&d);
+	jobdir_open(&d, "kept");
+	jobdir_look(&d, &s);
+	ok(!s.running && s.kept && s.status == -1, "a job whose launcher was lost is kept");
+	is(jobdir_lock(&d), ERR_ARG, "is not run again");
+	is_str(err_line(), "job kept may go on at its hosts: attach to it, or stop it", "which is told");
+	is(jobdir_retake(&d), 0, "but taken over");
+	is(jobdir_get(&d, "record", 6, &b), 0, "the record");
+	is_str((char *)b.p, "second", "is the last one");
+	b.n = 0;
+	is(jobdir_get(&d, "record", 5, &b), ERR_LIMIT, "unless it is too long");
+	is(jobdir_cut(&d, "record", 9), 0, "a file that is short enough");
+	is(jobdir_cut(&d, "record", 3), 0, "or that is not");
+	b.n = 0;
+	jobdir_get(&d, "record", 6, &b);
+	is_str((char *)b.p, "sec", "is cut");
+	is(jobdir_end(&d, 0), 0, "it ends");
+	jobdir_close(&d);
+	jobdir_open(&d, "kept");
+	jobdir_look(&d, &s);
+	ok(!s.kept && s.status == 0, "and is kept no more");
+	is(jobdir_retake(&d), ERR_ARG, "nor taken over");
+	jobdir_close(&d);
+	buf_free(&b);
+}
+
 /* The lock is the launcher's, who is forked. */
 static void
 test_fork(void)
@@ -91,7 +127,7 @@ test_names(void)
 	is(jobdir_make(&d, "a.b-c_9", argv, "/"), 0, "a name");
 	jobdir_close(&d);
 	is(jobdir_all(&all), 0, "all jobs");
-	ok(all.n == 13 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
+	ok(all.n == 14 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
 	    "numbers by their value, then names");
 	words_free(&all);
 	unsetenv("XDG_STATE_HOME");
@@ -109,6 +145,7 @@ main(void)
 		return 1;
 	setenv("XDG_STATE_HOME", dir, 1);
 	test_life();
+	test_record();
 	test_fork();
 	test_names();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);

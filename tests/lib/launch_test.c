@@ -50,7 +50,7 @@ run(const char *kind, struct roster *roster)
 		return -1;
 	code = launch_run(&(struct launch_opt){ .hosts = &h, .rsh = &rsh, .agent = self, .version = "1.0", .tool = "t",
 	    .job = { .dmlc = true, .workers = 1, .servers = 1, .key = "", .dir = "/", .iface = "",
-		.silence_ms = 1500, .env = none, .argv = argv, .server_argv = none, .each = none },
+		.silence_ms = 1500, .spool_kib = 1024, .env = none, .argv = argv, .server_argv = none, .each = none },
 	    .start_s = 10, .grace_s = 1, .signals = sig, .out = null, .err = fd[1] }, roster);
 	close(sig);
 	close(null);
@@ -111,6 +111,8 @@ speak(const char *kind, struct buf *b)
 			words(b, CTL_EXITED, (uint32_t[]){ 0, 0, 0, 0 }, 4);
 	if (strcmp(kind, "cut") == 0)
 		words(b, CTL_EXITED, (uint32_t[]){ 0, 1 << 8, 0 }, 3);
+	if (strcmp(kind, "back") == 0)
+		words(b, CTL_BACK, (uint32_t[]){ 1, 1, 0, 0 }, 4);
 	if (strcmp(kind, "ragged") == 0)
 		words(b, CTL_LINES, (uint32_t[]){ 0, 1, 'x' }, 3);
 }
@@ -122,7 +124,8 @@ be_agent(const char *kind)
 	char c[256];
 
 	if (strcmp(kind, "good") == 0)
-		return agent_run(&(struct agent_opt){ .in = 0, .out = 1, .signals = signals(), .version = "1.0", .bin = "/bin" });
+		return agent_run(&(struct agent_opt){ .in = 0, .out = 1, .door = -1, .signals = signals(), .version = "1.0",
+		    .bin = "/bin" });
 	if (strcmp(kind, "gone") == 0)
 		return 0;
 	speak(kind, &b);
@@ -141,8 +144,8 @@ main(int argc, char *argv[])
 		const char *kind, *line;
 		int code;
 	} bad[] = {
-		{ "newer", "t: host far: has tally 2.0 (protocol 4), this host 1.0 (protocol 3)\n", 1 },
-		{ "other", "t: host far: has tally 1.1 (protocol 3), this host 1.0 (protocol 3)\n", 1 },
+		{ "newer", "t: host far: has tally 2.0 (protocol 5), this host 1.0 (protocol 4)\n", 1 },
+		{ "other", "t: host far: has tally 1.1 (protocol 4), this host 1.0 (protocol 4)\n", 1 },
 		{ "gone", "t: host far: no agent answers: exit status 0\n", 1 },
 		{ "mute", "t: host far: silent for 2 s\n", 75 },
 		{ "twice", "t: host far: a greeting that is none\n", 1 },
@@ -152,6 +155,7 @@ main(int argc, char *argv[])
 		{ "order", "t: host far: message 10 is not an agent's\n", 1 },
 		{ "cut", "t: host far: message 5 is cut short\n", 1 },
 		{ "undead", "t: scheduler on far: ended before it said where it listens\nt: host far: a process that ends twice\n", 1 },
+		{ "back", "t: host far: an answer out of turn\n", 1 },
 		{ "ragged", "t: host far: lines that are none, or more than asked for\n", 1 },
 	};
 	struct roster r;

@@ -1,0 +1,31 @@
+/*
+ * door - where the agent of a detached job is found again on its host: a socket that only its own user gets through.
+ *
+ * A unix socket with a name in Linux's abstract space (unix(7)), "tally/NAME": it has no file that could be left behind or
+ * cleaned away, and is gone with the agent however that ends.  Who comes in and who is found must be of this
+ * process's user (SO_PEERCRED): a stranger gets nothing, and cannot stand in for an agent that has ended.
+ *
+ * Threads: no state.
+ */
+#ifndef RUN_DOOR_H
+#define RUN_DOOR_H
+
+#define DOOR_NAME	80u	/* bytes of a name, its zero counted */
+#define DOOR_EVICT_S	10.0	/* that another agent of this name may take to end */
+
+/*
+ * The door of a name.  An agent that has it is of an attempt that its launcher gave up: it is sent SIGTERM, and
+ * waited for.  *fd: the socket.  Returns 0, ERR_ARG (no name), ERR_AGAIN (it does not end), ERR_AUTH (it is another user's) or ERR_SYS.
+ */
+int	 door_open(const char *name, int *fd);
+/*
+ * The next who comes in, without waiting.  *fd: both ways.  Returns 0, ERR_AGAIN (nobody), ERR_AUTH (a stranger, who was sent
+ * away) or ERR_SYS.
+ */
+int	 door_accept(int door, int *fd);
+/* Goes in.  Returns 0, ERR_ARG (no name), ERR_PEER (nobody has this door), ERR_AUTH (another user has it) or ERR_SYS. */
+int	 door_enter(const char *name, int *fd);
+/* Moves bytes from in to fd and from fd to out, up to the end of fd; the end of in is handed on.  Returns 0, or ERR_PEER or ERR_SYS. */
+int	 door_pass(int in, int out, int fd);
+
+#endif

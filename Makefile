@@ -157,9 +157,7 @@ $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/l
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 check-gpu: all $(TESTS)	## look for faults of memory and races in the GPU's kernels with compute-sanitizer, which needs a GPU
-	@for tool in memcheck initcheck racecheck synccheck; do for t in match seam; do \
-		echo "# $$tool $${t}_test"; TALLY_MODULES=$(abspath $(BUILD)) TEST_ENGINE=cuda TALLY_SHARE=share \
-		compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/op/$${t}_test || exit; done; done
+	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)

@@ -17,4 +17,7 @@ is "$(grep -c '^ok.*SKIP' "$T/out")" 0 "... nothing passed over"
 unset LD_LIBRARY_PATH
 status 0 "no device" env TALLY_EMU=none TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
 like "$T/out" "# SKIP no GPU: no device" "... is skipped by name"
+unset TALLY_MODULES
+status 0 "the tests under compute-sanitizer, where there is nothing to run them on" "$TOP/tests/gpu/sanitize" "$T" "$T"
+is "$(grep -c '^ok .*_test # SKIP no ' "$T/out")" 12 "... are skipped by name"
 done_testing

@@ -1,5 +1,6 @@
 /*
- * dnn - convolutions by cuDNN: an operation graph of one node, or of what is done to its output too, and of the ways it proposes the first that is allowed.
+ * dnn - convolutions by cuDNN: an operation graph of one node, or with what is done to its output too, and of the ways
+ * that the library proposes for it the first that is allowed.
  *
  * The proposals come in the order of the library's own estimate (its mode A, then its mode of fallbacks) and depend on
  * the shape, the device and the library's version alone; so do the bits of what is taken.

@@ -195,7 +195,8 @@ module_explain(const struct engine_plan *p, struct buf *out)
 			e = line(p, out, name, way[i % 3], "cuBLASLt\n");
 		else if (set->dnn[i] != NULL && (e = line(p, out, name, way[i % 3], "")) == 0 &&
 		    (e = dnn_name(set->dnn[i], out)) == 0)
-			e = p->dev->host->put(out, "\n");
+			e = p->dev->host->put(out, "%s%s\n", i % 3 == 0 && set->fused[i / 3] ? ", with bias" : "",
+			    i % 3 == 0 && set->fused[i / 3] && p->mul[i / 3].relu ? " and relu" : "");
 	}
 	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {
 		const struct plan_step *s = &p->step[i];

@@ -16,7 +16,7 @@
 #define THEME	256	/* most options of a theme; theme i has the values from THEME * (i + 1) on */
 
 enum {
-	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_EPOCHS, O_FREQUENT, O_HELP, O_INIT, O_MEAN, O_PRINT, O_RECIPES,
+	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_EPOCHS, O_HELP, O_INIT, O_MEAN, O_PRINT, O_RECIPES,
 	O_SEED, O_STEPS, O_VAL, O_VERSION
 };
 
@@ -26,7 +26,6 @@ static const struct option longs[] = {
 	{ "data", required_argument, NULL, O_DATA },
 	{ "data-key-file", required_argument, NULL, O_DATA_KEY },
 	{ "epochs", required_argument, NULL, O_EPOCHS },
-	{ "frequent", required_argument, NULL, O_FREQUENT },
 	{ "help", no_argument, NULL, O_HELP },
 	{ "init", required_argument, NULL, O_INIT },
 	{ "mean", required_argument, NULL, O_MEAN },
@@ -61,7 +60,6 @@ take(struct pworker *p, int c, char *text)
 	case O_DATA:	data(p, text); break;
 	case O_DATA_KEY: p->data_key = text; break;
 	case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", text, 0, UINT32_MAX); break;
-	case O_FREQUENT: p->frequent = (uint64_t)front_num("--frequent", text, 1, INT64_MAX); break;
 	case O_HELP:	front_help();
 	case O_INIT:
 		if (init_check(t->init = text) < 0)

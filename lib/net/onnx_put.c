@@ -35,49 +35,57 @@ onnx_plain(struct proto *p, const char *type, const char *out, const char *const
 	onnx_end(p, onnx_begin(p, type, out, in));
 }
 
-void
-onnx_whole(struct proto *p, const char *name, int64_t v)
+static size_t
+attribute_begin(struct proto *p, const char *name)
 {
 	size_t at = proto_open(p, NODE_ATTRIBUTE);
 
 	proto_text(p, ATTRIBUTE_NAME, name);
-	proto_uint(p, ATTRIBUTE_I, (uint64_t)v);
-	proto_uint(p, ATTRIBUTE_TYPE, TYPE_I);
+	return at;
+}
+
+static void
+attribute_end(struct proto *p, size_t at, uint64_t type)
+{
+	proto_uint(p, ATTRIBUTE_TYPE, type);
 	proto_close(p, at);
+}
+
+void
+onnx_whole(struct proto *p, const char *name, int64_t v)
+{
+	size_t at = attribute_begin(p, name);
+
+	proto_uint(p, ATTRIBUTE_I, (uint64_t)v);
+	attribute_end(p, at, TYPE_I);
 }
 
 void
 onnx_wholes(struct proto *p, const char *name, const int64_t *v, unsigned n)
 {
-	size_t at = proto_open(p, NODE_ATTRIBUTE);
+	size_t at = attribute_begin(p, name);
 
-	proto_text(p, ATTRIBUTE_NAME, name);
 	for (unsigned i = 0; i < n; i++)
 		proto_uint(p, ATTRIBUTE_INTS, (uint64_t)v[i]);
-	proto_uint(p, ATTRIBUTE_TYPE, TYPE_INTS);
-	proto_close(p, at);
+	attribute_end(p, at, TYPE_INTS);
 }
 
 void
 onnx_real(struct proto *p, const char *name, float v)
 {
-	size_t at = proto_open(p, NODE_ATTRIBUTE);
+	size_t at = attribute_begin(p, name);
 
-	proto_text(p, ATTRIBUTE_NAME, name);
 	proto_float(p, ATTRIBUTE_F, v);
-	proto_uint(p, ATTRIBUTE_TYPE, TYPE_F);
-	proto_close(p, at);
+	attribute_end(p, at, TYPE_F);
 }
 
 void
 onnx_word(struct proto *p, const char *name, const char *v)
 {
-	size_t at = proto_open(p, NODE_ATTRIBUTE);
+	size_t at = attribute_begin(p, name);
 
-	proto_text(p, ATTRIBUTE_NAME, name);
 	proto_text(p, ATTRIBUTE_S, v);
-	proto_uint(p, ATTRIBUTE_TYPE, TYPE_S);
-	proto_close(p, at);
+	attribute_end(p, at, TYPE_S);
 }
 
 void

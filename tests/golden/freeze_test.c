@@ -26,22 +26,6 @@ net(void)
 	return g;
 }
 
-/* Within 2e-6 of the largest; a bias before batch norm has a gradient of 0 but for rounding. */
-static void
-same(const float *got, const float *want, size_t n, const char *engine, const char *what)
-{
-	double most = 0, worst = 0;
-
-	for (size_t j = 0; j < n; j++) {
-		double d = fabs((double)got[j] - want[j]);
-
-		most = fmax(most, fabs(want[j]));
-		worst = !(d <= worst) ? d : worst;
-	}
-	if (!ok(worst <= 2e-6 * most + 2e-6, "%s: %s", engine, what))
-		printf("# %g off, the largest is %g\n", worst, most);
-}
-
 static void
 one(const struct engine *e, struct engine_dev *dev, const char *rules, double loss, const float *want)
 {
@@ -62,7 +46,7 @@ one(const struct engine *e, struct engine_dev *dev, const char *rules, double lo
 	near(r.loss, loss, 1e-5, "%s: the loss", e->name);
 	for (uint32_t a = 0; a < g->nw; a++)
 		if (!g->w[a].frozen)
-			same(d + g->w[a].first, want + g->w[a].first, g->w[a].count, e->name, g->w[a].name);
+			nets_same(d + g->w[a].first, want + g->w[a].first, g->w[a].count, 2e-6, e->name, g->w[a].name);
 	e->plan_free(p);
 	nets_numbers_free(&v);
 	free(d);

@@ -28,22 +28,6 @@ net(void)
 	return g;
 }
 
-/* Within 2e-6 of the largest; a bias before batch norm has a gradient of 0 but for rounding. */
-static void
-same(const float *got, const float *want, size_t n, const char *engine, const char *what)
-{
-	double most = 0, worst = 0;
-
-	for (size_t j = 0; j < n; j++) {
-		double d = fabs((double)got[j] - want[j]);
-
-		most = fmax(most, fabs(want[j]));
-		worst = !(d <= worst) ? d : worst;
-	}
-	if (!ok(worst <= 2e-6 * most + 2e-7, "%s: %s", engine, what))
-		printf("# %g off, the largest is %g\n", worst, most);
-}
-
 static void
 step(const struct engine *e, struct engine_plan *p, const struct graph *g)
 {
@@ -59,10 +43,10 @@ step(const struct engine *e, struct engine_plan *p, const struct graph *g)
 	nets_must(e->evaluate(p, NETS_SAMPLES(g, step_x, step_label, BATCH), &eval, prob));
 	near(train.loss, step_loss, 1e-5, "%s: the loss", e->name);
 	for (uint32_t a = 0; a < g->nw; a++)
-		same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, e->name, g->w[a].name);
-	same(stats, step_stats, g->A, e->name, "batch statistics");
+		nets_same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, 2e-7, e->name, g->w[a].name);
+	nets_same(stats, step_stats, g->A, 2e-7, e->name, "batch statistics");
 	near(eval.loss, step_eval_loss, 1e-5, "%s: the loss in evaluation", e->name);
-	same(prob, step_prob, BATCH * CLASSES, e->name, "probabilities in evaluation");
+	nets_same(prob, step_prob, BATCH * CLASSES, 2e-7, e->name, "probabilities in evaluation");
 	nets_numbers_free(&v);
 	free(d);
 	free(stats);

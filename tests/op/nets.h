@@ -198,6 +198,22 @@ nets_distance(const float *a, const float *b, size_t n)
 	return n > 0 ? sqrt(off / size) : 0;
 }
 
+/* Within 2e-6 of the largest, and a floor: a bias before batch norm has a gradient of 0 but for rounding. */
+NETS_UNUSED static void
+nets_same(const float *got, const float *want, size_t n, double floor, const char *engine, const char *what)
+{
+	double most = 0, worst = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		double d = fabs((double)got[j] - want[j]);
+
+		most = fmax(most, fabs(want[j]));
+		worst = !(d <= worst) ? d : worst;
+	}
+	if (!ok(worst <= 2e-6 * most + floor, "%s: %s", engine, what))
+		printf("# %g off, the largest is %g\n", worst, most);
+}
+
 /* Runs a test on every engine, or the one that TEST_ENGINE names, where it has a device; the others are skipped by name. */
 NETS_UNUSED static void
 nets_engines(unsigned threads, void (*test)(const struct engine *e, struct engine_dev *dev))

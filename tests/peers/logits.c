@@ -7,6 +7,8 @@
  * in the 2-norm of logits and, where grads.safetensors is there, gradients and batch statistics, a line each.  Logits are
  * known up to a constant a sample, as logarithms of probabilities, and compared so.
  */
+#include "peers.h"
+
 #include "base/err.h"
 #include "base/io.h"
 #include "engine/engine.h"
@@ -19,26 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define N	4	/* as in torch_nets.py and mxnet_nets.py */
-#define OPTS	8
-
-static void
-must(int e)
-{
-	if (e >= 0)
-		return;
-	fprintf(stderr, "logits: %s\n", err_line());
-	exit(1);
-}
-
-static float *
-floats(size_t n)
-{
-	float *p = calloc(n + 1, sizeof(*p));
-
-	must(p != NULL ? 0 : err_nomem());
-	return p;
-}
+#define must(e)		peers_must("logits", (e))
+#define floats(n)	peers_floats("logits", (n))
 
 static void
 path_of(const char *folder, const char *name, char path[512])
@@ -74,7 +58,7 @@ distance(const float *a, const float *b, size_t n)
 static void
 centre(float *p, size_t classes)
 {
-	for (size_t i = 0; i < N; i++, p += classes) {
+	for (size_t i = 0; i < PEERS_N; i++, p += classes) {
 		double mean = 0;
 
 		for (size_t k = 0; k < classes; k++)
@@ -87,11 +71,11 @@ centre(float *p, size_t classes)
 static void
 compare(const struct engine *e, struct engine_plan *p, const struct graph *g, const char *folder)
 {
-	size_t all = (size_t)N * g->classes, picture = (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
-	float *x = slurp(folder, "x.f32", N * picture), *want = slurp(folder, "logits.f32", all), *prob = floats(all);
+	size_t all = (size_t)PEERS_N * g->classes, picture = (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
+	float *x = slurp(folder, "x.f32", PEERS_N * picture), *want = slurp(folder, "logits.f32", all), *prob = floats(all);
 	float *d = floats(g->P), *stats = floats(g->A);
-	const int32_t label[N] = { 0, 7 % (int32_t)g->classes, 14 % (int32_t)g->classes, 21 % (int32_t)g->classes };
-	const struct samples s = { .n = N, .c = g->node[0].c, .h = g->node[0].h, .w = g->node[0].w, .x = x, .y = label };
+	const int32_t label[PEERS_N] = { 0, 7 % (int32_t)g->classes, 14 % (int32_t)g->classes, 21 % (int32_t)g->classes };
+	const struct samples s = { .n = PEERS_N, .c = g->node[0].c, .h = g->node[0].h, .w = g->node[0].w, .x = x, .y = label };
 	struct weights grads;
 	struct engine_result r;
 	char path[512];
@@ -120,7 +104,7 @@ compare(const struct engine *e, struct engine_plan *p, const struct graph *g, co
 int
 main(int argc, char *argv[])
 {
-	struct script_opt opt[OPTS];
+	struct script_opt opt[PEERS_OPTS];
 	const struct engine *e;
 	struct engine_plan *p;
 	struct engine_dev *dev;
@@ -130,7 +114,7 @@ main(int argc, char *argv[])
 	uint32_t nopt = 0;
 	char path[512];
 
-	if (argc < 4 || argc % 2 != 0 || argc > 4 + 2 * OPTS)
+	if (argc < 4 || argc % 2 != 0 || argc > 4 + 2 * PEERS_OPTS)
 		return 2;
 	for (int i = 4; i < argc; i += 2)
 		opt[nopt++] = (struct script_opt){ argv[i], argv[i + 1] };
@@ -141,7 +125,7 @@ main(int argc, char *argv[])
 	}
 	must((e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG);
 	must(e->open(0, 0, &dev));
-	must(e->plan(dev, g, N, precision, &p));
+	must(e->plan(dev, g, PEERS_N, precision, &p));
 	path_of(argv[3], "weights.safetensors", path);
 	must(weights_load(path, g, &w));
 	must(e->load_aux(p, w.aux));

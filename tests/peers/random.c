@@ -6,6 +6,8 @@
  * FOLDER gets weights.safetensors and x.f32 [N,C,H,W], of noise.  Statistics are those of these pictures, a little off, so
  * that activations keep their size and no layer may forget any of the four numbers of a channel.
  */
+#include "peers.h"
+
 #include "base/err.h"
 #include "base/io.h"
 #include "base/rng.h"
@@ -18,26 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define N	4	/* as in logits.c */
-#define OPTS	8
-
-static void
-must(int e)
-{
-	if (e >= 0)
-		return;
-	fprintf(stderr, "random: %s\n", err_line());
-	exit(1);
-}
-
-static float *
-floats(size_t n)
-{
-	float *p = calloc(n + 1, sizeof(*p));
-
-	must(p != NULL ? 0 : err_nomem());
-	return p;
-}
+#define must(e)		peers_must("random", (e))
+#define floats(n)	peers_floats("random", (n))
 
 static float
 within(struct rng *r, float lo, float hi)
@@ -63,8 +47,8 @@ static void
 statistics(const struct graph *g, const float *w, const float *x, float *aux)
 {
 	const struct engine *e = engine_find("cpu");
-	const int32_t label[N] = { 0 };
-	const struct samples s = { .n = N, .c = g->node[0].c, .h = g->node[0].h, .w = g->node[0].w, .x = x, .y = label };
+	const int32_t label[PEERS_N] = { 0 };
+	const struct samples s = { .n = PEERS_N, .c = g->node[0].c, .h = g->node[0].h, .w = g->node[0].w, .x = x, .y = label };
 	struct rng r = rng_start(4, 0, 0);
 	float *d = floats(g->P);
 	struct engine_result result;
@@ -73,7 +57,7 @@ statistics(const struct graph *g, const float *w, const float *x, float *aux)
 
 	must(e != NULL ? 0 : ERR_ARG);
 	must(e->open(0, 0, &dev));
-	must(e->plan(dev, g, N, ENGINE_F32, &p));
+	must(e->plan(dev, g, PEERS_N, ENGINE_F32, &p));
 	for (uint32_t a = 0; a < g->nw; a++)
 		must(e->load(p, a, w + g->w[a].first));
 	must(e->forward(p, &s, NULL, NULL, &result));
@@ -93,7 +77,7 @@ statistics(const struct graph *g, const float *w, const float *x, float *aux)
 int
 main(int argc, char *argv[])
 {
-	struct script_opt opt[OPTS];
+	struct script_opt opt[PEERS_OPTS];
 	struct rng r = rng_start(5, 0, 0);
 	char path[512];
 	struct io_new f;
@@ -102,12 +86,12 @@ main(int argc, char *argv[])
 	float *w, *aux, *x;
 	size_t n;
 
-	if (argc < 3 || argc % 2 != 1 || argc > 3 + 2 * OPTS)
+	if (argc < 3 || argc % 2 != 1 || argc > 3 + 2 * PEERS_OPTS)
 		return 2;
 	for (int i = 3; i < argc; i += 2)
 		opt[nopt++] = (struct script_opt){ argv[i], argv[i + 1] };
 	must(script_run(argv[1], 0, 0, 0, 0, opt, nopt, &g));
-	n = (size_t)N * g->node[0].c * g->node[0].h * g->node[0].w;
+	n = (size_t)PEERS_N * g->node[0].c * g->node[0].h * g->node[0].w;
 	x = floats(n);
 	w = floats(g->P);
 	aux = floats(g->A);

@@ -4,8 +4,8 @@
  * It takes the place of libjpeg's entropy decoder, whose interface jpegint.h declares: what becomes of the coefficients
  * is libjpeg's own work, so that pixels are the same to the last bit.  More than half of the time of a decoder goes into
  * these codes.  Three things make it fast: the scan's bytes are freed of their stuffing first, so that the bits are
- * filled up eight bytes at a time without a look at them; one look into a table gives run, value and length of most
- * codes with the bits behind them; and tables are kept from picture to picture as long as the pictures have the same.
+ * filled up eight bytes at a time without a look at them; one look into a table gives runs, values and length of one
+ * or two codes with the bits behind them; and tables are kept from picture to picture as long as the pictures have the same.
  * Source: ITU-T T.81, annex F.2.2.
  *
  * Threads: each its own.

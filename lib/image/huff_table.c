@@ -27,14 +27,14 @@ entry_join(huff_entry a, huff_entry b)
 	    (huff_bits(a) + huff_bits(b));
 }
 
-/* The entry of a code of `length` bits that the LOOK bits begin with. */
+/* The entry of a code of `length` bits that the LOOK bits begin with.  Any run of no coefficients but the longest is an end. */
 static huff_entry
 entry_of(unsigned look, unsigned length, unsigned symbol, bool dc)
 {
 	unsigned size = dc ? symbol : symbol & 15, run = dc ? 0 : symbol >> 4, all = length + size;
 
 	if (size == 0)
-		return entry_make(dc || run == 15 ? HUFF_FULL : HUFF_END, length, run, 0);
+		return dc || run == 15 ? entry_make(HUFF_FULL, length, run, 0) : entry_make(HUFF_END, length, 0, 0);
 	if (all > LOOK)
 		return entry_make(HUFF_MORE, length, run, (int)size);
 	return entry_make(HUFF_FULL, all, run, huff_extend(look >> (LOOK - all) & ((1u << size) - 1), size));

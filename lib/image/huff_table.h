@@ -19,8 +19,8 @@
 /*
  * What the first bits are the beginning of.  From the right: 6 bits how many bits to take; 5 how many the first symbol
  * takes; 4 how many coefficients it skips; 5 the place of the second; 2 the kind of the first; 1 whether the block ends
- * behind them; 8, at 24, how many coefficients to go on; 16 and 16 the values.  Without a second symbol its value is a 0 behind the first,
- * where nothing is yet.  Kinds:
+ * behind them; 8, at 24, how many coefficients to go on; 16 and 16 the values.  Without a second symbol there is a 0
+ * behind the first, where nothing is yet.  Kinds:
  *	FULL	its bits were looked at too
  *	MORE	its value is how many bits of it follow the code
  *	END	none, the block ends

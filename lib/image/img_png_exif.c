@@ -72,6 +72,15 @@ from_hex(uint8_t *p, size_t n)
 	return k;
 }
 
+static unsigned
+read_text(struct libdeflate_decompressor *d, const struct img_png_chunk *c, struct buf *room)
+{
+	size_t n = unfold(d, c, room);	/* which may move room */
+
+	n = from_hex(room->p, n);
+	return exif_read(room->p, n).turn;
+}
+
 unsigned
 img_png_exif(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, struct buf *room)
 {
@@ -83,6 +92,6 @@ img_png_exif(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, stru
 		if (img_png_is(&c, "eXIf"))
 			return exif_read(c.type + 4, c.n).turn;
 		else if (turn == 0 && (img_png_is(&c, "tEXt") || img_png_is(&c, "zTXt")) && behind_key(&c) > 0)
-			turn = exif_read(room->p, from_hex(room->p, unfold(d, &c, room))).turn;
+			turn = read_text(d, &c, room);
 	return turn > 0 ? turn : 1;
 }

@@ -152,6 +152,10 @@ like "$T/err" '^worker +1 +localhost +[0-9]+ +[0-9.]+ +[0-9.]+  signal 15' "... 
 ok "... all of them" none_left 1
 status 137 "who dies of a signal gives 128 and the signal" dlaunch -s 0 -- sh -c 'kill -9 $$'
 status 137 "the cause counts before the lost peer it is for others" job -n 2 -s 2 -- peer
+mkfifo "$T/up"
+status 3 "who does not end" dlaunch --grace 0 -n 2 -s 0 -- sh -c 'trap "" TERM
+	if [ "$DMLC_WORKER_ID" = 0 ]; then read -r _ <"$0"; exit 3; fi; echo >"$0"; sleep 8' "$T/up"
+like "$T/err" '^worker +1 +localhost +.*  signal 9' "... is killed after --grace"
 status 127 "a command that is not there" dlaunch -n 2 -s 0 -- ./nosuch
 like "$T/err" '^worker [01]: ./nosuch: No such file or directory' "... is named"
 is "$(grep -cE '^worker +[01] +localhost +- +0\.0 +0\.0  exit status 127$' "$T/err")" 2 "... and each process that it would have been has its row"

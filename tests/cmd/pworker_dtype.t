@@ -28,6 +28,9 @@ if ! pworker --net lenet --print --batch 1 --dtype bf16 >/dev/null 2>&1; then
 	skip "training in bf16" "this processor has no avx512_bf16"
 	done_testing
 fi
+acts() { pworker --net inception --print --batch 8 --dtype "$1" | sed -n 's/.* activations \([0-9.]*\),.*/\1/p'; }
+ok "activations take half the memory: $(acts bf16) of $(acts f32) MB" awk -v a="$(acts bf16)" -v b="$(acts f32)" \
+	'BEGIN { exit !(a > 0.45 * b && a < 0.55 * b) }'
 status 0 "f32" train --save f32
 cp out f32.tsv
 status 0 "bf16" train --dtype bfloat16 --save half

@@ -4,7 +4,8 @@
  * It is started by the agent, starts the command and takes over what this leaves behind (run/family.h).  When the command has
  * ended it kills the rest, and ends with the command's status; after a signal that asks the family to end it waits for the rest,
  * too.  When the agent is gone, prctl(2) tells it to kill all; when it is killed itself, prctl(2) kills the command, and
- * the rest is the agent's, which must be the head of a family.
+ * the rest is the agent's, which must be the head of a family.  Where both are killed at once the command ends, and what it
+ * started is left.
  * It leads a session and holds no descriptor, so that what kills the agent's session does not reach it, and
  * nobody's pipe is held open by it.
  */

@@ -68,6 +68,15 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 
 	start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
 	ok "kill -9 of both leaves nothing" none_left 5
+
+	: >"$T/own"
+	dlaunch -s 0 -- sh -c 'echo $$ >'"$T/own"'; exec sleep 300' 2>"$T/err" & pid=$!
+	ok "a command without children" line_of "$T/own" . 1
+	read -r own <"$T/own"
+	warden=$(ps -o ppid= -p "$own")
+	kill -9 $warden $(ps -o ppid= -p $warden)
+	ok "... is not left when its warden and the agent are killed at once" timeout 8 tail -s 0.1 --pid="$own" -f /dev/null
+	wait "$pid" 2>/dev/null
 done
 
 start 2 --silence 2 -- wait && kill -STOP "$pid"

@@ -35,7 +35,7 @@ struct conv_opt {
 /* What a thread needs for it.  Threads: each its own. */
 struct conv;
 
-/* Returns 0, ERR_ARG (options that contradict each other) or ERR_NOMEM. */
+/* Returns 0, ERR_ARG (options that contradict each other), ERR_NOTSUP (see img_codec_new()) or ERR_NOMEM. */
 int	 conv_new(struct conv **k, const struct conv_opt *opt);
 void	 conv_free(struct conv *k);	/* NULL is fine */
 

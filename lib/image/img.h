@@ -42,7 +42,7 @@ struct img_head {
 /* What a thread needs to decode and encode.  Threads: each its own. */
 struct img_codec;
 
-/* Pictures of more pixels are refused.  Returns 0 or ERR_NOMEM. */
+/* Pictures of more pixels are refused.  Returns 0, ERR_NOTSUP (a libjpeg that this was not made for) or ERR_NOMEM. */
 int	 img_codec_new(struct img_codec **k, uint32_t pixels);
 void	 img_codec_free(struct img_codec *k);	/* NULL is fine */
 

@@ -73,6 +73,7 @@ int
 img_jpeg_scan_new(struct img_jpeg_scan **out)
 {
 	struct img_jpeg_scan *s = calloc(1, sizeof(*s));
+	int e;
 
 	*out = NULL;
 	if (s == NULL)
@@ -83,8 +84,9 @@ img_jpeg_scan_new(struct img_jpeg_scan **out)
 	s->progress.progress_monitor = on_progress;
 	s->d.client_data = s;
 	if (setjmp(s->out) != 0) {
+		e = s->e == ERR_NOMEM ? ERR_NOMEM : ERR_NOTSUP;
 		img_jpeg_scan_free(s);
-		return ERR_NOMEM;
+		return e;
 	}
 	/* A library that is not the one that this was made for says so here. */
 	jpeg_create_decompress(&s->d);

@@ -23,7 +23,7 @@ struct img_jpeg_head {
 
 struct img_jpeg_scan;
 
-/* Returns 0 or ERR_NOMEM. */
+/* Returns 0, ERR_NOTSUP (libjpeg is not the one that this was made for) or ERR_NOMEM. */
 int	 img_jpeg_scan_new(struct img_jpeg_scan **s);
 void	 img_jpeg_scan_free(struct img_jpeg_scan *s);	/* NULL is fine */
 /* Returns 0, ERR_FORMAT, ERR_LIMIT (more pixels) or ERR_NOMEM. */

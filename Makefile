@@ -125,6 +125,11 @@ $(TESTS:%=%.o): CPPFLAGS += -Itests
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/bench/%.o: KERNEL := -fopenmp
+# The rate of products, with the module's own parts; build/tests/emu/gpu_rate rehearses it without a GPU.
+$(BUILD)/bench/gpu_rate: $(BUILD)/bench/gpu_rate.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
+$(BUILD)/tests/emu/gpu_rate: $(BUILD)/bench/gpu_rate.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c)) $(BUILD)/libtally.a
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
 $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a

@@ -9,7 +9,7 @@
 static const char help[] =
     "usage: pworker ... [options that say how records are read]\n"
     "  --no-shuffle            the records' own order       --shuffle-buffer N  near their own\n"
-    "  --cache ram[:MB]        keep decoded pictures        --prefetch MB (128)  read ahead\n"
+    "  --cache ram[:MB]|device keep decoded pictures        --prefetch MB (128)  read ahead\n"
     "  --label-at I (0)        which label is the class     --read-threads N\n"
     "options that say what becomes of a picture, in this order; LO,HI is a range of chance\n"
     "  --resize N              the shorter side             --rotate DEGREES,...  one of them\n"
@@ -137,10 +137,12 @@ cache(const char *text)
 {
 	int64_t free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
+	if (strcmp(text, "device") == 0)
+		return 0;
 	if (strcmp(text, "ram") == 0 && free_pages > 1 && page > 0)
 		return (size_t)(free_pages / 2 * page);
 	if (strncmp(text, "ram:", 4) != 0)
-		front_wrong("--cache: '%.64s' is not ram or ram:MB", text);
+		front_wrong("--cache: '%.64s' is not ram, ram:MB or device", text);
 	return (size_t)front_num("--cache", text + 4, 1, 1 << 24) << 20;
 }
 
@@ -205,7 +207,10 @@ take(struct pworker *p, int c, char *text)
 	struct batch_opt *o = &p->train.data;
 
 	switch (c) {
-	case O_CACHE:	o->cache = cache(text); break;
+	case O_CACHE:
+		o->cache = cache(text);
+		p->train.hold = strcmp(text, "device") == 0;
+		break;
 	case O_HELP:	worker_help(help);
 	case O_LABEL:	o->label_at = (uint32_t)front_num("--label-at", text, 0, 65535); break;
 	case O_NOSHUFFLE: o->shuffle = false; break;
@@ -219,6 +224,19 @@ take(struct pworker *p, int c, char *text)
 	}
 }
 
+/* Are they on devices that have a memory of their own, and as they are? */
+static void
+settle_hold(const struct pworker *p)
+{
+	const char *list = p->train.devices != NULL ? p->train.devices : p->engine != NULL ? p->engine : "cpu";
+
+	for (const char *one = list; one != NULL; one = strchr(one, ',') != NULL ? strchr(one, ',') + 1 : NULL)
+		if (strncmp(one, "gpu", 3) != 0 && strncmp(one, "cuda", 4) != 0)
+			front_wrong("--cache device: %.*s computes where the pictures are: take --cache ram", (int)strcspn(one, ","), one);
+	if (!aug_cuts(&p->train.data.aug))
+		front_wrong("--cache device: goes with --rand-crop, --pad and mirrors, not with what makes other pixels of a picture");
+}
+
 static void
 settle(struct pworker *p)
 {
@@ -228,6 +246,8 @@ settle(struct pworker *p)
 		front_wrong("--rand-resized-crop: does not go with --rand-crop, --crop-size or --random-scale");
 	if (a->area.hi > 0 && !a->resized_crop)
 		front_wrong("--random-area: needs --rand-resized-crop");
+	if (p->train.hold)
+		settle_hold(p);
 	if (a->alt_mirror && a->rand_mirror)
 		front_wrong("--alt-mirror: does not go with --rand-mirror");
 }

@@ -247,6 +247,17 @@ aug_part_is_all(const struct aug *a, const struct aug_plan *plan)
 	return plan->h == a->h && plan->w == a->w && !aug_recolours(a);
 }
 
+bool
+aug_cuts(const struct aug *a)
+{
+	struct samples_norm norm;
+	bool warps = a->angles > 0 || a->turn.hi != 0 || a->turn.lo != 0 || a->shear.hi != 0 || a->shear.lo != 0 ||
+	    a->scale_by.hi > 0 || a->aspect.hi > 0 || a->side.hi > 0;
+
+	return a->resize == 0 && !warps && a->crop_size.hi <= 0 && !a->resized_crop && !aug_recolours(a) &&
+	    aug_plain_norm(a, &norm);
+}
+
 int
 aug_room_new(struct aug_room **room)
 {

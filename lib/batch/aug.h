@@ -102,6 +102,9 @@ int	 aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct i
 bool	 aug_part(const struct aug_plan *plan, const struct img *pic, struct img_part *part);
 bool	 aug_part_is_all(const struct aug *a, const struct aug_plan *plan);
 
+/* Whether samples are parts of their pictures as they are, with their border: of no chance but where, and the mirror. */
+bool	 aug_cuts(const struct aug *a);
+
 /* Pictures between the steps; grows to the largest.  Threads: each its own. */
 struct aug_room;
 

@@ -75,6 +75,12 @@ uint64_t batch_steps(const struct batch_reader *r);
 /* Pictures that the cache holds, and the bytes that they take. */
 uint64_t batch_cached(const struct batch_reader *r, size_t *bytes);
 
+/*
+ * Before the first batch_start(): decodes all records, *pixels [*bytes] for a device to hold, which the caller frees.  From
+ * then on samples are parts of it, and no record is read again.  A record that does not decode is left out of its batches
+ * as ever.  Returns 0, ERR_ARG (of a pipe; samples that are more than cut out and mirrored), ERR_NOMEM, or what reading gives.
+ */
+int	 batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
 /* Begins reading ahead at a step of an epoch, dropping what was read ahead before; a stream ends by that, but the first time. */
 int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
 /* The next piece: 1, 0 at the end of the epoch and ever after, or an error of the records. */

@@ -27,6 +27,7 @@ struct batch_piece {
 	void		*sample;	/* [n] pixels or numbers */
 	uint8_t		*mirror;	/* [n], of pixels */
 	int32_t		*y;
+	struct samples_held *held;	/* [n] in place of pixels */
 	struct samples_mix *mix;
 	uint64_t	*id;
 	uint8_t		*good;		/* [n] whether a sample was made */
@@ -36,6 +37,15 @@ struct batch_piece {
 	uint32_t	 fail_at;	/* the first record that cannot be read, or BATCH_NONE */
 	int		 fail;
 	char		 line[512];
+};
+
+/* A record whose picture a device holds. */
+struct batch_held {
+	size_t		 at;		/* bytes into what the device was given */
+	uint32_t	 h, w;
+	uint64_t	 id;
+	float		 label;
+	char		*why;		/* the line of one that is left out, or NULL */
 };
 
 /* What a thread has of its own. */
@@ -52,6 +62,7 @@ struct batch_reader {
 	struct recs	*recs, *own;	/* own: opened here; NULL both when records come in a stream */
 	struct batch_order *order;
 	struct batch_cache *cache;	/* or NULL */
+	struct batch_held *held;	/* [records], or NULL: pictures are made here */
 	struct recs_stream *stream, *own_stream;	/* or NULL */
 	pthread_mutex_t	 turn_lock;	/* of the stream and of turn */
 	pthread_cond_t	 turn_came;
@@ -72,6 +83,11 @@ struct batch_reader {
 	uint32_t	 ahead;		/* pieces in use of it */
 	struct batch	 out;
 };
+
+/* batch_hold.c: sample `record` as a part of what the device holds.  Returns 0, ERR_ITEM. */
+int	 batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item, struct samples_held *to,
+	     struct aug_plan *plan);
+void	 batch_hold_free(struct batch_reader *r);
 
 /* The crew's work: makes samples of part of a piece. */
 void	 batch_sample_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part);

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A sample: where its pixels or numbers go, and what is known of it. */
+/* A sample: where its pixels or numbers go, or which pixels it is, and what is known of it. */
 struct made {
 	uint8_t		*to;
+	struct samples_held *held;
 	uint64_t	 id;
 	int32_t		 y;
 	struct aug_plan	 plan;
@@ -140,9 +141,16 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 	struct img pic;
 	int e = 0;
 
+	if (r->held != NULL && r->held[p->record[i]].why != NULL)
+		return err_fail(ERR_ITEM, "%s", r->held[p->record[i]].why);
 	if (r->stream != NULL && t->bad)
 		return err_fail(ERR_ITEM, "%s", (const char *)t->room.p);
-	if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
+	if (r->held != NULL) {
+		rec.labels = 1;
+		if ((e = batch_hold_sample(r, p->record[i], &item, m->held, &m->plan)) == 0)
+			e = class_of(r, item.label, &m->y);
+		m->id = rec.id = item.id;
+	} else if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
 		if (r->stream == NULL && (e = recimg_head(l->decoder, p->record[i], &rec, &pic)) < 0)
 			return e;
 		if ((r->stream == NULL || (e = recimg_head_of(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
@@ -152,7 +160,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 		rec.labels = 1;
 		rec.id = item.id;
 	}
-	if (e == 0)
+	if (e == 0 && r->held == NULL)
 		e = sample_of(r, l, &rec, &item, m);
 	if (e < 0) {
 		blame(r, l, p, i, &rec);
@@ -219,6 +227,7 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, u
 
 	for (; i < end; i++) {
 		m.to = (uint8_t *)p->sample + i * r->sample;
+		m.held = &p->held[i];
 		e = i < came ? make_sample(r, l, p, i, &m) : 0;
 		if ((p->good[i] = i < came && e == 0)) {
 			p->id[i] = m.id;

@@ -3,6 +3,7 @@
 #include "batch/planes.h"
 #include "base/err.h"
 
+#include <assert.h>
 #include <string.h>
 
 static size_t
@@ -17,6 +18,7 @@ samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x)
 	size_t size = size_of(s);
 	struct planes_line line[3];
 
+	assert(s->held == NULL);
 	if (s->x != NULL) {
 		memcpy(x, s->x + first * size, n * size * sizeof(*x));
 		return;
@@ -43,6 +45,8 @@ samples_part(const struct samples *s, uint32_t first, uint32_t n)
 		part.mix += first;
 	if (s->x != NULL)
 		part.x += first * size_of(s);
+	else if (s->held != NULL)
+		part.held += first;
 	else
 		part.pixel += first * size_of(s);
 	if (s->mirror != NULL)

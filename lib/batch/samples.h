@@ -27,12 +27,24 @@ struct samples_norm {
 	float		 by[3];
 };
 
+/*
+ * Of a picture that the device holds, u8 [h,w,c] from byte `at` of what it was given: the sample's upper left corner, which
+ * may lie outside.
+ */
+struct samples_held {
+	uint64_t	 at;
+	uint32_t	 h, w;
+	int32_t		 y, x;
+};
+
 struct samples {
 	uint32_t	 n, c, h, w;
 	const int32_t	*y;		/* [n] class; of a mixture the heavier */
 	const struct samples_mix *mix;	/* [n], or NULL: there are no mixtures */
 	const float	*x;		/* f32 [n,c,h,w]; NULL where there are: */
-	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3 */
+	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; NULL where there are: */
+	const struct samples_held *held;	/* [n], for engines that hold pictures: engine.h */
+	uint8_t		 fill;		/* of held ones: beyond their edges */
 	const uint8_t	*mirror;	/* [n] 0 or 1; NULL: none */
 	struct samples_norm norm;
 };

@@ -201,6 +201,12 @@ cuda_update(struct engine_dev *dev, float *w, float *state, const float *g, size
 }
 
 static int
+cuda_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
+{
+	return of(dev)->hold(dev, pixels, bytes);
+}
+
+static int
 cuda_join(struct engine_dev *const *dev, uint32_t n)
 {
 	return of(dev[0])->join(dev, n);
@@ -227,5 +233,6 @@ const struct engine engine_cuda = {
 	.show = cuda_show,
 	.fetch = cuda_fetch,
 	.update = cuda_update,
+	.hold = cuda_hold,
 	.join = cuda_join,
 };

@@ -195,6 +195,12 @@ struct engine {
 		 const struct opt_hyper *hyper);
 
 	/*
+	 * The device takes pictures u8 [bytes], for samples that name parts of them: samples.held.  Those it held before are
+	 * gone.  Returns 0, or ERR_NOMEM with what they take and what is free.  NULL: this engine computes where they are.
+	 */
+	int  (*hold)(struct engine_dev *dev, const uint8_t *pixels, size_t bytes);
+
+	/*
 	 * From now on the devices dev [n], opened one by one, can add up gradients among themselves; closing one ends
 	 * that.  Returns 0, or ERR_* with the reason why they cannot.  NULL: devices of this engine never can.
 	 */

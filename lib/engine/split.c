@@ -40,6 +40,21 @@ split_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 	return dev->part[0].engine->update(dev->part[0].dev, w, state, g, count, n, hyper);
 }
 
+/* Each has all, as chance deals the samples anew in each epoch. */
+static int
+split_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
+{
+	int e = 0;
+
+	for (uint32_t k = 0; k < dev->n && e == 0; k++) {
+		const struct split_part *part = &dev->part[k];
+
+		e = part->engine->hold != NULL ? part->engine->hold(part->dev, pixels, bytes) :
+		    err_fail(ERR_NOTSUP, "%s:%u computes where the pictures are", part->engine->name, part->index);
+	}
+	return e;
+}
+
 /* ------ a plan of plans ------ */
 
 static void
@@ -179,6 +194,7 @@ static const struct engine split = {
 	.backward = split_backward,
 	.evaluate = split_evaluate,
 	.update = split_update,
+	.hold = split_hold,
 };
 
 /* ------ lists of devices ------ */

@@ -431,7 +431,7 @@ open_all(struct train *t)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
 	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
 		return e;
-	if ((e = fits(t)) < 0 || (t->val != NULL &&
+	if ((t->o->hold && (e = train_hold(t)) < 0) || (e = fits(t)) < 0 || (t->val != NULL &&
 	    (e = views_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)

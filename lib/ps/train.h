@@ -71,6 +71,7 @@ struct train_opt {
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
+	bool		 hold;			/* the pictures of data are kept on the device */
 	const uint32_t	*batches;		/* [ps.nworkers] each worker's data.batch where they differ; NULL: all alike */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
 	struct views_opt views;			/* ... as the mean of so many */

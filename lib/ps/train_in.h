@@ -83,6 +83,8 @@ int	train_gradient_end(struct train *t, const struct batch *b, const struct engi
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: ERR_STOP when the run that is resumed had come to that end. */
 int	train_spent(struct train *t);
+/* All pictures of its data to the device, which has the plan's memory already. */
+int	train_hold(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);
 
 #endif

@@ -173,7 +173,7 @@ device_memory(struct device *d, size_t *left, size_t *all)
 {
 	const char *mb = getenv("TALLY_EMU_MB");
 
-	*all = mb != NULL ? strtoull(mb, NULL, 10) * 1000000 : SIZE_MAX;
+	*all = mb != NULL ? (size_t)(strtod(mb, NULL) * 1e6) : SIZE_MAX;
 	*left = *all > d->taken ? *all - d->taken : 0;
 	return 0;
 }

@@ -48,8 +48,31 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	is "$(grep -c 'pworker: gradients of several devices are added up on the host: NCCL: its start' "$T/err")" 1 "... is said once"
 	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors host-0002.safetensors)
 	unset LD_LIBRARY_PATH
-	status 1 "a batch that does not fit" env TALLY_EMU_MB=10 pworker --data a.rec --net lenet --batch 64 --engine cuda --steps 1
-	like "$T/err" '^pworker: GPU 0: a batch of 64 takes [0-9.]* MB of its memory, and 10\.0 of 10\.0 are free$' "... is refused with its numbers"
+	# Pictures on the device: cut, mirrored and made numbers of there.
+	for how in "--rand-crop --rand-mirror --pad 3 --fill-value 9 --mean-rgb 120,110,100 --std-rgb 60,61,62" \
+		"--alt-mirror --mean mean.bin"; do
+		for at in ram device; do
+			# shellcheck disable=SC2086
+			status 0 "pictures in the memory of: $at" pworker --data a.rec --val a.rec --seed 5 --net lenet --shape 3x24x24 --lr 0.05 \
+				--batch 16 --epochs 2 --engine cuda --cache $at --save $at $how
+			losses "$T/out" >$at.losses
+		done
+		ok "... the same losses" cmp ram.losses device.losses
+		ok "... the same bytes, $how" cmp <(tensors ram-0002.safetensors) <(tensors device-0002.safetensors)
+	done
+	LD_LIBRARY_PATH=$BUILD/tests/stub status 0 "... on two devices" two --devices gpu:0,gpu:1 --cache device --save held
+	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors held-0002.safetensors)
+	small="pworker --data a.rec --net lenet --batch 64 --engine cuda --steps 1"
+	TALLY_EMU_MB=1 $small 2>"$T/err"
+	takes=$(sed -n 's/.* a batch of 64 takes \([0-9.]*\) MB.*/\1/p' "$T/err")
+	status 1 "more pictures than the device has memory" env TALLY_EMU_MB="${takes}5" $small --cache device
+	like "$T/err" '^pworker: GPU 0: the pictures take [0-9.]* MB of its memory, and 0\.[01] of [0-9.]* are free$' "... is refused, numbers named"
+	status 2 "a processor" pworker --data a.rec --net lenet --cache device --steps 1
+	like "$T/err" '^pworker: --cache device: cpu computes where the pictures are: take --cache ram$' "... has no memory of its own"
+	status 2 "a device and a processor" pworker --data a.rec --net lenet --cache device --devices gpu:0,cpu:0
+	status 2 "other pixels" pworker --data a.rec --net lenet --cache device --engine cuda --resize 30
+	status 1 "a batch that does not fit" env TALLY_EMU_MB=10 $small
+	like "$T/err" '^pworker: GPU 0: a batch of 64 takes [0-9.]* MB of its memory, and 10\.0 of 10\.0 are free$' "... is refused likewise"
 	is "$(grep -vc '^#' "$T/out")" 0 "... before a step"
 	status 1 "no device" env TALLY_EMU=none pworker --data a.rec --net lenet --engine cuda --steps 1
 	like "$T/err" '^pworker: .*no GPU: no device$' "... is one line"

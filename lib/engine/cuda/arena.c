@@ -137,7 +137,7 @@ kept(struct engine_plan *p)
 	k->label = keep(k, n * sizeof(struct kernel_label));
 	k->key = keep(k, n * p->ndrop * sizeof(uint32_t));
 	k->norm = keep(k, sizeof(struct kernel_norm));
-	k->mirror = keep(k, n);
+	k->place = keep(k, n * sizeof(struct kernel_place));
 	k->scale = keep(k, 2 * sizeof(float));
 	k->small_bytes = k->all - k->small;
 	k->mean = keep(k, (size_t)in->c * in->h * in->w * sizeof(float));

@@ -27,12 +27,21 @@ kernel_permute_at(const struct kernel_permute *a, uint32_t i, int type)
 /* What makes numbers of pixels, as struct samples_norm has it; stands in the device's memory. */
 struct kernel_norm {
 	float	 flat[3], by[3];
-	uint32_t by_mean, by_mirror;	/* 1: mean counts and not flat; mirror counts */
+	uint32_t by_mean;	/* 1: mean counts and not flat */
+	uint32_t fill;		/* pixels beyond a picture's edges */
 };
 
-/* y = (pixel - mean) * by of u8 [n, h, w, c], each row from right to left where its picture is mirrored. */
+/* A sample's picture u8 [h, w, c], and the sample's upper left corner in it, which may lie outside. */
+struct kernel_place {
+	const uint8_t *pixel;
+	uint32_t h, w;
+	int32_t	 y, x;
+	uint32_t mirror;	/* 1: each row from right to left */
+};
+
+/* y = (pixel - mean) * by of parts [h, w] of pictures. */
 struct kernel_pixels {
-	const uint8_t *pixel, *mirror;	/* mirror [n] */
+	const struct kernel_place *place;	/* [n] */
 	const struct kernel_norm *norm;
 	const float *mean;		/* f32 [c, h, w] */
 	uint32_t h, w;
@@ -44,12 +53,19 @@ kernel_pixels_at(const struct kernel_pixels *a, uint32_t i, int type)
 {
 	uint32_t c = a->y.c, m = i / c, ch = i % c, column = m % a->w, row = m / a->w;
 	const struct kernel_norm *norm = a->norm;
+	const struct kernel_place *p = &a->place[row / a->h];
+	int32_t at_y, at_x;
+	uint32_t pixel = norm->fill;
 	float mean;
 
-	if (norm->by_mirror && a->mirror[row / a->h])
+	if (p->mirror)
 		column = a->w - 1 - column;
+	at_y = p->y + (int32_t)(row % a->h);
+	at_x = p->x + (int32_t)column;
+	if (at_y >= 0 && at_x >= 0 && (uint32_t)at_y < p->h && (uint32_t)at_x < p->w)
+		pixel = p->pixel[((size_t)at_y * p->w + (size_t)at_x) * c + ch];
 	mean = norm->by_mean ? a->mean[(ch * a->h + row % a->h) * a->w + column] : norm->flat[ch];
-	kernel_set(a->y, m, ch, ((float)a->pixel[((size_t)row * a->w + column) * c + ch] - mean) * norm->by[ch], type);
+	kernel_set(a->y, m, ch, ((float)pixel - mean) * norm->by[ch], type);
 }
 
 struct kernel_copy {

@@ -14,6 +14,8 @@ module_close(struct engine_dev *dev)
 	if (dev == NULL)
 		return;
 	join_close(dev);
+	if (dev->pictures != NULL && device_enter(dev->d) == 0)
+		device_give(dev->d, dev->pictures);
 	device_close(dev->d);
 	free(dev);
 }
@@ -51,6 +53,31 @@ module_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS
 {
 	*number = (uint32_t)device_number(dev->d);
 	return device_bus(dev->d, bus);
+}
+
+static int
+module_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
+{
+	struct device *d = dev->d;
+	size_t left, all;
+	void *at;
+	int e = device_enter(d);
+
+	if (e < 0 || (e = device_wait(d)) < 0)
+		return e;
+	device_give(d, dev->pictures);
+	dev->pictures = NULL;
+	if ((e = device_memory(d, &left, &all)) < 0)
+		return e;
+	if (bytes > left) {
+		dev->host->note(0, "GPU %d: the pictures take %.1f MB of its memory, and %.1f of %.1f are free", device_number(d),
+		    (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
+		return ERR_NOMEM;
+	}
+	if ((e = device_take(d, bytes, &at)) < 0)
+		return e;
+	dev->pictures = at;
+	return (e = device_up(d, DEVICE_MAIN, at, pixels, bytes)) < 0 ? e : device_wait(d);
 }
 
 static void
@@ -235,6 +262,7 @@ static const struct engine engine = {
 	.show = learn_show,
 	.fetch = learn_fetch,
 	.update = learn_update,
+	.hold = module_hold,
 	.join = join_open,
 };
 

@@ -159,6 +159,22 @@ labels(struct engine_plan *p, const struct samples *s, bool train)
 			key[(size_t)p->node[i].state * p->batch + k] = p->dev->host->drop_key(&p->draw, k, i);
 }
 
+/* Where the GPU finds the pixels of each: in the batch that goes up, or among the pictures that it holds. */
+static void
+places(struct engine_plan *p, const struct samples *s)
+{
+	const uint8_t *batch = (const uint8_t *)p->held + p->kept.batch;
+	struct kernel_place *to = pass_small(p, p->kept.place);
+	size_t size = (size_t)s->c * s->h * s->w;
+
+	assert(s->held == NULL || p->dev->pictures != NULL);
+	for (uint32_t i = 0; i < s->n; i++) {
+		to[i] = s->held != NULL ? (struct kernel_place){ p->dev->pictures + s->held[i].at, s->held[i].h, s->held[i].w,
+		    s->held[i].y, s->held[i].x, 0 } : (struct kernel_place){ batch + i * size, s->h, s->w, 0, 0, 0 };
+		to[i].mirror = s->mirror != NULL && s->mirror[i] != 0;
+	}
+}
+
 /* The pictures and what makes numbers of them. */
 static int
 pictures(struct engine_plan *p, const struct samples *s)
@@ -167,17 +183,20 @@ pictures(struct engine_plan *p, const struct samples *s)
 	struct kernel_norm *norm = pass_small(p, p->kept.norm);
 	int e = 0;
 
-	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .by_mirror = s->mirror != NULL };
+	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .fill = s->fill };
 	memcpy(norm->flat, s->norm.flat, sizeof(norm->flat));
 	memcpy(norm->by, s->norm.by, sizeof(norm->by));
-	if (s->mirror != NULL)
-		memcpy(pass_small(p, p->kept.mirror), s->mirror, s->n);
-	memcpy(p->up + p->up_batch, s->x != NULL ? (const void *)s->x : s->pixel, bytes);
+	if (s->x == NULL)
+		places(p, s);
+	if (s->held == NULL)
+		memcpy(p->up + p->up_batch, s->x != NULL ? (const void *)s->x : s->pixel, bytes);
 	if (s->x == NULL && s->norm.mean != NULL) {
 		memcpy(p->up + p->up_mean, s->norm.mean, numbers * sizeof(float));
 		e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
 	}
-	return e == 0 ? device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.batch, p->up + p->up_batch, bytes) : e;
+	if (e < 0 || s->held != NULL)
+		return e;
+	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.batch, p->up + p->up_batch, bytes);
 }
 
 static int

@@ -109,9 +109,9 @@ struct plan_kept {
 	size_t bn;			/* f32 [lanes][5]: kernel_bn's three, dbeta, dgamma */
 	size_t label, loss, before, prob;	/* [batch]; prob f32 [batch, classes] */
 	size_t key;			/* u32 [drops, batch] */
-	size_t norm, mirror, scale;	/* kernel_norm; u8 [batch]; f32 scale, 1 / scale */
+	size_t norm, place, scale;	/* kernel_norm; kernel_place [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32 */
-	size_t small, small_bytes;	/* label, key, norm, mirror, scale side by side: what goes up in one copy */
+	size_t small, small_bytes;	/* label, key, norm, place, scale side by side: what goes up in one copy */
 	size_t mean, batch;		/* f32 [c,h,w]; the batch as it comes */
 	size_t all;
 };
@@ -133,6 +133,7 @@ struct engine_dev {
 	struct device	   *d;
 	struct join	   *join;	/* the group it is one of, and which; or NULL: join.h */
 	uint32_t	    rank;
+	uint8_t		   *pictures;	/* that it holds, on the GPU; or NULL */
 };
 
 struct engine_plan {

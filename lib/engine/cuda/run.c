@@ -69,7 +69,7 @@ input(const struct run *r, const struct plan_step *s)
 	const struct plan_view *v = &s->y;
 	const struct plan_kept *k = &r->p->kept;
 	const char *at = r->p->held;
-	const struct kernel_pixels a = { (const uint8_t *)at + k->batch, (const uint8_t *)at + k->mirror,
+	const struct kernel_pixels a = { (const struct kernel_place *)(at + k->place),
 		(const struct kernel_norm *)(at + k->norm), (const float *)(at + k->mean), v->h, v->w, view(r, v) };
 	const struct kernel_permute b = { at + k->batch, a.y.p, v->c, v->h * v->w, v->ld, KERNEL_F32, r->p->type, NULL };
 

@@ -150,7 +150,8 @@ main(void)
 		if (cards[i].version >= 800)
 			type(&d, cards[i].name, "bf16", KERNEL_BF16, true);
 		type(&d, cards[i].name, "f16", KERNEL_F16, true);
-		is(fused(&d, KERNEL_F32, false), sizeof(layers) / sizeof(*layers), "%s, f32: ... with bias and ReLU, and twice", cards[i].name);
+		is(fused(&d, KERNEL_F32, false), sizeof(layers) / sizeof(*layers), "%s, f32: ... with bias and ReLU, and twice",
+		    cards[i].name);
 		dnn_desc_free(&a);
 	}
 	return done();

@@ -3,7 +3,8 @@
  *
  * Drawn is where standard error is a terminal that can move its cursor: TERM is set and not "dumb".  Elsewhere the first
  * line alone is printed as a line like any other, after 2 s, 4 s, 8 s and so on, then every minute.  A line that is too wide
- * for the terminal loses parts that can be spared, and is cut then.  Without NO_COLOR (https://no-color.org: set and not empty) a line's head is coloured.
+ * for the terminal loses parts that can be spared, and is cut then.
+ * Without NO_COLOR (https://no-color.org: set and not empty) a line's head is coloured.
  *
  * A process has one such place, so there is nothing to pass around; the messages of cmd/front.h clear it themselves.
  * Threads: all calls from one.

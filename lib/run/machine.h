@@ -3,7 +3,7 @@
  *
  *	# tally 0.1 tool=pworker host=a rank=0 engine=cpu device=Intel_...	the head of our logs: a line a host and tool
  *	| name | hardware | software |						a Markdown table with such a column
- *	12.3	a	worker	0	load	...				rows of load, of devices too, and of traffic on the wire (run/tsv.h)
+ *	12.3	a	worker	0	load	...				load, of devices too, and traffic (run/tsv.h)
  *	* **Infrastructure 1**: AWS p2.8x (8 gpus nvidia Tesla K80)
  *
  * Threads: a list is for one thread at a time.

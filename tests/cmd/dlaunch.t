@@ -158,7 +158,8 @@ status 3 "who does not end" dlaunch --grace 0 -n 2 -s 0 -- sh -c 'trap "" TERM
 like "$T/err" '^worker +1 +localhost +.*  signal 9' "... is killed after --grace"
 status 127 "a command that is not there" dlaunch -n 2 -s 0 -- ./nosuch
 like "$T/err" '^worker [01]: ./nosuch: No such file or directory' "... is named"
-is "$(grep -cE '^worker +[01] +localhost +- +0\.0 +0\.0  exit status 127$' "$T/err")" 2 "... and each process that it would have been has its row"
+is "$(grep -cE '^worker +[01] +localhost +- +0\.0 +0\.0  exit status 127$' "$T/err")" 2 \
+	"... and each process that it would have been has its row"
 : >"$T/plain"
 status 126 "a command that cannot be run" dlaunch -n 1 -s 0 -- "$T/plain"
 like "$T/err" '^worker +0 +localhost +- +0\.0 +0\.0  exit status 126$' "... has its row"

@@ -103,8 +103,8 @@ if [ -d "$seeds" ]; then
 	tsv() { plog --format tsv "$seeds/$1"*; }
 	is "$(tsv 001 | awk -F '\t' 'NR > 1 { n++; s += $3 } END { print n, s }')" \
 		"24 $(awk -F '|' '$2 ~ /^ [0-9]+ $/ { s += $3 } END { print s }' "$seeds"/001*)" "MXNet's tables, every row"
-	is "$(plog --format markdown "$seeds"/001* | sed -n 10p)" \
-		"| 5 machines with 10 GTX 980, BSP: batch_size = 512, learning_rate = .1    |    40 |       0.951681 |            0.863672 |     7.0 |" \
+	is "$(plog --format markdown "$seeds"/001* | sed -n 10p | tr -s ' ')" \
+		"| 5 machines with 10 GTX 980, BSP: batch_size = 512, learning_rate = .1 | 40 | 0.951681 | 0.863672 | 7.0 |" \
 		"... under the names that they have"
 	is "$(tsv 000 | awk '$1 < 3' | wc -l)" 30 "MXNet's logs"
 	is "$(tsv 000 | awk '$1 == 2 && $2 == 19 { print $4 }')" 0.824894667 "... three workers' mean"
@@ -135,7 +135,8 @@ if command -v gnuplot >/dev/null; then
 	is "$(cat err)" "plog: e.png: nothing to draw" "... is none"
 	status 2 "figures that there are not" plog --figures accuracy,wind b.log
 	printf 'Epoch[7] Train-accuracy=0.5\n' >one.log
-	is "$(plog --plot --figures accuracy one.log | grep -E '^ +[0-9-]+( +[0-9-]+)* *$' | tr -d ' ')" 7 "a single epoch has an axis of its own"
+	is "$(plog --plot --figures accuracy one.log |
+		grep -E '^ +[0-9-]+( +[0-9-]+)* *$' | tr -d ' ')" 7 "a single epoch has an axis of its own"
 	status 0 "SVG" plog --svg a.svg -c a.tsv "$T/b.log"
 	is "$(grep -c '<svg' a.svg)" 1 "... is one"
 	status 0 "time is drawn with validation on top" plog --plot --figures time a.tsv

@@ -30,7 +30,7 @@ static const char help[] =
     "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to come\n"
     "  --grace SECONDS (10)               --silence SECONDS (10; detached a day)  that a host is lost after\n"
     "  --spool MIB (1024)  of output that waits on a host\n"
-    "  --agent, --agent-keep, --agent-resume  for dlaunch itself\n"
+    "  --agent, --agent-keep JOB, --agent-resume JOB  for dlaunch itself\n"
     "  @NAME  the options of a recipe     --help  --version\n"
     "When the command's name is pworker, servers are pserver; any other command runs in all\n"
     "roles, told apart by DMLC_ROLE.\n";

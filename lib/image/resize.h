@@ -7,8 +7,8 @@
  * a = -1/2, Lanczos has three lobes, area is the exact mean, nearest takes the
  * pixel at the centre.  What lies beyond an edge does not count.
  *
- * Results are the same on every machine; none is further from the exact sum
- * than rounding and 1/8.  Weights are kept from call to call, as sizes come again.
+ * Results are the same on every machine; what is flat stays so, and nothing is
+ * more than 1 from the exact sum, rounded.  Weights are kept from call to call, as sizes come again.
  */
 #ifndef IMAGE_RESIZE_H
 #define IMAGE_RESIZE_H

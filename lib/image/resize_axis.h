@@ -9,7 +9,7 @@
 
 #include "image/resize.h"
 
-#define RESIZE_AXIS_FEW	32u	/* taps, for which there are whole weights, too */
+#define RESIZE_AXIS_FEW	20u	/* taps, for which there are whole weights, too: with more, rounding adds up to a step */
 #define RESIZE_AXIS_ONE	16384	/* a whole weight of 1 */
 
 /* What an axis is made for: `size` of `in` pixels, from `at` on, become `out`; inter is not RESIZE_AUTO. */

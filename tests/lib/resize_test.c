@@ -135,6 +135,26 @@ test_flat(void)
 	is(over, 0, "flat stays flat");
 }
 
+/* Where all weights are alike, what rounding takes from each product adds up. */
+static void
+test_flat_mean(void)
+{
+	uint32_t bad = 0;
+
+	for (uint32_t n = 1; n <= 40; n++) {
+		struct resize_plane from = plane(n, n + 1), to = plane(1, 1);
+
+		for (int v = 0; v < 256; v++) {
+			memset(from.p, v, from.h * from.stride);
+			resize_plane(r, RESIZE_AREA, &from, NULL, &to);
+			bad += *to.p != v;
+		}
+		free(from.p);
+		free(to.p);
+	}
+	is(bad, 0, "the mean of equal pixels is what they are");
+}
+
 static void
 test_auto(void)
 {
@@ -222,6 +242,7 @@ main(void)
 	test_filter(RESIZE_CUBIC, "cubic, many taps", 300, 200, 20, 11);
 	test_filter(RESIZE_AREA, "area, many taps", 300, 100, 20, 2);
 	test_flat();
+	test_flat_mean();
 	test_auto();
 	test_img(1, 23, 31);
 	test_img(3, 23, 31);

@@ -147,10 +147,10 @@ check: setup-test	## install what is missing and run every test; SAN=... for a s
 	@$(MAKE) --no-print-directory checked
 
 checked: tests
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --exec tests/run $(CHECKED)
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(CHECKED)
 
 check-peers: all $(PEERS) $(BUILD)/share/demo/pictures	## compare with other programs; PEER_TORCH=PYTHON names one, and tests/peers says which more
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --timer --exec tests/run $(wildcard tests/peers/*.t)
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --timer --failures --comments --exec tests/run $(wildcard tests/peers/*.t)
 
 demo: setup	## install what is missing; pictures to weights in three minutes, by two workers and two servers
 	@$(MAKE) --no-print-directory demonstrated

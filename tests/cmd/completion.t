@@ -56,6 +56,7 @@ tried pworker --optimizer --net mlp --print
 tried pworker --log-style --net mlp --print
 tried pworker --dtype --net mlp --print
 tried pworker --on-nan --net mlp --print
+tried pworker --cache --net mlp --print
 tried pworker --lr-scale --net mlp --print
 is "$all" $(($(for t in dlaunch im2rec netstat-logging plog pmerge pserver pworker; do words --table "$t"; done | awk '
 	$1 == "--engine" || $1 == "--rsh" { next }

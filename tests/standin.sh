@@ -81,6 +81,8 @@ living() {
 		[ ! -e "/proc/$p" ] || grep -q '^State:.Z' "/proc/$p/status" 2>/dev/null || echo "$p"
 	done
 }
+# parent PID: the process that it is a child of.
+parent() { sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status"; }
 # none_left SECONDS: they are all gone within that time.
 none_left() {
 	local until=$((SECONDS + $1 + 1))

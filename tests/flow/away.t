@@ -4,12 +4,21 @@
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/sshd.sh"
 export XDG_STATE_HOME=$T/state
+# Also of a test that was ended in the middle, of which launchers may be stopped, nothing is left.
 away() {
+	local job
+	for job in "$XDG_STATE_HOME"/tally/jobs/*/; do
+		[ ! -e "$job/record" ] || kill -9 $(cat "$job/lock") $(agents "$job/record")
+	done 2>/dev/null
 	living | xargs -r kill -9
 	sshd_stop
 	rm -rf "$T"
 }
 trap away EXIT
+
+# job_id RECORD: its job's.  agents RECORD: the agents' processes.
+job_id() { grep -aoEm 1 '[0-9a-f]{32}' "$1" | head -n 1; }
+agents() { grep -als -e "--agent-keep.$(job_id "$1")-" /proc/[0-9]*/cmdline | cut -d/ -f3; }
 
 # slay PID: kill -9, and it is gone; one that nobody waits for is too.
 slay() {
@@ -41,10 +50,16 @@ start() {
 	local argument=$1
 	shift
 	rm -rf "$STAND" && mkdir "$STAND" && mkfifo "$STAND"/{more,end}.{0,1} || return
-	job=$(dlaunch --detach -n 2 -s 0 --env STAND "${at[@]}" "$@" -- "$T/work" "$argument") || return
+	job=$(dlaunch --detach -n 2 -s 0 --silence 60 --env STAND "${at[@]}" "$@" -- "$T/work" "$argument") || return
 	dir=$XDG_STATE_HOME/tally/jobs/$job
-	line_of "$dir/out" begun 2 && line_of "$STAND/pids" . 2 && read -r launcher <"$dir/lock"
+	line_of "$dir/out" begun 2 && line_of "$STAND/pids" . 2 && read -r launcher <"$dir/lock" && cp "$dir/record" "$STAND/record"
 }
+# must NAME COMMAND...: as ok; without it the rest would wait in vain.
+must() {
+	ok "$@"
+	[ "$tap_bad" -eq 0 ] || done_testing
+}
+attach() { timeout 60 dlaunch attach "$1"; }
 # tell WHAT RANK: a worker goes on.
 tell() { timeout 20 sh -c 'echo >"$1"' sh "$STAND/$1.$2"; }
 alone() { tell more 0 && tell more 1 && line_of "$STAND/much.0" much 1 && line_of "$STAND/much.1" much 1; }
@@ -57,11 +72,11 @@ whole() {
 		cmp <(seq 0 $(($1 - 1))) <(sed -n "s/^$rank \([0-9]*\) .*/\1/p" "$dir/out") || return
 	done
 }
-# Nothing of the job is left, of an agent neither.
+# no_agent SECONDS: nothing of the job is left within that time, of an agent neither.
 no_agent() {
-	local until=$((SECONDS + $1 + 1))
-	none_left "$1" || return
-	while grep "@tally/$(sed -n 's/.*job\n//;s/.*\([0-9a-f]\{32\}\).*/\1/p' "$T/record" | head -n 1)" /proc/net/unix; do
+	local until=$((SECONDS + $1 + 1)) id
+	id=$(job_id "$STAND/record") && none_left "$1" || return
+	while grep "@tally/$id" /proc/net/unix; do
 		[ $SECONDS -lt $until ] || return 1
 		read -rt 0.1 <> <(:) || :
 	done
@@ -69,8 +84,12 @@ no_agent() {
 field() { dlaunch status "$1" | sed 1d | cut -f"$2"; }
 
 tests() {
-	ok "$1: a job" start 300
-	cp "$dir/record" "$T/record"
+	# Which takes its time, during that of the others.
+	STAND=$T/lonely must "$1: a job" start 300 --silence 2
+	local lonely=$job
+	slay "$launcher"
+
+	must "$1: another" start 300
 	kill -STOP "$launcher"
 	# shellcheck disable=SC2046
 	kill -9 $(cat "/proc/$launcher/task/$launcher/children")
@@ -79,18 +98,17 @@ tests() {
 	ok "... and the launcher calls the hosts again" line_of "$dir/err" "^dlaunch: host .*: is back$" "$hosts"
 	like "$dir/err" "^dlaunch: waiting for host (one|localhost): went away" "... having said for whom it waits"
 	ok "... and it comes to its end" finish 399
-	status 3 "... has its status" dlaunch attach "$job"
+	status 3 "... has its status" attach "$job"
 	ok "... and all that was printed, once and in order" whole 400
 	ok "... and nothing is left" no_agent 2
 
-	ok "$1: another" start 300
-	cp "$dir/record" "$T/record"
+	must "$1: another" start 300
 	slay "$launcher"
 	ok "... goes on when its launcher is killed" alone
 	is "$(field "$job" 2,3)" "away	" "... which its status says"
 	status 2 "... is not resumed" dlaunch --resume "$job"
 	like "$T/err" "^dlaunch: --resume: job $job may go on at its hosts: attach to it, or stop it$" "... and so told"
-	dlaunch attach "$job" >"$T/attached" 2>"$T/attached.err" &
+	attach "$job" >"$T/attached" 2>"$T/attached.err" &
 	attached=$!
 	ok "... has another when somebody attaches" line_of "$T/attached.err" "^dlaunch: host .*: is back$" "$hosts"
 	is "$(field "$job" 2)" runs "... and runs"
@@ -102,20 +120,16 @@ tests() {
 	ok "... and all that was printed, once and in order" whole 400
 	ok "... and nothing is left" no_agent 2
 
-	ok "$1: another" start 300
-	cp "$dir/record" "$T/record"
+	must "$1: another" start 300
 	slay "$launcher"
 	status 0 "... whose launcher is killed is stopped all the same" dlaunch stop "$job"
 	ok "... and nothing is left" no_agent 1
 	is "$(field "$job" 2,3) $(grep -c stopped "$dir/out")" "ended	143 2" "... after an orderly end"
 
-	ok "$1: another" start 300 --silence 2
-	cp "$dir/record" "$T/record"
-	slay "$launcher"
-	ok "... to which nobody comes back ends, and nothing is left" no_agent 8
-	status 75 "... as who attaches later is told" dlaunch attach "$job"
+	STAND=$T/lonely ok "$1: that to which nobody came back has ended, and nothing is left" no_agent 8
+	status 75 "... as who attaches later is told" attach "$lonely"
 	like "$T/err" "^dlaunch: host (one|localhost): its agent is gone, and what it ran$" "... in a line"
-	is "$(field "$job" 2,3)" "ended	75" "... and then known"
+	is "$(field "$lonely" 2,3)" "ended	75" "... and then known"
 }
 
 for ((n = 0; n < ${TIMES:-1}; n++)); do
@@ -134,7 +148,7 @@ done
 
 # What waits has a limit, at which the processes wait.
 at=() hosts=1
-ok "a job that prints much" start 30000 --spool 1
+must "a job that prints much" start 30000 --spool 1
 kill -STOP "$launcher"
 tell more 0
 # Worker 0 waits in seq(1), within write(2).
@@ -146,8 +160,15 @@ full() {
 	done <"$STAND/pids"
 	return 1
 }
-until full; do read -rt 0.05 <> <(:) || :; done
-ok "... waits when nobody takes it and so much is kept" test ! -e "$STAND/much.0"
+fills() {
+	local until=$((SECONDS + 30))
+	until full; do
+		[ $SECONDS -lt $until ] || return 1
+		read -rt 0.05 <> <(:) || :
+	done
+}
+ok "... fills what is kept when nobody takes it" fills
+ok "... and waits" test ! -e "$STAND/much.0"
 # shellcheck disable=SC2046
 kill -9 $(cat "/proc/$launcher/task/$launcher/children")
 kill -CONT "$launcher"
@@ -156,7 +177,7 @@ ok "... goes on when it is taken" line_of "$STAND/much.0" much 1
 like "$dir/err" "^dlaunch: host localhost: its processes waited [0-9.]+ s, as 1024 KiB that they had printed were not taken \(--spool\)$" \
 	"... which is told"
 ok "... to its end" finish 30099
-status 3 "... with its status" dlaunch attach "$job"
+status 3 "... with its status" attach "$job"
 ok "... with all that was printed" whole 30100
 
 # An agent is killed while the launcher sleeps: that is known when it is called, not after a day; and files by process.
@@ -165,12 +186,14 @@ echo $$ >>"$STAND/pids"
 echo "attempt $DMLC_NUM_ATTEMPT"
 [ "$DMLC_NUM_ATTEMPT" = 1 ] || exec sleep 1000
 EOF
-rm -rf "$STAND" && mkdir "$STAND"
-job=$(dlaunch --detach --restart 1 --output "$T/logs" --env STAND -n 1 -s 0 -- sh "$T/again")
-line_of "$STAND/pids" . 1
-line_of "$T/logs/worker-0.out" attempt 1
-kill -9 "$(ps -o ppid= -p "$(ps -o ppid= -p "$(cat "$STAND/pids")")")"
-status 0 "a job whose agent is killed is started again" dlaunch attach "$job"
+begin() {
+	rm -rf "$STAND" && mkdir "$STAND" || return
+	job=$(dlaunch --detach --restart 1 --silence 60 --output "$T/logs" --env STAND -n 1 -s 0 -- sh "$T/again") || return
+	line_of "$STAND/pids" . 1 && line_of "$T/logs/worker-0.out" attempt 1
+}
+must "a job to be started again" begin
+slay "$(parent "$(parent "$(cat "$STAND/pids")")")"
+status 0 "... is, when its agent is killed" attach "$job"
 like "$T/err" "^dlaunch: host localhost: its agent is gone, and what it ran$" "... and the loss told"
 is "$(paste -sd, "$T/logs/worker-0.out")" "attempt 0,attempt 1" "... and printed into its file, both times"
 done_testing

@@ -58,7 +58,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 		case $who in
 		launcher) kill -9 "$pid" ;;
 		agent) kill -9 "$agent" ;;
-		warden) kill -9 "$(ps -o ppid= -p "$command")" ;;
+		warden) kill -9 "$(parent "$command")" ;;
 		command) kill -9 "$command" ;;
 		esac 2>"$T/kill"
 		ok "... is not left when the $who ends" timeout 8 tail -s 0.1 --pid="$away" -f /dev/null
@@ -73,8 +73,8 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	dlaunch -s 0 -- sh -c 'echo $$ >'"$T/own"'; exec sleep 300' 2>"$T/err" & pid=$!
 	ok "a command without children" line_of "$T/own" . 1
 	read -r own <"$T/own"
-	warden=$(ps -o ppid= -p "$own")
-	kill -9 $warden $(ps -o ppid= -p $warden)
+	warden=$(parent "$own")
+	kill -9 "$warden" "$(parent "$warden")"
 	ok "... is not left when its warden and the agent are killed at once" timeout 8 tail -s 0.1 --pid="$own" -f /dev/null
 	wait "$pid" 2>/dev/null
 done

@@ -93,7 +93,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	like "$T/err" '^dlaunch: host (one|two): went away' "... named"
 	ok "... and leaves nothing" none_left 5
 	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
-	read -r warden < <(ps -o ppid= -p "$(head -n 1 "$STAND/pids")") && kill -9 "$(ps -o ppid= -p "$warden")"
+	kill -9 "$(parent "$(parent "$(head -n 1 "$STAND/pids")")")"
 	ok "kill -9 of an agent is a lost host" ends 75
 	like "$T/err" '^dlaunch: host (one|two): went away' "... named"
 	ok "... and leaves nothing" none_left 5

@@ -215,6 +215,20 @@ dnnl_v2_operand(const_dnnl_primitive_desc_t pd, int arg)
 }
 
 /*
+ * Back through a bf16 convolution of 1x1 whose channels come last and are odd in number, this kernel (2.6.3, where there
+ * is no AMX) adds what stands behind the last one to all: seen where pictures have a multiple of 30 pixels.
+ */
+static bool
+reads_beyond(const struct dnnl_shape *s, enum dnnl_way way, struct dnnl_v2_blocks blocks, const_dnnl_primitive_desc_t pd)
+{
+	dnnl_memory_desc_t dy = dnnl_v2_dy(s, blocks.y);
+
+	return s->bf16 && way == DNNL_DATA && s->k / s->groups % 2 == 1 &&
+	    strncmp(dnnl_v2_name(pd), "jit_bf16_1x1", strlen("jit_bf16_1x1")) == 0 &&
+	    dnnl_v2_same(dnnl_v2_operand(pd, DNNL_ARG_DIFF_DST), &dy);
+}
+
+/*
  * Winograd by its rule, then what takes the agreed layouts, then what is fast in
  * any layout, and `ref` at the very last.
  */
@@ -239,7 +253,8 @@ dnnl_v2_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl
 		if (!tries[i].may)
 			continue;
 		e = pd_try(dev, s, tries[i].blocks, way, tries[i].alg, hint, pd);
-		if (e == dnnl_success && (tries[i].ref || strncmp(dnnl_v2_name(*pd), "ref", 3) != 0))
+		if (e == dnnl_success && (tries[i].ref || strncmp(dnnl_v2_name(*pd), "ref", 3) != 0) &&
+		    (s->fc || !reads_beyond(s, way, blocks, *pd)))
 			return 0;
 		dnnl_primitive_desc_destroy(*pd);
 	}

@@ -37,10 +37,16 @@ struct reader {
 	uint8_t			 body[PIECE];	/* stands behind the head */
 };
 
+/* What is limited already is not let out again. */
 static void
-limit(int what, uint64_t most)
+limit(int what, rlim_t soft, rlim_t hard)
 {
-	setrlimit(what, &(struct rlimit){ most, most });
+	struct rlimit now;
+
+	if (getrlimit(what, &now) < 0)
+		return;
+	hard = now.rlim_max < hard ? now.rlim_max : hard;
+	setrlimit(what, &(struct rlimit){ soft < hard ? soft : hard, hard });
 }
 
 /* Memory that this process has mapped, in bytes, or 0. */
@@ -74,11 +80,11 @@ withdraw(int sock, int fd)
 	if (high > low + 1)
 		close_range(low + 1, high - 1, 0);
 	close_range(high + 1, UINT_MAX, 0);
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, 0);
-	limit(RLIMIT_NOFILE, 0);
+	limit(RLIMIT_CORE, 0, 0);
+	limit(RLIMIT_FSIZE, 0, 0);
+	limit(RLIMIT_NOFILE, 0, 0);
 	if (now > 0)
-		limit(RLIMIT_AS, now + ARC_APART_MEMORY);
+		limit(RLIMIT_AS, now + ARC_APART_MEMORY, now + ARC_APART_MEMORY);
 }
 
 /* Seconds from now on. */
@@ -88,8 +94,7 @@ limit_cpu(void)
 	struct rusage used;
 
 	if (getrusage(RUSAGE_SELF, &used) == 0)
-		setrlimit(RLIMIT_CPU, &(struct rlimit){ (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_APART_CPU,
-		    RLIM_INFINITY });
+		limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_APART_CPU, RLIM_INFINITY);
 }
 
 /* What code says comes with n bytes of the body, or with the line of an error. */

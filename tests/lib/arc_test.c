@@ -4,6 +4,7 @@
 #include "image/arc.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static const struct {
@@ -117,21 +118,31 @@ test_faults(void)
 	is(arc_open(&a, pics_path("m.mtree"), ARC_ARCHIVE), ERR_FORMAT, "a list of files outside is no archive");
 }
 
-/* The processes that this one started. */
-static void
-kill_children(int sig)
+/* The one process that this one started, or 0. */
+static pid_t
+child(void)
 {
 	char path[64];
 	FILE *f;
-	int pid, n = 0;
+	int pid = 0, n = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
 	if ((f = fopen(path, "r")) == NULL)
-		return;
+		return 0;
 	while (fscanf(f, "%d", &pid) == 1)
-		n += kill(pid, sig) == 0;
+		n++;
 	fclose(f);
 	is(n, 1, "one process reads it");
+	return pid;
+}
+
+static void
+kill_child(int sig)
+{
+	pid_t pid = child();
+
+	if (pid > 0)
+		kill(pid, sig);
 }
 
 /* A reader that dies is an archive that is damaged. */
@@ -154,17 +165,41 @@ test_crash(void)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "a disk");
 		is(arc_next(a, &name), 1, "has a member");
-		kill_children(ends[i].sig);
+		kill_child(ends[i].sig);
 		is(i % 2 > 0 ? arc_next(a, &name) : arc_read(a, p, 8, &got), ERR_FORMAT, "whose reader dies");
 		is_str(err_line(), ends[i].line, "it says how");
 		is(arc_next(a, &name), ERR_FORMAT, "nothing comes behind that");
 		arc_close(a);
 	}
 	is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "the next reader");
-	kill_children(SIGTERM);
+	kill_child(SIGTERM);
 	is(arc_next(a, &name), 1, "is not ended by what would end this process");
 	arc_close(a);
 	is(waitpid(-1, NULL, WNOHANG), -1, "none is left");
+}
+
+/* A reader takes 60 seconds for an answer, and no limit of this process's away. */
+static void
+test_limits(void)
+{
+	struct rlimit was, cpu;
+	struct arc *a;
+	pid_t pid;
+
+	getrlimit(RLIMIT_CPU, &was);
+	if (was.rlim_max != RLIM_INFINITY) {
+		skip("limits of a reader", "this process has one already");
+		return;
+	}
+	told_pack("l.iso", "iso9660", NULL, names);
+	cpu = (struct rlimit){ 50000, 50000 };
+	setrlimit(RLIMIT_CPU, &cpu);
+	is(arc_open(&a, pics_path("l.iso"), ARC_EITHER), 0, "a disk read under a limit of seconds");
+	pid = child();
+	is(prlimit(pid, RLIMIT_CPU, NULL, &cpu), 0, "its reader has one");
+	ok(cpu.rlim_max == 50000, "no higher (%llu)", (unsigned long long)cpu.rlim_max);
+	ok(cpu.rlim_cur < 50000, "and one of its own (%llu)", (unsigned long long)cpu.rlim_cur);
+	arc_close(a);
 }
 
 /* Bytes of a member longer than an answer. */
@@ -202,6 +237,7 @@ main(void)
 	test_faults();
 	test_crash();
 	test_long();
+	test_limits();
 	buf_free(&told_text);
 	pics_clean();
 	return done();

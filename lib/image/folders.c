@@ -298,8 +298,8 @@ class_given(struct folders *f, const char *path, size_t n, size_t from, size_t *
 static int
 say_classes(const struct folders *f, const char *path, size_t n, const char *why)
 {
-	return err_fail(ERR_FORMAT, "%s: folder %.*s %s: to number a stream's classes their names are needed, with --labels",
-	    f->place, (int)n, path, why);
+	return err_fail(ERR_FORMAT, "%s: folder %.*s %s: to number a stream's classes their names are needed, "
+	    "as im2rec --labels takes them", f->place, (int)n, path, why);
 }
 
 /* The first picture tells how deep its like stand, and in what. */

@@ -15,7 +15,7 @@ piped(const char *const *names)
 }
 
 #define PIPED(...) piped((const char *const[]){ __VA_ARGS__, NULL })
-#define NEEDED "to number a stream's classes their names are needed, with --labels"
+#define NEEDED "to number a stream's classes their names are needed, as im2rec --labels takes them"
 
 static void
 test_stream(void)

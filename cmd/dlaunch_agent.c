@@ -80,12 +80,11 @@ dlaunch_agent_resume(const char *name)
 static _Noreturn void
 stay(const char *name, int fd)
 {
-	int null = open("/dev/null", O_RDWR), door;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), door;
 
 	setsid();
 	if (door_open(name, &door) < 0) {
-		if (io_write(fd, err_line(), strlen(err_line())) < 0)
-			_exit(FRONT_PARTIAL);
+		io_write(fd, err_line(), strlen(err_line()));
 		_exit(FRONT_PARTIAL);
 	}
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
@@ -105,8 +104,10 @@ dlaunch_agent_keep(const char *name)
 	no_terminal();
 	if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		front_die("--agent-keep", err_sys("fork"));
-	if (pid == 0)
+	if (pid == 0) {
+		close(fd[0]);
 		stay(name, fd[1]);
+	}
 	close(fd[1]);
 	if (io_read(fd[0], why, sizeof(why) - 1, &got) < 0 || got > 0) {
 		why[got] = 0;

@@ -2,6 +2,7 @@
 #include "dlaunch.h"
 #include "front.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "run/record.h"
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define TICK_MS 100
+#define PATIENCE_S 5.0	/* before it is said who is waited for; then twice that, and so on */
 
 void
 dlaunch_job(const struct dlaunch *c, struct jobdir *d)
@@ -240,6 +242,21 @@ attach(const char *name)
 	return FRONT_AGAIN;
 }
 
+/* Which takes the job's grace, and without end when the launcher is itself stopped. */
+static void
+wait_for_end(const struct jobdir *d, pid_t launcher)
+{
+	double since = clk_s(), tell = since + PATIENCE_S;
+
+	while (look(d).running) {
+		poll(NULL, 0, TICK_MS);
+		if (clk_s() < tell)
+			continue;
+		front_say("job %s: waiting for its launcher, process %d, to end", d->name, (int)launcher);
+		tell = clk_s() + (clk_s() - since);
+	}
+}
+
 static int
 stop(const char *name)
 {
@@ -254,8 +271,7 @@ stop(const char *name)
 		front_wrong("job %s does not run", name);
 	if (s.pid <= 0 || kill(s.pid, SIGTERM) < 0)
 		front_die(name, err_sys("its launcher, process %d", (int)s.pid));
-	while (look(&d).running)
-		poll(NULL, 0, TICK_MS);
+	wait_for_end(&d, s.pid);
 	return 0;
 }
 

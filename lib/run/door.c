@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -43,12 +44,13 @@ known(int fd, pid_t *pid)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
 		return err_sys("the other side's user");
 	*pid = c.pid;
-	return c.uid == geteuid() ? 0 : err_fail(ERR_AUTH, "the other side is another user's");
+	return c.uid == geteuid() ? 0 : err_fail(ERR_AUTH, "another user, %u, is at the other end of the agent's socket", c.uid);
 }
 
 static int
 enter(const char *name, int *fd, pid_t *pid)
 {
+	const struct timeval most = { .tv_sec = DOOR_ENTER_S };
 	struct sockaddr_un a;
 	socklen_t n;
 	int e = address(name, &a, &n);
@@ -57,10 +59,16 @@ enter(const char *name, int *fd, pid_t *pid)
 		return e;
 	if ((*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
 		return err_sys("socket");
-	if (connect(*fd, (struct sockaddr *)&a, n) < 0)
-		e = errno == ECONNREFUSED ? err_fail(ERR_PEER, "no agent has this name here") : err_sys("the agent's socket");
-	else
+	/* That of connect(2), where as many stand before the door as may. */
+	setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	if (connect(*fd, (struct sockaddr *)&a, n) == 0)
 		e = known(*fd, pid);
+	else if (errno == ECONNREFUSED)
+		e = err_fail(ERR_PEER, "no agent has this name here");
+	else if (errno == EAGAIN)
+		e = err_fail(ERR_AGAIN, "the agent lets nobody in");
+	else
+		e = err_sys("the agent's socket");
 	if (e < 0) {
 		close(*fd);
 		*fd = -1;

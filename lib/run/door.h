@@ -12,10 +12,11 @@
 
 #define DOOR_NAME	80u	/* bytes of a name, its zero counted */
 #define DOOR_EVICT_S	10.0	/* that another agent of this name may take to end */
+#define DOOR_ENTER_S	10	/* that an agent may take to let somebody in, when others stand before its door */
 
 /*
  * The door of a name.  An agent that has it is of an attempt that its launcher gave up: it is sent SIGTERM, and
- * waited for.  *fd: the socket.  Returns 0, ERR_ARG (no name), ERR_AGAIN (it does not end), ERR_AUTH (it is another user's) or ERR_SYS.
+ * waited for.  *fd: the socket.  Returns 0, ERR_ARG (no name), ERR_AGAIN (it does not end, or let us in), ERR_AUTH (it is another user's) or ERR_SYS.
  */
 int	 door_open(const char *name, int *fd);
 /*
@@ -23,7 +24,8 @@ int	 door_open(const char *name, int *fd);
  * away) or ERR_SYS.
  */
 int	 door_accept(int door, int *fd);
-/* Goes in.  Returns 0, ERR_ARG (no name), ERR_PEER (nobody has this door), ERR_AUTH (another user has it) or ERR_SYS. */
+/* Goes in.  Returns 0, ERR_ARG (no name), ERR_PEER (nobody has this door), ERR_AGAIN (too many stand before it), ERR_AUTH (another
+ * user has it) or ERR_SYS. */
 int	 door_enter(const char *name, int *fd);
 /* Moves bytes from in to fd and from fd to out, up to the end of fd; the end of in is handed on.  Returns 0, or ERR_PEER or ERR_SYS. */
 int	 door_pass(int in, int out, int fd);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NOBODY 65534
+
 static char name[32];
 
 static void
@@ -72,11 +74,60 @@ test_evict(void)
 	close(door);
 }
 
+/* Another user at a door of this name of his own, who lets one in and is then at ours. */
+static _Noreturn void
+stranger(int ready)
+{
+	int door, fd;
+
+	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || door_open(name, &door) < 0 || io_write(ready, "x", 1) < 0)
+		_exit(1);
+	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
+	if (door_accept(door, &fd) != ERR_AUTH)
+		_exit(1);
+	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
+	close(door);
+	while (door_enter(name, &fd) == ERR_PEER)
+		poll(NULL, 0, 10);
+	_exit(0);
+}
+
+static void
+test_stranger(void)
+{
+	int ready[2], door, fd, e;
+	size_t got;
+	pid_t pid;
+	char c;
+
+	if (geteuid() != 0) {
+		skip("another user", "not root");
+		return;
+	}
+	if (pipe(ready) < 0 || (pid = fork()) < 0)
+		return;
+	if (pid == 0)
+		stranger(ready[1]);
+	if (io_read(ready[0], &c, 1, &got) < 0 || got != 1)
+		return;
+	is(door_enter(name, &fd), ERR_AUTH, "another user's door is not gone into");
+	is(door_open(name, &door), ERR_AUTH, "nor had");
+	ok(strstr(err_line(), "another user") != NULL, "which is told");
+	while ((e = door_open(name, &door)) == ERR_AUTH)
+		poll(NULL, 0, 10);
+	is(e, 0, "once he has left");
+	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
+	is(door_accept(door, &fd), ERR_AUTH, "he does not come in either");
+	close(door);
+	waitpid(pid, NULL, 0);
+}
+
 int
 main(void)
 {
 	snprintf(name, sizeof(name), "test-%d", (int)getpid());
 	test_ways();
 	test_evict();
+	test_stranger();
 	return done();
 }

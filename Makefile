@@ -48,7 +48,8 @@ CUDA_PTX   ?= 100
 MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
 CUDA_PURE  := arena join learn learn_norms module nccl pass pass_back plan plan_back run run_bn set
-CUDA_SIDE  := blas.o device.o dnn.o dnn_desc.o kernel_run.cu.o
+CUDA_SIDE  := blas.o choose.o device.o dnn.o dnn_desc.o dnn_race.o kernel_run.cu.o
+EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/choose.c $(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
 EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(STUBS))
@@ -94,7 +95,7 @@ CUDA_LIBS = $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cubl
 CUDA_PATHS = $(foreach d,$(sort $(dir $(CUDA_LIBS) $(call cuda_so,$(NCCL_HOME),nccl))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d))
 $(BUILD)/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) -lm
-$(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
+$(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(EMU_SIDE)
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
 
 # Stand-ins for libraries of the GPU's, opened by name where LD_LIBRARY_PATH has this folder.
@@ -128,7 +129,7 @@ $(BUILD)/bench/%.o: KERNEL := -fopenmp
 # The rate of products, with the module's own parts; build/tests/emu/gpu_rate rehearses it without a GPU.
 $(BUILD)/bench/gpu_rate: $(BUILD)/bench/gpu_rate.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
-$(BUILD)/tests/emu/gpu_rate: $(BUILD)/bench/gpu_rate.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c)) $(BUILD)/libtally.a
+$(BUILD)/tests/emu/gpu_rate: $(BUILD)/bench/gpu_rate.o $(EMU_SIDE) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.

@@ -34,7 +34,7 @@ static const char help[] =
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)                --devices cpu:0,cpu:1,...\n"
     "  --frequent N (50)       steps a line for people, and all else that is told: --help-log\n"
-    "  --print                 show the net; with --batch the memory it takes\n"
+    "  --deterministic, --autotune  which kernels           --print  the net; with --batch its memory\n"
     "  @NAME                   the options of a recipe; --recipes: which there are  --help  --version\n";
 
 /*

@@ -8,6 +8,7 @@
 #ifndef CMD_PWORKER_H
 #define CMD_PWORKER_H
 
+#include "engine/choice.h"
 #include "net/rename.h"
 #include "net/script.h"
 #include "ps/train.h"
@@ -39,6 +40,7 @@ struct pworker {
 	struct buf	 freeze;	/* what --freeze was given, each with a zero behind it */
 	struct worker_batch batch;
 	const char	*net, *engine, *mean;
+	struct choice	*choices;		/* of kernels, by --autotune */
 	const char	*key, *data_key;	/* files */
 	struct buf	 data;			/* names with commas between */
 	char		*server[WORKER_SERVERS];

@@ -305,7 +305,7 @@ worker_judge(struct pworker *p)
 	struct train_opt *t = &p->train;
 	struct weights f;
 	struct judge_opt o = { .engine = engine_find(p->engine), .devices = t->devices, .threads = t->threads,
-	    .precision = t->precision, .weights = &f, .views = t->views };
+	    .precision = t->precision, .tune = t->tune, .weights = &f, .views = t->views };
 	struct recpics *pics;
 	float *mean = NULL;
 

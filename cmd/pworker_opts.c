@@ -141,6 +141,8 @@ worker_release(struct pworker *p)
 	free(p->found);
 	free(p->list);
 	rename_free(p->start_rename);
+	if (choice_close(p->choices) < 0)
+		front_say("--autotune: choices were not kept: %s", err_line());
 }
 
 void

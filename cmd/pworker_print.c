@@ -35,7 +35,10 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	int e;
 
 	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &engine, &dev) :
-	    engine->open(0, o->threads, &dev)) < 0 || (e = engine->plan(dev, g, batch, o->precision, &plan)) < 0)
+	    engine->open(0, o->threads, &dev)) < 0)
+		front_die(NULL, e);
+	engine_tune(engine, dev, &o->tune);
+	if ((e = engine->plan(dev, g, batch, o->precision, &plan)) < 0)
 		front_die(NULL, e);
 	engine->memory(plan, &m);
 	all = m.activations + m.weights + m.scratch + (2 + state) * weights;

@@ -106,6 +106,12 @@ cuda_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
 	return of(dev)->place(dev, number, bus);
 }
 
+static void
+cuda_tune(struct engine_dev *dev, const struct engine_tune *how)
+{
+	of(dev)->tune(dev, how);
+}
+
 static int
 cuda_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
 	struct engine_plan **plan)
@@ -218,6 +224,7 @@ const struct engine engine_cuda = {
 	.close = cuda_close,
 	.describe = cuda_describe,
 	.place = cuda_place,
+	.tune = cuda_tune,
 	.plan = cuda_plan,
 	.plan_free = cuda_plan_free,
 	.explain = cuda_explain,

@@ -61,6 +61,13 @@ engine_find(const char *name)
 	return NULL;
 }
 
+void
+engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how)
+{
+	if (e->tune != NULL)
+		e->tune(dev, how);
+}
+
 static const struct {
 	const char *name, *whole;
 } precisions[] = {

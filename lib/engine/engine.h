@@ -32,6 +32,8 @@
 
 #define ENGINE_TOP 5u
 #define ENGINE_BUS 24	/* bytes of a PCI bus address, its zero counted */
+#define ENGINE_KEY 512	/* bytes of the name of something that has several kernels, its zero counted, */
+#define ENGINE_CHOICE 256	/* and of the name of one of them */
 
 struct engine_dev;	/* an open device; each engine has its own */
 struct engine_plan;	/* a graph made ready on a device */
@@ -116,6 +118,22 @@ struct engine_learn {
 	bool	 pieces;		/* the gradients of several backward() are added before an update */
 };
 
+/*
+ * Which kernels may be taken, and how one of several is found.  Without all this it is the library's estimate, of those
+ * whose sums have one order.
+ */
+struct engine_tune {
+	bool	 deterministic;	/* never one whose sums take an order that changes from run to run */
+	bool	 measure;	/* the fastest of a few, by a race when a plan is made; those with any order take part if they may */
+	/*
+	 * Of a race that was run before: find gives false, or true with the winner's name; keep hears of a new one.  Names
+	 * are texts of choice.h.  Either may be NULL; plans of several devices call them from threads of theirs.
+	 */
+	void	*arg;
+	bool	 (*find)(void *arg, const char *key, char choice[ENGINE_CHOICE]);
+	void	 (*keep)(void *arg, const char *key, const char *choice);
+};
+
 struct engine {
 	const char *name;	/* as in --engine */
 
@@ -132,6 +150,12 @@ struct engine {
 	int  (*place)(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS]);
 	/* One line for people and logs: library, version, instruction set, threads. */
 	int  (*describe)(const struct engine_dev *dev, struct buf *out);
+
+	/*
+	 * For the plans made from now on; *how is copied, what it points to is lent until close().  NULL: this engine has one
+	 * kernel for each thing, and the same bits on every run.
+	 */
+	void (*tune)(struct engine_dev *dev, const struct engine_tune *how);
 
 	/*
 	 * Makes graph ready for batches of 1..batch samples, for training and evaluation.  The graph is lent until
@@ -210,6 +234,9 @@ struct engine {
 /* "f32", "tf32", "bf16", "f16"; find takes "float32", "bfloat16" and "float16" too, and gives false where there is none. */
 const char *engine_precision_name(enum engine_precision p);
 bool	 engine_precision_find(const char *name, enum engine_precision *p);
+
+/* As tune(), of any engine. */
+void	 engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how);
 
 /* The engines built in, best first, NULL behind the last. */
 extern const struct engine *const engine_list[];

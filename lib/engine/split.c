@@ -40,6 +40,13 @@ split_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 	return dev->part[0].engine->update(dev->part[0].dev, w, state, g, count, n, hyper);
 }
 
+static void
+split_tune(struct engine_dev *dev, const struct engine_tune *how)
+{
+	for (uint32_t k = 0; k < dev->n; k++)
+		engine_tune(dev->part[k].engine, dev->part[k].dev, how);
+}
+
 /* Each has all, as chance deals the samples anew in each epoch. */
 static int
 split_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
@@ -184,6 +191,7 @@ static const struct engine split = {
 	.name = "split",
 	.close = split_close,
 	.describe = split_describe,
+	.tune = split_tune,
 	.plan = split_plan,
 	.plan_free = split_plan_free,
 	.explain = split_explain,

@@ -45,6 +45,7 @@ open_net(struct judge *j)
 	    j->engine->open(0, o->threads, &j->dev)) < 0)
 		return e;
 	en = j->engine;
+	engine_tune(en, j->dev, &o->tune);
 	if ((e = en->plan(j->dev, j->graph, j->o->data.batch, j->o->precision, &j->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < j->graph->nw; a++)

@@ -17,6 +17,7 @@ struct judge_opt {
 	const char	*devices;	/* of engine/split.h, in place of engine, or NULL */
 	unsigned	 threads;	/* the engine's; 0: its choice */
 	enum engine_precision precision;
+	struct engine_tune tune;
 	const struct weights *weights;	/* with a graph, lent */
 	struct batch_opt data;		/* path, recs or stream, batch, aug ...; the shape is filled in here */
 	struct views_opt views;		/* what it says is the mean of so many */

@@ -407,19 +407,17 @@ static int
 open_all(struct train *t)
 {
 	const struct engine *en;
-	struct buf text = { 0 };
 	struct split_place place[SPLIT_MOST];
+	struct buf text = { 0 };
 	const char *remark;
-	int e;
+	int e = memory(t);
 
-	if ((e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
-	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0))
+	if (e < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
+	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
+	    (e = open_keep(t)) < 0)
 		return e;
-	if ((e = open_keep(t)) < 0)
-		return e;
-	t->steps = batch_steps(t->in);
-	if ((t->stream = t->steps == 0))
-		t->steps = UINT64_MAX / 2;
+	t->stream = batch_steps(t->in) == 0;
+	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
 	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
 		return err_fail(ERR_ARG, "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
 		    t->o->data.path);
@@ -429,6 +427,7 @@ open_all(struct train *t)
 	en = t->engine;
 	if ((remark = split_remark(en, t->dev)) != NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
+	engine_tune(en, t->dev, &t->o->tune);
 	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
 		return e;
 	if ((t->o->hold && (e = train_hold(t)) < 0) || (e = fits(t)) < 0 || (t->val != NULL &&
@@ -439,7 +438,8 @@ open_all(struct train *t)
 	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
 	if ((e = en->describe(t->dev, &text)) == 0 &&
-	    (e = buf_put_fmt(&text, ", %s%s", engine_precision_name(t->o->precision), learner(t))) == 0 &&
+	    (e = buf_put_fmt(&text, ", %s%s%s%s", engine_precision_name(t->o->precision),
+	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "", learner(t))) == 0 &&
 	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
 		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,

@@ -70,6 +70,7 @@ struct train_opt {
 	const char	*devices;		/* engines and numbers of engine/split.h in place of engine, or NULL */
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	enum engine_precision precision;
+	struct engine_tune tune;		/* of kernels, where the engine has several */
 	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
 	bool		 hold;			/* the pictures of data are kept on the device */
 	const uint32_t	*batches;		/* [ps.nworkers] each worker's data.batch where they differ; NULL: all alike */

@@ -124,6 +124,12 @@ device_close(struct device *d)
 	free(d);
 }
 
+const struct cuda_host *
+emu_host(const struct device *d)
+{
+	return d->host;
+}
+
 int
 device_number(const struct device *d)
 {
@@ -154,6 +160,13 @@ int
 device_describe(const struct device *d, struct buf *out)
 {
 	return d->host->put(out, "no GPU but loops, for tests");
+}
+
+void
+device_kind(const struct device *d, char text[DEVICE_KIND])
+{
+	(void)d;
+	snprintf(text, DEVICE_KIND, "no GPU but loops\t0.0\t0\t0");
 }
 
 static int

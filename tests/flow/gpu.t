@@ -24,6 +24,36 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	status 0 "... in bf16, with a worker and a server" dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
 		--batch 20 --steps 4 --engine cuda --dtype bf16
 
+	# Kernels: of three that the loops propose the second is the fastest with sums in one order, the third in any.
+	kernels() { env XDG_CACHE_HOME="$T/cache" TALLY_EMU_RACES="$T/races" pworker --net lenet --print --batch 20 --engine cuda "$@" |
+		sed -n 's/^conv2 backward data loops //p'; }
+	ran() { wc -l <"$T/races"; }
+	is "$(kernels)" 1 "the library's first is taken"
+	is "$(kernels --deterministic)" 1 "... and with --deterministic"
+	ok "... without a race" test ! -e races -a ! -e cache
+	is "$(kernels --autotune --deterministic)" "2 0=1 3=-1" "--autotune takes the fastest of those with one order"
+	is "$(kernels --autotune)" 3 "... and without --deterministic of all"
+	is "$(ran)" 25 "... by races of five convolutions"
+	is "$(kernels --autotune --deterministic)" "2 0=1 3=-1" "... again"
+	is "$(ran)" 25 "... without a race"
+	is "$(grep -c "^no GPU but loops	" cache/tally/cuda-autotune.tsv)" 10 "... by what is kept: a line a choice"
+	is "$(kernels --autotune --dtype bf16)" 3 "another precision"
+	is "$(ran)" 40 "... races for itself"
+	sed -i 's/	2 0=1 3=-1$/	7/; $aa line of somebody else' cache/tally/cuda-autotune.tsv
+	is "$(kernels --autotune --deterministic 2>err)" "2 0=1 3=-1" "a choice that the library has no more"
+	is "$(ran)" 50 "... is raced again"
+	is "$(cat err)" "pworker: $T/cache/tally/cuda-autotune.tsv: 1 lines are no choices of kernels, and are passed over" \
+		"... and a line that is none is told"
+	is "$(kernels --autotune --deterministic 2>&1)" "2 0=1 3=-1" "... once"
+	status 0 "a run that says so" env XDG_CACHE_HOME="$T/cache" pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 20 \
+		--epochs 3 --engine cuda --deterministic --autotune --save d
+	like "$T/out" ',_f32,_deterministic,_autotune,' "... in its log"
+	ok "... has the bits of the others" cmp <(tail -c 40000 a-0003.safetensors) <(tail -c 40000 d-0003.safetensors)
+	ln -s /dev/null/none none
+	is "$(XDG_CACHE_HOME=$T/none pworker --net lenet --print --batch 20 --engine cuda --autotune 2>&1 |
+		grep -c '^pworker: --autotune: choices are not kept: ')" 1 "a folder that cannot be made is told"
+	status 2 "no folder at all" env -u HOME -u XDG_CACHE_HOME pworker --net lenet --print --autotune
+
 	# Two devices in one worker: their sums are NCCL's where there is one, and the host's where there is none.
 	two() { timeout 60 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 "$@"; }
 	tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "engine/choice.h"
 #include "engine/cuda/device_in.h"
 #include "engine/cuda/dnn.h"
 #include "engine/cuda/dnn_desc.h"
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 
 static const struct cuda_host host = { err_note, err_within, buf_put_fmt, NULL, NULL, NULL };
+
+static const struct engine_tune tune = { .deterministic = true };
 
 static const struct card {
 	const char *name;
@@ -64,6 +67,7 @@ describe(const struct card *c, struct dnn_desc *a, struct device *d)
 	*d = (struct device){ .host = &host, .like = dnn_desc_new(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) };
 	dnn_desc_set(a, d->like, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)json.n + 1, json.p);
 	dnn_desc_ready(a, d->like);
+	snprintf(d->name, sizeof(d->name), "%s", c->name);
 	buf_free(&json);
 	return a->e == CUDNN_STATUS_SUCCESS ? 0 : -1;
 }
@@ -98,13 +102,101 @@ fused(struct device *d, int kind, bool tf32)
 		size_t scratch;
 
 		s.bias = s.relu = true;
-		if (dnn_open(d, &s, &c, &scratch) < 0)
+		if (dnn_open(d, &s, &tune, &c, &scratch) < 0)
 			continue;
 		had += dnn_bind(c, &places) == 0 && dnn_like(c, &twin) == 0 && dnn_bind(twin, &places) == 0;
 		dnn_close(twin);
 		dnn_close(c);
 	}
 	return had;
+}
+
+/*
+ * How many gradients of weights are planned with sums in any order.  A race cannot be run without the device: the
+ * library's first stands in for the winner.
+ */
+static uint32_t
+loose(struct device *d, int kind, bool any_order, const struct engine_tune *how)
+{
+	uint32_t had = 0;
+
+	for (size_t i = 0; i < sizeof(layers) / sizeof(*layers); i++) {
+		struct dnn_shape s = shape(&layers[i], DNN_WEIGHT, kind, true);
+		struct buf text = { 0 };
+		struct dnn *c;
+		size_t scratch;
+
+		s.any_order = any_order;
+		if (dnn_open(d, &s, how, &c, &scratch) < 0)
+			continue;
+		had += dnn_name(c, &text) == 0 && buf_terminate(&text) == 0 && strstr((const char *)text.p, "any order") != NULL;
+		buf_free(&text);
+		dnn_close(c);
+	}
+	return had;
+}
+
+/* What was chosen before, for everything; name "": nothing. */
+struct memory {
+	char	 key[ENGINE_KEY], name[ENGINE_CHOICE];
+	uint32_t asked, kept;
+};
+
+static bool
+find(void *arg, const char *key, char name[ENGINE_CHOICE])
+{
+	struct memory *m = arg;
+
+	m->asked++;
+	snprintf(m->key, sizeof(m->key), "%s", key);
+	snprintf(name, ENGINE_CHOICE, "%s", m->name);
+	return m->name[0] != 0;
+}
+
+static void
+keep(void *arg, const char *key, const char *name)
+{
+	struct memory *m = arg;
+
+	(void)key;
+	(void)name;
+	m->kept++;
+}
+
+/* The engine that a plan has, "57 2=1"; "" where there is none. */
+static void
+engine_of(struct device *d, const struct engine_tune *how, char name[ENGINE_CHOICE])
+{
+	const struct dnn_shape s = shape(&layers[1], DNN_FORWARD, KERNEL_F16, true);
+	struct buf text = { 0 };
+	struct dnn *c;
+	size_t scratch;
+
+	name[0] = 0;
+	if (dnn_open(d, &s, how, &c, &scratch) < 0)
+		return;
+	if (dnn_name(c, &text) == 0 && buf_terminate(&text) == 0)
+		sscanf((const char *)text.p, "cuDNN engine %255[^,]", name);
+	buf_free(&text);
+	dnn_close(c);
+}
+
+static void
+chosen(struct device *d, const char *card)
+{
+	struct memory m = { .asked = 0 };
+	const struct engine_tune race = { .measure = true, .arg = &m, .find = find, .keep = keep };
+	char first[ENGINE_CHOICE], again[ENGINE_CHOICE], key[ENGINE_KEY], name[ENGINE_CHOICE], line[ENGINE_KEY + ENGINE_CHOICE];
+
+	engine_of(d, &tune, first);
+	engine_of(d, &race, again);
+	is(strcmp(first, again), 0, "%s: where no race can be run the first is taken: %s", card, again);
+	ok(m.asked == 1 && m.kept == 0, "... it was looked for, and nothing is kept");
+	snprintf(line, sizeof(line), "%s\t%s", m.key, first);
+	is(choice_parse(line, key, name), 1, "... and is a line of the file: %s", line);
+	snprintf(m.name, sizeof(m.name), "999999");
+	engine_of(d, &race, again);
+	is(strcmp(first, again), 0, "... a choice that is not proposed is not taken");
 }
 
 /* All layers and directions in one type; says which are not to be had. */
@@ -121,7 +213,7 @@ type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 		size_t scratch;
 
 		all++;
-		if (dnn_open(d, &s, &c, &scratch) < 0) {
+		if (dnn_open(d, &s, &tune, &c, &scratch) < 0) {
 			missing++;
 			printf("# %s %s: layer %zu %s: %s\n", card, name, i / 3, way[i % 3], err_line());
 			continue;
@@ -139,6 +231,8 @@ type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 int
 main(void)
 {
+	uint32_t any = 0;
+
 	for (size_t i = 0; i < sizeof(cards) / sizeof(*cards); i++) {
 		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
 		struct device d;
@@ -152,7 +246,13 @@ main(void)
 		type(&d, cards[i].name, "f16", KERNEL_F16, true);
 		is(fused(&d, KERNEL_F32, false), sizeof(layers) / sizeof(*layers), "%s, f32: ... with bias and ReLU, and twice",
 		    cards[i].name);
+		is(loose(&d, KERNEL_F32, false, &tune), 0, "... no sums in any order");
+		is(loose(&d, KERNEL_F32, false, &(struct engine_tune){ .measure = true, .deterministic = true }), 0,
+		    "... nor those of a race that wants them in one");
+		any += loose(&d, KERNEL_F32, true, &(struct engine_tune){ .measure = true });
+		chosen(&d, cards[i].name);
 		dnn_desc_free(&a);
 	}
+	ok(any > 0, "... which the library would have taken for %u of them", any);
 	return done();
 }

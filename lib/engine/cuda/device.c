@@ -157,6 +157,17 @@ device_describe(const struct device *d, struct buf *out)
 	    d->processors, (double)d->bytes * 1e-9, cuda / 1000, cuda / 10 % 100, v / 10000, v / 100 % 100, v % 100);
 }
 
+void
+device_kind(const struct device *d, char text[DEVICE_KIND])
+{
+	size_t v = cudnnGetVersion();
+	int cuda = 0;
+
+	cudaRuntimeGetVersion(&cuda);
+	snprintf(text, DEVICE_KIND, "%s\t%d.%d\t%zu.%zu.%zu\t%d.%d", d->name, d->major, d->minor, v / 10000, v / 100 % 100, v % 100,
+	    cuda / 1000, cuda / 10 % 100);
+}
+
 int
 device_memory(struct device *d, size_t *left, size_t *all)
 {

@@ -1,18 +1,21 @@
 /*
  * dnn - convolutions by cuDNN: an operation graph of one node, or with what is done to its output too, and of the ways
- * that the library proposes for it the first that is allowed.
+ * that the library proposes for it the first that is allowed, or of the first few the fastest.
  *
  * The proposals come in the order of the library's own estimate (its mode A, then its mode of fallbacks) and depend on
  * the shape, the device and the library's version alone; so do the bits of what is taken.
  * Source: the vendor's "cuDNN Graph API", backend descriptor types.
  */
 #include "engine/cuda/dnn.h"
+#include "engine/cuda/choose.h"
 #include "engine/cuda/dnn_desc.h"
+#include "engine/cuda/dnn_race.h"
 #include "engine/cuda/device_in.h"
 #include "engine/cuda/kernel.h"
 
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SCRATCH	((int64_t)1 << 30)	/* most bytes: what is fast in f32 turns layouts in it */
@@ -26,8 +29,16 @@ struct dnn {
 	struct device	*d;
 	struct dnn_desc	 all;		/* every descriptor that the plan stands on */
 	cudnnBackendDescriptor_t graph, plan, pack;
-	int64_t		 bytes, engine;
-	bool		 bias;
+	int64_t		 bytes;
+	char		 engine[ENGINE_CHOICE];
+	bool		 bias, any_order;	/* any_order: the engine's sums are taken so */
+};
+
+/* Of one mode: those that are allowed, in the library's order. */
+struct proposals {
+	struct dnn_desc	 all;
+	uint32_t	 n;
+	cudnnBackendDescriptor_t config[WAYS];
 };
 
 /* What a direction is called by cuDNN. */
@@ -134,22 +145,58 @@ allowed(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int6
 	return true;
 }
 
-/* Makes a plan of one proposal.  Returns 1 when it is to be had and allowed, else 0. */
-static int
-take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
+/* The engine of a proposal.  Returns false where the library does not tell, or it is not allowed. */
+static bool
+engine_of(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t config, int64_t *number, bool *any_order)
 {
 	cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
-	cudnnBackendDescriptor_t engine = dnn_desc_new(&a, CUDNN_BACKEND_ENGINE_DESCRIPTOR), plan;
-	int64_t notes, bytes = 0, number = -1;
+	cudnnBackendDescriptor_t engine = dnn_desc_new(a, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+	int64_t notes;
 
-	dnn_desc_get(&a, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
-	notes = dnn_desc_get(&a, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+	dnn_desc_get(a, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
+	notes = dnn_desc_get(a, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
 	    CUDNN_NUMERICAL_NOTE_TYPE_COUNT, note);
-	dnn_desc_get(&a, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &number);
-	if (a.e != CUDNN_STATUS_SUCCESS || !allowed(s, note, notes)) {
+	dnn_desc_get(a, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, number);
+	*any_order = false;
+	for (int64_t i = 0; i < notes; i++)
+		*any_order |= note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+	return a->e == CUDNN_STATUS_SUCCESS && allowed(s, note, notes);
+}
+
+/* "57 2=1 10=3": an engine, and how its knobs are set. */
+static void
+name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE])
+{
+	cudnnBackendDescriptor_t knob[CUDNN_KNOB_TYPE_COUNTS];
+	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
+	int64_t n, value;
+	int at = snprintf(name, ENGINE_CHOICE, "%lld", (long long)number);
+	cudnnBackendKnobType_t type;
+
+	for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; i++)
+		knob[i] = dnn_desc_new(&a, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+	n = dnn_desc_get(&a, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS, knob);
+	for (int64_t i = 0; i < n && at < ENGINE_CHOICE; i++) {
+		dnn_desc_get(&a, knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type);
+		dnn_desc_get(&a, knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &value);
+		if (a.e == CUDNN_STATUS_SUCCESS)
+			at += snprintf(name + at, (size_t)(ENGINE_CHOICE - at), " %d=%lld", (int)type, (long long)value);
+	}
+	dnn_desc_free(&a);
+}
+
+/* Makes a plan of one proposal.  Returns true when it is to be had and allowed. */
+static bool
+take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
+{
+	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
+	cudnnBackendDescriptor_t plan;
+	int64_t bytes = 0, number;
+	bool any_order;
+
+	if (!engine_of(&a, s, config, &number, &any_order)) {
 		dnn_desc_free(&a);
-		return 0;
+		return false;
 	}
 	plan = dnn_desc_new(&a, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	if (c->d->like != NULL)
@@ -161,41 +208,96 @@ take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
 	dnn_desc_get(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
 	if (a.e != CUDNN_STATUS_SUCCESS || bytes > SCRATCH) {
 		dnn_desc_free(&a);
-		return 0;
+		return false;
 	}
 	c->plan = plan;
 	c->bytes = bytes;
-	c->engine = number;
+	c->any_order = any_order;
+	name_of(config, number, c->engine);
 	dnn_desc_join(&c->all, &a);
-	return 1;
+	return true;
 }
 
-/* Goes through the proposals of one mode.  Returns 1 when one was taken, else 0. */
-static int
-choose(struct dnn *c, const struct dnn_shape *s, cudnnBackendHeurMode_t mode)
+/* Asks the library; what it says is p's to free. */
+static void
+propose(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *p)
 {
-	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
-	cudnnBackendDescriptor_t heur = dnn_desc_new(&a, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), config[WAYS];
+	struct dnn_desc *a = &p->all;
+	cudnnBackendDescriptor_t heur;
 	int64_t n;
-	int got = 0;
 
-	dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->graph);
-	dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+	*p = (struct proposals){ .all.e = CUDNN_STATUS_SUCCESS };
+	heur = dnn_desc_new(a, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+	dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->graph);
+	dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
 	if (c->d->like != NULL)
-		dnn_desc_set(&a, heur, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
-	dnn_desc_ready(&a, heur);
-	n = dnn_desc_get(&a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, NULL);
+		dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
+	dnn_desc_ready(a, heur);
+	n = dnn_desc_get(a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, NULL);
 	n = n < WAYS ? n : WAYS;
 	for (int64_t i = 0; i < n; i++)
-		config[i] = dnn_desc_new(&a, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+		p->config[i] = dnn_desc_new(a, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 	if (n > 0)
-		n = dnn_desc_get(&a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, config);
-	for (int64_t i = 0; a.e == CUDNN_STATUS_SUCCESS && i < n && !got; i++)
-		got = take(c, s, config[i]);
-	if (got)
-		dnn_desc_join(&c->all, &a);
-	else
+		n = dnn_desc_get(a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, p->config);
+	p->n = a->e == CUDNN_STATUS_SUCCESS ? (uint32_t)n : 0;
+}
+
+struct runner {
+	const struct dnn       *c;
+	const struct dnn_shape *s;
+	cudnnBackendDescriptor_t config[CHOOSE_WAYS];
+};
+
+static bool
+race(void *arg, uint32_t i, double *us)
+{
+	const struct runner *r = arg;
+	struct dnn *one;
+	bool ran;
+
+	if (r->c->d->like != NULL || dnn_like(r->c, &one) < 0)
+		return false;
+	ran = take(one, r->s, r->config[i]) && dnn_race(r->c->d, one, r->s, (size_t)one->bytes, us) == 0;
+	dnn_close(one);
+	return ran;
+}
+
+/* Takes the fastest of the first few that are allowed. */
+static bool
+fastest(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, const struct proposals *p)
+{
+	struct runner r = { .c = c, .s = s };
+	struct choose_ways w = { .race = race, .arg = &r };
+
+	for (uint32_t i = 0; i < p->n && w.n < CHOOSE_WAYS; i++) {
+		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
+		int64_t number;
+		bool any_order;
+
+		if (engine_of(&a, s, p->config[i], &number, &any_order)) {
+			name_of(p->config[i], number, w.name[w.n]);
+			r.config[w.n++] = p->config[i];
+		}
 		dnn_desc_free(&a);
+	}
+	return w.n > 0 && take(c, s, r.config[choose_way(c->d, s, tune, &w)]);
+}
+
+/* Goes through the proposals of one mode.  Returns true when one was taken. */
+static bool
+choose(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, cudnnBackendHeurMode_t mode)
+{
+	struct proposals p;
+	bool got;
+
+	propose(c, mode, &p);
+	got = tune->measure && fastest(c, s, tune, &p);
+	for (uint32_t i = 0; i < p.n && !got; i++)
+		got = take(c, s, p.config[i]);
+	if (got)
+		dnn_desc_join(&c->all, &p.all);
+	else
+		dnn_desc_free(&p.all);
 	return got;
 }
 
@@ -207,7 +309,7 @@ fail(const struct device *d, const char *what, cudnnStatus_t e)
 }
 
 int
-dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch)
+dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c, size_t *scratch)
 {
 	int e;
 
@@ -219,7 +321,7 @@ dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t
 	describe(*c, shape);
 	if ((*c)->all.e != CUDNN_STATUS_SUCCESS) {
 		e = fail(d, "a convolution", (*c)->all.e);
-	} else if (!choose(*c, shape, CUDNN_HEUR_MODE_A) && !choose(*c, shape, CUDNN_HEUR_MODE_FALLBACK)) {
+	} else if (!choose(*c, shape, tune, CUDNN_HEUR_MODE_A) && !choose(*c, shape, tune, CUDNN_HEUR_MODE_FALLBACK)) {
 		d->host->note(0, "GPU %d: cuDNN has no kernel for it%s", d->number, shape->any_order ? "" :
 		    " that adds in a fixed order");
 		e = ERR_NOTSUP;
@@ -249,7 +351,8 @@ dnn_like(const struct dnn *of, struct dnn **c)
 		return ERR_NOMEM;
 	}
 	**c = (struct dnn){ .d = of->d, .all.e = CUDNN_STATUS_SUCCESS, .graph = of->graph, .plan = of->plan, .bytes = of->bytes,
-		.engine = of->engine, .bias = of->bias };
+		.bias = of->bias, .any_order = of->any_order };
+	memcpy((*c)->engine, of->engine, sizeof(of->engine));
 	return 0;
 }
 
@@ -280,5 +383,6 @@ dnn_run(struct dnn *c)
 int
 dnn_name(const struct dnn *c, struct buf *out)
 {
-	return c->d->host->put(out, "cuDNN engine %lld, %lld bytes of scratch", (long long)c->engine, (long long)c->bytes);
+	return c->d->host->put(out, "cuDNN engine %s, %s%lld bytes of scratch", c->engine, c->any_order ? "sums in any order, " : "",
+	    (long long)c->bytes);
 }

@@ -32,8 +32,12 @@ struct dnn_shape {
 
 struct dnn;
 
-/* *scratch gets the bytes that run() needs.  Returns 0, ERR_NOTSUP when there is no kernel for it, ERR_NOMEM or ERR_SYS. */
-int	 dnn_open(struct device *d, const struct dnn_shape *shape, struct dnn **c, size_t *scratch);
+/*
+ * *scratch gets the bytes that run() needs.  tune: the device's; measuring takes memory for as long as it is under way.
+ * Returns 0, ERR_NOTSUP when there is no kernel for it, ERR_NOMEM or ERR_SYS.
+ */
+int	 dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c,
+	     size_t *scratch);
 void	 dnn_close(struct dnn *c);	/* NULL is fine */
 /* The same of `of`'s shape, without asking again; of is closed after it. */
 int	 dnn_like(const struct dnn *of, struct dnn **c);
@@ -44,7 +48,7 @@ struct dnn_places {
 };
 int	 dnn_bind(struct dnn *c, const struct dnn_places *at);
 int	 dnn_run(struct dnn *c);	/* enqueues it on DEVICE_MAIN */
-/* "cuDNN engine 57" */
+/* "cuDNN engine 57 3=1, sums in any order, 1024 bytes of scratch": its number, and knobs with their values. */
 int	 dnn_name(const struct dnn *c, struct buf *out);
 
 #endif

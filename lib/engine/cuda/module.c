@@ -55,6 +55,12 @@ module_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS
 	return device_bus(dev->d, bus);
 }
 
+static void
+module_tune(struct engine_dev *dev, const struct engine_tune *how)
+{
+	dev->tune = *how;
+}
+
 static int
 module_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 {
@@ -194,6 +200,7 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 	p->batch = batch;
 	p->type = type[precision];
 	p->tf32 = precision != ENGINE_F32;
+	p->any_order = dev->tune.measure && !dev->tune.deterministic;
 	if ((e = plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = take(p)) < 0) {
 		module_plan_free(p);
 		return e;
@@ -247,6 +254,7 @@ static const struct engine engine = {
 	.close = module_close,
 	.describe = module_describe,
 	.place = module_place,
+	.tune = module_tune,
 	.plan = module_plan,
 	.plan_free = module_plan_free,
 	.explain = module_explain,

@@ -134,6 +134,7 @@ struct engine_dev {
 	struct join	   *join;	/* the group it is one of, and which; or NULL: join.h */
 	uint32_t	    rank;
 	uint8_t		   *pictures;	/* that it holds, on the GPU; or NULL */
+	struct engine_tune  tune;
 };
 
 struct engine_plan {

@@ -141,7 +141,7 @@ open_as(struct engine_plan *p, struct plan_set *set, uint32_t i, const struct dn
 	const struct dnn *of = known(p, set, i, shape);
 	struct dnn **c = &set->dnn[3 * i + shape->way];
 
-	return of != NULL ? dnn_like(of, c) : dnn_open(p->dev->d, shape, c, bytes);
+	return of != NULL ? dnn_like(of, c) : dnn_open(p->dev->d, shape, &p->dev->tune, c, bytes);
 }
 
 /* With its bias and ReLU where the library has that. */

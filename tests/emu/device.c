@@ -2,13 +2,17 @@
  * device - a GPU that is none: its memory is the host's, its kernels are loops.  tests/emu is a module of it.
  *
  * Work is as late as it may be: what is enqueued is done when somebody waits for it, so that who reads before that
- * finds junk.  Memory begins as no numbers.  What is recorded keeps its arguments, as on a GPU.
+ * finds junk.  DEVICE_UP is later still, behind all other work but for what follows a mark of its; with TALLY_EMU=early it
+ * is done at once instead, so that who writes over what other work has yet to read spoils that.
+ * Memory begins as no numbers.  What is recorded keeps its arguments, as on a GPU.
  */
 #include "emu/emu.h"
 
 #include "base/err.h"
 
+#include <assert.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +28,20 @@ struct device_tape {
 };
 
 struct device_mark {
-	size_t	 at;	/* work of the device that was given before it */
+	size_t	 at;	/* work that was given before it: of DEVICE_UP's, or of the other streams' */
+	bool	 up;
+};
+
+/* Work in order: work [n], of which `begun` pieces are done; counted from `gone`. */
+struct queue {
+	struct work *work;
+	size_t	 n, begun, gone;
 };
 
 struct device {
 	const struct cuda_host *host;
-	struct work *work;
-	size_t	 n, begun;	/* work [n], of which `begun` pieces are done; counted from `gone` */
-	size_t	 gone;
+	struct queue main, up;	/* up: DEVICE_UP's; main: the other streams' */
+	bool	 early;
 	struct device_tape *tape;	/* what is being recorded, or NULL */
 	int	 number;
 	size_t	 taken;
@@ -58,41 +68,67 @@ emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t by
 	if (d->tape != NULL)
 		append(&d->tape->work, &d->tape->n, w);
 	else
-		append(&d->work, &d->n, w);
+		append(&d->main.work, &d->main.n, w);
 	pthread_mutex_unlock(&d->lock);
 }
 
 /* A copy is never recorded, whatever DEVICE_MAIN is at. */
 static size_t
-enqueue_copy(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
+enqueue_on(struct device *d, struct queue *q, void (*run)(void *arg), const void *arg, size_t bytes)
 {
 	struct work w = { run, malloc(bytes + 1) };
 	size_t number;
 
 	memcpy(w.arg, arg, bytes);
 	pthread_mutex_lock(&d->lock);
-	append(&d->work, &d->n, w);
-	number = d->gone + d->n;
+	append(&q->work, &q->n, w);
+	number = q->gone + q->n;
 	pthread_mutex_unlock(&d->lock);
 	return number;
 }
 
+static size_t
+enqueue_copy(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
+{
+	return enqueue_on(d, &d->main, run, arg, bytes);
+}
+
 /* Does what was given before piece `end`. */
+static void
+work_off(struct queue *q, size_t end)
+{
+	for (; q->begun + q->gone < end; q->begun++) {
+		q->work[q->begun].run(q->work[q->begun].arg);
+		free(q->work[q->begun].arg);
+	}
+	if (q->begun == q->n) {
+		q->gone += q->n;
+		free(q->work);
+		q->work = NULL;
+		q->n = q->begun = 0;
+	}
+}
+
 static void
 catch_up(struct device *d, size_t end)
 {
 	pthread_mutex_lock(&d->lock);
-	for (; d->begun + d->gone < end; d->begun++) {
-		d->work[d->begun].run(d->work[d->begun].arg);
-		free(d->work[d->begun].arg);
-	}
-	if (d->begun == d->n) {
-		d->gone += d->n;
-		free(d->work);
-		d->work = NULL;
-		d->n = d->begun = 0;
-	}
+	work_off(&d->main, end);
 	pthread_mutex_unlock(&d->lock);
+}
+
+/* What a stream does that follows a mark of DEVICE_UP. */
+struct follow {
+	struct queue *q;
+	size_t	      end;
+};
+
+static void
+follow(void *arg)
+{
+	const struct follow *f = arg;
+
+	work_off(f->q, f->end);
 }
 
 /* TALLY_EMU=none: as where there is no device. */
@@ -109,6 +145,7 @@ device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 	*d = calloc(1, sizeof(**d));
 	(*d)->host = host;
 	(*d)->number = (int)number;
+	(*d)->early = how != NULL && strcmp(how, "early") == 0;
 	(*d)->copies = (struct emu_stream){ *d, enqueue_copy, catch_up };
 	pthread_mutex_init(&(*d)->lock, NULL);
 	return 0;
@@ -254,10 +291,14 @@ zero(void *arg)
 int
 device_up(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
-	if (bytes > 0 && s == DEVICE_COPY)
-		enqueue_copy(d, copy, &(struct copy){ to, from, bytes }, sizeof(struct copy));
+	const struct copy c = { to, from, bytes };
+
+	if (bytes > 0 && s == DEVICE_UP && d->early)
+		memcpy(to, from, bytes);
+	else if (bytes > 0 && s != DEVICE_MAIN)
+		enqueue_on(d, s == DEVICE_UP ? &d->up : &d->main, copy, &c, sizeof(c));
 	else if (bytes > 0)
-		emu_enqueue(d, copy, &(struct copy){ to, from, bytes }, sizeof(struct copy));
+		emu_enqueue(d, copy, &c, sizeof(c));
 	return 0;
 }
 
@@ -278,12 +319,10 @@ device_zero(struct device *d, void *p, size_t bytes)
 int
 device_wait(struct device *d)
 {
-	size_t end;
-
 	pthread_mutex_lock(&d->lock);
-	end = d->gone + d->n;
+	work_off(&d->main, d->main.gone + d->main.n);
+	work_off(&d->up, d->up.gone + d->up.n);
 	pthread_mutex_unlock(&d->lock);
-	catch_up(d, end);
 	return 0;
 }
 
@@ -304,9 +343,10 @@ device_mark_free(struct device_mark *m)
 int
 device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
 {
-	(void)s;
+	const struct queue *q = s == DEVICE_UP ? &d->up : &d->main;
+
 	pthread_mutex_lock(&d->lock);
-	m->at = d->gone + d->n;
+	*m = (struct device_mark){ q->gone + q->n, s == DEVICE_UP };
 	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
@@ -314,16 +354,21 @@ device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
 int
 device_mark_follow(struct device *d, struct device_mark *m, enum device_stream s)
 {
-	(void)d;
-	(void)m;
-	(void)s;
+	const struct follow f = { &d->up, m->at };
+
+	/* Between all but DEVICE_UP work is done in order; what is outside a tape nothing in it can follow. */
+	assert(s != DEVICE_UP && (!m->up || d->tape == NULL));
+	if (m->up)
+		emu_enqueue(d, follow, &f, sizeof(f));
 	return 0;
 }
 
 int
 device_mark_wait(struct device *d, struct device_mark *m)
 {
-	catch_up(d, m->at);
+	pthread_mutex_lock(&d->lock);
+	work_off(m->up ? &d->up : &d->main, m->at);
+	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
 

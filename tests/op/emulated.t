@@ -9,6 +9,8 @@ for t in match seam layer grad net learn; do
 	ok "... and something was tested" test "$(grep -c '^ok ' "$T/out")" -gt 19
 	is "$(grep -c '# SKIP' "$T/out")" 0 "... and nothing passed over"
 done
+# Copies up are as late as they may be; and here as early as they can.
+status 0 "early" env TALLY_EMU=early TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
 status 0 "dropout as ref's" "$BUILD/tests/op/drop_test"
 export LD_LIBRARY_PATH=$BUILD/tests/stub
 status 0 "two devices, and NCCL between them" env TEST_ENGINE=cuda "$BUILD/tests/op/split_test"

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+_Static_assert(sizeof(((struct device *)0)->stream) / sizeof(cudaStream_t) == DEVICE_STREAMS,
+    "device_in.h counts streams as device.h");
+
 struct device_mark {
 	cudaEvent_t event;
 };

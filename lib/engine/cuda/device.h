@@ -1,20 +1,21 @@
 /*
- * device - one GPU: memory, two streams of work, marks in them, and work recorded to be played again.
+ * device - one GPU: memory, three streams of work, marks in them, and work recorded to be played again.
  *
  * This and dnn.h, blas.h and kernel.h's kernel_run_* are all that the engine knows
  * of a GPU.  Two sides implement them: device.c, dnn.c, blas.c and kernel_run.cu
  * with CUDA's libraries, and tests/emu by plain loops on the CPU, so that the
  * rest of the engine runs where there is no GPU.
  *
- * Work is enqueued on a stream and done later, in order; DEVICE_COPY is for copies
- * beside the kernels of DEVICE_MAIN.  Functions return 0 or ERR_* with a line noted.
+ * Work is enqueued on a stream and done later, in order; beside the kernels of
+ * DEVICE_MAIN, DEVICE_COPY is for what comes down and DEVICE_UP for batches on their
+ * way up.  Functions return 0 or ERR_* with a line noted.
  */
 #ifndef ENGINE_CUDA_DEVICE_H
 #define ENGINE_CUDA_DEVICE_H
 
 #include "engine/cuda.h"
 
-enum device_stream { DEVICE_MAIN, DEVICE_COPY, DEVICE_STREAMS };
+enum device_stream { DEVICE_MAIN, DEVICE_COPY, DEVICE_UP, DEVICE_STREAMS };
 
 struct device;
 struct device_mark;	/* a place in a stream */

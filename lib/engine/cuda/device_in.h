@@ -18,7 +18,7 @@ struct device {
 	int		 major, minor;	/* compute capability */
 	unsigned	 processors;
 	size_t		 bytes;		/* of memory */
-	cudaStream_t	 stream[2];
+	cudaStream_t	 stream[3];	/* by enum device_stream */
 	cudnnHandle_t	 dnn;
 	cublasLtHandle_t blas;
 	/* Properties of a device that plans are made for without having it; NULL: for the one of dnn. */

@@ -103,6 +103,7 @@ module_plan_free(struct engine_plan *p)
 		device_mark_free(p->born[k]);
 		device_mark_free(p->ready[k]);
 	}
+	device_mark_free(p->came);
 	device_give(d, p->arena);
 	device_give(d, p->held);
 	device_give(d, p->scratch);
@@ -174,7 +175,7 @@ take(struct engine_plan *p)
 	for (int k = 0; k < PLAN_SLICES; k++)
 		if ((e = device_mark_new(d, &p->born[k])) < 0 || (e = device_mark_new(d, &p->ready[k])) < 0)
 			return e;
-	return set_get(p, p->batch, &set);
+	return (e = device_mark_new(d, &p->came)) < 0 ? e : set_get(p, p->batch, &set);
 }
 
 static int

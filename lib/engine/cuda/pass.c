@@ -1,4 +1,13 @@
-/* pass - a batch up, a pass forward over it, its loss down; and weights on their way up. */
+/*
+ * pass - a batch up, a pass forward over it, its loss down; and weights on their way up.
+ *
+ * Pictures go up on a stream of their own, beside what the GPU still computes for
+ * the batch before: its pass backward and the optimizer.  One buffer is enough, as
+ * only the first step of a pass forward reads it, and each such pass is waited for,
+ * what f16 does again counted.  That step follows the mark `came`, from outside the
+ * tape that it is in.  What a pass backward reads of its batch too, `small`, goes up
+ * on the main stream, behind all of that.
+ */
 #include "engine/cuda/plan.h"
 
 #include "base/err.h"
@@ -181,6 +190,7 @@ pictures(struct engine_plan *p, const struct samples *s)
 {
 	size_t numbers = (size_t)s->c * s->h * s->w, bytes = s->n * numbers * (s->x != NULL ? sizeof(float) : 1);
 	struct kernel_norm *norm = pass_small(p, p->kept.norm);
+	struct device *d = p->dev->d;
 	int e = 0;
 
 	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .fill = s->fill };
@@ -192,13 +202,14 @@ pictures(struct engine_plan *p, const struct samples *s)
 		memcpy(p->up + p->up_batch, s->x != NULL ? (const void *)s->x : s->pixel, bytes);
 	if (s->x == NULL && s->norm.mean != NULL) {
 		memcpy(p->up + p->up_mean, s->norm.mean, numbers * sizeof(float));
-		e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
+		e = device_up(d, DEVICE_UP, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
 	}
-	if (e < 0 || s->held != NULL)
-		return e;
-	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.batch, p->up + p->up_batch, bytes);
+	if (e == 0 && s->held == NULL)
+		e = device_up(d, DEVICE_UP, p->held + p->kept.batch, p->up + p->up_batch, bytes);
+	return e < 0 ? e : device_mark_put(d, p->came, DEVICE_UP);
 }
 
+/* The batch sets out, and what goes with it is ready to. */
 static int
 take_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
@@ -212,9 +223,17 @@ take_batch(struct engine_plan *p, const struct samples *s, bool train)
 	p->flying = true;
 	p->pixels = s->x == NULL;
 	labels(p, s, train);
-	if ((e = pictures(p, s)) < 0)
-		return e;
-	return pass_up_small(p);
+	return pictures(p, s);
+}
+
+/* What comes on the main stream from now on finds the batch there. */
+static int
+have_batch(struct engine_plan *p)
+{
+	int e = pass_up_small(p);
+
+	p->flying = true;
+	return e < 0 ? e : device_mark_follow(p->dev->d, p->came, DEVICE_MAIN);
 }
 
 /* Waits for the pass, and adds up what it says of each sample in their order. */
@@ -254,11 +273,11 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	/* Weights are asked for first: a hook may load() while nothing is on its way up. */
 	p->n = 0;
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = need(p, hook)) != 0 || (e = take_batch(p, s, true)) < 0 ||
-	    (e = pass_weights(p, set)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
-	    (e = result(p, s->n, NULL, r)) < 0)
+	/* Weights may have to be waited for, while the pictures are on their way. */
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, true)) < 0 || (e = need(p, hook)) != 0 ||
+	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set)) < 0 ||
+	    (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 || (e = result(p, s->n, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
 	return 0;
@@ -286,8 +305,8 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	struct plan_set *set;
 	int e;
 
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, false)) < 0 || (e = pass_weights(p, set)) < 0 ||
-	    (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, false)) < 0 || (e = have_batch(p)) < 0 ||
+	    (e = pass_weights(p, set)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
 		return e;
 	return result(p, s->n, prob, r);
 }

@@ -162,6 +162,7 @@ struct engine_plan {
 	size_t		    up_mean, up_batch, up_w;	/* bytes into up, behind what kept.small holds */
 	size_t		    down_g, down_stats, down_prob, down_loss, down_before, down_bad;	/* bytes into down */
 	struct device_mark *born[PLAN_SLICES], *ready[PLAN_SLICES];	/* a slice's gradients are made, are here */
+	struct device_mark *came;	/* the batch's pictures are on the GPU */
 	struct plan_set	    set[PLAN_SETS];	/* the first is the full batch */
 	uint64_t	    clock;
 	bool		   *dirty;	/* [nw] array in up, not on the GPU yet */

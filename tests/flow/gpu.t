@@ -92,8 +92,8 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 		"--alt-mirror --mean mean.bin"; do
 		for at in ram device; do
 			# shellcheck disable=SC2086
-			status 0 "pictures in the memory of: $at" pworker --data a.rec --val a.rec --seed 5 --net lenet --shape 3x24x24 --lr 0.05 \
-				--batch 16 --epochs 2 --engine cuda --cache $at --save $at $how
+			status 0 "pictures in the memory of: $at" pworker --data a.rec --val a.rec --seed 5 --net lenet --shape 3x24x24 \
+				--lr 0.05 --batch 16 --epochs 2 --engine cuda --cache $at --save $at $how
 			losses "$T/out" >$at.losses
 		done
 		ok "... the same losses" cmp ram.losses device.losses
@@ -105,13 +105,15 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	TALLY_EMU_MB=1 $small 2>"$T/err"
 	takes=$(sed -n 's/.* a batch of 64 takes \([0-9.]*\) MB.*/\1/p' "$T/err")
 	status 1 "more pictures than the device has memory" env TALLY_EMU_MB="${takes}5" $small --cache device
-	like "$T/err" '^pworker: GPU 0: the pictures take [0-9.]* MB of its memory, and 0\.[01] of [0-9.]* are free$' "... is refused, numbers named"
+	like "$T/err" '^pworker: GPU 0: the pictures take [0-9.]* MB of its memory, and 0\.[01] of [0-9.]* are free$' \
+		"... is refused, numbers named"
 	status 2 "a processor" pworker --data a.rec --net lenet --cache device --steps 1
 	like "$T/err" '^pworker: --cache device: cpu computes where the pictures are: take --cache ram$' "... has no memory of its own"
 	status 2 "a device and a processor" pworker --data a.rec --net lenet --cache device --devices gpu:0,cpu:0
 	status 2 "other pixels" pworker --data a.rec --net lenet --cache device --engine cuda --resize 30
 	status 1 "a batch that does not fit" env TALLY_EMU_MB=10 $small
-	like "$T/err" '^pworker: GPU 0: a batch of 64 takes [0-9.]* MB of its memory, and 10\.0 of 10\.0 are free$' "... is refused likewise"
+	like "$T/err" '^pworker: GPU 0: a batch of 64 takes [0-9.]* MB of its memory, and 10\.0 of 10\.0 are free$' \
+		"... is refused likewise"
 	is "$(grep -vc '^#' "$T/out")" 0 "... before a step"
 	status 1 "no device" env TALLY_EMU=none pworker --data a.rec --net lenet --engine cuda --steps 1
 	like "$T/err" '^pworker: .*no GPU: no device$' "... is one line"

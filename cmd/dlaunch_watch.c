@@ -5,8 +5,8 @@
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "run/logline.h"
-#include "run/tsv.h"
+#include "log/logline.h"
+#include "log/tsv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef CMD_IM2REC_H
 #define CMD_IM2REC_H
 
-#include "image/lister.h"
+#include "source/lister.h"
 #include "record/imrec.h"
 #include "record/pack.h"
 

@@ -2,7 +2,7 @@
 #include "im2rec.h"
 
 #include "base/err.h"
-#include "image/names.h"
+#include "source/names.h"
 #include "record/beside.h"
 #include "record/newtext.h"
 #include "front.h"

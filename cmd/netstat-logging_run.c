@@ -6,8 +6,8 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "run/mark.h"
-#include "run/nic.h"
+#include "watch/mark.h"
+#include "watch/nic.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef CMD_NETSTAT_LOGGING_RUN_H
 #define CMD_NETSTAT_LOGGING_RUN_H
 
-#include "run/meter.h"
+#include "watch/meter.h"
 
 #include <regex.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "run/report.h"
+#include "log/report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "plog_follow.h"
 
 #include "base/err.h"
-#include "run/plot.h"
+#include "log/plot.h"
 
 #include <errno.h>
 #include <fcntl.h>

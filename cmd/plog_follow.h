@@ -2,8 +2,8 @@
 #ifndef CMD_PLOG_FOLLOW_H
 #define CMD_PLOG_FOLLOW_H
 
-#include "run/curve.h"
-#include "run/machine.h"
+#include "log/curve.h"
+#include "log/machine.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "image/ending.h"
+#include "source/ending.h"
 #include "net/merge.h"
 
 #include <stdlib.h>

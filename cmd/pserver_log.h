@@ -3,8 +3,8 @@
 #define CMD_PSERVER_LOG_H
 
 #include "ps/serve.h"
-#include "run/load.h"
-#include "run/tsv.h"
+#include "watch/load.h"
+#include "log/tsv.h"
 
 struct server_log {
 	char	 host[TSV_HOST];

@@ -1,7 +1,7 @@
 /*
  * pworker_log - what happens in training into lines: rows on stdout, words on stderr.
  *
- * Rows are those of run/tsv.h, log(5).  The words are by default MXNet 0.8's, so that its
+ * Rows are those of log/tsv.h, log(5).  The words are by default MXNet 0.8's, so that its
  * tools read them.  Where figures are those of all workers, rank 0 speaks.
  */
 #ifndef CMD_PWORKER_LOG_H
@@ -9,9 +9,9 @@
 
 #include "engine/split.h"
 #include "ps/train.h"
-#include "run/gpuload.h"
-#include "run/load.h"
-#include "run/tsv.h"
+#include "watch/gpuload.h"
+#include "watch/load.h"
+#include "log/tsv.h"
 
 enum worker_style { WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
 

@@ -2,7 +2,7 @@
 #include "net/merge.h"
 #include "net/merge_sum.h"
 #include "base/err.h"
-#include "image/ending.h"
+#include "source/ending.h"
 #include "net/opt.h"
 #include "net/weights.h"
 

@@ -7,7 +7,7 @@
 #ifndef PS_TOLLROW_H
 #define PS_TOLLROW_H
 
-#include "run/tsv.h"
+#include "log/tsv.h"
 #include "wire/toll.h"
 
 /* Appends them; r has all that is the same in each.  0 or ERR_NOMEM. */

@@ -9,7 +9,7 @@
 #define RECORD_PACK_H
 
 #include "image/conv.h"
-#include "image/source.h"
+#include "source/source.h"
 
 /* Both are called in the thread that runs pack_run(), in the source's order. */
 struct pack_sink {

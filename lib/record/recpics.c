@@ -3,10 +3,10 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "image/conv.h"
-#include "image/ending.h"
-#include "image/files.h"
+#include "source/ending.h"
+#include "source/files.h"
 #include "image/img.h"
-#include "image/source.h"
+#include "source/source.h"
 #include "record/imrec.h"
 #include "record/rec.h"
 

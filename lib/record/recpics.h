@@ -4,7 +4,7 @@
  * A picture becomes what im2rec would pack of it (image/conv.h), with its place in the order as its id.  Without classes
  * any picture counts, wherever it stands, and its label is 0: of a folder or an archive those files that are called like
  * pictures, archives within entered; a file that is named, or alone in a stream, whatever it is called.  With classes it is
- * what image/source.h says of the same places.
+ * what source/source.h says of the same places.
  *
  * Standard input is told by its first bytes: records, names of files, folders and archives, one a line, or bytes of a
  * picture or an archive.

@@ -9,7 +9,7 @@
 #ifndef RECORD_RECSET_H
 #define RECORD_RECSET_H
 
-#include "image/names.h"
+#include "source/names.h"
 
 #include <stdbool.h>
 #include <stdint.h>

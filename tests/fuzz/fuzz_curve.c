@@ -1,6 +1,6 @@
 /* fuzz_curve - hostile logs: the table of whatever they hold. */
-#include "run/curve.h"
-#include "run/machine.h"
+#include "log/curve.h"
+#include "log/machine.h"
 
 #include "base/err.h"
 

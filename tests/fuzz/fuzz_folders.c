@@ -1,7 +1,7 @@
 /* fuzz_folders - hostile names, a line each: a class is one of those that there are, and stays what it was. */
 #include "base/err.h"
-#include "image/folders.h"
-#include "image/names.h"
+#include "source/folders.h"
+#include "source/names.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* fuzz_list - hostile lists: every entry has labels that are numbers, and a path. */
 #include "base/buf.h"
 #include "base/err.h"
-#include "image/list.h"
+#include "source/list.h"
 
 #include <math.h>
 #include <stdlib.h>

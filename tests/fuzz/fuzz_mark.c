@@ -1,5 +1,5 @@
 /* fuzz_mark - hostile logs through the marker: nothing of them is lost, and pieces make no difference. */
-#include "run/mark.h"
+#include "watch/mark.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* fuzz_nic - hostile netlink messages into the reader of interfaces. */
-#include "run/nic.h"
+#include "watch/nic.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* fuzz_tsv - hostile lines into the reader of logs: what it takes, it writes and takes again. */
-#include "run/tsv.h"
+#include "log/tsv.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "image/source.h"
+#include "source/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

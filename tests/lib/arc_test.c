@@ -1,7 +1,7 @@
 /* arc_test - every format and filter gives its members from a file, a pipe and from within another archive. */
 #include "told.h"
 
-#include "image/arc.h"
+#include "source/arc.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* curve_test - lines of logs into figures by epoch. */
-#include "run/curve.h"
+#include "log/curve.h"
 
 #include "base/err.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* doc_test - tables and summaries of documents into what they measured. */
-#include "run/doc.h"
+#include "log/doc.h"
 #include "tap.h"
 
 struct want {

@@ -1,5 +1,5 @@
 /* ending_test - what endings say of files. */
-#include "image/ending.h"
+#include "source/ending.h"
 #include "tap.h"
 
 int

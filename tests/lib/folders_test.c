@@ -1,7 +1,7 @@
 /* folders_test - which class a picture is of, noted, given or as it comes. */
 #include "told.h"
 
-#include "image/folders.h"
+#include "source/folders.h"
 
 static struct source_opt opt;
 

@@ -1,5 +1,5 @@
 /* gpuload_test - the mean of what NVML says, asked at most so often; nothing where there is no NVML or no such GPU. */
-#include "run/gpuload.h"
+#include "watch/gpuload.h"
 
 #include "base/err.h"
 #include "tap.h"

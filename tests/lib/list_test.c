@@ -1,6 +1,6 @@
 /* list_test - lines of a list are taken apart; what is no entry is told and passed over. */
 #include "base/err.h"
-#include "image/list.h"
+#include "source/list.h"
 #include "pics.h"
 #include "tap.h"
 

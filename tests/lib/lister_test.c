@@ -1,6 +1,6 @@
 /* lister_test - lists as MXNet's im2rec.py makes them, shuffled by our own chance. */
 #include "base/err.h"
-#include "image/lister.h"
+#include "source/lister.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* load_test - a process that computes is busy, one that sleeps is not, and the host is at least as busy as a process. */
-#include "run/load.h"
+#include "watch/load.h"
 
 #include "base/clk.h"
 #include "tap.h"

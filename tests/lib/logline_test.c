@@ -1,5 +1,5 @@
 /* logline_test - lines of training logs, ours and others', into what they measured. */
-#include "run/logline.h"
+#include "log/logline.h"
 
 #include "base/err.h"
 #include "tap.h"

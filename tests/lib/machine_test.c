@@ -1,5 +1,5 @@
 /* machine_test - machines out of the heads of logs, and out of documents. */
-#include "run/machine.h"
+#include "log/machine.h"
 #include "tap.h"
 
 #define ROW(who, what, traffic, load) "1.0\ta\t" who "\t" what "\t\t\t\t\t\t\t\t\t\t" traffic "\t" load

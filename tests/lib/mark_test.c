@@ -1,5 +1,5 @@
 /* mark_test - a log passes through, whatever its pieces, and each epoch's end gets its traffic. */
-#include "run/mark.h"
+#include "watch/mark.h"
 #include "tap.h"
 
 #define HEAD	"time_s\thost\trole\trank\tevent\tepoch\tstep\tsamples\tloss\taccuracy\tsamples_per_s\tlr\twait_s\t" \

@@ -1,6 +1,6 @@
 /* names_test - lists of names keep the order that they are given, or that of their bytes. */
 #include "base/err.h"
-#include "image/names.h"
+#include "source/names.h"
 #include "pics.h"
 #include "tap.h"
 

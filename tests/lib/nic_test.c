@@ -1,5 +1,5 @@
 /* nic_test - the loopback's counters: they are there, and grow by what is sent. */
-#include "run/nic.h"
+#include "watch/nic.h"
 #include "tap.h"
 
 #include "base/err.h"

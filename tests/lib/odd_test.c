@@ -1,7 +1,7 @@
 /* odd_test - pictures that decoders stumble on, as they are packed: EXIF's examples upright, the PNG suite taken or refused. */
 #include "base/err.h"
 #include "image/conv.h"
-#include "image/source.h"
+#include "source/source.h"
 #include "photo.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* place_test - directories, archives within archives, links, and what damage costs. */
 #include "told.h"
 
-#include "image/files.h"
+#include "source/files.h"
 
 static struct source_opt opt;
 

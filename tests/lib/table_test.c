@@ -1,5 +1,5 @@
 /* table_test - one table as text, Markdown, TSV, JSON and HTML. */
-#include "run/table.h"
+#include "log/table.h"
 #include "tap.h"
 
 static const char *

@@ -3,7 +3,7 @@
 #define TESTS_LIB_TOLD_H
 
 #include "base/err.h"
-#include "image/source.h"
+#include "source/source.h"
 #include "pics.h"
 #include "tap.h"
 

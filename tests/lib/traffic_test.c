@@ -1,5 +1,5 @@
 /* traffic_test - counters that grow, wrap and begin again; rows, JSON, and a summary as vnstat prints it. */
-#include "run/traffic.h"
+#include "watch/traffic.h"
 #include "tap.h"
 
 static const struct traffic none = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };

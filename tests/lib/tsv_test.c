@@ -1,5 +1,5 @@
 /* tsv_test - rows of a log, as text and back. */
-#include "run/tsv.h"
+#include "log/tsv.h"
 
 #include "base/err.h"
 #include "tap.h"

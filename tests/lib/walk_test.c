@@ -1,6 +1,6 @@
 /* walk_test - directories are walked in the order of names, or in any; places that cannot be read are told. */
 #include "base/err.h"
-#include "image/walk.h"
+#include "source/walk.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -5,12 +5,13 @@ cd "$TOP" || exit 1
 floor() { # FOLDER
 	case $1 in
 	base) echo 0 ;;
-	image | tensor | wire | run) echo 1 ;;
-	record) echo 2 ;;
-	batch) echo 3 ;;
-	net) echo 4 ;;
-	engine) echo 5 ;;
-	ps) echo 6 ;;
+	image | tensor | wire | run | log) echo 1 ;;
+	source | watch) echo 2 ;;
+	record) echo 3 ;;
+	batch) echo 4 ;;
+	net) echo 5 ;;
+	engine) echo 6 ;;
+	ps) echo 7 ;;
 	esac
 }
 

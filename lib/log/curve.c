@@ -1,0 +1,324 @@
+/* curve - the lines of training logs into figures by epoch. */
+#include "log/curve.h"
+
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One measurement; order keeps those that are equal else as they came. */
+struct curve_item {
+	uint64_t at, rank;
+	double value;
+	uint32_t run, order;
+	enum logline_measure measure;
+	bool by_step;
+};
+
+static int
+add(struct curve *c, const struct logline *l, int m)
+{
+	size_t cap = c->cap > 0 ? 2 * c->cap : 256;
+	struct curve_item *p;
+
+	if (c->n == CURVE_MOST)
+		return err_fail(ERR_LIMIT, "more than %u measurements", CURVE_MOST);
+	if (c->n == c->cap) {
+		if ((p = realloc(c->item, cap * sizeof(*p))) == NULL)
+			return err_nomem();
+		c->item = p;
+		c->cap = cap;
+	}
+	c->item[c->n] = (struct curve_item){ .at = l->at, .rank = l->rank, .value = l->value[m], .run = c->run,
+		.order = (uint32_t)c->n, .measure = (enum logline_measure)m, .by_step = l->by_step };
+	c->n++;
+	return 0;
+}
+
+/* A counter comes with each step, and only its last value of an epoch matters: received and sent lie side by side. */
+static int
+add_counters(struct curve *c, const struct logline *l)
+{
+	size_t *place = l->rank < CURVE_RANKS ? &c->counter[l->rank] : NULL;
+	bool both = l->has[LOGLINE_RX_SO_FAR] && l->has[LOGLINE_TX_SO_FAR];
+	struct curve_item *i = place != NULL && *place > 0 ? &c->item[*place - 1] : NULL;
+	int e = 0;
+
+	if (both && i != NULL && i->run == c->run && i->at == l->at && i->rank == l->rank && !l->by_step) {
+		i[0].value = l->value[LOGLINE_RX_SO_FAR];
+		i[1].value = l->value[LOGLINE_TX_SO_FAR];
+		return 0;
+	}
+	if (place != NULL && both)
+		*place = c->n + 1;
+	for (int m = LOGLINE_RX_SO_FAR; m < LOGLINE_ALL && e == 0; m++)
+		if (l->has[m])
+			e = add(c, l, m);
+	return e;
+}
+
+/* The name of the run that begins, or of the one that goes on. */
+static int
+set_label(struct curve *c, const char *label)
+{
+	void *p;
+
+	if (c->labels <= c->run) {
+		uint32_t n = c->run < 8 ? 16 : 2 * c->run;
+
+		if ((p = realloc(c->label, n * sizeof(*c->label))) == NULL)
+			return err_nomem();
+		c->label = p;
+		c->labels = n;
+	}
+	memcpy(c->label[c->run], label, LOGLINE_LABEL);
+	return 0;
+}
+
+/* The number behind a key in a head; -1 when there is none. */
+static int64_t
+head_number(const char *line, const char *key)
+{
+	const char *p = strstr(line, key);
+
+	return p != NULL ? (int64_t)strtoul(p + strlen(key), NULL, 10) : -1;
+}
+
+/* A rank of this run that comes for the first time may begin with its first epoch; else that is another run's. */
+static void
+take_head(struct curve *c, const char *line)
+{
+	int64_t rank = head_number(line, " rank="), workers = head_number(line, " workers=");
+
+	if (strncmp(line, "# tally ", 8) != 0 || strstr(line, " tool=pworker ") == NULL || rank < 0 || rank >= CURVE_RANKS)
+		return;
+	if (!c->headed[rank] && (c->workers == 0 || c->workers == (uint64_t)workers))
+		c->top[rank] = 0;
+	else
+		for (int i = 0; i < (int)CURVE_RANKS; i++)
+			c->top[i] = c->highest;
+	c->headed[rank] = true;
+	c->workers = (uint64_t)workers;
+}
+
+static uint64_t *
+top_of(struct curve *c, const struct logline *l)
+{
+	return l->rank < CURVE_RANKS && c->headed[l->rank] ? &c->top[l->rank] : &c->highest;
+}
+
+static bool
+another_run(struct curve *c, const struct logline *l, const char *label)
+{
+	bool place = l->at != LOGLINE_WHOLE;
+
+	if (c->fresh || (place && c->placed && l->by_step != c->by_step) || strcmp(label, c->label[c->run]) != 0)
+		return true;
+	return place && l->at + (l->by_step ? 0 : 1) < *top_of(c, l);
+}
+
+void
+curve_begin(struct curve *c, const char *name)
+{
+	snprintf(c->file, sizeof(c->file), "%s", name);
+	memset(&c->doc, 0, sizeof(c->doc));
+	c->fresh = true;
+}
+
+int
+curve_take(struct curve *c, const char *line)
+{
+	struct logline l;
+	const char *label;
+	int e;
+
+	take_head(c, line);
+	e = doc_take(&c->doc, line, &l);
+
+	if (e == 0)
+		e = logline_parse(line, &l);
+	if (c->doc.begins || (e == 0 && logline_begins(line)))
+		c->fresh = true;
+	c->doc.begins = false;
+	c->ends += l.ends;
+	if (e <= 0 || l.ends)
+		return e;
+	label = l.label[0] != 0 ? l.label : c->file;
+	if (c->n > 0 && another_run(c, &l, label)) {
+		c->run++;
+		c->highest = 0;
+		c->placed = false;
+		memset(c->top, 0, sizeof(c->top));
+		memset(c->headed, 0, sizeof(c->headed));
+	}
+	if ((e = set_label(c, label)) < 0)
+		return e;
+	c->fresh = false;
+	if (l.at != LOGLINE_WHOLE) {
+		c->by_step = l.by_step;
+		c->placed = true;
+		uint64_t *top = top_of(c, &l);
+
+		*top = l.at > *top ? l.at : *top;
+		c->highest = l.at > c->highest ? l.at : c->highest;
+	}
+	for (int m = 0; m < LOGLINE_MEASURES; m++)
+		if (l.has[m] && (e = add(c, &l, m)) < 0)
+			return e;
+	return (e = add_counters(c, &l)) < 0 ? e : 1;
+}
+
+void
+curve_free(struct curve *c)
+{
+	free(c->item);
+	free(c->label);
+	*c = (struct curve){ 0 };
+}
+
+#define DIFFER(a, b)	if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+static int
+by_order(const void *pa, const void *pb)
+{
+	const struct curve_item *a = pa, *b = pb;
+
+	DIFFER(a->run, b->run);
+	DIFFER(a->at, b->at);
+	DIFFER(a->rank, b->rank);
+	DIFFER(a->measure, b->measure);
+	DIFFER(a->order, b->order);
+	return 0;
+}
+
+static bool
+same_row(const struct curve_item *a, const struct curve_item *b)
+{
+	return a->run == b->run && a->at == b->at && a->rank == b->rank;
+}
+
+/* The items of one rank and epoch, n of them, the measures sorted, into a row. */
+static struct curve_row
+fold(const struct curve_item *t, size_t n)
+{
+	struct curve_row row = { .run = t->run, .at = t->at, .rank = t->rank, .by_step = t->by_step };
+	double sum = 0, count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool averaged = t[i].rank == LOGLINE_ANYONE || t[i].measure == LOGLINE_SPEED;
+
+		if (!averaged || i == 0 || t[i].measure != t[i - 1].measure)
+			sum = count = 0;
+		sum += t[i].value;
+		count++;
+		row.has[t[i].measure] = true;
+		row.value[t[i].measure] = sum / count;
+	}
+	return row;
+}
+
+/* Counters into what they grew by since the same rank's row before; p is that one, or NULL. */
+static void
+grow(struct curve_row *r, const struct curve_row *p)
+{
+	for (int i = 0; i < 2; i++) {
+		int so_far = LOGLINE_RX_SO_FAR + i, m = LOGLINE_RX + i;
+		double before = p != NULL && p->has[so_far] ? p->value[so_far] : 0;
+
+		if (r->has[m] || !r->has[so_far] || (r->by_step && (p == NULL || !p->has[so_far])))
+			continue;
+		/* A process that began anew counts from 0. */
+		r->has[m] = true;
+		r->value[m] = r->value[so_far] >= before ? r->value[so_far] - before : r->value[so_far];
+	}
+}
+
+/* Rows are by run, epoch and rank; each rank's row before is not far. */
+static void
+grow_all(struct curve_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct curve_row *r = &rows->row[i], *p = r;
+
+		while (p > rows->row && p[-1].run == r->run && p[-1].at + 1 >= r->at && !(p[-1].rank == r->rank && p[-1].at != r->at))
+			p--;
+		p = p > rows->row && p[-1].run == r->run && p[-1].rank == r->rank ? p - 1 : NULL;
+		if (p == NULL && r->by_step && i > 0 && r[-1].run == r->run)
+			p = r - 1;
+		grow(r, p);
+	}
+}
+
+/* Rows by rank, ranks next to each other, into one row an epoch. */
+static void
+mean(struct curve_rows *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0, k; i < rows->n; i = k) {
+		struct curve_row sum = rows->row[i];
+		double count[LOGLINE_MEASURES] = { 0 };
+
+		memset(sum.value, 0, sizeof(sum.value));
+		memset(sum.has, 0, sizeof(sum.has));
+		sum.rank = LOGLINE_ANYONE;
+		for (k = i; k < rows->n && rows->row[k].run == sum.run && rows->row[k].at == sum.at; k++)
+			for (int m = 0; m < LOGLINE_MEASURES; m++)
+				if (rows->row[k].has[m]) {
+					sum.has[m] = true;
+					sum.value[m] += rows->row[k].value[m];
+					count[m]++;
+				}
+		for (int m = 0; m < LOGLINE_MEASURES; m++)
+			if (sum.has[m])
+				sum.value[m] /= count[m];
+		rows->row[n++] = sum;
+	}
+	rows->n = n;
+}
+
+int
+curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
+{
+	*rows = (struct curve_rows){ .runs = c->n > 0 ? c->run + 1 : 0, .label = c->label };
+	if (c->n == 0)
+		return 0;
+	if ((rows->row = calloc(c->n, sizeof(*rows->row))) == NULL)
+		return err_nomem();
+	memset(c->counter, 0, sizeof(c->counter));	/* their places change */
+	qsort(c->item, c->n, sizeof(*c->item), by_order);
+	for (size_t i = 0, k; i < c->n; i = k) {
+		for (k = i + 1; k < c->n && same_row(&c->item[i], &c->item[k]); k++)
+			continue;
+		rows->row[rows->n++] = fold(&c->item[i], k - i);
+	}
+	grow_all(rows);
+	if (!by_rank)
+		mean(rows);
+	return 0;
+}
+
+void
+curve_name(const struct curve_rows *rows, uint32_t run, char name[LOGLINE_LABEL])
+{
+	const char *label = rows->label[run];
+	uint32_t first = run;
+
+	while (label[0] != 0 && first > 0 && run - first < 999 && strcmp(rows->label[first - 1], label) == 0)
+		first--;
+	if (label[0] == 0)
+		snprintf(name, LOGLINE_LABEL, "%u", run + 1);
+	else if (first == run)
+		memcpy(name, label, LOGLINE_LABEL);
+	else
+		snprintf(name, LOGLINE_LABEL, "%.84s (%u)", label, run - first + 1);
+}
+
+void
+curve_rows_free(struct curve_rows *rows)
+{
+	free(rows->row);
+	*rows = (struct curve_rows){ 0 };
+}

@@ -1,0 +1,443 @@
+/* doc - the tables and summaries that people put into documents, into what they measured. */
+#include "log/doc.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE	1024	/* bytes of a line that are looked at */
+#define SHORT	48	/* bytes of a line that may be a heading without a mark */
+
+static void
+set(struct logline *l, enum logline_measure m, double v)
+{
+	l->has[m] = true;
+	l->value[m] = v;
+}
+
+static void
+all_of_it(struct logline *l, const char *label)
+{
+	l->at = LOGLINE_WHOLE;
+	snprintf(l->label, sizeof(l->label), "%s", label);
+}
+
+/* A number that begins at *p, which moves behind it. */
+static bool
+number(const char **p, double *v)
+{
+	char text[32], *end;
+	size_t n = strspn(*p, "0123456789.");
+
+	if (n == 0 || n >= sizeof(text))
+		return false;
+	memcpy(text, *p, n);
+	text[n] = 0;
+	*v = strtod(text, &end);
+	if (end == text || !isfinite(*v))
+		return false;
+	*p += end - text;
+	return true;
+}
+
+static const char *
+blanks(const char *p)
+{
+	return p + strspn(p, " \t");
+}
+
+/* The bytes of a unit at p: "TiB", "MB", "GiB)"; 0 when it is none. */
+static double
+unit_of(const char *p)
+{
+	static const char prefixes[] = "KMGTPE";
+	const char *at = memchr(prefixes, toupper((unsigned char)*p), sizeof(prefixes) - 1);
+
+	if (*p == 'B')
+		return 1;
+	if (at == NULL || *p == 0)
+		return 0;
+	if (p[1] == 'i' && p[2] == 'B')
+		return pow(1024, (double)(at - prefixes + 1));
+	return p[1] == 'B' ? pow(1000, (double)(at - prefixes + 1)) : 0;
+}
+
+/* "2.73 TiB" at *p, perhaps behind a word. */
+static bool
+amount(const char **p, const char *word, double *v)
+{
+	double unit;
+
+	*p = blanks(*p);
+	if (strncmp(*p, word, 2) == 0)
+		*p = blanks(*p + 2);
+	if (!number(p, v))
+		return false;
+	*p = blanks(*p);
+	if ((unit = unit_of(*p)) <= 0)
+		return false;
+	*v *= unit;
+	*p += strcspn(*p, " |\t");
+	return true;
+}
+
+/* Cuts blanks and what marks up a heading off both ends of p[0..n). */
+static void
+name_of(const char *p, size_t n, char name[LOGLINE_LABEL])
+{
+	while (n > 0 && strchr(" \t#*>-`", *p) != NULL) {
+		p++;
+		n--;
+	}
+	while (n > 0 && strchr(" \t:*`\r\n", p[n - 1]) != NULL)
+		n--;
+	n = n < LOGLINE_LABEL ? n : LOGLINE_LABEL - 1;
+	memcpy(name, p, n);
+	name[n] = 0;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)name[i] < ' ')
+			name[i] = ' ';
+	/* Code within the text. */
+	for (char *tick; (tick = strchr(name, '`')) != NULL;)
+		memmove(tick, tick + 1, strlen(tick));
+}
+
+/* What a summary is named after: what stands before it on its line, else the heading. */
+static const char *
+named(struct doc *d, const char *line, const char *at, char name[LOGLINE_LABEL])
+{
+	name_of(line, (size_t)(at - line), name);
+	return name[0] != 0 ? name : d->heading;
+}
+
+static bool
+traffic(struct doc *d, const char *line, struct logline *l)
+{
+	const char *at = strstr(line, "bytes"), *p;
+	char name[LOGLINE_LABEL];
+	double rx, tx;
+
+	if (at == NULL || strchr(at, '|') == NULL)
+		return false;
+	p = at + 5;
+	p = blanks(*p == ':' ? p + 1 : p);
+	if (!amount(&p, "rx", &rx) || *(p = blanks(p)) != '|')
+		return false;
+	p++;
+	if (!amount(&p, "tx", &tx))
+		return false;
+	all_of_it(l, named(d, line, at, name));
+	set(l, LOGLINE_RX, rx);
+	set(l, LOGLINE_TX, tx);
+	return true;
+}
+
+/* "  time    761.53 minutes" below such a table. */
+static bool
+minutes(struct doc *d, const char *line, struct logline *l)
+{
+	const char *p = blanks(line);
+	double v;
+
+	if (strncmp(p, "time ", 5) == 0)
+		p = blanks(p + 5);
+	else if ((p = strstr(line, "Total training time: ")) != NULL)
+		p += 21;
+	if (p == NULL || !number(&p, &v))
+		return false;
+	p = blanks(p);
+	if (strncmp(p, "minutes", 7) != 0 && strncmp(p, "seconds", 7) != 0)
+		return false;
+	all_of_it(l, d->heading);
+	set(l, LOGLINE_SECONDS, *p == 'm' ? v * 60 : v);
+	return true;
+}
+
+/* 131*2+93. */
+static bool
+product(const char **p, uint64_t *v)
+{
+	double sum = 0, factor = 1, x;
+
+	for (;; (*p)++) {
+		size_t n = strspn(*p, "0123456789");
+
+		if (n == 0 || n > 9)
+			return false;
+		x = strtod(*p, NULL);
+		*p += n;
+		factor *= x;
+		if (**p != '*') {
+			sum += factor;
+			factor = 1;
+		}
+		if (**p != '*' && **p != '+')
+			break;
+	}
+	*v = (uint64_t)sum;
+	return sum < 1e15;
+}
+
+static bool
+counters(struct doc *d, const char *line, struct logline *l)
+{
+	const char *rx = strstr(line, "RX bytes:"), *tx = strstr(line, "TX bytes:"), *p = blanks(line);
+	double r, t;
+
+	if (rx == NULL || tx == NULL)
+		return false;
+	if (strncmp(p, "batch", 5) == 0)
+		p += 5;
+	rx += 9;
+	tx += 9;
+	if (!product(&p, &l->at) || !number(&rx, &r) || !number(&tx, &t))
+		return false;
+	l->by_step = true;
+	snprintf(l->label, sizeof(l->label), "%s", d->heading);
+	set(l, LOGLINE_RX_SO_FAR, r);
+	set(l, LOGLINE_TX_SO_FAR, t);
+	return true;
+}
+
+static bool
+accuracy(struct doc *d, const char *line, struct logline *l)
+{
+	const char *at = strstr(line, "Acc@1"), *p;
+	char name[LOGLINE_LABEL];
+	double train, valid;
+
+	if (at != NULL) {
+		p = blanks(at + 5);
+		if (!number(&p, &valid) || valid > 100)
+			return false;
+		all_of_it(l, named(d, line, at, name));
+		snprintf(d->heading, sizeof(d->heading), "%s", l->label);
+		set(l, LOGLINE_VAL_ACCURACY, valid / 100);
+		return true;
+	}
+	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !number(&p, &train)) || strncmp(p, "% / ", 4) != 0)
+		return false;
+	p += 4;
+	if (!number(&p, &valid))
+		return false;
+	all_of_it(l, d->heading);
+	set(l, LOGLINE_TRAIN_ACCURACY, train / 100);
+	set(l, LOGLINE_VAL_ACCURACY, valid / 100);
+	return true;
+}
+
+/* "server1  54.8  54.8" below "rx tx". */
+static bool
+pair(struct doc *d, const char *line, struct logline *l)
+{
+	const char *p = blanks(line);
+	size_t n = strcspn(p, " \t");
+	char name[LOGLINE_LABEL];
+	double rx, tx;
+
+	name_of(p, n, name);
+	p = blanks(p + n);
+	if (!number(&p, &rx) || *(p = blanks(p)) == 0 || !number(&p, &tx) || *blanks(p) != 0)
+		return false;
+	all_of_it(l, name);
+	set(l, LOGLINE_RX, rx * d->unit);
+	set(l, LOGLINE_TX, tx * d->unit);
+	return true;
+}
+
+/* netstat-logging's last row: the whole of its log. */
+static bool
+netstat(const char *line, struct logline *l)
+{
+	char host[24], interface[20];
+	double seconds, rx, tx;
+
+	if (strstr(line, "Z\t") == NULL || strstr(line, "\tend\t") == NULL ||
+	    sscanf(line, "%*f\t%*[0-9T:.Z-]\t%23[^\t]\t%19[^\t]\tend\t%lf\t%lf\t%lf", host, interface, &seconds, &rx, &tx) != 5)
+		return false;
+	l->at = LOGLINE_WHOLE;
+	snprintf(l->label, sizeof(l->label), "%s %s", host, interface);
+	set(l, LOGLINE_SECONDS, seconds);
+	set(l, LOGLINE_RX, rx);
+	set(l, LOGLINE_TX, tx);
+	return isfinite(seconds) && isfinite(rx) && isfinite(tx);
+}
+
+static bool
+has_word(const char *text, const char *word)
+{
+	const char *p = strstr(text, word);
+
+	return p != NULL && (p == text || !isalpha((unsigned char)p[-1])) && !isalpha((unsigned char)p[strlen(word)]);
+}
+
+/* What a column's name says that stands in it; the time of an epoch is no epoch. */
+static enum doc_column
+column(const char *head, enum logline_measure *m)
+{
+	bool valid = strstr(head, "valid") != NULL || strstr(head, "test") != NULL;
+
+	if (strstr(head, "time") != NULL || has_word(head, "seconds"))
+		*m = LOGLINE_SECONDS;
+	else if (strstr(head, "throughput") != NULL || strstr(head, "samples/s") != NULL)
+		*m = LOGLINE_SPEED;
+	else if (strstr(head, "accuracy") != NULL)
+		*m = strstr(head, "train") != NULL && !valid ? LOGLINE_TRAIN_ACCURACY : LOGLINE_VAL_ACCURACY;
+	else if (has_word(head, "loss"))
+		*m = valid ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS;
+	else if (has_word(head, "load"))
+		*m = LOGLINE_LOAD;
+	else if (has_word(head, "rx") || has_word(head, "tx"))
+		*m = has_word(head, "rx") ? LOGLINE_RX : LOGLINE_TX;
+	else
+		return has_word(head, "epoch") || has_word(head, "epochs") ? DOC_EPOCH : has_word(head, "step") ? DOC_STEP : DOC_NAME;
+	return DOC_MEASURE;
+}
+
+/* The cells of a table's line, blanks cut off; those behind the last column are left out. */
+static int
+cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
+{
+	int n = 0;
+
+	for (const char *p = line + 1; n < DOC_COLUMNS && *blanks(p) != 0; n++) {
+		size_t len = strcspn(p, "|"), end = len;
+		const char *from = p;
+
+		while (end > 0 && isspace((unsigned char)from[0])) {
+			from++;
+			end--;
+		}
+		while (end > 0 && isspace((unsigned char)from[end - 1]))
+			end--;
+		snprintf(cell[n], LOGLINE_LABEL, "%.*s", (int)(end < LOGLINE_LABEL ? end : LOGLINE_LABEL - 1), from);
+		p += len + (p[len] == '|');
+	}
+	return n;
+}
+
+static void
+head(struct doc *d, char cell[DOC_COLUMNS][LOGLINE_LABEL], int n)
+{
+	bool measures = false;
+
+	for (int i = 0; i < n; i++) {
+		for (char *c = cell[i]; *c != 0; c++)
+			*c = (char)tolower((unsigned char)*c);
+		d->column[i] = column(cell[i], &d->measure[i]);
+		measures |= d->column[i] == DOC_MEASURE;
+	}
+	d->columns = measures ? n : -1;
+	d->begins = true;
+}
+
+static void
+take_cell(const struct doc *d, int i, const char *cell, struct logline *l)
+{
+	size_t used = strlen(l->label);
+	const char *p = cell;
+	double v;
+
+	if (d->column[i] == DOC_NAME) {
+		snprintf(l->label + used, sizeof(l->label) - used, "%s%s", used > 0 && *cell != 0 ? " " : "", cell);
+		return;
+	}
+	if (!number(&p, &v))
+		return;
+	if (d->column[i] != DOC_MEASURE) {
+		if (v < 1e15)
+			l->at = (uint64_t)v;
+		l->by_step = d->column[i] == DOC_STEP;
+		return;
+	}
+	if (unit_of(blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
+		v *= unit_of(blanks(p));
+	set(l, d->measure[i], v);
+	/* "6800 (8-80%)": eight devices at 80 % */
+	if ((p = strchr(p, '(')) != NULL && d->measure[i] == LOGLINE_SPEED && strchr(p, '%') != NULL) {
+		p = strchr(p, '-') != NULL ? strchr(p, '-') + 1 : p + 1;
+		if (number(&p, &v) && *p == '%')
+			set(l, LOGLINE_LOAD, v / 100);
+	}
+}
+
+static bool
+table(struct doc *d, const char *line, struct logline *l)
+{
+	char cell[DOC_COLUMNS][LOGLINE_LABEL];
+	int n = cells(line, cell);
+
+	if (n == 0 || cell[0][strspn(cell[0], "-: ")] == 0)
+		return false;	/* a rule */
+	if (d->columns == 0) {
+		head(d, cell, n);
+		return false;
+	}
+	l->at = LOGLINE_WHOLE;
+	for (int i = 0; i < n && i < d->columns; i++)
+		take_cell(d, i, cell[i], l);
+	if (l->label[0] == 0 && d->item[0] != 0)
+		snprintf(l->label, sizeof(l->label), "%.46s: %.46s", d->heading, d->item);
+	for (int m = 0; m < LOGLINE_MEASURES && d->columns > 0; m++)
+		if (l->has[m])
+			return true;
+	return false;
+}
+
+/* A line that measures nothing may name what follows: a heading, or a few words. */
+static void
+listen_to(struct doc *d, const char *line)
+{
+	const char *p = blanks(line), *unit = strstr(line, "unit:");
+	char name[LOGLINE_LABEL], rx[3], tx[3];
+	int end = 0;
+
+	if (unit != NULL)
+		d->unit = unit_of(blanks(unit + 5));
+	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 && strcmp(tx, "tx") == 0) {
+		d->pairs = d->unit > 0;
+		d->begins = true;
+		return;
+	}
+	if (p[0] == '-' && p[1] == ' ') {
+		name_of(p, strlen(p), d->item);
+		return;
+	}
+	if (*p == '#' || (strlen(p) < SHORT && *p != '-' && !isdigit((unsigned char)*p) && strchr(p, '|') == NULL)) {
+		char *slash;
+
+		name_of(p, strlen(p), name);
+		if ((slash = strstr(name, "  /  traffic statistics")) != NULL)
+			*slash = 0;
+		if (name[0] == 0)
+			return;
+		memcpy(d->heading, name, sizeof(name));
+		d->item[0] = 0;
+	}
+}
+
+int
+doc_take(struct doc *d, const char *text, struct logline *l)
+{
+	char line[LINE];
+	bool measured;
+
+	*l = (struct logline){ .rank = LOGLINE_ANYONE };
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\r\n") < LINE - 1 ? (int)strcspn(text, "\r\n") : LINE - 1, text);
+	if (line[0] == '|') {
+		d->pairs = false;
+		measured = table(d, line, l);
+	} else {
+		d->columns = 0;
+		measured = traffic(d, line, l) || minutes(d, line, l) || counters(d, line, l) || accuracy(d, line, l) ||
+		    (d->pairs && pair(d, line, l)) || netstat(line, l);
+		d->pairs = d->pairs && measured;
+		if (!measured) {
+			*l = (struct logline){ .rank = LOGLINE_ANYONE };
+			listen_to(d, line);
+		}
+	}
+	return measured;
+}

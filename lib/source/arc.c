@@ -1,0 +1,197 @@
+/* arc - an archive's members, one after the other, whatever libarchive reads. */
+#include "source/arc.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "source/arc_apart.h"
+#include "source/arc_here.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK		65536u			/* bytes read ahead */
+#define COPIED		((uint64_t)1 << 34)	/* bytes of an archive that is not a file */
+#define HEAD		16u			/* bytes that tell how a file is packed */
+#define ISO_AT		32769u			/* ... that it is one of ISO 9660 */
+
+struct arc {
+	struct arc_here		*here;		/* either, or ... */
+	struct arc_apart	*apart;		/* ... this */
+	int			 fd;		/* a file, or -1: ... */
+	struct arc_in		 in;		/* ... this, behind ... */
+	size_t			 head, next;	/* ... so many bytes of block, from next on */
+	uint8_t			 block[BLOCK];
+};
+
+/* Where an archive says that it is of a format that is read apart; programs are archives that unpack themselves. */
+static bool
+tells(const uint8_t *p, size_t n)
+{
+	static const struct {
+		const char	*magic;
+		size_t		 at, n;
+	} known[] = {
+		{ "7z\xbc\xaf\x27\x1c", 0, 6 }, { "Rar!\x1a\x07", 0, 6 }, { "MSCF", 0, 4 }, { "xar!", 0, 4 },
+		{ "-lh", 2, 3 }, { "-lz", 2, 3 }, { "-pm", 2, 3 }, { "MZ", 0, 2 }, { "\x7f" "ELF", 0, 4 }, { "CD001", ISO_AT, 5 },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (n >= known[i].at + known[i].n && memcmp(p + known[i].at, known[i].magic, known[i].n) == 0)
+			return true;
+	return false;
+}
+
+/* The bytes that are read ahead alone. */
+static int
+read_head(void *ctx, void *p, size_t n, size_t *got)
+{
+	struct arc *a = ctx;
+
+	*got = n < a->head - a->next ? n : a->head - a->next;
+	memcpy(p, a->block + a->next, *got);
+	a->next += *got;
+	return 0;
+}
+
+/* ... and all behind them. */
+static int
+read_on(void *ctx, void *p, size_t n, size_t *got)
+{
+	struct arc *a = ctx;
+
+	return a->next < a->head ? read_head(a, p, n, got) : a->in.read(a->in.ctx, p, n, got);
+}
+
+/* Whether what the bytes that are read ahead unpack to, or are, is read apart. */
+static bool
+is_apart(struct arc *a)
+{
+	struct arc_here_opt opt = { .fd = -1, .in = { read_head, a }, .head = a->block, .n = a->head, .kind = ARC_PACKED };
+	uint8_t p[ISO_AT + 5];
+	struct arc_here *h;
+	const char *name;
+	size_t got = 0;
+
+	/* Behind an error stands what came before it. */
+	if (arc_here_open(&h, &opt) == 0 && arc_here_next(h, &name) > 0)
+		arc_here_read(h, p, sizeof(p), &got);
+	arc_here_close(h);
+	a->next = 0;
+	return tells(p, got);
+}
+
+/* What is no file is copied to one. */
+static int
+copy_all(struct arc *a)
+{
+	uint64_t sum = 0;
+	int e;
+
+	if ((e = io_temp(&a->fd)) < 0)
+		return e;
+	for (size_t n = a->head; n > 0;) {
+		if ((sum += n) > COPIED)
+			return err_fail(ERR_LIMIT, "an archive of more than %llu bytes, and no file", (unsigned long long)COPIED);
+		if ((e = io_write(a->fd, a->block, n)) < 0 || (e = a->in.read(a->in.ctx, a->block, BLOCK, &n)) < 0)
+			return e;
+	}
+	return 0;
+}
+
+static int
+start(struct arc *a, enum arc_kind kind)
+{
+	uint8_t head[HEAD] = { 0 };
+	size_t n = a->head < sizeof(head) ? a->head : sizeof(head);
+	struct arc_here_opt opt = { .fd = a->fd, .in = { read_on, a }, .head = head, .n = n, .kind = kind };
+	int e = 0;
+
+	memcpy(head, a->block, n);
+	if (kind == ARC_PACKED || !is_apart(a))
+		return arc_here_open(&a->here, &opt);
+	if (a->fd < 0)
+		e = copy_all(a);
+	return e < 0 ? e : arc_apart_open(&a->apart, a->fd, head, n, kind);
+}
+
+static int
+make(struct arc **out)
+{
+	struct arc *a = malloc(sizeof(*a));
+
+	*out = a;
+	if (a == NULL)
+		return err_nomem();
+	memset(a, 0, offsetof(struct arc, block));
+	a->fd = -1;
+	return 0;
+}
+
+static int
+made(struct arc **a, int e)
+{
+	if (e < 0) {
+		arc_close(*a);
+		*a = NULL;
+	}
+	return e;
+}
+
+int
+arc_open(struct arc **out, const char *path, enum arc_kind kind)
+{
+	int e = make(out);
+
+	if (e < 0)
+		return e;
+	if (((*out)->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		e = err_sys("open");
+	else if ((e = io_read((*out)->fd, (*out)->block, BLOCK, &(*out)->head)) == 0)
+		e = start(*out, kind);
+	return made(out, e);
+}
+
+int
+arc_open_in(struct arc **out, struct arc_in in, enum arc_kind kind)
+{
+	int e = make(out);
+
+	if (e < 0)
+		return e;
+	(*out)->in = in;
+	if ((e = in.read(in.ctx, (*out)->block, BLOCK, &(*out)->head)) == 0)
+		e = start(*out, kind);
+	return made(out, e);
+}
+
+void
+arc_close(struct arc *a)
+{
+	if (a == NULL)
+		return;
+	arc_here_close(a->here);
+	arc_apart_close(a->apart);
+	if (a->fd >= 0)
+		close(a->fd);
+	free(a);
+}
+
+bool
+arc_is_packed(const struct arc *a)
+{
+	return a->apart != NULL ? arc_apart_is_packed(a->apart) : arc_here_is_packed(a->here);
+}
+
+int
+arc_next(struct arc *a, const char **name)
+{
+	return a->apart != NULL ? arc_apart_next(a->apart, name) : arc_here_next(a->here, name);
+}
+
+int
+arc_read(struct arc *a, void *p, size_t n, size_t *got)
+{
+	return a->apart != NULL ? arc_apart_read(a->apart, p, n, got) : arc_here_read(a->here, p, n, got);
+}

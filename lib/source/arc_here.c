@@ -1,0 +1,223 @@
+/* arc_here - an archive's members by libarchive, in this process: serves arc. */
+#include "source/arc_here.h"
+#include "base/err.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK		65536u			/* bytes read at once */
+#define FAULTS		16u			/* in a row, before an archive is given up */
+
+struct arc_here {
+	struct archive		*la;
+	struct archive_entry	*entry;		/* the current member, or NULL */
+	struct arc_in		 in;
+	unsigned		 faults;
+	uint8_t			 block[BLOCK];
+};
+
+static int
+fault(struct arc_here *h, int code)
+{
+	const char *text = archive_error_string(h->la);
+
+	return err_fail(code, "%s", text != NULL ? text : "not a readable archive");
+}
+
+/* How the first bytes say that the rest is packed; ARCHIVE_FILTER_NONE: not. */
+static int
+packing(const uint8_t *p, size_t n)
+{
+	static const struct {
+		const char	*magic;
+		size_t		 n;
+		int		 filter;
+	} known[] = {
+		{ "\x1f\x8b\x08", 3, ARCHIVE_FILTER_GZIP }, { "BZh", 3, ARCHIVE_FILTER_BZIP2 },
+		{ "\xfd" "7zXZ", 6, ARCHIVE_FILTER_XZ }, { "\x28\xb5\x2f\xfd", 4, ARCHIVE_FILTER_ZSTD },
+		{ "\x04\x22\x4d\x18", 4, ARCHIVE_FILTER_LZ4 }, { "LZIP", 4, ARCHIVE_FILTER_LZIP },
+		{ "\x5d\0\0", 3, ARCHIVE_FILTER_LZMA }, { "\x1f\x9d", 2, ARCHIVE_FILTER_COMPRESS },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (n >= known[i].n && memcmp(p, known[i].magic, known[i].n) == 0)
+			return known[i].filter;
+	return ARCHIVE_FILTER_NONE;
+}
+
+/*
+ * Those asked first are found without the long look ahead of the last, which would hide that a short archive ends early.
+ */
+static void
+support_formats(struct archive *la, bool all)
+{
+	static int (*const safe[])(struct archive *) = {
+		archive_read_support_format_tar, archive_read_support_format_cpio, archive_read_support_format_zip,
+		archive_read_support_format_ar, archive_read_support_format_warc,
+	};
+	static int (*const others[])(struct archive *) = {
+		archive_read_support_format_7zip, archive_read_support_format_lha, archive_read_support_format_rar,
+		archive_read_support_format_rar5, archive_read_support_format_xar, archive_read_support_format_cab,
+		archive_read_support_format_iso9660,
+	};
+
+	for (size_t i = 0; i < sizeof(safe) / sizeof(*safe); i++)
+		safe[i](la);
+	for (size_t i = 0; all && i < sizeof(others) / sizeof(*others); i++)
+		others[i](la);
+}
+
+/*
+ * What is unpacked is said, not left to libarchive to find, which would go on
+ * with what comes out of it: a file may unpack to itself, for ever.
+ */
+static int
+unpack(struct arc_here *h, const uint8_t *head, size_t n)
+{
+	int filter = packing(head, n);
+
+	/* What ends before its first byte comes out is damaged, unless there are none. */
+	if (n == 0)
+		return archive_read_support_format_empty(h->la);
+	if (filter == ARCHIVE_FILTER_NONE)
+		return ARCHIVE_OK;
+	/* This one wants bytes at once. */
+	if (filter == ARCHIVE_FILTER_COMPRESS)
+		return archive_read_support_filter_compress(h->la);
+	return archive_read_append_filter(h->la, filter) < ARCHIVE_WARN ? ARCHIVE_FATAL : ARCHIVE_OK;
+}
+
+/* libarchive asks for the next bytes. */
+static la_ssize_t
+serve(struct archive *la, void *ctx, const void **p)
+{
+	struct arc_here *h = ctx;
+	size_t got;
+
+	*p = h->block;
+	if (h->in.read(h->in.ctx, h->block, BLOCK, &got) < 0) {
+		archive_set_error(la, EIO, "%s", err_line());
+		return ARCHIVE_FATAL;
+	}
+	return (la_ssize_t)got;
+}
+
+int
+arc_here_open(struct arc_here **out, const struct arc_here_opt *opt)
+{
+	struct arc_here *h = malloc(sizeof(*h));
+	int r, e;
+
+	*out = NULL;
+	if (h == NULL)
+		return err_nomem();
+	memset(h, 0, offsetof(struct arc_here, block));
+	h->in = opt->in;
+	if ((h->la = archive_read_new()) == NULL) {
+		free(h);
+		return err_nomem();
+	}
+	if (opt->kind != ARC_PACKED)
+		support_formats(h->la, opt->all);
+	if (opt->kind != ARC_ARCHIVE)
+		archive_read_support_format_raw(h->la);
+	if (opt->fd >= 0 && lseek(opt->fd, 0, SEEK_SET) < 0) {
+		e = err_sys("seek");
+		arc_here_close(h);
+		return e;
+	}
+	if ((r = unpack(h, opt->head, opt->n)) == ARCHIVE_OK)
+		r = opt->fd >= 0 ? archive_read_open_fd(h->la, opt->fd, BLOCK) : archive_read_open(h->la, h, NULL, serve, NULL);
+	if (r != ARCHIVE_OK) {
+		e = fault(h, ERR_FORMAT);
+		arc_here_close(h);
+		return e;
+	}
+	*out = h;
+	return 0;
+}
+
+void
+arc_here_close(struct arc_here *h)
+{
+	if (h == NULL)
+		return;
+	archive_read_free(h->la);
+	free(h);
+}
+
+bool
+arc_here_is_packed(const struct arc_here *h)
+{
+	return archive_format(h->la) == ARCHIVE_FORMAT_RAW;
+}
+
+static const char *
+name_of(struct archive_entry *entry)
+{
+	const char *name = archive_entry_pathname(entry);
+
+	/* Names that the locale has no letters for. */
+	return name != NULL ? name : archive_entry_pathname_utf8(entry);
+}
+
+/* What a member without bytes of its own leads to, or NULL. */
+static const char *
+link_of(struct archive_entry *entry)
+{
+	const char *to = NULL;
+
+	if (archive_entry_filetype(entry) == AE_IFLNK)
+		to = archive_entry_symlink_utf8(entry) != NULL ? archive_entry_symlink_utf8(entry) : "elsewhere";
+	else if (archive_entry_hardlink_utf8(entry) != NULL && archive_entry_size(entry) == 0)
+		to = archive_entry_hardlink_utf8(entry);
+	return to;
+}
+
+int
+arc_here_next(struct arc_here *h, const char **name)
+{
+	for (;;) {
+		int r = archive_read_next_header(h->la, &h->entry);
+
+		if (r < ARCHIVE_WARN || r == ARCHIVE_EOF)
+			h->entry = NULL;
+		if (r == ARCHIVE_EOF)
+			return 0;
+		/* To go on after RETRY would take bodies for heads. */
+		if (r == ARCHIVE_FATAL || r == ARCHIVE_RETRY || (r == ARCHIVE_FAILED && ++h->faults == FAULTS))
+			return fault(h, ERR_FORMAT);
+		if (r == ARCHIVE_FAILED)
+			return fault(h, ERR_ITEM);
+		h->faults = 0;
+		if (archive_entry_filetype(h->entry) != AE_IFREG && link_of(h->entry) == NULL)
+			continue;
+		if ((*name = name_of(h->entry)) == NULL)
+			return err_fail(ERR_ITEM, "a member without a readable name");
+		return 1;
+	}
+}
+
+int
+arc_here_read(struct arc_here *h, void *p, size_t n, size_t *got)
+{
+	const char *to = h->entry != NULL ? link_of(h->entry) : NULL;
+	unsigned retries = 0;
+	la_ssize_t r;
+
+	*got = 0;
+	if (h->entry == NULL)
+		return 0;
+	if (to != NULL)
+		return err_fail(ERR_ITEM, "a link to %s: links in an archive are not followed", to);
+	while (*got < n && (r = archive_read_data(h->la, (uint8_t *)p + *got, n - *got)) != 0)
+		if (r > 0)
+			*got += (size_t)r;
+		else if (r != ARCHIVE_RETRY || ++retries == FAULTS)
+			return fault(h, r == ARCHIVE_FATAL || r == ARCHIVE_RETRY ? ERR_FORMAT : ERR_ITEM);
+	return 0;
+}

@@ -1,0 +1,276 @@
+/* files - the files of a directory, an archive or a stream, one after the other. */
+#include "source/files.h"
+#include "base/err.h"
+#include "source/ending.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define SLURP_STEP	65536u
+
+/* A file of a stream that was read ahead. */
+struct held {
+	bool		 is;
+	struct buf	 name, place, data;
+	size_t		 next;		/* byte of data to give */
+	int		 e;		/* why there are no more */
+	char		 line[512];
+};
+
+struct files {
+	char		**paths, **bases;	/* and what names in them begin with */
+	size_t		 n, next;		/* the next path to open */
+	unsigned	 how;
+	bool		 stream, dir;
+	size_t		 passed;
+	struct place	*place;
+	/* What files_again() goes back to. */
+	struct held	 held;
+	unsigned	 again;			/* 2: to the held file; 1: to where the place is */
+	bool		 giving;		/* the held file */
+	const char	*name;			/* where the place is ... */
+	int		 e;			/* ... and what it said of it */
+	char		 line[1024];
+};
+
+/* Of several paths each is a folder, named after it. */
+static char *
+base_of(const char *path, size_t n_paths)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	size_t n = ending_archive(name);
+	char *base = NULL;
+
+	if (n == 0)
+		n = strlen(name);
+	if (n_paths == 1 || *name == '.' || *name == 0 || strcmp(name, "-") == 0)
+		return strdup("");
+	return asprintf(&base, "%.*s/", (int)n, name) < 0 ? NULL : base;
+}
+
+static int
+look_at(struct files *f, const char *path)
+{
+	struct stat st = { .st_mode = S_IFIFO };
+	size_t n = strlen(path);
+
+	if (strcmp(path, "-") != 0 && stat(path, &st) < 0) {
+		int e = err_sys("open");
+
+		return err_within("%s", path), e;
+	}
+	f->stream |= !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode);
+	f->dir |= S_ISDIR(st.st_mode);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	if ((f->paths[f->n] = strndup(path, n)) == NULL)
+		return err_nomem();
+	f->n++;
+	return 0;
+}
+
+int
+files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
+{
+	struct files *f = calloc(1, sizeof(*f));
+	int e = 0;
+
+	*out = NULL;
+	if (f == NULL)
+		return err_nomem();
+	f->how = how;
+	f->name = "";
+	f->dir = n > 1;
+	if ((f->paths = calloc(n, sizeof(*f->paths))) == NULL || (f->bases = calloc(n, sizeof(*f->bases))) == NULL)
+		e = err_nomem();
+	for (size_t i = 0; e == 0 && i < n; i++)
+		if ((e = look_at(f, paths[i])) == 0 && (f->bases[i] = base_of(f->paths[i], n)) == NULL)
+			e = err_nomem();
+	if (e < 0) {
+		files_close(f);
+		return e;
+	}
+	*out = f;
+	return 0;
+}
+
+int
+files_twin(const struct files *f, struct files **twin)
+{
+	return files_open(twin, (const char *const *)f->paths, f->n, f->how);
+}
+
+void
+files_close(struct files *f)
+{
+	if (f == NULL)
+		return;
+	place_close(f->place);
+	for (size_t i = 0; i < f->n; i++) {
+		free(f->paths[i]);
+		free(f->bases[i]);
+	}
+	free(f->paths);
+	free(f->bases);
+	buf_free(&f->held.name);
+	buf_free(&f->held.place);
+	buf_free(&f->held.data);
+	free(f);
+}
+
+unsigned
+files_how(const struct files *f)
+{
+	return f->how;
+}
+
+bool
+files_is_stream(const struct files *f)
+{
+	return f->stream;
+}
+
+bool
+files_is_dir(const struct files *f)
+{
+	return f->dir;
+}
+
+size_t
+files_passed(const struct files *f)
+{
+	return f->passed + (f->place != NULL ? place_passed(f->place) : 0);
+}
+
+const char *
+files_path(const struct files *f)
+{
+	return strcmp(f->paths[0], "-") == 0 ? "standard input" : f->paths[0];
+}
+
+/* On to the next file of this place or those behind it. */
+static int
+step(struct files *f)
+{
+	int e;
+
+	for (;;) {
+		if (f->place == NULL) {
+			if (f->next == f->n)
+				return 0;
+			if ((e = place_open(&f->place, f->paths[f->next], f->bases[f->next], f->how)) < 0)
+				return e;
+			f->next++;
+		}
+		if ((e = place_next(f->place, &f->name)) != 0)
+			return e;
+		f->passed += place_passed(f->place);
+		place_close(f->place);
+		f->place = NULL;
+	}
+}
+
+int
+files_next(struct files *f, const char **name)
+{
+	f->giving = f->again == 2;
+	if (f->giving) {
+		f->again = 1;
+		f->held.is = false;
+		*name = (const char *)f->held.name.p;
+		return 1;
+	}
+	if (f->again == 1 && f->e < 0) {
+		err_note(0, "%s", f->line);
+	} else if (f->again == 0 && (f->e = step(f)) < 0 && f->stream) {
+		snprintf(f->line, sizeof(f->line), "%s", err_line());
+	}
+	f->again = 0;
+	*name = f->name;
+	return f->e;
+}
+
+const char *
+files_place(struct files *f)
+{
+	if (f->giving)
+		return (const char *)f->held.place.p;
+	return f->place != NULL ? place_shown(f->place) : files_path(f);
+}
+
+const char *
+files_plain(const struct files *f)
+{
+	return f->place != NULL && !f->giving ? place_plain(f->place) : NULL;
+}
+
+static int
+read_held(struct held *h, void *p, size_t n, size_t *got)
+{
+	*got = h->data.n - h->next < n ? h->data.n - h->next : n;
+	if (*got > 0)
+		memcpy(p, h->data.p + h->next, *got);
+	h->next += *got;
+	if (*got == n || h->e == 0)
+		return 0;
+	return err_fail(h->e, "%s", h->line);
+}
+
+int
+files_read(struct files *f, void *p, size_t n, size_t *got)
+{
+	return f->giving ? read_held(&f->held, p, n, got) : place_read(f->place, p, n, got);
+}
+
+int
+files_slurp(struct files *f, size_t max, struct buf *b)
+{
+	size_t start = b->n, got;
+	int e;
+
+	do {
+		if ((e = buf_room(b, SLURP_STEP)) < 0 || (e = files_read(f, b->p + b->n, SLURP_STEP, &got)) < 0)
+			return e;
+		b->n += got;
+		if (b->n - start > max)
+			return err_fail(ERR_ITEM, "longer than %zu bytes", max);
+	} while (got == SLURP_STEP);
+	return 0;
+}
+
+int
+files_hold(struct files *f, size_t max)
+{
+	struct held *h = &f->held;
+	const char *place;
+
+	if (!f->stream)
+		return 0;
+	place = files_place(f);
+	h->name.n = h->place.n = h->data.n = h->next = 0;
+	if (buf_put(&h->name, f->name, strlen(f->name) + 1) < 0 || buf_put(&h->place, place, strlen(place) + 1) < 0)
+		return ERR_NOMEM;
+	if ((h->e = files_slurp(f, max, &h->data)) == ERR_NOMEM)
+		return ERR_NOMEM;
+	if (h->e < 0)
+		snprintf(h->line, sizeof(h->line), "%s", err_line());
+	h->is = true;
+	return 0;
+}
+
+int
+files_again(struct files *f, unsigned how)
+{
+	if (f->stream) {
+		f->again = f->held.is ? 2 : 1;
+		return 0;
+	}
+	f->how = how;
+	place_close(f->place);
+	f->place = NULL;
+	f->next = f->passed = 0;
+	f->name = "";
+	return 0;
+}

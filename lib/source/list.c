@@ -1,0 +1,160 @@
+/* list - a .lst file: one picture a line, with its number and labels. */
+#include "source/list.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <errno.h>
+#include <float.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <string.h>
+
+struct list {
+	FILE			*f;
+	uint64_t		 n;	/* lines read */
+	uint32_t		 width;
+	struct list_entry	 entry;
+	char			 line[LIST_LINE + 2];
+};
+
+int
+list_open(struct list **out, const char *path, uint32_t width)
+{
+	struct list *l = malloc(sizeof(*l));
+	bool in = strcmp(path, "-") == 0;
+
+	*out = NULL;
+	if (l == NULL)
+		return err_nomem();
+	l->n = 0;
+	l->width = width;
+	if ((l->f = in ? stdin : fopen(path, "re")) == NULL) {
+		free(l);
+		return err_sys("open");
+	}
+	*out = l;
+	return 0;
+}
+
+double
+list_share(const struct list *l)
+{
+	struct stat st;
+	off_t at = ftello(l->f);
+
+	return at >= 0 && fstat(fileno(l->f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ?
+	    (double)at / (double)st.st_size : -1;
+}
+
+void
+list_close(struct list *l)
+{
+	if (l == NULL)
+		return;
+	if (l->f != stdin)
+		fclose(l->f);
+	free(l);
+}
+
+uint64_t
+list_line(const struct list *l)
+{
+	return l->n;
+}
+
+static int
+add_label(struct list_entry *entry, const char *text)
+{
+	double v;
+
+	if (entry->labels == LIST_LABELS)
+		return err_fail(ERR_ITEM, "more than %u labels", LIST_LABELS);
+	if (num_f64(text, -FLT_MAX, FLT_MAX, &v) < 0)
+		return err_within("label"), ERR_ITEM;
+	entry->label[entry->labels++] = (float)v;
+	return 0;
+}
+
+static void
+cut_end(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && strchr("\r\n ", end[-1]) != NULL)
+		*--end = 0;
+}
+
+/* The field that *rest begins with; then *rest is behind it, NULL when it was the last. */
+static char *
+next_field(char **rest, const char *cut)
+{
+	char *field = *rest + strspn(*rest, " ");
+
+	*rest = field;
+	strsep(rest, cut);
+	if (*rest != NULL && *cut == ' ')
+		*rest += strspn(*rest, " ");
+	cut_end(field);
+	return field;
+}
+
+int
+list_parse(char *line, uint32_t width, struct list_entry *entry)
+{
+	bool tabs = strchr(line, '\t') != NULL;
+	const char *cut = tabs ? "\t" : " ";
+	char *field;
+	int e = 0;
+
+	cut_end(line);
+	line += strspn(line, " ");
+	if (*line == 0)
+		return 0;
+	entry->labels = 0;
+	field = next_field(&line, cut);
+	if (num_u64(field, 0, UINT64_MAX, &entry->id) < 0)
+		return err_within("index"), ERR_ITEM;
+	/* The path is the last field; without tabs it is all that stands behind the labels. */
+	while (e == 0 && line != NULL && (tabs ? strchr(line, '\t') != NULL : entry->labels < (width > 0 ? width : 1)))
+		e = add_label(entry, next_field(&line, cut));
+	if (e < 0)
+		return e;
+	if (line == NULL || entry->labels == 0)
+		return err_fail(ERR_ITEM, "no label and no path");
+	entry->path = line + strspn(line, " ");
+	return *entry->path != 0 ? 1 : err_fail(ERR_ITEM, "no path");
+}
+
+/* Passes over what is left of a line that is too long. */
+static void
+skip_line(FILE *f)
+{
+	int c;
+
+	do
+		c = getc(f);
+	while (c != '\n' && c != EOF);
+}
+
+int
+list_next(struct list *l, const struct list_entry **entry)
+{
+	int e = 0;
+
+	while (e == 0 && fgets(l->line, sizeof(l->line), l->f) != NULL) {
+		size_t n = strlen(l->line);
+
+		l->n++;
+		if (n == sizeof(l->line) - 1 && l->line[n - 1] != '\n') {
+			skip_line(l->f);
+			return err_fail(ERR_ITEM, "longer than %u bytes", LIST_LINE);
+		}
+		e = list_parse(l->line, l->width, &l->entry);
+	}
+	if (e == 0 && ferror(l->f))
+		return err_sys("read");
+	*entry = &l->entry;
+	return e;
+}

@@ -1,0 +1,45 @@
+/*
+ * list - a .lst file: one picture a line, with its number and labels.
+ *
+ *	index TAB label [TAB label ...] TAB path
+ *
+ * A line without tabs is cut at runs of blanks: index, as many labels as are
+ * asked for, and the rest is the path, as MXNet's C++ tool does.  Blanks around
+ * a field and empty lines count for nothing.
+ * Source: MXNet, tools/im2rec.py and src/io/image_recordio.h.
+ */
+#ifndef SOURCE_LIST_H
+#define SOURCE_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIST_LINE	65536u	/* bytes of a line */
+#define LIST_LABELS	4096u	/* of a line */
+
+struct list_entry {
+	uint64_t	 id;
+	uint32_t	 labels;	/* 1 or more */
+	float		 label[LIST_LABELS];
+	const char	*path;
+};
+
+/* Takes a line apart in place; width: labels where there are no tabs, 0: 1.  Returns 1, 0 for an empty one, or ERR_ITEM. */
+int	 list_parse(char *line, uint32_t width, struct list_entry *entry);
+
+struct list;
+
+/* "-" is standard input; width as above.  Returns 0, ERR_SYS or ERR_NOMEM. */
+int	 list_open(struct list **l, const char *path, uint32_t width);
+void	 list_close(struct list *l);	/* NULL is fine */
+/*
+ * The next line's entry, lent until the next call: 1, 0 at the end, ERR_ITEM
+ * when the line is not one (the list goes on) or ERR_SYS.
+ */
+int	 list_next(struct list *l, const struct list_entry **entry);
+/* How much of the file was read, 0..1; -1 of a stream. */
+double	 list_share(const struct list *l);
+/* The number of the line read last, from 1. */
+uint64_t list_line(const struct list *l);
+
+#endif

@@ -1,0 +1,146 @@
+/* names - a list of names: the classes of a data set, in the order of their numbers. */
+#include "source/names.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+put(struct names *l, size_t at, const char *name, size_t n)
+{
+	char *copy;
+
+	if (l->n == NAMES_MOST || l->bytes + n + 1 > NAMES_BYTES)
+		return err_fail(ERR_LIMIT, "more than %u names, or %u bytes of them", NAMES_MOST, NAMES_BYTES);
+	if (l->n == l->cap) {
+		size_t cap = l->cap > 0 ? l->cap * 2 : 16;
+		char **p = realloc(l->p, cap * sizeof(*p));
+
+		if (p == NULL)
+			return err_nomem();
+		l->p = p;
+		l->cap = cap;
+	}
+	if ((copy = strndup(name, n)) == NULL)
+		return err_nomem();
+	memmove(l->p + at + 1, l->p + at, (l->n - at) * sizeof(*l->p));
+	l->p[at] = copy;
+	l->n++;
+	l->bytes += n + 1;
+	return 0;
+}
+
+static int
+order(const char *a, const char *b, size_t n)
+{
+	int c = strncmp(a, b, n);
+
+	return c != 0 ? c : a[n] != 0;
+}
+
+static const char *
+in_order(const struct names *l, size_t i)
+{
+	return l->p[l->sorted != NULL ? l->sorted[i] : i];
+}
+
+/* Where the name stands in the order of bytes, or should; there says which. */
+static size_t
+place(const struct names *l, const char *name, size_t n, bool *there)
+{
+	size_t lo = 0, hi = l->n;
+
+	*there = false;
+	while (lo < hi && !*there) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = order(in_order(l, mid), name, n);
+
+		if (c == 0)
+			*there = true;
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return *there ? hi : lo;
+}
+
+int
+names_push(struct names *l, const char *name, size_t n)
+{
+	return put(l, l->n, name, n);
+}
+
+int
+names_insert(struct names *l, const char *name, size_t n)
+{
+	bool there;
+	size_t at = place(l, name, n, &there);
+
+	return there ? 0 : put(l, at, name, n);
+}
+
+long
+names_find(const struct names *l, const char *name, size_t n)
+{
+	bool there;
+	size_t at = place(l, name, n, &there);
+
+	return !there ? -1 : (long)(l->sorted != NULL ? l->sorted[at] : at);
+}
+
+static int
+by_name(const void *a, const void *b, void *l)
+{
+	return strcmp(((const struct names *)l)->p[*(const size_t *)a], ((const struct names *)l)->p[*(const size_t *)b]);
+}
+
+static int
+sort(struct names *l)
+{
+	if ((l->sorted = malloc(l->n * sizeof(*l->sorted))) == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < l->n; i++)
+		l->sorted[i] = i;
+	qsort_r(l->sorted, l->n, sizeof(*l->sorted), by_name, l);
+	for (size_t i = 1; i < l->n; i++)
+		if (strcmp(in_order(l, i - 1), in_order(l, i)) == 0)
+			return err_fail(ERR_FORMAT, "%.64s: stands there twice", in_order(l, i));
+	return 0;
+}
+
+int
+names_read(struct names *l, const char *path)
+{
+	struct buf b = { 0 };
+	int e = io_slurp(path, NAMES_BYTES, &b);
+
+	if (e == 0)
+		e = buf_terminate(&b);
+	for (char *p = (char *)b.p, *line; e == 0 && (line = strsep(&p, "\n")) != NULL;) {
+		size_t n = strlen(line);
+
+		n -= n > 0 && line[n - 1] == '\r';
+		if (n > 0)
+			e = names_push(l, line, n);
+	}
+	buf_free(&b);
+	if (e == 0)
+		e = l->n > 0 ? sort(l) : err_fail(ERR_FORMAT, "no names in it");
+	if (e < 0)
+		err_within("%s", path);
+	return e;
+}
+
+void
+names_free(struct names *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->p[i]);
+	free(l->p);
+	free(l->sorted);
+	*l = (struct names){ 0 };
+}

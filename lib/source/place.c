@@ -1,0 +1,374 @@
+/* place - the files of one path: a directory walked, an archive and those within it, or a file alone. */
+#include "source/place.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "source/arc.h"
+#include "source/ending.h"
+#include "source/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { GO_ON = 2 };	/* a step that found no file, between 1 and the end */
+
+/* An archive that is being read. */
+struct level {
+	struct arc	*arc;
+	struct buf	 prefix;	/* of its members' names */
+	struct buf	 shown;		/* what the one around it calls it */
+};
+
+struct place {
+	const char	*path, *base;
+	unsigned	 how;
+	size_t		 passed;
+	struct walk	*walk;		/* of a directory, and ... */
+	const char	*at;		/* ... the path that it is at */
+	int		 in;		/* a stream, or -1 */
+	struct level	 level[PLACE_NEST];
+	unsigned	 deep;
+	/* The current file. */
+	struct buf	 name, member, shown;
+	bool		 is_packed;
+	struct arc	*packed;	/* opened when it is read, as is ... */
+	int		 fd;		/* ... one of a directory; or -1 */
+};
+
+static int
+set(struct buf *b, const char *before, const char *text, size_t n)
+{
+	b->n = 0;
+	if (buf_put(b, before, strlen(before)) < 0 || buf_put(b, text, n) < 0)
+		return ERR_NOMEM;
+	return buf_terminate(b);
+}
+
+static const char *
+text_of(const struct buf *b)
+{
+	return b->n > 0 ? (const char *)b->p : "";
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static int
+read_fd(void *ctx, void *p, size_t n, size_t *got)
+{
+	return io_read(*(int *)ctx, p, n, got);
+}
+
+static int
+read_member(void *ctx, void *p, size_t n, size_t *got)
+{
+	return arc_read(ctx, p, n, got);
+}
+
+/* What is packed once more, or not, in the file that the place stands at. */
+static int
+open_at(struct place *p, struct arc **a, enum arc_kind kind)
+{
+	if (p->deep == 0)
+		return arc_open(a, p->at, kind);
+	return arc_open_in(a, (struct arc_in){ read_member, p->level[p->deep - 1].arc }, kind);
+}
+
+/* The whole place is an archive, or a file alone. */
+static int
+open_only(struct place *p, bool stream)
+{
+	enum arc_kind kind = ending_is_raw(p->path) ? ARC_PACKED : ARC_EITHER;
+	struct level *l = &p->level[0];
+	int e;
+
+	if (strcmp(p->path, "-") == 0)
+		p->in = STDIN_FILENO;
+	else if (stream && (p->in = open(p->path, O_RDONLY | O_CLOEXEC)) < 0)
+		return err_sys("open");
+	if (p->in >= 0)
+		e = arc_open_in(&l->arc, (struct arc_in){ read_fd, &p->in }, kind);
+	else
+		e = arc_open(&l->arc, p->path, kind);
+	if (e == 0)
+		p->deep = 1;
+	return e < 0 ? e : set(&l->prefix, p->base, "", 0);
+}
+
+static int
+open_in(struct place *p)
+{
+	struct stat st = { .st_mode = S_IFIFO };
+
+	if (strcmp(p->path, "-") != 0 && stat(p->path, &st) < 0)
+		return err_sys("open");
+	if (S_ISDIR(st.st_mode))
+		return walk_open(&p->walk, p->path, (p->how & PLACE_ANY_ORDER) == 0);
+	return open_only(p, !S_ISREG(st.st_mode));
+}
+
+int
+place_open(struct place **out, const char *path, const char *base, unsigned how)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	int e;
+
+	*out = NULL;
+	if (p == NULL)
+		return err_nomem();
+	p->path = path;
+	p->base = base;
+	p->how = how;
+	p->in = p->fd = -1;
+	if ((e = open_in(p)) < 0) {
+		err_within("%s", place_shown(p));
+		place_close(p);
+		return e;
+	}
+	*out = p;
+	return 0;
+}
+
+/* Done with the current file. */
+static void
+leave(struct place *p)
+{
+	arc_close(p->packed);
+	p->packed = NULL;
+	p->is_packed = false;
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
+/* Done with the innermost archive. */
+static void
+rise(struct place *p)
+{
+	struct level *l = &p->level[--p->deep];
+
+	arc_close(l->arc);
+	l->arc = NULL;
+	/* It is what the one around it was at. */
+	if (p->deep > 0)
+		set(&p->member, "", text_of(&l->shown), l->shown.n);
+}
+
+void
+place_close(struct place *p)
+{
+	if (p == NULL)
+		return;
+	leave(p);
+	while (p->deep > 0)
+		rise(p);
+	walk_close(p->walk);
+	if (p->in > STDIN_FILENO)
+		close(p->in);
+	for (unsigned i = 0; i < PLACE_NEST; i++) {
+		buf_free(&p->level[i].prefix);
+		buf_free(&p->level[i].shown);
+	}
+	buf_free(&p->name);
+	buf_free(&p->member);
+	buf_free(&p->shown);
+	free(p);
+}
+
+size_t
+place_passed(const struct place *p)
+{
+	return p->passed;
+}
+
+/* The archives that the current file stands in, the outermost first. */
+static const char *
+show_archives(struct place *p)
+{
+	const char *root = p->walk != NULL && p->at != NULL ? p->at : strcmp(p->path, "-") == 0 ? "standard input" : p->path;
+	int e = set(&p->shown, "", root, strlen(root));
+
+	for (unsigned i = 1; e == 0 && i < p->deep; i++)
+		e = buf_put_fmt(&p->shown, ": %s", text_of(&p->level[i].shown));
+	if (e == 0)
+		e = buf_terminate(&p->shown);
+	return e == 0 ? text_of(&p->shown) : p->path;
+}
+
+const char *
+place_shown(struct place *p)
+{
+	const char *text = show_archives(p);
+
+	if (p->deep == 0 || arc_is_packed(p->level[p->deep - 1].arc) || p->member.n == 0)
+		return text;
+	if (buf_put_fmt(&p->shown, ": %s", text_of(&p->member)) < 0 || buf_terminate(&p->shown) < 0)
+		return p->path;
+	return text_of(&p->shown);
+}
+
+const char *
+place_plain(const struct place *p)
+{
+	return p->deep == 0 && !p->is_packed ? p->at : NULL;
+}
+
+/* Names the place where the innermost archive is damaged. */
+static void
+tell_damage(struct place *p)
+{
+	const char *in = show_archives(p);
+
+	if (p->member.n > 0)
+		err_within("%s: behind %s", in, text_of(&p->member));
+	else
+		err_within("%s", in);
+}
+
+/* Goes into the archive that the place stands at, called name.  Returns GO_ON, ERR_ITEM, or what ends the walk. */
+static int
+enter(struct place *p, const char *name)
+{
+	struct level *l;
+	int e;
+
+	if (p->deep == PLACE_NEST)
+		return err_fail(ERR_ITEM, "%s: archives within each other, more than %u", place_shown(p), PLACE_NEST);
+	l = &p->level[p->deep];
+	if ((e = open_at(p, &l->arc, ARC_ARCHIVE)) < 0) {
+		err_within("%s", place_shown(p));
+		return e == ERR_NOMEM ? e : ERR_ITEM;
+	}
+	if ((e = set(&l->prefix, p->deep > 0 ? text_of(&p->level[p->deep - 1].prefix) : p->base, name,
+	    ending_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 || (e = buf_terminate(&l->prefix)) < 0 ||
+	    (e = set(&l->shown, "", name, strlen(name))) < 0) {
+		arc_close(l->arc);
+		l->arc = NULL;
+		return e;
+	}
+	p->deep++;
+	p->member.n = 0;
+	return GO_ON;
+}
+
+/* The place stands at a file.  Returns 1, or what enter() does. */
+static int
+meet(struct place *p, const char *prefix, const char *name)
+{
+	size_t n = strlen(name), unpacked = ending_unpacked(name);
+
+	if (ending_archive(name) > 0)
+		return enter(p, name);
+	p->is_packed = unpacked < n;
+	return set(&p->name, prefix, name, unpacked) < 0 ? ERR_NOMEM : 1;
+}
+
+static int
+next_in_walk(struct place *p)
+{
+	int e = walk_next(p->walk, &p->at);
+	const char *name;
+
+	if (e <= 0)
+		return e;
+	name = p->at + strlen(p->path) + 1;
+	p->member.n = 0;
+	if (ending_archive(name) > 0 && (p->how & PLACE_ENTER) == 0) {
+		p->passed++;
+		return GO_ON;
+	}
+	return meet(p, p->base, name);
+}
+
+/* The innermost archive cannot go on. */
+static int
+give_up(struct place *p, int e)
+{
+	tell_damage(p);
+	if (p->deep == 1 && p->walk == NULL)
+		return e;
+	rise(p);
+	return e == ERR_NOMEM ? e : ERR_ITEM;
+}
+
+static int
+next_member(struct place *p)
+{
+	struct level *l = &p->level[p->deep - 1];
+	const char *name;
+	int e = arc_next(l->arc, &name);
+
+	if (e == 0) {
+		rise(p);
+		return p->deep == 0 && p->walk == NULL ? 0 : GO_ON;
+	}
+	if (e == ERR_ITEM)
+		return tell_damage(p), e;
+	if (e < 0)
+		return give_up(p, e);
+	if (arc_is_packed(l->arc)) {
+		name = base_name(p->path);
+		return set(&p->name, "", name, ending_unpacked(name)) < 0 ? ERR_NOMEM : 1;
+	}
+	while (strncmp(name, "./", 2) == 0 || *name == '/')
+		name += *name == '/' ? 1 : 2;
+	if (*name == 0 || *name == '.' || strstr(name, "/.") != NULL)
+		return GO_ON;
+	if (set(&p->member, "", name, strlen(name)) < 0)
+		return ERR_NOMEM;
+	return meet(p, text_of(&l->prefix), text_of(&p->member));
+}
+
+int
+place_next(struct place *p, const char **name)
+{
+	int e;
+
+	leave(p);
+	do
+		e = p->deep > 0 ? next_member(p) : p->walk != NULL ? next_in_walk(p) : 0;
+	while (e == GO_ON);
+	*name = text_of(&p->name);
+	return e;
+}
+
+/* A walk may want no more than names, so that a file is opened when its bytes are asked for. */
+static int
+open_current(struct place *p)
+{
+	const char *name;
+	int e;
+
+	if (p->is_packed) {
+		if ((e = open_at(p, &p->packed, ARC_PACKED)) == 0)
+			e = arc_next(p->packed, &name);
+	} else {
+		e = (p->fd = open(p->at, O_RDONLY | O_CLOEXEC)) < 0 ? err_sys("open") : 0;
+	}
+	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+}
+
+int
+place_read(struct place *p, void *buf, size_t n, size_t *got)
+{
+	int e = 0;
+
+	*got = 0;
+	if (p->packed == NULL && p->fd < 0 && (p->is_packed || p->deep == 0) && (e = open_current(p)) < 0)
+		return e;
+	if (p->packed != NULL)
+		e = arc_read(p->packed, buf, n, got);
+	else if (p->fd >= 0)
+		e = io_read(p->fd, buf, n, got);
+	else if ((e = arc_read(p->level[p->deep - 1].arc, buf, n, got)) == ERR_FORMAT && p->deep == 1 && p->walk == NULL)
+		return e;
+	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
+}

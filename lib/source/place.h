@@ -1,0 +1,32 @@
+/*
+ * place - the files of one path: a directory walked, an archive and those within it, or a file alone.
+ *
+ * Serves files.h, where its words are explained.
+ */
+#ifndef SOURCE_PLACE_H
+#define SOURCE_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PLACE_NEST	4u	/* archives within each other */
+
+enum { PLACE_ENTER = 1 /* archives in a directory */, PLACE_ANY_ORDER = 2 /* of a directory */ };
+
+struct place;
+
+/*
+ * "-" is standard input.  Names begin with base, but for that of a file alone.  path and base must live as long.
+ * Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM; the line names the path.
+ */
+int	 place_open(struct place **p, const char *path, const char *base, unsigned how);
+void	 place_close(struct place *p);	/* NULL is fine */
+/* Archives in the directory that were passed over till now. */
+size_t	 place_passed(const struct place *p);
+/* As files_next(), files_place(), files_plain() and files_read(). */
+int	 place_next(struct place *p, const char **name);
+const char *place_shown(struct place *p);
+const char *place_plain(const struct place *p);
+int	 place_read(struct place *p, void *buf, size_t n, size_t *got);
+
+#endif

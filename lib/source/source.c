@@ -1,0 +1,219 @@
+/* source - a cursor over pictures, wherever they come from. */
+#include "base/err.h"
+#include "source/ending.h"
+#include "image/img.h"
+#include "source/source_kind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct source {
+	const struct source_kind	*kind;
+	struct files			*files;
+	void				*state;
+	uint64_t			 id;	/* of the next picture: its place */
+	uint32_t			 label_width, part, parts;
+	size_t				 given;	/* classes */
+	struct names			 classes;
+};
+
+/* The kind that a picture stands for: what lies next to it tells. */
+static int
+look_beside(struct files *f, const char *picture, const struct source_kind **kind)
+{
+	char *first = strdup(picture);
+	const char *name;
+	int e;
+
+	if (first == NULL)
+		return err_nomem();
+	*kind = &source_folder_kind;
+	if ((e = files_hold(f, IMG_BYTES)) == 0) {
+		/* What is wrong with the next one is found again behind this. */
+		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 && source_shards_match(first, name))
+			if (source_shards_knows(name))
+				*kind = &source_shards_kind;
+			else if (files_is_stream(f))
+				break;
+		e = 0;
+	}
+	free(first);
+	return e;
+}
+
+/* The first name that tells decides, so that no archive is read through to know what it is. */
+static int
+look(struct files *f, const struct source_kind **kind)
+{
+	const char *name;
+	int e = 0;
+
+	while (*kind == NULL && (e = files_next(f, &name)) != 0 && (e > 0 || (e == ERR_ITEM && !files_is_stream(f))))
+		if (e == ERR_ITEM)
+			continue;
+		else if (source_cifar_knows(name))
+			*kind = &source_cifar_kind;
+		else if (source_mnist_knows(name))
+			*kind = &source_mnist_kind;
+		else if (source_shards_knows(name))
+			*kind = &source_shards_kind;
+		else if (ending_is_picture(name))
+			return look_beside(f, name, kind);
+	/* What is damaged before a stream's first picture cannot be told later. */
+	return e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
+}
+
+static int
+find_kind(struct source *s)
+{
+	unsigned how = 0;
+	int e = look(s->files, &s->kind);
+
+	/* Archives in a directory are what it holds when it holds nothing else. */
+	if (e == 0 && s->kind == NULL && files_passed(s->files) > 0) {
+		how = FILES_ENTER;
+		if ((e = files_again(s->files, how)) == 0)
+			e = look(s->files, &s->kind);
+	}
+	if (s->kind != NULL)
+		return files_again(s->files, how);
+	if (e < 0)
+		return e;
+	return err_fail(ERR_FORMAT, "%s: no pictures in it: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
+	    files_path(s->files));
+}
+
+static bool
+is_list(const struct source_opt *opt)
+{
+	size_t n = opt->path != NULL ? strlen(opt->path) : 0;
+
+	return opt->n_paths == 0 && (opt->root != NULL || (n >= 4 && strcmp(opt->path + n - 4, ".lst") == 0));
+}
+
+static int
+open_places(struct source *s, const struct source_opt *opt)
+{
+	int e = opt->n_paths > 0 ? files_open(&s->files, opt->paths, opt->n_paths, 0) : files_open(&s->files, &opt->path, 1, 0);
+
+	return e < 0 ? e : find_kind(s);
+}
+
+int
+source_open(struct source **out, const struct source_opt *opt)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	int e = 0;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->label_width = opt->label_width;
+	s->part = opt->part;
+	s->parts = opt->parts > 0 ? opt->parts : 1;
+	if (s->part >= s->parts)
+		e = err_fail(ERR_ARG, "part %u of %u", s->part, s->parts);
+	else if (opt->labels != NULL)
+		e = names_read(&s->classes, opt->labels);
+	s->given = s->classes.n;
+	if (e == 0 && is_list(opt))
+		s->kind = &source_list_kind;
+	else if (e == 0)
+		e = open_places(s, opt);
+	if (e == 0)
+		e = s->kind->open(&s->state, opt, s->files, &s->classes);
+	if (e < 0) {
+		source_close(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+void
+source_close(struct source *s)
+{
+	if (s == NULL)
+		return;
+	if (s->state != NULL)
+		s->kind->close(s->state);
+	files_close(s->files);
+	names_free(&s->classes);
+	free(s);
+}
+
+/* One item, of any part. */
+static int
+step(struct source *s, bool wanted, struct source_item *item)
+{
+	int e;
+
+	*item = (struct source_item){ .name = "" };
+	e = s->kind->next(s->state, wanted, item);
+	if (e <= 0 && e != ERR_ITEM)
+		return e;
+	if (!s->kind->has_ids)
+		item->id = s->id;
+	s->id++;
+	if (e > 0 && item->labels < s->label_width)
+		return err_fail(ERR_ITEM, "has %u labels, not %u", item->labels, s->label_width);
+	if (s->label_width > 0)
+		item->labels = s->label_width;
+	if (e > 0 && s->given > 0 && !(item->label[0] >= 0 && item->label[0] < (float)s->given))
+		return err_fail(ERR_ITEM, "its label %g is none of the %zu classes given", (double)item->label[0], s->given);
+	return e;
+}
+
+/* The next item of this part. */
+static int
+next(struct source *s, bool wanted, struct source_item *item)
+{
+	bool mine;
+	int e;
+
+	do {
+		mine = s->id % s->parts == s->part;
+		e = step(s, wanted && mine, item);
+	} while (!mine && (e > 0 || e == ERR_ITEM));
+	return e;
+}
+
+int
+source_next(struct source *s, struct source_item *item)
+{
+	return next(s, true, item);
+}
+
+int
+source_skip(struct source *s, struct source_item *item)
+{
+	return next(s, false, item);
+}
+
+double
+source_share(const struct source *s, uint64_t done)
+{
+	double share = s->kind->share != NULL ? s->kind->share(s->state) : -1, of;
+
+	if (share < 0 || s->id == 0)
+		return share;
+	of = (double)done * s->parts / (double)s->id;
+	return of < 1 ? share * of : share;
+}
+
+const struct names *
+source_classes(const struct source *s)
+{
+	return &s->classes;
+}
+
+int
+source_number_classes(struct names *classes, uint32_t most)
+{
+	char text[16];
+	int e = 0;
+
+	for (uint32_t i = 0; classes->n == i && e == 0 && i <= most && most < NAMES_MOST; i++)
+		e = names_push(classes, text, (size_t)snprintf(text, sizeof(text), "%u", i));
+	return e;
+}

@@ -1,0 +1,117 @@
+/* source_folder - the pictures of class folders, in a directory or an archive: serves source. */
+#include "base/err.h"
+#include "source/ending.h"
+#include "source/folders.h"
+#include "image/img.h"
+#include "source/source_kind.h"
+
+#include <stdlib.h>
+
+struct state {
+	struct files	*files;
+	struct folders	*folders;
+	float		 label;
+	uint64_t	 noted, met;	/* pictures */
+	struct buf	 data;
+};
+
+/* A walk for the folders that there are; order is of no matter. */
+static int
+note_all(struct state *s)
+{
+	const char *name;
+	unsigned how = files_how(s->files);
+	int e;
+
+	if ((e = files_again(s->files, how | FILES_ANY_ORDER)) < 0)
+		return e;
+	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM)
+		if (e > 0 && ending_is_picture(name)) {
+			s->noted++;
+			if ((e = folders_note(s->folders, name)) < 0)
+				return e;
+		}
+	if (e < 0 || (e = folders_settle(s->folders, files_is_dir(s->files))) < 0)
+		return e;
+	return files_again(s->files, how);
+}
+
+static void
+folder_close(void *p)
+{
+	struct state *s = p;
+
+	folders_free(s->folders);
+	buf_free(&s->data);
+	free(s);
+}
+
+static int
+folder_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	bool given = classes->n > 0 && opt->split == SOURCE_ALL;
+	int e;
+
+	if (s == NULL)
+		return err_nomem();
+	s->files = files;
+	e = folders_new(&s->folders, classes, opt->split, files_path(files));
+	/* Read once what can be read but once, and what holds no question. */
+	if (e == 0 && !files_is_stream(files) && !given)
+		e = note_all(s);
+	if (e < 0) {
+		folder_close(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+static int
+folder_next(void *state, bool wanted, struct source_item *item)
+{
+	struct state *s = state;
+	const char *name;
+	size_t class = 0;
+	int e, of;
+
+	do {
+		if ((e = files_next(s->files, &name)) <= 0)
+			return e == 0 ? folders_end(s->folders) : e;
+		of = ending_is_picture(name) ? folders_class(s->folders, name, &class) : 0;
+		s->met += ending_is_picture(name);
+	} while (of == 0);
+	if (of < 0 && of != ERR_ITEM)
+		return of;
+	item->name = files_plain(s->files);
+	item->later = item->name != NULL && of > 0;
+	if (item->name == NULL)
+		item->name = files_place(s->files);
+	if (of < 0)
+		return of;
+	s->label = (float)class;
+	item->labels = 1;
+	item->label = &s->label;
+	if (item->later || !wanted)
+		return 1;
+	s->data.n = 0;
+	if ((e = files_slurp(s->files, IMG_BYTES, &s->data)) < 0) {
+		if (e != ERR_ITEM)
+			err_within("%s", item->name);
+		return e;
+	}
+	item->data = s->data.p;
+	item->n = s->data.n;
+	return 1;
+}
+
+static double
+folder_share(const void *state)
+{
+	const struct state *s = state;
+
+	return s->noted > 0 ? (double)s->met / (double)s->noted : -1;
+}
+
+const struct source_kind source_folder_kind = { folder_open, folder_next, folder_close, folder_share, false };

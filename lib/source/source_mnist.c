@@ -1,0 +1,293 @@
+/* source_mnist - the pictures of MNIST's idx files: serves source. */
+#include "base/err.h"
+#include "base/io.h"
+#include "source/source_kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define IMAGES_MAGIC	0x803u		/* u8, 3 dimensions */
+#define LABELS_MAGIC	0x801u		/* u8, 1 dimension */
+#define SIDE		4096u		/* pixels, at most */
+#define COPY_BYTES	((uint64_t)1 << 32)	/* of a stream's file */
+#define BLOCK		65536u
+
+enum { IMAGES, LABELS };
+enum { TRAIN, TEST, PARTS };
+
+/* Pictures and labels stand in two files, which are read side by side: two walks over the same place, or copies. */
+struct half {
+	char		 name[256];	/* "": there is none */
+	struct files	*walk;		/* that stands at it */
+	int		 copy;		/* of a stream's; or -1 */
+};
+
+struct state {
+	struct files		*files;
+	enum source_split	 split;
+	struct names		*classes;
+	struct half		 half[PARTS][2];
+	const struct half	*pair;		/* that is being read; NULL: none */
+	unsigned		 part;		/* the next */
+	uint32_t		 n, next;	/* pictures of it */
+	uint32_t		 h, w;
+	unsigned		 most;		/* the largest label met */
+	float			 label;
+	char			 name[320];
+	uint8_t			*pixels;	/* [h,w] */
+};
+
+static uint32_t
+be_get32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static const char *
+base_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash != NULL ? slash + 1 : name;
+}
+
+/* Where the name of the part begins, behind what EMNIST calls its sets; NULL: none there. */
+static const char *
+part_in(const char *name, unsigned *part)
+{
+	const char *train = strstr(name, "train"), *t10k = strstr(name, "t10k");
+
+	*part = train != NULL ? TRAIN : TEST;
+	return train != NULL ? train : t10k != NULL ? t10k : strstr(name, "test");
+}
+
+bool
+source_mnist_knows(const char *name)
+{
+	return strstr(name, "idx3-ubyte") != NULL || strstr(name, "idx1-ubyte") != NULL;
+}
+
+static void
+leave_part(struct state *s)
+{
+	for (int i = 0; i < PARTS * 2; i++) {
+		files_close(s->half[i / 2][i % 2].walk);
+		s->half[i / 2][i % 2].walk = NULL;
+	}
+	free(s->pixels);
+	s->pixels = NULL;
+	s->pair = NULL;
+}
+
+static void
+mnist_close(void *p)
+{
+	struct state *s = p;
+
+	leave_part(s);
+	for (int i = 0; i < PARTS * 2; i++)
+		if (s->half[i / 2][i % 2].copy >= 0)
+			close(s->half[i / 2][i % 2].copy);
+	free(s);
+}
+
+/* Copies the file that a stream stands at. */
+static int
+copy(struct state *s, struct half *h)
+{
+	uint8_t block[BLOCK];
+	uint64_t sum = 0;
+	size_t got = BLOCK;
+	int e = io_temp(&h->copy);
+
+	while (e == 0 && got == BLOCK && sum < COPY_BYTES) {
+		if ((e = files_read(s->files, block, BLOCK, &got)) == 0)
+			e = io_write(h->copy, block, got);
+		sum += got;
+	}
+	if (e == 0 && sum >= COPY_BYTES)
+		e = err_fail(ERR_LIMIT, "longer than %llu bytes", (unsigned long long)COPY_BYTES);
+	if (e == 0 && lseek(h->copy, 0, SEEK_SET) < 0)
+		e = err_sys("seek");
+	if (e < 0)
+		err_within("%s", files_place(s->files));
+	return e == ERR_ITEM ? ERR_SYS : e;
+}
+
+/* Which files there are.  Returns 0, or ERR_ARG when they are of several sets. */
+static int
+survey(struct state *s)
+{
+	const char *name, *first = NULL, *p;
+	char set[256] = "";
+	unsigned part;
+	int e;
+
+	/* What cannot be read beside the files is none of them. */
+	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM) {
+		struct half *h;
+
+		if (e < 0 || !source_mnist_knows(name) || (p = part_in(base_name(name), &part)) == NULL)
+			continue;
+		h = &s->half[part][strstr(name, "idx3-ubyte") != NULL ? IMAGES : LABELS];
+		if (first != NULL && (strlen(set) != (size_t)(p - base_name(name)) ||
+		    memcmp(set, base_name(name), strlen(set)) != 0))
+			return err_fail(ERR_ARG, "%s: holds several sets, %s.. and %.*s..: give the files of one",
+			    files_path(s->files), set, (int)(p - base_name(name)), base_name(name));
+		if (first == NULL)
+			snprintf(set, sizeof(set), "%.*s", (int)(p - base_name(name)), base_name(name));
+		first = set;
+		if (h->name[0] != 0 || strlen(name) >= sizeof(h->name))
+			continue;
+		snprintf(h->name, sizeof(h->name), "%s", name);
+		if (files_is_stream(s->files) && (e = copy(s, h)) < 0)
+			return e;
+	}
+	return e;
+}
+
+static int
+mnist_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	int e;
+
+	if (s == NULL)
+		return err_nomem();
+	s->files = files;
+	s->split = opt->split;
+	s->classes = classes;
+	for (int i = 0; i < PARTS * 2; i++)
+		s->half[i / 2][i % 2].copy = -1;
+	if ((e = survey(s)) < 0) {
+		mnist_close(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+/* Opens a walk and goes to the file, unless there is a copy. */
+static int
+find(struct state *s, struct half *h)
+{
+	const char *found;
+	int e;
+
+	if (h->copy >= 0)
+		return 0;
+	if ((e = files_twin(s->files, &h->walk)) < 0)
+		return e;
+	while ((e = files_next(h->walk, &found)) == ERR_ITEM || (e > 0 && strcmp(found, h->name) != 0))
+		;
+	return e > 0 ? 0 : e < 0 ? e : err_fail(ERR_SYS, "%s: %s: is gone", files_path(s->files), h->name);
+}
+
+/* Reads all n bytes.  A file that cannot be read ends the stream: the other one would be out of step. */
+static int
+read_all(const struct state *s, const struct half *h, void *p, size_t n)
+{
+	size_t got;
+	int e = h->copy >= 0 ? io_read(h->copy, p, n, &got) : files_read(h->walk, p, n, &got);
+
+	if (e < 0) {
+		err_within("%s: %s: picture %u", files_path(s->files), h->name, s->next);
+		return e == ERR_ITEM ? ERR_SYS : e;
+	}
+	if (got < n)
+		return err_fail(ERR_SHORT, "%s: %s: ends before picture %u of %u", files_path(s->files), h->name, s->next,
+		    s->n);
+	return 0;
+}
+
+static int
+read_heads(struct state *s, const struct half *pair)
+{
+	const char *path = files_path(s->files);
+	uint8_t images[16], labels[8];
+	int e;
+
+	s->n = s->next = 0;
+	if ((e = read_all(s, &pair[IMAGES], images, sizeof(images))) < 0 ||
+	    (e = read_all(s, &pair[LABELS], labels, sizeof(labels))) < 0)
+		return e;
+	if (be_get32(images) != IMAGES_MAGIC)
+		return err_fail(ERR_FORMAT, "%s: %s: not an idx file of pictures", path, pair[IMAGES].name);
+	if (be_get32(labels) != LABELS_MAGIC)
+		return err_fail(ERR_FORMAT, "%s: %s: not an idx file of labels", path, pair[LABELS].name);
+	s->n = be_get32(images + 4);
+	s->h = be_get32(images + 8);
+	s->w = be_get32(images + 12);
+	if (be_get32(labels + 4) != s->n)
+		return err_fail(ERR_FORMAT, "%s: %u pictures in %s, but %u labels in %s", path, s->n, pair[IMAGES].name,
+		    be_get32(labels + 4), pair[LABELS].name);
+	if (s->h == 0 || s->w == 0 || s->h > SIDE || s->w > SIDE)
+		return err_fail(ERR_LIMIT, "%s: %s: pictures of %ux%u pixels", path, pair[IMAGES].name, s->w, s->h);
+	if ((s->pixels = malloc((size_t)s->h * s->w)) == NULL)
+		return err_nomem();
+	return 0;
+}
+
+/* Returns 1, 0 when the part is not there, or an error. */
+static int
+enter_part(struct state *s, struct half *pair)
+{
+	bool images = pair[IMAGES].name[0] != 0, labels = pair[LABELS].name[0] != 0;
+	int e;
+
+	if (!images && !labels)
+		return 0;
+	if (!images || !labels)
+		return err_fail(ERR_FORMAT, "%s: no %s beside %s", files_path(s->files), !images ? "pictures (idx3)" :
+		    "labels (idx1)", pair[images ? IMAGES : LABELS].name);
+	if ((e = find(s, &pair[IMAGES])) < 0 || (e = find(s, &pair[LABELS])) < 0 || (e = read_heads(s, pair)) < 0)
+		return e;
+	s->pair = pair;
+	return 1;
+}
+
+/* Goes to the next part of the split.  Returns 1, 0 at the end, or an error. */
+static int
+next_part(struct state *s)
+{
+	int e = 0;
+
+	while (e == 0 && s->part < PARTS) {
+		unsigned part = s->part++;
+
+		if (s->split != SOURCE_ALL && (s->split == SOURCE_TRAIN) != (part == TRAIN))
+			continue;
+		leave_part(s);
+		e = enter_part(s, s->half[part]);
+		if (e == 0 && s->split != SOURCE_ALL)
+			return err_fail(ERR_ARG, "%s: has no %s files", files_path(s->files),
+			    part == TRAIN ? "train-*" : "t10k-*");
+	}
+	return e;
+}
+
+static int
+mnist_next(void *p, bool wanted, struct source_item *item)
+{
+	struct state *s = p;
+	uint8_t label;
+	int e;
+
+	(void)wanted;
+	while (s->pair == NULL || s->next == s->n)
+		if ((e = next_part(s)) <= 0)
+			return e == 0 ? source_number_classes(s->classes, s->most) : e;
+	if ((e = read_all(s, &s->pair[IMAGES], s->pixels, (size_t)s->h * s->w)) < 0 ||
+	    (e = read_all(s, &s->pair[LABELS], &label, 1)) < 0)
+		return e;
+	s->label = label;
+	s->most = label > s->most ? label : s->most;
+	snprintf(s->name, sizeof(s->name), "%s, picture %u", s->pair[IMAGES].name, s->next++);
+	*item = (struct source_item){ .labels = 1, .label = &s->label, .name = s->name, .data = s->pixels,
+		.n = (size_t)s->h * s->w, .c = 1, .h = s->h, .w = s->w };
+	return 1;
+}
+
+const struct source_kind source_mnist_kind = { mnist_open, mnist_next, mnist_close, NULL, false };

@@ -1,0 +1,191 @@
+/* walk - the files below a directory, one path after the other. */
+#include "source/walk.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct level {
+	struct buf	 names;		/* a type, a name, a zero; and so on */
+	size_t		*at;		/* where the names begin */
+	size_t		 n, cap, next;
+	size_t		 path;		/* length of the directory's path */
+	dev_t		 dev;
+	ino_t		 ino;
+	unsigned	 links;		/* that lead to it */
+};
+
+struct walk {
+	bool		 sorted;
+	struct buf	 path;		/* of the file, or the directory entered */
+	unsigned	 deep;		/* levels in use; the others keep their memory */
+	struct level	 level[WALK_DEEPEST];
+};
+
+static const char *
+path_of(const struct walk *w)
+{
+	return (const char *)w->path.p;
+}
+
+static int
+by_name(const void *a, const void *b, void *names)
+{
+	return strcmp((const char *)names + *(const size_t *)a, (const char *)names + *(const size_t *)b);
+}
+
+static int
+add_name(struct level *l, const struct dirent *d)
+{
+	uint8_t type = d->d_type;
+
+	if (l->n == l->cap) {
+		size_t cap = l->cap > 0 ? l->cap * 2 : 64;
+		size_t *at = realloc(l->at, cap * sizeof(*at));
+
+		if (at == NULL)
+			return err_nomem();
+		l->at = at;
+		l->cap = cap;
+	}
+	if (buf_put(&l->names, &type, 1) < 0)
+		return ERR_NOMEM;
+	l->at[l->n++] = l->names.n;
+	return buf_put(&l->names, d->d_name, strlen(d->d_name) + 1);
+}
+
+static int
+read_names(const struct walk *w, struct level *l, DIR *dir)
+{
+	struct dirent *d;
+	int e = 0;
+
+	l->n = l->next = l->names.n = 0;
+	while (e == 0 && (errno = 0, d = readdir(dir)) != NULL)
+		if (d->d_name[0] != '.')
+			e = add_name(l, d);
+	if (e == 0 && errno != 0)
+		return err_sys("%s", path_of(w));
+	if (e == 0 && w->sorted && l->n > 0)
+		qsort_r(l->at, l->n, sizeof(*l->at), by_name, l->names.p);
+	return e;
+}
+
+/* A way that leads to itself would be as long as names may be. */
+static int
+look_back(const struct walk *w, const struct level *l)
+{
+	if (l->links > WALK_LINKS)
+		return err_fail(ERR_ITEM, "%s: behind more than %u links", path_of(w), WALK_LINKS);
+	for (unsigned i = 0; i < w->deep; i++)
+		if (w->level[i].dev == l->dev && w->level[i].ino == l->ino)
+			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it", path_of(w));
+	return 0;
+}
+
+/* Goes into the directory that path names. */
+static int
+enter(struct walk *w, unsigned links)
+{
+	struct level *l = &w->level[w->deep];
+	struct stat st;
+	DIR *dir;
+	int e;
+
+	if (w->deep == WALK_DEEPEST)
+		return err_fail(ERR_ITEM, "%.64s...: stands in more than %u folders", path_of(w), WALK_DEEPEST);
+	if ((dir = opendir(path_of(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
+		e = err_sys("%s", path_of(w));
+	} else {
+		l->path = w->path.n;
+		l->dev = st.st_dev;
+		l->ino = st.st_ino;
+		l->links = links;
+		if ((e = look_back(w, l)) == 0 && (e = read_names(w, l, dir)) == 0)
+			w->deep++;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return e;
+}
+
+int
+walk_open(struct walk **out, const char *path, bool sorted)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	int e;
+
+	*out = NULL;
+	if (w == NULL)
+		return err_nomem();
+	w->sorted = sorted;
+	if ((e = buf_put(&w->path, path, strlen(path))) < 0 || (e = buf_terminate(&w->path)) < 0 ||
+	    (e = enter(w, 0)) < 0) {
+		walk_close(w);
+		return e == ERR_SYS ? err_sys("open") : e;
+	}
+	*out = w;
+	return 0;
+}
+
+void
+walk_close(struct walk *w)
+{
+	if (w == NULL)
+		return;
+	for (unsigned i = 0; i < WALK_DEEPEST; i++) {
+		buf_free(&w->level[i].names);
+		free(w->level[i].at);
+	}
+	buf_free(&w->path);
+	free(w);
+}
+
+/* The type that a link leads to, or that the directory does not tell.  Returns 0 or ERR_ITEM. */
+static int
+look_up(const struct walk *w, uint8_t *type)
+{
+	struct stat st;
+
+	if (stat(path_of(w), &st) < 0)
+		return err_note(errno, "%s", path_of(w)), ERR_ITEM;
+	*type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
+	return 0;
+}
+
+int
+walk_next(struct walk *w, const char **path)
+{
+	while (w->deep > 0) {
+		struct level *l = &w->level[w->deep - 1];
+		const char *name;
+		uint8_t type;
+		bool link;
+		int e = 0;
+
+		if (l->next == l->n) {
+			w->deep--;
+			continue;
+		}
+		name = (const char *)l->names.p + l->at[l->next++];
+		type = (uint8_t)name[-1];
+		link = type == DT_LNK;
+		w->path.n = l->path;
+		if (buf_put(&w->path, "/", 1) < 0 || buf_put(&w->path, name, strlen(name)) < 0 ||
+		    buf_terminate(&w->path) < 0)
+			return ERR_NOMEM;
+		if (link || type == DT_UNKNOWN)
+			e = look_up(w, &type);
+		if (e == 0 && type == DT_DIR)
+			e = enter(w, l->links + link);
+		if (e < 0)
+			return e == ERR_SYS ? ERR_ITEM : e;
+		*path = path_of(w);
+		if (type == DT_REG)
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,144 @@
+/* gpuload - how busy some GPUs of NVIDIA's are, and what of their memory is in use. */
+#include "watch/gpuload.h"
+
+#include "base/err.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define EVERY_S	0.5
+
+/* Of nvml.h: handles are pointers, what calls return int, 0 for success. */
+struct utilization {
+	unsigned gpu, memory;	/* percent of the time that they were busy */
+};
+struct memory {
+	unsigned long long total, free, used;	/* bytes */
+};
+
+struct gpu {
+	void	*handle;
+	double	 sum;		/* of loads since the last take */
+	uint32_t looks;
+};
+
+struct gpuload {
+	void	*so;
+	int	 (*start)(void);
+	int	 (*stop)(void);
+	const char *(*why)(int result);
+	int	 (*find)(const char *bus, void **handle);
+	int	 (*utilization)(void *handle, struct utilization *u);
+	int	 (*memory)(void *handle, struct memory *m);
+	bool	 started;
+	double	 looked_s;
+	uint32_t n;
+	struct gpu gpu[GPULOAD_MOST];
+};
+
+static int
+ok(const struct gpuload *g, int result, const char *what)
+{
+	return result == 0 ? 0 : err_fail(ERR_SYS, "NVML: %s: %s", what, g->why(result));
+}
+
+static int
+library(struct gpuload *g)
+{
+	const struct {
+		const char *name;
+		void *to;
+	} calls[] = {
+		{ "nvmlInit_v2", &g->start }, { "nvmlShutdown", &g->stop }, { "nvmlErrorString", &g->why },
+		{ "nvmlDeviceGetHandleByPciBusId_v2", &g->find }, { "nvmlDeviceGetUtilizationRates", &g->utilization },
+		{ "nvmlDeviceGetMemoryInfo", &g->memory },
+	};
+
+	if ((g->so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) == NULL)
+		return err_fail(ERR_NOTSUP, "no NVML: %s", dlerror());
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if ((*(void **)calls[i].to = dlsym(g->so, calls[i].name)) == NULL)
+			return err_fail(ERR_NOTSUP, "no NVML: it has no %s", calls[i].name);
+	g->started = g->start() == 0;
+	return g->started ? 0 : err_fail(ERR_NOTSUP, "no NVML: it does not start");
+}
+
+int
+gpuload_open(const char *const *bus, uint32_t n, struct gpuload **out)
+{
+	struct gpuload *g = calloc(1, sizeof(*g));
+	int e;
+
+	assert(n <= GPULOAD_MOST);
+	*out = NULL;
+	if (g == NULL)
+		return err_nomem();
+	g->looked_s = -EVERY_S;
+	g->n = n;
+	e = library(g);
+	for (uint32_t k = 0; k < n && e == 0; k++)
+		if ((e = ok(g, g->find(bus[k], &g->gpu[k].handle), bus[k])) < 0)
+			e = ERR_NOTSUP;
+	if (e < 0) {
+		gpuload_close(g);
+		return e;
+	}
+	*out = g;
+	return 0;
+}
+
+void
+gpuload_close(struct gpuload *g)
+{
+	if (g == NULL)
+		return;
+	if (g->started)
+		g->stop();
+	if (g->so != NULL)
+		dlclose(g->so);
+	free(g);
+}
+
+static int
+look(struct gpuload *g, struct gpu *one)
+{
+	struct utilization u;
+	int e = ok(g, g->utilization(one->handle, &u), "utilization");
+
+	if (e < 0)
+		return e;
+	one->sum += (double)u.gpu / 100;
+	one->looks++;
+	return 0;
+}
+
+void
+gpuload_look(struct gpuload *g, double now_s)
+{
+	if (now_s - g->looked_s < EVERY_S)
+		return;
+	g->looked_s = now_s;
+	for (uint32_t k = 0; k < g->n; k++)
+		look(g, &g->gpu[k]);	/* one that fails now and then counts for nothing */
+}
+
+int
+gpuload_take(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes)
+{
+	struct gpu *one = &g->gpu[k];
+	struct memory m;
+	int e;
+
+	assert(k < g->n);
+	if (one->looks == 0 && (e = look(g, one)) < 0)
+		return e;
+	if ((e = ok(g, g->memory(one->handle, &m), "memory")) < 0)
+		return e;
+	*load = one->sum / one->looks;
+	*bytes = m.used;
+	one->sum = 0;
+	one->looks = 0;
+	return 0;
+}

@@ -1,0 +1,387 @@
+/*
+ * meter_calls - counts what a command's calls move over internet sockets: ptrace(2) and a seccomp filter.
+ *
+ * The filter stops a process at the calls that can move bytes over a socket and at no others; whether the descriptor is an
+ * internet socket is asked of the kernel through a copy of it (pidfd_getfd(2)), and if so the call's result is read when
+ * it is over.  A thread of its own does that, since ptrace speaks with one thread.
+ */
+#include "watch/meter_in.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PID_LIMIT	(1 << 22)	/* of 64-bit kernels: include/linux/threads.h */
+#define MESSAGES	1024		/* that one call can move: UIO_MAXIOV */
+#define X32		0x40000000u	/* in the number of a call of x86's third set (asm/unistd.h) */
+#define OPTIONS		(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | \
+			 PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEVFORK)
+
+/* A call under way in a thread: where its result goes. */
+struct call {
+	uint64_t messages;	/* address of what recvmmsg(2) or sendmmsg(2) tell lengths in; 0 for the other calls */
+	uint8_t	 way;		/* of enum traffic_way, and 1 more; 0 when none is under way */
+};
+
+struct calls {
+	const struct meter_opt *opt;	/* until the command runs */
+	uint32_t arch;
+	pid_t	 pid;
+	pthread_t thread;
+	struct call *call;		/* [PID_LIMIT], of which the kernel gives only pages that are used */
+	_Atomic uint64_t bytes[TRAFFIC_WAYS];
+	_Atomic int status;		/* of the command; -1 while it runs */
+	_Atomic bool over, foreign;
+	struct meter_child child;
+	sem_t	 ready;			/* begun and why are set */
+	int	 begun;
+	char	 why[256];
+	int	 fd;			/* an eventfd: something ended */
+};
+
+/* What is counted of a call: the way, which argument is the descriptor, and which one the flags, -1 for none. */
+static const struct moving {
+	int	 nr;
+	enum traffic_way way;
+	int	 fd, flags;
+	bool	 many;
+} moving[] = {
+	{ SYS_read, TRAFFIC_RX, 0, -1, false },
+	{ SYS_readv, TRAFFIC_RX, 0, -1, false },
+	{ SYS_preadv2, TRAFFIC_RX, 0, -1, false },
+	{ SYS_recvfrom, TRAFFIC_RX, 0, 3, false },
+	{ SYS_recvmsg, TRAFFIC_RX, 0, 2, false },
+	{ SYS_recvmmsg, TRAFFIC_RX, 0, 3, true },
+	{ SYS_splice, TRAFFIC_RX, 0, -1, false },
+	{ SYS_splice, TRAFFIC_TX, 2, -1, false },
+	{ SYS_write, TRAFFIC_TX, 0, -1, false },
+	{ SYS_writev, TRAFFIC_TX, 0, -1, false },
+	{ SYS_pwritev2, TRAFFIC_TX, 0, -1, false },
+	{ SYS_sendto, TRAFFIC_TX, 0, -1, false },
+	{ SYS_sendmsg, TRAFFIC_TX, 0, -1, false },
+	{ SYS_sendmmsg, TRAFFIC_TX, 0, -1, true },
+	{ SYS_sendfile, TRAFFIC_TX, 0, -1, false },
+};
+#define MOVING	(sizeof(moving) / sizeof(*moving))
+
+static int
+own_arch(uint32_t *arch)
+{
+	static const struct { const char *name; uint32_t arch; } known[] = {
+		{ "x86_64", AUDIT_ARCH_X86_64 }, { "aarch64", AUDIT_ARCH_AARCH64 }, { "riscv64", AUDIT_ARCH_RISCV64 },
+		{ "ppc64le", AUDIT_ARCH_PPC64LE }, { "s390x", AUDIT_ARCH_S390X },
+	};
+	struct utsname u;
+
+	uname(&u);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(u.machine, known[i].name) == 0) {
+			*arch = known[i].arch;
+			return 0;
+		}
+	return err_fail(ERR_NOTSUP, "calls of %s", u.machine);
+}
+
+/* In the child: from here on it is stopped at those calls.  io_uring would move bytes without any: it is not there. */
+static bool
+filter(const void *ctx)
+{
+	const struct calls *c = ctx;
+	struct sock_filter f[MOVING + 8], *p = f;
+	struct sock_fprog program = { .filter = f };
+	const uint8_t trace = MOVING + 4;	/* from the third instruction to the last, which stops */
+
+	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->arch, 0, trace + 1);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32, trace - 1, 0);
+	for (size_t i = 0; i < MOVING; i++)
+		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)moving[i].nr,
+		    (uint8_t)(trace - 2 - i), 0);
+	*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
+	program.len = (unsigned short)(p - f);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* The process that a thread is of. */
+static pid_t
+process_of(pid_t tid)
+{
+	char path[64], line[128];
+	int tgid = tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/status", (long)tid);
+	if ((f = fopen(path, "re")) == NULL)
+		return tid;
+	while (fgets(line, sizeof(line), f) != NULL && sscanf(line, "Tgid: %d", &tgid) != 1)
+		;
+	fclose(f);
+	return tgid;
+}
+
+static bool
+internet(pid_t tid, int theirs)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, tid, 0), fd, domain = AF_UNSPEC;
+	socklen_t n = sizeof(domain);
+
+	if (pidfd < 0 && errno == EINVAL)	/* not the first thread */
+		pidfd = (int)syscall(SYS_pidfd_open, process_of(tid), 0);
+	if (pidfd < 0)
+		return false;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, theirs, 0);
+	close(pidfd);
+	if (fd < 0)
+		return false;
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0)
+		domain = AF_UNSPEC;
+	close(fd);
+	return domain == AF_INET || domain == AF_INET6;
+}
+
+/* A thread is about to make a call: does its result count? */
+static bool
+begins(struct calls *c, pid_t tid)
+{
+	struct __ptrace_syscall_info info;
+
+	c->call[tid].way = 0;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+		return false;
+	if (info.arch != c->arch || info.seccomp.nr >= X32) {
+		c->foreign = true;
+		return false;
+	}
+	for (const struct moving *m = moving; m < moving + MOVING; m++) {
+		const uint64_t *arg = info.seccomp.args;
+
+		/* What is only looked at comes again; the queue of errors holds what was sent. */
+		if ((int)info.seccomp.nr != m->nr || (m->flags >= 0 && (arg[m->flags] & (MSG_PEEK | MSG_ERRQUEUE)) != 0) ||
+		    !internet(tid, (int)arg[m->fd]))
+			continue;
+		c->call[tid] = (struct call){ .messages = m->many ? arg[1] : 0, .way = (uint8_t)(m->way + 1) };
+		return true;
+	}
+	return false;
+}
+
+/* The lengths of n messages in the memory of a thread. */
+static uint64_t
+lengths(pid_t tid, uint64_t at, int64_t n)
+{
+	struct mmsghdr m[MESSAGES];
+	uint64_t sum = 0;
+	struct iovec ours = { m, (size_t)n * sizeof(*m) }, theirs = { (void *)(uintptr_t)at, (size_t)n * sizeof(*m) };
+
+	if (n > MESSAGES || process_vm_readv(tid, &ours, 1, &theirs, 1, 0) != (ssize_t)ours.iov_len)
+		return 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += m[i].msg_len;
+	return sum;
+}
+
+static void
+ends(struct calls *c, pid_t tid)
+{
+	struct __ptrace_syscall_info info;
+	struct call *call = &c->call[tid];
+
+	if (call->way > 0 && ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0 &&
+	    info.op == PTRACE_SYSCALL_INFO_EXIT && !info.exit.is_error && info.exit.rval > 0)
+		c->bytes[call->way - 1] += call->messages != 0 ? lengths(tid, call->messages, info.exit.rval) :
+		    (uint64_t)info.exit.rval;
+	call->way = 0;
+}
+
+/* A thread stopped; lets it go on. */
+static void
+stopped(struct calls *c, pid_t tid, int status)
+{
+	int signo = WSTOPSIG(status), event = status >> 16;
+
+	if (event == PTRACE_EVENT_SECCOMP) {
+		ptrace(begins(c, tid) ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, 0);
+	} else if (event == PTRACE_EVENT_STOP && signo != SIGTRAP) {
+		ptrace(PTRACE_LISTEN, tid, 0, 0);	/* stopped by a signal, as by a terminal: it stays so */
+	} else if (signo == (SIGTRAP | 0x80)) {
+		ends(c, tid);
+		ptrace(PTRACE_CONT, tid, 0, 0);
+	} else {
+		ptrace(PTRACE_CONT, tid, 0, event != 0 ? 0 : signo);
+	}
+}
+
+static void
+tell(struct calls *c)
+{
+	uint64_t one = 1;
+
+	(void)!write(c->fd, &one, sizeof(one));
+}
+
+/* Until the last process is gone.  Ending here kills those that are left: PTRACE_O_EXITKILL. */
+static void
+watch(struct calls *c)
+{
+	int status, old;
+	pid_t tid;
+
+	for (;;) {
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+		tid = waitpid(-1, &status, __WALL);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+		if (tid < 0 && errno == EINTR)
+			continue;
+		if (tid < 0 || tid >= PID_LIMIT)
+			return;
+		if (WIFSTOPPED(status)) {
+			stopped(c, tid, status);
+		} else if (tid == c->pid) {
+			c->status = status;
+			tell(c);
+		}
+	}
+}
+
+static void *
+tracer(void *arg)
+{
+	struct calls *c = arg;
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	if ((c->begun = meter_fork(c->opt, filter, c, &c->child)) == 0 && ptrace(PTRACE_SEIZE, c->child.pid, 0, OPTIONS) < 0) {
+		c->begun = err_fail(ERR_NOTSUP, "ptrace: %s", strerror(errno));
+		meter_drop(&c->child);
+	}
+	c->pid = c->child.pid;
+	snprintf(c->why, sizeof(c->why), "%s", c->begun < 0 ? err_line() : "");
+	sem_post(&c->ready);
+	if (c->begun == 0)
+		watch(c);
+	c->over = true;
+	tell(c);
+	return NULL;
+}
+
+/* The line of the thread that failed becomes this one's. */
+static int
+begin(struct calls *c)
+{
+	if (pthread_create(&c->thread, NULL, tracer, c) != 0)
+		return err_fail(ERR_SYS, "a thread: %s", strerror(errno));
+	while (sem_wait(&c->ready) < 0)
+		;
+	if (c->begun < 0)
+		err_note(0, "%s", c->why);
+	/* Its first calls are stopped at already, so that this thread is the one that waits for its exec. */
+	return c->begun < 0 ? c->begun : meter_go(c->opt, &c->child);
+}
+
+static void
+close_calls(void *state)
+{
+	struct calls *c = state;
+
+	if (c->thread != 0) {
+		pthread_cancel(c->thread);
+		pthread_join(c->thread, NULL);
+	}
+	if (c->fd >= 0)
+		close(c->fd);
+	sem_destroy(&c->ready);
+	free(c->call);
+	free(c);
+}
+
+static int
+start(const struct meter_opt *opt, void **state)
+{
+	struct calls *c = calloc(1, sizeof(*c));
+	int e, why;
+
+	if (c == NULL)
+		return err_nomem();
+	c->opt = opt;
+	c->status = -1;
+	sem_init(&c->ready, 0, 0);
+	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->call = calloc(PID_LIMIT, sizeof(*c->call));
+	if (c->call == NULL)
+		e = err_nomem();
+	else if (c->fd < 0)
+		e = err_sys("eventfd");
+	else if ((e = own_arch(&c->arch)) == 0)
+		e = begin(c);
+	if (e < 0) {
+		why = errno;
+		close_calls(c);
+		errno = why;
+		return e;
+	}
+	*state = c;
+	return 0;
+}
+
+static int
+fd_of(const void *state)
+{
+	return ((const struct calls *)state)->fd;
+}
+
+static bool
+done(void *state, int *status)
+{
+	struct calls *c = state;
+	uint64_t n;
+
+	(void)!read(c->fd, &n, sizeof(n));
+	*status = c->status;
+	return c->over;
+}
+
+static void
+read_count(const void *state, struct traffic *t)
+{
+	const struct calls *c = state;
+
+	for (int w = 0; w < TRAFFIC_WAYS; w++) {
+		t->bytes[w] = c->bytes[w];
+		t->packets[w] = t->wire[w] = TRAFFIC_NONE;
+	}
+}
+
+static const char *
+missed(const void *state)
+{
+	return ((const struct calls *)state)->foreign ? "a program of another architecture ran, uncounted" : NULL;
+}
+
+static pid_t
+pid_of(const void *state)
+{
+	return ((const struct calls *)state)->pid;
+}
+
+const struct meter_way meter_calls = { start, close_calls, fd_of, done, read_count, missed, pid_of };

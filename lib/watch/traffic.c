@@ -1,0 +1,68 @@
+/* traffic - bytes and packets that went in and out, and what a period, a run or a log says of them. */
+#include "watch/traffic.h"
+
+#define WRAP	(UINT64_C(1) << 32)
+
+static uint64_t
+grown(uint64_t before, uint64_t now)
+{
+	if (before == TRAFFIC_NONE || now == TRAFFIC_NONE)
+		return TRAFFIC_NONE;
+	if (now >= before)
+		return now - before;
+	return before < WRAP && now + WRAP - before < WRAP / 2 ? now + WRAP - before : now;
+}
+
+struct traffic
+traffic_since(const struct traffic *before, const struct traffic *now)
+{
+	struct traffic t;
+
+	for (int i = 0; i < TRAFFIC_WAYS; i++) {
+		t.bytes[i] = grown(before->bytes[i], now->bytes[i]);
+		t.packets[i] = grown(before->packets[i], now->packets[i]);
+		t.wire[i] = grown(before->wire[i], now->wire[i]);
+	}
+	return t;
+}
+
+static void
+add(uint64_t *sum, uint64_t v)
+{
+	*sum = *sum == TRAFFIC_NONE || v == TRAFFIC_NONE ? TRAFFIC_NONE : *sum + v;
+}
+
+void
+traffic_add(struct traffic *sum, const struct traffic *t)
+{
+	for (int i = 0; i < TRAFFIC_WAYS; i++) {
+		add(&sum->bytes[i], t->bytes[i]);
+		add(&sum->packets[i], t->packets[i]);
+		add(&sum->wire[i], t->wire[i]);
+	}
+}
+
+static void
+extremes(double *most, double *least, uint64_t v, double seconds, bool first)
+{
+	double rate = (double)v / seconds;
+
+	if (first || rate > *most)
+		*most = rate;
+	if (first || rate < *least)
+		*least = rate;
+}
+
+void
+traffic_take(struct traffic_sum *s, const struct traffic *t, double seconds, bool whole)
+{
+	traffic_add(&s->total, t);
+	s->seconds += seconds;
+	if (!whole || seconds <= 0)
+		return;
+	for (int i = 0; i < TRAFFIC_WAYS; i++) {
+		extremes(&s->most_bytes[i], &s->least_bytes[i], t->bytes[i], seconds, s->periods == 0);
+		extremes(&s->most_packets[i], &s->least_packets[i], t->packets[i], seconds, s->periods == 0);
+	}
+	s->periods++;
+}

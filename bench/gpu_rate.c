@@ -65,11 +65,11 @@ main(int argc, char *argv[])
 	}
 	must(device_open(&host, 0, &d));
 	must(device_enter(d));
-	shape = (struct blas_shape){ n, n, n, false, true, type[p], type[p], p != ENGINE_F32 };
+	shape = (struct blas_shape){ n, n, n, false, true, type[p], type[p], p != ENGINE_F32, 1, 0, 1 };
 	must(blas_open(d, &shape, &b, &scratch));
 	must(device_take(d, scratch, &room));
-	must(blas_bind(b, matrix(d, (size_t)n * n, type[p]), matrix(d, (size_t)n * n, type[p]),
-	    matrix(d, (size_t)n * n, type[p]), room));
+	must(blas_bind(b, &(struct blas_places){ .a = matrix(d, (size_t)n * n, type[p]), .b = matrix(d, (size_t)n * n, type[p]),
+	    .c = matrix(d, (size_t)n * n, type[p]), .scratch = room }));
 	for (int k = -3; k < TIMES; k++) {
 		if (k == 0) {
 			must(device_wait(d));

@@ -22,8 +22,7 @@ struct dnn {
 struct blas {
 	struct device *d;
 	struct blas_shape s;
-	const void *a, *b;
-	void	*c;
+	struct blas_places at;
 };
 
 /* numbers [n] of a type as f64, or zeros of nothing. */
@@ -199,24 +198,37 @@ dnn_name(const struct dnn *c, struct buf *out)
 	return emu_host(c->d)->put(out, "loops %s", ways[c->way].name);
 }
 
+/* c = alpha a b + beta c */
 static void
-multiply(void *arg)
+product(const struct blas_shape *s, const double *a, const double *b, double *c)
 {
-	const struct blas *b = *(struct blas *const *)arg;
-	const struct blas_shape *s = &b->s;
-	double *x = doubles(b->a, (size_t)s->m * s->k, s->type), *y = doubles(b->b, (size_t)s->k * s->n, s->type);
-
 	for (uint32_t i = 0; i < s->m; i++)
 		for (uint32_t j = 0; j < s->n; j++) {
 			double sum = 0;
 
 			for (uint32_t l = 0; l < s->k; l++)
-				sum += x[s->a_turned ? (size_t)l * s->m + i : (size_t)i * s->k + l] *
-				    y[s->b_turned ? (size_t)j * s->k + l : (size_t)l * s->n + j];
-			kernel_put(b->c, (size_t)i * s->n + j, (float)sum, s->c_type);
+				sum += a[s->a_turned ? (size_t)l * s->m + i : (size_t)i * s->k + l] *
+				    b[s->b_turned ? (size_t)j * s->k + l : (size_t)l * s->n + j];
+			c[(size_t)i * s->n + j] = (double)s->alpha * sum + (double)s->beta * c[(size_t)i * s->n + j];
 		}
+}
+
+static void
+multiply(void *arg)
+{
+	const struct blas *b = arg;
+	const struct blas_shape *s = &b->s;
+	const size_t na = (size_t)s->m * s->k, nb = (size_t)s->k * s->n, nc = (size_t)s->m * s->n;
+	double *x = doubles(b->at.a, s->count * na, s->type), *y = doubles(b->at.b, s->count * nb, s->type);
+	double *d = doubles(s->beta != 0 ? b->at.d : NULL, s->count * nc, s->c_type);
+
+	for (uint32_t p = 0; p < s->count; p++)
+		product(s, x + p * na, y + p * nb, d + p * nc);
+	put(b->at.c, d, s->count * nc, s->c_type);
 	free(x);
 	free(y);
+	free(d);
+	memset(b->at.scratch, 0xff, 64);
 }
 
 int
@@ -224,7 +236,7 @@ blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, siz
 {
 	*b = calloc(1, sizeof(**b));
 	**b = (struct blas){ .d = d, .s = *shape };
-	*scratch = 0;
+	*scratch = 64;
 	return 0;
 }
 
@@ -235,18 +247,15 @@ blas_close(struct blas *b)
 }
 
 int
-blas_bind(struct blas *b, const void *a, const void *bb, void *c, void *scratch)
+blas_bind(struct blas *b, const struct blas_places *at)
 {
-	(void)scratch;
-	b->a = a;
-	b->b = bb;
-	b->c = c;
+	b->at = *at;
 	return 0;
 }
 
 int
 blas_run(struct blas *b)
 {
-	emu_enqueue(b->d, multiply, &b, sizeof(b));
+	emu_enqueue(b->d, multiply, b, sizeof(*b));	/* with its places of now: it may be bound to others before it is done */
 	return 0;
 }

@@ -20,8 +20,8 @@ struct blas {
 	cublasLtMatrixLayout_t	 first, second, c;
 	cublasLtMatmulAlgo_t	 algo;
 	size_t			 bytes;
-	const void		*a, *b;
-	void			*to, *scratch;
+	float			 alpha, beta;
+	struct blas_places	 at;
 };
 
 static int
@@ -37,11 +37,18 @@ data_type(int type)
 	return type == KERNEL_F32 ? CUDA_R_32F : type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-/* A matrix stored row by row [rows, columns]. */
+/* Matrices stored row by row [rows, columns], `count` of them side by side. */
 static cublasStatus_t
-layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t columns)
+layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t columns, uint32_t count)
 {
-	return cublasLtMatrixLayoutCreate(l, data_type(type), columns, rows, columns);
+	const int64_t apart = (int64_t)rows * columns;
+	const int32_t n = (int32_t)count;
+	cublasStatus_t e = cublasLtMatrixLayoutCreate(l, data_type(type), columns, rows, columns);
+
+	if (e != CUBLAS_STATUS_SUCCESS || count <= 1 ||
+	    (e = cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &n, sizeof(n))) != CUBLAS_STATUS_SUCCESS)
+		return e;
+	return cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof(apart));
 }
 
 static cublasStatus_t
@@ -54,10 +61,10 @@ describe(struct blas *b, const struct blas_shape *s)
 	if ((e = cublasLtMatmulDescCreate(&b->op, compute, CUDA_R_32F)) != CUBLAS_STATUS_SUCCESS ||
 	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first))) != CUBLAS_STATUS_SUCCESS ||
 	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second))) != CUBLAS_STATUS_SUCCESS ||
-	    (e = layout(&b->first, s->type, s->b_turned ? s->n : s->k, s->b_turned ? s->k : s->n)) != CUBLAS_STATUS_SUCCESS ||
-	    (e = layout(&b->second, s->type, s->a_turned ? s->k : s->m, s->a_turned ? s->m : s->k)) != CUBLAS_STATUS_SUCCESS)
+	    (e = layout(&b->first, s->type, s->b_turned ? s->n : s->k, s->b_turned ? s->k : s->n, s->count)) != CUBLAS_STATUS_SUCCESS ||
+	    (e = layout(&b->second, s->type, s->a_turned ? s->k : s->m, s->a_turned ? s->m : s->k, s->count)) != CUBLAS_STATUS_SUCCESS)
 		return e;
-	return layout(&b->c, s->c_type, s->m, s->n);
+	return layout(&b->c, s->c_type, s->m, s->n, s->count);
 }
 
 /* The first way that the library proposes: the same for the same shape, device and version, and so are its bits. */
@@ -99,6 +106,8 @@ blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, siz
 		return ERR_NOMEM;
 	}
 	(*b)->d = d;
+	(*b)->alpha = shape->alpha;
+	(*b)->beta = shape->beta;
 	if ((e = describe(*b, shape)) != CUBLAS_STATUS_SUCCESS || (e = choose(*b)) != CUBLAS_STATUS_SUCCESS) {
 		blas_close(*b);
 		*b = NULL;
@@ -125,21 +134,18 @@ blas_close(struct blas *b)
 }
 
 int
-blas_bind(struct blas *b, const void *a, const void *bb, void *c, void *scratch)
+blas_bind(struct blas *b, const struct blas_places *at)
 {
-	b->a = a;
-	b->b = bb;
-	b->to = c;
-	b->scratch = scratch;
+	b->at = *at;
 	return 0;
 }
 
 int
 blas_run(struct blas *b)
 {
-	const float one = 1, zero = 0;
-	cublasStatus_t e = cublasLtMatmul(b->d->blas, b->op, &one, b->b, b->first, b->a, b->second, &zero, b->to, b->c, b->to,
-	    b->c, &b->algo, b->scratch, b->bytes, b->d->stream[DEVICE_MAIN]);
+	const struct blas_places *at = &b->at;
+	cublasStatus_t e = cublasLtMatmul(b->d->blas, b->op, &b->alpha, at->b, b->first, at->a, b->second, &b->beta,
+	    b->beta != 0 ? at->d : at->c, b->c, at->c, b->c, &b->algo, at->scratch, b->bytes, b->d->stream[DEVICE_MAIN]);
 
 	return e == CUBLAS_STATUS_SUCCESS ? 0 : fail(b->d, "a product's run", e);
 }

@@ -159,6 +159,7 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 #include "engine/cuda/kernel_move.h"
 #include "engine/cuda/kernel_opt.h"
 #include "engine/cuda/kernel_learn.h"
+#include "engine/cuda/kernel_muon.h"
 #include "engine/cuda/kernel_pool.h"
 #include "engine/cuda/kernel_sum.h"
 
@@ -170,6 +171,7 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 	X(lrn) X(lrn_back) \
 	X(permute) X(pixels) X(copy) X(pad) X(pad_back) \
 	X(opt) X(gather) X(squares) X(joined) X(paces) X(fold) X(average) X(swap) \
+	X(muon_gather) X(muon_scale) X(muon) \
 	X(pool) X(pool_back) \
 	X(bias) X(relu_back) X(columns) X(columns_join) X(add) X(mul)
 

@@ -7,7 +7,7 @@ enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KER
 /* What of an update changes from step to step: it stands in the device's memory, so that what is recorded finds it new. */
 struct kernel_pace {
 	float	 scale, lr;	/* scale: 1 / n */
-	float	 rate, root, shrink;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t), 1 - lr wd */
+	float	 rate, root, shrink;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t); adamw and matrices: 1 - lr wd */
 };
 
 /* w, g [count], state [count, states]; the rest is the same for all weights. */

@@ -37,7 +37,7 @@ pace(const struct opt_hyper *h, double n)
 		.scale = (float)(1 / n), .lr = h->lr,
 		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
 		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
-		.shrink = h->rule == OPT_ADAMW ? 1 - h->lr * h->wd : 1,
+		.shrink = h->rule == OPT_ADAMW || h->rule == OPT_MUON ? 1 - h->lr * h->wd : 1,
 	};
 }
 
@@ -93,15 +93,6 @@ held(const struct learn *l, size_t at)
 
 /* ------ the beginning ------ */
 
-static size_t
-room(size_t *all, size_t bytes)
-{
-	size_t at = *all;
-
-	*all += plan_round(bytes);
-	return at;
-}
-
 static void *
 copy_of(const void *from, size_t n, size_t each)
 {
@@ -119,14 +110,14 @@ take(struct engine_plan *p, struct learn *l)
 	void *at;
 	int e;
 
-	l->now = room(&all, sizeof(struct kernel_now));
-	l->pace = room(&all, l->nrange * sizeof(struct kernel_pace));
+	l->now = learn_room(&all, sizeof(struct kernel_now));
+	l->pace = learn_room(&all, l->nrange * sizeof(struct kernel_pace));
 	l->up_bytes = all;
-	l->bad = room(&all, sizeof(uint32_t));
-	l->state = room(&all, P * rules[l->hyper.rule].states);
-	l->sum = room(&all, l->pieces ? P : 0);
-	l->stats = room(&all, l->pieces ? A : 0);
-	l->average = room(&all, l->averages ? P + A : 0);
+	l->bad = learn_room(&all, sizeof(uint32_t));
+	l->state = learn_room(&all, P * rules[l->hyper.rule].states);
+	l->sum = learn_room(&all, l->pieces ? P : 0);
+	l->stats = learn_room(&all, l->pieces ? A : 0);
+	l->average = learn_room(&all, l->averages ? P + A : 0);
 	if ((e = device_take(p->dev->d, all, &at)) < 0)
 		return e;
 	l->held = at;
@@ -134,7 +125,7 @@ take(struct engine_plan *p, struct learn *l)
 		return e;
 	l->up = at;
 	memset(l->up, 0, l->up_bytes + sizeof(uint32_t));
-	return learn_norms_make(p, l);
+	return (e = learn_norms_make(p, l)) < 0 ? e : learn_muon_make(p, l);
 }
 
 static int
@@ -165,10 +156,6 @@ learn_begin(struct engine_plan *p, const struct engine_learn *how)
 	assert(p->learn == NULL);
 	if (e < 0)
 		return e;
-	if (how->hyper.rule == OPT_MUON) {
-		p->dev->host->note(0, "no kernel for muon on gpu");
-		return ERR_NOTSUP;
-	}
 	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
 		return plan_nomem(p);
 	*p->learn = (struct learn){ .hyper = how->hyper, .nrange = how->nrange, .nfold = how->nfold, .pieces = how->pieces,
@@ -188,7 +175,9 @@ learn_free(struct engine_plan *p)
 	if (l == NULL)
 		return;
 	device_give(p->dev->d, l->held);
+	learn_squares_free(p, &l->norms.of);
 	device_give(p->dev->d, l->norms.held);
+	learn_muon_free(p, l);
 	device_unpin(p->dev->d, l->up);
 	free(l->range);
 	free(l->fold);
@@ -266,9 +255,13 @@ learn_steps(struct engine_plan *p)
 	a.bad = finite.bad;
 	if ((e = kernel_run_finite(p->dev->d, &finite, (uint32_t)p->graph->P, KERNEL_F32)) == 0)
 		e = learn_norms_run(p, l, g);
+	if (e == 0)
+		e = learn_muon_run(p, l, g);
 	for (uint32_t i = 0; i < l->nrange && e == 0; i++) {
 		const struct engine_range *r = &l->range[i];
 
+		if (learn_matrix(l, r))
+			continue;
 		a.w = kept(p, p->kept.w) + r->first;
 		a.state = held(l, l->state) + r->first * states;
 		a.g = g + r->first;

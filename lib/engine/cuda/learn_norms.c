@@ -1,136 +1,77 @@
-/*
- * learn_norms - the norms of gradients and weights, and what they make of rates.
- *
- * A square of an f32 is exact in f64 and sums are taken in f64, in strips, so that what comes out is the exact sums of
- * net/norm.h but for some units of its last place, and the same on every run.
- */
+/* learn_norms - the norms of gradients and weights, and what they make of rates. */
 #include "engine/cuda/learn.h"
 
 #include "base/err.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* The tables as they go up. */
-struct tables {
-	struct kernel_strip *strip;
-	uint32_t *group_of, *range_of;
-	float	 *wd;
-};
-
-/* Counts strips and groups, and writes them down where there is somewhere to. */
-static void
-cut(struct learn *l, struct tables *t)
+static int
+squares(struct engine_plan *p, const struct learn *l, struct learn_norms *m)
 {
-	struct learn_norms *m = &l->norms;
+	struct kernel_strip *part = calloc(l->nrange + 1, sizeof(*part));
+	int e;
 
-	m->nstrip = m->ngroup = 0;
-	for (uint32_t i = 0; i < l->nrange; i++) {
-		const struct engine_range *r = &l->range[i];
-		uint32_t strips = 0;
-
-		if (t != NULL) {
-			t->range_of[i] = m->ngroup;
-			t->wd[i] = r->rows > 0 ? l->hyper.wd * r->wd : -1;
-		}
-		for (size_t at = 0; at < r->count; at += KERNEL_STRIP, strips++, m->nstrip++) {
-			size_t some = r->count - at < KERNEL_STRIP ? r->count - at : KERNEL_STRIP;
-
-			if (t != NULL)
-				t->strip[m->nstrip] = (struct kernel_strip){ (uint32_t)(r->first + at), (uint32_t)some };
-			if (strips % KERNEL_GROUP == 0) {
-				if (t != NULL)
-					t->group_of[m->ngroup] = m->nstrip;
-				m->ngroup++;
-			}
-		}
-	}
-	if (t != NULL) {
-		t->group_of[m->ngroup] = m->nstrip;
-		t->range_of[l->nrange] = m->ngroup;
-	}
+	if (part == NULL)
+		return plan_nomem(p);
+	for (uint32_t i = 0; i < l->nrange; i++)
+		part[i] = (struct kernel_strip){ (uint32_t)l->range[i].first, (uint32_t)l->range[i].count };
+	e = learn_squares_make(p, &m->of, part, l->nrange);
+	free(part);
+	return e;
 }
 
-static size_t
-room(size_t *all, size_t bytes)
+/* Decays of ranges; those of one dimension trust nothing. */
+static int
+decays(struct engine_plan *p, const struct learn *l, float *to)
 {
-	size_t at = *all;
+	float *wd = calloc(l->nrange + 1, sizeof(*wd));
+	int e;
 
-	*all += plan_round(bytes);
-	return at;
+	if (wd == NULL)
+		return plan_nomem(p);
+	for (uint32_t i = 0; i < l->nrange; i++)
+		wd[i] = l->range[i].rows > 0 ? l->hyper.wd * l->range[i].wd : -1;
+	if ((e = device_up(p->dev->d, DEVICE_MAIN, to, wd, l->nrange * sizeof(*wd))) == 0)
+		e = device_wait(p->dev->d);
+	free(wd);
+	return e;
 }
 
 int
 learn_norms_make(struct engine_plan *p, struct learn *l)
 {
 	struct learn_norms *m = &l->norms;
-	size_t all = 0, tables;
-	char *table;
+	size_t all = 0;
 	void *at;
 	int e;
 
 	m->each = l->hyper.rule == OPT_LARS;
 	if (!m->each && l->hyper.clip_norm <= 0)
 		return 0;
-	cut(l, NULL);
-	m->strip = room(&all, m->nstrip * sizeof(struct kernel_strip));
-	m->group_of = room(&all, (m->ngroup + 1) * sizeof(uint32_t));
-	m->range_of = room(&all, (l->nrange + 1) * sizeof(uint32_t));
-	m->wd = room(&all, l->nrange * sizeof(float));
-	tables = all;
-	m->lanes = room(&all, (size_t)m->nstrip * KERNEL_LANES * sizeof(double));
-	m->strips = room(&all, m->nstrip * sizeof(double));
-	m->groups = room(&all, m->ngroup * sizeof(double));
-	m->g = room(&all, l->nrange * sizeof(double));
-	m->w = room(&all, l->nrange * sizeof(double));
-	if ((e = device_take(p->dev->d, all, &at)) < 0)
+	m->wd = learn_room(&all, l->nrange * sizeof(float));
+	m->g = learn_room(&all, l->nrange * sizeof(double));
+	m->w = learn_room(&all, l->nrange * sizeof(double));
+	if ((e = squares(p, l, m)) < 0 || (e = device_take(p->dev->d, all, &at)) < 0)
 		return e;
 	m->held = at;
-	if ((table = calloc(1, tables)) == NULL)
-		return plan_nomem(p);
-	cut(l, &(struct tables){ (struct kernel_strip *)(table + m->strip), (uint32_t *)(table + m->group_of),
-	    (uint32_t *)(table + m->range_of), (float *)(table + m->wd) });
-	if ((e = device_up(p->dev->d, DEVICE_MAIN, m->held, table, tables)) == 0)
-		e = device_wait(p->dev->d);
-	free(table);
-	return e;
-}
-
-/* The squares of x [P], by ranges, at `to`. */
-static int
-squares(struct engine_plan *p, const struct learn *l, const float *x, size_t to)
-{
-	const struct learn_norms *m = &l->norms;
-	double *lanes = (double *)(m->held + m->lanes), *strips = (double *)(m->held + m->strips);
-	double *groups = (double *)(m->held + m->groups);
-	const struct kernel_squares s = { x, (const struct kernel_strip *)(m->held + m->strip), lanes };
-	const struct kernel_joined strip = { lanes, strips, NULL, KERNEL_LANES };
-	const struct kernel_joined group = { strips, groups, (const uint32_t *)(m->held + m->group_of), 0 };
-	const struct kernel_joined range = { groups, (double *)(m->held + to), (const uint32_t *)(m->held + m->range_of), 0 };
-	struct device *d = p->dev->d;
-	int e;
-
-	if ((e = kernel_run_squares(d, &s, m->nstrip * KERNEL_LANES, KERNEL_F32)) < 0 ||
-	    (e = kernel_run_joined(d, &strip, m->nstrip, KERNEL_F32)) < 0 ||
-	    (e = kernel_run_joined(d, &group, m->ngroup, KERNEL_F32)) < 0)
-		return e;
-	return kernel_run_joined(d, &range, l->nrange, KERNEL_F32);
+	return decays(p, l, (float *)(m->held + m->wd));
 }
 
 int
 learn_norms_run(struct engine_plan *p, const struct learn *l, const float *g)
 {
 	const struct learn_norms *m = &l->norms;
+	double *of_g = (double *)(m->held + m->g), *of_w = (double *)(m->held + m->w);
 	const struct kernel_paces a = {
 		(struct kernel_pace *)(l->held + l->pace), (const struct kernel_now *)(l->held + l->now),
-		(const double *)(m->held + m->g), m->each ? (const double *)(m->held + m->w) : NULL,
-		(const float *)(m->held + m->wd), l->nrange, l->hyper.clip_norm, l->hyper.trust, l->hyper.eps };
+		of_g, m->each ? of_w : NULL, (const float *)(m->held + m->wd), l->nrange, l->hyper.clip_norm, l->hyper.trust,
+		l->hyper.eps };
 	int e;
 
-	if (m->nstrip == 0)
+	if (m->of.npart == 0)
 		return 0;
-	if ((e = squares(p, l, g, m->g)) < 0 ||
-	    (m->each && (e = squares(p, l, (const float *)(p->held + p->kept.w), m->w)) < 0))
+	if ((e = learn_squares_run(p, &m->of, g, of_g)) < 0 ||
+	    (m->each && (e = learn_squares_run(p, &m->of, (const float *)(p->held + p->kept.w), of_w)) < 0))
 		return e;
 	return kernel_run_paces(p->dev->d, &a, l->nrange, KERNEL_F32);
 }

@@ -36,11 +36,11 @@ full_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, en
 
 	switch (way) {
 	case DNN_FORWARD:
-		return (struct blas_shape){ n, k, d, false, true, p->type, p->type, p->tf32 };
+		return (struct blas_shape){ n, k, d, false, true, p->type, p->type, p->tf32, 1, 0, 1 };
 	case DNN_DATA:
-		return (struct blas_shape){ n, d, k, false, false, p->type, p->type, p->tf32 };
+		return (struct blas_shape){ n, d, k, false, false, p->type, p->type, p->tf32, 1, 0, 1 };
 	default:
-		return (struct blas_shape){ k, d, n, true, false, p->type, KERNEL_F32, p->tf32 };
+		return (struct blas_shape){ k, d, n, true, false, p->type, KERNEL_F32, p->tf32, 1, 0, 1 };
 	}
 }
 
@@ -69,9 +69,9 @@ bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way w
 		    bias >= 0 ? (float *)(p->held + p->kept.w) + p->graph->w[bias].first : NULL });
 	if (set->blas[3 * i + way] == NULL)
 		return 0;
-	return way == DNN_FORWARD ? blas_bind(set->blas[3 * i + way], x, w, y, p->scratch) :
-	    way == DNN_DATA ? blas_bind(set->blas[3 * i + way], y, w, x, p->scratch) :
-	    blas_bind(set->blas[3 * i + way], y, x, w, p->scratch);
+	return blas_bind(set->blas[3 * i + way], &(struct blas_places){ .scratch = p->scratch,
+	    .a = way == DNN_FORWARD ? x : y, .b = way == DNN_WEIGHT ? x : w,
+	    .c = way == DNN_FORWARD ? y : way == DNN_DATA ? x : w });
 }
 
 static int

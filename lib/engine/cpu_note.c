@@ -39,7 +39,8 @@ absorb_relu(struct cpu_planner *pl)
 		const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->nin > 0 ? l->in[0] : 0];
 
 		if (l->op == GRAPH_ACT && l->act == GRAPH_RELU && pl->note[l->in[0]].uses == 1)
-			pl->note[i].absorbed = in->op == GRAPH_BN || in->op == GRAPH_ADD || (cpu_plan_multiplies(in) && !read_by_concat(pl->g, i));
+			pl->note[i].absorbed = in->op == GRAPH_BN || in->op == GRAPH_ADD ||
+			    (cpu_plan_multiplies(in) && !read_by_concat(pl->g, i));
 	}
 }
 

@@ -16,7 +16,8 @@
 
 /*
  * The door of a name.  An agent that has it is of an attempt that its launcher gave up: it is sent SIGTERM, and
- * waited for.  *fd: the socket.  Returns 0, ERR_ARG (no name), ERR_AGAIN (it does not end, or let us in), ERR_AUTH (it is another user's) or ERR_SYS.
+ * waited for.  *fd: the socket.  Returns 0, ERR_ARG (no name), ERR_AGAIN (it does not end, or let us in),
+ * ERR_AUTH (it is another user's) or ERR_SYS.
  */
 int	 door_open(const char *name, int *fd);
 /*

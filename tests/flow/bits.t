@@ -67,7 +67,8 @@ else
 	skip "lenet: the same bytes" "$WHY"
 fi
 if have cifar; then
-	STEPS=$((STEPS * 2 / 5)) HALF=$((STEPS * 1 / 5))
+	STEPS=$((STEPS * 2 / 5))
+	HALF=$((STEPS / 2))
 	bits inception --net inception --data "$CIFAR_TRAIN" --rand-crop --rand-mirror --batch 4
 else
 	skip "inception: the same bytes" "$WHY"

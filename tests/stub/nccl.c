@@ -58,16 +58,18 @@ int
 ncclCommInitAll(struct comm **comm, int n, const int *device)
 {
 	const char *how = getenv("TALLY_NCCL");
-	struct group *g = calloc(1, sizeof(*g));
+	struct group *g;
 
 	if (how != NULL && strcmp(how, "start") == 0)
 		return CUDA_ERROR;
 	if (n < 1 || n > MOST)
 		return ARGUMENT;
-	for (int r = 0; r < n; r++) {
+	for (int r = 0; r < n; r++)
 		for (int k = 0; k < r; k++)
 			if (device[k] == device[r])
 				return ARGUMENT;
+	g = calloc(1, sizeof(*g));
+	for (int r = 0; r < n; r++) {
 		comm[r] = calloc(1, sizeof(**comm));
 		*comm[r] = (struct comm){ r, n, g };
 	}

@@ -52,8 +52,8 @@ ctl_get_text(struct ctl_in *in)
 	return text;
 }
 
-static int
-put_all(struct buf *b, const uint32_t *v, size_t n)
+int
+ctl_put_all(struct buf *b, const uint32_t *v, size_t n)
 {
 	int e = 0;
 
@@ -63,19 +63,27 @@ put_all(struct buf *b, const uint32_t *v, size_t n)
 }
 
 int
+ctl_put_long(struct buf *b, uint64_t v)
+{
+	return ctl_put_all(b, (uint32_t[]){ (uint32_t)v, (uint32_t)(v >> 32) }, 2);
+}
+
+int
 ctl_put_resume(struct buf *b, const struct ctl_resume *r)
 {
-	return put_all(b, (uint32_t[]){ (uint32_t)r->got, (uint32_t)(r->got >> 32), (uint32_t)r->done, (uint32_t)(r->done >> 32) }, 4);
+	int e = ctl_put_long(b, r->got);
+
+	return e < 0 ? e : ctl_put_long(b, r->done);
 }
 
 int
 ctl_put_back(struct buf *b, const struct ctl_back *k)
 {
-	return put_all(b, (uint32_t[]){ k->job, k->go, k->signals, k->waited_ms }, 4);
+	return ctl_put_all(b, (uint32_t[]){ k->job, k->go, k->signals, k->waited_ms }, 4);
 }
 
-static uint64_t
-get_long(struct ctl_in *in)
+uint64_t
+ctl_get_long(struct ctl_in *in)
 {
 	uint64_t low = ctl_get(in);
 
@@ -87,8 +95,8 @@ ctl_get_resume(struct ctl_resume *r, const void *p, size_t n)
 {
 	struct ctl_in in = { .p = p, .n = n };
 
-	r->got = get_long(&in);
-	r->done = get_long(&in);
+	r->got = ctl_get_long(&in);
+	r->done = ctl_get_long(&in);
 	return in.bad || in.n != 0 || r->done > r->got ? err_fail(ERR_FORMAT, "a return that is none") : 0;
 }
 

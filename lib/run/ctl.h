@@ -67,6 +67,8 @@ enum ctl_whom { CTL_WORKERS, CTL_ALL };
 
 /* Each appends to b and returns 0 or ERR_NOMEM. */
 int	 ctl_put(struct buf *b, uint32_t v);
+int	 ctl_put_all(struct buf *b, const uint32_t *v, size_t n);
+int	 ctl_put_long(struct buf *b, uint64_t v);	/* two of these, the lower half first */
 int	 ctl_put_text(struct buf *b, const char *text);
 
 /* A payload being read.  Where it ends too early or is not what is asked for, bad is set and what is given is 0 or "". */
@@ -77,6 +79,7 @@ struct ctl_in {
 };
 
 uint32_t ctl_get(struct ctl_in *in);
+uint64_t ctl_get_long(struct ctl_in *in);
 const char *ctl_get_text(struct ctl_in *in);	/* points into the payload */
 
 /* Bytes of LINES and DONE with their heads, counted from the agent's first: as two numbers each, the low one first. */

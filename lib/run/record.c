@@ -16,24 +16,6 @@ static const char magic[] = "tally job\n";
 enum { GONE = 1, STOPPED = 2, ASKED = 4, TERMED = 8, KILLED = 16, FLAGS = 31 };
 
 static int
-put_long(struct buf *b, uint64_t v)
-{
-	int e = ctl_put(b, (uint32_t)v);
-
-	return e < 0 ? e : ctl_put(b, (uint32_t)(v >> 32));
-}
-
-static int
-put_all(struct buf *b, const uint32_t *v, size_t n)
-{
-	int e = 0;
-
-	for (size_t i = 0; i < n && e == 0; i++)
-		e = ctl_put(b, v[i]);
-	return e;
-}
-
-static int
 put_head(const struct record *r, struct buf *b)
 {
 	uint32_t flags = (r->gone ? GONE : 0) | (r->stopped ? STOPPED : 0) | (r->asked ? ASKED : 0) |
@@ -41,10 +23,10 @@ put_head(const struct record *r, struct buf *b)
 	int e;
 
 	if ((e = buf_put(b, magic, MAGIC)) < 0 || (e = ctl_put(b, RECORD_FORMAT)) < 0 || (e = ctl_put_text(b, r->id)) < 0 ||
-	    (e = put_all(b, (uint32_t[]){ r->attempt, flags, r->code, r->signo }, 4)) < 0 ||
-	    (e = put_long(b, r->out)) < 0 || (e = put_long(b, r->err)) < 0)
+	    (e = ctl_put_all(b, (uint32_t[]){ r->attempt, flags, r->code, r->signo }, 4)) < 0 ||
+	    (e = ctl_put_long(b, r->out)) < 0 || (e = ctl_put_long(b, r->err)) < 0)
 		return e;
-	return put_all(b, (uint32_t[]){ r->hosts, r->n, r->signals }, 3);
+	return ctl_put_all(b, (uint32_t[]){ r->hosts, r->n, r->signals }, 3);
 }
 
 static int
@@ -52,10 +34,10 @@ put_member(const struct record_member *m, struct buf *b)
 {
 	int e;
 
-	if ((e = put_all(b, (uint32_t[]){ m->state, m->pid, m->status, m->ms, m->peak_kib }, 5)) < 0 ||
-	    (e = ctl_put_text(b, m->where)) < 0 || (e = put_long(b, m->out)) < 0)
+	if ((e = ctl_put_all(b, (uint32_t[]){ m->state, m->pid, m->status, m->ms, m->peak_kib }, 5)) < 0 ||
+	    (e = ctl_put_text(b, m->where)) < 0 || (e = ctl_put_long(b, m->out)) < 0)
 		return e;
-	return put_long(b, m->err);
+	return ctl_put_long(b, m->err);
 }
 
 int
@@ -65,20 +47,12 @@ record_put(const struct record *r, struct buf *b)
 
 	for (uint32_t i = 0; i < r->hosts && e == 0; i++)
 		if ((e = ctl_put(b, r->host[i].ended ? 1 : r->host[i].lost ? 2 : 0)) == 0)
-			e = put_long(b, r->host[i].log);
+			e = ctl_put_long(b, r->host[i].log);
 	for (uint32_t i = 0; i < r->n && e == 0; i++)
 		e = put_member(&r->m[i], b);
 	for (uint32_t i = 0; i < r->signals && e == 0; i++)
-		e = put_all(b, (uint32_t[]){ r->signal[i].whom, r->signal[i].signo }, 2);
+		e = ctl_put_all(b, (uint32_t[]){ r->signal[i].whom, r->signal[i].signo }, 2);
 	return e;
-}
-
-static uint64_t
-get_long(struct ctl_in *in)
-{
-	uint64_t low = ctl_get(in);
-
-	return low | (uint64_t)ctl_get(in) << 32;
 }
 
 static void
@@ -115,8 +89,8 @@ get_head(struct record *r, struct ctl_in *in)
 	r->killed = flags & KILLED;
 	r->code = ctl_get(in);
 	r->signo = ctl_get(in);
-	r->out = get_long(in);
-	r->err = get_long(in);
+	r->out = ctl_get_long(in);
+	r->err = ctl_get_long(in);
 	r->hosts = ctl_get(in);
 	r->n = ctl_get(in);
 	r->signals = ctl_get(in);
@@ -131,7 +105,7 @@ get_host(struct record_host *h, struct ctl_in *in)
 
 	h->ended = state == 1;
 	h->lost = state == 2;
-	h->log = get_long(in);
+	h->log = ctl_get_long(in);
 	in->bad |= state > 2;
 }
 
@@ -147,8 +121,8 @@ get_member(struct record_member *m, struct ctl_in *in)
 	m->ms = ctl_get(in);
 	m->peak_kib = ctl_get(in);
 	get_text(in, m->where, sizeof(m->where));
-	m->out = get_long(in);
-	m->err = get_long(in);
+	m->out = ctl_get_long(in);
+	m->err = ctl_get_long(in);
 }
 
 static void

@@ -75,7 +75,7 @@ is "$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 == 1 && $
 status 0 "a run without servers has no such rows" pworker --net mlp --data train.rec --steps 1 --batch 32
 is "$(grep -c '	traffic	' out)" 0 "... none"
 is "$(grep -c '	load	' out)" 2 "... but how busy it was"
-status 0 "a run of many ticks" pworker --net mlp --data train.rec --steps 20000 --batch 32
+status 0 "a run of many ticks" pworker --net mlp --data train.rec --epochs 1000 --batch 32
 cp out long.tsv
 status 0 "... and plog on it" plog --machines --format tsv long.tsv
 ok "the host was busy" awk -F '\t' 'NR > 1 { n++; good += $5 > 0 && $5 <= 1 } END { exit n != 1 || good != 1 }' out

@@ -7,11 +7,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define SLURP_LEAST 4096
+#define TMP	".XXXXXX.tmp"	/* the end of a new file's name until it is whole */
+#define TRIES	100		/* names that other processes may have taken */
 
 int
 io_read(int fd, void *p, size_t n, size_t *got)
@@ -81,7 +84,9 @@ io_peek(int fd, void *p, size_t n, size_t *got)
 	if (S_ISREG(st.st_mode))
 		r = pread(fd, p, n, lseek(fd, 0, SEEK_CUR));
 	else if (S_ISSOCK(st.st_mode))
-		r = recv(fd, p, n, MSG_PEEK);
+		do
+			r = recv(fd, p, n, MSG_PEEK);
+		while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return err_sys("read");
 	*got = (size_t)r;
@@ -174,24 +179,43 @@ at_the_end(const char *path)
 	return end != NULL ? end : strdup(path);
 }
 
+/* The kernel takes the umask off the mode: asking for it means changing it, under the feet of other threads. */
+static int
+open_tmp(char *tmp)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	char *x = tmp + strlen(tmp) - (sizeof(TMP) - 2);
+	uint64_t chance;
+	int fd = -1;
+
+	errno = EEXIST;
+	for (int i = 0; i < TRIES && fd < 0 && errno == EEXIST; i++) {
+		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+			return -1;
+		for (int k = 0; k < 6; k++, chance /= sizeof(letters) - 1)
+			x[k] = letters[chance % (sizeof(letters) - 1)];
+		fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	}
+	return fd;
+}
+
 int
 io_create(struct io_new *f, const char *path)
 {
 	struct stat st;
 	size_t n;
-	mode_t mask;
 
 	*f = (struct io_new){ .fd = -1 };
 	if (*path == 0)
 		return err_fail(ERR_ARG, "a name of no letters");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return open_as_is(f, path);
-	if ((f->path = at_the_end(path)) == NULL || (f->tmp = malloc(n = strlen(f->path) + sizeof(".XXXXXX.tmp"))) == NULL) {
+	if ((f->path = at_the_end(path)) == NULL || (f->tmp = malloc(n = strlen(f->path) + sizeof(TMP))) == NULL) {
 		io_abandon(f);
 		return err_nomem();
 	}
-	snprintf(f->tmp, n, "%s.XXXXXX.tmp", f->path);
-	if ((f->fd = mkostemps(f->tmp, 4, O_CLOEXEC)) < 0) {
+	snprintf(f->tmp, n, "%s" TMP, f->path);
+	if ((f->fd = open_tmp(f->tmp)) < 0) {
 		int e = err_sys("create");
 
 		free(f->tmp);
@@ -199,9 +223,6 @@ io_create(struct io_new *f, const char *path)
 		io_abandon(f);
 		return e;
 	}
-	mask = umask(0);
-	umask(mask);
-	fchmod(f->fd, 0666 & ~mask);
 	return 0;
 }
 
@@ -220,6 +241,21 @@ io_seal(struct io_new *f)
 	return e;
 }
 
+/* The name is on disk when the folder is.  It cannot be taken back where that fails. */
+static void
+sync_folder(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int fd;
+
+	if (slash != NULL)
+		slash[slash == path] = 0;	/* "/" stays */
+	if ((fd = open(slash != NULL ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return;
+	(void)fsync(fd);
+	close(fd);
+}
+
 int
 io_commit(struct io_new *f)
 {
@@ -227,6 +263,8 @@ io_commit(struct io_new *f)
 
 	if (e == 0 && f->tmp != NULL && rename(f->tmp, f->path) < 0)
 		e = err_sys("rename");
+	if (e == 0 && f->tmp != NULL)
+		sync_folder(f->path);	/* which is not used after this */
 	if (e == 0) {
 		free(f->tmp);
 		f->tmp = NULL;

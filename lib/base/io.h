@@ -29,8 +29,8 @@ int	 io_temp(int *fd);
 
 /*
  * A file that appears under its name only when all of it is there: written
- * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit().
- * Symbolic links are followed.  What is no plain file, a device or a pipe, is
+ * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit(),
+ * which flushes the folder, too.  Symbolic links are followed.  What is no plain file, a device or a pipe, is
  * opened and written as it is.
  */
 struct io_new {
@@ -41,7 +41,7 @@ struct io_new {
 
 /* Returns 0, ERR_SYS, ERR_ARG (no name) or ERR_NOMEM. */
 int	 io_create(struct io_new *f, const char *path);
-/* Flushes to disk and closes, so that io_commit() has only the name to give.  Returns 0 or ERR_SYS. */
+/* Flushes to disk and closes ahead of io_commit(), which then has only the name to give.  Returns 0 or ERR_SYS. */
 int	 io_seal(struct io_new *f);
 /* Closes and renames.  On ERR_SYS the old file, if any, is untouched and the new one is gone. */
 int	 io_commit(struct io_new *f);

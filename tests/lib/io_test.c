@@ -4,14 +4,48 @@
 #include "base/err.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/io_test.XXXXXX";
+
+/* What is asked of the system, seen on its way there. */
+static unsigned synced, masked;	/* folders; times that the umask was set */
+static bool interrupt;		/* the next look at a socket */
+
+int
+fsync(int fd)
+{
+	struct stat st;
+
+	synced += fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+	return (int)syscall(SYS_fsync, fd);
+}
+
+mode_t
+umask(mode_t mask)
+{
+	masked++;
+	return (mode_t)syscall(SYS_umask, mask);
+}
+
+ssize_t
+recv(int fd, void *p, size_t n, int flags)
+{
+	if (interrupt) {
+		interrupt = false;
+		errno = EINTR;
+		return -1;
+	}
+	return recvfrom(fd, p, n, flags, NULL, NULL);
+}
 
 static void *
 trickle(void *fd)
@@ -73,10 +107,14 @@ files(void)
 	snprintf(path, sizeof(path), "%s/a", dir);
 	snprintf(missing, sizeof(missing), "%s/none/a", dir);
 	umask(027);
+	masked = 0;
 	is(io_create(&f, path), 0, "a file is begun");
+	is(masked, 0, "... and the umask, which other threads need, is let be");
 	is(io_write(f.fd, "hello", 5), 0, "... written");
 	ok(access(path, F_OK) < 0, "... and not there under its name");
+	is(synced, 0, "... nor on disk");
 	is(io_commit(&f), 0, "... until it is all there");
+	is(synced, 1, "... its name on disk, too");
 	is(entries(), 1, "... and nothing else is");
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640, "... with the rights of a plain new file");
 	io_abandon(&f);
@@ -193,6 +231,10 @@ ahead(void)
 		ok(io_read(fd, got, 2, &n) == 0 && io_peek(fd, got, 3, &n) == 0 && n == 3 && memcmp(got, "cde", 3) == 0, "a look");
 		ok(io_read(fd, got, 4, &n) == 0 && n == 4 && memcmp(got, "cdef", 4) == 0, "... takes nothing");
 	}
+	io_write(sock[1], "gh", 2);
+	interrupt = true;
+	ok(io_peek(sock[0], got, 2, &n) == 0 && n == 2 && memcmp(got, "gh", 2) == 0 && !interrupt, "a signal does not end a look");
+	ok(io_read(sock[0], got, 2, &n) == 0 && n == 2, "... which took nothing");
 	close(pipe_[1]);
 	close(sock[1]);
 	for (int i = 0; i < 3; i++)

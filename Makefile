@@ -47,7 +47,7 @@ CUDA_CODE  ?= 75 80 90 100 120
 CUDA_PTX   ?= 100
 MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
-CUDA_PURE  := arena join learn learn_muon learn_norms learn_squares module nccl pass pass_back plan plan_back run run_bn set
+CUDA_PURE  := arena join learn learn_muon learn_norms learn_squares module nccl pass pass_back places plan plan_back run run_bn set
 CUDA_SIDE  := blas.o choose.o device.o dnn.o dnn_desc.o dnn_race.o kernel_run.cu.o
 EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/choose.c $(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
@@ -83,6 +83,10 @@ $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
 $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
 $(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests
+# Pure files of lib/ that the module has too.
+$(BUILD)/lib/engine/cuda/places.o: lib/engine/places.c | $(BUILD)/found
+	@mkdir -p $(@D)
+	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(BUILD)/found
 	@mkdir -p $(@D)
 	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc -std=c++17 -O3 -fmad=false -Ilib -isystem $(CUDNN_HOME)/include \

@@ -29,6 +29,7 @@
 
 #include "engine/dnnl.h"
 #include "engine/engine.h"
+#include "engine/places.h"
 
 #include <assert.h>
 
@@ -83,12 +84,6 @@ struct cpu_step {
 	uint32_t	x_first, y_first, count;	/* CPU_COPY */
 };
 
-struct cpu_buf {
-	size_t	 bytes;		/* at the full batch */
-	uint32_t first, last;	/* steps in which it is alive; first > last: never */
-	size_t	 at;		/* bytes into the arena */
-};
-
 /* A conv or fc layer. */
 struct cpu_mul {
 	uint32_t	  node;
@@ -134,7 +129,7 @@ struct engine_plan {
 	bool		    bf16;
 	struct cpu_step	   *step;
 	uint32_t	    nstep, nforward;	/* the first nforward are the pass forward */
-	struct cpu_buf	   *buf;
+	struct places_buf  *buf;
 	uint32_t	    nbuf;
 	struct cpu_mul	   *mul;
 	uint32_t	    nmul;

@@ -1,11 +1,9 @@
 /*
  * cpu_arena - the memory of a plan: each buffer at a place that is free while it is alive.
  *
- * Buffers are placed by falling size, each at the lowest offset that touches no
- * buffer alive in the same steps (greedy by size: Pisarchyk and Lee, "Efficient
- * Memory Management for Deep Neural Net Inference", 2020).  Pages are asked for in
- * huge ones, since the kernels walk over hundreds of megabytes, and touched here,
- * since a first touch in a step would cost more than the step.
+ * Pages are asked for in huge ones, since the kernels walk over hundreds of
+ * megabytes, and touched here, since a first touch in a step would cost more than
+ * the step.
  */
 #include "engine/cpu.h"
 
@@ -17,7 +15,6 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE	((size_t)2 << 20)
-#define LINE		((size_t)256)		/* bytes to which each buffer is rounded */
 
 static size_t
 round_up(size_t n, size_t to)
@@ -34,80 +31,12 @@ map(size_t bytes, void **p, size_t *mapped)
 	if (bytes >= HUGE_PAGE && mem_fits(bytes) < 0)
 		return ERR_NOMEM;
 	*mapped = round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
-	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : LINE, *mapped) != 0)
+	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : PLACES_LINE, *mapped) != 0)
 		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
 	if (bytes >= HUGE_PAGE)
 		madvise(at, *mapped, MADV_HUGEPAGE);	/* advice: without it all is as right, only slower */
 	memset(at, 0, *mapped);
 	*p = at;
-	return 0;
-}
-
-static bool
-together(const struct cpu_buf *a, const struct cpu_buf *b)
-{
-	return a->first <= b->last && b->first <= a->last;
-}
-
-/* Larger first; of equal ones the earlier, so that the order is one on every machine. */
-static int
-by_size(const void *a, const void *b)
-{
-	const struct cpu_buf *x = *(struct cpu_buf *const *)a, *y = *(struct cpu_buf *const *)b;
-
-	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : x > y;
-}
-
-/* The lowest place for b among placed [n], which is sorted by place. */
-static size_t
-lowest(const struct cpu_buf *b, struct cpu_buf *const *placed, uint32_t n)
-{
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (!together(b, placed[i]))
-			continue;
-		if (placed[i]->at >= at + b->bytes)
-			break;
-		if (placed[i]->at + placed[i]->bytes > at)
-			at = placed[i]->at + placed[i]->bytes;
-	}
-	return at;
-}
-
-/* Puts b into placed [n], behind those that lie no higher. */
-static void
-insert(struct cpu_buf **placed, uint32_t n, struct cpu_buf *b)
-{
-	while (n > 0 && placed[n - 1]->at > b->at) {
-		placed[n] = placed[n - 1];
-		n--;
-	}
-	placed[n] = b;
-}
-
-/* Places all buffers; *bytes gets the arena's size. */
-static int
-place_buffers(struct engine_plan *p, size_t *bytes)
-{
-	struct cpu_buf **order = calloc(2 * (size_t)p->nbuf + 1, sizeof(*order)), **placed = order + p->nbuf;
-
-	if (order == NULL)
-		return err_nomem();
-	*bytes = 0;
-	for (uint32_t i = 0; i < p->nbuf; i++)
-		order[i] = &p->buf[i];
-	qsort(order, p->nbuf, sizeof(*order), by_size);
-	for (uint32_t i = 0; i < p->nbuf; i++) {
-		struct cpu_buf *b = order[i];
-
-		b->bytes = round_up(b->bytes, LINE);
-		b->at = lowest(b, placed, i);
-		insert(placed, i, b);
-		if (b->at + b->bytes > *bytes)
-			*bytes = b->at + b->bytes;
-	}
-	free(order);
 	return 0;
 }
 
@@ -150,7 +79,7 @@ take(char *base, size_t *used, size_t bytes)
 {
 	void *at = base != NULL ? base + *used : NULL;
 
-	*used += round_up(bytes, LINE);
+	*used += places_round(bytes);
 	return at;
 }
 
@@ -185,7 +114,9 @@ cpu_arena_place(struct engine_plan *p)
 	size_t bytes;
 	int e;
 
-	if ((e = place_buffers(p, &bytes)) < 0 || (e = map(bytes, &p->arena, &p->arena_bytes)) < 0 ||
+	if (places_find(p->buf, p->nbuf, &bytes) < 0)
+		return err_nomem();
+	if ((e = map(bytes, &p->arena, &p->arena_bytes)) < 0 ||
 	    (e = map(take_kept(p, NULL), &p->kept, &p->kept_bytes)) < 0)
 		return e;
 	take_kept(p, p->kept);

@@ -48,7 +48,7 @@ new_buf(struct cpu_planner *pl, size_t bytes)
 		pl->e = err_fail(ERR_LIMIT, "a batch of %u takes too much memory", p->batch);
 		return 0;
 	}
-	p->buf[p->nbuf] = (struct cpu_buf) { .bytes = all, .first = UINT32_MAX };
+	p->buf[p->nbuf] = (struct places_buf) { .bytes = all, .first = UINT32_MAX };
 	return p->nbuf++;
 }
 
@@ -110,7 +110,7 @@ cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block, bool h
 static void
 touch(struct cpu_planner *pl, uint32_t buf)
 {
-	struct cpu_buf *b = &pl->p->buf[buf];
+	struct places_buf *b = &pl->p->buf[buf];
 
 	b->last = pl->p->nstep;
 	if (b->first > b->last)

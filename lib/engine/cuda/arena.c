@@ -1,15 +1,5 @@
-/*
- * arena - places in the GPU's memory: buffers where they are alive, and what a plan keeps, one behind the other.
- *
- * Buffers are placed by falling size, each at the lowest offset that touches no
- * buffer alive in the same steps (greedy by size: Pisarchyk and Lee, "Efficient
- * Memory Management for Deep Neural Net Inference", 2020).
- */
+/* arena - places in the GPU's memory: buffers where they are alive, and what a plan keeps, one behind the other. */
 #include "engine/cuda/plan.h"
-
-#include "base/err.h"
-
-#include <stdlib.h>
 
 void
 arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg)
@@ -34,78 +24,11 @@ static void
 touch(void *arg, const struct plan_view *v)
 {
 	struct life *t = arg;
-	struct plan_buf *b = &t->p->buf[v->buf];
+	struct places_buf *b = &t->p->buf[v->buf];
 
 	if (b->first == PLAN_NONE)
 		b->first = t->step;
 	b->last = t->step;
-}
-
-static bool
-together(const struct plan_buf *a, const struct plan_buf *b)
-{
-	return a->first <= b->last && b->first <= a->last;
-}
-
-/* Larger first; of equal ones the earlier, so that the order is one on every machine. */
-static int
-by_size(const void *a, const void *b)
-{
-	const struct plan_buf *x = *(struct plan_buf *const *)a, *y = *(struct plan_buf *const *)b;
-
-	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : x > y;
-}
-
-/* The lowest place for b among placed [n], which is sorted by place. */
-static size_t
-lowest(const struct plan_buf *b, struct plan_buf *const *placed, uint32_t n)
-{
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (!together(b, placed[i]))
-			continue;
-		if (placed[i]->at >= at + b->bytes)
-			break;
-		if (placed[i]->at + placed[i]->bytes > at)
-			at = placed[i]->at + placed[i]->bytes;
-	}
-	return at;
-}
-
-static void
-insert(struct plan_buf **placed, uint32_t n, struct plan_buf *b)
-{
-	while (n > 0 && placed[n - 1]->at > b->at) {
-		placed[n] = placed[n - 1];
-		n--;
-	}
-	placed[n] = b;
-}
-
-static int
-buffers(struct engine_plan *p)
-{
-	struct plan_buf **order = calloc(2 * (size_t)p->nbuf + 1, sizeof(*order)), **placed = order + p->nbuf;
-
-	if (order == NULL)
-		return plan_nomem(p);
-	for (uint32_t s = 0; s < p->nstep; s++)
-		arena_views(&p->step[s], touch, &(struct life){ p, s });
-	for (uint32_t i = 0; i < p->nbuf; i++)
-		order[i] = &p->buf[i];
-	qsort(order, p->nbuf, sizeof(*order), by_size);
-	for (uint32_t i = 0; i < p->nbuf; i++) {
-		struct plan_buf *b = order[i];
-
-		b->bytes = plan_round(b->bytes);
-		b->at = lowest(b, placed, i);
-		insert(placed, i, b);
-		if (b->at + b->bytes > p->arena_bytes)
-			p->arena_bytes = b->at + b->bytes;
-	}
-	free(order);
-	return 0;
 }
 
 static size_t
@@ -113,7 +36,7 @@ keep(struct plan_kept *k, size_t bytes)
 {
 	size_t at = k->all;
 
-	k->all += plan_round(bytes);
+	k->all += places_round(bytes);
 	return at;
 }
 
@@ -162,17 +85,17 @@ scratch(struct engine_plan *p)
 			p->sums_bytes = bytes;
 	}
 	for (uint32_t i = 0; i < p->nmul; i++)
-		if (plan_round(p->mul[i].weight_bytes) > p->weight_bytes)
-			p->weight_bytes = plan_round(p->mul[i].weight_bytes);
+		if (places_round(p->mul[i].weight_bytes) > p->weight_bytes)
+			p->weight_bytes = places_round(p->mul[i].weight_bytes);
 }
 
 int
 arena_place(struct engine_plan *p)
 {
-	int e = buffers(p);
-
-	if (e < 0)
-		return e;
+	for (uint32_t s = 0; s < p->nstep; s++)
+		arena_views(&p->step[s], touch, &(struct life){ p, s });
+	if (places_find(p->buf, p->nbuf, &p->arena_bytes) < 0)
+		return plan_nomem(p);
 	kept(p);
 	scratch(p);
 	return 0;

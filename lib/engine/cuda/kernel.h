@@ -173,7 +173,7 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 	X(opt) X(gather) X(squares) X(joined) X(paces) X(fold) X(average) X(swap) \
 	X(muon_gather) X(muon_scale) X(muon) \
 	X(pool) X(pool_back) \
-	X(bias) X(relu_back) X(columns) X(columns_join) X(add) X(mul)
+	X(bias) X(relu_back) X(columns) X(columns_join) X(several)
 
 struct device;
 

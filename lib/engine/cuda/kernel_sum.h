@@ -78,41 +78,26 @@ kernel_columns_join_at(const struct kernel_columns_join *a, uint32_t i, int type
 	a->to[i] = (float)sum * (a->scale != NULL ? *a->scale : 1);
 }
 
-/* y = the sum of the first n of x, and ReLU. */
-struct kernel_add {
+/* y = the sum of the first n of x, or their product when times, and ReLU. */
+struct kernel_several {
 	struct kernel_view x[KERNEL_PARTS], y;
 	uint32_t n;
-	int	 relu;
+	int	 times, relu;
 };
 
 KERNEL_BODY void
-kernel_add_at(const struct kernel_add *a, uint32_t i, int type)
-{
-	uint32_t m = i / a->y.c, ch = i % a->y.c;
-	float sum = kernel_at(a->x[0], m, ch, type);
-
-	for (uint32_t k = 1; k < KERNEL_PARTS; k++)
-		if (k < a->n)
-			sum += kernel_at(a->x[k], m, ch, type);
-	kernel_set(a->y, m, ch, a->relu && !(sum > 0) ? 0 : sum, type);
-}
-
-/* y = the product of the first n of x. */
-struct kernel_mul {
-	struct kernel_view x[KERNEL_PARTS], y;
-	uint32_t n;
-};
-
-KERNEL_BODY void
-kernel_mul_at(const struct kernel_mul *a, uint32_t i, int type)
+kernel_several_at(const struct kernel_several *a, uint32_t i, int type)
 {
 	uint32_t m = i / a->y.c, ch = i % a->y.c;
 	float all = kernel_at(a->x[0], m, ch, type);
 
 	for (uint32_t k = 1; k < KERNEL_PARTS; k++)
-		if (k < a->n)
-			all *= kernel_at(a->x[k], m, ch, type);
-	kernel_set(a->y, m, ch, all, type);
+		if (k < a->n) {
+			float x = kernel_at(a->x[k], m, ch, type);
+
+			all = a->times ? all * x : all + x;
+		}
+	kernel_set(a->y, m, ch, a->relu && !(all > 0) ? 0 : all, type);
 }
 
 #endif

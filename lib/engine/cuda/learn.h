@@ -78,7 +78,7 @@ learn_room(size_t *all, size_t bytes)
 {
 	size_t at = *all;
 
-	*all += plan_round(bytes);
+	*all += places_round(bytes);
 	return at;
 }
 

@@ -45,7 +45,7 @@ place(struct learn *l, const struct engine_range *const *order)
 
 		if (s == NULL || s->rows != r->rows || s->cols != cols) {
 			s = &m->shape[m->nshape++];
-			m->numbers = plan_round(m->numbers * sizeof(float)) / sizeof(float);
+			m->numbers = places_round(m->numbers * sizeof(float)) / sizeof(float);
 			*s = (struct learn_shape){ .rows = r->rows, .cols = cols, .at = m->numbers };
 		}
 		s->count++;

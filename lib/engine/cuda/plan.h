@@ -22,6 +22,7 @@
 #include "engine/cuda/blas.h"
 #include "engine/cuda/dnn.h"
 #include "engine/cuda/kernel.h"
+#include "engine/places.h"
 
 #include <assert.h>
 
@@ -39,12 +40,6 @@ struct plan_view {
 	uint32_t buf;
 	uint32_t c, h, w, ld;
 	uint32_t first;		/* numbers from the buffer's start: the first channel */
-};
-
-struct plan_buf {
-	size_t	 bytes;		/* at the full batch */
-	uint32_t first, last;	/* steps in which it is alive; first > last: never */
-	size_t	 at;		/* bytes into the arena */
 };
 
 enum plan_kind {
@@ -146,7 +141,7 @@ struct engine_plan {
 	bool		    tf32, any_order;
 	struct plan_step   *step;
 	uint32_t	    nstep, most_steps, nforward;	/* the first nforward are the pass forward */
-	struct plan_buf	   *buf;
+	struct places_buf  *buf;
 	uint32_t	    nbuf, most_bufs;
 	struct plan_mul	   *mul;
 	uint32_t	    nmul, ndrop;
@@ -191,13 +186,6 @@ static inline bool
 plan_frozen(const struct graph *g, uint32_t i)
 {
 	return !plan_learns(g, g->node[i].gamma) && !plan_learns(g, g->node[i].beta);
-}
-
-/* Bytes rounded up to what keeps the next thing aligned. */
-static inline size_t
-plan_round(size_t bytes)
-{
-	return (bytes + 255) / 256 * 256;
 }
 
 /* plan.c.  The steps of a graph; returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */

@@ -286,13 +286,11 @@ turn_back(const struct run *r, const struct plan_step *s)
 static int
 several(const struct run *r, const struct plan_step *s)
 {
-	struct kernel_add a = { .y = view(r, &s->y), .n = s->parts, .relu = s->relu };
-	struct kernel_mul b = { .y = a.y, .n = s->parts };
+	struct kernel_several a = { .y = view(r, &s->y), .n = s->parts, .times = s->kind == PLAN_TIMES, .relu = s->relu };
 
 	for (uint32_t k = 0; k < s->parts; k++)
-		a.x[k] = b.x[k] = view(r, &s->part[k]);
-	return s->kind == PLAN_ADD ? kernel_run_add(r->d, &a, count(r, &s->y), r->p->type) :
-	    kernel_run_mul(r->d, &b, count(r, &s->y), r->p->type);
+		a.x[k] = view(r, &s->part[k]);
+	return kernel_run_several(r->d, &a, count(r, &s->y), r->p->type);
 }
 
 static int

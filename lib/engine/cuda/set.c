@@ -101,7 +101,7 @@ forget(struct plan_set *set)
 static int
 grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
 {
-	size_t all = plan_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
+	size_t all = places_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
 	void *was = p->scratch, *now;
 	int e;
 

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #define LINE	65536	/* bytes that are read as one line at most */
 
@@ -139,10 +137,8 @@ write_report(const struct options *o, const struct curve_rows *means, const stru
 static void
 draw_here(const struct options *o, const struct curve_rows *means)
 {
-	struct winsize w = { 0 };
 	struct buf text = { 0 };
-	unsigned wide = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40 ? w.ws_col : 80;
-	int e = plot_draw(means, PLOT_TEXT, o->figures, wide, &text);
+	int e = plot_draw(means, PLOT_TEXT, o->figures, plog_wide(), &text);
 
 	if (e < 0)
 		front_die("--plot", e);

@@ -1,5 +1,6 @@
 /* plog_follow - logs that still grow: what is new in them, and its table line by line. */
 #include "front.h"
+#include "front_progress.h"
 #include "plog_follow.h"
 
 #include "base/err.h"
@@ -11,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
-#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE	65536u	/* bytes that are read as one line at most */
 #define LOGS	1024	/* most logs at once */
 #define WAIT_MS	1000	/* where a file system does not tell of what others write, it is looked after so often */
+#define NARROW	40	/* columns in which nothing can be drawn */
 
 struct grower {
 	const char *path;
@@ -24,6 +26,7 @@ struct grower {
 	bool	 pipe;		/* its end is its end */
 	struct buf part;	/* of a line that has not ended */
 	unsigned long long line;
+	unsigned started, ends;	/* workers that begin and end in it */
 };
 
 struct view {
@@ -32,7 +35,7 @@ struct view {
 	struct machine_list *machines;
 	struct grower log[LOGS];
 	size_t	 logs;
-	size_t	 shown;		/* bytes of the table that were printed */
+	int	 notes;		/* of inotify(7) */
 	struct buf table;	/* as it was printed last */
 	bool	 terminal;
 };
@@ -57,11 +60,20 @@ plog_name(const char *path)
 	return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
+unsigned
+plog_wide(void)
+{
+	unsigned wide = progress_wide(STDOUT_FILENO);
+
+	return wide >= NARROW ? wide : 80;
+}
+
 /* The whole lines among what was read; the rest waits for its end. */
 static void
 lines(struct view *v, struct grower *g)
 {
 	char *p = (char *)g->part.p, *end = p + g->part.n, *nl;
+	unsigned started = v->machines->started, ends = v->curve->ends;
 	int e;
 
 	while (p < end && ((nl = memchr(p, '\n', (size_t)(end - p))) != NULL || end - p >= LINE)) {
@@ -78,6 +90,36 @@ lines(struct view *v, struct grower *g)
 	g->part.n = (size_t)(end - p);
 	if (g->part.n > 0)
 		memmove(g->part.p, p, g->part.n);
+	g->started += v->machines->started - started;
+	g->ends += v->curve->ends - ends;
+}
+
+/* The end is reached: of a file that was cut off since, or whose name is another one's by now?  Then all of it is new. */
+static bool
+begins_again(struct view *v, struct grower *g)
+{
+	struct stat old, named;
+	int fd = -1;
+
+	if (fstat(g->fd, &old) < 0)
+		return false;
+	if (stat(g->path, &named) == 0 && (named.st_ino != old.st_ino || named.st_dev != old.st_dev))
+		fd = open(g->path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		close(g->fd);
+		g->fd = fd;
+		inotify_add_watch(v->notes, g->path, IN_MODIFY);
+	} else if (old.st_size >= lseek(g->fd, 0, SEEK_CUR) || lseek(g->fd, 0, SEEK_SET) < 0) {
+		return false;
+	}
+	front_say("%s: begins again", g->path);
+	v->machines->started -= g->started;
+	v->curve->ends -= g->ends;
+	g->started = g->ends = 0;
+	g->part.n = 0;
+	g->line = 0;
+	curve_begin(v->curve, v->o->compare ? plog_name(g->path) : "");
+	return true;
 }
 
 /* All that is there now.  True when anything was. */
@@ -95,14 +137,15 @@ drain(struct view *v, struct grower *g)
 			continue;
 		if (n < 0 && errno != EAGAIN)
 			front_die(g->path, err_sys("read"));
-		if (n <= 0) {
-			if (n == 0 && g->pipe) {
-				if (g->fd != STDIN_FILENO)
-					close(g->fd);
-				g->fd = -1;
-			}
-			break;
+		if (n == 0 && !g->pipe && begins_again(v, g))
+			continue;
+		if (n == 0 && g->pipe) {
+			if (g->fd != STDIN_FILENO)
+				close(g->fd);
+			g->fd = -1;
 		}
+		if (n <= 0)
+			break;
 		g->part.n += (size_t)n;
 		any = true;
 		if (v->o->compare && v->logs > 1)
@@ -122,14 +165,6 @@ finished(const struct curve *c, struct curve_rows *rows, bool ended)
 		rows->n--;
 }
 
-static unsigned
-wide(void)
-{
-	struct winsize w = { 0 };
-
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40 ? w.ws_col : 80;
-}
-
 /* The whole table again from the screen's top, on a terminal; else the lines that are new, or all when columns changed. */
 static void
 show(struct view *v, bool ended)
@@ -147,7 +182,7 @@ show(struct view *v, bool ended)
 	if (e == 0 && rows.n > 0)
 		e = table_put(&t, TABLE_TEXT, &text);
 	if (e == 0 && v->terminal && v->o->plot && rows.n > 0 && !v->o->by_rank)
-		e = plot_draw(&rows, PLOT_TEXT, v->o->figures, wide(), &text);
+		e = plot_draw(&rows, PLOT_TEXT, v->o->figures, plog_wide(), &text);
 	if ((e < 0 && e != ERR_ITEM) || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
 	if (v->terminal)
@@ -164,41 +199,43 @@ show(struct view *v, bool ended)
 }
 
 static void
-open_logs(struct view *v, int notes)
+open_logs(struct view *v)
 {
 	for (char *const *p = v->o->path; *p != NULL; p++) {
 		struct grower *g = &v->log[v->logs];
 		bool in = strcmp(*p, "-") == 0;
+		struct stat st;
 
 		if (v->logs == LOGS)
 			front_wrong("more than %d logs", LOGS);
-		*g = (struct grower){ .path = *p, .pipe = in, .fd = in ? STDIN_FILENO : open(*p, O_RDONLY | O_CLOEXEC) };
-		if (g->fd < 0)
+		*g = (struct grower){ .path = *p, .fd = in ? STDIN_FILENO : open(*p, O_RDONLY | O_CLOEXEC) };
+		if (g->fd < 0 || fstat(g->fd, &st) < 0)
 			front_die(*p, err_sys("open"));
-		if (!in)
-			inotify_add_watch(notes, *p, IN_MODIFY);
+		g->pipe = in || S_ISFIFO(st.st_mode);
+		if (!g->pipe)
+			inotify_add_watch(v->notes, *p, IN_MODIFY);
 		v->logs++;
 	}
 }
 
 /* Until something may have come.  True when it has. */
 static bool
-await(struct view *v, int notes)
+await(struct view *v)
 {
-	struct pollfd p[2] = { { notes, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	struct pollfd p[LOGS + 1];
 	char events[4096];
 	bool any = false;
 
 	for (size_t i = 0; i < v->logs; i++)
-		if (v->log[i].pipe && v->log[i].fd >= 0)
-			p[1].fd = v->log[i].fd;
-	if (poll(p, 2, WAIT_MS) < 0 && errno != EINTR)
+		p[i] = (struct pollfd){ .fd = v->log[i].pipe ? v->log[i].fd : -1, .events = POLLIN };
+	p[v->logs] = (struct pollfd){ .fd = v->notes, .events = POLLIN };
+	if (poll(p, v->logs + 1, WAIT_MS) < 0 && errno != EINTR)
 		front_die(NULL, err_sys("poll"));
-	if (p[0].revents != 0 && read(notes, events, sizeof(events)) < 0 && errno != EAGAIN)
+	if (p[v->logs].revents != 0 && read(v->notes, events, sizeof(events)) < 0 && errno != EAGAIN)
 		front_die(NULL, err_sys("inotify"));
 	/* A pipe that has nothing must not be read. */
 	for (size_t i = 0; i < v->logs; i++)
-		if (v->log[i].fd >= 0 && (!v->log[i].pipe || p[1].revents != 0))
+		if (v->log[i].fd >= 0 && (!v->log[i].pipe || p[i].revents != 0))
 			any |= drain(v, &v->log[i]);
 	return any;
 }
@@ -217,28 +254,32 @@ void
 follow(const struct follow_opt *o, struct curve *c, struct machine_list *m)
 {
 	struct view *v = calloc(1, sizeof(*v));
-	int notes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	bool any = true;
 
-	if (v == NULL || notes < 0)
-		front_die(NULL, v == NULL ? err_nomem() : err_sys("inotify"));
+	if (v == NULL)
+		front_die(NULL, err_nomem());
+	if ((v->notes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) < 0)
+		front_die(NULL, err_sys("inotify"));
 	v->o = o;
 	v->curve = c;
 	v->machines = m;
 	v->terminal = isatty(STDOUT_FILENO);
-	open_logs(v, notes);
+	open_logs(v);
 	for (size_t i = 0; i < v->logs; i++)
 		if (!v->log[i].pipe)
 			drain(v, &v->log[i]);
 	while (!ended(v)) {
 		if (any)
 			show(v, false);
-		any = await(v, notes);
+		any = await(v);
 	}
 	show(v, true);
-	for (size_t i = 0; i < v->logs; i++)
+	for (size_t i = 0; i < v->logs; i++) {
+		if (v->log[i].fd > STDIN_FILENO)
+			close(v->log[i].fd);
 		buf_free(&v->log[i].part);
+	}
 	buf_free(&v->table);
-	close(notes);
+	close(v->notes);
 	free(v);
 }

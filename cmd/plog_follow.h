@@ -13,7 +13,10 @@ struct follow_opt {
 	unsigned figures;
 };
 
-/* Until every worker whose log begins has ended, or standard input has.  Exits when a log cannot be read. */
+/*
+ * Until every worker whose log begins has ended, or standard input and all pipes have.  A log that is cut off, or replaced
+ * by another file of its name, begins again.  Exits when a log cannot be read.
+ */
 void	follow(const struct follow_opt *o, struct curve *c, struct machine_list *m);
 
 /* A line of a log; exits when memory or the most measurements are reached.  Its error otherwise, or 0 and 1 as curve_take(). */
@@ -21,5 +24,7 @@ int	plog_line(struct curve *c, struct machine_list *m, const char *path, const c
 
 /* What a log's runs are called after: its file's name. */
 const char *plog_name(const char *path);
+/* Columns for a drawing on standard output. */
+unsigned plog_wide(void);
 
 #endif

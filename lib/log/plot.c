@@ -66,7 +66,10 @@ put_data(const struct curve_rows *rows, struct buf *out)
 	return e < 0 ? e : buf_put_fmt(out, "END\n");
 }
 
-/* gnuplot's strings in single quotes know one escape: a quote is doubled. */
+/*
+ * gnuplot's strings in single quotes know one escape: a quote is doubled.  They end with their line, and a log's name may
+ * have lines: what stood in the next one would be commands.
+ */
 static int
 put_titles(const struct curve_rows *rows, struct buf *out)
 {
@@ -77,7 +80,7 @@ put_titles(const struct curve_rows *rows, struct buf *out)
 		curve_name(rows, run, name);
 		e = buf_put_fmt(out, "title[%u] = '", run + 1);
 		for (const char *p = name; *p != 0 && e == 0; p++)
-			e = *p == '\'' ? buf_put_fmt(out, "''") : buf_put(out, p, 1);
+			e = *p == '\'' ? buf_put_fmt(out, "''") : buf_put(out, (unsigned char)*p < ' ' ? " " : p, 1);
 		e = e < 0 ? e : buf_put_fmt(out, "'\n");
 	}
 	return e;

@@ -92,6 +92,35 @@ sed -n '/epoch	1/,$p' a.tsv >>e.tsv
 wait $f
 is $? 0 "a file is followed until its worker ends"
 is "$(cat out)" "$(cat want)" "... likewise"
+# A log that begins again: cut off, then another file of its name.
+cp e.tsv want.tsv
+grep -v '	end	' a.tsv >e.tsv
+rm -f out
+timeout 60 plog -f e.tsv >out 2>err &
+f=$!
+until [ -s out ] || ! kill -0 $f; do :; done
+: >e.tsv
+until [ -s err ] || ! kill -0 $f; do :; done
+is "$(cat err)" "plog: e.tsv: begins again" "a log that is cut off begins again"
+grep -v '	end	' a.tsv | sed 's/0\.3/0.35/' >>e.tsv
+until grep -q '^2 .* 0\.35' out || ! kill -0 $f; do :; done
+like out '^2 .* 0\.35' "... as another run"
+mv e.tsv e.old
+sed 's/0\.7/0.66/' want.tsv >e.tsv
+wait $f
+is $? 0 "... and so does one that is replaced by another file, until that one's worker ends"
+like out '^3 .* 0\.66' "... with what is in that"
+# Several pipes at once, none of which keeps the others waiting.
+mkfifo one two
+timeout 60 plog -f one two >out 2>err &
+f=$!
+exec 8>one 9>two
+cat want.tsv >&9
+exec 9>&-
+until [ -s out ] || ! kill -0 $f; do :; done
+exec 8>&-
+wait $f
+is "$? $(cat out)" "0 $(cat want)" "pipes are followed side by side"
 status 2 "following has one form" plog -f --format json a.tsv
 
 printf '%s\n' '- froze 2  Acc@1 81.4' 'froze 2' 'batch1  RX bytes:1000  TX bytes:500' 'batch5  RX bytes:3000  TX bytes:900' >counts
@@ -137,6 +166,10 @@ if command -v gnuplot >/dev/null; then
 	printf 'Epoch[7] Train-accuracy=0.5\n' >one.log
 	is "$(plog --plot --figures accuracy one.log |
 		grep -E '^ +[0-9-]+( +[0-9-]+)* *$' | tr -d ' ')" 7 "a single epoch has an axis of its own"
+	odd=$(printf 'x\nsystem("touch ran")\n#')
+	cp a.tsv "$odd"
+	status 0 "a log whose name has lines" plog -c --png odd.png "$odd"
+	is "$(ls ran 2>/dev/null)" "" "... that are no commands of gnuplot's"
 	status 0 "SVG" plog --svg a.svg -c a.tsv "$T/b.log"
 	is "$(grep -c '<svg' a.svg)" 1 "... is one"
 	status 0 "time is drawn with validation on top" plog --plot --figures time a.tsv

@@ -117,16 +117,18 @@ sample(struct watch *w, bool whole)
 {
 	struct buf out = { 0 };
 	struct traffic now, t;
+	uint64_t at_ns;
 	double seconds;
 
 	for (struct source *s = w->source; s < w->source + w->sources; s++) {
 		if (!read_source(w, s, &now))
 			continue;
 		t = traffic_since(&s->last, &now);
-		seconds = (double)(clk_ns() - s->at_ns) / 1e9;
+		at_ns = clk_ns();
+		seconds = (double)(at_ns - s->at_ns) / 1e9;
 		if (!whole && seconds < w->o->period_s / 100 && t.bytes[TRAFFIC_RX] + t.bytes[TRAFFIC_TX] == 0)
 			continue;
-		s->at_ns = clk_ns();
+		s->at_ns = at_ns;
 		s->last = now;
 		traffic_take(&s->sum, &t, seconds, whole);
 		put_row(w, s, "period", seconds, &t, &out);

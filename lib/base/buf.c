@@ -51,7 +51,7 @@ buf_put_fmt(struct buf *b, const char *fmt, ...)
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		return err_fail(ERR_FORMAT, "a text cannot be formatted");
+		return err_nomem();	/* 2 GB and more */
 	if ((e = buf_room(b, (size_t)n + 1)) < 0)
 		return e;
 	va_start(ap, fmt);

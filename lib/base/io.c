@@ -229,11 +229,13 @@ io_create(struct io_new *f, const char *path)
 int
 io_seal(struct io_new *f)
 {
-	int e = 0;
+	int e = 0, r;
 
 	if (f->fd < 0)
 		return 0;
-	if (fsync(f->fd) < 0 && errno != EINVAL && errno != EROFS)
+	while ((r = fsync(f->fd)) < 0 && errno == EINTR)
+		;
+	if (r < 0 && errno != EINVAL && errno != EROFS)
 		e = err_sys("write");
 	if (close(f->fd) < 0 && e == 0)
 		e = err_sys("close");

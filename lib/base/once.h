@@ -9,9 +9,9 @@
  *	}
  *
  * Who makes PATH holds PATH.lock, a line "HOST PID" that link() put there whole, so that it works on network file systems.
- * A lock is dead when its process, of this host is gone, or when it was not touched for silent_s; then
- * PATH.lock.1 is held instead, and so on: no lock is ever taken from under somebody's hands.  All locks go when the last
- * one is left.  Should a process that seemed dead go on, the file is made twice.
+ * A lock is dead when its process ran on this host and is gone, or when the lock was not touched for silent_s; then
+ * PATH.lock.1 is held instead, and so on: no lock is ever taken from under somebody's hands.  Who leaves the last one
+ * removes them all.  Should a process that seemed dead go on, the file is made twice.
  */
 #ifndef BASE_ONCE_H
 #define BASE_ONCE_H

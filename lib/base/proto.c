@@ -63,16 +63,10 @@ proto_head(struct proto *p, uint32_t field, uint64_t n)
 }
 
 void
-proto_bytes(struct proto *p, uint32_t field, const void *data, size_t n)
-{
-	proto_head(p, field, n);
-	put(p, data, n);
-}
-
-void
 proto_text(struct proto *p, uint32_t field, const char *text)
 {
-	proto_bytes(p, field, text, strlen(text));
+	proto_head(p, field, strlen(text));
+	put(p, text, strlen(text));
 }
 
 size_t

@@ -12,7 +12,7 @@
  * bytes.  Fields may come in any order, and again for more of them.
  * Source: protobuf.dev, Encoding.
  *
- * An error, ERR_NOMEM alone, stays in p.e: later calls do nothing.
+ * The one error there is, ERR_NOMEM, stays in p.e: later calls do nothing.
  */
 #ifndef BASE_PROTO_H
 #define BASE_PROTO_H
@@ -26,7 +26,6 @@ struct proto {
 
 void	 proto_uint(struct proto *p, uint32_t field, uint64_t v);	/* also int64: its two's complement */
 void	 proto_float(struct proto *p, uint32_t field, float v);
-void	 proto_bytes(struct proto *p, uint32_t field, const void *data, size_t n);
 void	 proto_text(struct proto *p, uint32_t field, const char *text);
 /* The head of a field of n bytes, which follow from elsewhere. */
 void	 proto_head(struct proto *p, uint32_t field, uint64_t n);

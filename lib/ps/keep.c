@@ -124,6 +124,7 @@ keep_open(const struct keep_opt *opt, struct keep **to)
 {
 	size_t P = opt->graph->P, A = opt->graph->A;
 	struct keep *k = calloc(1, sizeof(*k));
+	int e;
 
 	if (k == NULL)
 		return err_nomem();
@@ -135,17 +136,22 @@ keep_open(const struct keep_opt *opt, struct keep **to)
 	snprintf(k->best, KEEP_PATH, "%s-best.safetensors", opt->prefix);
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->change, NULL);
-	if (k->w != NULL && k->aux != NULL && k->state != NULL &&
-	    (k->average != NULL || !opt->average) && (errno = pthread_create(&k->thread, NULL, run, k)) == 0) {
+	if (k->w == NULL || k->aux == NULL || k->state == NULL || (k->average == NULL && opt->average)) {
+		e = err_nomem();
+	} else if ((errno = pthread_create(&k->thread, NULL, run, k)) != 0) {
+		e = err_sys("a thread for checkpoints");
+	} else {
 		*to = k;
 		return 0;
 	}
+	pthread_mutex_destroy(&k->lock);
+	pthread_cond_destroy(&k->change);
 	free(k->w);
 	free(k->aux);
 	free(k->state);
 	free(k->average);
 	free(k);
-	return err_fail(ERR_NOMEM, "no memory, or no thread, for a copy of the weights");
+	return e;
 }
 
 static void

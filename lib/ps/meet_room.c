@@ -35,6 +35,7 @@ struct room {
 	const struct meet_opt *o;
 	const struct meet_env *env;
 	int		 fd;
+	bool		 deaf;		/* for a turn: the system had no descriptor to give */
 	struct guest	*guest;		/* [most] */
 	uint32_t	 n, most, strangers;
 	struct place	*place;		/* [places] */
@@ -182,8 +183,10 @@ let_in(struct room *r)
 {
 	int fd = accept4(r->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd < 0)
+	if (fd < 0) {
+		r->deaf = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 		return;
+	}
 	r->guest[r->n] = (struct guest){ .place = MEET_ANY };
 	if (conn_take(fd, r->o->key, &r->guest[r->n].conn) == 0) {
 		r->n++;
@@ -203,7 +206,7 @@ over(const struct room *r)
 static int
 turn(struct room *r)
 {
-	bool room = r->n < r->most && r->strangers < STRANGERS;
+	bool room = r->n < r->most && r->strangers < STRANGERS && !r->deaf;
 
 	r->poll[0] = (struct pollfd){ .fd = r->o->stop_fd, .events = POLLIN };
 	r->poll[1] = (struct pollfd){ .fd = room ? r->fd : -1, .events = POLLIN };
@@ -211,6 +214,7 @@ turn(struct room *r)
 		r->poll[i + 2] = (struct pollfd){ .fd = conn_fd(r->guest[i].conn), .events = conn_events(r->guest[i].conn) };
 	if (poll(r->poll, r->n + 2, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
+	r->deaf = false;
 	if (r->poll[0].revents != 0)
 		return ERR_STOP;
 	/* From the end: the last takes the place of one that goes. */

@@ -3,8 +3,9 @@
  *
  * Workers connect, show that they have the job's key and say hello; from then
  * on a connection is a worker's.  Who has not said hello is a stranger: there
- * are at most SERVE_STRANGERS, each for SERVE_HELLO_S at most, the oldest goes
- * when a new one comes, and no byte of theirs reaches the brain.
+ * are at most SERVE_STRANGERS and as many again as the job has workers, who may
+ * all come at once, each for SERVE_HELLO_S at most; the oldest goes when a new
+ * one comes, and no byte of theirs reaches the brain.
  *
  * A worker whose connection breaks before its goodbye is lost.  In a
  * synchronous job that is the end: the others are told who it was.  In any

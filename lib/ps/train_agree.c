@@ -1,19 +1,16 @@
 /* train_agree - what all workers of a synchronous job must have alike, compared before the first step. */
 #include "ps/train_in.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "record/recid.h"
 
 /* One number for the batches of all workers. */
 static uint64_t
 batches(const struct train_opt *o)
 {
-	uint64_t h = 14695981039346656037u;	/* FNV-1a over the numbers */
-
 	if (o->batches == NULL)
 		return o->data.batch;
-	for (uint32_t w = 0; w < o->ps.nworkers; w++)
-		h = (h ^ o->batches[w]) * 1099511628211u;
-	return h;
+	return hash_more(HASH_START, o->batches, o->ps.nworkers * sizeof(*o->batches));
 }
 
 /* Those of the records, where several workers are to read the same. */

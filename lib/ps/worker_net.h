@@ -14,7 +14,7 @@
 
 struct worker_net;
 
-/* o is lent.  0 or ERR_NOMEM. */
+/* o is lent.  0, ERR_SYS, ERR_NOMEM, or what plan_new() returns. */
 int	 worker_net_new(const struct worker_opt *o, struct worker_brain *b, struct worker_net **n);
 void	 worker_net_free(struct worker_net *n);	/* ends the thread and closes; NULL is fine */
 /*

@@ -1,4 +1,4 @@
-/* tensors - a file of named tensors: safetensors, or an NDArray list such as MXNet's .params. */
+/* tensors - a file of named tensors: safetensors, an NDArray list such as MXNet's .params, or those of a model of ONNX. */
 #include "tensor/tensors_in.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -51,10 +51,12 @@ tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x)
 	if (t->n == TENSORS_MOST)
 		return err_fail(ERR_LIMIT, "more than %d tensors", TENSORS_MOST);
 	if (t->n == t->cap) {
-		t->cap = t->cap > 0 ? 2 * t->cap : 64;
-		if ((more = realloc(t->t, t->cap * sizeof(*more))) == NULL)
+		size_t cap = t->cap > 0 ? 2 * t->cap : 64;
+
+		if ((more = realloc(t->t, cap * sizeof(*more))) == NULL)
 			return err_nomem();
 		t->t = more;
+		t->cap = cap;
 	}
 	if ((x.name = strndup(name, n)) == NULL)
 		return err_nomem();

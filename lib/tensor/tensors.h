@@ -102,7 +102,7 @@ struct tensors_out;
 /*
  * "-" is standard output; else the file appears at tensors_commit().  The table is lent until then, its at are set.
  * Safetensors alone have a place for metadata: others leave it out.  Returns 0, ERR_SYS, ERR_LIMIT (more than 2 GB of
- * ONNX, too), ERR_FORMAT (a name twice, or text that is not UTF-8), ERR_NOTSUP (a type that the kind does not have) or ERR_NOMEM.
+ * ONNX, too), ERR_FORMAT (a name twice, or text that is not UTF-8) or ERR_NOMEM.
  */
 int	 tensors_create(struct tensors_out **o, const char *path, struct tensors *table);
 int	 tensors_put(struct tensors_out *o, const void *p, size_t n);

@@ -203,17 +203,16 @@ tensors_params_head(struct tensors *t, struct buf *head)
 {
 	struct buf one = { 0 };
 	uint64_t at = LIST_HEAD;
-	int e;
+	int e = 0;
 
-	for (size_t i = 0; i < t->n; i++) {
+	for (size_t i = 0; e == 0 && i < t->n; i++) {
 		one.n = 0;
-		if ((e = tensors_params_array(&t->t[i], &one)) < 0)
-			return e;
+		e = tensors_params_array(&t->t[i], &one);
 		t->t[i].at = at + one.n;
 		at = t->t[i].at + t->t[i].count * tensors_type_size(t->t[i].type);
 	}
 	buf_free(&one);
-	if ((e = put64(head, LIST_MAGIC)) == 0 && (e = put64(head, 0)) == 0)
+	if (e == 0 && (e = put64(head, LIST_MAGIC)) == 0 && (e = put64(head, 0)) == 0)
 		e = put64(head, t->n);
 	return e;
 }

@@ -289,8 +289,10 @@ tracer(void *arg)
 static int
 begin(struct calls *c)
 {
-	if (pthread_create(&c->thread, NULL, tracer, c) != 0)
-		return err_fail(ERR_SYS, "a thread: %s", strerror(errno));
+	if ((errno = pthread_create(&c->thread, NULL, tracer, c)) != 0) {
+		c->thread = 0;
+		return err_sys("a thread");
+	}
 	while (sem_wait(&c->ready) < 0)
 		;
 	if (c->begun < 0)

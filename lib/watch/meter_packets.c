@@ -327,9 +327,8 @@ done(void *state, int *status)
 {
 	struct group *g = state;
 	char text[256];
-	ssize_t n;
-
 	bool empty;
+	ssize_t n;
 
 	/* Reading takes the event away. */
 	n = pread(g->events, text, sizeof(text) - 1, 0);

@@ -67,7 +67,7 @@ read_key(int fd, uint8_t key[CONN_KEY])
 		int digit = OPENSSL_hexchar2int((unsigned char)text[i]);
 
 		bad |= digit < 0;
-		key[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : key[i / 2] | digit);
+		key[i / 2] = (uint8_t)(i % 2 == 0 ? 0 : key[i / 2] << 4) | (uint8_t)(digit & 15);
 	}
 	OPENSSL_cleanse(text, sizeof(text));
 	if (bad || got < sizeof(text))

@@ -3,7 +3,7 @@
  *
  * Between two parties messages stay in order, as over one connection; which link
  * delivers next is drawn.  So whole jobs, with their crashes, run in one thread
- * and are replayed from one integer.  Parties are numbers from 0.
+ * and are replayed from one integer: the tests of tests/law do that.  Parties are numbers from 0.
  *
  * Ownership: pair_send copies; a message from pair_next is lent until the next pair_next, pair_cut or pair_free.
  */

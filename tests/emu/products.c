@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +106,9 @@ convolve(void *arg)
 		for (uint32_t k = 0; k < s->k; k++)
 			for (uint32_t n = 0; n < s->n; n++)
 				channel(s, x, w, y, n, k);
-		for (size_t i = 0; s->bias && i < ny; i++) {
-			y[i] += ((const float *)c->at.bias)[i % s->k];
+		for (size_t i = 0; s->way == DNN_FORWARD && i < ny; i++) {
+			y[i] += s->more ? kernel_get(c->at.more, i, s->type) : 0;
+			y[i] += s->bias > 0 ? ((const float *)c->at.bias)[i % s->k] : 0;
 			y[i] = s->relu && !(y[i] > 0) ? 0 : y[i];
 		}
 		put(s->way == DNN_FORWARD ? c->at.y : c->at.w, s->way == DNN_FORWARD ? y : w, s->way == DNN_FORWARD ? ny : nw, s->type);
@@ -156,7 +158,7 @@ int
 dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c, size_t *scratch)
 {
 	*c = NULL;
-	if (shape->bias && shape->k % 2 == 1)
+	if ((shape->bias > 0 || shape->more || shape->relu) && shape->k % 2 == 1)
 		return ERR_NOTSUP;
 	*c = calloc(1, sizeof(**c));
 	**c = (struct dnn){ .d = d, .way = way(d, shape, tune), .s = *shape };
@@ -181,6 +183,7 @@ dnn_close(struct dnn *c)
 int
 dnn_bind(struct dnn *c, const struct dnn_places *at)
 {
+	assert(c->s.bias == 0 || (uintptr_t)at->bias % c->s.bias == 0);
 	c->at = *at;
 	return 0;
 }

@@ -85,14 +85,15 @@ shape(const struct layer *l, enum dnn_way way, int type, bool tf32)
 }
 
 static const struct dnn_places places = { (void *)0x1000000, (void *)0x2000000, (void *)0x3000000, (void *)0x4000000,
-	(void *)0x5000004 };
+	(void *)0x5000004, (void *)0x6000000 };
 
 /*
- * Bias and ReLU as part of a convolution: how many of the layers have a plan with them.  For the half types those are of
- * the library's engines that compile when they are asked, which need the driver: where there is none they are few.
+ * A sum, bias and ReLU as part of a convolution: how many of the layers have a plan with what `like` says of them.  For
+ * the half types those are of the library's engines that compile when they are asked, which need the driver: where there
+ * is none they are few.
  */
 static uint32_t
-fused(struct device *d, int kind, bool tf32)
+fused(struct device *d, int kind, bool tf32, struct dnn_shape like)
 {
 	uint32_t had = 0;
 
@@ -101,7 +102,9 @@ fused(struct device *d, int kind, bool tf32)
 		struct dnn *c, *twin = NULL;
 		size_t scratch;
 
-		s.bias = s.relu = true;
+		s.bias = like.bias;
+		s.more = like.more;
+		s.relu = like.relu;
 		if (dnn_open(d, &s, &tune, &c, &scratch) < 0)
 			continue;
 		had += dnn_bind(c, &places) == 0 && dnn_like(c, &twin) == 0 && dnn_bind(twin, &places) == 0;
@@ -228,6 +231,27 @@ type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 	is(bound, all - missing, "... and takes its memory");
 }
 
+/* What may follow a convolution. */
+static void
+after(struct device *d, const char *card)
+{
+	static const struct {
+		const char *what;
+		struct dnn_shape like;
+	} all[] = {
+		{ "bias and ReLU", { .bias = 4, .relu = true } },
+		{ "a sum, bias and ReLU", { .bias = 16, .more = true, .relu = true } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		is(fused(d, KERNEL_F32, false, all[i].like), sizeof(layers) / sizeof(*layers), "%s, f32: %s, and twice", card,
+		    all[i].what);
+	if (getenv("VERBOSE") != NULL)
+		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+			printf("# %s: %s: tf32 %u, bf16 %u, f16 %u\n", card, all[i].what, fused(d, KERNEL_F32, true, all[i].like),
+			    fused(d, KERNEL_BF16, true, all[i].like), fused(d, KERNEL_F16, true, all[i].like));
+}
+
 int
 main(void)
 {
@@ -244,8 +268,7 @@ main(void)
 		if (cards[i].version >= 800)
 			type(&d, cards[i].name, "bf16", KERNEL_BF16, true);
 		type(&d, cards[i].name, "f16", KERNEL_F16, true);
-		is(fused(&d, KERNEL_F32, false), sizeof(layers) / sizeof(*layers), "%s, f32: ... with bias and ReLU, and twice",
-		    cards[i].name);
+		after(&d, cards[i].name);
 		is(loose(&d, KERNEL_F32, false, &tune), 0, "... no sums in any order");
 		is(loose(&d, KERNEL_F32, false, &(struct engine_tune){ .measure = true, .deterministic = true }), 0,
 		    "... nor those of a race that wants them in one");

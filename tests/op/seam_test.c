@@ -265,6 +265,43 @@ part(struct seam *s)
 	end(&two);
 }
 
+/* What evaluates with w and aux as they are now; another plan that has seen nothing else says the same. */
+static bool
+fresh(struct seam *s)
+{
+	struct seam other;
+	bool equal;
+
+	begin(&other, s->e, s->dev, BATCH);
+	memcpy(other.v.w, s->v.w, s->g->P * sizeof(float));
+	memcpy(other.v.aux, s->v.aux, s->g->A * sizeof(float));
+	load(&other, other.v.w);
+	evaluate(&other, BATCH);
+	evaluate(s, BATCH);
+	equal = memcmp(other.prob, s->prob, BATCH * s->g->classes * sizeof(float)) == 0;
+	end(&other);
+	return equal;
+}
+
+/* What an engine made of weights and statistics for an evaluation lasts as long as they do. */
+static void
+newer(struct seam *s)
+{
+	uint32_t last = s->g->nw - 1, stale = 0;
+
+	for (size_t j = 0; j < s->g->A; j++)
+		s->v.aux[j] *= 1.25f;
+	nets_must(s->e->load_aux(s->p, s->v.aux));
+	ok(fresh(s), "%s: an evaluation sees new statistics", s->e->name);
+	for (uint32_t a = 0; a <= last; a++) {
+		s->v.w[s->g->w[a].first] += 0.25f;
+		nets_must(s->e->load(s->p, a, s->v.w + s->g->w[a].first));
+		if (a % 7 == 0)
+			stale += !fresh(s);
+	}
+	is(stale, 0, "%s: ... and each new array", s->e->name);
+}
+
 static void
 probabilities(struct seam *s)
 {
@@ -368,6 +405,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 	texts(&s);
 	precision(&s);
 	part(&s);
+	newer(&s);
 	end(&s);
 	end(&plain);
 	update(e, dev);

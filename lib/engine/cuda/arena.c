@@ -4,7 +4,7 @@
 void
 arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg)
 {
-	const struct plan_view *v[] = { &s->x, &s->y, &s->dy, &s->dx };
+	const struct plan_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->before };
 
 	for (size_t k = 0; k < sizeof(v) / sizeof(*v); k++)
 		if (v[k]->c > 0)
@@ -67,6 +67,9 @@ kept(struct engine_plan *p)
 	k->batch = keep(k, n * in->c * in->h * in->w * sizeof(float));
 	for (uint32_t i = 0; i < p->nmul; i++)
 		p->mul[i].held = keep(k, p->mul[i].weight_bytes);
+	for (uint32_t i = 0; i < p->nmul; i++)
+		if (p->mul[i].bn != PLAN_NONE)
+			p->mul[i].bias = keep(k, 2 * p->mul[i].y.c * sizeof(float));
 }
 
 /* What steps want of scratch, whatever the libraries do. */

@@ -16,9 +16,9 @@ key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
 	char kind[DEVICE_KIND];
 
 	device_kind(d, kind);
-	snprintf(key, ENGINE_KEY, "%s\t%s\t%s n%u c%u h%u w%u k%u oh%u ow%u r%u s%u stride%u,%u pad%u,%u dilate%u,%u groups%u%s%s\t%s",
+	snprintf(key, ENGINE_KEY, "%s\t%s\t%s n%u c%u h%u w%u k%u oh%u ow%u r%u s%u stride%u,%u pad%u,%u dilate%u,%u groups%u%s%s%s\t%s",
 	    kind, type, way[s->way], s->n, s->c, s->h, s->w, s->k, s->oh, s->ow, s->r, s->s, s->stride[0], s->stride[1], s->pad[0],
-	    s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->bias ? " bias" : "", s->relu ? " relu" : "",
+	    s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->more ? " more" : "", s->bias > 0 ? " bias" : "", s->relu ? " relu" : "",
 	    s->any_order ? "any" : "fixed");
 }
 

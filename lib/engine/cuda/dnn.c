@@ -21,9 +21,9 @@
 #define SCRATCH	((int64_t)1 << 30)	/* most bytes: what is fast in f32 turns layouts in it */
 #define WAYS	64			/* most proposals looked at */
 
-enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_GONE };	/* the last and those behind it are not kept */
+enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_MORE, UID_GONE };	/* the last and those behind it are not kept */
 
-#define OPS	3	/* of a graph, at most */
+#define OPS	4	/* of a graph, at most */
 
 struct dnn {
 	struct device	*d;
@@ -31,7 +31,7 @@ struct dnn {
 	cudnnBackendDescriptor_t graph, plan, pack;
 	int64_t		 bytes;
 	char		 engine[ENGINE_CHOICE];
-	bool		 bias, any_order;	/* any_order: the engine's sums are taken so */
+	bool		 bias, more, any_order;	/* any_order: the engine's sums are taken so */
 };
 
 /* Of one mode: those that are allowed, in the library's order. */
@@ -94,7 +94,7 @@ convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescripto
 static void
 describe(struct dnn *c, const struct dnn_shape *s)
 {
-	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (uint32_t)s->bias + s->relu;
+	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (s->bias > 0) + (uint32_t)s->more + s->relu;
 	struct dnn_desc *a = &c->all;
 	cudnnBackendDescriptor_t y[OPS], op[OPS];
 	uint32_t n = 0;
@@ -103,15 +103,20 @@ describe(struct dnn *c, const struct dnn_shape *s)
 		y[i] = dnn_desc_virtual(a, UID_GONE + (int64_t)i, dim);
 	y[after] = dnn_desc_tensor(a, UID_Y, data_type(s->type), dim);
 	op[n++] = convolution(a, s, y[0]);
-	if (s->bias) {
-		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], dnn_desc_channels(a, UID_BIAS, s->k), y[n]);
+	if (s->more) {
+		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], dnn_desc_tensor(a, UID_MORE, data_type(s->type), dim), y[n]);
+		n++;
+	}
+	if (s->bias > 0) {
+		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], dnn_desc_channels(a, UID_BIAS, s->k, s->bias), y[n]);
 		n++;
 	}
 	if (s->relu) {
 		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_RELU_FWD, y[n - 1], NULL, y[n]);
 		n++;
 	}
-	c->bias = s->bias;
+	c->bias = s->bias > 0;
+	c->more = s->more;
 	c->graph = dnn_desc_new(a, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
 	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, op);
 	if (c->d->like == NULL)
@@ -351,7 +356,7 @@ dnn_like(const struct dnn *of, struct dnn **c)
 		return ERR_NOMEM;
 	}
 	**c = (struct dnn){ .d = of->d, .all.e = CUDNN_STATUS_SUCCESS, .graph = of->graph, .plan = of->plan, .bytes = of->bytes,
-		.bias = of->bias, .any_order = of->any_order };
+		.bias = of->bias, .more = of->more, .any_order = of->any_order };
 	memcpy((*c)->engine, of->engine, sizeof(of->engine));
 	return 0;
 }
@@ -359,8 +364,17 @@ dnn_like(const struct dnn *of, struct dnn **c)
 int
 dnn_bind(struct dnn *c, const struct dnn_places *at)
 {
-	const int64_t uid[] = { UID_X, UID_W, UID_Y, UID_BIAS }, n = c->bias ? 4 : 3;
-	void *const where[] = { at->x, at->w, at->y, at->bias }, *scratch = at->scratch;
+	int64_t uid[5] = { UID_X, UID_W, UID_Y }, n = 3;
+	void *where[5] = { at->x, at->w, at->y }, *scratch = at->scratch;
+
+	if (c->bias) {
+		uid[n] = UID_BIAS;
+		where[n++] = at->bias;
+	}
+	if (c->more) {
+		uid[n] = UID_MORE;
+		where[n++] = at->more;
+	}
 
 	if (c->pack != NULL)
 		dnn_desc_drop(&c->all, c->pack);

@@ -23,11 +23,12 @@ struct dnn_shape {
 	uint32_t n, c, h, w;	/* x */
 	uint32_t k, oh, ow;	/* y */
 	uint32_t r, s, stride[2], pad[2], dilate[2], groups;
+	uint32_t bias;		/* DNN_FORWARD alone: bytes that the address of f32 [k] is a multiple of, which is added; 0: none is */
 	bool	 tf32;		/* f32 may be rounded to TF32 before it is multiplied */
 	bool	 any_order;	/* sums may be taken in an order that changes from run to run */
 	/* What is done to y before it is written, in this order; DNN_FORWARD alone. */
-	bool	 bias;		/* f32 [k] is added, ... */
-	bool	 relu;		/* ... and max(., 0) taken */
+	bool	 more;		/* pictures like y are added, ... */
+	bool	 relu;		/* ... and, behind the bias, max(., 0) taken */
 };
 
 struct dnn;
@@ -44,7 +45,7 @@ int	 dnn_like(const struct dnn *of, struct dnn **c);
 /* Where things are in the device's memory, 256 bytes aligned but for the bias; they are read or written by run(). */
 struct dnn_places {
 	void	*x, *w, *y, *scratch;
-	void	*bias;		/* where the shape has one */
+	void	*bias, *more;	/* where the shape has them */
 };
 int	 dnn_bind(struct dnn *c, const struct dnn_places *at);
 int	 dnn_run(struct dnn *c);	/* enqueues it on DEVICE_MAIN */

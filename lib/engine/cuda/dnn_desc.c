@@ -103,9 +103,9 @@ dnn_desc_virtual(struct dnn_desc *a, int64_t uid, const uint32_t dim[4])
 }
 
 cudnnBackendDescriptor_t
-dnn_desc_channels(struct dnn_desc *a, int64_t uid, uint32_t c)
+dnn_desc_channels(struct dnn_desc *a, int64_t uid, uint32_t c, uint32_t aligned)
 {
-	return tensor(a, uid, CUDNN_DATA_FLOAT, (uint32_t[]){ 1, c, 1, 1 }, sizeof(float), true);
+	return tensor(a, uid, CUDNN_DATA_FLOAT, (uint32_t[]){ 1, c, 1, 1 }, aligned, true);
 }
 
 cudnnBackendDescriptor_t

@@ -66,7 +66,7 @@ dnn_race(struct device *d, struct dnn *c, const struct dnn_shape *s, size_t scra
 	size_t x = aligned((size_t)s->n * s->c * s->h * s->w * each);
 	size_t w = aligned((size_t)s->k * (s->c / s->groups) * s->r * s->s * each);
 	size_t y = aligned((size_t)s->n * s->k * s->oh * s->ow * each);
-	size_t bias = aligned(s->k * sizeof(float)), all = x + w + y + bias + scratch;
+	size_t bias = aligned(s->k * sizeof(float)), more = s->more ? y : 0, all = x + w + y + bias + more + scratch;
 	void *memory;
 	char *at;
 	int e = device_take(d, all, &memory);
@@ -75,7 +75,8 @@ dnn_race(struct device *d, struct dnn *c, const struct dnn_shape *s, size_t scra
 		return e;
 	at = memory;
 	if ((e = device_ok(d, cudaMemsetAsync(at, FILL, all, d->stream[DEVICE_MAIN]), "numbers")) == 0 &&
-	    (e = dnn_bind(c, &(struct dnn_places){ at, at + x, at + x + w, at + x + w + y + bias, at + x + w + y })) == 0)
+	    (e = dnn_bind(c, &(struct dnn_places){ .x = at, .w = at + x, .y = at + x + w, .bias = at + x + w + y,
+	    .more = at + x + w + y + bias, .scratch = at + x + w + y + bias + more })) == 0)
 		e = timed(d, c, us);
 	device_wait(d);
 	device_give(d, memory);

@@ -166,7 +166,7 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 /* All of them: X(name) has struct kernel_NAME and kernel_NAME_at(const struct kernel_NAME *, index, type). */
 #define KERNEL_LIST(X) \
 	X(act) X(act_back) X(drop) \
-	X(moments) X(moments_join) X(bn_ready) X(bn) X(bn_sums) X(bn_back) \
+	X(moments) X(moments_join) X(bn_ready) X(bn) X(bn_fold) X(bn_sums) X(bn_back) \
 	X(softmax) X(softmax_back) X(finite) \
 	X(lrn) X(lrn_back) \
 	X(permute) X(pixels) X(copy) X(pad) X(pad_back) \

@@ -98,6 +98,25 @@ kernel_bn_ready_at(const struct kernel_bn_ready *a, uint32_t i, int type)
 	a->kept[2 * a->c + i] = a->gamma != NULL ? a->gamma[i] : 1;
 }
 
+/* Index = channel: batch norm by running statistics as a factor of the weights before it and a bias of its own. */
+struct kernel_bn_fold {
+	const float *mean, *var, *beta;
+	const float *gamma, *bias;	/* NULL: 1s; 0s: what the layer before it adds */
+	float	*to;			/* [2, c]: bias, factor */
+	uint32_t c;
+	float	 eps;
+};
+
+KERNEL_BODY void
+kernel_bn_fold_at(const struct kernel_bn_fold *a, uint32_t i, int type)
+{
+	float factor = (a->gamma != NULL ? a->gamma[i] : 1) * (1 / sqrtf(a->var[i] + a->eps));
+
+	(void)type;
+	a->to[i] = ((a->bias != NULL ? a->bias[i] : 0) - a->mean[i]) * factor + a->beta[i];
+	a->to[a->c + i] = factor;
+}
+
 KERNEL_BODY float
 kernel_bn_value(const float *kept, const float *beta, uint32_t c, uint32_t ch, float x)
 {

@@ -3,7 +3,7 @@
 #define ENGINE_CUDA_KERNEL_MOVE_H
 
 /*
- * to [a, c, b] = x [a, b, c] times *scale: NCHW to NHWC and back, a weight's [K, C, R S] to [K, R S, C] and back.
+ * to [a, c, b] = x [a, b, c] times *scale, and times each's row: NCHW to NHWC and back, a weight's [K, C, R S] to [K, R S, C] and back.
  * Index: the place in `to`, whose innermost side may be ld long.
  */
 struct kernel_permute {
@@ -12,6 +12,7 @@ struct kernel_permute {
 	uint32_t b, c, ld;
 	int	 from_type, to_type;
 	const float *scale;	/* NULL: 1 */
+	const float *row;	/* [a], or NULL: 1s */
 };
 
 KERNEL_BODY void
@@ -21,6 +22,8 @@ kernel_permute_at(const struct kernel_permute *a, uint32_t i, int type)
 	float v = kernel_get(a->x, ((size_t)at * a->b + b) * a->c + c, a->from_type);
 
 	(void)type;
+	if (a->row != NULL)
+		v *= a->row[at];
 	kernel_put(a->to, (size_t)row * a->ld + b, a->scale != NULL ? v * *a->scale : v, a->to_type);
 }
 

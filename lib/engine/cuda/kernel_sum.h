@@ -4,9 +4,9 @@
 
 #define KERNEL_PARTS	4u	/* inputs of one call */
 
-/* y = x + bias, and ReLU; bias NULL counts as 0s.  y may be x. */
+/* y = x + bias, plus `more` where its p is not NULL, and ReLU; bias NULL counts as 0s.  y may be x. */
 struct kernel_bias {
-	struct kernel_view x, y;
+	struct kernel_view x, y, more;
 	const float *bias;
 	int	 relu;
 };
@@ -17,6 +17,8 @@ kernel_bias_at(const struct kernel_bias *a, uint32_t i, int type)
 	uint32_t m = i / a->y.c, ch = i % a->y.c;
 	float v = kernel_at(a->x, m, ch, type) + (a->bias != NULL ? a->bias[ch] : 0);
 
+	if (a->more.p != NULL)
+		v += kernel_at(a->more, m, ch, type);
 	kernel_set(a->y, m, ch, a->relu && !(v > 0) ? 0 : v, type);
 }
 

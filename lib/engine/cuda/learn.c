@@ -145,7 +145,7 @@ begin(struct engine_plan *p, struct learn *l, const struct engine_learn *how)
 	if (l->averages && (e = device_up(d, DEVICE_MAIN, held(l, l->average), how->average, P + A)) < 0)
 		return e;
 	/* What was loaded goes up now: from here on the GPU's weights are the ones. */
-	return (e = pass_weights(p, &p->set[0])) == 0 ? device_wait(d) : e;
+	return (e = pass_weights(p, &p->set[0], PLAN_PLAIN)) == 0 ? device_wait(d) : e;
 }
 
 int
@@ -271,7 +271,7 @@ learn_steps(struct engine_plan *p)
 	}
 	if (e < 0 || (e = fold(p, l)) < 0 || (e = average(p)) < 0)
 		return e;
-	return run_weights(p);
+	return run_weights(p, false);
 }
 
 /* As average_step(). */
@@ -339,7 +339,10 @@ learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool ma
 	p->learn->added = false;
 	if (e < 0 || (n == 0 && !mark) || (e = up(p, n, rate, t, mark)) < 0)
 		return e;
-	return n > 0 ? pass_play(p, &p->set[0], PLAN_UPDATE) : average(p);
+	if (n == 0)
+		return average(p);
+	p->weights = PLAN_PLAIN;
+	return pass_play(p, &p->set[0], PLAN_UPDATE);
 }
 
 /* ------ what others see of it ------ */
@@ -400,7 +403,8 @@ learn_show(struct engine_plan *p, bool show)
 	    (e = kernel_run_swap(d, &aux, (uint32_t)p->graph->A, KERNEL_F32)) < 0)
 		return e;
 	l->shown = show;
-	return pass_play(p, &p->set[0], PLAN_WEIGHTS);
+	p->weights = PLAN_STALE;
+	return 0;
 }
 
 int

@@ -216,6 +216,14 @@ line(const struct engine_plan *p, struct buf *out, const char *name, const char 
 	return p->dev->host->put(out, "%s %s %s", name, way, what);
 }
 
+/* What else a convolution does. */
+static int
+with(const struct engine_plan *p, struct buf *out, const struct plan_mul *m)
+{
+	return p->dev->host->put(out, "%s%s%s\n", m->more.c > 0 ? ", with a sum" : "",
+	    p->graph->node[m->node].bias_at >= 0 ? ", with bias" : "", m->relu ? ", with relu" : "");
+}
+
 static int
 module_explain(const struct engine_plan *p, struct buf *out)
 {
@@ -230,8 +238,7 @@ module_explain(const struct engine_plan *p, struct buf *out)
 			e = line(p, out, name, way[i % 3], "cuBLASLt\n");
 		else if (set->dnn[i] != NULL && (e = line(p, out, name, way[i % 3], "")) == 0 &&
 		    (e = dnn_name(set->dnn[i], out)) == 0)
-			e = p->dev->host->put(out, "%s%s\n", i % 3 == 0 && set->fused[i / 3] ? ", with bias" : "",
-			    i % 3 == 0 && set->fused[i / 3] && p->mul[i / 3].relu ? " and relu" : "");
+			e = i % 3 == 0 && set->fused[i / 3] ? with(p, out, &p->mul[i / 3]) : p->dev->host->put(out, "\n");
 	}
 	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {
 		const struct plan_step *s = &p->step[i];

@@ -31,7 +31,8 @@ enqueue(struct engine_plan *p, const struct plan_set *set, uint32_t tape)
 {
 	switch (tape) {
 	case PLAN_WEIGHTS:
-		return run_weights(p);
+	case PLAN_FOLDED:
+		return run_weights(p, tape == PLAN_FOLDED);
 	case PLAN_TRAIN:
 	case PLAN_TRAIN_PIXELS:
 		return run_steps(p, set, 0, p->nforward, true, tape == PLAN_TRAIN_PIXELS);
@@ -112,20 +113,20 @@ pass_load_aux(struct engine_plan *p, const float *aux)
 	/* `down` is free between passes. */
 	if (e < 0 || p->graph->A == 0)
 		return e;
+	if (p->weights == PLAN_FOLD)
+		p->weights = PLAN_STALE;
 	memcpy(p->down + p->down_stats, aux, p->graph->A * sizeof(*aux));
 	p->flying = true;
 	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.aux, p->down + p->down_stats, p->graph->A * sizeof(*aux));
 }
 
-/* Arrays that were loaded go up, neighbours in one copy, and become what the kernels want. */
-int
-pass_weights(struct engine_plan *p, struct plan_set *set)
+/* Arrays that were loaded, neighbours in one copy. */
+static int
+send(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
 	int e = 0;
 
-	if (!p->any_dirty)
-		return 0;
 	p->flying = true;
 	for (uint32_t a = 0, b; a < g->nw && e == 0; a = b) {
 		size_t first = g->w[a].first * sizeof(float), end = first;
@@ -137,11 +138,25 @@ pass_weights(struct engine_plan *p, struct plan_set *set)
 		else
 			b++;
 	}
-	if (e < 0 || (e = pass_play(p, set, PLAN_WEIGHTS)) < 0)
+	if (e < 0)
 		return e;
 	memset(p->dirty, 0, g->nw * sizeof(*p->dirty));
 	p->any_dirty = false;
+	p->weights = PLAN_STALE;
 	return 0;
+}
+
+int
+pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights as)
+{
+	int e = p->any_dirty ? send(p) : 0;
+
+	if (e < 0 || p->weights == as)
+		return e;
+	p->weights = PLAN_STALE;
+	if ((e = pass_play(p, set, as == PLAN_FOLD ? PLAN_FOLDED : PLAN_WEIGHTS)) == 0)
+		p->weights = as;
+	return e;
 }
 
 static int
@@ -276,7 +291,7 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	p->n = 0;
 	/* Weights may have to be waited for, while the pictures are on their way. */
 	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, true)) < 0 || (e = need(p, hook)) != 0 ||
-	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set)) < 0 ||
+	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_PLAIN)) < 0 ||
 	    (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 || (e = result(p, s->n, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
@@ -305,8 +320,8 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	struct plan_set *set;
 	int e;
 
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, false)) < 0 || (e = have_batch(p)) < 0 ||
-	    (e = pass_weights(p, set)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = set_evaluates(p, set)) < 0 || (e = take_batch(p, s, false)) < 0 ||
+	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_FOLD)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
 		return e;
 	return result(p, s->n, prob, r);
 }

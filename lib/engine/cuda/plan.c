@@ -24,7 +24,7 @@ plan_add(struct engine_plan *p, enum plan_kind kind, uint32_t node)
 	memset(s, 0, sizeof(*s));
 	s->kind = kind;
 	s->node = node;
-	s->keep = PLAN_NONE;
+	s->keep = s->folds = PLAN_NONE;
 	return s;
 }
 
@@ -120,13 +120,13 @@ weight_bytes(const struct engine_plan *p, const struct graph_node *l)
 	return p->graph->w[l->weight].count * (l->op == GRAPH_FC ? sizeof(float) : kernel_size(p->type));
 }
 
+/* A conv or fc up to the output of node `out`, on the way to which more is added, or nothing (NULL), and ReLU taken. */
 static int
-mul(struct engine_plan *p, uint32_t i)
+mul(struct engine_plan *p, uint32_t i, uint32_t out, const struct plan_view *more, bool relu)
 {
 	const struct graph_node *l = node(p, i);
 	struct plan_view x = p->node[l->in[0]].y, raw, to;
-	uint32_t out = with_relu(p, i);
-	bool after = out != i || l->bias_at >= 0;
+	bool after = more != NULL || relu || l->bias_at >= 0;
 	struct plan_step *s;
 	int e;
 
@@ -140,15 +140,33 @@ mul(struct engine_plan *p, uint32_t i)
 	s->y = raw;
 	p->node[i].state = p->nmul;
 	p->mul[p->nmul++] = (struct plan_mul){ .node = i, .x = x, .y = raw, .weight_bytes = weight_bytes(p, l),
-		.learns = plan_learns(p->graph, l->weight), .relu = out != i,
-		.fuses = l->op == GRAPH_CONV && l->bias_at >= 0 && plan_dense(&to) };
+		.learns = plan_learns(p->graph, l->weight), .relu = relu, .bn = PLAN_NONE,
+		.more = more != NULL ? *more : (struct plan_view){ 0 },
+		.fuses = l->op == GRAPH_CONV && after && plan_dense(&to) && (more == NULL || plan_dense(more)) };
 	if (!after && plan_dense(&to))
 		return 0;
 	s = plan_add(p, PLAN_BIAS, i);
 	s->x = raw;
 	s->y = to;
-	s->relu = out != i;
+	s->relu = relu;
+	if (more != NULL)
+		s->part[s->parts++] = *more;
 	return 0;
+}
+
+/* A batch norm's step may be the convolution's before it, in evaluation, where nobody else reads that. */
+static void
+folds(struct engine_plan *p, struct plan_step *s)
+{
+	uint32_t in = node(p, s->node)->in[0];
+	struct plan_mul *m;
+
+	if (node(p, in)->op != GRAPH_CONV || sole_reader(p, in) != s->node)
+		return;
+	s->folds = p->node[in].state;
+	m = &p->mul[s->folds];
+	m->bn = (uint32_t)(s - p->step);
+	s->before = m->x;
 }
 
 /* A step of one input and one output; also where ReLU may be part of it. */
@@ -165,7 +183,10 @@ one(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
 	s->x = p->node[node(p, i)->in[0]].y;
 	s->y = to;
 	s->relu = out != i;
-	s->constant = kind == PLAN_BN && plan_frozen(p->graph, i);
+	if (kind == PLAN_BN) {
+		s->constant = plan_frozen(p->graph, i);
+		folds(p, s);
+	}
 	if (kind == PLAN_LRN || (kind == PLAN_POOL && node(p, i)->pool == GRAPH_MAX))
 		s->keep = p->node[i].keep = new_buf(p, (size_t)to.c * to.h * to.w * p->batch * sizeof(uint32_t));
 	return 0;
@@ -194,19 +215,31 @@ several(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
 	return 0;
 }
 
-/* Node i is a batch norm of which the sum of two that alone reads it is a part: which of the sum's inputs it is, else -1. */
+/*
+ * Which input of sum i, of two, is a layer whose step adds the other: a batch norm or else a convolution that nobody else
+ * reads, of two of them the second; else -1.
+ */
 static int
+adds(const struct engine_plan *p, uint32_t i)
+{
+	static const enum graph_op op[] = { GRAPH_BN, GRAPH_CONV };
+	const struct graph_node *l = node(p, i);
+
+	for (size_t o = 0; o < sizeof(op) / sizeof(*op) && l->op == GRAPH_ADD && l->nin == 2; o++)
+		for (int k = 1; k >= 0; k--)
+			if (node(p, l->in[k])->op == op[o] && sole_reader(p, l->in[k]) == i)
+				return k;
+	return -1;
+}
+
+/* Is node i such a layer, and its step the sum's? */
+static bool
 summed(const struct engine_plan *p, uint32_t i)
 {
 	uint32_t r = sole_reader(p, i);
-	const struct graph_node *sum = r != PLAN_NONE ? node(p, r) : NULL;
-	int k;
+	int k = r != PLAN_NONE ? adds(p, r) : -1;
 
-	if (node(p, i)->op != GRAPH_BN || sum == NULL || sum->op != GRAPH_ADD || sum->nin != 2)
-		return -1;
-	k = sum->in[1] == i;
-	/* Of two of them the second. */
-	return k == 0 && node(p, sum->in[1])->op == GRAPH_BN && sole_reader(p, sum->in[1]) == r ? -1 : k;
+	return k >= 0 && node(p, r)->in[k] == i;
 }
 
 /* A sum whose input k is a batch norm: its numbers are read once and written nowhere but as the sum. */
@@ -226,6 +259,7 @@ bn_add(struct engine_plan *p, uint32_t i, int k, uint32_t out)
 	s->part[s->parts++] = p->node[node(p, i)->in[!k]].y;
 	s->relu = out != i;
 	s->constant = plan_frozen(p->graph, bn);
+	folds(p, s);
 	return 0;
 }
 
@@ -234,11 +268,12 @@ sum(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = node(p, i);
 	uint32_t out = with_relu(p, i);
+	int k = adds(p, i);
 
-	for (uint32_t k = 0; k < l->nin && l->nin == 2; k++)
-		if (summed(p, l->in[k]) == (int)k)
-			return bn_add(p, i, (int)k, out);
-	return several(p, i, PLAN_ADD, out);
+	if (k < 0)
+		return several(p, i, PLAN_ADD, out);
+	return node(p, l->in[k])->op == GRAPH_BN ? bn_add(p, i, k, out) :
+	    mul(p, l->in[k], out, &p->node[l->in[!k]].y, out != i);
 }
 
 static int
@@ -320,14 +355,19 @@ loss(struct engine_plan *p, uint32_t i)
 static int
 forward(struct engine_plan *p, uint32_t i)
 {
+	uint32_t out;
+
 	switch (node(p, i)->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
-		return mul(p, i);
+		if (summed(p, i))
+			return 0;
+		out = with_relu(p, i);
+		return mul(p, i, out, NULL, out != i);
 	case GRAPH_BN:
 		p->node[i].state = p->lanes;
 		p->lanes += node(p, i)->c;
-		return summed(p, i) >= 0 ? 0 : one(p, i, PLAN_BN, with_relu(p, i));
+		return summed(p, i) ? 0 : one(p, i, PLAN_BN, with_relu(p, i));
 	case GRAPH_ACT:
 		return p->node[i].fused ? 0 : one(p, i, PLAN_ACT, i);
 	case GRAPH_POOL:

@@ -10,7 +10,12 @@
  * What keeps the passes short:
  *  - a concatenation is one buffer; its inputs write their window of it, and
  *    their gradients are windows of its gradient;
- *  - ReLU is part of the batch norm, bias or sum before it, and a sum of two of the batch norm that it reads;
+ *  - ReLU is part of the batch norm, bias or sum before it, and a sum of two of the batch norm or convolution that it
+ *    reads; bias, sum and ReLU are part of the convolution where the library has a kernel for that.  A net with a batch
+ *    norm between convolution and sum (resnet of torchvision) has such sums in evaluation alone, one without (resnet
+ *    with batch norm in front, nets without any) in training too;
+ *  - in evaluation a batch norm is part of the convolution that it alone reads: its weights are multiplied by gamma /
+ *    sqrt(var + eps) in f32 and then rounded, once after weights or statistics have changed;
  *  - a gradient that comes from several layers stays several views until somebody reads it.
  *
  * Pictures lie as kernel.h has it, in the plan's type; weights [K, R S, C] in the
@@ -31,9 +36,12 @@
 #define PLAN_NONE	UINT32_MAX
 
 /* What is recorded of a batch size: slices of the pass backward behind the rest. */
-enum plan_tape { PLAN_WEIGHTS, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_FIRST, PLAN_MORE, PLAN_UPDATE,
+enum plan_tape { PLAN_WEIGHTS, PLAN_FOLDED, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_FIRST, PLAN_MORE, PLAN_UPDATE,
 	PLAN_BACK };
 #define PLAN_TAPES	(PLAN_BACK + PLAN_SLICES)
+
+/* What of the weights the kernels have: those that learn, those with batch norms in them, or neither. */
+enum plan_weights { PLAN_PLAIN, PLAN_FOLD, PLAN_STALE };
 
 /* Pictures [n, h, w, c] in a buffer; c 0: none. */
 struct plan_view {
@@ -47,7 +55,7 @@ enum plan_kind {
 	PLAN_MUL,		/* y = conv or fc of x, both dense */
 	PLAN_MUL_WEIGHT,	/* the gradient of its weight from x and dy, both dense */
 	PLAN_MUL_DATA,		/* dx of dy */
-	PLAN_BIAS,		/* y = x + bias, when the node has one, and ReLU when relu */
+	PLAN_BIAS,		/* y = x + bias, when the node has one, plus part when there is one, and ReLU when relu */
 	PLAN_BIAS_BACK,		/* the gradient of the bias: sums of dy */
 	PLAN_RELU_BACK,		/* dx = dy where y > 0 */
 	PLAN_BN,		/* y = batch norm of x, plus part when there is one, and ReLU when relu */
@@ -74,6 +82,9 @@ struct plan_step {
 	struct plan_view part[KERNEL_PARTS];
 	uint32_t	 parts;
 	uint32_t	 keep;	/* buffer of 4 bytes an output: a maximum's place, an LRN's size; or PLAN_NONE */
+	/* PLAN_BN: the convolution, of mul, that does its work in evaluation, and what that reads; PLAN_NONE: there is none. */
+	uint32_t	 folds;
+	struct plan_view before;
 };
 
 /* A conv or fc layer; views as in its steps, all dense. */
@@ -83,7 +94,10 @@ struct plan_mul {
 	size_t		 held;		/* bytes into kept: the weight as the kernels want it */
 	size_t		 weight_bytes;	/* of it, and of its gradient */
 	bool		 learns;	/* its weight does */
-	bool		 fuses, relu;	/* a convolution that may add its bias itself, and take ReLU; x to y as its PLAN_BIAS does */
+	bool		 fuses, relu;	/* a convolution that may do itself what the PLAN_BIAS behind it does */
+	struct plan_view more;		/* what that adds; c 0: nothing */
+	uint32_t	 bn;		/* the PLAN_BN that it does the work of in evaluation, or PLAN_NONE; */
+	size_t		 bias;		/* then bytes into kept: f32 [2, k], its bias and the factor of its weights */
 };
 
 /* What is planned for a node's output. */
@@ -118,6 +132,8 @@ struct plan_set {
 	struct dnn	 **dnn;		/* [nmul][3] by direction; NULL for an fc */
 	struct blas	 **blas;	/* [nmul][3]; NULL for a conv */
 	bool		  *fused;	/* [nmul] a convolution that does what its PLAN_BIAS would */
+	struct dnn	 **eval;	/* [nmul] a convolution that does what the batch norm behind it would, in evaluation */
+	bool		   evals;	/* those were asked for */
 	struct device_tape *tape[PLAN_TAPES];
 	uint8_t		   seen[PLAN_TAPES];	/* times that it was enqueued, up to 2 */
 };
@@ -161,6 +177,7 @@ struct engine_plan {
 	struct plan_set	    set[PLAN_SETS];	/* the first is the full batch */
 	uint64_t	    clock;
 	bool		   *dirty;	/* [nw] array in up, not on the GPU yet */
+	enum plan_weights   weights;
 	bool		    any_dirty, flying;	/* flying: copies up from `up` may be under way */
 	struct learn	   *learn;	/* the optimizer, or NULL */
 	struct engine_draw  draw;
@@ -207,12 +224,16 @@ void	 arena_views(const struct plan_step *s, void (*each)(void *arg, const struc
 
 /* set.c.  The kernels of n samples, on this thread's device from then on.  Returns 0, ERR_NOTSUP, ERR_NOMEM or ERR_SYS. */
 int	 set_get(struct engine_plan *p, uint32_t n, struct plan_set **set);
+/* Before its first evaluation: the kernels with batch norms in them.  Returns likewise. */
+int	 set_evaluates(struct engine_plan *p, struct plan_set *set);
 void	 set_free(struct engine_plan *p, struct plan_set *set);	/* NULL-filled is fine */
 
 /* run.c.  Enqueues steps [from, to) for the set's batch; train: batch norm by this batch, dropout on. */
 int	 run_steps(struct engine_plan *p, const struct plan_set *set, uint32_t from, uint32_t to, bool train, bool pixels);
-/* The weights from f32 as they came to what the kernels want. */
-int	 run_weights(struct engine_plan *p);
+/* The weights from f32 as they came to what the kernels want; fold: with batch norms in them. */
+int	 run_weights(struct engine_plan *p, bool fold);
+/* Where mul i's bias is, f32 [k], for its kernels; NULL: it has none. */
+float	*run_bias(const struct engine_plan *p, uint32_t i);
 void	*run_weight(const struct engine_plan *p);	/* where a weight's gradient lies until it is turned */
 struct kernel_view run_view(const struct engine_plan *p, const struct plan_view *v);
 const float *run_unscale(const struct engine_plan *p);	/* 1 / scale on the GPU, or NULL when that is 1 */
@@ -233,7 +254,8 @@ int	 pass_down(struct engine_plan *p, uint32_t k, bool gradients);
 /* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */
 int	 pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape);
 int	 pass_up_small(struct engine_plan *p);
-int	 pass_weights(struct engine_plan *p, struct plan_set *set);	/* those that were loaded, and as the kernels want them */
+/* Weights that were loaded, and as the kernels want them; PLAN_PLAIN or PLAN_FOLD. */
+int	 pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights as);
 void	*pass_small(const struct engine_plan *p, size_t kept);	/* where in `up` a part of kept.small stands */
 
 /* learn.c: as struct engine has them; learn_free(): NULL is fine. */
@@ -254,7 +276,8 @@ int	 learn_ask(struct engine_plan *p);
 int	 learn_judge(struct engine_plan *p);
 
 /* run_bn.c */
-int	 run_bn(struct engine_plan *p, const struct plan_step *s, uint32_t n, bool train);
+int	 run_bn(struct engine_plan *p, const struct plan_step *s, const struct plan_set *set, bool train);
+int	 run_bn_fold(struct engine_plan *p, const struct plan_step *s);
 int	 run_bn_back(struct engine_plan *p, const struct plan_step *s, uint32_t n);
 /* Sums over pixels of dy, times 1 / scale, into f32 [c]. */
 int	 run_columns(struct engine_plan *p, const struct plan_view *dy, uint32_t n, float *to);

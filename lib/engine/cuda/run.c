@@ -71,16 +71,26 @@ input(const struct run *r, const struct plan_step *s)
 	const char *at = r->p->held;
 	const struct kernel_pixels a = { (const struct kernel_place *)(at + k->place),
 		(const struct kernel_norm *)(at + k->norm), (const float *)(at + k->mean), v->h, v->w, view(r, v) };
-	const struct kernel_permute b = { at + k->batch, a.y.p, v->c, v->h * v->w, v->ld, KERNEL_F32, r->p->type, NULL };
+	const struct kernel_permute b = { at + k->batch, a.y.p, v->c, v->h * v->w, v->ld, KERNEL_F32, r->p->type, NULL, NULL };
 
 	return r->pixels ? kernel_run_pixels(r->d, &a, count(r, v), r->p->type) :
 	    kernel_run_permute(r->d, &b, count(r, v), KERNEL_F32);
+}
+
+/* Does the batch norm behind mul i run it? */
+static bool
+later(const struct run *r, uint32_t i)
+{
+	return !r->train && r->set->eval[i] != NULL;
 }
 
 static int
 product(const struct run *r, const struct plan_step *s, enum dnn_way way)
 {
 	uint32_t i = 3 * r->p->node[s->node].state + way;
+
+	if (way == DNN_FORWARD && later(r, r->p->node[s->node].state))
+		return 0;
 
 	return r->set->dnn[i] != NULL ? dnn_run(r->set->dnn[i]) : blas_run(r->set->blas[i]);
 }
@@ -109,19 +119,49 @@ weight_back(const struct run *r, const struct plan_step *s)
 	return e < 0 ? e : kernel_run_permute(r->d, &a, (uint32_t)w->count, KERNEL_F32);
 }
 
+float *
+run_bias(const struct engine_plan *p, uint32_t i)
+{
+	const int32_t bias = p->graph->node[p->mul[i].node].bias_at;
+
+	if (p->mul[i].bn != PLAN_NONE)
+		return (float *)(p->held + p->mul[i].bias);
+	return bias >= 0 ? (float *)(p->held + p->kept.w) + p->graph->w[bias].first : NULL;
+}
+
+/* The bias of a convolution that has one, and may have another in evaluation. */
+static int
+own_bias(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_array *b = &p->graph->w[p->graph->node[p->mul[i].node].bias_at];
+	const struct kernel_permute a = { .x = (float *)(p->held + p->kept.w) + b->first, .to = run_bias(p, i),
+		.b = (uint32_t)b->count, .c = 1, .ld = (uint32_t)b->count, .from_type = KERNEL_F32, .to_type = KERNEL_F32 };
+
+	return kernel_run_permute(p->dev->d, &a, a.b, KERNEL_F32);
+}
+
 int
-run_weights(struct engine_plan *p)
+run_weights(struct engine_plan *p, bool fold)
 {
 	int e = 0;
 
 	for (uint32_t i = 0; i < p->nmul && e == 0; i++) {
-		const struct graph_array *w = &p->graph->w[p->graph->node[p->mul[i].node].weight];
-		struct kernel_permute a = { .x = (float *)(p->held + p->kept.w) + w->first, .to = p->held + p->mul[i].held,
+		const struct plan_mul *m = &p->mul[i];
+		const struct graph_node *l = &p->graph->node[m->node];
+		const struct graph_array *w = &p->graph->w[l->weight];
+		struct kernel_permute a = { .x = (float *)(p->held + p->kept.w) + w->first, .to = p->held + m->held,
 			.from_type = KERNEL_F32, .to_type = p->type };
 
-		sides(p, &p->mul[i], &a.b, &a.c);
+		if (m->bn != PLAN_NONE && fold) {
+			e = run_bn_fold(p, &p->step[m->bn]);
+			a.row = run_bias(p, i) + m->y.c;
+		} else if (m->bn != PLAN_NONE && l->bias_at >= 0) {
+			e = own_bias(p, i);
+		}
+		sides(p, m, &a.b, &a.c);
 		a.ld = a.b;
-		e = kernel_run_permute(p->dev->d, &a, (uint32_t)w->count, KERNEL_F32);
+		if (e == 0)
+			e = kernel_run_permute(p->dev->d, &a, (uint32_t)w->count, KERNEL_F32);
 	}
 	return e;
 }
@@ -129,11 +169,12 @@ run_weights(struct engine_plan *p)
 static int
 bias(const struct run *r, const struct plan_step *s)
 {
-	int32_t b = node(r, s)->bias_at;
+	uint32_t i = r->p->node[s->node].state;
 	const struct kernel_bias a = { view(r, &s->x), view(r, &s->y),
-		b >= 0 ? floats(r, r->p->kept.w, r->p->graph->w[b].first) : NULL, s->relu };
+		s->parts > 0 ? view(r, &s->part[0]) : (struct kernel_view){ 0 },
+		node(r, s)->bias_at >= 0 ? run_bias(r->p, i) : NULL, s->relu };
 
-	if (node(r, s)->op == GRAPH_CONV && r->set->fused[r->p->node[s->node].state])
+	if (r->set->fused[i] || later(r, i))
 		return 0;
 	return kernel_run_bias(r->d, &a, count(r, &s->y), r->p->type);
 }
@@ -268,7 +309,7 @@ turn(const struct run *r, const struct plan_step *s)
 {
 	const struct plan_view *v = &s->x;
 	const struct kernel_permute a = { view(r, v).p, view(r, &s->y).p, v->h * v->w, v->c, v->h * v->w, r->p->type,
-		r->p->type, NULL };
+		r->p->type, NULL, NULL };
 
 	return kernel_run_permute(r->d, &a, count(r, v), KERNEL_F32);
 }
@@ -278,7 +319,7 @@ turn_back(const struct run *r, const struct plan_step *s)
 {
 	const struct plan_view *v = &s->dx;
 	const struct kernel_permute a = { view(r, &s->dy).p, view(r, v).p, v->c, v->h * v->w, v->c, r->p->type, r->p->type,
-		NULL };
+		NULL, NULL };
 
 	return kernel_run_permute(r->d, &a, count(r, v), KERNEL_F32);
 }
@@ -325,7 +366,7 @@ step(const struct run *r, const struct plan_step *s)
 	case PLAN_BIAS:		return bias(r, s);
 	case PLAN_BIAS_BACK:	return bias_back(r, s);
 	case PLAN_RELU_BACK:	return relu_back(r, s);
-	case PLAN_BN:		return run_bn(r->p, s, r->n, r->train);
+	case PLAN_BN:		return run_bn(r->p, s, r->set, r->train);
 	case PLAN_BN_BACK:	return run_bn_back(r->p, s, r->n);
 	case PLAN_ACT:		return act(r, s);
 	case PLAN_ACT_BACK:	return act_back(r, s);

@@ -116,11 +116,37 @@ statistic(const struct engine_plan *p, size_t base, int32_t a)
 	return (float *)(p->held + base) + p->graph->aux[a].first;
 }
 
+/* What the convolution before it did not do of it: count numbers. */
+static int
+folded(struct engine_plan *p, const struct plan_step *s, const struct plan_set *set, uint32_t count)
+{
+	const bool added = p->graph->node[p->mul[s->folds].node].bias_at >= 0;
+	const struct kernel_bias a = { run_view(p, &s->x), run_view(p, &s->y),
+		s->parts > 0 ? run_view(p, &s->part[0]) : (struct kernel_view){ 0 }, added ? NULL : run_bias(p, s->folds), s->relu };
+
+	return set->eval[s->folds] != NULL ? dnn_run(set->eval[s->folds]) : kernel_run_bias(p->dev->d, &a, count, p->type);
+}
+
+/* The factor and the bias that batch norm step s makes of its convolution's weights. */
 int
-run_bn(struct engine_plan *p, const struct plan_step *s, uint32_t n, bool train)
+run_bn_fold(struct engine_plan *p, const struct plan_step *s)
 {
 	const struct graph_node *l = &p->graph->node[s->node];
-	uint32_t c = s->x.c, m = n * s->x.h * s->x.w;
+	const struct plan_mul *m = &p->mul[s->folds];
+	const int32_t bias = p->graph->node[m->node].bias_at;
+	const struct kernel_bn_fold a = {
+		.mean = statistic(p, p->kept.aux, l->mean), .var = statistic(p, p->kept.aux, l->var),
+		.beta = array(p, p->kept.w, l->beta), .gamma = l->fix_gamma ? NULL : array(p, p->kept.w, l->gamma),
+		.bias = bias >= 0 ? array(p, p->kept.w, bias) : NULL, .to = run_bias(p, s->folds), .c = s->x.c, .eps = l->eps };
+
+	return kernel_run_bn_fold(p->dev->d, &a, a.c, KERNEL_F32);
+}
+
+int
+run_bn(struct engine_plan *p, const struct plan_step *s, const struct plan_set *set, bool train)
+{
+	const struct graph_node *l = &p->graph->node[s->node];
+	uint32_t c = s->x.c, n = set->n, m = n * s->x.h * s->x.w;
 	struct kernel_bn_ready r = {
 		.gamma = l->fix_gamma ? NULL : array(p, p->kept.w, l->gamma),
 		.kept = lanes(p, s), .c = c, .m = 1, .eps = l->eps,
@@ -130,6 +156,8 @@ run_bn(struct engine_plan *p, const struct plan_step *s, uint32_t n, bool train)
 	float *mean = statistic(p, p->kept.aux, l->mean), *m2 = statistic(p, p->kept.aux, l->var);
 	int e;
 
+	if (!train && s->folds != PLAN_NONE)
+		return folded(p, s, set, m * c);
 	if (train && !s->constant) {
 		if ((e = moments(p, &s->x, n, &mean, &m2)) < 0)
 			return e;

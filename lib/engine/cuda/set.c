@@ -6,12 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct dnn_shape) == 18 * sizeof(uint32_t) + 4 * sizeof(bool), "without a hole: two are compared as bytes");
+_Static_assert(sizeof(struct dnn_shape) == 19 * sizeof(uint32_t) + 4 * sizeof(bool), "without a hole: two are compared as bytes");
 
 static const struct graph_node *
 node(const struct engine_plan *p, const struct plan_mul *m)
 {
 	return &p->graph->node[m->node];
+}
+
+/* What of an address the libraries make a difference of. */
+static uint32_t
+aligned(const void *at)
+{
+	return (uintptr_t)at % 16 == 0 ? 16 : sizeof(float);
 }
 
 static struct dnn_shape
@@ -26,6 +33,32 @@ conv_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, en
 		.dilate = { l->dilate[0] > 0 ? l->dilate[0] : 1, l->dilate[1] > 0 ? l->dilate[1] : 1 },
 		.groups = l->groups > 0 ? l->groups : 1, .tf32 = p->tf32, .any_order = p->any_order,
 	};
+}
+
+/* Forward, and what follows. */
+static struct dnn_shape
+fused_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
+{
+	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
+
+	if (node(p, m)->bias_at >= 0)
+		s.bias = aligned(run_bias(p, (uint32_t)(m - p->mul)));
+	s.more = m->more.c > 0;
+	s.relu = m->relu;
+	return s;
+}
+
+/* Forward, and the batch norm behind it. */
+static struct dnn_shape
+eval_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
+{
+	const struct plan_step *bn = &p->step[m->bn];
+	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
+
+	s.bias = aligned(run_bias(p, (uint32_t)(m - p->mul)));
+	s.more = bn->parts > 0;
+	s.relu = bn->relu;
+	return s;
 }
 
 /* y = x w^T, dx = dy w, dw = dy^T x; x [n, d], y [n, k], w [k, d]. */
@@ -60,13 +93,12 @@ static int
 bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way)
 {
 	const struct plan_mul *m = &p->mul[i];
-	const int32_t bias = node(p, m)->bias_at;
 	void *x = at(p, way == DNN_DATA ? &m->dx : &m->x), *y = at(p, way == DNN_FORWARD ? &m->y : &m->dy);
 	void *w = way == DNN_WEIGHT ? run_weight(p) : p->held + m->held;
 
 	if (set->dnn[3 * i + way] != NULL)
-		return dnn_bind(set->dnn[3 * i + way], &(struct dnn_places){ x, w, y, p->scratch,
-		    bias >= 0 ? (float *)(p->held + p->kept.w) + p->graph->w[bias].first : NULL });
+		return dnn_bind(set->dnn[3 * i + way], &(struct dnn_places){ x, w, y, p->scratch, run_bias(p, i),
+		    m->more.c > 0 ? at(p, &m->more) : NULL });
 	if (set->blas[3 * i + way] == NULL)
 		return 0;
 	return blas_bind(set->blas[3 * i + way], &(struct blas_places){ .scratch = p->scratch,
@@ -74,10 +106,25 @@ bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way w
 	    .c = way == DNN_FORWARD ? y : way == DNN_DATA ? x : w });
 }
 
+/* A convolution and the batch norm behind it. */
+static int
+bind_eval(struct engine_plan *p, struct plan_set *set, uint32_t i)
+{
+	const struct plan_mul *m = &p->mul[i];
+	const struct plan_step *bn = &p->step[m->bn];
+
+	return dnn_bind(set->eval[i], &(struct dnn_places){ at(p, &m->x), p->held + m->held, at(p, &bn->y), p->scratch,
+	    run_bias(p, i), bn->parts > 0 ? at(p, &bn->part[0]) : NULL });
+}
+
 static int
 bind(struct engine_plan *p, struct plan_set *set)
 {
 	int e = 0;
+
+	for (uint32_t i = 0; i < p->nmul && e == 0; i++)
+		if (set->eval[i] != NULL)
+			e = bind_eval(p, set, i);
 
 	for (uint32_t i = 0; i < p->nmul; i++)
 		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++)
@@ -122,46 +169,48 @@ grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
 
 /* A convolution as one of the set that was asked for before, if there is one: nets repeat themselves, and libraries are slow. */
 static const struct dnn *
-known(const struct engine_plan *p, const struct plan_set *set, uint32_t i, const struct dnn_shape *shape)
+known(const struct engine_plan *p, const struct plan_set *set, const struct dnn_shape *shape)
 {
-	for (uint32_t k = 0; k < i; k++) {
-		struct dnn_shape other = conv_shape(p, &p->mul[k], set->n, shape->way);
+	for (uint32_t k = 0; k < p->nmul; k++) {
+		const struct dnn *of = set->dnn[3 * k + shape->way];
+		struct dnn_shape other = shape->way == DNN_FORWARD && set->fused[k] ? fused_shape(p, &p->mul[k], set->n) :
+		    conv_shape(p, &p->mul[k], set->n, shape->way);
 
-		other.bias = shape->way == DNN_FORWARD && set->fused[k];
-		other.relu = other.bias && p->mul[k].relu;
-		if (set->dnn[3 * k + shape->way] != NULL && memcmp(&other, shape, sizeof(other)) == 0)
-			return set->dnn[3 * k + shape->way];
+		if (of != NULL && memcmp(&other, shape, sizeof(other)) == 0)
+			return of;
+		if (shape->way != DNN_FORWARD || set->eval[k] == NULL)
+			continue;
+		other = eval_shape(p, &p->mul[k], set->n);
+		if (memcmp(&other, shape, sizeof(other)) == 0)
+			return set->eval[k];
 	}
 	return NULL;
 }
 
 static int
-open_as(struct engine_plan *p, struct plan_set *set, uint32_t i, const struct dnn_shape *shape, size_t *bytes)
+open_as(struct engine_plan *p, const struct plan_set *set, const struct dnn_shape *shape, struct dnn **c, size_t *bytes)
 {
-	const struct dnn *of = known(p, set, i, shape);
-	struct dnn **c = &set->dnn[3 * i + shape->way];
+	const struct dnn *of = known(p, set, shape);
 
 	return of != NULL ? dnn_like(of, c) : dnn_open(p->dev->d, shape, &p->dev->tune, c, bytes);
 }
 
-/* With its bias and ReLU where the library has that. */
+/* With its bias, sum and ReLU where the library has that. */
 static int
 open_conv(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way, size_t *bytes)
 {
 	const struct plan_mul *m = &p->mul[i];
-	struct dnn_shape shape = conv_shape(p, m, set->n, way);
+	const struct dnn_shape plain = conv_shape(p, m, set->n, way), fused = fused_shape(p, m, set->n);
+	struct dnn **c = &set->dnn[3 * i + way];
 	int e;
 
 	if (way == DNN_FORWARD && m->fuses) {
-		shape.bias = true;
-		shape.relu = m->relu;
-		e = open_as(p, set, i, &shape, bytes);
+		e = open_as(p, set, &fused, c, bytes);
 		set->fused[i] = e == 0;
 		if (e != ERR_NOTSUP)
 			return e;
-		shape.bias = shape.relu = false;
 	}
-	return open_as(p, set, i, &shape, bytes);
+	return open_as(p, set, &plain, c, bytes);
 }
 
 static int
@@ -174,7 +223,8 @@ make(struct engine_plan *p, struct plan_set *set, uint32_t n)
 	set->dnn = calloc(3 * (size_t)p->nmul + 1, sizeof(*set->dnn));
 	set->blas = calloc(3 * (size_t)p->nmul + 1, sizeof(*set->blas));
 	set->fused = calloc((size_t)p->nmul + 1, sizeof(*set->fused));
-	if (set->dnn == NULL || set->blas == NULL || set->fused == NULL)
+	set->eval = calloc((size_t)p->nmul + 1, sizeof(*set->eval));
+	if (set->dnn == NULL || set->blas == NULL || set->fused == NULL || set->eval == NULL)
 		return plan_nomem(p);
 	for (uint32_t i = 0; i < p->nmul && e == 0; i++)
 		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++) {
@@ -193,6 +243,35 @@ make(struct engine_plan *p, struct plan_set *set, uint32_t n)
 	if (e == 0 && (e = grow(p, set, most)) == 0)
 		e = bind(p, set);
 	return e;
+}
+
+int
+set_evaluates(struct engine_plan *p, struct plan_set *set)
+{
+	const void *was = p->scratch;
+	size_t most = 0;
+	int e = 0;
+
+	if (set->evals)
+		return 0;
+	for (uint32_t i = 0; i < p->nmul && e == 0; i++) {
+		const struct plan_step *bn = p->mul[i].bn != PLAN_NONE ? &p->step[p->mul[i].bn] : NULL;
+		struct dnn_shape shape;
+		size_t bytes = 0;
+
+		if (bn == NULL || !plan_dense(&bn->y) || (bn->parts > 0 && !plan_dense(&bn->part[0])))
+			continue;
+		shape = eval_shape(p, &p->mul[i], set->n);
+		e = open_as(p, set, &shape, &set->eval[i], &bytes);
+		most = bytes > most ? bytes : most;
+		e = e == ERR_NOTSUP ? 0 : e;
+	}
+	if (e < 0 || (e = grow(p, set, most)) < 0)
+		return e;
+	if (p->scratch != was)
+		forget(set);
+	set->evals = true;
+	return bind(p, set);
 }
 
 int
@@ -230,10 +309,13 @@ set_free(struct engine_plan *p, struct plan_set *set)
 	forget(set);
 	for (uint32_t i = 0; set->dnn != NULL && i < 3 * p->nmul; i++)
 		dnn_close(set->dnn[i]);
+	for (uint32_t i = 0; set->eval != NULL && i < p->nmul; i++)
+		dnn_close(set->eval[i]);
 	for (uint32_t i = 0; set->blas != NULL && i < 3 * p->nmul; i++)
 		blas_close(set->blas[i]);
 	free(set->dnn);
 	free(set->blas);
 	free(set->fused);
+	free(set->eval);
 	memset(set, 0, sizeof(*set));
 }

@@ -1,7 +1,7 @@
 # tap.sh - the shell side of the tests: prints the Test Anything Protocol for prove.
 #
 #	. "$TOP/tests/tap.sh"          TOP is the repository, BUILD its build directory, PATH begins with it
-#	ok NAME COMMAND...             runs the command, its output is shown when it fails
+#	ok NAME COMMAND...             runs the command; its output, or else its last file, is shown when it fails
 #	is GOT WANT NAME               two texts
 #	status WANT NAME COMMAND...    the exit status; stdout in $T/out, stderr in $T/err
 #	like FILE PATTERN NAME         an extended regular expression found in a file
@@ -23,21 +23,29 @@ tap() { # STATUS NAME
 	tap_run=$((tap_run + 1))
 	if [ "$1" -eq 0 ]; then echo "ok $tap_run - $2"; else echo "not ok $tap_run - $2"; tap_bad=1; fi
 }
+# Why it failed, each line behind a #, and whole: a last one without its newline would take the next result's for its own.
+tap_told() {
+	tr -c '[:print:]\t\n' '?' | awk 'NR <= 60 { print "# " substr($0, 1, 2000) } END { if (NR > 60) print "# ... and " NR - 60 " lines" }'
+}
+# The end of what a command that says nothing of it has looked at: awk, grep -q.
+tap_file() { [ -s "$T/.ok" ] || [ ! -s "$1" ] || [ ! -f "$1" ] || { echo "in $1:"; tail -n 30 "$1" | tail -c 6000; }; }
 ok() {
 	tap_name=$1; shift
-	if "$@" >"$T/.ok" 2>&1; then tap 0 "$tap_name"; else tap 1 "$tap_name"; sed 's/^/# /' "$T/.ok" | head -40; fi
+	"$@" >"$T/.ok" 2>&1; tap_got=$?
+	if [ $tap_got -eq 0 ]; then tap 0 "$tap_name"; else
+		tap 1 "$tap_name"; { echo "exit status $tap_got: $*"; cat "$T/.ok"; tap_file "${!#}"; } | tap_told; fi
 }
 is() {
-	if [ "$1" = "$2" ]; then tap 0 "$3"; else tap 1 "$3"; printf 'got:  %s\nwant: %s\n' "$1" "$2" | sed 's/^/# /'; fi
+	if [ "$1" = "$2" ]; then tap 0 "$3"; else tap 1 "$3"; printf 'got:  %s\nwant: %s\n' "$1" "$2" | tap_told; fi
 }
 status() {
 	tap_want=$1 tap_name=$2; shift 2
 	"$@" >"$T/out" 2>"$T/err"; tap_got=$?
 	if [ "$tap_got" -eq "$tap_want" ]; then tap 0 "$tap_name"; else
-		tap 1 "$tap_name"; { echo "exit status $tap_got, want $tap_want: $*"; head -20 "$T/err"; } | sed 's/^/# /'; fi
+		tap 1 "$tap_name"; { echo "exit status $tap_got, want $tap_want: $*"; head -40 "$T/err"; } | tap_told; fi
 }
 like() {
-	if grep -Eq -e "$2" "$1"; then tap 0 "$3"; else tap 1 "$3"; { echo "no line like $2 in:"; head -20 "$1"; } | sed 's/^/# /'; fi
+	if grep -Eq -e "$2" "$1"; then tap 0 "$3"; else tap 1 "$3"; { echo "no line like $2 in:"; tail -40 "$1"; } | tap_told; fi
 }
 skip() { tap_run=$((tap_run + 1)); echo "ok $tap_run - $1 # SKIP $2"; }
 done_testing() { echo "1..$tap_run"; exit "$tap_bad"; }

@@ -35,9 +35,13 @@ ok "threads change no byte" cmp t1.rec t2.rec
 ok "nor do many" cmp t1.rec t7.rec
 
 # --- progress
-is "$(script -qec 'im2rec -o p.rec images' /dev/null | grep -c '1 pictures\|0 pictures')" 1 "a terminal sees progress"
-is "$(script -qec 'im2rec -q -o p.rec images' /dev/null)" "" "not with -q"
-is "$(script -qec 'im2rec images' /dev/null | grep -c 'records do not go to a terminal')" 1 "records do not go to it"
+pty() { TERM=xterm NO_COLOR=1 perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c "$1" >seen; }
+pty 'im2rec -o p.rec images'
+like seen '0 pictures, 0\.0 MB' "a terminal sees progress"
+pty 'im2rec -q -o p.rec images'
+is "$(cat seen)" "" "not with -q"
+pty 'im2rec images'
+like seen 'records do not go to a terminal' "records do not go to it"
 
 # --- lists
 printf '10\t1\tdog/black/3.png\n4\t0\tcat/1.png\n' >a.lst

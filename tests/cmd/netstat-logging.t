@@ -14,22 +14,43 @@ serve() {
 }
 hush() { exec 7>&-; wait $server; }
 cell() { awk -F '\t' -v c="$2" '$1 == "time_s" { for (i = 1; i <= NF; i++) if ($i == c) n = i } $5 == "end" { print $n }' "$1"; }
+# What TCP has sent a second time on this machine, ever; what it did counts as traffic of packets, not of calls.
+resent() { awk '$1 == "Tcp:" && $13 ~ /^[0-9]+$/ { print $13 }' /proc/net/snmp; }
+# to_the_byte GOT WANT BEFORE: so many bytes, and none more unless by packets something was sent again since BEFORE.
+to_the_byte() {
+	echo "got $1, want $2, $(resent) segments sent again, $3 of them before"
+	[ "$1" = "$2" ] || { [ "$how" != calls ] && [ "$1" -gt "$2" ] && [ "$(resent)" -gt "$3" ]; }
+}
 within() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(b > 0 && d * d <= b * b / 10000) }'; }
 
 # Interfaces.
 status 0 "the loopback, for a while" netstat-logging -i lo -p 0.1 -d 0.55
 is "$(grep -v '^#' out | sed 1q | tr '\t' ' ')" \
 	"time_s clock host interface event seconds rx_bytes tx_bytes rx_packets tx_packets rx_wire_bytes tx_wire_bytes" "columns"
-is "$(cut -f4,5 out | grep -c '^lo	period')" 6 "a line a period, and one for the rest"
-is "$(cut -f1 out | grep '^0\.' | cut -c1-3 | paste -sd' ')" "0.1 0.2 0.3 0.4 0.5 0.5 0.5" "... at its time"
-is "$(cut -f4,5 out | tail -n 1)" "lo	end" "... and one for all"
-like out '^0\.[0-9]{3}	20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z	' "... with the date"
+# rows FILE: each has as many seconds as have passed since the one before, no two are of one period, and the end's are all.
+# A period that nobody had the time to end is a part of the next.
+rows() {
+	awk -F '\t' 'function off(a, b) { return a - b > 0.002 || b - a > 0.002 }
+		{ print }
+		/^#/ || $1 == "time_s" { next }
+		$4 != "lo" || over { bad = "a row of what?" }
+		$5 == "period" { n++; if (off($6, $1 - at)) bad = "seconds"
+			if (early) bad = "two rows in a period"
+			k = int($1 * 10 + 0.001); near += k == before + 1; early = k <= before; before = k; at = $1; sum += $6 }
+		$5 == "end" { over = 1; if (off($6, sum) || off($1, at)) bad = "the whole" }
+		END { if (bad != "") print bad; exit bad != "" || !over || n == 0 || near == 0 && n > 5 }' "$1"
+}
+ok "a line a period, one for the rest, and one for all" rows out
+# A hundredth of a period in which nothing came is no row.
+ok "... over all of that while, no more" awk -F '\t' '{ print } $5 == "period" { n++ } $5 == "end" { end = $1 }
+	END { exit n > 6 || end < 0.548 }' out
+like out '^[0-9]+\.[0-9]{3}	20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z	' "... with the date"
 like err '^ lo  /  traffic statistics$' "a summary"
 is "$(wc -l <err)" 19 "... of one interface"
 status 0 "no summary, JSON" netstat-logging -q -i lo -p 0.1 -d 0.2 --json
 is "$(cat err)" "" "... quiet"
-is "$(perl -MJSON::PP -ne '$r = decode_json($_); print "$r->{interface} $r->{event} ", exists $r->{rx_packets}, "\n"' out | uniq -c |
-	tr -s ' ' | paste -sd,)" " 2 lo period 1, 1 lo end 1" "... objects"
+is "$(perl -MJSON::PP -ne '$r = decode_json($_); print "$r->{interface} $r->{event} ", exists $r->{rx_packets}, "\n"' out | uniq |
+	paste -sd,)" "lo period 1,lo end 1" "... objects"
 status 0 "into a file" netstat-logging -q -i lo -d 0.1 -o rows.tsv
 is "$(cat out)" "" "... and not to standard output"
 is "$(cell rows.tsv event)" end "... whole"
@@ -41,11 +62,12 @@ like err '^netstat-logging: standard output: .*No space' "... is told"
 serve
 env --default-signal=INT netstat-logging -i lo -p 0.1 >rows.tsv 2>err &
 log=$!
-until grep -q period rows.tsv; do kill -0 $log || break; done
+until [ "$(grep -c period rows.tsv)" -ge 6 ]; do kill -0 $log || break; done
 perl "$talk" send "$port" 1 20000000
 kill -INT $log
 wait $log
 is $? 0 "SIGINT ends it well"
+ok "... its rows whole" rows rows.tsv
 ok "... and the traffic is in it" test "$(cell rows.tsv tx_bytes)" -ge 20000000
 # Others may use the loopback at the same time.
 ok "... and in the summary" grep -Eq '^  bytes +([1-9][0-9]+\.[0-9]{2} MiB|[0-9.]+ GiB) ' err
@@ -56,6 +78,7 @@ groups >groups
 if netstat-logging -q --count packets true 2>why; then by="packets calls"; else by=calls; skip "by packets" "$(cat why)"; fi
 for how in $by; do
 	rm -f again
+	before=$(resent)
 	export TALK_AGAIN=$T/again
 	status 0 "$how: a thousand short connections and a long one" netstat-logging -q --count $how -o rows.tsv -- \
 		sh -c 'perl "$1" send "$2" 1000 1000 2 & perl "$1" send "$2" 1 30000000; wait' sh "$talk" "$port"
@@ -64,7 +87,7 @@ for how in $by; do
 	again=$(test "$how" = calls && echo 0 || awk '{ n += $1 } END { print n + 0 }' again)
 	ok "... are counted to a hundredth: $(cell rows.tsv tx_bytes) bytes, $again of them again" \
 		within "$(cell rows.tsv tx_bytes)" $((32000000 + again))
-	is "$(cell rows.tsv rx_bytes)" $((2001 * 2)) "... and the answers to the byte"
+	ok "... and the answers to the byte" to_the_byte "$(cell rows.tsv rx_bytes)" $((2001 * 2)) "$before"
 	is "$(cell rows.tsv interface)" command "... as the command's"
 	status 3 "$how: a status comes through" netstat-logging -q --count $how -- sh -c 'exit 3'
 	status 143 "... and a signal" netstat-logging -q --count $how -- sh -c 'kill $$'
@@ -75,10 +98,11 @@ for how in $by; do
 	status 0 "$how: what a command writes and is asked" netstat-logging -q --count $how -- sh -c "cat; echo out" <asked
 	is "$(cat out)" "in
 out" "... is its own"
+	before=$(resent)
 	status 0 "$how: all of its processes are waited for" netstat-logging -q --count $how -o rows.tsv -- \
 		sh -c '(perl "$1" send "$2" 3 100000; echo late) & exec true' sh "$talk" "$port"
 	is "$(cat out)" late "... to the last"
-	is "$(cell rows.tsv tx_bytes)" 300000 "... and counted"
+	ok "... and counted" to_the_byte "$(cell rows.tsv tx_bytes)" 300000 "$before"
 	status 0 "$how: files and pipes do not count" netstat-logging -q --count $how -o rows.tsv -- \
 		sh -c 'head -c 100000 /dev/zero | cat >zeros; perl -MSocket -e "socketpair(my \$a, my \$b, AF_UNIX, SOCK_STREAM, 0);
 			syswrite(\$a, q(x) x 1000)"'
@@ -122,11 +146,19 @@ epoch 1 is over
 Traffic N N bytes
 tail" "... with the traffic at its marks"
 serve
+before=$(resent)
+# The next epoch's traffic begins when the line of the one before has passed.
 status 0 "a command's log passes" netstat-logging --filter -o rows.tsv -- \
 	sh -c 'perl "$1" send "$2" 1 5000; echo "Epoch[0] Time cost=1"
+		until grep -q Traffic out; do :; done
 		perl "$1" send "$2" 2 1000; echo "Epoch[1] Time cost=1"' sh "$talk" "$port"
-is "$(grep -o 'Traffic.*' out | paste -sd,)" "Traffic rx=2 tx=5000 bytes,Traffic rx=4 tx=2000 bytes" "... with its own traffic"
-is "$(cell rows.tsv tx_bytes)" 7000 "... which makes up the whole"
+how=$(sed -n 's/^#.* count=//p' rows.tsv)
+read -r rx1 tx1 rx2 tx2 <<<"$(sed -n 's/^Epoch.*Traffic rx=\([0-9]*\) tx=\([0-9]*\) bytes$/\1 \2/p' out | paste -sd' ')"
+ok "... with its own traffic in an epoch" to_the_byte "$tx1" 5000 "$before"
+ok "... and the answers to it" to_the_byte "$rx1" 2 "$before"
+ok "... and in the next" to_the_byte "$tx2" 2000 "$before"
+ok "... and to that" to_the_byte "$rx2" 4 "$before"
+ok "... which makes up the whole" to_the_byte "$(cell rows.tsv tx_bytes)" 7000 "$before"
 like err 'traffic statistics' "... and a summary"
 hush
 

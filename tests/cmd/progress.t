@@ -5,6 +5,7 @@ cd "$T" || exit 1
 export OMP_NUM_THREADS=1 TERM=xterm
 unset NO_COLOR
 screen="perl $TOP/tests/cmd/screen.pl"
+pty="perl $TOP/tests/cmd/pty.pl"
 
 mkdir c
 perl -e 'srand 1; for $i (0..599) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
@@ -12,7 +13,7 @@ status 0 "the pictures are packed" im2rec c/data_batch_1.bin -o train.rec
 train="pworker --net mlp --shape 3x28x28 --data train.rec --batch 16 --lr 0.01 --scale 0.00390625 --epochs 2"
 
 # What a command writes to a terminal of so many columns, by default 90; its standard output goes to rows.
-on() { script -qec "stty cols ${2:-90} rows 24; $1 >rows" /dev/null >bytes </dev/null; }
+on() { $pty "${2:-90}" 24 sh -c "$1 >rows" >bytes; }
 
 on "$train"
 $screen 90 <bytes >shown
@@ -23,7 +24,7 @@ is "$(grep -c '^epoch' shown)" 0 "... and leaves nothing of it"
 like shown '^Epoch\[1\] Batch \[50\]|^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' "... between its lines for people"
 is "$(grep -c $'\e' rows)" 0 "... and nothing in the log"
 ok "... in colour" grep -q $'\e\\[1m' bytes
-script -qec "stty cols 90; $train" /dev/null >bytes </dev/null
+$pty 90 24 $train >bytes
 $screen 1000 <bytes >shown
 is "$(awk -F'\t' '$5 == "step"' shown | wc -l)" 76 "rows on the same terminal stay whole"
 
@@ -68,7 +69,7 @@ is "$(awk -F'\t' '$5 == "step"' rows | wc -l)" 114 "... nor in the log"
 on "dlaunch -n 3 -s 0 -- sh -c 'echo Epoch[4] Batch [7] Speed: 12.5 samples/sec; sleep 0.6; exit \$DMLC_WORKER_ID'"
 $screen 90 erased <bytes >erased
 like erased '^worker 1 on localhost: epoch 5, 12\.5 samples/s$' "a program of another's, by its log"
-script -qec "stty cols 90 rows 6; dlaunch -n 8 -s 0 -- sleep 0.6 >rows" /dev/null >bytes </dev/null
+$pty 90 6 dlaunch -n 8 -s 0 -- sleep 0.6 >bytes
 $screen 90 erased <bytes >erased
 like erased '^and 5 workers more$' "no more lines than there is room for"
 

@@ -47,12 +47,14 @@ case $what in
 hello)	echo "worker $rank of $of, servers $servers"; echo "well" >&2; bye ;;
 wait)	# until SIGTERM, then orderly
 	trap 'echo "worker $rank stopped"; bye; exit 0' TERM
+	sleep 1000 & echo $! >>"$STAND/pids"
 	echo "worker $rank waits"
-	sleep 1000 & echo $! >>"$STAND/pids"; wait; wait ;;
+	wait; wait ;;
 deaf)	# not even then
 	trap '' TERM
+	sleep 1000 & echo $! >>"$STAND/pids"
 	echo "worker $rank waits"
-	sleep 1000 & echo $! >>"$STAND/pids"; wait; wait ;;
+	wait; wait ;;
 fail)	# worker 0 with a status, the others wait for its end
 	[ "$rank" != 0 ] || exit "$arg"
 	exec sleep 1000 ;;
@@ -83,17 +85,20 @@ living() {
 }
 # parent PID: the process that it is a child of.
 parent() { sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status"; }
-# none_left SECONDS: they are all gone within that time.
+# What should end and does not is there for ever, or for the ten seconds of a silence: so long a machine may be busy
+# with other things.
+SOON=9
+# none_left [SECONDS]: they are all gone, within that time.
 none_left() {
-	local until=$((SECONDS + $1 + 1))
+	local until=$((SECONDS + ${1:-$SOON}))
 	while [ -n "$(living)" ]; do
 		[ $SECONDS -lt $until ] || { ps -o pid,ppid,stat,args -p "$(living | paste -sd,)"; return 1; }
 		read -rt 0.1 <> <(:) || :
 	done
 }
-# line_of FILE PATTERN N: N lines with the pattern come within half a minute.
+# line_of FILE PATTERN N: N lines with the pattern come within a minute.
 line_of() {
-	local until=$((SECONDS + 30))
+	local until=$((SECONDS + 60))
 	while ! [ "$(grep -c "$2" "$1" 2>/dev/null)" -ge "$3" ] 2>/dev/null; do
 		[ $SECONDS -lt $until ] || { echo "not $3 lines of '$2' in $1:"; cat "$1"; return 1; }
 		read -rt 0.05 <> <(:) || :
@@ -109,7 +114,7 @@ really_living() {
 	done
 }
 really_none_left() {
-	local until=$((SECONDS + $1 + 1))
+	local until=$((SECONDS + ${1:-$SOON}))
 	while [ -n "$(really_living)" ]; do
 		[ $SECONDS -lt $until ] || { ps -o pid,ppid,stat,args -p "$(really_living | paste -sd,)"; return 1; }
 		read -rt 0.1 <> <(:) || :

@@ -22,6 +22,7 @@ struct chan {
 	bool		 begun;		/* we sent something; the other side may not be listening before */
 	bool		 deaf;		/* the other side reads no more; what it said may still be on its way */
 	double		 heard, said;	/* when bytes last came and went */
+	double		 ran;		/* when chan_run last did */
 	struct buf	 out;		/* being written ... */
 	size_t		 at;		/* ... up to here */
 	struct buf	 ctl;		/* frames that go next */
@@ -52,7 +53,7 @@ chan_open(int in, int out)
 	c->fd_out = out;
 	c->in.max = CTL_MOST;
 	c->credit = CHAN_WINDOW;
-	c->heard = c->said = clk_s();
+	c->heard = c->said = c->ran = clk_s();
 	return c;
 }
 
@@ -324,10 +325,26 @@ read_some(struct chan *c)
 	return 0;
 }
 
+/* A machine that stands still for a while does so with both ends: what waits in the pipe was said before, or comes now. */
+static void
+mind_pause(struct chan *c)
+{
+	double now = clk_s();
+
+	if (now - c->ran > BEAT_S)
+		c->heard += now - c->ran;
+	if (c->heard > now)
+		c->heard = now;
+	c->ran = now;
+}
+
 int
 chan_run(struct chan *c)
 {
-	int e = chan_is_shut(c) ? 0 : write_some(c);
+	int e;
+
+	mind_pause(c);
+	e = chan_is_shut(c) ? 0 : write_some(c);
 
 	return e < 0 || chan_is_shut(c) ? e : read_some(c);
 }

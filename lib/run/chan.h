@@ -66,7 +66,10 @@ void	 chan_poll(const struct chan *c, struct pollfd fd[2]);
 int	 chan_run(struct chan *c);
 /* The next frame: 1, 0 when none has come, ERR_LIMIT.  Beats are not given. */
 int	 chan_next(struct chan *c, struct frame *f);
-/* Seconds since the last byte came (or the channel was opened). */
+/*
+ * Seconds since the last byte came (or the channel was opened); not counted are those in which chan_run was not called for
+ * more than one: who did not run himself, on a machine that was stopped or had no time for him, has not heard a silence.
+ */
 double	 chan_silent_s(const struct chan *c);
 
 #endif

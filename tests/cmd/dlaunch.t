@@ -149,7 +149,7 @@ like "$T/err" '^a: motd' "... and shown when asked"
 status 3 "a worker's status is the job's" job -n 2 -s 2 -- fail 3
 like "$T/err" '^dlaunch: worker 0 on localhost: exit status 3: the others are ended$' "... named"
 like "$T/err" '^worker +1 +localhost +[0-9]+ +[0-9.]+ +[0-9.]+  signal 15' "... and the others are ended"
-ok "... all of them" none_left 1
+ok "... all of them" none_left
 status 137 "who dies of a signal gives 128 and the signal" dlaunch -s 0 -- sh -c 'kill -9 $$'
 status 137 "the cause counts before the lost peer it is for others" job -n 2 -s 2 -- peer
 mkfifo "$T/up"

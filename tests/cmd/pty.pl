@@ -8,6 +8,7 @@ use warnings;
 use POSIX ();
 
 my ($cols, $rows, @command) = @ARGV;
+$| = 1;
 my ($lock, $number) = (pack('i', 0), pack('i', 0));
 open(my $ours, '+<', '/dev/ptmx') or die "/dev/ptmx: $!";
 ioctl($ours, 0x40045431, $lock) or die "TIOCSPTLCK: $!";

@@ -31,7 +31,7 @@ wait $attached
 is "$(field night 2)" runs "who attached and left did nothing to it"
 status 0 "stop" dlaunch stop night
 is "$(field night 2,3)" "ended	143" "... ends it"
-ok "... and nothing is left of it" none_left 1
+ok "... and nothing is left of it" none_left
 status 143 "attach to what has ended" dlaunch attach night
 is "$(grep -c stopped "$T/out")" 2 "... prints what it printed"
 like "$T/err" '^dlaunch: Terminated: the workers are asked to end' "... on both streams"
@@ -60,7 +60,7 @@ dlaunch --job front -n 1 -s 1 --server-command "$T/bin/pserver" --env STAND "$T/
 front=$!
 ok "a job with a name" line_of "$T/front" waits 1
 kill -9 $front
-ok "... whose launcher is killed leaves nothing" none_left 5
+ok "... whose launcher is killed leaves nothing" none_left
 is "$(field front 2,3)" "lost	" "... is lost"
 status 2 "... and is not attached to" dlaunch attach front
 

@@ -11,7 +11,7 @@ jobs() {
 	is "$(sort "$T/out")" "worker 0 of 2, servers 127.0.0.1:1000,127.0.0.1:1001
 worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "... do their work"
 	status 3 "$1: a status comes through" over -n 2 -s 2 -- fail 3
-	ok "... and nothing is left" none_left 2
+	ok "... and nothing is left" none_left
 	is "$(dlaunch "${rsh[@]}" -n 1 -s 0 -- sh -c 'echo "$1 $2"; echo "$3"' sh 'a  b' '*' "it's" | paste -sd,)" "a  b *,it's" \
 		"$1: arguments arrive as they are"
 	is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" \
@@ -25,7 +25,7 @@ worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "... do their work"
 		pid=$!
 		line_of "$T/out" waits 2 >"$T/waits" && kill -$how "$pid"
 		wait "$pid" 2>/dev/null
-		ok "$1: SIG$how leaves nothing" none_left 5
+		ok "$1: SIG$how leaves nothing" none_left
 	done
 }
 

@@ -1,12 +1,14 @@
 /* chan_test - does chan keep its header's word? */
 #include "tap.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "run/chan.h"
 #include "run/ctl.h"
 
-#include <stdlib.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct ends {
@@ -30,6 +32,7 @@ test_talk(void)
 {
 	struct ends p = a_pair("Welcome!\n\001tally\n");
 	struct frame f;
+	double began;
 
 	chan_run(p.b);
 	is(chan_next(p.b, &f), 0, "noise is no frame");
@@ -38,16 +41,42 @@ test_talk(void)
 	chan_run(p.b);
 	ok(chan_next(p.b, &f) == 1 && f.type == CTL_STARTED && f.len == 8 && memcmp(f.p, "12345678", 8) == 0,
 	    "behind it one comes");
+	poll(NULL, 0, 50);
 	chan_send(p.a, CTL_BEAT, NULL, 0);
 	chan_run(p.a);
+	began = clk_s();
 	chan_run(p.b);
-	ok(chan_next(p.b, &f) == 0 && chan_silent_s(p.b) < 1, "a beat is a sign of life and no frame");
+	is(chan_next(p.b, &f), 0, "a beat is no frame");
+	ok(chan_silent_s(p.b) <= clk_s() - began, "... and a sign of life");
 	chan_send(p.a, CTL_DONE, NULL, 0);
 	chan_run(p.a);
 	chan_close(p.a);
 	is(chan_run(p.b), 0, "what was said last is read");
 	ok(chan_next(p.b, &f) == 1 && f.type == CTL_DONE, "and given");
 	is(chan_run(p.b), ERR_PEER, "then the end is told");
+	chan_close(p.b);
+}
+
+static void
+test_silence(void)
+{
+	double began = clk_s(), silent, pause;
+	struct ends p = a_pair("");
+
+	for (int i = 0; i < 3; i++) {
+		poll(NULL, 0, 100);
+		chan_run(p.b);
+	}
+	silent = chan_silent_s(p.b);
+	/* Where this took so long, we were not there ourselves. */
+	ok(silent >= 0.3 || clk_s() - began > 1, "who says nothing is silent: %.3f s", silent);
+	pause = clk_s();
+	poll(NULL, 0, 1100);
+	pause = clk_s() - pause;
+	chan_run(p.b);
+	silent = chan_silent_s(p.b);
+	ok(silent <= clk_s() - began - pause, "... but for what we were away ourselves: %.3f s", silent);
+	chan_close(p.a);
 	chan_close(p.b);
 }
 
@@ -211,6 +240,7 @@ main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	test_talk();
+	test_silence();
 	test_queues();
 	test_keep();
 	test_foreign();

@@ -63,8 +63,9 @@ is "$all" $(($(for t in dlaunch im2rec netstat-logging plog pmerge pserver pwork
 	{ if ($4 != "-") n += split($4, w, "|"); else if ($3 ~ /^[a-z0-9].*[|]/) n += split($3, w, "|") } END { print n }'))) \
 	"all options of words are here"
 pworker --net mlp --data empty.tsv --shape 1x28x28 --engine none-such >out 2>&1
-is "$(words pworker --engine '' | sort | paste -sd,)" "$(
-	sed -n 's/.*there are: //p' out | tr -d ' ' | tr , '\n' | sort | paste -sd,)" "engines are those that are built in"
+is "$(sed -n 's/.*there are: //p' out | tr -d ' ' | tr , '\n' | sort | comm -23 - <(words pworker --engine '' | sort))" "" \
+	"engines that are built in are among the words"
+is "$(words pworker --engine '' | sort | paste -sd,)" cpu,cuda,ref "... which are those of any build"
 for w in $(words dlaunch --rsh ''); do
 	dlaunch -P --rsh "$w" -H - true <<<far >out
 	like out '^# far: [a-z]+ .*far.*/dlaunch --agent' "--rsh $w is known"

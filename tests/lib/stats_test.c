@@ -135,10 +135,14 @@ main(void)
 	for (int i = 6; i < 14; i++)
 		other |= fabsf(many[i] - one[i]) > 1e-4f;
 	ok(other, "a deeper layer's hang on the batches");
-	is(run("cpu", 5, 0, cpu, &samples), 0, "on another engine");
-	for (int i = 0; i < 14; i++)
-		same &= fabsf(cpu[i] - many[i]) < 1e-4f;
-	ok(same, "... the same");
+	if (engine_find("cpu") != NULL) {
+		is(run("cpu", 5, 0, cpu, &samples), 0, "on another engine");
+		for (int i = 0; i < 14; i++)
+			same &= fabsf(cpu[i] - many[i]) < 1e-4f;
+		ok(same, "... the same");
+	} else {
+		skip("on another engine", "this build has none");
+	}
 	is(run("ref", 5, 2, many, &samples), 0, "two batches alone");
 	is(samples, 10, "... of ten");
 	pics_write(rec, "", 0);

@@ -321,7 +321,8 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	int e;
 
 	if ((e = set_get(p, s->n, &set)) < 0 || (e = set_evaluates(p, set)) < 0 || (e = take_batch(p, s, false)) < 0 ||
-	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_FOLD)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
+	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_FOLD)) < 0 ||
+	    (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
 		return e;
 	return result(p, s->n, prob, r);
 }

@@ -72,6 +72,31 @@ ok "... and the traffic is in it" test "$(cell rows.tsv tx_bytes)" -ge 20000000
 # Others may use the loopback at the same time.
 ok "... and in the summary" grep -Eq '^  bytes +([1-9][0-9]+\.[0-9]{2} MiB|[0-9.]+ GiB) ' err
 
+# An interface that goes away and comes back, as another one of its name that counts from 0.
+cat >away <<'END'
+plug() { ip link add t0 type veth peer name t1 && ip link set t0 up && ip link set t1 up; }
+until_has() { until grep -q "$1" "$2"; do kill -0 $log || exit; done; }
+plug || exit 77
+env --default-signal=INT netstat-logging -q -i t0 -p 0.1 >rows.tsv 2>err &
+log=$!
+until_has period rows.tsv
+ip link del t0
+until_has gone err
+plug
+until_has back err
+kill -INT $log
+wait $log
+END
+rm -f rows.tsv
+unshare -n sh away >out 2>why
+away=$?
+if [ $away != 77 ] && [ -s rows.tsv ]; then
+	is "$away $(paste -sd, err)" "1 netstat-logging: t0: gone,netstat-logging: t0: back" "an interface that goes away and comes back"
+	ok "... counts on" test "$(cell rows.tsv tx_bytes)" -lt 1000000
+else
+	skip "an interface that goes away" "$(head -n 1 why)"
+fi
+
 # Commands.
 groups() { find /sys/fs/cgroup -maxdepth 4 -name 'tally.*' 2>/dev/null | sort; }
 groups >groups

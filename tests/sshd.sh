@@ -25,8 +25,12 @@ sshd_setup() {
 	EOF
 }
 
-# A port that is free at the moment.
-free_port() { perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'; }
+# A port that nobody listens at, and that the kernel gives to nobody by itself: neither to who wants any port, nor to who calls.
+free_port() {
+	perl -MIO::Socket::INET -e 'for (1 .. 1000) {
+		my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:" . (10000 + int rand 20000)) or next;
+		print $s->sockport; last }'
+}
 
 sshd_start() {
 	local name=$1 address=$2 port=$3 try

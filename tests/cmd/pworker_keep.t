@@ -39,12 +39,12 @@ is "$(ls p-0*.safetensors | wc -l)" 4 "... with its last checkpoint"
 status 0 "resumed" $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
 ok "... it has no epoch more" test "$(grep -c '	validation	' "$T/out")" = 0
 like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0' "... and says why again"
-status 0 "... by two workers" timeout 60 dlaunch -n 2 -s 1 $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
+status 0 "... by two workers" timeout 300 dlaunch -n 2 -s 1 $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
 ok "... has none either" test "$(grep -c '	validation	' "$T/out")" = 0
 status 0 "... with more patience" $train --lr 0 --epochs 50 --save p --patience 5 --resume-last
 is "$(grep -c '	validation	' "$T/out")" 2 "... has two"
 for mode in "" --async; do
-	status 0 "two workers${mode:+, $mode}" timeout 60 dlaunch -n 2 -s 1 $train --lr 0 --epochs 5000 --patience 2 --save w $mode
+	status 0 "two workers${mode:+, $mode}" timeout 300 dlaunch -n 2 -s 1 $train --lr 0 --epochs 5000 --patience 2 --save w $mode
 	like "$T/err" '^worker 0: pworker: ends: 2 epochs were no better' "... end together"
 	rm -f w-*
 done
@@ -58,7 +58,7 @@ ok "... and the same best" weights s-best.safetensors b-best.safetensors
 
 # Killed at any moment: the last complete one is there, whole, and what went on from it comes to the same.
 for i in 1 2 3 4 5 6; do
-	$train --lr 0.01 --epochs 2000 --save k --keep 1 >rows 2>/dev/null & pid=$!
+	$train --lr 0.01 --epochs 1000000 --save k --keep 1 >rows 2>/dev/null & pid=$!
 	while ! grep -q '	save	' rows 2>/dev/null; do :; done
 	perl -e 'select undef, undef, undef, 0.01 * $ARGV[0]' "$i"
 	kill -9 $pid
@@ -73,7 +73,7 @@ status 2 "--keep without --save" $train --keep 2
 status 2 "--best without --val" pworker --net mlp --shape 3x28x28 --data train.rec --save q --best
 status 2 "--patience of none" $train --patience 0
 mkdir gone
-$train --lr 0.01 --epochs 3000 --save gone/w >rows 2>err & pid=$!
+$train --lr 0.01 --epochs 1000000 --save gone/w >rows 2>err & pid=$!
 while ! grep -q '	save	' rows 2>/dev/null; do :; done
 mv gone went
 wait $pid

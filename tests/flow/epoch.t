@@ -30,10 +30,10 @@ mkfifo at
 pserver --listen 127.0.0.1:0 --workers 3 --key-file key --ready-fd 3 3>at >server.tsv 2>server.err &
 server=$!
 read -r where <at || where=none:1
-timeout 60 cat train.rec >0.pipe 2>/dev/null & timeout 60 cat train.rec train.rec >1.pipe & timeout 60 true >2.pipe &
+timeout 300 cat train.rec >0.pipe 2>/dev/null & timeout 300 cat train.rec train.rec >1.pipe & timeout 300 true >2.pipe &
 pids=
 for w in 0 1 2; do
-	timeout 60 pworker $net --data $w.pipe --servers "$where" --worker $w/3 --key-file key >$w.tsv 2>$w.err &
+	timeout 300 pworker $net --data $w.pipe --servers "$where" --worker $w/3 --key-file key >$w.tsv 2>$w.err &
 	pids="$pids $!"
 done
 codes=

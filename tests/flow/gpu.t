@@ -58,7 +58,7 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	status 2 "no folder at all" env -u HOME -u XDG_CACHE_HOME pworker --net lenet --print --autotune
 
 	# Two devices in one worker: their sums are NCCL's where there is one, and the host's where there is none.
-	two() { timeout 60 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 "$@"; }
+	two() { timeout 300 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 "$@"; }
 	tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }
 	export TALLY_EMU=early
 	status 0 "one device, pieces" two --batch 8 --accumulate 2 --engine cuda --save one
@@ -82,7 +82,7 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 		--net lenet --batch 8 --steps 2 --devices gpu:0,gpu:1
 	status 1 "a sum that fails" env TALLY_NCCL=3 pworker --data a.rec --net lenet --batch 8 --devices gpu:0,gpu:1 --steps 4
 	is "$(tail -n 1 "$T/err")" "pworker: NCCL: a sum: unhandled cuda error" "... ends the run with its reason"
-	status 0 "no NCCL" env TALLY_NCCL=start timeout 60 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 \
+	status 0 "no NCCL" env TALLY_NCCL=start timeout 300 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 \
 		--devices gpu:0,gpu:1 --save host
 	is "$(grep -c 'pworker: gradients of several devices are added up on the host: NCCL: its start' "$T/err")" 1 "... is said once"
 	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors host-0002.safetensors)

@@ -13,7 +13,12 @@ od -An -tx1 -N32 /dev/urandom | tr -d ' \n' >key
 od -An -tx1 -N32 /dev/urandom | tr -d ' \n' >other
 chmod 600 key other
 net="pworker --net mlp --shape 3x28x28 --data train.rec --lr 0.05 --scale 0.00390625 --batch 8 --epochs 2"
-free_port() { perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'; }
+# A port that nobody listens at, and that the kernel gives to nobody by itself: neither to who wants any port, nor to who calls.
+free_port() {
+	perl -MIO::Socket::INET -e 'for (1 .. 1000) {
+		my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:" . (10000 + int rand 20000)) or next;
+		print $s->sockport; last }'
+}
 
 # track WORKERS SERVERS COMMAND...: as tracker/local.py does it; TASK=yes gives ranks, NODE an address.  Outputs are in
 # ROLE.RANK and ROLE.RANK.err, statuses in $statuses.

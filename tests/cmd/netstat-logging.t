@@ -30,14 +30,14 @@ is "$(grep -v '^#' out | sed 1q | tr '\t' ' ')" \
 # rows FILE: each has as many seconds as have passed since the one before, no two are of one period, and the end's are all.
 # A period that nobody had the time to end is a part of the next.
 rows() {
-	awk -F '\t' 'function off(a, b) { return a - b > 0.002 || b - a > 0.002 }
+	awk -F '\t' 'function off(a, b, by) { return a - b > by || b - a > by }
 		{ print }
 		/^#/ || $1 == "time_s" { next }
 		$4 != "lo" || over { bad = "a row of what?" }
-		$5 == "period" { n++; if (off($6, $1 - at)) bad = "seconds"
+		$5 == "period" { n++; if (off($6, $1 - at, 0.0021)) bad = "seconds"
 			if (early) bad = "two rows in a period"
 			k = int($1 * 10 + 0.001); near += k == before + 1; early = k <= before; before = k; at = $1; sum += $6 }
-		$5 == "end" { over = 1; if (off($6, sum) || off($1, at)) bad = "the whole" }
+		$5 == "end" { over = 1; if (off($6, $1, 0.0011) || off($6, sum, 0.0011 * (n + 1)) || off($1, at, 0.0001)) bad = "the whole" }
 		END { if (bad != "") print bad; exit bad != "" || !over || n == 0 || near == 0 && n > 5 }' "$1"
 }
 ok "a line a period, one for the rest, and one for all" rows out

@@ -205,8 +205,8 @@ not_saved(void)
 	weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, 0);
 	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, odd, 1), ERR_FORMAT, "metadata that is no text: %s", err_line());
 	for (int i = 0; i <= WEIGHTS_METAS; i++) {
-		many[i].key = malloc(8);
-		snprintf(many[i].key, 8, "k%d", i);
+		many[i].key = malloc(16);
+		snprintf(many[i].key, 16, "k%d", i);
 		many[i].value = (char *)"v";
 	}
 	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT, "too much of it: %s", err_line());

@@ -434,7 +434,8 @@ run(const struct options *o)
 	for (size_t i = 0; i < w->sources; i++)
 		w->source[i].at_ns = w->begun_ns;
 	if (o->filter) {
-		now = everything(w);
+		/* A command that has begun has had none when it began. */
+		now = w->meter != NULL ? w->source[0].last : everything(w);
 		if (o->argv == NULL)
 			w->in = STDIN_FILENO;
 		if ((w->marker = mark_new(&now, o->mark)) == NULL)

@@ -104,7 +104,7 @@ for s in INT:130 TERM:143 HUP:129; do
 	ok "... and nothing is left" none_left
 done
 
-dlaunch -s 0 -- sh -c "timeout 60 bash -c 'trap \"echo orderly; exit\" TERM; echo waits; while :; do read -t 9 <> <(:); done'; true" \
+dlaunch -s 0 -- sh -c "timeout 60 bash -c 'trap \"echo orderly; exit\" TERM; echo waits; while :; do read -t 0.2 <> <(:); done'; true" \
 	>"$T/out" 2>"$T/err" & pid=$!
 line_of "$T/out" waits 1 && kill -TERM "$pid"
 ok "SIGTERM of a shell that starts another group" ends 143

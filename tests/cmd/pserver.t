@@ -31,7 +31,6 @@ is "$(cat err)" "pserver: DMLC_ROLE: needs --key-file, or --plain: then anybody 
 status 2 "nobody said how many workers" pserver --listen 127.0.0.1:0 --plain
 is "$(cat err)" "pserver: --listen: needs --workers: how many there are" "... is asked for"
 
-mkfifo ready
 # Waits until a file has such a line, for 30 seconds at most; nothing ever comes through the pipe.
 until_line() { # FILE PATTERN
 	for _ in $(seq 600); do
@@ -40,10 +39,12 @@ until_line() { # FILE PATTERN
 	done
 }
 mkfifo quiet
-# Starts a server for so many workers; $server is its process, $at its address.  More words are its options.
+# Starts a server for so many workers; $server is its process, $at its address.  More words are its options.  The address
+# comes through a pipe of its own: that of the one before may not have been closed yet, and would then end with nothing in it.
 serve() { # NAME WORKERS ...
 	serve_name=$1 serve_workers=$2
 	shift 2
+	rm -f ready && mkfifo ready
 	pserver --listen 127.0.0.1:0 --workers "$serve_workers" --key-file key --ready-fd 9 "$@" 9>ready 2>"$serve_name.err" &
 	server=$!
 	read -r at <ready

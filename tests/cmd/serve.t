@@ -15,7 +15,7 @@ pictures() { # SEED TIMES
 pictures 1 8
 pictures 2 8
 pictures 3 1
-mkfifo ready quiet
+mkfifo quiet
 # Waits until a file has such a line, for 30 seconds at most; nothing ever comes through the pipe.
 until_line() { # FILE PATTERN
 	for _ in $(seq 600); do
@@ -23,8 +23,10 @@ until_line() { # FILE PATTERN
 		read -rt 0.05 <>quiet
 	done
 }
-# Holds records; $holder is the process, $at its address.
+# Holds records; $holder is the process, $at its address.  It comes through a pipe of its own: that of the one before may
+# not have been closed yet, and would then end with nothing in it.
 hold() { # NAME ADDRESS FILE
+	rm -f ready && mkfifo ready
 	im2rec --serve --listen "$2" --key-file key --ready-fd 9 "$3" 9>ready 2>"$1.err" &
 	holder=$!
 	read -r at <ready

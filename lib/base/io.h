@@ -17,8 +17,8 @@ int	 io_pread(int fd, void *p, size_t n, uint64_t at);
 /* Writes all n bytes.  Returns 0 or ERR_SYS. */
 int	 io_write(int fd, const void *p, size_t n);
 /*
- * Up to n bytes that fd gives next, which stay to be read: of a file, a pipe or a socket; waits for the first, and *got may
- * be less before the end.  0 bytes: the end, or nothing that can be looked at so.
+ * Copies up to n of the bytes that a file, a pipe or a socket gives next, and leaves them to be read.  Waits for the first;
+ * *got may be less than n before the end, too, and is 0 at the end or where fd is of another kind.  Returns 0 or ERR_SYS.
  */
 int	 io_peek(int fd, void *p, size_t n, size_t *got);
 /* Appends the whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT beyond max bytes. */

@@ -1,12 +1,12 @@
 /*
  * curve - the lines of training logs into figures by epoch.
  *
- * Lines of several ranks and runs may come in any mix.  A run ends where another log begins, where lines are about a run
- * of another name, and where epochs begin again: at a line two epochs or more below the highest seen, or at a step below
- * it.  Where each rank's log has a file of its own, the highest is that rank's: until a rank's head comes again.  A measure that a rank
- * gives twice for an epoch, as after a resumed run, counts as given last; speeds, and measures of nobody in particular,
- * are averaged.  Bytes of an epoch are what a counter grew by since the epoch before: that of a log by epochs from 0 on,
- * others from their first value.
+ * Lines of several ranks and runs may come in any mix.  Another run begins with another log, with a line about a run of
+ * another name, and with a line about an epoch two or more below the highest so far, or about a step below the highest.
+ * The highest is that of the line's rank as long as the head of each rank's log has come once, else that of all ranks.
+ * Of a measure that a rank gives twice for an epoch, as after a run was resumed, the last value counts; speeds, and measures
+ * that no rank's name is on, are averaged.  Bytes of an epoch are what a counter grew by since the epoch before; in a log by
+ * epochs it starts at 0, in one by steps at its first value.
  * Threads: a curve is for one thread at a time.
  */
 #ifndef LOG_CURVE_H

@@ -1,9 +1,9 @@
 /*
  * ledger - what moves between a server and its workers, by epoch.
  *
- * A worker says which epoch begins (MSG_EPOCH); what moved with it until then, since it said so before, is of the epoch
- * before that, and what moved before it said so first is the start's.  Once all have said that an epoch begins, the one
- * before is over for the server.  Steps that are not of a whole epoch belong to none.
+ * A worker says when it begins an epoch (MSG_EPOCH): what moved between two such messages belongs to the epoch that the
+ * first of them began, and what moved before the first one of all is the start.  An epoch is over for the server once all
+ * workers have begun the next.  What a run moves behind its last whole epoch belongs to none.
  *
  * Threads: for one thread at a time.
  */

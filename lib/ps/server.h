@@ -14,7 +14,7 @@
  *	SUM	ps/total.h; answered by TOTAL
  *	NORMS	ps/norms.h
  *	STOP	(server 0) its first slice's next step, of those that are not frozen, is the last one: its WEIGHTS say so, to all workers
- *	EPOCH	changes nothing here; who counts what moves counts by it (ps/ledger.h)
+ *	EPOCH	changes nothing here: traffic is counted by epochs (ps/ledger.h)
  *	BYE	answered by BYE; the worker is not waited for any more
  *
  * Every message names incarnation, worker, step and slice, and taking one

@@ -32,7 +32,7 @@ void	 shard_count(struct shard *s, uint32_t slice);
 bool	 shard_full(const struct shard *s);	/* all slices that wait for norms are full, and there are some */
 /* Their step closes, with the norms' sums over all servers. */
 void	 shard_update(struct shard *s, const struct norm *sums);
-/* Where slices of weights that wait for norms are, all together: their step, and its samples once they are full. */
+/* Slices of weights that wait for norms take each step together: the step they are at, and its samples once all are full. */
 uint64_t shard_at(const struct shard *s);
 uint64_t shard_samples(const struct shard *s);
 

@@ -72,13 +72,14 @@ int	train_save(struct train *t);
 /* Tells what was written since; wait: of all.  Returns 0, or what writing came to. */
 int	train_saved(struct train *t, bool wait);
 /*
- * Is the loss of a batch, which was drawn for so, a number?  0; 1: no, and it is to be left out, which is told; ERR_FORMAT,
- * and the line says at which step, in which layer's output that began where the engine can tell, and what weights are like.
- * Are those of array a's gradient in g?  If not, what is to be done is what train_gradient_end() returns: 1 or ERR_FORMAT.
+ * Looks for NaN and infinity in the loss of a batch; draw is what it went forward with.  Returns 0 when there is none; 1 when
+ * the batch is to be left out, which is told; or ERR_FORMAT, and the line says the step, the first layer whose output has
+ * them, where the engine can tell, and whether the weights have them, too.
  */
-int	train_loss_is(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss);
-bool	train_gradient_is(struct train *t, uint32_t a, const float *g);
-int	train_gradient_end(struct train *t, const struct batch *b, const struct engine_draw *draw);
+int	train_check_loss(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss);
+/* Whether array a's gradient in g has neither; if it has, train_bad_gradient() returns 1 or ERR_FORMAT as above. */
+bool	train_gradient_finite(struct train *t, uint32_t a, const float *g);
+int	train_bad_gradient(struct train *t, const struct batch *b, const struct engine_draw *draw);
 /* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: ERR_STOP when the run that is resumed had come to that end. */

@@ -1,4 +1,4 @@
-/* train_nan - numbers that are none: a step whose loss or gradient is infinite or no number, and where that began. */
+/* train_nan - NaN and infinity: finds them in the loss and the gradients of a step, and where they began. */
 #include "ps/train_in.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -73,7 +73,7 @@ end(struct train *t, const struct batch *b, const char *what)
 }
 
 int
-train_loss_is(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss)
+train_check_loss(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss)
 {
 	char first[160], where[160], text[400];
 
@@ -86,7 +86,7 @@ train_loss_is(struct train *t, const struct batch *b, const struct engine_draw *
 }
 
 bool
-train_gradient_is(struct train *t, uint32_t a, const float *g)
+train_gradient_finite(struct train *t, uint32_t a, const float *g)
 {
 	const struct graph_array *r = &t->graph->w[a];
 
@@ -98,7 +98,7 @@ train_gradient_is(struct train *t, uint32_t a, const float *g)
 }
 
 int
-train_gradient_end(struct train *t, const struct batch *b, const struct engine_draw *draw)
+train_bad_gradient(struct train *t, const struct batch *b, const struct engine_draw *draw)
 {
 	char first[160], text[400];
 

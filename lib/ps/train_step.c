@@ -94,7 +94,7 @@ born(void *arg, uint32_t a)
 	layer(t, UINT32_MAX, " backward");
 	if (t->add)
 		add(t->sum + r->first, t->g + r->first, r->count);
-	if (t->push && !train_gradient_is(t, a, t->add ? t->sum : t->into))
+	if (t->push && !train_gradient_finite(t, a, t->add ? t->sum : t->into))
 		return ERR_FORMAT;
 	if (t->push)
 		e = push(t, a, t->add ? t->sum : t->into);
@@ -169,11 +169,11 @@ judge(struct train *t, const struct batch *b, const struct engine_draw *draw)
 	bool good = true;
 
 	for (uint32_t a = 0; a < t->graph->nw && good; a++)
-		good = train_gradient_is(t, a, t->into);
+		good = train_gradient_finite(t, a, t->into);
 	if (!good) {
 		if (t->stats_sum == NULL)
 			memset(t->stats, 0, t->graph->A * sizeof(*t->stats));
-		return train_gradient_end(t, b, draw);
+		return train_bad_gradient(t, b, draw);
 	}
 	if (t->into == t->g)
 		add(t->sum, t->g, t->graph->P);
@@ -196,7 +196,7 @@ back(struct train *t, const struct batch *b, const struct engine_draw *draw, boo
 	t->layer_from = from;
 	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) : t->engine->backward(t->plan, t->into, t->stats, &hook);
 	if (e < 0)
-		return t->bad_array != UINT32_MAX ? train_gradient_end(t, b, draw) : e;
+		return t->bad_array != UINT32_MAX ? train_bad_gradient(t, b, draw) : e;
 	trace_span(t->trace, TRACE_STEPS, from, "backward");
 	if (whole && (e = judge(t, b, draw)) != 0)
 		return e;
@@ -224,7 +224,7 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
-	if ((e = train_loss_is(t, b, &draw, r.loss)) != 0)
+	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
 		return e;
 	if (last && !t->o->skip_nan && (e = step(t, (uint32_t)seen->samples + b->s.n)) < 0)
 		return e;

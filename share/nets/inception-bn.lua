@@ -1,10 +1,12 @@
 -- inception-bn - batch normalized inception for ImageNet, 224x224 or 227x227; 11,295,240 weights in 278 arrays.
 -- --variant full: the wider one for the 21,841 classes of all of ImageNet, 33,619,969 weights.
 -- Source: mxnet, example/image-classification, symbol_inception-bn.py and -full.py (2015, 2016), layers named as there;
--- Ioffe and Szegedy, "Batch normalization", ICML 2015.  Pools round up, as until July 2016.
+-- Ioffe and Szegedy, "Batch normalization", ICML 2015.  Pools round up, as until July 2016; --pools floor: as later, down, and with a border
+-- of 1 in the blocks that halve.
 
 local parts = require "parts"
 local full = parts.word("variant", { "1k", "full" }) == "full"
+local ceil = parts.word("pools", { "ceil", "floor" }) == "ceil"
 
 local function factory(x, k, name, kernel, stride, pad)
 	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, conv = "conv_" .. name, bn = "bn_" .. name,
@@ -30,16 +32,16 @@ end
 
 local function B(x, name, r3, k3, rd, kd)
 	local a, b = threes(x, name, r3, k3, rd, kd, 2)
-	local c = maxpool{x, kernel = 3, stride = 2, ceil = true, name = "max_pool_" .. name .. "_pool"}
+	local c = maxpool{x, kernel = 3, stride = 2, pad = ceil and 0 or 1, ceil = ceil, name = "max_pool_" .. name .. "_pool"}
 	return block(concat{a, b, c, name = "ch_concat_" .. name .. "_chconcat"})
 end
 
 local x = data(3, 224, 224)
 x = factory(x, full and 96 or 64, "1", 7, 2, 3)
-x = block(maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool_1"})
+x = block(maxpool{x, kernel = 3, stride = 2, ceil = ceil, name = "pool_1"})
 x = factory(x, full and 128 or 64, "2_red")
 x = factory(x, full and 288 or 192, "2", 3, 1, 1)
-x = block(maxpool{x, kernel = 3, stride = 2, ceil = true, name = "pool_2"})
+x = block(maxpool{x, kernel = 3, stride = 2, ceil = ceil, name = "pool_2"})
 if full then
 	x = A(x, "3a", 96, 96, 96, 96, 144, "avg", 48)
 	x = A(x, "3b", 96, 96, 144, 96, 144, "avg", 96)

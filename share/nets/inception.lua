@@ -1,12 +1,13 @@
 -- inception - batch normalized inception for 28x28 crops of CIFAR-10; 1,652,826 weights in 78 arrays.
 -- Source: mxnet, example/image-classification/symbol_inception-bn-28-small.py (2015); Ioffe and Szegedy,
 -- "Batch normalization", ICML 2015.  As in 2015 gamma is learned, and the pool that halves the picture has no
--- padding and rounds its size up.
+-- padding and rounds its size up; --pools floor: as from July 2016 on, a border of 1 and rounded down, to equal sizes.
 
-local cbr = require("parts").cbr
+local parts = require "parts"
+local ceil = parts.word("pools", { "ceil", "floor" }) == "ceil"
 
 local function factory(x, k, kernel, stride, pad, name)
-	return cbr(x, k, { kernel = kernel, stride = stride, pad = pad, conv = name, bn = name .. "_bn", relu = name .. "_relu" })
+	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, conv = name, bn = name .. "_bn", relu = name .. "_relu" })
 end
 
 local function simple(x, k1, k3, name)
@@ -17,7 +18,7 @@ end
 
 local function downsample(x, k3, name)
 	local a = factory(x, k3, 3, 2, 1, name .. "_3x3")
-	local b = maxpool{x, kernel = 3, stride = 2, ceil = true, name = name .. "_pool"}
+	local b = maxpool{x, kernel = 3, stride = 2, pad = ceil and 0 or 1, ceil = ceil, name = name .. "_pool"}
 	return concat{a, b, name = name}
 end
 

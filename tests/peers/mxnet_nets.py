@@ -1,80 +1,119 @@
-# mxnet_nets - resnet50_v2 of MXNet's model zoo with random weights under our names, and what it computes.
+# mxnet_nets - MXNet's nets with random weights, and what they compute.
 #
-#	python3 tests/peers/mxnet_nets.py FOLDER
+#	python3 tests/peers/mxnet_nets.py resnet50_v2|inception-bn|inception FOLDER [ceil] [spread]
 #
-# FOLDER gets weights.safetensors, x.f32 [N,3,H,W] and logits.f32 [N,1000] in evaluation, with running statistics of the
-# same pictures so that activations keep their size.
-import json
-import struct
+# The first is of its model zoo, the others the symbols of its examples, as of 2016 to 2023 or, with `ceil`, until July 2016,
+# when pools rounded up and had no border.  Weights and running statistics are those that its initializer begins with; with
+# `spread` gammas and betas are noise, and the statistics those of the pictures.  The last layer's weights are then taken
+# times a power of two, so that scores are of about 1: an exact change of every score, and of softmax's logarithms as many
+# digits are left.
+#
+# FOLDER gets theirs.params under MXNet's names, x.f32 [N,3,H,W], and logits.f32 [N,classes] in evaluation.
+import math
+import os
 import sys
 
+os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"  # layers as they are, none fused
 import mxnet as mx
 import numpy as np
 from mxnet.gluon.model_zoo import vision
 
-N = 4
-folder = sys.argv[1]
+net, folder = sys.argv[1:3]
+ceil = "ceil" in sys.argv[3:]
+small = net == "inception"
+n, side = (64, 28) if small else (4, 224)
+
+
+def factory(x, k, name, kernel=1, stride=1, pad=0):
+    x = mx.sym.Convolution(x, num_filter=k, kernel=(kernel,) * 2, stride=(stride,) * 2, pad=(pad,) * 2, name="conv_" + name)
+    x = mx.sym.BatchNorm(x, eps=1e-10 + 1e-5, momentum=0.9, fix_gamma=False, name="bn_" + name)
+    return mx.sym.Activation(x, act_type="relu", name="relu_" + name)
+
+
+def halve(x, name, pad=1):
+    how = {"pooling_convention": "full"} if ceil else {"pad": (pad, pad)}
+    return mx.sym.Pooling(x, kernel=(3, 3), stride=(2, 2), pool_type="max", name=name, **how)
+
+
+def inception(x):
+    x = factory(x, 96, "1", 3, 1, 1)
+    for name, a, b in (("3a", 32, 32), ("3b", 32, 48), ("3c", 0, 80), ("4a", 112, 48), ("4b", 96, 64), ("4c", 80, 80),
+                       ("4d", 48, 96), ("4e", 0, 96), ("5a", 176, 160), ("5b", 176, 160)):
+        name = "in" + name
+        if a:
+            x = mx.sym.Concat(factory(x, a, name + "_1x1"), factory(x, b, name + "_3x3", 3, 1, 1))
+        else:
+            x = mx.sym.Concat(factory(x, b, name + "_conv", 3, 2, 1), halve(x, name + "_pool"))
+    return x
+
+
+def inception_bn(x):
+    # 1x1 (0: a block that halves), 3x3's two, the double 3x3's two, the pool's kind and projection.
+    blocks = {"3a": (64, 64, 64, 64, 96, "avg", 32), "3b": (64, 64, 96, 64, 96, "avg", 64), "3c": (0, 128, 160, 64, 96),
+              "4a": (224, 64, 96, 96, 128, "avg", 128), "4b": (192, 96, 128, 96, 128, "avg", 128),
+              "4c": (160, 128, 160, 128, 160, "avg", 128), "4d": (96, 128, 192, 160, 192, "avg", 128),
+              "4e": (0, 128, 192, 192, 256), "5a": (352, 192, 320, 160, 224, "avg", 128),
+              "5b": (352, 192, 320, 192, 224, "max", 128)}
+    x = halve(factory(x, 64, "1", 7, 2, 3), "pool_1", 0)
+    x = halve(factory(factory(x, 64, "2_red"), 192, "2", 3, 1, 1), "pool_2", 0)
+    for name, (one, r3, k3, rd, kd, *pool) in blocks.items():
+        stride = 1 if one else 2
+        three = factory(factory(x, r3, name + "_3x3_reduce"), k3, name + "_3x3", 3, stride, 1)
+        double = factory(factory(x, rd, name + "_double_3x3_reduce"), kd, name + "_double_3x3_0", 3, 1, 1)
+        double = factory(double, kd, name + "_double_3x3_1", 3, stride, 1)
+        if one:
+            kind, proj = pool
+            p = mx.sym.Pooling(x, kernel=(3, 3), stride=(1, 1), pad=(1, 1), pool_type=kind)
+            x = mx.sym.Concat(factory(x, one, name + "_1x1"), three, double, factory(p, proj, name + "_proj"))
+        else:
+            x = mx.sym.Concat(three, double, halve(x, name + "_pool"))
+    return x
+
+
+def symbol():
+    x = mx.sym.Variable("data")
+    x = inception(x) if small else inception_bn(x)
+    x = mx.sym.Pooling(x, kernel=(7, 7), stride=(1, 1), pool_type="avg")
+    return mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=10 if small else 1000, name="fullyconnected0")
+
+
+def zoo():
+    made = getattr(vision, net)(prefix="resnetv20_")
+    made.initialize()
+    made(mx.nd.zeros((1, 3, side, side)))
+    return made(mx.sym.Variable("data"))
+
+
 mx.random.seed(5)
 np.random.seed(5)
-net = vision.resnet50_v2()
-net.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2))
-x = mx.nd.array(np.random.randn(N, 3, 224, 224).astype("f"))
-net(x)
-
-
-def norms():
-    for name, p in net.collect_params().items():
-        if name.endswith("gamma"):
-            yield p, 0.5, 1.5
-        elif name.endswith("beta"):
-            yield p, -0.5, 0.5
-
-
-for p, lo, hi in norms():
-    if p.grad_req != "null":
-        p.set_data(mx.nd.array(np.random.uniform(lo, hi, p.shape)))
-for _ in range(12):  # 0.9 of the running statistics stay in a pass
-    with mx.autograd.train_mode():
-        mx.nd.waitall()
-        net(x)
-# Scores of about 1: the test reads them off the logarithms of probabilities.
-net.output.weight.set_data(net.output.weight.data() / float(net(x).asnumpy().std()))
-
-arrays = {}
-
-
-def conv(name, layer):
-    arrays[name + "_weight"] = layer.weight
-
-
-def norm(name, layer):
-    for ours, theirs in ("gamma", "gamma"), ("beta", "beta"), ("moving_mean", "running_mean"), ("moving_var", "running_var"):
-        arrays[f"{name}_{ours}"] = getattr(layer, theirs)
-
-
-f = net.features
-norm("bn_data", f[0])
-conv("conv0", f[1])
-norm("bn0", f[2])
-for s in range(4):
-    for u, unit in enumerate(f[5 + s]):
-        name = f"stage{s + 1}_unit{u + 1}"
-        for i in 1, 2, 3:
-            norm(f"{name}_bn{i}", getattr(unit, f"bn{i}"))
-            conv(f"{name}_conv{i}", getattr(unit, f"conv{i}"))
-        if unit.downsample is not None:
-            conv(f"{name}_sc", unit.downsample)
-norm("bn1", f[9])
-arrays["fc1_weight"], arrays["fc1_bias"] = net.output.weight, net.output.bias
-
-head, at, data = {}, 0, []
-for name, p in arrays.items():
-    a = p.data().asnumpy().astype("<f4")
-    head[name] = {"dtype": "F32", "shape": a.shape, "data_offsets": [at, at + a.nbytes]}
-    at += a.nbytes
-    data.append(a.tobytes())
-head = json.dumps(head).encode()
-with open(f"{folder}/weights.safetensors", "wb") as out:
-    out.write(struct.pack("<Q", len(head)) + head + b"".join(data))
+x = mx.nd.array(np.random.randn(n, 3, side, side))
+run = (zoo() if net.startswith("resnet") else symbol()).simple_bind(mx.cpu(), data=x.shape)
+arg, aux = run.arg_dict, run.aux_dict
+begin = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
+for name, a in arg.items():
+    if name == "data":
+        a[:] = x
+    else:
+        begin(mx.init.InitDesc(name), a)
+for name, a in aux.items():
+    a[:] = name.endswith("var")
+if "spread" in sys.argv[3:]:
+    for name, a in arg.items():
+        if name.endswith(("gamma", "beta")):
+            lo = 0.5 if name.endswith("gamma") else -0.5
+            a[:] = np.random.uniform(lo, lo + 1, a.shape)
+    for a in aux.values():
+        a[:] = 0
+    run.backward(run.forward(is_train=True)[0])  # which makes the running statistics,
+    mx.nd.waitall()  # unseen by who waits for one of them,
+    for a in aux.values():
+        a *= 10  # and leaves 0.9 of what was before
+times = 2.0 ** -round(math.log2(run.forward()[0].asnumpy().std()))
+for name, a in arg.items():
+    if "dense" in name or "fullyconnected" in name:
+        a *= times
+print("times", times)
+theirs = [("arg:" + k, v) for k, v in arg.items() if k != "data"] + [("aux:" + k, v) for k, v in aux.items()]
+mx.nd.save(f"{folder}/theirs.params", dict(theirs))
 x.asnumpy().tofile(f"{folder}/x.f32")
-net(x).asnumpy().tofile(f"{folder}/logits.f32")
+run.forward()[0].asnumpy().tofile(f"{folder}/logits.f32")

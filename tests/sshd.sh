@@ -49,6 +49,7 @@ sshd_start() {
 			MaxStartups 100
 			$(cat "$T/ssh/$name.more" 2>/dev/null)
 		EOF
+		: >"$T/ssh/$name.log"
 		"$@" "$sshd" -D -e -f "$T/ssh/$name.conf" 2>"$T/ssh/$name.log" &
 		local pid=$!
 		while ! grep -q 'Server listening' "$T/ssh/$name.log"; do

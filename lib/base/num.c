@@ -1,7 +1,6 @@
 /* num - numbers from text, bounded, and products of sizes that cannot wrap. */
 #include "base/num.h"
 #include "base/err.h"
-#include "base/isa.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -72,17 +71,4 @@ num_mul(size_t a, size_t b, size_t *v)
 		return err_fail(ERR_LIMIT, "a size of %zu times %zu does not fit", a, b);
 	*v = a * b;
 	return 0;
-}
-
-/* By the exponent's bits, which a compiler compares many at once. */
-ISA_CLONES bool
-num_finite(const float *p, size_t n)
-{
-	uint32_t bits, bad = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		memcpy(&bits, p + i, sizeof(bits));
-		bad |= (bits & 0x7f800000u) == 0x7f800000u;
-	}
-	return bad == 0;
 }

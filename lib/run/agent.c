@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TICK_MS		200
@@ -100,7 +101,7 @@ comes_back(const struct agent *a)
 	return a->opt->door >= 0 && a->proc != NULL;
 }
 
-/* All have ended, and when all of that is said: after CTL_DONE a launcher that cannot come back closes the pipe. */
+/* What is to be said leaves, and when all have ended that too: after CTL_DONE a launcher that cannot come back closes the pipe. */
 static void
 mind_end(struct agent *a)
 {
@@ -110,6 +111,8 @@ mind_end(struct agent *a)
 		a->done = true;
 		e = chan_log(a->chan, CTL_DONE, NULL, 0);
 	}
+	if (e == 0)
+		e = chan_push(a->chan);
 	if (e < 0 || (a->done && comes_back(a) && chan_log_done(a->chan)))
 		agent_lose(a, e);
 }
@@ -137,10 +140,8 @@ run_chan(struct agent *a)
 	}
 	if (e < 0 && a->chan != NULL)
 		agent_lose(a, a->done && e == ERR_PEER ? 0 : e);
-	if (a->chan == NULL)
-		return;
-	chan_beat(a->chan);
-	mind_end(a);
+	if (a->chan != NULL)
+		chan_beat(a->chan);
 }
 
 /* What a warden that was killed has left: all children but the wardens, and what is below them. */
@@ -175,7 +176,8 @@ run_procs(struct agent *a)
 			agent_say(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
 		if (!proc_ended(p, &status, &peak))
 			continue;
-		kill_strays(a);
+		if (WIFSIGNALED(status))	/* else the warden has seen to that */
+			kill_strays(a);
 		/* What it wrote is in the pipes, even where what could not be killed holds them open. */
 		for (int which = 0; which < 2; which++)
 			for (int k = 0; k < LAST_READS; k++)	/* also behind a line that is not whole yet */
@@ -235,13 +237,15 @@ turn(struct agent *a)
 	while (read(a->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 		if (si.ssi_signo == SIGTERM && a->chan != NULL)
 			agent_lose(a, ERR_STOP);
+	if (a->chan != NULL)
+		run_chan(a);
 	run_procs(a);
 	if (e == 0 && a->chan != NULL && a->fd[3].revents != 0)
 		e = agent_door(a);
 	if (a->caller != NULL)
 		agent_hear(a);
 	if (a->chan != NULL)
-		run_chan(a);
+		mind_end(a);
 	if (a->chan == NULL && clk_s() > a->kill_at)
 		for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++)
 			warden_signal(a->proc[i].pid, SIGKILL);

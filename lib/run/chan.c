@@ -339,13 +339,18 @@ mind_pause(struct chan *c)
 }
 
 int
+chan_push(struct chan *c)
+{
+	return chan_is_shut(c) ? 0 : write_some(c);
+}
+
+int
 chan_run(struct chan *c)
 {
 	int e;
 
 	mind_pause(c);
-	e = chan_is_shut(c) ? 0 : write_some(c);
-
+	e = chan_push(c);
 	return e < 0 || chan_is_shut(c) ? e : read_some(c);
 }
 

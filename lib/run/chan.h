@@ -59,6 +59,8 @@ int	 chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done)
 void	 chan_beat(struct chan *c);
 
 void	 chan_poll(const struct chan *c, struct pollfd fd[2]);
+/* Writes what can be written now, before the caller waits.  Returns 0, ERR_SYS or ERR_NOMEM; who reads no more is no error. */
+int	 chan_push(struct chan *c);
 /*
  * Reads and writes what can be done now.  Returns 0, or ERR_PEER (the other side is gone and all it said was read),
  * ERR_SYS, ERR_FORMAT (no mark in so much text), ERR_NOMEM.  Frames that came before are still given by chan_next.

@@ -3,6 +3,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "run/child.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -39,7 +40,7 @@ lost(struct launch *l, struct remote *r, const char *why, int code)
 }
 
 static void
-run_remote(struct launch *l, struct remote *r)
+run_remote(struct launch *l, struct remote *r, bool died)
 {
 	char why[2 * REMOTE_LAST];
 	const char *text;
@@ -47,7 +48,7 @@ run_remote(struct launch *l, struct remote *r)
 	int e = 0, code;
 	size_t n;
 
-	remote_run(r);
+	remote_run(r, died);
 	/*
 	 * So many a round: a host that floods keeps no other waiting.  Before the frames: what a shell printed in front
 	 * of the agent is not taken for the agent's.
@@ -179,14 +180,18 @@ mind_end(struct launch *l)
 			launch_lose(l, &l->remote[h], "its processes do not end", ROSTER_AGAIN);
 }
 
-static void
+/* Has a process ended? */
+static bool
 take_signals(struct launch *l)
 {
 	struct signalfd_siginfo si;
+	bool died = false;
 
 	while (read(l->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
+		if (si.ssi_signo == SIGCHLD) {
+			died = true;
 			continue;
+		}
 		l->roster->stopped = l->changed = true;
 		if (l->signo != 0 || !l->gone) {
 			/* The second time, or before there is anything worth keeping. */
@@ -201,6 +206,7 @@ take_signals(struct launch *l)
 		l->kill_at = clk_s() + l->opt->grace_s;
 		l->patience = clk_s() + LAUNCH_PATIENCE_S;
 	}
+	return died;
 }
 
 /* Lines that were written make room for more. */
@@ -236,6 +242,7 @@ static int
 turn(struct launch *l)
 {
 	size_t n = 4;
+	bool died;
 
 	l->fd[0] = (struct pollfd){ .fd = l->opt->signals, .events = POLLIN };
 	l->fd[1] = outq_poll(&l->out);
@@ -254,13 +261,15 @@ turn(struct launch *l)
 		outq_run(&l->err);	/* there is nowhere to say that it cannot be written */
 	if (l->fd[3].revents != 0)
 		launch_input(l);
-	take_signals(l);
+	died = take_signals(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		run_remote(l, &l->remote[h]);
+		run_remote(l, &l->remote[h], died);
 	launch_mind_away(l);
 	give_credit(l);
 	mind_start(l);
 	mind_end(l);
+	for (uint32_t h = 0; h < l->roster->hosts; h++)
+		remote_push(&l->remote[h]);
 	if (l->opt->watch.show != NULL && outq_size(&l->out) + outq_size(&l->err) == 0)
 		l->opt->watch.show(l->opt->watch.arg);
 	return 0;
@@ -324,9 +333,13 @@ begin(struct launch *l)
 static void
 part(struct launch *l)
 {
+	const struct timespec tick = { .tv_nsec = TICK_MS * 1000000l };
 	double until = clk_s() + BYE_S;
 	bool left = true;
+	sigset_t died;
 
+	sigemptyset(&died);
+	sigaddset(&died, SIGCHLD);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		remote_hang_up(&l->remote[h], 0);
 	while (left) {
@@ -336,11 +349,12 @@ part(struct launch *l)
 
 			if (clk_s() > until)
 				remote_hang_up(r, SIGKILL);
-			remote_run(r);
+			if (child_ended(r->pid, &r->status, NULL))
+				r->pid = 0;
 			left |= r->pid != 0;
 		}
 		if (left)
-			poll(NULL, 0, TICK_MS / 10);
+			sigtimedwait(&died, NULL, &tick);
 	}
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		remote_free(&l->remote[h]);

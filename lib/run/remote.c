@@ -48,19 +48,29 @@ note_end(struct remote *r)
 		r->ended = clk_s();
 }
 
-void
-remote_run(struct remote *r)
+static void
+note_why(struct remote *r)
 {
-	if (child_ended(r->pid, &r->status, NULL)) {
+	snprintf(r->why, sizeof(r->why), "%s", err_line());
+	note_end(r);
+}
+
+void
+remote_run(struct remote *r, bool died)
+{
+	if (died && child_ended(r->pid, &r->status, NULL)) {
 		r->pid = 0;
 		note_end(r);
 	}
-	if (r->chan == NULL || r->why[0] != 0)
-		return;
-	if (chan_run(r->chan) < 0) {
-		snprintf(r->why, sizeof(r->why), "%s", err_line());
-		note_end(r);
-	}
+	if (r->chan != NULL && r->why[0] == 0 && chan_run(r->chan) < 0)
+		note_why(r);
+}
+
+void
+remote_push(struct remote *r)
+{
+	if (r->chan != NULL && r->why[0] == 0 && chan_push(r->chan) < 0)
+		note_why(r);
 }
 
 bool

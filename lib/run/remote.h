@@ -45,8 +45,10 @@ struct remote {
 /* Starts the remote shell, or again: what is known of a host stays.  Returns 0, ERR_SYS (it cannot be run) or ERR_NOMEM. */
 int	 remote_call(struct remote *r, const char *name, char *const *argv);
 void	 remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS]);
-/* After poll and SIGCHLD: moves bytes both ways and sees whether something ended. */
-void	 remote_run(struct remote *r);
+/* After poll: moves bytes both ways, and where a process has ended sees whether it was the remote shell. */
+void	 remote_run(struct remote *r, bool died);
+/* Before poll: what was said since goes now, as far as it can. */
+void	 remote_push(struct remote *r);
 /* The next line of the remote shell's own, newline included: true; false when there is none. */
 bool	 remote_line(struct remote *r, const char **text, size_t *n);
 /* Has it ended before it was done?  True once it is known why, or a second later. */

@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <openssl/crypto.h>
-
 int
 conn_key_new(uint8_t key[CONN_KEY])
 {
@@ -49,6 +47,13 @@ open_key(const char *path, int *fd)
 	return *fd < 0 ? err_sys("open") : 0;
 }
 
+/* -1: it is none. */
+static int
+digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 static int
 read_key(int fd, uint8_t key[CONN_KEY])
 {
@@ -64,12 +69,12 @@ read_key(int fd, uint8_t key[CONN_KEY])
 	if ((e = io_read(fd, text, sizeof(text), &got)) < 0)
 		return e;
 	for (size_t i = 0; i < got; i++) {
-		int digit = OPENSSL_hexchar2int((unsigned char)text[i]);
+		int digit = digit_of(text[i]);
 
 		bad |= digit < 0;
 		key[i / 2] = (uint8_t)(i % 2 == 0 ? 0 : key[i / 2] << 4) | (uint8_t)(digit & 15);
 	}
-	OPENSSL_cleanse(text, sizeof(text));
+	explicit_bzero(text, sizeof(text));
 	if (bad || got < sizeof(text))
 		return err_fail(ERR_FORMAT, "a key is 64 hexadecimal digits");
 	return 0;

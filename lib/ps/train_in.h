@@ -55,6 +55,9 @@ train_loss(double loss)
 	return rint(loss * 0x1p20) * 0x1p-20;
 }
 
+/* Opens all that a run needs and gets its first weights, then tells TRAIN_START.  train_close() follows, after an error too. */
+int	train_open(struct train *t);
+void	train_close(struct train *t);
 /*
  * Synchronous workers whose options or records differ would wait for each other
  * for ever, or read other records than they should: all must say the same.

@@ -47,7 +47,7 @@ CUDA_CODE  ?= 75 80 90 100 120
 CUDA_PTX   ?= 100
 MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
-CUDA_PURE  := arena join learn learn_muon learn_norms learn_squares module nccl pass pass_back places plan plan_back run run_bn set
+CUDA_PURE  := arena join learn learn_muon learn_norms learn_squares module nccl pass pass_back places plan plan_back run run_bn set watch
 CUDA_SIDE  := blas.o choose.o device.o dnn.o dnn_desc.o dnn_race.o kernel_run.cu.o
 EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/choose.c $(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))

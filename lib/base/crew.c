@@ -207,6 +207,21 @@ crew_take(struct crew *c)
 	return (int64_t)(c->taken++ % c->slots);
 }
 
+int64_t
+crew_peek(struct crew *c)
+{
+	const struct slot *s;
+	bool done;
+
+	if (c->taken == c->given)
+		return -1;
+	pthread_mutex_lock(&c->lock);
+	s = slot_of(c, c->taken);
+	done = s->done == s->parts;
+	pthread_mutex_unlock(&c->lock);
+	return done ? (int64_t)(c->taken % c->slots) : -1;
+}
+
 void
 crew_drop(struct crew *c)
 {

@@ -34,6 +34,8 @@ int64_t	 crew_free_slot(const struct crew *c);
 void	 crew_give(struct crew *c, uint32_t parts);
 /* Waits for the slot given first of those not taken: its number, or -1 when there is none. */
 int64_t	 crew_take(struct crew *c);
+/* That slot while it is not taken, without waiting; -1 when there is none, or it is not done. */
+int64_t	 crew_peek(struct crew *c);
 /* Forgets all that was given, after waiting for what is being done. */
 void	 crew_drop(struct crew *c);
 

@@ -129,6 +129,7 @@ int
 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 {
 	crew_drop(r->crew);
+	r->peeked = false;
 	r->epoch = epoch;
 	r->step = step;
 	r->piece = 0;
@@ -150,6 +151,32 @@ begins_step(const struct batch_reader *r, const struct batch_piece *p)
 	return p->first / r->opt.batch % r->opt.my_pieces == 0;
 }
 
+static struct batch
+batch_of(const struct batch_reader *r, struct batch_piece *p)
+{
+	struct batch b = { .s = samples_of(r, p), .id = p->id, .step = p->step, .why = (const char *const *)p->why };
+
+	b.bad = p->n - b.s.n;
+	return b;
+}
+
+int
+batch_peek(struct batch_reader *r, const struct batch **b)
+{
+	int64_t slot = r->over ? -1 : crew_peek(r->crew);
+	struct batch_piece *p = slot >= 0 ? &r->ring[slot] : NULL;
+
+	if (p == NULL || p->fail_at != BATCH_NONE || (r->stream != NULL && p->came == 0))
+		return 0;
+	if (!r->peeked && r->stream != NULL)
+		p->n = p->came;
+	if (!r->peeked)
+		r->next = batch_of(r, p);
+	r->peeked = true;
+	*b = &r->next;
+	return 1;
+}
+
 int
 batch_next(struct batch_reader *r, const struct batch **b)
 {
@@ -166,13 +193,8 @@ batch_next(struct batch_reader *r, const struct batch **b)
 		r->over = true;
 		return 0;
 	}
-	r->out = (struct batch){
-		.s = samples_of(r, p),
-		.id = p->id,
-		.step = p->step,
-		.why = (const char *const *)p->why,
-	};
-	r->out.bad = p->n - r->out.s.n;
+	r->out = r->peeked ? r->next : batch_of(r, p);
+	r->peeked = false;
 	*b = &r->out;
 	return 1;
 }

@@ -85,5 +85,7 @@ int	 batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
 int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
 /* The next piece: 1, 0 at the end of the epoch and ever after, or an error of the records. */
 int	 batch_next(struct batch_reader *r, const struct batch **b);
+/* What batch_next() will give, if it is made already: 1, else 0.  The batch that was given last stays as it is. */
+int	 batch_peek(struct batch_reader *r, const struct batch **b);
 
 #endif

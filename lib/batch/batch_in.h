@@ -81,7 +81,8 @@ struct batch_reader {
 	uint64_t	 planned;	/* records of the stream that pieces were given */
 	struct batch_piece ring[BATCH_AHEAD];
 	uint32_t	 ahead;		/* pieces in use of it */
-	struct batch	 out;
+	struct batch	 out, next;	/* next: what is behind out, where it was looked at */
+	bool		 peeked;
 };
 
 /* batch_hold.c: sample `record` as a part of what the device holds.  Returns 0, ERR_ITEM. */

@@ -1,6 +1,7 @@
 /* cuda - a call of the engine's table into the same call of the module that has the GPU's code. */
 #include "engine/cuda.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "engine/drop.h"
 #include "net/op.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct cuda_host host = { err_note, err_within, buf_put_fmt, drop_key, op_name, samples_check };
+static const struct cuda_host host = { err_note, err_within, buf_put_fmt, drop_key, op_name, samples_check, clk_ns };
 
 int
 cuda_load(const char *path, const struct cuda_module **m)
@@ -139,6 +140,12 @@ cuda_memory(const struct engine_plan *plan, struct engine_memory *m)
 }
 
 static int
+cuda_watch(struct engine_plan *plan, const struct engine_watch *how)
+{
+	return of(plan)->watch(plan, how);
+}
+
+static int
 cuda_take(struct engine_plan *plan, uint32_t a, const float *w)
 {
 	return of(plan)->load(plan, a, w);
@@ -161,6 +168,12 @@ static int
 cuda_backward(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook)
 {
 	return of(plan)->backward(plan, g, stats, hook);
+}
+
+static void
+cuda_ahead(struct engine_plan *plan, const struct samples *s)
+{
+	of(plan)->ahead(plan, s);
 }
 
 static int
@@ -229,10 +242,12 @@ const struct engine engine_cuda = {
 	.plan_free = cuda_plan_free,
 	.explain = cuda_explain,
 	.memory = cuda_memory,
+	.watch = cuda_watch,
 	.load = cuda_take,
 	.load_aux = cuda_take_aux,
 	.forward = cuda_forward,
 	.backward = cuda_backward,
+	.ahead = cuda_ahead,
 	.statistics = cuda_statistics,
 	.evaluate = cuda_evaluate,
 	.learn = cuda_learn,

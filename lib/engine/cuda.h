@@ -20,7 +20,7 @@
 
 #include "engine/engine.h"
 
-#define CUDA_VERSION	1u		/* of what this header says */
+#define CUDA_VERSION	2u		/* of what this header says */
 #define CUDA_FILE	"tally-cuda.so"
 #define CUDA_SYMBOL	"tally_cuda"
 
@@ -32,6 +32,7 @@ struct cuda_host {
 	uint32_t (*drop_key)(const struct engine_draw *draw, uint32_t sample, uint32_t layer);
 	const char *(*op_name)(enum graph_op op);
 	int  (*check)(const struct samples *s, uint32_t classes);	/* samples_check() */
+	uint64_t (*now)(void);						/* clk_ns() */
 };
 
 struct cuda_module {

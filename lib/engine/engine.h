@@ -79,6 +79,13 @@ struct engine_draw {
 	uint64_t first;		/* number within the step of the batch's first sample */
 };
 
+/* Who hears what a device did when. */
+struct engine_watch {
+	void *arg;
+	/* On a row of the device, "gpu:0 down": from..to of clk_ns().  On the thread of a pass; of several devices on theirs. */
+	void (*span)(void *arg, const char *row, const char *name, uint64_t from, uint64_t to);
+};
+
 /* Bytes that a plan holds, beside the caller's own arrays of weights and gradients. */
 struct engine_memory {
 	size_t activations;	/* outputs and their gradients, the batch counted */
@@ -169,6 +176,12 @@ struct engine {
 
 	void (*memory)(const struct engine_plan *plan, struct engine_memory *m);
 
+	/*
+	 * From now on, between steps; *how is copied.  With NULL, and by plan_free(), what is not told yet is, and nothing
+	 * more.  Returns 0, ERR_SYS or ERR_NOMEM.  NULL: this engine's device is the thread that calls.
+	 */
+	int  (*watch)(struct engine_plan *plan, const struct engine_watch *how);
+
 	/* Takes learned array a, w [graph.w[a].count]. */
 	int  (*load)(struct engine_plan *plan, uint32_t a, const float *w);
 	/* Takes the running statistics, aux [A]; evaluate() reads them. */
@@ -186,6 +199,12 @@ struct engine {
 	 * array; stats f32 [A] gets the batch's mean and biased variance of each batch norm, laid out as aux.
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
+	/*
+	 * The batch of the next forward(), told between forward() and backward(): what of it can go to the device beside
+	 * what that computes does so, in backward().  s is copied; what it points to stays as it is until that forward(), or until
+	 * ahead() with NULL: what was told counts no more.  NULL: this engine computes where the batches are.
+	 */
+	void (*ahead)(struct engine_plan *plan, const struct samples *s);
 	/* Those statistics alone, between forward() and backward() or instead of it.  Returns 0, or what backward() returns. */
 	int  (*statistics)(struct engine_plan *plan, float *stats);
 	/*

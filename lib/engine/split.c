@@ -178,6 +178,17 @@ split_memory(const struct engine_plan *p, struct engine_memory *m)
 }
 
 static int
+split_watch(struct engine_plan *p, const struct engine_watch *how)
+{
+	int e = 0;
+
+	for (uint32_t k = 0; k < p->n && e == 0; k++)
+		if (p->lane[k].engine->watch != NULL)
+			e = p->lane[k].engine->watch(p->lane[k].plan, how);
+	return e;
+}
+
+static int
 split_load_aux(struct engine_plan *p, const float *aux)
 {
 	int e = 0;
@@ -196,10 +207,12 @@ static const struct engine split = {
 	.plan_free = split_plan_free,
 	.explain = split_explain,
 	.memory = split_memory,
+	.watch = split_watch,
 	.load = split_load,
 	.load_aux = split_load_aux,
 	.forward = split_forward,
 	.backward = split_backward,
+	.ahead = split_ahead,
 	.evaluate = split_evaluate,
 	.update = split_update,
 	.hold = split_hold,

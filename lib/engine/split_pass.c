@@ -249,6 +249,22 @@ deal(struct engine_plan *p, const struct samples *s)
 	}
 }
 
+void
+split_ahead(struct engine_plan *p, const struct samples *s)
+{
+	uint32_t first = 0, used = s == NULL ? 0 : s->n < p->n ? s->n : p->n;
+
+	for (uint32_t k = 0; k < p->n; k++) {
+		struct split_lane *l = &p->lane[k];
+		uint32_t n = k < used ? s->n / p->n + (k < s->n % p->n) : 0;
+		struct samples part = n > 0 ? samples_part(s, first, n) : (struct samples){ 0 };
+
+		if (l->engine->ahead != NULL)
+			l->engine->ahead(l->plan, n > 0 ? &part : NULL);
+		first += n;
+	}
+}
+
 static struct engine_result
 total(const struct engine_plan *p)
 {

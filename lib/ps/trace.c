@@ -34,6 +34,8 @@ struct trace {
 	struct buf	 b;			/* events, each with a comma before it, that are not in the file */
 	uint64_t	 size;			/* of the file without its tail */
 	uint64_t	 flights;
+	char		*device[TRACE_DEVICE_ROWS];	/* rows of devices, behind the others */
+	uint32_t	 ndevice;
 	int		 e;			/* the first error; nothing is written after it */
 	char		*path;
 };
@@ -70,17 +72,24 @@ flush(struct trace *t)
 }
 
 static void
+name_row(struct trace *t, int row, const char *name)
+{
+	if (t->e == 0)
+		t->e = buf_put_fmt(&t->b,
+		    ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"name\":\"%s\"}}"
+		    ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"sort_index\":%d}}",
+		    t->rank, row, name, t->rank, row, row);
+}
+
+static void
 head(struct trace *t)
 {
 	t->e = buf_put_fmt(&t->b, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
 	    "\"traceEvents\":[\n"
 	    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32 ",\"tid\":0,\"args\":{\"name\":\"worker %" PRIu32 "\"}}",
 	    TALLY_VERSION, clk_date_ns(), t->rank, t->rank);
-	for (int r = 1; t->e == 0 && r < TRACE_ROWS; r++)
-		t->e = buf_put_fmt(&t->b,
-		    ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"name\":\"%s\"}}"
-		    ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"sort_index\":%d}}",
-		    t->rank, r, row_name[r], t->rank, r, r);
+	for (int r = 1; r < TRACE_ROWS; r++)
+		name_row(t, r, row_name[r]);
 	flush(t);
 }
 
@@ -126,6 +135,8 @@ trace_close(struct trace *t)
 		t->e = err_sys("%s", t->path);
 	e = t->e;
 	pthread_mutex_destroy(&t->lock);
+	for (uint32_t i = 0; i < t->ndevice; i++)
+		free(t->device[i]);
 	buf_free(&t->b);
 	free(t->path);
 	free(t);
@@ -175,6 +186,39 @@ void
 trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name)
 {
 	trace_moved(t, row, from, name, 0, 0);
+}
+
+/* The row of that name, which is begun where there is none; 0: there is no room for it. */
+static int
+device_row(struct trace *t, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < t->ndevice && strcmp(t->device[i], name) != 0)
+		i++;
+	if (i == TRACE_DEVICE_ROWS)
+		return 0;
+	if (i == t->ndevice) {
+		if ((t->device[i] = strdup(name)) == NULL)
+			return 0;
+		t->ndevice++;
+		name_row(t, TRACE_ROWS + (int)i, name);
+	}
+	return TRACE_ROWS + (int)i;
+}
+
+void
+trace_device(struct trace *t, const char *row, const char *name, uint64_t from, uint64_t to)
+{
+	int tid;
+
+	if (t == NULL || from < t->began || to < from)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if ((tid = device_row(t, row)) > 0 && t->e == 0)
+		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
+		    ",\"dur\":" US_FMT "}", name, t->rank, tid, US(from - t->began + 1), US(to - from));
+	pthread_mutex_unlock(&t->lock);
 }
 
 void

@@ -9,7 +9,7 @@
  *	trace_span(t, TRACE_STEPS, from, "forward");
  *
  * Without a trace, t NULL, and outside of the recorded steps this costs a comparison.
- * Threads: trace_now(), trace_span() and trace_flight() from any; the spans of a row nest when one thread writes them.
+ * Threads: trace_now(), trace_span(), trace_device() and trace_flight() from any; the spans of a row nest when one thread writes them.
  * Names are text without quotes, backslashes and control bytes.
  */
 #ifndef PS_TRACE_H
@@ -24,6 +24,8 @@ enum trace_row {
 	TRACE_KEEP,		/* the thread that writes checkpoints */
 	TRACE_ROWS
 };
+
+#define TRACE_DEVICE_ROWS	256u
 
 struct trace;
 
@@ -40,6 +42,11 @@ uint64_t trace_now(const struct trace *t);
 void	 trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name);
 /* ... and moved so many bytes. */
 void	 trace_moved(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t got);
+/*
+ * What a device did, on a row of its own of that name: from..to of clk_ns().  It is told late, so whether anything is recorded
+ * now does not matter.  Of more than TRACE_DEVICE_ROWS rows the last ones are left out.
+ */
+void	 trace_device(struct trace *t, const char *row, const char *name, uint64_t from, uint64_t to);
 /* Slice `slice`'s way to a server and back, which may overlap others. */
 void	 trace_flight(struct trace *t, uint64_t from, uint32_t slice, uint64_t bytes);
 

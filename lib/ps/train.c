@@ -211,7 +211,7 @@ epoch(struct train *t, uint64_t n)
 	uint64_t from = t->step;
 	int e, over = 0;
 
-	if ((e = batch_start(t->in, n, t->step % t->steps)) < 0)
+	if ((e = train_start(t, n)) < 0)
 		return e;
 	if ((e = steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
 		return stopped(t);

@@ -40,6 +40,7 @@ struct train {
 	struct toll	*toll;		/* [nservers], NULL without servers */
 	struct keep	*keep;		/* where this worker writes checkpoints, or NULL */
 	struct trace	*trace;		/* NULL: none */
+	bool		 watched;	/* the device tells the trace what it does */
 	uint32_t	 layer;		/* of the trace: the node that runs ... */
 	uint64_t	 layer_from;	/* ... since then; 0: none */
 	double		 best;		/* validation's accuracy, of worker 0's */
@@ -67,6 +68,8 @@ int	train_agree(struct train *t);
 float	train_lr(const struct train *t, uint64_t step);
 /* One step.  1, 0 when the epoch has no more, ERR_STOP when the job ended before it, or an error. */
 int	train_step(struct train *t, struct train_sums *seen);
+/* Batches from here in an epoch. */
+int	train_start(struct train *t, uint64_t epoch);
 /* Waits for all weights and loads those the plan does not hold. */
 int	train_load_all(struct train *t);
 /* Fills w, aux, average, state [P, states], *first and step from the checkpoint or by the rule. */

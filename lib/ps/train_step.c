@@ -180,6 +180,16 @@ judge(struct train *t, const struct batch *b, const struct engine_draw *draw)
 	return 0;
 }
 
+/* The batch behind this one may go to the device while gradients come. */
+static void
+ahead(struct train *t)
+{
+	const struct batch *next;
+
+	if (t->engine->ahead != NULL)
+		t->engine->ahead(t->plan, batch_peek(t->in, &next) > 0 ? &next->s : NULL);
+}
+
 /* The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be left out. */
 static int
 back(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
@@ -194,6 +204,7 @@ back(struct train *t, const struct batch *b, const struct engine_draw *draw, boo
 	t->into = first && t->sum != NULL ? t->sum : t->g;
 	t->bad_array = UINT32_MAX;
 	t->layer_from = from;
+	ahead(t);
 	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) : t->engine->backward(t->plan, t->into, t->stats, &hook);
 	if (e < 0)
 		return t->bad_array != UINT32_MAX ? train_bad_gradient(t, b, draw) : e;
@@ -273,6 +284,32 @@ next(struct train *t, uint32_t k, const struct batch **b)
 }
 
 int
+train_start(struct train *t, uint64_t epoch)
+{
+	if (t->engine->ahead != NULL)
+		t->engine->ahead(t->plan, NULL);
+	return batch_start(t->in, epoch, t->step % t->steps);
+}
+
+static void
+device_did(void *trace, const char *row, const char *name, uint64_t from, uint64_t to)
+{
+	trace_device(trace, row, name, from, to);
+}
+
+/* From now on the device tells the trace what it does, or no more. */
+static int
+watch(struct train *t, bool on)
+{
+	const struct engine_watch how = { t->trace, device_did };
+
+	if (on == t->watched || t->engine->watch == NULL)
+		return 0;
+	t->watched = on;
+	return t->engine->watch(t->plan, on ? &how : NULL);
+}
+
+int
 train_step(struct train *t, struct train_sums *seen)
 {
 	const struct batch *b;
@@ -284,6 +321,8 @@ train_step(struct train *t, struct train_sums *seen)
 	int e;
 
 	trace_step(t->trace, t->step);
+	if ((e = watch(t, trace_now(t->trace) > 0)) < 0)
+		return e;
 	began = trace_now(t->trace);
 	*seen = (struct train_sums){ 0 };
 	if (t->stats_sum != NULL)

@@ -30,6 +30,9 @@ struct device_tape {
 struct device_mark {
 	size_t	 at;	/* work that was given before it: of DEVICE_UP's, or of the other streams' */
 	bool	 up;
+	bool	 timed;
+	uint64_t ns;	/* when it was reached last, by the host's clock; 0: not since it was put */
+	const struct cuda_host *host;
 };
 
 /* Work in order: work [n], of which `begun` pieces are done; counted from `gone`. */
@@ -329,9 +332,34 @@ device_wait(struct device *d)
 int
 device_mark_new(struct device *d, struct device_mark **m)
 {
-	(void)d;
 	*m = calloc(1, sizeof(**m));
+	(*m)->host = d->host;
 	return 0;
+}
+
+int
+device_mark_timed(struct device *d, struct device_mark **m)
+{
+	device_mark_new(d, m);
+	(*m)->timed = true;
+	return 0;
+}
+
+int
+device_mark_us(struct device *d, const struct device_mark *from, const struct device_mark *to, double *us)
+{
+	(void)d;
+	assert(from->ns > 0 && to->ns > 0);
+	*us = ((double)to->ns - (double)from->ns) * 1e-3;
+	return 0;
+}
+
+static void
+reached(void *arg)
+{
+	struct device_mark *m = *(struct device_mark **)arg;
+
+	m->ns = m->host->now();
 }
 
 void
@@ -343,10 +371,15 @@ device_mark_free(struct device_mark *m)
 int
 device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
 {
-	const struct queue *q = s == DEVICE_UP ? &d->up : &d->main;
+	struct queue *q = s == DEVICE_UP ? &d->up : &d->main;
 
+	assert(d->tape == NULL || s != DEVICE_MAIN);
+	m->ns = 0;
+	if (m->timed)
+		enqueue_on(d, q, reached, &m, sizeof(m));
 	pthread_mutex_lock(&d->lock);
-	*m = (struct device_mark){ q->gone + q->n, s == DEVICE_UP };
+	m->at = q->gone + q->n;
+	m->up = s == DEVICE_UP;
 	pthread_mutex_unlock(&d->lock);
 	return 0;
 }

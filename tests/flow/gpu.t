@@ -27,6 +27,20 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	status 0 "... in bf16, with a worker and a server" dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
 		--batch 20 --steps 4 --engine cuda --dtype bf16
 
+	# What the device did when: a row for each of its streams, beside those of the host.
+	spans() { # FILE ROW NAME
+		grep "\"ph\":\"X\",\"name\":\"$3" "$1" | grep -c "\"tid\":$(
+			sed -n "s/.*\"thread_name\".*\"tid\":\([0-9]*\),\"args\":{\"name\":\"$2\"}.*/\1/p" "$1"),"
+	}
+	status 0 "a time line" train --net lenet --batch 10 --epochs 1 --engine cuda --trace line.json:2-3
+	is "$(spans line.json gpu:0 'forward and loss') $(spans line.json gpu:0 optimizer) $(spans line.json 'gpu:0 up' 'batch up')" \
+		"2 2 2" "... has what the device did in two steps"
+	back=$(spans line.json gpu:0 'backward ')
+	ok "... backward by slices" test "$back" -ge 4
+	status 0 "... with a worker and a server" dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
+		--batch 10 --epochs 1 --engine cuda --trace line.json:2-3
+	is "$(spans line.json 'gpu:0 down' 'gradients of ')" "$back" "... each slice's gradients come down"
+
 	# Kernels: of three that the loops propose the second is the fastest with sums in one order, the third in any.
 	kernels() { env XDG_CACHE_HOME="$T/cache" TALLY_EMU_RACES="$T/races" pworker --net lenet --print --batch 20 --engine cuda "$@" |
 		sed -n 's/^conv2 backward data loops //p'; }

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-static const struct cuda_host host = { err_note, err_within, buf_put_fmt, NULL, NULL, NULL };
+static const struct cuda_host host = { err_note, err_within, buf_put_fmt, NULL, NULL, NULL, NULL };
 
 static const struct engine_tune tune = { .deterministic = true };
 

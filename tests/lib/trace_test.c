@@ -1,6 +1,7 @@
 /* trace_test - a file of a few steps: whole after each of them, written by many threads, and nothing outside of its steps. */
 #include "ps/trace.h"
 #include "base/buf.h"
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "tap.h"
@@ -44,7 +45,7 @@ static void
 steps(const char *path)
 {
 	struct trace *t;
-	uint64_t from;
+	uint64_t from, now;
 
 	is(trace_open(&t, path, 3, 2, 2), 0, "the second and the third step: %s", err_line());
 	is(count(path, "\"worker 3\""), 1, "whole before the first");
@@ -63,12 +64,19 @@ steps(const char *path)
 	from = trace_now(t);
 	trace_step(t, 9);
 	ok(trace_now(t) > 0, "a step that was none is begun again");
+	now = clk_ns();
 	trace_step(t, 10);
 	is(trace_now(t), 0, "the fourth is not recorded");
 	trace_span(t, TRACE_STEPS, from, "late");
 	trace_flight(t, from, 1, 1);
+	trace_device(t, "gpu:0", "kernels", now, now + 2500);
+	trace_device(t, "gpu:0 down", "copies", now, now);
+	trace_device(t, "gpu:0", "backwards", now, now - 1);
 	is(trace_close(t), 0, "closed");
-	is(count(path, "\"ph\":\"X\""), 2, "two spans in all");
+	is(count(path, "\"ph\":\"X\""), 4, "two spans of its own, and two of a device, that come late");
+	is(count(path, "\"kernels\",\"pid\":3,\"tid\":5,"), 1, "... on rows of that");
+	is(count(path, "\"dur\":2.500}"), 1, "... as long as they lasted");
+	is(count(path, "\"tid\":6,\"args\":{\"name\":\"gpu:0 down\"}"), 1, "... which have their names");
 	is(count(path, "\"ph\":\"b\""), 0, "nothing that ends outside");
 }
 

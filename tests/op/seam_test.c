@@ -387,6 +387,61 @@ texts(struct seam *s)
 	buf_free(&b);
 }
 
+/* A training step of pixels; next: what is told to come, before it goes backward. */
+static void
+pixels(struct seam *s, struct engine_plan *p, const uint8_t *x, const struct samples *next, float *g)
+{
+	const struct samples now = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w, .pixel = x,
+		.y = s->v.y, .norm = { .by = { 0.01f, 0.01f, 0.01f } } };
+
+	nets_must(s->e->forward(p, &now, NULL, NULL, &s->train));
+	s->e->ahead(p, next);
+	nets_must(s->e->backward(p, g, s->stats, NULL));
+}
+
+/* Whether a batch is told to come, or another comes than was told, changes no bit of what is made of it. */
+static void
+ahead(struct seam *s, enum engine_precision precision)
+{
+	size_t numbers = BATCH * picture(s->g), bytes = s->g->P * sizeof(float);
+	uint8_t *x[2] = { malloc(numbers), malloc(numbers) };
+	float *want[2] = { nets_floats(s->g->P), nets_floats(s->g->P) }, *g = nets_floats(s->g->P);
+	struct samples next = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w, .y = s->v.y };
+	struct rng r = rng_start(6, 0, 0);
+	struct engine_plan *p;
+	uint32_t other = 0;
+
+	nets_must(s->e->plan(s->dev, s->g, BATCH, precision, &p));
+	nets_must(nets_load(s->e, p, s->g, &s->v));
+	for (size_t j = 0; j < numbers; j++) {
+		x[0][j] = (uint8_t)rng_below(&r, 256);
+		x[1][j] = (uint8_t)rng_below(&r, 256);
+	}
+	pixels(s, p, x[0], NULL, want[0]);
+	pixels(s, p, x[1], NULL, want[1]);
+	ok(memcmp(want[0], want[1], bytes) != 0, "%s: two batches of pixels", s->e->name);
+	/* k: which comes, and behind it is told which; in the last rounds it is not the one that comes. */
+	for (uint32_t k = 0; k < 12; k++) {
+		uint32_t now = k < 6 ? k % 2 : k % 3 == 0;
+
+		next.pixel = x[k < 6 ? !now : k % 2];
+		pixels(s, p, x[now], &next, g);
+		other += memcmp(g, want[now], bytes) != 0;
+	}
+	is(other, 0, "%s, %s: whatever is told to come, what comes is taken", s->e->name, engine_precision_name(precision));
+	pixels(s, p, x[0], &next, g);
+	s->e->ahead(p, NULL);
+	memcpy(x[next.pixel == x[1]], x[next.pixel != x[1]], numbers);
+	pixels(s, p, next.pixel, NULL, g);
+	ok(memcmp(g, want[next.pixel != x[1]], bytes) == 0, "... and what is told no more may change");
+	s->e->plan_free(p);
+	free(x[0]);
+	free(x[1]);
+	free(want[0]);
+	free(want[1]);
+	free(g);
+}
+
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
@@ -406,6 +461,10 @@ engine(const struct engine *e, struct engine_dev *dev)
 	precision(&s);
 	part(&s);
 	newer(&s);
+	if (e->ahead != NULL) {
+		ahead(&s, ENGINE_F32);
+		ahead(&s, ENGINE_F16);
+	}
 	end(&s);
 	end(&plain);
 	update(e, dev);

@@ -64,7 +64,7 @@ kept(struct engine_plan *p)
 	k->scale = keep(k, 2 * sizeof(float));
 	k->small_bytes = k->all - k->small;
 	k->mean = keep(k, (size_t)in->c * in->h * in->w * sizeof(float));
-	k->batch = keep(k, n * in->c * in->h * in->w * sizeof(float));
+	k->batch = keep(k, 2 * places_round(n * in->c * in->h * in->w * sizeof(float) / 2));
 	for (uint32_t i = 0; i < p->nmul; i++)
 		p->mul[i].held = keep(k, p->mul[i].weight_bytes);
 	for (uint32_t i = 0; i < p->nmul; i++)

@@ -247,8 +247,8 @@ device_wait(struct device *d)
 	return e;
 }
 
-int
-device_mark_new(struct device *d, struct device_mark **m)
+static int
+mark(struct device *d, struct device_mark **m, unsigned flags)
 {
 	int e;
 
@@ -256,10 +256,32 @@ device_mark_new(struct device *d, struct device_mark **m)
 		d->host->note(0, "out of memory");
 		return ERR_NOMEM;
 	}
-	if ((e = device_ok(d, cudaEventCreateWithFlags(&(*m)->event, cudaEventDisableTiming), "an event")) < 0) {
+	if ((e = device_ok(d, cudaEventCreateWithFlags(&(*m)->event, flags), "an event")) < 0) {
 		free(*m);
 		*m = NULL;
 	}
+	return e;
+}
+
+int
+device_mark_new(struct device *d, struct device_mark **m)
+{
+	return mark(d, m, cudaEventDisableTiming);
+}
+
+int
+device_mark_timed(struct device *d, struct device_mark **m)
+{
+	return mark(d, m, cudaEventDefault);
+}
+
+int
+device_mark_us(struct device *d, const struct device_mark *from, const struct device_mark *to, double *us)
+{
+	float ms = 0;
+	int e = device_ok(d, cudaEventElapsedTime(&ms, from->event, to->event), "a time");
+
+	*us = (double)ms * 1e3;
 	return e;
 }
 

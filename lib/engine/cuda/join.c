@@ -2,6 +2,7 @@
 #include "engine/cuda/join.h"
 
 #include "engine/cuda/nccl.h"
+#include "engine/cuda/watch.h"
 
 #include "base/err.h"
 
@@ -112,8 +113,12 @@ sum(struct join *j, uint32_t k)
 		j->at[r] = (float *)(j->plan[r]->held + j->plan[r]->kept.g) + first;
 		e = device_mark_follow(j->d[r], j->plan[r]->born[k], DEVICE_COPY);
 	}
+	for (uint32_t r = 0; r < j->n && e == 0; r++)
+		e = watch_from(j->plan[r], WATCH_SUM + k);
 	if (e == 0 && end > first)
 		e = nccl_sum(j->nccl, j->at, end - first);
+	for (uint32_t r = 0; r < j->n && e == 0; r++)
+		e = watch_to(j->plan[r], WATCH_SUM + k);
 	for (uint32_t r = 0; r < j->n && e == 0; r++)
 		e = pass_down(j->plan[r], k, r == 0);
 	return e;

@@ -1,5 +1,6 @@
 /* learn - the optimizer where the weights are: gradients that stayed into new weights, and all of it down when asked. */
 #include "engine/cuda/learn.h"
+#include "engine/cuda/watch.h"
 
 #include "base/err.h"
 
@@ -342,7 +343,9 @@ learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool ma
 	if (n == 0)
 		return average(p);
 	p->weights = PLAN_PLAIN;
-	return pass_play(p, &p->set[0], PLAN_UPDATE);
+	if ((e = watch_from(p, WATCH_UPDATE)) < 0 || (e = pass_play(p, &p->set[0], PLAN_UPDATE)) < 0)
+		return e;
+	return watch_to(p, WATCH_UPDATE);
 }
 
 /* ------ what others see of it ------ */

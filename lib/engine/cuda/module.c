@@ -1,5 +1,6 @@
 /* module - what the program that opens this file finds: one table, and behind it an engine. */
 #include "engine/cuda/join.h"
+#include "engine/cuda/watch.h"
 
 #include "base/err.h"
 
@@ -95,7 +96,8 @@ module_plan_free(struct engine_plan *p)
 		return;
 	d = p->dev->d;
 	device_enter(d);
-	device_wait(d);
+	if (device_wait(d) == 0)
+		watch_tell(p);
 	learn_free(p);
 	for (int k = 0; k < PLAN_SETS; k++)
 		set_free(p, &p->set[k]);
@@ -103,7 +105,9 @@ module_plan_free(struct engine_plan *p)
 		device_mark_free(p->born[k]);
 		device_mark_free(p->ready[k]);
 	}
-	device_mark_free(p->came);
+	device_mark_free(p->came[0]);
+	device_mark_free(p->came[1]);
+	watch_free(p);
 	device_give(d, p->arena);
 	device_give(d, p->held);
 	device_give(d, p->scratch);
@@ -124,7 +128,7 @@ take_pinned(struct engine_plan *p)
 
 	p->up_mean = p->kept.small_bytes;
 	p->up_batch = p->up_mean + places_round(picture);
-	p->up_w = p->up_batch + places_round(n * picture);
+	p->up_w = p->up_batch + 2 * places_round(n * picture / 2);
 	if ((e = device_pin(p->dev->d, p->up_w + places_round(p->graph->P * sizeof(float)), &up)) < 0)
 		return e;
 	p->up = up;
@@ -175,7 +179,9 @@ take(struct engine_plan *p)
 	for (int k = 0; k < PLAN_SLICES; k++)
 		if ((e = device_mark_new(d, &p->born[k])) < 0 || (e = device_mark_new(d, &p->ready[k])) < 0)
 			return e;
-	return (e = device_mark_new(d, &p->came)) < 0 ? e : set_get(p, p->batch, &set);
+	if ((e = device_mark_new(d, &p->came[0])) < 0 || (e = device_mark_new(d, &p->came[1])) < 0)
+		return e;
+	return set_get(p, p->batch, &set);
 }
 
 static int
@@ -267,10 +273,12 @@ static const struct engine engine = {
 	.plan_free = module_plan_free,
 	.explain = module_explain,
 	.memory = module_memory,
+	.watch = watch_set,
 	.load = pass_load,
 	.load_aux = pass_load_aux,
 	.forward = pass_forward,
 	.backward = pass_backward,
+	.ahead = pass_ahead,
 	.statistics = pass_statistics,
 	.evaluate = pass_evaluate,
 	.learn = learn_begin,

@@ -2,13 +2,14 @@
  * pass - a batch up, a pass forward over it, its loss down; and weights on their way up.
  *
  * Pictures go up on a stream of their own, beside what the GPU still computes for
- * the batch before: its pass backward and the optimizer.  One buffer is enough, as
- * only the first step of a pass forward reads it, and each such pass is waited for,
- * what f16 does again counted.  That step follows the mark `came`, from outside the
- * tape that it is in.  What a pass backward reads of its batch too, `small`, goes up
+ * the batch before.  Who learns on the GPU waits for no pass backward, so that the next forward() comes in time for that;
+ * who waits for gradients has told the next batch before, and it sets out behind the pass backward's kernels, to the other
+ * of two places, since in f16 those may go over their own batch again.  Only the first step of a pass forward reads a
+ * place, and each such pass is waited for: nobody writes where others read.  That step follows the mark `came`, from
+ * outside the tape that it is in.  What a pass backward reads of its batch too, `small`, goes up
  * on the main stream, behind all of that.
  */
-#include "engine/cuda/plan.h"
+#include "engine/cuda/watch.h"
 
 #include "base/err.h"
 
@@ -154,9 +155,10 @@ pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights as)
 	if (e < 0 || p->weights == as)
 		return e;
 	p->weights = PLAN_STALE;
-	if ((e = pass_play(p, set, as == PLAN_FOLD ? PLAN_FOLDED : PLAN_WEIGHTS)) == 0)
-		p->weights = as;
-	return e;
+	if ((e = watch_from(p, WATCH_WEIGHTS)) < 0 || (e = pass_play(p, set, as == PLAN_FOLD ? PLAN_FOLDED : PLAN_WEIGHTS)) < 0)
+		return e;
+	p->weights = as;
+	return watch_to(p, WATCH_WEIGHTS);
 }
 
 static int
@@ -183,11 +185,83 @@ labels(struct engine_plan *p, const struct samples *s, bool train)
 			key[(size_t)p->node[i].state * p->batch + k] = p->dev->host->drop_key(&p->draw, k, i);
 }
 
+/* Bytes from up_batch and kept.batch. */
+static size_t
+place_of(const struct engine_plan *p, uint32_t slot)
+{
+	const struct graph_node *in = &p->graph->node[0];
+
+	return slot * places_round((size_t)p->batch * in->c * in->h * in->w * sizeof(float) / 2);
+}
+
+/* Before a place of `up` is written: nothing of it is on its way any more. */
+static int
+settle(struct engine_plan *p, uint32_t slot)
+{
+	int e = p->coming[slot] ? device_mark_wait(p->dev->d, p->came[slot]) : 0;
+
+	p->coming[slot] = false;
+	return e;
+}
+
+/* Pictures of so many bytes set out to a place. */
+static int
+board(struct engine_plan *p, uint32_t slot, const void *from, size_t bytes, uint32_t span)
+{
+	char *up = p->up + p->up_batch + place_of(p, slot);
+	int e = settle(p, slot);
+
+	if (e < 0)
+		return e;
+	memcpy(up, from, bytes);
+	p->coming[slot] = true;
+	if ((e = watch_from(p, span)) < 0 ||
+	    (e = device_up(p->dev->d, DEVICE_UP, p->held + p->kept.batch + place_of(p, slot), up, bytes)) < 0)
+		return e;
+	return watch_to(p, span);
+}
+
+void
+pass_ahead(struct engine_plan *p, const struct samples *s)
+{
+	p->next = s != NULL && s->n > 0 && s->n <= p->batch ? *s : (struct samples){ 0 };
+	p->boarded = false;
+}
+
+int
+pass_board(struct engine_plan *p)
+{
+	const struct samples *s = &p->next;
+	int e;
+
+	if (s->pixel == NULL || !p->pixels || p->boarded)
+		return 0;
+	if ((e = board(p, !p->slot, s->pixel, (size_t)s->n * s->c * s->h * s->w, WATCH_AHEAD)) < 0)
+		return e;
+	p->boarded = true;
+	return device_mark_put(p->dev->d, p->came[!p->slot], DEVICE_UP);
+}
+
+/* The place of a batch; true: it is there already, or on its way. */
+static bool
+went_ahead(struct engine_plan *p, const struct samples *s)
+{
+	bool there = p->boarded && s->pixel != NULL && s->pixel == p->next.pixel && s->n == p->next.n;
+
+	if (there)
+		p->slot = !p->slot;
+	else if (s->x != NULL)
+		p->slot = 0;
+	if (there || s->x != NULL)
+		pass_ahead(p, NULL);
+	return there;
+}
+
 /* Where the GPU finds the pixels of each: in the batch that goes up, or among the pictures that it holds. */
 static void
 places(struct engine_plan *p, const struct samples *s)
 {
-	const uint8_t *batch = (const uint8_t *)p->held + p->kept.batch;
+	const uint8_t *batch = (const uint8_t *)p->held + p->kept.batch + place_of(p, p->slot);
 	struct kernel_place *to = pass_small(p, p->kept.place);
 	size_t size = (size_t)s->c * s->h * s->w;
 
@@ -206,6 +280,7 @@ pictures(struct engine_plan *p, const struct samples *s)
 	size_t numbers = (size_t)s->c * s->h * s->w, bytes = s->n * numbers * (s->x != NULL ? sizeof(float) : 1);
 	struct kernel_norm *norm = pass_small(p, p->kept.norm);
 	struct device *d = p->dev->d;
+	bool there = went_ahead(p, s), mean = s->x == NULL && s->norm.mean != NULL;
 	int e = 0;
 
 	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .fill = s->fill };
@@ -213,15 +288,16 @@ pictures(struct engine_plan *p, const struct samples *s)
 	memcpy(norm->by, s->norm.by, sizeof(norm->by));
 	if (s->x == NULL)
 		places(p, s);
-	if (s->held == NULL)
-		memcpy(p->up + p->up_batch, s->x != NULL ? (const void *)s->x : s->pixel, bytes);
-	if (s->x == NULL && s->norm.mean != NULL) {
+	if ((mean || s->x != NULL) && ((e = settle(p, 0)) < 0 || (e = settle(p, 1)) < 0))
+		return e;
+	if (mean) {
 		memcpy(p->up + p->up_mean, s->norm.mean, numbers * sizeof(float));
+		p->coming[p->slot] = true;
 		e = device_up(d, DEVICE_UP, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
 	}
-	if (e == 0 && s->held == NULL)
-		e = device_up(d, DEVICE_UP, p->held + p->kept.batch, p->up + p->up_batch, bytes);
-	return e < 0 ? e : device_mark_put(d, p->came, DEVICE_UP);
+	if (e == 0 && s->held == NULL && !there)
+		e = board(p, p->slot, s->x != NULL ? (const void *)s->x : s->pixel, bytes, WATCH_BATCH);
+	return e < 0 || (there && !mean) ? e : device_mark_put(d, p->came[p->slot], DEVICE_UP);
 }
 
 /* The batch sets out, and what goes with it is ready to. */
@@ -235,7 +311,6 @@ take_batch(struct engine_plan *p, const struct samples *s, bool train)
 	p->n = 0;
 	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = land(p)) < 0)
 		return e;
-	p->flying = true;
 	p->pixels = s->x == NULL;
 	labels(p, s, train);
 	return pictures(p, s);
@@ -248,7 +323,7 @@ have_batch(struct engine_plan *p)
 	int e = pass_up_small(p);
 
 	p->flying = true;
-	return e < 0 ? e : device_mark_follow(p->dev->d, p->came, DEVICE_MAIN);
+	return e < 0 ? e : device_mark_follow(p->dev->d, p->came[p->slot], DEVICE_MAIN);
 }
 
 /* Waits for the pass, and adds up what it says of each sample in their order. */
@@ -261,12 +336,13 @@ result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
 	struct device *d = p->dev->d;
 	int e;
 
-	if ((e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
+	if ((e = watch_from(p, WATCH_RESULT)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_before, p->held + p->kept.before, n * sizeof(*before))) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_prob, p->held + p->kept.prob, bytes)) < 0 ||
-	    (e = learn_ask(p)) < 0 || (e = device_wait(d)) < 0)
+	    (e = learn_ask(p)) < 0 || (e = watch_to(p, WATCH_RESULT)) < 0 || (e = device_wait(d)) < 0 || (e = watch_tell(p)) < 0)
 		return e;
-	p->flying = false;
+	p->flying = p->coming[0] = p->coming[1] = false;
 	if ((e = learn_judge(p)) < 0)
 		return e;
 	*r = (struct engine_result){ 0 };
@@ -292,7 +368,8 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	/* Weights may have to be waited for, while the pictures are on their way. */
 	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, true)) < 0 || (e = need(p, hook)) != 0 ||
 	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_PLAIN)) < 0 ||
-	    (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 || (e = result(p, s->n, NULL, r)) < 0)
+	    (e = watch_from(p, WATCH_FORWARD)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
+	    (e = watch_to(p, WATCH_FORWARD)) < 0 || (e = result(p, s->n, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
 	return 0;
@@ -322,7 +399,8 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 
 	if ((e = set_get(p, s->n, &set)) < 0 || (e = set_evaluates(p, set)) < 0 || (e = take_batch(p, s, false)) < 0 ||
 	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_FOLD)) < 0 ||
-	    (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0)
+	    (e = watch_from(p, WATCH_EVALUATE)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0 ||
+	    (e = watch_to(p, WATCH_EVALUATE)) < 0)
 		return e;
 	return result(p, s->n, prob, r);
 }

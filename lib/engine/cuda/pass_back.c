@@ -9,6 +9,7 @@
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
  */
 #include "engine/cuda/join.h"
+#include "engine/cuda/watch.h"
 
 #include "base/err.h"
 
@@ -46,11 +47,15 @@ pass_down(struct engine_plan *p, uint32_t k, bool gradients)
 	int e;
 
 	pass_slice(p, k, &first, &end);
+	if ((e = watch_from(p, WATCH_DOWN + k)) < 0)
+		return e;
 	if (gradients && end > first && (e = device_down(d, DEVICE_COPY, p->down + p->down_g + first * sizeof(float),
 	    p->held + p->kept.g + first * sizeof(float), (end - first) * sizeof(float))) < 0)
 		return e;
 	if (k + 1 == p->nslice && (e = device_down(d, DEVICE_COPY, p->down + p->down_stats, p->held + p->kept.stats,
 	    p->graph->A * sizeof(float))) < 0)
+		return e;
+	if ((e = watch_to(p, WATCH_DOWN + k)) < 0)
 		return e;
 	return device_mark_put(d, p->ready[k], DEVICE_COPY);
 }
@@ -64,6 +69,17 @@ send(struct engine_plan *p, uint32_t k, bool joined)
 	if (e < 0 || joined)
 		return e < 0 ? e : join_slice(p, k);
 	return (e = device_mark_follow(p->dev->d, p->born[k], DEVICE_COPY)) < 0 ? e : pass_down(p, k, true);
+}
+
+/* The kernels of slice k. */
+static int
+play(struct engine_plan *p, struct plan_set *set, uint32_t k)
+{
+	int e;
+
+	if ((e = watch_from(p, WATCH_BACK + k)) < 0 || (e = pass_play(p, set, PLAN_BACK + k)) < 0)
+		return e;
+	return watch_to(p, WATCH_BACK + k);
 }
 
 static int
@@ -82,7 +98,7 @@ enqueue(struct engine_plan *p, struct plan_set *set, bool joined)
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		if ((e = pass_play(p, set, PLAN_BACK + k)) == 0)
+		if ((e = play(p, set, k)) == 0)
 			e = send(p, k, joined);
 	return e;
 }
@@ -149,7 +165,7 @@ play_all(struct engine_plan *p, struct plan_set *set)
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		e = pass_play(p, set, PLAN_BACK + k);
+		e = play(p, set, k);
 	return e;
 }
 
@@ -169,7 +185,7 @@ scaled(struct engine_plan *p, struct plan_set *set, bool joined, bool stay)
 		/* What the pass forward left is partly written over by the pass backward. */
 		if (scale < SCALE && (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0)
 			return e;
-		if ((e = joined || stay ? play_all(p, set) : enqueue(p, set, false)) == 0)
+		if ((e = joined || stay ? play_all(p, set) : enqueue(p, set, false)) == 0 && (e = pass_board(p)) == 0)
 			e = is_finite(p, &finite);
 	}
 	return e < 0 || !joined ? e : send_all(p, true);
@@ -201,6 +217,8 @@ pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));
 	if ((e = set_get(p, p->n, &set)) == 0)
 		e = p->type == KERNEL_F16 ? scaled(p, set, joined, false) : enqueue(p, set, joined);
+	if (e == 0)
+		e = pass_board(p);
 	if (e < 0 && joined)
 		join_fail(p);
 	if (e < 0 || (e = receive(p, joined && p->dev->rank > 0 ? NULL : g, stats, hook)) != 0) {

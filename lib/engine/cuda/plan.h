@@ -173,7 +173,16 @@ struct engine_plan {
 	size_t		    up_mean, up_batch, up_w;	/* bytes into up, behind what kept.small holds */
 	size_t		    down_g, down_stats, down_prob, down_loss, down_before, down_bad;	/* bytes into down */
 	struct device_mark *born[PLAN_SLICES], *ready[PLAN_SLICES];	/* a slice's gradients are made, are here */
-	struct device_mark *came;	/* the batch's pictures are on the GPU */
+	/*
+	 * Pictures have two places, in up_batch and in kept.batch alike; numbers, which go ahead of nothing, take both.
+	 * came: what goes to a place is there; coming: it may not be.
+	 */
+	struct device_mark *came[2];
+	bool		    coming[2];
+	uint32_t	    slot;	/* the place of the batch forward() or evaluate() saw last */
+	struct samples	    next;	/* what ahead() told; pixel NULL: nothing of use ... */
+	bool		    boarded;	/* ... its pixels went to the other place */
+	struct watch	   *watch;	/* watch.h, or NULL */
 	struct plan_set	    set[PLAN_SETS];	/* the first is the full batch */
 	uint64_t	    clock;
 	bool		   *dirty;	/* [nw] array in up, not on the GPU yet */
@@ -243,6 +252,7 @@ int	 pass_load(struct engine_plan *p, uint32_t a, const float *w);
 int	 pass_load_aux(struct engine_plan *p, const float *aux);
 int	 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	     const struct engine_hook *hook, struct engine_result *result);
+void	 pass_ahead(struct engine_plan *p, const struct samples *s);
 int	 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
 int	 pass_statistics(struct engine_plan *p, float *stats);
 /* pass_back.c: as struct engine has it. */
@@ -254,6 +264,7 @@ int	 pass_down(struct engine_plan *p, uint32_t k, bool gradients);
 /* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */
 int	 pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape);
 int	 pass_up_small(struct engine_plan *p);
+int	 pass_board(struct engine_plan *p);	/* the pixels of the next batch set out, if it is known */
 /* Weights that were loaded, and as the kernels want them; PLAN_PLAIN or PLAN_FOLD. */
 int	 pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights as);
 void	*pass_small(const struct engine_plan *p, size_t kept);	/* where in `up` a part of kept.small stands */

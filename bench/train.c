@@ -2,7 +2,8 @@
  * train - a net's name into the times of whole training steps on synthetic batches.
  *
  * A step is all that a worker without a server does: every array loaded, forward,
- * backward, every weight updated.  The program is one of those that train.sh
+ * backward, every weight updated; where the engine learns on its device, it does so here too, and an update that
+ * nobody waits for is in the time of the step behind it.  The program is one of those that train.sh
  * drives in turn: it says "ready", and for each line "K" on stdin it runs K steps
  * and prints their milliseconds on one line.  With --limit it does not train but
  * runs a dense product, twice 2048^3 operations, as the limit beside the others.
@@ -32,15 +33,17 @@ struct job {
 	struct graph	    *graph;
 	enum engine_precision precision;
 	uint32_t	     batch;
+	bool		     learns;	/* on the device */
+	uint64_t	     steps;
 	float		    *w, *m, *g, *aux, *stats, *x;
 	int32_t		    *y;
 };
 
-static const char usage[] = "train [--batch N] [--dtype f32|bf16] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
+static const char usage[] = "train [--batch N] [--dtype TYPE] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
 static const char help[] =
     "  --batch N      pictures a step (128)\n"
-    "  --dtype TYPE   f32, bf16 (f32)\n"
-    "  --engine NAME  cpu, ref ... (the best)\n"
+    "  --dtype TYPE   f32, tf32, bf16, f16 (f32)\n"
+    "  --engine NAME  cpu, ref, gpu (the best)\n"
     "  --explain      print what runs each layer, and end\n"
     "  --limit        a dense product in place of a net\n"
     "  --net NAME     script of the net (inception)\n"
@@ -77,6 +80,24 @@ first_weights(struct job *j)
 	}
 }
 
+static const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
+
+/* All arrays in one range. */
+static void
+learn(struct job *j)
+{
+	const struct engine_range all = { .count = j->graph->P, .lr = 1, .wd = 1 };
+	const struct engine_learn how = { .hyper = hyper, .range = &all, .nrange = 1, .state = j->m };
+
+	if (j->engine->learn == NULL)
+		return;
+	for (uint32_t a = 0; a < j->graph->nw; a++)
+		must(j->engine->load(j->plan, a, j->w + j->graph->w[a].first), "load");
+	must(j->engine->load_aux(j->plan, j->aux), "load");
+	must(j->engine->learn(j->plan, &how), "learn");
+	j->learns = true;
+}
+
 static void
 open_job(struct job *j, const char *net, unsigned threads)
 {
@@ -101,6 +122,7 @@ open_job(struct job *j, const char *net, unsigned threads)
 		j->x[i] = rng_normal(&r);
 	for (uint32_t i = 0; i < j->batch; i++)
 		j->y[i] = (int32_t)rng_below(&r, j->graph->classes);
+	learn(j);
 }
 
 static int
@@ -115,13 +137,17 @@ static void
 train(void *arg)
 {
 	struct job *j = arg;
-	const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
 	const struct engine_hook hook = { .arg = j, .need = need };
 	const struct graph_node *in = &j->graph->node[0];
 	const struct samples s = { .n = j->batch, .c = in->c, .h = in->h, .w = in->w, .x = j->x, .y = j->y };
 	struct engine_result result;
 
-	must(j->engine->forward(j->plan, &s, NULL, &hook, &result), "forward");
+	must(j->engine->forward(j->plan, &s, NULL, j->learns ? NULL : &hook, &result), "forward");
+	if (j->learns) {
+		must(j->engine->backward(j->plan, NULL, NULL, NULL), "backward");
+		must(j->engine->advance(j->plan, j->batch, hyper.lr, ++j->steps, false), "update");
+		return;
+	}
 	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
 	must(j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
 }
@@ -215,7 +241,10 @@ main(int argc, char *argv[])
 	while ((c = getopt_long(argc, argv, "b:e:n:t:h", longs, NULL)) != -1)
 		switch (c) {
 		case 'b': j.batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
-		case 'd': j.precision = strcmp(optarg, "bf16") == 0 ? ENGINE_BF16 : ENGINE_F32; break;
+		case 'd':
+			if (!engine_precision_find(optarg, &j.precision))
+				front_wrong("--dtype: there is no %s", optarg);
+			break;
 		case 'e': engine = optarg; break;
 		case 'x': explained = true; break;
 		case 'l': limit = true; break;

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #define RETRY_MS 100	/* between attempts to reach the scheduler */
+#define SHAKE_S	 10.0	/* who has not shown the key by then is no scheduler, or one that hangs */
 
 struct meet {
 	struct conn	*conn;
@@ -135,6 +136,8 @@ move(struct conn *c, struct msg *m)
 			return err_sys("poll");
 		if ((e = conn_run(c)) < 0)
 			return e;
+		if (!conn_open(c) && conn_age_s(c) > SHAKE_S)
+			return err_fail(ERR_PEER, "no answer");
 		if (m != NULL && conn_next(c, m) > 0)
 			return 1;
 		if (m == NULL && conn_open(c) && conn_queued(c) == 0)

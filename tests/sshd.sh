@@ -4,6 +4,8 @@
 # NAME to $T/ssh/config, so that `ssh -F $T/ssh/config NAME` gets there;
 # sshd_stop ends the daemons.  Nothing of the user's or the system's configuration is read.
 sshd=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd)
+# A user without a shell is let in nowhere.
+case $(getent passwd "$(id -un)" | cut -d: -f7) in */nologin | */false) sshd= ;; esac
 sshd_pids=
 
 sshd_setup() {

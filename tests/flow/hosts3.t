@@ -13,7 +13,7 @@ trap away EXIT
 for program in rsync gnuplot ip; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done
-[ -n "$sshd" ] || { echo "1..0 # SKIP no sshd"; exit 0; }
+[ -n "$sshd" ] || { echo "1..0 # SKIP no sshd that lets this user in"; exit 0; }
 netns_make alpha beta gamma || { echo "1..0 # SKIP no network namespaces: $(tail -n 1 "$T/netns")"; exit 0; }
 cd "$T" || exit 1
 export PATH=$BUILD/share/demo:$PATH

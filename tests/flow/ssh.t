@@ -12,7 +12,7 @@ away() {
 }
 trap away EXIT
 
-[ -n "$sshd" ] || { echo "1..0 # SKIP no sshd"; exit 0; }
+[ -n "$sshd" ] || { echo "1..0 # SKIP no sshd that lets this user in"; exit 0; }
 # The second host's shell prints what it likes.
 sshd_setup
 # shellcheck disable=SC2016

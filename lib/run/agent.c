@@ -216,7 +216,7 @@ wait_for_all(struct agent *a)
 	if (a->chan != NULL)
 		chan_poll(a->chan, a->fd);
 	a->fd[2] = (struct pollfd){ .fd = a->opt->signals, .events = POLLIN };
-	if (a->chan != NULL)
+	if (a->chan != NULL && clk_s() >= a->door_at)
 		a->fd[3] = (struct pollfd){ .fd = a->opt->door, .events = POLLIN };
 	if (a->caller != NULL)
 		chan_poll(a->caller, a->fd + 4);
@@ -241,7 +241,7 @@ turn(struct agent *a)
 		run_chan(a);
 	run_procs(a);
 	if (e == 0 && a->chan != NULL && a->fd[3].revents != 0)
-		e = agent_door(a);
+		agent_door(a);
 	if (a->caller != NULL)
 		agent_hear(a);
 	if (a->chan != NULL)

@@ -5,8 +5,11 @@
 #include "base/err.h"
 #include "run/door.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+#define PAUSE_S	0.5	/* before the next try, after one that failed for want of a descriptor or memory */
 
 int
 agent_greet(struct chan *c, const char *version)
@@ -20,16 +23,37 @@ agent_greet(struct chan *c, const char *version)
 	return e;
 }
 
-int
-agent_door(struct agent *a)
+/* Lets somebody in.  Returns 0, or an error when there is nobody or that cannot be done. */
+static int
+let_in(struct agent *a)
 {
-	int fd, e = door_accept(a->opt->door, &fd);
+	int fd, out, e = door_accept(a->opt->door, &fd);
 
 	if (e < 0)
-		return e == ERR_SYS ? e : 0;
+		return e;
+	if ((out = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+		e = err_sys("dup");
+		close(fd);
+		return e;
+	}
 	chan_close(a->caller);
-	a->caller = chan_open(fd, fcntl(fd, F_DUPFD_CLOEXEC, 0));
-	return a->caller != NULL ? agent_greet(a->caller, a->opt->version) : err_nomem();
+	if ((a->caller = chan_open(fd, out)) == NULL)
+		return err_nomem();
+	if ((e = agent_greet(a->caller, a->opt->version)) < 0) {
+		chan_close(a->caller);
+		a->caller = NULL;
+	}
+	return e;
+}
+
+void
+agent_door(struct agent *a)
+{
+	int e = let_in(a);
+
+	/* Who stands before the door makes it ready again and again. */
+	if (e == ERR_SYS || e == ERR_NOMEM)
+		a->door_at = clk_s() + PAUSE_S;
 }
 
 /* What a launcher that comes back may have missed: what it said last, and what of each child. */

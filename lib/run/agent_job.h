@@ -25,6 +25,7 @@ struct agent {
 	char		*go;		/* NULL: not come yet */
 	uint32_t	 signals;	/* so many CTL_SIGNAL have come */
 	bool		 done;		/* CTL_DONE is said */
+	double		 door_at;	/* the door stays shut until then, as this process lacks what lets somebody in */
 	int		 why;		/* the launcher is gone */
 	double		 kill_at;	/* when patience with the processes ends then */
 	double		 full_at;	/* since then the log has had no room; 0: it has */
@@ -45,8 +46,8 @@ int	 agent_take(struct agent *a, const struct frame *f);
 
 /* agent_door.c: says who we are, which comes first.  Returns 0 or ERR_NOMEM. */
 int	 agent_greet(struct chan *c, const char *version);
-/* Lets the next caller in, who takes the place of one that has said nothing yet.  Returns 0, ERR_NOMEM or ERR_SYS. */
-int	 agent_door(struct agent *a);
+/* Lets the next caller in, who takes the place of one that has said nothing yet.  Without a descriptor or memory for it: later. */
+void	 agent_door(struct agent *a);
 /* Hears the caller, and makes it the launcher when it says RESUME. */
 void	 agent_hear(struct agent *a);
 

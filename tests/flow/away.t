@@ -180,6 +180,47 @@ ok "... to its end" finish 30099
 status 3 "... with its status" attach "$job"
 ok "... with all that was printed" whole 30100
 
+# An agent that may open nothing lets nobody in, and ends for that no job.
+cat >"$T/many" <<'EOF'
+#!/bin/bash
+for ((i = 3; i < 24; i++)); do eval "exec $i</dev/null"; done
+shift
+exec "$@"
+EOF
+chmod +x "$T/many"
+echo here >"$T/one"
+# turns PID: how often it has waited.
+turns() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"; }
+# knocked AGENT: somebody stands before its door, and it has looked since.
+knocked() {
+	local until=$((SECONDS + 30)) id from
+	id=$(job_id "$STAND/record")
+	until [ "$(grep -c "@tally/$id" /proc/net/unix)" = 2 ]; do
+		[ $SECONDS -lt $until ] && grep -q '^State:.[^Z]' "/proc/$1/status" || return 1
+		read -rt 0.05 <> <(:) || :
+	done
+	from=$(turns "$1") && until [ $(($(turns "$1") - from)) -gt 3 ]; do
+		grep -q '^State:.[^Z]' "/proc/$1/status" || return 1
+		read -rt 0.05 <> <(:) || :
+	done
+}
+at=(-H "$T/one" --rsh "$T/many {host}")
+must "a job whose remote shell leaves its agent many descriptors" start 300
+agent=$(parent "$(parent "$(head -n 1 "$STAND/pids")")")
+slay "$launcher"
+n=0 && while [ -e "/proc/$agent/fd/$n" ]; do n=$((n + 1)); done
+prlimit --pid "$agent" --nofile=$n:
+attach "$job" >"$T/attached" 2>"$T/attached.err" &
+attached=$!
+ok "... stays when it may open no more and somebody comes" knocked "$agent"
+prlimit --pid "$agent" --nofile=1024:
+ok "... lets in when it may" line_of "$T/attached.err" "^dlaunch: host here: is back$" 1
+ok "... goes on" alone
+ok "... and comes to its end" finish 399
+wait $attached
+is $? 3 "... with its status"
+at=()
+
 # An agent is killed while the launcher sleeps: that is known when it is called, not after a day; and files by process.
 cat >"$T/again" <<'EOF'
 echo $$ >>"$STAND/pids"

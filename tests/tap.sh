@@ -25,7 +25,8 @@ tap() { # STATUS NAME
 }
 # Why it failed, each line behind a #, and whole: a last one without its newline would take the next result's for its own.
 tap_told() {
-	tr -c '[:print:]\t\n' '?' | awk 'NR <= 60 { print "# " substr($0, 1, 2000) } END { if (NR > 60) print "# ... and " NR - 60 " lines" }'
+	tr -c '[:print:]\t\n' '?' | awk 'NR <= 60 { print "# " substr($0, 1, 2000) }
+		END { if (NR > 60) print "# ... and " NR - 60 " lines" }'
 }
 # The end of what a command that says nothing of it has looked at: awk, grep -q.
 tap_file() { [ -s "$T/.ok" ] || [ ! -s "$1" ] || [ ! -f "$1" ] || { echo "in $1:"; tail -n 30 "$1" | tail -c 6000; }; }

@@ -37,7 +37,8 @@ rows() {
 		$5 == "period" { n++; if (off($6, $1 - at, 0.0021)) bad = "seconds"
 			if (early) bad = "two rows in a period"
 			k = int($1 * 10 + 0.001); near += k == before + 1; early = k <= before; before = k; at = $1; sum += $6 }
-		$5 == "end" { over = 1; if (off($6, $1, 0.0011) || off($6, sum, 0.0011 * (n + 1)) || off($1, at, 0.0001)) bad = "the whole" }
+		$5 == "end" { over = 1
+			if (off($6, $1, 0.0011) || off($6, sum, 0.0011 * (n + 1)) || off($1, at, 0.0001)) bad = "the whole" }
 		END { if (bad != "") print bad; exit bad != "" || !over || n == 0 || near == 0 && n > 5 }' "$1"
 }
 ok "a line a period, one for the rest, and one for all" rows out

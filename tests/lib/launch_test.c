@@ -50,7 +50,8 @@ run(const char *kind, struct roster *roster)
 		return -1;
 	code = launch_run(&(struct launch_opt){ .hosts = &h, .rsh = &rsh, .agent = self, .version = "1.0", .tool = "t",
 	    .job = { .dmlc = true, .workers = 1, .servers = 1, .key = "", .dir = "/", .iface = "",
-		.silence_ms = strcmp(kind, "mute") == 0 ? 1500 : 60000, .spool_kib = 1024, .env = none, .argv = argv, .server_argv = none, .each = none },
+		.silence_ms = strcmp(kind, "mute") == 0 ? 1500 : 60000, .spool_kib = 1024, .env = none, .argv = argv,
+		.server_argv = none, .each = none },
 	    .start_s = 60, .grace_s = 1, .signals = sig, .out = null, .err = fd[1] }, roster);
 	close(sig);
 	close(null);

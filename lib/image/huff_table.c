@@ -40,6 +40,22 @@ entry_of(unsigned look, unsigned length, unsigned symbol, bool dc)
 	return entry_make(HUFF_FULL, all, run, huff_extend(look >> (LOOK - all) & ((1u << size) - 1), size));
 }
 
+/* All looks, from `at` on, that a code and its values begin; those that differ behind a value are alike.  Returns the next. */
+static unsigned
+put(struct huff_table *t, unsigned at, unsigned length, unsigned symbol, bool dc)
+{
+	unsigned end = at + (1u << (LOOK - length)), all = length + (dc ? symbol : symbol & 15);
+	unsigned step = all <= LOOK ? 1u << (LOOK - all) : end - at;
+
+	for (; at < end; at += step) {
+		huff_entry e = entry_of(at, length, symbol, dc);
+
+		for (unsigned i = 0; i < step; i++)
+			t->of[at + i] = e;
+	}
+	return at;
+}
+
 /* Where the bits behind a symbol hold another, both are taken at once. */
 static void
 join(struct huff_table *t)
@@ -59,7 +75,7 @@ join(struct huff_table *t)
 void
 huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc)
 {
-	unsigned code = 0, n = 0;
+	unsigned code = 0, n = 0, at = 0;
 
 	if (t->bits[0] == 1 && memcmp(t->bits + 1, from->bits + 1, 16) == 0 &&
 	    memcmp(t->symbol, from->huffval, sizeof(t->symbol)) == 0)
@@ -67,18 +83,15 @@ huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc)
 	memcpy(t->bits, from->bits, sizeof(t->bits));
 	memcpy(t->symbol, from->huffval, sizeof(t->symbol));
 	t->bits[0] = 1;
-	for (unsigned i = 0; i < 1 << LOOK; i++)
-		t->of[i] = entry_make(HUFF_LONG, 0, 0, 0);
 	for (unsigned length = 1; length <= 16; length++, code <<= 1) {
 		t->first[length] = (int32_t)n - (int32_t)code;
-		for (unsigned i = 0; i < from->bits[length]; i++, code++, n++) {
-			if (length > LOOK)
-				continue;
-			for (unsigned look = code << (LOOK - length); look < (code + 1) << (LOOK - length); look++)
-				t->of[look] = entry_of(look, length, from->huffval[n], dc);
-		}
+		for (unsigned i = 0; i < from->bits[length]; i++, code++, n++)
+			if (length <= LOOK)
+				at = put(t, at, length, from->huffval[n], dc);
 		t->beyond[length] = (int32_t)(code << (16 - length));
 	}
+	for (; at < 1 << LOOK; at++)
+		t->of[at] = entry_make(HUFF_LONG, 0, 0, 0);
 	if (!dc)
 		join(t);
 }

@@ -48,13 +48,21 @@ conv_planes_free(struct conv_planes *p)
 	free(p);
 }
 
-/* A power of two by which the picture can be decoded smaller, and no side too small. */
-static unsigned
-shrink_of(const struct conv_shape *s, const struct img_jpeg_head *head)
+/* Pixels of the result that a sample of plane i counts for, each way. */
+static uint32_t
+step_of(unsigned i)
 {
+	return i > 0 ? 2 : 1;
+}
+
+/* A power of two by which plane i can be decoded smaller, and no side too small. */
+static unsigned
+shrink_of(const struct conv_shape *s, const struct img_jpeg_head *head, unsigned i)
+{
+	uint64_t h = (uint64_t)s->h * (i > 0 ? head->sub_h : 1), w = (uint64_t)s->w * (i > 0 ? head->sub_w : 1);
 	unsigned k = 8;
 
-	while (k > 1 && (head->h < s->h * k || head->w < s->w * k))
+	while (k > 1 && ((uint64_t)head->h * step_of(i) < h * k || (uint64_t)head->w * step_of(i) < w * k))
 		k /= 2;
 	return k;
 }
@@ -78,7 +86,7 @@ size_plane(struct conv_planes *p, const struct conv_opt *opt, const struct conv_
     const struct img_jpeg_head *head, unsigned shrink, const struct resize_plane *from, unsigned i,
     struct resize_plane *to)
 {
-	uint32_t step = i > 0 ? 2 : 1, sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
+	uint32_t step = step_of(i), sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
 	uint32_t h = (s->cut.h + step - 1) / step, w = (s->cut.w + step - 1) / step;
 	struct img_head size = { .h = head->h, .w = head->w };
 	struct resize_part part = conv_shape_part(s, &size, shrink, sub_h, sub_w, step);
@@ -122,19 +130,20 @@ conv_planes_run(struct conv_planes *p, const struct conv_opt *opt, const struct 
 {
 	struct resize_plane from[3], plane[3];
 	struct img_jpeg_head head;
-	unsigned shrink;
+	unsigned shrink[3];
 	int e;
 
 	if ((e = img_jpeg_head(p->jpeg, data, n, opt->pixels, &head)) < 0)
 		return e;
 	assert(head.ycc && (c == 1 || c == 3));
-	shrink = shrink_of(s, &head);
+	for (unsigned i = 0; i < 3; i++)
+		shrink[i] = shrink_of(s, &head, i);
 	if ((e = img_jpeg_planes(p->jpeg, data, n, &head, shrink, &p->in, from)) < 0)
 		return e;
 	for (unsigned i = 0; i < c; i++) {
 		if (i >= head.c)
 			e = no_chroma(p, &plane[0], i, &plane[i]);
-		else if ((e = size_plane(p, opt, s, &head, shrink, &from[i], i, &plane[i])) == 0 && s->turn > 1)
+		else if ((e = size_plane(p, opt, s, &head, shrink[i], &from[i], i, &plane[i])) == 0 && s->turn > 1)
 			e = turn_plane(p, s->turn, i, &plane[i]);
 		if (e < 0)
 			return e;

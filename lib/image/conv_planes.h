@@ -1,8 +1,8 @@
 /*
  * conv_planes - a JPEG in, a JPEG of another size out, by its own planes and never by RGB: serves conv.
  *
- * Colours need no conversion, chroma is resized from its stored density straight to half of the new one, and a picture
- * that becomes much smaller is decoded smaller.
+ * Colours need no conversion, chroma is resized from its stored density straight to half of the new one, and a plane
+ * that becomes much smaller is decoded smaller: dense chroma already where its picture shrinks at all.
  */
 #ifndef IMAGE_CONV_PLANES_H
 #define IMAGE_CONV_PLANES_H

@@ -64,5 +64,6 @@ conv_shape_part(const struct conv_shape *s, const struct img_head *head, unsigne
 		.x = first(c->x, c->w, step, turn_flips_columns(s->turn)) * sx,
 		.h = (c->h + step - 1) / step * step * sy,
 		.w = (c->w + step - 1) / step * step * sx,
+		.mean = step > 1 ? shrink : 1,
 	};
 }

@@ -20,7 +20,8 @@ int	 conv_shape(const struct conv_opt *opt, const struct img_head *head, struct 
 /*
  * The part of a plane of the picture that becomes one of the result.  The plane is the picture's, shrunk `shrink` times
  * and with a sample every sub_h by sub_w pixels; in the result there is one every step by step pixels, their number
- * rounded up.
+ * rounded up.  Shrunk chroma is told to be means; luma is left as soft as the DCT's mean makes it, since next to twice
+ * the size there is more above the middle of its band than the filter would take.
  */
 struct resize_part conv_shape_part(const struct conv_shape *s, const struct img_head *head, unsigned shrink,
 	    uint32_t sub_h, uint32_t sub_w, uint32_t step);

@@ -198,15 +198,14 @@ ceil_div(uint32_t a, uint32_t b)
  * of chroma.
  */
 static int
-place(struct buf *room, const struct img_jpeg_head *head, unsigned shrink, struct resize_plane plane[3])
+place(struct buf *room, const struct img_jpeg_head *head, const unsigned shrink[3], struct resize_plane plane[3])
 {
-	uint32_t h = ceil_div(head->h, shrink), w = ceil_div(head->w, shrink);
 	size_t at[3], bytes = RESIZE_ALIGN;
 	int e;
 
 	for (uint32_t i = 0; i < head->c; i++) {
-		plane[i] = (struct resize_plane){ .h = i == 0 ? h : ceil_div(h, head->sub_h),
-		    .w = i == 0 ? w : ceil_div(w, head->sub_w) };
+		plane[i] = (struct resize_plane){ .h = ceil_div(head->h, shrink[i] * (i == 0 ? 1 : head->sub_h)),
+		    .w = ceil_div(head->w, shrink[i] * (i == 0 ? 1 : head->sub_w)) };
 		plane[i].stride = RESIZE_STRIDE(plane[i].w + 1);
 		at[i] = bytes;
 		bytes += (plane[i].h + 1) * plane[i].stride;
@@ -221,16 +220,19 @@ place(struct buf *room, const struct img_jpeg_head *head, unsigned shrink, struc
 
 int
 img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
-    unsigned shrink, struct buf *room, struct resize_plane plane[3])
+    unsigned shrink[3], struct buf *room, struct resize_plane plane[3])
 {
 	unsigned char *p[3] = { NULL };
 	int stride[3] = { 0 }, e;
 
-	assert(head->ycc && (shrink == 1 || shrink == 2 || shrink == 4 || shrink == 8));
+	assert(head->ycc);
 	if ((e = place(room, head, shrink, plane)) < 0)
 		return e;
-	if (shrink == 1 && img_jpeg_fast_planes(j->fast, data, n, head, plane))
+	if (img_jpeg_fast_planes(j->fast, data, n, head, shrink, plane))
 		return 0;
+	shrink[1] = shrink[2] = shrink[0];
+	if ((e = place(room, head, shrink, plane)) < 0)
+		return e;
 	for (uint32_t i = 0; i < head->c; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;

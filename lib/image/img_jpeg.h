@@ -26,11 +26,12 @@ int	 img_jpeg_part(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h
 int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out);
 
 /*
- * The planes Y, Cb, Cr, or Y alone of a grey one, of a picture whose head says ycc; shrunk by 1, 2, 4 or 8, sizes
- * rounded up.  They are lent by room.  Returns what img_decode() does.
+ * The planes Y, Cb, Cr, or Y alone of a grey one, of a picture whose head says ycc; each shrunk by 1, 2, 4 or 8, sizes
+ * rounded up, chroma no less than luma.  Where something is odd about the picture, all are shrunk as luma is, and
+ * shrink says so.  They are lent by room.  Returns what img_decode() does.
  */
 int	 img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
-	    unsigned shrink, struct buf *room, struct resize_plane plane[3]);
+	    unsigned shrink[3], struct buf *room, struct resize_plane plane[3]);
 /*
  * Appends planes as a JPEG: one, grey, or three, chroma (h+1)/2 by (w+1)/2.  Luma has room for a row more and rows for a
  * pixel more, which are written where h or w is odd; those of img_jpeg_planes() have.

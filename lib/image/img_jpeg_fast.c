@@ -4,11 +4,14 @@
 #include "base/err.h"
 
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
+#define JPEG_INTERNALS
+#include <jpegint.h>
 
 #define FEW	4	/* rows of pixels at a time: as many as come out of a row of chroma's samples, or more */
 #define ROWS	(2 * DCTSIZE)	/* of luma, that planes come in at a time */
@@ -166,26 +169,49 @@ row_at(const struct img_jpeg_fast *f, const struct resize_plane *plane, uint32_t
 	return y <= plane->h ? plane->p + y * plane->stride : f->spare.p;
 }
 
+/*
+ * What an 8 by 8 block of it becomes: one number or, from version 7 of the interface on, two, that lie between others.
+ * libjpeg by itself shrinks chroma no more than luma.
+ */
 static void
-read_rows(struct img_jpeg_fast *f, const struct resize_plane *plane)
+shrink_component(jpeg_component_info *c, int size)
+{
+	size_t at = offsetof(jpeg_component_info, height_in_blocks) + sizeof(c->height_in_blocks);
+
+	for (; at < offsetof(jpeg_component_info, downsampled_width); at += sizeof(size))
+		memcpy((char *)c + at, &size, sizeof(size));
+	c->MCU_sample_width = c->MCU_width * size;
+}
+
+/* Behind the start, which set all up for sizes of libjpeg's own. */
+static void
+shrink_all(struct jpeg_decompress_struct *d, const unsigned shrink[3])
+{
+	for (int i = 0; i < d->num_components; i++)
+		shrink_component(&d->comp_info[i], DCTSIZE / (int)shrink[i]);
+	d->idct->start_pass(d);
+}
+
+static void
+read_rows(struct img_jpeg_fast *f, const unsigned shrink[3], const struct resize_plane *plane)
 {
 	struct jpeg_decompress_struct *d = &f->d;
-	uint32_t at = d->output_scanline;
+	uint32_t lines = (uint32_t)d->max_v_samp_factor * DCTSIZE / shrink[0], at = d->output_scanline / lines;
 	JSAMPROW row[3][ROWS];
 	JSAMPARRAY rows[3] = { row[0], row[1], row[2] };
 
 	for (int i = 0; i < d->num_components; i++) {
-		uint32_t of = (uint32_t)d->comp_info[i].v_samp_factor;
+		uint32_t of = (uint32_t)d->comp_info[i].v_samp_factor * DCTSIZE / shrink[i];
 
-		for (uint32_t y = 0; y < of * DCTSIZE; y++)
-			row[i][y] = row_at(f, &plane[i], at / (uint32_t)d->max_v_samp_factor * of + y);
+		for (uint32_t y = 0; y < of; y++)
+			row[i][y] = row_at(f, &plane[i], at * of + y);
 	}
-	jpeg_read_raw_data(d, rows, (JDIMENSION)d->max_v_samp_factor * DCTSIZE);
+	jpeg_read_raw_data(d, rows, lines);
 }
 
 int
 img_jpeg_fast_planes(struct img_jpeg_fast *f, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
-    const struct resize_plane plane[3])
+    const unsigned shrink[3], const struct resize_plane plane[3])
 {
 	struct jpeg_decompress_struct *d = &f->d;
 
@@ -200,9 +226,12 @@ img_jpeg_fast_planes(struct img_jpeg_fast *f, const uint8_t *data, size_t n, con
 		return leave(f, 0);
 	d->raw_data_out = TRUE;
 	d->do_fancy_upsampling = FALSE;
+	d->scale_num = 1;
+	d->scale_denom = shrink[0];
 	if (!start(f))
 		return leave(f, 0);
+	shrink_all(d, shrink);
 	while (d->output_scanline < d->output_height)
-		read_rows(f, plane);
+		read_rows(f, shrink, plane);
 	return leave(f, 1);
 }

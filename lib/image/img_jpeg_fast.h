@@ -24,10 +24,10 @@ void	 img_jpeg_fast_free(struct img_jpeg_fast *f);	/* NULL is fine */
 int	 img_jpeg_fast_part(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
 	    const struct img_part *part, uint32_t c, uint8_t *p);
 /*
- * The planes of a picture whose head was read, of those sizes, with a row and a column more where img_jpeg_planes()
- * writes them.  Returns the same.
+ * The planes of a picture whose head was read, each shrunk by 1, 2, 4 or 8, chroma no less than luma, and of the size
+ * that is left; there is room for a row and a column more.  Returns the same.
  */
 int	 img_jpeg_fast_planes(struct img_jpeg_fast *f, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
-	    const struct resize_plane plane[3]);
+	    const unsigned shrink[3], const struct resize_plane plane[3]);
 
 #endif

@@ -51,7 +51,8 @@ chosen(enum resize_inter inter, const struct resize_part *part, uint32_t h, uint
 static bool
 same(const struct resize_axis_key *a, const struct resize_axis_key *b)
 {
-	return a->inter == b->inter && a->in == b->in && a->out == b->out && a->at == b->at && a->size == b->size;
+	return a->inter == b->inter && a->in == b->in && a->out == b->out && a->at == b->at && a->size == b->size &&
+	    a->mean == b->mean;
 }
 
 /* Finds or makes it, in the place of the one that lay idle longest. */
@@ -78,7 +79,8 @@ run(struct resize *r, enum resize_inter inter, const struct resize_view *from, u
     const struct resize_part *some, const struct resize_view *to, uint32_t h, uint32_t w)
 {
 	struct resize_part part = some != NULL ? *some : (struct resize_part){ .h = fh, .w = fw };
-	struct resize_axis_key y = { chosen(inter, &part, h, w), fh, h, part.y, part.h }, x = { y.inter, fw, w, part.x, part.w };
+	struct resize_axis_key y = { chosen(inter, &part, h, w), fh, h, part.y, part.h, part.mean };
+	struct resize_axis_key x = { y.inter, fw, w, part.x, part.w, part.mean };
 	const struct resize_axis *ay, *ax;
 	int e;
 

@@ -5,7 +5,8 @@
  * Pillow's and PyTorch's antialiased ones, and unlike OpenCV's, whose bilinear,
  * cubic and Lanczos skip pixels beyond a factor of two.  Cubic is Keys' with
  * a = -1/2, Lanczos has three lobes, area is the exact mean, nearest takes the
- * pixel at the centre.  What lies beyond an edge does not count.
+ * pixel at the centre.  What lies beyond an edge does not count.  Where pixels are themselves means of smaller ones,
+ * bilinear, cubic and Lanczos are sharpened by what the mean blurs.
  *
  * Results are the same on every machine; what is flat stays so, and nothing is
  * more than 1 from the exact sum, rounded.  Weights are kept from call to call, as sizes come again.
@@ -34,6 +35,7 @@ struct resize_plane {
 /* A part of a picture, pixels and fractions of them; it may reach beyond the edges. */
 struct resize_part {
 	double		 y, x, h, w;
+	uint32_t	 mean;		/* pixels are means of so many, each way, of what the filter is meant for; 0: as 1 */
 };
 
 /* Threads: each its own. */

@@ -51,6 +51,29 @@ weigh(const struct resize_axis_key *k, double centre, double lo, double end, flo
 	return sum;
 }
 
+/* What to take of weights' second difference so that a wave of 4 pixels, the middle of what they can show, is as high again. */
+static float
+blur_of(const struct resize_axis_key *k)
+{
+	double mean = k->mean > 1 && k->inter != RESIZE_NEAREST && k->inter != RESIZE_AREA ? k->mean : 1;
+
+	return (float)((mean * sin(M_PI / 4 / mean) / sin(M_PI / 4) - 1) / 2);
+}
+
+/* Takes from n weights their own second difference; beyond the ends are more of the same. */
+static void
+sharpen(float *w, uint32_t n, float blur)
+{
+	float before = w[0];
+
+	for (uint32_t j = 0; j < n; j++) {
+		float now = w[j], after = j + 1 < n ? w[j + 1] : now;
+
+		w[j] = now - blur * (before - 2 * now + after);
+		before = now;
+	}
+}
+
 /*
  * The sum for pixel i, in w; returns how many weights it has.  It falls on one pixel alone when the filter finds none, or
  * too little of itself, as beyond an edge.
@@ -60,7 +83,9 @@ sum_for(const struct resize_axis_key *k, uint32_t i, uint32_t most, uint32_t *fi
 {
 	double scale = k->size / k->out, wide = fmax(scale, 1), centre = k->at + (i + 0.5) * scale;
 	double reach = k->inter == RESIZE_AREA ? scale / 2 + 0.5 : radius(k->inter) * wide;
-	double lo = fmax(ceil(centre - reach - 0.5), 0), end = fmin(floor(centre + reach - 0.5) + 1, k->in), sum = 0;
+	float blur = blur_of(k);
+	double more = blur > 0 ? 1 : 0, lo = fmax(ceil(centre - reach - 0.5) - more, 0);
+	double end = fmin(floor(centre + reach - 0.5) + 1 + more, k->in), sum = 0;
 	uint32_t n = end - lo < most ? end > lo ? (uint32_t)(end - lo) : 0 : most;
 
 	if (k->inter != RESIZE_NEAREST)
@@ -73,6 +98,7 @@ sum_for(const struct resize_axis_key *k, uint32_t i, uint32_t most, uint32_t *fi
 	*first = (uint32_t)lo;
 	for (uint32_t j = 0; j < n; j++)
 		w[j] = (float)(w[j] / sum);
+	sharpen(w, n, blur);
 	return n;
 }
 
@@ -121,7 +147,7 @@ most_of(const struct resize_axis_key *k)
 {
 	double scale = k->size / k->out;
 
-	return (uint32_t)fmin(k->inter == RESIZE_AREA ? scale + 3 : 2 * radius(k->inter) * fmax(scale, 1) + 2, k->in);
+	return (uint32_t)fmin(k->inter == RESIZE_AREA ? scale + 3 : 2 * radius(k->inter) * fmax(scale, 1) + 4, k->in);
 }
 
 int

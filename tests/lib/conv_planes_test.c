@@ -1,6 +1,7 @@
 /* conv_planes_test - JPEG resized by its planes: near exact sums in doubles, and near the way through RGB, for every kind. */
 #include "base/err.h"
 #include "image/conv.h"
+#include "image/img_jpeg.h"
 #include "photo.h"
 #include "tap.h"
 
@@ -94,6 +95,59 @@ test_exact(const char *what, uint32_t h, uint32_t w, uint32_t side, enum resize_
 	buf_free(&out);
 }
 
+/* A plane of a JPEG as it is stored. */
+static struct img
+plane_of(const struct buf *b, unsigned i, struct buf *room)
+{
+	unsigned shrink[3] = { 1, 1, 1 };
+	struct resize_plane plane[3];
+	struct img_jpeg_head head;
+	struct img_jpeg *j;
+	uint8_t *p;
+
+	if (img_jpeg_new(&j) < 0 || img_jpeg_head(j, b->p, b->n, IMG_PIXELS, &head) < 0 ||
+	    img_jpeg_planes(j, b->p, b->n, &head, shrink, room, plane) < 0)
+		abort();
+	img_jpeg_free(j);
+	p = malloc((size_t)plane[i].h * plane[i].w);
+	for (uint32_t y = 0; y < plane[i].h; y++)
+		memcpy(p + y * plane[i].w, plane[i].p + y * plane[i].stride, plane[i].w);
+	return (struct img){ p, 1, plane[i].h, plane[i].w };
+}
+
+/* Dense chroma that is decoded smaller than luma, beside exact sums of all of it. */
+static void
+test_chroma(uint32_t h, uint32_t w, uint32_t side, double bound)
+{
+	struct conv_opt opt = { .resize = side, .inter = RESIZE_CUBIC, .quality = 100 };
+	struct buf b = { 0 }, out = { 0 }, room = { 0 };
+	uint8_t *p = malloc((size_t)h * w * 3);
+	struct img im = { p, 3, h, w };
+
+	for (uint32_t y = 0; y < h; y++)
+		for (uint32_t x = 0; x < w; x++)
+			for (uint32_t k = 0; k < 3; k++)
+				p[(y * w + x) * 3 + k] = (uint8_t)(128 + 60 * sin(x * 0.5 + 2 * k) * cos(y * 0.45 + k) +
+				    30 * sin(x * 0.05 - k));
+	photo_jpeg(&im, TJSAMP_444, 98, 0, &b);
+	packed(&opt, &b, &out, 0);
+	for (unsigned i = 1; i < 3; i++) {
+		struct img from = plane_of(&b, i, &room), got = plane_of(&out, i, &room), want;
+		double near;
+
+		want = exact(&from, 1, got.h, got.w);
+		near = photo_psnr(&got, &want);
+		ok(near > bound, "dense chroma, %ux%u at %u, plane %u: %.1f dB from exact sums", w, h, side, i, near);
+		photo_drop(&from);
+		photo_drop(&got);
+		photo_drop(&want);
+	}
+	photo_drop(&im);
+	buf_free(&b);
+	buf_free(&out);
+	buf_free(&room);
+}
+
 /* Fine lines in luma, slow waves in chroma: what a shift of the planes against each other would spoil. */
 static struct img
 waves(uint32_t c, uint32_t h, uint32_t w)
@@ -151,6 +205,8 @@ main(void)
 	test_exact("area", 375, 500, 256, RESIZE_AREA, 56);
 	test_exact("cubic, decoded at 1/2", 375, 500, 180, RESIZE_CUBIC, 46);
 	test_exact("area, decoded at 1/4", 375, 500, 70, RESIZE_AREA, 42);
+	test_chroma(400, 600, 256, 48);
+	test_chroma(400, 600, 148, 48);
 	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind); i++) {
 		test_rgb(kind[i].name, 3, kind[i].sampling, 201, 255, &smaller, 46);
 		test_rgb("its centre", 3, kind[i].sampling, 201, 255, &cut, 46);

@@ -139,6 +139,7 @@ test_factors(void)
 	struct resize_plane plane[3], plain[3];
 	struct buf room = { 0 }, first = { 0 };
 	struct rng r = rng_start(7, 0, 0);
+	unsigned shrink[3] = { 1, 1, 1 };
 	struct img_jpeg_head head;
 	struct img_jpeg *j;
 	unsigned char *jpeg;
@@ -148,11 +149,11 @@ test_factors(void)
 	paint(&r, 61, 70, 60);
 	n = encode(61, 70, TJSAMP_GRAY, 90, 0, &jpeg);
 	same &= img_jpeg_head(j, jpeg, n, IMG_PIXELS, &head) == 0 &&
-	    img_jpeg_planes(j, jpeg, n, &head, 1, &first, plain) == 0;
+	    img_jpeg_planes(j, jpeg, n, &head, shrink, &first, plain) == 0;
 	for (unsigned v = 1; v <= 4 && same; v++) {
 		frame(jpeg, n)[11] = (unsigned char)(v << 4 | (5 - v));
 		same &= img_jpeg_head(j, jpeg, n, IMG_PIXELS, &head) == 0 &&
-		    img_jpeg_planes(j, jpeg, n, &head, 1, &room, plane) == 0;
+		    img_jpeg_planes(j, jpeg, n, &head, shrink, &room, plane) == 0;
 		for (uint32_t y = 0; y < 61 && same; y++)
 			same &= memcmp(plane->p + y * plane->stride, plain->p + y * plain->stride, 70) == 0;
 	}
@@ -161,6 +162,70 @@ test_factors(void)
 	buf_free(&room);
 	buf_free(&first);
 	img_jpeg_free(j);
+}
+
+static bool
+plane_is(const struct resize_plane *plane, const uint8_t *p, uint32_t h, uint32_t w)
+{
+	bool same = plane->h == h && plane->w == w;
+
+	for (uint32_t y = 0; y < h && same; y++)
+		same = memcmp(plane->p + y * plane->stride, p + (size_t)y * SIDE * 2, w) == 0;
+	return same;
+}
+
+/* Plane i of the picture shrunk by k as a whole, as turbojpeg makes it. */
+static bool
+is_turbojpegs(tjhandle in, const unsigned char *jpeg, unsigned long n, const struct img_jpeg_head *head, int sampling,
+    int i, unsigned k, const struct resize_plane *plane)
+{
+	static uint8_t room[3][SIDE * SIDE * 2];
+	unsigned char *p[3] = { room[0], room[1], room[2] };
+	int h = ((int)head->h + (int)k - 1) / (int)k, w = ((int)head->w + (int)k - 1) / (int)k;
+	int stride[3] = { SIDE * 2, SIDE * 2, SIDE * 2 };
+
+	/* Luma is filled up to whole samples of chroma by turbojpeg alone. */
+	return tjDecompressToYUVPlanes(in, jpeg, n, p, w, stride, h, 0) == 0 &&
+	    plane_is(plane, p[i], (uint32_t)(i > 0 ? tjPlaneHeight(i, h, sampling) : h),
+	    (uint32_t)(i > 0 ? tjPlaneWidth(i, w, sampling) : w));
+}
+
+/* Each plane by itself is what it is in a picture that is shrunk as a whole. */
+static void
+test_shrunk(const char *name, int sampling)
+{
+	struct rng r = rng_start(9, (uint64_t)sampling, 0);
+	tjhandle in = tjInitDecompress();
+	struct buf room = { 0 };
+	bool same = true, told = true;
+	struct img_jpeg *j;
+
+	if (img_jpeg_new(&j) < 0)
+		abort();
+	for (int i = 0; i < 90; i++) {
+		uint32_t h = 1 + (uint32_t)rng_below(&r, SIDE), w = 1 + (uint32_t)rng_below(&r, SIDE);
+		unsigned luma = (unsigned)rng_below(&r, 4), chroma = luma + (unsigned)rng_below(&r, 4 - luma);
+		unsigned shrink[3] = { 1u << luma, 1u << chroma, 1u << chroma };
+		bool odd = i % 9 == 0;
+		struct resize_plane plane[3];
+		struct img_jpeg_head head;
+		unsigned char *jpeg;
+		unsigned long n;
+
+		paint(&r, h, w, i % 4 == 0 ? 255 : 20);
+		n = encode(h, w, sampling, 1 + (int)rng_below(&r, 100), odd ? TJFLAG_PROGRESSIVE : 0, &jpeg);
+		same &= img_jpeg_head(j, jpeg, n, IMG_PIXELS, &head) == 0 &&
+		    img_jpeg_planes(j, jpeg, n, &head, shrink, &room, plane) == 0;
+		told &= shrink[0] == 1u << luma && shrink[1] == 1u << (odd ? luma : chroma) && shrink[2] == shrink[1];
+		for (int k = 0; k < (int)head.c; k++)
+			same &= is_turbojpegs(in, jpeg, n, &head, sampling, k, shrink[k], &plane[k]);
+		tjFree(jpeg);
+	}
+	ok(same, "%s: planes, each shrunk by itself, are turbojpeg's", name);
+	ok(told, "%s: where something is odd, all are shrunk alike, and it is told", name);
+	img_jpeg_free(j);
+	buf_free(&room);
+	tjDestroy(in);
 }
 
 /* Takes the first table of such a marker, and what else stands in its segment, away.  Returns what is left. */
@@ -221,6 +286,11 @@ main(void)
 	test_same("4:2:0", TJSAMP_420);
 	test_same("4:4:0", TJSAMP_440);
 	test_same("grey", TJSAMP_GRAY);
+	test_shrunk("4:4:4", TJSAMP_444);
+	test_shrunk("4:2:2", TJSAMP_422);
+	test_shrunk("4:2:0", TJSAMP_420);
+	test_shrunk("4:4:0", TJSAMP_440);
+	test_shrunk("grey", TJSAMP_GRAY);
 	test_broken();
 	test_factors();
 	test_tables();

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PEERS_N		4	/* pictures, as in torch_nets.py and mxnet_nets.py */
+#define PEERS_N		4	/* pictures that random writes, as onnx.py and names.py */
 #define PEERS_OPTS	8	/* most options of a net */
 
 /* What fails is said by the program's name and ends it. */

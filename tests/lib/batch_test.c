@@ -3,6 +3,7 @@
 #include "numbers.h"
 #include "tap.h"
 
+#include <sched.h>
 #include <sys/stat.h>
 
 /* One number for all that an epoch gives. */
@@ -97,6 +98,43 @@ test_cut(uint32_t workers, uint32_t batch)
 	ok(same, "%u workers of batch %u read what one reads in their stead", workers, batch);
 	ok(once, "%u workers of batch %u: each record once", workers, batch);
 	ok(even, "%u workers of batch %u: the last step is cut evenly", workers, batch);
+}
+
+/* What is looked at before it is its turn is what comes, and changes nothing of what was given last. */
+static void
+test_peek(void)
+{
+	const struct batch_opt o = { .path = batches_rec, .batch = 4, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 }, .shuffle = true,
+		.pieces = 1, .my_pieces = 1 };
+	struct batch_reader *r = batches_open(&o), *plain = batches_open(&o);
+	const struct batch *a, *b, *next;
+	uint32_t looked = 0, wrong = 0;
+
+	batch_start(r, 1, 0);
+	batch_start(plain, 1, 0);
+	for (uint64_t step = 0; step < batch_steps(plain); step++) {
+		if (batch_next(plain, &a) != 1 || batch_next(r, &b) != 1)
+			break;
+		while (step + 1 < batch_steps(plain) && batch_peek(r, &next) == 0)
+			sched_yield();
+		if (batch_peek(r, &next) == 1) {
+			looked++;
+			wrong += next->step != step + 1 || next->s.pixel == b->s.pixel;
+		}
+		wrong += b->step != step || b->s.n != a->s.n || memcmp(b->id, a->id, b->s.n * sizeof(*b->id)) != 0 ||
+		    memcmp(b->s.pixel, a->s.pixel, (size_t)b->s.n * 3 * 8 * 8) != 0;
+	}
+	is(looked, batch_steps(plain) - 1, "each batch but the first can be looked at before");
+	is(wrong, 0, "... and all are what they are without that");
+	is(batch_next(r, &b), 0, "... to the end");
+	is(batch_peek(r, &next), 0, "... where nothing is seen");
+	batch_start(r, 2, 0);
+	while (batch_peek(r, &next) == 0)
+		sched_yield();
+	is(batch_start(r, 1, 3), 0, "a start elsewhere");
+	is(batch_next(r, &b) == 1 ? (int)b->step : -1, 3, "... drops what was looked at");
+	batch_close(r);
+	batch_close(plain);
 }
 
 /* Workers whose batches differ: steps of 7 + 2 + 11 = 20 records, and the last one's 1 is dealt alike. */
@@ -383,6 +421,7 @@ int
 main(void)
 {
 	batches_make();
+	test_peek();
 	test_cache();
 	test_labels();
 	test_window();

@@ -143,6 +143,7 @@ allowed(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int6
 				return false;
 			break;
 		case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+		case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:	/* large tiles lose digits: Lavin and Gray, CVPR 2016 */
 			return false;
 		default:
 			break;

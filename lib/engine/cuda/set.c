@@ -187,6 +187,22 @@ known(const struct engine_plan *p, const struct plan_set *set, const struct dnn_
 	return NULL;
 }
 
+/* Was one like mul i's asked for before, with what follows it, and is there none?  A no takes as long as a yes. */
+static bool
+refused(const struct engine_plan *p, const struct plan_set *set, uint32_t i, const struct dnn_shape *shape)
+{
+	for (uint32_t k = 0; k < i; k++) {
+		struct dnn_shape other;
+
+		if (!p->mul[k].fuses || set->fused[k])
+			continue;
+		other = fused_shape(p, &p->mul[k], set->n);
+		if (memcmp(&other, shape, sizeof(other)) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int
 open_as(struct engine_plan *p, const struct plan_set *set, const struct dnn_shape *shape, struct dnn **c, size_t *bytes)
 {
@@ -204,7 +220,7 @@ open_conv(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way 
 	struct dnn **c = &set->dnn[3 * i + way];
 	int e;
 
-	if (way == DNN_FORWARD && m->fuses) {
+	if (way == DNN_FORWARD && m->fuses && !refused(p, set, i, &fused)) {
 		e = open_as(p, set, &fused, c, bytes);
 		set->fused[i] = e == 0;
 		if (e != ERR_NOTSUP)

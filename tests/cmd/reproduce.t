@@ -35,8 +35,8 @@ is "$(awk -F'\t' '{ print NF }' a.tsv | sort -u) $(cut -f 1-3 a.tsv | tail -n +2
 	"9 alone 1 0 alone 1 1 alone 1 2 alone 2 0 alone 2 1 alone 2 2 " "... each epoch of each seed"
 ok "... and learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 }
 	END { exit !(last > first && last > 0.5 && last <= 1) }' a.tsv
-is "$(awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" && $8 ~ /^tally .*(oneDNN|ref: )/ && $9 != "")' a.tsv)" "" \
-	"... with accuracy, time, machine, versions and commit"
+is "$(awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" &&
+	$8 ~ /^tally .*(oneDNN|ref: )/ && $9 != "")' a.tsv)" "" "... with accuracy, time, machine, versions and commit"
 is "$(pworker @alone --eval a/alone-1/w-0003.safetensors --data packed/mnist-test.rec | awk -F'\t' 'NR == 2 { printf "%.4f", $3 }')" \
 	"$(awk -F'\t' '$2 == 1 && $3 == 2 { printf "%.4f", $5 }' a.tsv)" "... which its weights have"
 status 0 "again" row a alone

@@ -49,7 +49,7 @@ struct pworker {
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
 	uint64_t	 frequent;
-	const char	*trace;			/* FILE, or NULL: of so many steps from the trace_first-th on */
+	const char	*trace;			/* FILE, or NULL: traces trace_steps steps from the trace_first-th on */
 	uint64_t	 trace_first, trace_steps;
 	enum worker_style style;	/* of the lines for people */
 	bool		 print, last, plain;

@@ -26,7 +26,7 @@ take(struct pworker *p, int c, char *text)
 
 const struct worker_theme worker_freeze_theme = { longs, take, NULL };
 
-/* What one --freeze says, as a rule; of no blocks there is none. */
+/* What one --freeze says, as a rule; 0 blocks need none. */
 static int
 rule_of(const char *what, const struct graph *g, struct buf *rule)
 {

@@ -227,35 +227,41 @@ io_create(struct io_new *f, const char *path)
 }
 
 int
+io_flush(int fd)
+{
+	int r;
+
+	while ((r = fsync(fd)) < 0 && errno == EINTR)
+		;
+	return r < 0 && errno != EINVAL && errno != EROFS ? err_sys("write") : 0;
+}
+
+int
 io_seal(struct io_new *f)
 {
-	int e = 0, r;
+	int e;
 
 	if (f->fd < 0)
 		return 0;
-	while ((r = fsync(f->fd)) < 0 && errno == EINTR)
-		;
-	if (r < 0 && errno != EINVAL && errno != EROFS)
-		e = err_sys("write");
+	e = io_flush(f->fd);
 	if (close(f->fd) < 0 && e == 0)
 		e = err_sys("close");
 	f->fd = -1;
 	return e;
 }
 
-/* The name is on disk when the folder is.  It cannot be taken back where that fails. */
-static void
-sync_folder(char *path)
+void
+io_flush_name(const char *path)
 {
-	char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
+	char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	int fd;
 
-	if (slash != NULL)
-		slash[slash == path] = 0;	/* "/" stays */
-	if ((fd = open(slash != NULL ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		return;
-	(void)fsync(fd);
-	close(fd);
+	if (folder != NULL && (fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0) {
+		(void)fsync(fd);
+		close(fd);
+	}
+	free(folder);
 }
 
 int
@@ -266,7 +272,7 @@ io_commit(struct io_new *f)
 	if (e == 0 && f->tmp != NULL && rename(f->tmp, f->path) < 0)
 		e = err_sys("rename");
 	if (e == 0 && f->tmp != NULL)
-		sync_folder(f->path);	/* which is not used after this */
+		io_flush_name(f->path);
 	if (e == 0) {
 		free(f->tmp);
 		f->tmp = NULL;

@@ -24,6 +24,11 @@ int	 io_peek(int fd, void *p, size_t n, size_t *got);
 /* Appends the whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT beyond max bytes. */
 int	 io_slurp(const char *path, size_t max, struct buf *b);
 
+/* Flushes what was written to disk; what cannot be flushed, such as a pipe, is fine.  Returns 0 or ERR_SYS. */
+int	 io_flush(int fd);
+/* Flushes the folder of path: a new name is on disk when its folder is.  It cannot be taken back where that fails. */
+void	 io_flush_name(const char *path);
+
 /* A file without a name in $TMPDIR (default: /tmp), gone when it is closed.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 

@@ -11,7 +11,7 @@
  * over, and is gone when the file is written next.
  *
  * Processes share the file: it is written whole, by rename, under a lock on FILE.lock, with what others wrote since.
- * What a process knows already it does not take from others.
+ * An entry that a process has in memory wins over the file's.
  * Threads: find and keep may be called by several at a time.
  */
 #ifndef ENGINE_CHOICE_H

@@ -1,7 +1,7 @@
 /*
  * cpu_half - numbers out of memory and back, f32 or bf16 as `half` says, computed in f32 either way.
  *
- * bf16 is the upper half of an f32.  It is rounded to nearest, ties to even; what is no number stays none.  Where `half`
+ * bf16 is the upper half of an f32.  It is rounded to nearest, ties to even; a NaN stays a NaN.  Where `half`
  * is a constant of the function that calls, nothing of the choice is left.  at counts numbers.
  */
 #ifndef ENGINE_CPU_HALF_H

@@ -8,8 +8,8 @@
  * there alone; without that beside the program, then in ../lib/tally from there.
  *
  * The module exports one symbol, a struct cuda_module.  It is linked with nothing
- * of lib/: what it needs of it comes in struct cuda_host, so that there is one
- * error line and one of everything else.  Both sides are built from this header;
+ * of lib/: what it needs of it comes in struct cuda_host, so that the
+ * error line and all tables exist once.  Both sides are built from this header;
  * a module of another version is refused.
  *
  * Where there is no GPU to compute on open() returns ERR_NOTSUP, and the line

@@ -5,7 +5,7 @@
  * The gradients are added in that order, g = ((g0 + g1) + g2) ..., each array as soon
  * as all have it, so the bits are the same on every run, and those of one device that
  * takes the same parts one after the other (--accumulate D) on as many threads as each
- * of these has.  Dropout's masks hang on a sample's number in the whole batch.
+ * of these has.  Dropout's masks depend on a sample's number in the whole batch.
  *
  * Where all are GPUs, NCCL adds the gradients on them, so that one sum comes down to the host; of three devices and more
  * in an order of its own, which on one machine is the same on every run.

@@ -1,5 +1,5 @@
 /*
- * average - a second set of weights that follows the learned ones more calmly.
+ * average - a second set of weights that follows the learned ones smoothly.
  *
  * After an update, with w the weights, a the average and n how many weights it is of so far:
  *

@@ -13,7 +13,7 @@
 enum check_beside { CHECK_NONE, CHECK_AGREES, CHECK_DIFFERS };
 
 struct check_found {
-	uint64_t		 records;	/* that have a sound frame; damage in between is none */
+	uint64_t		 records;	/* with a sound frame; damage between records is not counted */
 	uint64_t		 bad;		/* records, and places passed over */
 	enum check_beside	 index, sums;
 };

@@ -1,7 +1,7 @@
 /*
  * newtext - a text file that appears at once: lines are put into a buffer and written as it fills.
  *
- * A struct newtext of zeros is none, to which all but newtext_create() do nothing.
+ * A zeroed struct newtext is no file: all but newtext_create() do nothing with it.
  */
 #ifndef RECORD_NEWTEXT_H
 #define RECORD_NEWTEXT_H

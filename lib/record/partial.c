@@ -252,10 +252,13 @@ partial_flush(struct partial *p)
 int
 partial_rename(struct partial *p)
 {
-	if (fsync(p->fd) < 0 && errno != EINVAL && errno != EROFS)
-		return err_sys("%s: write", p->path);
+	if (io_flush(p->fd) < 0) {
+		err_within("%s", p->path);
+		return ERR_SYS;
+	}
 	if (rename(p->part, p->path) < 0)
 		return err_sys("%s: rename", p->path);
+	io_flush_name(p->path);
 	unlink(p->journal);
 	return 0;
 }

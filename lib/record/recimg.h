@@ -13,7 +13,7 @@
 struct recimg;
 
 /*
- * Pictures will have c channels, 1 or 3.  The records are lent until recimg_free(); NULL: there are none but bytes.
+ * Pictures will have c channels, 1 or 3.  The records are lent until recimg_free(); NULL: bytes alone will be given.
  * Returns 0 or ERR_NOMEM.
  */
 int	 recimg_new(struct recimg **r, const struct recs *recs, uint32_t c);

@@ -23,7 +23,7 @@ struct agent {
 	struct pollfd	*fd;
 	char		 addr[HERE_ADDR];
 	char		*go;		/* NULL: not come yet */
-	uint32_t	 signals;	/* so many CTL_SIGNAL have come */
+	uint32_t	 signals;	/* how many CTL_SIGNAL have come */
 	bool		 done;		/* CTL_DONE is said */
 	double		 door_at;	/* the door stays shut until then, as this process lacks what lets somebody in */
 	int		 why;		/* the launcher is gone */

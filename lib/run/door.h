@@ -21,7 +21,7 @@
  */
 int	 door_open(const char *name, int *fd);
 /*
- * The next who comes in, without waiting.  *fd: both ways.  Returns 0, ERR_AGAIN (nobody), ERR_AUTH (a stranger, who was sent
+ * Accepts the next connection, without waiting.  *fd: both ways.  Returns 0, ERR_AGAIN (nobody), ERR_AUTH (a stranger, who was sent
  * away) or ERR_SYS.
  */
 int	 door_accept(int door, int *fd);

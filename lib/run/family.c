@@ -135,7 +135,7 @@ family_kill(const pid_t *spare, size_t n)
 	struct family f;
 	size_t found;
 
-	/* Again until there is none: who was started, or lost its parent, during a walk may be missed by it. */
+	/* Repeated until no process is found: who was started, or lost its parent, during a walk may be missed by it. */
 	do {
 		f = find(spare, n);
 		for (size_t i = 0; i < f.n; i++)

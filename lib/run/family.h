@@ -2,7 +2,7 @@
  * family - signals all that descends from this process, whatever groups and sessions it made.
  *
  * With PR_SET_CHILD_SUBREAPER (prctl(2)) a process whose parent has ended becomes the child of the nearest ancestor that asked
- * for it, so that nothing gets out of the family: not by a group or session of its own, nor by a second fork.
+ * for it, so that no descendant gets away by a new group, a new session or a second fork.
  * Descendants are found by the parents that /proc tells.
  * Threads: no state; the caller has one thread, and waits for no other child of it meanwhile.
  */

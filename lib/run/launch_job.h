@@ -27,11 +27,11 @@ struct launch {
 	bool		 gone;		/* CTL_GO is sent: all run */
 	int		 signo;		/* the user's; 0: none */
 	double		 term_at, kill_at;	/* when those left are signalled; 0: not yet known */
-	bool		 changed;	/* what is to be saved is not what was */
+	bool		 changed;	/* the state differs from what was saved last */
 	double		 saved;		/* when that was done last */
 	struct record_signal sent[RECORD_SIGNALS];	/* signals of a detached job, for hosts that have missed them */
 	uint32_t	 nsent;
-	double		 cause_at;	/* somebody lost a peer: whose own end is waited for until then; 0: nobody's */
+	double		 cause_at;	/* a process lost its peer: that peer's own end is waited for until then; 0: nobody did */
 };
 
 /* A line of our own, behind the tool's name. */

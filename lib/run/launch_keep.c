@@ -298,7 +298,7 @@ launch_save(struct launch *l, bool now)
 		return;
 	drain(l);
 	if (save(l) < 0) {
-		/* The agents keep what was not saved; without room for a record there is none for output either. */
+		/* The agents keep what was not saved; where there is no room for a record, no output is taken either. */
 		if (!l->roster->termed)
 			launch_note(l, "%s", err_line());
 		launch_fail(l, 1);

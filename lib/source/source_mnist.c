@@ -125,7 +125,7 @@ survey(struct state *s)
 	unsigned part;
 	int e;
 
-	/* What cannot be read beside the files is none of them. */
+	/* A neighbour that cannot be read is not one of the set. */
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM) {
 		struct half *h;
 

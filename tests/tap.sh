@@ -14,7 +14,7 @@ set -u
 case "$PATH" in "$BUILD":*) ;; *) PATH=$BUILD:$PATH ;; esac
 export TOP BUILD PATH LC_ALL=C
 DATA=${TALLY_DATA:-$TOP/../shared/data}
-T=$(mktemp -d "${TMPDIR:-/tmp}/tally.XXXXXX")
+T=$(mktemp -d "${TMPDIR:-/tmp}/tally.XXXXXX") || { echo "Bail out!  no directory for temporary files"; exit 1; }
 tap_run=0 tap_bad=0
 trap 'rm -rf "$T"' EXIT
 trap 'exit 143' TERM INT HUP

@@ -5,7 +5,8 @@
 # Each case is data -> the layer -> fc -> softmax of two classes; the table holds the gradient of x by way of
 # a 1x1 convolution of ones over groups of one channel in front, whose weight's gradient is the sum over a plane of x dx,
 # and the layer's output.  Formulas that people get wrong: LRN's alpha, edges of ceil, what an average divides by, both
-# GELUs, ELU, label smoothing, dilation, groups, reflected borders.
+# GELUs, ELU, label smoothing, dilation, groups, reflected borders; and the plain ones.  Layers of several inputs get y and
+# its tanh.
 import torch
 from torch.nn import functional as F
 
@@ -27,7 +28,7 @@ def table(name, t, kind="float"):
 C, H, W, K = 4, 5, 4, 2
 x = eighths(2, C, H, W)
 label = torch.tensor([1, 0])
-conv_w = {"dilated": eighths(4, C, 3, 2, most=4), "groups": eighths(4, C // 2, 3, 3, most=4)}
+conv_w = {"dilated": eighths(4, C, 3, 2, most=4), "groups": eighths(4, C // 2, 3, 3, most=4), "plain": eighths(3, C, 3, 2, most=4)}
 
 layers = {
     "lrn": lambda y: F.local_response_norm(y, 5, alpha=0.5, beta=0.75, k=2.0),
@@ -43,6 +44,18 @@ layers = {
     "reflect": lambda y: F.pad(y, (2, 2, 3, 3), mode="reflect"),
     "dilated": lambda y: F.conv2d(y, conv_w["dilated"], stride=(2, 1), padding=(2, 1), dilation=(2, 3)),
     "groups": lambda y: F.conv2d(y, conv_w["groups"], padding=1, groups=2),
+    "plain": lambda y: F.conv2d(y, conv_w["plain"], stride=(1, 2), padding=(1, 0)),
+    "relu": lambda y: F.relu(y),
+    "tanh": lambda y: torch.tanh(y),
+    "sigmoid": lambda y: torch.sigmoid(y),
+    "linear": lambda y: 0.25 * y,
+    "max_whole": lambda y: F.adaptive_max_pool2d(y, 1),
+    "avg_whole": lambda y: F.adaptive_avg_pool2d(y, 1),
+    "avg": lambda y: F.avg_pool2d(y, 2, (2, 1)),
+    "zeros": lambda y: F.pad(y, (1, 1, 2, 2)),
+    "add": lambda y: y + torch.tanh(y),
+    "mul": lambda y: y * torch.tanh(y),
+    "concat": lambda y: torch.cat([y, torch.tanh(y)], 1),
     "smooth": lambda y: y,
 }
 

@@ -12,6 +12,7 @@
 struct layers_case {
 	const char  *name;
 	struct graph_node like;
+	bool	     two;	/* its inputs are x and tanh x */
 	float	     smooth;
 	const float *w;		/* the layer's own weight */
 	size_t	     nw;
@@ -20,9 +21,11 @@ struct layers_case {
 	size_t	     ndw;
 };
 
-#define CASE(n, s, own, count, ...) { #n, { __VA_ARGS__ }, s, own, count, layers_##n##_loss, layers_##n##_dw, \
+#define ANY(n, two, s, own, count, ...) { #n, { __VA_ARGS__ }, two, s, own, count, layers_##n##_loss, layers_##n##_dw, \
 	layers_##n##_da, COUNT(layers_##n##_dw) }
+#define CASE(n, s, own, count, ...) ANY(n, false, s, own, count, __VA_ARGS__)
 #define PLAIN(n, ...) CASE(n, 0, NULL, 0, __VA_ARGS__)
+#define TWO(n, ...) ANY(n, true, 0, NULL, 0, __VA_ARGS__)
 
 static const struct layers_case cases[] = {
 	PLAIN(lrn, .op = GRAPH_LRN, .size = 5, .alpha = 0.5f, .power = 0.75f, .knorm = 2),
@@ -43,6 +46,19 @@ static const struct layers_case cases[] = {
 	    .stride = { 2, 1 }, .pad = { 2, 1 }, .dilate = { 2, 3 }),
 	CASE(groups, 0, layers_groups_w, COUNT(layers_groups_w), .op = GRAPH_CONV, .k = 4, .r = 3, .s = 3,
 	    .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .groups = 2),
+	CASE(plain, 0, layers_plain_w, COUNT(layers_plain_w), .op = GRAPH_CONV, .k = 3, .r = 3, .s = 2, .stride = { 1, 2 },
+	    .pad = { 1, 0 }),
+	PLAIN(relu, .op = GRAPH_ACT, .act = GRAPH_RELU),
+	PLAIN(tanh, .op = GRAPH_ACT, .act = GRAPH_TANH),
+	PLAIN(sigmoid, .op = GRAPH_ACT, .act = GRAPH_SIGMOID),
+	PLAIN(linear, .op = GRAPH_ACT, .act = GRAPH_LINEAR, .alpha = 0.25f),
+	PLAIN(max_whole, .op = GRAPH_POOL, .pool = GRAPH_MAX, .r = LAYERS_H, .s = LAYERS_W, .stride = GRAPH_BOTH(1)),
+	PLAIN(avg_whole, .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = LAYERS_H, .s = LAYERS_W, .stride = GRAPH_BOTH(1)),
+	PLAIN(avg, .op = GRAPH_POOL, .pool = GRAPH_AVG, .r = 2, .s = 2, .stride = { 2, 1 }),
+	PLAIN(zeros, .op = GRAPH_PAD, .pad = { 2, 1 }),
+	TWO(add, .op = GRAPH_ADD),
+	TWO(mul, .op = GRAPH_MUL),
+	TWO(concat, .op = GRAPH_CONCAT),
 	CASE(smooth, 0.2f, NULL, 0, .op = GRAPH_FLATTEN),
 };
 
@@ -72,7 +88,14 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
 	struct engine_plan *p;
 	float *d;
 
-	x = nets_node(g, x, c->like);
+	if (c->two) {
+		struct graph_node like = c->like;
+
+		like.in = (uint32_t[]){ x, NODE(g, x, ACT, .act = GRAPH_TANH) };
+		like.nin = 2;
+		x = nets_node(g, x, like);
+	} else
+		x = nets_node(g, x, c->like);
 	x = NODE(g, x, FC, .k = LAYERS_K);
 	NODE(g, x, SOFTMAX, .smooth = c->smooth);
 	if (!ok(g->P == LAYERS_C + c->nw + c->ndw, "%s: %s: the shapes are PyTorch's", e->name, c->name)) {

@@ -4,9 +4,9 @@
 #
 # Each case is data -> the layer -> fc -> softmax of two classes; the table holds the gradient of x by way of
 # a 1x1 convolution of ones over groups of one channel in front, whose weight's gradient is the sum over a plane of x dx,
-# and the layer's output.  Formulas that people get wrong: LRN's alpha, edges of ceil, what an average divides by, both
-# GELUs, ELU, label smoothing, dilation, groups, reflected borders; and the plain ones.  Layers of several inputs get y and
-# its tanh.
+# and the layer's output by way of the gradient of the fc's weight: that of class 0, class 1 having its negative.
+# Formulas that people get wrong: LRN's alpha, edges of ceil, what an average divides by, both GELUs, ELU, label smoothing,
+# dilation, groups, reflected borders; and the plain ones.  Layers of several inputs get y and its tanh.
 import torch
 from torch.nn import functional as F
 
@@ -18,10 +18,10 @@ def eighths(*shape, most=16):
 
 
 def table(name, t, kind="float"):
-    v = [f"{float(a):.9g}" for a in t.detach().flatten()]
+    v = [f"{float(a):.7g}" for a in t.detach().flatten()]
     print(f"static const {kind} {name}[] = {{")
-    for i in range(0, len(v), 8):
-        print("\t" + ", ".join(a if set(a) & set(".e") else a + ".0" for a in v[i:i + 8]) + ",")
+    for i in range(0, len(v), 10):
+        print("\t" + ", ".join(a if set(a) & set(".e") else a + ".0" for a in v[i:i + 10]) + ",")
     print("};\n")
 
 
@@ -75,6 +75,6 @@ for name, layer in layers.items():
     loss = F.cross_entropy(F.linear(y.flatten(1), w), label, reduction="sum", label_smoothing=0.2 if name == "smooth" else 0.0)
     loss.backward()
     print(f"static const double layers_{name}_loss = {float(loss.detach()):.12g};")
-    table(f"layers_{name}_dw", w.grad)
+    table(f"layers_{name}_dw", w.grad[0])
     table(f"layers_{name}_da", a.grad)
 print("#endif")

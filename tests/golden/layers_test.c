@@ -17,7 +17,7 @@ struct layers_case {
 	const float *w;		/* the layer's own weight */
 	size_t	     nw;
 	double	     loss;
-	const float *dw, *da;
+	const float *dw, *da;	/* dw: of class 0 */
 	size_t	     ndw;
 };
 
@@ -98,7 +98,7 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
 		x = nets_node(g, x, c->like);
 	x = NODE(g, x, FC, .k = LAYERS_K);
 	NODE(g, x, SOFTMAX, .smooth = c->smooth);
-	if (!ok(g->P == LAYERS_C + c->nw + c->ndw, "%s: %s: the shapes are PyTorch's", e->name, c->name)) {
+	if (!ok(g->P == LAYERS_C + c->nw + LAYERS_K * c->ndw, "%s: %s: the shapes are PyTorch's", e->name, c->name)) {
 		graph_free(g);
 		return;
 	}
@@ -108,7 +108,7 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
 		v.w[j] = 1;
 	if (c->nw > 0)
 		memcpy(v.w + LAYERS_C, c->w, c->nw * sizeof(float));
-	for (size_t j = 0; j < c->ndw; j++)
+	for (size_t j = 0; j < LAYERS_K * c->ndw; j++)
 		v.w[LAYERS_C + c->nw + j] = (float)((j * j + 1) % 11) / 64;
 	nets_must(e->plan(dev, g, LAYERS_N, ENGINE_F32, &p));
 	nets_must(nets_load(e, p, g, &v));
@@ -116,6 +116,9 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
 	nets_must(e->backward(p, d, NULL, NULL));
 	near(r.loss, c->loss, 3e-6 * c->loss, "%s: %s: the loss", e->name, c->name);
 	same(d + LAYERS_C + c->nw, c->dw, c->ndw, e->name, c->name, "what comes out");
+	for (size_t j = 0; j < c->ndw; j++)
+		d[LAYERS_C + c->nw + c->ndw + j] *= -1;
+	same(d + LAYERS_C + c->nw + c->ndw, c->dw, c->ndw, e->name, c->name, "... for the other class");
 	same(d, c->da, LAYERS_C, e->name, c->name, "what goes back");
 	e->plan_free(p);
 	nets_numbers_free(&v);

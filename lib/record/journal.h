@@ -7,7 +7,8 @@
  *	r TAB place TAB id TAB bytes TAB sum	it became a record; the offset is the sum of the bytes before
  *	x TAB place TAB name TAB reason		it was left out
  *
- * command, place and sum are 16 hexadecimal digits; place is sum_of() the item's name, bytes and sum are as in sum.h.
+ * command, place and sum are 16 hexadecimal digits; place stands for the item's name and, of a file, its size and
+ * date; bytes and sum are as in sum.h.
  * Lines are written behind the records that they speak of, and none is
  * believed without its record: nothing rests on the order in which a disk writes.
  */

@@ -83,6 +83,11 @@ mv "$first" away.png
 status 2 "refused when a picture has gone" run -o p.rec --rejects p.bad --resume
 like err '^im2rec: p\.rec: item [0-9]* of the source was another one, not ' "which is named"
 mv away.png "$first"
+cp -p "$first" away.png
+cp "$(find src -name '*.png' | sort | sed -n 2p)" "$first"
+status 2 "refused when another picture has its name" run -o p.rec --rejects p.bad --resume
+like err '^im2rec: p\.rec: item 0 of the source was another one, not ' "which is named, too"
+mv away.png "$first"
 status 1 "and taken up when it is back" run -o p.rec --rejects p.bad --resume
 ok "to the same as ever" same p
 (cd src && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR, NR % 7, $0 }') >l.lst

@@ -22,6 +22,8 @@ in_code() { # TOOL
 for p in man/*.[157]; do
 	ok "$p: mandoc has nothing to say" sh -c 'out=$(mandoc -Tlint -Wwarning "$1" 2>&1); echo "$out"; [ -z "$out" ]' sh "$p"
 	like "$p" '^\.Sh EXAMPLES' "$p: examples"
+	# Ql quotes all that follows it on its line, and what stands behind punctuation there.
+	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p: no quotation within another"
 done
 
 for c in cmd/*.c; do

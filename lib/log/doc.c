@@ -18,10 +18,10 @@ set(struct logline *l, enum logline_measure m, double v)
 }
 
 static void
-all_of_it(struct logline *l, const char *label)
+all_of_it(const struct doc *d, struct logline *l, const char *label)
 {
 	l->at = LOGLINE_WHOLE;
-	snprintf(l->label, sizeof(l->label), "%s", label);
+	snprintf(l->label, sizeof(l->label), "%s%s%.68s", d->span, d->span[0] != 0 ? ": " : "", label);
 }
 
 /* A number that begins at *p, which moves behind it. */
@@ -128,7 +128,7 @@ traffic(struct doc *d, const char *line, struct logline *l)
 	p++;
 	if (!amount(&p, "tx", &tx))
 		return false;
-	all_of_it(l, named(d, line, at, name));
+	all_of_it(d, l, named(d, line, at, name));
 	set(l, LOGLINE_RX, rx);
 	set(l, LOGLINE_TX, tx);
 	return true;
@@ -150,7 +150,7 @@ minutes(struct doc *d, const char *line, struct logline *l)
 	p = blanks(p);
 	if (strncmp(p, "minutes", 7) != 0 && strncmp(p, "seconds", 7) != 0)
 		return false;
-	all_of_it(l, d->heading);
+	all_of_it(d, l, d->heading);
 	set(l, LOGLINE_SECONDS, *p == 'm' ? v * 60 : v);
 	return true;
 }
@@ -195,6 +195,7 @@ counters(struct doc *d, const char *line, struct logline *l)
 	if (!product(&p, &l->at) || !number(&rx, &r) || !number(&tx, &t))
 		return false;
 	l->by_step = true;
+	d->span[0] = 0;
 	snprintf(l->label, sizeof(l->label), "%s", d->heading);
 	set(l, LOGLINE_RX_SO_FAR, r);
 	set(l, LOGLINE_TX_SO_FAR, t);
@@ -212,8 +213,9 @@ accuracy(struct doc *d, const char *line, struct logline *l)
 		p = blanks(at + 5);
 		if (!number(&p, &valid) || valid > 100)
 			return false;
-		all_of_it(l, named(d, line, at, name));
-		snprintf(d->heading, sizeof(d->heading), "%s", l->label);
+		if (named(d, line, at, name) == name)
+			memcpy(d->heading, name, sizeof(name));
+		all_of_it(d, l, d->heading);
 		set(l, LOGLINE_VAL_ACCURACY, valid / 100);
 		return true;
 	}
@@ -222,7 +224,7 @@ accuracy(struct doc *d, const char *line, struct logline *l)
 	p += 4;
 	if (!number(&p, &valid))
 		return false;
-	all_of_it(l, d->heading);
+	all_of_it(d, l, d->heading);
 	set(l, LOGLINE_TRAIN_ACCURACY, train / 100);
 	set(l, LOGLINE_VAL_ACCURACY, valid / 100);
 	return true;
@@ -241,7 +243,7 @@ pair(struct doc *d, const char *line, struct logline *l)
 	p = blanks(p + n);
 	if (!number(&p, &rx) || *(p = blanks(p)) == 0 || !number(&p, &tx) || *blanks(p) != 0)
 		return false;
-	all_of_it(l, name);
+	all_of_it(d, l, name);
 	set(l, LOGLINE_RX, rx * d->unit);
 	set(l, LOGLINE_TX, tx * d->unit);
 	return true;
@@ -386,6 +388,28 @@ table(struct doc *d, const char *line, struct logline *l)
 	return false;
 }
 
+/* "one epoch", "30 epochs" or "epoch 50" in a line says what those below it are of. */
+static void
+listen_for_epochs(struct doc *d, const char *line)
+{
+	for (const char *at = line; (at = strstr(at, "epoch")) != NULL; at += 5) {
+		const char *from = at, *to = at + 5 + (at[5] == 's');
+
+		if (from > line && from[-1] == ' ' && --from >= line + 3 && strncmp(from - 3, "one", 3) == 0)
+			from -= 3;
+		else
+			while (from > line && isdigit((unsigned char)from[-1]))
+				from--;
+		if (from == at || *from == ' ') {
+			from = at;
+			if (*to != ' ' || !isdigit((unsigned char)to[1]))
+				continue;
+			to += 1 + strspn(to + 1, "0123456789");
+		}
+		snprintf(d->span, sizeof(d->span), "%.*s", (int)(to - from), from);
+	}
+}
+
 /* A line that measures nothing may name what follows: a heading, or a few words. */
 static void
 listen_to(struct doc *d, const char *line)
@@ -394,6 +418,7 @@ listen_to(struct doc *d, const char *line)
 	char name[LOGLINE_LABEL], rx[3], tx[3];
 	int end = 0;
 
+	listen_for_epochs(d, line);
 	if (unit != NULL)
 		d->unit = unit_of(blanks(unit + 5));
 	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 && strcmp(tx, "tx") == 0) {

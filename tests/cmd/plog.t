@@ -139,9 +139,9 @@ if [ -d "$seeds" ]; then
 	is "$(tsv 000 | awk '$1 == 2 && $2 == 19 { print $4 }')" 0.824894667 "... three workers' mean"
 	is "$(tsv 002 | awk -F '\t' '/resnet50 512x8=4096 \(lr=0.4\) 8/ { print $3, $4, $5, $6 }')" \
 		"0.604 2.1 24000 0.7" "a table of results"
-	is "$(tsv 003 | awk -F '\t' '$1 == "server3" { print $6, $7 }' | tail -n 1)" "45682.8 2979676511273" \
+	is "$(tsv 003 | awk -F '\t' '$1 == "epoch 50: server3" { print $6, $7 }')" "45682.8 2979676511273" \
 		"a summary of vnstat"
-	is "$(tsv 003 | awk -F '\t' '$1 == "server2" { print $7, $8 }' | sed -n 2p)" "1786706395136 1758789107712" \
+	is "$(tsv 003 | awk -F '\t' '$1 == "30 epochs: server2" { print $7, $8 }')" "1786706395136 1758789107712" \
 		"traffic of all epochs in its table"
 	is "$(tsv 003 | awk -F '\t' '$1 == "no fraze layers" && $3 == 355 { print $7, $8 }')" \
 		"376595358958 378745601514" \

@@ -177,6 +177,8 @@ machine_take(struct machine_list *l, const char *line)
 		return e;
 	if (strncmp(line, "* **Infra", 9) == 0 && (end = strstr(line + 4, "**:")) != NULL) {
 		copy(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
+		for (char *p; (p = strstr(m.name, "\\*")) != NULL;)	/* a star that Markdown shall leave alone */
+			memmove(p, p + 1, strlen(p));
 		end += 3;
 		copy(m.hardware, sizeof(m.hardware), end, strcspn(end, "\r\n"));
 		return add(l, &m);

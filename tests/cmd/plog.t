@@ -148,6 +148,7 @@ if [ -d "$seeds" ]; then
 		"counters by step"
 	is "$(tsv 004 | awk -F '\t' '$1 == 2 && $2 == 2000 { print $3, $4, $5, $6 }')" "0.9375 0.233018 0.014 1995" "TensorFlow's steps"
 	is "$(plog --machines --format tsv "$seeds"/001* "$seeds"/002* | wc -l)" 8 "machines"
+	is "$(plog --machines --format tsv "$seeds"/002* | cut -f1 | grep -c '^Infrastructure 1\*$')" 1 "... by their names"
 else
 	skip "the logs of others" "no $seeds"
 fi

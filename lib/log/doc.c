@@ -207,7 +207,7 @@ accuracy(struct doc *d, const char *line, struct logline *l)
 {
 	const char *at = strstr(line, "Acc@1"), *p;
 	char name[LOGLINE_LABEL];
-	double train, valid;
+	double train, valid, top5;
 
 	if (at != NULL) {
 		p = blanks(at + 5);
@@ -217,6 +217,9 @@ accuracy(struct doc *d, const char *line, struct logline *l)
 			memcpy(d->heading, name, sizeof(name));
 		all_of_it(d, l, d->heading);
 		set(l, LOGLINE_VAL_ACCURACY, valid / 100);
+		p = blanks(p);
+		if (strncmp(p, "Acc@5", 5) == 0 && (p = blanks(p + 5), number(&p, &top5)) && top5 <= 100)
+			set(l, LOGLINE_VAL_TOP5, top5 / 100);
 		return true;
 	}
 	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !number(&p, &train)) || strncmp(p, "% / ", 4) != 0)

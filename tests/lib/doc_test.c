@@ -51,6 +51,7 @@ static const struct want wants[] = {
 	{ " with init: bytes     47 B  |       48 KiB", "with init", LOGLINE_WHOLE, LOGLINE_RX, 47 },
 	{ "bytes 5 apples | 6 pears", NULL, 0, 0, 0 },
 	{ "two layers   Acc@1 81.500 Acc@5 99.550", "two layers", LOGLINE_WHOLE, LOGLINE_VAL_ACCURACY, 0.815 },
+	{ "two layers   Acc@1 81.500 Acc@5 99.550", "two layers", LOGLINE_WHOLE, LOGLINE_VAL_TOP5, 0.9955 },
 	{ "batch131*2+93  RX bytes:4052 (4.0 TB)  TX bytes:4078 (4.0 TB)", "two layers", 355, LOGLINE_RX_SO_FAR, 4052 },
 	{ "20  RX bytes:4052  TX bytes:4078", "two layers", 20, LOGLINE_TX_SO_FAR, 4078 },
 	{ "RX bytes:4052  TX bytes:4078", NULL, 0, 0, 0 },

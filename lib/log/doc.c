@@ -20,8 +20,13 @@ set(struct logline *l, enum logline_measure m, double v)
 static void
 all_of_it(const struct doc *d, struct logline *l, const char *label)
 {
+	const int room = (int)(sizeof(l->label) - sizeof(d->span) - sizeof(": "));
+
 	l->at = LOGLINE_WHOLE;
-	snprintf(l->label, sizeof(l->label), "%s%s%.68s", d->span, d->span[0] != 0 ? ": " : "", label);
+	if (d->span[0] != 0)
+		snprintf(l->label, sizeof(l->label), "%s: %.*s", d->span, room, label);
+	else
+		snprintf(l->label, sizeof(l->label), "%s", label);
 }
 
 /* A number that begins at *p, which moves behind it. */
@@ -391,25 +396,23 @@ table(struct doc *d, const char *line, struct logline *l)
 	return false;
 }
 
-/* "one epoch", "30 epochs" or "epoch 50" in a line says what those below it are of. */
+/* "one epoch", "30 epochs" or "epoch 50" in a line says what those below it are of; of several the last. */
 static void
 listen_for_epochs(struct doc *d, const char *line)
 {
 	for (const char *at = line; (at = strstr(at, "epoch")) != NULL; at += 5) {
-		const char *from = at, *to = at + 5 + (at[5] == 's');
+		const char *from = at, *end = at + 5 + (at[5] == 's');
+		size_t behind = *end == ' ' ? strspn(end + 1, "0123456789") : 0;
 
-		if (from > line && from[-1] == ' ' && --from >= line + 3 && strncmp(from - 3, "one", 3) == 0)
-			from -= 3;
-		else
-			while (from > line && isdigit((unsigned char)from[-1]))
+		if (at - line >= 4 && strncmp(at - 4, "one ", 4) == 0)
+			from = at - 4;
+		else if (at > line && at[-1] == ' ')
+			for (from = at - 1; from > line && isdigit((unsigned char)from[-1]);)
 				from--;
-		if (from == at || *from == ' ') {
-			from = at;
-			if (*to != ' ' || !isdigit((unsigned char)to[1]))
-				continue;
-			to += 1 + strspn(to + 1, "0123456789");
-		}
-		snprintf(d->span, sizeof(d->span), "%.*s", (int)(to - from), from);
+		if (from < at && *from != ' ')
+			snprintf(d->span, sizeof(d->span), "%.*s", (int)(end - from), from);
+		else if (behind > 0)
+			snprintf(d->span, sizeof(d->span), "%.*s", (int)(end + 1 + behind - at), at);
 	}
 }
 

@@ -2,6 +2,7 @@
 #include "log/curve.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,17 +21,13 @@ struct curve_item {
 static int
 add(struct curve *c, const struct logline *l, int m)
 {
-	size_t cap = c->cap > 0 ? 2 * c->cap : 256;
 	struct curve_item *p;
 
 	if (c->n == CURVE_MOST)
 		return err_fail(ERR_LIMIT, "more than %u measurements", CURVE_MOST);
-	if (c->n == c->cap) {
-		if ((p = realloc(c->item, cap * sizeof(*p))) == NULL)
-			return err_nomem();
-		c->item = p;
-		c->cap = cap;
-	}
+	if ((p = grow_by_one(c->item, c->n, &c->cap, sizeof(*p))) == NULL)
+		return ERR_NOMEM;
+	c->item = p;
 	c->item[c->n] = (struct curve_item){ .at = l->at, .rank = l->rank, .value = l->value[m], .run = c->run,
 		.order = (uint32_t)c->n, .measure = (enum logline_measure)m, .by_step = l->by_step };
 	c->n++;

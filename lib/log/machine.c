@@ -2,6 +2,7 @@
 #include "log/machine.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -25,7 +26,6 @@ static int
 add(struct machine_list *l, const struct machine *m)
 {
 	struct machine *p;
-	size_t cap = l->cap > 0 ? 2 * l->cap : 16;
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct machine *k = &l->machine[i];
@@ -37,12 +37,9 @@ add(struct machine_list *l, const struct machine *m)
 	}
 	if (l->n == MACHINE_MOST)
 		return 0;
-	if (l->n == l->cap) {
-		if ((p = realloc(l->machine, cap * sizeof(*p))) == NULL)
-			return err_nomem();
-		l->machine = p;
-		l->cap = cap;
-	}
+	if ((p = grow_by_one(l->machine, l->n, &l->cap, sizeof(*p))) == NULL)
+		return ERR_NOMEM;
+	l->machine = p;
 	l->machine[l->n++] = *m;
 	return 0;
 }
@@ -84,19 +81,16 @@ ours(struct machine_list *l, const char *line)
 static int
 device(struct machine_list *l, const struct machine *m, const struct tsv_row *r)
 {
-	size_t at = (size_t)(m - l->machine), cap = l->devices_cap > 0 ? 2 * l->devices_cap : 16, i = 0;
+	size_t at = (size_t)(m - l->machine), i = 0;
 	struct machine_device *d = l->device;
 
 	while (i < l->devices && (d[i].machine != at || d[i].rank != r->rank || strcmp(d[i].name, r->device) != 0))
 		i++;
 	if (i == MACHINE_MOST)
 		return 0;
-	if (i == l->devices_cap) {
-		if ((d = realloc(d, cap * sizeof(*d))) == NULL)
-			return err_nomem();
-		l->device = d;
-		l->devices_cap = cap;
-	}
+	if ((d = grow_by_one(d, i, &l->devices_cap, sizeof(*d))) == NULL)
+		return ERR_NOMEM;
+	l->device = d;
 	if (i == l->devices) {
 		d[i] = (struct machine_device){ .machine = at, .rank = r->rank };
 		snprintf(d[i].name, sizeof(d[i].name), "%s", r->device);

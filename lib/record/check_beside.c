@@ -1,6 +1,7 @@
 /* check_beside - what an .idx and a .sum say, held against the records that are met. */
 #include "record/check_beside.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/io.h"
 #include "record/beside.h"
 #include "record/idx.h"
@@ -59,18 +60,14 @@ static int
 read_pairs(struct check_sides *s, const struct buf *text)
 {
 	const uint8_t *p = text->p, *end = text->n > 0 ? p + text->n : p;
-	struct pair one;
+	struct pair one, *more;
 	size_t cap = 0;
 	int e;
 
 	while ((e = idx_line(&p, end, &one.key, &one.at)) > 0) {
-		if (s->pairs == cap) {
-			struct pair *more = realloc(s->pair, (cap = cap > 0 ? cap * 2 : 1024) * sizeof(*more));
-
-			if (more == NULL)
-				return err_nomem();
-			s->pair = more;
-		}
+		if ((more = grow_by_one(s->pair, s->pairs, &cap, sizeof(*more))) == NULL)
+			return ERR_NOMEM;
+		s->pair = more;
 		s->pair[s->pairs++] = one;
 	}
 	if (e < 0)

@@ -1,6 +1,7 @@
 /* idx - where each record of a .rec begins. */
 #include "record/idx.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/io.h"
 #include "base/num.h"
 #include "record/rec.h"
@@ -23,17 +24,13 @@ idx_free(struct idx *x)
 static int
 add(struct idx *x, uint64_t at)
 {
+	uint64_t *p;
+
 	if (x->n == UINT32_MAX)
 		return err_fail(ERR_LIMIT, "record at %" PRIu64 ": more than %u records", at, UINT32_MAX);
-	if (x->n == x->cap) {
-		size_t cap = x->cap > 0 ? x->cap * 2 : 1024;
-		uint64_t *p = realloc(x->at, cap * sizeof(*p));
-
-		if (p == NULL)
-			return err_nomem();
-		x->at = p;
-		x->cap = cap;
-	}
+	if ((p = grow_by_one(x->at, x->n, &x->cap, sizeof(*p))) == NULL)
+		return ERR_NOMEM;
+	x->at = p;
 	x->at[x->n++] = at;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* lister - a directory of pictures in, .lst files out: what MXNet's im2rec.py --list does. */
 #include "source/lister.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/io.h"
 #include "base/num.h"
 #include "base/rng.h"
@@ -42,15 +43,11 @@ is_wanted(const struct lister_opt *opt, const char *name)
 static int
 add(struct lister *l, const char *name)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap > 0 ? l->cap * 2 : 1024;
-		size_t *at = realloc(l->at, cap * sizeof(*at));
+	size_t *at = grow_by_one(l->at, l->n, &l->cap, sizeof(*at));
 
-		if (at == NULL)
-			return err_nomem();
-		l->at = at;
-		l->cap = cap;
-	}
+	if (at == NULL)
+		return ERR_NOMEM;
+	l->at = at;
 	if (l->n == UINT32_MAX)
 		return err_fail(ERR_LIMIT, "%s: more than %u pictures", l->opt->root, UINT32_MAX);
 	l->at[l->n++] = l->names.n;

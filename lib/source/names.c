@@ -2,6 +2,7 @@
 #include "source/names.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/io.h"
 
 #include <stdbool.h>
@@ -11,19 +12,13 @@
 static int
 put(struct names *l, size_t at, const char *name, size_t n)
 {
-	char *copy;
+	char *copy, **p;
 
 	if (l->n == NAMES_MOST || l->bytes + n + 1 > NAMES_BYTES)
 		return err_fail(ERR_LIMIT, "more than %u names, or %u bytes of them", NAMES_MOST, NAMES_BYTES);
-	if (l->n == l->cap) {
-		size_t cap = l->cap > 0 ? l->cap * 2 : 16;
-		char **p = realloc(l->p, cap * sizeof(*p));
-
-		if (p == NULL)
-			return err_nomem();
-		l->p = p;
-		l->cap = cap;
-	}
+	if ((p = grow_by_one(l->p, l->n, &l->cap, sizeof(*p))) == NULL)
+		return ERR_NOMEM;
+	l->p = p;
 	if ((copy = strndup(name, n)) == NULL)
 		return err_nomem();
 	memmove(l->p + at + 1, l->p + at, (l->n - at) * sizeof(*l->p));

@@ -2,6 +2,7 @@
 #include "source/walk.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,16 +42,11 @@ static int
 add_name(struct level *l, const struct dirent *d)
 {
 	uint8_t type = d->d_type;
+	size_t *at = grow_by_one(l->at, l->n, &l->cap, sizeof(*at));
 
-	if (l->n == l->cap) {
-		size_t cap = l->cap > 0 ? l->cap * 2 : 64;
-		size_t *at = realloc(l->at, cap * sizeof(*at));
-
-		if (at == NULL)
-			return err_nomem();
-		l->at = at;
-		l->cap = cap;
-	}
+	if (at == NULL)
+		return ERR_NOMEM;
+	l->at = at;
 	if (buf_put(&l->names, &type, 1) < 0)
 		return ERR_NOMEM;
 	l->at[l->n++] = l->names.n;

@@ -1,6 +1,7 @@
 /* tensors - a file of named tensors: safetensors, an NDArray list such as MXNet's .params, or those of a model of ONNX. */
 #include "tensor/tensors_in.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/io.h"
 #include "base/num.h"
 
@@ -50,14 +51,9 @@ tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x)
 	x.count = count;
 	if (t->n == TENSORS_MOST)
 		return err_fail(ERR_LIMIT, "more than %d tensors", TENSORS_MOST);
-	if (t->n == t->cap) {
-		size_t cap = t->cap > 0 ? 2 * t->cap : 64;
-
-		if ((more = realloc(t->t, cap * sizeof(*more))) == NULL)
-			return err_nomem();
-		t->t = more;
-		t->cap = cap;
-	}
+	if ((more = grow_by_one(t->t, t->n, &t->cap, sizeof(*more))) == NULL)
+		return ERR_NOMEM;
+	t->t = more;
 	if ((x.name = strndup(name, n)) == NULL)
 		return err_nomem();
 	t->t[t->n++] = x;

@@ -1,6 +1,7 @@
 /* grow - room for one more element of an array, at a cost that does not rise with their number. */
 #include "base/grow.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #include <stdlib.h>
 
@@ -9,12 +10,12 @@
 void *
 grow_by_one(void *at, size_t n, size_t *cap, size_t size)
 {
-	size_t more = *cap > 0 ? 2 * *cap : LEAST;
+	size_t more = *cap > 0 ? 2 * *cap : LEAST, bytes;
 	void *p;
 
 	if (n < *cap)
 		return at;
-	if ((p = reallocarray(at, more, size)) == NULL) {
+	if (num_mul(more, size, &bytes) < 0 || (p = realloc(at, bytes)) == NULL) {
 		(void)err_nomem();
 		return NULL;
 	}

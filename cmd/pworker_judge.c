@@ -56,6 +56,8 @@ settle(struct pworker *p)
 		front_usage();
 	if (p->judged != NULL && p->net == NULL && (p->noption > 0 || p->start_rename != NULL))
 		front_wrong("--%s: needs --net", p->noption > 0 ? p->option[0].key : "start-rename");
+	if (p->verdict == WORKER_STATISTICS && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
+		front_wrong("--statistics: goes on one device, not on %.64s", p->train.devices);
 	if (p->npicture > 0 && (p->train.data.path != NULL || p->verdict == WORKER_STATISTICS))
 		front_wrong("%s: pictures do not go with %s", p->picture[0], p->train.data.path != NULL ? "--data" : "--statistics");
 }
@@ -201,7 +203,8 @@ put_rows(struct judge_opt *o, uint32_t top, struct recpics *pics)
 static void
 put_weights(const struct pworker *p, const struct judge_opt *j, struct weights *f)
 {
-	const struct stats_opt o = { .engine = j->engine, .threads = j->threads, .weights = f, .data = j->data,
+	const struct stats_opt o = { .engine = j->engine, .device = j->devices, .threads = j->threads,
+		.precision = j->precision, .tune = j->tune, .weights = f, .data = j->data,
 		.seed = p->train.seed, .steps = p->train.steps, .bad = warn_of_batch };
 	uint64_t samples;
 	int e;

@@ -1,12 +1,14 @@
 /* stats - records and weights in, batch norm's statistics out. */
 #include "ps/stats.h"
 #include "base/err.h"
+#include "engine/split.h"
 
 #include <stdlib.h>
 
 struct stats {
 	const struct stats_opt	*o;
 	const struct graph	*graph;
+	const struct engine	*engine;
 	struct engine_dev	*dev;
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
@@ -33,14 +35,19 @@ open_data(struct stats *s)
 static int
 open_net(struct stats *s)
 {
-	const struct engine *en = s->o->engine;
+	const struct stats_opt *o = s->o;
+	const struct engine *en;
 	int e;
 
-	if ((e = en->open(0, s->o->threads, &s->dev)) < 0 ||
-	    (e = en->plan(s->dev, s->graph, s->o->data.batch, ENGINE_F32, &s->plan)) < 0)
+	if ((e = o->device != NULL ? split_open(o->device, o->threads, &s->engine, &s->dev) :
+	    s->engine->open(0, o->threads, &s->dev)) < 0)
+		return e;
+	en = s->engine;
+	engine_tune(en, s->dev, &o->tune);
+	if ((e = en->plan(s->dev, s->graph, o->data.batch, o->precision, &s->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < s->graph->nw; a++)
-		e = en->load(s->plan, a, s->o->weights->w + s->graph->w[a].first);
+		e = en->load(s->plan, a, o->weights->w + s->graph->w[a].first);
 	return e;
 }
 
@@ -86,8 +93,8 @@ take(struct stats *s, const struct batch *b)
 
 	in.y = s->y;
 	in.mix = NULL;
-	if ((e = s->o->engine->forward(s->plan, &in, &draw, NULL, &r)) < 0 ||
-	    (e = s->o->engine->statistics(s->plan, s->batch)) < 0)
+	if ((e = s->engine->forward(s->plan, &in, &draw, NULL, &r)) < 0 ||
+	    (e = s->engine->statistics(s->plan, s->batch)) < 0)
 		return e;
 	join(s, in.n);
 	return 0;
@@ -130,14 +137,14 @@ finish(const struct stats *s, float *aux)
 int
 stats_run(const struct stats_opt *o, float *aux, uint64_t *samples)
 {
-	struct stats s = { .o = o, .graph = o->weights->graph };
+	struct stats s = { .o = o, .engine = o->engine, .graph = o->weights->graph };
 	int e;
 
 	if ((e = open_data(&s)) == 0 && (e = open_net(&s)) == 0 && (e = memory(&s)) == 0 && (e = take_all(&s)) == 0)
 		finish(&s, aux);
 	*samples = s.n;
-	o->engine->plan_free(s.plan);
-	o->engine->close(s.dev);
+	s.engine->plan_free(s.plan);
+	s.engine->close(s.dev);
 	batch_close(s.in);
 	free(s.y);
 	free(s.batch);

@@ -19,7 +19,10 @@
 
 struct stats_opt {
 	const struct engine *engine;
+	const char	*device;	/* of engine/split.h, one alone, in place of engine, or NULL */
 	unsigned	 threads;	/* the engine's; 0: its choice */
+	enum engine_precision precision;
+	struct engine_tune tune;
 	const struct weights *weights;	/* with a graph, lent */
 	struct batch_opt data;		/* path or recs, batch, aug ...; the shape is filled in here */
 	uint64_t	 seed;		/* of what is dropped */

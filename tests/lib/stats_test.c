@@ -32,10 +32,10 @@ bad(void *arg, uint32_t n, const char *why)
 }
 
 static int
-run(const char *engine, uint32_t batch, uint64_t steps, float got[14], uint64_t *samples)
+run(const char *engine, enum engine_precision precision, uint32_t batch, uint64_t steps, float got[14], uint64_t *samples)
 {
 	const struct weights f = { .graph = g, .w = w, .aux = aux };
-	const struct stats_opt o = { .engine = engine_find(engine), .threads = 2, .weights = &f, .seed = 5, .steps = steps,
+	const struct stats_opt o = { .engine = engine_find(engine), .threads = 2, .precision = precision, .weights = &f, .seed = 5, .steps = steps,
 		.data = { .path = rec, .batch = batch, .shuffle = true, .aug = { .mean_of = { 128, 128, 128 }, .scale = 1 / 64.0f } },
 		.bad = bad };
 
@@ -58,7 +58,7 @@ make(void)
 
 /* What the first layer sees are the pictures, whatever the batches. */
 static void
-by_hand(const float got[14], const char *what)
+by_hand(const float got[14], const char *what, double within)
 {
 	for (int c = 0; c < 3; c++) {
 		double sum = 0, squares = 0;
@@ -75,8 +75,8 @@ by_hand(const float got[14], const char *what)
 			}
 		}
 		sum /= N * PLANE;
-		near(got[c], sum, 1e-5, "%s: mean of channel %d", what, c);
-		near(got[3 + c], squares / (N * PLANE) - sum * sum, 1e-5, "%s: variance", what);
+		near(got[c], sum, within, "%s: mean of channel %d", what, c);
+		near(got[3 + c], squares / (N * PLANE) - sum * sum, within, "%s: variance", what);
 	}
 }
 
@@ -115,7 +115,7 @@ whole(float want[14])
 int
 main(void)
 {
-	float one[14], many[14], cpu[14], want[14];
+	float one[14], many[14], half[14], cpu[14], want[14];
 	uint64_t samples;
 	int same = 1, other = 0;
 
@@ -124,29 +124,38 @@ main(void)
 	is(g->P, sizeof(w) / sizeof(*w), "the net's weights");
 	init_weights(g, "msra", 3, w, aux);
 	make();
-	is(run("ref", N, 0, one, &samples), 0, "a batch of all: %s", err_line());
+	is(run("ref", ENGINE_F32, N, 0, one, &samples), 0, "a batch of all: %s", err_line());
 	is(samples, N, "... of which each counts");
 	whole(want);
 	ok(memcmp(one, want, sizeof(one)) == 0, "... has the statistics that a step of training has");
-	by_hand(one, "one batch");
-	is(run("ref", 5, 0, many, &samples), 0, "batches of 5, and of 3");
+	by_hand(one, "one batch", 1e-5);
+	is(run("ref", ENGINE_F32, 5, 0, many, &samples), 0, "batches of 5, and of 3");
 	is(samples, N, "... all are taken");
-	by_hand(many, "many");
+	by_hand(many, "many", 1e-5);
 	for (int i = 6; i < 14; i++)
 		other |= fabsf(many[i] - one[i]) > 1e-4f;
 	ok(other, "a deeper layer's hang on the batches");
 	if (engine_find("cpu") != NULL) {
-		is(run("cpu", 5, 0, cpu, &samples), 0, "on another engine");
+		is(run("cpu", ENGINE_F32, 5, 0, cpu, &samples), 0, "on another engine");
 		for (int i = 0; i < 14; i++)
 			same &= fabsf(cpu[i] - many[i]) < 1e-4f;
 		ok(same, "... the same");
 	} else {
 		skip("on another engine", "this build has none");
 	}
-	is(run("ref", 5, 2, many, &samples), 0, "two batches alone");
+	is(run("ref", ENGINE_BF16, 5, 0, half, &samples), 0, "in 16 bits");
+	by_hand(half, "16 bits", 4e-3);
+	other = 0;
+	for (int i = 6; i < 14; i++) {
+		other |= half[i] != many[i];
+		near(half[i], many[i], 0.02, "... number %d is about what it was", i);
+	}
+	ok(other, "... and not the same");
+	is(run("ref", ENGINE_TF32, 5, 0, half, &samples), ERR_NOTSUP, "in a precision that the engine has not: %s", err_line());
+	is(run("ref", ENGINE_F32, 5, 2, many, &samples), 0, "two batches alone");
 	is(samples, 10, "... of ten");
 	pics_write(rec, "", 0);
-	is(run("ref", 5, 0, many, &samples), ERR_FORMAT, "no records: %s", err_line());
+	is(run("ref", ENGINE_F32, 5, 0, many, &samples), ERR_FORMAT, "no records: %s", err_line());
 	graph_free(g);
 	pics_clean();
 	return done();

@@ -154,7 +154,10 @@ arguments(struct args *a, int argc, char *argv[])
 		case O_DROP:	add_pattern("--drop", a->drop, &a->merge.ndrop, optarg); break;
 		case O_LOGITS:	a->logits = true; break;
 		case O_NET:	a->net.name = optarg; break;
-		case O_NETOPT:	onnx_net_option(&a->net, optarg); break;
+		case O_NETOPT:
+			if (script_opt_take(a->net.option, &a->net.noption, optarg) < 0)
+				front_wrong("--net-opt: %s", err_line());
+			break;
 		case O_PICK:	add_pattern("--pick", a->pick, &a->merge.npick, optarg); break;
 		case O_RENAME:	add_rule(a, optarg); break;
 		case O_SHAPE:	front_shape("--shape", optarg, &a->net.c, &a->net.h, &a->net.w); break;

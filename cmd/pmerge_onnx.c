@@ -15,19 +15,6 @@ struct job {
 	const struct tensor **w, **aux;		/* [nw] and [naux] */
 };
 
-void
-onnx_net_option(struct onnx_net *net, char *text)
-{
-	char *value = strchr(text, '=');
-
-	if (value == NULL || value == text)
-		front_wrong("--net-opt: '%.64s' is not KEY=VALUE", text);
-	if (net->noption == SCRIPT_OPTS)
-		front_wrong("--net-opt: more than %d options of a net", SCRIPT_OPTS);
-	*value++ = 0;
-	net->option[net->noption++] = (struct script_opt){ text, value };
-}
-
 static int
 graph_of(const struct tensors *t, const struct onnx_net *net, struct graph **g)
 {

@@ -13,8 +13,6 @@ struct onnx_net {
 	uint32_t	 c, h, w, classes;
 };
 
-/* Adds KEY=VALUE, an option of the net's script. */
-void	 onnx_net_option(struct onnx_net *net, char *text);
 /* Writes path, "-" for standard output; errors end the process. */
 void	 onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, const char *path);
 

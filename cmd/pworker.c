@@ -6,23 +6,24 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SPINS	"1000"	/* of an idle thread before it sleeps: some tens of microseconds, where a pause is long */
 
 static const char usage[] =
-    "pworker [@recipe] --net net --data train.rec [options] [--net-option value ...]\n"
+    "pworker [@recipe] --net net --data train.rec [--net-opt key=value] [options]\n"
     "       pworker --eval | --predict | --statistics weights --data records [options]\n"
     "       pworker --eval | --predict weights [options] [picture ...]";
 static const char help[] =
-    "  --net NAME|FILE.lua     lenet, inception, resnet, vgg ... or a script; see net(5)\n"
+    "  --net NAME|FILE.lua     lenet, resnet ... or your own --net-opt KEY=VALUE, or --KEY VALUE\n"
     "  --data FILE.rec,...     records to train on          --val FILE.rec,...  to validate on\n"
     "         HOST:PORT        those of a host's im2rec     --data-key-file FILE  (--key-file)\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128) a worker\n"
     "  --lr RATE (0.1), --momentum M (0.9), --wd DECAY (1e-5), --optimizer: --help-learn\n"
     "  --accumulate K (1)      batches a step               --freeze N|PATTERN  blocks or arrays\n"
-    "  --init RULE (uniform:0.07)                           --mean FILE.bin  image, made if missing\n"
-    "  --shape CxHxW           of a sample                  --classes N, --seed N (0)\n"
+    "  --init RULE (uniform:0.07), --seed N (0)             --mean FILE.bin  image, made if missing\n"
+    "  --shape CxHxW           of a sample                  --classes N\n"
     "  --rand-crop, --rand-mirror, --scale S and all else that is done to pictures: --help-data\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
     "  --resume-last           from the newest; --start FILE, --best, --patience N, --keep N: --help-keep\n"
@@ -56,6 +57,22 @@ spin_little(char *argv[])
 	execv(self, argv);
 }
 
+/*
+ * Does a word ask for text alone, which has no thread to idle?  One that is another option's value, as in --save --print,
+ * leaves OpenMP as it is, no more.
+ */
+static bool
+only_tells(char *argv[])
+{
+	static const char *const word[] = { "--help", "--print", "--recipes", "--version" };
+
+	for (; *argv != NULL; argv++)
+		for (size_t i = 0; i < sizeof(word) / sizeof(*word); i++)
+			if (strncmp(*argv, word[i], strlen(word[i])) == 0)
+				return true;
+	return false;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -63,7 +80,8 @@ main(int argc, char *argv[])
 	struct pworker p;
 	int status;
 
-	spin_little(argv);
+	if (!only_tells(argv))
+		spin_little(argv);
 	front_init(argv[0], usage, help);
 	worker_options(&p, argc, argv);
 	if (p.judged != NULL)

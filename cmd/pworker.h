@@ -18,7 +18,6 @@
 #include <getopt.h>
 
 #define WORKER_SERVERS	1024	/* most servers */
-#define WORKER_NETOPTS	64	/* most options of a net */
 
 struct meet;
 
@@ -44,7 +43,7 @@ struct pworker {
 	const char	*key, *data_key;	/* files */
 	struct buf	 data;			/* names with commas between */
 	char		*server[WORKER_SERVERS];
-	struct script_opt option[WORKER_NETOPTS];	/* of the net */
+	struct script_opt option[SCRIPT_OPTS];	/* of the net */
 	uint32_t	 noption;
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
@@ -80,7 +79,7 @@ void	 worker_help(const char *text) __attribute__((noreturn));
 
 /* pworker_net.c: the graph of --net, with what is frozen marked. */
 struct graph *worker_net(struct pworker *p);
-/* An option that is none of pworker's is the net's, as --layers 110 or --layers=110. */
+/* An option that is none of pworker's is the net's: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
 
 /* pworker_freeze.c: marks what is frozen in g, and adds it to the job's rules. */

@@ -2,13 +2,16 @@
 #include "pworker.h"
 #include "front.h"
 
+#include "base/err.h"
+
 #include <string.h>
 
-enum { O_CLASSES, O_NET, O_SHAPE };
+enum { O_CLASSES, O_NET, O_NETOPT, O_SHAPE };
 
 static const struct option longs[] = {
 	{ "classes", required_argument, NULL, O_CLASSES },
 	{ "net", required_argument, NULL, O_NET },
+	{ "net-opt", required_argument, NULL, O_NETOPT },
 	{ "shape", required_argument, NULL, O_SHAPE },
 	{ NULL, 0, NULL, 0 }
 };
@@ -19,6 +22,10 @@ take(struct pworker *p, int c, char *text)
 	switch (c) {
 	case O_CLASSES:	p->classes = (uint32_t)front_num("--classes", text, 1, 1 << 24); break;
 	case O_NET:	p->net = text; break;
+	case O_NETOPT:
+		if (script_opt_take(p->option, &p->noption, text) < 0)
+			front_wrong("--net-opt: %s", err_line());
+		break;
 	case O_SHAPE:	front_shape("--shape", text, &p->c, &p->h, &p->w); break;
 	}
 }
@@ -33,8 +40,8 @@ worker_net_option(struct pworker *p, int argc, char *argv[])
 	if (strncmp(key, "--", 2) != 0 || key[2] == 0)
 		front_usage();
 	key += 2;
-	if (p->noption == WORKER_NETOPTS)
-		front_wrong("--%s: more than %d options of a net", key, WORKER_NETOPTS);
+	if (p->noption == SCRIPT_OPTS)
+		front_wrong("--%s: more than %d options of a net", key, SCRIPT_OPTS);
 	if ((value = strchr(key, '=')) != NULL)
 		*value++ = 0;
 	else if (optind < argc)

@@ -192,6 +192,20 @@ run_file(struct run *run, const char *path)
 }
 
 int
+script_opt_take(struct script_opt *opt, uint32_t *n, char *text)
+{
+	char *value = strchr(text, '=');
+
+	if (value == NULL || value == text)
+		return err_fail(ERR_ARG, "'%.64s' is not KEY=VALUE", text);
+	if (*n == SCRIPT_OPTS)
+		return err_fail(ERR_LIMIT, "more than %d options of a net", SCRIPT_OPTS);
+	*value++ = 0;
+	opt[(*n)++] = (struct script_opt){ text, value };
+	return 0;
+}
+
+int
 script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classes, const struct script_opt *opt,
 	uint32_t nopt, struct graph **g)
 {

@@ -20,6 +20,12 @@ struct script_opt {
 };
 
 /*
+ * Takes KEY=VALUE as one more of opt [SCRIPT_OPTS], *n so far; text is cut there and lent as long as they are.
+ * Returns 0, ERR_ARG or ERR_LIMIT.
+ */
+int script_opt_take(struct script_opt *opt, uint32_t *n, char *text);
+
+/*
  * name is a path when it holds a '/' or ends in ".lua", else a net of share/nets, found by base/share.h.
  * c h w 0 mean the script's own default shape; classes 0 too.
  * Returns 0, ERR_SYS, ERR_FORMAT (file:line: reason), ERR_ARG (an option given that the script never asked for),

@@ -22,9 +22,9 @@ offers() { # LINE: what bash offers where the line ends; = and @ stand alone, as
 for c in "$TOP"/cmd/*.c; do
 	grep -q '^main(' "$c" || continue
 	t=$(basename "$c" .c)
-	words "$t" - | grep '^--' | grep -v '^--net-option$' | sort -u >offered
+	words "$t" - | grep '^--' | sort -u >offered
 	is "$(table "$t" | sed 's/ +//' | comm -3 - offered | tr -d '\n')" "" "$t: its options are offered, and no others"
-	is "$(table "$t" | comm -3 - <(words --table "$t" | grep -v '^--net-option' |
+	is "$(table "$t" | comm -3 - <(words --table "$t" |
 		awk '{ print $1 ($3 == "-" ? "" : " +") }' | sort -u) | tr -d '\n')" "" "$t: help tells which of them take something"
 done
 

@@ -43,6 +43,19 @@ like err '^pworker: .*noise\.rec: ' "... are named"
 
 status 0 "--print" pworker --net lenet --print
 like out '431080' "... counts LeNet's weights"
+pworker --net lenet --variant bn --print >named
+status 0 "an option of the net" pworker --net lenet --net-opt variant=none --net-opt variant=bn --print
+ok "... is the one of its own name, the last that was said" cmp named out
+status 2 "one without its value" pworker --net lenet --net-opt variant --print
+like err "^pworker: --net-opt: 'variant' is not KEY=VALUE$" "... is told"
+status 2 "one that the net has not" pworker --net lenet --net-opt depth=50 --print
+like err "^pworker: .*lenet.lua: this net has no option 'depth'$" "... is named"
+
+# Only what computes starts itself again, for OpenMP's sake: each start has the loader tell its time.
+starts() { LD_DEBUG=statistics "$@" 2>&1 >/dev/null </dev/null | grep -c 'total startup time'; }
+for word in --help --help-data --version --recipes "--net mlp --print"; do
+	is "$(unset GOMP_SPINCOUNT OMP_WAIT_POLICY; starts pworker $word)" 1 "$word starts once"
+done
 
 status 0 "two epochs" $train --val train.rec --epochs 2 --save w --frequent 2
 is "$(grep -c '^time_s' out)" 1 "one line of names in the log"

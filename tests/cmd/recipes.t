@@ -48,6 +48,9 @@ is "$(pworker @mnist-lenet --print | batch)" 64 "a recipe's batch"
 is "$(pworker @mnist-lenet --batch 7 --print | batch)" 7 "... is the command line's, said behind it"
 is "$(pworker --batch 7 @mnist-lenet --print | batch)" 64 "... but not said before it"
 is "$(pworker @resnet50-k80-1x64-lr0.05 --layers 20 --print | counts)" "272544 31.4" "the same of a net's own options"
+printf 'pworker --net-opt layers=56 --layers=20\n' >own
+is "$(pworker @resnet50-k80-1x64-lr0.05 @./own --print | counts)" "272544 31.4" "... in either way"
+is "$(pworker @./own @resnet50-k80-1x64-lr0.05 --net-opt layers=20 --print | counts)" "272544 31.4" "... whichever came last"
 printf 'pworker --batch 9\n' >nine
 is "$(pworker @mnist-lenet @./nine --print | batch)" 9 "... and of a second recipe"
 is "$(dlaunch -P @dist_sync-mlp -n 3 -s 1 pworker | grep -c '	pworker')" 3 "... and of dlaunch's"

@@ -4,6 +4,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "engine/score.h"
 #include "record/recpics.h"
 #include "record/recs_stream.h"
 #include "ps/judge.h"
@@ -11,13 +12,10 @@
 #include "wire/conn.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define FIVE 5u
 
 enum { O_EVAL, O_FLIP, O_NOAVERAGE, O_PREDICT, O_SHIFT, O_STATISTICS, O_TOP };
 
@@ -69,7 +67,7 @@ struct job {
 	uint32_t	 classes, top;
 	uint64_t	 n, first, five;	/* samples with a label, those right at once and among the first five */
 	double		 loss;
-	uint32_t	*order;		/* [classes] */
+	uint32_t	*order;		/* [top] */
 	struct recpics	*pics;		/* whose names are the rows' ids, or NULL */
 	struct buf	 name;
 };
@@ -90,31 +88,20 @@ warn_of_batch(void *arg, uint32_t n, const char *why)
 		front_say("... and %u more of that batch", n - 1);
 }
 
-/* How many classes are more probable than c; of equals the lower number counts as more. */
-static uint32_t
-rank(const float *p, uint32_t classes, uint32_t c)
-{
-	uint32_t better = 0;
-
-	for (uint32_t i = 0; i < classes; i++)
-		better += p[i] > p[c] || (p[i] == p[c] && i < c);
-	return better;
-}
-
 static int
 score(void *arg, uint64_t id, int32_t label, const float *p)
 {
 	struct job *j = arg;
-	uint32_t at;
+	size_t before;
 
 	(void)id;
 	if (label < 0 || (uint32_t)label >= j->classes)
 		return 0;
-	at = rank(p, j->classes, (uint32_t)label);
+	before = score_rank(p, j->classes, (size_t)label);
 	j->n++;
-	j->first += at == 0;
-	j->five += at < FIVE;
-	j->loss -= log(fmax((double)p[label], 1e-37));
+	j->first += before == 0;
+	j->five += before < ENGINE_TOP;
+	j->loss += score_loss(p[label]);
 	return 0;
 }
 
@@ -147,8 +134,7 @@ row(void *arg, uint64_t id, int32_t label, const float *p)
 	(void)label;
 	if (e < 0)
 		return e;
-	for (uint32_t i = 0; i < j->classes; i++)
-		j->order[rank(p, j->classes, i)] = i;
+	score_top(p, j->classes, j->order, j->top);
 	for (uint32_t k = 0; k < j->top; k++)
 		printf("%s\t%u\t%.6f\n", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
 	front_flush();
@@ -190,7 +176,7 @@ put_rows(struct judge_opt *o, uint32_t top, struct recpics *pics)
 	struct job j = { .classes = o->weights->graph->classes, .pics = pics };
 
 	j.top = top < j.classes ? top : j.classes;
-	if ((j.order = calloc(j.classes, sizeof(*j.order))) == NULL)
+	if ((j.order = calloc(j.top, sizeof(*j.order))) == NULL)
 		front_die(NULL, err_nomem());
 	o->sample = row;
 	printf("id\tclass\tprobability\n");

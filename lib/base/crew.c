@@ -222,6 +222,23 @@ crew_peek(struct crew *c)
 	return done ? (int64_t)(c->taken % c->slots) : -1;
 }
 
+int
+crew_run(struct crew *c, crew_fill_fn *fill, crew_drain_fn *drain)
+{
+	uint32_t parts = 1;
+	int64_t slot;
+	int e = 0;
+
+	do {
+		while (parts > 0 && (slot = crew_free_slot(c)) >= 0)
+			if ((parts = fill(c->ctx, (uint32_t)slot)) > 0)
+				crew_give(c, parts);
+		if ((slot = crew_take(c)) >= 0)
+			e = drain(c->ctx, (uint32_t)slot);
+	} while (e == 0 && slot >= 0);
+	return e;
+}
+
 void
 crew_drop(struct crew *c)
 {

@@ -36,6 +36,14 @@ void	 crew_give(struct crew *c, uint32_t parts);
 int64_t	 crew_take(struct crew *c);
 /* That slot while it is not taken, without waiting; -1 when there is none, or it is not done. */
 int64_t	 crew_peek(struct crew *c);
+
+/* Fills a slot; returns its parts, or 0 when nothing more comes. */
+typedef uint32_t crew_fill_fn(void *ctx, uint32_t slot);
+/* Is told of a slot that is done.  Returns 0, or what ends the run. */
+typedef int crew_drain_fn(void *ctx, uint32_t slot);
+/* Keeps slots filled and takes them until all that came is drained.  Returns 0 or what drain did. */
+int	 crew_run(struct crew *c, crew_fill_fn *fill, crew_drain_fn *drain);
+
 /* Forgets all that was given, after waiting for what is being done. */
 void	 crew_drop(struct crew *c);
 

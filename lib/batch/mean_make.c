@@ -32,6 +32,8 @@ struct making {
 	struct lane	*lane;
 	unsigned	 lanes;
 	uint64_t	 first[SLOTS];	/* record of a slot */
+	uint64_t	 next;		/* record that no slot has yet */
+	struct once	*once;		/* or NULL */
 };
 
 static void
@@ -125,28 +127,29 @@ dismiss(struct making *m)
 	free(m->lane);
 }
 
-static void
-give(struct making *m, uint32_t slot, uint64_t first, uint32_t n)
+static uint32_t
+fill(void *ctx, uint32_t slot)
 {
-	m->first[slot] = first;
+	struct making *m = ctx;
+	uint64_t left = m->recs->count - m->next;
+	uint32_t n = left < SPAN ? (uint32_t)left : SPAN;
+
+	m->first[slot] = m->next;
 	for (uint32_t i = 0; m->recs->want != NULL && i < n; i++)
-		m->recs->want(m->recs, first + i);
-	crew_give(m->crew, n);
+		m->recs->want(m->recs, m->next + i);
+	m->next += n;
+	return n;
 }
 
-static void
-add_all(struct making *m, struct once *o)
+static int
+beat(void *ctx, uint32_t slot)
 {
-	uint64_t count = m->recs->count, next = 0;
+	struct making *m = ctx;
 
-	do {
-		int64_t slot;
-
-		for (; next < count && (slot = crew_free_slot(m->crew)) >= 0; next += SPAN)
-			give(m, (uint32_t)slot, next, count - next < SPAN ? (uint32_t)(count - next) : SPAN);
-		if (o != NULL)
-			once_beat(o);
-	} while (crew_take(m->crew) >= 0);
+	(void)slot;
+	if (m->once != NULL)
+		once_beat(m->once);
+	return 0;
 }
 
 /* Adds the lanes up; the mean has planes where they have pixels. */
@@ -183,7 +186,7 @@ mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct on
 
 	assert((a->c == 1 || a->c == 3) && a->h > 0 && a->w > 0);
 	if ((e = hire(&m, threads > 0 ? threads : crew_threads())) == 0) {
-		add_all(&m, o);
+		crew_run(m.crew, fill, beat);
 		e = join(&m, mean);
 	}
 	dismiss(&m);

@@ -15,7 +15,7 @@
 
 #include <omp.h>
 
-CPU_INLINE float
+ISA_INLINE float
 exp_of(float x)
 {
 	const float most = 88.0f, log2e = 1.44269504f, high = 0.693359375f, low = -2.12194440e-4f;
@@ -36,7 +36,7 @@ exp_of(float x)
 	return (p * r * r + r + 1.0f) * two.f;
 }
 
-CPU_INLINE float
+ISA_INLINE float
 tanh_of(float x)
 {
 	float a = x < 0 ? -x : x, z = x * x, e = exp_of(2 * a), far = 1.0f - 2.0f / (e + 1.0f), p;
@@ -50,7 +50,7 @@ tanh_of(float x)
 }
 
 /* exp x - 1 for x <= 0 and what lies a little above, without losing the digits near 0: two tanh's worth. */
-CPU_INLINE float
+ISA_INLINE float
 expm1_of(float x)
 {
 	float t = tanh_of(0.5f * x);
@@ -59,7 +59,7 @@ expm1_of(float x)
 }
 
 /* P(Z <= x) of a normal Z; e = exp(-x^2 / 2). */
-CPU_INLINE float
+ISA_INLINE float
 normal_of(float x, float e)
 {
 	float a = (x < 0 ? -x : x) * 0.70710678f, t = 1.0f / (1.0f + 0.3275911f * a), p;
@@ -73,20 +73,20 @@ normal_of(float x, float e)
 	return x < 0 ? p : 1.0f - p;
 }
 
-CPU_INLINE float
+ISA_INLINE float
 sigmoid_of(float x)
 {
 	return 1.0f / (1.0f + exp_of(-x));
 }
 
 /* The inside of gelu_tanh's tanh: sqrt(2 / pi) (x + 0.044715 x^3). */
-CPU_INLINE float
+ISA_INLINE float
 inner_of(float x)
 {
 	return tanh_of(0.79788456f * (x + 0.044715f * x * x * x));
 }
 
-CPU_INLINE float
+ISA_INLINE float
 act_of(enum graph_act act, float alpha, float x)
 {
 	switch (act) {
@@ -112,7 +112,7 @@ act_of(enum graph_act act, float alpha, float x)
 }
 
 /* By y for the first six, by x for the rest, and for those of a negative alpha. */
-CPU_INLINE float
+ISA_INLINE float
 slope_of(enum graph_act act, float alpha, float v)
 {
 	float t;
@@ -171,7 +171,7 @@ cpu_act_wants_x(const struct graph_node *node)
 	}
 
 /* y may be x. */
-CPU_INLINE void
+ISA_INLINE void
 forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
 {
 	#pragma GCC ivdep
@@ -179,7 +179,7 @@ forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, b
 		cpu_put(y, j, half, act_of(act, alpha, cpu_number(x, j, half)));
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 run_forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
 {
 #define FORWARD(kind) forward(kind, alpha, x, y, count, half_)
@@ -188,7 +188,7 @@ run_forward(enum graph_act act, float alpha, const void *x, void *y, size_t coun
 }
 
 /* dx may be d0; d1 is NULL when the gradient comes in one part. */
-CPU_INLINE void
+ISA_INLINE void
 backward(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1, void *dx,
     size_t count, bool half)
 {
@@ -204,7 +204,7 @@ backward(enum graph_act act, float alpha, const void *restrict v, const void *d0
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 run_backward(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1,
     void *dx, size_t count, bool half)
 {

@@ -57,7 +57,7 @@ struct sums {
 	double	 all_a[CPU_WIDE], all_b[CPU_WIDE];
 };
 
-CPU_INLINE void
+ISA_INLINE void
 widen(const float *from, size_t period, cpu_wide *to)
 {
 	if (period == CPU_WIDE)
@@ -67,7 +67,7 @@ widen(const float *from, size_t period, cpu_wide *to)
 			(*to)[j] = from[j % period];
 }
 
-CPU_INLINE void
+ISA_INLINE void
 widen_all(const struct lanes *c, size_t period, struct wide *w)
 {
 	widen(c->scale, period, &w->scale);
@@ -78,7 +78,7 @@ widen_all(const struct lanes *c, size_t period, struct wide *w)
 }
 
 /* A run ends. */
-CPU_INLINE void
+ISA_INLINE void
 settle(struct sums *s)
 {
 	for (size_t j = 0; j < CPU_WIDE; j++) {
@@ -89,7 +89,7 @@ settle(struct sums *s)
 }
 
 /* The sums of each channel. */
-CPU_INLINE void
+ISA_INLINE void
 narrow(struct sums *s, const struct walk *u, float *s1, float *s2)
 {
 	settle(s);
@@ -118,7 +118,7 @@ narrow(struct sums *s, const struct walk *u, float *s1, float *s2)
 
 /* ------ units ------ */
 
-CPU_INLINE void
+ISA_INLINE void
 moments(const cpu_wide *x, const cpu_wide *first, struct sums *s)
 {
 	cpu_wide d = *x - *first;
@@ -127,7 +127,7 @@ moments(const cpu_wide *x, const cpu_wide *first, struct sums *s)
 	s->b += d * d;
 }
 
-CPU_INLINE void
+ISA_INLINE void
 moments_all(const struct walk *u, bool half, size_t width, const struct line *x, const cpu_wide *first,
     struct sums *s)
 {
@@ -148,7 +148,7 @@ moments_all(const struct walk *u, bool half, size_t width, const struct line *x,
 }
 
 /* s1 = sum (x - x[0]), s2 = sum (x - x[0])^2. */
-CPU_CLONES static void
+ISA_CLONES static void
 unit_moments(const struct walk *u, const struct line *x, float *restrict s1, float *restrict s2)
 {
 	struct sums s = { { 0 }, { 0 }, { 0 }, { 0 } };
@@ -163,7 +163,7 @@ unit_moments(const struct walk *u, const struct line *x, float *restrict s1, flo
 	narrow(&s, u, s1, s2);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 forward(const cpu_wide *x, cpu_wide *y, const struct wide *w, bool relu)
 {
 	cpu_wide v = w->scale * *x + w->shift;
@@ -173,7 +173,7 @@ forward(const cpu_wide *x, cpu_wide *y, const struct wide *w, bool relu)
 		*y = (cpu_wide)((cpu_mask)v & (v > 0));
 }
 
-CPU_INLINE void
+ISA_INLINE void
 forward_all(const struct walk *u, bool half, size_t width, const struct line *x, const struct line *y,
     const struct wide *w, bool relu)
 {
@@ -192,7 +192,7 @@ forward_all(const struct walk *u, bool half, size_t width, const struct line *x,
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 unit_forward(const struct walk *u, const struct line *x, const struct line *y, const struct lanes *c, bool relu)
 {
 	struct wide w;
@@ -212,7 +212,7 @@ struct incoming {
 };
 
 /* x, and the gradient that comes in: the sum of its parts, where ReLU let the output through. */
-CPU_INLINE void
+ISA_INLINE void
 incoming(const struct incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w, bool relu,
     cpu_wide *x, cpu_wide *d)
 {
@@ -229,7 +229,7 @@ incoming(const struct incoming *in, size_t i, bool half, size_t width, bool two,
 		*d = (cpu_wide)((cpu_mask)*d & (y > 0));
 }
 
-CPU_INLINE void
+ISA_INLINE void
 reduce_all(const struct walk *u, bool half, size_t width, const struct incoming *in, bool two, const struct wide *w,
     bool relu, struct sums *s)
 {
@@ -252,7 +252,7 @@ reduce_all(const struct walk *u, bool half, size_t width, const struct incoming 
 }
 
 /* s1 = sum dy, s2 = sum dy (x - mean). */
-CPU_CLONES static void
+ISA_CLONES static void
 unit_reduce(const struct walk *u, const struct incoming *in, const struct lanes *c, bool relu, float *restrict s1,
     float *restrict s2)
 {
@@ -269,7 +269,7 @@ unit_reduce(const struct walk *u, const struct incoming *in, const struct lanes 
 	narrow(&s, u, s1, s2);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 backward(const struct incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w, bool relu,
     cpu_wide *dx)
 {
@@ -279,7 +279,7 @@ backward(const struct incoming *in, size_t i, bool half, size_t width, bool two,
 	*dx = w->scale * d + (w->k1 * (x - w->mean) + w->k0);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 backward_all(const struct walk *u, bool half, size_t width, const struct incoming *in, bool two, const struct line *dx,
     const struct wide *w, bool relu)
 {
@@ -297,7 +297,7 @@ backward_all(const struct walk *u, bool half, size_t width, const struct incomin
 }
 
 /* dx may be x: each number is read before it is written. */
-CPU_CLONES static void
+ISA_CLONES static void
 unit_backward(const struct walk *u, const struct incoming *in, const struct line *dx, const struct lanes *c, bool relu)
 {
 	struct wide w;

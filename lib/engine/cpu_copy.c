@@ -17,7 +17,7 @@ channel_at(const struct cpu_view *v, size_t i, size_t c)
 	return cpu_nth(v, i, c / v->block * cpu_unit(v) + c % v->block);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 each(const void *restrict x, size_t x_pitch, bool x_half, void *restrict y, size_t y_pitch, bool y_half, size_t pixels)
 {
 	for (size_t j = 0; j < pixels; j++)

@@ -21,7 +21,7 @@ struct line {
 	size_t pitch;
 };
 
-CPU_INLINE void
+ISA_INLINE void
 mask(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y, bool half)
 {
 	for (uint32_t q = 0; q < u->pixels; q++)
@@ -35,7 +35,7 @@ mask(const struct unit *u, const struct line *x0, const struct line *x1, size_t 
 		}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 run(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y, bool half)
 {
 	if (half)

@@ -1,11 +1,10 @@
 /* cpu_finite - is what a step forward gave all numbers? */
 #include "engine/cpu.h"
-#include "engine/cpu_isa.h"
-
+#include "base/isa.h"
 #include "base/num.h"
 
 /* Sixteen bits whose exponent is all ones are an infinity or no number. */
-CPU_CLONES static bool
+ISA_CLONES static bool
 finite_halves(const uint16_t *p, size_t n)
 {
 	unsigned bad = 0;

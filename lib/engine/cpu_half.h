@@ -7,16 +7,24 @@
 #ifndef ENGINE_CPU_HALF_H
 #define ENGINE_CPU_HALF_H
 
-#include "engine/cpu_isa.h"
+#include "base/isa.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+/*
+ * Sixteen floats: one register or several, as the instruction set has them.  Only within a function or by address: how
+ * they are passed depends on the set.
+ */
+#define CPU_WIDE 16
+typedef float cpu_wide __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
+typedef int32_t cpu_mask __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
 typedef uint16_t cpu_halves __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
 typedef uint32_t cpu_words __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
 
 /* One number. */
-CPU_INLINE float
+ISA_INLINE float
 cpu_number(const void *p, size_t at, bool half)
 {
 	union { uint32_t u; float f; } v;
@@ -27,7 +35,7 @@ cpu_number(const void *p, size_t at, bool half)
 	return v.f;
 }
 
-CPU_INLINE void
+ISA_INLINE void
 cpu_put(void *p, size_t at, bool half, float f)
 {
 	union { float f; uint32_t u; } v = { f };
@@ -39,7 +47,7 @@ cpu_put(void *p, size_t at, bool half, float f)
 }
 
 /* CPU_WIDE numbers. */
-CPU_INLINE void
+ISA_INLINE void
 cpu_load(const void *p, size_t at, bool half, cpu_wide *to)
 {
 	if (half)
@@ -48,7 +56,7 @@ cpu_load(const void *p, size_t at, bool half, cpu_wide *to)
 		*to = *(const cpu_wide *)((const float *)p + at);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 cpu_store(const cpu_wide *from, void *p, size_t at, bool half)
 {
 	cpu_words u = (cpu_words)*from, none = (cpu_words)(*from != *from);
@@ -61,14 +69,14 @@ cpu_store(const cpu_wide *from, void *p, size_t at, bool half)
 }
 
 /* The first `count` of them; the rest of *to stays as it was. */
-CPU_INLINE void
+ISA_INLINE void
 cpu_load_part(const void *p, size_t at, bool half, size_t count, cpu_wide *to)
 {
 	for (size_t j = 0; j < count; j++)
 		(*to)[j] = cpu_number(p, at + j, half);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 cpu_store_part(const cpu_wide *from, void *p, size_t at, bool half, size_t count)
 {
 	for (size_t j = 0; j < count; j++)
@@ -76,7 +84,7 @@ cpu_store_part(const cpu_wide *from, void *p, size_t at, bool half, size_t count
 }
 
 /* All of them where count is CPU_WIDE. */
-CPU_INLINE void
+ISA_INLINE void
 cpu_get(const void *p, size_t at, bool half, size_t count, cpu_wide *to)
 {
 	if (count == CPU_WIDE)
@@ -85,7 +93,7 @@ cpu_get(const void *p, size_t at, bool half, size_t count, cpu_wide *to)
 		cpu_load_part(p, at, half, count, to);
 }
 
-CPU_INLINE void
+ISA_INLINE void
 cpu_set(const cpu_wide *from, void *p, size_t at, bool half, size_t count)
 {
 	if (count == CPU_WIDE)

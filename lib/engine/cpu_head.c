@@ -8,6 +8,7 @@
  * top is taken off so that no exp overflows.  One thread: a batch has few scores.
  */
 #include "engine/cpu.h"
+#include "engine/score.h"
 
 #include <math.h>
 
@@ -20,20 +21,6 @@ argmax(const float *p, size_t classes)
 		if (p[k] > p[best])
 			best = k;
 	return best;
-}
-
-/*
- * How many classes are more probable than the label's; of equals the lower number counts as more.  Where the numbers are
- * none, all are.
- */
-static size_t
-rank(const float *p, size_t classes, size_t label)
-{
-	size_t better = 0;
-
-	for (size_t k = 0; k < classes; k++)
-		better += !(p[k] < p[label] || (p[k] == p[label] && k >= label));
-	return better;
 }
 
 /* Returns the loss of one sample. */
@@ -61,12 +48,12 @@ cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const in
 	*result = (struct engine_result) { 0 };
 	for (size_t i = 0; i < n; i++) {
 		float *p = cpu_at(prob, i, 0);
-		size_t better;
+		size_t before;
 
 		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
-		better = rank(p, x->c, (size_t)label[i]);
-		result->correct += better == 0;
-		result->top5 += better < ENGINE_TOP;
+		before = score_rank(p, x->c, (size_t)label[i]);
+		result->correct += before == 0;
+		result->top5 += before < ENGINE_TOP;
 	}
 }
 

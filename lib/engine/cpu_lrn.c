@@ -42,7 +42,7 @@ row_of(const struct layer *l, float *scratch, size_t k)
 }
 
 /* Pixel q of picture i into a row and out of it. */
-CPU_CLONES static void
+ISA_CLONES static void
 gather(const struct cpu_view *v, size_t i, size_t q, float *row)
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
@@ -54,7 +54,7 @@ gather(const struct cpu_view *v, size_t i, size_t q, float *row)
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 scatter(const float *row, const struct cpu_view *v, size_t i, size_t q)
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
@@ -67,14 +67,14 @@ scatter(const float *row, const struct cpu_view *v, size_t i, size_t q)
 }
 
 /* s^-power; the power that everybody takes needs no logarithm. */
-CPU_INLINE float
+ISA_INLINE float
 shrink(float s, float power)
 {
 	return power == 0.75f ? 1 / (sqrtf(s) * sqrtf(sqrtf(s))) : powf(s, -power);
 }
 
 /* sum[c] = of each row[a], a from c - left to c + right. */
-CPU_INLINE void
+ISA_INLINE void
 around(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
 {
 	for (size_t k = 0; k < c; k++)
@@ -85,7 +85,7 @@ around(const float *restrict row, size_t left, size_t right, float *restrict sum
 }
 
 /* s and s^-power of the channels in x; square is a row with zeros around. */
-CPU_INLINE void
+ISA_INLINE void
 sizes(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s, float *restrict f)
 {
 	for (size_t k = 0; k < l->c; k++)
@@ -97,7 +97,7 @@ sizes(const struct layer *l, const float *restrict x, float *restrict square, fl
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 pixel_forward(const struct layer *l, float *restrict x, float *restrict square, float *restrict s, float *restrict f)
 {
 	sizes(l, x, square, s, f);
@@ -106,7 +106,7 @@ pixel_forward(const struct layer *l, float *restrict x, float *restrict square, 
 }
 
 /* x becomes dx. */
-CPU_CLONES static void
+ISA_CLONES static void
 pixel_backward(const struct layer *l, float *restrict x, const float *restrict dy, float *restrict row,
     float *restrict s, float *restrict f)
 {

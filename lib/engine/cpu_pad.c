@@ -18,13 +18,13 @@ struct frame {
 };
 
 /* Where place i of a padded side comes from, for those that come from somewhere. */
-CPU_INLINE size_t
+ISA_INLINE size_t
 from(size_t i, size_t pad, size_t size)
 {
 	return i < pad ? pad - i : i < pad + size ? i - pad : 2 * (size - 1) - (i - pad);
 }
 
-CPU_INLINE bool
+ISA_INLINE bool
 within(size_t i, size_t pad, size_t size)
 {
 	return i >= pad && i < pad + size;
@@ -70,7 +70,7 @@ struct side {
 };
 
 /* The places of a padded side that are place i of the picture, in their order: one, and up to two reflected ones. */
-CPU_INLINE size_t
+ISA_INLINE size_t
 places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 {
 	size_t n = 0;
@@ -84,7 +84,7 @@ places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 }
 
 /* Each pixel's gradient: the sum of those of the places that it came to; d1 has no p where there is one part. */
-CPU_INLINE void
+ISA_INLINE void
 gather(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx, bool half)
 {
 	size_t row[3], column[3];
@@ -110,7 +110,7 @@ gather(const struct frame *f, const struct side *d0, const struct side *d1, cons
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx)
 {
 	if (f->half)

@@ -34,13 +34,13 @@ struct side {
 	size_t pitch;
 };
 
-CPU_INLINE size_t
+ISA_INLINE size_t
 least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-CPU_INLINE struct window
+ISA_INLINE struct window
 window(const struct frame *f, size_t i, size_t j)
 {
 	size_t top = i * f->stride[0], left = j * f->stride[1], above = f->pad[0], before = f->pad[1];
@@ -54,7 +54,7 @@ window(const struct frame *f, size_t i, size_t j)
 }
 
 /* One over what the average of window v, the (i,j)-th, divides by. */
-CPU_INLINE float
+ISA_INLINE float
 share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
 {
 	size_t r = f->r, s = f->s;
@@ -72,7 +72,7 @@ share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
 typedef uint16_t wide16 __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
 
 /* Numbers of windows, which lie as `lanes` channels do, f->lanes to a pixel. */
-CPU_INLINE void
+ISA_INLINE void
 put_which(const cpu_mask *at, size_t lanes, uint16_t *to)
 {
 	wide16 out = __builtin_convertvector(*at, wide16);
@@ -80,7 +80,7 @@ put_which(const cpu_mask *at, size_t lanes, uint16_t *to)
 	memcpy(to, &out, lanes * sizeof(*to));
 }
 
-CPU_INLINE void
+ISA_INLINE void
 get_which(const uint16_t *from, size_t lanes, cpu_mask *at)
 {
 	wide16 in = { 0 };
@@ -90,7 +90,7 @@ get_which(const uint16_t *from, size_t lanes, cpu_mask *at)
 }
 
 /* Channels [c, c + lanes) of a unit. */
-CPU_INLINE void
+ISA_INLINE void
 max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bool half, const struct side *y,
     uint16_t *restrict which)
 {
@@ -115,7 +115,7 @@ max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 	}
 }
 
-CPU_INLINE void
+ISA_INLINE void
 avg_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bool half, const struct side *y)
 {
 	for (size_t i = 0; i < f->oh; i++)
@@ -134,20 +134,20 @@ avg_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 }
 
 /* Windows [first, last) of a side reach its place i. */
-CPU_INLINE size_t
+ISA_INLINE size_t
 first_over(size_t i, size_t pad, size_t side, size_t stride)
 {
 	return i + pad < side ? 0 : (i + pad - side) / stride + 1;
 }
 
-CPU_INLINE size_t
+ISA_INLINE size_t
 behind_over(size_t i, size_t pad, size_t stride, size_t windows)
 {
 	return least((i + pad) / stride + 1, windows);
 }
 
 /* What window (i, j) hands down to pixel (h, w). */
-CPU_INLINE void
+ISA_INLINE void
 handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c, size_t lanes,
     bool half, const uint16_t *restrict which, size_t i, size_t j, size_t h, size_t w, cpu_wide *d)
 {
@@ -172,7 +172,7 @@ handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const
 	}
 }
 
-CPU_INLINE void
+ISA_INLINE void
 back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c,
     size_t lanes, bool half, const struct side *dx, const uint16_t *restrict which)
 {
@@ -212,7 +212,7 @@ back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, co
 	else \
 		DO(0, (f)->lanes, (f)->half)
 
-CPU_CLONES static void
+ISA_CLONES static void
 unit_forward(const struct frame *f, const struct side *x, const struct side *y, uint16_t *restrict which)
 {
 #define MAX(c, lanes, half) max_unit(f, x, c, lanes, half, y, which)
@@ -223,7 +223,7 @@ unit_forward(const struct frame *f, const struct side *x, const struct side *y, 
 		EACH_LANES(f, AVG);
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx,
     const uint16_t *restrict which)
 {

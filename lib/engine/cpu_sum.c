@@ -12,7 +12,7 @@
 enum what { SUM, SUM_RELU, RELU, TIMES, COPY };
 
 /* y may be a. */
-CPU_INLINE void
+ISA_INLINE void
 each(enum what what, const void *a, const void *restrict b, void *y, size_t count, bool half)
 {
 	#pragma GCC ivdep
@@ -27,7 +27,7 @@ each(enum what what, const void *a, const void *restrict b, void *y, size_t coun
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 run_half(enum what what, const void *a, const void *restrict b, void *y, size_t count)
 {
 	switch (what) {
@@ -39,7 +39,7 @@ run_half(enum what what, const void *a, const void *restrict b, void *y, size_t 
 	}
 }
 
-CPU_CLONES static void
+ISA_CLONES static void
 run(enum what what, const void *a, const void *restrict b, void *y, size_t count)
 {
 	switch (what) {

@@ -14,6 +14,7 @@
  * Inception Architecture", CVPR 2016, 7; Zhang et al., "mixup", ICLR 2018.
  */
 #include "engine/ref.h"
+#include "engine/score.h"
 
 #include <math.h>
 
@@ -31,20 +32,6 @@ softmax(const float *x, float *prob, size_t classes)
 	for (size_t k = 0; k < classes; k++)
 		prob[k] = (float)(exp(x[k] - top) / sum);
 	return log(sum) + top;
-}
-
-/*
- * How many classes are more probable than the label's; of equals the lower number counts as more.  Where the numbers are
- * none, all are.
- */
-static size_t
-rank(const float *p, size_t classes, size_t label)
-{
-	size_t better = 0;
-
-	for (size_t k = 0; k < classes; k++)
-		better += !(p[k] < p[label] || (p[k] == p[label] && k >= label));
-	return better;
 }
 
 /* The sum over k of q[k] x[k]. */
@@ -68,13 +55,13 @@ forward(struct engine_plan *p, uint32_t i)
 	for (size_t n = 0; n < p->n; n++) {
 		const float *x = p->y[l->in[0]] + n * classes;
 		float *prob = p->y[i] + n * classes;
-		size_t label = (size_t)p->label[n], better;
+		size_t label = (size_t)p->label[n], before;
 
 		p->result.loss += softmax(x, prob, classes) - aimed(x, classes, label, &p->mix[n],
 		    p->train ? l->smooth : 0);
-		better = rank(prob, classes, label);
-		p->result.correct += better == 0;
-		p->result.top5 += better < ENGINE_TOP;
+		before = score_rank(prob, classes, label);
+		p->result.correct += before == 0;
+		p->result.top5 += before < ENGINE_TOP;
 	}
 }
 

@@ -1,13 +1,11 @@
 /* views - a picture, its mirror image and itself shifted: what a net says of all of them on average. */
 #include "ps/views.h"
 #include "base/err.h"
+#include "engine/score.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LEAST 1e-37	/* of a probability whose logarithm is taken */
 
 struct views {
 	struct views_opt	 o;
@@ -111,13 +109,11 @@ score(const struct views *v, const struct samples *s, struct engine_result *r)
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
 		const float *p = v->sum + (size_t)i * v->classes;
-		uint32_t y = (uint32_t)s->y[i], better = 0;
+		size_t y = (size_t)s->y[i], before = score_rank(p, v->classes, y);
 
-		for (uint32_t c = 0; c < v->classes; c++)
-			better += p[c] > p[y] || (p[c] == p[y] && c < y);
-		r->loss -= log(fmax((double)p[y], LEAST));
-		r->correct += better == 0;
-		r->top5 += better < ENGINE_TOP;
+		r->loss += score_loss(p[y]);
+		r->correct += before == 0;
+		r->top5 += before < ENGINE_TOP;
 	}
 }
 

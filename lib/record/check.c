@@ -90,9 +90,11 @@ end(struct checking *c, int e)
 	snprintf(c->line, sizeof(c->line), "%s", err_line());
 }
 
-static void
-fill(struct checking *c, struct group *g)
+static uint32_t
+fill(void *ctx, uint32_t slot)
 {
+	struct checking *c = ctx;
+	struct group *g = &c->group[slot];
 	size_t bytes = 0;
 
 	for (g->n = 0; g->n < GROUP && bytes < GROUP_BYTES && !c->ended;) {
@@ -111,16 +113,19 @@ fill(struct checking *c, struct group *g)
 			check_sides_lost(c->sides, it->end);
 		} else if (e <= 0 || (e = look_at(c, &r, it)) < 0) {
 			end(c, e);
-			return;
+			break;
 		}
 		bytes += it->data.n;
 		g->n++;
 	}
+	return g->n;
 }
 
 static int
-drain(struct checking *c, struct group *g)
+drain(void *ctx, uint32_t slot)
 {
+	struct checking *c = ctx;
+	struct group *g = &c->group[slot];
 	uint64_t size = recwalk_size(c->walk);
 	int e = 0;
 
@@ -147,17 +152,8 @@ drain(struct checking *c, struct group *g)
 static int
 run(struct checking *c)
 {
-	int64_t slot;
-	int e = 0;
+	int e = crew_run(c->crew, fill, drain);
 
-	do {
-		while (!c->ended && (slot = crew_free_slot(c->crew)) >= 0) {
-			fill(c, &c->group[slot]);
-			crew_give(c->crew, c->group[slot].n);
-		}
-		if ((slot = crew_take(c->crew)) >= 0)
-			e = drain(c, &c->group[slot]);
-	} while (e == 0 && slot >= 0);
 	if (e == 0 && c->e < 0)
 		return err_fail(c->e, "%s", c->line);
 	return e == 0 ? check_sides_end(c->sides, c->sink, c->found) : e;

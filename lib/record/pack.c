@@ -116,9 +116,11 @@ end(struct packing *p, int e)
 }
 
 /* Fills a group from the source. */
-static void
-fill(struct packing *p, struct group *g)
+static uint32_t
+fill(void *ctx, uint32_t slot)
 {
+	struct packing *p = ctx;
+	struct group *g = &p->group[slot];
 	size_t bytes = 0;
 
 	for (g->n = 0; g->n < GROUP && bytes < GROUP_BYTES && !p->ended;) {
@@ -134,6 +136,7 @@ fill(struct packing *p, struct group *g)
 			g->n++;
 		}
 	}
+	return g->n;
 }
 
 /* Hands a record on, or the reason why there is none. */
@@ -155,8 +158,10 @@ hand_on(const struct pack_sink *sink, struct item *it)
 }
 
 static int
-drain(struct packing *p, struct group *g)
+drain(void *ctx, uint32_t slot)
 {
+	struct packing *p = ctx;
+	struct group *g = &p->group[slot];
 	size_t bytes = 0;
 	int e = 0;
 
@@ -166,25 +171,6 @@ drain(struct packing *p, struct group *g)
 	}
 	if (g->n > 0)
 		p->likely = bytes / g->n;
-	return e;
-}
-
-static int
-run(struct packing *p)
-{
-	int64_t slot;
-	int e = 0;
-
-	do {
-		while (!p->ended && (slot = crew_free_slot(p->crew)) >= 0) {
-			fill(p, &p->group[slot]);
-			crew_give(p->crew, p->group[slot].n);
-		}
-		if ((slot = crew_take(p->crew)) >= 0)
-			e = drain(p, &p->group[slot]);
-	} while (e == 0 && slot >= 0);
-	if (e == 0 && p->e < 0)
-		e = err_fail(p->e, "%s", p->line);
 	return e;
 }
 
@@ -228,8 +214,8 @@ pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *s
 	int e;
 
 	p.groups = 2 * p.threads + 1;
-	if ((e = hire(&p)) == 0)
-		e = run(&p);
+	if ((e = hire(&p)) == 0 && (e = crew_run(p.crew, fill, drain)) == 0 && p.e < 0)
+		e = err_fail(p.e, "%s", p.line);
 	dismiss(&p);
 	return e;
 }

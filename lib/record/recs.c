@@ -1,18 +1,23 @@
 /* recs - records by number, wherever they lie: here, in one file or in several. */
 #include "record/recs.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "record/recfile.h"
 
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+struct part {
+	struct recs	*recs;
+	uint64_t	 end;		/* the number behind its last record */
+};
+
 /* Several kinds as one. */
 struct joined {
 	struct recs	 recs;
 	char		*path;
-	struct recs	**part;		/* [n] */
-	uint64_t	*end;		/* [n] the number behind the part's last record */
+	struct part	*part;		/* [n] */
 	size_t		 n, cap;
 };
 
@@ -26,13 +31,13 @@ part_of(const struct recs *r, uint64_t *i)
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (*i < j->end[mid])
+		if (*i < j->part[mid].end)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
-	*i -= lo > 0 ? j->end[lo - 1] : 0;
-	return j->part[lo];
+	*i -= lo > 0 ? j->part[lo - 1].end : 0;
+	return j->part[lo].recs;
 }
 
 static int
@@ -66,41 +71,26 @@ joined_close(struct recs *r)
 	struct joined *j = (struct joined *)r;
 
 	for (size_t i = 0; i < j->n; i++)
-		recs_close(j->part[i]);
+		recs_close(j->part[i].recs);
 	free(j->part);
-	free(j->end);
 	free(j->path);
 	free(j);
 }
 
 static int
-grow(struct joined *j)
-{
-	size_t cap = j->cap > 0 ? j->cap * 2 : 16;
-	struct recs **part;
-	uint64_t *end;
-
-	if (j->n < j->cap)
-		return 0;
-	if ((part = realloc(j->part, cap * sizeof(*part))) == NULL)
-		return err_nomem();
-	j->part = part;
-	if ((end = realloc(j->end, cap * sizeof(*end))) == NULL)
-		return err_nomem();
-	j->end = end;
-	j->cap = cap;
-	return 0;
-}
-
-static int
 add_file(struct joined *j, const char *path)
 {
+	struct part *p = grow_by_one(j->part, j->n, &j->cap, sizeof(*p));
+	struct recs *r;
 	int e;
 
-	if ((e = grow(j)) < 0 || (e = recfile_open(&j->part[j->n], path)) < 0)
+	if (p == NULL)
+		return ERR_NOMEM;
+	j->part = p;
+	if ((e = recfile_open(&r, path)) < 0)
 		return e;
-	j->recs.count += j->part[j->n]->count;
-	j->end[j->n++] = j->recs.count;
+	j->recs.count += r->count;
+	p[j->n++] = (struct part){ r, j->recs.count };
 	return 0;
 }
 
@@ -186,7 +176,7 @@ recs_open_several(struct recs **out, char *const path[], size_t n)
 	}
 	*out = &j->recs;
 	if (j->n == 1) {	/* itself, without the way round */
-		*out = j->part[0];
+		*out = j->part[0].recs;
 		j->n = 0;
 		recs_close(&j->recs);
 	}

@@ -1,0 +1,46 @@
+/* score - how good a net's probabilities of a sample are. */
+#include "engine/score.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define LEAST 1e-37f
+
+size_t
+score_rank(const float *p, size_t classes, size_t y)
+{
+	size_t before = 0;
+
+	for (size_t k = 0; k < classes; k++)
+		before += !(p[k] < p[y] || (p[k] == p[y] && k >= y));
+	return before;
+}
+
+double
+score_loss(float p)
+{
+	return -log((double)(p < LEAST ? LEAST : p));
+}
+
+static bool
+beats(float a, float b)
+{
+	return a > b || (isnan(b) && !isnan(a));
+}
+
+void
+score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < classes; c++) {
+		uint32_t at;
+
+		if (n == top && !beats(p[c], p[order[n - 1]]))
+			continue;
+		at = n < top ? n++ : n - 1;
+		for (; at > 0 && beats(p[c], p[order[at - 1]]); at--)
+			order[at] = order[at - 1];
+		order[at] = c;
+	}
+}

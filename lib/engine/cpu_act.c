@@ -91,7 +91,7 @@ act_of(enum graph_act act, float alpha, float x)
 {
 	switch (act) {
 	case GRAPH_RELU:
-		return x > 0 ? x : 0;
+		return x <= 0 ? 0 : x;
 	case GRAPH_TANH:
 		return tanh_of(x);
 	case GRAPH_SIGMOID:

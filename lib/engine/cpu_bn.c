@@ -170,7 +170,7 @@ forward(const cpu_wide *x, cpu_wide *y, const struct wide *w, bool relu)
 
 	*y = v;
 	if (relu)
-		*y = (cpu_wide)((cpu_mask)v & (v > 0));
+		*y = (cpu_wide)((cpu_mask)v & ~(v <= 0));
 }
 
 ISA_INLINE void

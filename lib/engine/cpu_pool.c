@@ -6,6 +6,9 @@
  * values the first, row by row, is the maximum; its number in the window is kept
  * for the way back, on which each pixel adds what the windows around it hand down,
  * in their order.  A unit is one picture's block of channels, which no other writes.
+ *
+ * A comparison passes over what is no number, and a sum does not: it tells such windows, and those of infinities of both
+ * signs, whose maximum is no number either.
  */
 #include "engine/cpu.h"
 #include "engine/cpu_half.h"
@@ -97,7 +100,7 @@ max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
 		struct window v = window(f, o / f->ow, o % f->ow);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
-		cpu_wide top = { 0 }, p = { 0 };
+		cpu_wide top = { 0 }, p = { 0 }, sum = { 0 };
 		cpu_mask at = { 0 }, k, more;
 
 		at += (int32_t)(v.r0 * f->s + v.s0);
@@ -109,7 +112,10 @@ max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 				more = p > top;
 				top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
 				at = (k & more) | (at & ~more);
+				sum += p;
 			}
+		more = sum != sum;
+		top = (cpu_wide)(((cpu_mask)sum & more) | ((cpu_mask)top & ~more));
 		cpu_set(&top, y->p, o * y->pitch + c, half, lanes);
 		put_which(&at, lanes, which + o * f->lanes + c);
 	}

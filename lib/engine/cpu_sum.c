@@ -23,7 +23,7 @@ each(enum what what, const void *a, const void *restrict b, void *y, size_t coun
 			v += cpu_number(b, j, half);
 		else if (what == TIMES)
 			v *= cpu_number(b, j, half);
-		cpu_put(y, j, half, (what == RELU || what == SUM_RELU) && !(v > 0) ? 0 : v);
+		cpu_put(y, j, half, (what == RELU || what == SUM_RELU) && v <= 0 ? 0 : v);
 	}
 }
 

@@ -47,7 +47,7 @@ struct dnnl_shape {
 	uint32_t groups;
 	bool	 fc;		/* [n, c*h*w] by [k, c*h*w]; r and what follows it are not read */
 	bool	 bias;
-	bool	 relu;		/* y = max(y, 0) in the same pass; dy is of the y before it */
+	bool	 relu;		/* y = max(y, 0) in the same pass, 0 of what is no number; dy is of the y before it */
 	bool	 data;		/* dx is wanted */
 	bool	 last;		/* f32 x and y have their channels last, [N, H, W, C]: blocks of all channels */
 	bool	 bf16;

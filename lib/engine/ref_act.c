@@ -1,7 +1,7 @@
 /*
  * ref_act - each value into its activation.
  *
- *	relu       y = max(x, 0)                     y' = 1 where y > 0
+ *	relu       y = 0 where x <= 0, else x        y' = 1 where y > 0
  *	tanh       y = tanh x                        y' = 1 - y^2
  *	sigmoid    y = 1 / (1 + exp -x)              y' = y (1 - y)
  *	linear     y = a x                           y' = a
@@ -46,7 +46,7 @@ value(const struct graph_node *l, double x)
 {
 	switch (l->act) {
 	case GRAPH_RELU:
-		return x > 0 ? x : 0;
+		return x <= 0 ? 0 : x;
 	case GRAPH_TANH:
 		return tanh(x);
 	case GRAPH_SIGMOID:

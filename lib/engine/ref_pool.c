@@ -5,7 +5,7 @@
  * alike.  What of it lies outside the picture is cut off.
  *
  *	max  y = the largest value; dx of that value += dy.  Of equal ones the
- *	     first, row by row, counts.
+ *	     first, row by row, counts; what is no number is above all others, as in PyTorch.
  *	avg  y = sum / d, dx += dy / d in all of the window; d is r s however much
  *	     was cut off, or the window's size within the padded picture, or
  *	     within the picture
@@ -15,6 +15,8 @@
  * AvgPool2d with count_include_pad true and false.
  */
 #include "engine/ref.h"
+
+#include <math.h>
 
 struct window {
 	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); at least one of each */
@@ -70,7 +72,7 @@ largest(struct window v, const float *x, size_t width)
 
 	for (size_t h = v.h0; h < v.h1; h++)
 		for (size_t w = v.w0; w < v.w1; w++)
-			if (x[h * width + w] > x[best])
+			if (x[h * width + w] > x[best] || isnan(x[h * width + w]))
 				best = h * width + w;
 	return best;
 }

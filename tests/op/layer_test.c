@@ -13,6 +13,7 @@ struct bench {
 	struct engine_dev *dev;
 	struct engine_plan *p;
 	struct graph *g;
+	enum engine_precision precision;
 	float	 w[512], g_out[512], aux[16], stats[16];
 };
 
@@ -29,7 +30,7 @@ plan(struct bench *b, uint32_t x, uint32_t batch)
 	last = &b->g->w[b->g->nw - 2];
 	for (size_t j = 0; j < last->count; j++)
 		b->w[last->first + j] = 0.01f * (float)((j * j + 1) % 11);	/* else a sum over a layer may vanish */
-	return b->e->plan(b->dev, b->g, batch, ENGINE_F32, &b->p);
+	return b->e->plan(b->dev, b->g, batch, b->precision, &b->p);
 }
 
 static void
@@ -306,10 +307,60 @@ corner(struct bench *b)
 	clear(b);
 }
 
+/* What is no number stays none to the loss, in training and in evaluation: else nets that are broken judge and predict. */
+static void
+hears(struct bench *b, uint32_t x, const float picture[9], const char *what)
+{
+	struct engine_result train, eval;
+	int32_t label = 0;
+
+	ready(b, x, 1);
+	load(b);
+	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, picture, &label, 1), NULL, NULL, &train));
+	nets_must(b->e->evaluate(b->p, NETS_SAMPLES(b->g, picture, &label, 1), &eval, NULL));
+	ok(isnan(train.loss) && isnan(eval.loss) && train.correct + eval.correct == 0,
+	    "%s: %s: %s hides nothing", b->e->name, engine_precision_name(b->precision), what);
+	clear(b);
+}
+
+static uint32_t
+fresh(struct bench *b)
+{
+	b->g = graph_new(1, 3, 3);
+	return 0;
+}
+
+static void
+no_number(struct bench *b)
+{
+	const struct graph_node relu = { .op = GRAPH_ACT, .act = GRAPH_RELU };
+	float x[9];
+	uint32_t at;
+
+	for (size_t j = 0; j < 9; j++) {
+		memcpy(x, j % 2 == 0 ? plus : minus, sizeof(x));
+		x[j] = (float)NAN;
+		at = fresh(b);
+		hears(b, NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = GRAPH_BOTH(1)), x, "max");
+	}
+	hears(b, nets_node(b->g, fresh(b), relu), x, "relu");
+	at = BN(b->g, fresh(b), .fix_gamma = false);
+	hears(b, nets_node(b->g, at, relu), x, "relu behind batch norm");
+	at = NODE(b->g, fresh(b), ACT, .act = GRAPH_TANH);
+	hears(b, nets_node(b->g, ADD(b->g, 0, at), relu), x, "relu behind a sum");
+	at = NODE(b->g, fresh(b), ACT, .act = GRAPH_TANH);
+	hears(b, nets_node(b->g, MUL(b->g, 0, at), relu), x, "relu behind a product");
+	hears(b, NODE(b->g, fresh(b), LRN, .size = 3, .alpha = 1, .power = 0.5f, .knorm = 1), x, "lrn");
+	for (int act = GRAPH_TANH; act <= GRAPH_SWISH; act++) {
+		at = fresh(b);
+		hears(b, NODE(b->g, at, ACT, .act = (enum graph_act)act, .alpha = 0.5f), x, "another activation");
+	}
+}
+
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
-	struct bench b = { .e = e, .dev = dev };
+	struct bench b = { .e = e, .dev = dev }, half = { .e = e, .dev = dev, .precision = ENGINE_BF16 };
 
 	conv(&b);
 	acts(&b);
@@ -320,6 +371,14 @@ engine(const struct engine *e, struct engine_dev *dev)
 	bn_train(&b);
 	bn_evaluate(&b);
 	softmax(&b);
+	no_number(&b);
+	if (plan(&half, fresh(&half), 1) == ERR_NOTSUP) {
+		skip("what is no number, in bf16", err_line());
+		clear(&half);
+	} else {
+		clear(&half);
+		no_number(&half);
+	}
 }
 
 int

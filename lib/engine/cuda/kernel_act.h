@@ -32,7 +32,7 @@ kernel_act_value(int shape, float alpha, float x)
 {
 	switch (shape) {
 	case KERNEL_RELU:
-		return x > 0 ? x : 0;
+		return x <= 0 ? 0 : x;
 	case KERNEL_TANH:
 		return tanhf(x);
 	case KERNEL_SIGMOID:

@@ -138,7 +138,7 @@ kernel_bn_at(const struct kernel_bn *a, uint32_t i, int type)
 
 	if (a->more.p != NULL)
 		y = y + kernel_at(a->more, m, ch, type);
-	kernel_set(a->y, m, ch, a->relu && !(y > 0) ? 0 : y, type);
+	kernel_set(a->y, m, ch, a->relu && y <= 0 ? 0 : y, type);
 }
 
 /* The gradient by the normalised value: dy where ReLU let it through. */

@@ -72,7 +72,7 @@ kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type)
 			float v = kernel_at(a->x, (base + y) * w->w + x, ch, type);
 
 			line += v;
-			if (!any || v > best) {
+			if (!any || v > best || v != v) {
 				best = v;
 				which = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
 			}

@@ -19,7 +19,7 @@ kernel_bias_at(const struct kernel_bias *a, uint32_t i, int type)
 
 	if (a->more.p != NULL)
 		v += kernel_at(a->more, m, ch, type);
-	kernel_set(a->y, m, ch, a->relu && !(v > 0) ? 0 : v, type);
+	kernel_set(a->y, m, ch, a->relu && v <= 0 ? 0 : v, type);
 }
 
 /* dx = dy where y > 0, else 0 */
@@ -99,7 +99,7 @@ kernel_several_at(const struct kernel_several *a, uint32_t i, int type)
 
 			all = a->times ? all * x : all + x;
 		}
-	kernel_set(a->y, m, ch, a->relu && !(all > 0) ? 0 : all, type);
+	kernel_set(a->y, m, ch, a->relu && all <= 0 ? 0 : all, type);
 }
 
 #endif

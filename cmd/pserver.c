@@ -2,8 +2,8 @@
 #include "front.h"
 #include "pserver_log.h"
 
-#include "base/clk.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "ps/meet.h"
 #include "ps/serve.h"
 #include "wire/conn.h"
@@ -159,7 +159,8 @@ main(int argc, char *argv[])
 		learn_place(&p, key);
 	if (p.env.role == MEET_SCHEDULER)
 		return schedule(&p);
-	p.serve.incarnation = clk_date_ns();
+	if ((e = io_chance(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
+		front_die(NULL, e);
 	p.serve.stop_fd = front_stop_fd();
 	server_log_begin(&p.log, &p.serve);
 	e = serve_run(&p.serve, &sums);

@@ -6,6 +6,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "ps/meet.h"
 #include "wire/conn.h"
 
@@ -96,7 +97,8 @@ train(struct pworker *p, double began_s)
 
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
-	t->ps.incarnation = clk_date_ns();
+	if ((e = io_chance(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
+		front_die(NULL, e);
 	t->stop = &stop;
 	t->event = on_event;
 	t->arg = &l;

@@ -179,6 +179,19 @@ at_the_end(const char *path)
 	return end != NULL ? end : strdup(path);
 }
 
+int
+io_chance(void *p, size_t n)
+{
+	uint8_t *to = p;
+	ssize_t got;
+
+	for (; n > 0; to += got, n -= (size_t)got)
+		while ((got = getrandom(to, n, 0)) < 0)
+			if (errno != EINTR)
+				return err_sys("getrandom");
+	return 0;
+}
+
 /* The kernel takes the umask off the mode: asking for it means changing it, under the feet of other threads. */
 static int
 open_tmp(char *tmp)
@@ -190,7 +203,7 @@ open_tmp(char *tmp)
 
 	errno = EEXIST;
 	for (int i = 0; i < TRIES && fd < 0 && errno == EEXIST; i++) {
-		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+		if (io_chance(&chance, sizeof(chance)) < 0)
 			return -1;
 		for (int k = 0; k < 6; k++, chance /= sizeof(letters) - 1)
 			x[k] = letters[chance % (sizeof(letters) - 1)];

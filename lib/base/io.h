@@ -32,6 +32,9 @@ void	 io_flush_name(const char *path);
 /* A file without a name in $TMPDIR (default: /tmp), gone when it is closed.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 
+/* n bytes of chance from the system, which no seed repeats.  Returns 0 or ERR_SYS. */
+int	 io_chance(void *p, size_t n);
+
 /*
  * A file that appears under its name only when all of it is there: written
  * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit(),

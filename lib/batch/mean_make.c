@@ -181,7 +181,7 @@ join(struct making *m, float *mean)
 int
 mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct once *o, float *mean)
 {
-	struct making m = { .recs = r, .aug = aug_plain(a), .size = (size_t)a->c * a->h * a->w };
+	struct making m = { .recs = r, .aug = aug_plain(a), .size = (size_t)a->c * a->h * a->w, .once = o };
 	int e;
 
 	assert((a->c == 1 || a->c == 3) && a->h > 0 && a->w > 0);

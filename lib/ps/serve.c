@@ -24,6 +24,7 @@
 struct guest {
 	struct conn	*conn;
 	int64_t		 rank;		/* -1: a stranger */
+	uint64_t	 nth;		/* connection here */
 	bool		 done;		/* what it sends is dropped */
 	bool		 refused;	/* and it was told why */
 	bool		 over;		/* to be closed */
@@ -43,6 +44,8 @@ struct serve {
 	struct guest	*now;		/* whose message the brain takes */
 	struct ledger	 ledger;
 	char		(*lost)[WHY];	/* [nworkers] why; "" when not lost */
+	uint64_t	 conns;		/* that came */
+	uint64_t	*latest;	/* [nworkers] the one by which the worker came; 0: none yet */
 	double		 since;		/* the first hello */
 	int		 err;		/* ends it */
 	char		 why[WHY];
@@ -178,6 +181,7 @@ bind_guest(struct serve *s, uint32_t rank)
 		old->over = true;
 	}
 	s->lost[rank][0] = 0;
+	s->latest[rank] = s->now->nth;
 	if (s->now->rank < 0)
 		ledger_join(&s->ledger, rank);
 	s->now->rank = s->now->page = rank;
@@ -204,6 +208,13 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 	count(s, worker, TOLL_OUT, m);
 }
 
+/* A worker that died may have a hello here that nobody has read: who connected later is the one that lives. */
+static bool
+late(const struct serve *s, const struct guest *g, const struct msg *m)
+{
+	return m->type == MSG_HELLO && m->worker < s->o->nworkers && g->nth < s->latest[m->worker];
+}
+
 static void
 take(struct serve *s, struct guest *g, const struct msg *m)
 {
@@ -222,6 +233,8 @@ take(struct serve *s, struct guest *g, const struct msg *m)
 	}
 	if (g->rank < 0 ? m->type != MSG_HELLO : m->worker != g->rank) {
 		err_note(0, "%s out of place", msg_name(m->type));
+	} else if (late(s, g, m)) {
+		err_note(0, "another worker %" PRIu32 " came later", m->worker);
 	} else {
 		s->now = g;
 		if (known)
@@ -320,6 +333,7 @@ come_in(struct serve *s)
 		return;
 	}
 	make_room(s);
+	g.nth = ++s->conns;
 	if (conn_take(fd, s->o->key, &g.conn) == 0)
 		s->guest[s->n++] = g;
 }
@@ -433,7 +447,8 @@ prepare(struct serve *s)
 	s->guest = calloc(most, sizeof(*s->guest));
 	s->poll = calloc(most + 2, sizeof(*s->poll));
 	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
-	if (s->guest == NULL || s->poll == NULL || s->lost == NULL)
+	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
+	if (s->guest == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL)
 		return err_nomem();
 	if (s->o->listening != NULL)
 		s->o->listening(s->o->arg, where);
@@ -461,5 +476,6 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	free(s.guest);
 	free(s.poll);
 	free(s.lost);
+	free(s.latest);
 	return e;
 }

@@ -12,6 +12,7 @@
 
 struct peer {
 	uint64_t incarnation;
+	uint64_t before;	/* the one that it replaced; 0: none */
 	bool	 known;		/* said hello */
 	bool	 gone;		/* and left */
 };
@@ -99,12 +100,12 @@ take_hello(struct server *s, const struct msg *m)
 	struct msg hi = { .type = MSG_WELCOME };
 	int e;
 
-	if (p->known && m->incarnation < p->incarnation)
+	if (p->before != 0 && m->incarnation == p->before)
 		return err_fail(ERR_ARG, "another worker of this rank came later");
 	if ((e = check_job(s, m)) < 0)
 		return e;
 	if (!p->known || m->incarnation != p->incarnation) {
-		*p = (struct peer){ .incarnation = m->incarnation, .known = true };
+		*p = (struct peer){ .incarnation = m->incarnation, .before = p->incarnation, .known = true };
 		shard_join(&s->shard, m->worker);
 		s->shard.norms.told[m->worker] = 0;
 		total_join(&s->total, m->worker);
@@ -344,9 +345,9 @@ take(struct server *s, const struct msg *m)
 
 	if (m->type == MSG_HELLO)
 		return take_hello(s, m);
-	if (!p->known || m->incarnation > p->incarnation)
+	if (!p->known || (m->incarnation != p->incarnation && m->incarnation != p->before))
 		return err_fail(ERR_FORMAT, "%s without a hello", msg_name(m->type));
-	if (m->incarnation < p->incarnation || (p->gone && m->type != MSG_BYE))
+	if (m->incarnation != p->incarnation || (p->gone && m->type != MSG_BYE))
 		return 0;
 	switch (m->type) {
 	case MSG_INIT:

@@ -8,18 +8,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 int
 conn_key_new(uint8_t key[CONN_KEY])
 {
-	ssize_t n;
-
-	while ((n = getrandom(key, CONN_KEY, 0)) < 0 && errno == EINTR)
-		;
-	return n == CONN_KEY ? 0 : err_sys("a new key");
+	return io_chance(key, CONN_KEY);
 }
 
 void

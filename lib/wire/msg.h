@@ -49,7 +49,7 @@ enum msg_type {
 
 struct msg {
 	uint16_t	 type, flags;
-	uint64_t	 incarnation;	/* of the sender; larger is later */
+	uint64_t	 incarnation;	/* of the sender: a number that no other start of a process has */
 	uint64_t	 step;
 	uint32_t	 worker;	/* the rank it is about */
 	uint32_t	 slice;		/* of the plan */

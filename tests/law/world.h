@@ -169,7 +169,7 @@ actor_start(struct actor *a)
 	struct worker_brain_opt bo = { .worker = &a->o, .nservers = a->world->S, .emit = world_to_server, .arg = a };
 
 	worker_brain_free(a->brain);
-	a->o.incarnation++;
+	a->o.incarnation--;		/* no count, no clock */
 	memset(a->o.w, 0xff, g->P * sizeof(float));
 	memset(a->o.aux, 0xff, g->A * sizeof(float));
 	if (a->o.rank == 0)

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "ps/hello.h"
 #include "ps/serve.h"
 #include "ps/worker.h"
 #include "wire/addr.h"
@@ -348,6 +349,64 @@ test_other_job(void)
 	worker_close(first);
 }
 
+/* Runs a connection until it is open, or with m until a message has come. */
+static int
+wait_for(struct conn *c, struct msg *m)
+{
+	int e = 0;
+
+	while (e == 0 && (m == NULL ? !conn_open(c) : !conn_next(c, m)))
+		if (poll(&(struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) }, 1, -1) >= 0)
+			e = conn_run(c);
+	return e;
+}
+
+/* Worker 2 in another life; returns the answer's type. */
+static unsigned
+greet(struct job *j, struct conn *c, uint64_t incarnation, char *why, size_t size)
+{
+	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = W, .nservers = S, .slack = j->slack,
+	    .hyper = j->workers[2].o.hyper, .slice = 32, .hash = graph_hash(j->graph) };
+	struct msg m = { .type = MSG_HELLO, .worker = 2, .incarnation = incarnation };
+	struct buf b = { 0 };
+	int e;
+
+	hello_text(&h, j->graph, &b);
+	m.len = (uint32_t)b.n;
+	m.payload = b.p;
+	if ((e = conn_send(c, &m)) == 0)
+		e = wait_for(c, &m);
+	buf_free(&b);
+	if (e < 0)
+		return 0;
+	snprintf(why, size, "%.*s", m.type == MSG_REFUSE ? (int)m.len : 0, (const char *)m.payload);
+	return m.type;
+}
+
+/* What is said in the name of a worker counts in the order in which it connected, whatever its host's clock says. */
+static void
+test_late(void)
+{
+	static struct job j;
+	struct conn *first, *second, *third;
+	char why[200];
+
+	prepare(&j, GATE_ASYNC);
+	if (conn_dial(j.server[0], j.key, &first) < 0 || wait_for(first, NULL) < 0 ||
+	    conn_dial(j.server[0], j.key, &second) < 0 || wait_for(second, NULL) < 0)
+		abort();
+	is(greet(&j, second, 9, why, sizeof(why)), MSG_WELCOME, "a worker");
+	is(greet(&j, first, 10, why, sizeof(why)), MSG_REFUSE, "a hello of one that connected before it comes too late");
+	is_str(why, "another worker 2 came later", "... and is told why");
+	if (conn_dial(j.server[0], j.key, &third) < 0)
+		abort();
+	is(greet(&j, third, 3, why, sizeof(why)), MSG_WELCOME, "one that connects behind it takes its place");
+	conn_close(first);
+	conn_close(second);
+	conn_close(third);
+	stop(&j);
+}
+
 int
 main(void)
 {
@@ -357,5 +416,6 @@ main(void)
 	test_loss();
 	test_strangers();
 	test_other_job();
+	test_late();
 	return done();
 }

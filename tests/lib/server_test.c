@@ -110,11 +110,11 @@ test_hello(void)
 	ok(server_sync(s) && server_plan(s)->n == 2, "and the job is learned");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same again");
 	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "another slack");
-	is(hello(s, 0, 4, TALLY_VERSION, 0), ERR_ARG, "an older incarnation comes too late");
-	is(hello(s, 0, 6, TALLY_VERSION, 0), 0, "a newer one takes its place");
+	is(hello(s, 0, 4, TALLY_VERSION, 0), 0, "another incarnation takes its place");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), ERR_ARG, "... and what the older one says again comes too late");
 	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 5 }), 0, "the older's goodbye ...");
 	ok(n == 0 && !server_gone(s, 0), "... is not heard");
-	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 7 }), ERR_FORMAT, "a newer one without a hello");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 7 }), ERR_FORMAT, "one more without a hello");
 	server_free(s);
 	server_free(NULL);
 }

@@ -11,7 +11,7 @@
 static const char help[] =
     "usage: pworker ... [options that say how weights change]\n"
     "  --lr RATE (0.1)         the rate, and how it changes, parts with commas between:\n"
-    "       warmup:E,RATE      up from 0 in E epochs        ,xFACTOR@EPOCH  any number\n"
+    "       warmup:E[:FROM],RATE  up from FROM (0) in E epochs  ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E    a curve to END (0) at E      ,linear[:END]@E\n"
     "       ,poly:P[:END]@E    ,exp:F  by epoch             ,triangle:LOW@PERIOD\n"
     "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)\n"

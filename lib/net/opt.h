@@ -18,9 +18,12 @@
  *			alone for arrays of one dimension and where a norm is 0
  *	muon		matrices: net/muon.h; all else: nesterov with b2 as momentum
  *
- * l1 adds l1 sign(w) to d behind wd w.  b1 is momentum.  With clip_norm d is first multiplied by
- * clip_norm / (|all d| + 1e-6), if that is less than 1.
- * Sources: sgd: MXNet, optimizer.py, 2015; lars: You, Gitman and Ginsburg, "Large Batch Training of Convolutional
+ * l1 adds l1 sign(w) to d behind wd w, the gradient of l1 |w| in a loss, which clipping does not see.  b1 is momentum.  With
+ * clip_norm d is first multiplied by clip_norm / (|all d| + 1e-6), if that is less than 1.
+ * d is cut before it decays, as clip_grad_value_() and MXNet's SGD cut it.  What MXNet does otherwise: its Adam and RMSProp cut
+ * what has decayed, Adam adds eps to sqrt(v) before that is corrected, RMSProp within the root; its NAG decays m by the weights
+ * behind the update, and m holds the rates that it was summed at, as sgd's.
+ * Sources: sgd: MXNet, optimizer.py, 2015, and 1.9.1's; lars: You, Gitman and Ginsburg, "Large Batch Training of Convolutional
  * Networks", 2017, algorithm 1, and what MXNet's LARS leaves out of it; all others: PyTorch, torch/optim and
  * clip_grad_norm_; Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
  *

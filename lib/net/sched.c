@@ -91,6 +91,20 @@ parse_curve(char *text, struct sched *s)
 	return 0;
 }
 
+/* EPOCHS[:FROM] */
+static int
+parse_warmup(char *text, struct sched *s)
+{
+	char *from = strchr(text, ':');
+	int e;
+
+	if (from != NULL)
+		*from++ = 0;
+	if ((e = num_f64(text, 0, 1e9, &s->warmup)) < 0)
+		return e;
+	return from != NULL ? num_f64(from, 0, 1e6, &s->from) : 0;
+}
+
 /* The parts in their order: perhaps the warm-up, the rate, then changes and a curve. */
 static int
 parse_next(char *text, struct sched *s, int *have_rate)
@@ -98,7 +112,7 @@ parse_next(char *text, struct sched *s, int *have_rate)
 	if (*have_rate)
 		return *text == 'x' ? parse_part(text, s) : parse_curve(text, s);
 	if (strncmp(text, "warmup:", 7) == 0 && s->warmup == 0)
-		return num_f64(text + 7, 0, 1e9, &s->warmup);
+		return parse_warmup(text + 7, s);
 	*have_rate = 1;
 	return num_f64(text, 0, 1e6, &s->base);
 }
@@ -152,18 +166,28 @@ curve(const struct sched *s, double epoch)
 }
 
 float
-sched_rate(const struct sched *s, uint64_t step, uint64_t steps)
+sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 {
-	double epoch, rate, warm;
+	double epoch, rate, part;
 
 	assert(steps > 0);
 	epoch = (double)step / (double)steps;
-	warm = s->warmup * (double)steps;
-	rate = curve(s, epoch);
+	/* The first step is one step up from 0, so that none is lost; the last of the warm-up has the full rate. */
+	part = s->warmup > 0 ? ((double)step + 1) / (s->warmup * (double)steps) : 1;
+	rate = curve(s, epoch) * scale;
+	if (part < 1)
+		rate = s->from * (1 - part) + rate * part;
 	for (uint32_t i = 0; i < s->n && s->part[i].at <= epoch; i++)
 		rate *= s->part[i].factor;
-	/* The first step is one step up from 0, so that none is lost; the last of the warm-up has the full rate. */
-	if ((double)step + 1 < warm)
-		rate *= ((double)step + 1) / warm;
 	return (float)rate;
+}
+
+bool
+sched_within(const struct sched *s)
+{
+	bool within = s->warmup > 0 || (s->curve != SCHED_FLAT && s->curve != SCHED_EXP);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		within |= s->part[i].at != floor(s->part[i].at);
+	return within;
 }

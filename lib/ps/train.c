@@ -74,13 +74,10 @@ all_workers(struct train *t, struct train_sums *s)
 	return e;
 }
 
-/* A linear scale with 1, 2, 4 ... workers is exact, and so are its rates. */
 float
 train_lr(const struct train *t, uint64_t step)
 {
-	double scale = pow((double)t->o->ps.nworkers, t->o->lr_scale);
-
-	return (float)((double)sched_rate(&t->o->sched, step, t->steps) * scale);
+	return sched_rate(&t->o->sched, step, t->steps, pow((double)t->o->ps.nworkers, t->o->lr_scale));
 }
 
 /* The plan holds the average, and takes the weights again when it next needs them. */

@@ -79,7 +79,7 @@ struct train_opt {
 	struct recs	*val_recs;		/* the same, opened already and lent; NULL: opened from val */
 	struct worker_opt ps;			/* graph, rank, servers ...; w, aux, waiting and arg are filled in here */
 	struct sched	 sched;
-	double		 lr_scale;		/* every rate is multiplied by the number of workers to this power */
+	double		 lr_scale;		/* rates are multiplied by the number of workers to this power */
 	uint64_t	 swa;			/* of AVERAGE_SWA: the first epoch whose last weights count */
 	const char	*init;			/* rule of net/init.h */
 	uint64_t	 seed;

@@ -182,6 +182,9 @@ train_open(struct train *t)
 	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
 		return err_fail(ERR_ARG, "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
 		    t->o->data.path);
+	if (t->stream && sched_within(&t->o->sched))
+		return err_fail(ERR_ARG, "%s: a rate that changes within epochs needs to know how long they are, and a pipe does not tell",
+		    t->o->data.path);
 	if ((e = t->o->devices != NULL ? split_open(t->o->devices, t->o->threads, &t->engine, &t->dev) :
 	    t->engine->open(0, t->o->threads, &t->dev)) < 0)
 		return e;

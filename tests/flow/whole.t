@@ -28,6 +28,7 @@ is "$(rates --lr 0.1)" "0.1 " "a rate"
 is "$(rates --lr 0.1 --lr-scale linear)" "0.2 " "... with 2 workers"
 is "$(rates --lr 0.1 --lr-scale sqrt)" "0.141421 " "... their root"
 is "$(rates --lr warmup:2,0.3 --lr-scale linear)" "0.1 0.2 0.3 0.4 0.5 0.6 " "... and the warm-up goes with it"
+is "$(rates --lr warmup:2:0.3,0.3 --lr-scale linear)" "0.35 0.4 0.45 0.5 0.55 0.6 " "... from what is one worker's, if told to"
 
 dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --async \
 	--optimizer adam --save async >/dev/null 2>&1

@@ -40,7 +40,8 @@ int	 weights_save(const char *path, const struct graph *g, const float *w, const
  * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
  * Tensors that the net does not have are left alone; state is there for all learned arrays or for none.  Memory is
  * taken for no more than the file holds.  Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT (a tensor missing, of another shape
- * or dtype, or the file broken; the line names it), ERR_LIMIT or ERR_NOMEM.  On error *f is empty.
+ * or dtype, with numbers that are not finite, or the file broken; the line names it), ERR_LIMIT or ERR_NOMEM.  On error *f
+ * is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
 
@@ -49,6 +50,11 @@ int	 weights_load(const char *path, const struct graph *want, struct weights *f)
  * reverse: ones behind are no difference.
  */
 bool	 weights_fit(const struct tensor *x, const struct graph_array *a);
+/*
+ * ERR_FORMAT, naming tensor NAME and TAIL, unless all of w [n] are finite: a net computes with others, and where its engine
+ * has a ReLU that makes 0 of them nothing else tells.
+ */
+int	 weights_finite(const float *w, size_t n, const char *name, const char *tail);
 #define WEIGHTS_MISFIT	512
 /* Why x does not: "10x64, not 12x64", or that it has no floats.  Gives to back. */
 const char *weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIGHTS_MISFIT]);

@@ -1,6 +1,7 @@
 /* weights_load - a file of tensors into a net's arrays. */
 #include "net/weights.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,12 @@ check(const struct tensors *t, const struct graph_array *a, const char *tail)
 	    a->name, tail, weights_misfit(x, a, misfit));
 }
 
+int
+weights_finite(const float *w, size_t n, const char *name, const char *tail)
+{
+	return num_finite(w, n) ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' holds numbers that are not finite", name, tail);
+}
+
 /*
  * Reads the tensors of n arrays, all that stand in *to [total].  All are found first: their bytes are in the file, so
  * memory is never taken for more than it holds.
@@ -75,7 +82,8 @@ read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, co
 	if (e == 0 && (*to = malloc((total + 1) * sizeof(float))) == NULL)
 		e = err_nomem();
 	for (uint32_t i = 0; e == 0 && i < n; i++)
-		e = tensors_read(t, find(t, &a[i], tail), 0, a[i].count, *to + a[i].first);
+		if ((e = tensors_read(t, find(t, &a[i], tail), 0, a[i].count, *to + a[i].first)) == 0)
+			e = weights_finite(*to + a[i].first, a[i].count, a[i].name, tail);
 	return e;
 }
 

@@ -49,13 +49,15 @@ weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIG
 }
 
 static int
-take(const struct tensors *t, const struct tensor *x, float *to)
+take(const struct tensors *t, const struct tensor *x, const struct graph_array *a, float *to)
 {
 	void *raw = malloc((size_t)x->count * tensors_type_size(x->type) + 1);
 	int e = raw == NULL ? err_nomem() : tensors_read(t, x, 0, (size_t)x->count, raw);
 
-	if (e == 0)
+	if (e == 0) {
 		tensors_to_f32(x->type, raw, (size_t)x->count, to);
+		e = weights_finite(to, a->count, a->name, "");
+	}
 	free(raw);
 	return e;
 }
@@ -70,7 +72,7 @@ start(const struct tensors *t, const struct tensors *named, const struct graph_a
 
 	if (x != NULL && weights_fit(x, a)) {
 		r->taken++;
-		return take(t, x, to + a->first);
+		return take(t, x, a, to + a->first);
 	}
 	r->left++;
 	return buf_put_fmt(&r->names, "%s%s (%s)", r->names.n > 0 ? ", " : "", a->name,

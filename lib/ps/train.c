@@ -222,7 +222,7 @@ epoch(struct train *t, uint64_t n)
 	score(&ev, &t->epoch);
 	since(t, &m, &ev);
 	train_tell(t, &ev);
-	if ((e = worker_epoch(t->wk, n + 1)) < 0)
+	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, NULL, NULL)) < 0 || (e = worker_epoch(t->wk, n + 1)) < 0)
 		return e;
 	t->epoch = (struct train_sums){ 0 };
 	tell_cache(t, n);

@@ -86,6 +86,12 @@ int	train_check_loss(struct train *t, const struct batch *b, const struct engine
 /* Whether array a's gradient in g has neither; if it has, train_bad_gradient() returns 1 or ERR_FORMAT as above. */
 bool	train_gradient_finite(struct train *t, uint32_t a, const float *g);
 int	train_bad_gradient(struct train *t, const struct batch *b, const struct engine_draw *draw);
+/*
+ * The same in what is to be judged or kept: w and aux after worker_read(), and state [P, states] and average [P + A] unless
+ * NULL.  A loss does not tell of all: an engine's ReLU may make 0 of what is no number.  Returns 0, or ERR_FORMAT and the
+ * line says the step and the arrays.
+ */
+int	train_check_weights(const struct train *t, const float *state, const float *average);
 /* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: ERR_STOP when the run that is resumed had come to that end. */

@@ -1,4 +1,4 @@
-/* train_nan - NaN and infinity: finds them in the loss and the gradients of a step, and where they began. */
+/* train_nan - NaN and infinity: finds them in a step's loss and gradients, where they began, and in what is kept. */
 #include "ps/train_in.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -33,6 +33,46 @@ whence(const struct train *t, char text[160])
 			}
 	}
 	snprintf(text, 160, "all weights are numbers, the largest is %g, in %.80s", (double)most, name);
+}
+
+/* Of n arrays in p, which has `each` numbers for one of theirs. */
+static int
+look(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p, uint32_t each)
+{
+	const char *first = NULL;
+	char others[32] = "";
+	uint32_t more = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (num_finite(p + a[i].first * each, a[i].count * each))
+			continue;
+		if (first == NULL)
+			first = a[i].name;
+		else
+			more++;
+	}
+	if (first == NULL)
+		return 0;
+	if (more > 0)
+		snprintf(others, sizeof(others), " and %" PRIu32 " more", more);
+	return err_fail(ERR_FORMAT, "step %" PRIu64 ": %s of %.80s%s are infinite or no numbers", t->step, what, first, others);
+}
+
+int
+train_check_weights(const struct train *t, const float *state, const float *average)
+{
+	const struct graph *g = t->graph;
+	int e;
+
+	if ((e = look(t, "weights", g->w, g->nw, t->w, 1)) < 0 ||
+	    (e = look(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
+		return e;
+	if (state != NULL && (e = look(t, "numbers of the optimizer", g->w, g->nw, state, opt_states(t->o->ps.hyper.rule))) < 0)
+		return e;
+	if (average != NULL && ((e = look(t, "averaged weights", g->w, g->nw, average, 1)) < 0 ||
+	    (e = look(t, "averaged statistics", g->aux, g->naux, average + g->P, 1)) < 0))
+		return e;
+	return 0;
 }
 
 static int

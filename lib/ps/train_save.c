@@ -72,7 +72,8 @@ train_save(struct train *t)
 	memcpy(w, t->w, t->graph->P * sizeof(*w));
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
 	if ((e = worker_state(t->wk, state)) < 0 ||
-	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) || (e = put_batch(t, &batch)) < 0) {
+	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) ||
+	    (e = train_check_weights(t, state, average)) < 0 || (e = put_batch(t, &batch)) < 0) {
 		buf_free(&batch);
 		return e;
 	}

@@ -157,4 +157,14 @@ cp "$T/out" few.safetensors
 is "$(pmerge --list few.safetensors | grep -c :momentum)" "$(pmerge --list w-0003.safetensors | grep -c :momentum)" \
 	"... and the optimizer's state stays"
 status 1 "no records" pworker --statistics mean.safetensors --data gone.rec
+# A NaN, the last number of the last array.
+pmerge --no-state -o bad.safetensors w-0003.safetensors 2>/dev/null
+printf '\0\0\300\177' | dd of=bad.safetensors bs=1 seek=$(($(wc -c <bad.safetensors) - 4)) conv=notrunc 2>/dev/null
+for way in --eval --predict --statistics "--net lenet --variant bn --start" "--net lenet --variant bn --resume" \
+	"--net lenet --variant bn --eval"; do
+	# shellcheck disable=SC2086
+	status 1 "weights that are no numbers: $way" pworker $way bad.safetensors --data a.rec --batch 20
+	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds numbers that are not finite\$" "... are refused by name"
+done
+status 1 "pmerge looks all the same" pmerge --verify bad.safetensors
 done_testing

@@ -6,6 +6,7 @@
 #include "pics.h"
 #include "tap.h"
 
+#include <math.h>
 #include <sys/stat.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -194,6 +195,44 @@ cuts(void)
 	buf_free(&b);
 }
 
+/* One number of a file that is none, in whatever tensor. */
+static void
+not_finite(void)
+{
+	static const struct { size_t at; const char *name; } no[] = {
+		{ 5, "'f_weight'" }, { 6, "'f_bias'" }, { 11, "'b_beta'" }, { 12, "'b_moving_mean'" }, { 15, "'b_moving_var'" },
+		{ 16, "'f_weight:momentum'" }, { 28, "'f_weight:average'" }, { 43, "'b_moving_var:average'" },
+	};
+	float average[16] = { 0 }, to[12], to_aux[4];
+	struct buf b = { 0 };
+
+	weights_save(path, g, w, aux, state, OPT_SGD, average, NULL, 0);
+	io_slurp(path, 1 << 20, &b);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		uint8_t *at = b.p + 8 + le_get64(b.p) + 4 * no[i].at;
+		struct weights_taken r;
+		struct weights f;
+		uint8_t was[4];
+		char said[64];
+		int e;
+
+		memcpy(was, at, 4);
+		le_putf32(at, i % 2 == 0 ? (float)NAN : -(float)INFINITY);
+		pics_write(path, b.p, b.n);
+		memcpy(at, was, 4);
+		snprintf(said, sizeof(said), "w.safetensors: tensor %s holds numbers that are not finite", no[i].name);
+		e = weights_load(path, NULL, &f);
+		ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL && f.w == NULL, "not read: %s", err_line());
+		e = weights_start(path, NULL, g, to, to_aux, &r);
+		buf_free(&r.names);
+		if (no[i].at < 16)
+			ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL, "nor begun with: %s", err_line());
+		else
+			ok(e == 0, "but begun with, where that is left alone");
+	}
+	buf_free(&b);
+}
+
 static void
 not_saved(void)
 {
@@ -238,6 +277,7 @@ main(void)
 	broken();
 	lengths();
 	cuts();
+	not_finite();
 	not_saved();
 	unlink(path);
 	ok(rmdir(pics_dir) == 0, "no other file is left behind");

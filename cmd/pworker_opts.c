@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,21 @@ join(struct option *all)
 		}
 }
 
+/* The option that came is not said in full, and a net may have one of that name. */
+static bool
+is_short(const struct option *all, int c, char *argv[])
+{
+	bool apart = optarg != NULL && optarg == argv[optind - 1];
+	const char *word = argv[optind - (apart ? 2 : 1)] + 2;
+
+	while (all->val != c)
+		all++;
+	if (strcspn(word, "=") == strlen(all->name))
+		return false;
+	optind -= apart;
+	return true;
+}
+
 void
 worker_options(struct pworker *p, int argc, char *argv[])
 {
@@ -120,7 +136,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	while ((c = front_option(&argc, &argv, "+:", all)) != -1)
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
-		else if (c == '?')
+		else if (c == '?' || is_short(all, c, argv))
 			worker_net_option(p, argc, argv);
 		else
 			theme[c / THEME - 1]->take(p, c % THEME, optarg);

@@ -1,11 +1,11 @@
 -- fast - a small net for learning CIFAR-10 in few epochs; 1,972,792 weights at 32x32.
 -- A narrow first layer that makes 2x2 patches uncorrelated (named whiten: made to be frozen), then three groups of two
 -- convolutions that begin by handing their input on; batch norm learns shifts alone, and the scores are made small.
--- --widths A,B,C (64,256,256); --smooth S (0.2) of labels.
+-- --widths A,B,C (64,256,256); --smooth S (0.2) of labels.  Blocks: the first layer, then the groups.
 -- Source: Jordan, "94% on CIFAR-10 in 3.29 seconds on a single GPU", 2024 (github.com/KellerJordan/cifar10-airbench).
 
 local parts = require "parts"
-local widths, smooth = parts.numbers("widths", "64,256,256"), parts.number("smooth", 0.2)
+local widths, smooth = parts.widths("widths", "64,256,256"), parts.number("smooth", 0.2)
 
 local function norm(x, name)
 	return gelu{bn{x, eps = 1e-12, momentum = 0.6, fix_gamma = true, name = name}, name = name .. "_gelu"}
@@ -22,9 +22,9 @@ local function group(x, k, name)
 end
 
 local x = data(3, 32, 32)
-x = gelu(conv{x, 24, kernel = 2, begin = "whiten", name = "whiten"})
+x = block(gelu(conv{x, 24, kernel = 2, begin = "whiten", name = "whiten"}))
 for i, k in ipairs(widths) do
-	x = group(x, k, "group" .. i)
+	x = block(group(x, k, "group" .. i))
 end
 x = flatten(globalmax(x))
 x = fc{x, input.classes or 10, bias = false, name = "head"}

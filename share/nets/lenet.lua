@@ -1,14 +1,16 @@
 -- lenet - two convolutions and two full layers, for MNIST; 431,080 weights in 8 arrays.
--- --variant bn: the one of mxnet's distributed example of 2015, 10,986 weights in 10 arrays.
+-- --variant classic, or bn: the one of mxnet's distributed example of 2015, 10,986 weights in 10 arrays.
+-- Blocks: the convolutions, with what follows each.
 -- Sources: LeCun et al., "Gradient-based learning applied to document recognition", 1998, as in
 -- mxnet, example/image-classification/train_mnist.py; mxnet, example/distributed-training, 2015.
 
+local parts = require "parts"
 local classes = input.classes or 10
 
 local function classic()
 	local x = data(1, 28, 28)
-	x = maxpool{tanh(conv{x, 20, kernel = 5, name = "conv1"}), kernel = 2, stride = 2}
-	x = maxpool{tanh(conv{x, 50, kernel = 5, name = "conv2"}), kernel = 2, stride = 2}
+	x = block(maxpool{tanh(conv{x, 20, kernel = 5, name = "conv1"}), kernel = 2, stride = 2})
+	x = block(maxpool{tanh(conv{x, 50, kernel = 5, name = "conv2"}), kernel = 2, stride = 2})
 	x = tanh(fc{flatten(x), 500, name = "fc1"})
 	return fc{x, classes, name = "fc2"}
 end
@@ -18,11 +20,10 @@ local function with_bn()
 	for i = 1, 2 do
 		x = conv{x, 32, kernel = 3, stride = 2, name = "conv" .. i}
 		x = relu(bn{x, name = "bn" .. i})
-		x = maxpool{x, kernel = 2, stride = 2, ceil = true}
+		x = block(maxpool{x, kernel = 2, stride = 2, ceil = true})
 	end
 	return fc{flatten(x), classes, name = "fc1"}
 end
 
-local variants = { classic = classic, bn = with_bn }
-local make = variants[opt.variant or "classic"] or error("variant is classic or bn, not " .. opt.variant)
-return softmax(make())
+local make = { classic = classic, bn = with_bn }
+return softmax(make[parts.word("variant", { "classic", "bn" })]())

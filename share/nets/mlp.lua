@@ -1,17 +1,21 @@
 -- mlp - full layers with an activation between them, for MNIST; 784-128-64-10 is 109,386 weights in 6 arrays.
--- --widths N,N,...: the hidden layers (128,64); --layers N: so many in all, the hidden ones --width (128) wide;
--- --act NAME (relu); --dropout P behind each hidden layer.  --widths 200,100,50,25 --act elu is that of
+-- --widths N,N,...: the hidden layers (128,64); or --layers N: so many in all, the hidden ones --width (128) wide;
+-- --act NAME (relu); --dropout P (0) behind each hidden layer.  --widths 200,100,50,25 --act elu is that of
 -- tensorflow's examples of 2017.
+-- Blocks: the hidden layers.
 -- Source: mxnet, example/image-classification/train_mnist.py.
 
 local parts = require "parts"
-local widths = parts.numbers("widths", "128,64")
+local widths = parts.widths("widths", "128,64")
 local drop = parts.number("dropout", 0)
 
 if opt.layers then
+	if opt.widths then
+		error("--layers and --widths both say how many layers there are", 0)
+	end
 	widths = {}
-	for i = 1, parts.number("layers", nil, 1) - 1 do
-		widths[i] = parts.number("width", 128, 1)
+	for i = 1, parts.whole("layers", nil, 1) - 1 do
+		widths[i] = parts.whole("width", 128, 1)
 	end
 end
 
@@ -22,5 +26,6 @@ for i, width in ipairs(widths) do
 	if drop > 0 then
 		x = dropout{x, drop}
 	end
+	x = block(x)
 end
 return softmax(fc{x, input.classes or 10, name = "fc" .. #widths + 1})

@@ -5,10 +5,22 @@ local parts = {}
 -- --name as a number of at least least.
 function parts.number(name, default, least)
 	local n = tonumber(opt[name] or default)
-	if not n or n < (least or 0) then
+	if not n or n < (least or 0) or n == math.huge then
 		error("--" .. name .. ": " .. opt[name] .. " is not a number of at least " .. (least or 0), 0)
 	end
 	return n
+end
+
+-- Text as a whole number of at least least, or nil.
+local function whole(text, least)
+	local n = math.tointeger(tonumber(text))
+	return n and n >= least and n or nil
+end
+
+-- --name as a whole number of at least least.
+function parts.whole(name, default, least)
+	return whole(opt[name] or default, least) or
+		error("--" .. name .. ": " .. opt[name] .. " is not a whole number of at least " .. least, 0)
 end
 
 -- --name as one of the words in list; the first is the default.
@@ -21,26 +33,30 @@ function parts.word(name, list)
 	error("--" .. name .. ": " .. opt[name] .. " is none of " .. table.concat(list, ", "), 0)
 end
 
--- --name as numbers between commas: "200,100".
-function parts.numbers(name, default)
+-- --name as whole numbers from 1 with commas between: "200,100".
+function parts.widths(name, default)
 	local text, list, from = opt[name] or default, {}, 1
 	for i = 1, #text + 1 do
 		if i > #text or text:sub(i, i) == "," then
-			local n = tonumber(text:sub(from, i - 1))
-			if not n then
-				error("--" .. name .. ": " .. text .. " is not numbers between commas", 0)
-			end
-			list[#list + 1] = n
+			list[#list + 1] = whole(text:sub(from, i - 1), 1) or
+				error("--" .. name .. ": '" .. text .. "' is not whole numbers from 1 with commas between", 0)
 			from = i + 1
 		end
 	end
 	return list
 end
 
--- Which of the depths in units was asked for by --layers: its entry.
-function parts.depth(units, default)
-	local layers = parts.number("layers", default)
-	return units[layers] or error("--layers: there is no such net of " .. layers, 0), layers
+-- Which of the nets was asked for by --layers, of a list of { layers, what it has }: what it has, and the layers.  what: of
+-- which pictures or variant they are.
+function parts.depth(nets, default, what)
+	local layers, depths = tonumber(opt.layers or default), {}
+	for i, net in ipairs(nets) do
+		if net[1] == layers then
+			return net[2], net[1]
+		end
+		depths[i] = net[1]
+	end
+	error("--layers: " .. opt.layers .. " is none of " .. table.concat(depths, ", ") .. (what and ", the nets " .. what or ""), 0)
 end
 
 -- Convolution, batch norm, ReLU.  o: kernel, stride, pad, bias, eps, and the names of conv, bn and relu.

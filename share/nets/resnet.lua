@@ -12,30 +12,31 @@
 
 local parts = require "parts"
 
-local stages4 = { [18] = { 2, 2, 2, 2 }, [34] = { 3, 4, 6, 3 }, [50] = { 3, 4, 6, 3 }, [101] = { 3, 4, 23, 3 },
-	[152] = { 3, 8, 36, 3 }, [200] = { 3, 24, 36, 3 }, [269] = { 3, 30, 48, 8 } }
+local stages4 = { { 18, { 2, 2, 2, 2 } }, { 34, { 3, 4, 6, 3 } }, { 50, { 3, 4, 6, 3 } }, { 101, { 3, 4, 23, 3 } },
+	{ 152, { 3, 8, 36, 3 } }, { 200, { 3, 24, 36, 3 } }, { 269, { 3, 30, 48, 8 } } }
 
 -- The side of the pictures where none is asked for: 28 for depths that nets of 3 stages alone have.
 local function side(variant)
-	local four = variant == "post" or variant == "preact" and stages4[tonumber(opt.layers or 20)]
-	return four and 224 or 28
+	for _, net in ipairs(stages4) do
+		if variant == "post" or variant == "preact" and net[1] == tonumber(opt.layers) then
+			return 224
+		end
+	end
+	return 28
 end
 
 -- Units of each stage and channels, the stem's first; and whether units are bottlenecks.
 local function plan(height)
 	if height > 28 then
-		local units, layers = parts.depth(stages4, 50)
+		local units, layers = parts.depth(stages4, 50, "for pictures over 28 high")
 		if layers < 50 then
 			return units, { 64, 64, 128, 256, 512 }, false
 		end
 		return units, { 64, 256, 512, 1024, 2048 }, true
 	end
-	local layers = parts.number("layers", 20, 8)
-	local n = layers < 164 and (layers - 2) / 6 or (layers - 2) / 9
-	if n ~= math.floor(n) then
-		error("--layers: " .. layers .. " is not 6n+2 below 164, nor 9n+2 from there", 0)
-	end
-	n = math.tointeger(n)
+	local layers = parts.whole("layers", 20, 8)
+	local n = math.tointeger(layers < 164 and (layers - 2) / 6 or (layers - 2) / 9) or
+		error("--layers: " .. layers .. " is not 6n+2 below 164, nor 9n+2 from there, the nets for pictures up to 28 high", 0)
 	if layers < 164 then
 		return { n, n, n }, { 16, 16, 32, 64 }, false
 	end
@@ -86,7 +87,7 @@ local function preact(x)
 end
 
 local function post(x)
-	local units, layers = parts.depth(stages4, 50)
+	local units, layers = parts.depth(stages4, 50, "of this variant")
 	local bottleneck = layers >= 50
 
 	local function unit(y, k, stride, name)
@@ -129,10 +130,7 @@ local function post(x)
 end
 
 local function small(x)
-	local n = (parts.number("layers", 20, 8) - 2) / 6
-	if n ~= math.floor(n) then
-		error("--layers: " .. opt.layers .. " is not 6n+2", 0)
-	end
+	local n = math.tointeger((parts.whole("layers", 20, 8) - 2) / 6) or error("--layers: " .. opt.layers .. " is not 6n+2", 0)
 
 	local function factory(y, k, kernel, stride, name)
 		y = conv{y, k, kernel = kernel, stride = stride, pad = kernel // 2, name = name}
@@ -147,7 +145,7 @@ local function small(x)
 
 	x = block(relu(factory(x, 16, 3, 1, "conv0")))
 	for s = 1, 3 do
-		for u = 1, math.tointeger(n) do
+		for u = 1, n do
 			x = unit(x, 8 << s, s > 1 and u == 1 and 2 or 1, "stage" .. s .. "_unit" .. u)
 		end
 		x = block(x)

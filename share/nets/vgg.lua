@@ -5,10 +5,10 @@
 -- example/image-classification/symbols/vgg.py, layers named as there.
 
 local parts = require "parts"
-local groups = parts.depth({ [11] = { 1, 1, 2, 2, 2 }, [13] = { 2, 2, 2, 2, 2 }, [16] = { 2, 2, 3, 3, 3 },
-	[19] = { 2, 2, 4, 4, 4 } }, 16)
+local groups = parts.depth({ { 11, { 1, 1, 2, 2, 2 } }, { 13, { 2, 2, 2, 2, 2 } }, { 16, { 2, 2, 3, 3, 3 } },
+	{ 19, { 2, 2, 4, 4, 4 } } }, 16)
 local norm = parts.word("norm", { "none", "bn" }) == "bn"
-local drop, width = parts.number("dropout", 0.5), parts.number("width", 4096, 1)
+local drop, width = parts.number("dropout", 0.5), parts.whole("width", 4096, 1)
 local channels = { 64, 128, 256, 512, 512 }
 
 local x = data(3, 224, 224)

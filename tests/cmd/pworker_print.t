@@ -6,6 +6,15 @@ export OMP_NUM_THREADS=1
 
 status 0 "--print" pworker --net vgg --shape 3,32,32 --classes 10 --print
 like out '^33638218 weights in 32 arrays, 0 running statistics, 332\.1 M multiply-adds' "... counts"
+# --eps is the beginning of --epsilon, and the net's all the same; in a recipe too.
+eps() { sed -n 's/^bn1 .* eps=\([^ ]*\) .*/\1/p'; }
+is "$(pworker --net resnet --eps 1e-3 --print | eps)" 0.001 "a net's option with the beginning of another's name"
+is "$(pworker --net resnet --eps=1e-3 --print | eps)" 0.001 "... with its value in the same word"
+echo 'pworker --net resnet --eps 3e-3' >short
+is "$(pworker @./short --print | eps)" 0.003 "... in a recipe"
+status 2 "one that is neither's" pworker --net mlp --eps 1e-3 --print
+like err "^pworker: .*mlp\.lua: this net has no option 'eps'" "... is told"
+
 status 0 "--print --batch" pworker --net lenet --print --batch 100
 like out '^batch 100: [0-9.]+ MB: activations [0-9.]+, weights 1\.7, gradients 1\.7, optimizer 1\.7, on the device' \
     "... says what training takes"

@@ -68,7 +68,11 @@ static const struct want nets[] = {
 	{ "alexnet", { { "pools", "floor" } }, 0, 0, 0, 0, 50844008, 16, 0, 0, 0 },
 	{ "alexnet", { { "pools", "floor" } }, 3, 227, 227, 0, 62378344, 16, 0, 0, 0 },
 	{ "alexnet", { { "groups", "2" } }, 3, 227, 227, 0, 60965224, 16, 0, 724, 1 },
+	{ "alexnet", { { "variant", "torch" } }, 0, 0, 0, 0, 61100840, 16, 0, 714.19, 0.01 },
 	{ "googlenet", { { 0 } }, 0, 0, 0, 0, 6998552, 116, 0, 1580, 5 },
+	{ "googlenet", { { "variant", "torch" } }, 0, 0, 0, 0, 6624904, 173, 14560, 1498.38, 0.01 },
+	{ "vgg", { { "norm", "bn" }, { "layers", "11" } }, 0, 0, 0, 0, 132868840, 38, 5504, 7609.09, 0.01 },
+	{ "vgg", { { "norm", "bn" }, { "layers", "13" } }, 0, 0, 0, 0, 133053736, 46, 5888, 11308.47, 0.01 },
 	{ "fast", { { 0 } }, 0, 0, 0, 0, 1972792, 0, 0, 118, 1 },
 };
 
@@ -100,6 +104,21 @@ net(const struct want *x)
 	graph_free(g);
 }
 
+/* The blocks that --freeze counts. */
+static void
+blocks(const char *name, uint32_t n)
+{
+	struct graph *g;
+	uint32_t most = 0;
+
+	if (!ok(script_run(name, 0, 0, 0, 0, NULL, 0, &g) == 0, "%s", name))
+		return;
+	for (uint32_t i = 0; i < g->n; i++)
+		most = g->node[i].block > most ? g->node[i].block : most;
+	is(most, n, "%s: blocks", name);
+	graph_free(g);
+}
+
 static void
 wrong(const char *name, struct script_opt opt, const char *says)
 {
@@ -114,11 +133,27 @@ main(void)
 {
 	for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++)
 		net(&nets[i]);
-	wrong("vgg", (struct script_opt){ "layers", "17" }, "--layers: there is no such net of 17");
+	wrong("vgg", (struct script_opt){ "layers", "17" }, "--layers: 17 is none of 11, 13, 16, 19");
+	wrong("vgg", (struct script_opt){ "width", "3.5" }, "--width: 3.5 is not a whole number");
 	wrong("resnet", (struct script_opt){ "variant", "pre" }, "--variant: pre is none of preact, post, small");
-	wrong("resnet", (struct script_opt){ "layers", "21" }, "21");
-	wrong("mlp", (struct script_opt){ "widths", "20,x" }, "--widths: 20,x is not numbers");
+	wrong("resnet", (struct script_opt){ "layers", "21" }, "21 is not 6n+2");
+	wrong("resnet", (struct script_opt){ "layers", "1e400" }, "--layers: 1e400 is not a whole number");
+	wrong("alexnet", (struct script_opt){ "groups", "1.5" }, "--groups: 1.5 is not a whole number");
+	wrong("lenet", (struct script_opt){ "variant", "x" }, "--variant: x is none of classic, bn");
+	wrong("mlp", (struct script_opt){ "widths", "20,x" }, "--widths: '20,x' is not whole numbers");
+	wrong("mlp", (struct script_opt){ "widths", "20,0" }, "--widths: '20,0' is not whole numbers from 1");
+	wrong("mlp", (struct script_opt){ "layers", "2.5" }, "--layers: 2.5 is not a whole number");
+	wrong("mlp", (struct script_opt){ "dropout", "1e400" }, "--dropout: 1e400 is not a number");
 	wrong("mlp", (struct script_opt){ "dropout", "-1" }, "--dropout: -1 is not a number of at least 0");
 	wrong("mlp", (struct script_opt){ "depth", "3" }, "no option 'depth'");
+	blocks("mlp", 2);
+	blocks("lenet", 2);
+	blocks("alexnet", 5);
+	blocks("googlenet", 11);
+	blocks("inception", 11);
+	blocks("inception-bn", 12);
+	blocks("resnet", 4);
+	blocks("vgg", 5);
+	blocks("fast", 4);
 	return done();
 }

@@ -53,6 +53,19 @@ for c in cmd/*.c; do
 	is "$(section "$p" SYNOPSIS)" "$usage" "$t: SYNOPSIS is the usage line"
 done
 
+# What a net's script asks for is what net(5) and its own head say that it takes.
+for n in share/nets/*.lua; do
+	net=$(basename "$n" .lua)
+	[ "$net" != parts ] || continue
+	{ grep -oE 'parts\.(number|whole|word|widths)\("[a-z]+"' "$n" | sed 's/.*"\(.*\)"/--\1/'
+	  grep -oE '\bopt\.[a-z]+' "$n" | sed 's/opt\./--/'
+	  sed -n 's/.*parts\.depth(.*/--layers/p' "$n"; } | sort -u | tr '\n' ' ' >"$T/asked"
+	awk -v net="$net" '/^\.Ss/ { on = 0 } /^\.It Cm/ { on = $3 == net } on' man/net.5 | grep -o '^\.Fl \\-[a-z]*' |
+		sed 's/.*-/--/' | sort -u | tr '\n' ' ' >"$T/told"
+	is "$(cat "$T/told")" "$(cat "$T/asked")" "net(5): the options of $net"
+	is "$(sed '/^--/!q' "$n" | grep -oE '(^|[ ;])--[a-z]+' | grep -oE -- '--[a-z]+' | grep -vx -- --shape | sort -u | tr '\n' ' ')" "$(cat "$T/asked")" "... and $net.lua's head"
+done
+
 # A letter stands for one long name, whatever the tool.
 is "$(for c in cmd/*.c; do
 	awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "$c" |

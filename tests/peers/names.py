@@ -16,7 +16,8 @@ def model(name):
     import torchvision
 
     torch.manual_seed(7)
-    net = getattr(torchvision.models, name)(weights=None).eval()
+    plain = {"aux_logits": False, "init_weights": False} if name == "googlenet" else {}
+    net = getattr(torchvision.models, name)(weights=None, **plain).eval()
     for m in net.modules():
         if isinstance(m, torch.nn.BatchNorm2d):
             for p, lo, hi in (m.weight, 0.5, 1.5), (m.bias, -0.5, 0.5), (m.running_mean, -0.3, 0.3), (m.running_var, 0.7, 1.4):

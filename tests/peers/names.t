@@ -23,6 +23,8 @@ if [ -n "${PEER_TORCH:-}" ]; then
 	travels vgg11_bn torch-vgg11-bn vgg layers 11 norm bn
 	travels vgg13 torch-vgg13 vgg layers 13
 	travels vgg19_bn torch-vgg19-bn vgg layers 19 norm bn
+	travels alexnet torch-alexnet alexnet variant torch
+	travels googlenet torch-googlenet googlenet variant torch
 else
 	skip "torchvision's weights" "PEER_TORCH names no python"
 fi

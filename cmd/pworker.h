@@ -19,6 +19,8 @@
 
 #define WORKER_SERVERS	1024	/* most servers */
 
+#define WORKER_NEEDS	64	/* most rules about what options need */
+
 struct meet;
 
 /* How weights change; a number that was not given is NAN. */
@@ -60,6 +62,7 @@ struct pworker {
 	uint32_t	 top;		/* rows a picture, most probable classes first */
 	char		*list;		/* of servers, by a tracker's scheduler */
 	char		*found;		/* by last; the checkpoint to resume from, or NULL */
+	bool		 said[WORKER_NEEDS];	/* the option of that rule stands on the command line itself */
 };
 
 struct worker_theme {
@@ -76,6 +79,13 @@ void	 worker_options(struct pworker *p, int argc, char *argv[]);
 void	 worker_release(struct pworker *p);
 /* A screen of help for --help-THEME, and the end. */
 void	 worker_help(const char *text) __attribute__((noreturn));
+
+/*
+ * pworker_needs.c: an option that has nothing to do as the others are ends the process; but not a recipe's, since who names
+ * one may turn what it describes into something else.  Note each as it comes; check behind the last.
+ */
+void	 worker_needs_note(struct pworker *p, const char *option);
+void	 worker_needs_check(const struct pworker *p);
 
 /* pworker_net.c: the graph of --net, with what is frozen marked. */
 struct graph *worker_net(struct pworker *p);

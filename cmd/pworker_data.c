@@ -244,8 +244,6 @@ settle(struct pworker *p)
 
 	if (a->resized_crop && (a->rand_crop || a->crop_size.hi > 0 || a->scale_by.hi > 0))
 		front_wrong("--rand-resized-crop: does not go with --rand-crop, --crop-size or --random-scale");
-	if (a->area.hi > 0 && !a->resized_crop)
-		front_wrong("--random-area: needs --rand-resized-crop");
 	if (p->train.hold)
 		settle_hold(p);
 	if (a->alt_mirror && a->rand_mirror)

@@ -31,15 +31,24 @@ static const struct option longs[] = {
 };
 
 static void
+judge(struct pworker *p, enum worker_verdict verdict, const char *file)
+{
+	if (p->judged != NULL && p->verdict != verdict)
+		front_wrong("more than one of --eval, --predict and --statistics");
+	p->judged = file;
+	p->verdict = verdict;
+}
+
+static void
 take(struct pworker *p, int c, char *text)
 {
 	switch (c) {
-	case O_EVAL:	p->judged = text; p->verdict = WORKER_SCORE; break;
+	case O_EVAL:	judge(p, WORKER_SCORE, text); break;
 	case O_FLIP:	p->train.views.flip = true; break;
 	case O_NOAVERAGE: p->no_average = true; break;
-	case O_PREDICT:	p->judged = text; p->verdict = WORKER_ROWS; break;
+	case O_PREDICT:	judge(p, WORKER_ROWS, text); break;
 	case O_SHIFT:	p->train.views.shift = (uint32_t)front_num("--shift", text, 0, 65535); break;
-	case O_STATISTICS: p->judged = text; p->verdict = WORKER_STATISTICS; break;
+	case O_STATISTICS: judge(p, WORKER_STATISTICS, text); break;
 	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
 	}
 }
@@ -52,8 +61,8 @@ settle(struct pworker *p)
 
 	if (p->judged == NULL ? p->npicture > 0 : none && (p->verdict == WORKER_STATISTICS || isatty(STDIN_FILENO)))
 		front_usage();
-	if (p->judged != NULL && p->net == NULL && (p->noption > 0 || p->start_rename != NULL))
-		front_wrong("--%s: needs --net", p->noption > 0 ? p->option[0].key : "start-rename");
+	if (p->judged != NULL && p->net == NULL && p->noption > 0)
+		front_wrong("--%s: needs --net", p->option[0].key);
 	if (p->verdict == WORKER_STATISTICS && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
 		front_wrong("--statistics: goes on one device, not on %.64s", p->train.devices);
 	if (p->npicture > 0 && (p->train.data.path != NULL || p->verdict == WORKER_STATISTICS))

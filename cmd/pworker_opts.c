@@ -105,16 +105,22 @@ join(struct option *all)
 		}
 }
 
+static const char *
+name_of(const struct option *all, int c)
+{
+	while (all->val != c)
+		all++;
+	return all->name;
+}
+
 /* The option that came is not said in full, and a net may have one of that name. */
 static bool
-is_short(const struct option *all, int c, char *argv[])
+is_short(const char *name, char *argv[])
 {
 	bool apart = optarg != NULL && optarg == argv[optind - 1];
 	const char *word = argv[optind - (apart ? 2 : 1)] + 2;
 
-	while (all->val != c)
-		all++;
-	if (strcspn(word, "=") == strlen(all->name))
+	if (strcspn(word, "=") == strlen(name))
 		return false;
 	optind -= apart;
 	return true;
@@ -136,15 +142,18 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	while ((c = front_option(&argc, &argv, "+:", all)) != -1)
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
-		else if (c == '?' || is_short(all, c, argv))
+		else if (c == '?' || is_short(name_of(all, c), argv))
 			worker_net_option(p, argc, argv);
-		else
+		else {
+			worker_needs_note(p, name_of(all, c));
 			theme[c / THEME - 1]->take(p, c % THEME, optarg);
+		}
 	p->picture = argv + optind;
 	p->npicture = (size_t)(argc - optind);
 	for (size_t i = 0; i < THEMES; i++)
 		if (theme[i]->settle != NULL)
 			theme[i]->settle(p);
+	worker_needs_check(p);
 }
 
 void

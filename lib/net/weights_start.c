@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The file's tensors under the names that they have here. */
 static int
@@ -79,6 +80,25 @@ start(const struct tensors *t, const struct tensors *named, const struct graph_a
 	    x == NULL ? "not there" : weights_misfit(x, a, misfit));
 }
 
+/* Names alone differ, or shapes: says which of the file's and which of the net's. */
+static int
+nothing_fits(const struct tensors *named, const struct graph *g, const struct buf *names)
+{
+	bool known = false;
+	size_t first = 0;
+
+	while (first + 1 < named->n && !tensors_is_float(named->t[first].type))
+		first++;
+	for (size_t i = 0; i < named->n && !known; i++)
+		for (uint32_t k = 0; k < g->nw && !known; k++)
+			known = strcmp(named->t[i].name, g->w[k].name) == 0;
+	if (!known && named->n > 0)
+		return err_fail(ERR_FORMAT, "has none of the net's arrays, the first of which is %s; what it has first is %.200s: see "
+		    "--start-rename", g->w[0].name, named->t[first].name);
+	return err_fail(ERR_FORMAT, "has no tensor of a name and shape of the net's: %.500s%s", (const char *)names->p,
+	    names->n > 500 ? " ..." : "");
+}
+
 int
 weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
     struct weights_taken *r)
@@ -95,8 +115,7 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
 		e = start(&t, &named, &g->aux[i], aux, r);
 	if (e == 0 && (e = buf_terminate(&r->names)) == 0 && r->taken == 0)
-		e = err_fail(ERR_FORMAT, "has no tensor of a name and shape of the net's: %.500s%s; see --start-rename",
-		    (const char *)r->names.p, r->names.n > 500 ? " ..." : "");
+		e = nothing_fits(&named, g, &r->names);
 	tensors_close(&named);
 	tensors_close(&t);
 	if (e < 0)

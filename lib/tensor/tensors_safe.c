@@ -23,6 +23,16 @@ parse(const char *text, size_t n, json_t **root)
 	return 0;
 }
 
+/* What no safetensors file begins with, of so long a header; what torch.save() writes is a zip archive, or was a pickle. */
+static int
+no_head(const uint8_t word[WORD], uint64_t n)
+{
+	if (memcmp(word, "PK\3\4", 4) == 0 || (word[0] == 0x80 && word[1] >= 2 && word[1] <= 5))
+		return err_fail(ERR_FORMAT, "pickled or zipped, as by torch.save(); "
+		    "what safetensors.torch.save_file(torch.load(FILE, map_location=\"cpu\"), FILE2) writes in Python is read here");
+	return err_fail(ERR_LIMIT, "a header of %" PRIu64 " bytes, or neither safetensors nor an NDArray list", n);
+}
+
 /* *data is where the data begins. */
 static int
 read_head(const struct tensors *t, json_t **root, uint64_t *data)
@@ -36,7 +46,7 @@ read_head(const struct tensors *t, json_t **root, uint64_t *data)
 		return e;
 	n = le_get64(word);
 	if (n > TENSORS_HEAD)
-		return err_fail(ERR_LIMIT, "a header of %" PRIu64 " bytes, or neither safetensors nor an NDArray list", n);
+		return no_head(word, n);
 	if (n > t->size - WORD)
 		return err_fail(ERR_SHORT, "ends inside its header of %" PRIu64 " bytes", n);
 	if ((text = malloc((size_t)n + 1)) == NULL)

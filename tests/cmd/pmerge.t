@@ -63,6 +63,10 @@ status 0 "whole files" pmerge --verify "$@" w.params
 head -c 3000 "$2" >cut.safetensors
 printf 'abc' >abc.safetensors
 { head -c 600 w.params; printf '\0\0\300\177'; tail -c +605 w.params; } >odd.params
+printf 'PK\3\4\0\0\10\10\0\0\0\0data.pkl' >torch.pth
+printf '\200\2\212\nl\374\234F\371 j\250P\31.' >old.pt
+status 1 "what torch.save() writes, now and before" pmerge --verify torch.pth old.pt
+is "$(grep -c "^pmerge: \(torch\.pth\|old\.pt\): pickled or zipped, .*save_file(torch\.load(" "$T/err")" 2 "... is told, and what to do"
 status 1 "broken files" pmerge --verify cut.safetensors abc.safetensors odd.params "$1" missing a.rec
 like "$T/err" '^pmerge: cut\.safetensors: ends inside ' "one cut short"
 like "$T/err" "^pmerge: abc\.safetensors: has 3 bytes, fewer than a header's length\$" "one of three bytes"

@@ -10,6 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A name as a field: \\t, \\n and \\\\ stand for what would end it, and for themselves. */
+static void
+put_name(const char *name)
+{
+	for (; *name != 0; name++)
+		switch (*name) {
+		case '\t':	fputs("\\t", stdout); break;
+		case '\n':	fputs("\\n", stdout); break;
+		case '\\':	fputs("\\\\", stdout); break;
+		default:	putchar(*name);
+		}
+}
+
 /* Nothing of it stays when a row is printed. */
 static void
 watch(const struct tensors *t, const struct tensor *x)
@@ -61,7 +74,10 @@ show_list(char *const *path, uint32_t n)
 
 			measure(path[i], &t, x, &m);
 			progress_clear();
-			printf("%s\t%s\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n", path[i], x->name,
+			put_name(path[i]);
+			putchar('\t');
+			put_name(x->name);
+			printf("\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n",
 			    tensors_type_name(x->type), tensors_shape(x, shape), x->count, m.min, m.max, m.mean, m.rms, m.odd);
 		}
 		tensors_close(&t);
@@ -104,7 +120,8 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 	int e;
 
 	if (b == NULL || !tensors_same_shape(a, b) || a->type != b->type) {
-		printf("%s\t%s\t-\t-\t-\n", a->name, b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
+		put_name(a->name);
+		printf("\t%s\t-\t-\t-\n", b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
 		return true;
 	}
 	watch(ta, a);
@@ -114,8 +131,18 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 		front_die(a->name, e);
 	if (d.differ == 0 || d.relative <= tolerance)
 		return false;
-	printf("%s\tnumbers\t%" PRIu64 "\t%.9g\t%.9g\n", a->name, d.differ, d.max, d.relative);
+	put_name(a->name);
+	printf("\tnumbers\t%" PRIu64 "\t%.9g\t%.9g\n", d.differ, d.max, d.relative);
 	return true;
+}
+
+/* The tensor in t that is named as x of from; MXNet's "arg:" and "aux:" are no part of a name. */
+static const struct tensor *
+twin(const struct tensors *t, const struct tensors *from, const struct tensor *x)
+{
+	const struct tensor *same = tensors_find(t, x->name);
+
+	return same != NULL ? same : tensors_find_plain(t, tensors_plain(from, x->name));
 }
 
 int
@@ -128,10 +155,11 @@ show_diff(char *const path[2], double tolerance)
 	open_or_die(&b, path[1]);
 	printf("name\twhat\tdiffer\tlargest\trelative\n");
 	for (size_t i = 0; i < a.n; i++)
-		differ |= print_pair(&a, &a.t[i], &b, tensors_find(&b, a.t[i].name), tolerance);
+		differ |= print_pair(&a, &a.t[i], &b, twin(&b, &a, &a.t[i]), tolerance);
 	for (size_t i = 0; i < b.n; i++)
-		if (tensors_find(&a, b.t[i].name) == NULL) {
-			printf("%s\tonly in the second\t-\t-\t-\n", b.t[i].name);
+		if (twin(&a, &b, &b.t[i]) == NULL) {
+			put_name(b.t[i].name);
+			printf("\tonly in the second\t-\t-\t-\n");
 			differ = true;
 		}
 	tensors_close(&a);

@@ -8,19 +8,19 @@
 
 #define CHUNK 16384u	/* elements in work at a time */
 
-/* Elements of any type, raw and as f32. */
+/* Elements of any type, raw and as f64. */
 struct room {
 	double	raw[CHUNK];
-	float	f[CHUNK];
+	double	f[CHUNK];
 };
 
 static int
-read_floats(const struct tensors *t, const struct tensor *x, uint64_t at, size_t n, struct room *r)
+read_numbers(const struct tensors *t, const struct tensor *x, uint64_t at, size_t n, struct room *r)
 {
 	int e = tensors_read(t, x, at, n, r->raw);
 
 	if (e == 0)
-		tensors_to_f32(x->type, r->raw, n, r->f);
+		tensors_to_f64(x->type, r->raw, n, r->f);
 	return e;
 }
 
@@ -41,9 +41,9 @@ measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *
 	for (uint64_t at = 0; e == 0 && at < x->count; at += CHUNK) {
 		size_t n = left(x, at);
 
-		e = read_floats(t, x, at, n, r);
+		e = read_numbers(t, x, at, n, r);
 		for (size_t i = 0; e == 0 && i < n; i++) {
-			double v = (double)r->f[i];
+			double v = r->f[i];
 
 			if (!isfinite(v)) {
 				m->odd++;
@@ -66,6 +66,23 @@ measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *
 	return e;
 }
 
+static bool
+is_long(enum tensors_type type)
+{
+	return type == TENSORS_I64 || type == TENSORS_U64;
+}
+
+/* Whole numbers of 64 bits can be apart by less than f64 tells. */
+static double
+apart(const struct room *a, const struct room *b, size_t i)
+{
+	int64_t u, v;
+
+	memcpy(&u, &a->raw[i], sizeof(u));
+	memcpy(&v, &b->raw[i], sizeof(v));
+	return fabs((double)(int64_t)((uint64_t)u - (uint64_t)v));
+}
+
 int
 measure_pair(const struct tensors *ta, const struct tensor *a, const struct tensors *tb, const struct tensor *b,
     struct measure_diff *d)
@@ -79,15 +96,14 @@ measure_pair(const struct tensors *ta, const struct tensor *a, const struct tens
 	for (uint64_t at = 0; e == 0 && at < a->count; at += CHUNK) {
 		size_t n = left(a, at);
 
-		if ((e = read_floats(ta, a, at, n, &r[0])) == 0)
-			e = read_floats(tb, b, at, n, &r[1]);
+		if ((e = read_numbers(ta, a, at, n, &r[0])) == 0)
+			e = read_numbers(tb, b, at, n, &r[1]);
 		for (size_t i = 0; e == 0 && i < n; i++) {
-			double u = (double)r[0].f[i], v = (double)r[1].f[i], by = fabs(u - v);
+			double u = r[0].f[i], v = r[1].f[i], by = fabs(u - v);
 
 			if (u == v || (isnan(u) && isnan(v)))
-				by = 0;
-			else
-				d->differ++;
+				by = is_long(a->type) && b->type == a->type ? apart(&r[0], &r[1], i) : 0;
+			d->differ += by != 0;
 			by = isnan(by) ? INFINITY : by;
 			d->max = by > d->max ? by : d->max;
 			off += by * by;

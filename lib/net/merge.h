@@ -14,7 +14,8 @@
  * Optimizer state, NAME:momentum and the like, and NAME:average are renamed, picked and dropped as NAME is.
  *
  * Files are streamed: memory is that of the tables and of some small buffers.
- * Names are those of a net's arrays: MXNet's "arg:" and "aux:" are taken off, and put on when a list is written.
+ * Names are those of a net's arrays: MXNet's "arg:" and "aux:" are taken off.  A list that is written has those that a list had,
+ * which may be none, and else "aux:" before running statistics and "arg:" before all others.
  */
 #ifndef NET_MERGE_H
 #define NET_MERGE_H
@@ -41,7 +42,7 @@ struct merge_opt {
 	uint32_t		 npick, ndrop;
 	bool			 state;		/* optimizer state is kept */
 	enum merge_average	 average;
-	bool			 position;	/* metadata other than "graph" is kept: the first file's */
+	bool			 position;	/* the first file's metadata is kept: beside "graph", which another program's has not */
 	enum tensors_kind	 kind;		/* of what is written */
 	merge_step		*step;		/* at each merge_read(); NULL: nobody */
 	void			*arg;

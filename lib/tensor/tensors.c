@@ -50,7 +50,7 @@ tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x)
 			return err_fail(ERR_LIMIT, "tensor '%.*s' is too large", (int)n, name);
 	x.count = count;
 	if (t->n == TENSORS_MOST)
-		return err_fail(ERR_LIMIT, "more than %d tensors", TENSORS_MOST);
+		return err_fail(ERR_LIMIT, "more than %u tensors", TENSORS_MOST);
 	if ((more = grow_by_one(t->t, t->n, &t->cap, sizeof(*more))) == NULL)
 		return ERR_NOMEM;
 	t->t = more;
@@ -157,17 +157,20 @@ tensors_shape(const struct tensor *x, char to[TENSORS_SHAPE])
 	return to;
 }
 
-static int
-sort(struct tensors *t)
+int
+tensors_sort(const struct tensors *t, const struct tensor ***sorted)
 {
-	if ((t->by_name = calloc(t->n + 1, sizeof(*t->by_name))) == NULL)
+	const struct tensor **x = calloc(t->n + 1, sizeof(*x));
+
+	if (x == NULL)
 		return err_nomem();
 	for (size_t i = 0; i < t->n; i++)
-		t->by_name[i] = &t->t[i];
-	qsort(t->by_name, t->n, sizeof(*t->by_name), by_name);
+		x[i] = &t->t[i];
+	qsort(x, t->n, sizeof(*x), by_name);
+	*sorted = x;
 	for (size_t i = 1; i < t->n; i++)
-		if (by_name(&t->by_name[i - 1], &t->by_name[i]) == 0)
-			return err_fail(ERR_FORMAT, "has two tensors '%.80s'", t->by_name[i]->name);
+		if (by_name(&x[i - 1], &x[i]) == 0)
+			return err_fail(ERR_FORMAT, "two tensors '%.80s'", x[i]->name);
 	return 0;
 }
 
@@ -208,7 +211,7 @@ tensors_open(struct tensors *t, const char *path)
 	int e;
 
 	*t = (struct tensors){ 0 };
-	if ((e = open_file(t, path)) < 0 || (e = read_table(t)) < 0 || (e = sort(t)) < 0) {
+	if ((e = open_file(t, path)) < 0 || (e = read_table(t)) < 0 || (e = tensors_sort(t, &t->by_name)) < 0) {
 		err_within("%s", path);
 		tensors_close(t);
 	}

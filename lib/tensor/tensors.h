@@ -6,7 +6,8 @@
  * without overlap or hole.  An NDArray list is u64 0x112 | u64 0 | u64 n | n
  * arrays, each behind a head of its own | u64 n | names; it has no metadata.
  * Lists are read as all versions of MXNet write them (v0 to v3, dense), and
- * written as v0, or v2 where a type or dimension needs it.  A model of ONNX is
+ * written as v0, or v2 where a type or dimension needs it; a tensor without
+ * dimensions becomes one of one.  A model of ONNX is
  * written alone: a ModelProto whose graph has the nodes given and the tensors, of
  * f32, as initializers with raw data.  All is little-endian.
  * Sources: github.com/huggingface/safetensors, README, Format; MXNet, src/ndarray/ndarray.cc, NDArray::Load and Save;
@@ -22,10 +23,10 @@
 #include <stdbool.h>
 
 #define TENSORS_DIMS	8		/* most dimensions */
-#define TENSORS_MOST	65536		/* tensors of a file */
+#define TENSORS_MOST	(1u << 18)	/* tensors of a file */
 #define TENSORS_SHAPE	(TENSORS_DIMS * 21 + 1)	/* bytes of a shape as text */
 #define TENSORS_METAS	64		/* most pairs of metadata */
-#define TENSORS_HEAD	(2u << 20)	/* most bytes of JSON, or of a list's names: safetensors' own limit is 100 MB */
+#define TENSORS_HEAD	(32u << 20)	/* most bytes of JSON, or of a list's names: safetensors' own limit is 100 MB */
 
 enum tensors_kind { TENSORS_SAFE, TENSORS_PARAMS, TENSORS_ONNX };
 
@@ -88,8 +89,9 @@ tensors_is_float(enum tensors_type type)
 {
 	return type <= TENSORS_BF16;
 }
-/* n elements of a type from and to f32; numbers are rounded to the nearest, ties to even. */
+/* n elements of a type from and to f32, or to f64; numbers are rounded to the nearest, ties to even. */
 void	 tensors_to_f32(enum tensors_type type, const void *from, size_t n, float *to);
+void	 tensors_to_f64(enum tensors_type type, const void *from, size_t n, double *to);
 void	 tensors_from_f32(enum tensors_type type, const float *from, size_t n, void *to);	/* a float type */
 
 /* Making a table: appends a tensor under a name of its own, or a pair of metadata.  Copies.  Returns 0, ERR_LIMIT or ERR_NOMEM. */

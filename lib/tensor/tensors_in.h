@@ -19,6 +19,8 @@ int	 tensors_params_array(const struct tensor *x, struct buf *head);
 int	 tensors_onnx_array(const struct tensor *x, struct buf *head);
 int	 tensors_params_tail(const struct tensors *t, struct buf *tail);
 
+/* *sorted [n] by name, to be freed whatever is returned: 0, ERR_FORMAT (a name twice) or ERR_NOMEM. */
+int	 tensors_sort(const struct tensors *t, const struct tensor ***sorted);
 /* Appends a tensor and takes its shape's product: ERR_LIMIT when that is no size of memory. */
 int	 tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x);
 

@@ -56,7 +56,7 @@ dimensions(struct in *in, uint32_t *wide)
 
 	*wide = first == V1_MAGIC || first == V2_MAGIC || first == V3_MAGIC ? 8 : 4;
 	if ((first == V2_MAGIC || first == V3_MAGIC) && word(in, 4) != 0 && in->e == 0)
-		in->e = err_fail(ERR_NOTSUP, "an array is sparse");
+		in->e = err_fail(ERR_NOTSUP, "array %zu is sparse", in->t->n);
 	if (*wide == 8)
 		n = word(in, 4);
 	if (n == 0 && first != V3_MAGIC)
@@ -137,7 +137,7 @@ tensors_params_read(struct tensors *t)
 	int e;
 
 	if (in.e == 0 && n > TENSORS_MOST)
-		return err_fail(ERR_LIMIT, "%" PRIu64 " arrays are more than %d", n, TENSORS_MOST);
+		return err_fail(ERR_LIMIT, "%" PRIu64 " arrays are more than %u", n, TENSORS_MOST);
 	for (uint64_t i = 0; in.e == 0 && i < n; i++)
 		if ((e = read_array(t, &in)) < 0)
 			return e;
@@ -169,30 +169,34 @@ put64(struct buf *b, uint64_t v)
 	return buf_put(b, p, sizeof(p));
 }
 
-/* v0, which every MXNet reads, has f32 alone and dimensions of 32 bits, and cannot say that a tensor has no numbers. */
+/* v0, which every MXNet reads, has f32 alone and dimensions of 32 bits. */
 static bool
 is_v0(const struct tensor *x)
 {
 	for (uint32_t i = 0; i < x->ndim; i++)
 		if (x->dim[i] > UINT32_MAX)
 			return false;
-	return x->type == TENSORS_F32 && x->ndim > 0;
+	return x->type == TENSORS_F32;
 }
 
 int
 tensors_params_array(const struct tensor *x, struct buf *head)
 {
+	/* Without dimensions an array would have no numbers, and of v3 MXNet reads it in a mode of its own alone. */
+	uint32_t ndim = x->ndim > 0 ? x->ndim : 1, type = 0;
 	bool v0 = is_v0(x);
-	uint32_t type = 0;
 	int e = 0;
 
 	while (type_of[type] != x->type)
 		type++;
-	if (!v0 && ((e = put32(head, x->ndim > 0 ? V2_MAGIC : V3_MAGIC)) < 0 || (e = put32(head, 0)) < 0))
+	if (!v0 && ((e = put32(head, V2_MAGIC)) < 0 || (e = put32(head, 0)) < 0))
 		return e;
-	e = put32(head, x->ndim);
-	for (uint32_t i = 0; e == 0 && i < x->ndim; i++)
-		e = v0 ? put32(head, (uint32_t)x->dim[i]) : put64(head, x->dim[i]);
+	e = put32(head, ndim);
+	for (uint32_t i = 0; e == 0 && i < ndim; i++) {
+		uint64_t dim = x->ndim > 0 ? x->dim[i] : 1;
+
+		e = v0 ? put32(head, (uint32_t)dim) : put64(head, dim);
+	}
 	if (e == 0 && (e = put32(head, CPU)) == 0 && (e = put32(head, 0)) == 0)
 		e = put32(head, type);
 	return e;

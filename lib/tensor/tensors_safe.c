@@ -8,19 +8,68 @@
 #include <stdlib.h>
 
 #define WORD	8u		/* bytes of the header's length, in front of it */
+#define METAS	"__metadata__"
 #define ALIGN	8u		/* the data begins at a multiple of this, as safetensors' own writer has it */
 
+/*
+ * The header's text.  It is read member by member: as one tree, that of many small tensors takes ten times the memory of the
+ * text.
+ */
+struct head {
+	char	*text;
+	size_t	 n, at;
+};
+
 static int
-parse(const char *text, size_t n, json_t **root)
+no_json(const struct head *h, const char *why)
+{
+	return err_fail(ERR_FORMAT, "its header is no JSON: %s at byte %zu", why, h->at);
+}
+
+/* The next character that is no blank, at which it stays; 0 at the end. */
+static char
+look(struct head *h)
+{
+	while (h->at < h->n && (h->text[h->at] == ' ' || h->text[h->at] == '\t' || h->text[h->at] == '\n' || h->text[h->at] == '\r'))
+		h->at++;
+	return h->at < h->n ? h->text[h->at] : 0;
+}
+
+static int
+take_value(struct head *h, json_t **value)
 {
 	json_error_t error;
 
-	if ((*root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error)) == NULL)
-		return json_error_code(&error) == json_error_out_of_memory ? err_nomem() :
-		    err_fail(ERR_FORMAT, "its header is no JSON: %s at byte %d", error.text, error.position);
-	if (!json_is_object(*root))
-		return err_fail(ERR_FORMAT, "its header is no JSON object");
+	look(h);
+	*value = json_loadb(h->text + h->at, h->n - h->at, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
+	h->at += (size_t)error.position;
+	if (*value == NULL)
+		return json_error_code(&error) == json_error_out_of_memory ? err_nomem() : no_json(h, error.text);
 	return 0;
+}
+
+/* The next "name": value of the object: 1, 0 at its end, or an error.  Both are to be given back. */
+static int
+take_member(struct head *h, bool first, json_t **name, json_t **value)
+{
+	int e;
+
+	*name = *value = NULL;
+	if (look(h) == '}') {
+		h->at++;
+		return look(h) == 0 && h->at == h->n ? 0 : no_json(h, "more behind the object");
+	}
+	if (!first && look(h) != ',')
+		return no_json(h, "no comma");
+	h->at += !first;
+	if (look(h) != '"')
+		return no_json(h, "no name");
+	if ((e = take_value(h, name)) < 0)
+		return e;
+	if (look(h) != ':')
+		return no_json(h, "no colon");
+	h->at++;
+	return (e = take_value(h, value)) < 0 ? e : 1;
 }
 
 /* What no safetensors file begins with, of so long a header; what torch.save() writes is a zip archive, or was a pickle. */
@@ -35,11 +84,10 @@ no_head(const uint8_t word[WORD], uint64_t n)
 
 /* *data is where the data begins. */
 static int
-read_head(const struct tensors *t, json_t **root, uint64_t *data)
+read_head(const struct tensors *t, struct head *h, uint64_t *data)
 {
 	uint8_t word[WORD];
 	uint64_t n;
-	char *text;
 	int e;
 
 	if ((e = io_pread(t->fd, word, WORD, 0)) < 0)
@@ -49,23 +97,26 @@ read_head(const struct tensors *t, json_t **root, uint64_t *data)
 		return no_head(word, n);
 	if (n > t->size - WORD)
 		return err_fail(ERR_SHORT, "ends inside its header of %" PRIu64 " bytes", n);
-	if ((text = malloc((size_t)n + 1)) == NULL)
+	if ((h->text = malloc((size_t)n + 1)) == NULL)
 		return err_nomem();
+	h->n = (size_t)n;
 	*data = WORD + n;
-	if ((e = io_pread(t->fd, text, (size_t)n, WORD)) == 0)
-		e = parse(text, (size_t)n, root);
-	free(text);
-	return e;
+	if ((e = io_pread(t->fd, h->text, h->n, WORD)) < 0)
+		return e;
+	if (look(h) != '{')
+		return err_fail(ERR_FORMAT, "its header is no JSON object");
+	h->at++;
+	return 0;
 }
 
 static int
-take_metas(struct tensors *t, const json_t *root)
+take_metas(struct tensors *t, json_t *meta)
 {
-	json_t *meta = json_object_get(root, "__metadata__"), *value;
 	const char *key;
+	json_t *value;
 	int e = 0;
 
-	if (meta != NULL && !json_is_object(meta))
+	if (!json_is_object(meta))
 		return err_fail(ERR_FORMAT, "its metadata is no JSON object");
 	json_object_foreach(meta, key, value) {
 		if (!json_is_string(value))
@@ -164,17 +215,24 @@ check_cover(const struct tensors *t, uint64_t at)
 int
 tensors_safe_read(struct tensors *t)
 {
-	json_t *root = NULL, *tensor;
-	const char *name;
+	struct head h = { 0 };
+	json_t *name = NULL, *value = NULL;
+	bool metas = false;
 	uint64_t data = 0;
-	int e;
+	int e = read_head(t, &h, &data);
 
-	if ((e = read_head(t, &root, &data)) == 0 && (e = take_metas(t, root)) == 0) {
-		json_object_foreach(root, name, tensor)
-			if (strcmp(name, "__metadata__") != 0 && (e = take_tensor(t, name, tensor, data)) < 0)
-				break;
+	for (bool first = true; e == 0 && (e = take_member(&h, first, &name, &value)) > 0; first = false) {
+		const char *text = json_string_value(name);
+		bool meta = strcmp(text, METAS) == 0;
+
+		e = !meta ? take_tensor(t, text, value, data) : metas ? no_json(&h, METAS " again") : take_metas(t, value);
+		metas |= meta;
+		json_decref(name);
+		json_decref(value);
+		name = value = NULL;
 	}
-	json_decref(root);
+	json_decref(name);
+	free(h.text);
 	if (e < 0)
 		return e;
 	if (t->n > 0)
@@ -182,79 +240,80 @@ tensors_safe_read(struct tensors *t)
 	return check_cover(t, data);
 }
 
+/* Text of JSON. */
 static int
-give_metas(const struct tensors *t, json_t *root)
+put_json(struct buf *b, const json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	int e = text == NULL ? err_nomem() : buf_put(b, text, strlen(text));
+
+	free(text);
+	return e;
+}
+
+static int
+give_metas(const struct tensors *t, struct buf *b)
 {
 	json_t *to = json_object();
+	int e = to == NULL ? err_nomem() : buf_put_fmt(b, "\"" METAS "\":");
 
-	if (to == NULL || json_object_set_new(root, "__metadata__", to) < 0)
-		return err_nomem();
-	for (uint32_t i = 0; i < t->nmeta; i++) {
+	for (uint32_t i = 0; e == 0 && i < t->nmeta; i++) {
 		json_t *text = json_string(t->meta[i].value);
 
 		if (text == NULL || json_object_set_new(to, t->meta[i].key, text) < 0)
-			return err_fail(ERR_FORMAT, "metadata '%s' is not UTF-8", t->meta[i].key);
+			e = err_fail(ERR_FORMAT, "metadata '%s' is not UTF-8", t->meta[i].key);
 	}
-	return 0;
+	if (e == 0)
+		e = put_json(b, to);
+	json_decref(to);
+	return e;
 }
 
 /* *at, its place in the data, moves behind it. */
 static int
-give_tensor(const struct tensor *x, json_t *root, uint64_t *at)
+give_tensor(const struct tensor *x, struct buf *b, uint64_t *at)
 {
 	uint64_t end = *at + x->count * tensors_type_size(x->type);
-	json_t *shape, *tensor;
+	json_t *name = json_string(x->name);
+	int e = name == NULL ? err_fail(ERR_FORMAT, "a tensor's name is not UTF-8") : put_json(b, name);
 
-	if (json_object_get(root, x->name) != NULL)
-		return err_fail(ERR_FORMAT, "two tensors '%.80s'", x->name);
-	shape = json_array();
-	for (uint32_t i = 0; i < x->ndim; i++)
-		json_array_append_new(shape, json_integer((json_int_t)x->dim[i]));
-	tensor = json_pack("{s:s, s:o, s:[I, I]}", "dtype", tensors_type_name(x->type), "shape", shape, "data_offsets",
-	    (json_int_t)*at, (json_int_t)end);
+	json_decref(name);
+	if (e == 0)
+		e = buf_put_fmt(b, ":{\"dtype\":\"%s\",\"shape\":[", tensors_type_name(x->type));
+	for (uint32_t i = 0; e == 0 && i < x->ndim; i++)
+		e = buf_put_fmt(b, "%s%" PRIu64, i > 0 ? "," : "", x->dim[i]);
+	if (e == 0)
+		e = buf_put_fmt(b, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, end);
 	*at = end;
-	if (tensor == NULL)
-		return err_nomem();
-	return json_object_set_new(root, x->name, tensor) == 0 ? 0 :
-	    err_fail(ERR_FORMAT, "a tensor's name is not UTF-8");
-}
-
-static int
-put_head(const char *text, struct buf *head)
-{
-	static const char blanks[ALIGN + 1] = "        ";
-	size_t n = strlen(text), whole = (n + ALIGN - 1) / ALIGN * ALIGN;
-	uint8_t word[WORD];
-	int e;
-
-	le_put64(word, whole);
-	if (whole > TENSORS_HEAD)
-		return err_fail(ERR_LIMIT, "a header of %zu bytes", whole);
-	if ((e = buf_put(head, word, WORD)) == 0 && (e = buf_put(head, text, n)) == 0)
-		e = buf_put(head, blanks, whole - n);
 	return e;
 }
 
 int
 tensors_safe_head(struct tensors *t, struct buf *head)
 {
-	json_t *root = json_object();
+	static const uint8_t word[WORD];
 	uint64_t at = 0;
-	char *text = NULL;
-	int e = root == NULL ? err_nomem() : 0;
+	int e;
 
-	if (e == 0 && t->nmeta > 0)
-		e = give_metas(t, root);
+	if ((e = buf_put(head, word, WORD)) == 0 && (e = buf_put(head, "{", 1)) == 0 && t->nmeta > 0)
+		e = give_metas(t, head);
 	for (size_t i = 0; e == 0 && i < t->n; i++) {
 		t->t[i].at = at;
-		e = give_tensor(&t->t[i], root, &at);
+		if (i == 0 && t->nmeta == 0)
+			e = give_tensor(&t->t[i], head, &at);
+		else if ((e = buf_put(head, ",", 1)) == 0)
+			e = give_tensor(&t->t[i], head, &at);
 	}
-	if (e == 0 && (text = json_dumps(root, JSON_COMPACT)) == NULL)
-		e = err_nomem();
-	json_decref(root);
-	if (e == 0 && (e = put_head(text, head)) == 0)
-		for (size_t i = 0; i < t->n; i++)
-			t->t[i].at += head->n;
-	free(text);
-	return e;
+	if (e == 0)
+		e = buf_put(head, "}", 1);
+	while (e == 0 && head->n % ALIGN != 0)
+		e = buf_put(head, " ", 1);
+	if (e < 0)
+		return e;
+	if (head->n - WORD > TENSORS_HEAD)
+		return err_fail(ERR_LIMIT, "a header of %zu bytes", head->n - WORD);
+	le_put64(head->p, head->n - WORD);
+	for (size_t i = 0; i < t->n; i++)
+		t->t[i].at += head->n;
+	return 0;
 }

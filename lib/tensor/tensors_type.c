@@ -64,40 +64,43 @@ of_bf16(uint16_t h)
 	return v;
 }
 
-#define EACH(ctype)							\
+#define EACH(ctype, number)						\
 	for (size_t i = 0; i < n; i++) {				\
 		ctype v;						\
 		memcpy(&v, (const uint8_t *)from + i * sizeof(v), sizeof(v));	\
-		to[i] = (float)v;					\
+		to[i] = (number);					\
 	}								\
 	break
+
+/* n elements to numbers of a type of C. */
+#define CONVERT(as)							\
+	switch (type) {							\
+	case TENSORS_F32:	EACH(float, (as)v);			\
+	case TENSORS_F64:	EACH(double, (as)v);			\
+	case TENSORS_U8:						\
+	case TENSORS_BOOL:	EACH(uint8_t, (as)v);			\
+	case TENSORS_I8:	EACH(int8_t, (as)v);			\
+	case TENSORS_I16:	EACH(int16_t, (as)v);			\
+	case TENSORS_U16:	EACH(uint16_t, (as)v);			\
+	case TENSORS_I32:	EACH(int32_t, (as)v);			\
+	case TENSORS_U32:	EACH(uint32_t, (as)v);			\
+	case TENSORS_I64:	EACH(int64_t, (as)v);			\
+	case TENSORS_U64:	EACH(uint64_t, (as)v);			\
+	case TENSORS_F16:	EACH(uint16_t, (as)of_half(v));		\
+	case TENSORS_BF16:	EACH(uint16_t, (as)of_bf16(v));		\
+	case TENSORS_TYPES:	break;					\
+	}
 
 void
 tensors_to_f32(enum tensors_type type, const void *from, size_t n, float *to)
 {
-	switch (type) {
-	case TENSORS_F32:	memcpy(to, from, n * sizeof(*to)); break;
-	case TENSORS_F64:	EACH(double);
-	case TENSORS_U8:
-	case TENSORS_BOOL:	EACH(uint8_t);
-	case TENSORS_I8:	EACH(int8_t);
-	case TENSORS_I16:	EACH(int16_t);
-	case TENSORS_U16:	EACH(uint16_t);
-	case TENSORS_I32:	EACH(int32_t);
-	case TENSORS_U32:	EACH(uint32_t);
-	case TENSORS_I64:	EACH(int64_t);
-	case TENSORS_U64:	EACH(uint64_t);
-	case TENSORS_F16:
-		for (size_t i = 0; i < n; i++)
-			to[i] = of_half(le_get16((const uint8_t *)from + 2 * i));
-		break;
-	case TENSORS_BF16:
-		for (size_t i = 0; i < n; i++)
-			to[i] = of_bf16(le_get16((const uint8_t *)from + 2 * i));
-		break;
-	case TENSORS_TYPES:
-		break;
-	}
+	CONVERT(float)
+}
+
+void
+tensors_to_f64(enum tensors_type type, const void *from, size_t n, double *to)
+{
+	CONVERT(double)
 }
 
 void

@@ -74,11 +74,13 @@ next(struct tensors_out *o)
 static int
 begin(struct tensors_out *o, struct tensors *t)
 {
+	const struct tensor **sorted = NULL;
 	struct buf head = { 0 };
-	int e = kinds[t->kind].head(t, &head);
+	int e;
 
-	if (e == 0 && (e = put(o, head.p, head.n)) == 0)
+	if ((e = tensors_sort(t, &sorted)) == 0 && (e = kinds[t->kind].head(t, &head)) == 0 && (e = put(o, head.p, head.n)) == 0)
 		e = next(o);
+	free(sorted);
 	buf_free(&head);
 	return e;
 }

@@ -27,6 +27,8 @@ ok "... and a run goes on from it" pworker --net lenet --variant bn --data a.rec
 status 0 "to MXNet's format" pmerge -o w.params "$2"
 status 0 "... and back" pmerge -o back.safetensors w.params
 status 0 "... with the same numbers" pmerge --diff plain.safetensors back.safetensors
+status 0 "... which is told without it, too" pmerge --diff plain.safetensors w.params
+status 0 "... either way" pmerge --diff w.params plain.safetensors
 status 0 "to a pipe in that format" sh -c 'pmerge --to params "$1" | cmp - w.params' sh "$2"
 status 0 "to a model of ONNX" pmerge -o net.onnx "$2"
 ok "the same through a pipe" sh -c 'pmerge --to onnx "$1" | cmp - net.onnx' sh "$2"

@@ -117,9 +117,47 @@ differences(void)
 	is(merge_run(&o, file[3]), ERR_FORMAT, "another name: %s", err_line());
 	write_file(file[1], &half, 1, v, 4, NULL);
 	is(merge_run(&o, file[3]), ERR_FORMAT, "another type: %s", err_line());
+	write_file(file[1], (const struct tensor[]){ two, other }, 2, (const float[]){ 1, 2, 3, 4 }, 16, NULL);
+	is(merge_run(&o, file[3]), ERR_FORMAT, "a tensor that the second has alone: %s", err_line());
+	ok(strstr(err_line(), "'v'") != NULL && strncmp(err_line(), file[0], strlen(file[0])) == 0, "... it is named, and who lacks it");
+	o.drop = (char *[]){ NAME("v") };
+	o.ndrop = 1;
+	is(merge_run(&o, file[3]), 0, "... unless it is dropped: %s", err_line());
 	o.pick = (char *[]){ NAME("x*") };
 	o.npick = 1;
 	is(merge_run(&o, file[3]), ERR_ARG, "nothing left: %s", err_line());
+}
+
+/* A list's names, with what MXNet has in front of them or without; and metadata of another program. */
+static void
+strangers(void)
+{
+	static const char *const name[] = { "aux:v", "0.weight", "w", "arg:w" };
+	const struct tensor x = { .name = NAME("aux:v"), .ndim = 1, .dim = { 1 } };
+	const float v[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	char *in[] = { file[0], file[1] };
+	struct merge_opt o = { .path = in, .n = 2, .share = (const double[]){ 0.5, 0.5 }, .kind = TENSORS_PARAMS };
+	struct tensors t = { .kind = TENSORS_PARAMS };
+	struct tensors_out *out;
+
+	for (int i = 0; i < 4; i++)
+		tensors_add(&t, name[i], &x);
+	for (int f = 0; f < 2; f++)
+		ok(tensors_create(&out, file[f], &t) == 0 && tensors_put(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0, "a list");
+	tensors_close(&t);
+	is(merge_run(&o, file[3]), 0, "lists into a list: %s", err_line());
+	ok(has(file[3], "aux:v", NULL) && has(file[3], "0.weight", NULL), "their names stay as they are");
+	ok(number(file[3], "w", 0) == 5 && number(file[3], "arg:w", 0) == 6, "... each with its own numbers");
+	o.kind = TENSORS_SAFE;
+	is(merge_run(&o, file[3]), ERR_FORMAT, "what would be one name: %s", err_line());
+	o.drop = (char *[]){ NAME("w") };
+	o.ndrop = 1;
+	is(merge_run(&o, file[3]), 0, "the others as safetensors: %s", err_line());
+	ok(has(file[3], "v", NULL) && has(file[3], "0.weight", NULL), "... under plain names");
+	o.ndrop = 0;
+	write_file(file[0], &x, 1, v, 4, NULL);
+	write_file(file[1], &x, 1, v, 4, NULL);
+	ok(merge_run(&o, file[3]) == 0 && has(file[3], NULL, "epoch"), "metadata without a graph is another program's, and stays");
 }
 
 /* Bytes of two files. */
@@ -216,6 +254,29 @@ measures(void)
 	tensors_close(&b);
 }
 
+/* Numbers that f32 has not, and some that f64 has not. */
+static void
+wide_measures(void)
+{
+	const struct tensor x[] = { { .name = NAME("d"), .type = TENSORS_F64, .ndim = 1, .dim = { 2 } },
+		{ .name = NAME("i"), .type = TENSORS_I64, .ndim = 1, .dim = { 2 } } };
+	const struct { double d[2]; int64_t i[2]; } u = { { 1, 1e300 }, { INT64_MAX, -5 } },
+		v = { { 1 + 0x1p-40, 1e300 }, { INT64_MAX - 3, -5 } };
+	struct tensors a, b;
+	struct measure m;
+	struct measure_diff d;
+
+	write_file(file[0], x, 2, &u, sizeof(u), NULL);
+	write_file(file[1], x, 2, &v, sizeof(v), NULL);
+	ok(tensors_open(&a, file[0]) == 0 && tensors_open(&b, file[1]) == 0, "wide numbers");
+	ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.odd == 0 && m.max == 1e300, "one beyond f32 is finite");
+	ok(measure_pair(&a, &a.t[0], &b, &b.t[0], &d) == 0 && d.differ == 1 && d.max == 0x1p-40, "doubles that differ by little");
+	ok(measure_pair(&a, &a.t[1], &b, &b.t[1], &d) == 0 && d.differ == 1 && d.max == 3, "long ones by less than a double tells");
+	ok(measure_pair(&a, &a.t[1], &a, &a.t[1], &d) == 0 && d.differ == 0 && d.relative == 0, "... and the same");
+	tensors_close(&a);
+	tensors_close(&b);
+}
+
 int
 main(void)
 {
@@ -225,9 +286,11 @@ main(void)
 		snprintf(file[i], sizeof(file[i]), "%s/%c", dir, 'a' + i);
 	means();
 	differences();
+	strangers();
 	split_and_join();
 	names();
 	measures();
+	wide_measures();
 	for (int i = 0; i < 8; i++)
 		unlink(file[i]);
 	rmdir(dir);

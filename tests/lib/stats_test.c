@@ -35,7 +35,8 @@ static int
 run(const char *engine, enum engine_precision precision, uint32_t batch, uint64_t steps, float got[14], uint64_t *samples)
 {
 	const struct weights f = { .graph = g, .w = w, .aux = aux };
-	const struct stats_opt o = { .engine = engine_find(engine), .threads = 2, .precision = precision, .weights = &f, .seed = 5, .steps = steps,
+	const struct stats_opt o = { .engine = engine_find(engine), .threads = 2, .precision = precision, .weights = &f,
+		.seed = 5, .steps = steps,
 		.data = { .path = rec, .batch = batch, .shuffle = true, .aug = { .mean_of = { 128, 128, 128 }, .scale = 1 / 64.0f } },
 		.bad = bad };
 

@@ -34,7 +34,7 @@ write_table(struct tensors *t, const void *data, size_t n)
 	return e == 0 ? tensors_commit(o) : e;
 }
 
-/* Three tensors, one of them without numbers, one without dimensions. */
+/* Three tensors, one of them without numbers, one without dimensions, for which a list has one. */
 static void
 round_trip(enum tensors_kind kind, const char *what)
 {
@@ -53,7 +53,8 @@ round_trip(enum tensors_kind kind, const char *what)
 	is(got.n, 3, "%s: three tensors", what);
 	ok(strcmp(got.t[0].name, "a") == 0 && got.t[0].ndim == 2 && got.t[0].dim[0] == 2 && got.t[0].dim[1] == 3 &&
 	    strcmp(got.t[1].name, "none") == 0 && got.t[1].count == 0, "%s: in their order, with their shapes", what);
-	ok(tensors_find(&got, "one") == &got.t[2] && got.t[2].ndim == 0 && got.t[2].count == 1, "%s: found by name", what);
+	ok(tensors_find(&got, "one") == &got.t[2] && got.t[2].ndim == (kind == TENSORS_PARAMS) && got.t[2].count == 1,
+	    "%s: found by name", what);
 	ok(tensors_find(&got, "two") == NULL, "%s: or not found", what);
 	ok(tensors_read(&got, &got.t[0], 2, 4, back) == 0 && memcmp(back, data + 2, sizeof(back)) == 0, "%s: numbers", what);
 	ok(tensors_read(&got, &got.t[2], 0, 1, back) == 0 && back[0] == 7, "%s: those of the last", what);
@@ -81,6 +82,7 @@ types(void)
 		{ TENSORS_U32, 4294967294.0f }, { TENSORS_I64, -2 }, { TENSORS_U64, 0x1p64f },
 	};
 	uint8_t p[8];
+	double d;
 	float v;
 
 	for (size_t k = 0; k < sizeof(f) / sizeof(*f); k++) {
@@ -102,6 +104,8 @@ types(void)
 	for (size_t k = 0; k < sizeof(i) / sizeof(*i); k++) {
 		tensors_to_f32(i[k].type, ints, 1, &v);
 		ok(v == i[k].v, "%s is %g", tensors_type_name(i[k].type), (double)v);
+		tensors_to_f64(i[k].type, ints, 1, &d);
+		ok((float)d == i[k].v, "... and as f64");
 	}
 }
 
@@ -168,14 +172,56 @@ written(void)
 	write_table(&t, data, sizeof(data));
 	ok(io_slurp(path, 4096, &b) == 0 && b.n == n && memcmp(b.p, p, n) == 0, "a list of f32 is written as v0");
 	is(tensors_add(&t, "arg:bias", &t.t[0]), 0, "a name twice");
-	{
+	for (int kind = TENSORS_SAFE; kind <= TENSORS_PARAMS; kind++) {
 		struct tensors s = t;
 		struct tensors_out *o;
 
-		s.kind = TENSORS_SAFE;
+		s.kind = (enum tensors_kind)kind;
 		is(tensors_create(&o, path, &s), ERR_FORMAT, "... is refused: %s", err_line());
 	}
 	tensors_close(&t);
+	buf_free(&b);
+}
+
+/* Headers that are no table, each refused for what it is; and some that look odd and are none the worse. */
+static void
+headers(void)
+{
+#define ONE "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}"
+	static const struct { const char *json, *why; } no[] = {
+		{ "[]", "no JSON object" }, { "", "no JSON object" }, { "{", "no name" }, { "{" ONE, "no comma" },
+		{ "{" ONE ",", "no name" },
+		{ "{" ONE ",}", "no name" }, { "{," ONE "}", "no name" }, { "{" ONE "}x", "more behind" }, { "{" ONE "}{}", "more behind" },
+		{ "{\"a\"}", "no colon" }, { "{\"a\":}", "no JSON" },
+		{ "{\"a\":{\"x\":1,\"x\":1}}", "no JSON" }, { "{1:{}}", "no name" },
+		{ "{\"a\":1}", "no offsets" }, { "{\"\xff\":{}}", "no JSON" }, { "{\"a\\u0000b\":{}}", "no JSON" },
+		{ "{" ONE ",\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[1,1]}}", "two tensors 'a'" },
+		{ "{\"__metadata__\":[]," ONE "}", "no JSON object" },
+		{ "{\"__metadata__\":{},\"__metadata__\":{}," ONE "}", "again" },
+	};
+	static const char *const yes[] = { "{" ONE "}", " {\t" ONE "\r\n}  ", "{\"__metadata__\":{}," ONE "}",
+		"{" ONE ",\"__metadata__\":{\"k\":\"v\"}}" };
+	struct buf b = { 0 };
+	uint8_t word[8];
+	struct tensors t;
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no) + sizeof(yes) / sizeof(*yes); i++) {
+		bool bad = i < sizeof(no) / sizeof(*no);
+		const char *json = bad ? no[i].json : yes[i - sizeof(no) / sizeof(*no)];
+
+		b.n = 0;
+		le_put64(word, strlen(json));
+		buf_put(&b, word, sizeof(word));
+		buf_put_fmt(&b, "%s\x07", json);
+		pics_write(path, b.p, b.n);
+		if (bad) {
+			is(tensors_open(&t, path), ERR_FORMAT, "header %zu: %s", i, err_line());
+			ok(strstr(err_line(), no[i].why) != NULL, "... for what it is");
+		} else {
+			ok(tensors_open(&t, path) == 0 && t.n == 1 && strcmp(t.t[0].name, "a") == 0, "header %zu: %s", i, err_line());
+		}
+		tensors_close(&t);
+	}
 	buf_free(&b);
 }
 
@@ -183,6 +229,7 @@ int
 main(void)
 {
 	path = pics_path("t");
+	headers();
 	round_trip(TENSORS_SAFE, "safetensors");
 	round_trip(TENSORS_PARAMS, "a list");
 	types();

@@ -111,7 +111,7 @@ broken(void)
 		{ "", 0, ERR_FORMAT, "no JSON" },
 		{ "[]", 0, ERR_FORMAT, "no JSON object" },
 		{ "{" FINE, 64, ERR_FORMAT, "no JSON" },
-		{ "{" FINE "," FINE "}", 64, ERR_FORMAT, "no JSON: duplicate" },
+		{ "{" FINE "," FINE "}", 64, ERR_FORMAT, "begins at byte" },
 		{ "{" FINE "}", 60, ERR_SHORT, "'b_moving_var'" },
 		{ "{" FINE "}", 68, ERR_FORMAT, "4 bytes behind" },
 		{ "{" REST "}", 64, ERR_FORMAT, "'f_bias' begins at byte" },

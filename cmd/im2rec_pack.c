@@ -122,6 +122,9 @@ im2rec_pack(const struct im2rec *o)
 		e = pack_run(r.in, &o->pack, &sink);
 	if (e == 0)
 		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
+	if (e == 0 && source_cut(r.in) > 0)
+		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out", source_cut(r.in),
+		    source_cut(r.in) == 1 ? " has" : "s have", o->in.label_width);
 	if (e == 0)
 		e = recset_commit(r.out, source_classes(r.in));
 	else

@@ -271,6 +271,29 @@ open_records(struct batch_reader *r)
 	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
 }
 
+/* A label that the records do not have is known by the first of them, not by an epoch without a sample. */
+static int
+check_label(struct batch_reader *r)
+{
+	struct imrec rec = { 0 };
+	struct img size;
+	char name[RECS_NAME];
+	float label;
+	int e;
+
+	if (r->recs == NULL || r->opt.label_at == 0)
+		return 0;
+	if (r->recs->want != NULL)
+		r->recs->want(r->recs, 0);
+	if ((e = recimg_head(r->lane[0].decoder, 0, &rec, &size)) < 0)
+		return e == ERR_ITEM ? 0 : e;
+	if (batch_class(r, &rec, &label) == 0)
+		return 0;
+	r->recs->name(r->recs, 0, name, sizeof(name));
+	recimg_blame(&rec, name);
+	return ERR_ARG;
+}
+
 static int
 open_in(struct batch_reader *r)
 {
@@ -287,6 +310,8 @@ open_in(struct batch_reader *r)
 		if ((e = recimg_new(&r->lane[i].decoder, r->recs, o->aug.c)) < 0 ||
 		    (e = aug_room_new(&r->lane[i].room)) < 0)
 			return e;
+	if ((e = check_label(r)) < 0)
+		return e;
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	if ((e = make_ring(r)) < 0)
 		return e;

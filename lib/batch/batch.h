@@ -66,7 +66,10 @@ struct batch {
 
 struct batch_reader;
 
-/* Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT (file and place named), ERR_ARG or ERR_NOMEM. */
+/*
+ * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT (file and place named), ERR_ARG (or the first record has no label_at, and is
+ * named) or ERR_NOMEM.
+ */
 int	 batch_open(const struct batch_opt *opt, struct batch_reader **r);
 void	 batch_close(struct batch_reader *r);	/* NULL is fine */
 /* Of an epoch; 0: a stream's, which nobody knows. */

@@ -54,12 +54,7 @@ one(struct hold *h, struct batch_lane *l, uint64_t record)
 		held->h = pic.h;
 		held->w = pic.w;
 		held->id = rec.id;
-		if (r->opt.label_at >= rec.labels) {
-			err_note(0, "it has %u labels, and none at %u", rec.labels, r->opt.label_at);
-			return leave_out(r, record, &rec, held);
-		}
-		held->label = imrec_label(&rec, r->opt.label_at);
-		return 0;
+		return batch_class(r, &rec, &held->label) < 0 ? leave_out(r, record, &rec, held) : 0;
 	}
 	if ((e = recimg_pixels(l->decoder, &rec, &pic)) < 0)
 		return e == ERR_ITEM ? leave_out(r, record, &rec, held) : e;

@@ -85,6 +85,9 @@ struct batch_reader {
 	bool		 peeked;
 };
 
+/* Which of the record's labels is the class.  Returns 0, or ERR_ITEM when it has not so many. */
+int	 batch_class(const struct batch_reader *r, const struct imrec *rec, float *label);
+
 /* batch_hold.c: sample `record` as a part of what the device holds.  Returns 0, ERR_ITEM. */
 int	 batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item, struct samples_held *to,
 	     struct aug_plan *plan);

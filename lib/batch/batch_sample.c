@@ -41,14 +41,23 @@ class_of(const struct batch_reader *r, float label, int32_t *y)
 	return 0;
 }
 
-/* Of a record whose picture's size is known; ERR_ITEM when it has not so many labels. */
+int
+batch_class(const struct batch_reader *r, const struct imrec *rec, float *label)
+{
+	if (r->opt.label_at >= rec->labels)
+		return err_fail(ERR_ITEM, "it has %u label%s, and none at %u", rec->labels, rec->labels == 1 ? "" : "s",
+		    r->opt.label_at);
+	*label = imrec_label(rec, r->opt.label_at);
+	return 0;
+}
+
+/* Of a record whose picture's size is known. */
 static int
 item_of(const struct batch_reader *r, const struct imrec *rec, const struct img *pic, struct batch_item *item)
 {
-	if (r->opt.label_at >= rec->labels)
-		return err_fail(ERR_ITEM, "it has %u labels, and none at %u", rec->labels, r->opt.label_at);
-	*item = (struct batch_item){ rec->id, imrec_label(rec, r->opt.label_at), *pic };
-	return 0;
+	item->id = rec->id;
+	item->pic = *pic;
+	return batch_class(r, rec, &item->label);
 }
 
 /* Puts the name of sample i's record in front of the line. */

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "ps/train_in.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -218,6 +219,9 @@ epoch(struct train *t, uint64_t n)
 	t->over = t->stream;
 	if (t->stream && t->step == from)
 		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
+	/* Of slow and fast workers each has its own records, and one may have none. */
+	if (t->epoch.samples == 0 && (t->sync || t->o->ps.nworkers == 1))
+		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " gave a sample", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
 	score(&ev, &t->epoch);
 	since(t, &m, &ev);

@@ -13,6 +13,7 @@ struct source {
 	void				*state;
 	uint64_t			 id;	/* of the next picture: its place */
 	uint32_t			 label_width, part, parts;
+	uint64_t			 cut;	/* items that had more labels */
 	size_t				 given;	/* classes */
 	struct names			 classes;
 };
@@ -31,7 +32,7 @@ look_beside(struct files *f, const char *picture, const struct source_kind **kin
 	if ((e = files_hold(f, IMG_BYTES)) == 0) {
 		/* What is wrong with the next one is found again behind this. */
 		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 && source_shards_match(first, name))
-			if (source_shards_knows(name))
+			if (source_shards_knows(name) || source_shards_lists(f, name))
 				*kind = &source_shards_kind;
 			else if (files_is_stream(f))
 				break;
@@ -55,7 +56,7 @@ look(struct files *f, const struct source_kind **kind)
 			*kind = &source_cifar_kind;
 		else if (source_mnist_knows(name))
 			*kind = &source_mnist_kind;
-		else if (source_shards_knows(name))
+		else if (source_shards_knows(name) || (!files_is_stream(f) && source_shards_lists(f, name)))
 			*kind = &source_shards_kind;
 		else if (ending_is_picture(name))
 			return look_beside(f, name, kind);
@@ -157,8 +158,10 @@ step(struct source *s, bool wanted, struct source_item *item)
 	s->id++;
 	if (e > 0 && item->labels < s->label_width)
 		return err_fail(ERR_ITEM, "has %u labels, not %u", item->labels, s->label_width);
-	if (s->label_width > 0)
+	if (s->label_width > 0) {
+		s->cut += wanted && e > 0 && item->labels > s->label_width;
 		item->labels = s->label_width;
+	}
 	if (e > 0 && s->given > 0 && !(item->label[0] >= 0 && item->label[0] < (float)s->given))
 		return err_fail(ERR_ITEM, "its label %g is none of the %zu classes given", (double)item->label[0], s->given);
 	return e;
@@ -199,6 +202,12 @@ source_share(const struct source *s, uint64_t done)
 		return share;
 	of = (double)done * s->parts / (double)s->id;
 	return of < 1 ? share * of : share;
+}
+
+uint64_t
+source_cut(const struct source *s)
+{
+	return s->cut;
 }
 
 const struct names *

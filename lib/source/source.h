@@ -2,7 +2,8 @@
  * source - a cursor over pictures, wherever they come from.
  *
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
- *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) stands next to KEY.cls, its label in digits
+ *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) stands next to KEY.cls, its label in digits, or to
+ *			KEY.json with {"labels": [numbers]}
  *	a list		.lst lines, and the folder that their paths begin in
  *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive, or one alone
  *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive; EMNIST: one of its sets
@@ -33,7 +34,7 @@ struct source_opt {
 	/* Train: train-*, data_batch_*, folder train; test: t10k-*, test_batch, folder test or val. */
 	enum source_split	 split;
 	const char		*labels;	/* a file of classes' names, one a line, in the order of their numbers; NULL: none */
-	uint32_t		 label_width;	/* labels of an item; 0: all that there are.  An item with fewer is a bad one. */
+	uint32_t		 label_width;	/* labels of an item, the first; 0: all that there are.  An item with fewer is a bad one. */
 	uint32_t		 part, parts;	/* of all items in their order, those whose place is part modulo parts; parts 0: all */
 };
 
@@ -66,6 +67,8 @@ int	 source_next(struct source *s, struct source_item *item);
 int	 source_skip(struct source *s, struct source_item *item);
 /* How much of the source `done` of the items are that it gave so far, 0..1, where that is known; else -1. */
 double	 source_share(const struct source *s, uint64_t done);
+/* Items given of which labels beyond label_width were left out. */
+uint64_t source_cut(const struct source *s);
 /* The classes' names in the order of their numbers; complete when the end was reached.  None for a list. */
 const struct names *source_classes(const struct source *s);
 

@@ -1,15 +1,21 @@
 /* source_shards - the samples of webdataset shards, a picture next to its label: serves source. */
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/num.h"
 #include "source/ending.h"
 #include "image/img.h"
 #include "source/source_kind.h"
 
 #include <ctype.h>
+#include <float.h>
+#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define TEXT	256u		/* bytes of a label's file */
+#define JSON	(1u << 21)	/* bytes of a file of labels in JSON; a larger one is of something else */
+#define LISTED	(1u << 16)	/* labels in it, as many as a record has */
 #define CLASS	(1u << 24)	/* labels are less: f32 holds them */
 #define CALLED	(1u << 16)	/* classes that get names when none are given */
 
@@ -22,11 +28,14 @@ struct state {
 	int			 e;
 	const char		*name;
 	char			 line[1024];	/* of e */
-	uint32_t		 most;		/* the largest label met */
+	bool			 numbered;	/* a label is the number of a class ... */
+	uint32_t		 most;		/* ... the largest met */
 	/* The sample. */
 	struct buf		 key, shown, data;
 	bool			 has_picture, has_label[2];
 	float			 label[2];
+	float			*list;		/* [listed] the labels in JSON */
+	size_t			 listed, cap;
 	int			 bad;
 	char			 why[512];
 };
@@ -55,6 +64,42 @@ source_shards_knows(const char *name)
 	return label_of(name) == 0;
 }
 
+static bool
+is_json(const char *name)
+{
+	return strcmp(name + key_length(name), ".json") == 0;
+}
+
+/* {"labels": [...]} of the file that the walk stands at, or NULL: what else stands in a sample's JSON is nobody's label. */
+static json_t *
+labels_in(struct files *f)
+{
+	struct buf b = { 0 };
+	json_t *root = NULL, *list = NULL;
+
+	if (files_slurp(f, JSON, &b) == 0)
+		root = json_loadb((const char *)b.p, b.n, 0, NULL);
+	if (json_is_array(json_object_get(root, "labels")))
+		list = json_incref(json_object_get(root, "labels"));
+	json_decref(root);
+	buf_free(&b);
+	return list;
+}
+
+bool
+source_shards_lists(struct files *f, const char *name)
+{
+	json_t *list;
+	bool is;
+
+	if (!is_json(name) || files_is_stream(f))
+		return is_json(name) && strchr(name, '/') == NULL;
+	list = labels_in(f);
+	is = list != NULL;
+	json_decref(list);
+	return is;
+}
+
 bool
 source_shards_match(const char *a, const char *b)
 {
@@ -71,6 +116,7 @@ shards_close(void *p)
 	buf_free(&s->key);
 	buf_free(&s->shown);
 	buf_free(&s->data);
+	free(s->list);
 	free(s);
 }
 
@@ -126,6 +172,7 @@ parse_label(struct state *s, const char *text, float *label)
 	if (num_u64(text, 0, CLASS - 1, &v) == 0) {
 		*label = (float)v;
 		s->most = v > s->most ? (uint32_t)v : s->most;
+		s->numbered = true;
 		return 0;
 	}
 	if (s->classes->n > 0 && (at = names_find(s->classes, text, strlen(text))) >= 0) {
@@ -157,6 +204,38 @@ read_label(struct state *s, int which)
 }
 
 static int
+add_label(struct state *s, const json_t *v)
+{
+	float *p = grow_by_one(s->list, s->listed, &s->cap, sizeof(*p));
+
+	if (p == NULL)
+		return ERR_NOMEM;
+	s->list = p;
+	if (s->listed == LISTED)
+		return err_fail(ERR_ITEM, "more than %u labels", LISTED);
+	if (!json_is_number(v) || !(fabs(json_number_value(v)) <= FLT_MAX))
+		return err_fail(ERR_ITEM, "label %zu is no number", s->listed);
+	p[s->listed++] = (float)json_number_value(v);
+	return 0;
+}
+
+/* Takes the labels in JSON, if that is what it holds. */
+static int
+read_list(struct state *s)
+{
+	json_t *list = labels_in(s->files), *v;
+	size_t i;
+	int e = 0;
+
+	s->listed = 0;
+	json_array_foreach(list, i, v)
+		if ((e = add_label(s, v)) < 0)
+			break;
+	json_decref(list);
+	return e;
+}
+
+static int
 read_picture(struct state *s, bool wanted)
 {
 	const char *place = files_place(s->files);
@@ -179,6 +258,8 @@ take(struct state *s, bool wanted)
 
 	if (which >= 0)
 		e = read_label(s, which);
+	else if (is_json(s->name) && !s->has_label[0])
+		e = read_list(s);
 	else if (ending_is_picture(s->name) && strchr(end + 1, '.') == NULL)
 		e = read_picture(s, wanted);
 	if (e == ERR_ITEM)
@@ -212,7 +293,7 @@ next_sample(struct state *s, bool wanted)
 	if (s->e == 0)
 		return 0;
 	place = files_place(s->files);
-	s->key.n = s->shown.n = 0;
+	s->key.n = s->shown.n = s->listed = 0;
 	s->has_picture = s->has_label[0] = s->has_label[1] = false;
 	s->bad = 0;
 	if (buf_put(&s->key, s->name, key_length(s->name)) < 0 || buf_put(&s->shown, place, strlen(place)) < 0 ||
@@ -232,7 +313,7 @@ at_end(const struct state *s)
 	if (s->split != SOURCE_ALL && !s->found)
 		return err_fail(ERR_ARG, "%s: has no shards called %s", files_path(s->files),
 		    s->split == SOURCE_TRAIN ? "train" : "test or val");
-	return s->most < CALLED ? source_number_classes(s->classes, s->most) : 0;
+	return s->numbered && s->most < CALLED ? source_number_classes(s->classes, s->most) : 0;
 }
 
 static int
@@ -246,16 +327,16 @@ shards_next(void *state, bool wanted, struct source_item *item)
 			return e == 0 ? at_end(s) : e;
 		if (buf_terminate(&s->key) < 0)
 			return ERR_NOMEM;
-	} while ((!s->has_picture && !s->has_label[0] && s->bad == 0) ||
+	} while ((!s->has_picture && !s->has_label[0] && s->listed == 0 && s->bad == 0) ||
 	    (s->split != SOURCE_ALL && !is_of((const char *)s->key.p, s->split)));
 	s->found = true;
 	item->name = (const char *)s->shown.p;
 	if (s->bad < 0)
 		return err_fail(s->bad, "%s", s->why);
-	if (!s->has_picture || !s->has_label[0])
+	if (!s->has_picture || (!s->has_label[0] && s->listed == 0))
 		return err_fail(ERR_ITEM, "has no %s next to it", s->has_picture ? "label (.cls)" : "picture");
-	item->label = s->label;
-	item->labels = s->has_label[1] ? 2 : 1;
+	item->label = s->has_label[0] ? s->label : s->list;
+	item->labels = !s->has_label[0] ? (uint32_t)s->listed : s->has_label[1] ? 2 : 1;
 	item->data = s->data.p;
 	item->n = s->data.n;
 	return 1;

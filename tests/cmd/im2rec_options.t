@@ -30,7 +30,9 @@ is "$(im2rec --part 1/3 images | im2rec --list - | wc -l)" 13 "--part"
 printf '7\t1\t2\t3\t%s\n' "$(cd images && find . -name '*.png' | sort | head -n 1)" >m.list
 is "$(im2rec --root images m.list | im2rec --list - | cut -f 3)" 1,2,3 "--root makes a list of any file"
 is "$(im2rec --root images --pack-label m.list | im2rec --list - | cut -f 3)" 1,2,3 "--pack-label"
-is "$(im2rec --root images --label-width 2 m.list | im2rec --list - | cut -f 3)" 1,2 "--label-width"
+is "$(im2rec --root images --label-width 2 m.list 2>err | im2rec --list - | cut -f 3)" 1,2 "--label-width"
+status 0 "labels that are left out" im2rec --root images --label-width 2 -o cut.rec m.list
+is "$(said err)" "im2rec: 1 item has more labels than 2, and the rest is left out" "... are told of"
 status 1 "more labels than there are" im2rec --root images --label-width 4 m.list
 printf 'vertical\nnone\ndots\n' >names
 im2rec -o n.rec --labels names images 2>/dev/null

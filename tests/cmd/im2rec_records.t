@@ -68,6 +68,10 @@ ok "and packed again" cmp m.rec m2.rec
 is "$(im2rec --to-tar m.rec | tar xOf - 00000005.json)" '{"labels": [0.5, 1, -2]}' "in a webdataset they are JSON"
 is "$(im2rec --to-tar m.rec | tar tf - | tr '\n' ' ')" "00000005.png 00000005.json 00000005-1.png 00000005-1.json " \
 	"two records are two samples"
+im2rec --list m.rec | cut -f 3 >labels
+im2rec --to-tar -o m.tar m.rec
+is "$(im2rec m.tar | im2rec --list - | cut -f 3)" "$(cat labels)" "a webdataset with labels in JSON is packed again"
+is "$(im2rec --to-tar m.rec | im2rec - | im2rec --list - | cut -f 3)" "$(cat labels)" "... from a pipe, too"
 im2rec -o evil.rec images && printf '../../up\n.hid\na/b\n\n' >evil.labels
 im2rec --extract -o evil evil.rec
 is "$(ls evil | tr '\n' ' ')" "3 4 5 6 7 8 9 _._.._up _hid a_b " "classes' names stay inside"

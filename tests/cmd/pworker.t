@@ -125,8 +125,13 @@ like err '^pworker: 60 pictures in memory, [0-9]+ bytes$' "... and how much memo
 ok "... change no bit" cmp c-0002.safetensors w-0002.safetensors
 status 0 "a shuffle buffer over a file" $train --shuffle-buffer 16 --epochs 1
 is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out)" 60 "... gives every record"
-status 1 "a label that records do not have" $train --label-at 1 --epochs 1
-like err '^pworker: train\.rec: record at [0-9]+, id [0-9]+: it has 1 labels, and none at 1$' "... is named"
+status 2 "a label that records do not have" $train --label-at 1 --epochs 1
+like err '^pworker: train\.rec: record at [0-9]+, id [0-9]+: it has 1 label, and none at 1$' "... is named"
+is "$(grep -c . err) $(awk -F'\t' '$5 == "step"' out | wc -l)" "1 0" "... before a step is done"
+
+im2rec --cat 0 train.rec >one.png && printf '0\t99\tone.png\n' >one.lst && im2rec -o one.rec one.lst
+status 1 "records of which none gives a sample" pworker --net mlp --shape 3x28x28 --classes 10 --data one.rec --epochs 3
+like err '^pworker: one\.rec: no record of epoch 0 gave a sample$' "... are not learned from"
 
 mkfifo rows
 $train --epochs 1000000 --save s >rows 2>err & pid=$!

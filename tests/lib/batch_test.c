@@ -373,7 +373,7 @@ test_labels(void)
 	int fd = pics_create(path);
 
 	img_encode_png(&(struct img){ p, 1, 4, 4 }, &png);
-	for (uint32_t labels = 1; labels <= 3; labels++) {
+	for (uint32_t labels = 3; labels >= 1; labels--) {
 		body.n = 0;
 		imrec_encode(&body, labels, label, labels, png.p, png.n);
 		pics_rec(fd, body.p, body.n);
@@ -387,8 +387,11 @@ test_labels(void)
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	ok(batch_next(r, &b) == 1 && b->s.n == 2 && b->bad == 1 && b->s.y[0] == 6 && b->s.y[1] == 6, "or the second");
-	ok(strstr(b->why[0], "id 1: it has 1 labels, and none at 1") != NULL, "a record without it is named");
+	ok(strstr(b->why[0], "id 1: it has 1 label, and none at 1") != NULL, "a record without it is named");
 	batch_close(r);
+	o.label_at = 3;
+	is(batch_open(&o, &r), ERR_ARG, "a label that the first record has not");
+	ok(strstr(err_line(), "labels.rec: record at 0, id 3: it has 3 labels, and none at 3") != NULL, "... which is named");
 	buf_free(&png);
 	buf_free(&body);
 }

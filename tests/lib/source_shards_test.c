@@ -54,6 +54,28 @@ test_first(void)
 	    "1 ! t.tar: 2.cls ! has no picture next to it\n0,1,2,3,4,5,6,7,", "two pictures, and none");
 }
 
+/* Labels in JSON are a list called so; whatever else stands there is none. */
+static void
+test_lists(void)
+{
+	put("a.json", "{\"labels\": [0.5, -2, 3e2], \"by\": \"hand\"}");
+	put("b.json", "{\"labels\": [1, null]}");
+	put("c.json", "{\"caption\": \"labels\"}");
+	put("d.json", "{\"labels\": [7");
+	put("7.json", "{\"labels\": [8]}");
+	told_pack("j.tar", "ustar", NULL, (const char *const[]){ "a.jpg", "a.json", "b.jpg", "b.json", "c.jpg", "c.json",
+	    "d.jpg", "d.json", "7.cls", "7.json", "7.jpg", NULL });
+	is_str(told_of(&opt, "j.tar"), "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is no number\n"
+	    "2 ! j.tar: c.jpg ! has no label (.cls) next to it\n3 ! j.tar: d.jpg ! has no label (.cls) next to it\n"
+	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "labels in JSON, and a class before them");
+	opt.path = told_pipe("j.tar");
+	ok(strstr(told(&opt), "0 0.5 -2 300 pipe: a.jpg = a.jpg\n") != NULL, "from a pipe");
+	told_pack("k.tar", "ustar", NULL, (const char *const[]){ "a.json", "a.jpg", NULL });
+	is_str(told_of(&opt, "k.tar"), "0 0.5 -2 300 k.tar: a.jpg = a.jpg\n", "before their picture; they name no classes");
+	sh("mkdir -p both/cat both/dog && cp c.json both/cat/1.json && cp c.json both/dog/1.json && touch both/cat/1.jpg both/dog/1.jpg");
+	ok(strstr(told_of(&opt, "both"), "cat,dog,") != NULL, "what stands beside pictures of class folders is no label");
+}
+
 static void
 test_shards(void)
 {
@@ -91,6 +113,7 @@ main(void)
 	told_bytes = true;
 	test_samples();
 	test_first();
+	test_lists();
 	test_shards();
 	buf_free(&told_text);
 	pics_clean();

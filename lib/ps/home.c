@@ -13,6 +13,7 @@ struct home {
 	struct engine_fold	*fold;
 	uint32_t		 nfold;
 	uint64_t		 step;
+	bool			 shown;	/* the average, by the plan */
 };
 
 bool
@@ -156,11 +157,24 @@ home_state(struct home *h, float *state)
 int
 home_average(struct home *h, float *to, uint32_t *n)
 {
-	return h->o->engine->fetch(h->o->plan, NULL, NULL, NULL, to, n);
+	const struct worker_opt *o = h->o;
+	int e = o->engine->fetch(o->plan, NULL, NULL, NULL, to, n);
+
+	return e < 0 || *n > 0 ? e : o->engine->fetch(o->plan, to, to + o->graph->P, NULL, NULL, NULL);
 }
 
 int
 home_show(struct home *h, bool average)
 {
-	return h->o->engine->show(h->o->plan, average);
+	const struct worker_opt *o = h->o;
+	uint32_t n = 0;
+	int e;
+
+	/* Before the first of them it is the weights, which the plan has. */
+	if (average && ((e = o->engine->fetch(o->plan, NULL, NULL, NULL, NULL, &n)) < 0 || n == 0))
+		return e;
+	if (!average && !h->shown)
+		return 0;
+	h->shown = average;
+	return o->engine->show(o->plan, average);
 }

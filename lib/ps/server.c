@@ -139,13 +139,15 @@ give_state(struct server *s, uint32_t i, uint32_t w)
 	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
 }
 
+/* Before the first of them an average is the weights of now, not those that a job began with. */
 static void
 give_average(struct server *s, uint32_t i, uint32_t w)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
 	emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i, .step = slice_step(sl, w),
-	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)), .payload = sl->average });
+	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
+	    .payload = sl->averaged > 0 ? sl->average : sl->w });
 }
 
 /* Gives every worker what it is due of slice i and may have now; a step of the lead may have closed since `was`. */

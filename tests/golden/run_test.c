@@ -1,0 +1,279 @@
+/*
+ * run_test - whole runs by every engine, as pworker trains, against PyTorch's: each step's loss, each epoch's loss, top-1 and
+ * top-5 in training and validation, when it ends, and its weights, running statistics and averages.
+ *
+ * The numbers in run_torch.h are those of a loop over PyTorch's modules, in f64; run.py is how they were made.
+ */
+#include "op/nets.h"
+#include "pics.h"
+
+#include "net/weights.h"
+#include "ps/stats.h"
+#include "ps/train.h"
+
+#include <unistd.h>
+
+#define TRAIN	24
+#define VAL	10
+#define SIDE	4u
+#define CLASSES	7u
+#define NP	127	/* weights and statistics */
+#define NA	6
+#define EPOCHS	5
+#define BEYOND	24	/* steps of the longest */
+
+struct run_case {
+	const char *name, *lr;
+	enum opt_rule rule;
+	float momentum, beta2, eps, wd, clip_norm, smooth;
+	struct average average;
+	uint64_t swa, epochs;		/* 0: 2 */
+	uint32_t accumulate;		/* 0: 1 */
+	uint32_t patience, shift;
+	bool flip, nofc, way;
+	uint32_t ends, best, steps;	/* epochs, the best of them, from 1, and steps */
+	float step[BEYOND], train[EPOCHS][3], val[EPOCHS][3];
+	float w[NP], aux[NA], mean[NP + NA], stats[NA];
+};
+
+#include "run_torch.h"
+
+static char dir[] = "/tmp/tally.XXXXXX";
+
+/* What a run told. */
+static struct {
+	double step[BEYOND], train[EPOCHS][3], val[EPOCHS][3];
+	unsigned steps, trains, vals;
+} told;
+
+static void
+event(void *arg, const struct train_event *ev)
+{
+	const double v[3] = { ev->loss, ev->accuracy, ev->top5 };
+
+	(void)arg;
+	if (ev->kind == TRAIN_STEP && told.steps < BEYOND)
+		told.step[told.steps++] = ev->loss;
+	if (ev->kind == TRAIN_EPOCH && told.trains < EPOCHS)
+		memcpy(told.train[told.trains++], v, sizeof(v));
+	if (ev->kind == TRAIN_VALIDATION && told.vals < EPOCHS)
+		memcpy(told.val[told.vals++], v, sizeof(v));
+}
+
+/* A file's path in the test's folder; the last sixteen stay valid. */
+static const char *
+in_dir(const char *name)
+{
+	static char at[16][80];
+	static unsigned slot;
+	char *p = at[slot++ % 16];
+
+	snprintf(p, sizeof(at[0]), "%s/%s", dir, name);
+	return p;
+}
+
+/* The pictures of run.py. */
+static int
+pictures(const char *path, int first, int n, int step)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), e = 0;
+
+	for (int k = 0; k < n && e == 0; k++) {
+		struct buf png = { 0 }, rec = { 0 };
+		float label = (float)(k * step % (int)CLASSES);
+		uint8_t p[SIDE * SIDE];
+		int i = first + k;
+
+		for (int y = 0; y < (int)SIDE; y++)
+			for (int x = 0; x < (int)SIDE; x++)
+				p[y * (int)SIDE + x] = (uint8_t)(i * 71 + y * 37 + x * 59 + y * x * 13 + i % 7 * (y == i % 4) * 60);
+		if ((e = img_encode_png(&(struct img){ .p = p, .c = 1, .h = SIDE, .w = SIDE }, &png)) == 0 &&
+		    (e = imrec_encode(&rec, (uint64_t)k, &label, 1, png.p, png.n)) == 0)
+			e = pics_rec(fd, rec.p, rec.n);
+		buf_free(&png);
+		buf_free(&rec);
+	}
+	close(fd);
+	return e;
+}
+
+static struct graph *
+net(float smooth)
+{
+	struct graph *g = graph_new(1, SIDE, SIDE);
+	uint32_t x;
+
+	x = NODE(g, 0, CONV, .k = 3, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
+	x = NODE(g, x, BN, .eps = 1 / 1024.f, .momentum = 0.9f);
+	x = NODE(g, x, ACT, .act = GRAPH_RELU);
+	x = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = GRAPH_BOTH(2));
+	x = NODE(g, x, FC, .k = CLASSES, .bias = true);
+	NODE(g, x, SOFTMAX, .smooth = smooth);
+	return g;
+}
+
+/* The first weights. */
+static void
+begin(const struct graph *g, bool nofc, float *w, float *aux)
+{
+	for (int i = 0; i < NA; i++)
+		aux[i] = i < NA / 2 ? 0 : 1;
+	for (uint32_t a = 0; a < g->nw; a++)
+		for (size_t i = g->w[a].first; i < g->w[a].first + g->w[a].count; i++) {
+			w[i] = (float)((int)(i * 37 % 101) - 50) / 256 + (g->w[a].role == GRAPH_GAMMA ? 1 : 0);
+			if (nofc && a >= g->nw - 2)
+				w[i] = 0;
+		}
+}
+
+static double
+worst(const float *got, const float *want, size_t n)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = isfinite(got[i]) ? fmax(most, fabs((double)(got[i] - want[i]))) : (double)INFINITY;
+	return most;
+}
+
+static double
+rows(double (*got)[3], const float (*want)[3], uint32_t n)
+{
+	double most = 0;
+
+	for (uint32_t e = 0; e < n; e++)
+		for (int k = 0; k < 3; k++)
+			most = fmax(most, fabs(got[e][k] - (double)want[e][k]));
+	return most;
+}
+
+/* What run_torch.h says of the run that was told, and the checkpoint it ended with. */
+static void
+compare(const struct engine *en, const struct graph *g, const struct run_case *c, struct weights *f)
+{
+	double most = 0;
+
+	is(told.steps, c->steps, "%s: %s: the steps", en->name, c->name);
+	for (unsigned s = 0; s < c->steps && s < told.steps; s++)
+		most = fmax(most, fabs(told.step[s] - (double)c->step[s]));
+	near(most, 0, 2e-5, "... their losses");
+	is(told.trains, c->ends, "... the epochs");
+	near(rows(told.train, c->train, c->ends), 0, 2e-5, "... in training");
+	near(rows(told.val, c->val, c->ends), 0, 2e-5, "... in validation");
+	near(worst(f->w, c->w, g->P), 0, 2e-5, "... the weights");
+	near(worst(f->aux, c->aux, g->A), 0, 2e-5, "... and running statistics");
+	is(f->average != NULL, c->average.kind != AVERAGE_NONE, "... an average where there is one");
+	if (f->average != NULL)
+		near(worst(f->average, c->mean, g->P + g->A), 0, 2e-5, "... the right one");
+}
+
+/* The way of the weights in bf16, where each step is less than their last bit: the masters are f32. */
+static void
+halves(const struct engine *en, struct train_opt o, const struct run_case *c)
+{
+	float w[NP], aux[NA];
+	double off = 0, all = 0;
+	struct weights f;
+	int e;
+
+	begin(o.ps.graph, c->nofc, w, aux);
+	o.precision = ENGINE_BF16;
+	if ((e = train_run(&o)) < 0) {
+		skip("... in bf16", err_line());
+		return;
+	}
+	nets_must(weights_load(in_dir("o-0002.safetensors"), o.ps.graph, &f));
+	for (int i = 0; i < NP; i++) {
+		all += pow((double)c->w[i] - (double)w[i], 2);
+		off += pow((double)f.w[i] - (double)c->w[i], 2);
+	}
+	ok(sqrt(off / all) < 0.05, "%s: ... in bf16 %.3f of the way is lost, %.3f of it where nothing is f32", en->name, sqrt(off / all),
+	    RUN_LOST);
+	weights_free(&f);
+}
+
+/* The statistics of the average, taken anew. */
+static void
+anew(const struct engine *en, const struct graph *g, const struct run_case *c, struct weights *f, const struct batch_opt *data)
+{
+	struct stats_opt o = { .engine = en, .threads = 1, .weights = f, .data = *data };
+	uint64_t n;
+	float aux[NA];
+
+	memcpy(f->w, f->average, g->P * sizeof(float));
+	is(stats_run(&o, aux, &n), 0, "... its statistics taken anew");
+	near(worst(aux, c->stats, g->A), 0, 2e-5, "... of all pictures");
+}
+
+/* Of the checkpoints the two newest stay, and the best. */
+static void
+kept(const struct run_case *c)
+{
+	for (uint32_t e = 1; e <= c->ends; e++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "o-%04u.safetensors", e);
+		if (access(in_dir(name), F_OK) == 0 ? e + 2 <= c->ends : e + 2 > c->ends)
+			is(e, c->ends, "... the checkpoints that stay");
+	}
+}
+
+static void
+run(const struct engine *en, const struct run_case *c)
+{
+	struct graph *g = net(c->smooth);
+	static const volatile sig_atomic_t never;
+	char last[32];
+	struct weights f, best;
+	float w[NP], aux[NA];
+	struct train_opt o = { .engine = en, .threads = 1, .data = { .path = in_dir("train.rec"), .batch = 4, .aug = { .scale = 1 / 128.f } },
+		.val = in_dir("val.rec"), .views = { .flip = c->flip, .shift = c->shift }, .ps = { .graph = g, .nworkers = 1,
+		.hyper = { .rule = c->rule, .momentum = c->momentum, .beta2 = c->beta2, .eps = c->eps, .wd = c->wd,
+		.clip_norm = c->clip_norm, .average = c->average } }, .swa = c->swa, .init = "uniform:0.07",
+		.accumulate = c->accumulate > 0 ? c->accumulate : 1, .epochs = c->epochs > 0 ? c->epochs : 2, .save = in_dir("o"),
+		.keep = 2, .best = true, .patience = c->patience, .start = in_dir("first.safetensors"), .stop = &never, .event = event };
+
+	is(g->P, NP, "the net of run.py");
+	nets_must(sched_parse(c->lr, &o.sched));
+	begin(g, c->nofc, w, aux);
+	nets_must(weights_save(o.start, g, w, aux, NULL, OPT_SGD, NULL, NULL, 0));
+	memset(&told, 0, sizeof(told));
+	nets_must(train_run(&o));
+	snprintf(last, sizeof(last), "o-%04u.safetensors", c->ends);
+	nets_must(weights_load(in_dir(last), g, &f));
+	compare(en, g, c, &f);
+	nets_must(weights_load(in_dir("o-best.safetensors"), g, &best));
+	is(atoi(weights_get(&best, "epoch")), c->best, "... the best");
+	kept(c);
+	if (c->average.kind == AVERAGE_SWA)
+		anew(en, g, c, &f, &o.data);
+	if (c->way)
+		halves(en, o, c);
+	weights_free(&f);
+	weights_free(&best);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	char clean[64];
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	nets_must(pictures(in_dir("train.rec"), 0, TRAIN, 3));
+	nets_must(pictures(in_dir("val.rec"), 100, VAL, 5));
+	for (const struct engine *const *e = engine_list; *e != NULL; e++) {
+		struct engine_dev *dev;
+
+		if ((*e)->open(0, 1, &dev) < 0) {
+			skip((*e)->name, err_line());
+			continue;
+		}
+		(*e)->close(dev);
+		for (size_t i = 0; i < sizeof(run_cases) / sizeof(*run_cases); i++)
+			run(*e, &run_cases[i]);
+	}
+	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
+	return system(clean) != 0 || done();
+}

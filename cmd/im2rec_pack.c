@@ -20,14 +20,14 @@ struct run {
 };
 
 static int
-take_record(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n)
+take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 {
 	struct run *r = ctx;
 	int e = im2rec_watch_step(&r->watch, recset_records(r->out), recset_bytes(r->out),
 	    progress_due() ? source_share(r->in, r->items) : -1);
 
 	r->items++;
-	return e < 0 ? e : recset_put(r->out, name, id, p, n);
+	return e < 0 ? e : recset_put(r->out, item, p, n);
 }
 
 /* The place of an item that could not be named stands in the line. */
@@ -38,13 +38,13 @@ warn(const char *name, int e)
 }
 
 static int
-take_bad(void *ctx, const char *name, int e)
+take_bad(void *ctx, const struct pack_item *item, int e)
 {
 	struct run *r = ctx;
 
 	r->items++;
-	warn(name, e);
-	return recset_reject(r->out, name, err_line());
+	warn(item->name, e);
+	return recset_reject(r->out, item, err_line());
 }
 
 /* A file is known by its size and time, a directory by what is met in it. */
@@ -93,7 +93,8 @@ pass_kept(struct run *r)
 		if (e == 0)
 			return err_fail(ERR_ARG, "the source has fewer items than before; without --resume it begins anew");
 		r->items++;
-		if ((e = recset_pass(r->out, item.name, &reason)) == 0 && reason != NULL) {
+		if ((e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason)) == 0 &&
+		    reason != NULL) {
 			err_note(0, "%s", reason);
 			warn(item.name, ERR_ITEM);
 		}

@@ -113,14 +113,11 @@ io_write(int fd, const void *p, size_t n)
 }
 
 int
-io_slurp(const char *path, size_t max, struct buf *b)
+io_slurp_fd(int fd, size_t max, struct buf *b)
 {
-	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	size_t room = 0, got = 0, start = b->n;
 	int e = 0;
 
-	if (fd < 0)
-		return err_sys("open");
 	while (e == 0 && got == room) {
 		if ((e = buf_room(b, SLURP_LEAST)) < 0)
 			break;
@@ -131,6 +128,17 @@ io_slurp(const char *path, size_t max, struct buf *b)
 		if (b->n - start > max)
 			e = err_fail(ERR_LIMIT, "is longer than %zu bytes", max);
 	}
+	return e;
+}
+
+int
+io_slurp(const char *path, size_t max, struct buf *b)
+{
+	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), e;
+
+	if (fd < 0)
+		return err_sys("open");
+	e = io_slurp_fd(fd, max, b);
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return e;

@@ -23,6 +23,8 @@ int	 io_write(int fd, const void *p, size_t n);
 int	 io_peek(int fd, void *p, size_t n, size_t *got);
 /* Appends the whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT beyond max bytes. */
 int	 io_slurp(const char *path, size_t max, struct buf *b);
+/* The same of all that is left of an open file. */
+int	 io_slurp_fd(int fd, size_t max, struct buf *b);
 
 /* Flushes what was written to disk; what cannot be flushed, such as a pipe, is fine.  Returns 0 or ERR_SYS. */
 int	 io_flush(int fd);

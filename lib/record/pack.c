@@ -2,7 +2,6 @@
 #include "record/pack.h"
 #include "base/crew.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "record/imrec.h"
 #include "record/rec.h"
 
@@ -17,6 +16,7 @@
 struct item {
 	uint64_t	 id;
 	struct buf	 name;
+	struct stamp	 stamp;
 	struct buf	 rec;		/* the image record: its head and labels, and the picture as it came, */
 	size_t		 head;		/* ... which begins here: encoded, or pixels [h,w,c] when c > 0 */
 	uint32_t	 c, h, w;
@@ -74,7 +74,7 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	if (it->e < 0)
 		return;
 	if (it->later)
-		it->e = io_slurp((const char *)it->name.p, IMG_BYTES, &it->rec);
+		it->e = source_read((const char *)it->name.p, &it->rec, &it->stamp);
 	if (it->e == 0)
 		it->e = convert(p->conv[worker], it);
 	if (it->e == 0)
@@ -99,6 +99,8 @@ keep(struct item *it, const struct source_item *from, int e)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
 		return ERR_NOMEM;
+	if (!it->later)
+		it->stamp = stamp_of(from->name);
 	if (e < 0)
 		return 0;
 	if ((e = imrec_encode(&it->rec, from->id, from->label, from->labels, NULL, 0)) < 0)
@@ -143,15 +145,16 @@ fill(void *ctx, uint32_t slot)
 static int
 hand_on(const struct pack_sink *sink, struct item *it)
 {
+	const struct pack_item item = { (const char *)it->name.p, it->id, it->stamp };
 	int e = 0;
 
 	if (it->e == ERR_NOMEM)
 		return err_nomem();
 	if (it->e < 0) {
 		err_note(0, "%s", it->line);
-		e = sink->bad(sink->ctx, (const char *)it->name.p, it->e);
+		e = sink->bad(sink->ctx, &item, it->e);
 	} else {
-		e = sink->record(sink->ctx, (const char *)it->name.p, it->id, it->framed.p, it->framed.n);
+		e = sink->record(sink->ctx, &item, it->framed.p, it->framed.n);
 	}
 	buf_trim(&it->framed, KEEP);
 	return e;

@@ -11,12 +11,19 @@
 #include "image/conv.h"
 #include "source/source.h"
 
+/* The item of the source that something is of. */
+struct pack_item {
+	const char	*name;	/* "": what is wrong with it names it */
+	uint64_t	 id;
+	struct stamp	 stamp;	/* of the file that was read, where the item is one */
+};
+
 /* Both are called in the thread that runs pack_run(), in the source's order. */
 struct pack_sink {
-	/* Takes the n bytes of a framed record, made of the item called name.  Anything but 0 ends the run. */
-	int	(*record)(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n);
-	/* An item that is left out; the line says why.  name may be "": then the line names it.  Anything but 0 ends the run. */
-	int	(*bad)(void *ctx, const char *name, int e);
+	/* Takes the n bytes of an item's framed record.  Anything but 0 ends the run. */
+	int	(*record)(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n);
+	/* An item that is left out; the line says why.  Anything but 0 ends the run. */
+	int	(*bad)(void *ctx, const struct pack_item *item, int e);
 	void	*ctx;
 };
 

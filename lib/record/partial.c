@@ -200,27 +200,12 @@ partial_left(const struct partial *p)
 	return p->left;
 }
 
-/* An item's name and, where a file is called so, its size and date: another picture under the same name is another item. */
-static uint64_t
-place_of(const char *name)
-{
-	uint64_t v[4] = { sum_of(name, strlen(name)) };
-	struct stat st;
-
-	if (stat(name, &st) < 0 || !S_ISREG(st.st_mode))
-		return v[0];
-	v[1] = (uint64_t)st.st_size;
-	v[2] = (uint64_t)st.st_mtim.tv_sec;
-	v[3] = (uint64_t)st.st_mtim.tv_nsec;
-	return sum_of(v, sizeof(v));
-}
-
 int
-partial_pass(struct partial *p, const char *name, struct journal_item *it)
+partial_pass(struct partial *p, const char *name, uint64_t place, struct journal_item *it)
 {
 	int e = journal_next(p->kept, it);
 
-	if (e > 0 && it->place == place_of(name)) {
+	if (e > 0 && it->place == place) {
 		p->left--;
 		return 0;
 	}
@@ -236,7 +221,6 @@ partial_put(struct partial *p, const struct journal_item *from, const uint8_t *f
 	struct journal_item it = *from;
 	int e;
 
-	it.place = place_of(it.name);
 	if (it.packed)
 		it.sum = sum_of(framed, (size_t)it.bytes);
 	if ((e = journal_put(&p->lines, &it)) < 0)

@@ -26,12 +26,12 @@ void	 partial_close(struct partial *p);
 /* Items that were kept and not yet passed. */
 uint64_t partial_left(const struct partial *p);
 /*
- * The next of them, which the source now calls name; lent until the next call.
+ * The next of them, which the source now calls name and whose place it now gives; lent until the next call.
  * Returns 0, ERR_ARG when the source has another item there, or ERR_SYS.
  */
-int	 partial_pass(struct partial *p, const char *name, struct journal_item *it);
+int	 partial_pass(struct partial *p, const char *name, uint64_t place, struct journal_item *it);
 
-/* Appends an item, and its it->bytes when it is packed; place and sum are filled in here.  Returns 0, ERR_SYS or ERR_NOMEM. */
+/* Appends an item, and its it->bytes when it is packed; its sum is filled in here.  Returns 0, ERR_SYS or ERR_NOMEM. */
 int	 partial_put(struct partial *p, const struct journal_item *it, const uint8_t *framed);
 /* Writes what waits.  Returns 0 or ERR_SYS. */
 int	 partial_flush(struct partial *p);

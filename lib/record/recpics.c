@@ -192,6 +192,7 @@ static int
 next_of_source(struct recpics *p, struct buf *room)
 {
 	struct source_item it;
+	struct stamp stamp;
 	struct img raw;
 	int e = source_next(p->source, &it);
 
@@ -202,7 +203,7 @@ next_of_source(struct recpics *p, struct buf *room)
 	raw = (struct img){ .p = it.data, .c = it.c, .h = it.h, .w = it.w };
 	p->came.n = 0;
 	if (it.later)
-		e = io_slurp(it.name, IMG_BYTES, &p->came);
+		e = source_read(it.name, &p->came, &stamp);
 	else if (it.c == 0)
 		e = buf_put(&p->came, it.data, it.n);
 	return e < 0 ? bad_read(e, it.name) : pack(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);

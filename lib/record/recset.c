@@ -69,11 +69,21 @@ note_reject(struct recset *s, const char *name, const char *reason)
 	return e;
 }
 
+/* An item's name and, where it is a file, its stamp: another picture under the same name is another item. */
+static uint64_t
+place_of(const struct pack_item *item)
+{
+	const struct stamp *t = &item->stamp;
+	uint64_t v[4] = { sum_of(item->name, strlen(item->name)), t->bytes, (uint64_t)t->s, (uint64_t)t->ns };
+
+	return t->bytes == 0 && t->s == 0 ? v[0] : sum_of(v, sizeof(v));
+}
+
 int
-recset_pass(struct recset *s, const char *name, const char **reason)
+recset_pass(struct recset *s, const struct pack_item *item, const char **reason)
 {
 	struct journal_item it;
-	int e = partial_pass(s->partial, name, &it);
+	int e = partial_pass(s->partial, item->name, place_of(item), &it);
 
 	if (e < 0)
 		return e;
@@ -93,13 +103,13 @@ flush(struct recset *s)
 }
 
 int
-recset_put(struct recset *s, const char *name, uint64_t id, const uint8_t *p, size_t n)
+recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, size_t n)
 {
-	const struct journal_item it = { .packed = true, .name = name, .id = id, .bytes = n };
 	int e;
 
 	if (s->partial != NULL)
-		return partial_put(s->partial, &it, p);
+		return partial_put(s->partial, &(struct journal_item){ .place = place_of(item), .packed = true,
+		    .name = item->name, .id = item->id, .bytes = n }, p);
 	if ((e = buf_put(&s->wait, p, n)) < 0)
 		return e;
 	s->bytes += n;
@@ -108,14 +118,14 @@ recset_put(struct recset *s, const char *name, uint64_t id, const uint8_t *p, si
 }
 
 int
-recset_reject(struct recset *s, const char *name, const char *reason)
+recset_reject(struct recset *s, const struct pack_item *item, const char *reason)
 {
-	const struct journal_item it = { .name = name, .reason = reason };
 	int e;
 
-	if ((e = note_reject(s, name, reason)) < 0 || s->partial == NULL)
+	if ((e = note_reject(s, item->name, reason)) < 0 || s->partial == NULL)
 		return e;
-	return partial_put(s->partial, &it, NULL);
+	return partial_put(s->partial, &(struct journal_item){ .place = place_of(item), .name = item->name,
+	    .reason = reason }, NULL);
 }
 
 /* A name a line; what would break the line becomes a question mark. */

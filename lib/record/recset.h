@@ -9,6 +9,7 @@
 #ifndef RECORD_RECSET_H
 #define RECORD_RECSET_H
 
+#include "record/pack.h"
 #include "source/names.h"
 
 #include <stdbool.h>
@@ -31,10 +32,10 @@ uint64_t recset_kept(const struct recset *s);
  * ... that come first, each as the source now calls it.  *reason: NULL, or
  * why it was left out, lent until the next call.  Returns 0, ERR_ARG (it was another item), or ERR_SYS or ERR_NOMEM.
  */
-int	 recset_pass(struct recset *s, const char *name, const char **reason);
-/* Appends the n bytes of a framed record, made of the item called name; or notes that it is left out.  Return 0, ERR_SYS or ERR_NOMEM. */
-int	 recset_put(struct recset *s, const char *name, uint64_t id, const uint8_t *p, size_t n);
-int	 recset_reject(struct recset *s, const char *name, const char *reason);
+int	 recset_pass(struct recset *s, const struct pack_item *item, const char **reason);
+/* Appends the n bytes of an item's framed record; or notes that it is left out.  Return 0, ERR_SYS or ERR_NOMEM. */
+int	 recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, size_t n);
+int	 recset_reject(struct recset *s, const struct pack_item *item, const char *reason);
 /*
  * Writes what is left; the files appear.  Frees s, also on errors.  Old files beside the records go before the new
  * records come, and new ones come after them: whenever it is cut off, no file stands beside records that are not its own.

@@ -1,11 +1,15 @@
 /* source - a cursor over pictures, wherever they come from. */
 #include "base/err.h"
+#include "base/io.h"
 #include "source/ending.h"
 #include "image/img.h"
 #include "source/source_kind.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct source {
 	const struct source_kind	*kind;
@@ -191,6 +195,22 @@ int
 source_skip(struct source *s, struct source_item *item)
 {
 	return next(s, false, item);
+}
+
+int
+source_read(const char *name, struct buf *data, struct stamp *stamp)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC), e;
+
+	if (fd < 0) {
+		e = err_sys("open");
+		*stamp = stamp_of(name);
+		return e;
+	}
+	*stamp = stamp_of_fd(fd);
+	e = io_slurp_fd(fd, IMG_BYTES, data);
+	close(fd);
+	return e;
 }
 
 double

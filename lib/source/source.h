@@ -18,7 +18,9 @@
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
 
+#include "base/buf.h"
 #include "source/names.h"
+#include "source/stamp.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +45,7 @@ struct source_item {
 	uint32_t	 labels;	/* 1 or more */
 	const float	*label;
 	const char	*name;		/* for messages: where it comes from */
-	bool		 later;		/* the picture is in the file called name, not yet read: data is NULL */
+	bool		 later;		/* the picture is in the file called name, for source_read(): data is NULL */
 	const uint8_t	*data;		/* an encoded picture of n bytes; or, c > 0, pixels [h,w,c] */
 	size_t		 n;
 	uint32_t	 c, h, w;
@@ -65,6 +67,11 @@ int	 source_next(struct source *s, struct source_item *item);
  * stream, or ERR_ITEM where source_next() may have given an item or ERR_ITEM.  For a run that goes on where another ended.
  */
 int	 source_skip(struct source *s, struct source_item *item);
+/*
+ * The picture of an item that is `later`, appended, and the stamp of the file that it was read from, or else of the name.
+ * Threads: any.  Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
+ */
+int	 source_read(const char *name, struct buf *data, struct stamp *stamp);
 /* How much of the source `done` of the items are that it gave so far, 0..1, where that is known; else -1. */
 double	 source_share(const struct source *s, uint64_t done);
 /* Items given of which labels beyond label_width were left out. */

@@ -10,16 +10,16 @@
 static char data_dir[512];
 
 static int
-put(void *ctx, const char *name, uint64_t id, const uint8_t *p, size_t n)
+put(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 {
-	return recset_put(ctx, name, id, p, n);
+	return recset_put(ctx, item, p, n);
 }
 
 static int
-bad(void *ctx, const char *name, int e)
+bad(void *ctx, const struct pack_item *item, int e)
 {
 	(void)ctx;
-	ok(0, "%s: %d %s", name, e, err_line());
+	ok(0, "%s: %d %s", item->name, e, err_line());
 	return 0;
 }
 

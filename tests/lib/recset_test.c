@@ -40,9 +40,9 @@ put(struct recset *s, uint64_t i)
 
 	snprintf(name, sizeof(name), "i%d", (int)i);
 	if (i % 3 == 2)
-		return recset_reject(s, name, "a reason");
+		return recset_reject(s, &(struct pack_item){ .name = name }, "a reason");
 	rec_frame(&rec, data, sizeof(data));
-	e = recset_put(s, name, i, rec.p, rec.n);
+	e = recset_put(s, &(struct pack_item){ .name = name, .id = i, .stamp = { 64, (int64_t)i, 5 } }, rec.p, rec.n);
 	buf_free(&rec);
 	return e;
 }
@@ -60,13 +60,17 @@ put_some(struct recset *s, uint64_t from, uint64_t to)
 static int
 pass_all(struct recset *s, uint32_t *left_out)
 {
+	struct pack_item item;
 	const char *reason;
 	char name[16];
 	int e = 0;
 
 	for (int i = 0; e == 0 && recset_kept(s) > 0; i++) {
 		snprintf(name, sizeof(name), "i%d", i);
-		e = recset_pass(s, name, &reason);
+		item = (struct pack_item){ .name = name, .stamp = { 64, i, 5 } };
+		if (i % 3 == 2)
+			item.stamp = (struct stamp){ 0 };
+		e = recset_pass(s, &item, &reason);
 		*left_out += e == 0 && reason != NULL && strcmp(reason, "a reason") == 0;
 	}
 	return e;
@@ -126,7 +130,11 @@ test_taken_up(void)
 	create(NULL, 2, true, ERR_ARG);
 	s = create(rejects, 1, true, 0);
 	is(recset_kept(s), 7, "it is taken up");
-	is(recset_pass(s, "another", &reason), ERR_ARG, "but not for another source");
+	is(recset_pass(s, &(struct pack_item){ .name = "another" }, &reason), ERR_ARG, "but not for another source");
+	recset_abandon(s);
+	s = create(rejects, 1, true, 0);
+	is(recset_pass(s, &(struct pack_item){ .name = "i0", .stamp = { 64, 0, 6 } }, &reason), ERR_ARG,
+	    "nor when another file has its name");
 	recset_abandon(s);
 	s = create(rejects, 1, true, 0);
 	is(pass_all(s, &left_out), 0, "the same source is passed");

@@ -246,9 +246,30 @@ test_mnist(void)
 	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) beside t10k-images-idx3-ubyte", "no labels");
 }
 
+/* What was read has the stamp of the file that was opened, not of what is called so afterwards. */
+static void
+test_read(void)
+{
+	const char *path = pics_path("read.me");
+	struct stamp was, now;
+	struct buf b = { 0 };
+
+	pics_write(path, "first", 5);
+	ok(source_read(path, &b, &was) == 0 && b.n == 5, "a picture that is read later");
+	now = stamp_of(path);
+	ok(was.bytes == 5 && memcmp(&was, &now, sizeof(was)) == 0, "with the stamp of its file");
+	pics_write(path, "another", 7);
+	now = stamp_of(path);
+	ok(memcmp(&was, &now, sizeof(was)) != 0, "which another file has not");
+	is(source_read(pics_path("is.not"), &b, &was), ERR_SYS, "none");
+	ok(was.bytes == 0 && was.s == 0 && was.ns == 0, "... has none");
+	buf_free(&b);
+}
+
 int
 main(void)
 {
+	test_read();
 	pics_path("");
 	test_folders();
 	test_given();

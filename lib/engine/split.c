@@ -247,6 +247,8 @@ parts_of(char *list, struct engine_dev *d)
 	while (e == 0 && (one = strsep(&list, ",")) != NULL) {
 		struct split_part *part = &d->part[d->n];
 
+		if (*one == 0)
+			return err_fail(ERR_ARG, "a name is missing");
 		if (d->n == SPLIT_MOST)
 			return err_fail(ERR_ARG, "more than %d devices", SPLIT_MOST);
 		if ((e = part_of(one, part)) < 0)
@@ -337,8 +339,10 @@ split_open(const char *devices, unsigned threads, const struct engine **e, struc
 	int err = d == NULL || list == NULL ? err_nomem() : parts_of(list, d);
 
 	free(list);
-	if (err < 0 && d != NULL)
+	if (err < 0 && d != NULL) {
 		d->n = 0;	/* none is open */
+		err_within("devices %s", devices);
+	}
 	if (err < 0 || (err = open_parts(d, threads)) < 0 || (err = join_parts(d)) < 0) {
 		split_close(d);
 		return err;

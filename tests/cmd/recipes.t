@@ -21,6 +21,22 @@ want() {
 	esac
 }
 counts() { sed -n 's/^\([0-9]*\) weights in .* \([0-9.]*\) M multiply-adds.*/\1 \2/p'; }
+# What the name of a row says, MACHINESxBATCH and lrRATE, is what its options do; several devices are pieces of a step.
+as_named() { # NAME FILE
+	awk -v name="$1" '
+	    { v[$2] = $3 }
+	    END {
+		if (!match(name, /-[0-9]+x[0-9]+/)) exit 0
+		split(substr(name, RSTART + 1, RLENGTH - 1), nb, "x")
+		pieces = v["--accumulate"] ? v["--accumulate"] : 1
+		machines = v["--num-workers"] ? v["--num-workers"] : 1
+		good = name ~ /^resnet/ ? pieces == nb[1] && v["--batch"] == nb[2] : machines == nb[1] && v["--batch"] * pieces == nb[2]
+		if (match(name, /-lr[0-9.]+$/)) good = good && v["--lr"] + 0 == substr(name, RSTART + 3) + 0
+		if (name ~ /-async/) good = good && ("--async" in v)
+		if (name ~ /-sync/) good = good && !("--async" in v)
+		exit !good
+	    }' "$2"
+}
 said() { sed -n "1s/^# $1 - ..*/named/p; 2s/^# Source: ..*/sourced/p; s/^# Data: \(mnist\|cifar10\|ilsvrc12\)$/data/p" "$2" | tr '\n' ' '; }
 
 n=0 wrong=
@@ -28,6 +44,7 @@ for f in "$TOP"/share/recipes/*; do
 	r=$(basename "$f") n=$((n + 1))
 	[ "$(said "$r" "$f")" = "named sourced data " ] || wrong="$wrong $r:head"
 	[ "$(pworker @"$r" --batch 1 --print 2>"$r.err" | counts)" = "$(want "$r")" ] && [ ! -s "$r.err" ] || wrong="$wrong $r:net"
+	as_named "$r" "$f" || wrong="$wrong $r:name"
 	case $(dlaunch -P @"$r" pworker @"$r" --data x 2>&1 | grep -c '	pworker @') in
 	1) grep -q '^dlaunch' "$f" && wrong="$wrong $r:job" ;;
 	2 | 3 | 5) grep -q '^dlaunch --num-workers' "$f" || wrong="$wrong $r:job" ;;

@@ -62,6 +62,21 @@ is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "... and listed so"
 status 0 "it goes on" row b alone
 is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" "... and reaches what an uncut run does, to the last digit"
 
+# Killed alone, it leaves a worker that writes on.
+mkdir late && mkfifo up go
+printf '#!/bin/sh\necho $$ >"%s/up"\nread -r _ <"%s/go"\nexit 1\n' "$PWD" "$PWD" >late/pworker
+chmod +x late/pworker
+BUILD=$PWD/late RESULTS=$PWD/d.tsv RUNS=$PWD/d "$TOP/bench/reproduce" alone >/dev/null 2>&1 &
+read -r _ <up
+kill -9 $!
+wait $! 2>/dev/null
+status 75 "a row whose worker outlived its caller" row d alone
+like "$T/err" '^reproduce: alone, seed 1: its processes run already, in ' "... is not run twice"
+echo >go
+flock d/alone-1/lock true
+status 0 "when it has ended" row d alone
+is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "... the row runs, and reaches the same"
+
 status 2 "a row that there is not" row a nosuch
 status 1 "a row whose data is not there" row a other
 like "$T/err" 'other needs ILSVRC12' "... says so"

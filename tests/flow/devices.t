@@ -41,6 +41,8 @@ is "$(cut -f2- two.out)" "$(cut -f2- out)" "... the same score"
 status 0 "--print" pworker --net lenet --print --batch 7 --devices cpu:0,cpu:1
 like out '^cpu:1, batches of 4:$' "... says what each takes"
 status 2 "a device twice" train --net lenet --devices cpu:0,cpu:0
-like err '^pworker: cpu:0 twice$' "... is said"
+like err '^pworker: devices cpu:0,cpu:0: cpu:0 twice$' "... is said, with the list"
+status 2 "a comma too many" train --net lenet --devices cpu:0,
+like err '^pworker: devices cpu:0,: a name is missing$' "... is said"
 status 2 "--engine too" train --net lenet --devices cpu:0,cpu:1 --engine cpu
 done_testing

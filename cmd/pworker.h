@@ -31,6 +31,7 @@ struct worker_learn {
 	bool		 unit;
 	struct average	 average;
 	struct buf	 mults;		/* text of ps/plan.h */
+	unsigned	 said;		/* the theme's options that stand on the command line itself, a bit each */
 };
 
 enum worker_verdict { WORKER_SCORE, WORKER_ROWS, WORKER_STATISTICS };

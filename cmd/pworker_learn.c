@@ -1,10 +1,12 @@
 /* pworker_learn - the options that say how weights change: optimizer, rate, decay. */
 #include "pworker.h"
 #include "front.h"
+#include "front_recipe.h"
 
 #include "base/err.h"
 #include "ps/hello.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,8 +32,10 @@ static const char help[] =
 enum {
 	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM, O_ONNAN,
 	O_OPTIMIZER, O_SWA, O_TRUST, O_TURNS, O_UNIT,
-	O_WD, O_WDMULT
+	O_WD, O_WDMULT,
+	OPTIONS
 };
+_Static_assert(OPTIONS <= 32, "a bit each in `said`");
 
 static const struct option longs[] = {
 	{ "beta2", required_argument, NULL, O_BETA2 },
@@ -56,6 +60,17 @@ static const struct option longs[] = {
 	{ "wd-mult", required_argument, NULL, O_WDMULT },
 	{ NULL, 0, NULL, 0 }
 };
+
+/* A number between 0 and 1, which would both make an average that is none. */
+static float
+share(const char *option, const char *text)
+{
+	float v = (float)front_real(option, text, 0, 1);
+
+	if (v <= 0 || v >= 1)
+		front_wrong("%s: '%.64s' is not above 0 and below 1", option, text);
+	return v;
+}
 
 static void
 add_rule(struct worker_learn *l, const char *option, const char *kind, const char *rule)
@@ -88,7 +103,7 @@ lookahead(struct worker_learn *l, char *text)
 	*alpha++ = 0;
 	one_average(l, AVERAGE_LOOKAHEAD);
 	l->average.every = (uint32_t)front_num("--lookahead", text, 1, UINT32_MAX);
-	l->average.rate = (float)front_real("--lookahead", alpha, 0, 1);
+	l->average.rate = share("--lookahead", alpha);
 }
 
 /* The power of the number of workers. */
@@ -105,13 +120,15 @@ take(struct pworker *p, int c, char *text)
 {
 	struct worker_learn *l = &p->learn;
 
+	if (front_option_from() == NULL)
+		l->said |= 1u << c;
 	switch (c) {
 	case O_BETA2:	l->beta2 = front_real("--beta2", text, 0, 1); break;
 	case O_CLIP:	l->clip = front_real("--clip", text, 0, 1e30); break;
 	case O_CLIPNORM: l->clip_norm = front_real("--clip-norm", text, 0, 1e30); break;
 	case O_EMA:
 		one_average(l, AVERAGE_EMA);
-		l->average.rate = (float)front_real("--ema", text, 0, 1);
+		l->average.rate = share("--ema", text);
 		break;
 	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
 	case O_HELP:	worker_help(help);
@@ -138,23 +155,99 @@ take(struct pworker *p, int c, char *text)
 		p->train.swa = (uint64_t)front_num("--swa", text, 0, UINT32_MAX);
 		break;
 	case O_TRUST:	l->trust = front_real("--trust", text, 0, 1e30); break;
-	case O_TURNS:	l->turns = (double)front_num("--turns", text, 0, OPT_TURNS); break;
+	case O_TURNS:	l->turns = (double)front_num("--turns", text, 1, OPT_TURNS); break;
 	case O_UNIT:	l->unit = true; break;
 	case O_WD:	l->wd = front_real("--wd", text, 0, 1e30); break;
 	case O_WDMULT:	add_rule(l, "--wd-mult", "wd", text); break;
 	}
 }
 
-/* What belongs to one optimizer and was given with another would be lost in silence. */
+#define RULE(x)	(1u << OPT_##x)
+
+/* What not all optimizers read. */
+static const struct {
+	int		 option;
+	const char	*name;
+	unsigned	 rules;		/* those that do, a bit each */
+} of[] = {
+	{ O_BETA2, "--beta2", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(MUON) },
+	{ O_EPSILON, "--epsilon", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(LARS) | RULE(MUON) },
+	{ O_TRUST, "--trust", RULE(LARS) },
+	{ O_TURNS, "--turns", RULE(MUON) },
+	{ O_UNIT, "--unit", RULE(MUON) },
+};
+
+/* "adam, adamw or rmsprop" */
+static void
+names(unsigned rules, struct buf *b)
+{
+	for (unsigned r = 0; rules != 0; r++) {
+		if ((rules & (1u << r)) == 0)
+			continue;
+		rules &= ~(1u << r);
+		if (buf_put_fmt(b, "%s%s", b->n == 0 ? "" : rules != 0 ? ", " : " or ", opt_name((enum opt_rule)r)) < 0)
+			front_die("--optimizer", ERR_NOMEM);
+	}
+	if (buf_terminate(b) < 0)
+		front_die("--optimizer", ERR_NOMEM);
+}
+
+/* What is said to another optimizer would be lost in silence; a recipe's may be, where its optimizer was taken from it. */
+static void
+check_rule(const struct worker_learn *l)
+{
+	struct buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (l->said & (1u << of[i].option) && (of[i].rules & (1u << l->rule)) == 0) {
+			names(of[i].rules, &b);
+			front_wrong("%s: is of --optimizer %s, not of %s", of[i].name, (char *)b.p, opt_name(l->rule));
+		}
+}
+
+/* A mean that keeps all of what was divides by nothing in its correction, or never sees a gradient. */
+static void
+check_means(const struct worker_learn *l, const struct opt_hyper *h)
+{
+	bool adam = l->rule == OPT_ADAM || l->rule == OPT_ADAMW;
+
+	if (adam && h->momentum >= 1)
+		front_wrong("--momentum: of --optimizer %s it is below 1", opt_name(l->rule));
+	if ((adam || l->rule == OPT_RMSPROP) && h->beta2 >= 1)
+		front_wrong("--beta2: of --optimizer %s it is below 1", opt_name(l->rule));
+}
+
+/* What would come after the end of the run.  Its rates are said alone: a run may be a short one for a trial. */
+static void
+check_epochs(const struct pworker *p)
+{
+	const struct train_opt *t = &p->train;
+	const struct sched *s = &t->sched;
+	double epochs = (double)t->epochs;
+
+	if (p->learn.said & (1u << O_SWA) && t->swa >= t->epochs)
+		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, does not come with --epochs %" PRIu64, t->swa, t->epochs);
+	if ((p->learn.said & (1u << O_LR)) == 0 || t->ps.rank != 0 || p->judged != NULL)
+		return;
+	if (s->warmup > epochs)
+		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->part[i].at >= epochs) {
+			front_say("--lr: its change at epoch %g does not come with --epochs %" PRIu64, s->part[i].at, t->epochs);
+			break;
+		}
+}
+
 static void
 check(const struct pworker *p)
 {
 	const struct worker_learn *l = &p->learn;
 
-	if (!isnan(l->trust) && l->rule != OPT_LARS)
-		front_wrong("--trust: is of --optimizer lars, not of %s", opt_name(l->rule));
-	if ((!isnan(l->turns) || l->unit) && l->rule != OPT_MUON)
-		front_wrong("%s: is of --optimizer muon, not of %s", l->unit ? "--unit" : "--turns", opt_name(l->rule));
+	check_rule(l);
+	check_means(l, &p->train.ps.hyper);
+	check_epochs(p);
+	if (l->said & (1u << O_WDMULT) && l->wd == 0)
+		front_wrong("--wd-mult: nothing decays with --wd 0");
 	if (hello_check(&p->train.ps.hyper, p->train.ps.slack) < 0)
 		front_wrong("%s: %s", l->average.kind == AVERAGE_SWA ? "--swa" : l->rule == OPT_LARS ? "--optimizer" :
 		    "--clip-norm", err_line());
@@ -174,9 +267,9 @@ settle(struct pworker *p)
 	h->l1 = (float)l->l1;
 	h->clip = (float)l->clip;
 	h->clip_norm = (float)l->clip_norm;
-	h->trust = isnan(l->trust) ? h->trust : (float)l->trust;
-	h->turns = isnan(l->turns) ? h->turns : (uint32_t)l->turns;
-	h->unit = l->unit;
+	h->trust = isnan(l->trust) || l->rule != OPT_LARS ? h->trust : (float)l->trust;
+	h->turns = isnan(l->turns) || l->rule != OPT_MUON ? h->turns : (uint32_t)l->turns;
+	h->unit = l->unit && l->rule == OPT_MUON;
 	h->average = l->average;
 	check(p);
 	if (buf_terminate(&l->mults) < 0)

@@ -219,8 +219,8 @@ epoch(struct train *t, uint64_t n)
 	t->over = t->stream;
 	if (t->stream && t->step == from)
 		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
-	/* Of slow and fast workers each has its own records, and one may have none. */
-	if (t->epoch.samples == 0 && (t->sync || t->o->ps.nworkers == 1))
+	/* Of slow and fast workers each has its own records, and one may have none; all may have been left out as no numbers. */
+	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
 		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " gave a sample", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
 	score(&ev, &t->epoch);

@@ -96,6 +96,36 @@ like "$T/err" '^pworker: --clip-norm: .* slack 0 alone' "... are refused"
 status 2 "... for whole arrays too" train --optimizer lars --async
 status 2 "what is another optimizer's" train --optimizer adam --unit
 like "$T/err" '^pworker: --unit: is of --optimizer muon' "... is not taken in silence"
+
+# refused OPTIONS... -- LINE: what has no effect beside the others is said, and nothing is begun.
+refused() {
+	why=${*: -1}
+	status 2 "${*:1:$#-1}" train "${@:1:$#-1}"
+	is "$(cat "$T/err")" "pworker: $why" "... is refused"
+}
+refused --beta2 0.9 "--beta2: is of --optimizer adam, adamw, rmsprop or muon, not of sgd"
+refused --optimizer lars --beta2 0.9 "--beta2: is of --optimizer adam, adamw, rmsprop or muon, not of lars"
+refused --epsilon 0.1 --optimizer nesterov "--epsilon: is of --optimizer adam, adamw, rmsprop, lars or muon, not of nesterov"
+refused --trust 0.1 --optimizer adam "--trust: is of --optimizer lars, not of adam"
+refused --turns 5 "--turns: is of --optimizer muon, not of sgd"
+refused --optimizer muon --turns 0 "--turns: 0 is not in 1..100"
+refused --swa 99 "--swa: epoch 99, counted from 0, does not come with --epochs 10"
+refused --swa 4 --epochs 4 "--swa: epoch 4, counted from 0, does not come with --epochs 4"
+refused --ema 1 "--ema: '1' is not above 0 and below 1"
+refused --ema 0 "--ema: '0' is not above 0 and below 1"
+refused --lookahead 5:0 "--lookahead: '0' is not above 0 and below 1"
+refused --optimizer adam --momentum 1 "--momentum: of --optimizer adam it is below 1"
+refused --optimizer rmsprop --beta2 1 "--beta2: of --optimizer rmsprop it is below 1"
+refused --wd 0 --wd-mult '*_bias=0' "--wd-mult: nothing decays with --wd 0"
+printf 'pworker --optimizer muon\npworker --turns 3\npworker --unit\npworker --lr 0.02,x0.1@9\n' >muon
+status 0 "a recipe's options of another optimizer" train "@$T/muon" --optimizer sgd --steps 1
+is "$(grep -c 'turns\|unit\|--lr' "$T/err")" 0 "... are let go"
+status 0 "a rate that changes too late" train --lr 0.02,x0.5@1,x0.1@4,x0.1@5 --epochs 2 --steps 1
+like "$T/err" '^pworker: --lr: its change at epoch 4 does not come with --epochs 2$' "... is said"
+status 0 "a warm-up that does not end" train --lr warmup:4,0.1 --epochs 2 --steps 1
+like "$T/err" '^pworker: --lr: a warm-up of 4 epochs does not end with --epochs 2$' "... likewise"
+status 2 "a warm-up from a pipe" sh -c "cat a.rec | pworker --net lenet --variant bn --data - --lr warmup:2,0.1"
+like "$T/err" 'a rate that changes within epochs needs to know how long they are' "... whose end nobody knows"
 status 2 "a rule without a number" train --lr-mult fc1
 status 2 "a rule for nothing" train --wd-mult 'fc9*=0' --steps 1
 like "$T/err" "'fc9\*' is the name of no array of the net" "... is said"

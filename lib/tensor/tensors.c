@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define ELEMENT_MOST 8	/* bytes of the widest type */
+#define PIECE	65536u	/* bytes of a pipe in work at a time */
 
 static const struct {
 	const char	*name;
@@ -174,19 +175,50 @@ tensors_sort(const struct tensors *t, const struct tensor ***sorted)
 	return 0;
 }
 
+/* What a pipe gives, into a file of no name that takes its place: tables are read here and there. */
+static int
+spool(int *pipe)
+{
+	uint8_t *room = malloc(PIECE);
+	size_t got = PIECE;
+	int fd = -1, e = room == NULL ? err_nomem() : io_temp(&fd);
+
+	while (e == 0 && got > 0)
+		if ((e = io_read(*pipe, room, PIECE, &got)) == 0)
+			e = io_write(fd, room, got);
+	free(room);
+	if (fd >= 0) {
+		close(*pipe);
+		*pipe = fd;
+	}
+	return e;
+}
+
 static int
 open_file(struct tensors *t, const char *path)
 {
+	bool in = strcmp(path, "-") == 0;
 	struct stat st;
 
-	/* Not to wait for the other end of a named pipe. */
-	if ((t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
+	/* Not to wait for somebody at the other end of a named pipe; who is there is waited for. */
+	t->fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (t->fd < 0)
 		return err_sys("open");
 	t->opened = true;
 	if (fstat(t->fd, &st) < 0)
 		return err_sys("stat");
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
+		int e = 0;
+
+		if (!in && fcntl(t->fd, F_SETFL, O_RDONLY) < 0)
+			return err_sys("open");
+		if ((e = spool(&t->fd)) < 0)
+			return e;
+		if (fstat(t->fd, &st) < 0)
+			return err_sys("stat");
+	}
 	if (!S_ISREG(st.st_mode))
-		return err_fail(ERR_FORMAT, "is not a plain file");
+		return err_fail(ERR_FORMAT, "is neither a file nor a pipe");
 	t->size = (uint64_t)st.st_size;
 	return 0;
 }
@@ -212,7 +244,7 @@ tensors_open(struct tensors *t, const char *path)
 
 	*t = (struct tensors){ 0 };
 	if ((e = open_file(t, path)) < 0 || (e = read_table(t)) < 0 || (e = tensors_sort(t, &t->by_name)) < 0) {
-		err_within("%s", path);
+		err_within("%s", strcmp(path, "-") == 0 ? "standard input" : path);
 		tensors_close(t);
 	}
 	return e;

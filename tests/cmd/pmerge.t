@@ -30,6 +30,11 @@ status 0 "... with the same numbers" pmerge --diff plain.safetensors back.safete
 status 0 "... which is told without it, too" pmerge --diff plain.safetensors w.params
 status 0 "... either way" pmerge --diff w.params plain.safetensors
 status 0 "to a pipe in that format" sh -c 'pmerge --to params "$1" | cmp - w.params' sh "$2"
+ok "from a pipe" sh -c 'pmerge "$1" | pmerge --to params - | cmp - w.params' sh "$2"
+ok "from pipes with names" bash -c 'pmerge <(pmerge "$1") <(cat "$2") | cmp - mean.safetensors' sh "$@"
+mkfifo nobody
+status 1 "a pipe that nobody writes to" timeout 10 pmerge --list nobody
+like "$T/err" "^pmerge: nobody: has 0 bytes, fewer than a header's length\$" "... is not waited for"
 status 0 "to a model of ONNX" pmerge -o net.onnx "$2"
 ok "the same through a pipe" sh -c 'pmerge --to onnx "$1" | cmp - net.onnx' sh "$2"
 ok "the same from MXNet's format, the net named" sh -c \

@@ -38,6 +38,14 @@ static const char help[] =
     "  --deterministic, --autotune  which kernels           --print  the net; with --batch its memory\n"
     "  @NAME                   the options of a recipe; --recipes: which there are  --help  --version\n";
 
+static bool
+is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && *value != 0;
+}
+
 /*
  * OpenMP reads its environment before main: idle threads that spin take the
  * processor from the decoders and from other workers, so they get a short bound.
@@ -48,11 +56,12 @@ spin_little(char *argv[])
 	char self[PATH_MAX];	/* its real path: by /proc/self/exe the process would be called "exe" */
 	ssize_t n;
 
-	if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL)
+	if (is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT"))
 		return;
 	if ((n = readlink("/proc/self/exe", self, sizeof(self) - 1)) < 0)
 		return;
 	self[n] = 0;
+	unsetenv("OMP_WAIT_POLICY");	/* of an empty one it would complain again */
 	setenv("GOMP_SPINCOUNT", SPINS, 1);
 	execv(self, argv);
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define TICK_MS		200
-#define LINGER_S	1.0	/* that servers get for their own end after workers that were told to end */
 #define LINK_S		10.0	/* of silence that a connection is lost after, where the host is not */
 #define BYE_S		2.0	/* that remote shells get to end after their agents */
 #define KILLED_S	5.0	/* that SIGKILL may take */
@@ -159,9 +158,9 @@ mind_end(struct launch *l)
 	double now = clk_s();
 	char name[32];
 
-	/* Servers end by themselves when their workers have said good-bye. */
+	/* Servers end by themselves when their workers have said good-bye; of a job that is to end in half of what is left. */
 	if (m != NULL && m->what.role != JOB_WORKER && l->term_at == 0)
-		l->term_at = now + (l->signo != 0 ? LINGER_S : l->opt->grace_s);
+		l->term_at = now + (l->signo == 0 ? l->opt->grace_s : l->kill_at > now ? (l->kill_at - now) / 2 : 0);
 	if (l->cause_at != 0 && now > l->cause_at)
 		launch_end(l);
 	if (l->term_at != 0 && now > l->term_at && !l->roster->termed) {

@@ -49,7 +49,7 @@ struct launch_opt {
 	const char	*tool;		/* in front of our own lines */
 	struct job	 job;		/* but addr, host and children, which are each agent's own */
 	double		 start_s;	/* the most that hosts and servers may take to be there */
-	double		 grace_s;	/* between SIGTERM and SIGKILL */
+	double		 grace_s;	/* between SIGTERM and SIGKILL; and for ends of their own, of those whose peer is lost */
 	int		 signals;	/* a signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP, which are blocked; SIGPIPE is blocked too */
 	int		 in;		/* what worker 0 reads, as job.input says; -1: nothing */
 	int		 out, err;	/* where all goes */

@@ -11,7 +11,6 @@
 #include "run/outq.h"
 #include "run/remote.h"
 
-#define LAUNCH_CAUSE_S	1.0	/* that a process may take to end after others saw it go */
 #define LAUNCH_PATIENCE_S 5.0	/* before it is said who is waited for; then twice that, and so on */
 
 struct launch {
@@ -31,7 +30,7 @@ struct launch {
 	double		 saved;		/* when that was done last */
 	struct record_signal sent[RECORD_SIGNALS];	/* signals of a detached job, for hosts that have missed them */
 	uint32_t	 nsent;
-	double		 cause_at;	/* a process lost its peer: that peer's own end is waited for until then; 0: nobody did */
+	double		 cause_at;	/* a process lost its peer: the others' own ends are waited for until then; 0: nobody did */
 };
 
 /* A line of our own, behind the tool's name. */

@@ -101,14 +101,18 @@ take_exit(struct launch *l, struct remote *r, struct member *m, int status, doub
 	m->peak_kib = peak_kib;
 	if (roster_end(l->roster, m, status, seconds)) {
 		if (!was && l->signo == 0 && l->cause_at == 0)
-			launch_note(l, "%s on %s: %s%s", name, r->name, how, going_on(l) ? "" : ": the others are ended");
-		/* Who lost a peer may be faster to say so than that peer to end, and its status is the job's. */
+			launch_note(l, "%s on %s: %s%s", name, r->name, how, going_on(l) ? "" :
+			    roster_code(status) == ROSTER_AGAIN ? ": the others are waited for" : ": the others are ended");
+		/*
+		 * Who lost a peer may be faster to say so than that peer to end, whose status is the job's; and who is asked
+		 * to end has none of its own any more.  Those that lose it, too, end by themselves.
+		 */
 		if (going_on(l))
 			return;
 		if (roster_code(status) != ROSTER_AGAIN)
 			launch_end(l);
 		else if (l->cause_at == 0)
-			l->cause_at = clk_s() + LAUNCH_CAUSE_S;
+			l->cause_at = clk_s() + l->opt->grace_s;
 	} else if (!l->gone && !was && m->where[0] == 0) {
 		launch_note(l, "%s on %s: ended before it said where it listens", name, r->name);
 		launch_fail(l, 1);

@@ -58,7 +58,7 @@ role_argv(const struct job *j, const struct job_child *c, const struct role_plac
 	return !j->dmlc && c->role == JOB_SERVER ? server_argv(j, c, at, argv) : worker_argv(j, c, at, argv);
 }
 
-/* What the job's env says about a variable, else what this process's says; NULL: nothing. */
+/* What the job's env says about a variable, else what this process's says; NULL: nothing, as an empty one does. */
 static const char *
 said(const struct job *j, const char *name)
 {
@@ -68,7 +68,7 @@ said(const struct job *j, const char *name)
 	for (char **e = j->env; *e != NULL; e++)
 		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			value = *e + n + 1;
-	return value;
+	return value != NULL && *value != 0 ? value : NULL;
 }
 
 static unsigned

@@ -56,6 +56,7 @@ starts() { LD_DEBUG=statistics "$@" 2>&1 >/dev/null </dev/null | grep -c 'total 
 for word in --help --help-data --version --recipes "--net mlp --print"; do
 	is "$(unset GOMP_SPINCOUNT OMP_WAIT_POLICY; starts pworker $word)" 1 "$word starts once"
 done
+is "$(unset GOMP_SPINCOUNT; OMP_WAIT_POLICY= starts pworker --net mlp)" 2 "an empty word about waiting is none"
 
 status 0 "two epochs" $train --val train.rec --epochs 2 --save w --frequent 2
 is "$(grep -c '^time_s' out)" 1 "one line of names in the log"

@@ -107,7 +107,7 @@ test_role(void)
 	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5", "a worker's");
 	words_free(&w);
 	unsetenv("OMP_NUM_THREADS");
-	unsetenv("OMP_WAIT_POLICY");
+	setenv("OMP_WAIT_POLICY", "", 1);
 	role_env(&j, &child[1], &at, &w);
 	is_str(value(&w, "OMP_NUM_THREADS"), "4", "9 processors, 2 workers here: 4 threads each");
 	is_str(value(&w, "OMP_WAIT_POLICY"), "passive", "that do not spin");

@@ -7,6 +7,12 @@
 # and the layer's output by way of the gradient of the fc's weight: that of class 0, class 1 having its negative.
 # Formulas that people get wrong: LRN's alpha, edges of ceil, what an average divides by, both GELUs, ELU, label smoothing,
 # dilation, groups, reflected borders; and the plain ones.  Layers of several inputs get y and its tanh.
+#
+#	python3 tests/golden/layers.py bf16 > tests/golden/layers_bf16.h
+#
+# tells how far PyTorch's own bf16 is off: the norm of the difference by that of the numbers, of what comes out and goes back.
+import sys
+
 import torch
 from torch.nn import functional as F
 
@@ -30,9 +36,16 @@ x = eighths(2, C, H, W)
 label = torch.tensor([1, 0])
 conv_w = {"dilated": eighths(4, C, 3, 2, most=4), "groups": eighths(4, C // 2, 3, 3, most=4), "plain": eighths(3, C, 3, 2, most=4)}
 
+
+
+def lrn(y, *how):
+    """PyTorch has none in bf16 on a CPU."""
+    return F.local_response_norm(y, *how) if y.dtype == torch.double else F.local_response_norm(y.float(), *how).to(y.dtype)
+
+
 layers = {
-    "lrn": lambda y: F.local_response_norm(y, 5, alpha=0.5, beta=0.75, k=2.0),
-    "lrn_even": lambda y: F.local_response_norm(y, 4, alpha=2.0, beta=0.5, k=1.0),
+    "lrn": lambda y: lrn(y, 5, 0.5, 0.75, 2.0),
+    "lrn_even": lambda y: lrn(y, 4, 2.0, 0.5, 1.0),
     "max_ceil": lambda y: F.max_pool2d(y, 3, 2, padding=1, ceil_mode=True),
     "avg_padded": lambda y: F.avg_pool2d(y, 3, 2, padding=1, ceil_mode=True, count_include_pad=True),
     "avg_inside": lambda y: F.avg_pool2d(y, (3, 2), (2, 3), padding=(1, 1), ceil_mode=True, count_include_pad=False),
@@ -59,6 +72,34 @@ layers = {
     "smooth": lambda y: y,
 }
 
+
+
+def run(name, layer, kind):
+    """The loss of a case and its gradients, computed in floats of a kind."""
+    a = torch.ones(C, 1, 1, 1).to(kind).requires_grad_()
+    y = layer(F.conv2d(x.to(kind), a, groups=C))
+    n = y[0].numel()
+    # The fc's weight in the test: a small number that is a function of its place; n is no multiple of 13, or the classes are one.
+    w = torch.tensor([((j * j + 1) % 13) / 64 for j in range(K * n)]).to(kind).reshape(K, n).requires_grad_()
+    loss = F.cross_entropy(F.linear(y.flatten(1), w), label, reduction="sum", label_smoothing=0.2 if name == "smooth" else 0.0)
+    loss.backward()
+    return float(loss.detach()), w.grad[0].double(), a.grad.double()
+
+
+if "bf16" in sys.argv[1:]:
+    print("/* layers_bf16 - how far PyTorch's bf16 is off in single layers, made by layers.py: what comes out, and what goes back. */")
+    print("#ifndef TESTS_GOLDEN_LAYERS_BF16_H\n#define TESTS_GOLDEN_LAYERS_BF16_H\n")
+    for name, layer in layers.items():
+        want = run(name, layer, torch.double)
+        for k in conv_w:
+            conv_w[k] = conv_w[k].bfloat16()
+        got = run(name, layer, torch.bfloat16)
+        for k in conv_w:
+            conv_w[k] = conv_w[k].double()
+        off = [float((g - v).norm() / v.norm()) for g, v in zip(got[1:], want[1:])]
+        print(f"static const double layers_{name}_bf16[] = {{ {off[0]:.2g}, {off[1]:.2g} }};")
+    print("\n#endif")
+    sys.exit()
 print("/* layers_torch - single layers by PyTorch, made by layers.py: what goes in, what comes out, and what goes back. */")
 print("#ifndef TESTS_GOLDEN_LAYERS_TORCH_H\n#define TESTS_GOLDEN_LAYERS_TORCH_H\n\n#include <stdint.h>\n")
 print(f"enum {{ LAYERS_N = 2, LAYERS_C = {C}, LAYERS_H = {H}, LAYERS_W = {W}, LAYERS_K = {K} }};\n")
@@ -67,14 +108,8 @@ print("static const int32_t layers_label[] = { 1, 0 };\n")
 for name, w in conv_w.items():
     table(f"layers_{name}_w", w)
 for name, layer in layers.items():
-    a = torch.ones(C, 1, 1, 1).double().requires_grad_()
-    y = layer(F.conv2d(x, a, groups=C))
-    n = y[0].numel()
-    # The fc's weight in the test: a small number that is a function of its place.
-    w = torch.tensor([((j * j + 1) % 11) / 64 for j in range(K * n)]).double().reshape(K, n).requires_grad_()
-    loss = F.cross_entropy(F.linear(y.flatten(1), w), label, reduction="sum", label_smoothing=0.2 if name == "smooth" else 0.0)
-    loss.backward()
-    print(f"static const double layers_{name}_loss = {float(loss.detach()):.12g};")
-    table(f"layers_{name}_dw", w.grad[0])
-    table(f"layers_{name}_da", a.grad)
+    loss, dw, da = run(name, layer, torch.double)
+    print(f"static const double layers_{name}_loss = {loss:.12g};")
+    table(f"layers_{name}_dw", dw)
+    table(f"layers_{name}_da", da)
 print("#endif")

@@ -1,13 +1,16 @@
 /*
- * layers_test - does each engine compute single layers as PyTorch does?  Loss, what comes out, and what goes back.
+ * layers_test - does each engine compute single layers as PyTorch does?  Loss, what comes out, and what goes back; in bf16
+ * within a bound, beside how far PyTorch's own bf16 is off.
  *
  * The numbers in layers_torch.h are those of another author's code, in f64; layers.py is how they were made, and says
  * what each net is.
  */
+#include "golden/layers_bf16.h"
 #include "golden/layers_torch.h"
 #include "op/nets.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
+#define BF16 6e-3	/* the norm of what bf16 may be off, by that of the numbers; or half as much again as PyTorch's */
 
 struct layers_case {
 	const char  *name;
@@ -19,10 +22,11 @@ struct layers_case {
 	double	     loss;
 	const float *dw, *da;	/* dw: of class 0 */
 	size_t	     ndw;
+	const double *bf16;	/* PyTorch's relative error of dw and da */
 };
 
 #define ANY(n, two, s, own, count, ...) { #n, { __VA_ARGS__ }, two, s, own, count, layers_##n##_loss, layers_##n##_dw, \
-	layers_##n##_da, COUNT(layers_##n##_dw) }
+	layers_##n##_da, COUNT(layers_##n##_dw), layers_##n##_bf16 }
 #define CASE(n, s, own, count, ...) ANY(n, false, s, own, count, __VA_ARGS__)
 #define PLAIN(n, ...) CASE(n, 0, NULL, 0, __VA_ARGS__)
 #define TWO(n, ...) ANY(n, true, 0, NULL, 0, __VA_ARGS__)
@@ -74,63 +78,103 @@ same(const float *got, const float *want, size_t n, const char *engine, const ch
 		most = fmax(most, fabs(want[j]));
 		worst = !(d <= worst) ? d : worst;
 	}
-	if (!ok(worst <= 3e-6 * most, "%s: %s: %s", engine, layer, what))
+	if (!ok(most > 0 && worst <= 3e-6 * most, "%s: %s: %s", engine, layer, what))
 		printf("# %g off, the largest is %g\n", worst, most);
 }
 
+/* A number is off by 2^-9 of itself at most in bf16; so are those of three layers in a row, and some sums come to little. */
 static void
-one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c)
+like(const float *got, const float *want, size_t n, double torch, const char *engine, const char *layer, const char *what)
+{
+	double off = 0, size = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		off += ((double)got[j] - want[j]) * ((double)got[j] - want[j]);
+		size += (double)want[j] * want[j];
+	}
+	off = sqrt(off / size);
+	ok(off <= fmax(BF16, 1.5 * torch), "%s: %s: %s in bf16, %.2g off; PyTorch's %.2g", engine, layer, what, off, torch);
+}
+
+static struct graph *
+net(const struct layers_case *c)
 {
 	struct graph *g = graph_new(LAYERS_C, LAYERS_H, LAYERS_W);
 	uint32_t x = NODE(g, 0, CONV, .k = LAYERS_C, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .groups = LAYERS_C);
-	struct nets_numbers v = { 0 };
-	struct engine_result r;
-	struct engine_plan *p;
-	float *d;
 
 	if (c->two) {
-		struct graph_node like = c->like;
+		struct graph_node two = c->like;
 
-		like.in = (uint32_t[]){ x, NODE(g, x, ACT, .act = GRAPH_TANH) };
-		like.nin = 2;
-		x = nets_node(g, x, like);
+		two.in = (uint32_t[]){ x, NODE(g, x, ACT, .act = GRAPH_TANH) };
+		two.nin = 2;
+		x = nets_node(g, x, two);
 	} else
 		x = nets_node(g, x, c->like);
 	x = NODE(g, x, FC, .k = LAYERS_K);
 	NODE(g, x, SOFTMAX, .smooth = c->smooth);
-	if (!ok(g->P == LAYERS_C + c->nw + LAYERS_K * c->ndw, "%s: %s: the shapes are PyTorch's", e->name, c->name)) {
-		graph_free(g);
+	return g;
+}
+
+/* d: the gradients, of which the fc's is behind the first `fc`. */
+static void
+compare(const struct engine *e, const struct layers_case *c, enum engine_precision precision, float *d, size_t fc)
+{
+	if (precision == ENGINE_BF16) {
+		like(d + fc, c->dw, c->ndw, c->bf16[0], e->name, c->name, "what comes out");
+		like(d, c->da, LAYERS_C, c->bf16[1], e->name, c->name, "what goes back");
 		return;
 	}
-	v.w = nets_floats(g->P);
-	d = nets_floats(g->P);
+	same(d + fc, c->dw, c->ndw, e->name, c->name, "what comes out");
+	for (size_t j = 0; j < c->ndw; j++)
+		d[fc + c->ndw + j] *= -1;
+	same(d + fc + c->ndw, c->dw, c->ndw, e->name, c->name, "... for the other class");
+	same(d, c->da, LAYERS_C, e->name, c->name, "what goes back");
+}
+
+/* Whether the engine has that precision. */
+static bool
+one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c, enum engine_precision precision)
+{
+	struct graph *g = net(c);
+	size_t fc = LAYERS_C + c->nw;
+	struct nets_numbers v = { .w = nets_floats(g->P) };
+	float *d = nets_floats(g->P);
+	struct engine_result r;
+	struct engine_plan *p = NULL;
+	int made = g->P == fc + LAYERS_K * c->ndw ? e->plan(dev, g, LAYERS_N, precision, &p) : ERR_FORMAT;
+
 	for (size_t j = 0; j < LAYERS_C; j++)
 		v.w[j] = 1;
 	if (c->nw > 0)
 		memcpy(v.w + LAYERS_C, c->w, c->nw * sizeof(float));
-	for (size_t j = 0; j < LAYERS_K * c->ndw; j++)
-		v.w[LAYERS_C + c->nw + j] = (float)((j * j + 1) % 11) / 64;
-	nets_must(e->plan(dev, g, LAYERS_N, ENGINE_F32, &p));
-	nets_must(nets_load(e, p, g, &v));
-	nets_must(e->forward(p, NETS_SAMPLES(g, layers_x, layers_label, LAYERS_N), NULL, NULL, &r));
-	nets_must(e->backward(p, d, NULL, NULL));
-	near(r.loss, c->loss, 3e-6 * c->loss, "%s: %s: the loss", e->name, c->name);
-	same(d + LAYERS_C + c->nw, c->dw, c->ndw, e->name, c->name, "what comes out");
-	for (size_t j = 0; j < c->ndw; j++)
-		d[LAYERS_C + c->nw + c->ndw + j] *= -1;
-	same(d + LAYERS_C + c->nw + c->ndw, c->dw, c->ndw, e->name, c->name, "... for the other class");
-	same(d, c->da, LAYERS_C, e->name, c->name, "what goes back");
+	for (size_t j = fc; j < g->P; j++)
+		v.w[j] = (float)(((j - fc) * (j - fc) + 1) % 13) / 64;
+	if (made == 0) {
+		nets_must(nets_load(e, p, g, &v));
+		nets_must(e->forward(p, NETS_SAMPLES(g, layers_x, layers_label, LAYERS_N), NULL, NULL, &r));
+		nets_must(e->backward(p, d, NULL, NULL));
+		near(r.loss, c->loss, (precision == ENGINE_BF16 ? 2e-2 : 3e-6) * c->loss, "%s: %s: the loss", e->name, c->name);
+		compare(e, c, precision, d, fc);
+	} else if (made != ERR_NOTSUP || precision == ENGINE_F32)
+		ok(false, "%s: %s: the shapes are PyTorch's, and there is a plan", e->name, c->name);
 	e->plan_free(p);
 	nets_numbers_free(&v);
 	free(d);
 	graph_free(g);
+	return made == 0;
 }
 
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
+	bool half = true;
+
 	for (size_t i = 0; i < COUNT(cases); i++)
-		one(e, dev, &cases[i]);
+		one(e, dev, &cases[i], ENGINE_F32);
+	for (size_t i = 0; i < COUNT(cases) && half; i++)
+		half = one(e, dev, &cases[i], ENGINE_BF16);
+	if (!half)
+		skip("single layers in bf16", err_line());
 }
 
 int

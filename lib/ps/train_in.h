@@ -92,6 +92,7 @@ int	train_bad_gradient(struct train *t, const struct batch *b, const struct engi
  * line says the step and the arrays.
  */
 int	train_check_weights(const struct train *t, const float *state, const float *average);
+int	train_check_array(const struct train *t, uint32_t a);	/* of one array of w, after worker_need() */
 /* After a validation: keeps the best.  Returns 0, ERR_STOP when patience is at its end, or an error. */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: ERR_STOP when the run that is resumed had come to that end. */

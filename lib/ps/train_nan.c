@@ -59,6 +59,12 @@ look(const struct train *t, const char *what, const struct graph_array *a, uint3
 }
 
 int
+train_check_array(const struct train *t, uint32_t a)
+{
+	return look(t, "weights", &t->graph->w[a], 1, t->w, 1);
+}
+
+int
 train_check_weights(const struct train *t, const float *state, const float *average)
 {
 	const struct graph *g = t->graph;

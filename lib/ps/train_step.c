@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOOK	16	/* steps from one look at the weights to the next: a look takes as long as a copy of them */
+
 /* Of the trace: the layer that ran does so no more, or, node UINT32_MAX, the last of them. */
 static void
 layer(struct train *t, uint32_t node, const char *way)
@@ -33,7 +35,7 @@ take(struct train *t, uint32_t a)
 	uint64_t from = trace_now(t->trace);
 	int e;
 
-	if ((e = worker_need(t->wk, a)) < 0 ||
+	if ((e = worker_need(t->wk, a)) < 0 || (t->step % LOOK == 0 && (e = train_check_array(t, a)) < 0) ||
 	    (e = t->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
 		return e;
 	t->loaded[a] = t->step + 1;

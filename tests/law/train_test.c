@@ -201,6 +201,53 @@ uneven(void)
 	graph_free(g);
 }
 
+/* All that a run hangs on: the optimizer's state, a schedule, an average, chance in order, pictures and net, what is best. */
+static struct train_opt
+whole(const struct graph *g, enum opt_rule rule, enum average_kind kind, const char *save)
+{
+	struct train_opt o = recipe(g, save);
+
+	opt_usual(rule, &o.ps.hyper);
+	o.ps.hyper.trust = 0.02f;
+	o.ps.hyper.average = (struct average){ kind, 0.75f, 3 };
+	o.ps.hyper.l1 = 1e-4f;
+	o.ps.hyper.clip_norm = 1;
+	o.swa = 1;
+	o.accumulate = 1 + (rule + kind) % 2;
+	o.data.aug.mixup = 0.5f;
+	o.best = true;
+	o.patience = 3;
+	if (sched_parse("warmup:1:0.001,0.01,cosine:0.002@3,x0.5@2.5", &o.sched) < 0)
+		ok(0, "a schedule");
+	return o;
+}
+
+/* A run that was cut twice within epochs, against one that was not. */
+static void
+everything(enum opt_rule rule, enum average_kind kind)
+{
+	struct graph *g = net(true);
+	struct train_opt o = whole(g, rule, kind, in_dir("w"));
+	uint64_t epoch = (RECORDS + 4) / 5 / o.accumulate, at = 0;	/* steps */
+	char from[96];
+	int e = run(&o);
+
+	for (unsigned cut = 1; cut <= 3 && e == 0; cut++) {
+		o = whole(g, rule, kind, in_dir("p"));
+		if (cut > 1)
+			o.resume = from;
+		at += epoch - 1;
+		o.steps = cut < 3 ? at : 0;
+		if ((e = run(&o)) == 0)
+			snprintf(from, sizeof(from), "%s/p-%04d-%06d.safetensors", dir, (int)(at / epoch), (int)(at % epoch));
+	}
+	is(e, 0, "%s, average %s, in pieces of %u: whole, and in three parts", opt_name(rule), average_name(kind), o.accumulate);
+	ok(same(in_dir("w-0003.safetensors"), in_dir("p-0003.safetensors")) &&
+	    same(in_dir("w-best.safetensors"), in_dir("p-best.safetensors")), "... the same bytes, of the best, too");
+	unlink(in_dir("p-0003.safetensors"));
+	graph_free(g);
+}
+
 static void
 refused(void)
 {
@@ -268,6 +315,9 @@ main(void)
 	cuts(false);
 	cuts(true);
 	uneven();
+	for (int rule = 0; rule < OPT_RULES; rule++)
+		for (int kind = 0; kind < AVERAGE_KINDS; kind++)
+			everything((enum opt_rule)rule, (enum average_kind)kind);
 	refused();
 	chance(NULL);
 	chance((uint32_t[]){ 5 });

@@ -11,23 +11,29 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: pworker ... [options that say how weights change]\n"
-    "  --lr RATE (0.1)         the rate, and how it changes, parts with commas between:\n"
-    "       warmup:E[:FROM],RATE  up from FROM (0) in E epochs  ,xFACTOR@EPOCH  any number\n"
-    "       ,cosine[:END]@E    a curve to END (0) at E      ,linear[:END]@E\n"
-    "       ,poly:P[:END]@E    ,exp:F  by epoch             ,triangle:LOW@PERIOD\n"
-    "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)\n"
-    "  --momentum M (0.9)      adam's beta1; rmsprop: 0; muon: 0.95\n"
-    "  --beta2 B (0.999)       rmsprop: 0.99; muon: 0.9, the momentum of what is no matrix\n"
-    "  --epsilon E (1e-8)      lars: 0; muon: 1e-7\n"
-    "  --trust X (0.001)       of lars                      --turns N (5), --unit  of muon\n"
-    "  --wd DECAY (1e-5)       --l1 X (0)                   --clip C  each number of a gradient\n"
-    "  --clip-norm X           the norm of all gradients together\n"
-    "  --on-nan stop|skip (stop)  the run, or the batch, whose loss is no number\n"
-    "  --lr-mult PATTERN=X     the rate of the arrays of these names, as fc*=10; again for more\n"
-    "  --lr-scale none|sqrt|linear  every rate times the number of workers, or its root\n"
-    "  --ema DECAY, --swa EPOCH or --lookahead K:ALPHA  keep and validate an average of the weights too\n"
-    "  --wd-mult PATTERN=X     their decay\n";
+    "usage: pworker ... [options that say how weights change]; sources are in pworker(1)\n"
+    "  --lr RATE (0.1)  and how it changes, parts with commas between; p: the part of a curve's way that is done\n"
+    "       warmup:E[:FROM],RATE  FROM + (RATE - FROM) (s + 1) / steps at step s     ,xFACTOR@EPOCH  any number\n"
+    "       ,cosine[:END]@E  END + (RATE - END) (1 + cos(pi p)) / 2     ,linear[:END]@E  ... times 1 - p\n"
+    "       ,poly:P[:END]@E  ... (1 - p)^P     ,exp:F  RATE F^epoch     ,triangle:LOW@PERIOD  down and up\n"
+    "  --optimizer sgd (the default)  m = M m - lr (d + D w);  w = w + m                           MXNet's\n"
+    "       nesterov  d = d + D w;  m = M m + d;  w = w - lr (d + M m)                   PyTorch's, and so\n"
+    "       adam      d = d + D w;  m = M m + (1-M) d;  v = B v + (1-B) d^2;  w = w - lr m' / (sqrt(v') + X)\n"
+    "       adamw     w = w - lr D w, then adam without D           (m' = m / (1 - M^t), v' = v / (1 - B^t))\n"
+    "       rmsprop   d = d + D w;  v = B v + (1-B) d^2;  m = M m + d / (sqrt(v) + X);  w = w - lr m\n"
+    "       lars      sgd with lr T |w| / (|d| + D |w| + X) for lr                 You et al.'s and MXNet's\n"
+    "       muon      matrices: w = w - lr (D w + sqrt(max(1, rows / columns)) orthogonal(d + M m))   Jordan's\n"
+    "  --momentum M (0.9)  rmsprop: 0; muon: 0.95    --beta2 B (0.999)  rmsprop: 0.99; muon: 0.9, M of the rest\n"
+    "  --epsilon X (1e-8)  lars: 0; muon: 1e-7       --trust T (0.001)  --turns N (5), --unit  of muon\n"
+    "  --wd D (1e-5)       --l1 A (0)  d + A sign(w)           --clip C  each number of d, as clip_grad_value_\n"
+    "  --clip-norm C       d of all arrays together, as clip_grad_norm_\n"
+    "  --lr-mult PATTERN=X the rate of the arrays of these names, as fc*=10; again for more\n"
+    "  --wd-mult PATTERN=X their decay\n"
+    "  --lr-scale none|sqrt|linear  rates times the number of workers, or its root; linear as Horovod's\n"
+    "  --ema R             keep and validate a = R a + (1 - R) w, as PyTorch's swa_utils do, or\n"
+    "  --swa EPOCH         a, the mean of w at the ends of the epochs from this one on, likewise, or\n"
+    "  --lookahead K:A     after every K-th update a = a + A (w - a), w = a; Zhang et al.'s\n"
+    "  --on-nan stop|skip (stop)  the run, or the batch, whose loss is no number\n";
 
 enum {
 	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM, O_ONNAN,

@@ -259,7 +259,8 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if (e == 0 && f.state != NULL && f.rule != rule)
 		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
 	if (e == 0 && f.state == NULL)
-		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = "the checkpoint has no state of the optimizer: it begins anew" });
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
+		    .text = "the checkpoint has no state of the optimizer: it begins anew" });
 	if (e == 0 && (e = position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
 	    (e = resume_updates(t, &f, first)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));

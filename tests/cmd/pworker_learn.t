@@ -26,6 +26,9 @@ for o in "sgd --lr 0.05" "nesterov --lr 0.05" "adam --lr 0.002" "adamw --lr 0.00
 	ok "... with the same bits" cmp "$i-0004.safetensors" "whole$i-0004.safetensors"
 done
 is "$(for k in $(seq $i); do last "$k.tsv"; done | sort -u | wc -l)" "$i" "each in its own way"
+pmerge --no-state 1-0004.safetensors >bare.safetensors
+status 0 "a checkpoint without the optimizer's state" train --resume bare.safetensors --epochs 5
+like "$T/err" "^pworker: the checkpoint has no state of the optimizer: it begins anew\$" "... is told of"
 status 2 "another optimizer's state" train --optimizer adam --resume 2-0004.safetensors --epochs 5
 like "$T/err" "^pworker: 2-0004\.safetensors: was saved with --optimizer nesterov\$" "... is refused"
 for o in "--beta2 0.9" "--epsilon 0.1" "--momentum 0.5"; do

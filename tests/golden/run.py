@@ -5,6 +5,7 @@ Grey pictures of 4x4 -> conv 3x3 -> batch norm -> relu -> max pool 2x2 -> fc -> 
 to validate on after each epoch.
 """
 import math
+import textwrap
 
 import torch
 from torch.nn import functional as F
@@ -221,11 +222,16 @@ print("static const struct run_case run_cases[] = {")
 for name, words, how in CASES:
     r = run(**how)
     n = len(r["val"])
-    print('\t{ .name = "%s", %s,' % (name, words))
+    print('\t{ .name = "%s",' % name)
+    for line in textwrap.wrap(words, 96, break_long_words=False, break_on_hyphens=False):
+        print("\t  " + line + ("," if line.endswith(words[-8:]) else ""))
     print("\t  .ends = %d, .best = %d, .steps = %d," % (n, r["best"], len(r["step"])))
     floats("step", r["step"])
     for k in "train", "val":
-        print("\t  .%s = { %s }," % (k, ", ".join("{ %s }" % ", ".join("%.9g" % v for v in e) for e in r[k])))
+        print("\t  .%s = {" % k)
+        for e in r[k]:
+            print("\t\t{ %s }," % ", ".join("%.9g" % v for v in e))
+        print("\t  },")
     for k in "w", "aux", "mean", "stats":
         floats(k, r.get(k))
     print("\t},")

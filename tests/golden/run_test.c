@@ -226,7 +226,8 @@ run(const struct engine *en, const struct run_case *c)
 	char last[32];
 	struct weights f, best;
 	float w[NP], aux[NA];
-	struct train_opt o = { .engine = en, .threads = 1, .data = { .path = in_dir("train.rec"), .batch = 4, .aug = { .scale = 1 / 128.f } },
+	struct train_opt o = { .engine = en, .threads = 1,
+		.data = { .path = in_dir("train.rec"), .batch = 4, .aug = { .scale = 1 / 128.f } },
 		.val = in_dir("val.rec"), .views = { .flip = c->flip, .shift = c->shift }, .ps = { .graph = g, .nworkers = 1,
 		.hyper = { .rule = c->rule, .momentum = c->momentum, .beta2 = c->beta2, .eps = c->eps, .wd = c->wd,
 		.clip_norm = c->clip_norm, .average = c->average } }, .swa = c->swa, .init = "uniform:0.07",

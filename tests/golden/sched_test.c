@@ -39,9 +39,11 @@ mxnet(void)
 		struct sched s = parsed(sched_mxnet[i].text);
 		double worst = 0;
 
-		for (uint32_t k = 0; k < 70; k++)
-			worst = fmax(worst, fabs((double)sched_rate(&s, k + (k + 1 < sched_mxnet[i].warm ? 0 : sched_mxnet[i].later), STEPS, 1) -
-			    sched_mxnet[i].rate[k]));
+		for (uint32_t k = 0; k < 70; k++) {
+			uint32_t step = k + (k + 1 < sched_mxnet[i].warm ? 0 : sched_mxnet[i].later);
+
+			worst = fmax(worst, fabs((double)sched_rate(&s, step, STEPS, 1) - sched_mxnet[i].rate[k]));
+		}
 		near(worst, 0, WITHIN, "%s: MXNet's, %u later", sched_mxnet[i].text, sched_mxnet[i].later);
 	}
 }

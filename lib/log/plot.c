@@ -45,6 +45,13 @@ plot_figures(const char *names)
 	}
 }
 
+/* What is about a whole run has no place. */
+static bool
+is_placed(const struct curve_row *r)
+{
+	return r->at != LOGLINE_WHOLE;
+}
+
 static int
 put_data(const struct curve_rows *rows, struct buf *out)
 {
@@ -55,9 +62,7 @@ put_data(const struct curve_rows *rows, struct buf *out)
 
 		if (i > 0 && r->run != r[-1].run)
 			e = buf_put_fmt(out, "\n\n");
-		/* What is about a whole run has no place; but each run is a block. */
-		e = e < 0 ? e : r->at == LOGLINE_WHOLE ? buf_put_fmt(out, "NaN") :
-		    buf_put_fmt(out, "%llu", (unsigned long long)r->at);
+		e = e < 0 ? e : is_placed(r) ? buf_put_fmt(out, "%llu", (unsigned long long)r->at) : buf_put_fmt(out, "NaN");
 		for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
 			e = r->has[m] && isfinite(r->value[m]) ? buf_put_fmt(out, " %.9g", r->value[m]) :
 			    buf_put_fmt(out, " NaN");
@@ -148,10 +153,52 @@ drawable(const struct curve_rows *rows, unsigned set)
 			for (int k = 0; k < 2; k++) {
 				int m = figure[f].measure[k];
 
-				if (rows->row[i].at != LOGLINE_WHOLE && rows->row[i].has[m] && isfinite(rows->row[i].value[m]))
+				if (is_placed(&rows->row[i]) && rows->row[i].has[m] && isfinite(rows->row[i].value[m]))
 					have |= 1u << f;
 			}
 	return have & set;
+}
+
+/* Whether no run has two places: then there is no line to draw. */
+static bool
+is_single(const struct curve_rows *rows)
+{
+	for (size_t i = 0, last = SIZE_MAX; i < rows->n; i++) {
+		if (!is_placed(&rows->row[i]))
+			continue;
+		if (last < i && rows->row[last].run == rows->row[i].run)
+			return false;
+		last = i;
+	}
+	return true;
+}
+
+/* The columns of $data that have a number, from 1. */
+static int
+put_have(const struct curve_rows *rows, struct buf *text)
+{
+	int e = buf_put_fmt(text, "have = ' ");
+
+	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
+		for (size_t i = 0; i < rows->n; i++)
+			if (rows->row[i].has[m] && isfinite(rows->row[i].value[m])) {
+				e = buf_put_fmt(text, "%d ", m + 2);
+				break;
+			}
+	return e < 0 ? e : buf_put_fmt(text, "'\n");
+}
+
+/* The runs that have a place, from 0. */
+static int
+put_shown(const struct curve_rows *rows, struct buf *text)
+{
+	uint32_t last = UINT32_MAX;
+	int e = buf_put_fmt(text, "shown = '");
+
+	for (size_t i = 0; i < rows->n && e == 0; i++)
+		if (is_placed(&rows->row[i]) && rows->row[i].run != last)
+			e = buf_put_fmt(text, "%u ", last = rows->row[i].run);
+	return e < 0 ? e : buf_put_fmt(text, "'\n");
 }
 
 static int
@@ -165,8 +212,11 @@ compose(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, un
 		by_step |= rows->row[i].by_step;
 		validated |= rows->row[i].has[LOGLINE_VAL_SECONDS];
 	}
-	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nvalidated = %d\nfigures = '", kinds[kind], wide,
-	    rows->runs, by_step ? "step" : "epoch", validated);
+	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nsingle = %d\nvalidated = %d\n", kinds[kind], wide,
+	    rows->runs, by_step ? "step" : "epoch", is_single(rows), validated);
+	e = e < 0 ? e : put_have(rows, text);
+	e = e < 0 ? e : put_shown(rows, text);
+	e = e < 0 ? e : buf_put_fmt(text, "figures = '");
 
 	for (size_t f = 0; f < FIGURE_COUNT && e == 0; f++)
 		if ((figures & 1u << f) != 0)

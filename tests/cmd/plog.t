@@ -173,6 +173,13 @@ if command -v gnuplot >/dev/null; then
 	is "$(ls ran 2>/dev/null)" "" "... that are no commands of gnuplot's"
 	status 0 "SVG" plog --svg a.svg -c a.tsv "$T/b.log"
 	is "$(grep -c '<svg' a.svg)" 1 "... is one"
+	is "$(grep -c '<text>b.log</text>' a.svg) $(grep -c '<text>train</text>' a.svg)" "1 2" \
+		"... with each run's name once, and a measure's once a figure"
+	{ echo '| model | Accuracy (validation) | Epochs | Training time (s/epoch) |'; echo '| --- | --- | --- | --- |'
+	for i in $(seq 12); do echo "| net$i | 0.$((i + 20)) | 12 | $i.5 |"; done; } >doc.md
+	status 0 "runs of a single place" plog --svg doc.svg doc.md
+	is "$(grep -c '<text>net7</text>' doc.svg) $(grep -o 'viewBox="0 0 [0-9 ]*' doc.svg)" '2 viewBox="0 0 900 700' \
+		"... have a line each in each figure"
 	status 0 "time is drawn with validation on top" plog --plot --figures time a.tsv
 	like out 'training' "... as lines"
 	like out 'with validation' "... of their own"

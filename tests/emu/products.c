@@ -108,8 +108,8 @@ convolve(void *arg)
 				channel(s, x, w, y, n, k);
 		for (size_t i = 0; s->way == DNN_FORWARD && i < ny; i++) {
 			y[i] += s->more ? kernel_get(c->at.more, i, s->type) : 0;
-			y[i] += s->bias > 0 ? ((const float *)c->at.bias)[i % s->k] : 0;
-			y[i] = s->relu && !(y[i] > 0) ? 0 : y[i];
+			y[i] += s->bias > 0 ? kernel_get(c->at.bias, i % s->k, s->type) : 0;
+			y[i] = s->relu && y[i] <= 0 ? 0 : y[i];
 		}
 		put(s->way == DNN_FORWARD ? c->at.y : c->at.w, s->way == DNN_FORWARD ? y : w, s->way == DNN_FORWARD ? ny : nw, s->type);
 	}

@@ -67,9 +67,12 @@ kept(struct engine_plan *p)
 	k->batch = keep(k, 2 * places_round(n * in->c * in->h * in->w * sizeof(float) / 2));
 	for (uint32_t i = 0; i < p->nmul; i++)
 		p->mul[i].held = keep(k, p->mul[i].weight_bytes);
-	for (uint32_t i = 0; i < p->nmul; i++)
+	for (uint32_t i = 0; i < p->nmul; i++) {
 		if (p->mul[i].bn != PLAN_NONE)
 			p->mul[i].bias = keep(k, 2 * p->mul[i].y.c * sizeof(float));
+		if (p->type != KERNEL_F32)
+			p->mul[i].added = keep(k, p->mul[i].y.c * kernel_size(p->type));
+	}
 }
 
 /* What steps want of scratch, whatever the libraries do. */

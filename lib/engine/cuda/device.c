@@ -10,6 +10,8 @@
 _Static_assert(sizeof(((struct device *)0)->stream) / sizeof(cudaStream_t) == DEVICE_STREAMS,
     "device_in.h counts streams as device.h");
 
+#define OLDEST	75	/* compute capability 7.5: what the libraries of CUDA 13 and our kernels are built for */
+
 struct device_mark {
 	cudaEvent_t event;
 };
@@ -60,7 +62,10 @@ describe(struct device *d)
 	d->minor = p.minor;
 	d->processors = (unsigned)p.multiProcessorCount;
 	d->bytes = p.totalGlobalMem;
-	return 0;
+	if (d->major * 10 + d->minor >= OLDEST)
+		return 0;
+	d->host->note(0, "no GPU: GPU %d, %s, has compute capability %d.%d: 7.5 and later do", d->number, d->name, d->major, d->minor);
+	return ERR_NOTSUP;
 }
 
 static int

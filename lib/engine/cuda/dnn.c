@@ -96,7 +96,7 @@ describe(struct dnn *c, const struct dnn_shape *s)
 {
 	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (s->bias > 0) + (uint32_t)s->more + s->relu;
 	struct dnn_desc *a = &c->all;
-	cudnnBackendDescriptor_t y[OPS], op[OPS];
+	cudnnBackendDescriptor_t y[OPS], op[OPS], bias;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < after; i++)
@@ -108,7 +108,8 @@ describe(struct dnn *c, const struct dnn_shape *s)
 		n++;
 	}
 	if (s->bias > 0) {
-		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], dnn_desc_channels(a, UID_BIAS, s->k, s->bias), y[n]);
+		bias = dnn_desc_channels(a, UID_BIAS, data_type(s->type), s->k, s->bias);
+		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], bias, y[n]);
 		n++;
 	}
 	if (s->relu) {

@@ -103,9 +103,9 @@ dnn_desc_virtual(struct dnn_desc *a, int64_t uid, const uint32_t dim[4])
 }
 
 cudnnBackendDescriptor_t
-dnn_desc_channels(struct dnn_desc *a, int64_t uid, uint32_t c, uint32_t aligned)
+dnn_desc_channels(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, uint32_t c, uint32_t aligned)
 {
-	return tensor(a, uid, CUDNN_DATA_FLOAT, (uint32_t[]){ 1, c, 1, 1 }, aligned, true);
+	return tensor(a, uid, type, (uint32_t[]){ 1, c, 1, 1 }, aligned, true);
 }
 
 cudnnBackendDescriptor_t
@@ -113,10 +113,13 @@ dnn_desc_point(struct dnn_desc *a, cudnnPointwiseMode_t mode, cudnnBackendDescri
 	cudnnBackendDescriptor_t y)
 {
 	const cudnnDataType_t inside = CUDNN_DATA_FLOAT;
+	const cudnnNanPropagation_t stays = CUDNN_PROPAGATE_NAN;
 	cudnnBackendDescriptor_t what = dnn_desc_new(a, CUDNN_BACKEND_POINTWISE_DESCRIPTOR), op;
 
 	dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
 	dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &inside);
+	if (mode == CUDNN_POINTWISE_RELU_FWD)	/* what is no number stays none, as in all other kernels */
+		dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &stays);
 	dnn_desc_ready(a, what);
 	op = dnn_desc_new(a, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
 	dnn_desc_set(a, op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &what);

@@ -14,6 +14,15 @@ blocks(const struct device *d, uint32_t count)
 	return want < most ? want : most;
 }
 
+/* What it returns is of this launch; the last error may be one that a library met while it looked for a way, and left. */
+static int
+launch(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
+{
+	if (count == 0)
+		return 0;
+	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks(d, count)), dim3(THREADS), with, 0, d->stream[0]), name);
+}
+
 #define KERNEL_DEFINE(name) \
 	template <int TYPE> __global__ void __launch_bounds__(THREADS) \
 	name##_kernel(const struct kernel_##name a, uint32_t count) \
@@ -24,15 +33,10 @@ blocks(const struct device *d, uint32_t count)
 	extern "C" int \
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type) \
 	{ \
-		if (count == 0) \
-			return 0; \
-		if (type == KERNEL_F32) \
-			name##_kernel<KERNEL_F32><<<blocks(d, count), THREADS, 0, d->stream[0]>>>(*a, count); \
-		else if (type == KERNEL_BF16) \
-			name##_kernel<KERNEL_BF16><<<blocks(d, count), THREADS, 0, d->stream[0]>>>(*a, count); \
-		else \
-			name##_kernel<KERNEL_F16><<<blocks(d, count), THREADS, 0, d->stream[0]>>>(*a, count); \
-		return device_ok(d, cudaGetLastError(), #name); \
+		struct kernel_##name copy = *a; \
+		void *with[] = { &copy, &count }; \
+		return launch(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : type == KERNEL_BF16 ? \
+		    (const void *)name##_kernel<KERNEL_BF16> : (const void *)name##_kernel<KERNEL_F16>, with, count, #name); \
 	}
 
 KERNEL_LIST(KERNEL_DEFINE)

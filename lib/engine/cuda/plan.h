@@ -98,6 +98,7 @@ struct plan_mul {
 	struct plan_view more;		/* what that adds; c 0: nothing */
 	uint32_t	 bn;		/* the PLAN_BN that it does the work of in evaluation, or PLAN_NONE; */
 	size_t		 bias;		/* then bytes into kept: f32 [2, k], its bias and the factor of its weights */
+	size_t		 added;		/* bytes into kept: its bias [k] in the plan's type, where that is not f32 */
 };
 
 /* What is planned for a node's output. */
@@ -243,6 +244,11 @@ int	 run_steps(struct engine_plan *p, const struct plan_set *set, uint32_t from,
 int	 run_weights(struct engine_plan *p, bool fold);
 /* Where mul i's bias is, f32 [k], for its kernels; NULL: it has none. */
 float	*run_bias(const struct engine_plan *p, uint32_t i);
+/*
+ * ... and in the plan's type, for convolutions that add it themselves: a bias of pictures' own type is what cuDNN has
+ * ready kernels for, and for one of f32 it compiles one, half a second each.
+ */
+void	*run_added(const struct engine_plan *p, uint32_t i);
 void	*run_weight(const struct engine_plan *p);	/* where a weight's gradient lies until it is turned */
 struct kernel_view run_view(const struct engine_plan *p, const struct plan_view *v);
 const float *run_unscale(const struct engine_plan *p);	/* 1 / scale on the GPU, or NULL when that is 1 */

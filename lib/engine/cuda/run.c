@@ -129,15 +129,38 @@ run_bias(const struct engine_plan *p, uint32_t i)
 	return bias >= 0 ? (float *)(p->held + p->kept.w) + p->graph->w[bias].first : NULL;
 }
 
-/* The bias of a convolution that has one, and may have another in evaluation. */
-static int
-own_bias(struct engine_plan *p, uint32_t i)
+void *
+run_added(const struct engine_plan *p, uint32_t i)
 {
-	const struct graph_array *b = &p->graph->w[p->graph->node[p->mul[i].node].bias_at];
-	const struct kernel_permute a = { .x = (float *)(p->held + p->kept.w) + b->first, .to = run_bias(p, i),
-		.b = (uint32_t)b->count, .c = 1, .ld = (uint32_t)b->count, .from_type = KERNEL_F32, .to_type = KERNEL_F32 };
+	return p->type == KERNEL_F32 ? (void *)run_bias(p, i) : p->held + p->mul[i].added;
+}
 
-	return kernel_run_permute(p->dev->d, &a, a.b, KERNEL_F32);
+/* n numbers of f32 to another place, in a type. */
+static int
+numbers(struct engine_plan *p, const float *x, void *to, uint32_t n, int type)
+{
+	const struct kernel_permute a = { .x = x, .to = to, .b = n, .c = 1, .ld = n, .from_type = KERNEL_F32, .to_type = type };
+
+	return kernel_run_permute(p->dev->d, &a, n, KERNEL_F32);
+}
+
+/* What mul i adds, and *factor of its weights' rows: the batch norm's behind it, or its own bias, where it has one of them. */
+static int
+biases(struct engine_plan *p, uint32_t i, bool fold, const float **factor)
+{
+	const struct plan_mul *m = &p->mul[i];
+	const struct graph_node *l = &p->graph->node[m->node];
+	const int32_t own = l->bias_at;
+	int e = 0;
+
+	fold = fold && m->bn != PLAN_NONE;
+	*factor = fold ? run_bias(p, i) + m->y.c : NULL;
+	if (fold)
+		e = run_bn_fold(p, &p->step[m->bn]);
+	else if (own >= 0 && m->bn != PLAN_NONE)
+		e = numbers(p, (float *)(p->held + p->kept.w) + p->graph->w[own].first, run_bias(p, i), m->y.c, KERNEL_F32);
+	return e == 0 && (fold || own >= 0) && l->op == GRAPH_CONV && p->type != KERNEL_F32 ?
+	    numbers(p, run_bias(p, i), run_added(p, i), m->y.c, p->type) : e;
 }
 
 int
@@ -147,17 +170,11 @@ run_weights(struct engine_plan *p, bool fold)
 
 	for (uint32_t i = 0; i < p->nmul && e == 0; i++) {
 		const struct plan_mul *m = &p->mul[i];
-		const struct graph_node *l = &p->graph->node[m->node];
-		const struct graph_array *w = &p->graph->w[l->weight];
+		const struct graph_array *w = &p->graph->w[p->graph->node[m->node].weight];
 		struct kernel_permute a = { .x = (float *)(p->held + p->kept.w) + w->first, .to = p->held + m->held,
 			.from_type = KERNEL_F32, .to_type = p->type };
 
-		if (m->bn != PLAN_NONE && fold) {
-			e = run_bn_fold(p, &p->step[m->bn]);
-			a.row = run_bias(p, i) + m->y.c;
-		} else if (m->bn != PLAN_NONE && l->bias_at >= 0) {
-			e = own_bias(p, i);
-		}
+		e = biases(p, i, fold, &a.row);
 		sides(p, m, &a.b, &a.c);
 		a.ld = a.b;
 		if (e == 0)

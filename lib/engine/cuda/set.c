@@ -42,7 +42,7 @@ fused_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
 	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
 
 	if (node(p, m)->bias_at >= 0)
-		s.bias = aligned(run_bias(p, (uint32_t)(m - p->mul)));
+		s.bias = aligned(run_added(p, (uint32_t)(m - p->mul)));
 	s.more = m->more.c > 0;
 	s.relu = m->relu;
 	return s;
@@ -55,7 +55,7 @@ eval_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
 	const struct plan_step *bn = &p->step[m->bn];
 	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
 
-	s.bias = aligned(run_bias(p, (uint32_t)(m - p->mul)));
+	s.bias = aligned(run_added(p, (uint32_t)(m - p->mul)));
 	s.more = bn->parts > 0;
 	s.relu = bn->relu;
 	return s;
@@ -97,7 +97,7 @@ bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way w
 	void *w = way == DNN_WEIGHT ? run_weight(p) : p->held + m->held;
 
 	if (set->dnn[3 * i + way] != NULL)
-		return dnn_bind(set->dnn[3 * i + way], &(struct dnn_places){ x, w, y, p->scratch, run_bias(p, i),
+		return dnn_bind(set->dnn[3 * i + way], &(struct dnn_places){ x, w, y, p->scratch, run_added(p, i),
 		    m->more.c > 0 ? at(p, &m->more) : NULL });
 	if (set->blas[3 * i + way] == NULL)
 		return 0;
@@ -114,7 +114,7 @@ bind_eval(struct engine_plan *p, struct plan_set *set, uint32_t i)
 	const struct plan_step *bn = &p->step[m->bn];
 
 	return dnn_bind(set->eval[i], &(struct dnn_places){ at(p, &m->x), p->held + m->held, at(p, &bn->y), p->scratch,
-	    run_bias(p, i), bn->parts > 0 ? at(p, &bn->part[0]) : NULL });
+	    run_added(p, i), bn->parts > 0 ? at(p, &bn->part[0]) : NULL });
 }
 
 static int

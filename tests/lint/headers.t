@@ -3,6 +3,13 @@
 cd "$TOP" || exit 1
 flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp lua5.4 jansson openssl)
 for h in lib/*/*.h cmd/*.h tests/*.h; do
+	case $h in
+	*/dnnl_v*)
+		if ! echo '#include <dnnl.h>' | "${CC:-cc}" -E - >/dev/null 2>&1; then
+			skip "$h" "no oneDNN"
+			continue
+		fi ;;
+	esac
 	printf '#include "%s"\ntypedef int alone;\n' "${h#lib/}" >"$T/alone.c"
 	# shellcheck disable=SC2086
 	ok "$h" "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -Ilib -Icmd -I. $flags -fsyntax-only "$T/alone.c"

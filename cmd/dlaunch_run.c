@@ -295,6 +295,18 @@ cut_output(const struct dlaunch *c, const struct roster *roster, const struct jo
 		front_die(d->name, e);
 }
 
+static void
+say_resumed(const struct jobdir *d)
+{
+	struct jobdir_state state;
+	char when[32] = "";
+	struct tm tm;
+
+	if (jobdir_look(d, &state) == 0 && localtime_r(&state.since, &tm) != NULL)
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	front_say("job %s is resumed, %s", d->name, when);
+}
+
 /* The job has a directory, and this process is its launcher. */
 static void
 enter(const struct dlaunch *c, struct start *s, const struct roster *roster)
@@ -316,6 +328,9 @@ enter(const struct dlaunch *c, struct start *s, const struct roster *roster)
 	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
 	if (c->detach)
 		dlaunch_detach(d, c->resume != NULL || c->retake != NULL);
+	/* What follows in its files is of another run. */
+	if (c->detach && c->resume != NULL && c->retake == NULL)
+		say_resumed(d);
 	if (c->output != NULL && c->resume == NULL && c->retake == NULL)
 		begin_output(c->output, roster);
 }

@@ -73,6 +73,8 @@ is "$(dlaunch --resume again)" again "is resumed, detached as it was"
 status 0 "... to a better end" dlaunch attach again
 is "$(grep -v ^dlaunch "$T/out")" "$T/place it's  \$a
 $T/place it's  \$a" "... with its words, where it was, behind what it printed"
+is "$(sed 's/[0-9-]* [0-9:]*$/WHEN/' "$T/err" | grep -n '^dlaunch: job again is resumed, WHEN$' | wc -l)" 1 \
+	"... and a line between the two runs"
 status 0 "a job with a name that is not detached" dlaunch --job fore -s 0 -- echo x
 is "$(cat "$T/out") $(field fore 2,3)" "x ended	0" "... prints as any other, and has a status"
 status 0 "... is resumed so" dlaunch --resume fore

@@ -1,10 +1,10 @@
 # torch_nets - nets in PyTorch with random weights under our names, and what they compute: a picture of the whole.
 #
-#	python3 tests/peers/torch_nets.py resnet50|vgg16|inception|lenet|mlp FOLDER [spread]
+#	python3 tests/peers/torch_nets.py NET FOLDER [spread]
 #
-# The first two are torchvision's.  Weights are those that PyTorch begins with, but for the last layer's, which are taken
-# times a power of two, so that scores are of about 1: an exact change of every score, and of softmax's logarithms as many
-# digits are left.  With `spread` batch norm's numbers and biases are noise instead, so that no layer may forget any.
+# NET is resnet50 or vgg16, which are torchvision's, or inception, lenet, lenet_bn, mlp, elu or fast.  Weights are those
+# that PyTorch begins with, but for the last layer's, which are taken times a power of two, so that scores are of about 1: an
+# exact change of every score, and of softmax's logarithms as many digits are left.  With `spread` batch norm's numbers and biases are noise instead, so that no layer may forget any.
 #
 # FOLDER gets weights.safetensors, x.f32 [N,C,H,W], logits.f32 [N,classes] in evaluation, and grads.safetensors: the
 # gradients of one training step in f64 under the same names, summed over the batch, with the batch's statistics as the
@@ -69,6 +69,36 @@ def lenet(m, x):
     return m.full(torch.tanh(m.full(x, 500, "fc1")), 10, "fc2")
 
 
+def lenet_bn(m, x):
+    for i in "12":
+        x = torch.relu(m.layer("bn" + i, nn.BatchNorm2d, 32)(m.conv(x, 32, 3, 2, 0, "conv" + i)))
+        x = nn.functional.max_pool2d(x, 2, ceil_mode=True)
+    return m.full(x, 10, "fc1")
+
+
+def elu(m, x):
+    for i, k in enumerate((200, 100, 50, 25), 1):
+        x = nn.functional.elu(m.full(x, k, f"fc{i}"))
+    return m.full(x, 10, "fc5")
+
+
+def fast(m, x):
+    """That of Jordan's airbench94: the scale of its norms is 1 and stays so."""
+    def norm(x, name):
+        bn = m.layer(name, nn.BatchNorm2d, x.shape[1], 1e-12)
+        bn.weight.requires_grad_(False)
+        return nn.functional.gelu(bn(x))
+
+    def conv(x, k, name):
+        return m.layer(name, nn.Conv2d, x.shape[1], k, 3, 1, 1, 1, 1, False)(x)
+
+    x = nn.functional.gelu(m.conv(x, 24, 2, 1, 0, "whiten"))
+    for i, k in enumerate((64, 256, 256), 1):
+        x = norm(nn.functional.max_pool2d(conv(x, k, f"group{i}_conv1"), 2), f"group{i}_norm1")
+        x = norm(conv(x, k, f"group{i}_conv2"), f"group{i}_norm2")
+    return m.layer("head", nn.Linear, x.shape[1], 10, False)(x.amax((2, 3))) / 9
+
+
 def mlp(m, x):
     return m.full(torch.relu(m.full(torch.relu(m.full(x, 128, "fc1")), 64, "fc2")), 10, "fc3")
 
@@ -84,7 +114,8 @@ def small(net):
 # The model, its input, pictures in a batch.
 NETS = {"resnet50": (vision("resnet50"), (3, 224, 224), 4), "vgg16": (vision("vgg16"), (3, 224, 224), 4),
         "inception": (small(inception), (3, 28, 28), 128), "lenet": (small(lenet), (1, 28, 28), 100),
-        "mlp": (small(mlp), (1, 28, 28), 100)}
+        "lenet_bn": (small(lenet_bn), (1, 28, 28), 100), "mlp": (small(mlp), (1, 28, 28), 100),
+        "elu": (small(elu), (1, 28, 28), 100), "fast": (small(fast), (3, 32, 32), 64)}
 
 
 def vgg_names():
@@ -97,7 +128,7 @@ def ours(net, name):
     if net == "vgg16":
         part, i = node.split(".")
         return f"{vgg_names()[part == 'classifier'][int(i)]}_{kind}"
-    norm = {"weight": "gamma", "bias": "beta"} if re.search(r"bn\d?$|downsample\.1$", node) else {}
+    norm = {"weight": "gamma", "bias": "beta"} if re.search(r"(bn|norm)\d?$|downsample\.1$", node) else {}
     return f"{node}_" + {"running_mean": "moving_mean", "running_var": "moving_var", **norm}.get(kind, kind)
 
 
@@ -108,7 +139,8 @@ def named(net, tensors):
 def spread(model):
     for m in model.modules():
         if isinstance(m, nn.BatchNorm2d):
-            nn.init.uniform_(m.weight, 0.5, 1.5)
+            if m.weight.requires_grad:
+                nn.init.uniform_(m.weight, 0.5, 1.5)
             nn.init.uniform_(m.bias, -0.5, 0.5)
         elif isinstance(m, nn.Conv2d) and m.bias is not None:
             nn.init.uniform_(m.bias, -0.1, 0.1)
@@ -120,7 +152,8 @@ def scores_of_one(model, x):
     with torch.no_grad():
         times = 2.0 ** -round(math.log2(model(x).std()))
         last.weight *= times
-        last.bias *= times
+        if last.bias is not None:
+            last.bias *= times
     return times
 
 
@@ -137,7 +170,7 @@ def step(m, x, label):
         bn.running_var *= (count - 1) / count
     for h in hooks:
         h.remove()
-    return [(k, p.grad) for k, p in m.named_parameters()]
+    return [(k, p.grad if p.requires_grad else torch.zeros_like(p)) for k, p in m.named_parameters()]
 
 
 def apart(a, b):

@@ -85,7 +85,8 @@ struct args {
 	char		*pick[PATTERNS], *drop[PATTERNS];
 	double		 share[MERGE_FILES];
 	const char	*out, *weights;
-	double		 decay, tolerance, began_s;
+	double		 decay, began_s;
+	double		 tolerance;	/* below 0: nothing was said */
 	uint32_t	 parts;
 	struct onnx_net	 net;
 	bool		 logits;
@@ -193,6 +194,33 @@ arguments(struct args *a, int argc, char *argv[])
 	a->merge.n = (uint32_t)(argc - optind);
 }
 
+/* An option that would change nothing is a mistake. */
+static void
+check_options(const struct args *a)
+{
+	bool shows = a->verb == O_LIST || a->verb == O_VERIFY || a->verb == O_DIFF, merges = !shows && a->verb != O_SPLIT;
+	bool onnx = merges && kind_for(a) == TENSORS_ONNX, net = onnx && a->net.name != NULL;
+	const struct { bool said, fits; const char *option, *with; } all[] = {
+		{ strcmp(a->out, "-") != 0, !shows, "output", "what is written" },
+		{ a->merge.npick > 0, merges, "pick", "what is merged" },
+		{ a->merge.ndrop > 0, merges, "drop", "what is merged" },
+		{ a->rename != NULL, merges, "rename", "what is merged" },
+		{ a->state >= 0, merges, a->state ? "state" : "no-state", "what is merged" },
+		{ a->average >= 0, merges, a->average == MERGE_AVERAGES ? "average" : "no-average", "what is merged" },
+		{ a->kind >= 0, merges, "to", "what is merged" },
+		{ a->logits, onnx, "logits", "a model of ONNX" },
+		{ a->net.name != NULL, onnx, "net", "a model of ONNX" },
+		{ a->net.noption > 0, net, "net-opt", "--net" },
+		{ a->net.c > 0, net, "shape", "--net" },
+		{ a->net.classes > 0, net, "classes", "--net" },
+		{ a->tolerance >= 0, a->verb == O_DIFF, "tolerance", "--diff" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].said && !all[i].fits)
+			front_wrong("--%s: goes with %s alone", all[i].option, all[i].with);
+}
+
 /* A weight each file, as in 3:1 or 0.75:0.25; shares are of their sum. */
 static void
 weigh(struct args *a)
@@ -288,17 +316,18 @@ split(struct args *a)
 int
 main(int argc, char *argv[])
 {
-	static struct args a = { .out = "-", .state = -1, .average = -1, .kind = -1 };
+	static struct args a = { .out = "-", .state = -1, .average = -1, .kind = -1, .tolerance = -1 };
 	int status;
 
 	front_init(argv[0], usage, help);
 	arguments(&a, argc, argv);
+	check_options(&a);
 	a.began_s = clk_s();
 	progress_start(PROGRESS_SILENT);
 	switch (a.verb) {
 	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
 	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
-	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance) : (front_usage(), 0); break;
+	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0) : (front_usage(), 0); break;
 	case O_SPLIT:	status = split(&a); break;
 	default:	status = merge(&a);
 	}

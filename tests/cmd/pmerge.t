@@ -87,6 +87,15 @@ status 2 "two verbs" pmerge --list --diff "$@"
 status 2 "too few weights" pmerge --weights 1 -o x "$@"
 status 2 "too many" pmerge --weights 1:2:3 -o x "$@"
 status 2 "weights that sum to nothing" pmerge --weights 0:0 -o x "$@"
+for option in --pick=a --drop=a --rename=a=b --state --no-average --to=params --logits --tolerance=1 -ox; do
+	status 2 "$option with --list" pmerge --list $option "$2"
+	like "$T/err" "^pmerge: --[a-z-]*: goes with [-a-zA-Z .]* alone\$" "... is told"
+done
+for option in --net=lenet --logits --tolerance=1 --classes=3; do
+	status 2 "$option with a mean" pmerge $option -o x "$@"
+done
+status 2 "the shape of no net" pmerge --to onnx --shape 1x28x28 -o x "$2"
+ok "and nothing is written" [ ! -e x ]
 status 2 "a format that there is not" pmerge --to keras -o x "$2"
 status 2 "an option of a net that is none" pmerge --to onnx --net-opt =3 -o x "$2"
 printf 'conv1.* conv1_*\n*.w *_weight\n' >table

@@ -21,13 +21,15 @@ if [ -n "${PEER_TORCH:-}" ]; then
 
 	status 0 "torchvision writes a net and pictures" "$PEER_TORCH" "$peer" bn .
 	status 0 "pictures to records" im2rec -q -o pictures.rec list.lst .
-	status 0 "the net under our names" pmerge --rename from:torch-resnet --drop '*num_batches_tracked' -o ours.safetensors theirs.safetensors
+	status 0 "the net under our names" pmerge --rename from:torch-resnet \
+		--drop '*num_batches_tracked' -o ours.safetensors theirs.safetensors
 	status 0 "its statistics anew" sh -c 'pworker --statistics ours.safetensors --net resnet --variant post --layers 18 \
 		--shape 3x64x64 --classes 10 --data pictures.rec --no-shuffle --batch 8 --mean-rgb 127,127,127 --scale 0.015625 |
 		pmerge --rename to:torch-resnet -o new.safetensors -'
 	status 0 "torch.optim.swa_utils.update_bn of the same" "$PEER_TORCH" "$peer" updated .
 	sed 's/^/# /' out
-	ok "... has the same mean, variance of all, and batches' variance" awk '{ exit !(NF == 4 && $2 < 1e-4 && $3 < 1e-4 && $4 < 1e-4) }' out
+	ok "... has the same mean, variance of all, and batches' variance" \
+		awk '{ exit !(NF == 4 && $2 < 1e-4 && $3 < 1e-4 && $4 < 1e-4) }' out
 else
 	skip "PyTorch's files" "PEER_TORCH names no python"
 fi

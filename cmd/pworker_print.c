@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "engine/split.h"
 
 #include <inttypes.h>
@@ -18,16 +19,32 @@ flush(struct buf *text, int e)
 }
 
 static double
-mb(size_t bytes)
+mb(uint64_t bytes)
 {
 	return (double)bytes * 1e-6;
 }
 
-/* A plan is made to see what it takes: one that does not fit is refused here, as it would be by a run. */
+/* What a run of these options takes, and how much of it for what; what would be refused is refused here too. */
 static void
-print_plan(const struct graph *g, const struct engine *engine, const struct train_opt *o, uint32_t batch)
+print_memory(const struct train_opt *o, const struct engine_memory *plan)
 {
-	size_t weights = g->P * sizeof(float), state = opt_states(o->ps.hyper.rule), all;
+	struct train_memory m;
+	uint64_t program = mem_taken(), all = train_memory(o, &m) + plan->activations + plan->weights + plan->scratch + program;
+
+	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
+	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, mb(all), mb(plan->activations),
+	    mb(plan->scratch), mb(plan->weights), mb(m.weights), mb(m.gradients), mb(m.optimizer), mb(m.checkpoint),
+	    mb(m.samples), mb(program));
+	if (mem_fits(all - program) < 0) {
+		err_within("a batch of %u", o->data.batch);
+		front_die(NULL, ERR_NOMEM);
+	}
+}
+
+/* A plan without its memory, where the engine has such. */
+static void
+print_plan(const struct graph *g, const struct engine *engine, const struct train_opt *o)
+{
 	struct engine_memory m;
 	struct engine_plan *plan;
 	struct engine_dev *dev;
@@ -38,13 +55,10 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	    engine->open(0, o->threads, &dev)) < 0)
 		front_die(NULL, e);
 	engine_tune(engine, dev, &o->tune);
-	if ((e = engine->plan(dev, g, batch, o->precision, &plan)) < 0)
+	if ((e = (engine->sketch != NULL ? engine->sketch : engine->plan)(dev, g, o->data.batch, o->precision, &plan)) < 0)
 		front_die(NULL, e);
 	engine->memory(plan, &m);
-	all = m.activations + m.weights + m.scratch + (2 + state) * weights;
-	printf("batch %u: %.1f MB: activations %.1f, weights %.1f, gradients %.1f, optimizer %.1f, on the device %.1f, "
-	    "scratch %.1f\n", batch, mb(all), mb(m.activations), mb(weights), mb(weights), mb(state * weights),
-	    mb(m.weights), mb(m.scratch));
+	print_memory(o, &m);
 	if ((e = engine->describe(dev, &text)) == 0 && (e = buf_put(&text, "\n", 1)) == 0)
 		e = engine->explain(plan, &text);
 	flush(&text, e);
@@ -98,8 +112,11 @@ worker_print(struct pworker *p)
 	e = graph_print(g, &text);
 	flush(&text, e == 0 ? print_frozen(g, &text) : e);
 	fflush(stdout);
-	if (engine != NULL)
-		print_plan(g, engine, &p->train, worker_batch_most(&p->batch));
+	if (engine != NULL) {
+		p->train.ps.graph = g;
+		p->train.data.batch = worker_batch_most(&p->batch);
+		print_plan(g, engine, &p->train);
+	}
 	front_flush();
 	graph_free(g);
 	return 0;

@@ -1,11 +1,16 @@
-/* mem - how much memory this process can still take. */
+/* mem - how much memory this process can still take, and how much it has. */
 #include "base/mem.h"
 #include "base/err.h"
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define GROUPS	"/sys/fs/cgroup"
 
 /* The first line of a file that `format` takes a number from. */
 static uint64_t
@@ -23,46 +28,126 @@ read_number(const char *path, const char *format)
 	return v;
 }
 
-/* The limit of the group that a line of /proc/self/cgroup names: number:controllers:path. */
 static uint64_t
-limit_of(char *line)
+read_of(const char *folder, const char *name, const char *format)
 {
-	char *kind = strchr(line, ':'), *path = kind != NULL ? strchr(kind + 1, ':') : NULL, file[PATH_MAX];
+	char file[PATH_MAX];
+
+	return snprintf(file, sizeof(file), "%s/%s", folder, name) < (int)sizeof(file) ? read_number(file, format) : UINT64_MAX;
+}
+
+static uint64_t
+less(uint64_t all, uint64_t part)
+{
+	return all == UINT64_MAX || part == UINT64_MAX ? all : all > part ? all - part : 0;
+}
+
+/* What a group may hold but for what its processes have of their own: files in memory make room when there is need. */
+static uint64_t
+left_of(const char *folder, bool v2)
+{
+	uint64_t limit = v2 ? read_of(folder, "memory.max", "%" SCNu64) :	/* "max" is no number */
+	    read_of(folder, "memory.limit_in_bytes", "%" SCNu64);
+
+	return less(limit, v2 ? read_of(folder, "memory.stat", "anon %" SCNu64) :
+	    read_of(folder, "memory.stat", "total_rss %" SCNu64));
+}
+
+/* The least that a group and those above it leave; line is one of /proc/self/cgroup: number:controllers:path. */
+static uint64_t
+group_left(char *line, const char *root)
+{
+	char *kind = strchr(line, ':'), *path = kind != NULL ? strchr(kind + 1, ':') : NULL, folder[PATH_MAX], *end;
+	uint64_t least = UINT64_MAX, left;
+	size_t top;
+	bool v2;
 
 	if (path == NULL)
 		return UINT64_MAX;
 	path[strcspn(path, "\n")] = 0;
 	*path++ = 0;
-	if (strcmp(kind, ":") == 0)
-		snprintf(file, sizeof(file), "/sys/fs/cgroup%s/memory.max", path);
-	else if (strcmp(kind, ":memory") == 0)
-		snprintf(file, sizeof(file), "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", path);
-	else
+	v2 = strcmp(kind, ":") == 0;
+	if (!v2 && strcmp(kind, ":memory") != 0)
 		return UINT64_MAX;
-	return read_number(file, "%" SCNu64);	/* "max" is no number */
+	top = strlen(root) + (v2 ? 0 : strlen("/memory"));
+	if (snprintf(folder, sizeof(folder), "%s%s%s", root, v2 ? "" : "/memory", path) >= (int)sizeof(folder))
+		return UINT64_MAX;
+	for (;;) {
+		if ((left = left_of(folder, v2)) < least)
+			least = left;
+		if ((end = strrchr(folder + top, '/')) == NULL)
+			return least;
+		*end = 0;
+	}
 }
 
 uint64_t
-mem_available(void)
+mem_of_groups(const char *groups, const char *root)
 {
-	uint64_t least = read_number("/proc/meminfo", "MemAvailable: %" SCNu64), limit;
-	FILE *f = fopen("/proc/self/cgroup", "re");
+	uint64_t least = UINT64_MAX, left;
+	FILE *f = fopen(groups, "re");
 	char line[PATH_MAX];
 
-	least = least < UINT64_MAX / 1024 ? least * 1024 : UINT64_MAX;
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if ((limit = limit_of(line)) < least)
-			least = limit;
+		if ((left = group_left(line, root)) < least)
+			least = left;
 	if (f != NULL)
 		fclose(f);
 	return least;
 }
 
+/* By RLIMIT_AS, which counts what is mapped, touched or not. */
+static uint64_t
+limit_left(void)
+{
+	uint64_t pages = read_number("/proc/self/statm", "%" SCNu64);
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_AS, &r) < 0 || r.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return less(r.rlim_cur, pages < UINT64_MAX ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX);
+}
+
+/* *who: who has no more. */
+static uint64_t
+available(const char **who)
+{
+	uint64_t kb = read_number("/proc/meminfo", "MemAvailable: %" SCNu64), least = kb < UINT64_MAX / 1024 ? kb * 1024 : UINT64_MAX;
+	uint64_t group = mem_of_groups("/proc/self/cgroup", GROUPS), limit = limit_left();
+
+	*who = "this machine has";
+	if (group < least) {
+		least = group;
+		*who = "its control group has";
+	}
+	if (limit < least) {
+		least = limit;
+		*who = "its limit of address space (ulimit -v) has";
+	}
+	return least;
+}
+
+uint64_t
+mem_available(void)
+{
+	const char *who;
+
+	return available(&who);
+}
+
+uint64_t
+mem_taken(void)
+{
+	uint64_t pages = read_number("/proc/self/statm", "%*u %" SCNu64);
+
+	return pages < UINT64_MAX ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 int
 mem_fits(uint64_t bytes)
 {
-	uint64_t left = mem_available();
+	const char *who;
+	uint64_t left = available(&who);
 
-	return bytes <= left ? 0 : err_fail(ERR_NOMEM, "takes %" PRIu64 " MB, and this machine has %" PRIu64 " MB left",
-	    bytes >> 20, left >> 20);
+	return bytes <= left ? 0 : err_fail(ERR_NOMEM, "takes %" PRIu64 " MB, and %s %" PRIu64 " MB left", bytes >> 20, who, left >> 20);
 }

@@ -7,13 +7,22 @@
 #include <stdint.h>
 
 /*
- * Bytes that the machine has to give without swapping (MemAvailable of proc(5)), and no more than this process's
- * control group may hold (memory.max of cgroups(7), version 2; memory.limit_in_bytes, version 1).  UINT64_MAX where
- * nothing says.
+ * Bytes that the machine has to give without swapping (MemAvailable of proc(5)), and no more than the control groups of
+ * this process (mem_of_groups) and its RLIMIT_AS leave.  UINT64_MAX where nothing says.
  */
 uint64_t mem_available(void);
 
-/* Are so many bytes available?  Returns 0, or ERR_NOMEM with both numbers. */
+/*
+ * What control groups leave: the limit of each and of those above it (memory.max of cgroups(7), version 2;
+ * memory.limit_in_bytes, version 1), but for what their processes have of their own (memory.stat).  groups has the form of
+ * /proc/self/cgroup, root that of /sys/fs/cgroup.
+ */
+uint64_t mem_of_groups(const char *groups, const char *root);
+
+/* Bytes of memory that this process has now, what it shares with others counted; 0 where nothing says. */
+uint64_t mem_taken(void);
+
+/* Are so many bytes available?  Returns 0, or ERR_NOMEM with both numbers, and who has no more. */
 int	 mem_fits(uint64_t bytes);
 
 #endif

@@ -199,16 +199,36 @@ batch_next(struct batch_reader *r, const struct batch **b)
 	return 1;
 }
 
+/* Pieces in the ring, of so many bytes each. */
+static uint32_t
+ahead(const struct batch_opt *o, size_t bytes)
+{
+	size_t n = (o->prefetch > 0 ? o->prefetch : PREFETCH) / bytes;
+
+	return n < 2 ? 2 : n < BATCH_AHEAD ? (uint32_t)n : BATCH_AHEAD;
+}
+
+uint64_t
+batch_takes(const struct batch_opt *o)
+{
+	struct samples_norm norm;
+	size_t bytes;
+
+	if (num_mul((size_t)o->aug.c * o->aug.h * o->aug.w * (aug_plain_norm(&o->aug, &norm) ? 1 : sizeof(float)), o->batch,
+	    &bytes) < 0)
+		return UINT64_MAX;
+	return bytes * ahead(o, bytes);
+}
+
 static int
 make_ring(struct batch_reader *r)
 {
-	size_t bytes, n;
+	size_t bytes;
 	int e;
 
 	if ((e = num_mul(r->sample, r->opt.batch, &bytes)) < 0)
 		return e;
-	n = (r->opt.prefetch > 0 ? r->opt.prefetch : PREFETCH) / bytes;
-	r->ahead = n < 2 ? 2 : n < BATCH_AHEAD ? (uint32_t)n : BATCH_AHEAD;
+	r->ahead = ahead(&r->opt, bytes);
 	for (uint32_t i = 0; i < r->ahead; i++) {
 		struct batch_piece *p = &r->ring[i];
 

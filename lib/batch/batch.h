@@ -72,6 +72,8 @@ struct batch_reader;
  */
 int	 batch_open(const struct batch_opt *opt, struct batch_reader **r);
 void	 batch_close(struct batch_reader *r);	/* NULL is fine */
+/* Bytes of the samples that such a reader makes ahead; of aug the sample and what becomes of a picture are looked at. */
+uint64_t batch_takes(const struct batch_opt *opt);
 /* Of an epoch; 0: a stream's, which nobody knows. */
 uint64_t batch_records(const struct batch_reader *r);
 uint64_t batch_steps(const struct batch_reader *r);

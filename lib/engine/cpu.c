@@ -99,19 +99,8 @@ fix_gammas(struct engine_plan *p)
 	}
 }
 
-/* Memory that is too much is one thing to know, which batch asks for it another. */
 static int
-place(struct engine_plan *p)
-{
-	int e = cpu_arena_place(p);
-
-	if (e == ERR_NOMEM)
-		err_within("a batch of %u", p->batch);
-	return e;
-}
-
-static int
-cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+cpu_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
     struct engine_plan **plan)
 {
 	struct engine_plan *p;
@@ -130,13 +119,31 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	p->graph = graph;
 	p->batch = batch;
 	p->bf16 = precision == ENGINE_BF16;
-	if ((e = cpu_plan_make(p)) < 0 || (e = place(p)) < 0 || (e = cpu_set_first(p)) < 0) {
+	if ((e = cpu_plan_make(p)) < 0 || (e = cpu_arena_place(p)) < 0) {
 		cpu_plan_free(p);
 		return e;
 	}
-	fix_gammas(p);
 	*plan = p;
 	return 0;
+}
+
+static int
+cpu_take(struct engine_plan *p)
+{
+	int e;
+
+	enter(p->dev);
+	if ((e = cpu_arena_take(p)) < 0 || (e = cpu_set_first(p)) < 0)
+		return e;
+	fix_gammas(p);
+	return 0;
+}
+
+static int
+cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+    struct engine_plan **plan)
+{
+	return engine_plan_beside(&engine_cpu, dev, graph, batch, precision, 0, plan);
 }
 
 static void
@@ -487,6 +494,8 @@ const struct engine engine_cpu = {
 	.close = cpu_close,
 	.describe = cpu_describe,
 	.plan = cpu_plan,
+	.sketch = cpu_sketch,
+	.take = cpu_take,
 	.plan_free = cpu_plan_free,
 	.explain = cpu_explain,
 	.memory = cpu_memory,

@@ -245,14 +245,16 @@ cpu_lines_of(const struct cpu_view *v, struct cpu_lines with)
 /* cpu_plan.c: the steps and buffers of a graph.  Returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */
 int	 cpu_plan_make(struct engine_plan *p);
 
-/* cpu_arena.c: memory for all of a plan.  Returns 0 or ERR_NOMEM. */
+/* cpu_arena.c: how much memory all of a plan needs, and where in it; then that memory.  Return 0 or ERR_NOMEM. */
 int	 cpu_arena_place(struct engine_plan *p);
+int	 cpu_arena_take(struct engine_plan *p);
 /* Room for bytes of scratch; kernels are to be bound again when it moved (1). */
 int	 cpu_arena_scratch(struct engine_plan *p, size_t bytes);
 void	 cpu_arena_free(struct engine_plan *p);
 
 /* cpu_set.c: kernels by batch size.  Return 0, ERR_NOTSUP or ERR_NOMEM. */
 int	 cpu_set_first(struct engine_plan *p);	/* binds those of the full batch */
+size_t	 cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set);	/* bytes */
 int	 cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set);
 void	 cpu_set_free(struct engine_plan *p);
 

@@ -22,6 +22,13 @@ round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
+/* The bytes that such memory has. */
+static size_t
+room(size_t bytes)
+{
+	return round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
+}
+
 /* Zeroed memory at a multiple of 64 bytes, or of a huge page where that is worth it. */
 static int
 map(size_t bytes, void **p, size_t *mapped)
@@ -30,7 +37,7 @@ map(size_t bytes, void **p, size_t *mapped)
 
 	if (bytes >= HUGE_PAGE && mem_fits(bytes) < 0)
 		return ERR_NOMEM;
-	*mapped = round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
+	*mapped = room(bytes);
 	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : PLACES_LINE, *mapped) != 0)
 		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
 	if (bytes >= HUGE_PAGE)
@@ -112,12 +119,22 @@ int
 cpu_arena_place(struct engine_plan *p)
 {
 	size_t bytes;
-	int e;
 
 	if (places_find(p->buf, p->nbuf, &bytes) < 0)
 		return err_nomem();
-	if ((e = map(bytes, &p->arena, &p->arena_bytes)) < 0 ||
-	    (e = map(take_kept(p, NULL), &p->kept, &p->kept_bytes)) < 0)
+	p->arena_bytes = room(bytes);
+	p->kept_bytes = room(take_kept(p, NULL));
+	p->scratch_bytes = room(cpu_set_scratch(p, &p->set[0]));
+	return 0;
+}
+
+int
+cpu_arena_take(struct engine_plan *p)
+{
+	int e;
+
+	if ((e = map(p->arena_bytes - 1, &p->arena, &p->arena_bytes)) < 0 ||
+	    (e = map(p->kept_bytes - 1, &p->kept, &p->kept_bytes)) < 0)
 		return e;
 	take_kept(p, p->kept);
 	resolve_all(p);
@@ -127,17 +144,17 @@ cpu_arena_place(struct engine_plan *p)
 int
 cpu_arena_scratch(struct engine_plan *p, size_t bytes)
 {
-	size_t room;
+	size_t got;
 	void *fresh;
 	int e;
 
 	if (p->scratch != NULL && bytes <= p->scratch_bytes)
 		return 0;
-	if ((e = map(bytes, &fresh, &room)) < 0)
+	if ((e = map(bytes, &fresh, &got)) < 0)
 		return e;	/* what is bound to the old one still works */
 	free(p->scratch);
 	p->scratch = fresh;
-	p->scratch_bytes = room;
+	p->scratch_bytes = got;
 	return 1;
 }
 

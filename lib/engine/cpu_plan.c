@@ -413,26 +413,26 @@ make(struct cpu_planner *pl)
 	pl->p->prob = pl->note[g->n - 1].view;
 }
 
-/* The library fails in its own words at sizes that cannot be: the largest output alone must have room. */
+/*
+ * The library fails in its own words at sizes that cannot be; then what is multiplied alone, which is kept for the way
+ * back, tells that it does not fit.
+ */
 static int
-largest_fits(const struct engine_plan *p)
+why_not(const struct engine_plan *p, int e)
 {
-	uint64_t most = 0;
-	uint32_t at = 0;
+	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < p->graph->n; i++) {
 		const struct graph_node *l = &p->graph->node[i];
-		uint64_t bytes = (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float));
 
-		if (bytes > most) {
-			most = bytes;
-			at = i;
-		}
+		if (cpu_plan_multiplies(l))
+			bytes += (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float)) * p->batch;
 	}
-	if (mem_fits(most * p->batch) == 0)
-		return 0;
-	err_within("a batch of %u: layer %s", p->batch, p->graph->node[at].name);
-	return ERR_NOMEM;
+	if (e != ERR_NOTSUP || bytes <= mem_available())
+		return e;
+	e = mem_fits(bytes);
+	err_within("a batch of %u", p->batch);
+	return e;
 }
 
 int
@@ -440,11 +440,9 @@ cpu_plan_make(struct engine_plan *p)
 {
 	struct cpu_planner pl = { .p = p, .g = p->graph };
 
-	pl.e = largest_fits(p);
-	if (pl.e == 0)
-		pl.e = take_arrays(&pl);
+	pl.e = take_arrays(&pl);
 	if (pl.e == 0)
 		make(&pl);
 	free(pl.note);
-	return pl.e;
+	return pl.e < 0 ? why_not(p, pl.e) : 0;
 }

@@ -24,8 +24,8 @@ bind_set(struct engine_plan *p, const struct cpu_set *set)
 	return e;
 }
 
-static size_t
-most_scratch(const struct engine_plan *p, const struct cpu_set *set)
+size_t
+cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set)
 {
 	size_t most = p->scratch_least;
 
@@ -39,7 +39,7 @@ most_scratch(const struct engine_plan *p, const struct cpu_set *set)
 static int
 settle(struct engine_plan *p, const struct cpu_set *set)
 {
-	int e = cpu_arena_scratch(p, most_scratch(p, set));
+	int e = cpu_arena_scratch(p, cpu_set_scratch(p, set));
 
 	if (e <= 0)
 		return e < 0 ? e : bind_set(p, set);

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <string.h>
 
@@ -66,6 +67,27 @@ engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_
 {
 	if (e->tune != NULL)
 		e->tune(dev, how);
+}
+
+int
+engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
+    enum engine_precision precision, uint64_t beside, struct engine_plan **plan)
+{
+	struct engine_memory m = { 0 };
+	int err = 0;
+
+	*plan = NULL;
+	if (e->sketch != NULL && (err = e->sketch(dev, graph, batch, precision, plan)) == 0)
+		e->memory(*plan, &m);
+	if (err == 0 && (err = mem_fits(beside + m.activations + m.weights + m.scratch)) < 0)
+		err_within("a batch of %u", batch);
+	if (err == 0)
+		err = e->sketch != NULL ? e->take(*plan) : e->plan(dev, graph, batch, precision, plan);
+	if (err < 0) {
+		e->plan_free(*plan);
+		*plan = NULL;
+	}
+	return err;
 }
 
 static const struct {

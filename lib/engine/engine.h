@@ -170,6 +170,14 @@ struct engine {
 	 */
 	int  (*plan)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 		 enum engine_precision precision, struct engine_plan **plan);
+	/*
+	 * plan() in two halves: sketch() finds the kernels and how much memory there will be, so that explain(), memory() and
+	 * plan_free() can be called; take() takes the memory, and makes it a plan.  NULL: this engine knows what it takes
+	 * when it has it.  Return as plan().
+	 */
+	int  (*sketch)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
+		 enum engine_precision precision, struct engine_plan **plan);
+	int  (*take)(struct engine_plan *plan);
 	void (*plan_free)(struct engine_plan *plan);	/* NULL is fine */
 	/* What was chosen for each layer, a line each: layer, direction, kernel.  For --print and for tests. */
 	int  (*explain)(const struct engine_plan *plan, struct buf *out);
@@ -256,6 +264,13 @@ bool	 engine_precision_find(const char *name, enum engine_precision *p);
 
 /* As tune(), of any engine. */
 void	 engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how);
+
+/*
+ * plan() of any engine, refused before memory is taken when what it takes and `beside` bytes of the caller's are together
+ * more than this process can have: ERR_NOMEM, with both numbers.
+ */
+int	 engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
+	enum engine_precision precision, uint64_t beside, struct engine_plan **plan);
 
 /* The engines built in, best first, NULL behind the last. */
 extern const struct engine *const engine_list[];

@@ -2,7 +2,6 @@
 #include "engine/ref.h"
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/num.h"
 
 #include <assert.h>
@@ -74,28 +73,19 @@ static int
 take_outputs(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
-	size_t floats = 0, all;
+	size_t half = p->memory.activations / (2 * sizeof(float));
 	float *at;
 
-	for (uint32_t i = 0; i < g->n; i++)
-		floats += ref_floats(&g->node[i]);
-	if (num_mul(2 * floats, p->batch, &all) < 0)
-		return ERR_LIMIT;
-	p->memory.activations = all * sizeof(*at);
-	if (mem_fits(p->memory.activations) < 0) {
-		err_within("a batch of %u", p->batch);
-		return ERR_NOMEM;
-	}
 	p->y = calloc(g->n, sizeof(*p->y));
 	p->dy = calloc(g->n, sizeof(*p->dy));
-	at = calloc(all, sizeof(*at));
+	at = calloc(2 * half, sizeof(*at));
 	if (p->y == NULL || p->dy == NULL || at == NULL) {
 		free(at);
 		return err_nomem();
 	}
 	for (uint32_t i = 0; i < g->n; i++) {
 		p->y[i] = at;
-		p->dy[i] = at + floats * p->batch;
+		p->dy[i] = at + half;
 		at += ref_floats(&g->node[i]) * p->batch;
 	}
 	return 0;
@@ -123,17 +113,12 @@ static int
 take_rest(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
-	size_t most;
 
-	if (most_scratch(g, &most) < 0)
-		return ERR_LIMIT;
-	p->memory.weights = (g->P + g->A) * sizeof(float) + g->A * sizeof(double);
-	p->memory.scratch = most * sizeof(double);
 	/* One more each: calloc may answer NULL for nothing. */
 	p->w = calloc(g->P + 1, sizeof(*p->w));
 	p->aux = calloc(g->A + 1, sizeof(*p->aux));
 	p->stat = calloc(g->A + 1, sizeof(*p->stat));
-	p->scratch = calloc(most + 1, sizeof(*p->scratch));
+	p->scratch = calloc(p->memory.scratch / sizeof(*p->scratch) + 1, sizeof(*p->scratch));
 	p->label = calloc(p->batch, sizeof(*p->label));
 	p->mix = calloc(p->batch, sizeof(*p->mix));
 	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL || p->mix == NULL)
@@ -142,7 +127,24 @@ take_rest(struct engine_plan *p)
 }
 
 static int
-ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+measure(struct engine_plan *p)
+{
+	const struct graph *g = p->graph;
+	size_t floats = 0, most;
+	int e;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		floats += ref_floats(&g->node[i]);
+	if ((e = num_mul(2 * sizeof(float) * floats, p->batch, &p->memory.activations)) < 0 ||
+	    (e = most_scratch(g, &most)) < 0)
+		return e;
+	p->memory.weights = (g->P + g->A) * sizeof(float) + g->A * sizeof(double);
+	p->memory.scratch = most * sizeof(double);
+	return 0;
+}
+
+static int
+ref_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
 	struct engine_plan **plan)
 {
 	struct engine_plan *p;
@@ -158,12 +160,27 @@ ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	p->graph = graph;
 	p->batch = batch;
 	p->bf16 = precision == ENGINE_BF16;
-	if ((e = take_outputs(p)) < 0 || (e = take_rest(p)) < 0) {
+	if ((e = measure(p)) < 0) {
 		ref_plan_free(p);
 		return e;
 	}
 	*plan = p;
 	return 0;
+}
+
+static int
+ref_take(struct engine_plan *p)
+{
+	int e = take_outputs(p);
+
+	return e == 0 ? take_rest(p) : e;
+}
+
+static int
+ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+	struct engine_plan **plan)
+{
+	return engine_plan_beside(&engine_ref, dev, graph, batch, precision, 0, plan);
 }
 
 static int
@@ -334,6 +351,8 @@ const struct engine engine_ref = {
 	.close = ref_close,
 	.describe = ref_describe,
 	.plan = ref_plan,
+	.sketch = ref_sketch,
+	.take = ref_take,
 	.plan_free = ref_plan_free,
 	.explain = ref_explain,
 	.memory = ref_memory,

@@ -42,6 +42,8 @@ struct ref_op {
 	int	 (*scratch)(const struct graph *g, uint32_t i, size_t *n);
 };
 
+extern const struct engine engine_ref;
+
 extern const struct ref_op ref_conv, ref_fc, ref_bn, ref_act, ref_pool, ref_concat, ref_flatten, ref_add, ref_mul,
 	ref_pad, ref_lrn, ref_dropout, ref_softmax;
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct engine split;
+
 /* ------ devices ------ */
 
 static void
@@ -111,7 +113,9 @@ lane_new(struct engine_plan *p, const struct split_part *part, enum engine_preci
 		l->g = calloc(g->P + 1, sizeof(*l->g));
 	if (l->stats == NULL || l->have == NULL || l->born == NULL || (l->k > 0 && l->g == NULL))
 		return err_nomem();
-	if ((e = part->engine->plan(part->dev, g, p->each, precision, &l->plan)) < 0)
+	e = part->engine->sketch != NULL ? part->engine->sketch(part->dev, g, p->each, precision, &l->plan) :
+	    part->engine->plan(part->dev, g, p->each, precision, &l->plan);
+	if (e < 0)
 		return e;
 	if (l->k > 0 && (errno = pthread_create(&l->thread, NULL, split_lane_main, l)) != 0)
 		return err_sys("a thread for %s:%u", part->engine->name, part->index);
@@ -120,7 +124,7 @@ lane_new(struct engine_plan *p, const struct split_part *part, enum engine_preci
 }
 
 static int
-split_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+split_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
     struct engine_plan **plan)
 {
 	struct engine_plan *p = calloc(1, sizeof(*p));
@@ -147,6 +151,24 @@ split_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 	else
 		*plan = p;
 	return e;
+}
+
+static int
+split_take(struct engine_plan *p)
+{
+	int e = 0;
+
+	for (uint32_t k = 0; k < p->n && e == 0; k++)
+		if (p->lane[k].engine->take != NULL)
+			e = p->lane[k].engine->take(p->lane[k].plan);
+	return e;
+}
+
+static int
+split_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+    struct engine_plan **plan)
+{
+	return engine_plan_beside(&split, dev, graph, batch, precision, 0, plan);
 }
 
 static int
@@ -204,6 +226,8 @@ static const struct engine split = {
 	.describe = split_describe,
 	.tune = split_tune,
 	.plan = split_plan,
+	.sketch = split_sketch,
+	.take = split_take,
 	.plan_free = split_plan_free,
 	.explain = split_explain,
 	.memory = split_memory,

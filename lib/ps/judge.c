@@ -46,7 +46,7 @@ open_net(struct judge *j)
 		return e;
 	en = j->engine;
 	engine_tune(en, j->dev, &o->tune);
-	if ((e = en->plan(j->dev, j->graph, j->o->data.batch, j->o->precision, &j->plan)) < 0)
+	if ((e = engine_plan_beside(en, j->dev, j->graph, j->o->data.batch, j->o->precision, 0, &j->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < j->graph->nw; a++)
 		e = en->load(j->plan, a, w->w + j->graph->w[a].first);

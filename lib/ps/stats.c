@@ -44,7 +44,7 @@ open_net(struct stats *s)
 		return e;
 	en = s->engine;
 	engine_tune(en, s->dev, &o->tune);
-	if ((e = en->plan(s->dev, s->graph, o->data.batch, o->precision, &s->plan)) < 0)
+	if ((e = engine_plan_beside(en, s->dev, s->graph, o->data.batch, o->precision, 0, &s->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < s->graph->nw; a++)
 		e = en->load(s->plan, a, o->weights->w + s->graph->w[a].first);

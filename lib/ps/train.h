@@ -99,6 +99,18 @@ struct train_opt {
 	void		*arg;
 };
 
+/* Bytes that a run takes beside the engine's plan. */
+struct train_memory {
+	uint64_t weights;	/* the worker's, those that come from servers, and the server's where it is within */
+	uint64_t gradients;	/* likewise, with the sum of the pieces of a step */
+	uint64_t optimizer;	/* its state, and the average of the weights */
+	uint64_t checkpoint;	/* the copy that is written while the training goes on */
+	uint64_t samples;	/* made ahead, for training and validation */
+};
+
+/* Of opt the graph, the job, the optimizer, the batch and what becomes of pictures are looked at.  Returns the sum. */
+uint64_t train_memory(const struct train_opt *opt, struct train_memory *m);
+
 /*
  * Trains until the epochs or steps are done or a stop was asked for.  Returns 0, ERR_STOP after an orderly stop, or
  * the first error: of the options (ERR_ARG), a file, the engine, or the job (ERR_PEER, ERR_AUTH).

@@ -1,7 +1,6 @@
 /* train_open - all that one worker trains with: data, device, plan, memory, its connection, first weights: serves train. */
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/num.h"
 #include "engine/split.h"
 #include "ps/train_in.h"
@@ -140,19 +139,22 @@ open_keep(struct train *t)
 	    .average = t->average != NULL, .trace = t->trace, .most = t->o->keep }, &t->keep);
 }
 
-/* What the plan leaves must do for the arrays of this worker and, without servers, for those of the server within it. */
+/* The device, and the plan on it, before anything else takes memory: what does not fit is refused as a whole. */
 static int
-fits(const struct train *t)
+open_plan(struct train *t)
 {
-	/* Weights, their gradient, what comes from servers; a sum, an average. */
-	uint64_t arrays = 3 + (t->o->accumulate > 1) + (t->average != NULL);
+	const struct train_opt *o = t->o;
+	struct train_memory m;
+	const char *remark;
+	int e;
 
-	if (t->o->ps.nservers == 0)
-		arrays += 3 + opt_states(t->o->ps.hyper.rule) + (t->average != NULL);
-	if (mem_fits(arrays * t->graph->P * sizeof(float)) == 0)
-		return 0;
-	err_within("training %zu weights", t->graph->P);
-	return ERR_NOMEM;
+	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &t->engine, &t->dev) :
+	    t->engine->open(0, o->threads, &t->dev)) < 0)
+		return e;
+	if ((remark = split_remark(t->engine, t->dev)) != NULL)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
+	engine_tune(t->engine, t->dev, &o->tune);
+	return engine_plan_beside(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m), &t->plan);
 }
 
 /* Where the optimizer runs, of an engine that could have it. */
@@ -170,10 +172,9 @@ train_open(struct train *t)
 	const struct engine *en;
 	struct split_place place[SPLIT_MOST];
 	struct buf text = { 0 };
-	const char *remark;
-	int e = memory(t);
+	int e;
 
-	if (e < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
+	if ((e = open_plan(t)) < 0 || (e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
 	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
 	    (e = open_keep(t)) < 0)
 		return e;
@@ -185,16 +186,8 @@ train_open(struct train *t)
 	if (t->stream && sched_within(&t->o->sched))
 		return err_fail(ERR_ARG, "%s: a rate that changes within epochs needs to know how long they are, and a pipe does not tell",
 		    t->o->data.path);
-	if ((e = t->o->devices != NULL ? split_open(t->o->devices, t->o->threads, &t->engine, &t->dev) :
-	    t->engine->open(0, t->o->threads, &t->dev)) < 0)
-		return e;
 	en = t->engine;
-	if ((remark = split_remark(en, t->dev)) != NULL)
-		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
-	engine_tune(en, t->dev, &t->o->tune);
-	if ((e = en->plan(t->dev, t->graph, t->o->data.batch, t->o->precision, &t->plan)) < 0)
-		return e;
-	if ((t->o->hold && (e = train_hold(t)) < 0) || (e = fits(t)) < 0 || (t->val != NULL &&
+	if ((t->o->hold && (e = train_hold(t)) < 0) || (t->val != NULL &&
 	    (e = views_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)

@@ -57,6 +57,7 @@ EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))
+WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(wildcard tests/law/*.c)))
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
@@ -124,8 +125,9 @@ $(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
 $(GPU_TESTS:%=%.o): CPPFLAGS += -Itests -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
 
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-$(TESTS:%=%.o): CPPFLAGS += -Itests
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+$(filter $(BUILD)/tests/law/%,$(TESTS)): $(WORLD)
+$(TESTS:%=%.o) $(WORLD): CPPFLAGS += -Itests
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)

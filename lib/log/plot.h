@@ -4,8 +4,8 @@
  * gnuplot(1) draws, by share/plot/epochs.gp, which gets the variables kind ("png", "svg" or "text"), wide (columns of a
  * text), runs, by ("epoch" or "step"), single (1 when no run has two places), validated (1 when it is known how long that
  * took), have (the columns of $data with a number, between blanks), shown (the numbers of runs that have a place), figures
- * (words of the table below that have data), the array title and the datablock $data: at, then the measures of log/logline.h in their order,
- * NaN where there is none, a block a run.
+ * (words of the table below that have data), the array title and the datablock $data: at, then the measures of
+ * log/logline.h in their order, NaN where there is none, a block a run.
  */
 #ifndef LOG_PLOT_H
 #define LOG_PLOT_H

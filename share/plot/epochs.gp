@@ -72,7 +72,8 @@ on_top = 0
 value_b = '((column(b) + (on_top > 0 ? column(on_top) : 0)) / unit)'
 first = ' for [i = 0:runs - 1] $data index i using 1:(column(a) / unit) with linespoints dt 2 pt mark_of(i) - 1 lc rgb shade_of(i)'
 second = ' for [i = 0:runs - 1] $data index i using 1:' . value_b . ' with linespoints lw 2 pt mark_of(i) lc rgb shade_of(i)'
-which = ', keyentry with linespoints dt 2 pt 6 lc rgb "black" title what_a, keyentry with linespoints lw 2 pt 7 lc rgb "black" title what_b'
+which = ', keyentry with linespoints dt 2 pt 6 lc rgb "black" title what_a, \
+	keyentry with linespoints lw 2 pt 7 lc rgb "black" title what_b'
 dot_a = ' for [i = 0:runs - 1] $data index i using (column(a) / unit):(runs - i) with points pt 6 lc rgb shade[1] notitle'
 dot_b = ' for [i = 0:runs - 1] $data index i using ' . value_b . ':(runs - i) with points pt 7 lc rgb shade[1] notitle'
 which_dot = ', keyentry with points pt 6 lc rgb shade[1] title what_a, keyentry with points pt 7 lc rgb shade[1] title what_b'

@@ -1,5 +1,6 @@
 /* freeze_test - what is frozen moves once, at a job's start: the floats of each step are those of the arrays that learn. */
 #include "law/world.h"
+#include "tap.h"
 
 #define STEPS 7
 

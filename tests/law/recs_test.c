@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "ps/recask.h"
 #include "ps/recgive.h"
-#include "wire/pair.h"
+#include "law/pair.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* slack_test - nobody is further ahead than the slack, and every push is applied once, whoever is slow, dies or repeats. */
 #include "law/world.h"
+#include "tap.h"
 
 #define STEPS 9
 

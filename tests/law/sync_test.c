@@ -1,5 +1,6 @@
 /* sync_test - slack 0: the same bits in any order, after duplicates and deaths, and as one worker that adds the pieces. */
 #include "law/world.h"
+#include "tap.h"
 
 #include "net/muon.h"
 #include "net/norm.h"

@@ -7,8 +7,8 @@
  *
  * Ownership: pair_send copies; a message from pair_next is lent until the next pair_next, pair_cut or pair_free.
  */
-#ifndef WIRE_PAIR_H
-#define WIRE_PAIR_H
+#ifndef TESTS_LAW_PAIR_H
+#define TESTS_LAW_PAIR_H
 
 #include "wire/msg.h"
 

@@ -1,5 +1,5 @@
 /* pair - the network in memory: messages between parties, delivered in an order drawn from a seed. */
-#include "wire/pair.h"
+#include "law/pair.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/rng.h"

@@ -1,6 +1,6 @@
 /* pair_test - a network in memory: nothing lost, nothing overtaken, all of it drawn from the seed. */
 #include "tap.h"
-#include "wire/pair.h"
+#include "law/pair.h"
 
 #include <stdint.h>
 

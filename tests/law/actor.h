@@ -1,0 +1,34 @@
+/*
+ * actor - a worker of a world: its brain, and what it does next.
+ */
+#ifndef TESTS_LAW_ACTOR_H
+#define TESTS_LAW_ACTOR_H
+
+#include "ps/worker_brain.h"
+
+#define ACTOR_SLICES	256	/* more than a job of these nets has */
+#define ACTOR_EVERY	3	/* steps between sums */
+
+struct world;
+
+enum actor_phase { HELLO, BEGIN, STEP, PUSH, WAIT, SUM, BYE, DONE };
+
+struct actor {
+	struct world	*world;
+	struct worker_opt o;
+	struct worker_brain *brain;
+	enum actor_phase phase;
+	float		*g, *stats, *state;
+	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
+	uint64_t	 sent[ACTOR_SLICES];	/* 1 + the last step whose push of a slice it sent, in any life */
+	uint32_t	 order[16], arrays, pushed;	/* those that are not frozen */
+	bool		 summed;	/* at this step */
+	uint64_t	 last;		/* the step at which it was told to end; 0 */
+};
+
+/* Also after a death: it knows nothing but its rank. */
+void	 actor_start(struct actor *a);
+/* One small thing that it can do now. */
+void	 actor_turn(struct actor *a);
+
+#endif

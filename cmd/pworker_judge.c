@@ -243,7 +243,8 @@ load(struct pworker *p, struct weights *f)
 	if ((e = weights_start(p->judged, p->start_rename, f->graph, f->w, f->aux, &taken)) < 0)
 		front_die(NULL, e);
 	if (taken.left > 0) {
-		err_note(0, "lacks %u of the net's arrays: %.900s", taken.left, (const char *)taken.names.p);
+		err_note(0, "lacks %u of the net's arrays: %.500s%s", taken.left, (const char *)taken.names.p,
+		    taken.names.n > 500 ? " ..." : "");
 		front_die(p->judged, ERR_FORMAT);
 	}
 	buf_free(&taken.names);

@@ -8,6 +8,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The endings of batch norm's running statistics, as MXNet, we and PyTorch write them. */
 static const struct { const char *mean, *var; } stats[] = {
@@ -127,6 +128,19 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 	return 0;
 }
 
+/* Is it a name as Gluon's save_parameters() gives, that of an array of a block within blocks?  Those stand alone. */
+static bool
+is_of_block(const char *name)
+{
+	static const char *const array[] = { "weight", "bias", "gamma", "beta", "running_mean", "running_var" };
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; dot != NULL && i < sizeof(array) / sizeof(*array); i++)
+		if (strcmp(dot + 1, array[i]) == 0)
+			return true;
+	return false;
+}
+
 /* "arg:" or "aux:" in front of a list's names: what another list had there, which may be nothing, or what they are. */
 static int
 put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
@@ -137,7 +151,7 @@ put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *
 	int e;
 
 	if (m->in[i].kind != TENSORS_PARAMS) {
-		had = is_statistic(plain) ? "aux:" : "arg:";
+		had = is_of_block(plain) ? "" : is_statistic(plain) ? "aux:" : "arg:";
 		n = strlen(had);
 	}
 	if ((e = buf_put(&with, had, n)) == 0 && (e = buf_put(&with, name->p, name->n)) == 0)

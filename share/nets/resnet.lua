@@ -2,7 +2,9 @@
 -- --layers N: 6n+2 below 164 or 9n+2 from there, 3 stages (20); 18, 34, 50, 101, 152, 200, 269, 4 stages (50).
 -- 18, 50 and so on are nets of 3 stages for --shape 3x28x28.
 -- --variant preact: batch norm and ReLU before the convolution; mxnet 0.8 to 1.9, layers named as there;
---                 --eps E (2e-5) of batch norm: its model zoo has 1e-5.
+--                 --eps E (2e-5) of batch norm: its model zoo has 1e-5;
+--                 --shortcuts all|needed: a convolution in the first unit of each stage, or, as in its model zoo, of
+--                 those alone that change size or channels; 18 layers are then 11,687,854 weights.
 --           post:   behind it, as torchvision has it, layers named as there; 4 stages.
 --           small:  behind it, with biases, for 28x28; mxnet of spring 2016, 6n+2 layers.
 -- Blocks: what comes before the first stage, then the stages.
@@ -46,6 +48,7 @@ end
 local function preact(x)
 	local units, width, bottleneck = plan(x.h)
 	local small, eps = x.h <= 32, parts.number("eps", 2e-5)
+	local all = parts.word("shortcuts", { "all", "needed" }) == "all"
 
 	local function norm(y, name, relu_name)
 		return relu{bn{y, eps = eps, name = name}, name = relu_name}
@@ -55,7 +58,7 @@ local function preact(x)
 	end
 	local function unit(y, k, stride, first, name)
 		local a = norm(y, name .. "_bn1", name .. "_relu1")
-		local shortcut = first and convolve(a, k, 1, stride, name .. "_sc") or y
+		local shortcut = (stride > 1 or y.c ~= k or first and all) and convolve(a, k, 1, stride, name .. "_sc") or y
 		local body
 		if bottleneck then
 			body = norm(convolve(a, k // 4, 1, 1, name .. "_conv1"), name .. "_bn2", name .. "_relu2")

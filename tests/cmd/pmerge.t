@@ -62,6 +62,9 @@ status 0 "picked, renamed, dropped" pmerge --pick 'conv*' --pick 'bn1*' --drop '
 is "$(pmerge --list some.safetensors | cut -f 2 | sed 1d | sort | tr '\n' ' ')" "$(echo bn1.beta bn1.beta:momentum bn1.gamma \
 	bn1.gamma:momentum bn1_moving.mean bn1_moving.var conv1.weight conv1.weight:momentum conv2.weight \
 	conv2.weight:momentum) " "... leaves these"
+status 0 "as Gluon names its blocks" pmerge --rename '^conv1_weight$=features.0.weight' -o blocks.params "$2"
+is "$(grep -aoE '(arg:|aux:)?(features.0.weight|conv2_weight|bn1_moving_var)' blocks.params | sort | tr '\n' ' ')" \
+	"arg:conv2_weight aux:bn1_moving_var features.0.weight " "... those stand alone in a list"
 status 2 "nothing left" pmerge --pick none -o none.safetensors "$2"
 status 1 "files of other tensors" pmerge -o no.safetensors "$2" some.safetensors
 like "$T/err" "^pmerge: some\.safetensors: has no tensor 'conv1_weight', which w-0002\.safetensors has\$" "... the missing one is named"

@@ -51,19 +51,19 @@ plain(void)
 	is(alias_load(&a, "none-such", false), ERR_SYS, "no table of the name: %s", err_line());
 }
 
-/* Every array of the net has a name of its own there, PyTorch's of its form, and comes back. */
+/* Every array of the net has a name of its own there, PyTorch's and Gluon's of their form, and comes back. */
 static void
 net(const char *table, const char *name, const char *layers, const char *key, const char *value, const char *theirs, const char *ours)
 {
 	const struct script_opt opt[] = { { "layers", layers }, { key, value } };
-	bool torch = strncmp(table, "torch", 5) == 0;
+	bool torch = strncmp(table, "torch", 5) == 0 || strncmp(table, "gluon", 5) == 0;
 	struct alias *to, *from;
 	struct graph *g;
 	int same = 1, named = 1, found = 0;
 	char was[128];
 
 	if (alias_load(&to, table, true) < 0 || alias_load(&from, table, false) < 0 ||
-	    script_run(name, 0, 0, 0, 0, opt, key != NULL ? 2 : layers != NULL, &g) < 0) {
+	    script_run(name, 0, 0, 0, 0, layers != NULL ? opt : opt + 1, (layers != NULL) + (key != NULL), &g) < 0) {
 		ok(0, "%s: %s", table, err_line());
 		return;
 	}
@@ -99,6 +99,22 @@ main(void)
 	net("torch-vgg16-bn", "vgg", "16", "norm", "bn", "features.41.bias", "bn5_3_beta");
 	net("torch-vgg19-bn", "vgg", "19", "norm", "bn", "features.49.weight", "conv5_4_weight");
 	net("mxnet-resnet50-v2", "resnet", "50", NULL, NULL, "resnetv20_stage3_batchnorm17_running_var", "stage3_unit6_bn3_moving_var");
+	net("torch-alexnet", "alexnet", NULL, "variant", "torch", "features.10.bias", "conv5_bias");
+	net("torch-googlenet", "googlenet", NULL, "variant", "torch", "inception3a.branch2.1.bn.running_var",
+	    "inception3a.branch2.1.bn_moving_var");
+	net("gluon-alexnet", "alexnet", NULL, "variant", "torch", "features.5.weight", "conv4_weight");
+	net("gluon-resnet18-v2", "resnet", "18", "shortcuts", "needed", "features.6.0.downsample.weight", "stage2_unit1_sc_weight");
+	net("gluon-resnet34-v2", "resnet", "34", "shortcuts", "needed", "features.8.2.bn2.gamma", "stage4_unit3_bn2_gamma");
+	net("gluon-resnet50-v2", "resnet", "50", NULL, NULL, "features.5.0.downsample.weight", "stage1_unit1_sc_weight");
+	net("gluon-resnet101-v2", "resnet", "101", NULL, NULL, "features.7.22.bn3.running_var", "stage3_unit23_bn3_moving_var");
+	net("gluon-vgg11", "vgg", "11", NULL, NULL, "features.21.bias", "fc6_bias");
+	net("gluon-vgg13", "vgg", "13", NULL, NULL, "features.22.weight", "conv5_2_weight");
+	net("gluon-vgg16", "vgg", "16", NULL, NULL, "features.33.weight", "fc7_weight");
+	net("gluon-vgg19", "vgg", "19", NULL, NULL, "output.weight", "fc8_weight");
+	net("gluon-vgg11-bn", "vgg", "11", "norm", "bn", "features.26.running_var", "bn5_2_moving_var");
+	net("gluon-vgg13-bn", "vgg", "13", "norm", "bn", "features.4.beta", "bn1_2_beta");
+	net("gluon-vgg16-bn", "vgg", "16", "norm", "bn", "features.41.beta", "bn5_3_beta");
+	net("gluon-vgg19-bn", "vgg", "19", "norm", "bn", "features.53.weight", "fc6_weight");
 	net("mxnet-inception", "inception", NULL, NULL, NULL, "bn_in4e_conv_gamma", "in4e_3x3_bn_gamma");
 	net("mxnet-inception-bn", "inception-bn", NULL, NULL, NULL, "fullyconnected0_weight", "fc1_weight");
 	net("mxnet-lenet", "lenet", NULL, NULL, NULL, "fullyconnected1_bias", "fc2_bias");

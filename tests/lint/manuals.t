@@ -63,7 +63,8 @@ for n in share/nets/*.lua; do
 	awk -v net="$net" '/^\.Ss/ { on = 0 } /^\.It Cm/ { on = $3 == net } on' man/net.5 | grep -o '^\.Fl \\-[a-z]*' |
 		sed 's/.*-/--/' | sort -u | tr '\n' ' ' >"$T/told"
 	is "$(cat "$T/told")" "$(cat "$T/asked")" "net(5): the options of $net"
-	is "$(sed '/^--/!q' "$n" | grep -oE '(^|[ ;])--[a-z]+' | grep -oE -- '--[a-z]+' | grep -vx -- --shape | sort -u | tr '\n' ' ')" "$(cat "$T/asked")" "... and $net.lua's head"
+	sed '/^--/!q' "$n" | grep -oE '(^|[ ;])--[a-z]+' | grep -oE -- '--[a-z]+' | grep -vx -- --shape | sort -u | tr '\n' ' ' >"$T/told"
+	is "$(cat "$T/told")" "$(cat "$T/asked")" "... and $net.lua's head"
 done
 
 # A letter stands for one long name, whatever the tool.

@@ -1,6 +1,8 @@
 # mxnet_nets - MXNet's nets with random weights, and what they compute.
 #
 #	python3 tests/peers/mxnet_nets.py resnet50_v2|inception-bn|inception FOLDER [ceil] [spread]
+#	python3 tests/peers/mxnet_nets.py NET FOLDER gluon	one of the model zoo, as save_parameters() names its arrays
+#	python3 tests/peers/mxnet_nets.py NET FOLDER back	whether load_parameters() takes back.params, and it is theirs.params
 #
 # The first is of its model zoo, the others the symbols of its examples, as of 2016 to 2023 or, with `ceil`, until July 2016,
 # when pools rounded up and had no border.  Weights and running statistics are those that its initializer begins with; with
@@ -84,9 +86,35 @@ def zoo():
     return made(mx.sym.Variable("data"))
 
 
+def gluon(x):
+    """Weights and statistics that are all noise, so that no two arrays may be taken for each other."""
+    made = getattr(vision, net)()
+    made.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2))
+    made(x)
+    for name, p in made.collect_params().items():
+        if p.shape[1:] == ():
+            lo = 0.5 if name.endswith(("gamma", "var")) else -0.1
+            p.set_data(mx.nd.array(np.random.uniform(lo, lo + (1 if lo > 0 else 0.2), p.shape)))
+    times = 2.0 ** -round(math.log2(made(x).asnumpy().std()))
+    for p in (made.output.weight, made.output.bias):
+        p.set_data(p.data() * times)
+    print("times", times)
+    made.save_parameters(f"{folder}/theirs.params")
+    x.asnumpy().tofile(f"{folder}/x.f32")
+    made(x).asnumpy().tofile(f"{folder}/logits.f32")
+
+
 mx.random.seed(5)
 np.random.seed(5)
 x = mx.nd.array(np.random.randn(n, 3, side, side))
+if "back" in sys.argv[3:]:
+    getattr(vision, net)().load_parameters(f"{folder}/back.params")
+    theirs, back = (mx.nd.load(f"{folder}/{k}.params") for k in ("theirs", "back"))
+    assert set(theirs) == set(back) and all((v.asnumpy() == back[k].asnumpy()).all() for k, v in theirs.items())
+    sys.exit()
+if "gluon" in sys.argv[3:]:
+    gluon(x)
+    sys.exit()
 run = (zoo() if net.startswith("resnet") else symbol()).simple_bind(mx.cpu(), data=x.shape)
 arg, aux = run.arg_dict, run.aux_dict
 begin = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)

@@ -28,6 +28,18 @@ same() { # "MXNET'S NET [ceil]", TABLE, OUR NET, OPTIONS...
 	ours "$1 spread" cpu 1e-4 "${@:3}"
 }
 
+# What save_parameters() writes, to us and back.
+gluon() { # NET, TABLE, OUR NET, OPTIONS...
+	theirs "$1 gluon" "$2"
+	ours "$1" cpu 1e-4 "${@:3}"
+	status 0 "$1: and back" pmerge --rename "to:$2" -o net/back.params net/weights.safetensors
+	status 0 "... which MXNet loads" "$PEER_MXNET" "$TOP/tests/peers/mxnet_nets.py" "$1" net back
+}
+gluon resnet18_v2 gluon-resnet18-v2 resnet layers 18 shortcuts needed eps 1e-5
+gluon resnet50_v2 gluon-resnet50-v2 resnet layers 50 eps 1e-5
+gluon vgg11_bn gluon-vgg11-bn vgg layers 11 norm bn
+gluon alexnet gluon-alexnet alexnet variant torch
+
 # The zoo's eps is not that of mxnet's example, which is ours.
 same resnet50_v2 mxnet-resnet50-v2 resnet layers 50 eps 1e-5
 same inception-bn mxnet-inception-bn inception-bn pools floor

@@ -163,8 +163,8 @@ def run(optimizer=torch.optim.SGD, o={"lr": 0.0625, "momentum": 0.875, "weight_d
 def floats(name, v):
     if v:
         print("\t  .%s = {" % name)
-        for i in range(0, len(v), 10):
-            print("\t\t" + " ".join("%.7g," % x for x in v[i:i + 10]))
+        for i in range(0, len(v), 11):
+            print("\t\t" + " ".join("%.7g," % x for x in v[i:i + 11]))
         print("\t  },")
 
 

@@ -1,5 +1,5 @@
 /*
- * run_test - whole runs by every engine, as pworker trains, against PyTorch's: each step's loss, each epoch's loss, top-1 and
+ * run_test - whole runs, by every engine and by pworker's options, against PyTorch's: each step's loss, each epoch's loss, top-1 and
  * top-5 in training and validation, when it ends, and its weights, running statistics and averages.
  *
  * The numbers in run_torch.h are those of a loop over PyTorch's modules, in f64; run.py is how they were made.
@@ -218,12 +218,53 @@ kept(const struct run_case *c)
 	}
 }
 
+/* The same by the command line; its net is a script. */
+static void
+command(const char *tool, const struct graph *g, const struct run_case *c)
+{
+	static const char *const average[] = { "", " --ema 0.75", " --swa 1", " --lookahead 4:0.5" };
+	struct buf line = { 0 };
+	struct weights f;
+	char last[32];
+	FILE *net = fopen(in_dir("net.lua"), "w");
+
+	nets_must(net != NULL ? 0 : ERR_SYS);
+	fprintf(net, "local x = conv{data(1, 4, 4), 3, kernel = 3, pad = 1, name = 'n1'}\n"
+	    "x = maxpool{relu(bn{x, eps = 1 / 1024, momentum = 0.9, name = 'n2'}), kernel = 2, stride = 2}\n"
+	    "return softmax{fc{flatten(x), 7, name = 'n5'}, smooth = %g}\n", (double)c->smooth);
+	fclose(net);
+	nets_must(buf_put_fmt(&line, "cd %s && '%s' --net net.lua --data train.rec --val val.rec --no-shuffle --batch 4 --scale 0.0078125 "
+	    "--engine cpu --threads 1 --optimizer %s --momentum %.9g --wd %.9g --lr %s --accumulate %u --epochs %u --start first.safetensors "
+	    "--save c --best --keep 2%s", dir, tool, opt_name(c->rule), (double)c->momentum, (double)c->wd, c->lr,
+	    c->accumulate > 0 ? c->accumulate : 1, c->epochs > 0 ? (unsigned)c->epochs : 2, average[c->average.kind]));
+	if (c->rule == OPT_ADAMW)
+		nets_must(buf_put_fmt(&line, " --beta2 %.9g --epsilon %.9g", (double)c->beta2, (double)c->eps));
+	if (c->clip_norm > 0)
+		nets_must(buf_put_fmt(&line, " --clip-norm %.9g", (double)c->clip_norm));
+	if (c->patience > 0)
+		nets_must(buf_put_fmt(&line, " --patience %u", c->patience));
+	nets_must(buf_put_fmt(&line, "%s%s >rows 2>&1", c->flip ? " --flip" : "", c->shift > 0 ? " --shift 1" : ""));
+	nets_must(buf_terminate(&line));
+	snprintf(last, sizeof(last), "c-%04u.safetensors", c->ends);
+	if (system((char *)line.p) != 0 || weights_load(in_dir(last), g, &f) < 0) {
+		ok(0, "%s: %s", c->name, (char *)line.p);
+	} else {
+		near(worst(f.w, c->w, g->P), 0, 2e-5, "%s: by pworker's options the weights", c->name);
+		near(worst(f.aux, c->aux, g->A), 0, 2e-5, "... and running statistics");
+		near(f.average != NULL ? worst(f.average, c->mean, g->P + g->A) : 0, 0, 2e-5, "... and average");
+		is(f.average != NULL, c->average.kind != AVERAGE_NONE, "... where there is one");
+		weights_free(&f);
+	}
+	buf_free(&line);
+}
+
 static void
 run(const struct engine *en, const struct run_case *c)
 {
 	struct graph *g = net(c->smooth);
 	static const volatile sig_atomic_t never;
-	char last[32];
+	const char *build = getenv("BUILD");	/* that of the shell's tests */
+	char last[32], tool[4096];
 	struct weights f, best;
 	float w[NP], aux[NA];
 	struct train_opt o = { .engine = en, .threads = 1,
@@ -252,6 +293,13 @@ run(const struct engine *en, const struct run_case *c)
 		halves(en, o, c);
 	weights_free(&f);
 	weights_free(&best);
+	if (strcmp(en->name, "cpu") == 0 && build != NULL) {
+		snprintf(tool, sizeof(tool), "%s/pworker", build);
+		if (access(tool, X_OK) == 0)
+			command(tool, g, c);
+		else
+			skip(c->name, "no pworker is built");
+	}
 	graph_free(g);
 }
 

@@ -164,7 +164,7 @@ def floats(name, v):
     if v:
         print("\t  .%s = {" % name)
         for i in range(0, len(v), 11):
-            print("\t\t" + " ".join("%.7g," % x for x in v[i:i + 11]))
+            print("\t\t" + " ".join("%.6g," % x for x in v[i:i + 11]))
         print("\t  },")
 
 

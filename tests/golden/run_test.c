@@ -233,9 +233,10 @@ command(const char *tool, const struct graph *g, const struct run_case *c)
 	    "x = maxpool{relu(bn{x, eps = 1 / 1024, momentum = 0.9, name = 'n2'}), kernel = 2, stride = 2}\n"
 	    "return softmax{fc{flatten(x), 7, name = 'n5'}, smooth = %g}\n", (double)c->smooth);
 	fclose(net);
-	nets_must(buf_put_fmt(&line, "cd %s && '%s' --net net.lua --data train.rec --val val.rec --no-shuffle --batch 4 --scale 0.0078125 "
-	    "--engine cpu --threads 1 --optimizer %s --momentum %.9g --wd %.9g --lr %s --accumulate %u --epochs %u --start first.safetensors "
-	    "--save c --best --keep 2%s", dir, tool, opt_name(c->rule), (double)c->momentum, (double)c->wd, c->lr,
+	nets_must(buf_put_fmt(&line, "cd %s && '%s' --net net.lua --data train.rec --val val.rec --no-shuffle --batch 4 "
+	    "--scale 0.0078125 --engine cpu --threads 1 --optimizer %s --momentum %.9g --wd %.9g --lr %s --accumulate %u "
+	    "--epochs %u --start first.safetensors --save c --best --keep 2%s", dir,
+	    tool, opt_name(c->rule), (double)c->momentum, (double)c->wd, c->lr,
 	    c->accumulate > 0 ? c->accumulate : 1, c->epochs > 0 ? (unsigned)c->epochs : 2, average[c->average.kind]));
 	if (c->rule == OPT_ADAMW)
 		nets_must(buf_put_fmt(&line, " --beta2 %.9g --epsilon %.9g", (double)c->beta2, (double)c->eps));

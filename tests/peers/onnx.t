@@ -53,7 +53,29 @@ same ./all.lua
 output=--logits same ./all.lua
 for net in mlp lenet "lenet variant bn" inception inception-bn "inception-bn variant full" resnet "resnet layers 50 eps 1e-5" \
 	"resnet variant post" "resnet variant post layers 18" "resnet variant small" vgg "vgg norm bn layers 11" alexnet \
-	"alexnet variant v0.7 groups 2" googlenet fast; do
+	"alexnet variant v0.7 groups 2" "alexnet variant torch" "alexnet pools floor" googlenet "googlenet variant torch" fast \
+	"lenet variant classic" "mlp widths 50,40,30 act elu dropout 0.5" "inception pools floor" "inception-bn pools floor" \
+	"resnet layers 164" "vgg layers 13 width 64" "vgg layers 19 norm bn width 64"; do
 	same $net
 done
+
+nets=60
+export OMP_NUM_THREADS=1
+"$PEER_TORCH" "$TOP/tests/peers/onnx_nets.py" $nets
+for ((i = 0; i < nets; i++)); do
+	mkdir $i && "$BUILD/tests/peers/random" ./$i.lua $i && pmerge --logits -o $i/net.onnx $i/weights.safetensors || echo "no $i"
+done >made 2>&1
+is "$(cat made)" "" "$nets nets of layers by chance: models"
+status 0 "... onnxruntime runs them" "$PEER_TORCH" "$TOP/tests/peers/onnx.py" $(seq 0 $((nets - 1)))
+# Numbers go to hundreds in some: there probabilities of 0 have no logarithm.
+for ((i = 0; i < nets; i++)); do
+	echo "$i $("$BUILD/tests/peers/logits" cpu ./$i.lua $i)"
+done >made 2>&1
+ok "... equal logits" awk '$3 ~ /nan/ { nan++; next } !($3 ~ /^[0-9]/ && $3 < 1e-3) { print; bad = 1 } END { exit bad || NR - nan < 50 }' made
+
+echo 'return softmax(fc{lrn{data(8, 4, 4), size = 4, name = "even"}, 3})' >even.lua
+mkdir even && ok "a layer that ONNX has not: weights" "$BUILD/tests/peers/random" ./even.lua even
+status 1 "... refused" pmerge -o even/net.onnx even/weights.safetensors
+like err '^pmerge: even: ONNX has no LRN over 4 channels, an even number$' "... by name"
+ok "... and nothing is written" [ ! -e even/net.onnx ]
 done_testing

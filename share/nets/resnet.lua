@@ -137,7 +137,7 @@ local function small(x)
 
 	local function factory(y, k, kernel, stride, name)
 		y = conv{y, k, kernel = kernel, stride = stride, pad = kernel // 2, name = name}
-		return bn{y, name = name .. "_bn"}
+		return bn{y, eps = 1e-3, fix_gamma = true, name = name .. "_bn"}	-- as norms were where nobody said how
 	end
 	local function unit(y, k, stride, name)
 		local body = relu(factory(y, k, 3, stride, name .. "_a"))

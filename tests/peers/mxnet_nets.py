@@ -1,14 +1,15 @@
 # mxnet_nets - MXNet's nets with random weights, and what they compute.
 #
-#	python3 tests/peers/mxnet_nets.py resnet50_v2|inception-bn|inception FOLDER [ceil] [spread]
+#	python3 tests/peers/mxnet_nets.py NET FOLDER [ceil] [spread]
 #	python3 tests/peers/mxnet_nets.py NET FOLDER gluon	one of the model zoo, as save_parameters() names its arrays
 #	python3 tests/peers/mxnet_nets.py NET FOLDER back	whether load_parameters() takes back.params, and it is theirs.params
 #
-# The first is of its model zoo, the others the symbols of its examples, as of 2016 to 2023 or, with `ceil`, until July 2016,
-# when pools rounded up and had no border.  Weights and running statistics are those that its initializer begins with; with
-# `spread` gammas and betas are noise, and the statistics those of the pictures.  The last layer's weights are then taken
-# times a power of two, so that scores are of about 1: an exact change of every score, and of softmax's logarithms as many
-# digits are left.
+# NET is resnet50_v2, of its model zoo, or a symbol of its examples: inception-bn or inception, as of 2016 to 2023 or, with
+# `ceil`, until July 2016, when pools rounded up and had no border; resnet20 or resnet164, of 2016 to 2023; or small20, the
+# residual net of spring 2016, whose batch norm has that time's defaults, which are still those of today.  Weights and
+# running statistics are those that its initializer begins with; with `spread` gammas and betas are noise, and the
+# statistics those of the pictures.  The last layer's weights are then taken times a power of two, so that scores are of
+# about 1: an exact change of every score, and of softmax's logarithms as many digits are left.
 #
 # FOLDER gets theirs.params under MXNet's names, x.f32 [N,3,H,W], and logits.f32 [N,classes] in evaluation.
 import math
@@ -22,7 +23,7 @@ from mxnet.gluon.model_zoo import vision
 
 net, folder = sys.argv[1:3]
 ceil = "ceil" in sys.argv[3:]
-small = net == "inception"
+small = net in ("inception", "resnet20", "resnet164", "small20")
 n, side = (64, 28) if small else (4, 224)
 
 
@@ -72,11 +73,58 @@ def inception_bn(x):
     return x
 
 
+def convolve(x, k, name, kernel=3, stride=1, bias=False):
+    return mx.sym.Convolution(x, num_filter=k, kernel=(kernel,) * 2, stride=(stride,) * 2, pad=(kernel // 2,) * 2,
+                              no_bias=not bias, name=name)
+
+
+def relu(x):
+    return mx.sym.Activation(x, act_type="relu")
+
+
+def preact(x, units, widths, narrow):
+    """Bottlenecks where their inside is `narrow` times narrower."""
+    def norm(x, name):
+        return relu(mx.sym.BatchNorm(x, eps=2e-5, momentum=0.9, fix_gamma=False, name=name))
+
+    def unit(x, k, stride, first, name):
+        a = norm(x, name + "_bn1")
+        if narrow > 1:
+            y = norm(convolve(a, k // narrow, name + "_conv1", 1), name + "_bn2")
+            y = norm(convolve(y, k // narrow, name + "_conv2", 3, stride), name + "_bn3")
+            y = convolve(y, k, name + "_conv3", 1)
+        else:
+            y = convolve(norm(convolve(a, k, name + "_conv1", 3, stride), name + "_bn2"), k, name + "_conv2")
+        return y + (convolve(a, k, name + "_sc", 1, stride) if first else x)
+
+    x = mx.sym.BatchNorm(x, eps=2e-5, momentum=0.9, fix_gamma=True, name="bn_data")
+    x = convolve(x, 16, "conv0")
+    for s, k in enumerate(widths, 1):
+        for u in range(1, units + 1):
+            x = unit(x, k, 2 if s > 1 and u == 1 else 1, u == 1, f"stage{s}_unit{u}")
+    return norm(x, "bn1")
+
+
+def postact(x, units):
+    def factory(x, k, name, kernel=3, stride=1):
+        return mx.sym.BatchNorm(convolve(x, k, name, kernel, stride, True), name=name + "_bn")
+
+    x = relu(factory(x, 16, "conv0"))
+    for s, k in enumerate((16, 32, 64), 1):
+        for u in range(1, units + 1):
+            stride, name = 2 if s > 1 and u == 1 else 1, f"stage{s}_unit{u}"
+            y = factory(relu(factory(x, k, name + "_a", 3, stride)), k, name + "_b")
+            x = relu(y + (factory(x, k, name + "_sc", 1, 2) if stride > 1 else x))
+    return x
+
+
 def symbol():
     x = mx.sym.Variable("data")
-    x = inception(x) if small else inception_bn(x)
-    x = mx.sym.Pooling(x, kernel=(7, 7), stride=(1, 1), pool_type="avg")
-    return mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=10 if small else 1000, name="fullyconnected0")
+    made = {"inception": inception, "inception-bn": inception_bn, "resnet20": lambda x: preact(x, 3, (16, 32, 64), 1),
+            "resnet164": lambda x: preact(x, 18, (64, 128, 256), 4), "small20": lambda x: postact(x, 3)}
+    x = mx.sym.Pooling(made[net](x), kernel=(7, 7), stride=(1, 1), pool_type="avg")
+    name = "fullyconnected0" if net.startswith("inception") else "fc1"
+    return mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=10 if small else 1000, name=name)
 
 
 def zoo():
@@ -115,7 +163,7 @@ if "back" in sys.argv[3:]:
 if "gluon" in sys.argv[3:]:
     gluon(x)
     sys.exit()
-run = (zoo() if net.startswith("resnet") else symbol()).simple_bind(mx.cpu(), data=x.shape)
+run = (zoo() if net == "resnet50_v2" else symbol()).simple_bind(mx.cpu(), data=x.shape)
 arg, aux = run.arg_dict, run.aux_dict
 begin = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
 for name, a in arg.items():
@@ -138,7 +186,7 @@ if "spread" in sys.argv[3:]:
         a *= 10  # and leaves 0.9 of what was before
 times = 2.0 ** -round(math.log2(run.forward()[0].asnumpy().std()))
 for name, a in arg.items():
-    if "dense" in name or "fullyconnected" in name:
+    if name.startswith(("resnetv20_dense", "fullyconnected", "fc1")):
         a *= times
 print("times", times)
 theirs = [("arg:" + k, v) for k, v in arg.items() if k != "data"] + [("aux:" + k, v) for k, v in aux.items()]

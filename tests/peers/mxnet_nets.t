@@ -8,11 +8,14 @@ if [ -z "${PEER_MXNET:-}" ]; then
 	done_testing
 fi
 
-theirs() { # "NET [ceil] [spread]", TABLE OF NAMES
+theirs() { # "NET [ceil] [spread]", TABLE OF NAMES or -
+	local rename=()
+
+	[ "$2" = - ] || rename=(--rename "from:$2")
 	rm -rf net && mkdir net
 	status 0 "$1: MXNet runs" "$PEER_MXNET" "$TOP/tests/peers/mxnet_nets.py" ${1%% *} net ${1#* }
 	sed 's/^/# MXNet: /' out
-	ok "$1: names by $2" pmerge --rename "from:$2" -o net/weights.safetensors net/theirs.params
+	ok "$1: names by $2" pmerge "${rename[@]}" -o net/weights.safetensors net/theirs.params
 }
 ours() { # WHAT, ENGINE, MOST, NET, OPTIONS...
 	status 0 "$1: the engine in $2" "$BUILD/tests/peers/logits" "$2" "$4" net "${@:5}"
@@ -46,4 +49,7 @@ same inception-bn mxnet-inception-bn inception-bn pools floor
 same "inception-bn ceil" mxnet-inception-bn inception-bn
 same inception mxnet-inception inception pools floor
 same "inception ceil" mxnet-inception inception
+same resnet20 - resnet layers 20
+same resnet164 - resnet layers 164
+same small20 - resnet variant small layers 20
 done_testing

@@ -79,12 +79,18 @@ attr_find(enum graph_op op, const char *key)
 static int
 set_word(const struct attr *a, char *field, const char *text)
 {
-	for (uint32_t v = 0; a->word[v] != NULL; v++)
+	char words[160] = "";
+
+	for (uint32_t v = 0; a->word[v] != NULL; v++) {
+		size_t n = strlen(words);
+
 		if (strcmp(a->word[v], text) == 0) {
 			memcpy(field, &v, sizeof(v));
 			return 0;
 		}
-	return err_fail(ERR_FORMAT, "'%.32s' is no such word", text);
+		snprintf(words + n, sizeof(words) - n, "%s%s", v > 0 ? ", " : "", a->word[v]);
+	}
+	return err_fail(ERR_FORMAT, "'%.32s' is none of %s", text, words);
 }
 
 /* N, or NxM: lines and columns. */

@@ -16,7 +16,7 @@ head -c $((50 * 3073)) c/data_batch_1.bin >c/data_batch_2.bin
 im2rec c/data_batch_2.bin -o uneven.rec 2>im2rec.err
 train() { pworker --shape 3x28x28 --data train.rec --val train.rec --rand-crop --rand-mirror --scale 0.004 --lr 0.02 --epochs 2 "$@"; }
 
-for net in "lenet --variant bn" "mlp --widths 32,32 --dropout 0.5"; do
+for net in "lenet --variant bn" "lenet --variant bn --freeze 1 --optimizer adam" "mlp --widths 32,32 --dropout 0.5"; do
 	# shellcheck disable=SC2086
 	status 0 "$net: one device, pieces" train --net $net --threads 1 --batch 10 --accumulate 2 --save one
 	# shellcheck disable=SC2086

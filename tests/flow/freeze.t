@@ -62,6 +62,8 @@ status 0 "stopped within an epoch" dlaunch -n 1 -s 2 $small --freeze 2 --steps 1
 status 0 "... and resumed" dlaunch -n 1 -s 1 $small --freeze 2 --epochs 2 --resume stop-0001-000003.safetensors --save stop
 ok "... ends in the same bytes" cmp bn-0002.safetensors stop-0002.safetensors
 status 0 "asynchronous" dlaunch -n 2 -s 2 $small --freeze 2 --epochs 2 --async --save async
+learn=$($small --freeze 2 --print | sed -n 's/^frozen: .* \([0-9]*\) of \([0-9]*\) weights.*/\2 - \1/p')
+is "$(sent out gradients 17)" "$((2 * 10 * 4 * (learn)))" "... sends what learns, in each of ten steps of each"
 is "$(tensors async-0002.safetensors 'stage1_*')" "$(tensors first-0000-000001.safetensors 'stage1_*')" \
 	"... what is frozen stays there too"
 

@@ -218,10 +218,11 @@ kept(const struct run_case *c)
 	}
 }
 
-/* The same by the command line; its net is a script. */
+/* The same by the command line, by one worker or by as many as it takes batches for a step; its net is a script. */
 static void
-command(const char *tool, const struct graph *g, const struct run_case *c)
+command(const char *build, const struct graph *g, const struct run_case *c, bool job)
 {
+	const unsigned pieces = c->accumulate > 0 ? c->accumulate : 1;
 	static const char *const average[] = { "", " --ema 0.75", " --swa 1", " --lookahead 4:0.5" };
 	struct buf line = { 0 };
 	struct weights f;
@@ -233,24 +234,27 @@ command(const char *tool, const struct graph *g, const struct run_case *c)
 	    "x = maxpool{relu(bn{x, eps = 1 / 1024, momentum = 0.9, name = 'n2'}), kernel = 2, stride = 2}\n"
 	    "return softmax{fc{flatten(x), 7, name = 'n5'}, smooth = %g}\n", (double)c->smooth);
 	fclose(net);
-	nets_must(buf_put_fmt(&line, "cd %s && '%s' --net net.lua --data train.rec --val val.rec --no-shuffle --batch 4 "
+	nets_must(buf_put_fmt(&line, "d=%s b='%s'; ", dir, build));
+	if (job)
+		nets_must(buf_put_fmt(&line, "\"$b/dlaunch\" -n %u -s 2 ", pieces));
+	nets_must(buf_put_fmt(&line, "\"$b/pworker\" --net $d/net.lua --data $d/train.rec --val $d/val.rec --no-shuffle --batch 4 "
 	    "--scale 0.0078125 --engine cpu --threads 1 --optimizer %s --momentum %.9g --wd %.9g --lr %s --accumulate %u "
-	    "--epochs %u --start first.safetensors --save c --best --keep 2%s", dir,
-	    tool, opt_name(c->rule), (double)c->momentum, (double)c->wd, c->lr,
-	    c->accumulate > 0 ? c->accumulate : 1, c->epochs > 0 ? (unsigned)c->epochs : 2, average[c->average.kind]));
+	    "--epochs %u --start $d/first.safetensors --save $d/c --best --keep 2%s", opt_name(c->rule), (double)c->momentum,
+	    (double)c->wd, c->lr, job ? 1 : pieces, c->epochs > 0 ? (unsigned)c->epochs : 2, average[c->average.kind]));
 	if (c->rule == OPT_ADAMW)
 		nets_must(buf_put_fmt(&line, " --beta2 %.9g --epsilon %.9g", (double)c->beta2, (double)c->eps));
 	if (c->clip_norm > 0)
 		nets_must(buf_put_fmt(&line, " --clip-norm %.9g", (double)c->clip_norm));
 	if (c->patience > 0)
 		nets_must(buf_put_fmt(&line, " --patience %u", c->patience));
-	nets_must(buf_put_fmt(&line, "%s%s >rows 2>&1", c->flip ? " --flip" : "", c->shift > 0 ? " --shift 1" : ""));
+	nets_must(buf_put_fmt(&line, "%s%s >$d/rows 2>&1", c->flip ? " --flip" : "", c->shift > 0 ? " --shift 1" : ""));
 	nets_must(buf_terminate(&line));
 	snprintf(last, sizeof(last), "c-%04u.safetensors", c->ends);
+	unlink(in_dir(last));
 	if (system((char *)line.p) != 0 || weights_load(in_dir(last), g, &f) < 0) {
 		ok(0, "%s: %s", c->name, (char *)line.p);
 	} else {
-		near(worst(f.w, c->w, g->P), 0, 2e-5, "%s: by pworker's options the weights", c->name);
+		near(worst(f.w, c->w, g->P), 0, 2e-5, "%s: by pworker's options%s the weights", c->name, job ? ", in a job," : "");
 		near(worst(f.aux, c->aux, g->A), 0, 2e-5, "... and running statistics");
 		near(f.average != NULL ? worst(f.average, c->mean, g->P + g->A) : 0, 0, 2e-5, "... and average");
 		is(f.average != NULL, c->average.kind != AVERAGE_NONE, "... where there is one");
@@ -295,11 +299,14 @@ run(const struct engine *en, const struct run_case *c)
 	weights_free(&f);
 	weights_free(&best);
 	if (strcmp(en->name, "cpu") == 0 && build != NULL) {
-		snprintf(tool, sizeof(tool), "%s/pworker", build);
-		if (access(tool, X_OK) == 0)
-			command(tool, g, c);
-		else
-			skip(c->name, "no pworker is built");
+		snprintf(tool, sizeof(tool), "%s/dlaunch", build);
+		if (access(tool, X_OK) < 0) {
+			skip(c->name, "no tools are built");
+		} else {
+			command(build, g, c, false);
+			if (c->accumulate > 1)
+				command(build, g, c, true);
+		}
 	}
 	graph_free(g);
 }

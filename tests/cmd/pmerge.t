@@ -85,6 +85,20 @@ like "$T/err" '^pmerge: missing: open: No such file' "one that is not there"
 like "$T/err" '^pmerge: a\.rec: .* neither safetensors nor an NDArray list$' "one that is something else"
 is "$(wc -l <"$T/err")" 5 "... and no more"
 
+# Memory stays bounded: 64 MB of data in all, of two files of 50,000 tensors and of one tensor of 400 MB.
+perl -e '
+	my $n = 50000;
+	my $head = "{" . join(",", map { sprintf q("layer.%d.weight":{"dtype":"F32","shape":[1],"data_offsets":[%d,%d]}), $_, 4 * $_,
+		4 * $_ + 4 } 0 .. $n - 1) . sprintf(q(,"large":{"dtype":"F32","shape":[100000000],"data_offsets":[%d,%d]}), 4 * $n,
+		4 * $n + 400000000) . "}";
+	print pack("Q<", length $head), $head, pack("f<*", 1 .. $n);' >many.safetensors
+truncate -s +400000000 many.safetensors
+for verb in -o/dev/null --verify; do
+	status 0 "many tensors and a large one in little memory: $verb" \
+		bash -c 'ulimit -d 65536; exec pmerge "$@"' sh $verb many.safetensors many.safetensors
+done
+rm many.safetensors
+
 status 2 "no file" pmerge -o x
 status 2 "two verbs" pmerge --list --diff "$@"
 status 2 "too few weights" pmerge --weights 1 -o x "$@"

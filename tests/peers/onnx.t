@@ -71,7 +71,8 @@ status 0 "... onnxruntime runs them" "$PEER_TORCH" "$TOP/tests/peers/onnx.py" $(
 for ((i = 0; i < nets; i++)); do
 	echo "$i $("$BUILD/tests/peers/logits" cpu ./$i.lua $i)"
 done >made 2>&1
-ok "... equal logits" awk '$3 ~ /nan/ { nan++; next } !($3 ~ /^[0-9]/ && $3 < 1e-3) { print; bad = 1 } END { exit bad || NR - nan < 50 }' made
+ok "... equal logits" awk '$3 ~ /nan/ { nan++; next } !($3 ~ /^[0-9]/ && $3 < 1e-3) { print; bad = 1 }
+	END { exit bad || NR - nan < 50 }' made
 
 echo 'return softmax(fc{lrn{data(8, 4, 4), size = 4, name = "even"}, 3})' >even.lua
 mkdir even && ok "a layer that ONNX has not: weights" "$BUILD/tests/peers/random" ./even.lua even

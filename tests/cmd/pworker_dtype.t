@@ -46,5 +46,9 @@ ok "... which are not f32's" sh -c '! cmp -s half-0006.safetensors f32-0006.safe
 status 0 "stopped within an epoch" train --dtype bf16 --steps 23 --save stop
 status 0 "... and resumed" train --dtype bf16 --resume stop-0002-000003.safetensors --save stop
 ok "... ends in the same bytes" cmp half-0006.safetensors stop-0006.safetensors
+status 0 "of f32, resumed in bf16" train --steps 23 --save turn
+status 0 "... goes on" train --dtype bf16 --resume turn-0002-000003.safetensors --save turn
+cp out turn.tsv
+ok "... and reaches the same: $(reached turn.tsv)" awk -v a="$(reached turn.tsv)" 'BEGIN { exit !(a > 0.9) }'
 status 0 "judged in bf16" pworker --eval half-0006.safetensors --data train.rec --scale 0.00390625 --dtype bf16
 done_testing

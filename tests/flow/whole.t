@@ -20,6 +20,19 @@ for o in "sgd --clip-norm 0.5" "adamw --lr 0.002 --clip-norm 0.1" "lars --lr 1 -
 		ok "... compute the same" pmerge --diff "$n-0003.safetensors" "$n.$s-0003.safetensors"
 	done
 done
+# A job that is cut within an epoch goes on with the optimizer's state, the rate and the average of all servers.
+for o in "lars --lr warmup:1:0.1,1,cosine:0.1@3 --trust 0.02 --ema 0.5" "muon --lr 0.02 --swa 1 --clip-norm 3"; do
+	job() { # shellcheck disable=SC2086
+		dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --seed 5 --epochs 3 --batch 5 \
+			--optimizer $o --save "$@" >/dev/null 2>&1
+	}
+	ok "$o: a job of 2 workers and 2 servers" job "$T/uncut"
+	ok "... another, to a step within an epoch" job "$T/cut" --steps 5
+	set -- "$T"/cut-*-??????.safetensors
+	ok "... which goes on" job "$T/cut" --resume "$1"
+	ok "... to the same bytes" cmp uncut-0003.safetensors cut-0003.safetensors
+	rm -f cut-*.safetensors
+done
 rates() { # ARGUMENTS...: those of 2 workers' steps
 	dlaunch -n 2 -s 1 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --frequent 1 "$@" \
 		2>/dev/null | awk -F'\t' '$5 == "step" { printf "%g\n", $12 }' | sort -u | tr '\n' ' '

@@ -311,6 +311,14 @@ run(const struct engine *en, const struct run_case *c)
 	graph_free(g);
 }
 
+static void
+engine(const struct engine *en, struct engine_dev *dev)
+{
+	(void)dev;	/* a run opens its own */
+	for (size_t i = 0; i < sizeof(run_cases) / sizeof(*run_cases); i++)
+		run(en, &run_cases[i]);
+}
+
 int
 main(void)
 {
@@ -320,17 +328,7 @@ main(void)
 		return 1;
 	nets_must(pictures(in_dir("train.rec"), 0, TRAIN, 3));
 	nets_must(pictures(in_dir("val.rec"), 100, VAL, 5));
-	for (const struct engine *const *e = engine_list; *e != NULL; e++) {
-		struct engine_dev *dev;
-
-		if ((*e)->open(0, 1, &dev) < 0) {
-			skip((*e)->name, err_line());
-			continue;
-		}
-		(*e)->close(dev);
-		for (size_t i = 0; i < sizeof(run_cases) / sizeof(*run_cases); i++)
-			run(*e, &run_cases[i]);
-	}
+	nets_engines(1, engine);
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	return system(clean) != 0 || done();
 }

@@ -4,7 +4,7 @@
 export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
 # Every test of engines says what it found; here only how many, and what was wrong.
-for t in op/match op/seam op/layer op/grad op/net op/learn golden/layers golden/grads golden/bn golden/mix; do
+for t in op/match op/seam op/layer op/grad op/net op/learn golden/layers golden/grads golden/bn golden/mix golden/run; do
 	status 0 "$t" env TEST_ENGINE=cuda "$BUILD/tests/${t}_test"
 	ok "... and something was tested" test "$(grep -c '^ok ' "$T/out")" -gt 19
 	is "$(grep -c '# SKIP' "$T/out")" 0 "... and nothing passed over"

@@ -4,6 +4,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "base/num.h"
 #include "engine/score.h"
 #include "record/recpics.h"
 #include "record/recs_stream.h"
@@ -75,6 +76,7 @@ const struct worker_theme worker_judge_theme = { longs, take, settle };
 struct job {
 	uint32_t	 classes, top;
 	uint64_t	 n, first, five;	/* samples with a label, those right at once and among the first five */
+	uint64_t	 odd;		/* ... and those whose probabilities are no numbers: weights are, so pictures are too large */
 	double		 loss;
 	uint32_t	*order;		/* [top] */
 	struct recpics	*pics;		/* whose names are the rows' ids, or NULL */
@@ -110,6 +112,7 @@ score(void *arg, uint64_t id, int32_t label, const float *p)
 	j->n++;
 	j->first += before == 0;
 	j->five += before < ENGINE_TOP;
+	j->odd += !num_finite(p, j->classes);
 	j->loss += score_loss(p[label]);
 	return 0;
 }
@@ -143,6 +146,11 @@ row(void *arg, uint64_t id, int32_t label, const float *p)
 	(void)label;
 	if (e < 0)
 		return e;
+	if (!num_finite(p, j->classes)) {
+		err_note(0, "%s: its probabilities are no numbers", (const char *)j->name.p);
+		front_warn(NULL, ERR_ITEM);
+		return 0;
+	}
 	score_top(p, j->classes, j->order, j->top);
 	for (uint32_t k = 0; k < j->top; k++)
 		printf("%s\t%u\t%.6f\n", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
@@ -176,6 +184,10 @@ put_score(struct judge_opt *o)
 	printf("samples\tloss\taccuracy\ttop5_accuracy\n%" PRIu64 "\t%.6f\t%.6f\t%.6f\n", j.n, j.loss / (double)j.n,
 	    (double)j.first / (double)j.n, (double)j.five / (double)j.n);
 	front_flush();
+	if (j.odd > 0) {
+		err_note(0, "%" PRIu64 " samples have probabilities that are no numbers", j.odd);
+		front_warn(NULL, ERR_ITEM);
+	}
 }
 
 /* The `top` most probable classes of each picture, a row each. */
@@ -206,7 +218,9 @@ put_weights(const struct pworker *p, const struct judge_opt *j, struct weights *
 
 	if (isatty(STDOUT_FILENO))
 		front_wrong("--statistics: weights do not go to a terminal: say > FILE");
-	if ((e = stats_run(&o, f->aux, &samples)) < 0 ||
+	if ((e = stats_run(&o, f->aux, &samples)) == 0 && !num_finite(f->aux, f->graph->A))
+		e = err_fail(ERR_FORMAT, "statistics of %" PRIu64 " samples are no numbers", samples);
+	if (e < 0 ||
 	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, NULL, f->meta, f->nmeta)) < 0)
 		front_die(NULL, e);
 	front_say("%s: statistics of %" PRIu64 " samples", p->judged, samples);

@@ -166,5 +166,19 @@ for way in --eval --predict --statistics "--net lenet --variant bn --start" "--n
 	status 1 "weights that are no numbers: $way" pworker $way bad.safetensors --data a.rec --batch 20
 	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds numbers that are not finite\$" "... are refused by name"
 done
+# Weights that are numbers, and pictures too large for them.
+cat >full.lua <<'END'
+return softmax{fc{data(), 10, name = "fc1"}}
+END
+pworker --net ./full.lua --shape 3x32x32 --data a.rec --batch 20 --lr 1e-6 --steps 1 --save full >/dev/null 2>&1
+full=$(echo full-*)
+pmerge --no-state -o large.safetensors "$full" && printf '\377\377\177\177' |
+	dd of=large.safetensors bs=1 seek=$(($(wc -c <large.safetensors) - 100)) conv=notrunc 2>/dev/null
+status 1 "probabilities that are no numbers" pworker --predict large.safetensors --data a.rec --batch 20
+odd=$(grep -c '^pworker: [0-9]*: its probabilities are no numbers$' "$T/err")
+ok "... are named" test "$odd" -gt 50
+is "$(sed 1d "$T/out" | grep -vc nan)" $((n - odd)) "... and make no row"
+status 1 "nor a score" pworker --eval large.safetensors --data a.rec --batch 20
+like "$T/err" "^pworker: $odd samples have probabilities that are no numbers\$" "... which says of how many"
 status 1 "pmerge looks all the same" pmerge --verify bad.safetensors
 done_testing

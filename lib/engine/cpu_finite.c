@@ -31,7 +31,7 @@ finite_view(const struct cpu_view *v, uint32_t n)
 bool
 cpu_finite(const struct engine_plan *p, const struct cpu_step *s, uint32_t n)
 {
-	/* ReLU hides what its batch norm made, but not by what it made it. */
+	/* ReLU makes 0 of what its batch norm made of -infinity, but not of what made that. */
 	const struct cpu_bn *bn = s->kind == CPU_BN ? &p->bn[s->state] : NULL;
 	size_t c = p->graph->node[s->node].c;
 

@@ -115,6 +115,9 @@ main(void)
 	net("gluon-vgg13-bn", "vgg", "13", "norm", "bn", "features.4.beta", "bn1_2_beta");
 	net("gluon-vgg16-bn", "vgg", "16", "norm", "bn", "features.41.beta", "bn5_3_beta");
 	net("gluon-vgg19-bn", "vgg", "19", "norm", "bn", "features.53.weight", "fc6_weight");
+	net("mxnet-resnet18-v2", "resnet", "18", "shortcuts", "needed", "resnetv20_stage2_conv2_weight", "stage2_unit1_sc_weight");
+	net("mxnet-resnet34-v2", "resnet", "34", "shortcuts", "needed", "resnetv20_stage3_batchnorm11_beta", "stage3_unit6_bn2_beta");
+	net("mxnet-resnet101-v2", "resnet", "101", NULL, NULL, "resnetv20_stage3_conv3_weight", "stage3_unit1_sc_weight");
 	net("mxnet-inception", "inception", NULL, NULL, NULL, "bn_in4e_conv_gamma", "in4e_3x3_bn_gamma");
 	net("mxnet-inception-bn", "inception-bn", NULL, NULL, NULL, "fullyconnected0_weight", "fc1_weight");
 	net("mxnet-lenet", "lenet", NULL, NULL, NULL, "fullyconnected1_bias", "fc2_bias");

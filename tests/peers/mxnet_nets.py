@@ -4,7 +4,7 @@
 #	python3 tests/peers/mxnet_nets.py NET FOLDER gluon	one of the model zoo, as save_parameters() names its arrays
 #	python3 tests/peers/mxnet_nets.py NET FOLDER back	whether load_parameters() takes back.params, and it is theirs.params
 #
-# NET is resnet50_v2, of its model zoo, or a symbol of its examples: inception-bn or inception, as of 2016 to 2023 or, with
+# NET is one that ends in _v2, of its model zoo, or a symbol of its examples: inception-bn or inception, as of 2016 to 2023 or, with
 # `ceil`, until July 2016, when pools rounded up and had no border; resnet20 or resnet164, of 2016 to 2023; or small20, the
 # residual net of spring 2016, whose batch norm has that time's defaults, which are still those of today.  Weights and
 # running statistics are those that its initializer begins with; with `spread` gammas and betas are noise, and the
@@ -163,7 +163,7 @@ if "back" in sys.argv[3:]:
 if "gluon" in sys.argv[3:]:
     gluon(x)
     sys.exit()
-run = (zoo() if net == "resnet50_v2" else symbol()).simple_bind(mx.cpu(), data=x.shape)
+run = (zoo() if net.endswith("_v2") else symbol()).simple_bind(mx.cpu(), data=x.shape)
 arg, aux = run.arg_dict, run.aux_dict
 begin = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
 for name, a in arg.items():

@@ -44,6 +44,7 @@ gluon vgg11_bn gluon-vgg11-bn vgg layers 11 norm bn
 gluon alexnet gluon-alexnet alexnet variant torch
 
 # The zoo's eps is not that of mxnet's example, which is ours.
+same resnet18_v2 mxnet-resnet18-v2 resnet layers 18 shortcuts needed eps 1e-5
 same resnet50_v2 mxnet-resnet50-v2 resnet layers 50 eps 1e-5
 same inception-bn mxnet-inception-bn inception-bn pools floor
 same "inception-bn ceil" mxnet-inception-bn inception-bn

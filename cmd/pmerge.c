@@ -90,6 +90,7 @@ struct args {
 	uint32_t	 parts;
 	struct onnx_net	 net;
 	bool		 logits;
+	int		 stop_fd, stopped;	/* -1: not yet; the exit status of who was asked to stop */
 	int		 verb, state, average, kind;	/* -1 when nothing was said, but for the verb */
 };
 
@@ -253,14 +254,20 @@ weigh_series(struct args *a)
 		a->share[i] = i > 0 ? share * (1 - a->decay) : share;
 }
 
-static void
+/* Who is asked to stop leaves nothing half written: before this nothing is, and a pipe needs no tidying. */
+static int
 watch(void *arg, uint64_t done, uint64_t all)
 {
+	struct args *a = arg;
 	struct progress_line line = { 0 };
-	double ran = clk_s() - *(const double *)arg;
+	double ran = clk_s() - a->began_s;
 
+	if (a->stop_fd < 0 && strcmp(a->out, "-") != 0)
+		a->stop_fd = front_stop_fd();
+	if (a->stop_fd >= 0 && (a->stopped = front_stopped(a->stop_fd)) > 0)
+		return err_fail(ERR_STOP, "stopped");
 	if (!progress_due())
-		return;
+		return 0;
 	progress_add(&line, "%.1f of %.1f MB", (double)done * 1e-6, (double)all * 1e-6);
 	line.head = (unsigned)strlen(line.text);
 	if (ran > 0.5 && done > 0) {
@@ -268,13 +275,22 @@ watch(void *arg, uint64_t done, uint64_t all)
 		progress_left(&line, ran * (double)(all - done) / (double)done);
 	}
 	progress_draw(&line, 1);
+	return 0;
+}
+
+/* The exit status of what was written. */
+static int
+status_of(const struct args *a, int e)
+{
+	if (e < 0 && a->stopped == 0)
+		front_die(NULL, e);
+	return a->stopped;
 }
 
 static int
 merge(struct args *a)
 {
 	struct merge_opt *o = &a->merge;
-	int e;
 
 	for (uint32_t i = 0; i < o->n; i++)
 		a->share[i] = 1.0 / o->n;
@@ -283,7 +299,7 @@ merge(struct args *a)
 	if (a->verb == O_EMA)
 		weigh_series(a);
 	o->step = watch;
-	o->arg = &a->began_s;
+	o->arg = a;
 	o->share = a->verb == O_JOIN ? NULL : a->share;
 	o->rename = a->rename;
 	o->pick = a->pick;
@@ -294,29 +310,21 @@ merge(struct args *a)
 	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("weights do not go to a terminal: say -o FILE or > FILE");
-	if (o->kind == TENSORS_ONNX)
-		onnx_make(o, &a->net, a->logits, a->out);
-	else if ((e = merge_run(o, a->out)) < 0)
-		front_die(NULL, e);
-	return 0;
+	return status_of(a, o->kind == TENSORS_ONNX ? onnx_make(o, &a->net, a->logits, a->out) : merge_run(o, a->out));
 }
 
 static int
 split(struct args *a)
 {
-	int e;
-
 	if (a->merge.n != 1 || strcmp(a->out, "-") == 0)
 		front_usage();
-	if ((e = merge_split(a->merge.path[0], a->parts, a->out, watch, &a->began_s)) < 0)
-		front_die(NULL, e);
-	return 0;
+	return status_of(a, merge_split(a->merge.path[0], a->parts, a->out, watch, a));
 }
 
 int
 main(int argc, char *argv[])
 {
-	static struct args a = { .out = "-", .state = -1, .average = -1, .kind = -1, .tolerance = -1 };
+	static struct args a = { .out = "-", .state = -1, .average = -1, .kind = -1, .tolerance = -1, .stop_fd = -1 };
 	int status;
 
 	front_init(argv[0], usage, help);

@@ -63,7 +63,7 @@ read_floats(void *arg, const struct graph_array *a, size_t first, size_t n, floa
 	return e;
 }
 
-void
+int
 onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, const char *path)
 {
 	struct job j = { 0 };
@@ -84,6 +84,5 @@ onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, co
 	free(j.aux);
 	graph_free(g);
 	merge_close(j.m);
-	if (e < 0)
-		front_die(NULL, e);
+	return e;
 }

@@ -13,7 +13,7 @@ struct onnx_net {
 	uint32_t	 c, h, w, classes;
 };
 
-/* Writes path, "-" for standard output; errors end the process. */
-void	 onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, const char *path);
+/* Writes path, "-" for standard output.  Returns 0 or ERR_*. */
+int	 onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, const char *path);
 
 #endif

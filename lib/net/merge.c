@@ -115,8 +115,8 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 
 	assert(n <= MERGE_PIECE);
 	*p = m->raw;
-	if (m->o->step != NULL)
-		m->o->step(m->o->arg, m->done, m->all);
+	if (m->o->step != NULL && (e = m->o->step(m->o->arg, m->done, m->all)) != 0)
+		return e;
 	m->done += n * tensors_type_size(x->type);
 	if (m->o->share == NULL || m->o->n == 1) {
 		while (from->x[i] == NULL)

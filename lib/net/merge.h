@@ -26,8 +26,8 @@
 #define MERGE_FILES	1024		/* most files */
 #define MERGE_PIECE	32768u		/* elements in work at a time */
 
-/* Told as work goes on: bytes of tensors done, of so many in all. */
-typedef void merge_step(void *arg, uint64_t done, uint64_t all);
+/* Told as work goes on: bytes of tensors done, of so many in all.  Anything but 0 ends it, and is what is returned. */
+typedef int merge_step(void *arg, uint64_t done, uint64_t all);
 
 /* Of weights that have a moving average beside them: both, the average under the weights' names, or the weights. */
 enum merge_average { MERGE_BOTH, MERGE_AVERAGES, MERGE_WEIGHTS };

@@ -31,8 +31,8 @@ copy(struct work *w, const struct tensor *x, struct tensors_out *out)
 	for (uint64_t at = 0; e == 0 && at < x->count; at += most) {
 		size_t n = x->count - at < most ? (size_t)(x->count - at) : most;
 
-		if (w->step != NULL)
-			w->step(w->arg, w->done, w->all);
+		if (w->step != NULL && (e = w->step(w->arg, w->done, w->all)) != 0)
+			return e;
 		if ((e = tensors_read(&w->in, x, at, n, w->room)) == 0)
 			e = tensors_put(out, w->room, n * size);
 		w->done += n * size;

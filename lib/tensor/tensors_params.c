@@ -32,7 +32,7 @@ word(struct in *in, uint32_t bytes)
 {
 	uint8_t p[8];
 
-	if (in->e == 0 && in->t->size - in->at < bytes)
+	if (in->e == 0 && (in->t->size < in->at || in->t->size - in->at < bytes))
 		in->e = err_fail(ERR_SHORT, "ends at byte %" PRIu64 ", inside a list of arrays", in->t->size);
 	if (in->e == 0)
 		in->e = io_pread(in->t->fd, p, bytes, in->at);

@@ -97,7 +97,21 @@ for verb in -o/dev/null --verify; do
 	status 0 "many tensors and a large one in little memory: $verb" \
 		bash -c 'ulimit -d 65536; exec pmerge "$@"' sh $verb many.safetensors many.safetensors
 done
-rm many.safetensors
+
+# One who is asked to stop leaves what was there, and nothing else.
+perl -e '
+	my $head = q({"a":{"dtype":"F32","shape":[500000000],"data_offsets":[0,2000000000]}});
+	print pack("Q<", length $head), $head' >large.safetensors
+truncate -s +2000000000 large.safetensors
+echo before >kept.safetensors
+pmerge -o kept.safetensors large.safetensors large.safetensors 2>"$T/err" &
+timeout 20 sh -c 'until ls kept.safetensors.*.tmp; do :; done' >"$T/out" 2>&1
+timeout 20 sh -c 'until [ "$(stat -c %s kept.safetensors.*.tmp)" -gt 1000000 ]; do :; done' >"$T/out" 2>&1
+kill -TERM $!
+wait $!
+is $? 143 "stopped by a signal"
+is "$(cat kept.safetensors; ls kept.*; cat "$T/err")" "$(printf 'before\nkept.safetensors')" "... nothing of it stays"
+rm many.safetensors large.safetensors
 
 status 2 "no file" pmerge -o x
 status 2 "two verbs" pmerge --list --diff "$@"

@@ -60,7 +60,9 @@ settle(struct pworker *p)
 {
 	bool none = p->train.data.path == NULL && p->npicture == 0;
 
-	if (p->judged == NULL ? p->npicture > 0 : none && (p->verdict == WORKER_STATISTICS || isatty(STDIN_FILENO)))
+	if (p->judged == NULL && p->npicture > 0)
+		front_wrong("'%.64s' is no option, and pictures are for --eval and --predict", p->picture[0]);
+	if (p->judged != NULL && none && (p->verdict == WORKER_STATISTICS || isatty(STDIN_FILENO)))
 		front_usage();
 	if (p->judged != NULL && p->net == NULL && p->noption > 0)
 		front_wrong("--%s: needs --net", p->option[0].key);
@@ -75,7 +77,7 @@ const struct worker_theme worker_judge_theme = { longs, take, settle };
 /* What is summed over the samples, or how many rows each gets. */
 struct job {
 	uint32_t	 classes, top;
-	uint64_t	 n, first, five;	/* samples with a label, those right at once and among the first five */
+	uint64_t	 n, first, five;	/* samples, of a score those with a label; those right at once and among the first five */
 	uint64_t	 odd;		/* ... and those whose probabilities are no numbers: weights are, so pictures are too large */
 	double		 loss;
 	uint32_t	*order;		/* [top] */
@@ -146,6 +148,7 @@ row(void *arg, uint64_t id, int32_t label, const float *p)
 	(void)label;
 	if (e < 0)
 		return e;
+	j->n++;
 	if (!num_finite(p, j->classes)) {
 		err_note(0, "%s: its probabilities are no numbers", (const char *)j->name.p);
 		front_warn(NULL, ERR_ITEM);
@@ -202,6 +205,10 @@ put_rows(struct judge_opt *o, uint32_t top, struct recpics *pics)
 	o->sample = row;
 	printf("id\tclass\tprobability\n");
 	run(o, &j);
+	if (j.n == 0 && front_status() == 0) {
+		err_note(0, "no picture came");
+		front_die(pics != NULL ? NULL : o->data.path, ERR_FORMAT);
+	}
 	free(j.order);
 	buf_free(&j.name);
 }

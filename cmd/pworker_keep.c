@@ -51,10 +51,7 @@ take(struct pworker *p, int c, char *text)
 	case O_LAST:	p->last = true; break;
 	case O_PATIENCE: t->patience = (uint32_t)front_num("--patience", text, 1, UINT32_MAX); break;
 	case O_RESUME:	t->resume = text; break;
-	case O_SAVE:
-		if (*(t->save = text) == 0)
-			front_wrong("--save: a prefix of no letters");
-		break;
+	case O_SAVE:	t->save = text; break;
 	case O_START:	t->start = text; break;
 	case O_STARTNAME: start_rule(p, text); break;
 	}

@@ -144,6 +144,8 @@ worker_options(struct pworker *p, int argc, char *argv[])
 			front_wrong("%s: needs a value", argv[optind - 1]);
 		else if (c == '?' || is_short(name_of(all, c), argv))
 			worker_net_option(p, argc, argv);
+		else if (optarg != NULL && *optarg == 0)
+			front_wrong("--%s: an empty value", name_of(all, c));
 		else {
 			worker_needs_note(p, name_of(all, c));
 			theme[c / THEME - 1]->take(p, c % THEME, optarg);

@@ -133,6 +133,10 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		say("Saved checkpoint to \"%s\"", ev->text);
 		break;
 	case TRAIN_END:
+		if (l->trained == 0 && worker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
+		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
+			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for", ev->step,
+			    l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
 		if (l->style == WORKER_TENSORFLOW)
 			say("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
 		break;

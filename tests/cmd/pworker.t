@@ -15,6 +15,10 @@ ok "--help fits a screen" awk 'END { exit NR > 24 }' out
 status 0 "--version" pworker --version
 status 2 "no arguments" pworker
 like err '^usage: pworker ' "... is answered by the usage"
+status 2 "a word that is no option" $train image.png
+like err "^pworker: 'image\.png' is no option, and pictures are for --eval and --predict$" "... is told"
+status 2 "an empty value" $train --resume ""
+like err '^pworker: --resume: an empty value$' "... is named by its option"
 status 2 "a bad number" $train --batch 0
 like err "^pworker: --batch: 0 is not in 1\.\.65536$" "... is named with its bounds"
 status 2 "a bad shape" $train --shape 3x28
@@ -98,6 +102,8 @@ status 0 "stopped after 6 steps" $train --epochs 2 --save x --steps 6
 ok "fewer threads than were asked for compute all the same" cmp one-0001.safetensors limited-0001.safetensors
 status 0 "resumed" $train --epochs 2 --save x --resume x-0001-000002.safetensors
 ok "... is the same too" cmp w-0002.safetensors x-0002.safetensors
+status 0 "resumed at its end" $train --epochs 2 --resume x-0002.safetensors
+like err '^pworker: trained nothing: 8 steps are done already, as many as --epochs asks for$' "... says so"
 status 2 "resumed with another seed" $train --resume x-0001-000002.safetensors --seed 1
 like err 'x-0001-000002\.safetensors: was saved with --seed 0' "... is refused"
 status 2 "resumed within an epoch with another batch" $train --resume x-0001-000002.safetensors --batch 8

@@ -125,6 +125,10 @@ done
 status 0 "a score of class folders" pworker --eval w-0003.safetensors --batch 16 images
 ok "... likewise" cmp "$T/out" score
 status 2 "names have no classes" pworker --eval w-0003.safetensors <all.names
+status 1 "no name at all" sh -c "echo | $p"
+like "$T/err" '^pworker: no picture came$' "... is said"
+status 1 "no record" $p --data /dev/null
+like "$T/err" '^pworker: /dev/null: no picture came$' "... is named"
 status 2 "records as a picture" $p a.rec
 like "$T/err" '^pworker: a\.rec: holds records: say --data a\.rec$' "... are told"
 status 2 "pictures and records" $p --data a.rec "$one"

@@ -3,6 +3,7 @@
  *
  *	gpu_step ENGINE DTYPE NET CxHxW CLASSES BATCH SECONDS [OPTION VALUE]...
  *
+ * A DTYPE with a + behind it: kernels by a race, as pworker --autotune.
  * A step is all that a worker without a server does: pixels in, forward, backward, and every weight updated by SGD with
  * momentum, on the device where the engine learns there.  Prints the columns that bench/gpu names: net, batch, dtype,
  * steps, median ms of a step, pictures a second at the median, TFLOP/s of its convolutions and full layers.
@@ -53,12 +54,12 @@ struct job {
 	struct engine_plan *p;
 	struct graph	   *g;
 	struct samples	    s;
-	float		   *w, *grad, *stats, *state;
+	float		   *w, *aux, *grad, *stats, *state;
 	bool		    learns;	/* where the weights are */
 	uint64_t	    steps;
 };
 
-static const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
+static const struct opt_hyper hyper = { .lr = 0.001f, .momentum = 0.9f, .wd = 1e-4f };
 
 static void
 load(const struct job *j)
@@ -73,12 +74,10 @@ learn(struct job *j)
 {
 	const struct engine_range all = { .count = j->g->P, .lr = 1, .wd = 1 };
 	const struct engine_learn how = { .hyper = hyper, .range = &all, .nrange = 1, .state = j->state };
-	float *aux = room(j->g->A, sizeof(*aux));
 
 	load(j);
-	must(j->e->load_aux(j->p, aux), "load");
+	must(j->e->load_aux(j->p, j->aux), "load");
 	j->learns = j->e->learn != NULL && j->e->learn(j->p, &how) == 0;
-	free(aux);
 }
 
 /* An update that nobody waits for is in the time of the next step. */
@@ -110,8 +109,6 @@ batch(struct job *j, uint32_t n)
 		x[i] = (uint8_t)rng_below(&r, 256);
 	for (uint32_t i = 0; i < n; i++)
 		y[i] = (int32_t)rng_below(&r, j->g->classes);
-	for (size_t i = 0; i < j->g->P; i++)
-		j->w[i] = 0.05f * rng_normal(&r);
 	j->s = (struct samples){ .n = n, .c = in->c, .h = in->h, .w = in->w, .pixel = x, .y = y,
 		.norm = { .flat = { 128, 128, 128 }, .by = { 1 / 64.0f, 1 / 64.0f, 1 / 64.0f } } };
 }
@@ -122,11 +119,13 @@ main(int argc, char *argv[])
 	struct script_opt opt[OPTIONS];
 	uint32_t c, h, w, classes, n, opts = 0;
 	enum engine_precision precision;
+	char dtype[16] = "";
 	double *ms = room(MOST, sizeof(*ms)), seconds, end, from;
 	struct job j = { 0 };
 	int steps = 0;
 
-	if (argc < 8 || sscanf(argv[4], "%ux%ux%u", &c, &h, &w) != 3 || !engine_precision_find(argv[2], &precision)) {
+	if (argc < 8 || sscanf(argv[4], "%ux%ux%u", &c, &h, &w) != 3 || sscanf(argv[2], "%15[^+]", dtype) != 1 ||
+	    !engine_precision_find(dtype, &precision)) {
 		fprintf(stderr, "usage: gpu_step engine dtype net CxHxW classes batch seconds [option value]...\n");
 		return 2;
 	}
@@ -138,11 +137,14 @@ main(int argc, char *argv[])
 	must(script_run(argv[3], c, h, w, classes, opt, opts, &j.g), argv[3]);
 	must((j.e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG, argv[1]);
 	must(j.e->open(0, 1, &j.dev), argv[1]);
+	engine_tune(j.e, j.dev, &(struct engine_tune){ .measure = strchr(argv[2], '+') != NULL });
 	must(j.e->plan(j.dev, j.g, n, precision, &j.p), "plan");
 	j.w = room(j.g->P, sizeof(*j.w));
 	j.grad = room(j.g->P, sizeof(*j.grad));
 	j.stats = room(j.g->A, sizeof(*j.stats));
 	j.state = room(j.g->P, sizeof(*j.state));
+	j.aux = room(j.g->A, sizeof(*j.aux));
+	must(init_weights(j.g, "msra", 1, j.w, j.aux), "weights");
 	batch(&j, n);
 	learn(&j);
 	for (int k = 0; k < 3; k++)

@@ -13,6 +13,22 @@ size_of(const struct samples *s)
 }
 
 void
+samples_cut(const struct samples *s, const uint8_t *pictures, uint8_t *pixel)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t y = 0; y < s->h; y++)
+			for (uint32_t x = 0; x < s->w; x++, pixel += s->c) {
+				const struct samples_held *held = &s->held[i];
+				int64_t row = (int64_t)held->y + y, column = (int64_t)held->x + x;
+
+				if (row < 0 || row >= held->h || column < 0 || column >= held->w)
+					memset(pixel, s->fill, s->c);
+				else
+					memcpy(pixel, pictures + held->at + ((size_t)row * held->w + (size_t)column) * s->c, s->c);
+			}
+}
+
+void
 samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x)
 {
 	size_t size = size_of(s);

@@ -49,6 +49,8 @@ struct samples {
 	struct samples_norm norm;
 };
 
+/* The pixels u8 [n,h,w,c] of samples that are held, from the pictures that the device was given; a sample may still be mirrored. */
+void	 samples_cut(const struct samples *s, const uint8_t *pictures, uint8_t *pixel);
 /* Writes the numbers f32 [n,c,h,w] of samples first..first+n-1.  Threads: any number at once. */
 void	 samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x);
 /* Samples first..first+n-1 alone. */

@@ -14,6 +14,6 @@ train_hold(struct train *t)
 	if (e == 0)
 		e = t->engine->hold != NULL ? t->engine->hold(t->dev, pixels, bytes) :
 		    err_fail(ERR_ARG, "%s: computes where the pictures are", t->engine->name);
-	free(pixels);
+	t->pictures = pixels;
 	return e;
 }

@@ -21,6 +21,7 @@ struct train {
 	struct worker	*wk;
 	struct batch_reader *in, *val;
 	struct views	*views;		/* of validation, or NULL */
+	uint8_t		*pictures;	/* that the device holds, until the first weights are there; or NULL */
 	uint32_t	*sizes;		/* [pieces] for the readers, where batches differ; else NULL */
 	float		*w, *aux;	/* [P], [A]: the job's, filled by wk */
 	float		*g, *sum;	/* [P]: a piece's gradient; the sum over pieces when accumulating */

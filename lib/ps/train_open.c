@@ -194,6 +194,8 @@ train_open(struct train *t)
 		return err_nomem();
 	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
+	free(t->pictures);
+	t->pictures = NULL;
 	if ((e = en->describe(t->dev, &text)) == 0 &&
 	    (e = buf_put_fmt(&text, ", %s%s%s%s", engine_precision_name(t->o->precision),
 	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "", learner(t))) == 0 &&
@@ -224,5 +226,6 @@ train_close(struct train *t)
 	free(t->stats_sum);
 	free(t->loaded);
 	free(t->sizes);
+	free(t->pictures);
 	free(t->toll);
 }

@@ -168,6 +168,9 @@ static int
 whiten(struct train *t)
 {
 	const struct batch *b;
+	struct samples s;
+	uint8_t *pixel;
+	size_t numbers;
 	float *x;
 	int e;
 
@@ -178,11 +181,22 @@ whiten(struct train *t)
 		return e;
 	if (b->s.n == 0)
 		return 0;
-	if ((x = calloc((size_t)b->s.n * b->s.c * b->s.h * b->s.w, sizeof(*x))) == NULL)
-		return err_nomem();
-	samples_f32(&b->s, 0, b->s.n, x);
-	e = whiten_weights(t->graph, x, b->s.n, t->w);
+	s = b->s;
+	numbers = (size_t)s.n * s.c * s.h * s.w;
+	x = calloc(numbers, sizeof(*x));
+	pixel = calloc(numbers, 1);
+	e = x == NULL || pixel == NULL ? err_nomem() : 0;
+	if (e == 0 && s.held != NULL) {
+		samples_cut(&s, t->pictures, pixel);
+		s.held = NULL;
+		s.pixel = pixel;
+	}
+	if (e == 0) {
+		samples_f32(&s, 0, s.n, x);
+		e = whiten_weights(t->graph, x, s.n, t->w);
+	}
 	free(x);
+	free(pixel);
 	return e;
 }
 

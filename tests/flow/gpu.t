@@ -113,6 +113,11 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 		ok "... the same losses" cmp ram.losses device.losses
 		ok "... the same bytes, $how" cmp <(tensors ram-0002.safetensors) <(tensors device-0002.safetensors)
 	done
+	for at in ram device; do
+		status 0 "a net whose first weights are made of pictures, in the memory of: $at" pworker --data a.rec --seed 5 --net fast \
+			--shape 3x24x24 --rand-crop --rand-mirror --pad 3 --lr 0.01 --batch 4 --steps 1 --engine cuda --cache $at --save $at
+	done
+	ok "... the same bytes" cmp <(tensors ram-0000-000001.safetensors) <(tensors device-0000-000001.safetensors)
 	LD_LIBRARY_PATH=$BUILD/tests/stub status 0 "... on two devices" two --devices gpu:0,gpu:1 --cache device --save held
 	ok "... the same bytes" cmp <(tensors one-0002.safetensors) <(tensors held-0002.safetensors)
 	small="pworker --data a.rec --net lenet --batch 64 --engine cuda --steps 1"

@@ -79,8 +79,13 @@ take(struct pworker *p, int c, char *text)
 static void
 settle(struct pworker *p)
 {
-	if (p->judged == NULL && (p->net == NULL || (p->train.data.path == NULL && !p->print)))
+	bool net = p->net != NULL, data = p->train.data.path != NULL;
+
+	if (p->judged != NULL || (net && (data || p->print)))
+		return;
+	if (!net && !data && !p->print)
 		front_usage();
+	front_wrong("%s", net ? "--data: is missing: records to train on" : "--net: is missing");
 }
 
 static const struct worker_theme rest = { longs, take, settle };

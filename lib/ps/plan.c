@@ -140,7 +140,7 @@ pace_by(struct plan *p, const struct graph *g, char *rule)
 		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=X", rule);
 	*value++ = 0;
 	if (num_f64(value, 0, 1e6, &x) < 0) {
-		err_within("'%.64s'", pattern + 1);
+		err_within("--%.2s-mult: '%.64s'", rule, pattern + 1);
 		return ERR_ARG;
 	}
 	for (uint32_t i = 0; i < g->nw; i++)
@@ -148,7 +148,7 @@ pace_by(struct plan *p, const struct graph *g, char *rule)
 			*(lr ? &p->pace[i].lr : &p->pace[i].wd) *= (float)x;
 			any = true;
 		}
-	return any ? 0 : err_fail(ERR_ARG, "'%.64s' is the name of no array of the net", pattern + 1);
+	return any ? 0 : err_fail(ERR_ARG, "--%.2s-mult: '%.64s' is the name of no array of the net", rule, pattern + 1);
 }
 
 /* Neighbours of the same pace become one range: without rules there is one. */

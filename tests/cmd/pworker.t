@@ -15,6 +15,16 @@ ok "--help fits a screen" awk 'END { exit NR > 24 }' out
 status 0 "--version" pworker --version
 status 2 "no arguments" pworker
 like err '^usage: pworker ' "... is answered by the usage"
+status 2 "no records" pworker --net mlp
+like err '^pworker: --data: is missing: records to train on$' "... is told"
+status 2 "no net" pworker --data train.rec
+like err '^pworker: --net: is missing$' "... is told"
+status 2 "a letter that is none" $train -vx
+like err '^pworker: -v: no option of pworker$' "... is named"
+for rule in fc9=2:"'fc9' is the name of no array of the net" fc1_weight=x:"'fc1_weight': 'x' is not a number"; do
+	status 2 "a rule of names: ${rule%%:*}" $train --wd-mult "${rule%%:*}"
+	is "$(cat err)" "pworker: --wd-mult: ${rule#*:}" "... is told with its option"
+done
 status 2 "a word that is no option" $train image.png
 like err "^pworker: 'image\.png' is no option, and pictures are for --eval and --predict$" "... is told"
 status 2 "an empty value" $train --resume ""

@@ -75,7 +75,8 @@ takes() { # NET AND OPTIONS: what is said, and the most there was
 if [ -n "$cpu" ] && ! ldd "$BUILD/pworker" | grep -q 'lib[at]san'; then
 	for net in "inception --batch 32" "mlp --widths 2000,2000 --batch 32 --optimizer adam"; do
 		takes --net $net --lr 0.0001 --threads 1 >both
-		ok "$net: $(paste -sd/ both) MB, as said" awk 'NR == 1 { said = $1 } END { exit !(NR == 2 && $1 > said * 0.94 && $1 < said * 1.08) }' both
+		ok "$net: $(paste -sd/ both) MB, as said" \
+			awk 'NR == 1 { said = $1 } END { exit !(NR == 2 && $1 > said * 0.94 && $1 < said * 1.08) }' both
 	done
 else
 	skip "memory as said" "this build has no engine for processors, or looks after its memory"

@@ -154,7 +154,8 @@ lists(void)
 		is(tensors_open(&t, path), no[i].e, "%s: %s", no[i].what, err_line());
 	}
 	pics_write(path, p, bytes("1201000000000000", p));
-	ok(tensors_open(&t, path) == ERR_SHORT && strstr(err_line(), "ends at byte 8,") != NULL, "a list's first word alone: %s", err_line());
+	ok(tensors_open(&t, path) == ERR_SHORT && strstr(err_line(), "ends at byte 8,") != NULL, "a list of one word: %s",
+	    err_line());
 	pics_write(path, p, bytes(HEAD "01000000 02000000 " DATA "0000000000000000", p));
 	ok(tensors_open(&t, path) == 0 && strcmp(t.t[0].name, "0") == 0, "without names, arrays are called by number");
 	tensors_close(&t);

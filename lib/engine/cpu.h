@@ -4,7 +4,7 @@
  * A plan is made once: cpu_plan.c walks the graph, asks oneDNN (dnnl.h) for
  * layouts, and writes down the steps of a pass forward and a pass backward;
  * cpu_arena.c gives each buffer a place for the steps in which it is alive; the
- * kernels in the other files run on views of it, and cpu.c runs the steps.
+ * kernels in the other files run on views of it, and cpu_pass.c runs the steps.
  *
  * What keeps the passes short:
  *  - a concatenation is one buffer, into which its inputs write with a stride,
@@ -251,6 +251,16 @@ int	 cpu_arena_take(struct engine_plan *p);
 /* Room for bytes of scratch; kernels are to be bound again when it moved (1). */
 int	 cpu_arena_scratch(struct engine_plan *p, size_t bytes);
 void	 cpu_arena_free(struct engine_plan *p);
+
+/* cpu.c: says to OpenMP how many threads a loop of the calling thread has; at each entry. */
+void	 cpu_enter(const struct engine_dev *dev);
+
+/* cpu_pass.c: forward, backward, statistics and evaluate of engine.h. */
+int	 cpu_pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
+	     const struct engine_hook *hook, struct engine_result *result);
+int	 cpu_pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
+int	 cpu_pass_statistics(struct engine_plan *p, float *stats);
+int	 cpu_pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
 
 /* cpu_set.c: kernels by batch size.  Return 0, ERR_NOTSUP or ERR_NOMEM. */
 int	 cpu_set_first(struct engine_plan *p);	/* binds those of the full batch */

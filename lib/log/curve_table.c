@@ -21,6 +21,12 @@ static const struct {
 	[LOGLINE_RX] = { "rx", "rx_bytes", -1 },
 	[LOGLINE_TX] = { "tx", "tx_bytes", -1 },
 	[LOGLINE_GLOBAL_STEP] = { "global step", "global_step", 0 },
+	[LOGLINE_RX_PACKETS] = { "rx packets", "rx_packets", 0 },
+	[LOGLINE_TX_PACKETS] = { "tx packets", "tx_packets", 0 },
+	[LOGLINE_RX_RATE] = { "rx Mbit/s", "rx_mbit_per_s", 2 },
+	[LOGLINE_TX_RATE] = { "tx Mbit/s", "tx_mbit_per_s", 2 },
+	[LOGLINE_RX_PEAK] = { "rx peak Mbit/s", "rx_peak_mbit_per_s", 2 },
+	[LOGLINE_TX_PEAK] = { "tx peak Mbit/s", "tx_peak_mbit_per_s", 2 },
 };
 
 struct shown {

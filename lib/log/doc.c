@@ -1,5 +1,6 @@
 /* doc - the tables and summaries that people put into documents, into what they measured. */
 #include "log/doc.h"
+#include "log/amount.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -29,63 +30,10 @@ all_of_it(const struct doc *d, struct logline *l, const char *label)
 		snprintf(l->label, sizeof(l->label), "%s", label);
 }
 
-/* A number that begins at *p, which moves behind it. */
-static bool
-number(const char **p, double *v)
-{
-	char text[32], *end;
-	size_t n = strspn(*p, "0123456789.");
-
-	if (n == 0 || n >= sizeof(text))
-		return false;
-	memcpy(text, *p, n);
-	text[n] = 0;
-	*v = strtod(text, &end);
-	if (end == text || !isfinite(*v))
-		return false;
-	*p += end - text;
-	return true;
-}
-
 static const char *
 blanks(const char *p)
 {
 	return p + strspn(p, " \t");
-}
-
-/* The bytes of a unit at p: "TiB", "MB", "GiB)"; 0 when it is none. */
-static double
-unit_of(const char *p)
-{
-	static const char prefixes[] = "KMGTPE";
-	const char *at = memchr(prefixes, toupper((unsigned char)*p), sizeof(prefixes) - 1);
-
-	if (*p == 'B')
-		return 1;
-	if (at == NULL || *p == 0)
-		return 0;
-	if (p[1] == 'i' && p[2] == 'B')
-		return pow(1024, (double)(at - prefixes + 1));
-	return p[1] == 'B' ? pow(1000, (double)(at - prefixes + 1)) : 0;
-}
-
-/* "2.73 TiB" at *p, perhaps behind a word. */
-static bool
-amount(const char **p, const char *word, double *v)
-{
-	double unit;
-
-	*p = blanks(*p);
-	if (strncmp(*p, word, 2) == 0)
-		*p = blanks(*p + 2);
-	if (!number(p, v))
-		return false;
-	*p = blanks(*p);
-	if ((unit = unit_of(*p)) <= 0)
-		return false;
-	*v *= unit;
-	*p += strcspn(*p, " |\t");
-	return true;
 }
 
 /* Cuts blanks and what marks up a heading off both ends of p[0..n). */
@@ -128,15 +76,46 @@ traffic(struct doc *d, const char *line, struct logline *l)
 		return false;
 	p = at + 5;
 	p = blanks(*p == ':' ? p + 1 : p);
-	if (!amount(&p, "rx", &rx) || *(p = blanks(p)) != '|')
+	if (!amount_bytes(&p, "rx", &rx) || *(p = blanks(p)) != '|')
 		return false;
 	p++;
-	if (!amount(&p, "tx", &tx))
+	if (!amount_bytes(&p, "tx", &tx))
 		return false;
 	all_of_it(d, l, named(d, line, at, name));
 	set(l, LOGLINE_RX, rx);
 	set(l, LOGLINE_TX, tx);
 	return true;
+}
+
+/* "packets 12 | 34", "max 970.90 Mbit/s | 984.51 Mbit/s" and "average ..." below it: of the two, what came in and what went out. */
+static bool
+rates(struct doc *d, const char *line, struct logline *l)
+{
+	static const struct { const char *word; enum logline_measure rx; bool count; } rows[] = {
+		{ "packets ", LOGLINE_RX_PACKETS, true }, { "average ", LOGLINE_RX_RATE, false },
+		{ "max ", LOGLINE_RX_PEAK, false },
+	};
+	const char *p = blanks(line);
+	double v[2];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (strncmp(p, rows[i].word, strlen(rows[i].word)) != 0)
+			continue;
+		p = blanks(p + strlen(rows[i].word));
+		for (int k = 0; k < 2; k++) {
+			if (!(rows[i].count ? amount_number(&p, &v[k]) : amount_rate(&p, &v[k])))
+				return false;
+			p = blanks(p);
+			if (k == 0 && *p != '|')
+				return false;
+			p = k == 0 ? blanks(p + 1) : p;
+		}
+		all_of_it(d, l, d->heading);
+		set(l, rows[i].rx, v[0]);
+		set(l, rows[i].rx + 1, v[1]);
+		return true;
+	}
+	return false;
 }
 
 /* "  time    761.53 minutes" below such a table. */
@@ -150,7 +129,7 @@ minutes(struct doc *d, const char *line, struct logline *l)
 		p = blanks(p + 5);
 	else if ((p = strstr(line, "Total training time: ")) != NULL)
 		p += 21;
-	if (p == NULL || !number(&p, &v))
+	if (p == NULL || !amount_number(&p, &v))
 		return false;
 	p = blanks(p);
 	if (strncmp(p, "minutes", 7) != 0 && strncmp(p, "seconds", 7) != 0)
@@ -197,7 +176,7 @@ counters(struct doc *d, const char *line, struct logline *l)
 		p += 5;
 	rx += 9;
 	tx += 9;
-	if (!product(&p, &l->at) || !number(&rx, &r) || !number(&tx, &t))
+	if (!product(&p, &l->at) || !amount_number(&rx, &r) || !amount_number(&tx, &t))
 		return false;
 	l->by_step = true;
 	d->span[0] = 0;
@@ -216,21 +195,21 @@ accuracy(struct doc *d, const char *line, struct logline *l)
 
 	if (at != NULL) {
 		p = blanks(at + 5);
-		if (!number(&p, &valid) || valid > 100)
+		if (!amount_number(&p, &valid) || valid > 100)
 			return false;
 		if (named(d, line, at, name) == name)
 			memcpy(d->heading, name, sizeof(name));
 		all_of_it(d, l, d->heading);
 		set(l, LOGLINE_VAL_ACCURACY, valid / 100);
 		p = blanks(p);
-		if (strncmp(p, "Acc@5", 5) == 0 && (p = blanks(p + 5), number(&p, &top5)) && top5 <= 100)
+		if (strncmp(p, "Acc@5", 5) == 0 && (p = blanks(p + 5), amount_number(&p, &top5)) && top5 <= 100)
 			set(l, LOGLINE_VAL_TOP5, top5 / 100);
 		return true;
 	}
-	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !number(&p, &train)) || strncmp(p, "% / ", 4) != 0)
+	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !amount_number(&p, &train)) || strncmp(p, "% / ", 4) != 0)
 		return false;
 	p += 4;
-	if (!number(&p, &valid))
+	if (!amount_number(&p, &valid))
 		return false;
 	all_of_it(d, l, d->heading);
 	set(l, LOGLINE_TRAIN_ACCURACY, train / 100);
@@ -249,7 +228,7 @@ pair(struct doc *d, const char *line, struct logline *l)
 
 	name_of(p, n, name);
 	p = blanks(p + n);
-	if (!number(&p, &rx) || *(p = blanks(p)) == 0 || !number(&p, &tx) || *blanks(p) != 0)
+	if (!amount_number(&p, &rx) || *(p = blanks(p)) == 0 || !amount_number(&p, &tx) || *blanks(p) != 0)
 		return false;
 	all_of_it(d, l, name);
 	set(l, LOGLINE_RX, rx * d->unit);
@@ -354,7 +333,7 @@ take_cell(const struct doc *d, int i, const char *cell, struct logline *l)
 		snprintf(l->label + used, sizeof(l->label) - used, "%s%s", used > 0 && *cell != 0 ? " " : "", cell);
 		return;
 	}
-	if (!number(&p, &v))
+	if (!amount_number(&p, &v))
 		return;
 	if (d->column[i] != DOC_MEASURE) {
 		if (v < 1e15)
@@ -362,13 +341,13 @@ take_cell(const struct doc *d, int i, const char *cell, struct logline *l)
 		l->by_step = d->column[i] == DOC_STEP;
 		return;
 	}
-	if (unit_of(blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
-		v *= unit_of(blanks(p));
+	if (amount_unit(blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
+		v *= amount_unit(blanks(p));
 	set(l, d->measure[i], v);
 	/* "6800 (8-80%)": eight devices at 80 % */
 	if ((p = strchr(p, '(')) != NULL && d->measure[i] == LOGLINE_SPEED && strchr(p, '%') != NULL) {
 		p = strchr(p, '-') != NULL ? strchr(p, '-') + 1 : p + 1;
-		if (number(&p, &v) && *p == '%')
+		if (amount_number(&p, &v) && *p == '%')
 			set(l, LOGLINE_LOAD, v / 100);
 	}
 }
@@ -426,7 +405,7 @@ listen_to(struct doc *d, const char *line)
 
 	listen_for_epochs(d, line);
 	if (unit != NULL)
-		d->unit = unit_of(blanks(unit + 5));
+		d->unit = amount_unit(blanks(unit + 5));
 	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 && strcmp(tx, "tx") == 0) {
 		d->pairs = d->unit > 0;
 		d->begins = true;
@@ -462,8 +441,8 @@ doc_take(struct doc *d, const char *text, struct logline *l)
 		measured = table(d, line, l);
 	} else {
 		d->columns = 0;
-		measured = traffic(d, line, l) || minutes(d, line, l) || counters(d, line, l) || accuracy(d, line, l) ||
-		    (d->pairs && pair(d, line, l)) || netstat(line, l);
+		measured = traffic(d, line, l) || rates(d, line, l) || minutes(d, line, l) || counters(d, line, l) ||
+		    accuracy(d, line, l) || (d->pairs && pair(d, line, l)) || netstat(line, l);
 		d->pairs = d->pairs && measured;
 		if (!measured) {
 			*l = (struct logline){ .rank = LOGLINE_ANYONE };

@@ -38,6 +38,12 @@ enum logline_measure {
 	LOGLINE_TRAIN_TOP5,	/* accuracy by the five most probable classes */
 	LOGLINE_VAL_TOP5,
 	LOGLINE_GLOBAL_STEP,	/* all workers' steps so far, where the line is a step's */
+	LOGLINE_RX_PACKETS,	/* what was sent always behind what came in */
+	LOGLINE_TX_PACKETS,
+	LOGLINE_RX_RATE,	/* Mbit/s on average */
+	LOGLINE_TX_RATE,
+	LOGLINE_RX_PEAK,	/* Mbit/s at most */
+	LOGLINE_TX_PEAK,
 	LOGLINE_MEASURES,
 	/* Counters: what they grow by between two rows is traffic. */
 	LOGLINE_RX_SO_FAR = LOGLINE_MEASURES,

@@ -153,7 +153,7 @@ counted() { awk -F'\t' -v event="$1" '$5 == event { n += $8 } END { print n }' "
 is "$(counted epoch)" "$(counted step)" \
 	"... with the pictures that counted"
 status 1 "a bad gradient leaves out no more than its batch" $mlp --scale 1e20 --lr 100 --on-nan skip --save bad
-like "$T/err" '^pworker: step 2: the gradient of fc2_weight is .* number; it began in the output of layer fc1; this batch is left out$' \
+like "$T/err" '^pworker: step 2: the (gradient of fc2_weight|loss) is .*; it began in the output of layer fc1; (.*; )?this batch is left out$' \
 	"... where it began is said"
 is "$(counted epoch)" 20 "... one batch counted"
 status 0 "... and all weights are numbers" pmerge --verify bad-0002.safetensors
@@ -171,7 +171,10 @@ return softmax{fc{relu(conv{data(), 1, kernel = 1, bias = false, name = "conv1"}
 END
 hide="pworker --net ./hide.lua --shape 3x32x32 --data a.rec --val a.rec --batch 20 --lr 1e6 --lr-mult fc*=0 --lr-mult conv*=1e6 \
 	--scale 1e27 --epochs 2 --seed 1 --engine cpu --save hide"
-for more in "" "--on-nan skip" "--best" "--steps 2" "--batch 3"; do
+ways=("" "--on-nan skip" "--best" "--steps 2" "--batch 3")
+pworker --net lenet --print --batch 1 --engine cpu >/dev/null 2>&1 ||
+	{ ways=(); skip "weights that nobody hears of" "this build has no engine cpu"; }
+for more in "${ways[@]}"; do
 	rm -f hide-*
 	# shellcheck disable=SC2086
 	status 1 "weights that are no numbers, and nobody hears it $more" $hide $more

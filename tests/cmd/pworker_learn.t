@@ -153,7 +153,8 @@ counted() { awk -F'\t' -v event="$1" '$5 == event { n += $8 } END { print n }' "
 is "$(counted epoch)" "$(counted step)" \
 	"... with the pictures that counted"
 status 1 "a bad gradient leaves out no more than its batch" $mlp --scale 1e20 --lr 100 --on-nan skip --save bad
-like "$T/err" '^pworker: step 2: the (gradient of fc2_weight|loss) is .*; it began in the output of layer fc1; (.*; )?this batch is left out$' \
+like "$T/err" \
+	'^pworker: step 2: the (gradient of fc2_weight|loss) is .*; it began in the output of layer fc1; (.*; )?this batch is left out$' \
 	"... where it began is said"
 is "$(counted epoch)" 20 "... one batch counted"
 status 0 "... and all weights are numbers" pmerge --verify bad-0002.safetensors

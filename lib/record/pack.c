@@ -99,7 +99,7 @@ keep(struct item *it, const struct source_item *from, int e)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
 		return ERR_NOMEM;
-	if (!it->later)
+	if (e < 0 || !it->later)	/* nobody reads a bad item's picture */
 		it->stamp = stamp_of(from->name);
 	if (e < 0)
 		return 0;

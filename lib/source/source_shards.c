@@ -70,20 +70,25 @@ is_json(const char *name)
 	return strcmp(name + key_length(name), ".json") == 0;
 }
 
-/* {"labels": [...]} of the file that the walk stands at, or NULL: what else stands in a sample's JSON is nobody's label. */
-static json_t *
-labels_in(struct files *f)
+/*
+ * {"labels": [...]} of the file that the walk stands at, or NULL: what else stands in a sample's JSON, or is too
+ * long for one of labels, is nobody's label.  Returns 0, or what ends the stream: ERR_FORMAT or ERR_NOMEM.
+ */
+static int
+labels_in(struct files *f, json_t **list)
 {
 	struct buf b = { 0 };
-	json_t *root = NULL, *list = NULL;
+	json_t *root = NULL;
+	int e = files_slurp(f, JSON, &b);
 
-	if (files_slurp(f, JSON, &b) == 0)
+	*list = NULL;
+	if (e == 0)
 		root = json_loadb((const char *)b.p, b.n, 0, NULL);
 	if (json_is_array(json_object_get(root, "labels")))
-		list = json_incref(json_object_get(root, "labels"));
+		*list = json_incref(json_object_get(root, "labels"));
 	json_decref(root);
 	buf_free(&b);
-	return list;
+	return e == ERR_ITEM ? 0 : e;
 }
 
 bool
@@ -94,8 +99,7 @@ source_shards_lists(struct files *f, const char *name)
 
 	if (!is_json(name) || files_is_stream(f))
 		return is_json(name) && strchr(name, '/') == NULL;
-	list = labels_in(f);
-	is = list != NULL;
+	is = labels_in(f, &list) == 0 && list != NULL;	/* what cannot be read now is told with its sample */
 	json_decref(list);
 	return is;
 }
@@ -223,9 +227,9 @@ add_label(struct state *s, const json_t *v)
 static int
 read_list(struct state *s)
 {
-	json_t *list = labels_in(s->files), *v;
+	json_t *list, *v;
 	size_t i;
-	int e = 0;
+	int e = labels_in(s->files, &list);
 
 	s->listed = 0;
 	json_array_foreach(list, i, v)
@@ -334,7 +338,7 @@ shards_next(void *state, bool wanted, struct source_item *item)
 	if (s->bad < 0)
 		return err_fail(s->bad, "%s", s->why);
 	if (!s->has_picture || (!s->has_label[0] && s->listed == 0))
-		return err_fail(ERR_ITEM, "has no %s next to it", s->has_picture ? "label (.cls)" : "picture");
+		return err_fail(ERR_ITEM, "has no %s next to it", s->has_picture ? "label (.cls or .json)" : "picture");
 	item->label = s->has_label[0] ? s->label : s->list;
 	item->labels = !s->has_label[0] ? (uint32_t)s->listed : s->has_label[1] ? 2 : 1;
 	item->data = s->data.p;

@@ -97,6 +97,16 @@ echo "9999	1	none.png" >>l.lst
 status 2 "a list that has grown" list
 like err 'another source' "is another source"
 
+# --- items that are bad by their labels are known again
+(cd src && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR, NR % 7, (NR == 3 ? "" : "1" OFS) $0 }') >bad.lst
+short() { im2rec -q $opts --label-width 2 "$@" bad.lst src; }
+short -o short.rec 2>/dev/null
+(ulimit -f 1500; short -o b.rec) >/dev/null 2>&1
+ok "a run with a label too few is cut off" test -s b.rec.partial
+status 1 "and goes on" short -o b.rec --resume
+ok "to the same records" cmp short.rec b.rec
+rm b.*
+
 # --- out of an archive
 tar cf src.tar src
 arc() { im2rec -q $opts -j 2 -o "$@" src.tar; }

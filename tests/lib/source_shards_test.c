@@ -24,7 +24,7 @@ test_samples(void)
 	told_pack("s.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", "2.jpg", "2.cls", "2.json", "2.mask.png",
 	    "3.jpg", "4.cls", "4.png", "5.json", "6.cls", "6.jpg", "7.cls", "7.cls2", "7.jpeg", NULL });
 	is_str(told_of(&opt, "s.tar"), "0 7 s.tar: 1.jpg = 1.jpg\n1 0 s.tar: 2.jpg = 2.jpg\n"
-	    "2 ! s.tar: 3.jpg ! has no label (.cls) next to it\n"
+	    "2 ! s.tar: 3.jpg ! has no label (.cls or .json) next to it\n"
 	    "3 ! s.tar: 4.png ! its label 'cat' is no number of a class\n4 ! s.tar: 6.jpg ! its label '-1' is no number of a class\n"
 	    "5 2 5 s.tar: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,", "samples, whole and not");
 	opt.path = told_pipe("s.tar");
@@ -34,7 +34,7 @@ test_samples(void)
 	opt.labels = labels;
 	opt.label_width = 1;
 	is_str(told_of(&opt, "s.tar"), "0 ! s.tar: 1.jpg ! its label 7 is none of the 3 classes given\n1 0 s.tar: 2.jpg = 2.jpg\n"
-	    "2 ! s.tar: 3.jpg ! has no label (.cls) next to it\n3 2 s.tar: 4.png = 4.png\n"
+	    "2 ! s.tar: 3.jpg ! has no label (.cls or .json) next to it\n3 2 s.tar: 4.png = 4.png\n"
 	    "4 ! s.tar: 6.jpg ! its label '-1' is no number of a class\n5 2 s.tar: 7.jpeg = 7.jpeg\ndog,bird,cat,",
 	    "names of classes for labels, and one label of two");
 	opt = (struct source_opt){ .parts = 2, .part = 1 };
@@ -66,7 +66,7 @@ test_lists(void)
 	told_pack("j.tar", "ustar", NULL, (const char *const[]){ "a.jpg", "a.json", "b.jpg", "b.json", "c.jpg", "c.json",
 	    "d.jpg", "d.json", "7.cls", "7.json", "7.jpg", NULL });
 	is_str(told_of(&opt, "j.tar"), "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is no number\n"
-	    "2 ! j.tar: c.jpg ! has no label (.cls) next to it\n3 ! j.tar: d.jpg ! has no label (.cls) next to it\n"
+	    "2 ! j.tar: c.jpg ! has no label (.cls or .json) next to it\n3 ! j.tar: d.jpg ! has no label (.cls or .json) next to it\n"
 	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "labels in JSON, and a class before them");
 	opt.path = told_pipe("j.tar");
 	ok(strstr(told(&opt), "0 0.5 -2 300 pipe: a.jpg = a.jpg\n") != NULL, "from a pipe");

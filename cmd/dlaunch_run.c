@@ -304,7 +304,7 @@ say_resumed(const struct jobdir *d)
 
 	if (jobdir_look(d, &state) == 0 && localtime_r(&state.since, &tm) != NULL)
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	front_say("job %s is resumed, %s", d->name, when);
+	front_say("job %s is resumed%s%s", d->name, when[0] != 0 ? ", " : "", when);
 }
 
 /* The job has a directory, and this process is its launcher. */

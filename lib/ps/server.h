@@ -7,7 +7,8 @@
  *
  *	HELLO	taken, and answered by WELCOME, when the job is the same for all; another incarnation of a worker
  *		replaces the one before, which is not listened to any more.  Whose came later is for the caller to
- *		know: a worker's clock, or its host, may be another one in its next life.
+ *		know: a worker's clock, or its host, may be another one in its next life.  Only the one before is
+ *		known as gone by; what an older one says is ERR_FORMAT, and its hello would be taken.
  *	INIT	rank 0's first weights of a slice; pulls wait for them
  *	PULL	answered by WEIGHTS or STATE: with slack 0 the weights after the step named, if that is now or one step
  *		ago, so that a worker that died can repeat its step; else as they are, when the gate opens

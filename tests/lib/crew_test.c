@@ -63,9 +63,10 @@ test_drop(void)
 {
 	unsigned threads = 4, was;
 	struct crew *c;
+	int i = 0;
 
 	crew_new(&c, threads, SLOTS, work, &threads);
-	for (int i = 0; i < 200; i++) {
+	for (; i < 200; i++) {
 		while (crew_free_slot(c) >= 0)
 			crew_give(c, 40);
 		if (i % 3 == 0)
@@ -74,9 +75,8 @@ test_drop(void)
 		was = all;
 		if (crew_take(c) != -1 || crew_free_slot(c) < 0 || all != was)
 			break;
-		if (i == 199)
-			ok(1, "dropped, it is empty and idle, and can be filled anew");
 	}
+	is(i, 200, "dropped, it is empty and idle, and can be filled anew");
 	while (crew_free_slot(c) >= 0)
 		crew_give(c, 64);
 	crew_free(c);

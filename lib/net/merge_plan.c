@@ -16,10 +16,10 @@ static const struct { const char *mean, *var; } stats[] = {
 };
 
 static bool
-is_statistic(const char *name)
+is_statistic(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++)
-		if (ending_is(name, strlen(name), stats[i].mean) || ending_is(name, strlen(name), stats[i].var))
+		if (ending_is(name, n, stats[i].mean) || ending_is(name, n, stats[i].var))
 			return true;
 	return false;
 }
@@ -128,30 +128,39 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 	return 0;
 }
 
-/* Is it a name as Gluon's save_parameters() gives, that of an array of a block within blocks?  Those stand alone. */
+/*
+ * Is it a name as Gluon's save_parameters() gives, or PyTorch, that of an array of a block within blocks?  Those stand alone,
+ * and what PyTorch's batch norm counts among them.
+ */
 static bool
-is_of_block(const char *name)
+is_of_block(const char *name, size_t n)
 {
-	static const char *const array[] = { "weight", "bias", "gamma", "beta", "running_mean", "running_var" };
-	const char *dot = strrchr(name, '.');
+	static const char *const array[] = {
+		".weight", ".bias", ".gamma", ".beta", ".running_mean", ".running_var", ".num_batches_tracked",
+	};
 
-	for (size_t i = 0; dot != NULL && i < sizeof(array) / sizeof(*array); i++)
-		if (strcmp(dot + 1, array[i]) == 0)
+	for (size_t i = 0; i < sizeof(array) / sizeof(*array); i++)
+		if (ending_is(name, n, array[i]))
 			return true;
 	return false;
 }
 
-/* "arg:" or "aux:" in front of a list's names: what another list had there, which may be nothing, or what they are. */
+/*
+ * "arg:" or "aux:" in front of a list's names: what another list had there, which may be nothing, or what they are; state and
+ * averages as the tensor that they belong to.
+ */
 static int
 put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
 {
 	const char *plain = (const char *)name->p, *had = x->name;
-	size_t n = (size_t)(tensors_plain(&m->in[i], had) - had);
+	size_t n = (size_t)(tensors_plain(&m->in[i], had) - had), base = name->n;
 	struct buf with = { 0 };
 	int e;
 
 	if (m->in[i].kind != TENSORS_PARAMS) {
-		had = is_of_block(plain) ? "" : is_statistic(plain) ? "aux:" : "arg:";
+		if (!is_average(plain, &base))
+			opt_is_state(plain, &base);
+		had = is_of_block(plain, base) ? "" : is_statistic(plain, base) ? "aux:" : "arg:";
 		n = strlen(had);
 	}
 	if ((e = buf_put(&with, had, n)) == 0 && (e = buf_put(&with, name->p, name->n)) == 0)

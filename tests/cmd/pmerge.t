@@ -65,6 +65,9 @@ is "$(pmerge --list some.safetensors | cut -f 2 | sed 1d | sort | tr '\n' ' ')" 
 status 0 "as Gluon names its blocks" pmerge --rename '^conv1_weight$=features.0.weight' -o blocks.params "$2"
 is "$(grep -aoE '(arg:|aux:)?(features.0.weight|conv2_weight|bn1_moving_var)' blocks.params | sort | tr '\n' ' ')" \
 	"arg:conv2_weight aux:bn1_moving_var features.0.weight " "... those stand alone in a list"
+status 0 "... with state" pmerge --state --rename '^conv1_weight$=features.0.weight' --to params -o blocks.params "$2"
+is "$(grep -aoE '(arg:|aux:)?(features.0.weight|conv2_weight):momentum' blocks.params | sort | tr '\n' ' ')" \
+	"arg:conv2_weight:momentum features.0.weight:momentum " "... which goes the way of what it belongs to"
 status 2 "nothing left" pmerge --pick none -o none.safetensors "$2"
 status 1 "files of other tensors" pmerge -o no.safetensors "$2" some.safetensors
 like "$T/err" "^pmerge: some\.safetensors: has no tensor 'conv1_weight', which w-0002\.safetensors has\$" "... the missing one is named"

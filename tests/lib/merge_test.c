@@ -160,6 +160,31 @@ strangers(void)
 	ok(merge_run(&o, file[3]) == 0 && has(file[3], NULL, "epoch"), "metadata without a graph is another program's, and stays");
 }
 
+/* What stands in front of names that no list had: state, averages and a count go with their neighbours. */
+static void
+kinds(void)
+{
+	static const struct { const char *name, *as; } no[] = {
+		{ "a_weight", "arg:a_weight" }, { "a_weight:momentum", "arg:a_weight:momentum" },
+		{ "bn_moving_var", "aux:bn_moving_var" }, { "bn_moving_var:average", "aux:bn_moving_var:average" },
+		{ "f.0.weight", "f.0.weight" }, { "f.0.weight:momentum", "f.0.weight:momentum" },
+		{ "f.0.weight:average", "f.0.weight:average" }, { "f.1.running_var", "f.1.running_var" },
+		{ "f.1.num_batches_tracked", "f.1.num_batches_tracked" }, { "weight", "arg:weight" },
+	};
+	const size_t n = sizeof(no) / sizeof(*no);
+	struct tensor x[sizeof(no) / sizeof(*no)];
+	float v[sizeof(no) / sizeof(*no)] = { 0 };
+	char *in[] = { file[0] };
+	struct merge_opt o = { .path = in, .n = 1, .share = (const double[]){ 1 }, .state = true, .kind = TENSORS_PARAMS };
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (struct tensor){ .name = NAME(no[i].name), .ndim = 1, .dim = { 1 } };
+	write_file(file[0], x, n, v, sizeof(v), NULL);
+	is(merge_run(&o, file[3]), 0, "a list of what was none: %s", err_line());
+	for (size_t i = 0; i < n; i++)
+		ok(has(file[3], no[i].as, NULL), "%s", no[i].as);
+}
+
 /* Bytes of two files. */
 static bool
 same(const char *a, const char *b)
@@ -287,6 +312,7 @@ main(void)
 	means();
 	differences();
 	strangers();
+	kinds();
 	split_and_join();
 	names();
 	measures();

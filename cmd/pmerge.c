@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATTERNS 256	/* most of a kind */
@@ -254,7 +255,16 @@ weigh_series(struct args *a)
 		a->share[i] = i > 0 ? share * (1 - a->decay) : share;
 }
 
-/* Who is asked to stop leaves nothing half written: before this nothing is, and a pipe needs no tidying. */
+/* A pipe or a device is written as it is, and needs no tidying. */
+static bool
+is_file(const char *out)
+{
+	struct stat st;
+
+	return strcmp(out, "-") != 0 && (stat(out, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
+}
+
+/* Who is asked to stop leaves nothing half written: before this is called, nothing is. */
 static int
 watch(void *arg, uint64_t done, uint64_t all)
 {
@@ -262,7 +272,7 @@ watch(void *arg, uint64_t done, uint64_t all)
 	struct progress_line line = { 0 };
 	double ran = clk_s() - a->began_s;
 
-	if (a->stop_fd < 0 && strcmp(a->out, "-") != 0)
+	if (a->stop_fd < 0 && is_file(a->out))
 		a->stop_fd = front_stop_fd();
 	if (a->stop_fd >= 0 && (a->stopped = front_stopped(a->stop_fd)) > 0)
 		return err_fail(ERR_STOP, "stopped");

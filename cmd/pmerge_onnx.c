@@ -77,7 +77,7 @@ onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, co
 		if (j.w == NULL || j.aux == NULL)
 			e = err_nomem();
 		else if ((e = find(merge_table(j.m), g->w, g->nw, j.w)) == 0 &&
-		    (e = find(merge_table(j.m), g->aux, g->naux, j.aux)) == 0)
+		    (e = find(merge_table(j.m), g->aux, g->naux, j.aux)) == 0 && (e = merge_tell(j.m)) == 0)
 			e = onnx_write(g, logits, read_floats, &j, path);
 	}
 	free(j.w);

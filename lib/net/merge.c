@@ -107,6 +107,12 @@ narrow(const struct merge *m, enum tensors_type type, size_t n)
 }
 
 int
+merge_tell(const struct merge *m)
+{
+	return m->o->step != NULL ? m->o->step(m->o->arg, m->done, m->all) : 0;
+}
+
+int
 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p)
 {
 	const struct merge_from *from = &m->from[x - m->out.t];
@@ -115,7 +121,7 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 
 	assert(n <= MERGE_PIECE);
 	*p = m->raw;
-	if (m->o->step != NULL && (e = m->o->step(m->o->arg, m->done, m->all)) != 0)
+	if ((e = merge_tell(m)) != 0)
 		return e;
 	m->done += n * tensors_type_size(x->type);
 	if (m->o->share == NULL || m->o->n == 1) {
@@ -141,9 +147,11 @@ merge_table(const struct merge *m)
 int
 merge_write(struct merge *m, const char *path)
 {
-	struct tensors_out *out;
-	int e = tensors_create(&out, path, &m->out);
+	struct tensors_out *out = NULL;
+	int e = merge_tell(m);
 
+	if (e == 0)
+		e = tensors_create(&out, path, &m->out);
 	for (size_t k = 0; e == 0 && k < m->out.n; k++) {
 		const struct tensor *x = &m->out.t[k];
 

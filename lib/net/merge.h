@@ -26,7 +26,10 @@
 #define MERGE_FILES	1024		/* most files */
 #define MERGE_PIECE	32768u		/* elements in work at a time */
 
-/* Told as work goes on: bytes of tensors done, of so many in all.  Anything but 0 ends it, and is what is returned. */
+/*
+ * Told before a file is made and as work goes on: bytes of tensors done, of so many in all.  Anything but 0 ends it, and is what
+ * is returned.
+ */
 typedef int merge_step(void *arg, uint64_t done, uint64_t all);
 
 /* Of weights that have a moving average beside them: both, the average under the weights' names, or the weights. */
@@ -44,7 +47,7 @@ struct merge_opt {
 	enum merge_average	 average;
 	bool			 position;	/* the first file's metadata is kept: beside "graph", which another program's has not */
 	enum tensors_kind	 kind;		/* of what is written */
-	merge_step		*step;		/* at each merge_read(); NULL: nobody */
+	merge_step		*step;		/* at each merge_tell() and merge_read(); NULL: nobody */
 	void			*arg;
 };
 
@@ -63,6 +66,8 @@ const struct tensors *merge_table(const struct merge *m);
  * (whole numbers differ), or what tensors_read() returns.
  */
 int	 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p);
+/* Tells step how far it is: for who makes a file with merge_read(), before there is one. */
+int	 merge_tell(const struct merge *m);
 /* Writes out, "-" for standard output.  Returns what merge_read(), tensors_create() and tensors_put() return. */
 int	 merge_write(struct merge *m, const char *out);
 /* All of these. */

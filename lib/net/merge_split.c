@@ -23,6 +23,12 @@ bytes_of(const struct tensor *x)
 }
 
 static int
+tell(const struct work *w)
+{
+	return w->step != NULL ? w->step(w->arg, w->done, w->all) : 0;
+}
+
+static int
 copy(struct work *w, const struct tensor *x, struct tensors_out *out)
 {
 	size_t size = tensors_type_size(x->type), most = CHUNK / size;
@@ -31,7 +37,7 @@ copy(struct work *w, const struct tensor *x, struct tensors_out *out)
 	for (uint64_t at = 0; e == 0 && at < x->count; at += most) {
 		size_t n = x->count - at < most ? (size_t)(x->count - at) : most;
 
-		if (w->step != NULL && (e = w->step(w->arg, w->done, w->all)) != 0)
+		if ((e = tell(w)) != 0)
 			return e;
 		if ((e = tensors_read(&w->in, x, at, n, w->room)) == 0)
 			e = tensors_put(out, w->room, n * size);
@@ -47,7 +53,7 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 	const struct tensors *in = &w->in;
 	struct tensors part = { .kind = TENSORS_SAFE };
 	struct tensors_out *out;
-	int e = 0;
+	int e = tell(w);
 
 	for (uint32_t i = 0; e == 0 && metas && i < in->nmeta; i++)
 		e = tensors_add_meta(&part, in->meta[i].key, in->meta[i].value);

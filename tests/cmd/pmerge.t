@@ -101,19 +101,36 @@ for verb in -o/dev/null --verify; do
 		bash -c 'ulimit -d 65536; exec pmerge "$@"' sh $verb many.safetensors many.safetensors
 done
 
-# One who is asked to stop leaves what was there, and nothing else.
+# One who is asked to stop leaves what was there, and nothing else: while the table of 50,000 tensors is written, and later.
 perl -e '
-	my $head = q({"a":{"dtype":"F32","shape":[500000000],"data_offsets":[0,2000000000]}});
-	print pack("Q<", length $head), $head' >large.safetensors
+	my $n = 50000;
+	my $head = "{" . join(",", map { sprintf q("layer.%d.weight":{"dtype":"F32","shape":[1],"data_offsets":[%d,%d]}), $_, 4 * $_,
+		4 * $_ + 4 } 0 .. $n - 1) . sprintf(q(,"large":{"dtype":"F32","shape":[500000000],"data_offsets":[%d,%d]}), 4 * $n,
+		4 * $n + 2000000000) . "}";
+	print pack("Q<", length $head), $head, pack("f<*", 1 .. $n);' >large.safetensors
 truncate -s +2000000000 large.safetensors
 echo before >kept.safetensors
-pmerge -o kept.safetensors large.safetensors large.safetensors 2>"$T/err" &
-timeout 20 sh -c 'until ls kept.safetensors.*.tmp; do :; done' >"$T/out" 2>&1
-timeout 20 sh -c 'until [ "$(stat -c %s kept.safetensors.*.tmp)" -gt 1000000 ]; do :; done' >"$T/out" 2>&1
+for bytes in 0 9000000; do
+	pmerge -o kept.safetensors large.safetensors large.safetensors 2>"$T/err" &
+	timeout 20 bash -c 'until ls kept.safetensors.*.tmp && [ "$(stat -c %s kept.safetensors.*.tmp)" -ge $0 ]; do :; done' $bytes \
+		>"$T/out" 2>&1
+	kill -TERM $!
+	wait $!
+	is $? 143 "stopped by a signal at byte $bytes"
+	is "$(cat kept.safetensors; ls kept.*; cat "$T/err")" "$(printf 'before\nkept.safetensors')" "... nothing of it stays"
+done
+pmerge --split 2 -o kept large.safetensors &
+timeout 20 bash -c 'until ls kept-*.tmp; do :; done' >"$T/out" 2>&1
 kill -TERM $!
 wait $!
-is $? 143 "stopped by a signal"
-is "$(cat kept.safetensors; ls kept.*; cat "$T/err")" "$(printf 'before\nkept.safetensors')" "... nothing of it stays"
+is $? 143 "a split, too"
+is "$(find . -name 'kept-*.tmp')" "" "... leaves nothing half written"
+mkfifo unread
+pmerge -o unread "$2" &
+timeout 20 sh -c "until grep -qs 'State:.S' /proc/$!/status; do :; done"
+kill -TERM $!
+wait $!
+is $? 143 "who waits for a reader of a pipe stops as well"
 rm many.safetensors large.safetensors
 
 status 2 "no file" pmerge -o x

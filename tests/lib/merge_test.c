@@ -5,6 +5,7 @@
 #include "net/merge.h"
 #include "tap.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -185,6 +186,36 @@ kinds(void)
 		ok(has(file[3], no[i].as, NULL), "%s", no[i].as);
 }
 
+/* A step that comes before there is an output, and says so. */
+static int
+see_none(void *arg, uint64_t done, uint64_t all)
+{
+	DIR *d = opendir(dir);
+	int files = 0;
+
+	for (const struct dirent *f; d != NULL && (f = readdir(d)) != NULL;)
+		files += f->d_name[0] != '.';
+	if (d != NULL)
+		closedir(d);
+	*(bool *)arg = done == 0 && all == 28 && files == 1;
+	return ERR_STOP;
+}
+
+static void
+stops(void)
+{
+	char *in[] = { file[0] };
+	bool none = false;
+	struct merge_opt o = { .path = in, .n = 1, .share = (const double[]){ 1 }, .state = true, .step = see_none, .arg = &none };
+
+	for (int i = 1; i < 8; i++)
+		unlink(file[i]);
+	write_net(file[0], 1, 2, 0, 1, 5);
+	ok(merge_run(&o, file[3]) == ERR_STOP && none, "a merge is told of before a file is made");
+	none = false;
+	ok(merge_split(file[0], 2, file[3], see_none, &none) == ERR_STOP && none, "... and a split");
+}
+
 /* Bytes of two files. */
 static bool
 same(const char *a, const char *b)
@@ -313,6 +344,7 @@ main(void)
 	differences();
 	strangers();
 	kinds();
+	stops();
 	split_and_join();
 	names();
 	measures();

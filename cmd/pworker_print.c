@@ -29,13 +29,14 @@ static void
 print_memory(const struct train_opt *o, const struct engine_memory *plan)
 {
 	struct train_memory m;
-	uint64_t program = mem_taken(), all = train_memory(o, &m) + plan->activations + plan->weights + plan->scratch + program;
+	uint64_t beside = train_memory(o, &m), program = mem_taken();
+	uint64_t all = beside + plan->activations + plan->weights + plan->scratch + program;
 
 	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
 	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, mb(all), mb(plan->activations),
 	    mb(plan->scratch), mb(plan->weights), mb(m.weights), mb(m.gradients), mb(m.optimizer), mb(m.checkpoint),
 	    mb(m.samples), mb(program));
-	if (mem_fits(all - program) < 0) {
+	if (mem_fits(beside + plan->host) < 0) {
 		err_within("a batch of %u", o->data.batch);
 		front_die(NULL, ERR_NOMEM);
 	}

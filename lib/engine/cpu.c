@@ -149,7 +149,8 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 static void
 cpu_memory(const struct engine_plan *p, struct engine_memory *m)
 {
-	*m = (struct engine_memory) { p->arena_bytes, p->kept_bytes, p->scratch_bytes };
+	*m = (struct engine_memory) { .activations = p->arena_bytes, .weights = p->kept_bytes, .scratch = p->scratch_bytes,
+	    .host = p->arena_bytes + p->kept_bytes + p->scratch_bytes };
 }
 
 /* ------ arrays in and out ------ */

@@ -79,7 +79,7 @@ engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct 
 	*plan = NULL;
 	if (e->sketch != NULL && (err = e->sketch(dev, graph, batch, precision, plan)) == 0)
 		e->memory(*plan, &m);
-	if (err == 0 && (err = mem_fits(beside + m.activations + m.weights + m.scratch)) < 0)
+	if (err == 0 && (err = mem_fits(beside + m.host)) < 0)
 		err_within("a batch of %u", batch);
 	if (err == 0)
 		err = e->sketch != NULL ? e->take(*plan) : e->plan(dev, graph, batch, precision, plan);

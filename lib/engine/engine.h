@@ -91,6 +91,8 @@ struct engine_memory {
 	size_t activations;	/* outputs and their gradients, the batch counted */
 	size_t weights;		/* as the device wants them, with statistics */
 	size_t scratch;		/* the moment's */
+	/* Of them the host's memory, which is there for all or is not; 0 of a device that has its own. */
+	size_t host;
 };
 
 /* Sums over the n samples of a batch. */

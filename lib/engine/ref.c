@@ -201,6 +201,7 @@ static void
 ref_memory(const struct engine_plan *p, struct engine_memory *m)
 {
 	*m = p->memory;
+	m->host = m->activations + m->weights + m->scratch;
 }
 
 static int

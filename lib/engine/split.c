@@ -188,7 +188,9 @@ split_explain(const struct engine_plan *p, struct buf *out)
 static void
 split_memory(const struct engine_plan *p, struct engine_memory *m)
 {
-	*m = (struct engine_memory){ .weights = p->graph->P * p->n * sizeof(float) };
+	size_t own = p->graph->P * p->n * sizeof(float);
+
+	*m = (struct engine_memory){ .weights = own, .host = own };
 	for (uint32_t k = 0; k < p->n; k++) {
 		struct engine_memory one;
 
@@ -196,6 +198,7 @@ split_memory(const struct engine_plan *p, struct engine_memory *m)
 		m->activations += one.activations;
 		m->weights += one.weights;
 		m->scratch += one.scratch;
+		m->host += one.host;
 	}
 }
 

@@ -152,6 +152,23 @@ once(const struct counts *c, const struct graph *g)
 	return good;
 }
 
+/* Of devices with memory of their own the host has the weights as they come and the parts' gradients alone. */
+static void
+memory(const struct engine *e, struct engine_dev *dev, const struct engine *part, uint32_t D)
+{
+	struct rng r = rng_start(8, 0, 0);
+	struct graph *g = nets_graph(&nets_cases[1], &r, false);
+	struct engine_memory m;
+	struct engine_plan *p;
+
+	nets_must(e->sketch(dev, g, BATCH, ENGINE_F32, &p));
+	e->memory(p, &m);
+	is(m.host, part->sketch != NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
+	    "... and the bytes that the host is asked for");
+	e->plan_free(p);
+	graph_free(g);
+}
+
 /* Every kind of net on D devices, each with one thread. */
 static void
 equal(const char *name, const char *devices, uint32_t D)
@@ -183,6 +200,7 @@ equal(const char *name, const char *devices, uint32_t D)
 		}
 	is(good, all, "%s: the bits of one device that takes the parts in turn", devices);
 	is(hooked, all, "... hooks on this thread, each gradient whole when it is born");
+	memory(e, dev, alone, D);
 	alone->close(one);
 	e->close(dev);
 }

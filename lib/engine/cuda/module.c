@@ -260,7 +260,7 @@ module_explain(const struct engine_plan *p, struct buf *out)
 static void
 module_memory(const struct engine_plan *p, struct engine_memory *m)
 {
-	*m = (struct engine_memory){ p->arena_bytes, p->kept.all, p->scratch_bytes };
+	*m = (struct engine_memory){ .activations = p->arena_bytes, .weights = p->kept.all, .scratch = p->scratch_bytes };
 }
 
 static const struct engine engine = {

@@ -90,7 +90,7 @@ void	 worker_needs_check(const struct pworker *p);
 
 /* pworker_net.c: the graph of --net, with what is frozen marked. */
 struct graph *worker_net(struct pworker *p);
-/* An option that is none of pworker's is the net's: --layers 110 and --layers=110 are --net-opt layers=110. */
+/* A long option that is none of pworker's is the net's: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
 
 /* pworker_freeze.c: marks what is frozen in g, and adds it to the job's rules. */

@@ -67,6 +67,6 @@ worker_freeze(struct pworker *p, struct graph *g)
 	if (e == ERR_NOMEM)
 		front_die("--freeze", e);
 	if (e < 0)
-		front_wrong("--freeze: %s", err_line());
+		front_wrong("%s: %s", p->freeze.n > 0 ? "--freeze" : p->net, err_line());
 	p->train.ps.mults = (char *)rules->p;
 }

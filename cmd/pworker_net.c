@@ -37,8 +37,6 @@ worker_net_option(struct pworker *p, int argc, char *argv[])
 {
 	char *key = argv[optind - 1], *value;
 
-	if (strncmp(key, "--", 2) != 0)
-		front_wrong("-%c: no option of pworker", optopt);
 	if (key[2] == 0 || key[2] == '=')
 		front_usage();
 	key += 2;

@@ -147,6 +147,8 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	while ((c = front_option(&argc, &argv, "+:", all)) != -1)
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
+		else if (c == '?' && optopt != 0 && optopt < THEME)	/* a letter; of a long one 0, or its number */
+			front_wrong("-%c: no option of pworker", optopt);
 		else if (c == '?' || is_short(name_of(all, c), argv))
 			worker_net_option(p, argc, argv);
 		else if (optarg != NULL && *optarg == 0)

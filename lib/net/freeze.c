@@ -37,6 +37,8 @@ settle(struct graph *g)
 {
 	bool learns = false;
 
+	if (g->nw == 0)
+		return err_fail(ERR_ARG, "the net has no arrays: there is nothing to learn");
 	for (uint32_t i = 0; i < g->naux; i++)
 		g->aux[i].frozen = freeze_node(g, g->aux[i].node);
 	for (uint32_t i = 0; i < g->nw; i++)

@@ -18,7 +18,7 @@
 #include "net/graph.h"
 
 /*
- * Marks g by rules, which may be NULL.  Returns 0, ERR_ARG (a rule that matches no array, or nothing is left to learn)
+ * Marks g by rules, which may be NULL.  Returns 0, ERR_ARG (a rule that matches no array, or there is nothing left to learn)
  * or ERR_NOMEM.
  */
 int	 freeze_rules(struct graph *g, const char *rules);

@@ -27,6 +27,11 @@ for rule in fc9=2:"'fc9' is the name of no array of the net" fc1_weight=x:"'fc1_
 done
 status 2 "a word that is no option" $train image.png
 like err "^pworker: 'image\.png' is no option, and pictures are for --eval and --predict$" "... is told"
+status 2 "letters in a word behind another's" $train --print -xy
+is "$(cat err)" "pworker: -x: no option of pworker" "... the first is named"
+echo 'return softmax{flatten(data(3, 8, 8))}' >none.lua
+status 2 "a net without arrays" pworker --net ./none.lua --data train.rec
+is "$(cat err)" "pworker: ./none.lua: the net has no arrays: there is nothing to learn" "... is told"
 status 2 "an empty value" $train --resume ""
 like err '^pworker: --resume: an empty value$' "... is named by its option"
 status 2 "a bad number" $train --batch 0

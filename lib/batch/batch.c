@@ -4,6 +4,7 @@
 #include "record/recs.h"
 #include "batch/batch_in.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,8 +204,10 @@ batch_next(struct batch_reader *r, const struct batch **b)
 static uint32_t
 ahead(const struct batch_opt *o, size_t bytes)
 {
-	size_t n = (o->prefetch > 0 ? o->prefetch : PREFETCH) / bytes;
+	size_t n;
 
+	assert(bytes > 0);	/* a graph's pictures and a batch are of something */
+	n = (o->prefetch > 0 ? o->prefetch : PREFETCH) / bytes;
 	return n < 2 ? 2 : n < BATCH_AHEAD ? (uint32_t)n : BATCH_AHEAD;
 }
 

@@ -22,27 +22,26 @@ round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* The bytes that such memory has. */
+/* Bytes as memory has them, never none: whole pages, or huge ones. */
 static size_t
 room(size_t bytes)
 {
 	return round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
 }
 
-/* Zeroed memory at a multiple of 64 bytes, or of a huge page where that is worth it. */
+/* Zeroed memory of bytes that room() gave, at a multiple of 64, or of a huge page where that is worth it. */
 static int
-map(size_t bytes, void **p, size_t *mapped)
+map(size_t bytes, void **p)
 {
 	void *at;
 
 	if (bytes >= HUGE_PAGE && mem_fits(bytes) < 0)
 		return ERR_NOMEM;
-	*mapped = room(bytes);
-	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : PLACES_LINE, *mapped) != 0)
+	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : PLACES_LINE, bytes) != 0)
 		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
 	if (bytes >= HUGE_PAGE)
-		madvise(at, *mapped, MADV_HUGEPAGE);	/* advice: without it all is as right, only slower */
-	memset(at, 0, *mapped);
+		madvise(at, bytes, MADV_HUGEPAGE);	/* advice: without it all is as right, only slower */
+	memset(at, 0, bytes);
 	*p = at;
 	return 0;
 }
@@ -133,8 +132,7 @@ cpu_arena_take(struct engine_plan *p)
 {
 	int e;
 
-	if ((e = map(p->arena_bytes - 1, &p->arena, &p->arena_bytes)) < 0 ||
-	    (e = map(p->kept_bytes - 1, &p->kept, &p->kept_bytes)) < 0)
+	if ((e = map(p->arena_bytes, &p->arena)) < 0 || (e = map(p->kept_bytes, &p->kept)) < 0)
 		return e;
 	take_kept(p, p->kept);
 	resolve_all(p);
@@ -144,17 +142,17 @@ cpu_arena_take(struct engine_plan *p)
 int
 cpu_arena_scratch(struct engine_plan *p, size_t bytes)
 {
-	size_t got;
+	size_t taken = room(bytes);
 	void *fresh;
 	int e;
 
 	if (p->scratch != NULL && bytes <= p->scratch_bytes)
 		return 0;
-	if ((e = map(bytes, &fresh, &got)) < 0)
+	if ((e = map(taken, &fresh)) < 0)
 		return e;	/* what is bound to the old one still works */
 	free(p->scratch);
 	p->scratch = fresh;
-	p->scratch_bytes = got;
+	p->scratch_bytes = taken;
 	return 1;
 }
 

@@ -428,10 +428,10 @@ why_not(const struct engine_plan *p, int e)
 		if (cpu_plan_multiplies(l))
 			bytes += (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float)) * p->batch;
 	}
-	if (e != ERR_NOTSUP || bytes <= mem_available())
-		return e;
-	e = mem_fits(bytes);
-	err_within("a batch of %u", p->batch);
+	if (e == ERR_NOTSUP && mem_fits(bytes) < 0) {
+		err_within("a batch of %u", p->batch);
+		return ERR_NOMEM;
+	}
 	return e;
 }
 

@@ -99,7 +99,10 @@ struct train_opt {
 	void		*arg;
 };
 
-/* Bytes that a run takes beside the engine's plan. */
+/*
+ * Bytes that a run takes beside the engine's plan.  Not counted: the decoded pictures that data.cache keeps, no more than it
+ * says; with hold all pictures of data, in memory until the first weights are there.
+ */
 struct train_memory {
 	uint64_t weights;	/* the worker's, those that come from servers, and the server's where it is within */
 	uint64_t gradients;	/* likewise, with the sum of the pieces of a step */

@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include "base/clk.h"
+#include "base/mem.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ main(int argc, char *argv[])
 
 	if (!only_tells(argv))
 		spin_little(argv);
+	mem_one_heap();
 	front_init(argv[0], usage, help);
 	worker_options(&p, argc, argv);
 	if (p.judged != NULL)

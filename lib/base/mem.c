@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #define GROUPS	"/sys/fs/cgroup"
+#define STACK	(UINT64_C(8) << 20)	/* of a thread: ulimit -s, as it is nearly everywhere */
+#define KERNELS	(UINT64_C(64) << 20)
 
 /* The first line of a file that `format` takes a number from. */
 static uint64_t
@@ -96,16 +99,30 @@ mem_of_groups(const char *groups, const char *root)
 	return least;
 }
 
-/* By RLIMIT_AS, which counts what is mapped, touched or not. */
+/*
+ * By RLIMIT_AS, which counts what is mapped, touched or not: two threads a processor have stacks to come, and a library
+ * that compiles kernels at their first use maps room for them, and does not look whether it got it.
+ */
 static uint64_t
 limit_left(void)
 {
-	uint64_t pages = read_number("/proc/self/statm", "%" SCNu64);
+	uint64_t pages = read_number("/proc/self/statm", "%" SCNu64), room;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_AS, &r) < 0 || r.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
-	return less(r.rlim_cur, pages < UINT64_MAX ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX);
+	room = 2 * STACK * (uint64_t)(processors > 0 ? processors : 1) + KERNELS;
+	return less(r.rlim_cur, pages < UINT64_MAX ? pages * (uint64_t)sysconf(_SC_PAGESIZE) + room : UINT64_MAX);
+}
+
+void
+mem_one_heap(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+		mallopt(M_ARENA_MAX, 1);
 }
 
 /* *who: who has no more. */

@@ -8,7 +8,8 @@
 
 /*
  * Bytes that the machine has to give without swapping (MemAvailable of proc(5)), and no more than the control groups of
- * this process (mem_of_groups) and its RLIMIT_AS leave.  UINT64_MAX where nothing says.
+ * this process (mem_of_groups) and its RLIMIT_AS leave, the latter with room kept for stacks and compiled kernels.
+ * UINT64_MAX where nothing says.
  */
 uint64_t mem_available(void);
 
@@ -18,6 +19,9 @@ uint64_t mem_available(void);
  * /proc/self/cgroup, root that of /sys/fs/cgroup.
  */
 uint64_t mem_of_groups(const char *groups, const char *root);
+
+/* Under an RLIMIT_AS all threads share one heap from now on: glibc would map 64 MB for each.  Before there are threads. */
+void	 mem_one_heap(void);
 
 /* Bytes of memory that this process has now, what it shares with others counted; 0 where nothing says. */
 uint64_t mem_taken(void);

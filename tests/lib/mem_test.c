@@ -63,6 +63,8 @@ limits(void)
 	ok(mem_available() < r.rlim_cur, "%llu MB of 4096", (unsigned long long)mem_available() >> 20);
 	is(mem_fits((uint64_t)1 << 32), ERR_NOMEM, "%s", err_line());
 	ok(strstr(err_line(), "ulimit -v") != NULL, "... says whose limit it is");
+	ok(mem_available() + pages * (uint64_t)sysconf(_SC_PAGESIZE) + (64 << 20) < r.rlim_cur,
+	    "... and keeps room for what libraries map without looking");
 }
 
 int

@@ -109,7 +109,7 @@ whole(const struct weights *f, int m, uint64_t *v)
 	const char *text = weights_get(f, meta_key[m]);
 
 	if (text == NULL)
-		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker", meta_key[m]);
+		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker; --start takes its weights", meta_key[m]);
 	if (num_u64(text, 0, UINT64_MAX, v) < 0) {
 		err_within("'%s'", meta_key[m]);
 		return ERR_FORMAT;
@@ -253,6 +253,14 @@ resume_updates(const struct train *t, const struct weights *f, struct worker_fir
 	return e;
 }
 
+/* What another file has of the net is good to begin with all the same. */
+static int
+no_checkpoint(int e)
+{
+	return e == ERR_FORMAT ? err_fail(e, "%s; of a file that is no checkpoint of this net, --start takes what fits",
+	    err_line()) : e;
+}
+
 int
 train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step)
 {
@@ -267,9 +275,9 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if (t->o->resume == NULL)
 		return begin(t);
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
-		return e;	/* the file is named */
+		return no_checkpoint(e);	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
-		e = err_fail(ERR_FORMAT, "holds the weights of another net");
+		e = no_checkpoint(err_fail(ERR_FORMAT, "holds the weights of another net"));
 	if (e == 0 && f.state != NULL && f.rule != rule)
 		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
 	if (e == 0 && f.state == NULL)

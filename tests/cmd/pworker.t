@@ -126,7 +126,7 @@ head -c 300 w-0002.safetensors >cut.safetensors
 status 1 "resumed from a truncated file" $train --resume cut.safetensors
 like err '^pworker: cut\.safetensors: ' "... that is named"
 status 1 "resumed into another net" pworker --net lenet --data train.rec --shape 3x28x28 --resume w-0002.safetensors
-like err 'w-0002\.safetensors: ' "... is refused by the file's name"
+like err '^pworker: w-0002\.safetensors: .*, --start takes what fits$' "... is refused by the file's name, with what takes it"
 
 cp train.rec more.rec
 status 0 "--data twice" $train --data more.rec --epochs 1

@@ -175,17 +175,24 @@ tensors_sort(const struct tensors *t, const struct tensor ***sorted)
 	return 0;
 }
 
-/* What a pipe gives, into a file of no name that takes its place: tables are read here and there. */
+/*
+ * What a pipe gives, into a file of no name that takes its place: tables are read here and there.  What begins as neither
+ * format does is refused before the rest is waited for.
+ */
 static int
 spool(int *pipe)
 {
 	uint8_t *room = malloc(PIECE);
-	size_t got = PIECE;
-	int fd = -1, e = room == NULL ? err_nomem() : io_temp(&fd);
+	size_t got = 0;
+	int fd = -1, e = room == NULL ? err_nomem() : io_read(*pipe, room, TENSORS_WORD, &got);
 
+	if (e == 0 && got == TENSORS_WORD && !tensors_params_knows(room))
+		e = tensors_safe_knows(room);
+	if (e == 0)
+		e = io_temp(&fd);
 	while (e == 0 && got > 0)
-		if ((e = io_read(*pipe, room, PIECE, &got)) == 0)
-			e = io_write(fd, room, got);
+		if ((e = io_write(fd, room, got)) == 0)
+			e = io_read(*pipe, room, PIECE, &got);
 	free(room);
 	if (fd >= 0) {
 		close(*pipe);
@@ -200,19 +207,16 @@ open_file(struct tensors *t, const char *path)
 	bool in = strcmp(path, "-") == 0;
 	struct stat st;
 
-	/* Not to wait for somebody at the other end of a named pipe; who is there is waited for. */
-	t->fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	t->fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
 	if (t->fd < 0)
 		return err_sys("open");
 	t->opened = true;
 	if (fstat(t->fd, &st) < 0)
 		return err_sys("stat");
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-		int e = 0;
+		int e = spool(&t->fd);
 
-		if (!in && fcntl(t->fd, F_SETFL, O_RDONLY) < 0)
-			return err_sys("open");
-		if ((e = spool(&t->fd)) < 0)
+		if (e < 0)
 			return e;
 		if (fstat(t->fd, &st) < 0)
 			return err_sys("stat");
@@ -226,7 +230,7 @@ open_file(struct tensors *t, const char *path)
 static int
 read_table(struct tensors *t)
 {
-	uint8_t word[8];
+	uint8_t word[TENSORS_WORD];
 	int e;
 
 	if (t->size < sizeof(word))

@@ -65,7 +65,8 @@ struct tensors {
 
 /*
  * Reads the table of a file, "-" standard input; what it is, is told by its first bytes.  Memory is taken for no more than the
- * file holds; what a pipe gives goes to a file without a name first (io_temp()).
+ * file holds; what a pipe gives goes to a file without a name first (io_temp()), but for what begins as neither format does.
+ * Who is to write to a named pipe is waited for.
  * Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT, ERR_LIMIT, ERR_NOTSUP (a sparse array) or ERR_NOMEM; the line names the
  * file.  On error t is empty.
  */

@@ -4,11 +4,15 @@
 
 #include "tensor/tensors.h"
 
+#define TENSORS_WORD	8u	/* bytes by which a format is told */
+
 /* Each reads the table of the file t->fd of t->size bytes. */
 int	 tensors_safe_read(struct tensors *t);
 int	 tensors_params_read(struct tensors *t);
-/* Whether the first 8 bytes are a list's. */
-bool	 tensors_params_knows(const uint8_t word[8]);
+/* Whether the first bytes are a list's. */
+bool	 tensors_params_knows(const uint8_t word[TENSORS_WORD]);
+/* Whether they may be safetensors': 0, ERR_FORMAT or ERR_LIMIT. */
+int	 tensors_safe_knows(const uint8_t word[TENSORS_WORD]);
 
 /* Appends what stands in front of all data, and sets at of every tensor. */
 int	 tensors_safe_head(struct tensors *t, struct buf *head);

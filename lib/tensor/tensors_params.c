@@ -43,7 +43,7 @@ word(struct in *in, uint32_t bytes)
 }
 
 bool
-tensors_params_knows(const uint8_t w[8])
+tensors_params_knows(const uint8_t w[TENSORS_WORD])
 {
 	return le_get64(w) == LIST_MAGIC;
 }

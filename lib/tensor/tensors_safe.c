@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define WORD	8u		/* bytes of the header's length, in front of it */
+#define WORD	TENSORS_WORD	/* bytes of the header's length, in front of it */
 #define METAS	"__metadata__"
 #define ALIGN	8u		/* the data begins at a multiple of this, as safetensors' own writer has it */
 
@@ -82,6 +82,16 @@ no_head(const uint8_t word[WORD], uint64_t n)
 	return err_fail(ERR_LIMIT, "a header of %" PRIu64 " bytes, or neither safetensors nor an NDArray list", n);
 }
 
+int
+tensors_safe_knows(const uint8_t word[WORD])
+{
+	uint64_t n = le_get64(word);
+
+	if (n > TENSORS_HEAD)
+		return no_head(word, n);
+	return n > 0 ? 0 : err_fail(ERR_FORMAT, "its header is no JSON object");
+}
+
 /* *data is where the data begins. */
 static int
 read_head(const struct tensors *t, struct head *h, uint64_t *data)
@@ -92,9 +102,9 @@ read_head(const struct tensors *t, struct head *h, uint64_t *data)
 
 	if ((e = io_pread(t->fd, word, WORD, 0)) < 0)
 		return e;
+	if ((e = tensors_safe_knows(word)) < 0)
+		return e;
 	n = le_get64(word);
-	if (n > TENSORS_HEAD)
-		return no_head(word, n);
 	if (n > t->size - WORD)
 		return err_fail(ERR_SHORT, "ends inside its header of %" PRIu64 " bytes", n);
 	if ((h->text = malloc((size_t)n + 1)) == NULL)

@@ -32,9 +32,25 @@ status 0 "... either way" pmerge --diff w.params plain.safetensors
 status 0 "to a pipe in that format" sh -c 'pmerge --to params "$1" | cmp - w.params' sh "$2"
 ok "from a pipe" sh -c 'pmerge "$1" | pmerge --to params - | cmp - w.params' sh "$2"
 ok "from pipes with names" bash -c 'pmerge <(pmerge "$1") <(cat "$2") | cmp - mean.safetensors' sh "$@"
-mkfifo nobody
-status 1 "a pipe that nobody writes to" timeout 10 pmerge --list nobody
-like "$T/err" "^pmerge: nobody: has 0 bytes, fewer than a header's length\$" "... is not waited for"
+mkfifo late
+pmerge --list late >listed &
+timeout 20 sh -c "until grep -qs 'State:.S' /proc/$!/status; do :; done"
+timeout 20 sh -c 'cat "$1" >late' sh "$2"
+wait $!
+is "$?" 0 "who writes to a pipe with a name is waited for"
+is "$(cut -f 2- listed)" "$(pmerge --list "$2" | cut -f 2-)" "... whole"
+pmerge --list late >listed 2>&1 &
+timeout 20 sh -c "until grep -qs 'State:.S' /proc/$!/status; do :; done"
+kill -TERM $!
+wait $!
+is "$? $(cat listed)" "143 " "... and the wait ends when one is asked to stop"
+for begin in '\0\0\0\0\0\0\0\0' '\0\0\0\0\1\0\0\0' 'a line and another'; do
+	exec 3<>late
+	printf "$begin" >&3
+	status 1 "a pipe that begins with $begin, and does not end" sh -c 'timeout 10 pmerge --list - <late'
+	exec 3>&-
+	like "$T/err" '^pmerge: standard input: .*(no JSON object|neither safetensors nor an NDArray list)$' "... is refused at once"
+done
 status 0 "to a model of ONNX" pmerge -o net.onnx "$2"
 ok "the same through a pipe" sh -c 'pmerge --to onnx "$1" | cmp - net.onnx' sh "$2"
 ok "the same from MXNet's format, the net named" sh -c \

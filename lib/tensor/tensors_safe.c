@@ -9,6 +9,8 @@
 
 #define WORD	TENSORS_WORD	/* bytes of the header's length, in front of it */
 #define METAS	"__metadata__"
+#define VALUE_MOST	(8u << 10)	/* bytes of a tensor's name or of what is said of it: as a tree they are fifty times as many */
+#define METAS_MOST	(2u << 20)	/* ... of all metadata */
 #define ALIGN	8u		/* the data begins at a multiple of this, as safetensors' own writer has it */
 
 /*
@@ -35,17 +37,28 @@ look(struct head *h)
 	return h->at < h->n ? h->text[h->at] : 0;
 }
 
+/* A value of at most so many bytes: what goes on behind them is not looked at. */
 static int
-take_value(struct head *h, json_t **value)
+take_value(struct head *h, size_t most, json_t **value)
 {
 	json_error_t error;
+	size_t n;
 
 	look(h);
-	*value = json_loadb(h->text + h->at, h->n - h->at, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
+	n = h->n - h->at < most ? h->n - h->at : most;
+	*value = json_loadb(h->text + h->at, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
+	if (*value == NULL && n < h->n - h->at && json_error_code(&error) == json_error_premature_end_of_input)
+		return err_fail(ERR_LIMIT, "its header has a value of more than %zu bytes at byte %zu", most, h->at);
 	h->at += (size_t)error.position;
-	if (*value == NULL)
-		return json_error_code(&error) == json_error_out_of_memory ? err_nomem() : no_json(h, error.text);
+	if (*value == NULL)	/* jansson has no text for want of memory */
+		return error.text[0] == 0 ? err_nomem() : no_json(h, error.text);
 	return 0;
+}
+
+static bool
+is_metas(const json_t *name)
+{
+	return strcmp(json_string_value(name), METAS) == 0;
 }
 
 /* The next "name": value of the object: 1, 0 at its end, or an error.  Both are to be given back. */
@@ -64,12 +77,12 @@ take_member(struct head *h, bool first, json_t **name, json_t **value)
 	h->at += !first;
 	if (look(h) != '"')
 		return no_json(h, "no name");
-	if ((e = take_value(h, name)) < 0)
+	if ((e = take_value(h, VALUE_MOST, name)) < 0)
 		return e;
 	if (look(h) != ':')
 		return no_json(h, "no colon");
 	h->at++;
-	return (e = take_value(h, value)) < 0 ? e : 1;
+	return (e = take_value(h, is_metas(*name) ? METAS_MOST : VALUE_MOST, value)) < 0 ? e : 1;
 }
 
 /* What no safetensors file begins with, of so long a header; what torch.save() writes is a zip archive, or was a pickle. */
@@ -233,7 +246,7 @@ tensors_safe_read(struct tensors *t)
 
 	for (bool first = true; e == 0 && (e = take_member(&h, first, &name, &value)) > 0; first = false) {
 		const char *text = json_string_value(name);
-		bool meta = strcmp(text, METAS) == 0;
+		bool meta = is_metas(name);
 
 		e = !meta ? take_tensor(t, text, value, data) : metas ? no_json(&h, METAS " again") : take_metas(t, value);
 		metas |= meta;

@@ -5,6 +5,7 @@
 #include "pics.h"
 #include "tap.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -228,11 +229,75 @@ headers(void)
 	buf_free(&b);
 }
 
+/* A value as long as the header would take fifty times its bytes: it is not read. */
+static void
+long_values(void)
+{
+	static const struct { const char *front; size_t n; int e; } all[] = {
+		{ "{\"x\":[", 4000, ERR_FORMAT }, { "{\"x\":[", 10000, ERR_LIMIT }, { "{\"__metadata__\":[", 10000, ERR_FORMAT },
+		{ "{\"__metadata__\":[", 3 << 20, ERR_LIMIT },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct buf b = { 0 };
+		struct tensors t;
+		uint8_t word[8] = { 0 };
+
+		buf_put(&b, word, sizeof(word));
+		buf_put_fmt(&b, "%s0", all[i].front);
+		while (b.n < all[i].n)
+			buf_put(&b, ",0", 2);
+		buf_put(&b, "]}", 2);
+		le_put64(b.p, b.n - sizeof(word));
+		pics_write(path, b.p, b.n);
+		is(tensors_open(&t, path), all[i].e, "%s of %zu bytes: %s", all[i].front, all[i].n, err_line());
+		buf_free(&b);
+	}
+}
+
+static size_t left;
+
+static void *
+scarce(size_t n)
+{
+	return left > 0 ? left--, malloc(n) : NULL;
+}
+
+/* Where memory runs out no error is without its reason; jansson takes a string that it has no room for for a wrong one. */
+static void
+scarcity(void)
+{
+	static const char json[] = "{" ONE ",\"__metadata__\":{\"k\":\"v\"}}";
+	struct buf b = { 0 };
+	uint8_t word[8];
+	struct tensors t;
+	unsigned nomem = 0, silent = 0;
+	int e = ERR_NOMEM;
+
+	le_put64(word, strlen(json));
+	buf_put(&b, word, sizeof(word));
+	buf_put_fmt(&b, "%s\x07", json);
+	pics_write(path, b.p, b.n);
+	json_set_alloc_funcs(scarce, free);
+	for (size_t n = 0; e != 0 && n < 1000; n++) {
+		left = n;
+		if ((e = tensors_open(&t, path)) == 0)
+			tensors_close(&t);
+		nomem += e == ERR_NOMEM;
+		silent += e != 0 && strstr(err_line(), "JSON:  at") != NULL;
+	}
+	json_set_alloc_funcs(malloc, free);
+	ok(e == 0 && nomem > 0 && silent == 0, "out of memory %u times, %u times without a reason, then it is enough", nomem, silent);
+	buf_free(&b);
+}
+
 int
 main(void)
 {
 	path = pics_path("t");
 	headers();
+	long_values();
+	scarcity();
 	round_trip(TENSORS_SAFE, "safetensors");
 	round_trip(TENSORS_PARAMS, "a list");
 	types();

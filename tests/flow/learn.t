@@ -12,6 +12,8 @@ reaches() { # NAME ACCURACY LOG
 
 if [ -n "${SAN:-}" ]; then
 	skip "mlp and lenet on MNIST" "too slow with a sanitizer"
+elif ! pworker --net lenet --print --batch 1 --engine cpu >/dev/null 2>&1; then
+	skip "mlp and lenet on MNIST" "this build has no engine for processors, and plain loops take hours"
 elif ! have mnist; then
 	skip "mlp and lenet on MNIST" "$WHY"
 else

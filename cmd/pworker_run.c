@@ -10,6 +10,7 @@
 #include "ps/meet.h"
 #include "wire/conn.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,10 +32,42 @@ on_signal(int sig)
 	stop = sig;
 }
 
+static const int sig[] = { SIGINT, SIGTERM };
+
+static void *
+take_signals(void *arg)
+{
+	pthread_sigmask(SIG_UNBLOCK, arg, NULL);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/*
+ * Signals go to a thread that computes nothing.  oneDNN's products of matrices keep a pointer into the heap where the stack's
+ * belongs (jit_avx512_common_gemm_f32 and its like), and there a signal that came meanwhile would leave its frame.
+ */
+static void
+part_signals(void)
+{
+	static sigset_t set;
+	pthread_t thread;
+	int e;
+
+	sigemptyset(&set);
+	for (int i = 0; i < 2; i++)
+		sigaddset(&set, sig[i]);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);	/* threads to come have it from this one */
+	if ((e = pthread_create(&thread, NULL, take_signals, &set)) != 0) {
+		err_note(e, "a thread for signals");
+		front_die(NULL, ERR_SYS);
+	}
+	pthread_detach(thread);
+}
+
 static void
 catch_signals(void)
 {
-	static const int sig[] = { SIGINT, SIGTERM };
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
 
 	sigemptyset(&sa.sa_mask);
@@ -95,6 +128,7 @@ train(struct pworker *p, double began_s)
 	    .epochs = t->epochs, .steps = t->steps };
 	int e, closed;
 
+	part_signals();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
 	if ((e = io_chance(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)

@@ -253,14 +253,6 @@ resume_updates(const struct train *t, const struct weights *f, struct worker_fir
 	return e;
 }
 
-/* What another file has of the net is good to begin with all the same. */
-static int
-no_checkpoint(int e)
-{
-	return e == ERR_FORMAT ? err_fail(e, "%s; of a file that is no checkpoint of this net, --start takes what fits",
-	    err_line()) : e;
-}
-
 int
 train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step)
 {
@@ -275,9 +267,9 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if (t->o->resume == NULL)
 		return begin(t);
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
-		return no_checkpoint(e);	/* the file is named */
+		return e;	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
-		e = no_checkpoint(err_fail(ERR_FORMAT, "holds the weights of another net"));
+		e = err_fail(ERR_FORMAT, "holds the weights of another net; --start takes what fits");
 	if (e == 0 && f.state != NULL && f.rule != rule)
 		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
 	if (e == 0 && f.state == NULL)

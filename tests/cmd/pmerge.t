@@ -113,6 +113,7 @@ perl -e '
 	print pack("Q<", length $head), $head, pack("f<*", 1 .. $n);' >many.safetensors
 truncate -s +400000000 many.safetensors
 for verb in -o/dev/null --verify; do
+	[ -z "${SAN:-}" ] || continue	# a sanitizer maps terabytes
 	status 0 "many tensors and a large one in little memory: $verb" \
 		bash -c 'ulimit -d 65536; exec pmerge "$@"' sh $verb many.safetensors many.safetensors
 done

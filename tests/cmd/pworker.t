@@ -126,7 +126,7 @@ head -c 300 w-0002.safetensors >cut.safetensors
 status 1 "resumed from a truncated file" $train --resume cut.safetensors
 like err '^pworker: cut\.safetensors: ' "... that is named"
 status 1 "resumed into another net" pworker --net lenet --data train.rec --shape 3x28x28 --resume w-0002.safetensors
-like err '^pworker: w-0002\.safetensors: .*, --start takes what fits$' "... is refused by the file's name, with what takes it"
+like err '^pworker: w-0002\.safetensors: ' "... is refused by the file's name"
 
 cp train.rec more.rec
 status 0 "--data twice" $train --data more.rec --epochs 1
@@ -159,6 +159,14 @@ mkfifo rows
 $train --epochs 1000000 --save s >rows 2>err & pid=$!
 exec 3<rows
 while IFS= read -r line <&3; do case $line in *"	step	"*) break ;; esac; done
+# The frame of a signal has no place on a thread that computes: there oneDNN uses the stack's pointer for other things.
+through=
+for t in /proc/$pid/task/*; do
+	blocked=$(awk '$1 == "SigBlk:" { print $2 }' "$t/status")
+	((16#$blocked & 0x4000)) || through="$through ${t##*/}"
+done
+is "$(wc -w <<<"$through")" 1 "one thread takes SIGTERM:$through"
+ok "... and not the one that computes" [ "${through# }" != "$pid" ]
 kill -TERM $pid
 cat <&3 >rest & cat=$!
 wait $pid

@@ -86,6 +86,7 @@ is $? 0 "... and the scheduler ends"
 like scheduler.err '^pserver: 2 workers and 1 servers there' "... having said who was refused"
 DMLC_ROLE=scheduler pserver --key-file key 2>scheduler.err &
 scheduler=$!
+: >server.err	# what the one before said is not to be taken for this one's
 DMLC_ROLE=server pserver --key-file key 2>server.err &
 server=$!
 until grep -q 'listens at' server.err; do read -rt 0.05 <> <(:); done

@@ -39,6 +39,8 @@ twice() { awk -v torch="$torch" 'BEGIN { print torch * 2 }'; }
 
 theirs resnet50
 in_f32 resnet50 "$(twice)" resnet variant post layers 50
+ours "resnet50, sums in f64" ref resnet variant post layers 50
+ok "resnet50, sums in f64: gradients of a step" below gradients 1e-2
 in_bf16 resnet50 resnet variant post layers 50
 OMP_NUM_THREADS=1 in_bf16 "resnet50, one thread" resnet variant post layers 50
 

@@ -42,10 +42,13 @@ CUDA_HOME  ?= /usr/local/cuda
 CUDNN_HOME ?= $(CUDA_HOME)
 NCCL_HOME  ?= $(CUDA_HOME)
 CUDA       ?= $(if $(filter cuda,$(engines)),$(if $(SAN),,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(wildcard $(CUDNN_HOME)/include/cudnn.h),1))))
-# Code of 8.0 runs on 8.6 and 8.9, of 10.0 on 10.3; PTX of 10.0 is compiled by the driver for what comes later.
-CUDA_CODE  ?= 75 80 90 100 120
-CUDA_PTX   ?= 100
-MODULE     := $(if $(filter 1,$(CUDA)),$(BUILD)/tally-cuda.so)
+# Code of 8.0 runs on 8.6 and 8.9, of 10.0 on 10.3; the driver compiles PTX for what comes later.  nvcc ends with an error
+# at a device that it does not know, so only those that it lists are named: before CUDA 12.8 these end with 9.0.
+CUDA_WANT  := 75 80 90 100 120
+CUDA_KNOWN := $(if $(filter 1,$(CUDA)),$(patsubst sm_%,%,$(shell $(CUDA_HOME)/bin/nvcc --list-gpu-code 2>/dev/null)))
+CUDA_CODE  ?= $(filter $(CUDA_KNOWN),$(CUDA_WANT))
+CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
+MODULE     := $(if $(filter 1,$(CUDA)),$(if $(strip $(CUDA_CODE)),$(BUILD)/tally-cuda.so))
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
 CUDA_PURE  := arena join learn learn_muon learn_norms learn_squares module nccl pass pass_back places plan plan_back run run_bn set watch
 CUDA_SIDE  := blas.o choose.o device.o dnn.o dnn_desc.o dnn_race.o kernel_run.cu.o
@@ -68,7 +71,8 @@ all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the 
 # What this machine has, told once.
 $(BUILD)/found: Makefile share/found
 	@mkdir -p $(@D)
-	@ENGINES="$(engines)" NVCC="$(if $(MODULE),$(CUDA_HOME)/bin/nvcc)" share/found $(firstword $(CC)) $(PKGS)
+	@ENGINES="$(engines)" SAN="$(SAN)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
+		CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" share/found $(firstword $(CC)) $(PKGS)
 	@touch $@
 
 $(BUILD)/%.o: %.c | $(BUILD)/found

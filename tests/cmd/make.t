@@ -1,0 +1,64 @@
+# make.t - the Makefile on other machines than this one, and what it makes for others: installed files, a source release.
+. "$TOP/tests/tap.sh"
+[ -z "${SAN:-}" ] || { echo "1..0 # SKIP the same Makefile as without a sanitizer"; exit 0; }
+cd "$TOP" || exit 1
+unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES
+
+# A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does.
+cuda=$T/cuda
+mkdir -p "$cuda/bin" "$cuda/include" && : >"$cuda/include/cudnn.h"
+cat >"$cuda/bin/nvcc" <<'END'
+#!/bin/sh
+case $* in
+--version) echo "Cuda compilation tools, release 12.4, V12.4.131"; exit ;;
+--list-gpu-code) [ -n "$KNOWN" ] || exit 1; printf 'sm_%s\n' $KNOWN; exit ;;
+esac
+for a in "$@"; do
+	case $a in arch=compute_*) a=${a#arch=compute_} a=${a%%,*} ;; *) continue ;; esac
+	case " $KNOWN " in *" $a "*) ;; *) echo "nvcc fatal   : Unsupported gpu architecture 'compute_$a'" >&2; exit 1 ;; esac
+done
+END
+chmod +x "$cuda/bin/nvcc"
+# found_line WORD [VAR=VALUE...]: the line that begins with it of what a build says that it finds.
+found_line() {
+	local w=$1; shift
+	rm -rf "$T/build"
+	make -s BUILD="$T/build" CUDA_HOME="$cuda" "$@" "$T/build/found" 2>&1 | sed -n "s/^  \(yes\|no \)  $w */\1 /p"
+}
+# codes: what nvcc is asked for, from a build that is only printed.
+codes() {
+	make -n V=1 BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel_run.cu.o" |
+		grep -o 'arch=[a-z0-9_]*,code=[a-z0-9_]*' | sed 's/.*code=//' | paste -sd' '
+}
+
+export KNOWN="50 60 70 75 80 86 89 90"
+is "$(codes)" "sm_75 sm_80 sm_90 compute_90" "an nvcc before 12.8 is asked for the devices that it knows"
+status 0 "... and compiles" make -s BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel_run.cu.o"
+is "$(found_line CUDA ENGINES=ref,cuda)" "yes 12.4              the cuda engine, a module for devices 75 80 90, without 100 120" \
+	"... which one line says"
+KNOWN="75 80 86 87 88 89 90 100 103 110 120 121"
+is "$(codes)" "sm_75 sm_80 sm_90 sm_100 sm_120 compute_100" "an nvcc of today is asked for all"
+KNOWN=
+is "$(found_line CUDA ENGINES=ref,cuda)" \
+	"no  12.4              no module of the cuda engine: its nvcc knows none of the devices 75 80 90 100 120" \
+	"an nvcc that knows none of the devices leaves the module out, which one line says"
+is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'tally-cuda\.so')" 0 "... and the rest is built"
+rm "$cuda/include/cudnn.h"
+is "$(found_line cuDNN ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/include/cudnn.h" "no cuDNN: one line"
+rm "$cuda/bin/nvcc"
+is "$(found_line CUDA ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/bin/nvcc" "no CUDA: one line"
+is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among ENGINES" "not asked for: one line"
+
+# A machine with a compiler and the libraries, and nothing more.
+mkdir "$T/bin"
+for c in sh gcc pkg-config sed tr; do ln -s "$(command -v $c)" "$T/bin/$c"; done
+is "$(PATH=$T/bin ENGINES=ref share/found gcc libarchive | sed -n 's/^  no *//p' | grep -v '^oneDNN\|^CUDA\|^sshd' | tr -s ' ')" \
+	"gnuplot no figures of plog
+ssh no jobs on other hosts
+srun no test of jobs through Slurm
+mpirun no test of jobs through mpirun
+mandoc no lint of the pages
+clang no fuzzing" "each program that is missing has one line, which says what is left out"
+status 1 "a library that is missing ends the build" env ENGINES=ref share/found gcc libarchive no-such-library
+is "$(cat "$T/err")" "tally: missing: no-such-library; share/setup installs what is needed" "... with one line"
+done_testing

@@ -9,6 +9,7 @@
 #include "wire/addr.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,6 +25,18 @@
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
 
+/*
+ * A standard descriptor that is closed would become that of the next file to be opened, and messages would go into it.  It
+ * becomes one of the wrong direction instead, so that its use still fails.  open(2) takes the lowest number that is free.
+ */
+static void
+hold_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			front_die("/dev/null", err_sys("open"));
+}
+
 void
 front_init(const char *argv0, const char *usage, const char *help)
 {
@@ -32,6 +45,7 @@ front_init(const char *argv0, const char *usage, const char *help)
 	tool = slash != NULL ? slash + 1 : argv0;
 	usage_text = usage;
 	help_text = help;
+	hold_descriptors();
 }
 
 void

@@ -15,7 +15,11 @@
 #define FRONT_USAGE	2
 #define FRONT_AGAIN	75	/* EX_TEMPFAIL of sysexits.h */
 
-/* usage: the SYNOPSIS line(s) without "usage: "; help: a line an option, fits a screen. */
+/*
+ * usage: the SYNOPSIS line(s) without "usage: "; help: a line an option, fits a screen.  Call it before anything is opened:
+ * it opens /dev/null for each closed one of descriptors 0 to 2, so that no other file gets its number; reading 0 then fails,
+ * and so does writing to 1 or 2.
+ */
 void	 front_init(const char *argv0, const char *usage, const char *help);
 void	 front_usage(void) __attribute__((noreturn));	/* one line on stderr, exit 2 */
 void	 front_help(void) __attribute__((noreturn));	/* stdout, exit 0 */

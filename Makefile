@@ -32,10 +32,9 @@ endif
 
 # oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
 DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
-NOT     := $(filter-out $(wildcard lib/engine/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/dnnl_v*.c)) \
-	$(foreach e,cpu cuda,$(if $(filter $e,$(engines)),,$(wildcard lib/engine/$e.c lib/engine/$e_*.c)))
-NOT     += $(if $(filter cpu,$(engines)),,$(wildcard lib/engine/dnnl*.c))
-LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(wildcard lib/*/*.c)))
+NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
+	$(if $(filter cpu,$(engines)),,lib/engine/cpu/%) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c) lib/engine/cuda/%
+LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find lib -name '*.c'))))
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
 CUDA_HOME  ?= /usr/local/cuda
@@ -50,15 +49,16 @@ CUDA_CODE  ?= $(filter $(CUDA_KNOWN),$(CUDA_WANT))
 CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
 MODULE     := $(if $(filter 1,$(CUDA)),$(if $(strip $(CUDA_CODE)),$(BUILD)/tally-cuda.so))
 # What of it calls no library of the device's; the tests link this with loops, tests/emu.
-CUDA_PURE  := arena join learn learn_muon learn_norms learn_squares module nccl pass pass_back places plan plan_back run run_bn set watch
-CUDA_SIDE  := blas.o choose.o device.o dnn.o dnn_desc.o dnn_race.o kernel_run.cu.o
-EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/choose.c $(wildcard tests/emu/*.c))
+CUDA_PURE  := $(patsubst lib/engine/cuda/%.c,%,$(wildcard lib/engine/cuda/*.c)) device/nccl memplan
+CUDA_SIDE  := device/blas.o device/choose.o device/device.o device/dnn.o device/dnn_desc.o device/dnn_race.o kernel/kernel_run.cu.o
+EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/device/choose.c $(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
 EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(STUBS))
-# cmd/TOOL.c is a tool's main, cmd/TOOL_*.c the rest of it; front*.c is what all have in front.
+# A tool is a folder, cmd/TOOL/, or cmd/TOOL.c with cmd/TOOL_*.c; all tools share front*.c.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
-TOOLS   := $(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
+TOOLS   := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c)) \
+	$(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c))
 WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(wildcard tests/law/*.c)))
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
@@ -80,7 +80,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 
 # Kernels over whole arrays; -ffp-contract=off so that every compiler rounds alike.  Instrumented at -O3 some take minutes.
-$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/opt.o $(BUILD)/lib/net/norm.o $(BUILD)/lib/net/muon.o $(BUILD)/lib/net/average.o $(BUILD)/lib/net/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
+$(BUILD)/lib/engine/%.o $(BUILD)/lib/net/optim/%.o $(BUILD)/lib/net/merge/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp -ffp-contract=off
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_lanes.o $(BUILD)/lib/image/resize_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=off
 
 $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
@@ -89,7 +89,7 @@ $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
 $(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests
 # Pure files of lib/ that the module has too.
-$(BUILD)/lib/engine/cuda/places.o: lib/engine/places.c | $(BUILD)/found
+$(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(BUILD)/found
 	@mkdir -p $(@D)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(BUILD)/found
@@ -118,10 +118,9 @@ $(BUILD)/libtally.a: $(LIB)
 	@rm -f $@
 	$(call say,ar  ,$@)ar rcs $@ $^
 
-$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $(BUILD)/cmd/%.o $(FRONT) $(BUILD)/libtally.a
+$(addprefix $(BUILD)/,$(TOOLS)): $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
-# A tool's other sources are named after it.
-$(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t_*.c))))
+$(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t.c cmd/$t_*.c cmd/$t/*.c))))
 
 # Parts of the module by themselves, with its libraries.
 $(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
@@ -222,4 +221,4 @@ setup setup-test:
 
 .PHONY: all tests check check-gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install deb clean help setup setup-test
 .DELETE_ON_ERROR:
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

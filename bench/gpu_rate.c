@@ -9,8 +9,8 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "engine/cuda/blas.h"
-#include "engine/cuda/kernel.h"
+#include "engine/cuda/device/blas.h"
+#include "engine/cuda/kernel/kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "engine/engine.h"
 #include "net/init.h"
-#include "net/script.h"
+#include "net/graph/script.h"
 
 #include <stdio.h>
 #include <stdlib.h>

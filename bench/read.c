@@ -13,7 +13,7 @@
 #include "record/imrec.h"
 #include "record/recs.h"
 #include "batch/batch.h"
-#include "ps/recpull.h"
+#include "dataset/dataset_client.h"
 
 #include <getopt.h>
 #include <pthread.h>
@@ -153,7 +153,7 @@ open_recs(const char *path, const char *key_file)
 		must(recs_open(&r, path), NULL);
 	} else {
 		must(conn_key_read(key_file, key), key_file);
-		must(recpull_open(&r, &(struct recpull_opt){ .addr = path, .key = key }), NULL);
+		must(dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key }), NULL);
 	}
 	return r;
 }

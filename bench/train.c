@@ -13,9 +13,9 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "engine/dnnl.h"
+#include "engine/cpu/dnnl.h"
 #include "engine/engine.h"
-#include "net/script.h"
+#include "net/graph/script.h"
 
 #include <math.h>
 #include <omp.h>

@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "ps/meet.h"
-#include "ps/serve.h"
+#include "run/rendezvous/rendezvous.h"
+#include "ps/server/serve.h"
 #include "wire/conn.h"
 
 #include <inttypes.h>
@@ -47,8 +47,8 @@ struct place {
 	const char	*key;
 	bool		 plain, listened;
 	int		 ready;		/* descriptor; -1: none */
-	struct meet_env	 env;		/* of a tracker, where there is one */
-	struct meet	*meet;
+	struct rendezvous_env	 env;		/* of a tracker, where there is one */
+	struct rendezvous	*meet;
 	char		 at[ADDR_TEXT];	/* to listen at, then */
 	struct server_log log;
 };
@@ -61,7 +61,7 @@ listening(void *arg, const char *where)
 	p->listened = true;
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
 	front_ready(p->ready, where);
-	if (p->meet != NULL && meet_here(p->meet, where) < 0)
+	if (p->meet != NULL && rendezvous_here(p->meet, where) < 0)
 		front_say("%s", err_line());
 }
 
@@ -110,17 +110,17 @@ options(int argc, char *argv[], struct place *p)
 static void
 learn_place(struct place *p, const uint8_t key[CONN_KEY])
 {
-	int e = meet_env(&p->env);
+	int e = rendezvous_env(&p->env);
 
 	if (e < 0)
 		front_die(NULL, e);
-	if (p->env.role == MEET_NONE)
+	if (p->env.role == RENDEZVOUS_NONE)
 		front_usage();
-	if (p->env.role == MEET_WORKER)
+	if (p->env.role == RENDEZVOUS_WORKER)
 		front_wrong("DMLC_ROLE: a worker is pworker's to be");
-	if (p->env.role == MEET_SCHEDULER)
+	if (p->env.role == RENDEZVOUS_SCHEDULER)
 		return;
-	if ((e = meet_join(&p->env, key, &p->meet)) < 0 || (e = meet_host(p->meet, &p->env, p->at)) < 0)
+	if ((e = rendezvous_join(&p->env, key, &p->meet)) < 0 || (e = rendezvous_host(p->meet, &p->env, p->at)) < 0)
 		front_die(NULL, e);
 	snprintf(p->at + strlen(p->at), sizeof(p->at) - strlen(p->at), ":0");
 	p->serve.listen = p->at;
@@ -132,8 +132,8 @@ learn_place(struct place *p, const uint8_t key[CONN_KEY])
 static int
 schedule(struct place *p)
 {
-	struct meet_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(), .say = say };
-	int e = meet_run(&o);
+	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(), .say = say };
+	int e = rendezvous_run(&o);
 
 	if (e == ERR_STOP)
 		return front_stopped(o.stop_fd);
@@ -157,7 +157,7 @@ main(int argc, char *argv[])
 	p.serve.key = key;
 	if (p.serve.listen == NULL)
 		learn_place(&p, key);
-	if (p.env.role == MEET_SCHEDULER)
+	if (p.env.role == RENDEZVOUS_SCHEDULER)
 		return schedule(&p);
 	if ((e = io_chance(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
 		front_die(NULL, e);
@@ -168,7 +168,7 @@ main(int argc, char *argv[])
 	if (p.listened)
 		front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 		    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
-	meet_leave(p.meet);
+	rendezvous_leave(p.meet);
 	if (e == ERR_STOP)
 		return front_stopped(p.serve.stop_fd);
 	if (e < 0)

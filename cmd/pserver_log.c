@@ -4,7 +4,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "ps/tollrow.h"
+#include "ps/peer_traffic_row.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,16 +61,16 @@ server_log_moved(struct server_log *l, const struct serve_moved *m)
 	int e = head(l, &text);
 
 	r.step = busy.step = m->steps;
-	r.epoch = busy.epoch = m->epoch == LEDGER_NONE ? TSV_NONE : m->epoch;
+	r.epoch = busy.epoch = m->epoch == EPOCH_TRAFFIC_NONE ? TSV_NONE : m->epoch;
 	if (m->worker >= 0) {
 		snprintf(r.peer, sizeof(r.peer), "worker %" PRIi64, m->worker);
-		e = e < 0 ? e : tollrow_put(&text, &r, &m->toll);
+		e = e < 0 ? e : peer_traffic_row_put(&text, &r, &m->toll);
 	} else {
 		now = load_now();
 		busy.cpu = load_process(&l->load, &now);
 		busy.host_load = load_host(&l->load, &now);
 		l->load = now;
-		e = e < 0 ? e : tollrow_put_all(&text, &r, m->in, m->out);
+		e = e < 0 ? e : peer_traffic_row_put_all(&text, &r, m->in, m->out);
 		e = e < 0 ? e : tsv_put(&text, &busy);
 	}
 	print(&text, e);

@@ -2,7 +2,7 @@
 #ifndef CMD_PSERVER_LOG_H
 #define CMD_PSERVER_LOG_H
 
-#include "ps/serve.h"
+#include "ps/server/serve.h"
 #include "watch/load.h"
 #include "log/tsv.h"
 

@@ -6,6 +6,7 @@
 #	status WANT NAME COMMAND...    the exit status; stdout in $T/out, stderr in $T/err
 #	like FILE PATTERN NAME         an extended regular expression found in a file
 #	skip NAME WHY
+#	tools; tool_sources TOOL       the names of the tools; the sources of one
 #	done_testing
 #
 # $T is a fresh directory, removed at the end together with this shell's children.
@@ -18,6 +19,10 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/tally.XXXXXX") || { echo "Bail out!  no directory
 tap_run=0 tap_bad=0
 trap 'rm -rf "$T"' EXIT
 trap 'exit 143' TERM INT HUP
+
+# The names of the tools, and the sources of one: cmd/TOOL/, or cmd/TOOL.c with cmd/TOOL_*.c.
+tools() { grep -l '^main(' "$TOP"/cmd/*.c "$TOP"/cmd/*/main.c | sed 's,/main\.c$,,; s,\.c$,,; s,.*/,,' | sort; }
+tool_sources() { find "$TOP/cmd" \( -path "$TOP/cmd/$1/*.c" -o -name "$1.c" -o -name "$1_*.c" \) -exec cat {} +; }
 
 tap() { # STATUS NAME
 	tap_run=$((tap_run + 1))

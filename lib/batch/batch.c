@@ -63,7 +63,7 @@ read_ahead(struct batch_reader *r)
 {
 	int64_t slot;
 
-	while (!r->over && r->step < r->steps && (slot = crew_free_slot(r->crew)) >= 0) {
+	while (!r->over && r->step < r->steps && (slot = threads_next_slot(r->crew)) >= 0) {
 		struct batch_piece *p = &r->ring[slot];
 
 		p->step = r->step;
@@ -71,7 +71,7 @@ read_ahead(struct batch_reader *r)
 		p->came = 0;
 		forget_why(r, p);
 		plan_piece(r, p);
-		crew_give(r->crew, (p->n + r->part - 1) / r->part);
+		threads_give(r->crew, (p->n + r->part - 1) / r->part);
 		if (++r->piece == r->opt.my_pieces) {
 			r->piece = 0;
 			r->step++;
@@ -129,7 +129,7 @@ samples_of(const struct batch_reader *r, struct batch_piece *p)
 int
 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 {
-	crew_drop(r->crew);
+	threads_drop(r->crew);
 	r->peeked = false;
 	r->epoch = epoch;
 	r->step = step;
@@ -164,7 +164,7 @@ batch_of(const struct batch_reader *r, struct batch_piece *p)
 int
 batch_peek(struct batch_reader *r, const struct batch **b)
 {
-	int64_t slot = r->over ? -1 : crew_peek(r->crew);
+	int64_t slot = r->over ? -1 : threads_peek(r->crew);
 	struct batch_piece *p = slot >= 0 ? &r->ring[slot] : NULL;
 
 	if (p == NULL || p->fail_at != BATCH_NONE || (r->stream != NULL && p->came == 0))
@@ -185,7 +185,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 	int64_t slot;
 
 	read_ahead(r);
-	if (r->over || (slot = crew_take(r->crew)) < 0)
+	if (r->over || (slot = threads_take(r->crew)) < 0)
 		return 0;
 	p = &r->ring[slot];
 	if (p->fail_at != BATCH_NONE)
@@ -323,7 +323,7 @@ open_in(struct batch_reader *r)
 	struct batch_opt *o = &r->opt;
 	int e;
 
-	o->threads = o->threads > 0 ? o->threads : (crew_threads() + 1) / 2;
+	o->threads = o->threads > 0 ? o->threads : (threads_count() + 1) / 2;
 	if ((e = batch_cut_check(o)) < 0 ||
 	    (e = o->stream != NULL || (o->recs == NULL && recs_stream_is(o->path)) ? open_stream(r) : open_records(r)) < 0)
 		return e;
@@ -338,7 +338,7 @@ open_in(struct batch_reader *r)
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	if ((e = make_ring(r)) < 0)
 		return e;
-	return crew_new(&r->crew, o->threads, r->ahead, batch_sample_part, r);
+	return threads_new(&r->crew, o->threads, r->ahead, batch_sample_part, r);
 }
 
 int
@@ -403,7 +403,7 @@ batch_close(struct batch_reader *r)
 		return;
 	if (r->stream != NULL)
 		recs_stream_stop(r->stream);
-	crew_free(r->crew);
+	threads_free(r->crew);
 	for (unsigned i = 0; r->lane != NULL && i < r->opt.threads; i++)
 		free_lane(&r->lane[i]);
 	for (uint32_t i = 0; i < BATCH_AHEAD; i++) {

@@ -2,7 +2,7 @@
 #ifndef BATCH_BATCH_IN_H
 #define BATCH_BATCH_IN_H
 
-#include "base/crew.h"
+#include "base/threads.h"
 #include "record/recimg.h"
 #include "record/recs_stream.h"
 #include "batch/batch.h"
@@ -68,7 +68,7 @@ struct batch_reader {
 	pthread_cond_t	 turn_came;
 	uint64_t	 turn;		/* the record that the stream gives next */
 	bool		 over;		/* the stream has ended */
-	struct crew	*crew;
+	struct threads	*crew;
 	struct batch_lane *lane;	/* [opt.threads] */
 	uint64_t	 records, steps, epoch;
 	uint64_t	 whole;		/* records of a step */

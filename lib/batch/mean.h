@@ -8,7 +8,7 @@
 #ifndef BATCH_MEAN_H
 #define BATCH_MEAN_H
 
-#include "base/once.h"
+#include "base/lockfile.h"
 #include "record/recs.h"
 #include "batch/aug.h"
 
@@ -22,13 +22,13 @@ int mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint3
  * colours and numbers; the same bits for any number of threads (0: a choice).  o, which may be NULL, shows meanwhile
  * that the process lives.  Returns 0, ERR_FORMAT (no such picture), ERR_NOMEM, or what reading the records gives.
  */
-int mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct once *o, float *mean);
+int mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lockfile *o, float *mean);
 
 /*
  * Loads path; where it is not there, one of the processes that call this makes and saves it, and the others wait.
  * Returns 1 when it was made here, 0, or what the others return.
  */
-int mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, once_waiting *waiting,
+int mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, lockfile_waiting *waiting,
 	void *arg, float *mean);
 
 #endif

@@ -1,5 +1,5 @@
 /* mean_make - records in, their mean image out. */
-#include "base/crew.h"
+#include "base/threads.h"
 #include "base/err.h"
 #include "record/recimg.h"
 #include "batch/mean.h"
@@ -26,14 +26,14 @@ struct lane {
 
 struct making {
 	const struct recs *recs;
-	struct crew	*crew;
+	struct threads	*crew;
 	struct aug	 aug;
 	size_t		 size;		/* numbers of a sample */
 	struct lane	*lane;
 	unsigned	 lanes;
 	uint64_t	 first[SLOTS];	/* record of a slot */
 	uint64_t	 next;		/* record that no slot has yet */
-	struct once	*once;		/* or NULL */
+	struct lockfile	*once;		/* or NULL */
 };
 
 static void
@@ -111,13 +111,13 @@ hire(struct making *m, unsigned threads)
 			m->lanes++;
 			return e;
 		}
-	return crew_new(&m->crew, threads, SLOTS, add_record, m);
+	return threads_new(&m->crew, threads, SLOTS, add_record, m);
 }
 
 static void
 dismiss(struct making *m)
 {
-	crew_free(m->crew);
+	threads_free(m->crew);
 	for (unsigned i = 0; i < m->lanes; i++) {
 		recimg_free(m->lane[i].decoder);
 		aug_room_free(m->lane[i].room);
@@ -148,7 +148,7 @@ beat(void *ctx, uint32_t slot)
 
 	(void)slot;
 	if (m->once != NULL)
-		once_beat(m->once);
+		lockfile_touch(m->once);
 	return 0;
 }
 
@@ -179,14 +179,14 @@ join(struct making *m, float *mean)
 }
 
 int
-mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct once *o, float *mean)
+mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lockfile *o, float *mean)
 {
 	struct making m = { .recs = r, .aug = aug_plain(a), .size = (size_t)a->c * a->h * a->w, .once = o };
 	int e;
 
 	assert((a->c == 1 || a->c == 3) && a->h > 0 && a->w > 0);
-	if ((e = hire(&m, threads > 0 ? threads : crew_threads())) == 0) {
-		crew_run(m.crew, fill, beat);
+	if ((e = hire(&m, threads > 0 ? threads : threads_count())) == 0) {
+		threads_run(m.crew, fill, beat);
 		e = join(&m, mean);
 	}
 	dismiss(&m);
@@ -194,18 +194,18 @@ mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct on
 }
 
 int
-mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, once_waiting *waiting, void *arg,
+mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, lockfile_waiting *waiting, void *arg,
     float *mean)
 {
-	struct once *o;
+	struct lockfile *o;
 	int e;
 
-	if ((e = once_enter(&o, path, 0, waiting, arg)) < 0)
+	if ((e = lockfile_acquire(&o, path, 0, waiting, arg)) < 0)
 		return e;
 	if (e > 0)
 		return mean_load(path, mean, a->c, a->h, a->w);
 	if ((e = mean_make(r, a, threads, o, mean)) == 0 && (e = mean_save(path, mean, a->c, a->h, a->w)) == 0)
 		e = 1;
-	once_leave(o);
+	lockfile_release(o);
 	return e;
 }

@@ -4,7 +4,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "engine/drop.h"
-#include "net/op.h"
+#include "net/graph/op.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /*
  * engine - a device that runs a graph: the seam between the net and the hardware.
  *
- * Outside, all numbers are f32 in the canonical layouts of net/graph.h, in host
+ * Outside, all numbers are f32 in the canonical layouts of net/graph/graph.h, in host
  * memory; pictures may come as pixels, see batch/samples.h.  Inside, an engine chooses layouts, fuses layers and reuses memory as
  * it likes; it gets the whole graph for that.  Every engine runs every layer, or
  * says so when the plan is made, never in a step.  `ref` is slow, obvious, and
@@ -27,8 +27,8 @@
 
 #include "base/buf.h"
 #include "batch/samples.h"
-#include "net/graph.h"
-#include "net/opt.h"
+#include "net/graph/graph.h"
+#include "net/optim/opt.h"
 
 #define ENGINE_TOP 5u
 #define ENGINE_BUS 24	/* bytes of a PCI bus address, its zero counted */
@@ -114,7 +114,7 @@ struct engine_fold {
 	float	 momentum;
 };
 
-/* The optimizer where the weights are: rules, numbers and their order as in net/opt.h and net/average.h. */
+/* The optimizer where the weights are: rules, numbers and their order as in net/optim/opt.h and net/optim/average.h. */
 struct engine_learn {
 	struct opt_hyper hyper;		/* lr and t are not read: they come with each update */
 	const struct engine_range *range;

@@ -2,7 +2,7 @@
 #include "image/img_jpeg.h"
 #include "image/img_jpeg_fast.h"
 #include "base/err.h"
-#include "image/turn.h"
+#include "image/orient.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -295,8 +295,8 @@ img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct im
 	unsigned long got = 0;
 	int e;
 
-	if (!head->ycc || (turn_flips_rows(head->exif.turn) && head->h % mcu_h != 0) ||
-	    (turn_flips_columns(head->exif.turn) && head->w % mcu_w != 0))
+	if (!head->ycc || (orient_flips_rows(head->exif.turn) && head->h % mcu_h != 0) ||
+	    (orient_flips_columns(head->exif.turn) && head->w % mcu_w != 0))
 		return 0;
 	if ((e = img_jpeg_scan_check(j->scan, data, n)) < 0)
 		return e;

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/share.h"
+#include "base/datadir.h"
 
 #include <errno.h>
 #include <math.h>
@@ -250,7 +250,7 @@ plot_draw(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, 
 
 	if ((figures = drawable(rows, figures)) == 0)
 		return err_fail(ERR_ITEM, "nothing to draw");
-	if ((e = share_find("plot/epochs.gp", script)) < 0)
+	if ((e = datadir_find("plot/epochs.gp", script)) < 0)
 		return e;
 	e = compose(rows, kind, figures, wide, &text);
 	if (e == 0 && ((fd[0] = hold(text.p, text.n)) < 0 || (fd[1] = hold("", 0)) < 0 || (fd[2] = hold("", 0)) < 0))

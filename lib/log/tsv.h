@@ -55,7 +55,8 @@ struct tsv_row {
 	/* Columns from here on may be missing in a line, as in older logs. */
 	uint64_t	 rx_bytes, tx_bytes;	/* in the time that the row is of; with a class: payload of that class */
 	char		 peer[TSV_NAME];	/* "server 0", "worker 0"; "all"; "" */
-	char		 class[TSV_NAME];	/* of wire/toll.h; "wire": on the socket; "all": messages but those of the start; "" */
+	char class[TSV_NAME]; /* of wire/peer_traffic.h; "wire": on the socket; "all": messages but
+	                         those of the start; "" */
 	double		 cpu;			/* processors that the process kept busy */
 	double		 host_load;		/* share of the host's that were busy, 0..1 */
 	double		 top5_accuracy;		/* 0..1: the class is among the five most probable */

@@ -2,7 +2,7 @@
 #include "net/alias.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/share.h"
+#include "base/datadir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ alias_load(struct alias **alias, const char *name, bool back)
 	snprintf(path, sizeof(path), "%s", name);
 	if (strchr(name, '/') == NULL) {
 		snprintf(rel, sizeof(rel), "names/%s", name);
-		if ((e = share_find(rel, path)) < 0) {
+		if ((e = datadir_find(rel, path)) < 0) {
 			alias_free(a);
 			return e;
 		}

@@ -4,7 +4,7 @@
  *	freeze:PATTERN		learned arrays whose names match (fnmatch(3))
  *	freeze-to:NAME		those up to and with the array of this name, in the order of the net
  *
- * Rules stand among the others of ps/plan.h, semicolons between, so that a job's
+ * Rules stand among the others of ps/shard_plan.h, semicolons between, so that a job's
  * description says what is frozen; rules of other kinds are passed over.  A
  * batch norm whose gamma and beta are both frozen keeps its running statistics,
  * and normalises by them in training too, as in evaluation.
@@ -15,7 +15,7 @@
 #define NET_FREEZE_H
 
 #include "base/buf.h"
-#include "net/graph.h"
+#include "net/graph/graph.h"
 
 /*
  * Marks g by rules, which may be NULL.  Returns 0, ERR_ARG (a rule that matches no array, or there is nothing left to learn)

@@ -9,8 +9,8 @@
 #ifndef NET_WEIGHTS_H
 #define NET_WEIGHTS_H
 
-#include "net/graph.h"
-#include "net/opt.h"
+#include "net/graph/graph.h"
+#include "net/optim/opt.h"
 #include "net/rename.h"
 #include "tensor/tensors.h"
 

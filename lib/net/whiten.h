@@ -12,7 +12,7 @@
 #ifndef NET_WHITEN_H
 #define NET_WHITEN_H
 
-#include "net/graph.h"
+#include "net/graph/graph.h"
 
 /* Is there a layer that begins so? */
 bool	 whiten_wanted(const struct graph *g);

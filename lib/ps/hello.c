@@ -2,8 +2,8 @@
 #include "ps/hello.h"
 #include "base/err.h"
 #include "base/num.h"
-#include "ps/gate.h"
-#include "ps/plan.h"
+#include "ps/stale.h"
+#include "ps/shard_plan.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ values(const struct hello *j, char v[KEYS][VALUE])
 	snprintf(v[WORKERS], VALUE, "%" PRIu32, j->nworkers);
 	snprintf(v[SERVERS], VALUE, "%" PRIu32, j->nservers);
 	snprintf(v[SERVER], VALUE, "%" PRIu32, j->server);
-	if (j->slack == GATE_ASYNC)
+	if (j->slack == STALE_ASYNC)
 		snprintf(v[SLACK], VALUE, "async");
 	else
 		snprintf(v[SLACK], VALUE, "%" PRIu32, j->slack);
@@ -134,11 +134,11 @@ take(enum key k, const char *v, struct hello *j)
 	case TALLY:	return snprintf(j->tally, sizeof(j->tally), "%s", v) < HELLO_TALLY ? 0 :
 			    err_fail(ERR_LIMIT, "'%s' is too long", v);
 	case WORKERS:	return whole(v, 1, HELLO_WORKERS, &j->nworkers);
-	case SERVERS:	return whole(v, 1, PLAN_SERVERS, &j->nservers);
+	case SERVERS:	return whole(v, 1, SHARD_PLAN_SERVERS, &j->nservers);
 	case SERVER:	return whole(v, 0, j->nservers - 1, &j->server);
-	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = GATE_ASYNC, 0) :
-			    whole(v, 0, GATE_ASYNC - 1, &j->slack);
-	case SLICE:	return whole(v, PLAN_LEAST, PLAN_MOST, &j->slice);
+	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = STALE_ASYNC, 0) :
+			    whole(v, 0, STALE_ASYNC - 1, &j->slack);
+	case SLICE:	return whole(v, SHARD_PLAN_LEAST, SHARD_PLAN_MOST, &j->slice);
 	case OPTIMIZER:	return opt_find(v, &j->hyper.rule) ? 0 : err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
 	case MOMENTUM:	return real(v, &j->hyper.momentum);
 	case BETA2:	return real(v, &j->hyper.beta2);
@@ -219,7 +219,7 @@ hello_check(const struct opt_hyper *h, uint32_t slack)
 {
 	unsigned needs = opt_needs(h);
 
-	if (slack == GATE_SYNC)
+	if (slack == STALE_SYNC)
 		return 0;
 	if (needs & (OPT_NORM | OPT_NORMS))
 		return err_fail(ERR_ARG, "%s needs norms over all servers, which a job has with slack 0 alone",
@@ -227,16 +227,4 @@ hello_check(const struct opt_hyper *h, uint32_t slack)
 	if (h->average.kind == AVERAGE_SWA)
 		return err_fail(ERR_ARG, "a mean over epochs needs workers that end them together, with slack 0 alone");
 	return 0;
-}
-
-void
-hello_reason(const struct msg *m, char text[HELLO_REASON])
-{
-	const unsigned char *p = m->payload;
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < m->len && n < HELLO_REASON - 1; i++)
-		if (isprint(p[i]))
-			text[n++] = (char)p[i];
-	text[n] = 0;
 }

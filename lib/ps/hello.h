@@ -29,15 +29,15 @@
  * Lines of text in this order, then the text of net(5) to the end, so that a
  * server needs no net of its own.  "job" is the protocol's version
  * (MSG_VERSION), "server" the index that the worker takes the server for,
- * "slack" as in ps/gate.h ("async" for GATE_ASYNC), "slice" the bytes of
- * ps/plan.h, "hash" graph_hash().
+ * "slack" as in ps/stale.h ("async" for STALE_ASYNC), "slice" the bytes of
+ * ps/shard_plan.h, "hash" graph_hash().
  */
 #ifndef PS_HELLO_H
 #define PS_HELLO_H
 
 #include "base/buf.h"
-#include "net/graph.h"
-#include "net/opt.h"
+#include "net/graph/graph.h"
+#include "net/optim/opt.h"
 #include "wire/msg.h"
 
 #define HELLO_TALLY	16		/* bytes of a version of tally, its zero counted */
@@ -51,7 +51,7 @@ struct hello {
 	uint32_t	 slack;
 	uint32_t	 slice;		/* bytes */
 	struct opt_hyper hyper;		/* lr and t are not part of it */
-	char		 mults[HELLO_MULTS];	/* ps/plan.h; "" in the text is "-" */
+	char		 mults[HELLO_MULTS];	/* ps/shard_plan.h; "" in the text is "-" */
 	uint64_t	 hash;
 };
 
@@ -67,10 +67,5 @@ int	 hello_same(const struct hello *here, const struct hello *there);
 
 /* Whether such a job can be: ERR_ARG when it is of a kind that workers must be in lockstep for and are not, else 0. */
 int	 hello_check(const struct opt_hyper *h, uint32_t slack);
-
-#define HELLO_REASON	256		/* bytes of a reason, its zero counted */
-
-/* The line of a MSG_REFUSE, cut, without what does not print. */
-void	 hello_reason(const struct msg *m, char text[HELLO_REASON]);
 
 #endif

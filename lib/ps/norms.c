@@ -6,7 +6,7 @@
 #include <string.h>
 
 uint32_t
-norms_count(const struct plan *p, const struct opt_hyper *h)
+norms_count(const struct shard_plan *p, const struct opt_hyper *h)
 {
 	unsigned needs = opt_needs(h);
 
@@ -14,7 +14,7 @@ norms_count(const struct plan *p, const struct opt_hyper *h)
 }
 
 int
-norms_init(struct norms *s, const struct plan *p, const struct opt_hyper *h, uint32_t nworkers)
+norms_init(struct norms *s, const struct shard_plan *p, const struct opt_hyper *h, uint32_t nworkers)
 {
 	*s = (struct norms){ .plan = p, .hyper = *h, .n = norms_count(p, h), .each = opt_needs(h) & OPT_NORMS };
 	s->now = calloc(s->n + 1, sizeof(*s->now));
@@ -39,7 +39,7 @@ norms_free(struct norms *s)
 }
 
 void
-norms_add(struct norms *s, const struct plan_slice *at, const float *w, const float *g)
+norms_add(struct norms *s, const struct shard_plan_slice *at, const float *w, const float *g)
 {
 	size_t first = at->first, end = first + at->count;
 
@@ -51,7 +51,7 @@ norms_add(struct norms *s, const struct plan_slice *at, const float *w, const fl
 		return;
 	}
 	for (uint32_t a = 0; a < s->plan->npace; a++) {
-		const struct plan_pace *p = &s->plan->pace[a];
+		const struct shard_plan_group *p = &s->plan->pace[a];
 		size_t from = p->first > first ? p->first : first;
 		size_t to = p->first + p->count < end ? p->first + p->count : end;
 
@@ -83,7 +83,7 @@ norms_close(struct norms *s, const struct norm *sums, uint64_t samples)
 		shrink = opt_shrink(whole(s, sums, n), &s->hyper);
 	s->scale.shrink = shrink;
 	for (uint32_t a = 0; a < s->plan->npace; a++) {
-		const struct plan_pace *x = &s->plan->pace[a];
+		const struct shard_plan_group *x = &s->plan->pace[a];
 
 		s->scale.rate[a] = 1;
 		if (s->each && x->rows > 0 && samples > 0)

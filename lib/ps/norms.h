@@ -1,7 +1,7 @@
 /*
  * norms - the norms that an update needs, of arrays whose floats lie on several servers.
  *
- * They are exact sums of squares (net/norm.h): one for all gradients, or, where the rule asks for the norms of each
+ * They are exact sums of squares (net/optim/norm.h): one for all gradients, or, where the rule asks for the norms of each
  * array, two for each, of its gradient (2a) and of its weights (2a + 1).  So it does not matter which server adds what.
  *
  * With slack 0 alone.  When all slices of a server have the gradients of a step, their sum is not applied: the server
@@ -15,9 +15,9 @@
 #ifndef PS_NORMS_H
 #define PS_NORMS_H
 
-#include "net/norm.h"
-#include "net/opt.h"
-#include "ps/plan.h"
+#include "net/optim/norm.h"
+#include "net/optim/opt.h"
+#include "ps/shard_plan.h"
 
 #include <stdbool.h>
 
@@ -28,7 +28,7 @@ struct norms_scale {
 };
 
 struct norms {
-	const struct plan *plan;
+	const struct shard_plan *plan;
 	struct opt_hyper hyper;
 	uint32_t	 n;		/* sums; 0: the rule needs none */
 	bool		 each;		/* two for each array */
@@ -42,12 +42,12 @@ struct norms {
 	struct norms_scale scale;
 };
 
-uint32_t norms_count(const struct plan *p, const struct opt_hyper *h);
+uint32_t norms_count(const struct shard_plan *p, const struct opt_hyper *h);
 
-int	 norms_init(struct norms *s, const struct plan *p, const struct opt_hyper *h, uint32_t nworkers);	/* 0 or ERR_NOMEM */
+int	 norms_init(struct norms *s, const struct shard_plan *p, const struct opt_hyper *h, uint32_t nworkers);	/* 0 or ERR_NOMEM */
 void	 norms_free(struct norms *s);
 /* Adds a slice of weights w and gradients g [count], the sum over the step's samples; NULL: there were none. */
-void	 norms_add(struct norms *s, const struct plan_slice *at, const float *w, const float *g);
+void	 norms_add(struct norms *s, const struct shard_plan_slice *at, const float *w, const float *g);
 /* The step's part is complete and becomes `before`; scale is what sums [n] over all servers make of `samples`. */
 void	 norms_close(struct norms *s, const struct norm *sums, uint64_t samples);
 /* Sums as a message's payload, in s->bytes; and back: false when len is not that of n sums. */

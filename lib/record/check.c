@@ -1,6 +1,6 @@
 /* check - a .rec gone through from end to end: each record's frame, head, picture and sum, and what stands beside it. */
 #include "record/check.h"
-#include "base/crew.h"
+#include "base/threads.h"
 #include "base/err.h"
 #include "image/img.h"
 #include "record/check_beside.h"
@@ -31,7 +31,7 @@ struct checking {
 	struct check_found	*found;
 	struct recwalk		*walk;
 	struct check_sides	*sides;
-	struct crew		*crew;
+	struct threads		*crew;
 	struct img_codec	**codec;	/* one a thread */
 	unsigned		 threads;
 	struct group		*group;
@@ -152,7 +152,7 @@ drain(void *ctx, uint32_t slot)
 static int
 run(struct checking *c)
 {
-	int e = crew_run(c->crew, fill, drain);
+	int e = threads_run(c->crew, fill, drain);
 
 	if (e == 0 && c->e < 0)
 		return err_fail(c->e, "%s", c->line);
@@ -171,13 +171,13 @@ hire(struct checking *c)
 	for (unsigned i = 0; i < c->threads; i++)
 		if ((e = img_codec_new(&c->codec[i], IMG_PIXELS)) < 0)
 			return e;
-	return crew_new(&c->crew, c->threads, c->groups, decode, c);
+	return threads_new(&c->crew, c->threads, c->groups, decode, c);
 }
 
 static void
 dismiss(struct checking *c)
 {
-	crew_free(c->crew);
+	threads_free(c->crew);
 	for (unsigned i = 0; c->codec != NULL && i < c->threads; i++)
 		img_codec_free(c->codec[i]);
 	for (uint32_t i = 0; c->group != NULL && i < c->groups * GROUP; i++)
@@ -191,7 +191,7 @@ dismiss(struct checking *c)
 int
 check_run(const char *path, unsigned threads, const struct check_sink *sink, struct check_found *found)
 {
-	struct checking c = { .sink = sink, .found = found, .threads = threads > 0 ? threads : crew_threads() };
+	struct checking c = { .sink = sink, .found = found, .threads = threads > 0 ? threads : threads_count() };
 	int e;
 
 	*found = (struct check_found){ 0 };

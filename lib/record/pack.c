@@ -1,6 +1,6 @@
 /* pack - a source in, records out: pictures checked, raw pixels encoded, in the source's order. */
 #include "record/pack.h"
-#include "base/crew.h"
+#include "base/threads.h"
 #include "base/err.h"
 #include "record/imrec.h"
 #include "record/rec.h"
@@ -35,11 +35,11 @@ struct group {
 struct packing {
 	struct source		*source;
 	const struct pack_sink	*sink;
-	struct crew		*crew;
+	struct threads		*crew;
 	const struct pack_opt	*opt;
 	unsigned		 threads;
 	uint32_t		 groups;
-	struct conv		**conv;		/* one a thread */
+	struct transcode		**conv;		/* one a thread */
 	struct group		*group;
 	size_t			 likely;	/* bytes of a picture that is still to be read */
 	bool			 ended;		/* the source, well or not ... */
@@ -49,7 +49,7 @@ struct packing {
 
 /* Makes of the picture in an item's record what is packed of it. */
 static int
-convert(struct conv *conv, struct item *it)
+convert(struct transcode *conv, struct item *it)
 {
 	const uint8_t *out, *pic = it->rec.p + it->head;
 	struct img raw = { .p = pic, .c = it->c, .h = it->h, .w = it->w };
@@ -57,7 +57,7 @@ convert(struct conv *conv, struct item *it)
 	int e;
 
 	it->came = it->rec.n - it->head;
-	e = it->c > 0 ? conv_raw(conv, &raw, &out, &n) : conv_encoded(conv, pic, it->came, &out, &n);
+	e = it->c > 0 ? transcode_raw(conv, &raw, &out, &n) : transcode_encoded(conv, pic, it->came, &out, &n);
 	if (e < 0 || out == pic)
 		return e;
 	it->rec.n = it->head;
@@ -187,17 +187,17 @@ hire(struct packing *p)
 	if (p->conv == NULL || p->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < p->threads; i++)
-		if ((e = conv_new(&p->conv[i], &p->opt->conv)) < 0)
+		if ((e = transcode_new(&p->conv[i], &p->opt->conv)) < 0)
 			return e;
-	return crew_new(&p->crew, p->threads, p->groups, make_record, p);
+	return threads_new(&p->crew, p->threads, p->groups, make_record, p);
 }
 
 static void
 dismiss(struct packing *p)
 {
-	crew_free(p->crew);
+	threads_free(p->crew);
 	for (unsigned i = 0; p->conv != NULL && i < p->threads; i++)
-		conv_free(p->conv[i]);
+		transcode_free(p->conv[i]);
 	for (uint32_t i = 0; p->group != NULL && i < p->groups * GROUP; i++) {
 		struct item *it = &p->group[i / GROUP].item[i % GROUP];
 
@@ -213,11 +213,11 @@ int
 pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *sink)
 {
 	struct packing p = { .source = s, .opt = opt, .sink = sink,
-		.threads = opt->threads > 0 ? opt->threads : crew_threads() };
+		.threads = opt->threads > 0 ? opt->threads : threads_count() };
 	int e;
 
 	p.groups = 2 * p.threads + 1;
-	if ((e = hire(&p)) == 0 && (e = crew_run(p.crew, fill, drain)) == 0 && p.e < 0)
+	if ((e = hire(&p)) == 0 && (e = threads_run(p.crew, fill, drain)) == 0 && p.e < 0)
 		e = err_fail(p.e, "%s", p.line);
 	dismiss(&p);
 	return e;

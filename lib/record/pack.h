@@ -8,7 +8,7 @@
 #ifndef RECORD_PACK_H
 #define RECORD_PACK_H
 
-#include "image/conv.h"
+#include "image/transcode.h"
 #include "source/source.h"
 
 /* The item of the source that something is of. */
@@ -29,7 +29,7 @@ struct pack_sink {
 
 struct pack_opt {
 	unsigned	 threads;	/* 0: a choice */
-	struct conv_opt	 conv;
+	struct transcode_opt	 conv;
 };
 
 /* Returns 0, what record() or bad() returned, what ended the source, or ERR_ARG of the options. */

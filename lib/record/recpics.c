@@ -2,7 +2,7 @@
 #include "record/recpics.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "image/conv.h"
+#include "image/transcode.h"
 #include "source/ending.h"
 #include "source/files.h"
 #include "image/img.h"
@@ -30,7 +30,7 @@ struct recpics {
 	const char	*at;			/* ... so */
 	uint64_t	 found;			/* pictures of it */
 	struct source	*source;		/* in place of all these, with classes */
-	struct conv	*conv;
+	struct transcode	*conv;
 	struct buf	 came;			/* a picture's bytes */
 	pthread_mutex_t	 lock;			/* of what follows */
 	struct buf	 text;			/* names, each with a zero behind it ... */
@@ -103,7 +103,7 @@ recpics_open(struct recpics **out, const char *const *path, size_t n, bool class
 	p->path = path;
 	p->n = n;
 	pthread_mutex_init(&p->lock, NULL);
-	if ((e = conv_new(&p->conv, &(struct conv_opt){ 0 })) == 0 && classes)
+	if ((e = transcode_new(&p->conv, &(struct transcode_opt){ 0 })) == 0 && classes)
 		e = source_open(&p->source, &so);
 	if (e < 0) {
 		recpics_close(p);
@@ -120,7 +120,7 @@ recpics_close(struct recpics *p)
 		return;
 	files_close(p->files);
 	source_close(p->source);
-	conv_free(p->conv);
+	transcode_free(p->conv);
 	free(p->line);
 	buf_free(&p->came);
 	buf_free(&p->text);
@@ -168,7 +168,7 @@ pack(struct recpics *p, const char *name, const float *label, uint32_t labels, c
 	size_t n;
 	int e;
 
-	e = raw != NULL ? conv_raw(p->conv, raw, &pic, &n) : conv_encoded(p->conv, p->came.p, p->came.n, &pic, &n);
+	e = raw != NULL ? transcode_raw(p->conv, raw, &pic, &n) : transcode_encoded(p->conv, p->came.p, p->came.n, &pic, &n);
 	if (e < 0) {
 		err_within("%s", name);
 		return e == ERR_NOMEM ? e : ERR_ITEM;

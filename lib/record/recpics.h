@@ -1,7 +1,7 @@
 /*
  * recpics - pictures as they lie, in files, folders, archives or a stream, each as a record: what nobody packed before.
  *
- * A picture becomes what im2rec would pack of it (image/conv.h), with its place in the order as its id.  Without classes
+ * A picture becomes what im2rec would pack of it (image/transcode.h), with its place in the order as its id.  Without classes
  * any picture counts, wherever it stands, and its label is 0: of a folder or an archive those files that are called like
  * pictures, archives within entered; a file that is named, or alone in a stream, whatever it is called.  With classes it is
  * what source/source.h says of the same places.

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "run/session.h"
-#include "run/warden.h"
+#include "run/agent/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,13 +57,13 @@ keep(int fd[PIPES][2], pid_t parent)
 	pid_t warden = getpid(), command;
 	int word;
 
-	warden_begin(parent);
+	shim_begin(parent);
 	if ((command = fork()) == 0)
 		return warden;
 	word = command > 0 ? (int)command : -errno;
 	if (io_write(fd[WHY][1], &word, sizeof(word)) < 0 || command < 0)
 		_exit(126);
-	warden_stay(command);
+	shim_stay(command);
 }
 
 /* Waits for the child's exec: what it could not do comes through the pipe, success is its end. */

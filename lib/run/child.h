@@ -19,7 +19,7 @@ struct child_opt {
 	const int	*keep;		/* descriptors that it has too, ending with -1; or NULL */
 	bool		 has_in;	/* its standard input is a pipe, not /dev/null */
 	int		 death;		/* the signal it gets when this process ends */
-	bool		 warden;	/* it is kept by one (run/warden.h), and gets that signal when that one ends */
+	bool		 warden;	/* it is kept by one (run/agent/shim.h), and gets that signal when that one ends */
 };
 
 struct child {
@@ -30,7 +30,7 @@ struct child {
 
 /* Returns 0 or ERR_SYS ("pworker: No such file or directory"). */
 int	 child_start(const struct child_opt *opt, struct child *c);
-/* Sends a signal to all of its group, SIGKILL to all of its session; nothing when pid is 0.  A warden takes warden_signal. */
+/* Sends a signal to all of its group, SIGKILL to all of its session; nothing when pid is 0.  A warden takes shim_signal. */
 void	 child_signal(pid_t pid, int signo);
 /*
  * The status once the process has ended, which is then gone: true; false while it runs.  Never blocks.  *peak_kib, where

@@ -7,7 +7,7 @@
  *	JOB/out, err	what a detached job printed
  *	JOB/status	its exit status, once it has ended
  *	JOB/hosts	a detached job's hosts file, as it was
- *	JOB/record	how far a detached job is (run/record.h), until it has ended: what another launcher takes it over by
+ *	JOB/record	how far a detached job is (run/launcher/job_record.h), until it has ended: what another launcher takes it over by
  *
  * Jobs are in $XDG_STATE_HOME/tally/jobs, or in ~/.local/state/tally/jobs (XDG Base Directory Specification).
  * Threads: no state of its own.

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/share.h"
+#include "base/datadir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -109,7 +109,7 @@ find(const char *name, char path[PATH_MAX])
 	char rel[PATH_MAX];
 	int n = snprintf(rel, sizeof(rel), "recipes/%s", name);
 
-	if (*name == 0 || strchr(name, '/') != NULL || n >= (int)sizeof(rel) || share_find(rel, path) < 0)
+	if (*name == 0 || strchr(name, '/') != NULL || n >= (int)sizeof(rel) || datadir_find(rel, path) < 0)
 		snprintf(path, PATH_MAX, "%s", name);
 }
 
@@ -150,7 +150,7 @@ recipe_names(struct words *names)
 {
 	char path[PATH_MAX];
 	struct dirent **d;
-	int n, e = share_find("recipes", path);
+	int n, e = datadir_find("recipes", path);
 
 	if (e < 0)
 		return e;

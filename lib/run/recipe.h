@@ -36,7 +36,7 @@ struct recipe {
  * names file and line), ERR_NOMEM; *r then needs no free.
  */
 int	 recipe_parse(struct recipe *r, const char *path, const void *text, size_t n, const char *tool);
-/* The same of a recipe of share/recipes (base/share.h), else of the file of that path; ERR_SYS too. */
+/* The same of a recipe of share/recipes (base/datadir.h), else of the file of that path; ERR_SYS too. */
 int	 recipe_read(struct recipe *r, const char *name, const char *tool);
 void	 recipe_free(struct recipe *r);
 

@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <ctype.h>
+
 /* Where each field of the head lies. */
 enum { AT_LEN = 0, AT_TYPE = 4, AT_FLAGS = 6, AT_INCARNATION = 8, AT_STEP = 16, AT_WORKER = 24, AT_SLICE = 28,
     AT_SAMPLES = 32, AT_RATE = 36, AT_END = 40 };
@@ -57,4 +59,16 @@ const char *
 msg_name(unsigned type)
 {
 	return type < MSG_TYPES && names[type] != NULL ? names[type] : "unknown";
+}
+
+void
+msg_reason(const struct msg *m, char text[MSG_REASON])
+{
+	const unsigned char *p = m->payload;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->len && n < MSG_REASON - 1; i++)
+		if (isprint(p[i]))
+			text[n++] = (char)p[i];
+	text[n] = 0;
 }

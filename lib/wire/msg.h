@@ -31,7 +31,7 @@ enum msg_type {
 	MSG_STATE,	/* server: a slice's optimizer state, f32 */
 	MSG_STOP,	/* worker: the job should end at the next step */
 	MSG_BYE,	/* either: done, nothing follows */
-	MSG_OPEN,	/* reader of records (ps/recmsg.h): what is there? */
+	MSG_OPEN,	/* reader of records (dataset/dataset_msg.h): what is there? */
 	MSG_HOLDS,	/* holder: so many; payload: their id */
 	MSG_ASK,	/* reader: asks for records; payload: their numbers, u64 */
 	MSG_RECORD,	/* holder: a part of a record; flags: MSG_EMPTY when it cannot be read; payload: the reason */
@@ -45,7 +45,7 @@ enum msg_type {
 #define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload */
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step */
 #define MSG_AVERAGE_OF	8u	/* the slice's average; `samples` is of how many weights it is */
-#define MSG_MARK	16u	/* PUSH: the weights after this step go into the average (net/average.h) */
+#define MSG_MARK	16u	/* PUSH: the weights after this step go into the average (net/optim/average.h) */
 
 struct msg {
 	uint16_t	 type, flags;
@@ -63,5 +63,10 @@ void	 msg_head(const struct msg *m, uint8_t head[MSG_HEAD]);
 /* Reads a head into m (payload NULL).  Returns 0, ERR_FORMAT (unknown type) or ERR_LIMIT (len above MSG_MOST). */
 int	 msg_parse(struct msg *m, const uint8_t head[MSG_HEAD]);
 const char *msg_name(unsigned type);
+
+#define MSG_REASON	256		/* bytes of a reason, its zero counted */
+
+/* The line of a MSG_REFUSE, cut, without what does not print. */
+void	 msg_reason(const struct msg *m, char text[MSG_REASON]);
 
 #endif

@@ -5,7 +5,7 @@ cd "$T" || exit 1
 
 # Options of the tables in a tool's sources, with + behind those that take something.
 table() { # TOOL
-	cat "$TOP/cmd/$1.c" "$TOP/cmd/$1"_*.c 2>/dev/null |
+	tool_sources "$1" |
 		sed -n 's/^	{ "\([a-z0-9-]*\)", required_argument,.*/--\1 +/p; s/^	{ "\([a-z0-9-]*\)", no_argument,.*/--\1/p' | sort -u
 }
 words() {
@@ -19,9 +19,7 @@ offers() { # LINE: what bash offers where the line ends; = and @ stand alone, as
 	_tally "${COMP_WORDS[0]}"
 	printf '%s\n' "${COMPREPLY[@]}" | sort -u | tr '\n' ' '
 }
-for c in "$TOP"/cmd/*.c; do
-	grep -q '^main(' "$c" || continue
-	t=$(basename "$c" .c)
+for t in $(tools); do
 	words "$t" - | grep '^--' | sort -u >offered
 	is "$(table "$t" | sed 's/ +//' | comm -3 - offered | tr -d '\n')" "" "$t: its options are offered, and no others"
 	is "$(table "$t" | comm -3 - <(words --table "$t" |

@@ -10,9 +10,7 @@ deb=$(cat "$T/out")
 status 0 "it can be read" dpkg-deb -I "$deb"
 like "$T/out" '^ Depends: .*libarchive13.*libc6.*liblua5\.4' "it needs the libraries that the tools are linked with"
 mkdir "$T/root" && dpkg-deb -x "$deb" "$T/root"
-for c in cmd/*.c; do
-	grep -q '^main(' "$c" || continue
-	t=$(basename "$c" .c)
+for t in $(tools); do
 	ok "$t is in it, and runs" env -u TALLY_SHARE "$T/root/usr/bin/$t" --version
 	ok "... with its page" test -s "$T/root/usr/share/man/man1/$t.1.gz"
 done

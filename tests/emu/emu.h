@@ -2,7 +2,7 @@
 #ifndef TESTS_EMU_EMU_H
 #define TESTS_EMU_EMU_H
 
-#include "engine/cuda/device.h"
+#include "engine/cuda/device/device.h"
 
 /* run(copy of arg [bytes]) is done when somebody waits for it, after all that was given before. */
 void	 emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);

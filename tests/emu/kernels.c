@@ -1,7 +1,7 @@
 /* kernels - the bodies of the GPU's kernels in loops over their indices. */
 #include "emu/emu.h"
 
-#include "engine/cuda/kernel.h"
+#include "engine/cuda/kernel/kernel.h"
 
 #define KERNEL_DEFINE(name) \
 	struct name##_call { \

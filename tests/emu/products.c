@@ -1,10 +1,10 @@
 /* products - convolutions and matrix products of the module without a GPU, summed in double. */
 #include "emu/emu.h"
 
-#include "engine/cuda/blas.h"
-#include "engine/cuda/choose.h"
-#include "engine/cuda/dnn.h"
-#include "engine/cuda/kernel.h"
+#include "engine/cuda/device/blas.h"
+#include "engine/cuda/device/choose.h"
+#include "engine/cuda/device/dnn.h"
+#include "engine/cuda/kernel/kernel.h"
 
 #include "base/err.h"
 

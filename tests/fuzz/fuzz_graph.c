@@ -1,5 +1,5 @@
 /* fuzz_graph - any bytes as a graph's text: no crash, and what is read is written so that it reads the same. */
-#include "net/graph.h"
+#include "net/graph/graph.h"
 
 #include <stdlib.h>
 

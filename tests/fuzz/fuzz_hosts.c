@@ -1,5 +1,5 @@
 /* fuzz_hosts - any text as a hosts file: no crash, and what is taken is fit for a command line. */
-#include "run/hosts.h"
+#include "run/launcher/hosts.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* fuzz_merge - any bytes as two files of tensors to be merged: no crash, and what is planned can be written. */
 #include "base/err.h"
 #include "base/io.h"
-#include "net/merge.h"
+#include "net/merge/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* fuzz_nodelist - any text as Slurm's list of hosts, with its counts of tasks: no crash, and what comes out is a hosts file. */
-#include "run/hosts.h"
-#include "run/nodelist.h"
+#include "run/launcher/hosts.h"
+#include "run/launcher/nodelist.h"
 
 #include <stdlib.h>
 

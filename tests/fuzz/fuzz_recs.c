@@ -11,8 +11,8 @@
  */
 #include "base/err.h"
 #include "made.h"
-#include "ps/recask.h"
-#include "ps/recgive.h"
+#include "dataset/dataset_reader.h"
+#include "dataset/dataset_sender.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,10 @@
 
 struct sides {
 	struct made	 made;
-	struct recask	*ask;
-	struct recgive	*give;
+	struct dataset_reader	*ask;
+	struct dataset_sender	*give;
 	bool		 foreign;	/* the reader has heard what the holder did not say */
-	struct recask_item *item[WAITING];
+	struct dataset_reader_item *item[WAITING];
 	uint64_t	 number[WAITING];
 };
 
@@ -35,7 +35,7 @@ claim(struct sides *s, uint64_t i)
 	for (int k = 0; k < WAITING; k++)
 		if (s->item[k] == NULL) {
 			s->number[k] = i;
-			s->item[k] = recask_claim(s->ask, i);
+			s->item[k] = dataset_reader_claim(s->ask, i);
 			return;
 		}
 }
@@ -48,7 +48,7 @@ take(struct sides *s)
 	for (int k = 0; k < WAITING; k++) {
 		int e;
 
-		if (s->item[k] == NULL || (e = recask_take(s->ask, s->item[k], &room)) == 0)
+		if (s->item[k] == NULL || (e = dataset_reader_take(s->ask, s->item[k], &room)) == 0)
 			continue;
 		if (e == 1 && !s->foreign && !made_is(s->number[k], room.p, room.n, 0))
 			abort();
@@ -64,9 +64,9 @@ come(struct sides *s, const struct msg *m)
 	bool claimed;
 
 	if (m->type == MSG_HOLDS)
-		(void)recmsg_holds(m, &count, &id);
-	else if (recask_come(s->ask, m, &claimed) < 0)
-		recask_lost(s->ask);
+		(void)dataset_msg_holds(m, &count, &id);
+	else if (dataset_reader_come(s->ask, m, &claimed) < 0)
+		dataset_reader_lost(s->ask);
 }
 
 static void
@@ -85,10 +85,10 @@ foreign(struct sides *s, uint8_t what, const uint8_t *p)
 	if ((what & 1) == 0) {
 		s->foreign = true;
 		come(s, &m);
-	} else if (recgive_take(s->give, &m) < 0) {
-		recgive_free(s->give);
-		s->give = recgive_new(&s->made.recs, 1);
-		recask_lost(s->ask);
+	} else if (dataset_sender_take(s->give, &m) < 0) {
+		dataset_sender_free(s->give);
+		s->give = dataset_sender_new(&s->made.recs, 1);
+		dataset_reader_lost(s->ask);
 	}
 }
 
@@ -98,21 +98,21 @@ deed(struct sides *s, uint8_t what, const uint8_t *p)
 	struct msg m;
 
 	switch (what) {
-	case 0:	recask_want(s->ask, p[1] % COUNT); break;
+	case 0:	dataset_reader_want(s->ask, p[1] % COUNT); break;
 	case 1:	claim(s, p[1] % COUNT); break;
-	case 2:	recask_forget(s->ask); break;
+	case 2:	dataset_reader_forget(s->ask); break;
 	case 3:
-		recask_lost(s->ask);
-		recgive_free(s->give);
-		s->give = recgive_new(&s->made.recs, 1);
+		dataset_reader_lost(s->ask);
+		dataset_sender_free(s->give);
+		s->give = dataset_sender_new(&s->made.recs, 1);
 		break;
 	case 4:
-		while (recask_next(s->ask, &m))
-			if (recgive_take(s->give, &m) < 0)
+		while (dataset_reader_next(s->ask, &m))
+			if (dataset_sender_take(s->give, &m) < 0)
 				break;
 		break;
 	case 5:
-		if (recgive_next(s->give, &m) > 0)
+		if (dataset_sender_next(s->give, &m) > 0)
 			come(s, &m);
 		break;
 	case 6:	take(s); break;
@@ -125,14 +125,14 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	struct sides s = { .made = made_recs(COUNT) };
 
-	s.ask = recask_new(5000);
-	s.give = recgive_new(&s.made.recs, 1);
+	s.ask = dataset_reader_new(5000);
+	s.give = dataset_sender_new(&s.made.recs, 1);
 	if (s.ask == NULL || s.give == NULL)
 		abort();
-	recgive_take(s.give, &(struct msg){ .type = MSG_OPEN });
+	dataset_sender_take(s.give, &(struct msg){ .type = MSG_OPEN });
 	for (; n >= 6 && n - 6 >= p[5]; n -= 6 + p[5], p += 6 + p[5])
 		deed(&s, p[0], p + 1);
-	recask_free(s.ask);
-	recgive_free(s.give);
+	dataset_reader_free(s.ask);
+	dataset_sender_free(s.give);
 	return 0;
 }

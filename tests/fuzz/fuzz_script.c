@@ -1,6 +1,6 @@
 /* fuzz_script - any bytes as a net's script: it ends, and leaves a whole graph or none. */
 #include "base/io.h"
-#include "net/script.h"
+#include "net/graph/script.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,23 +7,23 @@
  *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate | u8 words | f32[words]
  */
 #include "base/buf.h"
-#include "ps/gate.h"
+#include "ps/stale.h"
 #include "ps/hello.h"
-#include "ps/server.h"
+#include "ps/server/server_state.h"
 
 #include <stdlib.h>
 
 #define WORKERS	3
 
 static const struct { uint32_t slack; float clip_norm; } kinds[] = {
-	{ GATE_SYNC, 0 }, { 1, 0 }, { 3, 0 }, { GATE_ASYNC, 0 }, { GATE_SYNC, 1 },
+	{ STALE_SYNC, 0 }, { 1, 0 }, { 3, 0 }, { STALE_ASYNC, 0 }, { STALE_SYNC, 1 },
 };
 
 static void
 emit(void *arg, uint32_t worker, const struct msg *m)
 {
-	struct server **s = arg;
-	const struct plan *p = server_plan(*s);
+	struct server_state **s = arg;
+	const struct shard_plan *p = server_state_plan(*s);
 	volatile uint8_t seen = 0;
 
 	if (worker >= WORKERS || m->worker != worker || m->type == 0 || m->type >= MSG_TYPES)
@@ -49,7 +49,7 @@ net(void)
 
 /* Worker w's hello, always a good one. */
 static void
-hello(struct server *s, const struct graph *g, unsigned kind, uint32_t w, uint64_t incarnation)
+hello(struct server_state *s, const struct graph *g, unsigned kind, uint32_t w, uint64_t incarnation)
 {
 	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = WORKERS, .nservers = 2,
 	    .slack = kinds[kind].slack, .hyper = { .clip_norm = kinds[kind].clip_norm }, .slice = 16, .hash = graph_hash(g) };
@@ -60,18 +60,18 @@ hello(struct server *s, const struct graph *g, unsigned kind, uint32_t w, uint64
 		abort();
 	m.len = (uint32_t)b.n;
 	m.payload = b.p;
-	server_take(s, &m);
+	server_state_take(s, &m);
 	buf_free(&b);
 }
 
 static void
 messages(unsigned kind, const uint8_t *p, size_t n)
 {
-	struct server *s = NULL;
-	struct server_opt o = { .nworkers = WORKERS, .nservers = 2, .emit = emit, .arg = &s };
+	struct server_state *s = NULL;
+	struct server_state_opt o = { .nworkers = WORKERS, .nservers = 2, .emit = emit, .arg = &s };
 	struct graph *g = net();
 
-	if (server_new(&o, &s) < 0)
+	if (server_state_new(&o, &s) < 0)
 		abort();
 	for (uint32_t w = 0; w + 1 < WORKERS; w++)
 		hello(s, g, kind, w, 1);
@@ -86,13 +86,13 @@ messages(unsigned kind, const uint8_t *p, size_t n)
 		if (m.type == MSG_HELLO && m.len == 0)
 			hello(s, g, kind, m.worker, m.incarnation);
 		else
-			server_take(s, &m);
+			server_state_take(s, &m);
 		n -= 8 + m.len;
 		p += 8 + m.len;
 	}
-	(void)server_over(s);
-	(void)server_steps(s);
-	server_free(s);
+	(void)server_state_over(s);
+	(void)server_state_steps(s);
+	server_state_free(s);
 	graph_free(g);
 }
 

@@ -9,7 +9,7 @@
 
 #include "net/init.h"
 #include "net/whiten.h"
-#include "ps/plan.h"
+#include "ps/shard_plan.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 #define PATCH	(FAST_C * FAST_R * FAST_S)
@@ -96,11 +96,11 @@ scaled(void)
 	const struct graph_array *conv = &g->w[0], *beta = &g->w[2];
 	struct opt_hyper h = { .rule = OPT_NESTEROV };
 	float *w = nets_floats(g->P), *state = nets_floats(g->P), *d = nets_floats(g->P), after[FAST_K * FAST_C * 9 + FAST_K];
-	struct plan *p;
+	struct shard_plan *p;
 
 	opt_usual(OPT_NESTEROV, &h);
 	h.momentum = 0.875f;
-	nets_must(plan_new(g, 1, PLAN_SLICE, FAST_MULTS, &h, &p));
+	nets_must(shard_plan_new(g, 1, SHARD_PLAN_SLICE, FAST_MULTS, &h, &p));
 	memcpy(w + conv->first, fast_before, conv->count * sizeof(*w));
 	memcpy(w + beta->first, fast_before + conv->count, beta->count * sizeof(*w));
 	for (size_t step = 0; step < 3; step++) {
@@ -119,7 +119,7 @@ scaled(void)
 	memcpy(after + conv->count, w + beta->first, beta->count * sizeof(*w));
 	is(conv->count + beta->count, COUNT(after), "the net is the same");
 	nets_same(after, fast_after, COUNT(after), 0, "updates", "biases of norms learn 64 times as fast and decay alike");
-	plan_free(p);
+	shard_plan_free(p);
 	free(w);
 	free(state);
 	free(d);

@@ -1,7 +1,7 @@
 /* merge_test - means, averages of a series, and batch norm's statistics merged and taken anew, against PyTorch's. */
 #include "base/err.h"
-#include "net/merge.h"
-#include "ps/stats.h"
+#include "net/merge/merge.h"
+#include "train/stats.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -8,8 +8,8 @@
 #include "pics.h"
 
 #include "net/weights.h"
-#include "ps/stats.h"
-#include "ps/train.h"
+#include "train/stats.h"
+#include "train/train.h"
 
 #include <unistd.h>
 

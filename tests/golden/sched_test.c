@@ -1,7 +1,7 @@
 /* sched_test - the rates of whole runs, by the text that pworker takes, against PyTorch's and MXNet's schedulers and Horovod's rule. */
 #include "tap.h"
 
-#include "net/sched.h"
+#include "net/optim/sched.h"
 
 #include "sched_mxnet.h"
 #include "sched_torch.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_GOLDEN_STEPS_H
 #define TESTS_GOLDEN_STEPS_H
 
-#include "ps/worker.h"
+#include "ps/worker/worker.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* weights_bytes_test - the bytes of a file of weights, the text of graphs and their hashes: what other hosts and old files hold. */
 #include "base/buf.h"
 #include "base/io.h"
-#include "net/script.h"
+#include "net/graph/script.h"
 #include "net/weights.h"
 #include "tap.h"
 

@@ -8,11 +8,11 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "engine/choice.h"
-#include "engine/cuda/device_in.h"
-#include "engine/cuda/dnn.h"
-#include "engine/cuda/dnn_desc.h"
-#include "engine/cuda/kernel.h"
+#include "engine/autotune_cache.h"
+#include "engine/cuda/device/device_in.h"
+#include "engine/cuda/device/dnn.h"
+#include "engine/cuda/device/dnn_desc.h"
+#include "engine/cuda/kernel/kernel.h"
 
 #include <stdlib.h>
 
@@ -195,7 +195,7 @@ chosen(struct device *d, const char *card)
 	is(strcmp(first, again), 0, "%s: where no race can be run the first is taken: %s", card, again);
 	ok(m.asked == 1 && m.kept == 0, "... it was looked for, and nothing is kept");
 	snprintf(line, sizeof(line), "%s\t%s", m.key, first);
-	is(choice_parse(line, key, name), 1, "... and is a line of the file: %s", line);
+	is(autotune_cache_parse(line, key, name), 1, "... and is a line of the file: %s", line);
 	snprintf(m.name, sizeof(m.name), "999999");
 	engine_of(d, &race, again);
 	is(strcmp(first, again), 0, "... a choice that is not proposed is not taken");

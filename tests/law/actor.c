@@ -20,18 +20,18 @@ void
 actor_start(struct actor *a)
 {
 	const struct graph *g = a->world->graph;
-	struct worker_brain_opt bo = { .worker = &a->o, .nservers = a->world->S, .emit = to_server, .arg = a };
+	struct worker_state_opt bo = { .worker = &a->o, .nservers = a->world->S, .emit = to_server, .arg = a };
 
-	worker_brain_free(a->brain);
+	worker_state_free(a->brain);
 	a->o.incarnation--;		/* no count, no clock */
 	memset(a->o.w, 0xff, g->P * sizeof(float));
 	memset(a->o.aux, 0xff, g->A * sizeof(float));
 	if (a->o.rank == 0)
 		world_first(a->world, a->o.w, a->o.aux, a->state);
-	if (worker_brain_new(&bo, &a->brain) < 0)
+	if (worker_state_new(&bo, &a->brain) < 0)
 		abort();
 	for (uint32_t s = 0; s < a->world->S; s++)
-		worker_brain_hello(a->brain, s);
+		worker_state_hello(a->brain, s);
 	a->phase = HELLO;
 	a->summed = false;
 }
@@ -42,7 +42,7 @@ all_came(struct actor *a)
 	bool all = true;
 
 	for (uint32_t i = 0; i < a->world->graph->nw; i++)
-		all &= worker_brain_array(a->brain, i) < 0;
+		all &= worker_state_array(a->brain, i) < 0;
 	return all;
 }
 
@@ -50,7 +50,7 @@ all_came(struct actor *a)
 static uint64_t
 steps_sent(const struct actor *a)
 {
-	const struct plan *p = server_plan(a->world->host[0].server);
+	const struct shard_plan *p = server_state_plan(a->world->host[0].server);
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; p != NULL && i < p->nweights; i++)
@@ -93,9 +93,9 @@ step(struct actor *a)
 			a->order[a->arrays++] = i;
 	rng_shuffle_u32(&x->chance, a->order, a->arrays);
 	a->pushed = n == 0 ? a->arrays : 0;
-	worker_brain_step(a->brain, n, world_rate(x, a->step));
+	worker_state_step(a->brain, n, world_rate(x, a->step));
 	if (world_marked(a->step))
-		worker_brain_mark(a->brain);
+		worker_state_mark(a->brain);
 	a->phase = PUSH;
 }
 
@@ -104,7 +104,7 @@ sum(struct actor *a)
 {
 	double v[2], want[2] = { 0, 0 };
 
-	if (worker_brain_total(a->brain, v, 2) >= 0)
+	if (worker_state_total(a->brain, v, 2) >= 0)
 		return;
 	for (uint32_t r = 0; r < a->world->W; r++)
 		if (a->world->actor[r].steps >= a->step) {
@@ -120,7 +120,7 @@ sum(struct actor *a)
 static bool
 sums(const struct actor *a)
 {
-	return a->world->slack == GATE_SYNC && a->world->pieces == 1 && a->step > 0 && a->step % ACTOR_EVERY == 0 &&
+	return a->world->slack == STALE_SYNC && a->world->pieces == 1 && a->step > 0 && a->step % ACTOR_EVERY == 0 &&
 	    !a->summed;
 }
 
@@ -133,28 +133,28 @@ actor_turn(struct actor *a)
 	switch (a->phase) {
 	case HELLO:
 		for (uint32_t s = 0; s < a->world->S; s++)
-			all &= worker_brain_welcome(a->brain, s);
+			all &= worker_state_welcome(a->brain, s);
 		if (!all)
 			return;
-		worker_brain_begin(a->brain, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
+		worker_state_begin(a->brain, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
 		a->phase = BEGIN;
 		return;
 	case BEGIN:
-		if (!all_came(a) || worker_brain_aux(a->brain) >= 0)
+		if (!all_came(a) || worker_state_aux(a->brain) >= 0)
 			return;
-		if (worker_brain_begun(a->brain, &a->step) < 0)
+		if (worker_state_begun(a->brain, &a->step) < 0)
 			world_fault(a->world, err_line());
-		a->last = worker_brain_last(a->brain) ? a->step : 0;
+		a->last = worker_state_last(a->brain) ? a->step : 0;
 		a->phase = STEP;
 		return;
 	case STEP:
 		if (sums(a)) {
-			worker_brain_sum(a->brain, v, 2);
+			worker_state_sum(a->brain, v, 2);
 			a->phase = SUM;
 		} else if (a->step >= a->steps || a->last > 0) {
-			if (worker_brain_aux(a->brain) >= 0)
+			if (worker_state_aux(a->brain) >= 0)
 				return;
-			worker_brain_bye(a->brain);
+			worker_state_bye(a->brain);
 			a->phase = BYE;
 		} else {
 			step(a);
@@ -162,20 +162,20 @@ actor_turn(struct actor *a)
 		return;
 	case PUSH:
 		/* As worker_push() does: a step waits for the arrays alone, the statistics of the step before may be late. */
-		if (worker_brain_settled(a->brain) >= 0)
+		if (worker_state_settled(a->brain) >= 0)
 			return;
 		if (a->pushed < a->arrays) {
-			worker_brain_push(a->brain, a->order[a->pushed++], a->g);
+			worker_state_push(a->brain, a->order[a->pushed++], a->g);
 			return;
 		}
-		worker_brain_finish(a->brain, a->stats);
+		worker_state_finish(a->brain, a->stats);
 		a->phase = WAIT;
 		return;
 	case WAIT:
 		if (!all_came(a))
 			return;
-		a->step = worker_brain_steps(a->brain);
-		a->last = worker_brain_last(a->brain) ? a->step : 0;
+		a->step = worker_state_steps(a->brain);
+		a->last = worker_state_last(a->brain) ? a->step : 0;
 		a->summed = false;
 		a->phase = STEP;
 		return;
@@ -183,7 +183,7 @@ actor_turn(struct actor *a)
 		sum(a);
 		return;
 	case BYE:
-		if (worker_brain_left(a->brain) < 0)
+		if (worker_state_left(a->brain) < 0)
 			a->phase = DONE;
 		return;
 	case DONE:

@@ -4,7 +4,7 @@
 #ifndef TESTS_LAW_ACTOR_H
 #define TESTS_LAW_ACTOR_H
 
-#include "ps/worker_brain.h"
+#include "ps/worker/worker_state.h"
 
 #define ACTOR_SLICES	256	/* more than a job of these nets has */
 #define ACTOR_EVERY	3	/* steps between sums */
@@ -16,7 +16,7 @@ enum actor_phase { HELLO, BEGIN, STEP, PUSH, WAIT, SUM, BYE, DONE };
 struct actor {
 	struct world	*world;
 	struct worker_opt o;
-	struct worker_brain *brain;
+	struct worker_state *brain;
 	enum actor_phase phase;
 	float		*g, *stats, *state;
 	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */

@@ -43,7 +43,7 @@ moves(uint64_t seed, uint32_t slack, uint32_t *frozen)
 int
 main(void)
 {
-	static const uint32_t slacks[] = { GATE_SYNC, 2, GATE_ASYNC };
+	static const uint32_t slacks[] = { STALE_SYNC, 2, STALE_ASYNC };
 
 	for (size_t s = 0; s < sizeof(slacks) / sizeof(*slacks); s++) {
 		unsigned good = 0, n = world_jobs(200);

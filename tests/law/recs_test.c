@@ -8,8 +8,8 @@
 #include "tap.h"
 
 #include "base/rng.h"
-#include "ps/recask.h"
-#include "ps/recgive.h"
+#include "dataset/dataset_reader.h"
+#include "dataset/dataset_sender.h"
 #include "law/pair.h"
 
 #include <stdlib.h>
@@ -22,11 +22,11 @@
 #define MEMORY	100000
 
 struct reader {
-	struct recask	*ask;
-	struct recgive	*give;		/* the holder's side of it */
+	struct dataset_reader	*ask;
+	struct dataset_sender	*give;		/* the holder's side of it */
 	bool		 open;		/* HOLDS has come */
 	uint32_t	 order[READS], next, wanted, done;
-	struct recask_item *item[THREADS];	/* waited for */
+	struct dataset_reader_item *item[THREADS];	/* waited for */
 	uint32_t	 number[THREADS];
 };
 
@@ -53,9 +53,9 @@ join(struct world *x, unsigned k)
 	struct reader *r = &x->r[k];
 
 	pair_cut(x->net, k + 1);
-	recask_lost(r->ask);
-	recgive_free(r->give);
-	r->give = recgive_new(&x->made.recs, 77);
+	dataset_reader_lost(r->ask);
+	dataset_sender_free(r->give);
+	r->give = dataset_sender_new(&x->made.recs, 77);
 	r->open = false;
 	pair_send(x->net, k + 1, 0, &(struct msg){ .type = MSG_OPEN });
 }
@@ -68,10 +68,10 @@ come(struct world *x, unsigned k, const struct msg *m)
 	bool claimed;
 
 	if (m->type == MSG_HOLDS) {
-		r->open = recmsg_holds(m, &count, &id) == 0 && count == COUNT && id == 77;
+		r->open = dataset_msg_holds(m, &count, &id) == 0 && count == COUNT && id == 77;
 		if (!r->open)
 			fail(x, "HOLDS");
-	} else if (recask_come(r->ask, m, &claimed) < 0) {
+	} else if (dataset_reader_come(r->ask, m, &claimed) < 0) {
 		fail(x, "the answer is refused");
 	}
 }
@@ -86,7 +86,7 @@ deliver(struct world *x)
 		return;
 	if (to != 0)
 		come(x, to - 1, &m);
-	else if (recgive_take(x->r[from - 1].give, &m) < 0)
+	else if (dataset_sender_take(x->r[from - 1].give, &m) < 0)
 		fail(x, "the request is refused");
 }
 
@@ -100,11 +100,11 @@ read_on(struct world *x, struct reader *r, unsigned t)
 	if (r->item[t] == NULL) {
 		if (r->next < READS) {
 			r->number[t] = r->order[r->next++];
-			r->item[t] = recask_claim(r->ask, r->number[t]);
+			r->item[t] = dataset_reader_claim(r->ask, r->number[t]);
 		}
 		return;
 	}
-	if ((e = recask_take(r->ask, r->item[t], &room)) == 0)
+	if ((e = dataset_reader_take(r->ask, r->item[t], &room)) == 0)
 		return;
 	if (made_fails(r->number[t]) ? e != ERR_FORMAT : e != 1 || !made_is(r->number[t], room.p, room.n, 0))
 		fail(x, "the record is another");
@@ -123,17 +123,17 @@ turn(struct world *x, uint32_t deaths)
 	if (what < deaths) {
 		join(x, k);
 	} else if (what < 5) {
-		recask_forget(r->ask);
+		dataset_reader_forget(r->ask);
 		r->wanted = r->next;
 	} else if (what < 200) {
 		r->wanted = r->wanted > r->next ? r->wanted : r->next;
 		if (r->wanted < READS && r->wanted < r->next + 40)
-			recask_want(r->ask, r->order[r->wanted++]);
+			dataset_reader_want(r->ask, r->order[r->wanted++]);
 	} else if (what < 400) {
-		if (r->open && recask_next(r->ask, &m))
+		if (r->open && dataset_reader_next(r->ask, &m))
 			pair_send(x->net, k + 1, 0, &m);
 	} else if (what < 600) {
-		if (recgive_next(r->give, &m) > 0)
+		if (dataset_sender_next(r->give, &m) > 0)
 			pair_send(x->net, 0, k + 1, &m);
 	} else if (what < 800) {
 		deliver(x);
@@ -149,7 +149,7 @@ open_world(struct world *x, uint64_t seed)
 	    .rng = rng_start(seed, 0, 0) };
 	x->readers = 1 + (unsigned)rng_below(&x->rng, READERS);
 	for (unsigned k = 0; k < x->readers; k++) {
-		x->r[k].ask = recask_new(MEMORY);
+		x->r[k].ask = dataset_reader_new(MEMORY);
 		for (unsigned i = 0; i < READS; i++)	/* some more than once */
 			x->r[k].order[i] = (uint32_t)rng_below(&x->rng, COUNT);
 		join(x, k);
@@ -177,8 +177,8 @@ run(uint64_t seed, uint32_t deaths, unsigned *turns)
 	if (!ready(&x))
 		fail(&x, "hangs");
 	for (unsigned k = 0; k < x.readers; k++) {
-		recask_free(x.r[k].ask);
-		recgive_free(x.r[k].give);
+		dataset_reader_free(x.r[k].ask);
+		dataset_sender_free(x.r[k].give);
 	}
 	pair_free(x.net);
 	return x.wrong;

@@ -31,7 +31,7 @@ counts(struct world *x, uint64_t steps)
 	for (uint32_t a = 0; a < x->graph->nw; a++)
 		for (size_t i = 0; i < x->graph->w[a].count; i++)
 			good &= w[x->graph->w[a].first + i] ==
-			    (x->graph->w[a].frozen ? 0 : -(float)((x->slack == GATE_SYNC ? 1 : x->W) * steps));
+			    (x->graph->w[a].frozen ? 0 : -(float)((x->slack == STALE_SYNC ? 1 : x->W) * steps));
 	free(w);
 	free(aux);
 	return good;
@@ -58,7 +58,7 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, const char *name)
 		world_close(&x);
 	}
 	is(good, n, "%s: every push counts once", name);
-	if (slack == GATE_ASYNC)
+	if (slack == STALE_ASYNC)
 		ok(furthest > 1, "... up to %u steps ahead", (unsigned)furthest);
 	else
 		is(furthest, slack, "... and exactly the slack is used");
@@ -92,14 +92,14 @@ with_one_slow(uint32_t slack)
 int
 main(void)
 {
-	many(GATE_SYNC, 20, 2, "slack 0");
+	many(STALE_SYNC, 20, 2, "slack 0");
 	many(1, 50, 0, "slack 1");
 	many(3, 50, 0, "slack 3");
 	many(3, 20, 2, "slack 3 with deaths");
-	many(GATE_ASYNC, 50, 0, "asynchronous");
-	many(GATE_ASYNC, 20, 2, "asynchronous with deaths");
-	is(with_one_slow(GATE_SYNC), 0, "slack 0: behind a slow worker all wait");
+	many(STALE_ASYNC, 50, 0, "asynchronous");
+	many(STALE_ASYNC, 20, 2, "asynchronous with deaths");
+	is(with_one_slow(STALE_SYNC), 0, "slack 0: behind a slow worker all wait");
 	is(with_one_slow(2), 2, "slack 2: the others are two steps ahead, and wait");
-	is(with_one_slow(GATE_ASYNC), STEPS, "asynchronous: they finish");
+	is(with_one_slow(STALE_ASYNC), STEPS, "asynchronous: they finish");
 	return done();
 }

@@ -2,8 +2,8 @@
 #include "law/world.h"
 #include "tap.h"
 
-#include "net/muon.h"
-#include "net/norm.h"
+#include "net/optim/muon.h"
+#include "net/optim/norm.h"
 
 #define STEPS 7
 
@@ -138,15 +138,15 @@ same(const float *a, const float *b, size_t n)
 static bool
 averages(const struct world *x, const float *average)
 {
-	const struct plan *p = server_plan(x->host[0].server);
+	const struct shard_plan *p = server_state_plan(x->host[0].server);
 	bool good = true;
 
 	for (uint32_t i = 0; i < p->n && x->hyper.average.kind != AVERAGE_NONE; i++) {
-		const struct plan_slice *s = &p->slice[i];
+		const struct shard_plan_slice *s = &p->slice[i];
 
 		if (!s->frozen)
-			good &= same(server_average(x->host[s->owner].server, i),
-			    average + (s->kind == PLAN_AUX ? p->P : 0) + s->first, s->count);
+			good &= same(server_state_average(x->host[s->owner].server, i),
+			    average + (s->kind == SHARD_PLAN_AUX ? p->P : 0) + s->first, s->count);
 	}
 	return good;
 }

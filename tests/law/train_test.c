@@ -7,7 +7,7 @@
 #include "tap.h"
 
 #include "base/err.h"
-#include "ps/train.h"
+#include "train/train.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "law/world.h"
 
 #include "base/rng.h"
-#include "net/graph.h"
-#include "net/opt.h"
+#include "net/graph/graph.h"
+#include "net/optim/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,9 +109,9 @@ world_deliver(struct world *x)
 	if (!pair_next(x->net, &from, &to, &m))
 		return;
 	if (to < x->W)
-		e = worker_brain_take(x->actor[to].brain, from - x->W, &m);
+		e = worker_state_take(x->actor[to].brain, from - x->W, &m);
 	else
-		e = server_take(x->host[to - x->W].server, &m);
+		e = server_state_take(x->host[to - x->W].server, &m);
 	if (e < 0)
 		world_fault(x, err_line());
 }
@@ -132,7 +132,7 @@ world_stop(struct world *x)
 	struct actor *a = &x->actor[rng_below(&x->chance, x->W)];
 
 	if (a->phase >= STEP && a->phase <= WAIT)
-		worker_brain_stop(a->brain);
+		worker_state_stop(a->brain);
 }
 
 void
@@ -164,7 +164,7 @@ world_run(struct world *x)
 			world_fault(x, "it does not end");
 	}
 	for (uint32_t s = 0; s < x->S && x->why[0] == 0; s++)
-		if (!server_over(x->host[s].server))
+		if (!server_state_over(x->host[s].server))
 			world_fault(x, "a server waits for more");
 	return x->why[0] == 0;
 }
@@ -186,11 +186,11 @@ world_open(struct world *x, uint64_t steps)
 	x->net = pair_new(x->W + x->S, x->seed);
 	x->pieces = x->pieces > 0 ? x->pieces : 1;
 	for (uint32_t s = 0; s < x->S; s++) {
-		struct server_opt so = { .nworkers = x->W, .index = s, .nservers = x->S, .emit = to_worker,
+		struct server_state_opt so = { .nworkers = x->W, .index = s, .nservers = x->S, .emit = to_worker,
 		    .arg = &x->host[s] };
 
 		x->host[s] = (struct host){ .world = x, .index = s };
-		if (server_new(&so, &x->host[s].server) < 0)
+		if (server_state_new(&so, &x->host[s].server) < 0)
 			abort();
 	}
 	for (uint32_t r = 0; r < x->W; r++) {
@@ -210,11 +210,11 @@ void
 world_close(struct world *x)
 {
 	for (uint32_t s = 0; s < x->S; s++)
-		server_free(x->host[s].server);
+		server_state_free(x->host[s].server);
 	for (uint32_t r = 0; r < x->W; r++) {
 		struct actor *a = &x->actor[r];
 
-		worker_brain_free(a->brain);
+		worker_state_free(a->brain);
 		free(a->o.w);
 		free(a->o.aux);
 		free(a->g);
@@ -228,16 +228,16 @@ world_close(struct world *x)
 void
 world_join(const struct world *x, float *w, float *aux, float *state)
 {
-	const struct plan *p = server_plan(x->host[0].server);
+	const struct shard_plan *p = server_state_plan(x->host[0].server);
 	uint32_t states = opt_states(x->hyper.rule);
 
 	for (uint32_t i = 0; i < p->n; i++) {
-		const struct plan_slice *s = &p->slice[i];
+		const struct shard_plan_slice *s = &p->slice[i];
 		const float *sw, *sm;
 
-		server_slice(x->host[s->owner].server, i, &sw, &sm);
-		memcpy((s->kind == PLAN_AUX ? aux : w) + s->first, sw, s->count * sizeof(float));
-		if (state != NULL && s->kind == PLAN_WEIGHTS && !s->frozen)
+		server_state_slice(x->host[s->owner].server, i, &sw, &sm);
+		memcpy((s->kind == SHARD_PLAN_AUX ? aux : w) + s->first, sw, s->count * sizeof(float));
+		if (state != NULL && s->kind == SHARD_PLAN_WEIGHTS && !s->frozen)
 			memcpy(state + s->first * states, sm, s->count * states * sizeof(float));
 	}
 }

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "net/freeze.h"
-#include "ps/server.h"
+#include "ps/server/server_state.h"
 
 #define WORLD_WORKERS	5	/* most of each */
 #define WORLD_SERVERS	4
@@ -24,7 +24,7 @@
 struct host {
 	struct world	*world;
 	uint32_t	 index;
-	struct server	*server;
+	struct server_state	*server;
 };
 
 struct world {

@@ -1,7 +1,7 @@
 /* alias_test - tables of names both ways; those of share/names on the nets that they are for. */
 #include "base/err.h"
 #include "net/alias.h"
-#include "net/script.h"
+#include "net/graph/script.h"
 #include "pics.h"
 #include "tap.h"
 

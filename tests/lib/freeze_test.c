@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "net/freeze.h"
-#include "ps/plan.h"
+#include "ps/shard_plan.h"
 
 /* fc a (28 weights) in block 1, bn (8) in block 2, fc b (15) in none; aux 8. */
 static struct graph *
@@ -77,8 +77,8 @@ shares(const char *rules, uint32_t S, uint32_t bytes)
 {
 	struct graph *g = net();
 	size_t at = 0, least = SIZE_MAX, most = 0, live = 0, own;
-	struct plan *p = NULL;
-	bool good = freeze_rules(g, rules) == 0 && plan_new(g, S, bytes, rules, NULL, &p) == 0;
+	struct shard_plan *p = NULL;
+	bool good = freeze_rules(g, rules) == 0 && shard_plan_new(g, S, bytes, rules, NULL, &p) == 0;
 	uint32_t i = 0, some;
 
 	for (uint32_t s = 0; good && s < S; s++, live += own) {
@@ -97,7 +97,7 @@ shares(const char *rules, uint32_t S, uint32_t bytes)
 	good = good && at == g->P && most - least <= 1 && p->slice[p->lead].owner == 0 && !p->slice[p->lead].frozen;
 	for (uint32_t a = 0; a < g->nw; a++)
 		live -= g->w[a].frozen ? 0 : g->w[a].count;
-	plan_free(p);
+	shard_plan_free(p);
 	graph_free(g);
 	return good && live == 0;
 }

@@ -1,6 +1,6 @@
 /* graph_test - shapes, offsets, counts, limits, and the text there and back. */
 #include "base/err.h"
-#include "net/graph.h"
+#include "net/graph/graph.h"
 #include "tap.h"
 
 #include <stdlib.h>

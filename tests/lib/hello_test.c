@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/err.h"
-#include "ps/gate.h"
+#include "ps/stale.h"
 #include "ps/hello.h"
 #include "wire/msg.h"
 
@@ -64,7 +64,7 @@ main(void)
 	    k.hyper.average.kind == AVERAGE_LOOKAHEAD && k.hyper.average.rate == 0.25f && k.hyper.average.every == 6, "... all of them");
 	is_str(k.mults, "lr:fc*=10;wd:*_bias=0", "... and the rules of the arrays");
 	is(hello_same(&j, &k), 0, "the same job");
-	k.slack = GATE_ASYNC;
+	k.slack = STALE_ASYNC;
 	is(hello_same(&j, &k), ERR_ARG, "another slack is another job");
 	is_str(err_line(), "slack is 4 here and async there", "... and it is said");
 	k.slack = 4;

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/err.h"
-#include "run/hosts.h"
+#include "run/launcher/hosts.h"
 
 #include <stdlib.h>
 

@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/io.h"
-#include "run/agent.h"
+#include "run/agent/agent.h"
 #include "run/ctl.h"
-#include "run/launch.h"
+#include "run/launcher/launch.h"
 
 #include <fcntl.h>
 #include <signal.h>

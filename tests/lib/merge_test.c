@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "net/measure.h"
-#include "net/merge.h"
+#include "net/merge/merge.h"
 #include "tap.h"
 
 #include <dirent.h>

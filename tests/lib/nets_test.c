@@ -4,7 +4,7 @@
  * Counts: mxnet's nets as its own symbols give them, torchvision's as its models do (sum of p.numel()).
  */
 #include "base/err.h"
-#include "net/script.h"
+#include "net/graph/script.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/err.h"
-#include "run/nodelist.h"
+#include "run/launcher/nodelist.h"
 
 static void
 good(const char *list, const char *tasks, const char *want)

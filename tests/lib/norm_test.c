@@ -1,6 +1,6 @@
 /* norm_test - exact sums of squares: the same bits in any order and however cut, and the right root. */
 #include "base/rng.h"
-#include "net/norm.h"
+#include "net/optim/norm.h"
 #include "tap.h"
 
 #include <float.h>

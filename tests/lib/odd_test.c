@@ -1,12 +1,12 @@
 /* odd_test - pictures that decoders stumble on, as they are packed: EXIF's examples upright, the PNG suite taken or refused. */
 #include "base/err.h"
-#include "image/conv.h"
+#include "image/transcode.h"
 #include "source/source.h"
 #include "photo.h"
 #include "tap.h"
 
 static struct img_codec *codec;
-static struct conv *conv;
+static struct transcode *conv;
 static uint8_t *upright[2];	/* how the first of each kind looks, at 1/64 of its size */
 static int good, bad, refused, taken;
 
@@ -50,7 +50,7 @@ look(struct resize *r, const struct source_item *it)
 	const uint8_t *p;
 	struct img pic;
 	size_t n;
-	int e = conv_encoded(conv, it->data, it->n, &p, &n);
+	int e = transcode_encoded(conv, it->data, it->n, &p, &n);
 
 	if (strstr(base, ".jpg") != NULL) {
 		if (e == 0)
@@ -78,7 +78,7 @@ main(void)
 		skip("pictures that decoders stumble on", "no odd-images.tar here");
 		return done();
 	}
-	if (img_codec_new(&codec, IMG_PIXELS) < 0 || conv_new(&conv, &(struct conv_opt){ 0 }) < 0 || resize_new(&r) < 0)
+	if (img_codec_new(&codec, IMG_PIXELS) < 0 || transcode_new(&conv, &(struct transcode_opt){ 0 }) < 0 || resize_new(&r) < 0)
 		return 1;
 	while ((e = source_next(s, &it)) == 1 || e == ERR_ITEM)
 		if (e == 1)
@@ -89,7 +89,7 @@ main(void)
 	is(refused, 14, "the PNG suite's invalid files are refused");
 	is(taken, 161, "its others are taken");
 	source_close(s);
-	conv_free(conv);
+	transcode_free(conv);
 	resize_free(r);
 	img_codec_free(codec);
 	free(upright[0]);

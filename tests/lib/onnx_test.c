@@ -3,7 +3,7 @@
  * number.  What they compute is compared with onnxruntime in tests/peers/onnx.t.
  */
 #include "base/err.h"
-#include "net/onnx.h"
+#include "net/onnx/onnx.h"
 #include "pics.h"
 #include "tap.h"
 

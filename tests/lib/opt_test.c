@@ -1,6 +1,6 @@
 /* opt_test - the update rules against plain arithmetic, and their bits against how a range is cut. */
 #include "base/rng.h"
-#include "net/opt.h"
+#include "net/optim/opt.h"
 #include "tap.h"
 #include "../golden/opt_torch.h"
 

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/err.h"
-#include "run/roster.h"
+#include "run/launcher/roster.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* sched_test - the rate of a step, and texts that are no schedule. */
 #include "base/err.h"
-#include "net/sched.h"
+#include "net/optim/sched.h"
 #include "tap.h"
 
 static double

@@ -1,7 +1,7 @@
 /* script_test - the nets that come along, what scripts may do, and what they may not. */
 #include "base/err.h"
-#include "net/box.h"
-#include "net/script.h"
+#include "net/graph/sandbox.h"
+#include "net/graph/script.h"
 #include "tap.h"
 
 #include <stdlib.h>

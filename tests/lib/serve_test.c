@@ -4,8 +4,8 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "ps/hello.h"
-#include "ps/serve.h"
-#include "ps/worker.h"
+#include "ps/server/serve.h"
+#include "ps/worker/worker.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
 
@@ -120,7 +120,7 @@ learn(struct party *p, struct worker *wk)
 		e = step(p, wk, t);
 	}
 	p->steps = t;
-	if (e == 0 && p->o.slack == GATE_SYNC && (e = worker_sum(wk, v, 2)) == 0 &&
+	if (e == 0 && p->o.slack == STALE_SYNC && (e = worker_sum(wk, v, 2)) == 0 &&
 	    (v[0] != W * (W + 1) / 2 || v[1] != W * 0.5))
 		e = err_fail(ERR_FORMAT, "a sum is wrong");
 	if (e == 0)
@@ -224,7 +224,7 @@ test_sync(void)
 	for (int k = 0; k < 2; k++) {
 		struct job *j = k == 0 ? &a : &b;
 
-		prepare(j, GATE_SYNC);
+		prepare(j, STALE_SYNC);
 		run(j);
 		P = j->graph->P;
 		finish(j);
@@ -245,7 +245,7 @@ test_async(void)
 {
 	static struct job j;
 
-	prepare(&j, GATE_ASYNC);
+	prepare(&j, STALE_ASYNC);
 	run(&j);
 	finish(&j);
 	all_well(&j);
@@ -257,7 +257,7 @@ test_stop(void)
 {
 	static struct job j;
 
-	prepare(&j, GATE_SYNC);
+	prepare(&j, STALE_SYNC);
 	j.workers[1].stop = 2;
 	run(&j);
 	finish(&j);
@@ -271,7 +271,7 @@ test_loss(void)
 {
 	static struct job j;
 
-	prepare(&j, GATE_SYNC);
+	prepare(&j, STALE_SYNC);
 	j.workers[2].quit = 2;
 	run(&j);
 	finish(&j);
@@ -282,7 +282,7 @@ test_loss(void)
 	is(j.servers[0].err, ERR_PEER, "... and the servers end");
 	ok(strstr(j.servers[1].line, "worker 2 is lost") != NULL, "... and say so: %s", j.servers[1].line);
 
-	prepare(&j, GATE_ASYNC);
+	prepare(&j, STALE_ASYNC);
 	j.workers[2].quit = 2;
 	run(&j);
 	finish(&j);
@@ -306,7 +306,7 @@ test_strangers(void)
 	uint8_t key[CONN_KEY];
 	int fd[2 * SERVE_STRANGERS];
 
-	prepare(&j, GATE_SYNC);
+	prepare(&j, STALE_SYNC);
 	conn_key_new(key);
 	j.workers[0].o.key = key;
 	one(&j.workers[0]);
@@ -330,7 +330,7 @@ test_other_job(void)
 	static struct job j;
 	struct worker *first;
 
-	prepare(&j, GATE_SYNC);
+	prepare(&j, STALE_SYNC);
 	is(worker_open(&j.workers[0].o, &first), 0, "the first worker says what the job is");
 	j.workers[1].o.hyper.momentum = 0.5f;
 	one(&j.workers[1]);
@@ -391,7 +391,7 @@ test_late(void)
 	struct conn *first, *second, *third;
 	char why[200];
 
-	prepare(&j, GATE_ASYNC);
+	prepare(&j, STALE_ASYNC);
 	if (conn_dial(j.server[0], j.key, &first) < 0 || wait_for(first, NULL) < 0 ||
 	    conn_dial(j.server[0], j.key, &second) < 0 || wait_for(second, NULL) < 0)
 		abort();

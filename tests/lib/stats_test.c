@@ -1,7 +1,7 @@
 /* stats_test - batch norm's statistics of records: of one batch, of many, and by hand. */
 #include "base/err.h"
 #include "net/init.h"
-#include "ps/stats.h"
+#include "train/stats.h"
 #include "pics.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* trace_test - a file of a few steps: whole after each of them, written by many threads, and nothing outside of its steps. */
-#include "ps/trace.h"
+#include "ps/worker/trace.h"
 #include "base/buf.h"
 #include "base/clk.h"
 #include "base/err.h"

@@ -2,8 +2,8 @@
 #include "tap.h"
 
 #include "base/err.h"
-#include "net/opt.h"
-#include "ps/worker.h"
+#include "net/optim/opt.h"
+#include "ps/worker/worker.h"
 
 #include <stdlib.h>
 
@@ -100,7 +100,7 @@ main(void)
 	opt_fold(fold, stats, g->A, 4, 0.9f);
 	ok(memcmp(aux, fold, g->A * sizeof(float)) == 0, "statistics were folded");
 	is(worker_steps(wk), 6, "steps are counted");
-	is(worker_state(wk, state), 0, "state");
+	is(worker_pull_state(wk, state), 0, "state");
 	ok(memcmp(state, m, g->P * sizeof(float)) == 0, "... is the momentum");
 	one_step(wk, g, 0, NULL, NULL);
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "without samples weights stay");

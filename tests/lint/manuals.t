@@ -13,9 +13,9 @@ options() {
 	grep -oE -- '(^|[^-A-Za-z0-9])-(-[a-z][a-z0-9-]*|[A-Za-z0-9])\b' | grep -oE -- '-(-[a-z][a-z0-9-]*|[A-Za-z0-9])$' | sort -u
 }
 in_code() { # TOOL
-	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' |
+	tool_sources "$1" | awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' |
 		grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
-	cat "cmd/$1".c "cmd/$1"_*.c 2>/dev/null | tr '\n' ' ' | grep -oE '(getopt_long|front_option)\([^"]*"[^"]*"' |
+	tool_sources "$1" | tr '\n' ' ' | grep -oE '(getopt_long|front_option)\([^"]*"[^"]*"' |
 		sed 's/.*"\([^"]*\)"$/\1/; s/[:+]//g' | grep -o . | sed 's/^/-/'
 }
 
@@ -26,10 +26,8 @@ for p in man/*.[157]; do
 	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p: no quotation within another"
 done
 
-for c in cmd/*.c; do
-	t=$(basename "$c" .c) p=man/$(basename "$c" .c).1
-	# What is not a tool has no main.
-	grep -q '^main(' "$c" || continue
+for t in $(tools); do
+	p=man/$t.1
 	ok "$t has a page" test -e "$p"
 	[ -e "$p" ] || continue
 	status 0 "$t --help" "$t" --help
@@ -68,7 +66,7 @@ for n in share/nets/*.lua; do
 done
 
 # A letter stands for one long name, whatever the tool.
-is "$(for c in cmd/*.c; do
+is "$(for c in $(find cmd -name '*.c'); do
 	awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "$c" |
 		sed -n "s/.*{ *\"\([a-z0-9-]*\)\".*'\([A-Za-z0-9]\)' *}.*/\2 \1/p"
 done | sort -u | awk 'seen[$1]++ { print $1 }')" "" "a letter means the same in all tools"

@@ -3,7 +3,8 @@
 cd "$BUILD" || exit 1
 
 # An engine for another version of its library has no object here.
-objects=$(cd "$TOP" && ls lib/*/*.c | sed 's/c$/o/' | while read -r o; do [ -e "$BUILD/$o" ] && echo "$o"; done)
+objects=$(cd "$TOP" &&
+	find lib -name '*.c' ! -path 'lib/engine/cuda/*' | sort | sed 's/c$/o/' | while read -r o; do [ -e "$BUILD/$o" ] && echo "$o"; done)
 # The stem, or its first word; an engine's table is the one name that lib/engine/engine.c lists.
 # shellcheck disable=SC2086
 is "$(nm -A -g --defined-only $objects | awk '{

@@ -8,7 +8,7 @@
 #include "op/nets.h"
 
 #include "net/freeze.h"
-#include "ps/worker.h"
+#include "ps/worker/worker.h"
 
 #define BATCH	4
 #define STEPS	4
@@ -92,7 +92,7 @@ static void
 pull(struct pull *s)
 {
 	nets_must(worker_ready(s->wk));
-	if (!worker_home(s->wk))
+	if (!worker_device_opt(s->wk))
 		nets_must(nets_load(s->e, s->p, s->g, &(struct nets_numbers){ .w = s->l->w, .aux = s->l->aux }));
 }
 
@@ -116,7 +116,7 @@ static void
 step(struct pull *s, const struct kind *k, const struct nets_numbers *v, uint32_t t)
 {
 	float *sum = nets_floats(s->g->P), *d = nets_floats(s->g->P), *stats = nets_floats(s->g->A), *all = nets_floats(s->g->A);
-	const bool home = worker_home(s->wk);
+	const bool home = worker_device_opt(s->wk);
 	struct engine_result r;
 	uint32_t n = 0;
 
@@ -150,7 +150,7 @@ judge(struct pull *s, const struct kind *k, const struct nets_numbers *v)
 	const bool averages = k->more.average.kind != AVERAGE_NONE;
 	struct engine_result r;
 
-	if (averages && worker_home(s->wk)) {
+	if (averages && worker_device_opt(s->wk)) {
 		nets_must(worker_show(s->wk, true));
 	} else if (averages) {
 		nets_must(worker_average(s->wk, s->l->average, &s->l->averaged));
@@ -160,7 +160,7 @@ judge(struct pull *s, const struct kind *k, const struct nets_numbers *v)
 	}
 	nets_must(s->e->evaluate(s->p, NETS_SAMPLES(s->g, v->x, v->y, BATCH), &r, NULL));
 	s->l->loss = r.loss;
-	if (averages && worker_home(s->wk))
+	if (averages && worker_device_opt(s->wk))
 		nets_must(worker_show(s->wk, false));
 }
 
@@ -197,7 +197,7 @@ run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const
 	nets_must(worker_open(&o, &s.wk));
 	nets_must(worker_begin(s.wk, from == NULL ? NULL : &(struct worker_first){ .state = from->state,
 	    .average = averages ? from->average : NULL, .averaged = from->averaged }, &at));
-	l.home = worker_home(s.wk);
+	l.home = worker_device_opt(s.wk);
 	for (uint32_t t = of.first; t < of.end; t++) {
 		pull(&s);
 		step(&s, k, v, t);
@@ -206,7 +206,7 @@ run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const
 	}
 	nets_must(worker_ready(s.wk));
 	nets_must(worker_read(s.wk));
-	nets_must(worker_state(s.wk, l.state));
+	nets_must(worker_pull_state(s.wk, l.state));
 	if (averages)
 		nets_must(worker_average(s.wk, l.average, &l.averaged));
 	worker_close(s.wk);

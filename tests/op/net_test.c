@@ -6,7 +6,7 @@
  */
 #include "op/nets.h"
 
-#include "net/script.h"
+#include "net/graph/script.h"
 
 #define STEPS	2
 

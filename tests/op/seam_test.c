@@ -348,7 +348,7 @@ update(const struct engine *e, struct engine_dev *dev)
 	nets_must(e->update(dev, a, a + N, a + 2 * N, 0, 32, &clipped));
 	opt_step(b, b + N, b + 2 * N, N, 32, &hyper);
 	opt_step(b, b + N, b + 2 * N, 1, 32, &clipped);
-	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: updates have net/opt.h's bits", e->name);
+	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: updates have net/optim/opt.h's bits", e->name);
 	nets_must(e->update(dev, a, NULL, a + 2 * N, N, 2, &fold));
 	opt_fold(b, b + 2 * N, N, 2, fold.momentum);
 	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: and so have running statistics", e->name);

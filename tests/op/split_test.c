@@ -6,7 +6,7 @@
  */
 #include "op/nets.h"
 
-#include "engine/split.h"
+#include "engine/split/split.h"
 
 #include <pthread.h>
 

@@ -24,7 +24,7 @@ static void
 touch(void *arg, const struct plan_view *v)
 {
 	struct life *t = arg;
-	struct places_buf *b = &t->p->buf[v->buf];
+	struct memplan_buf *b = &t->p->buf[v->buf];
 
 	if (b->first == PLAN_NONE)
 		b->first = t->step;
@@ -36,7 +36,7 @@ keep(struct plan_kept *k, size_t bytes)
 {
 	size_t at = k->all;
 
-	k->all += places_round(bytes);
+	k->all += memplan_round(bytes);
 	return at;
 }
 
@@ -64,7 +64,7 @@ kept(struct engine_plan *p)
 	k->scale = keep(k, 2 * sizeof(float));
 	k->small_bytes = k->all - k->small;
 	k->mean = keep(k, (size_t)in->c * in->h * in->w * sizeof(float));
-	k->batch = keep(k, 2 * places_round(n * in->c * in->h * in->w * sizeof(float) / 2));
+	k->batch = keep(k, 2 * memplan_round(n * in->c * in->h * in->w * sizeof(float) / 2));
 	for (uint32_t i = 0; i < p->nmul; i++)
 		p->mul[i].held = keep(k, p->mul[i].weight_bytes);
 	for (uint32_t i = 0; i < p->nmul; i++) {
@@ -91,8 +91,8 @@ scratch(struct engine_plan *p)
 			p->sums_bytes = bytes;
 	}
 	for (uint32_t i = 0; i < p->nmul; i++)
-		if (places_round(p->mul[i].weight_bytes) > p->weight_bytes)
-			p->weight_bytes = places_round(p->mul[i].weight_bytes);
+		if (memplan_round(p->mul[i].weight_bytes) > p->weight_bytes)
+			p->weight_bytes = memplan_round(p->mul[i].weight_bytes);
 }
 
 int
@@ -100,7 +100,7 @@ arena_place(struct engine_plan *p)
 {
 	for (uint32_t s = 0; s < p->nstep; s++)
 		arena_views(&p->step[s], touch, &(struct life){ p, s });
-	if (places_find(p->buf, p->nbuf, &p->arena_bytes) < 0)
+	if (memplan_place(p->buf, p->nbuf, &p->arena_bytes) < 0)
 		return plan_nomem(p);
 	kept(p);
 	scratch(p);

@@ -1,7 +1,7 @@
 /* join - slices of several GPUs' gradients into one sum, as soon as all of them have it. */
 #include "engine/cuda/join.h"
 
-#include "engine/cuda/nccl.h"
+#include "engine/cuda/device/nccl.h"
 #include "engine/cuda/watch.h"
 
 #include "base/err.h"

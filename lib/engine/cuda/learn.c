@@ -47,7 +47,7 @@ int
 learn_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
-	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states, head = places_round(sizeof(struct kernel_pace));
+	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states, head = memplan_round(sizeof(struct kernel_pace));
 	const struct kernel_pace now = pace(hyper, n);
 	struct kernel_opt a = rule(hyper);
 	struct device *d = dev->d;

@@ -78,7 +78,7 @@ learn_room(size_t *all, size_t bytes)
 {
 	size_t at = *all;
 
-	*all += places_round(bytes);
+	*all += memplan_round(bytes);
 	return at;
 }
 

@@ -1,5 +1,5 @@
 /*
- * learn_muon - net/muon.h on the GPU: matrices of one shape in one product.
+ * learn_muon - net/optim/muon.h on the GPU: matrices of one shape in one product.
  *
  * Nothing is transposed, but factors are: a matrix X of more columns than rows turns by
  * A = X X^T and (b A + c A A) X, another by A = X^T X and X (b A + c A A)^T.  Each product
@@ -45,7 +45,7 @@ place(struct learn *l, const struct engine_range *const *order)
 
 		if (s == NULL || s->rows != r->rows || s->cols != cols) {
 			s = &m->shape[m->nshape++];
-			m->numbers = places_round(m->numbers * sizeof(float)) / sizeof(float);
+			m->numbers = memplan_round(m->numbers * sizeof(float)) / sizeof(float);
 			*s = (struct learn_shape){ .rows = r->rows, .cols = cols, .at = m->numbers };
 		}
 		s->count++;

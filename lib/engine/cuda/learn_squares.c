@@ -2,7 +2,7 @@
  * learn_squares - sums of the squares of parts of an array.
  *
  * A square of an f32 is exact in f64 and sums are taken in f64, in strips, so that what comes out
- * is the exact sums of net/norm.h but for some units of its last place, and the same on every run.
+ * is the exact sums of net/optim/norm.h but for some units of its last place, and the same on every run.
  */
 #include "engine/cuda/learn.h"
 

@@ -127,18 +127,18 @@ take_pinned(struct engine_plan *p)
 	int e;
 
 	p->up_mean = p->kept.small_bytes;
-	p->up_batch = p->up_mean + places_round(picture);
-	p->up_w = p->up_batch + 2 * places_round(n * picture / 2);
-	if ((e = device_pin(p->dev->d, p->up_w + places_round(p->graph->P * sizeof(float)), &up)) < 0)
+	p->up_batch = p->up_mean + memplan_round(picture);
+	p->up_w = p->up_batch + 2 * memplan_round(n * picture / 2);
+	if ((e = device_pin(p->dev->d, p->up_w + memplan_round(p->graph->P * sizeof(float)), &up)) < 0)
 		return e;
 	p->up = up;
 	memset(p->up, 0, p->kept.small_bytes);
-	p->down_stats = places_round(p->graph->P * sizeof(float));
-	p->down_prob = p->down_stats + places_round(p->graph->A * sizeof(float));
-	p->down_loss = p->down_prob + places_round(n * p->graph->classes * sizeof(float));
-	p->down_before = p->down_loss + places_round(n * sizeof(float));
-	p->down_bad = p->down_before + places_round(n * sizeof(uint32_t));
-	all = p->down_bad + places_round(sizeof(uint32_t));
+	p->down_stats = memplan_round(p->graph->P * sizeof(float));
+	p->down_prob = p->down_stats + memplan_round(p->graph->A * sizeof(float));
+	p->down_loss = p->down_prob + memplan_round(n * p->graph->classes * sizeof(float));
+	p->down_before = p->down_loss + memplan_round(n * sizeof(float));
+	p->down_bad = p->down_before + memplan_round(n * sizeof(uint32_t));
+	all = p->down_bad + memplan_round(sizeof(uint32_t));
 	e = device_pin(p->dev->d, all, &down);
 	p->down = down;
 	return e;
@@ -148,7 +148,7 @@ take_pinned(struct engine_plan *p)
 static int
 fits(const struct engine_plan *p)
 {
-	size_t want = p->arena_bytes + p->kept.all + places_round(p->sums_bytes) + p->weight_bytes, left, all;
+	size_t want = p->arena_bytes + p->kept.all + memplan_round(p->sums_bytes) + p->weight_bytes, left, all;
 	int e = device_memory(p->dev->d, &left, &all);
 
 	if (e < 0 || want <= left)

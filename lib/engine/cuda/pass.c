@@ -191,7 +191,7 @@ place_of(const struct engine_plan *p, uint32_t slot)
 {
 	const struct graph_node *in = &p->graph->node[0];
 
-	return slot * places_round((size_t)p->batch * in->c * in->h * in->w * sizeof(float) / 2);
+	return slot * memplan_round((size_t)p->batch * in->c * in->h * in->w * sizeof(float) / 2);
 }
 
 /* Before a place of `up` is written: nothing of it is on its way any more. */

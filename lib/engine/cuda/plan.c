@@ -32,7 +32,7 @@ static uint32_t
 new_buf(struct engine_plan *p, size_t bytes)
 {
 	assert(p->nbuf < p->most_bufs);
-	p->buf[p->nbuf] = (struct places_buf){ .bytes = bytes, .first = PLAN_NONE };
+	p->buf[p->nbuf] = (struct memplan_buf){ .bytes = bytes, .first = PLAN_NONE };
 	return p->nbuf++;
 }
 

@@ -24,10 +24,10 @@
 #ifndef ENGINE_CUDA_PLAN_H
 #define ENGINE_CUDA_PLAN_H
 
-#include "engine/cuda/blas.h"
-#include "engine/cuda/dnn.h"
-#include "engine/cuda/kernel.h"
-#include "engine/places.h"
+#include "engine/cuda/device/blas.h"
+#include "engine/cuda/device/dnn.h"
+#include "engine/cuda/kernel/kernel.h"
+#include "engine/memplan.h"
 
 #include <assert.h>
 
@@ -158,7 +158,7 @@ struct engine_plan {
 	bool		    tf32, any_order;
 	struct plan_step   *step;
 	uint32_t	    nstep, most_steps, nforward;	/* the first nforward are the pass forward */
-	struct places_buf  *buf;
+	struct memplan_buf  *buf;
 	uint32_t	    nbuf, most_bufs;
 	struct plan_mul	   *mul;
 	uint32_t	    nmul, ndrop;

@@ -7,9 +7,9 @@
 _Static_assert(KERNEL_RELU == (int)GRAPH_RELU && KERNEL_TANH == (int)GRAPH_TANH && KERNEL_SIGMOID == (int)GRAPH_SIGMOID &&
     KERNEL_LINEAR == (int)GRAPH_LINEAR && KERNEL_LEAKY == (int)GRAPH_LEAKY && KERNEL_ELU == (int)GRAPH_ELU &&
     KERNEL_GELU == (int)GRAPH_GELU && KERNEL_GELU_TANH == (int)GRAPH_GELU_TANH && KERNEL_SWISH == (int)GRAPH_SWISH,
-    "kernel_act.h counts activations as net/graph.h");
+    "kernel_act.h counts activations as net/graph/graph.h");
 _Static_assert(KERNEL_WINDOW == (int)GRAPH_WINDOW && KERNEL_PADDED == (int)GRAPH_PADDED && KERNEL_INSIDE == (int)GRAPH_INSIDE,
-    "kernel_pool.h counts divisors as net/graph.h");
+    "kernel_pool.h counts divisors as net/graph/graph.h");
 
 /* What a step is run with. */
 struct run {

@@ -38,7 +38,7 @@ run_bn_scratch(uint32_t m, uint32_t c)
 {
 	uint32_t n = cut(m, c).n;
 
-	return places_round(((size_t)n + joined(n)) * 2 * c * sizeof(float));
+	return memplan_round(((size_t)n + joined(n)) * 2 * c * sizeof(float));
 }
 
 /* The sums [strips.n, c] at sums become one at to.  Behind them is room for what they are joined to on the way. */

@@ -22,7 +22,7 @@ aligned(const void *at)
 }
 
 static struct dnn_shape
-conv_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, enum dnn_way way)
+transcode_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, enum dnn_way way)
 {
 	const struct graph_node *l = node(p, m);
 
@@ -39,7 +39,7 @@ conv_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, en
 static struct dnn_shape
 fused_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
 {
-	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
+	struct dnn_shape s = transcode_shape(p, m, n, DNN_FORWARD);
 
 	if (node(p, m)->bias_at >= 0)
 		s.bias = aligned(run_added(p, (uint32_t)(m - p->mul)));
@@ -53,7 +53,7 @@ static struct dnn_shape
 eval_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
 {
 	const struct plan_step *bn = &p->step[m->bn];
-	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
+	struct dnn_shape s = transcode_shape(p, m, n, DNN_FORWARD);
 
 	s.bias = aligned(run_added(p, (uint32_t)(m - p->mul)));
 	s.more = bn->parts > 0;
@@ -148,7 +148,7 @@ forget(struct plan_set *set)
 static int
 grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
 {
-	size_t all = places_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
+	size_t all = memplan_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
 	void *was = p->scratch, *now;
 	int e;
 
@@ -174,7 +174,7 @@ known(const struct engine_plan *p, const struct plan_set *set, const struct dnn_
 	for (uint32_t k = 0; k < p->nmul; k++) {
 		const struct dnn *of = set->dnn[3 * k + shape->way];
 		struct dnn_shape other = shape->way == DNN_FORWARD && set->fused[k] ? fused_shape(p, &p->mul[k], set->n) :
-		    conv_shape(p, &p->mul[k], set->n, shape->way);
+		    transcode_shape(p, &p->mul[k], set->n, shape->way);
 
 		if (of != NULL && memcmp(&other, shape, sizeof(other)) == 0)
 			return of;
@@ -216,7 +216,7 @@ static int
 open_conv(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way, size_t *bytes)
 {
 	const struct plan_mul *m = &p->mul[i];
-	const struct dnn_shape plain = conv_shape(p, m, set->n, way), fused = fused_shape(p, m, set->n);
+	const struct dnn_shape plain = transcode_shape(p, m, set->n, way), fused = fused_shape(p, m, set->n);
 	struct dnn **c = &set->dnn[3 * i + way];
 	int e;
 

@@ -1,0 +1,218 @@
+/* progress - what the workers print into a line of progress each, below what scrolls by. */
+#include "dlaunch/dlaunch.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "log/logline.h"
+#include "log/tsv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE	1024	/* bytes of a line that are looked at */
+
+/* How far one worker is, as its log says; what is not known is 0, NAN or LOGLINE_WHOLE. */
+struct state {
+	uint64_t epochs, epoch_steps, steps;	/* of the whole run, by the comment at the log's head */
+	uint64_t at;				/* epoch, or step where by_step */
+	bool	 by_step, told;
+	uint64_t step, first_step;		/* updates; the first that was seen, */
+	double	 first_s;			/* then */
+	double	 speed, loss;
+};
+
+struct dlaunch_watch {
+	const struct hosts *hosts;
+	const struct roster *roster;
+	struct state *state;		/* [roster->n] */
+	bool	 same;			/* standard output is a terminal too, and so may be the same */
+};
+
+static uint64_t
+number(const char *line, const char *key)
+{
+	const char *p = strstr(line, key);
+
+	return p != NULL ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+static void
+take_line(struct state *s, const char *line)
+{
+	struct logline l;
+	struct tsv_row r;
+
+	if (strncmp(line, "# tally ", 8) == 0) {
+		s->epochs = number(line, " epochs=");
+		s->epoch_steps = number(line, " epoch_steps=");
+		s->steps = number(line, " steps=");
+		return;
+	}
+	if (logline_parse(line, &l) <= 0)
+		return;
+	if (l.at != LOGLINE_WHOLE) {
+		s->at = l.at;
+		s->by_step = l.by_step;
+		s->told = true;
+	}
+	if (l.has[LOGLINE_SPEED])
+		s->speed = l.value[LOGLINE_SPEED];
+	if (l.has[LOGLINE_TRAIN_LOSS])
+		s->loss = l.value[LOGLINE_TRAIN_LOSS];
+	if (tsv_parse(line, &r) <= 0 || r.event != TSV_STEP)
+		return;
+	s->at = r.epoch;
+	s->by_step = false;
+	s->told = true;
+	s->step = r.step;
+	s->loss = r.loss;
+	s->speed = r.samples_per_s;
+	if (s->first_s == 0) {
+		s->first_step = r.step;
+		s->first_s = clk_s();
+	}
+}
+
+static void
+took(void *arg, const struct member *m, const char *text, size_t n)
+{
+	struct dlaunch_watch *w = arg;
+	struct state *s = &w->state[m - w->roster->m];
+	const char *end = text + n, *nl;
+	char line[LINE];
+
+	for (; m->what.role == JOB_WORKER && text < end && (nl = memchr(text, '\n', (size_t)(end - text))) != NULL; text = nl + 1)
+		if (nl - text < LINE) {
+			memcpy(line, text, (size_t)(nl - text));
+			line[nl - text] = 0;
+			take_line(s, line);
+		}
+}
+
+static void
+add_state(struct progress_line *l, const struct state *s)
+{
+	uint64_t all = s->epochs * s->epoch_steps;
+	double ran = clk_s() - s->first_s;
+
+	if (all == 0 || (s->steps > 0 && s->steps < all))
+		all = s->steps;
+	if (!s->told)
+		progress_add(l, ": runs");
+	else if (s->by_step)
+		progress_add(l, ": step %" PRIu64, s->at);
+	else if (s->epochs > 0 && s->epoch_steps > 0)
+		progress_add(l, ": epoch %" PRIu64 "/%" PRIu64, s->at + 1, s->epochs);
+	else
+		progress_add(l, ": epoch %" PRIu64, s->at + 1);
+	progress_spare(l, 3);
+	if (s->step > 0 && s->epoch_steps > 0)
+		progress_add(l, ", batch %" PRIu64 "/%" PRIu64, (s->step - 1) % s->epoch_steps + 1, s->epoch_steps);
+	progress_spare(l, 2);
+	if (s->speed > 0)
+		progress_add(l, ", %.1f samples/s", s->speed);
+	progress_spare(l, 4);
+	if (s->loss > 0)
+		progress_add(l, ", loss %.4f", s->loss);
+	progress_spare(l, 5);
+	if (s->step > s->first_step && all > s->step && ran > 0.5)
+		progress_left(l, ran * (double)(all - s->step) / (double)(s->step - s->first_step));
+}
+
+static void
+fill(const struct dlaunch_watch *w, uint32_t i, struct progress_line *l)
+{
+	const struct member *m = &w->roster->m[i];
+	char name[32], how[64];
+
+	roster_name(m, name);
+	*l = (struct progress_line){ .mood = PROGRESS_BUSY };
+	progress_add(l, "%s", name);
+	progress_spare(l, 1);
+	progress_add(l, " on %s", w->hosts->host[m->host].login);
+	l->head = (unsigned)strlen(l->text);
+	progress_spare(l, 0);
+	switch (m->state) {
+	case ROSTER_WAITING:
+		progress_add(l, ": not started");
+		break;
+	case ROSTER_RUNNING:
+		add_state(l, &w->state[i]);
+		break;
+	case ROSTER_ENDED:
+		l->mood = m->status == 0 ? PROGRESS_GOOD : PROGRESS_BAD;
+		roster_how(m->status, how);
+		progress_add(l, ": %s, after %.1f s", how, m->seconds);
+		break;
+	case ROSTER_LOST:
+		l->mood = PROGRESS_BAD;
+		progress_add(l, ": lost with its host");
+		break;
+	}
+}
+
+/* The workers that there is room for, and how many there are more. */
+static void
+show(void *arg)
+{
+	struct progress_line line[PROGRESS_LINES];
+	const struct dlaunch_watch *w = arg;
+	unsigned n = 0, room, more = 0;
+
+	if (!progress_due())
+		return;
+	room = progress_room();
+	for (uint32_t i = 0; i < w->roster->n; i++)
+		if (w->roster->m[i].what.role == JOB_WORKER) {
+			more += n == room;
+			if (n < room)
+				fill(w, i, &line[n++]);
+		}
+	if (more > 0) {
+		line[n - 1] = (struct progress_line){ .text = "" };
+		progress_add(&line[n - 1], "and %u workers more", more + 1);
+	}
+	progress_draw(line, n);
+}
+
+static void
+hide(void *arg, bool err)
+{
+	const struct dlaunch_watch *w = arg;
+
+	if (err || w->same)
+		progress_clear();
+}
+
+struct launch_watch
+dlaunch_watch(const struct hosts *h, const struct roster *r)
+{
+	struct dlaunch_watch *w;
+
+	progress_start(PROGRESS_SILENT);
+	if (!progress_draws())
+		return (struct launch_watch){ .arg = NULL };
+	w = calloc(1, sizeof(*w));
+	if (w == NULL || (w->state = calloc(r->n, sizeof(*w->state))) == NULL)
+		front_die(NULL, err_nomem());
+	w->hosts = h;
+	w->roster = r;
+	w->same = isatty(STDOUT_FILENO);
+	return (struct launch_watch){ w, took, hide, show };
+}
+
+void
+dlaunch_watch_end(struct launch_watch *l)
+{
+	struct dlaunch_watch *w = l->arg;
+
+	progress_clear();
+	if (w != NULL)
+		free(w->state);
+	free(w);
+}

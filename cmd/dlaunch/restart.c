@@ -1,0 +1,42 @@
+/* restart - a job that ended before its time, started again. */
+#include "dlaunch/dlaunch.h"
+#include "front.h"
+
+#include "base/err.h"
+
+#include <poll.h>
+
+#define AGAIN		254	/* with which a program asks dmlc-core's trackers to be started again (tracker/local.py) */
+#define LAST_SIGNAL	64
+#define LONGEST_S	60
+
+bool
+dlaunch_again(const struct roster *r)
+{
+	if (r->stopped)
+		return false;
+	return r->code == FRONT_AGAIN || r->code == AGAIN || (r->code > 128 && r->code <= 128 + LAST_SIGNAL);
+}
+
+void
+dlaunch_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv, struct words *env)
+{
+	int e;
+
+	if ((e = words_add_all(argv, c->argv)) == 0 && !c->dmlc && (attempts > 0 || resume))
+		e = words_add(argv, "--resume-last");
+	if (e == 0 && c->env.v != NULL)
+		e = words_add_all(env, c->env.v);
+	if (e == 0 && (e = words_add(env, "DMLC_NUM_ATTEMPT=%u", attempts)) == 0)
+		return;
+	front_die(NULL, e);
+}
+
+void
+dlaunch_pause(uint32_t attempts, uint32_t most, int signals)
+{
+	int seconds = attempts < 2 ? 0 : attempts < 8 ? 1 << (attempts - 2) : LONGEST_S;
+
+	front_say("starts again, %u of %u", attempts, most);
+	poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, seconds * 1000);
+}

@@ -1,0 +1,365 @@
+/* run - a job from its start to its end, and an agent's part of it. */
+#include "dlaunch/dlaunch.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "base/io.h"
+#include "run/launcher/launch.h"
+#include "run/outfile.h"
+#include "run/launcher/rsh.h"
+#include "run/launcher/sync.h"
+#include "wire/conn.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define OWN_FILES	24	/* standard ones, signals, a job's directory, output by rank, what is open for a moment */
+#define REMOTE_FILES	4	/* the pipes to a remote shell, and one while they are made */
+
+void
+dlaunch_self(char path[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (n < 0)
+		front_die("/proc/self/exe", err_sys("read"));
+	path[n] = 0;
+}
+
+int
+dlaunch_signals(const int *listened)
+{
+	static const int unasked[] = { SIGPIPE, SIGHUP, SIGINT, SIGTSTP, SIGTTIN };
+	struct sigaction old;
+	sigset_t set, all;
+	int fd;
+
+	sigemptyset(&set);
+	sigemptyset(&all);
+	for (; *listened != 0; listened++) {
+		sigaddset(&all, *listened);
+		if (*listened == SIGCHLD || (sigaction(*listened, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+			sigaddset(&set, *listened);
+	}
+	for (size_t i = 0; i < sizeof(unasked) / sizeof(unasked[0]); i++)
+		sigaddset(&all, unasked[i]);
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	if ((fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+		front_die("signals", err_sys("signalfd"));
+	return fd;
+}
+
+/* What a job needs to be started, once or again. */
+struct start {
+	struct hosts	 hosts;
+	struct words	 rsh, server;
+	bool		 remote;	/* through rsh; else the agent is a child of this process */
+	char		 dir[PATH_MAX], agent[PATH_MAX];
+	struct buf	 hosts_text;	/* of the hosts file, or what would be in one */
+	char		 id[JOB_RECORD_ID + 1];	/* of a detached job; else "" */
+	struct jobdir	*job;
+	int		 signals;
+};
+
+/* The hosts are those of the file, else those that the remote shell knows, else this machine; of a job taken over, those it began with. */
+static void
+read_hosts(const struct dlaunch *c, struct start *s)
+{
+	static const char here[] = "localhost addr=127.0.0.1";
+	const char *name = c->hosts_file != NULL ? c->hosts_file : c->rsh != NULL ? "SLURM_JOB_NODELIST" : "";
+	struct buf *text = &s->hosts_text;
+	int e;
+
+	s->remote = c->hosts_file != NULL || c->rsh != NULL;
+	if (c->retake != NULL)
+		e = jobdir_get(s->job, "hosts", HOSTS_FILE, text);
+	else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0)
+		err_within("%s", c->hosts_file);
+	else if (c->hosts_file != NULL)
+		e = 0;
+	else if (c->rsh != NULL)
+		e = rsh_hosts(c->rsh, text);
+	else
+		e = buf_put(text, here, strlen(here));
+	if (e >= 0 && c->hosts_file == NULL && c->rsh != NULL && text->n == 0)
+		front_wrong("--rsh %s: on which hosts? -H names them", c->rsh);
+	if (e < 0 || (e = hosts_parse(&s->hosts, name, text->p, text->n)) < 0)
+		front_die(NULL, e);
+}
+
+static void
+read_rsh(const struct dlaunch *c, struct start *s)
+{
+	bool port;
+
+	if (rsh_words(c->rsh != NULL ? c->rsh : "ssh", &s->rsh, &port) < 0)
+		front_wrong("--rsh: %s", err_line());
+	for (uint32_t i = 0; i < s->hosts.n && s->remote; i++)
+		if (s->hosts.host[i].port != 0 && !port)
+			front_wrong("host %s has a port, and --rsh no {port}", s->hosts.host[i].login);
+}
+
+/* A path that the remote side's shell must not take apart goes to it as it is: shells and srun differ in what quotes do. */
+static void
+read_agent(const struct dlaunch *c, struct start *s)
+{
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%,=-";
+
+	if (c->remote != NULL && s->remote) {
+		snprintf(s->agent, sizeof(s->agent), "%s", c->remote);
+		return;
+	}
+	dlaunch_self(s->agent);
+	if (s->remote && s->agent[strspn(s->agent, plain)] != 0)
+		front_wrong("%s: a remote shell could take this path apart; say another by --remote", s->agent);
+}
+
+static void
+prepare(const struct dlaunch *c, struct start *s)
+{
+	read_hosts(c, s);
+	read_rsh(c, s);
+	read_agent(c, s);
+	if (c->dir != NULL)
+		snprintf(s->dir, sizeof(s->dir), "%s", c->dir);
+	else if (getcwd(s->dir, sizeof(s->dir)) == NULL)
+		front_die("working directory", err_sys("read"));
+	if (words_split(&s->server, c->server) < 0 || s->server.n == 0)
+		front_wrong("--server-command: %s", s->server.n == 0 ? "no word in it" : err_line());
+}
+
+/* Files of the processes' own, empty. */
+static void
+begin_output(const char *dir, const struct roster *r)
+{
+	int e = outfile_dir(dir);
+
+	for (uint32_t i = 0; i < r->n && e == 0; i++)
+		e = outfile_begin(dir, &r->m[i].what);
+	if (e < 0)
+		front_die("--output", e);
+}
+
+/* The job's key as hexadecimal digits. */
+static void
+new_key(char text[JOB_KEY + 1])
+{
+	uint8_t key[CONN_KEY];
+	int e = conn_key_new(key);
+
+	if (e < 0)
+		front_die("key", e);
+	conn_key_text(key, text);
+	explicit_bzero(key, sizeof(key));
+}
+
+/* A detached job has an id, by which its agents are found again. */
+static void
+new_id(struct start *s)
+{
+	char key[JOB_KEY + 1];
+
+	new_key(key);
+	snprintf(s->id, sizeof(s->id), "%.*s", (int)JOB_RECORD_ID, key);
+}
+
+static int
+save_record(void *arg, const void *p, size_t n)
+{
+	return jobdir_put(arg, "record", p, n);
+}
+
+static void
+say_of_host(void *arg, const struct host *host, const char *line)
+{
+	(void)arg;
+	front_say("host %s: %s", host->login, line);
+}
+
+/* Copies "DIR" or "DIR:TO" to the hosts.  Returns 0 or the exit status. */
+static int
+sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *roster)
+{
+	const char *colon = strrchr(c->sync, ':');
+	char *from = strndup(c->sync, colon != NULL ? (size_t)(colon - c->sync) : strlen(c->sync)), *real;
+	int signo, e;
+
+	if (from == NULL)
+		front_die("--sync", err_nomem());
+	if ((real = realpath(from, NULL)) == NULL)
+		front_die("--sync", err_sys("%s", from));
+	e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
+	    .from = real, .to = colon != NULL ? colon + 1 : real, .signals = s->signals, .say = say_of_host }, &signo);
+	if (e < 0)
+		front_warn("--sync", e);
+	free(from);
+	free(real);
+	return e == 0 ? 0 : e == ERR_STOP ? 128 + signo : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
+}
+
+static int
+launch(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts, const struct job_record *from)
+{
+	char key[JOB_KEY + 1] = "", *none[] = { NULL };
+	struct words argv = { 0 }, env = { 0 };
+	struct launch_watch watch;
+	int status;
+
+	dlaunch_attempt(c, attempts, c->resume != NULL, &argv, &env);
+
+	if (!c->dmlc && c->servers > 0)
+		new_key(key);
+	watch = dlaunch_watch(&s->hosts, roster);
+	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
+	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
+	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
+		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .spool_kib = c->spool_mib << 10, .argv = argv.v,
+		.env = env.v, .server_argv = s->server.v,
+		.each = c->each.v != NULL ? c->each.v : none },
+	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
+	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
+	    .keep = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record, .arg = s->job, .from = from },
+	    .verbose = c->verbose, .wait = c->wait, .watch = watch, .dir = c->output }, roster);
+	dlaunch_watch_end(&watch);
+	explicit_bzero(key, sizeof(key));
+	words_free(&argv);
+	words_free(&env);
+	if (status != 0 || c->verbose)
+		dlaunch_show_exits(roster, &s->hosts);
+	return status;
+}
+
+static void
+make_roster(const struct dlaunch *c, const struct start *s, struct roster *roster)
+{
+	int e = roster_make(roster, &s->hosts, c->dmlc, c->servers, c->workers);
+
+	if (e < 0)
+		front_die(NULL, e);
+}
+
+/* Attempts, up to one that ends well or as another would. */
+static int
+attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
+{
+	uint32_t first = c->retake != NULL ? c->retake->attempt : 0;
+	int status = launch(c, s, roster, first, c->retake);
+
+	for (uint32_t i = first + 1; i <= c->restarts && status != 0 && dlaunch_again(roster); i++) {
+		dlaunch_pause(i, c->restarts, s->signals);
+		roster_free(roster);
+		make_roster(c, s, roster);
+		status = launch(c, s, roster, i, NULL);
+	}
+	return status;
+}
+
+/* As many files may be open as the hosts' pipes need; a limit that is lower is raised, where that is allowed. */
+static void
+make_room(const struct roster *roster)
+{
+	const rlim_t need = OWN_FILES + (rlim_t)REMOTE_FILES * roster->hosts;
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &most) < 0 || most.rlim_cur >= need)
+		return;
+	if (most.rlim_max < need)
+		front_die(NULL, err_fail(ERR_LIMIT, "%u hosts need %llu open files, and %llu are allowed (ulimit -n)",
+		    roster->hosts, (unsigned long long)need, (unsigned long long)most.rlim_max));
+	most.rlim_cur = need;
+	if (setrlimit(RLIMIT_NOFILE, &most) < 0)
+		front_die("open files", err_sys("setrlimit"));
+}
+
+/* What was printed behind the record comes again. */
+static void
+cut_output(const struct dlaunch *c, const struct roster *roster, const struct jobdir *d)
+{
+	const struct job_record *r = c->retake;
+	int e;
+
+	if ((e = jobdir_cut(d, "out", r->out)) == 0)
+		e = jobdir_cut(d, "err", r->err);
+	for (uint32_t i = 0; i < roster->n && i < r->n && c->output != NULL && e == 0; i++)
+		if ((e = outfile_cut(c->output, &roster->m[i].what, true, r->m[i].out)) == 0)
+			e = outfile_cut(c->output, &roster->m[i].what, false, r->m[i].err);
+	if (e < 0)
+		front_die(d->name, e);
+}
+
+static void
+say_resumed(const struct jobdir *d)
+{
+	struct jobdir_state state;
+	char when[32] = "";
+	struct tm tm;
+
+	if (jobdir_look(d, &state) == 0 && localtime_r(&state.since, &tm) != NULL)
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	front_say("job %s is resumed%s%s", d->name, when[0] != 0 ? ", " : "", when);
+}
+
+/* The job has a directory, and this process is its launcher. */
+static void
+enter(const struct dlaunch *c, struct start *s, const struct roster *roster)
+{
+	struct jobdir *d = s->job;
+	int e;
+
+	if (c->retake != NULL)
+		cut_output(c, roster, d);
+	else if (c->resume == NULL && (c->job != NULL || c->detach))
+		dlaunch_job(c, d);
+	if (c->retake != NULL)
+		memcpy(s->id, c->retake->id, sizeof(s->id));
+	else if (c->detach)
+		new_id(s);
+	if (c->detach && c->retake == NULL && (e = jobdir_put(d, "hosts", s->hosts_text.p, s->hosts_text.n)) < 0)
+		front_die("--detach", e);
+	/* Before it is told of: who ends it at once must reach it. */
+	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
+	if (c->detach)
+		dlaunch_detach(d, c->resume != NULL || c->retake != NULL);
+	/* What follows in its files is of another run. */
+	if (c->detach && c->resume != NULL && c->retake == NULL)
+		say_resumed(d);
+	if (c->output != NULL && c->resume == NULL && c->retake == NULL)
+		begin_output(c->output, roster);
+}
+
+int
+dlaunch_run(const struct dlaunch *c, struct jobdir *d)
+{
+	struct start s = { .job = d };
+	struct roster roster;
+	int status = 0;
+
+	prepare(c, &s);
+	make_roster(c, &s, &roster);
+	if (c->dry) {
+		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
+	} else {
+		make_room(&roster);
+		enter(c, &s, &roster);
+		if (c->sync != NULL && c->retake == NULL)
+			status = sync_hosts(c, &s, &roster);
+		if (status == 0)
+			status = attempts(c, &s, &roster);
+		if (d->dir >= 0 && jobdir_end(d, status) < 0)
+			front_warn("--job", ERR_SYS);
+	}
+	roster_free(&roster);
+	hosts_free(&s.hosts);
+	buf_free(&s.hosts_text);
+	words_free(&s.rsh);
+	words_free(&s.server);
+	return status;
+}

@@ -1,0 +1,195 @@
+/* extract - records in, a directory of pictures out, with a list that packs them again. */
+#include "im2rec/im2rec.h"
+
+#include "base/err.h"
+#include "source/names.h"
+#include "record/beside.h"
+#include "record/newtext.h"
+#include "front.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME		256	/* bytes of a file's name, or of a directory's */
+#define CLASS_NAME	200	/* of a class's name that are kept */
+
+struct extracting {
+	const char	*dir;
+	struct names	 classes;
+	struct newtext	 list;
+};
+
+/* The names in a .labels file, a line each; none where there is no such file. */
+static int
+read_classes(struct names *l, const char *rec)
+{
+	char *path = beside_name(rec, ".labels");
+	struct buf text = { 0 };
+	int e = path != NULL ? 0 : err_nomem();
+
+	if (e == 0 && access(path, R_OK) == 0)
+		e = io_slurp(path, NAMES_BYTES, &text);
+	for (size_t i = 0; e == 0 && i < text.n;) {
+		const uint8_t *end = memchr(text.p + i, '\n', text.n - i);
+		size_t n = (end != NULL ? (size_t)(end - text.p) : text.n) - i;
+
+		e = names_push(l, (const char *)text.p + i, n);
+		i += n + 1;
+	}
+	if (e < 0)
+		err_within("%s", path != NULL ? path : rec);
+	buf_free(&text);
+	free(path);
+	return e;
+}
+
+/* A directory for a label: its class's name with nothing in it that leads elsewhere, or the number. */
+static void
+name_class(const struct names *l, float label, char *name)
+{
+	char *p;
+
+	if (!(label >= 0 && label < (float)l->n && label == truncf(label))) {
+		snprintf(name, NAME, "%.9g", (double)label);
+		return;
+	}
+	snprintf(name, NAME, "%.*s", CLASS_NAME, l->p[(size_t)label]);
+	for (p = name; *p != 0; p++)
+		if (strchr("/\\:*?\"<>|", *p) != NULL || (unsigned char)*p <= ' ' || *p == 0x7f)
+			*p = '_';
+	if (*name == '.' || *name == '-')
+		*name = '_';
+	if (*name == 0)
+		snprintf(name, NAME, "%.0f", (double)label);
+}
+
+static int
+make_dir(const char *path)
+{
+	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_sys("%s: create", path) : 0;
+}
+
+/* What is there is not mixed with what comes, and nothing is written over. */
+static int
+make_empty_dir(const char *path)
+{
+	struct dirent *d;
+	size_t names = 0;
+	DIR *dir;
+	int e;
+
+	if ((e = make_dir(path)) < 0)
+		return e;
+	if ((dir = opendir(path)) == NULL)
+		return err_sys("%s: open", path);
+	while ((d = readdir(dir)) != NULL)
+		names += strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
+	closedir(dir);
+	return names == 0 ? 0 : err_fail(ERR_SYS, "%s: is there and not empty", path);
+}
+
+/* Two records may have one id: the second one's file has its number, too. */
+static int
+create(struct extracting *x, const char *class, const struct imrec *rec, uint64_t number, char *name)
+{
+	const char *kind = im2rec_kind(rec->pic, rec->n);
+	char path[PATH_MAX];
+	int fd;
+
+	if (*kind == '?')
+		return err_fail(ERR_ITEM, "is no picture");
+	snprintf(name, 2 * NAME, "%s/%08" PRIu64 ".%s", class, rec->id, kind);
+	snprintf(path, sizeof(path), "%s/%s", x->dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0 && errno == EEXIST) {
+		snprintf(name, 2 * NAME, "%s/%08" PRIu64 "-%" PRIu64 ".%s", class, rec->id, number, kind);
+		snprintf(path, sizeof(path), "%s/%s", x->dir, name);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	}
+	return fd >= 0 ? fd : err_sys("%s: create", path);
+}
+
+static int
+put_line(struct extracting *x, const char *name, const struct imrec *rec)
+{
+	struct buf *b = &x->list.wait;
+	int e = buf_put_fmt(b, "%" PRIu64, rec->id);
+
+	for (uint32_t i = 0; e == 0 && i < rec->labels; i++)
+		e = buf_put_fmt(b, "\t%.9g", (double)imrec_label(rec, i));
+	if (e == 0)
+		e = buf_put_fmt(b, "\t%s\n", name);
+	return e == 0 ? newtext_step(&x->list) : e;
+}
+
+static int
+extract_one(void *ctx, uint64_t number, const struct imrec *rec)
+{
+	struct extracting *x = ctx;
+	char class[NAME], name[2 * NAME], dir[PATH_MAX];
+	int e, fd;
+
+	name_class(&x->classes, imrec_label(rec, 0), class);
+	snprintf(dir, sizeof(dir), "%s/%s", x->dir, class);
+	if ((e = make_dir(dir)) < 0)
+		return e;
+	if ((fd = create(x, class, rec, number, name)) < 0)
+		return fd;
+	if ((e = io_write(fd, rec->pic, rec->n)) < 0)
+		err_within("%s/%s", x->dir, name);
+	if (close(fd) < 0 && e == 0)
+		e = err_sys("%s/%s: close", x->dir, name);
+	return e == 0 ? put_line(x, name, rec) : e;
+}
+
+static int
+begin(struct extracting *x, const char *rec)
+{
+	size_t n = strlen(x->dir);
+	char *list;
+	int e;
+
+	while (n > 1 && x->dir[n - 1] == '/')
+		n--;
+	if (strlen(x->dir) + 3 * NAME > PATH_MAX)
+		return err_fail(ERR_LIMIT, "%.64s...: is too long a name", x->dir);
+	if ((list = malloc(n + sizeof(".lst"))) == NULL)
+		return err_nomem();
+	snprintf(list, n + sizeof(".lst"), "%.*s.lst", (int)n, x->dir);
+	if ((e = make_empty_dir(x->dir)) < 0 || (e = strcmp(rec, "-") != 0 ? read_classes(&x->classes, rec) : 0) < 0) {
+		free(list);
+		return e;
+	}
+	return newtext_create(&x->list, list);
+}
+
+int
+im2rec_extract(const struct im2rec *o)
+{
+	struct extracting x = { .dir = o->out };
+	struct im2rec_watch watch;
+	int e;
+
+	if (o->out == NULL || o->paths != 1)
+		front_wrong("--extract: wants -o DIRECTORY and one file of records");
+	im2rec_watch_start(&watch, o->quiet);
+	if ((e = begin(&x, o->path[0])) == 0)
+		e = im2rec_each(o->path[0], &watch, extract_one, &x);
+	if (e == 0 && (e = newtext_seal(&x.list)) == 0)
+		e = newtext_commit(&x.list);
+	newtext_free(&x.list);
+	names_free(&x.classes);
+	im2rec_watch_end();
+	if (e < 0)
+		front_die(NULL, e);
+	return front_status();
+}

@@ -1,0 +1,280 @@
+/* give - gives pictures back out of records: to standard output, into files, or as a webdataset. */
+#include "im2rec/im2rec.h"
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "record/imrec.h"
+#include "record/recwalk.h"
+#include "record/tarfile.h"
+#include "front.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RANGES	256	/* of --cat */
+#define PEEK	64u	/* bytes read of a record that is not asked for */
+#define NAME	256	/* bytes of a file's name, or of a directory's */
+
+const char *
+im2rec_kind(const uint8_t *p, size_t n)
+{
+	static const struct {
+		const char	*name, *begin;
+		size_t		 at, n;
+	} kinds[] = {
+		{ "jpg", "\xff\xd8\xff", 0, 3 },
+		{ "png", "\x89PNG\r\n\x1a\n", 0, 8 },
+		{ "webp", "WEBP", 8, 4 },
+		{ "gif", "GIF8", 0, 4 },
+		{ "bmp", "BM", 0, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (n >= kinds[i].at + kinds[i].n && memcmp(p + kinds[i].at, kinds[i].begin, kinds[i].n) == 0)
+			return kinds[i].name;
+	return "?";
+}
+
+static int
+give(const char *path, uint64_t number, const struct recwalk_rec *r, im2rec_give *fn, void *ctx)
+{
+	struct imrec rec;
+	int e;
+
+	if ((e = imrec_decode(&rec, r->data, r->n)) < 0)
+		e = ERR_ITEM;
+	else
+		e = fn(ctx, number, &rec);
+	if (e == ERR_ITEM)
+		err_within("%s: record %" PRIu64 " at %" PRIu64, path, number, r->at);
+	return e;
+}
+
+int
+im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void *ctx)
+{
+	struct recwalk_rec r;
+	struct recwalk *w;
+	uint64_t number = 0;
+	int e;
+
+	if ((e = recwalk_open(&w, path, 0)) < 0)
+		return e;
+	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
+		if (e > 0)
+			e = give(path, number++, &r, fn, ctx);
+		if (e == ERR_ITEM)
+			front_warn(NULL, e);
+		else if (e < 0)
+			break;
+		if ((e = im2rec_watch_step(watch, number, r.at, recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
+			break;
+	}
+	recwalk_close(w);
+	return e;
+}
+
+struct range {
+	uint64_t	lo, hi;
+};
+
+/* "3", "3-7" or "3-", with commas between. */
+static size_t
+parse_ranges(const char *text, struct range *range)
+{
+	char *copy = strdup(text), *rest = copy, *one;
+	size_t n = 0;
+
+	while (copy != NULL && (one = strsep(&rest, ",")) != NULL) {
+		char *dash = strchr(one, '-');
+		struct range *r = &range[n++];
+
+		if (dash != NULL)
+			*dash = 0;
+		if (n > RANGES || num_u64(one, 0, UINT64_MAX, &r->lo) < 0)
+			front_wrong("--cat: '%.64s' is not numbers of records, as in 3 or 0-9,12 or 100-", text);
+		r->hi = dash == NULL ? r->lo : UINT64_MAX;
+		if (dash != NULL && dash[1] != 0 && (num_u64(dash + 1, 0, UINT64_MAX, &r->hi) < 0 || r->hi < r->lo))
+			front_wrong("--cat: '%.64s' is not numbers of records, as in 3 or 0-9,12 or 100-", text);
+	}
+	free(copy);
+	return n;
+}
+
+static bool
+is_asked(const struct range *r, size_t n, uint64_t number)
+{
+	for (; n > 0; n--, r++)
+		if (number >= r->lo && number <= r->hi)
+			return true;
+	return false;
+}
+
+/* The first number that no later record can answer to, or UINT64_MAX. */
+static uint64_t
+last_asked(const struct range *r, size_t n)
+{
+	uint64_t last = 0;
+
+	for (; n > 0; n--, r++)
+		if (r->hi > last)
+			last = r->hi;
+	return last;
+}
+
+static int
+cat_one(struct recwalk *w, struct recwalk_rec *r)
+{
+	struct imrec rec;
+	int e;
+
+	if ((e = recwalk_load(w, r)) < 0)
+		return e;
+	if ((e = imrec_decode(&rec, r->data, r->n)) < 0)
+		return err_within("%s: record at %" PRIu64, recwalk_path(w), r->at), ERR_ITEM;
+	fwrite(rec.pic, 1, rec.n, stdout);
+	return 0;
+}
+
+int
+im2rec_cat(const struct im2rec *o)
+{
+	struct range range[RANGES + 1];
+	size_t n = parse_ranges(o->which, range);
+	uint64_t last = last_asked(range, n), number = 0;
+	struct recwalk_rec r;
+	struct recwalk *w;
+	int e;
+
+	if (o->paths != 1)
+		front_wrong("--cat: the numbers are those of one file");
+	if ((e = recwalk_open(&w, o->path[0], PEEK)) < 0)
+		front_die(NULL, e);
+	while (number <= last && ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM)) {
+		if (e > 0)
+			e = is_asked(range, n, number++) ? cat_one(w, &r) : 0;
+		if (e < 0 && e != ERR_ITEM)
+			break;
+		if (e < 0)
+			front_warn(NULL, e);
+	}
+	recwalk_close(w);
+	if (e < 0 && e != ERR_ITEM)
+		front_die(NULL, e);
+	for (size_t i = 0; i < n; i++)
+		if (number <= range[i].lo || (range[i].hi != UINT64_MAX && number <= range[i].hi)) {
+			err_note(0, "it has %" PRIu64 " records, from 0 on", number);
+			front_warn(o->path[0], ERR_LIMIT);
+			break;
+		}
+	return front_status();
+}
+
+struct taring {
+	struct tarfile	*tar;
+	const char	*to;		/* its name */
+	struct buf	 text;
+	uint64_t	 last;		/* id of the record before */
+	bool		 any;
+};
+
+static int
+put_file(struct taring *t, const char *name, const uint8_t *p, size_t n)
+{
+	int e = tarfile_put(t->tar, name, p, n);
+
+	if (e < 0)
+		err_within("%s", t->to);
+	return e;
+}
+
+/* A whole number is a webdataset's class; other labels are a list in JSON. */
+static int
+put_labels(struct taring *t, const char *key, const struct imrec *rec)
+{
+	float first = imrec_label(rec, 0);
+	bool class = rec->labels == 1 && first == truncf(first) && fabsf(first) < 1e9f;
+	char name[NAME];
+	int e = 0;
+
+	t->text.n = 0;
+	snprintf(name, sizeof(name), "%s.%s", key, class ? "cls" : "json");
+	if (class)
+		e = buf_put_fmt(&t->text, "%.0f", (double)first);
+	for (uint32_t i = 0; !class && e == 0 && i < rec->labels; i++) {
+		float v = imrec_label(rec, i);
+
+		e = buf_put_fmt(&t->text, isfinite(v) ? "%s%.9g" : "%snull", i == 0 ? "{\"labels\": [" : ", ", (double)v);
+	}
+	if (e == 0 && !class)
+		e = buf_put_fmt(&t->text, "]}");
+	return e == 0 ? put_file(t, name, t->text.p, t->text.n) : e;
+}
+
+/* Files of a sample are those that follow each other with the same key: two records with one id must not. */
+static int
+tar_one(void *ctx, uint64_t number, const struct imrec *rec)
+{
+	struct taring *t = ctx;
+	const char *kind = im2rec_kind(rec->pic, rec->n);
+	char key[64], name[NAME];
+	int e;
+
+	if (*kind == '?')
+		return err_fail(ERR_ITEM, "is no picture");
+	if (t->any && rec->id == t->last)
+		snprintf(key, sizeof(key), "%08" PRIu64 "-%" PRIu64, rec->id, number);
+	else
+		snprintf(key, sizeof(key), "%08" PRIu64, rec->id);
+	t->last = rec->id;
+	t->any = true;
+	snprintf(name, sizeof(name), "%s.%s", key, kind);
+	e = put_file(t, name, rec->pic, rec->n);
+	return e == 0 ? put_labels(t, key, rec) : e;
+}
+
+static int
+tar_all(const struct im2rec *o, struct im2rec_watch *watch, int fd)
+{
+	struct taring t = { 0 };
+	int e = tarfile_open(&t.tar, fd);
+
+	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
+	for (size_t i = 0; e == 0 && i < o->paths; i++)
+		e = im2rec_each(o->path[i], watch, tar_one, &t);
+	if (e < 0)
+		tarfile_drop(t.tar);
+	else if ((e = tarfile_end(t.tar)) < 0)
+		err_within("%s", t.to);
+	buf_free(&t.text);
+	return e;
+}
+
+int
+im2rec_to_tar(const struct im2rec *o)
+{
+	bool to_file = o->out != NULL && strcmp(o->out, "-") != 0;
+	struct io_new f = { .fd = STDOUT_FILENO };
+	struct im2rec_watch watch;
+	int e;
+
+	if (!to_file && isatty(STDOUT_FILENO))
+		front_wrong("an archive does not go to a terminal: say -o FILE.tar or > FILE.tar");
+	im2rec_watch_start(&watch, o->quiet);
+	if (to_file && (e = io_create(&f, o->out)) < 0)
+		front_die(o->out, e);
+	e = tar_all(o, &watch, f.fd);
+	if (to_file && e == 0)
+		e = io_commit(&f);
+	else if (to_file)
+		io_abandon(&f);
+	im2rec_watch_end();
+	if (e < 0)
+		front_die(NULL, e);
+	return front_status();
+}

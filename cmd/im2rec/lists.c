@@ -1,0 +1,36 @@
+/* lists - makes lists of a directory's pictures. */
+#include "im2rec/im2rec.h"
+
+#include "base/err.h"
+#include "front.h"
+
+#include <stdio.h>
+
+static void
+take_bad(void *ctx, int e)
+{
+	(void)ctx;
+	front_warn(NULL, e);
+}
+
+/* The classes go to standard output, as im2rec.py prints them. */
+int
+im2rec_make_list(const struct im2rec *o)
+{
+	struct lister_opt opt = o->list;
+	struct names classes = { 0 };
+	uint64_t n;
+	int e;
+
+	if (o->out == NULL || o->paths != 1)
+		front_wrong("--make-list: wants -o PREFIX and one directory");
+	opt.root = o->path[0];
+	opt.prefix = o->out;
+	opt.bad = take_bad;
+	if ((e = lister_run(&opt, &classes, &n)) < 0)
+		front_die(NULL, e);
+	for (size_t i = 0; i < classes.n; i++)
+		printf("%s %zu\n", classes.p[i], i);
+	names_free(&classes);
+	return front_status();
+}

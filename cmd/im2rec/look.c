@@ -1,0 +1,202 @@
+/* look - looks at records: lists them, verifies them, makes their index again. */
+#include "im2rec/im2rec.h"
+
+#include "base/err.h"
+#include "image/img.h"
+#include "record/beside.h"
+#include "record/check.h"
+#include "record/idx.h"
+#include "record/imrec.h"
+#include "record/newtext.h"
+#include "record/recwalk.h"
+#include "record/sum.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PEEK	(IMREC_HEAD + 64 * 4 + 64)	/* bytes that a line of a list takes: the head, some labels, a picture's first bytes */
+
+static struct recwalk *
+open_walk(const char *path, uint32_t peek)
+{
+	struct recwalk *w;
+	int e = recwalk_open(&w, path, peek);
+
+	if (e < 0)
+		front_warn(NULL, e);
+	return w;
+}
+
+/* Width, height and channels, where the picture tells them. */
+static void
+print_more(struct img_codec *codec, const struct imrec *rec, const struct recwalk_rec *r)
+{
+	struct img_head h;
+
+	if (img_head(codec, rec->pic, rec->n, &h) == 0)
+		printf("\t%" PRIu32 "x%" PRIu32 "x%" PRIu32, h.w, h.h, h.c);
+	else
+		fputs("\t-", stdout);
+	printf("\t%016" PRIx64, r->sum);
+}
+
+static int
+print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct img_codec *codec)
+{
+	struct imrec rec;
+	int e;
+
+	/* Many labels reach beyond what was read. */
+	if (imrec_decode(&rec, r->data, r->n) < 0 &&
+	    ((e = recwalk_load(w, r)) < 0 || (e = imrec_decode(&rec, r->data, r->n)) < 0))
+		return e;
+	printf("%" PRIu64 "\t%" PRIu64 "\t", number, rec.id);
+	for (uint32_t i = 0; i < rec.labels; i++)
+		printf("%s%.9g", i > 0 ? "," : "", (double)imrec_label(&rec, i));
+	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), im2rec_kind(rec.pic, rec.n), r->at);
+	if (codec != NULL)
+		print_more(codec, &rec, r);
+	putchar('\n');
+	return 0;
+}
+
+int
+im2rec_list(const struct im2rec *o)
+{
+	struct img_codec *codec = NULL;
+	int e;
+
+	if (o->verbose && (e = img_codec_new(&codec, IMG_PIXELS)) < 0)
+		front_die(NULL, e);
+	for (size_t i = 0; i < o->paths; i++) {
+		struct recwalk *w = open_walk(o->path[i], o->verbose ? 0 : PEEK);
+		struct recwalk_rec r;
+		uint64_t number = 0;
+
+		while (w != NULL && (e = recwalk_next(w, &r)) != 0 && (e > 0 || e == ERR_ITEM))
+			if (e < 0) {
+				front_warn(NULL, e);
+			} else if ((e = print_record(w, &r, number++, codec)) < 0) {
+				err_within("%s: record at %" PRIu64, o->path[i], r.at);
+				front_warn(NULL, e);
+			}
+		if (w != NULL && e < 0)
+			front_die(NULL, e);
+		recwalk_close(w);
+	}
+	img_codec_free(codec);
+	return front_status();
+}
+
+static int
+take_bad(void *ctx, int e)
+{
+	(void)ctx;
+	front_warn(NULL, e);
+	return 0;
+}
+
+static int
+take_step(void *ctx, uint64_t records, uint64_t bytes, double share)
+{
+	return im2rec_watch_step(ctx, records, bytes, share);
+}
+
+int
+im2rec_verify(const struct im2rec *o)
+{
+	static const char *const index[] = { "no index", "index agrees", "index differs" };
+	static const char *const sums[] = { "no sums", "sums agree", "sums differ" };
+	struct im2rec_watch watch;
+	const struct check_sink sink = { take_bad, take_step, &watch };
+
+	im2rec_watch_start(&watch, o->quiet);
+	for (size_t i = 0; i < o->paths; i++) {
+		struct check_found f;
+		int e = check_run(o->path[i], o->pack.threads, &sink, &f);
+
+		if (e == ERR_STOP)
+			break;
+		progress_clear();
+		if (e < 0)
+			front_warn(NULL, e);
+		else if (!o->quiet)
+			printf("%s: %" PRIu64 " records, %" PRIu64 " bad, %s, %s\n", o->path[i], f.records, f.bad, index[f.index],
+			    sums[f.sums]);
+	}
+	im2rec_watch_end();
+	return front_status();
+}
+
+/* The lines of a record, in both files. */
+static int
+put_lines(const char *path, struct newtext *idx, struct newtext *sum, const struct recwalk_rec *r)
+{
+	struct imrec rec;
+	int e;
+
+	if ((e = imrec_decode(&rec, r->data, r->n)) < 0) {
+		err_within("%s: record at %" PRIu64, path, r->at);
+		return ERR_ITEM;
+	}
+	if ((e = idx_put(&idx->wait, rec.id, r->at)) < 0 ||
+	    (e = sum_put(&sum->wait, &(struct sum_line){ r->at, r->bytes, r->sum })) < 0 || (e = newtext_step(idx)) < 0)
+		return e;
+	return newtext_step(sum);
+}
+
+/* What is sound is in the new index; readers that have one never come to the rest. */
+static int
+index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, struct newtext *sum)
+{
+	struct recwalk *w = NULL;
+	struct recwalk_rec r;
+	uint64_t n = 0;
+	int e;
+
+	if ((e = recwalk_open(&w, path, 0)) < 0 || (e = newtext_create(idx, beside_name(path, ".idx"))) < 0 ||
+	    (e = newtext_create(sum, beside_name(path, ".sum"))) < 0) {
+		recwalk_close(w);
+		return e;
+	}
+	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
+		if (e > 0)
+			e = put_lines(path, idx, sum, &r);
+		if (e == ERR_ITEM)
+			take_bad(watch, e);
+		else if (e < 0)
+			break;
+		if ((e = im2rec_watch_step(watch, ++n, r.at, recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
+			break;
+	}
+	recwalk_close(w);
+	if (e == 0 && (e = newtext_seal(idx)) == 0 && (e = newtext_seal(sum)) == 0 && (e = newtext_commit(sum)) == 0)
+		e = newtext_commit(idx);
+	return e;
+}
+
+int
+im2rec_index(const struct im2rec *o)
+{
+	struct im2rec_watch watch;
+
+	for (size_t i = 0; i < o->paths; i++)
+		if (strcmp(o->path[i], "-") == 0)
+			front_wrong("--index: an index stands beside a file, not beside standard input");
+	im2rec_watch_start(&watch, o->quiet);
+	for (size_t i = 0; i < o->paths; i++) {
+		struct newtext idx = { 0 }, sum = { 0 };
+		int e = index_one(o->path[i], &watch, &idx, &sum);
+
+		newtext_free(&idx);
+		newtext_free(&sum);
+		if (e == ERR_STOP)
+			break;
+		if (e < 0)
+			front_warn(NULL, e);
+	}
+	im2rec_watch_end();
+	return front_status();
+}

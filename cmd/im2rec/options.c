@@ -1,0 +1,285 @@
+/* options - the command line of im2rec, taken apart. */
+#include "im2rec/im2rec.h"
+
+#include "base/num.h"
+#include "front.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_MOST	256
+#define EXTS_MOST	16
+
+static const char usage[] =
+    "im2rec [-q] [-j n] [-o file.rec] [option ...] images ...\n"
+    "       im2rec [-q] [-j n] [-o file.rec] [option ...] list.lst [root]\n"
+    "       im2rec --list [-v] file.rec ...\n"
+    "       im2rec --verify [-q] [-j n] file.rec ...\n"
+    "       im2rec --extract -o directory file.rec\n"
+    "       im2rec --cat records file.rec\n"
+    "       im2rec --to-tar [-o file.tar] file.rec ...\n"
+    "       im2rec [-q] --serve [--listen host:port] [--ready-fd n] --key-file file file.rec ...\n"
+    "       im2rec --index file.rec ...\n"
+    "       im2rec --make-list -o prefix [option ...] directory";
+static const char help[] =
+    "images are directories or archives of class folders, webdataset shards, CIFAR or MNIST files.\n"
+    "  -o, --output FILE.rec  FILE.rec, .idx, .sum, .labels, all at once (default: records to stdout)\n"
+    "  -j, --threads N        also --num-thread N (default: one a processor, 8 at most)\n"
+    "  -q, --quiet            no progress on a terminal\n"
+    "  --resume               go on with what an interrupted run left beside FILE.rec\n"
+    "  --rejects FILE         what is left out: name TAB reason\n"
+    "  --split train|test     only this part\n"
+    "  --part I/N             every Nth item from the Ith\n"
+    "  --labels FILE          names of classes, a line each, in the order of their numbers\n"
+    "  --label-width N        labels of an item; --pack-label: all of them (the default)\n"
+    "  --root DIR             what is packed is a list, whose paths begin here\n"
+    "  --help-pictures        resizing, cropping, encoding\n"
+    "  --help-records         --list, --verify, --extract, --cat, --to-tar, --index, --serve\n"
+    "  --help-lists           --make-list\n"
+    "  --help  --version\n";
+static const char help_pictures[] =
+    "Pictures are packed as they are, but for:\n"
+    "  --resize N             shorter side to N pixels\n"
+    "  --center-crop          the centre square of that\n"
+    "  --color color|grey|stored  also 1 and 0 (stored)\n"
+    "  --encoding jpg|png     of pictures that are changed\n"
+    "  --quality N            of JPEG, 1 to 100 (95)\n"
+    "  --inter-method nearest|bilinear|cubic|area|lanczos|auto  also 0 to 4 and 9 (cubic)\n"
+    "  --pass-through         the files' bytes\n"
+    "  --max-pixels N         larger pictures are left out\n";
+static const char help_records[] =
+    "  --list                 a line each: number, id, labels, bytes, kind, offset\n"
+    "  -v, --verbose          with --list: width x height x channels and the sum, too\n"
+    "  --verify               each record's frame, head, picture, sum and place in the index\n"
+    "  --extract              pictures into files of a directory (-o), with a list to pack them again\n"
+    "  --cat RECORDS          pictures to standard output: 3 or 0-9,12 or 100-\n"
+    "  --to-tar               a webdataset: KEY.jpg or .png, and KEY.cls\n"
+    "  --index                make FILE.idx and FILE.sum again\n"
+    "  --serve                give records to pworkers that have the key, until a signal comes\n"
+    "  --listen HOST:PORT     where (default: 0.0.0.0:0, any port)\n"
+    "  --key-file FILE        the key: 64 hex digits (- is standard input, /dev/fd/N a pipe)\n"
+    "  --ready-fd N           write \"host:port\" and a newline to descriptor N once it listens\n";
+static const char help_lists[] =
+    "Lists as MXNet's im2rec.py makes them:\n"
+    "  --make-list            PREFIX.lst (-o PREFIX) of a directory's pictures\n"
+    "  --recursive            each folder is a class; else all pictures stand in the directory\n"
+    "  --exts LIST            endings of pictures, as in .jpg,.png\n"
+    "  --no-shuffle           in the order of the names\n"
+    "  --seed N               of the order (100)\n"
+    "  --chunks N             so many lists\n"
+    "  --train-ratio X        share of a list that becomes PREFIX_train.lst\n"
+    "  --test-ratio X         and PREFIX_test.lst; the rest is PREFIX_val.lst\n";
+
+enum {
+	O_CAT = 256, O_CHUNKS, O_COLOR, O_CROP, O_ENCODING, O_EXTRACT, O_EXTS, O_HELP, O_HELP_LISTS,
+	O_HELP_PICTURES, O_HELP_RECORDS, O_INDEX, O_INTER, O_KEY, O_LABELS, O_WIDTH, O_LIST, O_LISTEN,
+	O_MAKE, O_PIXELS, O_NOSHUFFLE, O_THREADS, O_PACKLABEL, O_PART, O_PASS, O_QUALITY, O_READY,
+	O_RECURSIVE, O_REJECTS, O_RESIZE, O_RESUME, O_ROOT, O_SERVE, O_SEED, O_SPLIT, O_TEST, O_TAR,
+	O_TRAIN, O_VERIFY, O_VERSION
+};
+
+static const struct option longs[] = {
+	{ "cat", required_argument, NULL, O_CAT },
+	{ "center-crop", no_argument, NULL, O_CROP },
+	{ "chunks", required_argument, NULL, O_CHUNKS },
+	{ "color", required_argument, NULL, O_COLOR },
+	{ "encoding", required_argument, NULL, O_ENCODING },
+	{ "extract", no_argument, NULL, O_EXTRACT },
+	{ "exts", required_argument, NULL, O_EXTS },
+	{ "help", no_argument, NULL, O_HELP },
+	{ "help-lists", no_argument, NULL, O_HELP_LISTS },
+	{ "help-pictures", no_argument, NULL, O_HELP_PICTURES },
+	{ "help-records", no_argument, NULL, O_HELP_RECORDS },
+	{ "index", no_argument, NULL, O_INDEX },
+	{ "inter-method", required_argument, NULL, O_INTER },
+	{ "key-file", required_argument, NULL, O_KEY },
+	{ "label-width", required_argument, NULL, O_WIDTH },
+	{ "labels", required_argument, NULL, O_LABELS },
+	{ "list", no_argument, NULL, O_LIST },
+	{ "listen", required_argument, NULL, O_LISTEN },
+	{ "make-list", no_argument, NULL, O_MAKE },
+	{ "max-pixels", required_argument, NULL, O_PIXELS },
+	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
+	{ "num-thread", required_argument, NULL, O_THREADS },
+	{ "output", required_argument, NULL, 'o' },
+	{ "pack-label", no_argument, NULL, O_PACKLABEL },
+	{ "part", required_argument, NULL, O_PART },
+	{ "pass-through", no_argument, NULL, O_PASS },
+	{ "quality", required_argument, NULL, O_QUALITY },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "ready-fd", required_argument, NULL, O_READY },
+	{ "recursive", no_argument, NULL, O_RECURSIVE },
+	{ "rejects", required_argument, NULL, O_REJECTS },
+	{ "resize", required_argument, NULL, O_RESIZE },
+	{ "resume", no_argument, NULL, O_RESUME },
+	{ "root", required_argument, NULL, O_ROOT },
+	{ "seed", required_argument, NULL, O_SEED },
+	{ "serve", no_argument, NULL, O_SERVE },
+	{ "split", required_argument, NULL, O_SPLIT },
+	{ "test-ratio", required_argument, NULL, O_TEST },
+	{ "threads", required_argument, NULL, 'j' },
+	{ "to-tar", no_argument, NULL, O_TAR },
+	{ "train-ratio", required_argument, NULL, O_TRAIN },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "verify", no_argument, NULL, O_VERIFY },
+	{ "version", no_argument, NULL, O_VERSION },
+	{ NULL, 0, NULL, 0 }
+};
+
+struct word {
+	const char	*name;
+	int		 code;
+};
+
+static const struct word splits[] = { { "train", SOURCE_TRAIN }, { "test", SOURCE_TEST }, { NULL, 0 } };
+static const struct word colors[] = {{"color", TRANSCODE_COLOR},
+                                     {"1", TRANSCODE_COLOR},
+                                     {"grey", TRANSCODE_GREY},
+                                     {"0", TRANSCODE_GREY},
+                                     {"stored", TRANSCODE_AS_STORED},
+                                     {"-1", TRANSCODE_AS_STORED},
+                                     {NULL, 0}};
+static const struct word encodings[] = { { "jpg", TRANSCODE_JPEG }, { ".jpg", TRANSCODE_JPEG },
+	{ "png", TRANSCODE_PNG }, { ".png", TRANSCODE_PNG },
+	{ NULL, 0 } };
+static const struct word inters[] = { { "nearest", RESIZE_NEAREST }, { "0", RESIZE_NEAREST }, { "bilinear", RESIZE_BILINEAR },
+	{ "1", RESIZE_BILINEAR }, { "cubic", RESIZE_CUBIC }, { "2", RESIZE_CUBIC }, { "area", RESIZE_AREA }, { "3", RESIZE_AREA },
+	{ "lanczos", RESIZE_LANCZOS }, { "4", RESIZE_LANCZOS }, { "auto", RESIZE_AUTO }, { "9", RESIZE_AUTO }, { NULL, 0 } };
+
+/* The code of a word; wanted tells what there is. */
+static int
+word(const char *option, const char *text, const struct word *words, const char *wanted)
+{
+	for (; words->name != NULL; words++)
+		if (strcmp(words->name, text) == 0)
+			return words->code;
+	front_wrong("%s: '%.64s' is %s", option, text, wanted);
+}
+
+/* Endings with commas between. */
+static void
+take_exts(struct lister_opt *l, const char *text)
+{
+	static const char *exts[EXTS_MOST];
+	char *copy = strdup(text), *rest = copy, *one;
+
+	if (copy == NULL)
+		front_wrong("--exts: out of memory");
+	for (l->n_exts = 0; (one = strsep(&rest, ",")) != NULL; l->n_exts++) {
+		if (*one == 0 || l->n_exts == EXTS_MOST)
+			front_wrong("--exts: '%.64s' is not 1 to %d endings with commas between, as in .jpg,.png", text, EXTS_MOST);
+		exts[l->n_exts] = one;
+	}
+	l->exts = exts;
+}
+
+static _Noreturn void
+show(const char *text)
+{
+	fputs(text, stdout);
+	front_flush();
+	exit(0);
+}
+
+static void
+choose(struct im2rec *o, im2rec_verb *verb)
+{
+	if (o->verb != NULL && o->verb != verb)
+		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index, --serve and --make-list exclude each other");
+	o->verb = verb;
+}
+
+static void
+take(struct im2rec *o, int c)
+{
+	struct transcode_opt *conv = &o->pack.conv;
+
+	switch (c) {
+	case 'j': case O_THREADS: o->pack.threads = (unsigned)front_num("--threads", optarg, 1, THREADS_MOST); break;
+	case 'o':
+		o->out = optarg;
+		break;
+	case 'q':		o->quiet = true; break;
+	case 'v':		o->verbose = true; break;
+	case O_CAT:		choose(o, im2rec_cat); o->which = optarg; break;
+	case O_CHUNKS:		o->list.chunks = (uint32_t)front_num("--chunks", optarg, 1, LISTER_CHUNKS); break;
+	case O_COLOR:
+		conv->color = (enum transcode_color)word("--color", optarg, colors, "neither color, grey nor stored");
+		break;
+	case O_CROP:		conv->crop = true; break;
+	case O_ENCODING:
+		conv->encoding = (enum transcode_encoding)word("--encoding", optarg, encodings, "neither jpg nor png");
+		break;
+	case O_EXTRACT:		choose(o, im2rec_extract); break;
+	case O_EXTS:		take_exts(&o->list, optarg); break;
+	case O_INDEX:		choose(o, im2rec_index); break;
+	case O_INTER:		conv->inter = (enum resize_inter)word("--inter-method", optarg, inters,
+				    "neither nearest, bilinear, cubic, area, lanczos nor auto"); break;
+	case O_KEY:		o->key = optarg; break;
+	case O_LABELS:		o->in.labels = optarg; break;
+	case O_LISTEN:		front_address("--listen", o->listen = optarg); break;
+	case O_LIST:		choose(o, im2rec_list); break;
+	case O_MAKE:		choose(o, im2rec_make_list); break;
+	case O_NOSHUFFLE:	o->list.shuffle = false; break;
+	case O_PACKLABEL:	o->in.label_width = 0; break;
+	case O_PART:		front_part("--part", optarg, &o->in.part, &o->in.parts); break;
+	case O_PASS:		conv->pass = true; break;
+	case O_PIXELS:		conv->pixels = (uint32_t)front_num("--max-pixels", optarg, 1, IMG_PIXELS); break;
+	case O_QUALITY:		conv->quality = (int)front_num("--quality", optarg, 1, 100); break;
+	case O_RECURSIVE:	o->list.recursive = true; break;
+	case O_READY:		o->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
+	case O_REJECTS:		o->rejects = optarg; break;
+	case O_RESIZE:		conv->resize = (uint32_t)front_num("--resize", optarg, 1, 65500); break;
+	case O_RESUME:		o->resume = true; break;
+	case O_ROOT:		o->in.root = optarg; break;
+	case O_SEED:		o->list.seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
+	case O_SERVE:		choose(o, im2rec_serve); break;
+	case O_SPLIT:		o->in.split = (enum source_split)word("--split", optarg, splits, "neither train nor test"); break;
+	case O_TAR:		choose(o, im2rec_to_tar); break;
+	case O_TEST:		o->list.test = front_real("--test-ratio", optarg, 0, 1); break;
+	case O_TRAIN:		o->list.train = front_real("--train-ratio", optarg, 0, 1); break;
+	case O_VERIFY:		choose(o, im2rec_verify); break;
+	case O_WIDTH:		o->in.label_width = (uint32_t)front_num("--label-width", optarg, 1, 4096); break;
+	case O_HELP:		front_help();
+	case O_HELP_LISTS:	show(help_lists);
+	case O_HELP_PICTURES:	show(help_pictures);
+	case O_HELP_RECORDS:	show(help_records);
+	case O_VERSION:		printf("im2rec (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
+	default:		front_usage();
+	}
+}
+
+static bool
+is_list(const char *path)
+{
+	size_t n = strlen(path);
+
+	return strcmp(path, "-") == 0 || (n >= 4 && strcmp(path + n - 4, ".lst") == 0);
+}
+
+void
+im2rec_options(struct im2rec *o, int argc, char *argv[])
+{
+	int c;
+
+	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 }, .pack.conv.inter = RESIZE_CUBIC };
+	front_init(argv[0], usage, help);
+	while ((c = getopt_long(argc, argv, "j:o:qv", longs, NULL)) != -1)
+		take(o, c);
+	if (optind == argc)
+		front_usage();
+	if (o->verb == NULL)
+		o->verb = im2rec_pack;
+	o->path = (const char *const *)argv + optind;
+	o->paths = (size_t)(argc - optind);
+	if (o->verb == im2rec_pack && o->paths == 2 && o->in.root == NULL && is_list(o->path[0])) {
+		o->in.root = o->path[1];
+		o->paths = 1;
+	}
+	o->in.path = o->path[0];
+	if (o->paths > 1) {
+		o->in.paths = o->path;
+		o->in.n_paths = o->paths;
+	}
+}

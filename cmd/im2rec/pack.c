@@ -1,0 +1,138 @@
+/* pack - packs: a source of pictures in, records out, taken up where an earlier run ended. */
+#include "im2rec/im2rec.h"
+
+#include "base/err.h"
+#include "record/recset.h"
+#include "record/sum.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct run {
+	struct source		*in;
+	struct recset		*out;
+	struct im2rec_watch	 watch;
+	uint64_t		 items;		/* of the source that are done */
+};
+
+static int
+take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
+{
+	struct run *r = ctx;
+	int e = im2rec_watch_step(&r->watch, recset_records(r->out), recset_bytes(r->out),
+	    progress_due() ? source_share(r->in, r->items) : -1);
+
+	r->items++;
+	return e < 0 ? e : recset_put(r->out, item, p, n);
+}
+
+/* The place of an item that could not be named stands in the line. */
+static void
+warn(const char *name, int e)
+{
+	front_warn(*name != 0 ? name : NULL, e);
+}
+
+static int
+take_bad(void *ctx, const struct pack_item *item, int e)
+{
+	struct run *r = ctx;
+
+	r->items++;
+	warn(item->name, e);
+	return recset_reject(r->out, item, err_line());
+}
+
+/* A file is known by its size and time, a directory by what is met in it. */
+static int
+put_file(struct buf *text, const char *path)
+{
+	struct stat st;
+
+	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		return buf_put_fmt(text, "%s\t%lld\t%lld.%09ld\n", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+		    st.st_mtim.tv_nsec);
+	return buf_put_fmt(text, "%s\n", path != NULL ? path : "");
+}
+
+/* All that decides what is packed, as one number. */
+static int
+command_of(const struct im2rec *o, uint64_t *sum)
+{
+	const struct source_opt *in = &o->in;
+	const struct transcode_opt *c = &o->pack.conv;
+	struct buf text = { 0 };
+	int e = buf_put_fmt(&text, TALLY_VERSION "\n%s\n%d %" PRIu32 " %" PRIu32 "/%" PRIu32 "\n%" PRIu32
+	    " %d %d %d %d %d %d %" PRIu32 "\n", in->root != NULL ? in->root : "", (int)in->split, in->label_width, in->part,
+	    in->parts, c->resize, c->crop, (int)c->color, (int)c->inter, (int)c->encoding, c->quality, c->pass, c->pixels);
+
+	for (size_t i = 0; e == 0 && i < o->paths; i++)
+		e = put_file(&text, o->path[i]);
+	if (e == 0)
+		e = put_file(&text, in->labels);
+	*sum = sum_of(text.p, text.n);
+	buf_free(&text);
+	return e;
+}
+
+/* Goes through the items that an earlier run did. */
+static int
+pass_kept(struct run *r)
+{
+	struct source_item item;
+	const char *reason;
+	int e = 0;
+
+	while (e >= 0 && recset_kept(r->out) > 0) {
+		if ((e = source_skip(r->in, &item)) < 0 && e != ERR_ITEM)
+			return e;
+		if (e == 0)
+			return err_fail(ERR_ARG, "the source has fewer items than before; without --resume it begins anew");
+		r->items++;
+		if ((e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason)) == 0 &&
+		    reason != NULL) {
+			err_note(0, "%s", reason);
+			warn(item.name, ERR_ITEM);
+		}
+	}
+	return e;
+}
+
+int
+im2rec_pack(const struct im2rec *o)
+{
+	struct recset_opt to = { .path = o->out != NULL ? o->out : "-", .rejects = o->rejects, .resume = o->resume };
+	struct run r = { 0 };
+	const struct pack_sink sink = { take_record, take_bad, &r };
+	int e;
+
+	if (strcmp(to.path, "-") == 0 && isatty(STDOUT_FILENO))
+		front_wrong("records do not go to a terminal: say -o FILE.rec or > FILE.rec");
+	if (strcmp(to.path, "-") == 0 && o->resume)
+		front_wrong("--resume goes with -o FILE.rec");
+	if ((e = source_open(&r.in, &o->in)) < 0 || (e = command_of(o, &to.command)) < 0)
+		front_die(NULL, e);
+	im2rec_watch_start(&r.watch, o->quiet);
+	if ((e = recset_create(&r.out, &to)) < 0)
+		front_die(NULL, e);
+	if ((e = pass_kept(&r)) == 0)
+		e = pack_run(r.in, &o->pack, &sink);
+	if (e == 0)
+		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
+	if (e == 0 && source_cut(r.in) > 0)
+		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out", source_cut(r.in),
+		    source_cut(r.in) == 1 ? " has" : "s have", o->in.label_width);
+	if (e == 0)
+		e = recset_commit(r.out, source_classes(r.in));
+	else
+		recset_abandon(r.out);
+	source_close(r.in);
+	im2rec_watch_end();
+	if (e < 0)
+		front_die(NULL, e);
+	return front_status();
+}

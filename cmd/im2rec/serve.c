@@ -1,0 +1,63 @@
+/* serve - im2rec --serve: records for the workers of other hosts. */
+#include "im2rec/im2rec.h"
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "dataset/dataset_server.h"
+#include "wire/conn.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+struct place {
+	struct dataset_server_opt serve;
+	const struct im2rec *o;
+};
+
+static void
+listening(void *arg, const char *where)
+{
+	const struct place *p = arg;
+
+	front_say("%s: %" PRIu64 " records at %s", p->serve.recs->path, p->serve.recs->count, where);
+	front_ready(p->o->ready, where);
+}
+
+static void
+say(void *arg, const char *line)
+{
+	(void)arg;
+	front_say("%s", line);
+}
+
+int
+im2rec_serve(const struct im2rec *o)
+{
+	struct place p = { .o = o, .serve = { .listen = o->listen != NULL ? o->listen : "0.0.0.0:0",
+	    .listening = listening, .say = o->quiet ? NULL : say, .arg = &p } };
+	struct dataset_server_sums sums;
+	double began = clk_s();
+	uint8_t key[CONN_KEY];
+	struct recs *recs;
+	int e;
+
+	if (o->key == NULL)
+		front_wrong("--serve: needs a --key-file");
+	if ((e = conn_key_read(o->key, key)) < 0)
+		front_die(o->key, e);
+	if ((e = recs_open_several(&recs, (char *const *)o->path, o->paths)) < 0)
+		front_die(NULL, e);
+	p.serve.recs = recs;
+	p.serve.key = key;
+	p.serve.stop_fd = front_stop_fd();
+	e = dataset_server_run(&p.serve, &sums);
+	front_say("%" PRIu64 " readers, %" PRIu64 " records, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.readers,
+	    sums.records, (double)sums.sent / 1e6, clk_s() - began, sums.strangers);
+	recs_close(recs);
+	explicit_bzero(key, sizeof(key));
+	if (e != ERR_STOP)
+		front_die(NULL, e);
+	return front_stopped(p.serve.stop_fd);
+}

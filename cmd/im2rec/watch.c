@@ -1,0 +1,70 @@
+/* watch - progress, and signals that are taken between two records. */
+#include "im2rec/im2rec.h"
+#include "front_progress.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+
+#include <signal.h>
+#include <string.h>
+
+static volatile sig_atomic_t stopped;	/* by this signal */
+
+static void
+on_signal(int sig)
+{
+	stopped = sig;
+}
+
+void
+im2rec_watch_start(struct im2rec_watch *w, bool quiet)
+{
+	struct sigaction a = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+	*w = (struct im2rec_watch){ .talks = !quiet, .began_s = clk_s() };
+	if (!quiet)
+		progress_start(PROGRESS_PLAIN);
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
+}
+
+static void
+show(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share)
+{
+	struct progress_line line = { 0 };
+	double ran = clk_s() - w->began_s;
+
+	progress_add(&line, "%llu pictures", (unsigned long long)done);
+	line.head = (unsigned)strlen(line.text);
+	progress_add(&line, ", %.1f MB", (double)bytes * 1e-6);
+	if (ran > 0.5)
+		progress_add(&line, ", %.0f/s", (double)(done - w->before) / ran);
+	if (share >= 0 && share <= 1)
+		progress_add(&line, ", %.0f %%", 100 * share);
+	if (ran > 2 && share > 0.001 && share <= 1)
+		progress_left(&line, ran * (1 - share) / share);
+	progress_draw(&line, 1);
+}
+
+int
+im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share)
+{
+	if (stopped != 0)
+		return err_fail(ERR_STOP, "stopped");
+	if (!w->begun) {
+		w->begun = true;
+		w->before = done;
+	}
+	if (w->talks && progress_due())
+		show(w, done, bytes, share);
+	return 0;
+}
+
+void
+im2rec_watch_end(void)
+{
+	progress_clear();
+	if (stopped != 0)
+		raise(stopped);
+}

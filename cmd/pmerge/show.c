@@ -1,0 +1,168 @@
+/* show - what is in files of tensors, for people and pipes. */
+#include "pmerge/show.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include "base/err.h"
+#include "net/measure.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A name as a field: \\t, \\n and \\\\ stand for what would end it, and for themselves. */
+static void
+put_name(const char *name)
+{
+	for (; *name != 0; name++)
+		switch (*name) {
+		case '\t':	fputs("\\t", stdout); break;
+		case '\n':	fputs("\\n", stdout); break;
+		case '\\':	fputs("\\\\", stdout); break;
+		default:	putchar(*name);
+		}
+}
+
+/* Nothing of it stays when a row is printed. */
+static void
+watch(const struct tensors *t, const struct tensor *x)
+{
+	struct progress_line line = { 0 };
+
+	if (!progress_due())
+		return;
+	progress_add(&line, "tensor %zu of %zu", (size_t)(x - t->t) + 1, t->n);
+	line.head = (unsigned)strlen(line.text);
+	progress_add(&line, ", %s", x->name);
+	progress_draw(&line, 1);
+}
+
+static void
+measure(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
+{
+	int e;
+
+	watch(t, x);
+	if ((e = measure_tensor(t, x, m)) < 0) {
+		err_within("tensor '%.200s'", x->name);
+		front_die(path, e);
+	}
+}
+
+static void
+open_or_die(struct tensors *t, const char *path)
+{
+	int e = tensors_open(t, path);
+
+	if (e < 0)
+		front_die(NULL, e);
+}
+
+int
+show_list(char *const *path, uint32_t n)
+{
+	char shape[TENSORS_SHAPE];
+
+	printf("file\tname\ttype\tshape\tcount\tmin\tmax\tmean\trms\tnot_finite\n");
+	for (uint32_t i = 0; i < n; i++) {
+		struct tensors t;
+
+		open_or_die(&t, path[i]);
+		for (size_t k = 0; k < t.n; k++) {
+			const struct tensor *x = &t.t[k];
+			struct measure m;
+
+			measure(path[i], &t, x, &m);
+			progress_clear();
+			put_name(path[i]);
+			putchar('\t');
+			put_name(x->name);
+			printf("\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n",
+			    tensors_type_name(x->type), tensors_shape(x, shape), x->count, m.min, m.max, m.mean, m.rms, m.odd);
+		}
+		tensors_close(&t);
+	}
+	return 0;
+}
+
+int
+show_faults(char *const *path, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct tensors t;
+		int e = tensors_open(&t, path[i]);
+
+		if (e < 0) {
+			front_warn(NULL, e);
+			continue;
+		}
+		for (size_t k = 0; k < t.n; k++) {
+			struct measure m;
+
+			measure(path[i], &t, &t.t[k], &m);
+			if (m.odd > 0) {
+				err_note(0, "tensor '%.200s': %" PRIu64 " of its %" PRIu64 " numbers are not finite", t.t[k].name, m.odd,
+				    t.t[k].count);
+				front_warn(path[i], ERR_FORMAT);
+			}
+		}
+		tensors_close(&t);
+	}
+	return 0;
+}
+
+/* A line when the two differ, by shape or by numbers; returns whether they do. */
+static bool
+print_pair(const struct tensors *ta, const struct tensor *a, const struct tensors *tb, const struct tensor *b,
+    double tolerance)
+{
+	struct measure_diff d;
+	int e;
+
+	if (b == NULL || !tensors_same_shape(a, b) || a->type != b->type) {
+		put_name(a->name);
+		printf("\t%s\t-\t-\t-\n", b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
+		return true;
+	}
+	watch(ta, a);
+	e = measure_pair(ta, a, tb, b, &d);
+	progress_clear();
+	if (e < 0)
+		front_die(a->name, e);
+	if (d.differ == 0 || d.relative <= tolerance)
+		return false;
+	put_name(a->name);
+	printf("\tnumbers\t%" PRIu64 "\t%.9g\t%.9g\n", d.differ, d.max, d.relative);
+	return true;
+}
+
+/* The tensor in t that is named as x of from; MXNet's "arg:" and "aux:" are no part of a name. */
+static const struct tensor *
+twin(const struct tensors *t, const struct tensors *from, const struct tensor *x)
+{
+	const struct tensor *same = tensors_find(t, x->name);
+
+	return same != NULL ? same : tensors_find_plain(t, tensors_plain(from, x->name));
+}
+
+int
+show_diff(char *const path[2], double tolerance)
+{
+	struct tensors a, b;
+	bool differ = false;
+
+	open_or_die(&a, path[0]);
+	open_or_die(&b, path[1]);
+	printf("name\twhat\tdiffer\tlargest\trelative\n");
+	for (size_t i = 0; i < a.n; i++)
+		differ |= print_pair(&a, &a.t[i], &b, twin(&b, &a, &a.t[i]), tolerance);
+	for (size_t i = 0; i < b.n; i++)
+		if (twin(&a, &b, &b.t[i]) == NULL) {
+			put_name(b.t[i].name);
+			printf("\tonly in the second\t-\t-\t-\n");
+			differ = true;
+		}
+	tensors_close(&a);
+	tensors_close(&b);
+	return differ;
+}

@@ -1,0 +1,11 @@
+/* show - what is in files of tensors, for people and pipes.  Each returns an exit status. */
+#ifndef CMD_PMERGE_SHOW_H
+#define CMD_PMERGE_SHOW_H
+
+#include <stdint.h>
+
+int	 show_list(char *const *path, uint32_t n);
+int	 show_faults(char *const *path, uint32_t n);
+int	 show_diff(char *const path[2], double tolerance);
+
+#endif

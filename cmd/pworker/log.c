@@ -1,0 +1,220 @@
+/* log - what happens in training into lines: rows on stdout, words on stderr. */
+#include "pworker/log.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/peer_traffic_row.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void
+put_row(const struct tsv_row *r)
+{
+	struct buf line = { 0 };
+
+	if (isatty(STDOUT_FILENO))
+		progress_clear();
+	if (tsv_put(&line, r) == 0)
+		fwrite(line.p, 1, line.n, stdout);
+	buf_free(&line);
+}
+
+/* What moved since the rows of traffic before; the start-up stands apart.  *in and *out are without it. */
+static void
+traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
+{
+	struct tsv_row r = tsv_blank(TSV_TRAFFIC, TSV_WORKER, l->rank, l->host);
+	struct buf text = { 0 };
+	int e = 0;
+
+	*in = *out = 0;
+	if (l->before == NULL && (l->before = calloc(ev->peers, sizeof(*l->before))) == NULL)
+		front_die(NULL, err_nomem());
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind == TRAIN_EPOCH)
+		r.epoch = ev->epoch;
+	for (uint32_t s = 0; s < ev->peers && e == 0; s++) {
+		struct peer_traffic t = peer_traffic_since(&l->before[s], &ev->toll[s]);
+
+		l->before[s] = ev->toll[s];
+		snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, s);
+		e = peer_traffic_row_put(&text, &r, &t);
+		*in += peer_traffic_steps(&t, PEER_TRAFFIC_IN);
+		*out += peer_traffic_steps(&t, PEER_TRAFFIC_OUT);
+		if (ev->kind == TRAIN_START) {
+			l->got += t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] +
+			          t.messages[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] * MSG_HEAD;
+			l->sent += t.payload[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] +
+			    t.messages[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] * MSG_HEAD;
+		}
+	}
+	if (ev->kind != TRAIN_START && e == 0)
+		e = peer_traffic_row_put_all(&text, &r, *in, *out);
+	if (e < 0)
+		front_die(NULL, e);
+	fwrite(text.p, 1, text.n, stdout);
+	buf_free(&text);
+}
+
+/* The devices by themselves: a row each, where the library of their driver tells. */
+static void
+gpus(struct worker_log *l, const struct train_event *ev)
+{
+	for (uint32_t k = 0; l->gpus != NULL && k < l->places; k++) {
+		struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
+
+		r.time_s = clk_s() - l->began;
+		r.step = ev->step;
+		if (ev->kind == TRAIN_EPOCH)
+			r.epoch = ev->epoch;
+		snprintf(r.device, sizeof(r.device), "%s", l->place[k].name);
+		if (gpuload_take(l->gpus, k, &r.device_load, &r.device_bytes) == 0)
+			put_row(&r);
+	}
+}
+
+static void
+open_gpus(struct worker_log *l, const struct train_event *ev)
+{
+	const char *bus[SPLIT_MOST];
+
+	l->places = ev->places;
+	for (uint32_t k = 0; k < ev->places; k++) {
+		l->place[k] = ev->place[k];
+		bus[k] = l->place[k].bus;
+	}
+	if (ev->places > 0 && gpuload_open(bus, ev->places, &l->gpus) < 0)
+		l->gpus = NULL;
+}
+
+void
+worker_log_close(struct worker_log *l)
+{
+	gpuload_close(l->gpus);
+	free(l->before);
+}
+
+/* How busy all was since the row of it before. */
+static void
+load(struct worker_log *l, const struct train_event *ev)
+{
+	struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
+	struct load now = load_now();
+
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind == TRAIN_EPOCH)
+		r.epoch = ev->epoch;
+	r.cpu = load_process(&l->load, &now);
+	r.host_load = load_host(&l->load, &now);
+	l->load = now;
+	put_row(&r);
+	gpus(l, ev);
+}
+
+static void
+row(struct worker_log *l, const struct train_event *ev)
+{
+	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
+	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE, [TRAIN_END] = TSV_END };
+	struct tsv_row r = tsv_blank(kind[ev->kind], TSV_WORKER, l->rank, l->host);
+
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind != TRAIN_END)
+		r.epoch = ev->epoch;
+	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_VALIDATION) {
+		r.samples = ev->samples;
+		r.loss = ev->loss;
+		r.accuracy = ev->accuracy;
+		r.top5_accuracy = ev->top5;
+		if (ev->seconds > 0)
+			r.samples_per_s = (double)ev->samples / ev->seconds;
+		r.wait_s = ev->waited_s;
+	}
+	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH)
+		r.lr = ev->rate;
+	if (ev->kind != TRAIN_START && ev->kind != TRAIN_SAVE) {
+		r.sent_bytes = ev->sent;
+		r.received_bytes = ev->got;
+	}
+	if (ev->kind == TRAIN_STEP && l->before != NULL) {
+		r.rx_bytes = ev->got - l->got;
+		r.tx_bytes = ev->sent - l->sent;
+		l->got = ev->got;
+		l->sent = ev->sent;
+	}
+	if (ev->kind == TRAIN_EPOCH && l->before != NULL) {
+		r.rx_bytes = l->epoch_in;
+		r.tx_bytes = l->epoch_out;
+	}
+	put_row(&r);
+}
+
+/* One writes where the figures are everybody's. */
+static bool
+has_row(const struct worker_log *l, const struct train_event *ev)
+{
+	switch (ev->kind) {
+	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT: case TRAIN_REMARK:
+		return false;
+	case TRAIN_EPOCH: case TRAIN_VALIDATION:
+		return worker_log_speaks(l);
+	default:
+		return true;
+	}
+}
+
+static void
+head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
+{
+	struct buf line = { 0 };
+
+	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s epochs=%" PRIu64
+	    " epoch_steps=%" PRIu64 " steps=%" PRIu64 " device=", TALLY_VERSION, l->host, l->rank, l->nworkers, l->net, l->engine,
+	    l->epochs, epoch_steps, l->steps);
+	for (const char *p = device; *p != 0; p++)
+		putchar(*p == ' ' || *p == '\n' ? '_' : *p);
+	putchar('\n');
+	if (tsv_head(&line) == 0)
+		fwrite(line.p, 1, line.n, stdout);
+	buf_free(&line);
+}
+
+void
+worker_log_event(void *arg, const struct train_event *ev)
+{
+	struct worker_log *l = arg;
+
+	switch (ev->kind) {
+	case TRAIN_START:
+		head(l, ev->batch, ev->text);
+		l->load = load_now();
+		open_gpus(l, ev);
+		if (ev->peers > 0)
+			traffic(l, ev, &l->epoch_in, &l->epoch_out);
+		break;
+	case TRAIN_EPOCH:
+	case TRAIN_END:
+		if (ev->peers > 0)
+			traffic(l, ev, &l->epoch_in, &l->epoch_out);
+		load(l, ev);
+		break;
+	default:
+		break;
+	}
+	worker_log_say(l, ev);
+	if (has_row(l, ev))
+		row(l, ev);
+	front_flush();
+	worker_log_progress(l, ev);
+	if (l->gpus != NULL)
+		gpuload_look(l->gpus, clk_s());
+}

@@ -1,0 +1,144 @@
+/* messages - what happens in training into lines for people, worded as one system or another did. */
+#include "pworker/log.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+	[WORKER_MXNET] = "mxnet", [WORKER_MXNET_2015] = "mxnet-2015", [WORKER_TENSORFLOW] = "tensorflow",
+};
+
+bool
+worker_log_style(const char *name, enum worker_style *style)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0) {
+			*style = (enum worker_style)i;
+			return true;
+		}
+	return false;
+}
+
+bool
+worker_log_speaks(const struct worker_log *l)
+{
+	return !l->sync || l->rank == 0;
+}
+
+/* Without the tool's name in front, as other programs look for these lines. */
+static void __attribute__((format(printf, 1, 2)))
+say(const char *fmt, ...)
+{
+	va_list ap;
+
+	progress_clear();
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+/* Every so many steps: MXNet's Speedometer, or the line of TensorFlow's example for MNIST. */
+static void
+speed(struct worker_log *l, const struct train_event *ev)
+{
+	l->seconds += ev->seconds;
+	l->samples += (double)ev->samples;
+	l->correct += ev->samples > 0 ? ev->accuracy * (double)ev->samples : 0;
+	l->batches++;
+	l->trained++;
+	if ((l->style == WORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
+		return;
+	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
+		say("After %" PRIu64 " training steps (%" PRIu64 " global steps), loss on training batch is %g, accuracy is %g. "
+		    "(%.3f sec/batch)", l->trained, ev->updates, ev->loss, ev->accuracy, l->seconds / (double)l->batches);
+	else if (l->samples > 0 && l->seconds > 0 && l->style == WORKER_MXNET)
+		say("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
+		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
+	else if (l->samples > 0 && l->seconds > 0)
+		say("Iter[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec", ev->epoch, ev->batch + 1,
+		    l->samples / l->seconds);
+	l->seconds = l->samples = l->correct = 0;
+	l->batches = 0;
+}
+
+static void
+epoch(struct worker_log *l, const struct train_event *ev)
+{
+	const char *word = l->style == WORKER_MXNET_2015 ? "Iteration" : "Epoch";
+
+	if (l->style != WORKER_TENSORFLOW) {
+		l->seconds = l->samples = l->correct = 0;
+		l->batches = 0;
+	}
+	if (!worker_log_speaks(l))
+		return;
+	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
+		say("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.", l->trained, ev->loss, ev->accuracy);
+	if (l->style == WORKER_TENSORFLOW)
+		return;
+	say("%s[%" PRIu64 "] %s-accuracy=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation", ev->accuracy);
+	if (ev->kind == TRAIN_EPOCH)
+		say("%s[%" PRIu64 "] Time cost=%.3f", word, ev->epoch, ev->seconds);
+}
+
+void
+worker_log_say(struct worker_log *l, const struct train_event *ev)
+{
+	switch (ev->kind) {
+	case TRAIN_BAD:
+		err_note(0, "%s", ev->text);
+		front_warn(NULL, ERR_ITEM);
+		break;
+	case TRAIN_FROM:
+		if (ev->samples > 0)
+			front_say("%" PRIu64 " arrays begin as in the file; not %s", ev->batch, ev->text);
+		else
+			front_say("all %" PRIu64 " arrays begin as in the file", ev->batch);
+		break;
+	case TRAIN_BEST:
+		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch, ev->accuracy);
+		break;
+	case TRAIN_EARLY:
+		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f", ev->samples,
+		    ev->epoch, ev->accuracy);
+		break;
+	case TRAIN_CACHE:
+		front_say("%" PRIu64 " pictures in memory, %s", ev->samples, ev->text);
+		break;
+	case TRAIN_WAIT:
+		front_say("waiting for %s", ev->text);
+		break;
+	case TRAIN_REMARK:
+		front_say("%s", ev->text);
+		break;
+	case TRAIN_START:
+		if (l->style == WORKER_TENSORFLOW)
+			say("session started");
+		break;
+	case TRAIN_STEP:
+		speed(l, ev);
+		break;
+	case TRAIN_EPOCH:
+	case TRAIN_VALIDATION:
+		epoch(l, ev);
+		break;
+	case TRAIN_SAVE:
+		say("Saved checkpoint to \"%s\"", ev->text);
+		break;
+	case TRAIN_END:
+		if (l->trained == 0 && worker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
+		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
+			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for", ev->step,
+			    l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
+		if (l->style == WORKER_TENSORFLOW)
+			say("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
+		break;
+	}
+}

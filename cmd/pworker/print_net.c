@@ -1,0 +1,124 @@
+/* print_net - a net for people's eyes: its layers, and with a batch what training on an engine takes and runs. */
+#include "pworker/pworker.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "engine/split/split.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void
+flush(struct buf *text, int e)
+{
+	if (e < 0)
+		front_die(NULL, e);
+	fwrite(text->p, 1, text->n, stdout);
+	buf_free(text);
+}
+
+static double
+mb(uint64_t bytes)
+{
+	return (double)bytes * 1e-6;
+}
+
+/* What a run of these options takes, and how much of it for what; what would be refused is refused here too. */
+static void
+print_memory(const struct train_opt *o, const struct engine_memory *plan)
+{
+	struct train_memory m;
+	uint64_t beside = train_memory(o, &m), program = mem_taken();
+	uint64_t all = beside + plan->activations + plan->weights + plan->scratch + program;
+
+	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
+	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, mb(all), mb(plan->activations),
+	    mb(plan->scratch), mb(plan->weights), mb(m.weights), mb(m.gradients), mb(m.optimizer), mb(m.checkpoint),
+	    mb(m.samples), mb(program));
+	if (mem_fits(beside + plan->host) < 0) {
+		err_within("a batch of %u", o->data.batch);
+		front_die(NULL, ERR_NOMEM);
+	}
+}
+
+/* A plan without its memory, where the engine has such. */
+static void
+print_plan(const struct graph *g, const struct engine *engine, const struct train_opt *o)
+{
+	struct engine_memory m;
+	struct engine_plan *plan;
+	struct engine_dev *dev;
+	struct buf text = { 0 };
+	int e;
+
+	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &engine, &dev) :
+	    engine->open(0, o->threads, &dev)) < 0)
+		front_die(NULL, e);
+	engine_tune(engine, dev, &o->tune);
+	if ((e = (engine->sketch != NULL ? engine->sketch : engine->plan)(dev, g, o->data.batch, o->precision, &plan)) < 0)
+		front_die(NULL, e);
+	engine->memory(plan, &m);
+	print_memory(o, &m);
+	if ((e = engine->describe(dev, &text)) == 0 && (e = buf_put(&text, "\n", 1)) == 0)
+		e = engine->explain(plan, &text);
+	flush(&text, e);
+	engine->plan_free(plan);
+	engine->close(dev);
+}
+
+/* "a_weight", or "a_weight to c_bias": the arrays [from, to). */
+static int
+put_run(const struct graph *g, uint32_t from, uint32_t to, struct buf *names)
+{
+	int e = buf_put_fmt(names, "%s %s", names->n > 0 ? "," : "", g->w[from].name);
+
+	return e == 0 && to - from > 1 ? buf_put_fmt(names, " to %s", g->w[to - 1].name) : e;
+}
+
+static int
+print_frozen(const struct graph *g, struct buf *out)
+{
+	struct buf names = { 0 };
+	uint32_t arrays = 0;
+	size_t weights = 0;
+	int e = 0;
+
+	for (uint32_t i = 0, from; i < g->nw && e == 0; i++) {
+		for (from = i; i < g->nw && g->w[i].frozen; i++)
+			weights += g->w[i].count;
+		arrays += i - from;
+		if (i > from)
+			e = put_run(g, from, i, &names);
+	}
+	if (e == 0 && arrays > 0)
+		e = buf_put_fmt(out, "frozen: %" PRIu32 " of %" PRIu32 " arrays, %zu of %zu weights:%.*s\n", arrays, g->nw,
+		    weights, g->P, (int)names.n, (const char *)names.p);
+	buf_free(&names);
+	return e;
+}
+
+/* With --batch also what training takes on the engine. */
+int
+worker_print(struct pworker *p)
+{
+	const struct engine *engine = p->batch.each != NULL ? engine_find(p->engine) : NULL;
+	struct buf text = { 0 };
+	struct graph *g;
+	int e;
+
+	g = worker_net(p);
+	if (p->batch.each != NULL && engine == NULL)
+		front_die("--engine", ERR_ARG);
+	e = graph_print(g, &text);
+	flush(&text, e == 0 ? print_frozen(g, &text) : e);
+	fflush(stdout);
+	if (engine != NULL) {
+		p->train.ps.graph = g;
+		p->train.data.batch = worker_batch_most(&p->batch);
+		print_plan(g, engine, &p->train);
+	}
+	front_flush();
+	graph_free(g);
+	return 0;
+}

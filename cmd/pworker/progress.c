@@ -1,0 +1,69 @@
+/* progress - training's events into a line of progress on a terminal. */
+#include "pworker/log.h"
+#include "front_progress.h"
+
+#include "base/clk.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Steps of the whole run; 0 where nobody knows. */
+static uint64_t
+all_steps(const struct worker_log *l)
+{
+	uint64_t n = l->epochs * l->epoch_steps;
+
+	return n == 0 || (l->steps > 0 && l->steps < n) ? l->steps : n;
+}
+
+static void
+draw(struct worker_log *l, const struct train_event *ev)
+{
+	struct progress_line line = { 0 };
+	double ran = clk_s() - l->first_s;
+	uint64_t all = all_steps(l);
+
+	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
+	if (l->epoch_steps > 0)
+		progress_add(&line, "/%" PRIu64, l->epochs);
+	line.head = (unsigned)strlen(line.text);
+	/* Where there is no room for all: how long and how well is more than how fast. */
+	progress_spare(&line, 2);
+	progress_add(&line, ", batch %" PRIu64, ev->batch + 1);
+	if (l->epoch_steps > 0)
+		progress_add(&line, "/%" PRIu64, l->epoch_steps);
+	progress_spare(&line, 1);
+	progress_add(&line, ", %.1f samples/s", l->shown_samples / l->shown_seconds);
+	progress_spare(&line, 3);
+	progress_add(&line, ", loss %.4f", ev->loss);
+	progress_spare(&line, 4);
+	/* By all that the run has taken so far, validations and checkpoints with it. */
+	if (all > ev->step && ev->step > l->first_step && ran > 0.5)
+		progress_left(&line, ran * (double)(all - ev->step) / (double)(ev->step - l->first_step));
+	progress_draw(&line, 1);
+	l->shown_samples = l->shown_seconds = 0;
+}
+
+void
+worker_log_progress(struct worker_log *l, const struct train_event *ev)
+{
+	switch (ev->kind) {
+	case TRAIN_START:
+		l->epoch_steps = ev->batch;
+		l->first_step = ev->step;
+		l->first_s = clk_s();
+		progress_start(PROGRESS_SILENT);
+		break;
+	case TRAIN_STEP:
+		l->shown_samples += (double)ev->samples;
+		l->shown_seconds += ev->seconds;
+		if (ev->samples > 0 && l->shown_seconds > 0 && progress_due())
+			draw(l, ev);
+		break;
+	case TRAIN_END:
+		progress_clear();
+		break;
+	default:
+		break;
+	}
+}

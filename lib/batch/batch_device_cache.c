@@ -1,0 +1,172 @@
+/* batch_device_cache - all records into pictures in one piece of memory, which a device takes: serves batch. */
+#include "base/err.h"
+#include "base/mem.h"
+#include "batch/batch_in.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the threads share. */
+struct hold {
+	struct batch_reader *r;
+	uint8_t		*pixels;
+	bool		 sizes;		/* the first round: how large pictures are, and no pixels */
+	atomic_ullong	 next;		/* record */
+	atomic_int	 e;		/* the first error of the records themselves */
+	pthread_mutex_t	 lock;
+	char		 line[512];
+};
+
+struct hold_lane {
+	struct hold	*h;
+	struct batch_lane *lane;
+	pthread_t	 thread;
+};
+
+/* The line of a record that is left out, or ERR_NOMEM. */
+static int
+leave_out(struct batch_reader *r, uint64_t record, const struct imrec *rec, struct batch_held *held)
+{
+	char name[RECS_NAME];
+
+	r->recs->name(r->recs, record, name, sizeof(name));
+	recimg_blame(rec, name);
+	return (held->why = strdup(err_line())) == NULL ? err_nomem() : 0;
+}
+
+static int
+one(struct hold *h, struct batch_lane *l, uint64_t record)
+{
+	struct batch_reader *r = h->r;
+	struct batch_held *held = &r->held[record];
+	struct imrec rec = { 0 };
+	struct img pic;
+	int e;
+
+	if (held->why != NULL)
+		return 0;
+	if ((e = recimg_head(l->decoder, record, &rec, &pic)) < 0)
+		return e == ERR_ITEM ? leave_out(r, record, &rec, held) : e;
+	if (h->sizes) {
+		held->h = pic.h;
+		held->w = pic.w;
+		held->id = rec.id;
+		return batch_class(r, &rec, &held->label) < 0 ? leave_out(r, record, &rec, held) : 0;
+	}
+	if ((e = recimg_pixels(l->decoder, &rec, &pic)) < 0)
+		return e == ERR_ITEM ? leave_out(r, record, &rec, held) : e;
+	memcpy(h->pixels + held->at, pic.p, (size_t)pic.c * pic.h * pic.w);
+	return 0;
+}
+
+static void *
+work(void *arg)
+{
+	struct hold_lane *t = arg;
+	struct hold *h = t->h;
+	unsigned long long i;
+	int e;
+
+	while ((i = atomic_fetch_add(&h->next, 1)) < h->r->records && atomic_load(&h->e) == 0)
+		if ((e = one(h, t->lane, i)) < 0) {
+			pthread_mutex_lock(&h->lock);
+			if (atomic_load(&h->e) == 0)
+				snprintf(h->line, sizeof(h->line), "%s", err_line());
+			atomic_store(&h->e, e);
+			pthread_mutex_unlock(&h->lock);
+		}
+	return NULL;
+}
+
+/* A round over all records by all threads. */
+static int
+round_of(struct hold *h, bool sizes)
+{
+	unsigned n = h->r->opt.threads, begun = 0;
+	struct hold_lane *t = calloc(n, sizeof(*t));
+	int e = t == NULL ? err_nomem() : 0;
+
+	h->sizes = sizes;
+	atomic_store(&h->next, 0);
+	for (; begun < n && e == 0; begun++) {
+		t[begun] = (struct hold_lane){ .h = h, .lane = &h->r->lane[begun] };
+		if ((errno = pthread_create(&t[begun].thread, NULL, work, &t[begun])) != 0) {
+			e = err_sys("a thread to decode");
+			break;
+		}
+	}
+	for (unsigned k = 0; k < begun; k++)
+		pthread_join(t[k].thread, NULL);
+	free(t);
+	if (e == 0 && (e = atomic_load(&h->e)) < 0)
+		err_note(0, "%s", h->line);
+	return e;
+}
+
+/* Places of the pictures, one behind the other. */
+static size_t
+places(struct batch_reader *r)
+{
+	size_t at = 0;
+
+	for (uint64_t i = 0; i < r->records; i++) {
+		r->held[i].at = at;
+		if (r->held[i].why == NULL)
+			at += (size_t)r->opt.aug.c * r->held[i].h * r->held[i].w;
+	}
+	return at;
+}
+
+int
+batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
+{
+	struct hold h = { .r = r };
+	int e;
+
+	*pixels = NULL;
+	*bytes = 0;
+	if (r->stream != NULL)
+		return err_fail(ERR_ARG, "%s: a pipe's pictures cannot be kept on a device", r->opt.path);
+	if (!r->pixels || !aug_cuts(&r->opt.aug))
+		return err_fail(ERR_ARG, "pictures that are more than cut out and mirrored cannot be kept on a device");
+	if ((r->held = calloc(r->records, sizeof(*r->held))) == NULL)
+		return err_nomem();
+	pthread_mutex_init(&h.lock, NULL);
+	if ((e = round_of(&h, true)) == 0) {
+		*bytes = places(r);
+		if ((e = mem_fits(*bytes)) == 0 && (*pixels = h.pixels = malloc(*bytes + 1)) == NULL)
+			e = err_nomem();
+	}
+	if (e == 0)
+		e = round_of(&h, false);
+	pthread_mutex_destroy(&h.lock);
+	if (e < 0) {
+		free(*pixels);
+		*pixels = NULL;
+	}
+	return e;
+}
+
+void
+batch_hold_free(struct batch_reader *r)
+{
+	for (uint64_t i = 0; r->held != NULL && i < r->records; i++)
+		free(r->held[i].why);
+	free(r->held);
+}
+
+int
+batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item, struct samples_held *to,
+    struct aug_plan *plan)
+{
+	const struct batch_held *held = &r->held[record];
+	int e;
+
+	*item = (struct batch_item){ held->id, held->label, { NULL, r->opt.aug.c, held->h, held->w } };
+	if ((e = aug_choose(&r->opt.aug, r->epoch, held->id, &item->pic, plan)) == 0)
+		*to = (struct samples_held){ held->at, held->h, held->w, plan->y, plan->x };
+	return e;
+}

@@ -1,0 +1,335 @@
+/* dataset_reader - records wanted in, requests out; their bytes in, records out: the reader's side without sockets or threads. */
+#include "dataset/dataset_reader.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#define GUESS	65536u		/* bytes of a record before one has come */
+
+struct dataset_reader_item {
+	TAILQ_ENTRY(dataset_reader_item) link;
+	uint64_t	 number;
+	bool		 claimed;	/* somebody waits for it */
+	bool		 stale;		/* nobody will read it */
+	bool		 here;
+	bool		 failed;	/* the bytes are the reason */
+	uint32_t	 got;		/* bytes that came */
+	struct buf	 bytes;
+};
+
+TAILQ_HEAD(list, dataset_reader_item);
+
+struct dataset_reader {
+	size_t		 memory, held;	/* bytes of records that are here */
+	struct list	 wanted, asked, here;	/* each in the order in which it was wanted */
+	uint32_t	 nasked;
+	uint64_t	 came, total;	/* records that came, and their bytes */
+	uint8_t		 numbers[8 * DATASET_MSG_ASKED];
+};
+
+struct dataset_reader *
+dataset_reader_new(size_t memory)
+{
+	struct dataset_reader *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	a->memory = memory;
+	TAILQ_INIT(&a->wanted);
+	TAILQ_INIT(&a->asked);
+	TAILQ_INIT(&a->here);
+	return a;
+}
+
+static void
+free_item(struct dataset_reader_item *it)
+{
+	buf_free(&it->bytes);
+	free(it);
+}
+
+static void
+free_list(struct list *l)
+{
+	struct dataset_reader_item *it;
+
+	while ((it = TAILQ_FIRST(l)) != NULL) {
+		TAILQ_REMOVE(l, it, link);
+		free_item(it);
+	}
+}
+
+void
+dataset_reader_free(struct dataset_reader *a)
+{
+	if (a == NULL)
+		return;
+	free_list(&a->wanted);
+	free_list(&a->asked);
+	free_list(&a->here);
+	free(a);
+}
+
+static struct dataset_reader_item *
+new_item(uint64_t i)
+{
+	struct dataset_reader_item *it = calloc(1, sizeof(*it));
+
+	if (it != NULL)
+		it->number = i;
+	return it;
+}
+
+void
+dataset_reader_want(struct dataset_reader *a, uint64_t i)
+{
+	struct dataset_reader_item *it = new_item(i);
+
+	if (it != NULL)
+		TAILQ_INSERT_TAIL(&a->wanted, it, link);
+}
+
+/* Drops what is here and not waited for. */
+static void
+drop_unread(struct dataset_reader *a)
+{
+	struct dataset_reader_item *it, *next;
+
+	for (it = TAILQ_FIRST(&a->here); it != NULL; it = next) {
+		next = TAILQ_NEXT(it, link);
+		if (it->claimed)
+			continue;
+		TAILQ_REMOVE(&a->here, it, link);
+		a->held -= it->bytes.n;
+		free_item(it);
+	}
+}
+
+/* What is on the way comes all the same, to nobody. */
+void
+dataset_reader_forget(struct dataset_reader *a)
+{
+	struct dataset_reader_item *it, *next;
+
+	for (it = TAILQ_FIRST(&a->wanted); it != NULL; it = next) {
+		next = TAILQ_NEXT(it, link);
+		if (!it->claimed) {
+			TAILQ_REMOVE(&a->wanted, it, link);
+			free_item(it);
+		}
+	}
+	drop_unread(a);
+	TAILQ_FOREACH(it, &a->asked, link)
+		it->stale |= !it->claimed;
+}
+
+static struct dataset_reader_item *
+find(struct list *l, uint64_t i)
+{
+	struct dataset_reader_item *it;
+
+	TAILQ_FOREACH(it, l, link)
+		if (it->number == i && !it->claimed && !it->stale)
+			return it;
+	return NULL;
+}
+
+/* One that is waited for stands in front of those that are not, behind those that are. */
+static void
+hurry(struct dataset_reader *a, struct dataset_reader_item *it)
+{
+	struct dataset_reader_item *at;
+
+	TAILQ_FOREACH(at, &a->wanted, link)
+		if (!at->claimed)
+			break;
+	if (at != NULL)
+		TAILQ_INSERT_BEFORE(at, it, link);
+	else
+		TAILQ_INSERT_TAIL(&a->wanted, it, link);
+}
+
+/*
+ * Records are read about in the order in which they are wanted: when one is waited for that was not even asked for, and
+ * many that were wanted before it are here and not read, these will hardly be, and give up their room.
+ */
+static void
+make_room(struct dataset_reader *a)
+{
+	if (a->held > a->memory / 2)
+		drop_unread(a);
+}
+
+struct dataset_reader_item *
+dataset_reader_claim(struct dataset_reader *a, uint64_t i)
+{
+	struct dataset_reader_item *it;
+
+	if ((it = find(&a->here, i)) != NULL || (it = find(&a->asked, i)) != NULL) {
+		it->claimed = true;
+		return it;
+	}
+	if ((it = find(&a->wanted, i)) != NULL) {
+		TAILQ_REMOVE(&a->wanted, it, link);
+		make_room(a);
+	} else if ((it = new_item(i)) == NULL) {
+		return NULL;
+	}
+	it->claimed = true;
+	hurry(a, it);
+	return it;
+}
+
+int
+dataset_reader_take(struct dataset_reader *a, struct dataset_reader_item *it, struct buf *room)
+{
+	int e = 1;
+
+	if (!it->here)
+		return 0;
+	TAILQ_REMOVE(&a->here, it, link);
+	a->held -= it->bytes.n;
+	if (it->failed) {
+		e = err_fail(ERR_FORMAT, "%s", (const char *)it->bytes.p);
+	} else {
+		struct buf old = *room;
+
+		*room = it->bytes;
+		it->bytes = old;
+	}
+	free_item(it);
+	return e;
+}
+
+/* Whether a record that nobody waits for yet may be asked for. */
+static bool
+room_for_more(const struct dataset_reader *a)
+{
+	uint64_t each = a->came > 0 ? a->total / a->came + 1 : GUESS;
+
+	return a->held + (a->nasked + 1) * each <= a->memory;
+}
+
+bool
+dataset_reader_ready(const struct dataset_reader *a)
+{
+	const struct dataset_reader_item *it = TAILQ_FIRST(&a->wanted);
+
+	return it != NULL && a->nasked < DATASET_MSG_ASKED && (it->claimed || room_for_more(a));
+}
+
+int
+dataset_reader_next(struct dataset_reader *a, struct msg *m)
+{
+	struct dataset_reader_item *it;
+	uint32_t n = 0;
+
+	while (dataset_reader_ready(a)) {
+		it = TAILQ_FIRST(&a->wanted);
+		TAILQ_REMOVE(&a->wanted, it, link);
+		TAILQ_INSERT_TAIL(&a->asked, it, link);
+		a->nasked++;
+		le_put64(a->numbers + 8 * n++, it->number);
+	}
+	*m = (struct msg){ .type = MSG_ASK, .len = 8 * n, .payload = a->numbers };
+	return n > 0;
+}
+
+/* The record, or the reason why there is none, is whole. */
+static void
+arrive(struct dataset_reader *a, struct dataset_reader_item *it)
+{
+	TAILQ_REMOVE(&a->asked, it, link);
+	a->nasked--;
+	if (it->stale) {
+		free_item(it);
+		return;
+	}
+	it->here = true;
+	a->held += it->bytes.n;
+	TAILQ_INSERT_TAIL(&a->here, it, link);
+}
+
+static int
+come_failed(struct dataset_reader *a, struct dataset_reader_item *it, const struct msg *m)
+{
+	char why[MSG_REASON];
+	int e;
+
+	msg_reason(m, why);
+	it->bytes.n = 0;
+	if ((e = buf_put(&it->bytes, why, strlen(why))) < 0 || (e = buf_terminate(&it->bytes)) < 0)
+		return e;
+	it->failed = true;
+	arrive(a, it);
+	return 0;
+}
+
+int
+dataset_reader_come(struct dataset_reader *a, const struct msg *m, bool *claimed)
+{
+	struct dataset_reader_item *it = TAILQ_FIRST(&a->asked);
+	int e;
+
+	*claimed = false;
+	if (it == NULL || m->step != it->number)
+		return err_fail(ERR_FORMAT, "record %llu came, which was not the next", (unsigned long long)m->step);
+	*claimed = it->claimed;
+	if ((m->flags & MSG_EMPTY) != 0)
+		return come_failed(a, it, m);
+	if ((e = dataset_msg_part(m)) < 0)
+		return e;
+	if (m->slice != it->got)
+		return err_fail(ERR_FORMAT, "record %llu: a part at %u came after %u bytes", (unsigned long long)m->step,
+		    m->slice, it->got);
+	if (!it->stale && (e = buf_put(&it->bytes, m->payload, m->len)) < 0)
+		return e;
+	it->got += m->len;
+	if (it->got < m->samples) {
+		*claimed = false;
+		return 0;
+	}
+	a->came++;
+	a->total += it->got;
+	arrive(a, it);
+	return 0;
+}
+
+/* Moves those that are waited for, or those that are not, back to the front. */
+static void
+take_back(struct dataset_reader *a, bool claimed)
+{
+	struct dataset_reader_item *it, *before;
+
+	for (it = TAILQ_LAST(&a->asked, list); it != NULL; it = before) {
+		before = TAILQ_PREV(it, list, link);
+		if (it->claimed != claimed)
+			continue;
+		TAILQ_REMOVE(&a->asked, it, link);
+		a->nasked--;
+		if (it->stale) {
+			free_item(it);
+			continue;
+		}
+		it->got = 0;
+		it->bytes.n = 0;
+		TAILQ_INSERT_HEAD(&a->wanted, it, link);
+	}
+}
+
+void
+dataset_reader_lost(struct dataset_reader *a)
+{
+	take_back(a, false);
+	take_back(a, true);
+}
+
+bool
+dataset_reader_waits(const struct dataset_reader *a)
+{
+	const struct dataset_reader_item *it = TAILQ_FIRST(&a->wanted);
+
+	return a->nasked > 0 || (it != NULL && it->claimed);	/* those that are waited for stand in front */
+}

@@ -1,0 +1,165 @@
+/*
+ * cpu_arena - the memory of a plan: each buffer at a place that is free while it is alive.
+ *
+ * Pages are asked for in huge ones, since the kernels walk over hundreds of
+ * megabytes, and touched here, since a first touch in a step would cost more than
+ * the step.
+ */
+#include "engine/cpu/cpu.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE	((size_t)2 << 20)
+
+static size_t
+round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Bytes as memory has them, never none: whole pages, or huge ones. */
+static size_t
+room(size_t bytes)
+{
+	return round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
+}
+
+/* Zeroed memory of bytes that room() gave, at a multiple of 64, or of a huge page where that is worth it. */
+static int
+map(size_t bytes, void **p)
+{
+	void *at;
+
+	if (bytes >= HUGE_PAGE && mem_fits(bytes) < 0)
+		return ERR_NOMEM;
+	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : MEMPLAN_LINE, bytes) != 0)
+		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
+	if (bytes >= HUGE_PAGE)
+		madvise(at, bytes, MADV_HUGEPAGE);	/* advice: without it all is as right, only slower */
+	memset(at, 0, bytes);
+	*p = at;
+	return 0;
+}
+
+static void
+resolve(const struct engine_plan *p, struct cpu_view *v)
+{
+	if (v->c > 0)
+		v->p = (char *)p->arena + p->buf[v->buf].at + v->at * cpu_size(v);
+}
+
+static void
+resolve_all(struct engine_plan *p)
+{
+	for (uint32_t i = 0; i < p->nstep; i++) {
+		struct cpu_step *s = &p->step[i];
+
+		resolve(p, &s->x);
+		resolve(p, &s->y);
+		resolve(p, &s->dx);
+		for (uint32_t k = 0; k < s->ndy; k++)
+			resolve(p, &s->dy[k]);
+	}
+	for (uint32_t i = 0; i < p->nmul; i++) {
+		struct cpu_mul *m = &p->mul[i];
+
+		resolve(p, &m->x);
+		resolve(p, &m->y);
+		resolve(p, &m->dx);
+		resolve(p, &m->dy);
+	}
+	for (uint32_t i = 0; i < p->npool; i++)
+		p->pool[i].which = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);
+	resolve(p, &p->data);
+	resolve(p, &p->prob);
+}
+
+/* Hands out bytes, on a line of their own; with base NULL it only counts. */
+static void *
+take(char *base, size_t *used, size_t bytes)
+{
+	void *at = base != NULL ? base + *used : NULL;
+
+	*used += memplan_round(bytes);
+	return at;
+}
+
+/* Weights as held, and what batch norms keep.  Called once to count and once to set. */
+static size_t
+take_kept(struct engine_plan *p, char *base)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < p->nmul; i++) {
+		struct cpu_mul *m = &p->mul[i];
+
+		m->held = take(base, &used, dnnl_mul_held(p->set[0].mul[i]));
+		m->bias = take(base, &used, m->shape.k * sizeof(float));
+		m->dbias = take(base, &used, m->shape.k * sizeof(float));
+	}
+	for (uint32_t i = 0; i < p->nbn; i++) {
+		struct cpu_bn *b = &p->bn[i];
+		float **array[] = { &b->gamma, &b->beta, &b->mean, &b->var, &b->scale, &b->shift, &b->dgamma, &b->dbeta,
+		    &b->k1, &b->k0 };
+
+		for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
+			*array[k] = take(base, &used, b->lanes * sizeof(float));
+	}
+	p->aux = take(base, &used, p->graph->A * sizeof(float));
+	return used;
+}
+
+int
+cpu_arena_place(struct engine_plan *p)
+{
+	size_t bytes;
+
+	if (memplan_place(p->buf, p->nbuf, &bytes) < 0)
+		return err_nomem();
+	p->arena_bytes = room(bytes);
+	p->kept_bytes = room(take_kept(p, NULL));
+	p->scratch_bytes = room(cpu_set_scratch(p, &p->set[0]));
+	return 0;
+}
+
+int
+cpu_arena_take(struct engine_plan *p)
+{
+	int e;
+
+	if ((e = map(p->arena_bytes, &p->arena)) < 0 || (e = map(p->kept_bytes, &p->kept)) < 0)
+		return e;
+	take_kept(p, p->kept);
+	resolve_all(p);
+	return 0;
+}
+
+int
+cpu_arena_scratch(struct engine_plan *p, size_t bytes)
+{
+	size_t taken = room(bytes);
+	void *fresh;
+	int e;
+
+	if (p->scratch != NULL && bytes <= p->scratch_bytes)
+		return 0;
+	if ((e = map(taken, &fresh)) < 0)
+		return e;	/* what is bound to the old one still works */
+	free(p->scratch);
+	p->scratch = fresh;
+	p->scratch_bytes = taken;
+	return 1;
+}
+
+void
+cpu_arena_free(struct engine_plan *p)
+{
+	free(p->arena);
+	free(p->kept);
+	free(p->scratch);
+}

@@ -1,0 +1,161 @@
+/*
+ * cpu_lrn - each channel divided by the size of the channels around it; the formulas are in ref_lrn.c.
+ *
+ * A pixel's channels are brought side by side with zeros around them, so that sums
+ * over neighbours are loops over shifted rows.  Each thread has five rows of scratch.
+ */
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/cpu_half.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#define ROWS 5
+
+/* What all pixels of a layer share. */
+struct layer {
+	size_t c, size, left, right, row;	/* row: floats of a row with its zeros */
+	float  knorm, share, power;		/* share = alpha / size */
+};
+
+static struct layer
+layer_of(const struct graph_node *node)
+{
+	size_t side = (size_t)node->size;
+
+	return (struct layer) { .c = node->c, .size = side, .left = side / 2, .right = (side - 1) / 2,
+	    .row = node->c + 2 * side, .knorm = node->knorm, .share = node->alpha / (float)side, .power = node->power };
+}
+
+size_t
+cpu_lrn_scratch(const struct graph_node *node)
+{
+	return ROWS * layer_of(node).row;
+}
+
+/* The first channel of a row. */
+static float *
+row_of(const struct layer *l, float *scratch, size_t k)
+{
+	return scratch + (size_t)omp_get_thread_num() * ROWS * l->row + k * l->row + l->size;
+}
+
+/* Pixel q of picture i into a row and out of it. */
+ISA_CLONES static void
+gather(const struct cpu_view *v, size_t i, size_t q, float *row)
+{
+	for (size_t c = 0; c < v->c; c += v->block) {
+		size_t some = v->c - c < v->block ? v->c - c : v->block;
+		const void *at = cpu_at(v, i, c / v->block);
+
+		for (size_t k = 0; k < some; k++)
+			row[c + k] = cpu_number(at, q * v->pitch + k, v->half);
+	}
+}
+
+ISA_CLONES static void
+scatter(const float *row, const struct cpu_view *v, size_t i, size_t q)
+{
+	for (size_t c = 0; c < v->c; c += v->block) {
+		size_t some = v->c - c < v->block ? v->c - c : v->block;
+		void *to = cpu_at(v, i, c / v->block);
+
+		for (size_t k = 0; k < v->block; k++)
+			cpu_put(to, q * v->pitch + k, v->half, k < some ? row[c + k] : 0);
+	}
+}
+
+/* s^-power; the power that everybody takes needs no logarithm. */
+ISA_INLINE float
+shrink(float s, float power)
+{
+	return power == 0.75f ? 1 / (sqrtf(s) * sqrtf(sqrtf(s))) : powf(s, -power);
+}
+
+/* sum[c] = of each row[a], a from c - left to c + right. */
+ISA_INLINE void
+around(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
+{
+	for (size_t k = 0; k < c; k++)
+		sum[k] = 0;
+	for (size_t a = 0; a <= left + right; a++)
+		for (size_t k = 0; k < c; k++)
+			sum[k] += (row - left)[k + a];
+}
+
+/* s and s^-power of the channels in x; square is a row with zeros around. */
+ISA_INLINE void
+sizes(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s, float *restrict f)
+{
+	for (size_t k = 0; k < l->c; k++)
+		square[k] = x[k] * x[k];
+	around(square, l->left, l->right, s, l->c);
+	for (size_t k = 0; k < l->c; k++) {
+		s[k] = l->knorm + l->share * s[k];
+		f[k] = shrink(s[k], l->power);
+	}
+}
+
+ISA_CLONES static void
+pixel_forward(const struct layer *l, float *restrict x, float *restrict square, float *restrict s, float *restrict f)
+{
+	sizes(l, x, square, s, f);
+	for (size_t k = 0; k < l->c; k++)
+		x[k] *= f[k];
+}
+
+/* x becomes dx. */
+ISA_CLONES static void
+pixel_backward(const struct layer *l, float *restrict x, const float *restrict dy, float *restrict row,
+    float *restrict s, float *restrict f)
+{
+	sizes(l, x, row, s, f);
+	for (size_t k = 0; k < l->c; k++)
+		row[k] = dy[k] * x[k] * f[k] / s[k];
+	around(row, l->right, l->left, s, l->c);
+	for (size_t k = 0; k < l->c; k++)
+		x[k] = dy[k] * f[k] - 2 * l->power * l->share * x[k] * s[k];
+}
+
+void
+cpu_lrn_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, float *scratch,
+    uint32_t n)
+{
+	struct layer l = layer_of(node);
+	size_t pixels = (size_t)x->h * x->w;
+
+	memset(scratch, 0, (size_t)omp_get_max_threads() * ROWS * l.row * sizeof(*scratch));
+	#pragma omp parallel for
+	for (size_t j = 0; j < n * pixels; j++) {
+		float *row = row_of(&l, scratch, 0);
+
+		gather(x, j / pixels, j % pixels, row);
+		pixel_forward(&l, row, row_of(&l, scratch, 1), row_of(&l, scratch, 2), row_of(&l, scratch, 3));
+		scatter(row, y, j / pixels, j % pixels);
+	}
+}
+
+void
+cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy,
+    const struct cpu_view *dx, float *scratch, uint32_t n)
+{
+	struct layer l = layer_of(node);
+	size_t pixels = (size_t)x->h * x->w;
+
+	memset(scratch, 0, (size_t)omp_get_max_threads() * ROWS * l.row * sizeof(*scratch));
+	#pragma omp parallel for
+	for (size_t j = 0; j < n * pixels; j++) {
+		float *row = row_of(&l, scratch, 0), *d = row_of(&l, scratch, 4), *more = row_of(&l, scratch, 2);
+
+		gather(&dy[0], j / pixels, j % pixels, d);
+		if (ndy > 1) {
+			gather(&dy[1], j / pixels, j % pixels, more);
+			for (size_t k = 0; k < l.c; k++)
+				d[k] += more[k];
+		}
+		gather(x, j / pixels, j % pixels, row);
+		pixel_backward(&l, row, d, row_of(&l, scratch, 1), more, row_of(&l, scratch, 3));
+		scatter(row, dx, j / pixels, j % pixels);
+	}
+}

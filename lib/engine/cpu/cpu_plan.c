@@ -1,0 +1,448 @@
+/*
+ * cpu_plan - a graph into steps over buffers.
+ *
+ * In this order: what the layers are to each other (cpu_note.c); the layouts, layer by layer
+ * as oneDNN likes them; which outputs lie inside a concatenation's buffer; a view
+ * for each output; the steps (cpu_steps.c).
+ */
+#include "engine/cpu/cpu_plan.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ views, buffers, steps ------ */
+
+static bool
+grow(struct cpu_planner *pl, void **array, uint32_t n, uint32_t *room, size_t size)
+{
+	uint32_t more = n < 16 ? 16 : 2 * n;
+	void *p;
+
+	if (pl->e < 0 || n < *room)
+		return pl->e == 0;
+	if ((p = realloc(*array, more * size)) == NULL) {
+		pl->e = err_nomem();
+		return false;
+	}
+	*array = p;
+	*room = more;
+	return true;
+}
+
+/* A buffer of bytes for each of a full batch's pictures. */
+static uint32_t
+new_buf(struct cpu_planner *pl, size_t bytes)
+{
+	struct engine_plan *p = pl->p;
+	void *bufs = p->buf;
+	size_t all;
+
+	if (!grow(pl, &bufs, p->nbuf, &pl->bufs, sizeof(*p->buf)))
+		return 0;
+	p->buf = bufs;
+	if (num_mul(bytes, p->batch, &all) < 0 || all > SIZE_MAX / 64) {
+		pl->e = err_fail(ERR_LIMIT, "a batch of %u takes too much memory", p->batch);
+		return 0;
+	}
+	p->buf[p->nbuf] = (struct memplan_buf) { .bytes = all, .first = UINT32_MAX };
+	return p->nbuf++;
+}
+
+struct cpu_view
+cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32_t block, bool half)
+{
+	struct cpu_view v = { .pitch = block, .c = c, .h = h, .w = w, .block = block, .half = half };
+
+	v.step = cpu_blocks(&v) * cpu_unit(&v);
+	v.buf = new_buf(pl, v.step * cpu_size(&v));
+	return v;
+}
+
+struct cpu_view
+cpu_plan_like(struct cpu_planner *pl, const struct cpu_view *v)
+{
+	return cpu_plan_view(pl, v->c, v->h, v->w, v->block, v->half);
+}
+
+struct cpu_view
+cpu_plan_channels(struct cpu_view v, uint32_t first, uint32_t c)
+{
+	assert(first + c <= v.c && (v.half || first % v.block == 0));
+	if (v.half) {
+		v.at += first;
+		v.block = c;
+		if (v.h == 1 && v.w == 1)
+			v.pitch = c;
+	} else
+		v.at += first / v.block * cpu_unit(&v);
+	v.c = c;
+	return v;
+}
+
+struct cpu_view
+cpu_plan_as(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
+{
+	if (v.pitch == v.block)
+		v.pitch = block;
+	v.c = c;
+	v.h = h;
+	v.w = w;
+	v.block = block;
+	return v;
+}
+
+bool
+cpu_plan_lies(const struct cpu_view *v, uint32_t block, bool half)
+{
+	return v->half == half && (v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 && v->c % block == 0));
+}
+
+bool
+cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block, bool half)
+{
+	return half || (first % block == 0 && (c % block == 0 || first + c == of));
+}
+
+static void
+touch(struct cpu_planner *pl, uint32_t buf)
+{
+	struct memplan_buf *b = &pl->p->buf[buf];
+
+	b->last = pl->p->nstep;
+	if (b->first > b->last)
+		b->first = b->last;
+}
+
+void
+cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
+{
+	struct engine_plan *p = pl->p;
+	const struct cpu_view *views[] = { &s.x, &s.y, &s.dx, &s.dy[0], &s.dy[1] };
+	void *steps = p->step;
+
+	_Static_assert(CPU_PARTS == 2, "views lists two parts");
+	if (!grow(pl, &steps, p->nstep, &pl->steps, sizeof(*p->step)))
+		return;
+	p->step = steps;
+	for (size_t k = 0; k < sizeof(views) / sizeof(views[0]); k++)
+		if (views[k]->c > 0)
+			touch(pl, views[k]->buf);
+	if (s.kind == CPU_POOL || s.kind == CPU_POOL_BACK)
+		touch(pl, p->pool[s.state].buf);
+	p->step[p->nstep++] = s;
+}
+
+/* ------ layouts ------ */
+
+struct dnnl_shape
+cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->in[0]];
+
+	return (struct dnnl_shape) {
+		.n = pl->p->batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
+		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
+		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
+		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
+		.data = pl->note[l->in[0]].wants, .last = pl->note[i].last, .bf16 = pl->p->bf16, .wide = !pl->note[i].half,
+	};
+}
+
+static void
+make_mul(struct cpu_planner *pl, uint32_t i)
+{
+	struct engine_plan *p = pl->p;
+	struct cpu_mul *m = &p->mul[p->nmul];
+	struct dnnl_mul **kernels = &p->set[0].mul[p->nmul];
+
+	m->node = i;
+	m->shape = cpu_plan_shape(pl, i);
+	if ((pl->e = dnnl_mul_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
+		err_within("layer %s", pl->g->node[i].name);
+		return;
+	}
+	p->state[i] = p->nmul++;
+	pl->note[i].block = dnnl_mul_y_block(*kernels);
+}
+
+static void
+make_bn(struct cpu_planner *pl, uint32_t i)
+{
+	struct engine_plan *p = pl->p;
+	const struct graph_node *l = &pl->g->node[i];
+	size_t lanes = ((size_t)l->c + 15) / 16 * 16, scratch = cpu_bn_scratch(p->batch, lanes) * sizeof(float);
+
+	p->bn[p->nbn] = (struct cpu_bn) { .node = i, .lanes = lanes };
+	p->state[i] = p->nbn++;
+	if (scratch > p->scratch_least)
+		p->scratch_least = scratch;
+}
+
+static void
+make_pool(struct cpu_planner *pl, uint32_t i)
+{
+	struct engine_plan *p = pl->p;
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_view y = { .pitch = pl->note[i].block, .c = l->c, .h = l->h, .w = l->w, .block = pl->note[i].block };
+
+	if ((uint64_t)l->r * l->s > UINT16_MAX)
+		pl->e = err_fail(ERR_NOTSUP, "layer %s: a window of %ux%u", l->name, l->r, l->s);
+	p->pool[p->npool].buf = new_buf(pl, cpu_blocks(&y) * cpu_unit(&y) * sizeof(uint16_t));
+	p->state[i] = p->npool++;
+}
+
+static void
+make_lrn(struct cpu_planner *pl, uint32_t i)
+{
+	size_t scratch = cpu_lrn_scratch(&pl->g->node[i]) * pl->p->dev->threads * sizeof(float);
+
+	if (scratch > pl->p->scratch_least)
+		pl->p->scratch_least = scratch;
+}
+
+/* A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures.  bf16 has channels last. */
+static uint32_t
+concat_block(const struct cpu_planner *pl, const struct graph_node *l)
+{
+	uint32_t block = pl->note[l->in[0]].block;
+
+	if (pl->p->bf16)
+		return l->c;
+
+	for (uint32_t k = 1; k < l->nin; k++)
+		if (pl->note[l->in[k]].block != block)
+			return l->h == 1 && l->w == 1 ? 1 : dnnl_dev_block(pl->p->dev->dnnl);
+	return block;
+}
+
+/* What the loss reads is f32, so that probabilities are not of eight digits, and so are they. */
+static bool
+is_score(const struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+
+	return l->op == GRAPH_SOFTMAX ||
+	    (cpu_plan_multiplies(l) && pl->note[i].uses == 1 && pl->g->node[pl->note[i].user].op == GRAPH_SOFTMAX);
+}
+
+static void
+choose_layout(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_note *note = &pl->note[i];
+
+	note->half = pl->p->bf16 && !is_score(pl, i);
+	switch (l->op) {
+	case GRAPH_CONV:
+	case GRAPH_FC:
+		make_mul(pl, i);
+		break;
+	case GRAPH_BN:
+	case GRAPH_ACT:
+	case GRAPH_POOL:
+	case GRAPH_PAD:
+	case GRAPH_LRN:
+	case GRAPH_DROPOUT:
+		note->block = pl->note[l->in[0]].block;
+		if (l->op == GRAPH_BN)
+			make_bn(pl, i);
+		else if (l->op == GRAPH_POOL)
+			make_pool(pl, i);
+		else if (l->op == GRAPH_LRN)
+			make_lrn(pl, i);
+		break;
+	case GRAPH_CONCAT:
+	case GRAPH_ADD:
+	case GRAPH_MUL:
+		note->block = concat_block(pl, l);
+		break;
+	default:
+		note->block = note->half ? l->c : 1;
+	}
+}
+
+/* ------ outputs inside concatenations ------ */
+
+static bool
+writes_strided(enum graph_op op)
+{
+	return op == GRAPH_BN || op == GRAPH_ACT || op == GRAPH_POOL || op == GRAPH_CONCAT || op == GRAPH_ADD ||
+	    op == GRAPH_MUL || op == GRAPH_PAD || op == GRAPH_LRN || op == GRAPH_DROPOUT;
+}
+
+/* Do all layers that read i take it with a stride?  (The same kinds as write with one.) */
+static bool
+read_strided(const struct graph *g, uint32_t i)
+{
+	for (uint32_t j = i + 1; j < g->n; j++)
+		for (uint32_t k = 0; k < g->node[j].nin; k++)
+			if (g->node[j].in[k] == i && !writes_strided(g->node[j].op))
+				return false;
+	return true;
+}
+
+static void
+invite(struct cpu_planner *pl, uint32_t concat)
+{
+	const struct graph_node *l = &pl->g->node[concat];
+	uint32_t first = 0;
+
+	for (uint32_t k = 0; k < l->nin; k++) {
+		uint32_t i = l->in[k], c = pl->g->node[i].c;
+		struct cpu_note *note = &pl->note[i];
+
+		if (note->home == 0 && writes_strided(pl->g->node[i].op) &&
+		    (note->half || note->block == pl->note[concat].block) &&
+		    cpu_plan_aligned(first, c, l->c, note->block, note->half) && read_strided(pl->g, i)) {
+			note->home = concat;
+			note->first = first;
+		}
+		first += c;
+	}
+}
+
+/* ------ a view for each output ------ */
+
+/* May layer i write where its only reader, an activation, has its output? */
+static bool
+shares(const struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	uint32_t user = pl->note[i].user;
+
+	if (pl->note[i].uses != 1 || pl->g->node[user].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[user]))
+		return false;
+	if (cpu_plan_multiplies(l))
+		return cpu_dense(&pl->note[user].view);
+	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].late) || l->op == GRAPH_ADD || l->op == GRAPH_DROPOUT;
+}
+
+static void
+place_output(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	struct cpu_note *note = &pl->note[i];
+
+	if (note->home != 0)
+		note->view = cpu_plan_channels(pl->note[note->home].view, note->first, l->c);
+	else if (shares(pl, i))
+		note->view = pl->note[note->user].view;
+	else if (l->op != GRAPH_FLATTEN)
+		note->view = cpu_plan_view(pl, l->c, l->h, l->w, note->block, note->half);
+}
+
+/* A flattened picture is the picture itself where its numbers lie in that order. */
+static void
+place_flat(struct cpu_planner *pl, uint32_t i)
+{
+	const struct graph_node *l = &pl->g->node[i];
+	const struct cpu_view *in = &pl->note[l->in[0]].view;
+
+	if (cpu_plan_lies(in, 1, in->half))
+		pl->note[i].view = cpu_plan_as(*in, l->c, 1, 1, in->half ? l->c : 1);
+	else
+		pl->note[i].view = cpu_plan_view(pl, l->c, 1, 1, in->half ? l->c : 1, in->half);
+}
+
+/* ------ all of it ------ */
+
+/* The batch comes as f32, plane by plane, and is there before the first step. */
+static void
+take_data(struct cpu_planner *pl)
+{
+	struct cpu_view *data = &pl->p->data, *as = &pl->note[0].view;
+
+	*data = pl->p->bf16 && pl->e == 0 ? cpu_plan_view(pl, as->c, as->h, as->w, 1, false) : *as;
+	if (pl->e < 0)
+		return;
+	touch(pl, data->buf);
+	if (pl->p->bf16)
+		cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_COPY, .x = *data, .y = *as, .count = as->c });
+}
+
+static int
+take_arrays(struct cpu_planner *pl)
+{
+	struct engine_plan *p = pl->p;
+	const struct graph *g = pl->g;
+
+	pl->note = calloc(g->n, sizeof(*pl->note));
+	p->state = calloc(g->n, sizeof(*p->state));
+	p->mul = calloc(g->n, sizeof(*p->mul));
+	p->bn = calloc(g->n, sizeof(*p->bn));
+	p->pool = calloc(g->n, sizeof(*p->pool));
+	p->label = calloc(p->batch, sizeof(*p->label));
+	p->mix = calloc(p->batch, sizeof(*p->mix));
+	if (pl->note == NULL || p->state == NULL || p->mul == NULL || p->bn == NULL || p->pool == NULL || p->label == NULL ||
+	    p->mix == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < CPU_SETS; i++)
+		if ((p->set[i].mul = calloc(g->n, sizeof(struct dnnl_mul *))) == NULL)
+			return err_nomem();
+	p->set[0].n = p->batch;
+	return 0;
+}
+
+static void
+make(struct cpu_planner *pl)
+{
+	const struct graph *g = pl->g;
+
+	cpu_note_take(pl);
+	cpu_last_choose(pl);
+	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
+		choose_layout(pl, i);
+	for (uint32_t i = g->n; i-- > 0;)
+		if (g->node[i].op == GRAPH_CONCAT)
+			invite(pl, i);
+	for (uint32_t i = g->n; i-- > 0 && pl->e == 0;)
+		place_output(pl, i);
+	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
+		if (g->node[i].op == GRAPH_FLATTEN)
+			place_flat(pl, i);
+	take_data(pl);
+	for (uint32_t i = 1; i < g->n && pl->e == 0; i++)
+		cpu_steps_forward(pl, i);
+	pl->p->nforward = pl->p->nstep;
+	for (uint32_t i = g->n; i-- > 1 && pl->e == 0;)
+		cpu_steps_backward(pl, i);
+	pl->p->prob = pl->note[g->n - 1].view;
+}
+
+/*
+ * The library fails in its own words at sizes that cannot be; then what is multiplied alone, which is kept for the way
+ * back, tells that it does not fit.
+ */
+static int
+why_not(const struct engine_plan *p, int e)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < p->graph->n; i++) {
+		const struct graph_node *l = &p->graph->node[i];
+
+		if (cpu_plan_multiplies(l))
+			bytes += (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float)) * p->batch;
+	}
+	if (e == ERR_NOTSUP && mem_fits(bytes) < 0) {
+		err_within("a batch of %u", p->batch);
+		return ERR_NOMEM;
+	}
+	return e;
+}
+
+int
+cpu_plan_make(struct engine_plan *p)
+{
+	struct cpu_planner pl = { .p = p, .g = p->graph };
+
+	pl.e = take_arrays(&pl);
+	if (pl.e == 0)
+		make(&pl);
+	free(pl.note);
+	return pl.e < 0 ? why_not(p, pl.e) : 0;
+}

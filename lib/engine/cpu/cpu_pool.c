@@ -1,0 +1,290 @@
+/*
+ * cpu_pool - windows into their maximum or average.
+ *
+ * The window of output i begins at line i*stride - pad; what of it lies outside
+ * the picture is cut off.  What the average divides by is told in ref_pool.c.  Of equal
+ * values the first, row by row, is the maximum; its number in the window is kept
+ * for the way back, on which each pixel adds what the windows around it hand down,
+ * in their order.  A unit is one picture's block of channels, which no other writes.
+ *
+ * A comparison passes over what is no number, and a sum does not: it tells such windows, and those of infinities of both
+ * signs, whose maximum is no number either.
+ */
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/cpu_half.h"
+
+#include <omp.h>
+#include <string.h>
+
+struct window {
+	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1) */
+	size_t r0, s0;		/* how much was cut off above and to the left */
+};
+
+/* What all windows of a layer share. */
+struct frame {
+	size_t h, w, oh, ow;	/* pixels in and out */
+	size_t r, s, stride[2], pad[2];
+	size_t lanes;		/* channels in a unit */
+	bool   half;
+	enum graph_divide divide;
+	enum graph_pool pool;
+};
+
+/* An operand: its first number, and from pixel to pixel. */
+struct side {
+	void  *p;
+	size_t pitch;
+};
+
+ISA_INLINE size_t
+least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+ISA_INLINE struct window
+window(const struct frame *f, size_t i, size_t j)
+{
+	size_t top = i * f->stride[0], left = j * f->stride[1], above = f->pad[0], before = f->pad[1];
+	struct window v = { .r0 = top < above ? above - top : 0, .s0 = left < before ? before - left : 0 };
+
+	v.h0 = top + v.r0 - above;
+	v.w0 = left + v.s0 - before;
+	v.h1 = least(top + f->r - above, f->h);
+	v.w1 = least(left + f->s - before, f->w);
+	return v;
+}
+
+/* One over what the average of window v, the (i,j)-th, divides by. */
+ISA_INLINE float
+share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
+{
+	size_t r = f->r, s = f->s;
+
+	if (f->divide == GRAPH_PADDED) {
+		r = least(r, f->h + 2 * f->pad[0] - i * f->stride[0]);
+		s = least(s, f->w + 2 * f->pad[1] - j * f->stride[1]);
+	} else if (f->divide == GRAPH_INSIDE) {
+		r = v->h1 - v->h0;
+		s = v->w1 - v->w0;
+	}
+	return 1.0f / (float)(r * s);
+}
+
+typedef uint16_t wide16 __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
+
+/* Numbers of windows, which lie as `lanes` channels do, f->lanes to a pixel. */
+ISA_INLINE void
+put_which(const cpu_mask *at, size_t lanes, uint16_t *to)
+{
+	wide16 out = __builtin_convertvector(*at, wide16);
+
+	memcpy(to, &out, lanes * sizeof(*to));
+}
+
+ISA_INLINE void
+get_which(const uint16_t *from, size_t lanes, cpu_mask *at)
+{
+	wide16 in = { 0 };
+
+	memcpy(&in, from, lanes * sizeof(*from));
+	*at = __builtin_convertvector(in, cpu_mask);
+}
+
+/* Channels [c, c + lanes) of a unit. */
+ISA_INLINE void
+max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bool half, const struct side *y,
+    uint16_t *restrict which)
+{
+	for (size_t o = 0; o < f->oh * f->ow; o++) {
+		struct window v = window(f, o / f->ow, o % f->ow);
+		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
+		cpu_wide top = { 0 }, p = { 0 }, sum = { 0 };
+		cpu_mask at = { 0 }, k, more;
+
+		at += (int32_t)(v.r0 * f->s + v.s0);
+		k = at;
+		cpu_get(x->p, (v.h0 * f->w + v.w0) * x->pitch + c, half, lanes, &top);
+		for (size_t h = v.h0; h < v.h1; h++, k += skipped)
+			for (size_t w = v.w0; w < v.w1; w++, k += 1) {
+				cpu_get(x->p, (h * f->w + w) * x->pitch + c, half, lanes, &p);
+				more = p > top;
+				top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
+				at = (k & more) | (at & ~more);
+				sum += p;
+			}
+		more = sum != sum;
+		top = (cpu_wide)(((cpu_mask)sum & more) | ((cpu_mask)top & ~more));
+		cpu_set(&top, y->p, o * y->pitch + c, half, lanes);
+		put_which(&at, lanes, which + o * f->lanes + c);
+	}
+}
+
+ISA_INLINE void
+avg_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bool half, const struct side *y)
+{
+	for (size_t i = 0; i < f->oh; i++)
+		for (size_t j = 0; j < f->ow; j++) {
+			struct window v = window(f, i, j);
+			cpu_wide sum = { 0 }, p = { 0 };
+
+			for (size_t h = v.h0; h < v.h1; h++)
+				for (size_t w = v.w0; w < v.w1; w++) {
+					cpu_get(x->p, (h * f->w + w) * x->pitch + c, half, lanes, &p);
+					sum += p;
+				}
+			sum *= share_of(f, i, j, &v);
+			cpu_set(&sum, y->p, (i * f->ow + j) * y->pitch + c, half, lanes);
+		}
+}
+
+/* Windows [first, last) of a side reach its place i. */
+ISA_INLINE size_t
+first_over(size_t i, size_t pad, size_t side, size_t stride)
+{
+	return i + pad < side ? 0 : (i + pad - side) / stride + 1;
+}
+
+ISA_INLINE size_t
+behind_over(size_t i, size_t pad, size_t stride, size_t windows)
+{
+	return least((i + pad) / stride + 1, windows);
+}
+
+/* What window (i, j) hands down to pixel (h, w). */
+ISA_INLINE void
+handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c, size_t lanes,
+    bool half, const uint16_t *restrict which, size_t i, size_t j, size_t h, size_t w, cpu_wide *d)
+{
+	size_t o = i * f->ow + j;
+	cpu_wide more = { 0 };
+	cpu_mask at;
+
+	cpu_get(d0->p, o * d0->pitch + c, half, lanes, d);
+	if (d1->p != NULL) {
+		cpu_get(d1->p, o * d1->pitch + c, half, lanes, &more);
+		*d += more;
+	}
+	if (pool == GRAPH_MAX) {
+		int32_t k = (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] - j * f->stride[1]);
+
+		get_which(which + o * f->lanes + c, lanes, &at);
+		*d = (cpu_wide)((cpu_mask)*d & (at == k));
+	} else {
+		struct window v = window(f, i, j);
+
+		*d *= share_of(f, i, j, &v);
+	}
+}
+
+ISA_INLINE void
+back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c,
+    size_t lanes, bool half, const struct side *dx, const uint16_t *restrict which)
+{
+	for (size_t h = 0; h < f->h; h++)
+		for (size_t w = 0; w < f->w; w++) {
+			size_t i1 = behind_over(h, f->pad[0], f->stride[0], f->oh);
+			size_t j0 = first_over(w, f->pad[1], f->s, f->stride[1]);
+			size_t j1 = behind_over(w, f->pad[1], f->stride[1], f->ow);
+			cpu_wide sum = { 0 }, d = { 0 };
+
+			for (size_t i = first_over(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
+				for (size_t j = j0; j < j1; j++) {
+					handed(f, pool, d0, d1, c, lanes, half, which, i, j, h, w, &d);
+					sum += d;
+				}
+			cpu_set(&sum, dx->p, (h * f->w + w) * dx->pitch + c, half, lanes);
+		}
+}
+
+/*
+ * DO(c, lanes, half) for a unit's channels: constants where there are whole vectors of them, of which the last may begin
+ * within the one before it.
+ */
+#define EACH_LANES(f, DO) \
+	if ((f)->lanes >= CPU_WIDE) \
+		for (size_t c_ = 0; c_ < (f)->lanes; c_ += CPU_WIDE) { \
+			size_t at_ = c_ + CPU_WIDE <= (f)->lanes ? c_ : (f)->lanes - CPU_WIDE; \
+			if ((f)->half) \
+				DO(at_, CPU_WIDE, true); \
+			else \
+				DO(at_, CPU_WIDE, false); \
+		} \
+	else if ((f)->lanes == 8 && !(f)->half) \
+		DO(0, 8, false); \
+	else if ((f)->lanes == 1 && !(f)->half) \
+		DO(0, 1, false); \
+	else \
+		DO(0, (f)->lanes, (f)->half)
+
+ISA_CLONES static void
+unit_forward(const struct frame *f, const struct side *x, const struct side *y, uint16_t *restrict which)
+{
+#define MAX(c, lanes, half) max_unit(f, x, c, lanes, half, y, which)
+#define AVG(c, lanes, half) avg_unit(f, x, c, lanes, half, y)
+	if (f->pool == GRAPH_MAX)
+		EACH_LANES(f, MAX);
+	else
+		EACH_LANES(f, AVG);
+}
+
+ISA_CLONES static void
+unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx,
+    const uint16_t *restrict which)
+{
+#define MAX_BACK(c, lanes, half) back_unit(f, GRAPH_MAX, d0, d1, c, lanes, half, dx, which)
+#define AVG_BACK(c, lanes, half) back_unit(f, GRAPH_AVG, d0, d1, c, lanes, half, dx, which)
+	if (f->pool == GRAPH_MAX)
+		EACH_LANES(f, MAX_BACK);
+	else
+		EACH_LANES(f, AVG_BACK);
+}
+
+static struct frame
+frame_of(const struct graph_node *node, const struct cpu_view *in)
+{
+	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
+	    { node->pad[0], node->pad[1] }, in->block, in->half, node->divide, node->pool };
+}
+
+/* Numbers of a block's windows. */
+static size_t
+whiches(const struct cpu_view *y)
+{
+	return (size_t)y->h * y->w * y->block;
+}
+
+void
+cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint16_t *which,
+    uint32_t n)
+{
+	struct frame f = frame_of(node, x);
+	size_t blocks = cpu_blocks(x), outs = whiches(y);
+
+	#pragma omp parallel for
+	for (size_t u = 0; u < n * blocks; u++) {
+		struct side from = { cpu_at(x, u / blocks, u % blocks), x->pitch };
+		struct side to = { cpu_at(y, u / blocks, u % blocks), y->pitch };
+
+		unit_forward(&f, &from, &to, which + u * outs);
+	}
+}
+
+void
+cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
+    const uint16_t *which, uint32_t n)
+{
+	struct frame f = frame_of(node, dx);
+	size_t blocks = cpu_blocks(dx), outs = whiches(&dy[0]);
+
+	#pragma omp parallel for
+	for (size_t u = 0; u < n * blocks; u++) {
+		size_t i = u / blocks, b = u % blocks;
+		struct side d0 = { cpu_at(&dy[0], i, b), dy[0].pitch }, d1 = { NULL, 0 }, to = { cpu_at(dx, i, b), dx->pitch };
+
+		if (ndy > 1)
+			d1 = (struct side) { cpu_at(&dy[1], i, b), dy[1].pitch };
+		unit_backward(&f, &d0, &d1, &to, which + u * outs);
+	}
+}

@@ -1,0 +1,69 @@
+/* choose - the fastest of several kernels for one convolution: the one that won before, or a race. */
+#include "engine/cuda/device/choose.h"
+#include "engine/cuda/kernel/kernel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "NVIDIA H200 ... bf16 forward n64 c3 h28 w28 ... fixed", tabs between cells. */
+static void
+key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
+{
+	static const char *const way[] = { "forward", "data", "weight" };
+	const char *type = s->type == KERNEL_BF16 ? "bf16" : s->type == KERNEL_F16 ? "f16" : s->tf32 ? "tf32" : "f32";
+	char kind[DEVICE_KIND];
+
+	device_kind(d, kind);
+	snprintf(key, ENGINE_KEY, "%s\t%s\t%s n%u c%u h%u w%u k%u oh%u ow%u r%u s%u stride%u,%u pad%u,%u dilate%u,%u groups%u%s%s%s\t%s",
+	    kind, type, way[s->way], s->n, s->c, s->h, s->w, s->k, s->oh, s->ow, s->r, s->s, s->stride[0], s->stride[1], s->pad[0],
+	    s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->more ? " more" : "", s->bias > 0 ? " bias" : "", s->relu ? " relu" : "",
+	    s->any_order ? "any" : "fixed");
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Returns the winner, or n. */
+static uint32_t
+race(const struct choose_ways *ways)
+{
+	double best = INFINITY, us[CHOOSE_RUNS];
+	uint32_t winner = ways->n;
+
+	for (uint32_t i = 0; i < ways->n; i++) {
+		if (!ways->race(ways->arg, i, us))
+			continue;
+		qsort(us, CHOOSE_RUNS, sizeof(*us), by_time);
+		if (us[CHOOSE_RUNS / 2] < best) {
+			best = us[CHOOSE_RUNS / 2];
+			winner = i;
+		}
+	}
+	return winner;
+}
+
+uint32_t
+choose_way(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, const struct choose_ways *ways)
+{
+	char key[ENGINE_KEY], before[ENGINE_CHOICE];
+	uint32_t winner;
+
+	key_of(d, shape, key);
+	/* A name that is not among the ways is of no use: the libraries are others than their versions say. */
+	if (tune->find != NULL && tune->find(tune->arg, key, before))
+		for (uint32_t i = 0; i < ways->n; i++)
+			if (strcmp(before, ways->name[i]) == 0)
+				return i;
+	if ((winner = race(ways)) == ways->n)
+		return 0;
+	if (tune->keep != NULL)
+		tune->keep(tune->arg, key, ways->name[winner]);
+	return winner;
+}

@@ -1,0 +1,193 @@
+/*
+ * kernel - what the engine's own kernels compute: a body that is run for each index below a count.
+ *
+ * On a GPU a body is a thread's work (kernel_run.cu), in the tests that of a loop
+ * on the CPU, so that every line of arithmetic and every index is judged where no
+ * GPU is.  A body reads and writes global memory alone and knows nothing of its
+ * neighbours; sums are taken in strips, and the strips' sums in turn, always in one
+ * order: equal input gives equal bits.  Neighbouring indices stand for neighbouring
+ * channels, so that a warp's accesses are side by side.
+ *
+ * Pictures are [n, h, w, c], the channels of a pixel side by side and pixels ld
+ * numbers apart: a concatenation's inputs and outputs are windows of one buffer.
+ * A number is of one of three types; a body takes the type last, and where it is
+ * compiled for a GPU the type is constant.  Indices fit 32 bits: plan.c sees to that.
+ *
+ * C and C++ both read this and the kernel_*.h.
+ */
+#ifndef ENGINE_CUDA_KERNEL_KERNEL_H
+#define ENGINE_CUDA_KERNEL_KERNEL_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#define KERNEL_BODY static __host__ __device__ __forceinline__
+#else
+#define KERNEL_BODY static inline
+#endif
+
+enum kernel_type { KERNEL_F32, KERNEL_BF16, KERNEL_F16, KERNEL_TYPES };
+
+/* Pixels of c channels. */
+struct kernel_view {
+	void	*p;
+	uint32_t c, ld;
+};
+
+KERNEL_BODY uint32_t
+kernel_size(int type)
+{
+	return type == KERNEL_F32 ? 4 : 2;
+}
+
+/* Round to nearest, ties to even; a NaN stays one. */
+KERNEL_BODY uint16_t
+kernel_to_bf16(float v)
+{
+#ifdef __CUDA_ARCH__
+	return __bfloat16_as_ushort(__float2bfloat16_rn(v));
+#else
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	if ((u & 0x7fffffffu) > 0x7f800000u)
+		return (uint16_t)(u >> 16 | 0x40);
+	return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+#endif
+}
+
+KERNEL_BODY float
+kernel_from_bf16(uint16_t h)
+{
+	uint32_t u = (uint32_t)h << 16;
+	float v;
+
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
+KERNEL_BODY uint16_t
+kernel_to_f16(float v)
+{
+#ifdef __CUDA_ARCH__
+	return __half_as_ushort(__float2half_rn(v));
+#else
+	uint32_t u, sign, round, man;
+	int exp;
+
+	memcpy(&u, &v, sizeof(u));
+	sign = u >> 16 & 0x8000;
+	u &= 0x7fffffffu;
+	if (u > 0x7f800000u)
+		return (uint16_t)(sign | 0x7e00);
+	if (u >= 0x477ff000u)	/* what rounds to 65536 and more */
+		return (uint16_t)(sign | 0x7c00);
+	exp = (int)(u >> 23) - 127;
+	if (exp < -25)
+		return (uint16_t)sign;
+	if (exp >= -14) {
+		u -= 112u << 23;
+		return (uint16_t)(sign | (u + 0xfffu + (u >> 13 & 1)) >> 13);
+	}
+	man = (u & 0x7fffffu) | 0x800000u;	/* below the least normal: in units of 2^-24 */
+	round = man >> (-exp - 1);
+	man &= (1u << (-exp - 1)) - 1;
+	if (man > 1u << (-exp - 2) || (man == 1u << (-exp - 2) && (round & 1)))
+		round++;
+	return (uint16_t)(sign | round);
+#endif
+}
+
+KERNEL_BODY float
+kernel_from_f16(uint16_t h)
+{
+#ifdef __CUDA_ARCH__
+	return __half2float(__ushort_as_half(h));
+#else
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16, exp = h >> 10 & 31, man = h & 0x3ff, u;
+	float v;
+
+	if (exp == 0) {
+		v = (float)man * 0x1p-24f;
+		return sign ? -v : v;
+	}
+	u = sign | (exp == 31 ? 0x7f800000u : (exp + 112) << 23) | man << 13;
+	memcpy(&v, &u, sizeof(v));
+	return v;
+#endif
+}
+
+KERNEL_BODY float
+kernel_get(const void *p, size_t i, int type)
+{
+	if (type == KERNEL_F32)
+		return ((const float *)p)[i];
+	return type == KERNEL_BF16 ? kernel_from_bf16(((const uint16_t *)p)[i]) : kernel_from_f16(((const uint16_t *)p)[i]);
+}
+
+KERNEL_BODY void
+kernel_put(void *p, size_t i, float v, int type)
+{
+	if (type == KERNEL_F32)
+		((float *)p)[i] = v;
+	else
+		((uint16_t *)p)[i] = type == KERNEL_BF16 ? kernel_to_bf16(v) : kernel_to_f16(v);
+}
+
+/* Channel ch of pixel m. */
+KERNEL_BODY float
+kernel_at(struct kernel_view v, uint32_t m, uint32_t ch, int type)
+{
+	return kernel_get(v.p, (size_t)m * v.ld + ch, type);
+}
+
+KERNEL_BODY void
+kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
+{
+	kernel_put(v.p, (size_t)m * v.ld + ch, x, type);
+}
+
+#include "engine/cuda/kernel/kernel_act.h"
+#include "engine/cuda/kernel/kernel_bn.h"
+#include "engine/cuda/kernel/kernel_head.h"
+#include "engine/cuda/kernel/kernel_lrn.h"
+#include "engine/cuda/kernel/kernel_move.h"
+#include "engine/cuda/kernel/kernel_opt.h"
+#include "engine/cuda/kernel/kernel_learn.h"
+#include "engine/cuda/kernel/kernel_muon.h"
+#include "engine/cuda/kernel/kernel_pool.h"
+#include "engine/cuda/kernel/kernel_sum.h"
+
+/* All of them: X(name) has struct kernel_NAME and kernel_NAME_at(const struct kernel_NAME *, index, type). */
+#define KERNEL_LIST(X) \
+	X(act) X(act_back) X(drop) \
+	X(moments) X(moments_join) X(bn_ready) X(bn) X(bn_fold) X(bn_sums) X(bn_back) \
+	X(softmax) X(softmax_back) X(finite) \
+	X(lrn) X(lrn_back) \
+	X(permute) X(pixels) X(copy) X(pad) X(pad_back) \
+	X(opt) X(gather) X(squares) X(joined) X(paces) X(fold) X(average) X(swap) \
+	X(muon_gather) X(muon_scale) X(muon) \
+	X(pool) X(pool_back) \
+	X(bias) X(relu_back) X(columns) X(columns_join) X(several)
+
+struct device;
+
+/*
+ * Each enqueues count runs of its body, count possibly 0, behind what was enqueued before; a may go after the call.
+ * Returns 0 or ERR_SYS with a line noted.  kernel_run.cu has them, and tests/emu.
+ */
+#define KERNEL_DECLARE(name) int kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type);
+#ifdef __cplusplus
+extern "C" {
+#endif
+KERNEL_LIST(KERNEL_DECLARE)
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,151 @@
+/* kernel_move - numbers to other places, layouts and types. */
+#ifndef ENGINE_CUDA_KERNEL_KERNEL_MOVE_H
+#define ENGINE_CUDA_KERNEL_KERNEL_MOVE_H
+
+/*
+ * to [a, c, b] = x [a, b, c] times *scale, and times each's row: NCHW to NHWC and back, a weight's [K, C, R S] to [K, R S, C] and back.
+ * Index: the place in `to`, whose innermost side may be ld long.
+ */
+struct kernel_permute {
+	const void *x;
+	void	*to;
+	uint32_t b, c, ld;
+	int	 from_type, to_type;
+	const float *scale;	/* NULL: 1 */
+	const float *row;	/* [a], or NULL: 1s */
+};
+
+KERNEL_BODY void
+kernel_permute_at(const struct kernel_permute *a, uint32_t i, int type)
+{
+	uint32_t b = i % a->b, row = i / a->b, c = row % a->c, at = row / a->c;
+	float v = kernel_get(a->x, ((size_t)at * a->b + b) * a->c + c, a->from_type);
+
+	(void)type;
+	if (a->row != NULL)
+		v *= a->row[at];
+	kernel_put(a->to, (size_t)row * a->ld + b, a->scale != NULL ? v * *a->scale : v, a->to_type);
+}
+
+/* What makes numbers of pixels, as struct samples_norm has it; stands in the device's memory. */
+struct kernel_norm {
+	float	 flat[3], by[3];
+	uint32_t by_mean;	/* 1: mean counts and not flat */
+	uint32_t fill;		/* pixels beyond a picture's edges */
+};
+
+/* A sample's picture u8 [h, w, c], and the sample's upper left corner in it, which may lie outside. */
+struct kernel_place {
+	const uint8_t *pixel;
+	uint32_t h, w;
+	int32_t	 y, x;
+	uint32_t mirror;	/* 1: each row from right to left */
+};
+
+/* y = (pixel - mean) * by of parts [h, w] of pictures. */
+struct kernel_pixels {
+	const struct kernel_place *place;	/* [n] */
+	const struct kernel_norm *norm;
+	const float *mean;		/* f32 [c, h, w] */
+	uint32_t h, w;
+	struct kernel_view y;
+};
+
+KERNEL_BODY void
+kernel_pixels_at(const struct kernel_pixels *a, uint32_t i, int type)
+{
+	uint32_t c = a->y.c, m = i / c, ch = i % c, column = m % a->w, row = m / a->w;
+	const struct kernel_norm *norm = a->norm;
+	const struct kernel_place *p = &a->place[row / a->h];
+	int32_t at_y, at_x;
+	uint32_t pixel = norm->fill;
+	float mean;
+
+	if (p->mirror)
+		column = a->w - 1 - column;
+	at_y = p->y + (int32_t)(row % a->h);
+	at_x = p->x + (int32_t)column;
+	if (at_y >= 0 && at_x >= 0 && (uint32_t)at_y < p->h && (uint32_t)at_x < p->w)
+		pixel = p->pixel[((size_t)at_y * p->w + (size_t)at_x) * c + ch];
+	mean = norm->by_mean ? a->mean[(ch * a->h + row % a->h) * a->w + column] : norm->flat[ch];
+	kernel_set(a->y, m, ch, ((float)pixel - mean) * norm->by[ch], type);
+}
+
+struct kernel_copy {
+	struct kernel_view x, y;
+};
+
+KERNEL_BODY void
+kernel_copy_at(const struct kernel_copy *a, uint32_t i, int type)
+{
+	uint32_t m = i / a->y.c, ch = i % a->y.c;
+
+	kernel_set(a->y, m, ch, kernel_at(a->x, m, ch, type), type);
+}
+
+/* A border of zeros, or of the picture reflected at its edge: x [h, w], y [h + 2 pad_h, w + 2 pad_w]. */
+struct kernel_pad {
+	struct kernel_view x, y;
+	uint32_t h, w, pad_h, pad_w;
+	int	 reflect;
+};
+
+/* Where place i of a padded side comes from: -1 is a zero. */
+KERNEL_BODY int
+kernel_pad_from(uint32_t i, uint32_t pad, uint32_t size, int reflect)
+{
+	int at = (int)i - (int)pad, end = (int)size - 1;
+
+	if (at >= 0 && at <= end)
+		return at;
+	return !reflect ? -1 : at < 0 ? -at : 2 * end - at;
+}
+
+KERNEL_BODY void
+kernel_pad_at(const struct kernel_pad *a, uint32_t i, int type)
+{
+	uint32_t m = i / a->y.c, ch = i % a->y.c, width = a->w + 2 * a->pad_w, height = a->h + 2 * a->pad_h;
+	int x = kernel_pad_from(m % width, a->pad_w, a->w, a->reflect);
+	int y = kernel_pad_from(m / width % height, a->pad_h, a->h, a->reflect);
+	uint32_t from = (m / (width * height) * a->h + (uint32_t)y) * a->w + (uint32_t)x;
+
+	kernel_set(a->y, m, ch, x >= 0 && y >= 0 ? kernel_at(a->x, from, ch, type) : 0, type);
+}
+
+/* dx: the sum of all places that x stands at. */
+struct kernel_pad_back {
+	struct kernel_view dy, dx;
+	uint32_t h, w, pad_h, pad_w;
+	int	 reflect;
+};
+
+/* The places of a padded side that place i stands at, at most 3. */
+KERNEL_BODY uint32_t
+kernel_pad_places(uint32_t i, uint32_t pad, uint32_t size, int reflect, uint32_t place[3])
+{
+	uint32_t n = 0, end = size - 1;
+
+	place[n++] = i + pad;
+	if (reflect && i > 0 && i <= pad)
+		place[n++] = pad - i;
+	if (reflect && i < end && end - i <= pad)
+		place[n++] = pad + 2 * end - i;
+	return n;
+}
+
+KERNEL_BODY void
+kernel_pad_back_at(const struct kernel_pad_back *a, uint32_t i, int type)
+{
+	uint32_t c = a->dx.c, m = i / c, ch = i % c, width = a->w + 2 * a->pad_w, height = a->h + 2 * a->pad_h;
+	uint32_t row[3], column[3], picture = m / (a->w * a->h);
+	uint32_t rows = kernel_pad_places(m / a->w % a->h, a->pad_h, a->h, a->reflect, row);
+	uint32_t columns = kernel_pad_places(m % a->w, a->pad_w, a->w, a->reflect, column);
+	float sum = 0;
+
+	for (uint32_t r = 0; r < rows; r++)
+		for (uint32_t s = 0; s < columns; s++)
+			sum += kernel_at(a->dy, (picture * height + row[r]) * width + column[s], ch, type);
+	kernel_set(a->dx, m, ch, sum, type);
+}
+
+#endif

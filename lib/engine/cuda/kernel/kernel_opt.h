@@ -1,0 +1,77 @@
+/* kernel_opt - one update of weights; rules and bits as in net/optim/opt.h. */
+#ifndef ENGINE_CUDA_KERNEL_KERNEL_OPT_H
+#define ENGINE_CUDA_KERNEL_KERNEL_OPT_H
+
+enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_FOLD };	/* adamw is adam that shrinks */
+
+/* What of an update changes from step to step: it stands in the device's memory, so that what is recorded finds it new. */
+struct kernel_pace {
+	float	 scale, lr;	/* scale: 1 / n */
+	float	 rate, root, shrink;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t); adamw and matrices: 1 - lr wd */
+};
+
+/* w, g [count], state [count, states]; the rest is the same for all weights. */
+struct kernel_opt {
+	float	*w, *state;
+	const float *g;
+	const struct kernel_pace *pace;
+	const uint32_t *bad;	/* where it is not 0 nothing changes; or NULL */
+	int	 rule, rare;	/* rare: there is a clip or an l1 */
+	float	 momentum, wd, clip, l1, beta2, eps;
+};
+
+/* Mean, cut, decayed; cut so that a NaN stays one. */
+KERNEL_BODY float
+kernel_opt_gradient(const struct kernel_opt *a, float g, float w)
+{
+	float d = g * a->pace->scale;
+
+	if (a->rare) {
+		d = d > a->clip ? a->clip : d;
+		d = d < -a->clip ? -a->clip : d;
+	}
+	d = d + a->wd * w;
+	return a->rare ? d + a->l1 * (float)((w > 0) - (w < 0)) : d;
+}
+
+KERNEL_BODY void
+kernel_opt_at(const struct kernel_opt *a, uint32_t i, int type)
+{
+	float w = a->w[i], lr = a->pace->lr, d, m, v;
+
+	(void)type;
+	if (a->bad != NULL && *a->bad != 0)
+		return;
+	if (a->rule == KERNEL_FOLD) {
+		a->w[i] = a->momentum * w + (1 - a->momentum) * (a->g[i] * a->pace->scale);
+		return;
+	}
+	d = kernel_opt_gradient(a, a->g[i], w);
+	switch (a->rule) {
+	case KERNEL_SGD:
+		m = a->momentum * a->state[i] - lr * d;
+		a->state[i] = m;
+		a->w[i] = w + m;
+		break;
+	case KERNEL_NESTEROV:
+		m = a->momentum * a->state[i] + d;
+		a->state[i] = m;
+		a->w[i] = w - lr * (d + a->momentum * m);
+		break;
+	case KERNEL_RMSPROP:
+		v = a->beta2 * a->state[2 * (size_t)i] + (1 - a->beta2) * d * d;
+		m = a->momentum * a->state[2 * (size_t)i + 1] + d / (sqrtf(v) + a->eps);
+		a->state[2 * (size_t)i] = v;
+		a->state[2 * (size_t)i + 1] = m;
+		a->w[i] = w - lr * m;
+		break;
+	default:
+		m = a->momentum * a->state[2 * (size_t)i] + (1 - a->momentum) * d;
+		v = a->beta2 * a->state[2 * (size_t)i + 1] + (1 - a->beta2) * d * d;
+		a->state[2 * (size_t)i] = m;
+		a->state[2 * (size_t)i + 1] = v;
+		a->w[i] = w * a->pace->shrink - a->pace->rate * m / (sqrtf(v) / a->pace->root + a->eps);
+	}
+}
+
+#endif

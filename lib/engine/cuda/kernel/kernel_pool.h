@@ -1,0 +1,119 @@
+/* kernel_pool - windows into their maximum or average; formulas and sources as in ref_pool.c. */
+#ifndef ENGINE_CUDA_KERNEL_KERNEL_POOL_H
+#define ENGINE_CUDA_KERNEL_KERNEL_POOL_H
+
+enum kernel_divide { KERNEL_WINDOW, KERNEL_PADDED, KERNEL_INSIDE };	/* as enum graph_divide */
+
+struct kernel_window {
+	uint32_t h, w, oh, ow;		/* the picture, the windows */
+	uint32_t r, s, stride_h, stride_w, pad_h, pad_w;
+	int	 average, divide;
+};
+
+/* Both ways read this; which [pixels out, c]: r s + s of the largest, of maxima alone. */
+struct kernel_pool {
+	struct kernel_window w;
+	struct kernel_view x, y;
+	uint32_t *which;	/* NULL: not kept */
+};
+
+struct kernel_pool_back {
+	struct kernel_window w;
+	struct kernel_view dy, dx;
+	const uint32_t *which;
+};
+
+/* How long a window is that begins at `at` of a side with its padding. */
+KERNEL_BODY uint32_t
+kernel_pool_length(uint32_t at, uint32_t size, uint32_t side, uint32_t pad)
+{
+	return at + size < side + 2 * pad ? size : side + 2 * pad - at;
+}
+
+/* The part of the window at `at` that is within [0, side). */
+KERNEL_BODY void
+kernel_pool_cut(uint32_t at, uint32_t pad, uint32_t size, uint32_t side, uint32_t *from, uint32_t *to)
+{
+	*from = at > pad ? at - pad : 0;
+	*to = at + size - pad < side ? at + size - pad : side;
+}
+
+/* What the average of window (i, j) divides by. */
+KERNEL_BODY float
+kernel_pool_divisor(const struct kernel_window *w, uint32_t i, uint32_t j)
+{
+	uint32_t h0, h1, w0, w1;
+
+	if (w->divide == KERNEL_WINDOW)
+		return (float)w->r * (float)w->s;
+	if (w->divide == KERNEL_PADDED)
+		return (float)kernel_pool_length(i * w->stride_h, w->r, w->h, w->pad_h) *
+		    (float)kernel_pool_length(j * w->stride_w, w->s, w->w, w->pad_w);
+	kernel_pool_cut(i * w->stride_h, w->pad_h, w->r, w->h, &h0, &h1);
+	kernel_pool_cut(j * w->stride_w, w->pad_w, w->s, w->w, &w0, &w1);
+	return (float)(h1 - h0) * (float)(w1 - w0);
+}
+
+KERNEL_BODY void
+kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type)
+{
+	const struct kernel_window *w = &a->w;
+	uint32_t c = a->y.c, m = i / c, ch = i % c, row = m / w->ow % w->oh, column = m % w->ow;
+	uint32_t base = m / (w->ow * w->oh) * w->h, h0, h1, w0, w1, which = 0;
+	float best = 0, sum = 0;
+	int any = 0;
+
+	kernel_pool_cut(row * w->stride_h, w->pad_h, w->r, w->h, &h0, &h1);
+	kernel_pool_cut(column * w->stride_w, w->pad_w, w->s, w->w, &w0, &w1);
+	for (uint32_t y = h0; y < h1; y++) {
+		float line = 0;
+
+		for (uint32_t x = w0; x < w1; x++) {
+			float v = kernel_at(a->x, (base + y) * w->w + x, ch, type);
+
+			line += v;
+			if (!any || v > best || v != v) {
+				best = v;
+				which = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
+			}
+			any = 1;
+		}
+		sum += line;
+	}
+	if (a->which != NULL)
+		a->which[i] = which;
+	kernel_set(a->y, m, ch, w->average ? sum / kernel_pool_divisor(w, row, column) : best, type);
+}
+
+/* The windows [from, to) along a side that cover place `at`. */
+KERNEL_BODY void
+kernel_pool_covers(uint32_t at, uint32_t pad, uint32_t size, uint32_t stride, uint32_t windows, uint32_t *from, uint32_t *to)
+{
+	*from = at + pad >= size ? (at + pad - size) / stride + 1 : 0;
+	*to = (at + pad) / stride + 1 < windows ? (at + pad) / stride + 1 : windows;
+}
+
+KERNEL_BODY void
+kernel_pool_back_at(const struct kernel_pool_back *a, uint32_t i, int type)
+{
+	const struct kernel_window *w = &a->w;
+	uint32_t c = a->dx.c, m = i / c, ch = i % c, y = m / w->w % w->h, x = m % w->w;
+	uint32_t base = m / (w->w * w->h) * w->oh, r0, r1, s0, s1;
+	float sum = 0;
+
+	kernel_pool_covers(y, w->pad_h, w->r, w->stride_h, w->oh, &r0, &r1);
+	kernel_pool_covers(x, w->pad_w, w->s, w->stride_w, w->ow, &s0, &s1);
+	for (uint32_t row = r0; row < r1; row++)
+		for (uint32_t column = s0; column < s1; column++) {
+			uint32_t at = (base + row) * w->ow + column;
+			uint32_t place = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
+
+			if (w->average)
+				sum += kernel_at(a->dy, at, ch, type) / kernel_pool_divisor(w, row, column);
+			else if (a->which[(size_t)at * c + ch] == place)
+				sum += kernel_at(a->dy, at, ch, type);
+		}
+	kernel_set(a->dx, m, ch, sum, type);
+}
+
+#endif

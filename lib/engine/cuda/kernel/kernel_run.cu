@@ -1,0 +1,42 @@
+/* kernel_run - a body of kernel.h into a kernel, a thread for an index; compiled with -fmad=false, so that bits are those of the CPU. */
+#include "engine/cuda/kernel/kernel.h"
+
+#include "engine/cuda/device/device_in.h"
+
+#define THREADS	256u
+#define BLOCKS	32u	/* a multiprocessor at most: threads go on to further indices */
+
+static unsigned
+blocks(const struct device *d, uint32_t count)
+{
+	uint32_t want = (count + THREADS - 1) / THREADS, most = d->processors * BLOCKS;
+
+	return want < most ? want : most;
+}
+
+/* What it returns is of this launch; the last error may be one that a library met while it looked for a way, and left. */
+static int
+launch(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
+{
+	if (count == 0)
+		return 0;
+	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks(d, count)), dim3(THREADS), with, 0, d->stream[0]), name);
+}
+
+#define KERNEL_DEFINE(name) \
+	template <int TYPE> __global__ void __launch_bounds__(THREADS) \
+	name##_kernel(const struct kernel_##name a, uint32_t count) \
+	{ \
+		for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) \
+			kernel_##name##_at(&a, i, TYPE); \
+	} \
+	extern "C" int \
+	kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type) \
+	{ \
+		struct kernel_##name copy = *a; \
+		void *with[] = { &copy, &count }; \
+		return launch(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : type == KERNEL_BF16 ? \
+		    (const void *)name##_kernel<KERNEL_BF16> : (const void *)name##_kernel<KERNEL_F16>, with, count, #name); \
+	}
+
+KERNEL_LIST(KERNEL_DEFINE)

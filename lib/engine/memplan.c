@@ -1,0 +1,75 @@
+/* memplan - buffers that are alive for some steps each, into one piece of memory. */
+#include "engine/memplan.h"
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static bool
+together(const struct memplan_buf *a, const struct memplan_buf *b)
+{
+	return a->first <= b->last && b->first <= a->last;
+}
+
+/* Larger first; of equal ones the earlier, so that the order is one on every machine. */
+static int
+by_size(const void *a, const void *b)
+{
+	const struct memplan_buf *x = *(struct memplan_buf *const *)a, *y = *(struct memplan_buf *const *)b;
+
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : x > y;
+}
+
+/* The lowest place for b among placed [n], which is sorted by place. */
+static size_t
+lowest(const struct memplan_buf *b, struct memplan_buf *const *placed, uint32_t n)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!together(b, placed[i]))
+			continue;
+		if (placed[i]->at >= at + b->bytes)
+			break;
+		if (placed[i]->at + placed[i]->bytes > at)
+			at = placed[i]->at + placed[i]->bytes;
+	}
+	return at;
+}
+
+/* Puts b into placed [n], behind those that lie no higher. */
+static void
+insert(struct memplan_buf **placed, uint32_t n, struct memplan_buf *b)
+{
+	while (n > 0 && placed[n - 1]->at > b->at) {
+		placed[n] = placed[n - 1];
+		n--;
+	}
+	placed[n] = b;
+}
+
+int
+memplan_place(struct memplan_buf *buf, uint32_t n, size_t *bytes)
+{
+	struct memplan_buf **order = calloc(2 * (size_t)n + 1, sizeof(*order)), **placed = order + n;
+
+	if (order == NULL)
+		return ERR_NOMEM;
+	*bytes = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		buf[i].bytes = memplan_round(buf[i].bytes);
+		order[i] = &buf[i];
+	}
+	qsort(order, n, sizeof(*order), by_size);
+	for (uint32_t i = 0; i < n; i++) {
+		struct memplan_buf *b = order[i];
+
+		b->at = lowest(b, placed, i);
+		insert(placed, i, b);
+		if (b->at + b->bytes > *bytes)
+			*bytes = b->at + b->bytes;
+	}
+	free(order);
+	return 0;
+}

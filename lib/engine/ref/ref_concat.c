@@ -1,0 +1,43 @@
+/*
+ * ref_concat - several inputs into one, channel behind channel; and one input into the same numbers flat.
+ *
+ *	concat   y[n] = in[0][n] in[1][n] ...;  each input's dx += its part of dy
+ *	flatten  y = x;  dx += dy
+ */
+#include "engine/ref/ref.h"
+
+#include <string.h>
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	float *y = p->y[i];
+
+	for (size_t n = 0; n < p->n; n++)
+		for (uint32_t k = 0; k < l->nin; k++) {
+			size_t count = ref_floats(ref_in(p->graph, i, k));
+
+			memcpy(y, p->y[l->in[k]] + n * count, count * sizeof(*y));
+			y += count;
+		}
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	const float *dy = p->dy[i];
+
+	for (size_t n = 0; n < p->n; n++)
+		for (uint32_t k = 0; k < l->nin; k++) {
+			size_t count = ref_floats(ref_in(p->graph, i, k));
+			float *dx = p->dy[l->in[k]] + n * count;
+
+			for (size_t j = 0; j < count; j++)
+				dx[j] += *dy++;
+		}
+}
+
+const struct ref_op ref_concat = { "concat", forward, backward, NULL };
+const struct ref_op ref_flatten = { "flatten", forward, backward, NULL };

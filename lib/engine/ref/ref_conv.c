@@ -1,0 +1,233 @@
+/*
+ * ref_conv - pictures into filtered pictures.
+ *
+ *	y[n,k,i,j]   = bias[k] + sum over c,r,s of w[k,c,r,s] x[n,c,i*t+r*d,j*t+s*d]
+ *	dw[k,c,r,s]  = sum over n,i,j of dy[n,k,i,j] x[n,c,i*t+r*d,j*t+s*d]
+ *	dbias[k]     = sum over n,i,j of dy[n,k,i,j]
+ *	dx[n,c,a,b] += sum over k,i,j,r,s with i*t+r*d = a, j*t+s*d = b of w[k,c,r,s] dy[n,k,i,j]
+ *
+ * t is the stride, d the dilation, each one for lines and one for columns; x stands
+ * within a border of pad zeros, and only what falls inside the border is kept of
+ * dx.  With groups, c runs over the group of k alone, and is counted from its
+ * first channel in w.  Source: Dumoulin, Visin, "A guide to
+ * convolution arithmetic for deep learning", 2016; the rest is the chain rule.
+ */
+#include "engine/ref/ref.h"
+
+#include "base/err.h"
+#include "base/num.h"
+
+#include <string.h>
+
+/* One layer's numbers, and its parts of the scratch memory. */
+struct transcode {
+	const struct graph_node *l;
+	size_t	 c, h, w;	/* input */
+	size_t	 each;		/* channels of a group */
+	size_t	 hp, wp;	/* with its border */
+	double	*xp, *dxp;	/* [C,hp,wp] one picture's x and dx */
+	double	*dw;		/* [K,C,R,S] */
+	double	*row;		/* [w of the output] */
+};
+
+static int
+scratch(const struct graph *g, uint32_t i, size_t *n)
+{
+	const struct graph_node *l = &g->node[i], *in = ref_in(g, i, 0);
+	size_t plane = (size_t)(in->h + 2 * l->pad[0]) * (in->w + 2 * l->pad[1]);
+
+	/* A border may be far larger than the picture.  Four planes fit where two are taken: what is added cannot wrap. */
+	if (num_mul(in->c, 4 * plane, n) < 0)
+		return ERR_LIMIT;
+	*n = *n / 2 + g->w[l->weight].count + l->w;
+	return 0;
+}
+
+static struct transcode
+conv(const struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	struct transcode v = { .l = l, .c = in->c, .h = in->h, .w = in->w };
+
+	v.each = v.c / l->groups;
+	v.hp = v.h + 2 * l->pad[0];
+	v.wp = v.w + 2 * l->pad[1];
+	v.xp = p->scratch;
+	v.dxp = v.xp + v.c * v.hp * v.wp;
+	v.dw = v.dxp + v.c * v.hp * v.wp;
+	v.row = v.dw + p->graph->w[l->weight].count;
+	return v;
+}
+
+/* x [C,H,W] into the middle of xp. */
+static void
+widen(const struct transcode *v, const float *x)
+{
+	memset(v->xp, 0, v->c * v->hp * v->wp * sizeof(*v->xp));
+	for (size_t c = 0; c < v->c; c++)
+		for (size_t h = 0; h < v->h; h++) {
+			double *to = v->xp + (c * v->hp + h + v->l->pad[0]) * v->wp + v->l->pad[1];
+
+			for (size_t w = 0; w < v->w; w++)
+				to[w] = *x++;
+		}
+}
+
+/* The middle of dxp is added to dx [C,H,W]. */
+static void
+narrow(const struct transcode *v, float *dx)
+{
+	for (size_t c = 0; c < v->c; c++)
+		for (size_t h = 0; h < v->h; h++) {
+			const double *from = v->dxp + (c * v->hp + h + v->l->pad[0]) * v->wp + v->l->pad[1];
+
+			for (size_t w = 0; w < v->w; w++)
+				*dx++ += (float)from[w];
+		}
+}
+
+/* The first channel of the group that channel k out is of. */
+static size_t
+first(const struct transcode *v, size_t k)
+{
+	return k / (v->l->k / v->l->groups) * v->each;
+}
+
+/* Where in xp or dxp tap (r,s) of channel c stands for the first output. */
+static double *
+tap(const struct transcode *v, double *xp, size_t c, size_t r, size_t s)
+{
+	return xp + (c * v->hp + r * v->l->dilate[0]) * v->wp + s * v->l->dilate[1];
+}
+
+/* One row of y: channel k, line i. */
+static void
+forward_row(const struct transcode *v, const float *weight, double bias, size_t k, size_t i, float *y)
+{
+	const struct graph_node *l = v->l;
+	const float *w = weight + k * v->each * l->r * l->s;
+	double *restrict row = v->row;
+
+	for (size_t j = 0; j < l->w; j++)
+		row[j] = bias;
+	for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
+		for (size_t r = 0; r < l->r; r++)
+			for (size_t s = 0; s < l->s; s++) {
+				const double *x = tap(v, v->xp, c, r, s) + i * l->stride[0] * v->wp;
+				double f = *w++;
+
+				for (size_t j = 0; j < l->w; j++)
+					row[j] += f * x[j * l->stride[1]];
+			}
+	for (size_t j = 0; j < l->w; j++)
+		y[j] = (float)row[j];
+}
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	struct transcode v = conv(p, i);
+	const float *weight = ref_array(p->graph, p->w, v.l->weight);
+	const float *bias = ref_array(p->graph, p->w, v.l->bias_at);
+	const float *x = p->y[v.l->in[0]];
+	float *y = p->y[i];
+
+	for (uint32_t n = 0; n < p->n; n++, x += v.c * v.h * v.w) {
+		widen(&v, x);
+		for (size_t k = 0; k < v.l->c; k++)
+			for (size_t h = 0; h < v.l->h; h++, y += v.l->w)
+				forward_row(&v, weight, bias != NULL ? bias[k] : 0, k, h, y);
+	}
+}
+
+/* Adds what dy [K,h,w] says about dxp. */
+static void
+backward_data(const struct transcode *v, const float *weight, const float *dy)
+{
+	const struct graph_node *l = v->l;
+
+	memset(v->dxp, 0, v->c * v->hp * v->wp * sizeof(*v->dxp));
+	for (size_t k = 0; k < l->c; k++)
+		for (size_t i = 0; i < l->h; i++, dy += l->w) {
+			const float *w = weight + k * v->each * l->r * l->s;
+
+			for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
+				for (size_t r = 0; r < l->r; r++)
+					for (size_t s = 0; s < l->s; s++) {
+						double *dx = tap(v, v->dxp, c, r, s) + i * l->stride[0] * v->wp;
+						double f = *w++;
+
+						for (size_t j = 0; j < l->w; j++)
+							dx[j * l->stride[1]] += f * dy[j];
+					}
+		}
+}
+
+/* One weight's share of one picture: a sum for each column first, so that the loop has no chain of additions. */
+static double
+backward_tap(const struct transcode *v, const double *x, const float *dy)
+{
+	const struct graph_node *l = v->l;
+	double *restrict row = v->row;
+	double sum = 0;
+
+	memset(row, 0, l->w * sizeof(*row));
+	for (size_t i = 0; i < l->h; i++, dy += l->w, x += l->stride[0] * v->wp)
+		for (size_t j = 0; j < l->w; j++)
+			row[j] += dy[j] * x[j * l->stride[1]];
+	for (size_t j = 0; j < l->w; j++)
+		sum += row[j];
+	return sum;
+}
+
+/* Adds what dy [K,h,w] says about dw. */
+static void
+backward_weight(const struct transcode *v, const float *dy)
+{
+	const struct graph_node *l = v->l;
+	double *dw = v->dw;
+
+	for (size_t k = 0; k < l->c; k++, dy += (size_t)l->h * l->w)
+		for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
+			for (size_t r = 0; r < l->r; r++)
+				for (size_t s = 0; s < l->s; s++)
+					*dw++ += backward_tap(v, tap(v, v->xp, c, r, s), dy);
+}
+
+static void
+backward_bias(const struct transcode *v, uint32_t n, const float *dy, float *dbias)
+{
+	size_t plane = (size_t)v->l->h * v->l->w;
+
+	for (size_t k = 0; k < v->l->c; k++) {
+		double sum = 0;
+
+		for (size_t m = 0; m < n; m++)
+			for (size_t j = 0; j < plane; j++)
+				sum += dy[(m * v->l->c + k) * plane + j];
+		dbias[k] = (float)sum;
+	}
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	struct transcode v = conv(p, i);
+	const struct graph_array *a = &p->graph->w[v.l->weight];
+	const float *x = p->y[v.l->in[0]], *dy = p->dy[i];
+	float *dx = p->dy[v.l->in[0]];
+
+	memset(v.dw, 0, a->count * sizeof(*v.dw));
+	for (uint32_t n = 0; n < p->n; n++) {
+		widen(&v, x + n * v.c * v.h * v.w);
+		backward_weight(&v, dy + n * ref_floats(v.l));
+		backward_data(&v, p->w + a->first, dy + n * ref_floats(v.l));
+		narrow(&v, dx + n * v.c * v.h * v.w);
+	}
+	for (size_t j = 0; j < a->count; j++)
+		p->g[a->first + j] = (float)v.dw[j];
+	if (v.l->bias_at >= 0)
+		backward_bias(&v, p->n, dy, ref_array(p->graph, p->g, v.l->bias_at));
+}
+
+const struct ref_op ref_conv = { "conv", forward, backward, scratch };

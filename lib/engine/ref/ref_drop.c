@@ -1,0 +1,42 @@
+/*
+ * ref_drop - numbers into zeros by chance (drop.h), the others made larger for it.
+ *
+ *	y = x / (1 - drop) where x stays, else 0;  dx += dy alike
+ *
+ * In evaluation y = x.
+ */
+#include "engine/drop.h"
+#include "engine/ref/ref.h"
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	const float *x = p->y[l->in[0]];
+	float *y = p->y[i], drop = p->train ? l->drop : 0;
+
+	for (uint32_t n = 0; n < p->n; n++) {
+		uint32_t key = drop_key(&p->draw, n, i);
+
+		for (uint32_t j = 0; j < ref_floats(l); j++, x++)
+			*y++ = drop_bits(key, j) >= drop_bound(drop) ? *x / (1 - drop) : 0;
+	}
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	const float *dy = p->dy[i];
+	float *dx = p->dy[l->in[0]];
+
+	for (uint32_t n = 0; n < p->n; n++) {
+		uint32_t key = drop_key(&p->draw, n, i);
+
+		for (uint32_t j = 0; j < ref_floats(l); j++, dx++, dy++)
+			if (drop_bits(key, j) >= drop_bound(l->drop))
+				*dx += *dy / (1 - l->drop);
+	}
+}
+
+const struct ref_op ref_dropout = { "dropout", forward, backward, NULL };

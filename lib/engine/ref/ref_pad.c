@@ -1,0 +1,54 @@
+/*
+ * ref_pad - pictures into pictures within a border.
+ *
+ *	y[i,j] = x[i - pad[0], j - pad[1]] inside; outside 0, or, reflected, the
+ *	number as far inside of the outermost line or column as this is outside
+ *	dx += dy of every place that x stands at
+ */
+#include "engine/ref/ref.h"
+
+/* Where place i of a padded side comes from: -1 is a zero. */
+static ptrdiff_t
+from(size_t i, size_t pad, size_t size, bool reflect)
+{
+	ptrdiff_t at = (ptrdiff_t)i - (ptrdiff_t)pad, end = (ptrdiff_t)size - 1;
+
+	if (at >= 0 && at <= end)
+		return at;
+	return !reflect ? -1 : at < 0 ? -at : 2 * end - at;
+}
+
+static void
+run(struct engine_plan *p, uint32_t i, bool back)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	const float *x = p->y[l->in[0]];
+	float *y = p->y[i], *dy = p->dy[i], *dx = p->dy[l->in[0]];
+
+	for (size_t plane = 0; plane < (size_t)p->n * l->c; plane++)
+		for (size_t h = 0; h < l->h; h++)
+			for (size_t w = 0; w < l->w; w++, y++, dy++) {
+				ptrdiff_t a = from(h, l->pad[0], in->h, l->reflect), b = from(w, l->pad[1], in->w, l->reflect);
+				size_t at = plane * in->h * in->w + (size_t)a * in->w + (size_t)b;
+				bool inside = a >= 0 && b >= 0;
+
+				if (!back)
+					*y = inside ? x[at] : 0;
+				else if (inside)
+					dx[at] += *dy;
+			}
+}
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	run(p, i, false);
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	run(p, i, true);
+}
+
+const struct ref_op ref_pad = { "pad", forward, backward, NULL };

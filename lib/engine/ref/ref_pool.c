@@ -1,0 +1,138 @@
+/*
+ * ref_pool - windows into their maximum or average.
+ *
+ * The window of output i begins at line i*stride - pad and has r lines; columns
+ * alike.  What of it lies outside the picture is cut off.
+ *
+ *	max  y = the largest value; dx of that value += dy.  Of equal ones the
+ *	     first, row by row, counts; what is no number is above all others, as in PyTorch.
+ *	avg  y = sum / d, dx += dy / d in all of the window; d is r s however much
+ *	     was cut off, or the window's size within the padded picture, or
+ *	     within the picture
+ *
+ * No window lies outside altogether: op_shape() sees to that.  Sources: MXNet,
+ * src/operator/pooling-inl.h and mshadow, extension/spatial_pool.h (r s); PyTorch,
+ * AvgPool2d with count_include_pad true and false.
+ */
+#include "engine/ref/ref.h"
+
+#include <math.h>
+
+struct window {
+	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); at least one of each */
+};
+
+/* The part of [at - pad, + size) that is within [0, limit). */
+static void
+cut(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_t *to)
+{
+	*from = at > pad ? at - pad : 0;
+	*to = at + size - pad;	/* pad < size */
+	if (*to > limit)
+		*to = limit;
+}
+
+static struct window
+window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j)
+{
+	struct window v;
+
+	cut(i * l->stride[0], l->pad[0], l->r, in->h, &v.h0, &v.h1);
+	cut(j * l->stride[1], l->pad[1], l->s, in->w, &v.w0, &v.w1);
+	return v;
+}
+
+/* How long a window is that begins at `at` of a side with its padding. */
+static size_t
+length(size_t at, size_t size, size_t side, size_t pad)
+{
+	return at + size < side + 2 * pad ? size : side + 2 * pad - at;
+}
+
+/* What the average of window v, the (i,j)-th, divides by. */
+static double
+divisor(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j, struct window v)
+{
+	switch (l->divide) {
+	case GRAPH_WINDOW:
+		return (double)l->r * l->s;
+	case GRAPH_PADDED:
+		return (double)length(i * l->stride[0], l->r, in->h, l->pad[0]) *
+		    (double)length(j * l->stride[1], l->s, in->w, l->pad[1]);
+	default:
+		return (double)(v.h1 - v.h0) * (double)(v.w1 - v.w0);
+	}
+}
+
+/* Where in x [H,W] the window's largest value is. */
+static size_t
+largest(struct window v, const float *x, size_t width)
+{
+	size_t best = v.h0 * width + v.w0;
+
+	for (size_t h = v.h0; h < v.h1; h++)
+		for (size_t w = v.w0; w < v.w1; w++)
+			if (x[h * width + w] > x[best] || isnan(x[h * width + w]))
+				best = h * width + w;
+	return best;
+}
+
+static double
+sum(struct window v, const float *x, size_t width)
+{
+	double t = 0;
+
+	for (size_t h = v.h0; h < v.h1; h++)
+		for (size_t w = v.w0; w < v.w1; w++)
+			t += x[h * width + w];
+	return t;
+}
+
+static void
+forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	const float *x = p->y[l->in[0]];
+	float *y = p->y[i];
+
+	for (size_t plane = 0; plane < (size_t)p->n * l->c; plane++, x += (size_t)in->h * in->w)
+		for (size_t h = 0; h < l->h; h++)
+			for (size_t w = 0; w < l->w; w++) {
+				struct window v = window(l, in, h, w);
+
+				if (l->pool == GRAPH_AVG)
+					*y++ = (float)(sum(v, x, in->w) / divisor(l, in, h, w, v));
+				else
+					*y++ = x[largest(v, x, in->w)];
+			}
+}
+
+static void
+spread(struct window v, float *dx, size_t width, float share)
+{
+	for (size_t h = v.h0; h < v.h1; h++)
+		for (size_t w = v.w0; w < v.w1; w++)
+			dx[h * width + w] += share;
+}
+
+static void
+backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
+	size_t plane = (size_t)in->h * in->w;
+	const float *x = p->y[l->in[0]], *dy = p->dy[i];
+	float *dx = p->dy[l->in[0]];
+
+	for (size_t k = 0; k < (size_t)p->n * l->c; k++, x += plane, dx += plane)
+		for (size_t h = 0; h < l->h; h++)
+			for (size_t w = 0; w < l->w; w++, dy++) {
+				struct window v = window(l, in, h, w);
+
+				if (l->pool == GRAPH_AVG)
+					spread(v, dx, in->w, (float)(*dy / divisor(l, in, h, w, v)));
+				else
+					dx[largest(v, x, in->w)] += *dy;
+			}
+}
+
+const struct ref_op ref_pool = { "pool", forward, backward, NULL };

@@ -1,0 +1,69 @@
+/*
+ * ref_sum - several inputs of one shape into their sum or product, number by number.
+ *
+ *	add  y = x[0] + x[1] + ...;  each dx += dy
+ *	mul  y = x[0] x[1] ...;      dx[k] += dy times all x but x[k]
+ */
+#include "engine/ref/ref.h"
+
+static void
+add_forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	size_t count = p->n * ref_floats(l);
+
+	for (size_t j = 0; j < count; j++) {
+		double sum = 0;
+
+		for (uint32_t k = 0; k < l->nin; k++)
+			sum += p->y[l->in[k]][j];
+		p->y[i][j] = (float)sum;
+	}
+}
+
+static void
+add_backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	size_t count = p->n * ref_floats(l);
+
+	for (uint32_t k = 0; k < l->nin; k++)
+		for (size_t j = 0; j < count; j++)
+			p->dy[l->in[k]][j] += p->dy[i][j];
+}
+
+/* The product of the inputs' j-th numbers but for input `but`. */
+static double
+product(const struct engine_plan *p, const struct graph_node *l, size_t j, uint32_t but)
+{
+	double all = 1;
+
+	for (uint32_t k = 0; k < l->nin; k++)
+		if (k != but)
+			all *= p->y[l->in[k]][j];
+	return all;
+}
+
+static void
+mul_forward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	size_t count = p->n * ref_floats(l);
+
+	for (size_t j = 0; j < count; j++)
+		p->y[i][j] = (float)product(p, l, j, l->nin);
+}
+
+static void
+mul_backward(struct engine_plan *p, uint32_t i)
+{
+	const struct graph_node *l = &p->graph->node[i];
+	size_t count = p->n * ref_floats(l);
+
+	for (uint32_t k = 0; k < l->nin; k++)
+		for (size_t j = 0; j < count; j++)
+			p->dy[l->in[k]][j] += (float)(p->dy[i][j] * product(p, l, j, k));
+}
+
+const struct ref_op ref_add = { "add", add_forward, add_backward, NULL };
+const struct ref_op ref_mul = { "mul", mul_forward, mul_backward, NULL };

@@ -1,0 +1,69 @@
+/* transcode_shape - a picture's size and the packer's options in, what is cut out and how large it becomes out: serves conv. */
+#include "image/transcode_shape.h"
+#include "base/err.h"
+
+/* The shorter side as wanted, the longer one in proportion, by integer division, as MXNet's im2rec does it. */
+static int
+resized(const struct transcode_opt *opt, uint32_t *h, uint32_t *w)
+{
+	uint64_t side = opt->resize, nh = side, nw = side;
+
+	if (side == 0)
+		return 0;
+	if (*h > *w)
+		nh = side * *h / *w;
+	else
+		nw = side * *w / *h;
+	if (nh * nw > opt->pixels)
+		return err_fail(ERR_LIMIT, "resized to %llux%llu it has more than %u pixels", (unsigned long long)nw,
+		    (unsigned long long)nh, opt->pixels);
+	*h = (uint32_t)nh;
+	*w = (uint32_t)nw;
+	return 0;
+}
+
+int
+transcode_shape(const struct transcode_opt *opt, const struct img_head *head, struct transcode_shape *s)
+{
+	bool swaps = orient_swaps(head->turn);
+	uint32_t h = swaps ? head->w : head->h, w = swaps ? head->h : head->w, side;
+	struct orient_rect cut;
+	int e;
+
+	if ((e = resized(opt, &h, &w)) < 0)
+		return e;
+	cut = (struct orient_rect){ .h = h, .w = w };
+	if (opt->crop) {
+		side = h < w ? h : w;
+		cut = (struct orient_rect){ .y = (h - side) / 2, .x = (w - side) / 2, .h = side, .w = side };
+	}
+	s->h = swaps ? w : h;
+	s->w = swaps ? h : w;
+	s->turn = head->turn;
+	s->cut = orient_back(head->turn, cut, s->h, s->w);
+	s->same = s->cut.h == head->h && s->cut.w == head->w;
+	return 0;
+}
+
+/* When pixels are counted from the other end, what is rounded up stands out at this one. */
+static double
+first(uint32_t at, uint32_t size, uint32_t step, bool flips)
+{
+	return flips ? (double)at + size - (double)((size + step - 1) / step * step) : at;
+}
+
+struct resize_part
+transcode_shape_part(const struct transcode_shape *s, const struct img_head *head, unsigned shrink, uint32_t sub_h,
+    uint32_t sub_w, uint32_t step)
+{
+	double sy = (double)head->h / s->h / shrink / sub_h, sx = (double)head->w / s->w / shrink / sub_w;
+	const struct orient_rect *c = &s->cut;
+
+	return (struct resize_part){
+		.y = first(c->y, c->h, step, orient_flips_rows(s->turn)) * sy,
+		.x = first(c->x, c->w, step, orient_flips_columns(s->turn)) * sx,
+		.h = (c->h + step - 1) / step * step * sy,
+		.w = (c->w + step - 1) / step * step * sx,
+		.mean = step > 1 ? shrink : 1,
+	};
+}

@@ -1,0 +1,224 @@
+/* op - the kinds of layer: name, number of inputs, and the rule that gives the output's shape. */
+#include "net/graph/op.h"
+#include "base/err.h"
+
+static const struct graph_node *
+input(const struct graph *g, const struct graph_node *n)
+{
+	return &g->node[n->in[0]];
+}
+
+bool
+op_fits(uint64_t c, uint64_t h, uint64_t w)
+{
+	const uint64_t most = GRAPH_FLOATS;
+
+	return c > 0 && h > 0 && w > 0 && c <= most && h <= most / c && w <= most / (c * h);
+}
+
+/* How many windows of a kernel k stand along a side of the picture: of its lines (d 0) or columns (d 1). */
+static int
+windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32_t *out)
+{
+	uint32_t all = in + 2 * n->pad[d], past;
+
+	if (n->op == GRAPH_CONV)
+		k = (k - 1) * n->dilate[d] + 1;
+	if (k > all)
+		return err_fail(ERR_FORMAT, "a kernel of %llu does not fit a side of %u padded by %u",
+		    (unsigned long long)k, in, n->pad[d]);
+	past = all - (uint32_t)k;
+	/* The last window may hang over, but it begins left of the padding behind: as caffe, PyTorch and, unpadded, MXNet. */
+	if (n->op == GRAPH_POOL && n->ceil) {
+		past += n->stride[d] - 1;
+		past = past < in + n->pad[d] - 1 ? past : in + n->pad[d] - 1;
+	}
+	*out = past / n->stride[d] + 1;
+	return 0;
+}
+
+static int
+sides(const struct graph *g, struct graph_node *n)
+{
+	int e = windows(input(g, n)->h, n->r, n, 0, &n->h);
+
+	return e < 0 ? e : windows(input(g, n)->w, n->s, n, 1, &n->w);
+}
+
+static int
+same(const struct graph *g, struct graph_node *n)
+{
+	n->c = input(g, n)->c;
+	n->h = input(g, n)->h;
+	n->w = input(g, n)->w;
+	return 0;
+}
+
+/* Only pictures can be whitened, and the eigenvectors of many numbers take long to find. */
+static int
+whitens(const struct graph *g, const struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+	const uint64_t most = 192;
+
+	if (n->op != GRAPH_CONV || from->op != GRAPH_DATA || n->groups != 1 || n->dilate[0] != 1 || n->dilate[1] != 1)
+		return err_fail(ERR_FORMAT, "only a first convolution, without groups or dilation, begins by whitening");
+	if ((uint64_t)from->c * n->r > most || (uint64_t)from->c * n->r * n->s > most)
+		return err_fail(ERR_LIMIT, "whitens patches of more than %llu numbers", (unsigned long long)most);
+	return 0;
+}
+
+static int
+conv(const struct graph *g, struct graph_node *n)
+{
+	uint32_t c = input(g, n)->c;
+
+	if (c % n->groups != 0 || n->k % n->groups != 0)
+		return err_fail(ERR_FORMAT, "%u channels in and %u out do not make %u groups", c, n->k, n->groups);
+	n->c = n->k;
+	return sides(g, n);
+}
+
+/* A window of nothing but padding has no largest element: there is none at either border. */
+static int
+pool(const struct graph *g, struct graph_node *n)
+{
+	if (n->pad[0] >= n->r || n->pad[1] >= n->s)
+		return err_fail(ERR_FORMAT, "padding %ux%u is not below the kernel's %ux%u", n->pad[0], n->pad[1], n->r, n->s);
+	n->c = input(g, n)->c;
+	return sides(g, n);
+}
+
+static int
+border(const struct graph *g, struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+
+	if (n->reflect && (n->pad[0] >= from->h || n->pad[1] >= from->w))
+		return err_fail(ERR_FORMAT, "'%s' of %ux%u cannot be reflected over %ux%u", from->name, from->h, from->w,
+		    n->pad[0], n->pad[1]);
+	n->c = from->c;
+	if (!op_fits(n->c, (uint64_t)from->h + 2 * n->pad[0], (uint64_t)from->w + 2 * n->pad[1]))
+		return err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
+	n->h = from->h + 2 * n->pad[0];
+	n->w = from->w + 2 * n->pad[1];
+	return 0;
+}
+
+/* Sums and products: all inputs are of one shape. */
+static int
+alike(const struct graph *g, struct graph_node *n)
+{
+	same(g, n);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct graph_node *from = &g->node[n->in[i]];
+
+		if (from->c != n->c || from->h != n->h || from->w != n->w)
+			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", input(g, n)->name, n->c, n->h, n->w,
+			    from->name, from->c, from->h, from->w);
+	}
+	return 0;
+}
+
+static int
+fc(const struct graph *g, struct graph_node *n)
+{
+	(void)g;
+	n->c = n->k;
+	n->h = n->w = 1;
+	return 0;
+}
+
+static int
+concat(const struct graph *g, struct graph_node *n)
+{
+	uint64_t c = 0;
+
+	same(g, n);
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct graph_node *from = &g->node[n->in[i]];
+
+		if (from->h != n->h || from->w != n->w)
+			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", input(g, n)->name, n->h, n->w,
+			    from->name, from->h, from->w);
+		c += from->c;
+	}
+	if (!op_fits(c, n->h, n->w))
+		return err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
+	n->c = (uint32_t)c;
+	return 0;
+}
+
+static int
+flatten(const struct graph *g, struct graph_node *n)
+{
+	const struct graph_node *from = input(g, n);
+
+	n->c = from->c * from->h * from->w;
+	n->h = n->w = 1;
+	return 0;
+}
+
+static int
+softmax(const struct graph *g, struct graph_node *n)
+{
+	same(g, n);
+	if (n->h != 1 || n->w != 1)
+		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number a class", input(g, n)->name, n->c, n->h, n->w);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint32_t    most_in;
+	int	  (*shape)(const struct graph *g, struct graph_node *n);
+} ops[GRAPH_OPS] = {
+	[GRAPH_DATA] = { "data", 0, NULL },
+	[GRAPH_CONV] = { "conv", 1, conv },
+	[GRAPH_FC] = { "fc", 1, fc },
+	[GRAPH_BN] = { "bn", 1, same },
+	[GRAPH_ACT] = { "act", 1, same },
+	[GRAPH_POOL] = { "pool", 1, pool },
+	[GRAPH_CONCAT] = { "concat", OP_INS, concat },
+	[GRAPH_FLATTEN] = { "flatten", 1, flatten },
+	[GRAPH_ADD] = { "add", OP_INS, alike },
+	[GRAPH_MUL] = { "mul", OP_INS, alike },
+	[GRAPH_PAD] = { "pad", 1, border },
+	[GRAPH_LRN] = { "lrn", 1, same },
+	[GRAPH_DROPOUT] = { "dropout", 1, same },
+	[GRAPH_SOFTMAX] = { "softmax", 1, softmax },
+};
+
+const char *
+op_name(enum graph_op op)
+{
+	return ops[op].name;
+}
+
+enum graph_op
+op_find(const char *name)
+{
+	enum graph_op op = 0;
+
+	while (op < GRAPH_OPS && strcmp(ops[op].name, name) != 0)
+		op++;
+	return op;
+}
+
+uint32_t
+op_most_in(enum graph_op op)
+{
+	return ops[op].most_in;
+}
+
+int
+op_shape(const struct graph *g, struct graph_node *n)
+{
+	int e = ops[n->op].shape(g, n);
+
+	if (e == 0 && n->begin == GRAPH_WHITEN)
+		e = whitens(g, n);
+	if (e == 0 && !op_fits(n->c, n->h, n->w))
+		e = err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
+	return e;
+}

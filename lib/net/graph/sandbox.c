@@ -1,0 +1,243 @@
+/* sandbox - a Lua state that can neither hurt nor hang its host. */
+#include "net/graph/sandbox.h"
+#include "base/err.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRIDE	1000			/* instructions between two looks at the count */
+#define REFUSAL	((size_t)64 << 10)	/* turnover that a refused allocation costs: Lua collects all garbage for it */
+
+/*
+ * What stays of Lua's libraries.  Left out beside the unsafe: whatever can run long inside one call (patterns, rep,
+ * sort, move, insert), finalizers (setmetatable: hooks rest while __gc runs), and the order of keys (next, pairs).
+ */
+static const char *const base_keep[] = { "assert", "error", "ipairs", "math", "pcall", "select", "string", "table",
+    "tonumber", "tostring", "type", NULL };
+static const char *const math_keep[] = { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger",
+    "min", "mininteger", "modf", "pi", "sqrt", "tointeger", "type", "ult", NULL };
+static const char *const string_keep[] = { "byte", "char", "format", "len", "lower", "reverse", "sub", "upper", NULL };
+static const char *const table_keep[] = { "concat", "pack", "unpack", NULL };
+
+/* Raises an error at every instruction once the box is over, so that no pcall lives through it. */
+static void
+hook(lua_State *L, lua_Debug *at)
+{
+	void *box;
+	struct sandbox *b = (lua_getallocf(L, &box), box);
+
+	b->steps += STRIDE;
+	if (b->steps < SANDBOX_STEPS && !b->over)
+		return;
+	b->over = true;
+	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	lua_getinfo(L, "Sl", at);
+	lua_pushfstring(L, "%s:%d: takes more steps or memory than a net may", at->short_src, at->currentline);
+	lua_error(L);
+}
+
+static void *
+alloc(void *box, void *p, size_t old, size_t n)
+{
+	struct sandbox *b = box;
+	bool text = p == NULL && old == LUA_TSTRING;	/* of a new object Lua tells the kind instead */
+	size_t more;
+	void *q;
+
+	old = p == NULL ? 0 : old;
+	more = n > old ? n - old : 0;
+	if (n == 0) {
+		free(p);
+		b->held -= old;
+		return NULL;
+	}
+	if (more > 0 && ((text && more > SANDBOX_STRING) || more > SANDBOX_MEMORY - b->held ||
+	    more > SANDBOX_TURNOVER - b->turned)) {
+		more = more > REFUSAL ? more : REFUSAL;
+		if (more > SANDBOX_TURNOVER - b->turned)
+			b->over = true;
+		else
+			b->turned += more;
+		if (b->over && b->lua != NULL)
+			lua_sethook(b->lua, hook, LUA_MASKCOUNT, 1);
+		return NULL;
+	}
+	if ((q = realloc(p, n)) == NULL) {
+		b->nomem = more > 0;
+		return more > 0 ? NULL : p;	/* Lua relies on shrinking */
+	}
+	b->held += n - old;	/* wraps back when n < old */
+	b->turned += more;
+	return q;
+}
+
+/* Takes every key but those of keep out of the table on the top of the stack. */
+static void
+prune(lua_State *L, const char *const *keep)
+{
+	for (lua_pushnil(L); lua_next(L, -2) != 0; ) {
+		const char *key = lua_tostring(L, -2);
+		size_t i = 0;
+
+		while (keep[i] != NULL && strcmp(keep[i], key) != 0)
+			i++;
+		lua_pop(L, 1);
+		if (keep[i] == NULL) {
+			lua_pushvalue(L, -1);
+			lua_pushnil(L);
+			lua_rawset(L, -4);
+		}
+	}
+	lua_pop(L, 1);
+}
+
+static void
+open_libs(lua_State *L)
+{
+	static const struct {
+		const char *name;
+		lua_CFunction open;
+		const char *const *keep;
+	} libs[] = {
+		{ LUA_MATHLIBNAME, luaopen_math, math_keep },
+		/* Strings find their methods in this table too, so it is pruned, not copied. */
+		{ LUA_STRLIBNAME, luaopen_string, string_keep },
+		{ LUA_TABLIBNAME, luaopen_table, table_keep },
+		{ LUA_GNAME, luaopen_base, base_keep },
+	};
+
+	for (size_t i = 0; i < sizeof(libs) / sizeof(*libs); i++) {
+		luaL_requiref(L, libs[i].name, libs[i].open, 1);
+		prune(L, libs[i].keep);
+	}
+}
+
+/* tostring() without addresses: they change from run to run, and what a script makes must not. */
+static int
+plain_tostring(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	if (lua_istable(L, 1) || lua_isfunction(L, 1))
+		lua_pushstring(L, luaL_typename(L, 1));
+	else
+		luaL_tolstring(L, 1, NULL);
+	return 1;
+}
+
+/* string.format() for the same reason: no %p, and no tables or functions for %s. */
+static int
+plain_format(lua_State *L)
+{
+	int n = lua_gettop(L);
+
+	for (const char *p = strchr(luaL_checkstring(L, 1), '%'); p != NULL && p[1] != 0; p = strchr(p + 1, '%')) {
+		p += 1 + strspn(p + 1, "-+ #.0123456789");
+		if (*p == 'p')
+			return luaL_error(L, "format: no %%p here");
+		if (*p == 0)
+			break;
+	}
+	for (int i = 2; i <= n; i++)
+		if (lua_istable(L, i) || lua_isfunction(L, i))
+			return luaL_error(L, "format: value %d is a %s", i, luaL_typename(L, i));
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_call(L, n, 1);
+	return 1;
+}
+
+static void
+hide_addresses(lua_State *L)
+{
+	lua_register(L, "tostring", plain_tostring);
+	lua_getglobal(L, LUA_STRLIBNAME);
+	lua_getfield(L, -1, "format");
+	lua_pushcclosure(L, plain_format, 1);
+	lua_setfield(L, -2, "format");
+}
+
+struct job {
+	const char   *base, *text;	/* base: the name without its folders; Lua cuts names after 59 bytes */
+	size_t	      n;
+	lua_CFunction setup, finish;
+};
+
+/* All that can raise an error happens in here, protected. */
+static int
+body(lua_State *L)
+{
+	const struct job *job = lua_touserdata(L, 1);
+
+	open_libs(L);
+	hide_addresses(L);
+	job->setup(L);
+	lua_settop(L, 0);
+	lua_pushfstring(L, "@%s", job->base);
+	/* "t": source only.  Bytecode is not checked and can do anything. */
+	if (luaL_loadbufferx(L, job->text, job->n, lua_tostring(L, 1), "t") != LUA_OK)
+		return lua_error(L);
+	lua_call(L, 0, 1);
+	job->finish(L);
+	return 0;
+}
+
+int
+sandbox_open(struct sandbox *b, void *mine)
+{
+	*b = (struct sandbox){ 0 };
+	if ((b->lua = lua_newstate(alloc, b)) == NULL)
+		return err_nomem();
+	*(void **)lua_getextraspace(b->lua) = mine;
+	lua_sethook(b->lua, hook, LUA_MASKCOUNT, STRIDE);
+	return 0;
+}
+
+void
+sandbox_close(struct sandbox *b)
+{
+	if (b->lua != NULL)
+		lua_close(b->lua);
+	*b = (struct sandbox){ 0 };
+}
+
+void *
+sandbox_mine(lua_State *L)
+{
+	return *(void **)lua_getextraspace(L);
+}
+
+/* Lua's message, with the whole name in front; not every message says where it comes from. */
+static int
+fail(struct sandbox *b, const char *name, const char *base)
+{
+	int code = b->over ? ERR_LIMIT : ERR_FORMAT;
+	const char *text;
+
+	/* Turning a number into a text would allocate. */
+	if (lua_type(b->lua, -1) != LUA_TSTRING)
+		return err_fail(code, "%s: raises a %s", name, luaL_typename(b->lua, -1));
+	text = lua_tostring(b->lua, -1);
+	if (strncmp(text, base, strlen(base)) == 0 && text[strlen(base)] == ':')
+		return err_fail(code, "%.*s%s", (int)(base - name), name, text);
+	return err_fail(code, "%s: %s", name, text);
+}
+
+int
+sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua_CFunction setup, lua_CFunction finish)
+{
+	const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
+	struct job job = { base, text, n, setup, finish };
+	int status;
+
+	lua_pushcfunction(b->lua, body);
+	lua_pushlightuserdata(b->lua, &job);
+	if ((status = lua_pcall(b->lua, 1, 0, 0)) == LUA_OK)
+		return 0;
+	if (b->nomem)
+		return err_nomem();
+	if (status == LUA_ERRMEM)
+		return err_fail(ERR_LIMIT, "%s: takes more memory than a net may", name);
+	return fail(b, name, base);
+}

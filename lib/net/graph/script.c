@@ -1,0 +1,226 @@
+/* script - a net's Lua script into a graph. */
+#include "net/graph/script.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/datadir.h"
+#include "net/graph/sandbox.h"
+#include "net/graph/layer.h"
+#include "net/graph/op.h"
+
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SOURCE_MOST	65536	/* bytes of a script */
+
+struct run {
+	struct layer_net net;		/* first: layer functions find it as sandbox_mine() */
+	uint32_t	 classes;
+	const struct script_opt *opt;
+	uint32_t	 nopt;
+	uint64_t	 read;		/* bit i: the script asked for opt[i] */
+	uint32_t	 last;		/* the node returned */
+	const char	*path;		/* of the script */
+	struct buf	 part[SCRIPT_PARTS];	/* what it required: here, since a Lua error leaves by a jump */
+	uint32_t	 nparts;
+};
+
+/* opt.KEY: the text given for that option, the last if more than one was; or nil. */
+static int
+opt_index(lua_State *L)
+{
+	struct run *run = sandbox_mine(L);
+	const char *key = luaL_checkstring(L, 2), *value = NULL;
+
+	for (uint32_t i = 0; i < run->nopt; i++)
+		if (strcmp(run->opt[i].key, key) == 0) {
+			run->read |= (uint64_t)1 << i;
+			value = run->opt[i].value;
+		}
+	lua_pushstring(L, value);	/* nil for NULL */
+	return 1;
+}
+
+static int
+opt_newindex(lua_State *L)
+{
+	return luaL_error(L, "opt is what was given: it cannot be set");
+}
+
+static int
+read_part(struct run *run, const char *name)
+{
+	const char *slash = strrchr(run->path, '/');
+	size_t folder = slash == NULL ? 0 : (size_t)(slash - run->path) + 1;
+	char path[PATH_MAX];
+	int e;
+
+	if (name[0] == 0 || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != 0)
+		return err_fail(ERR_FORMAT, "'%.64s' is no name of lower-case letters, digits, '_' and '-'", name);
+	if (run->nparts == SCRIPT_PARTS)
+		return err_fail(ERR_LIMIT, "more than %d files", SCRIPT_PARTS);
+	if (snprintf(path, sizeof(path), "%.*s%s.lua", (int)folder, run->path, name) >= (int)sizeof(path))
+		return err_fail(ERR_LIMIT, "a name of more than %d bytes", PATH_MAX);
+	if ((e = io_slurp(path, SOURCE_MOST, &run->part[run->nparts])) < 0)
+		err_within("%s", path);
+	return e;
+}
+
+/* require(name): what name.lua beside the script returns.  Upvalue 1 holds what was, false while it runs. */
+static int
+require(lua_State *L)
+{
+	struct run *run = sandbox_mine(L);
+	const char *name = luaL_checkstring(L, 1);
+	const struct buf *text = &run->part[run->nparts < SCRIPT_PARTS ? run->nparts : 0];
+
+	lua_settop(L, 1);
+	if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL)
+		return lua_toboolean(L, -1) ? 1 : luaL_error(L, "require: '%s' requires itself", name);
+	if (read_part(run, name) < 0)
+		return luaL_error(L, "require: %s", err_line());
+	run->nparts++;
+	lua_pushboolean(L, false);
+	lua_setfield(L, lua_upvalueindex(1), name);
+	lua_pushfstring(L, "@%s.lua", name);
+	if (luaL_loadbufferx(L, (const char *)text->p, text->n, lua_tostring(L, -1), "t") != LUA_OK)
+		return lua_error(L);
+	lua_call(L, 0, 1);
+	if (!lua_toboolean(L, -1))
+		return luaL_error(L, "require: %s.lua returns nothing", name);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, lua_upvalueindex(1), name);
+	return 1;
+}
+
+static void
+push_count(lua_State *L, const char *key, uint32_t n)
+{
+	if (n == 0)
+		return;
+	lua_pushinteger(L, n);
+	lua_setfield(L, -2, key);
+}
+
+static int
+setup(lua_State *L)
+{
+	static const luaL_Reg meta[] = { { "__index", opt_index }, { "__newindex", opt_newindex }, { NULL, NULL } };
+	const struct run *run = sandbox_mine(L);
+
+	layer_open(L);
+	lua_newtable(L);
+	push_count(L, "c", run->net.c);
+	push_count(L, "h", run->net.h);
+	push_count(L, "w", run->net.w);
+	push_count(L, "classes", run->classes);
+	lua_setglobal(L, "input");
+	/* An empty table whose reads are noted: an option that no script asks for is a mistake. */
+	lua_newtable(L);
+	luaL_newlib(L, meta);
+	lua_setmetatable(L, -2);
+	lua_setglobal(L, "opt");
+	lua_newtable(L);
+	lua_pushcclosure(L, require, 1);
+	lua_setglobal(L, "require");
+	return 0;
+}
+
+static int
+finish(lua_State *L)
+{
+	struct run *run = sandbox_mine(L);
+
+	if (!layer_node(L, -1, &run->last))
+		return luaL_error(L, "returns a %s, not its last node", luaL_typename(L, -1));
+	return 0;
+}
+
+/* What only the whole run shows. */
+static int
+check(const struct run *run)
+{
+	const struct graph *g = run->net.graph;
+
+	for (uint32_t i = 0; i < run->nopt; i++)
+		if ((run->read >> i & 1) == 0)
+			return err_fail(ERR_ARG, "this net has no option '%s'", run->opt[i].key);
+	if (g->classes == 0 || run->last != g->n - 1)
+		return err_fail(ERR_FORMAT, "the node returned is not the loss");
+	if (run->classes != 0 && g->classes != run->classes)
+		return err_fail(ERR_FORMAT, "makes %u classes of %u", g->classes, run->classes);
+	return 0;
+}
+
+static int
+locate(const char *name, char path[PATH_MAX])
+{
+	char rel[PATH_MAX + sizeof("nets/.lua")];
+	size_t n = strlen(name);
+
+	if (n >= PATH_MAX)
+		return err_fail(ERR_LIMIT, "a name of %zu bytes", n);
+	if (strchr(name, '/') != NULL || (n >= 4 && strcmp(name + n - 4, ".lua") == 0)) {
+		memcpy(path, name, n + 1);
+		return 0;
+	}
+	snprintf(rel, sizeof(rel), "nets/%s.lua", name);
+	return datadir_find(rel, path);
+}
+
+static int
+run_file(struct run *run, const char *path)
+{
+	struct buf text = { 0 };
+	struct sandbox box = { 0 };
+	int e = io_slurp(path, SOURCE_MOST, &text);
+
+	run->path = path;
+	if (e < 0)
+		err_within("%s", path);
+	if (e == 0 && (e = sandbox_open(&box, run)) == 0 &&
+	    (e = sandbox_run(&box, path, (const char *)text.p, text.n, setup, finish)) < 0 && run->net.nomem)
+		e = ERR_NOMEM;
+	if (e == 0 && (e = check(run)) < 0)
+		err_within("%s", path);
+	sandbox_close(&box);
+	for (uint32_t i = 0; i < run->nparts; i++)
+		buf_free(&run->part[i]);
+	buf_free(&text);
+	return e;
+}
+
+int
+script_opt_take(struct script_opt *opt, uint32_t *n, char *text)
+{
+	char *value = strchr(text, '=');
+
+	if (value == NULL || value == text)
+		return err_fail(ERR_ARG, "'%.64s' is not KEY=VALUE", text);
+	if (*n == SCRIPT_OPTS)
+		return err_fail(ERR_LIMIT, "more than %d options of a net", SCRIPT_OPTS);
+	*value++ = 0;
+	opt[(*n)++] = (struct script_opt){ text, value };
+	return 0;
+}
+
+int
+script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classes, const struct script_opt *opt,
+	uint32_t nopt, struct graph **g)
+{
+	struct run run = { .net = { .c = c, .h = h, .w = w }, .classes = classes, .opt = opt, .nopt = nopt };
+	char path[PATH_MAX];
+	int e;
+
+	*g = NULL;
+	if (nopt > SCRIPT_OPTS)
+		return err_fail(ERR_LIMIT, "%s: more than %d options", name, SCRIPT_OPTS);
+	if ((c != 0 || h != 0 || w != 0) && !op_fits(c, h, w))
+		return err_fail(ERR_LIMIT, "%s: pictures of %ux%ux%u", name, c, h, w);
+	if ((e = locate(name, path)) == 0 && (e = run_file(&run, path)) == 0)
+		*g = run.net.graph;
+	else
+		graph_free(run.net.graph);
+	return e;
+}

@@ -1,0 +1,238 @@
+/* merge - files of tensors in, one file of tensors out. */
+#include "net/merge/merge_in.h"
+#include "net/merge/merge_sum.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static int
+read_chunk(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at, size_t n, void *to)
+{
+	int e = tensors_read(&m->in[i], x, at, n, to);
+
+	if (e < 0)
+		err_within("%s: tensor '%.200s'", m->o->path[i], x->name);
+	return e;
+}
+
+/* Elements of x, in m->x. */
+static int
+read_wide(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at, size_t n)
+{
+	int e;
+
+	if (x->type == TENSORS_F64)
+		return read_chunk(m, i, x, at, n, m->x);
+	if ((e = read_chunk(m, i, x, at, n, m->raw)) == 0)
+		tensors_to_f64(x->type, m->raw, n, m->x);
+	return e;
+}
+
+static int
+mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_t n, double *sum)
+{
+	int e;
+
+	memset(sum, 0, n * sizeof(*sum));
+	for (uint32_t i = 0; i < m->o->n; i++) {
+		double share = m->o->share[i];
+
+		if (x[i]->type == TENSORS_F32) {
+			if ((e = read_chunk(m, i, x[i], at, n, m->raw)) < 0)
+				return e;
+			merge_sum_add(sum, m->raw, n, share);
+			continue;
+		}
+		if ((e = read_wide(m, i, x[i], at, n)) < 0)
+			return e;
+		for (size_t k = 0; k < n; k++)
+			sum[k] += share * m->x[k];
+	}
+	return 0;
+}
+
+/* Adds to the mean variance in m->sum the variance of the means. */
+static int
+add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at, size_t n)
+{
+	int e;
+
+	if ((e = mean_of(m, mean, at, n, m->mid)) < 0)
+		return e;
+	for (uint32_t i = 0; i < m->o->n; i++) {
+		if ((e = read_wide(m, i, mean[i], at, n)) < 0)
+			return e;
+		for (size_t k = 0; k < n; k++) {
+			double d = m->x[k] - m->mid[k];
+
+			m->sum[k] += m->o->share[i] * d * d;
+		}
+	}
+	return 0;
+}
+
+/* Whole numbers have no mean: they must be the same. */
+static int
+same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, size_t n, void *other)
+{
+	size_t bytes = n * tensors_type_size(from->x[0]->type);
+	int e;
+
+	if ((e = read_chunk(m, 0, from->x[0], at, n, m->raw)) < 0)
+		return e;
+	for (uint32_t i = 1; i < m->o->n; i++) {
+		if ((e = read_chunk(m, i, from->x[i], at, n, other)) < 0)
+			return e;
+		if (memcmp(m->raw, other, bytes) != 0)
+			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' holds whole numbers that differ from those of %s; --drop "
+			    "leaves it out", m->o->path[i], from->x[i]->name, m->o->path[0]);
+	}
+	return 0;
+}
+
+/* Doubles as the output's type, into m->raw. */
+static void
+narrow(const struct merge *m, enum tensors_type type, size_t n)
+{
+	float *f = type == TENSORS_F32 ? m->raw : (float *)m->x;
+
+	if (type == TENSORS_F64) {
+		memcpy(m->raw, m->sum, n * sizeof(*m->sum));
+		return;
+	}
+	merge_sum_round(m->sum, n, f);
+	if (type != TENSORS_F32)
+		tensors_from_f32(type, f, n, m->raw);
+}
+
+int
+merge_tell(const struct merge *m)
+{
+	return m->o->step != NULL ? m->o->step(m->o->arg, m->done, m->all) : 0;
+}
+
+int
+merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p)
+{
+	const struct merge_from *from = &m->from[x - m->out.t];
+	uint32_t i = 0;
+	int e = 0;
+
+	assert(n <= MERGE_PIECE);
+	*p = m->raw;
+	if ((e = merge_tell(m)) != 0)
+		return e;
+	m->done += n * tensors_type_size(x->type);
+	if (m->o->share == NULL || m->o->n == 1) {
+		while (from->x[i] == NULL)
+			i++;
+		return read_chunk(m, i, from->x[i], at, n, m->raw);
+	} else if (!tensors_is_float(x->type)) {
+		return same_in_all(m, from, at, n, m->sum);
+	} else if ((e = mean_of(m, from->x, at, n, m->sum)) == 0 && from->mean != NULL) {
+		e = add_spread(m, from->mean, at, n);
+	}
+	if (e == 0)
+		narrow(m, x->type, n);
+	return e;
+}
+
+const struct tensors *
+merge_table(const struct merge *m)
+{
+	return &m->out;
+}
+
+int
+merge_write(struct merge *m, const char *path)
+{
+	struct tensors_out *out = NULL;
+	int e = merge_tell(m);
+
+	if (e == 0)
+		e = tensors_create(&out, path, &m->out);
+	for (size_t k = 0; e == 0 && k < m->out.n; k++) {
+		const struct tensor *x = &m->out.t[k];
+
+		for (uint64_t at = 0; e == 0 && at < x->count; at += MERGE_PIECE) {
+			size_t n = x->count - at < MERGE_PIECE ? (size_t)(x->count - at) : MERGE_PIECE;
+			const void *p;
+
+			if ((e = merge_read(m, x, at, n, &p)) == 0)
+				e = tensors_put(out, p, n * tensors_type_size(x->type));
+		}
+	}
+	if (e == 0)
+		return tensors_commit(out);
+	tensors_abandon(out);
+	return e;
+}
+
+static int
+open_all(struct merge *m)
+{
+	int e = 0;
+
+	m->in = calloc(m->o->n, sizeof(*m->in));
+	m->raw = malloc(MERGE_PIECE * sizeof(double));
+	m->x = malloc(MERGE_PIECE * sizeof(*m->x));
+	m->sum = malloc(MERGE_PIECE * sizeof(*m->sum));
+	m->mid = malloc(MERGE_PIECE * sizeof(*m->mid));
+	if (m->in == NULL || m->raw == NULL || m->x == NULL || m->sum == NULL || m->mid == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; e == 0 && i < m->o->n; i++)
+		e = tensors_open(&m->in[i], m->o->path[i]);
+	return e;
+}
+
+void
+merge_close(struct merge *m)
+{
+	if (m == NULL)
+		return;
+	for (uint32_t i = 0; m->in != NULL && i < m->o->n; i++)
+		tensors_close(&m->in[i]);
+	for (size_t k = 0; k < m->out.n; k++) {
+		free(m->from[k].x);
+		free(m->from[k].mean);
+	}
+	tensors_close(&m->out);
+	free(m->from);
+	free(m->in);
+	free(m->raw);
+	free(m->x);
+	free(m->sum);
+	free(m->mid);
+	free(m);
+}
+
+int
+merge_open(const struct merge_opt *o, struct merge **merge)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+	int e;
+
+	*merge = NULL;
+	if (m == NULL)
+		return err_nomem();
+	m->o = o;
+	if ((e = open_all(m)) < 0 || (e = merge_plan(m)) < 0) {
+		merge_close(m);
+		return e;
+	}
+	*merge = m;
+	return 0;
+}
+
+int
+merge_run(const struct merge_opt *o, const char *out)
+{
+	struct merge *m;
+	int e;
+
+	if ((e = merge_open(o, &m)) == 0)
+		e = merge_write(m, out);
+	merge_close(m);
+	return e;
+}

@@ -1,0 +1,274 @@
+/* merge_plan - what a merge gives: which tensors, under which names, from where, and the metadata. */
+#include "net/merge/merge_in.h"
+#include "base/err.h"
+#include "source/ending.h"
+#include "net/optim/opt.h"
+#include "net/weights.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The endings of batch norm's running statistics, as MXNet, we and PyTorch write them. */
+static const struct { const char *mean, *var; } stats[] = {
+	{ "_moving_mean", "_moving_var" }, { "_running_mean", "_running_var" }, { ".running_mean", ".running_var" },
+};
+
+static bool
+is_statistic(const char *name, size_t n)
+{
+	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++)
+		if (ending_is(name, n, stats[i].mean) || ending_is(name, n, stats[i].var))
+			return true;
+	return false;
+}
+
+static bool
+matches(const char *name, char *const *pattern, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (fnmatch(pattern[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool
+wanted(const struct merge_opt *o, const char *name)
+{
+	return (o->npick == 0 || matches(name, o->pick, o->npick)) && !matches(name, o->drop, o->ndrop);
+}
+
+static bool
+is_average(const char *name, size_t *n)
+{
+	if (!ending_is(name, *n, AVERAGE_TAIL))
+		return false;
+	*n -= strlen(AVERAGE_TAIL);
+	return true;
+}
+
+/* Of weights and their average, is this what is asked for? */
+static bool
+is_asked(const struct merge *m, uint32_t file, const char *name)
+{
+	char beside[4096];
+	size_t n = strlen(name);
+
+	if (m->o->average == MERGE_BOTH)
+		return true;
+	if (is_average(name, &n) || m->o->average == MERGE_WEIGHTS)
+		return (n < strlen(name)) == (m->o->average == MERGE_AVERAGES);
+	return (size_t)snprintf(beside, sizeof(beside), "%s" AVERAGE_TAIL, name) >= sizeof(beside) ||
+	    tensors_find_plain(&m->in[file], beside) == NULL;
+}
+
+/*
+ * The name of a tensor in the output, in b, or *keep false.  Optimizer state and averages go the way of the tensor that
+ * they belong to: rules and patterns see that one's name.
+ */
+static int
+new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
+{
+	size_t n = strlen(was);
+	bool average = is_average(was, &n), state = !average && opt_is_state(was, &n);
+	const char *tail = average && o->average == MERGE_AVERAGES ? "" : was + n;
+	struct buf base = { 0 };
+	int e;
+
+	b->n = 0;
+	if ((e = buf_put(&base, was, n)) == 0 && (e = buf_terminate(&base)) == 0)
+		e = o->rename != NULL ? rename_apply(o->rename, (const char *)base.p, b) : buf_put(b, base.p, n);
+	buf_free(&base);
+	if (e < 0 || (e = buf_terminate(b)) < 0)
+		return e;
+	*keep = (o->state || !state) && wanted(o, (const char *)b->p);
+	if ((e = buf_put(b, tail, strlen(tail))) == 0)
+		e = buf_terminate(b);
+	return e;
+}
+
+/* The tensors of the name in all files, which must agree: of that very name, or of the plain one. */
+static int
+gather(const struct merge *m, const char *name, const struct tensor ***x)
+{
+	const char *plain = tensors_plain(&m->in[0], name);
+	const struct merge_opt *o = m->o;
+	char shape[2][TENSORS_SHAPE];
+
+	if ((*x = calloc(o->n, sizeof(**x))) == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < o->n; i++) {
+		if (((*x)[i] = tensors_find(&m->in[i], name)) == NULL && ((*x)[i] = tensors_find_plain(&m->in[i], plain)) == NULL)
+			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name, o->path[0]);
+		if (!tensors_same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
+			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' is %s %s, but %s %s in %s", o->path[i], name,
+			    tensors_type_name((*x)[i]->type), tensors_shape((*x)[i], shape[1]),
+			    tensors_type_name((*x)[0]->type), tensors_shape((*x)[0], shape[0]), o->path[0]);
+	}
+	return 0;
+}
+
+/* The running means that belong to a running variance, under their names in the files; NULL for all other tensors. */
+static int
+gather_means(const struct merge *m, const char *name, const struct tensor ***x)
+{
+	char mean[4096];
+	size_t n = strlen(name);
+	const char *tail = is_average(name, &n) ? AVERAGE_TAIL : "";
+
+	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++) {
+		int stem = (int)n - (int)strlen(stats[i].var);
+
+		if (ending_is(name, n, stats[i].var) &&
+		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s%s", stem, name, stats[i].mean, tail) < sizeof(mean) &&
+		    tensors_find_plain(&m->in[0], mean) != NULL)
+			return gather(m, mean, x);
+	}
+	return 0;
+}
+
+/*
+ * Is it a name as Gluon's save_parameters() gives, or PyTorch, that of an array of a block within blocks?  Those stand alone,
+ * and what PyTorch's batch norm counts among them.
+ */
+static bool
+is_of_block(const char *name, size_t n)
+{
+	static const char *const array[] = {
+		".weight", ".bias", ".gamma", ".beta", ".running_mean", ".running_var", ".num_batches_tracked",
+	};
+
+	for (size_t i = 0; i < sizeof(array) / sizeof(*array); i++)
+		if (ending_is(name, n, array[i]))
+			return true;
+	return false;
+}
+
+/*
+ * "arg:" or "aux:" in front of a list's names: what another list had there, which may be nothing, or what they are; state and
+ * averages as the tensor that they belong to.
+ */
+static int
+put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
+{
+	const char *plain = (const char *)name->p, *had = x->name;
+	size_t n = (size_t)(tensors_plain(&m->in[i], had) - had), base = name->n;
+	struct buf with = { 0 };
+	int e;
+
+	if (m->in[i].kind != TENSORS_PARAMS) {
+		if (!is_average(plain, &base))
+			opt_is_state(plain, &base);
+		had = is_of_block(plain, base) ? "" : is_statistic(plain, base) ? "aux:" : "arg:";
+		n = strlen(had);
+	}
+	if ((e = buf_put(&with, had, n)) == 0 && (e = buf_put(&with, name->p, name->n)) == 0)
+		e = buf_terminate(&with);
+	buf_free(name);
+	*name = with;
+	return e;
+}
+
+/* Appends to the output what tensor x of file i is there. */
+static int
+plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
+{
+	const char *was = tensors_plain(&m->in[i], x->name);
+	struct merge_from *from;
+	bool keep;
+	int e;
+
+	if (!is_asked(m, i, was))
+		return 0;
+	if ((e = new_name(m->o, was, name, &keep)) < 0 || !keep)
+		return e;
+	if ((from = realloc(m->from, (m->out.n + 1) * sizeof(*from))) == NULL)
+		return err_nomem();
+	m->from = from;
+	from += m->out.n;
+	*from = (struct merge_from){ 0 };
+	if (m->o->kind == TENSORS_PARAMS && (e = put_kind(m, i, x, name)) < 0)
+		return e;
+	if ((e = tensors_add(&m->out, (const char *)name->p, x)) < 0)
+		return e;
+	if (m->o->share != NULL) {
+		if ((e = gather(m, x->name, &from->x)) == 0 && tensors_is_float(x->type))
+			e = gather_means(m, was, &from->mean);
+		return e;
+	}
+	if ((from->x = calloc(m->o->n, sizeof(*from->x))) == NULL)
+		return err_nomem();
+	from->x[i] = x;
+	return 0;
+}
+
+/* Of a mean all files have the same tensors: what one of the others has alone would be lost. */
+static int
+check_others(const struct merge *m, struct buf *name)
+{
+	bool keep;
+	int e;
+
+	for (uint32_t i = 1; i < m->o->n; i++)
+		for (size_t k = 0; k < m->in[i].n; k++) {
+			const char *was = tensors_plain(&m->in[i], m->in[i].t[k].name);
+
+			if (!is_asked(m, i, was) || tensors_find_plain(&m->in[0], was) != NULL)
+				continue;
+			if ((e = new_name(m->o, was, name, &keep)) < 0)
+				return e;
+			if (keep)
+				return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", m->o->path[0], was, m->o->path[i]);
+		}
+	return 0;
+}
+
+static int
+plan_tensors(struct merge *m)
+{
+	uint32_t files = m->o->share != NULL ? 1 : m->o->n;	/* whose tensors make up the output */
+	struct buf name = { 0 };
+	int e = 0;
+
+	m->out.kind = m->o->kind;
+	for (uint32_t i = 0; e == 0 && i < files; i++)
+		for (size_t k = 0; e == 0 && k < m->in[i].n; k++)
+			if ((e = plan_tensor(m, i, &m->in[i].t[k], &name)) < 0 && m->o->share == NULL)
+				err_within("%s", m->o->path[i]);
+	if (e == 0 && m->o->share != NULL)
+		e = check_others(m, &name);
+	buf_free(&name);
+	for (size_t k = 0; k < m->out.n; k++)
+		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
+	if (e == 0 && m->out.n == 0)
+		e = err_fail(ERR_ARG, "no tensor is left");
+	return e;
+}
+
+/*
+ * The graph is that of the output when all of its arrays are there under their names: a selection has none.  What stands beside
+ * a graph is the position; other programs' metadata tells what kind of file it is.
+ */
+static int
+plan_meta(struct merge *m)
+{
+	const struct tensors *first = &m->in[0];
+	bool whole = m->o->rename == NULL && m->o->npick == 0 && m->o->ndrop == 0;
+	bool position = m->o->position || tensors_meta(first, WEIGHTS_GRAPH) == NULL;
+	int e = 0;
+
+	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++)
+		if (strcmp(first->meta[i].key, WEIGHTS_GRAPH) == 0 ? whole :
+		    strcmp(first->meta[i].key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state : position)
+			e = tensors_add_meta(&m->out, first->meta[i].key, first->meta[i].value);
+	return e;
+}
+
+int
+merge_plan(struct merge *m)
+{
+	int e = plan_tensors(m);
+
+	return e == 0 ? plan_meta(m) : e;
+}

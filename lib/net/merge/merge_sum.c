@@ -1,0 +1,17 @@
+/* merge_sum - the arithmetic of a merge: sums in f64 of shares of f32, many numbers at once. */
+#include "net/merge/merge_sum.h"
+#include "base/isa.h"
+
+ISA_CLONES void
+merge_sum_add(double *restrict sum, const float *restrict x, size_t n, double share)
+{
+	for (size_t k = 0; k < n; k++)
+		sum[k] += share * (double)x[k];
+}
+
+ISA_CLONES void
+merge_sum_round(const double *restrict sum, size_t n, float *restrict to)
+{
+	for (size_t k = 0; k < n; k++)
+		to[k] = (float)sum[k];
+}

@@ -1,0 +1,66 @@
+/* onnx - a net and its weights as a model of ONNX, for other programs to run. */
+#include "net/onnx/onnx.h"
+#include "base/err.h"
+#include "net/weights.h"
+#include "tensor/tensors.h"
+
+#include <stdlib.h>
+
+#define CHUNK 32768u	/* floats in work at a time */
+
+static int
+add(struct tensors *t, const struct graph_array *a)
+{
+	struct tensor x = weights_tensor(a);
+
+	return tensors_add(t, a->name, &x);
+}
+
+/* A gamma that is fixed counts as 1 whatever the file has: MXNet keeps other numbers there. */
+static int
+give(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece, struct tensors_out *out)
+{
+	int e = 0;
+
+	for (size_t at = 0; e == 0 && at < a->count; at += CHUNK) {
+		size_t n = a->count - at < CHUNK ? a->count - at : CHUNK;
+
+		if (a->role == GRAPH_GAMMA && g->node[a->node].fix_gamma)
+			for (size_t i = 0; i < n; i++)
+				piece[i] = 1;
+		else
+			e = read(arg, a, at, n, piece);
+		if (e == 0)
+			e = tensors_put(out, piece, n * sizeof(*piece));
+	}
+	return e;
+}
+
+int
+onnx_write(const struct graph *g, bool logits, onnx_read *read, void *arg, const char *path)
+{
+	struct buf nodes = { 0 };
+	struct tensors t = { .kind = TENSORS_ONNX, .nodes = &nodes };
+	struct tensors_out *out;
+	float *piece = malloc(CHUNK * sizeof(*piece));
+	int e = piece == NULL ? err_nomem() : onnx_nodes(g, logits, &nodes);
+
+	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
+		e = add(&t, &g->w[i]);
+	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
+		e = add(&t, &g->aux[i]);
+	if (e == 0 && (e = tensors_create(&out, path, &t)) == 0) {
+		for (uint32_t i = 0; e == 0 && i < g->nw; i++)
+			e = give(g, &g->w[i], read, arg, piece, out);
+		for (uint32_t i = 0; e == 0 && i < g->naux; i++)
+			e = give(g, &g->aux[i], read, arg, piece, out);
+		if (e == 0)
+			e = tensors_commit(out);
+		else
+			tensors_abandon(out);
+	}
+	tensors_close(&t);
+	buf_free(&nodes);
+	free(piece);
+	return e;
+}

@@ -1,0 +1,33 @@
+/*
+ * onnx_in - nodes, attributes and constants of ONNX into bytes: serves onnx.
+ *
+ *	at = onnx_begin(p, "Concat", "c:0", ONNX_IN("a:0", "b:0"));
+ *	onnx_whole(p, "axis", 1);
+ *	onnx_end(p, at);
+ */
+#ifndef NET_ONNX_ONNX_IN_H
+#define NET_ONNX_ONNX_IN_H
+
+#include "net/onnx/onnx.h"
+#include "base/proto.h"
+
+#define ONNX_IN(...) (const char *const[]){ __VA_ARGS__, NULL }
+
+/* A node of a type, its output and its inputs, NULL behind the last; then its attributes. */
+size_t	 onnx_begin(struct proto *p, const char *type, const char *out, const char *const *in);
+void	 onnx_whole(struct proto *p, const char *name, int64_t v);
+void	 onnx_wholes(struct proto *p, const char *name, const int64_t *v, unsigned n);
+void	 onnx_real(struct proto *p, const char *name, float v);
+void	 onnx_word(struct proto *p, const char *name, const char *v);
+void	 onnx_end(struct proto *p, size_t at);
+/* A node without attributes. */
+void	 onnx_plain(struct proto *p, const char *type, const char *out, const char *const *in);
+
+/* Constants: whole numbers [n]; a number without dimensions, which goes with any shape. */
+void	 onnx_constants(struct proto *p, const char *name, const int64_t *v, unsigned n);
+void	 onnx_scalar(struct proto *p, const char *name, float v);
+
+/* What the model takes, f32 [N,c,h,w], and gives, f32 [N,classes]. */
+void	 onnx_outside(struct proto *p, const char *in, const uint32_t chw[3], const char *out, uint32_t classes);
+
+#endif

@@ -1,0 +1,160 @@
+/* muon - the update of a whole matrix by its orthogonalised momentum. */
+#include "net/optim/muon.h"
+#include "base/isa.h"
+#include "net/optim/norm.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROWS	4u	/* of a product that are summed at once, ... */
+#define COLS	32u	/* ... and columns: as many sums as there are registers for */
+#define BAND	32u	/* rows that a thread takes at a time, ... */
+#define SHARED	(1u << 20)	/* ... of a product of more multiply-adds than this */
+
+/* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns are there. */
+ISA_INLINE void
+rows(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
+{
+	float sum[ROWS][COLS] = { { 0 } };
+
+	for (size_t l = 0; l < k; l++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = 0; j < COLS; j++)
+				sum[i][j] += a[i * k + l] * b[l * COLS + j];
+	for (size_t i = 0; i < n; i++)
+		memcpy(c + i * q, sum[i], some * sizeof(float));
+}
+
+/* The same of any n. */
+ISA_CLONES static void
+band(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
+{
+	size_t i = 0;
+
+	for (; i + ROWS <= n; i += ROWS)
+		rows(c + i * q, a + i * k, b, ROWS, k, q, some);
+	for (; i < n; i++)
+		rows(c + i * q, a + i * k, b, 1, k, q, some);
+}
+
+static size_t
+panels_of(size_t cols)
+{
+	return (cols + COLS - 1) / COLS;
+}
+
+/* c [p, q] = a [p, k] b [k, q]; panel [panels_of(q), k, COLS] gets the columns of b side by side. */
+static void
+product(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, float *panel)
+{
+	size_t panels = panels_of(q);
+
+	#pragma omp parallel if (p * k * q > SHARED)
+	{
+		#pragma omp for
+		for (size_t at = 0; at < panels; at++) {
+			size_t some = q - at * COLS < COLS ? q - at * COLS : COLS;
+			float *to = panel + at * k * COLS;
+
+			memset(to, 0, k * COLS * sizeof(float));
+			for (size_t l = 0; l < k; l++)
+				memcpy(to + l * COLS, b + l * q + at * COLS, some * sizeof(float));
+		}
+		#pragma omp for collapse(2)
+		for (size_t at = 0; at < panels; at++)
+			for (size_t i = 0; i < p; i += BAND)
+				band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS, p - i < BAND ? p - i : BAND, k, q,
+				    q - at * COLS < COLS ? q - at * COLS : COLS);
+	}
+}
+
+/* to [q, p] = x [p, q]^T */
+static void
+transpose(float *restrict to, const float *restrict x, size_t p, size_t q)
+{
+	#pragma omp parallel for if (p * q > 65536)
+	for (size_t i = 0; i < p; i++)
+		for (size_t j = 0; j < q; j++)
+			to[j * p + i] = x[i * q + j];
+}
+
+/* One turn of x [p, q], p <= q; t [p, q], a and b [p, p]. */
+static void
+turn(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q, float *panel)
+{
+	transpose(t, x, p, q);
+	product(a, x, t, p, q, p, panel);
+	product(b, a, a, p, p, p, panel);
+	for (size_t i = 0; i < p * p; i++)
+		b[i] = -4.7750f * a[i] + 2.0315f * b[i];
+	product(t, b, x, p, p, q, panel);
+	for (size_t i = 0; i < p * q; i++)
+		x[i] = 3.4445f * x[i] + t[i];
+}
+
+size_t
+muon_room(size_t rows, size_t cols)
+{
+	size_t p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
+
+	/* The panels of the widest product. */
+	return 2 * p * q + 2 * p * p + (q * panels_of(p) > p * panels_of(q) ? q * panels_of(p) : p * panels_of(q)) * COLS;
+}
+
+static double
+frobenius(const float *x, size_t n)
+{
+	struct norm s = { { 0 } };
+
+	norm_add(&s, x, n);
+	return norm_root(&s);
+}
+
+static void
+scale(float *x, size_t n, double by)
+{
+	const float f = (float)by;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] *= f;
+}
+
+/* The momentum takes the gradient; u is what is to be made orthogonal. */
+static void
+gather(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n, const struct opt_hyper *h)
+{
+	const float by = (float)(1 / n), clip = h->clip > 0 ? h->clip : INFINITY;
+
+	for (size_t i = 0; i < count; i++) {
+		float d = g[i] * by;
+
+		d = d > clip ? clip : d;
+		d = d < -clip ? -clip : d;
+		m[i] = h->momentum * m[i] + d;
+		u[i] = d + h->momentum * m[i];
+	}
+	scale(u, count, 1 / (frobenius(u, count) + (double)h->eps));
+}
+
+void
+muon_step(float *w, float *m, const float *g, size_t rows, size_t cols, double n, const struct opt_hyper *h, float *room)
+{
+	size_t count = rows * cols, p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
+	float *x = room, *t = room + count, *a = t + count, *b = a + p * p, *panel = b + p * p;
+	float keep = 1 - h->lr * h->wd, step = h->lr * sqrtf(rows > cols ? (float)rows / (float)cols : 1);
+	double norm = h->unit ? frobenius(w, count) : 0;
+
+	gather(rows > cols ? t : x, m, g, count, n, h);
+	if (rows > cols)
+		transpose(x, t, rows, cols);
+	for (uint32_t i = 0; i < h->turns; i++)
+		turn(x, t, a, b, p, q, panel);
+	if (rows > cols) {
+		transpose(t, x, cols, rows);
+		x = t;
+	}
+	if (norm > 0)
+		scale(w, count, sqrt((double)rows) / norm);
+	for (size_t i = 0; i < count; i++)
+		w[i] = keep * w[i] - step * x[i];
+}

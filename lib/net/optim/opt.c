@@ -1,0 +1,215 @@
+/* opt - the rules by which a gradient changes weights, over any range of floats. */
+#include "net/optim/opt.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * Division by n is a multiplication by (float)(1 / n), the same for every element; floats are added and multiplied
+ * one by one in the order written (no fused multiply-add: the Makefile's -ffp-contract=off), so vector width changes
+ * no bit.
+ */
+
+static const struct {
+	const char	*name;
+	uint32_t	 states;
+	const char	*tail[OPT_STATES];
+	float		 momentum, beta2, eps;
+	unsigned	 needs;
+} rules[OPT_RULES] = {
+	[OPT_SGD] = { "sgd", 1, { ":momentum" }, 0.9f, 0, 0, 0 },
+	[OPT_NESTEROV] = { "nesterov", 1, { ":momentum" }, 0.9f, 0, 0, 0 },
+	[OPT_ADAM] = { "adam", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f, 0 },
+	[OPT_ADAMW] = { "adamw", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f, 0 },
+	[OPT_RMSPROP] = { "rmsprop", 2, { ":square_avg", ":momentum" }, 0, 0.99f, 1e-8f, 0 },
+	[OPT_LARS] = { "lars", 1, { ":momentum" }, 0.9f, 0, 0, OPT_NORMS },
+	[OPT_MUON] = { "muon", 1, { ":momentum" }, 0.95f, 0.9f, 1e-7f, OPT_WHOLE },
+};
+
+unsigned
+opt_needs(const struct opt_hyper *h)
+{
+	return rules[h->rule].needs | (h->clip_norm > 0 ? OPT_NORM : 0);
+}
+
+void
+opt_usual(enum opt_rule rule, struct opt_hyper *h)
+{
+	h->rule = rule;
+	h->momentum = rules[rule].momentum;
+	h->beta2 = rules[rule].beta2;
+	h->eps = rules[rule].eps;
+	h->trust = rule == OPT_LARS ? 0.001f : 0;
+	h->turns = rule == OPT_MUON ? 5 : 0;
+}
+
+const char *
+opt_name(enum opt_rule rule)
+{
+	return rules[rule].name;
+}
+
+bool
+opt_find(const char *name, enum opt_rule *rule)
+{
+	for (int i = 0; i < OPT_RULES; i++)
+		if (strcmp(name, rules[i].name) == 0) {
+			*rule = (enum opt_rule)i;
+			return true;
+		}
+	return false;
+}
+
+uint32_t
+opt_states(enum opt_rule rule)
+{
+	return rule < OPT_RULES ? rules[rule].states : 0;
+}
+
+const char *
+opt_tail(enum opt_rule rule, uint32_t i)
+{
+	return rules[rule].tail[i];
+}
+
+bool
+opt_is_state(const char *name, size_t *stem)
+{
+	const char *tail = strrchr(name, ':');
+
+	for (int r = 0; tail != NULL && r < OPT_RULES; r++)
+		for (uint32_t i = 0; i < rules[r].states; i++)
+			if (strcmp(tail, rules[r].tail[i]) == 0) {
+				*stem = (size_t)(tail - name);
+				return true;
+			}
+	return false;
+}
+
+/* Numbers that are the same for all elements of a step. */
+struct step {
+	float scale, lr, momentum, wd, clip, l1, beta2, eps;
+	float rate, root;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t) */
+};
+
+/* The gradient of one weight: mean, cut, decayed.  Cut so that a NaN stays one. */
+static inline float
+gradient(float g, float w, const struct step *s, bool rare)
+{
+	float d = g * s->scale;
+
+	if (rare) {
+		d = d > s->clip ? s->clip : d;
+		d = d < -s->clip ? -s->clip : d;
+	}
+	d = d + s->wd * w;
+	return rare ? d + s->l1 * (float)((w > 0) - (w < 0)) : d;
+}
+
+static inline void
+sgd(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
+{
+	for (size_t i = 0; i < count; i++) {
+		m[i] = s.momentum * m[i] - s.lr * gradient(g[i], w[i], &s, rare);
+		w[i] = w[i] + m[i];
+	}
+}
+
+static inline void
+nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
+{
+	for (size_t i = 0; i < count; i++) {
+		float d = gradient(g[i], w[i], &s, rare);
+
+		m[i] = s.momentum * m[i] + d;
+		w[i] = w[i] - s.lr * (d + s.momentum * m[i]);
+	}
+}
+
+static inline void
+adam(float *restrict w, float *restrict mv, const float *restrict g, size_t count, const struct step s, float shrink,
+    bool rare)
+{
+	for (size_t i = 0; i < count; i++) {
+		float d = gradient(g[i], w[i], &s, rare), m, v;
+
+		m = s.momentum * mv[2 * i] + (1 - s.momentum) * d;
+		v = s.beta2 * mv[2 * i + 1] + (1 - s.beta2) * d * d;
+		mv[2 * i] = m;
+		mv[2 * i + 1] = v;
+		w[i] = w[i] * shrink - s.rate * m / (sqrtf(v) / s.root + s.eps);
+	}
+}
+
+static inline void
+rmsprop(float *restrict w, float *restrict vm, const float *restrict g, size_t count, const struct step s, bool rare)
+{
+	for (size_t i = 0; i < count; i++) {
+		float d = gradient(g[i], w[i], &s, rare), v;
+
+		v = s.beta2 * vm[2 * i] + (1 - s.beta2) * d * d;
+		vm[2 * i] = v;
+		vm[2 * i + 1] = s.momentum * vm[2 * i + 1] + d / (sqrtf(v) + s.eps);
+		w[i] = w[i] - s.lr * vm[2 * i + 1];
+	}
+}
+
+void
+opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h)
+{
+	struct step s = { (float)(1 / n), h->lr, h->momentum, h->wd, h->clip > 0 ? h->clip : INFINITY, h->l1, h->beta2,
+		h->eps, 0, 0 };
+	bool rare = h->clip > 0 || h->l1 > 0;
+	float shrink = 1;
+
+	switch (h->rule) {
+	case OPT_SGD:
+	case OPT_LARS:
+		rare ? sgd(w, state, g, count, s, true) : sgd(w, state, g, count, s, false);
+		break;
+	case OPT_MUON:
+		s.momentum = h->beta2;
+		/* FALLTHROUGH */
+	case OPT_NESTEROV:
+		rare ? nesterov(w, state, g, count, s, true) : nesterov(w, state, g, count, s, false);
+		break;
+	case OPT_ADAMW:
+		shrink = 1 - h->lr * h->wd;
+		s.wd = 0;
+		/* FALLTHROUGH */
+	case OPT_ADAM:
+		s.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t)));
+		s.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t));
+		rare ? adam(w, state, g, count, s, shrink, true) : adam(w, state, g, count, s, shrink, false);
+		break;
+	case OPT_RMSPROP:
+		rare ? rmsprop(w, state, g, count, s, true) : rmsprop(w, state, g, count, s, false);
+		break;
+	case OPT_FOLD:
+		opt_fold(w, g, count, n, h->momentum);
+		break;
+	}
+}
+
+void
+opt_fold(float *w, const float *g, size_t count, double n, float momentum)
+{
+	const float scale = (float)(1 / n), rest = 1 - momentum;
+
+	for (size_t i = 0; i < count; i++)
+		w[i] = momentum * w[i] + rest * (g[i] * scale);
+}
+
+double
+opt_shrink(double norm, const struct opt_hyper *h)
+{
+	double shrink = (double)h->clip_norm / (norm + 1e-6);
+
+	return h->clip_norm > 0 && !(shrink >= 1) ? shrink : 1;
+}
+
+double
+opt_trust(double w, double d, double wd, const struct opt_hyper *h)
+{
+	return w == 0 || d == 0 ? 1 : (double)h->trust * w / (d + wd * w + (double)h->eps);
+}

@@ -1,0 +1,481 @@
+/* serve - a server's brain among its connections: what pserver(1) runs. */
+#include "ps/server/serve.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/hello.h"
+#include "ps/server/server_state.h"
+#include "wire/addr.h"
+#include "wire/conn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LINGER_S	5.0	/* how long the end waits until peers have read the last words */
+#define DEAF_MS		200	/* no new connections for so long when the system has none to give */
+#define WHY		400	/* bytes of a reason */
+
+struct guest {
+	struct conn	*conn;
+	int64_t		 rank;		/* -1: a stranger */
+	uint64_t	 nth;		/* connection here */
+	bool		 done;		/* what it sends is dropped */
+	bool		 refused;	/* and it was told why */
+	bool		 over;		/* to be closed */
+	int64_t		 page;		/* of the ledger, its worker's; -1: none */
+	double		 until;		/* ... then at the latest; INFINITY for a worker */
+};
+
+struct serve {
+	const struct serve_opt *o;
+	struct serve_sums *sums;
+	struct server_state	*brain;
+	int		 fd;		/* listens */
+	bool		 deaf;		/* for this turn */
+	struct guest	*guest;		/* [n], room for every worker and SERVE_STRANGERS more */
+	uint32_t	 n;
+	struct pollfd	*poll;		/* the same, behind stop_fd and fd */
+	struct guest	*now;		/* whose message the brain takes */
+	struct epoch_traffic	 ledger;
+	char		(*lost)[WHY];	/* [nworkers] why; "" when not lost */
+	uint64_t	 conns;		/* that came */
+	uint64_t	*latest;	/* [nworkers] the one by which the worker came; 0: none yet */
+	double		 since;		/* the first hello */
+	int		 err;		/* ends it */
+	char		 why[WHY];
+};
+
+/* Ends the service; the first reason counts. */
+static void
+end(struct serve *s, int e, const char *why)
+{
+	if (s->err < 0)
+		return;
+	s->err = e;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+static struct guest *
+find(struct serve *s, uint32_t rank)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->guest[i].rank == rank && !s->guest[i].over)
+			return &s->guest[i];
+	return NULL;
+}
+
+/* Counts a message to or from a worker. */
+static void
+count(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m)
+{
+	const struct shard_plan *p = server_state_plan(s->brain);
+
+	peer_traffic_count(&s->ledger.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
+}
+
+/* What was on a worker's connection so far. */
+static void
+weigh(struct serve *s, const struct guest *g)
+{
+	uint64_t came, went;
+
+	if (g == NULL || g->page < 0)
+		return;
+	conn_moved(g->conn, &came, &went);
+	epoch_traffic_wire(&s->ledger, (uint32_t)g->page, came, went);
+}
+
+/* Tells what moved with all workers in an epoch, or at the end. */
+static void
+tell_all(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
+{
+	if (s->o->moved != NULL)
+		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch, .steps = server_state_steps(s->brain),
+		    .in = sum[PEER_TRAFFIC_IN], .out = sum[PEER_TRAFFIC_OUT] });
+}
+
+/* A worker is in another epoch, or with EPOCH_TRAFFIC_NONE gone. */
+static void
+turn_page(struct serve *s, uint32_t worker, uint64_t next)
+{
+	struct serve_moved m = { .worker = worker, .steps = server_state_steps(s->brain) };
+	uint64_t epoch, sum[PEER_TRAFFIC_WAYS];
+
+	weigh(s, find(s, worker));
+	if (epoch_traffic_turn(&s->ledger, worker, next, &m.toll, &m.epoch) && s->o->moved != NULL)
+		s->o->moved(s->o->arg, &m);
+	if (next != EPOCH_TRAFFIC_NONE && epoch_traffic_over(&s->ledger, &epoch, sum))
+		tell_all(s, epoch, sum);
+}
+
+static void
+refuse(struct serve *s, struct guest *g, const char *why)
+{
+	struct msg m = { .type = MSG_REFUSE, .len = (uint32_t)strlen(why), .payload = why };
+
+	g->done = g->refused = true;
+	g->until = clk_s() + LINGER_S;
+	if (conn_send(g->conn, &m) < 0)
+		g->over = true;
+	else
+		s->sums->sent += MSG_HEAD + m.len;
+}
+
+/* Worker `rank` is gone before its goodbye. */
+static void
+lose(struct serve *s, uint32_t rank, const char *reason)
+{
+	char why[WHY];
+
+	snprintf(why, sizeof(why), "worker %" PRIu32 " is lost: %s", rank, reason);
+	if (server_state_sync(s->brain)) {
+		end(s, ERR_PEER, why);
+		return;
+	}
+	log_callback_line(s->o->say, s->o->arg, "%s", why);
+	turn_page(s, rank, EPOCH_TRAFFIC_NONE);
+	snprintf(s->lost[rank], WHY, "%s", why);
+	server_state_lost(s->brain, rank);
+}
+
+/* A worker's connection is broken, or it does not keep to the rules. */
+static void
+drop(struct serve *s, struct guest *g, const char *reason)
+{
+	int64_t rank = g->rank;
+
+	g->rank = -1;
+	g->over = g->over || !g->done;
+	if (rank >= 0 && !server_state_gone(s->brain, (uint32_t)rank))
+		lose(s, (uint32_t)rank, reason);
+}
+
+/* The first worker has told what the job is. */
+static void
+begin(struct serve *s)
+{
+	const struct shard_plan *p = server_state_plan(s->brain);
+	size_t here = 0;
+
+	for (uint32_t i = 0; i < p->nweights; i++)
+		here += p->slice[i].owner == s->o->index ? p->slice[i].count : 0;
+	log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P, s->o->nworkers);
+	s->since = clk_s();
+}
+
+/* The welcome makes the connection whose hello was taken the worker's, instead of one it may have had before. */
+static void
+bind_guest(struct serve *s, uint32_t rank)
+{
+	struct guest *old = find(s, rank);
+
+	if (old != NULL && old != s->now) {
+		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
+		old->rank = old->page = -1;
+		old->over = true;
+	}
+	s->lost[rank][0] = 0;
+	s->latest[rank] = s->now->nth;
+	if (s->now->rank < 0)
+		epoch_traffic_join(&s->ledger, rank);
+	s->now->rank = s->now->page = rank;
+	s->now->until = (double)INFINITY;
+	if (s->since == 0)
+		begin(s);
+}
+
+static void
+emit(void *arg, uint32_t worker, const struct msg *m)
+{
+	struct serve *s = arg;
+	struct guest *g;
+
+	if (m->type == MSG_WELCOME)
+		bind_guest(s, worker);
+	if ((g = find(s, worker)) == NULL || g->done)
+		return;
+	if (conn_send(g->conn, m) < 0) {
+		g->over = true;		/* swept, and then lost */
+		return;
+	}
+	s->sums->sent += MSG_HEAD + m->len;
+	count(s, worker, PEER_TRAFFIC_OUT, m);
+}
+
+/* A worker that died may have a hello here that nobody has read: who connected later is the one that lives. */
+static bool
+late(const struct serve *s, const struct guest *g, const struct msg *m)
+{
+	return m->type == MSG_HELLO && m->worker < s->o->nworkers && g->nth < s->latest[m->worker];
+}
+
+static void
+take(struct serve *s, struct guest *g, const struct msg *m)
+{
+	bool known = g->rank >= 0;
+	char why[WHY];
+
+	s->sums->got += MSG_HEAD + m->len;
+	if (g->done)
+		return;
+	if (g->rank >= 0 && m->type == MSG_REFUSE) {	/* it gives up */
+		msg_reason(m, why);
+		g->done = true;
+		g->until = clk_s() + LINGER_S;
+		drop(s, g, why);
+		return;
+	}
+	if (g->rank < 0 ? m->type != MSG_HELLO : m->worker != g->rank) {
+		err_note(0, "%s out of place", msg_name(m->type));
+	} else if (late(s, g, m)) {
+		err_note(0, "another worker %" PRIu32 " came later", m->worker);
+	} else {
+		s->now = g;
+		if (known)
+			count(s, m->worker, PEER_TRAFFIC_IN, m);
+		if (server_state_take(s->brain, m) == 0) {
+			if (!known)
+				count(s, m->worker, PEER_TRAFFIC_IN, m);
+			if (m->type == MSG_EPOCH)
+				turn_page(s, m->worker, m->step);
+			return;
+		}
+	}
+	snprintf(why, sizeof(why), "%s", err_line());
+	refuse(s, g, why);
+	if (g->rank < 0)
+		log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
+	drop(s, g, why);
+}
+
+static void
+serve_guest(struct serve *s, struct guest *g)
+{
+	struct msg m;
+	int e = conn_run(g->conn);
+
+	weigh(s, g);
+	if (e < 0) {
+		char why[WHY];
+
+		snprintf(why, sizeof(why), "%s", err_line());
+		if (g->rank < 0 && !g->done)
+			s->sums->strangers++;
+		g->over = true;
+		drop(s, g, why);
+		return;
+	}
+	while (!g->over && conn_next(g->conn, &m))
+		take(s, g, &m);
+}
+
+/* Closes what is over, or has been here for too long. */
+static void
+sweep(struct serve *s)
+{
+	double now = clk_s();
+
+	for (uint32_t i = 0; i < s->n;) {
+		struct guest *g = &s->guest[i];
+
+		if (!g->over && now >= g->until) {
+			s->sums->strangers += !g->done;
+			g->over = true;
+		}
+		if (!g->over) {
+			i++;
+			continue;
+		}
+		if (g->rank >= 0)
+			drop(s, g, "does not take what it is sent");
+		conn_close(g->conn);
+		s->guest[i] = s->guest[--s->n];
+	}
+}
+
+/* When there are too many strangers, the one whose time is over first goes now. */
+static void
+make_room(struct serve *s)
+{
+	struct guest *first = NULL;
+	uint32_t strangers = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct guest *g = &s->guest[i];
+
+		if (g->rank >= 0)
+			continue;
+		strangers++;
+		if (first == NULL || g->until < first->until)
+			first = g;
+	}
+	/* Workers that arrive together are strangers until their hello is read. */
+	if (strangers < SERVE_STRANGERS + s->o->nworkers)
+		return;
+	first->until = 0;
+	sweep(s);
+}
+
+static void
+come_in(struct serve *s)
+{
+	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct guest g = { .rank = -1, .page = -1, .until = clk_s() + SERVE_HELLO_S };
+
+	if (fd < 0) {
+		s->deaf = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+		return;
+	}
+	make_room(s);
+	g.nth = ++s->conns;
+	if (conn_take(fd, s->o->key, &g.conn) == 0)
+		s->guest[s->n++] = g;
+}
+
+/* How long nothing may happen before something must: -1 for ever. */
+static int
+patience_ms(const struct serve *s)
+{
+	double first = (double)INFINITY, left;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		first = s->guest[i].until < first ? s->guest[i].until : first;
+	if (s->deaf)
+		return DEAF_MS;
+	if (isinf(first))
+		return -1;
+	left = first - clk_s();
+	return left > 0 ? (int)ceil(left * 1e3) : 0;
+}
+
+/* Polls all and runs what can be run; with listening off, only the guests. */
+static void
+turn(struct serve *s, int timeout_ms, bool listening)
+{
+	uint32_t n = s->n;
+
+	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
+	s->poll[1] = (struct pollfd){ .fd = listening && !s->deaf ? s->fd : -1, .events = POLLIN };
+	for (uint32_t i = 0; i < n; i++)
+		s->poll[i + 2] = (struct pollfd){ .fd = conn_fd(s->guest[i].conn),
+		    .events = conn_events(s->guest[i].conn) };
+	s->deaf = false;
+	if (poll(s->poll, n + 2, timeout_ms) < 0)
+		return;		/* interrupted */
+	if (s->poll[0].revents != 0)
+		end(s, ERR_STOP, "stopped on request");
+	for (uint32_t i = 0; i < n && s->err == 0; i++)
+		if (s->poll[i + 2].revents != 0)
+			serve_guest(s, &s->guest[i]);
+	if (s->poll[1].revents != 0 && s->err == 0)
+		come_in(s);
+	sweep(s);
+}
+
+/*
+ * Who has not said goodbye learns why the job ends, and has a moment to read it: closing while it still sends could take
+ * the words back.  The others send nothing, and it is enough that their goodbye has left.
+ */
+static void
+part(struct serve *s)
+{
+	int e = s->err;
+	size_t waiting;
+
+	s->err = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct guest *g = &s->guest[i];
+
+		if (g->rank < 0 && !g->done) {
+			s->sums->strangers++;
+			g->over = true;
+		} else if (e < 0 && !g->done && !server_state_gone(s->brain, (uint32_t)g->rank)) {
+			refuse(s, g, s->why);
+		}
+		g->done = true;
+		g->rank = -1;
+		g->until = clk_s() + LINGER_S;
+	}
+	sweep(s);
+	do {
+		waiting = 0;
+		for (uint32_t i = 0; i < s->n; i++)
+			waiting += s->guest[i].refused || conn_queued(s->guest[i].conn) > 0;
+		if (waiting > 0)
+			turn(s, patience_ms(s), false);
+	} while (waiting > 0);
+	s->err = e;
+}
+
+static int
+loop(struct serve *s)
+{
+	while (s->err == 0 && !server_state_over(s->brain))
+		turn(s, patience_ms(s), true);
+	for (uint32_t w = 0; s->err == 0 && w < s->o->nworkers; w++)
+		if (s->lost[w][0] != 0)
+			end(s, ERR_PEER, s->lost[w]);
+	part(s);
+	for (uint32_t w = 0; server_state_plan(s->brain) != NULL && w < s->o->nworkers; w++)
+		turn_page(s, w, EPOCH_TRAFFIC_NONE);
+	if (server_state_plan(s->brain) != NULL)
+		tell_all(s, EPOCH_TRAFFIC_NONE, s->ledger.sum);
+	if (s->err < 0)
+		err_note(0, "%s", s->why);
+	return s->err;
+}
+
+static int
+prepare(struct serve *s)
+{
+	struct server_state_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
+	    .incarnation = s->o->incarnation, .emit = emit, .arg = s };
+	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
+	char where[ADDR_TEXT];
+	int e;
+
+	if ((e = server_state_new(&so, &s->brain)) < 0 || (e = addr_listen(s->o->listen, &s->fd, where)) < 0)
+		return e;
+	if ((e = epoch_traffic_init(&s->ledger, s->o->nworkers)) < 0)
+		return e;
+	s->guest = calloc(most, sizeof(*s->guest));
+	s->poll = calloc(most + 2, sizeof(*s->poll));
+	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
+	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
+	if (s->guest == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL)
+		return err_nomem();
+	if (s->o->listening != NULL)
+		s->o->listening(s->o->arg, where);
+	return 0;
+}
+
+int
+serve_run(const struct serve_opt *opt, struct serve_sums *sums)
+{
+	struct serve s = { .o = opt, .sums = sums, .fd = -1 };
+	int e;
+
+	*sums = (struct serve_sums){ 0 };
+	if ((e = prepare(&s)) == 0)
+		e = loop(&s);
+	if (s.brain != NULL)
+		sums->steps = server_state_steps(s.brain);
+	sums->seconds = s.since > 0 ? clk_s() - s.since : 0;
+	for (uint32_t i = 0; i < s.n; i++)
+		conn_close(s.guest[i].conn);
+	if (s.fd >= 0)
+		close(s.fd);
+	server_state_free(s.brain);
+	epoch_traffic_free(&s.ledger);
+	free(s.guest);
+	free(s.poll);
+	free(s.lost);
+	free(s.latest);
+	return e;
+}

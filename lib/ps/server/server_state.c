@@ -1,0 +1,448 @@
+/* server_state - a parameter server's brain: a worker's message in, messages to workers out. */
+#include "ps/server/server_state.h"
+#include "base/err.h"
+#include "net/freeze.h"
+#include "ps/hello.h"
+#include "ps/server/shard.h"
+#include "ps/total.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct peer {
+	uint64_t incarnation;
+	uint64_t before;	/* the one that it replaced; 0: none */
+	bool	 known;		/* said hello */
+	bool	 gone;		/* and left */
+};
+
+struct server_state {
+	struct server_state_opt o;
+	struct hello	hello;		/* the first */
+	struct shard	shard;		/* plan NULL before it */
+	struct total	total;
+	struct peer    *peer;		/* [nworkers] */
+	bool		stop;		/* the job should end */
+	uint64_t	last;		/* slack 0: the step of the plan's lead after which it does; 0: not known yet */
+};
+
+int
+server_state_new(const struct server_state_opt *opt, struct server_state **server)
+{
+	struct server_state *s;
+	int e;
+
+	*server = NULL;
+	if (opt->nworkers < 1 || opt->nworkers > HELLO_WORKERS)
+		return err_fail(ERR_LIMIT, "%" PRIu32 " workers are not in 1..%u", opt->nworkers, HELLO_WORKERS);
+	if (opt->nservers < 1 || opt->nservers > SHARD_PLAN_SERVERS || opt->index >= opt->nservers)
+		return err_fail(ERR_LIMIT, "no server %" PRIu32 " of %" PRIu32, opt->index, opt->nservers);
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return err_nomem();
+	s->o = *opt;
+	if ((e = total_init(&s->total, opt->nworkers)) < 0 ||
+	    (s->peer = calloc(opt->nworkers, sizeof(*s->peer))) == NULL) {
+		server_state_free(s);
+		return e < 0 ? e : err_nomem();
+	}
+	*server = s;
+	return 0;
+}
+
+void
+server_state_free(struct server_state *s)
+{
+	if (s == NULL)
+		return;
+	if (s->shard.plan != NULL)
+		shard_free(&s->shard);
+	total_free(&s->total);
+	free(s->peer);
+	free(s);
+}
+
+static void
+emit(struct server_state *s, uint32_t w, struct msg m)
+{
+	m.incarnation = s->o.incarnation;
+	m.worker = w;
+	s->o.emit(s->o.arg, w, &m);
+}
+
+/* The first hello is the job's description; the others must agree with it, and all with what this server was told. */
+static int
+check_job(struct server_state *s, const struct msg *m)
+{
+	bool first = s->shard.plan == NULL;
+	struct graph *g = NULL;
+	struct hello job, want;
+	int e;
+
+	if ((e = hello_parse(m->payload, m->len, &job, first ? &g : NULL)) < 0)
+		return e;
+	want = first ? job : s->hello;
+	want.nworkers = s->o.nworkers;
+	want.nservers = s->o.nservers;
+	want.server = s->o.index;
+	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
+	if ((e = hello_same(&want, &job)) == 0 && first && (e = freeze_rules(g, job.mults)) == 0 &&
+	    (e = shard_init(&s->shard, &job, g)) == 0)
+		s->hello = job;
+	graph_free(g);
+	return e;
+}
+
+static int
+take_hello(struct server_state *s, const struct msg *m)
+{
+	struct peer *p = &s->peer[m->worker];
+	struct msg hi = { .type = MSG_WELCOME };
+	int e;
+
+	if (p->before != 0 && m->incarnation == p->before)
+		return err_fail(ERR_ARG, "another worker of this rank came later");
+	if ((e = check_job(s, m)) < 0)
+		return e;
+	if (!p->known || m->incarnation != p->incarnation) {
+		*p = (struct peer){ .incarnation = m->incarnation, .before = p->incarnation, .known = true };
+		shard_join(&s->shard, m->worker);
+		s->shard.norms.told[m->worker] = 0;
+		total_join(&s->total, m->worker);
+	}
+	hi.step = shard_step(&s->shard, m->worker);
+	hi.flags = shard_ready(&s->shard) ? 0 : MSG_EMPTY;
+	emit(s, m->worker, hi);
+	return 0;
+}
+
+static void
+give_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
+{
+	const struct slice *sl = &s->shard.slice[i];
+	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
+	    .samples = s->hello.slack == STALE_SYNC ? 0 : (uint32_t)sl->updates };
+
+	if (i == s->shard.plan->lead && (s->hello.slack == STALE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
+		m.flags = MSG_LAST;
+	m.len = (uint32_t)(sl->at->count * sizeof(float));
+	m.payload = before ? sl->before : sl->w;
+	emit(s, w, m);
+}
+
+static void
+give_state(struct server_state *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
+	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
+}
+
+/* Before the first of them an average is the weights of now, not those that a job began with. */
+static void
+give_average(struct server_state *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i, .step = slice_step(sl, w),
+	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
+	    .payload = sl->averaged > 0 ? sl->average : sl->w });
+}
+
+/* Gives every worker what it is due of slice i and may have now; a step of the lead may have closed since `was`. */
+static void
+answer(struct server_state *s, uint32_t i, uint64_t was)
+{
+	struct slice *sl = &s->shard.slice[i];
+
+	if (!sl->ready)
+		return;
+	if (i == s->shard.plan->lead && s->stop && s->last == 0 && sl->step > was)
+		s->last = sl->step;
+	for (uint32_t w = 0; w < s->o.nworkers; w++) {
+		unsigned due = sl->due[w];
+		bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->gate, w);
+
+		sl->due[w] = due & SLICE_W && !open ? SLICE_W : 0;
+		if (due & SLICE_STATE)
+			give_state(s, i, w);
+		if (due & SLICE_AVERAGE)
+			give_average(s, i, w);
+		if (due & SLICE_PULL || open)
+			give_weights(s, i, w, false);
+	}
+}
+
+/*
+ * In lockstep a pull is a worker's beginning, and may name the step before.  In the other regimes the gate decides, so
+ * that neither an old pull that comes again nor a worker that died while it waited gets ahead.
+ */
+static int
+take_pull(struct server_state *s, const struct msg *m)
+{
+	struct slice *sl = &s->shard.slice[m->slice];
+	bool sync = s->hello.slack == STALE_SYNC;
+
+	s->shard.norms.told[m->worker] = 0;	/* it begins */
+	if (m->flags & MSG_STATE_OF) {
+		if (sl->m == NULL)
+			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
+		sl->due[m->worker] |= SLICE_STATE;
+	} else if (m->flags & MSG_AVERAGE_OF) {
+		if (sl->average == NULL)
+			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no average", m->slice);
+		sl->due[m->worker] |= SLICE_AVERAGE;
+	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
+		give_weights(s, m->slice, m->worker, true);
+	} else {
+		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
+	}
+	answer(s, m->slice, UINT64_MAX);
+	return 0;
+}
+
+/* Gives worker w this server's part of a step's norms. */
+static void
+give_part(struct server_state *s, uint32_t w, const struct norm *part, uint64_t step)
+{
+	struct norms *n = &s->shard.norms;
+
+	if (!s->peer[w].known || s->peer[w].gone || n->told[w] > step)
+		return;
+	n->told[w] = step + 1;
+	norms_put(n, part);
+	emit(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES, .payload = n->bytes });
+}
+
+/* The step of all slices of weights closes, and what is due for it goes out. */
+static void
+update(struct server_state *s, const struct norm *sums)
+{
+	uint64_t was = shard_at(&s->shard);
+
+	shard_update(&s->shard, sums);
+	for (uint32_t i = 0; i < s->shard.plan->nweights; i++)
+		if (shard_learns(&s->shard, i))
+			answer(s, i, was);
+}
+
+/* Slice i may have all gradients of its step now, and be the last one that has. */
+static void
+count(struct server_state *s, uint32_t i)
+{
+	struct norms *n = &s->shard.norms;
+
+	shard_count(&s->shard, i);
+	if (n->open || !shard_full(&s->shard))
+		return;
+	if (s->o.nservers == 1 || shard_samples(&s->shard) == 0) {
+		update(s, n->now);
+		return;
+	}
+	n->open = true;
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		give_part(s, w, n->now, shard_at(&s->shard));
+}
+
+/* Who repeats a push may be the only one left that can bring the parts of the servers together. */
+static void
+give_again(struct server_state *s, const struct msg *m)
+{
+	const struct norms *n = &s->shard.norms;
+
+	if (n->open && m->step == shard_at(&s->shard))
+		give_part(s, m->worker, n->now, m->step);
+	else if (n->has_before && s->o.nservers > 1 && m->step + 1 == shard_at(&s->shard))
+		give_part(s, m->worker, n->before, m->step);
+}
+
+static int
+take_norms(struct server_state *s, const struct msg *m)
+{
+	struct norms *n = &s->shard.norms;
+
+	if (n->n == 0 || m->step > shard_at(&s->shard) || (m->step == shard_at(&s->shard) && !n->open))
+		return err_fail(ERR_FORMAT, "norms of step %" PRIu64 " are out of turn", m->step);
+	if (!norms_get(m->payload, m->len, n->all, n->n))
+		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
+	if (m->step == shard_at(&s->shard))
+		update(s, n->all);
+	return 0;
+}
+
+/* A message about one slice. */
+static int
+take_slice(struct server_state *s, const struct msg *m)
+{
+	uint64_t was;
+	int e;
+
+	if (!shard_mine(&s->shard, m->slice))
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not here", m->slice);
+	if (m->type == MSG_PULL)
+		return take_pull(s, m);
+	if (m->type == MSG_INIT && m->worker != 0)
+		return err_fail(ERR_FORMAT, "first weights come from worker 0");
+	was = s->shard.slice[m->slice].step;
+	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
+	if (e < 0)
+		return e;
+	answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
+	count(s, m->slice);
+	if (m->type == MSG_PUSH)
+		give_again(s, m);
+	return 0;
+}
+
+static void
+answer_sum(struct server_state *s)
+{
+	struct total *t = &s->total;
+
+	for (uint32_t w = 0; !t->open && w < t->nworkers; w++)
+		if (t->due[w]) {
+			t->due[w] = false;
+			emit(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
+			    .len = (uint32_t)(t->n * sizeof(double)), .payload = t->sum });
+		}
+}
+
+static int
+take_sum(struct server_state *s, const struct msg *m)
+{
+	int e;
+
+	if (m->len % sizeof(double) != 0)
+		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
+	e = total_add(&s->total, m->worker, m->step, m->slice, m->payload, m->len / sizeof(double));
+	if (e == 0)
+		answer_sum(s);
+	return e;
+}
+
+/* What waited for worker w only does not any more. */
+static void
+leave(struct server_state *s, uint32_t w)
+{
+	if (s->peer[w].gone)
+		return;
+	s->peer[w].gone = true;
+	for (uint32_t i = 0; i < s->shard.plan->n; i++)
+		if (shard_mine(&s->shard, i)) {
+			uint64_t was = s->shard.slice[i].step;
+
+			slice_leave(&s->shard.slice[i], w);
+			answer(s, i, was);
+			count(s, i);
+		}
+	total_leave(&s->total, w);
+	answer_sum(s);
+}
+
+static int
+take(struct server_state *s, const struct msg *m)
+{
+	struct peer *p = &s->peer[m->worker];
+
+	if (m->type == MSG_HELLO)
+		return take_hello(s, m);
+	if (!p->known || (m->incarnation != p->incarnation && m->incarnation != p->before))
+		return err_fail(ERR_FORMAT, "%s without a hello", msg_name(m->type));
+	if (m->incarnation != p->incarnation || (p->gone && m->type != MSG_BYE))
+		return 0;
+	switch (m->type) {
+	case MSG_INIT:
+	case MSG_PUSH:
+	case MSG_PULL:
+		return take_slice(s, m);
+	case MSG_SUM:
+		return take_sum(s, m);
+	case MSG_NORMS:
+		return take_norms(s, m);
+	case MSG_STOP:
+		s->stop = true;
+		return 0;
+	case MSG_EPOCH:
+		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "no epoch");
+	case MSG_BYE:
+		leave(s, m->worker);
+		emit(s, m->worker, (struct msg){ .type = MSG_BYE });
+		return 0;
+	default:
+		return err_fail(ERR_FORMAT, "%s is not for a server", msg_name(m->type));
+	}
+}
+
+int
+server_state_take(struct server_state *s, const struct msg *m)
+{
+	int e;
+
+	if (m->worker >= s->o.nworkers)
+		return err_fail(ERR_ARG, "worker %" PRIu32 ": the job has %" PRIu32 " workers", m->worker,
+		    s->o.nworkers);
+	if ((e = take(s, m)) < 0)
+		err_within("worker %" PRIu32, m->worker);
+	return e;
+}
+
+void
+server_state_lost(struct server_state *s, uint32_t w)
+{
+	if (w < s->o.nworkers && s->peer[w].known)
+		leave(s, w);
+}
+
+bool
+server_state_gone(const struct server_state *s, uint32_t w)
+{
+	return s->peer[w].gone;
+}
+
+bool
+server_state_sync(const struct server_state *s)
+{
+	return s->shard.plan != NULL && s->hello.slack == STALE_SYNC;
+}
+
+bool
+server_state_over(const struct server_state *s)
+{
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		if (!s->peer[w].gone)
+			return false;
+	return true;
+}
+
+uint64_t
+server_state_steps(const struct server_state *s)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t w = 0; s->shard.plan != NULL && w < s->o.nworkers; w++) {
+		uint64_t step = shard_step(&s->shard, w);
+
+		least = step < least ? step : least;
+	}
+	return least < UINT64_MAX ? least : 0;
+}
+
+const struct shard_plan *
+server_state_plan(const struct server_state *s)
+{
+	return s->shard.plan;
+}
+
+void
+server_state_slice(const struct server_state *s, uint32_t slice, const float **w, const float **m)
+{
+	*w = s->shard.slice[slice].w;
+	*m = s->shard.slice[slice].m;
+}
+
+const float *
+server_state_average(const struct server_state *s, uint32_t slice)
+{
+	return s->shard.slice[slice].average;
+}

@@ -1,0 +1,322 @@
+/* slice - one slice of a model at its server: what workers push in, weights out. */
+#include "ps/server/slice.h"
+#include "base/err.h"
+#include "net/optim/muon.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slice_part {
+	float	*g;		/* held until its turn; NULL: none, or added already */
+	uint32_t samples;
+	bool	 here;		/* pushed in the open step */
+};
+
+/* A spare buffer's first bytes point to the next one. */
+static float *
+pool_get(struct slice_pool *p)
+{
+	size_t bytes = p->count * sizeof(float);
+	void *g = p->spare;
+
+	if (g == NULL)
+		return malloc(bytes > sizeof(void *) ? bytes : sizeof(void *));
+	memcpy(&p->spare, g, sizeof(p->spare));
+	return g;
+}
+
+static void
+pool_put(struct slice_pool *p, float *g)
+{
+	memcpy(g, &p->spare, sizeof(p->spare));
+	p->spare = g;
+}
+
+void
+slice_pool_free(struct slice_pool *p)
+{
+	while (p->spare != NULL)
+		free(pool_get(p));
+	free(p->work);
+}
+
+int
+slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
+	const struct opt_hyper *hyper, struct slice_pool *pool)
+{
+	s->plan = p;
+	s->at = &p->slice[i];
+	s->hyper = *hyper;
+	s->pool = pool;
+	s->waits = s->at->kind == SHARD_PLAN_WEIGHTS && norms_count(p, hyper) > 0;
+	s->part = calloc(nworkers, sizeof(*s->part));
+	s->due = calloc(nworkers, sizeof(*s->due));
+	if (s->part == NULL || s->due == NULL)
+		return err_nomem();
+	return stale_init(&s->gate, nworkers, slack);
+}
+
+void
+slice_free(struct slice *s)
+{
+	for (uint32_t w = 0; s->part != NULL && w < s->gate.n; w++)
+		free(s->part[w].g);
+	free(s->part);
+	free(s->due);
+	stale_free(&s->gate);
+}
+
+int
+slice_first(struct slice *s, const struct msg *m)
+{
+	bool state = m->flags & MSG_STATE_OF, average = m->flags & MSG_AVERAGE_OF;
+	float *to = state ? s->m : average ? s->average : s->w;
+
+	if (m->len != s->at->count * sizeof(float) * (state ? opt_states(s->hyper.rule) : 1) || to == NULL)
+		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice, m->len);
+	if (s->ready)
+		return 0;
+	if (m->len > 0)
+		memcpy(to, m->payload, m->len);
+	if (average)
+		s->averaged = m->samples;
+	if (state || average)
+		return 0;
+	if (s->averaged == 0 && s->average != NULL && m->len > 0)
+		memcpy(s->average, s->w, m->len);
+	s->averaged += s->averaged == 0 && s->hyper.average.kind == AVERAGE_LOOKAHEAD;
+	s->ready = true;
+	s->step = m->step;
+	s->updates = m->samples > 0 ? m->samples : m->step;
+	for (uint32_t w = 0; w < s->gate.n; w++)
+		stale_done(&s->gate, w, m->step);
+	return 0;
+}
+
+/* One step of the optimizer, each range at its pace.  k is NULL where no norms are needed. */
+static void
+step(struct slice *s, const float *g, double n, const struct norms_scale *k)
+{
+	size_t first = s->at->first, end = first + s->at->count;
+	uint32_t states = opt_states(s->hyper.rule);
+	struct opt_hyper h = s->hyper;
+
+	h.t = s->gate.slack == STALE_SYNC ? s->step + 1 : ++s->updates;
+	for (uint32_t i = 0; i < s->plan->npace; i++) {
+		const struct shard_plan_group *p = &s->plan->pace[i];
+		size_t from = p->first > first ? p->first : first;
+		size_t to = p->first + p->count < end ? p->first + p->count : end, at = from - first;
+
+		if (from >= to)
+			continue;
+		h.lr = s->rate * p->lr * (k != NULL ? k->rate[i] : 1);
+		h.wd = s->hyper.wd * p->wd;
+		if (s->at->rows == 0)
+			opt_step(s->w + at, s->m + at * states, g + at, to - from, n, &h);
+		else if (h.lr > 0)
+			muon_step(s->w, s->m, g, s->at->rows, p->count / s->at->rows, n, &h, s->pool->work);
+	}
+}
+
+/* One step of the slice's rule with g, the sum over n samples. */
+static void
+apply(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
+{
+	size_t first = s->at->first, end = first + s->at->count;
+
+	if (n == 0)
+		return;
+	if (s->at->kind == SHARD_PLAN_WEIGHTS) {
+		step(s, g, k != NULL ? (double)n / k->shrink : (double)n, k);
+		return;
+	}
+	for (uint32_t i = 0; i < s->plan->nfold; i++) {
+		const struct shard_plan_fold *f = &s->plan->fold[i];
+		size_t from = f->first > first ? f->first : first;
+		size_t to = f->first + f->count < end ? f->first + f->count : end;
+
+		if (from < to)
+			opt_fold(s->w + (from - first), g + (from - first), to - from, (double)n, f->momentum);
+	}
+}
+
+/* An update was done; any: it had samples. */
+static void
+average(struct slice *s, bool any)
+{
+	uint64_t t = s->gate.slack == STALE_SYNC ? s->step + 1 : s->updates;
+
+	if (s->average != NULL && (any || s->marked) && average_step(&s->hyper.average, s->average, s->w, s->at->count,
+	    s->averaged, t, s->marked, s->at->kind == SHARD_PLAN_AUX) && s->averaged < UINT32_MAX)
+		s->averaged++;
+	s->marked = false;
+}
+
+/* Adds one push; p is unaligned bytes. */
+static void
+add(struct slice *s, const void *p, uint32_t samples)
+{
+	const unsigned char *restrict g = p;
+	float *restrict sum = s->sum;
+	size_t n = s->at->count;
+
+	if (samples == 0)
+		return;
+	if (s->samples == 0 && n > 0)
+		memcpy(sum, g, n * sizeof(float));
+	else
+		for (size_t i = 0; i < n; i++) {
+			float v;
+
+			memcpy(&v, g + i * sizeof(v), sizeof(v));
+			sum[i] += v;
+		}
+	s->samples += samples;
+}
+
+static void
+add_held(struct slice *s, uint32_t w)
+{
+	struct slice_part *p = &s->part[w];
+
+	if (p->g == NULL)
+		return;
+	add(s, p->g, p->samples);
+	pool_put(s->pool, p->g);
+	p->g = NULL;
+}
+
+void
+slice_update(struct slice *s, const struct norms_scale *k)
+{
+	if (s->at->count > 0)
+		memcpy(s->before, s->w, s->at->count * sizeof(float));
+	apply(s, s->sum, s->samples, k);
+	average(s, s->samples > 0);
+	s->samples = 0;
+	s->full = s->counted = false;
+	s->rated = false;
+	s->began = true;
+	s->step++;
+}
+
+static void
+close_sum(struct slice *s)
+{
+	for (; s->next < s->gate.n; s->next++)
+		add_held(s, s->next);
+	for (uint32_t w = 0; w < s->gate.n; w++)
+		s->part[w].here = false;
+	s->next = 0;
+	s->full = true;
+	if (!s->waits)
+		slice_update(s, NULL);
+}
+
+/* Adds what is next in the order of ranks, and closes the step when nobody else is waited for. */
+static void
+advance(struct slice *s)
+{
+	bool any = false;
+
+	if (s->full)
+		return;
+	for (; s->next < s->gate.n && s->part[s->next].here; s->next++)
+		add_held(s, s->next);
+	for (uint32_t w = 0; w < s->gate.n; w++) {
+		if (!s->part[w].here && !s->gate.gone[w])
+			return;
+		any |= s->part[w].here;
+	}
+	if (any)
+		close_sum(s);
+}
+
+static int
+push_sync(struct slice *s, const struct msg *m)
+{
+	struct slice_part *p = &s->part[m->worker];
+
+	if (m->samples > 0 && s->rated && m->rate != s->rate)
+		return err_fail(ERR_FORMAT, "step %" PRIu64 " has rate %.9g, the others' %.9g", m->step,
+		    (double)m->rate, (double)s->rate);
+	if (m->samples > 0 && (m->worker == s->next || m->len == 0)) {
+		add(s, m->payload, m->samples);
+	} else if (m->samples > 0) {
+		if ((p->g = pool_get(s->pool)) == NULL)
+			return err_nomem();
+		memcpy(p->g, m->payload, m->len);
+	}
+	if (m->samples > 0) {
+		s->rate = m->rate;
+		s->rated = true;
+	}
+	p->samples = m->samples;
+	p->here = true;
+	s->marked |= (m->flags & MSG_MARK) != 0;
+	stale_done(&s->gate, m->worker, m->step + 1);
+	advance(s);
+	return 0;
+}
+
+static void
+push_alone(struct slice *s, const struct msg *m)
+{
+	if (m->len > 0)
+		memcpy(s->sum, m->payload, m->len);
+	s->rate = m->rate;
+	apply(s, s->sum, m->samples, NULL);
+	average(s, m->samples > 0);
+	s->began = true;
+	stale_done(&s->gate, m->worker, m->step + 1);
+}
+
+int
+slice_push(struct slice *s, const struct msg *m)
+{
+	bool empty = m->flags & MSG_EMPTY;
+	uint64_t done = s->gate.clock[m->worker];
+	int e;
+
+	if (s->at->frozen)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
+	if (!s->ready || m->step > done || (m->step == done && (s->full || !stale_may_step(&s->gate, m->worker))))
+		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
+	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))
+		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
+		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
+	if (m->step == done) {
+		if (s->gate.slack != STALE_SYNC)
+			push_alone(s, m);
+		else if ((e = push_sync(s, m)) < 0)
+			return e;
+	}
+	s->due[m->worker] |= SLICE_W;
+	return 0;
+}
+
+void
+slice_leave(struct slice *s, uint32_t w)
+{
+	s->due[w] = 0;
+	stale_leave(&s->gate, w);
+	if (s->gate.slack == STALE_SYNC)
+		advance(s);
+}
+
+void
+slice_join(struct slice *s, uint32_t w)
+{
+	s->due[w] = 0;
+	stale_join(&s->gate, w);
+	if (s->gate.slack == STALE_SYNC)
+		stale_done(&s->gate, w, s->step + s->full);	/* a full step is closed to who comes now */
+}
+
+uint64_t
+slice_step(const struct slice *s, uint32_t w)
+{
+	return s->gate.slack == STALE_SYNC ? s->step : s->gate.clock[w];
+}

@@ -1,0 +1,274 @@
+/* shard_plan - who owns which floats of a model: slices, a function of (graph, servers, slice size, optimizer). */
+#include "ps/shard_plan.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <assert.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Floats that are not frozen. */
+static size_t
+live(const struct graph *g)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->nw; i++)
+		n += g->w[i].frozen ? 0 : g->w[i].count;
+	return n;
+}
+
+/* Where the range of server s begins: before it stand its lower neighbours' live floats; L <= 2^30 and s <= 2^12. */
+static size_t
+begin(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
+{
+	size_t before = (size_t)(((uint64_t)L * s + nservers - 1) / nservers), at = 0;
+
+	if (s == 0 || s == nservers)
+		return s == 0 ? 0 : g->P;
+	for (uint32_t i = 0; i < g->nw && before > 0; i++) {
+		size_t some = g->w[i].frozen || g->w[i].count < before ? g->w[i].count : before;
+
+		at += some;
+		before -= g->w[i].frozen ? 0 : some;
+	}
+	return at;
+}
+
+/*
+ * The array that begins nearest to float `at`; the end of the last one counts too.  Something live must stand before it,
+ * so that server 0 has some.
+ */
+static size_t
+nearest(const struct graph *g, size_t at)
+{
+	size_t best = g->P;
+
+	for (uint32_t i = g->nw; i-- > 0;) {
+		size_t first = g->w[i].first, far = first > at ? first - at : at - first;
+		bool some = false;
+
+		for (uint32_t k = 0; k < i && !some; k++)
+			some = !g->w[k].frozen;
+		if (some && far <= (best > at ? best - at : at - best))
+			best = first;
+	}
+	return best;
+}
+
+/* Appends a slice; with p->slice NULL it only counts. */
+static void
+put(struct shard_plan *p, struct shard_plan_slice slice)
+{
+	if (p->slice != NULL)
+		p->slice[p->n] = slice;
+	p->n++;
+}
+
+/*
+ * Cuts [first, end) of the arrays for one owner where what is frozen begins and ends, and by size; matrices are apart,
+ * and whole.  pace [n] knows them, NULL: there are none.  Was any part live?
+ */
+static bool
+cut(struct shard_plan *p, const struct graph_array *a, uint32_t n,
+    const struct shard_plan_group *pace, struct shard_plan_slice of, size_t end, size_t most)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < n && of.first < end; i++) {
+		size_t to = a[i].first + a[i].count, piece;
+
+		of.frozen = a[i].frozen;
+		of.rows = pace != NULL ? pace[i].rows : 0;
+		piece = of.rows > 0 ? a[i].count : most;
+		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen && (pace == NULL || pace[i + 1].rows == 0); i++)
+			to += a[i + 1].count;
+		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
+			of.count = to - of.first < piece ? to - of.first : piece;
+			put(p, of);
+			any |= !of.frozen;
+		}
+	}
+	return any;
+}
+
+static void
+cut_all(struct shard_plan *p, const struct graph *g, size_t most, bool whole)
+{
+	size_t L = live(g), first = 0, end;
+
+	p->n = 0;
+	for (uint32_t s = 0; s < p->nservers; s++, first = end) {
+		end = begin(g, L, s + 1, p->nservers);
+		if (whole && s + 1 < p->nservers)
+			end = nearest(g, end);
+		if (!cut(p, g->w, g->nw, whole ? p->pace : NULL, (struct shard_plan_slice){ .owner = s, .first = first }, end, most))
+			put(p, (struct shard_plan_slice){ .owner = s, .first = end });
+	}
+	p->nweights = p->n;
+	cut(p, g->aux, g->naux, NULL, (struct shard_plan_slice){ .kind = SHARD_PLAN_AUX }, p->A, most);
+	while (p->slice != NULL && p->slice[p->lead].frozen)
+		p->lead++;
+}
+
+static int
+folds(struct shard_plan *p, const struct graph *g)
+{
+	if ((p->fold = calloc(g->naux > 0 ? g->naux : 1, sizeof(*p->fold))) == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < g->naux; i++) {
+		const struct graph_array *a = &g->aux[i];
+
+		p->fold[p->nfold++] = (struct shard_plan_fold){ a->first, a->count, g->node[a->node].momentum };
+	}
+	return 0;
+}
+
+/* One rule, as lr:fc*=10, on the paces of the arrays, one each. */
+static int
+pace_by(struct shard_plan *p, const struct graph *g, char *rule)
+{
+	char *pattern = strchr(rule, ':'), *value = strrchr(rule, '=');
+	bool lr = strncmp(rule, "lr:", 3) == 0, any = false;
+	double x;
+
+	if (strncmp(rule, "freeze", 6) == 0)
+		return 0;	/* it has marked the graph */
+	if (pattern == NULL || value == NULL || value < pattern || (!lr && strncmp(rule, "wd:", 3) != 0))
+		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=X", rule);
+	*value++ = 0;
+	if (num_f64(value, 0, 1e6, &x) < 0) {
+		err_within("--%.2s-mult: '%.64s'", rule, pattern + 1);
+		return ERR_ARG;
+	}
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (fnmatch(pattern + 1, g->w[i].name, 0) == 0) {
+			*(lr ? &p->pace[i].lr : &p->pace[i].wd) *= (float)x;
+			any = true;
+		}
+	return any ? 0 : err_fail(ERR_ARG, "--%.2s-mult: '%.64s' is the name of no array of the net", rule, pattern + 1);
+}
+
+/* Neighbours of the same pace become one range: without rules there is one. */
+static void
+join_paces(struct shard_plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < p->npace; i++)
+		if (p->pace[i].lr == p->pace[n].lr && p->pace[i].wd == p->pace[n].wd)
+			p->pace[n].count += p->pace[i].count;
+		else
+			p->pace[++n] = p->pace[i];
+	p->npace = p->npace > 0 ? n + 1 : 0;
+}
+
+/* The arrays that are matrices: for a rule that sees them whole not the last, and none may be too large for a slice. */
+static int
+matrices(struct shard_plan *p, const struct graph *g, bool whole)
+{
+	struct shard_plan_group *last = NULL;
+
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (g->w[i].ndim >= 2) {
+			p->pace[i].rows = g->w[i].frozen ? 0 : g->w[i].dim[0];
+			last = &p->pace[i];
+		}
+	if (whole && last != NULL)
+		last->rows = 0;
+	for (uint32_t i = 0; whole && i < g->nw; i++)
+		if (p->pace[i].rows > 0 && p->pace[i].count > SHARD_PLAN_MATRIX / sizeof(float))
+			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer sees matrices as a whole, and at most %zu fit",
+			    g->w[i].name, p->pace[i].count, SHARD_PLAN_MATRIX / sizeof(float));
+	return 0;
+}
+
+static int
+paces(struct shard_plan *p, const struct graph *g, const char *mults, unsigned needs)
+{
+	char *text = strdup(mults != NULL ? mults : ""), *rest = text, *rule;
+	int e = 0;
+
+	if (text == NULL || (p->pace = calloc(g->nw > 0 ? g->nw : 1, sizeof(*p->pace))) == NULL) {
+		free(text);
+		return err_nomem();
+	}
+	for (; p->npace < g->nw; p->npace++)
+		p->pace[p->npace] = (struct shard_plan_group){ g->w[p->npace].first, g->w[p->npace].count, 1, 1, 0 };
+	while (e == 0 && mults != NULL && *mults != 0 && (rule = strsep(&rest, ";")) != NULL)
+		e = pace_by(p, g, rule);
+	free(text);
+	if (!(needs & (OPT_NORMS | OPT_WHOLE)))
+		join_paces(p);
+	else if (e == 0)
+		e = matrices(p, g, needs & OPT_WHOLE);
+	return e;
+}
+
+int
+shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, const struct opt_hyper *h,
+    struct shard_plan **plan)
+{
+	unsigned needs = h != NULL ? opt_needs(h) : 0;
+	struct shard_plan *p;
+	size_t most = bytes / sizeof(float);
+	int e;
+
+	*plan = NULL;
+	if (nservers < 1 || nservers > SHARD_PLAN_SERVERS)
+		return err_fail(ERR_LIMIT, "%u servers are not in 1..%u", nservers, SHARD_PLAN_SERVERS);
+	if (bytes < SHARD_PLAN_LEAST || bytes > SHARD_PLAN_MOST)
+		return err_fail(ERR_LIMIT, "slices of %u bytes are not in %u..%u", bytes, SHARD_PLAN_LEAST, SHARD_PLAN_MOST);
+	if (g->P / most + g->A / most + g->nw + g->naux > SHARD_PLAN_SLICES - 2 * (size_t)nservers)
+		return err_fail(ERR_LIMIT, "slices of %u bytes are too many", bytes);
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return err_nomem();
+	p->nservers = nservers;
+	p->P = g->P;
+	p->A = g->A;
+	if ((e = folds(p, g)) < 0 || (e = paces(p, g, mults, needs)) < 0) {
+		shard_plan_free(p);
+		return e;
+	}
+	cut_all(p, g, most, needs & OPT_WHOLE);
+	if ((p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
+		shard_plan_free(p);
+		return err_nomem();
+	}
+	cut_all(p, g, most, needs & OPT_WHOLE);
+	*plan = p;
+	return 0;
+}
+
+void
+shard_plan_free(struct shard_plan *p)
+{
+	if (p == NULL)
+		return;
+	free(p->slice);
+	free(p->fold);
+	free(p->pace);
+	free(p);
+}
+
+void
+shard_plan_over(const struct shard_plan *p, size_t first, size_t count, uint32_t *from, uint32_t *to)
+{
+	uint32_t lo = 0, hi = p->nweights;
+
+	assert(count > 0 && first + count <= p->P);
+	/* The first slice that ends behind `first`; ends never fall, empty slices included. */
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (p->slice[mid].first + p->slice[mid].count <= first)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (*from = lo; hi < p->nweights && p->slice[hi].first < first + count; hi++)
+		;
+	*to = hi;
+}

@@ -1,0 +1,70 @@
+/* stale - who may take the next step: three regimes as one number. */
+#include "ps/stale.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+
+int
+stale_init(struct stale *g, uint32_t n, uint32_t slack)
+{
+	*g = (struct stale){ .n = n, .slack = slack };
+	g->clock = calloc(n, sizeof(*g->clock));
+	g->gone = calloc(n, sizeof(*g->gone));
+	if (g->clock != NULL && g->gone != NULL)
+		return 0;
+	stale_free(g);
+	return err_nomem();
+}
+
+void
+stale_free(struct stale *g)
+{
+	free(g->clock);
+	free(g->gone);
+	*g = (struct stale){ 0 };
+}
+
+void
+stale_done(struct stale *g, uint32_t w, uint64_t step)
+{
+	if (step > g->clock[w])
+		g->clock[w] = step;
+}
+
+void
+stale_leave(struct stale *g, uint32_t w)
+{
+	g->gone[w] = true;
+}
+
+/* The fewest steps that a worker who is waited for has done; w's own when there is none. */
+static uint64_t
+slowest(const struct stale *g, uint32_t w)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		if (!g->gone[i] && g->clock[i] < least)
+			least = g->clock[i];
+	return least < UINT64_MAX ? least : g->clock[w];
+}
+
+void
+stale_join(struct stale *g, uint32_t w)
+{
+	if (!g->gone[w])
+		return;
+	stale_done(g, w, slowest(g, w));
+	g->gone[w] = false;
+}
+
+bool
+stale_may_step(const struct stale *g, uint32_t w)
+{
+	uint64_t least;
+
+	if (g->slack == STALE_ASYNC)
+		return true;
+	least = slowest(g, w);
+	return g->clock[w] <= least || g->clock[w] - least <= g->slack;
+}

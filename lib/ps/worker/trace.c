@@ -1,0 +1,238 @@
+/* trace - what a worker did when, for some of its steps, as a file that viewers of time lines draw. */
+#include "ps/worker/trace.h"
+#include "base/buf.h"
+#include "base/clk.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAIL	"\n]}\n"
+#define US(ns)	(ns) / 1000, (unsigned)((ns) % 1000)	/* for US_FMT */
+#define US_FMT	"%" PRIu64 ".%03u"
+
+static const char *const row_name[TRACE_ROWS] = {
+	[TRACE_STEPS] = "training", [TRACE_LAYERS] = "layers", [TRACE_NETWORK] = "network", [TRACE_KEEP] = "checkpoints"
+};
+
+struct trace {
+	int		 fd;
+	uint32_t	 rank;
+	uint64_t	 began, first, end;	/* clk_ns(); of the steps, the second behind the last */
+	bool		 begun;
+	uint64_t	 before;		/* steps of other runs */
+	atomic_bool	 on;
+	/* Under the lock: */
+	pthread_mutex_t	 lock;
+	struct buf	 b;			/* events, each with a comma before it, that are not in the file */
+	uint64_t	 size;			/* of the file without its tail */
+	uint64_t	 flights;
+	char		*device[TRACE_DEVICE_ROWS];	/* rows of devices, behind the others */
+	uint32_t	 ndevice;
+	int		 e;			/* the first error; nothing is written after it */
+	char		*path;
+};
+
+static int
+put_all(int fd, const uint8_t *p, size_t n, uint64_t at)
+{
+	while (n > 0) {
+		ssize_t k = pwrite(fd, p, n, (off_t)at);
+
+		if (k < 0 && errno != EINTR)
+			return ERR_SYS;
+		if (k > 0) {
+			p += k;
+			n -= (size_t)k;
+			at += (uint64_t)k;
+		}
+	}
+	return 0;
+}
+
+/* Events and a new tail over the old one, in one call: who kills the process finds a whole file. */
+static void
+flush(struct trace *t)
+{
+	size_t n = t->b.n;
+
+	if (t->e == 0)
+		t->e = buf_put(&t->b, TAIL, strlen(TAIL));
+	if (t->e == 0 && put_all(t->fd, t->b.p, t->b.n, t->size) < 0)
+		t->e = err_sys("%s", t->path);
+	t->size += n;
+	t->b.n = 0;
+}
+
+static void
+name_row(struct trace *t, int row, const char *name)
+{
+	if (t->e == 0)
+		t->e = buf_put_fmt(&t->b,
+		    ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"name\":\"%s\"}}"
+		    ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"sort_index\":%d}}",
+		    t->rank, row, name, t->rank, row, row);
+}
+
+static void
+head(struct trace *t)
+{
+	t->e = buf_put_fmt(&t->b, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
+	    "\"traceEvents\":[\n"
+	    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32 ",\"tid\":0,\"args\":{\"name\":\"worker %" PRIu32 "\"}}",
+	    TALLY_VERSION, clk_date_ns(), t->rank, t->rank);
+	for (int r = 1; r < TRACE_ROWS; r++)
+		name_row(t, r, row_name[r]);
+	flush(t);
+}
+
+int
+trace_open(struct trace **to, const char *path, uint32_t rank, uint64_t first, uint64_t n)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	int e;
+
+	*to = NULL;
+	if (t == NULL || (t->path = strdup(path)) == NULL) {
+		free(t);
+		return err_nomem();
+	}
+	if ((t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0) {
+		e = err_sys("%s", path);
+		free(t->path);
+		free(t);
+		return e;
+	}
+	pthread_mutex_init(&t->lock, NULL);
+	t->rank = rank;
+	t->began = clk_ns();
+	t->first = first;
+	t->end = n < UINT64_MAX - first ? first + n : UINT64_MAX;
+	head(t);
+	if (t->e == 0)
+		*to = t;
+	return t->e == 0 ? 0 : trace_close(t);
+}
+
+int
+trace_close(struct trace *t)
+{
+	int e;
+
+	if (t == NULL)
+		return 0;
+	t->on = false;
+	if (t->e == 0)
+		flush(t);
+	if (close(t->fd) < 0 && t->e == 0)
+		t->e = err_sys("%s", t->path);
+	e = t->e;
+	pthread_mutex_destroy(&t->lock);
+	for (uint32_t i = 0; i < t->ndevice; i++)
+		free(t->device[i]);
+	buf_free(&t->b);
+	free(t->path);
+	free(t);
+	return e;
+}
+
+void
+trace_step(struct trace *t, uint64_t done)
+{
+	if (t == NULL)
+		return;
+	if (!t->begun)
+		t->before = done;
+	t->begun = true;
+	pthread_mutex_lock(&t->lock);
+	if (t->b.n > 0 && t->e == 0)
+		flush(t);
+	pthread_mutex_unlock(&t->lock);
+	t->on = done - t->before + 1 >= t->first && done - t->before + 1 < t->end;
+}
+
+uint64_t
+trace_now(const struct trace *t)
+{
+	return t != NULL && t->on ? clk_ns() - t->began + 1 : 0;
+}
+
+void
+trace_moved(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t got)
+{
+	uint64_t now = from > 0 ? trace_now(t) : 0;
+
+	if (now == 0)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (t->e == 0)
+		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
+		    ",\"dur\":" US_FMT, name, t->rank, (int)row, US(from), US(now - from));
+	if (t->e == 0 && sent + got > 0)
+		t->e = buf_put_fmt(&t->b, ",\"args\":{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "}", sent, got);
+	if (t->e == 0)
+		t->e = buf_put(&t->b, "}", 1);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name)
+{
+	trace_moved(t, row, from, name, 0, 0);
+}
+
+/* The row of that name, which is begun where there is none; 0: there is no room for it. */
+static int
+device_row(struct trace *t, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < t->ndevice && strcmp(t->device[i], name) != 0)
+		i++;
+	if (i == TRACE_DEVICE_ROWS)
+		return 0;
+	if (i == t->ndevice) {
+		if ((t->device[i] = strdup(name)) == NULL)
+			return 0;
+		t->ndevice++;
+		name_row(t, TRACE_ROWS + (int)i, name);
+	}
+	return TRACE_ROWS + (int)i;
+}
+
+void
+trace_device(struct trace *t, const char *row, const char *name, uint64_t from, uint64_t to)
+{
+	int tid;
+
+	if (t == NULL || from < t->began || to < from)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if ((tid = device_row(t, row)) > 0 && t->e == 0)
+		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
+		    ",\"dur\":" US_FMT "}", name, t->rank, tid, US(from - t->began + 1), US(to - from));
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+trace_flight(struct trace *t, uint64_t from, uint32_t slice, uint64_t bytes)
+{
+	uint64_t now = from > 0 ? trace_now(t) : 0;
+
+	if (now == 0)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->flights++;
+	for (int end = 0; end < 2 && t->e == 0; end++)
+		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"%s\",\"cat\":\"slice\",\"id\":\"%" PRIu32 ".%" PRIu64 "\",\"name\":\"slice %" PRIu32
+		    "\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT ",\"args\":{\"bytes\":%" PRIu64 "}}", end ? "e" : "b",
+		    t->rank, t->flights, slice, t->rank, TRACE_NETWORK, US(end ? now : from), bytes);
+	pthread_mutex_unlock(&t->lock);
+}

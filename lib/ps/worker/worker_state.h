@@ -1,0 +1,79 @@
+/*
+ * worker_state - what a worker has pushed and what has come: a worker without sockets or threads.
+ *
+ * The counterpart of ps/server/server_state.h: it emits messages to servers and takes
+ * theirs, and never waits; who waits asks it what is missing.  What comes is
+ * staged, and moves into the caller's w and aux only in worker_state_array()
+ * and worker_state_aux().
+ *
+ * Ownership: payloads of emitted messages stay as they are until the servers
+ * answered them: the caller's w, aux and state until worker_state_begun(), a
+ * step's gradients until the arrays of the slices they are in have come back.
+ * A payload of MSG_HELLO is lent for the call.
+ * Threads: for one thread at a time.
+ */
+#ifndef PS_WORKER_WORKER_STATE_H
+#define PS_WORKER_WORKER_STATE_H
+
+#include "ps/shard_plan.h"
+#include "ps/worker/worker.h"
+#include "wire/msg.h"
+
+struct worker_state_opt {
+	const struct worker_opt *worker;	/* lent */
+	uint32_t nservers;			/* 1 when there are none but the one in this process */
+	/* To server; it may take the answer before it returns. */
+	void	(*emit)(void *arg, uint32_t server, const struct msg *m);
+	void	 *arg;
+};
+
+struct worker_state;
+
+int	 worker_state_new(const struct worker_state_opt *opt, struct worker_state **b);	/* ERR_LIMIT, ERR_NOMEM */
+void	 worker_state_free(struct worker_state *b);	/* NULL is fine */
+
+/*
+ * Takes a server's message; what nobody waits for is dropped.  Returns 0, ERR_FORMAT (none of ours), or what a refusal
+ * means: ERR_ARG before the welcome, ERR_PEER after it.
+ */
+int	 worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m);
+
+int	 worker_state_hello(struct worker_state *b, uint32_t server);	/* 0 or ERR_NOMEM */
+bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server took it */
+bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* and answered our goodbye */
+
+/* As worker.h's functions of the same names, without their waiting. */
+void	 worker_state_begin(struct worker_state *b, const struct worker_first *first, uint64_t step);
+void	 worker_state_step(struct worker_state *b, uint32_t n, float rate);
+void	 worker_state_mark(struct worker_state *b);
+void	 worker_state_push(struct worker_state *b, uint32_t a, const float *g);
+void	 worker_state_finish(struct worker_state *b, const float *stats);
+void	 worker_state_sum(struct worker_state *b, const double *v, uint32_t n);
+void	 worker_state_state(struct worker_state *b, float *state);
+void	 worker_state_average(struct worker_state *b, float *average);	/* has come when worker_state_stated() */
+uint32_t worker_state_averaged(const struct worker_state *b);
+void	 worker_state_stop(struct worker_state *b);
+void	 worker_state_epoch(struct worker_state *b, uint64_t n);
+void	 worker_state_bye(struct worker_state *b);
+uint64_t worker_state_steps(const struct worker_state *b);
+uint64_t worker_state_updates(const struct worker_state *b);
+bool	 worker_state_last(const struct worker_state *b);
+
+/*
+ * Has it come?  Each gives -1 when it has, and then the result may be used; else the index of a server that is waited
+ * for.  _array and _aux then copy what came, once.
+ */
+int	 worker_state_array(struct worker_state *b, uint32_t a);
+int	 worker_state_aux(struct worker_state *b);
+/*
+ * What worker_state_finish() pushes belongs to no array: its last answer must have come before anything of the next step
+ * is pushed.
+ */
+int	 worker_state_settled(const struct worker_state *b);
+int	 worker_state_total(const struct worker_state *b, double *v, uint32_t n);
+int	 worker_state_stated(const struct worker_state *b);
+int	 worker_state_left(const struct worker_state *b);	/* goodbye was answered */
+/* The steps of the job after worker_state_begin(), when all has come: 0, or ERR_FORMAT (servers do not fit together). */
+int	 worker_state_begun(struct worker_state *b, uint64_t *step);
+
+#endif

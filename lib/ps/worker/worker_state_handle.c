@@ -1,0 +1,162 @@
+/* worker_state_handle - a server's message into what a worker waits for: serves worker_brain. */
+#include "ps/worker/worker_state_in.h"
+#include "base/err.h"
+#include "ps/hello.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Where slice i, laid out as w then aux, begins in what is staged. */
+static size_t
+place(const struct worker_state *b, uint32_t i)
+{
+	const struct shard_plan_slice *s = &b->plan->slice[i];
+
+	return s->kind == SHARD_PLAN_AUX ? b->graph->P + s->first : s->first;
+}
+
+/*
+ * Only in lockstep is the step of an answer known.  There an answer to a worker that died may still come to the one that
+ * took its place, and must not pass for the one it asked for.
+ */
+static bool
+wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)
+{
+	if (!p->waiting || p->want == WORKER_ANY)
+		return p->waiting;
+	return b->w->slack == STALE_SYNC ? step == p->want : step >= p->want;
+}
+
+/* A slice's state, or its average. */
+static int
+take_state(struct worker_state *b, uint32_t i, const struct msg *m)
+{
+	bool average = m->flags & MSG_AVERAGE_OF;
+	const struct shard_plan_slice *s = &b->plan->slice[i];
+	uint32_t states = average ? 1 : opt_states(b->w->hyper.rule);
+	float *to = average ? b->average : b->state;
+
+	if (m->len != s->count * states * sizeof(float) || (!average && s->kind != SHARD_PLAN_WEIGHTS))
+		return err_fail(ERR_FORMAT, "the state of slice %" PRIu32 " has %" PRIu32 " bytes", i, m->len);
+	if (!b->part[i].asked || average != (b->average != NULL))
+		return 0;
+	b->part[i].asked = false;
+	if (m->len > 0)
+		memcpy(to + (average ? place(b, i) : s->first * states), m->payload, m->len);
+	b->averaged = average && m->samples > b->averaged ? m->samples : b->averaged;
+	return 0;
+}
+
+static int
+take_slice(struct worker_state *b, uint32_t server, const struct msg *m)
+{
+	const struct shard_plan_slice *s;
+	struct worker_part *p;
+
+	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
+	if (m->type == MSG_STATE)
+		return take_state(b, m->slice, m);
+	s = &b->plan->slice[m->slice];
+	p = &b->part[m->slice];
+	if (m->len != s->count * sizeof(float))
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
+	if (!wanted(b, p, m->step))
+		return 0;
+	if (m->len > 0)
+		memcpy(b->staged + place(b, m->slice), m->payload, m->len);
+	p->waiting = false;
+	p->got = m->step;
+	if (m->slice == b->plan->lead) {
+		b->last = m->flags & MSG_LAST;
+		b->updates = m->samples;
+	}
+	return 0;
+}
+
+static int
+take_total(struct worker_state *b, const struct msg *m)
+{
+	if (!b->summing || m->step != b->sum_step || m->slice != b->sum_index)
+		return 0;
+	if (m->len != b->sum_n * sizeof(double))
+		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
+	if (m->len > 0)
+		memcpy(b->sum, m->payload, m->len);
+	b->summing = false;
+	b->sum_index++;
+	return 0;
+}
+
+/*
+ * A server's part of the norms of a step; the last one makes them whole, and they go to all servers.  What comes before
+ * all servers are there is given again.
+ */
+static int
+take_norms(struct worker_state *b, uint32_t server, const struct msg *m)
+{
+	struct worker_norms *n = &b->norms;
+	uint8_t *bytes = n->bytes[m->step % 2];
+
+	if (n->n == 0 || m->len != n->n * NORM_BYTES)
+		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
+	if (!b->began || m->step < n->step || (m->step == n->step && n->has[server]))
+		return 0;
+	if (m->step > n->step) {
+		memset(n->has, 0, b->o.nservers * sizeof(*n->has));
+		memset(n->sum, 0, n->n * sizeof(*n->sum));
+		n->missing = b->o.nservers;
+		n->step = m->step;
+	}
+	for (uint32_t i = 0; i < n->n; i++) {
+		struct norm part;
+
+		norm_get(&part, (const uint8_t *)m->payload + i * NORM_BYTES);
+		norm_join(&n->sum[i], &part);
+	}
+	n->has[server] = true;
+	if (--n->missing > 0)
+		return 0;
+	for (uint32_t i = 0; i < n->n; i++)
+		norm_put(&n->sum[i], bytes + i * NORM_BYTES);
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		worker_state_emit(b, s, (struct msg){ .type = MSG_NORMS, .step = m->step, .len = m->len,
+		    .payload = bytes });
+	return 0;
+}
+
+static int
+refused(bool welcome, const struct msg *m)
+{
+	char why[MSG_REASON];
+
+	msg_reason(m, why);
+	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", why);
+}
+
+int
+worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m)
+{
+	struct worker_link *l = &b->link[server];
+
+	switch (m->type) {
+	case MSG_WELCOME:
+		if (!l->welcome)
+			*l = (struct worker_link){ .welcome = true, .empty = m->flags & MSG_EMPTY, .step = m->step };
+		return 0;
+	case MSG_REFUSE:
+		return refused(l->welcome, m);
+	case MSG_WEIGHTS:
+	case MSG_STATE:
+		return take_slice(b, server, m);
+	case MSG_TOTAL:
+		return take_total(b, m);
+	case MSG_NORMS:
+		return take_norms(b, server, m);
+	case MSG_BYE:
+		l->bye = true;
+		return 0;
+	default:
+		return err_fail(ERR_FORMAT, "%s is not for a worker", msg_name(m->type));
+	}
+}

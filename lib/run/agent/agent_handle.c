@@ -1,0 +1,131 @@
+/* agent_handle - what an agent makes of what its launcher says. */
+#include "run/agent/agent_job.h"
+
+#include "base/err.h"
+#include "run/agent/shim.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void
+start(struct agent *a, uint32_t i)
+{
+	struct proc *p = &a->proc[i];
+	const struct role_place at = { .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
+	    .processors = here_processors() };
+	char text[1100];
+
+	if (proc_start(p, &a->job, &at) == 0) {
+		agent_say(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+		if (p->what.role == JOB_SCHEDULER)
+			agent_say(a, CTL_READY, &i, 1, p->where);
+		return;
+	}
+	/* As a shell has it: a line, and the status of a command that is not there, or cannot be run. */
+	p->status = errno == ENOENT ? 127 << 8 : 126 << 8;
+	p->state = PROC_ENDED;
+	agent_say_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
+	agent_say_exit(a, i);
+}
+
+static int
+take_job(struct agent *a, const struct frame *f)
+{
+	int e;
+
+	if (a->proc != NULL)
+		return err_fail(ERR_FORMAT, "a second job");
+	if ((e = job_get(&a->job, f->p, f->len)) < 0)
+		return e;
+	a->proc = calloc((size_t)a->job.nchildren + 1, sizeof(*a->proc));
+	free(a->fd);
+	a->fd = calloc(AGENT_FDS + PROC_FDS * (size_t)a->job.nchildren, sizeof(*a->fd));
+	if (a->proc == NULL || a->fd == NULL)
+		return err_nomem();
+	chan_log_limit(a->chan, (uint64_t)a->job.spool_kib << 10);
+	for (uint32_t i = 0; i < a->job.nchildren; i++)
+		proc_init(&a->proc[i], &a->job.child[i]);
+	if (chdir(a->job.dir) < 0)
+		e = err_sys("%s", a->job.dir);
+	else
+		e = here_addr(a->job.addr, a->job.iface, a->job.host, a->addr);
+	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++)
+		if (proc_first(&a->job, &a->proc[i]))
+			start(a, i);
+	return e;
+}
+
+static int
+take_go(struct agent *a, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+	const char *go = ctl_get_text(&in);
+
+	if (a->proc == NULL || a->go != NULL || in.bad)
+		return err_fail(ERR_FORMAT, "a start out of turn");
+	if ((a->go = strdup(go)) == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < a->job.nchildren; i++)
+		if (a->proc[i].state == PROC_WAITING)
+			start(a, i);
+	return 0;
+}
+
+static int
+take_signal(struct agent *a, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+	uint32_t whom = ctl_get(&in), signo = ctl_get(&in);
+
+	if (a->proc == NULL || in.bad || signo == 0 || signo >= NSIG)
+		return err_fail(ERR_FORMAT, "a signal that is none");
+	a->signals++;
+	for (uint32_t i = 0; i < a->job.nchildren; i++) {
+		struct proc *p = &a->proc[i];
+
+		if (whom == CTL_WORKERS && p->what.role != JOB_WORKER)
+			continue;
+		if (p->state == PROC_WAITING)
+			p->state = PROC_ENDED;	/* it is needed no more */
+		shim_signal(p->pid, (int)signo);
+	}
+	return 0;
+}
+
+static int
+take_input(struct agent *a, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+	uint32_t i = ctl_get(&in);
+
+	if (in.bad || a->proc == NULL || i >= a->job.nchildren)
+		return err_fail(ERR_FORMAT, "input of nobody");
+	return proc_input(&a->proc[i], in.p, in.n);
+}
+
+int
+agent_take(struct agent *a, const struct frame *f)
+{
+	switch (f->type) {
+	case CTL_JOB:
+		return take_job(a, f);
+	case CTL_GO:
+		return take_go(a, f);
+	case CTL_SIGNAL:
+		return take_signal(a, f);
+	case CTL_INPUT:
+		return take_input(a, f);
+	case CTL_CREDIT:
+		if (f->len != 4)
+			break;
+		chan_credit(a->chan, le_get32(f->p));
+		return 0;
+	case CTL_LEAVE:
+		return err_fail(ERR_STOP, "the launcher lets go");
+	}
+	return err_fail(ERR_FORMAT, "message %u of %u bytes is not a launcher's", f->type, f->len);
+}
+

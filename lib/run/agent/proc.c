@@ -1,0 +1,227 @@
+/* proc - one process of a job on this host, from its start to its end. */
+#include "run/agent/proc.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "run/child.h"
+#include "run/ctl.h"
+#include "run/here.h"
+#include "run/agent/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+proc_init(struct proc *p, const struct job_child *what)
+{
+	*p = (struct proc){ .what = *what, .ready = -1, .in = { .fd = -1 } };
+}
+
+static void
+close_input(struct proc *p)
+{
+	if (p->in.fd >= 0)
+		close(p->in.fd);
+	outq_free(&p->in);
+	p->in.fd = -1;
+}
+
+void
+proc_free(struct proc *p)
+{
+	for (int i = 0; i < 2; i++) {
+		lines_close(p->line[i]);
+		p->line[i] = NULL;
+	}
+	if (p->ready >= 0)
+		close(p->ready);
+	p->ready = -1;
+	close_input(p);
+}
+
+int
+proc_first(const struct job *j, const struct proc *p)
+{
+	return p->what.role == JOB_SCHEDULER || (p->what.role == JOB_SERVER && !j->dmlc);
+}
+
+/* The key goes through a pipe that only this process has: no argv, environment or file shows it. */
+static int
+key_pipe(const struct job *j, int *fd)
+{
+	int pair[2], e;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys("pipe");
+	if ((e = io_write(pair[1], j->key, strlen(j->key))) == 0)
+		e = io_write(pair[1], "\n", 1);
+	close(pair[1]);
+	*fd = pair[0];
+	return e;
+}
+
+static int
+spawn(struct proc *p, const struct job *j, const struct role_place *at)
+{
+	const int keep[] = { at->key_fd >= 0 ? at->key_fd : at->ready_fd, at->key_fd >= 0 ? at->ready_fd : -1, -1 };
+	struct words argv = { 0 }, env = { 0 };
+	struct child c;
+	int e;
+
+	if ((e = role_argv(j, &p->what, at, &argv)) == 0 && (e = role_env(j, &p->what, at, &env)) == 0)
+		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .keep = keep, .death = SIGKILL, .warden = true,
+		    .has_in = j->input && p->what.role == JOB_WORKER && p->what.rank == 0 }, &c);
+	words_free(&argv);
+	words_free(&env);
+	if (e < 0)
+		return e;
+	p->pid = c.pid;
+	p->command = c.command;
+	p->state = PROC_RUNNING;
+	p->in.fd = c.in;
+	p->line[0] = lines_open(c.out);
+	p->line[1] = lines_open(c.err);
+	/* It runs, and its end will be told as any other's. */
+	if (p->line[0] == NULL || p->line[1] == NULL)
+		shim_signal(p->pid, SIGKILL);
+	return 0;
+}
+
+/* A program made for dmlc cannot tell its port, it is told one, which is held free up to its start. */
+static int
+spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
+{
+	unsigned port;
+	int fd, e;
+
+	if ((e = here_port(&fd, &port)) < 0)
+		return e;
+	snprintf(p->where, sizeof(p->where), "%s:%u", at->addr, port);
+	at->go = p->where;
+	close(fd);
+	return spawn(p, j, at);
+}
+
+static int
+spawn_server(struct proc *p, const struct job *j, struct role_place *at)
+{
+	int pair[2], e;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys("pipe");
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	at->ready_fd = pair[1];
+	p->ready = pair[0];
+	e = spawn(p, j, at);
+	close(pair[1]);
+	return e;
+}
+
+int
+proc_start(struct proc *p, const struct job *j, const struct role_place *place)
+{
+	struct role_place at = *place;
+	int e = 0;
+
+	at.key_fd = at.ready_fd = -1;
+	p->since = clk_s();
+	if (j->key[0] != 0)
+		e = key_pipe(j, &at.key_fd);
+	if (e == 0 && p->what.role == JOB_SCHEDULER)
+		e = spawn_scheduler(p, j, &at);
+	else if (e == 0 && proc_first(j, p))
+		e = spawn_server(p, j, &at);
+	else if (e == 0)
+		e = spawn(p, j, &at);
+	if (at.key_fd >= 0)
+		close(at.key_fd);
+	return e;
+}
+
+void
+proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS])
+{
+	for (int i = 0; i < 2; i++)
+		fd[i] = (struct pollfd){ .fd = p->line[i] != NULL && with_lines ? lines_fd(p->line[i]) : -1,
+		    .events = POLLIN };
+	fd[2] = (struct pollfd){ .fd = p->ready, .events = POLLIN };
+	fd[3] = outq_poll(&p->in);
+}
+
+int
+proc_ready(struct proc *p)
+{
+	ssize_t r;
+	char *end;
+
+	if (p->ready < 0)
+		return 0;
+	r = read(p->ready, p->where + p->nwhere, sizeof(p->where) - 1 - p->nwhere);
+	if (r < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	p->nwhere += r > 0 ? (size_t)r : 0;
+	p->where[p->nwhere] = 0;
+	end = strchr(p->where, '\n');
+	if (end == NULL && r > 0 && p->nwhere < sizeof(p->where) - 1)
+		return 0;
+	close(p->ready);
+	p->ready = -1;
+	if (end == NULL)
+		end = p->where;
+	*end = 0;
+	return end != p->where;
+}
+
+int
+proc_lines(struct proc *p, int which, const char **text, size_t *n)
+{
+	int e = p->line[which] != NULL ? lines_next(p->line[which], text, n) : 0;
+
+	if (e == 0) {
+		lines_close(p->line[which]);
+		p->line[which] = NULL;
+	}
+	return e;
+}
+
+int
+proc_input(struct proc *p, const void *text, size_t n)
+{
+	if (p->in_end || p->in_owed + n > CTL_INPUT_MOST)
+		return err_fail(ERR_FORMAT, "more input than may come");
+	p->in_end = n == 0;
+	p->in_owed += (uint32_t)n;
+	return p->in.fd >= 0 ? outq_put(&p->in, text, n) : 0;
+}
+
+uint32_t
+proc_feed(struct proc *p, bool ready)
+{
+	uint32_t gone;
+
+	/* Who closed its input wants no more of it, which is no fault. */
+	if (p->in.fd >= 0 && ready && outq_run(&p->in) < 0)
+		close_input(p);
+	gone = p->in_owed - (uint32_t)outq_size(&p->in);
+	if (p->in_end && outq_size(&p->in) == 0)
+		close_input(p);
+	if (gone < CTL_INPUT_MOST / 8 && outq_size(&p->in) > 0)
+		return 0;
+	p->in_owed -= gone;
+	return gone;
+}
+
+int
+proc_ended(struct proc *p, int *status, uint32_t *peak_kib)
+{
+	if (!child_ended(p->pid, status, peak_kib))
+		return 0;
+	p->pid = 0;
+	p->state = PROC_ENDED;
+	return 1;
+}

@@ -1,0 +1,127 @@
+/* launch_end - how a launched job comes to an end: by failures, lost hosts, signals. */
+#include "run/launcher/launch_job.h"
+
+#include "base/clk.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void
+launch_note(struct launch *l, const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text) - 1, fmt, ap);
+	va_end(ap);
+	n = n < (int)sizeof(text) - 2 ? n : (int)sizeof(text) - 2;
+	text[n] = '\n';
+	outq_put_lines(&l->err, l->opt->tool, text, (size_t)n + 1);
+	l->changed = true;
+}
+
+void
+launch_send(struct remote *r, enum ctl_type type, const struct buf *b, int e)
+{
+	/* Who is called again has not said yet what it has missed. */
+	if (r->kept && r->state != REMOTE_UP && r->state != REMOTE_DONE)
+		return;
+	if (r->chan != NULL && (e < 0 || chan_send(r->chan, type, b->p, b->n) < 0))
+		remote_hang_up(r, SIGTERM);
+}
+
+/* Notes a signal for the hosts that are away.  False: it has been sent. */
+static bool
+note_signal(struct launch *l, enum ctl_whom whom, uint32_t signo)
+{
+	for (uint32_t i = 0; i < l->nsent; i++)
+		if (l->sent[i].whom == whom && l->sent[i].signo == signo)
+			return false;
+	if (l->nsent == JOB_RECORD_SIGNALS)
+		return false;
+	l->sent[l->nsent++] = (struct job_record_signal){ whom, signo };
+	/* First saved, then sent: the next launcher counts them as the agents do. */
+	l->changed = true;
+	launch_save(l, true);
+	return true;
+}
+
+void
+launch_signal(struct launch *l, enum ctl_whom whom, int signo)
+{
+	if (launch_keeps(l) && !note_signal(l, whom, (uint32_t)signo))
+		return;
+	for (uint32_t h = 0; h < l->roster->hosts; h++) {
+		struct remote *r = &l->remote[h];
+		struct buf b = { 0 };
+		int e;
+
+		if (r->state == REMOTE_CALLED) {
+			/* Nothing runs there yet. */
+			r->state = REMOTE_DONE;
+			remote_hang_up(r, SIGTERM);
+		} else if (r->state == REMOTE_UP) {
+			if ((e = ctl_put(&b, whom)) == 0)
+				e = ctl_put(&b, (uint32_t)signo);
+			launch_send(r, CTL_SIGNAL, &b, e);
+		}
+		buf_free(&b);
+	}
+}
+
+void
+launch_end(struct launch *l)
+{
+	double now = clk_s();
+
+	if (l->roster->termed)
+		return;
+	l->roster->termed = true;
+	launch_signal(l, CTL_ALL, SIGTERM);
+	l->term_at = now;
+	if (l->kill_at == 0)
+		l->kill_at = now + l->opt->grace_s;
+	l->patience = now + LAUNCH_PATIENCE_S;
+}
+
+void
+launch_kill(struct launch *l)
+{
+	l->roster->termed = l->roster->killed = true;
+	l->kill_at = clk_s();
+	launch_signal(l, CTL_ALL, SIGKILL);
+}
+
+void
+launch_fail(struct launch *l, int code)
+{
+	roster_fail(l->roster, code);
+	launch_end(l);
+}
+
+void
+launch_lose(struct launch *l, struct remote *r, const char *why, int code)
+{
+	uint32_t h = (uint32_t)(r - l->remote);
+
+	launch_note(l, "host %s: %s", r->name, why);
+	if (r->kept && r->state == REMOTE_UP && r->chan != NULL) {
+		/* Else it would wait for somebody to come back; the remote shell ends behind that. */
+		chan_send(r->chan, CTL_LEAVE, NULL, 0);
+		chan_run(r->chan);
+		remote_hang_up(r, 0);
+	} else {
+		remote_hang_up(r, SIGTERM);
+	}
+	r->state = REMOTE_GONE;
+	l->changed = true;
+	for (uint32_t i = 0; i < l->roster->n; i++)
+		if (l->roster->m[i].host == h && l->roster->m[i].state < ROSTER_ENDED)
+			l->roster->m[i].state = ROSTER_LOST;
+	roster_fail(l->roster, code);
+	if (!l->opt->wait || !l->gone)
+		launch_end(l);
+}

@@ -1,0 +1,163 @@
+/* nodelist - Slurm's short form of a list of hosts, written out. */
+#include "run/launcher/nodelist.h"
+
+#include "base/err.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MOST	255	/* bytes of a name */
+#define DIGITS_MOST	9
+
+/* Where the tasks of the next name are said. */
+struct tasks {
+	const char	*at;	/* NULL: 1 each */
+	unsigned long	 count, left;	/* so many, for so many names more */
+};
+
+struct list {
+	struct buf	*out;
+	struct tasks	 tasks;
+	uint32_t	 n;	/* names so far */
+};
+
+static int
+number(const char **p, unsigned long *v)
+{
+	size_t digits = strspn(*p, "0123456789");
+	char *end;
+
+	if (digits == 0 || digits > DIGITS_MOST)
+		return err_fail(ERR_FORMAT, "'%.32s' is not a number", *p);
+	*v = strtoul(*p, &end, 10);
+	*p = end;
+	return 0;
+}
+
+/* "2(x3)" or "1", and the comma behind it. */
+static int
+next_tasks(struct tasks *t)
+{
+	int e;
+
+	if (t->at == NULL || t->left > 0) {
+		t->left -= t->left > 0;
+		return 0;
+	}
+	if ((e = number(&t->at, &t->count)) < 0)
+		return e;
+	t->left = 1;
+	if (strncmp(t->at, "(x", 2) == 0) {
+		t->at += 2;
+		if ((e = number(&t->at, &t->left)) < 0)
+			return e;
+		if (*t->at++ != ')')
+			return err_fail(ERR_FORMAT, "a count of tasks without its end");
+	}
+	if (t->count == 0 || t->left == 0 || (*t->at != 0 && *t->at++ != ','))
+		return err_fail(ERR_FORMAT, "counts of tasks that are none");
+	t->left--;
+	return 0;
+}
+
+static int
+put(struct list *l, const char *name)
+{
+	int e;
+
+	if (++l->n > NODELIST_MOST)
+		return err_fail(ERR_LIMIT, "more than %u hosts", NODELIST_MOST);
+	if ((e = next_tasks(&l->tasks)) < 0)
+		return e;
+	return l->tasks.at != NULL ? buf_put_fmt(l->out, "%s slots=%lu\n", name, l->tasks.count) :
+	    buf_put_fmt(l->out, "%s\n", name);
+}
+
+static int	 expand(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], size_t at);
+
+/* "3" or "01-12", up to `end`: a name for each, with the rest of the text behind it. */
+static int
+range(struct list *l, const char **p, const char *rest, size_t nrest, char name[NAME_MOST + 1], size_t at)
+{
+	size_t width = strspn(*p, "0123456789");
+	unsigned long from, to;
+	int e;
+
+	if ((e = number(p, &from)) < 0)
+		return e;
+	to = from;
+	if (**p == '-') {
+		++*p;
+		if ((e = number(p, &to)) < 0)
+			return e;
+	}
+	if (to < from)
+		return err_fail(ERR_FORMAT, "%lu-%lu is no range", from, to);
+	for (unsigned long i = from; i <= to && e == 0; i++) {
+		int k = at <= NAME_MOST ? snprintf(name + at, NAME_MOST + 1 - at, "%0*lu", (int)width, i) : NAME_MOST;
+
+		if (at + (size_t)k > NAME_MOST)
+			return err_fail(ERR_LIMIT, "a name longer than %d", NAME_MOST);
+		e = expand(l, rest, nrest, name, at + (size_t)k);
+	}
+	return e;
+}
+
+/* One name's text [n], the bytes in front of it being name [at]; each of its brackets is gone through. */
+static int
+expand(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], size_t at)
+{
+	const char *open = memchr(text, '[', n), *shut = open != NULL ? memchr(open, ']', n - (size_t)(open - text)) : NULL;
+	size_t plain = open != NULL ? (size_t)(open - text) : n;
+	const char *p;
+	int e;
+
+	if (at + plain > NAME_MOST)
+		return err_fail(ERR_LIMIT, "a name longer than %d", NAME_MOST);
+	for (size_t i = 0; i < plain; i++)
+		if (!isalnum((unsigned char)text[i]) && strchr("._-", text[i]) == NULL)
+			return err_fail(ERR_FORMAT, "'%.*s' is not a host's name", (int)(plain < 64 ? plain : 64), text);
+	memcpy(name + at, text, plain);
+	at += plain;
+	if (open == NULL) {
+		name[at] = 0;
+		return at > 0 ? put(l, name) : err_fail(ERR_FORMAT, "an empty name");
+	}
+	if (shut == NULL)
+		return err_fail(ERR_FORMAT, "a bracket without its end");
+	p = open + 1;
+	do {
+		if ((e = range(l, &p, shut + 1, n - (size_t)(shut + 1 - text), name, at)) < 0)
+			return e;
+	} while (p < shut && *p++ == ',');
+	return p == shut ? 0 : err_fail(ERR_FORMAT, "'%.32s' is no list of numbers", open);
+}
+
+/* The end of the name at p: a comma outside brackets, or the text's end. */
+static const char *
+end_of(const char *p)
+{
+	for (bool in = false; *p != 0 && (in || *p != ','); p++)
+		in = *p == '[' || (in && *p != ']');
+	return p;
+}
+
+int
+nodelist_hosts(const char *list, const char *tasks, struct buf *out)
+{
+	struct list l = { .out = out, .tasks = { .at = tasks } };
+	char name[NAME_MOST + 1];
+	const char *end;
+	int e;
+
+	for (;; list = end + 1) {
+		end = end_of(list);
+		if ((e = expand(&l, list, (size_t)(end - list), name, 0)) < 0)
+			return e;
+		if (*end == 0)
+			return 0;
+	}
+}

@@ -1,0 +1,57 @@
+/* rsh - a remote shell by its name, or as a template of its own. */
+#include "run/launcher/rsh.h"
+
+#include "base/err.h"
+#include "run/launcher/nodelist.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *words;
+} ready[] = {
+	/* An unknown host's key is refused: with BatchMode nobody is asked. */
+	{ "ssh", "ssh -T -x -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=3 -o ServerAliveCountMax=3 "
+	    "-oPort={port} {host}" },
+	/* --overlap: the steps share the allocation's processors, which else the first would have to itself. */
+	{ "slurm", "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --cpu-bind=none --unbuffered --quiet" },
+	/* Bound to a core, all processes of the host would share that one. */
+	{ "mpi", "mpirun --host {host} -n 1 --bind-to none" },
+	{ "kubectl", "kubectl exec -i {host} --" },
+};
+
+int
+rsh_words(const char *name, struct words *tpl, bool *port)
+{
+	bool host = false;
+	int e;
+
+	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
+		if (strcmp(name, ready[i].name) == 0)
+			name = ready[i].words;
+	if ((e = words_split(tpl, name)) < 0)
+		return e;
+	if (tpl->n == 0)
+		return err_fail(ERR_FORMAT, "no word in it");
+	*port = false;
+	for (size_t i = 0; i < tpl->n; i++) {
+		host |= strstr(tpl->v[i], "{host}") != NULL;
+		*port |= strstr(tpl->v[i], "{port}") != NULL;
+	}
+	return host ? 0 : words_add(tpl, "{host}");
+}
+
+int
+rsh_hosts(const char *name, struct buf *text)
+{
+	const char *list = getenv("SLURM_JOB_NODELIST");
+	int e;
+
+	if (strcmp(name, "slurm") != 0 || list == NULL)
+		return 0;
+	if ((e = nodelist_hosts(list, getenv("SLURM_TASKS_PER_NODE"), text)) < 0) {
+		err_within("SLURM_JOB_NODELIST");
+		return e;
+	}
+	return 1;
+}

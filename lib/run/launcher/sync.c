@@ -1,0 +1,180 @@
+/* sync - a directory copied to all hosts by rsync(1), over the remote shell of the job. */
+#include "run/launcher/sync.h"
+
+#include "base/err.h"
+#include "run/child.h"
+#include "run/lines.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS 50
+
+/* One rsync. */
+struct copy {
+	const struct host *host;
+	pid_t		 pid;	/* 0: none */
+	struct lines	*err;
+};
+
+/*
+ * The remote shell as rsync takes it: words, in quotes of either kind, which are doubled within (rsync(1), --rsh).  rsync
+ * puts a host behind them, which is dropped here: the template has its own place for it.
+ */
+static int
+shell(const struct sync_opt *o, const struct host *host, struct buf *text)
+{
+	struct words rsh = { 0 };
+	struct buf script = { 0 };
+	int e = buf_put_fmt(&script, "shift; exec ");
+
+	if (e == 0 && o->rsh != NULL && (e = words_fill(&rsh, o->rsh, host->login, host->port)) == 0)
+		e = words_text(rsh.v, &script);
+	if (e == 0 && (e = buf_put_fmt(&script, " \"$@\"")) == 0 && (e = buf_terminate(&script)) == 0)
+		e = buf_put_fmt(text, "sh -c '");
+	for (const char *p = (char *)script.p; e == 0 && *p != 0; p++)
+		e = buf_put_fmt(text, *p == '\'' ? "''" : "%c", *p);
+	if (e == 0 && (e = buf_put_fmt(text, "' sh")) == 0)
+		e = buf_terminate(text);
+	words_free(&rsh);
+	buf_free(&script);
+	return e;
+}
+
+static int
+begin(const struct sync_opt *o, struct copy *c, const struct host *host)
+{
+	struct words argv = { 0 };
+	struct buf rsh = { 0 };
+	struct child child;
+	int e;
+
+	*c = (struct copy){ .host = host };
+	/* --secluded-args: the path goes through the pipe, past the remote side's shell. */
+	if ((e = shell(o, host, &rsh)) == 0 && (e = words_add(&argv, "rsync")) == 0 && (e = words_add(&argv, "-as")) == 0 &&
+	    (e = words_add(&argv, "--mkpath")) == 0 && (e = words_add(&argv, "--rsh=%s", (char *)rsh.p)) == 0 &&
+	    (e = words_add(&argv, "--")) == 0 && (e = words_add(&argv, "%s/", o->from)) == 0 &&
+	    (e = words_add(&argv, "host:%s", o->to)) == 0)
+		e = child_start(&(struct child_opt){ .argv = argv.v, .death = SIGTERM }, &child);
+	words_free(&argv);
+	buf_free(&rsh);
+	if (e < 0)
+		return e;
+	close(child.out);
+	c->pid = child.pid;
+	return (c->err = lines_open(child.err)) != NULL ? 0 : err_nomem();
+}
+
+/* Tells the lines that came. */
+static void
+tell(const struct sync_opt *o, struct copy *c)
+{
+	const char *text, *end;
+	char line[512];
+	size_t n;
+	int e = c->err != NULL ? lines_next(c->err, &text, &n) : ERR_AGAIN;
+
+	if (e == 0) {
+		lines_close(c->err);
+		c->err = NULL;
+	}
+	for (; e == 1 && n > 0; n -= (size_t)(end + 1 - text), text = end + 1) {
+		end = memchr(text, '\n', n);
+		snprintf(line, sizeof(line), "%.*s", (int)(end - text), text);
+		o->say(o->arg, c->host, line);
+	}
+}
+
+/* 1 when the copy is there, 0 when it is still on its way. */
+static int
+look(const struct sync_opt *o, struct copy *c)
+{
+	int status, code;
+
+	tell(o, c);
+	if (c->err != NULL || !child_ended(c->pid, &status, NULL))
+		return 0;
+	c->pid = 0;
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	if (code == 0)
+		return 1;
+	/* 10, 12, 30, 35: sockets, the stream, time-outs (rsync(1), EXIT VALUES); 255: what ssh ends with. */
+	return err_fail(code == 255 || code == 10 || code == 12 || code == 30 || code == 35 ? ERR_PEER : ERR_SYS,
+	    "host %s: rsync: exit status %d", c->host->login, code);
+}
+
+static void
+end(struct copy *c)
+{
+	int status;
+
+	lines_close(c->err);
+	c->err = NULL;
+	child_signal(c->pid, SIGTERM);
+	while (c->pid > 0 && waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->pid = 0;
+}
+
+/* Begins copies where there is room, and looks after those that run; *busy says how many do. */
+static int
+turn(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, uint32_t *busy)
+{
+	struct pollfd fd[SYNC_ATONCE + 1] = { { .fd = o->signals, .events = POLLIN } };
+	int e;
+
+	*busy = 0;
+	for (uint32_t i = 0; i < SYNC_ATONCE; i++) {
+		bool first_runs = *next == 1 && copy[0].pid != 0;
+
+		if (copy[i].pid == 0 && *next < o->nhosts && !first_runs && (e = begin(o, &copy[i], &o->hosts->host[(*next)++])) < 0)
+			return e;
+		fd[i + 1] = (struct pollfd){ .fd = copy[i].err != NULL ? lines_fd(copy[i].err) : -1, .events = POLLIN };
+		*busy += copy[i].pid > 0;
+	}
+	if (*busy == 0)
+		return 0;
+	if (poll(fd, SYNC_ATONCE + 1, TICK_MS) < 0 && errno != EINTR)
+		return err_sys("poll");
+	for (uint32_t i = 0; i < SYNC_ATONCE; i++)
+		if (copy[i].pid > 0 && (e = look(o, &copy[i])) < 0)
+			return e;
+	return 0;
+}
+
+/* The signal that came; 0: none but those of children. */
+static int
+signal_of(int fd)
+{
+	struct signalfd_siginfo si;
+	int signo = 0;
+
+	while (signo == 0 && read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		if (si.ssi_signo != SIGCHLD)
+			signo = (int)si.ssi_signo;
+	return signo;
+}
+
+int
+sync_run(const struct sync_opt *o, int *signo)
+{
+	struct copy copy[SYNC_ATONCE] = { { 0 } };
+	uint32_t next = 0, busy;
+	int e;
+
+	*signo = 0;
+	while ((e = turn(o, copy, &next, &busy)) == 0 && busy > 0)
+		if ((*signo = signal_of(o->signals)) != 0) {
+			e = err_fail(ERR_STOP, "%s", strsignal(*signo));
+			break;
+		}
+	for (uint32_t i = 0; i < SYNC_ATONCE; i++)
+		end(&copy[i]);
+	return e;
+}

@@ -1,0 +1,268 @@
+/* checkpoint - a run's checkpoints: written by a thread of their own, so that no step waits for the disk. */
+#include "train/checkpoint.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "train/checkpoint_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE	(1u << 20)	/* bytes of a copy at once */
+
+struct checkpoint {
+	struct checkpoint_opt	 o;
+	float		*w, *aux, *state, *average;
+	bool		 with_average;
+	struct tensors_meta *meta;	/* [nmeta], ours */
+	uint32_t	 nmeta;
+	uint64_t	 epoch, at;
+	char		 path[CHECKPOINT_PATH], best[CHECKPOINT_PATH];
+	/* Under the lock: */
+	pthread_mutex_t	 lock;
+	pthread_cond_t	 change;
+	bool		 save, link, end;	/* what is to be done, in this order */
+	bool		 written;		/* and not yet told */
+	int		 e;			/* nor this */
+	char		 why[512];
+	pthread_t	 thread;
+};
+
+static int
+copy(const char *from, const char *to)
+{
+	int fd = open(from, O_RDONLY | O_CLOEXEC), e;
+	uint8_t *piece = malloc(PIECE);
+	struct io_new f;
+	size_t n = 1;
+
+	if (fd < 0 || piece == NULL) {
+		e = fd < 0 ? err_sys("%s", from) : err_nomem();
+	} else if ((e = io_create(&f, to)) == 0) {
+		while (n > 0 && (e = io_read(fd, piece, PIECE, &n)) == 0)
+			if ((e = io_write(f.fd, piece, n)) < 0)
+				break;
+		if (e == 0)
+			e = io_commit(&f);
+		else
+			io_abandon(&f);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(piece);
+	return e;
+}
+
+/* A second name costs nothing; where a file system has none, or the best lies elsewhere, it is a copy. */
+static int
+name_best(const struct checkpoint *k)
+{
+	char tmp[CHECKPOINT_PATH + 16];
+	int e = 0;
+
+	snprintf(tmp, sizeof(tmp), "%s.%d.tmp", k->best, (int)getpid());
+	unlink(tmp);
+	if (link(k->path, tmp) < 0)
+		return copy(k->path, k->best);
+	if (rename(tmp, k->best) < 0)
+		e = err_sys("%s", k->best);
+	unlink(tmp);	/* it stays where both names were the same file's */
+	return e;
+}
+
+static int
+save(const struct checkpoint *k)
+{
+	uint64_t from = trace_now(k->o.trace);
+	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
+	    k->with_average ? k->average : NULL, k->meta, k->nmeta);
+
+	trace_span(k->o.trace, TRACE_KEEP, from, "write");
+	return e == 0 && k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
+}
+
+static void *
+run(void *arg)
+{
+	struct checkpoint *k = arg;
+	int e;
+
+	pthread_mutex_lock(&k->lock);
+	for (;;) {
+		while (!k->save && !k->link && !k->end)
+			pthread_cond_wait(&k->change, &k->lock);
+		if (!k->save && !k->link)
+			break;
+		bool saving = k->save;
+
+		pthread_mutex_unlock(&k->lock);
+		e = saving ? save(k) : name_best(k);
+		pthread_mutex_lock(&k->lock);
+		if (saving)
+			k->save = false;
+		else
+			k->link = false;
+		k->written |= saving && e == 0;
+		if (e < 0) {
+			k->e = e;
+			k->link = false;	/* of what there is not */
+			snprintf(k->why, sizeof(k->why), "%s", err_line());
+		}
+		pthread_cond_broadcast(&k->change);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
+}
+
+int
+checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **to)
+{
+	size_t P = opt->graph->P, A = opt->graph->A;
+	struct checkpoint *k = calloc(1, sizeof(*k));
+	int e;
+
+	if (k == NULL)
+		return err_nomem();
+	k->o = *opt;
+	k->w = calloc(P, sizeof(float));
+	k->aux = calloc(A > 0 ? A : 1, sizeof(float));
+	k->state = calloc(P * opt_states(opt->rule) + 1, sizeof(float));
+	k->average = opt->average ? calloc(P + A + 1, sizeof(float)) : NULL;
+	snprintf(k->best, CHECKPOINT_PATH, "%s-best.safetensors", opt->prefix);
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_cond_init(&k->change, NULL);
+	if (k->w == NULL || k->aux == NULL || k->state == NULL || (k->average == NULL && opt->average)) {
+		e = err_nomem();
+	} else if ((errno = pthread_create(&k->thread, NULL, run, k)) != 0) {
+		e = err_sys("a thread for checkpoints");
+	} else {
+		*to = k;
+		return 0;
+	}
+	pthread_mutex_destroy(&k->lock);
+	pthread_cond_destroy(&k->change);
+	free(k->w);
+	free(k->aux);
+	free(k->state);
+	free(k->average);
+	free(k);
+	return e;
+}
+
+static void
+drop_meta(struct checkpoint *k)
+{
+	for (uint32_t i = 0; i < k->nmeta; i++) {
+		free(k->meta[i].key);
+		free(k->meta[i].value);
+	}
+	free(k->meta);
+	k->meta = NULL;
+	k->nmeta = 0;
+}
+
+static void
+await(struct checkpoint *k)
+{
+	pthread_mutex_lock(&k->lock);
+	while (k->save || k->link)
+		pthread_cond_wait(&k->change, &k->lock);
+	pthread_mutex_unlock(&k->lock);
+}
+
+void
+checkpoint_close(struct checkpoint *k)
+{
+	if (k == NULL)
+		return;
+	pthread_mutex_lock(&k->lock);
+	k->end = true;
+	pthread_cond_broadcast(&k->change);
+	pthread_mutex_unlock(&k->lock);
+	pthread_join(k->thread, NULL);
+	pthread_mutex_destroy(&k->lock);
+	pthread_cond_destroy(&k->change);
+	drop_meta(k);
+	free(k->w);
+	free(k->aux);
+	free(k->state);
+	free(k->average);
+	free(k);
+}
+
+void
+checkpoint_room(struct checkpoint *k, float **w, float **aux, float **state, float **average)
+{
+	await(k);
+	*w = k->w;
+	*aux = k->aux;
+	*state = k->state;
+	*average = k->average;
+}
+
+int
+checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n)
+{
+	k->with_average = average;
+	drop_meta(k);
+	if ((k->meta = calloc(n, sizeof(*k->meta))) == NULL)
+		return err_nomem();
+	for (; k->nmeta < n; k->nmeta++) {
+		struct tensors_meta *m = &k->meta[k->nmeta];
+
+		m->key = strdup(meta[k->nmeta].key);
+		m->value = strdup(meta[k->nmeta].value);
+		if (m->key == NULL || m->value == NULL) {
+			free(m->key);
+			free(m->value);
+			return err_nomem();
+		}
+	}
+	if (at == 0)
+		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 ".safetensors", k->o.prefix, epoch);
+	else
+		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", k->o.prefix, epoch, at);
+	k->epoch = epoch;
+	k->at = at;
+	pthread_mutex_lock(&k->lock);
+	k->save = true;
+	pthread_cond_broadcast(&k->change);
+	pthread_mutex_unlock(&k->lock);
+	return 0;
+}
+
+void
+checkpoint_best(struct checkpoint *k)
+{
+	pthread_mutex_lock(&k->lock);
+	k->link = true;
+	pthread_cond_broadcast(&k->change);
+	pthread_mutex_unlock(&k->lock);
+}
+
+int
+checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH])
+{
+	int e;
+
+	if (wait)
+		await(k);
+	pthread_mutex_lock(&k->lock);
+	e = k->e < 0 ? k->e : k->written;
+	if (e < 0)
+		err_note(0, "%s", k->why);
+	if (e > 0) {
+		*epoch = k->epoch;
+		*at = k->at;
+		memcpy(path, k->path, CHECKPOINT_PATH);
+	}
+	k->e = 0;
+	k->written = false;
+	pthread_mutex_unlock(&k->lock);
+	return e;
+}

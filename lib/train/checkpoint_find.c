@@ -1,0 +1,141 @@
+/* checkpoint_find - the newest checkpoint of a run, by its name. */
+#include "train/checkpoint_find.h"
+
+#include "base/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Takes "-12" off the text; a number of more digits than a file's can have is none. */
+static bool
+number(const char **p, uint64_t *v)
+{
+	size_t digits = **p == '-' ? strspn(*p + 1, "0123456789") : 0;
+
+	if (digits == 0 || digits > 19)
+		return false;
+	*v = strtoull(*p + 1, NULL, 10);
+	*p += 1 + digits;
+	return true;
+}
+
+static bool
+is_checkpoint(const char *name, const char *stem, size_t nstem, uint64_t *epoch, uint64_t *step)
+{
+	const char *p = name + nstem;
+
+	if (strncmp(name, stem, nstem) != 0 || !number(&p, epoch))
+		return false;
+	*step = 0;
+	return (*p != '-' || number(&p, step)) && strcmp(p, ".safetensors") == 0;
+}
+
+/* Opens the directory of a prefix, whose first *ndir bytes are its name, the rest *stem.  1, 0 when there is none, or an error. */
+static int
+open_dir(const char *prefix, size_t *ndir, const char **stem, DIR **list)
+{
+	const char *slash = strrchr(prefix, '/');
+	char *dir;
+
+	*stem = slash != NULL ? slash + 1 : prefix;
+	*ndir = (size_t)(*stem - prefix);
+	if ((dir = *ndir > 0 ? strndup(prefix, *ndir) : strdup(".")) == NULL)
+		return err_nomem();
+	*list = opendir(dir);
+	free(dir);
+	if (*list == NULL)
+		return errno == ENOENT ? 0 : err_sys("%s", prefix);
+	return 1;
+}
+
+int
+checkpoint_find(const char *prefix, char **path)
+{
+	uint64_t epoch, step, best_epoch = 0, best_step = 0;
+	const struct dirent *d;
+	const char *stem;
+	bool any = false;
+	size_t ndir;
+	DIR *list;
+	int e;
+
+	*path = NULL;
+	if ((e = open_dir(prefix, &ndir, &stem, &list)) <= 0)
+		return e;
+	while ((d = readdir(list)) != NULL)
+		if (is_checkpoint(d->d_name, stem, strlen(stem), &epoch, &step) &&
+		    (!any || epoch > best_epoch || (epoch == best_epoch && step > best_step))) {
+			any = true;
+			best_epoch = epoch;
+			best_step = step;
+			free(*path);
+			if (asprintf(path, "%.*s%s", (int)ndir, prefix, d->d_name) < 0)
+				*path = NULL;
+		}
+	closedir(list);
+	return any && *path == NULL ? err_nomem() : any;
+}
+
+struct place {
+	uint64_t epoch, step;
+};
+
+static int
+later_first(const void *a, const void *b)
+{
+	const struct place *p = a, *q = b;
+
+	return p->epoch != q->epoch ? (p->epoch < q->epoch ? 1 : -1) : (p->step < q->step) - (p->step > q->step);
+}
+
+static int
+remove_one(const char *prefix, const struct place *p)
+{
+	char *path;
+	int n = p->step > 0 ? asprintf(&path, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, p->epoch, p->step) :
+	    asprintf(&path, "%s-%04" PRIu64 ".safetensors", prefix, p->epoch), e = 0;
+
+	if (n < 0)
+		return err_nomem();
+	if (unlink(path) < 0 && errno != ENOENT)
+		e = err_sys("%s", path);
+	free(path);
+	return e;
+}
+
+int
+checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most)
+{
+	struct place *p = NULL, *more, one;
+	const struct dirent *d;
+	const char *stem;
+	size_t ndir, n = 0;
+	DIR *list;
+	int e;
+
+	if ((e = open_dir(prefix, &ndir, &stem, &list)) <= 0)
+		return e;
+	e = 0;
+	while (e == 0 && (d = readdir(list)) != NULL) {
+		if (!is_checkpoint(d->d_name, stem, strlen(stem), &one.epoch, &one.step) ||
+		    one.epoch > epoch || (one.epoch == epoch && one.step > step))
+			continue;
+		if ((more = realloc(p, (n + 1) * sizeof(*p))) == NULL)
+			e = err_nomem();
+		else
+			(p = more)[n++] = one;
+	}
+	closedir(list);
+	if (n > 0)
+		qsort(p, n, sizeof(*p), later_first);
+	for (size_t i = most; i < n && e == 0; i++)
+		e = remove_one(prefix, &p[i]);
+	free(p);
+	return e;
+}

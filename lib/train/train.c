@@ -1,0 +1,273 @@
+/* train - the training of one worker: records in, gradients out, weights in, epoch after epoch. */
+#include "base/clk.h"
+#include "base/err.h"
+#include "train/train_in.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+void
+train_tell(struct train *t, struct train_event *ev)
+{
+	if (ev->text == NULL)
+		ev->text = "";
+	ev->step = t->step;
+	if (t->wk != NULL)
+		ev->updates = t->sync ? t->step : worker_updates(t->wk);
+	bool accounts = ev->kind == TRAIN_START || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_END;
+
+	for (uint32_t s = 0; t->toll != NULL && accounts && s < t->o->ps.nservers; s++) {
+		worker_peer_traffic(t->wk, s, &t->toll[s]);
+		ev->toll = t->toll;
+		ev->peers = s + 1;
+	}
+	if (t->o->event != NULL)
+		t->o->event(t->o->arg, ev);
+}
+
+/* A moment of the run. */
+struct mark {
+	double	 at, waited_s;
+	uint64_t sent, got;	/* in all */
+};
+
+static struct mark
+mark(const struct train *t)
+{
+	struct mark m = { .at = clk_s() };
+
+	worker_traffic(t->wk, &m.sent, &m.got, &m.waited_s);
+	return m;
+}
+
+static void
+since(const struct train *t, const struct mark *m, struct train_event *ev)
+{
+	struct mark now = mark(t);
+
+	ev->seconds = now.at - m->at;
+	ev->waited_s = now.waited_s - m->waited_s;
+	ev->sent = now.sent;
+	ev->got = now.got;
+}
+
+static void
+score(struct train_event *ev, const struct train_sums *s)
+{
+	ev->samples = (uint64_t)s->samples;
+	ev->loss = s->samples > 0 ? s->loss / s->samples : (double)NAN;
+	ev->accuracy = s->samples > 0 ? s->correct / s->samples : (double)NAN;
+	ev->top5 = s->samples > 0 ? s->top5 / s->samples : (double)NAN;
+}
+
+/* In a synchronous job the figures of all workers together; each must come here. */
+static int
+all_workers(struct train *t, struct train_sums *s)
+{
+	double v[4] = { s->loss, s->correct, s->top5, s->samples };
+	int e;
+
+	if (!t->sync)
+		return 0;
+	if ((e = worker_sum(t->wk, v, 4)) == 0)
+		*s = (struct train_sums){ v[0], v[1], v[2], v[3] };
+	return e;
+}
+
+float
+train_lr(const struct train *t, uint64_t step)
+{
+	return sched_rate(&t->o->sched, step, t->steps, pow((double)t->o->ps.nworkers, t->o->lr_scale));
+}
+
+/* The plan holds the average, and takes the weights again when it next needs them. */
+static int
+load_average(struct train *t)
+{
+	const struct engine *en = t->engine;
+	int e;
+
+	if (worker_device_opt(t->wk))
+		return worker_show(t->wk, true);
+	e = worker_average(t->wk, t->average, &t->averaged);
+	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++) {
+		if (t->graph->w[a].frozen)
+			continue;
+		t->loaded[a] = 0;
+		e = en->load(t->plan, a, t->average + t->graph->w[a].first);
+	}
+	return e == 0 ? en->load_aux(t->plan, t->average + t->graph->P) : e;
+}
+
+static int
+validate(struct train *t, uint64_t epoch)
+{
+	struct train_sums s = { 0 };
+	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
+	struct mark m = mark(t);
+	uint64_t from = trace_now(t->trace);
+	const struct batch *b;
+	struct engine_result r;
+	int e;
+
+	if ((e = train_load_all(t)) < 0 || (t->average != NULL && (e = load_average(t)) < 0) ||
+	    (e = batch_start(t->val, 0, 0)) < 0)
+		return e;
+	while ((e = batch_next(t->val, &b)) > 0) {
+		if (b->bad > 0)
+			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
+		if (b->s.n == 0)
+			continue;
+		if ((e = tta_evaluate(t->views, &b->s, &r, NULL)) < 0)
+			return e;
+		s.loss += train_loss(r.loss);
+		s.correct += r.correct;
+		s.top5 += r.top5;
+		s.samples += b->s.n;
+	}
+	if (e < 0 || (e = all_workers(t, &s)) < 0)
+		return e;
+	trace_span(t->trace, TRACE_STEPS, from, "validation");
+	score(&ev, &s);
+	since(t, &m, &ev);
+	train_tell(t, &ev);
+	/* The plan has statistics of the average; of the weights it takes new ones where it needs them. */
+	if (t->average != NULL && (e = worker_device_opt(t->wk) ? worker_show(t->wk, false) :
+	    t->engine->load_aux(t->plan, t->aux)) < 0)
+		return e;
+	return train_rate(t, epoch, ev.accuracy);
+}
+
+/*
+ * The steps of one epoch from *at on.  Returns 0 at its end, ERR_STOP when the
+ * run ends within it, or an error.
+ */
+static int
+steps(struct train *t, uint64_t epoch)
+{
+	struct train_event ev;
+	struct train_sums s;
+	struct mark m = mark(t);
+	bool asked = false;
+	int e;
+
+	for (;;) {
+		if (t->o->steps > 0 && t->step >= t->o->steps)
+			return ERR_STOP;
+		if (*t->o->stop != 0 && !t->sync)
+			return ERR_STOP;
+		if (*t->o->stop != 0 && !asked && (asked = true) && (e = worker_stop(t->wk)) < 0)
+			return e;
+		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
+		    .rate = train_lr(t, t->step) };
+		if ((e = train_saved(t, false)) < 0 || (e = train_step(t, &s)) <= 0)
+			return e;
+		t->epoch.loss += s.loss;
+		t->epoch.correct += s.correct;
+		t->epoch.top5 += s.top5;
+		t->epoch.samples += s.samples;
+		score(&ev, &s);
+		since(t, &m, &ev);
+		m = mark(t);
+		train_tell(t, &ev);
+	}
+}
+
+/* The run ends within an epoch: the sums so far go into the checkpoint, once. */
+static int
+stopped(struct train *t)
+{
+	int e = all_workers(t, &t->epoch);
+
+	if (e == 0 && t->keep != NULL)
+		e = train_save(t);
+	return e < 0 ? e : ERR_STOP;
+}
+
+/* How much memory the pictures take, once they have all come by. */
+static void
+tell_cache(struct train *t, uint64_t epoch)
+{
+	struct train_event ev = { .kind = TRAIN_CACHE, .epoch = epoch };
+	char text[32];
+	size_t bytes;
+
+	ev.samples = batch_cached(t->in, &bytes);
+	snprintf(text, sizeof(text), "%zu bytes", bytes);
+	ev.text = text;
+	if (epoch == 0 && t->o->data.cache > 0)
+		train_tell(t, &ev);
+}
+
+static int
+epoch(struct train *t, uint64_t n)
+{
+	struct train_event ev = { .kind = TRAIN_EPOCH, .epoch = n };
+	struct mark m = mark(t);
+	bool rated = t->o->best || t->o->patience > 0;
+	uint64_t from = t->step;
+	int e, over = 0;
+
+	if ((e = train_start(t, n)) < 0)
+		return e;
+	if ((e = steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
+		return stopped(t);
+	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
+	    (e = all_workers(t, &t->epoch)) < 0)
+		return e;
+	t->over = t->stream;
+	if (t->stream && t->step == from)
+		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
+	/* Of slow and fast workers each has its own records, and one may have none; all may have been left out as no numbers. */
+	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
+		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " gave a sample", t->o->data.path, n);
+	ev.rate = train_lr(t, t->step - 1);
+	score(&ev, &t->epoch);
+	since(t, &m, &ev);
+	train_tell(t, &ev);
+	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, NULL, NULL)) < 0 || (e = worker_epoch(t->wk, n + 1)) < 0)
+		return e;
+	t->epoch = (struct train_sums){ 0 };
+	tell_cache(t, n);
+	/*
+	 * First what must not be lost: a stop that is asked for during the validation may become impatient.  But a
+	 * checkpoint that is to say which epoch is best comes behind its validation, so that who resumes knows the same.
+	 */
+	if (!rated && t->keep != NULL && (e = train_save(t)) < 0)
+		return e;
+	if (t->val != NULL && (over = validate(t, n)) < 0 && over != ERR_STOP)
+		return over;
+	if (rated && t->keep != NULL && (e = train_save(t)) < 0)
+		return e;
+	return over < 0 || worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
+}
+
+int
+train_run(const struct train_opt *opt)
+{
+	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph,
+	    .trace = opt->ps.trace, .sync = opt->ps.slack == STALE_SYNC };
+	struct train_event end = { .kind = TRAIN_END };
+	struct mark m;
+	int e;
+
+	if ((e = train_open(&t)) == 0) {
+		m = mark(&t);
+		e = train_spent(&t);
+		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
+			e = epoch(&t, t.step / t.steps);
+		if (e == 0 || e == ERR_STOP) {
+			int saved = train_saved(&t, true), bye = worker_bye(t.wk);
+
+			since(&t, &m, &end);
+			train_tell(&t, &end);
+			if (saved < 0 || bye < 0)
+				e = saved < 0 ? saved : bye;
+			else if (*opt->stop == 0)
+				e = 0;	/* --steps, or another worker was asked to stop */
+		}
+	}
+	train_close(&t);
+	return e;
+}

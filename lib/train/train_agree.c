@@ -1,0 +1,69 @@
+/* train_agree - what all workers of a synchronous job must have alike, compared before the first step. */
+#include "train/train_in.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "record/recid.h"
+
+/* One number for the batches of all workers. */
+static uint64_t
+batches(const struct train_opt *o)
+{
+	if (o->batches == NULL)
+		return o->data.batch;
+	return hash_more(HASH_START, o->batches, o->ps.nworkers * sizeof(*o->batches));
+}
+
+/* Those of the records, where several workers are to read the same. */
+static int
+ids(const struct train *t, uint64_t id[2])
+{
+	const struct recs *recs[2] = { t->o->data.recs, t->o->val_recs };
+	int e = 0;
+
+	for (int i = 0; e == 0 && i < 2; i++)
+		if (t->sync && t->o->ps.nworkers > 1 && recs[i] != NULL)
+			e = recid_of(recs[i], &id[i]);
+	return e;
+}
+
+int
+train_agree(struct train *t)
+{
+	const struct train_opt *o = t->o;
+	uint64_t id[2] = { 0 };
+	int e = ids(t, id);
+	const struct {
+		const char *what;
+		uint64_t    v;
+	} mine[] = {
+		{ "the number of records", batch_records(t->in) },
+		{ "what is in the records", id[0] },
+		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
+		{ "what is in the records to validate on", id[1] },
+		{ "--dtype", o->precision },
+		{ "--batch", batches(o) },
+		{ "--accumulate", o->accumulate },
+		{ "--epochs", o->epochs },
+		{ "--steps", o->steps },
+		{ "--seed", o->seed },
+		{ "--best", o->best },
+		{ "--patience", o->patience },
+		{ "--no-shuffle", o->data.shuffle },
+	};
+	enum { N = sizeof(mine) / sizeof(*mine) };
+	double v[2 * N];	/* halves: a double holds sums of 32 bits without rounding */
+
+	if (e < 0 || !t->sync)
+		return e;
+	for (int i = 0; i < N; i++) {
+		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
+		v[2 * i + 1] = (double)(mine[i].v >> 32);
+	}
+	if ((e = worker_sum(t->wk, v, 2 * N)) < 0)
+		return e;
+	for (int i = 0; i < N; i++)
+		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||
+		    v[2 * i + 1] != (double)(mine[i].v >> 32) * o->ps.nworkers)
+			return err_fail(ERR_ARG, "%s: not the same in all workers", mine[i].what);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* train_best - the best epoch by its validation, and the end of a run that does not get better. */
+#include "train/train_in.h"
+#include "base/err.h"
+
+/* After n epochs: is the best of them as long ago as patience lasts? */
+static bool
+spent(const struct train *t, uint64_t n)
+{
+	return t->o->ps.rank == 0 && t->o->patience > 0 && t->best_epoch > 0 && n > t->best_epoch &&
+	    n - t->best_epoch >= t->o->patience;
+}
+
+/* All hear of it, and end. */
+static int
+agree(struct train *t, bool over)
+{
+	double sum = over;
+	int e;
+
+	if (over)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_EARLY, .epoch = t->best_epoch - 1, .accuracy = t->best,
+		    .samples = t->o->patience });
+	e = t->sync ? worker_sum(t->wk, &sum, 1) : over ? worker_stop(t->wk) : 0;
+	return e < 0 ? e : sum > 0 ? ERR_STOP : 0;
+}
+
+/*
+ * Worker 0 judges, since it alone has read what a checkpoint says of earlier epochs; in a synchronous job all hear it and
+ * end after the same epoch, else the servers tell the others.
+ */
+int
+train_rate(struct train *t, uint64_t epoch, double accuracy)
+{
+	const struct train_opt *o = t->o;
+	bool judges = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 || accuracy > t->best;
+
+	if (judges && better) {
+		t->best = accuracy;
+		t->best_epoch = epoch + 1;
+		t->is_best = true;
+		train_tell(t, &(struct train_event){ .kind = TRAIN_BEST, .epoch = epoch, .accuracy = accuracy });
+	}
+	return o->patience > 0 ? agree(t, spent(t, epoch + 1)) : 0;
+}
+
+int
+train_spent(struct train *t)
+{
+	return t->o->patience > 0 ? agree(t, t->step % t->steps == 0 && spent(t, t->step / t->steps)) : 0;
+}

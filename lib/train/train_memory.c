@@ -1,0 +1,38 @@
+/* train_memory - the options of a run into the memory that it takes beside the engine's: serves train. */
+#include "train/train_in.h"
+
+static uint64_t
+samples(const struct train_opt *o)
+{
+	const struct graph_node *x = &o->ps.graph->node[0];
+	struct batch_opt d = o->data, val = o->data;
+
+	d.aug.c = x->c;
+	d.aug.h = x->h;
+	d.aug.w = x->w;
+	val.aug = aug_plain(&d.aug);
+	return batch_takes(&d) + (o->val != NULL ? batch_takes(&val) : 0);
+}
+
+uint64_t
+train_memory(const struct train_opt *o, struct train_memory *m)
+{
+	const struct graph *g = o->ps.graph;
+	bool average = o->ps.hyper.average.kind != AVERAGE_NONE, within = o->ps.nservers == 0;
+	uint64_t states = opt_states(o->ps.hyper.rule), learns = 0;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		learns += g->w[a].frozen ? 0 : g->w[a].count;
+	*m = (struct train_memory){
+		.weights = 2 * g->P + (within ? g->P + learns : 0),
+		.gradients = (1u + (o->accumulate > 1 || o->skip_nan)) * g->P + (within ? learns : 0),
+		.optimizer = (within ? states * learns : 0) + (average ? g->P + (within ? learns : 0) : 0),
+		.checkpoint = o->save != NULL && o->ps.rank == 0 ? (1 + states + average) * g->P : 0,
+	};
+	m->weights *= sizeof(float);
+	m->gradients *= sizeof(float);
+	m->optimizer *= sizeof(float);
+	m->checkpoint *= sizeof(float);
+	m->samples = samples(o);
+	return m->weights + m->gradients + m->optimizer + m->checkpoint + m->samples;
+}

@@ -1,0 +1,156 @@
+/* train_nan - NaN and infinity: finds them in a step's loss and gradients, where they began, and in what is kept. */
+#include "train/train_in.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Weights that are no numbers came with the step before; else the largest of them are where to look. */
+static void
+whence(const struct train *t, char text[160])
+{
+	const struct graph *g = t->graph;
+	const char *name = "";
+	float most = -1;
+
+	if (worker_read(t->wk) < 0) {
+		snprintf(text, 160, "weights cannot be read");
+		return;
+	}
+	for (uint32_t a = 0; a < g->nw; a++) {
+		const float *w = t->w + g->w[a].first;
+
+		if (!num_finite(w, g->w[a].count)) {
+			snprintf(text, 160, "so are weights of %.80s", g->w[a].name);
+			return;
+		}
+		for (size_t i = 0; i < g->w[a].count; i++)
+			if (fabsf(w[i]) > most) {
+				most = fabsf(w[i]);
+				name = g->w[a].name;
+			}
+	}
+	snprintf(text, 160, "all weights are numbers, the largest is %g, in %.80s", (double)most, name);
+}
+
+/* Of n arrays in p, which has `each` numbers for one of theirs. */
+static int
+look(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p, uint32_t each)
+{
+	const char *first = NULL;
+	char others[32] = "";
+	uint32_t more = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (num_finite(p + a[i].first * each, a[i].count * each))
+			continue;
+		if (first == NULL)
+			first = a[i].name;
+		else
+			more++;
+	}
+	if (first == NULL)
+		return 0;
+	if (more > 0)
+		snprintf(others, sizeof(others), " and %" PRIu32 " more", more);
+	return err_fail(ERR_FORMAT, "step %" PRIu64 ": %s of %.80s%s are infinite or no numbers", t->step, what, first, others);
+}
+
+int
+train_check_array(const struct train *t, uint32_t a)
+{
+	return look(t, "weights", &t->graph->w[a], 1, t->w, 1);
+}
+
+int
+train_check_weights(const struct train *t, const float *state, const float *average)
+{
+	const struct graph *g = t->graph;
+	int e;
+
+	if ((e = look(t, "weights", g->w, g->nw, t->w, 1)) < 0 ||
+	    (e = look(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
+		return e;
+	if (state != NULL && (e = look(t, "numbers of the optimizer", g->w, g->nw, state, opt_states(t->o->ps.hyper.rule))) < 0)
+		return e;
+	if (average != NULL && ((e = look(t, "averaged weights", g->w, g->nw, average, 1)) < 0 ||
+	    (e = look(t, "averaged statistics", g->aux, g->naux, average + g->P, 1)) < 0))
+		return e;
+	return 0;
+}
+
+static int
+made(void *arg, uint32_t node, bool finite)
+{
+	uint32_t *first = arg;
+
+	if (!finite && node < *first)
+		*first = node;
+	return 0;
+}
+
+/* The batch goes forward once more, and each layer's output is looked at. */
+static void
+began(const struct train *t, const struct batch *b, const struct engine_draw *draw, char text[160])
+{
+	uint32_t first = UINT32_MAX;
+	const struct engine_hook hook = { .arg = &first, .made = made };
+	struct engine_result r;
+
+	text[0] = 0;
+	if (!worker_device_opt(t->wk) && t->engine->forward(t->plan, &b->s, draw, &hook, &r) == 0 && first < t->graph->n)
+		snprintf(text, 160, "it began in the output of layer %.80s; ", t->graph->node[first].name);
+}
+
+/* Told, and the batch is left out, or the end. */
+static int
+end(struct train *t, const struct batch *b, const char *what)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "step %" PRIu64 ": %s%s", t->step + 1, what,
+	    t->o->skip_nan ? "; this batch is left out" : "");
+	if (!t->o->skip_nan)
+		return err_fail(ERR_FORMAT, "%s", text);
+	train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->s.n, .text = text });
+	return 1;
+}
+
+int
+train_check_loss(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss)
+{
+	char first[160], where[160], text[400];
+
+	if (isfinite(loss))
+		return 0;
+	began(t, b, draw, first);
+	whence(t, where);
+	snprintf(text, sizeof(text), "the loss is %s; %s%s", isnan(loss) ? "nan" : "inf", first, where);
+	return end(t, b, text);
+}
+
+bool
+train_gradient_finite(struct train *t, uint32_t a, const float *g)
+{
+	const struct graph_array *r = &t->graph->w[a];
+
+	if (!r->frozen && !num_finite(g + r->first, r->count)) {
+		t->bad_array = a;
+		return false;
+	}
+	return true;
+}
+
+int
+train_bad_gradient(struct train *t, const struct batch *b, const struct engine_draw *draw)
+{
+	char first[160], text[400];
+
+	began(t, b, draw, first);
+	snprintf(text, sizeof(text), "the gradient of %.80s is infinite or no number; %s",
+	    t->graph->w[t->bad_array].name, *first != 0 ? first : "all layers' outputs and the gradients of those behind it are numbers");
+	text[strlen(text) - (*first != 0 ? 2 : 0)] = 0;
+	return end(t, b, text);
+}

@@ -1,0 +1,231 @@
+/* train_open - all that one worker trains with: data, device, plan, memory, its connection, first weights: serves train. */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "engine/split/split.h"
+#include "train/train_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+open_data(struct train *t, const char *path, struct recs *recs, bool train, struct batch_reader **r)
+{
+	const struct graph_node *x = &t->graph->node[0];
+	struct batch_opt d = t->o->data;
+	int e;
+
+	d.path = path;
+	d.recs = recs;
+	d.aug.c = x->c;
+	d.aug.h = x->h;
+	d.aug.w = x->w;
+	d.aug.seed = t->o->seed;
+	d.classes = t->graph->classes;
+	if (train) {
+		d.pieces = t->o->accumulate * t->o->ps.nworkers;
+		d.first_piece = t->o->accumulate * t->o->ps.rank;
+		d.my_pieces = t->o->accumulate;
+		d.sizes = t->sizes;
+	} else {
+		/* Synchronous workers share the validation; the others are in different epochs. */
+		d.shuffle = false;
+		d.window = d.cache = 0;
+		d.aug = aug_plain(&d.aug);
+		d.pieces = t->sync ? t->o->ps.nworkers : 1;
+		d.first_piece = t->sync ? t->o->ps.rank : 0;
+		d.my_pieces = 1;
+		d.sizes = t->sync ? t->o->batches : NULL;
+	}
+	if ((e = batch_open(&d, r)) == 0)
+		return 0;
+	if (strstr(err_line(), path) == NULL)
+		err_within("%s", path);
+	return e;
+}
+
+static int
+floats(float **p, size_t n)
+{
+	size_t bytes;
+	int e = num_mul(n > 0 ? n : 1, sizeof(float), &bytes);
+
+	if (e == 0 && (*p = calloc(1, bytes)) == NULL)
+		e = err_nomem();
+	return e;
+}
+
+/* A worker's pieces of a step are all of its own batch. */
+static int
+sizes(struct train *t)
+{
+	size_t n = (size_t)t->o->accumulate * t->o->ps.nworkers;
+
+	if ((t->sizes = calloc(n, sizeof(*t->sizes))) == NULL)
+		return err_nomem();
+	for (size_t p = 0; p < n; p++)
+		t->sizes[p] = t->o->batches[p / t->o->accumulate];
+	return 0;
+}
+
+static int
+memory(struct train *t)
+{
+	const struct graph *g = t->graph;
+	int e;
+
+	if ((e = floats(&t->w, g->P)) < 0 || (e = floats(&t->aux, g->A)) < 0 ||
+	    (e = floats(&t->g, g->P)) < 0 || (e = floats(&t->stats, g->A)) < 0)
+		return e;
+	if ((t->o->accumulate > 1 || t->o->skip_nan) && (e = floats(&t->sum, g->P)) < 0)
+		return e;
+	if (t->o->accumulate > 1 && (e = floats(&t->stats_sum, g->A)) < 0)
+		return e;
+	if (t->o->ps.hyper.average.kind != AVERAGE_NONE && (e = floats(&t->average, g->P + g->A)) < 0)
+		return e;
+	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
+		return err_nomem();
+	return t->o->batches != NULL ? sizes(t) : 0;
+}
+
+static void
+waiting(void *arg, const char *whom)
+{
+	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
+}
+
+static int
+begin(struct train *t)
+{
+	struct worker_opt ps = t->o->ps;
+	struct worker_first first = { 0 };
+	float *state = NULL;
+	int e;
+
+	ps.w = t->w;
+	ps.aux = t->aux;
+	ps.engine = t->engine;
+	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
+	ps.pieces = t->o->accumulate > 1;
+	ps.waiting = waiting;
+	ps.arg = t;
+	if ((e = worker_open(&ps, &t->wk)) < 0)
+		return e;
+	if (ps.rank == 0 && ((e = floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
+	    (e = train_first(t, state, &first, &t->step)) < 0)) {
+		free(state);
+		return e;
+	}
+	e = worker_begin(t->wk, &first, &t->step);
+	free(state);
+	return e == 0 ? train_agree(t) : e;
+}
+
+/* A place where checkpoints cannot be written is better known now than after the first epoch. */
+static int
+open_keep(struct train *t)
+{
+	struct io_new f;
+	int e;
+
+	if (t->o->save == NULL || t->o->ps.rank != 0)
+		return 0;
+	if ((e = io_create(&f, t->o->save)) < 0) {
+		err_within("%s", t->o->save);
+		return e;
+	}
+	io_abandon(&f);
+	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
+	    .average = t->average != NULL, .trace = t->trace, .most = t->o->keep }, &t->keep);
+}
+
+/* The device, and the plan on it, before anything else takes memory: what does not fit is refused as a whole. */
+static int
+open_plan(struct train *t)
+{
+	const struct train_opt *o = t->o;
+	struct train_memory m;
+	const char *remark;
+	int e;
+
+	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &t->engine, &t->dev) :
+	    t->engine->open(0, o->threads, &t->dev)) < 0)
+		return e;
+	if ((remark = split_remark(t->engine, t->dev)) != NULL)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
+	engine_tune(t->engine, t->dev, &o->tune);
+	return engine_plan_beside(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m), &t->plan);
+}
+
+/* Where the optimizer runs, of an engine that could have it. */
+static const char *
+learner(const struct train *t)
+{
+	if (t->o->ps.nservers > 0 || t->engine->learn == NULL)
+		return "";
+	return worker_device_opt(t->wk) ? ", optimizer there" : ", optimizer on the host";
+}
+
+int
+train_open(struct train *t)
+{
+	const struct engine *en;
+	struct split_place place[SPLIT_MOST];
+	struct buf text = { 0 };
+	int e;
+
+	if ((e = open_plan(t)) < 0 || (e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
+	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
+	    (e = open_keep(t)) < 0)
+		return e;
+	t->stream = batch_steps(t->in) == 0;
+	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
+	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
+		return err_fail(ERR_ARG, "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
+		    t->o->data.path);
+	if (t->stream && sched_within(&t->o->sched))
+		return err_fail(ERR_ARG, "%s: a rate that changes within epochs needs to know how long they are, and a pipe does not tell",
+		    t->o->data.path);
+	en = t->engine;
+	if ((t->o->hold && (e = train_hold(t)) < 0) || (t->val != NULL &&
+	    (e = tta_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
+		return e;
+	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
+		return err_nomem();
+	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
+		return e;
+	free(t->pictures);
+	t->pictures = NULL;
+	if ((e = en->describe(t->dev, &text)) == 0 &&
+	    (e = buf_put_fmt(&text, ", %s%s%s%s", engine_precision_name(t->o->precision),
+	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "", learner(t))) == 0 &&
+	    (e = buf_terminate(&text)) == 0)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
+		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,
+		    .place = place, .places = split_places(en, t->dev, place) });
+	buf_free(&text);
+	return e == 0 ? worker_epoch(t->wk, t->step / t->steps) : e;
+}
+
+void
+train_close(struct train *t)
+{
+	checkpoint_close(t->keep);
+	worker_close(t->wk);
+	tta_close(t->views);
+	t->engine->plan_free(t->plan);
+	t->engine->close(t->dev);
+	batch_close(t->in);
+	batch_close(t->val);
+	free(t->w);
+	free(t->aux);
+	free(t->average);
+	free(t->g);
+	free(t->sum);
+	free(t->stats);
+	free(t->stats_sum);
+	free(t->loaded);
+	free(t->sizes);
+	free(t->pictures);
+	free(t->toll);
+}

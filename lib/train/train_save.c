@@ -1,0 +1,289 @@
+/* train_save - a run as a file, and a file as the beginning of a run. */
+#include "train/train_in.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "net/init.h"
+#include "net/whiten.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE 32	/* bytes of a metadata value's text */
+
+/* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST, M_BEST_EPOCH,
+	M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
+static const char *const meta_key[METAS] = {
+	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
+	"epoch_samples", "best_accuracy", "best_epoch", "average", "averaged", "updates",
+};
+
+static uint32_t
+pieces(const struct train *t)
+{
+	return t->o->accumulate * t->o->ps.nworkers;
+}
+
+/* The batch of a piece as the command line has it: "16", or "16:48" where workers differ. */
+static int
+put_batch(const struct train *t, struct buf *b)
+{
+	uint32_t n = t->o->batches != NULL ? t->o->ps.nworkers : 1;
+	int e = 0;
+
+	for (uint32_t w = 0; w < n && e == 0; w++)
+		e = buf_put_fmt(b, "%s%" PRIu32, w > 0 ? ":" : "", t->o->batches != NULL ? t->o->batches[w] : t->o->data.batch);
+	return e == 0 ? buf_terminate(b) : e;
+}
+
+int
+train_saved(struct train *t, bool wait)
+{
+	struct train_event ev = { .kind = TRAIN_SAVE };
+	char path[CHECKPOINT_PATH];
+	int e = t->keep != NULL ? checkpoint_done(t->keep, wait, &ev.epoch, &ev.batch, path) : 0;
+
+	if (e <= 0)
+		return e;
+	ev.text = path;
+	train_tell(t, &ev);
+	return 0;
+}
+
+int
+train_save(struct train *t)
+{
+	uint64_t from = trace_now(t->trace);
+	char value[METAS][VALUE];
+	struct tensors_meta meta[METAS];
+	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates;
+	float *w, *aux, *state, *average;
+	uint32_t n = 0;
+	struct buf batch = { 0 };
+	int e;
+
+	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
+		return e;
+	updates = t->sync ? 0 : worker_updates(t->wk);
+	checkpoint_room(t->keep, &w, &aux, &state, &average);
+	memcpy(w, t->w, t->graph->P * sizeof(*w));
+	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
+	if ((e = worker_pull_state(t->wk, state)) < 0 ||
+	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) ||
+	    (e = train_check_weights(t, state, average)) < 0 || (e = put_batch(t, &batch)) < 0) {
+		buf_free(&batch);
+		return e;
+	}
+	snprintf(value[M_TALLY], VALUE, "%s", TALLY_VERSION);
+	snprintf(value[M_EPOCH], VALUE, "%" PRIu64, epoch);
+	snprintf(value[M_BATCH_AT], VALUE, "%" PRIu64, at);
+	snprintf(value[M_SEED], VALUE, "%" PRIu64, t->o->seed);
+	snprintf(value[M_PIECES], VALUE, "%" PRIu32, pieces(t));
+	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
+	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
+	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
+	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
+	snprintf(value[M_BEST], VALUE, "%.17g", t->best);
+	snprintf(value[M_BEST_EPOCH], VALUE, "%" PRIu64, t->best_epoch);
+	snprintf(value[M_AVERAGE], VALUE, "%s", average_name(t->o->ps.hyper.average.kind));
+	snprintf(value[M_AVERAGED], VALUE, "%" PRIu32, t->averaged);
+	snprintf(value[M_UPDATES], VALUE, "%" PRIu64, updates);
+	for (int i = 0; i < METAS; i++)
+		if (i < M_AVERAGE || (i < M_UPDATES ? t->averaged > 0 : updates > 0))
+			meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
+			    i == M_BATCH ? (char *)batch.p : value[i] };
+	if ((e = checkpoint_put(t->keep, epoch, at, t->averaged > 0, meta, n)) == 0 && t->is_best && t->o->best)
+		checkpoint_best(t->keep);
+	t->is_best = false;
+	buf_free(&batch);
+	trace_span(t->trace, TRACE_STEPS, from, "checkpoint");
+	return e;
+}
+
+static int
+whole(const struct weights *f, int m, uint64_t *v)
+{
+	const char *text = weights_get(f, meta_key[m]);
+
+	if (text == NULL)
+		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker; --start takes its weights", meta_key[m]);
+	if (num_u64(text, 0, UINT64_MAX, v) < 0) {
+		err_within("'%s'", meta_key[m]);
+		return ERR_FORMAT;
+	}
+	return 0;
+}
+
+static int
+fraction(const struct weights *f, int m, double *v)
+{
+	const char *text = weights_get(f, meta_key[m]);
+
+	if (text == NULL || num_f64(text, -1e30, 1e30, v) < 0)
+		return err_fail(ERR_FORMAT, "'%s' is missing or no number", meta_key[m]);
+	return 0;
+}
+
+/* The position of the file, in this run's steps. */
+static int
+position(struct train *t, const struct weights *f, uint64_t *step)
+{
+	const char *batch = weights_get(f, meta_key[M_BATCH]);
+	uint64_t epoch, at, seed, n;
+	struct buf mine = { 0 };
+	int e;
+
+	if ((e = whole(f, M_EPOCH, &epoch)) < 0 || (e = whole(f, M_BATCH_AT, &at)) < 0 ||
+	    (e = whole(f, M_SEED, &seed)) < 0 || (e = whole(f, M_PIECES, &n)) < 0 ||
+	    (e = put_batch(t, &mine)) < 0)
+		return e;
+	if (at > 0 && (n != pieces(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
+		e = err_fail(ERR_ARG, "stopped within an epoch of %" PRIu64 " pieces of %.64s"
+		    " a step: go on with the same", n, batch != NULL ? batch : "?");
+	buf_free(&mine);
+	if (e < 0)
+		return e;
+	if (seed != t->o->seed)
+		return err_fail(ERR_ARG, "was saved with --seed %" PRIu64, seed);
+	if (epoch > UINT32_MAX || at >= t->steps)
+		return err_fail(ERR_FORMAT, "epoch %" PRIu64 ", step %" PRIu64 " is not in this data", epoch, at);
+	if (at > 0 && ((e = fraction(f, M_LOSS, &t->epoch.loss)) < 0 ||
+	    (e = fraction(f, M_CORRECT, &t->epoch.correct)) < 0 ||
+	    (e = fraction(f, M_TOP5, &t->epoch.top5)) < 0 ||
+	    (e = fraction(f, M_SAMPLES, &t->epoch.samples)) < 0))
+		return e;
+	/* Of a run that validated nothing, or of an older tally, nothing is known. */
+	if (weights_get(f, meta_key[M_BEST_EPOCH]) != NULL &&
+	    ((e = whole(f, M_BEST_EPOCH, &t->best_epoch)) < 0 || (e = fraction(f, M_BEST, &t->best)) < 0))
+		return e;
+	*step = epoch * t->steps + at;
+	return 0;
+}
+
+/* The first batch of the first epoch is the same for any number of workers. */
+static int
+whiten(struct train *t)
+{
+	const struct batch *b;
+	struct samples s;
+	uint8_t *pixel;
+	size_t numbers;
+	float *x;
+	int e;
+
+	if (t->stream)
+		return err_fail(ERR_ARG, "%s: a pipe's first batch comes once, and this net's first weights need it too",
+		    t->o->data.path);
+	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
+		return e;
+	if (b->s.n == 0)
+		return 0;
+	s = b->s;
+	numbers = (size_t)s.n * s.c * s.h * s.w;
+	x = calloc(numbers, sizeof(*x));
+	pixel = calloc(numbers, 1);
+	e = x == NULL || pixel == NULL ? err_nomem() : 0;
+	if (e == 0 && s.held != NULL) {
+		samples_cut(&s, t->pictures, pixel);
+		s.held = NULL;
+		s.pixel = pixel;
+	}
+	if (e == 0) {
+		samples_f32(&s, 0, s.n, x);
+		e = whiten_weights(t->graph, x, s.n, t->w);
+	}
+	free(x);
+	free(pixel);
+	return e;
+}
+
+/* The net's own beginning, then what a file of other weights has for it. */
+static int
+begin(struct train *t)
+{
+	struct weights_taken r = { 0 };
+	int e;
+
+	if ((e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux)) < 0)
+		return e;
+	if (whiten_wanted(t->graph) && (e = whiten(t)) < 0)
+		return e;
+	if (t->o->start == NULL)
+		return 0;
+	if ((e = weights_start(t->o->start, t->o->start_rename, t->graph, t->w, t->aux, &r)) == 0)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_FROM, .batch = r.taken, .samples = r.left,
+		    .text = (const char *)r.names.p });
+	buf_free(&r.names);
+	return e;
+}
+
+/* The average goes on if it is of the kind that is asked for; one that nobody asks for is left. */
+static int
+resume_average(struct train *t, const struct weights *f, struct worker_first *first)
+{
+	enum average_kind kind = t->o->ps.hyper.average.kind;
+	const char *was = weights_get(f, meta_key[M_AVERAGE]);
+	uint64_t n = 0;
+	int e;
+
+	if (kind == AVERAGE_NONE || f->average == NULL)
+		return 0;
+	if (was == NULL || strcmp(was, average_name(kind)) != 0)
+		return err_fail(ERR_ARG, "was saved with another average, '%.32s'", was != NULL ? was : "?");
+	if ((e = whole(f, M_AVERAGED, &n)) < 0)
+		return e;
+	memcpy(t->average, f->average, (t->graph->P + t->graph->A) * sizeof(float));
+	t->averaged = first->averaged = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	first->average = t->average;
+	return 0;
+}
+
+/* In a job with a slack updates are pushes, which steps do not count. */
+static int
+resume_updates(const struct train *t, const struct weights *f, struct worker_first *first)
+{
+	uint64_t n = 0;
+	int e = 0;
+
+	if (!t->sync && weights_get(f, meta_key[M_UPDATES]) != NULL && (e = whole(f, M_UPDATES, &n)) == 0)
+		first->updates = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	return e;
+}
+
+int
+train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step)
+{
+	enum opt_rule rule = t->o->ps.hyper.rule;
+	size_t bytes = t->graph->P * opt_states(rule) * sizeof(*state);
+	struct weights f;
+	int e;
+
+	*step = 0;
+	*first = (struct worker_first){ .state = state };
+	memset(state, 0, bytes);
+	if (t->o->resume == NULL)
+		return begin(t);
+	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
+		return e;	/* the file is named */
+	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
+		e = err_fail(ERR_FORMAT, "holds the weights of another net; --start takes what fits");
+	if (e == 0 && f.state != NULL && f.rule != rule)
+		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
+	if (e == 0 && f.state == NULL)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
+		    .text = "the checkpoint has no state of the optimizer: it begins anew" });
+	if (e == 0 && (e = position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
+	    (e = resume_updates(t, &f, first)) == 0) {
+		memcpy(t->w, f.w, t->graph->P * sizeof(float));
+		memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
+		if (f.state != NULL)
+			memcpy(state, f.state, bytes);
+	}
+	weights_free(&f);
+	if (e < 0)
+		err_within("%s", t->o->resume);
+	return e;
+}

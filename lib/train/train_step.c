@@ -1,0 +1,356 @@
+/* train_step - one step: batches through the net, gradients to the servers as they are born. */
+#include "train/train_in.h"
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK	16	/* steps from one look at the weights to the next: a look takes as long as a copy of them */
+
+/* Of the trace: the layer that ran does so no more, or, node UINT32_MAX, the last of them. */
+static void
+layer(struct train *t, uint32_t node, const char *way)
+{
+	char name[GRAPH_NAME + 16];
+
+	if (t->layer_from == 0 || t->layer == node)
+		return;
+	snprintf(name, sizeof(name), "%s%s", t->graph->node[t->layer].name, way);
+	trace_span(t->trace, TRACE_LAYERS, t->layer_from, name);
+	t->layer_from = 0;
+}
+
+/* ... and that of array a runs from now on. */
+static void
+layer_begins(struct train *t, uint32_t a)
+{
+	t->layer = t->graph->w[a].node;
+	t->layer_from = trace_now(t->trace);
+}
+
+static int
+take(struct train *t, uint32_t a)
+{
+	uint64_t from = trace_now(t->trace);
+	int e;
+
+	if ((e = worker_need(t->wk, a)) < 0 || (t->step % LOOK == 0 && (e = train_check_array(t, a)) < 0) ||
+	    (e = t->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
+		return e;
+	t->loaded[a] = t->step + 1;
+	trace_span(t->trace, TRACE_STEPS, from, "pull");
+	return 0;
+}
+
+/* The plan is about to read array a: wait for this step's and load it, once a step. */
+static int
+need(void *arg, uint32_t a)
+{
+	struct train *t = arg;
+
+	if (worker_device_opt(t->wk) || t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
+		return 0;
+	return take(t, a);
+}
+
+/* The same in forward(), which tells in passing which layer runs. */
+static int
+reach(void *arg, uint32_t a)
+{
+	struct train *t = arg;
+	int e;
+
+	layer(t, t->graph->w[a].node, "");
+	e = need(t, a);
+	layer_begins(t, a);
+	return e;
+}
+
+static void
+add(float *restrict sum, const float *restrict g, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += g[i];
+}
+
+static int
+push(struct train *t, uint32_t a, const float *g)
+{
+	uint64_t from = trace_now(t->trace);
+	int e = worker_push(t->wk, a, g);
+
+	trace_span(t->trace, TRACE_STEPS, from, "push");
+	return e;
+}
+
+/* Array a's gradient is final: of the step's last piece it leaves at once. */
+static int
+born(void *arg, uint32_t a)
+{
+	struct train *t = arg;
+	const struct graph_array *r = &t->graph->w[a];
+	int e = 0;
+
+	t->layer = r->node;
+	layer(t, UINT32_MAX, " backward");
+	if (t->add)
+		add(t->sum + r->first, t->g + r->first, r->count);
+	if (t->push && !train_gradient_finite(t, a, t->add ? t->sum : t->into))
+		return ERR_FORMAT;
+	if (t->push)
+		e = push(t, a, t->add ? t->sum : t->into);
+	layer_begins(t, a);
+	return e;
+}
+
+int
+train_load_all(struct train *t)
+{
+	int e = worker_ready(t->wk);
+
+	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++)
+		e = need(t, a);
+	return e == 0 && !worker_device_opt(t->wk) ? t->engine->load_aux(t->plan, t->aux) : e;
+}
+
+/* What this worker has leaves now: its last piece is empty, or it was not to leave before all of it was looked at. */
+static int
+push_all(struct train *t)
+{
+	for (uint32_t a = 0; a < t->graph->nw; a++) {
+		int e = t->graph->w[a].frozen ? 0 : push(t, a, t->sum);
+
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+/* The number of the first sample of this worker's k-th piece among all of a step; the last step's may have gaps. */
+static uint64_t
+first_sample(const struct train *t, uint32_t k)
+{
+	uint64_t piece = (uint64_t)t->o->ps.rank * t->o->accumulate + k, first = 0;
+
+	if (t->sizes == NULL)
+		return piece * t->o->data.batch;
+	for (uint64_t i = 0; i < piece; i++)
+		first += t->sizes[i];
+	return first;
+}
+
+/* The pushes of a step begin; the last one of an epoch may count for the mean over epochs. */
+static int
+step(struct train *t, uint32_t n)
+{
+	int e = worker_step(t->wk, n, train_lr(t, t->step));
+
+	if (e == 0 && t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&
+	    t->step / t->steps >= t->o->swa)
+		worker_mark(t->wk);
+	return e;
+}
+
+static void
+count(struct train_sums *seen, const struct engine_result *r, uint32_t n)
+{
+	seen->loss += train_loss(r->loss);
+	seen->correct += r->correct;
+	seen->top5 += r->top5;
+	seen->samples += n;
+}
+
+/*
+ * The gradient of the piece that went back last.  What may be left out has not left yet: it joins the step's when all of it
+ * is numbers.  Returns 1 when it is left out.
+ */
+static int
+judge(struct train *t, const struct batch *b, const struct engine_draw *draw)
+{
+	bool good = true;
+
+	for (uint32_t a = 0; a < t->graph->nw && good; a++)
+		good = train_gradient_finite(t, a, t->into);
+	if (!good) {
+		if (t->stats_sum == NULL)
+			memset(t->stats, 0, t->graph->A * sizeof(*t->stats));
+		return train_bad_gradient(t, b, draw);
+	}
+	if (t->into == t->g)
+		add(t->sum, t->g, t->graph->P);
+	return 0;
+}
+
+/* The batch behind this one may go to the device while gradients come. */
+static void
+ahead(struct train *t)
+{
+	const struct batch *next;
+
+	if (t->engine->ahead != NULL)
+		t->engine->ahead(t->plan, batch_peek(t->in, &next) > 0 ? &next->s : NULL);
+}
+
+/* The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be left out. */
+static int
+back(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
+{
+	const struct engine_hook hook = { .arg = t, .need = need, .born = born };
+	const bool home = worker_device_opt(t->wk), whole = t->o->skip_nan;
+	uint64_t from = trace_now(t->trace);
+	int e;
+
+	t->push = last && !whole;
+	t->add = !first && !whole;
+	t->into = first && t->sum != NULL ? t->sum : t->g;
+	t->bad_array = UINT32_MAX;
+	t->layer_from = from;
+	ahead(t);
+	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) : t->engine->backward(t->plan, t->into, t->stats, &hook);
+	if (e < 0)
+		return t->bad_array != UINT32_MAX ? train_bad_gradient(t, b, draw) : e;
+	trace_span(t->trace, TRACE_STEPS, from, "backward");
+	if (whole && (e = judge(t, b, draw)) != 0)
+		return e;
+	if (t->stats_sum != NULL && !home)
+		for (size_t i = 0; i < t->graph->A; i++)
+			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
+	return 0;
+}
+
+/* k: which of this worker's pieces it is.  Returns 1 when it is left out. */
+static int
+piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
+{
+	const struct engine_hook hook = { .arg = t, .need = reach, .born = born };
+	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
+	uint64_t from = trace_now(t->trace);
+	struct engine_result r;
+	int e;
+
+	t->layer_from = 0;
+	if ((e = t->engine->forward(t->plan, &b->s, &draw, worker_device_opt(t->wk) ? NULL : &hook, &r)) < 0)
+		return e;
+	layer(t, UINT32_MAX, "");
+	trace_span(t->trace, TRACE_STEPS, from, "forward");
+	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
+	if (first && worker_last(t->wk))
+		return ERR_STOP;
+	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
+		return e;
+	if (last && !t->o->skip_nan && (e = step(t, (uint32_t)seen->samples + b->s.n)) < 0)
+		return e;
+	if ((e = back(t, b, &draw, first, last)) == 0)
+		count(seen, &r, b->s.n);
+	return e;
+}
+
+/* The end of a step whose last piece was empty for this worker, or all of them. */
+static int
+without_last(struct train *t, uint32_t n)
+{
+	int e;
+
+	if (n == 0) {
+		if ((e = worker_ready(t->wk)) < 0)
+			return e;
+		if (worker_last(t->wk))
+			return ERR_STOP;
+	}
+	if ((e = step(t, n)) < 0)
+		return e;
+	return n > 0 && !worker_device_opt(t->wk) ? push_all(t) : 0;
+}
+
+/*
+ * Piece k of the step.  Streams do not end together: a worker whose own has ended takes part with empty pieces until no
+ * worker has a record left, which all of them learn before each step.
+ */
+static int
+next(struct train *t, uint32_t k, const struct batch **b)
+{
+	static const struct batch none;
+	uint64_t from = trace_now(t->trace);
+	int e = batch_next(t->in, b), sum;
+	double have = e > 0;
+
+	trace_span(t->trace, TRACE_STEPS, from, "wait for batch");
+	if (e < 0 || !t->stream || !t->sync || t->o->ps.nworkers == 1)
+		return e;
+	if (k == 0 && (sum = worker_sum(t->wk, &have, 1)) < 0)
+		return sum;
+	if (e == 0)
+		*b = &none;
+	return k > 0 || have > 0;
+}
+
+int
+train_start(struct train *t, uint64_t epoch)
+{
+	if (t->engine->ahead != NULL)
+		t->engine->ahead(t->plan, NULL);
+	return batch_start(t->in, epoch, t->step % t->steps);
+}
+
+static void
+device_did(void *trace, const char *row, const char *name, uint64_t from, uint64_t to)
+{
+	trace_device(trace, row, name, from, to);
+}
+
+/* From now on the device tells the trace what it does, or no more. */
+static int
+watch(struct train *t, bool on)
+{
+	const struct engine_watch how = { t->trace, device_did };
+
+	if (on == t->watched || t->engine->watch == NULL)
+		return 0;
+	t->watched = on;
+	return t->engine->watch(t->plan, on ? &how : NULL);
+}
+
+int
+train_step(struct train *t, struct train_sums *seen)
+{
+	const struct batch *b;
+	uint32_t k, all = t->o->accumulate;
+	bool pushed = false;
+	float *stats = t->stats_sum != NULL ? t->stats_sum : t->stats;
+	uint64_t from, began;
+	char name[32];
+	int e;
+
+	trace_step(t->trace, t->step);
+	if ((e = watch(t, trace_now(t->trace) > 0)) < 0)
+		return e;
+	began = trace_now(t->trace);
+	*seen = (struct train_sums){ 0 };
+	if (t->stats_sum != NULL)
+		memset(t->stats_sum, 0, t->graph->A * sizeof(float));
+	for (k = 0; k < all; k++) {
+		if ((e = next(t, k, &b)) <= 0)
+			return e;
+		if (b->bad > 0)
+			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
+		if (b->s.n == 0)
+			continue;
+		if ((e = piece(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)
+			return e;
+		pushed = e == 0 && t->push;
+	}
+	if (!pushed && (e = without_last(t, (uint32_t)seen->samples)) < 0)
+		return e;
+	if (t->stats_sum != NULL && seen->samples > 0)
+		for (size_t i = 0; i < t->graph->A; i++)
+			t->stats_sum[i] /= (float)seen->samples;
+	from = trace_now(t->trace);
+	if ((e = worker_finish(t->wk, stats)) < 0)
+		return e;
+	trace_span(t->trace, TRACE_STEPS, from, "statistics");
+	t->step++;
+	snprintf(name, sizeof(name), "step %" PRIu64, t->step);
+	trace_span(t->trace, TRACE_STEPS, began, name);
+	return 1;
+}

@@ -1,0 +1,395 @@
+/* dataset_server_test - records over loopback: many readers at once, a slow one, one who asks for
+ * nonsense, strangers, a holder that dies. */
+#include "made.h"
+#include "tap.h"
+
+#include "base/clk.h"
+#include "base/rng.h"
+#include "wire/addr.h"
+#include "wire/conn.h"
+#include "record/recid.h"
+#include "dataset/dataset_msg.h"
+#include "dataset/dataset_client.h"
+#include "dataset/dataset_server.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define COUNT	400
+#define READERS	8
+#define READS	1000
+#define CROWD	((int)DATASET_SERVER_STRANGERS + 5)
+
+static const uint8_t key[CONN_KEY] = { 1, 2, 3 }, other[CONN_KEY] = { 3, 2, 1 };
+
+struct holder {
+	pthread_t	 thread;
+	struct made	 made;
+	struct dataset_server_opt o;
+	struct dataset_server_sums sums;
+	char		 where[ADDR_TEXT], said[400];
+	int		 told[2], err;
+};
+
+static void
+listening(void *arg, const char *where)
+{
+	struct holder *h = arg;
+
+	snprintf(h->where, sizeof(h->where), "%s", where);
+	(void)!write(h->told[1], "!", 1);
+}
+
+static void
+said(void *arg, const char *line)
+{
+	struct holder *h = arg;
+
+	snprintf(h->said, sizeof(h->said), "%s", line);
+}
+
+static void *
+hold(void *arg)
+{
+	struct holder *h = arg;
+
+	h->err = dataset_server_run(&h->o, &h->sums);
+	(void)!write(h->told[1], "!", 1);
+	return NULL;
+}
+
+static void
+start(struct holder *h, const char *at, uint8_t salt)
+{
+	char c;
+
+	*h = (struct holder){ .made = made_recs(COUNT) };
+	h->made.salt = salt;
+	h->o = (struct dataset_server_opt){ .listen = at, .recs = &h->made.recs, .key = key, .stop_fd = eventfd(0, EFD_CLOEXEC),
+	    .listening = listening, .say = said, .arg = h };
+	(void)!pipe(h->told);
+	pthread_create(&h->thread, NULL, hold, h);
+	(void)!read(h->told[0], &c, 1);
+}
+
+static void
+stop(struct holder *h)
+{
+	uint64_t one = 1;
+
+	(void)!write(h->o.stop_fd, &one, sizeof(one));
+	pthread_join(h->thread, NULL);
+	close(h->o.stop_fd);
+	close(h->told[0]);
+	close(h->told[1]);
+}
+
+static int
+open_at(const char *at, struct recs **r)
+{
+	return dataset_client_open(r, &(struct dataset_client_opt){ .addr = at, .key = key, .patience_s = 20, .memory = 400000 });
+}
+
+struct reader {
+	pthread_t	 thread;
+	const struct recs *recs;
+	uint64_t	 seed;
+	unsigned	 right;
+};
+
+static bool
+read_right(const struct recs *r, uint64_t i, struct buf *room, uint8_t salt)
+{
+	const uint8_t *data;
+	size_t n;
+	int e = r->read(r, i, room, &data, &n);
+
+	return made_fails(i) ? e == ERR_FORMAT : e == 0 && made_is(i, data, n, salt);
+}
+
+static void *
+read_many(void *arg)
+{
+	struct reader *t = arg;
+	struct rng want = rng_start(t->seed, 0, 0), get = want;
+	struct buf room = { 0 };
+
+	for (int i = 0; i < READS; i++) {
+		if (t->seed % 2 == 0)
+			t->recs->want(t->recs, rng_below(&want, COUNT));
+		if (i >= 20 || t->seed % 2 == 1)
+			t->right += read_right(t->recs, rng_below(&get, COUNT), &room, 0);
+	}
+	buf_free(&room);
+	return NULL;
+}
+
+/* Threads of one connection and connections of their own. */
+static void
+test_many(void)
+{
+	struct reader t[READERS];
+	struct recs *r[READERS / 2];
+	unsigned right = 0;
+	struct holder h;
+
+	start(&h, "127.0.0.1:0", 0);
+	for (int i = 0; i < READERS / 2; i++)
+		is(open_at(h.where, &r[i]), 0, "reader %d is let in", i);
+	is(r[0]->count, COUNT, "the holder says how many records there are");
+	for (int i = 0; i < READERS; i++) {
+		t[i] = (struct reader){ .recs = r[i / 2], .seed = (uint64_t)i };
+		pthread_create(&t[i].thread, NULL, read_many, &t[i]);
+	}
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(t[i].thread, NULL);
+		right += t[i].right;
+	}
+	is(right, READERS * READS - READERS / 2 * 20, "every record read is the one that is there");
+	for (int i = 0; i < READERS / 2; i++)
+		r[i]->close(r[i]);
+	stop(&h);
+	is(h.err, ERR_STOP, "the holder is stopped");
+	is(h.sums.readers, READERS / 2, "it has counted its readers");
+	ok(h.made.wants >= h.sums.records, "it hands on what is wanted");
+}
+
+static void
+test_id(void)
+{
+	struct made a = made_recs(COUNT), b = made_recs(COUNT), c = made_recs(COUNT - 1);
+	uint64_t of_a, of_b, of_c, afar;
+	struct holder h;
+	struct recs *r;
+
+	b.salt = 1;
+	recid_of(&a.recs, &of_a);
+	recid_of(&b.recs, &of_b);
+	recid_of(&c.recs, &of_c);
+	ok(of_a != of_b && of_a != of_c, "other records have another id");
+	ok(a.reads <= RECID_LOOKS, "few are looked at");
+	start(&h, "127.0.0.1:0", 0);
+	open_at(h.where, &r);
+	is(r->id, of_a, "the holder tells the id");
+	r->id = 0;
+	is(recid_of(r, &afar), 0, "it can be made from afar");
+	is(afar, of_a, "... and is the same");
+	r->close(r);
+	stop(&h);
+}
+
+/* Many who come and say nothing: the oldest go, and who has the key is served. */
+static void
+crowd(struct holder *h)
+{
+	double begun = clk_s();
+	int fd[CROWD], gone = 0;
+	struct buf room = { 0 };
+	struct recs *r;
+
+	for (int i = 0; i < CROWD; i++)
+		addr_dial(h->where, &fd[i]);
+	is(open_at(h->where, &r), 0, "a reader among many strangers");
+	ok(read_right(r, 1, &room, 0), "... reads");
+	for (int i = 0; i < 5; i++) {
+		struct pollfd p = { .fd = fd[i], .events = POLLIN };
+
+		gone += poll(&p, 1, 20000) == 1 && read(fd[i], &(char){ 0 }, 1) <= 0;
+	}
+	ok(gone == 5 && clk_s() - begun < DATASET_SERVER_OPEN_S - 1, "... the oldest of whom had to go before their time");
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	r->close(r);
+	buf_free(&room);
+}
+
+static void
+test_strangers(void)
+{
+	struct dataset_client_opt o = { .key = other, .patience_s = 20 };
+	struct holder h;
+	struct recs *r;
+
+	start(&h, "127.0.0.1:0", 0);
+	o.addr = h.where;
+	is(dataset_client_open(&r, &o), ERR_AUTH, "who has another key gets nothing");
+	ok(strstr(err_line(), h.where) != NULL, "... and is told where: %s", err_line());
+	crowd(&h);
+	stop(&h);
+	is(h.sums.strangers, 1 + CROWD, "strangers are counted");
+	is(h.made.reads, RECID_LOOKS + 1, "... and no record is read for them");
+	o = (struct dataset_client_opt){ .addr = "nowhere", .key = key };
+	is(dataset_client_open(&r, &o), ERR_FORMAT, "no address");
+}
+
+/* A client by hand: says what it says, and gives what it is answered. */
+static uint16_t
+answer(const char *where, const struct msg *said_, unsigned n, char *why, size_t size)
+{
+	struct conn *c;
+	struct msg m = { 0 };
+	int e = conn_dial(where, key, &c);
+
+	for (unsigned i = 0; e == 0 && i < n; i++)
+		e = conn_send(c, &said_[i]);
+	for (double start = clk_s(); e == 0 && m.type != MSG_REFUSE && clk_s() - start < 20;) {
+		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
+
+		poll(&p, 1, 1000);
+		if ((e = conn_run(c)) == 0)
+			while (m.type != MSG_REFUSE && conn_next(c, &m))
+				;
+	}
+	snprintf(why, size, "%.*s", m.type == MSG_REFUSE ? (int)m.len : 0, m.type == MSG_REFUSE ? (const char *)m.payload : "");
+	conn_close(c);
+	return m.type;
+}
+
+static void
+test_nonsense(void)
+{
+	static uint8_t numbers[8 * (DATASET_MSG_ASKED + 1)];
+	const struct msg open = { .type = MSG_OPEN }, ask = { .type = MSG_ASK, .len = 8, .payload = numbers };
+	const struct msg far = { .type = MSG_ASK, .len = 8, .payload = "\x90\1\0\0\0\0\0" };
+	const struct msg most = { .type = MSG_ASK, .len = 8 * DATASET_MSG_ASKED, .payload = numbers };
+	char why[200];
+	struct holder h;
+
+	start(&h, "127.0.0.1:0", 0);
+	is(answer(h.where, (struct msg[]){ { .type = MSG_HELLO, .len = 3, .payload = "job" } }, 1, why, sizeof(why)),
+	    MSG_REFUSE, "a worker's hello is refused");
+	is_str(why, "HELLO out of place: records are given out here", "... with a reason");
+	is(answer(h.where, &ask, 1, why, sizeof(why)), MSG_REFUSE, "so is who asks first");
+	is(answer(h.where, (struct msg[]){ open, far }, 2, why, sizeof(why)), MSG_REFUSE, "... or for a record beyond the last");
+	is_str(why, "ASK for record 400 of 400", "... with a reason");
+	is(answer(h.where, (struct msg[]){ open, most, ask }, 3, why, sizeof(why)), MSG_REFUSE, "... or for too many at once");
+	stop(&h);
+}
+
+/* One who asks for all and reads nothing costs little, and holds nobody up. */
+static void
+test_slow(void)
+{
+	static uint8_t numbers[8 * DATASET_MSG_ASKED];
+	struct buf room = { 0 };
+	unsigned right = 0;
+	struct holder h;
+	struct recs *r;
+	struct conn *c;
+
+	for (uint32_t i = 0; i < DATASET_MSG_ASKED; i++)
+		le_put64(numbers + 8 * i, 357);		/* the longest, of 657,000 bytes */
+	start(&h, "127.0.0.1:0", 0);
+	conn_dial(h.where, key, &c);
+	conn_send(c, &(struct msg){ .type = MSG_OPEN });
+	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = sizeof(numbers), .payload = numbers });
+	for (double begun = clk_s(); clk_s() - begun < 20 && (!conn_open(c) || conn_queued(c) > 0);) {
+		struct pollfd p = { .fd = conn_fd(c), .events = POLLOUT | (conn_open(c) ? 0 : POLLIN) };
+
+		poll(&p, 1, 100);
+		conn_run(c);
+	}
+	open_at(h.where, &r);
+	for (uint64_t i = 0; i < COUNT; i++)
+		right += read_right(r, i, &room, 0);
+	is(right, COUNT, "beside one who reads nothing all is read");
+	r->close(r);
+	conn_close(c);
+	stop(&h);
+	/* Its socket's buffers and DATASET_SERVER_AHEAD hold a few, of some 2.7 GB that it asked for. */
+	ok(h.made.reads < COUNT + RECID_LOOKS + 40, "... which costs no more than %u reads", h.made.reads - COUNT - RECID_LOOKS);
+	buf_free(&room);
+}
+
+struct waits {
+	struct holder	*holder;
+	char		 whom[ADDR_TEXT];
+	int		 told;		/* eventfd */
+	uint8_t		 salt;		/* with which the holder comes back */
+};
+
+static void
+waiting(void *arg, const char *whom)
+{
+	struct waits *w = arg;
+	uint64_t one = 1;
+
+	snprintf(w->whom, sizeof(w->whom), "%s", whom);
+	(void)!write(w->told, &one, sizeof(one));
+}
+
+/* Once the reader has told that it waits. */
+static void *
+come_back(void *arg)
+{
+	struct waits *w = arg;
+	char at[ADDR_TEXT];
+	uint64_t n;
+
+	(void)!read(w->told, &n, sizeof(n));
+	snprintf(at, sizeof(at), "%s", w->holder->where);
+	start(w->holder, at, w->salt);
+	return NULL;
+}
+
+static void
+test_dies(void)
+{
+	struct holder h;
+	struct waits w = { .holder = &h, .told = eventfd(0, EFD_CLOEXEC) };
+	struct dataset_client_opt o = { .addr = h.where, .key = key, .patience_s = 20, .waiting = waiting, .arg = &w };
+	struct buf room = { 0 };
+	unsigned right = 0;
+	struct recs *r;
+	pthread_t t;
+
+	start(&h, "127.0.0.1:0", 0);
+	is(dataset_client_open(&r, &o), 0, "a reader");
+	for (uint64_t i = 0; i < COUNT; i++) {
+		if (i == 100) {
+			stop(&h);
+			pthread_create(&t, NULL, come_back, &w);
+		}
+		right += read_right(r, i, &room, 0);
+	}
+	pthread_join(t, NULL);
+	is(right, COUNT, "... reads on when its holder died and came back");
+	ok(strstr(w.whom, "the records of 127.0.0.1:") == w.whom, "... and told for whom it waited: %s", w.whom);
+	r->close(r);
+
+	w.salt = 9;
+	is(dataset_client_open(&r, &o), 0, "another");
+	stop(&h);
+	pthread_create(&t, NULL, come_back, &w);
+	ok(!read_right(r, 1, &room, 0) && strstr(err_line(), "other records") != NULL, "... does not believe other records: %s",
+	    err_line());
+	pthread_join(t, NULL);
+	r->close(r);
+
+	o.patience_s = 0.5;
+	is(dataset_client_open(&r, &o), 0, "one of little patience");
+	stop(&h);
+	r->want(r, 5);
+	is(r->read(r, 6, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER, "... gives up");
+	ok(strstr(err_line(), h.where) != NULL, "... and says on whom: %s", err_line());
+	is(r->read(r, 7, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER, "... for good");
+	r->close(r);
+	buf_free(&room);
+	close(w.told);
+}
+
+int
+main(void)
+{
+	test_many();
+	test_id();
+	test_strangers();
+	test_nonsense();
+	test_slow();
+	test_dies();
+	return done();
+}

@@ -1,0 +1,214 @@
+/* lockfile_test - of many processes one makes the file and the others wait, also when the maker is killed, fails, or is silent. */
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/lockfile.h"
+#include "pics.h"
+#include "tap.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+
+#define MANY 6
+
+static const char *path, *notes;
+
+/* Appends a word to the notes, whole. */
+static void
+note(const char *word)
+{
+	int fd = open(notes, O_WRONLY | O_APPEND | O_CREAT, 0600);
+
+	(void)!write(fd, word, strlen(word));
+	close(fd);
+}
+
+static const char *
+noted(void)
+{
+	static char text[400];
+	struct buf b = { 0 };
+
+	text[0] = 0;
+	if (io_slurp(notes, sizeof(text) - 1, &b) == 0)
+		snprintf(text, sizeof(text), "%.*s", (int)b.n, (const char *)b.p);
+	buf_free(&b);
+	return text;
+}
+
+/* Who is waited for; the file is there then. */
+static void
+tell(void *arg, const char *whom)
+{
+	snprintf(arg, LOCKFILE_NAME, "%s", whom);
+	pics_write(path, "made", 4);
+}
+
+/* A process that does it: 0 made it, 1 found it, 2 otherwise.  Before it makes it, it tells who it is and waits for word. */
+static void
+process(int told, int go)
+{
+	pid_t me = getpid();
+	struct lockfile *o;
+	char c;
+	int e = lockfile_acquire(&o, path, 0, NULL, NULL);
+
+	if (e == 0) {
+		note("m");
+		(void)!write(told, &me, sizeof(me));
+		(void)!read(go, &c, 1);
+		pics_write(path, "made", 4);
+		lockfile_release(o);
+	}
+	_exit(e < 0 ? 2 : e);
+}
+
+struct makers {
+	pid_t	pid[MANY];
+	int	told[2], go[2];
+};
+
+static void
+start(struct makers *m)
+{
+	unlink(path);
+	unlink(notes);
+	(void)!pipe(m->told);
+	(void)!pipe(m->go);
+	fflush(stdout);
+	for (int i = 0; i < MANY; i++)
+		if ((m->pid[i] = fork()) == 0)
+			process(m->told[1], m->go[0]);
+}
+
+/* Who holds the lock now. */
+static pid_t
+holder(struct makers *m)
+{
+	pid_t pid = 0;
+
+	(void)!read(m->told[0], &pid, sizeof(pid));
+	return pid;
+}
+
+/* Waits for all; how many ended by 0, 1 and otherwise. */
+static void
+end(struct makers *m, int by[3])
+{
+	int status;
+
+	by[0] = by[1] = by[2] = 0;
+	for (int i = 0; i < MANY; i++) {
+		if (m->pid[i] == 0)
+			continue;
+		waitpid(m->pid[i], &status, 0);
+		by[WIFEXITED(status) && WEXITSTATUS(status) < 2 ? WEXITSTATUS(status) : 2]++;
+	}
+	for (int i = 0; i < 2; i++) {
+		close(m->told[i]);
+		close(m->go[i]);
+	}
+}
+
+static bool
+locked(const char *ending)
+{
+	char name[300];
+
+	snprintf(name, sizeof(name), "%s.lock%s", path, ending);
+	return access(name, F_OK) == 0;
+}
+
+static void
+test_many(void)
+{
+	struct makers m;
+	int by[3];
+
+	start(&m);
+	holder(&m);
+	ok(locked(""), "the one who makes it holds the lock");
+	(void)!write(m.go[1], "!", 1);
+	end(&m, by);
+	is(by[0], 1, "one makes it");
+	is(by[1], MANY - 1, "the others find it");
+	is_str(noted(), "m", "it was made once");
+	ok(!locked(""), "no lock is left");
+}
+
+static void
+test_killed(void)
+{
+	double begun = clk_s();
+	struct makers m;
+	pid_t first;
+	int by[3];
+
+	start(&m);
+	first = holder(&m);
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	for (int i = 0; i < MANY; i++)
+		if (m.pid[i] == first)
+			m.pid[i] = 0;
+	ok(holder(&m) != first && locked(".1"), "when it is killed, another takes over");
+	ok(clk_s() - begun < LOCKFILE_SILENT_S / 2, "... before the lock is silent for long");
+	(void)!write(m.go[1], "!", 1);
+	end(&m, by);
+	is(by[0], 1, "... and makes it");
+	is(by[1], MANY - 2, "the others find it");
+	is_str(noted(), "mm", "two began");
+	ok(!locked("") && !locked(".1"), "no lock is left");
+}
+
+static void
+test_fails(void)
+{
+	struct lockfile *o;
+
+	unlink(path);
+	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "one begins");
+	lockfile_release(o);
+	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "when it gives up, the next begins");
+	pics_write(path, "made", 4);
+	lockfile_release(o);
+	is(lockfile_acquire(&o, path, 0, NULL, NULL), 1, "what is there is there");
+	is(lockfile_acquire(&o, pics_path("no/such/place"), 0, NULL, NULL), ERR_SYS, "nowhere to make it");
+	ok(strstr(err_line(), "no/such/place") != NULL, "... by name: %s", err_line());
+}
+
+/* A lock of another host's process. */
+static void
+test_elsewhere(void)
+{
+	char name[300], whom[LOCKFILE_NAME] = "";
+	struct lockfile *o;
+
+	unlink(path);
+	snprintf(name, sizeof(name), "%s.lock", path);
+	pics_write(name, "elsewhere 17\n", 13);
+	is(lockfile_acquire(&o, path, 0, tell, whom), 1, "what another host makes is waited for");
+	is_str(whom, "process 17 on elsewhere", "... and told who makes it");
+	unlink(path);
+	is(lockfile_acquire(&o, path, 0.3, NULL, NULL), 0, "one that is silent for long is taken for dead");
+	ok(locked(".1"), "... and its lock is left alone");
+	lockfile_release(o);
+	ok(!locked("") && !locked(".1"), "... up to the end");
+}
+
+int
+main(void)
+{
+	static char made[300], words[300];
+
+	snprintf(made, sizeof(made), "%s", pics_path("once.bin"));
+	snprintf(words, sizeof(words), "%s", pics_path("notes"));
+	path = made;
+	notes = words;
+	test_many();
+	test_killed();
+	test_fails();
+	test_elsewhere();
+	pics_clean();
+	return done();
+}

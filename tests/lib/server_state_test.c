@@ -1,0 +1,306 @@
+/* server_state_test - what a server's brain answers, what it refuses, and that neither changes more than it says. */
+#include "tap.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "ps/stale.h"
+#include "ps/hello.h"
+#include "ps/norms.h"
+#include "ps/server/server_state.h"
+
+#include <stdlib.h>
+
+#define MOST 64
+
+static struct msg out[MOST];		/* emitted since clear() */
+static float	  payload[MOST][32];
+static uint32_t	  to[MOST], n;
+
+static void
+emit(void *arg, uint32_t worker, const struct msg *m)
+{
+	(void)arg;
+	to[n] = worker;
+	out[n] = *m;
+	if (m->len > 0 && m->len <= sizeof(payload[n]))
+		memcpy(payload[n], m->payload, m->len);
+	n++;
+}
+
+static struct graph *
+net(void)
+{
+	struct graph *g = graph_new(1, 2, 3);
+	uint32_t at = 0;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 2 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	return g;
+}
+
+static int
+hello(struct server_state *s, uint32_t w, uint64_t incarnation, const char *tally, uint32_t slack)
+{
+	struct graph *g = net();
+	struct hello h = { .version = MSG_VERSION, .nworkers = 2, .nservers = 1, .slack = slack, .slice = 32,
+	    .hash = graph_hash(g) };
+	struct buf b = { 0 };
+	struct msg m = { .type = MSG_HELLO, .worker = w, .incarnation = incarnation };
+	int e;
+
+	snprintf(h.tally, sizeof(h.tally), "%s", tally);
+	hello_text(&h, g, &b);
+	m.len = (uint32_t)b.n;
+	m.payload = b.p;
+	n = 0;
+	e = server_state_take(s, &m);
+	buf_free(&b);
+	graph_free(g);
+	return e;
+}
+
+static int
+tell(struct server_state *s, struct msg m)
+{
+	n = 0;
+	return server_state_take(s, &m);
+}
+
+/* Slice 0 has 8 weights, slice 1 has 4. */
+static struct msg
+push(uint32_t w, uint64_t step, uint32_t slice, const float *g)
+{
+	return (struct msg){ .type = MSG_PUSH, .incarnation = 1, .worker = w, .step = step, .slice = slice, .samples = 2,
+	    .rate = 0.5f, .len = slice == 0 ? 32 : 16, .payload = g };
+}
+
+static struct server_state *
+begun(uint32_t slack)
+{
+	struct server_state_opt o = { .nworkers = 2, .nservers = 1, .emit = emit };
+	static const float zero[8];
+	struct server_state *s;
+
+	server_state_new(&o, &s);
+	hello(s, 0, 1, TALLY_VERSION, slack);
+	hello(s, 1, 1, TALLY_VERSION, slack);
+	for (uint32_t i = 0; i < 2; i++)
+		tell(s, (struct msg){ .type = MSG_INIT, .incarnation = 1, .slice = i, .len = i == 0 ? 32 : 16,
+		    .payload = zero });
+	return s;
+}
+
+static void
+test_hello(void)
+{
+	struct server_state_opt o = { .nworkers = 2, .nservers = 1, .emit = emit };
+	struct server_state *s;
+
+	is(server_state_new(&(struct server_state_opt){ .nworkers = 0, .nservers = 1 }, &s), ERR_LIMIT, "no workers");
+	is(server_state_new(&(struct server_state_opt){ .nworkers = 1, .nservers = 2, .index = 2 }, &s), ERR_LIMIT, "no such server");
+	is(server_state_new(&o, &s), 0, "a server");
+	ok(server_state_plan(s) == NULL && !server_state_sync(s) && server_state_steps(s) == 0, "it knows no job");
+	is(tell(s, push(0, 0, 0, (float[8]){ 0 })), ERR_FORMAT, "nothing before a hello");
+	is_str(err_line(), "worker 0: PUSH without a hello", "... and who it was is named");
+	is(hello(s, 0, 5, "9.9", 0), ERR_ARG, "another tally");
+	ok(server_state_plan(s) == NULL, "... from which no job is learned");
+	is(hello(s, 2, 5, TALLY_VERSION, 0), ERR_ARG, "a worker too many");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "a hello");
+	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY, "is welcome, to no weights");
+	ok(server_state_sync(s) && server_state_plan(s)->n == 2, "and the job is learned");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same again");
+	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "another slack");
+	is(hello(s, 0, 4, TALLY_VERSION, 0), 0, "another incarnation takes its place");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), ERR_ARG, "... and what the older one says again comes too late");
+	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 5 }), 0, "the older's goodbye ...");
+	ok(n == 0 && !server_state_gone(s, 0), "... is not heard");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 7 }), ERR_FORMAT, "one more without a hello");
+	server_state_free(s);
+	server_state_free(NULL);
+}
+
+static void
+test_round(void)
+{
+	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, b[8] = { 1e8f, 1, 1, 1, 1, 1, 1, 1 };
+	struct server_state *s = begun(STALE_SYNC);
+	struct msg m;
+
+	is(tell(s, push(1, 0, 0, b)), 0, "rank 1's push");
+	is(n, 0, "... is held");
+	is(tell(s, push(1, 0, 0, b)), 0, "... and changes nothing when it comes again");
+	is(tell(s, push(1, 1, 0, b)), ERR_FORMAT, "... nor may the next one come before the step is closed");
+	is(tell(s, push(0, 0, 0, a)), 0, "rank 0's");
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && to[0] == 0 && to[1] == 1 && out[1].step == 1, "closes the step for both");
+	ok(payload[1][1] == -0.5f * 3 / 4, "w = - rate * sum / samples");
+	is(server_state_steps(s), 0, "slice 1 is still at step 0");
+	is(tell(s, push(0, 0, 0, a)), 0, "a push of a closed step");
+	ok(n == 1 && out[0].step == 1, "is answered again");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .worker = 1, .step = 0 }), 0, "a pull of the step before");
+	ok(n == 1 && out[0].step == 0 && payload[0][1] == 0, "gives the weights as they were");
+
+	m = push(1, 0, 1, a);
+	m.samples = 0;
+	m.len = 0;
+	m.flags = MSG_EMPTY;
+	is(tell(s, m), 0, "a push without samples");
+	is(tell(s, push(0, 0, 1, a)), 0, "and one with");
+	ok(n == 2 && payload[0][0] == -0.5f / 2, "are divided by the samples there are");
+	is(server_state_steps(s), 1, "now all is at step 1");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .incarnation = 1, .slice = 1 }), 0, "state");
+	ok(n == 1 && out[0].type == MSG_STATE && out[0].len == 16, "is given");
+	server_state_free(s);
+}
+
+/* None of these may change anything: the round after them comes out as if they had not been. */
+static void
+test_wrong(void)
+{
+	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct server_state *s = begun(STALE_SYNC);
+	struct msg m;
+
+#define WRONG(change, what) do { m = push(1, 0, 0, a); change; is(tell(s, m), ERR_FORMAT, what); } while (0)
+	WRONG(m.slice = 2, "a slice beyond the last");
+	WRONG(m.slice = UINT32_MAX, "... far beyond");
+	WRONG(m.len = 28, "too short");
+	WRONG(m.len = 36, "too long");
+	WRONG(m.step = 1, "a step ahead");
+	WRONG(m.step = UINT64_MAX, "... far ahead");
+	WRONG(m.samples = 0, "no samples and a payload");
+	WRONG(m.flags = MSG_EMPTY, "samples and none");
+	WRONG(m.rate = NAN, "a rate that is none");
+	WRONG(m.type = MSG_WEIGHTS, "a server's message");
+	WRONG(m.type = MSG_INIT, "first weights of another rank");
+	WRONG((m.type = MSG_SUM, m.len = 12), "a sum of one number and a half");
+	m = push(1, 0, 0, a);
+	m.worker = 2;
+	is(tell(s, m), ERR_ARG, "a worker there is not");
+	is(tell(s, push(0, 0, 0, a)), 0, "a right one");
+	m = push(1, 0, 0, a);
+	m.rate = 0.25f;
+	is(tell(s, m), ERR_FORMAT, "another rate than the others'");
+	is(tell(s, push(1, 0, 0, a)), 0, "the same");
+	ok(n == 2 && payload[0][3] == -0.5f * 8 / 4, "and the step is what it would have been");
+	server_state_free(s);
+}
+
+static void
+test_leave(void)
+{
+	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	const double v[2] = { 1, 2 };
+	struct server_state *s = begun(STALE_SYNC);
+	struct msg m, sum = { .type = MSG_SUM, .incarnation = 1, .len = 16, .payload = v };
+
+	tell(s, push(0, 0, 0, a));
+	is(n, 0, "a worker waits");
+	is(tell(s, sum), 0, "also for a sum");
+	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 }), 0, "the other says goodbye");
+	ok(n == 3 && out[0].type == MSG_WEIGHTS && out[0].step == 1 && out[1].type == MSG_TOTAL && out[2].type == MSG_BYE,
+	    "... and nothing waits for it any more");
+	ok(!server_state_over(s), "one is still here");
+	server_state_lost(s, 0);
+	ok(server_state_over(s), "lost is gone too");
+	hello(s, 1, 2, TALLY_VERSION, STALE_SYNC);
+	ok(n == 1 && out[0].type == MSG_WELCOME && !server_state_over(s), "a worker that left may come back");
+	m = push(1, 1, 0, a);
+	m.incarnation = 2;
+	is(tell(s, m), 0, "... to the step that is open now");
+	ok(n == 1 && out[0].step == 2, "... which it closes alone");
+	server_state_free(s);
+
+	s = begun(STALE_ASYNC);
+	is(tell(s, push(0, 0, 0, a)), 0, "asynchronous: a push");
+	ok(n == 1 && to[0] == 0 && out[0].step == 1 && payload[0][0] == -0.25f, "is applied and answered alone");
+	is(tell(s, push(0, 0, 0, a)), 0, "once");
+	ok(n == 1 && payload[0][0] == -0.25f, "... and not twice");
+	is(tell(s, (struct msg){ .type = MSG_STOP, .incarnation = 1, .worker = 1 }), 0, "a stop");
+	tell(s, push(0, 1, 0, a));
+	ok(n == 1 && out[0].flags == MSG_LAST, "is told with the next answer");
+	server_state_free(s);
+}
+
+/* Server 0 of 2 with clipping by norm: it has slice 0, of 6 of 12 weights. */
+static struct server_state *
+normed(uint32_t slack, int *e)
+{
+	struct server_state_opt o = { .nworkers = 2, .nservers = 2, .emit = emit };
+	struct graph *g = net();
+	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = 2, .nservers = 2, .slice = 32,
+	    .slack = slack, .hyper = { .clip_norm = 1 }, .hash = graph_hash(g) };
+	struct buf b = { 0 };
+	struct server_state *s;
+
+	server_state_new(&o, &s);
+	hello_text(&h, g, &b);
+	for (uint32_t w = 0; w < 2; w++)
+		*e = server_state_take(s, &(struct msg){ .type = MSG_HELLO, .worker = w, .incarnation = 1, .len = (uint32_t)b.n,
+		    .payload = b.p });
+	buf_free(&b);
+	graph_free(g);
+	return s;
+}
+
+static void
+test_norms(void)
+{
+	static const float zero[6], g[6] = { 6, 0, 0, -8 };
+	struct msg total = { .type = MSG_NORMS, .incarnation = 1, .worker = 1, .len = NORM_BYTES };
+	uint8_t bytes[NORM_BYTES];
+	struct norm sum = { { 0 } }, part;
+	struct server_state *s;
+	struct msg m;
+	int e;
+
+	s = normed(1, &e);
+	is(e, ERR_ARG, "norms with a slack: %s", err_line());
+	server_state_free(s);
+	s = normed(0, &e);
+	is(e, 0, "a job that needs norms");
+	tell(s, (struct msg){ .type = MSG_INIT, .incarnation = 1, .len = 24, .payload = zero });
+	m = push(0, 0, 0, g);
+	m.len = 24;
+	is(tell(s, m), 0, "a push");
+	ok(n == 0, "... which is not all");
+	is(tell(s, total), ERR_FORMAT, "norms before the gradients: %s", err_line());
+	m.worker = 1;
+	is(tell(s, m), 0, "the other");
+	ok(n == 2 && out[0].type == MSG_NORMS && out[1].type == MSG_NORMS && to[0] != to[1] && out[0].len == NORM_BYTES,
+	    "... and its part of the norms goes to both, before any weights");
+	norm_add(&sum, (float[]){ 12, -16 }, 2);
+	norm_get(&part, (const uint8_t *)payload[0]);
+	near(norm_root(&part), 20, 0, "... the norm of the sum");
+	is(tell(s, m), 0, "the push again");
+	ok(n == 0, "... changes nothing");
+	m.step = 1;
+	is(tell(s, m), ERR_FORMAT, "none of the next step now: %s", err_line());
+	norm_add(&sum, (float[]){ 15 }, 1);	/* on the other server */
+	norm_put(&sum, bytes);
+	total.payload = bytes;
+	total.len--;
+	is(tell(s, total), ERR_FORMAT, "norms of another length");
+	total.len++;
+	is(tell(s, total), 0, "the total");
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 1, "... and the step closes");
+	near(payload[0][0], -0.5 * 3 / (25.0 / 4 + 1e-6), 1e-6, "... with the gradient cut to a norm of 1");
+	is(tell(s, total), 0, "the total from another worker");
+	ok(n == 0, "... comes too late to change anything");
+	total.step = 1;
+	is(tell(s, total), ERR_FORMAT, "the next one's comes too early");
+	server_state_free(s);
+	s = begun(STALE_SYNC);
+	is(tell(s, total), ERR_FORMAT, "where no norms are needed, none are taken");
+	server_state_free(s);
+}
+
+int
+main(void)
+{
+	test_norms();
+	test_hello();
+	test_round();
+	test_wrong();
+	test_leave();
+	return done();
+}

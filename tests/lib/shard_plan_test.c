@@ -1,0 +1,189 @@
+/* shard_plan_test - ranges of servers cover the weights once, in order, whatever their number. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "ps/shard_plan.h"
+
+/* A fully connected net with P = 6 * k + k + 2 * k + 7 * k + 7... of about any size, with batch norm. */
+static struct graph *
+net(uint32_t k)
+{
+	struct graph *g = graph_new(1, 2, 3);
+	uint32_t at = 0;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = k }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "x", .in = &at, .nin = 1, .eps = 1e-3f,
+	    .momentum = 0.9f }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "b", .in = &at, .nin = 1, .k = 7 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "y", .in = &at, .nin = 1, .eps = 1e-3f,
+	    .momentum = 0.5f }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	return g;
+}
+
+static bool
+covers(const struct shard_plan *p, size_t P, size_t A, uint32_t S, uint32_t bytes)
+{
+	size_t at = 0;
+	uint32_t owner = 0, i;
+
+	for (i = 0; i < p->nweights; i++) {
+		const struct shard_plan_slice *s = &p->slice[i];
+
+		if (s->kind != SHARD_PLAN_WEIGHTS || s->first != at || s->count * 4 > bytes || s->owner < owner ||
+		    s->owner > owner + 1)
+			return false;
+		/* Between ceil(P*s/S) and ceil(P*(s+1)/S). */
+		if (s->count > 0 && (s->first * S < P * s->owner ||
+		    (s->first + s->count - 1) * S >= P * (s->owner + 1)))
+			return false;
+		owner = s->owner;
+		at += s->count;
+	}
+	if (at != P || owner != S - 1 || p->slice[0].owner != 0 || p->slice[0].count == 0)
+		return false;
+	for (at = 0; i < p->n; i++) {
+		if (p->slice[i].kind != SHARD_PLAN_AUX || p->slice[i].owner != 0 || p->slice[i].first != at)
+			return false;
+		at += p->slice[i].count;
+	}
+	return at == A;
+}
+
+static bool
+over_agrees(const struct shard_plan *p, const struct graph *g)
+{
+	for (uint32_t a = 0; a < g->nw; a++) {
+		size_t first = g->w[a].first, end = first + g->w[a].count;
+		uint32_t from, to;
+
+		shard_plan_over(p, first, end - first, &from, &to);
+		for (uint32_t i = 0; i < p->nweights; i++) {
+			const struct shard_plan_slice *s = &p->slice[i];
+			bool shares = s->count > 0 && s->first < end && s->first + s->count > first;
+
+			if (shares && !(i >= from && i < to))
+				return false;
+			if (s->count > 0 && !shares && i >= from && i < to)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* With OPT_WHOLE: each matrix but the last is a slice, and no array is cut by servers. */
+static bool
+whole(const struct shard_plan *p, const struct graph *g, uint32_t S, uint32_t bytes)
+{
+	size_t at = 0;
+	uint32_t owner = 0, last = 0;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		last = g->w[a].ndim > 1 ? a : last;
+	for (uint32_t i = 0; i < p->nweights; i++) {
+		const struct shard_plan_slice *s = &p->slice[i];
+
+		if (s->first != at || s->owner < owner || s->owner > owner + 1 || (s->rows == 0 && s->count * 4 > bytes))
+			return false;
+		owner = s->owner;
+		at += s->count;
+	}
+	if (at != g->P || owner != S - 1 || p->slice[0].owner != 0 || p->slice[0].count == 0)
+		return false;
+	for (uint32_t a = 0; a < g->nw; a++) {
+		uint32_t from, to;
+
+		shard_plan_over(p, g->w[a].first, g->w[a].count, &from, &to);
+		for (uint32_t i = from; i < to; i++)
+			if (p->slice[i].owner != p->slice[from].owner ||
+			    p->slice[i].rows != (g->w[a].ndim > 1 && a != last ? g->w[a].dim[0] : 0))
+				return false;
+		if (g->w[a].ndim > 1 && a != last && (to != from + 1 || p->slice[from].count != g->w[a].count))
+			return false;
+	}
+	return true;
+}
+
+static void
+matrices(void)
+{
+	const struct opt_hyper muon = { .rule = OPT_MUON }, lars = { .rule = OPT_LARS };
+	struct graph *g = graph_new(3, 64, 64);
+	unsigned good = 0, all = 0;
+	uint32_t at = 0;
+	struct shard_plan *p;
+
+	for (uint32_t k = 1; k < 40; k += 3)
+		for (uint32_t S = 1; S < 90; S += 4)
+			for (uint32_t bytes = 4; bytes <= 4096; bytes *= 4, all++) {
+				struct graph *h = net(k);
+
+				if (shard_plan_new(h, S, bytes, "", &muon, &p) == 0)
+					good += whole(p, h, S, bytes) && over_agrees(p, h);
+				shard_plan_free(p);
+				graph_free(h);
+			}
+	is(good, all, "matrices are whole where the optimizer needs it, more servers than arrays included");
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "large", .in = &at, .nin = 1, .k = 342 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "head", .in = &at, .nin = 1, .k = 342 }, &at);
+	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "", &muon, &p), ERR_LIMIT, "a matrix too large for a message: %s", err_line());
+	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "", &lars, &p), 0, "no matter without");
+	is(p->npace, g->nw, "lars tells arrays apart");
+	shard_plan_free(p);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	uint32_t paced = 0;
+	unsigned good = 0, agree = 0, all = 0;
+	struct graph *g;
+	struct shard_plan *p;
+
+	for (uint32_t k = 1; k < 40; k += 3)
+		for (uint32_t S = 1; S < 90; S += 4)
+			for (uint32_t bytes = 4; bytes <= 4096; bytes *= 4, all++) {
+				g = net(k);
+				if (shard_plan_new(g, S, bytes, "", NULL, &p) == 0) {
+					good += covers(p, g->P, g->A, S, bytes);
+					agree += over_agrees(p, g);
+				}
+				shard_plan_free(p);
+				graph_free(g);
+			}
+	is(good, all, "slices cover w and aux once, in the order of servers, more servers than weights included");
+	is(agree, all, "shard_plan_over gives the slices that share floats with an array");
+
+	g = net(5);
+	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "", NULL, &p), 0, "a plan");
+	is(p->n, 3, "two slices of weights, one of statistics");
+	is(p->nfold, g->naux, "a fold for each statistic");
+	near(p->fold[0].momentum, 0.9, 1e-6, "... with its node's momentum");
+	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "... each");
+	is(p->npace, 1, "one pace for all weights");
+	shard_plan_free(p);
+	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "wd:*_gamma=0;lr:*=0.5;lr:*_gamma=4", NULL, &p), 0, "multipliers: %s", err_line());
+	for (uint32_t i = 0; i < p->npace; i++)
+		for (uint32_t a = 0; a < g->nw; a++)
+			if (g->w[a].first >= p->pace[i].first && g->w[a].first < p->pace[i].first + p->pace[i].count) {
+				bool gamma = strstr(g->w[a].name, "_gamma") != NULL;
+
+				paced += p->pace[i].lr == (gamma ? 2.0f : 0.5f) && p->pace[i].wd == (gamma ? 0.0f : 1.0f);
+			}
+	is(paced, g->nw, "each array has its own");
+	shard_plan_free(p);
+	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "lr:none=2", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "lr:*", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "wd:*=-1", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "xx:*=1", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 0, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "no servers");
+	is(shard_plan_new(g, SHARD_PLAN_SERVERS + 1, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "too many servers");
+	is(shard_plan_new(g, 1, 3, "", NULL, &p), ERR_LIMIT, "slices of less than a float");
+	is(shard_plan_new(g, 1, SHARD_PLAN_MOST + 1, "", NULL, &p), ERR_LIMIT, "slices that fit no message");
+	ok(p == NULL, "nothing is given then");
+	shard_plan_free(NULL);
+	graph_free(g);
+	matrices();
+	return done();
+}

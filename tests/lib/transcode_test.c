@@ -1,0 +1,315 @@
+/* transcode_test - what becomes of pictures when they are packed: kept, turned, resized, cut, recoloured, encoded anew, refused. */
+#include "base/err.h"
+#include "image/transcode.h"
+#include "image/orient.h"
+#include "photo.h"
+#include "tap.h"
+
+static struct img_codec *codec;
+
+/* Converts, and lends the result's bytes until the next call with the same options. */
+static int
+convert(const struct transcode_opt *opt, const struct buf *in, struct buf *out)
+{
+	const uint8_t *p;
+	struct transcode *k;
+	size_t n;
+	int e;
+
+	out->n = 0;
+	if ((e = transcode_new(&k, opt)) < 0)
+		return e;
+	if ((e = transcode_encoded(k, in->p, in->n, &p, &n)) == 0)
+		e = p == in->p ? 1 : buf_put(out, p, n);
+	transcode_free(k);
+	return e;
+}
+
+static struct img
+decoded(const struct buf *b, uint32_t c)
+{
+	struct img out = { 0 };
+
+	if (img_decode(codec, b->p, b->n, c, &out) < 0)
+		printf("# %s\n", err_line());
+	return out;
+}
+
+static enum img_format
+format_of(const struct buf *b)
+{
+	struct img_head h;
+
+	return img_head(codec, b->p, b->n, &h) == 0 ? h.format : (enum img_format)-1;
+}
+
+static void
+test_kept(void)
+{
+	struct img im = photo_new(3, 31, 45), grey = photo_new(1, 31, 45), got, was;
+	struct buf b = { 0 }, out = { 0 };
+	struct transcode_opt square = { .crop = true }, colour = { .color = TRANSCODE_COLOR };
+
+	photo_jpeg(&im, TJSAMP_422, 90, 0, &b);
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a JPEG keeps its bytes");
+	is(convert(&(struct transcode_opt){ .resize = 31, .inter = RESIZE_CUBIC }, &b, &out), 1, "when it has the size wanted, too");
+	is(convert(&(struct transcode_opt){ .encoding = TRANSCODE_JPEG, .color = TRANSCODE_COLOR }, &b, &out), 1, "the colour and format");
+	is(convert(&square, &b, &out), 0, "but it is no square");
+	b.n = 0;
+	photo_jpeg(&im, TJSAMP_444, 90, TJFLAG_PROGRESSIVE, &b);
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a progressive one");
+	b.n = 0;
+	photo_jpeg(&grey, 0, 90, 0, &b);
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a grey one");
+	is(convert(&colour, &b, &out), 0, "colour is wanted");
+	is(decoded(&out, 0).c, 3, "and stored");
+	got = decoded(&b, 1);
+	was = photo_copy(&got);
+	got = decoded(&out, 1);
+	ok(photo_psnr(&got, &was) > 42, "the same luma (%.1f dB)", photo_psnr(&got, &was));
+	photo_drop(&was);
+	b.n = 0;
+	photo_jpeg(&im, TJSAMP_444, 95, 0, &b);
+	is(convert(&(struct transcode_opt){ .color = TRANSCODE_GREY }, &b, &out), 0, "grey is wanted");
+	is(decoded(&out, 0).c, 1, "and stored");
+	for (unsigned interlace = 0; interlace < 2; interlace++) {
+		b.n = 0;
+		photo_png(&im, 2, 8, interlace, &b);
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a PNG keeps its bytes");
+	}
+	photo_drop(&im);
+	photo_drop(&grey);
+	buf_free(&b);
+	buf_free(&out);
+}
+
+/* Sizes of whole codes' blocks, which move without loss, and others. */
+static void
+test_turns(uint32_t h, uint32_t w, int sampling, double bound)
+{
+	struct img im = photo_new(3, h, w), stored, want, got;
+	struct buf b = { 0 }, out = { 0 }, again = { 0 };
+	uint8_t *p = malloc((size_t)3 * h * w);
+
+	for (unsigned turn = 1; turn <= 8; turn++) {
+		struct img_head head;
+
+		b.n = 0;
+		photo_jpeg(&im, sampling, 95, 0, &b);
+		photo_orient(&b, turn, turn % 2);
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), turn == 1, "orientation %u of %ux%u", turn, w, h);
+		if (turn == 1)
+			continue;
+		stored = decoded(&b, 3);
+		want = (struct img){ p, 3, orient_swaps(turn) ? w : h, orient_swaps(turn) ? h : w };
+		orient_pixels(turn, stored.p, h, w, 3, (size_t)w * 3, p, (size_t)want.w * 3);
+		got = decoded(&out, 3);
+		ok(photo_psnr(&got, &want) > bound, "is upright (%.1f dB)", photo_psnr(&got, &want));
+		is(img_head(codec, out.p, out.n, &head), 0, "its head is well");
+		is(head.turn, 1, "and says so");
+		is(convert(&(struct transcode_opt){ 0 }, &out, &again), 1, "it stays as it is now");
+	}
+	photo_drop(&im);
+	free(p);
+	buf_free(&b);
+	buf_free(&out);
+	buf_free(&again);
+}
+
+/* Whatever the way up, resized and cut alike. */
+static void
+test_turned_and_sized(int png)
+{
+	struct img im = photo_new(3, 121, 187), got, want = { 0 };
+	struct transcode_opt opt = { .resize = 61, .crop = true, .inter = RESIZE_CUBIC, .quality = 100 };
+	struct buf b = { 0 }, out = { 0 };
+	uint8_t *p = malloc((size_t)3 * im.h * im.w);
+
+	if (png)
+		opt.encoding = TRANSCODE_PNG;
+	for (unsigned turn = 1; turn <= 8; turn++) {
+		/* As a camera that is held so would store it: the reverse of 6 is 8, others are their own. */
+		unsigned back = turn == 6 ? 8 : turn == 8 ? 6 : turn;
+		struct img held = { p, 3, orient_swaps(back) ? im.w : im.h, orient_swaps(back) ? im.h : im.w };
+
+		orient_pixels(back, im.p, im.h, im.w, 3, (size_t)im.w * 3, p, (size_t)held.w * 3);
+		b.n = 0;
+		photo_jpeg(&held, TJSAMP_444, 100, 0, &b);
+		photo_orient(&b, turn, 0);
+		is(convert(&opt, &b, &out), 0, "orientation %u, resized and cut", turn);
+		is(format_of(&out), png ? IMG_PNG : IMG_JPEG, "to %s", png ? "PNG" : "JPEG");
+		got = decoded(&out, 3);
+		if (turn == 1) {
+			want = photo_copy(&got);
+			continue;
+		}
+		ok(photo_psnr(&got, &want) > 43, "as the upright one (%.1f dB)", photo_psnr(&got, &want));
+	}
+	photo_drop(&want);
+	photo_drop(&im);
+	free(p);
+	buf_free(&b);
+	buf_free(&out);
+}
+
+static void
+test_size(uint32_t h, uint32_t w, uint32_t resize, bool crop, uint32_t wh, uint32_t ww)
+{
+	struct transcode_opt opt = { .resize = resize, .crop = crop, .inter = RESIZE_CUBIC };
+	struct img im = photo_new(3, h, w), got;
+	struct buf b = { 0 }, out = { 0 };
+
+	for (int png = 0; png < 2; png++) {
+		b.n = 0;
+		if (png)
+			photo_png(&im, 2, 8, 0, &b);
+		else
+			photo_jpeg(&im, TJSAMP_420, 95, 0, &b);
+		is(convert(&opt, &b, &out), 0, "%ux%u%s%s", w, h, resize > 0 ? " resized" : "", crop ? " cut" : "");
+		is(format_of(&out), png ? IMG_PNG : IMG_JPEG, "stays what it is");
+		got = decoded(&out, 3);
+		ok(got.h == wh && got.w == ww, "%ux%u is %ux%u", got.w, got.h, ww, wh);
+	}
+	photo_drop(&im);
+	buf_free(&b);
+	buf_free(&out);
+}
+
+/* A cut without a resize moves no pixel. */
+static void
+test_cut(void)
+{
+	struct img im = photo_new(3, 40, 61), got;
+	struct buf b = { 0 }, out = { 0 };
+	size_t far = 0;
+
+	photo_png(&im, 2, 8, 0, &b);
+	is(convert(&(struct transcode_opt){ .crop = true, .inter = RESIZE_LANCZOS }, &b, &out), 0, "the centre");
+	got = decoded(&out, 3);
+	for (uint32_t y = 0; y < 40; y++)
+		far += memcmp(got.p + y * 120, im.p + (y * 61 + 10) * 3, 120) != 0;
+	ok(got.h == 40 && got.w == 40 && far == 0, "is cut out as it is");
+	photo_drop(&im);
+	buf_free(&b);
+	buf_free(&out);
+}
+
+static void
+test_odd(void)
+{
+	struct img im = photo_new(3, 50, 70), ink = photo_new(4, 50, 70), got, grey = photo_new(1, 50, 70);
+	struct buf b = { 0 }, out = { 0 };
+	struct img_head head;
+
+	photo_jpeg(&ink, TJSAMP_444, 97, 0, &b);
+	is(convert(&(struct transcode_opt){ .pass = true }, &b, &out), 1, "CMYK passes");
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "or is converted");
+	got = decoded(&out, 0);
+	is(got.c, 3, "to colour");
+	ok(img_head(codec, out.p, out.n, &head) == 0 && !head.odd, "for everybody");
+	for (unsigned c = 1; c <= 3; c += 2) {
+		b.n = 0;
+		photo_png(c == 1 ? &grey : &im, c == 1 ? 0 : 2, 16, 0, &b);
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "16 bits are converted");
+		got = decoded(&out, 0);
+		ok(got.c == c && photo_psnr(&got, c == 1 ? &grey : &im) > 99, "to their upper eight");
+		ok(img_head(codec, out.p, out.n, &head) == 0 && !head.odd && head.format == IMG_PNG, "in a PNG");
+	}
+	for (int lossless = 0; lossless < 2; lossless++) {
+		b.n = 0;
+		photo_webp(&im, lossless, &b);
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "WebP");
+		is(format_of(&out), lossless ? IMG_PNG : IMG_JPEG, "becomes %s", lossless ? "PNG" : "JPEG");
+		got = decoded(&out, 0);
+		ok(photo_psnr(&got, &im) > (lossless ? 99 : 24), "the same picture (%.1f dB)", photo_psnr(&got, &im));
+		is(convert(&(struct transcode_opt){ .pass = true }, &b, &out), 1, "or passes");
+	}
+	photo_drop(&im);
+	photo_drop(&ink);
+	photo_drop(&grey);
+	buf_free(&b);
+	buf_free(&out);
+}
+
+static void
+test_raw(void)
+{
+	struct img im = photo_new(3, 32, 32), got;
+	struct buf b = { 0 };
+	const uint8_t *p;
+	struct transcode *k;
+	size_t n;
+
+	transcode_new(&k, &(struct transcode_opt){ 0 });
+	is(transcode_raw(k, &im, &p, &n), 0, "raw pixels");
+	buf_put(&b, p, n);
+	got = decoded(&b, 0);
+	ok(format_of(&b) == IMG_PNG && photo_psnr(&got, &im) > 99, "become a PNG");
+	transcode_free(k);
+	transcode_new(&k, &(struct transcode_opt){.color = TRANSCODE_GREY,
+	                                          .resize = 20,
+	                                          .inter = RESIZE_AUTO,
+	                                          .encoding = TRANSCODE_JPEG});
+	is(transcode_raw(k, &im, &p, &n), 0, "or what is asked for");
+	b.n = 0;
+	buf_put(&b, p, n);
+	got = decoded(&b, 0);
+	ok(format_of(&b) == IMG_JPEG && got.c == 1 && got.h == 20, "grey, smaller, JPEG");
+	transcode_free(k);
+	photo_drop(&im);
+	buf_free(&b);
+}
+
+static void
+test_refused(void)
+{
+	struct img im = photo_new(3, 64, 64);
+	struct buf b = { 0 }, out = { 0 };
+	struct transcode_opt bad[] = { { .pass = true, .resize = 3 }, { .pass = true, .crop = true },
+		{ .pass = true, .color = TRANSCODE_GREY },
+		{ .pass = true, .encoding = TRANSCODE_PNG }, { .quality = 101 }, { .quality = -1 } };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		is(convert(&bad[i], &b, &out), ERR_ARG, "options that contradict each other");
+	photo_jpeg(&im, TJSAMP_420, 90, 0, &b);
+	is(convert(&(struct transcode_opt){ .pixels = 4096 }, &b, &out), 1, "as many pixels as allowed");
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "one more");
+	is(convert(&(struct transcode_opt){ .pixels = 4096, .resize = 65 }, &b, &out), ERR_LIMIT, "one more after resizing");
+	is(convert(&(struct transcode_opt){ .resize = UINT32_MAX }, &b, &out), ERR_LIMIT, "far too many");
+	b.n = 0;
+	photo_webp(&im, 1, &b);
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "of WebP");
+	b.n = 0;
+	photo_png(&im, 2, 16, 1, &b);
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "of PNG");
+	photo_drop(&im);
+	buf_free(&b);
+	buf_free(&out);
+}
+
+int
+main(void)
+{
+	img_codec_new(&codec, IMG_PIXELS);
+	test_kept();
+	test_turns(32, 48, TJSAMP_420, 45);
+	test_turns(40, 24, TJSAMP_444, 45);
+	test_turns(31, 45, TJSAMP_420, 36);
+	test_turns(32, 44, TJSAMP_422, 36);
+	test_turns(31, 45, TJSAMP_444, 36);
+	test_turns(32, 44, TJSAMP_440, 36);
+	test_turned_and_sized(0);
+	test_turned_and_sized(1);
+	test_size(60, 91, 32, false, 32, 48);
+	test_size(91, 60, 32, false, 48, 32);
+	test_size(60, 60, 77, false, 77, 77);
+	test_size(33, 100, 64, true, 64, 64);
+	test_size(33, 100, 0, true, 33, 33);
+	test_size(400, 601, 40, false, 40, 60);
+	test_cut();
+	test_odd();
+	test_raw();
+	test_refused();
+	img_codec_free(codec);
+	return done();
+}

@@ -39,7 +39,10 @@ void	 dlaunch_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, s
 /* Waits for the hosts to come back, the longer the more attempts there were; a signal through the descriptor ends it. */
 void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
 
-/* dlaunch_jobs.c: attach, status or stop, when that is what the command line begins with; *code is the exit status. */
+/*
+ * dlaunch_jobs.c: attach, status or stop, when that is what the command line begins with; *code is the exit status.  A first
+ * word that is no verb, option, recipe or tool of tally ends the process: a mistyped verb, as a command, would run in all roles.
+ */
 bool	 dlaunch_verb(int argc, char *argv[], int *code);
 /* The job gets its directory. */
 void	 dlaunch_job(const struct dlaunch *c, struct jobdir *d);

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -323,6 +324,18 @@ status(char *const *names)
 	return front_status();
 }
 
+static bool
+is_tool(const char *word)
+{
+	static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "plog", "pmerge", "pserver", "pworker" };
+	const char *slash = strrchr(word, '/');
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (strcmp(slash != NULL ? slash + 1 : word, tools[i]) == 0)
+			return true;
+	return false;
+}
+
 bool
 dlaunch_verb(int argc, char *argv[], int *code)
 {
@@ -334,6 +347,11 @@ dlaunch_verb(int argc, char *argv[], int *code)
 		*code = attach(argv[2]);
 	else if (strcmp(verb, "stop") == 0 && argc == 3)
 		*code = stop(argv[2]);
+	else if (strcmp(verb, "attach") == 0 || strcmp(verb, "stop") == 0)
+		front_wrong("%s: needs the name of one job", verb);
+	else if (*verb != 0 && *verb != '-' && *verb != '@' && !is_tool(verb))
+		front_wrong("'%.64s' is neither a verb (attach, status, stop) nor a tool of tally; another command stands after "
+		    "an option, or after --", verb);
 	else
 		return false;
 	return true;

@@ -33,7 +33,7 @@ static const char help[] =
     "  --agent, --agent-keep JOB, --agent-resume JOB  for dlaunch itself\n"
     "  @NAME  the options of a recipe     --help  --version\n"
     "When the command's name is pworker, servers are pserver; any other command runs in all\n"
-    "roles, told apart by DMLC_ROLE.\n";
+    "roles, told apart by DMLC_ROLE. One that is not a tool of tally stands after an option or --.\n";
 
 enum {
 	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT, REMOTE,

@@ -77,7 +77,8 @@ is "$(offers 'pworker @mnist-elu')" "@mnist-elu @mnist-elu-async @mnist-elu-mome
 is "$(offers 'dlaunch @local-m')" "@local-mlp " "dlaunch too"
 is "$(offers 'dlaunch -n 2 -x A=b:c pworker --dtype b')" "bf16 " "the command of a job has its own"
 is "$(offers 'dlaunch -n 2 --on-fail ')" "stop wait " "a value of two"
-is "$(offers 'dlaunch atta')" "$(printf 'attach '; compgen -c atta | sort -u | tr '\n' ' ')" "a verb"
+is "$(offers 'dlaunch atta')" "attach " "a verb"
+is "$(offers 'dlaunch ps')" "pserver " "no command but a tool of tally where no option stands in front"
 is "$(offers 'netstat-logging -i l')" "lo " "an interface, behind a letter"
 rm -f o* && touch one.rec two.rec && mkdir over
 is "$(offers 'pworker --data o')" "one.rec over " "a file"

@@ -300,6 +300,18 @@ is "$(job -n 2 -s 1 --silence 2 -- print 20000 2>/dev/null |
 
 # Faults of the command line and of the hosts file.
 status 2 "no command" dlaunch -n 2
+: >"$T/precious"
+status 2 "a command without an option in front is refused" dlaunch rm "$T/precious"
+is "$(cat "$T/err")" "dlaunch: 'rm' is neither a verb (attach, status, stop) nor a tool of tally; another command stands after \
+an option, or after --" "... with the list of verbs"
+ok "... and not run" test -e "$T/precious"
+status 2 "a mistyped verb is refused" dlaunch stauts
+status 2 "a path is no exception" dlaunch ./train.sh
+status 2 "a verb without its job is refused" dlaunch stop
+is "$(cat "$T/err")" "dlaunch: stop: needs the name of one job" "... and named"
+is "$(dlaunch plog --version)" "$(printf '%s\n' "$(plog --version)"{,,})" "a tool of tally needs no option in front"
+is "$(dlaunch "$BUILD/plog" --version | sort -u)" "$(plog --version)" "... nor does its path"
+is "$(dlaunch -s 0 echo option) $(dlaunch -- echo dashes | sort -u)" "option dashes" "another command runs after an option, or after --"
 status 2 "no worker" dlaunch -n 0 -- true
 status 2 "workers that would not know each other" dlaunch -n 2 -s 0 pworker
 status 2 "a variable that is not set" dlaunch --env NOT_SET_ANYWHERE -- true

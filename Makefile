@@ -17,7 +17,10 @@ say      = $(if $(V),,@echo "  $(1) $(2)";)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla
 OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
-PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp lua5.4 jansson openssl libxxhash
+# Lua 5.4 goes by other names elsewhere than on Debian.
+LUA     := $(firstword $(shell for p in lua5.4 lua-5.4 lua54 lua; do \
+	pkg-config --atleast-version=5.4 $$p 2>/dev/null && ! pkg-config --atleast-version=5.5 $$p && echo $$p; done) lua5.4)
+PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp $(LUA) jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
 DIALECT := -std=c11 $(WARN) $(if $(WERROR),-Werror)

@@ -27,13 +27,13 @@ found_line() {
 }
 # codes: what nvcc is asked for, from a build that is only printed.
 codes() {
-	make -n V=1 BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel_run.cu.o" |
+	make -n V=1 BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel/kernel_run.cu.o" |
 		grep -o 'arch=[a-z0-9_]*,code=[a-z0-9_]*' | sed 's/.*code=//' | paste -sd' '
 }
 
 export KNOWN="50 60 70 75 80 86 89 90"
 is "$(codes)" "sm_75 sm_80 sm_90 compute_90" "an nvcc before 12.8 is asked for the devices that it knows"
-status 0 "... and compiles" make -s BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel_run.cu.o"
+status 0 "... and compiles" make -s BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel/kernel_run.cu.o"
 is "$(found_line CUDA ENGINES=ref,cuda)" "yes 12.4              the cuda engine, a module for devices 75 80 90, without 100 120" \
 	"... which one line says"
 KNOWN="75 80 86 87 88 89 90 100 103 110 120 121"

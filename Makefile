@@ -8,10 +8,12 @@ DESTDIR ?=
 SAN     ?=
 FUZZTIME ?= 60
 comma   := ,
-# The engines built in; other ones than these are built apart.
-ENGINES ?= cpu,ref,cuda
+# oneDNN's major version by its installed header, empty where there is none.  lib/engine/cpu/dnnl_v2.c and dnnl_v3.c know one each.
+DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
+# The engines built in, by default all but a cpu engine without its library; other ones than these are built apart.
+ENGINES ?= $(if $(filter 2 3,$(DNNL)),cpu$(comma))ref,cuda
 engines  = $(subst $(comma), ,$(ENGINES))
-BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out cpu$(comma)ref$(comma)cuda,$(ENGINES)),-$(subst $(comma),-,$(ENGINES)))
+BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out file,$(origin ENGINES)),$(if $(filter-out cpu$(comma)ref$(comma)cuda,$(ENGINES)),-$(subst $(comma),-,$(ENGINES))))
 SETUP   ?= share/setup
 say      = $(if $(V),,@echo "  $(1) $(2)";)
 
@@ -33,8 +35,6 @@ DIALECT += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
 endif
 
-# oneDNN 2 and 3 name things differently: one source for each, chosen by the header that is installed.
-DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
 	$(if $(filter cpu,$(engines)),,lib/engine/cpu/%) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c) lib/engine/cuda/%
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find lib -name '*.c'))))
@@ -71,8 +71,14 @@ SCRIPTS := $(wildcard tests/op/*.t tests/cmd/*.t tests/flow/*.t tests/golden/*.t
 
 all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the tools into build/
 
+# A file named by what the engines' objects were compiled for: other engines or another oneDNN make them anew.
+MADE_FOR := $(BUILD)/made-for-$(subst $(comma),-,$(ENGINES))-oneDNN$(DNNL)
+$(MADE_FOR):
+	@mkdir -p $(@D) && rm -f $(BUILD)/made-for-* && touch $@
+$(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl*.c)): $(MADE_FOR)
+
 # What this machine has, told once.
-$(BUILD)/found: Makefile share/found
+$(BUILD)/found: Makefile share/found $(MADE_FOR)
 	@mkdir -p $(@D)
 	@ENGINES="$(engines)" SAN="$(SAN)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
 		CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" share/found $(firstword $(CC)) $(PKGS)

@@ -6,7 +6,7 @@ for h in $(find lib cmd -name '*.h' | sort) tests/*.h; do
 	case $h in
 	# The bodies of device code are parts of kernel.h.
 	*/cuda/kernel/kernel_*) continue ;;
-	*/dnnl_v*)
+	*/dnnl_*)
 		if ! echo '#include <dnnl.h>' | "${CC:-cc}" -E - >/dev/null 2>&1; then
 			skip "$h" "no oneDNN"
 			continue

@@ -3,8 +3,8 @@
  *
  *	y = x * w + b,  dx = dy * w^T,  dw = sum over the batch of x^T dy,  db = sum of dy
  *
- * All that tally asks of oneDNN stands behind this header, so that one source
- * file serves one major version of it (dnnl_v2.c: 2.x, github.com/oneapi-src/oneDNN, doc/).
+ * All that tally asks of oneDNN stands behind this header, and what differs between its major versions 2 and 3 behind
+ * dnnl_lib.h (github.com/oneapi-src/oneDNN, doc/).
  *
  * Layouts: f32 pictures are block 1 (plain [N,C,H,W]) or block B = 8 or 16:
  * [N, ceil(C/B), H, W, B], the channels past C zero.  The library is asked which

@@ -1,436 +1,79 @@
-/* dnnl_v2 - turns a layer's shape into kernels of oneDNN 2.x and runs them. */
-#include "engine/cpu/dnnl_v2.h"
+/* dnnl_v2 - the calls of dnnl_lib.h in oneDNN 2.x (github.com/oneapi-src/oneDNN, branch rls-v2.6, doc/). */
+#include "engine/cpu/dnnl_lib.h"
 
-#include "base/err.h"
-
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* What an operand is to the layer; its memory descriptor here is the one agreed with the caller. */
-enum role { X, Y, DX, DY, HELD, DW, BIAS, DBIAS, ROLES };
-
-/* Operands of each direction: the library's name, ours, and whether it comes out. */
-struct operand {
-	int	  arg;
-	enum role role;
-	bool	  out;
-};
-
-#define OPERANDS 4
-
-static const struct operand operands[DNNL_WAYS][OPERANDS] = {
-	[DNNL_FORWARD] = { { DNNL_ARG_SRC, X, false }, { DNNL_ARG_WEIGHTS, HELD, false },
-	    { DNNL_ARG_DST, Y, true }, { DNNL_ARG_BIAS, BIAS, false } },
-	[DNNL_DATA] = { { DNNL_ARG_DIFF_DST, DY, false }, { DNNL_ARG_WEIGHTS, HELD, false },
-	    { DNNL_ARG_DIFF_SRC, DX, true } },
-	[DNNL_WEIGHT] = { { DNNL_ARG_SRC, X, false }, { DNNL_ARG_DIFF_DST, DY, false },
-	    { DNNL_ARG_DIFF_WEIGHTS, DW, true }, { DNNL_ARG_DIFF_BIAS, DBIAS, true } },
-};
-
-/* An operand of a kernel that wants another layout than the one agreed. */
-struct detour {
-	dnnl_memory_t	 inner;		/* lies in scratch */
-	dnnl_primitive_t reorder;
-	size_t		 at;		/* bytes into scratch */
-};
-
-struct way {
-	dnnl_primitive_t kernel;	/* NULL: none */
-	uint32_t	 n;		/* operands in use */
-	dnnl_exec_arg_t	 arg[OPERANDS + 1];
-	struct detour	 detour[OPERANDS];	/* reorder NULL: none */
-	dnnl_memory_t	 scratch;
-	char		 name[96];
-};
-
-struct dnnl_mul {
-	struct dnnl_dev	  *dev;
-	struct dnnl_shape  shape;
-	struct dnnl_v2_blocks blocks;
-	dnnl_memory_desc_t md[ROLES];
-	dnnl_memory_t	   mem[ROLES];
-	dnnl_memory_t	   canon;		/* weights as they come from outside */
-	dnnl_primitive_t   load;		/* NULL: held is canonical */
-	struct way	   way[DNNL_WAYS];
-	size_t		   scratch;
-};
-
-static size_t
-round64(size_t n)
+dnnl_lib_desc
+dnnl_lib_desc_new(int ndims, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
-	return (n + 63) & ~(size_t)63;
-}
+	dnnl_memory_desc_t *desc = malloc(sizeof(*desc));
 
-/* A reorder from one layout to another; without memory of its own (in scratch) it needs none. */
-static int
-reorder_new(struct dnnl_dev *d, const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, dnnl_primitive_t *p)
-{
-	dnnl_primitive_desc_t pd;
-	dnnl_status_t e = dnnl_reorder_primitive_desc_create(&pd, from, d->engine, to, d->engine, NULL);
-
-	if (e == dnnl_success) {
-		e = dnnl_primitive_create(p, pd);
-		dnnl_primitive_desc_destroy(pd);
+	if (desc != NULL && dnnl_memory_desc_init_by_tag(desc, ndims, dims, type, tag) != dnnl_success) {
+		free(desc);
+		return NULL;
 	}
-	return e == dnnl_success ? 0 : dnnl_v2_fail("reorder", e);
+	return desc;
 }
 
-static int
-mem_new(struct dnnl_dev *d, const dnnl_memory_desc_t *md, dnnl_memory_t *mem)
+dnnl_lib_desc
+dnnl_lib_desc_clone(dnnl_lib_desc desc)
 {
-	dnnl_status_t e = dnnl_memory_create(mem, md, d->engine, DNNL_MEMORY_NONE);
+	dnnl_memory_desc_t *copy = malloc(sizeof(*copy));
 
-	return e == dnnl_success ? 0 : dnnl_v2_fail("memory", e);
-}
-
-/* Joins one operand of a kernel to the agreed memory, over a reorder where the layouts differ. */
-static int
-operand_join(struct dnnl_mul *m, struct way *w, const struct operand *o, const dnnl_memory_desc_t *inner)
-{
-	struct detour *t = &w->detour[w->n];
-	const dnnl_memory_desc_t *outer = &m->md[o->role];
-	int e;
-
-	w->arg[w->n].arg = o->arg;
-	w->arg[w->n].memory = m->mem[o->role];
-	if (!dnnl_v2_same(inner, outer)) {
-		if ((e = mem_new(m->dev, inner, &t->inner)) < 0 ||
-		    (e = reorder_new(m->dev, o->out ? inner : outer, o->out ? outer : inner, &t->reorder)) < 0)
-			return e;
-		w->arg[w->n].memory = t->inner;
-		t->at = m->scratch;	/* for now behind this kernel's own; see way_new */
-		m->scratch += round64(dnnl_memory_desc_get_size(inner));
-		if (o->role != HELD && o->role != DW)
-			strncat(w->name, "+reorder", sizeof(w->name) - strlen(w->name) - 1);
-	}
-	w->n++;
-	return 0;
-}
-
-/* Makes one direction from its descriptor, which is taken. */
-static int
-way_new(struct dnnl_mul *m, enum dnnl_way way, dnnl_primitive_desc_t pd)
-{
-	struct way *w = &m->way[way];
-	const dnnl_memory_desc_t *own = dnnl_v2_operand(pd, DNNL_ARG_SCRATCHPAD);
-	size_t most = m->scratch;
-	dnnl_status_t s;
-	int e;
-
-	snprintf(w->name, sizeof(w->name), "%s", dnnl_v2_name(pd));
-	m->scratch = round64(dnnl_memory_desc_get_size(own));
-	e = mem_new(m->dev, own, &w->scratch);
-	for (uint32_t i = 0; i < OPERANDS && e == 0; i++) {
-		const struct operand *o = &operands[way][i];
-
-		if (o->arg != 0 && (m->shape.bias || (o->role != BIAS && o->role != DBIAS)))
-			e = operand_join(m, w, o, dnnl_v2_operand(pd, o->arg));
-	}
-	w->arg[w->n] = (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, w->scratch };
-	if (e == 0 && (s = dnnl_primitive_create(&w->kernel, pd)) != dnnl_success)
-		e = dnnl_v2_fail("kernel", s);
-	dnnl_primitive_desc_destroy(pd);
-	if (m->scratch < most)
-		m->scratch = most;
-	return e;
-}
-
-/* ------ the layer ------ */
-
-/* The descriptors agreed with the caller; held weights lie as the forward kernel or `like` has them. */
-static int
-agree(struct dnnl_mul *m, const struct dnnl_mul *like, const_dnnl_primitive_desc_t forward)
-{
-	dnnl_memory_desc_t canon = dnnl_v2_canonical(&m->shape);
-	int e = 0;
-
-	m->md[X] = m->md[DX] = dnnl_v2_x(&m->shape, m->blocks.x);
-	m->md[Y] = dnnl_v2_y(&m->shape, m->blocks.y);
-	m->md[DY] = dnnl_v2_dy(&m->shape, m->blocks.y);
-	m->md[HELD] = like ? like->md[HELD] : *dnnl_v2_operand(forward, DNNL_ARG_WEIGHTS);
-	m->md[DW] = canon;
-	m->md[BIAS] = m->md[DBIAS] = dnnl_v2_vector(&m->shape);
-	for (int r = 0; r < ROLES && e == 0; r++)
-		e = mem_new(m->dev, &m->md[r], &m->mem[r]);
-	if (e == 0)
-		e = mem_new(m->dev, &canon, &m->canon);
-	if (e == 0 && !dnnl_v2_same(&canon, &m->md[HELD]))
-		e = reorder_new(m->dev, &canon, &m->md[HELD], &m->load);
-	return e;
-}
-
-static int
-mul_make(struct dnnl_mul *m, const struct dnnl_mul *like)
-{
-	dnnl_primitive_desc_t forward, pd, hint = NULL;
-	int e;
-
-	if (like != NULL)
-		m->blocks = like->blocks;
-	else
-		dnnl_v2_agree(m->dev, &m->shape, &m->blocks);
-	if ((e = dnnl_v2_pick(m->dev, &m->shape, m->blocks, DNNL_FORWARD, NULL, &forward)) < 0)
-		return e;
-	if (dnnl_primitive_desc_clone(&hint, forward) != dnnl_success) {
-		dnnl_primitive_desc_destroy(forward);
-		return err_nomem();
-	}
-	e = agree(m, like, hint);
-	if (e == 0)
-		e = way_new(m, DNNL_FORWARD, forward);
-	else
-		dnnl_primitive_desc_destroy(forward);
-	for (enum dnnl_way way = m->shape.data ? DNNL_DATA : DNNL_WEIGHT; way < DNNL_WAYS && e == 0; way++)
-		if ((e = dnnl_v2_pick(m->dev, &m->shape, m->blocks, way, hint, &pd)) == 0)
-			e = way_new(m, way, pd);
-	dnnl_primitive_desc_destroy(hint);
-	return e;
-}
-
-int
-dnnl_mul_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct dnnl_mul *like,
-    struct dnnl_mul **mul)
-{
-	struct dnnl_mul *m = calloc(1, sizeof(*m));
-	int e;
-
-	if (m == NULL)
-		return err_nomem();
-	m->dev = dev;
-	m->shape = *shape;
-	if ((e = mul_make(m, like)) < 0) {
-		dnnl_mul_free(m);
-		return e;
-	}
-	*mul = m;
-	return 0;
+	if (copy != NULL)
+		*copy = *desc;
+	return copy;
 }
 
 void
-dnnl_mul_free(struct dnnl_mul *m)
+dnnl_lib_desc_free(dnnl_lib_desc desc)
 {
-	if (m == NULL)
-		return;
-	for (int i = 0; i < DNNL_WAYS; i++) {
-		struct way *w = &m->way[i];
-
-		for (uint32_t j = 0; j < OPERANDS; j++) {
-			dnnl_primitive_destroy(w->detour[j].reorder);
-			dnnl_memory_destroy(w->detour[j].inner);
-		}
-		dnnl_memory_destroy(w->scratch);
-		dnnl_primitive_destroy(w->kernel);
-	}
-	for (int r = 0; r < ROLES; r++)
-		dnnl_memory_destroy(m->mem[r]);
-	dnnl_memory_destroy(m->canon);
-	dnnl_primitive_destroy(m->load);
-	free(m);
+	free((void *)(uintptr_t)desc);
 }
 
-uint32_t
-dnnl_mul_x_block(const struct dnnl_mul *m)
+dnnl_status_t
+dnnl_lib_append_relu(dnnl_post_ops_t ops)
 {
-	return m->blocks.x;
+	return dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
 }
 
-uint32_t
-dnnl_mul_y_block(const struct dnnl_mul *m)
+dnnl_status_t
+dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
-	return m->blocks.y;
-}
-
-size_t
-dnnl_mul_held(const struct dnnl_mul *m)
-{
-	return dnnl_memory_desc_get_size(&m->md[HELD]);
-}
-
-size_t
-dnnl_mul_scratch(const struct dnnl_mul *m)
-{
-	return m->scratch;
-}
-
-const char *
-dnnl_mul_kernel(const struct dnnl_mul *m, enum dnnl_way way)
-{
-	return m->way[way].kernel ? m->way[way].name : "-";
-}
-
-int
-dnnl_mul_bind(struct dnnl_mul *m, const struct dnnl_place *p)
-{
-	void *const at[ROLES] = { [X] = p->x, [Y] = p->y, [DX] = p->dx, [DY] = p->dy, [HELD] = p->held,
-	    [BIAS] = p->bias, [DBIAS] = p->dbias };
-	dnnl_status_t e = dnnl_success;
-
-	for (int r = 0; r < ROLES && e == dnnl_success; r++)
-		if (at[r] != NULL)
-			e = dnnl_memory_set_data_handle_v2(m->mem[r], at[r], m->dev->stream);
-	for (int i = 0; i < DNNL_WAYS && e == dnnl_success; i++) {
-		struct way *w = &m->way[i];
-
-		if (w->kernel == NULL)
-			continue;
-		e = dnnl_memory_set_data_handle_v2(w->scratch, p->scratch, m->dev->stream);
-		for (uint32_t j = 0; j < w->n && e == dnnl_success; j++)
-			if (w->detour[j].reorder != NULL)
-				e = dnnl_memory_set_data_handle_v2(w->detour[j].inner,
-				    (char *)p->scratch + w->detour[j].at, m->dev->stream);
-	}
-	return e == dnnl_success ? 0 : dnnl_v2_fail("bind", e);
-}
-
-static dnnl_status_t
-reorder_run(struct dnnl_dev *d, dnnl_primitive_t p, dnnl_memory_t from, dnnl_memory_t to)
-{
-	const dnnl_exec_arg_t arg[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
-
-	return dnnl_primitive_execute(p, d->stream, 2, arg);
-}
-
-static int
-way_run(struct dnnl_mul *m, enum dnnl_way way)
-{
-	struct way *w = &m->way[way];
-	dnnl_status_t e = dnnl_success;
-
-	for (uint32_t i = 0; i < w->n && e == dnnl_success; i++)
-		if (w->detour[i].reorder != NULL && !operands[way][i].out)
-			e = reorder_run(m->dev, w->detour[i].reorder, m->mem[operands[way][i].role], w->detour[i].inner);
-	if (e == dnnl_success)
-		e = dnnl_primitive_execute(w->kernel, m->dev->stream, (int)w->n + 1, w->arg);
-	for (uint32_t i = 0; i < w->n && e == dnnl_success; i++)
-		if (w->detour[i].reorder != NULL && operands[way][i].out)
-			e = reorder_run(m->dev, w->detour[i].reorder, w->detour[i].inner, m->mem[operands[way][i].role]);
-	return e == dnnl_success ? 0 : dnnl_v2_fail("run", e);
-}
-
-int
-dnnl_mul_forward(struct dnnl_mul *m)
-{
-	return way_run(m, DNNL_FORWARD);
-}
-
-int
-dnnl_mul_data(struct dnnl_mul *m)
-{
-	return way_run(m, DNNL_DATA);
-}
-
-int
-dnnl_mul_weight(struct dnnl_mul *m, float *dw)
-{
-	dnnl_status_t e = dnnl_memory_set_data_handle_v2(m->mem[DW], dw, m->dev->stream);
-
-	return e == dnnl_success ? way_run(m, DNNL_WEIGHT) : dnnl_v2_fail("bind", e);
-}
-
-int
-dnnl_mul_load(struct dnnl_mul *m, const float *w)
-{
-	void *held;
+	dnnl_convolution_desc_t desc;
 	dnnl_status_t e;
 
-	if (m->load == NULL) {
-		dnnl_memory_get_data_handle(m->mem[HELD], &held);
-		memcpy(held, w, dnnl_memory_desc_get_size(&m->md[HELD]));
-		return 0;
+	switch (k->way) {
+	case DNNL_FORWARD:
+		e = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, k->alg, k->x, k->w, k->bias,
+		    k->y, k->stride, k->dilate, k->pad, k->pad);
+		break;
+	case DNNL_DATA:
+		e = dnnl_dilated_convolution_backward_data_desc_init(&desc, k->alg, k->x, k->w, k->y, k->stride, k->dilate,
+		    k->pad, k->pad);
+		break;
+	default:
+		e = dnnl_dilated_convolution_backward_weights_desc_init(&desc, k->alg, k->x, k->w, k->bias, k->y, k->stride,
+		    k->dilate, k->pad, k->pad);
 	}
-	/* The library's memory has no const; the reorder only reads it. */
-	e = dnnl_memory_set_data_handle_v2(m->canon, (void *)(uintptr_t)w, m->dev->stream);
-	if (e == dnnl_success)
-		e = reorder_run(m->dev, m->load, m->canon, m->mem[HELD]);
-	return e == dnnl_success ? 0 : dnnl_v2_fail("load", e);
+	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, k->attr, engine, k->hint);
 }
 
-/* ------ the library ------ */
-
-static dnnl_status_t
-attr_new(bool relu, dnnl_primitive_attr_t *attr)
+dnnl_status_t
+dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
-	dnnl_post_ops_t ops = NULL;
-	dnnl_status_t e = dnnl_primitive_attr_create(attr);
-
-	if (e == dnnl_success)
-		e = dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
-	if (e != dnnl_success || !relu)
-		return e;
-	if ((e = dnnl_post_ops_create(&ops)) == dnnl_success &&
-	    (e = dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f)) == dnnl_success)
-		e = dnnl_primitive_attr_set_post_ops(*attr, ops);
-	dnnl_post_ops_destroy(ops);
-	return e;
-}
-
-int
-dnnl_dev_open(struct dnnl_dev **dev)
-{
-	struct dnnl_dev *d = calloc(1, sizeof(*d));
+	dnnl_inner_product_desc_t desc;
 	dnnl_status_t e;
 
-	if (d == NULL)
-		return err_nomem();
-	if ((e = dnnl_engine_create(&d->engine, dnnl_cpu, 0)) != dnnl_success ||
-	    (e = dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags)) != dnnl_success ||
-	    (e = attr_new(false, &d->attr)) != dnnl_success || (e = attr_new(true, &d->relu)) != dnnl_success) {
-		dnnl_dev_close(d);
-		return dnnl_v2_fail("open", e);
+	switch (k->way) {
+	case DNNL_FORWARD:
+		e = dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_training, k->x, k->w, k->bias, k->y);
+		break;
+	case DNNL_DATA:
+		e = dnnl_inner_product_backward_data_desc_init(&desc, k->x, k->w, k->y);
+		break;
+	default:
+		e = dnnl_inner_product_backward_weights_desc_init(&desc, k->x, k->w, k->bias, k->y);
 	}
-	*dev = d;
-	return 0;
-}
-
-void
-dnnl_dev_close(struct dnnl_dev *d)
-{
-	if (d == NULL)
-		return;
-	dnnl_primitive_attr_destroy(d->attr);
-	dnnl_primitive_attr_destroy(d->relu);
-	dnnl_stream_destroy(d->stream);
-	dnnl_engine_destroy(d->engine);
-	free(d);
-}
-
-uint32_t
-dnnl_dev_block(const struct dnnl_dev *d)
-{
-	(void)d;
-	return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core ? 16 : 8;
-}
-
-int
-dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
-{
-	static const struct { dnnl_cpu_isa_t isa; const char *name; } isas[] = {
-		{ dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx" }, { dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16" },
-		{ dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni" }, { dnnl_cpu_isa_avx512_core, "avx512_core" },
-		{ dnnl_cpu_isa_avx2_vnni, "avx2_vnni" }, { dnnl_cpu_isa_avx2, "avx2" }, { dnnl_cpu_isa_avx, "avx" },
-		{ dnnl_cpu_isa_sse41, "sse41" }, { dnnl_cpu_isa_all, "generic" },
-	};
-	const dnnl_version_t *v = dnnl_version();
-	uint32_t isa = dnnl_get_effective_cpu_isa();
-	size_t i = 0;
-
-	(void)d;
-	while ((isa & isas[i].isa) != isas[i].isa)
-		i++;
-	return buf_put_fmt(out, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, isas[i].name);
-}
-
-int
-dnnl_dev_bf16(const struct dnnl_dev *d)
-{
-	struct buf here = { 0 };
-	bool known;
-
-	if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16)
-		return 0;
-	known = dnnl_dev_describe(d, &here) == 0 && buf_terminate(&here) == 0;
-	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s", known ? (char *)here.p : "another");
-	buf_free(&here);
-	return ERR_NOTSUP;
+	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, k->attr, engine, k->hint);
 }

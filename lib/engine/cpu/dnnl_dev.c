@@ -1,0 +1,99 @@
+/* dnnl_dev - opens oneDNN and tells what this processor has for it. */
+#include "engine/cpu/dnnl_dev.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+int
+dnnl_dev_fail(const char *what, dnnl_status_t s)
+{
+	return s == dnnl_out_of_memory ? err_nomem() :
+	    err_fail(ERR_NOTSUP, "oneDNN: %s: status %d", what, (int)s);
+}
+
+static dnnl_status_t
+attr_new(bool relu, dnnl_primitive_attr_t *attr)
+{
+	dnnl_post_ops_t ops = NULL;
+	dnnl_status_t e = dnnl_primitive_attr_create(attr);
+
+	if (e == dnnl_success)
+		e = dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
+	if (e != dnnl_success || !relu)
+		return e;
+	if ((e = dnnl_post_ops_create(&ops)) == dnnl_success && (e = dnnl_lib_append_relu(ops)) == dnnl_success)
+		e = dnnl_primitive_attr_set_post_ops(*attr, ops);
+	dnnl_post_ops_destroy(ops);
+	return e;
+}
+
+int
+dnnl_dev_open(struct dnnl_dev **dev)
+{
+	struct dnnl_dev *d = calloc(1, sizeof(*d));
+	dnnl_status_t e;
+
+	if (d == NULL)
+		return err_nomem();
+	if ((e = dnnl_engine_create(&d->engine, dnnl_cpu, 0)) != dnnl_success ||
+	    (e = dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags)) != dnnl_success ||
+	    (e = attr_new(false, &d->attr)) != dnnl_success || (e = attr_new(true, &d->relu)) != dnnl_success) {
+		dnnl_dev_close(d);
+		return dnnl_dev_fail("open", e);
+	}
+	*dev = d;
+	return 0;
+}
+
+void
+dnnl_dev_close(struct dnnl_dev *d)
+{
+	if (d == NULL)
+		return;
+	dnnl_primitive_attr_destroy(d->attr);
+	dnnl_primitive_attr_destroy(d->relu);
+	dnnl_stream_destroy(d->stream);
+	dnnl_engine_destroy(d->engine);
+	free(d);
+}
+
+uint32_t
+dnnl_dev_block(const struct dnnl_dev *d)
+{
+	(void)d;
+	return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core ? 16 : 8;
+}
+
+int
+dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
+{
+	static const struct { uint32_t isa; const char *name; } isas[] = {
+		{ dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx" }, { dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16" },
+		{ dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni" }, { dnnl_cpu_isa_avx512_core, "avx512_core" },
+		{ dnnl_cpu_isa_avx2_vnni, "avx2_vnni" }, { dnnl_cpu_isa_avx2, "avx2" }, { dnnl_cpu_isa_avx, "avx" },
+		{ dnnl_cpu_isa_sse41, "sse41" }, { 0, "generic" },
+	};
+	const dnnl_version_t *v = dnnl_version();
+	uint32_t isa = dnnl_get_effective_cpu_isa();
+	size_t i = 0;
+
+	(void)d;
+	while ((isa & isas[i].isa) != isas[i].isa)
+		i++;
+	return buf_put_fmt(out, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, isas[i].name);
+}
+
+int
+dnnl_dev_bf16(const struct dnnl_dev *d)
+{
+	struct buf here = { 0 };
+	bool known;
+
+	if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16)
+		return 0;
+	known = dnnl_dev_describe(d, &here) == 0 && buf_terminate(&here) == 0;
+	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s", known ? (char *)here.p : "another");
+	buf_free(&here);
+	return ERR_NOTSUP;
+}

@@ -1,0 +1,40 @@
+/*
+ * dnnl_lib - the calls in which oneDNN 2.x and 3.x differ, as one interface.
+ *
+ * dnnl_v2.c or dnnl_v3.c implements it; the Makefile compiles the one that fits the installed header.  In 2.x a memory
+ * descriptor is a struct of the caller's and a kernel is described by an operation descriptor; in 3.x a memory descriptor
+ * is a handle and there are no operation descriptors.  Here a memory descriptor is a pointer in both.  All other calls have
+ * the same spelling in both.  Source: oneDNN's developer guide, "Transition from v2.x to v3.x".
+ */
+#ifndef ENGINE_CPU_DNNL_LIB_H
+#define ENGINE_CPU_DNNL_LIB_H
+
+#include "engine/cpu/dnnl.h"
+
+#include <dnnl.h>
+
+/* A memory descriptor, never changed: the type in which the library itself returns one. */
+typedef __typeof__(dnnl_primitive_desc_query_md(NULL, dnnl_query_undef, 0)) dnnl_lib_desc;
+
+/* What describes one direction of a layer; the descriptors are the caller's. */
+struct dnnl_lib_kernel {
+	enum dnnl_way	      way;
+	dnnl_lib_desc   x, w, y;	/* or their gradients */
+	dnnl_lib_desc   bias;	/* NULL: none */
+	dnnl_alg_kind_t	      alg;	/* of a convolution, as what follows */
+	dnnl_dims_t	      stride, dilate, pad;	/* dilate 0: taps side by side */
+	const_dnnl_primitive_attr_t attr;
+	const_dnnl_primitive_desc_t hint;	/* the forward kernel; NULL for itself */
+};
+
+/* Returns a descriptor that the caller frees, NULL if memory is short or the arguments are no tensor's. */
+dnnl_lib_desc dnnl_lib_desc_new(int ndims, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag);
+dnnl_lib_desc dnnl_lib_desc_clone(dnnl_lib_desc desc);
+void	 dnnl_lib_desc_free(dnnl_lib_desc desc);	/* NULL is fine */
+/* Appends y = max(y, 0). */
+dnnl_status_t dnnl_lib_append_relu(dnnl_post_ops_t ops);
+/* Makes the descriptor of a convolution's or a fully connected layer's kernel. */
+dnnl_status_t dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd);
+dnnl_status_t dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd);
+
+#endif

@@ -1,0 +1,61 @@
+/* dnnl_v3 - the calls of dnnl_lib.h in oneDNN 3.x (github.com/oneapi-src/oneDNN, branch rls-v3.7, doc/). */
+#include "engine/cpu/dnnl_lib.h"
+
+dnnl_lib_desc
+dnnl_lib_desc_new(int ndims, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)
+{
+	dnnl_memory_desc_t desc;
+
+	return dnnl_memory_desc_create_with_tag(&desc, ndims, dims, type, tag) == dnnl_success ? desc : NULL;
+}
+
+dnnl_lib_desc
+dnnl_lib_desc_clone(dnnl_lib_desc desc)
+{
+	dnnl_memory_desc_t copy;
+
+	return dnnl_memory_desc_clone(&copy, desc) == dnnl_success ? copy : NULL;
+}
+
+void
+dnnl_lib_desc_free(dnnl_lib_desc desc)
+{
+	dnnl_memory_desc_destroy((dnnl_memory_desc_t)(uintptr_t)desc);
+}
+
+dnnl_status_t
+dnnl_lib_append_relu(dnnl_post_ops_t ops)
+{
+	return dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0.0f, 0.0f);
+}
+
+dnnl_status_t
+dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
+{
+	switch (k->way) {
+	case DNNL_FORWARD:
+		return dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, k->alg, k->x, k->w,
+		    k->bias, k->y, k->stride, k->dilate, k->pad, k->pad, k->attr);
+	case DNNL_DATA:
+		return dnnl_convolution_backward_data_primitive_desc_create(pd, engine, k->alg, k->x, k->w, k->y, k->stride,
+		    k->dilate, k->pad, k->pad, k->hint, k->attr);
+	default:
+		return dnnl_convolution_backward_weights_primitive_desc_create(pd, engine, k->alg, k->x, k->w, k->bias,
+		    k->y, k->stride, k->dilate, k->pad, k->pad, k->hint, k->attr);
+	}
+}
+
+dnnl_status_t
+dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
+{
+	switch (k->way) {
+	case DNNL_FORWARD:
+		return dnnl_inner_product_forward_primitive_desc_create(pd, engine, dnnl_forward_training, k->x, k->w,
+		    k->bias, k->y, k->attr);
+	case DNNL_DATA:
+		return dnnl_inner_product_backward_data_primitive_desc_create(pd, engine, k->x, k->w, k->y, k->hint, k->attr);
+	default:
+		return dnnl_inner_product_backward_weights_primitive_desc_create(pd, engine, k->x, k->w, k->bias, k->y,
+		    k->hint, k->attr);
+	}
+}

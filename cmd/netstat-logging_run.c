@@ -102,7 +102,7 @@ static void
 put_row(struct watch *w, const struct source *s, const char *event, double seconds, const struct traffic *t, struct buf *out)
 {
 	struct traffic_row r = {
-		.time_s = (double)(s->at_ns - w->begun_ns) / 1e9, .date_ns = clk_date_ns(), .host = w->host,
+		.time_s = (double)(s->at_ns - w->begun_ns) / 1e9, .date_ns = clk_wall_ns(), .host = w->host,
 		.interface = w->meter != NULL ? "command" : s->name, .event = event, .seconds = seconds, .traffic = *t,
 	};
 	int e = w->o->json ? traffic_json(&r, out) : traffic_put(&r, out);

@@ -159,7 +159,7 @@ main(int argc, char *argv[])
 		learn_place(&p, key);
 	if (p.env.role == RENDEZVOUS_SCHEDULER)
 		return schedule(&p);
-	if ((e = io_chance(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
+	if ((e = io_random(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
 		front_die(NULL, e);
 	p.serve.stop_fd = front_stop_fd();
 	server_log_begin(&p.log, &p.serve);

@@ -42,7 +42,7 @@ read_classes(struct names *l, const char *rec)
 		const uint8_t *end = memchr(text.p + i, '\n', text.n - i);
 		size_t n = (end != NULL ? (size_t)(end - text.p) : text.n) - i;
 
-		e = names_push(l, (const char *)text.p + i, n);
+		e = names_append(l, (const char *)text.p + i, n);
 		i += n + 1;
 	}
 	if (e < 0)

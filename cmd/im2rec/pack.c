@@ -24,7 +24,7 @@ take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 {
 	struct run *r = ctx;
 	int e = im2rec_watch_step(&r->watch, recset_records(r->out), recset_bytes(r->out),
-	    progress_due() ? source_share(r->in, r->items) : -1);
+	    progress_due() ? source_progress(r->in, r->items) : -1);
 
 	r->items++;
 	return e < 0 ? e : recset_put(r->out, item, p, n);
@@ -123,9 +123,9 @@ im2rec_pack(const struct im2rec *o)
 		e = pack_run(r.in, &o->pack, &sink);
 	if (e == 0)
 		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
-	if (e == 0 && source_cut(r.in) > 0)
-		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out", source_cut(r.in),
-		    source_cut(r.in) == 1 ? " has" : "s have", o->in.label_width);
+	if (e == 0 && source_cut_labels(r.in) > 0)
+		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out", source_cut_labels(r.in),
+		    source_cut_labels(r.in) == 1 ? " has" : "s have", o->in.label_width);
 	if (e == 0)
 		e = recset_commit(r.out, source_classes(r.in));
 	else

@@ -6,7 +6,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "net/merge/merge.h"
 
 #include <stdlib.h>
@@ -139,9 +139,9 @@ kind_for(const struct args *a)
 {
 	if (a->kind >= 0)
 		return (enum tensors_kind)a->kind;
-	if (ending_is(a->out, strlen(a->out), ".params"))
+	if (suffix_is(a->out, strlen(a->out), ".params"))
 		return TENSORS_PARAMS;
-	return ending_is(a->out, strlen(a->out), ".onnx") ? TENSORS_ONNX : TENSORS_SAFE;
+	return suffix_is(a->out, strlen(a->out), ".onnx") ? TENSORS_ONNX : TENSORS_SAFE;
 }
 
 static void

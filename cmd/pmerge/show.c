@@ -142,7 +142,7 @@ twin(const struct tensors *t, const struct tensors *from, const struct tensor *x
 {
 	const struct tensor *same = tensors_find(t, x->name);
 
-	return same != NULL ? same : tensors_find_plain(t, tensors_plain(from, x->name));
+	return same != NULL ? same : tensors_find_plain(t, tensors_plain_name(from, x->name));
 }
 
 int

@@ -92,7 +92,7 @@ main(int argc, char *argv[])
 
 	if (!only_tells(argv))
 		spin_little(argv);
-	mem_one_heap();
+	mem_limit_heaps();
 	front_init(argv[0], usage, help);
 	worker_options(&p, argc, argv);
 	if (p.judged != NULL)

@@ -29,7 +29,7 @@ static void
 print_memory(const struct train_opt *o, const struct engine_memory *plan)
 {
 	struct train_memory m;
-	uint64_t beside = train_memory(o, &m), program = mem_taken();
+	uint64_t beside = train_memory(o, &m), program = mem_resident();
 	uint64_t all = beside + plan->activations + plan->weights + plan->scratch + program;
 
 	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "

@@ -131,7 +131,7 @@ train(struct pworker *p, double began_s)
 	part_signals();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
-	if ((e = io_chance(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
+	if ((e = io_random(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
 		front_die(NULL, e);
 	t->stop = &stop;
 	t->event = on_event;

@@ -19,7 +19,7 @@ clk_ns(void)
 }
 
 uint64_t
-clk_date_ns(void)
+clk_wall_ns(void)
 {
 	return now(CLOCK_REALTIME);
 }

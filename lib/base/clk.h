@@ -8,6 +8,6 @@ uint64_t clk_ns(void);
 double	 clk_s(void);
 
 /* The date instead, since 1970: what tells a process from one that started earlier, unless the date is set back. */
-uint64_t clk_date_ns(void);
+uint64_t clk_wall_ns(void);
 
 #endif

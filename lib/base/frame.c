@@ -20,7 +20,7 @@ frame_put(struct buf *b, uint32_t type, const void *p, size_t n)
 }
 
 int
-frame_feed(struct frame_in *in, const void *p, size_t n)
+frame_feed(struct frame_reader *in, const void *p, size_t n)
 {
 	if (in->at > 0) {
 		memmove(in->b.p, in->b.p + in->at, in->b.n - in->at);
@@ -31,7 +31,7 @@ frame_feed(struct frame_in *in, const void *p, size_t n)
 }
 
 bool
-frame_sync(struct frame_in *in, const void *mark, size_t n)
+frame_sync(struct frame_reader *in, const void *mark, size_t n)
 {
 	const uint8_t *first = mark;
 
@@ -52,7 +52,7 @@ frame_sync(struct frame_in *in, const void *mark, size_t n)
 }
 
 int
-frame_next(struct frame_in *in, struct frame *f)
+frame_next(struct frame_reader *in, struct frame *f)
 {
 	size_t have = in->b.n - in->at;
 	const uint8_t *p;
@@ -70,7 +70,7 @@ frame_next(struct frame_in *in, struct frame *f)
 }
 
 void
-frame_free(struct frame_in *in)
+frame_free(struct frame_reader *in)
 {
 	buf_free(&in->b);
 	in->at = 0;

@@ -28,7 +28,7 @@ struct frame {
 int	 frame_put(struct buf *b, uint32_t type, const void *p, size_t n);
 
 /* A reader; all zeros but max is a new one. */
-struct frame_in {
+struct frame_reader {
 	uint32_t	 max;		/* most bytes of a payload */
 	struct buf	 b;		/* bytes that came */
 	size_t		 at;		/* of them, those already used */
@@ -39,17 +39,17 @@ struct frame_in {
  * Takes n bytes.  Who calls frame_next until it returns 0 after each feed makes
  * the reader hold at most FRAME_HEAD + max + n bytes.  Returns 0 or ERR_NOMEM.
  */
-int	 frame_feed(struct frame_in *in, const void *p, size_t n);
+int	 frame_feed(struct frame_reader *in, const void *p, size_t n);
 
 /*
  * Drops bytes up to and with the mark [n], whose first byte occurs in it only
  * once: what a login shell prints in front of our first byte.  True when the
  * mark has come, false when it has not come yet.
  */
-bool	 frame_sync(struct frame_in *in, const void *mark, size_t n);
+bool	 frame_sync(struct frame_reader *in, const void *mark, size_t n);
 
 /* The next whole frame: 1, 0 when it has not come yet, or ERR_LIMIT. */
-int	 frame_next(struct frame_in *in, struct frame *f);
-void	 frame_free(struct frame_in *in);
+int	 frame_next(struct frame_reader *in, struct frame *f);
+void	 frame_free(struct frame_reader *in);
 
 #endif

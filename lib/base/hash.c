@@ -4,7 +4,7 @@
 #define PRIME	0x100000001b3u
 
 uint64_t
-hash_more(uint64_t h, const void *p, size_t n)
+hash_update(uint64_t h, const void *p, size_t n)
 {
 	const uint8_t *b = p;
 

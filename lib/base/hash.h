@@ -8,6 +8,6 @@
 #define HASH_START	0xcbf29ce484222325u
 
 /* The hash of what h is the hash of, and n bytes more. */
-uint64_t hash_more(uint64_t h, const void *p, size_t n);
+uint64_t hash_update(uint64_t h, const void *p, size_t n);
 
 #endif

@@ -188,7 +188,7 @@ at_the_end(const char *path)
 }
 
 int
-io_chance(void *p, size_t n)
+io_random(void *p, size_t n)
 {
 	uint8_t *to = p;
 	ssize_t got;
@@ -211,7 +211,7 @@ open_tmp(char *tmp)
 
 	errno = EEXIST;
 	for (int i = 0; i < TRIES && fd < 0 && errno == EEXIST; i++) {
-		if (io_chance(&chance, sizeof(chance)) < 0)
+		if (io_random(&chance, sizeof(chance)) < 0)
 			return -1;
 		for (int k = 0; k < 6; k++, chance /= sizeof(letters) - 1)
 			x[k] = letters[chance % (sizeof(letters) - 1)];

@@ -35,7 +35,7 @@ void	 io_flush_name(const char *path);
 int	 io_temp(int *fd);
 
 /* n bytes of chance from the system, which no seed repeats.  Returns 0 or ERR_SYS. */
-int	 io_chance(void *p, size_t n);
+int	 io_random(void *p, size_t n);
 
 /*
  * A file that appears under its name only when all of it is there: written

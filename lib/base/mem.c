@@ -85,7 +85,7 @@ group_left(char *line, const char *root)
 }
 
 uint64_t
-mem_of_groups(const char *groups, const char *root)
+mem_cgroup_left(const char *groups, const char *root)
 {
 	uint64_t least = UINT64_MAX, left;
 	FILE *f = fopen(groups, "re");
@@ -117,7 +117,7 @@ limit_left(void)
 }
 
 void
-mem_one_heap(void)
+mem_limit_heaps(void)
 {
 	struct rlimit r;
 
@@ -130,7 +130,7 @@ static uint64_t
 available(const char **who)
 {
 	uint64_t kb = read_number("/proc/meminfo", "MemAvailable: %" SCNu64), least = kb < UINT64_MAX / 1024 ? kb * 1024 : UINT64_MAX;
-	uint64_t group = mem_of_groups("/proc/self/cgroup", GROUPS), limit = limit_left();
+	uint64_t group = mem_cgroup_left("/proc/self/cgroup", GROUPS), limit = limit_left();
 
 	*who = "this machine has";
 	if (group < least) {
@@ -153,7 +153,7 @@ mem_available(void)
 }
 
 uint64_t
-mem_taken(void)
+mem_resident(void)
 {
 	uint64_t pages = read_number("/proc/self/statm", "%*u %" SCNu64);
 

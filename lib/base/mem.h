@@ -8,7 +8,7 @@
 
 /*
  * Bytes that the machine has to give without swapping (MemAvailable of proc(5)), and no more than the control groups of
- * this process (mem_of_groups) and its RLIMIT_AS leave, the latter with room kept for stacks and compiled kernels.
+ * this process (mem_cgroup_left) and its RLIMIT_AS leave, the latter with room kept for stacks and compiled kernels.
  * UINT64_MAX where nothing says.
  */
 uint64_t mem_available(void);
@@ -18,13 +18,13 @@ uint64_t mem_available(void);
  * memory.limit_in_bytes, version 1), but for what their processes have of their own (memory.stat).  groups has the form of
  * /proc/self/cgroup, root that of /sys/fs/cgroup.
  */
-uint64_t mem_of_groups(const char *groups, const char *root);
+uint64_t mem_cgroup_left(const char *groups, const char *root);
 
 /* Under an RLIMIT_AS all threads share one heap from now on: glibc would map 64 MB for each.  Before there are threads. */
-void	 mem_one_heap(void);
+void	 mem_limit_heaps(void);
 
 /* Bytes of memory that this process has now, what it shares with others counted; 0 where nothing says. */
-uint64_t mem_taken(void);
+uint64_t mem_resident(void);
 
 /* Are so many bytes available?  Returns 0, or ERR_NOMEM with both numbers, and who has no more. */
 int	 mem_fits(uint64_t bytes);

@@ -178,7 +178,7 @@ threads_next_slot(const struct threads *c)
 }
 
 void
-threads_give(struct threads *c, uint32_t parts)
+threads_submit(struct threads *c, uint32_t parts)
 {
 	assert(threads_next_slot(c) >= 0);
 	pthread_mutex_lock(&c->lock);
@@ -193,7 +193,7 @@ threads_give(struct threads *c, uint32_t parts)
 }
 
 int64_t
-threads_take(struct threads *c)
+threads_wait(struct threads *c)
 {
 	struct slot *s;
 
@@ -232,15 +232,15 @@ threads_run(struct threads *c, threads_fill_fn *fill, threads_drain_fn *drain)
 	do {
 		while (parts > 0 && (slot = threads_next_slot(c)) >= 0)
 			if ((parts = fill(c->ctx, (uint32_t)slot)) > 0)
-				threads_give(c, parts);
-		if ((slot = threads_take(c)) >= 0)
+				threads_submit(c, parts);
+		if ((slot = threads_wait(c)) >= 0)
 			e = drain(c->ctx, (uint32_t)slot);
 	} while (e == 0 && slot >= 0);
 	return e;
 }
 
 void
-threads_drop(struct threads *c)
+threads_cancel(struct threads *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->front = c->given;

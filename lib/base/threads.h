@@ -31,9 +31,9 @@ void	 threads_free(struct threads *c);
  */
 int64_t	 threads_next_slot(const struct threads *c);
 /* Gives that slot: parts 0.. are done by the threads; with none it is done at once. */
-void	 threads_give(struct threads *c, uint32_t parts);
+void	 threads_submit(struct threads *c, uint32_t parts);
 /* Waits for the slot given first of those not taken: its number, or -1 when there is none. */
-int64_t	 threads_take(struct threads *c);
+int64_t	 threads_wait(struct threads *c);
 /* That slot while it is not taken, without waiting; -1 when there is none, or it is not done. */
 int64_t	 threads_peek(struct threads *c);
 
@@ -45,6 +45,6 @@ typedef int threads_drain_fn(void *ctx, uint32_t slot);
 int	 threads_run(struct threads *c, threads_fill_fn *fill, threads_drain_fn *drain);
 
 /* Forgets all that was given, after waiting for what is being done. */
-void	 threads_drop(struct threads *c);
+void	 threads_cancel(struct threads *c);
 
 #endif

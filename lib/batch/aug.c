@@ -232,12 +232,12 @@ aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct img *p
 }
 
 bool
-aug_part(const struct aug_plan *plan, const struct img *pic, struct img_part *part)
+aug_part(const struct aug_plan *plan, const struct img *pic, struct img_region *part)
 {
 	if (plan->resized_h > 0 || plan->warp_h > 0 || plan->y < 0 || plan->x < 0 ||
 	    plan->y + (int64_t)plan->h > pic->h || plan->x + (int64_t)plan->w > pic->w)
 		return false;
-	*part = (struct img_part){ (uint32_t)plan->y, (uint32_t)plan->x, plan->h, plan->w };
+	*part = (struct img_region){ (uint32_t)plan->y, (uint32_t)plan->x, plan->h, plan->w };
 	return true;
 }
 

@@ -99,7 +99,7 @@ int	 aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct i
  * Whether no more than a part of the picture, of which only the size is looked at, makes the sample; then that part with a
  * plan whose y and x are 0 makes the same.  aug_part_is_all: the part's pixels are the sample's, but for the mirror.
  */
-bool	 aug_part(const struct aug_plan *plan, const struct img *pic, struct img_part *part);
+bool	 aug_part(const struct aug_plan *plan, const struct img *pic, struct img_region *part);
 bool	 aug_part_is_all(const struct aug *a, const struct aug_plan *plan);
 
 /* Whether samples are parts of their pictures as they are, with their border: of no chance but where, and the mirror. */

@@ -71,7 +71,7 @@ read_ahead(struct batch_reader *r)
 		p->came = 0;
 		forget_why(r, p);
 		plan_piece(r, p);
-		threads_give(r->crew, (p->n + r->part - 1) / r->part);
+		threads_submit(r->crew, (p->n + r->part - 1) / r->part);
 		if (++r->piece == r->opt.my_pieces) {
 			r->piece = 0;
 			r->step++;
@@ -129,7 +129,7 @@ samples_of(const struct batch_reader *r, struct batch_piece *p)
 int
 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 {
-	threads_drop(r->crew);
+	threads_cancel(r->crew);
 	r->peeked = false;
 	r->epoch = epoch;
 	r->step = step;
@@ -185,7 +185,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 	int64_t slot;
 
 	read_ahead(r);
-	if (r->over || (slot = threads_take(r->crew)) < 0)
+	if (r->over || (slot = threads_wait(r->crew)) < 0)
 		return 0;
 	p = &r->ring[slot];
 	if (p->fail_at != BATCH_NONE)

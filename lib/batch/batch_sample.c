@@ -96,7 +96,7 @@ static int
 decode(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct aug_plan *plan, struct img *pic,
     uint8_t *to)
 {
-	struct img_part part;
+	struct img_region part;
 	int e;
 
 	if (!aug_part(plan, pic, &part)) {

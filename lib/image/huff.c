@@ -117,7 +117,7 @@ first(const struct huff_table *t, struct bits *b, int *last)
 {
 	huff_entry e = look(t, b);
 
-	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_longer(t, b->word >> 48, true)) == HUFF_LONG)
+	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_find_long(t, b->word >> 48, true)) == HUFF_LONG)
 		return false;
 	*last += value(b, e);
 	return *last == (int16_t)*last;
@@ -127,7 +127,7 @@ first(const struct huff_table *t, struct bits *b, int *last)
 ISA_INLINE uint32_t
 careful(const struct huff_table *t, struct bits *b, huff_entry e, JCOEF *block, uint32_t k)
 {
-	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_longer(t, b->word >> 48, false)) == HUFF_LONG)
+	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_find_long(t, b->word >> 48, false)) == HUFF_LONG)
 		return DCTSIZE2 + 1;
 	if (huff_kind(e) == HUFF_END) {
 		skip(b, huff_first_bits(e));
@@ -205,7 +205,7 @@ on_mcu(j_decompress_ptr d, JBLOCKROW *mcu)
 }
 
 void
-huff_rest(struct huff *h, struct jpeg_decompress_struct *d)
+huff_drain(struct huff *h, struct jpeg_decompress_struct *d)
 {
 	while (h->left > 0)
 		next_mcu(h, d, NULL);
@@ -246,7 +246,7 @@ known(const struct jpeg_decompress_struct *d)
 }
 
 bool
-huff_join(struct huff *h, struct jpeg_decompress_struct *d)
+huff_attach(struct huff *h, struct jpeg_decompress_struct *d)
 {
 	const uint8_t *marker;
 

@@ -32,8 +32,8 @@ void	 huff_free(struct huff *h);	/* NULL is fine */
  * Where codes turn out to be bad or too few it calls d's error_exit with msg_code JERR_BAD_DCT_COEF.  h is used until d
  * has ended.
  */
-bool	 huff_join(struct huff *h, struct jpeg_decompress_struct *d);
+bool	 huff_attach(struct huff *h, struct jpeg_decompress_struct *d);
 /* Reads the codes that d has not asked for, to the same end. */
-void	 huff_rest(struct huff *h, struct jpeg_decompress_struct *d);
+void	 huff_drain(struct huff *h, struct jpeg_decompress_struct *d);
 
 #endif

@@ -97,7 +97,7 @@ huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc)
 }
 
 huff_entry
-huff_table_longer(const struct huff_table *t, unsigned next, bool dc)
+huff_table_find_long(const struct huff_table *t, unsigned next, bool dc)
 {
 	int32_t code = (int32_t)next;
 

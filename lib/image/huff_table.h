@@ -102,6 +102,6 @@ huff_extend(unsigned v, unsigned size)
 /* The codes were checked by libjpeg: none is longer than 16 bits, and no length has too many. */
 void	 huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc);
 /* The code, longer than HUFF_LOOK bits, that 16 bits begin with; HUFF_LONG when there is none such. */
-huff_entry huff_table_longer(const struct huff_table *t, unsigned next, bool dc);
+huff_entry huff_table_find_long(const struct huff_table *t, unsigned next, bool dc);
 
 #endif

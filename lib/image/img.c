@@ -152,7 +152,7 @@ img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struc
 }
 
 int
-img_decode_part(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_part *part,
+img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_region *part,
     uint32_t c, uint8_t *p)
 {
 	size_t row = (size_t)part->w * c;
@@ -160,7 +160,7 @@ img_decode_part(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, 
 	int e;
 
 	assert(part->y + part->h <= h && part->x + part->w <= w);
-	if (format_of(data, n) == IMG_JPEG && img_jpeg_part(k->jpeg, data, n, h, w, part, c, p))
+	if (format_of(data, n) == IMG_JPEG && img_jpeg_decode_region(k->jpeg, data, n, h, w, part, c, p))
 		return 0;
 	if ((e = img_decode(k, data, n, c, &all)) < 0)
 		return e;
@@ -184,7 +184,7 @@ img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, bool den
 }
 
 void
-img_recolour(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q)
+img_convert_channels(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q)
 {
 	for (size_t i = 0; i < pixels; i++, p += from, q += c)
 		if (c == 1)

@@ -23,7 +23,7 @@ struct img {
 };
 
 /* Of a picture, inside it. */
-struct img_part {
+struct img_region {
 	uint32_t	 y, x, h, w;
 };
 
@@ -63,8 +63,8 @@ int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, 
  * Decodes a part of a picture that img_head() says is h by w, to pixels p [part->h,part->w,c], c 1 or 3: those that
  * img_decode() gives.  All of it is looked at, so that what is broken is so for any part.
  */
-int	 img_decode_part(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
-	    const struct img_part *part, uint32_t c, uint8_t *p);
+int	 img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
+	    const struct img_region *part, uint32_t c, uint8_t *p);
 
 /* Appends the picture, encoded without loss and fast.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 img_encode_png(const struct img *in, struct buf *out);
@@ -72,6 +72,6 @@ int	 img_encode_png(const struct img *in, struct buf *out);
 int	 img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, bool dense, struct buf *out);
 
 /* Pixels of 1 to 4 channels (2 and 4: the last is alpha, and dropped) to 1 or 3; q may be p when they do not grow. */
-void	 img_recolour(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q);
+void	 img_convert_channels(const uint8_t *p, uint32_t from, size_t pixels, uint32_t c, uint8_t *q);
 
 #endif

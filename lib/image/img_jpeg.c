@@ -121,7 +121,7 @@ from_cmyk(uint8_t *p, size_t pixels, bool inverted, uint32_t c)
 			p[i * 3 + m] = (uint8_t)((q[m] ^ flip) * k / 255);
 	}
 	if (c == 1)
-		img_recolour(p, 3, pixels, 1, p);
+		img_convert_channels(p, 3, pixels, 1, p);
 }
 
 int
@@ -139,7 +139,7 @@ img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, u
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)head.h * head.w * c)) < 0)
 		return e;
-	if (img_jpeg_fast_part(j->fast, data, n, head.h, head.w, &(struct img_part){ 0, 0, head.h, head.w }, c, room->p)) {
+	if (img_jpeg_fast_region(j->fast, data, n, head.h, head.w, &(struct img_region){ 0, 0, head.h, head.w }, c, room->p)) {
 		out->p = room->p;
 		return 0;
 	}
@@ -152,10 +152,10 @@ img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, u
 }
 
 int
-img_jpeg_part(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_part *part,
+img_jpeg_decode_region(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_region *part,
     uint32_t c, uint8_t *p)
 {
-	return img_jpeg_fast_part(j->fast, data, n, h, w, part, c, p);
+	return img_jpeg_fast_region(j->fast, data, n, h, w, part, c, p);
 }
 
 /* Makes room behind what is in out for any JPEG of that size, encoded as a call of turbojpeg is to do. */
@@ -284,7 +284,7 @@ img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uin
 }
 
 int
-img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head, struct buf *out)
+img_jpeg_orient(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head, struct buf *out)
 {
 	static const int op[] = { [1] = TJXOP_NONE, TJXOP_HFLIP, TJXOP_ROT180, TJXOP_VFLIP, TJXOP_TRANSPOSE, TJXOP_ROT90,
 	    TJXOP_TRANSVERSE, TJXOP_ROT270 };

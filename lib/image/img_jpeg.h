@@ -21,7 +21,7 @@ int	 img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n);
 int	 img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
 	    struct buf *room, struct img *out);
 /* The part, where nothing is odd about the picture: returns 1; else 0, and img_jpeg_decode() is to be asked. */
-int	 img_jpeg_part(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_part *part,
+int	 img_jpeg_decode_region(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_region *part,
 	    uint32_t c, uint8_t *p);
 int	 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out);
 
@@ -42,7 +42,7 @@ int	 img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane
  * Appends the JPEG upright, its codes moved, not made anew; its head says how it lies.
  * Returns 1; 0 when that cannot be done without loss, nothing appended; or what img_decode() does.
  */
-int	 img_jpeg_turn(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
+int	 img_jpeg_orient(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
 	    struct buf *out);
 
 #endif

@@ -74,7 +74,7 @@ img_jpeg_fast_free(struct img_jpeg_fast *f)
 static bool
 start(struct img_jpeg_fast *f)
 {
-	return !jpeg_has_multiple_scans(&f->d) && jpeg_start_decompress(&f->d) && huff_join(f->huff, &f->d);
+	return !jpeg_has_multiple_scans(&f->d) && jpeg_start_decompress(&f->d) && huff_attach(f->huff, &f->d);
 }
 
 /* Each picture has a decoder of its own: one that went on would give it the tables of the last where its own are missing. */
@@ -98,7 +98,7 @@ leave(struct img_jpeg_fast *f, int taken)
  * and the chroma beyond one takes part in what is this side of it.  Returns where the rows begin.
  */
 static uint32_t
-narrow(struct jpeg_decompress_struct *d, const struct img_part *part)
+narrow(struct jpeg_decompress_struct *d, const struct img_region *part)
 {
 	uint32_t mcu = DCTSIZE * (uint32_t)d->max_h_samp_factor;
 	JDIMENSION x = part->x > mcu ? part->x - mcu : 0, end = part->x + part->w + mcu;
@@ -119,7 +119,7 @@ past_cache(const uint8_t *row)
 
 /* Reads the part's rows, a few at a time. */
 static void
-read_part(struct img_jpeg_fast *f, const struct img_part *part, uint8_t *p)
+read_part(struct img_jpeg_fast *f, const struct img_region *part, uint8_t *p)
 {
 	struct jpeg_decompress_struct *d = &f->d;
 	uint32_t c = (uint32_t)d->output_components, x = narrow(d, part), end = part->y + part->h, n;
@@ -142,8 +142,8 @@ read_part(struct img_jpeg_fast *f, const struct img_part *part, uint8_t *p)
 }
 
 int
-img_jpeg_fast_part(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
-    const struct img_part *part, uint32_t c, uint8_t *p)
+img_jpeg_fast_region(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
+    const struct img_region *part, uint32_t c, uint8_t *p)
 {
 	struct jpeg_decompress_struct *d = &f->d;
 
@@ -158,7 +158,7 @@ img_jpeg_fast_part(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint3
 	if (!start(f))
 		return leave(f, 0);
 	read_part(f, part, p);
-	huff_rest(f->huff, d);
+	huff_drain(f->huff, d);
 	return leave(f, 1);
 }
 

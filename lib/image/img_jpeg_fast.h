@@ -21,8 +21,8 @@ void	 img_jpeg_fast_free(struct img_jpeg_fast *f);	/* NULL is fine */
  * outside is not made, though its codes are read.  Returns 1; or 0 where the picture has anything odd about it, is of
  * another size or not of baseline codes, what is in p then being of no use.
  */
-int	 img_jpeg_fast_part(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
-	    const struct img_part *part, uint32_t c, uint8_t *p);
+int	 img_jpeg_fast_region(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
+	    const struct img_region *part, uint32_t c, uint8_t *p);
 /*
  * The planes of a picture whose head was read, each shrunk by 1, 2, 4 or 8, chroma no less than luma, and of the size
  * that is left; there is room for a row and a column more.  Returns the same.

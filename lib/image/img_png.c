@@ -88,7 +88,7 @@ static void
 finish(const struct buf *room, size_t area, uint32_t from, uint32_t c)
 {
 	if (from != c)
-		img_recolour(first_place(room, area, from, c), from, area, c, room->p);
+		img_convert_channels(first_place(room, area, from, c), from, area, c, room->p);
 }
 
 /* Anything that libspng reads. */

@@ -85,6 +85,6 @@ img_webp_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 		return fault(status);
 	*out = (struct img){ .p = room->p, .c = c == 1 ? 1 : 3, .h = head.h, .w = head.w };
 	if (c == 1)
-		img_recolour(room->p, 3, area, 1, room->p);
+		img_convert_channels(room->p, 3, area, 1, room->p);
 	return 0;
 }

@@ -39,7 +39,7 @@ resize_free(struct resize *r)
 }
 
 static enum resize_inter
-chosen(enum resize_inter inter, const struct resize_part *part, uint32_t h, uint32_t w)
+chosen(enum resize_inter inter, const struct resize_region *part, uint32_t h, uint32_t w)
 {
 	bool larger = h > part->h && w > part->w, smaller = h <= part->h && w <= part->w;
 
@@ -76,9 +76,9 @@ axis_for(struct resize *r, const struct resize_axis_key *k, const struct resize_
 
 static int
 run(struct resize *r, enum resize_inter inter, const struct resize_view *from, uint32_t fh, uint32_t fw,
-    const struct resize_part *some, const struct resize_view *to, uint32_t h, uint32_t w)
+    const struct resize_region *some, const struct resize_view *to, uint32_t h, uint32_t w)
 {
-	struct resize_part part = some != NULL ? *some : (struct resize_part){ .h = fh, .w = fw };
+	struct resize_region part = some != NULL ? *some : (struct resize_region){ .h = fh, .w = fw };
 	struct resize_axis_key y = { chosen(inter, &part, h, w), fh, h, part.y, part.h, part.mean };
 	struct resize_axis_key x = { y.inter, fw, w, part.x, part.w, part.mean };
 	const struct resize_axis *ay, *ax;
@@ -93,7 +93,7 @@ run(struct resize *r, enum resize_inter inter, const struct resize_view *from, u
 
 int
 resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plane *from,
-    const struct resize_part *part, const struct resize_plane *to)
+    const struct resize_region *part, const struct resize_plane *to)
 {
 	struct resize_view in = { from->p, from->stride, 1 }, out = { to->p, to->stride, 1 };
 
@@ -113,7 +113,7 @@ resize_room(struct buf *room, struct resize_plane *plane)
 }
 
 int
-resize_img(struct resize *r, enum resize_inter inter, const struct img *from, const struct resize_part *part,
+resize_img(struct resize *r, enum resize_inter inter, const struct img *from, const struct resize_region *part,
     uint32_t h, uint32_t w, struct img *out)
 {
 	struct resize_view in = { (uint8_t *)from->p, (size_t)from->w * from->c, from->c }, to = { .c = from->c };

@@ -33,7 +33,7 @@ struct resize_plane {
 };
 
 /* A part of a picture, pixels and fractions of them; it may reach beyond the edges. */
-struct resize_part {
+struct resize_region {
 	double		 y, x, h, w;
 	uint32_t	 mean;		/* pixels are means of so many, each way, of what the filter is meant for; 0: as 1 */
 };
@@ -49,12 +49,12 @@ void	 resize_free(struct resize *r);	/* NULL is fine */
 int	 resize_room(struct buf *room, struct resize_plane *plane);
 /* Fills `to` with the part of `from` (NULL: all of it).  Returns 0 or ERR_NOMEM. */
 int	 resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plane *from,
-	    const struct resize_part *part, const struct resize_plane *to);
+	    const struct resize_region *part, const struct resize_plane *to);
 /*
  * The same for pixels [h,w,c]; *out is h by w, lent until the next call.
  * Returns 0, ERR_LIMIT (more than IMG_PIXELS) or ERR_NOMEM.
  */
 int	 resize_img(struct resize *r, enum resize_inter inter, const struct img *from,
-	    const struct resize_part *part, uint32_t h, uint32_t w, struct img *out);
+	    const struct resize_region *part, uint32_t h, uint32_t w, struct img *out);
 
 #endif

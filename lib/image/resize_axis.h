@@ -17,7 +17,7 @@ struct resize_axis_key {
 	enum resize_inter	 inter;
 	uint32_t		 in, out;
 	double			 at, size;
-	uint32_t		 mean;		/* as struct resize_part has it */
+	uint32_t		 mean;		/* as struct resize_region has it */
 };
 
 struct resize_axis {

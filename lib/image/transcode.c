@@ -97,7 +97,7 @@ static int
 encode(struct transcode *k, const struct want *want, const struct img_head *head, const struct img *in)
 {
 	const struct transcode_shape *s = &want->shape;
-	struct resize_part part = transcode_shape_part(s, head, 1, 1, 1, 1);
+	struct resize_region part = transcode_shape_region(s, head, 1, 1, 1, 1);
 	struct img pic = *in;
 	size_t bytes;
 	int e;
@@ -144,7 +144,7 @@ convert(struct transcode *k, const struct want *want, const struct img_head *hea
 	int e;
 
 	if (want->format == IMG_JPEG && head->sub_h > 0 && want->shape.same && want->c == head->c &&
-	    (e = transcode_planes_turn(k->planes, &k->opt, data, n, &k->out)) != 0)
+	    (e = transcode_planes_orient(k->planes, &k->opt, data, n, &k->out)) != 0)
 		return e;
 	if (by_planes(want, head))
 		return transcode_planes_run(k->planes, &k->opt, &want->shape, want->c, data, n, &k->out);
@@ -192,7 +192,7 @@ transcode_raw(struct transcode *k, const struct img *in, const uint8_t **out, si
 	if (want.c != in->c) {
 		if ((e = buf_room(&k->turned, area * want.c)) < 0)
 			return e;
-		img_recolour(in->p, in->c, area, want.c, k->turned.p);
+		img_convert_channels(in->p, in->c, area, want.c, k->turned.p);
 		pic.p = k->turned.p;
 		pic.c = want.c;
 	}

@@ -89,7 +89,7 @@ size_plane(struct transcode_planes *p, const struct transcode_opt *opt, const st
 	uint32_t step = step_of(i), sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
 	uint32_t h = (s->cut.h + step - 1) / step, w = (s->cut.w + step - 1) / step;
 	struct img_head size = { .h = head->h, .w = head->w };
-	struct resize_part part = transcode_shape_part(s, &size, shrink, sub_h, sub_w, step);
+	struct resize_region part = transcode_shape_region(s, &size, shrink, sub_h, sub_w, step);
 	int e;
 
 	if (from->h == h && from->w == w && part.y == 0 && part.x == 0 && part.h == h && part.w == w) {
@@ -158,10 +158,10 @@ transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt
 }
 
 int
-transcode_planes_turn(struct transcode_planes *p, const struct transcode_opt *opt, const uint8_t *data, size_t n, struct buf *out)
+transcode_planes_orient(struct transcode_planes *p, const struct transcode_opt *opt, const uint8_t *data, size_t n, struct buf *out)
 {
 	struct img_jpeg_head head;
 	int e = img_jpeg_head(p->jpeg, data, n, opt->pixels, &head);
 
-	return e < 0 ? e : img_jpeg_turn(p->jpeg, data, n, &head, out);
+	return e < 0 ? e : img_jpeg_orient(p->jpeg, data, n, &head, out);
 }

@@ -52,14 +52,14 @@ first(uint32_t at, uint32_t size, uint32_t step, bool flips)
 	return flips ? (double)at + size - (double)((size + step - 1) / step * step) : at;
 }
 
-struct resize_part
-transcode_shape_part(const struct transcode_shape *s, const struct img_head *head, unsigned shrink, uint32_t sub_h,
+struct resize_region
+transcode_shape_region(const struct transcode_shape *s, const struct img_head *head, unsigned shrink, uint32_t sub_h,
     uint32_t sub_w, uint32_t step)
 {
 	double sy = (double)head->h / s->h / shrink / sub_h, sx = (double)head->w / s->w / shrink / sub_w;
 	const struct orient_rect *c = &s->cut;
 
-	return (struct resize_part){
+	return (struct resize_region){
 		.y = first(c->y, c->h, step, orient_flips_rows(s->turn)) * sy,
 		.x = first(c->x, c->w, step, orient_flips_columns(s->turn)) * sx,
 		.h = (c->h + step - 1) / step * step * sy,

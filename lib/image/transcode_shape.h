@@ -23,7 +23,7 @@ int	 transcode_shape(const struct transcode_opt *opt, const struct img_head *hea
  * rounded up.  Shrunk chroma is told to be means; luma is left as soft as the DCT's mean makes it, since next to twice
  * the size there is more above the middle of its band than the filter would take.
  */
-struct resize_part transcode_shape_part(const struct transcode_shape *s, const struct img_head *head, unsigned shrink,
+struct resize_region transcode_shape_region(const struct transcode_shape *s, const struct img_head *head, unsigned shrink,
 	    uint32_t sub_h, uint32_t sub_w, uint32_t step);
 
 #endif

@@ -64,7 +64,7 @@ put_state(struct tensors_out *o, const float *state, size_t count, uint32_t stat
 
 		for (size_t k = 0; k < n; k++)
 			some[k] = state[(at + k) * states + i];
-		e = tensors_put(o, some, n * sizeof(*some));
+		e = tensors_write(o, some, n * sizeof(*some));
 	}
 	return e;
 }
@@ -78,12 +78,12 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 
 	if ((e = tensors_create(&o, path, t)) < 0)
 		return e;
-	if ((e = tensors_put(o, w, g->P * sizeof(*w))) == 0)
-		e = tensors_put(o, aux, g->A * sizeof(*aux));
+	if ((e = tensors_write(o, w, g->P * sizeof(*w))) == 0)
+		e = tensors_write(o, aux, g->A * sizeof(*aux));
 	for (uint32_t i = 0; e == 0 && i < states; i++)
 		e = put_state(o, state, g->P, states, i);
 	if (e == 0 && average != NULL)
-		e = tensors_put(o, average, (g->P + g->A) * sizeof(*average));
+		e = tensors_write(o, average, (g->P + g->A) * sizeof(*average));
 	if (e == 0)
 		return tensors_commit(o);
 	tensors_abandon(o);

@@ -14,7 +14,7 @@ rename_all(const struct tensors *t, const struct rename_rules *rules, struct ten
 	int e = 0;
 
 	for (size_t i = 0; e == 0 && i < t->n; i++) {
-		const char *name = tensors_plain(t, t->t[i].name);
+		const char *name = tensors_plain_name(t, t->t[i].name);
 
 		if (rules != NULL && (e = rename_apply(rules, name, &b)) == 0)
 			name = (const char *)b.p;

@@ -14,9 +14,9 @@ add_record(const struct recs *r, uint64_t i, struct buf *room, uint64_t *h)
 	if (e == ERR_PEER || e == ERR_NOMEM)
 		return e;
 	le_put64(length, e < 0 ? UINT64_MAX : n);
-	*h = hash_more(*h, length, sizeof(length));
+	*h = hash_update(*h, length, sizeof(length));
 	if (e == 0)
-		*h = hash_more(*h, data, n);
+		*h = hash_update(*h, data, n);
 	return 0;
 }
 
@@ -33,7 +33,7 @@ recid_of(const struct recs *r, uint64_t *id)
 		return 0;
 	}
 	le_put64(count, r->count);
-	h = hash_more(HASH_START, count, sizeof(count));
+	h = hash_update(HASH_START, count, sizeof(count));
 	for (uint64_t k = 0; e == 0 && k < looks; k++)
 		e = add_record(r, looks > 1 ? (r->count - 1) * k / (looks - 1) : 0, &room, &h);
 	buf_free(&room);

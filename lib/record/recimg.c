@@ -67,9 +67,9 @@ recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic)
 }
 
 int
-recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_part *part, uint8_t *p)
+recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part, uint8_t *p)
 {
-	return fault(img_decode_part(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
+	return fault(img_decode_region(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
 }
 
 void

@@ -26,7 +26,7 @@ int	 recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *si
 int	 recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *rec, struct img *size);
 /* Decodes it, or a part of it to p.  Return 0, ERR_ITEM or ERR_NOMEM; names are not put in front of the line. */
 int	 recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic);
-int	 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_part *part, uint8_t *p);
+int	 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part, uint8_t *p);
 
 /*
  * Reads and decodes record i.  What it gives is lent until the next call.

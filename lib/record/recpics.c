@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "image/transcode.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "source/files.h"
 #include "image/img.h"
 #include "source/source.h"
@@ -244,7 +244,7 @@ open_path(struct recpics *p, struct buf *room)
 	int e;
 
 	p->found = 0;
-	if (ending_is_picture(p->at) && stat(p->at, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (suffix_is_image(p->at) && stat(p->at, &st) == 0 && S_ISREG(st.st_mode)) {
 		p->came.n = 0;
 		if ((e = io_slurp(p->at, IMG_BYTES, &p->came)) < 0)
 			return bad_read(e, p->at);
@@ -258,7 +258,7 @@ open_path(struct recpics *p, struct buf *room)
 static const char *
 name_of(struct recpics *p)
 {
-	const char *name = files_place(p->files);
+	const char *name = files_display_name(p->files);
 	size_t n = strlen(STDIN ": ");
 
 	if (strcmp(p->at, "-") == 0)
@@ -276,8 +276,8 @@ next_of_files(struct recpics *p, struct buf *room)
 	int e;
 
 	while ((e = files_next(p->files, &name)) > 0) {
-		alone = strcmp(files_place(p->files), strcmp(p->at, "-") == 0 ? STDIN : p->at) == 0;
-		if (!alone && !ending_is_picture(name))
+		alone = strcmp(files_display_name(p->files), strcmp(p->at, "-") == 0 ? STDIN : p->at) == 0;
+		if (!alone && !suffix_is_image(name))
 			continue;
 		p->found++;
 		p->came.n = 0;

@@ -17,7 +17,7 @@
 
 struct chan {
 	int		 fd_in, fd_out;
-	struct frame_in	 in;
+	struct frame_reader	 in;
 	bool		 met;		/* the mark has come */
 	bool		 begun;		/* we sent something; the other side may not be listening before */
 	bool		 deaf;		/* the other side reads no more; what it said may still be on its way */

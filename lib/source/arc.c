@@ -2,8 +2,8 @@
 #include "source/arc.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "source/arc_apart.h"
-#include "source/arc_here.h"
+#include "source/arc_child.h"
+#include "source/arc_local.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #define ISO_AT		32769u			/* ... that it is one of ISO 9660 */
 
 struct arc {
-	struct arc_here		*here;		/* either, or ... */
-	struct arc_apart	*apart;		/* ... this */
+	struct arc_local		*here;		/* either, or ... */
+	struct arc_child	*apart;		/* ... this */
 	int			 fd;		/* a file, or -1: ... */
 	struct arc_in		 in;		/* ... this, behind ... */
 	size_t			 head, next;	/* ... so many bytes of block, from next on */
@@ -68,16 +68,16 @@ read_on(void *ctx, void *p, size_t n, size_t *got)
 static bool
 is_apart(struct arc *a)
 {
-	struct arc_here_opt opt = { .fd = -1, .in = { read_head, a }, .head = a->block, .n = a->head, .kind = ARC_PACKED };
+	struct arc_local_opt opt = { .fd = -1, .in = { read_head, a }, .head = a->block, .n = a->head, .kind = ARC_PACKED };
 	uint8_t p[ISO_AT + 5];
-	struct arc_here *h;
+	struct arc_local *h;
 	const char *name;
 	size_t got = 0;
 
 	/* Behind an error stands what came before it. */
-	if (arc_here_open(&h, &opt) == 0 && arc_here_next(h, &name) > 0)
-		arc_here_read(h, p, sizeof(p), &got);
-	arc_here_close(h);
+	if (arc_local_open(&h, &opt) == 0 && arc_local_next(h, &name) > 0)
+		arc_local_read(h, p, sizeof(p), &got);
+	arc_local_close(h);
 	a->next = 0;
 	return tells(p, got);
 }
@@ -105,15 +105,15 @@ start(struct arc *a, enum arc_kind kind)
 {
 	uint8_t head[HEAD] = { 0 };
 	size_t n = a->head < sizeof(head) ? a->head : sizeof(head);
-	struct arc_here_opt opt = { .fd = a->fd, .in = { read_on, a }, .head = head, .n = n, .kind = kind };
+	struct arc_local_opt opt = { .fd = a->fd, .in = { read_on, a }, .head = head, .n = n, .kind = kind };
 	int e = 0;
 
 	memcpy(head, a->block, n);
 	if (kind == ARC_PACKED || !is_apart(a))
-		return arc_here_open(&a->here, &opt);
+		return arc_local_open(&a->here, &opt);
 	if (a->fd < 0)
 		e = copy_all(a);
-	return e < 0 ? e : arc_apart_open(&a->apart, a->fd, head, n, kind);
+	return e < 0 ? e : arc_child_open(&a->apart, a->fd, head, n, kind);
 }
 
 static int
@@ -171,8 +171,8 @@ arc_close(struct arc *a)
 {
 	if (a == NULL)
 		return;
-	arc_here_close(a->here);
-	arc_apart_close(a->apart);
+	arc_local_close(a->here);
+	arc_child_close(a->apart);
 	if (a->fd >= 0)
 		close(a->fd);
 	free(a);
@@ -181,17 +181,17 @@ arc_close(struct arc *a)
 bool
 arc_is_packed(const struct arc *a)
 {
-	return a->apart != NULL ? arc_apart_is_packed(a->apart) : arc_here_is_packed(a->here);
+	return a->apart != NULL ? arc_child_is_packed(a->apart) : arc_local_is_packed(a->here);
 }
 
 int
 arc_next(struct arc *a, const char **name)
 {
-	return a->apart != NULL ? arc_apart_next(a->apart, name) : arc_here_next(a->here, name);
+	return a->apart != NULL ? arc_child_next(a->apart, name) : arc_local_next(a->here, name);
 }
 
 int
 arc_read(struct arc *a, void *p, size_t n, size_t *got)
 {
-	return a->apart != NULL ? arc_apart_read(a->apart, p, n, got) : arc_here_read(a->here, p, n, got);
+	return a->apart != NULL ? arc_child_read(a->apart, p, n, got) : arc_local_read(a->here, p, n, got);
 }

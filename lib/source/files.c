@@ -1,7 +1,7 @@
 /* files - the files of a directory, an archive or a stream, one after the other. */
 #include "source/files.h"
 #include "base/err.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct files {
 	bool		 stream, dir;
 	size_t		 passed;
 	struct place	*place;
-	/* What files_again() goes back to. */
+	/* What files_rewind() goes back to. */
 	struct held	 held;
 	unsigned	 again;			/* 2: to the held file; 1: to where the place is */
 	bool		 giving;		/* the held file */
@@ -40,7 +40,7 @@ static char *
 base_of(const char *path, size_t n_paths)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-	size_t n = ending_archive(name);
+	size_t n = suffix_archive(name);
 	char *base = NULL;
 
 	if (n == 0)
@@ -97,7 +97,7 @@ files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
 }
 
 int
-files_twin(const struct files *f, struct files **twin)
+files_clone(const struct files *f, struct files **twin)
 {
 	return files_open(twin, (const char *const *)f->paths, f->n, f->how);
 }
@@ -139,9 +139,9 @@ files_is_dir(const struct files *f)
 }
 
 size_t
-files_passed(const struct files *f)
+files_skipped_archives(const struct files *f)
 {
-	return f->passed + (f->place != NULL ? place_passed(f->place) : 0);
+	return f->passed + (f->place != NULL ? place_skipped_archives(f->place) : 0);
 }
 
 const char *
@@ -166,7 +166,7 @@ step(struct files *f)
 		}
 		if ((e = place_next(f->place, &f->name)) != 0)
 			return e;
-		f->passed += place_passed(f->place);
+		f->passed += place_skipped_archives(f->place);
 		place_close(f->place);
 		f->place = NULL;
 	}
@@ -193,17 +193,17 @@ files_next(struct files *f, const char **name)
 }
 
 const char *
-files_place(struct files *f)
+files_display_name(struct files *f)
 {
 	if (f->giving)
 		return (const char *)f->held.place.p;
-	return f->place != NULL ? place_shown(f->place) : files_path(f);
+	return f->place != NULL ? place_display_name(f->place) : files_path(f);
 }
 
 const char *
-files_plain(const struct files *f)
+files_plain_path(const struct files *f)
 {
-	return f->place != NULL && !f->giving ? place_plain(f->place) : NULL;
+	return f->place != NULL && !f->giving ? place_plain_path(f->place) : NULL;
 }
 
 static int
@@ -248,7 +248,7 @@ files_hold(struct files *f, size_t max)
 
 	if (!f->stream)
 		return 0;
-	place = files_place(f);
+	place = files_display_name(f);
 	h->name.n = h->place.n = h->data.n = h->next = 0;
 	if (buf_put(&h->name, f->name, strlen(f->name) + 1) < 0 || buf_put(&h->place, place, strlen(place) + 1) < 0)
 		return ERR_NOMEM;
@@ -261,7 +261,7 @@ files_hold(struct files *f, size_t max)
 }
 
 int
-files_again(struct files *f, unsigned how)
+files_rewind(struct files *f, unsigned how)
 {
 	if (f->stream) {
 		f->again = f->held.is ? 2 : 1;

@@ -23,14 +23,14 @@ struct files;
 /* The line names the path.  Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM. */
 int	 files_open(struct files **f, const char *const *paths, size_t n, unsigned how);
 /* Another cursor over the same, at its beginning; not of a stream.  Returns the same. */
-int	 files_twin(const struct files *f, struct files **twin);
+int	 files_clone(const struct files *f, struct files **twin);
 void	 files_close(struct files *f);	/* NULL is fine */
 unsigned files_how(const struct files *f);
 bool	 files_is_stream(const struct files *f);
 /* Whether it is a directory, or several paths, so that the first folders of names are chosen by the user. */
 bool	 files_is_dir(const struct files *f);
 /* Archives in directories that were not entered till now. */
-size_t	 files_passed(const struct files *f);
+size_t	 files_skipped_archives(const struct files *f);
 /* The first path. */
 const char *files_path(const struct files *f);
 /*
@@ -40,8 +40,8 @@ const char *files_path(const struct files *f);
  */
 int	 files_next(struct files *f, const char **name);
 /* That file for messages, as "PATH: ARCHIVE: MEMBER" or a path; and its path if it can be opened by it, else NULL. */
-const char *files_place(struct files *f);
-const char *files_plain(const struct files *f);
+const char *files_display_name(struct files *f);
+const char *files_plain_path(const struct files *f);
 /*
  * Up to n bytes of that file; *got is less at its end alone.  Returns 0,
  * ERR_ITEM (this file cannot be read), ERR_FORMAT (the archive is damaged, the
@@ -53,11 +53,11 @@ int	 files_slurp(struct files *f, size_t max, struct buf *b);
 
 /*
  * Looking ahead.  files_hold() keeps the current file of a stream, max bytes of it at most; elsewhere it does nothing.
- * files_again() goes back: to the beginning; in a stream to the file held, or else the current one, unread as yet.
+ * files_rewind() goes back: to the beginning; in a stream to the file held, or else the current one, unread as yet.
  * Once a stream goes on behind it, it is gone.  Both return what files_open() does; why a file cannot be held is
  * told by files_read() when it is read again.
  */
 int	 files_hold(struct files *f, size_t max);
-int	 files_again(struct files *f, unsigned how);
+int	 files_rewind(struct files *f, unsigned how);
 
 #endif

@@ -105,7 +105,7 @@ split_name(const char *p, size_t n, enum source_split *split)
 }
 
 int
-folders_note(struct folders *f, const char *name)
+folders_add(struct folders *f, const char *name)
 {
 	size_t n = path_length(name), len;
 
@@ -216,7 +216,7 @@ refuse_splits(const struct folders *f)
 }
 
 int
-folders_settle(struct folders *f, bool dir)
+folders_resolve(struct folders *f, bool dir)
 {
 	const struct names *l = &f->seen;
 	int e;
@@ -337,7 +337,7 @@ class_as_it_comes(struct folders *f, const char *path, size_t n, size_t from, si
 		if (l->n > 0 && strncmp(l->p[l->n - 1], p, len) >= 0)
 			return say_classes(f, p, len, "comes behind one that sorts after it");
 		*class = l->n;
-		return (e = names_push(l, p, len)) < 0 ? e : 1;
+		return (e = names_append(l, p, len)) < 0 ? e : 1;
 	}
 	/* Only of several classes it is sure that folders in them are none. */
 	if (l->n == 1 && component(path, n, from + f->depth + 1, &more) != NULL)
@@ -382,7 +382,7 @@ folders_class(struct folders *f, const char *name, size_t *class)
 }
 
 int
-folders_end(const struct folders *f)
+folders_finish(const struct folders *f)
 {
 	enum source_split split;
 	size_t splits = 0;

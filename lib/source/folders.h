@@ -28,9 +28,9 @@ int	 folders_new(struct folders **f, struct names *classes, enum source_split sp
 void	 folders_free(struct folders *f);	/* NULL is fine */
 
 /* Notes a picture's name.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
-int	 folders_note(struct folders *f, const char *name);
+int	 folders_add(struct folders *f, const char *name);
 /* After the last note; dir: they stand in a directory.  Returns 0, ERR_FORMAT or ERR_ARG (no such split; a split must be said). */
-int	 folders_settle(struct folders *f, bool dir);
+int	 folders_resolve(struct folders *f, bool dir);
 
 /*
  * The class of a picture: 1; 0 when it is not of the split; ERR_ITEM when it is of no class; ERR_ARG (a split must be said),
@@ -38,6 +38,6 @@ int	 folders_settle(struct folders *f, bool dir);
  */
 int	 folders_class(struct folders *f, const char *name, size_t *class);
 /* After the last picture.  Returns 0, or ERR_ARG: nothing of the split, or a stream's classes were train and val. */
-int	 folders_end(const struct folders *f);
+int	 folders_finish(const struct folders *f);
 
 #endif

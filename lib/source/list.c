@@ -39,7 +39,7 @@ list_open(struct list **out, const char *path, uint32_t width)
 }
 
 double
-list_share(const struct list *l)
+list_progress(const struct list *l)
 {
 	struct stat st;
 	off_t at = ftello(l->f);

@@ -38,7 +38,7 @@ void	 list_close(struct list *l);	/* NULL is fine */
  */
 int	 list_next(struct list *l, const struct list_entry **entry);
 /* How much of the file was read, 0..1; -1 of a stream. */
-double	 list_share(const struct list *l);
+double	 list_progress(const struct list *l);
 /* The number of the line read last, from 1. */
 uint64_t list_line(const struct list *l);
 

@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "base/rng.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "source/walk.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ is_wanted(const struct lister_opt *opt, const char *name)
 	if (!opt->recursive && strchr(name, '/') != NULL)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (ending_is(name, len, list[i]))
+		if (suffix_is(name, len, list[i]))
 			return true;
 	return false;
 }
@@ -125,7 +125,7 @@ number(struct lister *l, struct names *classes)
 
 		if (l->opt->recursive && (last == NULL || n != folder_length(last) || memcmp(last, name, n) != 0)) {
 			class += last != NULL;
-			e = classes != NULL ? names_push(classes, n > 0 ? name : ".", n > 0 ? n : 1) : 0;
+			e = classes != NULL ? names_append(classes, n > 0 ? name : ".", n > 0 ? n : 1) : 0;
 		}
 		last = name;
 		l->class[i] = class;

@@ -64,7 +64,7 @@ place(const struct names *l, const char *name, size_t n, bool *there)
 }
 
 int
-names_push(struct names *l, const char *name, size_t n)
+names_append(struct names *l, const char *name, size_t n)
 {
 	return put(l, l->n, name, n);
 }
@@ -120,7 +120,7 @@ names_read(struct names *l, const char *path)
 
 		n -= n > 0 && line[n - 1] == '\r';
 		if (n > 0)
-			e = names_push(l, line, n);
+			e = names_append(l, line, n);
 	}
 	buf_free(&b);
 	if (e == 0)

@@ -18,7 +18,7 @@ struct names {
 };
 
 /* Appends the n bytes of a name.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
-int	 names_push(struct names *l, const char *name, size_t n);
+int	 names_append(struct names *l, const char *name, size_t n);
 /* Puts it where it stands in the order of bytes, unless it is there.  Returns the same.  For lists made so alone. */
 int	 names_insert(struct names *l, const char *name, size_t n);
 /*

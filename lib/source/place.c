@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "source/arc.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "source/walk.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ open_at(struct place *p, struct arc **a, enum arc_kind kind)
 static int
 open_only(struct place *p, bool stream)
 {
-	enum arc_kind kind = ending_is_raw(p->path) ? ARC_PACKED : ARC_EITHER;
+	enum arc_kind kind = suffix_is_raw(p->path) ? ARC_PACKED : ARC_EITHER;
 	struct level *l = &p->level[0];
 	int e;
 
@@ -129,7 +129,7 @@ place_open(struct place **out, const char *path, const char *base, unsigned how)
 	p->how = how;
 	p->in = p->fd = -1;
 	if ((e = open_in(p)) < 0) {
-		err_within("%s", place_shown(p));
+		err_within("%s", place_display_name(p));
 		place_close(p);
 		return e;
 	}
@@ -184,7 +184,7 @@ place_close(struct place *p)
 }
 
 size_t
-place_passed(const struct place *p)
+place_skipped_archives(const struct place *p)
 {
 	return p->passed;
 }
@@ -204,7 +204,7 @@ show_archives(struct place *p)
 }
 
 const char *
-place_shown(struct place *p)
+place_display_name(struct place *p)
 {
 	const char *text = show_archives(p);
 
@@ -216,7 +216,7 @@ place_shown(struct place *p)
 }
 
 const char *
-place_plain(const struct place *p)
+place_plain_path(const struct place *p)
 {
 	return p->deep == 0 && !p->is_packed ? p->at : NULL;
 }
@@ -241,14 +241,14 @@ enter(struct place *p, const char *name)
 	int e;
 
 	if (p->deep == PLACE_NEST)
-		return err_fail(ERR_ITEM, "%s: archives within each other, more than %u", place_shown(p), PLACE_NEST);
+		return err_fail(ERR_ITEM, "%s: archives within each other, more than %u", place_display_name(p), PLACE_NEST);
 	l = &p->level[p->deep];
 	if ((e = open_at(p, &l->arc, ARC_ARCHIVE)) < 0) {
-		err_within("%s", place_shown(p));
+		err_within("%s", place_display_name(p));
 		return e == ERR_NOMEM ? e : ERR_ITEM;
 	}
 	if ((e = set(&l->prefix, p->deep > 0 ? text_of(&p->level[p->deep - 1].prefix) : p->base, name,
-	    ending_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 || (e = buf_terminate(&l->prefix)) < 0 ||
+	    suffix_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 || (e = buf_terminate(&l->prefix)) < 0 ||
 	    (e = set(&l->shown, "", name, strlen(name))) < 0) {
 		arc_close(l->arc);
 		l->arc = NULL;
@@ -263,9 +263,9 @@ enter(struct place *p, const char *name)
 static int
 meet(struct place *p, const char *prefix, const char *name)
 {
-	size_t n = strlen(name), unpacked = ending_unpacked(name);
+	size_t n = strlen(name), unpacked = suffix_unpacked(name);
 
-	if (ending_archive(name) > 0)
+	if (suffix_archive(name) > 0)
 		return enter(p, name);
 	p->is_packed = unpacked < n;
 	return set(&p->name, prefix, name, unpacked) < 0 ? ERR_NOMEM : 1;
@@ -281,7 +281,7 @@ next_in_walk(struct place *p)
 		return e;
 	name = p->at + strlen(p->path) + 1;
 	p->member.n = 0;
-	if (ending_archive(name) > 0 && (p->how & PLACE_ENTER) == 0) {
+	if (suffix_archive(name) > 0 && (p->how & PLACE_ENTER) == 0) {
 		p->passed++;
 		return GO_ON;
 	}
@@ -316,7 +316,7 @@ next_member(struct place *p)
 		return give_up(p, e);
 	if (arc_is_packed(l->arc)) {
 		name = base_name(p->path);
-		return set(&p->name, "", name, ending_unpacked(name)) < 0 ? ERR_NOMEM : 1;
+		return set(&p->name, "", name, suffix_unpacked(name)) < 0 ? ERR_NOMEM : 1;
 	}
 	while (strncmp(name, "./", 2) == 0 || *name == '/')
 		name += *name == '/' ? 1 : 2;

@@ -22,11 +22,11 @@ struct place;
 int	 place_open(struct place **p, const char *path, const char *base, unsigned how);
 void	 place_close(struct place *p);	/* NULL is fine */
 /* Archives in the directory that were passed over till now. */
-size_t	 place_passed(const struct place *p);
-/* As files_next(), files_place(), files_plain() and files_read(). */
+size_t	 place_skipped_archives(const struct place *p);
+/* As files_next(), files_display_name(), files_plain_path() and files_read(). */
 int	 place_next(struct place *p, const char **name);
-const char *place_shown(struct place *p);
-const char *place_plain(const struct place *p);
+const char *place_display_name(struct place *p);
+const char *place_plain_path(const struct place *p);
 int	 place_read(struct place *p, void *buf, size_t n, size_t *got);
 
 #endif

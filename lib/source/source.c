@@ -1,7 +1,7 @@
 /* source - a cursor over pictures, wherever they come from. */
 #include "base/err.h"
 #include "base/io.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "image/img.h"
 #include "source/source_kind.h"
 
@@ -36,7 +36,7 @@ look_beside(struct files *f, const char *picture, const struct source_kind **kin
 	if ((e = files_hold(f, IMG_BYTES)) == 0) {
 		/* What is wrong with the next one is found again behind this. */
 		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 && source_shards_match(first, name))
-			if (source_shards_knows(name) || source_shards_lists(f, name))
+			if (source_shards_knows(name) || source_shards_has_json_labels(f, name))
 				*kind = &source_shards_kind;
 			else if (files_is_stream(f))
 				break;
@@ -60,9 +60,9 @@ look(struct files *f, const struct source_kind **kind)
 			*kind = &source_cifar_kind;
 		else if (source_mnist_knows(name))
 			*kind = &source_mnist_kind;
-		else if (source_shards_knows(name) || (!files_is_stream(f) && source_shards_lists(f, name)))
+		else if (source_shards_knows(name) || (!files_is_stream(f) && source_shards_has_json_labels(f, name)))
 			*kind = &source_shards_kind;
-		else if (ending_is_picture(name))
+		else if (suffix_is_image(name))
 			return look_beside(f, name, kind);
 	/* What is damaged before a stream's first picture cannot be told later. */
 	return e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
@@ -75,13 +75,13 @@ find_kind(struct source *s)
 	int e = look(s->files, &s->kind);
 
 	/* Archives in a directory are what it holds when it holds nothing else. */
-	if (e == 0 && s->kind == NULL && files_passed(s->files) > 0) {
+	if (e == 0 && s->kind == NULL && files_skipped_archives(s->files) > 0) {
 		how = FILES_ENTER;
-		if ((e = files_again(s->files, how)) == 0)
+		if ((e = files_rewind(s->files, how)) == 0)
 			e = look(s->files, &s->kind);
 	}
 	if (s->kind != NULL)
-		return files_again(s->files, how);
+		return files_rewind(s->files, how);
 	if (e < 0)
 		return e;
 	return err_fail(ERR_FORMAT, "%s: no pictures in it: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
@@ -214,7 +214,7 @@ source_read(const char *name, struct buf *data, struct stamp *stamp)
 }
 
 double
-source_share(const struct source *s, uint64_t done)
+source_progress(const struct source *s, uint64_t done)
 {
 	double share = s->kind->share != NULL ? s->kind->share(s->state) : -1, of;
 
@@ -225,7 +225,7 @@ source_share(const struct source *s, uint64_t done)
 }
 
 uint64_t
-source_cut(const struct source *s)
+source_cut_labels(const struct source *s)
 {
 	return s->cut;
 }
@@ -243,6 +243,6 @@ source_number_classes(struct names *classes, uint32_t most)
 	int e = 0;
 
 	for (uint32_t i = 0; classes->n == i && e == 0 && i <= most && most < NAMES_MOST; i++)
-		e = names_push(classes, text, (size_t)snprintf(text, sizeof(text), "%u", i));
+		e = names_append(classes, text, (size_t)snprintf(text, sizeof(text), "%u", i));
 	return e;
 }

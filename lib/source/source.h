@@ -73,9 +73,9 @@ int	 source_skip(struct source *s, struct source_item *item);
  */
 int	 source_read(const char *name, struct buf *data, struct stamp *stamp);
 /* How much of the source `done` of the items are that it gave so far, 0..1, where that is known; else -1. */
-double	 source_share(const struct source *s, uint64_t done);
+double	 source_progress(const struct source *s, uint64_t done);
 /* Items given of which labels beyond label_width were left out. */
-uint64_t source_cut(const struct source *s);
+uint64_t source_cut_labels(const struct source *s);
 /* The classes' names in the order of their numbers; complete when the end was reached.  None for a list. */
 const struct names *source_classes(const struct source *s);
 

@@ -106,7 +106,7 @@ read_meta(struct state *s)
 		e = buf_terminate(&b);
 	for (char *p = (char *)b.p, *line; e == 0 && (line = strsep(&p, "\r\n")) != NULL;)
 		if (*line != 0)
-			e = names_push(s->classes, line, strlen(line));
+			e = names_append(s->classes, line, strlen(line));
 	buf_free(&b);
 	return e == ERR_NOMEM || e == ERR_FORMAT ? e : 0;
 }

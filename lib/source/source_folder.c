@@ -1,6 +1,6 @@
 /* source_folder - the pictures of class folders, in a directory or an archive: serves source. */
 #include "base/err.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "source/folders.h"
 #include "image/img.h"
 #include "source/source_kind.h"
@@ -23,17 +23,17 @@ note_all(struct state *s)
 	unsigned how = files_how(s->files);
 	int e;
 
-	if ((e = files_again(s->files, how | FILES_ANY_ORDER)) < 0)
+	if ((e = files_rewind(s->files, how | FILES_ANY_ORDER)) < 0)
 		return e;
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM)
-		if (e > 0 && ending_is_picture(name)) {
+		if (e > 0 && suffix_is_image(name)) {
 			s->noted++;
-			if ((e = folders_note(s->folders, name)) < 0)
+			if ((e = folders_add(s->folders, name)) < 0)
 				return e;
 		}
-	if (e < 0 || (e = folders_settle(s->folders, files_is_dir(s->files))) < 0)
+	if (e < 0 || (e = folders_resolve(s->folders, files_is_dir(s->files))) < 0)
 		return e;
-	return files_again(s->files, how);
+	return files_rewind(s->files, how);
 }
 
 static void
@@ -78,16 +78,16 @@ folder_next(void *state, bool wanted, struct source_item *item)
 
 	do {
 		if ((e = files_next(s->files, &name)) <= 0)
-			return e == 0 ? folders_end(s->folders) : e;
-		of = ending_is_picture(name) ? folders_class(s->folders, name, &class) : 0;
-		s->met += ending_is_picture(name);
+			return e == 0 ? folders_finish(s->folders) : e;
+		of = suffix_is_image(name) ? folders_class(s->folders, name, &class) : 0;
+		s->met += suffix_is_image(name);
 	} while (of == 0);
 	if (of < 0 && of != ERR_ITEM)
 		return of;
-	item->name = files_plain(s->files);
+	item->name = files_plain_path(s->files);
 	item->later = item->name != NULL && of > 0;
 	if (item->name == NULL)
-		item->name = files_place(s->files);
+		item->name = files_display_name(s->files);
 	if (of < 0)
 		return of;
 	s->label = (float)class;

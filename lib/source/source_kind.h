@@ -32,7 +32,7 @@ bool	 source_shards_knows(const char *name);
  * Whether the file that the walk stands at holds labels in JSON, for which it is read.  A stream's is not: there the name
  * decides, of a file that lies in no folder, where a class's pictures would.
  */
-bool	 source_shards_lists(struct files *f, const char *name);
+bool	 source_shards_has_json_labels(struct files *f, const char *name);
 /* Whether two names are of one sample. */
 bool	 source_shards_match(const char *a, const char *b);
 

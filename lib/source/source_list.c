@@ -91,7 +91,7 @@ list_state_share(const void *p)
 {
 	const struct state *s = p;
 
-	return list_share(s->list);
+	return list_progress(s->list);
 }
 
 const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, list_state_share, true };

@@ -112,7 +112,7 @@ copy(struct state *s, struct half *h)
 	if (e == 0 && lseek(h->copy, 0, SEEK_SET) < 0)
 		e = err_sys("seek");
 	if (e < 0)
-		err_within("%s", files_place(s->files));
+		err_within("%s", files_display_name(s->files));
 	return e == ERR_ITEM ? ERR_SYS : e;
 }
 
@@ -178,7 +178,7 @@ find(struct state *s, struct half *h)
 
 	if (h->copy >= 0)
 		return 0;
-	if ((e = files_twin(s->files, &h->walk)) < 0)
+	if ((e = files_clone(s->files, &h->walk)) < 0)
 		return e;
 	while ((e = files_next(h->walk, &found)) == ERR_ITEM || (e > 0 && strcmp(found, h->name) != 0))
 		;

@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/num.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "image/img.h"
 #include "source/source_kind.h"
 
@@ -92,7 +92,7 @@ labels_in(struct files *f, json_t **list)
 }
 
 bool
-source_shards_lists(struct files *f, const char *name)
+source_shards_has_json_labels(struct files *f, const char *name)
 {
 	json_t *list;
 	bool is;
@@ -242,7 +242,7 @@ read_list(struct state *s)
 static int
 read_picture(struct state *s, bool wanted)
 {
-	const char *place = files_place(s->files);
+	const char *place = files_display_name(s->files);
 
 	if (s->has_picture)
 		return err_fail(ERR_ITEM, "another picture of the same sample");
@@ -264,12 +264,12 @@ take(struct state *s, bool wanted)
 		e = read_label(s, which);
 	else if (is_json(s->name) && !s->has_label[0])
 		e = read_list(s);
-	else if (ending_is_picture(s->name) && strchr(end + 1, '.') == NULL)
+	else if (suffix_is_image(s->name) && strchr(end + 1, '.') == NULL)
 		e = read_picture(s, wanted);
 	if (e == ERR_ITEM)
 		note_bad(s, e);
 	else if (e == ERR_FORMAT)
-		err_within("%s", files_place(s->files));
+		err_within("%s", files_display_name(s->files));
 	return e == ERR_ITEM ? 0 : e;
 }
 
@@ -296,7 +296,7 @@ next_sample(struct state *s, bool wanted)
 		return err_fail(s->e, "%s", s->line);
 	if (s->e == 0)
 		return 0;
-	place = files_place(s->files);
+	place = files_display_name(s->files);
 	s->key.n = s->shown.n = s->listed = 0;
 	s->has_picture = s->has_label[0] = s->has_label[1] = false;
 	s->bad = 0;

@@ -1,5 +1,5 @@
 /* tensors - a file of named tensors: safetensors, an NDArray list such as MXNet's .params, or those of a model of ONNX. */
-#include "tensor/tensors_in.h"
+#include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/io.h"
@@ -130,7 +130,7 @@ tensors_find_plain(const struct tensors *t, const char *name)
 }
 
 const char *
-tensors_plain(const struct tensors *t, const char *name)
+tensors_plain_name(const struct tensors *t, const char *name)
 {
 	if (t->kind == TENSORS_PARAMS && (strncmp(name, "arg:", 4) == 0 || strncmp(name, "aux:", 4) == 0))
 		return name + 4;

@@ -77,7 +77,7 @@ const struct tensor *tensors_find(const struct tensors *t, const char *name);	/*
 const struct tensor *tensors_find_plain(const struct tensors *t, const char *name);
 const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: none */
 /* A tensor's name without MXNet's "arg:" or "aux:". */
-const char *tensors_plain(const struct tensors *t, const char *name);
+const char *tensors_plain_name(const struct tensors *t, const char *name);
 bool	 tensors_same_shape(const struct tensor *a, const struct tensor *b);
 /* A shape for people, as "10x64"; "-" of a tensor without dimensions.  Gives to back. */
 const char *tensors_shape(const struct tensor *x, char to[TENSORS_SHAPE]);
@@ -109,7 +109,7 @@ struct tensors_out;
  * ONNX, too), ERR_FORMAT (a name twice, or text that is not UTF-8) or ERR_NOMEM.
  */
 int	 tensors_create(struct tensors_out **o, const char *path, struct tensors *table);
-int	 tensors_put(struct tensors_out *o, const void *p, size_t n);
+int	 tensors_write(struct tensors_out *o, const void *p, size_t n);
 int	 tensors_commit(struct tensors_out *o);	/* frees o, also on errors */
 void	 tensors_abandon(struct tensors_out *o);	/* NULL is fine */
 

@@ -1,5 +1,5 @@
 /* tensors_onnx - the tensors of a table into a model of ONNX, around nodes that were made elsewhere. */
-#include "tensor/tensors_in.h"
+#include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/proto.h"
 

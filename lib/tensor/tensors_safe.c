@@ -1,5 +1,5 @@
 /* tensors_safe - the header of a safetensors file into a table, and back. */
-#include "tensor/tensors_in.h"
+#include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/io.h"
 

@@ -1,5 +1,5 @@
 /* tensors_write - the data of a table's tensors, in any pieces, into a file. */
-#include "tensor/tensors_in.h"
+#include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/io.h"
 
@@ -111,7 +111,7 @@ tensors_create(struct tensors_out **out, const char *path, struct tensors *t)
 }
 
 int
-tensors_put(struct tensors_out *o, const void *data, size_t n)
+tensors_write(struct tensors_out *o, const void *data, size_t n)
 {
 	const uint8_t *p = data;
 	int e = 0;

@@ -10,7 +10,7 @@ batches(const struct train_opt *o)
 {
 	if (o->batches == NULL)
 		return o->data.batch;
-	return hash_more(HASH_START, o->batches, o->ps.nworkers * sizeof(*o->batches));
+	return hash_update(HASH_START, o->batches, o->ps.nworkers * sizeof(*o->batches));
 }
 
 /* Those of the records, where several workers are to read the same. */

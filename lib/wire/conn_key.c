@@ -14,7 +14,7 @@
 int
 conn_key_new(uint8_t key[CONN_KEY])
 {
-	return io_chance(key, CONN_KEY);
+	return io_random(key, CONN_KEY);
 }
 
 void

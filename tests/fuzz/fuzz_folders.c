@@ -25,16 +25,16 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 		n = 0;
 		while (i + n < size && p[i + n] != '\n' && p[i + n] != 0)
 			n++;
-		names_push(&lines, (const char *)p + i, n);
+		names_append(&lines, (const char *)p + i, n);
 	}
 	if ((how & 8) != 0)
 		e = names_insert(&classes, "a", 1) < 0 || names_insert(&classes, "b", 1) < 0 ? -1 : 0;
 	if (e < 0 || folders_new(&f, &classes, (how & 3) % 3, "x") < 0)
 		abort();
 	for (size_t i = 0; (how & 4) != 0 && e == 0 && i < lines.n; i++)
-		e = folders_note(f, lines.p[i]);
+		e = folders_add(f, lines.p[i]);
 	if (e == 0 && (how & 4) != 0)
-		e = folders_settle(f, (how & 16) != 0);
+		e = folders_resolve(f, (how & 16) != 0);
 	for (int again = 0; again < 2 && e == 0; again++)
 		for (size_t i = 0; i < lines.n && e == 0; i++) {
 			if ((e = folders_class(f, lines.p[i], &class)) > 0 && class >= classes.n)

@@ -7,7 +7,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	static const char mark[] = "\001m";
-	struct frame_in in = { .max = 256 };
+	struct frame_reader in = { .max = 256 };
 	struct frame f;
 	size_t piece = n > 0 ? 1 + p[0] % 16 : 1;
 	volatile uint8_t sum = 0;

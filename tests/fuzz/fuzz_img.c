@@ -11,7 +11,7 @@
 static int
 part_differs(struct img_codec *k, const uint8_t *p, size_t size, const struct img *all)
 {
-	const struct img_part q = { all->h / 3, all->w / 4, all->h - all->h / 3 * 2, all->w - all->w / 4 * 2 };
+	const struct img_region q = { all->h / 3, all->w / 4, all->h - all->h / 3 * 2, all->w - all->w / 4 * 2 };
 	size_t row = (size_t)q.w * all->c, n = (size_t)all->c * all->h * all->w;
 	uint8_t *whole = malloc(n), *part = malloc(row * q.h);
 	int differs;
@@ -19,7 +19,7 @@ part_differs(struct img_codec *k, const uint8_t *p, size_t size, const struct im
 	if (whole == NULL || part == NULL)
 		abort();
 	memcpy(whole, all->p, n);
-	differs = img_decode_part(k, p, size, all->h, all->w, &q, all->c, part) < 0;
+	differs = img_decode_region(k, p, size, all->h, all->w, &q, all->c, part) < 0;
 	for (uint32_t y = 0; y < q.h && !differs; y++)
 		differs = memcmp(part + y * row, whole + ((size_t)(q.y + y) * all->w + q.x) * all->c, row) != 0;
 	free(whole);

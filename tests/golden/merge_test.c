@@ -53,10 +53,10 @@ write_file(int f)
 		x[i] = number(i, 37, 29 * (size_t)f, 101, 64);
 	for (int k = TENSORS_F32; k <= TENSORS_BF16; k++) {
 		tensors_from_f32((enum tensors_type)k, x, COUNT, room);
-		must(tensors_put(out, room, COUNT * tensors_type_size((enum tensors_type)k)));
+		must(tensors_write(out, room, COUNT * tensors_type_size((enum tensors_type)k)));
 	}
 	for (int k = 0; k < 4; k++)
-		must(tensors_put(out, torch_saw + (2 * f + k % 2) * CHANNELS, CHANNELS * sizeof(float)));
+		must(tensors_write(out, torch_saw + (2 * f + k % 2) * CHANNELS, CHANNELS * sizeof(float)));
 	must(tensors_commit(out));
 	tensors_close(&t);
 }

@@ -81,10 +81,10 @@ test_bounds(void)
 	for (int i = 0; i < FOLDERS_DEEPEST; i++)
 		strcat(name, "a/");
 	folders_new(&f, &classes, SOURCE_ALL, "x");
-	is(folders_note(f, strcat(name, "1.png")), 0, "as deep as may be");
+	is(folders_add(f, strcat(name, "1.png")), 0, "as deep as may be");
 	strcpy(strrchr(name, '/'), "/b/1.png");
-	is(folders_note(f, name), ERR_LIMIT, "and deeper");
-	is(folders_settle(f, false), 0, "one folder is a class");
+	is(folders_add(f, name), ERR_LIMIT, "and deeper");
+	is(folders_resolve(f, false), 0, "one folder is a class");
 	is(folders_class(f, "a/1.png", &class), ERR_ITEM, "which this is not in");
 	folders_free(f);
 	names_free(&classes);

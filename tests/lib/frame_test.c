@@ -12,7 +12,7 @@ static const char mark[] = "\001mark\n";
 static int
 in_pieces(const struct buf *b, size_t piece, uint32_t want)
 {
-	struct frame_in in = { .max = 1000 };
+	struct frame_reader in = { .max = 1000 };
 	struct frame f;
 	uint32_t seen = 0;
 	int e = 0, good = 1;
@@ -56,7 +56,7 @@ static void
 test_bound(void)
 {
 	static const uint8_t head[] = { 0xe9, 3, 0, 0, 7, 0, 0, 0 };	/* 1001 bytes */
-	struct frame_in in = { .max = 1000 };
+	struct frame_reader in = { .max = 1000 };
 	struct frame f;
 
 	frame_feed(&in, head, 7);
@@ -79,7 +79,7 @@ test_sync(const char *noise)
 	buf_put(&b, mark, sizeof(mark) - 1);
 	frame_put(&b, 5, "x", 1);
 	for (size_t cut = 0; cut <= b.n; cut++) {
-		struct frame_in in = { .max = 10 };
+		struct frame_reader in = { .max = 10 };
 		struct frame f = { 0 };
 		bool found;
 
@@ -98,7 +98,7 @@ test_sync(const char *noise)
 int
 main(void)
 {
-	struct frame_in in = { .max = 10 };
+	struct frame_reader in = { .max = 10 };
 	struct frame f;
 
 	test_pieces();

@@ -39,9 +39,9 @@ encode(uint32_t h, uint32_t w, int sampling, int quality, int flags, unsigned ch
 }
 
 static bool
-part_is(const unsigned char *jpeg, unsigned long n, uint32_t h, uint32_t w, const struct img_part *q, uint32_t c)
+part_is(const unsigned char *jpeg, unsigned long n, uint32_t h, uint32_t w, const struct img_region *q, uint32_t c)
 {
-	bool same = img_decode_part(codec, jpeg, n, h, w, q, c, got) == 0;
+	bool same = img_decode_region(codec, jpeg, n, h, w, q, c, got) == 0;
 
 	for (uint32_t y = 0; y < q->h; y++)
 		same &= memcmp(got + (size_t)y * q->w * c, want + ((q->y + y) * w + q->x) * c, (size_t)q->w * c) == 0;
@@ -49,7 +49,7 @@ part_is(const unsigned char *jpeg, unsigned long n, uint32_t h, uint32_t w, cons
 }
 
 static void
-random_part(struct rng *r, uint32_t h, uint32_t w, struct img_part *q)
+random_part(struct rng *r, uint32_t h, uint32_t w, struct img_region *q)
 {
 	q->h = 1 + (uint32_t)rng_below(r, h);
 	q->w = 1 + (uint32_t)rng_below(r, w);
@@ -66,7 +66,7 @@ test_same(const char *name, int sampling)
 
 	for (int i = 0; i < 60; i++) {
 		uint32_t h = 1 + (uint32_t)rng_below(&r, SIDE), w = 1 + (uint32_t)rng_below(&r, SIDE), c = i % 3 == 0 ? 1 : 3;
-		struct img_part q;
+		struct img_region q;
 		unsigned char *jpeg;
 		unsigned long n;
 		struct img pic;
@@ -92,7 +92,7 @@ static void
 test_broken(void)
 {
 	struct rng r = rng_start(6, 0, 0);
-	const struct img_part top = { 0, 0, 8, 8 };
+	const struct img_region top = { 0, 0, 8, 8 };
 	int cut = 0, agree = 0, broken = 0;
 	unsigned char *jpeg;
 	unsigned long n;
@@ -102,7 +102,7 @@ test_broken(void)
 	n = encode(100, 120, TJSAMP_420, 90, 0, &jpeg);
 	for (unsigned long at = n - 100; at < n; at++)
 		cut += img_decode(codec, jpeg, at, 3, &pic) == ERR_FORMAT &&
-		    img_decode_part(codec, jpeg, at, 100, 120, &top, 3, got) == ERR_FORMAT;
+		    img_decode_region(codec, jpeg, at, 100, 120, &top, 3, got) == ERR_FORMAT;
 	is(cut, 100, "a picture that ends early is broken, whatever part is asked for");
 	for (int i = 0; i < 300; i++) {
 		unsigned long at = 640 + (unsigned long)rng_below(&r, n - 640);
@@ -112,13 +112,13 @@ test_broken(void)
 		jpeg[at] = (uint8_t)rng_below(&r, 256);
 		e = img_check(codec, jpeg, n);
 		agree += (img_decode(codec, jpeg, n, 3, &pic) == 0) == (e == 0) &&
-		    (img_decode_part(codec, jpeg, n, 100, 120, &top, 3, got) == 0) == (e == 0);
+		    (img_decode_region(codec, jpeg, n, 100, 120, &top, 3, got) == 0) == (e == 0);
 		broken += e != 0;
 		jpeg[at] = was;
 	}
 	is(agree, 300, "bytes changed among the codes are found or not, as a check of all finds them");
 	ok(broken > 0 && broken < 300, "%d of them are found", broken);
-	is(img_decode_part(codec, jpeg, n, 101, 120, &top, 3, got), ERR_FORMAT, "so is a picture of another size than was said");
+	is(img_decode_region(codec, jpeg, n, 101, 120, &top, 3, got), ERR_FORMAT, "so is a picture of another size than was said");
 	tjFree(jpeg);
 }
 

@@ -144,7 +144,7 @@ test_png_kinds(void)
 		photo_png(&im, kind[i].type, kind[i].depth, kind[i].interlace, &b);
 		is(img_check(k, b.p, b.n), 0, "type %u, %u bits%s", kind[i].type, kind[i].depth, kind[i].interlace ? ", interlaced" : "");
 		for (uint32_t c = 1; c <= 3; c += 2) {
-			img_recolour(im.p, kind[i].c, 61 * 83, c, want);
+			img_convert_channels(im.p, kind[i].c, 61 * 83, c, want);
 			is(img_decode(k, b.p, b.n, c, &back), 0, "to %u channels", c);
 			ok(back.h == 61 && back.w == 83 && back.c == c && memcmp(back.p, want, 61 * 83 * c) == 0, "its pixels");
 		}

@@ -33,11 +33,11 @@ groups(void)
 	put("a/b/memory.max", "max\n");
 	put("memory/memory.limit_in_bytes", "500\n");
 	put("memory/memory.stat", "rss 1\ntotal_rss 600\n");
-	is(mem_of_groups("v2", "."), 900, "the group above has the limit, and files make room");
-	is(mem_of_groups("v1", "."), 0, "a group whose folder is not mounted here is that of the top");
+	is(mem_cgroup_left("v2", "."), 900, "the group above has the limit, and files make room");
+	is(mem_cgroup_left("v1", "."), 0, "a group whose folder is not mounted here is that of the top");
 	put("a/b/memory.max", "300\n");
-	is(mem_of_groups("v2", "."), 300, "the least of both");
-	ok(mem_of_groups("none", ".") == UINT64_MAX, "no groups, no limit");
+	is(mem_cgroup_left("v2", "."), 300, "the least of both");
+	ok(mem_cgroup_left("none", ".") == UINT64_MAX, "no groups, no limit");
 	for (const char *const *p = (const char *const[]){ "a/b/memory.max", "a/memory.max", "a/memory.stat", "memory/memory.stat",
 	    "memory/memory.limit_in_bytes", "v1", "v2", "a/b", "a", "memory", NULL }; *p != NULL; p++)
 		remove(*p);
@@ -79,7 +79,7 @@ main(void)
 	ok(left > 0 && left <= machine, "%llu MB of %llu", (unsigned long long)left >> 20, (unsigned long long)machine >> 20);
 	is(mem_fits(left / 2), 0, "half of it fits");
 	is(mem_fits(machine + (1u << 30)), ERR_NOMEM, "more than the machine has: %s", err_line());
-	ok(mem_taken() > 0 && mem_taken() < machine, "%llu MB are taken", (unsigned long long)mem_taken() >> 20);
+	ok(mem_resident() > 0 && mem_resident() < machine, "%llu MB are taken", (unsigned long long)mem_resident() >> 20);
 	groups();
 	limits();
 	return done();

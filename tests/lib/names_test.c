@@ -20,10 +20,10 @@ main(void)
 	ok(same, "in the order of their bytes, and found there");
 	is(names_find(&l, "n3", 2), -1, "what is not there is not found");
 	is(names_find(&l, "n10", 2), 2, "a name is as long as it is said to be");
-	is(names_push(&l, "a", 1), 0, "pushed");
+	is(names_append(&l, "a", 1), 0, "pushed");
 	is_str(l.p[7], "a", "it is the last");
 	l.bytes = NAMES_BYTES - 3;
-	is(names_push(&l, "abc", 3), ERR_LIMIT, "there is a bound");
+	is(names_append(&l, "abc", 3), ERR_LIMIT, "there is a bound");
 	names_free(&l);
 	ok(l.n == 0 && l.p == NULL, "empty again");
 	pics_write(pics_path("l"), "b c\r\n\na\nd", 10);

@@ -96,7 +96,7 @@ test_commit(void)
 	struct recset *s = create(rejects, 1, false, 0);
 	struct buf text = { 0 };
 
-	names_push(&classes, "a\nb", 3);
+	names_append(&classes, "a\nb", 3);
 	is(put_some(s, 0, 9), 0, "items");
 	ok(recset_records(s) == 6 && recset_bytes(s) == 6 * 72, "are counted");
 	ok(there(".rec.partial") && there(".rec.journal") && !there(".rec"), "nothing looks like a whole yet");

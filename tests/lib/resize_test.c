@@ -55,7 +55,7 @@ share(enum resize_inter inter, double from, double size, uint32_t out, uint32_t 
 }
 
 static double
-exact(enum resize_inter inter, const struct resize_plane *from, const struct resize_part *part,
+exact(enum resize_inter inter, const struct resize_plane *from, const struct resize_region *part,
     const struct resize_plane *to, uint32_t y, uint32_t x)
 {
 	double all = 0, sum = 0;
@@ -75,7 +75,7 @@ exact(enum resize_inter inter, const struct resize_plane *from, const struct res
 
 /* In dB. */
 static double
-psnr(enum resize_inter inter, const struct resize_plane *from, const struct resize_part *part,
+psnr(enum resize_inter inter, const struct resize_plane *from, const struct resize_region *part,
     const struct resize_plane *to)
 {
 	double sum = 0;
@@ -95,7 +95,7 @@ static void
 test_filter(enum resize_inter inter, const char *name, uint32_t h, uint32_t w, uint32_t oh, uint32_t ow)
 {
 	struct resize_plane from = plane(h, w), to = plane(oh, ow);
-	struct resize_part all = { .h = h, .w = w }, some = { 3.25, 5.5, h * 0.7, w * 0.6, 0 };
+	struct resize_region all = { .h = h, .w = w }, some = { 3.25, 5.5, h * 0.7, w * 0.6, 0 };
 	double bound = inter == RESIZE_NEAREST ? 90 : 58;
 
 	draw(&from);
@@ -114,7 +114,7 @@ static void
 test_mean(enum resize_inter inter, double bound)
 {
 	struct resize_plane fine = plane(150, 202), mean = plane(75, 101), to = plane(51, 69);
-	struct resize_part all = { .h = 150, .w = 202 }, half = { .h = 75, .w = 101, .mean = 2 };
+	struct resize_region all = { .h = 150, .w = 202 }, half = { .h = 75, .w = 101, .mean = 2 };
 	double soft, sharp;
 
 	for (uint32_t y = 0; y < 150; y++)
@@ -148,7 +148,7 @@ test_flat(void)
 
 	for (uint32_t i = 0; i < n * n * n * n; i++) {
 		struct resize_plane from = plane(size[i % n], size[i / n % n]), to = plane(size[i / n / n % n], size[i / n / n / n]);
-		struct resize_part part = { .h = from.h, .w = from.w, .mean = 1u << i % 4 };
+		struct resize_region part = { .h = from.h, .w = from.w, .mean = 1u << i % 4 };
 
 		for (uint32_t k = 0; k < sizeof(inters) / sizeof(*inters); k++) {
 			memset(to.p, 1, to.h * to.stride);

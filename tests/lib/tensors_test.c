@@ -31,7 +31,7 @@ write_table(struct tensors *t, const void *data, size_t n)
 	int e = tensors_create(&o, path, t);
 
 	for (size_t i = 0; e == 0 && i < n; i += 5)	/* in pieces that fit no tensor */
-		e = tensors_put(o, (const uint8_t *)data + i, n - i < 5 ? n - i : 5);
+		e = tensors_write(o, (const uint8_t *)data + i, n - i < 5 ? n - i : 5);
 	return e == 0 ? tensors_commit(o) : e;
 }
 

@@ -39,20 +39,20 @@ test_order(unsigned threads)
 			parts[slot] = given * 5 % 64;	/* none at times */
 			for (uint32_t i = 0; i < 64; i++)
 				count[slot][i] = 0;
-			threads_give(c, parts[slot]);
+			threads_submit(c, parts[slot]);
 			given++;
 		}
 		while (taken % 3 == 0 && (slot = threads_peek(c)) < 0)
 			sched_yield();
 		right -= taken % 3 == 0 && slot != taken % SLOTS;
-		slot = threads_take(c);
+		slot = threads_wait(c);
 		right += slot == taken % SLOTS;
 		for (uint32_t i = 0; i < 64; i++)
 			right -= count[slot][i] != (i < parts[slot]);
 		taken++;
 	}
 	is(right, 300, "%u threads: slots in order, each part done once", threads);
-	is(threads_take(c), -1, "%u threads: nothing is left", threads);
+	is(threads_wait(c), -1, "%u threads: nothing is left", threads);
 	is(threads_peek(c), -1, "%u threads: ... to look at", threads);
 	is(unknown, 0, "%u threads: workers are numbered", threads);
 	threads_free(c);
@@ -68,17 +68,17 @@ test_drop(void)
 	threads_new(&c, threads, SLOTS, work, &threads);
 	for (; i < 200; i++) {
 		while (threads_next_slot(c) >= 0)
-			threads_give(c, 40);
+			threads_submit(c, 40);
 		if (i % 3 == 0)
-			threads_take(c);
-		threads_drop(c);
+			threads_wait(c);
+		threads_cancel(c);
 		was = all;
-		if (threads_take(c) != -1 || threads_next_slot(c) < 0 || all != was)
+		if (threads_wait(c) != -1 || threads_next_slot(c) < 0 || all != was)
 			break;
 	}
 	is(i, 200, "dropped, it is empty and idle, and can be filled anew");
 	while (threads_next_slot(c) >= 0)
-		threads_give(c, 64);
+		threads_submit(c, 64);
 	threads_free(c);
 	ok(1, "freed while there is work");
 	threads_free(NULL);

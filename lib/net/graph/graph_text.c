@@ -46,12 +46,12 @@ graph_text(const struct graph *g, struct buf *out)
 uint64_t
 graph_hash(const struct graph *g)
 {
-	uint64_t h = hash_more(HASH_START, HEAD "\n", sizeof(HEAD));
+	uint64_t h = hash_update(HASH_START, HEAD "\n", sizeof(HEAD));
 	char text[LINE];
 
 	for (uint32_t i = 0; i < g->n; i++) {
-		h = hash_more(h, text, line(g, &g->node[i], text));
-		h = hash_more(h, "\n", 1);
+		h = hash_update(h, text, line(g, &g->node[i], text));
+		h = hash_update(h, "\n", 1);
 	}
 	return h;
 }

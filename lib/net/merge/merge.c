@@ -160,7 +160,7 @@ merge_write(struct merge *m, const char *path)
 			const void *p;
 
 			if ((e = merge_read(m, x, at, n, &p)) == 0)
-				e = tensors_put(out, p, n * tensors_type_size(x->type));
+				e = tensors_write(out, p, n * tensors_type_size(x->type));
 		}
 	}
 	if (e == 0)

@@ -68,7 +68,7 @@ const struct tensors *merge_table(const struct merge *m);
 int	 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p);
 /* Tells step how far it is: for who makes a file with merge_read(), before there is one. */
 int	 merge_tell(const struct merge *m);
-/* Writes out, "-" for standard output.  Returns what merge_read(), tensors_create() and tensors_put() return. */
+/* Writes out, "-" for standard output.  Returns what merge_read(), tensors_create() and tensors_write() return. */
 int	 merge_write(struct merge *m, const char *out);
 /* All of these. */
 int	 merge_run(const struct merge_opt *opt, const char *out);

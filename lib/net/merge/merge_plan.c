@@ -1,7 +1,7 @@
 /* merge_plan - what a merge gives: which tensors, under which names, from where, and the metadata. */
 #include "net/merge/merge_in.h"
 #include "base/err.h"
-#include "source/ending.h"
+#include "source/suffix.h"
 #include "net/optim/opt.h"
 #include "net/weights.h"
 
@@ -19,7 +19,7 @@ static bool
 is_statistic(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++)
-		if (ending_is(name, n, stats[i].mean) || ending_is(name, n, stats[i].var))
+		if (suffix_is(name, n, stats[i].mean) || suffix_is(name, n, stats[i].var))
 			return true;
 	return false;
 }
@@ -42,7 +42,7 @@ wanted(const struct merge_opt *o, const char *name)
 static bool
 is_average(const char *name, size_t *n)
 {
-	if (!ending_is(name, *n, AVERAGE_TAIL))
+	if (!suffix_is(name, *n, AVERAGE_TAIL))
 		return false;
 	*n -= strlen(AVERAGE_TAIL);
 	return true;
@@ -92,7 +92,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 static int
 gather(const struct merge *m, const char *name, const struct tensor ***x)
 {
-	const char *plain = tensors_plain(&m->in[0], name);
+	const char *plain = tensors_plain_name(&m->in[0], name);
 	const struct merge_opt *o = m->o;
 	char shape[2][TENSORS_SHAPE];
 
@@ -120,7 +120,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++) {
 		int stem = (int)n - (int)strlen(stats[i].var);
 
-		if (ending_is(name, n, stats[i].var) &&
+		if (suffix_is(name, n, stats[i].var) &&
 		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s%s", stem, name, stats[i].mean, tail) < sizeof(mean) &&
 		    tensors_find_plain(&m->in[0], mean) != NULL)
 			return gather(m, mean, x);
@@ -140,7 +140,7 @@ is_of_block(const char *name, size_t n)
 	};
 
 	for (size_t i = 0; i < sizeof(array) / sizeof(*array); i++)
-		if (ending_is(name, n, array[i]))
+		if (suffix_is(name, n, array[i]))
 			return true;
 	return false;
 }
@@ -153,7 +153,7 @@ static int
 put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
 {
 	const char *plain = (const char *)name->p, *had = x->name;
-	size_t n = (size_t)(tensors_plain(&m->in[i], had) - had), base = name->n;
+	size_t n = (size_t)(tensors_plain_name(&m->in[i], had) - had), base = name->n;
 	struct buf with = { 0 };
 	int e;
 
@@ -174,7 +174,7 @@ put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *
 static int
 plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
 {
-	const char *was = tensors_plain(&m->in[i], x->name);
+	const char *was = tensors_plain_name(&m->in[i], x->name);
 	struct merge_from *from;
 	bool keep;
 	int e;
@@ -212,7 +212,7 @@ check_others(const struct merge *m, struct buf *name)
 
 	for (uint32_t i = 1; i < m->o->n; i++)
 		for (size_t k = 0; k < m->in[i].n; k++) {
-			const char *was = tensors_plain(&m->in[i], m->in[i].t[k].name);
+			const char *was = tensors_plain_name(&m->in[i], m->in[i].t[k].name);
 
 			if (!is_asked(m, i, was) || tensors_find_plain(&m->in[0], was) != NULL)
 				continue;

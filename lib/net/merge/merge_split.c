@@ -40,7 +40,7 @@ copy(struct work *w, const struct tensor *x, struct tensors_out *out)
 		if ((e = tell(w)) != 0)
 			return e;
 		if ((e = tensors_read(&w->in, x, at, n, w->room)) == 0)
-			e = tensors_put(out, w->room, n * size);
+			e = tensors_write(out, w->room, n * size);
 		w->done += n * size;
 	}
 	return e;

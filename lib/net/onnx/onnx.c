@@ -31,7 +31,7 @@ give(const struct graph *g, const struct graph_array *a, onnx_read *read, void *
 		else
 			e = read(arg, a, at, n, piece);
 		if (e == 0)
-			e = tensors_put(out, piece, n * sizeof(*piece));
+			e = tensors_write(out, piece, n * sizeof(*piece));
 	}
 	return e;
 }

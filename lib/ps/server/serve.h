@@ -36,7 +36,7 @@ struct serve_opt {
 	uint32_t	 nworkers;
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY] */
-	uint64_t	 incarnation;		/* of this start of the server, by io_chance() */
+	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
 	int		 stop_fd;		/* ends it when there is something to read; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* with the port it has */
 	log_callback_fn	*say;		/* what it holds; who was refused, lost, replaced; may be NULL */

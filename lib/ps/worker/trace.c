@@ -87,7 +87,7 @@ head(struct trace *t)
 	t->e = buf_put_fmt(&t->b, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
 	    "\"traceEvents\":[\n"
 	    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32 ",\"tid\":0,\"args\":{\"name\":\"worker %" PRIu32 "\"}}",
-	    TALLY_VERSION, clk_date_ns(), t->rank, t->rank);
+	    TALLY_VERSION, clk_wall_ns(), t->rank, t->rank);
 	for (int r = 1; r < TRACE_ROWS; r++)
 		name_row(t, r, row_name[r]);
 	flush(t);

@@ -46,7 +46,7 @@ struct worker_opt {
 	uint32_t	 slack;			/* STALE_SYNC 0, STALE_ASYNC; see ps/stale.h */
 	struct opt_hyper hyper;			/* lr and t are not read: the rate comes with each step */
 	const char	*mults;			/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
-	uint64_t	 incarnation;		/* of this start of the worker, by io_chance() */
+	uint64_t	 incarnation;		/* of this start of the worker, by io_random() */
 	char *const	*server;		/* [nservers] addresses, lent; NULL: the server's brain in this process */
 	uint32_t	 nservers;		/* 0 without servers */
 	const uint8_t	*key;			/* [CONN_KEY], with servers */

@@ -1,5 +1,5 @@
-/* ending_test - what endings say of files. */
-#include "source/ending.h"
+/* suffix_test - what endings say of files. */
+#include "source/suffix.h"
 #include "tap.h"
 
 int
@@ -19,9 +19,9 @@ main(void)
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		is(ending_unpacked(t[i].name), t[i].unpacked, "'%s' unpacked", t[i].name);
-		is(ending_archive(t[i].name), t[i].archive, "'%s' as an archive", t[i].name);
-		ok(ending_is_picture(t[i].name) == t[i].picture && ending_is_raw(t[i].name) == t[i].raw, "'%s' otherwise", t[i].name);
+		is(suffix_unpacked(t[i].name), t[i].unpacked, "'%s' unpacked", t[i].name);
+		is(suffix_archive(t[i].name), t[i].archive, "'%s' as an archive", t[i].name);
+		ok(suffix_is_image(t[i].name) == t[i].picture && suffix_is_raw(t[i].name) == t[i].raw, "'%s' otherwise", t[i].name);
 	}
 	return done();
 }

@@ -1,5 +1,5 @@
-/* arc_here - an archive's members by libarchive, in this process: serves arc. */
-#include "source/arc_here.h"
+/* arc_local - an archive's members by libarchive, in this process: serves arc. */
+#include "source/arc_local.h"
 #include "base/err.h"
 
 #include <archive.h>
@@ -12,7 +12,7 @@
 #define BLOCK		65536u			/* bytes read at once */
 #define FAULTS		16u			/* in a row, before an archive is given up */
 
-struct arc_here {
+struct arc_local {
 	struct archive		*la;
 	struct archive_entry	*entry;		/* the current member, or NULL */
 	struct arc_in		 in;
@@ -21,7 +21,7 @@ struct arc_here {
 };
 
 static int
-fault(struct arc_here *h, int code)
+fault(struct arc_local *h, int code)
 {
 	const char *text = archive_error_string(h->la);
 
@@ -76,7 +76,7 @@ support_formats(struct archive *la, bool all)
  * with what comes out of it: a file may unpack to itself, for ever.
  */
 static int
-unpack(struct arc_here *h, const uint8_t *head, size_t n)
+unpack(struct arc_local *h, const uint8_t *head, size_t n)
 {
 	int filter = packing(head, n);
 
@@ -95,7 +95,7 @@ unpack(struct arc_here *h, const uint8_t *head, size_t n)
 static la_ssize_t
 serve(struct archive *la, void *ctx, const void **p)
 {
-	struct arc_here *h = ctx;
+	struct arc_local *h = ctx;
 	size_t got;
 
 	*p = h->block;
@@ -107,15 +107,15 @@ serve(struct archive *la, void *ctx, const void **p)
 }
 
 int
-arc_here_open(struct arc_here **out, const struct arc_here_opt *opt)
+arc_local_open(struct arc_local **out, const struct arc_local_opt *opt)
 {
-	struct arc_here *h = malloc(sizeof(*h));
+	struct arc_local *h = malloc(sizeof(*h));
 	int r, e;
 
 	*out = NULL;
 	if (h == NULL)
 		return err_nomem();
-	memset(h, 0, offsetof(struct arc_here, block));
+	memset(h, 0, offsetof(struct arc_local, block));
 	h->in = opt->in;
 	if ((h->la = archive_read_new()) == NULL) {
 		free(h);
@@ -127,14 +127,14 @@ arc_here_open(struct arc_here **out, const struct arc_here_opt *opt)
 		archive_read_support_format_raw(h->la);
 	if (opt->fd >= 0 && lseek(opt->fd, 0, SEEK_SET) < 0) {
 		e = err_sys("seek");
-		arc_here_close(h);
+		arc_local_close(h);
 		return e;
 	}
 	if ((r = unpack(h, opt->head, opt->n)) == ARCHIVE_OK)
 		r = opt->fd >= 0 ? archive_read_open_fd(h->la, opt->fd, BLOCK) : archive_read_open(h->la, h, NULL, serve, NULL);
 	if (r != ARCHIVE_OK) {
 		e = fault(h, ERR_FORMAT);
-		arc_here_close(h);
+		arc_local_close(h);
 		return e;
 	}
 	*out = h;
@@ -142,7 +142,7 @@ arc_here_open(struct arc_here **out, const struct arc_here_opt *opt)
 }
 
 void
-arc_here_close(struct arc_here *h)
+arc_local_close(struct arc_local *h)
 {
 	if (h == NULL)
 		return;
@@ -151,7 +151,7 @@ arc_here_close(struct arc_here *h)
 }
 
 bool
-arc_here_is_packed(const struct arc_here *h)
+arc_local_is_packed(const struct arc_local *h)
 {
 	return archive_format(h->la) == ARCHIVE_FORMAT_RAW;
 }
@@ -179,7 +179,7 @@ link_of(struct archive_entry *entry)
 }
 
 int
-arc_here_next(struct arc_here *h, const char **name)
+arc_local_next(struct arc_local *h, const char **name)
 {
 	for (;;) {
 		int r = archive_read_next_header(h->la, &h->entry);
@@ -203,7 +203,7 @@ arc_here_next(struct arc_here *h, const char **name)
 }
 
 int
-arc_here_read(struct arc_here *h, void *p, size_t n, size_t *got)
+arc_local_read(struct arc_local *h, void *p, size_t n, size_t *got)
 {
 	const char *to = h->entry != NULL ? link_of(h->entry) : NULL;
 	unsigned retries = 0;

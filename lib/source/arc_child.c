@@ -1,8 +1,8 @@
-/* arc_apart - an archive read by a process of its own: serves arc. */
-#include "source/arc_apart.h"
+/* arc_child - an archive read by a process of its own: serves arc. */
+#include "source/arc_child.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "source/arc_here.h"
+#include "source/arc_local.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +22,7 @@ struct answer {
 	uint32_t	packed, n;
 };
 
-struct arc_apart {
+struct arc_child {
 	pid_t	 pid;		/* -1: dead */
 	int	 sock;
 	bool	 packed;
@@ -32,7 +32,7 @@ struct arc_apart {
 /* The process's side. */
 struct reader {
 	int			 sock;
-	struct arc_here		*here;
+	struct arc_local		*here;
 	struct answer		 head;
 	uint8_t			 body[PIECE];	/* stands behind the head */
 };
@@ -84,7 +84,7 @@ withdraw(int sock, int fd)
 	limit(RLIMIT_FSIZE, 0, 0);
 	limit(RLIMIT_NOFILE, 0, 0);
 	if (now > 0)
-		limit(RLIMIT_AS, now + ARC_APART_MEMORY, now + ARC_APART_MEMORY);
+		limit(RLIMIT_AS, now + ARC_CHILD_MEMORY, now + ARC_CHILD_MEMORY);
 }
 
 /* Seconds from now on. */
@@ -94,7 +94,7 @@ limit_cpu(void)
 	struct rusage used;
 
 	if (getrusage(RUSAGE_SELF, &used) == 0)
-		limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_APART_CPU, RLIM_INFINITY);
+		limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_CHILD_CPU, RLIM_INFINITY);
 }
 
 /* What code says comes with n bytes of the body, or with the line of an error. */
@@ -105,7 +105,7 @@ answer(struct reader *r, int code, size_t n)
 		n = strlen(err_line());
 		memcpy(r->body, err_line(), n < PIECE ? n : PIECE);
 	}
-	r->head = (struct answer){ .code = code, .packed = r->here != NULL && arc_here_is_packed(r->here),
+	r->head = (struct answer){ .code = code, .packed = r->here != NULL && arc_local_is_packed(r->here),
 	    .n = (uint32_t)(n < PIECE ? n : PIECE) };
 	return io_write(r->sock, &r->head, sizeof(r->head) + r->head.n);
 }
@@ -123,8 +123,8 @@ serve(struct reader *r)
 		return 1;
 	limit_cpu();
 	if (n > 0)
-		return e = arc_here_read(r->here, r->body, n < PIECE ? n : PIECE, &got), answer(r, e, got);
-	if ((e = arc_here_next(r->here, &name)) > 0) {
+		return e = arc_local_read(r->here, r->body, n < PIECE ? n : PIECE, &got), answer(r, e, got);
+	if ((e = arc_local_next(r->here, &name)) > 0) {
 		if ((got = strlen(name)) > PIECE)
 			e = err_fail(ERR_ITEM, "a name of %zu bytes", got);
 		else
@@ -134,7 +134,7 @@ serve(struct reader *r)
 }
 
 static _Noreturn void
-read_apart(int sock, const struct arc_here_opt *opt)
+read_apart(int sock, const struct arc_local_opt *opt)
 {
 	struct reader *r = malloc(sizeof(*r));
 	int e;
@@ -144,7 +144,7 @@ read_apart(int sock, const struct arc_here_opt *opt)
 	withdraw(sock, opt->fd);
 	limit_cpu();
 	r->sock = sock;
-	e = arc_here_open(&r->here, opt);
+	e = arc_local_open(&r->here, opt);
 	if (answer(r, e, 0) == 0 && e == 0)
 		while (serve(r) == 0)
 			;
@@ -153,7 +153,7 @@ read_apart(int sock, const struct arc_here_opt *opt)
 
 /* The process has died, or says what it never would. */
 static int
-dead(struct arc_apart *a)
+dead(struct arc_child *a)
 {
 	int status = 0;
 
@@ -163,7 +163,7 @@ dead(struct arc_apart *a)
 		;
 	a->pid = -1;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_fail(ERR_FORMAT, "libarchive took more than %u seconds for a piece of it", ARC_APART_CPU);
+		return err_fail(ERR_FORMAT, "libarchive took more than %u seconds for a piece of it", ARC_CHILD_CPU);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return err_fail(ERR_FORMAT, "libarchive crashed on it: %s", strsignal(WTERMSIG(status)));
 	if (WIFEXITED(status))
@@ -173,7 +173,7 @@ dead(struct arc_apart *a)
 
 /* The next answer, its bytes at p, at most `most`. */
 static int
-take(struct arc_apart *a, void *p, uint32_t most, size_t *got)
+take(struct arc_child *a, void *p, uint32_t most, size_t *got)
 {
 	struct answer h;
 	size_t n;
@@ -195,7 +195,7 @@ take(struct arc_apart *a, void *p, uint32_t most, size_t *got)
 
 /* Asks for n bytes, or the next member. */
 static int
-ask(struct arc_apart *a, uint32_t n, void *p, uint32_t most, size_t *got)
+ask(struct arc_child *a, uint32_t n, void *p, uint32_t most, size_t *got)
 {
 	*got = 0;
 	if (a->pid < 0)
@@ -206,10 +206,10 @@ ask(struct arc_apart *a, uint32_t n, void *p, uint32_t most, size_t *got)
 }
 
 int
-arc_apart_open(struct arc_apart **out, int fd, const uint8_t *head, size_t n, enum arc_kind kind)
+arc_child_open(struct arc_child **out, int fd, const uint8_t *head, size_t n, enum arc_kind kind)
 {
-	struct arc_here_opt opt = { .fd = fd, .head = head, .n = n, .kind = kind, .all = true };
-	struct arc_apart *a = malloc(sizeof(*a));
+	struct arc_local_opt opt = { .fd = fd, .head = head, .n = n, .kind = kind, .all = true };
+	struct arc_child *a = malloc(sizeof(*a));
 	int sock[2], e;
 	size_t got;
 
@@ -228,7 +228,7 @@ arc_apart_open(struct arc_apart **out, int fd, const uint8_t *head, size_t n, en
 	e = a->pid < 0 ? err_sys("fork") : 0;
 	close(sock[1]);
 	if (e < 0 || (e = take(a, NULL, 0, &got)) < 0) {
-		arc_apart_close(a);
+		arc_child_close(a);
 		return e;
 	}
 	*out = a;
@@ -236,7 +236,7 @@ arc_apart_open(struct arc_apart **out, int fd, const uint8_t *head, size_t n, en
 }
 
 void
-arc_apart_close(struct arc_apart *a)
+arc_child_close(struct arc_child *a)
 {
 	if (a == NULL)
 		return;
@@ -250,13 +250,13 @@ arc_apart_close(struct arc_apart *a)
 }
 
 bool
-arc_apart_is_packed(const struct arc_apart *a)
+arc_child_is_packed(const struct arc_child *a)
 {
 	return a->packed;
 }
 
 int
-arc_apart_next(struct arc_apart *a, const char **name)
+arc_child_next(struct arc_child *a, const char **name)
 {
 	size_t n;
 	int e = ask(a, 0, a->text, PIECE, &n);
@@ -267,7 +267,7 @@ arc_apart_next(struct arc_apart *a, const char **name)
 }
 
 int
-arc_apart_read(struct arc_apart *a, void *p, size_t n, size_t *got)
+arc_child_read(struct arc_child *a, void *p, size_t n, size_t *got)
 {
 	*got = 0;
 	while (*got < n) {

@@ -1,6 +1,6 @@
-/* tensors_in - what the formats of tensors know: serves tensors. */
-#ifndef TENSOR_TENSORS_IN_H
-#define TENSOR_TENSORS_IN_H
+/* tensors_internal - what the formats of tensors know: serves tensors. */
+#ifndef TENSOR_TENSORS_INTERNAL_H
+#define TENSOR_TENSORS_INTERNAL_H
 
 #include "tensor/tensors.h"
 

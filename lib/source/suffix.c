@@ -1,5 +1,5 @@
-/* ending - what the ending of a file's name says about it; letters' case is of no matter. */
-#include "source/ending.h"
+/* suffix - what the ending of a file's name says about it; letters' case is of no matter. */
+#include "source/suffix.h"
 
 #include <string.h>
 #include <strings.h>
@@ -7,7 +7,7 @@
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 bool
-ending_is(const char *name, size_t n, const char *end)
+suffix_is(const char *name, size_t n, const char *end)
 {
 	size_t k = strlen(end);
 
@@ -19,13 +19,13 @@ static size_t
 which(const char *name, size_t n, const char *const *ends, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (ending_is(name, n, ends[i]))
+		if (suffix_is(name, n, ends[i]))
 			return strlen(ends[i]);
 	return 0;
 }
 
 size_t
-ending_unpacked(const char *name)
+suffix_unpacked(const char *name)
 {
 	static const char *const packed[] = { ".gz", ".xz", ".bz2", ".zst", ".lz4", ".lzma", ".lz", ".Z" };
 	size_t n = strlen(name);
@@ -34,7 +34,7 @@ ending_unpacked(const char *name)
 }
 
 size_t
-ending_archive(const char *name)
+suffix_archive(const char *name)
 {
 	static const char *const both[] = { ".tgz", ".tbz", ".tbz2", ".txz", ".tlz", ".tzst" };
 	static const char *const archive[] = { ".tar", ".zip", ".7z", ".rar", ".cpio", ".iso", ".cab", ".lha", ".lzh",
@@ -42,14 +42,14 @@ ending_archive(const char *name)
 	size_t n = strlen(name), k = which(name, n, both, COUNT(both));
 
 	if (k == 0) {
-		n = ending_unpacked(name);
+		n = suffix_unpacked(name);
 		k = which(name, n, archive, COUNT(archive));
 	}
 	return k > 0 ? n - k : 0;
 }
 
 bool
-ending_is_picture(const char *name)
+suffix_is_image(const char *name)
 {
 	static const char *const pictures[] = { ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".heic", ".avif", ".tif",
 		".tiff", ".ppm", ".pgm" };
@@ -58,9 +58,9 @@ ending_is_picture(const char *name)
 }
 
 bool
-ending_is_raw(const char *name)
+suffix_is_raw(const char *name)
 {
 	static const char *const raw[] = { ".bin", "-ubyte" };
 
-	return which(name, ending_unpacked(name), raw, COUNT(raw)) > 0;
+	return which(name, suffix_unpacked(name), raw, COUNT(raw)) > 0;
 }

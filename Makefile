@@ -37,6 +37,10 @@ endif
 
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
 	$(if $(filter cpu,$(engines)),,lib/engine/cpu/%) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c) lib/engine/cuda/%
+# libjpeg's private header, which not every system installs: without it turbojpeg reads all JPEG, and packing is slower.
+JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\n' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
+JPEGINT := $(JPEGINT)
+NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/img_jpeg_none.c,lib/image/huff%.c lib/image/img_jpeg_fast.c)
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find lib -name '*.c'))))
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
@@ -80,7 +84,7 @@ $(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/c
 # What this machine has, told once.
 $(BUILD)/found: Makefile share/found $(MADE_FOR)
 	@mkdir -p $(@D)
-	@ENGINES="$(engines)" SAN="$(SAN)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
+	@ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
 		CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" share/found $(firstword $(CC)) $(PKGS)
 	@touch $@
 

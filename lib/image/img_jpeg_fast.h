@@ -12,7 +12,7 @@
 
 struct img_jpeg_fast;
 
-/* Returns 0 or ERR_NOMEM. */
+/* *f is NULL where the build has no jpegint.h: then no picture is taken.  Returns 0 or ERR_NOMEM. */
 int	 img_jpeg_fast_new(struct img_jpeg_fast **f);
 void	 img_jpeg_fast_free(struct img_jpeg_fast *f);	/* NULL is fine */
 

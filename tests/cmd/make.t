@@ -52,7 +52,7 @@ is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among
 # A machine with a compiler and the libraries, and nothing more.
 mkdir "$T/bin"
 for c in sh gcc pkg-config sed tr; do ln -s "$(command -v $c)" "$T/bin/$c"; done
-is "$(PATH=$T/bin ENGINES=ref share/found gcc libarchive | sed -n 's/^  no *//p' | grep -v '^oneDNN\|^CUDA\|^sshd' | tr -s ' ')" \
+is "$(PATH=$T/bin ENGINES=ref JPEGINT=1 share/found gcc libarchive | sed -n 's/^  no *//p' | grep -v '^oneDNN\|^CUDA\|^sshd' | tr -s ' ')" \
 	"gnuplot no figures of plog
 ssh no jobs on other hosts
 srun no test of jobs through Slurm

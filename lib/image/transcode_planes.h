@@ -18,6 +18,7 @@ void	 transcode_planes_free(struct transcode_planes *p);	/* NULL is fine */
 int	 transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt, const struct transcode_shape *s, uint32_t c,
 	    const uint8_t *data, size_t n, struct buf *out);
 /* Appends a picture that is the wrong way up, and nothing else, without loss.  Returns as img_jpeg_orient() does. */
-int	 transcode_planes_orient(struct transcode_planes *p, const struct transcode_opt *opt, const uint8_t *data, size_t n, struct buf *out);
+int	 transcode_planes_orient(struct transcode_planes *p, const struct transcode_opt *opt, const uint8_t *data, size_t n,
+	    struct buf *out);
 
 #endif

@@ -146,6 +146,12 @@ conn_queued(const struct conn *c)
 	return c->out.n + tls_held(c->tls);
 }
 
+bool
+conn_room(const struct conn *c)
+{
+	return conn_queued(c) < CONN_AHEAD;
+}
+
 /* Enough waits for the caller: the peer's bytes stay in the system until it has taken some. */
 static bool
 full(const struct conn *c)

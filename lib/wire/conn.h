@@ -55,8 +55,11 @@ int	 conn_run(struct conn *c);
  * Queues a message behind the others.  0, ERR_LIMIT when more than CONN_QUEUE bytes would wait, ERR_NOMEM.  Once the
  * connection has broken it is dropped, and conn_run tells.
  */
-#define CONN_QUEUE	(1u << 30)
+#define CONN_QUEUE	(128u << 20)
 int	 conn_send(struct conn *c, const struct msg *m);
+/* Fewer than CONN_AHEAD bytes wait: who has much to send gives no more than that ahead, and a message of any size. */
+#define CONN_AHEAD	(4u << 20)
+bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes not yet given to the system */
 void	 conn_moved(const struct conn *c, uint64_t *came, uint64_t *went);	/* bytes on the socket so far, TLS and all */
 /* The next whole message, its payload aligned to 8 bytes: 1, or 0 when none has come. */

@@ -17,6 +17,7 @@ draw(uint64_t seed, uint32_t slack)
 	x.W = 2 + (uint32_t)rng_below(&c, WORLD_WORKERS - 1);
 	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
 	x.slice = 8u << rng_below(&c, 6);
+	x.full = 400 * (uint32_t)(seed % 3);
 	x.freeze = world_freeze(&c, bn);
 	return x;
 }

@@ -124,6 +124,7 @@ draw(uint64_t seed)
 	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
 	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
 	x.slice = 8u << rng_below(&c, 6);
+	x.full = 400 * (uint32_t)(seed % 3);
 	x.freeze = world_freeze(&c, bn);
 	return x;
 }
@@ -250,6 +251,7 @@ main(void)
 	many("what comes twice changes nothing", 300, false, 100, 0, 0);
 	many("workers without samples and workers that leave early hang nobody", 300, true, 50, 0, 0);
 	many("workers that die and come back cost no bit", 400, false, 20, 2, 0);
+	many("... nor when they say nothing twice", 300, false, 0, 2, 0);
 	many("... nor when others leave early", 200, true, 20, 2, 0);
 	many("asked to end, all end after the same step", 300, false, 20, 0, 1);
 	many("... also with deaths", 300, false, 20, 2, 1);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORLD_DEATHS	8	/* most in a job */
 #define WORLD_TURNS	1000000	/* after which a job hangs; with many deaths they take up to a fifth of that */
 
 struct graph *
@@ -87,12 +88,22 @@ to_worker(void *arg, uint32_t w, const struct msg *m)
 	pair_send(h->world->net, h->world->W + h->index, w, m);
 }
 
+static bool
+has_room(void *arg, uint32_t w)
+{
+	struct host *h = arg;
+
+	(void)w;
+	return rng_below(&h->world->chance, 1000) >= h->world->full;
+}
+
 static void
 world_crash(struct world *x)
 {
 	struct actor *a = &x->actor[rng_below(&x->chance, x->W)];
 
-	if (a->phase == BYE || a->phase == DONE)
+	/* A death also saves a job that hangs, so that there are not always more of them. */
+	if (a->phase == BYE || a->phase == DONE || x->died >= WORLD_DEATHS)
 		return;
 	pair_cut(x->net, a->o.rank);
 	actor_start(a);
@@ -149,6 +160,8 @@ world_turn(struct world *x)
 
 		pair_repeat(x->net, up ? w : s, up ? s : w, 1 + (unsigned)rng_below(&x->chance, PAIR_KEPT));
 	}
+	if (x->full > 0)
+		server_state_resume(x->host[s - x->W].server, w);
 	if (rng_below(&x->chance, 2))
 		world_deliver(x);
 	else
@@ -187,7 +200,7 @@ world_open(struct world *x, uint64_t steps)
 	x->pieces = x->pieces > 0 ? x->pieces : 1;
 	for (uint32_t s = 0; s < x->S; s++) {
 		struct server_state_opt so = { .nworkers = x->W, .index = s, .nservers = x->S, .emit = to_worker,
-		    .arg = &x->host[s] };
+		    .room = x->full > 0 ? has_room : NULL, .arg = &x->host[s] };
 
 		x->host[s] = (struct host){ .world = x, .index = s };
 		if (server_state_new(&so, &x->host[s].server) < 0)

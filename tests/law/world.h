@@ -35,6 +35,7 @@ struct world {
 	uint32_t	 W, S, slack, slice;
 	bool		 counting;	/* gradients of 1, for which any order gives the same bits */
 	uint32_t	 repeats, crashes, stops;	/* in a thousand turns */
+	uint32_t	 full;		/* of a thousand answers, those that find no room and wait */
 	const char	*freeze;	/* a rule of net/freeze.h, or NULL */
 	uint64_t	 floats;	/* that the workers pushed and got back in their steps, repeats counted */
 	uint32_t	 pieces;	/* 1, or what worker 0 alone accumulates for so many */

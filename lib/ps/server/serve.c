@@ -208,6 +208,15 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 	count(s, worker, PEER_TRAFFIC_OUT, m);
 }
 
+/* What does not fit in the connection's budget stays with the brain, which needs no memory for it. */
+static bool
+has_room(void *arg, uint32_t worker)
+{
+	struct guest *g = find(arg, worker);
+
+	return g == NULL || g->done || conn_room(g->conn);
+}
+
 /* A worker that died may have a hello here that nobody has read: who connected later is the one that lives. */
 static bool
 late(const struct serve *s, const struct guest *g, const struct msg *m)
@@ -271,7 +280,10 @@ serve_guest(struct serve *s, struct guest *g)
 		drop(s, g, why);
 		return;
 	}
-	while (!g->over && conn_next(g->conn, &m))
+	/* Who does not take what it is sent is not listened to meanwhile, so that its messages cannot make more. */
+	if (g->rank >= 0)
+		server_state_resume(s->brain, (uint32_t)g->rank);
+	while (!g->over && conn_room(g->conn) && conn_next(g->conn, &m))
 		take(s, g, &m);
 }
 
@@ -435,7 +447,7 @@ static int
 prepare(struct serve *s)
 {
 	struct server_state_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
-	    .incarnation = s->o->incarnation, .emit = emit, .arg = s };
+	    .incarnation = s->o->incarnation, .emit = emit, .room = has_room, .arg = s };
 	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
 	int e;

@@ -15,6 +15,7 @@ struct peer {
 	uint64_t before;	/* the one that it replaced; 0: none */
 	bool	 known;		/* said hello */
 	bool	 gone;		/* and left */
+	bool	 held;		/* something was due and found no room */
 };
 
 struct server_state {
@@ -150,28 +151,52 @@ give_average(struct server_state *s, uint32_t i, uint32_t w)
 	    .payload = sl->averaged > 0 ? sl->average : sl->w });
 }
 
-/* Gives every worker what it is due of slice i and may have now; a step of the lead may have closed since `was`. */
+/* What worker w is to be given next of slice i, as SLICE_ bits that one message answers; 0: nothing yet. */
+static unsigned
+next_due(const struct slice *sl, uint32_t w)
+{
+	unsigned due = sl->due[w];
+	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->gate, w);
+
+	if (due & (SLICE_STATE | SLICE_AVERAGE | SLICE_BEFORE))
+		return due & SLICE_STATE ? SLICE_STATE : due & SLICE_AVERAGE ? SLICE_AVERAGE : SLICE_BEFORE;
+	return (due & SLICE_PULL) | (open ? SLICE_W : 0);
+}
+
+/* Gives worker w what it is due of slice i and may have now, while there is room. */
+static void
+answer_worker(struct server_state *s, uint32_t i, uint32_t w)
+{
+	struct slice *sl = &s->shard.slice[i];
+	unsigned due;
+
+	while ((due = next_due(sl, w)) != 0) {
+		if (s->o.room != NULL && !s->o.room(s->o.arg, w)) {
+			s->peer[w].held = true;
+			return;
+		}
+		sl->due[w] &= (uint8_t)~due;
+		if (due & SLICE_STATE)
+			give_state(s, i, w);
+		else if (due & SLICE_AVERAGE)
+			give_average(s, i, w);
+		else
+			give_weights(s, i, w, due & SLICE_BEFORE);
+	}
+}
+
+/* Gives every worker what it is due of slice i; a step of the lead may have closed since `was`. */
 static void
 answer(struct server_state *s, uint32_t i, uint64_t was)
 {
-	struct slice *sl = &s->shard.slice[i];
+	const struct slice *sl = &s->shard.slice[i];
 
 	if (!sl->ready)
 		return;
 	if (i == s->shard.plan->lead && s->stop && s->last == 0 && sl->step > was)
 		s->last = sl->step;
-	for (uint32_t w = 0; w < s->o.nworkers; w++) {
-		unsigned due = sl->due[w];
-		bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->gate, w);
-
-		sl->due[w] = due & SLICE_W && !open ? SLICE_W : 0;
-		if (due & SLICE_STATE)
-			give_state(s, i, w);
-		if (due & SLICE_AVERAGE)
-			give_average(s, i, w);
-		if (due & SLICE_PULL || open)
-			give_weights(s, i, w, false);
-	}
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		answer_worker(s, i, w);
 }
 
 /*
@@ -194,7 +219,7 @@ take_pull(struct server_state *s, const struct msg *m)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no average", m->slice);
 		sl->due[m->worker] |= SLICE_AVERAGE;
 	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
-		give_weights(s, m->slice, m->worker, true);
+		sl->due[m->worker] |= SLICE_BEFORE;
 	} else {
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
 	}
@@ -392,6 +417,17 @@ server_state_lost(struct server_state *s, uint32_t w)
 {
 	if (w < s->o.nworkers && s->peer[w].known)
 		leave(s, w);
+}
+
+void
+server_state_resume(struct server_state *s, uint32_t w)
+{
+	if (w >= s->o.nworkers || !s->peer[w].held)
+		return;
+	s->peer[w].held = false;
+	for (uint32_t i = 0; i < s->shard.plan->n && !s->peer[w].held; i++)
+		if (shard_mine(&s->shard, i) && s->shard.slice[i].ready)
+			answer_worker(s, i, w);
 }
 
 bool

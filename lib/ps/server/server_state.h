@@ -22,6 +22,8 @@
  * Every message names incarnation, worker, step and slice, and taking one
  * twice changes nothing.  Memory: four times the server's share of the weights,
  * and as much as workers run ahead of lower ranks; no message makes it take more.
+ * Of each slice a worker has at most one answer of a kind coming, however often
+ * it asks; an answer waits, as a bit, while there is no room for it.
  *
  * Ownership: messages taken are lent for the call, those emitted too.
  */
@@ -39,6 +41,8 @@ struct server_state_opt {
 	uint64_t incarnation;
 	/* To worker: never a reply that the brain waits for, and it may call worker's brain, but not this one. */
 	void	 (*emit)(void *arg, uint32_t worker, const struct msg *m);
+	/* Whether weights or state may be emitted to worker now, any number of bytes; NULL: always. */
+	bool	 (*room)(void *arg, uint32_t worker);
 	void	*arg;
 };
 
@@ -55,6 +59,8 @@ void	 server_state_free(struct server_state *s);		/* NULL is fine */
 int	 server_state_take(struct server_state *s, const struct msg *m);
 /* Worker w is gone without a word: as after its BYE. */
 void	 server_state_lost(struct server_state *s, uint32_t w);
+/* There may be room for worker w again: emits what it is due and had none, in the order of slices, as far as there is. */
+void	 server_state_resume(struct server_state *s, uint32_t w);
 
 bool	 server_state_gone(const struct server_state *s, uint32_t w);	/* worker w said BYE, or was lost */
 bool	 server_state_sync(const struct server_state *s);	/* the job is known and its slack is 0 */

@@ -200,6 +200,10 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	s->rated = false;
 	s->began = true;
 	s->step++;
+	/* Who asked for the weights of the step that closes has not been answered yet. */
+	for (uint32_t w = 0; w < s->gate.n; w++)
+		if (s->due[w] & SLICE_PULL)
+			s->due[w] ^= SLICE_PULL | SLICE_BEFORE;
 }
 
 static void

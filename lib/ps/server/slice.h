@@ -36,7 +36,8 @@ void	 slice_pool_free(struct slice_pool *p);
 #define SLICE_W		1u	/* what is due to a worker: the weights, when the gate opens, */
 #define SLICE_STATE	2u	/* the optimizer's state, */
 #define SLICE_PULL	4u	/* the weights as soon as there are any, */
-#define SLICE_AVERAGE	8u	/* their average */
+#define SLICE_AVERAGE	8u	/* their average, */
+#define SLICE_BEFORE	16u	/* the weights one step ago */
 
 struct slice {
 	const struct shard_plan	*plan;

@@ -19,7 +19,6 @@
 
 #define CONNECT_S	30.0		/* how long a server may take to be there */
 #define RETRY_MS	50		/* between attempts */
-#define AHEAD		(4u << 20)	/* bytes given to a connection before it has sent them */
 #define NAME		320		/* bytes of a server's name and address */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
@@ -249,7 +248,7 @@ fill(struct worker_net *n, uint32_t s)
 	struct msg m;
 	int e = 0;
 
-	while (e == 0 && conn_queued(l->conn) < AHEAD) {
+	while (e == 0 && conn_room(l->conn)) {
 		pthread_mutex_lock(&n->lock);
 		if (l->n == 0) {
 			pthread_mutex_unlock(&n->lock);

@@ -1,4 +1,4 @@
-/* buf - bytes that grow, and little-endian words in and out of them. */
+/* buf - a byte buffer that grows. */
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -51,7 +51,7 @@ buf_put_fmt(struct buf *b, const char *fmt, ...)
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		return err_nomem();	/* 2 GB and more */
+		return err_nomem();	/* the text has 2 GB or more */
 	if ((e = buf_room(b, (size_t)n + 1)) < 0)
 		return e;
 	va_start(ap, fmt);

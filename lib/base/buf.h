@@ -1,8 +1,8 @@
 /*
- * buf - bytes that grow, and little-endian words in and out of them.
+ * buf - a byte buffer that grows, and little-endian words at any address.
  *
- * A struct buf of zeros is an empty buffer.  Ownership: p belongs to the
- * buffer and may move at the next buf_put.  Nothing shrinks before buf_free or buf_trim.
+ * A zeroed struct buf is an empty buffer.  Ownership: p belongs to the buffer, and each call that adds bytes or makes
+ * room may move it.  Only buf_free and buf_trim give memory back.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -14,18 +14,19 @@
 struct buf {
 	uint8_t	*p;
 	size_t	 n;	/* bytes in use */
-	size_t	 cap;	/* bytes there is room for */
+	size_t	 cap;	/* bytes allocated */
 };
 
-/* Makes room for more bytes behind the n in use.  Returns 0 or ERR_NOMEM. */
+/* Makes room for that many bytes after the n in use.  Returns 0 or ERR_NOMEM. */
 int	 buf_room(struct buf *b, size_t more);
-/* Appends.  Each returns 0 or ERR_NOMEM. */
+/* Append bytes or formatted text.  Each returns 0 or ERR_NOMEM. */
 int	 buf_put(struct buf *b, const void *p, size_t n);
 int	 buf_put_fmt(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Appends one zero byte without counting it, so that p reads as a C string. */
+/* Writes a zero byte after the last without counting it, so that p reads as a C string.  Returns 0 or ERR_NOMEM. */
 int	 buf_terminate(struct buf *b);
-void	 buf_free(struct buf *b);	/* and is empty again */
-/* Is empty again, and gives its memory back when that is more than keep bytes. */
+/* Frees the memory and leaves an empty buffer. */
+void	 buf_free(struct buf *b);
+/* Empties the buffer, and frees its memory if that exceeds keep bytes. */
 void	 buf_trim(struct buf *b, size_t keep);
 
 /* Little-endian words at any address. */

@@ -1,10 +1,10 @@
-/* clk - time since some fixed moment, which no change of the date touches. */
+/* clk - the monotonic clock and the date. */
 #include "base/clk.h"
 
 #include <time.h>
 
 static uint64_t
-now(clockid_t clock)
+read_clock(clockid_t clock)
 {
 	struct timespec t;
 
@@ -15,13 +15,13 @@ now(clockid_t clock)
 uint64_t
 clk_ns(void)
 {
-	return now(CLOCK_MONOTONIC);
+	return read_clock(CLOCK_MONOTONIC);
 }
 
 uint64_t
 clk_wall_ns(void)
 {
-	return now(CLOCK_REALTIME);
+	return read_clock(CLOCK_REALTIME);
 }
 
 double

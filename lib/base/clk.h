@@ -1,13 +1,14 @@
-/* clk - time since some fixed moment, which no change of the date touches. */
+/* clk - the monotonic clock and the date. */
 #ifndef BASE_CLK_H
 #define BASE_CLK_H
 
 #include <stdint.h>
 
+/* Monotonic time since an unspecified start: setting the date does not change it. */
 uint64_t clk_ns(void);
 double	 clk_s(void);
 
-/* The date instead, since 1970: what tells a process from one that started earlier, unless the date is set back. */
+/* Nanoseconds since 1970, UTC.  Setting the date changes it. */
 uint64_t clk_wall_ns(void);
 
 #endif

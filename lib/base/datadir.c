@@ -1,4 +1,4 @@
-/* datadir - where the files of share/ are: nets, recipes, plots. */
+/* datadir - finds the files of share/. */
 #include "base/datadir.h"
 
 #include "base/err.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Is DIR/TAIL/REL a file that can be read? */
+/* Writes DIR/TAIL/REL into path.  Returns whether that file is readable. */
 static int
-here(const char *dir, const char *tail, const char *rel, char path[PATH_MAX])
+is_readable_below(const char *dir, const char *tail, const char *rel, char path[PATH_MAX])
 {
 	int n = snprintf(path, PATH_MAX, "%s%s/%s", dir, tail, rel);
 
@@ -25,16 +25,16 @@ datadir_find(const char *rel, char path[PATH_MAX])
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	if (set != NULL && *set != 0 && here(set, "", rel, path))
+	if (set != NULL && *set != 0 && is_readable_below(set, "", rel, path))
 		return 0;
 	self[n > 0 ? n : 0] = 0;
-	for (int up = 0; up < 2; up++) {	/* the program, then its folder */
+	for (int up = 0; up < 2; up++) {	/* cut off the program, then its folder */
 		char *slash = strrchr(self, '/');
 
 		if (slash != NULL)
 			*slash = 0;
 	}
-	if (here(self, "/share", rel, path) || here(self, "/share/tally", rel, path))
+	if (is_readable_below(self, "/share", rel, path) || is_readable_below(self, "/share/tally", rel, path))
 		return 0;
 	errno = ENOENT;
 	return err_sys("%s is in neither $TALLY_SHARE nor %s/share nor %s/share/tally", rel, self, self);

@@ -1,15 +1,15 @@
 /*
- * datadir - where the files of share/ are: nets, recipes, plots.
+ * datadir - finds the files of share/: nets, recipes and plot scripts.
  *
- * In this order: the folder $TALLY_SHARE, share/ beside the folder of the program that runs (build/ in the tree it was
- * built in), share/tally/ there (an installed one).
+ * Looks in $TALLY_SHARE, then in share/ next to the running program's folder (a build tree), then in share/tally/ there
+ * (an installation).
  */
 #ifndef BASE_DATADIR_H
 #define BASE_DATADIR_H
 
 #include <limits.h>
 
-/* path gets the place of share/REL, which can be read.  Returns 0, or ERR_SYS with a line that names what was tried. */
+/* Writes the path of the readable file share/REL.  Returns 0, or ERR_SYS with a line that lists the folders tried. */
 int datadir_find(const char *rel, char path[PATH_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-/* err - what went wrong, as one code and one line. */
+/* err - error codes, and one line of text for the last error. */
 #include "base/err.h"
 
 #include <errno.h>

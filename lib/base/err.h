@@ -1,16 +1,18 @@
 /*
- * err - what went wrong, as one code and one line.
+ * err - error codes, and one line of text for the last error.
  *
- * Library functions return 0 (cursors: 1 "here is one", 0 "the end") or one of
- * the negative codes below.  The line that says what happened is noted for the
- * calling thread and read at the edge by the command:
+ * lib/base holds what every other folder needs.  Read it in this order: err; buf, grow, io, frame and proto (bytes and
+ * files); num, hash and rng (numbers); clk, mem, isa and datadir (the system); threads, lockfile and log_callback.
+ *
+ * Library functions return 0 or one of the negative codes below.  Cursors return 1 for an item and 0 at the end.  A
+ * function that fails records a line that says what happened; the command prints it:
  *
  *	return err_fail(ERR_SHORT, "record at %llu: ends early", at);
  *	return err_sys("open %s", path);	(appends ": " and strerror(errno))
  *
- * Both are macros so that the compiler sees the sign of what is returned.
- * Threads: the line belongs to the thread that noted it; hand code and line to
- * another thread with err_note().
+ * Both are macros, so that the compiler sees that the result is negative.
+ * Threads: each thread has its own line.  To pass an error to another thread, pass the code and the text, and call
+ * err_note() there.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -23,7 +25,7 @@
 	X(ERR_LIMIT, -5, "over a limit") \
 	X(ERR_NOTSUP, -6, "not supported") \
 	X(ERR_ARG, -7, "options do not fit together") \
-	X(ERR_ITEM, -8, "this item is bad, the stream goes on") \
+	X(ERR_ITEM, -8, "bad item; the stream goes on") \
 	X(ERR_PEER, -9, "a peer went away") \
 	X(ERR_AUTH, -10, "a peer was refused") \
 	X(ERR_AGAIN, -11, "not yet") \
@@ -37,16 +39,16 @@ enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ };
 #define err_sys(...)		(err_note(errno, __VA_ARGS__), ERR_SYS)
 #define err_nomem()		(err_note(0, "out of memory"), ERR_NOMEM)
 
-/* Notes the line for this thread; errnum other than 0 appends its text.  errno is kept. */
+/* Records this thread's line, followed by the text of errnum if that is not 0.  Keeps errno. */
 void err_note(int errnum, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "text: " in front of the line noted last, to name the file, record or peer. */
+/* Puts "text: " before the recorded line, to name the file, record or peer. */
 void err_within(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The line noted last by this thread; "" when none.  Valid until the next note. */
+/* This thread's last line, or "" if there is none.  Valid until the next err_ call. */
 const char *err_line(void);
 
-/* The general text of a code, for want of a line. */
+/* The general text of a code, for where no line is at hand. */
 const char *err_text(int code);
 
 #endif

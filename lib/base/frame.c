@@ -1,4 +1,4 @@
-/* frame - a stream of bytes cut into typed frames, and put together again. */
+/* frame - typed frames in a byte stream. */
 #include "base/frame.h"
 #include "base/err.h"
 
@@ -36,12 +36,12 @@ frame_sync(struct frame_reader *in, const void *mark, size_t n)
 	const uint8_t *first = mark;
 
 	while (in->at < in->b.n) {
-		size_t have = in->b.n - in->at, same = have < n ? have : n;
+		size_t have = in->b.n - in->at, compared = have < n ? have : n;
 		const uint8_t *p = in->b.p + in->at;
 
-		if (memcmp(p, mark, same) == 0) {
-			in->at += same == n ? n : 0;
-			return same == n;
+		if (memcmp(p, mark, compared) == 0) {
+			in->at += compared == n ? n : 0;
+			return compared == n;
 		}
 		p = memchr(p + 1, *first, have - 1);
 		have = p == NULL ? have : (size_t)(p - in->b.p) - in->at;

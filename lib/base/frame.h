@@ -1,14 +1,13 @@
 /*
- * frame - a stream of bytes cut into typed frames, and put together again.
+ * frame - typed frames in a byte stream.
  *
  *	u32 length of the payload | u32 type | payload[length]
  *
- * Little-endian.  The reader takes the bytes in pieces of any size, as they
- * come from a pipe, and refuses a frame over its bound before it takes memory
- * for it.
+ * All words are little-endian.  The reader accepts the stream in fragments of any size, as a pipe delivers them.  It
+ * refuses a frame above its limit before it allocates memory for it.
  *
- * Ownership: a frame's payload is lent until the next frame_feed.
- * Threads: a reader is for one thread at a time.
+ * Ownership: a payload is lent until the next frame_feed.
+ * Threads: one at a time for each reader.
  */
 #ifndef BASE_FRAME_H
 #define BASE_FRAME_H
@@ -17,38 +16,37 @@
 
 #include <stdbool.h>
 
-#define FRAME_HEAD	8u	/* bytes in front of the payload */
+#define FRAME_HEAD	8u	/* bytes before the payload */
 
 struct frame {
 	uint32_t	 type, len;
 	const uint8_t	*p;	/* [len] */
 };
 
-/* Appends one frame to b.  Returns 0 or ERR_NOMEM; n fits 32 bits. */
+/* Appends one frame to b; n fits 32 bits.  Returns 0 or ERR_NOMEM. */
 int	 frame_put(struct buf *b, uint32_t type, const void *p, size_t n);
 
-/* A reader; all zeros but max is a new one. */
+/* A new reader is zeros except for max. */
 struct frame_reader {
-	uint32_t	 max;		/* most bytes of a payload */
-	struct buf	 b;		/* bytes that came */
-	size_t		 at;		/* of them, those already used */
+	uint32_t	 max;		/* largest payload, bytes */
+	struct buf	 b;		/* bytes received */
+	size_t		 at;		/* bytes of b already consumed */
 	uint64_t	 skipped;	/* bytes that frame_sync dropped */
 };
 
 /*
- * Takes n bytes.  Who calls frame_next until it returns 0 after each feed makes
- * the reader hold at most FRAME_HEAD + max + n bytes.  Returns 0 or ERR_NOMEM.
+ * Adds n received bytes.  If the caller calls frame_next until it returns 0 after each feed, the reader holds at most
+ * FRAME_HEAD + max + n bytes.  Returns 0 or ERR_NOMEM.
  */
 int	 frame_feed(struct frame_reader *in, const void *p, size_t n);
 
 /*
- * Drops bytes up to and with the mark [n], whose first byte occurs in it only
- * once: what a login shell prints in front of our first byte.  True when the
- * mark has come, false when it has not come yet.
+ * Drops all bytes up to the end of the n-byte mark, for example what a login shell prints before our first byte.  The
+ * first byte of the mark must not occur in it again.  Returns whether the mark has arrived.
  */
 bool	 frame_sync(struct frame_reader *in, const void *mark, size_t n);
 
-/* The next whole frame: 1, 0 when it has not come yet, or ERR_LIMIT. */
+/* The next complete frame.  Returns 1, 0 if it has not arrived yet, or ERR_LIMIT. */
 int	 frame_next(struct frame_reader *in, struct frame *f);
 void	 frame_free(struct frame_reader *in);
 

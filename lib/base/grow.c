@@ -1,4 +1,4 @@
-/* grow - room for one more element of an array, at a cost that does not rise with their number. */
+/* grow - room for one more array element, at amortized constant cost. */
 #include "base/grow.h"
 #include "base/err.h"
 #include "base/num.h"

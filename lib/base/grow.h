@@ -1,12 +1,12 @@
 /*
- * grow - room for one more element of an array, at a cost that does not rise with their number.
+ * grow - room for one more array element, at amortized constant cost.
  *
  *	if ((p = grow_by_one(l->at, l->n, &l->cap, sizeof(*p))) == NULL)
  *		return ERR_NOMEM;
  *	l->at = p;
  *	l->at[l->n++] = x;
  *
- * Ownership: the array is the caller's, to be freed by free(3).
+ * Ownership: the array is the caller's, who frees it with free(3).
  */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H
@@ -14,8 +14,9 @@
 #include <stddef.h>
 
 /*
- * at (NULL at first) has n elements of size bytes, and *cap counts those that it has room for.  Returns the array, which may
- * have moved, with room for one more; NULL: ERR_NOMEM is noted, and array and *cap are as they were.
+ * Makes room for one more element.  at is the array (NULL at first) of n elements of size bytes; *cap is the number of
+ * elements allocated.  Returns the array, which may have moved.  On ERR_NOMEM it records the error, returns NULL and
+ * changes nothing.
  */
 void	*grow_by_one(void *at, size_t n, size_t *cap, size_t size);
 

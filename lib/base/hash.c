@@ -1,4 +1,4 @@
-/* hash - bytes into 64 bits that tell them from others: FNV-1a. */
+/* hash - a 64-bit hash: FNV-1a. */
 #include "base/hash.h"
 
 #define PRIME	0x100000001b3u

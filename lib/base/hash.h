@@ -1,4 +1,4 @@
-/* hash - bytes into 64 bits that tell them from others: FNV-1a (Fowler, Noll, Vo).  No secret and no checksum. */
+/* hash - a 64-bit hash: FNV-1a (Fowler, Noll, Vo).  It is neither a checksum nor secure against an attacker. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -7,7 +7,7 @@
 
 #define HASH_START	0xcbf29ce484222325u
 
-/* The hash of what h is the hash of, and n bytes more. */
+/* Extends the hash h by n bytes.  A new hash starts from HASH_START. */
 uint64_t hash_update(uint64_t h, const void *p, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* io - whole reads and writes, whole files, and files that appear at once. */
+/* io - complete reads and writes, whole files, and files that appear complete. */
 #include "base/io.h"
 #include "base/err.h"
 
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define SLURP_LEAST 4096
-#define TMP	".XXXXXX.tmp"	/* the end of a new file's name until it is whole */
-#define TRIES	100		/* names that other processes may have taken */
+#define TMP	".XXXXXX.tmp"	/* suffix of a new file's name until it is complete */
+#define TMP_TRIES	100	/* names tried, if other processes use them */
 
 int
 io_read(int fd, void *p, size_t n, size_t *got)
@@ -52,7 +52,7 @@ io_pread(int fd, void *p, size_t n, uint64_t at)
 	return 0;
 }
 
-/* A copy of what stands in the pipe. */
+/* tee(2) copies the pipe's bytes into a second pipe and leaves them in the first. */
 static int
 peek_pipe(int fd, void *p, size_t n, size_t *got)
 {
@@ -126,7 +126,7 @@ io_slurp_fd(int fd, size_t max, struct buf *b)
 			break;
 		b->n += got;
 		if (b->n - start > max)
-			e = err_fail(ERR_LIMIT, "is longer than %zu bytes", max);
+			e = err_fail(ERR_LIMIT, "longer than %zu bytes", max);
 	}
 	return e;
 }
@@ -154,17 +154,17 @@ io_temp(int *fd)
 		dir = "/tmp";
 	if ((*fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
 		return 0;
-	/* Not every file system has files without names. */
+	/* Not every file system supports O_TMPFILE. */
 	if (snprintf(path, sizeof(path), "%s/tally.XXXXXX", dir) >= (int)sizeof(path))
 		errno = ENAMETOOLONG;
 	else if ((*fd = mkostemp(path, O_CLOEXEC)) >= 0)
 		return unlink(path), 0;
-	return err_sys("%s: a temporary file", dir);
+	return err_sys("%s: cannot create a temporary file", dir);
 }
 
-/* A device, a pipe: a file of its name would take its place. */
+/* For a device or a pipe, which a rename would replace by a file. */
 static int
-open_as_is(struct io_new *f, const char *path)
+open_in_place(struct io_new *f, const char *path)
 {
 	if ((f->path = strdup(path)) == NULL)
 		return err_nomem();
@@ -175,16 +175,16 @@ open_as_is(struct io_new *f, const char *path)
 	return err_sys("open");
 }
 
-/* The file behind symbolic links, so that they stay links; a name that leads nowhere is taken as it is. */
+/* The file that symbolic links lead to, so that the links stay.  A dangling link is replaced. */
 static char *
-at_the_end(const char *path)
+resolve_links(const char *path)
 {
 	struct stat st;
-	char *end = NULL;
+	char *target = NULL;
 
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-		end = realpath(path, NULL);
-	return end != NULL ? end : strdup(path);
+		target = realpath(path, NULL);
+	return target != NULL ? target : strdup(path);
 }
 
 int
@@ -200,21 +200,21 @@ io_random(void *p, size_t n)
 	return 0;
 }
 
-/* The kernel takes the umask off the mode: asking for it means changing it, under the feet of other threads. */
+/* Unlike mkostemp(3), gives the mode that the umask says, without reading the umask: that races with other threads. */
 static int
-open_tmp(char *tmp)
+create_tmp(char *tmp)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 	char *x = tmp + strlen(tmp) - (sizeof(TMP) - 2);
-	uint64_t chance;
+	uint64_t bits;
 	int fd = -1;
 
 	errno = EEXIST;
-	for (int i = 0; i < TRIES && fd < 0 && errno == EEXIST; i++) {
-		if (io_random(&chance, sizeof(chance)) < 0)
+	for (int i = 0; i < TMP_TRIES && fd < 0 && errno == EEXIST; i++) {
+		if (io_random(&bits, sizeof(bits)) < 0)
 			return -1;
-		for (int k = 0; k < 6; k++, chance /= sizeof(letters) - 1)
-			x[k] = letters[chance % (sizeof(letters) - 1)];
+		for (int k = 0; k < 6; k++, bits /= sizeof(letters) - 1)
+			x[k] = letters[bits % (sizeof(letters) - 1)];
 		fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	}
 	return fd;
@@ -228,15 +228,15 @@ io_create(struct io_new *f, const char *path)
 
 	*f = (struct io_new){ .fd = -1 };
 	if (*path == 0)
-		return err_fail(ERR_ARG, "a name of no letters");
+		return err_fail(ERR_ARG, "the file name is empty");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return open_as_is(f, path);
-	if ((f->path = at_the_end(path)) == NULL || (f->tmp = malloc(n = strlen(f->path) + sizeof(TMP))) == NULL) {
+		return open_in_place(f, path);
+	if ((f->path = resolve_links(path)) == NULL || (f->tmp = malloc(n = strlen(f->path) + sizeof(TMP))) == NULL) {
 		io_abandon(f);
 		return err_nomem();
 	}
 	snprintf(f->tmp, n, "%s" TMP, f->path);
-	if ((f->fd = open_tmp(f->tmp)) < 0) {
+	if ((f->fd = create_tmp(f->tmp)) < 0) {
 		int e = err_sys("create");
 
 		free(f->tmp);

@@ -1,7 +1,7 @@
 /*
- * io - whole reads and writes, whole files, and files that appear at once.
+ * io - complete reads and writes, whole files, and files that appear complete.
  *
- * Descriptors stay the caller's.  Interrupted calls are taken up again.
+ * The caller keeps its descriptors.  Calls that a signal interrupts are repeated.
  */
 #ifndef BASE_IO_H
 #define BASE_IO_H
@@ -10,52 +10,54 @@
 
 #include <sys/types.h>
 
-/* Reads until n bytes or the end.  *got says how many.  Returns 0 or ERR_SYS. */
+/* Reads n bytes, or fewer at the end of the file; *got is how many.  Returns 0 or ERR_SYS. */
 int	 io_read(int fd, void *p, size_t n, size_t *got);
-/* The same at an offset; ERR_SHORT when the file ends before n bytes. */
+/* Reads n bytes at offset at.  Returns 0, ERR_SYS, or ERR_SHORT if the file ends first. */
 int	 io_pread(int fd, void *p, size_t n, uint64_t at);
 /* Writes all n bytes.  Returns 0 or ERR_SYS. */
 int	 io_write(int fd, const void *p, size_t n);
 /*
- * Copies up to n of the bytes that a file, a pipe or a socket gives next, and leaves them to be read.  Waits for the first;
- * *got may be less than n before the end, too, and is 0 at the end or where fd is of another kind.  Returns 0 or ERR_SYS.
+ * Copies up to n of the next bytes of a file, pipe or socket without consuming them, and waits for the first.  *got may
+ * be below n before the end too.  It is 0 at the end, and for a descriptor of another kind.  Returns 0 or ERR_SYS.
  */
 int	 io_peek(int fd, void *p, size_t n, size_t *got);
-/* Appends the whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT beyond max bytes. */
+/* Appends a whole file ("-": standard input) to b.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT above max bytes. */
 int	 io_slurp(const char *path, size_t max, struct buf *b);
-/* The same of all that is left of an open file. */
+/* Appends the rest of an open file in the same way. */
 int	 io_slurp_fd(int fd, size_t max, struct buf *b);
 
-/* Flushes what was written to disk; what cannot be flushed, such as a pipe, is fine.  Returns 0 or ERR_SYS. */
+/* Flushes the file to disk; succeeds for what cannot be flushed, such as a pipe.  Returns 0 or ERR_SYS. */
 int	 io_flush(int fd);
-/* Flushes the folder of path: a new name is on disk when its folder is.  It cannot be taken back where that fails. */
+/*
+ * Flushes the folder of path, so that a new or renamed file survives a crash.  Ignores errors: the caller could not
+ * undo the rename.
+ */
 void	 io_flush_name(const char *path);
 
-/* A file without a name in $TMPDIR (default: /tmp), gone when it is closed.  Returns 0 or ERR_SYS. */
+/* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 
-/* n bytes of chance from the system, which no seed repeats.  Returns 0 or ERR_SYS. */
+/* Fills n bytes from the system's random number generator, which no seed repeats.  Returns 0 or ERR_SYS. */
 int	 io_random(void *p, size_t n);
 
 /*
- * A file that appears under its name only when all of it is there: written
- * beside it as NAME.XXXXXX.tmp, flushed to disk and renamed by io_commit(),
- * which flushes the folder, too.  Symbolic links are followed.  What is no plain file, a device or a pipe, is
- * opened and written as it is.
+ * A file that appears under its name only when it is complete.  It is written next to that name as NAME.XXXXXX.tmp;
+ * io_commit() flushes it to disk, renames it and flushes the folder.  Symbolic links are followed.  A device or a pipe
+ * is opened and written in place.
  */
 struct io_new {
 	int	 fd;
-	char	*path;	/* the name it will have */
-	char	*tmp;	/* the name it has until then; NULL: it is written in place */
+	char	*path;	/* final name */
+	char	*tmp;	/* temporary name; NULL if the file is written in place */
 };
 
-/* Returns 0, ERR_SYS, ERR_ARG (no name) or ERR_NOMEM. */
+/* Opens f for writing.  Returns 0, ERR_SYS, ERR_ARG (the name is empty) or ERR_NOMEM. */
 int	 io_create(struct io_new *f, const char *path);
-/* Flushes to disk and closes ahead of io_commit(), which then has only the name to give.  Returns 0 or ERR_SYS. */
+/* Flushes to disk and closes the file early, so that io_commit() has only to rename it.  Returns 0 or ERR_SYS. */
 int	 io_seal(struct io_new *f);
-/* Closes and renames.  On ERR_SYS the old file, if any, is untouched and the new one is gone. */
+/* Closes and renames.  On ERR_SYS the old file, if any, is unchanged and the new one is removed. */
 int	 io_commit(struct io_new *f);
-/* Closes and removes what was written; after io_commit() it does nothing. */
+/* Closes and removes the unfinished file.  After io_commit() it does nothing. */
 void	 io_abandon(struct io_new *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* lockfile - a file that one of many processes makes while the others wait for it. */
+/* lockfile - one of many processes makes a file while the others wait for it. */
 #include "base/lockfile.h"
 #include "base/clk.h"
 #include "base/err.h"
@@ -14,25 +14,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_MS		100	/* between two looks at the lock; a network's file system hears no other process */
-#define LOCKS		1000	/* that may lie there */
-#define BEAT_S		2.0
+#define POLL_MS		100	/* a network file system does not notify of changes by other hosts */
+#define MAX_LOCKS	1000	/* stale locks of one file */
+#define TOUCH_S		2.0	/* least time between two touches */
 
 struct lockfile {
-	char		*path;		/* of the file */
-	char		*name;		/* room for a lock's name */
-	size_t		 size;
-	unsigned	 number;	/* of the lock held */
-	double		 silent_s, beat;
-	char		 me[LOCKFILE_NAME], host[64];
-	/* The lock that is waited for: when it was touched last, as its file system sees it, and when that changed. */
-	struct timespec	 touched;
-	double		 seen;
-	char		 whom[LOCKFILE_NAME];
+	char		*path;		/* the file */
+	char		*name;		/* buffer for the path of a lock */
+	size_t		 size;		/* bytes of name */
+	unsigned	 number;	/* number of the lock held */
+	double		 silent_s;
+	double		 touched_at;	/* clk_s() of our last touch */
+	char		 me[LOCKFILE_NAME];	/* content of our lock: "HOST PID\n" */
+	char		 host[64];
+	/* The lock of the process that we wait for. */
+	char		 holder[LOCKFILE_NAME];
+	struct timespec	 touched;	/* its modification time, by the clock of its file system */
+	double		 changed_at;	/* clk_s() at which we saw that change */
 };
 
 static const char *
-lock_name(struct lockfile *o, unsigned number)
+lock_path(struct lockfile *o, unsigned number)
 {
 	if (number == 0)
 		snprintf(o->name, o->size, "%s.lock", o->path);
@@ -42,7 +44,7 @@ lock_name(struct lockfile *o, unsigned number)
 }
 
 static int
-begin(struct lockfile **out, const char *path, double silent_s)
+new_lockfile(struct lockfile **out, const char *path, double silent_s)
 {
 	struct lockfile *o = calloc(1, sizeof(*o));
 
@@ -59,7 +61,7 @@ begin(struct lockfile **out, const char *path, double silent_s)
 }
 
 static void
-end(struct lockfile *o)
+free_lockfile(struct lockfile *o)
 {
 	if (o == NULL)
 		return;
@@ -68,11 +70,14 @@ end(struct lockfile *o)
 	free(o);
 }
 
-/* Opening it anew shows what other hosts did to it.  Returns 1, 0 when it is not there, ERR_SYS. */
+/*
+ * Opens the lock each time, because that makes a network file system show other hosts' changes.  Returns 1, 0 if
+ * there is no lock, or ERR_SYS.
+ */
 static int
-look(struct lockfile *o, unsigned number, char holder[LOCKFILE_NAME], struct timespec *touched)
+read_lock(struct lockfile *o, unsigned number, char holder[LOCKFILE_NAME], struct timespec *touched)
 {
-	int fd = open(lock_name(o, number), O_RDONLY | O_CLOEXEC), e;
+	int fd = open(lock_path(o, number), O_RDONLY | O_CLOEXEC), e;
 	struct stat st;
 	size_t n = 0;
 
@@ -87,50 +92,50 @@ look(struct lockfile *o, unsigned number, char holder[LOCKFILE_NAME], struct tim
 	return 1;
 }
 
-/* Whether the lock's process is known to be gone, or silent for too long. */
 static bool
-dead(struct lockfile *o, const char *holder, struct timespec touched)
+lock_is_stale(struct lockfile *o, const char *holder, struct timespec touched)
 {
 	char host[64];
 	long pid;
 	bool parsed = sscanf(holder, "%63s %ld", host, &pid) == 2 && pid > 0;
 
-	if (strcmp(holder, o->whom) != 0 || touched.tv_sec != o->touched.tv_sec || touched.tv_nsec != o->touched.tv_nsec) {
-		snprintf(o->whom, sizeof(o->whom), "%s", holder);
+	if (strcmp(holder, o->holder) != 0 || touched.tv_sec != o->touched.tv_sec ||
+	    touched.tv_nsec != o->touched.tv_nsec) {
+		snprintf(o->holder, sizeof(o->holder), "%s", holder);
 		o->touched = touched;
-		o->seen = clk_s();
+		o->changed_at = clk_s();
 	}
 	if (parsed && strcmp(host, o->host) == 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
 		return true;
-	return clk_s() - o->seen >= o->silent_s;
+	return clk_s() - o->changed_at >= o->silent_s;
 }
 
-/* Tells who is waited for, when it is not who was told last. */
+/* Calls waiting if the holder is not the one reported last. */
 static void
-tell(const char *holder, char told[LOCKFILE_NAME], lockfile_waiting *waiting, void *arg)
+report_holder(const char *holder, char reported[LOCKFILE_NAME], lockfile_waiting *waiting, void *arg)
 {
 	char host[64], text[LOCKFILE_NAME];
 	long pid;
 
-	if (waiting == NULL || strcmp(holder, told) == 0)
+	if (waiting == NULL || strcmp(holder, reported) == 0)
 		return;
-	snprintf(told, LOCKFILE_NAME, "%s", holder);
+	snprintf(reported, LOCKFILE_NAME, "%s", holder);
 	if (sscanf(holder, "%63s %ld", host, &pid) != 2)
 		return;
 	snprintf(text, sizeof(text), "process %ld on %s", pid, host);
 	waiting(arg, text);
 }
 
-/* Puts a lock there, whole.  Returns 1, 0 when somebody was faster, ERR_SYS or ERR_NOMEM. */
+/* Returns 1, 0 if another process was faster, ERR_SYS or ERR_NOMEM. */
 static int
-take(struct lockfile *o, unsigned number)
+create_lock(struct lockfile *o, unsigned number)
 {
 	struct io_new f;
 	struct stat st;
 	int e;
 
-	if ((e = io_create(&f, lock_name(o, number))) == 0 && (e = io_write(f.fd, o->me, strlen(o->me))) == 0) {
-		/* Over a network the answer to a link() that worked may get lost: the file's count of names tells. */
+	if ((e = io_create(&f, lock_path(o, number))) == 0 && (e = io_write(f.fd, o->me, strlen(o->me))) == 0) {
+		/* NFS may lose the reply to a link() that succeeded; the link count shows whether it did. */
 		e = link(f.tmp, f.path) < 0 && errno != EEXIST ? err_sys("link") : 0;
 		if (fstat(f.fd, &st) == 0 && st.st_nlink == 2)
 			e = 1;
@@ -141,9 +146,9 @@ take(struct lockfile *o, unsigned number)
 	return e;
 }
 
-/* One try: 1 when the file is there, 0 when the lock is ours, ERR_AGAIN when it is somebody else's. */
+/* Returns 1 if the file exists, 0 if the lock is ours, ERR_AGAIN if another process holds it, or an error. */
 static int
-attempt(struct lockfile *o, char told[LOCKFILE_NAME], lockfile_waiting *waiting, void *arg)
+try_acquire(struct lockfile *o, char reported[LOCKFILE_NAME], lockfile_waiting *waiting, void *arg)
 {
 	char holder[LOCKFILE_NAME] = "";
 	struct timespec touched = { 0 };
@@ -152,41 +157,41 @@ attempt(struct lockfile *o, char told[LOCKFILE_NAME], lockfile_waiting *waiting,
 
 	if (access(o->path, F_OK) == 0)
 		return 1;
-	while ((e = look(o, n, holder, &touched)) > 0 && n < LOCKS)
-		n++;	/* the last one counts */
+	while ((e = read_lock(o, n, holder, &touched)) > 0 && n < MAX_LOCKS)
+		n++;	/* only the last lock may be alive */
 	if (e < 0)
 		return e;
-	if (n > 0 && !dead(o, holder, touched)) {
-		tell(holder, told, waiting, arg);
+	if (n > 0 && !lock_is_stale(o, holder, touched)) {
+		report_holder(holder, reported, waiting, arg);
 		return ERR_AGAIN;
 	}
-	if (n == LOCKS)
-		return err_fail(ERR_SYS, "%d locks of dead processes lie there", LOCKS);
-	if ((e = take(o, n)) <= 0)
+	if (n == MAX_LOCKS)
+		return err_fail(ERR_SYS, "%s: %d stale locks; remove %s.lock*", o->path, MAX_LOCKS, o->path);
+	if ((e = create_lock(o, n)) <= 0)
 		return e < 0 ? e : ERR_AGAIN;
 	o->number = n;
-	o->beat = clk_s();
+	o->touched_at = clk_s();
 	return 0;
 }
 
 int
 lockfile_acquire(struct lockfile **out, const char *path, double silent_s, lockfile_waiting *waiting, void *arg)
 {
-	char told[LOCKFILE_NAME] = "";
+	char reported[LOCKFILE_NAME] = "";
 	struct lockfile *o;
 	int e;
 
-	if ((e = begin(&o, path, silent_s)) == 0)
-		while ((e = attempt(o, told, waiting, arg)) == ERR_AGAIN)
-			poll(NULL, 0, LOOK_MS);
-	/* Who held the lock before may have finished between our two looks. */
+	if ((e = new_lockfile(&o, path, silent_s)) == 0)
+		while ((e = try_acquire(o, reported, waiting, arg)) == ERR_AGAIN)
+			poll(NULL, 0, POLL_MS);
+	/* The previous holder may have made the file after we looked for it. */
 	if (e == 0 && access(path, F_OK) == 0) {
 		lockfile_release(o);
 		o = NULL;
 		e = 1;
 	}
 	if (e != 0) {
-		end(o);
+		free_lockfile(o);
 		o = NULL;
 	}
 	*out = o;
@@ -196,19 +201,19 @@ lockfile_acquire(struct lockfile **out, const char *path, double silent_s, lockf
 void
 lockfile_touch(struct lockfile *o)
 {
-	if (clk_s() - o->beat < BEAT_S)
+	if (clk_s() - o->touched_at < TOUCH_S)
 		return;
-	o->beat = clk_s();
-	utimensat(AT_FDCWD, lock_name(o, o->number), NULL, 0);
+	o->touched_at = clk_s();
+	utimensat(AT_FDCWD, lock_path(o, o->number), NULL, 0);
 }
 
-/* The first lock goes first: who comes then begins anew with it, and finds the file if it was made. */
+/* Removes the first lock first: a process that arrives now starts there, and finds the file if it was made. */
 void
 lockfile_release(struct lockfile *o)
 {
 	if (o == NULL)
 		return;
 	for (unsigned i = 0; i <= o->number; i++)
-		unlink(lock_name(o, i));
-	end(o);
+		unlink(lock_path(o, i));
+	free_lockfile(o);
 }

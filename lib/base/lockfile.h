@@ -1,38 +1,41 @@
 /*
- * lockfile - a file that one of many processes makes while the others wait for it.
+ * lockfile - one of many processes makes a file while the others wait for it.
  *
  *	if ((e = lockfile_acquire(&o, path, 0, waiting, arg)) > 0)
- *		the file is there;
+ *		the file exists;
  *	else if (e == 0) {
- *		make it, calling lockfile_touch(o) now and then, and give it its name by rename();
+ *		make it, calling lockfile_touch(o) now and then, and rename() it to path;
  *		lockfile_release(o);
  *	}
  *
- * Who makes PATH holds PATH.lock, a line "HOST PID" that link() put there whole, so that it works on network file systems.
- * A lock is dead when its process ran on this host and is gone, or when the lock was not touched for silent_s; then
- * PATH.lock.1 is held instead, and so on: no lock is ever taken from under somebody's hands.  Who leaves the last one
- * removes them all.  Should a process that seemed dead go on, the file is made twice.
+ * The process that makes PATH holds PATH.lock, which contains "HOST PID".  link() creates the lock complete, which also
+ * works on network file systems.
+ * A lock is stale if its process ran on this host and is gone, or if nobody touched the lock for silent_s.  The next
+ * process then locks PATH.lock.1, and so on: no process ever removes a lock that another may still hold.  The holder of
+ * the last lock removes them all.  If a process that seemed dead continues, the file is made twice.
  */
 #ifndef BASE_LOCKFILE_H
 #define BASE_LOCKFILE_H
 
 #include "base/buf.h"
 
-#define LOCKFILE_SILENT_S	30.0	/* silent_s where that is 0 */
-#define LOCKFILE_NAME	128	/* bytes of a holder's name, its zero counted */
+#define LOCKFILE_SILENT_S	30.0	/* the default of silent_s */
+#define LOCKFILE_NAME	128	/* bytes of a holder's name, with its zero */
 
 struct lockfile;
 
-/* waiting(arg, "process PID on HOST") tells who is waited for, as soon as it is known and when it is another.  May be NULL. */
-typedef void lockfile_waiting(void *arg, const char *whom);
+/* Called with "process PID on HOST" when the wait starts, and when another process takes the lock.  May be NULL. */
+typedef void lockfile_waiting(void *arg, const char *holder);
 
 /*
- * 1 when the file is there, perhaps after waiting; 0 when the caller is to make it, and *o is its lock; ERR_SYS, ERR_NOMEM.
+ * Returns 1 if the file exists, perhaps after a wait; 0 if the caller is to make it, with *o as its lock; ERR_SYS or
+ * ERR_NOMEM.  silent_s is in seconds; 0: LOCKFILE_SILENT_S.
  */
-int	 lockfile_acquire(struct lockfile **o, const char *path, double silent_s, lockfile_waiting *waiting, void *arg);
-/* Shows that the holder lives; to be called every few seconds or more often. */
+int	 lockfile_acquire(struct lockfile **o, const char *path, double silent_s, lockfile_waiting *waiting,
+	    void *arg);
+/* Shows that the holder is alive.  Call it at least every few seconds. */
 void	 lockfile_touch(struct lockfile *o);
-/* When the file is there, or will not be.  NULL is fine. */
+/* Removes the lock, whether or not the file was made.  NULL is fine. */
 void	 lockfile_release(struct lockfile *o);
 
 #endif

@@ -1,19 +1,19 @@
-/* log_callback - a line for whoever was given to listen: the library prints nothing itself. */
+/* log_callback - log lines for the caller: the library itself prints nothing. */
 #include "base/log_callback.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 void
-log_callback_line(log_callback_fn *to, void *arg, const char *fmt, ...)
+log_callback_line(log_callback_fn *log_fn, void *arg, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
 
-	if (to == NULL)
+	if (log_fn == NULL)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	to(arg, line);
+	log_fn(arg, line);
 }

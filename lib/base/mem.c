@@ -1,4 +1,4 @@
-/* mem - how much memory this process can still take, and how much it has. */
+/* mem - how much memory this process can still use, and how much it uses. */
 #include "base/mem.h"
 #include "base/err.h"
 
@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define GROUPS	"/sys/fs/cgroup"
-#define STACK	(UINT64_C(8) << 20)	/* of a thread: ulimit -s, as it is nearly everywhere */
-#define KERNELS	(UINT64_C(64) << 20)
+#define STACK	(UINT64_C(8) << 20)	/* of a thread: the usual ulimit -s */
+#define KERNELS	(UINT64_C(64) << 20)	/* reserve for compiled kernels */
 
-/* The first line of a file that `format` takes a number from. */
+/* The number in the first line that matches format, or UINT64_MAX. */
 static uint64_t
 read_number(const char *path, const char *format)
 {
@@ -32,33 +32,35 @@ read_number(const char *path, const char *format)
 }
 
 static uint64_t
-read_of(const char *folder, const char *name, const char *format)
+read_number_in(const char *folder, const char *name, const char *format)
 {
 	char file[PATH_MAX];
 
-	return snprintf(file, sizeof(file), "%s/%s", folder, name) < (int)sizeof(file) ? read_number(file, format) : UINT64_MAX;
+	if (snprintf(file, sizeof(file), "%s/%s", folder, name) >= (int)sizeof(file))
+		return UINT64_MAX;
+	return read_number(file, format);
 }
 
 static uint64_t
-less(uint64_t all, uint64_t part)
+subtract_bytes(uint64_t all, uint64_t part)
 {
 	return all == UINT64_MAX || part == UINT64_MAX ? all : all > part ? all - part : 0;
 }
 
-/* What a group may hold but for what its processes have of their own: files in memory make room when there is need. */
+/* The group's limit less its anonymous memory; the kernel drops cached files on demand. */
 static uint64_t
-left_of(const char *folder, bool v2)
+one_group_left(const char *folder, bool v2)
 {
-	uint64_t limit = v2 ? read_of(folder, "memory.max", "%" SCNu64) :	/* "max" is no number */
-	    read_of(folder, "memory.limit_in_bytes", "%" SCNu64);
+	uint64_t limit = v2 ? read_number_in(folder, "memory.max", "%" SCNu64) :	/* "max" does not match */
+	    read_number_in(folder, "memory.limit_in_bytes", "%" SCNu64);
 
-	return less(limit, v2 ? read_of(folder, "memory.stat", "anon %" SCNu64) :
-	    read_of(folder, "memory.stat", "total_rss %" SCNu64));
+	return subtract_bytes(limit, v2 ? read_number_in(folder, "memory.stat", "anon %" SCNu64) :
+	    read_number_in(folder, "memory.stat", "total_rss %" SCNu64));
 }
 
-/* The least that a group and those above it leave; line is one of /proc/self/cgroup: number:controllers:path. */
+/* The least that a group and its ancestors leave.  line is one of /proc/self/cgroup: number:controllers:path. */
 static uint64_t
-group_left(char *line, const char *root)
+line_groups_left(char *line, const char *root)
 {
 	char *kind = strchr(line, ':'), *path = kind != NULL ? strchr(kind + 1, ':') : NULL, folder[PATH_MAX], *end;
 	uint64_t least = UINT64_MAX, left;
@@ -76,7 +78,7 @@ group_left(char *line, const char *root)
 	if (snprintf(folder, sizeof(folder), "%s%s%s", root, v2 ? "" : "/memory", path) >= (int)sizeof(folder))
 		return UINT64_MAX;
 	for (;;) {
-		if ((left = left_of(folder, v2)) < least)
+		if ((left = one_group_left(folder, v2)) < least)
 			least = left;
 		if ((end = strrchr(folder + top, '/')) == NULL)
 			return least;
@@ -92,7 +94,7 @@ mem_cgroup_left(const char *groups, const char *root)
 	char line[PATH_MAX];
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if ((left = group_left(line, root)) < least)
+		if ((left = line_groups_left(line, root)) < least)
 			least = left;
 	if (f != NULL)
 		fclose(f);
@@ -100,11 +102,11 @@ mem_cgroup_left(const char *groups, const char *root)
 }
 
 /*
- * By RLIMIT_AS, which counts what is mapped, touched or not: two threads a processor have stacks to come, and a library
- * that compiles kernels at their first use maps room for them, and does not look whether it got it.
+ * What RLIMIT_AS leaves.  It counts mapped memory, touched or not, so a reserve is kept: stacks of two threads for each
+ * processor, and the memory that a library maps for kernels at first use without checking that it got it.
  */
 static uint64_t
-limit_left(void)
+address_space_left(void)
 {
 	uint64_t pages = read_number("/proc/self/statm", "%" SCNu64), room;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -113,7 +115,9 @@ limit_left(void)
 	if (getrlimit(RLIMIT_AS, &r) < 0 || r.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
 	room = 2 * STACK * (uint64_t)(processors > 0 ? processors : 1) + KERNELS;
-	return less(r.rlim_cur, pages < UINT64_MAX ? pages * (uint64_t)sysconf(_SC_PAGESIZE) + room : UINT64_MAX);
+	if (pages == UINT64_MAX)
+		return r.rlim_cur;
+	return subtract_bytes(r.rlim_cur, pages * (uint64_t)sysconf(_SC_PAGESIZE) + room);
 }
 
 void
@@ -125,12 +129,13 @@ mem_limit_heaps(void)
 		mallopt(M_ARENA_MAX, 1);
 }
 
-/* *who: who has no more. */
+/* *who: the subject and verb of a message on the limit that binds. */
 static uint64_t
-available(const char **who)
+find_available(const char **who)
 {
-	uint64_t kb = read_number("/proc/meminfo", "MemAvailable: %" SCNu64), least = kb < UINT64_MAX / 1024 ? kb * 1024 : UINT64_MAX;
-	uint64_t group = mem_cgroup_left("/proc/self/cgroup", GROUPS), limit = limit_left();
+	uint64_t kb = read_number("/proc/meminfo", "MemAvailable: %" SCNu64);
+	uint64_t least = kb < UINT64_MAX / 1024 ? kb * 1024 : UINT64_MAX;
+	uint64_t group = mem_cgroup_left("/proc/self/cgroup", GROUPS), limit = address_space_left();
 
 	*who = "this machine has";
 	if (group < least) {
@@ -149,7 +154,7 @@ mem_available(void)
 {
 	const char *who;
 
-	return available(&who);
+	return find_available(&who);
 }
 
 uint64_t
@@ -164,7 +169,10 @@ int
 mem_fits(uint64_t bytes)
 {
 	const char *who;
-	uint64_t left = available(&who);
+	uint64_t left = find_available(&who);
 
-	return bytes <= left ? 0 : err_fail(ERR_NOMEM, "takes %" PRIu64 " MB, and %s %" PRIu64 " MB left", bytes >> 20, who, left >> 20);
+	if (bytes <= left)
+		return 0;
+	return err_fail(ERR_NOMEM, "takes %" PRIu64 " MB, and %s %" PRIu64 " MB left", bytes >> 20, who,
+	    left >> 20);
 }

@@ -1,5 +1,5 @@
 /*
- * mem - how much memory this process can still take, so that what does not fit is refused before it is touched.
+ * mem - how much memory this process can still use, so that what does not fit is refused before it is touched.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -7,26 +7,29 @@
 #include <stdint.h>
 
 /*
- * Bytes that the machine has to give without swapping (MemAvailable of proc(5)), and no more than the control groups of
- * this process (mem_cgroup_left) and its RLIMIT_AS leave, the latter with room kept for stacks and compiled kernels.
- * UINT64_MAX where nothing says.
+ * Bytes that this process can still use: the least of what the machine can give without swapping (MemAvailable of
+ * proc(5)), what its control groups leave (mem_cgroup_left) and what its RLIMIT_AS leaves.  The last keeps a reserve
+ * for stacks and compiled kernels.  UINT64_MAX if the system does not say.
  */
 uint64_t mem_available(void);
 
 /*
- * What control groups leave: the limit of each and of those above it (memory.max of cgroups(7), version 2;
- * memory.limit_in_bytes, version 1), but for what their processes have of their own (memory.stat).  groups has the form of
- * /proc/self/cgroup, root that of /sys/fs/cgroup.
+ * Bytes that control groups leave: for each group and its ancestors, the limit less the anonymous memory of its
+ * processes (memory.stat).  The limit is memory.max in version 2 of cgroups(7), memory.limit_in_bytes in version 1.
+ * groups has the form of /proc/self/cgroup, root that of /sys/fs/cgroup.
  */
 uint64_t mem_cgroup_left(const char *groups, const char *root);
 
-/* Under an RLIMIT_AS all threads share one heap from now on: glibc would map 64 MB for each.  Before there are threads. */
+/*
+ * If RLIMIT_AS is set, makes all threads share one malloc(3) heap, because glibc would map 64 MB for each.  Call it
+ * before the first thread starts.
+ */
 void	 mem_limit_heaps(void);
 
-/* Bytes of memory that this process has now, what it shares with others counted; 0 where nothing says. */
+/* Bytes of this process's resident memory, shared pages included; 0 if the system does not say. */
 uint64_t mem_resident(void);
 
-/* Are so many bytes available?  Returns 0, or ERR_NOMEM with both numbers, and who has no more. */
+/* Returns 0 if so many bytes are available, or ERR_NOMEM with both numbers and the limit that is too small. */
 int	 mem_fits(uint64_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* num - numbers from text, bounded, and products of sizes that cannot wrap. */
+/* num - bounded numbers from text, and products of sizes that cannot overflow. */
 #include "base/num.h"
 #include "base/err.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static int
-not_number(const char *text, const char *what)
+fail_not_number(const char *text, const char *what)
 {
 	return err_fail(ERR_FORMAT, "'%.64s' is not %s", text, what);
 }
@@ -22,7 +22,7 @@ num_i64(const char *text, int64_t lo, int64_t hi, int64_t *v)
 	long long n;
 
 	if (*digits == 0 || digits[strspn(digits, "0123456789")] != 0)
-		return not_number(text, "a whole number");
+		return fail_not_number(text, "a whole number");
 	errno = 0;
 	n = strtoll(text, NULL, 10);
 	if (errno == ERANGE || n < lo || n > hi)
@@ -37,7 +37,7 @@ num_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *v)
 	unsigned long long n;
 
 	if (*text == 0 || text[strspn(text, "0123456789")] != 0)
-		return not_number(text, "a whole number");
+		return fail_not_number(text, "a whole number");
 	errno = 0;
 	n = strtoull(text, NULL, 10);
 	if (errno == ERANGE || n < lo || n > hi)
@@ -52,12 +52,12 @@ num_f64(const char *text, double lo, double hi, double *v)
 	char *end;
 	double n;
 
-	/* strtod also takes blanks, hexadecimal, "inf" and "nan": no tool wants them. */
+	/* strtod also accepts blanks, hexadecimal, "inf" and "nan". */
 	if (*text == 0 || text[strspn(text, "0123456789+-.eE")] != 0)
-		return not_number(text, "a number");
+		return fail_not_number(text, "a number");
 	n = strtod(text, &end);
 	if (*end != 0 || end == text)
-		return not_number(text, "a number");
+		return fail_not_number(text, "a number");
 	if (!isfinite(n) || n < lo || n > hi)
 		return err_fail(ERR_LIMIT, "%.64s is not in %g..%g", text, lo, hi);
 	*v = n;

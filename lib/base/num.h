@@ -1,8 +1,7 @@
 /*
- * num - numbers from text, bounded, and products of sizes that cannot wrap.
+ * num - bounded numbers from text, products of sizes that cannot overflow, and a test for finite floats.
  *
- * Text is the whole number and nothing else: no blanks, no sign where none
- * fits, no tail.
+ * The whole text must be the number: no blanks, no other characters after it, and no sign for an unsigned one.
  */
 #ifndef BASE_NUM_H
 #define BASE_NUM_H
@@ -11,17 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decimal integer in [lo, hi].  Returns 0, ERR_FORMAT or ERR_LIMIT (the line says which bound). */
+/* A decimal integer in [lo, hi].  Returns 0, ERR_FORMAT or ERR_LIMIT (the line states the bounds). */
 int num_i64(const char *text, int64_t lo, int64_t hi, int64_t *v);
 int num_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *v);
 
-/* Finite decimal fraction in [lo, hi]; the locale is not asked.  Returns 0, ERR_FORMAT or ERR_LIMIT. */
+/* A finite decimal number in [lo, hi], with a point in every locale.  Returns 0, ERR_FORMAT or ERR_LIMIT. */
 int num_f64(const char *text, double lo, double hi, double *v);
 
-/* *v = a * b.  Returns 0 or ERR_LIMIT when it does not fit a size_t. */
+/* *v = a * b.  Returns 0, or ERR_LIMIT if the product does not fit a size_t. */
 int num_mul(size_t a, size_t b, size_t *v);
 
-/* Whether none of n floats is infinite or no number. */
+/* Whether none of n floats is infinite or NaN. */
 bool num_finite(const float *p, size_t n);
 
 #endif

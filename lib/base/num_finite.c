@@ -1,10 +1,10 @@
-/* num_finite - whether an array holds nothing but numbers. */
+/* num_finite - whether all floats of an array are finite. */
 #include "base/isa.h"
 #include "base/num.h"
 
 #include <string.h>
 
-/* By the exponent's bits, which a compiler compares many at once. */
+/* Compares the exponent bits, which the compiler vectorizes. */
 ISA_CLONES bool
 num_finite(const float *p, size_t n)
 {

@@ -1,13 +1,13 @@
-/* proto - fields of a message of Protocol Buffers into bytes. */
+/* proto - writes Protocol Buffers messages. */
 #include "base/proto.h"
 
 #define VARINT	0u
 #define LENGTH	2u
 #define WORD	5u	/* 32 bits */
-#define LONGEST	10u	/* bytes of a varint */
+#define LONGEST	10u	/* bytes of the longest varint */
 
 static size_t
-varint(uint8_t to[LONGEST], uint64_t v)
+encode_varint(uint8_t to[LONGEST], uint64_t v)
 {
 	size_t n = 0;
 
@@ -18,7 +18,7 @@ varint(uint8_t to[LONGEST], uint64_t v)
 }
 
 static void
-put(struct proto *p, const void *data, size_t n)
+put_bytes(struct proto *p, const void *data, size_t n)
 {
 	if (p->e == 0 && n > 0)
 		p->e = buf_put(&p->b, data, n);
@@ -29,7 +29,7 @@ put_varint(struct proto *p, uint64_t v)
 {
 	uint8_t bytes[LONGEST];
 
-	put(p, bytes, varint(bytes, v));
+	put_bytes(p, bytes, encode_varint(bytes, v));
 }
 
 static void
@@ -52,7 +52,7 @@ proto_float(struct proto *p, uint32_t field, float v)
 
 	le_putf32(word, v);
 	put_tag(p, field, WORD);
-	put(p, word, sizeof(word));
+	put_bytes(p, word, sizeof(word));
 }
 
 void
@@ -66,7 +66,7 @@ void
 proto_text(struct proto *p, uint32_t field, const char *text)
 {
 	proto_head(p, field, strlen(text));
-	put(p, text, strlen(text));
+	put_bytes(p, text, strlen(text));
 }
 
 size_t
@@ -76,12 +76,12 @@ proto_open(struct proto *p, uint32_t field)
 	return p->b.n;
 }
 
-/* The length's own length is known only now: what stands there moves up. */
+/* The size of the length field is known only now, so the message moves up to make room for it. */
 void
 proto_close(struct proto *p, size_t at)
 {
 	uint8_t length[LONGEST];
-	size_t n = varint(length, p->b.n - at);
+	size_t n = encode_varint(length, p->b.n - at);
 
 	if (p->e < 0 || (p->e = buf_room(&p->b, n)) < 0)
 		return;

@@ -1,4 +1,4 @@
-/* rng - chance as a function of (seed, epoch, index), and of nothing else. */
+/* rng - random numbers that depend on (seed, epoch, index) only. */
 #include "base/rng.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #define GOLDEN 0x9e3779b97f4a7c15u	/* 2^64 divided by the golden ratio */
 
 static uint64_t
-mix(uint64_t z)
+mix_bits(uint64_t z)
 {
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -16,23 +16,23 @@ mix(uint64_t z)
 struct rng
 rng_start(uint64_t seed, uint64_t epoch, uint64_t index)
 {
-	uint64_t s = mix(seed + GOLDEN);
+	uint64_t s = mix_bits(seed + GOLDEN);
 
-	s = mix(s ^ (epoch + 1) * GOLDEN);
-	s = mix(s ^ (index + 1) * 0xd1342543de82ef95u);
+	s = mix_bits(s ^ (epoch + 1) * GOLDEN);
+	s = mix_bits(s ^ (index + 1) * 0xd1342543de82ef95u);
 	return (struct rng){ s };
 }
 
 uint64_t
 rng_u64(struct rng *r)
 {
-	return mix(r->s += GOLDEN);
+	return mix_bits(r->s += GOLDEN);
 }
 
 uint64_t
 rng_below(struct rng *r, uint64_t n)
 {
-	uint64_t least = -n % n;	/* 2^64 mod n: values under it would be drawn too often */
+	uint64_t least = -n % n;	/* 2^64 mod n: rejecting smaller values removes the bias */
 	uint64_t v;
 
 	do
@@ -50,7 +50,7 @@ rng_f32(struct rng *r)
 float
 rng_normal(struct rng *r)
 {
-	double u = 1.0 - (double)(rng_u64(r) >> 11) * 0x1p-53;	/* (0, 1]: the logarithm exists */
+	double u = 1.0 - (double)(rng_u64(r) >> 11) * 0x1p-53;	/* in (0, 1], so that the logarithm is finite */
 	double v = (double)(rng_u64(r) >> 11) * 0x1p-53;
 
 	return (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v));

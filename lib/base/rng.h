@@ -1,10 +1,10 @@
 /*
- * rng - chance as a function of (seed, epoch, index), and of nothing else.
+ * rng - random numbers that depend on (seed, epoch, index) only.
  *
- * A stream is started by three numbers; equal numbers give equal streams on
- * every machine, and no stream depends on how much of another was drawn.
- * Method: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
- * Generators", OOPSLA 2014), the start mixed from the three words.
+ * Three numbers start a stream.  Equal numbers give equal streams on every machine, and no stream depends on how much
+ * was drawn from another.
+ * Method: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014); the start is
+ * mixed from the three numbers.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H

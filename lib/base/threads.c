@@ -1,4 +1,4 @@
-/* threads - threads that work on a ring of slots; what is done is taken in the order in which it was given. */
+/* threads - a thread pool that works on a ring of slots and hands them back in the order of submission. */
 #include "base/threads.h"
 #include "base/err.h"
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define THREADS_CHOSEN 8u	/* at most, when nobody says how many */
+#define THREADS_DEFAULT_MAX 8u
 
 struct slot {
 	uint32_t parts, begun, done;
@@ -18,16 +18,16 @@ struct slot {
 
 struct threads {
 	pthread_mutex_t	 lock;
-	pthread_cond_t	 work;		/* there is a part to begin, or the end */
-	pthread_cond_t	 ready;		/* a slot is done; when dropping, nobody is busy */
-	threads_fn		*fn;
+	pthread_cond_t	 work;		/* there is a part to start, or stop is set */
+	pthread_cond_t	 ready;		/* a slot is done; while cancelling: no thread is busy */
+	threads_fn	*fn;
 	void		*ctx;
 	struct slot	*slot;
 	uint32_t	 slots;
-	uint64_t	 given, taken;	/* slots, counted from the start */
-	uint64_t	 front;		/* the first with a part not begun; taken <= front <= given */
-	unsigned	 busy;		/* threads */
-	bool		 stop, dropping;
+	uint64_t	 submitted, collected;	/* slots since the start */
+	uint64_t	 front;		/* first slot with a part not started; collected <= front <= submitted */
+	unsigned	 busy;		/* threads that do a part */
+	bool		 stop, cancelling;
 	unsigned	 threads;
 	pthread_t	 thread[];
 };
@@ -45,7 +45,7 @@ threads_count(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1)
 		n = (unsigned)CPU_COUNT(&set);
-	return n < THREADS_CHOSEN ? n : THREADS_CHOSEN;
+	return n < THREADS_DEFAULT_MAX ? n : THREADS_DEFAULT_MAX;
 }
 
 static struct slot *
@@ -54,11 +54,11 @@ slot_of(struct threads *c, uint64_t count)
 	return &c->slot[count % c->slots];
 }
 
-/* Moves front over slots all of whose parts are begun. */
+/* Moves front past slots of which all parts are started. */
 static void
-advance(struct threads *c)
+advance_front(struct threads *c)
 {
-	while (c->front < c->given && slot_of(c, c->front)->begun == slot_of(c, c->front)->parts)
+	while (c->front < c->submitted && slot_of(c, c->front)->begun == slot_of(c, c->front)->parts)
 		c->front++;
 }
 
@@ -74,29 +74,29 @@ worker_main(void *arg)
 		struct slot *s;
 		uint32_t number, part;
 
-		while (!c->stop && c->front == c->given)
+		while (!c->stop && c->front == c->submitted)
 			pthread_cond_wait(&c->work, &c->lock);
 		if (c->stop)
 			break;
 		number = (uint32_t)(c->front % c->slots);
 		s = &c->slot[number];
 		part = s->begun++;
-		advance(c);
+		advance_front(c);
 		c->busy++;
 		pthread_mutex_unlock(&c->lock);
 		c->fn(c->ctx, start.worker, number, part);
 		pthread_mutex_lock(&c->lock);
 		c->busy--;
-		if (++s->done == s->parts || (c->dropping && c->busy == 0))
+		if (++s->done == s->parts || (c->cancelling && c->busy == 0))
 			pthread_cond_signal(&c->ready);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return NULL;
 }
 
-/* Signals are the main thread's: the new threads inherit a mask that takes none. */
+/* The main thread handles all signals: new threads inherit a mask that blocks them. */
 static int
-hire(struct threads *c, unsigned threads)
+start_threads(struct threads *c, unsigned threads)
 {
 	sigset_t all, old;
 	int errnum = 0;
@@ -120,7 +120,7 @@ hire(struct threads *c, unsigned threads)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (errnum == 0)
 		return 0;
-	err_note(errnum, "a thread cannot be started");
+	err_note(errnum, "cannot start a thread");
 	return ERR_SYS;
 }
 
@@ -144,7 +144,7 @@ threads_new(struct threads **out, unsigned threads, uint32_t slots, threads_fn *
 	c->fn = fn;
 	c->ctx = ctx;
 	c->slots = slots;
-	if ((e = hire(c, threads)) < 0) {
+	if ((e = start_threads(c, threads)) < 0) {
 		threads_free(c);
 		return e;
 	}
@@ -170,21 +170,22 @@ threads_free(struct threads *c)
 	free(c);
 }
 
-/* given and taken are changed by the caller's thread alone, which may read them without the lock. */
-int64_t
-threads_next_slot(const struct threads *c)
+/* Only the caller's thread changes submitted and collected, so it may read them without the lock. */
+bool
+threads_next_slot(const struct threads *c, uint32_t *slot)
 {
-	return c->given - c->taken < c->slots ? (int64_t)(c->given % c->slots) : -1;
+	*slot = (uint32_t)(c->submitted % c->slots);
+	return c->submitted - c->collected < c->slots;
 }
 
 void
 threads_submit(struct threads *c, uint32_t parts)
 {
-	assert(threads_next_slot(c) >= 0);
+	assert(c->submitted - c->collected < c->slots);
 	pthread_mutex_lock(&c->lock);
-	*slot_of(c, c->given) = (struct slot){ .parts = parts };
-	c->given++;
-	advance(c);
+	*slot_of(c, c->submitted) = (struct slot){ .parts = parts };
+	c->submitted++;
+	advance_front(c);
 	if (parts == 1)
 		pthread_cond_signal(&c->work);
 	else if (parts > 1)
@@ -192,50 +193,52 @@ threads_submit(struct threads *c, uint32_t parts)
 	pthread_mutex_unlock(&c->lock);
 }
 
-int64_t
-threads_wait(struct threads *c)
+bool
+threads_wait(struct threads *c, uint32_t *slot)
 {
 	struct slot *s;
 
-	if (c->taken == c->given)
-		return -1;
+	if (c->collected == c->submitted)
+		return false;
 	pthread_mutex_lock(&c->lock);
-	s = slot_of(c, c->taken);
+	s = slot_of(c, c->collected);
 	while (s->done < s->parts)
 		pthread_cond_wait(&c->ready, &c->lock);
 	pthread_mutex_unlock(&c->lock);
-	return (int64_t)(c->taken++ % c->slots);
+	*slot = (uint32_t)(c->collected++ % c->slots);
+	return true;
 }
 
-int64_t
-threads_peek(struct threads *c)
+bool
+threads_peek(struct threads *c, uint32_t *slot)
 {
 	const struct slot *s;
 	bool done;
 
-	if (c->taken == c->given)
-		return -1;
+	if (c->collected == c->submitted)
+		return false;
 	pthread_mutex_lock(&c->lock);
-	s = slot_of(c, c->taken);
+	s = slot_of(c, c->collected);
 	done = s->done == s->parts;
 	pthread_mutex_unlock(&c->lock);
-	return done ? (int64_t)(c->taken % c->slots) : -1;
+	*slot = (uint32_t)(c->collected % c->slots);
+	return done;
 }
 
 int
 threads_run(struct threads *c, threads_fill_fn *fill, threads_drain_fn *drain)
 {
-	uint32_t parts = 1;
-	int64_t slot;
+	uint32_t parts = 1, slot;
 	int e = 0;
 
 	do {
-		while (parts > 0 && (slot = threads_next_slot(c)) >= 0)
-			if ((parts = fill(c->ctx, (uint32_t)slot)) > 0)
+		while (parts > 0 && threads_next_slot(c, &slot))
+			if ((parts = fill(c->ctx, slot)) > 0)
 				threads_submit(c, parts);
-		if ((slot = threads_wait(c)) >= 0)
-			e = drain(c->ctx, (uint32_t)slot);
-	} while (e == 0 && slot >= 0);
+		if (!threads_wait(c, &slot))
+			return 0;
+		e = drain(c->ctx, slot);
+	} while (e == 0);
 	return e;
 }
 
@@ -243,11 +246,11 @@ void
 threads_cancel(struct threads *c)
 {
 	pthread_mutex_lock(&c->lock);
-	c->front = c->given;
-	c->dropping = true;
+	c->front = c->submitted;
+	c->cancelling = true;
 	while (c->busy > 0)
 		pthread_cond_wait(&c->ready, &c->lock);
-	c->dropping = false;
-	c->taken = c->given;
+	c->cancelling = false;
+	c->collected = c->submitted;
 	pthread_mutex_unlock(&c->lock);
 }

@@ -61,9 +61,9 @@ forget_why(const struct batch_reader *r, struct batch_piece *p)
 static void
 read_ahead(struct batch_reader *r)
 {
-	int64_t slot;
+	uint32_t slot;
 
-	while (!r->over && r->step < r->steps && (slot = threads_next_slot(r->crew)) >= 0) {
+	while (!r->over && r->step < r->steps && threads_next_slot(r->crew, &slot)) {
 		struct batch_piece *p = &r->ring[slot];
 
 		p->step = r->step;
@@ -164,8 +164,8 @@ batch_of(const struct batch_reader *r, struct batch_piece *p)
 int
 batch_peek(struct batch_reader *r, const struct batch **b)
 {
-	int64_t slot = r->over ? -1 : threads_peek(r->crew);
-	struct batch_piece *p = slot >= 0 ? &r->ring[slot] : NULL;
+	uint32_t slot;
+	struct batch_piece *p = !r->over && threads_peek(r->crew, &slot) ? &r->ring[slot] : NULL;
 
 	if (p == NULL || p->fail_at != BATCH_NONE || (r->stream != NULL && p->came == 0))
 		return 0;
@@ -182,10 +182,10 @@ int
 batch_next(struct batch_reader *r, const struct batch **b)
 {
 	struct batch_piece *p;
-	int64_t slot;
+	uint32_t slot;
 
 	read_ahead(r);
-	if (r->over || (slot = threads_wait(r->crew)) < 0)
+	if (r->over || !threads_wait(r->crew, &slot))
 		return 0;
 	p = &r->ring[slot];
 	if (p->fail_at != BATCH_NONE)

@@ -1,4 +1,4 @@
-/* buf_test - bytes that grow, and little-endian words. */
+/* buf_test - a byte buffer that grows, and little-endian words. */
 #include "base/buf.h"
 
 #include "base/err.h"
@@ -12,27 +12,27 @@ grows(void)
 	size_t cap;
 
 	memset(big, 7, sizeof(big));
-	is(buf_put(&b, NULL, 0), 0, "nothing can be put");
-	ok(b.p == NULL && b.n == 0, "... and takes no memory");
-	is(buf_put(&b, "abc", 3), 0, "bytes are put");
-	is(buf_put_fmt(&b, "%d-%s", 42, "x"), 0, "text is put");
-	is(buf_terminate(&b), 0, "a zero behind");
-	is_str((char *)b.p, "abc42-x", "... and all reads as a string");
-	is(b.n, 7, "the zero is not counted");
+	is(buf_put(&b, NULL, 0), 0, "buf_put of no bytes succeeds");
+	ok(b.p == NULL && b.n == 0, "buf_put of no bytes allocates nothing");
+	is(buf_put(&b, "abc", 3), 0, "buf_put appends bytes");
+	is(buf_put_fmt(&b, "%d-%s", 42, "x"), 0, "buf_put_fmt appends text");
+	is(buf_terminate(&b), 0, "buf_terminate succeeds");
+	is_str((char *)b.p, "abc42-x", "a terminated buffer reads as a C string");
+	is(b.n, 7, "the terminating zero is not counted");
 	for (int i = 0; i < 100; i++)
 		buf_put(&b, big, sizeof(big));
-	is(b.n, 100007, "it grows");
-	ok(memcmp(b.p, "abc42-x", 7) == 0 && b.p[100006] == 7, "... and keeps what it has");
-	is(buf_room(&b, 5000), 0, "room is made");
+	is(b.n, 100007, "buf_put grows the buffer");
+	ok(memcmp(b.p, "abc42-x", 7) == 0 && b.p[100006] == 7, "growing keeps the bytes");
+	is(buf_room(&b, 5000), 0, "buf_room succeeds");
 	cap = b.cap;
-	ok(cap >= b.n + 5000, "... as asked");
-	is(buf_room(&b, 5000), 0, "room that is there");
-	is(b.cap, cap, "... costs nothing");
-	is(buf_room(&b, SIZE_MAX), ERR_NOMEM, "a size that wraps is refused");
-	is(buf_room(&b, SIZE_MAX / 2), ERR_NOMEM, "... and one that nearly does");
-	is(b.n, 100007, "... and nothing is lost");
+	ok(cap >= b.n + 5000, "buf_room allocates the room asked for");
+	is(buf_room(&b, 5000), 0, "buf_room succeeds where there is room");
+	is(b.cap, cap, "buf_room does not grow a buffer that has room");
+	is(buf_room(&b, SIZE_MAX), ERR_NOMEM, "buf_room refuses a size that overflows");
+	is(buf_room(&b, SIZE_MAX / 2), ERR_NOMEM, "buf_room refuses a size that nearly overflows");
+	is(b.n, 100007, "a refused size leaves the buffer unchanged");
 	buf_free(&b);
-	ok(b.p == NULL && b.n == 0 && b.cap == 0, "free leaves an empty buffer");
+	ok(b.p == NULL && b.n == 0 && b.cap == 0, "buf_free leaves an empty buffer");
 	buf_free(&b);
 }
 
@@ -45,15 +45,17 @@ words(void)
 	le_put16(w, 0x1234);
 	le_put32(w + 2, 0x12345678);
 	le_put64(w + 6, 0x0123456789abcdef);
-	ok(memcmp(w, bytes, sizeof(bytes)) == 0, "words are little-endian at any address");
-	ok(le_get16(w) == 0x1234 && le_get32(w + 2) == 0x12345678 && le_get64(w + 6) == 0x0123456789abcdef, "... and back");
+	ok(memcmp(w, bytes, sizeof(bytes)) == 0,
+	    "le_put writes little-endian words at any address");
+	ok(le_get16(w) == 0x1234 && le_get32(w + 2) == 0x12345678 && le_get64(w + 6) == 0x0123456789abcdef,
+	    "le_get reads back what le_put wrote");
 	le_put16(w, 0xffff);
-	is(le_get16(w), 0xffff, "the highest word");
+	is(le_get16(w), 0xffff, "le_get16 reads the largest word");
 	le_put32(w, 0xffffffffu);
-	is(le_get32(w), 0xffffffffu, "... of four bytes");
+	is(le_get32(w), 0xffffffffu, "le_get32 reads the largest word");
 	le_putf32(w + 1, -1.5f);
-	is(le_get32(w + 1), 0xbfc00000u, "a float is its IEEE 754 bits");
-	near(le_getf32(w + 1), -1.5, 0, "... and back");
+	is(le_get32(w + 1), 0xbfc00000u, "le_putf32 writes the IEEE 754 bits");
+	near(le_getf32(w + 1), -1.5, 0, "le_getf32 reads them back");
 }
 
 int

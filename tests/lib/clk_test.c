@@ -1,4 +1,4 @@
-/* clk_test - time that goes forward. */
+/* clk_test - the monotonic clock. */
 #include "base/clk.h"
 
 #include "tap.h"
@@ -17,9 +17,9 @@ main(void)
 		back += b < a;
 		a = b;
 	}
-	is(back, 0, "it never goes back");
+	is(back, 0, "clk_ns never goes back");
 	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
-	ok(clk_ns() - a >= 20000000, "nanoseconds are that");
-	ok(clk_s() - s >= 0.02 && clk_s() - s < 60, "seconds are that");
+	ok(clk_ns() - a >= 20000000, "clk_ns counts nanoseconds");
+	ok(clk_s() - s >= 0.02 && clk_s() - s < 60, "clk_s counts seconds");
 	return done();
 }

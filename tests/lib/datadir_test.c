@@ -1,4 +1,4 @@
-/* datadir_test - the files of share/ are found. */
+/* datadir_test - finds the files of share/. */
 #include "base/datadir.h"
 
 #include "base/err.h"
@@ -23,12 +23,12 @@ main(void)
 		return 1;
 	fclose(f);
 	setenv("TALLY_SHARE", dir, 1);
-	is(datadir_find("nets/mine.lua", path), 0, "a file below $TALLY_SHARE");
-	is_str(path, want, "... its path");
-	is(datadir_find("nets/none.lua", path), ERR_SYS, "a file that is nowhere");
-	ok(strstr(err_line(), "nets/none.lua is in neither") != NULL, "... is told with the places: %s", err_line());
+	is(datadir_find("nets/mine.lua", path), 0, "datadir_find finds a file in $TALLY_SHARE");
+	is_str(path, want, "the path is that of the file");
+	is(datadir_find("nets/none.lua", path), ERR_SYS, "datadir_find fails on a missing file");
+	ok(strstr(err_line(), "nets/none.lua is in neither") != NULL, "the error lists the folders tried: %s", err_line());
 	unsetenv("TALLY_SHARE");
-	is(datadir_find("nets/mine.lua", path), ERR_SYS, "without $TALLY_SHARE it is not looked for there");
+	is(datadir_find("nets/mine.lua", path), ERR_SYS, "datadir_find ignores that folder when $TALLY_SHARE is not set");
 	snprintf(rm, sizeof(rm), "rm -rf %s", dir);
 	return done() || system(rm) != 0;
 }

@@ -1,4 +1,4 @@
-/* err_test - one code and one line for what went wrong. */
+/* err_test - error codes and the line of the last error. */
 #include "base/err.h"
 
 #include "tap.h"
@@ -34,33 +34,33 @@ main(void)
 	char seen[64] = "unset", longest[4096];
 	pthread_t t;
 
-	is_str(err_line(), "", "no line at first");
-	is(fails(), ERR_SHORT, "err_fail is the code");
-	is_str(err_line(), "record at 12: ends early", "... and notes the line");
-	is(system_fails(), ERR_SYS, "err_sys is ERR_SYS");
-	is_str(err_line(), "open x.rec: No such file or directory", "... with errno's text");
-	is(errno, ENOENT, "errno is kept");
+	is_str(err_line(), "", "a new thread has no line");
+	is(fails(), ERR_SHORT, "err_fail returns its code");
+	is_str(err_line(), "record at 12: ends early", "err_fail records the line");
+	is(system_fails(), ERR_SYS, "err_sys returns ERR_SYS");
+	is_str(err_line(), "open x.rec: No such file or directory", "err_sys appends the text of errno");
+	is(errno, ENOENT, "err_sys keeps errno");
 	err_note(0, "inner: %s", err_line());
-	is_str(err_line(), "inner: open x.rec: No such file or directory", "the old line may be an argument");
+	is_str(err_line(), "inner: open x.rec: No such file or directory", "the previous line may be an argument");
 	err_note(0, "bad");
 	err_within("%s:%d", "file", 3);
-	is_str(err_line(), "file:3: bad", "err_within names the place in front");
+	is_str(err_line(), "file:3: bad", "err_within puts text before the line");
 
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;
 	err_note(ENOENT, "%s", longest);
-	is(strlen(err_line()), 1023, "an endless line is cut");
+	is(strlen(err_line()), 1023, "err_note cuts a long line");
 	err_within("%s", longest);
-	is(strlen(err_line()), 1023, "... also behind an endless place");
-	ok(strstr(err_line(), ": a") != NULL, "... and some of it is left");
+	is(strlen(err_line()), 1023, "err_within cuts a long line");
+	ok(strstr(err_line(), ": a") != NULL, "err_within with a long prefix keeps a part of the line");
 
 	err_note(0, "mine");
 	pthread_create(&t, NULL, other_thread, seen);
 	pthread_join(t, NULL);
-	is_str(seen, "", "another thread has a line of its own");
-	is_str(err_line(), "mine", "... and leaves this one's alone");
+	is_str(seen, "", "another thread has its own line");
+	is_str(err_line(), "mine", "another thread's error leaves this thread's line unchanged");
 
-	is_str(err_text(ERR_PEER), "a peer went away", "each code has a general text");
-	is_str(err_text(-99), "unknown error", "... and what is none says so");
+	is_str(err_text(ERR_PEER), "a peer went away", "err_text returns the text of a code");
+	is_str(err_text(-99), "unknown error", "err_text accepts an unknown code");
 	return done();
 }

@@ -1,4 +1,4 @@
-/* frame_test - does frame keep its header's word? */
+/* frame_test - typed frames in a byte stream. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -8,35 +8,35 @@
 
 static const char mark[] = "\001mark\n";
 
-/* Feeds the bytes in pieces of `piece`; counts frames, checks each against its type. */
+/* Feeds the bytes in fragments of fragment bytes.  Returns whether all frames arrive in order with their contents. */
 static int
-in_pieces(const struct buf *b, size_t piece, uint32_t want)
+read_fragments(const struct buf *b, size_t fragment, uint32_t want)
 {
 	struct frame_reader in = { .max = 1000 };
 	struct frame f;
 	uint32_t seen = 0;
-	int e = 0, good = 1;
+	int e = 0, correct = 1;
 
-	for (size_t at = 0; at < b->n && e >= 0; at += piece) {
-		size_t n = b->n - at < piece ? b->n - at : piece;
+	for (size_t at = 0; at < b->n && e >= 0; at += fragment) {
+		size_t n = b->n - at < fragment ? b->n - at : fragment;
 
 		frame_feed(&in, b->p + at, n);
 		while ((e = frame_next(&in, &f)) > 0) {
-			good &= f.type == seen && f.len == seen * 37 % 1000;
+			correct &= f.type == seen && f.len == seen * 37 % 1000;
 			for (uint32_t i = 0; i < f.len; i++)
-				good &= f.p[i] == (uint8_t)(seen + i);
+				correct &= f.p[i] == (uint8_t)(seen + i);
 			seen++;
 		}
-		good &= in.b.n <= FRAME_HEAD + 1000 + piece;
+		correct &= in.b.n <= FRAME_HEAD + 1000 + fragment;
 	}
 	frame_free(&in);
-	return good && e == 0 && seen == want;
+	return correct && e == 0 && seen == want;
 }
 
 static void
-test_pieces(void)
+test_fragments(void)
 {
-	static const size_t piece[] = { 1, 2, 7, 8, 9, 100, 4096, 1 << 20 };
+	static const size_t fragment[] = { 1, 2, 7, 8, 9, 100, 4096, 1 << 20 };
 	struct buf b = { 0 };
 	uint8_t p[1000];
 
@@ -47,33 +47,33 @@ test_pieces(void)
 			p[i] = (uint8_t)(t + i);
 		frame_put(&b, t, p, n);
 	}
-	for (size_t i = 0; i < sizeof(piece) / sizeof(piece[0]); i++)
-		ok(in_pieces(&b, piece[i], 100), "frames come whole out of pieces of %zu bytes", piece[i]);
+	for (size_t i = 0; i < sizeof(fragment) / sizeof(fragment[0]); i++)
+		ok(read_fragments(&b, fragment[i], 100), "frames arrive complete from fragments of %zu bytes", fragment[i]);
 	buf_free(&b);
 }
 
 static void
-test_bound(void)
+test_limit(void)
 {
 	static const uint8_t head[] = { 0xe9, 3, 0, 0, 7, 0, 0, 0 };	/* 1001 bytes */
 	struct frame_reader in = { .max = 1000 };
 	struct frame f;
 
 	frame_feed(&in, head, 7);
-	is(frame_next(&in, &f), 0, "a part of a head is not a frame");
+	is(frame_next(&in, &f), 0, "frame_next waits for the rest of a header");
 	frame_feed(&in, head + 7, 1);
-	is(frame_next(&in, &f), ERR_LIMIT, "a frame over the bound is refused by its head");
-	is_str(err_line(), "a frame of 1001 bytes is longer than 1000", "and named");
-	ok(in.b.cap < 1000, "no memory was taken for it");
+	is(frame_next(&in, &f), ERR_LIMIT, "frame_next refuses a payload above the limit by its header");
+	is_str(err_line(), "a frame of 1001 bytes is longer than 1000", "the error states both sizes");
+	ok(in.b.cap < 1000, "a refused frame allocates no memory");
 	frame_free(&in);
 }
 
-/* The noise before the mark, cut at every place: the frame behind it is found each time. */
+/* Cuts the stream at every byte: the mark after the noise and the frame after the mark are found each time. */
 static void
 test_sync(const char *noise)
 {
 	struct buf b = { 0 };
-	int good = 1;
+	int correct = 1;
 
 	buf_put(&b, noise, strlen(noise));
 	buf_put(&b, mark, sizeof(mark) - 1);
@@ -85,13 +85,13 @@ test_sync(const char *noise)
 
 		frame_feed(&in, b.p, cut);
 		found = frame_sync(&in, mark, sizeof(mark) - 1);
-		good &= found == (cut >= strlen(noise) + sizeof(mark) - 1);
+		correct &= found == (cut >= strlen(noise) + sizeof(mark) - 1);
 		frame_feed(&in, b.p + cut, b.n - cut);
-		good &= found || frame_sync(&in, mark, sizeof(mark) - 1);
-		good &= frame_next(&in, &f) == 1 && f.type == 5 && in.skipped == strlen(noise);
+		correct &= found || frame_sync(&in, mark, sizeof(mark) - 1);
+		correct &= frame_next(&in, &f) == 1 && f.type == 5 && in.skipped == strlen(noise);
 		frame_free(&in);
 	}
-	ok(good, "the mark is found behind '%.10s', cut anywhere", noise[0] == 1 ? "(half a mark)" : noise);
+	ok(correct, "frame_sync finds the mark after '%.10s', cut anywhere", noise[0] == 1 ? "(half a mark)" : noise);
 	buf_free(&b);
 }
 
@@ -101,11 +101,11 @@ main(void)
 	struct frame_reader in = { .max = 10 };
 	struct frame f;
 
-	test_pieces();
-	test_bound();
+	test_fragments();
+	test_limit();
 	test_sync("");
 	test_sync("Welcome to host b!\nYou have mail.\n");
 	test_sync("\001mar\001mark\001");
-	ok(!frame_sync(&in, mark, sizeof(mark) - 1) && frame_next(&in, &f) == 0, "nothing in, nothing out");
+	ok(!frame_sync(&in, mark, sizeof(mark) - 1) && frame_next(&in, &f) == 0, "an empty reader has neither mark nor frame");
 	return done();
 }

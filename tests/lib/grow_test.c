@@ -1,4 +1,4 @@
-/* grow_test - is there room for each element, is what was there kept, and is a failure without effect? */
+/* grow_test - room for one more array element. */
 #include "base/err.h"
 #include "base/grow.h"
 #include "tap.h"
@@ -23,12 +23,12 @@ main(void)
 	}
 	for (uint32_t n = 0; n < 100000; n++)
 		wrong += at[n] != n;
-	is(wrong, 0, "there is room for each, and each stays");
-	ok(moves < 20, "the array is made larger seldom: %zu times", moves);
+	is(wrong, 0, "every element has room and keeps its value");
+	ok(moves < 20, "the array is reallocated rarely: %zu times", moves);
 	before = cap;
-	ok(grow_by_one(at, cap, &cap, SIZE_MAX / 16) == NULL, "what cannot be had");
-	is(cap, before, "... changes nothing");
-	is(at[99999], 99999, "... and loses nothing");
+	ok(grow_by_one(at, cap, &cap, SIZE_MAX / 16) == NULL, "grow_by_one refuses a size that overflows");
+	is(cap, before, "a refused size leaves *cap unchanged");
+	is(at[99999], 99999, "a refused size leaves the array unchanged");
 	free(at);
 	return done();
 }

@@ -1,4 +1,4 @@
-/* io_test - whole reads and writes, and files that appear at once. */
+/* io_test - complete reads and writes, and files that appear complete. */
 #include "base/io.h"
 
 #include "base/err.h"
@@ -16,9 +16,9 @@
 
 static char dir[] = "/tmp/io_test.XXXXXX";
 
-/* What is asked of the system, seen on its way there. */
-static unsigned synced, masked;	/* folders; times that the umask was set */
-static bool interrupt;		/* the next look at a socket */
+/* Counts system calls on their way to the kernel. */
+static unsigned synced, masked;	/* folders flushed; calls of umask() */
+static bool interrupt;		/* the next recv() fails with EINTR */
 
 int
 fsync(int fd)
@@ -58,7 +58,7 @@ trickle(void *fd)
 }
 
 static void
-pieces(void)
+test_fragments(void)
 {
 	char got[200] = "";
 	size_t n = 0;
@@ -68,20 +68,21 @@ pieces(void)
 	if (pipe(p) < 0)
 		exit(1);
 	pthread_create(&t, NULL, trickle, &p[1]);
-	is(io_read(p[0], got, 95, &n), 0, "a pipe's pieces are read");
-	ok(n == 95 && memcmp(got + 85, "5678901234", 10) == 0, "... as many as asked");
-	is(io_read(p[0], got, 95, &n), 0, "at the end");
-	is(n, 5, "... what is left comes");
-	is(io_read(p[0], got, 95, &n), 0, "behind the end");
-	is(n, 0, "... nothing does");
+	is(io_read(p[0], got, 95, &n), 0, "io_read joins the fragments of a pipe");
+	ok(n == 95 && memcmp(got + 85, "5678901234", 10) == 0,
+	    "io_read reads as many bytes as asked");
+	is(io_read(p[0], got, 95, &n), 0, "io_read succeeds at the end of a pipe");
+	is(n, 5, "io_read returns the remaining bytes");
+	is(io_read(p[0], got, 95, &n), 0, "io_read succeeds after the end");
+	is(n, 0, "io_read returns no bytes after the end");
 	pthread_join(t, NULL);
 	close(p[0]);
-	is(io_read(p[0], got, 1, &n), ERR_SYS, "a closed descriptor is an error");
-	is(io_write(p[1], got, 1), ERR_SYS, "... also to write");
+	is(io_read(p[0], got, 1, &n), ERR_SYS, "io_read fails on a closed descriptor");
+	is(io_write(p[1], got, 1), ERR_SYS, "io_write fails on a closed descriptor");
 }
 
 static int
-entries(void)
+count_entries(void)
 {
 	char command[100];
 	FILE *f;
@@ -97,7 +98,7 @@ entries(void)
 }
 
 static void
-files(void)
+test_new_file(void)
 {
 	char path[100], missing[100];
 	struct buf b = { 0 };
@@ -108,48 +109,50 @@ files(void)
 	snprintf(missing, sizeof(missing), "%s/none/a", dir);
 	umask(027);
 	masked = 0;
-	is(io_create(&f, path), 0, "a file is begun");
-	is(masked, 0, "... and the umask, which other threads need, is let be");
-	is(io_write(f.fd, "hello", 5), 0, "... written");
-	ok(access(path, F_OK) < 0, "... and not there under its name");
-	is(synced, 0, "... nor on disk");
-	is(io_commit(&f), 0, "... until it is all there");
-	is(synced, 1, "... its name on disk, too");
-	is(entries(), 1, "... and nothing else is");
-	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640, "... with the rights of a plain new file");
+	is(io_create(&f, path), 0, "io_create opens a new file");
+	is(masked, 0, "io_create leaves the umask alone, which other threads use");
+	is(io_write(f.fd, "hello", 5), 0, "io_write writes to the new file");
+	ok(access(path, F_OK) < 0, "before io_commit the file does not have its name");
+	is(synced, 0, "before io_commit no folder is flushed");
+	is(io_commit(&f), 0, "io_commit succeeds");
+	is(synced, 1, "io_commit flushes the folder");
+	is(count_entries(), 1, "io_commit leaves no other file");
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640,
+	    "a new file's mode follows the umask");
 	io_abandon(&f);
-	is(io_slurp(path, 5, &b), 0, "it is read whole");
-	ok(b.n == 5 && memcmp(b.p, "hello", 5) == 0, "... as written");
-	is(io_slurp(path, 100, &b), 0, "and appended");
-	is(b.n, 10, "... to what was there");
-	is(io_slurp(path, 4, &b), ERR_LIMIT, "a bound holds");
+	is(io_slurp(path, 5, &b), 0, "io_slurp reads a file at its limit");
+	ok(b.n == 5 && memcmp(b.p, "hello", 5) == 0, "io_slurp reads what was written");
+	is(io_slurp(path, 100, &b), 0, "io_slurp succeeds on a second read");
+	is(b.n, 10, "io_slurp appends to the buffer");
+	is(io_slurp(path, 4, &b), ERR_LIMIT, "io_slurp refuses a file above its limit");
 
-	is(io_create(&f, path), 0, "a second version");
+	is(io_create(&f, path), 0, "io_create succeeds where the file exists");
 	io_write(f.fd, "other", 5);
 	io_abandon(&f);
-	is(entries(), 1, "... abandoned, leaves nothing");
+	is(count_entries(), 1, "io_abandon removes the temporary file");
 	b.n = 0;
 	io_slurp(path, 100, &b);
-	ok(b.n == 5 && memcmp(b.p, "hello", 5) == 0, "... and the first as it was");
-	is(io_create(&f, path), 0, "two at once");
-	is(io_create(&g, path), 0, "... do not meet");
+	ok(b.n == 5 && memcmp(b.p, "hello", 5) == 0, "io_abandon keeps the old file");
+	is(io_create(&f, path), 0, "io_create opens the first of two writers");
+	is(io_create(&g, path), 0, "io_create opens a second writer of the same name");
 	io_write(f.fd, "f", 1);
 	io_write(g.fd, "g", 1);
-	is(io_commit(&f), 0, "... one is there");
-	is(io_commit(&g), 0, "... then the other");
+	is(io_commit(&f), 0, "io_commit of the first writer succeeds");
+	is(io_commit(&g), 0, "io_commit of the second writer succeeds");
 	b.n = 0;
 	io_slurp(path, 100, &b);
-	ok(b.n == 1 && b.p[0] == 'g' && entries() == 1, "... whole");
+	ok(b.n == 1 && b.p[0] == 'g' && count_entries() == 1,
+	    "the last committed file is complete and alone");
 
-	is(io_create(&f, missing), ERR_SYS, "a folder that is not there");
-	ok(f.fd == -1 && f.path == NULL, "... leaves nothing to free");
-	is(io_slurp(missing, 10, &b), ERR_SYS, "... nor to read");
-	is(io_slurp(dir, 10, &b), ERR_SYS, "a folder is no file");
+	is(io_create(&f, missing), ERR_SYS, "io_create fails in a missing folder");
+	ok(f.fd == -1 && f.path == NULL, "a failed io_create leaves nothing to free");
+	is(io_slurp(missing, 10, &b), ERR_SYS, "io_slurp fails on a missing file");
+	is(io_slurp(dir, 10, &b), ERR_SYS, "io_slurp fails on a folder");
 	buf_free(&b);
 }
 
 static void
-at_offsets(void)
+test_offsets(void)
 {
 	char path[100], got[8] = "";
 	struct io_new f;
@@ -160,22 +163,24 @@ at_offsets(void)
 	io_write(f.fd, "0123456789", 10);
 	io_commit(&f);
 	fd = open(path, O_RDONLY);
-	is(io_pread(fd, got, 4, 5), 0, "bytes at an offset");
-	ok(memcmp(got, "5678", 4) == 0, "... are those");
-	is(io_pread(fd, got, 4, 8), ERR_SHORT, "a file that ends before them");
-	is_str(err_line(), "the file ends inside the bytes at 8", "... is told with the place");
-	is(io_write(fd, "x", 1), ERR_SYS, "a descriptor to read is not to write");
+	is(io_pread(fd, got, 4, 5), 0, "io_pread reads at an offset");
+	ok(memcmp(got, "5678", 4) == 0, "io_pread returns the bytes at that offset");
+	is(io_pread(fd, got, 4, 8), ERR_SHORT, "io_pread fails if the file ends first");
+	is_str(err_line(), "the file ends inside the bytes at 8",
+	    "the error of io_pread states the offset");
+	is(io_write(fd, "x", 1), ERR_SYS, "io_write fails on a descriptor opened for reading");
 	close(fd);
 	if ((fd = open("/dev/full", O_WRONLY)) >= 0) {
-		is(io_write(fd, "x", 1), ERR_SYS, "a full disk");
-		is_str(err_line(), "write: No space left on device", "... says so");
+		is(io_write(fd, "x", 1), ERR_SYS, "io_write fails on a full disk");
+		is_str(err_line(), "write: No space left on device",
+		    "the error of io_write states the cause");
 		close(fd);
 	}
 }
 
-/* What a new file would take the place of is written as it is; links stay links. */
+/* A pipe is written in place; links stay links. */
 static void
-no_files(void)
+test_special_files(void)
 {
 	char fifo[64], link_[64], to[64];
 	struct io_new f;
@@ -188,30 +193,33 @@ no_files(void)
 	snprintf(to, sizeof(to), "%s/to", dir);
 	mkfifo(fifo, 0600);
 	reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	is(io_create(&f, fifo), 0, "a pipe: %s", err_line());
+	is(io_create(&f, fifo), 0, "io_create opens a named pipe in place: %s", err_line());
 	io_write(f.fd, "abc", 3);
-	is(io_commit(&f), 0, "written");
-	ok(read(reader, got, sizeof(got)) == 3 && memcmp(got, "abc", 3) == 0, "comes out at its other end");
-	ok(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode), "and is a pipe still");
-	is(io_create(&f, fifo), 0, "taken back");
+	is(io_commit(&f), 0, "io_commit on a pipe succeeds");
+	ok(read(reader, got, sizeof(got)) == 3 && memcmp(got, "abc", 3) == 0,
+	    "the bytes come out of the pipe");
+	ok(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode), "io_commit leaves the pipe a pipe");
+	is(io_create(&f, fifo), 0, "io_create opens the pipe again");
 	io_abandon(&f);
-	ok(stat(fifo, &st) == 0, "it stays");
+	ok(stat(fifo, &st) == 0, "io_abandon does not remove a pipe");
 	close(reader);
 	ok(symlink("to", link_) == 0 && io_create(&f, link_) == 0 && io_commit(&f) == 0 && lstat(link_, &st) == 0 &&
-	    S_ISREG(st.st_mode), "a link that leads nowhere gives way");
+	    S_ISREG(st.st_mode), "io_create replaces a dangling link");
 	unlink(link_);
-	is(io_create(&f, to), 0, "a file ...");
+	is(io_create(&f, to), 0, "io_create makes the target of a link");
 	io_commit(&f);
-	ok(symlink("to", link_) == 0 && io_create(&f, link_) == 0, "... through a link");
+	ok(symlink("to", link_) == 0 && io_create(&f, link_) == 0,
+	    "io_create opens a file through a link");
 	io_write(f.fd, "new", 3);
-	is(io_commit(&f), 0, "written");
-	ok(lstat(link_, &st) == 0 && S_ISLNK(st.st_mode) && stat(to, &st) == 0 && st.st_size == 3, "link and file are there");
-	is(io_create(&f, ""), ERR_ARG, "no name: %s", err_line());
+	is(io_commit(&f), 0, "io_commit through a link succeeds");
+	ok(lstat(link_, &st) == 0 && S_ISLNK(st.st_mode) && stat(to, &st) == 0 && st.st_size == 3,
+	    "io_commit replaces the target and keeps the link");
+	is(io_create(&f, ""), ERR_ARG, "io_create refuses an empty name: %s", err_line());
 }
 
-/* What is looked at stays to be read, of whatever kind it is. */
+/* Peeked bytes of a file, a pipe or a socket can still be read. */
 static void
-ahead(void)
+test_peek(void)
 {
 	int pipe_[2], sock[2], file;
 	char path[200], got[8];
@@ -228,21 +236,25 @@ ahead(void)
 	for (int i = 0; i < 3; i++) {
 		int fd = i == 0 ? file : i == 1 ? pipe_[0] : sock[0];
 
-		ok(io_read(fd, got, 2, &n) == 0 && io_peek(fd, got, 3, &n) == 0 && n == 3 && memcmp(got, "cde", 3) == 0, "a look");
-		ok(io_read(fd, got, 4, &n) == 0 && n == 4 && memcmp(got, "cdef", 4) == 0, "... takes nothing");
+		ok(io_read(fd, got, 2, &n) == 0 && io_peek(fd, got, 3, &n) == 0 && n == 3 && memcmp(got, "cde", 3) == 0,
+		    "io_peek copies the next bytes");
+		ok(io_read(fd, got, 4, &n) == 0 && n == 4 && memcmp(got, "cdef", 4) == 0,
+		    "io_peek consumes nothing");
 	}
 	io_write(sock[1], "gh", 2);
 	interrupt = true;
-	ok(io_peek(sock[0], got, 2, &n) == 0 && n == 2 && memcmp(got, "gh", 2) == 0 && !interrupt, "a signal does not end a look");
-	ok(io_read(sock[0], got, 2, &n) == 0 && n == 2, "... which took nothing");
+	ok(io_peek(sock[0], got, 2, &n) == 0 && n == 2 && memcmp(got, "gh", 2) == 0 && !interrupt,
+	    "io_peek repeats a call that a signal interrupts");
+	ok(io_read(sock[0], got, 2, &n) == 0 && n == 2, "an interrupted io_peek consumes nothing");
 	close(pipe_[1]);
 	close(sock[1]);
 	for (int i = 0; i < 3; i++)
-		ok(io_peek(i == 0 ? file : i == 1 ? pipe_[0] : sock[0], got, 3, &n) == 0 && n == 0, "... nor is there more at the end");
+		ok(io_peek(i == 0 ? file : i == 1 ? pipe_[0] : sock[0], got, 3, &n) == 0 && n == 0,
+		    "io_peek returns no bytes at the end");
 	close(file);
 	close(pipe_[0]);
 	close(sock[0]);
-	is(io_peek(-1, got, 3, &n), ERR_SYS, "no descriptor");
+	is(io_peek(-1, got, 3, &n), ERR_SYS, "io_peek fails on a bad descriptor");
 }
 
 int
@@ -252,11 +264,11 @@ main(void)
 
 	if (mkdtemp(dir) == NULL)
 		return 1;
-	pieces();
-	files();
-	at_offsets();
-	no_files();
-	ahead();
+	test_fragments();
+	test_new_file();
+	test_offsets();
+	test_special_files();
+	test_peek();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return done() || system(command) != 0;
 }

@@ -1,4 +1,4 @@
-/* lockfile_test - of many processes one makes the file and the others wait, also when the maker is killed, fails, or is silent. */
+/* lockfile_test - one of many processes makes the file, even if the first maker is killed, fails or goes silent. */
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/lockfile.h"
@@ -13,7 +13,7 @@
 
 static const char *path, *notes;
 
-/* Appends a word to the notes, whole. */
+/* Appends a word to the notes in one write. */
 static void
 note(const char *word)
 {
@@ -36,15 +36,15 @@ noted(void)
 	return text;
 }
 
-/* Who is waited for; the file is there then. */
+/* Records the holder, then makes the file. */
 static void
-tell(void *arg, const char *whom)
+record_holder(void *arg, const char *whom)
 {
 	snprintf(arg, LOCKFILE_NAME, "%s", whom);
 	pics_write(path, "made", 4);
 }
 
-/* A process that does it: 0 made it, 1 found it, 2 otherwise.  Before it makes it, it tells who it is and waits for word. */
+/* Exits with 0 if it made the file, 1 if it found it, else 2.  The maker first writes its pid and waits for a byte. */
 static void
 process(int told, int go)
 {
@@ -81,7 +81,7 @@ start(struct makers *m)
 			process(m->told[1], m->go[0]);
 }
 
-/* Who holds the lock now. */
+/* The pid of the process that holds the lock. */
 static pid_t
 holder(struct makers *m)
 {
@@ -91,7 +91,7 @@ holder(struct makers *m)
 	return pid;
 }
 
-/* Waits for all; how many ended by 0, 1 and otherwise. */
+/* Waits for all; by counts exit statuses 0, 1 and others. */
 static void
 end(struct makers *m, int by[3])
 {
@@ -111,11 +111,11 @@ end(struct makers *m, int by[3])
 }
 
 static bool
-locked(const char *ending)
+locked(const char *suffix)
 {
 	char name[300];
 
-	snprintf(name, sizeof(name), "%s.lock%s", path, ending);
+	snprintf(name, sizeof(name), "%s.lock%s", path, suffix);
 	return access(name, F_OK) == 0;
 }
 
@@ -127,12 +127,12 @@ test_many(void)
 
 	start(&m);
 	holder(&m);
-	ok(locked(""), "the one who makes it holds the lock");
+	ok(locked(""), "the process that makes the file holds the lock");
 	(void)!write(m.go[1], "!", 1);
 	end(&m, by);
-	is(by[0], 1, "one makes it");
+	is(by[0], 1, "one process makes the file");
 	is(by[1], MANY - 1, "the others find it");
-	is_str(noted(), "m", "it was made once");
+	is_str(noted(), "m", "the file is made once");
 	ok(!locked(""), "no lock is left");
 }
 
@@ -151,13 +151,13 @@ test_killed(void)
 	for (int i = 0; i < MANY; i++)
 		if (m.pid[i] == first)
 			m.pid[i] = 0;
-	ok(holder(&m) != first && locked(".1"), "when it is killed, another takes over");
-	ok(clk_s() - begun < LOCKFILE_SILENT_S / 2, "... before the lock is silent for long");
+	ok(holder(&m) != first && locked(".1"), "when the maker is killed, another process takes over");
+	ok(clk_s() - begun < LOCKFILE_SILENT_S / 2, "it takes over before the lock is silent for long");
 	(void)!write(m.go[1], "!", 1);
 	end(&m, by);
-	is(by[0], 1, "... and makes it");
+	is(by[0], 1, "the second process makes the file");
 	is(by[1], MANY - 2, "the others find it");
-	is_str(noted(), "mm", "two began");
+	is_str(noted(), "mm", "two processes started to make it");
 	ok(!locked("") && !locked(".1"), "no lock is left");
 }
 
@@ -167,14 +167,14 @@ test_fails(void)
 	struct lockfile *o;
 
 	unlink(path);
-	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "one begins");
+	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "lockfile_acquire gives the lock of a missing file");
 	lockfile_release(o);
-	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "when it gives up, the next begins");
+	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "after a release without the file, the next caller gets the lock");
 	pics_write(path, "made", 4);
 	lockfile_release(o);
-	is(lockfile_acquire(&o, path, 0, NULL, NULL), 1, "what is there is there");
-	is(lockfile_acquire(&o, pics_path("no/such/place"), 0, NULL, NULL), ERR_SYS, "nowhere to make it");
-	ok(strstr(err_line(), "no/such/place") != NULL, "... by name: %s", err_line());
+	is(lockfile_acquire(&o, path, 0, NULL, NULL), 1, "lockfile_acquire returns 1 if the file exists");
+	is(lockfile_acquire(&o, pics_path("no/such/place"), 0, NULL, NULL), ERR_SYS, "lockfile_acquire fails in a missing folder");
+	ok(strstr(err_line(), "no/such/place") != NULL, "the error names the folder: %s", err_line());
 }
 
 /* A lock of another host's process. */
@@ -187,13 +187,13 @@ test_elsewhere(void)
 	unlink(path);
 	snprintf(name, sizeof(name), "%s.lock", path);
 	pics_write(name, "elsewhere 17\n", 13);
-	is(lockfile_acquire(&o, path, 0, tell, whom), 1, "what another host makes is waited for");
-	is_str(whom, "process 17 on elsewhere", "... and told who makes it");
+	is(lockfile_acquire(&o, path, 0, record_holder, whom), 1, "lockfile_acquire waits for a lock of another host");
+	is_str(whom, "process 17 on elsewhere", "the callback names the process that holds the lock");
 	unlink(path);
-	is(lockfile_acquire(&o, path, 0.3, NULL, NULL), 0, "one that is silent for long is taken for dead");
-	ok(locked(".1"), "... and its lock is left alone");
+	is(lockfile_acquire(&o, path, 0.3, NULL, NULL), 0, "a lock that is silent for too long is stale");
+	ok(locked(".1"), "a stale lock is not removed while the next is held");
 	lockfile_release(o);
-	ok(!locked("") && !locked(".1"), "... up to the end");
+	ok(!locked("") && !locked(".1"), "lockfile_release removes all locks");
 }
 
 int

@@ -1,19 +1,19 @@
-/* proto_test - fields to the byte: those of protobuf.dev, Encoding, and lengths of one, two and three bytes. */
+/* proto_test - fields compared with protobuf.dev, Encoding, and lengths of one, two and three bytes. */
 #include "base/proto.h"
 #include "tap.h"
 
 #include <stdlib.h>
 
 static void
-bytes(struct proto *p, const char *want, size_t n, const char *what)
+check_bytes(struct proto *p, const char *want, size_t n, const char *what)
 {
 	ok(p->e == 0 && p->b.n == n && memcmp(p->b.p, want, n) == 0, "%s", what);
 	buf_free(&p->b);
 }
 
-/* A message of n bytes within: its head is that of a field of n bytes. */
+/* A nested message of n bytes has the header of a field of n bytes. */
 static void
-within(size_t n)
+check_nested(size_t n)
 {
 	char *text = calloc(1, n + 1);
 	struct proto a = { 0 }, b = { 0 };
@@ -27,7 +27,7 @@ within(size_t n)
 	proto_head(&b, 3, n);
 	buf_put(&b.b, text, n);
 	proto_uint(&b, 1, 1);
-	bytes(&a, (const char *)b.b.p, b.b.n, "a message within, and what follows");
+	check_bytes(&a, (const char *)b.b.p, b.b.n, "a nested message and the field after it");
 	buf_free(&b.b);
 	free(text);
 }
@@ -39,25 +39,25 @@ main(void)
 	size_t out, in;
 
 	proto_uint(&p, 1, 150);
-	bytes(&p, "\x08\x96\x01", 3, "150");
+	check_bytes(&p, "\x08\x96\x01", 3, "proto_uint writes a varint");
 	proto_text(&p, 2, "testing");
-	bytes(&p, "\x12\x07testing", 9, "text");
+	check_bytes(&p, "\x12\x07testing", 9, "proto_text writes a field of bytes");
 	out = proto_open(&p, 3);
 	proto_uint(&p, 1, 150);
 	proto_close(&p, out);
-	bytes(&p, "\x1a\x03\x08\x96\x01", 5, "a message");
+	check_bytes(&p, "\x1a\x03\x08\x96\x01", 5, "proto_open and proto_close write a nested message");
 	proto_uint(&p, 2, (uint64_t)-2);
-	bytes(&p, "\x10\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "-2");
+	check_bytes(&p, "\x10\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "proto_uint writes a negative number in ten bytes");
 	proto_float(&p, 20, 1);
-	bytes(&p, "\xa5\x01\0\0\x80\x3f", 6, "a float in a field of two bytes");
+	check_bytes(&p, "\xa5\x01\0\0\x80\x3f", 6, "proto_float writes a float after a tag of two bytes");
 	out = proto_open(&p, 1);
 	in = proto_open(&p, 2);
 	proto_close(&p, in);
 	proto_close(&p, out);
-	bytes(&p, "\x0a\x02\x12\0", 4, "an empty one in one");
+	check_bytes(&p, "\x0a\x02\x12\0", 4, "an empty message is nested in another");
 	for (size_t n = 126; n < 130; n++)
-		within(n);
-	within(16383);
-	within(16384);
+		check_nested(n);
+	check_nested(16383);
+	check_nested(16384);
 	return done();
 }

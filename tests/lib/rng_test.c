@@ -1,4 +1,4 @@
-/* rng_test - chance that is the same on every machine, and is even. */
+/* rng_test - random numbers that are the same on every machine, and uniform. */
 #include "base/rng.h"
 
 #include "tap.h"
@@ -16,7 +16,7 @@ golden(void)
 
 	for (int i = 0; i < 5; i++)
 		same &= rng_u64(&r) == want[i];
-	ok(same, "the numbers are SplitMix64's");
+	ok(same, "rng_u64 gives the numbers of SplitMix64");
 }
 
 static void
@@ -32,7 +32,7 @@ streams(void)
 	same = 0;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		same |= others[i].s == rng_start(1, 2, 3).s;
-	ok(!same, "each of seed, epoch and index counts, and their order");
+	ok(!same, "seed, epoch and index, and their order, change the stream");
 }
 
 static void
@@ -46,8 +46,8 @@ even(void)
 		bin[rng_below(&r, 7)]++;
 	for (int i = 0; i < 7; i++)
 		worst = abs(bin[i] - 10000) > worst ? abs(bin[i] - 10000) : worst;
-	ok(worst < 500, "below(7) is even: off by %d of 10000 at most", worst);
-	is(rng_below(&r, 1), 0, "below(1) is 0");
+	ok(worst < 500, "rng_below(7) is uniform: off by at most %d of 10000", worst);
+	is(rng_below(&r, 1), 0, "rng_below(1) is 0");
 	for (int i = 0; i < 100000; i++) {
 		float f = rng_f32(&r), z = rng_normal(&r);
 
@@ -56,10 +56,10 @@ even(void)
 		sum += (double)z;
 		square += (double)z * (double)z;
 	}
-	is(out, 0, "f32 is in [0, 1)");
-	near(half / 100000, 0.5, 0.01, "... and even");
-	near(sum / 100000, 0, 0.02, "normal has mean 0");
-	near(square / 100000, 1, 0.03, "... and variance 1");
+	is(out, 0, "rng_f32 is in [0, 1)");
+	near(half / 100000, 0.5, 0.01, "rng_f32 is uniform");
+	near(sum / 100000, 0, 0.02, "rng_normal has mean 0");
+	near(square / 100000, 1, 0.03, "rng_normal has variance 1");
 }
 
 static void
@@ -78,15 +78,15 @@ shuffled(void)
 	}
 	for (int i = 0; i < 1000; i++)
 		once &= seen[i] == 1;
-	ok(once, "a shuffle keeps each number once");
-	ok(moved > 950, "... and moves them");
+	ok(once, "rng_shuffle_u32 keeps each number once");
+	ok(moved > 950, "rng_shuffle_u32 moves most numbers");
 	for (int i = 0; i < 40000; i++) {
 		uint32_t q[4] = { 0, 1, 2, 3 };
 
 		rng_shuffle_u32(&r, q, 4);
 		first[q[0]]++;
 	}
-	ok(first[0] > 9500 && first[1] > 9500 && first[2] > 9500 && first[3] > 9500, "... evenly");
+	ok(first[0] > 9500 && first[1] > 9500 && first[2] > 9500 && first[3] > 9500, "rng_shuffle_u32 is uniform");
 	rng_shuffle_u32(&r, p, 0);
 }
 

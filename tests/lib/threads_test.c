@@ -1,4 +1,4 @@
-/* threads_test - slots come back in order with all of their parts done once; a crew can be dropped at any time. */
+/* threads_test - slots come back in order with each part done once; submitted slots can be cancelled at any time. */
 #include "base/threads.h"
 #include "tap.h"
 
@@ -9,7 +9,7 @@
 
 static atomic_uint count[SLOTS][64];
 static atomic_uint all;
-static atomic_uint unknown;	/* parts done by a worker that there is not */
+static atomic_uint unknown;	/* parts done with a worker number out of range */
 
 static void
 work(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
@@ -28,64 +28,64 @@ static void
 test_order(unsigned threads)
 {
 	struct threads *c;
-	uint32_t parts[SLOTS];
-	unsigned given = 0, taken = 0, right = 0;
+	uint32_t parts[SLOTS], to_come;
+	unsigned submitted = 0, collected = 0, right = 0;
 
-	is(threads_new(&c, threads, SLOTS, work, &threads), 0, "%u threads", threads);
-	while (taken < 300) {
-		int64_t slot;
+	is(threads_new(&c, threads, SLOTS, work, &threads), 0, "threads_new starts %u threads", threads);
+	while (collected < 300) {
+		uint32_t slot;
 
-		while (given < 300 && (slot = threads_next_slot(c)) >= 0) {
-			parts[slot] = given * 5 % 64;	/* none at times */
+		while (submitted < 300 && threads_next_slot(c, &slot)) {
+			parts[slot] = submitted * 5 % 64;	/* sometimes none */
 			for (uint32_t i = 0; i < 64; i++)
 				count[slot][i] = 0;
 			threads_submit(c, parts[slot]);
-			given++;
+			submitted++;
 		}
-		while (taken % 3 == 0 && (slot = threads_peek(c)) < 0)
+		while (collected % 3 == 0 && !threads_peek(c, &slot))
 			sched_yield();
-		right -= taken % 3 == 0 && slot != taken % SLOTS;
-		slot = threads_wait(c);
-		right += slot == taken % SLOTS;
+		right -= collected % 3 == 0 && slot != collected % SLOTS;
+		right += threads_wait(c, &slot) && slot == collected % SLOTS;
 		for (uint32_t i = 0; i < 64; i++)
 			right -= count[slot][i] != (i < parts[slot]);
-		taken++;
+		collected++;
 	}
-	is(right, 300, "%u threads: slots in order, each part done once", threads);
-	is(threads_wait(c), -1, "%u threads: nothing is left", threads);
-	is(threads_peek(c), -1, "%u threads: ... to look at", threads);
-	is(unknown, 0, "%u threads: workers are numbered", threads);
+	is(right, 300, "%u threads: slots come back in order with each part done once", threads);
+	ok(!threads_wait(c, &to_come), "%u threads: threads_wait returns false when no slot is left", threads);
+	ok(!threads_peek(c, &to_come), "%u threads: threads_peek returns false when no slot is left", threads);
+	is(unknown, 0, "%u threads: worker numbers are in range", threads);
 	threads_free(c);
 }
 
 static void
-test_drop(void)
+test_cancel(void)
 {
 	unsigned threads = 4, was;
+	uint32_t slot;
 	struct threads *c;
 	int i = 0;
 
 	threads_new(&c, threads, SLOTS, work, &threads);
 	for (; i < 200; i++) {
-		while (threads_next_slot(c) >= 0)
+		while (threads_next_slot(c, &slot))
 			threads_submit(c, 40);
 		if (i % 3 == 0)
-			threads_wait(c);
+			threads_wait(c, &slot);
 		threads_cancel(c);
 		was = all;
-		if (threads_wait(c) != -1 || threads_next_slot(c) < 0 || all != was)
+		if (threads_wait(c, &slot) || !threads_next_slot(c, &slot) || all != was)
 			break;
 	}
-	is(i, 200, "dropped, it is empty and idle, and can be filled anew");
-	while (threads_next_slot(c) >= 0)
+	is(i, 200, "threads_cancel leaves an empty, idle ring that can be filled again");
+	while (threads_next_slot(c, &slot))
 		threads_submit(c, 64);
 	threads_free(c);
-	ok(1, "freed while there is work");
+	ok(1, "threads_free returns while work is pending");
 	threads_free(NULL);
-	ok(threads_count() >= 1, "a choice of threads");
+	ok(threads_count() >= 1, "threads_count is at least 1");
 }
 
-static unsigned left;		/* slots still to come */
+static unsigned to_come;		/* slots still to come */
 static unsigned drained, stop_at;
 
 static uint32_t
@@ -94,7 +94,7 @@ fill(void *ctx, uint32_t slot)
 	(void)ctx;
 	for (uint32_t i = 0; i < 64; i++)
 		count[slot][i] = 0;
-	return left > 0 ? left-- % 64 + 1 : 0;
+	return to_come > 0 ? to_come-- % 64 + 1 : 0;
 }
 
 static int
@@ -113,21 +113,21 @@ test_run(void)
 	struct threads *c;
 
 	threads_new(&c, threads, SLOTS, work, &threads);
-	left = 200;
-	for (unsigned i = 1; i <= left; i++)
+	to_come = 200;
+	for (unsigned i = 1; i <= to_come; i++)
 		sum += i % 64 + 1;
-	is(threads_run(c, fill, drain), 0, "a run of 200 slots");
-	is(drained, 200, "... all of them drained, in order");
-	is(all - was, sum, "... with all of their parts");
-	is(threads_run(c, fill, drain), 0, "a run of none");
+	is(threads_run(c, fill, drain), 0, "threads_run succeeds on 200 slots");
+	is(drained, 200, "threads_run drains all slots in order");
+	is(all - was, sum, "threads_run does every part");
+	is(threads_run(c, fill, drain), 0, "threads_run succeeds without work");
 	threads_free(c);
 
 	threads_new(&c, threads, SLOTS, work, &threads);
-	left = 200;
+	to_come = 200;
 	drained = 0;
 	stop_at = 7;
-	is(threads_run(c, fill, drain), -1, "who drains may end the run");
-	is(drained, 7, "... and is asked no more");
+	is(threads_run(c, fill, drain), -1, "threads_run returns the error of drain");
+	is(drained, 7, "threads_run stops at the first error of drain");
 	threads_free(c);
 }
 
@@ -137,7 +137,7 @@ main(void)
 	test_order(1);
 	test_order(2);
 	test_order(8);
-	test_drop();
+	test_cancel();
 	test_run();
 	return done();
 }

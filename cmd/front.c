@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/isa.h"
 #include "base/num.h"
 #include "wire/addr.h"
 
@@ -41,11 +42,14 @@ void
 front_init(const char *argv0, const char *usage, const char *help)
 {
 	const char *slash = strrchr(argv0, '/');
+	enum isa limit;
 
 	tool = slash != NULL ? slash + 1 : argv0;
 	usage_text = usage;
 	help_text = help;
 	hold_descriptors();
+	if (isa_limit(&limit) < 0)
+		front_die(NULL, ERR_ARG);
 }
 
 void

@@ -210,7 +210,7 @@ check(struct dlaunch *c)
 static void
 begin(struct dlaunch *c, int argc, char *argv[])
 {
-	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY" };
+	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA" };
 
 	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60, .spool_mib = 1024 };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)

@@ -1,21 +1,78 @@
 /*
- * isa - one source, several instruction sets, chosen when the program starts.
+ * isa - one source, several instruction sets, chosen when a function is first called.
  *
- * ISA_CLONES in front of a function gives it a body for each set that is worth one; ISA_INLINE is for what such a
- * function calls, so that it is compiled with it.  The bits are the same in all: no sum changes its order, and
- * -std=c11 forbids to fuse a product with a sum.  No OpenMP inside: the compiler outlines parallel regions without
- * clones.  Sanitized builds have one body (their checks do not run before main, where the choice is made), and so do
- * other processors.
+ * ISA_CLONES heads a function that gets a body for each set that is worth one; ISA_INLINE is for what such a function
+ * calls, so that it is compiled with it:
+ *
+ *	ISA_CLONES(static, void, scale, (float *p, size_t n, float by), (p, n, by))
+ *	{
+ *		for (size_t i = 0; i < n; i++)
+ *			p[i] *= by;
+ *	}
+ *
+ * is scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the one that isa_level() names.  type is void or
+ * bool; linkage is static or extern.  Elsewhere than on x86-64 it is scale() alone.  The bits are the same in all: no sum
+ * changes its order, and the build forbids to fuse a product with a sum.  No OpenMP inside: the compiler outlines parallel
+ * regions without their function's set.
+ *
+ * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
+ * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.
  */
 #ifndef BASE_ISA_H
 #define BASE_ISA_H
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define ISA_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define ISA_CLONES
-#endif
+/* Each has what those before it have. */
+enum isa { ISA_SSE41 = 1, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_ANY };
+
+/* The set that TALLY_MAX_ISA names, ISA_ANY if it is not set.  Returns 0, or ERR_ARG if it is no name. */
+int isa_limit(enum isa *limit);
+
+/* Which bodies run here: ISA_SSE41, ISA_AVX2 or ISA_AVX512.  The environment is read by the first call. */
+enum isa isa_level(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline))
+
+/* In front of a loop whose pointers may be equal, but do not overlap otherwise. */
+#if defined(__clang__)
+#define ISA_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ISA_IVDEP _Pragma("GCC ivdep")
+#endif
+
+#if defined(__x86_64__)
+
+#define ISA_HAS(feature) __builtin_cpu_supports(feature)
+/* Bytes of a vector: of a register of AVX2.  AVX-512's of 64 gain at most a tenth where memory sets the pace. */
+#define ISA_BYTES 32
+
+#define ISA_CLONES(linkage, type, name, parameters, arguments) \
+	ISA_INLINE type name##_inline parameters; \
+	__attribute__((target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2"))) static type \
+	name##_avx512 parameters { ISA_GIVE_##type name##_inline arguments; } \
+	__attribute__((target("avx2,bmi,bmi2"))) static type \
+	name##_avx2 parameters { ISA_GIVE_##type name##_inline arguments; } \
+	__attribute__((noinline)) static type \
+	name##_sse2 parameters { ISA_GIVE_##type name##_inline arguments; } \
+	linkage type \
+	name parameters \
+	{ \
+		const enum isa isa_ = isa_level(); \
+		\
+		ISA_GIVE_##type isa_ >= ISA_AVX512 ? name##_avx512 arguments : \
+		    isa_ >= ISA_AVX2 ? name##_avx2 arguments : name##_sse2 arguments; \
+	} \
+	ISA_INLINE type \
+	name##_inline parameters
+
+#define ISA_GIVE_void
+#define ISA_GIVE_bool return
+
+#else
+
+#define ISA_HAS(feature) 0
+#define ISA_BYTES 16
+#define ISA_CLONES(linkage, type, name, parameters, arguments) linkage type name parameters
+
+#endif
 
 #endif

@@ -5,8 +5,7 @@
 #include <string.h>
 
 /* Compares the exponent bits, which the compiler vectorizes. */
-ISA_CLONES bool
-num_finite(const float *p, size_t n)
+ISA_CLONES(extern, bool, num_finite, (const float *p, size_t n), (p, n))
 {
 	uint32_t bits, bad = 0;
 

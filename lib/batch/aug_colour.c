@@ -19,8 +19,7 @@ luma(const uint8_t *p)
 }
 
 /* Brightness, and contrast about a grey: v = v * by + add. */
-ISA_CLONES static void
-stretch(uint8_t *p, size_t n, float by, float add)
+ISA_CLONES(static, void, stretch, (uint8_t *p, size_t n, float by, float add), (p, n, by, add))
 {
 	for (size_t i = 0; i < n; i++)
 		p[i] = level((float)p[i] * by + add);
@@ -36,8 +35,7 @@ mean_luma(const uint8_t *p, size_t pixels)
 	return (float)((double)sum / 1000 / (double)pixels);
 }
 
-ISA_CLONES static void
-saturate(uint8_t *p, size_t pixels, float by)
+ISA_CLONES(static, void, saturate, (uint8_t *p, size_t pixels, float by), (p, pixels, by))
 {
 	for (size_t i = 0; i < pixels; i++, p += 3) {
 		float grey = luma(p) * (1 - by);
@@ -74,8 +72,7 @@ turn(uint8_t *p, const float hsl[3])
 	p[2] = level(255 * channel(h - 2, lo, hi));
 }
 
-ISA_CLONES static void
-tint(uint8_t *p, size_t pixels, const float rgb[3])
+ISA_CLONES(static, void, tint, (uint8_t *p, size_t pixels, const float rgb[3]), (p, pixels, rgb))
 {
 	float r = rgb[0], g = rgb[1], b = rgb[2];
 

@@ -108,8 +108,7 @@ sort(const struct work *k, const struct piece *q, uint8_t part[3][SPAN])
 	}
 }
 
-ISA_CLONES static void
-rows(const struct work *k, float *x)
+ISA_CLONES(static, void, rows, (const struct work *k, float *x), (k, x))
 {
 	uint32_t most = k->w < SPAN ? SPAN / k->w : 1;
 	uint8_t part[3][SPAN];

@@ -164,8 +164,8 @@ others(const struct huff_table *t, struct bits *b, JCOEF *block)
 	}
 }
 
-ISA_CLONES static bool
-decode_mcu(struct huff *h, const struct jpeg_decompress_struct *d, JBLOCKROW *mcu)
+ISA_CLONES(static, bool, decode_mcu, (struct huff *h, const struct jpeg_decompress_struct *d, JBLOCKROW *mcu),
+    (h, d, mcu))
 {
 	struct bits in = h->in;
 

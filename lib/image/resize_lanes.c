@@ -150,8 +150,7 @@ sum_rows(const struct block *b)
 	}
 }
 
-ISA_CLONES static void
-make_rows(const struct block *b)
+ISA_CLONES(static, void, make_rows, (const struct block *b), (b))
 {
 	sum_columns(b);
 	sum_rows(b);

@@ -27,6 +27,7 @@ is "$(job -n 4 -s 1 -- env OMP_NUM_THREADS 2>/dev/null | sort -u)" \
 	"$(n=$(($(nproc) / 4)); echo $((n > 0 ? n : 1)))" "a worker's threads are its part of the processors"
 is "$(OMP_NUM_THREADS=7 job -n 1 -- env OMP_NUM_THREADS 2>/dev/null)" 7 "... unless the user says"
 is "$(job -n 1 -- env OMP_WAIT_POLICY 2>/dev/null)" passive "threads wait without spinning"
+is "$(TALLY_MAX_ISA=avx2 job -n 1 -- env TALLY_MAX_ISA 2>/dev/null)" avx2 "the limit of instruction sets goes along"
 is "$(FOO='a b' job --env FOO -n 1 -- env FOO 2>/dev/null)" "a b" "--env NAME"
 is "$(job --env FOO='c=d' -n 1 -- env FOO 2>/dev/null)" "c=d" "--env NAME=VALUE"
 is "$(FOO=x job -x FOO -n 1 -- env FOO 2>/dev/null)" "x" "-x is the same"

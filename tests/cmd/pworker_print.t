@@ -36,6 +36,8 @@ status 0 "--save, --accumulate and --ema" pworker --net lenet --print --batch 10
 like out 'weights 6\.9, gradients 5\.2, optimizer 5\.2, checkpoint 5\.2, ' "... have arrays of their own"
 status 0 "a worker of several" pworker --net lenet --print --batch 100 --servers a:1 --worker 0/2 --plain
 like out 'weights 3\.4, gradients 1\.7, optimizer 0\.0, ' "... leaves the servers' to them"
+status 2 "a limit that names no instruction set" env TALLY_MAX_ISA=avx3 pworker --net lenet --print
+like err '^pworker: TALLY_MAX_ISA=avx3: none of sse41, avx2,' "... is told"
 status 0 "--engine" pworker --net lenet --print --batch 100 --engine ref
 like out '^ref: plain loops' "... is the one asked"
 # Two floats for each output and sample, of 28x28 and what follows.

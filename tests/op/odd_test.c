@@ -82,7 +82,7 @@ has_bf16(void)
 int
 main(void)
 {
-	setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 1);
+	setenv("TALLY_MAX_ISA", "avx512_core_bf16", 1);
 	if (!has_bf16()) {
 		skip("odd channels in bf16", err_line());
 		return done();

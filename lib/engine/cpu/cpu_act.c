@@ -174,13 +174,14 @@ cpu_act_wants_x(const struct graph_node *node)
 ISA_INLINE void
 forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
 {
-	#pragma GCC ivdep
+	ISA_IVDEP
 	for (size_t j = 0; j < count; j++)
 		cpu_put(y, j, half, act_of(act, alpha, cpu_number(x, j, half)));
 }
 
-ISA_CLONES static void
-run_forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
+ISA_CLONES(static, void, run_forward, (enum graph_act act, float alpha, const void *x, void *y, size_t count,
+    bool half),
+    (act, alpha, x, y, count, half))
 {
 #define FORWARD(kind) forward(kind, alpha, x, y, count, half_)
 #define FORWARD_OF(constant) enum { half_ = constant }; EACH_ACT(FORWARD)
@@ -193,20 +194,20 @@ backward(enum graph_act act, float alpha, const void *restrict v, const void *d0
     size_t count, bool half)
 {
 	if (d1 == NULL) {
-		#pragma GCC ivdep
+		ISA_IVDEP
 		for (size_t j = 0; j < count; j++)
 			cpu_put(dx, j, half, cpu_number(d0, j, half) * slope_of(act, alpha, cpu_number(v, j, half)));
 	} else {
-		#pragma GCC ivdep
+		ISA_IVDEP
 		for (size_t j = 0; j < count; j++)
 			cpu_put(dx, j, half, (cpu_number(d0, j, half) + cpu_number(d1, j, half)) *
 			    slope_of(act, alpha, cpu_number(v, j, half)));
 	}
 }
 
-ISA_CLONES static void
-run_backward(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1,
-    void *dx, size_t count, bool half)
+ISA_CLONES(static, void, run_backward, (enum graph_act act, float alpha, const void *restrict v, const void *d0,
+    const void *restrict d1, void *dx, size_t count, bool half),
+    (act, alpha, v, d0, d1, dx, count, half))
 {
 #define BACKWARD(kind) backward(kind, alpha, v, d0, d1, dx, count, half_)
 #define BACKWARD_OF(constant) enum { half_ = constant }; EACH_ACT(BACKWARD)

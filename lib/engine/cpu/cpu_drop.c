@@ -35,8 +35,9 @@ mask(const struct unit *u, const struct line *x0, const struct line *x1, size_t 
 		}
 }
 
-ISA_CLONES static void
-run(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y, bool half)
+ISA_CLONES(static, void, run, (const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes,
+    const struct line *y, bool half),
+    (u, x0, x1, lanes, y, half))
 {
 	if (half)
 		mask(u, x0, x1, lanes, y, true);

@@ -4,8 +4,7 @@
 #include "base/num.h"
 
 /* Sixteen bits whose exponent is all ones are an infinity or no number. */
-ISA_CLONES static bool
-finite_halves(const uint16_t *p, size_t n)
+ISA_CLONES(static, bool, finite_halves, (const uint16_t *p, size_t n), (p, n))
 {
 	unsigned bad = 0;
 

@@ -12,16 +12,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
- * Sixteen floats: one register or several, as the instruction set has them.  Only within a function or by address: how
- * they are passed depends on the set.
+ * Sixteen floats in registers of ISA_BYTES: the compiler takes a vector that is longer than a register apart number by
+ * number.  Only within a function or by address: how they are passed depends on the set.
  */
 #define CPU_WIDE 16
-typedef float cpu_wide __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
-typedef int32_t cpu_mask __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
-typedef uint16_t cpu_halves __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
-typedef uint32_t cpu_words __attribute__((vector_size(4 * CPU_WIDE), aligned(4), may_alias));
+#define CPU_REGS (4 * CPU_WIDE / ISA_BYTES)
+typedef float cpu_floats __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
+typedef int32_t cpu_ints __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
+typedef uint32_t cpu_words __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
+typedef uint16_t cpu_halves __attribute__((vector_size(ISA_BYTES / 2), aligned(2), may_alias));
+
+struct cpu_wide {
+	cpu_floats v[CPU_REGS];
+};
+
+struct cpu_mask {
+	cpu_ints v[CPU_REGS];
+};
+
+#define CPU_EACH(k) for (size_t k = 0; k < CPU_REGS; k++)
 
 /* One number. */
 ISA_INLINE float
@@ -48,44 +60,58 @@ cpu_put(void *p, size_t at, bool half, float f)
 
 /* CPU_WIDE numbers. */
 ISA_INLINE void
-cpu_load(const void *p, size_t at, bool half, cpu_wide *to)
+cpu_load(const void *p, size_t at, bool half, struct cpu_wide *to)
 {
-	if (half)
-		*to = (cpu_wide)(__builtin_convertvector(*(const cpu_halves *)((const uint16_t *)p + at), cpu_words) << 16);
-	else
-		*to = *(const cpu_wide *)((const float *)p + at);
+	const uint16_t *h = (const uint16_t *)p + at;
+	const float *f = (const float *)p + at;
+
+	CPU_EACH(k)
+		to->v[k] = half ? (cpu_floats)(__builtin_convertvector(((const cpu_halves *)h)[k], cpu_words) << 16) :
+		    ((const cpu_floats *)f)[k];
 }
 
 ISA_INLINE void
-cpu_store(const cpu_wide *from, void *p, size_t at, bool half)
+cpu_store(const struct cpu_wide *from, void *p, size_t at, bool half)
 {
-	cpu_words u = (cpu_words)*from, none = (cpu_words)(*from != *from);
+	uint16_t *h = (uint16_t *)p + at;
+	float *f = (float *)p + at;
 
-	if (half) {
-		u = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-		*(cpu_halves *)((uint16_t *)p + at) = __builtin_convertvector((u & ~none) | (0x7fc0 & none), cpu_halves);
-	} else
-		*(cpu_wide *)((float *)p + at) = *from;
+	CPU_EACH(k) {
+		cpu_words u = (cpu_words)from->v[k], none = (cpu_words)(from->v[k] != from->v[k]);
+
+		if (half) {
+			u = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+			((cpu_halves *)h)[k] = __builtin_convertvector((u & ~none) | (0x7fc0 & none), cpu_halves);
+		} else
+			((cpu_floats *)f)[k] = from->v[k];
+	}
 }
 
 /* The first `count` of them; the rest of *to stays as it was. */
 ISA_INLINE void
-cpu_load_part(const void *p, size_t at, bool half, size_t count, cpu_wide *to)
+cpu_load_part(const void *p, size_t at, bool half, size_t count, struct cpu_wide *to)
 {
+	float f[CPU_WIDE];
+
+	memcpy(f, to, sizeof(f));
 	for (size_t j = 0; j < count; j++)
-		(*to)[j] = cpu_number(p, at + j, half);
+		f[j] = cpu_number(p, at + j, half);
+	memcpy(to, f, sizeof(f));
 }
 
 ISA_INLINE void
-cpu_store_part(const cpu_wide *from, void *p, size_t at, bool half, size_t count)
+cpu_store_part(const struct cpu_wide *from, void *p, size_t at, bool half, size_t count)
 {
+	float f[CPU_WIDE];
+
+	memcpy(f, from, sizeof(f));
 	for (size_t j = 0; j < count; j++)
-		cpu_put(p, at + j, half, (*from)[j]);
+		cpu_put(p, at + j, half, f[j]);
 }
 
 /* All of them where count is CPU_WIDE. */
 ISA_INLINE void
-cpu_get(const void *p, size_t at, bool half, size_t count, cpu_wide *to)
+cpu_get(const void *p, size_t at, bool half, size_t count, struct cpu_wide *to)
 {
 	if (count == CPU_WIDE)
 		cpu_load(p, at, half, to);
@@ -94,7 +120,7 @@ cpu_get(const void *p, size_t at, bool half, size_t count, cpu_wide *to)
 }
 
 ISA_INLINE void
-cpu_set(const cpu_wide *from, void *p, size_t at, bool half, size_t count)
+cpu_set(const struct cpu_wide *from, void *p, size_t at, bool half, size_t count)
 {
 	if (count == CPU_WIDE)
 		cpu_store(from, p, at, half);

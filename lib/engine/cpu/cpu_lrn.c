@@ -42,8 +42,7 @@ row_of(const struct layer *l, float *scratch, size_t k)
 }
 
 /* Pixel q of picture i into a row and out of it. */
-ISA_CLONES static void
-gather(const struct cpu_view *v, size_t i, size_t q, float *row)
+ISA_CLONES(static, void, gather, (const struct cpu_view *v, size_t i, size_t q, float *row), (v, i, q, row))
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
@@ -54,8 +53,7 @@ gather(const struct cpu_view *v, size_t i, size_t q, float *row)
 	}
 }
 
-ISA_CLONES static void
-scatter(const float *row, const struct cpu_view *v, size_t i, size_t q)
+ISA_CLONES(static, void, scatter, (const float *row, const struct cpu_view *v, size_t i, size_t q), (row, v, i, q))
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
@@ -97,8 +95,9 @@ sizes(const struct layer *l, const float *restrict x, float *restrict square, fl
 	}
 }
 
-ISA_CLONES static void
-pixel_forward(const struct layer *l, float *restrict x, float *restrict square, float *restrict s, float *restrict f)
+ISA_CLONES(static, void, pixel_forward, (const struct layer *l, float *restrict x, float *restrict square,
+    float *restrict s, float *restrict f),
+    (l, x, square, s, f))
 {
 	sizes(l, x, square, s, f);
 	for (size_t k = 0; k < l->c; k++)
@@ -106,9 +105,9 @@ pixel_forward(const struct layer *l, float *restrict x, float *restrict square, 
 }
 
 /* x becomes dx. */
-ISA_CLONES static void
-pixel_backward(const struct layer *l, float *restrict x, const float *restrict dy, float *restrict row,
-    float *restrict s, float *restrict f)
+ISA_CLONES(static, void, pixel_backward, (const struct layer *l, float *restrict x, const float *restrict dy,
+    float *restrict row, float *restrict s, float *restrict f),
+    (l, x, dy, row, s, f))
 {
 	sizes(l, x, row, s, f);
 	for (size_t k = 0; k < l->c; k++)

@@ -110,8 +110,9 @@ gather(const struct frame *f, const struct side *d0, const struct side *d1, cons
 	}
 }
 
-ISA_CLONES static void
-unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx)
+ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct side *d0, const struct side *d1,
+    const struct side *dx),
+    (f, d0, d1, dx))
 {
 	if (f->half)
 		gather(f, d0, d1, dx, true);

@@ -72,24 +72,38 @@ share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
 	return 1.0f / (float)(r * s);
 }
 
-typedef uint16_t wide16 __attribute__((vector_size(2 * CPU_WIDE), aligned(2), may_alias));
-
 /* Numbers of windows, which lie as `lanes` channels do, f->lanes to a pixel. */
 ISA_INLINE void
-put_which(const cpu_mask *at, size_t lanes, uint16_t *to)
+put_which(const struct cpu_mask *at, size_t lanes, uint16_t *to)
 {
-	wide16 out = __builtin_convertvector(*at, wide16);
+	cpu_halves out[CPU_REGS];
 
-	memcpy(to, &out, lanes * sizeof(*to));
+	CPU_EACH(k)
+		out[k] = __builtin_convertvector(at->v[k], cpu_halves);
+	memcpy(to, out, lanes * sizeof(*to));
 }
 
 ISA_INLINE void
-get_which(const uint16_t *from, size_t lanes, cpu_mask *at)
+get_which(const uint16_t *from, size_t lanes, struct cpu_mask *at)
 {
-	wide16 in = { 0 };
+	cpu_halves in[CPU_REGS] = { { 0 } };
 
-	memcpy(&in, from, lanes * sizeof(*from));
-	*at = __builtin_convertvector(in, cpu_mask);
+	memcpy(in, from, lanes * sizeof(*from));
+	CPU_EACH(k)
+		at->v[k] = __builtin_convertvector(in[k], cpu_ints);
+}
+
+/* One more pixel of a window, which is number n of it. */
+ISA_INLINE void
+max_pixel(const struct cpu_wide *p, int32_t n, struct cpu_wide *top, struct cpu_mask *at, struct cpu_wide *sum)
+{
+	CPU_EACH(k) {
+		cpu_ints more = p->v[k] > top->v[k];
+
+		top->v[k] = (cpu_floats)(((cpu_ints)p->v[k] & more) | ((cpu_ints)top->v[k] & ~more));
+		at->v[k] = (n & more) | (at->v[k] & ~more);
+		sum->v[k] += p->v[k];
+	}
 }
 
 /* Channels [c, c + lanes) of a unit. */
@@ -100,22 +114,23 @@ max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
 		struct window v = window(f, o / f->ow, o % f->ow);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
-		cpu_wide top = { 0 }, p = { 0 }, sum = { 0 };
-		cpu_mask at = { 0 }, k, more;
+		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
+		struct cpu_wide top = { 0 }, p = { 0 }, sum = { 0 };
+		struct cpu_mask at = { 0 };
 
-		at += (int32_t)(v.r0 * f->s + v.s0);
-		k = at;
+		CPU_EACH(k)
+			at.v[k] += n;
 		cpu_get(x->p, (v.h0 * f->w + v.w0) * x->pitch + c, half, lanes, &top);
-		for (size_t h = v.h0; h < v.h1; h++, k += skipped)
-			for (size_t w = v.w0; w < v.w1; w++, k += 1) {
+		for (size_t h = v.h0; h < v.h1; h++, n += skipped)
+			for (size_t w = v.w0; w < v.w1; w++, n++) {
 				cpu_get(x->p, (h * f->w + w) * x->pitch + c, half, lanes, &p);
-				more = p > top;
-				top = (cpu_wide)(((cpu_mask)p & more) | ((cpu_mask)top & ~more));
-				at = (k & more) | (at & ~more);
-				sum += p;
+				max_pixel(&p, n, &top, &at, &sum);
 			}
-		more = sum != sum;
-		top = (cpu_wide)(((cpu_mask)sum & more) | ((cpu_mask)top & ~more));
+		CPU_EACH(k) {
+			cpu_ints none = sum.v[k] != sum.v[k];
+
+			top.v[k] = (cpu_floats)(((cpu_ints)sum.v[k] & none) | ((cpu_ints)top.v[k] & ~none));
+		}
 		cpu_set(&top, y->p, o * y->pitch + c, half, lanes);
 		put_which(&at, lanes, which + o * f->lanes + c);
 	}
@@ -127,14 +142,17 @@ avg_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 	for (size_t i = 0; i < f->oh; i++)
 		for (size_t j = 0; j < f->ow; j++) {
 			struct window v = window(f, i, j);
-			cpu_wide sum = { 0 }, p = { 0 };
+			struct cpu_wide sum = { 0 }, p = { 0 };
+			float share = share_of(f, i, j, &v);
 
 			for (size_t h = v.h0; h < v.h1; h++)
 				for (size_t w = v.w0; w < v.w1; w++) {
 					cpu_get(x->p, (h * f->w + w) * x->pitch + c, half, lanes, &p);
-					sum += p;
+					CPU_EACH(k)
+						sum.v[k] += p.v[k];
 				}
-			sum *= share_of(f, i, j, &v);
+			CPU_EACH(k)
+				sum.v[k] *= share;
 			cpu_set(&sum, y->p, (i * f->ow + j) * y->pitch + c, half, lanes);
 		}
 }
@@ -155,26 +173,30 @@ behind_over(size_t i, size_t pad, size_t stride, size_t windows)
 /* What window (i, j) hands down to pixel (h, w). */
 ISA_INLINE void
 handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c, size_t lanes,
-    bool half, const uint16_t *restrict which, size_t i, size_t j, size_t h, size_t w, cpu_wide *d)
+    bool half, const uint16_t *restrict which, size_t i, size_t j, size_t h, size_t w, struct cpu_wide *d)
 {
 	size_t o = i * f->ow + j;
-	cpu_wide more = { 0 };
-	cpu_mask at;
+	struct cpu_wide more = { 0 };
+	struct cpu_mask at;
 
 	cpu_get(d0->p, o * d0->pitch + c, half, lanes, d);
 	if (d1->p != NULL) {
 		cpu_get(d1->p, o * d1->pitch + c, half, lanes, &more);
-		*d += more;
+		CPU_EACH(k)
+			d->v[k] += more.v[k];
 	}
 	if (pool == GRAPH_MAX) {
-		int32_t k = (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] - j * f->stride[1]);
+		int32_t n = (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] - j * f->stride[1]);
 
 		get_which(which + o * f->lanes + c, lanes, &at);
-		*d = (cpu_wide)((cpu_mask)*d & (at == k));
+		CPU_EACH(k)
+			d->v[k] = (cpu_floats)((cpu_ints)d->v[k] & (at.v[k] == n));
 	} else {
 		struct window v = window(f, i, j);
+		float share = share_of(f, i, j, &v);
 
-		*d *= share_of(f, i, j, &v);
+		CPU_EACH(k)
+			d->v[k] *= share;
 	}
 }
 
@@ -187,12 +209,13 @@ back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, co
 			size_t i1 = behind_over(h, f->pad[0], f->stride[0], f->oh);
 			size_t j0 = first_over(w, f->pad[1], f->s, f->stride[1]);
 			size_t j1 = behind_over(w, f->pad[1], f->stride[1], f->ow);
-			cpu_wide sum = { 0 }, d = { 0 };
+			struct cpu_wide sum = { 0 }, d = { 0 };
 
 			for (size_t i = first_over(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
 				for (size_t j = j0; j < j1; j++) {
 					handed(f, pool, d0, d1, c, lanes, half, which, i, j, h, w, &d);
-					sum += d;
+					CPU_EACH(k)
+						sum.v[k] += d.v[k];
 				}
 			cpu_set(&sum, dx->p, (h * f->w + w) * dx->pitch + c, half, lanes);
 		}
@@ -218,8 +241,9 @@ back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, co
 	else \
 		DO(0, (f)->lanes, (f)->half)
 
-ISA_CLONES static void
-unit_forward(const struct frame *f, const struct side *x, const struct side *y, uint16_t *restrict which)
+ISA_CLONES(static, void, unit_forward, (const struct frame *f, const struct side *x, const struct side *y,
+    uint16_t *restrict which),
+    (f, x, y, which))
 {
 #define MAX(c, lanes, half) max_unit(f, x, c, lanes, half, y, which)
 #define AVG(c, lanes, half) avg_unit(f, x, c, lanes, half, y)
@@ -229,9 +253,9 @@ unit_forward(const struct frame *f, const struct side *x, const struct side *y, 
 		EACH_LANES(f, AVG);
 }
 
-ISA_CLONES static void
-unit_backward(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx,
-    const uint16_t *restrict which)
+ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct side *d0, const struct side *d1,
+    const struct side *dx, const uint16_t *restrict which),
+    (f, d0, d1, dx, which))
 {
 #define MAX_BACK(c, lanes, half) back_unit(f, GRAPH_MAX, d0, d1, c, lanes, half, dx, which)
 #define AVG_BACK(c, lanes, half) back_unit(f, GRAPH_AVG, d0, d1, c, lanes, half, dx, which)

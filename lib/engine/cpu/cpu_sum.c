@@ -15,7 +15,7 @@ enum what { SUM, SUM_RELU, RELU, TIMES, COPY };
 ISA_INLINE void
 each(enum what what, const void *a, const void *restrict b, void *y, size_t count, bool half)
 {
-	#pragma GCC ivdep
+	ISA_IVDEP
 	for (size_t j = 0; j < count; j++) {
 		float v = cpu_number(a, j, half);
 
@@ -27,8 +27,8 @@ each(enum what what, const void *a, const void *restrict b, void *y, size_t coun
 	}
 }
 
-ISA_CLONES static void
-run_half(enum what what, const void *a, const void *restrict b, void *y, size_t count)
+ISA_CLONES(static, void, run_half, (enum what what, const void *a, const void *restrict b, void *y, size_t count),
+    (what, a, b, y, count))
 {
 	switch (what) {
 	case SUM:	each(SUM, a, b, y, count, true); break;
@@ -39,8 +39,8 @@ run_half(enum what what, const void *a, const void *restrict b, void *y, size_t 
 	}
 }
 
-ISA_CLONES static void
-run(enum what what, const void *a, const void *restrict b, void *y, size_t count)
+ISA_CLONES(static, void, run, (enum what what, const void *a, const void *restrict b, void *y, size_t count),
+    (what, a, b, y, count))
 {
 	switch (what) {
 	case SUM:	each(SUM, a, b, y, count, false); break;

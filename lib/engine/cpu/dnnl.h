@@ -62,7 +62,7 @@ struct dnnl_place {
 	void	*scratch;	/* [dnnl_mul_scratch bytes] shared by all layers */
 };
 
-/* Returns 0, ERR_NOTSUP or ERR_NOMEM. */
+/* Limits it as isa.h says.  Returns 0, ERR_ARG (the limit is no name), ERR_NOTSUP or ERR_NOMEM. */
 int	 dnnl_dev_open(struct dnnl_dev **dev);
 void	 dnnl_dev_close(struct dnnl_dev *dev);	/* NULL is fine */
 /* "oneDNN 2.6.3, avx512_core". */

@@ -2,6 +2,7 @@
 #include "engine/cpu/dnnl_dev.h"
 
 #include "base/err.h"
+#include "base/isa.h"
 
 #include <stdlib.h>
 
@@ -28,13 +29,34 @@ attr_new(bool relu, dnnl_primitive_attr_t *attr)
 	return e;
 }
 
+/* The library takes a limit before its first kernel only: a second device finds it limited. */
+static int
+limit_isa(void)
+{
+	static const dnnl_cpu_isa_t isas[] = { [ISA_SSE41] = dnnl_cpu_isa_sse41, [ISA_AVX2] = dnnl_cpu_isa_avx2,
+		[ISA_AVX512] = dnnl_cpu_isa_avx512_core, [ISA_AVX512_BF16] = dnnl_cpu_isa_avx512_core_bf16,
+		[ISA_AMX] = dnnl_cpu_isa_avx512_core_amx };
+	enum isa limit;
+	int e = isa_limit(&limit);
+
+	if (e < 0 || limit == ISA_ANY)
+		return e;
+	dnnl_set_max_cpu_isa(isas[limit]);
+	if ((dnnl_get_effective_cpu_isa() & ~isas[limit]) != 0)
+		return err_fail(ERR_NOTSUP, "oneDNN: takes no limit of its instruction set");
+	return 0;
+}
+
 int
 dnnl_dev_open(struct dnnl_dev **dev)
 {
-	struct dnnl_dev *d = calloc(1, sizeof(*d));
+	struct dnnl_dev *d;
 	dnnl_status_t e;
+	int limited;
 
-	if (d == NULL)
+	if ((limited = limit_isa()) < 0)
+		return limited;
+	if ((d = calloc(1, sizeof(*d))) == NULL)
 		return err_nomem();
 	if ((e = dnnl_engine_create(&d->engine, dnnl_cpu, 0)) != dnnl_success ||
 	    (e = dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags)) != dnnl_success ||

@@ -26,8 +26,9 @@ rows(float *restrict c, const float *restrict a, const float *restrict b, size_t
 }
 
 /* The same of any n. */
-ISA_CLONES static void
-band(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
+ISA_CLONES(static, void, band, (float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k,
+    size_t q, size_t some),
+    (c, a, b, n, k, q, some))
 {
 	size_t i = 0;
 

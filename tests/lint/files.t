@@ -3,7 +3,7 @@
 cd "$TOP" || exit 1
 
 code=$(find lib cmd tests share bench .ci -type f 2>/dev/null | grep -E '\.([ch]|cu|t|sh|lua|gp)$|/(run|setup|found)$' | sort)
-text="$code Makefile README.md $(find man -type f 2>/dev/null)"
+text="$code Makefile README.md HACKING.md $(find man -type f 2>/dev/null)"
 
 is "$(for f in $code; do
 	stem=$(basename "$f" | sed 's/\.[a-z]*$//')
@@ -21,7 +21,7 @@ done)" "" "no line far over 100 columns"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \
-		".ci .clang-format .gitignore LICENSE Makefile README.md bench cmd lib man share tests" "nothing strange at the root"
+		".ci .clang-format .gitignore HACKING.md LICENSE Makefile README.md bench cmd lib man share tests" "nothing strange at the root"
 else
 	skip "nothing strange at the root" "not a git checkout"
 fi

@@ -21,7 +21,8 @@ done)" "" "no line far over 100 columns"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \
-		".ci .clang-format .gitignore HACKING.md LICENSE Makefile README.md bench cmd lib man share tests" "nothing strange at the root"
+		".ci .clang-format .gitignore HACKING.md LICENSE Makefile README.md bench cmd lib man share tests" \
+		"nothing strange at the root"
 else
 	skip "nothing strange at the root" "not a git checkout"
 fi

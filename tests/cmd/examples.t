@@ -79,6 +79,7 @@ cut_out() { # PAGE FOLDER
 # What cannot be so on this machine, line by line.
 adapt() {
 	sed -e 's/--interface eth1/--interface lo/' \
+		-e '/^printf/s/node\([1-9]\)/127.0.0.\1/g' \
 		-e 's/^echo | openssl s_client -connect $server$/! &/'	# the page says that this one is refused
 }
 

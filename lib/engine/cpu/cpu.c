@@ -166,7 +166,7 @@ cpu_load(struct engine_plan *p, uint32_t a, const float *w)
 	switch (array->role) {
 	case GRAPH_WEIGHT:
 		cpu_enter(p->dev);
-		return dnnl_mul_load(p->set[0].mul[state], w);
+		return cpu_conv_load(p->set[0].mul[state], w);
 	case GRAPH_BIAS:
 		memcpy(p->mul[state].bias, w, bytes);
 		return 0;

@@ -27,7 +27,7 @@
 #ifndef ENGINE_CPU_CPU_H
 #define ENGINE_CPU_CPU_H
 
-#include "engine/cpu/dnnl.h"
+#include "engine/cpu/cpu_conv.h"
 #include "engine/engine.h"
 #include "engine/memplan.h"
 
@@ -114,7 +114,7 @@ struct cpu_pool {
 struct cpu_set {
 	uint32_t	  n;	/* 0: none yet */
 	uint64_t	  used;	/* when, for the choice of which to drop */
-	struct dnnl_mul **mul;	/* [nmul] */
+	struct cpu_conv **mul;	/* [nmul] */
 };
 
 struct engine_dev {

@@ -98,7 +98,7 @@ take_kept(struct engine_plan *p, char *base)
 	for (uint32_t i = 0; i < p->nmul; i++) {
 		struct cpu_mul *m = &p->mul[i];
 
-		m->held = take(base, &used, dnnl_mul_held(p->set[0].mul[i]));
+		m->held = take(base, &used, cpu_conv_held(p->set[0].mul[i]));
 		m->bias = take(base, &used, m->shape.k * sizeof(float));
 		m->dbias = take(base, &used, m->shape.k * sizeof(float));
 	}

@@ -4,15 +4,15 @@
 static int
 explain_mul(const struct engine_plan *p, const struct cpu_step *s, struct buf *out)
 {
-	const struct dnnl_mul *m = p->set[0].mul[s->state];
+	const struct cpu_conv *m = p->set[0].mul[s->state];
 	const char *name = p->graph->node[s->node].name;
 	int e;
 
 	if (s->kind == CPU_MUL)
-		return buf_put_fmt(out, "%s forward %s%s\n", name, dnnl_mul_kernel(m, DNNL_FORWARD),
+		return buf_put_fmt(out, "%s forward %s%s\n", name, cpu_conv_kernel(m, DNNL_FORWARD),
 		    p->mul[s->state].shape.relu ? "+relu" : "");
-	e = buf_put_fmt(out, "%s weight %s\n", name, dnnl_mul_kernel(m, DNNL_WEIGHT));
-	return e < 0 || s->absent ? e : buf_put_fmt(out, "%s data %s\n", name, dnnl_mul_kernel(m, DNNL_DATA));
+	e = buf_put_fmt(out, "%s weight %s\n", name, cpu_conv_kernel(m, DNNL_WEIGHT));
+	return e < 0 || s->absent ? e : buf_put_fmt(out, "%s data %s\n", name, cpu_conv_kernel(m, DNNL_DATA));
 }
 
 int

@@ -1,7 +1,7 @@
 /*
  * cpu_last - the convolutions of a net whose channels come last.
  *
- * Convolutions that fill their blocks badly (dnnl_mul_last) do better without
+ * Convolutions that fill their blocks badly (cpu_conv_last) do better without
  * blocks.  A copy from one layout to the other would cost what is won, so these
  * are chains: from the data, over activations and pools, which go by any block,
  * to another of them or to a full layer.
@@ -42,7 +42,7 @@ cpu_last_choose(struct cpu_planner *pl)
 		if (g->node[i].op != GRAPH_CONV || (to = reader(pl, i)) == 0)
 			continue;
 		shape = cpu_plan_shape(pl, i);
-		pl->note[i].last = dnnl_mul_last(pl->p->dev->dnnl, &shape) &&
+		pl->note[i].last = cpu_conv_last(pl->p->dev->dnnl, &shape) &&
 		    (pl->note[to].last || g->node[to].op == GRAPH_FLATTEN || g->node[to].op == GRAPH_FC);
 	}
 	for (uint32_t i = 1; i < g->n; i++) {

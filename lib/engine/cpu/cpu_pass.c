@@ -63,7 +63,7 @@ step_forward(struct engine_plan *p, const struct cpu_set *set, const struct cpu_
 
 	switch (s->kind) {
 	case CPU_MUL:
-		return dnnl_mul_forward(set->mul[s->state]);
+		return cpu_conv_forward(set->mul[s->state]);
 	case CPU_BN:
 		bn_forward(p, s, set->n, train);
 		break;
@@ -176,18 +176,18 @@ mul_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step *
     const struct engine_hook *hook)
 {
 	const struct graph_node *l = &p->graph->node[s->node];
-	struct dnnl_mul *m = set->mul[s->state];
+	struct cpu_conv *m = set->mul[s->state];
 	int e;
 
 	if (s->frozen)
-		return s->absent ? 0 : dnnl_mul_data(m);
-	if ((e = dnnl_mul_weight(m, g + p->graph->w[l->weight].first)) < 0)
+		return s->absent ? 0 : cpu_conv_data(m);
+	if ((e = cpu_conv_weight(m, g + p->graph->w[l->weight].first)) < 0)
 		return e;
 	if (l->bias_at >= 0)
 		memcpy(g + p->graph->w[l->bias_at].first, p->mul[s->state].dbias, l->k * sizeof(*g));
 	if ((e = born(hook, p->graph, l)) != 0)
 		return e;
-	return s->absent ? 0 : dnnl_mul_data(m);
+	return s->absent ? 0 : cpu_conv_data(m);
 }
 
 static void

@@ -157,16 +157,16 @@ make_mul(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
 	struct cpu_mul *m = &p->mul[p->nmul];
-	struct dnnl_mul **kernels = &p->set[0].mul[p->nmul];
+	struct cpu_conv **kernels = &p->set[0].mul[p->nmul];
 
 	m->node = i;
 	m->shape = cpu_plan_shape(pl, i);
-	if ((pl->e = dnnl_mul_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
+	if ((pl->e = cpu_conv_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
 		err_within("layer %s", pl->g->node[i].name);
 		return;
 	}
 	p->state[i] = p->nmul++;
-	pl->note[i].block = dnnl_mul_y_block(*kernels);
+	pl->note[i].block = cpu_conv_y_block(*kernels);
 }
 
 static void
@@ -381,7 +381,7 @@ take_arrays(struct cpu_planner *pl)
 	    p->mix == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < CPU_SETS; i++)
-		if ((p->set[i].mul = calloc(g->n, sizeof(struct dnnl_mul *))) == NULL)
+		if ((p->set[i].mul = calloc(g->n, sizeof(struct cpu_conv *))) == NULL)
 			return err_nomem();
 	p->set[0].n = p->batch;
 	return 0;

@@ -19,7 +19,7 @@ bind_set(struct engine_plan *p, const struct cpu_set *set)
 		struct dnnl_place at = { .x = m->x.p, .y = m->y.p, .dx = m->dx.p, .dy = m->dy.p, .held = m->held,
 		    .bias = m->bias, .dbias = m->dbias, .scratch = p->scratch };
 
-		e = dnnl_mul_bind(set->mul[i], &at);
+		e = cpu_conv_bind(set->mul[i], &at);
 	}
 	return e;
 }
@@ -30,8 +30,8 @@ cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set)
 	size_t most = p->scratch_least;
 
 	for (uint32_t i = 0; i < p->nmul; i++)
-		if (dnnl_mul_scratch(set->mul[i]) > most)
-			most = dnnl_mul_scratch(set->mul[i]);
+		if (cpu_conv_scratch(set->mul[i]) > most)
+			most = cpu_conv_scratch(set->mul[i]);
 	return most;
 }
 
@@ -53,7 +53,7 @@ static void
 clear(const struct engine_plan *p, struct cpu_set *set)
 {
 	for (uint32_t i = 0; i < p->nmul && set->mul != NULL; i++) {
-		dnnl_mul_free(set->mul[i]);
+		cpu_conv_free(set->mul[i]);
 		set->mul[i] = NULL;
 	}
 	set->n = 0;
@@ -67,7 +67,7 @@ fill(struct engine_plan *p, struct cpu_set *set, uint32_t n)
 		int e;
 
 		shape.n = n;
-		if ((e = dnnl_mul_new(p->dev->dnnl, &shape, p->set[0].mul[i], &set->mul[i])) < 0) {
+		if ((e = cpu_conv_new(p->dev->dnnl, &shape, p->set[0].mul[i], &set->mul[i])) < 0) {
 			err_within("layer %s", p->graph->node[p->mul[i].node].name);
 			return e;
 		}

@@ -66,7 +66,7 @@ mul_forward(struct cpu_planner *pl, uint32_t i)
 	struct engine_plan *p = pl->p;
 	struct cpu_mul *m = &p->mul[p->state[i]];
 
-	m->x = dense_as(pl, i, *input(pl, i), dnnl_mul_x_block(p->set[0].mul[p->state[i]]), p->bf16);
+	m->x = dense_as(pl, i, *input(pl, i), cpu_conv_x_block(p->set[0].mul[p->state[i]]), p->bf16);
 	m->y = pl->note[i].view;
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_MUL, .node = i, .state = p->state[i], .x = m->x, .y = m->y });
 }

@@ -18,10 +18,6 @@
  * so are the held weights; sums, biases and the gradients of both are f32, and y where it is wanted so.  A kernel that
  * writes bf16 rounds its sums, to nearest, ties to even.  Only where the instruction set has it.
  *
- * Winograd's algorithm (Lavin and Gray, CVPR 2016: F(4x4, 3x3)) is taken by a
- * fixed rule, since another choice is other bits: f32, 3x3, stride 1, pad 1, one group, at
- * least 32 channels in and out, maps of at least 4x4, where the library has it.
- *
  * Ownership: memory is the caller's; dnnl_mul_bind lends it until the next bind.
  * Threads: one at a time; the library uses omp_get_max_threads() of the caller,
  * which must be the same when a layer is made and when it runs.
@@ -96,5 +92,19 @@ int	 dnnl_mul_forward(struct dnnl_mul *mul);
 int	 dnnl_mul_data(struct dnnl_mul *mul);
 /* dw [K,C/groups,R,S] and, with a bias, dbias. */
 int	 dnnl_mul_weight(struct dnnl_mul *mul, float *dw);
+
+/* c [m, n] = a [m, k] b [k, n]; each is row by row, with so many floats from row to row. */
+struct dnnl_matrices {
+	size_t m, n, k;
+	size_t a, b, c;
+	bool   turned;		/* a lies as [k, m] */
+	bool   add;		/* to what c holds */
+};
+
+/*
+ * Within a parallel region the calling thread computes it alone, and the bits depend on the shape only.
+ * Returns 0, ERR_NOTSUP or ERR_NOMEM.
+ */
+int	 dnnl_product(const struct dnnl_matrices *shape, const float *a, const float *b, float *c);
 
 #endif

@@ -21,8 +21,7 @@ struct dnnl_lib_kernel {
 	enum dnnl_way	      way;
 	dnnl_lib_desc   x, w, y;	/* or their gradients */
 	dnnl_lib_desc   bias;	/* NULL: none */
-	dnnl_alg_kind_t	      alg;	/* of a convolution, as what follows */
-	dnnl_dims_t	      stride, dilate, pad;	/* dilate 0: taps side by side */
+	dnnl_dims_t	      stride, dilate, pad;	/* of a convolution; dilate 0: taps side by side */
 	const_dnnl_primitive_attr_t attr;
 	const_dnnl_primitive_desc_t hint;	/* the forward kernel; NULL for itself */
 };

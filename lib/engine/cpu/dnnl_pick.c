@@ -102,16 +102,6 @@ block_of(const struct dnnl_shape *s, dnnl_lib_desc wanted, dnnl_lib_desc (*make)
 
 /* ------ kernels ------ */
 
-static bool
-winograd(const struct dnnl_shape *s)
-{
-	bool one = s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
-	    s->dilate[1] == 1;
-
-	return !s->fc && !s->bf16 && !s->last && s->groups == 1 && s->r == 3 && s->s == 3 && one && s->c >= 32 &&
-	    s->k >= 32 && s->h >= 4 && s->w >= 4;
-}
-
 static dnnl_lib_desc
 weights_desc(const struct dnnl_shape *s, enum dnnl_way way)
 {
@@ -123,12 +113,12 @@ weights_desc(const struct dnnl_shape *s, enum dnnl_way way)
 
 static dnnl_status_t
 pd_try(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_pick_blocks blocks, enum dnnl_way way,
-    dnnl_alg_kind_t alg, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
+    const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
 {
 	dnnl_lib_desc x = dnnl_pick_x(s, blocks.x), w = weights_desc(s, way), bias = dnnl_pick_vector(s);
 	dnnl_lib_desc y = way == DNNL_FORWARD ? dnnl_pick_y(s, blocks.y) : dnnl_pick_dy(s, blocks.y);
 	const struct dnnl_lib_kernel k = {
-		.way = way, .x = x, .w = w, .y = y, .bias = s->bias ? bias : NULL, .alg = alg,
+		.way = way, .x = x, .w = w, .y = y, .bias = s->bias ? bias : NULL,
 		.stride = { s->stride[0], s->stride[1] }, .pad = { s->pad[0], s->pad[1] },
 		.dilate = { (dnnl_dim_t)s->dilate[0] - 1, (dnnl_dim_t)s->dilate[1] - 1 },
 		.attr = way == DNNL_FORWARD && s->relu ? dev->relu : dev->attr, .hint = hint,
@@ -172,31 +162,22 @@ reads_beyond(const struct dnnl_shape *s, enum dnnl_way way, struct dnnl_pick_blo
 	    desc_fits(dnnl_pick_dy(s, blocks.y), dnnl_pick_operand(pd, DNNL_ARG_DIFF_DST));
 }
 
-/*
- * Winograd by its rule, then what takes the agreed layouts, then what is fast in
- * any layout, and `ref` at the very last.
- */
+/* What takes the agreed layouts, then what is fast in any layout, and `ref` at the very last. */
 int
 dnnl_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_pick_blocks blocks, enum dnnl_way way,
     const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
 {
 	const struct dnnl_pick_blocks any = { 0, 0 };
 	const struct {
-		bool		      may, ref;
-		dnnl_alg_kind_t	      alg;
+		bool			may, ref;
 		struct dnnl_pick_blocks blocks;
-	} tries[] = {
-		{ winograd(s), false, dnnl_convolution_winograd, blocks },
-		{ true, false, dnnl_convolution_direct, blocks },
-		{ !s->fc, false, dnnl_convolution_direct, any },
-		{ true, true, dnnl_convolution_direct, blocks },
-	};
+	} tries[] = { { true, false, blocks }, { !s->fc, false, any }, { true, true, blocks } };
 	dnnl_status_t e = dnnl_unimplemented;
 
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
 		if (!tries[i].may)
 			continue;
-		e = pd_try(dev, s, tries[i].blocks, way, tries[i].alg, hint, pd);
+		e = pd_try(dev, s, tries[i].blocks, way, hint, pd);
 		if (e == dnnl_success && (tries[i].ref || strncmp(dnnl_pick_name(*pd), "ref", 3) != 0) &&
 		    (s->fc || !reads_beyond(s, way, blocks, *pd)))
 			return 0;
@@ -216,7 +197,7 @@ dnnl_mul_last(const struct dnnl_dev *dev, const struct dnnl_shape *s)
 	const uint64_t block = 16, k = (s->k + block - 1) / block * block;
 	const uint64_t c = s->c <= 4 ? s->c : (s->c + block - 1) / block * block;
 
-	return dnnl_dev_block(dev) == block && !s->fc && !s->bf16 && s->groups == 1 && !winograd(s) && s->k >= block &&
+	return dnnl_dev_block(dev) == block && !s->fc && !s->bf16 && s->groups == 1 && s->k >= block &&
 	    (s->c <= 4 || s->c >= block) && 5 * (uint64_t)s->c * s->k < 4 * c * k;
 }
 
@@ -224,7 +205,6 @@ void
 dnnl_pick_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_pick_blocks *blocks)
 {
 	const struct dnnl_pick_blocks any = { 0, 0 };
-	dnnl_alg_kind_t alg = winograd(s) ? dnnl_convolution_winograd : dnnl_convolution_direct;
 	dnnl_primitive_desc_t pd;
 
 	blocks->x = s->fc ? 1 : s->c;
@@ -232,8 +212,7 @@ dnnl_pick_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct d
 	if (s->fc || s->last || s->bf16)
 		return;
 	blocks->x = blocks->y = 1;
-	if (pd_try(dev, s, any, DNNL_FORWARD, alg, NULL, &pd) != dnnl_success &&
-	    pd_try(dev, s, any, DNNL_FORWARD, dnnl_convolution_direct, NULL, &pd) != dnnl_success)
+	if (pd_try(dev, s, any, DNNL_FORWARD, NULL, &pd) != dnnl_success)
 		return;
 	blocks->x = block_of(s, dnnl_pick_operand(pd, DNNL_ARG_SRC), dnnl_pick_x);
 	blocks->y = block_of(s, dnnl_pick_operand(pd, DNNL_ARG_DST), dnnl_pick_y);

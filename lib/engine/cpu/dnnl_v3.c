@@ -32,15 +32,17 @@ dnnl_lib_append_relu(dnnl_post_ops_t ops)
 dnnl_status_t
 dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
+	const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+
 	switch (k->way) {
 	case DNNL_FORWARD:
-		return dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, k->alg, k->x, k->w,
+		return dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, direct, k->x, k->w,
 		    k->bias, k->y, k->stride, k->dilate, k->pad, k->pad, k->attr);
 	case DNNL_DATA:
-		return dnnl_convolution_backward_data_primitive_desc_create(pd, engine, k->alg, k->x, k->w, k->y, k->stride,
+		return dnnl_convolution_backward_data_primitive_desc_create(pd, engine, direct, k->x, k->w, k->y, k->stride,
 		    k->dilate, k->pad, k->pad, k->hint, k->attr);
 	default:
-		return dnnl_convolution_backward_weights_primitive_desc_create(pd, engine, k->alg, k->x, k->w, k->bias,
+		return dnnl_convolution_backward_weights_primitive_desc_create(pd, engine, direct, k->x, k->w, k->bias,
 		    k->y, k->stride, k->dilate, k->pad, k->pad, k->hint, k->attr);
 	}
 }

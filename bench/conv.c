@@ -1,0 +1,241 @@
+/*
+ * conv - a net's name into the rates of its 3x3 convolutions: our Winograd beside the library's own kernels.
+ *
+ * A line for each shape that wino_fits() takes, its count in the net, and each direction: milliseconds and the rate of
+ * the multiply-adds that a direct convolution would do, border and all, of either; the best of --rounds.  Then the sums
+ * over the net.
+ */
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "engine/cpu/wino.h"
+#include "net/graph/script.h"
+
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] = "conv [--batch N] [--net NAME] [--net-opt KEY=VALUE] [--rounds N] [--shape CxHxW] [--threads N]";
+static const char help[] =
+    "  --batch N            pictures (128)\n"
+    "  --net NAME           script of the net (inception)\n"
+    "  --net-opt KEY=VALUE  an option of it\n"
+    "  --rounds N           (5)\n"
+    "  --shape CxHxW        of a picture\n"
+    "  --threads N          (2)\n";
+
+struct bench {
+	struct dnnl_dev	 *dev;
+	struct dnnl_mul	 *mul;
+	struct wino	 *wino;
+	struct dnnl_place own, library;
+	float		 *dw;
+	unsigned	  rounds;
+	double		  total[DNNL_WAYS][2];	/* ms of the whole net */
+};
+
+static void
+must(int e, const char *thing)
+{
+	if (e < 0)
+		front_die(thing, e);
+}
+
+static void *
+room(size_t bytes)
+{
+	void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+
+	if (p == NULL)
+		must(err_nomem(), NULL);
+	memset(p, 0, (bytes + 127) / 64 * 64);
+	return p;
+}
+
+static float *
+numbers(size_t count, uint64_t seed)
+{
+	float *p = room(count * sizeof(*p));
+	struct rng r = rng_start(seed, 0, 0);
+
+	for (size_t i = 0; i < count; i++)
+		p[i] = rng_normal(&r);
+	return p;
+}
+
+/* One direction, by Winograd's algorithm or by the library. */
+static int
+run_way(struct bench *b, enum dnnl_way way, bool own)
+{
+	switch (way) {
+	case DNNL_FORWARD:
+		return own ? wino_forward(b->wino) : dnnl_mul_forward(b->mul);
+	case DNNL_DATA:
+		return own ? wino_data(b->wino) : dnnl_mul_data(b->mul);
+	default:
+		return own ? wino_weight(b->wino, b->dw) : dnnl_mul_weight(b->mul, b->dw);
+	}
+}
+
+/* Milliseconds, the best of all rounds; first a call that nobody times. */
+static double
+time_way(struct bench *b, enum dnnl_way way, bool own)
+{
+	double best = 1e9;
+
+	must(run_way(b, way, own), "run");
+	for (unsigned i = 0; i < b->rounds; i++) {
+		double t = clk_s();
+
+		must(run_way(b, way, own), "run");
+		t = clk_s() - t;
+		best = t < best ? t : best;
+	}
+	return best * 1e3;
+}
+
+static void
+print_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
+{
+	static const char *const name[DNNL_WAYS] = { "forward", "data", "weight" };
+	const double ops = 2.0 * 9 * s->c * s->k * s->h * s->w * s->n;
+
+	for (enum dnnl_way way = 0; way < DNNL_WAYS; way++) {
+		double own = time_way(b, way, true), library = time_way(b, way, false);
+
+		printf("%ux %ux%ux%u->%u\t%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.2f\t%s\n", count, s->c, s->h, s->w, s->k, name[way], own,
+		    ops / own / 1e6, library, ops / library / 1e6, library / own, dnnl_mul_kernel(b->mul, way));
+		fflush(stdout);
+		b->total[way][0] += count * own;
+		b->total[way][1] += count * library;
+	}
+}
+
+static void
+measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
+{
+	const uint32_t block = dnnl_dev_block(b->dev);
+	const size_t pixels = (size_t)s->n * s->h * s->w, x = (s->c + block - 1) / block * block * pixels;
+	const size_t y = (s->k + block - 1) / block * block * pixels, weights = 9 * (size_t)s->c * s->k;
+	float *w = numbers(weights, 1);
+
+	must(wino_new(s, block, &b->wino), "layer");
+	must(dnnl_mul_new(b->dev, s, NULL, &b->mul), "layer");
+	b->own = (struct dnnl_place){ .x = numbers(x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
+		.dy = numbers(y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
+	b->library = b->own;
+	b->own.held = room(wino_held(b->wino));
+	b->own.scratch = room(wino_scratch(b->wino));
+	b->library.held = room(dnnl_mul_held(b->mul));
+	b->library.scratch = room(dnnl_mul_scratch(b->mul));
+	b->dw = room(weights * sizeof(float));
+	wino_bind(b->wino, &b->own);
+	must(dnnl_mul_bind(b->mul, &b->library), "bind");
+	wino_load(b->wino, w);
+	must(dnnl_mul_load(b->mul, w), "load");
+	print_shape(b, s, count);
+	wino_free(b->wino);
+	dnnl_mul_free(b->mul);
+	free(b->own.x);
+	free(b->own.y);
+	free(b->own.dx);
+	free(b->own.dy);
+	free(b->own.bias);
+	free(b->own.dbias);
+	free(b->own.held);
+	free(b->own.scratch);
+	free(b->library.held);
+	free(b->library.scratch);
+	free(b->dw);
+	free(w);
+}
+
+static struct dnnl_shape
+shape_of(const struct graph *g, uint32_t i, uint32_t batch)
+{
+	const struct graph_node *l = &g->node[i], *in = &g->node[l->in[0]];
+
+	return (struct dnnl_shape) { .n = batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
+		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
+		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .bias = true, .data = true };
+}
+
+static bool
+same_shape(const struct dnnl_shape *a, const struct dnnl_shape *b)
+{
+	return a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && wino_fits(a) && wino_fits(b);
+}
+
+/* Each shape once, where it is first. */
+static void
+measure_net(struct bench *b, const struct graph *g, uint32_t batch)
+{
+	for (uint32_t i = 1; i < g->n; i++) {
+		struct dnnl_shape s, other;
+		unsigned count = 0;
+		bool before = false;
+
+		if (g->node[i].op != GRAPH_CONV)
+			continue;
+		s = shape_of(g, i, batch);
+		for (uint32_t j = 1; j < g->n; j++)
+			if (g->node[j].op == GRAPH_CONV) {
+				other = shape_of(g, j, batch);
+				before = before || (j < i && same_shape(&s, &other));
+				count += same_shape(&s, &other);
+			}
+		if (!before && count > 0)
+			measure_shape(b, &s, count);
+	}
+}
+
+int
+main(int argc, char *argv[])
+{
+	static const struct option longs[] = {
+		{ "batch", required_argument, NULL, 'b' }, { "net", required_argument, NULL, 'n' },
+		{ "net-opt", required_argument, NULL, 'o' }, { "rounds", required_argument, NULL, 'r' },
+		{ "shape", required_argument, NULL, 's' }, { "threads", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' }, { 0 },
+	};
+	static const char *const way[DNNL_WAYS] = { "forward", "data", "weight" };
+	struct bench b = { .rounds = 5 };
+	struct script_opt opt[SCRIPT_OPTS];
+	struct buf line = { 0 };
+	const char *net = "inception";
+	uint32_t batch = 128, options = 0, channels = 0, height = 0, width = 0;
+	unsigned threads = 2;
+	struct graph *g;
+	int c;
+
+	front_init(argv[0], usage, help);
+	while ((c = getopt_long(argc, argv, "b:n:o:r:s:t:h", longs, NULL)) != -1)
+		switch (c) {
+		case 'b': batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
+		case 'n': net = optarg; break;
+		case 'o': must(script_opt_take(opt, &options, optarg), "--net-opt"); break;
+		case 'r': b.rounds = (unsigned)front_num("--rounds", optarg, 1, 1000); break;
+		case 's': front_shape("--shape", optarg, &channels, &height, &width); break;
+		case 't': threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
+		case 'h': front_help();
+		default:  front_usage();
+		}
+	must(script_run(net, channels, height, width, 0, opt, options, &g), net);
+	omp_set_num_threads((int)threads);
+	must(dnnl_dev_open(&b.dev), "library");
+	must(dnnl_dev_describe(b.dev, &line), NULL);
+	must(buf_terminate(&line), NULL);
+	printf("# %s, batch %u, %u threads\nshape\tdirection\tms\tGF/s\tlibrary ms\tGF/s\tratio\tlibrary's kernel\n",
+	    (char *)line.p, batch, threads);
+	measure_net(&b, g, batch);
+	for (enum dnnl_way w = 0; w < DNNL_WAYS; w++)
+		printf("all\t%s\t%.1f\t\t%.1f\t\t%.2f\n", way[w], b.total[w][0], b.total[w][1], b.total[w][1] / b.total[w][0]);
+	buf_free(&line);
+	graph_free(g);
+	dnnl_dev_close(b.dev);
+	return front_status();
+}

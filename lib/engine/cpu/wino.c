@@ -1,0 +1,386 @@
+/* wino - tiles into products and back, chunk by chunk. */
+#include "engine/cpu/wino.h"
+
+#include "base/err.h"
+#include "engine/cpu/wino_tile.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES	((size_t)1 << 20)	/* of matrices that one thread works on, as many as its cache has */
+#define WEIGHT_BYTES	((size_t)6 << 20)	/* of those that all threads share */
+#define RUN		16			/* tiles of one block that a thread transforms at a time */
+
+/* One side of the layer: x and dx, or y and dy. */
+struct side {
+	struct wino_map map;
+	size_t		channels, line;		/* floats of a tile's row, with room behind */
+};
+
+struct wino {
+	struct dnnl_shape  shape;
+	uint32_t	   lanes;
+	unsigned	   threads;
+	size_t		   tiles;
+	struct side	   in, out;
+	size_t		   chunk, weight_chunk;	/* tiles */
+	struct dnnl_place  place;
+};
+
+bool
+wino_fits(const struct dnnl_shape *s)
+{
+	return !s->fc && !s->bf16 && !s->last && s->groups == 1 && s->r == 3 && s->s == 3 && s->stride[0] == 1 &&
+	    s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 && s->dilate[1] == 1 &&
+	    s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
+}
+
+/* ------ sizes ------ */
+
+/* Lines that are a multiple of 256 floats apart would all fall into a few lines of the cache. */
+static size_t
+spread(size_t floats)
+{
+	return floats % 256 == 0 ? floats + 16 : floats;
+}
+
+static struct side
+side_of(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
+{
+	size_t blocks = (channels + lanes - 1) / lanes;
+
+	return (struct side) { .map = { s->h, s->w, (s->h + 3) / 4, (s->w + 3) / 4, blocks }, .channels = channels,
+	    .line = spread(blocks * lanes) };
+}
+
+/* Tiles of a chunk: whose matrices take about so many bytes, but 32 at least; the chunks are about equal. */
+static size_t
+chunk_of(const struct wino *w, size_t bytes)
+{
+	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float), most = bytes / each, chunks;
+
+	if (most < 32)
+		most = 32;
+	chunks = (w->tiles + most - 1) / most;
+	return (w->tiles + chunks - 1) / chunks;
+}
+
+static size_t
+matrix(size_t rows, const struct side *s)
+{
+	return spread(rows * s->line);
+}
+
+/* Floats that one thread's chunk takes. */
+static size_t
+chunk_floats(const struct wino *w, size_t tiles)
+{
+	return WINO_POSITIONS * (matrix(tiles, &w->in) + matrix(tiles, &w->out));
+}
+
+/* Floats of weights: a row for each channel of `in`. */
+static size_t
+weight_floats(const struct side *in, const struct side *out)
+{
+	return WINO_POSITIONS * matrix(in->channels, out);
+}
+
+static size_t
+runs_of(size_t tiles)
+{
+	return (tiles + RUN - 1) / RUN;
+}
+
+/* Runs of all chunks: the last of a chunk may be short. */
+static size_t
+all_runs(const struct wino *w)
+{
+	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * runs_of(w->weight_chunk);
+}
+
+static size_t
+sums_floats(const struct wino *w)
+{
+	return all_runs(w) * w->out.map.blocks * w->lanes;
+}
+
+int
+wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
+{
+	struct wino *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return err_nomem();
+	w->shape = *shape;
+	w->lanes = block;
+	w->threads = (unsigned)omp_get_max_threads();
+	w->in = side_of(shape, shape->c, block);
+	w->out = side_of(shape, shape->k, block);
+	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
+	w->chunk = chunk_of(w, CHUNK_BYTES);
+	w->weight_chunk = chunk_of(w, WEIGHT_BYTES);
+	*made = w;
+	return 0;
+}
+
+void
+wino_free(struct wino *w)
+{
+	free(w);
+}
+
+uint32_t
+wino_block(const struct wino *w)
+{
+	return w->lanes;
+}
+
+static size_t
+canonical(const struct wino *w)
+{
+	return (size_t)w->shape.k * w->shape.c * 9;
+}
+
+/* Held are the weights as they came, for the way back, and transformed, for the way forward. */
+size_t
+wino_held(const struct wino *w)
+{
+	return (spread(canonical(w)) + weight_floats(&w->in, &w->out)) * sizeof(float);
+}
+
+size_t
+wino_scratch(const struct wino *w)
+{
+	size_t pass = w->threads * chunk_floats(w, w->chunk) + (w->shape.data ? weight_floats(&w->out, &w->in) : 0);
+	size_t weight = chunk_floats(w, w->weight_chunk) + weight_floats(&w->in, &w->out) + sums_floats(w);
+
+	return (pass > weight ? pass : weight) * sizeof(float);
+}
+
+void
+wino_bind(struct wino *w, const struct dnnl_place *place)
+{
+	w->place = *place;
+}
+
+/* ------ weights in ------ */
+
+/* Transformed weights u of all rows. */
+static void
+transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out, float *u)
+{
+	size_t position = matrix(in->channels, out);
+
+	#pragma omp parallel for collapse(2)
+	for (size_t row = 0; row < in->channels; row++)
+		for (size_t block = 0; block < out->map.blocks; block++)
+			wino_tile_w(w->lanes, from, row, block * w->lanes, u + row * out->line + block * w->lanes, position);
+}
+
+static float *
+held_weights(const struct wino *w)
+{
+	return w->place.held;
+}
+
+static float *
+held_forward(const struct wino *w)
+{
+	return held_weights(w) + spread(canonical(w));
+}
+
+/* Weights [k, c, 9] as a matrix from x's channels to y's. */
+static struct wino_weights
+forward_weights(const struct wino *w, const float *p)
+{
+	return (struct wino_weights) { .p = p, .row = 9, .column = 9 * (size_t)w->shape.c, .columns = w->shape.k };
+}
+
+void
+wino_load(struct wino *w, const float *weights)
+{
+	struct wino_weights from = forward_weights(w, weights);
+
+	memcpy(held_weights(w), weights, canonical(w) * sizeof(float));
+	transform_weights(w, &from, &w->in, &w->out, held_forward(w));
+}
+
+/* ------ forward and data ------ */
+
+/* One pass: `to` = `from` convolved with the transformed weights u. */
+struct pass {
+	const struct side *in, *out;
+	const float	  *from, *u, *bias;
+	float		  *to;
+	bool		   relu;
+};
+
+/* One chunk of tiles by one thread, in matrices v and m. */
+static int
+convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *scratch)
+{
+	static const float none[16];
+	const size_t count = w->tiles - first < w->chunk ? w->tiles - first : w->chunk;
+	const struct wino_tiles v = { scratch, first, p->in->line, matrix(w->chunk, p->in) };
+	const struct wino_tiles m = { scratch + WINO_POSITIONS * v.position, first, p->out->line, matrix(w->chunk, p->out) };
+	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes, .k = p->in->channels,
+		.a = v.line, .b = p->out->line, .c = m.line };
+	const size_t u_position = matrix(p->in->channels, p->out);
+	struct wino_run run = { .first = first, .count = count };
+	int e = 0;
+
+	for (run.block = 0; run.block < p->in->map.blocks; run.block++)
+		wino_tile_x(w->lanes, &p->in->map, &run, p->from, &v);
+	for (size_t i = 0; i < WINO_POSITIONS && e == 0; i++)
+		e = dnnl_product(&product, v.p + i * v.position, p->u + i * u_position, m.p + i * m.position);
+	for (run.block = 0; run.block < p->out->map.blocks; run.block++) {
+		const size_t at = run.block * w->lanes;
+		float bias[16] = { 0 };
+
+		if (p->bias != NULL)
+			memcpy(bias, p->bias + at, (p->out->channels - at < w->lanes ? p->out->channels - at : w->lanes) * sizeof(*bias));
+		wino_tile_y(w->lanes, &p->out->map, &run, &m, p->bias != NULL ? bias : none, p->relu, p->to);
+	}
+	return e;
+}
+
+static int
+convolve(const struct wino *w, const struct pass *p, float *scratch)
+{
+	int e = 0;
+
+	#pragma omp parallel for schedule(static) reduction(min : e)
+	for (size_t first = 0; first < w->tiles; first += w->chunk) {
+		int failed = convolve_chunk(w, p, first, scratch + (size_t)omp_get_thread_num() * chunk_floats(w, w->chunk));
+
+		e = failed < e ? failed : e;
+	}
+	return e;
+}
+
+int
+wino_forward(struct wino *w)
+{
+	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y, .u = held_forward(w),
+		.bias = w->shape.bias ? w->place.bias : NULL, .relu = w->shape.relu };
+
+	return convolve(w, &p, w->place.scratch);
+}
+
+int
+wino_data(struct wino *w)
+{
+	float *u = w->place.scratch;
+	const struct pass p = { .in = &w->out, .out = &w->in, .from = w->place.dy, .to = w->place.dx, .u = u };
+	const struct wino_weights turned = { .p = held_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
+		.columns = w->shape.c, .turned = true };
+
+	transform_weights(w, &turned, &w->out, &w->in, u);
+	return convolve(w, &p, u + weight_floats(&w->out, &w->in));
+}
+
+/* ------ weight ------ */
+
+/* Where the pass for dw works. */
+struct gradient {
+	struct wino_tiles v, d;
+	size_t		  count;	/* tiles of the chunk */
+	float		 *u;		/* [positions][c][k] */
+	float		 *sums;		/* of dy, [runs][blocks][lanes] */
+};
+
+static void
+transform_pictures(const struct wino *w, const struct gradient *g, float *sums)
+{
+	const size_t blocks = w->in.map.blocks, all = blocks + w->out.map.blocks;
+
+	#pragma omp for collapse(2) schedule(static)
+	for (size_t block = 0; block < all; block++)
+		for (size_t r = 0; r < runs_of(g->count); r++) {
+			size_t rest = g->count - r * RUN;
+			struct wino_run run = { .block = block, .first = g->v.first + r * RUN, .count = rest < RUN ? rest : RUN };
+
+			if (block < blocks)
+				wino_tile_x(w->lanes, &w->in.map, &run, w->place.x, &g->v);
+			else {
+				run.block = block - blocks;
+				wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &g->d,
+				    sums + (r * w->out.map.blocks + run.block) * w->lanes);
+			}
+		}
+}
+
+/* The 36 sums over a chunk's tiles. */
+static int
+add_products(const struct wino *w, const struct gradient *g)
+{
+	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = g->count,
+		.a = w->in.line, .b = w->out.line, .c = w->out.line, .turned = true, .add = g->v.first > 0 };
+	const size_t u_position = matrix(w->in.channels, &w->out);
+	int e = 0;
+
+	#pragma omp for schedule(static)
+	for (size_t i = 0; i < WINO_POSITIONS; i++) {
+		int failed = dnnl_product(&product, g->v.p + i * g->v.position, g->d.p + i * g->d.position, g->u + i * u_position);
+
+		e = failed < e ? failed : e;
+	}
+	return e;
+}
+
+static void
+write_weights(const struct wino *w, const float *u, float *dw)
+{
+	const struct wino_weights to = forward_weights(w, NULL);
+	const size_t position = matrix(w->in.channels, &w->out);
+
+	#pragma omp for collapse(2) schedule(static)
+	for (size_t block = 0; block < w->out.map.blocks; block++)
+		for (size_t row = 0; row < w->in.channels; row++)
+			wino_tile_dw(w->lanes, u + row * w->out.line + block * w->lanes, position, &to, row, block * w->lanes, dw);
+}
+
+/* Sums of runs, in their order. */
+static void
+write_bias(const struct wino *w, const float *sums)
+{
+	const size_t width = w->out.map.blocks * w->lanes;
+
+	for (size_t k = 0; k < w->out.channels; k++) {
+		double sum = 0;
+
+		for (size_t r = 0; r < all_runs(w); r++)
+			sum += (double)sums[r * width + k];
+		w->place.dbias[k] = (float)sum;
+	}
+}
+
+int
+wino_weight(struct wino *w, float *dw)
+{
+	float *scratch = w->place.scratch;
+	struct wino_tiles v = { scratch, 0, w->in.line, matrix(w->weight_chunk, &w->in) };
+	struct wino_tiles d = { v.p + WINO_POSITIONS * v.position, 0, w->out.line, matrix(w->weight_chunk, &w->out) };
+	float *u = d.p + WINO_POSITIONS * d.position, *sums = u + weight_floats(&w->in, &w->out);
+	int e = 0;
+
+	memset(sums, 0, sums_floats(w) * sizeof(*sums));
+	#pragma omp parallel reduction(min : e)
+	{
+		for (size_t first = 0, runs = 0; first < w->tiles; first += w->weight_chunk, runs += runs_of(w->weight_chunk)) {
+			struct gradient g = { .v = v, .d = d, .u = u,
+				.count = w->tiles - first < w->weight_chunk ? w->tiles - first : w->weight_chunk };
+			int failed;
+
+			g.v.first = g.d.first = first;
+			transform_pictures(w, &g, sums + runs * w->out.map.blocks * w->lanes);
+			failed = add_products(w, &g);
+			e = failed < e ? failed : e;
+		}
+		write_weights(w, u, dw);
+	}
+	if (w->shape.bias)
+		write_bias(w, sums);
+	return e;
+}

@@ -323,9 +323,10 @@ status 1 "a bad hosts file" dlaunch -H "$T/bad" -- true
 is "$(cat "$T/err")" "dlaunch: $T/bad:2: slots: 'x' is not a whole number" "... is named with its line"
 status 1 "a hosts file that is not there" dlaunch -H "$T/none" -- true
 is "$(cat "$T/err")" "dlaunch: $T/none: open: No such file or directory" "... is named"
-# Descriptors: a limit that can be raised is; else a line says what is needed.
+# Descriptors: a limit that can be raised is; else a line says what is needed.  Those that this test inherits would count.
+shut="exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-"
 for n in 4 8 20; do
-	status 1 "no more than $n open files" bash -c "ulimit -n $n; exec dlaunch -n 1 -s 0 -- true"
+	status 1 "no more than $n open files" bash -c "$shut; ulimit -n $n; exec dlaunch -n 1 -s 0 -- true"
 	is "$(cat "$T/err")" "dlaunch: 1 hosts need 28 open files, and $n are allowed (ulimit -n)" "... are too few, which is said"
 done
 # An agent is started on every host: what it loads is paid for as often.

@@ -92,9 +92,9 @@ main(void)
 	wrong("warmup:5,warmup:5,1", ERR_FORMAT);
 	wrong("0.10000000000000000000000000000000000000000000000000000000000000000000000000000001", ERR_FORMAT);
 	for (int i = 1; i <= SCHED_PARTS; i++)
-		snprintf(text + strlen(text), 16, ",x0.5@%d", i);
+		snprintf(text + strlen(text), 24, ",x0.5@%d", i);
 	near(rate(text, SCHED_PARTS - 1, 1), 0.1 * pow(0.5, SCHED_PARTS - 1), 1e-25, "as many changes as there may be");
-	snprintf(text + strlen(text), 16, ",x0.5@%d", SCHED_PARTS + 1);
+	snprintf(text + strlen(text), 24, ",x0.5@%d", SCHED_PARTS + 1);
 	wrong(text, ERR_LIMIT);
 	return done();
 }

@@ -153,7 +153,7 @@ options(void)
 static void
 where(void)
 {
-	char text[128], was[256];
+	char text[512], was[256];
 	struct graph *g;
 
 	is(script_run("nosuchnet", 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "no such net: %s", err_line());
@@ -253,7 +253,7 @@ parts(void)
 		{ "for i = 1, 9 do require('p' .. i) end\n", "more than 8 files" },
 	};
 	struct graph *g = NULL;
-	char name[8];
+	char name[16];
 
 	write_part("twice", "n = (n or 0) + 1\nreturn { fc = function(x) return fc{x, n, name = 'shared'} end }\n");
 	write_part("wrong", "local x\nx.y = 3\n");

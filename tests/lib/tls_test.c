@@ -10,8 +10,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-static const uint8_t key[CONN_KEY] = "what only this job's processes k";
-static const uint8_t wrong[CONN_KEY] = "what only this job's processes K";
+static const uint8_t key[CONN_KEY + 1] = "what only this job's processes k";
+static const uint8_t wrong[CONN_KEY + 1] = "what only this job's processes K";
 
 /* How a foreign peer comes. */
 struct guise {

@@ -1,4 +1,4 @@
-/* exif - EXIF bytes in, which way is up out. */
+/* exif - reads the orientation from EXIF metadata. */
 #include "image/exif.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #define ENTRY		12u		/* bytes: tag, type, count, value */
 
 static uint32_t
-get(const uint8_t *p, unsigned bytes, bool big)
+read_number(const uint8_t *p, unsigned bytes, bool big)
 {
 	uint32_t v = 0;
 
@@ -21,7 +21,7 @@ get(const uint8_t *p, unsigned bytes, bool big)
 struct exif
 exif_read(const uint8_t *p, size_t n)
 {
-	struct exif none = { .turn = 1 };
+	struct exif none = { .orientation = 1 };
 	size_t start = n >= 6 && memcmp(p, "Exif\0\0", 6) == 0 ? 6 : 0, at;
 	uint32_t first, entries;
 	bool big;
@@ -31,22 +31,22 @@ exif_read(const uint8_t *p, size_t n)
 	big = p[start] == 'M';
 	if (memcmp(p + start, big ? "MM\0*" : "II*\0", 4) != 0)
 		return none;
-	first = get(p + start + 4, 4, big);
+	first = read_number(p + start + 4, 4, big);
 	if (first > n - start || n - start - first < 2)
 		return none;
 	at = start + first;
-	entries = get(p + at, 2, big);
+	entries = read_number(p + at, 2, big);
 	for (at += 2; entries-- > 0 && n - at >= ENTRY; at += ENTRY) {
-		uint32_t v = get(p + at + 8, 2, big);
+		uint32_t v = read_number(p + at + 8, 2, big);
 
-		if (get(p + at, 2, big) == ORIENTATION)
-			return get(p + at + 2, 2, big) == SHORT && v >= 1 && v <= 8
-			    ? (struct exif){ .turn = v, .at = at + 8 } : none;
+		if (read_number(p + at, 2, big) == ORIENTATION)
+			return read_number(p + at + 2, 2, big) == SHORT && v >= 1 && v <= 8
+			    ? (struct exif){ .orientation = v, .at = at + 8 } : none;
 	}
 	return none;
 }
 
-/* The byte order is told by which of the two bytes the value stands in. */
+/* The byte order follows from which of the two bytes holds the value. */
 void
 exif_set_upright(uint8_t *p, const struct exif *x)
 {

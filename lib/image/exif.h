@@ -1,9 +1,8 @@
 /*
- * exif - EXIF bytes in, which way is up out.
+ * exif - reads the orientation from EXIF metadata.
  *
- * EXIF is a TIFF file inside a picture: "II" or "MM" for the byte order, 42,
- * the place of the first directory; there the entry 0x112 says 1 to 8.
- * Source: CIPA DC-008 (Exif 2.3), 4.6.
+ * EXIF is a TIFF file inside an image: "II" or "MM" for the byte order, 42, and the offset of the first
+ * directory.  The directory's entry 0x112 is the orientation, 1 to 8.  Source: CIPA DC-008 (Exif 2.3), 4.6.
  */
 #ifndef IMAGE_EXIF_H
 #define IMAGE_EXIF_H
@@ -12,13 +11,13 @@
 #include <stdint.h>
 
 struct exif {
-	unsigned	 turn;		/* 1 to 8, see turn.h; 1 also when nothing sensible is said */
-	size_t		 at;		/* the two bytes that say so; 0: there are none */
+	unsigned	 orientation;		/* 1 to 8, see orient.h; 1 if there is no valid entry */
+	size_t		 at;		/* offset of the two bytes that hold it; 0: there are none */
 };
 
-/* Looks through n bytes from the byte order on, or from "Exif\0\0" before it. */
+/* Reads n bytes that start with the byte order, or with "Exif\0\0" before it. */
 struct exif	 exif_read(const uint8_t *p, size_t n);
-/* Writes there that the picture is upright. */
+/* Sets the orientation in p to 1, upright. */
 void		 exif_set_upright(uint8_t *p, const struct exif *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* huff - the Huffman codes of a JPEG's only scan, read faster than libjpeg reads them. */
+/* huff - a fast decoder of the Huffman codes of a JPEG with a single baseline scan. */
 #include "image/huff.h"
 #include "image/huff_table.h"
 #include "base/buf.h"
@@ -12,9 +12,9 @@
 #define JPEG_INTERNALS
 #include <jpegint.h>
 
-#define PAD	512u	/* bytes behind the scan's: more than the codes of a block and a look ahead */
+#define PAD	512u	/* zero bytes after the scan: more than the codes of a block and a lookup take */
 
-/* What is left of the scan: the next bits, at the left of word, of which at least `have` are there. */
+/* The reading position.  word holds the next bits, from its top; at least `have` of them are valid. */
 struct bits {
 	uint64_t	 word;
 	unsigned	 have;
@@ -23,15 +23,15 @@ struct bits {
 
 struct huff {
 	struct huff_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-	struct buf	 scan;			/* its bytes without stuffing, and PAD zeros */
+	struct buf	 scan;			/* the scan without stuffing, then PAD zeros */
 	const uint8_t	*end;
 	struct bits	 in;
-	uint32_t	 left;			/* MCUs */
-	int		 last[MAX_COMPS_IN_SCAN];
-	JBLOCK		 nowhere;		/* for blocks that are not wanted */
+	uint32_t	 mcus_left;
+	int		 last[MAX_COMPS_IN_SCAN];	/* DC of the previous block, by component */
+	JBLOCK		 discarded;		/* receives blocks that libjpeg does not want */
 };
 
-/* The place of the k-th coefficient; the 0 of a look that ends the block may stand behind the last. */
+/* The position of the k-th coefficient.  At the end of a block a lookup may store a zero as number 64. */
 static const uint8_t natural[DCTSIZE2 + 1] = {
 	 0,  1,  8, 16,  9,  2,  3, 10, 17, 24, 32, 25, 18, 11,  4,  5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,  6,  7, 14, 21, 28,
@@ -59,7 +59,7 @@ huff_free(struct huff *h)
 /* ------ bits ------ */
 
 ISA_INLINE uint64_t
-word_at(const uint8_t *p)
+load_word(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -67,17 +67,17 @@ word_at(const uint8_t *p)
 	return __builtin_bswap64(v);
 }
 
-/* At least 56 bits: enough for a code of 16 and a value of 15, and for a look more. */
+/* Fills up to at least 56 bits: enough for a code of 16, a value of 15 and another lookup. */
 ISA_INLINE void
-fill(struct bits *b)
+fill_bits(struct bits *b)
 {
-	b->word |= word_at(b->next) >> b->have;
+	b->word |= load_word(b->next) >> b->have;
 	b->next += (63 - b->have) >> 3;
 	b->have |= 56;
 }
 
 ISA_INLINE void
-skip(struct bits *b, unsigned n)
+skip_bits(struct bits *b, unsigned n)
 {
 	b->word <<= n;
 	b->have -= n;
@@ -85,76 +85,78 @@ skip(struct bits *b, unsigned n)
 
 /* n > 0 */
 ISA_INLINE unsigned
-take(struct bits *b, unsigned n)
+read_bits(struct bits *b, unsigned n)
 {
 	unsigned v = (unsigned)(b->word >> (64 - n));
 
-	skip(b, n);
+	skip_bits(b, n);
 	return v;
 }
 
-/* What the next bits begin with. */
 ISA_INLINE huff_entry
-look(const struct huff_table *t, const struct bits *b)
+look_up(const struct huff_table *t, const struct bits *b)
 {
 	return t->of[b->word >> (64 - HUFF_LOOK)];
 }
 
 /* ------ blocks ------ */
 
-/* The first symbol of an entry, its code taken, and its value. */
+/* Consumes the first symbol of an entry and returns its value. */
 ISA_INLINE int
-value(struct bits *b, huff_entry e)
+read_value(struct bits *b, huff_entry e)
 {
-	skip(b, huff_first_bits(e));
+	skip_bits(b, huff_first_bits(e));
 	return huff_kind(e) != HUFF_MORE ? huff_value(e)
-	    : huff_extend(take(b, (unsigned)huff_value(e)), (unsigned)huff_value(e));
+	    : huff_extend(read_bits(b, (unsigned)huff_value(e)), (unsigned)huff_value(e));
 }
 
-/* Returns whether the codes are good. */
+/* Returns whether the code is valid. */
 ISA_INLINE bool
-first(const struct huff_table *t, struct bits *b, int *last)
+decode_dc(const struct huff_table *t, struct bits *b, int *last)
 {
-	huff_entry e = look(t, b);
+	huff_entry e = look_up(t, b);
 
 	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_find_long(t, b->word >> 48, true)) == HUFF_LONG)
 		return false;
-	*last += value(b, e);
+	*last += read_value(b, e);
 	return *last == (int16_t)*last;
 }
 
-/* A symbol that needs care, and for coefficient *k.  Returns where the next one is, DCTSIZE2 at the end, beyond when it is bad. */
+/*
+ * Decodes a symbol at coefficient k that is long, ends the block, or may pass its end.  Returns the next coefficient,
+ * DCTSIZE2 at the end of the block, or more if the code is invalid.
+ */
 ISA_INLINE uint32_t
-careful(const struct huff_table *t, struct bits *b, huff_entry e, JCOEF *block, uint32_t k)
+decode_special_ac(const struct huff_table *t, struct bits *b, huff_entry e, JCOEF *block, uint32_t k)
 {
 	if (huff_kind(e) == HUFF_LONG && huff_kind(e = huff_table_find_long(t, b->word >> 48, false)) == HUFF_LONG)
 		return DCTSIZE2 + 1;
 	if (huff_kind(e) == HUFF_END) {
-		skip(b, huff_first_bits(e));
+		skip_bits(b, huff_first_bits(e));
 		return DCTSIZE2;
 	}
 	k += huff_run(e);
 	if (k < DCTSIZE2)
-		block[natural[k]] = (JCOEF)value(b, e);
+		block[natural[k]] = (JCOEF)read_value(b, e);
 	return k + 1;
 }
 
-/* Three looks take no more bits than there are, and leave enough for a long code with its value. */
+/* Three lookups take no more bits than fill_bits() provides, and leave enough for a long code with its value. */
 ISA_INLINE bool
-others(const struct huff_table *t, struct bits *b, JCOEF *block)
+decode_ac(const struct huff_table *t, struct bits *b, JCOEF *block)
 {
 	for (uint32_t k = 1;;) {
-		fill(b);
+		fill_bits(b);
 		for (int i = 0; i < 3; i++) {
-			huff_entry e = look(t, b);
+			huff_entry e = look_up(t, b);
 			uint32_t next = k + huff_step(e);
 
 			if (next >= DCTSIZE2) {
-				if ((k = careful(t, b, e, block, k)) >= DCTSIZE2)
+				if ((k = decode_special_ac(t, b, e, block, k)) >= DCTSIZE2)
 					return k == DCTSIZE2;
 				break;
 			}
-			skip(b, huff_bits(e));
+			skip_bits(b, huff_bits(e));
 			block[natural[k + huff_second(e)]] = huff_second_value(e);
 			block[natural[k + huff_run(e)]] = huff_value(e);
 			if (huff_ends(e))
@@ -171,27 +173,27 @@ ISA_CLONES(static, bool, decode_mcu, (struct huff *h, const struct jpeg_decompre
 
 	for (int i = 0; i < d->blocks_in_MCU; i++) {
 		const jpeg_component_info *c = d->cur_comp_info[d->MCU_membership[i]];
-		JCOEF *block = mcu != NULL ? mcu[i][0] : h->nowhere;
+		JCOEF *block = mcu != NULL ? mcu[i][0] : h->discarded;
 		int *last = &h->last[d->MCU_membership[i]];
 
-		fill(&in);
-		if (!first(&h->dc[c->dc_tbl_no], &in, last))
+		fill_bits(&in);
+		if (!decode_dc(&h->dc[c->dc_tbl_no], &in, last))
 			return false;
 		block[0] = (JCOEF)*last;
-		if (!others(&h->ac[c->ac_tbl_no], &in, block) || in.next > h->end + sizeof(in.word))
+		if (!decode_ac(&h->ac[c->ac_tbl_no], &in, block) || in.next > h->end + sizeof(in.word))
 			return false;
 	}
 	h->in = in;
-	h->left--;
+	h->mcus_left--;
 	return (size_t)(in.next - h->scan.p) * 8 - in.have <= (size_t)(h->end - h->scan.p) * 8;
 }
 
 /* ------ libjpeg's side ------ */
 
 static void
-next_mcu(struct huff *h, struct jpeg_decompress_struct *d, JBLOCKROW *mcu)
+read_mcu(struct huff *h, struct jpeg_decompress_struct *d, JBLOCKROW *mcu)
 {
-	if (h->left > 0 && decode_mcu(h, d, mcu))
+	if (h->mcus_left > 0 && decode_mcu(h, d, mcu))
 		return;
 	d->err->msg_code = JERR_BAD_DCT_COEF;
 	d->err->error_exit((j_common_ptr)d);
@@ -200,20 +202,23 @@ next_mcu(struct huff *h, struct jpeg_decompress_struct *d, JBLOCKROW *mcu)
 static boolean
 on_mcu(j_decompress_ptr d, JBLOCKROW *mcu)
 {
-	next_mcu(d->client_data, d, mcu);
+	read_mcu(d->client_data, d, mcu);
 	return TRUE;
 }
 
 void
 huff_drain(struct huff *h, struct jpeg_decompress_struct *d)
 {
-	while (h->left > 0)
-		next_mcu(h, d, NULL);
+	while (h->mcus_left > 0)
+		read_mcu(h, d, NULL);
 }
 
-/* Where the end of the image is, behind codes that are now without stuffing in h->scan; NULL when there is none or no memory. */
+/*
+ * Copies the scan without stuffing to h->scan.  Returns the end-of-image marker, or NULL if there is none or no
+ * memory.
+ */
 static const uint8_t *
-unstuff(struct huff *h, const uint8_t *p, size_t n)
+remove_stuffing(struct huff *h, const uint8_t *p, size_t n)
 {
 	const uint8_t *end = p + n, *ff;
 	uint8_t *to;
@@ -237,9 +242,9 @@ unstuff(struct huff *h, const uint8_t *p, size_t n)
 	return NULL;
 }
 
-/* A lossless one, which libjpeg-turbo 3 reads, says so by Ss and Se; it need not have tables for what we read. */
+/* Ss and Se exclude lossless JPEG, which libjpeg-turbo 3 reads and which need not have these tables. */
 static bool
-known(const struct jpeg_decompress_struct *d)
+scan_is_supported(const struct jpeg_decompress_struct *d)
 {
 	return !d->progressive_mode && !d->arith_code && d->restart_interval == 0 && d->data_precision == 8 &&
 	    d->comps_in_scan == d->num_components && d->Ss == 0 && d->Se == DCTSIZE2 - 1 && d->unread_marker == 0;
@@ -250,7 +255,8 @@ huff_attach(struct huff *h, struct jpeg_decompress_struct *d)
 {
 	const uint8_t *marker;
 
-	if (!known(d) || (marker = unstuff(h, d->src->next_input_byte, d->src->bytes_in_buffer)) == NULL)
+	if (!scan_is_supported(d) ||
+	    (marker = remove_stuffing(h, d->src->next_input_byte, d->src->bytes_in_buffer)) == NULL)
 		return false;
 	for (int i = 0; i < d->comps_in_scan; i++) {
 		const jpeg_component_info *c = d->cur_comp_info[i];
@@ -259,9 +265,11 @@ huff_attach(struct huff *h, struct jpeg_decompress_struct *d)
 		huff_table_make(&h->ac[c->ac_tbl_no], d->ac_huff_tbl_ptrs[c->ac_tbl_no], false);
 	}
 	h->in = (struct bits){ .next = h->scan.p };
-	h->left = d->MCUs_per_row * d->MCU_rows_in_scan;
+	h->mcus_left = d->MCUs_per_row * d->MCU_rows_in_scan;
 	memset(h->last, 0, sizeof(h->last));
-	/* In the library's own, which goes with the picture: how long it is differs between versions, this one's place does not. */
+	/*
+	 * Changes libjpeg's own decoder object: its size differs between versions, the offset of decode_mcu does not.
+	 */
 	d->entropy->decode_mcu = on_mcu;
 	d->client_data = h;
 	d->src->bytes_in_buffer -= (size_t)(marker - d->src->next_input_byte);

@@ -1,14 +1,15 @@
 /*
- * huff - the Huffman codes of a JPEG's only scan, read faster than libjpeg reads them.
+ * huff - a fast decoder of the Huffman codes of a JPEG with a single baseline scan.
  *
- * It takes the place of libjpeg's entropy decoder, whose interface jpegint.h declares: what becomes of the coefficients
- * is libjpeg's own work, so that pixels are the same to the last bit.  More than half of the time of a decoder goes into
- * these codes.  Three things make it fast: the scan's bytes are freed of their stuffing first, so that the bits are
- * filled up eight bytes at a time without a look at them; one look into a table gives runs, values and length of one
- * or two codes with the bits behind them; and tables are kept from picture to picture as long as the pictures have the same.
+ * It replaces libjpeg's entropy decoder through the interface of jpegint.h.  libjpeg still computes pixels from the
+ * coefficients, so they are equal to the last bit.  A decoder spends more than half of its time in these codes.
+ *
+ * Three things make it fast.  It removes the scan's byte stuffing first, so that it can load eight bytes at a time
+ * unchecked.  One table lookup gives the runs, values and length of one or two symbols with their extra bits.  Tables
+ * are kept from image to image while these have the same.
  * Source: ITU-T T.81, annex F.2.2.
  *
- * Threads: each its own.
+ * Threads: one struct for each.
  */
 #ifndef IMAGE_HUFF_H
 #define IMAGE_HUFF_H
@@ -25,15 +26,15 @@ int	 huff_new(struct huff **h);
 void	 huff_free(struct huff *h);	/* NULL is fine */
 
 /*
- * Takes over the codes of d, which reads from memory and has just been through jpeg_start_decompress().  Returns false,
- * and has changed nothing, where they are not a baseline picture's whole and only scan, without restarts, with the end of
- * the image behind it, or where memory is short.  d's client_data is h's from then on.
+ * Takes over the codes of d, which reads from memory and has just returned from jpeg_start_decompress().  Refuses an
+ * image that is not baseline or has several scans, restarts or no end-of-image marker after its scan, and fails if
+ * memory is short: it then returns false and has changed nothing.  Otherwise h owns d's client_data, and must live
+ * until d has ended.
  *
- * Where codes turn out to be bad or too few it calls d's error_exit with msg_code JERR_BAD_DCT_COEF.  h is used until d
- * has ended.
+ * On bad or missing codes it calls d's error_exit with msg_code JERR_BAD_DCT_COEF.
  */
 bool	 huff_attach(struct huff *h, struct jpeg_decompress_struct *d);
-/* Reads the codes that d has not asked for, to the same end. */
+/* Checks the codes that d has not read yet, and fails in the same way. */
 void	 huff_drain(struct huff *h, struct jpeg_decompress_struct *d);
 
 #endif

@@ -1,24 +1,22 @@
-/* huff_table - the codes of a JPEG's Huffman table in, what the next bits mean out: serves huff. */
+/* huff_table - a lookup table for the Huffman codes of a JPEG.  For huff. */
 #include "image/huff_table.h"
 
 #include <string.h>
 
 #define LOOK	HUFF_LOOK
-#define BEYOND	64u	/* coefficients */
+#define BEYOND	64u	/* an advance that ends any block */
 
-/* One symbol. */
 static huff_entry
-entry_make(unsigned kind, unsigned bits, unsigned run, int value)
+make_entry(unsigned kind, unsigned bits, unsigned run, int value)
 {
 	unsigned step = kind == HUFF_FULL ? run + 1 : kind == HUFF_END ? 0 : BEYOND, ends = kind == HUFF_END;
 
-	return (huff_entry)(uint16_t)value << 32 | step << 24 | ends << 22 | kind << 20 | (run + 1) << 15 | run << 11 | bits << 6 |
-	    bits;
+	return (huff_entry)(uint16_t)value << 32 | step << 24 | ends << 22 | kind << 20 | (run + 1) << 15 | run << 11 |
+	    bits << 6 | bits;
 }
 
-/* Two symbols, the second behind the first. */
 static huff_entry
-entry_join(huff_entry a, huff_entry b)
+join_entries(huff_entry a, huff_entry b)
 {
 	unsigned at = huff_run(a) + 1 + huff_run(b), step = huff_step(a) + huff_step(b);
 
@@ -27,28 +25,34 @@ entry_join(huff_entry a, huff_entry b)
 	    (huff_bits(a) + huff_bits(b));
 }
 
-/* The entry of a code of `length` bits that the LOOK bits begin with.  Any run of no coefficients but the longest is an end. */
+/*
+ * The entry of a code of length bits at the start of a lookup.  A run without a value ends the block, unless it is of
+ * 15.
+ */
 static huff_entry
-entry_of(unsigned look, unsigned length, unsigned symbol, bool dc)
+entry_of_symbol(unsigned look, unsigned length, unsigned symbol, bool dc)
 {
 	unsigned size = dc ? symbol : symbol & 15, run = dc ? 0 : symbol >> 4, all = length + size;
 
 	if (size == 0)
-		return dc || run == 15 ? entry_make(HUFF_FULL, length, run, 0) : entry_make(HUFF_END, length, 0, 0);
+		return dc || run == 15 ? make_entry(HUFF_FULL, length, run, 0) : make_entry(HUFF_END, length, 0, 0);
 	if (all > LOOK)
-		return entry_make(HUFF_MORE, length, run, (int)size);
-	return entry_make(HUFF_FULL, all, run, huff_extend(look >> (LOOK - all) & ((1u << size) - 1), size));
+		return make_entry(HUFF_MORE, length, run, (int)size);
+	return make_entry(HUFF_FULL, all, run, huff_extend(look >> (LOOK - all) & ((1u << size) - 1), size));
 }
 
-/* All looks, from `at` on, that a code and its values begin; those that differ behind a value are alike.  Returns the next. */
+/*
+ * Fills the entries of all lookups, from index at on, that start with a code and its values.  Lookups that differ
+ * only after the value have equal entries.  Returns the next index.
+ */
 static unsigned
-put(struct huff_table *t, unsigned at, unsigned length, unsigned symbol, bool dc)
+put_entries(struct huff_table *t, unsigned at, unsigned length, unsigned symbol, bool dc)
 {
 	unsigned end = at + (1u << (LOOK - length)), all = length + (dc ? symbol : symbol & 15);
 	unsigned step = all <= LOOK ? 1u << (LOOK - all) : end - at;
 
 	for (; at < end; at += step) {
-		huff_entry e = entry_of(at, length, symbol, dc);
+		huff_entry e = entry_of_symbol(at, length, symbol, dc);
 
 		for (unsigned i = 0; i < step; i++)
 			t->of[at + i] = e;
@@ -56,9 +60,9 @@ put(struct huff_table *t, unsigned at, unsigned length, unsigned symbol, bool dc
 	return at;
 }
 
-/* Where the bits behind a symbol hold another, both are taken at once. */
+/* Extends entries whose remaining bits hold another whole symbol. */
 static void
-join(struct huff_table *t)
+join_symbols(struct huff_table *t)
 {
 	huff_entry alone[1 << LOOK];
 
@@ -68,7 +72,7 @@ join(struct huff_table *t)
 
 		if (huff_kind(a) == HUFF_FULL && (huff_kind(b) == HUFF_FULL || huff_kind(b) == HUFF_END) &&
 		    huff_bits(a) + huff_bits(b) <= LOOK)
-			t->of[look] = entry_join(a, b);
+			t->of[look] = join_entries(a, b);
 	}
 }
 
@@ -87,13 +91,13 @@ huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc)
 		t->first[length] = (int32_t)n - (int32_t)code;
 		for (unsigned i = 0; i < from->bits[length]; i++, code++, n++)
 			if (length <= LOOK)
-				at = put(t, at, length, from->huffval[n], dc);
+				at = put_entries(t, at, length, from->huffval[n], dc);
 		t->beyond[length] = (int32_t)(code << (16 - length));
 	}
 	for (; at < 1 << LOOK; at++)
-		t->of[at] = entry_make(HUFF_LONG, 0, 0, 0);
+		t->of[at] = make_entry(HUFF_LONG, 0, 0, 0);
 	if (!dc)
-		join(t);
+		join_symbols(t);
 }
 
 huff_entry
@@ -103,6 +107,7 @@ huff_table_find_long(const struct huff_table *t, unsigned next, bool dc)
 
 	for (unsigned length = LOOK + 1; length <= 16; length++)
 		if (code < t->beyond[length])
-			return entry_of(0, length, t->symbol[((code >> (16 - length)) + t->first[length]) & 255], dc);
-	return entry_make(HUFF_LONG, 0, 0, 0);
+			return entry_of_symbol(0, length,
+			    t->symbol[((code >> (16 - length)) + t->first[length]) & 255], dc);
+	return make_entry(HUFF_LONG, 0, 0, 0);
 }

@@ -1,7 +1,7 @@
 /*
- * huff_table - the codes of a JPEG's Huffman table in, what the next bits mean out: serves huff.
+ * huff_table - a lookup table for the Huffman codes of a JPEG.  For huff.
  *
- * One look at LOOK bits finds a symbol with its value, and the symbol behind it where that fits in, too.
+ * One lookup of HUFF_LOOK bits finds a symbol with its value, and the following symbol if it fits too.
  */
 #ifndef IMAGE_HUFF_TABLE_H
 #define IMAGE_HUFF_TABLE_H
@@ -17,25 +17,38 @@
 #define HUFF_LOOK	11	/* bits */
 
 /*
- * What the first bits are the beginning of.  From the right: 6 bits how many bits to take; 5 how many the first symbol
- * takes; 4 how many coefficients it skips; 5 the place of the second; 2 the kind of the first; 1 whether the block ends
- * behind them; 8, at 24, how many coefficients to go on; 16 and 16 the values.  Without a second symbol there is a 0
- * behind the first, where nothing is yet.  Kinds:
- *	FULL	its bits were looked at too
- *	MORE	its value is how many bits of it follow the code
- *	END	none, the block ends
- *	LONG	none: the code is longer, or no code
- * Behind MORE and LONG it goes on beyond any block, so that one comparison finds all that needs care.
+ * An entry describes the symbols at the start of HUFF_LOOK bits.  Its fields, from the low end:
+ *
+ *	bits	field
+ *	0-5	bits to consume for both symbols
+ *	6-10	bits to consume for the first symbol
+ *	11-14	zero coefficients before the first value
+ *	15-19	offset of the second value
+ *	20-21	kind of the first symbol
+ *	22	whether the block ends after them
+ *	24-31	coefficients to advance
+ *	32-47	first value
+ *	48-63	second value
+ *
+ * Without a second symbol the second value is a 0 right after the first, which is overwritten later.  Kinds:
+ *
+ *	FULL	the lookup contains the value's bits
+ *	MORE	the first value is how many bits follow the code
+ *	END	the block ends
+ *	LONG	the code is longer than the lookup, or invalid
+ *
+ * MORE and LONG advance beyond any block, so that one comparison finds all symbols that need special care.
  */
 enum { HUFF_FULL, HUFF_MORE, HUFF_END, HUFF_LONG };
 
 typedef uint64_t huff_entry;
 
 struct huff_table {
-	UINT8		 bits[17], symbol[256];	/* what it was made of, as libjpeg keeps it; bits[0] is 1 once it is made */
+	/* libjpeg's table that this was made from; bits[0] is 1 if it is made */
+	UINT8		 bits[17], symbol[256];
 	huff_entry	 of[1 << HUFF_LOOK];
-	int32_t		 beyond[17];	/* by length: the first code that is too large, counted from the left of 16 bits ... */
-	int32_t		 first[17];	/* ... and symbol number less code */
+	int32_t		 beyond[17];	/* by length: the first larger code, left-aligned in 16 bits */
+	int32_t		 first[17];	/* by length: number of the first symbol less its code */
 };
 
 ISA_INLINE unsigned
@@ -92,16 +105,16 @@ huff_second_value(huff_entry e)
 	return (int16_t)(e >> 48);
 }
 
-/* v of `size` bits: the upper half are the numbers themselves, the lower half stand for negative ones. */
+/* The value that v of size bits encodes: the upper half are positive values, the lower half negative ones. */
 ISA_INLINE int
 huff_extend(unsigned v, unsigned size)
 {
 	return v >> (size - 1) != 0 ? (int)v : (int)v - (1 << size) + 1;
 }
 
-/* The codes were checked by libjpeg: none is longer than 16 bits, and no length has too many. */
+/* Makes t from a table that libjpeg has checked: no code is longer than 16 bits, and no length has too many codes. */
 void	 huff_table_make(struct huff_table *t, const JHUFF_TBL *from, bool dc);
-/* The code, longer than HUFF_LOOK bits, that 16 bits begin with; HUFF_LONG when there is none such. */
+/* The entry of the code, longer than HUFF_LOOK bits, at the start of 16 bits; HUFF_LONG if it is invalid. */
 huff_entry huff_table_find_long(const struct huff_table *t, unsigned next, bool dc);
 
 #endif

@@ -1,4 +1,4 @@
-/* img - encoded pictures in, pixels out, and the reverse. */
+/* img - decodes and encodes images: JPEG, PNG and WebP. */
 #include "image/img.h"
 #include "base/err.h"
 #include "image/img_jpeg.h"
@@ -9,22 +9,22 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define KEEP	(1u << 25)	/* bytes that are kept for the next picture; a larger one gives its room back */
+#define KEEP	(1u << 25)	/* bytes kept for the next image */
 
 struct img_codec {
 	struct img_jpeg	*jpeg;
 	struct img_png	*png;
-	struct buf	 room;		/* for the pixels */
+	struct buf	 room;		/* holds the pixels */
 	uint32_t	 pixels;
 };
 
-/* How formats begin: those that are read, and those that are known by name. */
+/* The first bytes of formats: those supported, and those that only the error names. */
 static const struct {
 	const char	*text;
 	unsigned	 at, n;
-	int		 format;	/* or -1 */
+	int		 format;	/* enum img_format, or -1: not supported */
 	const char	*name;
-} sign[] = {
+} signature[] = {
 	{ "\xff\xd8\xff", 0, 3, IMG_JPEG, "JPEG" },
 	{ "\x89PNG\r\n\x1a\n", 0, 8, IMG_PNG, "PNG" },
 	{ "WEBPVP8", 8, 7, IMG_WEBP, "WebP" },
@@ -43,16 +43,17 @@ static const struct {
 	{ "%PDF", 0, 4, -1, "PDF" },
 };
 
-/* The format, or ERR_NOTSUP. */
+/* Returns the format or ERR_NOTSUP. */
 static int
-format_of(const uint8_t *data, size_t n)
+detect_format(const uint8_t *data, size_t n)
 {
-	for (size_t i = 0; i < sizeof(sign) / sizeof(*sign); i++) {
-		if (n < sign[i].at + sign[i].n || memcmp(data + sign[i].at, sign[i].text, sign[i].n) != 0)
+	for (size_t i = 0; i < sizeof(signature) / sizeof(*signature); i++) {
+		if (n < signature[i].at + signature[i].n || memcmp(data + signature[i].at, signature[i].text,
+		    signature[i].n) != 0)
 			continue;
-		if (sign[i].format >= 0)
-			return sign[i].format;
-		return err_fail(ERR_NOTSUP, "%s, not JPEG, PNG or WebP", sign[i].name);
+		if (signature[i].format >= 0)
+			return signature[i].format;
+		return err_fail(ERR_NOTSUP, "%s, not JPEG, PNG or WebP", signature[i].name);
 	}
 	return err_fail(ERR_NOTSUP, "not JPEG, PNG or WebP");
 }
@@ -86,25 +87,25 @@ img_codec_free(struct img_codec *k)
 	free(k);
 }
 
-/* The format of n bytes, or an error; what the last picture left is given back when it is much. */
+/* Frees a large buffer of the previous image.  Returns the format of n bytes or an error. */
 static int
-begin(struct img_codec *k, const uint8_t *data, size_t n)
+begin_image(struct img_codec *k, const uint8_t *data, size_t n)
 {
 	buf_trim(&k->room, KEEP);
 	if (n > IMG_BYTES)
-		return err_fail(ERR_LIMIT, "%zu bytes are too many for a picture", n);
-	return format_of(data, n);
+		return err_fail(ERR_LIMIT, "an image of %zu bytes is longer than %u", n, IMG_BYTES);
+	return detect_format(data, n);
 }
 
 static int
-jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
+read_jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
 {
 	struct img_jpeg_head j;
 	int e = img_jpeg_head(k->jpeg, data, n, k->pixels, &j);
 
 	if (e == 0)
 		*head = (struct img_head){ .format = IMG_JPEG, .c = j.c == 1 ? 1 : 3, .h = j.h, .w = j.w,
-		    .turn = j.exif.turn, .odd = j.c == 4, .sub_h = j.ycc ? j.sub_h : 0,
+		    .orientation = j.exif.orientation, .odd = j.c == 4, .sub_h = j.ycc ? j.sub_h : 0,
 		    .sub_w = j.ycc ? j.sub_w : 0 };
 	return e;
 }
@@ -112,10 +113,10 @@ jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *h
 int
 img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head)
 {
-	int format = begin(k, data, n);
+	int format = begin_image(k, data, n);
 
 	switch (format) {
-	case IMG_JPEG: return jpeg_head(k, data, n, head);
+	case IMG_JPEG: return read_jpeg_head(k, data, n, head);
 	case IMG_PNG: return img_png_head(k->png, data, n, k->pixels, head);
 	case IMG_WEBP: return img_webp_head(data, n, k->pixels, head);
 	default: return format;
@@ -125,12 +126,12 @@ img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *he
 int
 img_check(struct img_codec *k, const uint8_t *data, size_t n)
 {
-	int format = begin(k, data, n), e;
+	int format = begin_image(k, data, n), e;
 	struct img_head head;
 	struct img out;
 
 	switch (format) {
-	case IMG_JPEG: return (e = jpeg_head(k, data, n, &head)) < 0 ? e : img_jpeg_check(k->jpeg, data, n);
+	case IMG_JPEG: return (e = read_jpeg_head(k, data, n, &head)) < 0 ? e : img_jpeg_check(k->jpeg, data, n);
 	case IMG_PNG: return img_png_check(k->png, data, n, k->pixels, &k->room);
 	case IMG_WEBP: return img_webp_decode(data, n, 0, k->pixels, &k->room, &out);
 	default: return format;
@@ -140,7 +141,7 @@ img_check(struct img_codec *k, const uint8_t *data, size_t n)
 int
 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struct img *out)
 {
-	int format = begin(k, data, n);
+	int format = begin_image(k, data, n);
 
 	assert(c == 0 || c == 1 || c == 3);
 	switch (format) {
@@ -152,22 +153,22 @@ img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struc
 }
 
 int
-img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_region *part,
-    uint32_t c, uint8_t *p)
+img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
+    const struct img_region *region, uint32_t c, uint8_t *p)
 {
-	size_t row = (size_t)part->w * c;
+	size_t row = (size_t)region->w * c;
 	struct img all;
 	int e;
 
-	assert(part->y + part->h <= h && part->x + part->w <= w);
-	if (format_of(data, n) == IMG_JPEG && img_jpeg_decode_region(k->jpeg, data, n, h, w, part, c, p))
+	assert(region->y + region->h <= h && region->x + region->w <= w);
+	if (detect_format(data, n) == IMG_JPEG && img_jpeg_decode_region(k->jpeg, data, n, h, w, region, c, p))
 		return 0;
 	if ((e = img_decode(k, data, n, c, &all)) < 0)
 		return e;
 	if (all.h != h || all.w != w)
-		return err_fail(ERR_FORMAT, "its head says %ux%u pixels, and it has %ux%u", w, h, all.w, all.h);
-	for (uint32_t y = 0; y < part->h; y++)
-		memcpy(p + y * row, all.p + ((size_t)(part->y + y) * w + part->x) * c, row);
+		return err_fail(ERR_FORMAT, "the header says %ux%u pixels, the image has %ux%u", w, h, all.w, all.h);
+	for (uint32_t y = 0; y < region->h; y++)
+		memcpy(p + y * row, all.p + ((size_t)(region->y + y) * w + region->x) * c, row);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* img_jpeg - JPEG bytes in, pixels or planes out, and the reverse: serves img and conv. */
+/* img_jpeg - decodes JPEG to pixels or planes, and encodes it.  For img and transcode_planes. */
 #include "image/img_jpeg.h"
 #include "image/img_jpeg_fast.h"
 #include "base/err.h"
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <turbojpeg.h>
 
-#define SIDE_MOST	65500u		/* of a JPEG, libjpeg's bound */
+#define SIDE_MOST	65500u		/* libjpeg's limit of height and width */
 
 struct img_jpeg {
-	tjhandle		 in, out, turn;	/* NULL until needed */
+	tjhandle		 in, out, transform;	/* NULL until needed */
 	struct img_jpeg_scan	*scan;
 	struct img_jpeg_fast	*fast;
 };
@@ -35,7 +35,7 @@ img_jpeg_new(struct img_jpeg **out)
 }
 
 static void
-drop(tjhandle *t)
+destroy_handle(tjhandle *t)
 {
 	if (*t != NULL)
 		tjDestroy(*t);
@@ -47,36 +47,39 @@ img_jpeg_free(struct img_jpeg *j)
 {
 	if (j == NULL)
 		return;
-	drop(&j->in);
-	drop(&j->out);
-	drop(&j->turn);
+	destroy_handle(&j->in);
+	destroy_handle(&j->out);
+	destroy_handle(&j->transform);
 	img_jpeg_scan_free(j->scan);
 	img_jpeg_fast_free(j->fast);
 	free(j);
 }
 
 static int
-fault(tjhandle *t)
+fail_jpeg(tjhandle *t)
 {
 	err_note(0, "JPEG: %s", tjGetErrorStr2(*t));
-	drop(t);
+	destroy_handle(t);
 	return ERR_FORMAT;
 }
 
-/* For each picture: one that went on would give it the tables of the last where its own are missing. */
+/* Makes a handle for each image: an old one would fill in the previous image's tables where the image has none. */
 static int
-renew(tjhandle *t, tjhandle init(void))
+renew_handle(tjhandle *t, tjhandle init(void))
 {
-	drop(t);
+	destroy_handle(t);
 	*t = init();
 	return *t != NULL ? 0 : err_nomem();
 }
 
-/* turbojpeg keeps the text of the first warning alone, which may be a trifle with worse behind it: all is scanned again. */
+/*
+ * turbojpeg keeps only the first warning, which may be harmless where a later one is not.  So this scans the image
+ * again.
+ */
 static int
-judge(struct img_jpeg *j, tjhandle *t, const uint8_t *data, size_t n)
+check_warning(struct img_jpeg *j, tjhandle *t, const uint8_t *data, size_t n)
 {
-	return tjGetErrorCode(*t) == TJERR_WARNING ? img_jpeg_scan_check(j->scan, data, n) : fault(t);
+	return tjGetErrorCode(*t) == TJERR_WARNING ? img_jpeg_scan_check(j->scan, data, n) : fail_jpeg(t);
 }
 
 int
@@ -92,24 +95,25 @@ img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n)
 }
 
 static int
-decode_as(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const struct img *size, struct buf *room)
+decode_to_format(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const struct img *size,
+    struct buf *room)
 {
 	int e;
 
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)size->h * size->w * (size_t)tjPixelSize[format])) < 0)
 		return e;
-	if ((e = renew(&j->in, tjInitDecompress)) < 0)
+	if ((e = renew_handle(&j->in, tjInitDecompress)) < 0)
 		return e;
 	if (tjDecompress2(j->in, data, (unsigned long)n, room->p, (int)size->w, 0, (int)size->h, format,
 	    TJFLAG_LIMITSCANS) < 0)
-		return judge(j, &j->in, data, n);
+		return check_warning(j, &j->in, data, n);
 	return 0;
 }
 
-/* In place, as the result is the shorter. */
+/* Converts to RGB or grey in place: the result is shorter. */
 static void
-from_cmyk(uint8_t *p, size_t pixels, bool inverted, uint32_t c)
+convert_cmyk(uint8_t *p, size_t pixels, bool inverted, uint32_t c)
 {
 	unsigned flip = inverted ? 0 : 255;
 
@@ -139,28 +143,30 @@ img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, u
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)head.h * head.w * c)) < 0)
 		return e;
-	if (img_jpeg_fast_region(j->fast, data, n, head.h, head.w, &(struct img_region){ 0, 0, head.h, head.w }, c, room->p)) {
+	if (img_jpeg_fast_region(j->fast, data, n, head.h, head.w, &(struct img_region){ 0, 0, head.h, head.w }, c,
+	    room->p)) {
 		out->p = room->p;
 		return 0;
 	}
-	if ((e = decode_as(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
+	if ((e = decode_to_format(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
 		return e;
 	if (head.c == 4)
-		from_cmyk(room->p, (size_t)head.w * head.h, head.inverted, c);
+		convert_cmyk(room->p, (size_t)head.w * head.h, head.inverted, c);
 	out->p = room->p;
 	return 0;
 }
 
 int
-img_jpeg_decode_region(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w, const struct img_region *part,
+img_jpeg_decode_region(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
+    const struct img_region *region,
     uint32_t c, uint8_t *p)
 {
-	return img_jpeg_fast_region(j->fast, data, n, h, w, part, c, p);
+	return img_jpeg_fast_region(j->fast, data, n, h, w, region, c, p);
 }
 
-/* Makes room behind what is in out for any JPEG of that size, encoded as a call of turbojpeg is to do. */
+/* Makes room in out for the largest JPEG of that size; *n is its bytes. */
 static int
-prepare(struct img_jpeg *j, uint32_t h, uint32_t w, int sampling, struct buf *out, unsigned long *n)
+prepare_encoder(struct img_jpeg *j, uint32_t h, uint32_t w, int sampling, struct buf *out, unsigned long *n)
 {
 	if (j->out == NULL && (j->out = tjInitCompress()) == NULL)
 		return err_nomem();
@@ -177,12 +183,12 @@ img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dens
 	unsigned char *p;
 
 	assert(in->c == 1 || in->c == 3);
-	if ((e = prepare(j, in->h, in->w, sampling, out, &n)) < 0)
+	if ((e = prepare_encoder(j, in->h, in->w, sampling, out, &n)) < 0)
 		return e;
 	p = out->p + out->n;
 	if (tjCompress2(j->out, in->p, (int)in->w, 0, (int)in->h, in->c == 1 ? TJPF_GRAY : TJPF_RGB, &p, &n,
 	    sampling, quality, TJFLAG_NOREALLOC) < 0)
-		return fault(&j->out);
+		return fail_jpeg(&j->out);
 	out->n += n;
 	return 0;
 }
@@ -194,11 +200,12 @@ ceil_div(uint32_t a, uint32_t b)
 }
 
 /*
- * Lays planes out in room, one behind the other, rows aligned for the resizer.  turbojpeg fills luma up to whole samples
- * of chroma.
+ * Places the planes in room one after the other, with rows aligned for the resizer.  Each has one more row and
+ * column, because turbojpeg extends luma to whole chroma samples.
  */
 static int
-place(struct buf *room, const struct img_jpeg_head *head, const unsigned shrink[3], struct resize_plane plane[3])
+layout_planes(struct buf *room, const struct img_jpeg_head *head, const unsigned shrink[3],
+    struct resize_plane plane[3])
 {
 	size_t at[3], bytes = RESIZE_ALIGN;
 	int e;
@@ -226,28 +233,28 @@ img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 	int stride[3] = { 0 }, e;
 
 	assert(head->ycc);
-	if ((e = place(room, head, shrink, plane)) < 0)
+	if ((e = layout_planes(room, head, shrink, plane)) < 0)
 		return e;
 	if (img_jpeg_fast_planes(j->fast, data, n, head, shrink, plane))
 		return 0;
 	shrink[1] = shrink[2] = shrink[0];
-	if ((e = place(room, head, shrink, plane)) < 0)
+	if ((e = layout_planes(room, head, shrink, plane)) < 0)
 		return e;
 	for (uint32_t i = 0; i < head->c; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;
 	}
-	if ((e = renew(&j->in, tjInitDecompress)) < 0)
+	if ((e = renew_handle(&j->in, tjInitDecompress)) < 0)
 		return e;
 	if (tjDecompressToYUVPlanes(j->in, data, (unsigned long)n, p, (int)plane[0].w, stride, (int)plane[0].h,
 	    TJFLAG_LIMITSCANS) < 0)
-		return judge(j, &j->in, data, n);
+		return check_warning(j, &j->in, data, n);
 	return 0;
 }
 
-/* Repeats the last column and row where chroma's samples reach beyond them. */
+/* Repeats the last column and row if chroma samples reach beyond them. */
 static void
-fill_up(const struct resize_plane *luma)
+extend_luma(const struct resize_plane *luma)
 {
 	assert(luma->stride > luma->w);
 	if (luma->w % 2 == 1)
@@ -267,10 +274,10 @@ img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uin
 	unsigned long n;
 
 	assert(planes == 1 || planes == 3);
-	if ((e = prepare(j, plane->h, plane->w, sampling, out, &n)) < 0)
+	if ((e = prepare_encoder(j, plane->h, plane->w, sampling, out, &n)) < 0)
 		return e;
 	if (planes == 3)
-		fill_up(plane);
+		extend_luma(plane);
 	for (uint32_t i = 0; i < planes; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;
@@ -278,7 +285,7 @@ img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uin
 	to = out->p + out->n;
 	if (tjCompressFromYUVPlanes(j->out, p, (int)plane->w, stride, (int)plane->h, sampling, &to, &n, quality,
 	    TJFLAG_NOREALLOC) < 0)
-		return fault(&j->out);
+		return fail_jpeg(&j->out);
 	out->n += n;
 	return 0;
 }
@@ -286,30 +293,32 @@ img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uin
 int
 img_jpeg_orient(struct img_jpeg *j, const uint8_t *data, size_t n, const struct img_jpeg_head *head, struct buf *out)
 {
-	static const int op[] = { [1] = TJXOP_NONE, TJXOP_HFLIP, TJXOP_ROT180, TJXOP_VFLIP, TJXOP_TRANSPOSE, TJXOP_ROT90,
+	static const int op[] = { [1] = TJXOP_NONE, TJXOP_HFLIP, TJXOP_ROT180, TJXOP_VFLIP, TJXOP_TRANSPOSE,
+	    TJXOP_ROT90,
 	    TJXOP_TRANSVERSE, TJXOP_ROT270 };
-	tjtransform t = { .op = op[head->exif.turn], .options = TJXOPT_PERFECT };
+	tjtransform t = { .op = op[head->exif.orientation], .options = TJXOPT_PERFECT };
 	uint32_t mcu_h = 8 * head->sub_h, mcu_w = 8 * head->sub_w;
-	struct img_jpeg_head now;
+	struct img_jpeg_head upright;
 	unsigned char *p = NULL;
 	unsigned long got = 0;
 	int e;
 
-	if (!head->ycc || (orient_flips_rows(head->exif.turn) && head->h % mcu_h != 0) ||
-	    (orient_flips_columns(head->exif.turn) && head->w % mcu_w != 0))
+	if (!head->ycc || (orient_flips_rows(head->exif.orientation) && head->h % mcu_h != 0) ||
+	    (orient_flips_columns(head->exif.orientation) && head->w % mcu_w != 0))
 		return 0;
 	if ((e = img_jpeg_scan_check(j->scan, data, n)) < 0)
 		return e;
-	if ((e = renew(&j->turn, tjInitTransform)) < 0)
+	if ((e = renew_handle(&j->transform, tjInitTransform)) < 0)
 		return e;
-	if (tjTransform(j->turn, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
-	    tjGetErrorCode(j->turn) != TJERR_WARNING)
-		drop(&j->turn);
-	else if (img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &now) == 0 && img_jpeg_scan_check(j->scan, p, got) == 0) {
-		exif_set_upright(p, &now.exif);
+	if (tjTransform(j->transform, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
+	    tjGetErrorCode(j->transform) != TJERR_WARNING)
+		destroy_handle(&j->transform);
+	else if (img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &upright) == 0 &&
+	    img_jpeg_scan_check(j->scan, p, got) == 0) {
+		exif_set_upright(p, &upright.exif);
 		e = buf_put(out, p, got) < 0 ? ERR_NOMEM : 1;
 	}
-	/* Else it holds numbers that a decoder bears, but for which an encoder has no codes. */
+	/* Otherwise the image holds coefficients that a decoder accepts and an encoder has no codes for. */
 	tjFree(p);
 	return e;
 }

@@ -1,7 +1,8 @@
 /*
- * img_jpeg_fast - JPEG bytes in, pixels or planes out, of the pictures that nothing is wrong with: serves img_jpeg.
+ * img_jpeg_fast - decodes undamaged baseline JPEGs to pixels or planes.  For img_jpeg.
  *
- * What turbojpeg does, to the last bit, with the codes read by huff.h.  What it does not take, turbojpeg is to be asked for.
+ * The result equals that of turbojpeg to the last bit; huff.h makes it faster.  The caller decodes with turbojpeg
+ * what this refuses.
  */
 #ifndef IMAGE_IMG_JPEG_FAST_H
 #define IMAGE_IMG_JPEG_FAST_H
@@ -12,20 +13,20 @@
 
 struct img_jpeg_fast;
 
-/* *f is NULL where the build has no jpegint.h: then no picture is taken.  Returns 0 or ERR_NOMEM. */
+/* *f is NULL if the build has no jpegint.h; every image is then refused.  Returns 0 or ERR_NOMEM. */
 int	 img_jpeg_fast_new(struct img_jpeg_fast **f);
 void	 img_jpeg_fast_free(struct img_jpeg_fast *f);	/* NULL is fine */
 
 /*
- * A part of a picture of h by w pixels, as pixels of c channels, 1 or 3, those that decoding all of it gives; what lies
- * outside is not made, though its codes are read.  Returns 1; or 0 where the picture has anything odd about it, is of
- * another size or not of baseline codes, what is in p then being of no use.
+ * Decodes a region of an image of h by w pixels to c channels, 1 or 3, as decoding the whole image would.  It reads
+ * all codes but makes only the region's pixels.  Returns 1; or 0 if the image is damaged, unusual, not baseline or of
+ * another size: p is then undefined.
  */
 int	 img_jpeg_fast_region(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
-	    const struct img_region *part, uint32_t c, uint8_t *p);
+	    const struct img_region *region, uint32_t c, uint8_t *p);
 /*
- * The planes of a picture whose head was read, each shrunk by 1, 2, 4 or 8, chroma no less than luma, and of the size
- * that is left; there is room for a row and a column more.  Returns the same.
+ * Decodes the planes of an image with that header, each smaller by shrink: 1, 2, 4 or 8, chroma at least as much as
+ * luma.  The planes have the resulting sizes, and room for one more row and column.  Returns the same.
  */
 int	 img_jpeg_fast_planes(struct img_jpeg_fast *f, const uint8_t *data, size_t n, const struct img_jpeg_head *head,
 	    const unsigned shrink[3], const struct resize_plane plane[3]);

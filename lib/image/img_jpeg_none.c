@@ -1,4 +1,4 @@
-/* img_jpeg_none - takes no JPEG: stands in for img_jpeg_fast where libjpeg's private header is not installed. */
+/* img_jpeg_none - refuses every JPEG: replaces img_jpeg_fast if libjpeg's private header is not installed. */
 #include "image/img_jpeg_fast.h"
 
 #include <stddef.h>
@@ -18,9 +18,9 @@ img_jpeg_fast_free(struct img_jpeg_fast *f)
 
 int
 img_jpeg_fast_region(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
-    const struct img_region *part, uint32_t c, uint8_t *p)
+    const struct img_region *region, uint32_t c, uint8_t *p)
 {
-	(void)f, (void)data, (void)n, (void)h, (void)w, (void)part, (void)c, (void)p;
+	(void)f, (void)data, (void)n, (void)h, (void)w, (void)region, (void)c, (void)p;
 	return 0;
 }
 

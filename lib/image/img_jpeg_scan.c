@@ -1,4 +1,4 @@
-/* img_jpeg_scan - a JPEG in, its header and whether all of it is there out: no pixels. */
+/* img_jpeg_scan - reads the header of a JPEG and checks all of it, without making pixels. */
 #include "image/img_jpeg_scan.h"
 #include "base/err.h"
 
@@ -10,15 +10,16 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-#define SCANS		500		/* of a progressive picture; each is a walk over all of it */
+/* limit for progressive images, where each scan costs a pass over the whole image */
+#define SCANS		500
 
 struct img_jpeg_scan {
 	struct jpeg_decompress_struct	 d;
 	struct jpeg_error_mgr		 err;
 	struct jpeg_progress_mgr	 progress;
 	jmp_buf				 out;
-	int				 e;	/* why it was left */
-	bool				 bad;	/* a warning said that something is lost */
+	int				 e;	/* the error that longjmp() reports */
+	bool				 bad;	/* a warning reported lost data */
 };
 
 static struct img_jpeg_scan *
@@ -28,7 +29,7 @@ scan_of(j_common_ptr d)
 }
 
 static void
-note(j_common_ptr d)
+record_message(j_common_ptr d)
 {
 	char text[JMSG_LENGTH_MAX];
 
@@ -37,26 +38,26 @@ note(j_common_ptr d)
 }
 
 static void
-on_error(j_common_ptr d)
+on_scan_error(j_common_ptr d)
 {
-	note(d);
+	record_message(d);
 	scan_of(d)->e = d->err->msg_code == JERR_OUT_OF_MEMORY ? ERR_NOMEM : ERR_FORMAT;
 	longjmp(scan_of(d)->out, 1);
 }
 
 static bool
-trifle(int code)
+is_harmless(int code)
 {
 	return code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
 	    code == JWRN_NOT_SEQUENTIAL;
 }
 
 static void
-on_message(j_common_ptr d, int level)
+on_scan_message(j_common_ptr d, int level)
 {
-	if (level >= 0 || trifle(d->err->msg_code) || scan_of(d)->bad)
+	if (level >= 0 || is_harmless(d->err->msg_code) || scan_of(d)->bad)
 		return;
-	note(d);
+	record_message(d);
 	scan_of(d)->bad = true;
 }
 
@@ -79,8 +80,8 @@ img_jpeg_scan_new(struct img_jpeg_scan **out)
 	if (s == NULL)
 		return err_nomem();
 	s->d.err = jpeg_std_error(&s->err);
-	s->err.error_exit = on_error;
-	s->err.emit_message = on_message;
+	s->err.error_exit = on_scan_error;
+	s->err.emit_message = on_scan_message;
 	s->progress.progress_monitor = on_progress;
 	s->d.client_data = s;
 	if (setjmp(s->out) != 0) {
@@ -88,7 +89,7 @@ img_jpeg_scan_new(struct img_jpeg_scan **out)
 		img_jpeg_scan_free(s);
 		return e;
 	}
-	/* A library that is not the one that this was made for says so here. */
+	/* libjpeg checks its version and the size of the struct here. */
 	jpeg_create_decompress(&s->d);
 	jpeg_destroy_decompress(&s->d);
 	*out = s;
@@ -101,11 +102,11 @@ img_jpeg_scan_free(struct img_jpeg_scan *s)
 	free(s);
 }
 
-/* The place of the orientation, in the first segment that holds EXIF. */
+/* The EXIF orientation in the first segment that holds EXIF. */
 static struct exif
 find_exif(const uint8_t *p, size_t n)
 {
-	struct exif x = { .turn = 1 };
+	struct exif x = { .orientation = 1 };
 
 	for (size_t at = 2; at + 4 <= n && p[at] == 0xff;) {
 		size_t len = (size_t)(p[at + 2] << 8 | p[at + 3]);
@@ -127,9 +128,9 @@ find_exif(const uint8_t *p, size_t n)
 	return x;
 }
 
-/* Whether the planes can be taken as they are: chroma in the same places as the output's, or twice as dense. */
+/* Whether chroma has the density of the output's or twice that, so that planes can be used without conversion. */
 static bool
-plain(const struct jpeg_decompress_struct *d)
+planes_are_usable(const struct jpeg_decompress_struct *d)
 {
 	const jpeg_component_info *c = d->comp_info;
 
@@ -142,9 +143,9 @@ plain(const struct jpeg_decompress_struct *d)
 	    c[1].h_samp_factor == 1 && c[1].v_samp_factor == 1 && c[2].h_samp_factor == 1 && c[2].v_samp_factor == 1;
 }
 
-/* Each picture has a decoder of its own: one that went on would give it the tables of the last where its own are missing. */
+/* Makes a decoder for each image: an old one would fill in the previous image's tables where the image has none. */
 static int
-read_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
+read_scan_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 {
 	s->bad = false;
 	jpeg_create_decompress(&s->d);
@@ -156,7 +157,7 @@ read_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 }
 
 static int
-left(struct img_jpeg_scan *s, int e)
+close_scan(struct img_jpeg_scan *s, int e)
 {
 	jpeg_destroy_decompress(&s->d);
 	return e;
@@ -170,12 +171,12 @@ img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint3
 	int e;
 
 	if (setjmp(s->out) != 0)
-		return left(s, s->e);
-	if ((e = read_header(s, data, n)) < 0)
-		return left(s, e);
+		return close_scan(s, s->e);
+	if ((e = read_scan_header(s, data, n)) < 0)
+		return close_scan(s, e);
 	*head = (struct img_jpeg_head){
 		.h = d->image_height, .w = d->image_width, .c = (uint32_t)d->num_components,
-		.inverted = d->saw_Adobe_marker, .ycc = plain(d), .exif = find_exif(data, n),
+		.inverted = d->saw_Adobe_marker, .ycc = planes_are_usable(d), .exif = find_exif(data, n),
 		.sub_h = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].v_samp_factor,
 		.sub_w = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].h_samp_factor,
 	};
@@ -183,7 +184,7 @@ img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint3
 		e = err_fail(ERR_LIMIT, "JPEG: %ux%u is more than %u pixels", head->w, head->h, pixels);
 	else if (head->c != 1 && head->c != 3 && head->c != 4)
 		e = err_fail(ERR_NOTSUP, "JPEG: %u channels", head->c);
-	return left(s, e);
+	return close_scan(s, e);
 }
 
 int
@@ -192,10 +193,10 @@ img_jpeg_scan_check(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 	int e;
 
 	if (setjmp(s->out) != 0)
-		return left(s, s->e);
-	if ((e = read_header(s, data, n)) < 0)
-		return left(s, e);
+		return close_scan(s, s->e);
+	if ((e = read_scan_header(s, data, n)) < 0)
+		return close_scan(s, e);
 	jpeg_read_coefficients(&s->d);
 	jpeg_finish_decompress(&s->d);
-	return left(s, s->bad ? ERR_FORMAT : 0);
+	return close_scan(s, s->bad ? ERR_FORMAT : 0);
 }

@@ -1,4 +1,4 @@
-/* img_png - PNG bytes in, pixels out: serves img. */
+/* img_png - decodes PNG.  For img. */
 #include "image/img_png.h"
 #include "base/err.h"
 #include "image/img_png_exif.h"
@@ -8,11 +8,11 @@
 #include <spng.h>
 #include <stdlib.h>
 
-#define CHUNK_LIMIT	(1u << 23)	/* of a profile or a text: more is no picture's business */
+#define CHUNK_LIMIT	(1u << 23)	/* bytes of a colour profile or text, larger than any in use */
 
 struct img_png {
 	struct libdeflate_decompressor	*inflate;
-	struct buf			 rows;	/* of a plain picture, inflated; or a text */
+	struct buf			 rows;	/* the inflated rows of a plain image, or a text */
 };
 
 int
@@ -40,7 +40,7 @@ img_png_free(struct img_png *g)
 }
 
 static int
-too_large(uint32_t h, uint32_t w, uint32_t pixels)
+fail_too_large(uint32_t h, uint32_t w, uint32_t pixels)
 {
 	return err_fail(ERR_LIMIT, "PNG: %ux%u is more than %u pixels", w, h, pixels);
 }
@@ -53,15 +53,15 @@ img_png_head(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, 
 	if (!img_png_ihdr(data, n, &h) || h.w == 0 || h.h == 0)
 		return err_fail(ERR_FORMAT, "PNG: no size in its header");
 	if ((uint64_t)h.w * h.h > pixels)
-		return too_large(h.h, h.w, pixels);
+		return fail_too_large(h.h, h.w, pixels);
 	*head = (struct img_head){ .format = IMG_PNG, .h = h.h, .w = h.w, .odd = h.depth == 16, .lossless = true,
 	    .c = h.type == SPNG_COLOR_TYPE_GRAYSCALE || h.type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ? 1 : 3 };
-	head->turn = img_png_exif(g->inflate, data, n, &g->rows);
+	head->orientation = img_png_exif(g->inflate, data, n, &g->rows);
 	return 0;
 }
 
 static int
-fault(int e)
+fail_png(int e)
 {
 	int code = e == SPNG_EMEM ? ERR_NOMEM
 	    : e == SPNG_EUSER_WIDTH || e == SPNG_EUSER_HEIGHT || e == SPNG_ECHUNK_LIMITS ? ERR_LIMIT
@@ -70,28 +70,28 @@ fault(int e)
 	return err_fail(code, "PNG: %s", spng_strerror(e));
 }
 
-/* Where pixels of `from` channels stand until they are recoloured: behind their new place when they grow. */
+/* Where to decode pixels of `from` channels before their conversion to c: after the result if they grow. */
 static uint8_t *
-first_place(const struct buf *room, size_t area, uint32_t from, uint32_t c)
+decode_address(const struct buf *room, size_t area, uint32_t from, uint32_t c)
 {
 	return room->p + (from < c ? area * c : 0);
 }
 
 static int
-prepare(struct buf *room, size_t area, uint32_t from, uint32_t c)
+prepare_room(struct buf *room, size_t area, uint32_t from, uint32_t c)
 {
 	room->n = 0;
 	return buf_room(room, area * (from < c ? from + c : from));
 }
 
 static void
-finish(const struct buf *room, size_t area, uint32_t from, uint32_t c)
+convert_pixels(const struct buf *room, size_t area, uint32_t from, uint32_t c)
 {
 	if (from != c)
-		img_convert_channels(first_place(room, area, from, c), from, area, c, room->p);
+		img_convert_channels(decode_address(room, area, from, c), from, area, c, room->p);
 }
 
-/* Anything that libspng reads. */
+/* Decodes any PNG that libspng reads. */
 static int
 decode_any(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
@@ -102,32 +102,32 @@ decode_any(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct im
 	bool grey;
 
 	if ((e = spng_get_ihdr(s, &h)) != 0)
-		return fault(e);
+		return fail_png(e);
 	if ((uint64_t)h.width * h.height > pixels)
-		return too_large(h.height, h.width, pixels);
+		return fail_too_large(h.height, h.width, pixels);
 	area = (size_t)h.width * h.height;
 	grey = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE || h.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
 	if (c == 0)
 		c = grey ? 1 : 3;
-	/* It decodes to 8-bit grey from grey of up to 8 bits without alpha alone. */
+	/* libspng converts to 8-bit grey only from grey of up to 8 bits without alpha. */
 	from = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE && h.bit_depth <= 8 ? 1 : 3;
 	format = from == 1 ? SPNG_FMT_G8 : SPNG_FMT_RGB8;
-	if ((e = prepare(room, area, from, c)) < 0)
+	if ((e = prepare_room(room, area, from, c)) < 0)
 		return e;
 	if ((e = spng_decoded_image_size(s, format, &n)) != 0)
-		return fault(e);
+		return fail_png(e);
 	assert(n <= area * from);
-	/* The chunks behind the pixels, too: the last checksum stands there, and whether the file is whole. */
-	if ((e = spng_decode_image(s, first_place(room, area, from, c), n, format, 0)) != 0 ||
+	/* Reads the chunks after the pixels too, to check the last checksum and the end of the file. */
+	if ((e = spng_decode_image(s, decode_address(room, area, from, c), n, format, 0)) != 0 ||
 	    (e = spng_decode_chunks(s)) != 0)
-		return fault(e);
-	finish(room, area, from, c);
+		return fail_png(e);
+	convert_pixels(room, area, from, c);
 	*out = (struct img){ .p = room->p, .c = c, .h = h.height, .w = h.width };
 	return 0;
 }
 
 static int
-judge(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+decode_with_spng(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
 	spng_ctx *s = spng_ctx_new(0);
 	int e;
@@ -138,7 +138,7 @@ judge(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *ro
 	    (e = spng_set_chunk_limits(s, CHUNK_LIMIT, CHUNK_LIMIT)) != 0 ||
 	    (e = spng_set_crc_action(s, SPNG_CRC_ERROR, SPNG_CRC_DISCARD)) != 0 ||
 	    (e = spng_set_png_buffer(s, data, n)) != 0)
-		e = fault(e);
+		e = fail_png(e);
 	else
 		e = decode_any(s, c, pixels, room, out);
 	spng_ctx_free(s);
@@ -153,7 +153,7 @@ img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels,
 	uint8_t *rows;
 	int e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows);
 
-	return e != 0 ? (e < 0 ? e : 0) : judge(data, n, 0, pixels, room, &out);
+	return e != 0 ? (e < 0 ? e : 0) : decode_with_spng(data, n, 0, pixels, room, &out);
 }
 
 int
@@ -167,15 +167,15 @@ img_png_decode(struct img_png *g, const uint8_t *data, size_t n, uint32_t c, uin
 	int e;
 
 	if ((e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows)) <= 0)
-		return e < 0 ? e : judge(data, n, c, pixels, room, out);
+		return e < 0 ? e : decode_with_spng(data, n, c, pixels, room, out);
 	from = img_png_plain_channels(&h);
 	if (c == 0)
 		c = from < 3 ? 1 : 3;
 	area = (size_t)h.h * h.w;
-	if ((e = prepare(room, area, from, c)) < 0)
+	if ((e = prepare_room(room, area, from, c)) < 0)
 		return e;
-	img_png_plain_unfilter(&h, rows, first_place(room, area, from, c));
-	finish(room, area, from, c);
+	img_png_plain_unfilter(&h, rows, decode_address(room, area, from, c));
+	convert_pixels(room, area, from, c);
 	*out = (struct img){ .p = room->p, .c = c, .h = h.h, .w = h.w };
 	return 0;
 }

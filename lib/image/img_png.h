@@ -1,7 +1,7 @@
 /*
- * img_png - PNG bytes in, pixels out: serves img.
+ * img_png - decodes PNG.  For img.
  *
- * Contracts are those of img.h; room grows to the picture's size.
+ * The contracts are those of img.h.  The room buffers grow to the image's size.
  */
 #ifndef IMAGE_IMG_PNG_H
 #define IMAGE_IMG_PNG_H

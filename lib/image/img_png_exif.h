@@ -1,8 +1,8 @@
 /*
- * img_png_exif - which way a PNG is up, from its chunks: serves img_png.
+ * img_png_exif - reads the orientation of a PNG.  For img_png.
  *
- * Since 2017 EXIF stands in a chunk of its own, eXIf.  Before that ImageMagick wrote it, and still does, as a text, tEXt or
- * zTXt, called "Raw profile type exif" or "Raw profile type APP1":
+ * Since 2017 a chunk of its own holds EXIF, eXIf.  ImageMagick has always written it as a text (tEXt or zTXt) with
+ * the key "Raw profile type exif" or "Raw profile type APP1", and still does:
  *
  *	"\nexif\n" | spaces and the number of bytes, decimal | "\n" | the bytes as hexadecimal digits, in lines
  *
@@ -15,7 +15,7 @@
 
 #include <libdeflate.h>
 
-/* 1 to 8, see turn.h; 1 also when nothing sensible is said.  room is for a text that is unpacked. */
+/* Returns 1 to 8, see orient.h; 1 if there is no valid orientation.  room is scratch memory for a text. */
 unsigned img_png_exif(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, struct buf *room);
 
 #endif

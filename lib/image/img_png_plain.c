@@ -1,17 +1,17 @@
-/* img_png_plain - a plain PNG in, its rows out, through libdeflate: serves img_png. */
+/* img_png_plain - decodes common PNGs fast, with libdeflate.  For img_png. */
 #include "image/img_png_plain.h"
 
 #include <stdlib.h>
 
 #define CHUNK_MOST	0x7fffffffu
 #define FILTERS		5u
-/* Deflate makes at most this many bytes of one. */
+/* Deflate compresses by at most this factor. */
 #define RATIO_MOST	1032u
 
 enum { GREY = 0, COLOUR = 2, PALETTE = 3, ALPHA = 4 };
 
 static uint32_t
-be32(const uint8_t *p)
+read_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
@@ -21,7 +21,7 @@ img_png_chunk(const uint8_t *p, size_t n, size_t *at, struct img_png_chunk *c)
 {
 	if (n < 12 || *at > n - 12)
 		return false;
-	c->n = be32(p + *at);
+	c->n = read_be32(p + *at);
 	c->type = p + *at + 4;
 	if (c->n > CHUNK_MOST || c->n > n - *at - 12)
 		return false;
@@ -43,9 +43,9 @@ img_png_ihdr(const uint8_t *p, size_t n, struct img_png_ihdr *h)
 
 	if (!img_png_chunk(p, n, &at, &c) || !img_png_is(&c, "IHDR") || c.n != 13)
 		return false;
-	*h = (struct img_png_ihdr){ .w = be32(c.type + 4), .h = be32(c.type + 8), .depth = c.type[12],
+	*h = (struct img_png_ihdr){ .w = read_be32(c.type + 4), .h = read_be32(c.type + 8), .depth = c.type[12],
 	    .type = c.type[13], .interlace = c.type[16] };
-	return c.type[14] == 0 && c.type[15] == 0;	/* the one way to compress, and to filter */
+	return c.type[14] == 0 && c.type[15] == 0;	/* the only methods of compression and filtering */
 }
 
 uint32_t
@@ -61,7 +61,7 @@ row_bytes(const struct img_png_ihdr *h)
 }
 
 static bool
-plain(const struct img_png_ihdr *h, size_t n, uint32_t pixels)
+header_is_plain(const struct img_png_ihdr *h, size_t n, uint32_t pixels)
 {
 	return h->depth == 8 && h->interlace == 0 && h->w > 0 && h->h > 0 &&
 	    (h->type == GREY || h->type == COLOUR || h->type == (GREY | ALPHA) || h->type == (COLOUR | ALPHA)) &&
@@ -69,18 +69,19 @@ plain(const struct img_png_ihdr *h, size_t n, uint32_t pixels)
 }
 
 /*
- * The deflated bytes: those of one chunk where they stand, those of several
- * put together in room, which has space for all of the file.
+ * Finds the deflated data: that of a single chunk in place, that of several joined in room, which has space for the
+ * whole file.  Returns false if a checksum is wrong, a chunk is missing or a critical chunk is unknown.
  */
 static bool
-gather(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t *zn)
+gather_idat(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t *zn)
 {
 	bool begun = false, ended = false, end = false;
 	struct img_png_chunk c;
 	size_t at = IMG_PNG_SIGN;
 
 	for (*zn = 0; !end; ) {
-		if (!img_png_chunk(p, n, &at, &c) || libdeflate_crc32(0, c.type, c.n + 4) != be32(c.type + 4 + c.n))
+		if (!img_png_chunk(p, n, &at, &c) || libdeflate_crc32(0, c.type,
+		    c.n + 4) != read_be32(c.type + 4 + c.n))
 			return false;
 		if (img_png_is(&c, "IDAT")) {
 			if (ended)
@@ -99,7 +100,7 @@ gather(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t *zn)
 		}
 		ended = begun;
 		end = img_png_is(&c, "IEND");
-		/* Of those that a reader must know, the first and the last alone. */
+		/* Refuses all critical chunks but the first and the last. */
 		if ((c.type[0] & 0x20) == 0 && !end && !(img_png_is(&c, "IHDR") && at == IMG_PNG_SIGN + 25))
 			return false;
 	}
@@ -123,21 +124,21 @@ img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uin
 	size_t zn, all;
 	int e;
 
-	if (!img_png_ihdr(p, n, h) || !plain(h, n, pixels))
+	if (!img_png_ihdr(p, n, h) || !header_is_plain(h, n, pixels))
 		return 0;
 	all = h->h * (row_bytes(h) + 1);
 	room->n = 0;
 	if ((e = buf_room(room, all + (n > row_bytes(h) ? n : row_bytes(h)))) < 0)
 		return e;
 	*rows = room->p;
-	return gather(p, n, room->p + all, &z, &zn) &&
+	return gather_idat(p, n, room->p + all, &z, &zn) &&
 	    libdeflate_zlib_decompress(d, z, zn, *rows, all, NULL) == LIBDEFLATE_SUCCESS &&
 	    filters_known(h, *rows);
 }
 
-/* Of left, up and upper left, the one nearest to left + up - upper left. */
+/* The Paeth predictor: of left, up and corner, the one nearest to left + up - corner. */
 static inline int
-paeth(int left, int up, int corner)
+predict_paeth(int left, int up, int corner)
 {
 	int a = abs(up - corner), b = abs(left - corner), c = abs(left + up - 2 * corner);
 	int near = b <= c ? up : corner;
@@ -146,11 +147,11 @@ paeth(int left, int up, int corner)
 }
 
 /*
- * A row of n bytes, c a pixel, to p; up is the row above, already done.  What is on the left is kept at hand, not read
- * back: c is a constant where this is called, so that the channels' sums run side by side.
+ * Undoes a filter of a row of n bytes, c for each pixel; up is the finished row above.  The left pixel stays in
+ * registers, and c is constant in each call, so that the compiler computes the channels in parallel.
  */
 static inline void
-unfilter(unsigned filter, const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_t *p)
+unfilter_with(unsigned filter, const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_t *p)
 {
 	int left[4] = { 0 }, corner[4] = { 0 };
 
@@ -158,7 +159,7 @@ unfilter(unsigned filter, const uint8_t *row, const uint8_t *up, size_t n, uint3
 		for (uint32_t k = 0; k < c; k++) {
 			int above = up[i + k];
 			int guess = filter == 1 ? left[k] : filter == 3 ? (left[k] + above) / 2
-			    : paeth(left[k], above, corner[k]);
+			    : predict_paeth(left[k], above, corner[k]);
 
 			left[k] = (row[i + k] + guess) & 0xff;
 			corner[k] = above;
@@ -168,10 +169,10 @@ unfilter(unsigned filter, const uint8_t *row, const uint8_t *up, size_t n, uint3
 
 #define BY_CHANNELS(filter)							\
 	switch (c) {								\
-	case 1: unfilter(filter, row, up, n, 1, p); break;			\
-	case 2: unfilter(filter, row, up, n, 2, p); break;			\
-	case 3: unfilter(filter, row, up, n, 3, p); break;			\
-	default: unfilter(filter, row, up, n, 4, p);				\
+	case 1: unfilter_with(filter, row, up, n, 1, p); break;			\
+	case 2: unfilter_with(filter, row, up, n, 2, p); break;			\
+	case 3: unfilter_with(filter, row, up, n, 3, p); break;			\
+	default: unfilter_with(filter, row, up, n, 4, p);				\
 	}
 
 static void
@@ -196,7 +197,7 @@ unfilter_row(const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_
 	}
 }
 
-/* Above the first row all is zero: the bytes of such a row stand behind the last one. */
+/* The row above the first is zero; it is stored after the last row. */
 void
 img_png_plain_unfilter(const struct img_png_ihdr *h, uint8_t *rows, uint8_t *p)
 {

@@ -1,7 +1,7 @@
 /*
- * img_webp - WebP bytes in, pixels out: serves img.
+ * img_webp - decodes WebP.  For img.
  *
- * Contracts are those of img.h; room grows to the picture's size.  One picture, not a film of them.
+ * The contracts are those of img.h.  The room buffer grows to the image's size.  Animations are refused.
  */
 #ifndef IMAGE_IMG_WEBP_H
 #define IMAGE_IMG_WEBP_H

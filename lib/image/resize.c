@@ -1,4 +1,4 @@
-/* resize - pixels in, pixels of another size out. */
+/* resize - resizes images. */
 #include "image/resize.h"
 #include "base/err.h"
 #include "image/resize_lanes.h"
@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define AXES	16u		/* kept: two a plane, and photographs come in few sizes */
-#define KEEP	(1u << 25)	/* bytes that are kept for the next picture */
+#define AXES	16u		/* axes kept: two for each plane, and photographs come in few sizes */
+#define KEEP	(1u << 25)	/* bytes kept for the next image */
 
 struct resize {
 	struct resize_axis	 axis[AXES];
-	uint64_t		 used[AXES];	/* when, in calls */
+	uint64_t		 used[AXES];	/* value of calls at the last use */
 	uint64_t		 calls;
-	struct buf		 tmp;
-	struct buf		 out;		/* of resize_img() */
+	struct buf		 scratch;
+	struct buf		 out;		/* result of resize_img() */
 };
 
 int
@@ -33,15 +33,15 @@ resize_free(struct resize *r)
 		return;
 	for (uint32_t i = 0; i < AXES; i++)
 		resize_axis_free(&r->axis[i]);
-	buf_free(&r->tmp);
+	buf_free(&r->scratch);
 	buf_free(&r->out);
 	free(r);
 }
 
 static enum resize_inter
-chosen(enum resize_inter inter, const struct resize_region *part, uint32_t h, uint32_t w)
+choose_filter(enum resize_inter inter, const struct resize_region *region, uint32_t h, uint32_t w)
 {
-	bool larger = h > part->h && w > part->w, smaller = h <= part->h && w <= part->w;
+	bool larger = h > region->h && w > region->w, smaller = h <= region->h && w <= region->w;
 
 	if (inter == RESIZE_AUTO)
 		return larger ? RESIZE_CUBIC : smaller ? RESIZE_AREA : RESIZE_BILINEAR;
@@ -49,23 +49,23 @@ chosen(enum resize_inter inter, const struct resize_region *part, uint32_t h, ui
 }
 
 static bool
-same(const struct resize_axis_key *a, const struct resize_axis_key *b)
+keys_equal(const struct resize_axis_key *a, const struct resize_axis_key *b)
 {
 	return a->inter == b->inter && a->in == b->in && a->out == b->out && a->at == b->at && a->size == b->size &&
 	    a->mean == b->mean;
 }
 
-/* Finds or makes it, in the place of the one that lay idle longest. */
+/* Finds the axis of that key, or makes it in place of the least recently used one. */
 static int
-axis_for(struct resize *r, const struct resize_axis_key *k, const struct resize_axis **axis)
+find_axis(struct resize *r, const struct resize_axis_key *k, const struct resize_axis **axis)
 {
-	uint32_t old = 0, i;
+	uint32_t oldest = 0, i;
 	int e = 0;
 
-	for (i = 0; i < AXES && !same(&r->axis[i].key, k); i++)
-		old = r->used[i] < r->used[old] ? i : old;
+	for (i = 0; i < AXES && !keys_equal(&r->axis[i].key, k); i++)
+		oldest = r->used[i] < r->used[oldest] ? i : oldest;
 	if (i == AXES) {
-		i = old;
+		i = oldest;
 		buf_trim(&r->axis[i].room, KEEP / AXES);
 		e = resize_axis_make(&r->axis[i], k);
 	}
@@ -75,29 +75,29 @@ axis_for(struct resize *r, const struct resize_axis_key *k, const struct resize_
 }
 
 static int
-run(struct resize *r, enum resize_inter inter, const struct resize_view *from, uint32_t fh, uint32_t fw,
-    const struct resize_region *some, const struct resize_view *to, uint32_t h, uint32_t w)
+resize_pixels(struct resize *r, enum resize_inter inter, const struct resize_view *from, uint32_t fh, uint32_t fw,
+    const struct resize_region *wanted, const struct resize_view *to, uint32_t h, uint32_t w)
 {
-	struct resize_region part = some != NULL ? *some : (struct resize_region){ .h = fh, .w = fw };
-	struct resize_axis_key y = { chosen(inter, &part, h, w), fh, h, part.y, part.h, part.mean };
-	struct resize_axis_key x = { y.inter, fw, w, part.x, part.w, part.mean };
+	struct resize_region region = wanted != NULL ? *wanted : (struct resize_region){ .h = fh, .w = fw };
+	struct resize_axis_key y = { choose_filter(inter, &region, h, w), fh, h, region.y, region.h, region.mean };
+	struct resize_axis_key x = { y.inter, fw, w, region.x, region.w, region.mean };
 	const struct resize_axis *ay, *ax;
 	int e;
 
-	if ((e = axis_for(r, &y, &ay)) < 0 || (e = axis_for(r, &x, &ax)) < 0)
+	if ((e = find_axis(r, &y, &ay)) < 0 || (e = find_axis(r, &x, &ax)) < 0)
 		return e;
-	buf_trim(&r->tmp, KEEP);
-	return ay->whole != NULL && ax->whole != NULL ? resize_lanes(from, ay, ax, to, &r->tmp)
-	    : resize_sum(from, ay, ax, to, &r->tmp);
+	buf_trim(&r->scratch, KEEP);
+	return ay->whole != NULL && ax->whole != NULL ? resize_lanes(from, ay, ax, to, &r->scratch)
+	    : resize_sum(from, ay, ax, to, &r->scratch);
 }
 
 int
 resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plane *from,
-    const struct resize_region *part, const struct resize_plane *to)
+    const struct resize_region *region, const struct resize_plane *to)
 {
 	struct resize_view in = { from->p, from->stride, 1 }, out = { to->p, to->stride, 1 };
 
-	return run(r, inter, &in, from->h, from->w, part, &out, to->h, to->w);
+	return resize_pixels(r, inter, &in, from->h, from->w, region, &out, to->h, to->w);
 }
 
 int
@@ -113,7 +113,7 @@ resize_room(struct buf *room, struct resize_plane *plane)
 }
 
 int
-resize_img(struct resize *r, enum resize_inter inter, const struct img *from, const struct resize_region *part,
+resize_img(struct resize *r, enum resize_inter inter, const struct img *from, const struct resize_region *region,
     uint32_t h, uint32_t w, struct img *out)
 {
 	struct resize_view in = { (uint8_t *)from->p, (size_t)from->w * from->c, from->c }, to = { .c = from->c };
@@ -127,7 +127,7 @@ resize_img(struct resize *r, enum resize_inter inter, const struct img *from, co
 		return e;
 	to.p = r->out.p;
 	to.stride = (size_t)w * from->c;
-	e = run(r, inter, &in, from->h, from->w, part, &to, h, w);
+	e = resize_pixels(r, inter, &in, from->h, from->w, region, &to, h, w);
 	*out = (struct img){ .p = r->out.p, .c = from->c, .h = h, .w = w };
 	return e;
 }

@@ -1,11 +1,11 @@
-/* resize_axis - a filter and the sizes of one axis in, how each pixel of it is made out: serves resize. */
+/* resize_axis - computes the weights that resize one axis.  For resize. */
 #include "image/resize_axis.h"
 
 #include <math.h>
 
-/* Half the width of a filter that does not shrink, pixels. */
+/* Half the width of the filter in pixels when it does not shrink. */
 static double
-radius(enum resize_inter inter)
+filter_radius(enum resize_inter inter)
 {
 	switch (inter) {
 	case RESIZE_BILINEAR: return 1;
@@ -16,34 +16,34 @@ radius(enum resize_inter inter)
 }
 
 static double
-sinc(double x)
+normalized_sinc(double x)
 {
 	return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x);
 }
 
 static double
-kernel(enum resize_inter inter, double x)
+filter_value(enum resize_inter inter, double x)
 {
 	x = fabs(x);
-	if (x >= radius(inter))
+	if (x >= filter_radius(inter))
 		return 0;
 	switch (inter) {
 	case RESIZE_BILINEAR: return 1 - x;
 	case RESIZE_CUBIC: return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
-	case RESIZE_LANCZOS: return sinc(x) * sinc(x / 3);
+	case RESIZE_LANCZOS: return normalized_sinc(x) * normalized_sinc(x / 3);
 	default: return 1;
 	}
 }
 
-/* The weights of pixels lo to end, for a pixel whose centre lies at `centre`.  Returns their sum. */
+/* Computes the weights of pixels lo to end for a result pixel at `centre`.  Returns their sum. */
 static double
-weigh(const struct resize_axis_key *k, double centre, double lo, double end, float *w)
+weigh_pixels(const struct resize_axis_key *k, double centre, double lo, double end, float *w)
 {
 	double scale = k->size / k->out, per = 1 / fmax(scale, 1), sum = 0;
 
 	for (double j = lo; j < end; j++) {
 		double v = k->inter == RESIZE_AREA ? fmin(j + 1, centre + scale / 2) - fmax(j, centre - scale / 2)
-		    : kernel(k->inter, (j + 0.5 - centre) * per);
+		    : filter_value(k->inter, (j + 0.5 - centre) * per);
 
 		*w++ = (float)v;
 		sum += v;
@@ -51,18 +51,21 @@ weigh(const struct resize_axis_key *k, double centre, double lo, double end, flo
 	return sum;
 }
 
-/* What to take of weights' second difference so that a wave of 4 pixels, the middle of what they can show, is as high again. */
+/*
+ * The fraction of the weights' second difference to subtract, so that a wave of 4 pixels, the middle of the band,
+ * regains its height.
+ */
 static float
-blur_of(const struct resize_axis_key *k)
+find_blur(const struct resize_axis_key *k)
 {
 	double mean = k->mean > 1 && k->inter != RESIZE_NEAREST && k->inter != RESIZE_AREA ? k->mean : 1;
 
 	return (float)((mean * sin(M_PI / 4 / mean) / sin(M_PI / 4) - 1) / 2);
 }
 
-/* Takes from n weights their own second difference; beyond the ends are more of the same. */
+/* Subtracts from n weights blur times their second difference; the weights continue flat beyond the ends. */
 static void
-sharpen(float *w, uint32_t n, float blur)
+sharpen_weights(float *w, uint32_t n, float blur)
 {
 	float before = w[0];
 
@@ -75,22 +78,22 @@ sharpen(float *w, uint32_t n, float blur)
 }
 
 /*
- * The sum for pixel i, in w; returns how many weights it has.  It falls on one pixel alone when the filter finds none, or
- * too little of itself, as beyond an edge.
+ * Computes the weights of result pixel i.  Returns their number.  If the filter covers too few pixels, as beyond an
+ * edge, the nearest pixel alone counts.
  */
 static uint32_t
-sum_for(const struct resize_axis_key *k, uint32_t i, uint32_t most, uint32_t *first, float *w)
+weigh_pixel(const struct resize_axis_key *k, uint32_t i, uint32_t most, uint32_t *first, float *w)
 {
-	double scale = k->size / k->out, wide = fmax(scale, 1), centre = k->at + (i + 0.5) * scale;
-	double reach = k->inter == RESIZE_AREA ? scale / 2 + 0.5 : radius(k->inter) * wide;
-	float blur = blur_of(k);
+	double scale = k->size / k->out, widening = fmax(scale, 1), centre = k->at + (i + 0.5) * scale;
+	double reach = k->inter == RESIZE_AREA ? scale / 2 + 0.5 : filter_radius(k->inter) * widening;
+	float blur = find_blur(k);
 	double more = blur > 0 ? 1 : 0, lo = fmax(ceil(centre - reach - 0.5) - more, 0);
 	double end = fmin(floor(centre + reach - 0.5) + 1 + more, k->in), sum = 0;
 	uint32_t n = end - lo < most ? end > lo ? (uint32_t)(end - lo) : 0 : most;
 
 	if (k->inter != RESIZE_NEAREST)
-		sum = weigh(k, centre, lo, lo + n, w);
-	if (sum < (k->inter == RESIZE_AREA ? scale : wide) * 0.4) {
+		sum = weigh_pixels(k, centre, lo, lo + n, w);
+	if (sum < (k->inter == RESIZE_AREA ? scale : widening) * 0.4) {
 		*first = (uint32_t)fmin(fmax(floor(centre), 0), k->in - 1.0);
 		w[0] = 1;
 		return 1;
@@ -98,13 +101,13 @@ sum_for(const struct resize_axis_key *k, uint32_t i, uint32_t most, uint32_t *fi
 	*first = (uint32_t)lo;
 	for (uint32_t j = 0; j < n; j++)
 		w[j] = (float)(w[j] / sum);
-	sharpen(w, n, blur);
+	sharpen_weights(w, n, blur);
 	return n;
 }
 
-/* Gives each sum of up to `most` pixels the same number, by weights of 0, none of them beyond the last pixel. */
+/* Pads all sums with weights of 0 to the same number of taps, without passing the last pixel. */
 static void
-even_out(struct resize_axis *a, const uint32_t *n, uint32_t most)
+pad_weights(struct resize_axis *a, const uint32_t *n, uint32_t most)
 {
 	uint32_t taps = 1;
 
@@ -122,9 +125,9 @@ even_out(struct resize_axis *a, const uint32_t *n, uint32_t most)
 	a->taps = taps;
 }
 
-/* What rounding takes from one weight goes to the next, so that they stay 1 together. */
+/* Carries each rounding error to the next weight, so that the sum stays 1. */
 static void
-make_whole(struct resize_axis *a)
+round_weights(struct resize_axis *a)
 {
 	for (uint32_t i = 0; i < a->key.out; i++) {
 		const float *w = a->weight + (size_t)i * a->taps;
@@ -141,19 +144,20 @@ make_whole(struct resize_axis *a)
 	}
 }
 
-/* The most pixels of a sum. */
+/* A bound of the number of pixels of a sum. */
 static uint32_t
-most_of(const struct resize_axis_key *k)
+bound_taps(const struct resize_axis_key *k)
 {
 	double scale = k->size / k->out;
 
-	return (uint32_t)fmin(k->inter == RESIZE_AREA ? scale + 3 : 2 * radius(k->inter) * fmax(scale, 1) + 4, k->in);
+	return (uint32_t)fmin(k->inter == RESIZE_AREA ? scale + 3 : 2 * filter_radius(k->inter) * fmax(scale, 1) + 4,
+	    k->in);
 }
 
 int
 resize_axis_make(struct resize_axis *a, const struct resize_axis_key *k)
 {
-	uint32_t most = most_of(k), *n;
+	uint32_t most = bound_taps(k), *n;
 	size_t sums = k->out, weights = sums * most;
 	int e;
 
@@ -166,11 +170,11 @@ resize_axis_make(struct resize_axis *a, const struct resize_axis_key *k)
 	n = a->first + sums;
 	a->weight = (float *)(void *)(n + sums);
 	for (uint32_t i = 0; i < sums; i++)
-		n[i] = sum_for(k, i, most, &a->first[i], a->weight + (size_t)i * most);
-	even_out(a, n, most);
+		n[i] = weigh_pixel(k, i, most, &a->first[i], a->weight + (size_t)i * most);
+	pad_weights(a, n, most);
 	a->whole = a->taps <= RESIZE_AXIS_FEW ? (int16_t *)(void *)(a->weight + weights) : NULL;
 	if (a->whole != NULL)
-		make_whole(a);
+		round_weights(a);
 	return 0;
 }
 

@@ -1,46 +1,49 @@
-/* resize_lanes - pixels resized by filters of a few taps, many pixels at a time: serves resize. */
+/* resize_lanes - resizes with filters of a few taps, many pixels at a time.  For resize. */
 #include "image/resize_lanes.h"
 #include "base/isa.h"
 
-#define LANES	32u	/* numbers that are summed side by side: a line */
-#define TILE	8u	/* numbers of a side that are turned at a time */
-#define UP	7	/* bits of fraction of a pixel; a sum halves it, so that weights up to 2 and overshoot have room */
+#define LANES	32u	/* numbers in a line, summed side by side */
+#define TILE	8u	/* side of the square that is transposed at a time */
+/* Fraction bits of a pixel.  A product halves it, which leaves room for weights up to 2 and for overshoot. */
+#define UP	7
 #define DOWN	(UP - 2)
 
 typedef int16_t eight __attribute__((vector_size(2 * TILE), aligned(2), may_alias));
 
-/* Rows y to y + rows of the result, of which pixels x to end of the source's rows are needed. */
+/* Rows y to y + rows of the result, which need pixels x to end of the source's rows. */
 struct block {
 	const struct resize_view *from, *to;
 	const struct resize_axis *ay, *ax;
 	uint32_t	 y, rows;
 	uint32_t	 x, end;
-	int16_t		*line;		/* [source rows,LANES]: of some columns */
-	int16_t		*side;		/* [columns,LANES]: rows on their side, columns summed; a column is a channel of a pixel */
+	int16_t		*line;		/* [source rows,LANES]: some columns of the source */
+	/* [columns,LANES]: sums of columns, transposed; a column is one channel of a pixel */
+	int16_t		*side;
 };
 
-/* a times b as fractions of 2^15, rounded: one instruction, said in the way that gcc knows. */
+/* a times b as fractions of 2^15, rounded.  gcc compiles this form to one instruction. */
 ISA_INLINE int16_t
-times(int16_t a, int16_t b)
+multiply_fractions(int16_t a, int16_t b)
 {
 	return (int16_t)(((a * b >> 14) + 1) >> 1);
 }
 
-/* The sum of lines `step` apart, by their weights. */
+/* The weighted sum of lines that are `step` apart. */
 ISA_INLINE void
-add_up(const int16_t *restrict line, size_t step, const int16_t *restrict weight, uint32_t taps, int16_t *restrict to)
+sum_lines(const int16_t *restrict line, size_t step, const int16_t *restrict weight, uint32_t taps,
+    int16_t *restrict to)
 {
 	int16_t sum[LANES] = { 0 };
 
 	for (uint32_t j = 0; j < taps; j++)
 		for (uint32_t i = 0; i < LANES; i++)
-			sum[i] = (int16_t)(sum[i] + times(line[j * step + i], weight[j]));
+			sum[i] = (int16_t)(sum[i] + multiply_fractions(line[j * step + i], weight[j]));
 	memcpy(to, sum, sizeof(sum));
 }
 
-/* Swaps rows and columns: three times, the first half of the rows is shuffled with the second. */
+/* Interleaves the first half of the rows with the second, three times. */
 ISA_INLINE void
-turn(const int16_t *from, size_t from_step, int16_t *to, size_t to_step)
+transpose_tile(const int16_t *from, size_t from_step, int16_t *to, size_t to_step)
 {
 	eight r[TILE], s[TILE];
 
@@ -58,9 +61,9 @@ turn(const int16_t *from, size_t from_step, int16_t *to, size_t to_step)
 		*(eight *)(to + i * to_step) = r[i];
 }
 
-/* Source rows y to end, n columns from `at` on, as lines. */
+/* Copies source rows y to end, n columns from `at` on, to lines. */
 ISA_INLINE void
-take(const struct block *b, uint32_t y, uint32_t end, size_t at, uint32_t n)
+load_lines(const struct block *b, uint32_t y, uint32_t end, size_t at, uint32_t n)
 {
 	int16_t *restrict to = b->line;
 
@@ -77,7 +80,7 @@ take(const struct block *b, uint32_t y, uint32_t end, size_t at, uint32_t n)
 }
 
 ISA_INLINE void
-sum_columns(const struct block *b)
+sum_lane_columns(const struct block *b)
 {
 	const struct resize_axis *a = b->ay;
 	uint32_t last = b->y + b->rows - 1, first = a->first[b->y], end = a->first[last] + a->taps;
@@ -85,22 +88,23 @@ sum_columns(const struct block *b)
 	int16_t sum[LANES][LANES];
 
 	for (size_t x = 0; x < columns; x += LANES) {
-		take(b, first, end, from + x, columns - x < LANES ? (uint32_t)(columns - x) : LANES);
+		load_lines(b, first, end, from + x, columns - x < LANES ? (uint32_t)(columns - x) : LANES);
 		for (uint32_t i = 0; i < LANES; i++) {
 			uint32_t y = b->y + i < last ? b->y + i : last;
 
-			add_up(b->line + (size_t)(a->first[y] - first) * LANES, LANES, a->whole + (size_t)y * a->taps, a->taps,
+			sum_lines(b->line + (size_t)(a->first[y] - first) * LANES, LANES,
+			    a->whole + (size_t)y * a->taps, a->taps,
 			    sum[i]);
 		}
 		for (uint32_t i = 0; i < LANES; i += TILE)
 			for (uint32_t k = 0; k < LANES; k += TILE)
-				turn(&sum[i][k], LANES, b->side + (x + k) * LANES + i, LANES);
+				transpose_tile(&sum[i][k], LANES, b->side + (x + k) * LANES + i, LANES);
 	}
 }
 
-/* Pixels of sums, in place. */
+/* Rounds sums to pixels, in place. */
 ISA_INLINE void
-round_off(int16_t *sum)
+round_sums(int16_t *sum)
 {
 	for (uint32_t i = 0; i < LANES; i++) {
 		int16_t v = (int16_t)((int16_t)(sum[i] + (1 << (DOWN - 1))) >> DOWN);
@@ -110,15 +114,15 @@ round_off(int16_t *sum)
 	}
 }
 
-/* n of TILE columns of the result, from `at` on, lying on their side. */
+/* Writes n of TILE transposed columns of the result, from `at` on. */
 ISA_INLINE void
-put(const struct block *b, size_t at, uint32_t n, const int16_t *pixel)
+store_columns(const struct block *b, size_t at, uint32_t n, const int16_t *pixel)
 {
 	uint8_t *to = b->to->p + b->y * b->to->stride + at, byte[LANES * TILE];
 	int16_t row[LANES * TILE];
 
 	for (uint32_t i = 0; i < LANES; i += TILE)
-		turn(pixel + i, LANES, row + i * TILE, TILE);
+		transpose_tile(pixel + i, LANES, row + i * TILE, TILE);
 	for (uint32_t i = 0; i < LANES * TILE; i++)
 		byte[i] = (uint8_t)row[i];
 	for (uint32_t i = 0; i < b->rows; i++, to += b->to->stride)
@@ -129,7 +133,7 @@ put(const struct block *b, size_t at, uint32_t n, const int16_t *pixel)
 }
 
 ISA_INLINE void
-sum_rows(const struct block *b)
+sum_lane_rows(const struct block *b)
 {
 	const struct resize_axis *a = b->ax;
 	uint32_t c = b->from->c;
@@ -142,28 +146,29 @@ sum_rows(const struct block *b)
 		for (uint32_t k = 0; k < TILE; k++) {
 			size_t column = at + (k < n ? k : 0), x = column / c;
 
-			add_up(b->side + ((a->first[x] - b->x) * (size_t)c + column % c) * LANES, (size_t)c * LANES,
+			sum_lines(b->side + ((a->first[x] - b->x) * (size_t)c + column % c) * LANES, (size_t)c * LANES,
 			    a->whole + x * a->taps, a->taps, sum[k]);
-			round_off(sum[k]);
+			round_sums(sum[k]);
 		}
-		put(b, at, n, sum[0]);
+		store_columns(b, at, n, sum[0]);
 	}
 }
 
 ISA_CLONES(static, void, make_rows, (const struct block *b), (b))
 {
-	sum_columns(b);
-	sum_rows(b);
+	sum_lane_columns(b);
+	sum_lane_rows(b);
 }
 
-/* The most source rows that LANES rows need. */
+/* The most source rows that LANES rows of the result need. */
 static uint32_t
-most_rows(const struct resize_axis *a)
+bound_rows(const struct resize_axis *a)
 {
 	uint32_t most = a->taps;
 
 	for (uint32_t y = 0; y < a->key.out; y += LANES) {
-		uint32_t last = a->key.out - y < LANES ? a->key.out - 1 : y + LANES - 1, n = a->first[last] + a->taps - a->first[y];
+		uint32_t last = a->key.out - y < LANES ? a->key.out - 1 : y + LANES - 1;
+		uint32_t n = a->first[last] + a->taps - a->first[y];
 
 		most = n > most ? n : most;
 	}
@@ -176,7 +181,7 @@ resize_lanes(const struct resize_view *from, const struct resize_axis *y, const 
 {
 	struct block b = { .from = from, .to = to, .ay = y, .ax = x, .x = x->first[0],
 		.end = x->first[x->key.out - 1] + x->taps };
-	size_t lines = most_rows(y), sides = (size_t)(b.end - b.x) * from->c + LANES;
+	size_t lines = bound_rows(y), sides = (size_t)(b.end - b.x) * from->c + LANES;
 	int e;
 
 	room->n = 0;

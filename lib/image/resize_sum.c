@@ -1,9 +1,10 @@
-/* resize_sum - pixels resized by plain sums, any filter, any size: serves resize. */
+/* resize_sum - resizes with any filter and size, in floats.  For resize. */
 #include "image/resize_sum.h"
 
-/* The columns' sums for row i, n numbers from `at` on. */
+/* Sums n columns, from `at` on, for row i of the result. */
 static void
-sum_columns(const struct resize_view *from, const struct resize_axis *a, uint32_t i, size_t at, size_t n, float *restrict sum)
+sum_columns(const struct resize_view *from, const struct resize_axis *a, uint32_t i, size_t at, size_t n,
+    float *restrict sum)
 {
 	for (size_t x = 0; x < n; x++)
 		sum[x] = 0.5f;

@@ -1,5 +1,5 @@
 /*
- * resize_sum - pixels resized by plain sums, any filter, any size: serves resize.
+ * resize_sum - resizes with any filter and size, in floats.  For resize.
  */
 #ifndef IMAGE_RESIZE_SUM_H
 #define IMAGE_RESIZE_SUM_H

@@ -1,37 +1,38 @@
-/* transcode - a picture as it came in, out as it is packed. */
+/* transcode - converts an image to the form in which it is packed. */
 #include "image/transcode.h"
 #include "base/err.h"
 #include "image/transcode_planes.h"
 
 #include <stdlib.h>
 
-#define QUALITY	95		/* when nobody says */
-#define KEEP	(1u << 25)	/* bytes that are kept for the next picture */
+#define QUALITY	95		/* default */
+#define KEEP	(1u << 25)	/* bytes kept for the next image */
 
 struct transcode {
-	struct transcode_opt		 opt;		/* its zeros replaced by what they stand for */
+	struct transcode_opt	 opt;		/* with defaults in place of zeros */
 	struct img_codec	*codec;
 	struct transcode_planes	*planes;
 	struct resize		*resize;
-	struct buf		 turned;	/* pixels */
-	struct buf		 out;		/* a picture that was encoded anew */
+	struct buf		 oriented;	/* pixels made upright, or converted raw pixels */
+	struct buf		 out;		/* an image that was encoded again */
 };
 
-/* What a picture is to become. */
-struct want {
+/* What an image is to become. */
+struct target {
 	enum img_format		 format;
 	uint32_t		 c;
 	struct transcode_shape	 shape;
 };
 
 static int
-check_options(const struct transcode_opt *opt)
+check_transcode_options(const struct transcode_opt *opt)
 {
 	if (opt->quality < 0 || opt->quality > 100)
 		return err_fail(ERR_ARG, "a quality of %d is not in 1 to 100", opt->quality);
 	if (opt->pass && (opt->resize > 0 || opt->crop || opt->color != TRANSCODE_AS_STORED ||
 	    opt->encoding != TRANSCODE_AS_IT_WAS))
-		return err_fail(ERR_ARG, "pictures that pass through cannot be resized, cropped, recoloured or encoded anew");
+		return err_fail(ERR_ARG,
+		    "images that are kept as they are cannot be resized, cropped, recoloured or encoded again");
 	return 0;
 }
 
@@ -42,7 +43,7 @@ transcode_new(struct transcode **out, const struct transcode_opt *opt)
 	int e;
 
 	*out = NULL;
-	if ((e = check_options(opt)) < 0)
+	if ((e = check_transcode_options(opt)) < 0)
 		return e;
 	if ((k = calloc(1, sizeof(*k))) == NULL)
 		return err_nomem();
@@ -68,14 +69,14 @@ transcode_free(struct transcode *k)
 	img_codec_free(k->codec);
 	transcode_planes_free(k->planes);
 	resize_free(k->resize);
-	buf_free(&k->turned);
+	buf_free(&k->oriented);
 	buf_free(&k->out);
 	free(k);
 }
 
-/* PNG loses nothing, and JPEG is smaller: which of the two stands for a format that is not packed as it is. */
+/* A lossless image stays lossless as PNG; others become JPEG, which is smaller. */
 static enum img_format
-format_for(const struct transcode_opt *opt, const struct img_head *head)
+choose_format(const struct transcode_opt *opt, const struct img_head *head)
 {
 	switch (opt->encoding) {
 	case TRANSCODE_JPEG: return IMG_JPEG;
@@ -85,91 +86,94 @@ format_for(const struct transcode_opt *opt, const struct img_head *head)
 }
 
 static int
-decide(const struct transcode_opt *opt, const struct img_head *head, struct want *want)
+plan_target(const struct transcode_opt *opt, const struct img_head *head, struct target *target)
 {
-	want->format = format_for(opt, head);
-	want->c = opt->color == TRANSCODE_AS_STORED ? head->c : opt->color == TRANSCODE_GREY ? 1 : 3;
-	return transcode_shape(opt, head, &want->shape);
+	target->format = choose_format(opt, head);
+	target->c = opt->color == TRANSCODE_AS_STORED ? head->c : opt->color == TRANSCODE_GREY ? 1 : 3;
+	return transcode_shape(opt, head, &target->shape);
 }
 
-/* Its pixels, of the size, colour and way up that are wanted, encoded. */
+/* Resizes pixels, makes them upright and encodes them to k->out. */
 static int
-encode(struct transcode *k, const struct want *want, const struct img_head *head, const struct img *in)
+encode_pixels(struct transcode *k, const struct target *target, const struct img_head *head, const struct img *in)
 {
-	const struct transcode_shape *s = &want->shape;
+	const struct transcode_shape *s = &target->shape;
 	struct resize_region part = transcode_shape_region(s, head, 1, 1, 1, 1);
-	struct img pic = *in;
+	struct img image = *in;
 	size_t bytes;
 	int e;
 
-	if (!s->same && (e = resize_img(k->resize, k->opt.inter, in, &part, s->cut.h, s->cut.w, &pic)) < 0)
+	if (!s->same && (e = resize_img(k->resize, k->opt.inter, in, &part, s->cut.h, s->cut.w, &image)) < 0)
 		return e;
-	if (s->turn > 1) {
-		struct img from = pic;
+	if (s->orientation > 1) {
+		struct img from = image;
 
-		bytes = (size_t)pic.h * pic.w * pic.c;
-		buf_trim(&k->turned, KEEP);
-		if ((e = buf_room(&k->turned, bytes)) < 0)
+		bytes = (size_t)image.h * image.w * image.c;
+		buf_trim(&k->oriented, KEEP);
+		if ((e = buf_room(&k->oriented, bytes)) < 0)
 			return e;
-		if (orient_swaps(s->turn))
-			pic = (struct img){ .c = from.c, .h = from.w, .w = from.h };
-		pic.p = k->turned.p;
-		orient_pixels(s->turn, from.p, from.h, from.w, from.c, (size_t)from.w * from.c, k->turned.p,
-		    (size_t)pic.w * pic.c);
+		if (orient_swaps(s->orientation))
+			image = (struct img){ .c = from.c, .h = from.w, .w = from.h };
+		image.p = k->oriented.p;
+		orient_pixels(s->orientation, from.p, from.h, from.w, from.c, (size_t)from.w * from.c, k->oriented.p,
+		    (size_t)image.w * image.c);
 	}
-	return want->format == IMG_PNG ? img_encode_png(&pic, &k->out)
-	    : img_encode_jpeg(k->codec, &pic, k->opt.quality, s->same && head->format == IMG_JPEG, &k->out);
+	return target->format == IMG_PNG ? img_encode_png(&image, &k->out)
+	    : img_encode_jpeg(k->codec, &image, k->opt.quality, s->same && head->format == IMG_JPEG, &k->out);
 }
 
 /*
- * Whether a JPEG's own planes serve.  A picture that is not resized would lose by it when its chroma is dense, or when
- * chroma's pairs of pixels fall apart since an odd number of pixels is counted from the other end.
+ * Whether to convert a JPEG by its planes.  An image that keeps its size would lose detail if its chroma is dense, or
+ * if a flip splits chroma's pairs of pixels because the number of pixels is odd.
  */
 static bool
-by_planes(const struct want *want, const struct img_head *head)
+planes_suffice(const struct target *target, const struct img_head *head)
 {
-	const struct transcode_shape *s = &want->shape;
+	const struct transcode_shape *s = &target->shape;
 
-	if (want->format != IMG_JPEG || head->sub_h == 0)
+	if (target->format != IMG_JPEG || head->sub_h == 0)
 		return false;
-	return !s->same || head->c == 1 || want->c == 1 || (head->sub_h == 2 && head->sub_w == 2 &&
-	    (head->h % 2 == 0 || !orient_flips_rows(s->turn)) && (head->w % 2 == 0 || !orient_flips_columns(s->turn)));
+	return !s->same || head->c == 1 || target->c == 1 || (head->sub_h == 2 && head->sub_w == 2 &&
+	    (head->h % 2 == 0 || !orient_flips_rows(s->orientation)) &&
+	    (head->w % 2 == 0 || !orient_flips_columns(s->orientation)));
 }
 
-/* Makes it anew in k->out, by the way that loses least, then the fastest. */
+/* Encodes the image to k->out in the way that loses least, then the fastest way. */
 static int
-convert(struct transcode *k, const struct want *want, const struct img_head *head, const uint8_t *data, size_t n)
+convert_image(struct transcode *k, const struct target *target, const struct img_head *head, const uint8_t *data,
+    size_t n)
 {
-	struct img pic;
+	struct img image;
 	int e;
 
-	if (want->format == IMG_JPEG && head->sub_h > 0 && want->shape.same && want->c == head->c &&
+	if (target->format == IMG_JPEG && head->sub_h > 0 && target->shape.same && target->c == head->c &&
 	    (e = transcode_planes_orient(k->planes, &k->opt, data, n, &k->out)) != 0)
 		return e;
-	if (by_planes(want, head))
-		return transcode_planes_run(k->planes, &k->opt, &want->shape, want->c, data, n, &k->out);
-	if ((e = img_decode(k->codec, data, n, want->c, &pic)) < 0)
+	if (planes_suffice(target, head))
+		return transcode_planes_run(k->planes, &k->opt, &target->shape, target->c, data, n, &k->out);
+	if ((e = img_decode(k->codec, data, n, target->c, &image)) < 0)
 		return e;
-	return encode(k, want, head, &pic);
+	return encode_pixels(k, target, head, &image);
 }
 
 int
 transcode_encoded(struct transcode *k, const uint8_t *data, size_t n, const uint8_t **out, size_t *m)
 {
 	struct img_head head;
-	struct want want;
+	struct target target;
 	int e;
 
 	buf_trim(&k->out, KEEP);
-	if ((e = img_head(k->codec, data, n, &head)) < 0 || (e = decide(&k->opt, &head, &want)) < 0)
+	if ((e = img_head(k->codec, data, n, &head)) < 0 || (e = plan_target(&k->opt, &head, &target)) < 0)
 		return e;
-	if (k->opt.pass || (want.format == head.format && want.c == head.c && want.shape.same && head.turn == 1 &&
+	if (k->opt.pass || (target.format == head.format && target.c == head.c && target.shape.same &&
+	    head.orientation == 1 &&
 	    !head.odd)) {
 		*out = data;
 		*m = n;
 		return img_check(k->codec, data, n);
 	}
-	if ((e = convert(k, &want, &head, data, n)) < 0)
+	if ((e = convert_image(k, &target, &head, data, n)) < 0)
 		return e;
 	*out = k->out.p;
 	*m = k->out.n;
@@ -179,24 +183,25 @@ transcode_encoded(struct transcode *k, const uint8_t *data, size_t n, const uint
 int
 transcode_raw(struct transcode *k, const struct img *in, const uint8_t **out, size_t *m)
 {
-	struct img_head head = { .format = IMG_PNG, .c = in->c, .h = in->h, .w = in->w, .turn = 1, .lossless = true };
+	struct img_head head = { .format = IMG_PNG, .c = in->c, .h = in->h, .w = in->w, .orientation = 1,
+	    .lossless = true };
 	size_t area = (size_t)in->h * in->w;
-	struct img pic = *in;
-	struct want want;
+	struct img image = *in;
+	struct target target;
 	int e;
 
 	buf_trim(&k->out, KEEP);
-	buf_trim(&k->turned, KEEP);
-	if ((e = decide(&k->opt, &head, &want)) < 0)
+	buf_trim(&k->oriented, KEEP);
+	if ((e = plan_target(&k->opt, &head, &target)) < 0)
 		return e;
-	if (want.c != in->c) {
-		if ((e = buf_room(&k->turned, area * want.c)) < 0)
+	if (target.c != in->c) {
+		if ((e = buf_room(&k->oriented, area * target.c)) < 0)
 			return e;
-		img_convert_channels(in->p, in->c, area, want.c, k->turned.p);
-		pic.p = k->turned.p;
-		pic.c = want.c;
+		img_convert_channels(in->p, in->c, area, target.c, k->oriented.p);
+		image.p = k->oriented.p;
+		image.c = target.c;
 	}
-	if ((e = encode(k, &want, &head, &pic)) < 0)
+	if ((e = encode_pixels(k, &target, &head, &image)) < 0)
 		return e;
 	*out = k->out.p;
 	*m = k->out.n;

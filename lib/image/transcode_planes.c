@@ -1,4 +1,4 @@
-/* transcode_planes - a JPEG in, a JPEG of another size out, by its own planes and never by RGB: serves conv. */
+/* transcode_planes - resizes a JPEG by its planes, without conversion to RGB.  For transcode. */
 #include "image/transcode_planes.h"
 #include "base/err.h"
 #include "image/img_jpeg.h"
@@ -6,14 +6,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define KEEP	(1u << 25)	/* bytes that are kept for the next picture */
+#define KEEP	(1u << 25)	/* bytes kept for the next image */
 
 struct transcode_planes {
 	struct img_jpeg		*jpeg;
 	struct resize		*resize;
-	struct buf		 in;		/* planes as decoded, */
-	struct buf		 sized[3];	/* ... resized, */
-	struct buf		 turned[3];	/* ... turned */
+	struct buf		 in;		/* decoded planes */
+	struct buf		 resized[3];	/* resized planes */
+	struct buf		 oriented[3];	/* planes made upright */
 };
 
 int
@@ -42,34 +42,34 @@ transcode_planes_free(struct transcode_planes *p)
 	resize_free(p->resize);
 	buf_free(&p->in);
 	for (unsigned i = 0; i < 3; i++) {
-		buf_free(&p->sized[i]);
-		buf_free(&p->turned[i]);
+		buf_free(&p->resized[i]);
+		buf_free(&p->oriented[i]);
 	}
 	free(p);
 }
 
-/* Pixels of the result that a sample of plane i counts for, each way. */
+/* Width and height, in pixels of the result, of a sample of plane i. */
 static uint32_t
-step_of(unsigned i)
+plane_step(unsigned i)
 {
 	return i > 0 ? 2 : 1;
 }
 
-/* A power of two by which plane i can be decoded smaller, and no side too small. */
+/* The largest factor by which plane i can be decoded smaller with no side too small. */
 static unsigned
-shrink_of(const struct transcode_shape *s, const struct img_jpeg_head *head, unsigned i)
+choose_shrink(const struct transcode_shape *s, const struct img_jpeg_head *head, unsigned i)
 {
 	uint64_t h = (uint64_t)s->h * (i > 0 ? head->sub_h : 1), w = (uint64_t)s->w * (i > 0 ? head->sub_w : 1);
 	unsigned k = 8;
 
-	while (k > 1 && ((uint64_t)head->h * step_of(i) < h * k || (uint64_t)head->w * step_of(i) < w * k))
+	while (k > 1 && ((uint64_t)head->h * plane_step(i) < h * k || (uint64_t)head->w * plane_step(i) < w * k))
 		k /= 2;
 	return k;
 }
 
-/* A row and a pixel more than it has, as the encoder wants them. */
+/* Allocates a plane with one more row and column, which the encoder needs. */
 static int
-make_room(struct buf *room, uint32_t h, uint32_t w, struct resize_plane *plane)
+allocate_plane(struct buf *room, uint32_t h, uint32_t w, struct resize_plane *plane)
 {
 	int e;
 
@@ -80,44 +80,44 @@ make_room(struct buf *room, uint32_t h, uint32_t w, struct resize_plane *plane)
 	return e;
 }
 
-/* Plane i of the result, before it is turned; a plane that stays as it is is not copied. */
+/* Makes plane i of the result, not yet upright.  A plane that keeps its size is not copied. */
 static int
-size_plane(struct transcode_planes *p, const struct transcode_opt *opt, const struct transcode_shape *s,
+resize_to_shape(struct transcode_planes *p, const struct transcode_opt *opt, const struct transcode_shape *s,
     const struct img_jpeg_head *head, unsigned shrink, const struct resize_plane *from, unsigned i,
     struct resize_plane *to)
 {
-	uint32_t step = step_of(i), sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
+	uint32_t step = plane_step(i), sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
 	uint32_t h = (s->cut.h + step - 1) / step, w = (s->cut.w + step - 1) / step;
 	struct img_head size = { .h = head->h, .w = head->w };
-	struct resize_region part = transcode_shape_region(s, &size, shrink, sub_h, sub_w, step);
+	struct resize_region region = transcode_shape_region(s, &size, shrink, sub_h, sub_w, step);
 	int e;
 
-	if (from->h == h && from->w == w && part.y == 0 && part.x == 0 && part.h == h && part.w == w) {
+	if (from->h == h && from->w == w && region.y == 0 && region.x == 0 && region.h == h && region.w == w) {
 		*to = *from;
 		return 0;
 	}
-	if ((e = make_room(&p->sized[i], h, w, to)) < 0)
+	if ((e = allocate_plane(&p->resized[i], h, w, to)) < 0)
 		return e;
-	return resize_plane(p->resize, opt->inter, from, &part, to);
+	return resize_plane(p->resize, opt->inter, from, &region, to);
 }
 
 static int
-turn_plane(struct transcode_planes *p, unsigned turn, unsigned i, struct resize_plane *plane)
+orient_plane(struct transcode_planes *p, unsigned orientation, unsigned i, struct resize_plane *plane)
 {
 	struct resize_plane from = *plane;
-	bool swaps = orient_swaps(turn);
+	bool swaps = orient_swaps(orientation);
 	int e;
 
-	if ((e = make_room(&p->turned[i], swaps ? from.w : from.h, swaps ? from.h : from.w, plane)) == 0)
-		orient_pixels(turn, from.p, from.h, from.w, 1, from.stride, plane->p, plane->stride);
+	if ((e = allocate_plane(&p->oriented[i], swaps ? from.w : from.h, swaps ? from.h : from.w, plane)) == 0)
+		orient_pixels(orientation, from.p, from.h, from.w, 1, from.stride, plane->p, plane->stride);
 	return e;
 }
 
-/* The chroma of a grey picture that is to be stored as a colour one. */
+/* Makes neutral chroma for a grey image that becomes a colour one. */
 static int
-no_chroma(struct transcode_planes *p, const struct resize_plane *luma, unsigned i, struct resize_plane *plane)
+make_neutral_chroma(struct transcode_planes *p, const struct resize_plane *luma, unsigned i, struct resize_plane *plane)
 {
-	int e = make_room(&p->sized[i], (luma->h + 1) / 2, (luma->w + 1) / 2, plane);
+	int e = allocate_plane(&p->resized[i], (luma->h + 1) / 2, (luma->w + 1) / 2, plane);
 
 	if (e == 0)
 		memset(plane->p, 128, plane->h * plane->stride);
@@ -125,8 +125,8 @@ no_chroma(struct transcode_planes *p, const struct resize_plane *luma, unsigned 
 }
 
 int
-transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt, const struct transcode_shape *s, uint32_t c,
-    const uint8_t *data, size_t n, struct buf *out)
+transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt, const struct transcode_shape *s,
+    uint32_t c, const uint8_t *data, size_t n, struct buf *out)
 {
 	struct resize_plane from[3], plane[3];
 	struct img_jpeg_head head;
@@ -137,28 +137,30 @@ transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt
 		return e;
 	assert(head.ycc && (c == 1 || c == 3));
 	for (unsigned i = 0; i < 3; i++)
-		shrink[i] = shrink_of(s, &head, i);
+		shrink[i] = choose_shrink(s, &head, i);
 	if ((e = img_jpeg_planes(p->jpeg, data, n, &head, shrink, &p->in, from)) < 0)
 		return e;
 	for (unsigned i = 0; i < c; i++) {
 		if (i >= head.c)
-			e = no_chroma(p, &plane[0], i, &plane[i]);
-		else if ((e = size_plane(p, opt, s, &head, shrink[i], &from[i], i, &plane[i])) == 0 && s->turn > 1)
-			e = turn_plane(p, s->turn, i, &plane[i]);
+			e = make_neutral_chroma(p, &plane[0], i, &plane[i]);
+		else if ((e = resize_to_shape(p, opt, s, &head, shrink[i], &from[i], i, &plane[i])) == 0 &&
+		    s->orientation > 1)
+			e = orient_plane(p, s->orientation, i, &plane[i]);
 		if (e < 0)
 			return e;
 	}
 	e = img_jpeg_encode_planes(p->jpeg, plane, c, opt->quality, out);
 	buf_trim(&p->in, KEEP);
 	for (unsigned i = 0; i < 3; i++) {
-		buf_trim(&p->sized[i], KEEP);
-		buf_trim(&p->turned[i], KEEP);
+		buf_trim(&p->resized[i], KEEP);
+		buf_trim(&p->oriented[i], KEEP);
 	}
 	return e;
 }
 
 int
-transcode_planes_orient(struct transcode_planes *p, const struct transcode_opt *opt, const uint8_t *data, size_t n, struct buf *out)
+transcode_planes_orient(struct transcode_planes *p, const struct transcode_opt *opt, const uint8_t *data, size_t n,
+    struct buf *out)
 {
 	struct img_jpeg_head head;
 	int e = img_jpeg_head(p->jpeg, data, n, opt->pixels, &head);

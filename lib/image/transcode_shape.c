@@ -1,10 +1,13 @@
-/* transcode_shape - a picture's size and the packer's options in, what is cut out and how large it becomes out: serves conv. */
+/* transcode_shape - computes the crop and the size of a transcoded image.  For transcode. */
 #include "image/transcode_shape.h"
 #include "base/err.h"
 
-/* The shorter side as wanted, the longer one in proportion, by integer division, as MXNet's im2rec does it. */
+/*
+ * Sets the shorter side as the option says and the longer one in proportion, by integer division as in MXNet's
+ * im2rec.
+ */
 static int
-resized(const struct transcode_opt *opt, uint32_t *h, uint32_t *w)
+resize_sides(const struct transcode_opt *opt, uint32_t *h, uint32_t *w)
 {
 	uint64_t side = opt->resize, nh = side, nw = side;
 
@@ -25,12 +28,12 @@ resized(const struct transcode_opt *opt, uint32_t *h, uint32_t *w)
 int
 transcode_shape(const struct transcode_opt *opt, const struct img_head *head, struct transcode_shape *s)
 {
-	bool swaps = orient_swaps(head->turn);
+	bool swaps = orient_swaps(head->orientation);
 	uint32_t h = swaps ? head->w : head->h, w = swaps ? head->h : head->w, side;
 	struct orient_rect cut;
 	int e;
 
-	if ((e = resized(opt, &h, &w)) < 0)
+	if ((e = resize_sides(opt, &h, &w)) < 0)
 		return e;
 	cut = (struct orient_rect){ .h = h, .w = w };
 	if (opt->crop) {
@@ -39,15 +42,15 @@ transcode_shape(const struct transcode_opt *opt, const struct img_head *head, st
 	}
 	s->h = swaps ? w : h;
 	s->w = swaps ? h : w;
-	s->turn = head->turn;
-	s->cut = orient_back(head->turn, cut, s->h, s->w);
+	s->orientation = head->orientation;
+	s->cut = orient_back(head->orientation, cut, s->h, s->w);
 	s->same = s->cut.h == head->h && s->cut.w == head->w;
 	return 0;
 }
 
-/* When pixels are counted from the other end, what is rounded up stands out at this one. */
+/* The first pixel along an axis.  If the axis is flipped, the rounded-up size reaches beyond this end. */
 static double
-first(uint32_t at, uint32_t size, uint32_t step, bool flips)
+first_pixel(uint32_t at, uint32_t size, uint32_t step, bool flips)
 {
 	return flips ? (double)at + size - (double)((size + step - 1) / step * step) : at;
 }
@@ -60,8 +63,8 @@ transcode_shape_region(const struct transcode_shape *s, const struct img_head *h
 	const struct orient_rect *c = &s->cut;
 
 	return (struct resize_region){
-		.y = first(c->y, c->h, step, orient_flips_rows(s->turn)) * sy,
-		.x = first(c->x, c->w, step, orient_flips_columns(s->turn)) * sx,
+		.y = first_pixel(c->y, c->h, step, orient_flips_rows(s->orientation)) * sy,
+		.x = first_pixel(c->x, c->w, step, orient_flips_columns(s->orientation)) * sx,
 		.h = (c->h + step - 1) / step * step * sy,
 		.w = (c->w + step - 1) / step * step * sx,
 		.mean = step > 1 ? shrink : 1,

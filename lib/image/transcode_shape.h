@@ -1,5 +1,5 @@
 /*
- * transcode_shape - a picture's size and the packer's options in, what is cut out and how large it becomes out: serves conv.
+ * transcode_shape - computes the crop and the size of a transcoded image.  For transcode.
  */
 #ifndef IMAGE_TRANSCODE_SHAPE_H
 #define IMAGE_TRANSCODE_SHAPE_H
@@ -7,23 +7,26 @@
 #include "image/transcode.h"
 #include "image/orient.h"
 
-/* Sizes as the picture is stored: it is turned last. */
+/* Sizes before the image is made upright, which comes last. */
 struct transcode_shape {
-	uint32_t		 h, w;		/* all of the picture, resized */
-	struct orient_rect	 cut;		/* what is kept of that */
-	unsigned		 turn;
-	bool			 same;		/* neither resized nor cut */
+	uint32_t		 h, w;		/* size of the whole image, resized */
+	struct orient_rect	 cut;		/* the rectangle of it that is kept */
+	unsigned		 orientation;
+	bool			 same;		/* neither resized nor cropped */
 };
 
-/* Returns 0, or ERR_LIMIT when the result is too large. */
+/* Returns 0, or ERR_LIMIT if the result is too large. */
 int	 transcode_shape(const struct transcode_opt *opt, const struct img_head *head, struct transcode_shape *s);
 /*
- * The part of a plane of the picture that becomes one of the result.  The plane is the picture's, shrunk `shrink` times
- * and with a sample every sub_h by sub_w pixels; in the result there is one every step by step pixels, their number
- * rounded up.  Shrunk chroma is told to be means; luma is left as soft as the DCT's mean makes it, since next to twice
- * the size there is more above the middle of its band than the filter would take.
+ * The region of a source plane that becomes a plane of the result.  The source plane is decoded smaller by shrink,
+ * and has a sample for every sub_h by sub_w pixels; the result has one for every step by step pixels, their number
+ * rounded up.
+ *
+ * Shrunk chroma is resized as means, which sharpens it.  Luma is not: near twice the size, its upper band holds more
+ * than the filter would keep, so it stays as soft as the DCT's mean makes it.
  */
-struct resize_region transcode_shape_region(const struct transcode_shape *s, const struct img_head *head, unsigned shrink,
+struct resize_region transcode_shape_region(const struct transcode_shape *s, const struct img_head *head,
+    unsigned shrink,
 	    uint32_t sub_h, uint32_t sub_w, uint32_t step);
 
 #endif

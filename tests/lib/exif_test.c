@@ -1,4 +1,4 @@
-/* exif_test - orientations in both byte orders, in their places in JPEG, PNG and WebP, and bytes that make no sense. */
+/* exif_test - orientations in both byte orders, in JPEG, PNG and WebP, and invalid EXIF. */
 #include "image/exif.h"
 #include "image/img.h"
 #include "photo.h"
@@ -19,19 +19,20 @@ test_read(void)
 	struct exif x;
 
 	x = exif_read(little, sizeof(little));
-	ok(x.turn == 6 && x.at == 30, "little-endian");
+	ok(x.orientation == 6 && x.at == 30, "exif_read reads little-endian EXIF");
 	x = exif_read(big, sizeof(big));
-	ok(x.turn == 8 && x.at == 30, "big-endian");
+	ok(x.orientation == 8 && x.at == 30, "exif_read reads big-endian EXIF");
 	memcpy(p + 6, big, sizeof(big));
 	x = exif_read(p, sizeof(p));
-	ok(x.turn == 8 && x.at == 36, "behind the word Exif");
+	ok(x.orientation == 8 && x.at == 36, "exif_read accepts the prefix Exif");
 	exif_set_upright(p, &x);
 	x = exif_read(p, sizeof(p));
-	ok(x.turn == 1 && x.at == 36, "set upright");
+	ok(x.orientation == 1 && x.at == 36, "exif_set_upright sets the orientation to 1");
 	memcpy(p + 6, little, sizeof(little));
 	x = exif_read(p, sizeof(p));
 	exif_set_upright(p, &x);
-	is(exif_read(p, sizeof(p)).turn, 1, "in the other byte order");
+	is(exif_read(p, sizeof(p)).orientation, 1,
+	    "exif_set_upright works in the other byte order");
 }
 
 static void
@@ -44,24 +45,24 @@ test_nonsense(void)
 		uint8_t *cut = malloc(n + 1);
 
 		memcpy(cut, little, n);
-		turned += exif_read(cut, n).turn != 1;
+		turned += exif_read(cut, n).orientation != 1;
 		free(cut);
 	}
-	is(turned, 0, "what is cut short says nothing");
+	is(turned, 0, "truncated EXIF gives orientation 1");
 	for (unsigned v = 0; v < 256; v++) {
 		memcpy(p, little, sizeof(p));
 		p[30] = (uint8_t)v;
-		turned += exif_read(p, sizeof(p)).turn != (v >= 1 && v <= 8 ? v : 1);
+		turned += exif_read(p, sizeof(p)).orientation != (v >= 1 && v <= 8 ? v : 1);
 		memcpy(p, little, sizeof(p));
 		p[4] = (uint8_t)v;
-		turned += exif_read(p, sizeof(p)).turn > 8;
+		turned += exif_read(p, sizeof(p)).orientation > 8;
 		p[7] = 0xff;
-		turned += exif_read(p, sizeof(p)).turn != 1;
+		turned += exif_read(p, sizeof(p)).orientation != 1;
 	}
-	is(turned, 0, "nor do other numbers and places");
+	is(turned, 0, "invalid values and offsets give orientation 1");
 	memcpy(p, little, sizeof(p));
 	p[24] = 4;
-	is(exif_read(p, sizeof(p)).turn, 1, "nor another type");
+	is(exif_read(p, sizeof(p)).orientation, 1, "an entry of another type gives orientation 1");
 }
 
 static unsigned
@@ -69,7 +70,7 @@ turn_of(struct img_codec *k, const struct buf *b)
 {
 	struct img_head h = { 0 };
 
-	return img_head(k, b->p, b->n, &h) == 0 ? h.turn : 0;
+	return img_head(k, b->p, b->n, &h) == 0 ? h.orientation : 0;
 }
 
 /* A chunk behind the first of a PNG; no checksum that fits. */
@@ -97,23 +98,23 @@ test_places(void)
 
 	img_codec_new(&k, IMG_PIXELS);
 	photo_jpeg(&im, TJSAMP_420, 90, 0, &b);
-	is(turn_of(k, &b), 1, "a JPEG without");
+	is(turn_of(k, &b), 1, "a JPEG without EXIF has orientation 1");
 	photo_orient(&b, 5, 1);
-	is(turn_of(k, &b), 5, "and with EXIF");
+	is(turn_of(k, &b), 5, "img_head reads EXIF of a JPEG");
 	b.n = 0;
 	photo_png(&im, 2, 8, 0, &b);
-	is(turn_of(k, &b), 1, "a PNG without");
+	is(turn_of(k, &b), 1, "a PNG without EXIF has orientation 1");
 	put_chunk(&b, "eXIf", big, sizeof(big));
-	is(turn_of(k, &b), 8, "and with EXIF");
+	is(turn_of(k, &b), 8, "img_head reads EXIF of a PNG");
 	b.n = 0;
 	photo_webp(&im, 1, &b);
-	is(turn_of(k, &b), 1, "a WebP without");
+	is(turn_of(k, &b), 1, "a WebP without EXIF has orientation 1");
 	buf_put(&b, "EXIF", 4);
 	le_put32(word, sizeof(little));
 	buf_put(&b, word, 4);
 	buf_put(&b, little, sizeof(little));
 	le_put32(b.p + 4, (uint32_t)b.n - 8);
-	is(turn_of(k, &b), 6, "and with EXIF");
+	is(turn_of(k, &b), 6, "img_head reads EXIF of a WebP");
 	img_codec_free(k);
 	buf_free(&b);
 	free((void *)(uintptr_t)im.p);
@@ -167,10 +168,11 @@ test_texts(void)
 			buf_put(&b, plain.p, plain.n);
 			write_out(&t, line == 1 ? "exif" : "app1", line);
 			put_text(&b, packed ? "Raw profile type APP1" : "Raw profile type exif", (char *)t.p, packed);
-			is(turn_of(k, &b), 8, "EXIF in a %s text, %zu bytes a line", packed ? "packed" : "plain", line);
+			is(turn_of(k, &b), 8,
+			    "img_head reads EXIF in a %s text, %zu bytes a line", packed ? "packed" : "plain", line);
 		}
 	put_chunk(&b, "eXIf", little, sizeof(little));
-	is(turn_of(k, &b), 6, "its own chunk counts before a text");
+	is(turn_of(k, &b), 6, "the eXIf chunk counts before a text");
 	for (size_t cut = 0; cut < t.n; cut++) {
 		unsigned turn;
 
@@ -182,11 +184,11 @@ test_texts(void)
 		turn = turn_of(k, &b);
 		odd += turn != 1 && turn != 8;
 	}
-	is(odd, 0, "cut anywhere, a text tells the same or nothing");
+	is(odd, 0, "a text cut anywhere gives the same orientation or 1");
 	b.n = 0;
 	buf_put(&b, plain.p, plain.n);
 	put_text(&b, "Raw profile type xmp", (char *)t.p, true);
-	is(turn_of(k, &b), 1, "another text is not EXIF");
+	is(turn_of(k, &b), 1, "a text with another key is not EXIF");
 	b.n = 0;
 	buf_put(&b, plain.p, plain.n);
 	text = malloc(1 << 19);
@@ -194,9 +196,9 @@ test_texts(void)
 	text[(1 << 19) - 1] = 0;
 	memcpy(text, t.p, t.n);
 	put_text(&b, "Raw profile type exif", text, true);
-	is(turn_of(k, &b), 1, "nor is one that unpacks to more than a segment");
+	is(turn_of(k, &b), 1, "a text that inflates to more than a segment is ignored");
 	put_chunk(&b, "zTXt", "Raw profile type exif\0\0no zlib", 31);
-	is(turn_of(k, &b), 1, "nor is a damaged one");
+	is(turn_of(k, &b), 1, "a damaged text is ignored");
 	free(text);
 	img_codec_free(k);
 	buf_free(&b);

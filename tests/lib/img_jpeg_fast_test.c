@@ -1,4 +1,4 @@
-/* img_jpeg_fast_test - the pixels of a JPEG, whole or in part, are turbojpeg's to the last bit; a broken one is told. */
+/* img_jpeg_fast_test - pixels and planes equal turbojpeg's to the last bit; damaged images fail. */
 #include "base/err.h"
 #include "base/rng.h"
 #include "image/img.h"
@@ -84,8 +84,8 @@ test_same(const char *name, int sampling)
 		}
 		tjFree(jpeg);
 	}
-	ok(whole, "%s: pixels are turbojpeg's", name);
-	ok(parts, "%s: so are those of any part", name);
+	ok(whole, "%s: pixels equal turbojpeg's", name);
+	ok(parts, "%s: pixels of any region equal turbojpeg's", name);
 	tjDestroy(in);
 }
 
@@ -105,7 +105,7 @@ test_broken(void)
 	for (unsigned long at = n - 100; at < n; at++)
 		cut += img_decode(codec, jpeg, at, 3, &pic) == ERR_FORMAT &&
 		    img_decode_region(codec, jpeg, at, 100, 120, &top, 3, got) == ERR_FORMAT;
-	is(cut, 100, "a picture that ends early is broken, whatever part is asked for");
+	is(cut, 100, "a truncated JPEG fails for every region");
 	for (int i = 0; i < 300; i++) {
 		unsigned long at = 640 + (unsigned long)rng_below(&r, n - 640);
 		uint8_t was = jpeg[at];
@@ -118,9 +118,10 @@ test_broken(void)
 		broken += e != 0;
 		jpeg[at] = was;
 	}
-	is(agree, 300, "bytes changed among the codes are found or not, as a check of all finds them");
-	ok(broken > 0 && broken < 300, "%d of them are found", broken);
-	is(img_decode_region(codec, jpeg, n, 101, 120, &top, 3, got), ERR_FORMAT, "so is a picture of another size than was said");
+	is(agree, 300, "a region fails on changed codes exactly if a check of the whole does");
+	ok(broken > 0 && broken < 300, "a check finds %d of the changed codes", broken);
+	is(img_decode_region(codec, jpeg, n, 101, 120, &top, 3, got), ERR_FORMAT,
+	    "a region of an image of another size fails");
 	tjFree(jpeg);
 }
 
@@ -159,7 +160,7 @@ test_factors(void)
 		for (uint32_t y = 0; y < 61 && same; y++)
 			same &= memcmp(plane->p + y * plane->stride, plain->p + y * plain->stride, 70) == 0;
 	}
-	ok(same, "a grey picture's plane, whatever its factors say");
+	ok(same, "a grey JPEG decodes to its plane, whatever its sampling factors");
 	tjFree(jpeg);
 	buf_free(&room);
 	buf_free(&first);
@@ -223,8 +224,8 @@ test_shrunk(const char *name, int sampling)
 			same &= is_turbojpegs(in, jpeg, n, &head, sampling, k, shrink[k], &plane[k]);
 		tjFree(jpeg);
 	}
-	ok(same, "%s: planes, each shrunk by itself, are turbojpeg's", name);
-	ok(told, "%s: where something is odd, all are shrunk alike, and it is told", name);
+	ok(same, "%s: planes shrunk independently equal turbojpeg's", name);
+	ok(told, "%s: the fallback shrinks all planes alike and sets shrink", name);
 	img_jpeg_free(j);
 	buf_free(&room);
 	tjDestroy(in);
@@ -274,8 +275,8 @@ test_tables(void)
 		    img_decode(codec, poor, m, 3, &pic) == 0 && memcmp(pic.p, want, 60 * 70 * 3) == 0;
 		broken &= img_check(codec, blank, left) == ERR_FORMAT && img_decode(codec, blank, left, 3, &pic) == ERR_FORMAT;
 	}
-	ok(same, "a picture without codes of its own has the standard's, whatever came before");
-	ok(broken, "one without quantization is broken, whatever came before");
+	ok(same, "a JPEG without Huffman tables uses the standard ones, not the previous image's");
+	ok(broken, "a JPEG without quantization tables fails, whatever came before");
 	tjFree(other);
 }
 

@@ -1,4 +1,4 @@
-/* img_test - pictures there and back, grey and colour, sizes that lie, bytes that are cut or changed. */
+/* img_test - images encoded and decoded, grey and colour, wrong sizes, truncated and changed bytes. */
 #include "base/err.h"
 #include "image/img.h"
 #include "photo.h"
@@ -18,28 +18,30 @@ test_png(uint32_t c, uint32_t h, uint32_t w)
 	size_t same = 0;
 
 	pics_fill(p, c, h, w, 3);
-	is(img_encode_png(&im, &b), 0, "%ux%ux%u to PNG", w, h, c);
-	is(img_decode(k, b.p, b.n, 0, &back), 0, "and back");
-	ok(back.c == c && back.h == h && back.w == w && memcmp(back.p, p, (size_t)c * h * w) == 0, "the same pixels");
-	is(img_decode(k, b.p, b.n, 4 - c, &back), 0, "to the other kind");
-	ok(back.c == 4 - c, "it is of that kind");
+	is(img_encode_png(&im, &b), 0, "img_encode_png encodes %ux%ux%u", w, h, c);
+	is(img_decode(k, b.p, b.n, 0, &back), 0, "img_decode decodes that PNG");
+	ok(back.c == c && back.h == h && back.w == w && memcmp(back.p, p, (size_t)c * h * w) == 0,
+	    "the pixels are equal");
+	is(img_decode(k, b.p, b.n, 4 - c, &back), 0,
+	    "img_decode decodes PNG to the other number of channels");
+	ok(back.c == 4 - c, "the result has that number of channels");
 	for (size_t i = 0; i < (size_t)h * w; i++)
 		if (c == 1)
 			same += back.p[i * 3] == p[i] && back.p[i * 3 + 1] == p[i] && back.p[i * 3 + 2] == p[i];
 		else
 			same += abs((int)back.p[i] - (int)(0.299 * p[i * 3] + 0.587 * p[i * 3 + 1] + 0.114 * p[i * 3 + 2])) <= 1;
-	is(same, h * w, "with its pixels");
+	is(same, h * w, "grey and colour pixels correspond");
 	/* The last four bytes are the checksum of an empty chunk. */
 	for (size_t n = 0; n < b.n - 4; n++) {
 		copy = malloc(n + 1);
 		memcpy(copy, b.p, n);
 		if (img_decode(k, copy, n, c, &back) == 0) {
-			ok(0, "cut after %zu of %zu bytes it is taken", n, b.n);
+			ok(0, "a PNG cut after %zu of %zu bytes decodes", n, b.n);
 			n = b.n;
 		}
 		free(copy);
 	}
-	ok(1, "cut anywhere it is refused");
+	ok(1, "img_decode refuses a PNG cut anywhere");
 	buf_free(&b);
 	free(p);
 }
@@ -57,18 +59,21 @@ test_jpeg(uint32_t c)
 		for (uint32_t x = 0; x < 40; x++)
 			for (uint32_t i = 0; i < c; i++)
 				p[(y * 40 + x) * c + i] = (uint8_t)(x * 3 + y * 2 + i * 20);
-	is(img_encode_jpeg(k, &im, 95, false, &b), 0, "%u channels to JPEG", c);
-	is(img_decode(k, b.p, b.n, 0, &back), 0, "and back");
-	ok(back.c == c && back.h == 30 && back.w == 40, "of the same size");
+	is(img_encode_jpeg(k, &im, 95, false, &b), 0, "img_encode_jpeg encodes %u channels", c);
+	is(img_decode(k, b.p, b.n, 0, &back), 0, "img_decode decodes that JPEG");
+	ok(back.c == c && back.h == 30 && back.w == 40, "the JPEG has the same size");
 	for (uint32_t i = 0; i < 40 * 30 * c; i++)
 		far += abs(back.p[i] - p[i]) > 12;
-	is(far, 0, "the pixels are near");
-	is(img_decode(k, b.p, b.n, 4 - c, &back), 0, "to the other kind");
-	ok(back.c == 4 - c && back.h == 30, "it is of that kind");
-	is(img_decode(k, b.p, b.n / 2, 0, &back), ERR_FORMAT, "half of it is refused");
-	is(img_decode(k, b.p, b.n - 20, 0, &back), ERR_FORMAT, "so is one without its last bytes");
-	is(img_decode(k, b.p, 100, 0, &back), ERR_FORMAT, "and a piece of its head");
-	is(img_decode(k, b.p, b.n, 0, &back), 0, "which does not spoil the next one");
+	is(far, 0, "the JPEG's pixels are close");
+	is(img_decode(k, b.p, b.n, 4 - c, &back), 0,
+	    "img_decode decodes JPEG to the other number of channels");
+	ok(back.c == 4 - c && back.h == 30, "the result has that number of channels");
+	is(img_decode(k, b.p, b.n / 2, 0, &back), ERR_FORMAT, "img_decode refuses half a JPEG");
+	is(img_decode(k, b.p, b.n - 20, 0, &back), ERR_FORMAT,
+	    "img_decode refuses a JPEG without its last bytes");
+	is(img_decode(k, b.p, 100, 0, &back), ERR_FORMAT,
+	    "img_decode refuses a piece of a JPEG's header");
+	is(img_decode(k, b.p, b.n, 0, &back), 0, "a refused JPEG does not affect the next one");
 	buf_free(&b);
 }
 
@@ -79,8 +84,8 @@ test_cut(const char *what, const struct buf *whole)
 	struct img back;
 	unsigned taken = 0;
 
-	is(img_check(k, whole->p, whole->n), 0, "%s is sound", what);
-	is(img_decode(k, whole->p, whole->n, 0, &back), 0, "and decodes");
+	is(img_check(k, whole->p, whole->n), 0, "img_check accepts %s", what);
+	is(img_decode(k, whole->p, whole->n, 0, &back), 0, "img_decode decodes it");
 	for (unsigned i = 0; i < 20; i++) {
 		size_t n = whole->n * i / 20;
 		uint8_t *p = malloc(n + 1);
@@ -93,7 +98,7 @@ test_cut(const char *what, const struct buf *whole)
 	/* PNG ends in the checksum of an empty chunk, four bytes that nobody needs. */
 	taken += img_check(k, whole->p, whole->n - 6) == 0;
 	taken += img_decode(k, whole->p, whole->n - 6, 0, &back) == 0;
-	is(taken, 0, "cut at any twentieth it is refused");
+	is(taken, 0, "img_check refuses it cut at any twentieth");
 }
 
 static void
@@ -113,9 +118,9 @@ test_cuts(void)
 		photo_insert(&b, 4u + b.p[5], junk, sizeof(junk));
 		test_cut("one with bytes too many", &b);
 		buf_put(&b, zeros, sizeof(zeros));
-		is(img_check(k, b.p, b.n), 0, "bytes behind the end do not matter");
+		is(img_check(k, b.p, b.n), 0, "img_check accepts bytes after the end");
 		memset(b.p + b.n - 600, 0, 300);
-		is(img_check(k, b.p, b.n), ERR_FORMAT, "a hole in front of it does");
+		is(img_check(k, b.p, b.n), ERR_FORMAT, "img_check refuses a gap before the end");
 	}
 	for (int i = 0; i < 2; i++) {
 		b.n = 0;
@@ -142,11 +147,14 @@ test_png_kinds(void)
 
 		b.n = 0;
 		photo_png(&im, kind[i].type, kind[i].depth, kind[i].interlace, &b);
-		is(img_check(k, b.p, b.n), 0, "type %u, %u bits%s", kind[i].type, kind[i].depth, kind[i].interlace ? ", interlaced" : "");
+		is(img_check(k, b.p, b.n), 0,
+		    "img_decode decodes a PNG of type %u, %u bits%s", kind[i].type, kind[i].depth, kind[i].interlace ? ", interlaced" : "");
 		for (uint32_t c = 1; c <= 3; c += 2) {
 			img_convert_channels(im.p, kind[i].c, 61 * 83, c, want);
-			is(img_decode(k, b.p, b.n, c, &back), 0, "to %u channels", c);
-			ok(back.h == 61 && back.w == 83 && back.c == c && memcmp(back.p, want, 61 * 83 * c) == 0, "its pixels");
+			is(img_decode(k, b.p, b.n, c, &back), 0,
+			    "img_decode converts it to %u channels", c);
+			ok(back.h == 61 && back.w == 83 && back.c == c && memcmp(back.p, want, 61 * 83 * c) == 0,
+			    "its pixels are right");
 		}
 		test_cut("it", &b);
 		free(want);
@@ -163,13 +171,13 @@ test_png_written(void)
 	struct img small = { flat, 3, 64, 64 }, large = { flat, 3, 64, 65 };
 	struct buf a = { 0 }, b = { 0 };
 
-	is(img_encode_png(&small, &a), 0, "64x64 pixels of one colour");
-	ok(a.n > 64 * 64 * 3, "are stored, in %zu bytes", a.n);
-	is(img_encode_png(&small, &b), 0, "and again");
-	ok(a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "the same bytes");
+	is(img_encode_png(&small, &a), 0, "img_encode_png encodes 64x64 pixels of one colour");
+	ok(a.n > 64 * 64 * 3, "small images are stored in %zu bytes", a.n);
+	is(img_encode_png(&small, &b), 0, "img_encode_png encodes the same image again");
+	ok(a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "the bytes are equal");
 	b.n = 0;
-	is(img_encode_png(&large, &b), 0, "a column more");
-	ok(b.n < 1000, "is compressed, to %zu bytes", b.n);
+	is(img_encode_png(&large, &b), 0, "img_encode_png encodes one more column");
+	ok(b.n < 1000, "a larger image is compressed to %zu bytes", b.n);
 	buf_free(&a);
 	buf_free(&b);
 	free(flat);
@@ -190,8 +198,8 @@ test_png_bytes(void)
 		taken += img_decode(k, b.p, b.n, 3, &back) == 0;
 		b.p[i] ^= 16;
 	}
-	is(taken, 0, "PNG: no changed byte is overlooked");
-	is(img_check(k, b.p, b.n), 0, "unchanged it is well");
+	is(taken, 0, "img_check finds every changed byte of a PNG");
+	is(img_check(k, b.p, b.n), 0, "img_check accepts the unchanged PNG");
 	free((void *)(uintptr_t)im.p);
 	buf_free(&b);
 }
@@ -237,12 +245,13 @@ test_cmyk(void)
 		int far = 0;
 
 		put_cmyk(adobe, &b);
-		is(img_decode(k, b.p, b.n, 0, &back), 0, "CMYK, %s", adobe ? "as Adobe stores it" : "as ink");
+		is(img_decode(k, b.p, b.n, 0, &back), 0,
+		    "img_decode decodes CMYK, %s", adobe ? "as Adobe stores it" : "as ink");
 		for (int i = 0; i < 3; i++)
 			far += abs(back.p[i] - want[adobe][i]) > 2;
-		is(far, 0, "%u %u %u", back.p[0], back.p[1], back.p[2]);
-		is(img_decode(k, b.p, b.n, 1, &back), 0, "to grey");
-		ok(abs(back.p[0] - (adobe ? 62 : 65)) <= 2, "%u", back.p[0]);
+		is(far, 0, "CMYK becomes RGB %u %u %u", back.p[0], back.p[1], back.p[2]);
+		is(img_decode(k, b.p, b.n, 1, &back), 0, "img_decode decodes CMYK to grey");
+		ok(abs(back.p[0] - (adobe ? 62 : 65)) <= 2, "CMYK becomes grey %u", back.p[0]);
 		buf_free(&b);
 	}
 }
@@ -259,19 +268,25 @@ test_lies(void)
 	pics_fill(p, 1, 16, 16, 1);
 	img_encode_png(&im, &png);
 	img_encode_jpeg(k, &im, 90, false, &jpeg);
-	is(img_codec_new(&small, 255), 0, "a codec for 255 pixels");
-	is(img_decode(small, png.p, png.n, 1, &out), ERR_LIMIT, "PNG: 256 are refused");
-	is(img_decode(small, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT, "JPEG: 256 are refused");
+	is(img_codec_new(&small, 255), 0, "img_codec_new makes a codec for 255 pixels");
+	is(img_decode(small, png.p, png.n, 1, &out), ERR_LIMIT,
+	    "that codec refuses a PNG of 256 pixels");
+	is(img_decode(small, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT,
+	    "that codec refuses a JPEG of 256 pixels");
 	img_codec_free(small);
 	for (size_t i = 0; i + 9 < jpeg.n; i++)
 		if (jpeg.p[i] == 0xff && jpeg.p[i + 1] == 0xc0)
 			memset(jpeg.p + i + 5, 0xf0, 4);
-	is(img_decode(k, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT, "JPEG: 61680x61680 are refused");
-	is(img_decode(k, (const uint8_t *)"BM", 2, 1, &out), ERR_NOTSUP, "another format");
-	is_str(err_line(), "BMP, not JPEG, PNG or WebP", "is named");
-	is(img_decode(k, (const uint8_t *)"", 0, 1, &out), ERR_NOTSUP, "nothing");
+	is(img_decode(k, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT,
+	    "img_head refuses a JPEG of 61680x61680 pixels");
+	is(img_decode(k, (const uint8_t *)"BM", 2, 1, &out), ERR_NOTSUP,
+	    "img_head refuses another format");
+	is_str(err_line(), "BMP, not JPEG, PNG or WebP", "the error names the format");
+	is(img_decode(k, (const uint8_t *)"", 0, 1, &out), ERR_NOTSUP,
+	    "img_head refuses empty input");
 	im.w = im.h = 1u << 15;
-	is(img_encode_png(&im, &png), ERR_LIMIT, "too large to encode");
+	is(img_encode_png(&im, &png), ERR_LIMIT,
+	    "img_encode_png refuses an image that is too large");
 	buf_free(&png);
 	buf_free(&jpeg);
 }

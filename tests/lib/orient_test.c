@@ -1,4 +1,4 @@
-/* orient_test - the eight ways up, pixel by pixel, and rectangles back through them. */
+/* orient_test - the eight orientations pixel by pixel, and rectangles mapped back. */
 #include "image/orient.h"
 #include "tap.h"
 
@@ -14,11 +14,12 @@ test_pixels(void)
 		char out[13] = "";
 
 		orient_pixels(turn, (const uint8_t *)"abcdef", 2, 3, 1, 3, (uint8_t *)out, orient_swaps(turn) ? 2 : 3);
-		is_str(out, want[turn], "orientation %u", turn);
+		is_str(out, want[turn], "orient_pixels makes orientation %u upright", turn);
 		orient_pixels(turn, (const uint8_t *)"aAbBcC..dDeEfF", 2, 3, 2, 8, (uint8_t *)out, orient_swaps(turn) ? 4 : 6);
 		for (int i = 0; i < 6; i++)
 			if (out[i * 2] != want[turn][i] || out[i * 2 + 1] != want[turn][i] - 'a' + 'A') {
-				ok(0, "two bytes a pixel, rows apart: %s", out);
+				ok(0,
+				    "orient_pixels moves pixels of two bytes with a stride: %s", out);
 				break;
 			}
 	}
@@ -43,7 +44,7 @@ test_rectangles(void)
 		orient_pixels(turn, part, back.h, back.w, 1, back.w, one, 2);
 		for (uint32_t y = 0; y < 4; y++)
 			far += memcmp(one + y * 2, all + (r.y + y) * tw + r.x, 2) != 0;
-		is(far, 0, "a rectangle through orientation %u", turn);
+		is(far, 0, "orient_back finds the rectangle of orientation %u", turn);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* resize_test - each filter against plain sums in doubles, parts of pictures, sizes that are odd, tiny or many. */
+/* resize_test - each filter against plain sums in doubles, regions, odd, tiny and many sizes. */
 #include "base/err.h"
 #include "image/resize.h"
 #include "tap.h"
@@ -99,11 +99,14 @@ test_filter(enum resize_inter inter, const char *name, uint32_t h, uint32_t w, u
 	double bound = inter == RESIZE_NEAREST ? 90 : 58;
 
 	draw(&from);
-	is(resize_plane(r, inter, &from, NULL, &to), 0, "%s, %ux%u to %ux%u", name, w, h, ow, oh);
-	ok(psnr(inter, &from, &all, &to) > bound, "as exact sums (%.1f dB)", psnr(inter, &from, &all, &to));
-	is(resize_plane(r, inter, &from, &some, &to), 0, "a part");
+	is(resize_plane(r, inter, &from, NULL, &to), 0,
+	    "resize_img with %s, %ux%u to %ux%u", name, w, h, ow, oh);
+	ok(psnr(inter, &from, &all, &to) > bound,
+	    "the result matches exact sums (%.1f dB)", psnr(inter, &from, &all, &to));
+	is(resize_plane(r, inter, &from, &some, &to), 0, "resize_img resizes a region");
 	if (inter != RESIZE_AREA || (some.h >= oh && some.w >= ow))
-		ok(psnr(inter, &from, &some, &to) > bound, "as exact sums (%.1f dB)",
+		ok(psnr(inter, &from, &some, &to) > bound,
+		    "the region matches exact sums (%.1f dB)",
 		    psnr(inter, &from, &some, &to));
 	free(from.p);
 	free(to.p);
@@ -130,7 +133,8 @@ test_mean(enum resize_inter inter, double bound)
 	soft = psnr(inter, &fine, &all, &to);
 	resize_plane(r, inter, &mean, &half, &to);
 	sharp = psnr(inter, &fine, &all, &to);
-	ok(soft < 40 && sharp > bound, "means, told to be some: %.1f dB from exact sums of what they are means of, else %.1f", sharp,
+	ok(soft < 40 && sharp > bound,
+	    "with mean set the result is %.1f dB from exact sums of the original pixels, else %.1f", sharp,
 	    soft);
 	free(fine.p);
 	free(mean.p);
@@ -160,8 +164,8 @@ test_flat(void)
 		free(from.p);
 		free(to.p);
 	}
-	is(bad, 0, "any size to any other");
-	is(over, 0, "flat stays flat");
+	is(bad, 0, "every size resizes to every other");
+	is(over, 0, "a flat image stays flat");
 }
 
 /* Where all weights are alike, what rounding takes from each product adds up. */
@@ -181,7 +185,7 @@ test_flat_mean(void)
 		free(from.p);
 		free(to.p);
 	}
-	is(bad, 0, "the mean of equal pixels is what they are");
+	is(bad, 0, "the mean of equal pixels is their value");
 }
 
 static void
@@ -196,11 +200,12 @@ test_auto(void)
 	to.h = as.h = to.w = as.w = 20;
 	resize_plane(r, RESIZE_AUTO, &from, NULL, &to);
 	resize_plane(r, RESIZE_AREA, &from, NULL, &as);
-	ok(memcmp(to.p, as.p, 20 * to.stride) == 0, "area to shrink");
+	ok(memcmp(to.p, as.p, 20 * to.stride) == 0, "auto is area to shrink");
 	to.h = as.h = 50;
 	resize_plane(r, RESIZE_AUTO, &from, NULL, &to);
 	resize_plane(r, RESIZE_BILINEAR, &from, NULL, &as);
-	ok(memcmp(to.p, as.p, 50 * to.stride) == 0, "bilinear for one of each");
+	ok(memcmp(to.p, as.p, 50 * to.stride) == 0,
+	    "auto is bilinear if one axis grows and one shrinks");
 	free(from.p);
 	free(to.p);
 	free(as.p);
@@ -216,8 +221,9 @@ test_img(uint32_t c, uint32_t oh, uint32_t ow)
 
 	for (size_t i = 0; i < h * w * c; i++)
 		p[i] = (uint8_t)(i * 2654435761u >> 20);
-	is(resize_img(r, RESIZE_CUBIC, &in, NULL, oh, ow, &out), 0, "pixels of %u channels", c);
-	ok(out.h == oh && out.w == ow && out.c == c, "of the size wanted");
+	is(resize_img(r, RESIZE_CUBIC, &in, NULL, oh, ow, &out), 0,
+	    "resize_img resizes %u channels", c);
+	ok(out.h == oh && out.w == ow && out.c == c, "the result has the size asked for");
 	for (uint32_t k = 0; k < c; k++) {
 		for (size_t i = 0; i < h * w; i++)
 			from.p[i / w * from.stride + i % w] = p[i * c + k];
@@ -225,8 +231,9 @@ test_img(uint32_t c, uint32_t oh, uint32_t ow)
 		for (size_t i = 0; i < oh * ow; i++)
 			far += out.p[i * c + k] != to.p[i / ow * to.stride + i % ow];
 	}
-	is(far, 0, "each channel as a plane");
-	is(resize_img(r, RESIZE_CUBIC, &in, NULL, 1u << 14, 1u << 14, &out), ERR_LIMIT, "too large");
+	is(far, 0, "each channel equals a plane resized alone");
+	is(resize_img(r, RESIZE_CUBIC, &in, NULL, 1u << 14, 1u << 14, &out), ERR_LIMIT,
+	    "resize_img refuses a result that is too large");
 	free(p);
 	free(from.p);
 	free(to.p);
@@ -250,7 +257,7 @@ test_many(void)
 		bad += sum[i % 80] != 0 && sum[i % 80] != s;
 		sum[i % 80] = s;
 	}
-	is(bad, 0, "many sizes, again and again");
+	is(bad, 0, "many sizes in turn give the same results again");
 	free(from.p);
 	free(to.p);
 }

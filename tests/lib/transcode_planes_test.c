@@ -1,4 +1,4 @@
-/* transcode_planes_test - JPEG resized by its planes: near exact sums in doubles, and near the way through RGB, for every kind. */
+/* transcode_planes_test - JPEGs resized by their planes, near exact sums and near resizing in RGB. */
 #include "base/err.h"
 #include "image/transcode.h"
 #include "image/img_jpeg.h"
@@ -137,7 +137,8 @@ test_chroma(uint32_t h, uint32_t w, uint32_t side, double bound)
 
 		want = exact(&from, 1, got.h, got.w);
 		near = photo_psnr(&got, &want);
-		ok(near > bound, "dense chroma, %ux%u at %u, plane %u: %.1f dB from exact sums", w, h, side, i, near);
+		ok(near > bound,
+		    "dense chroma, %ux%u at %u, plane %u: %.1f dB from exact sums", w, h, side, i, near);
 		photo_drop(&from);
 		photo_drop(&got);
 		photo_drop(&want);
@@ -182,7 +183,7 @@ test_rgb(const char *what, uint32_t c, int sampling, uint32_t h, uint32_t w, con
 	opt.encoding = TRANSCODE_JPEG;
 	got = packed(&opt, &b, &out, 0);
 	near = photo_psnr(&got, &rgb);
-	ok(near > bound, "%s: %.1f dB from RGB", what, near);
+	ok(near > bound, "%s: %.1f dB from resizing in RGB", what, near);
 	photo_drop(&im);
 	photo_drop(&rgb);
 	buf_free(&b);

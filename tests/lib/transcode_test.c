@@ -1,4 +1,4 @@
-/* transcode_test - what becomes of pictures when they are packed: kept, turned, resized, cut, recoloured, encoded anew, refused. */
+/* transcode_test - images kept, made upright, resized, cropped, recoloured, encoded again, refused. */
 #include "base/err.h"
 #include "image/transcode.h"
 #include "image/orient.h"
@@ -52,26 +52,31 @@ test_kept(void)
 
 	photo_jpeg(&im, TJSAMP_422, 90, 0, &b);
 	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a JPEG keeps its bytes");
-	is(convert(&(struct transcode_opt){ .resize = 31, .inter = RESIZE_CUBIC }, &b, &out), 1, "when it has the size wanted, too");
-	is(convert(&(struct transcode_opt){ .encoding = TRANSCODE_JPEG, .color = TRANSCODE_COLOR }, &b, &out), 1, "the colour and format");
-	is(convert(&square, &b, &out), 0, "but it is no square");
+	is(convert(&(struct transcode_opt){ .resize = 31, .inter = RESIZE_CUBIC }, &b, &out), 1,
+	    "a JPEG of the size asked for keeps its bytes");
+	is(convert(&(struct transcode_opt){ .encoding = TRANSCODE_JPEG, .color = TRANSCODE_COLOR }, &b, &out), 1,
+	    "a JPEG of the format and colour asked for keeps its bytes");
+	is(convert(&square, &b, &out), 0,
+	    "a JPEG that is not square changes if a crop is asked for");
 	b.n = 0;
 	photo_jpeg(&im, TJSAMP_444, 90, TJFLAG_PROGRESSIVE, &b);
-	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a progressive one");
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1,
+	    "a progressive JPEG keeps its bytes");
 	b.n = 0;
 	photo_jpeg(&grey, 0, 90, 0, &b);
-	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a grey one");
-	is(convert(&colour, &b, &out), 0, "colour is wanted");
-	is(decoded(&out, 0).c, 3, "and stored");
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 1, "a grey JPEG keeps its bytes");
+	is(convert(&colour, &b, &out), 0, "a grey JPEG changes if colour is asked for");
+	is(decoded(&out, 0).c, 3, "the result has three channels");
 	got = decoded(&b, 1);
 	was = photo_copy(&got);
 	got = decoded(&out, 1);
-	ok(photo_psnr(&got, &was) > 42, "the same luma (%.1f dB)", photo_psnr(&got, &was));
+	ok(photo_psnr(&got, &was) > 42, "its luma is the same (%.1f dB)", photo_psnr(&got, &was));
 	photo_drop(&was);
 	b.n = 0;
 	photo_jpeg(&im, TJSAMP_444, 95, 0, &b);
-	is(convert(&(struct transcode_opt){ .color = TRANSCODE_GREY }, &b, &out), 0, "grey is wanted");
-	is(decoded(&out, 0).c, 1, "and stored");
+	is(convert(&(struct transcode_opt){ .color = TRANSCODE_GREY }, &b, &out), 0,
+	    "a colour JPEG changes if grey is asked for");
+	is(decoded(&out, 0).c, 1, "the result has one channel");
 	for (unsigned interlace = 0; interlace < 2; interlace++) {
 		b.n = 0;
 		photo_png(&im, 2, 8, interlace, &b);
@@ -97,17 +102,20 @@ test_turns(uint32_t h, uint32_t w, int sampling, double bound)
 		b.n = 0;
 		photo_jpeg(&im, sampling, 95, 0, &b);
 		photo_orient(&b, turn, turn % 2);
-		is(convert(&(struct transcode_opt){ 0 }, &b, &out), turn == 1, "orientation %u of %ux%u", turn, w, h);
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), turn == 1,
+		    "a JPEG keeps its bytes only if upright: orientation %u of %ux%u", turn, w, h);
 		if (turn == 1)
 			continue;
 		stored = decoded(&b, 3);
 		want = (struct img){ p, 3, orient_swaps(turn) ? w : h, orient_swaps(turn) ? h : w };
 		orient_pixels(turn, stored.p, h, w, 3, (size_t)w * 3, p, (size_t)want.w * 3);
 		got = decoded(&out, 3);
-		ok(photo_psnr(&got, &want) > bound, "is upright (%.1f dB)", photo_psnr(&got, &want));
-		is(img_head(codec, out.p, out.n, &head), 0, "its head is well");
-		is(head.turn, 1, "and says so");
-		is(convert(&(struct transcode_opt){ 0 }, &out, &again), 1, "it stays as it is now");
+		ok(photo_psnr(&got, &want) > bound,
+		    "the result is upright (%.1f dB)", photo_psnr(&got, &want));
+		is(img_head(codec, out.p, out.n, &head), 0, "the result has a valid header");
+		is(head.orientation, 1, "the result's orientation is 1");
+		is(convert(&(struct transcode_opt){ 0 }, &out, &again), 1,
+		    "a second transcoding keeps the bytes");
 	}
 	photo_drop(&im);
 	free(p);
@@ -136,14 +144,17 @@ test_turned_and_sized(int png)
 		b.n = 0;
 		photo_jpeg(&held, TJSAMP_444, 100, 0, &b);
 		photo_orient(&b, turn, 0);
-		is(convert(&opt, &b, &out), 0, "orientation %u, resized and cut", turn);
-		is(format_of(&out), png ? IMG_PNG : IMG_JPEG, "to %s", png ? "PNG" : "JPEG");
+		is(convert(&opt, &b, &out), 0,
+		    "a JPEG of orientation %u is resized and cropped", turn);
+		is(format_of(&out), png ? IMG_PNG : IMG_JPEG,
+		    "the result has the size %s", png ? "PNG" : "JPEG");
 		got = decoded(&out, 3);
 		if (turn == 1) {
 			want = photo_copy(&got);
 			continue;
 		}
-		ok(photo_psnr(&got, &want) > 43, "as the upright one (%.1f dB)", photo_psnr(&got, &want));
+		ok(photo_psnr(&got, &want) > 43,
+		    "the result matches the upright image (%.1f dB)", photo_psnr(&got, &want));
 	}
 	photo_drop(&want);
 	photo_drop(&im);
@@ -165,10 +176,12 @@ test_size(uint32_t h, uint32_t w, uint32_t resize, bool crop, uint32_t wh, uint3
 			photo_png(&im, 2, 8, 0, &b);
 		else
 			photo_jpeg(&im, TJSAMP_420, 95, 0, &b);
-		is(convert(&opt, &b, &out), 0, "%ux%u%s%s", w, h, resize > 0 ? " resized" : "", crop ? " cut" : "");
-		is(format_of(&out), png ? IMG_PNG : IMG_JPEG, "stays what it is");
+		is(convert(&opt, &b, &out), 0,
+		    "%ux%u%s%s is transcoded", w, h, resize > 0 ? " resized" : "", crop ? " cut" : "");
+		is(format_of(&out), png ? IMG_PNG : IMG_JPEG, "the result has the source's format");
 		got = decoded(&out, 3);
-		ok(got.h == wh && got.w == ww, "%ux%u is %ux%u", got.w, got.h, ww, wh);
+		ok(got.h == wh && got.w == ww,
+		    "the result is %ux%u, as expected %ux%u", got.w, got.h, ww, wh);
 	}
 	photo_drop(&im);
 	buf_free(&b);
@@ -184,11 +197,12 @@ test_cut(void)
 	size_t far = 0;
 
 	photo_png(&im, 2, 8, 0, &b);
-	is(convert(&(struct transcode_opt){ .crop = true, .inter = RESIZE_LANCZOS }, &b, &out), 0, "the centre");
+	is(convert(&(struct transcode_opt){ .crop = true, .inter = RESIZE_LANCZOS }, &b, &out), 0,
+	    "a crop without resizing succeeds");
 	got = decoded(&out, 3);
 	for (uint32_t y = 0; y < 40; y++)
 		far += memcmp(got.p + y * 120, im.p + (y * 61 + 10) * 3, 120) != 0;
-	ok(got.h == 40 && got.w == 40 && far == 0, "is cut out as it is");
+	ok(got.h == 40 && got.w == 40 && far == 0, "the crop keeps the centre's pixels");
 	photo_drop(&im);
 	buf_free(&b);
 	buf_free(&out);
@@ -202,27 +216,34 @@ test_odd(void)
 	struct img_head head;
 
 	photo_jpeg(&ink, TJSAMP_444, 97, 0, &b);
-	is(convert(&(struct transcode_opt){ .pass = true }, &b, &out), 1, "CMYK passes");
-	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "or is converted");
+	is(convert(&(struct transcode_opt){ .pass = true }, &b, &out), 1,
+	    "CMYK keeps its bytes with pass");
+	is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "CMYK is converted");
 	got = decoded(&out, 0);
-	is(got.c, 3, "to colour");
-	ok(img_head(codec, out.p, out.n, &head) == 0 && !head.odd, "for everybody");
+	is(got.c, 3, "the result has three channels");
+	ok(img_head(codec, out.p, out.n, &head) == 0 && !head.odd, "the result is not odd");
 	for (unsigned c = 1; c <= 3; c += 2) {
 		b.n = 0;
 		photo_png(c == 1 ? &grey : &im, c == 1 ? 0 : 2, 16, 0, &b);
-		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "16 bits are converted");
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0,
+		    "16 bits a channel are converted");
 		got = decoded(&out, 0);
-		ok(got.c == c && photo_psnr(&got, c == 1 ? &grey : &im) > 99, "to their upper eight");
-		ok(img_head(codec, out.p, out.n, &head) == 0 && !head.odd && head.format == IMG_PNG, "in a PNG");
+		ok(got.c == c && photo_psnr(&got, c == 1 ? &grey : &im) > 99,
+		    "the upper eight bits are kept");
+		ok(img_head(codec, out.p, out.n, &head) == 0 && !head.odd && head.format == IMG_PNG,
+		    "the result is a PNG");
 	}
 	for (int lossless = 0; lossless < 2; lossless++) {
 		b.n = 0;
 		photo_webp(&im, lossless, &b);
-		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "WebP");
-		is(format_of(&out), lossless ? IMG_PNG : IMG_JPEG, "becomes %s", lossless ? "PNG" : "JPEG");
+		is(convert(&(struct transcode_opt){ 0 }, &b, &out), 0, "WebP is transcoded");
+		is(format_of(&out), lossless ? IMG_PNG : IMG_JPEG,
+		    "WebP becomes %s", lossless ? "PNG" : "JPEG");
 		got = decoded(&out, 0);
-		ok(photo_psnr(&got, &im) > (lossless ? 99 : 24), "the same picture (%.1f dB)", photo_psnr(&got, &im));
-		is(convert(&(struct transcode_opt){ .pass = true }, &b, &out), 1, "or passes");
+		ok(photo_psnr(&got, &im) > (lossless ? 99 : 24),
+		    "the image is the same (%.1f dB)", photo_psnr(&got, &im));
+		is(convert(&(struct transcode_opt){ .pass = true }, &b, &out), 1,
+		    "WebP keeps its bytes with pass");
 	}
 	photo_drop(&im);
 	photo_drop(&ink);
@@ -241,20 +262,21 @@ test_raw(void)
 	size_t n;
 
 	transcode_new(&k, &(struct transcode_opt){ 0 });
-	is(transcode_raw(k, &im, &p, &n), 0, "raw pixels");
+	is(transcode_raw(k, &im, &p, &n), 0, "raw pixels are transcoded");
 	buf_put(&b, p, n);
 	got = decoded(&b, 0);
-	ok(format_of(&b) == IMG_PNG && photo_psnr(&got, &im) > 99, "become a PNG");
+	ok(format_of(&b) == IMG_PNG && photo_psnr(&got, &im) > 99, "raw pixels become a PNG");
 	transcode_free(k);
 	transcode_new(&k, &(struct transcode_opt){.color = TRANSCODE_GREY,
 	                                          .resize = 20,
 	                                          .inter = RESIZE_AUTO,
 	                                          .encoding = TRANSCODE_JPEG});
-	is(transcode_raw(k, &im, &p, &n), 0, "or what is asked for");
+	is(transcode_raw(k, &im, &p, &n), 0, "raw pixels become what is asked for");
 	b.n = 0;
 	buf_put(&b, p, n);
 	got = decoded(&b, 0);
-	ok(format_of(&b) == IMG_JPEG && got.c == 1 && got.h == 20, "grey, smaller, JPEG");
+	ok(format_of(&b) == IMG_JPEG && got.c == 1 && got.h == 20,
+	    "the result is a smaller grey JPEG");
 	transcode_free(k);
 	photo_drop(&im);
 	buf_free(&b);
@@ -270,18 +292,25 @@ test_refused(void)
 		{ .pass = true, .encoding = TRANSCODE_PNG }, { .quality = 101 }, { .quality = -1 } };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		is(convert(&bad[i], &b, &out), ERR_ARG, "options that contradict each other");
+		is(convert(&bad[i], &b, &out), ERR_ARG,
+		    "transcode_new refuses options that contradict each other");
 	photo_jpeg(&im, TJSAMP_420, 90, 0, &b);
-	is(convert(&(struct transcode_opt){ .pixels = 4096 }, &b, &out), 1, "as many pixels as allowed");
-	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "one more");
-	is(convert(&(struct transcode_opt){ .pixels = 4096, .resize = 65 }, &b, &out), ERR_LIMIT, "one more after resizing");
-	is(convert(&(struct transcode_opt){ .resize = UINT32_MAX }, &b, &out), ERR_LIMIT, "far too many");
+	is(convert(&(struct transcode_opt){ .pixels = 4096 }, &b, &out), 1,
+	    "an image of as many pixels as allowed passes");
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT,
+	    "an image of one more pixel is refused");
+	is(convert(&(struct transcode_opt){ .pixels = 4096, .resize = 65 }, &b, &out), ERR_LIMIT,
+	    "an image that grows beyond the limit is refused");
+	is(convert(&(struct transcode_opt){ .resize = UINT32_MAX }, &b, &out), ERR_LIMIT,
+	    "a huge size is refused");
 	b.n = 0;
 	photo_webp(&im, 1, &b);
-	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "of WebP");
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT,
+	    "the limit holds for WebP");
 	b.n = 0;
 	photo_png(&im, 2, 16, 1, &b);
-	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT, "of PNG");
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT,
+	    "the limit holds for PNG");
 	photo_drop(&im);
 	buf_free(&b);
 	buf_free(&out);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *
-blanks(const char *p)
+skip_amount_blanks(const char *p)
 {
 	return p + strspn(p, " \t");
 }
@@ -49,12 +49,12 @@ amount_bytes(const char **p, const char *word, double *v)
 {
 	double unit;
 
-	*p = blanks(*p);
+	*p = skip_amount_blanks(*p);
 	if (strncmp(*p, word, 2) == 0)
-		*p = blanks(*p + 2);
+		*p = skip_amount_blanks(*p + 2);
 	if (!amount_number(p, v))
 		return false;
-	*p = blanks(*p);
+	*p = skip_amount_blanks(*p);
 	if ((unit = amount_unit(*p)) <= 0)
 		return false;
 	*v *= unit;
@@ -69,10 +69,10 @@ amount_rate(const char **p, double *v)
 		{ "bit/s", 1e-6 }, { "kbit/s", 1e-3 }, { "Mbit/s", 1 }, { "Gbit/s", 1e3 },
 	};
 
-	*p = blanks(*p);
+	*p = skip_amount_blanks(*p);
 	if (!amount_number(p, v))
 		return false;
-	*p = blanks(*p);
+	*p = skip_amount_blanks(*p);
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strncmp(*p, units[i].name, strlen(units[i].name)) == 0) {
 			*v *= units[i].mbit;

@@ -19,7 +19,7 @@ struct curve_item {
 };
 
 static int
-add(struct curve *c, const struct logline *l, int m)
+add_measurement(struct curve *c, const struct logline *l, int m)
 {
 	struct curve_item *p;
 
@@ -52,7 +52,7 @@ add_counters(struct curve *c, const struct logline *l)
 		*place = c->n + 1;
 	for (int m = LOGLINE_RX_SO_FAR; m < LOGLINE_ALL && e == 0; m++)
 		if (l->has[m])
-			e = add(c, l, m);
+			e = add_measurement(c, l, m);
 	return e;
 }
 
@@ -85,7 +85,7 @@ head_number(const char *line, const char *key)
 
 /* A rank of this run that comes for the first time may begin with its first epoch; else that is another run's. */
 static void
-take_head(struct curve *c, const char *line)
+read_log_head(struct curve *c, const char *line)
 {
 	int64_t rank = head_number(line, " rank="), workers = head_number(line, " workers=");
 
@@ -131,7 +131,7 @@ curve_take(struct curve *c, const char *line)
 	const char *label;
 	int e;
 
-	take_head(c, line);
+	read_log_head(c, line);
 	e = doc_take(&c->doc, line, &l);
 
 	if (e == 0)
@@ -162,7 +162,7 @@ curve_take(struct curve *c, const char *line)
 		c->highest = l.at > c->highest ? l.at : c->highest;
 	}
 	for (int m = 0; m < LOGLINE_MEASURES; m++)
-		if (l.has[m] && (e = add(c, &l, m)) < 0)
+		if (l.has[m] && (e = add_measurement(c, &l, m)) < 0)
 			return e;
 	return (e = add_counters(c, &l)) < 0 ? e : 1;
 }
@@ -198,7 +198,7 @@ same_row(const struct curve_item *a, const struct curve_item *b)
 
 /* The items of one rank and epoch, n of them, the measures sorted, into a row. */
 static struct curve_row
-fold(const struct curve_item *t, size_t n)
+fold_measurements(const struct curve_item *t, size_t n)
 {
 	struct curve_row row = { .run = t->run, .at = t->at, .rank = t->rank, .by_step = t->by_step };
 	double sum = 0, count = 0;
@@ -218,7 +218,7 @@ fold(const struct curve_item *t, size_t n)
 
 /* Counters into what they grew by since the same rank's row before; p is that one, or NULL. */
 static void
-grow(struct curve_row *r, const struct curve_row *p)
+subtract_counters(struct curve_row *r, const struct curve_row *p)
 {
 	for (int i = 0; i < 2; i++) {
 		int so_far = LOGLINE_RX_SO_FAR + i, m = LOGLINE_RX + i;
@@ -234,7 +234,7 @@ grow(struct curve_row *r, const struct curve_row *p)
 
 /* Rows are by run, epoch and rank; each rank's row before is not far. */
 static void
-grow_all(struct curve_rows *rows)
+subtract_all_counters(struct curve_rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		struct curve_row *r = &rows->row[i], *p = r;
@@ -244,13 +244,13 @@ grow_all(struct curve_rows *rows)
 		p = p > rows->row && p[-1].run == r->run && p[-1].rank == r->rank ? p - 1 : NULL;
 		if (p == NULL && r->by_step && i > 0 && r[-1].run == r->run)
 			p = r - 1;
-		grow(r, p);
+		subtract_counters(r, p);
 	}
 }
 
 /* Rows by rank, ranks next to each other, into one row an epoch. */
 static void
-mean(struct curve_rows *rows)
+average_ranks(struct curve_rows *rows)
 {
 	size_t n = 0;
 
@@ -289,11 +289,11 @@ curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
 	for (size_t i = 0, k; i < c->n; i = k) {
 		for (k = i + 1; k < c->n && same_row(&c->item[i], &c->item[k]); k++)
 			continue;
-		rows->row[rows->n++] = fold(&c->item[i], k - i);
+		rows->row[rows->n++] = fold_measurements(&c->item[i], k - i);
 	}
-	grow_all(rows);
+	subtract_all_counters(rows);
 	if (!by_rank)
-		mean(rows);
+		average_ranks(rows);
 	return 0;
 }
 

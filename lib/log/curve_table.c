@@ -34,7 +34,7 @@ struct shown {
 };
 
 static int
-whole(struct table *t, uint64_t v, const char *no_number)
+put_whole_number(struct table *t, uint64_t v, const char *no_number)
 {
 	char text[32];
 
@@ -45,7 +45,7 @@ whole(struct table *t, uint64_t v, const char *no_number)
 }
 
 static void
-heads(const struct shown *s, struct table *t)
+add_columns(const struct shown *s, struct table *t)
 {
 	if (s->run)
 		table_column(t, "run", "run", false);
@@ -71,11 +71,11 @@ put_row(const struct shown *s, const struct curve_rows *rows, const struct curve
 		e = table_cell(t, name, name);
 	}
 	if (e == 0 && s->epoch)
-		e = r->by_step ? table_cell(t, NULL, NULL) : whole(t, r->at, "all");
+		e = r->by_step ? table_cell(t, NULL, NULL) : put_whole_number(t, r->at, "all");
 	if (e == 0 && s->step)
-		e = r->by_step ? whole(t, r->at, "all") : table_cell(t, NULL, NULL);
+		e = r->by_step ? put_whole_number(t, r->at, "all") : table_cell(t, NULL, NULL);
 	if (e == 0 && s->rank)
-		e = whole(t, r->rank, NULL);
+		e = put_whole_number(t, r->rank, NULL);
 	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
 		if (s->measure[m])
 			e = !r->has[m] ? table_cell(t, NULL, NULL) :
@@ -85,7 +85,7 @@ put_row(const struct shown *s, const struct curve_rows *rows, const struct curve
 
 /* A counter's first value alone says nothing. */
 static bool
-says(const struct curve_row *r)
+has_measure(const struct curve_row *r)
 {
 	for (int m = 0; m < LOGLINE_MEASURES; m++)
 		if (r->has[m])
@@ -108,9 +108,9 @@ curve_table(const struct curve_rows *rows, bool by_rank, struct table *t)
 	}
 	if (rows->n == 0)
 		return 0;
-	heads(&s, t);
+	add_columns(&s, t);
 	for (size_t i = 0; i < rows->n && e == 0; i++)
-		if (says(&rows->row[i]))
+		if (has_measure(&rows->row[i]))
 			e = put_row(&s, rows, &rows->row[i], t);
 	return e;
 }
@@ -124,7 +124,7 @@ struct summary {
 };
 
 static struct summary
-summarize(const struct curve_row *r, size_t n)
+summarize_run(const struct curve_row *r, size_t n)
 {
 	struct summary s = { .best = -1, .last_train = -1, .last_valid = -1 };
 
@@ -160,11 +160,11 @@ put_summary(const struct curve_rows *rows, const bool *shown, uint32_t run, cons
 
 	curve_name(rows, run, name);
 	e = table_cell(t, name, name);
-	e = e < 0 ? e : whole(t, s->epochs, NULL);
+	e = e < 0 ? e : put_whole_number(t, s->epochs, NULL);
 	for (int i = 0; i < 3 && e == 0; i++) {
 		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : table_number(t, accuracy[i], 6);
 		if (i == 0 && e == 0)
-			e = s->best < 0 ? table_cell(t, NULL, NULL) : whole(t, s->best_at, "all");
+			e = s->best < 0 ? table_cell(t, NULL, NULL) : put_whole_number(t, s->best_at, "all");
 	}
 	for (size_t i = 0; i < MEANS && e == 0; i++)
 		if (shown[means[i]])
@@ -196,7 +196,7 @@ curve_compare(const struct curve_rows *rows, struct table *t)
 
 		for (k = i; k < rows->n && rows->row[k].run == rows->row[i].run; k++)
 			continue;
-		s = summarize(&rows->row[i], k - i);
+		s = summarize_run(&rows->row[i], k - i);
 		e = put_summary(rows, shown, rows->row[i].run, &s, t);
 	}
 	return e;

@@ -12,14 +12,14 @@
 #define SHORT	48	/* bytes of a line that may be a heading without a mark */
 
 static void
-set(struct logline *l, enum logline_measure m, double v)
+set_doc_measure(struct logline *l, enum logline_measure m, double v)
 {
 	l->has[m] = true;
 	l->value[m] = v;
 }
 
 static void
-all_of_it(const struct doc *d, struct logline *l, const char *label)
+label_whole_run(const struct doc *d, struct logline *l, const char *label)
 {
 	const int room = (int)(sizeof(l->label) - sizeof(d->span) - sizeof(": "));
 
@@ -31,14 +31,14 @@ all_of_it(const struct doc *d, struct logline *l, const char *label)
 }
 
 static const char *
-blanks(const char *p)
+skip_blanks(const char *p)
 {
 	return p + strspn(p, " \t");
 }
 
 /* Cuts blanks and what marks up a heading off both ends of p[0..n). */
 static void
-name_of(const char *p, size_t n, char name[LOGLINE_LABEL])
+copy_name(const char *p, size_t n, char name[LOGLINE_LABEL])
 {
 	while (n > 0 && strchr(" \t#*>-`", *p) != NULL) {
 		p++;
@@ -59,14 +59,14 @@ name_of(const char *p, size_t n, char name[LOGLINE_LABEL])
 
 /* What a summary is named after: what stands before it on its line, else the heading. */
 static const char *
-named(struct doc *d, const char *line, const char *at, char name[LOGLINE_LABEL])
+name_summary(struct doc *d, const char *line, const char *at, char name[LOGLINE_LABEL])
 {
-	name_of(line, (size_t)(at - line), name);
+	copy_name(line, (size_t)(at - line), name);
 	return name[0] != 0 ? name : d->heading;
 }
 
 static bool
-traffic(struct doc *d, const char *line, struct logline *l)
+parse_traffic(struct doc *d, const char *line, struct logline *l)
 {
 	const char *at = strstr(line, "bytes"), *p;
 	char name[LOGLINE_LABEL];
@@ -75,44 +75,44 @@ traffic(struct doc *d, const char *line, struct logline *l)
 	if (at == NULL || strchr(at, '|') == NULL)
 		return false;
 	p = at + 5;
-	p = blanks(*p == ':' ? p + 1 : p);
-	if (!amount_bytes(&p, "rx", &rx) || *(p = blanks(p)) != '|')
+	p = skip_blanks(*p == ':' ? p + 1 : p);
+	if (!amount_bytes(&p, "rx", &rx) || *(p = skip_blanks(p)) != '|')
 		return false;
 	p++;
 	if (!amount_bytes(&p, "tx", &tx))
 		return false;
-	all_of_it(d, l, named(d, line, at, name));
-	set(l, LOGLINE_RX, rx);
-	set(l, LOGLINE_TX, tx);
+	label_whole_run(d, l, name_summary(d, line, at, name));
+	set_doc_measure(l, LOGLINE_RX, rx);
+	set_doc_measure(l, LOGLINE_TX, tx);
 	return true;
 }
 
 /* "packets 12 | 34", "max 970.90 Mbit/s | 984.51 Mbit/s" and "average ..." below it: of the two, what came in and what went out. */
 static bool
-rates(struct doc *d, const char *line, struct logline *l)
+parse_rates(struct doc *d, const char *line, struct logline *l)
 {
 	static const struct { const char *word; enum logline_measure rx; bool count; } rows[] = {
 		{ "packets ", LOGLINE_RX_PACKETS, true }, { "average ", LOGLINE_RX_RATE, false },
 		{ "max ", LOGLINE_RX_PEAK, false },
 	};
-	const char *p = blanks(line);
+	const char *p = skip_blanks(line);
 	double v[2];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strncmp(p, rows[i].word, strlen(rows[i].word)) != 0)
 			continue;
-		p = blanks(p + strlen(rows[i].word));
+		p = skip_blanks(p + strlen(rows[i].word));
 		for (int k = 0; k < 2; k++) {
 			if (!(rows[i].count ? amount_number(&p, &v[k]) : amount_rate(&p, &v[k])))
 				return false;
-			p = blanks(p);
+			p = skip_blanks(p);
 			if (k == 0 && *p != '|')
 				return false;
-			p = k == 0 ? blanks(p + 1) : p;
+			p = k == 0 ? skip_blanks(p + 1) : p;
 		}
-		all_of_it(d, l, d->heading);
-		set(l, rows[i].rx, v[0]);
-		set(l, rows[i].rx + 1, v[1]);
+		label_whole_run(d, l, d->heading);
+		set_doc_measure(l, rows[i].rx, v[0]);
+		set_doc_measure(l, rows[i].rx + 1, v[1]);
 		return true;
 	}
 	return false;
@@ -120,28 +120,28 @@ rates(struct doc *d, const char *line, struct logline *l)
 
 /* "  time    761.53 minutes" below such a table. */
 static bool
-minutes(struct doc *d, const char *line, struct logline *l)
+parse_duration(struct doc *d, const char *line, struct logline *l)
 {
-	const char *p = blanks(line);
+	const char *p = skip_blanks(line);
 	double v;
 
 	if (strncmp(p, "time ", 5) == 0)
-		p = blanks(p + 5);
+		p = skip_blanks(p + 5);
 	else if ((p = strstr(line, "Total training time: ")) != NULL)
 		p += 21;
 	if (p == NULL || !amount_number(&p, &v))
 		return false;
-	p = blanks(p);
+	p = skip_blanks(p);
 	if (strncmp(p, "minutes", 7) != 0 && strncmp(p, "seconds", 7) != 0)
 		return false;
-	all_of_it(d, l, d->heading);
-	set(l, LOGLINE_SECONDS, *p == 'm' ? v * 60 : v);
+	label_whole_run(d, l, d->heading);
+	set_doc_measure(l, LOGLINE_SECONDS, *p == 'm' ? v * 60 : v);
 	return true;
 }
 
 /* 131*2+93. */
 static bool
-product(const char **p, uint64_t *v)
+parse_step_product(const char **p, uint64_t *v)
 {
 	double sum = 0, factor = 1, x;
 
@@ -165,9 +165,9 @@ product(const char **p, uint64_t *v)
 }
 
 static bool
-counters(struct doc *d, const char *line, struct logline *l)
+parse_ifconfig_counters(struct doc *d, const char *line, struct logline *l)
 {
-	const char *rx = strstr(line, "RX bytes:"), *tx = strstr(line, "TX bytes:"), *p = blanks(line);
+	const char *rx = strstr(line, "RX bytes:"), *tx = strstr(line, "TX bytes:"), *p = skip_blanks(line);
 	double r, t;
 
 	if (rx == NULL || tx == NULL)
@@ -176,34 +176,34 @@ counters(struct doc *d, const char *line, struct logline *l)
 		p += 5;
 	rx += 9;
 	tx += 9;
-	if (!product(&p, &l->at) || !amount_number(&rx, &r) || !amount_number(&tx, &t))
+	if (!parse_step_product(&p, &l->at) || !amount_number(&rx, &r) || !amount_number(&tx, &t))
 		return false;
 	l->by_step = true;
 	d->span[0] = 0;
 	snprintf(l->label, sizeof(l->label), "%s", d->heading);
-	set(l, LOGLINE_RX_SO_FAR, r);
-	set(l, LOGLINE_TX_SO_FAR, t);
+	set_doc_measure(l, LOGLINE_RX_SO_FAR, r);
+	set_doc_measure(l, LOGLINE_TX_SO_FAR, t);
 	return true;
 }
 
 static bool
-accuracy(struct doc *d, const char *line, struct logline *l)
+parse_accuracy(struct doc *d, const char *line, struct logline *l)
 {
 	const char *at = strstr(line, "Acc@1"), *p;
 	char name[LOGLINE_LABEL];
 	double train, valid, top5;
 
 	if (at != NULL) {
-		p = blanks(at + 5);
+		p = skip_blanks(at + 5);
 		if (!amount_number(&p, &valid) || valid > 100)
 			return false;
-		if (named(d, line, at, name) == name)
+		if (name_summary(d, line, at, name) == name)
 			memcpy(d->heading, name, sizeof(name));
-		all_of_it(d, l, d->heading);
-		set(l, LOGLINE_VAL_ACCURACY, valid / 100);
-		p = blanks(p);
-		if (strncmp(p, "Acc@5", 5) == 0 && (p = blanks(p + 5), amount_number(&p, &top5)) && top5 <= 100)
-			set(l, LOGLINE_VAL_TOP5, top5 / 100);
+		label_whole_run(d, l, d->heading);
+		set_doc_measure(l, LOGLINE_VAL_ACCURACY, valid / 100);
+		p = skip_blanks(p);
+		if (strncmp(p, "Acc@5", 5) == 0 && (p = skip_blanks(p + 5), amount_number(&p, &top5)) && top5 <= 100)
+			set_doc_measure(l, LOGLINE_VAL_TOP5, top5 / 100);
 		return true;
 	}
 	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !amount_number(&p, &train)) || strncmp(p, "% / ", 4) != 0)
@@ -211,34 +211,34 @@ accuracy(struct doc *d, const char *line, struct logline *l)
 	p += 4;
 	if (!amount_number(&p, &valid))
 		return false;
-	all_of_it(d, l, d->heading);
-	set(l, LOGLINE_TRAIN_ACCURACY, train / 100);
-	set(l, LOGLINE_VAL_ACCURACY, valid / 100);
+	label_whole_run(d, l, d->heading);
+	set_doc_measure(l, LOGLINE_TRAIN_ACCURACY, train / 100);
+	set_doc_measure(l, LOGLINE_VAL_ACCURACY, valid / 100);
 	return true;
 }
 
 /* "server1  54.8  54.8" below "rx tx". */
 static bool
-pair(struct doc *d, const char *line, struct logline *l)
+parse_traffic_pair(struct doc *d, const char *line, struct logline *l)
 {
-	const char *p = blanks(line);
+	const char *p = skip_blanks(line);
 	size_t n = strcspn(p, " \t");
 	char name[LOGLINE_LABEL];
 	double rx, tx;
 
-	name_of(p, n, name);
-	p = blanks(p + n);
-	if (!amount_number(&p, &rx) || *(p = blanks(p)) == 0 || !amount_number(&p, &tx) || *blanks(p) != 0)
+	copy_name(p, n, name);
+	p = skip_blanks(p + n);
+	if (!amount_number(&p, &rx) || *(p = skip_blanks(p)) == 0 || !amount_number(&p, &tx) || *skip_blanks(p) != 0)
 		return false;
-	all_of_it(d, l, name);
-	set(l, LOGLINE_RX, rx * d->unit);
-	set(l, LOGLINE_TX, tx * d->unit);
+	label_whole_run(d, l, name);
+	set_doc_measure(l, LOGLINE_RX, rx * d->unit);
+	set_doc_measure(l, LOGLINE_TX, tx * d->unit);
 	return true;
 }
 
 /* netstat-logging's last row: the whole of its log. */
 static bool
-netstat(const char *line, struct logline *l)
+parse_netstat_row(const char *line, struct logline *l)
 {
 	char host[24], interface[20];
 	double seconds, rx, tx;
@@ -248,9 +248,9 @@ netstat(const char *line, struct logline *l)
 		return false;
 	l->at = LOGLINE_WHOLE;
 	snprintf(l->label, sizeof(l->label), "%s %s", host, interface);
-	set(l, LOGLINE_SECONDS, seconds);
-	set(l, LOGLINE_RX, rx);
-	set(l, LOGLINE_TX, tx);
+	set_doc_measure(l, LOGLINE_SECONDS, seconds);
+	set_doc_measure(l, LOGLINE_RX, rx);
+	set_doc_measure(l, LOGLINE_TX, tx);
 	return isfinite(seconds) && isfinite(rx) && isfinite(tx);
 }
 
@@ -264,7 +264,7 @@ has_word(const char *text, const char *word)
 
 /* What a column's name says that stands in it; the time of an epoch is no epoch. */
 static enum doc_column
-column(const char *head, enum logline_measure *m)
+classify_column(const char *head, enum logline_measure *m)
 {
 	bool valid = strstr(head, "valid") != NULL || strstr(head, "test") != NULL;
 
@@ -287,11 +287,11 @@ column(const char *head, enum logline_measure *m)
 
 /* The cells of a table's line, blanks cut off; those behind the last column are left out. */
 static int
-cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
+split_cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
 {
 	int n = 0;
 
-	for (const char *p = line + 1; n < DOC_COLUMNS && *blanks(p) != 0; n++) {
+	for (const char *p = line + 1; n < DOC_COLUMNS && *skip_blanks(p) != 0; n++) {
 		size_t len = strcspn(p, "|"), end = len;
 		const char *from = p;
 
@@ -308,14 +308,14 @@ cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
 }
 
 static void
-head(struct doc *d, char cell[DOC_COLUMNS][LOGLINE_LABEL], int n)
+read_table_head(struct doc *d, char cell[DOC_COLUMNS][LOGLINE_LABEL], int n)
 {
 	bool measures = false;
 
 	for (int i = 0; i < n; i++) {
 		for (char *c = cell[i]; *c != 0; c++)
 			*c = (char)tolower((unsigned char)*c);
-		d->column[i] = column(cell[i], &d->measure[i]);
+		d->column[i] = classify_column(cell[i], &d->measure[i]);
 		measures |= d->column[i] == DOC_MEASURE;
 	}
 	d->columns = measures ? n : -1;
@@ -323,7 +323,7 @@ head(struct doc *d, char cell[DOC_COLUMNS][LOGLINE_LABEL], int n)
 }
 
 static void
-take_cell(const struct doc *d, int i, const char *cell, struct logline *l)
+read_table_cell(const struct doc *d, int i, const char *cell, struct logline *l)
 {
 	size_t used = strlen(l->label);
 	const char *p = cell;
@@ -341,32 +341,32 @@ take_cell(const struct doc *d, int i, const char *cell, struct logline *l)
 		l->by_step = d->column[i] == DOC_STEP;
 		return;
 	}
-	if (amount_unit(blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
-		v *= amount_unit(blanks(p));
-	set(l, d->measure[i], v);
+	if (amount_unit(skip_blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
+		v *= amount_unit(skip_blanks(p));
+	set_doc_measure(l, d->measure[i], v);
 	/* "6800 (8-80%)": eight devices at 80 % */
 	if ((p = strchr(p, '(')) != NULL && d->measure[i] == LOGLINE_SPEED && strchr(p, '%') != NULL) {
 		p = strchr(p, '-') != NULL ? strchr(p, '-') + 1 : p + 1;
 		if (amount_number(&p, &v) && *p == '%')
-			set(l, LOGLINE_LOAD, v / 100);
+			set_doc_measure(l, LOGLINE_LOAD, v / 100);
 	}
 }
 
 static bool
-table(struct doc *d, const char *line, struct logline *l)
+parse_table_line(struct doc *d, const char *line, struct logline *l)
 {
 	char cell[DOC_COLUMNS][LOGLINE_LABEL];
-	int n = cells(line, cell);
+	int n = split_cells(line, cell);
 
 	if (n == 0 || cell[0][strspn(cell[0], "-: ")] == 0)
 		return false;	/* a rule */
 	if (d->columns == 0) {
-		head(d, cell, n);
+		read_table_head(d, cell, n);
 		return false;
 	}
 	l->at = LOGLINE_WHOLE;
 	for (int i = 0; i < n && i < d->columns; i++)
-		take_cell(d, i, cell[i], l);
+		read_table_cell(d, i, cell[i], l);
 	if (l->label[0] == 0 && d->item[0] != 0)
 		snprintf(l->label, sizeof(l->label), "%.46s: %.46s", d->heading, d->item);
 	for (int m = 0; m < LOGLINE_MEASURES && d->columns > 0; m++)
@@ -377,7 +377,7 @@ table(struct doc *d, const char *line, struct logline *l)
 
 /* "one epoch", "30 epochs" or "epoch 50" in a line says what those below it are of; of several the last. */
 static void
-listen_for_epochs(struct doc *d, const char *line)
+remember_epochs(struct doc *d, const char *line)
 {
 	for (const char *at = line; (at = strstr(at, "epoch")) != NULL; at += 5) {
 		const char *from = at, *end = at + 5 + (at[5] == 's');
@@ -397,28 +397,28 @@ listen_for_epochs(struct doc *d, const char *line)
 
 /* A line that measures nothing may name what follows: a heading, or a few words. */
 static void
-listen_to(struct doc *d, const char *line)
+remember_heading(struct doc *d, const char *line)
 {
-	const char *p = blanks(line), *unit = strstr(line, "unit:");
+	const char *p = skip_blanks(line), *unit = strstr(line, "unit:");
 	char name[LOGLINE_LABEL], rx[3], tx[3];
 	int end = 0;
 
-	listen_for_epochs(d, line);
+	remember_epochs(d, line);
 	if (unit != NULL)
-		d->unit = amount_unit(blanks(unit + 5));
+		d->unit = amount_unit(skip_blanks(unit + 5));
 	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 && strcmp(tx, "tx") == 0) {
 		d->pairs = d->unit > 0;
 		d->begins = true;
 		return;
 	}
 	if (p[0] == '-' && p[1] == ' ') {
-		name_of(p, strlen(p), d->item);
+		copy_name(p, strlen(p), d->item);
 		return;
 	}
 	if (*p == '#' || (strlen(p) < SHORT && *p != '-' && !isdigit((unsigned char)*p) && strchr(p, '|') == NULL)) {
 		char *slash;
 
-		name_of(p, strlen(p), name);
+		copy_name(p, strlen(p), name);
 		if ((slash = strstr(name, "  /  traffic statistics")) != NULL)
 			*slash = 0;
 		if (name[0] == 0)
@@ -438,15 +438,15 @@ doc_take(struct doc *d, const char *text, struct logline *l)
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\r\n") < LINE - 1 ? (int)strcspn(text, "\r\n") : LINE - 1, text);
 	if (line[0] == '|') {
 		d->pairs = false;
-		measured = table(d, line, l);
+		measured = parse_table_line(d, line, l);
 	} else {
 		d->columns = 0;
-		measured = traffic(d, line, l) || rates(d, line, l) || minutes(d, line, l) || counters(d, line, l) ||
-		    accuracy(d, line, l) || (d->pairs && pair(d, line, l)) || netstat(line, l);
+		measured = parse_traffic(d, line, l) || parse_rates(d, line, l) || parse_duration(d, line, l) || parse_ifconfig_counters(d, line, l) ||
+		    parse_accuracy(d, line, l) || (d->pairs && parse_traffic_pair(d, line, l)) || parse_netstat_row(line, l);
 		d->pairs = d->pairs && measured;
 		if (!measured) {
 			*l = (struct logline){ .rank = LOGLINE_ANYONE };
-			listen_to(d, line);
+			remember_heading(d, line);
 		}
 	}
 	return measured;

@@ -11,7 +11,7 @@
 #define DIGITS	32	/* of the longest number that is looked at */
 
 static void
-set(struct logline *l, enum logline_measure m, double v)
+set_measure(struct logline *l, enum logline_measure m, double v)
 {
 	l->has[m] = true;
 	l->value[m] = v;
@@ -19,7 +19,7 @@ set(struct logline *l, enum logline_measure m, double v)
 
 /* A number at *p, which moves behind it; strtod alone would also take blanks, hexadecimal and names. */
 static bool
-number(const char **p, double *v)
+parse_number(const char **p, double *v)
 {
 	char text[DIGITS];
 	size_t n = strspn(*p, "0123456789.eE+-");
@@ -40,7 +40,7 @@ number(const char **p, double *v)
 }
 
 static bool
-count(const char **p, uint64_t *v)
+parse_count(const char **p, uint64_t *v)
 {
 	size_t n = strspn(*p, "0123456789");
 
@@ -53,7 +53,7 @@ count(const char **p, uint64_t *v)
 
 /* Moves *p behind the first text in it. */
 static bool
-behind(const char **p, const char *text)
+skip_past(const char **p, const char *text)
 {
 	const char *at = strstr(*p, text);
 
@@ -64,7 +64,7 @@ behind(const char **p, const char *text)
 }
 
 static bool
-starts(const char **p, const char *text)
+skip_prefix(const char **p, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -76,64 +76,64 @@ starts(const char **p, const char *text)
 
 /* Whose line: "worker 1: ..." as dlaunch writes, "... Node[1] ..." as MXNet's distributed examples did. */
 static uint64_t
-whose(const char *line)
+parse_rank(const char *line)
 {
 	const char *p = line;
 	uint64_t rank;
 
-	if (starts(&p, "worker ") && count(&p, &rank) && *p == ':')
+	if (skip_prefix(&p, "worker ") && parse_count(&p, &rank) && *p == ':')
 		return rank;
 	p = line;
-	if (behind(&p, "Node[") && count(&p, &rank) && *p == ']')
+	if (skip_past(&p, "Node[") && parse_count(&p, &rank) && *p == ']')
 		return rank;
 	return LOGLINE_ANYONE;
 }
 
 /* "accuracy=0.5": what is measured on train or validation data. */
 static bool
-metric(const char *p, struct logline *l, enum logline_measure accuracy, enum logline_measure loss)
+parse_metric(const char *p, struct logline *l, enum logline_measure accuracy, enum logline_measure loss)
 {
 	enum logline_measure m;
 	double v;
 
-	if (starts(&p, "accuracy="))
+	if (skip_prefix(&p, "accuracy="))
 		m = accuracy;
-	else if (starts(&p, "loss=") || starts(&p, "cross-entropy="))
+	else if (skip_prefix(&p, "loss=") || skip_prefix(&p, "cross-entropy="))
 		m = loss;
 	else
 		return false;
-	if (!number(&p, &v))
+	if (!parse_number(&p, &v))
 		return false;
-	set(l, m, v);
+	set_measure(l, m, v);
 	return true;
 }
 
 static bool
-mxnet(const char *p, struct logline *l)
+parse_mxnet_line(const char *p, struct logline *l)
 {
 	double v;
 
-	if (!behind(&p, "Epoch[") && !behind(&p, "Iteration[") && !behind(&p, "Iter["))
+	if (!skip_past(&p, "Epoch[") && !skip_past(&p, "Iteration[") && !skip_past(&p, "Iter["))
 		return false;
-	if (!count(&p, &l->at) || !starts(&p, "] "))
+	if (!parse_count(&p, &l->at) || !skip_prefix(&p, "] "))
 		return false;
-	if (starts(&p, "Train-"))
-		return metric(p, l, LOGLINE_TRAIN_ACCURACY, LOGLINE_TRAIN_LOSS);
-	if (starts(&p, "Validation-"))
-		return metric(p, l, LOGLINE_VAL_ACCURACY, LOGLINE_VAL_LOSS);
-	if (starts(&p, "Time cost=") && number(&p, &v)) {
-		set(l, LOGLINE_SECONDS, v);
+	if (skip_prefix(&p, "Train-"))
+		return parse_metric(p, l, LOGLINE_TRAIN_ACCURACY, LOGLINE_TRAIN_LOSS);
+	if (skip_prefix(&p, "Validation-"))
+		return parse_metric(p, l, LOGLINE_VAL_ACCURACY, LOGLINE_VAL_LOSS);
+	if (skip_prefix(&p, "Time cost=") && parse_number(&p, &v)) {
+		set_measure(l, LOGLINE_SECONDS, v);
 		return true;
 	}
-	if (starts(&p, "Traffic rx=") && number(&p, &v)) {
-		set(l, LOGLINE_RX, v);
-		if (starts(&p, " tx=") && number(&p, &v))
-			set(l, LOGLINE_TX, v);
+	if (skip_prefix(&p, "Traffic rx=") && parse_number(&p, &v)) {
+		set_measure(l, LOGLINE_RX, v);
+		if (skip_prefix(&p, " tx=") && parse_number(&p, &v))
+			set_measure(l, LOGLINE_TX, v);
 		return true;
 	}
 	/* The metric behind a speed is that of the last batches, not the epoch's. */
-	if (strncmp(p, "Batch", 5) == 0 && behind(&p, "Speed: ") && number(&p, &v)) {
-		set(l, LOGLINE_SPEED, v);
+	if (strncmp(p, "Batch", 5) == 0 && skip_past(&p, "Speed: ") && parse_number(&p, &v)) {
+		set_measure(l, LOGLINE_SPEED, v);
 		return true;
 	}
 	return false;
@@ -141,46 +141,46 @@ mxnet(const char *p, struct logline *l)
 
 /* The example's own spelling of "accuracy" changes from line to line. */
 static bool
-steps(const char *p, struct logline *l)
+parse_step_line(const char *p, struct logline *l)
 {
 	double v;
 
-	if (!behind(&p, "After ") || !count(&p, &l->at) || !starts(&p, " training steps"))
+	if (!skip_past(&p, "After ") || !parse_count(&p, &l->at) || !skip_prefix(&p, " training steps"))
 		return false;
 	l->by_step = true;
-	if (starts(&p, " (") && number(&p, &v) && starts(&p, " global steps)"))
-		set(l, LOGLINE_GLOBAL_STEP, v);
-	if (!behind(&p, "loss on training batch is ") || !number(&p, &v))
+	if (skip_prefix(&p, " (") && parse_number(&p, &v) && skip_prefix(&p, " global steps)"))
+		set_measure(l, LOGLINE_GLOBAL_STEP, v);
+	if (!skip_past(&p, "loss on training batch is ") || !parse_number(&p, &v))
 		return false;
-	set(l, LOGLINE_TRAIN_LOSS, v);
-	if (behind(&p, ", accura")) {
+	set_measure(l, LOGLINE_TRAIN_LOSS, v);
+	if (skip_past(&p, ", accura")) {
 		p += strcspn(p, "0123456789.");
-		if (number(&p, &v))
-			set(l, LOGLINE_TRAIN_ACCURACY, v);
+		if (parse_number(&p, &v))
+			set_measure(l, LOGLINE_TRAIN_ACCURACY, v);
 	}
-	if (behind(&p, "(") && number(&p, &v) && starts(&p, " sec/batch"))
-		set(l, LOGLINE_SECONDS, v);
+	if (skip_past(&p, "(") && parse_number(&p, &v) && skip_prefix(&p, " sec/batch"))
+		set_measure(l, LOGLINE_SECONDS, v);
 	return true;
 }
 
 static bool
-cells(const char *p, struct logline *l)
+parse_epoch_table_row(const char *p, struct logline *l)
 {
 	static const enum logline_measure column[] = { LOGLINE_TRAIN_ACCURACY, LOGLINE_VAL_ACCURACY, LOGLINE_SECONDS };
 	double v;
 
-	if (!starts(&p, "| ") || !count(&p, &l->at))
+	if (!skip_prefix(&p, "| ") || !parse_count(&p, &l->at))
 		return false;
 	for (int i = 0; i < 3; i++) {
-		if (!starts(&p, " | ") || !number(&p, &v))
+		if (!skip_prefix(&p, " | ") || !parse_number(&p, &v))
 			return false;
-		set(l, column[i], v);
+		set_measure(l, column[i], v);
 	}
-	return starts(&p, " |");
+	return skip_prefix(&p, " |");
 }
 
 static int
-row(const char *line, struct logline *l)
+convert_tsv_row(const char *line, struct logline *l)
 {
 	struct tsv_row r;
 	int e = tsv_parse(line, &r);
@@ -196,28 +196,28 @@ row(const char *line, struct logline *l)
 	if (r.event == TSV_TRAFFIC) {
 		if (strcmp(r.class, "all") != 0)
 			return 0;
-		set(l, LOGLINE_RX, (double)r.rx_bytes);
-		set(l, LOGLINE_TX, (double)r.tx_bytes);
+		set_measure(l, LOGLINE_RX, (double)r.rx_bytes);
+		set_measure(l, LOGLINE_TX, (double)r.tx_bytes);
 		return r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE;
 	}
 	/* A run of one process has no traffic to tell of. */
 	if (r.received_bytes != TSV_NONE && r.received_bytes > 0)
-		set(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
+		set_measure(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
 	if (r.sent_bytes != TSV_NONE && r.sent_bytes > 0)
-		set(l, LOGLINE_TX_SO_FAR, (double)r.sent_bytes);
+		set_measure(l, LOGLINE_TX_SO_FAR, (double)r.sent_bytes);
 	val = r.event == TSV_VALIDATION;
 	if (r.event != TSV_EPOCH && !val)
 		return r.event == TSV_STEP;
 	if (r.accuracy >= 0)
-		set(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
+		set_measure(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
 	if (r.top5_accuracy >= 0 && r.top5_accuracy <= 1)
-		set(l, val ? LOGLINE_VAL_TOP5 : LOGLINE_TRAIN_TOP5, r.top5_accuracy);
+		set_measure(l, val ? LOGLINE_VAL_TOP5 : LOGLINE_TRAIN_TOP5, r.top5_accuracy);
 	if (!(r.loss < 0))
-		set(l, val ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS, r.loss);
+		set_measure(l, val ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS, r.loss);
 	if (!val && r.samples_per_s > 0)
-		set(l, LOGLINE_SPEED, r.samples_per_s);
+		set_measure(l, LOGLINE_SPEED, r.samples_per_s);
 	if (r.samples_per_s > 0 && r.samples != TSV_NONE)
-		set(l, val ? LOGLINE_VAL_SECONDS : LOGLINE_SECONDS, (double)r.samples / r.samples_per_s);
+		set_measure(l, val ? LOGLINE_VAL_SECONDS : LOGLINE_SECONDS, (double)r.samples / r.samples_per_s);
 	return 1;
 }
 
@@ -237,14 +237,14 @@ is_row(const char *line)
 int
 logline_parse(const char *line, struct logline *l)
 {
-	*l = (struct logline){ .rank = whose(line) };
+	*l = (struct logline){ .rank = parse_rank(line) };
 	if (is_row(line))
-		return row(line, l);
-	return mxnet(line, l) || steps(line, l) || cells(line, l);
+		return convert_tsv_row(line, l);
+	return parse_mxnet_line(line, l) || parse_step_line(line, l) || parse_epoch_table_row(line, l);
 }
 
 bool
 logline_begins(const char *line)
 {
-	return starts(&line, "```") || starts(&line, "| epoch |") || starts(&line, "session started");
+	return skip_prefix(&line, "```") || skip_prefix(&line, "| epoch |") || skip_prefix(&line, "session started");
 }

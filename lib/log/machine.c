@@ -11,7 +11,7 @@
 
 /* Text p[0..n) without blanks at its ends, cut to what fits. */
 static void
-copy(char *to, size_t size, const char *p, size_t n)
+copy_trimmed(char *to, size_t size, const char *p, size_t n)
 {
 	while (n > 0 && isspace((unsigned char)*p)) {
 		p++;
@@ -23,7 +23,7 @@ copy(char *to, size_t size, const char *p, size_t n)
 }
 
 static int
-add(struct machine_list *l, const struct machine *m)
+add_machine(struct machine_list *l, const struct machine *m)
 {
 	struct machine *p;
 
@@ -46,27 +46,27 @@ add(struct machine_list *l, const struct machine *m)
 
 /* The value of " key=" in a head; empty when it is not there. */
 static void
-value(const char *line, const char *key, char *to, size_t size)
+get_head_value(const char *line, const char *key, char *to, size_t size)
 {
 	const char *p = strstr(line, key);
 
 	to[0] = 0;
 	if (p != NULL) {
 		p += strlen(key);
-		copy(to, size, p, strcspn(p, " \r\n"));
+		copy_trimmed(to, size, p, strcspn(p, " \r\n"));
 	}
 }
 
 static int
-ours(struct machine_list *l, const char *line)
+parse_head(struct machine_list *l, const char *line)
 {
 	struct machine m = { .processes = 1 };
 	char engine[64];
 
-	value(line, " tool=", m.tool, sizeof(m.tool));
-	value(line, " host=", m.name, sizeof(m.name));
-	value(line, " device=", m.hardware, sizeof(m.hardware));
-	value(line, " engine=", engine, sizeof(engine));
+	get_head_value(line, " tool=", m.tool, sizeof(m.tool));
+	get_head_value(line, " host=", m.name, sizeof(m.name));
+	get_head_value(line, " device=", m.hardware, sizeof(m.hardware));
+	get_head_value(line, " engine=", engine, sizeof(engine));
 	l->started += strcmp(m.tool, "pworker") == 0;
 	if (m.name[0] == 0)
 		return 0;
@@ -75,11 +75,11 @@ ours(struct machine_list *l, const char *line)
 			*c = ' ';
 	snprintf(m.software, sizeof(m.software), "tally %.*s%s%.60s", (int)strcspn(line + 8, " "), line + 8,
 	    engine[0] != 0 ? ", engine " : "", engine);
-	return add(l, &m);
+	return add_machine(l, &m);
 }
 
 static int
-device(struct machine_list *l, const struct machine *m, const struct tsv_row *r)
+add_device_load(struct machine_list *l, const struct machine *m, const struct tsv_row *r)
 {
 	size_t at = (size_t)(m - l->machine), i = 0;
 	struct machine_device *d = l->device;
@@ -105,7 +105,7 @@ device(struct machine_list *l, const struct machine *m, const struct tsv_row *r)
 
 /* How busy a machine was, and what its processes moved. */
 static int
-row(struct machine_list *l, const char *line)
+add_load_row(struct machine_list *l, const char *line)
 {
 	static const char *const tool[] = { [TSV_WORKER] = "pworker", [TSV_SERVER] = "pserver" };
 	struct machine *m = NULL;
@@ -119,7 +119,7 @@ row(struct machine_list *l, const char *line)
 	if (m == NULL)
 		return 0;
 	if (r.event == TSV_LOAD && r.device[0] != 0 && r.device_load >= 0 && r.epoch != TSV_NONE)
-		return device(l, m, &r);
+		return add_device_load(l, m, &r);
 	if (r.event == TSV_LOAD && r.cpu >= 0 && r.epoch != TSV_NONE) {
 		m->loads++;
 		m->cpu += r.cpu;
@@ -135,7 +135,7 @@ row(struct machine_list *l, const char *line)
 
 /* name | hardware | software, in this order, as people write them. */
 static int
-cells(struct machine_list *l, const char *line)
+parse_table_row(struct machine_list *l, const char *line)
 {
 	struct machine m = { .processes = 0 };
 	char *to[] = { m.name, m.hardware, m.software };
@@ -145,10 +145,10 @@ cells(struct machine_list *l, const char *line)
 	for (int i = 0; i < 3 && *p != 0; i++) {
 		size_t n = strcspn(p, "|\r\n");
 
-		copy(to[i], size[i], p, n);
+		copy_trimmed(to[i], size[i], p, n);
 		p += n + (p[n] == '|');
 	}
-	return m.name[strspn(m.name, "-: ")] == 0 ? 0 : add(l, &m);
+	return m.name[strspn(m.name, "-: ")] == 0 ? 0 : add_machine(l, &m);
 }
 
 int
@@ -159,23 +159,23 @@ machine_take(struct machine_list *l, const char *line)
 	int e;
 
 	if (strncmp(line, "# tally ", 8) == 0)
-		return ours(l, line);
+		return parse_head(l, line);
 	if (*line == '|') {
 		if (l->in_table)
-			return cells(l, line);
+			return parse_table_row(l, line);
 		l->in_table = strncasecmp(line, "| name | hardware", 17) == 0;
 		return 0;
 	}
 	l->in_table = false;
-	if ((e = row(l, line)) < 0)
+	if ((e = add_load_row(l, line)) < 0)
 		return e;
 	if (strncmp(line, "* **Infra", 9) == 0 && (end = strstr(line + 4, "**:")) != NULL) {
-		copy(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
+		copy_trimmed(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
 		for (char *p; (p = strstr(m.name, "\\*")) != NULL;)	/* a star that Markdown shall leave alone */
 			memmove(p, p + 1, strlen(p));
 		end += 3;
-		copy(m.hardware, sizeof(m.hardware), end, strcspn(end, "\r\n"));
-		return add(l, &m);
+		copy_trimmed(m.hardware, sizeof(m.hardware), end, strcspn(end, "\r\n"));
+		return add_machine(l, &m);
 	}
 	return 0;
 }
@@ -236,7 +236,7 @@ put_device(const struct machine *m, const struct machine_device *d, struct colum
 }
 
 static int
-put(const struct machine *m, struct columns has, struct table *t)
+put_machine(const struct machine *m, struct columns has, struct table *t)
 {
 	char n[16];
 	int e;
@@ -287,7 +287,7 @@ machine_table(const struct machine_list *l, struct table *t)
 	table_column(t, "hardware", "hardware", false);
 	table_column(t, "software", "software", false);
 	for (size_t i = 0; i < l->n && e == 0; i++) {
-		e = put(&l->machine[i], has, t);
+		e = put_machine(&l->machine[i], has, t);
 		for (size_t k = 0; k < l->devices && e == 0; k++)
 			if (l->device[k].machine == i)
 				e = put_device(&l->machine[i], &l->device[k], has, t);

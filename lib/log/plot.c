@@ -53,7 +53,7 @@ is_placed(const struct curve_row *r)
 }
 
 static int
-put_data(const struct curve_rows *rows, struct buf *out)
+write_data(const struct curve_rows *rows, struct buf *out)
 {
 	int e = buf_put_fmt(out, "$data << END\n");
 
@@ -76,7 +76,7 @@ put_data(const struct curve_rows *rows, struct buf *out)
  * have lines: what stood in the next one would be commands.
  */
 static int
-put_titles(const struct curve_rows *rows, struct buf *out)
+write_titles(const struct curve_rows *rows, struct buf *out)
 {
 	char name[LOGLINE_LABEL];
 	int e = buf_put_fmt(out, "array title[%u]\n", rows->runs);
@@ -93,7 +93,7 @@ put_titles(const struct curve_rows *rows, struct buf *out)
 
 /* An unnamed file that holds p[0..n), read from its start. */
 static int
-hold(const void *p, size_t n)
+make_memory_file(const void *p, size_t n)
 {
 	int fd = memfd_create("plot", MFD_CLOEXEC);
 
@@ -106,7 +106,7 @@ hold(const void *p, size_t n)
 
 /* gnuplot's first words on the matter, for the line that says that it failed. */
 static int
-complaint(int fd)
+report_gnuplot_error(int fd)
 {
 	char text[512];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -120,7 +120,7 @@ complaint(int fd)
 
 /* Runs gnuplot on what in holds, then on script; the picture goes to out, complaints to err. */
 static int
-draw(int in, char *script, int out, int err)
+run_gnuplot(int in, char *script, int out, int err)
 {
 	char *argv[] = { (char[]){ "gnuplot" }, (char[]){ "-" }, script, NULL };
 	posix_spawn_file_actions_t to;
@@ -139,12 +139,12 @@ draw(int in, char *script, int out, int err)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_sys("wait for gnuplot");
-	return status == 0 ? 0 : complaint(err);
+	return status == 0 ? 0 : report_gnuplot_error(err);
 }
 
 /* Which figures of a set have data. */
 static unsigned
-drawable(const struct curve_rows *rows, unsigned set)
+select_figures_with_data(const struct curve_rows *rows, unsigned set)
 {
 	unsigned have = 0;
 
@@ -175,7 +175,7 @@ is_single(const struct curve_rows *rows)
 
 /* The columns of $data that have a number, from 1. */
 static int
-put_have(const struct curve_rows *rows, struct buf *text)
+write_columns_with_data(const struct curve_rows *rows, struct buf *text)
 {
 	int e = buf_put_fmt(text, "have = ' ");
 
@@ -190,7 +190,7 @@ put_have(const struct curve_rows *rows, struct buf *text)
 
 /* The runs that have a place, from 0. */
 static int
-put_shown(const struct curve_rows *rows, struct buf *text)
+write_shown_runs(const struct curve_rows *rows, struct buf *text)
 {
 	uint32_t last = UINT32_MAX;
 	int e = buf_put_fmt(text, "shown = '");
@@ -202,7 +202,7 @@ put_shown(const struct curve_rows *rows, struct buf *text)
 }
 
 static int
-compose(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *text)
+write_script(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *text)
 {
 	static const char *const kinds[] = { [PLOT_PNG] = "png", [PLOT_SVG] = "svg", [PLOT_TEXT] = "text" };
 	bool by_step = false, validated = false;
@@ -214,21 +214,21 @@ compose(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, un
 	}
 	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nsingle = %d\nvalidated = %d\n", kinds[kind], wide,
 	    rows->runs, by_step ? "step" : "epoch", is_single(rows), validated);
-	e = e < 0 ? e : put_have(rows, text);
-	e = e < 0 ? e : put_shown(rows, text);
+	e = e < 0 ? e : write_columns_with_data(rows, text);
+	e = e < 0 ? e : write_shown_runs(rows, text);
 	e = e < 0 ? e : buf_put_fmt(text, "figures = '");
 
 	for (size_t f = 0; f < FIGURE_COUNT && e == 0; f++)
 		if ((figures & 1u << f) != 0)
 			e = buf_put_fmt(text, "%s ", figure[f].name);
 	e = e < 0 ? e : buf_put_fmt(text, "'\n");
-	e = e < 0 ? e : put_titles(rows, text);
-	return e < 0 ? e : put_data(rows, text);
+	e = e < 0 ? e : write_titles(rows, text);
+	return e < 0 ? e : write_data(rows, text);
 }
 
 /* Appends all that a file holds. */
 static int
-append(int fd, struct buf *out)
+append_file(int fd, struct buf *out)
 {
 	off_t n = lseek(fd, 0, SEEK_END);
 	int e;
@@ -248,15 +248,15 @@ plot_draw(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, 
 	char script[PATH_MAX];
 	int e, fd[3] = { -1, -1, -1 };
 
-	if ((figures = drawable(rows, figures)) == 0)
+	if ((figures = select_figures_with_data(rows, figures)) == 0)
 		return err_fail(ERR_ITEM, "nothing to draw");
 	if ((e = datadir_find("plot/epochs.gp", script)) < 0)
 		return e;
-	e = compose(rows, kind, figures, wide, &text);
-	if (e == 0 && ((fd[0] = hold(text.p, text.n)) < 0 || (fd[1] = hold("", 0)) < 0 || (fd[2] = hold("", 0)) < 0))
+	e = write_script(rows, kind, figures, wide, &text);
+	if (e == 0 && ((fd[0] = make_memory_file(text.p, text.n)) < 0 || (fd[1] = make_memory_file("", 0)) < 0 || (fd[2] = make_memory_file("", 0)) < 0))
 		e = err_sys("a temporary file");
-	if (e == 0 && (e = draw(fd[0], script, fd[1], fd[2])) == 0)
-		e = append(fd[1], out);
+	if (e == 0 && (e = run_gnuplot(fd[0], script, fd[1], fd[2])) == 0)
+		e = append_file(fd[1], out);
 	for (int i = 0; i < 3; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);

@@ -14,7 +14,7 @@ static const char head[] =
 
 /* A heading and the table below it; nothing for an empty table, which is freed. */
 static int
-section(const char *name, struct table *t, int e, struct buf *out)
+put_section(const char *name, struct table *t, int e, struct buf *out)
 {
 	if (e == 0 && t->cells > 0) {
 		e = buf_put_fmt(out, "<h2>%s</h2>\n", name);
@@ -26,7 +26,7 @@ section(const char *name, struct table *t, int e, struct buf *out)
 
 /* gnuplot's SVG begins with an XML declaration and a document type, which have no place inside a page. */
 static int
-picture(const struct curve_rows *rows, unsigned figures, struct buf *out)
+put_figures(const struct curve_rows *rows, unsigned figures, struct buf *out)
 {
 	struct buf svg = { 0 };
 	const char *from;
@@ -57,9 +57,9 @@ report_html(const struct curve_rows *rows, const struct machine_list *machines, 
 	e = e < 0 ? e : buf_put_fmt(out, "</title>\n</head>\n<body>\n<h1>");
 	e = e < 0 ? e : table_escape(out, title);
 	e = e < 0 ? e : buf_put_fmt(out, "</h1>\n");
-	e = e < 0 ? e : section("Runs", &t, curve_compare(rows, &t), out);
-	e = e < 0 ? e : section("Machines", &t, machine_table(machines, &t), out);
-	e = e < 0 || rows->n == 0 ? e : picture(rows, figures, out);
-	e = e < 0 ? e : section("Epochs", &t, curve_table(rows, false, &t), out);
+	e = e < 0 ? e : put_section("Runs", &t, curve_compare(rows, &t), out);
+	e = e < 0 ? e : put_section("Machines", &t, machine_table(machines, &t), out);
+	e = e < 0 || rows->n == 0 ? e : put_figures(rows, figures, out);
+	e = e < 0 ? e : put_section("Epochs", &t, curve_table(rows, false, &t), out);
 	return e < 0 ? e : buf_put_fmt(out, "</body>\n</html>\n");
 }

@@ -29,7 +29,7 @@ table_column(struct table *t, const char *head, const char *key, bool number)
 
 /* A cell breaks no line and no row. */
 static int
-put_clean(struct buf *out, const char *text)
+put_cell_text(struct buf *out, const char *text)
 {
 	size_t at = out->n;
 	int e = buf_put(out, text, strlen(text) + 1);
@@ -43,9 +43,9 @@ put_clean(struct buf *out, const char *text)
 int
 table_cell(struct table *t, const char *text, const char *exact)
 {
-	int e = put_clean(&t->text, text != NULL ? text : "");
+	int e = put_cell_text(&t->text, text != NULL ? text : "");
 
-	e = e < 0 ? e : put_clean(&t->text, text == NULL ? "" : exact != NULL ? exact : text);
+	e = e < 0 ? e : put_cell_text(&t->text, text == NULL ? "" : exact != NULL ? exact : text);
 	t->cells += e == 0;
 	return e;
 }
@@ -59,7 +59,7 @@ table_free(struct table *t)
 
 /* Columns of a text, not bytes. */
 static size_t
-width(const char *text)
+count_columns(const char *text)
 {
 	size_t n = 0;
 
@@ -70,7 +70,7 @@ width(const char *text)
 
 /* The cell at p, which moves to the next one: for people, or exactly. */
 static const char *
-next(const char **p, bool exact)
+next_cell(const char **p, bool exact)
 {
 	const char *text = *p, *other = text + strlen(text) + 1;
 
@@ -79,9 +79,9 @@ next(const char **p, bool exact)
 }
 
 static int
-pad(struct buf *out, const char *text, size_t wide, bool right)
+put_padded(struct buf *out, const char *text, size_t wide, bool right)
 {
-	size_t n = width(text), blanks = wide > n ? wide - n : 0;
+	size_t n = count_columns(text), blanks = wide > n ? wide - n : 0;
 	int e = 0;
 
 	if (right)
@@ -99,7 +99,7 @@ put_line(const struct table *t, const char *const *cell, const size_t *wide, boo
 	for (size_t i = 0; i < t->columns && e == 0; i++) {
 		if (i > 0)
 			e = bars ? buf_put(out, " | ", 3) : buf_put(out, "  ", 2);
-		e = e < 0 ? e : pad(out, cell[i], wide[i], t->column[i].number);
+		e = e < 0 ? e : put_padded(out, cell[i], wide[i], t->column[i].number);
 	}
 	while (e == 0 && !bars && out->n > 0 && out->p[out->n - 1] == ' ')
 		out->n--;
@@ -121,18 +121,18 @@ put_rule(const struct table *t, const size_t *wide, struct buf *out)
 }
 
 static int
-put_people(const struct table *t, bool bars, struct buf *out)
+put_text(const struct table *t, bool bars, struct buf *out)
 {
 	const char *cell[TABLE_COLUMNS], *p = (const char *)t->text.p;
 	size_t wide[TABLE_COLUMNS];
 	int e;
 
 	for (size_t i = 0; i < t->columns; i++) {
-		wide[i] = width(t->column[i].head);
+		wide[i] = count_columns(t->column[i].head);
 		cell[i] = t->column[i].head;
 	}
 	for (size_t i = 0; i < t->cells; i++) {
-		size_t n = width(next(&p, false));
+		size_t n = count_columns(next_cell(&p, false));
 
 		if (n > wide[i % t->columns])
 			wide[i % t->columns] = n;
@@ -141,7 +141,7 @@ put_people(const struct table *t, bool bars, struct buf *out)
 	e = e < 0 || !bars ? e : put_rule(t, wide, out);
 	p = (const char *)t->text.p;
 	for (size_t i = 0; i < t->cells && e == 0; i++) {
-		const char *text = next(&p, false);
+		const char *text = next_cell(&p, false);
 
 		cell[i % t->columns] = *text == 0 ? "-" : text;
 		if ((i + 1) % t->columns == 0)
@@ -160,12 +160,12 @@ put_tsv(const struct table *t, struct buf *out)
 		e = buf_put_fmt(out, "%s%s", i > 0 ? "\t" : "", t->column[i].key);
 	e = e < 0 ? e : buf_put(out, "\n", 1);
 	for (size_t i = 0; i < t->cells && e == 0; i++)
-		e = buf_put_fmt(out, "%s%s", next(&p, true), (i + 1) % t->columns == 0 ? "\n" : "\t");
+		e = buf_put_fmt(out, "%s%s", next_cell(&p, true), (i + 1) % t->columns == 0 ? "\n" : "\t");
 	return e;
 }
 
 static int
-put_string(struct buf *out, const char *text)
+put_json_string(struct buf *out, const char *text)
 {
 	int e = buf_put(out, "\"", 1);
 
@@ -189,13 +189,13 @@ put_json(const struct table *t, struct buf *out)
 			e = buf_put_fmt(out, "%s{", i > 0 ? ",\n " : "");
 			first = true;
 		}
-		text = next(&p, true);
+		text = next_cell(&p, true);
 		if (e == 0 && *text != 0) {
 			e = buf_put_fmt(out, "%s\"%s\":", first ? "" : ",", t->column[c].key);
 			first = false;
 			if (e == 0)
 				e = t->column[c].number && text[strspn(text, "0123456789.eE+-")] == 0 ?
-				    buf_put(out, text, strlen(text)) : put_string(out, text);
+				    buf_put(out, text, strlen(text)) : put_json_string(out, text);
 		}
 		if (e == 0 && c + 1 == t->columns)
 			e = buf_put(out, "}", 1);
@@ -228,7 +228,7 @@ table_put(const struct table *t, enum table_form form, struct buf *out)
 	switch (form) {
 	case TABLE_TSV:		return put_tsv(t, out);
 	case TABLE_JSON:	return put_json(t, out);
-	default:		return put_people(t, form == TABLE_MARKDOWN, out);
+	default:		return put_text(t, form == TABLE_MARKDOWN, out);
 	}
 }
 
@@ -263,7 +263,7 @@ table_html(const struct table *t, struct buf *out)
 		if (i % t->columns == 0)
 			e = buf_put_fmt(out, "</tr>\n<tr>");
 		e = e < 0 ? e : buf_put_fmt(out, "<td%s>", t->column[i % t->columns].number ? " class=\"n\"" : "");
-		e = e < 0 ? e : table_escape(out, next(&p, false));
+		e = e < 0 ? e : table_escape(out, next_cell(&p, false));
 		e = e < 0 ? e : buf_put_fmt(out, "</td>");
 	}
 	return e < 0 ? e : buf_put_fmt(out, "</tr>\n</table>\n");

@@ -155,7 +155,7 @@ take_measure(const char *text, double *v)
 
 /* Which of n names; n when none. */
 static size_t
-which(const char *text, const char *const *names, size_t n)
+find_tsv_name(const char *text, const char *const *names, size_t n)
 {
 	size_t i = 0;
 
@@ -165,7 +165,7 @@ which(const char *text, const char *const *names, size_t n)
 }
 
 static int
-take_cell(const char *text, const struct column *c, struct tsv_row *r)
+parse_tsv_cell(const char *text, const struct column *c, struct tsv_row *r)
 {
 	void *at = (char *)r + c->at;
 	size_t i;
@@ -182,12 +182,12 @@ take_cell(const char *text, const struct column *c, struct tsv_row *r)
 		snprintf(at, TSV_NAME, "%.*s", TSV_NAME - 1, text);
 		return 0;
 	case ROLE:
-		if ((i = which(text, roles, TSV_ROLE_COUNT)) == TSV_ROLE_COUNT)
+		if ((i = find_tsv_name(text, roles, TSV_ROLE_COUNT)) == TSV_ROLE_COUNT)
 			return err_fail(ERR_FORMAT, "'%.32s' is not a role", text);
 		r->role = (enum tsv_role)i;
 		return 0;
 	case EVENT:
-		if ((i = which(text, events, TSV_EVENT_COUNT)) == TSV_EVENT_COUNT)
+		if ((i = find_tsv_name(text, events, TSV_EVENT_COUNT)) == TSV_EVENT_COUNT)
 			return err_fail(ERR_FORMAT, "'%.32s' is not an event", text);
 		r->event = (enum tsv_event)i;
 		return 0;
@@ -216,7 +216,7 @@ tsv_parse(const char *line, struct tsv_row *r)
 			return err_fail(ERR_LIMIT, "%s: longer than %zu bytes", columns[i].name, sizeof(cell) - 1);
 		memcpy(cell, line, n);
 		cell[n] = 0;
-		if ((e = take_cell(cell, &columns[i], r)) < 0) {
+		if ((e = parse_tsv_cell(cell, &columns[i], r)) < 0) {
 			err_within("%s", columns[i].name);
 			return e;
 		}

@@ -49,6 +49,17 @@ rm "$cuda/bin/nvcc"
 is "$(found_line CUDA ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/bin/nvcc" "no CUDA: one line"
 is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among ENGINES" "not asked for: one line"
 
+# A compiler that finds another oneDNN than this machine's, or none.
+mkdir -p "$T/dnnl/oneapi/dnnl"
+printf '#!/bin/sh\nexec gcc -isystem "%s" "$@"\n' "$T/dnnl" >"$T/dnnl/cc" && chmod +x "$T/dnnl/cc"
+onednn() { printf '%s\n' "$@" >"$T/dnnl/oneapi/dnnl/dnnl_version.h"; }
+onednn '#error none'
+is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  no cpu engine, the ref engine is slow: share/setup installs oneDNN" "no oneDNN: one line"
+is "$(make -n BUILD="$T/build" CC="$T/dnnl/cc" CUDA=0 all | grep -c 'engine/cpu/')" 0 "... and the rest is built"
+onednn '#define DNNL_VERSION_MAJOR 9' '#define DNNL_VERSION_MINOR 1'
+is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  9.1             no cpu engine, the ref engine is slow: it knows oneDNN 2.x and 3.x" \
+	"an oneDNN of tomorrow: one line"
+
 # A machine with a compiler and the libraries, and nothing more.
 mkdir "$T/bin"
 for c in sh gcc pkg-config sed tr; do ln -s "$(command -v $c)" "$T/bin/$c"; done

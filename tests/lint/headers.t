@@ -1,16 +1,15 @@
 # headers.t - each header compiles alone.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
-flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp lua5.4 jansson openssl)
+for lua in lua5.4 lua-5.4 lua54 lua; do pkg-config --exists $lua && break; done
+flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp $lua jansson openssl)
+finds() { echo "#include <$1>" | "${CC:-cc}" -E - >/dev/null 2>&1; }
 for h in $(find lib cmd -name '*.h' | sort) tests/*.h; do
 	case $h in
 	# The bodies of device code are parts of kernel.h.
 	*/cuda/kernel/kernel_*) continue ;;
-	*/dnnl_*)
-		if ! echo '#include <dnnl.h>' | "${CC:-cc}" -E - >/dev/null 2>&1; then
-			skip "$h" "no oneDNN"
-			continue
-		fi ;;
+	*/dnnl_*) finds dnnl.h || { skip "$h" "no oneDNN"; continue; } ;;
+	*/cuda/device/*) ! grep -q '<cudnn\.h>' "$h" || finds cudnn.h || { skip "$h" "no cuDNN"; continue; } ;;
 	esac
 	printf '#include "%s"\ntypedef int alone;\n' "$(echo "$h" | sed 's,^\(lib\|cmd\)/,,')" >"$T/alone.c"
 	# shellcheck disable=SC2086

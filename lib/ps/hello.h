@@ -1,7 +1,7 @@
 /*
  * hello - the description of a job that a worker says hello with, and that a server compares.
  *
- *	job 3
+ *	job 4
  *	tally 0.1
  *	workers 2
  *	servers 2

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	3u		/* of the protocol; carried by MSG_HELLO */
+#define MSG_VERSION	4u		/* of the protocol; carried by MSG_HELLO */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 enum msg_type {
@@ -37,6 +37,7 @@ enum msg_type {
 	MSG_RECORD,	/* holder: a part of a record; flags: MSG_EMPTY when it cannot be read; payload: the reason */
 	MSG_NORMS,	/* server: its part of a step's norms, NORM_BYTES each (ps/norms.h); worker: the sums of all parts */
 	MSG_EPOCH,	/* worker: epoch `step` begins */
+	MSG_PING,	/* server: are you there?  worker: the same back; step: the question's number */
 	MSG_TYPES
 };
 

@@ -100,6 +100,39 @@ kill -KILL "$worker"
 ended 75 "a worker that was killed ends the server with 75"
 like jobs.err '^pserver: worker 1 is lost: ' "... which says who it was"
 
+# A second worker of the same rank, by hand.
+serve again 2
+$train --servers "$at" --worker 0/2 --key-file key --save again >0.tsv 2>0.err &
+worker=$!
+until_line again.err ' weights for 2 workers'
+status 2 "a second worker 0 is refused while the first answers" timeout 60 $train --servers "$at" --worker 0/2 --key-file key
+like err '^pworker: server 0 .*: worker 0 is connected already, from 127\.0\.0\.1:[0-9]+, and answers$' "... and told why"
+status 0 "... which disturbs nobody" $train --servers "$at" --worker 1/2 --key-file key
+wait "$worker"
+is $? 0 "... nor the first"
+ended 0 "... nor the server"
+like again.err '^pserver: refused 127\.0\.0\.1:[0-9]+: worker 0 is connected already' "... which says whom it refused"
+tensors again-*.safetensors >again.bytes
+ok "... and the weights are those of an undisturbed job" cmp again.bytes one.bytes
+
+# One that is stopped does not answer, as one whose host is gone.
+serve stopped 2
+$train --servers "$at" --worker 0/2 --key-file key >0.tsv 2>0.err &
+first=$!
+until_line stopped.err ' weights for 2 workers'
+kill -STOP "$first"
+$train --servers "$at" --worker 0/2 --key-file key --save stopped >1.tsv 2>1.err &
+worker=$!
+until_line stopped.err ' worker 0 came again, from '
+like stopped.err ' worker 0 came again, from ' "a second worker 0 takes the place of a first that does not answer"
+status 0 "... and the job goes on" $train --servers "$at" --worker 1/2 --key-file key
+wait "$worker"
+is $? 0 "... with it"
+ended 0 "... and the server"
+{ kill -KILL "$first"; wait "$first"; } 2>/dev/null
+tensors stopped-*.safetensors >stopped.bytes
+ok "... to the same weights" cmp stopped.bytes one.bytes
+
 serve stop 2
 $train --servers "$at" --worker 1/2 --key-file key >1.tsv 2>1.err &
 worker=$!

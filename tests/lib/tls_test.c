@@ -114,15 +114,15 @@ static void
 test_visitors(void)
 {
 	static const struct guise guises[] = {
-		{ "tally/3", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
-		{ "tally/3", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds another key" },
-		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol than tally/3" },
+		{ "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
+		{ "tally/4", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds another key" },
+		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol than tally/4" },
 		{ "guess", key, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_2_VERSION, NULL, NULL, 1, "does not hold this job's key" },
-		{ "tally/3", key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
-		{ "tally/3", key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
-		{ "tally/3", key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
+		{ "tally/4", key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
+		{ "tally/4", key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
+		{ "tally/4", key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
 	};
 	struct ends e;
 
@@ -213,7 +213,7 @@ test_false_server(void)
 static void
 test_rekey(void)
 {
-	static const struct guise g = { "tally/3", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct guise g = { "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	const unsigned many = 2 * TLS_REKEY + 10;
 	uint8_t head[MSG_HEAD];
 	struct ends e;

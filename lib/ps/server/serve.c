@@ -1,11 +1,9 @@
 /* serve - a server's brain among its connections: what pserver(1) runs. */
-#include "ps/server/serve.h"
+#include "ps/server/serve_in.h"
 #include "base/clk.h"
 #include "base/err.h"
 #include "ps/hello.h"
-#include "ps/server/server_state.h"
 #include "wire/addr.h"
-#include "wire/conn.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,37 +17,6 @@
 
 #define LINGER_S	5.0	/* how long the end waits until peers have read the last words */
 #define DEAF_MS		200	/* no new connections for so long when the system has none to give */
-#define WHY		400	/* bytes of a reason */
-
-struct guest {
-	struct conn	*conn;
-	int64_t		 rank;		/* -1: a stranger */
-	uint64_t	 nth;		/* connection here */
-	bool		 done;		/* what it sends is dropped */
-	bool		 refused;	/* and it was told why */
-	bool		 over;		/* to be closed */
-	int64_t		 page;		/* of the ledger, its worker's; -1: none */
-	double		 until;		/* ... then at the latest; INFINITY for a worker */
-};
-
-struct serve {
-	const struct serve_opt *o;
-	struct serve_sums *sums;
-	struct server_state	*brain;
-	int		 fd;		/* listens */
-	bool		 deaf;		/* for this turn */
-	struct guest	*guest;		/* [n], room for every worker and SERVE_STRANGERS more */
-	uint32_t	 n;
-	struct pollfd	*poll;		/* the same, behind stop_fd and fd */
-	struct guest	*now;		/* whose message the brain takes */
-	struct epoch_traffic	 ledger;
-	char		(*lost)[WHY];	/* [nworkers] why; "" when not lost */
-	uint64_t	 conns;		/* that came */
-	uint64_t	*latest;	/* [nworkers] the one by which the worker came; 0: none yet */
-	double		 since;		/* the first hello */
-	int		 err;		/* ends it */
-	char		 why[WHY];
-};
 
 /* Ends the service; the first reason counts. */
 static void
@@ -61,8 +28,8 @@ end(struct serve *s, int e, const char *why)
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
-static struct guest *
-find(struct serve *s, uint32_t rank)
+struct guest *
+serve_find(struct serve *s, uint32_t rank)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->guest[i].rank == rank && !s->guest[i].over)
@@ -107,7 +74,7 @@ turn_page(struct serve *s, uint32_t worker, uint64_t next)
 	struct serve_moved m = { .worker = worker, .steps = server_state_steps(s->brain) };
 	uint64_t epoch, sum[PEER_TRAFFIC_WAYS];
 
-	weigh(s, find(s, worker));
+	weigh(s, serve_find(s, worker));
 	if (epoch_traffic_turn(&s->ledger, worker, next, &m.toll, &m.epoch) && s->o->moved != NULL)
 		s->o->moved(s->o->arg, &m);
 	if (next != EPOCH_TRAFFIC_NONE && epoch_traffic_over(&s->ledger, &epoch, sum))
@@ -131,7 +98,7 @@ refuse(struct serve *s, struct guest *g, const char *why)
 static void
 lose(struct serve *s, uint32_t rank, const char *reason)
 {
-	char why[WHY];
+	char why[SERVE_WHY];
 
 	snprintf(why, sizeof(why), "worker %" PRIu32 " is lost: %s", rank, reason);
 	if (server_state_sync(s->brain)) {
@@ -140,7 +107,7 @@ lose(struct serve *s, uint32_t rank, const char *reason)
 	}
 	log_callback_line(s->o->say, s->o->arg, "%s", why);
 	turn_page(s, rank, EPOCH_TRAFFIC_NONE);
-	snprintf(s->lost[rank], WHY, "%s", why);
+	snprintf(s->lost[rank], SERVE_WHY, "%s", why);
 	server_state_lost(s->brain, rank);
 }
 
@@ -152,7 +119,11 @@ drop(struct serve *s, struct guest *g, const char *reason)
 
 	g->rank = -1;
 	g->over = g->over || !g->done;
-	if (rank >= 0 && !server_state_gone(s->brain, (uint32_t)rank))
+	if (rank < 0 || server_state_gone(s->brain, (uint32_t)rank))
+		return;
+	if (serve_claim_take(s, (uint32_t)rank))
+		g->page = -1;
+	else
 		lose(s, (uint32_t)rank, reason);
 }
 
@@ -173,7 +144,7 @@ begin(struct serve *s)
 static void
 bind_guest(struct serve *s, uint32_t rank)
 {
-	struct guest *old = find(s, rank);
+	struct guest *old = serve_find(s, rank);
 
 	if (old != NULL && old != s->now) {
 		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
@@ -185,9 +156,21 @@ bind_guest(struct serve *s, uint32_t rank)
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->ledger, rank);
 	s->now->rank = s->now->page = rank;
+	s->now->claims = -1;
 	s->now->until = (double)INFINITY;
 	if (s->since == 0)
 		begin(s);
+}
+
+void
+serve_send(struct serve *s, struct guest *g, uint32_t worker, const struct msg *m)
+{
+	if (conn_send(g->conn, m) < 0) {
+		g->over = true;		/* swept, and then lost */
+		return;
+	}
+	s->sums->sent += MSG_HEAD + m->len;
+	count(s, worker, PEER_TRAFFIC_OUT, m);
 }
 
 static void
@@ -198,21 +181,15 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 
 	if (m->type == MSG_WELCOME)
 		bind_guest(s, worker);
-	if ((g = find(s, worker)) == NULL || g->done)
-		return;
-	if (conn_send(g->conn, m) < 0) {
-		g->over = true;		/* swept, and then lost */
-		return;
-	}
-	s->sums->sent += MSG_HEAD + m->len;
-	count(s, worker, PEER_TRAFFIC_OUT, m);
+	if ((g = serve_find(s, worker)) != NULL && !g->done)
+		serve_send(s, g, worker, m);
 }
 
 /* What does not fit in the connection's budget stays with the brain, which needs no memory for it. */
 static bool
 has_room(void *arg, uint32_t worker)
 {
-	struct guest *g = find(arg, worker);
+	struct guest *g = serve_find(arg, worker);
 
 	return g == NULL || g->done || conn_room(g->conn);
 }
@@ -224,11 +201,41 @@ late(const struct serve *s, const struct guest *g, const struct msg *m)
 	return m->type == MSG_HELLO && m->worker < s->o->nworkers && g->nth < s->latest[m->worker];
 }
 
+bool
+serve_hand_over(struct serve *s, struct guest *g, const struct msg *m)
+{
+	bool known = g->rank >= 0;
+
+	s->now = g;
+	if (known)
+		count(s, m->worker, PEER_TRAFFIC_IN, m);
+	else
+		g->incarnation = m->incarnation;
+	if (server_state_take(s->brain, m) < 0)
+		return false;
+	if (!known)
+		count(s, m->worker, PEER_TRAFFIC_IN, m);
+	if (m->type == MSG_EPOCH)
+		turn_page(s, m->worker, m->step);
+	return true;
+}
+
+void
+serve_reject(struct serve *s, struct guest *g)
+{
+	char why[SERVE_WHY];
+
+	snprintf(why, sizeof(why), "%s", err_line());
+	refuse(s, g, why);
+	if (g->rank < 0)
+		log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
+	drop(s, g, why);
+}
+
 static void
 take(struct serve *s, struct guest *g, const struct msg *m)
 {
-	bool known = g->rank >= 0;
-	char why[WHY];
+	char why[SERVE_WHY];
 
 	s->sums->got += MSG_HEAD + m->len;
 	if (g->done)
@@ -244,23 +251,14 @@ take(struct serve *s, struct guest *g, const struct msg *m)
 		err_note(0, "%s out of place", msg_name(m->type));
 	} else if (late(s, g, m)) {
 		err_note(0, "another worker %" PRIu32 " came later", m->worker);
-	} else {
-		s->now = g;
-		if (known)
-			count(s, m->worker, PEER_TRAFFIC_IN, m);
-		if (server_state_take(s->brain, m) == 0) {
-			if (!known)
-				count(s, m->worker, PEER_TRAFFIC_IN, m);
-			if (m->type == MSG_EPOCH)
-				turn_page(s, m->worker, m->step);
-			return;
-		}
+	} else if (g->rank >= 0 && m->type == MSG_PING) {
+		count(s, m->worker, PEER_TRAFFIC_IN, m);
+		serve_claim_answered(s, m->worker, m->step);
+		return;
+	} else if ((g->rank < 0 && serve_claim_begin(s, g, m)) || serve_hand_over(s, g, m)) {
+		return;
 	}
-	snprintf(why, sizeof(why), "%s", err_line());
-	refuse(s, g, why);
-	if (g->rank < 0)
-		log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
-	drop(s, g, why);
+	serve_reject(s, g);
 }
 
 static void
@@ -271,7 +269,7 @@ serve_guest(struct serve *s, struct guest *g)
 
 	weigh(s, g);
 	if (e < 0) {
-		char why[WHY];
+		char why[SERVE_WHY];
 
 		snprintf(why, sizeof(why), "%s", err_line());
 		if (g->rank < 0 && !g->done)
@@ -283,7 +281,7 @@ serve_guest(struct serve *s, struct guest *g)
 	/* Who does not take what it is sent is not listened to meanwhile, so that its messages cannot make more. */
 	if (g->rank >= 0)
 		server_state_resume(s->brain, (uint32_t)g->rank);
-	while (!g->over && conn_room(g->conn) && conn_next(g->conn, &m))
+	while (!g->over && g->claims < 0 && conn_room(g->conn) && conn_next(g->conn, &m))
 		take(s, g, &m);
 }
 
@@ -291,8 +289,10 @@ serve_guest(struct serve *s, struct guest *g)
 static void
 sweep(struct serve *s)
 {
-	double now = clk_s();
+	double now;
 
+	serve_claims(s);
+	now = clk_s();
 	for (uint32_t i = 0; i < s->n;) {
 		struct guest *g = &s->guest[i];
 
@@ -324,11 +324,11 @@ make_room(struct serve *s)
 		if (g->rank >= 0)
 			continue;
 		strangers++;
-		if (first == NULL || g->until < first->until)
+		if (g->claims < 0 && (first == NULL || g->until < first->until))
 			first = g;
 	}
 	/* Workers that arrive together are strangers until their hello is read. */
-	if (strangers < SERVE_STRANGERS + s->o->nworkers)
+	if (strangers < SERVE_STRANGERS + s->o->nworkers || first == NULL)
 		return;
 	first->until = 0;
 	sweep(s);
@@ -338,7 +338,7 @@ static void
 come_in(struct serve *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct guest g = { .rank = -1, .page = -1, .until = clk_s() + SERVE_HELLO_S };
+	struct guest g = { .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S };
 
 	if (fd < 0) {
 		s->deaf = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -375,7 +375,7 @@ turn(struct serve *s, int timeout_ms, bool listening)
 	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
 	s->poll[1] = (struct pollfd){ .fd = listening && !s->deaf ? s->fd : -1, .events = POLLIN };
 	for (uint32_t i = 0; i < n; i++)
-		s->poll[i + 2] = (struct pollfd){ .fd = conn_fd(s->guest[i].conn),
+		s->poll[i + 2] = (struct pollfd){ .fd = s->guest[i].claims < 0 ? conn_fd(s->guest[i].conn) : -1,
 		    .events = conn_events(s->guest[i].conn) };
 	s->deaf = false;
 	if (poll(s->poll, n + 2, timeout_ms) < 0)

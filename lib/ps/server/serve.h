@@ -7,6 +7,10 @@
  * all come at once, each for SERVE_HELLO_S at most; the oldest goes when a new
  * one comes, and no byte of theirs reaches the brain.
  *
+ * A hello in the name of a worker that another process has said, and whose
+ * connection is there, waits: while the first one answers it is refused, else it
+ * takes that one's place (ps/server/claim.h).
+ *
  * A worker whose connection breaks before its goodbye is lost.  In a
  * synchronous job that is the end: the others are told who it was.  In any
  * other the rest goes on, and the lost one may come back.

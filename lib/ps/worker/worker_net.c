@@ -19,6 +19,7 @@
 
 #define CONNECT_S	30.0		/* how long a server may take to be there */
 #define RETRY_MS	50		/* between attempts */
+#define TEND_MS		500		/* between looks at the servers that are there already */
 #define NAME		320		/* bytes of a server's name and address */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
@@ -27,6 +28,8 @@ struct link {
 	struct msg	*ring;		/* [cap] to be sent */
 	uint32_t	 cap, head, n;
 	uint64_t	 sent, got;	/* bytes of messages */
+	bool		 pinged;	/* the server's question `ping` is to be answered */
+	uint64_t	 ping;
 	struct peer_traffic	 toll;
 };
 
@@ -182,7 +185,10 @@ take(struct worker_net *n, uint32_t s)
 		pthread_mutex_lock(&n->lock);
 		count(n, l, PEER_TRAFFIC_IN, &m);
 		n->events++;
-		if ((e = worker_state_take(n->brain, s, &m)) < 0)
+		if (m.type == MSG_PING) {
+			l->pinged = true;
+			l->ping = m.step;
+		} else if ((e = worker_state_take(n->brain, s, &m)) < 0)
 			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
 		else
 			landed(n, &m);
@@ -190,54 +196,6 @@ take(struct worker_net *n, uint32_t s)
 		pthread_mutex_unlock(&n->lock);
 	}
 	return e;
-}
-
-/* From the first packet to the welcome.  *opened: the server was there. */
-static int
-greet(struct worker_net *n, uint32_t s, double until, bool *opened)
-{
-	struct link *l = &n->link[s];
-	struct pollfd p;
-	int e;
-
-	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0)
-		e = worker_state_hello(n->brain, s);
-	while (e == 0 && !worker_state_welcome(n->brain, s)) {
-		double left = until - clk_s();
-
-		if (left <= 0)
-			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", s, n->o->server[s]);
-		p = (struct pollfd){ .fd = conn_fd(l->conn), .events = conn_events(l->conn) };
-		poll(&p, 1, (int)ceil(left * 1e3));
-		if ((e = conn_run(l->conn)) == 0 && (e = take(n, s)) < 0)
-			return e;
-		*opened |= conn_open(l->conn);
-	}
-	if (e < 0)
-		err_within("server %" PRIu32, s);
-	return e;
-}
-
-/* A server that is not there yet is tried again, one that closes after it was there is not. */
-static int
-connect_one(struct worker_net *n, uint32_t s)
-{
-	double until = clk_s() + CONNECT_S, tell_at = clk_s() + n->o->patience_s;
-	bool opened = false;
-	int e;
-
-	while ((e = greet(n, s, until, &opened)) < 0) {
-		conn_close(n->link[s].conn);
-		n->link[s].conn = NULL;
-		if (opened || (e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
-			return e;
-		if (clk_s() >= tell_at) {
-			tell(n, s);
-			tell_at += n->o->patience_s;
-		}
-		poll(NULL, 0, RETRY_MS);
-	}
-	return 0;
 }
 
 /* Hands on what there is room for.  Returns 0 or an error of the connection. */
@@ -250,13 +208,18 @@ fill(struct worker_net *n, uint32_t s)
 
 	while (e == 0 && conn_room(l->conn)) {
 		pthread_mutex_lock(&n->lock);
-		if (l->n == 0) {
+		if (l->n == 0 && !l->pinged) {
 			pthread_mutex_unlock(&n->lock);
 			break;
 		}
-		m = l->ring[l->head];
-		l->head = (l->head + 1) % l->cap;
-		l->n--;
+		if (l->pinged) {
+			m = (struct msg){ .type = MSG_PING, .incarnation = n->o->incarnation, .worker = n->o->rank, .step = l->ping };
+			l->pinged = false;
+		} else {
+			m = l->ring[l->head];
+			l->head = (l->head + 1) % l->cap;
+			l->n--;
+		}
 		count(n, l, PEER_TRAFFIC_OUT, &m);
 		pthread_mutex_unlock(&n->lock);
 		e = conn_send(l->conn, &m);
@@ -291,6 +254,65 @@ move(struct worker_net *n, uint32_t s)
 		return 0;
 	}
 	return take(n, s);
+}
+
+/* The servers before s may ask whether this worker is there. */
+static int
+tend(struct worker_net *n, uint32_t s)
+{
+	int e = 0;
+
+	for (uint32_t k = 0; k < s && e == 0; k++)
+		e = n->link[k].conn != NULL ? move(n, k) : 0;
+	return e;
+}
+
+/* From the first packet to the welcome.  *opened: the server was there. */
+static int
+greet(struct worker_net *n, uint32_t s, double until, bool *opened)
+{
+	struct link *l = &n->link[s];
+	struct pollfd p;
+	int e;
+
+	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0)
+		e = worker_state_hello(n->brain, s);
+	while (e == 0 && !worker_state_welcome(n->brain, s)) {
+		if (clk_s() >= until)
+			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", s, n->o->server[s]);
+		p = (struct pollfd){ .fd = conn_fd(l->conn), .events = conn_events(l->conn) };
+		poll(&p, 1, TEND_MS);
+		if ((e = conn_run(l->conn)) == 0 && ((e = take(n, s)) < 0 || (e = tend(n, s)) < 0))
+			return e;
+		*opened |= conn_open(l->conn);
+	}
+	if (e < 0)
+		err_within("server %" PRIu32, s);
+	return e;
+}
+
+/* A server that is not there yet is tried again, one that closes after it was there is not. */
+static int
+connect_one(struct worker_net *n, uint32_t s)
+{
+	double until = clk_s() + CONNECT_S, tell_at = clk_s() + n->o->patience_s;
+	bool opened = false;
+	int e;
+
+	while ((e = greet(n, s, until, &opened)) < 0) {
+		conn_close(n->link[s].conn);
+		n->link[s].conn = NULL;
+		if (opened || (e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
+			return e;
+		if (clk_s() >= tell_at) {
+			tell(n, s);
+			tell_at += n->o->patience_s;
+		}
+		poll(NULL, 0, RETRY_MS);
+		if ((e = tend(n, s)) < 0)
+			return e;
+	}
+	return 0;
 }
 
 static int

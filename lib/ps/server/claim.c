@@ -1,0 +1,27 @@
+/* claim - a second process in the name of a worker: may it take the place of the first? */
+#include "ps/server/claim.h"
+
+#include <stdbool.h>
+
+void
+claim_begin(struct claim *c, const struct claim_sign *sign, double now)
+{
+	*c = (struct claim){ .seen = *sign, .until = now + CLAIM_SILENCE_S, .most = now + CLAIM_MOST_S };
+}
+
+enum claim_verdict
+claim_look(struct claim *c, const struct claim_sign *sign, double now)
+{
+	/* The last bytes of a queue, as the question, go into the system's buffer whether or not anybody is there. */
+	bool moved = sign->came != c->seen.came || (sign->went != c->seen.went && sign->queued > 0);
+
+	if (now < c->until)
+		return CLAIM_OPEN;
+	if (!moved)
+		return CLAIM_GRANTED;
+	if (now >= c->most)
+		return CLAIM_REFUSED;
+	c->seen = *sign;
+	c->until = now + CLAIM_SILENCE_S < c->most ? now + CLAIM_SILENCE_S : c->most;
+	return CLAIM_OPEN;
+}

@@ -1,0 +1,113 @@
+/* serve_claim - a hello in the name of a worker that is already connected: waits for what the first one says to it. */
+#include "base/clk.h"
+#include "base/err.h"
+#include "ps/server/serve_in.h"
+
+#include <inttypes.h>
+
+static struct claim_sign
+sign_of(const struct guest *g)
+{
+	struct claim_sign sign = { .queued = conn_queued(g->conn) };
+
+	conn_moved(g->conn, &sign.came, &sign.went);
+	return sign;
+}
+
+static struct guest *
+find_claim(struct serve *s, uint32_t rank)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->guest[i].claims == rank && !s->guest[i].over)
+			return &s->guest[i];
+	return NULL;
+}
+
+static void
+reject_claim(struct serve *s, struct guest *g)
+{
+	g->claims = -1;
+	serve_reject(s, g);
+}
+
+bool
+serve_claim_begin(struct serve *s, struct guest *g, const struct msg *m)
+{
+	struct guest *first = m->worker < s->o->nworkers ? serve_find(s, m->worker) : NULL, *other;
+	struct claim_sign sign;
+
+	if (first == NULL || first->done || first->incarnation == m->incarnation || server_state_gone(s->brain, m->worker))
+		return false;
+	if ((other = find_claim(s, m->worker)) != NULL) {
+		err_note(0, "another worker %" PRIu32 " came later", m->worker);
+		reject_claim(s, other);
+	}
+	sign = sign_of(first);
+	g->claims = m->worker;
+	g->hello = *m;
+	claim_begin(&g->claim, &sign, clk_s());
+	g->until = g->claim.until;
+	serve_send(s, first, m->worker, &(struct msg){ .type = MSG_PING, .incarnation = s->o->incarnation, .worker = m->worker,
+	    .step = g->nth });
+	return true;
+}
+
+static void
+refuse_claim(struct serve *s, struct guest *g)
+{
+	const struct guest *first = serve_find(s, (uint32_t)g->claims);
+
+	err_note(0, "worker %" PRId64 " is connected already, from %s, and answers", g->claims, conn_peer(first->conn));
+	reject_claim(s, g);
+}
+
+/* False when the hello is of another job: then nothing has changed but for the claim. */
+static bool
+grant_claim(struct serve *s, struct guest *g)
+{
+	if (serve_hand_over(s, g, &g->hello))
+		return true;
+	reject_claim(s, g);
+	return false;
+}
+
+void
+serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth)
+{
+	struct guest *g = find_claim(s, rank);
+
+	if (g != NULL && g->nth == nth)
+		refuse_claim(s, g);
+}
+
+bool
+serve_claim_take(struct serve *s, uint32_t rank)
+{
+	struct guest *g = find_claim(s, rank);
+
+	return g != NULL && grant_claim(s, g);
+}
+
+void
+serve_claims(struct serve *s)
+{
+	double now = clk_s();
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct guest *g = &s->guest[i], *first;
+		struct claim_sign sign;
+
+		if (g->claims < 0 || g->over || now < g->until)
+			continue;
+		/* One that is over is about to be swept, and the claim taken then. */
+		g->until = now + CLAIM_SILENCE_S;
+		if ((first = serve_find(s, (uint32_t)g->claims)) == NULL)
+			continue;
+		sign = sign_of(first);
+		switch (claim_look(&g->claim, &sign, now)) {
+		case CLAIM_OPEN:	g->until = g->claim.until; break;
+		case CLAIM_GRANTED:	grant_claim(s, g); break;
+		case CLAIM_REFUSED:	refuse_claim(s, g); break;
+		}
+	}
+}

@@ -1,0 +1,166 @@
+/* serve_claim_test - two processes in the name of one worker: which of them a server has. */
+#include "lib/serving.h"
+
+#include "base/clk.h"
+#include "ps/hello.h"
+#include "ps/server/claim.h"
+
+#include <poll.h>
+
+/* Runs a connection until it is open, or with m until a message has come. */
+static int
+wait_for(struct conn *c, struct msg *m)
+{
+	int e = 0;
+
+	while (e == 0 && (m == NULL ? !conn_open(c) : !conn_next(c, m)))
+		if (poll(&(struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) }, 1, -1) >= 0)
+			e = conn_run(c);
+	return e;
+}
+
+/* Worker 2 in another life says hello. */
+static void
+say_hello(struct job *j, struct conn *c, uint64_t incarnation)
+{
+	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = W, .nservers = S, .slack = j->slack,
+	    .hyper = j->workers[2].o.hyper, .slice = 32, .hash = graph_hash(j->graph) };
+	struct msg m = { .type = MSG_HELLO, .worker = 2, .incarnation = incarnation };
+	struct buf b = { 0 };
+
+	hello_text(&h, j->graph, &b);
+	m.len = (uint32_t)b.n;
+	m.payload = b.p;
+	if (conn_send(c, &m) < 0)
+		abort();
+	buf_free(&b);
+}
+
+/* Says hello; returns the answer's type. */
+static unsigned
+greet(struct job *j, struct conn *c, uint64_t incarnation, char *why, size_t size)
+{
+	struct msg m;
+
+	say_hello(j, c, incarnation);
+	if (wait_for(c, &m) < 0)
+		return 0;
+	snprintf(why, size, "%.*s", m.type == MSG_REFUSE ? (int)m.len : 0, (const char *)m.payload);
+	return m.type;
+}
+
+/* What is said in the name of a worker counts in the order in which it connected, whatever its host's clock says. */
+static void
+test_late(void)
+{
+	static struct job j;
+	struct conn *first, *second, *third;
+	char why[200];
+
+	prepare(&j, STALE_ASYNC);
+	if (conn_dial(j.server[0], j.key, &first) < 0 || wait_for(first, NULL) < 0 ||
+	    conn_dial(j.server[0], j.key, &second) < 0 || wait_for(second, NULL) < 0)
+		abort();
+	is(greet(&j, second, 9, why, sizeof(why)), MSG_WELCOME, "a worker");
+	is(greet(&j, first, 10, why, sizeof(why)), MSG_REFUSE, "a hello of one that connected before it comes too late");
+	is_str(why, "another worker 2 came later", "... and is told why");
+	if (conn_dial(j.server[0], j.key, &third) < 0)
+		abort();
+	is(greet(&j, third, 3, why, sizeof(why)), MSG_WELCOME, "one that connects behind it takes its place");
+	conn_close(first);
+	conn_close(second);
+	conn_close(third);
+	stop(&j);
+}
+
+/* A connection that is worker 2. */
+static struct conn *
+dial(struct job *j, uint64_t incarnation)
+{
+	struct conn *c;
+	char why[200];
+
+	if (conn_dial(j->server[0], j->key, &c) < 0 || wait_for(c, NULL) < 0 ||
+	    (incarnation > 0 && greet(j, c, incarnation, why, sizeof(why)) != MSG_WELCOME))
+		abort();
+	return c;
+}
+
+/* A second one in the name of a worker waits for what the first says to it. */
+static void
+test_claims(void)
+{
+	static struct job j;
+	struct conn *first, *second, *third;
+	struct msg m, ping;
+	double begun;
+
+	prepare(&j, STALE_SYNC);
+	first = dial(&j, 9);
+	second = dial(&j, 0);
+	say_hello(&j, second, 10);
+	ok(conn_run(second) == 0 && wait_for(first, &ping) == 0 && ping.type == MSG_PING && ping.worker == 2,
+	    "a worker is asked whether it is there when another comes in its name");
+	third = dial(&j, 0);
+	say_hello(&j, third, 11);
+	(void)conn_run(third);
+	ok(wait_for(second, &m) == 0 && m.type == MSG_REFUSE, "of two that wait the one that came later stays");
+	ok(wait_for(first, &m) == 0 && m.type == MSG_PING && m.step != ping.step, "... and a question of its own is asked");
+	ping.incarnation = m.incarnation = 9;
+	(void)conn_send(first, &ping);
+	(void)conn_send(first, &m);
+	(void)conn_run(first);
+	ok(wait_for(third, &m) == 0 && m.type == MSG_REFUSE, "the answer refuses it");
+	ok(strncmp(m.payload, "worker 2 is connected already, from 127.0.0.1:", 46) == 0, "... and it is told why: %.*s", (int)m.len,
+	    (const char *)m.payload);
+	conn_close(second);
+	conn_close(third);
+
+	second = dial(&j, 0);
+	say_hello(&j, second, 12);
+	(void)conn_run(second);
+	ok(wait_for(first, &m) == 0 && m.type == MSG_PING, "another comes");
+	begun = clk_s();
+	conn_close(first);
+	ok(wait_for(second, &m) == 0 && m.type == MSG_WELCOME, "the end of the first lets it in");
+	ok(clk_s() - begun < CLAIM_SILENCE_S, "... at once");
+	begun = clk_s();
+	third = dial(&j, 13);
+	ok(clk_s() - begun >= CLAIM_SILENCE_S, "the silence of the first lets another in, after a while");
+	conn_close(second);
+	conn_close(third);
+	stop(&j);
+}
+
+static void
+test_second(void)
+{
+	static struct job j;
+	static struct party again;
+	struct worker *wk;
+
+	prepare(&j, STALE_SYNC);
+	again = j.workers[0];
+	again.o.incarnation = 8;
+	is(worker_open(&j.workers[0].o, &wk), 0, "a worker");
+	one(&again);
+	is(again.err, ERR_ARG, "a second one of its rank is refused");
+	ok(strstr(again.line, "worker 0 is connected already") != NULL, "... and told why: %s", again.line);
+	for (uint32_t i = 1; i < W; i++)
+		pthread_create(&j.workers[i].thread, NULL, work, &j.workers[i]);
+	j.workers[0].err = learn(&j.workers[0], wk);
+	worker_close(wk);
+	for (uint32_t i = 1; i < W; i++)
+		pthread_join(j.workers[i].thread, NULL);
+	finish(&j);
+	all_well(&j);
+}
+
+int
+main(void)
+{
+	test_late();
+	test_claims();
+	test_second();
+	return done();
+}

@@ -2,7 +2,7 @@
 # V=1 shows whole commands.
 
 CC      ?= cc
-VERSION := 0.1
+VERSION := $(shell cat VERSION)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SAN     ?=
@@ -93,6 +93,8 @@ $(BUILD)/%.o: %.c | $(BUILD)/found
 	@mkdir -p $(@D)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl TALLY_VERSION --include='*.c' lib cmd)): VERSION
+
 # Kernels over whole arrays.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/optim/%.o $(BUILD)/lib/net/merge/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_lanes.o $(BUILD)/lib/image/resize_sum.o: KERNEL := $(if $(SAN),-O1,-O3)
@@ -173,6 +175,19 @@ check: setup-test	## install what is missing and run every test; SAN=... for a s
 checked: tests
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(CHECKED)
 
+# What a developer runs after each edit: every test of one module or one engine by itself, and the tree's laws.  Whole
+# tools, jobs and simulations, other authors' numbers, and all engines over again through emulation are for make check.
+QUICK   := $(filter $(BUILD)/tests/lib/% $(BUILD)/tests/op/%,$(TESTS))
+check-quick: all $(QUICK)	## run the tests of single modules and engines, and lint: less than a minute on two cores
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove -j$(shell nproc) --failures --exec tests/run $(wildcard tests/lint/*.t) $(QUICK)
+
+# A script needs the tools, and those of tests/op the engines' tests too.
+ASKED   := $(filter %.t,$(T)) $(patsubst %,$(BUILD)/%,$(filter-out %.t,$(T)))
+NEEDED  := $(filter-out %.t,$(ASKED)) $(if $(filter tests/op/%.t,$(T)),tests,$(if $(filter %.t,$(T)),all $(EMU) $(BUILD)/share/demo/pictures))
+test: $(NEEDED)	## build and run one test: T=tests/lib/rec_test, T=tests/cmd/plog.t
+	$(if $(T),,@echo "make: T names no test; for example: make test T=tests/lib/rec_test" >&2; exit 2)
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(ASKED)
+
 check-peers: all $(PEERS) $(BUILD)/share/demo/pictures	## compare with other programs; PEER_TORCH=PYTHON names one, and tests/peers says which more
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --timer --failures --comments --exec tests/run $(wildcard tests/peers/*.t)
 
@@ -209,17 +224,25 @@ bench: all	## measure; each bench/*.sh prints a table
 reproduce: all	## train a published result again, or go on with it: ROW=mnist-lenet SEEDS="1 2"; without ROW: list them
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
 
-install: all	## install tools, pages, completions and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
-	@to="$(DESTDIR)$(PREFIX)" && \
-	install -d "$$to/bin" "$$to/share/man/man1" "$$to/share/man/man5" "$$to/share/man/man7" && \
-	install $(addprefix $(BUILD)/,$(TOOLS)) "$$to/bin" && \
-	$(if $(MODULE),install -D -m 644 $(MODULE) "$$to/lib/tally/$(notdir $(MODULE))" &&) \
-	for p in man/*.[157]; do install -m 644 $$p "$$to/share/man/man$${p##*.}" || exit; done && \
-	for t in $(TOOLS); do install -D -m 644 share/completion/tally.bash \
-		"$$to/share/bash-completion/completions/$$t" || exit; done && \
-	install -D -m 644 share/completion/_tally "$$to/share/zsh/site-functions/_tally" && \
-	cd share && find names nets recipes plot completion/words -type f 2>/dev/null | while read -r f; do \
-		install -D -m 644 $$f "$$to/share/tally/$$f" || exit; done
+# Pages say of which version they are.
+PAGES   := $(patsubst %,$(BUILD)/%,$(wildcard man/*.[157]))
+$(PAGES): $(BUILD)/%: % VERSION
+	@mkdir -p $(@D)
+	@sed 's/^\.Os tally$$/& $(VERSION)/' $< >$@
+
+install: all $(PAGES)	## install tools, pages, completions and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
+	@BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(MODULE) share/installed >$(BUILD)/installed
+	@while read -r mode from at; do install -D -m $$mode $$from "$(DESTDIR)$(PREFIX)/$$at" || exit; done <$(BUILD)/installed
+
+# Folders go too where they are tally's own, and under DESTDIR where they are empty.
+uninstall:	## remove what install put under PREFIX (DESTDIR=)
+	@list=$$(BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(BUILD)/tally-cuda.so share/installed) && \
+	echo "$$list" | while read -r mode from at; do rm -f "$(DESTDIR)$(PREFIX)/$$at" || exit; done
+	@for d in "$(DESTDIR)$(PREFIX)/share/tally" "$(DESTDIR)$(PREFIX)/lib/tally" $(if $(DESTDIR),"$(DESTDIR)"); do \
+		[ ! -d "$$d" ] || find "$$d" -depth -type d -empty -exec rmdir {} \; ; done
+
+dist:	## make a source release of what is committed, build/tally-VERSION.tar.gz
+	@share/dist $(VERSION) $(BUILD)
 
 deb: all	## make a Debian package, build/tally_VERSION_ARCH.deb
 	@share/deb $(VERSION) $(BUILD)
@@ -233,6 +256,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check check-gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install deb clean help setup setup-test
+.PHONY: all tests check check-quick test check-gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install uninstall dist deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -5,7 +5,7 @@ command -v dpkg-deb >/dev/null || { echo "1..0 # SKIP no dpkg-deb"; exit 0; }
 cd "$TOP" || exit 1
 
 mkdir "$T/build" && ln -s "$BUILD"/* "$T/build"	# so that what is made goes away with the test
-status 0 "it is made" share/deb 0.1 "$T/build"
+status 0 "it is made" share/deb "$(cat VERSION)" "$T/build"
 deb=$(cat "$T/out")
 status 0 "it can be read" dpkg-deb -I "$deb"
 like "$T/out" '^ Depends: .*libarchive13.*libc6.*liblua5\.4' "it needs the libraries that the tools are linked with"

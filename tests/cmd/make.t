@@ -2,6 +2,7 @@
 . "$TOP/tests/tap.sh"
 [ -z "${SAN:-}" ] || { echo "1..0 # SKIP the same Makefile as without a sanitizer"; exit 0; }
 cd "$TOP" || exit 1
+flags=${MAKEFLAGS:-}
 unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES
 
 # A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does.
@@ -72,4 +73,48 @@ mandoc no lint of the pages
 clang no fuzzing" "each program that is missing has one line, which says what is left out"
 status 1 "a library that is missing ends the build" env ENGINES=ref share/found gcc libarchive no-such-library
 is "$(cat "$T/err")" "tally: missing: no-such-library; share/setup installs what is needed" "... with one line"
+
+# What is installed is what share/installed lists, and uninstall takes it away again and nothing else.
+version=$(cat VERSION)
+mkdir "$T/b" && ln -s "$BUILD"/* "$T/b" && rm -f "$T/b/man" "$T/b/installed"	# so that what is made goes away with the test
+to=$T/dest/usr/local
+in_build() { MAKEFLAGS=$flags make -s BUILD="$T/b" DESTDIR="$T/dest" "$@"; }
+status 0 "make install" in_build install
+is "$(cd "$to" && find . -type f | sed 's|^\./||' | sort)" "$(cut -d ' ' -f 3 "$T/b/installed" | sort)" "... the files that are listed"
+for t in im2rec pworker pserver pmerge dlaunch netstat-logging plog; do
+	is "$("$to/bin/$t" --version | awk '{ print $NF }')" "$version" "$t --version is VERSION's"
+	is "$(mandoc "$to/share/man/man1/$t.1" 2>/dev/null | sed -n '$s/ .*//p')" "tally" "... and its page is there"
+done
+like "$to/share/man/man7/tally.7" "^\.Os tally $version\$" "pages say of which version they are"
+is "$(find "$T/dest" -type f -perm /022 | wc -l)" 0 "nobody else may write the files"
+mkdir -p "$to/share/tally/nets" && echo mine | tee "$to/bin/mine" "$to/share/tally/nets/mine.lua" >/dev/null
+status 0 "make uninstall" in_build uninstall
+is "$(cd "$to" && find . -type f | sort | paste -sd' ')" "./bin/mine ./share/tally/nets/mine.lua" "... leaves what is not its own"
+rm "$to/bin/mine" "$to/share/tally/nets/mine.lua"
+in_build install && in_build uninstall
+is "$(find "$T/dest" 2>&1 | grep -v 'No such file')" "" "... and nothing of its own under DESTDIR"
+like CHANGELOG.md "^## \[$version\]" "CHANGELOG.md has an entry for VERSION"
+
+# A source release: of the newest commit, the same bytes twice, and without git all that is needed to build.
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	git clone -q . "$T/clone" || exit 1
+	status 0 "make dist" make -s -C "$T/clone" BUILD=build dist
+	tar=$T/clone/build/tally-$(cat "$T/clone/VERSION").tar.gz
+	is "$(cat "$T/out")" "${tar#"$T/clone/"}" "... names its file"
+	cp "$tar" "$T/first.tar.gz"
+	touch "$T/clone/README.md" && rm "$tar"
+	(umask 077 && make -s -C "$T/clone" BUILD=build dist >/dev/null)
+	ok "... the same bytes twice" cmp "$T/first.tar.gz" "$tar"
+	mkdir "$T/unpacked" && tar xf "$tar" -C "$T/unpacked"
+	is "$(cd "$T/unpacked/tally-$version" && find . -type f | sed 's|^\./||' | sort)" "$(git ls-tree -r --name-only HEAD | sort)" \
+		"... holds each file of the commit"
+	printf '#!/bin/sh\necho "git $*" >>"%s"\nexit 1\n' "$T/git-used" >"$T/bin/git" && chmod +x "$T/bin/git"
+	status 0 "... can be built" env PATH="$T/bin:$PATH" make -n -C "$T/unpacked/tally-$version" BUILD="$T/d" all
+	ok "... without git" test ! -e "$T/git-used"
+	echo more >>"$T/clone/README.md"
+	status 2 "files that are not committed" make -s -C "$T/clone" BUILD=build dist
+	like "$T/err" "^dist: files differ from the newest commit" "... make no release"
+else
+	skip "make dist" "not a git checkout"
+fi
 done_testing

@@ -9,7 +9,7 @@
 cd "$TOP" || exit 1
 
 mkdir "$T/build" && ln -s "$BUILD"/* "$T/build"	# so that what is made goes away with the test
-status 0 "the package is made" share/deb 0.1 "$T/build"
+status 0 "the package is made" share/deb "$(cat VERSION)" "$T/build"
 deb=$(cat "$T/out")
 mkdir "$T/root" && tar xf "$TALLY_ROOT" -C "$T/root" || exit 1
 cp "$deb" "$T/root/root/tally.deb"

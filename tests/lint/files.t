@@ -2,26 +2,32 @@
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 
-code=$(find lib cmd tests share bench .ci -type f 2>/dev/null | grep -E '\.([ch]|cu|t|sh|lua|gp)$|/(run|setup|found)$' | sort)
-text="$code Makefile README.md HACKING.md $(find man -type f 2>/dev/null)"
+code=$(find lib cmd tests share bench .ci -type f 2>/dev/null |
+	grep -E '\.([ch]|cu|t|sh|lua|gp)$|/(run|setup|found|installed|dist)$' | sort)
+text="$code Makefile README.md CHANGELOG.md HACKING.md $(find man -type f 2>/dev/null)"
 
-is "$(for f in $code; do
-	stem=$(basename "$f" | sed 's/\.[a-z]*$//')
-	case $f in
-	tests/*_test.c) head -2 "$f" | tr '\n' ' ' | grep -Eq '^/\*[ *]*[A-Za-z]' && continue ;;
-	esac
-	head -3 "$f" | sed '1{/^#!/d}' | tr '\n' ' ' | grep -Eq "^(/\*[ *]*|# |-- )$stem(\.[a-z]+)? - " || echo "$f"
-done)" "" "a first line: stem - what it is"
+is "$(awk '
+	function judge() {
+		stem = name
+		sub(/.*\//, "", stem); sub(/\.[a-z]*$/, "", stem)
+		if (name ~ /^tests\/.*_test\.c$/ && top ~ /^\/\*[ *]*[A-Za-z]/) return
+		if (top !~ "^(/\\*[ *]*|# |-- )" stem "(\\.[a-z]+)? - ") print name
+	}
+	FNR == 1 { if (name != "") judge(); name = FILENAME; top = "" }
+	FNR <= 3 && !(FNR == 1 && /^#!/) { top = top $0 " " }
+	END { judge() }' $code)" "" "a first line: stem - what it is"
 is "$(wc -l $code | awk '$1 > 500 && $2 != "total" { print $2 ": " $1 }')" "" "no file over 500 lines"
 is "$(grep -nwE 'T''ODO|X''XX|F''IXME|H''ACK' $text)" "" "nothing is left for later"
 is "$(grep -nE '[ 	]+$' $text | cut -c1-100)" "" "no blanks at the end of a line"
-is "$(for f in $code; do
-	expand -t 8 "$f" | awk -v f="$f" 'length($0) > 140 { print f ":" NR ": " length($0) }'
-done)" "" "no line far over 100 columns"
+is "$(awk '{
+		wide = 0	# a tab goes to the next multiple of 8
+		for (; (i = index($0, "\t")) > 0; $0 = substr($0, i + 1)) wide += i + 7 - (wide + i - 1) % 8
+		if (wide + length($0) > 140) print FILENAME ":" FNR ": " wide + length($0)
+	}' $code)" "" "no line far over 100 columns"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \
-		".ci .clang-format .gitignore HACKING.md LICENSE Makefile README.md bench cmd lib man share tests" \
+		".ci .clang-format .gitignore CHANGELOG.md HACKING.md LICENSE Makefile README.md VERSION bench cmd lib man share tests" \
 		"nothing strange at the root"
 else
 	skip "nothing strange at the root" "not a git checkout"

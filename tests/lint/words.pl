@@ -1,0 +1,239 @@
+#!/usr/bin/perl
+# words - find what the tree's rules on words, names and lengths forbid: a line a finding, file:line: what
+#
+# usage: words.pl private LIST FILE...     words of LIST, a file of words
+#        words.pl comments FILE...         comments that begin with three dots
+#        words.pl statics MAX FILE...      static functions of one name in more than MAX files
+#        words.pl single FILE...           static functions whose name has no verb and object
+#        words.pl columns MAX FILE...      lines of more than MAX columns, tabs being 8 wide
+#        words.pl folders MAX FILE...      folders that hold more than MAX of the files
+#        words.pl sentences MAX FILE...    sentences of more than MAX words: pages in mdoc, Markdown, comments in C
+use strict;
+use warnings;
+use open qw(:std :utf8);
+
+my $mode = shift // die "words: no mode\n";
+my $what = $mode =~ /^(private|statics|columns|folders|sentences)$/ ? shift : undef;
+my @files = @ARGV;
+
+sub lines_of {
+	my ($file) = @_;
+	open(my $h, '<', $file) or die "words: $file: $!\n";
+	local $/;
+	my $text = <$h> // '';
+	return split /\n/, $text, -1;
+}
+
+sub find_private {
+	my %private = map { $_ => 1 } map { split } grep { !/^#/ } lines_of($what);
+	for my $file (@files) {
+		my $n = 0;
+		for (lines_of($file)) {
+			$n++;
+			my %seen;
+			my @found = grep { $private{$_} && !$seen{$_}++ } map { lc } /[A-Za-z]+/g;
+			print "$file:$n: private word: @found\n" if @found;
+		}
+	}
+}
+
+sub find_comments {
+	for my $file (@files) {
+		my $n = 0;
+		for (lines_of($file)) {
+			$n++;
+			print "$file:$n: a comment begins with \"...\"\n" if m{(?:/\*|//|^\s*\*)\s*\.\.\.};
+		}
+	}
+}
+
+# The functions that a file defines for itself: the name stands at the start of a line, what it is on the line before.
+sub statics_of {
+	my ($file) = @_;
+	my ($n, $before, @names) = (0, '');
+	for (lines_of($file)) {
+		$n++;
+		my $local = $before =~ /\bstatic\b|^(?:ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b/ && $before !~ /[;={}]/;
+		push @names, [$1, $n] if $local && /^(\w+)\(/;
+		$before = $_;
+	}
+	return @names;
+}
+
+sub find_statics {
+	my %in;
+	for my $file (@files) {
+		$in{$_->[0]}{$file} //= $_->[1] for statics_of($file);
+	}
+	for my $name (sort keys %in) {
+		my @where = sort keys %{ $in{$name} };
+		print "static $name in ", scalar @where, ' files: ', join(' ', @where), "\n" if @where > $what;
+	}
+}
+
+sub find_single {
+	for my $file (@files) {
+		for (statics_of($file)) {
+			my ($name, $n) = @$_;
+			print "$file:$n: static function of one word: $name\n" if $name !~ /_/ && $name ne 'main';
+		}
+	}
+}
+
+sub find_columns {
+	for my $file (@files) {
+		my $n = 0;
+		for (lines_of($file)) {
+			$n++;
+			my $line = $_;
+			1 while $line =~ s/^([^\t]*)\t/$1 . ' ' x (8 - length($1) % 8)/e;
+			print "$file:$n: ", length($line), " columns\n" if length($line) > $what;
+		}
+	}
+}
+
+sub find_folders {
+	my %count;
+	for my $file (@files) {
+		(my $folder = $file) =~ s,/[^/]*$,,;
+		$count{$folder}++;
+	}
+	for my $folder (sort keys %count) {
+		print "$folder: $count{$folder} files\n" if $count{$folder} > $what;
+	}
+}
+
+# Sentences: words are collected until one ends a sentence, or a paragraph ends.
+my ($sentence_file, $sentence_line, @sentence);
+
+sub end_sentence {
+	if (@sentence > $what) {
+		my $n = @sentence;
+		print "$sentence_file:$sentence_line: a sentence of $n words: @sentence[0 .. 7] ...\n";
+	}
+	@sentence = ();
+}
+
+sub add_word {
+	my ($file, $line, $word) = @_;
+	if ($word =~ /[[:alnum:]]/) {
+		($sentence_file, $sentence_line) = ($file, $line) unless @sentence;
+		push @sentence, $word;
+	}
+	return unless $word =~ /[.!?]["')\]]*$/;
+	my $bare = $word =~ s/^["'(\[]+//r;
+	return if $bare =~ /^(?:e\.g|i\.e|etc|vs|cf|al|Fig|No|pp?|[A-Z])\.$/ || $bare =~ /^\.+$/ && !@sentence;
+	end_sentence();
+}
+
+my $callable = 'Ac|Ad|An|Ao|Ap|Aq|Ar|At|Bc|Bo|Bq|Brc|Bro|Brq|Bsx|Bx|Cd|Cm|Dc|Do|Dq|Dv|Em|Er|Ev|Fa|Fl|Fn|Ft|Fx|Ic|' .
+    'In|Li|Lk|Ms|Mt|No|Oc|Oo|Op|Ox|Pa|Pc|Pf|Po|Pq|Ql|Qo|Qq|Qc|Sc|So|Sq|St|Sx|Sy|Tn|Va|Vt|Xc|Xo|Ns|Nm|Xr|Ta';
+
+# The words of a line of macros, as a reader sees them.
+sub mdoc_words {
+	my ($line, $name) = @_;
+	my (@words, $glue);
+	my @tokens = $line =~ /"[^"]*"|\S+/g;
+	for (my $i = 0; $i < @tokens; $i++) {
+		my $t = $tokens[$i];
+		if ($t =~ /^(?:$callable)$/) {
+			$glue = 1 if $t eq 'Ns' || $t eq 'Ap';
+			my $next = $tokens[$i + 1] // '';
+			if ($t eq 'Xr' && ($tokens[$i + 2] // '') =~ /^\d/) {
+				splice(@tokens, $i + 1, 2, "$next($tokens[$i + 2])");
+			} elsif ($t eq 'Nm' && $next =~ /^(?:[[:punct:]]|$callable|)$/) {
+				splice(@tokens, $i + 1, 0, $name);
+			}
+			next;
+		}
+		$t =~ s/^"(.*)"$/$1/;
+		$t =~ s/\\&//g;
+		if (@words && ($glue || $t =~ /^[.,:;!?)\]]+$/)) {
+			$words[-1] .= $t;
+		} else {
+			push @words, split ' ', $t;
+		}
+		$glue = 0;
+	}
+	return @words;
+}
+
+sub mdoc_sentences {
+	my ($file) = @_;
+	my ($n, $literal, $reference, $section, $name, @lists) = (0, 0, 0, '', '');
+	for (lines_of($file)) {
+		$n++;
+		if (/^\.Ed/) { $literal = 0; next }
+		next if $literal;
+		if (/^\.Bd\b.*-(?:literal|unfilled)/) { end_sentence(); $literal = 1; next }
+		if (/^\.Rs/) { end_sentence(); $reference = 1; next }
+		if (/^\.Re/) { $reference = 0; next }
+		next if $reference;
+		if (/^\.Bl\b/) { end_sentence(); push @lists, /-column/ ? 1 : 0; next }
+		if (/^\.El\b/) { end_sentence(); pop @lists; next }
+		if (/^\.S([hs])\s+(.*)/) { end_sentence(); $section = $2 if $1 eq 'h'; next }
+		if (/^\.Nm\s+(\S+)/ && $section eq 'NAME') { $name = $1; next }
+		next if $section =~ /^(?:NAME|SYNOPSIS|SEE ALSO|)$/ || grep { $_ } @lists;
+		if (/^\.(?:Pp|It|Dl|D1|Lk|Bd|Dd|Dt|Os|\\")/) { end_sentence(); next }
+		my @words = /^\.\s*(.*)/ ? mdoc_words($1, $name) : split ' ', s/\\&//gr;
+		add_word($file, $n, $_) for @words;
+	}
+	end_sentence();
+}
+
+sub markdown_sentences {
+	my ($file) = @_;
+	my ($n, $literal, $list) = (0, 0, 0);
+	for (lines_of($file)) {
+		$n++;
+		if (/^\s*```/) { end_sentence(); $literal = !$literal; next }
+		if ($literal || /^(?:    |\t)/ && !$list || /^\||^#|^\s*$/) {
+			end_sentence();
+			$list = 0 if !$literal && !/^\s*$/;
+			next;
+		}
+		my $line = $_;
+		if ($line =~ s/^\s*(?:[-*+]|\d+\.)\s+//) { end_sentence(); $list = 1 }
+		$line =~ s/`[^`]*`/x/g;
+		$line =~ s/!?\[([^]]*)\]\([^)]*\)/$1/g;
+		$line =~ s/<[^>]*>//g;
+		add_word($file, $n, $_) for split ' ', $line;
+	}
+	end_sentence();
+}
+
+# Comments: each block is a paragraph, as is each line of it that begins a list or stands apart; tables and formulas
+# that are indented by more than a blank are none.
+sub comment_sentences {
+	my ($file) = @_;
+	my ($n, $inside) = (0, 0);
+	for (lines_of($file)) {
+		$n++;
+		my $line = $_;
+		if (!$inside) {
+			if ($line =~ s{^.*?/\*}{}) { end_sentence(); $inside = 1 }
+			elsif ($line =~ s{^\s*//}{}) { }
+			else { end_sentence(); next }
+		} else {
+			$line =~ s/^\s*\*(?!\/)//;
+		}
+		my $ends = $inside && $line =~ s{\*/.*$}{};
+		if ($line =~ /^\s*$/ || $line =~ /^(?:\s{3,}|\t)/ || $line =~ /^\s*(?:-|\d+\.)\s/) { end_sentence() }
+		$line =~ s/^\s*(?:-|\d+\.)\s+//;
+		if ($line !~ /^(?: {3,}| ?\t)/ || $n == 1) { add_word($file, $n, $_) for split ' ', $line }
+		if ($ends) { end_sentence(); $inside = 0 }
+	}
+	end_sentence();
+}
+
+sub find_sentences {
+	for my $file (@files) {
+		if ($file =~ /\.[1-9]$/) { mdoc_sentences($file) }
+		elsif ($file =~ /\.md$/) { markdown_sentences($file) }
+		else { comment_sentences($file) }
+	}
+}
+
+my %modes = (private => \&find_private, comments => \&find_comments, statics => \&find_statics, single => \&find_single,
+	columns => \&find_columns, folders => \&find_folders, sentences => \&find_sentences);
+($modes{$mode} // die "words: no such mode: $mode\n")->();

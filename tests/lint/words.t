@@ -1,0 +1,47 @@
+# words.t - what makes a reader stumble: private words, names that say nothing, long lines and sentences.
+. "$TOP/tests/tap.sh"
+cd "$TOP" || exit 1
+
+find_words() { # MODE [LIMIT] FILE...
+	perl tests/lint/words.pl "$@"
+}
+
+long() { # FILE: its sentences over 40 words, without its folder
+	find_words sentences 40 "$1" | sed 's,.*/,,; s/ words:.*//'
+}
+
+prose=$(ls man/*.[157] ./*.md | grep -v /dlaunch)
+
+# The counting itself: of two sentences in each kind of file the one of 41 words is found; tables and displays are none.
+ten='one two three four five six seven eight nine ten'
+{
+	printf '.Dd May 1, 2026\n.Dt T 1\n.Os\n.Sh NAME\n.Nm t\n.Nd t\n.Sh DESCRIPTION\n'
+	printf '%s\n.Ar %s\n%s\n%s.\n' "$ten" "$ten" "$ten" "$ten"
+	printf '%s, e.g. %s\n.Xr tool 1\n%s %s.\n' "$ten" "$ten" "$ten" "${ten%six*}"
+	printf '.Bd -literal\n%s %s %s %s %s.\n.Ed\n' "$ten" "$ten" "$ten" "$ten" "$ten"
+	printf '%s %s %s %s:\n.Pp\n%s.\n' "$ten" "$ten" "$ten" "$ten" "$ten"
+	printf '%s\n.Fl %s\n%s %s\n.Nm !\n' "$ten" "$ten" "$ten" "$ten"
+} >"$T/t.1"
+is "$(long "$T/t.1")" "t.1:21: a sentence of 41" "the words of a page are counted"
+{
+	printf '# head\n\n%s %s %s\n%s.\n\n' "$ten" "$ten" "$ten" "$ten"
+	printf -- '- `%s` %s %s\n  %s %s.\n- %s\n\n' "$ten" "$ten" "$ten" "$ten" "$ten" "$ten"
+	printf '    %s %s\n\n| %s %s |\n' "$ten" "$ten" "$ten" "$ten"
+} >"$T/t.md"
+is "$(long "$T/t.md")" "t.md:6: a sentence of 41" "and those of Markdown"
+printf '/* %s %s\n * %s. */\nint x;\t/* %s\n * %s %s %s a */\n' "$ten" "$ten" "$ten" "$ten" "$ten" "$ten" "$ten" \
+	>"$T/t.c"
+is "$(long "$T/t.c")" "t.c:3: a sentence of 41" "and those of a comment"
+printf '/* ... and more */\nstatic int\ntake(void)\n{\n}\n' >"$T/u.c"
+is "$(for mode in comments single "statics 0" "columns 17"; do find_words $mode "$T/u.c"; done)" \
+	"$T/u.c:1: a comment begins with \"...\"
+$T/u.c:3: static function of one word: take
+static take in 1 files: $T/u.c
+$T/u.c:1: 18 columns" "comments, names and columns are found"
+
+# shellcheck disable=SC2086
+{
+	is "$(find_words folders 50 $(find lib cmd -type f))" "" "no folder of lib or cmd holds over 50 files"
+	is "$(find_words sentences 40 $prose)" "" "no sentence of a page over 40 words"
+}
+done_testing

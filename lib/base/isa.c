@@ -8,7 +8,9 @@
 
 #define VARIABLE "TALLY_MAX_ISA"
 
-/* What isa_level() answers, 0 before its first call.  Kernels ask for each line of a picture: too often for getenv(). */
+/*
+ * The result of isa_level(), or 0 before its first call.  Kernels call it for each image row, too often for getenv().
+ */
 static _Atomic int level;
 
 int
@@ -26,7 +28,8 @@ isa_limit(enum isa *limit)
 			*limit = (enum isa)i;
 			return 0;
 		}
-	return err_fail(ERR_ARG, VARIABLE "=%s: none of sse41, avx2, avx512_core, avx512_core_bf16, avx512_core_amx", named);
+	return err_fail(ERR_ARG, VARIABLE "=%s: none of sse41, avx2, avx512_core, avx512_core_bf16, avx512_core_amx",
+	    named);
 }
 
 /* The sets that ISA_CLONES has bodies for. */

@@ -1,8 +1,8 @@
 /*
- * isa - one source, several instruction sets, chosen when a function is first called.
+ * isa - compiles a function for several instruction sets, and chooses among them at its first call.
  *
- * ISA_CLONES heads a function that gets a body for each set that is worth one; ISA_INLINE is for what such a function
- * calls, so that it is compiled with it:
+ * ISA_CLONES starts a function that is compiled for each set that makes it faster.  ISA_INLINE starts the functions
+ * that it calls, so that they are compiled with it:
  *
  *	ISA_CLONES(static, void, scale, (float *p, size_t n, float by), (p, n, by))
  *	{
@@ -10,10 +10,12 @@
  *			p[i] *= by;
  *	}
  *
- * is scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the one that isa_level() names.  type is void or
- * bool; linkage is static or extern.  Elsewhere than on x86-64 it is scale() alone.  The bits are the same in all: no sum
- * changes its order, and the build forbids to fuse a product with a sum.  No OpenMP inside: the compiler outlines parallel
- * regions without their function's set.
+ * This makes scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the one that isa_level() names.  On
+ * processors other than x86-64 it makes only scale().  type is void or bool; linkage is static or extern.
+ *
+ * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add.  Such a
+ * function must not use OpenMP, because the compiler outlines parallel regions without their function's instruction
+ * set.
  *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
  * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.
@@ -21,18 +23,21 @@
 #ifndef BASE_ISA_H
 #define BASE_ISA_H
 
-/* Each has what those before it have. */
+/* Each set includes the ones before it. */
 enum isa { ISA_SSE41 = 1, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_ANY };
 
-/* The set that TALLY_MAX_ISA names, ISA_ANY if it is not set.  Returns 0, or ERR_ARG if it is no name. */
+/*
+ * Reads TALLY_MAX_ISA: *limit is ISA_ANY if it is not set.  Returns 0, or ERR_ARG if its value is not one of the
+ * names.
+ */
 int isa_limit(enum isa *limit);
 
-/* Which bodies run here: ISA_SSE41, ISA_AVX2 or ISA_AVX512.  The environment is read by the first call. */
+/* The version that runs here: ISA_SSE41, ISA_AVX2 or ISA_AVX512.  The first call reads the environment. */
 enum isa isa_level(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline))
 
-/* In front of a loop whose pointers may be equal, but do not overlap otherwise. */
+/* Goes before a loop whose pointers may be equal, but do not overlap otherwise. */
 #if defined(__clang__)
 #define ISA_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -23,116 +23,116 @@ struct dataset_sender {
 struct dataset_sender *
 dataset_sender_new(const struct recs *r, uint64_t id)
 {
-	struct dataset_sender *s = calloc(1, sizeof(*s));
+	struct dataset_sender *g = calloc(1, sizeof(*g));
 
-	if (s == NULL)
+	if (g == NULL)
 		return NULL;
-	s->recs = r;
-	le_put64(s->id, id);
-	return s;
+	g->recs = r;
+	le_put64(g->id, id);
+	return g;
 }
 
 void
-dataset_sender_free(struct dataset_sender *s)
+dataset_sender_free(struct dataset_sender *g)
 {
-	if (s == NULL)
+	if (g == NULL)
 		return;
-	buf_free(&s->room);
-	free(s->asked);
-	free(s);
+	buf_free(&g->room);
+	free(g->asked);
+	free(g);
 }
 
 static int
-queue_request(struct dataset_sender *s, const struct msg *m)
+take_ask(struct dataset_sender *g, const struct msg *m)
 {
 	uint32_t n;
 	int e;
 
-	if (!s->opened)
+	if (!g->opened)
 		return err_fail(ERR_FORMAT, "ASK before OPEN");
-	if ((e = dataset_msg_ask(m, s->recs->count, &n)) < 0)
+	if ((e = dataset_msg_ask(m, g->recs->count, &n)) < 0)
 		return e;
-	if (n > DATASET_MSG_ASKED - s->n)
+	if (n > DATASET_MSG_ASKED - g->n)
 		return err_fail(ERR_LIMIT, "asks for more than %u records that have not come", DATASET_MSG_ASKED);
-	if (s->asked == NULL && (s->asked = calloc(DATASET_MSG_ASKED, sizeof(*s->asked))) == NULL)
+	if (g->asked == NULL && (g->asked = calloc(DATASET_MSG_ASKED, sizeof(*g->asked))) == NULL)
 		return err_nomem();
 	for (uint32_t k = 0; k < n; k++) {
 		uint64_t i = dataset_msg_asked(m, k);
 
-		s->asked[(s->head + s->n++) % DATASET_MSG_ASKED] = i;
-		if (s->recs->want != NULL)
-			s->recs->want(s->recs, i);
+		g->asked[(g->head + g->n++) % DATASET_MSG_ASKED] = i;
+		if (g->recs->want != NULL)
+			g->recs->want(g->recs, i);
 	}
 	return 0;
 }
 
 int
-dataset_sender_take(struct dataset_sender *s, const struct msg *m)
+dataset_sender_take(struct dataset_sender *g, const struct msg *m)
 {
 	if (m->type == MSG_ASK)
-		return queue_request(s, m);
-	if (m->type != MSG_OPEN || s->opened)
+		return take_ask(g, m);
+	if (m->type != MSG_OPEN || g->opened)
 		return err_fail(ERR_FORMAT, "%s out of place: records are given out here", msg_name(m->type));
-	s->opened = true;
+	g->opened = true;
 	return 0;
 }
 
 /* Reads the record asked for first. */
 static int
-read_asked_record(struct dataset_sender *s, uint64_t i)
+begin(struct dataset_sender *g, uint64_t i)
 {
-	int e = s->recs->read(s->recs, i, &s->room, &s->data, &s->size);
+	int e = g->recs->read(g->recs, i, &g->room, &g->data, &g->size);
 
-	s->at = 0;
-	if (e == 0 && s->size > DATASET_MSG_LONGEST)
+	g->at = 0;
+	if (e == 0 && g->size > DATASET_MSG_LONGEST)
 		return err_fail(ERR_LIMIT, "longer than %u bytes", DATASET_MSG_LONGEST);
 	return e;
 }
 
 /* Leaves the record that was given. */
 static void
-drop_asked_record(struct dataset_sender *s)
+end(struct dataset_sender *g)
 {
-	s->data = NULL;
-	if (s->room.cap > KEPT)
-		buf_free(&s->room);
-	s->head = (s->head + 1) % DATASET_MSG_ASKED;
-	s->n--;
+	g->data = NULL;
+	if (g->room.cap > KEPT)
+		buf_free(&g->room);
+	g->head = (g->head + 1) % DATASET_MSG_ASKED;
+	g->n--;
 }
 
 static void
-fill_record_msg(struct dataset_sender *s, struct msg *m)
+part(struct dataset_sender *g, struct msg *m)
 {
-	size_t n = s->size - s->at < DATASET_MSG_PART ? s->size - s->at : DATASET_MSG_PART;
+	size_t n = g->size - g->at < DATASET_MSG_PART ? g->size - g->at : DATASET_MSG_PART;
 
-	*m = (struct msg){ .type = MSG_RECORD, .step = s->asked[s->head], .slice = (uint32_t)s->at,
-	    .samples = (uint32_t)s->size, .len = (uint32_t)n, .payload = s->data + s->at };
-	s->at += n;
+	*m = (struct msg){ .type = MSG_RECORD, .step = g->asked[g->head], .slice = (uint32_t)g->at,
+	    .samples = (uint32_t)g->size, .len = (uint32_t)n, .payload = g->data + g->at };
+	g->at += n;
 }
 
 int
-dataset_sender_next(struct dataset_sender *s, struct msg *m)
+dataset_sender_next(struct dataset_sender *g, struct msg *m)
 {
 	int e;
 
-	if (s->opened && !s->held) {
-		s->held = true;
-		*m = (struct msg){ .type = MSG_HOLDS, .step = s->recs->count, .len = sizeof(s->id), .payload = s->id };
+	if (g->opened && !g->held) {
+		g->held = true;
+		*m = (struct msg){ .type = MSG_HOLDS, .step = g->recs->count, .len = sizeof(g->id), .payload = g->id };
 		return 1;
 	}
-	if (s->data != NULL && s->at == s->size)
-		drop_asked_record(s);
-	if (s->n == 0)
+	if (g->data != NULL && g->at == g->size)
+		end(g);
+	if (g->n == 0)
 		return 0;
-	if (s->data == NULL && (e = read_asked_record(s, s->asked[s->head])) < 0) {
+	if (g->data == NULL && (e = begin(g, g->asked[g->head])) < 0) {
 		if (e == ERR_NOMEM)
 			return e;
-		snprintf(s->why, sizeof(s->why), "%s", err_line());
-		*m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = s->asked[s->head],
-		    .len = (uint32_t)strlen(s->why), .payload = s->why };
-		drop_asked_record(s);
+		snprintf(g->why, sizeof(g->why), "%s", err_line());
+		*m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = g->asked[g->head],
+		    .len = (uint32_t)strlen(g->why), .payload = g->why };
+		end(g);
 		return 1;
 	}
-	fill_record_msg(s, m);
+	part(g, m);
 	return 1;
 }

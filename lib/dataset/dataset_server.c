@@ -18,34 +18,34 @@
 #include <unistd.h>
 
 #define EVENTS	64
-#define PAUSE_MS	200		/* no new connections for so long when the system has none to give */
+#define DEAF_MS	200		/* no new connections for so long when the system has none to give */
 #define WHY	400		/* bytes of a reason */
 #define LINGER_S 5.0		/* for which a reader that was refused may read why */
 
-struct peer {
-	TAILQ_ENTRY(peer) link;
+struct guest {
+	TAILQ_ENTRY(guest) link;
 	struct conn	*conn;
-	struct dataset_sender	*sender;		/* NULL: refused, and what it sends is dropped; it is a stranger again */
+	struct dataset_sender	*give;		/* NULL: refused, and what it sends is dropped; it is a stranger again */
 	bool		 reader;	/* said OPEN */
 	short		 events;	/* that it is polled for */
 	double		 until;		/* closed then; INFINITY for a reader */
 };
 
-TAILQ_HEAD(peers, peer);
+TAILQ_HEAD(guests, guest);
 
-struct dataset_server {
+struct recserve {
 	const struct dataset_server_opt *o;
 	struct dataset_server_sums *sums;
 	uint64_t	 id;
 	int		 fd, poll;	/* listens; epoll */
-	bool		 paused;		/* fd is not polled ... */
-	double		 accept_at;	/* ... until then */
-	struct peers	 strangers, readers;	/* strangers in the order of `until` */
+	bool		 deaf;		/* fd is not polled ... */
+	double		 hear_at;	/* ... until then */
+	struct guests	 strangers, readers;	/* strangers in the order of `until` */
 	uint32_t	 n, nstrangers;
 };
 
 static int
-set_poll_events(struct dataset_server *s, int how, int fd, short events, void *what)
+watch(struct recserve *s, int how, int fd, short events, void *what)
 {
 	struct epoll_event ev = { .events = (uint32_t)events, .data.ptr = what };	/* EPOLLIN is POLLIN, and so on */
 
@@ -54,9 +54,9 @@ set_poll_events(struct dataset_server *s, int how, int fd, short events, void *w
 
 /* Strangers stand in the order in which their time is over. */
 static void
-add_stranger(struct dataset_server *s, struct peer *g, double seconds)
+list_stranger(struct recserve *s, struct guest *g, double seconds)
 {
-	struct peer *at;
+	struct guest *at;
 
 	g->reader = false;
 	g->until = clk_s() + seconds;
@@ -72,45 +72,45 @@ add_stranger(struct dataset_server *s, struct peer *g, double seconds)
 
 /* Takes a guest off its list. */
 static void
-unlist_reader(struct dataset_server *s, struct peer *g)
+unlist(struct recserve *s, struct guest *g)
 {
 	TAILQ_REMOVE(g->reader ? &s->readers : &s->strangers, g, link);
 	s->nstrangers -= !g->reader;
 }
 
 static void
-close_reader(struct dataset_server *s, struct peer *g)
+leave(struct recserve *s, struct guest *g)
 {
-	s->sums->strangers += !g->reader && g->sender != NULL;
-	unlist_reader(s, g);
+	s->sums->strangers += !g->reader && g->give != NULL;
+	unlist(s, g);
 	s->n--;
 	conn_close(g->conn);
-	dataset_sender_free(g->sender);
+	dataset_sender_free(g->give);
 	free(g);
 }
 
 /* Tells the reader why it is not served; it has a moment to read it, among the strangers. */
 static int
-refuse_reader(struct dataset_server *s, struct peer *g)
+refuse(struct recserve *s, struct guest *g)
 {
 	char why[WHY];
 	struct msg m = { .type = MSG_REFUSE, .payload = why };
 
 	snprintf(why, sizeof(why), "%s", err_line());
 	log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
-	unlist_reader(s, g);
-	add_stranger(s, g, LINGER_S);
-	dataset_sender_free(g->sender);
-	g->sender = NULL;
+	unlist(s, g);
+	list_stranger(s, g, LINGER_S);
+	dataset_sender_free(g->give);
+	g->give = NULL;
 	m.len = (uint32_t)strlen(why);
 	s->sums->sent += MSG_HEAD + m.len;
 	return conn_send(g->conn, &m);
 }
 
 static void
-accept_hello(struct dataset_server *s, struct peer *g)
+welcome(struct recserve *s, struct guest *g)
 {
-	unlist_reader(s, g);
+	unlist(s, g);
 	g->reader = true;
 	g->until = (double)INFINITY;
 	TAILQ_INSERT_TAIL(&s->readers, g, link);
@@ -119,27 +119,27 @@ accept_hello(struct dataset_server *s, struct peer *g)
 }
 
 static int
-handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
+take(struct recserve *s, struct guest *g, const struct msg *m)
 {
 	int e;
 
-	if (g->sender == NULL)
+	if (g->give == NULL)
 		return 0;
-	if ((e = dataset_sender_take(g->sender, m)) < 0)
-		return e == ERR_NOMEM ? e : refuse_reader(s, g);
+	if ((e = dataset_sender_take(g->give, m)) < 0)
+		return e == ERR_NOMEM ? e : refuse(s, g);
 	if (!g->reader)
-		accept_hello(s, g);
+		welcome(s, g);
 	return 0;
 }
 
 /* Hands records on as long as few bytes wait. */
 static int
-send_records(struct dataset_server *s, struct peer *g)
+give(struct recserve *s, struct guest *g)
 {
 	struct msg m;
 	int e = 0;
 
-	while (g->sender != NULL && conn_queued(g->conn) < DATASET_SERVER_AHEAD && (e = dataset_sender_next(g->sender, &m)) > 0) {
+	while (g->give != NULL && conn_queued(g->conn) < DATASET_SERVER_AHEAD && (e = dataset_sender_next(g->give, &m)) > 0) {
 		s->sums->sent += MSG_HEAD + m.len;
 		s->sums->records += m.type == MSG_RECORD && m.slice + m.len == m.samples && m.flags == 0;
 		if ((e = conn_send(g->conn, &m)) < 0)
@@ -150,7 +150,7 @@ send_records(struct dataset_server *s, struct peer *g)
 
 /* Runs a guest's connection once: 0, or what ended it. */
 static int
-run_reader_conn(struct dataset_server *s, struct peer *g)
+serve(struct recserve *s, struct guest *g)
 {
 	short events;
 	struct msg m;
@@ -159,112 +159,112 @@ run_reader_conn(struct dataset_server *s, struct peer *g)
 	if ((e = conn_run(g->conn)) < 0)
 		return e;
 	while (conn_next(g->conn, &m))
-		if ((e = handle_reader_msg(s, g, &m)) < 0)
+		if ((e = take(s, g, &m)) < 0)
 			return e;
-	if ((e = send_records(s, g)) < 0)
+	if ((e = give(s, g)) < 0)
 		return e;
 	events = conn_events(g->conn);
-	if (events != g->events && (e = set_poll_events(s, EPOLL_CTL_MOD, conn_fd(g->conn), g->events = events, g)) < 0)
+	if (events != g->events && (e = watch(s, EPOLL_CTL_MOD, conn_fd(g->conn), g->events = events, g)) < 0)
 		return e;
 	return 0;
 }
 
 /* A stranger has until then; where there are too many, the first goes now. */
 static void
-add_reader(struct dataset_server *s, struct peer *g)
+add(struct recserve *s, struct guest *g)
 {
 	if (s->nstrangers >= DATASET_SERVER_STRANGERS)
-		close_reader(s, TAILQ_FIRST(&s->strangers));
-	add_stranger(s, g, DATASET_SERVER_OPEN_S);
+		leave(s, TAILQ_FIRST(&s->strangers));
+	list_stranger(s, g, DATASET_SERVER_OPEN_S);
 	g->events = conn_events(g->conn);
 	s->n++;
-	if (set_poll_events(s, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g) < 0)
-		close_reader(s, g);
+	if (watch(s, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g) < 0)
+		leave(s, g);
 }
 
 static void
-set_accepting(struct dataset_server *s, bool on)
+listen_again(struct recserve *s, bool on)
 {
-	s->paused = !on;
-	s->accept_at = clk_s() + PAUSE_MS * 1e-3;
-	set_poll_events(s, EPOLL_CTL_MOD, s->fd, on ? POLLIN : 0, &s->fd);
+	s->deaf = !on;
+	s->hear_at = clk_s() + DEAF_MS * 1e-3;
+	watch(s, EPOLL_CTL_MOD, s->fd, on ? POLLIN : 0, &s->fd);
 }
 
 static void
-accept_reader(struct dataset_server *s)
+come_in(struct recserve *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct peer *g;
+	struct guest *g;
 
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			set_accepting(s, false);
+			listen_again(s, false);
 		return;
 	}
 	if (s->n >= DATASET_SERVER_READERS || (g = calloc(1, sizeof(*g))) == NULL) {
 		close(fd);
 		return;
 	}
-	if ((g->sender = dataset_sender_new(s->o->recs, s->id)) == NULL || conn_take(fd, s->o->key, &g->conn) < 0) {
-		if (g->sender == NULL)
+	if ((g->give = dataset_sender_new(s->o->recs, s->id)) == NULL || conn_take(fd, s->o->key, &g->conn) < 0) {
+		if (g->give == NULL)
 			close(fd);
-		dataset_sender_free(g->sender);
+		dataset_sender_free(g->give);
 		free(g);
 		return;
 	}
-	add_reader(s, g);
+	add(s, g);
 }
 
 /* Closes whose time is over; returns for how long nothing may happen, -1 for ever. */
 static int
-close_expired_readers(struct dataset_server *s)
+sweep(struct recserve *s)
 {
-	double now = clk_s(), next = s->paused ? s->accept_at : (double)INFINITY;
-	struct peer *g;
+	double now = clk_s(), next = s->deaf ? s->hear_at : (double)INFINITY;
+	struct guest *g;
 
-	if (s->paused && now >= s->accept_at)
-		set_accepting(s, true);
+	if (s->deaf && now >= s->hear_at)
+		listen_again(s, true);
 	while ((g = TAILQ_FIRST(&s->strangers)) != NULL && now >= g->until)
-		close_reader(s, g);
+		leave(s, g);
 	if (g != NULL && g->until < next)
 		next = g->until;
 	return isinf(next) ? -1 : (int)ceil(fmax(next - now, 0) * 1e3);
 }
 
 static void
-serve_reader(struct dataset_server *s, struct peer *g)
+run(struct recserve *s, struct guest *g)
 {
 	bool reader = g->reader;
 
-	if (run_reader_conn(s, g) == 0)
+	if (serve(s, g) == 0)
 		return;
 	if (reader)
 		log_callback_line(s->o->say, s->o->arg, "%s", err_line());
-	close_reader(s, g);
+	leave(s, g);
 }
 
 static int
-run_dataset_loop(struct dataset_server *s)
+loop(struct recserve *s)
 {
 	struct epoll_event ev[EVENTS];
 
 	for (;;) {
-		int n = epoll_wait(s->poll, ev, EVENTS, close_expired_readers(s));
+		int n = epoll_wait(s->poll, ev, EVENTS, sweep(s));
 
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == s)
 				return err_fail(ERR_STOP, "stopped on request");
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr != &s->fd)
-				serve_reader(s, ev[i].data.ptr);
+				run(s, ev[i].data.ptr);
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == &s->fd)
-				accept_reader(s);
+				come_in(s);
 	}
 }
 
 static int
-open_dataset_server(struct dataset_server *s)
+prepare(struct recserve *s)
 {
 	char where[ADDR_TEXT];
 	int e;
@@ -273,8 +273,8 @@ open_dataset_server(struct dataset_server *s)
 		return e;
 	if ((s->poll = epoll_create1(EPOLL_CLOEXEC)) < 0)
 		return err_sys("epoll");
-	if ((e = set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd)) < 0 ||
-	    (e = set_poll_events(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s)) < 0)
+	if ((e = watch(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd)) < 0 ||
+	    (e = watch(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s)) < 0)
 		return e;
 	s->o->listening(s->o->arg, where);
 	return 0;
@@ -283,17 +283,17 @@ open_dataset_server(struct dataset_server *s)
 int
 dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_sums *sums)
 {
-	struct dataset_server s = { .o = opt, .sums = sums, .fd = -1, .poll = -1 };
-	struct peer *g;
+	struct recserve s = { .o = opt, .sums = sums, .fd = -1, .poll = -1 };
+	struct guest *g;
 	int e;
 
 	*sums = (struct dataset_server_sums){ 0 };
 	TAILQ_INIT(&s.strangers);
 	TAILQ_INIT(&s.readers);
-	if ((e = open_dataset_server(&s)) == 0)
-		e = run_dataset_loop(&s);
+	if ((e = prepare(&s)) == 0)
+		e = loop(&s);
 	while ((g = TAILQ_FIRST(&s.strangers)) != NULL || (g = TAILQ_FIRST(&s.readers)) != NULL)
-		close_reader(&s, g);
+		leave(&s, g);
 	if (s.fd >= 0)
 		close(s.fd);
 	if (s.poll >= 0)

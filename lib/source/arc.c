@@ -1,4 +1,4 @@
-/* arc - an archive's members, one after the other, whatever libarchive reads. */
+/* arc - reads the members of an archive one after the other, with libarchive. */
 #include "source/arc.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -12,29 +12,31 @@
 #include <unistd.h>
 
 #define BLOCK		65536u			/* bytes read ahead */
-#define COPIED		((uint64_t)1 << 34)	/* bytes of an archive that is not a file */
-#define HEAD		16u			/* bytes that tell how a file is packed */
-#define ISO_AT		32769u			/* ... that it is one of ISO 9660 */
+#define COPIED		((uint64_t)1 << 34)	/* most bytes copied of an archive that is not a file */
+#define HEAD		16u			/* bytes that tell the compression */
+#define ISO_AT		32769u			/* offset of the magic of ISO 9660 */
 
 struct arc {
-	struct arc_local		*here;		/* either, or ... */
-	struct arc_child	*apart;		/* ... this */
-	int			 fd;		/* a file, or -1: ... */
-	struct arc_in		 in;		/* ... this, behind ... */
-	size_t			 head, next;	/* ... so many bytes of block, from next on */
+	struct arc_local	*local;		/* reader in this process, or NULL */
+	struct arc_child	*child;		/* reader in a separate process, or NULL */
+	int			 fd;		/* the file, or -1: read from in */
+	struct arc_in		 in;
+	size_t			 head;		/* bytes of block that were read ahead */
+	size_t			 next;		/* of them, those consumed */
 	uint8_t			 block[BLOCK];
 };
 
-/* Where an archive says that it is of a format that is read apart; programs are archives that unpack themselves. */
+/* Whether the bytes are of a format that needs a separate process.  Programs may be self-extracting archives. */
 static bool
-tells(const uint8_t *p, size_t n)
+needs_child_format(const uint8_t *p, size_t n)
 {
 	static const struct {
 		const char	*magic;
 		size_t		 at, n;
 	} known[] = {
 		{ "7z\xbc\xaf\x27\x1c", 0, 6 }, { "Rar!\x1a\x07", 0, 6 }, { "MSCF", 0, 4 }, { "xar!", 0, 4 },
-		{ "-lh", 2, 3 }, { "-lz", 2, 3 }, { "-pm", 2, 3 }, { "MZ", 0, 2 }, { "\x7f" "ELF", 0, 4 }, { "CD001", ISO_AT, 5 },
+		{ "-lh", 2, 3 }, { "-lz", 2, 3 }, { "-pm", 2, 3 }, { "MZ", 0, 2 }, { "\x7f" "ELF", 0, 4 },
+		    { "CD001", ISO_AT, 5 },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -43,9 +45,9 @@ tells(const uint8_t *p, size_t n)
 	return false;
 }
 
-/* The bytes that are read ahead alone. */
+/* Reads only the bytes that were read ahead. */
 static int
-read_head(void *ctx, void *p, size_t n, size_t *got)
+read_ahead(void *ctx, void *p, size_t n, size_t *got)
 {
 	struct arc *a = ctx;
 
@@ -55,36 +57,37 @@ read_head(void *ctx, void *p, size_t n, size_t *got)
 	return 0;
 }
 
-/* ... and all behind them. */
+/* Reads the bytes that were read ahead, then the rest. */
 static int
-read_on(void *ctx, void *p, size_t n, size_t *got)
+read_all_in(void *ctx, void *p, size_t n, size_t *got)
 {
 	struct arc *a = ctx;
 
-	return a->next < a->head ? read_head(a, p, n, got) : a->in.read(a->in.ctx, p, n, got);
+	return a->next < a->head ? read_ahead(a, p, n, got) : a->in.read(a->in.ctx, p, n, got);
 }
 
-/* Whether what the bytes that are read ahead unpack to, or are, is read apart. */
+/* Whether the archive, once decompressed, needs a separate process, by the bytes that were read ahead. */
 static bool
-is_apart(struct arc *a)
+needs_child(struct arc *a)
 {
-	struct arc_local_opt opt = { .fd = -1, .in = { read_head, a }, .head = a->block, .n = a->head, .kind = ARC_PACKED };
+	struct arc_local_opt opt = { .fd = -1, .in = { read_ahead, a }, .head = a->block, .n = a->head,
+	    .kind = ARC_PACKED };
 	uint8_t p[ISO_AT + 5];
 	struct arc_local *h;
 	const char *name;
 	size_t got = 0;
 
-	/* Behind an error stands what came before it. */
+	/* After an error, p holds the bytes before it. */
 	if (arc_local_open(&h, &opt) == 0 && arc_local_next(h, &name) > 0)
 		arc_local_read(h, p, sizeof(p), &got);
 	arc_local_close(h);
 	a->next = 0;
-	return tells(p, got);
+	return needs_child_format(p, got);
 }
 
-/* What is no file is copied to one. */
+/* Copies the input to a temporary file. */
 static int
-copy_all(struct arc *a)
+copy_to_file(struct arc *a)
 {
 	uint64_t sum = 0;
 	int e;
@@ -93,7 +96,8 @@ copy_all(struct arc *a)
 		return e;
 	for (size_t n = a->head; n > 0;) {
 		if ((sum += n) > COPIED)
-			return err_fail(ERR_LIMIT, "an archive of more than %llu bytes, and no file", (unsigned long long)COPIED);
+			return err_fail(ERR_LIMIT, "an archive of more than %llu bytes that is not a file",
+			    (unsigned long long)COPIED);
 		if ((e = io_write(a->fd, a->block, n)) < 0 || (e = a->in.read(a->in.ctx, a->block, BLOCK, &n)) < 0)
 			return e;
 	}
@@ -101,23 +105,23 @@ copy_all(struct arc *a)
 }
 
 static int
-start(struct arc *a, enum arc_kind kind)
+open_reader(struct arc *a, enum arc_kind kind)
 {
 	uint8_t head[HEAD] = { 0 };
 	size_t n = a->head < sizeof(head) ? a->head : sizeof(head);
-	struct arc_local_opt opt = { .fd = a->fd, .in = { read_on, a }, .head = head, .n = n, .kind = kind };
+	struct arc_local_opt opt = { .fd = a->fd, .in = { read_all_in, a }, .head = head, .n = n, .kind = kind };
 	int e = 0;
 
 	memcpy(head, a->block, n);
-	if (kind == ARC_PACKED || !is_apart(a))
-		return arc_local_open(&a->here, &opt);
+	if (kind == ARC_PACKED || !needs_child(a))
+		return arc_local_open(&a->local, &opt);
 	if (a->fd < 0)
-		e = copy_all(a);
-	return e < 0 ? e : arc_child_open(&a->apart, a->fd, head, n, kind);
+		e = copy_to_file(a);
+	return e < 0 ? e : arc_child_open(&a->child, a->fd, head, n, kind);
 }
 
 static int
-make(struct arc **out)
+new_arc(struct arc **out)
 {
 	struct arc *a = malloc(sizeof(*a));
 
@@ -130,7 +134,7 @@ make(struct arc **out)
 }
 
 static int
-made(struct arc **a, int e)
+finish_open(struct arc **a, int e)
 {
 	if (e < 0) {
 		arc_close(*a);
@@ -142,28 +146,28 @@ made(struct arc **a, int e)
 int
 arc_open(struct arc **out, const char *path, enum arc_kind kind)
 {
-	int e = make(out);
+	int e = new_arc(out);
 
 	if (e < 0)
 		return e;
 	if (((*out)->fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
 		e = err_sys("open");
 	else if ((e = io_read((*out)->fd, (*out)->block, BLOCK, &(*out)->head)) == 0)
-		e = start(*out, kind);
-	return made(out, e);
+		e = open_reader(*out, kind);
+	return finish_open(out, e);
 }
 
 int
 arc_open_in(struct arc **out, struct arc_in in, enum arc_kind kind)
 {
-	int e = make(out);
+	int e = new_arc(out);
 
 	if (e < 0)
 		return e;
 	(*out)->in = in;
 	if ((e = in.read(in.ctx, (*out)->block, BLOCK, &(*out)->head)) == 0)
-		e = start(*out, kind);
-	return made(out, e);
+		e = open_reader(*out, kind);
+	return finish_open(out, e);
 }
 
 void
@@ -171,8 +175,8 @@ arc_close(struct arc *a)
 {
 	if (a == NULL)
 		return;
-	arc_local_close(a->here);
-	arc_child_close(a->apart);
+	arc_local_close(a->local);
+	arc_child_close(a->child);
 	if (a->fd >= 0)
 		close(a->fd);
 	free(a);
@@ -181,17 +185,17 @@ arc_close(struct arc *a)
 bool
 arc_is_packed(const struct arc *a)
 {
-	return a->apart != NULL ? arc_child_is_packed(a->apart) : arc_local_is_packed(a->here);
+	return a->child != NULL ? arc_child_is_packed(a->child) : arc_local_is_packed(a->local);
 }
 
 int
 arc_next(struct arc *a, const char **name)
 {
-	return a->apart != NULL ? arc_child_next(a->apart, name) : arc_local_next(a->here, name);
+	return a->child != NULL ? arc_child_next(a->child, name) : arc_local_next(a->local, name);
 }
 
 int
 arc_read(struct arc *a, void *p, size_t n, size_t *got)
 {
-	return a->apart != NULL ? arc_child_read(a->apart, p, n, got) : arc_local_read(a->here, p, n, got);
+	return a->child != NULL ? arc_child_read(a->child, p, n, got) : arc_local_read(a->local, p, n, got);
 }

@@ -1,14 +1,16 @@
 /*
- * arc - an archive's members, one after the other, whatever libarchive reads.
+ * arc - reads the members of an archive one after the other, with libarchive.
  *
- * Formats: tar, cpio, zip, ar, warc; and, in a process of their own, as libarchive's readers of these are known to crash on
- * hostile ones: 7z, rar, lha, xar, cab, ISO 9660, and programs that unpack themselves.  A file that is only packed is its
- * own member.
- * Packed, once, by: gzip, bzip2, xz, lzma, lzip, zstd, lz4, compress.  What libarchive would run programs for (lzop, lrzip,
- * grzip), and mtree, which names files outside, is not read.
- * Bytes come from a file, or in one go through a function: from a pipe, or a member of another archive.  What is read by
- * another process is then first copied to a temporary file without a name.
- * What an archive says about sizes is not believed.
+ * Formats: tar, cpio, zip, ar and warc; and 7z, rar, lha, xar, cab, ISO 9660 and self-extracting programs.  A
+ * separate process reads the latter, because libarchive's readers of them are known to crash on hostile input.  A
+ * file that is only compressed is its own member.
+ *
+ * Compression, once: gzip, bzip2, xz, lzma, lzip, zstd, lz4, compress.  What libarchive would run programs for (lzop,
+ * lrzip, grzip) is not read, nor is mtree, which names files outside of the archive.
+ *
+ * The bytes come from a file, or sequentially from a function, for a pipe or a member of another archive.  What a
+ * separate process is to read is then first copied to a temporary file.  Sizes that an archive states are not
+ * trusted.
  */
 #ifndef SOURCE_ARC_H
 #define SOURCE_ARC_H
@@ -17,12 +19,12 @@
 #include <stddef.h>
 
 enum arc_kind {
-	ARC_PACKED,	/* packed or not, what is inside is one member: numbers may look like the head of a tar */
-	ARC_ARCHIVE,	/* packed or not, it must be an archive */
+	ARC_PACKED,	/* a file, compressed or not, is one member, even if its bytes look like a tar header */
+	ARC_ARCHIVE,	/* the file must be an archive, compressed or not */
 	ARC_EITHER
 };
 
-/* Up to n bytes; *got is less at the end alone.  Returns 0 or an error, the line saying what it is. */
+/* Reads up to n bytes; *got is less only at the end.  Returns 0 or an error, with its line. */
 struct arc_in {
 	int	(*read)(void *ctx, void *p, size_t n, size_t *got);
 	void	*ctx;
@@ -30,21 +32,23 @@ struct arc_in {
 
 struct arc;
 
-/* From the file at path, or through a function, which must live as long.  Lines do not name the archive. */
-/* Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT (too long to copy) or ERR_NOMEM. */
+/*
+ * Open the file at path, or read through a function, which must live as long.  The error line does not name the
+ * archive.  Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT (too long to copy) or ERR_NOMEM.
+ */
 int	 arc_open(struct arc **a, const char *path, enum arc_kind kind);
 int	 arc_open_in(struct arc **a, struct arc_in in, enum arc_kind kind);
 void	 arc_close(struct arc *a);	/* NULL is fine */
-/* Whether the member got last is the file itself, which has no name within. */
+/* Whether the current member is the compressed or plain file itself, which has no name of its own. */
 bool	 arc_is_packed(const struct arc *a);
 /*
- * The next member that is a file or a link: 1, its name lent until the next call; 0 at the end; ERR_ITEM when the archive
- * goes on but this member cannot be read; ERR_FORMAT when it cannot go on.
+ * The next member that is a file or a link.  Returns 1, with its name lent until the next call; 0 at the end;
+ * ERR_ITEM if this member cannot be read and the archive continues; or ERR_FORMAT if the archive cannot continue.
  */
 int	 arc_next(struct arc *a, const char **name);
 /*
- * Up to n bytes of that member; *got is less at its end alone.  Returns 0, ERR_ITEM (it cannot be read, or is a link:
- * what links lead to stands elsewhere) or ERR_FORMAT.
+ * Reads up to n bytes of that member; *got is less only at its end.  Returns 0, ERR_ITEM (unreadable, or a link,
+ * which is not followed) or ERR_FORMAT.
  */
 int	 arc_read(struct arc *a, void *p, size_t n, size_t *got);
 

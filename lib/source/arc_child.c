@@ -1,4 +1,4 @@
-/* arc_child - an archive read by a process of its own: serves arc. */
+/* arc_child - reads an archive in a separate process.  For arc. */
 #include "source/arc_child.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PIECE	65536u		/* bytes of an answer */
+#define ANSWER_BYTES	65536u		/* most bytes of an answer */
 
 struct answer {
 	int32_t		code;
@@ -26,20 +26,20 @@ struct arc_child {
 	pid_t	 pid;		/* -1: dead */
 	int	 sock;
 	bool	 packed;
-	char	 text[PIECE + 1];	/* a name, or a line */
+	char	 text[ANSWER_BYTES + 1];	/* a name, or the line of an error */
 };
 
-/* The process's side. */
+/* The child's state. */
 struct reader {
 	int			 sock;
-	struct arc_local		*here;
+	struct arc_local	*local;
 	struct answer		 head;
-	uint8_t			 body[PIECE];	/* stands behind the head */
+	uint8_t			 body[ANSWER_BYTES];	/* sent right after head, in one write */
 };
 
-/* What is limited already is not let out again. */
+/* Lowers a limit; never raises one. */
 static void
-limit(int what, rlim_t soft, rlim_t hard)
+lower_limit(int what, rlim_t soft, rlim_t hard)
 {
 	struct rlimit now;
 
@@ -49,9 +49,9 @@ limit(int what, rlim_t soft, rlim_t hard)
 	setrlimit(what, &(struct rlimit){ soft < hard ? soft : hard, hard });
 }
 
-/* Memory that this process has mapped, in bytes, or 0. */
+/* Bytes of memory that this process has mapped, or 0. */
 static uint64_t
-mapped(void)
+mapped_bytes(void)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
 	unsigned long pages;
@@ -62,13 +62,16 @@ mapped(void)
 	return n == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Signals that may end the parent are left to it: the socket's end tells.  All others end this process at once. */
+/*
+ * Closes all descriptors but two and sets limits.  Blocks signals that may end the parent: the end of the socket then
+ * ends this process.  All other signals end it at once.
+ */
 static void
-withdraw(int sock, int fd)
+restrict_process(int sock, int fd)
 {
 	static const int from_outside[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	unsigned low = (unsigned)(sock < fd ? sock : fd), high = (unsigned)(sock < fd ? fd : sock);
-	uint64_t now = mapped();
+	uint64_t now = mapped_bytes();
 	sigset_t blocked;
 
 	sigemptyset(&blocked);
@@ -80,39 +83,40 @@ withdraw(int sock, int fd)
 	if (high > low + 1)
 		close_range(low + 1, high - 1, 0);
 	close_range(high + 1, UINT_MAX, 0);
-	limit(RLIMIT_CORE, 0, 0);
-	limit(RLIMIT_FSIZE, 0, 0);
-	limit(RLIMIT_NOFILE, 0, 0);
+	lower_limit(RLIMIT_CORE, 0, 0);
+	lower_limit(RLIMIT_FSIZE, 0, 0);
+	lower_limit(RLIMIT_NOFILE, 0, 0);
 	if (now > 0)
-		limit(RLIMIT_AS, now + ARC_CHILD_MEMORY, now + ARC_CHILD_MEMORY);
+		lower_limit(RLIMIT_AS, now + ARC_CHILD_MEMORY, now + ARC_CHILD_MEMORY);
 }
 
-/* Seconds from now on. */
+/* Limits processor time from now on. */
 static void
 limit_cpu(void)
 {
 	struct rusage used;
 
 	if (getrusage(RUSAGE_SELF, &used) == 0)
-		limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_CHILD_CPU, RLIM_INFINITY);
+		lower_limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_CHILD_CPU,
+		    RLIM_INFINITY);
 }
 
-/* What code says comes with n bytes of the body, or with the line of an error. */
+/* Sends an answer with n bytes of the body, or with the line of an error. */
 static int
-answer(struct reader *r, int code, size_t n)
+send_answer(struct reader *r, int code, size_t n)
 {
 	if (code < 0) {
 		n = strlen(err_line());
-		memcpy(r->body, err_line(), n < PIECE ? n : PIECE);
+		memcpy(r->body, err_line(), n < ANSWER_BYTES ? n : ANSWER_BYTES);
 	}
-	r->head = (struct answer){ .code = code, .packed = r->here != NULL && arc_local_is_packed(r->here),
-	    .n = (uint32_t)(n < PIECE ? n : PIECE) };
+	r->head = (struct answer){ .code = code, .packed = r->local != NULL && arc_local_is_packed(r->local),
+	    .n = (uint32_t)(n < ANSWER_BYTES ? n : ANSWER_BYTES) };
 	return io_write(r->sock, &r->head, sizeof(r->head) + r->head.n);
 }
 
-/* One request.  Returns 0, or another number when nobody asks any more. */
+/* Handles one request.  Returns 0, or nonzero if the parent is gone. */
 static int
-serve(struct reader *r)
+handle_request(struct reader *r)
 {
 	const char *name;
 	size_t got = 0;
@@ -123,47 +127,48 @@ serve(struct reader *r)
 		return 1;
 	limit_cpu();
 	if (n > 0)
-		return e = arc_local_read(r->here, r->body, n < PIECE ? n : PIECE, &got), answer(r, e, got);
-	if ((e = arc_local_next(r->here, &name)) > 0) {
-		if ((got = strlen(name)) > PIECE)
+		return e = arc_local_read(r->local, r->body, n < ANSWER_BYTES ? n : ANSWER_BYTES, &got),
+		    send_answer(r, e, got);
+	if ((e = arc_local_next(r->local, &name)) > 0) {
+		if ((got = strlen(name)) > ANSWER_BYTES)
 			e = err_fail(ERR_ITEM, "a name of %zu bytes", got);
 		else
 			memcpy(r->body, name, got);
 	}
-	return answer(r, e, e > 0 ? got : 0);
+	return send_answer(r, e, e > 0 ? got : 0);
 }
 
 static _Noreturn void
-read_apart(int sock, const struct arc_local_opt *opt)
+run_child(int sock, const struct arc_local_opt *opt)
 {
 	struct reader *r = malloc(sizeof(*r));
 	int e;
 
 	if (r == NULL)
 		_exit(1);
-	withdraw(sock, opt->fd);
+	restrict_process(sock, opt->fd);
 	limit_cpu();
 	r->sock = sock;
-	e = arc_local_open(&r->here, opt);
-	if (answer(r, e, 0) == 0 && e == 0)
-		while (serve(r) == 0)
+	e = arc_local_open(&r->local, opt);
+	if (send_answer(r, e, 0) == 0 && e == 0)
+		while (handle_request(r) == 0)
 			;
 	_exit(0);
 }
 
-/* The process has died, or says what it never would. */
+/* Ends a child that died or sent an invalid answer.  Returns the error. */
 static int
-dead(struct arc_child *a)
+end_child(struct arc_child *a)
 {
 	int status = 0;
 
-	/* One that has ended is not killed any more. */
+	/* The status of a child that has already ended stays. */
 	kill(a->pid, SIGKILL);
 	while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	a->pid = -1;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_fail(ERR_FORMAT, "libarchive took more than %u seconds for a piece of it", ARC_CHILD_CPU);
+		return err_fail(ERR_FORMAT, "libarchive took more than %u seconds for a part of it", ARC_CHILD_CPU);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return err_fail(ERR_FORMAT, "libarchive crashed on it: %s", strsignal(WTERMSIG(status)));
 	if (WIFEXITED(status))
@@ -171,19 +176,19 @@ dead(struct arc_child *a)
 	return err_fail(ERR_FORMAT, "the process that read it is gone");
 }
 
-/* The next answer, its bytes at p, at most `most`. */
+/* Receives an answer of at most `most` bytes into p. */
 static int
-take(struct arc_child *a, void *p, uint32_t most, size_t *got)
+receive_answer(struct arc_child *a, void *p, uint32_t most, size_t *got)
 {
 	struct answer h;
 	size_t n;
 
 	*got = 0;
 	if (io_read(a->sock, &h, sizeof(h), &n) < 0 || n < sizeof(h) || h.code > 1 || h.code <= ERR_LAST_ ||
-	    h.n > (h.code < 0 ? PIECE : most))
-		return dead(a);
+	    h.n > (h.code < 0 ? ANSWER_BYTES : most))
+		return end_child(a);
 	if (io_read(a->sock, h.code < 0 ? a->text : p, h.n, &n) < 0 || n < h.n)
-		return dead(a);
+		return end_child(a);
 	a->packed = h.packed != 0;
 	if (h.code < 0) {
 		a->text[n] = 0;
@@ -193,16 +198,16 @@ take(struct arc_child *a, void *p, uint32_t most, size_t *got)
 	return h.code;
 }
 
-/* Asks for n bytes, or the next member. */
+/* Requests n bytes, or with 0 the next member. */
 static int
-ask(struct arc_child *a, uint32_t n, void *p, uint32_t most, size_t *got)
+send_request(struct arc_child *a, uint32_t n, void *p, uint32_t most, size_t *got)
 {
 	*got = 0;
 	if (a->pid < 0)
 		return err_fail(ERR_FORMAT, "the process that read it is gone");
 	if (send(a->sock, &n, sizeof(n), MSG_NOSIGNAL) != (ssize_t)sizeof(n))
-		return dead(a);
-	return take(a, p, most, got);
+		return end_child(a);
+	return receive_answer(a, p, most, got);
 }
 
 int
@@ -224,10 +229,10 @@ arc_child_open(struct arc_child **out, int fd, const uint8_t *head, size_t n, en
 	a->sock = sock[0];
 	a->packed = false;
 	if ((a->pid = fork()) == 0)
-		read_apart(sock[1], &opt);
+		run_child(sock[1], &opt);
 	e = a->pid < 0 ? err_sys("fork") : 0;
 	close(sock[1]);
-	if (e < 0 || (e = take(a, NULL, 0, &got)) < 0) {
+	if (e < 0 || (e = receive_answer(a, NULL, 0, &got)) < 0) {
 		arc_child_close(a);
 		return e;
 	}
@@ -259,9 +264,9 @@ int
 arc_child_next(struct arc_child *a, const char **name)
 {
 	size_t n;
-	int e = ask(a, 0, a->text, PIECE, &n);
+	int e = send_request(a, 0, a->text, ANSWER_BYTES, &n);
 
-	a->text[n < PIECE ? n : PIECE] = 0;
+	a->text[n < ANSWER_BYTES ? n : ANSWER_BYTES] = 0;
 	*name = a->text;
 	return e;
 }
@@ -271,12 +276,12 @@ arc_child_read(struct arc_child *a, void *p, size_t n, size_t *got)
 {
 	*got = 0;
 	while (*got < n) {
-		uint32_t want = n - *got < PIECE ? (uint32_t)(n - *got) : PIECE;
+		uint32_t want = n - *got < ANSWER_BYTES ? (uint32_t)(n - *got) : ANSWER_BYTES;
 		size_t k;
-		int e = ask(a, want, (uint8_t *)p + *got, want, &k);
+		int e = send_request(a, want, (uint8_t *)p + *got, want, &k);
 
 		if (e != 0)
-			return e < 0 ? e : dead(a);
+			return e < 0 ? e : end_child(a);
 		*got += k;
 		if (k < want)
 			break;

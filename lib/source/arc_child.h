@@ -1,15 +1,16 @@
 /*
- * arc_child - an archive read by a process of its own: serves arc, whose contracts these are.
+ * arc_child - reads an archive in a separate process.  For arc, with the contracts of arc.h.
  *
- * Some of libarchive's readers crash or loop on hostile archives, in every release so far.  Here they are run by a child
- * of this process, without exec: it has no descriptors but the archive and a socket, may open none, write no file, take
- * no more than ARC_CHILD_MEMORY bytes more than it began with, and ARC_CHILD_CPU seconds for one answer.  When it dies, the
- * archive is damaged, ERR_FORMAT, and the line says of what it died.
+ * In every release so far, some readers of libarchive crash or loop on hostile archives.  A forked child runs
+ * them.  It keeps only the archive and a socket open, may open no files and write none, and may use at most
+ * ARC_CHILD_MEMORY bytes more than at its start, and ARC_CHILD_CPU seconds for each answer.  If it dies, the archive
+ * is damaged: ERR_FORMAT, with a line that states the cause.
  *
  *	request: u32 n, bytes to read; 0: the next member
- *	answer: i32 code, as arc.h has them | u32 packed | u32 n | n bytes: a name, what was read, or an error's line
+ *	answer: i32 code, as in arc.h | u32 packed | u32 n | n bytes: a name, the bytes read, or an error's line
  *
- * Words are as this machine has them.  The first answer, unasked, is whether the archive could be opened.
+ * Words are in the machine's byte order.  The child sends a first answer unasked: whether the archive could be
+ * opened.
  */
 #ifndef SOURCE_ARC_CHILD_H
 #define SOURCE_ARC_CHILD_H
@@ -23,7 +24,7 @@
 
 struct arc_child;
 
-/* fd is a file, n bytes at head its first; it must stay open, and is read by nobody else. */
+/* fd is a file whose first n bytes are head.  It must stay open, and nobody else may read it. */
 int	 arc_child_open(struct arc_child **a, int fd, const uint8_t *head, size_t n, enum arc_kind kind);
 void	 arc_child_close(struct arc_child *a);	/* NULL is fine; ends the process */
 bool	 arc_child_is_packed(const struct arc_child *a);

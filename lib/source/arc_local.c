@@ -1,4 +1,4 @@
-/* arc_local - an archive's members by libarchive, in this process: serves arc. */
+/* arc_local - reads an archive in this process.  For arc. */
 #include "source/arc_local.h"
 #include "base/err.h"
 
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BLOCK		65536u			/* bytes read at once */
-#define FAULTS		16u			/* in a row, before an archive is given up */
+#define BLOCK		65536u			/* bytes per read */
+#define FAULTS		16u			/* consecutive failures that end the reading */
 
 struct arc_local {
 	struct archive		*la;
@@ -21,16 +21,16 @@ struct arc_local {
 };
 
 static int
-fault(struct arc_local *h, int code)
+fail_archive(struct arc_local *h, int code)
 {
 	const char *text = archive_error_string(h->la);
 
 	return err_fail(code, "%s", text != NULL ? text : "not a readable archive");
 }
 
-/* How the first bytes say that the rest is packed; ARCHIVE_FILTER_NONE: not. */
+/* The compression by the first bytes, or ARCHIVE_FILTER_NONE. */
 static int
-packing(const uint8_t *p, size_t n)
+detect_filter(const uint8_t *p, size_t n)
 {
 	static const struct {
 		const char	*magic;
@@ -50,7 +50,7 @@ packing(const uint8_t *p, size_t n)
 }
 
 /*
- * Those asked first are found without the long look ahead of the last, which would hide that a short archive ends early.
+ * The safe formats come first, because the long lookahead of the others would hide that a short archive is truncated.
  */
 static void
 support_formats(struct archive *la, bool all)
@@ -72,28 +72,28 @@ support_formats(struct archive *la, bool all)
 }
 
 /*
- * What is unpacked is said, not left to libarchive to find, which would go on
- * with what comes out of it: a file may unpack to itself, for ever.
+ * Sets the one decompression filter.  If libarchive detected filters itself, it would do so again on their output,
+ * and a file may decompress to itself forever.
  */
 static int
-unpack(struct arc_local *h, const uint8_t *head, size_t n)
+set_filter(struct arc_local *h, const uint8_t *head, size_t n)
 {
-	int filter = packing(head, n);
+	int filter = detect_filter(head, n);
 
-	/* What ends before its first byte comes out is damaged, unless there are none. */
+	/* Only an input of no bytes is a valid empty archive. */
 	if (n == 0)
 		return archive_read_support_format_empty(h->la);
 	if (filter == ARCHIVE_FILTER_NONE)
 		return ARCHIVE_OK;
-	/* This one wants bytes at once. */
+	/* libarchive reads input as soon as this filter is appended, which is too early. */
 	if (filter == ARCHIVE_FILTER_COMPRESS)
 		return archive_read_support_filter_compress(h->la);
 	return archive_read_append_filter(h->la, filter) < ARCHIVE_WARN ? ARCHIVE_FATAL : ARCHIVE_OK;
 }
 
-/* libarchive asks for the next bytes. */
+/* Gives libarchive the next bytes. */
 static la_ssize_t
-serve(struct archive *la, void *ctx, const void **p)
+feed_libarchive(struct archive *la, void *ctx, const void **p)
 {
 	struct arc_local *h = ctx;
 	size_t got;
@@ -130,10 +130,11 @@ arc_local_open(struct arc_local **out, const struct arc_local_opt *opt)
 		arc_local_close(h);
 		return e;
 	}
-	if ((r = unpack(h, opt->head, opt->n)) == ARCHIVE_OK)
-		r = opt->fd >= 0 ? archive_read_open_fd(h->la, opt->fd, BLOCK) : archive_read_open(h->la, h, NULL, serve, NULL);
+	if ((r = set_filter(h, opt->head, opt->n)) == ARCHIVE_OK)
+		r = opt->fd >= 0 ? archive_read_open_fd(h->la, opt->fd, BLOCK)
+		    : archive_read_open(h->la, h, NULL, feed_libarchive, NULL);
 	if (r != ARCHIVE_OK) {
-		e = fault(h, ERR_FORMAT);
+		e = fail_archive(h, ERR_FORMAT);
 		arc_local_close(h);
 		return e;
 	}
@@ -157,17 +158,17 @@ arc_local_is_packed(const struct arc_local *h)
 }
 
 static const char *
-name_of(struct archive_entry *entry)
+member_name(struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
 
-	/* Names that the locale has no letters for. */
+	/* NULL if the locale cannot express the name. */
 	return name != NULL ? name : archive_entry_pathname_utf8(entry);
 }
 
-/* What a member without bytes of its own leads to, or NULL. */
+/* The target of a member that is a link, or NULL. */
 static const char *
-link_of(struct archive_entry *entry)
+link_target(struct archive_entry *entry)
 {
 	const char *to = NULL;
 
@@ -188,15 +189,15 @@ arc_local_next(struct arc_local *h, const char **name)
 			h->entry = NULL;
 		if (r == ARCHIVE_EOF)
 			return 0;
-		/* To go on after RETRY would take bodies for heads. */
+		/* To continue after RETRY would read bodies as headers. */
 		if (r == ARCHIVE_FATAL || r == ARCHIVE_RETRY || (r == ARCHIVE_FAILED && ++h->faults == FAULTS))
-			return fault(h, ERR_FORMAT);
+			return fail_archive(h, ERR_FORMAT);
 		if (r == ARCHIVE_FAILED)
-			return fault(h, ERR_ITEM);
+			return fail_archive(h, ERR_ITEM);
 		h->faults = 0;
-		if (archive_entry_filetype(h->entry) != AE_IFREG && link_of(h->entry) == NULL)
+		if (archive_entry_filetype(h->entry) != AE_IFREG && link_target(h->entry) == NULL)
 			continue;
-		if ((*name = name_of(h->entry)) == NULL)
+		if ((*name = member_name(h->entry)) == NULL)
 			return err_fail(ERR_ITEM, "a member without a readable name");
 		return 1;
 	}
@@ -205,7 +206,7 @@ arc_local_next(struct arc_local *h, const char **name)
 int
 arc_local_read(struct arc_local *h, void *p, size_t n, size_t *got)
 {
-	const char *to = h->entry != NULL ? link_of(h->entry) : NULL;
+	const char *to = h->entry != NULL ? link_target(h->entry) : NULL;
 	unsigned retries = 0;
 	la_ssize_t r;
 
@@ -218,6 +219,6 @@ arc_local_read(struct arc_local *h, void *p, size_t n, size_t *got)
 		if (r > 0)
 			*got += (size_t)r;
 		else if (r != ARCHIVE_RETRY || ++retries == FAULTS)
-			return fault(h, r == ARCHIVE_FATAL || r == ARCHIVE_RETRY ? ERR_FORMAT : ERR_ITEM);
+			return fail_archive(h, r == ARCHIVE_FATAL || r == ARCHIVE_RETRY ? ERR_FORMAT : ERR_ITEM);
 	return 0;
 }

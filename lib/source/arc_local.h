@@ -1,5 +1,5 @@
 /*
- * arc_local - an archive's members by libarchive, in this process: serves arc, whose contracts these are.
+ * arc_local - reads an archive in this process.  For arc, with the contracts of arc.h.
  */
 #ifndef SOURCE_ARC_LOCAL_H
 #define SOURCE_ARC_LOCAL_H
@@ -10,14 +10,13 @@
 
 struct arc_local;
 
-/* What is read, and as what. */
 struct arc_local_opt {
-	int		 fd;		/* a file, read from its beginning; or -1: ... */
-	struct arc_in	 in;		/* ... this */
-	const uint8_t	*head;		/* its first bytes, n of them, for a look at how they are packed */
+	int		 fd;		/* a file, read from its start; or -1: read from in */
+	struct arc_in	 in;
+	const uint8_t	*head;		/* its first n bytes, which tell the compression */
 	size_t		 n;
 	enum arc_kind	 kind;
-	bool		 all;		/* formats; otherwise those alone whose readers are safe in this process */
+	bool		 all;		/* all formats; else only those whose readers are safe in this process */
 };
 
 int	 arc_local_open(struct arc_local **h, const struct arc_local_opt *opt);

@@ -1,4 +1,4 @@
-/* files - the files of a directory, an archive or a stream, one after the other. */
+/* files - finds the files of a directory, an archive or a stream, one after the other. */
 #include "source/files.h"
 #include "base/err.h"
 #include "source/suffix.h"
@@ -12,32 +12,32 @@
 
 /* A file of a stream that was read ahead. */
 struct held {
-	bool		 is;
+	bool		 is;		/* whether there is one */
 	struct buf	 name, place, data;
-	size_t		 next;		/* byte of data to give */
-	int		 e;		/* why there are no more */
+	size_t		 next;		/* offset of the next byte to read */
+	int		 e;		/* the error after the bytes of data */
 	char		 line[512];
 };
 
 struct files {
-	char		**paths, **bases;	/* and what names in them begin with */
+	char		**paths, **bases;	/* bases: prefixes of the names in each path */
 	size_t		 n, next;		/* the next path to open */
 	unsigned	 how;
 	bool		 stream, dir;
-	size_t		 passed;
+	size_t		 skipped;		/* archives of the paths already read */
 	struct place	*place;
-	/* What files_rewind() goes back to. */
+	/* State of files_rewind(). */
 	struct held	 held;
-	unsigned	 again;			/* 2: to the held file; 1: to where the place is */
-	bool		 giving;		/* the held file */
-	const char	*name;			/* where the place is ... */
-	int		 e;			/* ... and what it said of it */
+	unsigned	 again;			/* next file: 2 the held one; 1 the current one again; 0 a new one */
+	bool		 reading_held;		/* whether the held file is the current one */
+	const char	*name;			/* of the current file */
+	int		 e;			/* what the last step returned */
 	char		 line[1024];
 };
 
-/* Of several paths each is a folder, named after it. */
+/* The prefix of names in a path: of several paths, each becomes a folder. */
 static char *
-base_of(const char *path, size_t n_paths)
+name_prefix(const char *path, size_t n_paths)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	size_t n = suffix_archive(name);
@@ -51,7 +51,7 @@ base_of(const char *path, size_t n_paths)
 }
 
 static int
-look_at(struct files *f, const char *path)
+add_path(struct files *f, const char *path)
 {
 	struct stat st = { .st_mode = S_IFIFO };
 	size_t n = strlen(path);
@@ -86,7 +86,7 @@ files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
 	if ((f->paths = calloc(n, sizeof(*f->paths))) == NULL || (f->bases = calloc(n, sizeof(*f->bases))) == NULL)
 		e = err_nomem();
 	for (size_t i = 0; e == 0 && i < n; i++)
-		if ((e = look_at(f, paths[i])) == 0 && (f->bases[i] = base_of(f->paths[i], n)) == NULL)
+		if ((e = add_path(f, paths[i])) == 0 && (f->bases[i] = name_prefix(f->paths[i], n)) == NULL)
 			e = err_nomem();
 	if (e < 0) {
 		files_close(f);
@@ -97,9 +97,9 @@ files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
 }
 
 int
-files_clone(const struct files *f, struct files **twin)
+files_clone(const struct files *f, struct files **clone)
 {
-	return files_open(twin, (const char *const *)f->paths, f->n, f->how);
+	return files_open(clone, (const char *const *)f->paths, f->n, f->how);
 }
 
 void
@@ -141,7 +141,7 @@ files_is_dir(const struct files *f)
 size_t
 files_skipped_archives(const struct files *f)
 {
-	return f->passed + (f->place != NULL ? place_skipped_archives(f->place) : 0);
+	return f->skipped + (f->place != NULL ? place_skipped_archives(f->place) : 0);
 }
 
 const char *
@@ -150,9 +150,9 @@ files_path(const struct files *f)
 	return strcmp(f->paths[0], "-") == 0 ? "standard input" : f->paths[0];
 }
 
-/* On to the next file of this place or those behind it. */
+/* Advances to the next file of this path or the following ones. */
 static int
-step(struct files *f)
+next_in_paths(struct files *f)
 {
 	int e;
 
@@ -166,7 +166,7 @@ step(struct files *f)
 		}
 		if ((e = place_next(f->place, &f->name)) != 0)
 			return e;
-		f->passed += place_skipped_archives(f->place);
+		f->skipped += place_skipped_archives(f->place);
 		place_close(f->place);
 		f->place = NULL;
 	}
@@ -175,8 +175,8 @@ step(struct files *f)
 int
 files_next(struct files *f, const char **name)
 {
-	f->giving = f->again == 2;
-	if (f->giving) {
+	f->reading_held = f->again == 2;
+	if (f->reading_held) {
 		f->again = 1;
 		f->held.is = false;
 		*name = (const char *)f->held.name.p;
@@ -184,7 +184,7 @@ files_next(struct files *f, const char **name)
 	}
 	if (f->again == 1 && f->e < 0) {
 		err_note(0, "%s", f->line);
-	} else if (f->again == 0 && (f->e = step(f)) < 0 && f->stream) {
+	} else if (f->again == 0 && (f->e = next_in_paths(f)) < 0 && f->stream) {
 		snprintf(f->line, sizeof(f->line), "%s", err_line());
 	}
 	f->again = 0;
@@ -195,7 +195,7 @@ files_next(struct files *f, const char **name)
 const char *
 files_display_name(struct files *f)
 {
-	if (f->giving)
+	if (f->reading_held)
 		return (const char *)f->held.place.p;
 	return f->place != NULL ? place_display_name(f->place) : files_path(f);
 }
@@ -203,11 +203,11 @@ files_display_name(struct files *f)
 const char *
 files_plain_path(const struct files *f)
 {
-	return f->place != NULL && !f->giving ? place_plain_path(f->place) : NULL;
+	return f->place != NULL && !f->reading_held ? place_plain_path(f->place) : NULL;
 }
 
 static int
-read_held(struct held *h, void *p, size_t n, size_t *got)
+read_held_file(struct held *h, void *p, size_t n, size_t *got)
 {
 	*got = h->data.n - h->next < n ? h->data.n - h->next : n;
 	if (*got > 0)
@@ -221,7 +221,7 @@ read_held(struct held *h, void *p, size_t n, size_t *got)
 int
 files_read(struct files *f, void *p, size_t n, size_t *got)
 {
-	return f->giving ? read_held(&f->held, p, n, got) : place_read(f->place, p, n, got);
+	return f->reading_held ? read_held_file(&f->held, p, n, got) : place_read(f->place, p, n, got);
 }
 
 int
@@ -270,7 +270,7 @@ files_rewind(struct files *f, unsigned how)
 	f->how = how;
 	place_close(f->place);
 	f->place = NULL;
-	f->next = f->passed = 0;
+	f->next = f->skipped = 0;
 	f->name = "";
 	return 0;
 }

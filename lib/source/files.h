@@ -1,14 +1,16 @@
 /*
- * files - the files of a directory, an archive or a stream, one after the other.
+ * files - finds the files of a directory, an archive or a stream, one after the other.
  *
- * A directory is walked as walk.h says, an archive (arc.h) read in its own order; any other file is the only one.
- * "-" is standard input: this, and every pipe, is a stream, which is read once.  Several paths are read one after the
- * other, as if one directory held them.
- * Names are relative; hidden files are passed over.  What is packed alone, x.gz, is read as x; an archive within an
- * archive, x.tar, is entered, its members being x/..., PLACE_NEST deep; those in a directory when FILES_ENTER says so.
+ * A directory is walked (walk.h), an archive is read in its own order (arc.h), and any other file is the only
+ * one.  "-" is standard input.  It and every pipe are streams, which are read once.  Several paths are read one after
+ * the other, as if one directory held them.
  *
- * An archive below the first path, or in a directory, that is damaged costs what stands behind the damage: one bad item,
- * the rest goes on.  Damage of the first itself ends the walk.
+ * Names are relative; hidden files are skipped.  A compressed file x.gz is read as x.  An archive x.tar within an
+ * archive is entered, up to PLACE_NEST deep, and its members are called x/...  Archives in a directory are entered
+ * with FILES_ENTER.
+ *
+ * If an archive in a directory or in another archive is damaged, the files after the damage are lost: this gives one
+ * bad item, and the walk continues.  Damage of the path's own archive ends the walk.
  */
 #ifndef SOURCE_FILES_H
 #define SOURCE_FILES_H
@@ -20,42 +22,42 @@ enum { FILES_ENTER = PLACE_ENTER, FILES_ANY_ORDER = PLACE_ANY_ORDER };
 
 struct files;
 
-/* The line names the path.  Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM. */
+/* how: FILES_ flags.  Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM; the line names the path. */
 int	 files_open(struct files **f, const char *const *paths, size_t n, unsigned how);
-/* Another cursor over the same, at its beginning; not of a stream.  Returns the same. */
-int	 files_clone(const struct files *f, struct files **twin);
+/* Opens another cursor over the same paths, at their start; not for a stream.  Returns the same. */
+int	 files_clone(const struct files *f, struct files **clone);
 void	 files_close(struct files *f);	/* NULL is fine */
 unsigned files_how(const struct files *f);
 bool	 files_is_stream(const struct files *f);
-/* Whether it is a directory, or several paths, so that the first folders of names are chosen by the user. */
+/* Whether it is a directory, or several paths, so that the user chose the first folders of names. */
 bool	 files_is_dir(const struct files *f);
-/* Archives in directories that were not entered till now. */
+/* Archives in directories that were not entered so far. */
 size_t	 files_skipped_archives(const struct files *f);
 /* The first path. */
 const char *files_path(const struct files *f);
 /*
- * The next file: 1, its name lent until the next call; 0 at the end; ERR_ITEM
- * when a place or an archive within cannot be read (the walk goes on); ERR_SYS,
- * ERR_FORMAT, ERR_LIMIT, ERR_NOMEM.  The line names the place.
+ * The next file.  Returns 1, with its name lent until the next call; 0 at the end; ERR_ITEM if a directory or an
+ * inner archive cannot be read (the walk continues); ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM.  The line names the
+ * place.
  */
 int	 files_next(struct files *f, const char **name);
-/* That file for messages, as "PATH: ARCHIVE: MEMBER" or a path; and its path if it can be opened by it, else NULL. */
+/* That file's name for messages: "PATH: ARCHIVE: MEMBER" or a path. */
 const char *files_display_name(struct files *f);
+/* That file's path if open(2) can open it, else NULL. */
 const char *files_plain_path(const struct files *f);
 /*
- * Up to n bytes of that file; *got is less at its end alone.  Returns 0,
- * ERR_ITEM (this file cannot be read), ERR_FORMAT (the archive is damaged, the
- * walk is at its end) or ERR_NOMEM; the line does not name the file.
+ * Reads up to n bytes of that file; *got is less only at its end.  Returns 0, ERR_ITEM (this file cannot be read),
+ * ERR_FORMAT (the archive is damaged and the walk ends) or ERR_NOMEM.  The line does not name the file.
  */
 int	 files_read(struct files *f, void *p, size_t n, size_t *got);
-/* All that is left of it, appended.  Returns the same, ERR_ITEM beyond max bytes, or ERR_NOMEM. */
+/* Appends the rest of that file.  Returns the same, ERR_ITEM above max bytes, or ERR_NOMEM. */
 int	 files_slurp(struct files *f, size_t max, struct buf *b);
 
 /*
- * Looking ahead.  files_hold() keeps the current file of a stream, max bytes of it at most; elsewhere it does nothing.
- * files_rewind() goes back: to the beginning; in a stream to the file held, or else the current one, unread as yet.
- * Once a stream goes on behind it, it is gone.  Both return what files_open() does; why a file cannot be held is
- * told by files_read() when it is read again.
+ * Looking ahead.  In a stream, files_hold() keeps the current file, at most max bytes of it; elsewhere it does
+ * nothing.  A failure to read it is reported when the kept file is read.  files_rewind() goes back to the start.  In
+ * a stream it goes back to the kept file, or else to the current one, of which nothing was read; once the stream
+ * continues after it, the kept file is gone.  Both return what files_open() does.
  */
 int	 files_hold(struct files *f, size_t max);
 int	 files_rewind(struct files *f, unsigned how);

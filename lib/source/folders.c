@@ -1,4 +1,4 @@
-/* folders - which class a picture is of, told by the folders that it stands in. */
+/* folders - finds an image's class by the folders on its path. */
 #include "source/folders.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -9,16 +9,17 @@ struct folders {
 	struct names		*classes;
 	enum source_split	 split;
 	char			*place;
-	bool			 given, settled;
-	struct names		 seen;		/* whole paths, noted */
-	const char		*wanted;	/* the split's folder, when settled */
-	size_t			 depth;		/* of the class; counted from behind the split's folder when it is not settled */
-	bool			 started;	/* a stream's first picture has told the depth, and ... */
-	struct buf		 around;	/* ... what its class stands in */
-	const char		*part;		/* the split's folder met first, for want of a choice */
-	bool			 found;
-	struct buf		 last;		/* the path that was asked for last, and what was said of it */
-	size_t			 last_class;
+	bool			 given, resolved;
+	struct names		 seen;		/* folders of the collected names */
+	const char		*wanted;	/* the split's folder, once resolved */
+	/* of the class component; in a stream, counted from after the split's folder */
+	size_t			 depth;
+	bool			 started;	/* whether a stream's first image has set depth and around */
+	struct buf		 around;	/* the path before the class component */
+	const char		*part;		/* without a split: the first split's folder found */
+	bool			 found;		/* an image of the split */
+	struct buf		 last;		/* the path looked up last */
+	size_t			 last_class;	/* its class */
 };
 
 static const char *const train_names[] = { "train", "training" };
@@ -64,9 +65,9 @@ path_length(const char *name)
 	return slash != NULL ? (size_t)(slash - name) : 0;
 }
 
-/* Component i of a path of n bytes; NULL when it has fewer. */
+/* Component i of a path of n bytes, or NULL if it has fewer. */
 static const char *
-component(const char *path, size_t n, size_t i, size_t *len)
+nth_component(const char *path, size_t n, size_t i, size_t *len)
 {
 	const char *end = path + n, *slash;
 
@@ -82,9 +83,9 @@ component(const char *path, size_t n, size_t i, size_t *len)
 	}
 }
 
-/* The list's name that the n bytes are, or NULL. */
+/* The entry of the list that equals the n bytes, or NULL. */
 static const char *
-among(const char *p, size_t n, const char *const *list, size_t count)
+find_in_list(const char *p, size_t n, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strlen(list[i]) == n && memcmp(list[i], p, n) == 0)
@@ -92,16 +93,16 @@ among(const char *p, size_t n, const char *const *list, size_t count)
 	return NULL;
 }
 
-/* The split's folder that they are, and of which split; NULL: none. */
+/* The name in the lists of splits that equals the n bytes, and its split; NULL if there is none. */
 static const char *
-split_name(const char *p, size_t n, enum source_split *split)
+match_split(const char *p, size_t n, enum source_split *split)
 {
-	const char *s = among(p, n, train_names, COUNT(train_names));
+	const char *s = find_in_list(p, n, train_names, COUNT(train_names));
 
 	*split = s != NULL ? SOURCE_TRAIN : SOURCE_TEST;
 	if (s == NULL)
-		s = among(p, n, test_names, COUNT(test_names));
-	return s != NULL ? s : among(p, n, val_names, COUNT(val_names));
+		s = find_in_list(p, n, test_names, COUNT(test_names));
+	return s != NULL ? s : find_in_list(p, n, val_names, COUNT(val_names));
 }
 
 int
@@ -111,9 +112,9 @@ folders_add(struct folders *f, const char *name)
 
 	if (f->last.n == n && n > 0 && memcmp(f->last.p, name, n) == 0)
 		return 0;
-	/* Components are gone through one by one for each depth: their number is bounded. */
-	if (component(name, n, FOLDERS_DEEPEST, &len) != NULL)
-		return err_fail(ERR_LIMIT, "%.64s...: stands in more than %d folders", name, FOLDERS_DEEPEST);
+	/* Finding a component takes time by its depth, so the depth is bounded. */
+	if (nth_component(name, n, FOLDERS_DEEPEST, &len) != NULL)
+		return err_fail(ERR_LIMIT, "%.64s...: more than %d nested folders", name, FOLDERS_DEEPEST);
 	f->last.n = 0;
 	if (buf_put(&f->last, name, n) < 0)
 		return ERR_NOMEM;
@@ -121,8 +122,8 @@ folders_add(struct folders *f, const char *name)
 }
 
 /*
- * How many components all folders begin with, one being left to those that
- * have most: pictures that stand in the outer folders themselves are in no class.
+ * The number of components that all folders have in common, less one if they are equal: images in the outer folders
+ * themselves have no class.
  */
 static size_t
 common_depth(const struct names *l)
@@ -135,7 +136,7 @@ common_depth(const struct names *l)
 		for (size_t i = 0; i < l->n; i++) {
 			size_t whole = strlen(l->p[i]), next;
 
-			if ((p = component(l->p[i], whole, depth, &n)) == NULL)
+			if ((p = nth_component(l->p[i], whole, depth, &n)) == NULL)
 				continue;
 			if (first == NULL) {
 				first = p;
@@ -143,14 +144,14 @@ common_depth(const struct names *l)
 			}
 			if (n != first_n || memcmp(first, p, n) != 0)
 				return depth;
-			deeper |= component(l->p[i], whole, depth + 1, &next) != NULL;
+			deeper |= nth_component(l->p[i], whole, depth + 1, &next) != NULL;
 		}
 		if (!deeper)
 			return depth;
 	}
 }
 
-/* Component depth of the folders: the first of the list's names that one of them has. */
+/* The first name of the list that is a component at that depth. */
 static const char *
 first_present(const struct folders *f, size_t depth, const char *const *list, size_t count)
 {
@@ -159,16 +160,17 @@ first_present(const struct folders *f, size_t depth, const char *const *list, si
 			const char *path = f->seen.p[i], *p;
 			size_t n;
 
-			if ((p = component(path, strlen(path), depth, &n)) != NULL && among(p, n, &list[k], 1) != NULL)
+			if ((p = nth_component(path, strlen(path), depth, &n)) != NULL &&
+			    find_in_list(p, n, &list[k], 1) != NULL)
 				return list[k];
 		}
 	return NULL;
 }
 
 static int
-no_split(const struct folders *f)
+fail_no_split(const struct folders *f)
 {
-	return err_fail(ERR_ARG, "%s: has no folder %s", f->place, f->split == SOURCE_TRAIN ? "train" : "test or val");
+	return err_fail(ERR_ARG, "%s: no folder %s", f->place, f->split == SOURCE_TRAIN ? "train" : "test or val");
 }
 
 static int
@@ -186,16 +188,16 @@ choose_split(struct folders *f)
 			return 0;
 		}
 	}
-	return no_split(f);
+	return fail_no_split(f);
 }
 
 static int
-say_split(const struct folders *f)
+fail_need_split(const struct folders *f)
 {
-	return err_fail(ERR_ARG, "%s: has folders like train and val: say which, with --split", f->place);
+	return err_fail(ERR_ARG, "%s: has folders such as train and val; choose one with --split", f->place);
 }
 
-/* Folders train and val are no classes. */
+/* Refuses to use folders train and val as classes. */
 static int
 refuse_splits(const struct folders *f)
 {
@@ -204,15 +206,15 @@ refuse_splits(const struct folders *f)
 	size_t n, found = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		const char *p = component(l->p[i], strlen(l->p[i]), f->depth, &n);
+		const char *p = nth_component(l->p[i], strlen(l->p[i]), f->depth, &n);
 
-		if (p != NULL && split_name(p, n, &split) == NULL)
+		if (p != NULL && match_split(p, n, &split) == NULL)
 			return 0;
 		found += p != NULL;
 	}
 	if (found == 0)
-		return err_fail(ERR_FORMAT, "%s: its pictures stand in no class folders", f->place);
-	return say_split(f);
+		return err_fail(ERR_FORMAT, "%s: its images are in no class folders", f->place);
+	return fail_need_split(f);
 }
 
 int
@@ -222,13 +224,13 @@ folders_resolve(struct folders *f, bool dir)
 	int e;
 
 	f->last.n = 0;
-	f->settled = true;
+	f->resolved = true;
 	f->depth = dir ? 0 : common_depth(l);
 	e = f->split != SOURCE_ALL ? choose_split(f) : refuse_splits(f);
-	/* Of all splits together, so that a class has one number in all of them. */
+	/* Numbers the classes of all splits together, so that a class has the same number in each. */
 	for (size_t i = 0; e == 0 && !f->given && i < l->n; i++) {
 		size_t n;
-		const char *p = component(l->p[i], strlen(l->p[i]), f->depth, &n);
+		const char *p = nth_component(l->p[i], strlen(l->p[i]), f->depth, &n);
 
 		if (p != NULL)
 			e = names_insert(f->classes, p, n);
@@ -236,9 +238,9 @@ folders_resolve(struct folders *f, bool dir)
 	return e;
 }
 
-/* Where the component behind the split's folder is: 1, or 0 when the path is not of the split. */
+/* *from is the index of the component after the split's folder.  Returns 1, or 0 if the path is not of the split. */
 static int
-behind_split(const struct folders *f, const char *path, size_t n, size_t *from)
+skip_split(const struct folders *f, const char *path, size_t n, size_t *from)
 {
 	enum source_split split;
 	const char *p;
@@ -247,12 +249,13 @@ behind_split(const struct folders *f, const char *path, size_t n, size_t *from)
 	*from = 0;
 	if (f->split == SOURCE_ALL)
 		return 1;
-	if (f->settled) {
+	if (f->resolved) {
 		*from = f->depth;
-		return (p = component(path, n, f->depth - 1, &len)) != NULL && among(p, len, &f->wanted, 1) != NULL;
+		return (p = nth_component(path, n, f->depth - 1, &len)) != NULL &&
+		    find_in_list(p, len, &f->wanted, 1) != NULL;
 	}
-	for (; (p = component(path, n, *from, &len)) != NULL; ++*from)
-		if (split_name(p, len, &split) != NULL) {
+	for (; (p = nth_component(path, n, *from, &len)) != NULL; ++*from)
+		if (match_split(p, len, &split) != NULL) {
 			++*from;
 			return f->split == split;
 		}
@@ -261,100 +264,100 @@ behind_split(const struct folders *f, const char *path, size_t n, size_t *from)
 
 /* The split's folder in the first n bytes of a path, or NULL. */
 static const char *
-split_in(const char *path, size_t n)
+find_split(const char *path, size_t n)
 {
 	enum source_split split;
 	const char *p, *s = NULL;
 	size_t len;
 
-	for (size_t i = 0; s == NULL && (p = component(path, n, i, &len)) != NULL; i++)
-		s = split_name(p, len, &split);
+	for (size_t i = 0; s == NULL && (p = nth_component(path, n, i, &len)) != NULL; i++)
+		s = match_split(p, len, &split);
 	return s;
 }
 
 static int
-class_given(struct folders *f, const char *path, size_t n, size_t from, size_t *class)
+find_given_class(struct folders *f, const char *path, size_t n, size_t from, size_t *class)
 {
 	const char *p, *part;
 	size_t len;
 	long at = -1;
 
-	for (size_t i = from; at < 0 && (p = component(path, n, i, &len)) != NULL; i++)
+	for (size_t i = from; at < 0 && (p = nth_component(path, n, i, &len)) != NULL; i++)
 		at = names_find(f->classes, p, len);
 	*class = (size_t)at;
 	if (at < 0 && n == 0)
-		return err_fail(ERR_ITEM, "stands in no class folder");
+		return err_fail(ERR_ITEM, "is in no class folder");
 	if (at < 0)
-		return err_fail(ERR_ITEM, "its folder %.*s is none of the classes given", (int)n, path);
-	if (f->split != SOURCE_ALL || (part = split_in(path, (size_t)(p - path))) == NULL)
+		return err_fail(ERR_ITEM, "its folder %.*s is not one of the given classes", (int)n, path);
+	if (f->split != SOURCE_ALL || (part = find_split(path, (size_t)(p - path))) == NULL)
 		return 1;
 	if (f->part != NULL && f->part != part)
-		return say_split(f);
+		return fail_need_split(f);
 	f->part = part;
 	return 1;
 }
 
-/* A stream's classes were guessed from its first picture: where the guess can be wrong, it ends. */
+/* Ends a stream whose classes, guessed from its first image, may be wrong. */
 static int
-say_classes(const struct folders *f, const char *path, size_t n, const char *why)
+fail_need_classes(const struct folders *f, const char *path, size_t n, const char *why)
 {
-	return err_fail(ERR_FORMAT, "%s: folder %.*s %s: to number a stream's classes their names are needed, "
-	    "as im2rec --labels takes them", f->place, (int)n, path, why);
+	return err_fail(ERR_FORMAT, "%s: folder %.*s %s; give the names of a stream's classes, "
+	    "in im2rec with --labels", f->place, (int)n, path, why);
 }
 
-/* The first picture tells how deep its like stand, and in what. */
+/* Sets the depth of the class component, and the path before it, by the stream's first image. */
 static int
-start(struct folders *f, const char *path, size_t n, size_t from)
+start_stream(struct folders *f, const char *path, size_t n, size_t from)
 {
 	size_t len;
-	const char *p = component(path, n, from, &len), *next;
+	const char *p = nth_component(path, n, from, &len), *next;
 
-	for (f->depth = 0; (next = component(path, n, from + f->depth + 1, &len)) != NULL; f->depth++)
+	for (f->depth = 0; (next = nth_component(path, n, from + f->depth + 1, &len)) != NULL; f->depth++)
 		p = next;
 	f->started = true;
 	return buf_put(&f->around, path, (size_t)(p - path));
 }
 
 static int
-class_as_it_comes(struct folders *f, const char *path, size_t n, size_t from, size_t *class)
+find_streamed_class(struct folders *f, const char *path, size_t n, size_t from, size_t *class)
 {
 	struct names *l = f->classes;
 	size_t len, more;
-	const char *p = component(path, n, from, &len);
+	const char *p = nth_component(path, n, from, &len);
 	long at;
 	int e;
 
 	if (p == NULL)
-		return err_fail(ERR_ITEM, "stands in no class folder");
-	if (!f->started && (e = start(f, path, n, from)) < 0)
+		return err_fail(ERR_ITEM, "is in no class folder");
+	if (!f->started && (e = start_stream(f, path, n, from)) < 0)
 		return e;
-	if ((p = component(path, n, from + f->depth, &len)) == NULL)
-		return say_classes(f, path, n, "stands less deep than those before");
+	if ((p = nth_component(path, n, from + f->depth, &len)) == NULL)
+		return fail_need_classes(f, path, n, "is less deep than earlier ones");
 	if ((size_t)(p - path) != f->around.n || (p > path && memcmp(path, f->around.p, f->around.n) != 0))
-		return f->split == SOURCE_ALL && split_in(path, (size_t)(p - path)) != NULL ? say_split(f)
-		    : say_classes(f, path, n, "does not stand beside those before");
+		return f->split == SOURCE_ALL && find_split(path, (size_t)(p - path)) != NULL ? fail_need_split(f)
+		    : fail_need_classes(f, path, n, "is not next to earlier ones");
 	if ((at = names_find(l, p, len)) < 0) {
 		if (l->n > 0 && strncmp(l->p[l->n - 1], p, len) >= 0)
-			return say_classes(f, p, len, "comes behind one that sorts after it");
+			return fail_need_classes(f, p, len, "comes after one that sorts after it");
 		*class = l->n;
 		return (e = names_append(l, p, len)) < 0 ? e : 1;
 	}
-	/* Only of several classes it is sure that folders in them are none. */
-	if (l->n == 1 && component(path, n, from + f->depth + 1, &more) != NULL)
-		return say_classes(f, path, n, "stands deeper than those before");
+	/* With a single class so far, a deeper folder might be a class too. */
+	if (l->n == 1 && nth_component(path, n, from + f->depth + 1, &more) != NULL)
+		return fail_need_classes(f, path, n, "is deeper than earlier ones");
 	*class = (size_t)at;
 	return 1;
 }
 
 static int
-class_settled(const struct folders *f, const char *path, size_t n, size_t *class)
+find_resolved_class(const struct folders *f, const char *path, size_t n, size_t *class)
 {
 	size_t len;
-	const char *p = component(path, n, f->depth, &len);
+	const char *p = nth_component(path, n, f->depth, &len);
 	long at = p != NULL ? names_find(f->classes, p, len) : -1;
 
 	*class = (size_t)at;
-	return at >= 0 ? 1 : err_fail(ERR_ITEM, "stands in no class folder");
+	return at >= 0 ? 1 : err_fail(ERR_ITEM, "is in no class folder");
 }
 
 int
@@ -367,13 +370,13 @@ folders_class(struct folders *f, const char *name, size_t *class)
 		*class = f->last_class;
 		return 1;
 	}
-	if ((e = behind_split(f, name, n, &from)) <= 0)
+	if ((e = skip_split(f, name, n, &from)) <= 0)
 		return e;
 	f->found = true;
 	if (f->given)
-		e = class_given(f, name, n, from, class);
+		e = find_given_class(f, name, n, from, class);
 	else
-		e = f->settled ? class_settled(f, name, n, class) : class_as_it_comes(f, name, n, from, class);
+		e = f->resolved ? find_resolved_class(f, name, n, class) : find_streamed_class(f, name, n, from, class);
 	if (e <= 0)
 		return e;
 	f->last.n = 0;
@@ -388,8 +391,8 @@ folders_finish(const struct folders *f)
 	size_t splits = 0;
 
 	if (f->split != SOURCE_ALL)
-		return f->found ? 0 : no_split(f);
+		return f->found ? 0 : fail_no_split(f);
 	for (size_t i = 0; f->started && i < f->classes->n; i++)
-		splits += split_name(f->classes->p[i], strlen(f->classes->p[i]), &split) != NULL;
-	return splits == 0 || splits < f->classes->n ? 0 : say_split(f);
+		splits += match_split(f->classes->p[i], strlen(f->classes->p[i]), &split) != NULL;
+	return splits == 0 || splits < f->classes->n ? 0 : fail_need_split(f);
 }

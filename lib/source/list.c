@@ -1,4 +1,4 @@
-/* list - a .lst file: one picture a line, with its number and labels. */
+/* list - reads .lst files: each line is an image with its number and labels. */
 #include "source/list.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -65,7 +65,7 @@ list_line(const struct list *l)
 }
 
 static int
-add_label(struct list_entry *entry, const char *text)
+add_list_label(struct list_entry *entry, const char *text)
 {
 	double v;
 
@@ -78,7 +78,7 @@ add_label(struct list_entry *entry, const char *text)
 }
 
 static void
-cut_end(char *text)
+trim_end(char *text)
 {
 	char *end = text + strlen(text);
 
@@ -86,7 +86,7 @@ cut_end(char *text)
 		*--end = 0;
 }
 
-/* The field that *rest begins with; then *rest is behind it, NULL when it was the last. */
+/* Splits off the first field of *rest, and sets *rest to the text after it, or to NULL if it was the last. */
 static char *
 next_field(char **rest, const char *cut)
 {
@@ -96,7 +96,7 @@ next_field(char **rest, const char *cut)
 	strsep(rest, cut);
 	if (*rest != NULL && *cut == ' ')
 		*rest += strspn(*rest, " ");
-	cut_end(field);
+	trim_end(field);
 	return field;
 }
 
@@ -108,7 +108,7 @@ list_parse(char *line, uint32_t width, struct list_entry *entry)
 	char *field;
 	int e = 0;
 
-	cut_end(line);
+	trim_end(line);
 	line += strspn(line, " ");
 	if (*line == 0)
 		return 0;
@@ -116,9 +116,9 @@ list_parse(char *line, uint32_t width, struct list_entry *entry)
 	field = next_field(&line, cut);
 	if (num_u64(field, 0, UINT64_MAX, &entry->id) < 0)
 		return err_within("index"), ERR_ITEM;
-	/* The path is the last field; without tabs it is all that stands behind the labels. */
+	/* The path is the last field; without tabs it is all the text after the labels. */
 	while (e == 0 && line != NULL && (tabs ? strchr(line, '\t') != NULL : entry->labels < (width > 0 ? width : 1)))
-		e = add_label(entry, next_field(&line, cut));
+		e = add_list_label(entry, next_field(&line, cut));
 	if (e < 0)
 		return e;
 	if (line == NULL || entry->labels == 0)
@@ -127,7 +127,7 @@ list_parse(char *line, uint32_t width, struct list_entry *entry)
 	return *entry->path != 0 ? 1 : err_fail(ERR_ITEM, "no path");
 }
 
-/* Passes over what is left of a line that is too long. */
+/* Skips the rest of a line that is too long. */
 static void
 skip_line(FILE *f)
 {

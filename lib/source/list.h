@@ -1,11 +1,10 @@
 /*
- * list - a .lst file: one picture a line, with its number and labels.
+ * list - reads .lst files: each line is an image with its number and labels.
  *
  *	index TAB label [TAB label ...] TAB path
  *
- * A line without tabs is cut at runs of blanks: index, as many labels as are
- * asked for, and the rest is the path, as MXNet's C++ tool does.  Blanks around
- * a field and empty lines count for nothing.
+ * A line without tabs is split at runs of blanks: index, as many labels as asked for, and the rest is the path, as in
+ * MXNet's C++ tool.  Blanks around a field and empty lines are ignored.
  * Source: MXNet, tools/im2rec.py and src/io/image_recordio.h.
  */
 #ifndef SOURCE_LIST_H
@@ -14,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIST_LINE	65536u	/* bytes of a line */
-#define LIST_LABELS	4096u	/* of a line */
+#define LIST_LINE	65536u	/* most bytes of a line */
+#define LIST_LABELS	4096u	/* most labels of a line */
 
 struct list_entry {
 	uint64_t	 id;
@@ -24,7 +23,10 @@ struct list_entry {
 	const char	*path;
 };
 
-/* Takes a line apart in place; width: labels where there are no tabs, 0: 1.  Returns 1, 0 for an empty one, or ERR_ITEM. */
+/*
+ * Parses a line in place.  width is the number of labels without tabs; 0: 1.  Returns 1, 0 for an empty line, or
+ * ERR_ITEM.
+ */
 int	 list_parse(char *line, uint32_t width, struct list_entry *entry);
 
 struct list;
@@ -33,11 +35,11 @@ struct list;
 int	 list_open(struct list **l, const char *path, uint32_t width);
 void	 list_close(struct list *l);	/* NULL is fine */
 /*
- * The next line's entry, lent until the next call: 1, 0 at the end, ERR_ITEM
- * when the line is not one (the list goes on) or ERR_SYS.
+ * The next entry, lent until the next call.  Returns 1, 0 at the end, ERR_ITEM if the line is invalid (the list
+ * continues), or ERR_SYS.
  */
 int	 list_next(struct list *l, const struct list_entry **entry);
-/* How much of the file was read, 0..1; -1 of a stream. */
+/* The fraction of the file that was read, 0..1; -1 for a stream. */
 double	 list_progress(const struct list *l);
 /* The number of the line read last, from 1. */
 uint64_t list_line(const struct list *l);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static int
-put(struct names *l, size_t at, const char *name, size_t n)
+insert_at(struct names *l, size_t at, const char *name, size_t n)
 {
 	char *copy, **p;
 
@@ -29,7 +29,7 @@ put(struct names *l, size_t at, const char *name, size_t n)
 }
 
 static int
-order(const char *a, const char *b, size_t n)
+compare_name(const char *a, const char *b, size_t n)
 {
 	int c = strncmp(a, b, n);
 
@@ -37,21 +37,21 @@ order(const char *a, const char *b, size_t n)
 }
 
 static const char *
-in_order(const struct names *l, size_t i)
+nth_sorted(const struct names *l, size_t i)
 {
 	return l->p[l->sorted != NULL ? l->sorted[i] : i];
 }
 
-/* Where the name stands in the order of bytes, or should; there says which. */
+/* The index of the name in the order of bytes, or where to insert it; *there says which. */
 static size_t
-place(const struct names *l, const char *name, size_t n, bool *there)
+search_names(const struct names *l, const char *name, size_t n, bool *there)
 {
 	size_t lo = 0, hi = l->n;
 
 	*there = false;
 	while (lo < hi && !*there) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = order(in_order(l, mid), name, n);
+		int c = compare_name(nth_sorted(l, mid), name, n);
 
 		if (c == 0)
 			*there = true;
@@ -66,44 +66,45 @@ place(const struct names *l, const char *name, size_t n, bool *there)
 int
 names_append(struct names *l, const char *name, size_t n)
 {
-	return put(l, l->n, name, n);
+	return insert_at(l, l->n, name, n);
 }
 
 int
 names_insert(struct names *l, const char *name, size_t n)
 {
 	bool there;
-	size_t at = place(l, name, n, &there);
+	size_t at = search_names(l, name, n, &there);
 
-	return there ? 0 : put(l, at, name, n);
+	return there ? 0 : insert_at(l, at, name, n);
 }
 
 long
 names_find(const struct names *l, const char *name, size_t n)
 {
 	bool there;
-	size_t at = place(l, name, n, &there);
+	size_t at = search_names(l, name, n, &there);
 
 	return !there ? -1 : (long)(l->sorted != NULL ? l->sorted[at] : at);
 }
 
 static int
-by_name(const void *a, const void *b, void *l)
+compare_numbers(const void *a, const void *b, void *l)
 {
-	return strcmp(((const struct names *)l)->p[*(const size_t *)a], ((const struct names *)l)->p[*(const size_t *)b]);
+	return strcmp(((const struct names *)l)->p[*(const size_t *)a],
+	    ((const struct names *)l)->p[*(const size_t *)b]);
 }
 
 static int
-sort(struct names *l)
+sort_names(struct names *l)
 {
 	if ((l->sorted = malloc(l->n * sizeof(*l->sorted))) == NULL)
 		return err_nomem();
 	for (size_t i = 0; i < l->n; i++)
 		l->sorted[i] = i;
-	qsort_r(l->sorted, l->n, sizeof(*l->sorted), by_name, l);
+	qsort_r(l->sorted, l->n, sizeof(*l->sorted), compare_numbers, l);
 	for (size_t i = 1; i < l->n; i++)
-		if (strcmp(in_order(l, i - 1), in_order(l, i)) == 0)
-			return err_fail(ERR_FORMAT, "%.64s: stands there twice", in_order(l, i));
+		if (strcmp(nth_sorted(l, i - 1), nth_sorted(l, i)) == 0)
+			return err_fail(ERR_FORMAT, "%.64s: listed twice", nth_sorted(l, i));
 	return 0;
 }
 
@@ -124,7 +125,7 @@ names_read(struct names *l, const char *path)
 	}
 	buf_free(&b);
 	if (e == 0)
-		e = l->n > 0 ? sort(l) : err_fail(ERR_FORMAT, "no names in it");
+		e = l->n > 0 ? sort_names(l) : err_fail(ERR_FORMAT, "no names");
 	if (e < 0)
 		err_within("%s", path);
 	return e;

@@ -1,4 +1,4 @@
-/* place - the files of one path: a directory walked, an archive and those within it, or a file alone. */
+/* place - finds the files of one path: a directory, an archive and those within it, or a single file.  For files. */
 #include "source/place.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,33 +13,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { GO_ON = 2 };	/* a step that found no file, between 1 and the end */
+enum { CONTINUE = 2 };	/* a step that found no file and is not the end */
 
-/* An archive that is being read. */
+/* An archive being read. */
 struct level {
 	struct arc	*arc;
-	struct buf	 prefix;	/* of its members' names */
-	struct buf	 shown;		/* what the one around it calls it */
+	struct buf	 prefix;	/* prefix of its members' names */
+	struct buf	 shown;		/* its name in the archive around it */
 };
 
 struct place {
 	const char	*path, *base;
 	unsigned	 how;
-	size_t		 passed;
-	struct walk	*walk;		/* of a directory, and ... */
-	const char	*at;		/* ... the path that it is at */
+	size_t		 skipped;	/* archives in the directory */
+	struct walk	*walk;		/* the walk over a directory, or NULL */
+	const char	*at;		/* path of the current file or outermost archive */
 	int		 in;		/* a stream, or -1 */
 	struct level	 level[PLACE_NEST];
 	unsigned	 deep;
 	/* The current file. */
 	struct buf	 name, member, shown;
 	bool		 is_packed;
-	struct arc	*packed;	/* opened when it is read, as is ... */
-	int		 fd;		/* ... one of a directory; or -1 */
+	struct arc	*packed;	/* the file if it is compressed, once it is read; or NULL */
+	int		 fd;		/* the file if a directory holds it, once it is read; or -1 */
 };
 
 static int
-set(struct buf *b, const char *before, const char *text, size_t n)
+set_text(struct buf *b, const char *before, const char *text, size_t n)
 {
 	b->n = 0;
 	if (buf_put(b, before, strlen(before)) < 0 || buf_put(b, text, n) < 0)
@@ -48,13 +48,13 @@ set(struct buf *b, const char *before, const char *text, size_t n)
 }
 
 static const char *
-text_of(const struct buf *b)
+buf_text(const struct buf *b)
 {
 	return b->n > 0 ? (const char *)b->p : "";
 }
 
 static const char *
-base_name(const char *path)
+last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -62,7 +62,7 @@ base_name(const char *path)
 }
 
 static int
-read_fd(void *ctx, void *p, size_t n, size_t *got)
+read_stream(void *ctx, void *p, size_t n, size_t *got)
 {
 	return io_read(*(int *)ctx, p, n, got);
 }
@@ -73,18 +73,18 @@ read_member(void *ctx, void *p, size_t n, size_t *got)
 	return arc_read(ctx, p, n, got);
 }
 
-/* What is packed once more, or not, in the file that the place stands at. */
+/* Opens the current file as an archive or compressed file. */
 static int
-open_at(struct place *p, struct arc **a, enum arc_kind kind)
+open_nested(struct place *p, struct arc **a, enum arc_kind kind)
 {
 	if (p->deep == 0)
 		return arc_open(a, p->at, kind);
 	return arc_open_in(a, (struct arc_in){ read_member, p->level[p->deep - 1].arc }, kind);
 }
 
-/* The whole place is an archive, or a file alone. */
+/* Opens a path that is an archive or a single file. */
 static int
-open_only(struct place *p, bool stream)
+open_single(struct place *p, bool stream)
 {
 	enum arc_kind kind = suffix_is_raw(p->path) ? ARC_PACKED : ARC_EITHER;
 	struct level *l = &p->level[0];
@@ -95,16 +95,16 @@ open_only(struct place *p, bool stream)
 	else if (stream && (p->in = open(p->path, O_RDONLY | O_CLOEXEC)) < 0)
 		return err_sys("open");
 	if (p->in >= 0)
-		e = arc_open_in(&l->arc, (struct arc_in){ read_fd, &p->in }, kind);
+		e = arc_open_in(&l->arc, (struct arc_in){ read_stream, &p->in }, kind);
 	else
 		e = arc_open(&l->arc, p->path, kind);
 	if (e == 0)
 		p->deep = 1;
-	return e < 0 ? e : set(&l->prefix, p->base, "", 0);
+	return e < 0 ? e : set_text(&l->prefix, p->base, "", 0);
 }
 
 static int
-open_in(struct place *p)
+open_place(struct place *p)
 {
 	struct stat st = { .st_mode = S_IFIFO };
 
@@ -112,7 +112,7 @@ open_in(struct place *p)
 		return err_sys("open");
 	if (S_ISDIR(st.st_mode))
 		return walk_open(&p->walk, p->path, (p->how & PLACE_ANY_ORDER) == 0);
-	return open_only(p, !S_ISREG(st.st_mode));
+	return open_single(p, !S_ISREG(st.st_mode));
 }
 
 int
@@ -128,7 +128,7 @@ place_open(struct place **out, const char *path, const char *base, unsigned how)
 	p->base = base;
 	p->how = how;
 	p->in = p->fd = -1;
-	if ((e = open_in(p)) < 0) {
+	if ((e = open_place(p)) < 0) {
 		err_within("%s", place_display_name(p));
 		place_close(p);
 		return e;
@@ -137,9 +137,9 @@ place_open(struct place **out, const char *path, const char *base, unsigned how)
 	return 0;
 }
 
-/* Done with the current file. */
+/* Closes the current file. */
 static void
-leave(struct place *p)
+close_file(struct place *p)
 {
 	arc_close(p->packed);
 	p->packed = NULL;
@@ -149,17 +149,17 @@ leave(struct place *p)
 	p->fd = -1;
 }
 
-/* Done with the innermost archive. */
+/* Closes the innermost archive. */
 static void
-rise(struct place *p)
+leave_archive(struct place *p)
 {
 	struct level *l = &p->level[--p->deep];
 
 	arc_close(l->arc);
 	l->arc = NULL;
-	/* It is what the one around it was at. */
+	/* It is the current member of the archive around it. */
 	if (p->deep > 0)
-		set(&p->member, "", text_of(&l->shown), l->shown.n);
+		set_text(&p->member, "", buf_text(&l->shown), l->shown.n);
 }
 
 void
@@ -167,9 +167,9 @@ place_close(struct place *p)
 {
 	if (p == NULL)
 		return;
-	leave(p);
+	close_file(p);
 	while (p->deep > 0)
-		rise(p);
+		leave_archive(p);
 	walk_close(p->walk);
 	if (p->in > STDIN_FILENO)
 		close(p->in);
@@ -186,33 +186,34 @@ place_close(struct place *p)
 size_t
 place_skipped_archives(const struct place *p)
 {
-	return p->passed;
+	return p->skipped;
 }
 
-/* The archives that the current file stands in, the outermost first. */
+/* Names the archives around the current file, the outermost first. */
 static const char *
-show_archives(struct place *p)
+format_archives(struct place *p)
 {
-	const char *root = p->walk != NULL && p->at != NULL ? p->at : strcmp(p->path, "-") == 0 ? "standard input" : p->path;
-	int e = set(&p->shown, "", root, strlen(root));
+	const char *root = p->walk != NULL && p->at != NULL ? p->at : strcmp(p->path, "-") == 0 ? "standard input"
+	    : p->path;
+	int e = set_text(&p->shown, "", root, strlen(root));
 
 	for (unsigned i = 1; e == 0 && i < p->deep; i++)
-		e = buf_put_fmt(&p->shown, ": %s", text_of(&p->level[i].shown));
+		e = buf_put_fmt(&p->shown, ": %s", buf_text(&p->level[i].shown));
 	if (e == 0)
 		e = buf_terminate(&p->shown);
-	return e == 0 ? text_of(&p->shown) : p->path;
+	return e == 0 ? buf_text(&p->shown) : p->path;
 }
 
 const char *
 place_display_name(struct place *p)
 {
-	const char *text = show_archives(p);
+	const char *text = format_archives(p);
 
 	if (p->deep == 0 || arc_is_packed(p->level[p->deep - 1].arc) || p->member.n == 0)
 		return text;
-	if (buf_put_fmt(&p->shown, ": %s", text_of(&p->member)) < 0 || buf_terminate(&p->shown) < 0)
+	if (buf_put_fmt(&p->shown, ": %s", buf_text(&p->member)) < 0 || buf_terminate(&p->shown) < 0)
 		return p->path;
-	return text_of(&p->shown);
+	return buf_text(&p->shown);
 }
 
 const char *
@@ -221,58 +222,59 @@ place_plain_path(const struct place *p)
 	return p->deep == 0 && !p->is_packed ? p->at : NULL;
 }
 
-/* Names the place where the innermost archive is damaged. */
+/* Adds to the error line where the innermost archive is damaged. */
 static void
-tell_damage(struct place *p)
+report_damage(struct place *p)
 {
-	const char *in = show_archives(p);
+	const char *in = format_archives(p);
 
 	if (p->member.n > 0)
-		err_within("%s: behind %s", in, text_of(&p->member));
+		err_within("%s: after %s", in, buf_text(&p->member));
 	else
 		err_within("%s", in);
 }
 
-/* Goes into the archive that the place stands at, called name.  Returns GO_ON, ERR_ITEM, or what ends the walk. */
+/* Enters the current file, an archive of that name.  Returns CONTINUE, ERR_ITEM, or an error that ends the walk. */
 static int
-enter(struct place *p, const char *name)
+enter_archive(struct place *p, const char *name)
 {
 	struct level *l;
 	int e;
 
 	if (p->deep == PLACE_NEST)
-		return err_fail(ERR_ITEM, "%s: archives within each other, more than %u", place_display_name(p), PLACE_NEST);
+		return err_fail(ERR_ITEM, "%s: more than %u nested archives", place_display_name(p), PLACE_NEST);
 	l = &p->level[p->deep];
-	if ((e = open_at(p, &l->arc, ARC_ARCHIVE)) < 0) {
+	if ((e = open_nested(p, &l->arc, ARC_ARCHIVE)) < 0) {
 		err_within("%s", place_display_name(p));
 		return e == ERR_NOMEM ? e : ERR_ITEM;
 	}
-	if ((e = set(&l->prefix, p->deep > 0 ? text_of(&p->level[p->deep - 1].prefix) : p->base, name,
-	    suffix_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 || (e = buf_terminate(&l->prefix)) < 0 ||
-	    (e = set(&l->shown, "", name, strlen(name))) < 0) {
+	if ((e = set_text(&l->prefix, p->deep > 0 ? buf_text(&p->level[p->deep - 1].prefix) : p->base, name,
+	    suffix_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 ||
+	    (e = buf_terminate(&l->prefix)) < 0 ||
+	    (e = set_text(&l->shown, "", name, strlen(name))) < 0) {
 		arc_close(l->arc);
 		l->arc = NULL;
 		return e;
 	}
 	p->deep++;
 	p->member.n = 0;
-	return GO_ON;
+	return CONTINUE;
 }
 
-/* The place stands at a file.  Returns 1, or what enter() does. */
+/* Handles a file of that name.  Returns 1, or what enter_archive() does. */
 static int
-meet(struct place *p, const char *prefix, const char *name)
+handle_file(struct place *p, const char *prefix, const char *name)
 {
 	size_t n = strlen(name), unpacked = suffix_unpacked(name);
 
 	if (suffix_archive(name) > 0)
-		return enter(p, name);
+		return enter_archive(p, name);
 	p->is_packed = unpacked < n;
-	return set(&p->name, prefix, name, unpacked) < 0 ? ERR_NOMEM : 1;
+	return set_text(&p->name, prefix, name, unpacked) < 0 ? ERR_NOMEM : 1;
 }
 
 static int
-next_in_walk(struct place *p)
+next_walked(struct place *p)
 {
 	int e = walk_next(p->walk, &p->at);
 	const char *name;
@@ -282,49 +284,49 @@ next_in_walk(struct place *p)
 	name = p->at + strlen(p->path) + 1;
 	p->member.n = 0;
 	if (suffix_archive(name) > 0 && (p->how & PLACE_ENTER) == 0) {
-		p->passed++;
-		return GO_ON;
+		p->skipped++;
+		return CONTINUE;
 	}
-	return meet(p, p->base, name);
+	return handle_file(p, p->base, name);
 }
 
-/* The innermost archive cannot go on. */
+/* Ends the innermost archive after an error. */
 static int
-give_up(struct place *p, int e)
+abandon_archive(struct place *p, int e)
 {
-	tell_damage(p);
+	report_damage(p);
 	if (p->deep == 1 && p->walk == NULL)
 		return e;
-	rise(p);
+	leave_archive(p);
 	return e == ERR_NOMEM ? e : ERR_ITEM;
 }
 
 static int
-next_member(struct place *p)
+next_in_archive(struct place *p)
 {
 	struct level *l = &p->level[p->deep - 1];
 	const char *name;
 	int e = arc_next(l->arc, &name);
 
 	if (e == 0) {
-		rise(p);
-		return p->deep == 0 && p->walk == NULL ? 0 : GO_ON;
+		leave_archive(p);
+		return p->deep == 0 && p->walk == NULL ? 0 : CONTINUE;
 	}
 	if (e == ERR_ITEM)
-		return tell_damage(p), e;
+		return report_damage(p), e;
 	if (e < 0)
-		return give_up(p, e);
+		return abandon_archive(p, e);
 	if (arc_is_packed(l->arc)) {
-		name = base_name(p->path);
-		return set(&p->name, "", name, suffix_unpacked(name)) < 0 ? ERR_NOMEM : 1;
+		name = last_component(p->path);
+		return set_text(&p->name, "", name, suffix_unpacked(name)) < 0 ? ERR_NOMEM : 1;
 	}
 	while (strncmp(name, "./", 2) == 0 || *name == '/')
 		name += *name == '/' ? 1 : 2;
 	if (*name == 0 || *name == '.' || strstr(name, "/.") != NULL)
-		return GO_ON;
-	if (set(&p->member, "", name, strlen(name)) < 0)
+		return CONTINUE;
+	if (set_text(&p->member, "", name, strlen(name)) < 0)
 		return ERR_NOMEM;
-	return meet(p, text_of(&l->prefix), text_of(&p->member));
+	return handle_file(p, buf_text(&l->prefix), buf_text(&p->member));
 }
 
 int
@@ -332,23 +334,23 @@ place_next(struct place *p, const char **name)
 {
 	int e;
 
-	leave(p);
+	close_file(p);
 	do
-		e = p->deep > 0 ? next_member(p) : p->walk != NULL ? next_in_walk(p) : 0;
-	while (e == GO_ON);
-	*name = text_of(&p->name);
+		e = p->deep > 0 ? next_in_archive(p) : p->walk != NULL ? next_walked(p) : 0;
+	while (e == CONTINUE);
+	*name = buf_text(&p->name);
 	return e;
 }
 
-/* A walk may want no more than names, so that a file is opened when its bytes are asked for. */
+/* Opens a file only when its bytes are read, because a walk may need only names. */
 static int
-open_current(struct place *p)
+open_current_file(struct place *p)
 {
 	const char *name;
 	int e;
 
 	if (p->is_packed) {
-		if ((e = open_at(p, &p->packed, ARC_PACKED)) == 0)
+		if ((e = open_nested(p, &p->packed, ARC_PACKED)) == 0)
 			e = arc_next(p->packed, &name);
 	} else {
 		e = (p->fd = open(p->at, O_RDONLY | O_CLOEXEC)) < 0 ? err_sys("open") : 0;
@@ -362,13 +364,14 @@ place_read(struct place *p, void *buf, size_t n, size_t *got)
 	int e = 0;
 
 	*got = 0;
-	if (p->packed == NULL && p->fd < 0 && (p->is_packed || p->deep == 0) && (e = open_current(p)) < 0)
+	if (p->packed == NULL && p->fd < 0 && (p->is_packed || p->deep == 0) && (e = open_current_file(p)) < 0)
 		return e;
 	if (p->packed != NULL)
 		e = arc_read(p->packed, buf, n, got);
 	else if (p->fd >= 0)
 		e = io_read(p->fd, buf, n, got);
-	else if ((e = arc_read(p->level[p->deep - 1].arc, buf, n, got)) == ERR_FORMAT && p->deep == 1 && p->walk == NULL)
+	else if ((e = arc_read(p->level[p->deep - 1].arc, buf, n, got)) == ERR_FORMAT && p->deep == 1 &&
+	    p->walk == NULL)
 		return e;
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }

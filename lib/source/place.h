@@ -1,7 +1,5 @@
 /*
- * place - the files of one path: a directory walked, an archive and those within it, or a file alone.
- *
- * Serves files.h, where its words are explained.
+ * place - finds the files of one path: a directory, an archive and those within it, or a single file.  For files.
  */
 #ifndef SOURCE_PLACE_H
 #define SOURCE_PLACE_H
@@ -9,19 +7,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PLACE_NEST	4u	/* archives within each other */
+#define PLACE_NEST	4u	/* most nested archives */
 
-enum { PLACE_ENTER = 1 /* archives in a directory */, PLACE_ANY_ORDER = 2 /* of a directory */ };
+/* Whether to enter archives in a directory, and whether a directory may be read in any order. */
+enum { PLACE_ENTER = 1, PLACE_ANY_ORDER = 2 };
 
 struct place;
 
 /*
- * "-" is standard input.  Names begin with base, but for that of a file alone.  path and base must live as long.
+ * "-" is standard input.  Names start with base, except that of a single file.  path and base must live as long.
  * Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM; the line names the path.
  */
 int	 place_open(struct place **p, const char *path, const char *base, unsigned how);
 void	 place_close(struct place *p);	/* NULL is fine */
-/* Archives in the directory that were passed over till now. */
+/* Archives in the directory that were skipped so far. */
 size_t	 place_skipped_archives(const struct place *p);
 /* As files_next(), files_display_name(), files_plain_path() and files_read(). */
 int	 place_next(struct place *p, const char **name);

@@ -1,4 +1,4 @@
-/* source - a cursor over pictures, wherever they come from. */
+/* source - a cursor over images and their labels, from any kind of source. */
 #include "base/err.h"
 #include "base/io.h"
 #include "source/suffix.h"
@@ -15,18 +15,18 @@ struct source {
 	const struct source_kind	*kind;
 	struct files			*files;
 	void				*state;
-	uint64_t			 id;	/* of the next picture: its place */
+	uint64_t			 id;	/* position of the next item */
 	uint32_t			 label_width, part, parts;
-	uint64_t			 cut;	/* items that had more labels */
-	size_t				 given;	/* classes */
+	uint64_t			 cut;	/* items that lost labels */
+	size_t				 given;	/* number of given classes */
 	struct names			 classes;
 };
 
-/* The kind that a picture stands for: what lies next to it tells. */
+/* Finds the kind of a source that starts with an image: the files next to it tell. */
 static int
-look_beside(struct files *f, const char *picture, const struct source_kind **kind)
+find_kind_beside(struct files *f, const char *image, const struct source_kind **kind)
 {
-	char *first = strdup(picture);
+	char *first = strdup(image);
 	const char *name;
 	int e;
 
@@ -34,8 +34,9 @@ look_beside(struct files *f, const char *picture, const struct source_kind **kin
 		return err_nomem();
 	*kind = &source_folder_kind;
 	if ((e = files_hold(f, IMG_BYTES)) == 0) {
-		/* What is wrong with the next one is found again behind this. */
-		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 && source_shards_match(first, name))
+		/* An error of the next file is found again after the rewind. */
+		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 &&
+		    source_shards_match(first, name))
 			if (source_shards_knows(name) || source_shards_has_json_labels(f, name))
 				*kind = &source_shards_kind;
 			else if (files_is_stream(f))
@@ -46,9 +47,9 @@ look_beside(struct files *f, const char *picture, const struct source_kind **kin
 	return e;
 }
 
-/* The first name that tells decides, so that no archive is read through to know what it is. */
+/* Finds the kind by the first name that tells it, so that no archive is read to its end for this. */
 static int
-look(struct files *f, const struct source_kind **kind)
+find_kind_by_names(struct files *f, const struct source_kind **kind)
 {
 	const char *name;
 	int e = 0;
@@ -63,8 +64,8 @@ look(struct files *f, const struct source_kind **kind)
 		else if (source_shards_knows(name) || (!files_is_stream(f) && source_shards_has_json_labels(f, name)))
 			*kind = &source_shards_kind;
 		else if (suffix_is_image(name))
-			return look_beside(f, name, kind);
-	/* What is damaged before a stream's first picture cannot be told later. */
+			return find_kind_beside(f, name, kind);
+	/* Damage before a stream's first image cannot be reported later. */
 	return e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
 }
 
@@ -72,24 +73,24 @@ static int
 find_kind(struct source *s)
 {
 	unsigned how = 0;
-	int e = look(s->files, &s->kind);
+	int e = find_kind_by_names(s->files, &s->kind);
 
-	/* Archives in a directory are what it holds when it holds nothing else. */
+	/* The archives of a directory count only if it holds nothing else. */
 	if (e == 0 && s->kind == NULL && files_skipped_archives(s->files) > 0) {
 		how = FILES_ENTER;
 		if ((e = files_rewind(s->files, how)) == 0)
-			e = look(s->files, &s->kind);
+			e = find_kind_by_names(s->files, &s->kind);
 	}
 	if (s->kind != NULL)
 		return files_rewind(s->files, how);
 	if (e < 0)
 		return e;
-	return err_fail(ERR_FORMAT, "%s: no pictures in it: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
+	return err_fail(ERR_FORMAT, "%s: no images: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
 	    files_path(s->files));
 }
 
 static bool
-is_list(const struct source_opt *opt)
+is_list_source(const struct source_opt *opt)
 {
 	size_t n = opt->path != NULL ? strlen(opt->path) : 0;
 
@@ -97,9 +98,10 @@ is_list(const struct source_opt *opt)
 }
 
 static int
-open_places(struct source *s, const struct source_opt *opt)
+open_files(struct source *s, const struct source_opt *opt)
 {
-	int e = opt->n_paths > 0 ? files_open(&s->files, opt->paths, opt->n_paths, 0) : files_open(&s->files, &opt->path, 1, 0);
+	int e = opt->n_paths > 0 ? files_open(&s->files, opt->paths, opt->n_paths, 0)
+	    : files_open(&s->files, &opt->path, 1, 0);
 
 	return e < 0 ? e : find_kind(s);
 }
@@ -121,10 +123,10 @@ source_open(struct source **out, const struct source_opt *opt)
 	else if (opt->labels != NULL)
 		e = names_read(&s->classes, opt->labels);
 	s->given = s->classes.n;
-	if (e == 0 && is_list(opt))
+	if (e == 0 && is_list_source(opt))
 		s->kind = &source_list_kind;
 	else if (e == 0)
-		e = open_places(s, opt);
+		e = open_files(s, opt);
 	if (e == 0)
 		e = s->kind->open(&s->state, opt, s->files, &s->classes);
 	if (e < 0) {
@@ -147,9 +149,9 @@ source_close(struct source *s)
 	free(s);
 }
 
-/* One item, of any part. */
+/* The next item of any part. */
 static int
-step(struct source *s, bool wanted, struct source_item *item)
+next_of_all(struct source *s, bool wanted, struct source_item *item)
 {
 	int e;
 
@@ -167,20 +169,21 @@ step(struct source *s, bool wanted, struct source_item *item)
 		item->labels = s->label_width;
 	}
 	if (e > 0 && s->given > 0 && !(item->label[0] >= 0 && item->label[0] < (float)s->given))
-		return err_fail(ERR_ITEM, "its label %g is none of the %zu classes given", (double)item->label[0], s->given);
+		return err_fail(ERR_ITEM, "its label %g is not one of the %zu given classes", (double)item->label[0],
+		    s->given);
 	return e;
 }
 
 /* The next item of this part. */
 static int
-next(struct source *s, bool wanted, struct source_item *item)
+next_of_part(struct source *s, bool wanted, struct source_item *item)
 {
 	bool mine;
 	int e;
 
 	do {
 		mine = s->id % s->parts == s->part;
-		e = step(s, wanted && mine, item);
+		e = next_of_all(s, wanted && mine, item);
 	} while (!mine && (e > 0 || e == ERR_ITEM));
 	return e;
 }
@@ -188,13 +191,13 @@ next(struct source *s, bool wanted, struct source_item *item)
 int
 source_next(struct source *s, struct source_item *item)
 {
-	return next(s, true, item);
+	return next_of_part(s, true, item);
 }
 
 int
 source_skip(struct source *s, struct source_item *item)
 {
-	return next(s, false, item);
+	return next_of_part(s, false, item);
 }
 
 int
@@ -216,12 +219,12 @@ source_read(const char *name, struct buf *data, struct stamp *stamp)
 double
 source_progress(const struct source *s, uint64_t done)
 {
-	double share = s->kind->share != NULL ? s->kind->share(s->state) : -1, of;
+	double fraction = s->kind->progress != NULL ? s->kind->progress(s->state) : -1, of;
 
-	if (share < 0 || s->id == 0)
-		return share;
+	if (fraction < 0 || s->id == 0)
+		return fraction;
 	of = (double)done * s->parts / (double)s->id;
-	return of < 1 ? share * of : share;
+	return of < 1 ? fraction * of : fraction;
 }
 
 uint64_t

@@ -1,18 +1,25 @@
 /*
- * source - a cursor over pictures, wherever they come from.
+ * source - a cursor over images and their labels, from any kind of source.
+ *
+ * lib/source finds images wherever they are stored.  Read it in this order: source; source_kind, the table of the
+ * five kinds (source_folder, source_shards, source_list, source_cifar, source_mnist); files and place, the files of a
+ * path; walk (directories) and arc (archives: arc_local, arc_child); then folders, list, names, suffix and
+ * stamp.  lister writes .lst files.
  *
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
- *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) stands next to KEY.cls, its label in digits, or to
- *			KEY.json with {"labels": [numbers]}
- *	a list		.lst lines, and the folder that their paths begin in
- *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive, or one alone
- *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive; EMNIST: one of its sets
+ *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) is next to KEY.cls, its label in
+ *			digits, or KEY.json with {"labels": [numbers]}
+ *	a list		.lst lines, and the folder that their paths start in
+ *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive,
+ *			or alone
+ *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive; EMNIST: one of
+ *			its sets
  *
- * Archives and packed files are what files.h says, within each other too.  Which kind a place is, is told by the names
- * in it.  Numbers count from 0 in the order of the source, a list's are its own.
+ * files.h describes archives and compressed files.  The file names tell the kind.  Items are numbered from 0 in the
+ * order of the source; a list has its own numbers.
  *
- * Formats: https://www.cs.toronto.edu/~kriz/cifar.html (u8 label, or coarse and fine; planes R G B of 32x32);
- * http://yann.lecun.com/exdb/mnist (big-endian heads; u8 labels; u8 pixels, rows of a picture);
+ * Sources: https://www.cs.toronto.edu/~kriz/cifar.html (u8 label, or coarse and fine; planes R G B of 32x32).
+ * http://yann.lecun.com/exdb/mnist (big-endian headers; u8 labels; u8 pixels, row by row).
  * https://github.com/webdataset/webdataset (a key is a name up to its first dot; cls and cls2 are integers as text).
  */
 #ifndef SOURCE_SOURCE_H
@@ -29,54 +36,60 @@
 enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };
 
 struct source_opt {
-	const char		*path;	/* "-": standard input, which is read once */
-	const char *const	*paths;	/* n_paths > 0: these instead, as if one directory held them; not for lists */
+	const char		*path;		/* "-": standard input, which is read once */
+	/* if n_paths > 0: these instead, as if one directory held them; not for lists */
+	const char *const	*paths;
 	size_t			 n_paths;
-	const char		*root;	/* of a list; NULL: "." when path ends in .lst, else no list */
-	/* Train: train-*, data_batch_*, folder train; test: t10k-*, test_batch, folder test or val. */
+	const char		*root;		/* of a list; NULL: "." if path ends in .lst, else it is not a list */
+	/* Train: train-*, data_batch_*, folder train.  Test: t10k-*, test_batch, folder test or val. */
 	enum source_split	 split;
-	const char		*labels;	/* a file of classes' names, one a line, in the order of their numbers; NULL: none */
-	uint32_t		 label_width;	/* labels of an item, the first; 0: all that there are.  An item with fewer is a bad one. */
-	uint32_t		 part, parts;	/* of all items in their order, those whose place is part modulo parts; parts 0: all */
+	/* file of class names, one a line, in the order of numbers; NULL: none */
+	const char		*labels;
+	uint32_t		 label_width;	/* labels used of each item, which must have as many; 0: all */
+	/* Returns only items whose position modulo parts is part.  parts 0: all items. */
+	uint32_t		 part, parts;
 };
 
 struct source_item {
 	uint64_t	 id;
 	uint32_t	 labels;	/* 1 or more */
 	const float	*label;
-	const char	*name;		/* for messages: where it comes from */
-	bool		 later;		/* the picture is in the file called name, for source_read(): data is NULL */
-	const uint8_t	*data;		/* an encoded picture of n bytes; or, c > 0, pixels [h,w,c] */
+	const char	*name;		/* where it comes from, for messages */
+	bool		 later;		/* data is NULL: source_read() reads the file called name */
+	const uint8_t	*data;		/* an encoded image of n bytes; or, if c > 0, pixels [h,w,c] */
 	size_t		 n;
 	uint32_t	 c, h, w;
 };
 
 struct source;
 
-/* Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, or a split must be said), ERR_NOMEM. */
+/*
+ * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, or a split is needed) or
+ * ERR_NOMEM.
+ */
 int	 source_open(struct source **s, const struct source_opt *opt);
 void	 source_close(struct source *s);	/* NULL is fine */
 /*
- * The next picture, lent until the next call: 1, 0 at the end, ERR_ITEM (name
- * is that of the bad item; the stream goes on), or what ends the stream, its
- * line naming file and place: ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
+ * The next image, lent until the next call.  Returns 1, 0 at the end, or ERR_ITEM (name is that of the bad item; the
+ * stream continues).  Other errors end the stream, and their line names file and place: ERR_SYS, ERR_FORMAT,
+ * ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
  */
 int	 source_next(struct source *s, struct source_item *item);
 /*
- * The same item by its name and number alone, its picture not read where that can be helped: 1, 0 or what ends the
- * stream, or ERR_ITEM where source_next() may have given an item or ERR_ITEM.  For a run that goes on where another ended.
+ * The same item with only its name and number, for a run that resumes another.  Avoids reading the image where
+ * possible.  Returns as source_next(), but may return 1 for a bad item or ERR_ITEM for a good one.
  */
 int	 source_skip(struct source *s, struct source_item *item);
 /*
- * The picture of an item that is `later`, appended, and the stamp of the file that it was read from, or else of the name.
- * Threads: any.  Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
+ * Appends the image of an item that is `later`, and sets the stamp of the file read, or of the name if it cannot be
+ * opened.  Threads: any.  Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
  */
 int	 source_read(const char *name, struct buf *data, struct stamp *stamp);
-/* How much of the source `done` of the items are that it gave so far, 0..1, where that is known; else -1. */
+/* The fraction of the source, 0..1, that the first `done` items returned are; -1 if unknown. */
 double	 source_progress(const struct source *s, uint64_t done);
-/* Items given of which labels beyond label_width were left out. */
+/* The number of items that lost labels beyond label_width. */
 uint64_t source_cut_labels(const struct source *s);
-/* The classes' names in the order of their numbers; complete when the end was reached.  None for a list. */
+/* The class names in the order of their numbers, complete at the end of the source.  None for a list. */
 const struct names *source_classes(const struct source *s);
 
 #endif

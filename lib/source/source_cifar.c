@@ -1,4 +1,4 @@
-/* source_cifar - the pictures of CIFAR-10's and CIFAR-100's binary files: serves source. */
+/* source_cifar - reads the binary files of CIFAR-10 and CIFAR-100.  For source. */
 #include "base/err.h"
 #include "source/source_kind.h"
 
@@ -8,51 +8,52 @@
 #define SIDE		32u
 #define PLANE		(SIDE * SIDE)
 #define RECORD_MOST	(2u + 3 * PLANE)
-#define AT_ONCE		16u		/* records read */
-#define META_BYTES	4096u		/* of a file of classes' names */
-#define FILE_RECORDS	(1u << 24)	/* of a file: an archive may claim any number of zeros */
+#define AT_ONCE		16u		/* records per read */
+#define META_BYTES	4096u		/* most bytes of a file of class names */
+#define FILE_RECORDS	(1u << 24)	/* most records of a file: an archive may claim any number */
 
-/* A record is its labels, the last of them the one that counts, and three planes. */
+/* A record is its labels, of which the last is the main one, and three planes. */
 struct set {
-	const char	*meta, *train, *test;	/* files: of classes' names, and for messages */
+	const char	*meta, *train, *test;	/* names of the file of class names, and of data files for messages */
 	size_t		 labels, record;
-	uint32_t	 classes[2];		/* of each label */
+	uint32_t	 classes[2];		/* number of classes of each label */
 };
 
-static const struct set cifar10 = { "batches.meta.txt", "data_batch_*.bin", "test_batch.bin", 1, 1 + 3 * PLANE, { 10 } };
+static const struct set cifar10 = { "batches.meta.txt", "data_batch_*.bin", "test_batch.bin", 1, 1 + 3 * PLANE,
+    { 10 } };
 static const struct set cifar100 = { "fine_label_names.txt", "train.bin", "test.bin", 2, 2 + 3 * PLANE, { 20, 100 } };
 
 struct state {
 	struct files		*files;
 	enum source_split	 split;
-	bool			 both;		/* labels are wanted */
+	bool			 both;		/* whether both labels are wanted */
 	struct names		*classes;
-	bool			 inside;	/* a file */
-	const struct set	*set;		/* that it is of, the same for all; NULL: none as yet */
-	uint32_t		 record;	/* of it, the next */
-	size_t			 next, end;	/* bytes of window */
+	bool			 inside;	/* whether a file is open */
+	const struct set	*set;		/* the set of all files; NULL: no file yet */
+	uint32_t		 record;	/* number of the next record of the file */
+	size_t			 next, end;	/* unread bytes of window */
 	float			 label[2];
-	char			 file[512], name[544];	/* the file's, the picture's */
+	char			 file[512], name[544];	/* names of the file and of the image */
 	uint8_t			 pixels[3 * PLANE];
 	uint8_t			 window[AT_ONCE * RECORD_MOST];
 };
 
 static const char *
-base_name(const char *name)
+cifar_base_name(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
 	return slash != NULL ? slash + 1 : name;
 }
 
-/* The set that a file of this name belongs to, or NULL. */
+/* The set and the split of a file of that name, or NULL. */
 static const struct set *
-set_of(const char *name, enum source_split *part)
+find_set(const char *name, enum source_split *part)
 {
 	unsigned n;
 	int end = 0;
 
-	name = base_name(name);
+	name = cifar_base_name(name);
 	*part = strncmp(name, "test", 4) == 0 ? SOURCE_TEST : SOURCE_TRAIN;
 	if (strcmp(name, cifar100.train) == 0 || strcmp(name, cifar100.test) == 0)
 		return &cifar100;
@@ -62,14 +63,14 @@ set_of(const char *name, enum source_split *part)
 	return NULL;
 }
 
-/* Names of classes, too: in a stream they may come first. */
+/* Also accepts files of class names, which may come first in a stream. */
 bool
 source_cifar_knows(const char *name)
 {
 	enum source_split part;
 
-	return set_of(name, &part) != NULL || strcmp(base_name(name), cifar10.meta) == 0 ||
-	    strcmp(base_name(name), cifar100.meta) == 0;
+	return find_set(name, &part) != NULL || strcmp(cifar_base_name(name), cifar10.meta) == 0 ||
+	    strcmp(cifar_base_name(name), cifar100.meta) == 0;
 }
 
 static void
@@ -95,7 +96,7 @@ cifar_open(void **out, const struct source_opt *opt, struct files *files, struct
 	return 0;
 }
 
-/* A name a line. */
+/* Reads class names, one a line. */
 static int
 read_meta(struct state *s)
 {
@@ -111,7 +112,7 @@ read_meta(struct state *s)
 	return e == ERR_NOMEM || e == ERR_FORMAT ? e : 0;
 }
 
-/* When there are not as many names as classes, they are left to be numbers.  Given ones stay as they are. */
+/* Uses numbers as names, unless names were given or the file had one for each class. */
 static int
 name_classes(struct state *s)
 {
@@ -124,24 +125,25 @@ name_classes(struct state *s)
 }
 
 static int
-at_end(struct state *s)
+finish_cifar(struct state *s)
 {
 	if (s->set != NULL)
 		return name_classes(s);
-	return err_fail(ERR_ARG, "%s: has no %s or %s", files_path(s->files),
-	    s->split == SOURCE_TEST ? cifar10.test : cifar10.train, s->split == SOURCE_TEST ? cifar100.test : cifar100.train);
+	return err_fail(ERR_ARG, "%s: no %s or %s", files_path(s->files),
+	    s->split == SOURCE_TEST ? cifar10.test : cifar10.train, s->split == SOURCE_TEST ? cifar100.test
+	    : cifar100.train);
 }
 
-/* Goes to the next file of the split.  Returns 1, 0 at the end, or an error. */
+/* Opens the next file of the split.  Returns 1, 0 at the end, or an error. */
 static int
-next_file(struct state *s)
+next_cifar_file(struct state *s)
 {
 	const char *name;
 	int e;
 
 	while ((e = files_next(s->files, &name)) > 0) {
 		enum source_split part;
-		const struct set *set = set_of(name, &part);
+		const struct set *set = find_set(name, &part);
 
 		if (set != NULL && (s->split == SOURCE_ALL || s->split == part)) {
 			if (s->set != NULL && set != s->set)
@@ -154,14 +156,15 @@ next_file(struct state *s)
 			snprintf(s->file, sizeof(s->file), "%s", name);
 			return 1;
 		}
-		if ((strcmp(base_name(name), cifar10.meta) == 0 || strcmp(base_name(name), cifar100.meta) == 0) &&
+		if ((strcmp(cifar_base_name(name), cifar10.meta) == 0 ||
+		    strcmp(cifar_base_name(name), cifar100.meta) == 0) &&
 		    s->classes->n == 0 && (e = read_meta(s)) < 0)
 			return e;
 	}
-	return e == 0 ? at_end(s) : e;
+	return e == 0 ? finish_cifar(s) : e;
 }
 
-/* The next record of the file: 1, 0 at its end, or an error. */
+/* The next record of the file.  Returns 1, 0 at its end, or an error. */
 static int
 next_record(struct state *s, const uint8_t **record)
 {
@@ -177,7 +180,8 @@ next_record(struct state *s, const uint8_t **record)
 			return 0;
 	}
 	if (s->end - s->next < s->set->record)
-		return err_fail(ERR_SHORT, "%s: %s: ends inside picture %u, at byte %llu", files_path(s->files), s->file,
+		return err_fail(ERR_SHORT, "%s: %s: ends inside picture %u, at byte %llu", files_path(s->files),
+		    s->file,
 		    s->record, (unsigned long long)s->record * s->set->record + s->end - s->next);
 	if (s->record == FILE_RECORDS)
 		return err_fail(ERR_LIMIT, "%s: %s: more than %u pictures", files_path(s->files), s->file,
@@ -189,7 +193,7 @@ next_record(struct state *s, const uint8_t **record)
 }
 
 static void
-take_pixels(struct state *s, const uint8_t *planes)
+copy_pixels(struct state *s, const uint8_t *planes)
 {
 	for (size_t i = 0; i < PLANE; i++)
 		for (size_t c = 0; c < 3; c++)
@@ -205,7 +209,7 @@ cifar_next(void *p, bool wanted, struct source_item *item)
 	int e;
 
 	for (;;) {
-		if (!s->inside && (e = next_file(s)) <= 0)
+		if (!s->inside && (e = next_cifar_file(s)) <= 0)
 			return e;
 		if ((e = next_record(s, &r)) < 0)
 			return e;
@@ -223,7 +227,7 @@ cifar_next(void *p, bool wanted, struct source_item *item)
 		s->label[n - 1 - i] = r[i];
 	}
 	if (wanted)
-		take_pixels(s, r + n);
+		copy_pixels(s, r + n);
 	return 1;
 }
 

@@ -1,4 +1,4 @@
-/* source_folder - the pictures of class folders, in a directory or an archive: serves source. */
+/* source_folder - reads images in class folders of a directory or an archive.  For source. */
 #include "base/err.h"
 #include "source/suffix.h"
 #include "source/folders.h"
@@ -11,13 +11,14 @@ struct state {
 	struct files	*files;
 	struct folders	*folders;
 	float		 label;
-	uint64_t	 noted, met;	/* pictures */
+	uint64_t	 found;		/* images collected by collect_names() */
+	uint64_t	 passed;	/* images passed since */
 	struct buf	 data;
 };
 
-/* A walk for the folders that there are; order is of no matter. */
+/* Collects the names of all images in any order, to find the folders. */
 static int
-note_all(struct state *s)
+collect_names(struct state *s)
 {
 	const char *name;
 	unsigned how = files_how(s->files);
@@ -27,7 +28,7 @@ note_all(struct state *s)
 		return e;
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM)
 		if (e > 0 && suffix_is_image(name)) {
-			s->noted++;
+			s->found++;
 			if ((e = folders_add(s->folders, name)) < 0)
 				return e;
 		}
@@ -57,9 +58,9 @@ folder_open(void **out, const struct source_opt *opt, struct files *files, struc
 		return err_nomem();
 	s->files = files;
 	e = folders_new(&s->folders, classes, opt->split, files_path(files));
-	/* Read once what can be read but once, and what holds no question. */
+	/* A stream can be read only once, and given classes need no collection. */
 	if (e == 0 && !files_is_stream(files) && !given)
-		e = note_all(s);
+		e = collect_names(s);
 	if (e < 0) {
 		folder_close(s);
 		return e;
@@ -80,7 +81,7 @@ folder_next(void *state, bool wanted, struct source_item *item)
 		if ((e = files_next(s->files, &name)) <= 0)
 			return e == 0 ? folders_finish(s->folders) : e;
 		of = suffix_is_image(name) ? folders_class(s->folders, name, &class) : 0;
-		s->met += suffix_is_image(name);
+		s->passed += suffix_is_image(name);
 	} while (of == 0);
 	if (of < 0 && of != ERR_ITEM)
 		return of;
@@ -107,11 +108,11 @@ folder_next(void *state, bool wanted, struct source_item *item)
 }
 
 static double
-folder_share(const void *state)
+folder_progress(const void *state)
 {
 	const struct state *s = state;
 
-	return s->noted > 0 ? (double)s->met / (double)s->noted : -1;
+	return s->found > 0 ? (double)s->passed / (double)s->found : -1;
 }
 
-const struct source_kind source_folder_kind = { folder_open, folder_next, folder_close, folder_share, false };
+const struct source_kind source_folder_kind = { folder_open, folder_next, folder_close, folder_progress, false };

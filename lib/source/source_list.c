@@ -1,4 +1,4 @@
-/* source_list - the pictures that a list names: serves source. */
+/* source_list - reads the images that a .lst file names.  For source. */
 #include "base/err.h"
 #include "source/list.h"
 #include "source/source_kind.h"
@@ -8,8 +8,8 @@
 
 struct state {
 	struct list	*list;
-	char		*path;	/* of the list */
-	const char	*root;	/* lent by the options, as long as the source */
+	char		*path;	/* path of the list */
+	const char	*root;	/* lent by the options */
 	struct buf	 name;
 };
 
@@ -35,7 +35,7 @@ list_state_open(void **out, const struct source_opt *opt, struct files *files, s
 	if (s == NULL)
 		return err_nomem();
 	if (opt->split != SOURCE_ALL) {
-		e = err_fail(ERR_ARG, "%s: a list is not split", opt->path);
+		e = err_fail(ERR_ARG, "%s: a list has no splits", opt->path);
 	} else if ((s->path = strdup(opt->path)) == NULL) {
 		e = err_nomem();
 	} else if ((e = list_open(&s->list, opt->path, opt->label_width)) < 0) {
@@ -51,7 +51,7 @@ list_state_open(void **out, const struct source_opt *opt, struct files *files, s
 }
 
 static int
-set_name(struct state *s, const char *a, const char *between, const char *b)
+format_name(struct state *s, const char *a, const char *between, const char *b)
 {
 	s->name.n = 0;
 	if (buf_put_fmt(&s->name, "%s%s%s", a, between, b) < 0)
@@ -71,7 +71,7 @@ list_state_next(void *p, bool wanted, struct source_item *item)
 	if (e <= 0) {
 		if (e == ERR_ITEM) {
 			snprintf(number, sizeof(number), "%llu", (unsigned long long)list_line(s->list));
-			if (set_name(s, s->path, ":", number) < 0)
+			if (format_name(s, s->path, ":", number) < 0)
 				return ERR_NOMEM;
 			item->name = (const char *)s->name.p;
 		} else if (e < 0) {
@@ -79,7 +79,7 @@ list_state_next(void *p, bool wanted, struct source_item *item)
 		}
 		return e;
 	}
-	if (set_name(s, s->root, "/", entry->path) < 0)
+	if (format_name(s, s->root, "/", entry->path) < 0)
 		return ERR_NOMEM;
 	*item = (struct source_item){ .id = entry->id, .labels = entry->labels, .label = entry->label,
 		.name = (const char *)s->name.p, .later = true };
@@ -87,11 +87,12 @@ list_state_next(void *p, bool wanted, struct source_item *item)
 }
 
 static double
-list_state_share(const void *p)
+list_state_progress(const void *p)
 {
 	const struct state *s = p;
 
 	return list_progress(s->list);
 }
 
-const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, list_state_share, true };
+const struct source_kind source_list_kind = { list_state_open, list_state_next, list_state_free, list_state_progress,
+	true };

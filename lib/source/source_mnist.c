@@ -1,4 +1,4 @@
-/* source_mnist - the pictures of MNIST's idx files: serves source. */
+/* source_mnist - reads MNIST's idx files.  For source. */
 #include "base/err.h"
 #include "base/io.h"
 #include "source/source_kind.h"
@@ -10,18 +10,18 @@
 
 #define IMAGES_MAGIC	0x803u		/* u8, 3 dimensions */
 #define LABELS_MAGIC	0x801u		/* u8, 1 dimension */
-#define SIDE		4096u		/* pixels, at most */
-#define COPY_BYTES	((uint64_t)1 << 32)	/* of a stream's file */
+#define SIDE		4096u		/* most pixels of a side */
+#define COPY_BYTES	((uint64_t)1 << 32)	/* most bytes copied of a stream's file */
 #define BLOCK		65536u
 
 enum { IMAGES, LABELS };
 enum { TRAIN, TEST, PARTS };
 
-/* Pictures and labels stand in two files, which are read side by side: two walks over the same place, or copies. */
+/* Images and labels are in two files, read in parallel: by two walks over the same place, or from copies. */
 struct half {
-	char		 name[256];	/* "": there is none */
-	struct files	*walk;		/* that stands at it */
-	int		 copy;		/* of a stream's; or -1 */
+	char		 name[256];	/* "": there is no file */
+	struct files	*walk;		/* a walk at the file */
+	int		 copy;		/* a copy of a stream's file; or -1 */
 };
 
 struct state {
@@ -29,33 +29,33 @@ struct state {
 	enum source_split	 split;
 	struct names		*classes;
 	struct half		 half[PARTS][2];
-	const struct half	*pair;		/* that is being read; NULL: none */
-	unsigned		 part;		/* the next */
-	uint32_t		 n, next;	/* pictures of it */
+	const struct half	*pair;		/* the pair being read, or NULL */
+	unsigned		 part;		/* the next part */
+	uint32_t		 n, next;	/* images of the pair; the next one */
 	uint32_t		 h, w;
-	unsigned		 most;		/* the largest label met */
+	unsigned		 most;		/* the largest label so far */
 	float			 label;
 	char			 name[320];
 	uint8_t			*pixels;	/* [h,w] */
 };
 
 static uint32_t
-be_get32(const uint8_t *p)
+get_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 static const char *
-base_name(const char *name)
+mnist_base_name(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
 	return slash != NULL ? slash + 1 : name;
 }
 
-/* Where the name of the part begins, behind what EMNIST calls its sets; NULL: none there. */
+/* The start of the part's name, after the prefix that EMNIST gives its sets; NULL if there is none. */
 static const char *
-part_in(const char *name, unsigned *part)
+find_part(const char *name, unsigned *part)
 {
 	const char *train = strstr(name, "train"), *t10k = strstr(name, "t10k");
 
@@ -70,7 +70,7 @@ source_mnist_knows(const char *name)
 }
 
 static void
-leave_part(struct state *s)
+close_part(struct state *s)
 {
 	for (int i = 0; i < PARTS * 2; i++) {
 		files_close(s->half[i / 2][i % 2].walk);
@@ -86,16 +86,16 @@ mnist_close(void *p)
 {
 	struct state *s = p;
 
-	leave_part(s);
+	close_part(s);
 	for (int i = 0; i < PARTS * 2; i++)
 		if (s->half[i / 2][i % 2].copy >= 0)
 			close(s->half[i / 2][i % 2].copy);
 	free(s);
 }
 
-/* Copies the file that a stream stands at. */
+/* Copies the current file of a stream. */
 static int
-copy(struct state *s, struct half *h)
+copy_stream_file(struct state *s, struct half *h)
 {
 	uint8_t block[BLOCK];
 	uint64_t sum = 0;
@@ -116,33 +116,33 @@ copy(struct state *s, struct half *h)
 	return e == ERR_ITEM ? ERR_SYS : e;
 }
 
-/* Which files there are.  Returns 0, or ERR_ARG when they are of several sets. */
+/* Finds the files.  Returns 0, ERR_ARG if they are of several sets, or another error. */
 static int
-survey(struct state *s)
+find_halves(struct state *s)
 {
 	const char *name, *first = NULL, *p;
 	char set[256] = "";
 	unsigned part;
 	int e;
 
-	/* A neighbour that cannot be read is not one of the set. */
+	/* Ignores unreadable neighbours. */
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM) {
 		struct half *h;
 
-		if (e < 0 || !source_mnist_knows(name) || (p = part_in(base_name(name), &part)) == NULL)
+		if (e < 0 || !source_mnist_knows(name) || (p = find_part(mnist_base_name(name), &part)) == NULL)
 			continue;
 		h = &s->half[part][strstr(name, "idx3-ubyte") != NULL ? IMAGES : LABELS];
-		if (first != NULL && (strlen(set) != (size_t)(p - base_name(name)) ||
-		    memcmp(set, base_name(name), strlen(set)) != 0))
-			return err_fail(ERR_ARG, "%s: holds several sets, %s.. and %.*s..: give the files of one",
-			    files_path(s->files), set, (int)(p - base_name(name)), base_name(name));
+		if (first != NULL && (strlen(set) != (size_t)(p - mnist_base_name(name)) ||
+		    memcmp(set, mnist_base_name(name), strlen(set)) != 0))
+			return err_fail(ERR_ARG, "%s: holds several sets, %s.. and %.*s..; give the files of one",
+			    files_path(s->files), set, (int)(p - mnist_base_name(name)), mnist_base_name(name));
 		if (first == NULL)
-			snprintf(set, sizeof(set), "%.*s", (int)(p - base_name(name)), base_name(name));
+			snprintf(set, sizeof(set), "%.*s", (int)(p - mnist_base_name(name)), mnist_base_name(name));
 		first = set;
 		if (h->name[0] != 0 || strlen(name) >= sizeof(h->name))
 			continue;
 		snprintf(h->name, sizeof(h->name), "%s", name);
-		if (files_is_stream(s->files) && (e = copy(s, h)) < 0)
+		if (files_is_stream(s->files) && (e = copy_stream_file(s, h)) < 0)
 			return e;
 	}
 	return e;
@@ -161,7 +161,7 @@ mnist_open(void **out, const struct source_opt *opt, struct files *files, struct
 	s->classes = classes;
 	for (int i = 0; i < PARTS * 2; i++)
 		s->half[i / 2][i % 2].copy = -1;
-	if ((e = survey(s)) < 0) {
+	if ((e = find_halves(s)) < 0) {
 		mnist_close(s);
 		return e;
 	}
@@ -169,9 +169,9 @@ mnist_open(void **out, const struct source_opt *opt, struct files *files, struct
 	return 0;
 }
 
-/* Opens a walk and goes to the file, unless there is a copy. */
+/* Opens a walk at the file, unless there is a copy. */
 static int
-find(struct state *s, struct half *h)
+open_half(struct state *s, struct half *h)
 {
 	const char *found;
 	int e;
@@ -182,12 +182,12 @@ find(struct state *s, struct half *h)
 		return e;
 	while ((e = files_next(h->walk, &found)) == ERR_ITEM || (e > 0 && strcmp(found, h->name) != 0))
 		;
-	return e > 0 ? 0 : e < 0 ? e : err_fail(ERR_SYS, "%s: %s: is gone", files_path(s->files), h->name);
+	return e > 0 ? 0 : e < 0 ? e : err_fail(ERR_SYS, "%s: %s: no longer exists", files_path(s->files), h->name);
 }
 
-/* Reads all n bytes.  A file that cannot be read ends the stream: the other one would be out of step. */
+/* Reads n bytes.  An unreadable file ends the stream, because the other file would be out of step. */
 static int
-read_all(const struct state *s, const struct half *h, void *p, size_t n)
+read_half(const struct state *s, const struct half *h, void *p, size_t n)
 {
 	size_t got;
 	int e = h->copy >= 0 ? io_read(h->copy, p, n, &got) : files_read(h->walk, p, n, &got);
@@ -197,42 +197,43 @@ read_all(const struct state *s, const struct half *h, void *p, size_t n)
 		return e == ERR_ITEM ? ERR_SYS : e;
 	}
 	if (got < n)
-		return err_fail(ERR_SHORT, "%s: %s: ends before picture %u of %u", files_path(s->files), h->name, s->next,
+		return err_fail(ERR_SHORT, "%s: %s: ends before picture %u of %u", files_path(s->files), h->name,
+		    s->next,
 		    s->n);
 	return 0;
 }
 
 static int
-read_heads(struct state *s, const struct half *pair)
+read_pair_headers(struct state *s, const struct half *pair)
 {
 	const char *path = files_path(s->files);
 	uint8_t images[16], labels[8];
 	int e;
 
 	s->n = s->next = 0;
-	if ((e = read_all(s, &pair[IMAGES], images, sizeof(images))) < 0 ||
-	    (e = read_all(s, &pair[LABELS], labels, sizeof(labels))) < 0)
+	if ((e = read_half(s, &pair[IMAGES], images, sizeof(images))) < 0 ||
+	    (e = read_half(s, &pair[LABELS], labels, sizeof(labels))) < 0)
 		return e;
-	if (be_get32(images) != IMAGES_MAGIC)
-		return err_fail(ERR_FORMAT, "%s: %s: not an idx file of pictures", path, pair[IMAGES].name);
-	if (be_get32(labels) != LABELS_MAGIC)
+	if (get_be32(images) != IMAGES_MAGIC)
+		return err_fail(ERR_FORMAT, "%s: %s: not an idx file of images", path, pair[IMAGES].name);
+	if (get_be32(labels) != LABELS_MAGIC)
 		return err_fail(ERR_FORMAT, "%s: %s: not an idx file of labels", path, pair[LABELS].name);
-	s->n = be_get32(images + 4);
-	s->h = be_get32(images + 8);
-	s->w = be_get32(images + 12);
-	if (be_get32(labels + 4) != s->n)
-		return err_fail(ERR_FORMAT, "%s: %u pictures in %s, but %u labels in %s", path, s->n, pair[IMAGES].name,
-		    be_get32(labels + 4), pair[LABELS].name);
+	s->n = get_be32(images + 4);
+	s->h = get_be32(images + 8);
+	s->w = get_be32(images + 12);
+	if (get_be32(labels + 4) != s->n)
+		return err_fail(ERR_FORMAT, "%s: %u images in %s, but %u labels in %s", path, s->n, pair[IMAGES].name,
+		    get_be32(labels + 4), pair[LABELS].name);
 	if (s->h == 0 || s->w == 0 || s->h > SIDE || s->w > SIDE)
-		return err_fail(ERR_LIMIT, "%s: %s: pictures of %ux%u pixels", path, pair[IMAGES].name, s->w, s->h);
+		return err_fail(ERR_LIMIT, "%s: %s: images of %ux%u pixels", path, pair[IMAGES].name, s->w, s->h);
 	if ((s->pixels = malloc((size_t)s->h * s->w)) == NULL)
 		return err_nomem();
 	return 0;
 }
 
-/* Returns 1, 0 when the part is not there, or an error. */
+/* Opens a part.  Returns 1, 0 if there is none, or an error. */
 static int
-enter_part(struct state *s, struct half *pair)
+open_part(struct state *s, struct half *pair)
 {
 	bool images = pair[IMAGES].name[0] != 0, labels = pair[LABELS].name[0] != 0;
 	int e;
@@ -240,15 +241,16 @@ enter_part(struct state *s, struct half *pair)
 	if (!images && !labels)
 		return 0;
 	if (!images || !labels)
-		return err_fail(ERR_FORMAT, "%s: no %s beside %s", files_path(s->files), !images ? "pictures (idx3)" :
+		return err_fail(ERR_FORMAT, "%s: no %s next to %s", files_path(s->files), !images ? "images (idx3)" :
 		    "labels (idx1)", pair[images ? IMAGES : LABELS].name);
-	if ((e = find(s, &pair[IMAGES])) < 0 || (e = find(s, &pair[LABELS])) < 0 || (e = read_heads(s, pair)) < 0)
+	if ((e = open_half(s, &pair[IMAGES])) < 0 || (e = open_half(s, &pair[LABELS])) < 0 ||
+	    (e = read_pair_headers(s, pair)) < 0)
 		return e;
 	s->pair = pair;
 	return 1;
 }
 
-/* Goes to the next part of the split.  Returns 1, 0 at the end, or an error. */
+/* Opens the next part of the split.  Returns 1, 0 at the end, or an error. */
 static int
 next_part(struct state *s)
 {
@@ -259,10 +261,10 @@ next_part(struct state *s)
 
 		if (s->split != SOURCE_ALL && (s->split == SOURCE_TRAIN) != (part == TRAIN))
 			continue;
-		leave_part(s);
-		e = enter_part(s, s->half[part]);
+		close_part(s);
+		e = open_part(s, s->half[part]);
 		if (e == 0 && s->split != SOURCE_ALL)
-			return err_fail(ERR_ARG, "%s: has no %s files", files_path(s->files),
+			return err_fail(ERR_ARG, "%s: no %s files", files_path(s->files),
 			    part == TRAIN ? "train-*" : "t10k-*");
 	}
 	return e;
@@ -279,8 +281,8 @@ mnist_next(void *p, bool wanted, struct source_item *item)
 	while (s->pair == NULL || s->next == s->n)
 		if ((e = next_part(s)) <= 0)
 			return e == 0 ? source_number_classes(s->classes, s->most) : e;
-	if ((e = read_all(s, &s->pair[IMAGES], s->pixels, (size_t)s->h * s->w)) < 0 ||
-	    (e = read_all(s, &s->pair[LABELS], &label, 1)) < 0)
+	if ((e = read_half(s, &s->pair[IMAGES], s->pixels, (size_t)s->h * s->w)) < 0 ||
+	    (e = read_half(s, &s->pair[LABELS], &label, 1)) < 0)
 		return e;
 	s->label = label;
 	s->most = label > s->most ? label : s->most;

@@ -1,4 +1,4 @@
-/* source_shards - the samples of webdataset shards, a picture next to its label: serves source. */
+/* source_shards - reads the samples of webdataset shards, an image next to its label.  For source. */
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/num.h"
@@ -13,26 +13,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TEXT	256u		/* bytes of a label's file */
-#define JSON	(1u << 21)	/* bytes of a file of labels in JSON; a larger one is of something else */
-#define LISTED	(1u << 16)	/* labels in it, as many as a record has */
-#define CLASS	(1u << 24)	/* labels are less: f32 holds them */
-#define CALLED	(1u << 16)	/* classes that get names when none are given */
+#define LABEL_BYTES	256u		/* most bytes of a label's file */
+#define JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
+#define JSON_LABELS	(1u << 16)	/* most labels in JSON, as in a record */
+#define CLASS_LIMIT	(1u << 24)	/* labels are below this, so that f32 holds them exactly */
+#define NAMED_CLASSES	(1u << 16)	/* most classes that are named by numbers */
 
 struct state {
 	struct files		*files;
 	struct names		*classes;
 	enum source_split	 split;
-	bool			 found;		/* a sample of the split */
-	bool			 ahead;		/* the walk stands at e, name: the next sample's first, or its end */
+	bool			 found;		/* a sample of the split was found */
+	bool			 ahead;		/* e and name are already those of the next sample */
 	int			 e;
 	const char		*name;
-	char			 line[1024];	/* of e */
-	bool			 numbered;	/* a label is the number of a class ... */
-	uint32_t		 most;		/* ... the largest met */
-	/* The sample. */
+	char			 line[1024];	/* error line of e */
+	bool			 numbered;	/* labels are class numbers */
+	uint32_t		 most;		/* the largest so far */
+	/* The current sample. */
 	struct buf		 key, shown, data;
-	bool			 has_picture, has_label[2];
+	bool			 has_image, has_label[2];
 	float			 label[2];
 	float			*list;		/* [listed] the labels in JSON */
 	size_t			 listed, cap;
@@ -49,9 +49,9 @@ key_length(const char *name)
 	return dot != NULL ? (size_t)(dot - name) : strlen(name);
 }
 
-/* 0 or 1: the name's file holds this label; -1: none. */
+/* The index of the label that a file of that name holds: 0, 1, or -1 for none. */
 static int
-label_of(const char *name)
+label_index(const char *name)
 {
 	const char *end = name + key_length(name);
 
@@ -61,25 +61,25 @@ label_of(const char *name)
 bool
 source_shards_knows(const char *name)
 {
-	return label_of(name) == 0;
+	return label_index(name) == 0;
 }
 
 static bool
-is_json(const char *name)
+is_json_name(const char *name)
 {
 	return strcmp(name + key_length(name), ".json") == 0;
 }
 
 /*
- * {"labels": [...]} of the file that the walk stands at, or NULL: what else stands in a sample's JSON, or is too
- * long for one of labels, is nobody's label.  Returns 0, or what ends the stream: ERR_FORMAT or ERR_NOMEM.
+ * Reads the array of {"labels": [...]} in the current file.  *list is NULL if the file is too long or has other
+ * contents.  Returns 0, or an error that ends the stream: ERR_FORMAT or ERR_NOMEM.
  */
 static int
-labels_in(struct files *f, json_t **list)
+read_json_labels(struct files *f, json_t **list)
 {
 	struct buf b = { 0 };
 	json_t *root = NULL;
-	int e = files_slurp(f, JSON, &b);
+	int e = files_slurp(f, JSON_BYTES, &b);
 
 	*list = NULL;
 	if (e == 0)
@@ -97,9 +97,9 @@ source_shards_has_json_labels(struct files *f, const char *name)
 	json_t *list;
 	bool is;
 
-	if (!is_json(name) || files_is_stream(f))
-		return is_json(name) && strchr(name, '/') == NULL;
-	is = labels_in(f, &list) == 0 && list != NULL;	/* what cannot be read now is told with its sample */
+	if (!is_json_name(name) || files_is_stream(f))
+		return is_json_name(name) && strchr(name, '/') == NULL;
+	is = read_json_labels(f, &list) == 0 && list != NULL;	/* an error is reported with the sample */
 	json_decref(list);
 	return is;
 }
@@ -138,9 +138,9 @@ shards_open(void **out, const struct source_opt *opt, struct files *files, struc
 	return 0;
 }
 
-/* Shards of a split say so by a word of their name, or of a folder's: imagenet-train-0001. */
+/* Whether the name of the shard, or of a folder, contains a word of the split, as imagenet-train-0001 does. */
 static bool
-is_of(const char *name, enum source_split split)
+name_has_split(const char *name, enum source_split split)
 {
 	static const char *const words[] = { "train", "training", "test", "testing", "val", "valid", "validation" };
 	const char *slash = strrchr(name, '/');
@@ -159,7 +159,7 @@ is_of(const char *name, enum source_split split)
 }
 
 static void
-note_bad(struct state *s, int e)
+record_bad(struct state *s, int e)
 {
 	if (s->bad < 0)
 		return;
@@ -168,12 +168,12 @@ note_bad(struct state *s, int e)
 }
 
 static int
-parse_label(struct state *s, const char *text, float *label)
+parse_class_label(struct state *s, const char *text, float *label)
 {
 	uint64_t v;
 	long at;
 
-	if (num_u64(text, 0, CLASS - 1, &v) == 0) {
+	if (num_u64(text, 0, CLASS_LIMIT - 1, &v) == 0) {
 		*label = (float)v;
 		s->most = v > s->most ? (uint32_t)v : s->most;
 		s->numbered = true;
@@ -183,15 +183,15 @@ parse_label(struct state *s, const char *text, float *label)
 		*label = (float)at;
 		return 0;
 	}
-	return err_fail(ERR_ITEM, "its label '%.40s' is no number of a class", text);
+	return err_fail(ERR_ITEM, "its label '%.40s' is not a class number", text);
 }
 
 static int
-read_label(struct state *s, int which)
+read_class_label(struct state *s, int which)
 {
 	struct buf b = { 0 };
 	size_t from = 0;
-	int e = files_slurp(s->files, TEXT, &b);
+	int e = files_slurp(s->files, LABEL_BYTES, &b);
 
 	if (e == 0)
 		e = buf_terminate(&b);
@@ -200,7 +200,7 @@ read_label(struct state *s, int which)
 			b.p[--b.n] = 0;
 		while (isspace(b.p[from]))
 			from++;
-		e = parse_label(s, (const char *)b.p + from, &s->label[which]);
+		e = parse_class_label(s, (const char *)b.p + from, &s->label[which]);
 		s->has_label[which] = true;
 	}
 	buf_free(&b);
@@ -208,73 +208,73 @@ read_label(struct state *s, int which)
 }
 
 static int
-add_label(struct state *s, const json_t *v)
+add_json_label(struct state *s, const json_t *v)
 {
 	float *p = grow_by_one(s->list, s->listed, &s->cap, sizeof(*p));
 
 	if (p == NULL)
 		return ERR_NOMEM;
 	s->list = p;
-	if (s->listed == LISTED)
-		return err_fail(ERR_ITEM, "more than %u labels", LISTED);
+	if (s->listed == JSON_LABELS)
+		return err_fail(ERR_ITEM, "more than %u labels", JSON_LABELS);
 	if (!json_is_number(v) || !(fabs(json_number_value(v)) <= FLT_MAX))
-		return err_fail(ERR_ITEM, "label %zu is no number", s->listed);
+		return err_fail(ERR_ITEM, "label %zu is not a finite number", s->listed);
 	p[s->listed++] = (float)json_number_value(v);
 	return 0;
 }
 
-/* Takes the labels in JSON, if that is what it holds. */
+/* Reads labels in JSON, if the file has any. */
 static int
-read_list(struct state *s)
+read_label_list(struct state *s)
 {
 	json_t *list, *v;
 	size_t i;
-	int e = labels_in(s->files, &list);
+	int e = read_json_labels(s->files, &list);
 
 	s->listed = 0;
 	json_array_foreach(list, i, v)
-		if ((e = add_label(s, v)) < 0)
+		if ((e = add_json_label(s, v)) < 0)
 			break;
 	json_decref(list);
 	return e;
 }
 
 static int
-read_picture(struct state *s, bool wanted)
+read_image(struct state *s, bool wanted)
 {
 	const char *place = files_display_name(s->files);
 
-	if (s->has_picture)
-		return err_fail(ERR_ITEM, "another picture of the same sample");
-	s->has_picture = true;
+	if (s->has_image)
+		return err_fail(ERR_ITEM, "another image of the same sample");
+	s->has_image = true;
 	s->shown.n = s->data.n = 0;
 	if (buf_put(&s->shown, place, strlen(place)) < 0 || buf_terminate(&s->shown) < 0)
 		return ERR_NOMEM;
 	return wanted ? files_slurp(s->files, IMG_BYTES, &s->data) : 0;
 }
 
-/* Takes the file that the walk stands at into the sample.  Returns 0 or what ends the stream. */
+/* Adds the current file to the sample.  Returns 0 or an error that ends the stream. */
 static int
-take(struct state *s, bool wanted)
+add_file(struct state *s, bool wanted)
 {
 	const char *end = s->name + s->key.n;
-	int which = label_of(s->name), e = 0;
+	int which = label_index(s->name), e = 0;
 
 	if (which >= 0)
-		e = read_label(s, which);
-	else if (is_json(s->name) && !s->has_label[0])
-		e = read_list(s);
+		e = read_class_label(s, which);
+	else if (is_json_name(s->name) && !s->has_label[0])
+		e = read_label_list(s);
 	else if (suffix_is_image(s->name) && strchr(end + 1, '.') == NULL)
-		e = read_picture(s, wanted);
+		e = read_image(s, wanted);
 	if (e == ERR_ITEM)
-		note_bad(s, e);
+		record_bad(s, e);
 	else if (e == ERR_FORMAT)
 		err_within("%s", files_display_name(s->files));
 	return e == ERR_ITEM ? 0 : e;
 }
 
 static int
-go_on(struct state *s)
+advance_walk(struct state *s)
 {
 	s->e = files_next(s->files, &s->name);
 	if (s->e < 0)
@@ -282,7 +282,7 @@ go_on(struct state *s)
 	return s->e;
 }
 
-/* The next sample's files, as many as stand together.  Returns 1, or what the walk said instead. */
+/* Reads the adjacent files of the next sample.  Returns 1, 0 at the end, or an error. */
 static int
 next_sample(struct state *s, bool wanted)
 {
@@ -290,7 +290,7 @@ next_sample(struct state *s, bool wanted)
 	int e;
 
 	if (!s->ahead)
-		go_on(s);
+		advance_walk(s);
 	s->ahead = false;
 	if (s->e < 0)
 		return err_fail(s->e, "%s", s->line);
@@ -298,26 +298,26 @@ next_sample(struct state *s, bool wanted)
 		return 0;
 	place = files_display_name(s->files);
 	s->key.n = s->shown.n = s->listed = 0;
-	s->has_picture = s->has_label[0] = s->has_label[1] = false;
+	s->has_image = s->has_label[0] = s->has_label[1] = false;
 	s->bad = 0;
 	if (buf_put(&s->key, s->name, key_length(s->name)) < 0 || buf_put(&s->shown, place, strlen(place)) < 0 ||
 	    buf_terminate(&s->shown) < 0)
 		return ERR_NOMEM;
 	do
-		if ((e = take(s, wanted)) < 0)
+		if ((e = add_file(s, wanted)) < 0)
 			return e;
-	while (go_on(s) > 0 && key_length(s->name) == s->key.n && memcmp(s->name, s->key.p, s->key.n) == 0);
+	while (advance_walk(s) > 0 && key_length(s->name) == s->key.n && memcmp(s->name, s->key.p, s->key.n) == 0);
 	s->ahead = true;
 	return 1;
 }
 
 static int
-at_end(const struct state *s)
+finish_shards(const struct state *s)
 {
 	if (s->split != SOURCE_ALL && !s->found)
-		return err_fail(ERR_ARG, "%s: has no shards called %s", files_path(s->files),
+		return err_fail(ERR_ARG, "%s: no shards called %s", files_path(s->files),
 		    s->split == SOURCE_TRAIN ? "train" : "test or val");
-	return s->numbered && s->most < CALLED ? source_number_classes(s->classes, s->most) : 0;
+	return s->numbered && s->most < NAMED_CLASSES ? source_number_classes(s->classes, s->most) : 0;
 }
 
 static int
@@ -328,17 +328,17 @@ shards_next(void *state, bool wanted, struct source_item *item)
 
 	do {
 		if ((e = next_sample(s, wanted)) <= 0)
-			return e == 0 ? at_end(s) : e;
+			return e == 0 ? finish_shards(s) : e;
 		if (buf_terminate(&s->key) < 0)
 			return ERR_NOMEM;
-	} while ((!s->has_picture && !s->has_label[0] && s->listed == 0 && s->bad == 0) ||
-	    (s->split != SOURCE_ALL && !is_of((const char *)s->key.p, s->split)));
+	} while ((!s->has_image && !s->has_label[0] && s->listed == 0 && s->bad == 0) ||
+	    (s->split != SOURCE_ALL && !name_has_split((const char *)s->key.p, s->split)));
 	s->found = true;
 	item->name = (const char *)s->shown.p;
 	if (s->bad < 0)
 		return err_fail(s->bad, "%s", s->why);
-	if (!s->has_picture || (!s->has_label[0] && s->listed == 0))
-		return err_fail(ERR_ITEM, "has no %s next to it", s->has_picture ? "label (.cls or .json)" : "picture");
+	if (!s->has_image || (!s->has_label[0] && s->listed == 0))
+		return err_fail(ERR_ITEM, "has no %s next to it", s->has_image ? "label (.cls or .json)" : "image");
 	item->label = s->has_label[0] ? s->label : s->list;
 	item->labels = !s->has_label[0] ? (uint32_t)s->listed : s->has_label[1] ? 2 : 1;
 	item->data = s->data.p;

@@ -1,10 +1,10 @@
-/* stamp - what tells a file from another one that is given its name later. */
+/* stamp - size and modification time, which detect that a file was replaced. */
 #include "source/stamp.h"
 
 #include <sys/stat.h>
 
 static struct stamp
-stamp(const struct stat *st)
+make_stamp(const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
 		return (struct stamp){ 0 };
@@ -16,7 +16,7 @@ stamp_of(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 ? stamp(&st) : (struct stamp){ 0 };
+	return stat(path, &st) == 0 ? make_stamp(&st) : (struct stamp){ 0 };
 }
 
 struct stamp
@@ -24,5 +24,5 @@ stamp_of_fd(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 ? stamp(&st) : (struct stamp){ 0 };
+	return fstat(fd, &st) == 0 ? make_stamp(&st) : (struct stamp){ 0 };
 }

@@ -1,19 +1,19 @@
 /*
- * stamp - what tells a file from another one that is given its name later: its size and date.
+ * stamp - size and modification time, which detect that a file was replaced.
  */
 #ifndef SOURCE_STAMP_H
 #define SOURCE_STAMP_H
 
 #include <stdint.h>
 
-/* All 0: there is no plain file. */
+/* All zeros if there is no regular file. */
 struct stamp {
 	uint64_t bytes;
-	int64_t	 s, ns;		/* of the last change */
+	int64_t	 s, ns;		/* modification time */
 };
 
 struct stamp stamp_of(const char *path);
-/* The open file, whatever its name is given to meanwhile. */
+/* The stamp of an open file, even if its name now belongs to another. */
 struct stamp stamp_of_fd(int fd);
 
 #endif

@@ -1,4 +1,4 @@
-/* suffix - what the ending of a file's name says about it; letters' case is of no matter. */
+/* suffix - classifies file names by their suffix, in any case. */
 #include "source/suffix.h"
 
 #include <string.h>
@@ -14,13 +14,13 @@ suffix_is(const char *name, size_t n, const char *end)
 	return n > k && strncasecmp(name + n - k, end, k) == 0;
 }
 
-/* The length of the ending that the n bytes of a name have; 0: none of these. */
+/* The length of the listed suffix that the name of n bytes has, or 0. */
 static size_t
-which(const char *name, size_t n, const char *const *ends, size_t count)
+match_suffix(const char *name, size_t n, const char *const *suffixes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (suffix_is(name, n, ends[i]))
-			return strlen(ends[i]);
+		if (suffix_is(name, n, suffixes[i]))
+			return strlen(suffixes[i]);
 	return 0;
 }
 
@@ -30,20 +30,20 @@ suffix_unpacked(const char *name)
 	static const char *const packed[] = { ".gz", ".xz", ".bz2", ".zst", ".lz4", ".lzma", ".lz", ".Z" };
 	size_t n = strlen(name);
 
-	return n - which(name, n, packed, COUNT(packed));
+	return n - match_suffix(name, n, packed, COUNT(packed));
 }
 
 size_t
 suffix_archive(const char *name)
 {
-	static const char *const both[] = { ".tgz", ".tbz", ".tbz2", ".txz", ".tlz", ".tzst" };
+	static const char *const packed_archive[] = { ".tgz", ".tbz", ".tbz2", ".txz", ".tlz", ".tzst" };
 	static const char *const archive[] = { ".tar", ".zip", ".7z", ".rar", ".cpio", ".iso", ".cab", ".lha", ".lzh",
 		".xar", ".ar", ".pax", ".warc" };
-	size_t n = strlen(name), k = which(name, n, both, COUNT(both));
+	size_t n = strlen(name), k = match_suffix(name, n, packed_archive, COUNT(packed_archive));
 
 	if (k == 0) {
 		n = suffix_unpacked(name);
-		k = which(name, n, archive, COUNT(archive));
+		k = match_suffix(name, n, archive, COUNT(archive));
 	}
 	return k > 0 ? n - k : 0;
 }
@@ -51,10 +51,11 @@ suffix_archive(const char *name)
 bool
 suffix_is_image(const char *name)
 {
-	static const char *const pictures[] = { ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".heic", ".avif", ".tif",
+	static const char *const images[] = { ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".heic", ".avif",
+	    ".tif",
 		".tiff", ".ppm", ".pgm" };
 
-	return which(name, strlen(name), pictures, COUNT(pictures)) > 0;
+	return match_suffix(name, strlen(name), images, COUNT(images)) > 0;
 }
 
 bool
@@ -62,5 +63,5 @@ suffix_is_raw(const char *name)
 {
 	static const char *const raw[] = { ".bin", "-ubyte" };
 
-	return which(name, suffix_unpacked(name), raw, COUNT(raw)) > 0;
+	return match_suffix(name, suffix_unpacked(name), raw, COUNT(raw)) > 0;
 }

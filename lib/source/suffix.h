@@ -1,5 +1,5 @@
 /*
- * suffix - what the ending of a file's name says about it; letters' case is of no matter.
+ * suffix - classifies file names by their suffix, in any case.
  *
  * Threads: any.
  */
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Length of the name without .gz and the like. */
+/* Length of the name without a compression suffix such as .gz. */
 size_t	 suffix_unpacked(const char *name);
-/* Length of an archive's name without its ending, .tar.gz or .zip; 0: it is none. */
+/* Length of an archive's name without its suffix, such as .tar.gz or .zip; 0 if it is not an archive. */
 size_t	 suffix_archive(const char *name);
-/* Whether it is a picture's: of any format, so that what is not read is told, not passed over. */
+/* Whether it is an image of any format, also of one that is not supported: such a file is reported, not skipped. */
 bool	 suffix_is_image(const char *name);
-/* Whether it holds raw numbers (.bin, -ubyte), which may look like the head of an archive; packed or not. */
+/* Whether it holds raw numbers (.bin, -ubyte), which may look like an archive header; compressed or not. */
 bool	 suffix_is_raw(const char *name);
-/* Whether the n bytes of a name end in end. */
+/* Whether the name of n bytes ends in end and is longer. */
 bool	 suffix_is(const char *name, size_t n, const char *end);
 
 #endif

@@ -1,4 +1,4 @@
-/* walk - the files below a directory, one path after the other. */
+/* walk - finds all files below a directory. */
 #include "source/walk.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -10,36 +10,36 @@
 #include <sys/stat.h>
 
 struct level {
-	struct buf	 names;		/* a type, a name, a zero; and so on */
-	size_t		*at;		/* where the names begin */
+	struct buf	 names;		/* for each name: a type, the name, a zero */
+	size_t		*at;		/* offsets of the names */
 	size_t		 n, cap, next;
 	size_t		 path;		/* length of the directory's path */
 	dev_t		 dev;
 	ino_t		 ino;
-	unsigned	 links;		/* that lead to it */
+	unsigned	 links;		/* links on its path */
 };
 
 struct walk {
 	bool		 sorted;
-	struct buf	 path;		/* of the file, or the directory entered */
-	unsigned	 deep;		/* levels in use; the others keep their memory */
+	struct buf	 path;		/* of the current file or directory */
+	unsigned	 deep;		/* levels in use; unused ones keep their memory */
 	struct level	 level[WALK_DEEPEST];
 };
 
 static const char *
-path_of(const struct walk *w)
+current_path(const struct walk *w)
 {
 	return (const char *)w->path.p;
 }
 
 static int
-by_name(const void *a, const void *b, void *names)
+compare_entries(const void *a, const void *b, void *names)
 {
 	return strcmp((const char *)names + *(const size_t *)a, (const char *)names + *(const size_t *)b);
 }
 
 static int
-add_name(struct level *l, const struct dirent *d)
+add_entry(struct level *l, const struct dirent *d)
 {
 	uint8_t type = d->d_type;
 	size_t *at = grow_by_one(l->at, l->n, &l->cap, sizeof(*at));
@@ -54,7 +54,7 @@ add_name(struct level *l, const struct dirent *d)
 }
 
 static int
-read_names(const struct walk *w, struct level *l, DIR *dir)
+read_entries(const struct walk *w, struct level *l, DIR *dir)
 {
 	struct dirent *d;
 	int e = 0;
@@ -62,29 +62,29 @@ read_names(const struct walk *w, struct level *l, DIR *dir)
 	l->n = l->next = l->names.n = 0;
 	while (e == 0 && (errno = 0, d = readdir(dir)) != NULL)
 		if (d->d_name[0] != '.')
-			e = add_name(l, d);
+			e = add_entry(l, d);
 	if (e == 0 && errno != 0)
-		return err_sys("%s", path_of(w));
+		return err_sys("%s", current_path(w));
 	if (e == 0 && w->sorted && l->n > 0)
-		qsort_r(l->at, l->n, sizeof(*l->at), by_name, l->names.p);
+		qsort_r(l->at, l->n, sizeof(*l->at), compare_entries, l->names.p);
 	return e;
 }
 
-/* A way that leads to itself would be as long as names may be. */
+/* Refuses a directory that contains itself through a link. */
 static int
-look_back(const struct walk *w, const struct level *l)
+check_circle(const struct walk *w, const struct level *l)
 {
 	if (l->links > WALK_LINKS)
-		return err_fail(ERR_ITEM, "%s: behind more than %u links", path_of(w), WALK_LINKS);
+		return err_fail(ERR_ITEM, "%s: more than %u links on its path", current_path(w), WALK_LINKS);
 	for (unsigned i = 0; i < w->deep; i++)
 		if (w->level[i].dev == l->dev && w->level[i].ino == l->ino)
-			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it", path_of(w));
+			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it", current_path(w));
 	return 0;
 }
 
-/* Goes into the directory that path names. */
+/* Enters the directory at w->path. */
 static int
-enter(struct walk *w, unsigned links)
+enter_directory(struct walk *w, unsigned links)
 {
 	struct level *l = &w->level[w->deep];
 	struct stat st;
@@ -92,15 +92,15 @@ enter(struct walk *w, unsigned links)
 	int e;
 
 	if (w->deep == WALK_DEEPEST)
-		return err_fail(ERR_ITEM, "%.64s...: stands in more than %u folders", path_of(w), WALK_DEEPEST);
-	if ((dir = opendir(path_of(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
-		e = err_sys("%s", path_of(w));
+		return err_fail(ERR_ITEM, "%.64s...: more than %u nested folders", current_path(w), WALK_DEEPEST);
+	if ((dir = opendir(current_path(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
+		e = err_sys("%s", current_path(w));
 	} else {
 		l->path = w->path.n;
 		l->dev = st.st_dev;
 		l->ino = st.st_ino;
 		l->links = links;
-		if ((e = look_back(w, l)) == 0 && (e = read_names(w, l, dir)) == 0)
+		if ((e = check_circle(w, l)) == 0 && (e = read_entries(w, l, dir)) == 0)
 			w->deep++;
 	}
 	if (dir != NULL)
@@ -119,7 +119,7 @@ walk_open(struct walk **out, const char *path, bool sorted)
 		return err_nomem();
 	w->sorted = sorted;
 	if ((e = buf_put(&w->path, path, strlen(path))) < 0 || (e = buf_terminate(&w->path)) < 0 ||
-	    (e = enter(w, 0)) < 0) {
+	    (e = enter_directory(w, 0)) < 0) {
 		walk_close(w);
 		return e == ERR_SYS ? err_sys("open") : e;
 	}
@@ -140,14 +140,14 @@ walk_close(struct walk *w)
 	free(w);
 }
 
-/* The type that a link leads to, or that the directory does not tell.  Returns 0 or ERR_ITEM. */
+/* Finds the type of a link's target, or a type that the directory does not tell.  Returns 0 or ERR_ITEM. */
 static int
-look_up(const struct walk *w, uint8_t *type)
+stat_type(const struct walk *w, uint8_t *type)
 {
 	struct stat st;
 
-	if (stat(path_of(w), &st) < 0)
-		return err_note(errno, "%s", path_of(w)), ERR_ITEM;
+	if (stat(current_path(w), &st) < 0)
+		return err_note(errno, "%s", current_path(w)), ERR_ITEM;
 	*type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
 	return 0;
 }
@@ -174,12 +174,12 @@ walk_next(struct walk *w, const char **path)
 		    buf_terminate(&w->path) < 0)
 			return ERR_NOMEM;
 		if (link || type == DT_UNKNOWN)
-			e = look_up(w, &type);
+			e = stat_type(w, &type);
 		if (e == 0 && type == DT_DIR)
-			e = enter(w, l->links + link);
+			e = enter_directory(w, l->links + link);
 		if (e < 0)
 			return e == ERR_SYS ? ERR_ITEM : e;
-		*path = path_of(w);
+		*path = current_path(w);
 		if (type == DT_REG)
 			return 1;
 	}

@@ -1,4 +1,4 @@
-/* tensors - a file of named tensors: safetensors, an NDArray list such as MXNet's .params, or those of a model of ONNX. */
+/* tensors - reads and writes files of named tensors: safetensors, MXNet's NDArray lists and ONNX models. */
 #include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/grow.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define ELEMENT_MOST 8	/* bytes of the widest type */
-#define PIECE	65536u	/* bytes of a pipe in work at a time */
+#define COPY_BYTES	65536u	/* bytes copied from a pipe at a time */
 
 static const struct {
 	const char	*name;
@@ -90,25 +90,25 @@ tensors_meta(const struct tensors *t, const char *key)
 }
 
 static int
-by_name(const void *a, const void *b)
+compare_names(const void *a, const void *b)
 {
 	return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);
 }
 
 static int
-against(const void *key, const void *x)
+compare_key(const void *key, const void *x)
 {
 	return strcmp(key, (*(const struct tensor *const *)x)->name);
 }
 
-/* A table that is being made is not sorted. */
+/* A table being made is not sorted. */
 const struct tensor *
 tensors_find(const struct tensors *t, const char *name)
 {
 	const struct tensor **x;
 
 	if (t->by_name != NULL) {
-		x = t->n == 0 ? NULL : bsearch(name, t->by_name, t->n, sizeof(*t->by_name), against);
+		x = t->n == 0 ? NULL : bsearch(name, t->by_name, t->n, sizeof(*t->by_name), compare_key);
 		return x != NULL ? *x : NULL;
 	}
 	for (size_t i = 0; i < t->n; i++)
@@ -167,22 +167,22 @@ tensors_sort(const struct tensors *t, const struct tensor ***sorted)
 		return err_nomem();
 	for (size_t i = 0; i < t->n; i++)
 		x[i] = &t->t[i];
-	qsort(x, t->n, sizeof(*x), by_name);
+	qsort(x, t->n, sizeof(*x), compare_names);
 	*sorted = x;
 	for (size_t i = 1; i < t->n; i++)
-		if (by_name(&x[i - 1], &x[i]) == 0)
-			return err_fail(ERR_FORMAT, "two tensors '%.80s'", x[i]->name);
+		if (compare_names(&x[i - 1], &x[i]) == 0)
+			return err_fail(ERR_FORMAT, "two tensors are called '%.80s'", x[i]->name);
 	return 0;
 }
 
 /*
- * What a pipe gives, into a file of no name that takes its place: tables are read here and there.  What begins as neither
- * format does is refused before the rest is waited for.
+ * Copies a pipe to a temporary file and replaces the descriptor, because tables need random access.  Refuses a stream
+ * whose first bytes fit no format before it waits for the rest.
  */
 static int
-spool(int *pipe)
+copy_pipe(int *pipe)
 {
-	uint8_t *room = malloc(PIECE);
+	uint8_t *room = malloc(COPY_BYTES);
 	size_t got = 0;
 	int fd = -1, e = room == NULL ? err_nomem() : io_read(*pipe, room, TENSORS_WORD, &got);
 
@@ -192,7 +192,7 @@ spool(int *pipe)
 		e = io_temp(&fd);
 	while (e == 0 && got > 0)
 		if ((e = io_write(fd, room, got)) == 0)
-			e = io_read(*pipe, room, PIECE, &got);
+			e = io_read(*pipe, room, COPY_BYTES, &got);
 	free(room);
 	if (fd >= 0) {
 		close(*pipe);
@@ -202,7 +202,7 @@ spool(int *pipe)
 }
 
 static int
-open_file(struct tensors *t, const char *path)
+open_tensor_file(struct tensors *t, const char *path)
 {
 	bool in = strcmp(path, "-") == 0;
 	struct stat st;
@@ -214,7 +214,7 @@ open_file(struct tensors *t, const char *path)
 	if (fstat(t->fd, &st) < 0)
 		return err_sys("stat");
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-		int e = spool(&t->fd);
+		int e = copy_pipe(&t->fd);
 
 		if (e < 0)
 			return e;
@@ -222,19 +222,19 @@ open_file(struct tensors *t, const char *path)
 			return err_sys("stat");
 	}
 	if (!S_ISREG(st.st_mode))
-		return err_fail(ERR_FORMAT, "is neither a file nor a pipe");
+		return err_fail(ERR_FORMAT, "neither a file nor a pipe");
 	t->size = (uint64_t)st.st_size;
 	return 0;
 }
 
 static int
-read_table(struct tensors *t)
+read_tensor_table(struct tensors *t)
 {
 	uint8_t word[TENSORS_WORD];
 	int e;
 
 	if (t->size < sizeof(word))
-		return err_fail(ERR_SHORT, "has %llu bytes, fewer than a header's length", (unsigned long long)t->size);
+		return err_fail(ERR_SHORT, "%llu bytes are too few for a header", (unsigned long long)t->size);
 	if ((e = io_pread(t->fd, word, sizeof(word), 0)) < 0)
 		return e;
 	t->kind = tensors_params_knows(word) ? TENSORS_PARAMS : TENSORS_SAFE;
@@ -247,7 +247,8 @@ tensors_open(struct tensors *t, const char *path)
 	int e;
 
 	*t = (struct tensors){ 0 };
-	if ((e = open_file(t, path)) < 0 || (e = read_table(t)) < 0 || (e = tensors_sort(t, &t->by_name)) < 0) {
+	if ((e = open_tensor_file(t, path)) < 0 || (e = read_tensor_table(t)) < 0 ||
+	    (e = tensors_sort(t, &t->by_name)) < 0) {
 		err_within("%s", strcmp(path, "-") == 0 ? "standard input" : path);
 		tensors_close(t);
 	}

@@ -1,20 +1,20 @@
-/* tensors_onnx - the tensors of a table into a model of ONNX, around nodes that were made elsewhere. */
+/* tensors_onnx - writes ONNX models: the tensors of a table around given nodes. */
 #include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/proto.h"
 
 #include <assert.h>
 
-/* Numbers of fields; onnx/onnx.proto. */
+/* Field numbers of onnx/onnx.proto. */
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSETS = 8 };
 enum { OPSET_VERSION = 2 };
 enum { TENSOR_DIM = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
 #define GRAPH_INITIALIZER 5
 #define TYPE_FLOAT	1u
 
-#define IR		8u	/* with opset 17 came ONNX 1.12, of 2022 */
+#define IR		8u	/* that of ONNX 1.12 (2022), which introduced opset 17 */
 #define OPSET		17u
-#define MOST		INT32_MAX	/* bytes of a message that readers of Protocol Buffers take */
+#define MOST		INT32_MAX	/* bytes of the longest message that readers of Protocol Buffers accept */
 
 int
 tensors_onnx_array(const struct tensor *x, struct buf *head)
@@ -59,6 +59,7 @@ tensors_onnx_head(struct tensors *t, struct buf *head)
 	proto_head(&p, MODEL_GRAPH, bytes);
 	*head = p.b;
 	if (p.e == 0 && head->n + bytes > MOST)
-		return err_fail(ERR_LIMIT, "%llu bytes are more than a model of ONNX may have, 2 GB", (unsigned long long)bytes);
+		return err_fail(ERR_LIMIT, "an ONNX model of %llu bytes is longer than 2 GB",
+		    (unsigned long long)bytes);
 	return p.e < 0 ? p.e : buf_put(head, t->nodes->p, t->nodes->n);
 }

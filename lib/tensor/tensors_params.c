@@ -1,4 +1,4 @@
-/* tensors_params - the arrays of an NDArray list into a table, and back. */
+/* tensors_params - reads and writes MXNet's NDArray lists. */
 #include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define LIST_MAGIC	0x112u
-#define V1_MAGIC	0xf993fac8u	/* an array's; v0 has none and begins with its number of dimensions */
+#define V1_MAGIC	0xf993fac8u	/* of an array; v0 has no magic and starts with the number of dimensions */
 #define V2_MAGIC	0xf993fac9u
 #define V3_MAGIC	0xf993facau
 #define CPU		1u		/* dev_type */
@@ -20,15 +20,15 @@ static const enum tensors_type type_of[] = {
 	TENSORS_I16, TENSORS_U16, TENSORS_U32, TENSORS_U64, TENSORS_BF16,
 };
 
-/* What is left of the file. */
-struct in {
+/* A position in the file. */
+struct cursor {
 	const struct tensors	*t;
 	uint64_t		 at;
-	int			 e;		/* the first error; words are 0 then */
+	int			 e;		/* the first error; later words read as 0 */
 };
 
 static uint64_t
-word(struct in *in, uint32_t bytes)
+read_word(struct cursor *in, uint32_t bytes)
 {
 	uint8_t p[8];
 
@@ -48,17 +48,17 @@ tensors_params_knows(const uint8_t w[TENSORS_WORD])
 	return le_get64(w) == LIST_MAGIC;
 }
 
-/* The number of dimensions, and how many bytes each takes; -1: an array of nothing, which ends there. */
+/* Returns the number of dimensions and sets *wide to the bytes of each; -1 if the array is empty and ends here. */
 static int64_t
-dimensions(struct in *in, uint32_t *wide)
+read_dimensions(struct cursor *in, uint32_t *wide)
 {
-	uint64_t first = word(in, 4), n = first;
+	uint64_t first = read_word(in, 4), n = first;
 
 	*wide = first == V1_MAGIC || first == V2_MAGIC || first == V3_MAGIC ? 8 : 4;
-	if ((first == V2_MAGIC || first == V3_MAGIC) && word(in, 4) != 0 && in->e == 0)
+	if ((first == V2_MAGIC || first == V3_MAGIC) && read_word(in, 4) != 0 && in->e == 0)
 		in->e = err_fail(ERR_NOTSUP, "array %zu is sparse", in->t->n);
 	if (*wide == 8)
-		n = word(in, 4);
+		n = read_word(in, 4);
 	if (n == 0 && first != V3_MAGIC)
 		return -1;
 	if (first == V3_MAGIC && n == UINT32_MAX)
@@ -66,14 +66,14 @@ dimensions(struct in *in, uint32_t *wide)
 	return (int64_t)n;
 }
 
-/* One array, its name to come.  Arrays of nothing are kept as tensors without numbers. */
+/* Appends one array, still without a name.  An empty array becomes a tensor of no elements. */
 static int
-read_array(struct tensors *t, struct in *in)
+read_array(struct tensors *t, struct cursor *in)
 {
 	struct tensor x = { .ndim = 1 };
 	uint32_t wide;
 	uint64_t type, bytes;
-	int64_t ndim = dimensions(in, &wide);
+	int64_t ndim = read_dimensions(in, &wide);
 	int e;
 
 	if (in->e == 0 && ndim > TENSORS_DIMS)
@@ -81,10 +81,10 @@ read_array(struct tensors *t, struct in *in)
 	if (in->e == 0 && ndim >= 0) {
 		x.ndim = (uint32_t)ndim;
 		for (uint32_t i = 0; i < x.ndim; i++)
-			x.dim[i] = word(in, wide);
-		word(in, 4);	/* the device where it was ... */
-		word(in, 4);	/* ... and that device's number */
-		if ((type = word(in, 4)) >= sizeof(type_of) / sizeof(*type_of) && in->e == 0)
+			x.dim[i] = read_word(in, wide);
+		read_word(in, 4);	/* device type */
+		read_word(in, 4);	/* device number */
+		if ((type = read_word(in, 4)) >= sizeof(type_of) / sizeof(*type_of) && in->e == 0)
 			return err_fail(ERR_NOTSUP, "array %zu is of type %" PRIu64, t->n, type);
 		x.type = in->e == 0 ? type_of[type] : TENSORS_F32;
 	}
@@ -101,14 +101,14 @@ read_array(struct tensors *t, struct in *in)
 }
 
 static int
-read_names(struct tensors *t, struct in *in, uint64_t n)
+read_names(struct tensors *t, struct cursor *in, uint64_t n)
 {
 	char number[32];
 	uint64_t bytes, left = TENSORS_HEAD;
 	char *name;
 
 	for (size_t i = 0; i < t->n; i++) {
-		bytes = n > 0 ? word(in, 8) : (uint64_t)snprintf(number, sizeof(number), "%zu", i);
+		bytes = n > 0 ? read_word(in, 8) : (uint64_t)snprintf(number, sizeof(number), "%zu", i);
 		if (in->e < 0)
 			return in->e;
 		if (bytes > left || (n > 0 && bytes > t->size - in->at))
@@ -132,8 +132,8 @@ read_names(struct tensors *t, struct in *in, uint64_t n)
 int
 tensors_params_read(struct tensors *t)
 {
-	struct in in = { .t = t, .at = 16 };
-	uint64_t n = word(&in, 8), names;
+	struct cursor in = { .t = t, .at = 16 };
+	uint64_t n = read_word(&in, 8), names;
 	int e;
 
 	if (in.e == 0 && n > TENSORS_MOST)
@@ -141,18 +141,18 @@ tensors_params_read(struct tensors *t)
 	for (uint64_t i = 0; in.e == 0 && i < n; i++)
 		if ((e = read_array(t, &in)) < 0)
 			return e;
-	names = word(&in, 8);
+	names = read_word(&in, 8);
 	if (in.e < 0)
 		return in.e;
 	if (names != 0 && names != n)
 		return err_fail(ERR_FORMAT, "has %" PRIu64 " names for %" PRIu64 " arrays", names, n);
 	if ((e = read_names(t, &in, names)) < 0)
 		return e;
-	return in.at == t->size ? 0 : err_fail(ERR_FORMAT, "%" PRIu64 " bytes behind the last name", t->size - in.at);
+	return in.at == t->size ? 0 : err_fail(ERR_FORMAT, "%" PRIu64 " bytes after the last name", t->size - in.at);
 }
 
 static int
-put32(struct buf *b, uint32_t v)
+append_u32(struct buf *b, uint32_t v)
 {
 	uint8_t p[4];
 
@@ -161,7 +161,7 @@ put32(struct buf *b, uint32_t v)
 }
 
 static int
-put64(struct buf *b, uint64_t v)
+append_u64(struct buf *b, uint64_t v)
 {
 	uint8_t p[8];
 
@@ -169,7 +169,7 @@ put64(struct buf *b, uint64_t v)
 	return buf_put(b, p, sizeof(p));
 }
 
-/* v0, which every MXNet reads, has f32 alone and dimensions of 32 bits. */
+/* Every MXNet reads v0, which has only f32 and dimensions of 32 bits. */
 static bool
 is_v0(const struct tensor *x)
 {
@@ -182,23 +182,23 @@ is_v0(const struct tensor *x)
 int
 tensors_params_array(const struct tensor *x, struct buf *head)
 {
-	/* Without dimensions an array would have no numbers, and of v3 MXNet reads it in a mode of its own alone. */
+	/* An array without dimensions would be empty, except in v3, which MXNet reads only in its NumPy mode. */
 	uint32_t ndim = x->ndim > 0 ? x->ndim : 1, type = 0;
 	bool v0 = is_v0(x);
 	int e = 0;
 
 	while (type_of[type] != x->type)
 		type++;
-	if (!v0 && ((e = put32(head, V2_MAGIC)) < 0 || (e = put32(head, 0)) < 0))
+	if (!v0 && ((e = append_u32(head, V2_MAGIC)) < 0 || (e = append_u32(head, 0)) < 0))
 		return e;
-	e = put32(head, ndim);
+	e = append_u32(head, ndim);
 	for (uint32_t i = 0; e == 0 && i < ndim; i++) {
 		uint64_t dim = x->ndim > 0 ? x->dim[i] : 1;
 
-		e = v0 ? put32(head, (uint32_t)dim) : put64(head, dim);
+		e = v0 ? append_u32(head, (uint32_t)dim) : append_u64(head, dim);
 	}
-	if (e == 0 && (e = put32(head, CPU)) == 0 && (e = put32(head, 0)) == 0)
-		e = put32(head, type);
+	if (e == 0 && (e = append_u32(head, CPU)) == 0 && (e = append_u32(head, 0)) == 0)
+		e = append_u32(head, type);
 	return e;
 }
 
@@ -216,18 +216,18 @@ tensors_params_head(struct tensors *t, struct buf *head)
 		at = t->t[i].at + t->t[i].count * tensors_type_size(t->t[i].type);
 	}
 	buf_free(&one);
-	if (e == 0 && (e = put64(head, LIST_MAGIC)) == 0 && (e = put64(head, 0)) == 0)
-		e = put64(head, t->n);
+	if (e == 0 && (e = append_u64(head, LIST_MAGIC)) == 0 && (e = append_u64(head, 0)) == 0)
+		e = append_u64(head, t->n);
 	return e;
 }
 
 int
 tensors_params_tail(const struct tensors *t, struct buf *tail)
 {
-	int e = put64(tail, t->n);
+	int e = append_u64(tail, t->n);
 
 	for (size_t i = 0; e == 0 && i < t->n; i++)
-		if ((e = put64(tail, strlen(t->t[i].name))) == 0)
+		if ((e = append_u64(tail, strlen(t->t[i].name))) == 0)
 			e = buf_put(tail, t->t[i].name, strlen(t->t[i].name));
 	return e;
 }

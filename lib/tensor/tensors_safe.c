@@ -1,4 +1,4 @@
-/* tensors_safe - the header of a safetensors file into a table, and back. */
+/* tensors_safe - reads and writes safetensors. */
 #include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -7,14 +7,18 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define WORD	TENSORS_WORD	/* bytes of the header's length, in front of it */
+#define WORD	TENSORS_WORD	/* bytes of the header's length, before it */
 #define METAS	"__metadata__"
-#define VALUE_MOST	(8u << 10)	/* bytes of a tensor's name or of what is said of it: as a tree they are fifty times as many */
-#define METAS_MOST	(2u << 20)	/* ... of all metadata */
-#define ALIGN	8u		/* the data begins at a multiple of this, as safetensors' own writer has it */
+/*
+ * Limits in bytes of one JSON value, whose tree takes fifty times as many: a tensor's name or description, all
+ * metadata.
+ */
+#define VALUE_MOST	(8u << 10)
+#define METAS_MOST	(2u << 20)
+#define ALIGN	8u		/* alignment of the data, as safetensors' own writer has it */
 
 /*
- * The header's text.  It is read member by member: as one tree, that of many small tensors takes ten times the memory of the
+ * The header's text.  It is parsed one member at a time, because a tree of it all takes ten times the memory of the
  * text.
  */
 struct head {
@@ -23,75 +27,77 @@ struct head {
 };
 
 static int
-no_json(const struct head *h, const char *why)
+fail_not_json(const struct head *h, const char *why)
 {
-	return err_fail(ERR_FORMAT, "its header is no JSON: %s at byte %zu", why, h->at);
+	return err_fail(ERR_FORMAT, "the header is not JSON: %s at byte %zu", why, h->at);
 }
 
-/* The next character that is no blank, at which it stays; 0 at the end. */
+/* Skips blanks.  Returns the next character without consuming it, or 0 at the end. */
 static char
-look(struct head *h)
+peek_char(struct head *h)
 {
-	while (h->at < h->n && (h->text[h->at] == ' ' || h->text[h->at] == '\t' || h->text[h->at] == '\n' || h->text[h->at] == '\r'))
+	while (h->at < h->n && (h->text[h->at] == ' ' || h->text[h->at] == '\t' || h->text[h->at] == '\n' ||
+	    h->text[h->at] == '\r'))
 		h->at++;
 	return h->at < h->n ? h->text[h->at] : 0;
 }
 
-/* A value of at most so many bytes: what goes on behind them is not looked at. */
+/* Parses a value of at most `most` bytes and reads no more. */
 static int
-take_value(struct head *h, size_t most, json_t **value)
+parse_value(struct head *h, size_t most, json_t **value)
 {
 	json_error_t error;
 	size_t n;
 
-	look(h);
+	peek_char(h);
 	n = h->n - h->at < most ? h->n - h->at : most;
-	*value = json_loadb(h->text + h->at, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
+	*value = json_loadb(h->text + h->at, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK,
+	    &error);
 	if (*value == NULL && n < h->n - h->at && json_error_code(&error) == json_error_premature_end_of_input)
-		return err_fail(ERR_LIMIT, "its header has a value of more than %zu bytes at byte %zu", most, h->at);
+		return err_fail(ERR_LIMIT, "the header has a value of more than %zu bytes at byte %zu", most, h->at);
 	h->at += (size_t)error.position;
-	if (*value == NULL)	/* jansson has no text for want of memory */
-		return error.text[0] == 0 ? err_nomem() : no_json(h, error.text);
+	if (*value == NULL)	/* without memory jansson gives no text */
+		return error.text[0] == 0 ? err_nomem() : fail_not_json(h, error.text);
 	return 0;
 }
 
 static bool
-is_metas(const json_t *name)
+is_metadata(const json_t *name)
 {
 	return strcmp(json_string_value(name), METAS) == 0;
 }
 
-/* The next "name": value of the object: 1, 0 at its end, or an error.  Both are to be given back. */
+/* Parses the next "name": value of the object.  Returns 1, 0 at its end, or an error; the caller releases both. */
 static int
-take_member(struct head *h, bool first, json_t **name, json_t **value)
+parse_member(struct head *h, bool first, json_t **name, json_t **value)
 {
 	int e;
 
 	*name = *value = NULL;
-	if (look(h) == '}') {
+	if (peek_char(h) == '}') {
 		h->at++;
-		return look(h) == 0 && h->at == h->n ? 0 : no_json(h, "more behind the object");
+		return peek_char(h) == 0 && h->at == h->n ? 0 : fail_not_json(h, "more text after the object");
 	}
-	if (!first && look(h) != ',')
-		return no_json(h, "no comma");
+	if (!first && peek_char(h) != ',')
+		return fail_not_json(h, "no comma");
 	h->at += !first;
-	if (look(h) != '"')
-		return no_json(h, "no name");
-	if ((e = take_value(h, VALUE_MOST, name)) < 0)
+	if (peek_char(h) != '"')
+		return fail_not_json(h, "no name");
+	if ((e = parse_value(h, VALUE_MOST, name)) < 0)
 		return e;
-	if (look(h) != ':')
-		return no_json(h, "no colon");
+	if (peek_char(h) != ':')
+		return fail_not_json(h, "no colon");
 	h->at++;
-	return (e = take_value(h, is_metas(*name) ? METAS_MOST : VALUE_MOST, value)) < 0 ? e : 1;
+	return (e = parse_value(h, is_metadata(*name) ? METAS_MOST : VALUE_MOST, value)) < 0 ? e : 1;
 }
 
-/* What no safetensors file begins with, of so long a header; what torch.save() writes is a zip archive, or was a pickle. */
+/* Explains a header that is too long.  torch.save() writes zip archives; older versions wrote pickles. */
 static int
-no_head(const uint8_t word[WORD], uint64_t n)
+fail_long_header(const uint8_t word[WORD], uint64_t n)
 {
 	if (memcmp(word, "PK\3\4", 4) == 0 || (word[0] == 0x80 && word[1] >= 2 && word[1] <= 5))
-		return err_fail(ERR_FORMAT, "pickled or zipped, as by torch.save(); "
-		    "what safetensors.torch.save_file(torch.load(FILE, map_location=\"cpu\"), FILE2) writes in Python is read here");
+		return err_fail(ERR_FORMAT, "a pickle or zip archive, as of torch.save(); convert it in Python with "
+		    "safetensors.torch.save_file(torch.load(FILE, map_location=\"cpu\"), FILE2)");
 	return err_fail(ERR_LIMIT, "a header of %" PRIu64 " bytes, or neither safetensors nor an NDArray list", n);
 }
 
@@ -101,13 +107,13 @@ tensors_safe_knows(const uint8_t word[WORD])
 	uint64_t n = le_get64(word);
 
 	if (n > TENSORS_HEAD)
-		return no_head(word, n);
-	return n > 0 ? 0 : err_fail(ERR_FORMAT, "its header is no JSON object");
+		return fail_long_header(word, n);
+	return n > 0 ? 0 : err_fail(ERR_FORMAT, "the header is not a JSON object");
 }
 
-/* *data is where the data begins. */
+/* *data is the offset of the data. */
 static int
-read_head(const struct tensors *t, struct head *h, uint64_t *data)
+read_safe_header(const struct tensors *t, struct head *h, uint64_t *data)
 {
 	uint8_t word[WORD];
 	uint64_t n;
@@ -126,21 +132,21 @@ read_head(const struct tensors *t, struct head *h, uint64_t *data)
 	*data = WORD + n;
 	if ((e = io_pread(t->fd, h->text, h->n, WORD)) < 0)
 		return e;
-	if (look(h) != '{')
-		return err_fail(ERR_FORMAT, "its header is no JSON object");
+	if (peek_char(h) != '{')
+		return err_fail(ERR_FORMAT, "the header is not a JSON object");
 	h->at++;
 	return 0;
 }
 
 static int
-take_metas(struct tensors *t, json_t *meta)
+parse_metadata(struct tensors *t, json_t *meta)
 {
 	const char *key;
 	json_t *value;
 	int e = 0;
 
 	if (!json_is_object(meta))
-		return err_fail(ERR_FORMAT, "its metadata is no JSON object");
+		return err_fail(ERR_FORMAT, "the metadata is not a JSON object");
 	json_object_foreach(meta, key, value) {
 		if (!json_is_string(value))
 			return err_fail(ERR_FORMAT, "metadata '%.64s' is not text", key);
@@ -151,7 +157,7 @@ take_metas(struct tensors *t, json_t *meta)
 }
 
 static int
-take_type(const char *name, const json_t *tensor, struct tensor *x)
+parse_dtype(const char *name, const json_t *tensor, struct tensor *x)
 {
 	const char *dtype = json_string_value(json_object_get(tensor, "dtype"));
 
@@ -165,7 +171,7 @@ take_type(const char *name, const json_t *tensor, struct tensor *x)
 }
 
 static int
-take_shape(const char *name, const json_t *tensor, struct tensor *x)
+parse_shape(const char *name, const json_t *tensor, struct tensor *x)
 {
 	const json_t *shape = json_object_get(tensor, "shape");
 	size_t n = json_array_size(shape);
@@ -177,14 +183,14 @@ take_shape(const char *name, const json_t *tensor, struct tensor *x)
 		const json_t *dim = json_array_get(shape, i);
 
 		if (!json_is_integer(dim) || json_integer_value(dim) < 0)
-			return err_fail(ERR_FORMAT, "tensor '%.80s' has a shape that is none", name);
+			return err_fail(ERR_FORMAT, "tensor '%.80s' has an invalid shape", name);
 		x->dim[i] = (uint64_t)json_integer_value(dim);
 	}
 	return 0;
 }
 
 static int
-take_tensor(struct tensors *t, const char *name, const json_t *tensor, uint64_t data)
+parse_tensor(struct tensors *t, const char *name, const json_t *tensor, uint64_t data)
 {
 	const json_t *offsets = json_object_get(tensor, "data_offsets");
 	const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
@@ -194,8 +200,8 @@ take_tensor(struct tensors *t, const char *name, const json_t *tensor, uint64_t 
 
 	if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end) ||
 	    json_integer_value(begin) < 0 || json_integer_value(end) < json_integer_value(begin))
-		return err_fail(ERR_FORMAT, "tensor '%.80s' has no offsets [begin, end]", name);
-	if ((e = take_type(name, tensor, &x)) < 0 || (e = take_shape(name, tensor, &x)) < 0)
+		return err_fail(ERR_FORMAT, "tensor '%.80s' has no data_offsets [begin, end]", name);
+	if ((e = parse_dtype(name, tensor, &x)) < 0 || (e = parse_shape(name, tensor, &x)) < 0)
 		return e;
 	if ((uint64_t)json_integer_value(end) > t->size - data)
 		return err_fail(ERR_SHORT, "ends inside tensor '%.80s'", name);
@@ -204,14 +210,15 @@ take_tensor(struct tensors *t, const char *name, const json_t *tensor, uint64_t 
 		return e;
 	bytes = (uint64_t)(json_integer_value(end) - json_integer_value(begin));
 	if (bytes != t->t[t->n - 1].count * tensors_type_size(x.type))
-		return err_fail(ERR_FORMAT, "tensor '%.80s' has %" PRIu64 " bytes for its %" PRIu64 " numbers", name, bytes,
+		return err_fail(ERR_FORMAT, "tensor '%.80s' has %" PRIu64 " bytes for its %" PRIu64 " numbers", name,
+		    bytes,
 		    t->t[t->n - 1].count);
 	return 0;
 }
 
-/* Tensors without numbers come before the one that begins where they stand. */
+/* An empty tensor comes before the one that begins at the same offset. */
 static int
-by_place(const void *a, const void *b)
+compare_offsets(const void *a, const void *b)
 {
 	const struct tensor *x = a, *y = b;
 
@@ -220,19 +227,20 @@ by_place(const void *a, const void *b)
 	return x->count < y->count ? -1 : x->count > y->count;
 }
 
-/* The format wants the data covered by tensors, without overlap or hole, to the last byte. */
+/* The format requires that the tensors cover the data, without overlap or gap, to the last byte. */
 static int
-check_cover(const struct tensors *t, uint64_t at)
+check_coverage(const struct tensors *t, uint64_t at)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct tensor *x = &t->t[i];
 
 		if (x->at != at)
-			return err_fail(ERR_FORMAT, "tensor '%.80s' begins at byte %" PRIu64 ", what is before it ends at %"
+			return err_fail(ERR_FORMAT,
+			    "tensor '%.80s' begins at byte %" PRIu64 ", the one before it ends at %"
 			    PRIu64, x->name, x->at, at);
 		at += x->count * tensors_type_size(x->type);
 	}
-	return at == t->size ? 0 : err_fail(ERR_FORMAT, "%" PRIu64 " bytes behind the last tensor", t->size - at);
+	return at == t->size ? 0 : err_fail(ERR_FORMAT, "%" PRIu64 " bytes after the last tensor", t->size - at);
 }
 
 int
@@ -242,13 +250,14 @@ tensors_safe_read(struct tensors *t)
 	json_t *name = NULL, *value = NULL;
 	bool metas = false;
 	uint64_t data = 0;
-	int e = read_head(t, &h, &data);
+	int e = read_safe_header(t, &h, &data);
 
-	for (bool first = true; e == 0 && (e = take_member(&h, first, &name, &value)) > 0; first = false) {
+	for (bool first = true; e == 0 && (e = parse_member(&h, first, &name, &value)) > 0; first = false) {
 		const char *text = json_string_value(name);
-		bool meta = is_metas(name);
+		bool meta = is_metadata(name);
 
-		e = !meta ? take_tensor(t, text, value, data) : metas ? no_json(&h, METAS " again") : take_metas(t, value);
+		e = !meta ? parse_tensor(t, text, value, data) : metas ? fail_not_json(&h, METAS " twice")
+		    : parse_metadata(t, value);
 		metas |= meta;
 		json_decref(name);
 		json_decref(value);
@@ -259,13 +268,12 @@ tensors_safe_read(struct tensors *t)
 	if (e < 0)
 		return e;
 	if (t->n > 0)
-		qsort(t->t, t->n, sizeof(*t->t), by_place);
-	return check_cover(t, data);
+		qsort(t->t, t->n, sizeof(*t->t), compare_offsets);
+	return check_coverage(t, data);
 }
 
-/* Text of JSON. */
 static int
-put_json(struct buf *b, const json_t *value)
+append_json(struct buf *b, const json_t *value)
 {
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	int e = text == NULL ? err_nomem() : buf_put(b, text, strlen(text));
@@ -275,7 +283,7 @@ put_json(struct buf *b, const json_t *value)
 }
 
 static int
-give_metas(const struct tensors *t, struct buf *b)
+append_metadata(const struct tensors *t, struct buf *b)
 {
 	json_t *to = json_object();
 	int e = to == NULL ? err_nomem() : buf_put_fmt(b, "\"" METAS "\":");
@@ -287,18 +295,18 @@ give_metas(const struct tensors *t, struct buf *b)
 			e = err_fail(ERR_FORMAT, "metadata '%s' is not UTF-8", t->meta[i].key);
 	}
 	if (e == 0)
-		e = put_json(b, to);
+		e = append_json(b, to);
 	json_decref(to);
 	return e;
 }
 
-/* *at, its place in the data, moves behind it. */
+/* Advances *at, the offset of the data, past the tensor. */
 static int
-give_tensor(const struct tensor *x, struct buf *b, uint64_t *at)
+append_tensor_json(const struct tensor *x, struct buf *b, uint64_t *at)
 {
 	uint64_t end = *at + x->count * tensors_type_size(x->type);
 	json_t *name = json_string(x->name);
-	int e = name == NULL ? err_fail(ERR_FORMAT, "a tensor's name is not UTF-8") : put_json(b, name);
+	int e = name == NULL ? err_fail(ERR_FORMAT, "a tensor's name is not UTF-8") : append_json(b, name);
 
 	json_decref(name);
 	if (e == 0)
@@ -319,13 +327,13 @@ tensors_safe_head(struct tensors *t, struct buf *head)
 	int e;
 
 	if ((e = buf_put(head, word, WORD)) == 0 && (e = buf_put(head, "{", 1)) == 0 && t->nmeta > 0)
-		e = give_metas(t, head);
+		e = append_metadata(t, head);
 	for (size_t i = 0; e == 0 && i < t->n; i++) {
 		t->t[i].at = at;
 		if (i == 0 && t->nmeta == 0)
-			e = give_tensor(&t->t[i], head, &at);
+			e = append_tensor_json(&t->t[i], head, &at);
 		else if ((e = buf_put(head, ",", 1)) == 0)
-			e = give_tensor(&t->t[i], head, &at);
+			e = append_tensor_json(&t->t[i], head, &at);
 	}
 	if (e == 0)
 		e = buf_put(head, "}", 1);

@@ -1,9 +1,9 @@
-/* tensors_type - numbers of each type from and to f32. */
+/* tensors_type - converts elements of each type to and from f32. */
 #include "tensor/tensors.h"
 
-/* Bits of f32 to those of a float of e bits of exponent and m of mantissa, sign in front; ties to even. */
+/* Rounds f32 to f16, ties to even. */
 static uint16_t
-half_of(float v)
+f16_from_f32(float v)
 {
 	uint32_t u, sign, rest, shift, half;
 
@@ -11,16 +11,16 @@ half_of(float v)
 	sign = u >> 16 & 0x8000u;
 	u &= 0x7fffffffu;
 	if (u > 0x7f800000u)
-		return (uint16_t)(sign | 0x7e00u);	/* not a number */
+		return (uint16_t)(sign | 0x7e00u);	/* NaN */
 	if (u >= 0x477ff000u)
-		return (uint16_t)(sign | 0x7c00u);	/* rounds beyond the largest */
+		return (uint16_t)(sign | 0x7c00u);	/* overflows to infinity */
 	if (u >= 0x38800000u) {
-		u -= 0x38000000u;			/* the exponent's bias, 127 to 15 */
+		u -= 0x38000000u;			/* change the exponent's bias from 127 to 15 */
 		return (uint16_t)(sign | (u + 0xfffu + (u >> 13 & 1u)) >> 13);
 	}
 	if (u < 0x33000000u)
 		return (uint16_t)sign;
-	shift = 126u - (u >> 23);			/* below the smallest normal: 14 to 24 bits are lost */
+	shift = 126u - (u >> 23);			/* subnormal: 14 to 24 bits are lost */
 	u = (u & 0x7fffffu) | 0x800000u;
 	rest = u & ((1u << shift) - 1);
 	half = 1u << (shift - 1);
@@ -29,7 +29,7 @@ half_of(float v)
 }
 
 static float
-of_half(uint16_t h)
+f32_from_f16(uint16_t h)
 {
 	uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exp = h >> 10 & 31u, man = h & 0x3ffu, u;
 	float v;
@@ -44,7 +44,7 @@ of_half(uint16_t h)
 }
 
 static uint16_t
-bf16_of(float v)
+bf16_from_f32(float v)
 {
 	uint32_t u;
 
@@ -55,7 +55,7 @@ bf16_of(float v)
 }
 
 static float
-of_bf16(uint16_t h)
+f32_from_bf16(uint16_t h)
 {
 	uint32_t u = (uint32_t)h << 16;
 	float v;
@@ -72,7 +72,7 @@ of_bf16(uint16_t h)
 	}								\
 	break
 
-/* n elements to numbers of a type of C. */
+/* Converts n elements to a type of C. */
 #define CONVERT(as)							\
 	switch (type) {							\
 	case TENSORS_F32:	EACH(float, (as)v);			\
@@ -86,8 +86,8 @@ of_bf16(uint16_t h)
 	case TENSORS_U32:	EACH(uint32_t, (as)v);			\
 	case TENSORS_I64:	EACH(int64_t, (as)v);			\
 	case TENSORS_U64:	EACH(uint64_t, (as)v);			\
-	case TENSORS_F16:	EACH(uint16_t, (as)of_half(v));		\
-	case TENSORS_BF16:	EACH(uint16_t, (as)of_bf16(v));		\
+	case TENSORS_F16:	EACH(uint16_t, (as)f32_from_f16(v));		\
+	case TENSORS_BF16:	EACH(uint16_t, (as)f32_from_bf16(v));		\
 	case TENSORS_TYPES:	break;					\
 	}
 
@@ -116,7 +116,7 @@ tensors_from_f32(enum tensors_type type, const float *from, size_t n, void *to)
 		memcpy(p + i * sizeof(v), &v, sizeof(v));
 	}
 	for (size_t i = 0; type == TENSORS_F16 && i < n; i++)
-		le_put16(p + 2 * i, half_of(from[i]));
+		le_put16(p + 2 * i, f16_from_f32(from[i]));
 	for (size_t i = 0; type == TENSORS_BF16 && i < n; i++)
-		le_put16(p + 2 * i, bf16_of(from[i]));
+		le_put16(p + 2 * i, bf16_from_f32(from[i]));
 }

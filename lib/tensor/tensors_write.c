@@ -1,4 +1,4 @@
-/* tensors_write - the data of a table's tensors, in any pieces, into a file. */
+/* tensors_write - writes the data of a table of tensors to a file. */
 #include "tensor/tensors_internal.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STRIDE	((off_t)1 << 23)	/* bytes of a file whose way to the disk begins before the end is there */
+#define FLUSH_BYTES	((off_t)1 << 23)	/* bytes after which the kernel is asked to start writing to disk */
 
 static const struct {
 	int (*head)(struct tensors *t, struct buf *head);
-	int (*array)(const struct tensor *x, struct buf *head);		/* NULL: nothing stands before an array ... */
-	int (*tail)(const struct tensors *t, struct buf *tail);		/* ... or behind all */
+	int (*array)(const struct tensor *x, struct buf *head);		/* NULL: arrays have no header */
+	int (*tail)(const struct tensors *t, struct buf *tail);		/* NULL: nothing follows the arrays */
 } kinds[] = {
 	[TENSORS_SAFE] = { tensors_safe_head, NULL, NULL },
 	[TENSORS_PARAMS] = { tensors_params_head, tensors_params_array, tensors_params_tail },
@@ -22,39 +22,39 @@ static const struct {
 
 struct tensors_out {
 	const struct tensors	*t;
-	struct io_new		 file;		/* of zeros when the bytes go to standard output */
+	struct io_new		 file;		/* zeros if the bytes go to standard output */
 	int			 fd;
-	size_t			 i;		/* the tensor that is being written ... */
-	uint64_t		 left;		/* ... and how many of its bytes are to come */
+	size_t			 i;		/* number of the next tensor */
+	uint64_t		 left;		/* bytes still missing of the tensor before it */
 	char			*path;
-	off_t			 written, begun;
+	off_t			 written, flushed;
 };
 
 static int
-put(struct tensors_out *o, const void *p, size_t n)
+write_bytes(struct tensors_out *o, const void *p, size_t n)
 {
 	int e = io_write(o->fd, p, n);
 
 	if (e < 0)
 		err_within("%s", o->path);
-	/* A hint, so that io_commit() waits for less; what becomes of the bytes is told there. */
+	/* A hint, so that io_commit() waits less; io_commit() reports any error. */
 	o->written += (off_t)n;
-	if (o->file.tmp != NULL && o->written - o->begun >= STRIDE) {
-		(void)sync_file_range(o->fd, o->begun, o->written - o->begun, SYNC_FILE_RANGE_WRITE);
-		o->begun = o->written;
+	if (o->file.tmp != NULL && o->written - o->flushed >= FLUSH_BYTES) {
+		(void)sync_file_range(o->fd, o->flushed, o->written - o->flushed, SYNC_FILE_RANGE_WRITE);
+		o->flushed = o->written;
 	}
 	return e;
 }
 
 static uint64_t
-bytes_of(const struct tensor *x)
+tensor_bytes(const struct tensor *x)
 {
 	return x->count * tensors_type_size(x->type);
 }
 
-/* Goes to the next tensor that has numbers, writing the heads on the way. */
+/* Advances to the next tensor that has elements, and writes the headers on the way. */
 static int
-next(struct tensors_out *o)
+start_next_tensor(struct tensors_out *o)
 {
 	struct buf head = { 0 };
 	int e = 0;
@@ -64,22 +64,23 @@ next(struct tensors_out *o)
 
 		head.n = 0;
 		if (kinds[o->t->kind].array != NULL && (e = kinds[o->t->kind].array(x, &head)) == 0)
-			e = put(o, head.p, head.n);
-		o->left = bytes_of(x);
+			e = write_bytes(o, head.p, head.n);
+		o->left = tensor_bytes(x);
 	}
 	buf_free(&head);
 	return e;
 }
 
 static int
-begin(struct tensors_out *o, struct tensors *t)
+write_header(struct tensors_out *o, struct tensors *t)
 {
 	const struct tensor **sorted = NULL;
 	struct buf head = { 0 };
 	int e;
 
-	if ((e = tensors_sort(t, &sorted)) == 0 && (e = kinds[t->kind].head(t, &head)) == 0 && (e = put(o, head.p, head.n)) == 0)
-		e = next(o);
+	if ((e = tensors_sort(t, &sorted)) == 0 && (e = kinds[t->kind].head(t, &head)) == 0 &&
+	    (e = write_bytes(o, head.p, head.n)) == 0)
+		e = start_next_tensor(o);
 	free(sorted);
 	buf_free(&head);
 	return e;
@@ -102,7 +103,7 @@ tensors_create(struct tensors_out **out, const char *path, struct tensors *t)
 		err_within("%s", path);
 	if (o->file.path != NULL)
 		o->fd = o->file.fd;
-	if (e < 0 || (e = begin(o, t)) < 0) {
+	if (e < 0 || (e = write_header(o, t)) < 0) {
 		tensors_abandon(o);
 		return e;
 	}
@@ -117,15 +118,15 @@ tensors_write(struct tensors_out *o, const void *data, size_t n)
 	int e = 0;
 
 	while (e == 0 && n > 0) {
-		size_t some = n < o->left ? n : (size_t)o->left;
+		size_t part = n < o->left ? n : (size_t)o->left;
 
 		assert(o->left > 0);
-		if ((e = put(o, p, some)) < 0)
+		if ((e = write_bytes(o, p, part)) < 0)
 			break;
-		p += some;
-		n -= some;
-		if ((o->left -= some) == 0)
-			e = next(o);
+		p += part;
+		n -= part;
+		if ((o->left -= part) == 0)
+			e = start_next_tensor(o);
 	}
 	return e;
 }
@@ -138,7 +139,7 @@ tensors_commit(struct tensors_out *o)
 
 	assert(o->left == 0 && o->i == o->t->n);
 	if (kinds[o->t->kind].tail != NULL && (e = kinds[o->t->kind].tail(o->t, &tail)) == 0)
-		e = put(o, tail.p, tail.n);
+		e = write_bytes(o, tail.p, tail.n);
 	buf_free(&tail);
 	if (e == 0 && o->file.path != NULL && (e = io_commit(&o->file)) < 0)
 		err_within("%s", o->path);

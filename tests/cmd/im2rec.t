@@ -90,7 +90,7 @@ ok "the old file is untouched by it" cmp train.rec keep.rec
 status 1 "a file of another kind" im2rec a.lst.none
 like err '^im2rec: a\.lst\.none: open: No such file' "is not there"
 status 1 "something that is no source" im2rec train.rec
-like err '^im2rec: train\.rec: no pictures in it' "is told"
+like err '^im2rec: train\.rec: no images' "is told"
 status 1 "a full disk" sh -c 'im2rec images >/dev/full'
 like err '^im2rec: standard output: write: No space left' "is told"
 is "$(said err | wc -l)" 1 "in one line"
@@ -105,7 +105,7 @@ status 2 "an unknown split" im2rec --split all images
 like err "^im2rec: --split: 'all' is neither train nor test" "is told"
 status 2 "no threads" im2rec --threads 0 images
 status 2 "a split that the source has not" im2rec --split train images
-like err '^im2rec: images: has no folder train' "is told"
+like err '^im2rec: images: no folder train' "is told"
 
 # --- stopped
 mkfifo slow.png

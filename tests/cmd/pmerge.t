@@ -49,7 +49,7 @@ for begin in '\0\0\0\0\0\0\0\0' '\0\0\0\0\1\0\0\0' 'a line and another'; do
 	printf "$begin" >&3
 	status 1 "a pipe that begins with $begin, and does not end" sh -c 'timeout 10 pmerge --list - <late'
 	exec 3>&-
-	like "$T/err" '^pmerge: standard input: .*(no JSON object|neither safetensors nor an NDArray list)$' "... is refused at once"
+	like "$T/err" '^pmerge: standard input: .*(not a JSON object|neither safetensors nor an NDArray list)$' "... is refused at once"
 done
 status 0 "to a model of ONNX" pmerge -o net.onnx "$2"
 ok "the same through a pipe" sh -c 'pmerge --to onnx "$1" | cmp - net.onnx' sh "$2"
@@ -70,7 +70,7 @@ status 0 "joined" pmerge --join -o whole.safetensors part-*-of-00003.safetensors
 ok "... is the same to the byte" cmp whole.safetensors "$2"
 status 1 "a part joined with itself" pmerge --join -o twice.safetensors part-00001-of-00003.safetensors \
 	part-00001-of-00003.safetensors
-like "$T/err" "two tensors '" "... which tensor is said"
+like "$T/err" "two tensors are called '" "pmerge --join names the tensor that occurs twice"
 ok "... and there is no file" [ ! -e twice.safetensors ]
 
 status 0 "picked, renamed, dropped" pmerge --pick 'conv*' --pick 'bn1*' --drop '*.bias' --rename '_([a-z]*)$=.\1' \
@@ -95,10 +95,10 @@ printf 'abc' >abc.safetensors
 printf 'PK\3\4\0\0\10\10\0\0\0\0data.pkl' >torch.pth
 printf '\200\2\212\nl\374\234F\371 j\250P\31.' >old.pt
 status 1 "what torch.save() writes, now and before" pmerge --verify torch.pth old.pt
-is "$(grep -c "^pmerge: \(torch\.pth\|old\.pt\): pickled or zipped, .*save_file(torch\.load(" "$T/err")" 2 "... is told, and what to do"
+is "$(grep -c "^pmerge: \(torch\.pth\|old\.pt\): a pickle or zip archive, .*save_file(torch\.load(" "$T/err")" 2 "... is told, and what to do"
 status 1 "broken files" pmerge --verify cut.safetensors abc.safetensors odd.params "$1" missing a.rec
 like "$T/err" '^pmerge: cut\.safetensors: ends inside ' "one cut short"
-like "$T/err" "^pmerge: abc\.safetensors: has 3 bytes, fewer than a header's length\$" "one of three bytes"
+like "$T/err" "^pmerge: abc\.safetensors: 3 bytes are too few for a header\$" "pmerge refuses a file of three bytes"
 like "$T/err" "^pmerge: odd\.params: tensor 'arg:[a-z0-9_]*': 1 of its [0-9]* numbers are not finite\$" "a number that is none"
 like "$T/err" '^pmerge: missing: open: No such file' "one that is not there"
 like "$T/err" '^pmerge: a\.rec: .* neither safetensors nor an NDArray list$' "one that is something else"

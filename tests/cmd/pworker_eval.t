@@ -90,7 +90,7 @@ head -c 3000 w-0003.safetensors >cut.safetensors
 status 1 "weights cut short" pworker --eval cut.safetensors --data a.rec
 like "$T/err" '^pworker: cut\.safetensors: ends inside ' "... are named"
 status 1 "nothing at all" pworker --eval w-0003.safetensors </dev/null
-like "$T/err" '^pworker: standard input: no pictures in it' "... is said"
+like "$T/err" '^pworker: standard input: no images' "... is said"
 
 # Pictures that nobody packed: in a folder, named, in archives, on standard input; each in the order of the place.
 p="pworker --predict w-0003.safetensors"

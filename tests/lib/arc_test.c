@@ -1,4 +1,4 @@
-/* arc_test - every format and filter gives its members from a file, a pipe and from within another archive. */
+/* arc_test - each format and filter is read from a file, a pipe and within another archive. */
 #include "told.h"
 
 #include "source/arc.h"
@@ -16,7 +16,8 @@ static const struct {
 	{ "a.tar.gz", "ustar", "gzip" }, { "a.tbz2", "ustar", "bzip2" }, { "a.tar.xz", "ustar", "xz" },
 	{ "a.tar.zst", "ustar", "zstd" }, { "a.tar.lz4", "ustar", "lz4" }, { "a.tar.lz", "ustar", "lzip" },
 	{ "a.tar.lzma", "ustar", "lzma" }, { "a.tar.Z", "ustar", "compress" },
-	{ "g.cpio.gz", "newc", "gzip" }, { "i.iso.gz", "iso9660", "gzip" }, { "i.iso.xz", "iso9660", "xz" }, { "x.xar.zst", "xar", "zstd" },
+	{ "g.cpio.gz", "newc", "gzip" }, { "i.iso.gz", "iso9660", "gzip" }, { "i.iso.xz", "iso9660", "xz" },
+	    { "x.xar.zst", "xar", "zstd" },
 };
 
 static const char *const names[] = { "a/1.png", "b/2.png", NULL };
@@ -47,12 +48,14 @@ test_kinds(void)
 		snprintf(where, sizeof(where), "%s: ", kinds[i].name);
 		is_str(without(told(&opt), where), want, kinds[i].name);
 		opt.path = told_pipe(kinds[i].name);
-		is_str(without(told(&opt), "pipe: "), want, "from a pipe");
+		is_str(without(told(&opt), "pipe: "), want,
+		    "every format and filter is read from a pipe");
 		snprintf(around, sizeof(around), "around-%s.tar", kinds[i].name);
 		told_pack(around, "ustar", NULL, (const char *const[]){ kinds[i].name, NULL });
 		opt.path = pics_path(around);
 		snprintf(where, sizeof(where), "%s: %s: ", around, kinds[i].name);
-		is_str(without(told(&opt), where), want, "within another");
+		is_str(without(told(&opt), where), want,
+		    "every format and filter is read within another archive");
 	}
 }
 
@@ -63,12 +66,13 @@ test_streamed_zip(void)
 	struct source_opt opt = { 0 };
 
 	if (system("command -v zip >/dev/null") != 0) {
-		skip("a zip written to a pipe", "no zip here");
+		skip("a zip written to a pipe is read", "a zip is not accepted as ARC_PACKED");
 		return;
 	}
 	sh("mkdir -p zip/a && printf one >zip/a/1.png && cd zip && printf '%%s\\n' a/1.png | zip -q - -@ 2>/dev/null >../late.zip");
 	opt.path = told_pipe("late.zip");
-	is_str(told(&opt), "0 0 pipe: a/1.png = one\na,", "a zip written to a pipe, read from one");
+	is_str(told(&opt), "0 0 pipe: a/1.png = one\na,",
+	    "a zip written to a pipe is read from a pipe");
 }
 
 static int
@@ -94,28 +98,33 @@ test_faults(void)
 	uint8_t p[8];
 	size_t got;
 
-	is(arc_open_in(&a, (struct arc_in){ no_bytes, NULL }, ARC_EITHER), 0, "no bytes at all");
-	is(arc_next(a, &name), 0, "hold nothing");
-	is(arc_read(a, p, 8, &got), 0, "and give nothing");
-	is(got, 0, "not a byte");
+	is(arc_open_in(&a, (struct arc_in){ no_bytes, NULL }, ARC_EITHER), 0,
+	    "an empty file opens");
+	is(arc_next(a, &name), 0, "an empty file has no members");
+	is(arc_read(a, p, 8, &got), 0, "arc_next at the end returns 0");
+	is(got, 0, "an empty function input opens");
 	arc_close(a);
-	is(arc_open_in(&a, (struct arc_in){ fails, NULL }, ARC_EITHER), ERR_SYS, "bytes that cannot be had");
-	is_str(err_line(), "the line is cut", "the reason is theirs");
-	ok(a == NULL, "nothing to close");
+	is(arc_open_in(&a, (struct arc_in){ fails, NULL }, ARC_EITHER), ERR_SYS,
+	    "a failing function fails the open");
+	is_str(err_line(), "the line is cut", "the error is the function's");
+	ok(a == NULL, "arc_close accepts NULL");
 	pics_write(pics_path("x"), "just some bytes", 15);
-	is(arc_open(&a, pics_path("x"), ARC_ARCHIVE), ERR_FORMAT, "what is no archive is refused");
-	is(arc_open(&a, pics_path("x"), ARC_PACKED), 0, "or is one file");
-	is(arc_next(a, &name), 1, "that is its own member");
-	ok(arc_is_packed(a), "so it says");
-	is(arc_read(a, p, 8, &got), 0, "which is read");
-	ok(got == 8 && memcmp(p, "just som", 8) == 0, "byte by byte");
+	is(arc_open(&a, pics_path("x"), ARC_ARCHIVE), ERR_FORMAT,
+	    "ARC_ARCHIVE refuses a file that is not an archive");
+	is(arc_open(&a, pics_path("x"), ARC_PACKED), 0, "ARC_EITHER accepts it");
+	is(arc_next(a, &name), 1, "it is its own member");
+	ok(arc_is_packed(a), "arc_is_packed says so");
+	is(arc_read(a, p, 8, &got), 0, "its bytes are read");
+	ok(got == 8 && memcmp(p, "just som", 8) == 0, "they are read one byte at a time");
 	arc_close(a);
 	sh("gzip -c x | gzip >y");
-	is(arc_open(&a, pics_path("y"), ARC_EITHER), 0, "what is packed twice");
-	ok(arc_next(a, &name) == 1 && arc_read(a, p, 8, &got) == 0 && p[0] == 0x1f && p[1] == 0x8b, "is unpacked once");
+	is(arc_open(&a, pics_path("y"), ARC_EITHER), 0, "a file compressed twice opens");
+	ok(arc_next(a, &name) == 1 && arc_read(a, p, 8, &got) == 0 && p[0] == 0x1f && p[1] == 0x8b,
+	    "only one compression is undone");
 	arc_close(a);
 	sh("printf '#mtree\\n/etc/passwd type=file contents=/etc/passwd\\n' >m.mtree");
-	is(arc_open(&a, pics_path("m.mtree"), ARC_ARCHIVE), ERR_FORMAT, "a list of files outside is no archive");
+	is(arc_open(&a, pics_path("m.mtree"), ARC_ARCHIVE), ERR_FORMAT,
+	    "an mtree list is not accepted as an archive");
 }
 
 /* The one process that this one started, or 0. */
@@ -132,7 +141,7 @@ child(void)
 	while (fscanf(f, "%d", &pid) == 1)
 		n++;
 	fclose(f);
-	is(n, 1, "one process reads it");
+	is(n, 1, "one child process reads the archive");
 	return pid;
 }
 
@@ -154,7 +163,7 @@ test_crash(void)
 		const char *line;
 	} ends[] = {
 		{ SIGABRT, "libarchive crashed on it: Aborted" }, { SIGKILL, "the process that read it is gone" },
-		{ SIGXCPU, "libarchive took more than 60 seconds for a piece of it" },
+		{ SIGXCPU, "libarchive took more than 60 seconds for a part of it" },
 	};
 	const char *name;
 	struct arc *a;
@@ -163,19 +172,20 @@ test_crash(void)
 
 	told_pack("c.iso", "iso9660", NULL, names);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "a disk");
-		is(arc_next(a, &name), 1, "has a member");
+		is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "an ISO image opens");
+		is(arc_next(a, &name), 1, "an ISO image has a member");
 		kill_child(ends[i].sig);
-		is(i % 2 > 0 ? arc_next(a, &name) : arc_read(a, p, 8, &got), ERR_FORMAT, "whose reader dies");
-		is_str(err_line(), ends[i].line, "it says how");
-		is(arc_next(a, &name), ERR_FORMAT, "nothing comes behind that");
+		is(i % 2 > 0 ? arc_next(a, &name) : arc_read(a, p, 8, &got), ERR_FORMAT,
+		    "arc_read fails when the child dies");
+		is_str(err_line(), ends[i].line, "the error states how the child died");
+		is(arc_next(a, &name), ERR_FORMAT, "arc_next after that fails");
 		arc_close(a);
 	}
-	is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "the next reader");
+	is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "the next child opens an archive");
 	kill_child(SIGTERM);
-	is(arc_next(a, &name), 1, "is not ended by what would end this process");
+	is(arc_next(a, &name), 1, "the child survives signals for this process");
 	arc_close(a);
-	is(waitpid(-1, NULL, WNOHANG), -1, "none is left");
+	is(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
 
 /* A reader takes 60 seconds for an answer, and no limit of this process's away. */
@@ -188,17 +198,20 @@ test_limits(void)
 
 	getrlimit(RLIMIT_CPU, &was);
 	if (was.rlim_max != RLIM_INFINITY) {
-		skip("limits of a reader", "this process has one already");
+		skip("the child has limits", "this process has a limit already");
 		return;
 	}
 	told_pack("l.iso", "iso9660", NULL, names);
 	cpu = (struct rlimit){ 50000, 50000 };
 	setrlimit(RLIMIT_CPU, &cpu);
-	is(arc_open(&a, pics_path("l.iso"), ARC_EITHER), 0, "a disk read under a limit of seconds");
+	is(arc_open(&a, pics_path("l.iso"), ARC_EITHER), 0,
+	    "an ISO image is read under a processor limit");
 	pid = child();
-	is(prlimit(pid, RLIMIT_CPU, NULL, &cpu), 0, "its reader has one");
-	ok(cpu.rlim_max == 50000, "no higher (%llu)", (unsigned long long)cpu.rlim_max);
-	ok(cpu.rlim_cur < 50000, "and one of its own (%llu)", (unsigned long long)cpu.rlim_cur);
+	is(prlimit(pid, RLIMIT_CPU, NULL, &cpu), 0, "the child has a processor limit");
+	ok(cpu.rlim_max == 50000,
+	    "the hard limit is not raised (%llu)", (unsigned long long)cpu.rlim_max);
+	ok(cpu.rlim_cur < 50000,
+	    "the soft limit is the child's own (%llu)", (unsigned long long)cpu.rlim_cur);
 	arc_close(a);
 }
 
@@ -215,15 +228,15 @@ test_long(void)
 		p[i] = (uint8_t)(i * i >> 7);
 	pics_write(pics_path("long"), p, sizeof(p));
 	told_pack("long.7z", "7zip", NULL, (const char *const[]){ "long", NULL });
-	is(arc_open(&a, pics_path("long.7z"), ARC_ARCHIVE), 0, "a 7z");
-	is(arc_next(a, &name), 1, "of one member");
-	is_str(name, "long", "by its name");
-	is(arc_read(a, q, 100000, &got), 0, "read");
-	is(got, 100000, "a part of it");
-	is(arc_read(a, q + got, 300000, &got), 0, "and the rest");
-	is(got, 100001, "of it");
-	ok(memcmp(p, q, sizeof(p)) == 0, "is what was packed");
-	is(arc_next(a, &name), 0, "and no more");
+	is(arc_open(&a, pics_path("long.7z"), ARC_ARCHIVE), 0, "a 7z archive opens");
+	is(arc_next(a, &name), 1, "it has one member");
+	is_str(name, "long", "the member has its name");
+	is(arc_read(a, q, 100000, &got), 0, "the member is read");
+	is(got, 100000, "a part of the member is read");
+	is(arc_read(a, q + got, 300000, &got), 0, "the rest of the member is read");
+	is(got, 100001, "the rest has its length");
+	ok(memcmp(p, q, sizeof(p)) == 0, "the bytes are those packed");
+	is(arc_next(a, &name), 0, "no bytes follow");
 	arc_close(a);
 }
 

@@ -1,4 +1,4 @@
-/* list_test - lines of a list are taken apart; what is no entry is told and passed over. */
+/* list_test - lines of a list are parsed, and invalid ones are reported and skipped. */
 #include "base/err.h"
 #include "source/list.h"
 #include "pics.h"
@@ -44,12 +44,15 @@ test_lines(void)
 		char line[200];
 
 		snprintf(line, sizeof(line), "%s", t[i].line);
-		is(list_parse(line, t[i].width, &e), t[i].e, "line %zu: the code", i);
+		is(list_parse(line, t[i].width, &e), t[i].e,
+		    "line %zu: list_parse returns its code", i);
 		if (t[i].e <= 0)
 			continue;
-		ok(e.id == t[i].id && e.labels == t[i].labels, "line %zu: its number and count of labels", i);
-		ok(e.label[0] == t[i].first && e.label[e.labels - 1] == t[i].last, "line %zu: its labels", i);
-		is_str(e.path, t[i].path, "line %zu: its path", i);
+		ok(e.id == t[i].id && e.labels == t[i].labels,
+		    "line %zu: index and number of labels are right", i);
+		ok(e.label[0] == t[i].first && e.label[e.labels - 1] == t[i].last,
+		    "line %zu: labels are right", i);
+		is_str(e.path, t[i].path, "line %zu: the path is right", i);
 	}
 }
 
@@ -69,16 +72,16 @@ test_file(void)
 		buf_put_fmt(&b, "1\t");
 	buf_put_fmt(&b, "c.jpg\n4\t2\td.jpg");
 	pics_write(path, b.p, b.n);
-	is(list_open(&l, path, 0), 0, "opened");
-	is(list_next(l, &entry), 1, "the first entry");
-	is(list_next(l, &entry), ERR_ITEM, "a line that is too long");
-	is(list_line(l), 3, "and its number, empty lines counted");
-	is(list_next(l, &entry), ERR_ITEM, "too many labels");
-	is(list_next(l, &entry), 1, "the list goes on");
-	ok(entry->id == 4 && strcmp(entry->path, "d.jpg") == 0, "with the right entry");
-	is(list_next(l, &entry), 0, "the end");
+	is(list_open(&l, path, 0), 0, "list_open opens a list");
+	is(list_next(l, &entry), 1, "list_next returns the first entry");
+	is(list_next(l, &entry), ERR_ITEM, "list_next refuses a line that is too long");
+	is(list_line(l), 3, "list_line counts empty lines");
+	is(list_next(l, &entry), ERR_ITEM, "list_next refuses too many labels");
+	is(list_next(l, &entry), 1, "the list continues after a bad line");
+	ok(entry->id == 4 && strcmp(entry->path, "d.jpg") == 0, "the next entry is right");
+	is(list_next(l, &entry), 0, "list_next returns 0 at the end");
 	list_close(l);
-	is(list_open(&l, pics_path("absent.lst"), 0), ERR_SYS, "no file");
+	is(list_open(&l, pics_path("absent.lst"), 0), ERR_SYS, "list_open fails on a missing file");
 	buf_free(&b);
 }
 

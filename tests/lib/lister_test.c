@@ -1,4 +1,4 @@
-/* lister_test - lists as MXNet's im2rec.py makes them, shuffled by our own chance. */
+/* lister_test - lists as MXNet's im2rec.py makes them, with a shuffle of our own. */
 #include "base/err.h"
 #include "source/lister.h"
 #include "pics.h"
@@ -52,20 +52,25 @@ test_order(void)
 
 	sh("mkdir -p set/b/deep set/b-c set/a set/.hid && touch set/z.png set/b/1.jpg set/b/deep/2.JPEG set/b-c/3.jpg set/a/n.txt "
 	   "set/a/5.jpg set/a/4.jpg set/.hid/6.jpg set/b/.7.jpg set/b/8.webp");
-	is(lister_run(&o, &classes, &n), 0, "a list is made");
-	is(n, 6, "of so many");
-	is_str(text_of("l.lst"), "0\t0.000000\tz.png\n1\t1.000000\ta/4.jpg\n2\t1.000000\ta/5.jpg\n3\t2.000000\tb/1.jpg\n"
-	    "4\t3.000000\tb/deep/2.JPEG\n5\t4.000000\tb-c/3.jpg\n", "files before folders, a class a folder");
-	ok(classes.n == 5 && strcmp(classes.p[0], ".") == 0 && strcmp(classes.p[3], "b/deep") == 0, "the folders are told");
+	is(lister_run(&o, &classes, &n), 0, "lister_run writes a list");
+	is(n, 6, "it counts the images");
+	is_str(text_of("l.lst"),
+	    "0\t0.000000\tz.png\n1\t1.000000\ta/4.jpg\n2\t1.000000\ta/5.jpg\n3\t2.000000\tb/1.jpg\n"
+	    "4\t3.000000\tb/deep/2.JPEG\n5\t4.000000\tb-c/3.jpg\n",
+	    "files come before folders, and each folder is a class");
+	ok(classes.n == 5 && strcmp(classes.p[0], ".") == 0 && strcmp(classes.p[3], "b/deep") == 0,
+	    "lister_run returns the folders");
 	names_free(&classes);
 	o = options(false);
 	lister_run(&o, NULL, &n);
-	is_str(text_of("l.lst"), "0\t0.000000\tz.png\n", "not below");
+	is_str(text_of("l.lst"), "0\t0.000000\tz.png\n",
+	    "without recursive only root's images are listed");
 	o.n_exts = 1;
 	o.exts = (const char *const[]){ ".WEBP" };
 	o.recursive = true;
 	lister_run(&o, NULL, &n);
-	is_str(text_of("l.lst"), "0\t0.000000\tb/8.webp\n", "other endings");
+	is_str(text_of("l.lst"), "0\t0.000000\tb/8.webp\n",
+	    "other suffixes are listed if asked for");
 }
 
 static void
@@ -79,16 +84,19 @@ test_shares(void)
 	o.chunks = 2;
 	o.train = 0.6;
 	o.test = 0.2;
-	is(lister_run(&o, NULL, &n), 0, "chunks and shares");
-	is_str(text_of("l_0_test.lst"), "0\t0.000000\t0.png\n", "the first share is the test");
-	is_str(text_of("l_0_train.lst"), "1\t0.000000\t1.png\n2\t0.000000\t2.png\n3\t0.000000\t3.png\n", "then training");
-	is_str(text_of("l_1_val.lst"), "9\t0.000000\t9.png\n", "what is left is validation");
-	ok(text_of("l_0.lst") == NULL && text_of("l_2_val.lst") == NULL, "and no more files");
+	is(lister_run(&o, NULL, &n), 0, "lister_run divides chunks into fractions");
+	is_str(text_of("l_0_test.lst"), "0\t0.000000\t0.png\n", "the first fraction is the test");
+	is_str(text_of("l_0_train.lst"), "1\t0.000000\t1.png\n2\t0.000000\t2.png\n3\t0.000000\t3.png\n",
+	    "the next fraction is for training");
+	is_str(text_of("l_1_val.lst"), "9\t0.000000\t9.png\n", "the rest is for validation");
+	ok(text_of("l_0.lst") == NULL && text_of("l_2_val.lst") == NULL,
+	    "no other files are written");
 	o.chunks = 3;
 	o.train = 1;
 	o.test = 0;
 	lister_run(&o, NULL, &n);
-	is_str(text_of("l_2.lst"), "8\t0.000000\t8.png\n9\t0.000000\t9.png\n", "the last chunk is the short one");
+	is_str(text_of("l_2.lst"), "8\t0.000000\t8.png\n9\t0.000000\t9.png\n",
+	    "the last chunk is shorter");
 }
 
 static void
@@ -104,18 +112,18 @@ test_chance(void)
 	o.seed = 7;
 	lister_run(&o, NULL, &n);
 	snprintf(first, sizeof(first), "%s", text_of("l.lst"));
-	ok(strcmp(first, sorted) != 0 && strlen(first) == strlen(sorted), "shuffled");
+	ok(strcmp(first, sorted) != 0 && strlen(first) == strlen(sorted), "lister_run shuffles");
 	for (int i = 0; i < 10; i++) {
 		char line[64];
 
 		snprintf(line, sizeof(line), "%d\t0.000000\t%d.png\n", i, i);
-		ok(strstr(first, line) != NULL, "number %d stays with its picture", i);
+		ok(strstr(first, line) != NULL, "number %d stays with its image", i);
 	}
 	lister_run(&o, NULL, &n);
-	is_str(text_of("l.lst"), first, "the same by the same seed");
+	is_str(text_of("l.lst"), first, "the same seed gives the same order");
 	o.seed = 8;
 	lister_run(&o, NULL, &n);
-	ok(strcmp(text_of("l.lst"), first) != 0, "and not by another");
+	ok(strcmp(text_of("l.lst"), first) != 0, "another seed gives another order");
 }
 
 static void
@@ -126,25 +134,25 @@ test_faults(void)
 
 	sh("mkdir odd && touch \"odd/$(printf 'a\\tb').png\" 'odd/ c.png' odd/d.png && ln -s gone odd/e.png && mkdir none");
 	snprintf(root, sizeof(root), "%s", pics_path("odd"));
-	is(lister_run(&o, NULL, &n), 0, "names that fit no list");
-	is(bad, 3, "are told, as is a link to nothing");
-	is_str(text_of("l.lst"), "0\t0.000000\td.png\n", "the others are listed");
+	is(lister_run(&o, NULL, &n), 0, "names that fit no list are left out");
+	is(bad, 3, "such names and dangling links are reported");
+	is_str(text_of("l.lst"), "0\t0.000000\td.png\n", "the other images are listed");
 	o.train = 0.9;
 	o.test = 0.2;
-	is(lister_run(&o, NULL, &n), ERR_ARG, "more than all");
+	is(lister_run(&o, NULL, &n), ERR_ARG, "lister_run refuses fractions above 1");
 	o.train = o.test = 0;
 	o.chunks = LISTER_CHUNKS + 1;
-	is(lister_run(&o, NULL, &n), ERR_ARG, "too many chunks");
+	is(lister_run(&o, NULL, &n), ERR_ARG, "lister_run refuses too many chunks");
 	o.chunks = 0;
 	snprintf(root, sizeof(root), "%s", pics_path("none"));
-	is(lister_run(&o, NULL, &n), ERR_ARG, "no pictures");
-	is_str(text_of("l.lst"), "0\t0.000000\td.png\n", "the old list stays");
+	is(lister_run(&o, NULL, &n), ERR_ARG, "lister_run refuses a folder without images");
+	is_str(text_of("l.lst"), "0\t0.000000\td.png\n", "a failed run keeps the old list");
 	snprintf(root, sizeof(root), "%s", pics_path("absent"));
-	is(lister_run(&o, NULL, &n), ERR_SYS, "no directory");
+	is(lister_run(&o, NULL, &n), ERR_SYS, "lister_run fails on a missing folder");
 	snprintf(root, sizeof(root), "%s", pics_path("ten"));
 	snprintf(prefix, sizeof(prefix), "%s", pics_path("no/l"));
-	is(lister_run(&o, NULL, &n), ERR_SYS, "nowhere to write");
-	ok(strstr(err_line(), "no/l.lst: ") != NULL, "the line says where");
+	is(lister_run(&o, NULL, &n), ERR_SYS, "lister_run fails where it cannot write");
+	ok(strstr(err_line(), "no/l.lst: ") != NULL, "the error names the file");
 }
 
 int

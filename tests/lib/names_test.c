@@ -1,4 +1,4 @@
-/* names_test - lists of names keep the order that they are given, or that of their bytes. */
+/* names_test - lists of names keep their order or sort by bytes. */
 #include "base/err.h"
 #include "source/names.h"
 #include "pics.h"
@@ -13,32 +13,32 @@ main(void)
 	int same = 1;
 
 	for (size_t i = 0; i < 8; i++)
-		is(names_insert(&l, in[i], strlen(in[i])), 0, "%s is put in", in[i]);
-	is(l.n, 7, "each once");
+		is(names_insert(&l, in[i], strlen(in[i])), 0, "names_insert inserts %s", in[i]);
+	is(l.n, 7, "each name is inserted once");
 	for (size_t i = 0; i < l.n; i++)
 		same &= strcmp(l.p[i], want[i]) == 0 && names_find(&l, want[i], strlen(want[i])) == (long)i;
-	ok(same, "in the order of their bytes, and found there");
-	is(names_find(&l, "n3", 2), -1, "what is not there is not found");
-	is(names_find(&l, "n10", 2), 2, "a name is as long as it is said to be");
-	is(names_append(&l, "a", 1), 0, "pushed");
+	ok(same, "the list is sorted and names_find finds each");
+	is(names_find(&l, "n3", 2), -1, "names_find returns -1 for a missing name");
+	is(names_find(&l, "n10", 2), 2, "names_find compares the given length");
+	is(names_append(&l, "a", 1), 0, "names_append appends a name");
 	is_str(l.p[7], "a", "it is the last");
 	l.bytes = NAMES_BYTES - 3;
-	is(names_append(&l, "abc", 3), ERR_LIMIT, "there is a bound");
+	is(names_append(&l, "abc", 3), ERR_LIMIT, "names_append refuses too many names");
 	names_free(&l);
-	ok(l.n == 0 && l.p == NULL, "empty again");
+	ok(l.n == 0 && l.p == NULL, "names_free leaves an empty list");
 	pics_write(pics_path("l"), "b c\r\n\na\nd", 10);
-	is(names_read(&l, pics_path("l")), 0, "read from a file");
-	is(l.n, 3, "a name a line");
+	is(names_read(&l, pics_path("l")), 0, "names_read reads a file");
+	is(l.n, 3, "each line is a name");
 	ok(names_find(&l, "b c", 3) == 0 && names_find(&l, "a", 1) == 1 && names_find(&l, "d", 1) == 2 &&
-	    names_find(&l, "b", 1) == -1, "and found, in an order of their own");
+	    names_find(&l, "b", 1) == -1, "names_find finds names of an unsorted list");
 	names_free(&l);
 	pics_write(pics_path("l"), "a\nb\na\n", 6);
-	is(names_read(&l, pics_path("l")), ERR_FORMAT, "a name twice");
+	is(names_read(&l, pics_path("l")), ERR_FORMAT, "names_read refuses a name twice");
 	names_free(&l);
 	pics_write(pics_path("l"), "\n", 1);
-	is(names_read(&l, pics_path("l")), ERR_FORMAT, "no names");
+	is(names_read(&l, pics_path("l")), ERR_FORMAT, "names_read refuses an empty file");
 	names_free(&l);
-	is(names_read(&l, pics_path("absent")), ERR_SYS, "no file");
+	is(names_read(&l, pics_path("absent")), ERR_SYS, "names_read fails on a missing file");
 	names_free(&l);
 	pics_clean();
 	return done();

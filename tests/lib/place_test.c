@@ -1,4 +1,4 @@
-/* place_test - directories, archives within archives, links, and what damage costs. */
+/* place_test - directories, nested archives, links, and the effects of damage. */
 #include "told.h"
 
 #include "source/files.h"
@@ -17,23 +17,30 @@ test_nested(void)
 	told_pack("train.tar", "ustar", NULL, (const char *const[]){ "n02.tar", "readme", "n01.tar.gz", NULL });
 	is_str(told_of(&opt, "train.tar"), "0 1 train.tar: n02.tar: n02_1.JPEG = n02_1.JPEG\n"
 	    "1 1 train.tar: n02.tar: n02_2.JPEG = n02_2.JPEG\n"
-	    "2 0 train.tar: n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn01,n02,", "a tar of tars: each is a class");
+	    "2 0 train.tar: n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn01,n02,",
+	    "in a tar of tars each tar is a class");
 	sh("printf 'n02\nn01\n' >labels && mkdir tars && cp n02.tar n01.tar.gz tars");
 	snprintf(labels, sizeof(labels), "%s", pics_path("labels"));
 	opt.labels = labels;
-	ok(strstr(told_of(&opt, "train.tar"), "2 1 train.tar: n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn02,n01,") != NULL, "numbers given");
+	ok(strstr(told_of(&opt, "train.tar"),
+	    "2 1 train.tar: n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn02,n01,") != NULL,
+	    "given classes number the tars");
 	opt.labels = NULL;
-	is_str(told_of(&opt, "tars"), "0 0 tars/n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\n1 1 tars/n02.tar: n02_1.JPEG = n02_1.JPEG\n"
-	    "2 1 tars/n02.tar: n02_2.JPEG = n02_2.JPEG\nn01,n02,", "a directory of tars");
+	is_str(told_of(&opt, "tars"),
+	    "0 0 tars/n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\n1 1 tars/n02.tar: n02_1.JPEG = n02_1.JPEG\n"
+	    "2 1 tars/n02.tar: n02_2.JPEG = n02_2.JPEG\nn01,n02,",
+	    "in a directory of tars each tar is a class");
 	two[0] = pics_path("n02.tar");
 	two[1] = pics_path("n01.tar.gz");
 	opt.paths = two;
 	opt.n_paths = 2;
 	is_str(told(&opt), "0 1 n02.tar: n02_1.JPEG = n02_1.JPEG\n1 1 n02.tar: n02_2.JPEG = n02_2.JPEG\n"
-	    "2 0 n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn01,n02,", "or several of them, in the order said");
+	    "2 0 n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn01,n02,",
+	    "several tars as paths are read in that order");
 	opt.n_paths = 0;
 	sh("mkdir tars/n03 && touch tars/n03/1.png");
-	is_str(told_of(&opt, "tars"), "0 0 tars/n03/1.png later\nn03,", "archives beside pictures are not entered");
+	is_str(told_of(&opt, "tars"), "0 0 tars/n03/1.png later\nn03,",
+	    "archives next to images are not entered");
 }
 
 static void
@@ -48,9 +55,11 @@ test_depth(void)
 		snprintf(to, sizeof(to), "d%d/a.tar", i);
 		told_pack(to, "ustar", NULL, (const char *const[]){ from, "b/2.png", NULL });
 	}
-	ok(strstr(told_of(&opt, "d4/a.tar"), ": d3/a.tar: d2/a.tar: d1/a.tar: 1.png = 1.png\n") != NULL, "four archives deep");
+	ok(strstr(told_of(&opt, "d4/a.tar"), ": d3/a.tar: d2/a.tar: d1/a.tar: 1.png = 1.png\n") != NULL,
+	    "four nested archives are read");
 	ok(strstr(told_of(&opt, "d5/a.tar"), "0 !  ! d5/a.tar: d4/a.tar: d3/a.tar: d2/a.tar: d1/a.tar: "
-	    "archives within each other, more than 4\n1 ") != NULL, "and no more; the rest goes on");
+	    "more than 4 nested archives\n1 ") != NULL,
+	    "a fifth nested archive is a bad item and the rest is read");
 }
 
 static void
@@ -62,20 +71,24 @@ test_damage(void)
 	told_pack("some.tar", "ustar", NULL, (const char *const[]){ "c/0.png", "cut.tar", "no.tar", "d/9.png", NULL });
 	text = told_of(&opt, "some.tar");
 	ok(strstr(text, "0 1 some.tar: c/0.png = 0.png\n1 2 some.tar: cut.tar: n02_1.JPEG = n02_1.JPEG\n") == text ||
-	    strstr(text, "some.tar: cut.tar: n02_1.JPEG = n02_1.JPEG\n") != NULL, "before the damage");
-	ok(strstr(text, " !  ! some.tar: cut.tar: behind n02_1.JPEG: ") != NULL, "an archive within that is cut short is named");
-	ok(strstr(text, " !  ! some.tar: no.tar: ") != NULL, "as is one that is none");
-	ok(strstr(text, " some.tar: d/9.png = 9.png\n") != NULL, "what stands behind them is read");
+	    strstr(text, "some.tar: cut.tar: n02_1.JPEG = n02_1.JPEG\n") != NULL,
+	    "members before the damage are read");
+	ok(strstr(text, " !  ! some.tar: cut.tar: after n02_1.JPEG: ") != NULL,
+	    "a truncated inner archive is reported");
+	ok(strstr(text, " !  ! some.tar: no.tar: ") != NULL,
+	    "an inner file that is not an archive is reported");
+	ok(strstr(text, " some.tar: d/9.png = 9.png\n") != NULL,
+	    "members after damaged archives are read");
 	sh("mkdir few && cp half.tgz n02.tar few");
 	text = told_of(&opt, "few");
 	ok(strstr(text, " !  ! few/half.tgz: ") != NULL && strstr(text, " few/n02.tar: n02_2.JPEG = ") != NULL,
-	    "so in a directory");
+	    "a damaged archive in a directory is reported and the rest is read");
 	sh("head -c 3500 some.tar >some-cut.tar");
 	text = told_of(&opt, "some-cut.tar");
-	ok(strncmp(text, "-4 some-cut.tar", 15) == 0, "damage of the outer one ends it");
+	ok(strncmp(text, "-4 some-cut.tar", 15) == 0, "damage of the outer archive ends the walk");
 	opt.path = told_pipe("some-cut.tar");
 	text = told(&opt);
-	ok(strstr(text, "\n-4 pipe: ") != NULL, "also where it is found late");
+	ok(strstr(text, "\n-4 pipe: ") != NULL, "damage of a pipe found late ends the walk");
 }
 
 /* A byte of the second member's data is another. */
@@ -93,9 +106,11 @@ test_bad_member(void)
 	p[30 + le_get16(p + 26) + le_get16(p + 28) + 1] ^= 0x10;
 	pics_write(pics_path("bad.zip"), b.p, b.n);
 	text = told_of(&opt, "bad.zip");
-	ok(strstr(text, "1 ! bad.zip: a/two.png ! ") != NULL, "a damaged member of a zip is named");
+	ok(strstr(text, "1 ! bad.zip: a/two.png ! ") != NULL,
+	    "a damaged member of a zip is reported");
 	ok(strstr(text, "0 0 bad.zip: a/one.png = one.png\n") != NULL &&
-	    strstr(text, "2 1 bad.zip: b/three.png = three.png\n") != NULL, "and the sound ones are read");
+	    strstr(text, "2 1 bad.zip: b/three.png = three.png\n") != NULL,
+	    "the other members are read");
 	buf_free(&b);
 }
 
@@ -106,9 +121,11 @@ test_links(void)
 	   "tar cf l.tar --sort=name l");
 	is_str(told_of(&opt, "l.tar"), "0 0 l.tar: l/a/1.png = x\n"
 	    "1 ! l.tar: l/a/2.png ! a link to 1.png: links in an archive are not followed\n"
-	    "2 ! l.tar: l/a/3.png ! a link to l/a/1.png: links in an archive are not followed\na,", "links in an archive are told");
+	    "2 ! l.tar: l/a/3.png ! a link to l/a/1.png: links in an archive are not followed\na,",
+	    "links in an archive are reported");
 	is_str(told_of(&opt, "l"), "0 0 l/a/1.png later\n1 0 l/a/2.png later\n2 0 l/a/3.png later\n"
-	    "3 1 l/b/1.png later\n4 1 l/b/2.png later\n5 1 l/b/3.png later\na,b,", "in a directory they are followed");
+	    "3 1 l/b/1.png later\n4 1 l/b/2.png later\n5 1 l/b/3.png later\na,b,",
+	    "links in a directory are followed");
 }
 
 static void
@@ -117,17 +134,21 @@ test_walk(void)
 	sh("mkdir -p w/k && touch w/k/1.png && mkfifo w/k/2.png && ln -s gone w/k/3.png && cd w && "
 	   "mkdir ../k0 && for i in 1 2 3 4 5 6 7 8 9; do mkdir ../k$i && touch ../k$i/p.png && "
 	   "ln -s \"$PWD/../k$i\" ../k$((i - 1))/n; done; ln -s ../k1 l");
-	ok(strstr(told_of(&opt, "w"), "1 !  ! w/k/3.png: No such file or directory\n") != NULL, "a link to nothing");
-	ok(strstr(told_of(&opt, "w"), "2.png") == NULL, "a pipe is passed over");
+	ok(strstr(told_of(&opt, "w"), "1 !  ! w/k/3.png: No such file or directory\n") != NULL,
+	    "a dangling link is reported");
+	ok(strstr(told_of(&opt, "w"), "2.png") == NULL, "a named pipe is skipped");
 	ok(strstr(told_of(&opt, "w"), "w/l/n/n/n/n/n/n/n/p.png later\n") != NULL &&
-	    strstr(told_of(&opt, "w"), " !  ! w/l/n/n/n/n/n/n/n/n: behind more than 8 links\n") != NULL, "links to links end somewhere");
+	    strstr(told_of(&opt, "w"), " !  ! w/l/n/n/n/n/n/n/n/n: more than 8 links on its path\n") != NULL,
+	    "the number of links on a path is bounded");
 	sh("mkdir deep && cd deep && i=0; while [ $i -lt 70 ]; do mkdir f && touch f/1.png && cd f; i=$((i + 1)); done");
-	ok(strstr(told_of(&opt, "deep"), ": stands in more than 64 folders\n") != NULL, "so do directories");
+	ok(strstr(told_of(&opt, "deep"), ": more than 64 nested folders\n") != NULL,
+	    "the depth of directories is bounded");
 	sh("mkdir -p shut/a shut/b && touch shut/a/1.png shut/b/2.png && chmod 0 shut/b");
 	if (geteuid() == 0)
-		skip("a directory that may not be read", "root may");
+		skip("an unreadable directory is reported", "root can read it");
 	else
-		ok(strstr(told_of(&opt, "shut"), "1 !  ! shut/b: Permission denied\n") != NULL, "a directory that may not be read");
+		ok(strstr(told_of(&opt, "shut"), "1 !  ! shut/b: Permission denied\n") != NULL,
+		    "an unreadable directory is reported");
 	sh("chmod 700 shut/b");
 }
 

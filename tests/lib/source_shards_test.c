@@ -1,4 +1,4 @@
-/* source_shards_test - webdataset shards give pictures with the labels that stand next to them. */
+/* source_shards_test - webdataset shards give images with the labels next to them. */
 #include "told.h"
 
 static struct source_opt opt;
@@ -21,24 +21,29 @@ test_samples(void)
 	put("6.cls", "-1");
 	put("7.cls", "2");
 	put("7.cls2", "5");
-	told_pack("s.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", "2.jpg", "2.cls", "2.json", "2.mask.png",
+	told_pack("s.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", "2.jpg", "2.cls", "2.json",
+	    "2.mask.png",
 	    "3.jpg", "4.cls", "4.png", "5.json", "6.cls", "6.jpg", "7.cls", "7.cls2", "7.jpeg", NULL });
 	is_str(told_of(&opt, "s.tar"), "0 7 s.tar: 1.jpg = 1.jpg\n1 0 s.tar: 2.jpg = 2.jpg\n"
 	    "2 ! s.tar: 3.jpg ! has no label (.cls or .json) next to it\n"
-	    "3 ! s.tar: 4.png ! its label 'cat' is no number of a class\n4 ! s.tar: 6.jpg ! its label '-1' is no number of a class\n"
-	    "5 2 5 s.tar: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,", "samples, whole and not");
+	    "3 ! s.tar: 4.png ! its label 'cat' is not a class number\n4 ! s.tar: 6.jpg ! its label '-1' is not a class number\n"
+	    "5 2 5 s.tar: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,",
+	    "a shard gives complete samples, and incomplete ones are bad");
 	opt.path = told_pipe("s.tar");
-	ok(strstr(told(&opt), "5 2 5 pipe: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,") != NULL, "from a pipe");
+	ok(strstr(told(&opt), "5 2 5 pipe: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,") != NULL,
+	    "a pipe gives the same");
 	put("names", "dog\nbird\ncat\n");
 	snprintf(labels, sizeof(labels), "%s", pics_path("names"));
 	opt.labels = labels;
 	opt.label_width = 1;
-	is_str(told_of(&opt, "s.tar"), "0 ! s.tar: 1.jpg ! its label 7 is none of the 3 classes given\n1 0 s.tar: 2.jpg = 2.jpg\n"
+	is_str(told_of(&opt, "s.tar"),
+	    "0 ! s.tar: 1.jpg ! its label 7 is not one of the 3 given classes\n1 0 s.tar: 2.jpg = 2.jpg\n"
 	    "2 ! s.tar: 3.jpg ! has no label (.cls or .json) next to it\n3 2 s.tar: 4.png = 4.png\n"
-	    "4 ! s.tar: 6.jpg ! its label '-1' is no number of a class\n5 2 s.tar: 7.jpeg = 7.jpeg\ndog,bird,cat,",
-	    "names of classes for labels, and one label of two");
+	    "4 ! s.tar: 6.jpg ! its label '-1' is not a class number\n5 2 s.tar: 7.jpeg = 7.jpeg\ndog,bird,cat,",
+	    "given class names may be labels, and label_width 1 keeps one of two");
 	opt = (struct source_opt){ .parts = 2, .part = 1 };
-	ok(strncmp(told_of(&opt, "s.tar"), "1 0 s.tar: 2.jpg = 2.jpg\n3 ! s.tar: 4.png", 40) == 0, "every second one");
+	ok(strncmp(told_of(&opt, "s.tar"), "1 0 s.tar: 2.jpg = 2.jpg\n3 ! s.tar: 4.png", 40) == 0,
+	    "parts 2 gives every second sample");
 	opt.parts = opt.part = 0;
 }
 
@@ -46,12 +51,15 @@ static void
 test_first(void)
 {
 	told_pack("f.tar", "ustar", NULL, (const char *const[]){ "1.bmp", "1.cls", "2.bmp", "2.cls", NULL });
-	is_str(told_of(&opt, "f.tar"), "0 7 f.tar: 1.bmp = 1.bmp\n1 0 f.tar: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,", "pictures before labels");
+	is_str(told_of(&opt, "f.tar"), "0 7 f.tar: 1.bmp = 1.bmp\n1 0 f.tar: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,",
+	    "images may come before labels");
 	opt.path = told_pipe("f.tar");
-	is_str(told(&opt), "0 7 pipe: 1.bmp = 1.bmp\n1 0 pipe: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,", "in a pipe, too");
+	is_str(told(&opt), "0 7 pipe: 1.bmp = 1.bmp\n1 0 pipe: 2.bmp = 2.bmp\n0,1,2,3,4,5,6,7,",
+	    "images may come before labels in a pipe");
 	told_pack("t.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", "1.png", "2.cls", NULL });
-	is_str(told_of(&opt, "t.tar"), "0 ! t.tar: 1.jpg ! another picture of the same sample\n"
-	    "1 ! t.tar: 2.cls ! has no picture next to it\n0,1,2,3,4,5,6,7,", "two pictures, and none");
+	is_str(told_of(&opt, "t.tar"), "0 ! t.tar: 1.jpg ! another image of the same sample\n"
+	    "1 ! t.tar: 2.cls ! has no image next to it\n0,1,2,3,4,5,6,7,",
+	    "a sample with two images or none is bad");
 }
 
 /* Labels in JSON are a list called so; whatever else stands there is none. */
@@ -63,17 +71,22 @@ test_lists(void)
 	put("c.json", "{\"caption\": \"labels\"}");
 	put("d.json", "{\"labels\": [7");
 	put("7.json", "{\"labels\": [8]}");
-	told_pack("j.tar", "ustar", NULL, (const char *const[]){ "a.jpg", "a.json", "b.jpg", "b.json", "c.jpg", "c.json",
+	told_pack("j.tar", "ustar", NULL, (const char *const[]){ "a.jpg", "a.json", "b.jpg", "b.json", "c.jpg",
+	    "c.json",
 	    "d.jpg", "d.json", "7.cls", "7.json", "7.jpg", NULL });
-	is_str(told_of(&opt, "j.tar"), "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is no number\n"
+	is_str(told_of(&opt, "j.tar"),
+	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is not a finite number\n"
 	    "2 ! j.tar: c.jpg ! has no label (.cls or .json) next to it\n3 ! j.tar: d.jpg ! has no label (.cls or .json) next to it\n"
-	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "labels in JSON, and a class before them");
+	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "JSON gives labels, and .cls takes precedence");
 	opt.path = told_pipe("j.tar");
-	ok(strstr(told(&opt), "0 0.5 -2 300 pipe: a.jpg = a.jpg\n") != NULL, "from a pipe");
+	ok(strstr(told(&opt), "0 0.5 -2 300 pipe: a.jpg = a.jpg\n") != NULL,
+	    "JSON labels are read from a pipe");
 	told_pack("k.tar", "ustar", NULL, (const char *const[]){ "a.json", "a.jpg", NULL });
-	is_str(told_of(&opt, "k.tar"), "0 0.5 -2 300 k.tar: a.jpg = a.jpg\n", "before their picture; they name no classes");
+	is_str(told_of(&opt, "k.tar"), "0 0.5 -2 300 k.tar: a.jpg = a.jpg\n",
+	    "JSON may come before its image, and names no classes");
 	sh("mkdir -p both/cat both/dog && cp c.json both/cat/1.json && cp c.json both/dog/1.json && touch both/cat/1.jpg both/dog/1.jpg");
-	ok(strstr(told_of(&opt, "both"), "cat,dog,") != NULL, "what stands beside pictures of class folders is no label");
+	ok(strstr(told_of(&opt, "both"), "cat,dog,") != NULL,
+	    "JSON next to images in class folders is not a label");
 }
 
 static void
@@ -85,25 +98,32 @@ test_shards(void)
 	told_pack("shards/train-000001.tar", "ustar", NULL, (const char *const[]){ "2.cls", "2.jpg", NULL });
 	told_pack("shards/train-000000.tar", "ustar", NULL, (const char *const[]){ "1.cls", "1.jpg", NULL });
 	told_pack("shards/x-val-000000.tar.gz", "ustar", "gzip", (const char *const[]){ "1.cls", "1.jpg", NULL });
-	is_str(told_of(&opt, "shards"), "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
-	    "2 7 shards/x-val-000000.tar.gz: 1.jpg = 1.jpg\n0,1,2,3,4,5,6,7,", "a directory of shards, in the order of names");
+	is_str(told_of(&opt, "shards"),
+	    "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
+	    "2 7 shards/x-val-000000.tar.gz: 1.jpg = 1.jpg\n0,1,2,3,4,5,6,7,",
+	    "a directory of shards is read in the order of names");
 	opt.split = SOURCE_TRAIN;
-	is_str(told_of(&opt, "shards"), "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
-	    "0,1,2,3,4,5,6,7,", "those for training");
+	is_str(told_of(&opt, "shards"),
+	    "0 7 shards/train-000000.tar: 1.jpg = 1.jpg\n1 0 shards/train-000001.tar: 2.jpg = 2.jpg\n"
+	    "0,1,2,3,4,5,6,7,", "the train split reads shards called train");
 	opt.split = SOURCE_TEST;
-	ok(strncmp(told_of(&opt, "shards"), "0 7 shards/x-val-000000.tar.gz: 1.jpg", 37) == 0, "those for the test");
+	ok(strncmp(told_of(&opt, "shards"), "0 7 shards/x-val-000000.tar.gz: 1.jpg", 37) == 0,
+	    "the test split reads shards called test");
 	sh("rm shards/x*");
-	is_str(told_of(&opt, "shards"), "-7 shards: has no shards called test or val", "there are none");
+	is_str(told_of(&opt, "shards"), "-7 shards: no shards called test or val",
+	    "a missing split fails");
 	opt = (struct source_opt){ .paths = two, .n_paths = 2 };
 	two[0] = pics_path("shards/train-000001.tar");
 	two[1] = pics_path("shards/train-000000.tar");
 	is_str(told(&opt), "0 0 shards/train-000001.tar: 2.jpg = 2.jpg\n1 7 shards/train-000000.tar: 1.jpg = 1.jpg\n"
-	    "0,1,2,3,4,5,6,7,", "shards one by one, as said");
+	    "0,1,2,3,4,5,6,7,", "several shards as paths are read in that order");
 	opt.n_paths = 0;
 	sh("mkdir flat && cp 1.cls flat && printf picture >flat/1.jpg");
-	is_str(told_of(&opt, "flat"), "0 7 flat/1.jpg = picture\n0,1,2,3,4,5,6,7,", "samples unpacked");
+	is_str(told_of(&opt, "flat"), "0 7 flat/1.jpg = picture\n0,1,2,3,4,5,6,7,",
+	    "unpacked samples are read");
 	sh("head -c 2700 s.tar >cut.tar");
-	ok(strstr(told_of(&opt, "cut.tar"), "0 7 cut.tar: 1.jpg = 1.jpg\n-4 cut.tar: ") != NULL, "a shard cut short");
+	ok(strstr(told_of(&opt, "cut.tar"), "0 7 cut.tar: 1.jpg = 1.jpg\n-4 cut.tar: ") != NULL,
+	    "a truncated shard fails");
 }
 
 int

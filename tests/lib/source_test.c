@@ -1,4 +1,4 @@
-/* source_test - what pictures a directory, an archive, a list, CIFAR and MNIST files give, and how damage is told. */
+/* source_test - directories, archives, lists, CIFAR and MNIST files, and damaged ones. */
 #include "told.h"
 
 static const char *
@@ -18,21 +18,26 @@ test_folders(void)
 	sh("mkdir -p set/b/deep/er set/a set/.git set/c && touch set/b/2.png set/b/deep/er/1.JPEG set/a/x.jpg "
 	   "set/a/notes.txt set/a/.x.jpg set/.git/y.jpg set/top.png set/c/readme");
 	is_str(all_of("set", NULL, SOURCE_ALL),
-	    "0 0 set/a/x.jpg\n1 1 set/b/2.png\n2 1 set/b/deep/er/1.JPEG\n3 ! set/top.png\na,b,", "a directory");
+	    "0 0 set/a/x.jpg\n1 1 set/b/2.png\n2 1 set/b/deep/er/1.JPEG\n3 ! set/top.png\na,b,",
+	    "a directory gives its class folders");
 	sh("tar cf set.tar set/top.png set/b/deep set/a && tar czf ab.tgz --sort=name -C set b a/x.jpg");
 	is_str(all_of("set.tar", NULL, SOURCE_ALL),
 	    "0 ! set.tar: set/top.png\n1 1 set.tar: set/b/deep/er/1.JPEG\n2 0 set.tar: set/a/x.jpg\na,b,",
-	    "a tar, a folder around it");
+	    "a tar with an outer folder gives its class folders");
 	is_str(all_of("ab.tgz", NULL, SOURCE_ALL),
-	    "0 1 ab.tgz: b/2.png\n1 1 ab.tgz: b/deep/er/1.JPEG\n2 0 ab.tgz: a/x.jpg\na,b,", "a tar without one");
+	    "0 1 ab.tgz: b/2.png\n1 1 ab.tgz: b/deep/er/1.JPEG\n2 0 ab.tgz: a/x.jpg\na,b,",
+	    "a tar without an outer folder gives its class folders");
 	sh("mkdir loop && mkdir loop/a && touch loop/a/1.png && ln -s ../a loop/a/again && ln -s a loop/b");
 	is_str(all_of("loop", NULL, SOURCE_ALL), "0 0 loop/a/1.png\n1 ! \n2 1 loop/b/1.png\n3 ! \na,b,",
 	    "links are followed, but not in a circle");
 	sh("mkdir flat empty && touch flat/1.png flat/2.png");
-	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its pictures stand in no class folders", "no class folders");
+	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its images are in no class folders",
+	    "images without class folders fail");
 	is_str(all_of("empty", NULL, SOURCE_ALL),
-	    "-4 empty: no pictures in it: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files", "no pictures");
-	is_str(all_of("absent", NULL, SOURCE_ALL), "-1 absent: open: No such file or directory", "nothing there");
+	    "-4 empty: no images: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
+	    "a directory without images fails");
+	is_str(all_of("absent", NULL, SOURCE_ALL), "-1 absent: open: No such file or directory",
+	    "a missing path fails");
 }
 
 static void
@@ -45,28 +50,31 @@ test_given(void)
 	snprintf(labels, sizeof(labels), "%s/labels", pics_dir);
 	sh("printf 'c\\nb\\r\\n\\nno blank\\n' >labels");
 	told_bytes = true;
-	is_str(told(&opt), "0 ! set/a/x.jpg ! its folder a is none of the classes given\n1 1 set/b/2.png later\n"
-	    "2 1 set/b/deep/er/1.JPEG later\n3 ! set/top.png ! stands in no class folder\nc,b,no blank,",
-	    "given classes have the numbers that their file gives them");
+	is_str(told(&opt), "0 ! set/a/x.jpg ! its folder a is not one of the given classes\n1 1 set/b/2.png later\n"
+	    "2 1 set/b/deep/er/1.JPEG later\n3 ! set/top.png ! is in no class folder\nc,b,no blank,",
+	    "given classes have the numbers of their file");
 	told_bytes = false;
 	sh("printf 'a\\nb\\na\\n' >labels");
-	is_str(told(&opt), "-4 labels: a: stands there twice", "a class twice");
+	is_str(told(&opt), "-4 labels: a: listed twice", "a class file with a name twice fails");
 	sh("printf 'er\\nx\\n' >labels");
-	ok(strstr(told(&opt), "2 0 set/b/deep/er/1.JPEG\n") != NULL, "the folder that is one of them counts");
+	ok(strstr(told(&opt), "2 0 set/b/deep/er/1.JPEG\n") != NULL,
+	    "the component that is a given class counts");
 	sh("rm labels");
-	is_str(told(&opt), "-1 labels: open: No such file or directory", "no such file");
+	is_str(told(&opt), "-1 labels: open: No such file or directory",
+	    "a missing class file fails");
 	opt.labels = NULL;
 	opt.part = 1;
 	opt.parts = 3;
-	is_str(told(&opt), "1 1 set/b/2.png\na,b,", "one part of three");
+	is_str(told(&opt), "1 1 set/b/2.png\na,b,", "part 1 of 3 has its items");
 	opt.part = 0;
-	is_str(told(&opt), "0 0 set/a/x.jpg\n3 ! set/top.png\na,b,", "another");
+	is_str(told(&opt), "0 0 set/a/x.jpg\n3 ! set/top.png\na,b,", "part 0 of 3 has its items");
 	opt.part = 3;
-	is_str(told(&opt), "-7 part 3 of 3", "there is no fourth");
+	is_str(told(&opt), "-7 part 3 of 3", "part 3 of 3 is refused");
 	opt.part = opt.parts = 0;
 	opt.label_width = 2;
 	told_bytes = true;
-	ok(strstr(told(&opt), "1 ! set/b/2.png ! has 1 labels, not 2\n") != NULL, "more labels than there are");
+	ok(strstr(told(&opt), "1 ! set/b/2.png ! has 1 labels, not 2\n") != NULL,
+	    "an item with fewer labels than label_width is bad");
 	told_bytes = false;
 }
 
@@ -75,15 +83,20 @@ test_splits(void)
 {
 	sh("mkdir -p p/train/b p/train/a p/val/b p/val/c && touch p/train/b/1.png p/train/a/2.png p/val/b/3.png p/val/c/4.png "
 	   "&& mkdir q && cp -r p q/ && tar cf p.tar p && tar cf t.tar p/train");
-	is_str(all_of("p", NULL, SOURCE_TRAIN), "0 0 p/train/a/2.png\n1 1 p/train/b/1.png\na,b,c,", "train of a directory");
+	is_str(all_of("p", NULL, SOURCE_TRAIN), "0 0 p/train/a/2.png\n1 1 p/train/b/1.png\na,b,c,",
+	    "the train split of a directory has its images");
 	is_str(all_of("p", NULL, SOURCE_TEST), "0 1 p/val/b/3.png\n1 2 p/val/c/4.png\na,b,c,",
-	    "test of it: val, with the same numbers of classes");
-	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders like train and val: say which, with --split",
-	    "train and val are no classes");
-	ok(strstr(all_of("p.tar", NULL, SOURCE_TRAIN), "1 p.tar: p/train/b/1.png\n") != NULL, "train of an archive");
-	ok(strstr(all_of("t.tar", NULL, SOURCE_TRAIN), "1 t.tar: p/train/b/1.png\n") != NULL, "of an archive of train alone");
-	is_str(all_of("t.tar", NULL, SOURCE_TEST), "-7 t.tar: has no folder test or val", "which has no test");
-	is_str(all_of("set", NULL, SOURCE_TRAIN), "-7 set: has no folder train", "a set that is not split");
+	    "the test split uses val, with the same class numbers");
+	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders such as train and val; choose one with --split",
+	    "train and val are not classes");
+	ok(strstr(all_of("p.tar", NULL, SOURCE_TRAIN), "1 p.tar: p/train/b/1.png\n") != NULL,
+	    "the train split of an archive has its images");
+	ok(strstr(all_of("t.tar", NULL, SOURCE_TRAIN), "1 t.tar: p/train/b/1.png\n") != NULL,
+	    "an archive with train alone has a train split");
+	is_str(all_of("t.tar", NULL, SOURCE_TEST), "-7 t.tar: no folder test or val",
+	    "it has no test split");
+	is_str(all_of("set", NULL, SOURCE_TRAIN), "-7 set: no folder train",
+	    "a source without splits refuses one");
 }
 
 static void
@@ -93,14 +106,19 @@ test_list(void)
 
 	sh("printf '5\\t1\\tb/2.png\\nnonsense\\n9\\t0\\t2\\tabsent.jpg\\n3\\t7\\ta/x.jpg\\n' >x.lst && cp x.lst list");
 	is_str(all_of("x.lst", "set", SOURCE_ALL),
-	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 0 2 set/absent.jpg\n3 7 set/a/x.jpg\n", "a list, whose files are read later");
+	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 0 2 set/absent.jpg\n3 7 set/a/x.jpg\n",
+	    "a list's files are read later");
 	sh("printf '5 1 2  3 b/2.png\\n6 1 a b/c.png\\n7  1 2 3 \\n' >b.lst");
 	opt.path = pics_path("b.lst");
 	opt.root = "r";
-	is_str(told(&opt), "5 1 2 3 r/b/2.png\n0 ! b.lst:2\n0 ! b.lst:3\n", "several labels between blanks");
-	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0, "of any name, with a root");
-	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list is not split", "which is not split");
-	is_str(all_of("no.lst", NULL, SOURCE_ALL), "-1 no.lst: open: No such file or directory", "and must be there");
+	is_str(told(&opt), "5 1 2 3 r/b/2.png\n0 ! b.lst:2\n0 ! b.lst:3\n",
+	    "labels may be separated by blanks");
+	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0,
+	    "with a root, a list may have any name");
+	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list has no splits",
+	    "a list refuses a split");
+	is_str(all_of("no.lst", NULL, SOURCE_ALL), "-1 no.lst: open: No such file or directory",
+	    "a missing list fails");
 }
 
 /* Files of n records, pixel i of plane c of record r being r + c * 100 + i. */
@@ -137,33 +155,37 @@ test_cifar(void)
 	    "0 0 data_batch_1.bin, picture 0\n1 1 data_batch_1.bin, picture 1\n2 0 data_batch_2.bin, picture 0\n"
 	    "3 1 data_batch_2.bin, picture 1\n4 2 data_batch_2.bin, picture 2\n5 3 data_batch_2.bin, picture 3\n"
 	    "6 4 data_batch_2.bin, picture 4\n7 ! data_batch_2.bin, picture 5\n8 6 data_batch_2.bin, picture 6\n"
-	    "0,1,2,3,4,5,6,7,8,9,", "CIFAR's train files, a label that is none");
+	    "0,1,2,3,4,5,6,7,8,9,", "CIFAR-10's train files are read, and an invalid label is bad");
 	sh("printf 'zero\\none\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\nnine\\n\\n' >c/batches.meta.txt && "
 	   "tar czf c.tgz --sort=name c && gzip -k c/test_batch.bin");
 	is_str(all_of("c.tgz", NULL, SOURCE_TEST), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,",
-	    "the test file in an archive, with names of classes");
+	    "the test file in an archive is read with class names");
 	opt = (struct source_opt){ .path = told_pipe("c.tgz"), .split = SOURCE_TEST };
-	is_str(told(&opt), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,", "the same from a pipe");
+	is_str(told(&opt), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,",
+	    "a pipe gives the same");
 	opt = (struct source_opt){ .path = path };
-	ok(strncmp(all_of("c/test_batch.bin", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0, "a file alone");
+	ok(strncmp(all_of("c/test_batch.bin", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0,
+	    "a single CIFAR file is read");
 	ok(strncmp(all_of("c/test_batch.bin.gz", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0,
-	    "a packed one");
+	    "a compressed CIFAR file is read");
 	snprintf(path, sizeof(path), "%s/c/data_batch_1.bin", pics_dir);
 	source_open(&s, &opt);
 	source_next(s, &it);
 	source_next(s, &it);
-	is(it.n, 3072, "pixels");
-	ok(it.c == 3 && it.h == 32 && it.w == 32, "their shape");
+	is(it.n, 3072, "a CIFAR item has pixels");
+	ok(it.c == 3 && it.h == 32 && it.w == 32, "they have shape 32x32x3");
 	for (int k = 0; k < 1024; k++)
 		for (int c = 0; c < 3; c++)
 			same &= it.data[k * 3 + c] == (uint8_t)(1 + c * 100 + k);
-	ok(same, "planes become pixels");
+	ok(same, "planes become interleaved pixels");
 	source_close(s);
 	sh("head -c 5000 c/data_batch_1.bin >data_batch_3.bin");
 	ok(strstr(all_of("data_batch_3.bin", NULL, SOURCE_ALL),
-	    "\n-3 data_batch_3.bin: data_batch_3.bin: ends inside picture 1, at byte 5000") != NULL, "a file cut short");
+	    "\n-3 data_batch_3.bin: data_batch_3.bin: ends inside picture 1, at byte 5000") != NULL,
+	    "a truncated CIFAR file fails");
 	sh("head -c 300 c.tgz >cut.tgz");
-	ok(strstr(all_of("cut.tgz", NULL, SOURCE_ALL), "-4 cut.tgz: ") != NULL, "an archive cut short");
+	ok(strstr(all_of("cut.tgz", NULL, SOURCE_ALL), "-4 cut.tgz: ") != NULL,
+	    "a truncated archive fails");
 }
 
 static void
@@ -177,21 +199,24 @@ test_cifar100(void)
 	pics_write(pics_path("h/train.bin"), r, sizeof(r));
 	r[0][0] = 19;
 	pics_write(pics_path("h/test.bin"), r, sizeof(r[0]));
-	ok(strncmp(all_of("h", NULL, SOURCE_TRAIN), "0 99 train.bin, picture 0\n1 ! train.bin, picture 1\n0,1,2,", 54) == 0,
-	    "CIFAR-100's fine labels; a coarse one that is none");
+	ok(strncmp(all_of("h", NULL, SOURCE_TRAIN), "0 99 train.bin, picture 0\n1 ! train.bin, picture 1\n0,1,2,",
+	    54) == 0,
+	    "CIFAR-100 gives fine labels, and an invalid coarse one is bad");
 	snprintf(path, sizeof(path), "%s/h", pics_dir);
 	opt.split = SOURCE_TEST;
 	sh("i=0; while [ $i -lt 100 ]; do echo f$i; i=$((i + 1)); done >h/fine_label_names.txt");
-	ok(strncmp(told(&opt), "0 99 19 test.bin, picture 0\nf0,f1,", 34) == 0, "both labels, and the fine ones' names");
+	ok(strncmp(told(&opt), "0 99 19 test.bin, picture 0\nf0,f1,", 34) == 0,
+	    "CIFAR-100 gives both labels and the fine class names");
 	sh("printf 'one\\ntwo\\n' >names");
 	snprintf(path, sizeof(path), "%s/h/test.bin", pics_dir);
 	opt.labels = pics_path("names");
 	opt.label_width = 0;
 	opt.split = SOURCE_ALL;
-	is_str(told(&opt), "0 ! test.bin, picture 0\none,two,", "a label beyond the names given");
+	is_str(told(&opt), "0 ! test.bin, picture 0\none,two,",
+	    "a label beyond the given classes is bad");
 	sh("cp c/data_batch_1.bin h");
 	ok(strstr(all_of("h", NULL, SOURCE_ALL), "-4 h: test.bin: CIFAR-10 and CIFAR-100 side by side") != NULL,
-	    "two sets in one place");
+	    "CIFAR-10 and CIFAR-100 in one place are refused");
 }
 
 static void
@@ -213,37 +238,47 @@ test_mnist(void)
 	pics_write(pics_path("m/train-labels-idx1-ubyte"), labels, sizeof(labels) - 1);
 	pics_write(pics_path("m/t10k-images-idx3-ubyte"), one, sizeof(one) - 1);
 	pics_write(pics_path("m/t10k-labels-idx1-ubyte"), label, sizeof(label) - 1);
-	is_str(all_of("m", NULL, SOURCE_ALL), "0 4 train-images-idx3-ubyte, picture 0\n1 1 train-images-idx3-ubyte, picture 1\n"
-	    "2 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST's files");
+	is_str(all_of("m", NULL, SOURCE_ALL),
+	    "0 4 train-images-idx3-ubyte, picture 0\n1 1 train-images-idx3-ubyte, picture 1\n"
+	    "2 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST files are read");
 	sh("tar czf m.tgz m && gzip m/*");
-	is_str(all_of("m", NULL, SOURCE_TEST), "0 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,", "gzipped");
-	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,", "in an archive");
+	is_str(all_of("m", NULL, SOURCE_TEST), "0 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,",
+	    "gzipped MNIST files are read");
+	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,",
+	    "MNIST files in an archive are read");
 	snprintf(path, sizeof(path), "%s/m", pics_dir);
 	source_open(&s, &opt);
 	source_next(s, &it);
 	source_next(s, &it);
-	ok(it.c == 1 && it.h == 2 && it.w == 3 && it.n == 6 && memcmp(it.data, "ghijkl", 6) == 0, "pixels");
+	ok(it.c == 1 && it.h == 2 && it.w == 3 && it.n == 6 && memcmp(it.data, "ghijkl", 6) == 0,
+	    "MNIST pixels are right");
 	source_close(s);
 	sh("cp m/t10k-* half && gunzip half/* && head -c 20 half/t10k-images-idx3-ubyte >half/x && mv half/x half/t10k-images-idx3-ubyte");
-	is_str(all_of("half", NULL, SOURCE_TEST), "-3 half: t10k-images-idx3-ubyte: ends before picture 0 of 1", "cut short");
-	is_str(all_of("half", NULL, SOURCE_TRAIN), "-7 half: has no train-* files", "no such part");
+	is_str(all_of("half", NULL, SOURCE_TEST), "-3 half: t10k-images-idx3-ubyte: ends before picture 0 of 1",
+	    "a truncated MNIST file fails");
+	is_str(all_of("half", NULL, SOURCE_TRAIN), "-7 half: no train-* files",
+	    "a missing part fails");
 	pics_write(pics_path("half/t10k-labels-idx1-ubyte"), labels, sizeof(labels) - 1);
 	is_str(all_of("half", NULL, SOURCE_TEST),
-	    "-4 half: 1 pictures in t10k-images-idx3-ubyte, but 2 labels in t10k-labels-idx1-ubyte", "counts that differ");
+	    "-4 half: 1 images in t10k-images-idx3-ubyte, but 2 labels in t10k-labels-idx1-ubyte",
+	    "different numbers of images and labels fail");
 	sh("mkdir e && for s in digits letters; do for f in images-idx3 labels-idx1; do "
 	   "gunzip -c m/train-$f-ubyte.gz >e/emnist-$s-train-$f-ubyte; done; done");
 	is_str(all_of("e", NULL, SOURCE_ALL),
-	    "-7 e: holds several sets, emnist-digits-.. and emnist-letters-..: give the files of one", "EMNIST holds several sets");
+	    "-7 e: holds several sets, emnist-digits-.. and emnist-letters-..; give the files of one",
+	    "several sets of EMNIST in one place are refused");
 	opt = (struct source_opt){ .paths = two, .n_paths = 2 };
 	two[0] = pics_path("e/emnist-letters-train-images-idx3-ubyte");
 	two[1] = pics_path("e/emnist-letters-train-labels-idx1-ubyte");
 	is_str(told(&opt), "0 4 emnist-letters-train-images-idx3-ubyte, picture 0\n"
-	    "1 1 emnist-letters-train-images-idx3-ubyte, picture 1\n0,1,2,3,4,", "its files can be said one by one");
+	    "1 1 emnist-letters-train-images-idx3-ubyte, picture 1\n0,1,2,3,4,",
+	    "the files of one set may be given");
 	opt = (struct source_opt){ .path = told_pipe("m.tgz") };
 	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, picture 0\n1 1 m/train-images-idx3-ubyte, picture 1\n"
-	    "2 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST from a pipe");
+	    "2 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST is read from a pipe");
 	sh("rm half/*labels*");
-	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) beside t10k-images-idx3-ubyte", "no labels");
+	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) next to t10k-images-idx3-ubyte",
+	    "images without labels fail");
 }
 
 /* What was read has the stamp of the file that was opened, not of what is called so afterwards. */
@@ -255,14 +290,15 @@ test_read(void)
 	struct buf b = { 0 };
 
 	pics_write(path, "first", 5);
-	ok(source_read(path, &b, &was) == 0 && b.n == 5, "a picture that is read later");
+	ok(source_read(path, &b, &was) == 0 && b.n == 5, "source_read reads a later image");
 	now = stamp_of(path);
-	ok(was.bytes == 5 && memcmp(&was, &now, sizeof(was)) == 0, "with the stamp of its file");
+	ok(was.bytes == 5 && memcmp(&was, &now, sizeof(was)) == 0, "its stamp is that of the file");
 	pics_write(path, "another", 7);
 	now = stamp_of(path);
-	ok(memcmp(&was, &now, sizeof(was)) != 0, "which another file has not");
-	is(source_read(pics_path("is.not"), &b, &was), ERR_SYS, "none");
-	ok(was.bytes == 0 && was.s == 0 && was.ns == 0, "... has none");
+	ok(memcmp(&was, &now, sizeof(was)) != 0, "another file has another stamp");
+	is(source_read(pics_path("is.not"), &b, &was), ERR_SYS,
+	    "source_read fails on a missing file");
+	ok(was.bytes == 0 && was.s == 0 && was.ns == 0, "a missing file has no stamp");
 	buf_free(&b);
 }
 

@@ -1,4 +1,4 @@
-/* suffix_test - what endings say of files. */
+/* suffix_test - what suffixes say about files. */
 #include "source/suffix.h"
 #include "tap.h"
 
@@ -14,14 +14,17 @@ main(void)
 		{ "a.jpg.gz", 5, 0, false, false }, { "a.tar", 5, 1, false, false }, { "a.tar.gz", 5, 1, false, false },
 		{ "b/a.TGZ", 7, 3, false, false }, { "a.7z", 4, 1, false, false }, { "a.cpio.Z", 6, 1, false, false },
 		{ "data.bin", 8, 0, false, true }, { "data.bin.xz", 8, 0, false, true },
-		{ "x-idx3-ubyte.gz", 12, 0, false, true }, { "tar", 3, 0, false, false }, { ".tar", 4, 0, false, false },
+		{ "x-idx3-ubyte.gz", 12, 0, false, true }, { "tar", 3, 0, false, false },
+		    { ".tar", 4, 0, false, false },
 		{ "a.tar.b", 7, 0, false, false }, { "jpg", 3, 0, false, false }, { "", 0, 0, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		is(suffix_unpacked(t[i].name), t[i].unpacked, "'%s' unpacked", t[i].name);
-		is(suffix_archive(t[i].name), t[i].archive, "'%s' as an archive", t[i].name);
-		ok(suffix_is_image(t[i].name) == t[i].picture && suffix_is_raw(t[i].name) == t[i].raw, "'%s' otherwise", t[i].name);
+		is(suffix_unpacked(t[i].name), t[i].unpacked,
+		    "suffix_unpacked cuts '%s'", t[i].name);
+		is(suffix_archive(t[i].name), t[i].archive, "suffix_archive cuts '%s'", t[i].name);
+		ok(suffix_is_image(t[i].name) == t[i].picture && suffix_is_raw(t[i].name) == t[i].raw,
+		    "'%s' is classified as an image, raw or neither", t[i].name);
 	}
 	return done();
 }

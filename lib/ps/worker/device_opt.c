@@ -24,75 +24,75 @@ device_opt_may(const struct worker_opt *o)
 
 /* Arrays that learn at one pace and stand side by side are one range; of several where the optimizer tells arrays apart. */
 static void
-build_ranges(struct device_opt *d, const struct shard_plan *p)
+ranges(struct device_opt *h, const struct shard_plan *p)
 {
-	const struct graph *g = d->o->graph;
+	const struct graph *g = h->o->graph;
 	const struct engine_range *last = NULL;
 	uint32_t at = 0, of = UINT32_MAX;
 
 	for (uint32_t a = 0; a < g->nw; a++) {
-		const struct shard_plan_group *group;
+		const struct shard_plan_group *pace;
 
-		while (p->group[at].first + p->group[at].count <= g->w[a].first)
+		while (p->pace[at].first + p->pace[at].count <= g->w[a].first)
 			at++;
-		group = &p->group[at];
+		pace = &p->pace[at];
 		if (g->w[a].frozen)
 			continue;
 		if (last != NULL && of == at && last->first + last->count == g->w[a].first)
-			d->range[d->nrange - 1].count += g->w[a].count;
+			h->range[h->nrange - 1].count += g->w[a].count;
 		else
-			d->range[d->nrange++] = (struct engine_range){ g->w[a].first, g->w[a].count, group->lr, group->wd, group->rows };
-		last = &d->range[d->nrange - 1];
+			h->range[h->nrange++] = (struct engine_range){ g->w[a].first, g->w[a].count, pace->lr, pace->wd, pace->rows };
+		last = &h->range[h->nrange - 1];
 		of = at;
 	}
 }
 
 int
-device_opt_new(const struct worker_opt *opt, struct device_opt **to)
+device_opt_new(const struct worker_opt *opt, struct device_opt **home)
 {
 	const struct graph *g = opt->graph;
-	struct device_opt *d = calloc(1, sizeof(*d));
+	struct device_opt *h = calloc(1, sizeof(*h));
 	struct shard_plan *p = NULL;
 	int e;
 
-	*to = NULL;
-	if (d == NULL)
+	*home = NULL;
+	if (h == NULL)
 		return err_nomem();
-	d->o = opt;
-	d->range = calloc(g->nw + 1, sizeof(*d->range));
-	d->fold = calloc(g->naux + 1, sizeof(*d->fold));
-	e = d->range == NULL || d->fold == NULL ? err_nomem() : shard_plan_new(g, 1, SHARD_PLAN_SLICE, opt->mults, &opt->hyper, &p);
+	h->o = opt;
+	h->range = calloc(g->nw + 1, sizeof(*h->range));
+	h->fold = calloc(g->naux + 1, sizeof(*h->fold));
+	e = h->range == NULL || h->fold == NULL ? err_nomem() : shard_plan_new(g, 1, SHARD_PLAN_SLICE, opt->mults, &opt->hyper, &p);
 	if (e < 0) {
-		device_opt_free(d);
+		device_opt_free(h);
 		return e;
 	}
-	build_ranges(d, p);
+	ranges(h, p);
 	for (uint32_t i = 0; i < p->nfold; i++)
 		if (!g->aux[i].frozen)
-			d->fold[d->nfold++] = (struct engine_fold){ p->fold[i].first, p->fold[i].count, p->fold[i].momentum };
+			h->fold[h->nfold++] = (struct engine_fold){ p->fold[i].first, p->fold[i].count, p->fold[i].momentum };
 	shard_plan_free(p);
-	*to = d;
+	*home = h;
 	return 0;
 }
 
 void
-device_opt_free(struct device_opt *d)
+device_opt_free(struct device_opt *h)
 {
-	if (d == NULL)
+	if (h == NULL)
 		return;
-	free(d->range);
-	free(d->fold);
-	free(d);
+	free(h->range);
+	free(h->fold);
+	free(h);
 }
 
 /* The average begins as the weights. */
 static int
-start_learning(struct device_opt *d, const struct worker_first *first, const float *state)
+begin(struct device_opt *h, const struct worker_first *first, const float *state)
 {
-	const struct worker_opt *o = d->o;
+	const struct worker_opt *o = h->o;
 	size_t P = o->graph->P, A = o->graph->A;
-	struct engine_learn how = { .hyper = o->hyper, .range = d->range, .nrange = d->nrange, .fold = d->fold,
-		.nfold = d->nfold, .state = state, .averaged = first != NULL ? first->averaged : 0, .pieces = o->pieces };
+	struct engine_learn how = { .hyper = o->hyper, .range = h->range, .nrange = h->nrange, .fold = h->fold,
+		.nfold = h->nfold, .state = state, .averaged = first != NULL ? first->averaged : 0, .pieces = o->pieces };
 	float *average = NULL;
 	int e;
 
@@ -110,71 +110,71 @@ start_learning(struct device_opt *d, const struct worker_first *first, const flo
 }
 
 int
-device_opt_begin(struct device_opt *d, const struct worker_first *first, uint64_t step)
+device_opt_begin(struct device_opt *h, const struct worker_first *first, uint64_t step)
 {
-	const struct worker_opt *o = d->o;
+	const struct worker_opt *o = h->o;
 	const float *given = first != NULL ? first->state : NULL;
 	float *zeros = NULL;
 	int e = 0;
 
-	d->step = step;
+	h->step = step;
 	for (uint32_t a = 0; a < o->graph->nw && e == 0; a++)
 		e = o->engine->load(o->plan, a, o->w + o->graph->w[a].first);
 	if (e < 0 || (e = o->engine->load_aux(o->plan, o->aux)) < 0)
 		return e;
 	if (given == NULL && (zeros = calloc(o->graph->P * opt_states(o->hyper.rule) + 1, sizeof(*zeros))) == NULL)
 		return err_nomem();
-	e = start_learning(d, first, given != NULL ? given : zeros);
+	e = begin(h, first, given != NULL ? given : zeros);
 	free(zeros);
 	return e;
 }
 
 int
-device_opt_update(struct device_opt *d, uint32_t n, float rate, bool mark)
+device_opt_update(struct device_opt *h, uint32_t n, float rate, bool mark)
 {
-	d->step++;
-	return d->o->engine->advance(d->o->plan, n, rate, d->step, mark);
+	h->step++;
+	return h->o->engine->advance(h->o->plan, n, rate, h->step, mark);
 }
 
 uint64_t
-device_opt_steps(const struct device_opt *d)
+device_opt_steps(const struct device_opt *h)
 {
-	return d->step;
+	return h->step;
 }
 
 int
-device_opt_read(struct device_opt *d)
+device_opt_read(struct device_opt *h)
 {
-	return d->o->engine->fetch(d->o->plan, d->o->w, d->o->aux, NULL, NULL, NULL);
+	return h->o->engine->fetch(h->o->plan, h->o->w, h->o->aux, NULL, NULL, NULL);
 }
 
 int
-device_opt_state(struct device_opt *d, float *state)
+device_opt_state(struct device_opt *h, float *state)
 {
-	return d->o->engine->fetch(d->o->plan, NULL, NULL, state, NULL, NULL);
+	return h->o->engine->fetch(h->o->plan, NULL, NULL, state, NULL, NULL);
 }
 
 int
-device_opt_average(struct device_opt *d, float *to, uint32_t *n)
+device_opt_average(struct device_opt *h, float *to, uint32_t *n)
 {
-	const struct worker_opt *o = d->o;
+	const struct worker_opt *o = h->o;
 	int e = o->engine->fetch(o->plan, NULL, NULL, NULL, to, n);
 
 	return e < 0 || *n > 0 ? e : o->engine->fetch(o->plan, to, to + o->graph->P, NULL, NULL, NULL);
 }
 
 int
-device_opt_show(struct device_opt *d, bool average)
+device_opt_show(struct device_opt *h, bool average)
 {
-	const struct worker_opt *o = d->o;
+	const struct worker_opt *o = h->o;
 	uint32_t n = 0;
 	int e;
 
 	/* Before the first of them it is the weights, which the plan has. */
 	if (average && ((e = o->engine->fetch(o->plan, NULL, NULL, NULL, NULL, &n)) < 0 || n == 0))
 		return e;
-	if (!average && !d->shown)
+	if (!average && !h->shown)
 		return 0;
-	d->shown = average;
+	h->shown = average;
 	return o->engine->show(o->plan, average);
 }

@@ -70,7 +70,7 @@ take_recipe(int *argc, char ***argv)
 
 	k->next = kept;
 	kept = k;
-	if ((e = recipe_read(&k->recipe, (*argv)[optind] + 1, slash != NULL ? slash + 1 : **argv)) == ERR_NOMEM)
+	if ((e = recipe_read((*argv)[optind] + 1, slash != NULL ? slash + 1 : **argv, &k->recipe)) == ERR_NOMEM)
 		front_die(NULL, e);
 	if (e < 0)
 		front_wrong("%s", err_line());

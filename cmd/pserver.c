@@ -61,7 +61,7 @@ listening(void *arg, const char *where)
 	p->listened = true;
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
 	front_ready(p->ready, where);
-	if (p->meet != NULL && rendezvous_here(p->meet, where) < 0)
+	if (p->meet != NULL && rendezvous_announce(p->meet, where) < 0)
 		front_say("%s", err_line());
 }
 

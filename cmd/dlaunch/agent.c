@@ -1,4 +1,4 @@
-/* agent - dlaunch as the agent of a host, and as the way to one that is there. */
+/* agent - dlaunch as the agent of a host, and as the relay to a running one. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
@@ -16,41 +16,45 @@
 #include <unistd.h>
 
 static int
-run(int in, int out, int door)
+run_host_agent(int in, int out, int listener)
 {
 	char bin[PATH_MAX];
 	int e;
 
 	dlaunch_self(bin);
 	*strrchr(bin, '/') = 0;
-	e = agent_run(&(struct agent_opt){ .in = in, .out = out, .door = door,
+	e = agent_run(&(struct agent_opt){ .in = in, .out = out, .attach_fd = listener,
 	    .signals = dlaunch_signals((const int[]){ SIGCHLD, SIGTERM, 0 }), .version = TALLY_VERSION, .bin = bin });
 	return e == 0 ? 0 : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
 }
 
 static void
-no_terminal(void)
+refuse_terminal(void)
 {
 	if (isatty(STDIN_FILENO))
-		front_wrong("--agent is for dlaunch itself to use");
+		front_wrong("--agent is only for use by dlaunch itself");
 }
 
 int
 dlaunch_agent(void)
 {
-	no_terminal();
-	return run(STDIN_FILENO, STDOUT_FILENO, -1);
+	refuse_terminal();
+	return run_host_agent(STDIN_FILENO, STDOUT_FILENO, -1);
 }
 
-/* That there is no agent, as one would say it: in what a remote shell itself exits with, its own troubles cannot be told from that. */
+/*
+ * Tells the launcher in an agent's messages that there is no agent.  An exit status would not do, as a
+ * remote shell may fail with the same one.
+ */
 static int
-say_none(void)
+report_no_agent(void)
 {
 	struct buf hello = { 0 }, why = { 0 }, b = { 0 };
 	int e;
 
-	if ((e = ctl_put(&hello, CTL_PROTOCOL)) < 0 || (e = ctl_put_text(&hello, TALLY_VERSION)) < 0 ||
-	    (e = ctl_put_text(&why, "its agent is gone, and what it ran")) < 0 || (e = buf_put(&b, CTL_MARK, strlen(CTL_MARK))) < 0 ||
+	if ((e = ctl_put_u32(&hello, CTL_PROTOCOL)) < 0 || (e = ctl_put_text(&hello, TALLY_VERSION)) < 0 ||
+	    (e = ctl_put_text(&why, "its agent and processes have ended")) < 0 ||
+	    (e = buf_put(&b, CTL_MARK, strlen(CTL_MARK))) < 0 ||
 	    (e = frame_put(&b, CTL_HELLO, hello.p, hello.n)) < 0 || (e = frame_put(&b, CTL_FAILED, why.p, why.n)) < 0 ||
 	    (e = io_write(STDOUT_FILENO, b.p, b.n)) < 0)
 		front_warn("--agent-resume", e);
@@ -65,32 +69,35 @@ dlaunch_agent_resume(const char *name)
 {
 	int fd, e;
 
-	no_terminal();
+	refuse_terminal();
 	signal(SIGPIPE, SIG_IGN);
-	if ((e = attach_enter(name, &fd)) == ERR_PEER)
-		return say_none();
-	if (e < 0 || (e = attach_pass(STDIN_FILENO, STDOUT_FILENO, fd)) < 0) {
+	if ((e = attach_connect(name, &fd)) == ERR_PEER)
+		return report_no_agent();
+	if (e < 0 || (e = attach_relay(STDIN_FILENO, STDOUT_FILENO, fd)) < 0) {
 		front_warn("--agent-resume", e);
 		return e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
 	}
 	return 0;
 }
 
-/* The agent, of nobody's terminal, session or pipes; what keeps it from that goes through fd, whose end is good news. */
+/*
+ * Runs an agent without terminal, session or pipes of its parent.  An error goes through fd; if it is
+ * closed without one, the agent listens.
+ */
 static _Noreturn void
-stay(const char *name, int fd)
+run_kept_agent(const char *name, int fd)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), door;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), listener;
 
 	setsid();
-	if (attach_open(name, &door) < 0) {
+	if (attach_listen(name, &listener) < 0) {
 		io_write(fd, err_line(), strlen(err_line()));
 		_exit(FRONT_PARTIAL);
 	}
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
 		dup2(null, i);
 	close(fd);
-	_exit(run(-1, -1, door));
+	_exit(run_host_agent(-1, -1, listener));
 }
 
 int
@@ -101,12 +108,12 @@ dlaunch_agent_keep(const char *name)
 	int fd[2];
 	pid_t pid;
 
-	no_terminal();
+	refuse_terminal();
 	if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		front_die("--agent-keep", err_sys("fork"));
 	if (pid == 0) {
 		close(fd[0]);
-		stay(name, fd[1]);
+		run_kept_agent(name, fd[1]);
 	}
 	close(fd[1]);
 	if (io_read(fd[0], why, sizeof(why) - 1, &got) < 0 || got > 0) {

@@ -1,7 +1,12 @@
 /*
- * dlaunch - what the command line of dlaunch(1) asks for, as its files share it.
+ * dlaunch - the options of dlaunch(1), and the functions that its files share.
  *
- * Texts are the command line's own.  What fails is said and ends the process, as by cmd/front.h.
+ * dlaunch starts a job on many hosts.  Reading order: main.c (options), run.c (a job from start to
+ * end), restart.c (further attempts), agent.c (the agent of a host), jobs.c (jobs with a directory:
+ * detach, attach, status, stop, resume), show.c and progress.c (what people see).
+ *
+ * Texts belong to the command line.  A function that fails reports the error and ends the process,
+ * as cmd/front.h does.
  */
 #ifndef CMD_DLAUNCH_DLAUNCH_H
 #define CMD_DLAUNCH_DLAUNCH_H
@@ -13,73 +18,85 @@
 
 #include <limits.h>
 
+/* Pointers are NULL if their option is not given. */
 struct dlaunch {
-	const char	*hosts_file, *rsh;	/* NULL: not said */
-	const char	*remote, *iface, *dir, *output, *sync;	/* likewise; iface is "" then */
-	const char	*job, *resume;		/* names of jobs; NULL: not said */
-	const char	*agent_keep, *agent_resume;	/* names of agents (run/attach/attach.h); likewise */
-	const struct job_record *retake;		/* the job is taken over from here; NULL: not */
+	const char	*hosts_file, *rsh;
+	const char	*remote, *dir, *output, *sync;
+	const char	*iface;			/* "": not given */
+	const char	*job, *resume;		/* names of jobs */
+	const char	*agent_keep, *agent_resume;	/* names of agents (run/attach/attach.h) */
+	const struct job_record *record;	/* the job is taken over from this record; NULL: it is not */
 	const char	*server;
 	struct words	 env, each;
 	uint32_t	 workers, servers, restarts, spool_mib;
-	bool		 servers_said, agent, dry, verbose, wait, detach, input;
-	double		 grace_s, silence_s, start_s;	/* silence_s 0: not said */
+	bool		 servers_given, agent, dry, verbose, wait, detach, input;
+	double		 grace_s, silence_s, start_s;	/* silence_s 0: not given */
 	char		**line;			/* the whole command line */
 	char		**argv;			/* the command in it */
-	bool		 dmlc;			/* it runs in all roles, told apart by the environment */
+	bool		 dmlc;			/* the command runs in all roles, which the environment distinguishes */
 };
 
-/* dlaunch_again.c: did it end so that trying again may help? */
-bool	 dlaunch_again(const struct roster *r);
+/* restart.c: true if the job ended in a way that another attempt may change. */
+bool	 dlaunch_may_restart(const struct roster *r);
 /*
- * Fills an empty list with the command, and env with the variables, of the attempt after `attempts` others; resume: and
- * of a job that ran before.
+ * Fills an empty list with the command of attempt `attempts` (from 0), and env with its variables.
+ * With `resume`, the job also ran before.
  */
-void	 dlaunch_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv, struct words *env);
-/* Waits for the hosts to come back, the longer the more attempts there were; a signal through the descriptor ends it. */
+void	 dlaunch_build_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv,
+	    struct words *env);
+/* Waits before a further attempt, longer after more attempts.  A signal through the descriptor ends the wait. */
 void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
 
 /*
- * dlaunch_jobs.c: attach, status or stop, when that is what the command line begins with; *code is the exit status.  A first
- * word that is no verb, option, recipe or tool of tally ends the process: a mistyped verb, as a command, would run in all roles.
+ * jobs.c: runs attach, status or stop if the command line begins with one of them, and sets *code to the
+ * exit status.  Refuses a first word that is no verb, option, recipe or tool of tally: a mistyped verb
+ * would otherwise run as a command, in all roles.
  */
 bool	 dlaunch_verb(int argc, char *argv[], int *code);
-/* The job gets its directory. */
-void	 dlaunch_job(const struct dlaunch *c, struct jobdir *d);
-/* Opens that of a job whose launcher was lost, fills *r, and an empty list with its command line. */
-void	 dlaunch_retake(const char *job, struct jobdir *d, struct job_record *r, struct words *argv);
-/* dlaunch.c: is the next launcher of that job, in the background, like dlaunch_detach; returns the exit status. */
-int	 dlaunch_take_over(const char *job);
-/* Opens the directory of a job that has ended, and fills an empty list with its command line; this process is where it was. */
-void	 dlaunch_resume(const char *job, struct jobdir *d, struct words *argv);
-/* Returns in a process of its own, whose output goes to the directory, behind what is there when `on`. */
-void	 dlaunch_detach(struct jobdir *d, bool on);
+/* Makes the job's directory. */
+void	 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d);
+/*
+ * Opens the directory of a job whose launcher was lost, and changes to where the job was started.
+ * Fills *r with its record and an empty list with its command line.
+ */
+void	 dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv);
+/*
+ * Opens that of a job that has ended, and changes to where the job was started.  Fills an empty list
+ * with its command line.
+ */
+void	 dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv);
+/* Returns in a process of its own, whose output is appended to the directory's files, or else replaces them. */
+void	 dlaunch_detach(struct jobdir *d, bool append);
 
-/* dlaunch_run.c: the job from its start to its end; returns its exit status.  d: that of a resumed job, else none yet. */
+/* main.c: becomes the launcher of a job whose launcher was lost, in the background.  Returns the exit status. */
+int	 dlaunch_take_over(const char *job);
+
+/* run.c: runs a job and returns its exit status.  d is the directory of a resumed job, else it is not open. */
 int	 dlaunch_run(const struct dlaunch *c, struct jobdir *d);
 /* The path of this program. */
 void	 dlaunch_self(char path[PATH_MAX]);
 /*
- * A descriptor through which the signals that are listened to come.  The others that could end or stop us unasked are
- * blocked: a launcher that stops would be silent, and so lost, for its agents.  One that is ignored stays so (nohup(1)).
+ * Returns a signalfd(2) of the listed signals (a list that ends with 0), except those that are ignored
+ * (nohup(1)).  Blocks them and the other signals that could end or stop this process: agents would take
+ * a stopped launcher, which is silent, for lost.
  */
 int	 dlaunch_signals(const int *listened);
 
-/* dlaunch_agent.c: is the agent of a host, on standard input and output; returns the exit status. */
+/* agent.c: runs the agent of a host on standard input and output.  Returns the exit status. */
 int	 dlaunch_agent(void);
-/* Starts one that can be found again, and is the way to it. */
+/* Starts an agent that launchers find by its name, and relays to it. */
 int	 dlaunch_agent_keep(const char *name);
-/* Is the way to one that is there. */
+/* Relays to a running agent. */
 int	 dlaunch_agent_resume(const char *name);
 
-/* dlaunch_watch.c: progress on a terminal, a line a worker, as launch_run() takes it; of no functions elsewhere. */
+/* progress.c: draws a line of progress for each worker, for launch_run; has no functions without a terminal. */
 struct launch_watch dlaunch_watch(const struct hosts *h, const struct roster *r);
 void	 dlaunch_watch_end(struct launch_watch *w);
 
-/* dlaunch_show.c: what would run where, on standard output; rsh NULL: as children of this process. */
-void	 dlaunch_show_plan(const struct dlaunch *c, const struct roster *r, const struct hosts *h, const struct words *rsh,
-	    const char *agent);
-/* How each process ended, on standard error; nothing when none was started. */
+/* show.c: prints what would run where; rsh NULL: the agent is a child of this process. */
+void	 dlaunch_show_plan(const struct dlaunch *c, const struct roster *r, const struct hosts *h,
+	    const struct words *rsh, const char *agent);
+/* Prints how each process ended to standard error; nothing if none was started. */
 void	 dlaunch_show_exits(const struct roster *r, const struct hosts *h);
 
 #endif

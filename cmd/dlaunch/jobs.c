@@ -1,4 +1,4 @@
-/* jobs - jobs that have a directory: detached, looked at, attached to, stopped, resumed. */
+/* jobs - the verbs attach, status and stop, and jobs that have a directory: detached or resumed. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
@@ -19,26 +19,27 @@
 #include <unistd.h>
 
 #define TICK_MS 100
-#define PATIENCE_S 5.0	/* before it is said who is waited for; then twice that, and so on */
+#define REPORT_S 5.0	/* time until a wait is first reported; later reports double it */
 
 void
-dlaunch_job(const struct dlaunch *c, struct jobdir *d)
+dlaunch_make_job(const struct dlaunch *c, struct jobdir *d)
 {
 	char cwd[PATH_MAX];
 	int e;
 
 	if (getcwd(cwd, sizeof(cwd)) == NULL)
 		front_die("working directory", err_sys("read"));
-	if ((e = jobdir_make(d, c->job, c->line, cwd)) < 0)
+	if ((e = jobdir_make(c->job, c->line, cwd, d)) < 0)
 		front_die("--job", e);
 }
 
-/* Standard streams of a process that nobody looks at. */
+/* Redirects the standard streams of a detached process to the job's files. */
 static int
-to_files(const struct jobdir *d, bool on)
+redirect_streams(const struct jobdir *d, bool append)
 {
-	const int flags = O_WRONLY | O_CREAT | O_APPEND | (on ? 0 : O_TRUNC);
-	int in = open("/dev/null", O_RDONLY), out = openat(d->dir, "out", flags, 0600), err = openat(d->dir, "err", flags, 0600);
+	const int flags = O_WRONLY | O_CREAT | O_APPEND | (append ? 0 : O_TRUNC);
+	int in = open("/dev/null", O_RDONLY), out = openat(d->dir, "out", flags, 0600);
+	int err = openat(d->dir, "err", flags, 0600);
 	int e = in < 0 || out < 0 || err < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	    dup2(err, STDERR_FILENO) < 0 ? err_sys("job %s", d->name) : 0;
 
@@ -51,22 +52,22 @@ to_files(const struct jobdir *d, bool on)
 	return e;
 }
 
-/* Tells the job's name when it is on its own: before that a hangup would still reach it. */
+/* Prints the job's name once the job's own process is in a new session; before, a hangup would still reach it. */
 static void
-leave(const struct jobdir *d, int fd)
+print_job_name(const struct jobdir *d, int fd)
 {
 	size_t got;
 	char c;
 
 	if (io_read(fd, &c, 1, &got) < 0 || got == 0)
-		_exit(FRONT_PARTIAL);	/* it has said why */
+		_exit(FRONT_PARTIAL);	/* it has reported the error */
 	printf("%s\n", d->name);
 	front_flush();
 	_exit(0);
 }
 
 void
-dlaunch_detach(struct jobdir *d, bool on)
+dlaunch_detach(struct jobdir *d, bool append)
 {
 	int fd[2], e;
 	pid_t pid;
@@ -75,18 +76,18 @@ dlaunch_detach(struct jobdir *d, bool on)
 		front_die("--detach", err_sys("fork"));
 	if (pid > 0) {
 		close(fd[1]);
-		leave(d, fd[0]);
+		print_job_name(d, fd[0]);
 	}
 	setsid();
-	if ((e = jobdir_mine(d)) < 0 || (e = to_files(d, on)) < 0 || (e = io_write(fd[1], "x", 1)) < 0)
+	if ((e = jobdir_claim(d)) < 0 || (e = redirect_streams(d, append)) < 0 || (e = io_write(fd[1], "x", 1)) < 0)
 		front_die("--detach", e);
 	close(fd[0]);
 	close(fd[1]);
 }
 
-/* What runs a job again is where it was started. */
+/* Reads the command line, and changes to the directory where the job was started. */
 static void
-be_there(const struct jobdir *d, struct words *argv, const char *why)
+enter_start_dir(const struct jobdir *d, struct words *argv, const char *why)
 {
 	char *cwd;
 	int e = jobdir_command(d, argv, &cwd);
@@ -99,42 +100,42 @@ be_there(const struct jobdir *d, struct words *argv, const char *why)
 }
 
 void
-dlaunch_resume(const char *job, struct jobdir *d, struct words *argv)
+dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv)
 {
 	int e;
 
-	if ((e = jobdir_open(d, job)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_mine(d)) < 0)
+	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_claim(d)) < 0)
 		front_die("--resume", e);
-	be_there(d, argv, "--resume");
+	enter_start_dir(d, argv, "--resume");
 }
 
 void
-dlaunch_retake(const char *job, struct jobdir *d, struct job_record *r, struct words *argv)
+dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv)
 {
 	struct buf b = { 0 };
 	int e;
 
-	if ((e = jobdir_open(d, job)) < 0 || (e = jobdir_retake(d)) < 0 || (e = jobdir_mine(d)) < 0 ||
-	    (e = jobdir_get(d, "record", JOB_RECORD_MOST, &b)) < 0 || (e = job_record_get(r, b.p, b.n)) < 0)
+	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_take_over(d)) < 0 || (e = jobdir_claim(d)) < 0 ||
+	    (e = jobdir_get(d, "record", JOB_RECORD_MOST, &b)) < 0 || (e = job_record_get(b.p, b.n, r)) < 0)
 		front_die(job, e);
 	buf_free(&b);
-	be_there(d, argv, job);
+	enter_start_dir(d, argv, job);
 }
 
 static void
 open_job(const char *name, struct jobdir *d)
 {
-	int e = jobdir_open(d, name);
+	int e = jobdir_open(name, d);
 
 	if (e < 0)
 		front_die(NULL, e);
 }
 
 static struct jobdir_state
-look(const struct jobdir *d)
+read_job_state(const struct jobdir *d)
 {
 	struct jobdir_state s;
-	int e = jobdir_look(d, &s);
+	int e = jobdir_read_state(d, &s);
 
 	if (e < 0)
 		front_die(NULL, e);
@@ -142,21 +143,21 @@ look(const struct jobdir *d)
 }
 
 static bool
-lost(const struct jobdir_state *s)
+is_launcher_lost(const struct jobdir_state *s)
 {
 	return !s->running && s->status < 0;
 }
 
-/* What of a job's output is shown, and up to where. */
+/* How far a file of a job's output has been copied to our own stream. */
 struct shown {
-	const char *name;	/* of our own stream */
+	const char *name;	/* of our own stream, for messages */
 	int	 from, to;
 	uint64_t at;
 };
 
-/* What has come since the last time goes on to our own stream, up to byte `end` of the file. */
+/* Copies what is new up to byte `end` of the file to our own stream. */
 static void
-pass_on(struct shown *o, uint64_t end)
+copy_output(struct shown *o, uint64_t end)
 {
 	char text[65536];
 	size_t got = 1;
@@ -174,17 +175,17 @@ pass_on(struct shown *o, uint64_t end)
 }
 
 /*
- * Up to where what is in the files stays there: where the record ends, as behind that another launcher
- * would write it again (run/launcher/job_record.h); to the end when the job has ended.
+ * Finds up to where the output files are final.  While the job has a record that is where the record
+ * ends, since another launcher would truncate the files there (run/launcher/job_record.h).
  */
 static void
-find_ends(const struct jobdir *d, const struct jobdir_state *s, uint64_t *out, uint64_t *err)
+find_stable_ends(const struct jobdir *d, const struct jobdir_state *s, uint64_t *out, uint64_t *err)
 {
 	struct buf b = { 0 };
 	struct job_record r;
 
-	*out = *err = s->kept ? 0 : UINT64_MAX;
-	if (s->kept && jobdir_get(d, "record", JOB_RECORD_MOST, &b) == 0 && job_record_get(&r, b.p, b.n) == 0) {
+	*out = *err = s->has_record ? 0 : UINT64_MAX;
+	if (s->has_record && jobdir_get(d, "record", JOB_RECORD_MOST, &b) == 0 && job_record_get(b.p, b.n, &r) == 0) {
 		*out = r.out;
 		*err = r.err;
 		job_record_free(&r);
@@ -193,8 +194,8 @@ find_ends(const struct jobdir *d, const struct jobdir_state *s, uint64_t *out, u
 }
 
 /*
- * A job whose launcher was lost gets another, in the background.  False when it does not; that another has just
- * done the same is as good.
+ * Starts another launcher for a job whose launcher was lost, in the background.  Returns false if that
+ * fails, unless the job runs anyway because somebody else has just done the same.
  */
 static bool
 take_over(const char *name, const struct jobdir *d)
@@ -212,13 +213,14 @@ take_over(const char *name, const struct jobdir *d)
 	}
 	if (waitpid(pid, &how, 0) < 0)
 		front_die(name, err_sys("wait"));
-	return how == 0 || look(d).running;
+	return how == 0 || read_job_state(d).running;
 }
 
 static int
-attach(const char *name)
+attach_job(const char *name)
 {
-	struct shown out = { .name = "standard output", .to = STDOUT_FILENO }, err = { .name = "standard error", .to = STDERR_FILENO };
+	struct shown out = { .name = "standard output", .to = STDOUT_FILENO };
+	struct shown err = { .name = "standard error", .to = STDERR_FILENO };
 	uint64_t out_end, err_end;
 	struct jobdir_state s;
 	struct jobdir d;
@@ -229,50 +231,50 @@ attach(const char *name)
 	if (out.from < 0 || err.from < 0)
 		front_wrong("job %s was not detached", name);
 	do {
-		/* What it printed before it ended is there when it has. */
-		s = look(&d);
-		if (lost(&s) && s.kept && take_over(name, &d))
-			s = look(&d);
-		find_ends(&d, &s, &out_end, &err_end);
-		pass_on(&out, out_end);
-		pass_on(&err, err_end);
+		/* The state is read first: output that precedes the end is then in the files. */
+		s = read_job_state(&d);
+		if (is_launcher_lost(&s) && s.has_record && take_over(name, &d))
+			s = read_job_state(&d);
+		find_stable_ends(&d, &s, &out_end, &err_end);
+		copy_output(&out, out_end);
+		copy_output(&err, err_end);
 	} while (s.running && poll(NULL, 0, TICK_MS) == 0);
 	if (s.status >= 0)
 		return s.status;
-	front_say("job %s: its launcher was lost", name);
+	front_say("job %s: the launcher was lost", name);
 	return FRONT_AGAIN;
 }
 
-/* Which takes the job's grace, and without end when the launcher is itself stopped. */
+/* Waits for the launcher's end, without a limit: the launcher itself may be stopped. */
 static void
-wait_for_end(const struct jobdir *d, pid_t launcher)
+wait_for_job_end(const struct jobdir *d, pid_t launcher)
 {
-	double since = clk_s(), tell = since + PATIENCE_S;
+	double since = clk_s(), report_at = since + REPORT_S;
 
-	while (look(d).running) {
+	while (read_job_state(d).running) {
 		poll(NULL, 0, TICK_MS);
-		if (clk_s() < tell)
+		if (clk_s() < report_at)
 			continue;
 		front_say("job %s: waiting for its launcher, process %d, to end", d->name, (int)launcher);
-		tell = clk_s() + (clk_s() - since);
+		report_at = clk_s() + (clk_s() - since);
 	}
 }
 
 static int
-stop(const char *name)
+stop_job(const char *name)
 {
 	struct jobdir d;
 	struct jobdir_state s;
 
 	open_job(name, &d);
-	s = look(&d);
-	if (lost(&s) && s.kept && take_over(name, &d))
-		s = look(&d);
+	s = read_job_state(&d);
+	if (is_launcher_lost(&s) && s.has_record && take_over(name, &d))
+		s = read_job_state(&d);
 	if (!s.running)
-		front_wrong("job %s does not run", name);
+		front_wrong("job %s is not running", name);
 	if (s.pid <= 0 || kill(s.pid, SIGTERM) < 0)
-		front_die(name, err_sys("its launcher, process %d", (int)s.pid));
-	wait_for_end(&d, s.pid);
+		front_die(name, err_sys("launcher process %d", (int)s.pid));
+	wait_for_job_end(&d, s.pid);
 	return 0;
 }
 
@@ -288,17 +290,18 @@ print_status(const char *name)
 	int e;
 
 	open_job(name, &d);
-	s = look(&d);
+	s = read_job_state(&d);
 	if (s.status >= 0)
 		snprintf(status, sizeof(status), "%d", s.status);
 	if (localtime_r(&s.since, &tm) != NULL)
 		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &tm);
-	/* One that was just being made has no command yet. */
+	/* A job that is just being made has no command yet. */
 	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
 		front_warn(name, e);
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\n", name, s.running ? "runs" : !lost(&s) ? "ended" : s.kept ? "away" : "lost", status, since,
-		    cwd, (char *)text.p);
+		printf("%s\t%s\t%s\t%s\t%s\t%s\n", name,
+		    s.running ? "runs" : !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
+		    status, since, cwd, (char *)text.p);
 	free(cwd);
 	buf_free(&text);
 	words_free(&argv);
@@ -306,13 +309,13 @@ print_status(const char *name)
 }
 
 static int
-status(char *const *names)
+print_jobs(char *const *names)
 {
 	struct words all = { 0 };
 	int e;
 
 	if (*names == NULL) {
-		if ((e = jobdir_all(&all)) < 0)
+		if ((e = jobdir_list(&all)) < 0)
 			front_die(NULL, e);
 		names = all.n > 0 ? all.v : names;
 	}
@@ -327,7 +330,8 @@ status(char *const *names)
 static bool
 is_tool(const char *word)
 {
-	static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "plog", "pmerge", "pserver", "pworker" };
+	static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "plog", "pmerge", "pserver",
+	    "pworker" };
 	const char *slash = strrchr(word, '/');
 
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
@@ -342,16 +346,16 @@ dlaunch_verb(int argc, char *argv[], int *code)
 	const char *verb = argc > 1 ? argv[1] : "";
 
 	if (strcmp(verb, "status") == 0)
-		*code = status(argv + 2);
+		*code = print_jobs(argv + 2);
 	else if (strcmp(verb, "attach") == 0 && argc == 3)
-		*code = attach(argv[2]);
+		*code = attach_job(argv[2]);
 	else if (strcmp(verb, "stop") == 0 && argc == 3)
-		*code = stop(argv[2]);
+		*code = stop_job(argv[2]);
 	else if (strcmp(verb, "attach") == 0 || strcmp(verb, "stop") == 0)
 		front_wrong("%s: needs the name of one job", verb);
 	else if (*verb != 0 && *verb != '-' && *verb != '@' && !is_tool(verb))
-		front_wrong("'%.64s' is neither a verb (attach, status, stop) nor a tool of tally; another command stands after "
-		    "an option, or after --", verb);
+		front_wrong("'%.64s' is neither a verb (attach, status, stop) nor a tool of tally; "
+		    "put -- before another command", verb);
 	else
 		return false;
 	return true;

@@ -1,4 +1,4 @@
-/* main - one command on many hosts as one: one start, one output, one exit status.  See dlaunch(1). */
+/* main - runs one command on many hosts, with one output and one exit status.  See dlaunch(1). */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 #include "front_recipe.h"
@@ -9,35 +9,36 @@
 #include <stdlib.h>
 
 #define SILENCE_S	10
-#define DETACHED_S	86400	/* a night and a day with the lid closed */
+#define DETACHED_S	86400	/* a day, so that a laptop may sleep overnight */
 
-static const char usage[] = "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
-			    "       dlaunch attach | stop job\n"
-			    "       dlaunch status [job ...]";
+static const char usage[] =
+    "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
+    "       dlaunch attach | stop job\n"
+    "       dlaunch status [job ...]";
 static const char help[] =
     "Runs a command as the workers of a job, beside servers, on this machine or on many.\n"
     "  -n, --num-workers N (1)            -s, --num-servers N (as many as workers)\n"
     "  -H, --hosts FILE  a host a line    -x, --env NAME[=VALUE]  for all processes\n"
-    "  -P, --dry-run  what would run where                        -v, --verbose\n"
+    "  -P, --dry-run  print what would run where                  -v, --verbose\n"
     "  --rsh ssh|slurm|mpi|kubectl|WORDS  words with {host} and {port} (ssh)\n"
-    "  --chdir DIR  where processes run   --sync DIR[:TO]  copies it to the hosts first\n"
-    "  --each WORD=V:V:...                a word and a value of its own for each worker\n"
-    "  --output DIR  a file a process     --on-fail stop|wait  what a failure does to the others\n"
-    "  --restart N (0)                    times that a job is started again that lost something\n"
-    "  --stdin  goes to worker 0\n"
-    "  --detach  in the background        --job NAME  of the job    --resume JOB  goes on\n"
-    "  --interface NAME  of the hosts     --remote PATH  of dlaunch there\n"
-    "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to come\n"
-    "  --grace SECONDS (10)               --silence SECONDS (10; detached a day)  that a host is lost after\n"
+    "  --chdir DIR  where processes run   --sync DIR[:TO]  copy it to the hosts first\n"
+    "  --each WORD=V:V:...                add a word and a value of its own for each worker\n"
+    "  --output DIR  files a process      --on-fail stop|wait  what a failure does to the others\n"
+    "  --restart N (0)                    further attempts after a process or host was lost\n"
+    "  --stdin  becomes worker 0's input\n"
+    "  --detach  run in the background    --job NAME  name the job   --resume JOB  continue it\n"
+    "  --interface NAME  of the hosts     --remote PATH  of dlaunch on the hosts\n"
+    "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to start\n"
+    "  --grace SECONDS (10)               --silence SECONDS (10; detached a day)  until a host is lost\n"
     "  --spool MIB (1024)  of output that waits on a host\n"
-    "  --agent, --agent-keep JOB, --agent-resume JOB  for dlaunch itself\n"
+    "  --agent, --agent-keep JOB, --agent-resume JOB  only for dlaunch itself\n"
     "  @NAME  the options of a recipe     --help  --version\n"
-    "When the command's name is pworker, servers are pserver; any other command runs in all\n"
-    "roles, told apart by DMLC_ROLE. One that is not a tool of tally stands after an option or --.\n";
+    "If the command's name is pworker, servers are pserver. Any other command runs in all roles,\n"
+    "which DMLC_ROLE distinguishes. Put -- before a command that is not a tool of tally.\n";
 
 enum {
-	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT, REMOTE,
-	RESTART, RESUME, RSH, SERVER, SILENCE, SPOOL, STDIN, SYNC, TIMEOUT, VERSION
+	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT,
+	REMOTE, RESTART, RESUME, RSH, SERVER, SILENCE, SPOOL, STDIN, SYNC, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
@@ -73,7 +74,7 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* env is "NAME=VALUE", or "NAME" with the value it has here. */
+/* Adds "NAME=VALUE", or "NAME" with its value here. */
 static void
 pass_env(struct dlaunch *c, const char *env)
 {
@@ -87,7 +88,7 @@ pass_env(struct dlaunch *c, const char *env)
 	else if (value != NULL)
 		e = words_add(&c->env, "%s=%s", env, value);
 	else
-		front_wrong("--env: %s has no value here", env);
+		front_wrong("--env: %s is not set", env);
 	if (e < 0)
 		front_die(NULL, e);
 }
@@ -109,7 +110,7 @@ set_on_fail(struct dlaunch *c, const char *what)
 		front_wrong("--on-fail: '%s' is neither stop nor wait", what);
 }
 
-/* Each list must have a value for each worker. */
+/* Refuses a list of --each that does not have one value for each worker. */
 static void
 check_each(const struct dlaunch *c)
 {
@@ -141,19 +142,19 @@ has_save(char *const *argv)
 }
 
 static void
-options(struct dlaunch *c, int argc, char *argv[])
+parse_options(struct dlaunch *c, int argc, char *argv[])
 {
 	int o;
 
-	c->line = argv;		/* recipes as names: --resume reads them again */
-	/* "+": what follows the command's name is the command's. */
+	c->line = argv;		/* before recipes are expanded: --resume reads them again */
+	/* "+": words after the command's name belong to the command. */
 	while ((o = front_option(&argc, &argv, "+H:Pn:s:vx:", longs)) != -1)
 		switch (o) {
 		case 'H': c->hosts_file = optarg; break;
 		case 'P': c->dry = true; break;
 		case 'n': c->workers = (uint32_t)front_num("-n", optarg, 1, JOB_MOST / 2 - 1); break;
 		case 's': c->servers = (uint32_t)front_num("-s", optarg, 0, JOB_MOST / 2 - 1);
-			  c->servers_said = true; break;
+			  c->servers_given = true; break;
 		case 'v': c->verbose = true; break;
 		case 'x': pass_env(c, optarg); break;
 		case AGENT: c->agent = true; break;
@@ -182,42 +183,44 @@ options(struct dlaunch *c, int argc, char *argv[])
 		default: front_usage();
 		}
 	c->argv = argv + optind;
-	if (!c->servers_said)
+	if (!c->servers_given)
 		c->servers = c->workers;
 	if (c->silence_s == 0)
 		c->silence_s = c->detach ? DETACHED_S : SILENCE_S;
 }
 
 static void
-check(struct dlaunch *c)
+check_dlaunch_options(struct dlaunch *c)
 {
 	if (*c->argv == NULL)
 		front_usage();
 	c->dmlc = !is_pworker(*c->argv);
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
-		front_wrong("%u workers need a server", c->workers);
+		front_wrong("%u workers need at least one server", c->workers);
 	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))
-		front_wrong("%s: goes on from a checkpoint: pworker needs --save", c->resume != NULL ? "--resume" : "--restart");
+		front_wrong("%s: pworker needs --save, as it resumes from a checkpoint",
+		    c->resume != NULL ? "--resume" : "--restart");
 	if (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0 && (c->job != NULL || c->detach))
-		front_wrong("--job: hosts from the standard input could not be read again");
+		front_wrong("--job, --detach: the hosts file must not be the standard input, as it is read again");
 	if (c->input && (c->detach || c->restarts > 0 || c->resume != NULL ||
 	    (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0)))
-		front_wrong("--stdin: not with --detach, --restart, --resume or -H -: it can be read but once");
+		front_wrong("--stdin: cannot be combined with --detach, --restart, --resume or -H -");
 	check_each(c);
 }
 
-/* The options, of this command line or of the job that is to go on. */
+/* Reads the options of this command line, or of the job to resume. */
 static void
-begin(struct dlaunch *c, int argc, char *argv[])
+init_options(struct dlaunch *c, int argc, char *argv[])
 {
 	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA" };
 
-	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60, .spool_mib = 1024 };
+	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60,
+	    .spool_mib = 1024 };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (getenv(always[i]) != NULL)
 			pass_env(c, always[i]);
 	optind = 0;
-	options(c, argc, argv);
+	parse_options(c, argc, argv);
 }
 
 int
@@ -229,10 +232,10 @@ dlaunch_take_over(const char *job)
 	struct dlaunch c;
 	int status;
 
-	dlaunch_retake(job, &dir, &r, &command);
-	begin(&c, (int)command.n, command.v);
-	check(&c);
-	c.retake = &r;
+	dlaunch_open_lost(job, &dir, &r, &command);
+	init_options(&c, (int)command.n, command.v);
+	check_dlaunch_options(&c);
+	c.record = &r;
 	status = dlaunch_run(&c, &dir);
 	jobdir_close(&dir);
 	job_record_free(&r);
@@ -254,7 +257,7 @@ main(int argc, char *argv[])
 	front_init(argv[0], usage, help);
 	if (dlaunch_verb(argc, argv, &status))
 		return status;
-	begin(&c, argc, argv);
+	init_options(&c, argc, argv);
 	if (c.agent)
 		return dlaunch_agent();
 	if (c.agent_keep != NULL)
@@ -263,12 +266,12 @@ main(int argc, char *argv[])
 		return dlaunch_agent_resume(c.agent_resume);
 	if ((resume = c.resume) != NULL) {
 		if (*c.argv != NULL || argc > 3)
-			front_wrong("--resume: the job's command line is known, and stays");
-		dlaunch_resume(resume, &dir, &command);
-		begin(&c, (int)command.n, command.v);
+			front_wrong("--resume: takes no other option and no command");
+		dlaunch_open_ended(resume, &dir, &command);
+		init_options(&c, (int)command.n, command.v);
 		c.resume = resume;
 	}
-	check(&c);
+	check_dlaunch_options(&c);
 	status = dlaunch_run(&c, &dir);
 	jobdir_close(&dir);
 	words_free(&command);

@@ -1,4 +1,4 @@
-/* progress - what the workers print into a line of progress each, below what scrolls by. */
+/* progress - draws a line of progress for each worker, below the scrolling output. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 #include "front_progress.h"
@@ -14,15 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE	1024	/* bytes of a line that are looked at */
+#define LINE	1024	/* longer lines are not parsed */
 
-/* How far one worker is, as its log says; what is not known is 0, NAN or LOGLINE_WHOLE. */
+/* The progress of one worker, read from its log.  A value that is not known is 0, NAN or LOGLINE_WHOLE. */
 struct state {
-	uint64_t epochs, epoch_steps, steps;	/* of the whole run, by the comment at the log's head */
-	uint64_t at;				/* epoch, or step where by_step */
-	bool	 by_step, told;
-	uint64_t step, first_step;		/* updates; the first that was seen, */
-	double	 first_s;			/* then */
+	uint64_t epochs, epoch_steps, steps;	/* of the whole run, from the comment at the log's head */
+	uint64_t at;				/* the epoch, or the step if by_step */
+	bool	 by_step, known;
+	uint64_t step, first_step;		/* the last and the first step seen */
+	double	 first_s;			/* when first_step was seen */
 	double	 speed, loss;
 };
 
@@ -30,11 +30,11 @@ struct dlaunch_watch {
 	const struct hosts *hosts;
 	const struct roster *roster;
 	struct state *state;		/* [roster->n] */
-	bool	 same;			/* standard output is a terminal too, and so may be the same */
+	bool	 same;			/* standard output is a terminal too, perhaps the same one */
 };
 
 static uint64_t
-number(const char *line, const char *key)
+parse_key_number(const char *line, const char *key)
 {
 	const char *p = strstr(line, key);
 
@@ -42,15 +42,15 @@ number(const char *line, const char *key)
 }
 
 static void
-take_line(struct state *s, const char *line)
+read_log_line(struct state *s, const char *line)
 {
 	struct logline l;
 	struct tsv_row r;
 
 	if (strncmp(line, "# tally ", 8) == 0) {
-		s->epochs = number(line, " epochs=");
-		s->epoch_steps = number(line, " epoch_steps=");
-		s->steps = number(line, " steps=");
+		s->epochs = parse_key_number(line, " epochs=");
+		s->epoch_steps = parse_key_number(line, " epoch_steps=");
+		s->steps = parse_key_number(line, " steps=");
 		return;
 	}
 	if (logline_parse(line, &l) <= 0)
@@ -58,7 +58,7 @@ take_line(struct state *s, const char *line)
 	if (l.at != LOGLINE_WHOLE) {
 		s->at = l.at;
 		s->by_step = l.by_step;
-		s->told = true;
+		s->known = true;
 	}
 	if (l.has[LOGLINE_SPEED])
 		s->speed = l.value[LOGLINE_SPEED];
@@ -68,7 +68,7 @@ take_line(struct state *s, const char *line)
 		return;
 	s->at = r.epoch;
 	s->by_step = false;
-	s->told = true;
+	s->known = true;
 	s->step = r.step;
 	s->loss = r.loss;
 	s->speed = r.samples_per_s;
@@ -79,30 +79,32 @@ take_line(struct state *s, const char *line)
 }
 
 static void
-took(void *arg, const struct member *m, const char *text, size_t n)
+handle_lines(void *arg, const struct member *m, const char *text, size_t n)
 {
 	struct dlaunch_watch *w = arg;
 	struct state *s = &w->state[m - w->roster->m];
 	const char *end = text + n, *nl;
 	char line[LINE];
 
-	for (; m->what.role == JOB_WORKER && text < end && (nl = memchr(text, '\n', (size_t)(end - text))) != NULL; text = nl + 1)
+	if (m->child.role != JOB_WORKER)
+		return;
+	for (; text < end && (nl = memchr(text, '\n', (size_t)(end - text))) != NULL; text = nl + 1)
 		if (nl - text < LINE) {
 			memcpy(line, text, (size_t)(nl - text));
 			line[nl - text] = 0;
-			take_line(s, line);
+			read_log_line(s, line);
 		}
 }
 
 static void
-add_state(struct progress_line *l, const struct state *s)
+add_worker_state(struct progress_line *l, const struct state *s)
 {
 	uint64_t all = s->epochs * s->epoch_steps;
 	double ran = clk_s() - s->first_s;
 
 	if (all == 0 || (s->steps > 0 && s->steps < all))
 		all = s->steps;
-	if (!s->told)
+	if (!s->known)
 		progress_add(l, ": runs");
 	else if (s->by_step)
 		progress_add(l, ": step %" PRIu64, s->at);
@@ -125,7 +127,7 @@ add_state(struct progress_line *l, const struct state *s)
 }
 
 static void
-fill(const struct dlaunch_watch *w, uint32_t i, struct progress_line *l)
+fill_worker_line(const struct dlaunch_watch *w, uint32_t i, struct progress_line *l)
 {
 	const struct member *m = &w->roster->m[i];
 	char name[32], how[64];
@@ -142,11 +144,11 @@ fill(const struct dlaunch_watch *w, uint32_t i, struct progress_line *l)
 		progress_add(l, ": not started");
 		break;
 	case ROSTER_RUNNING:
-		add_state(l, &w->state[i]);
+		add_worker_state(l, &w->state[i]);
 		break;
 	case ROSTER_ENDED:
 		l->mood = m->status == 0 ? PROGRESS_GOOD : PROGRESS_BAD;
-		roster_how(m->status, how);
+		roster_end_text(m->status, how);
 		progress_add(l, ": %s, after %.1f s", how, m->seconds);
 		break;
 	case ROSTER_LOST:
@@ -156,9 +158,9 @@ fill(const struct dlaunch_watch *w, uint32_t i, struct progress_line *l)
 	}
 }
 
-/* The workers that there is room for, and how many there are more. */
+/* Draws the workers that fit, and the number of the others. */
 static void
-show(void *arg)
+draw_workers(void *arg)
 {
 	struct progress_line line[PROGRESS_LINES];
 	const struct dlaunch_watch *w = arg;
@@ -168,20 +170,20 @@ show(void *arg)
 		return;
 	room = progress_room();
 	for (uint32_t i = 0; i < w->roster->n; i++)
-		if (w->roster->m[i].what.role == JOB_WORKER) {
+		if (w->roster->m[i].child.role == JOB_WORKER) {
 			more += n == room;
 			if (n < room)
-				fill(w, i, &line[n++]);
+				fill_worker_line(w, i, &line[n++]);
 		}
 	if (more > 0) {
 		line[n - 1] = (struct progress_line){ .text = "" };
-		progress_add(&line[n - 1], "and %u workers more", more + 1);
+		progress_add(&line[n - 1], "and %u more workers", more + 1);
 	}
 	progress_draw(line, n);
 }
 
 static void
-hide(void *arg, bool err)
+hide_workers(void *arg, bool err)
 {
 	const struct dlaunch_watch *w = arg;
 
@@ -203,7 +205,7 @@ dlaunch_watch(const struct hosts *h, const struct roster *r)
 	w->hosts = h;
 	w->roster = r;
 	w->same = isatty(STDOUT_FILENO);
-	return (struct launch_watch){ w, took, hide, show };
+	return (struct launch_watch){ w, handle_lines, hide_workers, draw_workers };
 }
 
 void

@@ -1,4 +1,4 @@
-/* restart - a job that ended before its time, started again. */
+/* restart - whether and how a job that has failed is started again. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
@@ -6,12 +6,12 @@
 
 #include <poll.h>
 
-#define AGAIN		254	/* with which a program asks dmlc-core's trackers to be started again (tracker/local.py) */
+#define AGAIN		254	/* by which a program asks dmlc-core's trackers for a restart (tracker/local.py) */
 #define LAST_SIGNAL	64
 #define LONGEST_S	60
 
 bool
-dlaunch_again(const struct roster *r)
+dlaunch_may_restart(const struct roster *r)
 {
 	if (r->stopped)
 		return false;
@@ -19,7 +19,7 @@ dlaunch_again(const struct roster *r)
 }
 
 void
-dlaunch_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv, struct words *env)
+dlaunch_build_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv, struct words *env)
 {
 	int e;
 
@@ -37,6 +37,6 @@ dlaunch_pause(uint32_t attempts, uint32_t most, int signals)
 {
 	int seconds = attempts < 2 ? 0 : attempts < 8 ? 1 << (attempts - 2) : LONGEST_S;
 
-	front_say("starts again, %u of %u", attempts, most);
+	front_say("restart %u of %u", attempts, most);
 	poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, seconds * 1000);
 }

@@ -1,4 +1,4 @@
-/* run - a job from its start to its end, and an agent's part of it. */
+/* run - runs a job from its start to its end: hosts, directories, attempts. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
@@ -19,8 +19,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define OWN_FILES	24	/* standard ones, signals, a job's directory, output by rank, what is open for a moment */
-#define REMOTE_FILES	4	/* the pipes to a remote shell, and one while they are made */
+#define OWN_FILES	24	/* descriptors besides remote shells: standard streams, signals, files */
+#define REMOTE_FILES	4	/* descriptors a host: the pipes to a remote shell, and one while they are made */
 
 void
 dlaunch_self(char path[PATH_MAX])
@@ -56,19 +56,22 @@ dlaunch_signals(const int *listened)
 	return fd;
 }
 
-/* What a job needs to be started, once or again. */
+/* What starting a job needs, for the first and for later attempts. */
 struct start {
 	struct hosts	 hosts;
 	struct words	 rsh, server;
-	bool		 remote;	/* through rsh; else the agent is a child of this process */
+	bool		 remote;	/* the agents run through rsh; else the agent is a child of this process */
 	char		 dir[PATH_MAX], agent[PATH_MAX];
-	struct buf	 hosts_text;	/* of the hosts file, or what would be in one */
-	char		 id[JOB_RECORD_ID + 1];	/* of a detached job; else "" */
+	struct buf	 hosts_text;	/* text of the hosts file, or of an equivalent one */
+	char		 id[JOB_RECORD_ID + 1];	/* of a detached job; "" for another */
 	struct jobdir	*job;
 	int		 signals;
 };
 
-/* The hosts are those of the file, else those that the remote shell knows, else this machine; of a job taken over, those it began with. */
+/*
+ * Reads the hosts: those of a job that is taken over, else of the hosts file, else those that the remote
+ * shell knows, else this machine.
+ */
 static void
 read_hosts(const struct dlaunch *c, struct start *s)
 {
@@ -78,7 +81,7 @@ read_hosts(const struct dlaunch *c, struct start *s)
 	int e;
 
 	s->remote = c->hosts_file != NULL || c->rsh != NULL;
-	if (c->retake != NULL)
+	if (c->record != NULL)
 		e = jobdir_get(s->job, "hosts", HOSTS_FILE, text);
 	else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0)
 		err_within("%s", c->hosts_file);
@@ -89,8 +92,8 @@ read_hosts(const struct dlaunch *c, struct start *s)
 	else
 		e = buf_put(text, here, strlen(here));
 	if (e >= 0 && c->hosts_file == NULL && c->rsh != NULL && text->n == 0)
-		front_wrong("--rsh %s: on which hosts? -H names them", c->rsh);
-	if (e < 0 || (e = hosts_parse(&s->hosts, name, text->p, text->n)) < 0)
+		front_wrong("--rsh %s: no hosts; name them with -H", c->rsh);
+	if (e < 0 || (e = hosts_parse(name, text->p, text->n, &s->hosts)) < 0)
 		front_die(NULL, e);
 }
 
@@ -103,10 +106,10 @@ read_rsh(const struct dlaunch *c, struct start *s)
 		front_wrong("--rsh: %s", err_line());
 	for (uint32_t i = 0; i < s->hosts.n && s->remote; i++)
 		if (s->hosts.host[i].port != 0 && !port)
-			front_wrong("host %s has a port, and --rsh no {port}", s->hosts.host[i].login);
+			front_wrong("host %s has a port, but --rsh has no {port}", s->hosts.host[i].login);
 }
 
-/* A path that the remote side's shell must not take apart goes to it as it is: shells and srun differ in what quotes do. */
+/* The path is not quoted, as shells and srun treat quotes differently; so it must not need quotes. */
 static void
 read_agent(const struct dlaunch *c, struct start *s)
 {
@@ -119,11 +122,11 @@ read_agent(const struct dlaunch *c, struct start *s)
 	}
 	dlaunch_self(s->agent);
 	if (s->remote && s->agent[strspn(s->agent, plain)] != 0)
-		front_wrong("%s: a remote shell could take this path apart; say another by --remote", s->agent);
+		front_wrong("%s: a remote shell could split this path; give another by --remote", s->agent);
 }
 
 static void
-prepare(const struct dlaunch *c, struct start *s)
+read_start(const struct dlaunch *c, struct start *s)
 {
 	read_hosts(c, s);
 	read_rsh(c, s);
@@ -136,21 +139,21 @@ prepare(const struct dlaunch *c, struct start *s)
 		front_wrong("--server-command: %s", s->server.n == 0 ? "no word in it" : err_line());
 }
 
-/* Files of the processes' own, empty. */
+/* Makes empty output files of the processes. */
 static void
-begin_output(const char *dir, const struct roster *r)
+make_output_files(const char *dir, const struct roster *r)
 {
 	int e = outfile_dir(dir);
 
 	for (uint32_t i = 0; i < r->n && e == 0; i++)
-		e = outfile_begin(dir, &r->m[i].what);
+		e = outfile_begin(dir, &r->m[i].child);
 	if (e < 0)
 		front_die("--output", e);
 }
 
-/* The job's key as hexadecimal digits. */
+/* Makes a new key, as hexadecimal digits. */
 static void
-new_key(char text[JOB_KEY + 1])
+make_key(char text[JOB_KEY + 1])
 {
 	uint8_t key[CONN_KEY];
 	int e = conn_key_new(key);
@@ -161,13 +164,13 @@ new_key(char text[JOB_KEY + 1])
 	explicit_bzero(key, sizeof(key));
 }
 
-/* A detached job has an id, by which its agents are found again. */
+/* Makes the id of a detached job, by which launchers find its agents. */
 static void
-new_id(struct start *s)
+make_job_id(struct start *s)
 {
 	char key[JOB_KEY + 1];
 
-	new_key(key);
+	make_key(key);
 	snprintf(s->id, sizeof(s->id), "%.*s", (int)JOB_RECORD_ID, key);
 }
 
@@ -178,7 +181,7 @@ save_record(void *arg, const void *p, size_t n)
 }
 
 static void
-say_of_host(void *arg, const struct host *host, const char *line)
+say_host_line(void *arg, const struct host *host, const char *line)
 {
 	(void)arg;
 	front_say("host %s: %s", host->login, line);
@@ -197,7 +200,8 @@ sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *
 	if ((real = realpath(from, NULL)) == NULL)
 		front_die("--sync", err_sys("%s", from));
 	e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
-	    .from = real, .to = colon != NULL ? colon + 1 : real, .signals = s->signals, .say = say_of_host }, &signo);
+	    .from = real, .to = colon != NULL ? colon + 1 : real, .signals = s->signals, .say = say_host_line },
+	    &signo);
 	if (e < 0)
 		front_warn("--sync", e);
 	free(from);
@@ -206,27 +210,29 @@ sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *
 }
 
 static int
-launch(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts, const struct job_record *from)
+run_attempt(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts,
+    const struct job_record *from)
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL };
 	struct words argv = { 0 }, env = { 0 };
 	struct launch_watch watch;
 	int status;
 
-	dlaunch_attempt(c, attempts, c->resume != NULL, &argv, &env);
+	dlaunch_build_attempt(c, attempts, c->resume != NULL, &argv, &env);
 
 	if (!c->dmlc && c->servers > 0)
-		new_key(key);
+		make_key(key);
 	watch = dlaunch_watch(&s->hosts, roster);
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
-	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key, .dir = s->dir,
-		.iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3), .spool_kib = c->spool_mib << 10, .argv = argv.v,
-		.env = env.v, .server_argv = s->server.v,
+	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key,
+		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3),
+		.spool_kib = c->spool_mib << 10, .argv = argv.v, .env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
-	    .keep = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record, .arg = s->job, .from = from },
+	    .detached = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record,
+		.arg = s->job, .from = from },
 	    .verbose = c->verbose, .wait = c->wait, .watch = watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	explicit_bzero(key, sizeof(key));
@@ -240,31 +246,31 @@ launch(const struct dlaunch *c, const struct start *s, struct roster *roster, ui
 static void
 make_roster(const struct dlaunch *c, const struct start *s, struct roster *roster)
 {
-	int e = roster_make(roster, &s->hosts, c->dmlc, c->servers, c->workers);
+	int e = roster_make(&s->hosts, c->dmlc, c->servers, c->workers, roster);
 
 	if (e < 0)
 		front_die(NULL, e);
 }
 
-/* Attempts, up to one that ends well or as another would. */
+/* Runs attempts until one ends well or a further one would not help. */
 static int
-attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
+run_attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
 {
-	uint32_t first = c->retake != NULL ? c->retake->attempt : 0;
-	int status = launch(c, s, roster, first, c->retake);
+	uint32_t first = c->record != NULL ? c->record->attempt : 0;
+	int status = run_attempt(c, s, roster, first, c->record);
 
-	for (uint32_t i = first + 1; i <= c->restarts && status != 0 && dlaunch_again(roster); i++) {
+	for (uint32_t i = first + 1; i <= c->restarts && status != 0 && dlaunch_may_restart(roster); i++) {
 		dlaunch_pause(i, c->restarts, s->signals);
 		roster_free(roster);
 		make_roster(c, s, roster);
-		status = launch(c, s, roster, i, NULL);
+		status = run_attempt(c, s, roster, i, NULL);
 	}
 	return status;
 }
 
-/* As many files may be open as the hosts' pipes need; a limit that is lower is raised, where that is allowed. */
+/* Raises the limit of open files to what the hosts' pipes need, or fails. */
 static void
-make_room(const struct roster *roster)
+raise_file_limit(const struct roster *roster)
 {
 	const rlim_t need = OWN_FILES + (rlim_t)REMOTE_FILES * roster->hosts;
 	struct rlimit most;
@@ -272,25 +278,25 @@ make_room(const struct roster *roster)
 	if (getrlimit(RLIMIT_NOFILE, &most) < 0 || most.rlim_cur >= need)
 		return;
 	if (most.rlim_max < need)
-		front_die(NULL, err_fail(ERR_LIMIT, "%u hosts need %llu open files, and %llu are allowed (ulimit -n)",
+		front_die(NULL, err_fail(ERR_LIMIT, "%u hosts need %llu open files, and the limit is %llu (ulimit -n)",
 		    roster->hosts, (unsigned long long)need, (unsigned long long)most.rlim_max));
 	most.rlim_cur = need;
 	if (setrlimit(RLIMIT_NOFILE, &most) < 0)
 		front_die("open files", err_sys("setrlimit"));
 }
 
-/* What was printed behind the record comes again. */
+/* Truncates the output files to the sizes of the record: what followed is sent again. */
 static void
 cut_output(const struct dlaunch *c, const struct roster *roster, const struct jobdir *d)
 {
-	const struct job_record *r = c->retake;
+	const struct job_record *r = c->record;
 	int e;
 
 	if ((e = jobdir_cut(d, "out", r->out)) == 0)
 		e = jobdir_cut(d, "err", r->err);
 	for (uint32_t i = 0; i < roster->n && i < r->n && c->output != NULL && e == 0; i++)
-		if ((e = outfile_cut(c->output, &roster->m[i].what, true, r->m[i].out)) == 0)
-			e = outfile_cut(c->output, &roster->m[i].what, false, r->m[i].err);
+		if ((e = outfile_cut(c->output, &roster->m[i].child, true, r->m[i].out)) == 0)
+			e = outfile_cut(c->output, &roster->m[i].child, false, r->m[i].err);
 	if (e < 0)
 		front_die(d->name, e);
 }
@@ -302,37 +308,37 @@ say_resumed(const struct jobdir *d)
 	char when[32] = "";
 	struct tm tm;
 
-	if (jobdir_look(d, &state) == 0 && localtime_r(&state.since, &tm) != NULL)
+	if (jobdir_read_state(d, &state) == 0 && localtime_r(&state.since, &tm) != NULL)
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	front_say("job %s is resumed%s%s", d->name, when[0] != 0 ? ", " : "", when);
 }
 
-/* The job has a directory, and this process is its launcher. */
+/* Makes this process the launcher of the job, with a directory if the job has a name. */
 static void
-enter(const struct dlaunch *c, struct start *s, const struct roster *roster)
+claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *roster)
 {
 	struct jobdir *d = s->job;
 	int e;
 
-	if (c->retake != NULL)
+	if (c->record != NULL)
 		cut_output(c, roster, d);
 	else if (c->resume == NULL && (c->job != NULL || c->detach))
-		dlaunch_job(c, d);
-	if (c->retake != NULL)
-		memcpy(s->id, c->retake->id, sizeof(s->id));
+		dlaunch_make_job(c, d);
+	if (c->record != NULL)
+		memcpy(s->id, c->record->id, sizeof(s->id));
 	else if (c->detach)
-		new_id(s);
-	if (c->detach && c->retake == NULL && (e = jobdir_put(d, "hosts", s->hosts_text.p, s->hosts_text.n)) < 0)
+		make_job_id(s);
+	if (c->detach && c->record == NULL && (e = jobdir_put(d, "hosts", s->hosts_text.p, s->hosts_text.n)) < 0)
 		front_die("--detach", e);
-	/* Before it is told of: who ends it at once must reach it. */
+	/* Before the name is printed, so that a signal sent then is not lost. */
 	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
 	if (c->detach)
-		dlaunch_detach(d, c->resume != NULL || c->retake != NULL);
-	/* What follows in its files is of another run. */
-	if (c->detach && c->resume != NULL && c->retake == NULL)
+		dlaunch_detach(d, c->resume != NULL || c->record != NULL);
+	/* Marks in the output file where the resumed run begins. */
+	if (c->detach && c->resume != NULL && c->record == NULL)
 		say_resumed(d);
-	if (c->output != NULL && c->resume == NULL && c->retake == NULL)
-		begin_output(c->output, roster);
+	if (c->output != NULL && c->resume == NULL && c->record == NULL)
+		make_output_files(c->output, roster);
 }
 
 int
@@ -342,17 +348,17 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 	struct roster roster;
 	int status = 0;
 
-	prepare(c, &s);
+	read_start(c, &s);
 	make_roster(c, &s, &roster);
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
-		make_room(&roster);
-		enter(c, &s, &roster);
-		if (c->sync != NULL && c->retake == NULL)
+		raise_file_limit(&roster);
+		claim_job_dir(c, &s, &roster);
+		if (c->sync != NULL && c->record == NULL)
 			status = sync_hosts(c, &s, &roster);
 		if (status == 0)
-			status = attempts(c, &s, &roster);
+			status = run_attempts(c, &s, &roster);
 		if (d->dir >= 0 && jobdir_end(d, status) < 0)
 			front_warn("--job", ERR_SYS);
 	}

@@ -1,4 +1,4 @@
-/* show - what a job would run where, and how its processes ended, as tables. */
+/* show - prints what a job would run where, and how its processes ended. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Words as a shell reads them. */
+/* Prints words as a shell command. */
 static void
 print_words(const struct words *w)
 {
@@ -19,7 +19,7 @@ print_words(const struct words *w)
 	buf_free(&text);
 }
 
-/* A process's command, without the words about addresses and keys that its agent adds when they are known. */
+/* Prints a process's command without addresses and keys, which its agent adds later. */
 static void
 print_command(const struct dlaunch *c, const struct job_child *who)
 {
@@ -59,8 +59,8 @@ dlaunch_show_plan(const struct dlaunch *c, const struct roster *r, const struct 
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct member *m = &r->m[i];
 
-		printf("%s\t%u\t%s\t", job_role(m->what.role), m->what.rank, h->host[m->host].login);
-		print_command(c, &m->what);
+		printf("%s\t%u\t%s\t", job_role(m->child.role), m->child.rank, h->host[m->host].login);
+		print_command(c, &m->child);
 		printf("\n");
 	}
 	front_flush();
@@ -75,18 +75,19 @@ dlaunch_show_exits(const struct roster *r, const struct hosts *h)
 		any |= r->m[i].pid != 0 || r->m[i].state == ROSTER_ENDED;
 	if (!any)
 		return;
-	fprintf(stderr, "%-10s %5s  %-20s %8s %10s %9s  %s\n", "role", "rank", "host", "pid", "seconds", "peak MB", "end");
+	fprintf(stderr, "%-10s %5s  %-20s %8s %10s %9s  %s\n", "role", "rank", "host", "pid", "seconds", "peak MB",
+	    "end");
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct member *m = &r->m[i];
 		char how[64] = "not started", pid[16] = "-";
 
 		if (m->state == ROSTER_ENDED)
-			roster_how(m->status, how);
+			roster_end_text(m->status, how);
 		else if (m->state == ROSTER_LOST && m->pid != 0)
 			snprintf(how, sizeof(how), "lost with its host");
 		if (m->pid != 0)
 			snprintf(pid, sizeof(pid), "%u", m->pid);
-		fprintf(stderr, "%-10s %5u  %-20s %8s %10.1f %9.1f  %s\n", job_role(m->what.role), m->what.rank,
+		fprintf(stderr, "%-10s %5u  %-20s %8s %10.1f %9.1f  %s\n", job_role(m->child.role), m->child.rank,
 		    h->host[m->host].login, pid, m->seconds, m->peak_kib * 1024e-6, how);
 	}
 }

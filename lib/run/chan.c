@@ -1,4 +1,4 @@
-/* chan - the pipe between the launcher and an agent: frames both ways, lines of logs behind everything else. */
+/* chan - the pipe between the launcher and an agent: frames in both directions, log lines last. */
 #include "run/chan.h"
 
 #include "base/clk.h"
@@ -18,20 +18,20 @@
 struct chan {
 	int		 fd_in, fd_out;
 	struct frame_reader	 in;
-	bool		 met;		/* the mark has come */
-	bool		 begun;		/* we sent something; the other side may not be listening before */
-	bool		 deaf;		/* the other side reads no more; what it said may still be on its way */
-	double		 heard, said;	/* when bytes last came and went */
-	double		 ran;		/* when chan_run last did */
-	struct buf	 out;		/* being written ... */
-	size_t		 at;		/* ... up to here */
-	struct buf	 ctl;		/* frames that go next */
-	struct spool	*log;		/* frames that go then */
-	uint64_t	 credit;	/* bytes of them that may go; where they are kept, a window less what is not credited */
+	bool		 synced;	/* the other side's mark has been received */
+	bool		 mark_queued;	/* our mark is queued; the other side may not be listening before */
+	bool		 write_closed;	/* the other side reads no more; what it sent may still arrive */
+	double		 received_at, sent_at;	/* when bytes were last received and sent */
+	double		 ran_at;	/* when chan_run was last called */
+	struct buf	 out;		/* bytes that are being written */
+	size_t		 at;		/* bytes of out that are written */
+	struct buf	 ctl;		/* frames that are written after out */
+	struct spool	*log;		/* log frames, which are written after ctl */
+	uint64_t	 credit;	/* bytes of log frames that may be sent; with keeps, CHAN_WINDOW - next */
 	bool		 keeps;
-	struct buf	 sent;		/* kept: those not credited ... */
-	size_t		 next;		/* ... of which so many went out here */
-	uint64_t	 done;		/* bytes that were credited, of all connections */
+	struct buf	 sent;		/* kept log frames that are not credited */
+	size_t		 next;		/* bytes of sent that were sent on this connection */
+	uint64_t	 done;		/* bytes that were credited, over all connections */
 };
 
 struct chan *
@@ -53,7 +53,7 @@ chan_open(int in, int out)
 	c->fd_out = out;
 	c->in.max = CTL_MOST;
 	c->credit = CHAN_WINDOW;
-	c->heard = c->said = c->ran = clk_s();
+	c->received_at = c->sent_at = c->ran_at = clk_s();
 	return c;
 }
 
@@ -88,13 +88,13 @@ chan_is_shut(const struct chan *c)
 	return c->fd_in < 0;
 }
 
-/* Our mark goes before all else, but not before there is something to say. */
+/* Queues our mark before the first frame.  Not earlier, as the other side may not be listening yet. */
 static int
-begin(struct chan *c)
+queue_mark(struct chan *c)
 {
-	int e = c->begun ? 0 : buf_put(&c->ctl, CTL_MARK, strlen(CTL_MARK));
+	int e = c->mark_queued ? 0 : buf_put(&c->ctl, CTL_MARK, strlen(CTL_MARK));
 
-	c->begun = true;
+	c->mark_queued = true;
 	return e;
 }
 
@@ -105,7 +105,7 @@ chan_send(struct chan *c, uint32_t type, const void *p, size_t n)
 
 	if (chan_is_shut(c))
 		return 0;
-	e = begin(c);
+	e = queue_mark(c);
 	return e < 0 ? e : frame_put(&c->ctl, type, p, n);
 }
 
@@ -116,7 +116,7 @@ chan_log(struct chan *c, uint32_t type, const void *p, size_t n)
 	int e;
 
 	assert(n <= CHAN_LOG);
-	if ((e = chan_is_shut(c) ? 0 : begin(c)) == 0 && (e = frame_put(&b, type, p, n)) == 0)
+	if ((e = chan_is_shut(c) ? 0 : queue_mark(c)) == 0 && (e = frame_put(&b, type, p, n)) == 0)
 		e = spool_put(c->log, b.p, b.n);
 	buf_free(&b);
 	return e;
@@ -134,9 +134,9 @@ chan_log_limit(struct chan *c, uint64_t most)
 	spool_limit(c->log, most);
 }
 
-/* The first n bytes that are kept are needed no more. */
+/* Frees the first n kept bytes, which were credited. */
 static void
-let_go(struct chan *c, size_t n)
+drop_credited(struct chan *c, size_t n)
 {
 	memmove(c->sent.p, c->sent.p + n, c->sent.n - n);
 	c->sent.n -= n;
@@ -149,7 +149,7 @@ chan_credit(struct chan *c, uint32_t n)
 	if (c->keeps) {
 		n = n < c->next ? n : (uint32_t)c->next;
 		if (n > 0)
-			let_go(c, n);
+			drop_credited(c, n);
 		c->next -= n;
 	}
 	c->credit += n;
@@ -167,9 +167,9 @@ chan_log_done(const struct chan *c)
 	return c->sent.n == 0 && spool_size(c->log) == 0;
 }
 
-/* Is byte `to` of the log the end of a frame that is kept, or of what was credited? */
+/* True if byte `to` of the log is the end of a kept frame, or of the credited bytes. */
 static bool
-ends_frame(const struct chan *c, uint64_t to)
+is_frame_end(const struct chan *c, uint64_t to)
 {
 	size_t at = 0;
 
@@ -179,13 +179,13 @@ ends_frame(const struct chan *c, uint64_t to)
 }
 
 int
-chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done)
+chan_inherit(struct chan *c, struct chan *old, uint64_t received, uint64_t credited)
 {
 	int e;
 
-	if (!old->keeps || done > got || !ends_frame(old, done) || !ends_frame(old, got))
-		return err_fail(ERR_FORMAT, "a place in the log that is none");
-	if (!chan_is_shut(c) && (e = begin(c)) < 0)
+	if (!old->keeps || credited > received || !is_frame_end(old, credited) || !is_frame_end(old, received))
+		return err_fail(ERR_FORMAT, "RESUME names a byte of the log that ends no frame");
+	if (!chan_is_shut(c) && (e = queue_mark(c)) < 0)
 		return e;
 	spool_free(c->log);
 	buf_free(&c->sent);
@@ -195,9 +195,9 @@ chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done)
 	c->done = old->done;
 	old->log = NULL;
 	old->sent = (struct buf){ 0 };
-	if (done > c->done)
-		let_go(c, (size_t)(done - c->done));
-	c->next = (size_t)(got - done);
+	if (credited > c->done)
+		drop_credited(c, (size_t)(credited - c->done));
+	c->next = (size_t)(received - credited);
 	c->credit = CHAN_WINDOW - c->next;
 	chan_close(old);
 	return 0;
@@ -206,20 +206,20 @@ chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done)
 void
 chan_beat(struct chan *c)
 {
-	if (c->begun && c->ctl.n == 0 && c->at == c->out.n && clk_s() - c->said >= BEAT_S)
+	if (c->mark_queued && c->ctl.n == 0 && c->at == c->out.n && clk_s() - c->sent_at >= BEAT_S)
 		chan_send(c, CTL_BEAT, NULL, 0);
 }
 
-/* The frame that comes next may be of the largest size: its head is still in the spool. */
+/* True if a log frame may be sent.  It may be of the largest size, as its head is still in the spool. */
 static bool
-log_may(const struct chan *c)
+may_send_log(const struct chan *c)
 {
 	return (spool_size(c->log) > 0 || c->next < c->sent.n) && c->credit >= FRAME_HEAD + CHAN_LOG;
 }
 
-/* The spool's first frame, behind what b has. */
+/* Moves the first frame of the spool to the end of b. */
 static int
-take_frame(struct chan *c, struct buf *b)
+read_spool_frame(struct chan *c, struct buf *b)
 {
 	uint8_t head[FRAME_HEAD];
 	uint32_t n;
@@ -228,24 +228,25 @@ take_frame(struct chan *c, struct buf *b)
 	if ((e = spool_take(c->log, head, sizeof(head))) < 0)
 		return e;
 	n = le_get32(head);
-	if ((e = buf_put(b, head, sizeof(head))) < 0 || (e = buf_room(b, n)) < 0 || (e = spool_take(c->log, b->p + b->n, n)) < 0)
+	if ((e = buf_put(b, head, sizeof(head))) < 0 || (e = buf_room(b, n)) < 0 ||
+	    (e = spool_take(c->log, b->p + b->n, n)) < 0)
 		return e;
 	b->n += n;
 	return 0;
 }
 
-/* One log frame, when the other side has room for it. */
+/* Queues one log frame, if credit allows. */
 static int
-log_next(struct chan *c)
+queue_log_frame(struct chan *c)
 {
 	size_t n;
 	int e = 0;
 
-	if (!log_may(c))
+	if (!may_send_log(c))
 		return 0;
 	if (!c->keeps) {
-		e = take_frame(c, &c->out);
-	} else if (c->next < c->sent.n || (e = take_frame(c, &c->sent)) == 0) {
+		e = read_spool_frame(c, &c->out);
+	} else if (c->next < c->sent.n || (e = read_spool_frame(c, &c->sent)) == 0) {
 		n = FRAME_HEAD + le_get32(c->sent.p + c->next);
 		e = buf_put(&c->out, c->sent.p + c->next, n);
 		c->next += n;
@@ -254,9 +255,9 @@ log_next(struct chan *c)
 	return e;
 }
 
-/* Something to write in out, if there is anything.  Logs are put there one frame at a time: nothing else waits for more. */
+/* Refills out when it is written.  Log frames are added one at a time, so that other frames wait for at most one. */
 static int
-out_next(struct chan *c)
+refill_output(struct chan *c)
 {
 	struct buf empty;
 
@@ -264,7 +265,7 @@ out_next(struct chan *c)
 		return 0;
 	c->at = c->out.n = 0;
 	if (c->ctl.n == 0)
-		return log_next(c);
+		return queue_log_frame(c);
 	empty = c->out;
 	c->out = c->ctl;
 	c->ctl = empty;
@@ -272,40 +273,40 @@ out_next(struct chan *c)
 }
 
 static bool
-wants_out(const struct chan *c)
+wants_write(const struct chan *c)
 {
-	return !c->deaf && (c->at < c->out.n || c->ctl.n > 0 || log_may(c));
+	return !c->write_closed && (c->at < c->out.n || c->ctl.n > 0 || may_send_log(c));
 }
 
 void
 chan_poll(const struct chan *c, struct pollfd fd[2])
 {
 	fd[0] = (struct pollfd){ .fd = c->fd_in, .events = POLLIN };
-	fd[1] = (struct pollfd){ .fd = wants_out(c) ? c->fd_out : -1, .events = POLLOUT };
+	fd[1] = (struct pollfd){ .fd = wants_write(c) ? c->fd_out : -1, .events = POLLOUT };
 }
 
 static int
-write_some(struct chan *c)
+write_frames(struct chan *c)
 {
 	ssize_t r;
 	int e = 0;
 
-	while (!c->deaf && (e = out_next(c)) == 0 && c->at < c->out.n) {
+	while (!c->write_closed && (e = refill_output(c)) == 0 && c->at < c->out.n) {
 		r = write(c->fd_out, c->out.p + c->at, c->out.n - c->at);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return 0;
 		if (r < 0) {
-			c->deaf = true;
+			c->write_closed = true;
 			return 0;
 		}
 		c->at += (size_t)r;
-		c->said = clk_s();
+		c->sent_at = clk_s();
 	}
 	return e;
 }
 
 static int
-read_some(struct chan *c)
+read_frames(struct chan *c)
 {
 	uint8_t piece[PIECE];
 	ssize_t r = read(c->fd_in, piece, sizeof(piece));
@@ -315,33 +316,33 @@ read_some(struct chan *c)
 		return 0;
 	if (r <= 0)
 		return err_fail(ERR_PEER, "the other side is gone");
-	c->heard = clk_s();
+	c->received_at = clk_s();
 	if ((e = frame_feed(&c->in, piece, (size_t)r)) < 0)
 		return e;
-	if (!c->met)
-		c->met = frame_sync(&c->in, CTL_MARK, strlen(CTL_MARK));
-	if (!c->met && c->in.skipped > CHAN_NOISE)
-		return err_fail(ERR_FORMAT, "it prints without end, and no agent answers");
+	if (!c->synced)
+		c->synced = frame_sync(&c->in, CTL_MARK, strlen(CTL_MARK));
+	if (!c->synced && c->in.skipped > CHAN_NOISE)
+		return err_fail(ERR_FORMAT, "no agent answers: %u bytes of other text", CHAN_NOISE);
 	return 0;
 }
 
-/* A machine that stands still for a while does so with both ends: what waits in the pipe was said before, or comes now. */
+/* Discounts the time in which this process did not run: what the other side sent then may arrive only now. */
 static void
-mind_pause(struct chan *c)
+discount_pause(struct chan *c)
 {
 	double now = clk_s();
 
-	if (now - c->ran > BEAT_S)
-		c->heard += now - c->ran;
-	if (c->heard > now)
-		c->heard = now;
-	c->ran = now;
+	if (now - c->ran_at > BEAT_S)
+		c->received_at += now - c->ran_at;
+	if (c->received_at > now)
+		c->received_at = now;
+	c->ran_at = now;
 }
 
 int
 chan_push(struct chan *c)
 {
-	return chan_is_shut(c) ? 0 : write_some(c);
+	return chan_is_shut(c) ? 0 : write_frames(c);
 }
 
 int
@@ -349,9 +350,9 @@ chan_run(struct chan *c)
 {
 	int e;
 
-	mind_pause(c);
+	discount_pause(c);
 	e = chan_push(c);
-	return e < 0 || chan_is_shut(c) ? e : read_some(c);
+	return e < 0 || chan_is_shut(c) ? e : read_frames(c);
 }
 
 int
@@ -359,7 +360,7 @@ chan_next(struct chan *c, struct frame *f)
 {
 	int e = 0;
 
-	while (c->met && (e = frame_next(&c->in, f)) > 0 && f->type == CTL_BEAT)
+	while (c->synced && (e = frame_next(&c->in, f)) > 0 && f->type == CTL_BEAT)
 		;
 	return e;
 }
@@ -367,5 +368,5 @@ chan_next(struct chan *c, struct frame *f)
 double
 chan_silent_s(const struct chan *c)
 {
-	return clk_s() - c->heard;
+	return clk_s() - c->received_at;
 }

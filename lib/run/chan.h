@@ -1,19 +1,19 @@
 /*
- * chan - the pipe between the launcher and an agent: frames both ways, lines of logs behind everything else.
+ * chan - the pipe between the launcher and an agent: frames in both directions, log lines last.
  *
- * What the other side must act upon never waits behind log lines: frames of
- * chan_send leave before those of chan_log, which wait in a spool (in memory,
- * then in a file) and leave only as far as the other side gave credit, so that
- * neither side holds memory without a bound, and the side that reads never has
- * to stop.  Text in front of the other side's CTL_MARK is skipped.
+ * Frames of chan_send leave before those of chan_log, so that no message waits for log lines.  Log
+ * frames wait in a spool (in memory, then in a file) and leave only as far as the other side has
+ * granted credit.  Thus both sides use bounded memory, and the reading side never has to stop.
+ * Text before the other side's CTL_MARK is skipped.
  *
- * A channel that keeps (chan_keep) has the log frames that it sent until they are credited, a window of them at most: one that
- * takes its place after the connection was lost (chan_inherit) goes on from the byte of the log that
- * the other side says it has, so that nothing is lost or comes twice.
+ * After chan_keep a channel keeps each log frame that it sent until the frame is credited; these
+ * are at most a window of bytes.  If the connection is lost, the channel of the next connection
+ * takes them over (chan_inherit) and continues at the byte that the other side asks for.  Thus no
+ * line is lost or sent twice.
  *
- * Nothing blocks: the caller polls for chan_poll() and calls chan_run().
- * Ownership: a frame is lent until the next chan_run.
- * Threads: a channel is for one thread at a time.
+ * No function blocks: the caller polls as chan_poll() says and calls chan_run().
+ * Ownership: a frame is valid until the next chan_run.
+ * Threads: one thread at a time.
  */
 #ifndef RUN_CHAN_H
 #define RUN_CHAN_H
@@ -22,55 +22,64 @@
 
 #include <poll.h>
 
-#define CHAN_WINDOW	(256u << 10)	/* bytes of log frames that may be on their way; the first credit */
+#define CHAN_WINDOW	(256u << 10)	/* bytes of log frames that may be in flight; the first credit */
 #define CHAN_LOG	(65u << 10)	/* most bytes of a log frame's payload */
-#define CHAN_NOISE	(1u << 20)	/* most bytes in front of the mark */
+#define CHAN_NOISE	(1u << 20)	/* most bytes before the mark */
 
 struct chan;
 
-/* Reads from in and writes to out, which become the channel's and non-blocking; SIGPIPE is blocked too.  -1: it is shut from
- * the start.  NULL when out of memory; they are closed then too. */
+/*
+ * Opens a channel that reads from `in` and writes to `out`, owns both and makes them non-blocking.
+ * Both -1: the channel is shut from the start.  The caller blocks SIGPIPE.  Returns NULL and closes
+ * both when out of memory.
+ */
 struct chan *chan_open(int in, int out);
-void	 chan_close(struct chan *c);	/* NULL is fine; what is queued is dropped */
+void	 chan_close(struct chan *c);	/* drops what is queued; NULL is fine */
 
 /* Queues a frame.  Returns 0 or ERR_NOMEM. */
 int	 chan_send(struct chan *c, uint32_t type, const void *p, size_t n);
-/* Queues a frame behind all others, n <= CHAN_LOG.  Returns 0 or ERR_NOMEM; chan_log_room says whether more should be logged. */
+/* Queues a log frame, n <= CHAN_LOG.  Returns 0 or ERR_NOMEM.  chan_log_room says if more may be queued. */
 int	 chan_log(struct chan *c, uint32_t type, const void *p, size_t n);
 bool	 chan_log_room(const struct chan *c);
-/* The most bytes of log frames that wait before there is no room (SPOOL_MOST). */
+/* Sets the number of waiting log bytes above which there is no room; the default is SPOOL_MOST. */
 void	 chan_log_limit(struct chan *c, uint64_t most);
-/* The other side takes n bytes more of log frames; where the channel keeps them, it has done with the first n of those that were sent. */
+/*
+ * The other side accepts n further bytes of log frames.  If the channel keeps them, this also
+ * acknowledges the first n of the kept bytes that were sent, which are freed.
+ */
 void	 chan_credit(struct chan *c, uint32_t n);
-/* Log frames are kept, from the first on: called before any. */
+/* Keeps sent log frames until they are credited.  Call it before the first one is queued. */
 void	 chan_keep(struct chan *c);
-/* Has the other side done with all log frames of a channel that keeps? */
+/* True if the other side has credited all log frames of a channel that keeps them. */
 bool	 chan_log_done(const struct chan *c);
-/* Closes the descriptors: what is sent from now on is dropped, what is logged waits. */
+/* Closes the descriptors.  Frames sent from now on are dropped; log frames wait. */
 void	 chan_shut(struct chan *c);
 bool	 chan_is_shut(const struct chan *c);
 /*
- * c takes over the log of a channel that keeps, and that is closed by this: it goes on behind `got`, bytes of log frames from
- * the first one on, of which the other side has done with `done`.  Returns 0, ERR_FORMAT where these
- * are not ends of frames that are kept, or ERR_NOMEM; old then stays as it is.
+ * Moves the log of `old`, a channel that keeps frames, to c and closes old.  c continues after byte
+ * `received` of the log, counted from its first frame on; the other side has credited `credited` of
+ * these bytes.  Returns 0, ERR_FORMAT if either is not the end of a kept frame, or ERR_NOMEM; after
+ * an error old is unchanged.
  */
-int	 chan_inherit(struct chan *c, struct chan *old, uint64_t got, uint64_t done);
-/* Sends CTL_BEAT when nothing was sent for a second; call it at least as often. */
+int	 chan_inherit(struct chan *c, struct chan *old, uint64_t received, uint64_t credited);
+/* Sends CTL_BEAT if nothing was sent for a second.  Call it at least once a second. */
 void	 chan_beat(struct chan *c);
 
 void	 chan_poll(const struct chan *c, struct pollfd fd[2]);
-/* Writes what can be written now, before the caller waits.  Returns 0, ERR_SYS or ERR_NOMEM; who reads no more is no error. */
+/* Writes what can be written now; call it before waiting.  Returns 0, ERR_SYS or ERR_NOMEM; 0 if the reader is gone. */
 int	 chan_push(struct chan *c);
 /*
- * Reads and writes what can be done now.  Returns 0, or ERR_PEER (the other side is gone and all it said was read),
- * ERR_SYS, ERR_FORMAT (no mark in so much text), ERR_NOMEM.  Frames that came before are still given by chan_next.
+ * Reads and writes what is possible now.  Returns 0, ERR_PEER (the other side is gone and all that it
+ * sent was read), ERR_SYS, ERR_FORMAT (CHAN_NOISE bytes without a mark) or ERR_NOMEM.  After an
+ * error chan_next still returns the frames received before.
  */
 int	 chan_run(struct chan *c);
-/* The next frame: 1, 0 when none has come, ERR_LIMIT.  Beats are not given. */
+/* Returns 1 and the next frame other than CTL_BEAT, 0 if there is none yet, or ERR_LIMIT. */
 int	 chan_next(struct chan *c, struct frame *f);
 /*
- * Seconds since the last byte came (or the channel was opened); not counted are those in which chan_run was not called for
- * more than one: who did not run himself, on a machine that was stopped or had no time for him, has not heard a silence.
+ * Seconds since the last byte was received, or since chan_open.  Pauses of more than a second
+ * between calls of chan_run do not count: if this process was stopped or starved, it could not have
+ * noticed what the other side sent.
  */
 double	 chan_silent_s(const struct chan *c);
 

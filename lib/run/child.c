@@ -1,4 +1,4 @@
-/* child - a process started in a group of its own, with its ends of pipes. */
+/* child - starts a process in a session of its own, connected by pipes. */
 #include "run/child.h"
 
 #include "base/err.h"
@@ -17,9 +17,9 @@
 
 enum { IN, OUT, ERR, WHY, PIPES };
 
-/* In the child, up to exec.  Returns only when something fails, errno saying what. */
+/* Runs in the child and executes the command.  Returns, with errno, only if something fails. */
 static void
-become(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
+exec_child(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
@@ -27,11 +27,11 @@ become(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
 	setsid();
 	prctl(PR_SET_PDEATHSIG, opt->death);
 	if (getppid() != parent)
-		_exit(127);	/* it died before it could be watched */
+		_exit(127);	/* the parent died before prctl(2) watched it */
 	if (dup2(opt->has_in ? fd[IN][0] : null, STDIN_FILENO) < 0 ||
 	    dup2(fd[OUT][1], STDOUT_FILENO) < 0 || dup2(fd[ERR][1], STDERR_FILENO) < 0)
 		return;
-	for (const int *k = opt->keep; k != NULL && *k >= 0; k++)
+	for (const int *k = opt->inherit; k != NULL && *k >= 0; k++)
 		if (fcntl(*k, F_SETFD, 0) < 0)
 			return;
 	for (char *const *e = opt->env; e != NULL && *e != NULL; e++)
@@ -50,25 +50,28 @@ close_pair(int fd[2])
 			close(fd[i]);
 }
 
-/* Becomes the warden of a process, in which it returns, with its parent.  Ids and errors go through one pipe, told apart by sign. */
+/*
+ * Makes the calling child a shim and forks the process below it.  Returns in that process, with the
+ * shim's id as its parent.  Process ids (positive) and errors (negative) share one pipe.
+ */
 static pid_t
-keep(int fd[PIPES][2], pid_t parent)
+fork_shim(int fd[PIPES][2], pid_t parent)
 {
-	pid_t warden = getpid(), command;
+	pid_t shim = getpid(), command;
 	int word;
 
 	shim_begin(parent);
 	if ((command = fork()) == 0)
-		return warden;
+		return shim;
 	word = command > 0 ? (int)command : -errno;
 	if (io_write(fd[WHY][1], &word, sizeof(word)) < 0 || command < 0)
 		_exit(126);
-	shim_stay(command);
+	shim_supervise(command);
 }
 
-/* Waits for the child's exec: what it could not do comes through the pipe, success is its end. */
+/* Waits for exec in the child: a failure is written to the pipe, success closes it. */
 static int
-exec_errno(int fd[2], pid_t *command)
+read_exec_result(int fd[2], pid_t *command)
 {
 	int word = 0, why = 0;
 	size_t got = 0;
@@ -84,7 +87,7 @@ exec_errno(int fd[2], pid_t *command)
 }
 
 static int
-spawn(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
+fork_child(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
 {
 	pid_t parent = getpid();
 	int why;
@@ -92,16 +95,16 @@ spawn(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
 	if ((c->pid = fork()) < 0)
 		return err_sys("fork");
 	if (c->pid == 0) {
-		if (opt->warden)
-			parent = keep(fd, parent);
-		become(opt, fd, parent);
+		if (opt->shim)
+			parent = fork_shim(fd, parent);
+		exec_child(opt, fd, parent);
 		why = -errno;
 		if (io_write(fd[WHY][1], &why, sizeof(why)) < 0)
 			_exit(126);
 		_exit(127);
 	}
 	c->command = c->pid;
-	if ((why = exec_errno(fd[WHY], &c->command)) == 0)
+	if ((why = read_exec_result(fd[WHY], &c->command)) == 0)
 		return 0;
 	waitpid(c->pid, NULL, 0);
 	errno = why;
@@ -118,7 +121,7 @@ child_start(const struct child_opt *opt, struct child *c)
 	for (int i = opt->has_in ? IN : OUT; i < PIPES && e == 0; i++)
 		if (pipe2(fd[i], O_CLOEXEC) < 0)
 			e = err_sys("pipe");
-	if (e == 0 && (e = spawn(opt, fd, c)) == 0) {
+	if (e == 0 && (e = fork_child(opt, fd, c)) == 0) {
 		c->in = fd[IN][1];
 		c->out = fd[OUT][0];
 		c->err = fd[ERR][0];

@@ -1,10 +1,9 @@
 /*
- * child - a process started in a group of its own, with its ends of pipes.
+ * child - starts a process in a session of its own, connected by pipes.
  *
- * It leads a session, so that a terminal's signals do not reach it and one
- * signal reaches all it starts; no signal is blocked in it; it ends with its
- * parent (prctl(2), PR_SET_PDEATHSIG).  Descriptors are close-on-exec
- * everywhere else; the caller has one thread.
+ * The session keeps a terminal's signals from the process, and lets one signal reach all that it
+ * starts.  No signal is blocked in the process.  It ends with its parent (prctl(2),
+ * PR_SET_PDEATHSIG).  The caller has one thread and marks all other descriptors close-on-exec.
  */
 #ifndef RUN_CHILD_H
 #define RUN_CHILD_H
@@ -14,27 +13,28 @@
 #include <sys/types.h>
 
 struct child_opt {
-	char *const	*argv;		/* argv[0] is looked up on PATH as env leaves it */
-	char *const	*env;		/* "NAME=VALUE" put over this process's own, ending with NULL; or NULL */
-	const int	*keep;		/* descriptors that it has too, ending with -1; or NULL */
+	char *const	*argv;		/* argv[0] is searched for in the PATH that env sets */
+	char *const	*env;		/* "NAME=VALUE", added to this process's own, ending with NULL; or NULL */
+	const int	*inherit;	/* further descriptors that it gets, ending with -1; or NULL */
 	bool		 has_in;	/* its standard input is a pipe, not /dev/null */
-	int		 death;		/* the signal it gets when this process ends */
-	bool		 warden;	/* it is kept by one (run/agent/shim.h), and gets that signal when that one ends */
+	int		 death;		/* the signal that it gets when its parent ends */
+	bool		 shim;		/* a shim (run/agent/shim.h) is its parent, and the caller's child */
 };
 
 struct child {
-	pid_t		 pid;		/* whom to wait for: the process or its warden */
+	pid_t		 pid;		/* the caller's child: the process or its shim */
 	pid_t		 command;	/* the process */
-	int		 in, out, err;	/* our ends, the caller's to close; in is -1 without has_in */
+	int		 in, out, err;	/* our ends, which the caller closes; in is -1 without has_in */
 };
 
 /* Returns 0 or ERR_SYS ("pworker: No such file or directory"). */
 int	 child_start(const struct child_opt *opt, struct child *c);
-/* Sends a signal to all of its group, SIGKILL to all of its session; nothing when pid is 0.  A warden takes shim_signal. */
+/* Sends SIGKILL to the session of pid, or another signal to its group; nothing if pid is 0.  See also shim_signal. */
 void	 child_signal(pid_t pid, int signo);
 /*
- * The status once the process has ended, which is then gone: true; false while it runs.  Never blocks.  *peak_kib, where
- * peak_kib is not NULL: the most memory that it had, or a process that it waited for.
+ * Reaps the process.  Returns true and its status if it has ended, false while it runs; never
+ * blocks.  Unless peak_kib is NULL, *peak_kib is the peak memory of the process or of a process
+ * that it waited for.
  */
 bool	 child_ended(pid_t pid, int *status, uint32_t *peak_kib);
 

@@ -1,4 +1,4 @@
-/* family - signals all that descends from this process, whatever groups and sessions it made. */
+/* family - signals all descendants of this process, whatever process groups and sessions they made. */
 #include "run/family.h"
 
 #include "base/clk.h"
@@ -26,9 +26,9 @@ struct family {
 	size_t		 n, cap;
 };
 
-/* The parent of a process, 0 when it is gone.  Its name, in brackets, may hold anything. */
+/* Returns the parent of a process, or 0 if it is gone.  The name in brackets may contain any character. */
 static pid_t
-parent_of(pid_t pid)
+read_parent(pid_t pid)
 {
 	char path[32], text[256];
 	const char *p;
@@ -46,7 +46,7 @@ parent_of(pid_t pid)
 }
 
 static bool
-add(struct family *f, pid_t pid)
+add_process(struct family *f, pid_t pid)
 {
 	struct member *m;
 
@@ -56,12 +56,12 @@ add(struct family *f, pid_t pid)
 			return false;
 		f->m = m;
 	}
-	f->m[f->n++] = (struct member){ pid, parent_of(pid) };
+	f->m[f->n++] = (struct member){ pid, read_parent(pid) };
 	return true;
 }
 
 static bool
-has(const pid_t *list, size_t n, pid_t pid)
+has_pid(const pid_t *list, size_t n, pid_t pid)
 {
 	size_t i;
 
@@ -70,12 +70,12 @@ has(const pid_t *list, size_t n, pid_t pid)
 	return i < n;
 }
 
-/* Moves the children of one process behind the `known` members that are found. */
+/* Moves the children of one process to the end of the first `known` members.  Returns how many these are then. */
 static size_t
-gather(struct family *f, size_t known, pid_t parent, const pid_t *spare, size_t n)
+collect_children(struct family *f, size_t known, pid_t parent, const pid_t *spare, size_t n)
 {
 	for (size_t i = known; i < f->n; i++)
-		if (f->m[i].parent == parent && !has(spare, n, f->m[i].pid)) {
+		if (f->m[i].parent == parent && !has_pid(spare, n, f->m[i].pid)) {
 			struct member m = f->m[i];
 
 			f->m[i] = f->m[known];
@@ -84,9 +84,9 @@ gather(struct family *f, size_t known, pid_t parent, const pid_t *spare, size_t 
 	return known;
 }
 
-/* The descendants as they are, parents before their children. */
+/* Returns the descendants at this moment, parents before their children. */
 static struct family
-find(const pid_t *spare, size_t n)
+find_descendants(const pid_t *spare, size_t n)
 {
 	struct family f = { .m = NULL };
 	DIR *dir = opendir("/proc");
@@ -95,19 +95,19 @@ find(const pid_t *spare, size_t n)
 	pid_t pid;
 
 	while (dir != NULL && (e = readdir(dir)) != NULL)
-		if ((pid = (pid_t)strtol(e->d_name, NULL, 10)) > 0 && !add(&f, pid))
+		if ((pid = (pid_t)strtol(e->d_name, NULL, 10)) > 0 && !add_process(&f, pid))
 			break;
 	if (dir != NULL)
 		closedir(dir);
-	known = gather(&f, 0, getpid(), spare, n);
+	known = collect_children(&f, 0, getpid(), spare, n);
 	for (size_t i = 0; i < known; i++)
-		known = gather(&f, known, f.m[i].pid, NULL, 0);
+		known = collect_children(&f, known, f.m[i].pid, NULL, 0);
 	f.n = known;
 	return f;
 }
 
 void
-family_begin(void)
+family_adopt(void)
 {
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -115,16 +115,16 @@ family_begin(void)
 void
 family_signal(int signo)
 {
-	struct family f = find(NULL, 0);
-	pid_t *told = calloc(f.n + 1, sizeof(*told)), group;
+	struct family f = find_descendants(NULL, 0);
+	pid_t *groups = calloc(f.n + 1, sizeof(*groups)), group;
 	size_t n = 0;
 
-	for (size_t i = 0; i < f.n && told != NULL; i++)
-		if ((group = getpgid(f.m[i].pid)) > 0 && group != getpgrp() && !has(told, n, group)) {
-			told[n++] = group;
+	for (size_t i = 0; i < f.n && groups != NULL; i++)
+		if ((group = getpgid(f.m[i].pid)) > 0 && group != getpgrp() && !has_pid(groups, n, group)) {
+			groups[n++] = group;
 			kill(-group, signo);
 		}
-	free(told);
+	free(groups);
 	free(f.m);
 }
 
@@ -135,9 +135,9 @@ family_kill(const pid_t *spare, size_t n)
 	struct family f;
 	size_t found;
 
-	/* Repeated until no process is found: who was started, or lost its parent, during a walk may be missed by it. */
+	/* Repeated, as a walk may miss processes that are started or orphaned during it. */
 	do {
-		f = find(spare, n);
+		f = find_descendants(spare, n);
 		for (size_t i = 0; i < f.n; i++)
 			kill(f.m[i].pid, SIGKILL);
 		for (size_t i = 0; i < f.n; i++)

@@ -1,10 +1,10 @@
 /*
- * family - signals all that descends from this process, whatever groups and sessions it made.
+ * family - signals all descendants of this process, whatever process groups and sessions they made.
  *
- * With PR_SET_CHILD_SUBREAPER (prctl(2)) a process whose parent has ended becomes the child of the nearest ancestor that asked
- * for it, so that no descendant gets away by a new group, a new session or a second fork.
- * Descendants are found by the parents that /proc tells.
- * Threads: no state; the caller has one thread, and waits for no other child of it meanwhile.
+ * After family_adopt an orphaned descendant becomes a child of this process
+ * (PR_SET_CHILD_SUBREAPER, prctl(2)), so that none escapes by a new group, a new session or a
+ * second fork.  Descendants are found by their parents in /proc.
+ * Threads: no state.  The caller has one thread, and meanwhile waits for no other child.
  */
 #ifndef RUN_FAMILY_H
 #define RUN_FAMILY_H
@@ -12,14 +12,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FAMILY_KILL_S	2.0	/* then what cannot be killed is left: of another user, or within a driver */
+#define FAMILY_KILL_S	2.0	/* family_kill leaves processes that survive SIGKILL for so long */
 
-/* What loses its parent below this process becomes its child from now on. */
-void	 family_begin(void);
-/* Sends a signal to all groups of the descendants, once to each. */
+/* Makes this process the parent of all its orphaned descendants from now on. */
+void	 family_adopt(void);
+/* Sends a signal once to each process group of the descendants. */
 void	 family_signal(int signo);
-/* Kills all descendants, and waits for those of them that are children, until none is left; but for the n children in spare and
- * what is below them. */
+/*
+ * Kills all descendants and reaps those that are children, until none is left.  The n children in
+ * `spare` and their descendants are left alone.
+ */
 void	 family_kill(const pid_t *spare, size_t n);
 
 #endif

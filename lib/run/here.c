@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static int
-give(const char *addr, char text[HERE_ADDR])
+format_host_addr(const char *addr, char text[HERE_ADDR])
 {
 	const char *fmt = strchr(addr, ':') != NULL ? "[%s]" : "%s";
 
@@ -25,9 +25,9 @@ give(const char *addr, char text[HERE_ADDR])
 	return 0;
 }
 
-/* IPv4 before IPv6, and never a link-local one, which means nothing elsewhere. */
+/* Prefers IPv4.  Link-local addresses are skipped, as they mean nothing on other hosts. */
 static int
-of_interface(const char *iface, char text[HERE_ADDR])
+find_interface_addr(const char *iface, char text[HERE_ADDR])
 {
 	char digits[INET6_ADDRSTRLEN] = "";
 	struct ifaddrs *all;
@@ -40,7 +40,8 @@ of_interface(const char *iface, char text[HERE_ADDR])
 		if (strcmp(i->ifa_name, iface) != 0)
 			continue;
 		if (family == AF_INET) {
-			inet_ntop(family, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, digits, sizeof(digits));
+			inet_ntop(family, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, digits,
+			    sizeof(digits));
 			break;
 		}
 		if (family == AF_INET6) {
@@ -53,7 +54,7 @@ of_interface(const char *iface, char text[HERE_ADDR])
 	freeifaddrs(all);
 	if (digits[0] == 0)
 		return err_fail(ERR_ARG, "interface %s: not there, or without an address", iface);
-	return give(digits, text);
+	return format_host_addr(digits, text);
 }
 
 int
@@ -63,13 +64,13 @@ here_addr(const char *addr, const char *iface, const char *name, char text[HERE_
 	char server[HERE_ADDR];
 
 	if (*addr != 0)
-		return give(addr, text);
+		return format_host_addr(addr, text);
 	if (*iface != 0)
-		return of_interface(iface, text);
+		return find_interface_addr(iface, text);
 	/* client address, client port, server address, server port */
 	if (ssh != NULL && sscanf(ssh, "%*s %*s %255s", server) == 1)
-		return give(server, text);
-	return give(name, text);
+		return format_host_addr(server, text);
+	return format_host_addr(name, text);
 }
 
 int
@@ -99,7 +100,7 @@ here_processors(void)
 	cpu_set_t set;
 	int n;
 
-	/* More processors than a cpu_set_t holds make the call fail. */
+	/* sched_getaffinity fails if there are more processors than a cpu_set_t holds. */
 	n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (unsigned)n : 1;
 }

@@ -4,24 +4,24 @@
 #ifndef RUN_HERE_H
 #define RUN_HERE_H
 
-#define HERE_ADDR	280	/* bytes of an address, "[v6]" or "name", its zero counted */
+#define HERE_ADDR	280	/* bytes of an address, "[v6]" or "name", with its zero */
 
 /*
- * The address at which other hosts reach this one, ready for ":port" behind it:
- * `addr` when given; else that of the interface; else the one the remote shell
- * came in by (SSH_CONNECTION, ssh(1)); else `name`, which is how the user calls
- * this host.  "" means not given.  Returns 0, ERR_ARG (no such interface, or it
- * has no address), ERR_LIMIT, ERR_SYS.
+ * Finds the address at which other hosts reach this one, to which ":port" can be appended.  It is
+ * the first of these that is given: `addr`; the address of interface `iface`; the address that the
+ * remote shell connected to (SSH_CONNECTION, ssh(1)); `name`, by which the user calls this host.
+ * "" means not given.  Returns 0, ERR_ARG (no such interface, or it has no address), ERR_LIMIT or
+ * ERR_SYS.
  */
 int	 here_addr(const char *addr, const char *iface, const char *name, char text[HERE_ADDR]);
 
 /*
- * A port that is free, held by a socket until *fd is closed.  A program that
- * cannot tell its port itself is started right after that.  Returns 0 or ERR_SYS.
+ * Finds a free port and binds *fd to it.  The caller closes *fd just before it starts a program
+ * that cannot choose its port itself.  Returns 0 or ERR_SYS.
  */
 int	 here_port(int *fd, unsigned *port);
 
-/* Processors this process may use; at least 1. */
+/* The number of processors that this process may use, at least 1. */
 unsigned here_processors(void);
 
 #endif

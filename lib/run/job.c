@@ -1,4 +1,4 @@
-/* job - what an agent is told to run, in memory and as the bytes of CTL_JOB. */
+/* job - the processes that an agent starts, in memory and as the payload of CTL_JOB. */
 #include "run/job.h"
 
 #include "base/err.h"
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 static int
-put_list(struct buf *b, char *const *list)
+put_job_list(struct buf *b, char *const *list)
 {
 	uint32_t n = 0;
 	int e;
 
 	while (list[n] != NULL)
 		n++;
-	e = ctl_put(b, n);
+	e = ctl_put_u32(b, n);
 	for (uint32_t i = 0; i < n && e == 0; i++)
 		e = ctl_put_text(b, list[i]);
 	return e;
@@ -28,23 +28,24 @@ job_put(const struct job *j, struct buf *b)
 	int e = 0;
 
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]) && e == 0; i++)
-		e = ctl_put(b, head[i]);
+		e = ctl_put_u32(b, head[i]);
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]) && e == 0; i++)
 		e = ctl_put_text(b, text[i]);
-	if (e < 0 || (e = put_list(b, j->env)) < 0 || (e = put_list(b, j->argv)) < 0 ||
-	    (e = put_list(b, j->server_argv)) < 0 || (e = put_list(b, j->each)) < 0 || (e = ctl_put(b, j->nchildren)) < 0)
+	if (e < 0 || (e = put_job_list(b, j->env)) < 0 || (e = put_job_list(b, j->argv)) < 0 ||
+	    (e = put_job_list(b, j->server_argv)) < 0 || (e = put_job_list(b, j->each)) < 0 ||
+	    (e = ctl_put_u32(b, j->nchildren)) < 0)
 		return e;
 	for (uint32_t i = 0; i < j->nchildren && e == 0; i++)
-		if ((e = ctl_put(b, j->child[i].role)) == 0)
-			e = ctl_put(b, j->child[i].rank);
+		if ((e = ctl_put_u32(b, j->child[i].role)) == 0)
+			e = ctl_put_u32(b, j->child[i].rank);
 	return e;
 }
 
-/* A count of things of at least `least` bytes each, which must then be there. */
+/* Reads the length of a list whose elements take at least `least` bytes each, which must be there. */
 static uint32_t
-get_count(struct ctl_in *in, size_t least)
+get_job_count(struct ctl_in *in, size_t least)
 {
-	uint32_t n = ctl_get(in);
+	uint32_t n = ctl_get_u32(in);
 
 	if (n > JOB_MOST || n > in->n / least)
 		in->bad = true;
@@ -52,9 +53,9 @@ get_count(struct ctl_in *in, size_t least)
 }
 
 static char **
-get_list(struct ctl_in *in)
+get_job_list(struct ctl_in *in)
 {
-	uint32_t n = get_count(in, 5);
+	uint32_t n = get_job_count(in, 5);
 	char **list = calloc((size_t)n + 1, sizeof(*list));
 
 	for (uint32_t i = 0; i < n && list != NULL; i++)
@@ -63,7 +64,7 @@ get_list(struct ctl_in *in)
 }
 
 static bool
-sensible(const struct job *j)
+is_valid_job(const struct job *j)
 {
 	if (j->argv[0] == NULL || j->workers > JOB_MOST || j->servers > JOB_MOST ||
 	    (!j->dmlc && j->servers > 0 && (j->server_argv[0] == NULL || strlen(j->key) != JOB_KEY)))
@@ -82,7 +83,7 @@ sensible(const struct job *j)
 }
 
 int
-job_get(struct job *j, const void *p, size_t n)
+job_get(const void *p, size_t n, struct job *j)
 {
 	struct ctl_in in = { 0 };
 	uint32_t kind, input;
@@ -93,36 +94,36 @@ job_get(struct job *j, const void *p, size_t n)
 	if (n > 0)
 		memcpy(j->bytes, p, n);
 	in = (struct ctl_in){ .p = j->bytes, .n = n };
-	kind = ctl_get(&in);
+	kind = ctl_get_u32(&in);
 	j->dmlc = kind != 0;
-	input = ctl_get(&in);
+	input = ctl_get_u32(&in);
 	j->input = input != 0;
-	j->workers = ctl_get(&in);
-	j->servers = ctl_get(&in);
-	j->silence_ms = ctl_get(&in);
-	j->spool_kib = ctl_get(&in);
+	j->workers = ctl_get_u32(&in);
+	j->servers = ctl_get_u32(&in);
+	j->silence_ms = ctl_get_u32(&in);
+	j->spool_kib = ctl_get_u32(&in);
 	j->key = ctl_get_text(&in);
 	j->dir = ctl_get_text(&in);
 	j->addr = ctl_get_text(&in);
 	j->iface = ctl_get_text(&in);
 	j->host = ctl_get_text(&in);
-	j->env = get_list(&in);
-	j->argv = get_list(&in);
-	j->server_argv = get_list(&in);
-	j->each = get_list(&in);
-	j->nchildren = get_count(&in, 8);
+	j->env = get_job_list(&in);
+	j->argv = get_job_list(&in);
+	j->server_argv = get_job_list(&in);
+	j->each = get_job_list(&in);
+	j->nchildren = get_job_count(&in, 8);
 	j->child = calloc((size_t)j->nchildren + 1, sizeof(*j->child));
 	if (j->env == NULL || j->argv == NULL || j->server_argv == NULL || j->each == NULL || j->child == NULL) {
 		job_free(j);
 		return err_nomem();
 	}
 	for (uint32_t i = 0; i < j->nchildren; i++) {
-		j->child[i].role = ctl_get(&in);
-		j->child[i].rank = ctl_get(&in);
+		j->child[i].role = ctl_get_u32(&in);
+		j->child[i].rank = ctl_get_u32(&in);
 	}
-	if (in.bad || in.n != 0 || kind > 1 || input > 1 || !sensible(j)) {
+	if (in.bad || in.n != 0 || kind > 1 || input > 1 || !is_valid_job(j)) {
 		job_free(j);
-		return err_fail(ERR_FORMAT, "the launcher's job cannot be read");
+		return err_fail(ERR_FORMAT, "the launcher's JOB message is malformed");
 	}
 	return 0;
 }

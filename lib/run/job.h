@@ -1,13 +1,24 @@
 /*
- * job - what an agent is told to run, in memory and as the bytes of CTL_JOB.
+ * job - the processes that an agent starts, in memory and as the payload of CTL_JOB.
  *
- * A tally job has servers, which say where they listen, and workers, which are
- * told so.  A dmlc job runs one command in all roles, told apart by the
- * environment (dmlc-core, doc/ and tracker/; ps-lite, docs/env.md), beside a
- * scheduler for whose port the agent sees.
+ * lib/run starts the processes of a job on many hosts and supervises them.  Read its headers in
+ * this order:
  *
- * Ownership: a job from job_get holds its texts until job_free.  For job_put
- * all is the caller's.
+ *	job, role		which processes there are, with which arguments and environment
+ *	launcher/hosts, roster	on which host each process runs, and how it ended
+ *	launcher/launch		the launcher: dlaunch on the user's machine
+ *	ctl, chan		the messages between launcher and agents, and the pipe under them
+ *	agent/agent, proc, shim	the agent: dlaunch on each host; its processes and their supervisors
+ *	attach/attach, launcher/job_record, jobdir	detached jobs: how a launcher comes back
+ *	rendezvous/rendezvous	how pworker and pserver find each other without dlaunch
+ *
+ * A tally job has servers, which report the addresses they listen on, and workers, which get those
+ * addresses.  A dmlc job runs one command in all roles, which the environment distinguishes
+ * (dmlc-core, doc/ and tracker/; ps-lite, docs/env.md).  It has a scheduler besides, for which the
+ * agent chooses a free port.
+ *
+ * Ownership: a job from job_get owns its texts until job_free.  The caller owns all that job_put
+ * reads.
  */
 #ifndef RUN_JOB_H
 #define RUN_JOB_H
@@ -17,7 +28,7 @@
 #include <stdbool.h>
 
 #define JOB_KEY		64u	/* hexadecimal digits of the job's key */
-#define JOB_MOST	65536u	/* processes, words of a command, variables */
+#define JOB_MOST	65536u	/* most processes, words of a command, and variables */
 
 enum job_role { JOB_SCHEDULER, JOB_SERVER, JOB_WORKER };
 
@@ -25,30 +36,31 @@ struct job_child {
 	uint32_t	 role, rank;
 };
 
+/* The lists of texts end with NULL. */
 struct job {
-	bool		 dmlc;
-	bool		 input;			/* worker 0 has a standard input, by CTL_INPUT; the others' is empty */
+	bool		 dmlc;			/* one command runs in all roles */
+	bool		 input;			/* worker 0 reads what CTL_INPUT brings; others read nothing */
 	uint32_t	 workers, servers;	/* in the whole job */
 	const char	*key;			/* [JOB_KEY] digits; "" for a dmlc job */
-	const char	*dir;			/* where the children run */
-	const char	*addr;			/* the host's own address; "": by interface, or as the remote shell came in */
-	const char	*iface;			/* "": not said */
-	const char	*host;			/* the host's name, for want of an address */
-	uint32_t	 silence_ms;		/* the launcher is lost when it says nothing for so long */
-	uint32_t	 spool_kib;		/* the most that waits on a host of what its processes printed; then they wait */
-	char		**env;			/* "NAME=VALUE", as the others ending with NULL */
-	char		**argv;			/* of workers; in a dmlc job of all */
+	const char	*dir;			/* the working directory of the processes */
+	const char	*addr;			/* this host's address; "": see here_addr */
+	const char	*iface;			/* the interface to use; "": any */
+	const char	*host;			/* this host's name, used if there is no address */
+	uint32_t	 silence_ms;		/* the agent gives up a launcher that is silent for so long */
+	uint32_t	 spool_kib;		/* unsent output that a host stores; then its processes wait */
+	char		**env;			/* "NAME=VALUE" */
+	char		**argv;			/* of workers; in a dmlc job of all processes */
 	char		**server_argv;		/* of servers */
-	char		**each;			/* "WORD=V:V:...": WORD and a value each, behind the words of each worker */
+	char		**each;			/* "WORD=V:V:...": WORD and value i are added for worker i */
 	struct job_child *child;		/* [nchildren] of this agent */
 	uint32_t	 nchildren;
-	uint8_t		*bytes;			/* job_get's own */
+	uint8_t		*bytes;			/* what the texts of a job from job_get point into */
 };
 
 /* Appends the payload of CTL_JOB.  Returns 0 or ERR_NOMEM. */
 int	 job_put(const struct job *j, struct buf *b);
-/* Reads one.  Returns 0, ERR_FORMAT or ERR_NOMEM; *j then needs no free. */
-int	 job_get(struct job *j, const void *p, size_t n);
+/* Reads one.  Returns 0, ERR_FORMAT or ERR_NOMEM; after an error *j needs no free. */
+int	 job_get(const void *p, size_t n, struct job *j);
 void	 job_free(struct job *j);
 
 /* "scheduler", "server" or "worker". */

@@ -1,4 +1,4 @@
-/* jobdir - a job's directory: what was started and where, what it printed, whether it runs, how it ended. */
+/* jobdir - the directory of a named job: its command line, lock, output, state and exit status. */
 #include "run/jobdir.h"
 
 #include "base/err.h"
@@ -16,14 +16,14 @@
 
 #define NUMBERS_MOST 1000000
 
-/* The directory of all jobs, made where it is not. */
+/* Makes the directory of all jobs, and returns its path. */
 static int
-all_jobs(char path[PATH_MAX])
+make_jobs_path(char path[PATH_MAX])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int n;
 
-	/* The specification has a relative path ignored. */
+	/* The specification tells to ignore a relative path. */
 	if (state != NULL && *state == '/')
 		n = snprintf(path, PATH_MAX, "%s/tally/jobs", state);
 	else if (home != NULL && *home != 0)
@@ -44,10 +44,10 @@ all_jobs(char path[PATH_MAX])
 }
 
 static int
-open_all(int *fd)
+open_jobs_dir(int *fd)
 {
 	char path[PATH_MAX];
-	int e = all_jobs(path);
+	int e = make_jobs_path(path);
 
 	if (e == 0 && (*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
 		e = err_sys("%s", path);
@@ -55,7 +55,7 @@ open_all(int *fd)
 }
 
 static bool
-is_name(const char *name)
+is_job_name(const char *name)
 {
 	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t n = strlen(name);
@@ -64,13 +64,13 @@ is_name(const char *name)
 }
 
 static int
-bad_name(const char *name)
+refuse_job_name(const char *name)
 {
-	return err_fail(ERR_ARG, "'%.64s' is not a name for a job: letters, digits, and . _ - within", name);
+	return err_fail(ERR_ARG, "'%.64s' is not a job name; use letters, digits and . _ - (not first)", name);
 }
 
 static int
-put_file(const struct jobdir *d, const char *file, const void *p, size_t n)
+write_job_file(const struct jobdir *d, const char *file, const void *p, size_t n)
 {
 	int fd = openat(d->dir, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), e;
 
@@ -88,7 +88,7 @@ jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t n)
 	int e;
 
 	snprintf(new, sizeof(new), "%s.new", file);
-	if ((e = put_file(d, new, p, n)) < 0)
+	if ((e = write_job_file(d, new, p, n)) < 0)
 		return e;
 	return renameat(d->dir, new, d->dir, file) < 0 ? err_sys("job %s: %s", d->name, file) : 0;
 }
@@ -102,7 +102,7 @@ jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b)
 
 	if (fd < 0)
 		return err_sys("job %s: %s", d->name, file);
-	/* One byte more than there is tells a file that grows. */
+	/* One byte more than its size detects a file that grows. */
 	room = fstat(fd, &st) == 0 && (uint64_t)st.st_size < most ? (size_t)st.st_size + 1 : most + 1;
 	if ((e = buf_room(b, room)) == 0 && (e = io_read(fd, b->p, room, &got)) == 0) {
 		b->n = got;
@@ -128,14 +128,14 @@ jobdir_cut(const struct jobdir *d, const char *file, uint64_t size)
 }
 
 static bool
-has(const struct jobdir *d, const char *file)
+has_job_file(const struct jobdir *d, const char *file)
 {
 	return faccessat(d->dir, file, F_OK, 0) == 0;
 }
 
-/* The first number that no job has as its name. */
+/* Makes a directory under the first free number. */
 static int
-make_number(int all, struct jobdir *d)
+make_numbered_dir(int all, struct jobdir *d)
 {
 	for (unsigned n = 1; n < NUMBERS_MOST; n++) {
 		snprintf(d->name, sizeof(d->name), "%u", n);
@@ -148,7 +148,7 @@ make_number(int all, struct jobdir *d)
 }
 
 static int
-enter(int all, struct jobdir *d)
+open_job_dir(int all, struct jobdir *d)
 {
 	d->dir = openat(all, d->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->dir < 0 && errno == ENOENT)
@@ -157,17 +157,17 @@ enter(int all, struct jobdir *d)
 }
 
 int
-jobdir_open(struct jobdir *d, const char *name)
+jobdir_open(const char *name, struct jobdir *d)
 {
 	int all, e;
 
 	*d = (struct jobdir){ .dir = -1, .lock = -1 };
-	if (!is_name(name))
-		return bad_name(name);
+	if (!is_job_name(name))
+		return refuse_job_name(name);
 	snprintf(d->name, sizeof(d->name), "%s", name);
-	if ((e = open_all(&all)) < 0)
+	if ((e = open_jobs_dir(&all)) < 0)
 		return e;
-	e = enter(all, d);
+	e = open_job_dir(all, d);
 	close(all);
 	return e;
 }
@@ -183,7 +183,7 @@ jobdir_close(struct jobdir *d)
 }
 
 static int
-lock(struct jobdir *d)
+lock_job(struct jobdir *d)
 {
 	int e;
 
@@ -191,14 +191,15 @@ lock(struct jobdir *d)
 		return err_sys("job %s: lock", d->name);
 	if (flock(d->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	e = errno == EWOULDBLOCK ? err_fail(ERR_ARG, "job %s runs", d->name) : err_sys("job %s: lock", d->name);
+	e = errno == EWOULDBLOCK ? err_fail(ERR_ARG, "job %s is running", d->name) : err_sys("job %s: lock", d->name);
 	close(d->lock);
 	d->lock = -1;
 	return e;
 }
 
+/* Gives the lock back.  Returns e. */
 static int
-unlock(struct jobdir *d, int e)
+unlock_job(struct jobdir *d, int e)
 {
 	close(d->lock);
 	d->lock = -1;
@@ -208,25 +209,28 @@ unlock(struct jobdir *d, int e)
 int
 jobdir_lock(struct jobdir *d)
 {
-	int e = lock(d);
+	int e = lock_job(d);
 
 	if (e < 0)
 		return e;
-	if (has(d, "record"))
-		return unlock(d, err_fail(ERR_ARG, "job %s may go on at its hosts: attach to it, or stop it", d->name));
+	if (has_job_file(d, "record"))
+		return unlock_job(d, err_fail(ERR_ARG, "job %s may still run on its hosts; attach to it or stop it",
+		    d->name));
 	return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
 }
 
 int
-jobdir_retake(struct jobdir *d)
+jobdir_take_over(struct jobdir *d)
 {
-	int e = lock(d);
+	int e = lock_job(d);
 
-	return e == 0 && !has(d, "record") ? unlock(d, err_fail(ERR_ARG, "job %s was not detached, or has ended", d->name)) : e;
+	if (e == 0 && !has_job_file(d, "record"))
+		e = unlock_job(d, err_fail(ERR_ARG, "job %s was not detached, or has ended", d->name));
+	return e;
 }
 
 int
-jobdir_mine(struct jobdir *d)
+jobdir_claim(struct jobdir *d)
 {
 	char text[16];
 	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
@@ -237,38 +241,38 @@ jobdir_mine(struct jobdir *d)
 }
 
 static int
-put_command(struct jobdir *d, char *const *argv, const char *cwd)
+write_command(struct jobdir *d, char *const *argv, const char *cwd)
 {
 	struct buf b = { 0 };
 	int e = 0;
 
 	for (; *argv != NULL && e == 0; argv++)
 		e = buf_put(&b, *argv, strlen(*argv) + 1);
-	if (e == 0 && (e = put_file(d, "command", b.p, b.n)) == 0)
-		e = put_file(d, "dir", cwd, strlen(cwd));
+	if (e == 0 && (e = write_job_file(d, "command", b.p, b.n)) == 0)
+		e = write_job_file(d, "dir", cwd, strlen(cwd));
 	buf_free(&b);
 	return e;
 }
 
 int
-jobdir_make(struct jobdir *d, const char *name, char *const *argv, const char *cwd)
+jobdir_make(const char *name, char *const *argv, const char *cwd, struct jobdir *d)
 {
 	int all, e;
 
 	*d = (struct jobdir){ .dir = -1, .lock = -1 };
-	if (name != NULL && !is_name(name))
-		return bad_name(name);
-	if ((e = open_all(&all)) < 0)
+	if (name != NULL && !is_job_name(name))
+		return refuse_job_name(name);
+	if ((e = open_jobs_dir(&all)) < 0)
 		return e;
 	if (name == NULL) {
-		e = make_number(all, d);
+		e = make_numbered_dir(all, d);
 	} else {
 		snprintf(d->name, sizeof(d->name), "%s", name);
 		if (mkdirat(all, name, 0700) < 0 && errno != EEXIST)
 			e = err_sys("job %s", name);
 	}
-	if (e == 0 && (e = enter(all, d)) == 0 && (e = jobdir_lock(d)) == 0 && (e = jobdir_mine(d)) == 0)
-		e = put_command(d, argv, cwd);
+	if (e == 0 && (e = open_job_dir(all, d)) == 0 && (e = jobdir_lock(d)) == 0 && (e = jobdir_claim(d)) == 0)
+		e = write_command(d, argv, cwd);
 	close(all);
 	if (e < 0)
 		jobdir_close(d);
@@ -279,7 +283,7 @@ int
 jobdir_end(struct jobdir *d, int status)
 {
 	char text[16];
-	int e = put_file(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
+	int e = write_job_file(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
 
 	if (e == 0 && unlinkat(d->dir, "record", 0) < 0 && errno != ENOENT)
 		e = err_sys("job %s: record", d->name);
@@ -287,7 +291,7 @@ jobdir_end(struct jobdir *d, int status)
 }
 
 int
-jobdir_look(const struct jobdir *d, struct jobdir_state *s)
+jobdir_read_state(const struct jobdir *d, struct jobdir_state *s)
 {
 	struct buf b = { 0 };
 	struct stat st;
@@ -296,7 +300,7 @@ jobdir_look(const struct jobdir *d, struct jobdir_state *s)
 	*s = (struct jobdir_state){ .status = -1 };
 	if ((fd = openat(d->dir, "lock", O_RDONLY | O_CLOEXEC)) < 0)
 		return err_sys("job %s: lock", d->name);
-	/* Shared, and only tried: who starts it at this moment is not kept from it by two of us. */
+	/* A shared lock, so that two readers do not take each other for a launcher. */
 	s->running = flock(fd, LOCK_SH | LOCK_NB) < 0;
 	if (fstat(fd, &st) == 0)
 		s->since = st.st_mtime;
@@ -304,8 +308,8 @@ jobdir_look(const struct jobdir *d, struct jobdir_state *s)
 	if (jobdir_get(d, "lock", JOBDIR_MOST, &b) == 0)
 		s->pid = (pid_t)strtol((char *)b.p, NULL, 10);
 	b.n = 0;
-	s->kept = has(d, "record");
-	if (!s->running && has(d, "status") && jobdir_get(d, "status", JOBDIR_MOST, &b) == 0)
+	s->has_record = has_job_file(d, "record");
+	if (!s->running && has_job_file(d, "status") && jobdir_get(d, "status", JOBDIR_MOST, &b) == 0)
 		s->status = (int)strtol((char *)b.p, NULL, 10);
 	buf_free(&b);
 	return 0;
@@ -328,7 +332,7 @@ jobdir_command(const struct jobdir *d, struct words *argv, char **cwd)
 }
 
 static int
-by_name(const void *a, const void *b)
+compare_job_names(const void *a, const void *b)
 {
 	const char *x = *(char *const *)a, *y = *(char *const *)b;
 	bool nx = x[strspn(x, "0123456789")] == 0, ny = y[strspn(y, "0123456789")] == 0;
@@ -341,11 +345,11 @@ by_name(const void *a, const void *b)
 }
 
 int
-jobdir_all(struct words *names)
+jobdir_list(struct words *names)
 {
 	const struct dirent *d;
 	DIR *list;
-	int fd, e = open_all(&fd);
+	int fd, e = open_jobs_dir(&fd);
 
 	if (e < 0)
 		return e;
@@ -354,10 +358,10 @@ jobdir_all(struct words *names)
 		return err_sys("jobs");
 	}
 	while (e == 0 && (d = readdir(list)) != NULL)
-		if (is_name(d->d_name))
+		if (is_job_name(d->d_name))
 			e = words_add(names, "%s", d->d_name);
 	closedir(list);
 	if (e == 0 && names->n > 1)
-		qsort(names->v, names->n, sizeof(*names->v), by_name);
+		qsort(names->v, names->n, sizeof(*names->v), compare_job_names);
 	return e;
 }

@@ -1,4 +1,4 @@
-/* lines - whole lines out of a descriptor that gives pieces. */
+/* lines - whole lines from a descriptor that delivers arbitrary parts of them. */
 #include "run/lines.h"
 
 #include "base/err.h"
@@ -11,7 +11,7 @@
 
 struct lines {
 	int	 fd;
-	size_t	 n, used;	/* bytes there, and of them given away */
+	size_t	 n, used;	/* bytes in p, and how many of them were returned */
 	char	 p[LINES_MOST + 1];
 };
 
@@ -45,9 +45,9 @@ lines_fd(const struct lines *l)
 	return l->fd;
 }
 
-/* Gives the first n bytes, with a newline behind them where the line had to be cut. */
+/* Returns the first n bytes, and adds a newline if the line had to be split. */
 static int
-give(struct lines *l, size_t n, const char **text, size_t *len)
+yield_lines(struct lines *l, size_t n, const char **text, size_t *len)
 {
 	if (l->p[n - 1] != '\n')
 		l->p[n++] = '\n';
@@ -74,12 +74,12 @@ lines_next(struct lines *l, const char **text, size_t *n)
 	if (r <= 0) {
 		close(l->fd);
 		l->fd = -1;
-		return l->n > 0 ? give(l, l->n, text, n) : 0;
+		return l->n > 0 ? yield_lines(l, l->n, text, n) : 0;
 	}
 	l->n += (size_t)r;
 	if ((last = memrchr(l->p, '\n', l->n)) != NULL)
-		return give(l, (size_t)(last + 1 - l->p), text, n);
+		return yield_lines(l, (size_t)(last + 1 - l->p), text, n);
 	if (l->n == LINES_MOST)
-		return give(l, l->n, text, n);
+		return yield_lines(l, l->n, text, n);
 	return err_fail(ERR_AGAIN, "no line yet");
 }

@@ -1,4 +1,4 @@
-/* outfile - what the processes of a job print, in files of their own in one directory. */
+/* outfile - the output of a job's processes, in two files a process in one directory. */
 #include "run/outfile.h"
 
 #include "base/err.h"
@@ -21,7 +21,7 @@ outfile_dir(const char *dir)
 	if (n == 0 || n >= sizeof(path))
 		return err_fail(ERR_LIMIT, "a directory's name of %zu bytes", n);
 	memcpy(path, dir, n + 1);
-	/* Those above it are made where they are missing: that one cannot be is told at the last. */
+	/* An error in making a parent shows in the last mkdir. */
 	for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
 		*slash = 0;
 		mkdir(path, 0777);
@@ -30,17 +30,17 @@ outfile_dir(const char *dir)
 }
 
 static void
-path_of(const char *dir, const struct job_child *who, bool out, char path[PATH_MAX])
+format_outfile_path(const char *dir, const struct job_child *who, bool out, char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/%s-%u.%s", dir, job_role(who->role), who->rank, out ? "out" : "err");
 }
 
 static int
-open_file(const char *dir, const struct job_child *who, bool out, int flags, char path[PATH_MAX])
+open_outfile(const char *dir, const struct job_child *who, bool out, int flags, char path[PATH_MAX])
 {
 	int fd;
 
-	path_of(dir, who, out, path);
+	format_outfile_path(dir, who, out, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
 	return fd >= 0 ? fd : err_sys("%s", path);
 }
@@ -51,7 +51,7 @@ outfile_begin(const char *dir, const struct job_child *who)
 	char path[PATH_MAX];
 
 	for (int out = 0; out < 2; out++) {
-		int fd = open_file(dir, who, out, O_TRUNC, path);
+		int fd = open_outfile(dir, who, out, O_TRUNC, path);
 
 		if (fd < 0)
 			return fd;
@@ -64,7 +64,7 @@ int
 outfile_put(const char *dir, const struct job_child *who, bool out, const char *text, size_t n)
 {
 	char path[PATH_MAX];
-	int fd = open_file(dir, who, out, 0, path), e;
+	int fd = open_outfile(dir, who, out, 0, path), e;
 
 	if (fd < 0)
 		return fd;
@@ -81,7 +81,7 @@ outfile_size(const char *dir, const struct job_child *who, bool out)
 	char path[PATH_MAX];
 	struct stat st;
 
-	path_of(dir, who, out, path);
+	format_outfile_path(dir, who, out, path);
 	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
@@ -92,6 +92,6 @@ outfile_cut(const char *dir, const struct job_child *who, bool out, uint64_t siz
 
 	if (outfile_size(dir, who, out) <= size)
 		return 0;
-	path_of(dir, who, out, path);
+	format_outfile_path(dir, who, out, path);
 	return truncate(path, (off_t)size) < 0 ? err_sys("%s", path) : 0;
 }

@@ -1,4 +1,4 @@
-/* outq - bytes on their way to a descriptor whose reader may be slow. */
+/* outq - a queue of bytes for a descriptor whose reader may be slow. */
 #include "run/outq.h"
 
 #include "base/err.h"
@@ -7,9 +7,9 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* Moves what waits to the front once that is cheaper than what was written. */
+/* Moves the waiting bytes to the front once they are no more than those already written. */
 static void
-pack(struct outq *q)
+compact_queue(struct outq *q)
 {
 	if (q->at < q->b.n - q->at)
 		return;
@@ -22,7 +22,7 @@ pack(struct outq *q)
 int
 outq_put(struct outq *q, const void *p, size_t n)
 {
-	pack(q);
+	compact_queue(q);
 	return q->broken ? 0 : buf_put(&q->b, p, n);
 }
 
@@ -32,7 +32,7 @@ outq_put_lines(struct outq *q, const char *name, const char *text, size_t n)
 	const char *to = text + n, *end;
 	int e = 0;
 
-	pack(q);
+	compact_queue(q);
 	for (; text < to && e == 0 && !q->broken; text = end) {
 		end = memchr(text, '\n', (size_t)(to - text));
 		end = end != NULL ? end + 1 : to;
@@ -57,7 +57,7 @@ outq_poll(const struct outq *q)
 int
 outq_run(struct outq *q)
 {
-	/* A pipe that is ready takes this much without blocking (pipe(7)). */
+	/* A pipe that poll reports ready takes this much without blocking (pipe(7)). */
 	size_t n = outq_size(q) < PIPE_BUF ? outq_size(q) : PIPE_BUF;
 	ssize_t r = n > 0 ? write(q->fd, q->b.p + q->at, n) : 0;
 

@@ -1,4 +1,4 @@
-/* recipe - a file of options turned into the words of a tool's command line. */
+/* recipe - a file of options, read as the words of a tool's command line. */
 #include "run/recipe.h"
 
 #include "base/err.h"
@@ -13,9 +13,9 @@
 
 static const char blanks[] = " \t\r";
 
-/* Ends the line where a word begins with '#', but for one within quotes. */
+/* Ends the line where an unquoted word begins with '#'. */
 static void
-cut_comment(char *line)
+cut_recipe_comment(char *line)
 {
 	char quote = 0, before = ' ';
 
@@ -31,9 +31,9 @@ cut_comment(char *line)
 	}
 }
 
-/* Is the line for this tool?  *line is moved behind the name in front.  1, 0 or ERR_FORMAT. */
+/* Returns 1 if the line is for this tool, with *line moved after the name before it; 0; or ERR_FORMAT. */
 static int
-is_for(char **line, const char *tool)
+match_tool(char **line, const char *tool)
 {
 	static const char *const tools[] = { "dlaunch", "pworker" };
 	size_t n = strcspn(*line, blanks);
@@ -45,19 +45,19 @@ is_for(char **line, const char *tool)
 			*line += n;
 			return strcmp(tool, tools[i]) == 0;
 		}
-	return err_fail(ERR_FORMAT, "'%.*s' is neither an option nor dlaunch or pworker", n < 64 ? (int)n : 64, *line);
+	return err_fail(ERR_FORMAT, "'%.*s' is neither an option nor dlaunch nor pworker", n < 64 ? (int)n : 64, *line);
 }
 
 static int
-take_line(struct recipe *r, char *line, uint32_t at, const char *tool)
+add_recipe_line(struct recipe *r, char *line, uint32_t at, const char *tool)
 {
 	size_t had = r->words.n;
 	int e;
 
 	line[strcspn(line, "\r")] = 0;
-	cut_comment(line);
+	cut_recipe_comment(line);
 	line += strspn(line, blanks);
-	if (*line == 0 || (e = is_for(&line, tool)) == 0)
+	if (*line == 0 || (e = match_tool(&line, tool)) == 0)
 		return 0;
 	if (e < 0 || (e = words_split(&r->words, line)) < 0)
 		return e;
@@ -65,14 +65,14 @@ take_line(struct recipe *r, char *line, uint32_t at, const char *tool)
 		return err_fail(ERR_LIMIT, "more than %u words", RECIPE_WORDS);
 	for (; had < r->words.n; had++) {
 		if (r->words.v[had][0] == '@')
-			return err_fail(ERR_FORMAT, "%.64s: a recipe names no other", r->words.v[had]);
+			return err_fail(ERR_FORMAT, "%.64s: a recipe cannot include another", r->words.v[had]);
 		r->line[had] = at;
 	}
 	return 0;
 }
 
 int
-recipe_parse(struct recipe *r, const char *path, const void *text, size_t n, const char *tool)
+recipe_parse(const char *path, const void *text, size_t n, const char *tool, struct recipe *r)
 {
 	char *copy, *line, *end;
 	int e = 0;
@@ -80,7 +80,7 @@ recipe_parse(struct recipe *r, const char *path, const void *text, size_t n, con
 	*r = (struct recipe){ 0 };
 	snprintf(r->path, sizeof(r->path), "%s", path);
 	if (n > RECIPE_FILE)
-		return err_fail(ERR_LIMIT, "%s: is longer than %u bytes", path, RECIPE_FILE);
+		return err_fail(ERR_LIMIT, "%s: longer than %u bytes", path, RECIPE_FILE);
 	if ((copy = malloc(n + 1)) == NULL)
 		return err_nomem();
 	if (n > 0)
@@ -91,7 +91,10 @@ recipe_parse(struct recipe *r, const char *path, const void *text, size_t n, con
 		if ((end = memchr(line, '\n', (size_t)(copy + n - line))) == NULL)
 			end = copy + n;
 		*end = 0;
-		e = strlen(line) == (size_t)(end - line) ? take_line(r, line, at, tool) : err_fail(ERR_FORMAT, "a zero byte");
+		if (strlen(line) == (size_t)(end - line))
+			e = add_recipe_line(r, line, at, tool);
+		else
+			e = err_fail(ERR_FORMAT, "a zero byte");
 		if (e < 0)
 			err_within("%s:%u", path, at);
 		line = end + 1;
@@ -102,9 +105,9 @@ recipe_parse(struct recipe *r, const char *path, const void *text, size_t n, con
 	return e;
 }
 
-/* The place of a name: share/recipes has it, or it is a path. */
+/* The path of a recipe of share/recipes, else the name as a path. */
 static void
-find(const char *name, char path[PATH_MAX])
+find_recipe(const char *name, char path[PATH_MAX])
 {
 	char rel[PATH_MAX];
 	int n = snprintf(rel, sizeof(rel), "recipes/%s", name);
@@ -114,18 +117,18 @@ find(const char *name, char path[PATH_MAX])
 }
 
 int
-recipe_read(struct recipe *r, const char *name, const char *tool)
+recipe_read(const char *name, const char *tool, struct recipe *r)
 {
 	char path[PATH_MAX];
 	struct buf b = { 0 };
 	int e;
 
 	*r = (struct recipe){ 0 };
-	find(name, path);
+	find_recipe(name, path);
 	if ((e = io_slurp(path, RECIPE_FILE, &b)) < 0)
 		err_within("recipe %s", name);
 	else
-		e = recipe_parse(r, path, b.p, b.n, tool);
+		e = recipe_parse(path, b.p, b.n, tool, r);
 	buf_free(&b);
 	return e;
 }
@@ -137,12 +140,13 @@ recipe_free(struct recipe *r)
 	*r = (struct recipe){ 0 };
 }
 
-/* A name of letters, digits and -_. that no editor left behind. */
+/* A name of letters, digits and -_. that is not hidden, such as an editor's temporary file. */
 static int
-is_name(const struct dirent *d)
+is_recipe_name(const struct dirent *d)
 {
-	return strspn(d->d_name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == strlen(d->d_name) &&
-	    d->d_name[0] != '.' && d->d_name[0] != '-';
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+	return d->d_name[strspn(d->d_name, chars)] == 0 && d->d_name[0] != '.' && d->d_name[0] != '-';
 }
 
 int
@@ -154,7 +158,7 @@ recipe_names(struct words *names)
 
 	if (e < 0)
 		return e;
-	if ((n = scandir(path, &d, is_name, versionsort)) < 0)
+	if ((n = scandir(path, &d, is_recipe_name, versionsort)) < 0)
 		return err_sys("%s", path);
 	for (int i = 0; i < n; i++) {
 		if (e == 0)
@@ -173,7 +177,7 @@ recipe_about(const char *name, char about[RECIPE_ABOUT])
 	size_t skip = strlen(name) + strlen("#  - ");
 	int e;
 
-	find(name, path);
+	find_recipe(name, path);
 	if ((e = io_slurp(path, RECIPE_FILE, &b)) == 0 && (e = buf_terminate(&b)) == 0) {
 		text = (char *)b.p;
 		text[strcspn(text, "\n")] = 0;

@@ -1,11 +1,11 @@
-/* role - one process of a job as a command line and an environment. */
+/* role - the command line and the environment of one process of a job. */
 #include "run/role.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static int
-server_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
+build_server_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
 	int e;
 
@@ -19,7 +19,7 @@ server_argv(const struct job *j, const struct job_child *c, const struct role_pl
 	return 0;
 }
 
-/* "--threads=4:2:8" is "--threads" "2" for worker 1.  A list that ends too soon has nothing for those behind. */
+/* "--threads=4:2:8" adds "--threads" "2" for worker 1.  If the list is too short, the value is empty. */
 static int
 add_each(const struct job *j, uint32_t rank, struct words *w)
 {
@@ -38,7 +38,7 @@ add_each(const struct job *j, uint32_t rank, struct words *w)
 }
 
 static int
-worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
+build_worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
 	int e;
 
@@ -55,12 +55,14 @@ worker_argv(const struct job *j, const struct job_child *c, const struct role_pl
 int
 role_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *argv)
 {
-	return !j->dmlc && c->role == JOB_SERVER ? server_argv(j, c, at, argv) : worker_argv(j, c, at, argv);
+	if (!j->dmlc && c->role == JOB_SERVER)
+		return build_server_argv(j, c, at, argv);
+	return build_worker_argv(j, c, at, argv);
 }
 
-/* What the job's env says about a variable, else what this process's says; NULL: nothing, as an empty one does. */
+/* A variable's value in the job's env, else in this process's; NULL if it is unset or empty. */
 static const char *
-said(const struct job *j, const char *name)
+find_env(const struct job *j, const char *name)
 {
 	const char *value = getenv(name);
 	size_t n = strlen(name);
@@ -72,7 +74,7 @@ said(const struct job *j, const char *name)
 }
 
 static unsigned
-threads(const struct job *j, const struct role_place *at)
+count_worker_threads(const struct job *j, const struct role_place *at)
 {
 	unsigned workers = 0;
 
@@ -82,7 +84,7 @@ threads(const struct job *j, const struct role_place *at)
 }
 
 static int
-dmlc_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
+add_dmlc_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
 	const char *colon = strrchr(at->go, ':');
 	int e;
@@ -107,18 +109,18 @@ dmlc_env(const struct job *j, const struct job_child *c, const struct role_place
 int
 role_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *env)
 {
-	const char *path = said(j, "PATH");
+	const char *path = find_env(j, "PATH");
 	int e;
 
 	if ((e = words_add_all(env, j->env)) < 0)
 		return e;
 	if (at->bin[0] != 0 && (e = words_add(env, "PATH=%s:%s", at->bin, path != NULL ? path : "/usr/bin:/bin")) < 0)
 		return e;
-	/* Waiting threads that spin take the processor from the other workers of the host. */
-	if (said(j, "OMP_WAIT_POLICY") == NULL && (e = words_add(env, "OMP_WAIT_POLICY=passive")) < 0)
+	/* Threads that spin while they wait would take processors from the host's other workers. */
+	if (find_env(j, "OMP_WAIT_POLICY") == NULL && (e = words_add(env, "OMP_WAIT_POLICY=passive")) < 0)
 		return e;
-	if (c->role == JOB_WORKER && said(j, "OMP_NUM_THREADS") == NULL &&
-	    (e = words_add(env, "OMP_NUM_THREADS=%u", threads(j, at))) < 0)
+	if (c->role == JOB_WORKER && find_env(j, "OMP_NUM_THREADS") == NULL &&
+	    (e = words_add(env, "OMP_NUM_THREADS=%u", count_worker_threads(j, at))) < 0)
 		return e;
-	return j->dmlc ? dmlc_env(j, c, at, env) : 0;
+	return j->dmlc ? add_dmlc_env(j, c, at, env) : 0;
 }

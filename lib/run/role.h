@@ -1,20 +1,21 @@
 /*
- * role - one process of a job as a command line and an environment.
+ * role - the command line and the environment of one process of a job.
  *
- * What is added behind the command's own words:
+ * Words added after the command's own:
  *
  *	server	--listen ADDR:0 --workers W --server i/S --key-file /dev/fd/K --ready-fd F
- *	worker	WORD VALUE of each of job.each; --servers LIST --worker i/W --key-file /dev/fd/K	(without servers: no more)
+ *	worker	WORD VALUE of each of job.each; if there are servers, then
+ *		--servers LIST --worker i/W --key-file /dev/fd/K
  *
- * A server writes "host:port\n" to descriptor F when it listens; descriptor K
- * is a pipe with the job's key.  A dmlc job's processes get no words but its workers' of job.each, and
+ * A server writes "host:port\n" to descriptor F when it listens.  Descriptor K is a pipe with the
+ * job's key.  In a dmlc job only workers get words, those of job.each, and all processes get
  *
  *	DMLC_ROLE DMLC_RANK DMLC_TASK_ID DMLC_NUM_WORKER DMLC_NUM_SERVER DMLC_NODE_HOST
  *	DMLC_WORKER_ID or DMLC_SERVER_ID; DMLC_PS_ROOT_URI DMLC_PS_ROOT_PORT
  *
- * (ps-lite, docs/env.md; dmlc-core, tracker/).  All get PATH with the agent's
- * own directory first and OMP_WAIT_POLICY=passive, workers OMP_NUM_THREADS: their part of the
- * host's processors.  What the job's env or the agent's own environment says about the two OMP_ stands.
+ * (ps-lite, docs/env.md; dmlc-core, tracker/).  All processes get OMP_WAIT_POLICY=passive and PATH
+ * with the agent's own directory first.  A worker gets OMP_NUM_THREADS, its part of the host's
+ * processors.  A value of an OMP_ variable in the job's or the agent's environment takes precedence.
  */
 #ifndef RUN_ROLE_H
 #define RUN_ROLE_H
@@ -24,8 +25,8 @@
 
 struct role_place {
 	const char	*addr;		/* of this host */
-	const char	*bin;		/* the directory of the agent's program; "" when not known */
-	const char	*go;		/* text of CTL_GO: the servers, or the scheduler; "" when not known */
+	const char	*bin;		/* the directory of the agent's program; "": not known */
+	const char	*go;		/* text of CTL_GO: the servers' or the scheduler's address; "": not known */
 	unsigned	 processors;	/* of this host */
 	int		 key_fd, ready_fd;
 };

@@ -1,4 +1,4 @@
-/* session - kills a session, whatever groups its processes made. */
+/* session - kills all processes of a session, whatever process groups they made. */
 #include "run/session.h"
 
 #include <dirent.h>
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS	16	/* against processes that start others faster than they are found */
+#define ROUNDS	16	/* limit of passes, as processes may start others faster than they are found */
 
-/* How many there were, the dead that nobody waited for yet among them. */
+/* Kills all processes of the session once.  Returns how many it found, zombies included. */
 static int
-round_of(pid_t session)
+kill_session_round(pid_t session)
 {
 	const struct dirent *e;
 	DIR *dir = opendir("/proc");
@@ -29,6 +29,6 @@ void
 session_kill(pid_t session)
 {
 	kill(-session, SIGKILL);
-	for (int i = 0; i < ROUNDS && round_of(session) > 0; i++)
+	for (int i = 0; i < ROUNDS && kill_session_round(session) > 0; i++)
 		;
 }

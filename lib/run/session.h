@@ -1,9 +1,10 @@
 /*
- * session - kills a session, whatever groups its processes made.
+ * session - kills all processes of a session, whatever process groups they made.
  *
- * A process of a job begins a session, in which shells that control jobs, timeout(1) and others make groups of their own: a
- * signal to the first group does not reach those.  It is looked for among all processes of /proc by
- * getsid(2); those that begin another session are not found, which run/family.h does below a process that asked for it.
+ * Each process of a job begins a session.  Shells with job control, timeout(1) and others make
+ * process groups within it, which a signal to the first group does not reach.  The session's
+ * processes are found by getsid(2) among all processes of /proc.  Processes that began another
+ * session are not found; run/family.h finds those, below a process that called family_adopt.
  * Threads: no state.
  */
 #ifndef RUN_SESSION_H
@@ -11,7 +12,7 @@
 
 #include <sys/types.h>
 
-/* SIGKILL for the group of its leader, and for all others of the session, those that they start meanwhile too. */
+/* Sends SIGKILL to all processes of a session, also to those that they start meanwhile. */
 void	 session_kill(pid_t session);
 
 #endif

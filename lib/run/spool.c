@@ -1,4 +1,4 @@
-/* spool - bytes kept in order until somebody takes them: the first in memory, the rest in a file without a name. */
+/* spool - a queue of bytes: the first in memory, the rest in an unnamed file. */
 #include "run/spool.h"
 
 #include "base/buf.h"
@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 struct spool {
-	struct buf	 head;		/* the first bytes ... */
-	size_t		 at;		/* ... of which so many are taken */
-	int		 fd;		/* those after the head; -1: no file yet */
-	uint64_t	 from, to;	/* of the file: what waits in it */
-	struct buf	 tail;		/* those after the file, which it could not take */
+	struct buf	 head;		/* the first bytes */
+	size_t		 at;		/* bytes of head that were taken */
+	int		 fd;		/* the file with the bytes after head; -1: none yet */
+	uint64_t	 from, to;	/* the part of the file that is queued */
+	struct buf	 tail;		/* the bytes after the file, for which the disk had no room */
 	uint64_t	 most;
 };
 
@@ -64,7 +64,7 @@ spool_room(const struct spool *s)
 }
 
 static int
-open_file(struct spool *s)
+open_spool_file(struct spool *s)
 {
 	const char *dir = getenv("TMPDIR");
 	char name[4096];
@@ -73,7 +73,7 @@ open_file(struct spool *s)
 		dir = "/tmp";
 	if ((s->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
 		return 0;
-	/* Not every file system knows files without a name. */
+	/* Not every file system supports O_TMPFILE. */
 	if ((size_t)snprintf(name, sizeof(name), "%s/tally.XXXXXX", dir) >= sizeof(name) ||
 	    (s->fd = mkostemp(name, O_CLOEXEC)) < 0)
 		return err_sys("%s", dir);
@@ -81,14 +81,14 @@ open_file(struct spool *s)
 	return 0;
 }
 
-/* Writes all of it or counts none. */
+/* Appends n bytes to the file.  After an error none of them counts. */
 static int
-to_file(struct spool *s, const uint8_t *p, size_t n)
+write_spool_file(struct spool *s, const uint8_t *p, size_t n)
 {
 	ssize_t r;
 	int e;
 
-	if (s->fd < 0 && (e = open_file(s)) < 0)
+	if (s->fd < 0 && (e = open_spool_file(s)) < 0)
 		return e;
 	for (size_t done = 0; done < n; done += (size_t)r)
 		if ((r = pwrite(s->fd, p + done, n - done, (off_t)(s->to + done))) <= 0)
@@ -104,15 +104,15 @@ spool_put(struct spool *s, const void *p, size_t n)
 
 	if (!behind && s->head.n - s->at + n <= SPOOL_MEMORY)
 		return buf_put(&s->head, p, n);
-	/* A full disk is no reason to lose lines: they stay in memory, and spool_room says no. */
-	if (s->tail.n > 0 || to_file(s, p, n) < 0)
+	/* If the disk is full, bytes stay in memory and spool_room returns false. */
+	if (s->tail.n > 0 || write_spool_file(s, p, n) < 0)
 		return buf_put(&s->tail, p, n);
 	return 0;
 }
 
-/* The head is taken: gets its next bytes from the file, or else the tail. */
+/* Refills the empty head from the file, or else from the tail. */
 static int
-refill(struct spool *s)
+refill_head(struct spool *s)
 {
 	uint64_t n = s->to - s->from;
 	int e;
@@ -131,7 +131,7 @@ refill(struct spool *s)
 	s->head.n = n;
 	s->from += n;
 	if (s->from == s->to) {
-		close(s->fd);	/* gives its place on the disk back */
+		close(s->fd);	/* frees its disk space */
 		s->fd = -1;
 		s->from = s->to = 0;
 	}
@@ -153,7 +153,7 @@ spool_take(struct spool *s, void *p, size_t n)
 		s->at += k;
 		to += k;
 		n -= k;
-		if (s->at == s->head.n && (e = refill(s)) < 0)
+		if (s->at == s->head.n && (e = refill_head(s)) < 0)
 			return e;
 	}
 	return 0;

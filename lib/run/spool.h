@@ -1,8 +1,8 @@
 /*
- * spool - bytes kept in order until somebody takes them: the first in memory, the rest in a file without a name.
+ * spool - a queue of bytes: the first in memory, the rest in an unnamed file.
  *
- * The file lies in $TMPDIR or /tmp and is gone with the process.
- * Threads: for one thread at a time.
+ * The file is in $TMPDIR or /tmp and disappears with the process.
+ * Threads: one thread at a time.
  */
 #ifndef RUN_SPOOL_H
 #define RUN_SPOOL_H
@@ -11,23 +11,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPOOL_MEMORY	(1u << 20)	/* bytes in memory before the file is begun */
-#define SPOOL_MOST	(1ull << 30)	/* bytes in all, unless spool_limit says otherwise */
+#define SPOOL_MEMORY	(1u << 20)	/* bytes in memory before a file is used */
+#define SPOOL_MOST	(1ull << 30)	/* bytes in all, unless spool_limit sets another limit */
 
 struct spool;
 
 struct spool *spool_new(void);		/* NULL when out of memory */
 void	 spool_free(struct spool *s);	/* NULL is fine */
-/* The most bytes before it counts as full. */
+/* Sets the number of bytes at which the spool is full. */
 void	 spool_limit(struct spool *s, uint64_t most);
 
-/* Bytes that wait. */
+/* The number of queued bytes. */
 uint64_t spool_size(const struct spool *s);
-/* May more be put?  False when it is full, or when memory is and no file can be written. */
+/* False if the spool is full, or if memory is full and the file cannot be written. */
 bool	 spool_room(const struct spool *s);
-/* Puts bytes behind the others, room or not.  Returns 0 or ERR_NOMEM. */
+/* Appends bytes, even if there is no room.  Returns 0 or ERR_NOMEM. */
 int	 spool_put(struct spool *s, const void *p, size_t n);
-/* Takes the first n bytes; n <= spool_size.  Returns 0, ERR_NOMEM, or ERR_SYS when the file cannot be read. */
+/* Removes the first n bytes; n <= spool_size.  Returns 0, ERR_NOMEM, or ERR_SYS if the file cannot be read. */
 int	 spool_take(struct spool *s, void *p, size_t n);
 
 #endif

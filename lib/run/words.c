@@ -39,9 +39,9 @@ words_add_all(struct words *w, char *const *list)
 	return e;
 }
 
-/* The word at *text without its quotes; *text is moved behind it. */
+/* Reads the word at *text without its quotes, and moves *text after it. */
 static int
-one_word(const char **text, char word[WORDS_MOST])
+split_word(const char **text, char word[WORDS_MOST])
 {
 	const char *p = *text;
 	char quote = 0;
@@ -55,10 +55,10 @@ one_word(const char **text, char word[WORDS_MOST])
 		else if (n < WORDS_MOST - 1)
 			word[n++] = *p;
 		else
-			return err_fail(ERR_LIMIT, "a word of more than %d bytes", WORDS_MOST - 1);
+			return err_fail(ERR_LIMIT, "a word longer than %d bytes", WORDS_MOST - 1);
 	}
 	if (quote != 0)
-		return err_fail(ERR_FORMAT, "a %c without its end in: %s", quote, *text);
+		return err_fail(ERR_FORMAT, "a %c that is not closed in: %s", quote, *text);
 	word[n] = 0;
 	*text = p;
 	return 0;
@@ -71,14 +71,14 @@ words_split(struct words *w, const char *text)
 	int e = 0;
 
 	for (text += strspn(text, " \t\n"); *text != 0 && e == 0; text += strspn(text, " \t\n"))
-		if ((e = one_word(&text, word)) == 0)
+		if ((e = split_word(&text, word)) == 0)
 			e = words_add(w, "%s", word);
 	return e;
 }
 
-/* One word with every {host} and {port} replaced. */
+/* Adds one word with every {host} and {port} replaced. */
 static int
-fill_one(struct words *w, const char *from, const char *host, const char *port)
+fill_word(struct words *w, const char *from, const char *host, const char *port)
 {
 	char word[WORDS_MOST];
 	size_t n = 0;
@@ -96,7 +96,7 @@ fill_one(struct words *w, const char *from, const char *host, const char *port)
 			skip = 6;
 		}
 		if (n + k >= sizeof(word))
-			return err_fail(ERR_LIMIT, "a word of more than %d bytes", WORDS_MOST - 1);
+			return err_fail(ERR_LIMIT, "a word longer than %d bytes", WORDS_MOST - 1);
 		memcpy(word + n, put != NULL ? put : from, k);
 		n += k;
 		from += skip;
@@ -114,7 +114,7 @@ words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t 
 	snprintf(digits, sizeof(digits), "%u", port);
 	for (size_t i = 0; i < tpl->n && e == 0; i++)
 		if (port != 0 || strstr(tpl->v[i], "{port}") == NULL)
-			e = fill_one(w, tpl->v[i], host, digits);
+			e = fill_word(w, tpl->v[i], host, digits);
 	return e;
 }
 
@@ -130,7 +130,7 @@ words_text(char *const *list, struct buf *out)
 		const char *w = *list, *quote = *w != 0 && w[strspn(w, plain)] == 0 ? "" : "'";
 
 		e = buf_put_fmt(out, "%s%s", blank, quote);
-		/* Within quotes only a quote is not itself. */
+		/* Within single quotes only a single quote is special. */
 		for (; *w != 0 && e == 0; w++)
 			e = *w == '\'' ? buf_put(out, "'\\''", 4) : buf_put(out, w, 1);
 		if (e == 0)

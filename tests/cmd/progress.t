@@ -84,7 +84,7 @@ $screen 90 erased <bytes >erased
 like erased '^worker 1 on localhost: epoch 5, 12\.5 samples/s$' "a program of another's, by its log"
 $pty 90 6 dlaunch -n 8 -s 0 -- sleep 0.6 >bytes
 $screen 90 erased <bytes >erased
-like erased '^and 5 workers more$' "no more lines than there is room for"
+like erased '^and 5 more workers$' "no more lines than there is room for"
 
 # Weights that take a while: some 40 MB.
 pworker --net mlp --widths 2000,2000,1000 --shape 3x28x28 --classes 10 --data train.rec --batch 16 --lr 0 --steps 1 --save w >/dev/null 2>&1

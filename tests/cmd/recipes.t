@@ -88,9 +88,9 @@ wrong() { # NAME LINE TEXT...: the recipe, and what pworker says of it
 }
 wrong "a bad value" "2: --lr: 'fast': 'fast' is not a number" '# a' 'pworker --lr fast'
 wrong "a value that is missing" "3: --batch: needs a value" '--net mlp' '' 'pworker --batch # 8'
-wrong "a quote without its end" "1: a ' without its end in: 'x" "pworker --save 'x"
-wrong "a recipe within" "2: @other: a recipe names no other" '# x' '--net mlp @other'
-wrong "another tool" "1: 'im2rec' is neither an option nor dlaunch or pworker" 'im2rec --resize 8'
+wrong "a quote without its end" "1: a ' that is not closed in: 'x" "pworker --save 'x"
+wrong "a recipe within" "2: @other: a recipe cannot include another" '# x' '--net mlp @other'
+wrong "another tool" "1: 'im2rec' is neither an option nor dlaunch nor pworker" 'im2rec --resize 8'
 wrong "an argument" "1: 'train.rec' is no option" 'pworker --seed 1 train.rec'
 printf 'dlaunch --nosuch 1\n' >bad
 status 2 "an option that dlaunch has not" dlaunch @bad pworker

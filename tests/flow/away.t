@@ -4,7 +4,7 @@
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/sshd.sh"
 export XDG_STATE_HOME=$T/state
-# Also of a test that was ended in the middle, of which launchers may be stopped, nothing is left.
+# Leaves nothing, even if the test was ended in the middle and launchers are stopped.
 away() {
 	local job
 	for job in "$XDG_STATE_HOME"/tally/jobs/*/; do
@@ -26,7 +26,7 @@ slay() {
 	while grep -qs '^State:.[^Z]' "/proc/$1/status"; do read -rt 0.02 <> <(:) || :; done
 }
 
-# Lines, then others when it is told, then the last, and worker 0's status is 3.
+# Prints lines, then others on request, then the last; worker 0's status is 3.
 cat >"$T/work" <<'EOF'
 #!/bin/bash
 echo $$ >>"$STAND/pids"
@@ -54,16 +54,16 @@ start() {
 	dir=$XDG_STATE_HOME/tally/jobs/$job
 	line_of "$dir/out" begun 2 && line_of "$STAND/pids" . 2 && read -r launcher <"$dir/lock" && cp "$dir/record" "$STAND/record"
 }
-# must NAME COMMAND...: as ok; without it the rest would wait in vain.
+# must NAME COMMAND...: as ok, but ends the test on failure, as the rest would wait in vain.
 must() {
 	ok "$@"
 	[ "$tap_bad" -eq 0 ] || done_testing
 }
 attach() { timeout 60 dlaunch attach "$1"; }
-# tell WHAT RANK: a worker goes on.
+# tell WHAT RANK: lets a worker go on.
 tell() { timeout 20 sh -c 'echo >"$1"' sh "$STAND/$1.$2"; }
 alone() { tell more 0 && tell more 1 && line_of "$STAND/much.0" much 1 && line_of "$STAND/much.1" much 1; }
-# Worker 1, and when its lines are there worker 0, whose status ends all.
+# Lets worker 1 end, and after its lines worker 0, whose status ends the job.
 finish() { tell end 1 && line_of "$dir/out" "^1 $1 " 1 && tell end 0; }
 # whole N: each worker's N lines are there, once and in order.
 whole() {
@@ -72,7 +72,7 @@ whole() {
 		cmp <(seq 0 $(($1 - 1))) <(sed -n "s/^$rank \([0-9]*\) .*/\1/p" "$dir/out") || return
 	done
 }
-# no_agent: nothing of the job is left soon, of an agent neither.  Their silence is a minute.
+# no_agent: waits until no process and no agent of the job is left.  Their silence is a minute.
 no_agent() {
 	local until=$((SECONDS + 30)) id
 	id=$(job_id "$STAND/record") && none_left 30 || return
@@ -84,52 +84,54 @@ no_agent() {
 field() { dlaunch status "$1" | sed 1d | cut -f"$2"; }
 
 tests() {
-	# Which takes its time, during that of the others.
-	STAND=$T/lonely must "$1: a job" start 300 --silence 2
+	# This job ends by itself while the others run.
+	STAND=$T/lonely must "$1: a job with a short silence starts" start 300 --silence 2
 	local lonely=$job
 	slay "$launcher"
 
-	must "$1: another" start 300
+	must "$1: a job starts" start 300
 	kill -STOP "$launcher"
 	# shellcheck disable=SC2046
 	kill -9 $(cat "/proc/$launcher/task/$launcher/children")
-	ok "$1: its launcher sleeps, its connections are cut: it goes on" alone
+	ok "$1: a job goes on while its launcher is stopped and its connections are cut" alone
 	kill -CONT "$launcher"
-	ok "... and the launcher calls the hosts again" line_of "$dir/err" "^dlaunch: host .*: is back$" "$hosts"
-	like "$dir/err" "^dlaunch: waiting for host (one|localhost): went away" "... having said for whom it waits"
-	ok "... and it comes to its end" finish 399
-	status 3 "... has its status" attach "$job"
-	ok "... and all that was printed, once and in order" whole 400
-	ok "... and nothing is left" no_agent
+	ok "$1: the launcher calls the hosts again" line_of "$dir/err" "^dlaunch: host .*: is back$" "$hosts"
+	like "$dir/err" "^dlaunch: waiting for host (one|localhost): went away" "$1: the launcher reports for whom it waits"
+	ok "$1: the job comes to its end" finish 399
+	status 3 "$1: attach returns the job's status" attach "$job"
+	ok "$1: all lines are there, once and in order" whole 400
+	ok "$1: nothing of the job is left" no_agent
 
-	must "$1: another" start 300
+	must "$1: a job starts" start 300
 	slay "$launcher"
-	ok "... goes on when its launcher is killed" alone
-	is "$(field "$job" 2,3)" "away	" "... which its status says"
-	status 2 "... is not resumed" dlaunch --resume "$job"
-	like "$T/err" "^dlaunch: --resume: job $job may go on at its hosts: attach to it, or stop it$" "... and so told"
+	ok "$1: a job goes on when its launcher is killed" alone
+	is "$(field "$job" 2,3)" "away	" "$1: status says that the launcher is away"
+	status 2 "$1: --resume refuses the job" dlaunch --resume "$job"
+	like "$T/err" "^dlaunch: --resume: job $job may still run on its hosts; attach to it or stop it$" \
+		"$1: the error says what to do instead"
 	attach "$job" >"$T/attached" 2>"$T/attached.err" &
 	attached=$!
-	ok "... has another when somebody attaches" line_of "$T/attached.err" "^dlaunch: host .*: is back$" "$hosts"
-	is "$(field "$job" 2)" runs "... and runs"
+	ok "$1: attach starts another launcher" line_of "$T/attached.err" "^dlaunch: host .*: is back$" "$hosts"
+	is "$(field "$job" 2)" runs "$1: status says that the job runs again"
 	slay "$(cat "$dir/lock")"
-	ok "... and a third, for who has attached already" line_of "$T/attached.err" "^dlaunch: host .*: is back$" $((2 * hosts))
-	ok "... and it comes to its end" finish 399
+	ok "$1: a running attach starts a third launcher" line_of "$T/attached.err" "^dlaunch: host .*: is back$" $((2 * hosts))
+	ok "$1: the job comes to its end under the third launcher" finish 399
 	wait $attached
-	is $? 3 "... to the end, with its status"
-	ok "... and all that was printed, once and in order" whole 400
-	ok "... and nothing is left" no_agent
+	is $? 3 "$1: attach returns the job's status after three launchers"
+	ok "$1: all lines are there after three launchers, once and in order" whole 400
+	ok "$1: nothing is left after three launchers" no_agent
 
-	must "$1: another" start 300
+	must "$1: a job starts" start 300
 	slay "$launcher"
-	status 0 "... whose launcher is killed is stopped all the same" dlaunch stop "$job"
-	ok "... and nothing is left" no_agent
-	is "$(field "$job" 2,3) $(grep -c stopped "$dir/out")" "ended	143 2" "... after an orderly end"
+	status 0 "$1: stop ends a job whose launcher was killed" dlaunch stop "$job"
+	ok "$1: stop leaves nothing" no_agent
+	is "$(field "$job" 2,3) $(grep -c stopped "$dir/out")" "ended	143 2" "$1: stop lets the workers end orderly"
 
-	STAND=$T/lonely ok "$1: that to which nobody came back has ended, and nothing is left" no_agent
-	status 75 "... as who attaches later is told" attach "$lonely"
-	like "$T/err" "^dlaunch: host (one|localhost): its agent is gone, and what it ran$" "... in a line"
-	is "$(field "$lonely" 2,3)" "ended	75" "... and then known"
+	STAND=$T/lonely ok "$1: a job to which no launcher came back ends, and nothing is left" no_agent
+	status 75 "$1: attach returns 75 for a job whose agents have ended" attach "$lonely"
+	like "$T/err" "^dlaunch: host (one|localhost): its agent and processes have ended$" \
+		"$1: the error says that the agent has ended"
+	is "$(field "$lonely" 2,3)" "ended	75" "$1: status says that the job has ended"
 }
 
 for ((n = 0; n < ${TIMES:-1}; n++)); do
@@ -138,17 +140,17 @@ for ((n = 0; n < ${TIMES:-1}; n++)); do
 	[ -n "$sshd" ] || break
 	if [ ! -d "$T/ssh" ]; then
 		sshd_setup
-		ok "a first host" sshd_start one 127.0.0.1 0
-		ok "a second host" sshd_start two 127.0.0.1 0
+		ok "a first host runs sshd" sshd_start one 127.0.0.1 0
+		ok "a second host runs sshd" sshd_start two 127.0.0.1 0
 		printf 'one\ntwo\n' >"$T/hosts"
 	fi
 	at=(-H "$T/hosts" --rsh "ssh -F $T/ssh/config {host}") hosts=2
 	tests "over ssh"
 done
 
-# What waits has a limit, at which the processes wait.
+# Stored output has a limit, at which the processes wait.
 at=() hosts=1
-must "a job that prints much" start 30000 --spool 1
+must "a job that prints much starts" start 30000 --spool 1
 kill -STOP "$launcher"
 tell more 0
 # Worker 0 waits in seq(1), within write(2).
@@ -167,20 +169,20 @@ fills() {
 		read -rt 0.05 <> <(:) || :
 	done
 }
-ok "... fills what is kept when nobody takes it" fills
-ok "... and waits" test ! -e "$STAND/much.0"
+ok "output fills the spool while the launcher is stopped" fills
+ok "a process waits while the spool is full" test ! -e "$STAND/much.0"
 # shellcheck disable=SC2046
 kill -9 $(cat "/proc/$launcher/task/$launcher/children")
 kill -CONT "$launcher"
 tell more 1
-ok "... goes on when it is taken" line_of "$STAND/much.0" much 1
-like "$dir/err" "^dlaunch: host localhost: its processes waited [0-9.]+ s, as 1024 KiB that they had printed were not taken \(--spool\)$" \
-	"... which is told"
-ok "... to its end" finish 30099
-status 3 "... with its status" attach "$job"
-ok "... with all that was printed" whole 30100
+ok "the process goes on when its output is fetched" line_of "$STAND/much.0" much 1
+like "$dir/err" "^dlaunch: host localhost: its processes waited [0-9.]+ s, as 1024 KiB of output had not been fetched \(see --spool\)$" \
+	"the launcher reports how long processes waited"
+ok "the job with a full spool comes to its end" finish 30099
+status 3 "attach returns the status of the job with a full spool" attach "$job"
+ok "no line of the job with a full spool is lost" whole 30100
 
-# An agent that may open nothing lets nobody in, and ends for that no job.
+# An agent that can open no descriptor accepts no connection, and its job goes on.
 cat >"$T/many" <<'EOF'
 #!/bin/bash
 for ((i = 3; i < 24; i++)); do eval "exec $i</dev/null"; done
@@ -189,9 +191,9 @@ exec "$@"
 EOF
 chmod +x "$T/many"
 echo here >"$T/one"
-# turns PID: how often it has waited.
+# turns PID: the number of times that it has waited.
 turns() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"; }
-# knocked AGENT: somebody stands before its door, and it has looked since.
+# knocked AGENT: waits until a connection is pending and the agent has polled since.
 knocked() {
 	local until=$((SECONDS + 30)) id from
 	id=$(job_id "$STAND/record")
@@ -205,23 +207,23 @@ knocked() {
 	done
 }
 at=(-H "$T/one" --rsh "$T/many {host}")
-must "a job whose remote shell leaves its agent many descriptors" start 300
+must "a job whose remote shell leaves its agent many descriptors starts" start 300
 agent=$(parent "$(parent "$(head -n 1 "$STAND/pids")")")
 slay "$launcher"
 n=0 && while [ -e "/proc/$agent/fd/$n" ]; do n=$((n + 1)); done
 prlimit --pid "$agent" --nofile=$n:
 attach "$job" >"$T/attached" 2>"$T/attached.err" &
 attached=$!
-ok "... stays when it may open no more and somebody comes" knocked "$agent"
+ok "an agent without free descriptors survives a connection" knocked "$agent"
 prlimit --pid "$agent" --nofile=1024:
-ok "... lets in when it may" line_of "$T/attached.err" "^dlaunch: host here: is back$" 1
-ok "... goes on" alone
-ok "... and comes to its end" finish 399
+ok "the agent accepts the connection once it has descriptors" line_of "$T/attached.err" "^dlaunch: host here: is back$" 1
+ok "the job goes on after that" alone
+ok "the job comes to its end after that" finish 399
 wait $attached
-is $? 3 "... with its status"
+is $? 3 "attach returns the job's status after that"
 at=()
 
-# An agent is killed while the launcher sleeps: that is known when it is called, not after a day; and files by process.
+# An agent that was killed is noticed when it is called, not after the silence.  Output goes to files a process.
 cat >"$T/again" <<'EOF'
 echo $$ >>"$STAND/pids"
 echo "attempt $DMLC_NUM_ATTEMPT"
@@ -232,9 +234,9 @@ begin() {
 	job=$(dlaunch --detach --restart 1 --silence 60 --output "$T/logs" --env STAND -n 1 -s 0 -- sh "$T/again") || return
 	line_of "$STAND/pids" . 1 && line_of "$T/logs/worker-0.out" attempt 1
 }
-must "a job to be started again" begin
+must "a job with --restart starts" begin
 slay "$(parent "$(parent "$(cat "$STAND/pids")")")"
-status 0 "... is, when its agent is killed" attach "$job"
-like "$T/err" "^dlaunch: host localhost: its agent is gone, and what it ran$" "... and the loss told"
-is "$(paste -sd, "$T/logs/worker-0.out")" "attempt 0,attempt 1" "... and printed into its file, both times"
+status 0 "a job whose agent was killed is started again" attach "$job"
+like "$T/err" "^dlaunch: host localhost: its agent and processes have ended$" "the launcher reports that the agent has ended"
+is "$(paste -sd, "$T/logs/worker-0.out")" "attempt 0,attempt 1" "both attempts print into the worker's file"
 done_testing

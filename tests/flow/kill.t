@@ -29,106 +29,108 @@ ends() {
 
 for ((i = 0; i < ${TIMES:-1}; i++)); do
 	ok "a job runs" start 2 -- wait
-	is "$(living | wc -l)" 6 "... of six processes"
+	is "$(living | wc -l)" 6 "the job has six processes"
 	kill -9 "$pid"
 	ok "kill -9 of dlaunch leaves nothing" none_left
 	start 2 -- deaf && kill -9 "$pid"
-	ok "... not even what is deaf to SIGTERM" none_left
+	ok "kill -9 of dlaunch leaves nothing that ignores SIGTERM" none_left
 
 	start 2 -- wait && kill -9 "$agent"
-	ok "kill -9 of the agent leaves nothing, what the workers started too" none_left
-	ok "... and is a lost host" ends 75
-	like "$T/err" '^dlaunch: host localhost: went away' "... named"
-	like "$T/err" 'lost with its host' "... in the table too"
+	ok "kill -9 of the agent leaves nothing, not even children of workers" none_left
+	ok "kill -9 of the agent is a lost host" ends 75
+	like "$T/err" '^dlaunch: host localhost: went away' "the lost host is named"
+	like "$T/err" 'lost with its host' "the table says which processes were lost"
 
 	: >"$T/groups"
 	dlaunch -s 0 -- sh -c 'timeout 60 sleep 59.5 & echo $! >'"$T/groups"'; wait' 2>"$T/err" & pid=$!
-	ok "a command that makes a group of its own" line_of "$T/groups" . 1
+	ok "a command makes a process group of its own" line_of "$T/groups" . 1
 	read -r group <"$T/groups"
 	kill -9 "$pid"
-	ok "... is not left either" timeout $SOON tail -s 0.1 --pid="$group" -f /dev/null
+	ok "a process group of the command is killed with dlaunch" timeout $SOON tail -s 0.1 --pid="$group" -f /dev/null
 
-	for who in launcher agent warden command nobody; do
+	for who in launcher agent shim command nobody; do
 		: >"$T/away"
 		dlaunch -s 0 -- sh -c 'setsid sh -c "setsid sleep 300 & echo \$! \$PPID; wait" >'"$T/away"' &
 			while [ ! -s '"$T/away"' ]; do :; done; test '$who' = nobody || wait' 2>"$T/err" & pid=$!
-		ok "a command that begins a session in a session" line_of "$T/away" . 1
+		ok "a command begins a session in a session" line_of "$T/away" . 1
 		read -r away command <"$T/away"
 		read -r agent _ <"/proc/$pid/task/$pid/children" || :
 		case $who in
 		launcher) kill -9 "$pid" ;;
 		agent) kill -9 "$agent" ;;
-		warden) kill -9 "$(parent "$command")" ;;
+		shim) kill -9 "$(parent "$command")" ;;
 		command) kill -9 "$command" ;;
 		esac 2>"$T/kill"
-		ok "... is not left when the $who ends" timeout $SOON tail -s 0.1 --pid="$away" -f /dev/null
+		ok "a session in a session is killed when the $who ends" timeout $SOON tail -s 0.1 --pid="$away" -f /dev/null
 		wait "$pid" 2>/dev/null
 		kill -9 "$away" 2>/dev/null
 	done
 
 	start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
-	ok "kill -9 of both leaves nothing" none_left
+	ok "kill -9 of dlaunch and agent leaves nothing" none_left
 
 	: >"$T/own"
 	dlaunch -s 0 -- sh -c 'echo $$ >'"$T/own"'; exec sleep 300' 2>"$T/err" & pid=$!
-	ok "a command without children" line_of "$T/own" . 1
+	ok "a command without children runs" line_of "$T/own" . 1
 	read -r own <"$T/own"
-	warden=$(parent "$own")
-	kill -9 "$warden" "$(parent "$warden")"
-	ok "... is not left when its warden and the agent are killed at once" timeout $SOON tail -s 0.1 --pid="$own" -f /dev/null
+	shim=$(parent "$own")
+	kill -9 "$shim" "$(parent "$shim")"
+	ok "a command is killed when its shim and the agent are killed at once" \
+		timeout $SOON tail -s 0.1 --pid="$own" -f /dev/null
 	wait "$pid" 2>/dev/null
 done
 
 start 2 --silence 2 -- wait && kill -STOP "$pid"
-ok "a launcher that is silent is gone" none_left
+ok "a silent launcher is given up by the agent" none_left
 kill -9 "$pid"
 
 start 2 --silence 2 -- wait && kill -STOP "$agent"
-ok "an agent that is silent is a lost host" ends 75
-like "$T/err" '^dlaunch: host localhost: silent for [0-9]+ s' "... named"
+ok "a silent agent is a lost host" ends 75
+like "$T/err" '^dlaunch: host localhost: silent for [0-9]+ s' "the silent host is named"
 kill -CONT "$agent"
-ok "... and ends its processes when it comes to" none_left
+ok "an agent that continues ends its processes" none_left
 
-# As a machine does that is suspended, or has no time for anybody.
+# As on a machine that is suspended or overloaded.
 start 2 --silence 2 -- wait && kill -STOP "$pid" "$agent" && read -rt 3 <> <(:)
 kill -CONT "$pid" && read -rt 0.3 <> <(:)
 kill -CONT "$agent"
-ok "a job that stood still on both sides is told to end" kill -TERM "$pid"
-ok "... and has lost nobody by it" ends 143
-ok "... and nothing is left" none_left
+ok "a job that stood still on both sides gets SIGTERM" kill -TERM "$pid"
+ok "a job that stood still on both sides loses no host" ends 143
+ok "a job that stood still leaves nothing" none_left
 
 for s in INT:130 TERM:143 HUP:129; do
 	start 2 -- wait && kill "-${s%:*}" "$pid"
 	ok "SIG${s%:*}: exit status ${s#*:}" ends "${s#*:}"
-	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "... after the workers' orderly end"
-	ok "... and nothing is left" none_left
+	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" \
+		"SIG${s%:*} lets the workers end orderly"
+	ok "SIG${s%:*} leaves nothing" none_left
 done
 
 dlaunch -s 0 -- sh -c "timeout 60 bash -c 'trap \"echo orderly; exit\" TERM; echo waits; while :; do read -t 0.2 <> <(:); done'; true" \
 	>"$T/out" 2>"$T/err" & pid=$!
 line_of "$T/out" waits 1 && kill -TERM "$pid"
-ok "SIGTERM of a shell that starts another group" ends 143
-ok "... reaches that too, which ends orderly" grep -q orderly "$T/out"
+ok "SIGTERM ends a shell that starts another process group" ends 143
+ok "SIGTERM reaches a process group of the command" grep -q orderly "$T/out"
 
 start 2 --grace 1 -- deaf && kill -TERM "$pid"
 ok "workers that do not end are killed after the grace" ends 143
-ok "... and nothing is left" none_left
-start 2 --grace 1000 -- deaf && kill -INT "$pid" && line_of "$T/err" 'once more ends them' 1 && kill -INT "$pid"
-ok "... or by a second signal" ends 130
-ok "... and nothing is left" none_left
-start 1 --grace 1000 -- deaf && kill -TSTP "$pid" && kill -INT "$pid" && line_of "$T/err" 'once more ends them' 1 && kill -INT "$pid"
-ok "a stop from the terminal does not stop it" ends 130
+ok "workers killed after the grace leave nothing" none_left
+start 2 --grace 1000 -- deaf && kill -INT "$pid" && line_of "$T/err" 'signal again' 1 && kill -INT "$pid"
+ok "a second signal kills workers at once" ends 130
+ok "a second signal leaves nothing" none_left
+start 1 --grace 1000 -- deaf && kill -TSTP "$pid" && kill -INT "$pid" && line_of "$T/err" 'signal again' 1 && kill -INT "$pid"
+ok "SIGTSTP does not stop dlaunch" ends 130
 
 start 2 --grace 1 -- deaf && kill -9 "$(head -n 1 "$STAND/pids")"
 ok "a killed server ends the job with its status" ends 137
-ok "... and nothing is left" none_left
+ok "a killed server leaves nothing" none_left
 
 : >"$T/out"
 nohup dlaunch -n 1 -s 1 --server-command "$T/bin/pserver" --env STAND "$T/bin/pworker" --do wait >"$T/out" 2>"$T/err" &
 pid=$!
 line_of "$T/out" waits 1 && kill -HUP "$pid" && kill -TERM "$pid"
-ok "what nohup ignores stays ignored" ends 143
-ok "... and nothing is left" none_left
+ok "nohup's SIGHUP stays ignored" ends 143
+ok "a job under nohup leaves nothing" none_left
 
 # The real tools.
 [ -d "$DATA/mnist" ] || { skip "the real tools" "no $DATA/mnist"; done_testing; }
@@ -140,28 +142,28 @@ real() {
 	pid=$!
 	line_of "$T/err" 'worker 1: Epoch' 1 && [ "$(really_living | wc -l)" = 4 ]
 }
-ok "two workers and two servers learn" real
+ok "two workers and two servers train" real
 kill -9 "$pid"
 ok "kill -9 of dlaunch leaves no pworker and no pserver" really_none_left
-ok "they learn again" real
+ok "they train again" real
 kill -INT "$pid"
-ok "SIGINT ends them" ends 130
-ok "... with a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
-ok "... and nothing is left" really_none_left
-is "$(grep -cE '^(server|worker) .* exit status 0$' "$T/err")" 2 "... the servers by themselves, after the workers"
+ok "SIGINT ends them with status 130" ends 130
+ok "SIGINT lets pworker write a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
+ok "SIGINT leaves no pworker and no pserver" really_none_left
+is "$(grep -cE '^(server|worker) .* exit status 0$' "$T/err")" 2 "servers end by themselves after their workers"
 rm -f "$T"/m-*
 : >"$T/err"
 dlaunch -s 0 --env STAND --env TALLY_SHARE -- sh -c "unset DMLC_ROLE
 	timeout 1h pworker --net mlp --data '$T/test.rec' --batch 16 --frequent 5 \
 	--epochs 1000 --save '$T/m'; true" >"$T/out" 2>"$T/err" & pid=$!
-ok "one within timeout(1) within a shell learns" line_of "$T/err" 'Epoch' 1
+ok "pworker within timeout(1) within a shell trains" line_of "$T/err" 'Epoch' 1
 kill -TERM "$pid"
-ok "... ends by SIGTERM" ends 143
-ok "... with a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
+ok "pworker within timeout(1) ends by SIGTERM" ends 143
+ok "pworker within timeout(1) writes a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
 
-ok "they learn again" real
+ok "they train again" real
 kill -9 "$(really_living | tail -n 1)"
 wait "$pid"
 is $? 137 "a killed process is the job's status"
-ok "... and nothing is left" really_none_left
+ok "a killed pworker leaves no process" really_none_left
 done_testing

@@ -5,19 +5,19 @@
 trap 'living | xargs -r kill -9; slurm_stop; rm -rf "$T"' EXIT
 
 over() { job --interface lo "${rsh[@]}" "$@"; }
-# jobs WHERE: a job of each kind comes to its right end.
+# jobs WHERE: runs jobs of each kind.
 jobs() {
-	status 0 "$1: two workers and two servers" over -v -n 2 -s 2 -- hello
+	status 0 "$1: a job of two workers and two servers exits with 0" over -v -n 2 -s 2 -- hello
 	is "$(sort "$T/out")" "worker 0 of 2, servers 127.0.0.1:1000,127.0.0.1:1001
-worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "... do their work"
-	status 3 "$1: a status comes through" over -n 2 -s 2 -- fail 3
-	ok "... and nothing is left" none_left
+worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "$1: workers know their ranks and the servers"
+	status 3 "$1: a worker's status is the job's" over -n 2 -s 2 -- fail 3
+	ok "$1: a failed job leaves nothing" none_left
 	is "$(dlaunch "${rsh[@]}" -n 1 -s 0 -- sh -c 'echo "$1 $2"; echo "$3"' sh 'a  b' '*' "it's" | paste -sd,)" "a  b *,it's" \
-		"$1: arguments arrive as they are"
+		"$1: arguments arrive unchanged"
 	is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" \
-		"5000 0,5000 1" "$1: all lines come"
-	command -v rsync >/dev/null && ok "$1: --sync" over --sync "$TOP/lib/run:$T/$1" -n 1 -s 1 -- hello &&
-		ok "... copies" diff -r "$TOP/lib/run" "$T/$1"
+		"5000 0,5000 1" "$1: all lines are printed"
+	command -v rsync >/dev/null && ok "$1: --sync exits with 0" over --sync "$TOP/lib/run:$T/$1" -n 1 -s 1 -- hello &&
+		ok "$1: --sync copies the directory" diff -r "$TOP/lib/run" "$T/$1"
 	for how in INT KILL; do
 		rm -rf "$STAND" && mkdir "$STAND" && : >"$T/out"
 		env --default-signal=INT dlaunch -n 2 -s 2 --interface lo "${rsh[@]}" --server-command "$T/bin/pserver" --env STAND \
@@ -45,7 +45,7 @@ else
 		"host,n1,n1,n2,n1,n2" "srun: the hosts are the allocation's"
 	is "$(dlaunch "${rsh[@]}" -n 4 -s 0 -- sh -c 'echo $SLURMD_NODENAME' | sort | paste -sd,)" "n1,n1,n2,n2" \
 		"srun: processes run on them"
-	is "$(dlaunch "${rsh[@]}" -n 2 -s 0 -- nproc | sort -u)" "$(nproc)" "srun: with all of their processors"
+	is "$(dlaunch "${rsh[@]}" -n 2 -s 0 -- nproc | sort -u)" "$(nproc)" "srun: processes may use all processors of their node"
 	jobs srun
 	scancel "$SLURM_JOB_ID"
 	unset SLURM_JOB_ID SLURM_JOB_NODELIST
@@ -59,7 +59,7 @@ else
 	hostname >"$T/hosts"
 	rsh=(-H "$T/hosts" --rsh mpi)
 	is "$(dlaunch --dry-run "${rsh[@]}" -n 1 -s 0 -- x | sed -n '1s/ [^ ]* --agent//p')" \
-		"# $(hostname): mpirun --host $(hostname) -n 1 --bind-to none" "mpirun: what would run"
+		"# $(hostname): mpirun --host $(hostname) -n 1 --bind-to none" "mpirun: --dry-run prints the command"
 	jobs mpirun
 fi
 done_testing

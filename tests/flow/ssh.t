@@ -13,53 +13,58 @@ away() {
 trap away EXIT
 
 [ -n "$sshd" ] || { echo "1..0 # SKIP no sshd that lets this user in"; exit 0; }
-# The second host's shell prints what it likes.
+# The second host's shell prints to both streams.
 sshd_setup
 # shellcheck disable=SC2016
 echo 'ForceCommand echo "Last login: never"; echo motd >&2; eval "$SSH_ORIGINAL_COMMAND"' >"$T/ssh/two.more"
-ok "a first host" sshd_start one 127.0.0.1 0
-ok "a second host" sshd_start two 127.0.0.1 0
+ok "a first host runs sshd" sshd_start one 127.0.0.1 0
+ok "a second host runs sshd" sshd_start two 127.0.0.1 0
 printf 'one\ntwo\n' >"$T/hosts"
 rsh="ssh -F $T/ssh/config {host}"
 
 over() { job -H "$T/hosts" --rsh "$rsh" "$@"; }
-status 0 "two workers and two servers on two hosts" over -v -n 2 -s 2 -- hello
+status 0 "two workers and two servers run on two hosts" over -v -n 2 -s 2 -- hello
 is "$(sort "$T/out")" "worker 0 of 2, servers 127.0.0.1:1000,127.0.0.1:1001
-worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "servers are where ssh came in; noise is skipped"
+worker 1 of 2, servers 127.0.0.1:1000,127.0.0.1:1001" "servers have the address that ssh connected to, and the shell's output is skipped"
 is "$(grep -oE '^(server|worker) +[01] +(one|two)' "$T/err" | tr -s ' ' | paste -sd,)" \
-	"server 0 one,server 1 two,worker 0 one,worker 1 two" "one of each on each host"
-like "$T/err" '^two: motd' "a shell's errors are shown when asked"
-status 3 "a status comes through" over -n 2 -s 2 -- fail 3
-ok "... and nothing is left" none_left
-is "$(cd "$T/bin" && dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 -- pwd | sort -u)" "$T/bin" "processes run where dlaunch does"
+	"server 0 one,server 1 two,worker 0 one,worker 1 two" "each host has one worker and one server"
+like "$T/err" '^two: motd' "-v shows a shell's errors"
+status 3 "a worker's status is the job's" over -n 2 -s 2 -- fail 3
+ok "a failed job over ssh leaves nothing" none_left
+is "$(cd "$T/bin" && dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 -- pwd | sort -u)" "$T/bin" \
+	"processes run in dlaunch's directory"
 is "$(dlaunch -H "$T/hosts" --rsh "$rsh" -n 1 -s 0 -- sh -c 'echo "$1 $2"; echo "$3"' sh 'a  b' '*' "it's" | paste -sd,)" "a  b *,it's" \
-	"arguments arrive as they are"
-is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" "5000 0,5000 1" "all lines come"
+	"arguments arrive unchanged"
+is "$(over -n 2 -s 1 -- print 5000 2>/dev/null | cut -f1 | sort | uniq -c | sed 's/ *//' | paste -sd,)" "5000 0,5000 1" \
+	"all lines are printed"
 
 if command -v rsync >/dev/null; then
 	printf 'one\n' >"$T/first"
-	status 0 "--sync over ssh" dlaunch -H "$T/first" --rsh "$rsh" --sync "$TOP/lib/run:$T/the \$copy" -n 1 -s 0 -- true
-	ok "... copies" diff -r "$TOP/lib/run" "$T/the \$copy"
-	status 1 "--sync over a shell that prints" over --sync "$TOP/lib/run:$T/other" -n 1 -s 1 -- hello
-	like "$T/err" '^dlaunch: host two: .*is your shell clean' "... is told"
+	status 0 "--sync works over ssh" dlaunch -H "$T/first" --rsh "$rsh" --sync "$TOP/lib/run:$T/the \$copy" -n 1 -s 0 -- true
+	ok "--sync over ssh copies the directory" diff -r "$TOP/lib/run" "$T/the \$copy"
+	status 1 "--sync fails over a shell that prints" over --sync "$TOP/lib/run:$T/other" -n 1 -s 1 -- hello
+	like "$T/err" '^dlaunch: host two: .*is your shell clean' "the error of rsync is printed"
 else
 	skip "--sync over ssh" "no rsync"
 fi
 
-# Host keys are checked, and what ssh says is what is said.
+# Host keys are checked, and ssh's error is reported.
 sed 's/^\(\[127.*\]:[0-9]*\) .*/\1 /' "$T/ssh/known" | sed "s,\$,$(cut -d' ' -f1,2 "$T/ssh/user.pub")," >"$T/ssh/other"
 sed "s,UserKnownHostsFile .*,UserKnownHostsFile $T/ssh/other," "$T/ssh/config" >"$T/ssh/config.other"
 status 75 "a host with another key is refused" job -H "$T/hosts" --rsh "ssh -F $T/ssh/config.other {host}" -n 1 -s 1 -- hello
-like "$T/err" '^dlaunch: host (one|two): no agent answers: Host key verification failed' "... named, with ssh's last line"
+like "$T/err" '^dlaunch: host (one|two): no agent answers: Host key verification failed' "the host is named with ssh's last line"
 sed "s,UserKnownHostsFile .*,UserKnownHostsFile /dev/null," "$T/ssh/config" >"$T/ssh/config.none"
 status 75 "a host that is not known is refused" job -H "$T/hosts" --rsh "ssh -F $T/ssh/config.none {host}" -n 1 -s 1 -- hello
-like "$T/err" '^dlaunch: host (one|two): no agent answers: Host key verification failed' "... named, and nobody is asked"
+like "$T/err" '^dlaunch: host (one|two): no agent answers: Host key verification failed' \
+	"the unknown host is named, and nobody is asked"
 printf 'one\n127.0.0.1:%s\n' "$(free_port)" >"$T/shut"
-status 75 "a host that does not listen" job -H "$T/shut" --rsh "ssh -F $T/ssh/config -oPort={port} {host}" -n 2 -s 2 -- hello
-like "$T/err" '^dlaunch: host 127.0.0.1: no agent answers: ssh: connect to host 127.0.0.1 port [0-9]+: Connection refused' "... is named"
-ok "... and nothing is left" none_left
-status 1 "a host without dlaunch" over -n 1 -s 1 --remote /nosuch/dlaunch -- hello
-like "$T/err" '^dlaunch: host (one|two): no agent answers: .*/nosuch/dlaunch' "... is named"
+status 75 "a host that does not listen gives 75" \
+	job -H "$T/shut" --rsh "ssh -F $T/ssh/config -oPort={port} {host}" -n 2 -s 2 -- hello
+like "$T/err" '^dlaunch: host 127.0.0.1: no agent answers: ssh: connect to host 127.0.0.1 port [0-9]+: Connection refused' \
+	"the host that does not listen is named"
+ok "an unreachable host leaves nothing on the others" none_left
+status 1 "a host without dlaunch gives 1" over -n 1 -s 1 --remote /nosuch/dlaunch -- hello
+like "$T/err" '^dlaunch: host (one|two): no agent answers: .*/nosuch/dlaunch' "the host without dlaunch is named"
 
 # start WORKERS WRAPPER... -- OPTION...: a job over the hosts in the background, its workers at work; $pid is dlaunch.
 start() {
@@ -81,41 +86,41 @@ ends() {
 shells() { tr ' ' '\n' <"/proc/$pid/task/$pid/children" | grep .; }
 
 for ((i = 0; i < ${TIMES:-1}; i++)); do
-	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+	ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 	kill -9 "$pid"
 	ok "kill -9 of dlaunch leaves nothing" none_left
-	ok "a job over ssh" start -- "$T/bin/pworker" --do deaf
+	ok "a job over ssh starts" start -- "$T/bin/pworker" --do deaf
 	kill -9 "$pid"
-	ok "... not even what is deaf to SIGTERM" none_left
-	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+	ok "kill -9 of dlaunch leaves nothing that ignores SIGTERM" none_left
+	ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 	kill -9 "$(shells | head -n 1)"
 	ok "kill -9 of an ssh is a lost host" ends 75
-	like "$T/err" '^dlaunch: host (one|two): went away' "... named"
-	ok "... and leaves nothing" none_left
-	ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+	like "$T/err" '^dlaunch: host (one|two): went away' "the host whose ssh was killed is named"
+	ok "kill -9 of an ssh leaves nothing" none_left
+	ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 	kill -9 "$(parent "$(parent "$(head -n 1 "$STAND/pids")")")"
 	ok "kill -9 of an agent is a lost host" ends 75
-	like "$T/err" '^dlaunch: host (one|two): went away' "... named"
-	ok "... and leaves nothing" none_left
+	like "$T/err" '^dlaunch: host (one|two): went away' "the host whose agent was killed is named"
+	ok "kill -9 of an agent leaves nothing" none_left
 done
-ok "a job over ssh" start -- "$T/bin/pworker" --do wait
+ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 kill -INT "$pid"
-ok "SIGINT ends it" ends 130
-is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "... after the workers' orderly end"
-ok "... and nothing is left" none_left
-ok "a job over ssh" start -- --silence 2 "$T/bin/pworker" --do wait
+ok "SIGINT ends the job" ends 130
+is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "SIGINT lets the workers end orderly"
+ok "SIGINT leaves nothing" none_left
+ok "a job over ssh starts" start -- --silence 2 "$T/bin/pworker" --do wait
 shells | xargs kill -STOP
-ok "a link in which nothing moves is a lost host" ends 75
-ok "... on both sides" none_left
+ok "a dead link is a lost host" ends 75
+ok "a dead link leaves nothing on either side" none_left
 
 # The real tools, MNIST over two hosts.
 if [ -d "$DATA/mnist" ]; then
 	im2rec "$DATA/mnist" --split test >"$T/test.rec"
-	status 0 "two workers and two servers learn over two hosts" sh -c 'cd "$1" && shift && exec "$@"' sh "$T" \
+	status 0 "two workers and two servers train over two hosts" sh -c 'cd "$1" && shift && exec "$@"' sh "$T" \
 		dlaunch -v -H hosts --rsh "$rsh" -n 2 -s 2 --env TALLY_SHARE pworker --net lenet --data test.rec \
 		--steps 40 --batch 32 --save m
-	is "$(grep -cE '^(server|worker) +[01] +(one|two) .* exit status 0$' "$T/err")" 4 "... to the end"
-	ok "... and one saves" test -s "$T/m-0000-000040.safetensors"
+	is "$(grep -cE '^(server|worker) +[01] +(one|two) .* exit status 0$' "$T/err")" 4 "all processes end with status 0"
+	ok "one worker saves the weights" test -s "$T/m-0000-000040.safetensors"
 else
 	skip "MNIST over two hosts" "no $DATA/mnist"
 fi
@@ -124,25 +129,26 @@ if ! netns_make a b; then
 	skip "jobs over network namespaces" "no network namespaces: $(tail -n 1 "$T/netns")"
 	done_testing
 fi
-ok "a host in a namespace" sshd_start a 10.93.0.2 22 ip netns exec "$(netns_of a)"
-ok "another" sshd_start b 10.93.0.3 22 ip netns exec "$(netns_of b)"
+ok "a host runs sshd in a namespace" sshd_start a 10.93.0.2 22 ip netns exec "$(netns_of a)"
+ok "a second host runs sshd in a namespace" sshd_start b 10.93.0.3 22 ip netns exec "$(netns_of b)"
 printf 'a\nb\n' >"$T/hosts"
 ns() { netns_in switch "$@"; }
 rm -rf "$STAND" && mkdir "$STAND"
-status 0 "a job over two networks' hosts" ns dlaunch -n 2 -s 2 -H "$T/hosts" --rsh "$rsh" --server-command "$T/bin/pserver" --env STAND \
+status 0 "a job runs over hosts in two namespaces" \
+	ns dlaunch -n 2 -s 2 -H "$T/hosts" --rsh "$rsh" --server-command "$T/bin/pserver" --env STAND \
 	"$T/bin/pworker" --do hello
-is "$(sort "$T/out" | head -n 1)" "worker 0 of 2, servers 10.93.0.2:1000,10.93.0.3:1001" "each server is at its host's address"
+is "$(sort "$T/out" | head -n 1)" "worker 0 of 2, servers 10.93.0.2:1000,10.93.0.3:1001" "each server has its host's address"
 is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 'echo $DMLC_NODE_HOST' | sort | paste -sd' ')" \
-	"10.93.0.2 10.93.0.3" "... or at its interface's"
-# A cable is pulled: of a host, or of the launcher, which all hosts then lose.
+	"10.93.0.2 10.93.0.3" "--interface selects the address of a host"
+# A cable is pulled: a host's, or the launcher's, so that all hosts are lost.
 for ((i = 0; i < ${TIMES:-1}; i++)); do
 	for case in "a deaf" "switch wait" "switch deaf"; do
 		link=${case% *} what=${case#* }
-		ok "a job over two networks' hosts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
+		ok "a job over hosts in two namespaces starts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
 		netns_link "$link" down
-		ok "the cable of $link is pulled, processes that are to $what: nothing is left on any side" none_left
-		ok "... it is a lost host" ends 75
-		like "$T/err" '^dlaunch: host [ab]: (silent|went away)' "... named"
+		ok "pulling the cable of $link leaves nothing on any side (processes: $what)" none_left
+		ok "the pulled cable of $link is a lost host" ends 75
+		like "$T/err" '^dlaunch: host [ab]: (silent|went away)' "the lost host is named"
 		netns_link "$link" up
 	done
 done

@@ -41,64 +41,66 @@ track() {
 }
 well=" scheduler.0=0 server.0=0 server.1=0 worker.0=0 worker.1=0"
 
-status 0 "what dlaunch starts" dlaunch -n 2 -s 2 $net --save want
+status 0 "the same job under dlaunch exits with 0" dlaunch -n 2 -s 2 $net --save want
 TASK=yes track 2 2 $net --save ranks --key-file key
-is "$statuses" "$well" "a tracker that gives ranks: all end well, the scheduler too"
-ok "... and the bytes are those of dlaunch" cmp want-0002.safetensors ranks-0002.safetensors
-like worker.1.err '^pworker: is worker 1 of 2, servers 127\.0\.0\.1:[0-9]+,127\.0\.0\.1:[0-9]+$' "... with the ranks that it gave"
+is "$statuses" "$well" "under a tracker that gives ranks all processes exit with 0"
+ok "the weights equal those of dlaunch" cmp want-0002.safetensors ranks-0002.safetensors
+like worker.1.err '^pworker: is worker 1 of 2, servers 127\.0\.0\.1:[0-9]+,127\.0\.0\.1:[0-9]+$' \
+	"worker 1 has the rank that the tracker gave"
 NODE=localhost track 2 2 $net --save none --key-file key
-is "$statuses" "$well" "a tracker that gives none"
-ok "... and the bytes are the same" cmp want-0002.safetensors none-0002.safetensors
+is "$statuses" "$well" "under a tracker that gives no ranks all processes exit with 0"
+ok "without ranks the weights are the same" cmp want-0002.safetensors none-0002.safetensors
 is "$(cat worker.?.err | grep -c '^pworker: is worker [01] of 2, servers localhost:[0-9]*,localhost:[0-9]*$')" 2 \
-	"... each has a rank of its own, and the address of DMLC_NODE_HOST"
+	"each worker has a rank, and servers the address of DMLC_NODE_HOST"
 track 2 2 $net --save plain --plain
-is "$statuses" "$well" "--plain: without a key"
-ok "... and the bytes are the same" cmp want-0002.safetensors plain-0002.safetensors
-status 0 "under dlaunch, which sets the same" dlaunch -n 2 -s 2 -- sh -c "exec $net --save under --key-file key"
-ok "... and the bytes are the same" cmp want-0002.safetensors under-0002.safetensors
-status 0 "batches of their own" dlaunch -n 2 -s 1 -- sh -c "exec $net --batch 4:12 --save uneven --plain"
+is "$statuses" "$well" "with --plain all processes exit with 0 without a key"
+ok "with --plain the weights are the same" cmp want-0002.safetensors plain-0002.safetensors
+status 0 "the job runs under dlaunch's DMLC variables" dlaunch -n 2 -s 2 -- sh -c "exec $net --save under --key-file key"
+ok "under dlaunch the weights are the same" cmp want-0002.safetensors under-0002.safetensors
+status 0 "workers have batches of different sizes" dlaunch -n 2 -s 1 -- sh -c "exec $net --batch 4:12 --save uneven --plain"
 
-# Who does not belong.
+# Processes that the scheduler refuses.
 export DMLC_ROLE=worker DMLC_PS_ROOT_URI=127.0.0.1 DMLC_NUM_WORKER=1 DMLC_NUM_SERVER=1
 DMLC_PS_ROOT_PORT=$(free_port)
 export DMLC_PS_ROOT_PORT
-status 2 "without a key or --plain" $net
-like err '^pworker: DMLC_ROLE: needs --key-file, or --plain: then anybody may take part$' "... is refused"
+status 2 "a worker without a key or --plain is refused" $net
+like err '^pworker: DMLC_ROLE: needs --key-file, or --plain: then anybody may take part$' \
+	"the error asks for --key-file or --plain"
 DMLC_ROLE=scheduler pserver --key-file key 2>scheduler.err &
 scheduler=$!
-status 1 "a worker with another key" $net --key-file other
-like err "^pworker: scheduler 127\.0\.0\.1:$DMLC_PS_ROOT_PORT: " "... is refused"
-status 2 "a worker of another job" env DMLC_NUM_WORKER=2 $net --key-file key
-like err 'the scheduler refuses: 2 workers and 1 servers there, 1 and 1 here$' "... is refused, and told why"
-status 2 "a rank beyond the job" env DMLC_TASK_ID=1 $net --key-file key
-like err '^pworker: DMLC_TASK_ID: 1 is not in 0\.\.0$' "... is named"
-status 2 "a role that is none" env DMLC_ROLE=manager $net --key-file key
-status 2 "a number that is none" env DMLC_NUM_WORKER=x $net --key-file key
-like err '^pworker: DMLC_NUM_WORKER: ' "... is named"
-status 2 "no place to meet" env -u DMLC_PS_ROOT_URI $net --key-file key
+status 1 "a worker with another key is refused" $net --key-file other
+like err "^pworker: scheduler 127\.0\.0\.1:$DMLC_PS_ROOT_PORT: " "the error names the scheduler"
+status 2 "a worker of another job is refused" env DMLC_NUM_WORKER=2 $net --key-file key
+like err 'the scheduler refuses: 2 workers and 1 servers, but the job has 1 and 1$' "the scheduler gives the reason"
+status 2 "a rank outside the job is refused" env DMLC_TASK_ID=1 $net --key-file key
+like err '^pworker: DMLC_TASK_ID: 1 is not in 0\.\.0$' "the error names DMLC_TASK_ID"
+status 2 "an unknown role is refused" env DMLC_ROLE=manager $net --key-file key
+status 2 "a malformed number is refused" env DMLC_NUM_WORKER=x $net --key-file key
+like err '^pworker: DMLC_NUM_WORKER: ' "the error names DMLC_NUM_WORKER"
+status 2 "a missing scheduler address is refused" env -u DMLC_PS_ROOT_URI $net --key-file key
 DMLC_ROLE=server pserver --key-file key 2>server.err &
 server=$!
-status 0 "who belongs" $net --key-file key --epochs 1
+status 0 "a worker of the job is accepted" $net --key-file key --epochs 1
 wait $server
-is $? 0 "... is served"
+is $? 0 "the server ends with status 0"
 wait $scheduler
-is $? 0 "... and the scheduler ends"
-like scheduler.err '^pserver: 2 workers and 1 servers there' "... having said who was refused"
+is $? 0 "the scheduler ends after its job"
+like scheduler.err '^pserver: 2 workers and 1 servers, but' "the scheduler reports whom it refused"
 DMLC_ROLE=scheduler pserver --key-file key 2>scheduler.err &
 scheduler=$!
 : >server.err	# what the one before said is not to be taken for this one's
 DMLC_ROLE=server pserver --key-file key 2>server.err &
 server=$!
 until grep -q 'listens at' server.err; do read -rt 0.05 <> <(:); done
-status 2 "a second server of a rank" env DMLC_ROLE=server DMLC_SERVER_ID=0 pserver --key-file key
-like err 'the scheduler refuses: server 0 is here already$' "... is refused"
+status 2 "a second server of a rank is refused" env DMLC_ROLE=server DMLC_SERVER_ID=0 pserver --key-file key
+like err 'the scheduler refuses: server 0 has already joined$' "the scheduler reports the rank that has joined"
 kill $scheduler
 wait $scheduler
 is $? 143 "SIGTERM ends a scheduler"
 kill $server
 wait $server
-is $? 143 "... and a server"
+is $? 143 "SIGTERM ends a server"
 unset DMLC_ROLE
-status 2 "pserver with a key alone" pserver --key-file key
-like err '^usage: pserver' "... is told its usage"
+status 2 "pserver with only a key is refused" pserver --key-file key
+like err '^usage: pserver' "pserver prints its usage"
 done_testing

@@ -7,13 +7,13 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	struct ctl_resume r;
-	struct ctl_back k;
+	struct ctl_state k;
 	struct buf b = { 0 };
 
-	if (ctl_get_resume(&r, p, n) == 0 && (ctl_put_resume(&b, &r) < 0 || b.n != n || memcmp(b.p, p, n) != 0))
+	if (ctl_get_resume(p, n, &r) == 0 && (ctl_put_resume(&b, &r) < 0 || b.n != n || memcmp(b.p, p, n) != 0))
 		abort();
 	b.n = 0;
-	if (ctl_get_back(&k, p, n) == 0 && (ctl_put_back(&b, &k) < 0 || b.n != n || memcmp(b.p, p, n) != 0))
+	if (ctl_get_state(p, n, &k) == 0 && (ctl_put_state(&b, &k) < 0 || b.n != n || memcmp(b.p, p, n) != 0))
 		abort();
 	buf_free(&b);
 	return 0;

@@ -8,7 +8,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	struct hosts h;
 
-	if (hosts_parse(&h, "hosts", p, n) < 0)
+	if (hosts_parse("hosts", p, n, &h) < 0)
 		return 0;
 	if (h.n == 0 || h.n > HOSTS_MOST || h.places < h.n)
 		abort();

@@ -9,7 +9,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct buf b = { 0 };
 	struct job j;
 
-	if (job_get(&j, p, n) < 0)
+	if (job_get(p, n, &j) < 0)
 		return 0;
 	if (job_put(&j, &b) < 0 || b.n != n || memcmp(b.p, p, n) != 0)
 		abort();

@@ -9,7 +9,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct buf b = { 0 };
 	struct job_record r;
 
-	if (job_record_get(&r, p, n) < 0)
+	if (job_record_get(p, n, &r) < 0)
 		return 0;
 	if (job_record_put(&r, &b) < 0 || b.n != n || memcmp(b.p, p, n) != 0)
 		abort();

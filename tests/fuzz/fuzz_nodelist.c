@@ -17,7 +17,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	text[n] = 0;
 	if ((tasks = strchr(text, '\n')) != NULL)
 		*tasks++ = 0;
-	if (nodelist_hosts(text, tasks, &b) == 0 && hosts_parse(&h, "hosts", b.p, b.n) == 0) {
+	if (nodelist_hosts(text, tasks, &b) == 0 && hosts_parse("hosts", b.p, b.n, &h) == 0) {
 		if (h.n > NODELIST_MOST)
 			abort();
 		hosts_free(&h);

@@ -10,7 +10,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct recipe r;
 
 	for (int i = 0; i < 2; i++) {
-		if (recipe_parse(&r, "recipe", p, n, tools[i]) < 0)
+		if (recipe_parse("recipe", p, n, tools[i], &r) < 0)
 			continue;
 		if (r.words.n > RECIPE_WORDS)
 			abort();

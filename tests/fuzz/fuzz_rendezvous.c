@@ -8,7 +8,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	char host[ADDR_TEXT], port[8];
-	struct rendezvous_word w;
+	struct rendezvous_message w;
 
 	if (rendezvous_parse(p, n, &w) == 0 && !w.join && (addr_split(w.at, host, port) < 0 || strchr(w.at, ',') != NULL))
 		abort();

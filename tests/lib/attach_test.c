@@ -1,4 +1,4 @@
-/* attach_test - does door keep its header's word? */
+/* attach_test - tests attach against its header. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -18,43 +18,45 @@ static char name[32];
 static void
 test_ways(void)
 {
-	int door, in, back, to[2], from[2], fd;
+	int listener, in, back, to[2], from[2], fd;
 	char text[16] = "";
 	size_t got;
 	pid_t pid;
 
-	is(attach_enter(name, &fd), ERR_PEER, "where there is no door nobody gets in");
-	is(attach_enter("", &fd), ERR_ARG, "nor without a name");
-	is(attach_open(name, &door), 0, "a door");
-	is(attach_accept(door, &fd), ERR_AGAIN, "at which nobody stands");
+	is(attach_connect(name, &fd), ERR_PEER, "attach_connect fails without an agent");
+	is(attach_connect("", &fd), ERR_ARG, "attach_connect refuses an empty name");
+	is(attach_listen(name, &listener), 0, "attach_listen listens under a name");
+	is(attach_accept(listener, &fd), ERR_AGAIN, "attach_accept finds no connection at first");
 	if (pipe(to) < 0 || pipe(from) < 0 || (pid = fork()) < 0)
 		return;
 	if (pid == 0) {
 		close(to[1]);
-		_exit(attach_enter(name, &in) == 0 && attach_pass(to[0], from[1], in) == 0 ? 7 : 1);
+		_exit(attach_connect(name, &in) == 0 && attach_relay(to[0], from[1], in) == 0 ? 7 : 1);
 	}
 	close(to[0]);
 	close(from[1]);
-	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
-	is(attach_accept(door, &back), 0, "somebody comes in");
-	is(io_write(to[1], "there", 5), 0, "what he is given");
+	poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
+	is(attach_accept(listener, &back), 0, "attach_accept accepts a connection");
+	is(io_write(to[1], "there", 5), 0, "the relay's input is written");
 	close(to[1]);
-	ok(io_read(back, text, sizeof(text), &got) == 0 && got == 5 && memcmp(text, "there", 5) == 0, "comes, and its end");
-	is(io_write(back, "back", 4), 0, "what he is answered");
+	ok(io_read(back, text, sizeof(text), &got) == 0 && got == 5 && memcmp(text, "there", 5) == 0,
+	    "attach_relay copies its input and the end of it");
+	is(io_write(back, "back", 4), 0, "the agent's answer is written");
 	close(back);
-	ok(io_read(from[0], text, sizeof(text), &got) == 0 && got == 4 && memcmp(text, "back", 4) == 0, "goes out");
+	ok(io_read(from[0], text, sizeof(text), &got) == 0 && got == 4 && memcmp(text, "back", 4) == 0,
+	    "attach_relay copies the answer to its output");
 	waitpid(pid, &fd, 0);
-	is(WEXITSTATUS(fd), 7, "and he leaves");
+	is(WEXITSTATUS(fd), 7, "attach_relay returns at the end of the socket");
 	close(from[0]);
-	close(door);
-	is(attach_enter(name, &fd), ERR_PEER, "a door is gone with who had it");
+	close(listener);
+	is(attach_connect(name, &fd), ERR_PEER, "a name is free once its listener is closed");
 }
 
-/* Who has a door in another's way. */
+/* Listens under a name that another agent then wants. */
 static void
 test_evict(void)
 {
-	int ready[2], door, how = 0;
+	int ready[2], listener, how = 0;
 	char c;
 	size_t got;
 	pid_t pid;
@@ -62,32 +64,32 @@ test_evict(void)
 	if (pipe(ready) < 0 || (pid = fork()) < 0)
 		return;
 	if (pid == 0) {
-		if (attach_open(name, &door) == 0 && io_write(ready[1], "x", 1) == 0)
+		if (attach_listen(name, &listener) == 0 && io_write(ready[1], "x", 1) == 0)
 			pause();
 		_exit(0);
 	}
 	if (io_read(ready[0], &c, 1, &got) < 0)
 		return;
-	is(attach_open(name, &door), 0, "a door that another has is had all the same");
+	is(attach_listen(name, &listener), 0, "attach_listen takes a name from another agent");
 	waitpid(pid, &how, 0);
-	ok(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM, "he is asked to end");
-	close(door);
+	ok(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM, "the other agent gets SIGTERM");
+	close(listener);
 }
 
-/* Another user at a door of this name of his own, who lets one in and is then at ours. */
+/* Another user, who listens under this name, accepts a connection, and then connects to us. */
 static _Noreturn void
 stranger(int ready)
 {
-	int door, fd;
+	int listener, fd;
 
-	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || attach_open(name, &door) < 0 || io_write(ready, "x", 1) < 0)
+	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || attach_listen(name, &listener) < 0 || io_write(ready, "x", 1) < 0)
 		_exit(1);
-	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
-	if (attach_accept(door, &fd) != ERR_AUTH)
+	poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
+	if (attach_accept(listener, &fd) != ERR_AUTH)
 		_exit(1);
-	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
-	close(door);
-	while (attach_enter(name, &fd) == ERR_PEER)
+	poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
+	close(listener);
+	while (attach_connect(name, &fd) == ERR_PEER)
 		poll(NULL, 0, 10);
 	_exit(0);
 }
@@ -95,7 +97,7 @@ stranger(int ready)
 static void
 test_stranger(void)
 {
-	int ready[2], door, fd, e;
+	int ready[2], listener, fd, e;
 	size_t got;
 	pid_t pid;
 	char c;
@@ -110,15 +112,15 @@ test_stranger(void)
 		stranger(ready[1]);
 	if (io_read(ready[0], &c, 1, &got) < 0 || got != 1)
 		return;
-	is(attach_enter(name, &fd), ERR_AUTH, "another user's door is not gone into");
-	is(attach_open(name, &door), ERR_AUTH, "nor had");
-	ok(strstr(err_line(), "another user") != NULL, "which is told");
-	while ((e = attach_open(name, &door)) == ERR_AUTH)
+	is(attach_connect(name, &fd), ERR_AUTH, "attach_connect refuses another user's socket");
+	is(attach_listen(name, &listener), ERR_AUTH, "attach_listen does not take another user's name");
+	ok(strstr(err_line(), "another user") != NULL, "the error names the other user");
+	while ((e = attach_listen(name, &listener)) == ERR_AUTH)
 		poll(NULL, 0, 10);
-	is(e, 0, "once he has left");
-	poll(&(struct pollfd){ .fd = door, .events = POLLIN }, 1, -1);
-	is(attach_accept(door, &fd), ERR_AUTH, "he does not come in either");
-	close(door);
+	is(e, 0, "attach_listen takes the name once the other user has ended");
+	poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
+	is(attach_accept(listener, &fd), ERR_AUTH, "attach_accept refuses another user's connection");
+	close(listener);
 	waitpid(pid, NULL, 0);
 }
 

@@ -1,4 +1,4 @@
-/* chan_test - does chan keep its header's word? */
+/* chan_test - tests chan against its header. */
 #include "tap.h"
 
 #include "base/clk.h"
@@ -35,25 +35,25 @@ test_talk(void)
 	double began;
 
 	chan_run(p.b);
-	is(chan_next(p.b, &f), 0, "noise is no frame");
+	is(chan_next(p.b, &f), 0, "text before the mark is no frame");
 	chan_send(p.a, CTL_STARTED, "12345678", 8);
 	chan_run(p.a);
 	chan_run(p.b);
 	ok(chan_next(p.b, &f) == 1 && f.type == CTL_STARTED && f.len == 8 && memcmp(f.p, "12345678", 8) == 0,
-	    "behind it one comes");
+	    "the frame after the mark is received");
 	poll(NULL, 0, 50);
 	chan_send(p.a, CTL_BEAT, NULL, 0);
 	chan_run(p.a);
 	began = clk_s();
 	chan_run(p.b);
-	is(chan_next(p.b, &f), 0, "a beat is no frame");
-	ok(chan_silent_s(p.b) <= clk_s() - began, "... and a sign of life");
+	is(chan_next(p.b, &f), 0, "a beat is not returned as a frame");
+	ok(chan_silent_s(p.b) <= clk_s() - began, "a beat is a sign of life");
 	chan_send(p.a, CTL_DONE, NULL, 0);
 	chan_run(p.a);
 	chan_close(p.a);
-	is(chan_run(p.b), 0, "what was said last is read");
-	ok(chan_next(p.b, &f) == 1 && f.type == CTL_DONE, "and given");
-	is(chan_run(p.b), ERR_PEER, "then the end is told");
+	is(chan_run(p.b), 0, "chan_run reads what was sent before the end");
+	ok(chan_next(p.b, &f) == 1 && f.type == CTL_DONE, "chan_next returns the last frame");
+	is(chan_run(p.b), ERR_PEER, "chan_run then reports the end");
 	chan_close(p.b);
 }
 
@@ -68,19 +68,20 @@ test_silence(void)
 		chan_run(p.b);
 	}
 	silent = chan_silent_s(p.b);
-	/* Where this took so long, we were not there ourselves. */
-	ok(silent >= 0.3 || clk_s() - began > 1, "who says nothing is silent: %.3f s", silent);
+	/* If this took longer, this process itself did not run. */
+	ok(silent >= 0.3 || clk_s() - began > 1, "silence counts while nothing is received: %.3f s", silent);
 	pause = clk_s();
 	poll(NULL, 0, 1100);
 	pause = clk_s() - pause;
 	chan_run(p.b);
 	silent = chan_silent_s(p.b);
-	ok(silent <= clk_s() - began - pause, "... but for what we were away ourselves: %.3f s", silent);
+	ok(silent <= clk_s() - began - pause,
+	    "silence does not count while this process did not run: %.3f s", silent);
 	chan_close(p.a);
 	chan_close(p.b);
 }
 
-/* Logs of many windows with control frames between: the control frames pass in front, the logs keep their order. */
+/* Log frames of many windows, with control frames between that overtake them. */
 static void
 test_queues(void)
 {
@@ -101,13 +102,13 @@ test_queues(void)
 			owed += FRAME_HEAD + f.len;
 		}
 	}
-	ok(logs > 2 && owed <= CHAN_WINDOW, "without credit a window of log lines comes, and no more (%u)", logs);
+	ok(logs > 2 && owed <= CHAN_WINDOW, "without credit no more than a window of log lines is sent (%u)", logs);
 	chan_send(p.a, CTL_EXITED, "123456789012", 12);
 	for (int turn = 0; turn < 3; turn++) {
 		chan_run(p.a);
 		chan_run(p.b);
 	}
-	ok(chan_next(p.b, &f) == 1 && f.type == CTL_EXITED, "control frames come all the same");
+	ok(chan_next(p.b, &f) == 1 && f.type == CTL_EXITED, "control frames are sent without credit");
 	for (int turn = 0; turn < 10000 && logs < 100; turn++) {
 		if (turn == 20) {
 			before = logs;
@@ -126,8 +127,9 @@ test_queues(void)
 				signs = logs;
 			}
 	}
-	ok(good && logs == 100, "with credit all lines come, in order");
-	ok(before < 90 && signs - before < 8, "and a control frame between them passes those that wait (%u, %u)", before, signs);
+	ok(good && logs == 100, "with credit all lines are sent in order");
+	ok(before < 90 && signs - before < 8,
+	    "a control frame overtakes the waiting log frames (%u, %u)", before, signs);
 	chan_close(p.a);
 	chan_close(p.b);
 }
@@ -149,7 +151,7 @@ test_foreign(void)
 		(void)!write(in[1], noise, 32768);
 		e = chan_run(c);
 	}
-	is(e, ERR_FORMAT, "noise without end is given up");
+	is(e, ERR_FORMAT, "endless text without a mark is refused");
 	chan_close(c);
 	close(in[1]);
 	close(out[0]);
@@ -161,17 +163,17 @@ test_foreign(void)
 	(void)!write(in[1], CTL_MARK, strlen(CTL_MARK));
 	(void)!write(in[1], huge, sizeof(huge));
 	chan_run(c);
-	is(chan_next(c, &f), ERR_LIMIT, "a frame too long is refused");
+	is(chan_next(c, &f), ERR_LIMIT, "a frame that is too long is refused");
 	close(out[0]);
 	chan_send(c, CTL_DONE, NULL, 0);
-	is(chan_run(c), 0, "that nobody listens is no end: what was said may still come");
+	is(chan_run(c), 0, "a closed reader is no error, as frames may still arrive");
 	close(in[1]);
-	is(chan_run(c), ERR_PEER, "that nobody speaks is one");
+	is(chan_run(c), ERR_PEER, "a closed writer is an error");
 	chan_close(c);
 	chan_close(NULL);
 }
 
-/* What came over a connection up to its end, into the log positions so far; false where a line is out of turn. */
+/* Adds what a connection delivers up to its end to the log positions.  Returns false if a line is out of order. */
 static int
 take_lines(struct chan *c, uint32_t *next, uint64_t *got)
 {
@@ -186,7 +188,7 @@ take_lines(struct chan *c, uint32_t *next, uint64_t *got)
 	return good;
 }
 
-/* A log over many connections, each cut after some turns, with credits of which every second one is lost. */
+/* Sends a log over many connections, each cut after some rounds, and loses every second credit. */
 static void
 test_keep(void)
 {
@@ -197,7 +199,7 @@ test_keep(void)
 	int good = 1;
 
 	chan_keep(kept);
-	ok(chan_is_shut(kept) && chan_log_done(kept), "a channel that is shut from the start has nothing to say");
+	ok(chan_is_shut(kept) && chan_log_done(kept), "a channel that is shut from the start has an empty log");
 	for (uint32_t i = 0; i < 200; i++) {
 		le_put32(line, i);
 		chan_log(kept, CTL_LINES, line, sizeof(line));
@@ -218,18 +220,18 @@ test_keep(void)
 			}
 		}
 		if (cuts % 2 == 1)
-			done = got;	/* the credit is lost with the connection */
+			done = got;	/* the connection loses the credit */
 		chan_shut(p.a);
 		chan_close(p.b);
 	}
-	ok(good && next == 200 && cuts > 3, "over connections that are cut all lines come once and in order (%u)", cuts);
-	ok(!chan_log_done(kept) || done == got, "what is not credited is kept");
+	ok(good && next == 200 && cuts > 3, "all lines arrive once and in order over broken connections (%u)", cuts);
+	ok(!chan_log_done(kept) || done == got, "frames that are not credited are kept");
 	for (int i = 0; i < 4; i++) {
 		struct chan *c = chan_open(-1, -1);
 		static const int64_t off[] = { 1, -1, FRAME_HEAD + 20000, 0 };
 
 		is(chan_inherit(c, kept, got + (uint64_t)off[i], i == 3 ? got + 8 : done), ERR_FORMAT,
-		    "a place that is none is refused, %d", i);
+		    "a RESUME for no frame's end is refused, %d", i);
 		chan_close(c);
 	}
 	chan_close(kept);

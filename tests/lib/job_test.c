@@ -1,4 +1,4 @@
-/* job_test - does job keep its header's word, and role make of it the right command lines? */
+/* job_test - tests job against its header, and the command lines and environments of role. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -29,21 +29,23 @@ test_bytes(void)
 	struct buf b = { 0 };
 	int bad = 0;
 
-	is(job_put(&j, &b), 0, "a job becomes bytes");
-	is(job_get(&k, b.p, b.n), 0, "and a job again");
-	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20, "numbers are kept");
-	is_str(k.key, key, "the key");
-	is_str(k.iface, "eth0", "texts");
-	is_str(k.argv[2], "a b", "words, blanks and all");
-	ok(k.argv[3] == NULL && k.env[2] == NULL && k.server_argv[1] == NULL && k.each[1] == NULL, "lists end with NULL");
-	is_str(k.each[0], "--threads=4:2:8", "values by rank");
-	ok(k.nchildren == 3 && k.child[2].role == JOB_WORKER && k.child[2].rank == 2, "children");
+	is(job_put(&j, &b), 0, "a job is written");
+	is(job_get(b.p, b.n, &k), 0, "the bytes are read back");
+	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20,
+	    "numbers are kept");
+	is_str(k.key, key, "the key is kept");
+	is_str(k.iface, "eth0", "texts are kept");
+	is_str(k.argv[2], "a b", "words with blanks are kept");
+	ok(k.argv[3] == NULL && k.env[2] == NULL && k.server_argv[1] == NULL && k.each[1] == NULL,
+	    "lists end with NULL");
+	is_str(k.each[0], "--threads=4:2:8", "values by rank are kept");
+	ok(k.nchildren == 3 && k.child[2].role == JOB_WORKER && k.child[2].rank == 2, "processes are kept");
 	job_free(&k);
 	for (size_t n = 0; n < b.n; n++)
-		bad += job_get(&k, b.p, n) != ERR_FORMAT;
-	is(bad, 0, "cut anywhere it is refused");
+		bad += job_get(b.p, n, &k) != ERR_FORMAT;
+	is(bad, 0, "a job truncated anywhere is refused");
 	buf_put(&b, "", 1);
-	is(job_get(&k, b.p, b.n), ERR_FORMAT, "with a byte too many as well");
+	is(job_get(b.p, b.n, &k), ERR_FORMAT, "a job with a byte too many is refused");
 	buf_free(&b);
 }
 
@@ -66,7 +68,7 @@ test_sense(void)
 		struct buf b = { 0 };
 
 		job_put(&j[i], &b);
-		is(job_get(&k, b.p, b.n), ERR_FORMAT, "a job without sense is refused, %d", i);
+		is(job_get(b.p, b.n, &k), ERR_FORMAT, "an inconsistent job is refused, %d", i);
 		buf_free(&b);
 	}
 }
@@ -101,39 +103,40 @@ test_role(void)
 
 	role_argv(&j, &child[0], &at, &w);
 	is_str(joined(&w), "pserver|--listen|[fe80::1]:0|--workers|3|--server|1/2|--key-file|/dev/fd/5|--ready-fd|6",
-	    "a server's command line");
+	    "a server gets its options");
 	words_free(&w);
 	role_argv(&j, &child[2], &at, &w);
-	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5", "a worker's");
+	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5",
+	    "a worker gets its value of --each and its options");
 	words_free(&w);
 	unsetenv("OMP_NUM_THREADS");
 	setenv("OMP_WAIT_POLICY", "", 1);
 	role_env(&j, &child[1], &at, &w);
-	is_str(value(&w, "OMP_NUM_THREADS"), "4", "9 processors, 2 workers here: 4 threads each");
-	is_str(value(&w, "OMP_WAIT_POLICY"), "passive", "that do not spin");
-	is_str(value(&w, "C"), "", "the job's variables");
-	ok(strncmp(value(&w, "PATH"), "/opt/bin:", 9) == 0, "PATH begins with our directory");
-	is_str(value(&w, "DMLC_ROLE"), "(none)", "nothing of dmlc");
+	is_str(value(&w, "OMP_NUM_THREADS"), "4", "each of 2 workers gets 4 threads of 9 processors");
+	is_str(value(&w, "OMP_WAIT_POLICY"), "passive", "threads wait without spinning");
+	is_str(value(&w, "C"), "", "the job's variables are set");
+	ok(strncmp(value(&w, "PATH"), "/opt/bin:", 9) == 0, "PATH begins with the agent's directory");
+	is_str(value(&w, "DMLC_ROLE"), "(none)", "a tally job has no DMLC_ROLE");
 	words_free(&w);
 	setenv("OMP_NUM_THREADS", "3", 1);
 	role_env(&j, &child[1], &at, &w);
-	is_str(value(&w, "OMP_NUM_THREADS"), "(none)", "what the host's environment says stands");
+	is_str(value(&w, "OMP_NUM_THREADS"), "(none)", "OMP_NUM_THREADS of the host's environment takes precedence");
 	words_free(&w);
 	unsetenv("OMP_NUM_THREADS");
 	at.processors = 1;
 	role_env(&j, &child[1], &at, &w);
-	is_str(value(&w, "OMP_NUM_THREADS"), "1", "one thread at least");
+	is_str(value(&w, "OMP_NUM_THREADS"), "1", "a worker has at least one thread");
 	words_free(&w);
 	j.dmlc = true;
 	at.go = "[fe80::9]:77";
 	role_env(&j, &child[0], &at, &w);
-	is_str(value(&w, "DMLC_ROLE"), "server", "dmlc: the role");
-	is_str(value(&w, "DMLC_PS_ROOT_URI"), "[fe80::9]", "the scheduler's address");
-	is_str(value(&w, "DMLC_PS_ROOT_PORT"), "77", "and port");
-	is_str(value(&w, "DMLC_SERVER_ID"), "1", "the rank");
+	is_str(value(&w, "DMLC_ROLE"), "server", "a dmlc server gets its role");
+	is_str(value(&w, "DMLC_PS_ROOT_URI"), "[fe80::9]", "a dmlc server gets the scheduler's address");
+	is_str(value(&w, "DMLC_PS_ROOT_PORT"), "77", "a dmlc server gets the scheduler's port");
+	is_str(value(&w, "DMLC_SERVER_ID"), "1", "a dmlc server gets its rank");
 	words_free(&w);
 	role_argv(&j, &child[0], &at, &w);
-	is_str(joined(&w), "pworker|--net|a b", "all roles run the command as it is");
+	is_str(joined(&w), "pworker|--net|a b", "a dmlc server runs the command unchanged");
 	words_free(&w);
 }
 

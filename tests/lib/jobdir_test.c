@@ -1,4 +1,4 @@
-/* jobdir_test - does jobdir keep its header's word? */
+/* jobdir_test - tests jobdir against its header. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -19,31 +19,32 @@ test_life(void)
 	struct words back = { 0 };
 	char *cwd;
 
-	is(jobdir_make(&d, NULL, argv, "/some where"), 0, "a job without a name");
-	is_str(d.name, "1", "is the first");
-	is(jobdir_open(&other, "1"), 0, "another process opens it");
-	is(jobdir_look(&other, &s), 0, "and looks");
-	ok(s.running && s.pid == getpid() && s.status == -1 && s.since > 0, "it runs");
-	is(jobdir_lock(&other), ERR_ARG, "it is not locked twice");
-	is_str(err_line(), "job 1 runs", "which is told");
-	is(jobdir_end(&d, 75), 0, "it ends");
-	jobdir_look(&other, &s);
-	ok(s.running && s.status == -1, "but runs as long as its launcher lives");
+	is(jobdir_make(NULL, argv, "/some where", &d), 0, "a job without a name is made");
+	is_str(d.name, "1", "it gets number 1");
+	is(jobdir_open("1", &other), 0, "the job can be opened again");
+	is(jobdir_read_state(&other, &s), 0, "its state can be read");
+	ok(s.running && s.pid == getpid() && s.status == -1 && s.since > 0, "the job is running");
+	is(jobdir_lock(&other), ERR_ARG, "a running job cannot be locked");
+	is_str(err_line(), "job 1 is running", "the error says that it is running");
+	is(jobdir_end(&d, 75), 0, "the job's end is written");
+	jobdir_read_state(&other, &s);
+	ok(s.running && s.status == -1, "the job runs as long as its launcher holds the lock");
 	jobdir_close(&d);
-	jobdir_look(&other, &s);
-	ok(!s.running && s.status == 75, "then its status is known");
-	is(jobdir_command(&other, &back, &cwd), 0, "its command");
-	ok(back.n == 3 && strcmp(back.v[1], "a b") == 0 && strcmp(back.v[2], "") == 0, "has all of its words");
-	is_str(cwd, "/some where", "and its place");
+	jobdir_read_state(&other, &s);
+	ok(!s.running && s.status == 75, "the status is known once the lock is free");
+	is(jobdir_command(&other, &back, &cwd), 0, "the command line is read");
+	ok(back.n == 3 && strcmp(back.v[1], "a b") == 0 && strcmp(back.v[2], "") == 0,
+	    "the command line has all words");
+	is_str(cwd, "/some where", "the directory is kept");
 	free(cwd);
 	words_free(&back);
-	is(jobdir_lock(&other), 0, "it is started again");
-	jobdir_look(&other, &s);
-	ok(s.running && s.status == -1, "and has no status");
+	is(jobdir_lock(&other), 0, "an ended job can be locked again");
+	jobdir_read_state(&other, &s);
+	ok(s.running && s.status == -1, "a job that runs again has no status");
 	jobdir_close(&other);
-	jobdir_open(&other, "1");
-	jobdir_look(&other, &s);
-	ok(!s.running && s.status == -1, "who ended without a word is lost");
+	jobdir_open("1", &other);
+	jobdir_read_state(&other, &s);
+	ok(!s.running && s.status == -1, "a job that ended without a status is lost");
 	jobdir_close(&other);
 }
 
@@ -54,36 +55,37 @@ test_record(void)
 	struct jobdir_state s;
 	struct jobdir d;
 
-	jobdir_make(&d, "kept", argv, "/");
-	is(jobdir_put(&d, "record", "first", 5), 0, "a record");
-	is(jobdir_put(&d, "record", "second", 6), 0, "takes another's place");
+	jobdir_make("kept", argv, "/", &d);
+	is(jobdir_put(&d, "record", "first", 5), 0, "a record is written");
+	is(jobdir_put(&d, "record", "second", 6), 0, "a second record replaces the first");
 	jobdir_close(&d);
-	jobdir_open(&d, "kept");
-	jobdir_look(&d, &s);
-	ok(!s.running && s.kept && s.status == -1, "a job whose launcher was lost is kept");
-	is(jobdir_lock(&d), ERR_ARG, "is not run again");
-	is_str(err_line(), "job kept may go on at its hosts: attach to it, or stop it", "which is told");
-	is(jobdir_retake(&d), 0, "but taken over");
-	is(jobdir_get(&d, "record", 6, &b), 0, "the record");
-	is_str((char *)b.p, "second", "is the last one");
+	jobdir_open("kept", &d);
+	jobdir_read_state(&d, &s);
+	ok(!s.running && s.has_record && s.status == -1, "a job whose launcher was lost has a record");
+	is(jobdir_lock(&d), ERR_ARG, "a job with a record cannot be run again");
+	is_str(err_line(), "job kept may still run on its hosts; attach to it or stop it",
+	    "the error says what to do");
+	is(jobdir_take_over(&d), 0, "a job with a record can be taken over");
+	is(jobdir_get(&d, "record", 6, &b), 0, "the record is read");
+	is_str((char *)b.p, "second", "the record is the last one written");
 	b.n = 0;
-	is(jobdir_get(&d, "record", 5, &b), ERR_LIMIT, "unless it is too long");
-	is(jobdir_cut(&d, "record", 9), 0, "a file that is short enough");
-	is(jobdir_cut(&d, "record", 3), 0, "or that is not");
+	is(jobdir_get(&d, "record", 5, &b), ERR_LIMIT, "a record that is too long is refused");
+	is(jobdir_cut(&d, "record", 9), 0, "a file that is short enough is left alone");
+	is(jobdir_cut(&d, "record", 3), 0, "a longer file is truncated");
 	b.n = 0;
 	jobdir_get(&d, "record", 6, &b);
-	is_str((char *)b.p, "sec", "is cut");
-	is(jobdir_end(&d, 0), 0, "it ends");
+	is_str((char *)b.p, "sec", "the file has its first bytes");
+	is(jobdir_end(&d, 0), 0, "the end is written");
 	jobdir_close(&d);
-	jobdir_open(&d, "kept");
-	jobdir_look(&d, &s);
-	ok(!s.kept && s.status == 0, "and is kept no more");
-	is(jobdir_retake(&d), ERR_ARG, "nor taken over");
+	jobdir_open("kept", &d);
+	jobdir_read_state(&d, &s);
+	ok(!s.has_record && s.status == 0, "a job that has ended has no record");
+	is(jobdir_take_over(&d), ERR_ARG, "a job that has ended cannot be taken over");
 	jobdir_close(&d);
 	buf_free(&b);
 }
 
-/* The lock is the launcher's, who is forked. */
+/* A forked launcher holds the lock. */
 static void
 test_fork(void)
 {
@@ -93,18 +95,18 @@ test_fork(void)
 	char c = 0;
 	pid_t pid;
 
-	if (pipe(to_child) < 0 || pipe(to_parent) < 0 || jobdir_make(&d, "forked", argv, "/") < 0)
+	if (pipe(to_child) < 0 || pipe(to_parent) < 0 || jobdir_make("forked", argv, "/", &d) < 0)
 		return;
 	if ((pid = fork()) == 0)
-		_exit(jobdir_mine(&d) < 0 || write(to_parent[1], "x", 1) != 1 || read(to_child[0], &c, 1) != 1);
+		_exit(jobdir_claim(&d) < 0 || write(to_parent[1], "x", 1) != 1 || read(to_child[0], &c, 1) != 1);
 	jobdir_close(&d);
-	ok(read(to_parent[0], &c, 1) == 1, "a launcher that was forked");
-	jobdir_open(&other, "forked");
-	jobdir_look(&other, &s);
-	ok(s.running && s.pid == pid, "is the one that runs");
-	ok(write(to_child[1], "x", 1) == 1 && waitpid(pid, &code, 0) == pid && code == 0, "and ends");
-	jobdir_look(&other, &s);
-	ok(!s.running, "then it runs no more");
+	ok(read(to_parent[0], &c, 1) == 1, "a forked launcher claims the job");
+	jobdir_open("forked", &other);
+	jobdir_read_state(&other, &s);
+	ok(s.running && s.pid == pid, "the state names the forked launcher");
+	ok(write(to_child[1], "x", 1) == 1 && waitpid(pid, &code, 0) == pid && code == 0, "the forked launcher ends");
+	jobdir_read_state(&other, &s);
+	ok(!s.running, "the job no longer runs");
 	jobdir_close(&other);
 }
 
@@ -116,23 +118,23 @@ test_names(void)
 	struct jobdir d;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		is(jobdir_make(&d, bad[i], argv, "/"), ERR_ARG, "'%s' is no name", bad[i]);
-	is(jobdir_open(&d, "nothing"), ERR_ARG, "a job that is not there");
-	is_str(err_line(), "there is no job 'nothing'", "is named");
+		is(jobdir_make(bad[i], argv, "/", &d), ERR_ARG, "'%s' is refused as a name", bad[i]);
+	is(jobdir_open("nothing", &d), ERR_ARG, "a missing job is refused");
+	is_str(err_line(), "there is no job 'nothing'", "the error names the missing job");
 	for (int i = 0; i < 10; i++) {
-		is(jobdir_make(&d, NULL, argv, "/"), 0, "a job");
+		is(jobdir_make(NULL, argv, "/", &d), 0, "a job is made");
 		jobdir_close(&d);
 	}
-	is_str(d.name, "11", "numbers count on");
-	is(jobdir_make(&d, "a.b-c_9", argv, "/"), 0, "a name");
+	is_str(d.name, "11", "numbers count up");
+	is(jobdir_make("a.b-c_9", argv, "/", &d), 0, "a job with a name is made");
 	jobdir_close(&d);
-	is(jobdir_all(&all), 0, "all jobs");
+	is(jobdir_list(&all), 0, "all jobs are listed");
 	ok(all.n == 14 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
-	    "numbers by their value, then names");
+	    "the list has numbers by value, then names");
 	words_free(&all);
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
-	is(jobdir_make(&d, NULL, argv, "/"), ERR_ARG, "without a place for them there are no jobs");
+	is(jobdir_make(NULL, argv, "/", &d), ERR_ARG, "jobdir_make fails without XDG_STATE_HOME and HOME");
 }
 
 int

@@ -1,4 +1,8 @@
-/* launch_test - does launch stand agents that are old, mute or mad?  This program is its own agent, of the kind that KIND says. */
+/*
+ * launch_test - tests launch with old, silent and misbehaving agents.
+ *
+ * This program is also the agent; KIND in its environment selects the kind.
+ */
 #include "tap.h"
 
 #include "base/err.h"
@@ -28,7 +32,7 @@ signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Runs "true" on one host with an agent of a kind, the first of its processes being a scheduler.  What is said is in said. */
+/* Runs "true" as a scheduler, server and worker on one host with an agent of a kind; said gets the messages. */
 static char said[4096];
 
 static int
@@ -44,8 +48,8 @@ run(const char *kind, struct roster *roster)
 	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
 	words_add(&rsh, "env");
 	words_add(&rsh, "KIND=%s", kind);
-	hosts_parse(&h, "hosts", "far addr=127.0.0.1", 18);
-	roster_make(roster, &h, true, 1, 1);
+	hosts_parse("hosts", "far addr=127.0.0.1", 18, &h);
+	roster_make(&h, true, 1, 1, roster);
 	if (pipe(fd) < 0)
 		return -1;
 	code = launch_run(&(struct launch_opt){ .hosts = &h, .rsh = &rsh, .agent = self, .version = "1.0", .tool = "t",
@@ -71,7 +75,7 @@ hello(struct buf *b, uint32_t protocol, const char *version)
 	struct buf text = { 0 };
 
 	buf_put(b, CTL_MARK, strlen(CTL_MARK));
-	ctl_put(&text, protocol);
+	ctl_put_u32(&text, protocol);
 	ctl_put_text(&text, version);
 	frame_put(b, CTL_HELLO, text.p, text.n);
 	buf_free(&text);
@@ -83,12 +87,12 @@ words(struct buf *b, enum ctl_type type, const uint32_t *word, size_t n)
 	struct buf text = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		ctl_put(&text, word[i]);
+		ctl_put_u32(&text, word[i]);
 	frame_put(b, type, text.p, text.n);
 	buf_free(&text);
 }
 
-/* What an agent of a kind says, which then waits for the end of its input. */
+/* Builds what an agent of a kind sends before it waits for the end of its input. */
 static void
 speak(const char *kind, struct buf *b)
 {
@@ -113,7 +117,7 @@ speak(const char *kind, struct buf *b)
 	if (strcmp(kind, "cut") == 0)
 		words(b, CTL_EXITED, (uint32_t[]){ 0, 1 << 8, 0 }, 3);
 	if (strcmp(kind, "back") == 0)
-		words(b, CTL_BACK, (uint32_t[]){ 1, 1, 0, 0 }, 4);
+		words(b, CTL_STATE, (uint32_t[]){ 1, 1, 0, 0 }, 4);
 	if (strcmp(kind, "ragged") == 0)
 		words(b, CTL_LINES, (uint32_t[]){ 0, 1, 'x' }, 3);
 }
@@ -125,7 +129,7 @@ be_agent(const char *kind)
 	char c[256];
 
 	if (strcmp(kind, "good") == 0)
-		return agent_run(&(struct agent_opt){ .in = 0, .out = 1, .door = -1, .signals = signals(), .version = "1.0",
+		return agent_run(&(struct agent_opt){ .in = 0, .out = 1, .attach_fd = -1, .signals = signals(), .version = "1.0",
 		    .bin = "/bin" });
 	if (strcmp(kind, "gone") == 0)
 		return 0;
@@ -138,7 +142,7 @@ be_agent(const char *kind)
 	return 0;
 }
 
-/* Of seconds, which are two or more. */
+/* Replaces a number of seconds of at least 2. */
 static void
 hide_number(char *line)
 {
@@ -161,31 +165,31 @@ main(int argc, char *argv[])
 		{ "other", "t: host far: has tally 1.1 (protocol 4), this host 1.0 (protocol 4)\n", 1 },
 		{ "gone", "t: host far: no agent answers: exit status 0\n", 1 },
 		{ "mute", "t: host far: silent for # s\n", 75 },
-		{ "twice", "t: host far: a greeting that is none\n", 1 },
-		{ "stranger", "t: host far: a process that is none\n", 1 },
+		{ "twice", "t: host far: an unexpected or malformed HELLO message\n", 1 },
+		{ "stranger", "t: host far: message 4 for an unknown process\n", 1 },
 		{ "short", "t: host far: message 4 is cut short\n", 1 },
 		{ "huge", "t: host far: a frame of 4294967295 bytes is longer than 1048576\n", 1 },
 		{ "order", "t: host far: message 10 is not an agent's\n", 1 },
 		{ "cut", "t: host far: message 5 is cut short\n", 1 },
-		{ "undead", "t: scheduler on far: ended before it said where it listens\nt: host far: a process that ends twice\n", 1 },
-		{ "back", "t: host far: an answer out of turn\n", 1 },
-		{ "ragged", "t: host far: lines that are none, or more than asked for\n", 1 },
+		{ "undead", "t: scheduler on far: ended before it listened\nt: host far: a second end of a process\n", 1 },
+		{ "back", "t: host far: an unexpected STATE message\n", 1 },
+		{ "ragged", "t: host far: a malformed LINES message, or more than its credit\n", 1 },
 	};
 	struct roster r;
 
 	if (argc > 1 && strcmp(argv[1], "--agent") == 0)
 		return be_agent(getenv("KIND"));
-	is(run("good", &r), 0, "a good agent's job ends well");
-	is_str(said, "", "with no word");
+	is(run("good", &r), 0, "a job with a good agent exits with 0");
+	is_str(said, "", "a good agent causes no message");
 	ok(r.n == 3 && r.m[0].state == ROSTER_ENDED && r.m[1].state == ROSTER_ENDED && r.m[2].pid != 0,
 	    "the roster knows how each process ended");
 	roster_free(&r);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		is(run(bad[i].kind, &r), bad[i].code, "an agent that is %s", bad[i].kind);
+		is(run(bad[i].kind, &r), bad[i].code, "the exit status with an agent of kind %s", bad[i].kind);
 		if (strcmp(bad[i].kind, "mute") == 0)
 			hide_number(said);
-		is_str(said, bad[i].line, "is told in a line");
-		ok(r.m[2].state == ROSTER_LOST, "and its processes are lost");
+		is_str(said, bad[i].line, "the agent's fault is reported in a line");
+		ok(r.m[2].state == ROSTER_LOST, "the agent's processes are lost");
 		roster_free(&r);
 	}
 	return done();

@@ -1,4 +1,4 @@
-/* nodelist_test - does nodelist keep its header's word? */
+/* nodelist_test - tests nodelist against its header. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -9,9 +9,9 @@ good(const char *list, const char *tasks, const char *want)
 {
 	struct buf b = { 0 };
 
-	is(nodelist_hosts(list, tasks, &b), 0, "%s is written out", list);
+	is(nodelist_hosts(list, tasks, &b), 0, "%s is expanded", list);
 	buf_terminate(&b);
-	is_str((char *)b.p, want, "... with tasks %s", tasks != NULL ? tasks : "unsaid");
+	is_str((char *)b.p, want, "%s with tasks %s gives the right lines", list, tasks != NULL ? tasks : "unset");
 	buf_free(&b);
 }
 
@@ -20,7 +20,7 @@ bad(const char *list, const char *tasks, int want)
 {
 	struct buf b = { 0 };
 
-	is(nodelist_hosts(list, tasks, &b), want, "%s, %s: refused", list, tasks != NULL ? tasks : "");
+	is(nodelist_hosts(list, tasks, &b), want, "list '%s' with tasks '%s' is refused", list, tasks != NULL ? tasks : "");
 	buf_free(&b);
 }
 

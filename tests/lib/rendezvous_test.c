@@ -1,4 +1,4 @@
-/* rendezvous_test - does meet keep its header's word?  tests/flow/tracker.t has the processes meet. */
+/* rendezvous_test - tests the messages and the environment of rendezvous; tests/flow/tracker.t runs whole jobs. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -10,9 +10,9 @@
 static void
 bad(const char *text)
 {
-	struct rendezvous_word w;
+	struct rendezvous_message w;
 
-	is(rendezvous_parse(text, strlen(text), &w), ERR_FORMAT, "refused: %.60s", text);
+	is(rendezvous_parse(text, strlen(text), &w), ERR_FORMAT, "a malformed message is refused: %.60s", text);
 }
 
 static void
@@ -22,15 +22,16 @@ test_parse(void)
 	static const char any[] = "meet 1 tally 0.1 role worker rank any workers 2 servers 4";
 	static const char at[] = "at [::1]:80";
 	static char longest[1000];
-	struct rendezvous_word w;
+	struct rendezvous_message w;
 
-	is(rendezvous_parse(join, strlen(join), &w), 0, "who joins");
-	ok(w.join && w.role == RENDEZVOUS_SERVER && w.rank == 3 && w.workers == 2 && w.servers == 4, "with its numbers");
-	is_str(w.tally, "0.1", "and version");
-	is(rendezvous_parse(any, strlen(any), &w), 0, "who joins without a rank");
-	ok(w.join && w.role == RENDEZVOUS_WORKER && w.rank == RENDEZVOUS_ANY, "has any");
-	is(rendezvous_parse(at, strlen(at), &w), 0, "who listens");
-	ok(!w.join && strcmp(w.at, "[::1]:80") == 0, "where");
+	is(rendezvous_parse(join, strlen(join), &w), 0, "a message to join is read");
+	ok(w.join && w.role == RENDEZVOUS_SERVER && w.rank == 3 && w.workers == 2 && w.servers == 4,
+	    "the message has role, rank and sizes");
+	is_str(w.tally, "0.1", "the message has the version");
+	is(rendezvous_parse(any, strlen(any), &w), 0, "a message to join without a rank is read");
+	ok(w.join && w.role == RENDEZVOUS_WORKER && w.rank == RENDEZVOUS_ANY, "its rank is RENDEZVOUS_ANY");
+	is(rendezvous_parse(at, strlen(at), &w), 0, "a server's address message is read");
+	ok(!w.join && strcmp(w.at, "[::1]:80") == 0, "the message has the address");
 	bad("");
 	bad("at ");
 	bad("at nowhere");
@@ -53,27 +54,28 @@ test_env(void)
 	struct rendezvous_env e;
 
 	unsetenv("DMLC_ROLE");
-	is(rendezvous_env(&e), 0, "an environment that says nothing");
-	is(e.role, RENDEZVOUS_NONE, "gives no role");
+	is(rendezvous_env(&e), 0, "an environment without DMLC_ROLE is valid");
+	is(e.role, RENDEZVOUS_NONE, "it gives no role");
 	setenv("DMLC_ROLE", "server", 1);
-	is(rendezvous_env(&e), ERR_ARG, "a role alone is not enough");
+	is(rendezvous_env(&e), ERR_ARG, "DMLC_ROLE alone is refused");
 	setenv("DMLC_PS_ROOT_URI", "::1", 1);
 	setenv("DMLC_PS_ROOT_PORT", "9091", 1);
 	setenv("DMLC_NUM_WORKER", "3", 1);
 	setenv("DMLC_NUM_SERVER", "2", 1);
-	is(rendezvous_env(&e), 0, "a server's");
-	ok(e.role == RENDEZVOUS_SERVER && e.workers == 3 && e.servers == 2 && e.rank == RENDEZVOUS_ANY && e.host == NULL, "is read");
-	is_str(e.at, "[::1]:9091", "with where to meet");
+	is(rendezvous_env(&e), 0, "a server's environment is valid");
+	ok(e.role == RENDEZVOUS_SERVER && e.workers == 3 && e.servers == 2 && e.rank == RENDEZVOUS_ANY && e.host == NULL,
+	    "the server's environment gives its values");
+	is_str(e.at, "[::1]:9091", "the scheduler's IPv6 address is bracketed");
 	setenv("DMLC_TASK_ID", "1", 1);
 	ok(rendezvous_env(&e) == 0 && e.rank == 1, "DMLC_TASK_ID is the rank");
 	setenv("DMLC_SERVER_ID", "0", 1);
-	ok(rendezvous_env(&e) == 0 && e.rank == 0, "but rather DMLC_SERVER_ID");
+	ok(rendezvous_env(&e) == 0 && e.rank == 0, "DMLC_SERVER_ID takes precedence over DMLC_TASK_ID");
 	setenv("DMLC_ROLE", "worker", 1);
-	ok(rendezvous_env(&e) == 0 && e.rank == 1, "which is not a worker's");
+	ok(rendezvous_env(&e) == 0 && e.rank == 1, "DMLC_SERVER_ID is ignored for a worker");
 	setenv("DMLC_WORKER_ID", "3", 1);
-	is(rendezvous_env(&e), ERR_ARG, "a rank beyond the job is refused");
+	is(rendezvous_env(&e), ERR_ARG, "a rank outside the job is refused");
 	setenv("DMLC_NUM_SERVER", "0", 1);
-	is(rendezvous_env(&e), ERR_ARG, "so is a job without servers");
+	is(rendezvous_env(&e), ERR_ARG, "a job without servers is refused");
 }
 
 int

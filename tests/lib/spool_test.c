@@ -1,4 +1,4 @@
-/* spool_test - do spool, lines and outq keep their headers' words? */
+/* spool_test - tests spool, lines and outq against their headers. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Byte i of the stream that goes through. */
+/* Byte i of the test stream. */
 static uint8_t
 byte(uint64_t i)
 {
 	return (uint8_t)(i * 31 + (i >> 8) * 17 + (i >> 16));
 }
 
-/* Puts and takes pieces in a drawn order, up to `deep` bytes inside. */
+/* Puts and takes random amounts, with up to `deep` bytes queued. */
 static int
 through(uint64_t seed, uint64_t deep)
 {
@@ -57,16 +57,16 @@ test_spool(void)
 	uint64_t n = 0;
 	int good = 1;
 
-	ok(through(1, 100000), "what fits into memory comes out as it went in");
-	ok(through(2, 20 << 20), "what does not, too");
+	ok(through(1, 100000), "a spool in memory returns its bytes in order");
+	ok(through(2, 20 << 20), "a spool in a file returns its bytes in order");
 	ok(spool_room(s), "an empty spool has room");
 	setenv("TMPDIR", "/nonexistent", 1);
 	while (spool_room(s) && n < 4 * SPOOL_MEMORY) {
 		spool_put(s, p, sizeof(p));
 		n += sizeof(p);
 	}
-	is(n, SPOOL_MEMORY + sizeof(p), "without a disk it is full when its memory is");
-	is(spool_size(s), n, "and has lost nothing");
+	is(n, SPOOL_MEMORY + sizeof(p), "without a disk a spool is full when its memory is");
+	is(spool_size(s), n, "a full spool has lost no byte");
 	unsetenv("TMPDIR");
 	spool_put(s, "last", 4);
 	for (; n > 0; n -= sizeof(p)) {
@@ -74,13 +74,13 @@ test_spool(void)
 		good &= p[0] == 0 && p[sizeof(p) - 1] == 0;
 	}
 	spool_take(s, p, 4);
-	ok(good && memcmp(p, "last", 4) == 0, "what comes when there is a disk again stays behind the rest");
-	ok(spool_size(s) == 0 && spool_room(s), "when it is emptied there is room again");
+	ok(good && memcmp(p, "last", 4) == 0, "bytes put once there is a disk again stay in order");
+	ok(spool_size(s) == 0 && spool_room(s), "an emptied spool has room");
 	spool_free(s);
 	spool_free(NULL);
 }
 
-/* All lines of what was written, as one text; counts the pieces. */
+/* Reads all lines as one text, and counts the reads. */
 static char *
 all_lines(int fd, int *pieces)
 {
@@ -114,8 +114,8 @@ test_lines(void)
 	(void)!write(fd[1], "one\ntwo\nthr", 11);
 	close(fd[1]);
 	all = all_lines(fd[0], &pieces);
-	is_str(all, "one\ntwo\nthr\n", "lines come whole, the last gets its newline");
-	is(pieces, 2, "those that are there at once");
+	is_str(all, "one\ntwo\nthr\n", "lines are whole, and the last gets a newline");
+	is(pieces, 2, "lines that are ready are returned together");
 	free(all);
 
 	memset(longer, 'x', 2 * LINES_MOST);
@@ -125,14 +125,15 @@ test_lines(void)
 	(void)!write(fd[1], longer, LINES_MOST + 11);
 	close(fd[1]);
 	all = all_lines(fd[0], &pieces);
-	ok(all[LINES_MOST] == '\n' && strcmp(all + LINES_MOST + 1, "xxxxxxxxxx\n") == 0, "a line too long is cut");
+	ok(all[LINES_MOST] == '\n' && strcmp(all + LINES_MOST + 1, "xxxxxxxxxx\n") == 0,
+	    "a line that is too long is split");
 	free(all);
 	free(longer);
 
 	(void)!pipe(fd);
 	close(fd[1]);
 	all = all_lines(fd[0], &pieces);
-	is(pieces, 0, "nothing is no line");
+	is(pieces, 0, "an empty input has no lines");
 	free(all);
 }
 
@@ -150,24 +151,24 @@ test_outq(void)
 	outq_put_lines(&q, "worker 1", "a\nb\n", 4);
 	for (int i = 0; i < 1000; i++)
 		outq_put(&q, "0123456789", 10);
-	is(outq_size(&q), 24 + 10000, "what is put waits");
+	is(outq_size(&q), 24 + 10000, "bytes in an outq wait");
 	while (outq_size(&q) > 0 && steps++ < 100) {
 		outq_run(&q);
 		while ((r = read(fd[0], p, sizeof(got) - (size_t)(p - got))) > 0)
 			p += r;
 	}
-	ok(steps <= 4 && p - got == 10024, "and is written in pieces that a pipe takes");
-	ok(memcmp(got, "worker 1: a\nworker 1: b\n0123", 28) == 0, "in order, lines behind their name");
-	ok(outq_poll(&q).fd == -1, "then there is nothing to wait for");
+	ok(steps <= 4 && p - got == 10024, "outq_run writes parts that a pipe takes");
+	ok(memcmp(got, "worker 1: a\nworker 1: b\n0123", 28) == 0, "outq keeps the order, and names before lines");
+	ok(outq_poll(&q).fd == -1, "an empty outq waits for nothing");
 	close(fd[0]);
 	close(fd[1]);
 	outq_free(&q);
 
 	full.fd = open("/dev/full", O_WRONLY);
 	outq_put(&full, "x", 1);
-	is(outq_run(&full), ERR_SYS, "what cannot be written is said");
+	is(outq_run(&full), ERR_SYS, "outq_run reports a failed write");
 	outq_put(&full, "x", 1);
-	ok(outq_size(&full) == 0 && outq_run(&full) == 0, "once");
+	ok(outq_size(&full) == 0 && outq_run(&full) == 0, "outq_run reports a failed write only once");
 	close(full.fd);
 	outq_free(&full);
 }

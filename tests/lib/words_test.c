@@ -1,4 +1,4 @@
-/* words_test - does words keep its header's word? */
+/* words_test - tests words against its header. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -28,13 +28,13 @@ test_split(void)
 	split("  \t ", 0, NULL);
 	split("ssh -T  {host}", 3, (const char *const[]){ "ssh", "-T", "{host}" });
 	split(" a 'b  c'd \"it's\" ''", 4, (const char *const[]){ "a", "b  cd", "it's", "" });
-	is(words_split(&w, "a 'b c"), ERR_FORMAT, "a quote without its end is refused");
-	is_str(err_line(), "a ' without its end in: 'b c", "and shown");
+	is(words_split(&w, "a 'b c"), ERR_FORMAT, "a quote that is not closed is refused");
+	is_str(err_line(), "a ' that is not closed in: 'b c", "the error shows the quote");
 	words_free(&w);
 	memset(longest, 'x', WORDS_MOST);
 	longest[WORDS_MOST] = 0;
 	is(words_split(&w, longest), ERR_LIMIT, "a word that is too long is refused");
-	is(words_split(&w, longest + 1), 0, "one byte less is not");
+	is(words_split(&w, longest + 1), 0, "a word of the longest length is read");
 	words_free(&w);
 	free(longest);
 }
@@ -47,18 +47,18 @@ test_fill(void)
 
 	words_split(&tpl, "ssh -oPort={port} x{host}y{host} {hos}");
 	is(words_fill(&w, &tpl, "h", 22), 0, "a template is filled");
-	is(w.n, 4, "all its words are there");
-	is_str(w.v[1], "-oPort=22", "the port");
-	is_str(w.v[2], "xhyh", "the host, twice in a word");
-	is_str(w.v[3], "{hos}", "what is no place stays");
+	is(w.n, 4, "the template gives four words");
+	is_str(w.v[1], "-oPort=22", "{port} is replaced");
+	is_str(w.v[2], "xhyh", "{host} is replaced twice in a word");
+	is_str(w.v[3], "{hos}", "other braces are kept");
 	words_free(&w);
 	words_fill(&w, &tpl, "h", 0);
-	is(w.n, 3, "without a port the word is left out");
+	is(w.n, 3, "a word with {port} is left out without a port");
 	words_free(&w);
 	for (int i = 0; i < 100; i++)
 		words_add(&wide, "{host}");
-	is(words_fill(&w, &wide, "a name", 0), 0, "a host may stand in many words");
-	is(w.n, 100, "and does");
+	is(words_fill(&w, &wide, "a name", 0), 0, "a template with {host} in 100 words is filled");
+	is(w.n, 100, "all 100 words are there");
 	words_free(&w);
 	words_free(&wide);
 	words_free(&tpl);
@@ -70,8 +70,8 @@ test_text(void)
 	struct buf b = { 0 };
 	char *list[] = { (char[]){ "a" }, (char[]){ "b c" }, (char[]){ "" }, (char[]){ "it's" }, (char[]){ "$x" }, NULL };
 
-	is(words_text(list, &b), 0, "words as a shell reads them");
-	is_str((char *)b.p, "a 'b c' '' 'it'\\''s' '$x'", "quoted where they must be");
+	is(words_text(list, &b), 0, "words_text formats a list");
+	is_str((char *)b.p, "a 'b c' '' 'it'\\''s' '$x'", "words_text quotes where necessary");
 	buf_free(&b);
 }
 

@@ -1,4 +1,4 @@
-/* agent - the one process of a job that dlaunch starts on a host, and that starts all others there. */
+/* agent - the process that dlaunch starts on each host, and that starts the job's processes there. */
 #include "run/agent/agent_job.h"
 
 #include "base/clk.h"
@@ -15,16 +15,16 @@
 #include <unistd.h>
 
 #define TICK_MS		200
-#define LAST_READS	16	/* of what an ended process left in a pipe: more than fits into one */
+#define LAST_READS	16	/* reads of a pipe after its process has ended: more than a pipe holds */
 
 void
-agent_lose(struct agent *a, int why)
+agent_lose_launcher(struct agent *a, int why)
 {
-	a->why = why;
+	a->end_error = why;
 	a->kill_at = clk_s() + AGENT_GRACE_S;
 	chan_close(a->chan);
-	chan_close(a->caller);
-	a->chan = a->caller = NULL;
+	chan_close(a->incoming);
+	a->chan = a->incoming = NULL;
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		shim_signal(a->proc[i].pid, SIGTERM);
 		if (a->proc[i].state == PROC_WAITING)
@@ -33,7 +33,7 @@ agent_lose(struct agent *a, int why)
 }
 
 void
-agent_say(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text)
+agent_send(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text)
 {
 	struct buf b = { 0 };
 	int e = 0;
@@ -41,47 +41,47 @@ agent_say(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, c
 	if (a->chan == NULL)
 		return;
 	for (size_t i = 0; i < n && e == 0; i++)
-		e = ctl_put(&b, word[i]);
+		e = ctl_put_u32(&b, word[i]);
 	if (e == 0 && text != NULL)
 		e = ctl_put_text(&b, text);
 	if (e < 0 || (e = chan_send(a->chan, type, b.p, b.n)) < 0)
-		agent_lose(a, e);
+		agent_lose_launcher(a, e);
 	buf_free(&b);
 }
 
 void
-agent_say_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n)
+agent_send_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n)
 {
 	struct buf b = { 0 };
 	int e;
 
 	if (a->chan == NULL)
 		return;
-	if ((e = ctl_put(&b, i)) < 0 || (e = ctl_put(&b, which == 0 ? STDOUT_FILENO : STDERR_FILENO)) < 0 ||
+	if ((e = ctl_put_u32(&b, i)) < 0 || (e = ctl_put_u32(&b, which == 0 ? STDOUT_FILENO : STDERR_FILENO)) < 0 ||
 	    (e = buf_put(&b, text, n)) < 0 || (e = chan_log(a->chan, CTL_LINES, b.p, b.n)) < 0)
-		agent_lose(a, e);
+		agent_lose_launcher(a, e);
 	buf_free(&b);
 }
 
 void
-agent_say_exit(struct agent *a, uint32_t i)
+agent_send_exit(struct agent *a, uint32_t i)
 {
 	struct proc *p = &a->proc[i];
 
-	p->told = true;
-	agent_say(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
+	p->exit_sent = true;
+	agent_send(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
 }
 
-/* Hands on lines that came.  False when none did. */
+/* Sends lines of a process.  Returns false if there were none. */
 static bool
-pass_lines(struct agent *a, uint32_t i, int which)
+forward_lines(struct agent *a, uint32_t i, int which)
 {
 	const char *text;
 	size_t n;
 
-	if (proc_lines(&a->proc[i], which, &text, &n) != 1)
+	if (proc_next_lines(&a->proc[i], which, &text, &n) != 1)
 		return false;
-	agent_say_lines(a, i, which, text, n);
+	agent_send_lines(a, i, which, text, n);
 	return true;
 }
 
@@ -94,16 +94,19 @@ all_ended(const struct agent *a)
 	return a->proc != NULL || a->chan == NULL;
 }
 
-/* May a launcher whose connection is lost come back? */
+/* True if a launcher whose connection is lost can come back. */
 static bool
-comes_back(const struct agent *a)
+can_reconnect(const struct agent *a)
 {
-	return a->opt->door >= 0 && a->proc != NULL;
+	return a->opt->attach_fd >= 0 && a->proc != NULL;
 }
 
-/* What is to be said leaves, and when all have ended that too: after CTL_DONE a launcher that cannot come back closes the pipe. */
+/*
+ * Writes what is queued, with CTL_DONE last once all processes have ended.  Then a launcher closes the
+ * pipe; the agent of a detached job ends by itself when CTL_DONE is credited.
+ */
 static void
-mind_end(struct agent *a)
+finish_job(struct agent *a)
 {
 	int e = 0;
 
@@ -113,52 +116,52 @@ mind_end(struct agent *a)
 	}
 	if (e == 0)
 		e = chan_push(a->chan);
-	if (e < 0 || (a->done && comes_back(a) && chan_log_done(a->chan)))
-		agent_lose(a, e);
+	if (e < 0 || (a->done && can_reconnect(a) && chan_log_done(a->chan)))
+		agent_lose_launcher(a, e);
 }
 
 static void
-run_chan(struct agent *a)
+service_chan(struct agent *a)
 {
 	double silence = a->proc != NULL ? a->job.silence_ms * 1e-3 : AGENT_SILENCE_S;
 	struct frame f;
 	int e = chan_run(a->chan), got = 0;
 
 	while (a->chan != NULL && got >= 0 && (got = chan_next(a->chan, &f)) > 0)
-		got = agent_take(a, &f);
-	if (e < 0 && got >= 0 && a->chan != NULL && comes_back(a)) {
+		got = agent_handle(a, &f);
+	if (e < 0 && got >= 0 && a->chan != NULL && can_reconnect(a)) {
 		chan_shut(a->chan);
 		e = 0;
 	}
 	if (got < 0) {
 		e = got;
-		agent_say(a, CTL_FAILED, NULL, 0, err_line());
+		agent_send(a, CTL_FAILED, NULL, 0, err_line());
 		if (a->chan != NULL)
 			chan_run(a->chan);
 	} else if (e == 0 && a->chan != NULL && chan_silent_s(a->chan) > silence) {
 		e = ERR_PEER;
 	}
 	if (e < 0 && a->chan != NULL)
-		agent_lose(a, a->done && e == ERR_PEER ? 0 : e);
+		agent_lose_launcher(a, a->done && e == ERR_PEER ? 0 : e);
 	if (a->chan != NULL)
 		chan_beat(a->chan);
 }
 
-/* What a warden that was killed has left: all children but the wardens, and what is below them. */
+/* Kills the processes that a killed shim has left: all children but the shims, with their descendants. */
 static void
 kill_strays(const struct agent *a)
 {
-	pid_t *warden = calloc((size_t)a->job.nchildren + 1, sizeof(*warden));
+	pid_t *shims = calloc((size_t)a->job.nchildren + 1, sizeof(*shims));
 
-	for (uint32_t i = 0; i < a->job.nchildren && warden != NULL; i++)
-		warden[i] = a->proc[i].pid;
-	if (warden != NULL)
-		family_kill(warden, a->job.nchildren);
-	free(warden);
+	for (uint32_t i = 0; i < a->job.nchildren && shims != NULL; i++)
+		shims[i] = a->proc[i].pid;
+	if (shims != NULL)
+		family_kill(shims, a->job.nchildren);
+	free(shims);
 }
 
 static void
-run_procs(struct agent *a)
+service_procs(struct agent *a)
 {
 	uint32_t peak, gone;
 	int status;
@@ -169,58 +172,58 @@ run_procs(struct agent *a)
 
 		for (int which = 0; which < 2; which++)
 			if (fd[which].revents != 0)
-				pass_lines(a, i, which);
+				forward_lines(a, i, which);
 		if (proc_ready(p))
-			agent_say(a, CTL_READY, &i, 1, p->where);
+			agent_send(a, CTL_READY, &i, 1, p->addr);
 		if ((gone = proc_feed(p, fd[3].revents != 0)) > 0)
-			agent_say(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
+			agent_send(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
 		if (!proc_ended(p, &status, &peak))
 			continue;
-		if (WIFSIGNALED(status))	/* else the warden has seen to that */
+		if (WIFSIGNALED(status))	/* otherwise the shim has done so */
 			kill_strays(a);
-		/* What it wrote is in the pipes, even where what could not be killed holds them open. */
+		/* Its last output is in the pipes, which an unkillable process may still hold open. */
 		for (int which = 0; which < 2; which++)
-			for (int k = 0; k < LAST_READS; k++)	/* also behind a line that is not whole yet */
-				pass_lines(a, i, which);
+			for (int k = 0; k < LAST_READS; k++)	/* also after an incomplete line */
+				forward_lines(a, i, which);
 		proc_free(p);
 		p->status = status;
-		p->ms = (uint32_t)((clk_s() - p->since) * 1e3);
+		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
 		p->peak_kib = peak;
-		agent_say_exit(a, i);
+		agent_send_exit(a, i);
 	}
 }
 
-/* Has the log room?  Counts for how long it has not. */
+/* Returns whether the log has room, and adds up for how long it has not. */
 static bool
-log_room(struct agent *a)
+update_log_room(struct agent *a)
 {
 	bool room = a->chan == NULL || chan_log_room(a->chan);
 
-	if (room && a->full_at > 0) {
-		a->full_s += clk_s() - a->full_at;
-		a->full_at = 0;
-	} else if (!room && a->full_at == 0) {
-		a->full_at = clk_s();
+	if (room && a->log_full_since > 0) {
+		a->log_full_s += clk_s() - a->log_full_since;
+		a->log_full_since = 0;
+	} else if (!room && a->log_full_since == 0) {
+		a->log_full_since = clk_s();
 	}
 	return room;
 }
 
 static int
-wait_for_all(struct agent *a)
+poll_agent(struct agent *a)
 {
 	uint32_t n = a->proc != NULL ? a->job.nchildren : 0;
-	bool room = log_room(a);
+	bool room = update_log_room(a);
 
 	for (int i = 0; i < AGENT_FDS; i++)
 		a->fd[i] = (struct pollfd){ .fd = -1 };
 	if (a->chan != NULL)
 		chan_poll(a->chan, a->fd);
 	a->fd[2] = (struct pollfd){ .fd = a->opt->signals, .events = POLLIN };
-	if (a->chan != NULL && clk_s() >= a->door_at)
-		a->fd[3] = (struct pollfd){ .fd = a->opt->door, .events = POLLIN };
-	if (a->caller != NULL)
-		chan_poll(a->caller, a->fd + 4);
-	/* When the log is full, lines stay in their pipe and the process waits. */
+	if (a->chan != NULL && clk_s() >= a->accept_at)
+		a->fd[3] = (struct pollfd){ .fd = a->opt->attach_fd, .events = POLLIN };
+	if (a->incoming != NULL)
+		chan_poll(a->incoming, a->fd + 4);
+	/* If the log is full, lines stay in the pipe and the process blocks. */
 	for (uint32_t i = 0; i < n; i++)
 		proc_poll(&a->proc[i], room, a->fd + AGENT_FDS + PROC_FDS * (size_t)i);
 	if (poll(a->fd, AGENT_FDS + PROC_FDS * (nfds_t)n, TICK_MS) < 0 && errno != EINTR)
@@ -229,23 +232,23 @@ wait_for_all(struct agent *a)
 }
 
 static int
-turn(struct agent *a)
+run_agent_round(struct agent *a)
 {
 	struct signalfd_siginfo si;
-	int e = wait_for_all(a);
+	int e = poll_agent(a);
 
 	while (read(a->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 		if (si.ssi_signo == SIGTERM && a->chan != NULL)
-			agent_lose(a, ERR_STOP);
+			agent_lose_launcher(a, ERR_STOP);
 	if (a->chan != NULL)
-		run_chan(a);
-	run_procs(a);
+		service_chan(a);
+	service_procs(a);
 	if (e == 0 && a->chan != NULL && a->fd[3].revents != 0)
-		agent_door(a);
-	if (a->caller != NULL)
-		agent_hear(a);
+		agent_accept(a);
+	if (a->incoming != NULL)
+		agent_handle_incoming(a);
 	if (a->chan != NULL)
-		mind_end(a);
+		finish_job(a);
 	if (a->chan == NULL && clk_s() > a->kill_at)
 		for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++)
 			shim_signal(a->proc[i].pid, SIGKILL);
@@ -253,14 +256,14 @@ turn(struct agent *a)
 }
 
 static int
-begin(struct agent *a)
+open_agent(struct agent *a)
 {
-	family_begin();
+	family_adopt();
 	a->fd = calloc(AGENT_FDS, sizeof(*a->fd));
 	if ((a->chan = chan_open(a->opt->in, a->opt->out)) == NULL || a->fd == NULL)
 		return err_nomem();
-	if (a->opt->door < 0)
-		return agent_greet(a->chan, a->opt->version);
+	if (a->opt->attach_fd < 0)
+		return agent_send_hello(a->chan, a->opt->version);
 	chan_keep(a->chan);
 	return 0;
 }
@@ -269,17 +272,17 @@ int
 agent_run(const struct agent_opt *opt)
 {
 	struct agent a = { .opt = opt };
-	int e = begin(&a);
+	int e = open_agent(&a);
 
 	while (e == 0 && (a.chan != NULL || !all_ended(&a)))
-		e = turn(&a);
+		e = run_agent_round(&a);
 	for (uint32_t i = 0; i < a.job.nchildren && a.proc != NULL; i++)
 		proc_free(&a.proc[i]);
 	chan_close(a.chan);
-	chan_close(a.caller);
+	chan_close(a.incoming);
 	job_free(&a.job);
 	free(a.proc);
 	free(a.fd);
 	free(a.go);
-	return e < 0 ? e : a.why;
+	return e < 0 ? e : a.end_error;
 }

@@ -1,33 +1,34 @@
 /*
- * agent - the one process of a job that dlaunch starts on a host, and that starts all others there.
+ * agent - the process that dlaunch starts on each host, and that starts the job's processes there.
  *
- * It speaks run/ctl.h on its standard input and output, over the remote shell's
- * pipe.  When the launcher is gone (the pipe ends, or says nothing for the
- * time the job gives), it sends its children SIGTERM, and SIGKILL after
- * AGENT_GRACE_S; when it is killed itself, the wardens of its children (run/agent/shim.h)
- * end them.  Either way nothing is left on the host.
+ * It exchanges the messages of run/ctl.h over its standard input and output, the remote shell's
+ * pipe.  The launcher is lost when the pipe ends, or is silent for the time that the job sets.  The
+ * agent then sends its processes SIGTERM, and SIGKILL after AGENT_GRACE_S.  If the agent itself is
+ * killed, the shims of its processes (run/agent/shim.h) kill them.  In both cases nothing is left
+ * on the host.
  *
- * The agent of a detached job has a door (run/attach/attach.h) through which launchers come, one after the other: when a connection
- * is lost the processes go on, and what they print waits (run/chan.h) for a launcher that comes back, or for
- * another in its place.  When none has given a sign of life for the job's silence, the launcher is gone as above.
+ * The agent of a detached job listens on an attach socket (run/attach/attach.h), to which launchers
+ * connect one after the other.  If a connection is lost, the processes go on and their output waits
+ * (run/chan.h) for the same launcher or another one.  The launcher is lost only when none has given
+ * a sign of life for the time that the job sets.
  */
 #ifndef RUN_AGENT_AGENT_H
 #define RUN_AGENT_AGENT_H
 
-#define AGENT_GRACE_S	2.5	/* with what a launcher's end takes to be seen, or 2 s of silence: under 5 s */
-#define AGENT_SILENCE_S	60.0	/* until the job says another time */
+#define AGENT_GRACE_S	2.5	/* nothing is left after 5 s, with --silence 2 or a pipe that ends */
+#define AGENT_SILENCE_S	60.0	/* the limit of silence until the job sets another */
 
 struct agent_opt {
-	int		 in, out;	/* become the agent's; -1: launchers come through the door */
-	int		 door;		/* of attach_open, the caller's; -1: none */
-	int		 signals;	/* a signalfd(2) of SIGCHLD and SIGTERM, which are blocked; SIGPIPE is blocked too */
+	int		 in, out;	/* the agent owns them; -1: launchers connect to attach_fd */
+	int		 attach_fd;	/* of attach_listen, owned by the caller; -1: none */
+	int		 signals;	/* signalfd(2) of SIGCHLD and SIGTERM; the caller blocks them and SIGPIPE */
 	const char	*version;	/* of tally */
 	const char	*bin;		/* the directory of this program */
 };
 
 /*
- * Returns when all children have ended and the launcher is gone: 0, ERR_PEER when it went before they ended,
- * ERR_STOP after SIGTERM, ERR_FORMAT when it is no launcher, ERR_SYS, ERR_NOMEM.
+ * Returns when all processes have ended and the launcher is gone: 0; ERR_PEER if it was lost
+ * before they ended; ERR_STOP after SIGTERM; ERR_FORMAT if it is no launcher; ERR_SYS; ERR_NOMEM.
  */
 int	 agent_run(const struct agent_opt *opt);
 

@@ -1,4 +1,4 @@
-/* agent_handle - what an agent makes of what its launcher says. */
+/* agent_handle - how an agent handles its launcher's messages. */
 #include "run/agent/agent_job.h"
 
 #include "base/err.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static void
-start(struct agent *a, uint32_t i)
+start_child(struct agent *a, uint32_t i)
 {
 	struct proc *p = &a->proc[i];
 	const struct role_place at = { .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
@@ -19,26 +19,26 @@ start(struct agent *a, uint32_t i)
 	char text[1100];
 
 	if (proc_start(p, &a->job, &at) == 0) {
-		agent_say(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
-		if (p->what.role == JOB_SCHEDULER)
-			agent_say(a, CTL_READY, &i, 1, p->where);
+		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+		if (p->child.role == JOB_SCHEDULER)
+			agent_send(a, CTL_READY, &i, 1, p->addr);
 		return;
 	}
-	/* As a shell has it: a line, and the status of a command that is not there, or cannot be run. */
+	/* As a shell does: an error line, and status 127 for a missing command, else 126. */
 	p->status = errno == ENOENT ? 127 << 8 : 126 << 8;
 	p->state = PROC_ENDED;
-	agent_say_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
-	agent_say_exit(a, i);
+	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
+	agent_send_exit(a, i);
 }
 
 static int
-take_job(struct agent *a, const struct frame *f)
+handle_job(struct agent *a, const struct frame *f)
 {
 	int e;
 
 	if (a->proc != NULL)
-		return err_fail(ERR_FORMAT, "a second job");
-	if ((e = job_get(&a->job, f->p, f->len)) < 0)
+		return err_fail(ERR_FORMAT, "a second JOB message");
+	if ((e = job_get(f->p, f->len, &a->job)) < 0)
 		return e;
 	a->proc = calloc((size_t)a->job.nchildren + 1, sizeof(*a->proc));
 	free(a->fd);
@@ -53,78 +53,78 @@ take_job(struct agent *a, const struct frame *f)
 	else
 		e = here_addr(a->job.addr, a->job.iface, a->job.host, a->addr);
 	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++)
-		if (proc_first(&a->job, &a->proc[i]))
-			start(a, i);
+		if (proc_starts_first(&a->job, &a->proc[i]))
+			start_child(a, i);
 	return e;
 }
 
 static int
-take_go(struct agent *a, const struct frame *f)
+handle_go(struct agent *a, const struct frame *f)
 {
 	struct ctl_in in = { .p = f->p, .n = f->len };
 	const char *go = ctl_get_text(&in);
 
 	if (a->proc == NULL || a->go != NULL || in.bad)
-		return err_fail(ERR_FORMAT, "a start out of turn");
+		return err_fail(ERR_FORMAT, "an unexpected or malformed GO message");
 	if ((a->go = strdup(go)) == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < a->job.nchildren; i++)
 		if (a->proc[i].state == PROC_WAITING)
-			start(a, i);
+			start_child(a, i);
 	return 0;
 }
 
 static int
-take_signal(struct agent *a, const struct frame *f)
+handle_signal(struct agent *a, const struct frame *f)
 {
 	struct ctl_in in = { .p = f->p, .n = f->len };
-	uint32_t whom = ctl_get(&in), signo = ctl_get(&in);
+	uint32_t whom = ctl_get_u32(&in), signo = ctl_get_u32(&in);
 
 	if (a->proc == NULL || in.bad || signo == 0 || signo >= NSIG)
-		return err_fail(ERR_FORMAT, "a signal that is none");
+		return err_fail(ERR_FORMAT, "an unexpected or malformed SIGNAL message");
 	a->signals++;
 	for (uint32_t i = 0; i < a->job.nchildren; i++) {
 		struct proc *p = &a->proc[i];
 
-		if (whom == CTL_WORKERS && p->what.role != JOB_WORKER)
+		if (whom == CTL_WORKERS && p->child.role != JOB_WORKER)
 			continue;
 		if (p->state == PROC_WAITING)
-			p->state = PROC_ENDED;	/* it is needed no more */
+			p->state = PROC_ENDED;	/* it never starts */
 		shim_signal(p->pid, (int)signo);
 	}
 	return 0;
 }
 
 static int
-take_input(struct agent *a, const struct frame *f)
+handle_input(struct agent *a, const struct frame *f)
 {
 	struct ctl_in in = { .p = f->p, .n = f->len };
-	uint32_t i = ctl_get(&in);
+	uint32_t i = ctl_get_u32(&in);
 
 	if (in.bad || a->proc == NULL || i >= a->job.nchildren)
-		return err_fail(ERR_FORMAT, "input of nobody");
+		return err_fail(ERR_FORMAT, "input for an unknown process");
 	return proc_input(&a->proc[i], in.p, in.n);
 }
 
 int
-agent_take(struct agent *a, const struct frame *f)
+agent_handle(struct agent *a, const struct frame *f)
 {
 	switch (f->type) {
 	case CTL_JOB:
-		return take_job(a, f);
+		return handle_job(a, f);
 	case CTL_GO:
-		return take_go(a, f);
+		return handle_go(a, f);
 	case CTL_SIGNAL:
-		return take_signal(a, f);
+		return handle_signal(a, f);
 	case CTL_INPUT:
-		return take_input(a, f);
+		return handle_input(a, f);
 	case CTL_CREDIT:
 		if (f->len != 4)
 			break;
 		chan_credit(a->chan, le_get32(f->p));
 		return 0;
-	case CTL_LEAVE:
-		return err_fail(ERR_STOP, "the launcher lets go");
+	case CTL_ABANDON:
+		return err_fail(ERR_STOP, "the launcher has given this host up");
 	}
 	return err_fail(ERR_FORMAT, "message %u of %u bytes is not a launcher's", f->type, f->len);
 }

@@ -1,5 +1,5 @@
 /*
- * agent_job - an agent's job as the files of agent share it: its state, and what it says of it.
+ * agent_job - the state of an agent's job, which the files of agent share.
  *
  * Ownership and threads: agent_run's own.
  */
@@ -7,48 +7,48 @@
 #define RUN_AGENT_AGENT_JOB_H
 
 #include "run/agent/agent.h"
+#include "run/agent/proc.h"
 #include "run/chan.h"
 #include "run/ctl.h"
 #include "run/here.h"
-#include "run/agent/proc.h"
 
-#define AGENT_FDS	6	/* polled: the channel's two, the signals, the door, the caller's two; then PROC_FDS a process */
+#define AGENT_FDS	6	/* polled: chan's two, signals, attach_fd, incoming's two; then PROC_FDS a process */
 
 struct agent {
 	const struct agent_opt *opt;
-	struct chan	*chan;		/* NULL: the launcher is gone; shut: it may come back */
-	struct chan	*caller;	/* who came through the door and has not said RESUME yet; or NULL */
+	struct chan	*chan;		/* NULL: the launcher is lost; shut: it may come back */
+	struct chan	*incoming;	/* a new connection that has not sent RESUME yet; or NULL */
 	struct job	 job;
-	struct proc	*proc;		/* [job.nchildren], numbered as in the job; NULL before it */
+	struct proc	*proc;		/* [job.nchildren], numbered as in the job; NULL until JOB */
 	struct pollfd	*fd;
 	char		 addr[HERE_ADDR];
-	char		*go;		/* NULL: not come yet */
-	uint32_t	 signals;	/* how many CTL_SIGNAL have come */
-	bool		 done;		/* CTL_DONE is said */
-	double		 door_at;	/* the door stays shut until then, as this process lacks what lets somebody in */
-	int		 why;		/* the launcher is gone */
-	double		 kill_at;	/* when patience with the processes ends then */
-	double		 full_at;	/* since then the log has had no room; 0: it has */
-	double		 full_s;	/* that it had none before, since a launcher was told */
+	char		*go;		/* the text of CTL_GO; NULL until then */
+	uint32_t	 signals;	/* number of CTL_SIGNAL messages received */
+	bool		 done;		/* CTL_DONE is queued */
+	double		 accept_at;	/* no connection is accepted before, as descriptors or memory ran out */
+	int		 end_error;	/* why the launcher is lost */
+	double		 kill_at;	/* when the processes of a lost launcher are killed */
+	double		 log_full_since; /* 0: the log has room */
+	double		 log_full_s;	/* seconds without room that were not yet reported */
 };
 
-/* The launcher is gone: nothing can be done for it, and the processes are asked to end, and later made to. */
-void	 agent_lose(struct agent *a, int why);
-/* Says a frame of numbers and, unless it is NULL, a text. */
-void	 agent_say(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text);
-/* Says lines of child i: output (which 0) or errors (1). */
-void	 agent_say_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n);
-/* That child i has ended, as its struct proc says. */
-void	 agent_say_exit(struct agent *a, uint32_t i);
+/* Gives the launcher up: closes its connections and sends SIGTERM to the processes; SIGKILL follows at kill_at. */
+void	 agent_lose_launcher(struct agent *a, int why);
+/* Sends a message of numbers and, unless it is NULL, a text. */
+void	 agent_send(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text);
+/* Sends lines of child i: output (which 0) or errors (1). */
+void	 agent_send_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n);
+/* Sends CTL_EXITED for child i, from its struct proc. */
+void	 agent_send_exit(struct agent *a, uint32_t i);
 
-/* Takes what the launcher says.  Returns 0, or ERR_FORMAT when it is no launcher's, ERR_SYS, ERR_ARG, ERR_LIMIT, ERR_NOMEM. */
-int	 agent_take(struct agent *a, const struct frame *f);
+/* Handles a message.  Returns 0, ERR_FORMAT (no launcher sends this), ERR_SYS, ERR_ARG, ERR_LIMIT or ERR_NOMEM. */
+int	 agent_handle(struct agent *a, const struct frame *f);
 
-/* agent_door.c: says who we are, which comes first.  Returns 0 or ERR_NOMEM. */
-int	 agent_greet(struct chan *c, const char *version);
-/* Lets the next caller in, who takes the place of one that has said nothing yet.  Without a descriptor or memory for it: later. */
-void	 agent_door(struct agent *a);
-/* Hears the caller, and makes it the launcher when it says RESUME. */
-void	 agent_hear(struct agent *a);
+/* agent_attach.c: sends CTL_HELLO, the first message.  Returns 0 or ERR_NOMEM. */
+int	 agent_send_hello(struct chan *c, const char *version);
+/* Accepts a connection, which replaces an incoming one.  Without a descriptor or memory for it, tries later. */
+void	 agent_accept(struct agent *a);
+/* Reads from the incoming connection; after RESUME it becomes the launcher's. */
+void	 agent_handle_incoming(struct agent *a);
 
 #endif

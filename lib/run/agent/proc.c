@@ -19,7 +19,7 @@
 void
 proc_init(struct proc *p, const struct job_child *what)
 {
-	*p = (struct proc){ .what = *what, .ready = -1, .in = { .fd = -1 } };
+	*p = (struct proc){ .child = *what, .ready = -1, .in = { .fd = -1 } };
 }
 
 static void
@@ -45,14 +45,14 @@ proc_free(struct proc *p)
 }
 
 int
-proc_first(const struct job *j, const struct proc *p)
+proc_starts_first(const struct job *j, const struct proc *p)
 {
-	return p->what.role == JOB_SCHEDULER || (p->what.role == JOB_SERVER && !j->dmlc);
+	return p->child.role == JOB_SCHEDULER || (p->child.role == JOB_SERVER && !j->dmlc);
 }
 
-/* The key goes through a pipe that only this process has: no argv, environment or file shows it. */
+/* The key goes through a pipe, so that no argument, environment or file shows it. */
 static int
-key_pipe(const struct job *j, int *fd)
+make_key_pipe(const struct job *j, int *fd)
 {
 	int pair[2], e;
 
@@ -66,16 +66,16 @@ key_pipe(const struct job *j, int *fd)
 }
 
 static int
-spawn(struct proc *p, const struct job *j, const struct role_place *at)
+spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 {
 	const int keep[] = { at->key_fd >= 0 ? at->key_fd : at->ready_fd, at->key_fd >= 0 ? at->ready_fd : -1, -1 };
 	struct words argv = { 0 }, env = { 0 };
 	struct child c;
 	int e;
 
-	if ((e = role_argv(j, &p->what, at, &argv)) == 0 && (e = role_env(j, &p->what, at, &env)) == 0)
-		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .keep = keep, .death = SIGKILL, .warden = true,
-		    .has_in = j->input && p->what.role == JOB_WORKER && p->what.rank == 0 }, &c);
+	if ((e = role_argv(j, &p->child, at, &argv)) == 0 && (e = role_env(j, &p->child, at, &env)) == 0)
+		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .inherit = keep, .death = SIGKILL,
+		    .shim = true, .has_in = j->input && p->child.role == JOB_WORKER && p->child.rank == 0 }, &c);
 	words_free(&argv);
 	words_free(&env);
 	if (e < 0)
@@ -86,13 +86,13 @@ spawn(struct proc *p, const struct job *j, const struct role_place *at)
 	p->in.fd = c.in;
 	p->line[0] = lines_open(c.out);
 	p->line[1] = lines_open(c.err);
-	/* It runs, and its end will be told as any other's. */
+	/* Its end is then reported like that of any other process. */
 	if (p->line[0] == NULL || p->line[1] == NULL)
 		shim_signal(p->pid, SIGKILL);
 	return 0;
 }
 
-/* A program made for dmlc cannot tell its port, it is told one, which is held free up to its start. */
+/* A scheduler made for dmlc cannot choose its port; it gets one that is reserved until just before its start. */
 static int
 spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
 {
@@ -101,10 +101,10 @@ spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
 
 	if ((e = here_port(&fd, &port)) < 0)
 		return e;
-	snprintf(p->where, sizeof(p->where), "%s:%u", at->addr, port);
-	at->go = p->where;
+	snprintf(p->addr, sizeof(p->addr), "%s:%u", at->addr, port);
+	at->go = p->addr;
 	close(fd);
-	return spawn(p, j, at);
+	return spawn_process(p, j, at);
 }
 
 static int
@@ -117,7 +117,7 @@ spawn_server(struct proc *p, const struct job *j, struct role_place *at)
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	at->ready_fd = pair[1];
 	p->ready = pair[0];
-	e = spawn(p, j, at);
+	e = spawn_process(p, j, at);
 	close(pair[1]);
 	return e;
 }
@@ -129,15 +129,15 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	int e = 0;
 
 	at.key_fd = at.ready_fd = -1;
-	p->since = clk_s();
+	p->started_at = clk_s();
 	if (j->key[0] != 0)
-		e = key_pipe(j, &at.key_fd);
-	if (e == 0 && p->what.role == JOB_SCHEDULER)
+		e = make_key_pipe(j, &at.key_fd);
+	if (e == 0 && p->child.role == JOB_SCHEDULER)
 		e = spawn_scheduler(p, j, &at);
-	else if (e == 0 && proc_first(j, p))
+	else if (e == 0 && proc_starts_first(j, p))
 		e = spawn_server(p, j, &at);
 	else if (e == 0)
-		e = spawn(p, j, &at);
+		e = spawn_process(p, j, &at);
 	if (at.key_fd >= 0)
 		close(at.key_fd);
 	return e;
@@ -161,24 +161,24 @@ proc_ready(struct proc *p)
 
 	if (p->ready < 0)
 		return 0;
-	r = read(p->ready, p->where + p->nwhere, sizeof(p->where) - 1 - p->nwhere);
+	r = read(p->ready, p->addr + p->addr_len, sizeof(p->addr) - 1 - p->addr_len);
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	p->nwhere += r > 0 ? (size_t)r : 0;
-	p->where[p->nwhere] = 0;
-	end = strchr(p->where, '\n');
-	if (end == NULL && r > 0 && p->nwhere < sizeof(p->where) - 1)
+	p->addr_len += r > 0 ? (size_t)r : 0;
+	p->addr[p->addr_len] = 0;
+	end = strchr(p->addr, '\n');
+	if (end == NULL && r > 0 && p->addr_len < sizeof(p->addr) - 1)
 		return 0;
 	close(p->ready);
 	p->ready = -1;
 	if (end == NULL)
-		end = p->where;
+		end = p->addr;
 	*end = 0;
-	return end != p->where;
+	return end != p->addr;
 }
 
 int
-proc_lines(struct proc *p, int which, const char **text, size_t *n)
+proc_next_lines(struct proc *p, int which, const char **text, size_t *n)
 {
 	int e = p->line[which] != NULL ? lines_next(p->line[which], text, n) : 0;
 
@@ -192,10 +192,10 @@ proc_lines(struct proc *p, int which, const char **text, size_t *n)
 int
 proc_input(struct proc *p, const void *text, size_t n)
 {
-	if (p->in_end || p->in_owed + n > CTL_INPUT_MOST)
-		return err_fail(ERR_FORMAT, "more input than may come");
+	if (p->in_end || p->in_unreported + n > CTL_INPUT_MOST)
+		return err_fail(ERR_FORMAT, "more input than allowed, or input after its end");
 	p->in_end = n == 0;
-	p->in_owed += (uint32_t)n;
+	p->in_unreported += (uint32_t)n;
 	return p->in.fd >= 0 ? outq_put(&p->in, text, n) : 0;
 }
 
@@ -204,15 +204,15 @@ proc_feed(struct proc *p, bool ready)
 {
 	uint32_t gone;
 
-	/* Who closed its input wants no more of it, which is no fault. */
+	/* A process may close its input; the rest is dropped. */
 	if (p->in.fd >= 0 && ready && outq_run(&p->in) < 0)
 		close_input(p);
-	gone = p->in_owed - (uint32_t)outq_size(&p->in);
+	gone = p->in_unreported - (uint32_t)outq_size(&p->in);
 	if (p->in_end && outq_size(&p->in) == 0)
 		close_input(p);
 	if (gone < CTL_INPUT_MOST / 8 && outq_size(&p->in) > 0)
 		return 0;
-	p->in_owed -= gone;
+	p->in_unreported -= gone;
 	return gone;
 }
 

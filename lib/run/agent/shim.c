@@ -1,4 +1,4 @@
-/* shim - the process between an agent and a process of its job, that ends what that one started. */
+/* shim - the parent of one process of a job, which ends all that the process started. */
 #include "run/agent/shim.h"
 
 #include "run/family.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KILL_ALL SIGUSR2	/* what it is sent for SIGKILL, which it could not take */
+#define KILL_ALL SIGUSR2	/* stands for SIGKILL, which the shim could not catch */
 
 void
 shim_begin(pid_t parent)
@@ -23,16 +23,16 @@ shim_begin(pid_t parent)
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_NAME, "tally-warden");
-	family_begin();
+	prctl(PR_SET_NAME, "tally-shim");
+	family_adopt();
 	prctl(PR_SET_PDEATHSIG, KILL_ALL);
 	if (getppid() != parent)
 		_exit(127);
 }
 
-/* Ends as the command did. */
+/* Ends with the command's status, or by its signal. */
 static _Noreturn void
-end(int status)
+exit_as_command(int status)
 {
 	sigset_t one;
 
@@ -43,12 +43,13 @@ end(int status)
 		raise(WTERMSIG(status));
 		sigprocmask(SIG_UNBLOCK, &one, NULL);
 	}
-	_exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));	/* as shells have it, where it is ignored */
+	/* Where the signal does not kill: the status that a shell gives. */
+	_exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Takes in what has ended.  False when nothing is left. */
+/* Reaps all children that have ended.  Returns false if none is left. */
 static bool
-reap(pid_t command, bool *ended, int *status)
+reap_children(pid_t command, bool *ended, int *status)
 {
 	pid_t pid;
 	int how;
@@ -62,7 +63,7 @@ reap(pid_t command, bool *ended, int *status)
 }
 
 _Noreturn void
-shim_stay(pid_t command)
+shim_supervise(pid_t command)
 {
 	int null = open("/dev/null", O_RDWR), status = 0, signo;
 	bool ended = false, asked = false, now = false;
@@ -72,7 +73,7 @@ shim_stay(pid_t command)
 		dup2(null, i);
 	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	sigfillset(&all);
-	while (reap(command, &ended, &status)) {
+	while (reap_children(command, &ended, &status)) {
 		if (now && !ended) {
 			kill(command, SIGKILL);
 			ended = waitpid(command, &status, 0) == command;
@@ -88,15 +89,15 @@ shim_stay(pid_t command)
 		if (!now)
 			family_signal(signo);
 	}
-	end(status);
+	exit_as_command(status);
 }
 
 void
-shim_signal(pid_t warden, int signo)
+shim_signal(pid_t shim, int signo)
 {
-	if (warden <= 0)
+	if (shim <= 0)
 		return;
-	kill(warden, signo == SIGKILL ? KILL_ALL : signo);
+	kill(shim, signo == SIGKILL ? KILL_ALL : signo);
 	if (signo == SIGKILL)
-		kill(warden, SIGCONT);	/* it may be stopped */
+		kill(shim, SIGCONT);	/* in case it is stopped */
 }

@@ -1,4 +1,4 @@
-/* attach - where the agent of a detached job is found again on its host: a socket that only its own user gets through. */
+/* attach - the socket at which launchers find the agent of a detached job again. */
 #include "run/attach/attach.h"
 
 #include "base/clk.h"
@@ -18,55 +18,55 @@
 #include <unistd.h>
 
 #define ROUND_MS 20
-#define WAITING	 8	/* who may stand before the door */
+#define BACKLOG	 8	/* connections that wait to be accepted */
 
-/* Its first byte is zero, which makes the name an abstract one. */
+/* The first byte of an abstract name is zero. */
 static int
-address(const char *name, struct sockaddr_un *a, socklen_t *n)
+make_attach_addr(const char *name, struct sockaddr_un *a, socklen_t *n)
 {
 	int k = snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1, "tally/%s", name);
 
 	a->sun_family = AF_UNIX;
 	a->sun_path[0] = 0;
 	if (*name == 0 || strlen(name) >= ATTACH_NAME)
-		return err_fail(ERR_ARG, "'%.80s' is no name of an agent", name);
+		return err_fail(ERR_ARG, "'%.80s' is not a name for an agent", name);
 	*n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)k);
 	return 0;
 }
 
-/* Who is at the other end, when that is the same user. */
+/* Checks that the peer has this process's user id, and returns its process id. */
 static int
-known(int fd, pid_t *pid)
+check_peer_user(int fd, pid_t *pid)
 {
 	struct ucred c;
 	socklen_t n = sizeof(c);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
-		return err_sys("the other side's user");
+		return err_sys("the peer's user id");
 	*pid = c.pid;
-	return c.uid == geteuid() ? 0 : err_fail(ERR_AUTH, "another user, %u, is at the other end of the agent's socket", c.uid);
+	return c.uid == geteuid() ? 0 : err_fail(ERR_AUTH, "the agent's socket: the peer is another user, %u", c.uid);
 }
 
 static int
-enter(const char *name, int *fd, pid_t *pid)
+connect_agent(const char *name, int *fd, pid_t *pid)
 {
-	const struct timeval most = { .tv_sec = ATTACH_ENTER_S };
+	const struct timeval most = { .tv_sec = ATTACH_CONNECT_S };
 	struct sockaddr_un a;
 	socklen_t n;
-	int e = address(name, &a, &n);
+	int e = make_attach_addr(name, &a, &n);
 
 	if (e < 0)
 		return e;
 	if ((*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
 		return err_sys("socket");
-	/* That of connect(2), where as many stand before the door as may. */
+	/* Limits connect(2), which blocks while the backlog is full. */
 	setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	if (connect(*fd, (struct sockaddr *)&a, n) == 0)
-		e = known(*fd, pid);
+		e = check_peer_user(*fd, pid);
 	else if (errno == ECONNREFUSED)
-		e = err_fail(ERR_PEER, "no agent has this name here");
+		e = err_fail(ERR_PEER, "no agent has this name on this host");
 	else if (errno == EAGAIN)
-		e = err_fail(ERR_AGAIN, "the agent lets nobody in");
+		e = err_fail(ERR_AGAIN, "the agent does not accept connections");
 	else
 		e = err_sys("the agent's socket");
 	if (e < 0) {
@@ -77,18 +77,18 @@ enter(const char *name, int *fd, pid_t *pid)
 }
 
 int
-attach_enter(const char *name, int *fd)
+attach_connect(const char *name, int *fd)
 {
 	pid_t pid;
 
-	return enter(name, fd, &pid);
+	return connect_agent(name, fd, &pid);
 }
 
 static int
-evict(const char *name)
+stop_previous_agent(const char *name)
 {
 	pid_t pid;
-	int fd, e = enter(name, &fd, &pid);
+	int fd, e = connect_agent(name, &fd, &pid);
 
 	if (e == ERR_PEER)
 		return 0;
@@ -101,13 +101,13 @@ evict(const char *name)
 }
 
 int
-attach_open(const char *name, int *fd)
+attach_listen(const char *name, int *fd)
 {
-	const double until = clk_s() + ATTACH_EVICT_S;
+	const double until = clk_s() + ATTACH_STOP_S;
 	struct sockaddr_un a;
-	bool told = false;
+	bool stopped = false;
 	socklen_t n;
-	int e = address(name, &a, &n);
+	int e = make_attach_addr(name, &a, &n);
 
 	if (e < 0)
 		return e;
@@ -117,13 +117,13 @@ attach_open(const char *name, int *fd)
 		if (errno != EADDRINUSE)
 			e = err_sys("the agent's socket");
 		else if (clk_s() > until)
-			e = err_fail(ERR_AGAIN, "the agent of an attempt before does not end");
-		else if (!told)
-			e = evict(name);
-		told = true;
+			e = err_fail(ERR_AGAIN, "the agent of an earlier attempt does not end");
+		else if (!stopped)
+			e = stop_previous_agent(name);
+		stopped = true;
 		poll(NULL, 0, ROUND_MS);
 	}
-	if (e == 0 && listen(*fd, WAITING) < 0)
+	if (e == 0 && listen(*fd, BACKLOG) < 0)
 		e = err_sys("listen");
 	if (e < 0) {
 		close(*fd);
@@ -133,29 +133,29 @@ attach_open(const char *name, int *fd)
 }
 
 int
-attach_accept(int door, int *fd)
+attach_accept(int listener, int *fd)
 {
 	pid_t pid;
 	int e;
 
-	if ((*fd = accept4(door, NULL, NULL, SOCK_CLOEXEC)) < 0)
-		return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? err_fail(ERR_AGAIN, "nobody comes in") :
-		    err_sys("accept");
-	if ((e = known(*fd, &pid)) < 0)
+	if ((*fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) < 0)
+		return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ?
+		    err_fail(ERR_AGAIN, "no connection") : err_sys("accept");
+	if ((e = check_peer_user(*fd, &pid)) < 0)
 		close(*fd);
 	return e;
 }
 
-/* One way through: a piece that was read, of which up to `at` is written. */
-struct way {
+/* One direction of attach_relay: bytes that were read, of which `at` are written. */
+struct relay {
 	int	 from, to;
 	size_t	 n, at;
-	bool	 end;		/* of `from` */
+	bool	 end;		/* `from` is at its end */
 	char	 p[65536];
 };
 
 static struct pollfd
-wish(const struct way *w)
+poll_relay(const struct relay *w)
 {
 	if (w->at < w->n)
 		return (struct pollfd){ .fd = w->to, .events = POLLOUT };
@@ -163,19 +163,19 @@ wish(const struct way *w)
 }
 
 static bool
-later(void)
+is_transient(void)
 {
 	return errno == EAGAIN || errno == EINTR;
 }
 
 static int
-move(struct way *w)
+relay_bytes(struct relay *w)
 {
 	ssize_t r;
 
 	if (w->at == w->n && !w->end) {
 		r = read(w->from, w->p, sizeof(w->p));
-		if (r < 0 && later())
+		if (r < 0 && is_transient())
 			return 0;
 		w->end = r <= 0;
 		w->n = r > 0 ? (size_t)r : 0;
@@ -183,17 +183,17 @@ move(struct way *w)
 	}
 	if (w->at == w->n)
 		return 0;
-	if ((r = write(w->to, w->p + w->at, w->n - w->at)) < 0 && !later())
+	if ((r = write(w->to, w->p + w->at, w->n - w->at)) < 0 && !is_transient())
 		return err_fail(ERR_PEER, "the other side is gone");
 	w->at += r > 0 ? (size_t)r : 0;
 	return 0;
 }
 
 int
-attach_pass(int in, int out, int fd)
+attach_relay(int in, int out, int fd)
 {
-	struct way to = { .from = in, .to = fd }, back = { .from = fd, .to = out };
-	bool told = false;
+	struct relay to = { .from = in, .to = fd }, back = { .from = fd, .to = out };
+	bool shut = false;
 	int e = 0;
 
 	for (int i = 0; i < 3; i++) {
@@ -202,16 +202,16 @@ attach_pass(int in, int out, int fd)
 		fcntl(f, F_SETFL, fcntl(f, F_GETFL) | O_NONBLOCK);
 	}
 	while (e == 0 && !(back.end && back.at == back.n)) {
-		struct pollfd p[2] = { wish(&to), wish(&back) };
+		struct pollfd p[2] = { poll_relay(&to), poll_relay(&back) };
 
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
 			return err_sys("poll");
 		if (p[0].revents != 0)
-			e = move(&to);
+			e = relay_bytes(&to);
 		if (e == 0 && p[1].revents != 0)
-			e = move(&back);
-		if (to.end && to.at == to.n && !told) {
-			told = true;
+			e = relay_bytes(&back);
+		if (to.end && to.at == to.n && !shut) {
+			shut = true;
 			shutdown(fd, SHUT_WR);
 		}
 	}

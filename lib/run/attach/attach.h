@@ -1,34 +1,36 @@
 /*
- * attach - where the agent of a detached job is found again on its host: a socket that only its own user gets through.
+ * attach - the socket at which launchers find the agent of a detached job again.
  *
- * A unix socket with a name in Linux's abstract space (unix(7)), "tally/NAME": it has no file that could be left behind or
- * cleaned away, and is gone with the agent however that ends.  Who comes in and who is found must be of this
- * process's user (SO_PEERCRED): a stranger gets nothing, and cannot stand in for an agent that has ended.
+ * It is a unix socket in Linux's abstract name space (unix(7)), "tally/NAME".  It leaves no file, and
+ * disappears with the agent however the agent ends.  Both sides check that the peer has their own
+ * user id (SO_PEERCRED): another user can neither connect nor stand in for an agent that has ended.
  *
  * Threads: no state.
  */
 #ifndef RUN_ATTACH_ATTACH_H
 #define RUN_ATTACH_ATTACH_H
 
-#define ATTACH_NAME	80u	/* bytes of a name, its zero counted */
-#define ATTACH_EVICT_S	10.0	/* that another agent of this name may take to end */
-#define ATTACH_ENTER_S	10	/* that an agent may take to let somebody in, when others stand before its door */
+#define ATTACH_NAME	80u	/* bytes of a name with its zero */
+#define ATTACH_STOP_S	10.0	/* limit for another agent of the same name to end */
+#define ATTACH_CONNECT_S	10	/* limit for an agent to accept, when its backlog is full */
 
 /*
- * The door of a name.  An agent that has it is of an attempt that its launcher gave up: it is sent SIGTERM, and
- * waited for.  *fd: the socket.  Returns 0, ERR_ARG (no name), ERR_AGAIN (it does not end, or let us in),
- * ERR_AUTH (it is another user's) or ERR_SYS.
+ * Listens under a name.  An agent that already has it belongs to an attempt that its launcher gave
+ * up: it gets SIGTERM, and this function waits until it has ended.  Returns 0, ERR_ARG (not a valid
+ * name), ERR_AGAIN (the other agent does not end or accept), ERR_AUTH (another user's) or ERR_SYS.
  */
-int	 attach_open(const char *name, int *fd);
+int	 attach_listen(const char *name, int *fd);
+/* Accepts a connection without waiting.  Returns 0, ERR_AGAIN (none), ERR_AUTH (another user's) or ERR_SYS. */
+int	 attach_accept(int listener, int *fd);
 /*
- * Accepts the next connection, without waiting.  *fd: both ways.  Returns 0, ERR_AGAIN (nobody), ERR_AUTH (a stranger, who was sent
- * away) or ERR_SYS.
+ * Connects to an agent.  Returns 0, ERR_ARG (not a valid name), ERR_PEER (no such agent), ERR_AGAIN
+ * (its backlog is full), ERR_AUTH (another user's) or ERR_SYS.
  */
-int	 attach_accept(int door, int *fd);
-/* Goes in.  Returns 0, ERR_ARG (no name), ERR_PEER (nobody has this door), ERR_AGAIN (too many stand before it), ERR_AUTH (another
- * user has it) or ERR_SYS. */
-int	 attach_enter(const char *name, int *fd);
-/* Moves bytes from in to fd and from fd to out, up to the end of fd; the end of in is handed on.  Returns 0, or ERR_PEER or ERR_SYS. */
-int	 attach_pass(int in, int out, int fd);
+int	 attach_connect(const char *name, int *fd);
+/*
+ * Copies bytes from `in` to fd and from fd to `out`, until the end of fd.  The end of `in` shuts fd
+ * down for writing.  Returns 0, ERR_PEER or ERR_SYS.
+ */
+int	 attach_relay(int in, int out, int fd);
 
 #endif

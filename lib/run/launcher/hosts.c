@@ -1,4 +1,4 @@
-/* hosts - a hosts file turned into hosts, and processes into places on them. */
+/* hosts - a hosts file, read into a list of hosts with places for processes. */
 #include "run/launcher/hosts.h"
 
 #include "base/err.h"
@@ -9,27 +9,27 @@
 
 #define NAME_MOST	255	/* RFC 1035 */
 
-/* What may stand in a name or an address: never a blank, a quote or anything that a shell takes apart. */
+/* The characters of a name or an address; none of them is special to a shell. */
 static const char name_chars[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%@";
 
 static int
-check_name(const char *name)
+check_host_name(const char *name)
 {
 	const char *at = strrchr(name, '@');
 
 	if (strlen(name) > NAME_MOST)
-		return err_fail(ERR_LIMIT, "a name longer than %d", NAME_MOST);
+		return err_fail(ERR_LIMIT, "a name longer than %d bytes", NAME_MOST);
 	/* A leading '-' would be an option of the remote shell. */
 	if (*name == 0 || *name == '-' || *name == '@' || name[strspn(name, name_chars)] != 0 ||
 	    (at != NULL && (at[1] == 0 || at[1] == '-' || strchr(name, '@') != at)))
-		return err_fail(ERR_FORMAT, "'%.64s' is not a host's name", name);
+		return err_fail(ERR_FORMAT, "'%.64s' is not a host name", name);
 	return 0;
 }
 
-/* "name", "name:port", "[name]:port" with user@ in front or not; a bare IPv6 address has no port. */
+/* Parses "name", "name:port" or "[name]:port", each perhaps after user@; a bare IPv6 address has no port. */
 static int
-take_name(struct host *h, char *word)
+parse_host_name(struct host *h, char *word)
 {
 	char *open = strchr(word, '['), *colon = strrchr(word, ':');
 	int64_t port = 0;
@@ -56,11 +56,11 @@ take_name(struct host *h, char *word)
 	h->port = (uint16_t)port;
 	h->login = word;
 	h->name = strrchr(word, '@') != NULL ? strrchr(word, '@') + 1 : word;
-	return check_name(word);
+	return check_host_name(word);
 }
 
 static int
-take_option(struct host *h, char *word)
+parse_host_option(struct host *h, char *word)
 {
 	int64_t v;
 	int e;
@@ -75,14 +75,14 @@ take_option(struct host *h, char *word)
 	}
 	if (strncmp(word, "addr=", 5) == 0) {
 		h->addr = word + 5;
-		return strchr(h->addr, '@') == NULL ? check_name(h->addr) :
+		return strchr(h->addr, '@') == NULL ? check_host_name(h->addr) :
 		    err_fail(ERR_FORMAT, "'%.64s' is not an address", h->addr);
 	}
 	return err_fail(ERR_FORMAT, "'%.64s' is neither slots=N nor addr=ADDRESS", word);
 }
 
 static int
-take_line(struct hosts *h, char *line)
+parse_host_line(struct hosts *h, char *line)
 {
 	static const char blanks[] = " \t\r";
 	struct host *new = &h->host[h->n];
@@ -95,14 +95,14 @@ take_line(struct hosts *h, char *line)
 	if (h->n == HOSTS_MOST)
 		return err_fail(ERR_LIMIT, "more than %u hosts", HOSTS_MOST);
 	new->slots = 1;
-	if ((e = take_name(new, word)) < 0)
+	if ((e = parse_host_name(new, word)) < 0)
 		return e;
 	while ((word = strtok_r(NULL, blanks, &rest)) != NULL)
-		if ((e = take_option(new, word)) < 0)
+		if ((e = parse_host_option(new, word)) < 0)
 			return e;
 	for (uint32_t i = 0; i < h->n; i++)
 		if (strcmp(h->host[i].login, new->login) == 0 && h->host[i].port == new->port)
-			return err_fail(ERR_FORMAT, "'%s' is on line %u already; slots=N gives it more places",
+			return err_fail(ERR_FORMAT, "'%s' is already on line %u; slots=N gives it more places",
 			    new->login, h->host[i].line);
 	h->places += new->slots;
 	h->n++;
@@ -110,7 +110,7 @@ take_line(struct hosts *h, char *line)
 }
 
 int
-hosts_parse(struct hosts *h, const char *file, const void *text, size_t n)
+hosts_parse(const char *file, const void *text, size_t n, struct hosts *h)
 {
 	const char *from = text;
 	size_t lines = 1;
@@ -119,7 +119,7 @@ hosts_parse(struct hosts *h, const char *file, const void *text, size_t n)
 
 	*h = (struct hosts){ 0 };
 	if (n > HOSTS_FILE)
-		return err_fail(ERR_LIMIT, "%s: is longer than %u bytes", file, HOSTS_FILE);
+		return err_fail(ERR_LIMIT, "%s: longer than %u bytes", file, HOSTS_FILE);
 	for (size_t i = 0; i < n; i++)
 		lines += from[i] == '\n';
 	h->text = malloc(n + 1);
@@ -137,21 +137,21 @@ hosts_parse(struct hosts *h, const char *file, const void *text, size_t n)
 			end = h->text + n;
 		*end = 0;
 		h->host[h->n].line = i;
-		e = strlen(line) == (size_t)(end - line) ? take_line(h, line) :
+		e = strlen(line) == (size_t)(end - line) ? parse_host_line(h, line) :
 		    err_fail(ERR_FORMAT, "a zero byte");
 		if (e < 0)
 			err_within("%s:%u", file, i);
 		line = end + 1;
 	}
 	if (e == 0 && h->n == 0)
-		e = err_fail(ERR_FORMAT, "%s: no host in it", file);
+		e = err_fail(ERR_FORMAT, "%s: no hosts", file);
 	if (e < 0)
 		hosts_free(h);
 	return e;
 }
 
 int
-hosts_read(struct hosts *h, const char *path)
+hosts_read(const char *path, struct hosts *h)
 {
 	struct buf b = { 0 };
 	int e;
@@ -160,7 +160,7 @@ hosts_read(struct hosts *h, const char *path)
 	if ((e = io_slurp(path, HOSTS_FILE, &b)) < 0)
 		err_within("%s", path);
 	else
-		e = hosts_parse(h, path, b.p, b.n);
+		e = hosts_parse(path, b.p, b.n, h);
 	buf_free(&b);
 	return e;
 }

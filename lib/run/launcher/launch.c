@@ -1,4 +1,4 @@
-/* launch - one command on many hosts as one: one start, one output, one exit status, one end. */
+/* launch - the launcher: runs a job on many hosts, with one output and one exit status. */
 #include "run/launcher/launch_job.h"
 
 #include "base/clk.h"
@@ -13,33 +13,32 @@
 #include <unistd.h>
 
 #define TICK_MS		200
-#define LINK_S		10.0	/* of silence that a connection is lost after, where the host is not */
-#define BYE_S		2.0	/* that remote shells get to end after their agents */
-#define KILLED_S	5.0	/* that SIGKILL may take */
-#define LOW		(64u << 10)	/* bytes of output that wait, below which agents may send more */
+#define LINK_S		10.0	/* silence after which a detached job's connection is lost, but not its host */
+#define BYE_S		2.0	/* time for remote shells to end after their agents */
+#define KILLED_S	5.0	/* time for processes to end after SIGKILL */
+#define LOW		(64u << 10)	/* agents get credit while fewer bytes of output wait */
+#define LINES_A_ROUND	256	/* reads of a remote shell's errors in a round */
 
-#define LINES_A_ROUND 256
-
-/* The silence after which a connection is lost; a detached job's host is not lost with it. */
+/* The silence after which a connection is lost, in seconds. */
 static double
-link_s(const struct launch *l)
+link_timeout_s(const struct launch *l)
 {
 	double silence = l->opt->job.silence_ms * 1e-3;
 
-	return launch_keeps(l) && silence > LINK_S ? LINK_S : silence;
+	return launch_is_detached(l) && silence > LINK_S ? LINK_S : silence;
 }
 
 static void
-lost(struct launch *l, struct remote *r, const char *why, int code)
+handle_lost_link(struct launch *l, struct remote *r, const char *why, int code)
 {
-	if (r->kept && r->state != REMOTE_CALLED)
-		launch_away(l, r, why);
+	if (r->detached && r->state != REMOTE_CALLED)
+		launch_lose_link(l, r, why);
 	else
 		launch_lose(l, r, why, code);
 }
 
 static void
-run_remote(struct launch *l, struct remote *r, bool died)
+service_remote(struct launch *l, struct remote *r, bool died)
 {
 	char why[2 * REMOTE_LAST];
 	const char *text;
@@ -49,42 +48,46 @@ run_remote(struct launch *l, struct remote *r, bool died)
 
 	remote_run(r, died);
 	/*
-	 * So many a round: a host that floods keeps no other waiting.  Before the frames: what a shell printed in front
-	 * of the agent is not taken for the agent's.
+	 * Limited, so that a host that floods cannot starve the others.  Before the frames, so that what a
+	 * shell prints before the agent answers is not taken for the agent's.
 	 */
 	for (int k = 0; k < LINES_A_ROUND && remote_line(r, &text, &n); k++)
 		if ((r->state != REMOTE_CALLED && r->state != REMOTE_AWAY) || l->opt->verbose)
 			outq_put_lines(&l->err, r->name, text, n);
 	while (e >= 0 && r->chan != NULL && (e = chan_next(r->chan, &f)) > 0)
-		e = launch_take(l, r, &f);
+		e = launch_handle(l, r, &f);
 	if (e < 0 && r->chan != NULL)
 		launch_lose(l, r, err_line(), 1);
 	if (r->state == REMOTE_UP && r->chan != NULL && r->why[0] == 0) {
 		chan_beat(r->chan);
-		if (chan_silent_s(r->chan) > link_s(l)) {
+		if (chan_silent_s(r->chan) > link_timeout_s(l)) {
 			snprintf(why, sizeof(why), "silent for %.0f s", chan_silent_s(r->chan));
-			lost(l, r, why, ROSTER_AGAIN);
+			handle_lost_link(l, r, why, ROSTER_AGAIN);
 		}
 	}
 	if (remote_lost(r)) {
 		remote_why(r, why, &code);
-		lost(l, r, why, code);
+		handle_lost_link(l, r, why, code);
 	}
-	/* Its agent has been told that it may end. */
-	if (r->state == REMOTE_DONE && r->chan != NULL && (r->why[0] != 0 || chan_silent_s(r->chan) > link_s(l)))
+	/* The agent may end now, and the launcher need not wait for it. */
+	if (r->state == REMOTE_DONE && r->chan != NULL &&
+	    (r->why[0] != 0 || chan_silent_s(r->chan) > link_timeout_s(l)))
 		remote_hang_up(r, 0);
 }
 
-/* A server on an address of its own host only, in a job of several hosts, would be waited for by the others for ever. */
+/*
+ * Returns a server that listens on a loopback address although others listen elsewhere; NULL: none.
+ * The other hosts could not reach it and would wait for ever.
+ */
 static const struct member *
-out_of_reach(const struct roster *c)
+find_unreachable_server(const struct roster *c)
 {
 	const struct member *near = NULL;
 	bool far = false;
 
-	for (uint32_t i = 0; i < c->first; i++) {
-		if (strncmp(c->m[i].where, "127.", 4) == 0 || strncmp(c->m[i].where, "[::1]", 5) == 0 ||
-		    strncmp(c->m[i].where, "localhost:", 10) == 0)
+	for (uint32_t i = 0; i < c->nlisteners; i++) {
+		if (strncmp(c->m[i].addr, "127.", 4) == 0 || strncmp(c->m[i].addr, "[::1]", 5) == 0 ||
+		    strncmp(c->m[i].addr, "localhost:", 10) == 0)
 			near = &c->m[i];
 		else
 			far = true;
@@ -93,39 +96,39 @@ out_of_reach(const struct roster *c)
 }
 
 static void
-go(struct launch *l)
+start_workers(struct launch *l)
 {
-	const struct member *near = out_of_reach(l->roster);
+	const struct member *near = find_unreachable_server(l->roster);
 
 	if (near != NULL) {
-		launch_note(l, "host %s: the other hosts cannot reach %s: say addr= in the hosts file, or --interface",
-		    l->remote[near->host].name, near->where);
+		launch_report(l, "host %s: the other hosts cannot reach %s; set addr= in the hosts file, or use "
+		    "--interface", l->remote[near->host].name, near->addr);
 		launch_fail(l, 1);
 		return;
 	}
-	/* First saved, as signals are. */
-	l->gone = l->changed = true;
+	/* Saved before it is sent, as signals are. */
+	l->started = l->changed = true;
 	launch_save(l, true);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		launch_send_go(l, &l->remote[h]);
 }
 
-/* Who is waited for; false: nobody. */
+/* Describes what the launcher waits for.  Returns false if it waits for nothing. */
 static bool
-awaited(const struct launch *l, char text[REMOTE_LAST])
+describe_awaited(const struct launch *l, char text[REMOTE_LAST])
 {
-	const struct member *m = l->gone || l->roster->termed ? NULL : roster_unknown(l->roster);
+	const struct member *m = l->started || l->roster->termed ? NULL : roster_unknown(l->roster);
 	char name[32];
 
 	for (uint32_t h = 0; h < l->roster->hosts && !l->roster->termed; h++)
-		if (l->remote[h].state == REMOTE_CALLED || (l->remote[h].state == REMOTE_AWAY && !l->gone)) {
+		if (l->remote[h].state == REMOTE_CALLED || (l->remote[h].state == REMOTE_AWAY && !l->started)) {
 			snprintf(text, REMOTE_LAST, "host %s to answer", l->remote[h].name);
 			return true;
 		}
 	if (m != NULL) {
 		roster_name(m, name);
 		snprintf(text, REMOTE_LAST, "%s on %s to listen", name, l->remote[m->host].name);
-	} else if ((l->roster->termed || l->signo != 0) && (m = roster_left(l->roster)) != NULL && m->pid != 0) {
+	} else if ((l->roster->termed || l->signo != 0) && (m = roster_unfinished(l->roster)) != NULL && m->pid != 0) {
 		roster_name(m, name);
 		snprintf(text, REMOTE_LAST, "%s on %s to end", name, l->remote[m->host].name);
 	}
@@ -133,55 +136,55 @@ awaited(const struct launch *l, char text[REMOTE_LAST])
 }
 
 static void
-mind_start(struct launch *l)
+check_start(struct launch *l)
 {
 	char whom[REMOTE_LAST];
-	bool waiting = awaited(l, whom);
+	bool waiting = describe_awaited(l, whom);
 	double now = clk_s();
 
-	if (!l->gone && !l->roster->termed && !waiting)
-		go(l);
-	if (!l->gone && !l->roster->termed && waiting && now - l->since > l->opt->start_s) {
-		launch_note(l, "waited %.0f s for %s", now - l->since, whom);
+	if (!l->started && !l->roster->termed && !waiting)
+		start_workers(l);
+	if (!l->started && !l->roster->termed && waiting && now - l->started_at > l->opt->start_s) {
+		launch_report(l, "waited %.0f s for %s", now - l->started_at, whom);
 		launch_fail(l, ROSTER_AGAIN);
 	}
-	if (waiting && now > l->patience) {
-		launch_note(l, "waiting for %s", whom);
-		l->patience = now + (now - l->since > LAUNCH_PATIENCE_S ? now - l->since : LAUNCH_PATIENCE_S);
+	if (waiting && now > l->report_at) {
+		launch_report(l, "waiting for %s", whom);
+		l->report_at = now + (now - l->started_at > LAUNCH_REPORT_S ? now - l->started_at : LAUNCH_REPORT_S);
 	}
 }
 
 static void
-mind_end(struct launch *l)
+check_end(struct launch *l)
 {
-	const struct member *m = l->gone ? roster_left(l->roster) : NULL;
+	const struct member *m = l->started ? roster_unfinished(l->roster) : NULL;
 	double now = clk_s();
 	char name[32];
 
-	/* Servers end by themselves when their workers have said good-bye; of a job that is to end in half of what is left. */
-	if (m != NULL && m->what.role != JOB_WORKER && l->term_at == 0)
+	/* Servers end by themselves after their workers.  After a signal they get half of the remaining grace. */
+	if (m != NULL && m->child.role != JOB_WORKER && l->term_at == 0)
 		l->term_at = now + (l->signo == 0 ? l->opt->grace_s : l->kill_at > now ? (l->kill_at - now) / 2 : 0);
-	if (l->cause_at != 0 && now > l->cause_at)
+	if (l->peer_lost_until != 0 && now > l->peer_lost_until)
 		launch_end(l);
 	if (l->term_at != 0 && now > l->term_at && !l->roster->termed) {
 		if (l->signo == 0 && m != NULL) {
 			roster_name(m, name);
-			launch_note(l, "%s on %s does not end after its workers", name, l->remote[m->host].name);
+			launch_report(l, "%s on %s does not end after its workers", name, l->remote[m->host].name);
 			roster_fail(l->roster, 1);
 		}
 		launch_end(l);
 	}
 	if (l->kill_at != 0 && now > l->kill_at && !l->roster->killed)
 		launch_kill(l);
-	/* What even SIGKILL does not end is its agent's, which is told by the end of the pipe. */
+	/* Processes that survive SIGKILL are left to their agent, which ends as its pipe is closed. */
 	for (uint32_t h = 0; h < l->roster->hosts && l->roster->killed && now > l->kill_at + KILLED_S; h++)
 		if (l->remote[h].state == REMOTE_UP)
 			launch_lose(l, &l->remote[h], "its processes do not end", ROSTER_AGAIN);
 }
 
-/* Has a process ended? */
+/* Handles the user's signals.  Returns true if a child process has ended. */
 static bool
-take_signals(struct launch *l)
+handle_signals(struct launch *l)
 {
 	struct signalfd_siginfo si;
 	bool died = false;
@@ -192,27 +195,27 @@ take_signals(struct launch *l)
 			continue;
 		}
 		l->roster->stopped = l->changed = true;
-		if (l->signo != 0 || !l->gone) {
-			/* The second time, or before there is anything worth keeping. */
+		if (l->signo != 0 || !l->started) {
+			/* The second signal, or the first before all processes run. */
 			l->signo = l->signo != 0 ? l->signo : (int)si.ssi_signo;
 			launch_kill(l);
 			continue;
 		}
 		l->signo = (int)si.ssi_signo;
-		launch_note(l, "%s: the workers are asked to end; once more ends them at once", strsignal(l->signo));
+		launch_report(l, "%s: stopping the workers; signal again to kill all processes", strsignal(l->signo));
 		l->roster->asked = true;
 		launch_signal(l, CTL_WORKERS, SIGTERM);
 		l->kill_at = clk_s() + l->opt->grace_s;
-		l->patience = clk_s() + LAUNCH_PATIENCE_S;
+		l->report_at = clk_s() + LAUNCH_REPORT_S;
 	}
 	return died;
 }
 
-/* Lines that were written make room for more. */
+/* Lets the agents send more lines as far as output was written. */
 static void
-give_credit(struct launch *l)
+send_credit(struct launch *l)
 {
-	if (launch_keeps(l)) {
+	if (launch_is_detached(l)) {
 		launch_save(l, false);
 		return;
 	}
@@ -220,17 +223,17 @@ give_credit(struct launch *l)
 		struct remote *r = &l->remote[h];
 		struct buf b = { 0 };
 
-		if (r->owed < CHAN_WINDOW / 4)
+		if (r->uncredited < CHAN_WINDOW / 4)
 			continue;
-		launch_send(r, CTL_CREDIT, &b, ctl_put(&b, r->owed));
-		r->owed = 0;
+		launch_send(r, CTL_CREDIT, &b, ctl_put_u32(&b, r->uncredited));
+		r->uncredited = 0;
 		buf_free(&b);
 	}
 }
 
-/* What is about to be written takes the picture's place. */
+/* Hides the progress display if output is about to be written. */
 static void
-hide(struct launch *l)
+hide_progress(struct launch *l)
 {
 	for (int err = 0; err < 2; err++)
 		if (l->opt->watch.hide != NULL && l->fd[1 + err].revents != 0)
@@ -238,7 +241,7 @@ hide(struct launch *l)
 }
 
 static int
-turn(struct launch *l)
+run_launch_round(struct launch *l)
 {
 	size_t n = 4;
 	bool died;
@@ -246,46 +249,47 @@ turn(struct launch *l)
 	l->fd[0] = (struct pollfd){ .fd = l->opt->signals, .events = POLLIN };
 	l->fd[1] = outq_poll(&l->out);
 	l->fd[2] = outq_poll(&l->err);
-	l->fd[3] = (struct pollfd){ .fd = launch_hungry(l) ? l->opt->in : -1, .events = POLLIN };
+	l->fd[3] = (struct pollfd){ .fd = launch_wants_input(l) ? l->opt->in : -1, .events = POLLIN };
 	for (uint32_t h = 0; h < l->roster->hosts; h++, n += REMOTE_FDS)
 		remote_poll(&l->remote[h], l->fd + n);
 	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
-	hide(l);
+	hide_progress(l);
 	if (l->fd[1].revents != 0 && outq_run(&l->out) < 0) {
-		launch_note(l, "standard output: %s", err_line());
+		launch_report(l, "standard output: %s", err_line());
 		launch_fail(l, 1);
 	}
 	if (l->fd[2].revents != 0)
-		outq_run(&l->err);	/* there is nowhere to say that it cannot be written */
+		outq_run(&l->err);	/* an error could not be reported anywhere */
 	if (l->fd[3].revents != 0)
-		launch_input(l);
-	died = take_signals(l);
+		launch_send_input(l);
+	died = handle_signals(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		run_remote(l, &l->remote[h], died);
-	launch_mind_away(l);
-	give_credit(l);
-	mind_start(l);
-	mind_end(l);
+		service_remote(l, &l->remote[h], died);
+	launch_check_away(l);
+	send_credit(l);
+	check_start(l);
+	check_end(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		remote_push(&l->remote[h]);
-	if (l->opt->watch.show != NULL && outq_size(&l->out) + outq_size(&l->err) == 0)
-		l->opt->watch.show(l->opt->watch.arg);
+	if (l->opt->watch.draw != NULL && outq_size(&l->out) + outq_size(&l->err) == 0)
+		l->opt->watch.draw(l->opt->watch.arg);
 	return 0;
 }
 
 static bool
-busy(const struct launch *l)
+has_work(const struct launch *l)
 {
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		if (l->remote[h].state < REMOTE_DONE || (l->remote[h].state == REMOTE_DONE && l->remote[h].chan != NULL))
+		if (l->remote[h].state < REMOTE_DONE ||
+		    (l->remote[h].state == REMOTE_DONE && l->remote[h].chan != NULL))
 			return true;
-	/* Whoever does not read what is left may be left himself by a second signal. */
+	/* After a second signal, output that nobody reads is dropped. */
 	return outq_size(&l->out) + outq_size(&l->err) > 0 && !(l->signo != 0 && l->roster->killed);
 }
 
 int
-launch_words(const struct launch *l, uint32_t h, const char *option, struct words *argv)
+launch_build_argv(const struct launch *l, uint32_t h, const char *option, struct words *argv)
 {
 	const struct host *host = &l->opt->hosts->host[h];
 	int e = 0;
@@ -294,43 +298,43 @@ launch_words(const struct launch *l, uint32_t h, const char *option, struct word
 		e = words_fill(argv, l->opt->rsh, host->login, host->port);
 	if (e == 0 && (e = words_add(argv, "%s", l->opt->agent)) == 0)
 		e = words_add(argv, "%s", option);
-	if (e == 0 && launch_keeps(l))
-		e = words_add(argv, "%s-%u", l->opt->keep.id, h);
+	if (e == 0 && launch_is_detached(l))
+		e = words_add(argv, "%s-%u", l->opt->detached.id, h);
 	return e;
 }
 
 static int
-call(struct launch *l, uint32_t h)
+call_host(struct launch *l, uint32_t h)
 {
 	struct words argv = { 0 };
-	int e = launch_words(l, h, launch_keeps(l) ? "--agent-keep" : "--agent", &argv);
+	int e = launch_build_argv(l, h, launch_is_detached(l) ? "--agent-keep" : "--agent", &argv);
 
-	l->remote[h].kept = launch_keeps(l);
+	l->remote[h].detached = launch_is_detached(l);
 	if (e == 0)
 		e = remote_call(&l->remote[h], l->opt->hosts->host[h].login, argv.v);
 	words_free(&argv);
 	return e;
 }
 
-/* Calls all hosts, or is where another launcher was. */
+/* Calls all hosts, or restores the state of another launcher. */
 static int
-begin(struct launch *l)
+start_agents(struct launch *l)
 {
-	if (l->opt->keep.from != NULL)
+	if (l->opt->detached.from != NULL)
 		return launch_restore(l);
-	l->changed = launch_keeps(l);
+	l->changed = launch_is_detached(l);
 	launch_save(l, true);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		if (call(l, h) < 0) {
+		if (call_host(l, h) < 0) {
 			launch_lose(l, &l->remote[h], err_line(), 1);
 			break;
 		}
 	return 0;
 }
 
-/* The remote shells end after their agents; those that do not are made to. */
+/* Waits for the remote shells to end after their agents, and kills them after a limit. */
 static void
-part(struct launch *l)
+end_remotes(struct launch *l)
 {
 	const struct timespec tick = { .tv_nsec = TICK_MS * 1000000l };
 	double until = clk_s() + BYE_S;
@@ -363,7 +367,7 @@ int
 launch_run(const struct launch_opt *opt, struct roster *roster)
 {
 	struct launch l = { .opt = opt, .roster = roster, .out = { .fd = opt->out }, .err = { .fd = opt->err },
-	    .since = clk_s(), .patience = clk_s() + LAUNCH_PATIENCE_S };
+	    .started_at = clk_s(), .report_at = clk_s() + LAUNCH_REPORT_S };
 	int e = 0;
 
 	l.remote = calloc(roster->hosts, sizeof(*l.remote));
@@ -371,20 +375,20 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 	if (l.remote == NULL || l.fd == NULL)
 		e = err_nomem();
 	else
-		e = begin(&l);
-	while (e == 0 && busy(&l))
-		e = turn(&l);
+		e = start_agents(&l);
+	while (e == 0 && has_work(&l))
+		e = run_launch_round(&l);
 	if (e < 0) {
-		launch_note(&l, "%s", err_line());
+		launch_report(&l, "%s", err_line());
 		while (outq_size(&l.err) > 0 && outq_run(&l.err) == 0)
 			continue;
-		for (uint32_t h = 0; h < roster->hosts && l.remote != NULL && launch_keeps(&l); h++)
+		for (uint32_t h = 0; h < roster->hosts && l.remote != NULL && launch_is_detached(&l); h++)
 			if (l.remote[h].state == REMOTE_UP)
-				launch_lose(&l, &l.remote[h], "left", 1);
+				launch_lose(&l, &l.remote[h], "given up", 1);
 	}
 	if (l.remote != NULL)
 		launch_save(&l, true);
-	part(&l);
+	end_remotes(&l);
 	outq_free(&l.out);
 	outq_free(&l.err);
 	free(l.remote);

@@ -1,4 +1,4 @@
-/* launch_detached - a detached job: hosts that are called again, and what another launcher would need. */
+/* launch_detached - calls away hosts of a detached job again, and saves its state for another launcher. */
 #include "run/launcher/launch_job.h"
 
 #include "base/clk.h"
@@ -12,24 +12,24 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define SAVE_S		0.2	/* between two records, unless an agent waits for one */
-#define CALL_S		30.0	/* that a host may take to answer */
-#define SHELL_S		1.0	/* that a remote shell may take to end, before it is made to */
-#define LONGEST_S	10.0	/* between two calls */
-#define GIVEN_UP_S	5.0	/* that a host which is away gets to be killed at the end of a job */
+#define SAVE_S		0.2	/* between two records, unless an agent has little credit left */
+#define CALL_S		30.0	/* limit for a host to answer */
+#define SHELL_S		1.0	/* time until a remote shell that should end is killed */
+#define LONGEST_S	10.0	/* longest pause between two calls */
+#define GIVEN_UP_S	5.0	/* time for an away host to answer after the job was killed */
 
 bool
-launch_keeps(const struct launch *l)
+launch_is_detached(const struct launch *l)
 {
-	return l->opt->keep.id != NULL;
+	return l->opt->detached.id != NULL;
 }
 
 static void
-wait_for(struct remote *r, double now)
+mark_away(struct remote *r, double now)
 {
 	r->state = REMOTE_AWAY;
-	r->away = r->again = now;
-	r->told = now + LAUNCH_PATIENCE_S;
+	r->away_since = r->call_at = now;
+	r->report_at = now + LAUNCH_REPORT_S;
 	r->tries = 0;
 }
 
@@ -37,9 +37,9 @@ static void
 restore_host(struct remote *r, const struct job_record_host *h, const char *name)
 {
 	r->name = name;
-	r->kept = true;
-	r->got = h->log;
-	wait_for(r, clk_s());
+	r->detached = true;
+	r->received = h->log;
+	mark_away(r, clk_s());
 	snprintf(r->reason, sizeof(r->reason), "called by another launcher");
 	if (h->ended || h->lost)
 		r->state = h->ended ? REMOTE_DONE : REMOTE_GONE;
@@ -53,13 +53,13 @@ restore_member(struct member *m, const struct job_record_member *from)
 	m->status = (int)from->status;
 	m->seconds = from->ms * 1e-3;
 	m->peak_kib = from->peak_kib;
-	memcpy(m->where, from->where, sizeof(m->where));
+	memcpy(m->addr, from->addr, sizeof(m->addr));
 }
 
 int
 launch_restore(struct launch *l)
 {
-	const struct job_record *from = l->opt->keep.from;
+	const struct job_record *from = l->opt->detached.from;
 	struct roster *c = l->roster;
 	double now = clk_s();
 
@@ -74,7 +74,7 @@ launch_restore(struct launch *l)
 	c->asked = from->asked;
 	c->termed = from->termed;
 	c->killed = from->killed;
-	l->gone = from->gone;
+	l->started = from->started;
 	l->signo = (int)from->signo;
 	memcpy(l->sent, from->signal, sizeof(l->sent));
 	l->nsent = from->signals;
@@ -86,18 +86,18 @@ launch_restore(struct launch *l)
 }
 
 void
-launch_away(struct launch *l, struct remote *r, const char *why)
+launch_lose_link(struct launch *l, struct remote *r, const char *why)
 {
 	double now = clk_s(), pause;
 
 	if (r->state != REMOTE_AWAY) {
-		wait_for(r, now);
-		launch_note(l, "waiting for host %s: %s", r->name, why);
+		mark_away(r, now);
+		launch_report(l, "waiting for host %s: %s", r->name, why);
 	}
 	snprintf(r->reason, sizeof(r->reason), "%s", why);
 	remote_hang_up(r, SIGTERM);
 	pause = r->tries == 0 ? 0 : r->tries < 5 ? 0.5 * (1 << r->tries) : LONGEST_S;
-	r->again = now + (pause < LONGEST_S ? pause : LONGEST_S);
+	r->call_at = now + (pause < LONGEST_S ? pause : LONGEST_S);
 	r->tries++;
 }
 
@@ -106,17 +106,17 @@ call_again(struct launch *l, struct remote *r)
 {
 	uint32_t h = (uint32_t)(r - l->remote);
 	struct words argv = { 0 };
-	int e = launch_words(l, h, "--agent-resume", &argv);
+	int e = launch_build_argv(l, h, "--agent-resume", &argv);
 
-	r->called = clk_s();
+	r->called_at = clk_s();
 	if (e < 0 || remote_call(r, r->name, argv.v) < 0)
-		launch_away(l, r, err_line());
+		launch_lose_link(l, r, err_line());
 	words_free(&argv);
 }
 
-/* Does another host answer?  Then it is not our network that is away. */
+/* True if another host answers, so that the fault is not in this machine's network. */
 static bool
-others_answer(const struct launch *l)
+other_host_answers(const struct launch *l)
 {
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		if (l->remote[h].state == REMOTE_UP || l->remote[h].state == REMOTE_DONE)
@@ -124,51 +124,51 @@ others_answer(const struct launch *l)
 	return false;
 }
 
-/* Is a host that is away waited for no longer? */
+/* True if an away host has passed its limit. */
 static bool
-given_up(const struct launch *l, const struct remote *r, double now)
+is_given_up(const struct launch *l, const struct remote *r, double now)
 {
-	double away = now - r->away;
+	double away = now - r->away_since;
 
-	return away > l->opt->job.silence_ms * 1e-3 || (away > l->opt->start_s && others_answer(l)) ||
+	return away > l->opt->job.silence_ms * 1e-3 || (away > l->opt->start_s && other_host_answers(l)) ||
 	    (l->roster->killed && now > l->kill_at + GIVEN_UP_S);
 }
 
 static void
-mind(struct launch *l, struct remote *r)
+check_away_host(struct launch *l, struct remote *r)
 {
 	char why[2 * REMOTE_LAST];
 	double now = clk_s();
 
-	if (given_up(l, r, now)) {
-		snprintf(why, sizeof(why), "given up, as it %s; what runs there ends when it has heard nothing for %.0f s", r->reason,
-		    l->opt->job.silence_ms * 1e-3);
+	if (is_given_up(l, r, now)) {
+		snprintf(why, sizeof(why), "given up (%s); its processes end after %.0f s without a launcher",
+		    r->reason, l->opt->job.silence_ms * 1e-3);
 		launch_lose(l, r, why, ROSTER_AGAIN);
-	} else if (r->chan != NULL && now - r->called > CALL_S) {
-		launch_away(l, r, "does not answer");
-	} else if (r->chan == NULL && r->pid != 0 && now - r->again > SHELL_S) {
+	} else if (r->chan != NULL && now - r->called_at > CALL_S) {
+		launch_lose_link(l, r, "does not answer");
+	} else if (r->chan == NULL && r->pid != 0 && now - r->call_at > SHELL_S) {
 		child_signal(r->pid, SIGKILL);
-	} else if (r->chan == NULL && r->pid == 0 && now >= r->again) {
+	} else if (r->chan == NULL && r->pid == 0 && now >= r->call_at) {
 		call_again(l, r);
 	}
-	if (r->state == REMOTE_AWAY && now > r->told) {
-		launch_note(l, "waiting for host %s for %.0f s: %s", r->name, now - r->away, r->reason);
-		r->told = now + (now - r->away > LAUNCH_PATIENCE_S ? now - r->away : LAUNCH_PATIENCE_S);
+	if (r->state == REMOTE_AWAY && now > r->report_at) {
+		launch_report(l, "waiting for host %s for %.0f s: %s", r->name, now - r->away_since, r->reason);
+		r->report_at = now + (now - r->away_since > LAUNCH_REPORT_S ? now - r->away_since : LAUNCH_REPORT_S);
 	}
 }
 
 void
-launch_mind_away(struct launch *l)
+launch_check_away(struct launch *l)
 {
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		if (l->remote[h].state == REMOTE_AWAY)
-			mind(l, &l->remote[h]);
+			check_away_host(l, &l->remote[h]);
 }
 
 int
-launch_take_hello(struct remote *r)
+launch_send_resume(struct remote *r)
 {
-	const struct ctl_resume resume = { .got = r->got, .done = r->got - r->owed };
+	const struct ctl_resume resume = { .received = r->received, .credited = r->received - r->uncredited };
 	struct buf b = { 0 };
 	int e;
 
@@ -179,53 +179,53 @@ launch_take_hello(struct remote *r)
 }
 
 static void
-send_signals(struct launch *l, struct remote *r, uint32_t from)
+resend_signals(struct launch *l, struct remote *r, uint32_t from)
 {
 	for (uint32_t i = from; i < l->nsent; i++) {
 		struct buf b = { 0 };
-		int e = ctl_put(&b, l->sent[i].whom);
+		int e = ctl_put_u32(&b, l->sent[i].whom);
 
-		launch_send(r, CTL_SIGNAL, &b, e < 0 ? e : ctl_put(&b, l->sent[i].signo));
+		launch_send(r, CTL_SIGNAL, &b, e < 0 ? e : ctl_put_u32(&b, l->sent[i].signo));
 		buf_free(&b);
 	}
 }
 
 int
-launch_take_back(struct launch *l, struct remote *r, const struct frame *f)
+launch_handle_state(struct launch *l, struct remote *r, const struct frame *f)
 {
 	bool was = r->state == REMOTE_AWAY;
-	struct ctl_back back;
-	int e = ctl_get_back(&back, f->p, f->len);
+	struct ctl_state back;
+	int e = ctl_get_state(f->p, f->len, &back);
 
 	if (e < 0)
 		return e;
-	if (!r->kept || !r->met || (!was && r->state != REMOTE_CALLED))
-		return err_fail(ERR_FORMAT, "an answer out of turn");
+	if (!r->detached || !r->greeted || (!was && r->state != REMOTE_CALLED))
+		return err_fail(ERR_FORMAT, "an unexpected STATE message");
 	r->state = REMOTE_UP;
-	/* It was said by a launcher that was lost before it saved that. */
-	l->gone |= back.go != 0;
+	/* An earlier launcher may have sent GO, and ended before it saved that. */
+	l->started |= back.go != 0;
 	if (back.job == 0)
 		launch_send_job(l, r);
-	if (l->gone && back.go == 0)
+	if (l->started && back.go == 0)
 		launch_send_go(l, r);
-	send_signals(l, r, back.signals);
+	resend_signals(l, r, back.signals);
 	if (was)
-		launch_note(l, "host %s: is back", r->name);
+		launch_report(l, "host %s: is back", r->name);
 	if (back.waited_ms > 0)
-		launch_note(l, "host %s: its processes waited %.1f s, as %u KiB that they had printed were not taken (--spool)", r->name,
-		    back.waited_ms * 1e-3, l->opt->job.spool_kib);
+		launch_report(l, "host %s: its processes waited %.1f s, as %u KiB of output had not been fetched "
+		    "(see --spool)", r->name, back.waited_ms * 1e-3, l->opt->job.spool_kib);
 	return 0;
 }
 
 static void
-drain(struct launch *l)
+write_output(struct launch *l)
 {
 	bool sound = !l->out.broken;
 
 	while (outq_size(&l->out) > 0 && outq_run(&l->out) == 0)
 		continue;
 	if (sound && l->out.broken) {
-		launch_note(l, "standard output: %s", err_line());
+		launch_report(l, "standard output: %s", err_line());
 		launch_fail(l, 1);
 	}
 	while (outq_size(&l->err) > 0 && outq_run(&l->err) == 0)
@@ -233,7 +233,7 @@ drain(struct launch *l)
 }
 
 static uint64_t
-size_of(int fd)
+file_size(int fd)
 {
 	struct stat st;
 
@@ -241,41 +241,42 @@ size_of(int fd)
 }
 
 static struct job_record_member
-member_now(const struct launch *l, const struct member *m)
+snapshot_member(const struct launch *l, const struct member *m)
 {
 	struct job_record_member to = { .state = m->state, .pid = m->pid, .status = (uint32_t)m->status,
 	    .ms = (uint32_t)(m->seconds * 1e3), .peak_kib = m->peak_kib };
 
-	memcpy(to.where, m->where, sizeof(to.where));
+	memcpy(to.addr, m->addr, sizeof(to.addr));
 	if (l->opt->dir != NULL) {
-		to.out = outfile_size(l->opt->dir, &m->what, true);
-		to.err = outfile_size(l->opt->dir, &m->what, false);
+		to.out = outfile_size(l->opt->dir, &m->child, true);
+		to.err = outfile_size(l->opt->dir, &m->child, false);
 	}
 	return to;
 }
 
 static int
-save(struct launch *l)
+save_record(struct launch *l)
 {
 	const struct roster *c = l->roster;
-	struct job_record r = { .attempt = l->opt->keep.attempt, .gone = l->gone, .stopped = c->stopped, .asked = c->asked,
-	    .termed = c->termed, .killed = c->killed, .code = (uint32_t)c->code, .signo = (uint32_t)l->signo,
-	    .out = size_of(l->opt->out), .err = size_of(l->opt->err), .hosts = c->hosts, .n = c->n, .signals = l->nsent };
+	struct job_record r = { .attempt = l->opt->detached.attempt, .started = l->started, .stopped = c->stopped,
+	    .asked = c->asked, .termed = c->termed, .killed = c->killed, .code = (uint32_t)c->code,
+	    .signo = (uint32_t)l->signo, .out = file_size(l->opt->out), .err = file_size(l->opt->err),
+	    .hosts = c->hosts, .n = c->n, .signals = l->nsent };
 	struct buf b = { 0 };
 	int e;
 
-	snprintf(r.id, sizeof(r.id), "%s", l->opt->keep.id);
+	snprintf(r.id, sizeof(r.id), "%s", l->opt->detached.id);
 	memcpy(r.signal, l->sent, sizeof(r.signal));
 	r.host = calloc((size_t)c->hosts + 1, sizeof(*r.host));
 	r.m = calloc((size_t)c->n + 1, sizeof(*r.m));
 	for (uint32_t h = 0; h < c->hosts && r.host != NULL; h++)
 		r.host[h] = (struct job_record_host){ .ended = l->remote[h].state == REMOTE_DONE,
-		    .lost = l->remote[h].state == REMOTE_GONE, .log = l->remote[h].got };
+		    .lost = l->remote[h].state == REMOTE_GONE, .log = l->remote[h].received };
 	for (uint32_t i = 0; i < c->n && r.m != NULL; i++)
-		r.m[i] = member_now(l, &c->m[i]);
+		r.m[i] = snapshot_member(l, &c->m[i]);
 	e = r.host != NULL && r.m != NULL ? job_record_put(&r, &b) : err_nomem();
 	if (e == 0)
-		e = l->opt->keep.save(l->opt->keep.arg, b.p, b.n);
+		e = l->opt->detached.save(l->opt->detached.arg, b.p, b.n);
 	job_record_free(&r);
 	buf_free(&b);
 	return e;
@@ -286,33 +287,33 @@ launch_save(struct launch *l, bool now)
 {
 	bool due = l->changed;
 
-	if (!launch_keeps(l))
+	if (!launch_is_detached(l))
 		return;
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		const struct remote *r = &l->remote[h];
 
-		due |= r->owed > 0;
-		now |= r->owed >= CHAN_WINDOW / 4 || (r->owed > 0 && r->state == REMOTE_DONE);
+		due |= r->uncredited > 0;
+		now |= r->uncredited >= CHAN_WINDOW / 4 || (r->uncredited > 0 && r->state == REMOTE_DONE);
 	}
-	if (!due || (!now && clk_s() - l->saved < SAVE_S))
+	if (!due || (!now && clk_s() - l->saved_at < SAVE_S))
 		return;
-	drain(l);
-	if (save(l) < 0) {
-		/* The agents keep what was not saved; where there is no room for a record, no output is taken either. */
+	write_output(l);
+	if (save_record(l) < 0) {
+		/* Agents keep the output that is not saved; if the record cannot be written, neither can output. */
 		if (!l->roster->termed)
-			launch_note(l, "%s", err_line());
+			launch_report(l, "%s", err_line());
 		launch_fail(l, 1);
 		return;
 	}
 	l->changed = false;
-	l->saved = clk_s();
+	l->saved_at = clk_s();
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		struct remote *r = &l->remote[h];
 		struct buf b = { 0 };
 
-		if (r->owed > 0 && (r->state == REMOTE_UP || r->state == REMOTE_DONE)) {
-			launch_send(r, CTL_CREDIT, &b, ctl_put(&b, r->owed));
-			r->owed = 0;
+		if (r->uncredited > 0 && (r->state == REMOTE_UP || r->state == REMOTE_DONE)) {
+			launch_send(r, CTL_CREDIT, &b, ctl_put_u32(&b, r->uncredited));
+			r->uncredited = 0;
 		}
 		buf_free(&b);
 	}

@@ -1,4 +1,4 @@
-/* launch_end - how a launched job comes to an end: by failures, lost hosts, signals. */
+/* launch_end - ends a launched job early: after failures, lost hosts and signals. */
 #include "run/launcher/launch_job.h"
 
 #include "base/clk.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 void
-launch_note(struct launch *l, const char *fmt, ...)
+launch_report(struct launch *l, const char *fmt, ...)
 {
 	char text[1200];
 	va_list ap;
@@ -26,16 +26,16 @@ launch_note(struct launch *l, const char *fmt, ...)
 void
 launch_send(struct remote *r, enum ctl_type type, const struct buf *b, int e)
 {
-	/* Who is called again has not said yet what it has missed. */
-	if (r->kept && r->state != REMOTE_UP && r->state != REMOTE_DONE)
+	/* A host that was called again first has to say what it has missed. */
+	if (r->detached && r->state != REMOTE_UP && r->state != REMOTE_DONE)
 		return;
 	if (r->chan != NULL && (e < 0 || chan_send(r->chan, type, b->p, b->n) < 0))
 		remote_hang_up(r, SIGTERM);
 }
 
-/* Notes a signal for the hosts that are away.  False: it has been sent. */
+/* Records a signal for hosts that are away.  Returns false if it has been sent already. */
 static bool
-note_signal(struct launch *l, enum ctl_whom whom, uint32_t signo)
+note_signal(struct launch *l, enum ctl_target whom, uint32_t signo)
 {
 	for (uint32_t i = 0; i < l->nsent; i++)
 		if (l->sent[i].whom == whom && l->sent[i].signo == signo)
@@ -43,16 +43,16 @@ note_signal(struct launch *l, enum ctl_whom whom, uint32_t signo)
 	if (l->nsent == JOB_RECORD_SIGNALS)
 		return false;
 	l->sent[l->nsent++] = (struct job_record_signal){ whom, signo };
-	/* First saved, then sent: the next launcher counts them as the agents do. */
+	/* Saved before it is sent: a later launcher and the agents must count the same signals. */
 	l->changed = true;
 	launch_save(l, true);
 	return true;
 }
 
 void
-launch_signal(struct launch *l, enum ctl_whom whom, int signo)
+launch_signal(struct launch *l, enum ctl_target whom, int signo)
 {
-	if (launch_keeps(l) && !note_signal(l, whom, (uint32_t)signo))
+	if (launch_is_detached(l) && !note_signal(l, whom, (uint32_t)signo))
 		return;
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		struct remote *r = &l->remote[h];
@@ -60,12 +60,12 @@ launch_signal(struct launch *l, enum ctl_whom whom, int signo)
 		int e;
 
 		if (r->state == REMOTE_CALLED) {
-			/* Nothing runs there yet. */
+			/* No process runs there yet. */
 			r->state = REMOTE_DONE;
 			remote_hang_up(r, SIGTERM);
 		} else if (r->state == REMOTE_UP) {
-			if ((e = ctl_put(&b, whom)) == 0)
-				e = ctl_put(&b, (uint32_t)signo);
+			if ((e = ctl_put_u32(&b, whom)) == 0)
+				e = ctl_put_u32(&b, (uint32_t)signo);
 			launch_send(r, CTL_SIGNAL, &b, e);
 		}
 		buf_free(&b);
@@ -84,7 +84,7 @@ launch_end(struct launch *l)
 	l->term_at = now;
 	if (l->kill_at == 0)
 		l->kill_at = now + l->opt->grace_s;
-	l->patience = now + LAUNCH_PATIENCE_S;
+	l->report_at = now + LAUNCH_REPORT_S;
 }
 
 void
@@ -107,10 +107,10 @@ launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 {
 	uint32_t h = (uint32_t)(r - l->remote);
 
-	launch_note(l, "host %s: %s", r->name, why);
-	if (r->kept && r->state == REMOTE_UP && r->chan != NULL) {
-		/* Else it would wait for somebody to come back; the remote shell ends behind that. */
-		chan_send(r->chan, CTL_LEAVE, NULL, 0);
+	launch_report(l, "host %s: %s", r->name, why);
+	if (r->detached && r->state == REMOTE_UP && r->chan != NULL) {
+		/* Otherwise the agent would wait for a launcher.  The remote shell then ends with the agent. */
+		chan_send(r->chan, CTL_ABANDON, NULL, 0);
 		chan_run(r->chan);
 		remote_hang_up(r, 0);
 	} else {
@@ -122,6 +122,6 @@ launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 		if (l->roster->m[i].host == h && l->roster->m[i].state < ROSTER_ENDED)
 			l->roster->m[i].state = ROSTER_LOST;
 	roster_fail(l->roster, code);
-	if (!l->opt->wait || !l->gone)
+	if (!l->opt->wait || !l->started)
 		launch_end(l);
 }

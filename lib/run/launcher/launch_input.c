@@ -1,4 +1,4 @@
-/* launch_input - the launcher's standard input on its way to worker 0. */
+/* launch_input - sends the launcher's standard input to worker 0. */
 #include "run/launcher/launch_job.h"
 
 #include "base/err.h"
@@ -8,14 +8,14 @@
 
 #define PIECE (64u << 10)
 
-/* Worker 0 and which child of its agent it is. */
+/* Returns worker 0, and its number among the processes of its agent. */
 static struct member *
-reader(const struct launch *l, uint32_t *child)
+find_input_worker(const struct launch *l, uint32_t *child)
 {
 	struct member *m = NULL;
 
 	for (uint32_t i = 0; i < l->roster->n && m == NULL; i++)
-		if (l->roster->m[i].what.role == JOB_WORKER && l->roster->m[i].what.rank == 0)
+		if (l->roster->m[i].child.role == JOB_WORKER && l->roster->m[i].child.rank == 0)
 			m = &l->roster->m[i];
 	*child = 0;
 	for (struct member *other = l->roster->m; other < m; other++)
@@ -24,16 +24,16 @@ reader(const struct launch *l, uint32_t *child)
 }
 
 bool
-launch_hungry(const struct launch *l)
+launch_wants_input(const struct launch *l)
 {
-	return l->opt->job.input && l->gone && !l->in_end && l->fed < CTL_INPUT_MOST;
+	return l->opt->job.input && l->started && !l->in_end && l->in_flight < CTL_INPUT_MOST;
 }
 
 void
-launch_input(struct launch *l)
+launch_send_input(struct launch *l)
 {
-	uint32_t child, room = CTL_INPUT_MOST - l->fed;
-	const struct member *m = reader(l, &child);
+	uint32_t child, room = CTL_INPUT_MOST - l->in_flight;
+	const struct member *m = find_input_worker(l, &child);
 	uint8_t piece[PIECE];
 	struct buf b = { 0 };
 	ssize_t r = read(l->opt->in, piece, room < PIECE ? room : PIECE);
@@ -41,11 +41,11 @@ launch_input(struct launch *l)
 
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* Of a terminal that is another's the end is all that can be read. */
+	/* An error, such as of another session's terminal, counts as the end. */
 	l->in_end = r <= 0;
-	if ((e = ctl_put(&b, child)) == 0 && r > 0)
+	if ((e = ctl_put_u32(&b, child)) == 0 && r > 0)
 		e = buf_put(&b, piece, (size_t)r);
-	l->fed += r > 0 ? (uint32_t)r : 0;
+	l->in_flight += r > 0 ? (uint32_t)r : 0;
 	if (l->remote[m->host].state == REMOTE_UP)
 		launch_send(&l->remote[m->host], CTL_INPUT, &b, e);
 	buf_free(&b);

@@ -1,5 +1,5 @@
 /*
- * launch_job - a launched job as the files of launch share it: its state, and how it comes to an end.
+ * launch_job - the state of a launched job, which the files of launch share.
  *
  * Ownership and threads: launch_run's own.
  */
@@ -8,10 +8,10 @@
 
 #include "run/ctl.h"
 #include "run/launcher/launch.h"
-#include "run/outq.h"
 #include "run/launcher/remote.h"
+#include "run/outq.h"
 
-#define LAUNCH_PATIENCE_S 5.0	/* before it is said who is waited for; then twice that, and so on */
+#define LAUNCH_REPORT_S 5.0	/* time until a wait is first reported; later reports double it */
 
 struct launch {
 	const struct launch_opt *opt;
@@ -19,61 +19,66 @@ struct launch {
 	struct remote	*remote;	/* [roster->hosts] */
 	struct pollfd	*fd;		/* signals, out, err, in, then REMOTE_FDS a host */
 	struct outq	 out, err;
-	uint32_t	 fed;		/* bytes of input that were sent and not taken */
-	bool		 in_end;	/* it is all sent */
-	double		 since;		/* the start */
-	double		 patience;	/* when it is said who is waited for */
-	bool		 gone;		/* CTL_GO is sent: all run */
-	int		 signo;		/* the user's; 0: none */
-	double		 term_at, kill_at;	/* when those left are signalled; 0: not yet known */
-	bool		 changed;	/* the state differs from what was saved last */
-	double		 saved;		/* when that was done last */
-	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* signals of a detached job, for hosts that have missed them */
+	uint32_t	 in_flight;	/* bytes of INPUT that were sent and not TAKEN */
+	bool		 in_end;	/* all input was sent */
+	double		 started_at;
+	double		 report_at;	/* when a wait is reported next */
+	bool		 started;	/* CTL_GO was sent: all processes run */
+	int		 signo;		/* the user's signal; 0: none */
+	double		 term_at, kill_at;	/* when the remaining processes are signalled; 0: not set */
+	bool		 changed;	/* the state differs from the saved one */
+	double		 saved_at;	/* when the state was last saved */
+	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* of a detached job, for hosts that missed them */
 	uint32_t	 nsent;
-	double		 cause_at;	/* a process lost its peer: the others' own ends are waited for until then; 0: nobody did */
+	double		 peer_lost_until;	/* a peer was lost: time for others to end by themselves; 0: not */
 };
 
-/* A line of our own, behind the tool's name. */
-void	 launch_note(struct launch *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Sends a frame; e < 0 says that its bytes b could not be had: the host is then let go. */
+/* Writes a message with the tool's name before it. */
+void	 launch_report(struct launch *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Sends a message.  e < 0 says that b could not be built; the host is then hung up. */
 void	 launch_send(struct remote *r, enum ctl_type type, const struct buf *b, int e);
-/* Sends a signal to the processes of all hosts; those not started then never are. */
-void	 launch_signal(struct launch *l, enum ctl_whom whom, int signo);
+/* Sends a signal to the processes of all hosts.  Processes that are not started yet never start. */
+void	 launch_signal(struct launch *l, enum ctl_target whom, int signo);
 
-/* The job ends before its time: those that run are asked to, and made to when their grace is over. */
+/* Ends the job early: SIGTERM for all processes now, SIGKILL after the grace. */
 void	 launch_end(struct launch *l);
 void	 launch_kill(struct launch *l);
-/* The same, with the exit status of the job (roster_fail). */
+/* Ends the job early and sets its exit status (roster_fail). */
 void	 launch_fail(struct launch *l, int code);
-/* A host is lost, and its processes with it: its agent ends them when it sees the same. */
+/* Gives up a host and its processes, which its agent ends when it notices. */
 void	 launch_lose(struct launch *l, struct remote *r, const char *why, int code);
 
-/* The words of the command line that reach a host, and behind them those given; argv is empty before. */
-int	 launch_words(const struct launch *l, uint32_t h, const char *option, struct words *argv);
+/* Fills empty argv with the command that runs the agent on host h with an option. */
+int	 launch_build_argv(const struct launch *l, uint32_t h, const char *option, struct words *argv);
 
-/* launch_keep.c: is the job detached? */
-bool	 launch_keeps(const struct launch *l);
-/* Is where launch_keep.from says.  Returns 0, or ERR_FORMAT where that is of another job. */
+/* launch_detached.c */
+bool	 launch_is_detached(const struct launch *l);
+/* Restores the state from launch_detached.from.  Returns 0, or ERR_FORMAT if that is of another job. */
 int	 launch_restore(struct launch *l);
-/* A connection is lost, and the host called again. */
-void	 launch_away(struct launch *l, struct remote *r, const char *why);
-/* Calls those that are due, and gives up those that are not worth it. */
-void	 launch_mind_away(struct launch *l);
-/* Saves what has changed, if now or when it is time, and tells agents what they need not keep.  Nothing for a job that is not detached. */
+/* Marks a connection as lost; launch_check_away calls the host again. */
+void	 launch_lose_link(struct launch *l, struct remote *r, const char *why);
+/* Calls the away hosts that are due again, and gives up those past their limit. */
+void	 launch_check_away(struct launch *l);
+/*
+ * Saves the changed state, if `now` or if it is due, and credits what agents need not keep any longer.
+ * Does nothing unless the job is detached.
+ */
 void	 launch_save(struct launch *l, bool now);
-/* Takes HELLO and BACK of a detached job's agent.  Returns 0, ERR_FORMAT or ERR_NOMEM. */
-int	 launch_take_hello(struct remote *r);
-int	 launch_take_back(struct launch *l, struct remote *r, const struct frame *f);
-/* launch_take.c: tells an agent what to run. */
+/* Sends CTL_RESUME, the answer to CTL_HELLO.  Returns 0 or ERR_NOMEM. */
+int	 launch_send_resume(struct remote *r);
+/* Handles CTL_STATE.  Returns 0 or ERR_FORMAT. */
+int	 launch_handle_state(struct launch *l, struct remote *r, const struct frame *f);
+
+/* launch_handle.c: sends CTL_JOB to an agent. */
 void	 launch_send_job(struct launch *l, struct remote *r);
-/* Where the others are. */
+/* Sends CTL_GO to an agent. */
 int	 launch_send_go(struct launch *l, struct remote *r);
+/* Handles a message.  Returns 0, ERR_FORMAT (no agent sends this) or ERR_NOMEM. */
+int	 launch_handle(struct launch *l, struct remote *r, const struct frame *f);
 
-/* The input can be polled: is there somebody to take it?  Once it is ready, launch_input sends a piece of it. */
-bool	 launch_hungry(const struct launch *l);
-void	 launch_input(struct launch *l);
-
-/* Takes what an agent says.  Returns 0, ERR_FORMAT when it is no agent's, ERR_NOMEM. */
-int	 launch_take(struct launch *l, struct remote *r, const struct frame *f);
+/* launch_input.c: true if the input may be read, as worker 0 can take more. */
+bool	 launch_wants_input(const struct launch *l);
+/* Reads input that is ready, and sends it. */
+void	 launch_send_input(struct launch *l);
 
 #endif

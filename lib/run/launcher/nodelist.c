@@ -1,4 +1,4 @@
-/* nodelist - Slurm's short form of a list of hosts, written out. */
+/* nodelist - expands Slurm's short form of a list of hosts. */
 #include "run/launcher/nodelist.h"
 
 #include "base/err.h"
@@ -12,10 +12,10 @@
 #define NAME_MOST	255	/* bytes of a name */
 #define DIGITS_MOST	9
 
-/* Where the tasks of the next name are said. */
+/* A position in the list of task counts. */
 struct tasks {
-	const char	*at;	/* NULL: 1 each */
-	unsigned long	 count, left;	/* so many, for so many names more */
+	const char	*at;	/* NULL: no counts */
+	unsigned long	 count, left;	/* the current count, and for how many more names it holds */
 };
 
 struct list {
@@ -25,7 +25,7 @@ struct list {
 };
 
 static int
-number(const char **p, unsigned long *v)
+parse_list_number(const char **p, unsigned long *v)
 {
 	size_t digits = strspn(*p, "0123456789");
 	char *end;
@@ -37,9 +37,9 @@ number(const char **p, unsigned long *v)
 	return 0;
 }
 
-/* "2(x3)" or "1", and the comma behind it. */
+/* Parses "2(x3)" or "1" and the comma after it, unless the current count still holds. */
 static int
-next_tasks(struct tasks *t)
+parse_tasks(struct tasks *t)
 {
 	int e;
 
@@ -47,70 +47,71 @@ next_tasks(struct tasks *t)
 		t->left -= t->left > 0;
 		return 0;
 	}
-	if ((e = number(&t->at, &t->count)) < 0)
+	if ((e = parse_list_number(&t->at, &t->count)) < 0)
 		return e;
 	t->left = 1;
 	if (strncmp(t->at, "(x", 2) == 0) {
 		t->at += 2;
-		if ((e = number(&t->at, &t->left)) < 0)
+		if ((e = parse_list_number(&t->at, &t->left)) < 0)
 			return e;
 		if (*t->at++ != ')')
-			return err_fail(ERR_FORMAT, "a count of tasks without its end");
+			return err_fail(ERR_FORMAT, "SLURM_TASKS_PER_NODE: '(' without ')'");
 	}
 	if (t->count == 0 || t->left == 0 || (*t->at != 0 && *t->at++ != ','))
-		return err_fail(ERR_FORMAT, "counts of tasks that are none");
+		return err_fail(ERR_FORMAT, "SLURM_TASKS_PER_NODE: malformed counts");
 	t->left--;
 	return 0;
 }
 
 static int
-put(struct list *l, const char *name)
+put_host(struct list *l, const char *name)
 {
 	int e;
 
 	if (++l->n > NODELIST_MOST)
 		return err_fail(ERR_LIMIT, "more than %u hosts", NODELIST_MOST);
-	if ((e = next_tasks(&l->tasks)) < 0)
+	if ((e = parse_tasks(&l->tasks)) < 0)
 		return e;
 	return l->tasks.at != NULL ? buf_put_fmt(l->out, "%s slots=%lu\n", name, l->tasks.count) :
 	    buf_put_fmt(l->out, "%s\n", name);
 }
 
-static int	 expand(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], size_t at);
+static int	 expand_name(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], size_t at);
 
-/* "3" or "01-12", up to `end`: a name for each, with the rest of the text behind it. */
+/* Expands "3" or "01-12" at *p: a name for each number, followed by `rest`. */
 static int
-range(struct list *l, const char **p, const char *rest, size_t nrest, char name[NAME_MOST + 1], size_t at)
+expand_range(struct list *l, const char **p, const char *rest, size_t nrest, char name[NAME_MOST + 1], size_t at)
 {
 	size_t width = strspn(*p, "0123456789");
 	unsigned long from, to;
 	int e;
 
-	if ((e = number(p, &from)) < 0)
+	if ((e = parse_list_number(p, &from)) < 0)
 		return e;
 	to = from;
 	if (**p == '-') {
 		++*p;
-		if ((e = number(p, &to)) < 0)
+		if ((e = parse_list_number(p, &to)) < 0)
 			return e;
 	}
 	if (to < from)
-		return err_fail(ERR_FORMAT, "%lu-%lu is no range", from, to);
+		return err_fail(ERR_FORMAT, "%lu-%lu is not a range", from, to);
 	for (unsigned long i = from; i <= to && e == 0; i++) {
 		int k = at <= NAME_MOST ? snprintf(name + at, NAME_MOST + 1 - at, "%0*lu", (int)width, i) : NAME_MOST;
 
 		if (at + (size_t)k > NAME_MOST)
 			return err_fail(ERR_LIMIT, "a name longer than %d", NAME_MOST);
-		e = expand(l, rest, nrest, name, at + (size_t)k);
+		e = expand_name(l, rest, nrest, name, at + (size_t)k);
 	}
 	return e;
 }
 
-/* One name's text [n], the bytes in front of it being name [at]; each of its brackets is gone through. */
+/* Expands all brackets of text [n]; name [at] is what precedes it. */
 static int
-expand(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], size_t at)
+expand_name(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], size_t at)
 {
-	const char *open = memchr(text, '[', n), *shut = open != NULL ? memchr(open, ']', n - (size_t)(open - text)) : NULL;
+	const char *open = memchr(text, '[', n);
+	const char *shut = open != NULL ? memchr(open, ']', n - (size_t)(open - text)) : NULL;
 	size_t plain = open != NULL ? (size_t)(open - text) : n;
 	const char *p;
 	int e;
@@ -119,26 +120,26 @@ expand(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1], siz
 		return err_fail(ERR_LIMIT, "a name longer than %d", NAME_MOST);
 	for (size_t i = 0; i < plain; i++)
 		if (!isalnum((unsigned char)text[i]) && strchr("._-", text[i]) == NULL)
-			return err_fail(ERR_FORMAT, "'%.*s' is not a host's name", (int)(plain < 64 ? plain : 64), text);
+			return err_fail(ERR_FORMAT, "'%.*s' is not a host name", (int)(plain < 64 ? plain : 64), text);
 	memcpy(name + at, text, plain);
 	at += plain;
 	if (open == NULL) {
 		name[at] = 0;
-		return at > 0 ? put(l, name) : err_fail(ERR_FORMAT, "an empty name");
+		return at > 0 ? put_host(l, name) : err_fail(ERR_FORMAT, "an empty name");
 	}
 	if (shut == NULL)
-		return err_fail(ERR_FORMAT, "a bracket without its end");
+		return err_fail(ERR_FORMAT, "'[' without ']'");
 	p = open + 1;
 	do {
-		if ((e = range(l, &p, shut + 1, n - (size_t)(shut + 1 - text), name, at)) < 0)
+		if ((e = expand_range(l, &p, shut + 1, n - (size_t)(shut + 1 - text), name, at)) < 0)
 			return e;
 	} while (p < shut && *p++ == ',');
-	return p == shut ? 0 : err_fail(ERR_FORMAT, "'%.32s' is no list of numbers", open);
+	return p == shut ? 0 : err_fail(ERR_FORMAT, "'%.32s' is not a list of numbers", open);
 }
 
-/* The end of the name at p: a comma outside brackets, or the text's end. */
+/* Finds the end of the name at p: a comma outside brackets, or the end of the text. */
 static const char *
-end_of(const char *p)
+find_name_end(const char *p)
 {
 	for (bool in = false; *p != 0 && (in || *p != ','); p++)
 		in = *p == '[' || (in && *p != ']');
@@ -154,8 +155,8 @@ nodelist_hosts(const char *list, const char *tasks, struct buf *out)
 	int e;
 
 	for (;; list = end + 1) {
-		end = end_of(list);
-		if ((e = expand(&l, list, (size_t)(end - list), name, 0)) < 0)
+		end = find_name_end(list);
+		if ((e = expand_name(&l, list, (size_t)(end - list), name, 0)) < 0)
 			return e;
 		if (*end == 0)
 			return 0;

@@ -1,4 +1,4 @@
-/* remote - a host as the launcher holds it: the remote shell, the agent behind it, the pipe between. */
+/* remote - a host as the launcher sees it: the remote shell, its agent, and the pipe between them. */
 #include "run/launcher/remote.h"
 
 #include "base/clk.h"
@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define WHY_S 1.0	/* that the other half of an end may take: its last words, its status */
+#define WHY_S 1.0	/* time for the remote shell's last words and status after its pipe ended */
 
 int
 remote_call(struct remote *r, const char *name, char *const *argv)
@@ -21,9 +21,9 @@ remote_call(struct remote *r, const char *name, char *const *argv)
 	r->name = name;
 	r->status = 0;
 	r->last[0] = r->why[0] = 0;
-	r->ended = 0;
-	r->met = false;
-	/* SIGTERM, not SIGKILL: an agent on this host is to end its processes first. */
+	r->ended_at = 0;
+	r->greeted = false;
+	/* SIGTERM, not SIGKILL: an agent on this machine first ends its processes. */
 	if ((e = child_start(&(struct child_opt){ .argv = argv, .has_in = true, .death = SIGTERM }, &c)) < 0)
 		return e;
 	r->pid = c.pid;
@@ -44,8 +44,8 @@ remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS])
 static void
 note_end(struct remote *r)
 {
-	if (r->ended == 0)
-		r->ended = clk_s();
+	if (r->ended_at == 0)
+		r->ended_at = clk_s();
 }
 
 static void
@@ -85,7 +85,7 @@ remote_line(struct remote *r, const char **text, size_t *n)
 	}
 	if (e != 1)
 		return false;
-	/* The last of them that is not blank: what ssh says when it fails. */
+	/* The last line that is not blank is usually why ssh failed. */
 	for (end = *text + *n; end > *text; end = from) {
 		for (from = end - 1; from > *text && from[-1] != '\n'; from--)
 			;
@@ -100,26 +100,27 @@ remote_line(struct remote *r, const char **text, size_t *n)
 bool
 remote_lost(const struct remote *r)
 {
-	if (r->state >= REMOTE_DONE || r->ended == 0 || (r->state == REMOTE_AWAY && r->chan == NULL))
+	if (r->state >= REMOTE_DONE || r->ended_at == 0 || (r->state == REMOTE_AWAY && r->chan == NULL))
 		return false;
-	return (r->pid == 0 && r->why[0] != 0 && r->err == NULL) || clk_s() - r->ended > WHY_S;
+	return (r->pid == 0 && r->why[0] != 0 && r->err == NULL) || clk_s() - r->ended_at > WHY_S;
 }
 
 void
 remote_why(const struct remote *r, char text[2 * REMOTE_LAST], int *code)
 {
-	const char *head = r->state == REMOTE_CALLED ? "no agent answers" : r->state == REMOTE_AWAY ? "does not answer" : "went away";
+	const char *head = r->state == REMOTE_CALLED ? "no agent answers" :
+	    r->state == REMOTE_AWAY ? "does not answer" : "went away";
 	const char *tail = r->why;
 	char how[64];
 
 	if (r->last[0] != 0) {
 		tail = r->last;
 	} else if (r->pid == 0) {
-		roster_how(r->status, how);
+		roster_end_text(r->status, how);
 		tail = how;
 	}
 	snprintf(text, 2 * REMOTE_LAST, "%s: %s", head, tail);
-	/* ssh(1) exits with 255 where it cannot connect; with anything else it was the host that has no such command. */
+	/* ssh(1) exits with 255 if it cannot connect; another status is the host's, which lacks the command. */
 	*code = r->state == REMOTE_CALLED && r->pid == 0 && roster_code(r->status) < 128 ? 1 : ROSTER_AGAIN;
 }
 

@@ -1,4 +1,4 @@
-/* roster - all processes of a job as its launcher knows them: where each runs, how it ended, what that means for the job. */
+/* roster - all processes of a job as its launcher sees them, and the job's exit status. */
 #include "run/launcher/roster.h"
 
 #include "base/err.h"
@@ -9,18 +9,18 @@
 #include <sys/wait.h>
 
 int
-roster_make(struct roster *c, const struct hosts *h, bool dmlc, uint32_t servers, uint32_t workers)
+roster_make(const struct hosts *h, bool dmlc, uint32_t servers, uint32_t workers, struct roster *c)
 {
 	uint32_t scheduler = dmlc && servers > 0;
 
-	*c = (struct roster){ .n = scheduler + servers + workers, .first = dmlc ? scheduler : servers };
+	*c = (struct roster){ .n = scheduler + servers + workers, .nlisteners = dmlc ? scheduler : servers };
 	if ((c->m = calloc(c->n, sizeof(*c->m))) == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < c->n; i++) {
 		uint32_t k = i < scheduler ? 0 : i - scheduler;
 
-		c->m[i].what.role = i < scheduler ? JOB_SCHEDULER : k < servers ? JOB_SERVER : JOB_WORKER;
-		c->m[i].what.rank = k < servers ? k : k - servers;
+		c->m[i].child.role = i < scheduler ? JOB_SCHEDULER : k < servers ? JOB_SERVER : JOB_WORKER;
+		c->m[i].child.rank = k < servers ? k : k - servers;
 		c->m[i].host = hosts_place(h, k);
 		if (c->m[i].host >= c->hosts)
 			c->hosts = c->m[i].host + 1;
@@ -38,10 +38,10 @@ roster_free(struct roster *c)
 void
 roster_name(const struct member *m, char name[32])
 {
-	if (m->what.role == JOB_SCHEDULER)
+	if (m->child.role == JOB_SCHEDULER)
 		snprintf(name, 32, "scheduler");
 	else
-		snprintf(name, 32, "%s %u", job_role(m->what.role), m->what.rank);
+		snprintf(name, 32, "%s %u", job_role(m->child.role), m->child.rank);
 }
 
 int
@@ -51,7 +51,7 @@ roster_code(int status)
 }
 
 void
-roster_how(int status, char text[64])
+roster_end_text(int status, char text[64])
 {
 	if (WIFEXITED(status))
 		snprintf(text, 64, "exit status %d", WEXITSTATUS(status));
@@ -63,7 +63,7 @@ bool
 roster_end(struct roster *c, struct member *m, int status, double seconds)
 {
 	int code = roster_code(status);
-	bool termed = c->termed || (c->asked && m->what.role == JOB_WORKER);
+	bool termed = c->termed || (c->asked && m->child.role == JOB_WORKER);
 
 	m->state = ROSTER_ENDED;
 	m->status = status;
@@ -77,7 +77,7 @@ roster_end(struct roster *c, struct member *m, int status, double seconds)
 void
 roster_fail(struct roster *c, int code)
 {
-	/* Who lost a peer only tells of another's end, which may be known later. */
+	/* A lost peer is a consequence of another end, which may be reported later. */
 	if (c->code == 0 || c->code == ROSTER_AGAIN)
 		c->code = code;
 }
@@ -85,30 +85,30 @@ roster_fail(struct roster *c, int code)
 const struct member *
 roster_unknown(const struct roster *c)
 {
-	for (uint32_t i = 0; i < c->first; i++)
-		if (c->m[i].where[0] == 0)
+	for (uint32_t i = 0; i < c->nlisteners; i++)
+		if (c->m[i].addr[0] == 0)
 			return &c->m[i];
 	return NULL;
 }
 
 char *
-roster_go(const struct roster *c)
+roster_addrs(const struct roster *c)
 {
 	size_t n = 1;
 	char *text, *p;
 
-	for (uint32_t i = 0; i < c->first; i++)
-		n += strlen(c->m[i].where) + 1;
+	for (uint32_t i = 0; i < c->nlisteners; i++)
+		n += strlen(c->m[i].addr) + 1;
 	if ((p = text = malloc(n)) == NULL)
 		return NULL;
 	*p = 0;
-	for (uint32_t i = 0; i < c->first; i++)
-		p += sprintf(p, "%s%s", i > 0 ? "," : "", c->m[i].where);
+	for (uint32_t i = 0; i < c->nlisteners; i++)
+		p += sprintf(p, "%s%s", i > 0 ? "," : "", c->m[i].addr);
 	return text;
 }
 
 const struct member *
-roster_left(const struct roster *c)
+roster_unfinished(const struct roster *c)
 {
 	for (uint32_t i = c->n; i-- > 0;)
 		if (c->m[i].state == ROSTER_WAITING || c->m[i].state == ROSTER_RUNNING)

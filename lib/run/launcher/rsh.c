@@ -1,4 +1,4 @@
-/* rsh - a remote shell by its name, or as a template of its own. */
+/* rsh - the command line of a remote shell, given by a name or a template. */
 #include "run/launcher/rsh.h"
 
 #include "base/err.h"
@@ -10,12 +10,12 @@
 static const struct {
 	const char *name, *words;
 } ready[] = {
-	/* An unknown host's key is refused: with BatchMode nobody is asked. */
+	/* BatchMode asks no question, so the key of an unknown host is refused. */
 	{ "ssh", "ssh -T -x -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=3 -o ServerAliveCountMax=3 "
 	    "-oPort={port} {host}" },
-	/* --overlap: the steps share the allocation's processors, which else the first would have to itself. */
+	/* --overlap: otherwise the first step would have the allocation's processors to itself. */
 	{ "slurm", "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --cpu-bind=none --unbuffered --quiet" },
-	/* Bound to a core, all processes of the host would share that one. */
+	/* --bind-to none: otherwise all processes of the host would share one core. */
 	{ "mpi", "mpirun --host {host} -n 1 --bind-to none" },
 	{ "kubectl", "kubectl exec -i {host} --" },
 };
@@ -32,7 +32,7 @@ rsh_words(const char *name, struct words *tpl, bool *port)
 	if ((e = words_split(tpl, name)) < 0)
 		return e;
 	if (tpl->n == 0)
-		return err_fail(ERR_FORMAT, "no word in it");
+		return err_fail(ERR_FORMAT, "no command");
 	*port = false;
 	for (size_t i = 0; i < tpl->n; i++) {
 		host |= strstr(tpl->v[i], "{host}") != NULL;

@@ -1,12 +1,12 @@
 /*
- * rsh - a remote shell by its name, or as a template of its own.
+ * rsh - the command line of a remote shell, given by a name or a template.
  *
- *	ssh	ssh(1), asking nobody anything: keys of hosts are checked, a dead link is noticed after 9 s
- *	slurm	a step of the allocation that we run in (srun(1)), whose hosts are those of the job
- *	mpi	mpirun(1) with one process, as Open MPI and MPICH have it
- *	kubectl	kubectl exec, the hosts being names of pods
+ *	ssh	ssh(1) without questions; host keys are checked, a dead link is noticed after 9 s
+ *	slurm	a step of the surrounding allocation (srun(1)), whose hosts are those of the job
+ *	mpi	mpirun(1) with one process, of Open MPI or MPICH
+ *	kubectl	kubectl exec; hosts are names of pods
  *
- * Anything else is the words of a template, see words_fill.
+ * Any other text is a template, see words_fill.
  */
 #ifndef RUN_LAUNCHER_RSH_H
 #define RUN_LAUNCHER_RSH_H
@@ -17,13 +17,14 @@
 #include <stdbool.h>
 
 /*
- * Fills an empty template; {host} goes to the end when it is nowhere, *port says whether {port} is somewhere.
- * Returns 0, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM.
+ * Fills an empty template.  {host} is added at the end if the text does not contain it.  *port says
+ * whether it contains {port}.  Returns 0, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM.
  */
 int	 rsh_words(const char *name, struct words *tpl, bool *port);
 /*
- * Appends the text of a hosts file (run/launcher/hosts.h) with the hosts that this shell knows of itself: 1; 0 when it knows
- * none, as outside an allocation; ERR_FORMAT, ERR_LIMIT or ERR_NOMEM.
+ * Appends the hosts that this shell itself knows, as the text of a hosts file
+ * (run/launcher/hosts.h).  Returns 1; 0 if it knows none, as outside an allocation; ERR_FORMAT,
+ * ERR_LIMIT or ERR_NOMEM.
  */
 int	 rsh_hosts(const char *name, struct buf *text);
 

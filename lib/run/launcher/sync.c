@@ -1,4 +1,4 @@
-/* sync - a directory copied to all hosts by rsync(1), over the remote shell of the job. */
+/* sync - copies a directory to all hosts by rsync(1), over the remote shell of the job. */
 #include "run/launcher/sync.h"
 
 #include "base/err.h"
@@ -16,7 +16,7 @@
 
 #define TICK_MS 50
 
-/* One rsync. */
+/* A running rsync. */
 struct copy {
 	const struct host *host;
 	pid_t		 pid;	/* 0: none */
@@ -24,11 +24,11 @@ struct copy {
 };
 
 /*
- * The remote shell as rsync takes it: words, in quotes of either kind, which are doubled within (rsync(1), --rsh).  rsync
- * puts a host behind them, which is dropped here: the template has its own place for it.
+ * Formats the remote shell for rsync --rsh: words in quotes of either kind, which are doubled within
+ * (rsync(1)).  rsync appends the host, which the script drops, as the template has its own place for it.
  */
 static int
-shell(const struct sync_opt *o, const struct host *host, struct buf *text)
+format_rsync_rsh(const struct sync_opt *o, const struct host *host, struct buf *text)
 {
 	struct words rsh = { 0 };
 	struct buf script = { 0 };
@@ -48,7 +48,7 @@ shell(const struct sync_opt *o, const struct host *host, struct buf *text)
 }
 
 static int
-begin(const struct sync_opt *o, struct copy *c, const struct host *host)
+start_copy(const struct sync_opt *o, struct copy *c, const struct host *host)
 {
 	struct words argv = { 0 };
 	struct buf rsh = { 0 };
@@ -56,8 +56,9 @@ begin(const struct sync_opt *o, struct copy *c, const struct host *host)
 	int e;
 
 	*c = (struct copy){ .host = host };
-	/* --secluded-args: the path goes through the pipe, past the remote side's shell. */
-	if ((e = shell(o, host, &rsh)) == 0 && (e = words_add(&argv, "rsync")) == 0 && (e = words_add(&argv, "-as")) == 0 &&
+	/* -s (--secluded-args): the path goes through the pipe, not through the remote shell. */
+	if ((e = format_rsync_rsh(o, host, &rsh)) == 0 && (e = words_add(&argv, "rsync")) == 0 &&
+	    (e = words_add(&argv, "-as")) == 0 &&
 	    (e = words_add(&argv, "--mkpath")) == 0 && (e = words_add(&argv, "--rsh=%s", (char *)rsh.p)) == 0 &&
 	    (e = words_add(&argv, "--")) == 0 && (e = words_add(&argv, "%s/", o->from)) == 0 &&
 	    (e = words_add(&argv, "host:%s", o->to)) == 0)
@@ -71,9 +72,9 @@ begin(const struct sync_opt *o, struct copy *c, const struct host *host)
 	return (c->err = lines_open(child.err)) != NULL ? 0 : err_nomem();
 }
 
-/* Tells the lines that came. */
+/* Reports the lines that rsync has printed. */
 static void
-tell(const struct sync_opt *o, struct copy *c)
+report_copy_lines(const struct sync_opt *o, struct copy *c)
 {
 	const char *text, *end;
 	char line[512];
@@ -91,26 +92,26 @@ tell(const struct sync_opt *o, struct copy *c)
 	}
 }
 
-/* 1 when the copy is there, 0 when it is still on its way. */
+/* Returns 1 if the copy is complete, 0 while it runs. */
 static int
-look(const struct sync_opt *o, struct copy *c)
+check_copy(const struct sync_opt *o, struct copy *c)
 {
 	int status, code;
 
-	tell(o, c);
+	report_copy_lines(o, c);
 	if (c->err != NULL || !child_ended(c->pid, &status, NULL))
 		return 0;
 	c->pid = 0;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 	if (code == 0)
 		return 1;
-	/* 10, 12, 30, 35: sockets, the stream, time-outs (rsync(1), EXIT VALUES); 255: what ssh ends with. */
+	/* 10, 12, 30, 35: socket and stream errors, time-outs (rsync(1), EXIT VALUES); 255: ssh's. */
 	return err_fail(code == 255 || code == 10 || code == 12 || code == 30 || code == 35 ? ERR_PEER : ERR_SYS,
 	    "host %s: rsync: exit status %d", c->host->login, code);
 }
 
 static void
-end(struct copy *c)
+stop_copy(struct copy *c)
 {
 	int status;
 
@@ -122,9 +123,9 @@ end(struct copy *c)
 	c->pid = 0;
 }
 
-/* Begins copies where there is room, and looks after those that run; *busy says how many do. */
+/* Starts copies up to the limit and checks those that run; *busy is their number. */
 static int
-turn(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, uint32_t *busy)
+run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, uint32_t *busy)
 {
 	struct pollfd fd[SYNC_ATONCE + 1] = { { .fd = o->signals, .events = POLLIN } };
 	int e;
@@ -133,7 +134,8 @@ turn(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, ui
 	for (uint32_t i = 0; i < SYNC_ATONCE; i++) {
 		bool first_runs = *next == 1 && copy[0].pid != 0;
 
-		if (copy[i].pid == 0 && *next < o->nhosts && !first_runs && (e = begin(o, &copy[i], &o->hosts->host[(*next)++])) < 0)
+		if (copy[i].pid == 0 && *next < o->nhosts && !first_runs &&
+		    (e = start_copy(o, &copy[i], &o->hosts->host[(*next)++])) < 0)
 			return e;
 		fd[i + 1] = (struct pollfd){ .fd = copy[i].err != NULL ? lines_fd(copy[i].err) : -1, .events = POLLIN };
 		*busy += copy[i].pid > 0;
@@ -143,14 +145,14 @@ turn(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, ui
 	if (poll(fd, SYNC_ATONCE + 1, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
 	for (uint32_t i = 0; i < SYNC_ATONCE; i++)
-		if (copy[i].pid > 0 && (e = look(o, &copy[i])) < 0)
+		if (copy[i].pid > 0 && (e = check_copy(o, &copy[i])) < 0)
 			return e;
 	return 0;
 }
 
-/* The signal that came; 0: none but those of children. */
+/* Returns a signal other than SIGCHLD that was received; 0: none. */
 static int
-signal_of(int fd)
+read_signal(int fd)
 {
 	struct signalfd_siginfo si;
 	int signo = 0;
@@ -169,12 +171,12 @@ sync_run(const struct sync_opt *o, int *signo)
 	int e;
 
 	*signo = 0;
-	while ((e = turn(o, copy, &next, &busy)) == 0 && busy > 0)
-		if ((*signo = signal_of(o->signals)) != 0) {
+	while ((e = run_copies(o, copy, &next, &busy)) == 0 && busy > 0)
+		if ((*signo = read_signal(o->signals)) != 0) {
 			e = err_fail(ERR_STOP, "%s", strsignal(*signo));
 			break;
 		}
 	for (uint32_t i = 0; i < SYNC_ATONCE; i++)
-		end(&copy[i]);
+		stop_copy(&copy[i]);
 	return e;
 }

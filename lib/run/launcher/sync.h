@@ -1,10 +1,11 @@
 /*
- * sync - a directory copied to all hosts by rsync(1), over the remote shell of the job.
+ * sync - copies a directory to all hosts by rsync(1), over the remote shell of the job.
  *
- * What is newer or other here goes there; what is only there stays.  The path meets no shell on its way, whatever is in it.
- * The first host is copied to alone: where hosts share a file system, two that make one directory hinder each other, and
- * the others find all done.  Then SYNC_ATONCE at a time.
- * Threads: for one thread.
+ * Files that differ from ours are replaced; files that only the host has stay.  No shell interprets
+ * the path, whatever characters it contains.  The first host is copied to alone: if hosts share a
+ * file system, two copies that make the same directory would collide, and the others then find
+ * nothing to do.  After that, SYNC_ATONCE copies run at a time.
+ * Threads: one thread.
  */
 #ifndef RUN_LAUNCHER_SYNC_H
 #define RUN_LAUNCHER_SYNC_H
@@ -16,19 +17,19 @@
 
 struct sync_opt {
 	const struct hosts *hosts;
-	uint32_t	 nhosts;	/* the first so many of them */
+	uint32_t	 nhosts;	/* copies go to the first nhosts of them */
 	const struct words *rsh;	/* template (words_fill); NULL: this machine itself */
 	const char	*from;		/* directory here */
-	const char	*to;		/* and there; parents are made */
-	int		 signals;	/* a signalfd(2) of SIGCHLD and others, which end it */
-	/* A line for people about a host. */
+	const char	*to;		/* directory there; missing parents are made */
+	int		 signals;	/* signalfd(2) of SIGCHLD and of signals that end the copies */
+	/* Reports a line about a host. */
 	void		(*say)(void *arg, const struct host *host, const char *line);
 	void		*arg;
 };
 
 /*
- * Returns 0; ERR_PEER when a host was not reached; ERR_STOP after a signal, which is *signo; ERR_SYS, also when rsync failed
- * otherwise; ERR_NOMEM.
+ * Returns 0; ERR_PEER if a host was not reached; ERR_STOP after a signal, which is *signo; ERR_SYS,
+ * also if rsync failed for another reason; ERR_NOMEM.
  */
 int	 sync_run(const struct sync_opt *opt, int *signo);
 

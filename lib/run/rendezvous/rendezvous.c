@@ -1,4 +1,4 @@
-/* rendezvous - how the processes of a job find each other when all they know is where to meet: under dmlc's trackers. */
+/* rendezvous - how processes that only know a scheduler's address find each other (dmlc's trackers). */
 #include "run/rendezvous/rendezvous.h"
 
 #include "base/clk.h"
@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 
 #define RETRY_MS 100	/* between attempts to reach the scheduler */
-#define SHAKE_S	 10.0	/* who has not shown the key by then is no scheduler, or one that hangs */
+#define SHAKE_S	 10.0	/* limit for the peer to prove that it has the key */
 
 struct rendezvous {
 	struct conn	*conn;
@@ -27,7 +27,7 @@ struct rendezvous {
 };
 
 static int
-env_number(const char *name, uint32_t most, uint32_t *v)
+read_env_number(const char *name, uint32_t most, uint32_t *v)
 {
 	const char *text = getenv(name);
 	uint64_t u;
@@ -44,7 +44,7 @@ env_number(const char *name, uint32_t most, uint32_t *v)
 }
 
 static int
-env_role(enum rendezvous_role *role)
+read_env_role(enum rendezvous_role *role)
 {
 	static const char *const names[] = { "scheduler", "server", "worker" };
 	const char *text = getenv("DMLC_ROLE");
@@ -55,7 +55,7 @@ env_role(enum rendezvous_role *role)
 	for (int i = 0; i < 3; i++)
 		if (strcmp(text, names[i]) == 0)
 			*role = RENDEZVOUS_SCHEDULER + (unsigned)i;
-	return *role != RENDEZVOUS_NONE ? 0 : err_fail(ERR_ARG, "DMLC_ROLE: '%.32s' is no role", text);
+	return *role != RENDEZVOUS_NONE ? 0 : err_fail(ERR_ARG, "DMLC_ROLE: '%.32s' is not a role", text);
 }
 
 int
@@ -66,15 +66,15 @@ rendezvous_env(struct rendezvous_env *env)
 	int e;
 
 	*env = (struct rendezvous_env){ .rank = RENDEZVOUS_ANY, .host = getenv("DMLC_NODE_HOST") };
-	if ((e = env_role(&env->role)) < 0 || env->role == RENDEZVOUS_NONE)
+	if ((e = read_env_role(&env->role)) < 0 || env->role == RENDEZVOUS_NONE)
 		return e;
-	if ((e = env_number("DMLC_NUM_WORKER", HELLO_WORKERS, &env->workers)) < 0 ||
-	    (e = env_number("DMLC_NUM_SERVER", HELLO_WORKERS, &env->servers)) < 0 ||
-	    (e = env_number("DMLC_PS_ROOT_PORT", 65535, &port)) < 0)
+	if ((e = read_env_number("DMLC_NUM_WORKER", HELLO_WORKERS, &env->workers)) < 0 ||
+	    (e = read_env_number("DMLC_NUM_SERVER", HELLO_WORKERS, &env->servers)) < 0 ||
+	    (e = read_env_number("DMLC_PS_ROOT_PORT", 65535, &port)) < 0)
 		return e;
-	if (uri == NULL || snprintf(env->at, sizeof(env->at), strchr(uri, ':') != NULL && *uri != '[' ? "[%s]:%u" : "%s:%u",
-	    uri, port) >= (int)sizeof(env->at))
-		return err_fail(ERR_ARG, "DMLC_PS_ROOT_URI is not set, or no address");
+	if (uri == NULL || snprintf(env->at, sizeof(env->at),
+	    strchr(uri, ':') != NULL && *uri != '[' ? "[%s]:%u" : "%s:%u", uri, port) >= (int)sizeof(env->at))
+		return err_fail(ERR_ARG, "DMLC_PS_ROOT_URI is not set, or not an address");
 	if (env->workers == 0 || env->servers == 0)
 		return err_fail(ERR_ARG, "DMLC_NUM_WORKER and DMLC_NUM_SERVER must be 1 or more");
 	own = env->role == RENDEZVOUS_SERVER ? "DMLC_SERVER_ID" : "DMLC_WORKER_ID";
@@ -82,12 +82,12 @@ rendezvous_env(struct rendezvous_env *env)
 		own = "DMLC_TASK_ID";
 	if (env->role == RENDEZVOUS_SCHEDULER || getenv(own) == NULL)
 		return 0;
-	return env_number(own, (env->role == RENDEZVOUS_SERVER ? env->servers : env->workers) - 1, &env->rank);
+	return read_env_number(own, (env->role == RENDEZVOUS_SERVER ? env->servers : env->workers) - 1, &env->rank);
 }
 
-/* A word of printable bytes without a comma, which would be two addresses in a list. */
+/* Checks an address.  A comma is refused, as it would make two addresses of a list. */
 static bool
-is_address(const char *text)
+is_server_addr(const char *text)
 {
 	char host[ADDR_TEXT], port[8];
 
@@ -98,34 +98,35 @@ is_address(const char *text)
 }
 
 int
-rendezvous_parse(const void *p, size_t n, struct rendezvous_word *w)
+rendezvous_parse(const void *p, size_t n, struct rendezvous_message *w)
 {
 	char text[RENDEZVOUS_TEXT + ADDR_TEXT], role[8], rank[8], tail;
 	uint64_t u;
 
-	*w = (struct rendezvous_word){ .rank = RENDEZVOUS_ANY };
+	*w = (struct rendezvous_message){ .rank = RENDEZVOUS_ANY };
 	if (n >= sizeof(text))
-		return err_fail(ERR_FORMAT, "%zu bytes are too many", n);
+		return err_fail(ERR_FORMAT, "a message of %zu bytes", n);
 	if (n > 0)
 		memcpy(text, p, n);
 	text[n] = 0;
 	if (sscanf(text, "at %279s%c", w->at, &tail) == 1)
-		return is_address(w->at) ? 0 : err_fail(ERR_FORMAT, "an address that is none");
+		return is_server_addr(w->at) ? 0 : err_fail(ERR_FORMAT, "a malformed address");
 	w->join = true;
-	if (sscanf(text, "meet 1 tally %15s role %7s rank %7s workers %6" SCNu32 " servers %6" SCNu32 "%c", w->tally, role, rank,
-	    &w->workers, &w->servers, &tail) != 5)
-		return err_fail(ERR_FORMAT, "words of another protocol");
-	w->role = strcmp(role, "server") == 0 ? RENDEZVOUS_SERVER : strcmp(role, "worker") == 0 ? RENDEZVOUS_WORKER : RENDEZVOUS_NONE;
+	if (sscanf(text, "meet 1 tally %15s role %7s rank %7s workers %6" SCNu32 " servers %6" SCNu32 "%c", w->tally,
+	    role, rank, &w->workers, &w->servers, &tail) != 5)
+		return err_fail(ERR_FORMAT, "a message of another protocol");
+	if (strcmp(role, "server") == 0 || strcmp(role, "worker") == 0)
+		w->role = *role == 's' ? RENDEZVOUS_SERVER : RENDEZVOUS_WORKER;
 	if (w->role == RENDEZVOUS_NONE || (strcmp(rank, "any") != 0 && num_u64(rank, 0, HELLO_WORKERS, &u) < 0))
-		return err_fail(ERR_FORMAT, "a role or rank that is none");
+		return err_fail(ERR_FORMAT, "an unknown role or rank");
 	if (strcmp(rank, "any") != 0)
 		w->rank = (uint32_t)u;
 	return 0;
 }
 
-/* Moves bytes until `done`, or a message came: 1; 0 when all is sent and none was asked for. */
+/* Reads and writes until a message is received (1), or, if m is NULL, until all is sent (0). */
 static int
-move(struct conn *c, struct msg *m)
+exchange_messages(struct conn *c, struct msg *m)
 {
 	int e;
 
@@ -145,24 +146,24 @@ move(struct conn *c, struct msg *m)
 	}
 }
 
-/* Says something in a hello, and waits until it is sent. */
+/* Sends a text in a MSG_HELLO, and waits until it is sent. */
 static int
-say(struct rendezvous *m, const char *text)
+send_hello_text(struct rendezvous *m, const char *text)
 {
 	struct msg hello = { .type = MSG_HELLO, .payload = text, .len = (uint32_t)strlen(text) };
 	int e = conn_send(m->conn, &hello);
 
-	return e == 0 ? move(m->conn, NULL) : e;
+	return e == 0 ? exchange_messages(m->conn, NULL) : e;
 }
 
-/* The rest of a welcome that begins with `word`, to be freed. */
+/* Waits for a MSG_WELCOME whose text begins with `word`.  Returns the rest, which the caller frees. */
 static int
-hear(struct rendezvous *m, const char *word, char **rest)
+wait_welcome(struct rendezvous *m, const char *word, char **rest)
 {
 	size_t n = strlen(word);
 	char reason[MSG_REASON];
 	struct msg got;
-	int e = move(m->conn, &got);
+	int e = exchange_messages(m->conn, &got);
 
 	if (e < 0)
 		return e;
@@ -176,7 +177,7 @@ hear(struct rendezvous *m, const char *word, char **rest)
 	return *rest != NULL ? 0 : err_nomem();
 }
 
-/* Once: what the scheduler says to a hello. */
+/* Joins the scheduler in one attempt, and sets env->rank. */
 static int
 try_join(struct rendezvous_env *env, const uint8_t *key, struct rendezvous *m)
 {
@@ -186,12 +187,13 @@ try_join(struct rendezvous_env *env, const uint8_t *key, struct rendezvous *m)
 
 	if (env->rank != RENDEZVOUS_ANY)
 		snprintf(digits, sizeof(digits), "%" PRIu32, env->rank);
-	snprintf(text, sizeof(text), "meet 1 tally %s role %s rank %s workers %" PRIu32 " servers %" PRIu32, TALLY_VERSION,
-	    env->role == RENDEZVOUS_SERVER ? "server" : "worker", digits, env->workers, env->servers);
-	if ((e = conn_dial(env->at, key, &m->conn)) < 0 || (e = say(m, text)) < 0 || (e = hear(m, "rank ", &rest)) < 0)
+	snprintf(text, sizeof(text), "meet 1 tally %s role %s rank %s workers %" PRIu32 " servers %" PRIu32,
+	    TALLY_VERSION, env->role == RENDEZVOUS_SERVER ? "server" : "worker", digits, env->workers, env->servers);
+	if ((e = conn_dial(env->at, key, &m->conn)) < 0 || (e = send_hello_text(m, text)) < 0 ||
+	    (e = wait_welcome(m, "rank ", &rest)) < 0)
 		return e;
 	if (num_u64(rest, 0, (env->role == RENDEZVOUS_SERVER ? env->servers : env->workers) - 1, &rank) < 0)
-		e = err_fail(ERR_FORMAT, "the scheduler gives no rank");
+		e = err_fail(ERR_FORMAT, "the scheduler sent no valid rank");
 	else
 		env->rank = (uint32_t)rank;
 	free(rest);
@@ -239,7 +241,8 @@ rendezvous_host(const struct rendezvous *m, const struct rendezvous_env *env, ch
 	char digits[NI_MAXHOST];
 
 	if (env->host != NULL && *env->host != 0) {
-		snprintf(host, ADDR_TEXT, strchr(env->host, ':') != NULL && *env->host != '[' ? "[%s]" : "%s", env->host);
+		snprintf(host, ADDR_TEXT, strchr(env->host, ':') != NULL && *env->host != '[' ? "[%s]" : "%s",
+		    env->host);
 		return 0;
 	}
 	if (getsockname(conn_fd(m->conn), (struct sockaddr *)&a, &n) < 0 ||
@@ -250,16 +253,16 @@ rendezvous_host(const struct rendezvous *m, const struct rendezvous_env *env, ch
 }
 
 int
-rendezvous_here(struct rendezvous *m, const char *where)
+rendezvous_announce(struct rendezvous *m, const char *where)
 {
 	char text[ADDR_TEXT + 4];
 
 	snprintf(text, sizeof(text), "at %s", where);
-	return say(m, text);
+	return send_hello_text(m, text);
 }
 
 int
 rendezvous_servers(struct rendezvous *m, char **list)
 {
-	return hear(m, "servers ", list);
+	return wait_welcome(m, "servers ", list);
 }

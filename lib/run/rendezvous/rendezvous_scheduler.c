@@ -1,0 +1,254 @@
+/* rendezvous_scheduler - the scheduler: accepts servers and workers, gives ranks, tells where servers listen. */
+#include "run/rendezvous/rendezvous.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/conn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define UNJOINED_MOST 64u	/* most connections that have not joined yet */
+#define JOIN_S	  10.0	/* limit for a connection to join */
+#define TICK_MS	  200
+
+/* A connection, and the slot of the job that it has taken. */
+struct peer {
+	struct conn	*conn;
+	uint32_t	 slot;		/* RENDEZVOUS_ANY: has not joined */
+};
+
+/* The slot of a server or worker; servers first. */
+struct slot {
+	bool		 connected, came;	/* is connected; was ever connected */
+	bool		 servers_sent;	/* a worker has got the list of servers */
+	char		 at[ADDR_TEXT];	/* where a server listens; "": not yet */
+};
+
+struct scheduler {
+	const struct rendezvous_opt *o;
+	const struct rendezvous_env *env;
+	int		 fd;
+	bool		 out_of_fds;	/* accept failed for want of descriptors or memory; skips a round */
+	struct peer	*peer;		/* [most] */
+	uint32_t	 n, peers_most, unjoined;
+	struct slot	*slot;		/* [places] */
+	uint32_t	 nslots;
+	struct pollfd	*poll;		/* [most + 2] */
+};
+
+static int
+reply_peer(struct peer *g, uint16_t type, const char *text)
+{
+	return conn_send(g->conn, &(struct msg){ .type = type, .payload = text, .len = (uint32_t)strlen(text) });
+}
+
+/* Finds the slot for a peer that joins.  Returns RENDEZVOUS_ANY and the reason if there is none. */
+static uint32_t
+find_slot(const struct scheduler *s, const struct rendezvous_message *w, char why[RENDEZVOUS_TEXT])
+{
+	uint32_t first = w->role == RENDEZVOUS_SERVER ? 0 : s->env->servers;
+	uint32_t n = w->role == RENDEZVOUS_SERVER ? s->env->servers : s->env->workers;
+	const char *role = w->role == RENDEZVOUS_SERVER ? "server" : "worker";
+
+	*why = 0;
+	if (strcmp(w->tally, TALLY_VERSION) != 0)
+		snprintf(why, RENDEZVOUS_TEXT, "tally %s, but the scheduler is tally %s", w->tally, TALLY_VERSION);
+	else if (w->workers != s->env->workers || w->servers != s->env->servers)
+		snprintf(why, RENDEZVOUS_TEXT, "%u workers and %u servers, but the job has %u and %u", w->workers,
+		    w->servers, s->env->workers, s->env->servers);
+	else if (w->rank != RENDEZVOUS_ANY && w->rank >= n)
+		snprintf(why, RENDEZVOUS_TEXT, "there is no %s %" PRIu32, role, w->rank);
+	else if (w->rank != RENDEZVOUS_ANY && s->slot[first + w->rank].connected)
+		snprintf(why, RENDEZVOUS_TEXT, "%s %" PRIu32 " has already joined", role, w->rank);
+	if (*why != 0)
+		return RENDEZVOUS_ANY;
+	if (w->rank != RENDEZVOUS_ANY)
+		return first + w->rank;
+	for (uint32_t i = first; i < first + n; i++)
+		if (!s->slot[i].connected && !s->slot[i].came)
+			return i;
+	for (uint32_t i = first; i < first + n; i++)
+		if (!s->slot[i].connected)
+			return i;
+	snprintf(why, RENDEZVOUS_TEXT, "all %ss have already joined", role);
+	return RENDEZVOUS_ANY;
+}
+
+static int
+handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message *w)
+{
+	char text[RENDEZVOUS_TEXT];
+	uint32_t at = g->slot != RENDEZVOUS_ANY ? RENDEZVOUS_ANY : find_slot(s, w, text);
+
+	if (at == RENDEZVOUS_ANY) {
+		if (g->slot != RENDEZVOUS_ANY)
+			return err_fail(ERR_FORMAT, "a peer joins twice");
+		s->o->say(s->o->arg, text);
+		return reply_peer(g, MSG_REFUSE, text);
+	}
+	g->slot = at;
+	s->unjoined--;
+	s->slot[at] = (struct slot){ .connected = true, .came = true };
+	snprintf(text, sizeof(text), "rank %" PRIu32, at < s->env->servers ? at : at - s->env->servers);
+	return reply_peer(g, MSG_WELCOME, text);
+}
+
+static int
+handle_peer_message(struct scheduler *s, struct peer *g, const struct msg *m)
+{
+	struct rendezvous_message w;
+	int e;
+
+	if (m->type != MSG_HELLO)
+		return err_fail(ERR_FORMAT, "%s is not for a scheduler", msg_name(m->type));
+	if ((e = rendezvous_parse(m->payload, m->len, &w)) < 0)
+		return e;
+	if (w.join)
+		return handle_join(s, g, &w);
+	if (g->slot == RENDEZVOUS_ANY || g->slot >= s->env->servers)
+		return err_fail(ERR_FORMAT, "an address from a peer that is not a server");
+	memcpy(s->slot[g->slot].at, w.at, sizeof(w.at));
+	return 0;
+}
+
+/* Once all servers listen, sends their list to each worker that has not got it. */
+static int
+announce_servers(struct scheduler *s)
+{
+	struct buf list = { 0 };
+	int e = buf_put_fmt(&list, "servers ");
+
+	for (uint32_t i = 0; i < s->env->servers; i++) {
+		if (s->slot[i].at[0] == 0) {
+			buf_free(&list);
+			return 0;
+		}
+		if (e == 0)
+			e = buf_put_fmt(&list, "%s%s", i > 0 ? "," : "", s->slot[i].at);
+	}
+	if (e == 0)
+		e = buf_terminate(&list);
+	for (uint32_t i = 0; i < s->n && e == 0; i++) {
+		uint32_t at = s->peer[i].slot;
+
+		if (at != RENDEZVOUS_ANY && at >= s->env->servers && !s->slot[at].servers_sent) {
+			s->slot[at].servers_sent = true;
+			e = reply_peer(&s->peer[i], MSG_WELCOME, (char *)list.p);
+		}
+	}
+	buf_free(&list);
+	return e == ERR_NOMEM ? e : 0;
+}
+
+static void
+remove_peer(struct scheduler *s, uint32_t i)
+{
+	struct peer *g = &s->peer[i];
+
+	if (g->slot != RENDEZVOUS_ANY)
+		s->slot[g->slot].connected = false;
+	else
+		s->unjoined--;
+	conn_close(g->conn);
+	*g = s->peer[--s->n];
+}
+
+static void
+service_peer(struct scheduler *s, uint32_t i)
+{
+	struct peer *g = &s->peer[i];
+	struct msg m;
+	int e = conn_run(g->conn);
+
+	while (e == 0 && conn_next(g->conn, &m) > 0)
+		e = handle_peer_message(s, g, &m);
+	if (e == 0 && g->slot == RENDEZVOUS_ANY && conn_age_s(g->conn) > JOIN_S)
+		e = ERR_PEER;
+	if (e == 0)
+		return;
+	if (e != ERR_PEER)
+		s->o->say(s->o->arg, err_line());
+	remove_peer(s, i);
+}
+
+static void
+accept_peer(struct scheduler *s)
+{
+	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0) {
+		s->out_of_fds = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+		return;
+	}
+	s->peer[s->n] = (struct peer){ .slot = RENDEZVOUS_ANY };
+	if (conn_take(fd, s->o->key, &s->peer[s->n].conn) == 0) {
+		s->n++;
+		s->unjoined++;
+	}
+}
+
+static bool
+all_left(const struct scheduler *s)
+{
+	for (uint32_t i = 0; i < s->nslots; i++)
+		if (!s->slot[i].came || s->slot[i].connected)
+			return false;
+	return true;
+}
+
+static int
+run_rendezvous_round(struct scheduler *s)
+{
+	bool scheduler = s->n < s->peers_most && s->unjoined < UNJOINED_MOST && !s->out_of_fds;
+
+	s->poll[0] = (struct pollfd){ .fd = s->o->stop_fd, .events = POLLIN };
+	s->poll[1] = (struct pollfd){ .fd = scheduler ? s->fd : -1, .events = POLLIN };
+	for (uint32_t i = 0; i < s->n; i++)
+		s->poll[i + 2] = (struct pollfd){ .fd = conn_fd(s->peer[i].conn),
+		    .events = conn_events(s->peer[i].conn) };
+	if (poll(s->poll, s->n + 2, TICK_MS) < 0 && errno != EINTR)
+		return err_sys("poll");
+	s->out_of_fds = false;
+	if (s->poll[0].revents != 0)
+		return ERR_STOP;
+	/* Backwards, as remove_peer moves the last peer into the gap. */
+	for (uint32_t i = s->n; i-- > 0;)
+		service_peer(s, i);
+	if (s->poll[1].revents != 0)
+		accept_peer(s);
+	return announce_servers(s);
+}
+
+int
+rendezvous_run(const struct rendezvous_opt *o)
+{
+	struct scheduler s = { .o = o, .env = o->env, .fd = -1, .nslots = o->env->servers + o->env->workers };
+	char where[ADDR_TEXT];
+	int e;
+
+	s.peers_most = s.nslots + UNJOINED_MOST;
+	s.peer = calloc(s.peers_most, sizeof(*s.peer));
+	s.slot = calloc(s.nslots, sizeof(*s.slot));
+	s.poll = calloc((size_t)s.peers_most + 2, sizeof(*s.poll));
+	if (s.peer == NULL || s.slot == NULL || s.poll == NULL)
+		e = err_nomem();
+	else
+		e = addr_listen(o->env->at, &s.fd, where);
+	while (e == 0 && !all_left(&s))
+		e = run_rendezvous_round(&s);
+	while (s.n > 0)
+		remove_peer(&s, s.n - 1);
+	if (s.fd >= 0)
+		close(s.fd);
+	free(s.peer);
+	free(s.slot);
+	free(s.poll);
+	return e;
+}

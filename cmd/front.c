@@ -71,7 +71,7 @@ front_help(void)
 
 /* One write a line.  What would break the line, or the terminal, as a name may, becomes a question mark. */
 static void
-say(const char *thing, const char *text)
+write_message(const char *thing, const char *text)
 {
 	char line[LINE];
 	int n = snprintf(line, sizeof(line), "%s: %s%s%s", tool, thing != NULL ? thing : "", thing != NULL ? ": " : "", text);
@@ -84,7 +84,7 @@ say(const char *thing, const char *text)
 }
 
 static const char *
-reason(int e)
+get_error_text(int e)
 {
 	return err_line()[0] != 0 ? err_line() : err_text(e);
 }
@@ -140,7 +140,7 @@ front_address(const char *option, const char *text)
 void
 front_warn(const char *thing, int e)
 {
-	say(thing, reason(e));
+	write_message(thing, get_error_text(e));
 	warnings++;
 }
 
@@ -153,14 +153,14 @@ front_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say(NULL, text);
+	write_message(NULL, text);
 }
 
 void
 front_die(const char *thing, int e)
 {
 	fflush(stdout);
-	say(thing, reason(e));
+	write_message(thing, get_error_text(e));
 	exit(e == ERR_PEER ? FRONT_AGAIN : e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL);
 }
 
@@ -173,7 +173,7 @@ front_wrong(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say(front_option_from(), text);
+	write_message(front_option_from(), text);
 	exit(FRONT_USAGE);
 }
 
@@ -224,7 +224,7 @@ front_flush(void)
 {
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		err_note(errno, "write");
-		say("standard output", err_line());
+		write_message("standard output", err_line());
 		exit(FRONT_PARTIAL);
 	}
 }

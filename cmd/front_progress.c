@@ -66,7 +66,7 @@ progress_room(void)
 
 /* Of UTF-8 as many bytes as fit in so many columns, taking each character for one. */
 static unsigned
-fitting(const char *text, unsigned cols, unsigned *width)
+fit_columns(const char *text, unsigned cols, unsigned *width)
 {
 	unsigned n = 0;
 
@@ -80,7 +80,7 @@ fitting(const char *text, unsigned cols, unsigned *width)
 
 /* The line without its parts of turns 1 to `turn`. */
 static void
-without(const struct progress_line *l, unsigned turn, struct progress_line *out)
+drop_parts(const struct progress_line *l, unsigned turn, struct progress_line *out)
 {
 	unsigned end = (unsigned)strlen(l->text);
 
@@ -96,19 +96,19 @@ without(const struct progress_line *l, unsigned turn, struct progress_line *out)
 }
 
 static void
-put(const struct progress_line *whole, unsigned i, unsigned cols)
+print_progress_line(const struct progress_line *whole, unsigned i, unsigned cols)
 {
 	static const char *const colour[] = { [PROGRESS_BUSY] = "1", [PROGRESS_GOOD] = "32", [PROGRESS_BAD] = "31" };
 	struct progress_line l = *whole;
 	char *text = l.text;
 	unsigned n, head;
 
-	for (unsigned turn = 1; turn <= PROGRESS_PARTS && text[fitting(text, cols, &n)] != 0; turn++)
-		without(whole, turn, &l);
+	for (unsigned turn = 1; turn <= PROGRESS_PARTS && text[fit_columns(text, cols, &n)] != 0; turn++)
+		drop_parts(whole, turn, &l);
 	for (char *p = text; *p != 0; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
-	n = fitting(text, cols, &at.width[i]);
+	n = fit_columns(text, cols, &at.width[i]);
 	head = l.head < n ? l.head : n;
 	if (at.colour && head > 0)
 		fprintf(stderr, "\033[%sm%.*s\033[0m%.*s", colour[l.mood], (int)head, text, (int)(n - head), text + head);
@@ -133,7 +133,7 @@ progress_draw(const struct progress_line *line, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (i > 0)
 			fputc('\n', stderr);
-		put(&line[i], i, cols > 0 ? cols : 1);
+		print_progress_line(&line[i], i, cols > 0 ? cols : 1);
 	}
 	at.drawn = n;
 	fflush(stderr);

@@ -25,7 +25,7 @@ static struct kept {
 } *kept;
 
 static void *
-memory(size_t n, size_t size)
+allocate_zeroed(size_t n, size_t size)
 {
 	void *p = calloc(n, size);
 
@@ -39,8 +39,8 @@ static void
 put_in(const struct recipe *r, int at, int *argc, char ***argv)
 {
 	size_t n = (size_t)*argc - 1 + r->words.n;
-	char **v = memory(n + 1, sizeof(*v));
-	struct origin *from = memory(n + 1, sizeof(*from));
+	char **v = allocate_zeroed(n + 1, sizeof(*v));
+	struct origin *from = allocate_zeroed(n + 1, sizeof(*from));
 
 	for (size_t i = 0, k = 0; i < n; i++) {
 		if (i >= (size_t)at && i - (size_t)at < r->words.n) {
@@ -65,7 +65,7 @@ static void
 take_recipe(int *argc, char ***argv)
 {
 	const char *slash = strrchr(**argv, '/');
-	struct kept *k = memory(1, sizeof(*k));
+	struct kept *k = allocate_zeroed(1, sizeof(*k));
 	int e;
 
 	k->next = kept;

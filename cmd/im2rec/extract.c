@@ -99,7 +99,7 @@ make_empty_dir(const char *path)
 
 /* Two records may have one id: the second one's file has its number, too. */
 static int
-create(struct extracting *x, const char *class, const struct imrec *rec, uint64_t number, char *name)
+create_extracted_file(struct extracting *x, const char *class, const struct imrec *rec, uint64_t number, char *name)
 {
 	const char *kind = im2rec_kind(rec->pic, rec->n);
 	char path[PATH_MAX];
@@ -142,7 +142,7 @@ extract_one(void *ctx, uint64_t number, const struct imrec *rec)
 	snprintf(dir, sizeof(dir), "%s/%s", x->dir, class);
 	if ((e = make_dir(dir)) < 0)
 		return e;
-	if ((fd = create(x, class, rec, number, name)) < 0)
+	if ((fd = create_extracted_file(x, class, rec, number, name)) < 0)
 		return fd;
 	if ((e = io_write(fd, rec->pic, rec->n)) < 0)
 		err_within("%s/%s", x->dir, name);
@@ -152,7 +152,7 @@ extract_one(void *ctx, uint64_t number, const struct imrec *rec)
 }
 
 static int
-begin(struct extracting *x, const char *rec)
+begin_extraction(struct extracting *x, const char *rec)
 {
 	size_t n = strlen(x->dir);
 	char *list;
@@ -182,7 +182,7 @@ im2rec_extract(const struct im2rec *o)
 	if (o->out == NULL || o->paths != 1)
 		front_wrong("--extract: wants -o DIRECTORY and one file of records");
 	im2rec_watch_start(&watch, o->quiet);
-	if ((e = begin(&x, o->path[0])) == 0)
+	if ((e = begin_extraction(&x, o->path[0])) == 0)
 		e = im2rec_each(o->path[0], &watch, extract_one, &x);
 	if (e == 0 && (e = newtext_seal(&x.list)) == 0)
 		e = newtext_commit(&x.list);

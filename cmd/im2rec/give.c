@@ -41,7 +41,7 @@ im2rec_kind(const uint8_t *p, size_t n)
 }
 
 static int
-give(const char *path, uint64_t number, const struct recwalk_rec *r, im2rec_give *fn, void *ctx)
+give_record(const char *path, uint64_t number, const struct recwalk_rec *r, im2rec_give *fn, void *ctx)
 {
 	struct imrec rec;
 	int e;
@@ -67,7 +67,7 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 		return e;
 	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
 		if (e > 0)
-			e = give(path, number++, &r, fn, ctx);
+			e = give_record(path, number++, &r, fn, ctx);
 		if (e == ERR_ITEM)
 			front_warn(NULL, e);
 		else if (e < 0)

@@ -149,7 +149,7 @@ static const struct word inters[] = { { "nearest", RESIZE_NEAREST }, { "0", RESI
 
 /* The code of a word; wanted tells what there is. */
 static int
-word(const char *option, const char *text, const struct word *words, const char *wanted)
+find_word(const char *option, const char *text, const struct word *words, const char *wanted)
 {
 	for (; words->name != NULL; words++)
 		if (strcmp(words->name, text) == 0)
@@ -175,7 +175,7 @@ take_exts(struct lister_opt *l, const char *text)
 }
 
 static _Noreturn void
-show(const char *text)
+print_and_exit(const char *text)
 {
 	fputs(text, stdout);
 	front_flush();
@@ -183,7 +183,7 @@ show(const char *text)
 }
 
 static void
-choose(struct im2rec *o, im2rec_verb *verb)
+choose_verb(struct im2rec *o, im2rec_verb *verb)
 {
 	if (o->verb != NULL && o->verb != verb)
 		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index, --serve and --make-list exclude each other");
@@ -191,7 +191,7 @@ choose(struct im2rec *o, im2rec_verb *verb)
 }
 
 static void
-take(struct im2rec *o, int c)
+apply_im2rec_option(struct im2rec *o, int c)
 {
 	struct transcode_opt *conv = &o->pack.conv;
 
@@ -202,25 +202,25 @@ take(struct im2rec *o, int c)
 		break;
 	case 'q':		o->quiet = true; break;
 	case 'v':		o->verbose = true; break;
-	case O_CAT:		choose(o, im2rec_cat); o->which = optarg; break;
+	case O_CAT:		choose_verb(o, im2rec_cat); o->which = optarg; break;
 	case O_CHUNKS:		o->list.chunks = (uint32_t)front_num("--chunks", optarg, 1, LISTER_CHUNKS); break;
 	case O_COLOR:
-		conv->color = (enum transcode_color)word("--color", optarg, colors, "neither color, grey nor stored");
+		conv->color = (enum transcode_color)find_word("--color", optarg, colors, "neither color, grey nor stored");
 		break;
 	case O_CROP:		conv->crop = true; break;
 	case O_ENCODING:
-		conv->encoding = (enum transcode_encoding)word("--encoding", optarg, encodings, "neither jpg nor png");
+		conv->encoding = (enum transcode_encoding)find_word("--encoding", optarg, encodings, "neither jpg nor png");
 		break;
-	case O_EXTRACT:		choose(o, im2rec_extract); break;
+	case O_EXTRACT:		choose_verb(o, im2rec_extract); break;
 	case O_EXTS:		take_exts(&o->list, optarg); break;
-	case O_INDEX:		choose(o, im2rec_index); break;
-	case O_INTER:		conv->inter = (enum resize_inter)word("--inter-method", optarg, inters,
+	case O_INDEX:		choose_verb(o, im2rec_index); break;
+	case O_INTER:		conv->inter = (enum resize_inter)find_word("--inter-method", optarg, inters,
 				    "neither nearest, bilinear, cubic, area, lanczos nor auto"); break;
 	case O_KEY:		o->key = optarg; break;
 	case O_LABELS:		o->in.labels = optarg; break;
 	case O_LISTEN:		front_address("--listen", o->listen = optarg); break;
-	case O_LIST:		choose(o, im2rec_list); break;
-	case O_MAKE:		choose(o, im2rec_make_list); break;
+	case O_LIST:		choose_verb(o, im2rec_list); break;
+	case O_MAKE:		choose_verb(o, im2rec_make_list); break;
 	case O_NOSHUFFLE:	o->list.shuffle = false; break;
 	case O_PACKLABEL:	o->in.label_width = 0; break;
 	case O_PART:		front_part("--part", optarg, &o->in.part, &o->in.parts); break;
@@ -234,17 +234,17 @@ take(struct im2rec *o, int c)
 	case O_RESUME:		o->resume = true; break;
 	case O_ROOT:		o->in.root = optarg; break;
 	case O_SEED:		o->list.seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
-	case O_SERVE:		choose(o, im2rec_serve); break;
-	case O_SPLIT:		o->in.split = (enum source_split)word("--split", optarg, splits, "neither train nor test"); break;
-	case O_TAR:		choose(o, im2rec_to_tar); break;
+	case O_SERVE:		choose_verb(o, im2rec_serve); break;
+	case O_SPLIT:		o->in.split = (enum source_split)find_word("--split", optarg, splits, "neither train nor test"); break;
+	case O_TAR:		choose_verb(o, im2rec_to_tar); break;
 	case O_TEST:		o->list.test = front_real("--test-ratio", optarg, 0, 1); break;
 	case O_TRAIN:		o->list.train = front_real("--train-ratio", optarg, 0, 1); break;
-	case O_VERIFY:		choose(o, im2rec_verify); break;
+	case O_VERIFY:		choose_verb(o, im2rec_verify); break;
 	case O_WIDTH:		o->in.label_width = (uint32_t)front_num("--label-width", optarg, 1, 4096); break;
 	case O_HELP:		front_help();
-	case O_HELP_LISTS:	show(help_lists);
-	case O_HELP_PICTURES:	show(help_pictures);
-	case O_HELP_RECORDS:	show(help_records);
+	case O_HELP_LISTS:	print_and_exit(help_lists);
+	case O_HELP_PICTURES:	print_and_exit(help_pictures);
+	case O_HELP_RECORDS:	print_and_exit(help_records);
 	case O_VERSION:		printf("im2rec (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
 	default:		front_usage();
 	}
@@ -266,7 +266,7 @@ im2rec_options(struct im2rec *o, int argc, char *argv[])
 	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 }, .pack.conv.inter = RESIZE_CUBIC };
 	front_init(argv[0], usage, help);
 	while ((c = getopt_long(argc, argv, "j:o:qv", longs, NULL)) != -1)
-		take(o, c);
+		apply_im2rec_option(o, c);
 	if (optind == argc)
 		front_usage();
 	if (o->verb == NULL)

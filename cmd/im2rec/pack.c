@@ -32,7 +32,7 @@ take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 
 /* The place of an item that could not be named stands in the line. */
 static void
-warn(const char *name, int e)
+warn_item(const char *name, int e)
 {
 	front_warn(*name != 0 ? name : NULL, e);
 }
@@ -43,7 +43,7 @@ take_bad(void *ctx, const struct pack_item *item, int e)
 	struct run *r = ctx;
 
 	r->items++;
-	warn(item->name, e);
+	warn_item(item->name, e);
 	return recset_reject(r->out, item, err_line());
 }
 
@@ -96,7 +96,7 @@ pass_kept(struct run *r)
 		if ((e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason)) == 0 &&
 		    reason != NULL) {
 			err_note(0, "%s", reason);
-			warn(item.name, ERR_ITEM);
+			warn_item(item.name, ERR_ITEM);
 		}
 	}
 	return e;

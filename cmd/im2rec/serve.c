@@ -17,7 +17,7 @@ struct place {
 };
 
 static void
-listening(void *arg, const char *where)
+report_listening(void *arg, const char *where)
 {
 	const struct place *p = arg;
 
@@ -26,7 +26,7 @@ listening(void *arg, const char *where)
 }
 
 static void
-say(void *arg, const char *line)
+report_line(void *arg, const char *line)
 {
 	(void)arg;
 	front_say("%s", line);
@@ -36,7 +36,7 @@ int
 im2rec_serve(const struct im2rec *o)
 {
 	struct place p = { .o = o, .serve = { .listen = o->listen != NULL ? o->listen : "0.0.0.0:0",
-	    .listening = listening, .say = o->quiet ? NULL : say, .arg = &p } };
+	    .listening = report_listening, .say = o->quiet ? NULL : report_line, .arg = &p } };
 	struct dataset_server_sums sums;
 	double began = clk_s();
 	uint8_t key[CONN_KEY];

@@ -30,7 +30,7 @@ im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 }
 
 static void
-show(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share)
+show_packing_progress(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share)
 {
 	struct progress_line line = { 0 };
 	double ran = clk_s() - w->began_s;
@@ -57,7 +57,7 @@ im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double 
 		w->before = done;
 	}
 	if (w->talks && progress_due())
-		show(w, done, bytes, share);
+		show_packing_progress(w, done, bytes, share);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ graph_of(const struct tensors *t, const struct onnx_net *net, struct graph **g)
 }
 
 static int
-find(const struct tensors *t, const struct graph_array *a, uint32_t n, const struct tensor **x)
+find_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, const struct tensor **x)
 {
 	char misfit[WEIGHTS_MISFIT];
 
@@ -76,8 +76,8 @@ onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, co
 		j.aux = calloc(g->naux + 1, sizeof(*j.aux));
 		if (j.w == NULL || j.aux == NULL)
 			e = err_nomem();
-		else if ((e = find(merge_table(j.m), g->w, g->nw, j.w)) == 0 &&
-		    (e = find(merge_table(j.m), g->aux, g->naux, j.aux)) == 0 && (e = merge_tell(j.m)) == 0)
+		else if ((e = find_arrays(merge_table(j.m), g->w, g->nw, j.w)) == 0 &&
+		    (e = find_arrays(merge_table(j.m), g->aux, g->naux, j.aux)) == 0 && (e = merge_tell(j.m)) == 0)
 			e = onnx_write(g, logits, read_floats, &j, path);
 	}
 	free(j.w);

@@ -145,7 +145,7 @@ kind_for(const struct args *a)
 }
 
 static void
-arguments(struct args *a, int argc, char *argv[])
+parse_arguments(struct args *a, int argc, char *argv[])
 {
 	int c;
 
@@ -225,7 +225,7 @@ check_options(const struct args *a)
 
 /* A weight each file, as in 3:1 or 0.75:0.25; shares are of their sum. */
 static void
-weigh(struct args *a)
+parse_weights(struct args *a)
 {
 	char *text = strdup(a->weights), *rest = text, *one;
 	double sum = 0;
@@ -266,7 +266,7 @@ is_file(const char *out)
 
 /* Who is asked to stop leaves nothing half written: before this is called, nothing is. */
 static int
-watch(void *arg, uint64_t done, uint64_t all)
+watch_merge(void *arg, uint64_t done, uint64_t all)
 {
 	struct args *a = arg;
 	struct progress_line line = { 0 };
@@ -298,17 +298,17 @@ status_of(const struct args *a, int e)
 }
 
 static int
-merge(struct args *a)
+run_merge(struct args *a)
 {
 	struct merge_opt *o = &a->merge;
 
 	for (uint32_t i = 0; i < o->n; i++)
 		a->share[i] = 1.0 / o->n;
 	if (a->verb == O_WEIGHTS)
-		weigh(a);
+		parse_weights(a);
 	if (a->verb == O_EMA)
 		weigh_series(a);
-	o->step = watch;
+	o->step = watch_merge;
 	o->arg = a;
 	o->share = a->verb == O_JOIN ? NULL : a->share;
 	o->rename = a->rename;
@@ -324,11 +324,11 @@ merge(struct args *a)
 }
 
 static int
-split(struct args *a)
+run_split(struct args *a)
 {
 	if (a->merge.n != 1 || strcmp(a->out, "-") == 0)
 		front_usage();
-	return status_of(a, merge_split(a->merge.path[0], a->parts, a->out, watch, a));
+	return status_of(a, merge_split(a->merge.path[0], a->parts, a->out, watch_merge, a));
 }
 
 int
@@ -338,7 +338,7 @@ main(int argc, char *argv[])
 	int status;
 
 	front_init(argv[0], usage, help);
-	arguments(&a, argc, argv);
+	parse_arguments(&a, argc, argv);
 	check_options(&a);
 	a.began_s = clk_s();
 	progress_start(PROGRESS_SILENT);
@@ -346,8 +346,8 @@ main(int argc, char *argv[])
 	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
 	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
 	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0) : (front_usage(), 0); break;
-	case O_SPLIT:	status = split(&a); break;
-	default:	status = merge(&a);
+	case O_SPLIT:	status = run_split(&a); break;
+	default:	status = run_merge(&a);
 	}
 	progress_clear();
 	rename_free(a.rename);

@@ -25,7 +25,7 @@ put_name(const char *name)
 
 /* Nothing of it stays when a row is printed. */
 static void
-watch(const struct tensors *t, const struct tensor *x)
+show_measuring_progress(const struct tensors *t, const struct tensor *x)
 {
 	struct progress_line line = { 0 };
 
@@ -38,11 +38,11 @@ watch(const struct tensors *t, const struct tensor *x)
 }
 
 static void
-measure(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
+measure_or_die(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
 {
 	int e;
 
-	watch(t, x);
+	show_measuring_progress(t, x);
 	if ((e = measure_tensor(t, x, m)) < 0) {
 		err_within("tensor '%.200s'", x->name);
 		front_die(path, e);
@@ -72,7 +72,7 @@ show_list(char *const *path, uint32_t n)
 			const struct tensor *x = &t.t[k];
 			struct measure m;
 
-			measure(path[i], &t, x, &m);
+			measure_or_die(path[i], &t, x, &m);
 			progress_clear();
 			put_name(path[i]);
 			putchar('\t');
@@ -99,7 +99,7 @@ show_faults(char *const *path, uint32_t n)
 		for (size_t k = 0; k < t.n; k++) {
 			struct measure m;
 
-			measure(path[i], &t, &t.t[k], &m);
+			measure_or_die(path[i], &t, &t.t[k], &m);
 			if (m.odd > 0) {
 				err_note(0, "tensor '%.200s': %" PRIu64 " of its %" PRIu64 " numbers are not finite", t.t[k].name, m.odd,
 				    t.t[k].count);
@@ -124,7 +124,7 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 		printf("\t%s\t-\t-\t-\n", b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
 		return true;
 	}
-	watch(ta, a);
+	show_measuring_progress(ta, a);
 	e = measure_pair(ta, a, tb, b, &d);
 	progress_clear();
 	if (e < 0)
@@ -138,7 +138,7 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 
 /* The tensor in t that is named as x of from; MXNet's "arg:" and "aux:" are no part of a name. */
 static const struct tensor *
-twin(const struct tensors *t, const struct tensors *from, const struct tensor *x)
+find_twin(const struct tensors *t, const struct tensors *from, const struct tensor *x)
 {
 	const struct tensor *same = tensors_find(t, x->name);
 
@@ -155,9 +155,9 @@ show_diff(char *const path[2], double tolerance)
 	open_or_die(&b, path[1]);
 	printf("name\twhat\tdiffer\tlargest\trelative\n");
 	for (size_t i = 0; i < a.n; i++)
-		differ |= print_pair(&a, &a.t[i], &b, twin(&b, &a, &a.t[i]), tolerance);
+		differ |= print_pair(&a, &a.t[i], &b, find_twin(&b, &a, &a.t[i]), tolerance);
 	for (size_t i = 0; i < b.n; i++)
-		if (twin(&a, &b, &b.t[i]) == NULL) {
+		if (find_twin(&a, &b, &b.t[i]) == NULL) {
 			put_name(b.t[i].name);
 			printf("\tonly in the second\t-\t-\t-\n");
 			differ = true;

@@ -32,7 +32,7 @@ static const struct option longs[] = {
 };
 
 static void
-judge(struct pworker *p, enum worker_verdict verdict, const char *file)
+set_verdict(struct pworker *p, enum worker_verdict verdict, const char *file)
 {
 	if (p->judged != NULL && p->verdict != verdict)
 		front_wrong("more than one of --eval, --predict and --statistics");
@@ -41,22 +41,22 @@ judge(struct pworker *p, enum worker_verdict verdict, const char *file)
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_eval_option(struct pworker *p, int c, char *text)
 {
 	switch (c) {
-	case O_EVAL:	judge(p, WORKER_SCORE, text); break;
+	case O_EVAL:	set_verdict(p, WORKER_SCORE, text); break;
 	case O_FLIP:	p->train.views.flip = true; break;
 	case O_NOAVERAGE: p->no_average = true; break;
-	case O_PREDICT:	judge(p, WORKER_ROWS, text); break;
+	case O_PREDICT:	set_verdict(p, WORKER_ROWS, text); break;
 	case O_SHIFT:	p->train.views.shift = (uint32_t)front_num("--shift", text, 0, 65535); break;
-	case O_STATISTICS: judge(p, WORKER_STATISTICS, text); break;
+	case O_STATISTICS: set_verdict(p, WORKER_STATISTICS, text); break;
 	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
 	}
 }
 
 /* Samples come from somewhere: from standard input, where nothing was said, but not from a terminal. */
 static void
-settle(struct pworker *p)
+settle_eval_options(struct pworker *p)
 {
 	bool none = p->train.data.path == NULL && p->npicture == 0;
 
@@ -72,7 +72,7 @@ settle(struct pworker *p)
 		front_wrong("%s: pictures do not go with %s", p->picture[0], p->train.data.path != NULL ? "--data" : "--statistics");
 }
 
-const struct worker_theme worker_judge_theme = { longs, take, settle };
+const struct worker_theme worker_judge_theme = { longs, apply_eval_option, settle_eval_options };
 
 /* What is summed over the samples, or how many rows each gets. */
 struct job {
@@ -86,7 +86,7 @@ struct job {
 };
 
 static void
-warn(void *arg, const char *why)
+warn_bad_record(void *arg, const char *why)
 {
 	(void)arg;
 	err_note(0, "%s", why);
@@ -96,13 +96,13 @@ warn(void *arg, const char *why)
 static void
 warn_of_batch(void *arg, uint32_t n, const char *why)
 {
-	warn(arg, why);
+	warn_bad_record(arg, why);
 	if (n > 1)
 		front_say("... and %u more of that batch", n - 1);
 }
 
 static int
-score(void *arg, uint64_t id, int32_t label, const float *p)
+add_score(void *arg, uint64_t id, int32_t label, const float *p)
 {
 	struct job *j = arg;
 	size_t before;
@@ -140,7 +140,7 @@ id_text(struct job *j, uint64_t id)
 }
 
 static int
-row(void *arg, uint64_t id, int32_t label, const float *p)
+print_prediction(void *arg, uint64_t id, int32_t label, const float *p)
 {
 	struct job *j = arg;
 	int e = id_text(j, id);
@@ -162,11 +162,11 @@ row(void *arg, uint64_t id, int32_t label, const float *p)
 }
 
 static void
-run(struct eval_opt *o, struct job *j)
+run_evaluation(struct eval_opt *o, struct job *j)
 {
 	int e;
 
-	o->bad = warn;
+	o->bad = warn_bad_record;
 	o->arg = j;
 	if ((e = eval_run(o)) < 0)
 		front_die(NULL, e);
@@ -178,8 +178,8 @@ put_score(struct eval_opt *o)
 {
 	struct job j = { .classes = o->weights->graph->classes };
 
-	o->sample = score;
-	run(o, &j);
+	o->sample = add_score;
+	run_evaluation(o, &j);
 	if (j.n == 0) {
 		err_note(0, "no record has a label below %u", j.classes);
 		front_die(NULL, ERR_FORMAT);
@@ -202,9 +202,9 @@ put_rows(struct eval_opt *o, uint32_t top, struct recpics *pics)
 	j.top = top < j.classes ? top : j.classes;
 	if ((j.order = calloc(j.top, sizeof(*j.order))) == NULL)
 		front_die(NULL, err_nomem());
-	o->sample = row;
+	o->sample = print_prediction;
 	printf("id\tclass\tprobability\n");
-	run(o, &j);
+	run_evaluation(o, &j);
 	if (j.n == 0 && front_status() == 0) {
 		err_note(0, "no picture came");
 		front_die(pics != NULL ? NULL : o->data.path, ERR_FORMAT);
@@ -246,7 +246,7 @@ take_average(struct weights *f)
 
 /* Weights that know their net; or of a net that is named, whose arrays must all be there. */
 static void
-load(struct pworker *p, struct weights *f)
+load_weights(struct pworker *p, struct weights *f)
 {
 	struct weights_taken taken;
 	int e;
@@ -332,7 +332,7 @@ worker_judge(struct pworker *p)
 	worker_batch_settle(&p->batch, t);
 	if (o.engine == NULL)
 		front_die("--engine", ERR_ARG);
-	load(p, &f);
+	load_weights(p, &f);
 	if (!p->no_average)
 		take_average(&f);
 	open_data(p, &t->data, &pics);

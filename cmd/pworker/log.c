@@ -27,7 +27,7 @@ put_row(const struct tsv_row *r)
 
 /* What moved since the rows of traffic before; the start-up stands apart.  *in and *out are without it. */
 static void
-traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
+log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
 {
 	struct tsv_row r = tsv_blank(TSV_TRAFFIC, TSV_WORKER, l->rank, l->host);
 	struct buf text = { 0 };
@@ -65,7 +65,7 @@ traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64
 
 /* The devices by themselves: a row each, where the library of their driver tells. */
 static void
-gpus(struct worker_log *l, const struct train_event *ev)
+log_devices(struct worker_log *l, const struct train_event *ev)
 {
 	for (uint32_t k = 0; l->gpus != NULL && k < l->places; k++) {
 		struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
@@ -103,7 +103,7 @@ worker_log_close(struct worker_log *l)
 
 /* How busy all was since the row of it before. */
 static void
-load(struct worker_log *l, const struct train_event *ev)
+log_load(struct worker_log *l, const struct train_event *ev)
 {
 	struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
 	struct load now = load_now();
@@ -116,11 +116,11 @@ load(struct worker_log *l, const struct train_event *ev)
 	r.host_load = load_host(&l->load, &now);
 	l->load = now;
 	put_row(&r);
-	gpus(l, ev);
+	log_devices(l, ev);
 }
 
 static void
-row(struct worker_log *l, const struct train_event *ev)
+log_event_row(struct worker_log *l, const struct train_event *ev)
 {
 	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
 	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE, [TRAIN_END] = TSV_END };
@@ -173,7 +173,7 @@ has_row(const struct worker_log *l, const struct train_event *ev)
 }
 
 static void
-head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
+print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
 {
 	struct buf line = { 0 };
 
@@ -195,24 +195,24 @@ worker_log_event(void *arg, const struct train_event *ev)
 
 	switch (ev->kind) {
 	case TRAIN_START:
-		head(l, ev->batch, ev->text);
+		print_log_head(l, ev->batch, ev->text);
 		l->load = load_now();
 		open_gpus(l, ev);
 		if (ev->peers > 0)
-			traffic(l, ev, &l->epoch_in, &l->epoch_out);
+			log_traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_END:
 		if (ev->peers > 0)
-			traffic(l, ev, &l->epoch_in, &l->epoch_out);
-		load(l, ev);
+			log_traffic(l, ev, &l->epoch_in, &l->epoch_out);
+		log_load(l, ev);
 		break;
 	default:
 		break;
 	}
 	worker_log_say(l, ev);
 	if (has_row(l, ev))
-		row(l, ev);
+		log_event_row(l, ev);
 	front_flush();
 	worker_log_progress(l, ev);
 	if (l->gpus != NULL)

@@ -46,7 +46,7 @@ say(const char *fmt, ...)
 
 /* Every so many steps: MXNet's Speedometer, or the line of TensorFlow's example for MNIST. */
 static void
-speed(struct worker_log *l, const struct train_event *ev)
+print_speed(struct worker_log *l, const struct train_event *ev)
 {
 	l->seconds += ev->seconds;
 	l->samples += (double)ev->samples;
@@ -69,7 +69,7 @@ speed(struct worker_log *l, const struct train_event *ev)
 }
 
 static void
-epoch(struct worker_log *l, const struct train_event *ev)
+print_epoch(struct worker_log *l, const struct train_event *ev)
 {
 	const char *word = l->style == WORKER_MXNET_2015 ? "Iteration" : "Epoch";
 
@@ -123,11 +123,11 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 			say("session started");
 		break;
 	case TRAIN_STEP:
-		speed(l, ev);
+		print_speed(l, ev);
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_VALIDATION:
-		epoch(l, ev);
+		print_epoch(l, ev);
 		break;
 	case TRAIN_SAVE:
 		say("Saved checkpoint to \"%s\"", ev->text);

@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 static void
-waiting(void *arg, const char *whom)
+report_wait(void *arg, const char *whom)
 {
 	(void)arg;
 	front_say("waiting for %s", whom);
 }
 
 static void
-making(void *arg, const char *whom)
+report_mean_wait(void *arg, const char *whom)
 {
 	front_say("waiting for %s, which is made by %s", (const char *)arg, whom);
 }
@@ -36,7 +36,7 @@ worker_open_records(const char *path, const uint8_t *key)
 	else if (key == NULL)
 		front_wrong("%s: records of another host need a --data-key-file or the job's --key-file", path);
 	else
-		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key, .waiting = waiting });
+		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key, .waiting = report_wait });
 	if (e < 0)
 		front_die(NULL, e);
 	return r;
@@ -57,7 +57,7 @@ worker_open_mean(const char *path, const struct train_opt *t, const struct graph
 	aug.c = x->c;
 	aug.h = x->h;
 	aug.w = x->w;
-	e = mean_get(path, t->data.recs, &aug, t->data.threads, making, (void *)(uintptr_t)path, mean);
+	e = mean_get(path, t->data.recs, &aug, t->data.threads, report_mean_wait, (void *)(uintptr_t)path, mean);
 	if (e < 0)
 		front_die(NULL, e);
 	if (e > 0)

@@ -41,7 +41,7 @@ static const struct option longs[] = {
 
 /* Given again, it adds to what was given before. */
 static void
-data(struct pworker *p, const char *path)
+add_data_path(struct pworker *p, const char *path)
 {
 	if (p->data.n > 0)
 		p->data.n--;
@@ -51,14 +51,14 @@ data(struct pworker *p, const char *path)
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_main_option(struct pworker *p, int c, char *text)
 {
 	struct train_opt *t = &p->train;
 
 	switch (c) {
 	case O_ACCUMULATE: t->accumulate = (uint32_t)front_num("--accumulate", text, 1, 65536); break;
 	case O_BATCH:	worker_batch_take(&p->batch, text); break;
-	case O_DATA:	data(p, text); break;
+	case O_DATA:	add_data_path(p, text); break;
 	case O_DATA_KEY: p->data_key = text; break;
 	case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", text, 0, UINT32_MAX); break;
 	case O_HELP:	front_help();
@@ -77,7 +77,7 @@ take(struct pworker *p, int c, char *text)
 }
 
 static void
-settle(struct pworker *p)
+settle_main_options(struct pworker *p)
 {
 	bool net = p->net != NULL, data = p->train.data.path != NULL;
 
@@ -88,7 +88,7 @@ settle(struct pworker *p)
 	front_wrong("%s", net ? "--data: is missing: records to train on" : "--net: is missing");
 }
 
-static const struct worker_theme rest = { longs, take, settle };
+static const struct worker_theme rest = { longs, apply_main_option, settle_main_options };
 
 static const struct worker_theme *const theme[] = {
 	&worker_data_theme, &worker_device_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme,
@@ -98,7 +98,7 @@ static const struct worker_theme *const theme[] = {
 
 /* All themes' options in one table. */
 static void
-join(struct option *all)
+join_option_tables(struct option *all)
 {
 	size_t n = 0;
 
@@ -142,7 +142,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	    .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07", .sched.base = 0.1,
 	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
 	    .ps = { .nworkers = 1 } } };
-	join(all);
+	join_option_tables(all);
 	opterr = 0;
 	while ((c = front_option(&argc, &argv, "+:", all)) != -1)
 		if (c == ':')

@@ -40,7 +40,7 @@ start_rule(struct pworker *p, const char *rule)
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_checkpoint_option(struct pworker *p, int c, char *text)
 {
 	struct train_opt *t = &p->train;
 
@@ -58,7 +58,7 @@ take(struct pworker *p, int c, char *text)
 }
 
 static void
-settle(struct pworker *p)
+settle_checkpoint_options(struct pworker *p)
 {
 	if (p->last && p->train.save == NULL)
 		front_wrong("--resume-last: needs --save");
@@ -70,7 +70,7 @@ settle(struct pworker *p)
 		front_wrong("--patience: needs --val");
 }
 
-const struct worker_theme worker_keep_theme = { longs, take, settle };
+const struct worker_theme worker_keep_theme = { longs, apply_checkpoint_option, settle_checkpoint_options };
 
 /* A run that has no checkpoint yet begins as it would without the option. */
 void

@@ -80,7 +80,7 @@ static const struct option longs[] = {
 
 /* Numbers with commas between: at least one, at most max.  Returns how many. */
 static uint32_t
-numbers(const char *option, const char *text, double lo, double hi, float *v, uint32_t max)
+parse_numbers(const char *option, const char *text, double lo, double hi, float *v, uint32_t max)
 {
 	char *list = strdup(text), *next = list;
 	uint32_t n = 0;
@@ -100,11 +100,11 @@ numbers(const char *option, const char *text, double lo, double hi, float *v, ui
 
 /* LO,HI; or one number for both. */
 static struct aug_range
-range(const char *option, const char *text, double lo, double hi)
+parse_range(const char *option, const char *text, double lo, double hi)
 {
 	float v[2];
 
-	if (numbers(option, text, lo, hi, v, 2) == 1)
+	if (parse_numbers(option, text, lo, hi, v, 2) == 1)
 		v[1] = v[0];
 	if (v[0] > v[1])
 		front_wrong("%s: '%.64s' is not LO,HI", option, text);
@@ -121,9 +121,9 @@ about_zero(const char *option, const char *text, double hi)
 
 /* R,G,B; or one number for all. */
 static void
-channels(const char *option, const char *text, double lo, double hi, float v[3])
+parse_channels(const char *option, const char *text, double lo, double hi, float v[3])
 {
-	uint32_t n = numbers(option, text, lo, hi, v, 3);
+	uint32_t n = parse_numbers(option, text, lo, hi, v, 3);
 
 	if (n == 2)
 		front_wrong("%s: '%.64s' is not R,G,B", option, text);
@@ -133,7 +133,7 @@ channels(const char *option, const char *text, double lo, double hi, float v[3])
 
 /* "ram": as much as half of what is free now; "ram:MB". */
 static size_t
-cache(const char *text)
+parse_cache(const char *text)
 {
 	int64_t free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
@@ -147,20 +147,20 @@ cache(const char *text)
 }
 
 static void
-geometry(struct aug *a, int c, const char *text)
+apply_geometry_option(struct aug *a, int c, const char *text)
 {
 	switch (c) {
-	case O_AREA:	a->area = range("--random-area", text, 1e-6, 1); break;
-	case O_ASPECT:	a->aspect = range("--aspect-ratio", text, 0.01, 100); break;
+	case O_AREA:	a->area = parse_range("--random-area", text, 1e-6, 1); break;
+	case O_ASPECT:	a->aspect = parse_range("--aspect-ratio", text, 0.01, 100); break;
 	case O_CROP:	a->rand_crop = true; break;
-	case O_CROPSIZE: a->crop_size = range("--crop-size", text, 1, 65536); break;
+	case O_CROPSIZE: a->crop_size = parse_range("--crop-size", text, 1, 65536); break;
 	case O_FILL:	a->fill = (uint8_t)front_num("--fill-value", text, 0, 255); break;
-	case O_IMGSIZE:	a->side = range("--img-size", text, 1, 65536); break;
+	case O_IMGSIZE:	a->side = parse_range("--img-size", text, 1, 65536); break;
 	case O_PAD:	a->pad = (uint32_t)front_num("--pad", text, 0, 4096); break;
 	case O_RESIZE:	a->resize = (uint32_t)front_num("--resize", text, 1, 65536); break;
 	case O_RESIZED:	a->resized_crop = true; break;
-	case O_ROTATE:	a->angles = numbers("--rotate", text, -360, 360, a->angle, AUG_ANGLES); break;
-	case O_SCALEBY:	a->scale_by = range("--random-scale", text, 0.01, 100); break;
+	case O_ROTATE:	a->angles = parse_numbers("--rotate", text, -360, 360, a->angle, AUG_ANGLES); break;
+	case O_SCALEBY:	a->scale_by = parse_range("--random-scale", text, 0.01, 100); break;
 	case O_SHEAR:	a->shear = about_zero("--max-shear-ratio", text, 10); break;
 	case O_TURN:	a->turn = about_zero("--max-rotate-angle", text, 180); break;
 	default:	break;
@@ -168,7 +168,7 @@ geometry(struct aug *a, int c, const char *text)
 }
 
 static void
-colour(struct aug *a, int c, const char *text)
+apply_colour_option(struct aug *a, int c, const char *text)
 {
 	switch (c) {
 	case O_BRIGHT:	a->brightness = (float)front_real("--brightness", text, 0, 10); break;
@@ -183,32 +183,32 @@ colour(struct aug *a, int c, const char *text)
 }
 
 static void
-normal(struct aug *a, int c, const char *text)
+apply_normal_option(struct aug *a, int c, const char *text)
 {
 	switch (c) {
 	case O_ALT:	a->alt_mirror = true; break;
 	case O_CUTMIX:	a->cutmix = (float)front_real("--cutmix", text, 0, 100); break;
 	case O_CUTOUT:	a->cutout = (uint32_t)front_num("--cutout", text, 0, 65536); break;
-	case O_MEAN:	channels("--mean-rgb", text, -1e6, 1e6, a->mean_of); break;
+	case O_MEAN:	parse_channels("--mean-rgb", text, -1e6, 1e6, a->mean_of); break;
 	case O_MIRROR:	a->mirror = true; break;
 	case O_MIXUP:	a->mixup = (float)front_real("--mixup", text, 0, 100); break;
 	case O_RANDMIRROR: a->rand_mirror = true; break;
 	case O_RCONTRAST: a->rand_contrast = (float)front_real("--max-random-contrast", text, 0, 10); break;
 	case O_RLIGHT:	a->rand_illumination = (float)front_real("--max-random-illumination", text, 0, 255); break;
 	case O_SCALE:	a->scale = (float)front_real("--scale", text, 1e-30, 1e30); break;
-	case O_STD:	channels("--std-rgb", text, 1e-6, 1e6, a->std_of); break;
+	case O_STD:	parse_channels("--std-rgb", text, 1e-6, 1e6, a->std_of); break;
 	default:	break;
 	}
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_data_option(struct pworker *p, int c, char *text)
 {
 	struct batch_opt *o = &p->train.data;
 
 	switch (c) {
 	case O_CACHE:
-		o->cache = cache(text);
+		o->cache = parse_cache(text);
 		p->train.hold = strcmp(text, "device") == 0;
 		break;
 	case O_HELP:	worker_help(help);
@@ -218,9 +218,9 @@ take(struct pworker *p, int c, char *text)
 	case O_READ:	o->threads = (unsigned)front_num("--read-threads", text, 1, 256); break;
 	case O_WINDOW:	o->window = (uint64_t)front_num("--shuffle-buffer", text, 1, UINT32_MAX); break;
 	default:	/* each knows its own */
-		geometry(&o->aug, c, text);
-		colour(&o->aug, c, text);
-		normal(&o->aug, c, text);
+		apply_geometry_option(&o->aug, c, text);
+		apply_colour_option(&o->aug, c, text);
+		apply_normal_option(&o->aug, c, text);
 	}
 }
 
@@ -238,7 +238,7 @@ settle_hold(const struct pworker *p)
 }
 
 static void
-settle(struct pworker *p)
+settle_data_options(struct pworker *p)
 {
 	const struct aug *a = &p->train.data.aug;
 
@@ -250,4 +250,4 @@ settle(struct pworker *p)
 		front_wrong("--alt-mirror: does not go with --rand-mirror");
 }
 
-const struct worker_theme worker_data_theme = { longs, take, settle };
+const struct worker_theme worker_data_theme = { longs, apply_data_option, settle_data_options };

@@ -23,7 +23,7 @@ static const struct option longs[] = {
 };
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_device_option(struct pworker *p, int c, char *text)
 {
 	switch (c) {
 	case O_AUTOTUNE: p->train.tune.measure = true; break;
@@ -80,7 +80,7 @@ open_choices(struct pworker *p)
 }
 
 static void
-settle(struct pworker *p)
+settle_device_options(struct pworker *p)
 {
 	if (p->train.tune.measure)
 		open_choices(p);
@@ -88,4 +88,4 @@ settle(struct pworker *p)
 		front_wrong("--devices: names the engines: leave --engine out");
 }
 
-const struct worker_theme worker_device_theme = { longs, take, settle };
+const struct worker_theme worker_device_theme = { longs, apply_device_option, settle_device_options };

@@ -15,7 +15,7 @@ static const struct option longs[] = {
 };
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_freeze_option(struct pworker *p, int c, char *text)
 {
 	(void)c;
 	if (*text == 0 || strpbrk(text, ";\n") != NULL)
@@ -24,7 +24,7 @@ take(struct pworker *p, int c, char *text)
 		front_die("--freeze", ERR_NOMEM);
 }
 
-const struct worker_theme worker_freeze_theme = { longs, take, NULL };
+const struct worker_theme worker_freeze_theme = { longs, apply_freeze_option, NULL };
 
 /* What one --freeze says, as a rule; 0 blocks need none. */
 static int
@@ -41,7 +41,7 @@ rule_of(const char *what, const struct graph *g, struct buf *rule)
 }
 
 static int
-add(const char *what, const struct graph *g, struct buf *rules)
+add_freeze_rule(const char *what, const struct graph *g, struct buf *rules)
 {
 	struct buf rule = { 0 };
 	int e = rule_of(what, g, &rule);
@@ -59,7 +59,7 @@ worker_freeze(struct pworker *p, struct graph *g)
 	int e = 0;
 
 	for (size_t at = 0; at < p->freeze.n && e == 0; at += strlen((char *)p->freeze.p + at) + 1)
-		e = add((char *)p->freeze.p + at, g, rules);
+		e = add_freeze_rule((char *)p->freeze.p + at, g, rules);
 	if (e == 0 && rules->n >= HELLO_MULTS)
 		e = err_fail(ERR_ARG, "the rules are more than %d bytes", HELLO_MULTS - 1);
 	if (e == 0 && (e = buf_terminate(rules)) == 0)

@@ -21,7 +21,7 @@ static const struct option longs[] = {
 };
 
 static void
-servers(struct pworker *p, char *text)
+parse_servers(struct pworker *p, char *text)
 {
 	uint32_t n = 0;
 
@@ -38,7 +38,7 @@ servers(struct pworker *p, char *text)
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_job_option(struct pworker *p, int c, char *text)
 {
 	struct worker_opt *ps = &p->train.ps;
 
@@ -46,14 +46,14 @@ take(struct pworker *p, int c, char *text)
 	case O_ASYNC:	ps->slack = STALE_ASYNC; break;
 	case O_KEY:	p->key = text; break;
 	case O_PLAIN:	p->plain = true; break;
-	case O_SERVERS:	servers(p, text); break;
+	case O_SERVERS:	parse_servers(p, text); break;
 	case O_SLACK:	ps->slack = (uint32_t)front_num("--slack", text, 0, UINT32_MAX - 1); break;
 	case O_WORKER:	front_part("--worker", text, &ps->rank, &ps->nworkers); break;
 	}
 }
 
 static void
-settle(struct pworker *p)
+settle_job_options(struct pworker *p)
 {
 	const struct worker_opt *ps = &p->train.ps;
 
@@ -63,7 +63,7 @@ settle(struct pworker *p)
 		front_wrong("--servers: needs the job's --key-file");
 }
 
-const struct worker_theme worker_job_theme = { longs, take, settle };
+const struct worker_theme worker_job_theme = { longs, apply_job_option, settle_job_options };
 
 static void
 read_key(const struct pworker *p, uint8_t key[CONN_KEY])
@@ -86,7 +86,7 @@ worker_meet(struct pworker *p, uint8_t *key)
 	read_key(p, key);
 	if (tracker) {
 		m = worker_tracker_join(&env, key, &p->list);
-		servers(p, p->list);
+		parse_servers(p, p->list);
 		ps->rank = env.rank;
 		ps->nworkers = env.workers;
 	}

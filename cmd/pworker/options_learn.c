@@ -70,7 +70,7 @@ static const struct option longs[] = {
 
 /* A number between 0 and 1, which would both make an average that is none. */
 static float
-share(const char *option, const char *text)
+parse_fraction(const char *option, const char *text)
 {
 	float v = (float)front_real(option, text, 0, 1);
 
@@ -101,7 +101,7 @@ one_average(struct worker_learn *l, enum average_kind kind)
 
 /* K:ALPHA */
 static void
-lookahead(struct worker_learn *l, char *text)
+parse_lookahead(struct worker_learn *l, char *text)
 {
 	char *alpha = strchr(text, ':');
 
@@ -110,7 +110,7 @@ lookahead(struct worker_learn *l, char *text)
 	*alpha++ = 0;
 	one_average(l, AVERAGE_LOOKAHEAD);
 	l->average.every = (uint32_t)front_num("--lookahead", text, 1, UINT32_MAX);
-	l->average.rate = share("--lookahead", alpha);
+	l->average.rate = parse_fraction("--lookahead", alpha);
 }
 
 /* The power of the number of workers. */
@@ -123,7 +123,7 @@ lr_scale(const char *text)
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_learn_option(struct pworker *p, int c, char *text)
 {
 	struct worker_learn *l = &p->learn;
 
@@ -135,12 +135,12 @@ take(struct pworker *p, int c, char *text)
 	case O_CLIPNORM: l->clip_norm = front_real("--clip-norm", text, 0, 1e30); break;
 	case O_EMA:
 		one_average(l, AVERAGE_EMA);
-		l->average.rate = share("--ema", text);
+		l->average.rate = parse_fraction("--ema", text);
 		break;
 	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
 	case O_HELP:	worker_help(help);
 	case O_L1:	l->l1 = front_real("--l1", text, 0, 1e30); break;
-	case O_LOOKAHEAD: lookahead(l, text); break;
+	case O_LOOKAHEAD: parse_lookahead(l, text); break;
 	case O_LR:
 		if (sched_parse(text, &p->train.sched) < 0)
 			front_wrong("--lr: %s", err_line());
@@ -186,7 +186,7 @@ static const struct {
 
 /* "adam, adamw or rmsprop" */
 static void
-names(unsigned rules, struct buf *b)
+list_rule_names(unsigned rules, struct buf *b)
 {
 	for (unsigned r = 0; rules != 0; r++) {
 		if ((rules & (1u << r)) == 0)
@@ -207,7 +207,7 @@ check_rule(const struct worker_learn *l)
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (l->said & (1u << of[i].option) && (of[i].rules & (1u << l->rule)) == 0) {
-			names(of[i].rules, &b);
+			list_rule_names(of[i].rules, &b);
 			front_wrong("%s: is of --optimizer %s, not of %s", of[i].name, (char *)b.p, opt_name(l->rule));
 		}
 }
@@ -246,7 +246,7 @@ check_epochs(const struct pworker *p)
 }
 
 static void
-check(const struct pworker *p)
+check_learn_options(const struct pworker *p)
 {
 	const struct worker_learn *l = &p->learn;
 
@@ -261,7 +261,7 @@ check(const struct pworker *p)
 }
 
 static void
-settle(struct pworker *p)
+settle_learn_options(struct pworker *p)
 {
 	struct opt_hyper *h = &p->train.ps.hyper;
 	struct worker_learn *l = &p->learn;
@@ -278,10 +278,10 @@ settle(struct pworker *p)
 	h->turns = isnan(l->turns) || l->rule != OPT_MUON ? h->turns : (uint32_t)l->turns;
 	h->unit = l->unit && l->rule == OPT_MUON;
 	h->average = l->average;
-	check(p);
+	check_learn_options(p);
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);
 	p->train.ps.mults = (const char *)l->mults.p;
 }
 
-const struct worker_theme worker_learn_theme = { longs, take, settle };
+const struct worker_theme worker_learn_theme = { longs, apply_learn_option, settle_learn_options };

@@ -25,7 +25,7 @@ static const struct option longs[] = {
 
 /* FILE, FILE:N or FILE:A-B.  What stands behind a colon is no name, but where a folder's follows it. */
 static void
-trace(struct pworker *p, char *text)
+parse_trace(struct pworker *p, char *text)
 {
 	char *steps = strrchr(text, ':'), *to, whole[80];
 
@@ -50,7 +50,7 @@ trace(struct pworker *p, char *text)
 }
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_log_option(struct pworker *p, int c, char *text)
 {
 	switch (c) {
 	case O_FREQUENT: p->frequent = (uint64_t)front_num("--frequent", text, 1, INT64_MAX); break;
@@ -59,8 +59,8 @@ take(struct pworker *p, int c, char *text)
 		if (!worker_log_style(text, &p->style))
 			front_wrong("--log-style: '%.64s' is none of mxnet, mxnet-2015 and tensorflow", text);
 		break;
-	case O_TRACE:	trace(p, text); break;
+	case O_TRACE:	parse_trace(p, text); break;
 	}
 }
 
-const struct worker_theme worker_tell_theme = { longs, take, NULL };
+const struct worker_theme worker_tell_theme = { longs, apply_log_option, NULL };

@@ -10,7 +10,7 @@
 
 /* What decides; the text is the rest of the line. */
 static const char *
-judging(const struct pworker *p)
+describe_eval_mode(const struct pworker *p)
 {
 	static const char *const name[] = {
 		[WORKER_SCORE] = "--eval", [WORKER_ROWS] = "--predict", [WORKER_STATISTICS] = "--statistics",
@@ -20,38 +20,38 @@ judging(const struct pworker *p)
 }
 
 static bool
-trains(const struct pworker *p)
+does_train(const struct pworker *p)
 {
 	return p->judged == NULL;
 }
 
 static bool
-judges(const struct pworker *p)
+does_evaluate(const struct pworker *p)
 {
 	return p->judged != NULL;
 }
 
 static bool
-predicts(const struct pworker *p)
+does_predict(const struct pworker *p)
 {
 	return p->judged != NULL && p->verdict == WORKER_ROWS;
 }
 
 /* Records go by in an order, or only so many of them. */
 static bool
-draws(const struct pworker *p)
+does_iterate_records(const struct pworker *p)
 {
 	return p->judged == NULL || p->verdict == WORKER_STATISTICS;
 }
 
 static bool
-scores(const struct pworker *p)
+does_score(const struct pworker *p)
 {
 	return p->judged == NULL || p->verdict == WORKER_SCORE;
 }
 
 static bool
-views(const struct pworker *p)
+does_average_views(const struct pworker *p)
 {
 	return p->judged != NULL ? p->verdict != WORKER_STATISTICS : p->train.val != NULL;
 }
@@ -63,20 +63,20 @@ has_net(const struct pworker *p)
 }
 
 static bool
-renames(const struct pworker *p)
+takes_names(const struct pworker *p)
 {
 	return p->judged != NULL ? p->net != NULL : p->train.start != NULL;
 }
 
 static bool
-crops(const struct pworker *p)
+does_crop(const struct pworker *p)
 {
 	return p->train.data.aug.resized_crop;
 }
 
 /* Is anything of a picture beyond its edges? */
 static bool
-fills(const struct pworker *p)
+does_pad(const struct pworker *p)
 {
 	const struct aug *a = &p->train.data.aug;
 
@@ -84,26 +84,26 @@ fills(const struct pworker *p)
 }
 
 static bool
-turns(const struct pworker *p)
+may_rotate(const struct pworker *p)
 {
 	return p->train.data.aug.angles == 0;
 }
 
 static bool
-shuffles(const struct pworker *p)
+does_shuffle(const struct pworker *p)
 {
 	return p->train.data.shuffle;
 }
 
 static bool
-afar(const struct pworker *p)
+reads_remote_records(const struct pworker *p)
 {
 	return (p->train.data.path != NULL && dataset_client_is_addr(p->train.data.path)) ||
 	    (p->train.val != NULL && dataset_client_is_addr(p->train.val));
 }
 
 static bool
-rewinds(const struct pworker *p)
+can_rewind(const struct pworker *p)
 {
 	return p->train.data.path == NULL || !recs_stream_is(p->train.data.path);
 }
@@ -113,62 +113,62 @@ static const struct need {
 	bool		(*met)(const struct pworker *p);
 	const char	*why;		/* NULL: it is of a training */
 } need[] = {
-	{ "accumulate", trains, NULL },
-	{ "async", trains, NULL },
-	{ "best", trains, NULL },
-	{ "beta2", trains, NULL },
-	{ "cache", trains, NULL },
-	{ "cache", rewinds, "does not go with a pipe, whose records come once" },
+	{ "accumulate", does_train, NULL },
+	{ "async", does_train, NULL },
+	{ "best", does_train, NULL },
+	{ "beta2", does_train, NULL },
+	{ "cache", does_train, NULL },
+	{ "cache", can_rewind, "does not go with a pipe, whose records come once" },
 	{ "classes", has_net, "needs --net" },
-	{ "clip", trains, NULL },
-	{ "clip-norm", trains, NULL },
-	{ "data-key-file", afar, "needs --data or --val HOST:PORT" },
-	{ "ema", trains, NULL },
-	{ "epochs", trains, NULL },
-	{ "epsilon", trains, NULL },
-	{ "fill-value", fills, "needs --pad, or what turns, shears or bounds pictures" },
-	{ "flip", views, "needs --val, --eval or --predict" },
-	{ "freeze", trains, NULL },
-	{ "frequent", trains, NULL },
-	{ "init", trains, NULL },
-	{ "keep", trains, NULL },
-	{ "l1", trains, NULL },
-	{ "label-at", scores, "needs a training or --eval" },
-	{ "log-style", trains, NULL },
-	{ "lookahead", trains, NULL },
-	{ "lr", trains, NULL },
-	{ "lr-mult", trains, NULL },
-	{ "lr-scale", trains, NULL },
-	{ "max-rotate-angle", turns, "does not go with --rotate" },
-	{ "momentum", trains, NULL },
+	{ "clip", does_train, NULL },
+	{ "clip-norm", does_train, NULL },
+	{ "data-key-file", reads_remote_records, "needs --data or --val HOST:PORT" },
+	{ "ema", does_train, NULL },
+	{ "epochs", does_train, NULL },
+	{ "epsilon", does_train, NULL },
+	{ "fill-value", does_pad, "needs --pad, or what turns, shears or bounds pictures" },
+	{ "flip", does_average_views, "needs --val, --eval or --predict" },
+	{ "freeze", does_train, NULL },
+	{ "frequent", does_train, NULL },
+	{ "init", does_train, NULL },
+	{ "keep", does_train, NULL },
+	{ "l1", does_train, NULL },
+	{ "label-at", does_score, "needs a training or --eval" },
+	{ "log-style", does_train, NULL },
+	{ "lookahead", does_train, NULL },
+	{ "lr", does_train, NULL },
+	{ "lr-mult", does_train, NULL },
+	{ "lr-scale", does_train, NULL },
+	{ "max-rotate-angle", may_rotate, "does not go with --rotate" },
+	{ "momentum", does_train, NULL },
 	{ "net-opt", has_net, "needs --net" },
-	{ "no-average", judges, "needs --eval, --predict or --statistics" },
-	{ "no-shuffle", draws, "needs a training or --statistics" },
-	{ "on-nan", trains, NULL },
-	{ "optimizer", trains, NULL },
-	{ "patience", trains, NULL },
-	{ "print", trains, NULL },
-	{ "random-area", crops, "needs --rand-resized-crop" },
-	{ "resume", trains, NULL },
-	{ "resume-last", trains, NULL },
-	{ "save", trains, NULL },
+	{ "no-average", does_evaluate, "needs --eval, --predict or --statistics" },
+	{ "no-shuffle", does_iterate_records, "needs a training or --statistics" },
+	{ "on-nan", does_train, NULL },
+	{ "optimizer", does_train, NULL },
+	{ "patience", does_train, NULL },
+	{ "print", does_train, NULL },
+	{ "random-area", does_crop, "needs --rand-resized-crop" },
+	{ "resume", does_train, NULL },
+	{ "resume-last", does_train, NULL },
+	{ "save", does_train, NULL },
 	{ "shape", has_net, "needs --net" },
-	{ "shift", views, "needs --val, --eval or --predict" },
-	{ "shuffle-buffer", draws, "needs a training or --statistics" },
-	{ "shuffle-buffer", shuffles, "does not go with --no-shuffle" },
-	{ "slack", trains, NULL },
-	{ "start", trains, NULL },
-	{ "start-rename", renames, "needs --start, or --eval or --predict with --net" },
-	{ "steps", draws, "needs a training or --statistics" },
-	{ "swa", trains, NULL },
-	{ "top", predicts, "needs --predict" },
-	{ "trace", trains, NULL },
-	{ "trust", trains, NULL },
-	{ "turns", trains, NULL },
-	{ "unit", trains, NULL },
-	{ "val", trains, NULL },
-	{ "wd", trains, NULL },
-	{ "wd-mult", trains, NULL },
+	{ "shift", does_average_views, "needs --val, --eval or --predict" },
+	{ "shuffle-buffer", does_iterate_records, "needs a training or --statistics" },
+	{ "shuffle-buffer", does_shuffle, "does not go with --no-shuffle" },
+	{ "slack", does_train, NULL },
+	{ "start", does_train, NULL },
+	{ "start-rename", takes_names, "needs --start, or --eval or --predict with --net" },
+	{ "steps", does_iterate_records, "needs a training or --statistics" },
+	{ "swa", does_train, NULL },
+	{ "top", does_predict, "needs --predict" },
+	{ "trace", does_train, NULL },
+	{ "trust", does_train, NULL },
+	{ "turns", does_train, NULL },
+	{ "unit", does_train, NULL },
+	{ "val", does_train, NULL },
+	{ "wd", does_train, NULL },
+	{ "wd-mult", does_train, NULL },
 };
 #define NEEDS	(sizeof(need) / sizeof(*need))
 
@@ -190,7 +190,7 @@ worker_needs_check(const struct pworker *p)
 		if (!p->said[i] || need[i].met(p))
 			continue;
 		if (need[i].why == NULL)
-			front_wrong("--%s: is of a training, and does not go with %s", need[i].option, judging(p));
+			front_wrong("--%s: is of a training, and does not go with %s", need[i].option, describe_eval_mode(p));
 		front_wrong("--%s: %s", need[i].option, need[i].why);
 	}
 }

@@ -17,7 +17,7 @@ static const struct option longs[] = {
 };
 
 static void
-take(struct pworker *p, int c, char *text)
+apply_net_option(struct pworker *p, int c, char *text)
 {
 	switch (c) {
 	case O_CLASSES:	p->classes = (uint32_t)front_num("--classes", text, 1, 1 << 24); break;
@@ -30,7 +30,7 @@ take(struct pworker *p, int c, char *text)
 	}
 }
 
-const struct worker_theme worker_net_theme = { longs, take, NULL };
+const struct worker_theme worker_net_theme = { longs, apply_net_option, NULL };
 
 void
 worker_net_option(struct pworker *p, int argc, char *argv[])

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static void
-flush(struct buf *text, int e)
+flush_text(struct buf *text, int e)
 {
 	if (e < 0)
 		front_die(NULL, e);
@@ -19,7 +19,7 @@ flush(struct buf *text, int e)
 }
 
 static double
-mb(uint64_t bytes)
+to_megabytes(uint64_t bytes)
 {
 	return (double)bytes * 1e-6;
 }
@@ -33,9 +33,9 @@ print_memory(const struct train_opt *o, const struct engine_memory *plan)
 	uint64_t all = beside + plan->activations + plan->weights + plan->scratch + program;
 
 	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
-	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, mb(all), mb(plan->activations),
-	    mb(plan->scratch), mb(plan->weights), mb(m.weights), mb(m.gradients), mb(m.optimizer), mb(m.checkpoint),
-	    mb(m.samples), mb(program));
+	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, to_megabytes(all), to_megabytes(plan->activations),
+	    to_megabytes(plan->scratch), to_megabytes(plan->weights), to_megabytes(m.weights), to_megabytes(m.gradients), to_megabytes(m.optimizer), to_megabytes(m.checkpoint),
+	    to_megabytes(m.samples), to_megabytes(program));
 	if (mem_fits(beside + plan->host) < 0) {
 		err_within("a batch of %u", o->data.batch);
 		front_die(NULL, ERR_NOMEM);
@@ -62,7 +62,7 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	print_memory(o, &m);
 	if ((e = engine->describe(dev, &text)) == 0 && (e = buf_put(&text, "\n", 1)) == 0)
 		e = engine->explain(plan, &text);
-	flush(&text, e);
+	flush_text(&text, e);
 	engine->plan_free(plan);
 	engine->close(dev);
 }
@@ -111,7 +111,7 @@ worker_print(struct pworker *p)
 	if (p->batch.each != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
 	e = graph_print(g, &text);
-	flush(&text, e == 0 ? print_frozen(g, &text) : e);
+	flush_text(&text, e == 0 ? print_frozen(g, &text) : e);
 	fflush(stdout);
 	if (engine != NULL) {
 		p->train.ps.graph = g;

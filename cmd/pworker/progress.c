@@ -17,7 +17,7 @@ all_steps(const struct worker_log *l)
 }
 
 static void
-draw(struct worker_log *l, const struct train_event *ev)
+draw_training_progress(struct worker_log *l, const struct train_event *ev)
 {
 	struct progress_line line = { 0 };
 	double ran = clk_s() - l->first_s;
@@ -58,7 +58,7 @@ worker_log_progress(struct worker_log *l, const struct train_event *ev)
 		l->shown_samples += (double)ev->samples;
 		l->shown_seconds += ev->seconds;
 		if (ev->samples > 0 && l->shown_seconds > 0 && progress_due())
-			draw(l, ev);
+			draw_training_progress(l, ev);
 		break;
 	case TRAIN_END:
 		progress_clear();

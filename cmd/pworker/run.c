@@ -120,7 +120,7 @@ open_trace(const struct pworker *p, struct train_opt *t)
 }
 
 static int
-train(struct pworker *p, double began_s)
+run_training(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
@@ -163,7 +163,7 @@ worker_run(struct pworker *p, double began_s)
 		front_die("--engine", ERR_ARG);
 	t->data.aug.mean = mean = open_data(p, key);
 	worker_find_last(p);
-	e = train(p, began_s);
+	e = run_training(p, began_s);
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);
 	free(mean);

@@ -51,7 +51,7 @@ add_interface(struct options *o, const char *name)
 }
 
 static enum meter_by
-how(const char *text)
+parse_count_method(const char *text)
 {
 	if (strcmp(text, "packets") == 0)
 		return METER_PACKETS;
@@ -61,7 +61,7 @@ how(const char *text)
 }
 
 static void
-expression(const char *text, regex_t *r)
+compile_mark(const char *text, regex_t *r)
 {
 	char why[256];
 	int e = regcomp(r, text, REG_EXTENDED | REG_NOSUB);
@@ -74,7 +74,7 @@ expression(const char *text, regex_t *r)
 
 /* What makes no sense together is said before anything begins. */
 static void
-agree(const struct options *o)
+check_options(const struct options *o)
 {
 	if (o->argv != NULL && o->interfaces > 0)
 		front_wrong("-i and a command: the log is of the one or of the other");
@@ -104,14 +104,14 @@ main(int argc, char *argv[])
 		case 'o': o.output = optarg; break;
 		case 'p': o.period_s = front_real("-p", optarg, 0.1, 1e6); break;
 		case 'q': o.quiet = true; break;
-		case COUNT: o.by = how(optarg); break;
+		case COUNT: o.by = parse_count_method(optarg); break;
 		case FILTER: o.filter = true; break;
 		case HELP: front_help();
 		case JSON: o.json = true; break;
 		case MARK:
 			if (o.mark != NULL)
 				front_wrong("--mark: given twice; join them by |");
-			expression(optarg, &mark);
+			compile_mark(optarg, &mark);
 			o.mark = &mark;
 			break;
 		case VERSION: printf("netstat-logging (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
@@ -119,7 +119,7 @@ main(int argc, char *argv[])
 		}
 	if (argv[optind] != NULL)
 		o.argv = argv + optind;
-	agree(&o);
+	check_options(&o);
 	c = run(&o);
 	if (o.mark != NULL)
 		regfree(&mark);

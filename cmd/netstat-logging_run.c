@@ -57,7 +57,7 @@ write_out(int fd, const char *name, struct buf *b)
 
 /* Reads a source's counters.  False when it is not there. */
 static bool
-counters(struct watch *w, struct source *s, struct traffic *t, int *index)
+read_counters(struct watch *w, struct source *s, struct traffic *t, int *index)
 {
 	struct nic_link link;
 	int e;
@@ -81,7 +81,7 @@ read_source(struct watch *w, struct source *s, struct traffic *now)
 	static const struct traffic zero = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
 	int index;
 
-	if (!counters(w, s, now, &index)) {
+	if (!read_counters(w, s, now, &index)) {
 		if (!s->gone) {
 			err_note(0, "gone");
 			front_warn(s->name, ERR_PEER);
@@ -113,7 +113,7 @@ put_row(struct watch *w, const struct source *s, const char *event, double secon
 
 /* A period is over; what is left at the end is one when anything was in it. */
 static void
-sample(struct watch *w, bool whole)
+write_period_rows(struct watch *w, bool whole)
 {
 	struct buf out = { 0 };
 	struct traffic now, t;
@@ -139,12 +139,12 @@ sample(struct watch *w, bool whole)
 }
 
 static void
-finish(struct watch *w)
+write_end_rows(struct watch *w)
 {
 	struct buf out = { 0 };
 	int e = 0;
 
-	sample(w, false);
+	write_period_rows(w, false);
 	for (struct source *s = w->source; s < w->source + w->sources; s++)
 		put_row(w, s, "end", s->sum.seconds, &s->sum.total, &out);
 	if (w->rows >= 0)
@@ -160,7 +160,7 @@ finish(struct watch *w)
 
 /* All of this machine's traffic that is watched, for the marks. */
 static struct traffic
-everything(struct watch *w)
+sum_traffic(struct watch *w)
 {
 	struct traffic sum = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } }, now, t;
 
@@ -176,9 +176,9 @@ everything(struct watch *w)
 
 /* A piece of the log that passes; at its end there is nothing more to do, unless a command is still at work. */
 static void
-pass(struct watch *w)
+filter_log(struct watch *w)
 {
-	struct traffic now = everything(w);
+	struct traffic now = sum_traffic(w);
 	struct buf out = { 0 };
 	char piece[PIECE];
 	ssize_t n = read(w->in, piece, sizeof(piece));
@@ -219,7 +219,7 @@ on_signal(struct watch *w)
 }
 
 static void
-loop(struct watch *w)
+run_event_loop(struct watch *w)
 {
 	enum { TIMER, END, SIGNALS, METER, IN, FDS };
 	uint64_t times;
@@ -234,7 +234,7 @@ loop(struct watch *w)
 		if (poll(p, FDS, -1) < 0 && errno != EINTR)
 			front_die(NULL, err_sys("poll"));
 		if (p[TIMER].revents != 0 && read(w->timer, &times, sizeof(times)) == sizeof(times))
-			sample(w, true);
+			write_period_rows(w, true);
 		if (p[END].revents != 0)
 			w->stop = true;
 		if (p[SIGNALS].revents != 0)
@@ -242,7 +242,7 @@ loop(struct watch *w)
 		if (p[METER].revents != 0)
 			w->meter_over = meter_done(w->meter, &w->status);
 		if (p[IN].revents != 0)
-			pass(w);
+			filter_log(w);
 		w->stop = w->stop || (w->meter_over && w->in < 0);
 	}
 }
@@ -435,15 +435,15 @@ run(const struct options *o)
 		w->source[i].at_ns = w->begun_ns;
 	if (o->filter) {
 		/* A command that has begun has had none when it began. */
-		now = w->meter != NULL ? w->source[0].last : everything(w);
+		now = w->meter != NULL ? w->source[0].last : sum_traffic(w);
 		if (o->argv == NULL)
 			w->in = STDIN_FILENO;
 		if ((w->marker = mark_new(&now, o->mark)) == NULL)
 			front_die(NULL, err_nomem());
 	}
 	start_timers(w);
-	loop(w);
-	finish(w);
+	run_event_loop(w);
+	write_end_rows(w);
 	status = end_status(w);
 	mark_free(w->marker);
 	meter_close(w->meter);

@@ -54,7 +54,7 @@ struct options {
 
 /* A row that is broken costs a warning: the file's first one with its place, the rest as a count. */
 static void
-take(struct curve *c, struct machine_list *m, const char *path)
+read_log(struct curve *c, struct machine_list *m, const char *path)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
 	size_t before = c->n, machines = m->n;
@@ -84,7 +84,7 @@ take(struct curve *c, struct machine_list *m, const char *path)
 }
 
 static void
-print(const struct table *t, enum table_form form)
+print_table(const struct table *t, enum table_form form)
 {
 	struct buf text = { 0 };
 	int e = t->columns > 0 ? table_put(t, form, &text) : 0;
@@ -99,7 +99,7 @@ print(const struct table *t, enum table_form form)
 
 /* The table that is asked for. */
 static void
-tables(const struct options *o, struct curve *c, const struct machine_list *m, const struct curve_rows *means)
+print_tables(const struct options *o, struct curve *c, const struct machine_list *m, const struct curve_rows *means)
 {
 	struct table t = { 0 };
 	struct curve_rows rows = { 0 };
@@ -113,7 +113,7 @@ tables(const struct options *o, struct curve *c, const struct machine_list *m, c
 		e = curve_table(&rows, o->by_rank, &t);
 	if (e < 0)
 		front_die(NULL, e);
-	print(&t, o->form);
+	print_table(&t, o->form);
 	table_free(&t);
 	curve_rows_free(&rows);
 }
@@ -149,7 +149,7 @@ draw_here(const struct options *o, const struct curve_rows *means)
 
 /* What is made of the logs once they are read; the table first, since a figure may fail. */
 static void
-give(const struct options *o, struct curve *c, const struct machine_list *m, const char *title)
+write_output(const struct options *o, struct curve *c, const struct machine_list *m, const char *title)
 {
 	struct curve_rows means;
 	int e;
@@ -157,7 +157,7 @@ give(const struct options *o, struct curve *c, const struct machine_list *m, con
 	if ((e = curve_rows(c, false, &means)) < 0)
 		front_die(NULL, e);
 	if (!o->follow)
-		tables(o, c, m, &means);
+		print_tables(o, c, m, &means);
 	if (o->plot && !o->follow && means.n > 0)
 		draw_here(o, &means);
 	if (o->png != NULL && means.n > 0 && (e = plot_file(&means, PLOT_PNG, o->figures, o->png)) < 0)
@@ -209,9 +209,9 @@ main(int argc, char *argv[])
 	for (char **log = argv; *log != NULL && !o.follow; log++) {
 		if (o.compare)
 			curve_begin(&curve, plog_name(*log));
-		take(&curve, &machines, *log);
+		read_log(&curve, &machines, *log);
 	}
-	give(&o, &curve, &machines, argv[1] == NULL ? argv[0] : "Runs");
+	write_output(&o, &curve, &machines, argv[1] == NULL ? argv[0] : "Runs");
 	curve_free(&curve);
 	machine_free(&machines);
 	return front_status();

@@ -70,7 +70,7 @@ plog_wide(void)
 
 /* The whole lines among what was read; the rest waits for its end. */
 static void
-lines(struct view *v, struct grower *g)
+read_new_lines(struct view *v, struct grower *g)
 {
 	char *p = (char *)g->part.p, *end = p + g->part.n, *nl;
 	unsigned started = v->machines->started, ends = v->curve->ends;
@@ -124,7 +124,7 @@ begins_again(struct view *v, struct grower *g)
 
 /* All that is there now.  True when anything was. */
 static bool
-drain(struct view *v, struct grower *g)
+read_until_end(struct view *v, struct grower *g)
 {
 	bool any = false;
 	ssize_t n;
@@ -150,7 +150,7 @@ drain(struct view *v, struct grower *g)
 		any = true;
 		if (v->o->compare && v->logs > 1)
 			curve_begin(v->curve, plog_name(g->path));
-		lines(v, g);
+		read_new_lines(v, g);
 		if (g->pipe)
 			break;	/* another read would block */
 	}
@@ -159,7 +159,7 @@ drain(struct view *v, struct grower *g)
 
 /* Epochs that are over: a later one has begun, or all has ended. */
 static void
-finished(const struct curve *c, struct curve_rows *rows, bool ended)
+drop_unfinished_rows(const struct curve *c, struct curve_rows *rows, bool ended)
 {
 	while (!ended && rows->n > 0 && rows->row[rows->n - 1].run == c->run && rows->row[rows->n - 1].at >= c->highest)
 		rows->n--;
@@ -167,7 +167,7 @@ finished(const struct curve *c, struct curve_rows *rows, bool ended)
 
 /* The whole table again from the screen's top, on a terminal; else the lines that are new, or all when columns changed. */
 static void
-show(struct view *v, bool ended)
+show_new_rows(struct view *v, bool ended)
 {
 	struct table t = { 0 };
 	struct curve_rows rows;
@@ -177,7 +177,7 @@ show(struct view *v, bool ended)
 	if ((e = curve_rows(v->curve, v->o->by_rank, &rows)) < 0)
 		front_die(NULL, e);
 	if (!v->terminal)
-		finished(v->curve, &rows, ended);
+		drop_unfinished_rows(v->curve, &rows, ended);
 	e = rows.n > 0 ? curve_table(&rows, v->o->by_rank, &t) : 0;
 	if (e == 0 && rows.n > 0)
 		e = table_put(&t, TABLE_TEXT, &text);
@@ -220,7 +220,7 @@ open_logs(struct view *v)
 
 /* Until something may have come.  True when it has. */
 static bool
-await(struct view *v)
+wait_for_change(struct view *v)
 {
 	struct pollfd p[LOGS + 1];
 	char events[4096];
@@ -236,12 +236,12 @@ await(struct view *v)
 	/* A pipe that has nothing must not be read. */
 	for (size_t i = 0; i < v->logs; i++)
 		if (v->log[i].fd >= 0 && (!v->log[i].pipe || p[i].revents != 0))
-			any |= drain(v, &v->log[i]);
+			any |= read_until_end(v, &v->log[i]);
 	return any;
 }
 
 static bool
-ended(const struct view *v)
+have_all_ended(const struct view *v)
 {
 	bool open = false;
 
@@ -267,13 +267,13 @@ follow(const struct follow_opt *o, struct curve *c, struct machine_list *m)
 	open_logs(v);
 	for (size_t i = 0; i < v->logs; i++)
 		if (!v->log[i].pipe)
-			drain(v, &v->log[i]);
-	while (!ended(v)) {
+			read_until_end(v, &v->log[i]);
+	while (!have_all_ended(v)) {
 		if (any)
-			show(v, false);
-		any = await(v);
+			show_new_rows(v, false);
+		any = wait_for_change(v);
 	}
-	show(v, true);
+	show_new_rows(v, true);
 	for (size_t i = 0; i < v->logs; i++) {
 		if (v->log[i].fd > STDIN_FILENO)
 			close(v->log[i].fd);

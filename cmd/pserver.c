@@ -54,7 +54,7 @@ struct place {
 };
 
 static void
-listening(void *arg, const char *where)
+report_listening(void *arg, const char *where)
 {
 	struct place *p = arg;
 
@@ -66,14 +66,14 @@ listening(void *arg, const char *where)
 }
 
 static void
-say(void *arg, const char *line)
+print_log_line(void *arg, const char *line)
 {
 	(void)arg;
 	front_say("%s", line);
 }
 
 static void
-moved(void *arg, const struct serve_moved *m)
+report_traffic(void *arg, const struct serve_moved *m)
 {
 	struct place *p = arg;
 
@@ -81,7 +81,7 @@ moved(void *arg, const struct serve_moved *m)
 }
 
 static void
-options(int argc, char *argv[], struct place *p)
+parse_options(int argc, char *argv[], struct place *p)
 {
 	int c;
 
@@ -130,9 +130,9 @@ learn_place(struct place *p, const uint8_t key[CONN_KEY])
 }
 
 static int
-schedule(struct place *p)
+run_scheduler(struct place *p)
 {
-	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(), .say = say };
+	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(), .say = print_log_line };
 	int e = rendezvous_run(&o);
 
 	if (e == ERR_STOP)
@@ -145,20 +145,20 @@ schedule(struct place *p)
 int
 main(int argc, char *argv[])
 {
-	struct place p = { .serve = { .nservers = 1, .listening = listening, .say = say, .moved = moved, .arg = &p }, .ready = -1 };
+	struct place p = { .serve = { .nservers = 1, .listening = report_listening, .say = print_log_line, .moved = report_traffic, .arg = &p }, .ready = -1 };
 	struct serve_sums sums;
 	uint8_t key[CONN_KEY] = { 0 };	/* what --plain has: all know it */
 	int e;
 
 	front_init(argv[0], usage, help);
-	options(argc, argv, &p);
+	parse_options(argc, argv, &p);
 	if (!p.plain && (e = conn_key_read(p.key, key)) < 0)
 		front_die(p.key, e);
 	p.serve.key = key;
 	if (p.serve.listen == NULL)
 		learn_place(&p, key);
 	if (p.env.role == RENDEZVOUS_SCHEDULER)
-		return schedule(&p);
+		return run_scheduler(&p);
 	if ((e = io_random(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
 		front_die(NULL, e);
 	p.serve.stop_fd = front_stop_fd();

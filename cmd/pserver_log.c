@@ -19,7 +19,7 @@ server_log_begin(struct server_log *l, const struct serve_opt *o)
 }
 
 static void
-print(struct buf *text, int e)
+print_rows(struct buf *text, int e)
 {
 	if (e < 0)
 		front_die(NULL, e);
@@ -29,7 +29,7 @@ print(struct buf *text, int e)
 }
 
 static struct tsv_row
-row(const struct server_log *l, enum tsv_event event)
+new_server_row(const struct server_log *l, enum tsv_event event)
 {
 	struct tsv_row r = tsv_blank(event, TSV_SERVER, l->rank, l->host);
 
@@ -39,7 +39,7 @@ row(const struct server_log *l, enum tsv_event event)
 
 /* The first row has the log's head in front. */
 static int
-head(struct server_log *l, struct buf *out)
+put_log_head(struct server_log *l, struct buf *out)
 {
 	int e = 0;
 
@@ -55,16 +55,16 @@ head(struct server_log *l, struct buf *out)
 void
 server_log_moved(struct server_log *l, const struct serve_moved *m)
 {
-	struct tsv_row r = row(l, TSV_TRAFFIC), busy = row(l, TSV_LOAD);
+	struct tsv_row r = new_server_row(l, TSV_TRAFFIC), busy = new_server_row(l, TSV_LOAD);
 	struct buf text = { 0 };
 	struct load now;
-	int e = head(l, &text);
+	int e = put_log_head(l, &text);
 
 	r.step = busy.step = m->steps;
 	r.epoch = busy.epoch = m->epoch == EPOCH_TRAFFIC_NONE ? TSV_NONE : m->epoch;
 	if (m->worker >= 0) {
 		snprintf(r.peer, sizeof(r.peer), "worker %" PRIi64, m->worker);
-		e = e < 0 ? e : peer_traffic_row_put(&text, &r, &m->toll);
+		e = e < 0 ? e : peer_traffic_row_put(&text, &r, &m->traffic);
 	} else {
 		now = load_now();
 		busy.cpu = load_process(&l->load, &now);
@@ -73,13 +73,13 @@ server_log_moved(struct server_log *l, const struct serve_moved *m)
 		e = e < 0 ? e : peer_traffic_row_put_all(&text, &r, m->in, m->out);
 		e = e < 0 ? e : tsv_put(&text, &busy);
 	}
-	print(&text, e);
+	print_rows(&text, e);
 }
 
 void
 server_log_end(struct server_log *l, const struct serve_sums *sums)
 {
-	struct tsv_row r = row(l, TSV_END);
+	struct tsv_row r = new_server_row(l, TSV_END);
 	struct buf text = { 0 };
 
 	if (!l->any)
@@ -87,5 +87,5 @@ server_log_end(struct server_log *l, const struct serve_sums *sums)
 	r.step = sums->steps;
 	r.sent_bytes = sums->sent;
 	r.received_bytes = sums->got;
-	print(&text, tsv_put(&text, &r));
+	print_rows(&text, tsv_put(&text, &r));
 }

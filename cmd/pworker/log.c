@@ -41,9 +41,9 @@ log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, ui
 	if (ev->kind == TRAIN_EPOCH)
 		r.epoch = ev->epoch;
 	for (uint32_t s = 0; s < ev->peers && e == 0; s++) {
-		struct peer_traffic t = peer_traffic_since(&l->before[s], &ev->toll[s]);
+		struct peer_traffic t = peer_traffic_since(&l->before[s], &ev->traffic[s]);
 
-		l->before[s] = ev->toll[s];
+		l->before[s] = ev->traffic[s];
 		snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, s);
 		e = peer_traffic_row_put(&text, &r, &t);
 		*in += peer_traffic_steps(&t, PEER_TRAFFIC_IN);

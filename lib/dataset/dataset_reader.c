@@ -93,7 +93,7 @@ dataset_reader_want(struct dataset_reader *a, uint64_t i)
 
 /* Drops what is here and not waited for. */
 static void
-drop_unread(struct dataset_reader *a)
+drop_unclaimed(struct dataset_reader *a)
 {
 	struct dataset_reader_item *it, *next;
 
@@ -120,13 +120,13 @@ dataset_reader_forget(struct dataset_reader *a)
 			free_item(it);
 		}
 	}
-	drop_unread(a);
+	drop_unclaimed(a);
 	TAILQ_FOREACH(it, &a->asked, link)
 		it->stale |= !it->claimed;
 }
 
 static struct dataset_reader_item *
-find(struct list *l, uint64_t i)
+find_item(struct list *l, uint64_t i)
 {
 	struct dataset_reader_item *it;
 
@@ -138,7 +138,7 @@ find(struct list *l, uint64_t i)
 
 /* One that is waited for stands in front of those that are not, behind those that are. */
 static void
-hurry(struct dataset_reader *a, struct dataset_reader_item *it)
+insert_claimed(struct dataset_reader *a, struct dataset_reader_item *it)
 {
 	struct dataset_reader_item *at;
 
@@ -156,10 +156,10 @@ hurry(struct dataset_reader *a, struct dataset_reader_item *it)
  * many that were wanted before it are here and not read, these will hardly be, and give up their room.
  */
 static void
-make_room(struct dataset_reader *a)
+evict_unread(struct dataset_reader *a)
 {
 	if (a->held > a->memory / 2)
-		drop_unread(a);
+		drop_unclaimed(a);
 }
 
 struct dataset_reader_item *
@@ -167,18 +167,18 @@ dataset_reader_claim(struct dataset_reader *a, uint64_t i)
 {
 	struct dataset_reader_item *it;
 
-	if ((it = find(&a->here, i)) != NULL || (it = find(&a->asked, i)) != NULL) {
+	if ((it = find_item(&a->here, i)) != NULL || (it = find_item(&a->asked, i)) != NULL) {
 		it->claimed = true;
 		return it;
 	}
-	if ((it = find(&a->wanted, i)) != NULL) {
+	if ((it = find_item(&a->wanted, i)) != NULL) {
 		TAILQ_REMOVE(&a->wanted, it, link);
-		make_room(a);
+		evict_unread(a);
 	} else if ((it = new_item(i)) == NULL) {
 		return NULL;
 	}
 	it->claimed = true;
-	hurry(a, it);
+	insert_claimed(a, it);
 	return it;
 }
 
@@ -205,7 +205,7 @@ dataset_reader_take(struct dataset_reader *a, struct dataset_reader_item *it, st
 
 /* Whether a record that nobody waits for yet may be asked for. */
 static bool
-room_for_more(const struct dataset_reader *a)
+has_room_for_next(const struct dataset_reader *a)
 {
 	uint64_t each = a->came > 0 ? a->total / a->came + 1 : GUESS;
 
@@ -217,7 +217,7 @@ dataset_reader_ready(const struct dataset_reader *a)
 {
 	const struct dataset_reader_item *it = TAILQ_FIRST(&a->wanted);
 
-	return it != NULL && a->nasked < DATASET_MSG_ASKED && (it->claimed || room_for_more(a));
+	return it != NULL && a->nasked < DATASET_MSG_ASKED && (it->claimed || has_room_for_next(a));
 }
 
 int
@@ -239,7 +239,7 @@ dataset_reader_next(struct dataset_reader *a, struct msg *m)
 
 /* The record, or the reason why there is none, is whole. */
 static void
-arrive(struct dataset_reader *a, struct dataset_reader_item *it)
+complete_item(struct dataset_reader *a, struct dataset_reader_item *it)
 {
 	TAILQ_REMOVE(&a->asked, it, link);
 	a->nasked--;
@@ -253,7 +253,7 @@ arrive(struct dataset_reader *a, struct dataset_reader_item *it)
 }
 
 static int
-come_failed(struct dataset_reader *a, struct dataset_reader_item *it, const struct msg *m)
+handle_failed_record(struct dataset_reader *a, struct dataset_reader_item *it, const struct msg *m)
 {
 	char why[MSG_REASON];
 	int e;
@@ -263,7 +263,7 @@ come_failed(struct dataset_reader *a, struct dataset_reader_item *it, const stru
 	if ((e = buf_put(&it->bytes, why, strlen(why))) < 0 || (e = buf_terminate(&it->bytes)) < 0)
 		return e;
 	it->failed = true;
-	arrive(a, it);
+	complete_item(a, it);
 	return 0;
 }
 
@@ -278,7 +278,7 @@ dataset_reader_come(struct dataset_reader *a, const struct msg *m, bool *claimed
 		return err_fail(ERR_FORMAT, "record %llu came, which was not the next", (unsigned long long)m->step);
 	*claimed = it->claimed;
 	if ((m->flags & MSG_EMPTY) != 0)
-		return come_failed(a, it, m);
+		return handle_failed_record(a, it, m);
 	if ((e = dataset_msg_part(m)) < 0)
 		return e;
 	if (m->slice != it->got)
@@ -293,13 +293,13 @@ dataset_reader_come(struct dataset_reader *a, const struct msg *m, bool *claimed
 	}
 	a->came++;
 	a->total += it->got;
-	arrive(a, it);
+	complete_item(a, it);
 	return 0;
 }
 
 /* Moves those that are waited for, or those that are not, back to the front. */
 static void
-take_back(struct dataset_reader *a, bool claimed)
+requeue_items(struct dataset_reader *a, bool claimed)
 {
 	struct dataset_reader_item *it, *before;
 
@@ -322,8 +322,8 @@ take_back(struct dataset_reader *a, bool claimed)
 void
 dataset_reader_lost(struct dataset_reader *a)
 {
-	take_back(a, false);
-	take_back(a, true);
+	requeue_items(a, false);
+	requeue_items(a, true);
 }
 
 bool

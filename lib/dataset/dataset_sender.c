@@ -23,116 +23,116 @@ struct dataset_sender {
 struct dataset_sender *
 dataset_sender_new(const struct recs *r, uint64_t id)
 {
-	struct dataset_sender *g = calloc(1, sizeof(*g));
+	struct dataset_sender *s = calloc(1, sizeof(*s));
 
-	if (g == NULL)
+	if (s == NULL)
 		return NULL;
-	g->recs = r;
-	le_put64(g->id, id);
-	return g;
+	s->recs = r;
+	le_put64(s->id, id);
+	return s;
 }
 
 void
-dataset_sender_free(struct dataset_sender *g)
+dataset_sender_free(struct dataset_sender *s)
 {
-	if (g == NULL)
+	if (s == NULL)
 		return;
-	buf_free(&g->room);
-	free(g->asked);
-	free(g);
+	buf_free(&s->room);
+	free(s->asked);
+	free(s);
 }
 
 static int
-take_ask(struct dataset_sender *g, const struct msg *m)
+queue_request(struct dataset_sender *s, const struct msg *m)
 {
 	uint32_t n;
 	int e;
 
-	if (!g->opened)
+	if (!s->opened)
 		return err_fail(ERR_FORMAT, "ASK before OPEN");
-	if ((e = dataset_msg_ask(m, g->recs->count, &n)) < 0)
+	if ((e = dataset_msg_ask(m, s->recs->count, &n)) < 0)
 		return e;
-	if (n > DATASET_MSG_ASKED - g->n)
+	if (n > DATASET_MSG_ASKED - s->n)
 		return err_fail(ERR_LIMIT, "asks for more than %u records that have not come", DATASET_MSG_ASKED);
-	if (g->asked == NULL && (g->asked = calloc(DATASET_MSG_ASKED, sizeof(*g->asked))) == NULL)
+	if (s->asked == NULL && (s->asked = calloc(DATASET_MSG_ASKED, sizeof(*s->asked))) == NULL)
 		return err_nomem();
 	for (uint32_t k = 0; k < n; k++) {
 		uint64_t i = dataset_msg_asked(m, k);
 
-		g->asked[(g->head + g->n++) % DATASET_MSG_ASKED] = i;
-		if (g->recs->want != NULL)
-			g->recs->want(g->recs, i);
+		s->asked[(s->head + s->n++) % DATASET_MSG_ASKED] = i;
+		if (s->recs->want != NULL)
+			s->recs->want(s->recs, i);
 	}
 	return 0;
 }
 
 int
-dataset_sender_take(struct dataset_sender *g, const struct msg *m)
+dataset_sender_take(struct dataset_sender *s, const struct msg *m)
 {
 	if (m->type == MSG_ASK)
-		return take_ask(g, m);
-	if (m->type != MSG_OPEN || g->opened)
+		return queue_request(s, m);
+	if (m->type != MSG_OPEN || s->opened)
 		return err_fail(ERR_FORMAT, "%s out of place: records are given out here", msg_name(m->type));
-	g->opened = true;
+	s->opened = true;
 	return 0;
 }
 
 /* Reads the record asked for first. */
 static int
-begin(struct dataset_sender *g, uint64_t i)
+read_asked_record(struct dataset_sender *s, uint64_t i)
 {
-	int e = g->recs->read(g->recs, i, &g->room, &g->data, &g->size);
+	int e = s->recs->read(s->recs, i, &s->room, &s->data, &s->size);
 
-	g->at = 0;
-	if (e == 0 && g->size > DATASET_MSG_LONGEST)
+	s->at = 0;
+	if (e == 0 && s->size > DATASET_MSG_LONGEST)
 		return err_fail(ERR_LIMIT, "longer than %u bytes", DATASET_MSG_LONGEST);
 	return e;
 }
 
 /* Leaves the record that was given. */
 static void
-end(struct dataset_sender *g)
+drop_asked_record(struct dataset_sender *s)
 {
-	g->data = NULL;
-	if (g->room.cap > KEPT)
-		buf_free(&g->room);
-	g->head = (g->head + 1) % DATASET_MSG_ASKED;
-	g->n--;
+	s->data = NULL;
+	if (s->room.cap > KEPT)
+		buf_free(&s->room);
+	s->head = (s->head + 1) % DATASET_MSG_ASKED;
+	s->n--;
 }
 
 static void
-part(struct dataset_sender *g, struct msg *m)
+fill_record_msg(struct dataset_sender *s, struct msg *m)
 {
-	size_t n = g->size - g->at < DATASET_MSG_PART ? g->size - g->at : DATASET_MSG_PART;
+	size_t n = s->size - s->at < DATASET_MSG_PART ? s->size - s->at : DATASET_MSG_PART;
 
-	*m = (struct msg){ .type = MSG_RECORD, .step = g->asked[g->head], .slice = (uint32_t)g->at,
-	    .samples = (uint32_t)g->size, .len = (uint32_t)n, .payload = g->data + g->at };
-	g->at += n;
+	*m = (struct msg){ .type = MSG_RECORD, .step = s->asked[s->head], .slice = (uint32_t)s->at,
+	    .samples = (uint32_t)s->size, .len = (uint32_t)n, .payload = s->data + s->at };
+	s->at += n;
 }
 
 int
-dataset_sender_next(struct dataset_sender *g, struct msg *m)
+dataset_sender_next(struct dataset_sender *s, struct msg *m)
 {
 	int e;
 
-	if (g->opened && !g->held) {
-		g->held = true;
-		*m = (struct msg){ .type = MSG_HOLDS, .step = g->recs->count, .len = sizeof(g->id), .payload = g->id };
+	if (s->opened && !s->held) {
+		s->held = true;
+		*m = (struct msg){ .type = MSG_HOLDS, .step = s->recs->count, .len = sizeof(s->id), .payload = s->id };
 		return 1;
 	}
-	if (g->data != NULL && g->at == g->size)
-		end(g);
-	if (g->n == 0)
+	if (s->data != NULL && s->at == s->size)
+		drop_asked_record(s);
+	if (s->n == 0)
 		return 0;
-	if (g->data == NULL && (e = begin(g, g->asked[g->head])) < 0) {
+	if (s->data == NULL && (e = read_asked_record(s, s->asked[s->head])) < 0) {
 		if (e == ERR_NOMEM)
 			return e;
-		snprintf(g->why, sizeof(g->why), "%s", err_line());
-		*m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = g->asked[g->head],
-		    .len = (uint32_t)strlen(g->why), .payload = g->why };
-		end(g);
+		snprintf(s->why, sizeof(s->why), "%s", err_line());
+		*m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = s->asked[s->head],
+		    .len = (uint32_t)strlen(s->why), .payload = s->why };
+		drop_asked_record(s);
 		return 1;
 	}
-	part(g, m);
+	fill_record_msg(s, m);
 	return 1;
 }

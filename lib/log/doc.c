@@ -441,8 +441,9 @@ doc_take(struct doc *d, const char *text, struct logline *l)
 		measured = parse_table_line(d, line, l);
 	} else {
 		d->columns = 0;
-		measured = parse_traffic(d, line, l) || parse_rates(d, line, l) || parse_duration(d, line, l) || parse_ifconfig_counters(d, line, l) ||
-		    parse_accuracy(d, line, l) || (d->pairs && parse_traffic_pair(d, line, l)) || parse_netstat_row(line, l);
+		measured = parse_traffic(d, line, l) || parse_rates(d, line, l) || parse_duration(d, line, l) ||
+		    parse_ifconfig_counters(d, line, l) || parse_accuracy(d, line, l) ||
+		    (d->pairs && parse_traffic_pair(d, line, l)) || parse_netstat_row(line, l);
 		d->pairs = d->pairs && measured;
 		if (!measured) {
 			*l = (struct logline){ .rank = LOGLINE_ANYONE };

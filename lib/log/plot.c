@@ -253,7 +253,8 @@ plot_draw(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, 
 	if ((e = datadir_find("plot/epochs.gp", script)) < 0)
 		return e;
 	e = write_script(rows, kind, figures, wide, &text);
-	if (e == 0 && ((fd[0] = make_memory_file(text.p, text.n)) < 0 || (fd[1] = make_memory_file("", 0)) < 0 || (fd[2] = make_memory_file("", 0)) < 0))
+	if (e == 0 && ((fd[0] = make_memory_file(text.p, text.n)) < 0 || (fd[1] = make_memory_file("", 0)) < 0 ||
+	    (fd[2] = make_memory_file("", 0)) < 0))
 		e = err_sys("a temporary file");
 	if (e == 0 && (e = run_gnuplot(fd[0], script, fd[1], fd[2])) == 0)
 		e = append_file(fd[1], out);

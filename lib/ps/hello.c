@@ -28,7 +28,7 @@ static const char *const name[KEYS] = {
 
 /* The shortest text that gives back the same f32; nine digits always do. */
 static void
-put_real(char v[VALUE], float f)
+format_f32(char v[VALUE], float f)
 {
 	for (int digits = 6; digits <= 9; digits++) {
 		snprintf(v, VALUE, "%.*g", digits, (double)f);
@@ -38,7 +38,7 @@ put_real(char v[VALUE], float f)
 }
 
 static void
-values(const struct hello *j, char v[KEYS][VALUE])
+format_values(const struct hello *j, char v[KEYS][VALUE])
 {
 	snprintf(v[VERSION], VALUE, "%" PRIu32, j->version);
 	snprintf(v[TALLY], VALUE, "%s", j->tally);
@@ -51,18 +51,18 @@ values(const struct hello *j, char v[KEYS][VALUE])
 		snprintf(v[SLACK], VALUE, "%" PRIu32, j->slack);
 	snprintf(v[SLICE], VALUE, "%" PRIu32, j->slice);
 	snprintf(v[OPTIMIZER], VALUE, "%s", opt_name(j->hyper.rule));
-	put_real(v[MOMENTUM], j->hyper.momentum);
-	put_real(v[BETA2], j->hyper.beta2);
-	put_real(v[EPSILON], j->hyper.eps);
-	put_real(v[DECAY], j->hyper.wd);
-	put_real(v[L1], j->hyper.l1);
-	put_real(v[CLIP], j->hyper.clip);
-	put_real(v[CLIPNORM], j->hyper.clip_norm);
-	put_real(v[TRUST], j->hyper.trust);
+	format_f32(v[MOMENTUM], j->hyper.momentum);
+	format_f32(v[BETA2], j->hyper.beta2);
+	format_f32(v[EPSILON], j->hyper.eps);
+	format_f32(v[DECAY], j->hyper.wd);
+	format_f32(v[L1], j->hyper.l1);
+	format_f32(v[CLIP], j->hyper.clip);
+	format_f32(v[CLIPNORM], j->hyper.clip_norm);
+	format_f32(v[TRUST], j->hyper.trust);
 	snprintf(v[TURNS], VALUE, "%" PRIu32, j->hyper.turns);
 	snprintf(v[UNIT], VALUE, "%d", j->hyper.unit);
 	snprintf(v[AVERAGE], VALUE, "%s", average_name(j->hyper.average.kind));
-	put_real(v[KEEP], j->hyper.average.rate);
+	format_f32(v[KEEP], j->hyper.average.rate);
 	snprintf(v[EVERY], VALUE, "%" PRIu32, j->hyper.average.every);
 	snprintf(v[MULTS], VALUE, "%s", j->mults[0] != 0 ? j->mults : "-");
 	snprintf(v[HASH], VALUE, "%016" PRIx64, j->hash);
@@ -74,7 +74,7 @@ hello_text(const struct hello *j, const struct graph *g, struct buf *out)
 	char v[KEYS][VALUE];
 	int e;
 
-	values(j, v);
+	format_values(j, v);
 	for (unsigned k = 0; k < KEYS; k++)
 		if ((e = buf_put_fmt(out, "%s %s\n", name[k], v[k])) < 0)
 			return e;
@@ -85,7 +85,7 @@ hello_text(const struct hello *j, const struct graph *g, struct buf *out)
 
 /* Takes the line "key value" off the text. */
 static int
-line(const char **text, size_t *n, const char *key, char v[VALUE])
+cut_hello_line(const char **text, size_t *n, const char *key, char v[VALUE])
 {
 	const char *end = memchr(*text, '\n', *n < LINE ? *n : LINE);
 	size_t head = strlen(key), len;
@@ -101,7 +101,7 @@ line(const char **text, size_t *n, const char *key, char v[VALUE])
 }
 
 static int
-whole(const char *v, uint32_t lo, uint32_t hi, uint32_t *to)
+parse_hello_u32(const char *v, uint32_t lo, uint32_t hi, uint32_t *to)
 {
 	uint64_t u;
 	int e = num_u64(v, lo, hi, &u);
@@ -112,7 +112,7 @@ whole(const char *v, uint32_t lo, uint32_t hi, uint32_t *to)
 }
 
 static int
-real(const char *v, float *to)
+parse_hello_f32(const char *v, float *to)
 {
 	double d;
 	int e = num_f64(v, 0, 1e30, &d);
@@ -123,42 +123,42 @@ real(const char *v, float *to)
 }
 
 static int
-take(enum key k, const char *v, struct hello *j)
+parse_value(enum key k, const char *v, struct hello *j)
 {
 	uint32_t u = 0;
 	char *end;
 	int e;
 
 	switch (k) {
-	case VERSION:	return whole(v, 0, UINT32_MAX, &j->version);
+	case VERSION:	return parse_hello_u32(v, 0, UINT32_MAX, &j->version);
 	case TALLY:	return snprintf(j->tally, sizeof(j->tally), "%s", v) < HELLO_TALLY ? 0 :
 			    err_fail(ERR_LIMIT, "'%s' is too long", v);
-	case WORKERS:	return whole(v, 1, HELLO_WORKERS, &j->nworkers);
-	case SERVERS:	return whole(v, 1, SHARD_PLAN_SERVERS, &j->nservers);
-	case SERVER:	return whole(v, 0, j->nservers - 1, &j->server);
+	case WORKERS:	return parse_hello_u32(v, 1, HELLO_WORKERS, &j->nworkers);
+	case SERVERS:	return parse_hello_u32(v, 1, SHARD_PLAN_SERVERS, &j->nservers);
+	case SERVER:	return parse_hello_u32(v, 0, j->nservers - 1, &j->server);
 	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = STALE_ASYNC, 0) :
-			    whole(v, 0, STALE_ASYNC - 1, &j->slack);
-	case SLICE:	return whole(v, SHARD_PLAN_LEAST, SHARD_PLAN_MOST, &j->slice);
+			    parse_hello_u32(v, 0, STALE_ASYNC - 1, &j->slack);
+	case SLICE:	return parse_hello_u32(v, SHARD_PLAN_LEAST, SHARD_PLAN_MOST, &j->slice);
 	case OPTIMIZER:	return opt_find(v, &j->hyper.rule) ? 0 : err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
-	case MOMENTUM:	return real(v, &j->hyper.momentum);
-	case BETA2:	return real(v, &j->hyper.beta2);
-	case EPSILON:	return real(v, &j->hyper.eps);
-	case DECAY:	return real(v, &j->hyper.wd);
-	case L1:	return real(v, &j->hyper.l1);
+	case MOMENTUM:	return parse_hello_f32(v, &j->hyper.momentum);
+	case BETA2:	return parse_hello_f32(v, &j->hyper.beta2);
+	case EPSILON:	return parse_hello_f32(v, &j->hyper.eps);
+	case DECAY:	return parse_hello_f32(v, &j->hyper.wd);
+	case L1:	return parse_hello_f32(v, &j->hyper.l1);
 	case MULTS:	return strcmp(v, "-") == 0 ? 0 : (memcpy(j->mults, v, strlen(v) + 1), 0);
-	case CLIP:	return real(v, &j->hyper.clip);
-	case CLIPNORM:	return real(v, &j->hyper.clip_norm);
-	case TRUST:	return real(v, &j->hyper.trust);
-	case TURNS:	return whole(v, 0, OPT_TURNS, &j->hyper.turns);
+	case CLIP:	return parse_hello_f32(v, &j->hyper.clip);
+	case CLIPNORM:	return parse_hello_f32(v, &j->hyper.clip_norm);
+	case TRUST:	return parse_hello_f32(v, &j->hyper.trust);
+	case TURNS:	return parse_hello_u32(v, 0, OPT_TURNS, &j->hyper.turns);
 	case UNIT:
-		e = whole(v, 0, 1, &u);
+		e = parse_hello_u32(v, 0, 1, &u);
 		j->hyper.unit = u;
 		return e;
 	case AVERAGE:	return average_find(v, &j->hyper.average.kind) ? 0 :
 			    err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
-	case KEEP:	return real(v, &j->hyper.average.rate);
+	case KEEP:	return parse_hello_f32(v, &j->hyper.average.rate);
 	case EVERY:
-		return whole(v, j->hyper.average.kind == AVERAGE_LOOKAHEAD, UINT32_MAX, &j->hyper.average.every);
+		return parse_hello_u32(v, j->hyper.average.kind == AVERAGE_LOOKAHEAD, UINT32_MAX, &j->hyper.average.every);
 	case HASH:
 		j->hash = strtoull(v, &end, 16);
 		return strlen(v) == 16 && v[strspn(v, "0123456789abcdef")] == 0 && *end == 0 ? 0 :
@@ -178,9 +178,9 @@ hello_parse(const char *text, size_t n, struct hello *j, struct graph **g)
 	if (g != NULL)
 		*g = NULL;
 	for (unsigned k = 0; k < KEYS; k++) {
-		if ((e = line(&text, &n, name[k], v)) < 0)
+		if ((e = cut_hello_line(&text, &n, name[k], v)) < 0)
 			return e;
-		if ((e = take(k, v, j)) < 0) {
+		if ((e = parse_value(k, v, j)) < 0) {
 			err_within("job: %s", name[k]);
 			return e;
 		}
@@ -205,8 +205,8 @@ hello_same(const struct hello *here, const struct hello *there)
 {
 	char a[KEYS][VALUE], b[KEYS][VALUE];
 
-	values(here, a);
-	values(there, b);
+	format_values(here, a);
+	format_values(there, b);
 	for (unsigned k = 0; k < KEYS; k++)
 		if (strcmp(a[k], b[k]) != 0)
 			return err_fail(ERR_ARG, "%s is %s here and %s there", k == HASH ? "the net's hash" : name[k],

@@ -10,7 +10,7 @@ norms_count(const struct shard_plan *p, const struct opt_hyper *h)
 {
 	unsigned needs = opt_needs(h);
 
-	return needs & OPT_NORMS ? 2 * p->npace : needs & OPT_NORM ? 1 : 0;
+	return needs & OPT_NORMS ? 2 * p->ngroup : needs & OPT_NORM ? 1 : 0;
 }
 
 int
@@ -22,7 +22,7 @@ norms_init(struct norms *s, const struct shard_plan *p, const struct opt_hyper *
 	s->all = calloc(s->n + 1, sizeof(*s->all));
 	s->bytes = calloc(s->n + 1, NORM_BYTES);
 	s->told = calloc(nworkers, sizeof(*s->told));
-	s->scale.rate = calloc(p->npace + 1, sizeof(*s->scale.rate));
+	s->scale.rate = calloc(p->ngroup + 1, sizeof(*s->scale.rate));
 	return s->now != NULL && s->before != NULL && s->all != NULL && s->bytes != NULL && s->told != NULL && s->scale.rate != NULL ? 0 :
 	    err_nomem();
 }
@@ -50,8 +50,8 @@ norms_add(struct norms *s, const struct shard_plan_slice *at, const float *w, co
 		norm_add(s->now, g, at->count);
 		return;
 	}
-	for (uint32_t a = 0; a < s->plan->npace; a++) {
-		const struct shard_plan_group *p = &s->plan->pace[a];
+	for (uint32_t a = 0; a < s->plan->ngroup; a++) {
+		const struct shard_plan_group *p = &s->plan->group[a];
 		size_t from = p->first > first ? p->first : first;
 		size_t to = p->first + p->count < end ? p->first + p->count : end;
 
@@ -64,7 +64,7 @@ norms_add(struct norms *s, const struct shard_plan_slice *at, const float *w, co
 
 /* The norm of the mean of all gradients: sums of integers, so joined in any order. */
 static double
-whole(const struct norms *s, const struct norm *sums, double n)
+compute_mean_norm(const struct norms *s, const struct norm *sums, double n)
 {
 	struct norm all = { { 0 } };
 
@@ -80,10 +80,10 @@ norms_close(struct norms *s, const struct norm *sums, uint64_t samples)
 	struct norm *part = s->now;
 
 	if (samples > 0 && opt_needs(&s->hyper) & OPT_NORM)
-		shrink = opt_shrink(whole(s, sums, n), &s->hyper);
+		shrink = opt_shrink(compute_mean_norm(s, sums, n), &s->hyper);
 	s->scale.shrink = shrink;
-	for (uint32_t a = 0; a < s->plan->npace; a++) {
-		const struct shard_plan_group *x = &s->plan->pace[a];
+	for (uint32_t a = 0; a < s->plan->ngroup; a++) {
+		const struct shard_plan_group *x = &s->plan->group[a];
 
 		s->scale.rate[a] = 1;
 		if (s->each && x->rows > 0 && samples > 0)

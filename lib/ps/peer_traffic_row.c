@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static int
-put(struct buf *out, struct tsv_row r, const char *class, uint64_t in, uint64_t out_bytes)
+put_traffic_row(struct buf *out, struct tsv_row r, const char *class, uint64_t in, uint64_t out_bytes)
 {
 	snprintf(r.class, sizeof(r.class), "%s", class);
 	r.rx_bytes = in;
@@ -19,9 +19,9 @@ peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer
 
 	for (int c = 0; c < PEER_TRAFFIC_CLASS_COUNT && e == 0; c++)
 		if (t->payload[PEER_TRAFFIC_IN][c] + t->payload[PEER_TRAFFIC_OUT][c] > 0)
-			e = put(out, *r, peer_traffic_name((enum peer_traffic_class)c),
+			e = put_traffic_row(out, *r, peer_traffic_name((enum peer_traffic_class)c),
 			        t->payload[PEER_TRAFFIC_IN][c], t->payload[PEER_TRAFFIC_OUT][c]);
-	return e < 0 ? e : put(out, *r, "wire", t->wire[PEER_TRAFFIC_IN], t->wire[PEER_TRAFFIC_OUT]);
+	return e < 0 ? e : put_traffic_row(out, *r, "wire", t->wire[PEER_TRAFFIC_IN], t->wire[PEER_TRAFFIC_OUT]);
 }
 
 int
@@ -30,5 +30,5 @@ peer_traffic_row_put_all(struct buf *out, const struct tsv_row *r, uint64_t in, 
 	struct tsv_row all = *r;
 
 	snprintf(all.peer, sizeof(all.peer), "all");
-	return put(out, all, "all", in, out_bytes);
+	return put_traffic_row(out, all, "all", in, out_bytes);
 }

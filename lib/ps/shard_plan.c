@@ -11,7 +11,7 @@
 
 /* Floats that are not frozen. */
 static size_t
-live(const struct graph *g)
+count_trained_floats(const struct graph *g)
 {
 	size_t n = 0;
 
@@ -22,7 +22,7 @@ live(const struct graph *g)
 
 /* Where the range of server s begins: before it stand its lower neighbours' live floats; L <= 2^30 and s <= 2^12. */
 static size_t
-begin(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
+find_shard_start(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 {
 	size_t before = (size_t)(((uint64_t)L * s + nservers - 1) / nservers), at = 0;
 
@@ -42,7 +42,7 @@ begin(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
  * so that server 0 has some.
  */
 static size_t
-nearest(const struct graph *g, size_t at)
+find_nearest_array(const struct graph *g, size_t at)
 {
 	size_t best = g->P;
 
@@ -58,13 +58,10 @@ nearest(const struct graph *g, size_t at)
 	return best;
 }
 
-/* Appends a slice; with p->slice NULL it only counts. */
 static void
-put(struct shard_plan *p, struct shard_plan_slice slice)
+append_slice(struct shard_plan *p, struct shard_plan_slice slice)
 {
-	if (p->slice != NULL)
-		p->slice[p->n] = slice;
-	p->n++;
+	p->slice[p->n++] = slice;
 }
 
 /*
@@ -72,8 +69,8 @@ put(struct shard_plan *p, struct shard_plan_slice slice)
  * and whole.  pace [n] knows them, NULL: there are none.  Was any part live?
  */
 static bool
-cut(struct shard_plan *p, const struct graph_array *a, uint32_t n,
-    const struct shard_plan_group *pace, struct shard_plan_slice of, size_t end, size_t most)
+cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n,
+    const struct shard_plan_group *group, struct shard_plan_slice of, size_t end, size_t most)
 {
 	bool any = false;
 
@@ -81,13 +78,13 @@ cut(struct shard_plan *p, const struct graph_array *a, uint32_t n,
 		size_t to = a[i].first + a[i].count, piece;
 
 		of.frozen = a[i].frozen;
-		of.rows = pace != NULL ? pace[i].rows : 0;
+		of.rows = group != NULL ? group[i].rows : 0;
 		piece = of.rows > 0 ? a[i].count : most;
-		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen && (pace == NULL || pace[i + 1].rows == 0); i++)
+		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen && (group == NULL || group[i + 1].rows == 0); i++)
 			to += a[i + 1].count;
 		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
 			of.count = to - of.first < piece ? to - of.first : piece;
-			put(p, of);
+			append_slice(p, of);
 			any |= !of.frozen;
 		}
 	}
@@ -95,26 +92,25 @@ cut(struct shard_plan *p, const struct graph_array *a, uint32_t n,
 }
 
 static void
-cut_all(struct shard_plan *p, const struct graph *g, size_t most, bool whole)
+build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whole)
 {
-	size_t L = live(g), first = 0, end;
+	size_t L = count_trained_floats(g), first = 0, end;
 
-	p->n = 0;
 	for (uint32_t s = 0; s < p->nservers; s++, first = end) {
-		end = begin(g, L, s + 1, p->nservers);
+		end = find_shard_start(g, L, s + 1, p->nservers);
 		if (whole && s + 1 < p->nservers)
-			end = nearest(g, end);
-		if (!cut(p, g->w, g->nw, whole ? p->pace : NULL, (struct shard_plan_slice){ .owner = s, .first = first }, end, most))
-			put(p, (struct shard_plan_slice){ .owner = s, .first = end });
+			end = find_nearest_array(g, end);
+		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, (struct shard_plan_slice){ .owner = s, .first = first }, end, most))
+			append_slice(p, (struct shard_plan_slice){ .owner = s, .first = end });
 	}
 	p->nweights = p->n;
-	cut(p, g->aux, g->naux, NULL, (struct shard_plan_slice){ .kind = SHARD_PLAN_AUX }, p->A, most);
-	while (p->slice != NULL && p->slice[p->lead].frozen)
+	cut_slices(p, g->aux, g->naux, NULL, (struct shard_plan_slice){ .kind = SHARD_PLAN_AUX }, p->A, most);
+	while (p->slice[p->lead].frozen)
 		p->lead++;
 }
 
 static int
-folds(struct shard_plan *p, const struct graph *g)
+build_folds(struct shard_plan *p, const struct graph *g)
 {
 	if ((p->fold = calloc(g->naux > 0 ? g->naux : 1, sizeof(*p->fold))) == NULL)
 		return err_nomem();
@@ -128,7 +124,7 @@ folds(struct shard_plan *p, const struct graph *g)
 
 /* One rule, as lr:fc*=10, on the paces of the arrays, one each. */
 static int
-pace_by(struct shard_plan *p, const struct graph *g, char *rule)
+apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
 {
 	char *pattern = strchr(rule, ':'), *value = strrchr(rule, '=');
 	bool lr = strncmp(rule, "lr:", 3) == 0, any = false;
@@ -145,7 +141,7 @@ pace_by(struct shard_plan *p, const struct graph *g, char *rule)
 	}
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (fnmatch(pattern + 1, g->w[i].name, 0) == 0) {
-			*(lr ? &p->pace[i].lr : &p->pace[i].wd) *= (float)x;
+			*(lr ? &p->group[i].lr : &p->group[i].wd) *= (float)x;
 			any = true;
 		}
 	return any ? 0 : err_fail(ERR_ARG, "--%.2s-mult: '%.64s' is the name of no array of the net", rule, pattern + 1);
@@ -153,57 +149,57 @@ pace_by(struct shard_plan *p, const struct graph *g, char *rule)
 
 /* Neighbours of the same pace become one range: without rules there is one. */
 static void
-join_paces(struct shard_plan *p)
+merge_groups(struct shard_plan *p)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 1; i < p->npace; i++)
-		if (p->pace[i].lr == p->pace[n].lr && p->pace[i].wd == p->pace[n].wd)
-			p->pace[n].count += p->pace[i].count;
+	for (uint32_t i = 1; i < p->ngroup; i++)
+		if (p->group[i].lr == p->group[n].lr && p->group[i].wd == p->group[n].wd)
+			p->group[n].count += p->group[i].count;
 		else
-			p->pace[++n] = p->pace[i];
-	p->npace = p->npace > 0 ? n + 1 : 0;
+			p->group[++n] = p->group[i];
+	p->ngroup = p->ngroup > 0 ? n + 1 : 0;
 }
 
 /* The arrays that are matrices: for a rule that sees them whole not the last, and none may be too large for a slice. */
 static int
-matrices(struct shard_plan *p, const struct graph *g, bool whole)
+mark_matrices(struct shard_plan *p, const struct graph *g, bool whole)
 {
 	struct shard_plan_group *last = NULL;
 
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (g->w[i].ndim >= 2) {
-			p->pace[i].rows = g->w[i].frozen ? 0 : g->w[i].dim[0];
-			last = &p->pace[i];
+			p->group[i].rows = g->w[i].frozen ? 0 : g->w[i].dim[0];
+			last = &p->group[i];
 		}
 	if (whole && last != NULL)
 		last->rows = 0;
 	for (uint32_t i = 0; whole && i < g->nw; i++)
-		if (p->pace[i].rows > 0 && p->pace[i].count > SHARD_PLAN_MATRIX / sizeof(float))
+		if (p->group[i].rows > 0 && p->group[i].count > SHARD_PLAN_MATRIX / sizeof(float))
 			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer sees matrices as a whole, and at most %zu fit",
-			    g->w[i].name, p->pace[i].count, SHARD_PLAN_MATRIX / sizeof(float));
+			    g->w[i].name, p->group[i].count, SHARD_PLAN_MATRIX / sizeof(float));
 	return 0;
 }
 
 static int
-paces(struct shard_plan *p, const struct graph *g, const char *mults, unsigned needs)
+build_groups(struct shard_plan *p, const struct graph *g, const char *mults, unsigned needs)
 {
 	char *text = strdup(mults != NULL ? mults : ""), *rest = text, *rule;
 	int e = 0;
 
-	if (text == NULL || (p->pace = calloc(g->nw > 0 ? g->nw : 1, sizeof(*p->pace))) == NULL) {
+	if (text == NULL || (p->group = calloc(g->nw > 0 ? g->nw : 1, sizeof(*p->group))) == NULL) {
 		free(text);
 		return err_nomem();
 	}
-	for (; p->npace < g->nw; p->npace++)
-		p->pace[p->npace] = (struct shard_plan_group){ g->w[p->npace].first, g->w[p->npace].count, 1, 1, 0 };
+	for (; p->ngroup < g->nw; p->ngroup++)
+		p->group[p->ngroup] = (struct shard_plan_group){ g->w[p->ngroup].first, g->w[p->ngroup].count, 1, 1, 0 };
 	while (e == 0 && mults != NULL && *mults != 0 && (rule = strsep(&rest, ";")) != NULL)
-		e = pace_by(p, g, rule);
+		e = apply_mult_rule(p, g, rule);
 	free(text);
 	if (!(needs & (OPT_NORMS | OPT_WHOLE)))
-		join_paces(p);
+		merge_groups(p);
 	else if (e == 0)
-		e = matrices(p, g, needs & OPT_WHOLE);
+		e = mark_matrices(p, g, needs & OPT_WHOLE);
 	return e;
 }
 
@@ -213,7 +209,7 @@ shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const c
 {
 	unsigned needs = h != NULL ? opt_needs(h) : 0;
 	struct shard_plan *p;
-	size_t most = bytes / sizeof(float);
+	size_t most = bytes / sizeof(float), most_slices;
 	int e;
 
 	*plan = NULL;
@@ -221,23 +217,22 @@ shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const c
 		return err_fail(ERR_LIMIT, "%u servers are not in 1..%u", nservers, SHARD_PLAN_SERVERS);
 	if (bytes < SHARD_PLAN_LEAST || bytes > SHARD_PLAN_MOST)
 		return err_fail(ERR_LIMIT, "slices of %u bytes are not in %u..%u", bytes, SHARD_PLAN_LEAST, SHARD_PLAN_MOST);
-	if (g->P / most + g->A / most + g->nw + g->naux > SHARD_PLAN_SLICES - 2 * (size_t)nservers)
+	/* Each array and each server's end may leave one slice that is not full, and a server may need an empty one. */
+	most_slices = g->P / most + g->A / most + g->nw + g->naux + 2 * (size_t)nservers;
+	if (most_slices > SHARD_PLAN_SLICES)
 		return err_fail(ERR_LIMIT, "slices of %u bytes are too many", bytes);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	p->nservers = nservers;
 	p->P = g->P;
 	p->A = g->A;
-	if ((e = folds(p, g)) < 0 || (e = paces(p, g, mults, needs)) < 0) {
+	e = (p->slice = calloc(most_slices, sizeof(*p->slice))) == NULL ? err_nomem() : 0;
+	if (e < 0 || (e = build_folds(p, g)) < 0 || (e = build_groups(p, g, mults, needs)) < 0) {
 		shard_plan_free(p);
 		return e;
 	}
-	cut_all(p, g, most, needs & OPT_WHOLE);
-	if ((p->slice = calloc(p->n, sizeof(*p->slice))) == NULL) {
-		shard_plan_free(p);
-		return err_nomem();
-	}
-	cut_all(p, g, most, needs & OPT_WHOLE);
+	build_slices(p, g, most, needs & OPT_WHOLE);
+	assert(p->n <= most_slices);
 	*plan = p;
 	return 0;
 }
@@ -249,7 +244,7 @@ shard_plan_free(struct shard_plan *p)
 		return;
 	free(p->slice);
 	free(p->fold);
-	free(p->pace);
+	free(p->group);
 	free(p);
 }
 

@@ -70,8 +70,8 @@ struct shard_plan {
 	uint32_t	   nservers;
 	struct shard_plan_fold  *fold;	/* by first */
 	uint32_t	   nfold;
-	struct shard_plan_group  *pace;	/* by first */
-	uint32_t	   npace;
+	struct shard_plan_group  *group;	/* by first */
+	uint32_t	   ngroup;
 	size_t		   P, A;
 };
 

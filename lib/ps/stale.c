@@ -39,7 +39,7 @@ stale_leave(struct stale *g, uint32_t w)
 
 /* The fewest steps that a worker who is waited for has done; w's own when there is none. */
 static uint64_t
-slowest(const struct stale *g, uint32_t w)
+find_slowest(const struct stale *g, uint32_t w)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -54,7 +54,7 @@ stale_join(struct stale *g, uint32_t w)
 {
 	if (!g->gone[w])
 		return;
-	stale_done(g, w, slowest(g, w));
+	stale_done(g, w, find_slowest(g, w));
 	g->gone[w] = false;
 }
 
@@ -65,6 +65,6 @@ stale_may_step(const struct stale *g, uint32_t w)
 
 	if (g->slack == STALE_ASYNC)
 		return true;
-	least = slowest(g, w);
+	least = find_slowest(g, w);
 	return g->clock[w] <= least || g->clock[w] - least <= g->slack;
 }

@@ -32,7 +32,7 @@ total_free(struct total *t)
 
 /* Sums up when every worker that is still here gave its part. */
 static void
-settle(struct total *t)
+close_complete_sum(struct total *t)
 {
 	bool any = false;
 
@@ -79,7 +79,7 @@ total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void
 	if (n > 0)
 		memcpy(t->part + (size_t)w * TOTAL_MOST, v, n * sizeof(double));
 	t->here[w] = true;
-	settle(t);
+	close_complete_sum(t);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ total_leave(struct total *t, uint32_t w)
 {
 	t->gone[w] = true;
 	t->due[w] = false;
-	settle(t);
+	close_complete_sum(t);
 }
 
 void

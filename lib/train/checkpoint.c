@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE	(1u << 20)	/* bytes of a copy at once */
+#define BLOCK	(1u << 20)	/* bytes of a copy at once */
 
 struct checkpoint {
 	struct checkpoint_opt	 o;
@@ -34,18 +34,18 @@ struct checkpoint {
 };
 
 static int
-copy(const char *from, const char *to)
+copy_checkpoint(const char *from, const char *to)
 {
 	int fd = open(from, O_RDONLY | O_CLOEXEC), e;
-	uint8_t *piece = malloc(PIECE);
+	uint8_t *block = malloc(BLOCK);
 	struct io_new f;
 	size_t n = 1;
 
-	if (fd < 0 || piece == NULL) {
+	if (fd < 0 || block == NULL) {
 		e = fd < 0 ? err_sys("%s", from) : err_nomem();
 	} else if ((e = io_create(&f, to)) == 0) {
-		while (n > 0 && (e = io_read(fd, piece, PIECE, &n)) == 0)
-			if ((e = io_write(f.fd, piece, n)) < 0)
+		while (n > 0 && (e = io_read(fd, block, BLOCK, &n)) == 0)
+			if ((e = io_write(f.fd, block, n)) < 0)
 				break;
 		if (e == 0)
 			e = io_commit(&f);
@@ -54,13 +54,13 @@ copy(const char *from, const char *to)
 	}
 	if (fd >= 0)
 		close(fd);
-	free(piece);
+	free(block);
 	return e;
 }
 
 /* A second name costs nothing; where a file system has none, or the best lies elsewhere, it is a copy. */
 static int
-name_best(const struct checkpoint *k)
+link_best(const struct checkpoint *k)
 {
 	char tmp[CHECKPOINT_PATH + 16];
 	int e = 0;
@@ -68,7 +68,7 @@ name_best(const struct checkpoint *k)
 	snprintf(tmp, sizeof(tmp), "%s.%d.tmp", k->best, (int)getpid());
 	unlink(tmp);
 	if (link(k->path, tmp) < 0)
-		return copy(k->path, k->best);
+		return copy_checkpoint(k->path, k->best);
 	if (rename(tmp, k->best) < 0)
 		e = err_sys("%s", k->best);
 	unlink(tmp);	/* it stays where both names were the same file's */
@@ -76,18 +76,18 @@ name_best(const struct checkpoint *k)
 }
 
 static int
-save(const struct checkpoint *k)
+write_checkpoint(const struct checkpoint *k)
 {
 	uint64_t from = trace_now(k->o.trace);
 	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
 	    k->with_average ? k->average : NULL, k->meta, k->nmeta);
 
-	trace_span(k->o.trace, TRACE_KEEP, from, "write");
+	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write");
 	return e == 0 && k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
 }
 
 static void *
-run(void *arg)
+run_checkpoint_writer(void *arg)
 {
 	struct checkpoint *k = arg;
 	int e;
@@ -101,7 +101,7 @@ run(void *arg)
 		bool saving = k->save;
 
 		pthread_mutex_unlock(&k->lock);
-		e = saving ? save(k) : name_best(k);
+		e = saving ? write_checkpoint(k) : link_best(k);
 		pthread_mutex_lock(&k->lock);
 		if (saving)
 			k->save = false;
@@ -138,7 +138,7 @@ checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **to)
 	pthread_cond_init(&k->change, NULL);
 	if (k->w == NULL || k->aux == NULL || k->state == NULL || (k->average == NULL && opt->average)) {
 		e = err_nomem();
-	} else if ((errno = pthread_create(&k->thread, NULL, run, k)) != 0) {
+	} else if ((errno = pthread_create(&k->thread, NULL, run_checkpoint_writer, k)) != 0) {
 		e = err_sys("a thread for checkpoints");
 	} else {
 		*to = k;
@@ -167,7 +167,7 @@ drop_meta(struct checkpoint *k)
 }
 
 static void
-await(struct checkpoint *k)
+wait_for_writer(struct checkpoint *k)
 {
 	pthread_mutex_lock(&k->lock);
 	while (k->save || k->link)
@@ -198,7 +198,7 @@ checkpoint_close(struct checkpoint *k)
 void
 checkpoint_room(struct checkpoint *k, float **w, float **aux, float **state, float **average)
 {
-	await(k);
+	wait_for_writer(k);
 	*w = k->w;
 	*aux = k->aux;
 	*state = k->state;
@@ -251,7 +251,7 @@ checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, 
 	int e;
 
 	if (wait)
-		await(k);
+		wait_for_writer(k);
 	pthread_mutex_lock(&k->lock);
 	e = k->e < 0 ? k->e : k->written;
 	if (e < 0)

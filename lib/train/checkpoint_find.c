@@ -14,7 +14,7 @@
 
 /* Takes "-12" off the text; a number of more digits than a file's can have is none. */
 static bool
-number(const char **p, uint64_t *v)
+cut_number(const char **p, uint64_t *v)
 {
 	size_t digits = **p == '-' ? strspn(*p + 1, "0123456789") : 0;
 
@@ -26,19 +26,19 @@ number(const char **p, uint64_t *v)
 }
 
 static bool
-is_checkpoint(const char *name, const char *stem, size_t nstem, uint64_t *epoch, uint64_t *step)
+parse_checkpoint_name(const char *name, const char *stem, size_t nstem, uint64_t *epoch, uint64_t *step)
 {
 	const char *p = name + nstem;
 
-	if (strncmp(name, stem, nstem) != 0 || !number(&p, epoch))
+	if (strncmp(name, stem, nstem) != 0 || !cut_number(&p, epoch))
 		return false;
 	*step = 0;
-	return (*p != '-' || number(&p, step)) && strcmp(p, ".safetensors") == 0;
+	return (*p != '-' || cut_number(&p, step)) && strcmp(p, ".safetensors") == 0;
 }
 
 /* Opens the directory of a prefix, whose first *ndir bytes are its name, the rest *stem.  1, 0 when there is none, or an error. */
 static int
-open_dir(const char *prefix, size_t *ndir, const char **stem, DIR **list)
+open_prefix_dir(const char *prefix, size_t *ndir, const char **stem, DIR **list)
 {
 	const char *slash = strrchr(prefix, '/');
 	char *dir;
@@ -66,10 +66,10 @@ checkpoint_find(const char *prefix, char **path)
 	int e;
 
 	*path = NULL;
-	if ((e = open_dir(prefix, &ndir, &stem, &list)) <= 0)
+	if ((e = open_prefix_dir(prefix, &ndir, &stem, &list)) <= 0)
 		return e;
 	while ((d = readdir(list)) != NULL)
-		if (is_checkpoint(d->d_name, stem, strlen(stem), &epoch, &step) &&
+		if (parse_checkpoint_name(d->d_name, stem, strlen(stem), &epoch, &step) &&
 		    (!any || epoch > best_epoch || (epoch == best_epoch && step > best_step))) {
 			any = true;
 			best_epoch = epoch;
@@ -82,20 +82,20 @@ checkpoint_find(const char *prefix, char **path)
 	return any && *path == NULL ? err_nomem() : any;
 }
 
-struct place {
+struct checkpoint_name {
 	uint64_t epoch, step;
 };
 
 static int
-later_first(const void *a, const void *b)
+compare_newest_first(const void *a, const void *b)
 {
-	const struct place *p = a, *q = b;
+	const struct checkpoint_name *p = a, *q = b;
 
 	return p->epoch != q->epoch ? (p->epoch < q->epoch ? 1 : -1) : (p->step < q->step) - (p->step > q->step);
 }
 
 static int
-remove_one(const char *prefix, const struct place *p)
+remove_checkpoint(const char *prefix, const struct checkpoint_name *p)
 {
 	char *path;
 	int n = p->step > 0 ? asprintf(&path, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, p->epoch, p->step) :
@@ -112,18 +112,18 @@ remove_one(const char *prefix, const struct place *p)
 int
 checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most)
 {
-	struct place *p = NULL, *more, one;
+	struct checkpoint_name *p = NULL, *more, one;
 	const struct dirent *d;
 	const char *stem;
 	size_t ndir, n = 0;
 	DIR *list;
 	int e;
 
-	if ((e = open_dir(prefix, &ndir, &stem, &list)) <= 0)
+	if ((e = open_prefix_dir(prefix, &ndir, &stem, &list)) <= 0)
 		return e;
 	e = 0;
 	while (e == 0 && (d = readdir(list)) != NULL) {
-		if (!is_checkpoint(d->d_name, stem, strlen(stem), &one.epoch, &one.step) ||
+		if (!parse_checkpoint_name(d->d_name, stem, strlen(stem), &one.epoch, &one.step) ||
 		    one.epoch > epoch || (one.epoch == epoch && one.step > step))
 			continue;
 		if ((more = realloc(p, (n + 1) * sizeof(*p))) == NULL)
@@ -133,9 +133,9 @@ checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t mos
 	}
 	closedir(list);
 	if (n > 0)
-		qsort(p, n, sizeof(*p), later_first);
+		qsort(p, n, sizeof(*p), compare_newest_first);
 	for (size_t i = most; i < n && e == 0; i++)
-		e = remove_one(prefix, &p[i]);
+		e = remove_checkpoint(prefix, &p[i]);
 	free(p);
 	return e;
 }

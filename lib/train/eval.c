@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct judge {
+struct eval {
 	const struct eval_opt	*o;
 	const struct graph	*graph;
 	const struct engine	*engine;
@@ -18,7 +18,7 @@ struct judge {
 };
 
 static int
-open_data(struct judge *j)
+open_eval_data(struct eval *j)
 {
 	const struct graph_node *x = &j->graph->node[0];
 	struct batch_opt d = j->o->data;
@@ -34,7 +34,7 @@ open_data(struct judge *j)
 }
 
 static int
-open_net(struct judge *j)
+open_eval_net(struct eval *j)
 {
 	const struct eval_opt *o = j->o;
 	const struct weights *w = o->weights;
@@ -54,7 +54,7 @@ open_net(struct judge *j)
 }
 
 static int
-memory(struct judge *j)
+alloc_eval(struct eval *j)
 {
 	size_t n = j->o->data.batch;
 
@@ -66,7 +66,7 @@ memory(struct judge *j)
 }
 
 static int
-judge(struct judge *j, const struct batch *b)
+eval_batch(struct eval *j, const struct batch *b)
 {
 	size_t classes = j->graph->classes;
 	struct samples s = b->s;
@@ -87,16 +87,16 @@ judge(struct judge *j, const struct batch *b)
 int
 eval_run(const struct eval_opt *o)
 {
-	struct judge j = { .o = o, .engine = o->engine, .graph = o->weights->graph };
+	struct eval j = { .o = o, .engine = o->engine, .graph = o->weights->graph };
 	const struct batch *b;
 	int e;
 
-	if ((e = open_data(&j)) == 0 && (e = open_net(&j)) == 0 && (e = memory(&j)) == 0 &&
+	if ((e = open_eval_data(&j)) == 0 && (e = open_eval_net(&j)) == 0 && (e = alloc_eval(&j)) == 0 &&
 	    (e = batch_start(j.in, 0, 0)) == 0)
 		while ((e = batch_next(j.in, &b)) > 0) {
 			for (uint32_t i = 0; i < b->bad; i++)
 				o->bad(o->arg, b->why[i]);
-			if (b->s.n > 0 && (e = judge(&j, b)) != 0)
+			if (b->s.n > 0 && (e = eval_batch(&j, b)) != 0)
 				break;
 		}
 	tta_close(j.views);

@@ -19,7 +19,7 @@ struct stats {
 };
 
 static int
-open_data(struct stats *s)
+open_stats_data(struct stats *s)
 {
 	const struct graph_node *x = &s->graph->node[0];
 	struct batch_opt d = s->o->data;
@@ -33,7 +33,7 @@ open_data(struct stats *s)
 }
 
 static int
-open_net(struct stats *s)
+open_stats_net(struct stats *s)
 {
 	const struct stats_opt *o = s->o;
 	const struct engine *en;
@@ -52,7 +52,7 @@ open_net(struct stats *s)
 }
 
 static int
-memory(struct stats *s)
+alloc_stats(struct stats *s)
 {
 	s->y = calloc(s->o->data.batch, sizeof(*s->y));
 	s->batch = calloc(s->graph->A + 1, sizeof(*s->batch));
@@ -65,7 +65,7 @@ memory(struct stats *s)
  * computing sample variances", 1979: no difference of large sums.
  */
 static void
-join(struct stats *s, double n)
+join_batch(struct stats *s, double n)
 {
 	double before = (double)s->n, all = before + n;
 
@@ -84,7 +84,7 @@ join(struct stats *s, double n)
 }
 
 static int
-take(struct stats *s, const struct batch *b)
+measure_batch(struct stats *s, const struct batch *b)
 {
 	const struct engine_draw draw = { .seed = s->o->seed, .step = b->step };
 	struct samples in = b->s;
@@ -96,12 +96,12 @@ take(struct stats *s, const struct batch *b)
 	if ((e = s->engine->forward(s->plan, &in, &draw, NULL, &r)) < 0 ||
 	    (e = s->engine->statistics(s->plan, s->batch)) < 0)
 		return e;
-	join(s, in.n);
+	join_batch(s, in.n);
 	return 0;
 }
 
 static int
-take_all(struct stats *s)
+measure_batches(struct stats *s)
 {
 	uint64_t most = s->o->steps > 0 ? s->o->steps : UINT64_MAX;
 	const struct batch *b;
@@ -112,7 +112,7 @@ take_all(struct stats *s)
 		if (b->bad > 0)
 			s->o->bad(s->o->arg, b->bad, b->why[0]);
 		if (b->s.n > 0)
-			e = take(s, b);
+			e = measure_batch(s, b);
 	}
 	if (e == 0 && s->n == 0)
 		e = err_fail(ERR_FORMAT, "no picture to take statistics of");
@@ -120,7 +120,7 @@ take_all(struct stats *s)
 }
 
 static void
-finish(const struct stats *s, float *aux)
+finish_stats(const struct stats *s, float *aux)
 {
 	for (uint32_t i = 0; i < s->graph->n; i++) {
 		const struct graph_node *l = &s->graph->node[i];
@@ -140,8 +140,8 @@ stats_run(const struct stats_opt *o, float *aux, uint64_t *samples)
 	struct stats s = { .o = o, .engine = o->engine, .graph = o->weights->graph };
 	int e;
 
-	if ((e = open_data(&s)) == 0 && (e = open_net(&s)) == 0 && (e = memory(&s)) == 0 && (e = take_all(&s)) == 0)
-		finish(&s, aux);
+	if ((e = open_stats_data(&s)) == 0 && (e = open_stats_net(&s)) == 0 && (e = alloc_stats(&s)) == 0 && (e = measure_batches(&s)) == 0)
+		finish_stats(&s, aux);
 	*samples = s.n;
 	s.engine->plan_free(s.plan);
 	s.engine->close(s.dev);

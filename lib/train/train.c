@@ -17,9 +17,9 @@ train_tell(struct train *t, struct train_event *ev)
 		ev->updates = t->sync ? t->step : worker_updates(t->wk);
 	bool accounts = ev->kind == TRAIN_START || ev->kind == TRAIN_EPOCH || ev->kind == TRAIN_END;
 
-	for (uint32_t s = 0; t->toll != NULL && accounts && s < t->o->ps.nservers; s++) {
-		worker_peer_traffic(t->wk, s, &t->toll[s]);
-		ev->toll = t->toll;
+	for (uint32_t s = 0; t->traffic != NULL && accounts && s < t->o->ps.nservers; s++) {
+		worker_peer_traffic(t->wk, s, &t->traffic[s]);
+		ev->traffic = t->traffic;
 		ev->peers = s + 1;
 	}
 	if (t->o->event != NULL)
@@ -27,24 +27,24 @@ train_tell(struct train *t, struct train_event *ev)
 }
 
 /* A moment of the run. */
-struct mark {
+struct moment {
 	double	 at, waited_s;
 	uint64_t sent, got;	/* in all */
 };
 
-static struct mark
-mark(const struct train *t)
+static struct moment
+get_moment(const struct train *t)
 {
-	struct mark m = { .at = clk_s() };
+	struct moment m = { .at = clk_s() };
 
 	worker_traffic(t->wk, &m.sent, &m.got, &m.waited_s);
 	return m;
 }
 
 static void
-since(const struct train *t, const struct mark *m, struct train_event *ev)
+set_elapsed(const struct train *t, const struct moment *m, struct train_event *ev)
 {
-	struct mark now = mark(t);
+	struct moment now = get_moment(t);
 
 	ev->seconds = now.at - m->at;
 	ev->waited_s = now.waited_s - m->waited_s;
@@ -53,7 +53,7 @@ since(const struct train *t, const struct mark *m, struct train_event *ev)
 }
 
 static void
-score(struct train_event *ev, const struct train_sums *s)
+set_means(struct train_event *ev, const struct train_sums *s)
 {
 	ev->samples = (uint64_t)s->samples;
 	ev->loss = s->samples > 0 ? s->loss / s->samples : (double)NAN;
@@ -63,7 +63,7 @@ score(struct train_event *ev, const struct train_sums *s)
 
 /* In a synchronous job the figures of all workers together; each must come here. */
 static int
-all_workers(struct train *t, struct train_sums *s)
+sum_over_workers(struct train *t, struct train_sums *s)
 {
 	double v[4] = { s->loss, s->correct, s->top5, s->samples };
 	int e;
@@ -101,11 +101,11 @@ load_average(struct train *t)
 }
 
 static int
-validate(struct train *t, uint64_t epoch)
+validate_epoch(struct train *t, uint64_t epoch)
 {
 	struct train_sums s = { 0 };
 	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
-	struct mark m = mark(t);
+	struct moment m = get_moment(t);
 	uint64_t from = trace_now(t->trace);
 	const struct batch *b;
 	struct engine_result r;
@@ -126,11 +126,11 @@ validate(struct train *t, uint64_t epoch)
 		s.top5 += r.top5;
 		s.samples += b->s.n;
 	}
-	if (e < 0 || (e = all_workers(t, &s)) < 0)
+	if (e < 0 || (e = sum_over_workers(t, &s)) < 0)
 		return e;
 	trace_span(t->trace, TRACE_STEPS, from, "validation");
-	score(&ev, &s);
-	since(t, &m, &ev);
+	set_means(&ev, &s);
+	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
 	/* The plan has statistics of the average; of the weights it takes new ones where it needs them. */
 	if (t->average != NULL && (e = worker_device_opt(t->wk) ? worker_show(t->wk, false) :
@@ -144,11 +144,11 @@ validate(struct train *t, uint64_t epoch)
  * run ends within it, or an error.
  */
 static int
-steps(struct train *t, uint64_t epoch)
+run_steps(struct train *t, uint64_t epoch)
 {
 	struct train_event ev;
 	struct train_sums s;
-	struct mark m = mark(t);
+	struct moment m = get_moment(t);
 	bool asked = false;
 	int e;
 
@@ -167,18 +167,18 @@ steps(struct train *t, uint64_t epoch)
 		t->epoch.correct += s.correct;
 		t->epoch.top5 += s.top5;
 		t->epoch.samples += s.samples;
-		score(&ev, &s);
-		since(t, &m, &ev);
-		m = mark(t);
+		set_means(&ev, &s);
+		set_elapsed(t, &m, &ev);
+		m = get_moment(t);
 		train_tell(t, &ev);
 	}
 }
 
 /* The run ends within an epoch: the sums so far go into the checkpoint, once. */
 static int
-stopped(struct train *t)
+save_stopped_run(struct train *t)
 {
-	int e = all_workers(t, &t->epoch);
+	int e = sum_over_workers(t, &t->epoch);
 
 	if (e == 0 && t->keep != NULL)
 		e = train_save(t);
@@ -187,7 +187,7 @@ stopped(struct train *t)
 
 /* How much memory the pictures take, once they have all come by. */
 static void
-tell_cache(struct train *t, uint64_t epoch)
+report_cache(struct train *t, uint64_t epoch)
 {
 	struct train_event ev = { .kind = TRAIN_CACHE, .epoch = epoch };
 	char text[32];
@@ -201,20 +201,20 @@ tell_cache(struct train *t, uint64_t epoch)
 }
 
 static int
-epoch(struct train *t, uint64_t n)
+run_epoch(struct train *t, uint64_t n)
 {
 	struct train_event ev = { .kind = TRAIN_EPOCH, .epoch = n };
-	struct mark m = mark(t);
+	struct moment m = get_moment(t);
 	bool rated = t->o->best || t->o->patience > 0;
 	uint64_t from = t->step;
 	int e, over = 0;
 
 	if ((e = train_start(t, n)) < 0)
 		return e;
-	if ((e = steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
-		return stopped(t);
+	if ((e = run_steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
+		return save_stopped_run(t);
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
-	    (e = all_workers(t, &t->epoch)) < 0)
+	    (e = sum_over_workers(t, &t->epoch)) < 0)
 		return e;
 	t->over = t->stream;
 	if (t->stream && t->step == from)
@@ -223,20 +223,20 @@ epoch(struct train *t, uint64_t n)
 	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
 		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " gave a sample", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
-	score(&ev, &t->epoch);
-	since(t, &m, &ev);
+	set_means(&ev, &t->epoch);
+	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
 	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, NULL, NULL)) < 0 || (e = worker_epoch(t->wk, n + 1)) < 0)
 		return e;
 	t->epoch = (struct train_sums){ 0 };
-	tell_cache(t, n);
+	report_cache(t, n);
 	/*
 	 * First what must not be lost: a stop that is asked for during the validation may become impatient.  But a
 	 * checkpoint that is to say which epoch is best comes behind its validation, so that who resumes knows the same.
 	 */
 	if (!rated && t->keep != NULL && (e = train_save(t)) < 0)
 		return e;
-	if (t->val != NULL && (over = validate(t, n)) < 0 && over != ERR_STOP)
+	if (t->val != NULL && (over = validate_epoch(t, n)) < 0 && over != ERR_STOP)
 		return over;
 	if (rated && t->keep != NULL && (e = train_save(t)) < 0)
 		return e;
@@ -249,18 +249,18 @@ train_run(const struct train_opt *opt)
 	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph,
 	    .trace = opt->ps.trace, .sync = opt->ps.slack == STALE_SYNC };
 	struct train_event end = { .kind = TRAIN_END };
-	struct mark m;
+	struct moment m;
 	int e;
 
 	if ((e = train_open(&t)) == 0) {
-		m = mark(&t);
+		m = get_moment(&t);
 		e = train_spent(&t);
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
-			e = epoch(&t, t.step / t.steps);
+			e = run_epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {
 			int saved = train_saved(&t, true), bye = worker_bye(t.wk);
 
-			since(&t, &m, &end);
+			set_elapsed(&t, &m, &end);
 			train_tell(&t, &end);
 			if (saved < 0 || bye < 0)
 				e = saved < 0 ? saved : bye;

@@ -58,7 +58,7 @@ struct train_event {
 	double		 rate;		/* learning rate */
 	double		 waited_s;	/* of seconds, waiting for servers */
 	uint64_t	 sent, got;	/* bytes on the wire so far */
-	const struct peer_traffic *toll;	/* [peers] START, EPOCH, END: what moved between each server and here so far; lent */
+	const struct peer_traffic *traffic;	/* [peers] START, EPOCH, END: what moved between each server and here so far; lent */
 	uint32_t	 peers;
 	const struct split_place *place;	/* [places] START: the GPUs that this worker computes on; lent */
 	uint32_t	 places;

@@ -6,7 +6,7 @@
 
 /* One number for the batches of all workers. */
 static uint64_t
-batches(const struct train_opt *o)
+hash_batches(const struct train_opt *o)
 {
 	if (o->batches == NULL)
 		return o->data.batch;
@@ -15,7 +15,7 @@ batches(const struct train_opt *o)
 
 /* Those of the records, where several workers are to read the same. */
 static int
-ids(const struct train *t, uint64_t id[2])
+get_record_ids(const struct train *t, uint64_t id[2])
 {
 	const struct recs *recs[2] = { t->o->data.recs, t->o->val_recs };
 	int e = 0;
@@ -31,7 +31,7 @@ train_agree(struct train *t)
 {
 	const struct train_opt *o = t->o;
 	uint64_t id[2] = { 0 };
-	int e = ids(t, id);
+	int e = get_record_ids(t, id);
 	const struct {
 		const char *what;
 		uint64_t    v;
@@ -41,7 +41,7 @@ train_agree(struct train *t)
 		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
 		{ "what is in the records to validate on", id[1] },
 		{ "--dtype", o->precision },
-		{ "--batch", batches(o) },
+		{ "--batch", hash_batches(o) },
 		{ "--accumulate", o->accumulate },
 		{ "--epochs", o->epochs },
 		{ "--steps", o->steps },

@@ -4,7 +4,7 @@
 
 /* After n epochs: is the best of them as long ago as patience lasts? */
 static bool
-spent(const struct train *t, uint64_t n)
+is_patience_spent(const struct train *t, uint64_t n)
 {
 	return t->o->ps.rank == 0 && t->o->patience > 0 && t->best_epoch > 0 && n > t->best_epoch &&
 	    n - t->best_epoch >= t->o->patience;
@@ -12,7 +12,7 @@ spent(const struct train *t, uint64_t n)
 
 /* All hear of it, and end. */
 static int
-agree(struct train *t, bool over)
+agree_on_end(struct train *t, bool over)
 {
 	double sum = over;
 	int e;
@@ -40,11 +40,11 @@ train_rate(struct train *t, uint64_t epoch, double accuracy)
 		t->is_best = true;
 		train_tell(t, &(struct train_event){ .kind = TRAIN_BEST, .epoch = epoch, .accuracy = accuracy });
 	}
-	return o->patience > 0 ? agree(t, spent(t, epoch + 1)) : 0;
+	return o->patience > 0 ? agree_on_end(t, is_patience_spent(t, epoch + 1)) : 0;
 }
 
 int
 train_spent(struct train *t)
 {
-	return t->o->patience > 0 ? agree(t, t->step % t->steps == 0 && spent(t, t->step / t->steps)) : 0;
+	return t->o->patience > 0 ? agree_on_end(t, t->step % t->steps == 0 && is_patience_spent(t, t->step / t->steps)) : 0;
 }

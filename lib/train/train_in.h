@@ -38,7 +38,7 @@ struct train {
 	bool		 sync;
 	float		*average;	/* [P + A], NULL where the job has none */
 	uint32_t	 averaged;	/* ... of so many weights */
-	struct peer_traffic	*toll;		/* [nservers], NULL without servers */
+	struct peer_traffic	*traffic;		/* [nservers], NULL without servers */
 	struct checkpoint	*keep;		/* where this worker writes checkpoints, or NULL */
 	struct trace	*trace;		/* NULL: none */
 	bool		 watched;	/* the device tells the trace what it does */

@@ -2,7 +2,7 @@
 #include "train/train_in.h"
 
 static uint64_t
-samples(const struct train_opt *o)
+count_sample_bytes(const struct train_opt *o)
 {
 	const struct graph_node *x = &o->ps.graph->node[0];
 	struct batch_opt d = o->data, val = o->data;
@@ -33,6 +33,6 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 	m->gradients *= sizeof(float);
 	m->optimizer *= sizeof(float);
 	m->checkpoint *= sizeof(float);
-	m->samples = samples(o);
+	m->samples = count_sample_bytes(o);
 	return m->weights + m->gradients + m->optimizer + m->checkpoint + m->samples;
 }

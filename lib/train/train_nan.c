@@ -9,7 +9,7 @@
 
 /* Weights that are no numbers came with the step before; else the largest of them are where to look. */
 static void
-whence(const struct train *t, char text[160])
+describe_weights(const struct train *t, char text[160])
 {
 	const struct graph *g = t->graph;
 	const char *name = "";
@@ -37,7 +37,7 @@ whence(const struct train *t, char text[160])
 
 /* Of n arrays in p, which has `each` numbers for one of theirs. */
 static int
-look(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p, uint32_t each)
+check_arrays(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p, uint32_t each)
 {
 	const char *first = NULL;
 	char others[32] = "";
@@ -61,7 +61,7 @@ look(const struct train *t, const char *what, const struct graph_array *a, uint3
 int
 train_check_array(const struct train *t, uint32_t a)
 {
-	return look(t, "weights", &t->graph->w[a], 1, t->w, 1);
+	return check_arrays(t, "weights", &t->graph->w[a], 1, t->w, 1);
 }
 
 int
@@ -70,19 +70,19 @@ train_check_weights(const struct train *t, const float *state, const float *aver
 	const struct graph *g = t->graph;
 	int e;
 
-	if ((e = look(t, "weights", g->w, g->nw, t->w, 1)) < 0 ||
-	    (e = look(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
+	if ((e = check_arrays(t, "weights", g->w, g->nw, t->w, 1)) < 0 ||
+	    (e = check_arrays(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
 		return e;
-	if (state != NULL && (e = look(t, "numbers of the optimizer", g->w, g->nw, state, opt_states(t->o->ps.hyper.rule))) < 0)
+	if (state != NULL && (e = check_arrays(t, "numbers of the optimizer", g->w, g->nw, state, opt_states(t->o->ps.hyper.rule))) < 0)
 		return e;
-	if (average != NULL && ((e = look(t, "averaged weights", g->w, g->nw, average, 1)) < 0 ||
-	    (e = look(t, "averaged statistics", g->aux, g->naux, average + g->P, 1)) < 0))
+	if (average != NULL && ((e = check_arrays(t, "averaged weights", g->w, g->nw, average, 1)) < 0 ||
+	    (e = check_arrays(t, "averaged statistics", g->aux, g->naux, average + g->P, 1)) < 0))
 		return e;
 	return 0;
 }
 
 static int
-made(void *arg, uint32_t node, bool finite)
+note_output(void *arg, uint32_t node, bool finite)
 {
 	uint32_t *first = arg;
 
@@ -93,10 +93,10 @@ made(void *arg, uint32_t node, bool finite)
 
 /* The batch goes forward once more, and each layer's output is looked at. */
 static void
-began(const struct train *t, const struct batch *b, const struct engine_draw *draw, char text[160])
+describe_first_layer(const struct train *t, const struct batch *b, const struct engine_draw *draw, char text[160])
 {
 	uint32_t first = UINT32_MAX;
-	const struct engine_hook hook = { .arg = &first, .made = made };
+	const struct engine_hook hook = { .arg = &first, .made = note_output };
 	struct engine_result r;
 
 	text[0] = 0;
@@ -106,7 +106,7 @@ began(const struct train *t, const struct batch *b, const struct engine_draw *dr
 
 /* Told, and the batch is left out, or the end. */
 static int
-end(struct train *t, const struct batch *b, const char *what)
+skip_or_fail(struct train *t, const struct batch *b, const char *what)
 {
 	char text[512];
 
@@ -125,10 +125,10 @@ train_check_loss(struct train *t, const struct batch *b, const struct engine_dra
 
 	if (isfinite(loss))
 		return 0;
-	began(t, b, draw, first);
-	whence(t, where);
+	describe_first_layer(t, b, draw, first);
+	describe_weights(t, where);
 	snprintf(text, sizeof(text), "the loss is %s; %s%s", isnan(loss) ? "nan" : "inf", first, where);
-	return end(t, b, text);
+	return skip_or_fail(t, b, text);
 }
 
 bool
@@ -148,9 +148,9 @@ train_bad_gradient(struct train *t, const struct batch *b, const struct engine_d
 {
 	char first[160], text[400];
 
-	began(t, b, draw, first);
+	describe_first_layer(t, b, draw, first);
 	snprintf(text, sizeof(text), "the gradient of %.80s is infinite or no number; %s",
 	    t->graph->w[t->bad_array].name, *first != 0 ? first : "all layers' outputs and the gradients of those behind it are numbers");
 	text[strlen(text) - (*first != 0 ? 2 : 0)] = 0;
-	return end(t, b, text);
+	return skip_or_fail(t, b, text);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static int
-open_data(struct train *t, const char *path, struct recs *recs, bool train, struct batch_reader **r)
+open_train_data(struct train *t, const char *path, struct recs *recs, bool train, struct batch_reader **r)
 {
 	const struct graph_node *x = &t->graph->node[0];
 	struct batch_opt d = t->o->data;
@@ -45,7 +45,7 @@ open_data(struct train *t, const char *path, struct recs *recs, bool train, stru
 }
 
 static int
-floats(float **p, size_t n)
+alloc_floats(float **p, size_t n)
 {
 	size_t bytes;
 	int e = num_mul(n > 0 ? n : 1, sizeof(float), &bytes);
@@ -57,7 +57,7 @@ floats(float **p, size_t n)
 
 /* A worker's pieces of a step are all of its own batch. */
 static int
-sizes(struct train *t)
+set_batch_sizes(struct train *t)
 {
 	size_t n = (size_t)t->o->accumulate * t->o->ps.nworkers;
 
@@ -69,33 +69,33 @@ sizes(struct train *t)
 }
 
 static int
-memory(struct train *t)
+alloc_train(struct train *t)
 {
 	const struct graph *g = t->graph;
 	int e;
 
-	if ((e = floats(&t->w, g->P)) < 0 || (e = floats(&t->aux, g->A)) < 0 ||
-	    (e = floats(&t->g, g->P)) < 0 || (e = floats(&t->stats, g->A)) < 0)
+	if ((e = alloc_floats(&t->w, g->P)) < 0 || (e = alloc_floats(&t->aux, g->A)) < 0 ||
+	    (e = alloc_floats(&t->g, g->P)) < 0 || (e = alloc_floats(&t->stats, g->A)) < 0)
 		return e;
-	if ((t->o->accumulate > 1 || t->o->skip_nan) && (e = floats(&t->sum, g->P)) < 0)
+	if ((t->o->accumulate > 1 || t->o->skip_nan) && (e = alloc_floats(&t->sum, g->P)) < 0)
 		return e;
-	if (t->o->accumulate > 1 && (e = floats(&t->stats_sum, g->A)) < 0)
+	if (t->o->accumulate > 1 && (e = alloc_floats(&t->stats_sum, g->A)) < 0)
 		return e;
-	if (t->o->ps.hyper.average.kind != AVERAGE_NONE && (e = floats(&t->average, g->P + g->A)) < 0)
+	if (t->o->ps.hyper.average.kind != AVERAGE_NONE && (e = alloc_floats(&t->average, g->P + g->A)) < 0)
 		return e;
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
-	return t->o->batches != NULL ? sizes(t) : 0;
+	return t->o->batches != NULL ? set_batch_sizes(t) : 0;
 }
 
 static void
-waiting(void *arg, const char *whom)
+report_waiting(void *arg, const char *whom)
 {
 	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
 }
 
 static int
-begin(struct train *t)
+join_job(struct train *t)
 {
 	struct worker_opt ps = t->o->ps;
 	struct worker_first first = { 0 };
@@ -107,11 +107,11 @@ begin(struct train *t)
 	ps.engine = t->engine;
 	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
 	ps.pieces = t->o->accumulate > 1;
-	ps.waiting = waiting;
+	ps.waiting = report_waiting;
 	ps.arg = t;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
 		return e;
-	if (ps.rank == 0 && ((e = floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
+	if (ps.rank == 0 && ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
 	    (e = train_first(t, state, &first, &t->step)) < 0)) {
 		free(state);
 		return e;
@@ -123,7 +123,7 @@ begin(struct train *t)
 
 /* A place where checkpoints cannot be written is better known now than after the first epoch. */
 static int
-open_keep(struct train *t)
+open_checkpoints(struct train *t)
 {
 	struct io_new f;
 	int e;
@@ -141,7 +141,7 @@ open_keep(struct train *t)
 
 /* The device, and the plan on it, before anything else takes memory: what does not fit is refused as a whole. */
 static int
-open_plan(struct train *t)
+open_train_plan(struct train *t)
 {
 	const struct train_opt *o = t->o;
 	struct train_memory m;
@@ -159,7 +159,7 @@ open_plan(struct train *t)
 
 /* Where the optimizer runs, of an engine that could have it. */
 static const char *
-learner(const struct train *t)
+describe_optimizer(const struct train *t)
 {
 	if (t->o->ps.nservers > 0 || t->engine->learn == NULL)
 		return "";
@@ -174,9 +174,9 @@ train_open(struct train *t)
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = open_plan(t)) < 0 || (e = memory(t)) < 0 || (e = open_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
-	    (t->o->val != NULL && (e = open_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
-	    (e = open_keep(t)) < 0)
+	if ((e = open_train_plan(t)) < 0 || (e = alloc_train(t)) < 0 || (e = open_train_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
+	    (t->o->val != NULL && (e = open_train_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
+	    (e = open_checkpoints(t)) < 0)
 		return e;
 	t->stream = batch_steps(t->in) == 0;
 	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
@@ -190,15 +190,15 @@ train_open(struct train *t)
 	if ((t->o->hold && (e = train_hold(t)) < 0) || (t->val != NULL &&
 	    (e = tta_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
 		return e;
-	if (t->o->ps.nservers > 0 && (t->toll = calloc(t->o->ps.nservers, sizeof(*t->toll))) == NULL)
+	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)
 		return err_nomem();
-	if ((e = begin(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
+	if ((e = join_job(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
 	free(t->pictures);
 	t->pictures = NULL;
 	if ((e = en->describe(t->dev, &text)) == 0 &&
 	    (e = buf_put_fmt(&text, ", %s%s%s%s", engine_precision_name(t->o->precision),
-	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "", learner(t))) == 0 &&
+	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "", describe_optimizer(t))) == 0 &&
 	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
 		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,
@@ -227,5 +227,5 @@ train_close(struct train *t)
 	free(t->loaded);
 	free(t->sizes);
 	free(t->pictures);
-	free(t->toll);
+	free(t->traffic);
 }

@@ -22,7 +22,7 @@ static const char *const meta_key[METAS] = {
 };
 
 static uint32_t
-pieces(const struct train *t)
+count_micro_batches(const struct train *t)
 {
 	return t->o->accumulate * t->o->ps.nworkers;
 }
@@ -81,7 +81,7 @@ train_save(struct train *t)
 	snprintf(value[M_EPOCH], VALUE, "%" PRIu64, epoch);
 	snprintf(value[M_BATCH_AT], VALUE, "%" PRIu64, at);
 	snprintf(value[M_SEED], VALUE, "%" PRIu64, t->o->seed);
-	snprintf(value[M_PIECES], VALUE, "%" PRIu32, pieces(t));
+	snprintf(value[M_PIECES], VALUE, "%" PRIu32, count_micro_batches(t));
 	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
@@ -104,7 +104,7 @@ train_save(struct train *t)
 }
 
 static int
-whole(const struct weights *f, int m, uint64_t *v)
+read_meta_u64(const struct weights *f, int m, uint64_t *v)
 {
 	const char *text = weights_get(f, meta_key[m]);
 
@@ -118,7 +118,7 @@ whole(const struct weights *f, int m, uint64_t *v)
 }
 
 static int
-fraction(const struct weights *f, int m, double *v)
+read_meta_f64(const struct weights *f, int m, double *v)
 {
 	const char *text = weights_get(f, meta_key[m]);
 
@@ -129,18 +129,18 @@ fraction(const struct weights *f, int m, double *v)
 
 /* The position of the file, in this run's steps. */
 static int
-position(struct train *t, const struct weights *f, uint64_t *step)
+read_position(struct train *t, const struct weights *f, uint64_t *step)
 {
 	const char *batch = weights_get(f, meta_key[M_BATCH]);
 	uint64_t epoch, at, seed, n;
 	struct buf mine = { 0 };
 	int e;
 
-	if ((e = whole(f, M_EPOCH, &epoch)) < 0 || (e = whole(f, M_BATCH_AT, &at)) < 0 ||
-	    (e = whole(f, M_SEED, &seed)) < 0 || (e = whole(f, M_PIECES, &n)) < 0 ||
+	if ((e = read_meta_u64(f, M_EPOCH, &epoch)) < 0 || (e = read_meta_u64(f, M_BATCH_AT, &at)) < 0 ||
+	    (e = read_meta_u64(f, M_SEED, &seed)) < 0 || (e = read_meta_u64(f, M_PIECES, &n)) < 0 ||
 	    (e = put_batch(t, &mine)) < 0)
 		return e;
-	if (at > 0 && (n != pieces(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
+	if (at > 0 && (n != count_micro_batches(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
 		e = err_fail(ERR_ARG, "stopped within an epoch of %" PRIu64 " pieces of %.64s"
 		    " a step: go on with the same", n, batch != NULL ? batch : "?");
 	buf_free(&mine);
@@ -150,14 +150,14 @@ position(struct train *t, const struct weights *f, uint64_t *step)
 		return err_fail(ERR_ARG, "was saved with --seed %" PRIu64, seed);
 	if (epoch > UINT32_MAX || at >= t->steps)
 		return err_fail(ERR_FORMAT, "epoch %" PRIu64 ", step %" PRIu64 " is not in this data", epoch, at);
-	if (at > 0 && ((e = fraction(f, M_LOSS, &t->epoch.loss)) < 0 ||
-	    (e = fraction(f, M_CORRECT, &t->epoch.correct)) < 0 ||
-	    (e = fraction(f, M_TOP5, &t->epoch.top5)) < 0 ||
-	    (e = fraction(f, M_SAMPLES, &t->epoch.samples)) < 0))
+	if (at > 0 && ((e = read_meta_f64(f, M_LOSS, &t->epoch.loss)) < 0 ||
+	    (e = read_meta_f64(f, M_CORRECT, &t->epoch.correct)) < 0 ||
+	    (e = read_meta_f64(f, M_TOP5, &t->epoch.top5)) < 0 ||
+	    (e = read_meta_f64(f, M_SAMPLES, &t->epoch.samples)) < 0))
 		return e;
 	/* Of a run that validated nothing, or of an older tally, nothing is known. */
 	if (weights_get(f, meta_key[M_BEST_EPOCH]) != NULL &&
-	    ((e = whole(f, M_BEST_EPOCH, &t->best_epoch)) < 0 || (e = fraction(f, M_BEST, &t->best)) < 0))
+	    ((e = read_meta_u64(f, M_BEST_EPOCH, &t->best_epoch)) < 0 || (e = read_meta_f64(f, M_BEST, &t->best)) < 0))
 		return e;
 	*step = epoch * t->steps + at;
 	return 0;
@@ -165,7 +165,7 @@ position(struct train *t, const struct weights *f, uint64_t *step)
 
 /* The first batch of the first epoch is the same for any number of workers. */
 static int
-whiten(struct train *t)
+whiten_first_layer(struct train *t)
 {
 	const struct batch *b;
 	struct samples s;
@@ -202,14 +202,14 @@ whiten(struct train *t)
 
 /* The net's own beginning, then what a file of other weights has for it. */
 static int
-begin(struct train *t)
+init_train_weights(struct train *t)
 {
 	struct weights_taken r = { 0 };
 	int e;
 
 	if ((e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux)) < 0)
 		return e;
-	if (whiten_wanted(t->graph) && (e = whiten(t)) < 0)
+	if (whiten_wanted(t->graph) && (e = whiten_first_layer(t)) < 0)
 		return e;
 	if (t->o->start == NULL)
 		return 0;
@@ -233,7 +233,7 @@ resume_average(struct train *t, const struct weights *f, struct worker_first *fi
 		return 0;
 	if (was == NULL || strcmp(was, average_name(kind)) != 0)
 		return err_fail(ERR_ARG, "was saved with another average, '%.32s'", was != NULL ? was : "?");
-	if ((e = whole(f, M_AVERAGED, &n)) < 0)
+	if ((e = read_meta_u64(f, M_AVERAGED, &n)) < 0)
 		return e;
 	memcpy(t->average, f->average, (t->graph->P + t->graph->A) * sizeof(float));
 	t->averaged = first->averaged = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -248,7 +248,7 @@ resume_updates(const struct train *t, const struct weights *f, struct worker_fir
 	uint64_t n = 0;
 	int e = 0;
 
-	if (!t->sync && weights_get(f, meta_key[M_UPDATES]) != NULL && (e = whole(f, M_UPDATES, &n)) == 0)
+	if (!t->sync && weights_get(f, meta_key[M_UPDATES]) != NULL && (e = read_meta_u64(f, M_UPDATES, &n)) == 0)
 		first->updates = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 	return e;
 }
@@ -265,7 +265,7 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	*first = (struct worker_first){ .state = state };
 	memset(state, 0, bytes);
 	if (t->o->resume == NULL)
-		return begin(t);
+		return init_train_weights(t);
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
 		return e;	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
@@ -275,7 +275,7 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if (e == 0 && f.state == NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
 		    .text = "the checkpoint has no state of the optimizer: it begins anew" });
-	if (e == 0 && (e = position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
+	if (e == 0 && (e = read_position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
 	    (e = resume_updates(t, &f, first)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));
 		memcpy(t->aux, f.aux, t->graph->A * sizeof(float));

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK	16	/* steps from one look at the weights to the next: a look takes as long as a copy of them */
+#define CHECK_EVERY	16	/* steps from one look at the weights to the next: a look takes as long as a copy of them */
 
 /* Of the trace: the layer that ran does so no more, or, node UINT32_MAX, the last of them. */
 static void
-layer(struct train *t, uint32_t node, const char *way)
+trace_layer_end(struct train *t, uint32_t node, const char *way)
 {
 	char name[GRAPH_NAME + 16];
 
@@ -23,19 +23,19 @@ layer(struct train *t, uint32_t node, const char *way)
 
 /* ... and that of array a runs from now on. */
 static void
-layer_begins(struct train *t, uint32_t a)
+trace_layer_begin(struct train *t, uint32_t a)
 {
 	t->layer = t->graph->w[a].node;
 	t->layer_from = trace_now(t->trace);
 }
 
 static int
-take(struct train *t, uint32_t a)
+load_array(struct train *t, uint32_t a)
 {
 	uint64_t from = trace_now(t->trace);
 	int e;
 
-	if ((e = worker_need(t->wk, a)) < 0 || (t->step % LOOK == 0 && (e = train_check_array(t, a)) < 0) ||
+	if ((e = worker_need(t->wk, a)) < 0 || (t->step % CHECK_EVERY == 0 && (e = train_check_array(t, a)) < 0) ||
 	    (e = t->engine->load(t->plan, a, t->w + t->graph->w[a].first)) < 0)
 		return e;
 	t->loaded[a] = t->step + 1;
@@ -45,37 +45,37 @@ take(struct train *t, uint32_t a)
 
 /* The plan is about to read array a: wait for this step's and load it, once a step. */
 static int
-need(void *arg, uint32_t a)
+load_needed_array(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 
 	if (worker_device_opt(t->wk) || t->loaded[a] == t->step + 1 || (t->loaded[a] > 0 && t->graph->w[a].frozen))
 		return 0;
-	return take(t, a);
+	return load_array(t, a);
 }
 
 /* The same in forward(), which tells in passing which layer runs. */
 static int
-reach(void *arg, uint32_t a)
+reach_array(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 	int e;
 
-	layer(t, t->graph->w[a].node, "");
-	e = need(t, a);
-	layer_begins(t, a);
+	trace_layer_end(t, t->graph->w[a].node, "");
+	e = load_needed_array(t, a);
+	trace_layer_begin(t, a);
 	return e;
 }
 
 static void
-add(float *restrict sum, const float *restrict g, size_t n)
+add_floats(float *restrict sum, const float *restrict g, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		sum[i] += g[i];
 }
 
 static int
-push(struct train *t, uint32_t a, const float *g)
+push_array(struct train *t, uint32_t a, const float *g)
 {
 	uint64_t from = trace_now(t->trace);
 	int e = worker_push(t->wk, a, g);
@@ -86,21 +86,21 @@ push(struct train *t, uint32_t a, const float *g)
 
 /* Array a's gradient is final: of the step's last piece it leaves at once. */
 static int
-born(void *arg, uint32_t a)
+handle_gradient(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 	const struct graph_array *r = &t->graph->w[a];
 	int e = 0;
 
 	t->layer = r->node;
-	layer(t, UINT32_MAX, " backward");
+	trace_layer_end(t, UINT32_MAX, " backward");
 	if (t->add)
-		add(t->sum + r->first, t->g + r->first, r->count);
+		add_floats(t->sum + r->first, t->g + r->first, r->count);
 	if (t->push && !train_gradient_finite(t, a, t->add ? t->sum : t->into))
 		return ERR_FORMAT;
 	if (t->push)
-		e = push(t, a, t->add ? t->sum : t->into);
-	layer_begins(t, a);
+		e = push_array(t, a, t->add ? t->sum : t->into);
+	trace_layer_begin(t, a);
 	return e;
 }
 
@@ -110,7 +110,7 @@ train_load_all(struct train *t)
 	int e = worker_ready(t->wk);
 
 	for (uint32_t a = 0; e == 0 && a < t->graph->nw; a++)
-		e = need(t, a);
+		e = load_needed_array(t, a);
 	return e == 0 && !worker_device_opt(t->wk) ? t->engine->load_aux(t->plan, t->aux) : e;
 }
 
@@ -119,7 +119,7 @@ static int
 push_all(struct train *t)
 {
 	for (uint32_t a = 0; a < t->graph->nw; a++) {
-		int e = t->graph->w[a].frozen ? 0 : push(t, a, t->sum);
+		int e = t->graph->w[a].frozen ? 0 : push_array(t, a, t->sum);
 
 		if (e < 0)
 			return e;
@@ -142,7 +142,7 @@ first_sample(const struct train *t, uint32_t k)
 
 /* The pushes of a step begin; the last one of an epoch may count for the mean over epochs. */
 static int
-step(struct train *t, uint32_t n)
+begin_step(struct train *t, uint32_t n)
 {
 	int e = worker_step(t->wk, n, train_lr(t, t->step));
 
@@ -153,7 +153,7 @@ step(struct train *t, uint32_t n)
 }
 
 static void
-count(struct train_sums *seen, const struct engine_result *r, uint32_t n)
+count_result(struct train_sums *seen, const struct engine_result *r, uint32_t n)
 {
 	seen->loss += train_loss(r->loss);
 	seen->correct += r->correct;
@@ -166,7 +166,7 @@ count(struct train_sums *seen, const struct engine_result *r, uint32_t n)
  * is numbers.  Returns 1 when it is left out.
  */
 static int
-judge(struct train *t, const struct batch *b, const struct engine_draw *draw)
+check_gradients(struct train *t, const struct batch *b, const struct engine_draw *draw)
 {
 	bool good = true;
 
@@ -178,13 +178,13 @@ judge(struct train *t, const struct batch *b, const struct engine_draw *draw)
 		return train_bad_gradient(t, b, draw);
 	}
 	if (t->into == t->g)
-		add(t->sum, t->g, t->graph->P);
+		add_floats(t->sum, t->g, t->graph->P);
 	return 0;
 }
 
 /* The batch behind this one may go to the device while gradients come. */
 static void
-ahead(struct train *t)
+announce_next_batch(struct train *t)
 {
 	const struct batch *next;
 
@@ -194,9 +194,9 @@ ahead(struct train *t)
 
 /* The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be left out. */
 static int
-back(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
+run_backward(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
 {
-	const struct engine_hook hook = { .arg = t, .need = need, .born = born };
+	const struct engine_hook hook = { .arg = t, .need = load_needed_array, .born = handle_gradient };
 	const bool home = worker_device_opt(t->wk), whole = t->o->skip_nan;
 	uint64_t from = trace_now(t->trace);
 	int e;
@@ -206,12 +206,12 @@ back(struct train *t, const struct batch *b, const struct engine_draw *draw, boo
 	t->into = first && t->sum != NULL ? t->sum : t->g;
 	t->bad_array = UINT32_MAX;
 	t->layer_from = from;
-	ahead(t);
+	announce_next_batch(t);
 	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) : t->engine->backward(t->plan, t->into, t->stats, &hook);
 	if (e < 0)
 		return t->bad_array != UINT32_MAX ? train_bad_gradient(t, b, draw) : e;
 	trace_span(t->trace, TRACE_STEPS, from, "backward");
-	if (whole && (e = judge(t, b, draw)) != 0)
+	if (whole && (e = check_gradients(t, b, draw)) != 0)
 		return e;
 	if (t->stats_sum != NULL && !home)
 		for (size_t i = 0; i < t->graph->A; i++)
@@ -221,9 +221,9 @@ back(struct train *t, const struct batch *b, const struct engine_draw *draw, boo
 
 /* k: which of this worker's pieces it is.  Returns 1 when it is left out. */
 static int
-piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
+run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
-	const struct engine_hook hook = { .arg = t, .need = reach, .born = born };
+	const struct engine_hook hook = { .arg = t, .need = reach_array, .born = handle_gradient };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
@@ -232,23 +232,23 @@ piece(struct train *t, const struct batch *b, uint32_t k, bool first, bool last,
 	t->layer_from = 0;
 	if ((e = t->engine->forward(t->plan, &b->s, &draw, worker_device_opt(t->wk) ? NULL : &hook, &r)) < 0)
 		return e;
-	layer(t, UINT32_MAX, "");
+	trace_layer_end(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
 	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
 		return e;
-	if (last && !t->o->skip_nan && (e = step(t, (uint32_t)seen->samples + b->s.n)) < 0)
+	if (last && !t->o->skip_nan && (e = begin_step(t, (uint32_t)seen->samples + b->s.n)) < 0)
 		return e;
-	if ((e = back(t, b, &draw, first, last)) == 0)
-		count(seen, &r, b->s.n);
+	if ((e = run_backward(t, b, &draw, first, last)) == 0)
+		count_result(seen, &r, b->s.n);
 	return e;
 }
 
 /* The end of a step whose last piece was empty for this worker, or all of them. */
 static int
-without_last(struct train *t, uint32_t n)
+finish_without_last(struct train *t, uint32_t n)
 {
 	int e;
 
@@ -258,7 +258,7 @@ without_last(struct train *t, uint32_t n)
 		if (worker_last(t->wk))
 			return ERR_STOP;
 	}
-	if ((e = step(t, n)) < 0)
+	if ((e = begin_step(t, n)) < 0)
 		return e;
 	return n > 0 && !worker_device_opt(t->wk) ? push_all(t) : 0;
 }
@@ -268,7 +268,7 @@ without_last(struct train *t, uint32_t n)
  * worker has a record left, which all of them learn before each step.
  */
 static int
-next(struct train *t, uint32_t k, const struct batch **b)
+next_micro_batch(struct train *t, uint32_t k, const struct batch **b)
 {
 	static const struct batch none;
 	uint64_t from = trace_now(t->trace);
@@ -301,7 +301,7 @@ device_did(void *trace, const char *row, const char *name, uint64_t from, uint64
 
 /* From now on the device tells the trace what it does, or no more. */
 static int
-watch(struct train *t, bool on)
+watch_device(struct train *t, bool on)
 {
 	const struct engine_watch how = { t->trace, device_did };
 
@@ -323,24 +323,24 @@ train_step(struct train *t, struct train_sums *seen)
 	int e;
 
 	trace_step(t->trace, t->step);
-	if ((e = watch(t, trace_now(t->trace) > 0)) < 0)
+	if ((e = watch_device(t, trace_now(t->trace) > 0)) < 0)
 		return e;
 	began = trace_now(t->trace);
 	*seen = (struct train_sums){ 0 };
 	if (t->stats_sum != NULL)
 		memset(t->stats_sum, 0, t->graph->A * sizeof(float));
 	for (k = 0; k < all; k++) {
-		if ((e = next(t, k, &b)) <= 0)
+		if ((e = next_micro_batch(t, k, &b)) <= 0)
 			return e;
 		if (b->bad > 0)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
 		if (b->s.n == 0)
 			continue;
-		if ((e = piece(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)
+		if ((e = run_micro_batch(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)
 			return e;
 		pushed = e == 0 && t->push;
 	}
-	if (!pushed && (e = without_last(t, (uint32_t)seen->samples)) < 0)
+	if (!pushed && (e = finish_without_last(t, (uint32_t)seen->samples)) < 0)
 		return e;
 	if (t->stats_sum != NULL && seen->samples > 0)
 		for (size_t i = 0; i < t->graph->A; i++)

@@ -56,7 +56,7 @@ tta_close(struct tta *v)
 }
 
 static uint32_t
-reflect(int64_t i, uint32_t n)
+reflect_index(int64_t i, uint32_t n)
 {
 	if (i < 0)
 		i = -i;
@@ -65,24 +65,24 @@ reflect(int64_t i, uint32_t n)
 
 /* The samples whose upper left pixel is the one at (dy, dx). */
 static void
-shift(struct tta *v, struct samples *s, int64_t dy, int64_t dx)
+shift_samples(struct tta *v, struct samples *s, int64_t dy, int64_t dx)
 {
 	size_t size = (size_t)s->h * s->w * s->c;
 	uint8_t *to = v->pixel;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t y = 0; y < s->h; y++) {
-			const uint8_t *row = s->pixel + i * size + (size_t)reflect(y + dy, s->h) * s->w * s->c;
+			const uint8_t *row = s->pixel + i * size + (size_t)reflect_index(y + dy, s->h) * s->w * s->c;
 
 			for (uint32_t x = 0; x < s->w; x++, to += s->c)
-				memcpy(to, row + (size_t)reflect(x + dx, s->w) * s->c, s->c);
+				memcpy(to, row + (size_t)reflect_index(x + dx, s->w) * s->c, s->c);
 		}
 	s->pixel = v->pixel;
 }
 
 /* What is not left to chance in a sample are pixels: to mirror them is a word. */
 static void
-turn(struct tta *v, struct samples *s)
+mirror_samples(struct tta *v, struct samples *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		v->mirror[i] = s->mirror == NULL || !s->mirror[i];
@@ -91,7 +91,7 @@ turn(struct tta *v, struct samples *s)
 
 /* Adds what the net says to the sum; *n counts. */
 static int
-look(struct tta *v, const struct samples *s, unsigned *n)
+add_prediction(struct tta *v, const struct samples *s, unsigned *n)
 {
 	size_t all = (size_t)s->n * v->classes;
 	struct engine_result unused;
@@ -104,7 +104,7 @@ look(struct tta *v, const struct samples *s, unsigned *n)
 }
 
 static void
-score(const struct tta *v, const struct samples *s, struct engine_result *r)
+score_mean(const struct tta *v, const struct samples *s, struct engine_result *r)
 {
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -135,17 +135,17 @@ tta_evaluate(struct tta *v, const struct samples *s, struct engine_result *r, fl
 		struct samples x = *s;
 
 		if (k > 0)
-			shift(v, &x, way[k][0] * d, way[k][1] * d);
-		e = look(v, &x, &n);
+			shift_samples(v, &x, way[k][0] * d, way[k][1] * d);
+		e = add_prediction(v, &x, &n);
 		if (e == 0 && v->o.flip) {
-			turn(v, &x);
-			e = look(v, &x, &n);
+			mirror_samples(v, &x);
+			e = add_prediction(v, &x, &n);
 		}
 	}
 	for (size_t i = 0; e == 0 && i < all; i++)
 		v->sum[i] /= (float)n;
 	if (e == 0)
-		score(v, s, r);
+		score_mean(v, s, r);
 	if (e == 0 && prob != NULL)
 		memcpy(prob, v->sum, all * sizeof(*prob));
 	return e;

@@ -39,13 +39,13 @@ struct gpuload {
 };
 
 static int
-ok(const struct gpuload *g, int result, const char *what)
+check_nvml(const struct gpuload *g, int result, const char *what)
 {
 	return result == 0 ? 0 : err_fail(ERR_SYS, "NVML: %s: %s", what, g->why(result));
 }
 
 static int
-library(struct gpuload *g)
+load_nvml(struct gpuload *g)
 {
 	const struct {
 		const char *name;
@@ -77,9 +77,9 @@ gpuload_open(const char *const *bus, uint32_t n, struct gpuload **out)
 		return err_nomem();
 	g->looked_s = -EVERY_S;
 	g->n = n;
-	e = library(g);
+	e = load_nvml(g);
 	for (uint32_t k = 0; k < n && e == 0; k++)
-		if ((e = ok(g, g->find(bus[k], &g->gpu[k].handle), bus[k])) < 0)
+		if ((e = check_nvml(g, g->find(bus[k], &g->gpu[k].handle), bus[k])) < 0)
 			e = ERR_NOTSUP;
 	if (e < 0) {
 		gpuload_close(g);
@@ -102,10 +102,10 @@ gpuload_close(struct gpuload *g)
 }
 
 static int
-look(struct gpuload *g, struct gpu *one)
+read_gpu(struct gpuload *g, struct gpu *one)
 {
 	struct utilization u;
-	int e = ok(g, g->utilization(one->handle, &u), "utilization");
+	int e = check_nvml(g, g->utilization(one->handle, &u), "utilization");
 
 	if (e < 0)
 		return e;
@@ -121,7 +121,7 @@ gpuload_look(struct gpuload *g, double now_s)
 		return;
 	g->looked_s = now_s;
 	for (uint32_t k = 0; k < g->n; k++)
-		look(g, &g->gpu[k]);	/* one that fails now and then counts for nothing */
+		read_gpu(g, &g->gpu[k]);	/* one that fails now and then counts for nothing */
 }
 
 int
@@ -132,9 +132,9 @@ gpuload_take(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes)
 	int e;
 
 	assert(k < g->n);
-	if (one->looks == 0 && (e = look(g, one)) < 0)
+	if (one->looks == 0 && (e = read_gpu(g, one)) < 0)
 		return e;
-	if ((e = ok(g, g->memory(one->handle, &m), "memory")) < 0)
+	if ((e = check_nvml(g, g->memory(one->handle, &m), "memory")) < 0)
 		return e;
 	*load = one->sum / one->looks;
 	*bytes = m.used;

@@ -8,14 +8,14 @@
 #include <sys/resource.h>
 
 static double
-seconds(const struct timeval *t)
+timeval_seconds(const struct timeval *t)
 {
 	return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
 }
 
 /* user, nice, system, idle, iowait, irq, softirq, steal; guests are counted within user. */
 static void
-host(struct load *l)
+read_host_load(struct load *l)
 {
 	uint64_t v[8];
 	FILE *f = fopen("/proc/stat", "re");
@@ -39,8 +39,8 @@ load_now(void)
 	struct rusage u;
 
 	if (getrusage(RUSAGE_SELF, &u) == 0)
-		l.cpu_s = seconds(&u.ru_utime) + seconds(&u.ru_stime);
-	host(&l);
+		l.cpu_s = timeval_seconds(&u.ru_utime) + timeval_seconds(&u.ru_stime);
+	read_host_load(&l);
 	return l;
 }
 

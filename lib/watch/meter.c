@@ -98,7 +98,7 @@ close_pairs(struct meter_child *c)
 
 /* In the child.  The parent's end without a byte means that it is not wanted. */
 static void
-become(const struct meter_opt *opt, bool (*ready)(const void *), const void *ctx, const struct meter_child *c)
+exec_command(const struct meter_opt *opt, bool (*ready)(const void *), const void *ctx, const struct meter_child *c)
 {
 	int why;
 	char byte;
@@ -124,7 +124,7 @@ meter_fork(const struct meter_opt *opt, bool (*ready)(const void *), const void 
 	*c = (struct meter_child){ -1, { -1, -1 }, { -1, -1 } };
 	if (pipe2(c->go, O_CLOEXEC) == 0 && pipe2(c->why, O_CLOEXEC) == 0 && (c->pid = fork()) >= 0) {
 		if (c->pid == 0)
-			become(opt, ready, ctx, c);
+			exec_command(opt, ready, ctx, c);
 		return 0;
 	}
 	e = err_sys("%s", opt->argv[0]);

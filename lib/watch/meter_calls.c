@@ -101,7 +101,7 @@ own_arch(uint32_t *arch)
 
 /* In the child: from here on it is stopped at those calls.  io_uring would move bytes without any: it is not there. */
 static bool
-filter(const void *ctx)
+install_call_filter(const void *ctx)
 {
 	const struct calls *c = ctx;
 	struct sock_filter f[MOVING + 8], *p = f;
@@ -141,7 +141,7 @@ process_of(pid_t tid)
 }
 
 static bool
-internet(pid_t tid, int theirs)
+is_internet_socket(pid_t tid, int theirs)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, tid, 0), fd, domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
@@ -162,7 +162,7 @@ internet(pid_t tid, int theirs)
 
 /* A thread is about to make a call: does its result count? */
 static bool
-begins(struct calls *c, pid_t tid)
+begin_call(struct calls *c, pid_t tid)
 {
 	struct __ptrace_syscall_info info;
 
@@ -178,7 +178,7 @@ begins(struct calls *c, pid_t tid)
 
 		/* What is only looked at comes again; the queue of errors holds what was sent. */
 		if ((int)info.seccomp.nr != m->nr || (m->flags >= 0 && (arg[m->flags] & (MSG_PEEK | MSG_ERRQUEUE)) != 0) ||
-		    !internet(tid, (int)arg[m->fd]))
+		    !is_internet_socket(tid, (int)arg[m->fd]))
 			continue;
 		c->call[tid] = (struct call){ .messages = m->many ? arg[1] : 0, .way = (uint8_t)(m->way + 1) };
 		return true;
@@ -188,7 +188,7 @@ begins(struct calls *c, pid_t tid)
 
 /* The lengths of n messages in the memory of a thread. */
 static uint64_t
-lengths(pid_t tid, uint64_t at, int64_t n)
+sum_message_lengths(pid_t tid, uint64_t at, int64_t n)
 {
 	struct mmsghdr m[MESSAGES];
 	uint64_t sum = 0;
@@ -202,30 +202,30 @@ lengths(pid_t tid, uint64_t at, int64_t n)
 }
 
 static void
-ends(struct calls *c, pid_t tid)
+end_call(struct calls *c, pid_t tid)
 {
 	struct __ptrace_syscall_info info;
 	struct call *call = &c->call[tid];
 
 	if (call->way > 0 && ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0 &&
 	    info.op == PTRACE_SYSCALL_INFO_EXIT && !info.exit.is_error && info.exit.rval > 0)
-		c->bytes[call->way - 1] += call->messages != 0 ? lengths(tid, call->messages, info.exit.rval) :
+		c->bytes[call->way - 1] += call->messages != 0 ? sum_message_lengths(tid, call->messages, info.exit.rval) :
 		    (uint64_t)info.exit.rval;
 	call->way = 0;
 }
 
 /* A thread stopped; lets it go on. */
 static void
-stopped(struct calls *c, pid_t tid, int status)
+resume_thread(struct calls *c, pid_t tid, int status)
 {
 	int signo = WSTOPSIG(status), event = status >> 16;
 
 	if (event == PTRACE_EVENT_SECCOMP) {
-		ptrace(begins(c, tid) ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, 0);
+		ptrace(begin_call(c, tid) ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, 0);
 	} else if (event == PTRACE_EVENT_STOP && signo != SIGTRAP) {
 		ptrace(PTRACE_LISTEN, tid, 0, 0);	/* stopped by a signal, as by a terminal: it stays so */
 	} else if (signo == (SIGTRAP | 0x80)) {
-		ends(c, tid);
+		end_call(c, tid);
 		ptrace(PTRACE_CONT, tid, 0, 0);
 	} else {
 		ptrace(PTRACE_CONT, tid, 0, event != 0 ? 0 : signo);
@@ -233,7 +233,7 @@ stopped(struct calls *c, pid_t tid, int status)
 }
 
 static void
-tell(struct calls *c)
+notify_meter(struct calls *c)
 {
 	uint64_t one = 1;
 
@@ -242,7 +242,7 @@ tell(struct calls *c)
 
 /* Until the last process is gone.  Ending here kills those that are left: PTRACE_O_EXITKILL. */
 static void
-watch(struct calls *c)
+trace_until_exit(struct calls *c)
 {
 	int status, old;
 	pid_t tid;
@@ -256,22 +256,22 @@ watch(struct calls *c)
 		if (tid < 0 || tid >= PID_LIMIT)
 			return;
 		if (WIFSTOPPED(status)) {
-			stopped(c, tid, status);
+			resume_thread(c, tid, status);
 		} else if (tid == c->pid) {
 			c->status = status;
-			tell(c);
+			notify_meter(c);
 		}
 	}
 }
 
 static void *
-tracer(void *arg)
+run_tracer(void *arg)
 {
 	struct calls *c = arg;
 	int old;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	if ((c->begun = meter_fork(c->opt, filter, c, &c->child)) == 0 && ptrace(PTRACE_SEIZE, c->child.pid, 0, OPTIONS) < 0) {
+	if ((c->begun = meter_fork(c->opt, install_call_filter, c, &c->child)) == 0 && ptrace(PTRACE_SEIZE, c->child.pid, 0, OPTIONS) < 0) {
 		c->begun = err_fail(ERR_NOTSUP, "ptrace: %s", strerror(errno));
 		meter_drop(&c->child);
 	}
@@ -279,17 +279,17 @@ tracer(void *arg)
 	snprintf(c->why, sizeof(c->why), "%s", c->begun < 0 ? err_line() : "");
 	sem_post(&c->ready);
 	if (c->begun == 0)
-		watch(c);
+		trace_until_exit(c);
 	c->over = true;
-	tell(c);
+	notify_meter(c);
 	return NULL;
 }
 
 /* The line of the thread that failed becomes this one's. */
 static int
-begin(struct calls *c)
+start_tracer(struct calls *c)
 {
-	if ((errno = pthread_create(&c->thread, NULL, tracer, c)) != 0) {
+	if ((errno = pthread_create(&c->thread, NULL, run_tracer, c)) != 0) {
 		c->thread = 0;
 		return err_sys("a thread");
 	}
@@ -318,7 +318,7 @@ close_calls(void *state)
 }
 
 static int
-start(const struct meter_opt *opt, void **state)
+start_calls(const struct meter_opt *opt, void **state)
 {
 	struct calls *c = calloc(1, sizeof(*c));
 	int e, why;
@@ -335,7 +335,7 @@ start(const struct meter_opt *opt, void **state)
 	else if (c->fd < 0)
 		e = err_sys("eventfd");
 	else if ((e = own_arch(&c->arch)) == 0)
-		e = begin(c);
+		e = start_tracer(c);
 	if (e < 0) {
 		why = errno;
 		close_calls(c);
@@ -347,13 +347,13 @@ start(const struct meter_opt *opt, void **state)
 }
 
 static int
-fd_of(const void *state)
+calls_fd(const void *state)
 {
 	return ((const struct calls *)state)->fd;
 }
 
 static bool
-done(void *state, int *status)
+calls_done(void *state, int *status)
 {
 	struct calls *c = state;
 	uint64_t n;
@@ -364,7 +364,7 @@ done(void *state, int *status)
 }
 
 static void
-read_count(const void *state, struct traffic *t)
+read_call_count(const void *state, struct traffic *t)
 {
 	const struct calls *c = state;
 
@@ -375,15 +375,15 @@ read_count(const void *state, struct traffic *t)
 }
 
 static const char *
-missed(const void *state)
+missed_calls(const void *state)
 {
 	return ((const struct calls *)state)->foreign ? "a program of another architecture ran, uncounted" : NULL;
 }
 
 static pid_t
-pid_of(const void *state)
+calls_pid(const void *state)
 {
 	return ((const struct calls *)state)->pid;
 }
 
-const struct meter_way meter_calls = { start, close_calls, fd_of, done, read_count, missed, pid_of };
+const struct meter_way meter_calls = { start_calls, close_calls, calls_fd, calls_done, read_call_count, missed_calls, calls_pid };

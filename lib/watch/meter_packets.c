@@ -34,7 +34,7 @@ struct group {
 };
 
 static int
-bpf(int command, union bpf_attr *attr)
+call_bpf(int command, union bpf_attr *attr)
 {
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
@@ -71,7 +71,7 @@ enum {
  * R6 packet, R7 its length, R8 length of its headers, R9 packets on the wire.  Packets are never refused: the result is 1.
  */
 static int
-load(int map, enum traffic_way way)
+load_program(int map, enum traffic_way way)
 {
 	const int at = (int)(way * COUNTS * sizeof(uint64_t));
 	const struct bpf_insn program[] = {
@@ -132,7 +132,7 @@ load(int map, enum traffic_way way)
 	};
 
 	_Static_assert(sizeof(program) / sizeof(*program) == END + 2, "the places are where they are said to be");
-	return bpf(BPF_PROG_LOAD, &attr);
+	return call_bpf(BPF_PROG_LOAD, &attr);
 }
 
 /* The control group of this process in the v2 hierarchy, as a folder.  Returns 0 or ERR_NOTSUP. */
@@ -167,7 +167,7 @@ own_group(char dir[PATH_MAX])
 }
 
 static int
-file_in(const struct group *g, const char *name, int flags)
+open_group_file(const struct group *g, const char *name, int flags)
 {
 	char path[PATH_MAX + 32];
 
@@ -177,7 +177,7 @@ file_in(const struct group *g, const char *name, int flags)
 
 /* Those who are left go to the group above, one a line, so that this one can be removed. */
 static void
-leave(const struct group *g)
+leave_group(const struct group *g)
 {
 	char path[PATH_MAX + 32], pid[32];
 	FILE *in;
@@ -209,19 +209,19 @@ close_group(void *state)
 	if (g->count != NULL)
 		munmap(g->count, (size_t)sysconf(_SC_PAGESIZE));
 	if (g->dir[0] != 0)
-		leave(g);
+		leave_group(g);
 	free(g);
 }
 
 static int
-count_in(struct group *g)
+map_counters(struct group *g)
 {
 	union bpf_attr map = {
 		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = TRAFFIC_WAYS * COUNTS * sizeof(uint64_t),
 		.max_entries = 1, .map_flags = BPF_F_MMAPABLE,
 	};
 
-	if ((g->map = bpf(BPF_MAP_CREATE, &map)) < 0)
+	if ((g->map = call_bpf(BPF_MAP_CREATE, &map)) < 0)
 		return -1;
 	g->count = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, g->map, 0);
 	if (g->count == MAP_FAILED) {
@@ -232,18 +232,18 @@ count_in(struct group *g)
 }
 
 static int
-attach(struct group *g, int dir, enum traffic_way way)
+attach_program(struct group *g, int dir, enum traffic_way way)
 {
 	union bpf_attr link = {
 		.link_create.target_fd = (uint32_t)dir,
 		.link_create.attach_type = way == TRAFFIC_RX ? BPF_CGROUP_INET_INGRESS : BPF_CGROUP_INET_EGRESS,
 	};
-	int prog = load(g->map, way), why;
+	int prog = load_program(g->map, way), why;
 
 	if (prog < 0)
 		return -1;
 	link.link_create.prog_fd = (uint32_t)prog;
-	g->link[way] = bpf(BPF_LINK_CREATE, &link);
+	g->link[way] = call_bpf(BPF_LINK_CREATE, &link);
 	why = errno;
 	close(prog);
 	errno = why;
@@ -266,9 +266,9 @@ make_group(struct group *g)
 		g->dir[0] = 0;
 		return err_fail(ERR_NOTSUP, "a control group: %s", strerror(e));
 	}
-	if ((dir = open(g->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || count_in(g) < 0 ||
-	    attach(g, dir, TRAFFIC_RX) < 0 || attach(g, dir, TRAFFIC_TX) < 0 ||
-	    (g->events = file_in(g, "cgroup.events", O_RDONLY)) < 0)
+	if ((dir = open(g->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || map_counters(g) < 0 ||
+	    attach_program(g, dir, TRAFFIC_RX) < 0 || attach_program(g, dir, TRAFFIC_TX) < 0 ||
+	    (g->events = open_group_file(g, "cgroup.events", O_RDONLY)) < 0)
 		e = err_fail(ERR_NOTSUP, "BPF on a control group: %s", strerror(errno));
 	if (dir >= 0)
 		close(dir);
@@ -276,7 +276,7 @@ make_group(struct group *g)
 }
 
 static bool
-enter(const void *ctx)
+enter_group(const void *ctx)
 {
 	int fd = *(const int *)ctx;
 
@@ -284,7 +284,7 @@ enter(const void *ctx)
 }
 
 static int
-start(const struct meter_opt *opt, void **state)
+start_packets(const struct meter_opt *opt, void **state)
 {
 	struct group *g = malloc(sizeof(*g));
 	struct meter_child c;
@@ -294,9 +294,9 @@ start(const struct meter_opt *opt, void **state)
 		return err_nomem();
 	*g = (struct group){ .status = -1, .map = -1, .link = { -1, -1 }, .events = -1 };
 	e = make_group(g);
-	if (e == 0 && (procs = file_in(g, "cgroup.procs", O_WRONLY)) < 0)
+	if (e == 0 && (procs = open_group_file(g, "cgroup.procs", O_WRONLY)) < 0)
 		e = err_fail(ERR_NOTSUP, "a control group: %s", strerror(errno));
-	if (e == 0 && (e = meter_fork(opt, enter, &procs, &c)) == 0 && (e = meter_go(opt, &c)) < 0) {
+	if (e == 0 && (e = meter_fork(opt, enter_group, &procs, &c)) == 0 && (e = meter_go(opt, &c)) < 0) {
 		int why = errno;
 
 		waitpid(c.pid, NULL, 0);
@@ -317,13 +317,13 @@ start(const struct meter_opt *opt, void **state)
 }
 
 static int
-fd_of(const void *state)
+packets_fd(const void *state)
 {
 	return ((const struct group *)state)->events;
 }
 
 static bool
-done(void *state, int *status)
+packets_done(void *state, int *status)
 {
 	struct group *g = state;
 	char text[256];
@@ -342,7 +342,7 @@ done(void *state, int *status)
 }
 
 static void
-read_count(const void *state, struct traffic *t)
+read_packet_count(const void *state, struct traffic *t)
 {
 	const struct group *g = state;
 
@@ -356,16 +356,16 @@ read_count(const void *state, struct traffic *t)
 }
 
 static const char *
-missed(const void *state)
+missed_packets(const void *state)
 {
 	(void)state;
 	return NULL;
 }
 
 static pid_t
-pid_of(const void *state)
+packets_pid(const void *state)
 {
 	return ((const struct group *)state)->pid;
 }
 
-const struct meter_way meter_packets = { start, close_group, fd_of, done, read_count, missed, pid_of };
+const struct meter_way meter_packets = { start_packets, close_group, packets_fd, packets_done, read_packet_count, missed_packets, packets_pid };

@@ -58,7 +58,7 @@ nic_close(struct nic *n)
 
 /* The messages of one datagram.  1 when the answer goes on, 0 at its end. */
 static int
-datagram(struct nic *n, size_t len, each *f, void *ctx)
+parse_datagram(struct nic *n, size_t len, each *f, void *ctx)
 {
 	const struct nlmsghdr *h = (const void *)n->answer;
 	int e;
@@ -85,7 +85,7 @@ datagram(struct nic *n, size_t len, each *f, void *ctx)
 }
 
 static int
-ask(struct nic *n, struct request *r, each *f, void *ctx)
+send_netlink_request(struct nic *n, struct request *r, each *f, void *ctx)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	ssize_t got;
@@ -99,7 +99,7 @@ ask(struct nic *n, struct request *r, each *f, void *ctx)
 			;
 		if (got < 0)
 			return err_sys("netlink");
-	} while ((e = datagram(n, (size_t)got, f, ctx)) > 0);
+	} while ((e = parse_datagram(n, (size_t)got, f, ctx)) > 0);
 	return e;
 }
 
@@ -166,7 +166,7 @@ nic_read(struct nic *n, const char *name, struct nic_link *l)
 		return 0;
 	memcpy(r.name, name, strlen(name));
 	l->index = 0;
-	e = ask(n, &r, take_link, l);
+	e = send_netlink_request(n, &r, take_link, l);
 	if (e == ERR_SYS && errno == ENODEV)
 		return 0;
 	return e < 0 ? e : l->index != 0;
@@ -201,7 +201,7 @@ nic_names(struct nic *n, struct buf *out)
 		    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 	};
 
-	return ask(n, &r, take_name, &(struct name_list){ out, "" });
+	return send_netlink_request(n, &r, take_name, &(struct name_list){ out, "" });
 }
 
 struct way_out {
@@ -248,7 +248,7 @@ nic_default(struct nic *n, char name[NIC_NAME])
 			.route = { .rtm_family = families[i] },
 		};
 
-		if ((e = ask(n, &r, take_route, &w)) < 0)
+		if ((e = send_netlink_request(n, &r, take_route, &w)) < 0)
 			return e;
 	}
 	return w.index != 0 && if_indextoname((unsigned)w.index, name) != NULL;

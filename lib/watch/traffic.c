@@ -4,7 +4,7 @@
 #define WRAP	(UINT64_C(1) << 32)
 
 static uint64_t
-grown(uint64_t before, uint64_t now)
+subtract_counter(uint64_t before, uint64_t now)
 {
 	if (before == TRAFFIC_NONE || now == TRAFFIC_NONE)
 		return TRAFFIC_NONE;
@@ -19,15 +19,15 @@ traffic_since(const struct traffic *before, const struct traffic *now)
 	struct traffic t;
 
 	for (int i = 0; i < TRAFFIC_WAYS; i++) {
-		t.bytes[i] = grown(before->bytes[i], now->bytes[i]);
-		t.packets[i] = grown(before->packets[i], now->packets[i]);
-		t.wire[i] = grown(before->wire[i], now->wire[i]);
+		t.bytes[i] = subtract_counter(before->bytes[i], now->bytes[i]);
+		t.packets[i] = subtract_counter(before->packets[i], now->packets[i]);
+		t.wire[i] = subtract_counter(before->wire[i], now->wire[i]);
 	}
 	return t;
 }
 
 static void
-add(uint64_t *sum, uint64_t v)
+add_counter(uint64_t *sum, uint64_t v)
 {
 	*sum = *sum == TRAFFIC_NONE || v == TRAFFIC_NONE ? TRAFFIC_NONE : *sum + v;
 }
@@ -36,14 +36,14 @@ void
 traffic_add(struct traffic *sum, const struct traffic *t)
 {
 	for (int i = 0; i < TRAFFIC_WAYS; i++) {
-		add(&sum->bytes[i], t->bytes[i]);
-		add(&sum->packets[i], t->packets[i]);
-		add(&sum->wire[i], t->wire[i]);
+		add_counter(&sum->bytes[i], t->bytes[i]);
+		add_counter(&sum->packets[i], t->packets[i]);
+		add_counter(&sum->wire[i], t->wire[i]);
 	}
 }
 
 static void
-extremes(double *most, double *least, uint64_t v, double seconds, bool first)
+update_extremes(double *most, double *least, uint64_t v, double seconds, bool first)
 {
 	double rate = (double)v / seconds;
 
@@ -61,8 +61,8 @@ traffic_take(struct traffic_sum *s, const struct traffic *t, double seconds, boo
 	if (!whole || seconds <= 0)
 		return;
 	for (int i = 0; i < TRAFFIC_WAYS; i++) {
-		extremes(&s->most_bytes[i], &s->least_bytes[i], t->bytes[i], seconds, s->periods == 0);
-		extremes(&s->most_packets[i], &s->least_packets[i], t->packets[i], seconds, s->periods == 0);
+		update_extremes(&s->most_bytes[i], &s->least_bytes[i], t->bytes[i], seconds, s->periods == 0);
+		update_extremes(&s->most_packets[i], &s->least_packets[i], t->packets[i], seconds, s->periods == 0);
 	}
 	s->periods++;
 }

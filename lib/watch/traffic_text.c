@@ -21,7 +21,7 @@ static const struct { const char *name; size_t at; } counts[] = {
 #define COUNTS	(sizeof(counts) / sizeof(*counts))
 
 static uint64_t
-count(const struct traffic_row *r, size_t i)
+get_traffic_count(const struct traffic_row *r, size_t i)
 {
 	return *(const uint64_t *)(const void *)((const char *)&r->traffic + counts[i].at);
 }
@@ -38,7 +38,7 @@ traffic_head(struct buf *out)
 
 /* As RFC 3339 has it, with milliseconds. */
 static void
-date(uint64_t date_ns, char text[48])
+format_date(uint64_t date_ns, char text[48])
 {
 	time_t s = (time_t)(date_ns / 1000000000);
 	struct tm tm;
@@ -55,10 +55,10 @@ traffic_put(const struct traffic_row *r, struct buf *out)
 	char clock[48];
 	int e;
 
-	date(r->date_ns, clock);
+	format_date(r->date_ns, clock);
 	e = buf_put_fmt(out, "%.3f\t%s\t%s\t%s\t%s\t%.3f", r->time_s, clock, r->host, r->interface, r->event, r->seconds);
 	for (size_t i = 0; i < COUNTS && e == 0; i++)
-		e = count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) : buf_put_fmt(out, "\t%" PRIu64, count(r, i));
+		e = get_traffic_count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) : buf_put_fmt(out, "\t%" PRIu64, get_traffic_count(r, i));
 	return e < 0 ? e : buf_put(out, "\n", 1);
 }
 
@@ -80,7 +80,7 @@ traffic_json(const struct traffic_row *r, struct buf *out)
 	char clock[48];
 	int e;
 
-	date(r->date_ns, clock);
+	format_date(r->date_ns, clock);
 	e = buf_put_fmt(out, "{\"time_s\":%.3f", r->time_s);
 	e = e < 0 ? e : put_name(out, "clock", clock);
 	e = e < 0 ? e : put_name(out, "host", r->host);
@@ -88,14 +88,14 @@ traffic_json(const struct traffic_row *r, struct buf *out)
 	e = e < 0 ? e : put_name(out, "event", r->event);
 	e = e < 0 ? e : buf_put_fmt(out, ",\"seconds\":%.3f", r->seconds);
 	for (size_t i = 0; i < COUNTS && e == 0; i++)
-		if (count(r, i) != TRAFFIC_NONE)
-			e = buf_put_fmt(out, ",\"%s\":%" PRIu64, counts[i].name, count(r, i));
+		if (get_traffic_count(r, i) != TRAFFIC_NONE)
+			e = buf_put_fmt(out, ",\"%s\":%" PRIu64, counts[i].name, get_traffic_count(r, i));
 	return e < 0 ? e : buf_put(out, "}\n", 2);
 }
 
 /* "2.73 TiB", "970.90 Mbit/s", "256 bit/s": right-aligned in WIDTH. */
 static void
-unit(double v, double base, const char *const units[7], char text[32])
+format_with_unit(double v, double base, const char *const units[7], char text[32])
 {
 	double one = 1;
 	int i = 0;
@@ -113,8 +113,8 @@ put_bytes(struct buf *out, const uint64_t v[TRAFFIC_WAYS])
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	char rx[32], tx[32];
 
-	unit((double)v[TRAFFIC_RX], 1024, units, rx);
-	unit((double)v[TRAFFIC_TX], 1024, units, tx);
+	format_with_unit((double)v[TRAFFIC_RX], 1024, units, rx);
+	format_with_unit((double)v[TRAFFIC_TX], 1024, units, tx);
 	return buf_put_fmt(out, "  bytes              %s  | %s\n" RULE, rx, tx);
 }
 
@@ -125,8 +125,8 @@ put_rates(struct buf *out, const char *name, const double v[TRAFFIC_WAYS])
 	static const char *const units[] = { "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "Pbit/s", "Ebit/s" };
 	char rx[32], tx[32];
 
-	unit((double)(uint64_t)(v[TRAFFIC_RX] * 8), 1000, units, rx);
-	unit((double)(uint64_t)(v[TRAFFIC_TX] * 8), 1000, units, tx);
+	format_with_unit((double)(uint64_t)(v[TRAFFIC_RX] * 8), 1000, units, rx);
+	format_with_unit((double)(uint64_t)(v[TRAFFIC_TX] * 8), 1000, units, tx);
 	return buf_put_fmt(out, "%13s        %s  | %s\n", name, rx, tx);
 }
 

@@ -49,7 +49,7 @@ addr_split(const char *text, char host[ADDR_TEXT], char port[8])
 
 /* A name may have addresses of both families: IPv4 is taken by those who listen and those who dial, so that they meet. */
 static int
-resolve(const char *host, const char *port, int flags, struct addrinfo **all, const struct addrinfo **best)
+resolve_address(const char *host, const char *port, int flags, struct addrinfo **all, const struct addrinfo **best)
 {
 	struct addrinfo hint = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV };
 	int r = getaddrinfo(host, port, &hint, all);
@@ -80,7 +80,7 @@ stream_socket(const struct addrinfo *a, int level, int option)
 }
 
 static unsigned
-port_of(int fd)
+get_bound_port(int fd)
 {
 	struct sockaddr_storage s;
 	socklen_t n = sizeof(s);
@@ -92,7 +92,7 @@ port_of(int fd)
 }
 
 static void
-join(char where[ADDR_TEXT], const char *host, const char *port)
+join_address(char where[ADDR_TEXT], const char *host, const char *port)
 {
 	snprintf(where, ADDR_TEXT, strchr(host, ':') != NULL ? "[%.264s]:%.7s" : "%.264s:%.7s", host, port);
 }
@@ -105,7 +105,7 @@ addr_listen(const char *text, int *fd, char where[ADDR_TEXT])
 	const struct addrinfo *a;
 	int e, s;
 
-	if ((e = addr_split(text, host, port)) < 0 || (e = resolve(host, port, AI_PASSIVE, &all, &a)) < 0)
+	if ((e = addr_split(text, host, port)) < 0 || (e = resolve_address(host, port, AI_PASSIVE, &all, &a)) < 0)
 		return e;
 	/* A server that comes back takes its old port while connections of its former life still fade. */
 	s = stream_socket(a, SOL_SOCKET, SO_REUSEADDR);
@@ -114,8 +114,8 @@ addr_listen(const char *text, int *fd, char where[ADDR_TEXT])
 		if (s >= 0)
 			close(s);
 	} else {
-		snprintf(port, sizeof(port), "%u", port_of(s));
-		join(where, host, port);
+		snprintf(port, sizeof(port), "%u", get_bound_port(s));
+		join_address(where, host, port);
 		*fd = s;
 	}
 	freeaddrinfo(all);
@@ -130,7 +130,7 @@ addr_dial(const char *text, int *fd)
 	const struct addrinfo *a;
 	int e, s;
 
-	if ((e = addr_split(text, host, port)) < 0 || (e = resolve(host, port, 0, &all, &a)) < 0)
+	if ((e = addr_split(text, host, port)) < 0 || (e = resolve_address(host, port, 0, &all, &a)) < 0)
 		return e;
 	s = stream_socket(a, IPPROTO_TCP, TCP_NODELAY);
 	if (s < 0 || (connect(s, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)) {
@@ -152,7 +152,7 @@ addr_peer(int fd, char where[ADDR_TEXT])
 
 	if (getpeername(fd, (struct sockaddr *)&s, &n) == 0 && getnameinfo((struct sockaddr *)&s, n, host, sizeof(host),
 	    port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
-		join(where, host, port);
+		join_address(where, host, port);
 	else
 		snprintf(where, ADDR_TEXT, "a peer that is gone");
 }

@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TURN	(1u << 20)	/* bytes moved each way in one conn_run, so that no peer keeps the others waiting */
-#define PIECE	16384u		/* least room offered to a read: a full TLS record */
+#define BURST	(1u << 20)	/* bytes moved each way in one conn_run, so that no peer keeps the others waiting */
+#define READ_LEAST	16384u		/* least room offered to a read: a full TLS record */
 
 _Static_assert(CONN_KEY == TLS_KEY, "one key");
 
@@ -27,7 +27,7 @@ struct conn {
 	struct tls	*tls;
 	bool		 open;
 	char		 peer[ADDR_TEXT];
-	double		 born;
+	double		 since;
 	struct queue	 out;
 	struct buf	 in;
 	size_t		 at;		/* the next message to be given begins here in `in` */
@@ -41,7 +41,7 @@ struct conn {
  * TCP_USER_TIMEOUT, which would bound a busy one too, also ends one to a process that is only stopped for a while.
  */
 static void
-tune(int fd)
+set_socket_options(int fd)
 {
 	static const struct { int level, name, value; } option[] = {
 		{ IPPROTO_TCP, TCP_NODELAY, 1 },
@@ -56,7 +56,7 @@ tune(int fd)
 }
 
 static int
-begin(int fd, bool server, const uint8_t key[CONN_KEY], struct conn **out)
+new_conn(int fd, bool server, const uint8_t key[CONN_KEY], struct conn **out)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 	int e = 0;
@@ -71,8 +71,8 @@ begin(int fd, bool server, const uint8_t key[CONN_KEY], struct conn **out)
 		return e;
 	}
 	c->fd = fd;
-	c->born = clk_s();
-	tune(fd);
+	c->since = clk_s();
+	set_socket_options(fd);
 	*out = c;
 	return 0;
 }
@@ -82,7 +82,7 @@ conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c)
 {
 	int fd, e;
 
-	if ((e = addr_dial(addr, &fd)) < 0 || (e = begin(fd, false, key, c)) < 0)
+	if ((e = addr_dial(addr, &fd)) < 0 || (e = new_conn(fd, false, key, c)) < 0)
 		return e;
 	snprintf((*c)->peer, sizeof((*c)->peer), "%s", addr);
 	return 0;
@@ -91,7 +91,7 @@ conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c)
 int
 conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c)
 {
-	int e = begin(fd, true, key, c);
+	int e = new_conn(fd, true, key, c);
 
 	if (e == 0)
 		addr_peer(fd, (*c)->peer);
@@ -131,13 +131,13 @@ conn_peer(const struct conn *c)
 double
 conn_age_s(const struct conn *c)
 {
-	return clk_s() - c->born;
+	return clk_s() - c->since;
 }
 
 void
-conn_moved(const struct conn *c, uint64_t *came, uint64_t *went)
+conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent)
 {
-	tls_moved(c->tls, came, went);
+	tls_moved(c->tls, received, sent);
 }
 
 size_t
@@ -154,7 +154,7 @@ conn_room(const struct conn *c)
 
 /* Enough waits for the caller: the peer's bytes stay in the system until it has taken some. */
 static bool
-full(const struct conn *c)
+is_inbox_full(const struct conn *c)
 {
 	return c->whole > c->at && c->in.n - c->at >= MSG_MOST;
 }
@@ -166,17 +166,17 @@ conn_events(const struct conn *c)
 
 	if (c->broken != 0)
 		return POLLIN;
-	return (short)((full(c) ? 0 : POLLIN) | (out ? POLLOUT : 0));
+	return (short)((is_inbox_full(c) ? 0 : POLLIN) | (out ? POLLOUT : 0));
 }
 
 static int
-flush(struct conn *c)
+write_queued(struct conn *c)
 {
 	const uint8_t *p;
 	size_t n, put = 1;
 	int e = 0;
 
-	for (size_t moved = 0; e == 0 && put > 0 && moved < TURN && (n = queue_front(&c->out, &p)) > 0; moved += put) {
+	for (size_t moved = 0; e == 0 && put > 0 && moved < BURST && (n = queue_front(&c->out, &p)) > 0; moved += put) {
 		e = tls_write(c->tls, p, n, &put);
 		queue_drop(&c->out, put);
 	}
@@ -186,7 +186,7 @@ flush(struct conn *c)
 
 /* Moves `whole` behind the last message that is all there.  A bad head is found as soon as it has come. */
 static int
-advance(struct conn *c)
+scan_messages(struct conn *c)
 {
 	struct msg m;
 	int e;
@@ -203,21 +203,21 @@ advance(struct conn *c)
 
 /* Room is taken as bytes come, never because a head promises them. */
 static int
-fill(struct conn *c)
+read_messages(struct conn *c)
 {
 	size_t got;
 	int e, bad;
 
-	if (full(c))
+	if (is_inbox_full(c))
 		return 0;
-	tls_allow(c->tls, TURN);
+	tls_allow(c->tls, BURST);
 	do {
-		if ((e = buf_room(&c->in, PIECE)) < 0)
+		if ((e = buf_room(&c->in, READ_LEAST)) < 0)
 			return e;
 		e = tls_read(c->tls, c->in.p + c->in.n, c->in.cap - c->in.n, &got);
 		c->in.n += got;
 	} while (e == 0 && got > 0);
-	if ((bad = advance(c)) < 0)
+	if ((bad = scan_messages(c)) < 0)
 		return bad;
 	if (e == ERR_PEER && c->in.n > c->whole)
 		return err_fail(ERR_PEER, "left in the middle of a message (%s)", err_line());
@@ -226,11 +226,11 @@ fill(struct conn *c)
 
 /* Drops the messages given, when that moves less than it frees or room is short. */
 static void
-settle(struct conn *c)
+drop_given(struct conn *c)
 {
 	size_t rest = c->in.n - c->at;
 
-	if (c->at == 0 || (c->at < rest && c->in.cap - c->in.n > TURN))
+	if (c->at == 0 || (c->at < rest && c->in.cap - c->in.n > BURST))
 		return;
 	memmove(c->in.p, c->in.p + c->at, rest);
 	c->whole -= c->at;
@@ -239,7 +239,7 @@ settle(struct conn *c)
 }
 
 static int
-turn(struct conn *c)
+move_bytes(struct conn *c)
 {
 	int e;
 
@@ -248,9 +248,9 @@ turn(struct conn *c)
 			return e;
 		c->open = true;
 	}
-	if ((e = flush(c)) < 0)
+	if ((e = write_queued(c)) < 0)
 		return e;
-	return fill(c);
+	return read_messages(c);
 }
 
 int
@@ -258,8 +258,8 @@ conn_run(struct conn *c)
 {
 	int e;
 
-	settle(c);
-	if (c->broken == 0 && (e = turn(c)) < 0) {
+	drop_given(c);
+	if (c->broken == 0 && (e = move_bytes(c)) < 0) {
 		c->broken = e;
 		snprintf(c->why, sizeof(c->why), "%s: %s", c->peer, err_line());
 		/* Wakes whoever polls, also when the bytes that told of it are already read. */

@@ -61,7 +61,7 @@ int	 conn_send(struct conn *c, const struct msg *m);
 #define CONN_AHEAD	(4u << 20)
 bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes not yet given to the system */
-void	 conn_moved(const struct conn *c, uint64_t *came, uint64_t *went);	/* bytes on the socket so far, TLS and all */
+void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);	/* bytes on the socket so far, TLS and all */
 /* The next whole message, its payload aligned to 8 bytes: 1, or 0 when none has come. */
 int	 conn_next(struct conn *c, struct msg *m);
 

@@ -2,7 +2,7 @@
 #include "wire/peer_traffic.h"
 
 static enum peer_traffic_class
-class_of(const struct msg *m, bool aux)
+classify_msg(const struct msg *m, bool aux)
 {
 	if ((m->flags & MSG_STATE_OF) != 0 && m->type != MSG_WELCOME)
 		return PEER_TRAFFIC_STATE;
@@ -22,7 +22,7 @@ peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const stru
 	enum peer_traffic_class c;
 
 	t->begun |= m->type == MSG_PUSH;
-	c = t->begun ? class_of(m, aux) : PEER_TRAFFIC_START;
+	c = t->begun ? classify_msg(m, aux) : PEER_TRAFFIC_START;
 	t->payload[way][c] += m->len;
 	t->messages[way][c]++;
 }

@@ -32,7 +32,7 @@ queue_room(struct queue *q, size_t n)
 }
 
 static struct queue_block *
-append(struct queue *q)
+append_block(struct queue *q)
 {
 	struct queue_block *b = q->spare;
 
@@ -55,7 +55,7 @@ queue_put(struct queue *q, const void *p, size_t n)
 	const uint8_t *from = p;
 
 	while (n > 0) {
-		struct queue_block *b = q->last != NULL && q->last->n < BLOCK ? q->last : append(q);
+		struct queue_block *b = q->last != NULL && q->last->n < BLOCK ? q->last : append_block(q);
 		size_t k = n < BLOCK - b->n ? n : BLOCK - b->n;
 
 		memcpy(b->p + b->n, from, k);

@@ -31,7 +31,7 @@ struct tls {
 	SSL_CTX		*ctx;
 	SSL		*ssl;
 	BIO_METHOD	*method;
-	uint64_t	 came, went;	/* bytes on the socket */
+	uint64_t	 received, sent;	/* bytes on the socket */
 	size_t		 at, n, room;	/* out[at..n) waits for the socket */
 	uint8_t		*out;
 };
@@ -51,7 +51,7 @@ sock_read(BIO *b, char *p, int n)
 		r = recv(t->fd, p, (size_t)n < t->allow ? (size_t)n : t->allow, MSG_DONTWAIT);
 		if (r > 0) {
 			t->allow -= (size_t)r;
-			t->came += (size_t)r;
+			t->received += (size_t)r;
 			return (int)r;
 		}
 		if (t->down == 0 && (r == 0 || (errno != EAGAIN && errno != EINTR)))
@@ -94,7 +94,7 @@ tls_flush(struct tls *t)
 		r = send(t->fd, t->out + t->at, t->n - t->at, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (r > 0) {
 			t->at += (size_t)r;
-			t->went += (size_t)r;
+			t->sent += (size_t)r;
 		}
 		else if (errno == EAGAIN)
 			break;
@@ -106,15 +106,15 @@ tls_flush(struct tls *t)
 }
 
 void
-tls_moved(const struct tls *t, uint64_t *came, uint64_t *went)
+tls_moved(const struct tls *t, uint64_t *received, uint64_t *sent)
 {
-	*came = t->came;
-	*went = t->went;
+	*received = t->received;
+	*sent = t->sent;
 }
 
 /* The job's key as a session that OpenSSL resumes; NULL when out of memory. */
 static SSL_SESSION *
-session(SSL *ssl, const struct tls *t)
+new_psk_session(SSL *ssl, const struct tls *t)
 {
 	static const unsigned char suite[] = { 0x13, 0x01 };	/* TLS_AES_128_GCM_SHA256 */
 	SSL_SESSION *s = SSL_SESSION_new();
@@ -129,32 +129,32 @@ session(SSL *ssl, const struct tls *t)
 
 /* The client's key and its name. */
 static int
-offer(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *n, SSL_SESSION **s)
+offer_psk(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *n, SSL_SESSION **s)
 {
 	struct tls *t = SSL_get_app_data(ssl);
 
 	(void)md;	/* of a suite already agreed on: there is but one */
 	*id = (const unsigned char *)t->name;
 	*n = strlen(t->name);
-	*s = session(ssl, t);
+	*s = new_psk_session(ssl, t);
 	return *s != NULL;
 }
 
 /* The server's key for a name; none for a name unknown. */
 static int
-find(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s)
+find_psk(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s)
 {
 	struct tls *t = SSL_get_app_data(ssl);
 
 	*s = NULL;
 	if (n == strlen(t->name) && memcmp(id, t->name, n) == 0)
-		return (*s = session(ssl, t)) != NULL;
+		return (*s = new_psk_session(ssl, t)) != NULL;
 	t->other_version = n > 6 && memcmp(id, "tally/", 6) == 0;
 	return 1;
 }
 
 static SSL_CTX *
-context(bool server)
+new_context(bool server)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_method());
 
@@ -171,17 +171,17 @@ context(bool server)
 	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE);
 	/* A client trusts no certificate, so a server that shows one instead of the key fails; a server has none to show. */
 	SSL_CTX_set_verify(ctx, server ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
-	SSL_CTX_set_psk_use_session_callback(ctx, offer);
-	SSL_CTX_set_psk_find_session_callback(ctx, find);
+	SSL_CTX_set_psk_use_session_callback(ctx, offer_psk);
+	SSL_CTX_set_psk_find_session_callback(ctx, find_psk);
 	return ctx;
 }
 
 static int
-begin(struct tls *t)
+start_tls(struct tls *t)
 {
 	BIO *b;
 
-	if ((t->ctx = context(t->server)) == NULL || (t->ssl = SSL_new(t->ctx)) == NULL ||
+	if ((t->ctx = new_context(t->server)) == NULL || (t->ssl = SSL_new(t->ctx)) == NULL ||
 	    (t->method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "a job's socket")) == NULL)
 		return err_nomem();
 	BIO_meth_set_read(t->method, sock_read);
@@ -238,7 +238,7 @@ tls_free(struct tls *t)
 }
 
 static int
-gone(const struct tls *t)
+fail_broken(const struct tls *t)
 {
 	const char *what = t->open ? "the connection broke" : t->server ? "left before it had shown the job's key" :
 	    "cannot be reached";
@@ -250,7 +250,7 @@ gone(const struct tls *t)
 }
 
 static const char *
-complaint(void)
+get_tls_reason(void)
 {
 	const char *text = ERR_reason_error_string(ERR_peek_error());
 
@@ -259,7 +259,7 @@ complaint(void)
 
 /* What OpenSSL holds against the peer before the key was shown. */
 static int
-refused(const struct tls *t)
+fail_refused(const struct tls *t)
 {
 	int reason = ERR_GET_REASON(ERR_peek_error());
 
@@ -271,12 +271,12 @@ refused(const struct tls *t)
 		return err_fail(ERR_AUTH, "holds another key than this job's");
 	if (reason > SSL_AD_REASON_OFFSET)
 		return err_fail(ERR_AUTH, "refused this job's key: it holds another, or speaks another version");
-	return err_fail(ERR_AUTH, "does not hold this job's key (%s)", complaint());
+	return err_fail(ERR_AUTH, "does not hold this job's key (%s)", get_tls_reason());
 }
 
 /* The peer is known: no more need of the key, and larger buffers. */
 static int
-opened(struct tls *t)
+open_session(struct tls *t)
 {
 	uint8_t *out;
 
@@ -296,7 +296,7 @@ opened(struct tls *t)
 
 /* A server builds nothing up for a peer that is silent or speaks something else: 1 when it may be one of ours. */
 static int
-knock(struct tls *t)
+check_first_byte(struct tls *t)
 {
 	uint8_t first;
 	ssize_t r = recv(t->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -305,7 +305,7 @@ knock(struct tls *t)
 		return 0;
 	if (r <= 0) {
 		t->down = r == 0 ? END : errno;
-		return gone(t);
+		return fail_broken(t);
 	}
 	if (first != SSL3_RT_HANDSHAKE)
 		return err_fail(ERR_AUTH, "does not speak TLS");
@@ -319,18 +319,18 @@ tls_shake(struct tls *t)
 
 	if (t->open)
 		return 1;
-	if (t->ssl == NULL && ((t->server && (e = knock(t)) <= 0) || (e = begin(t)) < 0))
+	if (t->ssl == NULL && ((t->server && (e = check_first_byte(t)) <= 0) || (e = start_tls(t)) < 0))
 		return e;
 	ERR_clear_error();
 	r = SSL_do_handshake(t->ssl);
 	e = SSL_get_error(t->ssl, r);
 	tls_flush(t);
 	if (r == 1)
-		return opened(t);
+		return open_session(t);
 	if (e != SSL_ERROR_WANT_READ && e != SSL_ERROR_WANT_WRITE)
-		return refused(t);
+		return fail_refused(t);
 	if (t->down != 0)
-		return gone(t);
+		return fail_broken(t);
 	if (t->allow == 0)
 		return err_fail(ERR_AUTH, "sent %d bytes without showing this job's key", TLS_SHAKE_MOST);
 	return 0;
@@ -344,15 +344,15 @@ tls_allow(struct tls *t, size_t bytes)
 
 /* What a call on an open connection that gave nothing means. */
 static int
-nothing(struct tls *t, int r)
+check_empty_call(struct tls *t, int r)
 {
 	int e = SSL_get_error(t->ssl, r);
 
 	if (e == SSL_ERROR_ZERO_RETURN)
 		return err_fail(ERR_PEER, "closed the connection");
 	if (e != SSL_ERROR_WANT_READ && e != SSL_ERROR_WANT_WRITE)
-		return err_fail(ERR_PEER, "the connection broke: %s", complaint());
-	return t->down != 0 ? gone(t) : 0;
+		return err_fail(ERR_PEER, "the connection broke: %s", get_tls_reason());
+	return t->down != 0 ? fail_broken(t) : 0;
 }
 
 int
@@ -363,7 +363,7 @@ tls_read(struct tls *t, void *p, size_t n, size_t *got)
 	*got = 0;
 	ERR_clear_error();
 	r = SSL_read_ex(t->ssl, p, n, got);
-	return r == 1 ? 0 : nothing(t, r);
+	return r == 1 ? 0 : check_empty_call(t, r);
 }
 
 int
@@ -382,7 +382,7 @@ tls_write(struct tls *t, const void *p, size_t n, size_t *put)
 	r = SSL_write_ex(t->ssl, p, n, put);
 	t->stuck = r != 1;
 	t->records += r == 1;
-	return r == 1 || t->down != 0 ? 0 : nothing(t, r);
+	return r == 1 || t->down != 0 ? 0 : check_empty_call(t, r);
 }
 
 size_t

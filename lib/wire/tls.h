@@ -46,7 +46,7 @@ int	 tls_read(struct tls *t, void *p, size_t n, size_t *got);
 int	 tls_write(struct tls *t, const void *p, size_t n, size_t *put);
 /* Gives to the system what tls_write collected; its trouble is seen by tls_read. */
 void	 tls_flush(struct tls *t);
-void	 tls_moved(const struct tls *t, uint64_t *came, uint64_t *went);	/* bytes on the socket so far */
+void	 tls_moved(const struct tls *t, uint64_t *received, uint64_t *sent);	/* bytes on the socket so far */
 size_t	 tls_held(const struct tls *t);		/* bytes tls_flush has still to give */
 bool	 tls_wants_out(const struct tls *t);	/* waits for the socket to take bytes */
 

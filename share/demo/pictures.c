@@ -1,11 +1,11 @@
 /*
- * pictures - a seed into a folder of small pictures: what `make demo` learns from.
+ * pictures - makes the images that `make demo` learns from, by a seed.
  *
- *	pictures FOLDER COUNT SEED	writes FOLDER/CLASS/NNNNN.png, COUNT in all, as many of each class
+ *	pictures FOLDER COUNT SEED	writes FOLDER/CLASS/NNNNN.png, COUNT in all, equally many of each class
  *
- * Ten classes, five shapes and five textures, each in any two colours, at any place, size, phase and angle that leaves
- * the class what it is, with noise over all.  So neither a pixel nor a mean nor a colour tells the class, and a net has
- * to look for edges wherever they are: a convolutional one learns that in minutes, one that is fully connected does not.
+ * There are ten classes, five shapes and five textures.  Each image has two random colours, noise, and a random place,
+ * size, phase and angle within the limits of its class.  No pixel, mean or colour reveals the class, so a net must find
+ * edges at any place.  A convolutional net learns that in minutes, a fully connected one does not.
  */
 #include "front.h"
 

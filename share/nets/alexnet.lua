@@ -1,12 +1,12 @@
--- alexnet - five convolutions and three full layers, for 224x224 or 227x227; 62,378,344 weights in 16 arrays.
--- --variant v0.8:  mxnet's from 2016 on.
---           v0.7:  pool before normalization, as earlier.
---           torch: torchvision's narrower one, without normalization; 61,100,840 weights for 224x224.
--- --groups N (1): the second, fourth and fifth convolution in N parts; 2 as on two GPUs in 2012.
--- --pools ceil|floor: floor as mxnet's from July 2016 on, 50,844,008 weights for 224x224, and always as torch.
--- --dropout P (0.5).  Blocks: the convolutions.  Initial weights normal:0.01; from xavier it does not learn.
+-- alexnet - five convolutions and three fully connected layers, for 224x224 or 227x227; 62,378,344 weights in 16 arrays.
+-- --variant v0.8:  as MXNet from 2016 on.
+--           v0.7:  the pool before the normalization, as MXNet before that.
+--           torch: the narrower one of torchvision, without normalization; 61,100,840 weights for 224x224.
+-- --groups N (1): the second, fourth and fifth convolution in N groups; 2 as on two GPUs in 2012.
+-- --pools ceil|floor: floor as MXNet from July 2016 on, 50,844,008 weights for 224x224; torch always uses floor.
+-- --dropout P (0.5).  Blocks: the convolutions.  Initialize with normal:0.01; the net does not learn from xavier.
 -- Sources: Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", NIPS 2012;
--- mxnet, example/image-classification/symbols/alexnet.py.  Pools round up, as before, so that 224 and 227 have
+-- mxnet, example/image-classification/symbols/alexnet.py.  Pools round up, as MXNet did before, so that 224 and 227 have
 -- equal weights.  torch: Krizhevsky, "One weird trick", 2014, as in torchvision, models/alexnet.py.
 
 local parts = require "parts"

@@ -1,10 +1,10 @@
--- googlenet - inception of 2014, for 224x224; 6,998,552 weights in 116 arrays.
--- --variant plain: without batch norm, as mxnet has it, layers named as there.
---           torch: torchvision's: with batch norm behind each convolution, 3x3 where the paper has 5x5, its last pool 2x2,
---                  layers named as there; 6,624,904 weights in 173 arrays.
--- --dropout P before the last layer (0, of torch 0.2).
--- Blocks: what comes before the first pool, before the second, and the nine of inception.
--- Sources: Szegedy et al., "Going deeper with convolutions", CVPR 2015, without its two heads for training;
+-- googlenet - the inception net of 2014, for 224x224; 6,998,552 weights in 116 arrays.
+-- --variant plain: without batch norm, with MXNet's names of layers.
+--           torch: that of torchvision, with its names of layers: batch norm after each convolution, 3x3 instead of the
+--                  paper's 5x5, and a last pool of 2x2; 6,624,904 weights in 173 arrays.
+-- --dropout P before the last layer (0; torch 0.2).
+-- Blocks: the layers before the first pool, those before the second, and the nine inception modules.
+-- Sources: Szegedy et al., "Going deeper with convolutions", CVPR 2015, without its two auxiliary classifiers;
 -- mxnet, example/image-classification/symbols/googlenet.py; torchvision, models/googlenet.py.  Pools round up.
 
 local parts = require "parts"

@@ -1,8 +1,9 @@
 -- inception-bn - batch normalized inception for ImageNet, 224x224 or 227x227; 11,295,240 weights in 278 arrays.
--- --variant full: the wider one for the 21,841 classes of all of ImageNet, 33,619,969 weights.
--- Source: mxnet, example/image-classification, symbol_inception-bn.py and -full.py (2015, 2016), layers named as there;
--- Ioffe and Szegedy, "Batch normalization", ICML 2015.  Pools round up, as until July 2016; --pools floor: as later, down, and
--- with a border of 1 in the blocks that halve.
+-- --variant full: the wider one for the 21,841 classes of the full ImageNet, 33,619,969 weights.
+-- --pools ceil|floor: ceil rounds up as MXNet did until July 2016; floor rounds down as later, with a border of 1 in the
+-- blocks that halve.
+-- Source: mxnet, example/image-classification, symbol_inception-bn.py and -full.py (2015, 2016), with their names of
+-- layers; Ioffe and Szegedy, "Batch normalization", ICML 2015.
 
 local parts = require "parts"
 local full = parts.word("variant", { "1k", "full" }) == "full"

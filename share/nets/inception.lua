@@ -1,7 +1,8 @@
 -- inception - batch normalized inception for 28x28 crops of CIFAR-10; 1,652,826 weights in 78 arrays.
+-- --pools ceil|floor: as in 2015, the pool that halves the image has no padding and rounds up.  floor, as from July 2016
+-- on, has a border of 1 and rounds down; the sizes are equal.  Gamma is learned, as in 2015.
 -- Source: mxnet, example/image-classification/symbol_inception-bn-28-small.py (2015); Ioffe and Szegedy,
--- "Batch normalization", ICML 2015.  As in 2015 gamma is learned, and the pool that halves the picture has no
--- padding and rounds its size up; --pools floor: as from July 2016 on, a border of 1 and rounded down, to equal sizes.
+-- "Batch normalization", ICML 2015.
 
 local parts = require "parts"
 local ceil = parts.word("pools", { "ceil", "floor" }) == "ceil"

@@ -1,6 +1,6 @@
--- lenet - two convolutions and two full layers, for MNIST; 431,080 weights in 8 arrays.
--- --variant classic, or bn: the one of mxnet's distributed example of 2015, 10,986 weights in 10 arrays.
--- Blocks: the convolutions, with what follows each.
+-- lenet - two convolutions and two fully connected layers, for MNIST; 431,080 weights in 8 arrays.
+-- --variant classic, or bn: that of MXNet's distributed example of 2015, 10,986 weights in 10 arrays.
+-- Blocks: the convolutions, each with the layers after it.
 -- Sources: LeCun et al., "Gradient-based learning applied to document recognition", 1998, as in
 -- mxnet, example/image-classification/train_mnist.py; mxnet, example/distributed-training, 2015.
 

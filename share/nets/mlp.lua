@@ -1,7 +1,7 @@
--- mlp - full layers with an activation between them, for MNIST; 784-128-64-10 is 109,386 weights in 6 arrays.
--- --widths N,N,...: the hidden layers (128,64); or --layers N: so many in all, the hidden ones --width (128) wide;
--- --act NAME (relu); --dropout P (0) behind each hidden layer.  --widths 200,100,50,25 --act elu is that of
--- tensorflow's examples of 2017.
+-- mlp - fully connected layers with an activation between them, for MNIST; 784-128-64-10 has 109,386 weights in 6 arrays.
+-- --widths N,N,...: of the hidden layers (128,64); or --layers N: the number of all layers, with --width (128) of the
+-- hidden ones; --act NAME (relu); --dropout P (0) after each hidden layer.  --widths 200,100,50,25 --act elu is the net
+-- of TensorFlow's examples of 2017.
 -- Blocks: the hidden layers.
 -- Source: mxnet, example/image-classification/train_mnist.py.
 

@@ -1,4 +1,4 @@
--- parts - what the nets beside it share: readers of options, and the layers that always come together.
+-- parts - what the other nets share: readers of options, and groups of layers.
 
 local parts = {}
 

@@ -1,13 +1,13 @@
--- resnet - residual nets: of 3 stages for pictures up to 28 high, of 4 for larger ones.
+-- resnet - residual nets, with 3 stages for samples up to 28 high and 4 for larger ones.
 -- --layers N: 6n+2 below 164 or 9n+2 from there, 3 stages (20); 18, 34, 50, 101, 152, 200, 269, 4 stages (50).
--- 18, 50 and so on are nets of 3 stages for --shape 3x28x28.
--- --variant preact: batch norm and ReLU before the convolution; mxnet 0.8 to 1.9, layers named as there;
---                 --eps E (2e-5) of batch norm: its model zoo has 1e-5;
---                 --shortcuts all|needed: a convolution in the first unit of each stage, or, as in its model zoo, of
---                 those alone that change size or channels; 18 layers are then 11,687,854 weights.
---           post:   behind it, as torchvision has it, layers named as there; 4 stages.
---           small:  behind it, with biases, for 28x28; mxnet of spring 2016, 6n+2 layers.
--- Blocks: what comes before the first stage, then the stages.
+-- With --shape 3x28x28 these too have 3 stages.
+-- --variant preact: batch norm and ReLU before the convolution; MXNet 0.8 to 1.9, with its names of layers;
+--                 --eps E (2e-5) of batch norm: the model zoo of MXNet has 1e-5;
+--                 --shortcuts all|needed: a convolution in the first unit of each stage, or, as in the model zoo, only
+--                 where size or channels change; 18 layers then have 11,687,854 weights.
+--           post:   batch norm after the convolution; torchvision, with its names of layers; 4 stages.
+--           small:  the same with biases, for 28x28; MXNet of spring 2016, 6n+2 layers.
+-- Blocks: the layers before the first stage, then the stages.
 -- Weights: preact 20: 272,544, 110: 1,730,784, 50 at 224: 25,549,486; post 50: 25,557,032; small 20: 273,258.
 -- Sources: He et al., "Deep residual learning", CVPR 2016, and "Identity mappings", ECCV 2016; mxnet,
 -- example/image-classification, symbols/resnet.py, symbol_resnet-28-small.py; torchvision, models/resnet.py.

@@ -1,8 +1,8 @@
--- vgg - 3x3 convolutions in five groups, its blocks, each halved by a pool; 16 layers: 138,357,544 weights in 32 arrays.
--- --layers 11|13|16|19 (16); --norm bn: batch norm behind each convolution; --dropout P (0.5); --width N (4096) of the
--- full layers.  For 32x32 and 10 classes 16 layers are 33,638,218 weights.
+-- vgg - 3x3 convolutions in five groups, its blocks, with a pool after each; 16 layers have 138,357,544 weights in 32 arrays.
+-- --layers 11|13|16|19 (16); --norm bn: batch norm after each convolution; --dropout P (0.5); --width N (4096) of the
+-- fully connected layers.  For 32x32 and 10 classes 16 layers have 33,638,218 weights.
 -- Sources: Simonyan and Zisserman, "Very deep convolutional networks", ICLR 2015; mxnet,
--- example/image-classification/symbols/vgg.py, layers named as there.
+-- example/image-classification/symbols/vgg.py, with its names of layers.
 
 local parts = require "parts"
 local groups = parts.depth({ { 11, { 1, 1, 2, 2, 2 } }, { 13, { 2, 2, 2, 2, 2 } }, { 16, { 2, 2, 3, 3, 3 } },

@@ -1,8 +1,8 @@
-# examples.t - every example of every page does what the page says it does: it ends well.
+# examples.t - every example of every page runs and exits with status 0.
 . "$TOP/tests/tap.sh"
 
-# What the examples find in their folder: a few pictures as folders, a list, records, CIFAR's and MNIST's files, a log, a
-# key, a hosts file, two epochs' weights.  Each page gets a fresh copy, so that no example lives on what another page left.
+# The files that examples use: images in folders, a list, records, files of CIFAR and MNIST, a log, a key, a hosts file, and
+# the weights of two epochs.  Each page gets a fresh copy, so that no example depends on files of another page.
 fixture() {
 	pictures images 40 1 && pictures train 20 2 && pictures test 10 3 && mv images/checks images/cats || return
 	(cd images && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR - 1, NR % 10, substr($0, 3) }') >train.lst
@@ -36,7 +36,7 @@ fixture() {
 	pworker --net lenet --variant bn --data train.rec --batch 20 --epochs 2 --save w >/dev/null 2>&1
 }
 
-# Stand-ins for what starts processes on other hosts: the command is run here, whatever the host.
+# Stand-ins for programs that start processes on other hosts: they run the command here.
 mkdir "$T/bin"
 cat >"$T/bin/ssh" <<'END'
 #!/bin/sh
@@ -61,7 +61,7 @@ chmod +x "$T/bin/ssh" "$T/bin/srun" "$T/bin/salloc"
 export PATH=$T/bin:$BUILD:$BUILD/share/demo:$PATH
 export XDG_STATE_HOME=$T/state
 
-# The examples of a page: what stands indented in EXAMPLES, a block a file; N.terminals where the page speaks of terminals.
+# Writes the examples of a page, the indented blocks in EXAMPLES, a file each: N.terminals if the text before mentions terminals.
 cut_out() { # PAGE FOLDER
 	mandoc -Tascii -O width=900 "$1" | sed 's/.\x08//g' | expand | awk -v d="$2" '
 		/^[A-Z]/ { on = $0 == "EXAMPLES"; next }
@@ -76,11 +76,11 @@ cut_out() { # PAGE FOLDER
 		on && NF { inside = 0; terminals = /terminals/ }'
 }
 
-# What cannot be so on this machine, line by line.
+# Replaces what this machine does not have.
 adapt() {
 	sed -e 's/--interface eth1/--interface lo/' \
 		-e '/^printf/s/node\([1-9]\)/127.0.0.\1/g' \
-		-e 's/^echo | openssl s_client -connect $server$/! &/'	# the page says that this one is refused
+		-e 's/^echo | openssl s_client -connect $server$/! &/'	# the page says that this connection is refused
 }
 
 run_example() { # FILE
@@ -93,7 +93,7 @@ run_example() { # FILE
 }
 
 mkdir "$T/fixture"
-(cd "$T/fixture" && fixture) 2>"$T/err" || { cat "$T/err"; tap 1 "the examples' folder is made"; done_testing; }
+(cd "$T/fixture" && fixture) 2>"$T/err" || { cat "$T/err"; tap 1 "the folder of the examples is made"; done_testing; }
 for page in "$TOP"/man/*.[157]; do
 	name=$(basename "$page")
 	mkdir "$T/$name" "$T/$name.d"

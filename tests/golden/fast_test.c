@@ -107,12 +107,12 @@ scaled(void)
 		memcpy(d + conv->first, fast_g + step * COUNT(after), conv->count * sizeof(*d));
 		memcpy(d + beta->first, fast_g + step * COUNT(after) + conv->count, beta->count * sizeof(*d));
 		h.t = step + 1;
-		for (uint32_t i = 0; i < p->npace; i++) {
-			size_t at = p->pace[i].first;
+		for (uint32_t i = 0; i < p->ngroup; i++) {
+			size_t at = p->group[i].first;
 
-			h.lr = FAST_LR * p->pace[i].lr;
-			h.wd = FAST_WD * p->pace[i].wd;
-			opt_step(w + at, state + at, d + at, p->pace[i].count, 1, &h);
+			h.lr = FAST_LR * p->group[i].lr;
+			h.wd = FAST_WD * p->group[i].wd;
+			opt_step(w + at, state + at, d + at, p->group[i].count, 1, &h);
 		}
 	}
 	memcpy(after, w + conv->first, conv->count * sizeof(*w));

@@ -42,7 +42,7 @@ all_came(struct actor *a)
 	bool all = true;
 
 	for (uint32_t i = 0; i < a->world->graph->nw; i++)
-		all &= worker_state_array(a->brain, i) < 0;
+		all &= worker_state_missing(a->brain, WORKER_WAIT_ARRAY, i) < 0;
 	return all;
 }
 
@@ -104,8 +104,9 @@ sum(struct actor *a)
 {
 	double v[2], want[2] = { 0, 0 };
 
-	if (worker_state_total(a->brain, v, 2) >= 0)
+	if (worker_state_missing(a->brain, WORKER_WAIT_SUM, 0) >= 0)
 		return;
+	worker_state_total(a->brain, v, 2);
 	for (uint32_t r = 0; r < a->world->W; r++)
 		if (a->world->actor[r].steps >= a->step) {
 			want[0] += world_number(a->world, r, a->step);
@@ -140,7 +141,7 @@ actor_turn(struct actor *a)
 		a->phase = BEGIN;
 		return;
 	case BEGIN:
-		if (!all_came(a) || worker_state_aux(a->brain) >= 0)
+		if (!all_came(a) || worker_state_missing(a->brain, WORKER_WAIT_ALL, 0) >= 0)
 			return;
 		if (worker_state_begun(a->brain, &a->step) < 0)
 			world_fault(a->world, err_line());
@@ -152,7 +153,7 @@ actor_turn(struct actor *a)
 			worker_state_sum(a->brain, v, 2);
 			a->phase = SUM;
 		} else if (a->step >= a->steps || a->last > 0) {
-			if (worker_state_aux(a->brain) >= 0)
+			if (worker_state_missing(a->brain, WORKER_WAIT_ALL, 0) >= 0)
 				return;
 			worker_state_bye(a->brain);
 			a->phase = BYE;
@@ -162,7 +163,7 @@ actor_turn(struct actor *a)
 		return;
 	case PUSH:
 		/* As worker_push() does: a step waits for the arrays alone, the statistics of the step before may be late. */
-		if (worker_state_settled(a->brain) >= 0)
+		if (worker_state_missing(a->brain, WORKER_WAIT_STATS, 0) >= 0)
 			return;
 		if (a->pushed < a->arrays) {
 			worker_state_push(a->brain, a->order[a->pushed++], a->g);
@@ -183,7 +184,7 @@ actor_turn(struct actor *a)
 		sum(a);
 		return;
 	case BYE:
-		if (worker_state_left(a->brain) < 0)
+		if (worker_state_missing(a->brain, WORKER_WAIT_BYE, 0) < 0)
 			a->phase = DONE;
 		return;
 	case DONE:

@@ -7,10 +7,10 @@
 
 /* Looks as soon as it may help; *now goes on to then. */
 static enum claim_verdict
-look(struct claim *c, double *now, uint64_t came, uint64_t went, size_t queued)
+look(struct claim *c, double *now, uint64_t received, uint64_t sent, size_t queued)
 {
 	*now = c->until;
-	return claim_look(c, &(struct claim_sign){ came, went, queued }, *now);
+	return claim_look(c, &(struct claim_sign){ received, sent, queued }, *now);
 }
 
 int

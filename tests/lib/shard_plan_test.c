@@ -128,7 +128,7 @@ matrices(void)
 	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "head", .in = &at, .nin = 1, .k = 342 }, &at);
 	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "", &muon, &p), ERR_LIMIT, "a matrix too large for a message: %s", err_line());
 	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "", &lars, &p), 0, "no matter without");
-	is(p->npace, g->nw, "lars tells arrays apart");
+	is(p->ngroup, g->nw, "lars tells arrays apart");
 	shard_plan_free(p);
 	graph_free(g);
 }
@@ -161,15 +161,15 @@ main(void)
 	is(p->nfold, g->naux, "a fold for each statistic");
 	near(p->fold[0].momentum, 0.9, 1e-6, "... with its node's momentum");
 	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "... each");
-	is(p->npace, 1, "one pace for all weights");
+	is(p->ngroup, 1, "one pace for all weights");
 	shard_plan_free(p);
 	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "wd:*_gamma=0;lr:*=0.5;lr:*_gamma=4", NULL, &p), 0, "multipliers: %s", err_line());
-	for (uint32_t i = 0; i < p->npace; i++)
+	for (uint32_t i = 0; i < p->ngroup; i++)
 		for (uint32_t a = 0; a < g->nw; a++)
-			if (g->w[a].first >= p->pace[i].first && g->w[a].first < p->pace[i].first + p->pace[i].count) {
+			if (g->w[a].first >= p->group[i].first && g->w[a].first < p->group[i].first + p->group[i].count) {
 				bool gamma = strstr(g->w[a].name, "_gamma") != NULL;
 
-				paced += p->pace[i].lr == (gamma ? 2.0f : 0.5f) && p->pace[i].wd == (gamma ? 0.0f : 1.0f);
+				paced += p->group[i].lr == (gamma ? 2.0f : 0.5f) && p->group[i].wd == (gamma ? 0.0f : 1.0f);
 			}
 	is(paced, g->nw, "each array has its own");
 	shard_plan_free(p);

@@ -1,4 +1,4 @@
-# files.t - each file says in its first line what it is, is short enough to be read, and is finished.
+# files.t - each file states in its first line what it is, is short, and is finished.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 
@@ -7,30 +7,30 @@ code=$(find lib cmd tests share bench .ci -type f 2>/dev/null |
 text="$code Makefile README.md CHANGELOG.md HACKING.md $(find man -type f 2>/dev/null)"
 
 is "$(awk '
-	function judge() {
+	function check_first_line() {
 		stem = name
 		sub(/.*\//, "", stem); sub(/\.[a-z]*$/, "", stem)
 		if (name ~ /^tests\/.*_test\.c$/ && top ~ /^\/\*[ *]*[A-Za-z]/) return
 		if (top !~ "^(/\\*[ *]*|# |-- )" stem "(\\.[a-z]+)? - ") print name
 	}
-	FNR == 1 { if (name != "") judge(); name = FILENAME; top = "" }
+	FNR == 1 { if (name != "") check_first_line(); name = FILENAME; top = "" }
 	FNR <= 3 && !(FNR == 1 && /^#!/) { top = top $0 " " }
-	END { judge() }' $code)" "" "a first line: stem - what it is"
-is "$(wc -l $code | awk '$1 > 500 && $2 != "total" { print $2 ": " $1 }')" "" "no file over 500 lines"
-is "$(grep -nwE 'T''ODO|X''XX|F''IXME|H''ACK' $text)" "" "nothing is left for later"
-is "$(grep -nE '[ 	]+$' $text | cut -c1-100)" "" "no blanks at the end of a line"
+	END { check_first_line() }' $code)" "" "each file begins with: stem - what it is"
+is "$(wc -l $code | awk '$1 > 500 && $2 != "total" { print $2 ": " $1 }')" "" "no file has over 500 lines"
+is "$(grep -nwE 'T''ODO|X''XX|F''IXME|H''ACK' $text)" "" "no file has a mark of unfinished work"
+is "$(grep -nE '[ 	]+$' $text | cut -c1-100)" "" "no line ends with a blank"
 is "$(awk '{
 		wide = 0	# a tab goes to the next multiple of 8
 		for (; (i = index($0, "\t")) > 0; $0 = substr($0, i + 1)) wide += i + 7 - (wide + i - 1) % 8
 		if (wide + length($0) > 140) print FILENAME ":" FNR ": " wide + length($0)
-	}' $code)" "" "no line far over 100 columns"
+	}' $code)" "" "no line of a test, script or program is over 140 columns"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \
 		".ci .clang-format .gitignore CHANGELOG.md HACKING.md LICENSE Makefile README.md VERSION bench cmd lib man share tests" \
-		"nothing strange at the root"
+		"the root holds only known files"
 else
-	skip "nothing strange at the root" "not a git checkout"
+	skip "the root holds only known files" "not a git checkout"
 fi
 is "$(for f in tests/fuzz/fuzz_*.c; do
 	s=$(basename "$f" .c)
@@ -38,5 +38,5 @@ is "$(for f in tests/fuzz/fuzz_*.c; do
 done)" "" "each fuzz target has a corpus"
 is "$(for d in tests/fuzz/corpus/*/; do
 	[ -e "tests/fuzz/fuzz_$(basename "$d").c" ] || echo "$d"
-done)" "" "... and each corpus a target"
+done)" "" "each corpus has a fuzz target"
 done_testing

@@ -1,4 +1,4 @@
-# floors.t - includes point down: a folder of lib/ includes itself and the folders before it in one order.
+# floors.t - the order of folders: a folder of lib/ includes only itself and the folders before it.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 
@@ -8,22 +8,22 @@ floor() { # FOLDER: its place in the order
 	echo "$order" | tr ' ' '\n' | grep -nx -- "$1" | cut -d : -f 1
 }
 
-is "$(ls lib | tr '\n' ' ')" "$(echo "$order" | tr ' ' '\n' | sort | tr '\n' ' ')" "the order names each folder of lib/"
+is "$(ls lib | tr '\n' ' ')" "$(echo "$order" | tr ' ' '\n' | sort | tr '\n' ' ')" "the order lists each folder of lib/"
 for from in $order; do
 	up=$(find "lib/$from" -name '*.[ch]' | xargs sed -n "s,^ *# *include \"\([^\"]*\)\".*,\1,p" | sort -u | while read -r to; do
 		level=$(floor "${to%%/*}")
 		[ -n "$level" ] && [ "$level" -le "$(floor "$from")" ] || echo "$to"
 	done)
-	is "$up" "" "lib/$from includes only what stands before it, by paths from lib/"
+	is "$up" "" "lib/$from includes only folders before it, by paths from lib/"
 done
 
-# A device or a version is chosen by the list of engines and by make, never in the middle of a function; what a compiler
-# can do for an instruction set stands in one header.
+# The list of engines and make choose devices and versions, never code within a function.  One header knows what a
+# compiler can do for an instruction set.
 is "$(grep -nE '^ *# *(if|ifdef|elif)\b' $(find lib cmd -name '*.[ch]' ! -path 'lib/engine/cuda/*') |
 	grep -v '^lib/\(engine/engine.c\|base/isa.h\):')" "" "no #if outside lib/engine/engine.c and lib/base/isa.h"
 is "$(for h in $(find lib cmd -name '*.h') tests/*.h; do
 	[ -e "$h" ] || continue
 	g=$(echo "${h#lib/}" | sed 's/\.h$/_H/; s,[/.-],_,g' | tr a-z A-Z)
 	[ "$(grep -c "^#ifndef $g\$\|^#define $g\$" "$h")" = 2 ] || echo "$h: not guarded by $g"
-done)" "" "each header is guarded by its name"
+done)" "" "each header has an include guard named after its path"
 done_testing

@@ -1,4 +1,4 @@
-# headers.t - each header compiles alone.
+# headers.t - each header compiles by itself.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 for lua in lua5.4 lua-5.4 lua54 lua; do pkg-config --exists $lua && break; done

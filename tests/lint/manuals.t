@@ -1,14 +1,14 @@
-# manuals.t - the pages are sound, and say of each tool what its code and its --help say.
+# manuals.t - pages are valid mdoc, and document the same options as the code and --help.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 [ -d man ] || { echo "1..0 # SKIP no pages"; exit 0; }
 
-# The section's text as a reader sees it, blanks squeezed.
+# The rendered text of a section, with blanks squeezed.
 section() { # PAGE NAME
 	mandoc -Tascii "$1" | sed 's/.\x08//g' | expand |
 		awk -v s="$2" '/^[A-Z]/ { on = $0 == s; next } on' | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
 }
-# Every option that a text names, one a line: --name and -x.
+# All options in a text, one a line: --name and -x.
 options() {
 	grep -oE -- '(^|[^-A-Za-z0-9])-(-[a-z][a-z0-9-]*|[A-Za-z0-9])\b' | grep -oE -- '-(-[a-z][a-z0-9-]*|[A-Za-z0-9])$' | sort -u
 }
@@ -20,10 +20,10 @@ in_code() { # TOOL
 }
 
 for p in man/*.[157]; do
-	ok "$p: mandoc has nothing to say" sh -c 'out=$(mandoc -Tlint -Wwarning "$1" 2>&1); echo "$out"; [ -z "$out" ]' sh "$p"
-	like "$p" '^\.Sh EXAMPLES' "$p: examples"
-	# Ql quotes all that follows it on its line, and what stands behind punctuation there.
-	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p: no quotation within another"
+	ok "$p: mandoc -Tlint has no warnings" sh -c 'out=$(mandoc -Tlint -Wwarning "$1" 2>&1); echo "$out"; [ -z "$out" ]' sh "$p"
+	like "$p" '^\.Sh EXAMPLES' "$p has examples"
+	# Ql quotes everything after it on its line, including what follows punctuation.
+	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p has no nested quotes"
 done
 
 for t in $(tools); do
@@ -33,7 +33,7 @@ for t in $(tools); do
 	status 0 "$t --help" "$t" --help
 	cp "$T/out" "$T/help"
 	ok "$t --help fits a screen" test "$(wc -l <"$T/help")" -le 25
-	# Screens that it names, one for each theme.
+	# The further screens that it names, one for each subject.
 	for o in $(grep -oE -- '--help-[a-z]+' "$T/help" | sort -u); do
 		status 0 "$t $o" "$t" "$o"
 		ok "$t $o fits a screen" test "$(wc -l <"$T/out")" -le 25
@@ -41,17 +41,17 @@ for t in $(tools); do
 	done
 	in_code "$t" | sort -u >"$T/code"
 	sed 1d "$T/help" | options >"$T/told"
-	is "$(comm -23 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells every option"
-	is "$(comm -13 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help tells only options"
+	is "$(comm -23 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help lists every option of the code"
+	is "$(comm -13 "$T/code" "$T/told" | tr '\n' ' ')" "" "$t: --help lists only options of the code"
 	grep '^\.It ' "$p" | grep -oE 'Fl +[^ ]+' | sed 's/^Fl */-/; s/\\-/-/g' | sort -u >"$T/items"
-	is "$(comm -23 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells every option"
-	is "$(comm -13 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page tells only options"
-	status 2 "$t --no-such-option is a fault of the command line" "$t" --no-such-option
+	is "$(comm -23 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page documents every option of the code"
+	is "$(comm -13 "$T/code" "$T/items" | tr '\n' ' ')" "" "$t: the page documents only options of the code"
+	status 2 "$t refuses an unknown option with status 2" "$t" --no-such-option
 	usage=$(awk '/^ ? ? ?-|^[^ ]/ && NR > 1 { exit } { print }' "$T/help" | sed 's/^usage: //' | tr -s ' \n' ' ' | sed 's/ $//')
-	is "$(section "$p" SYNOPSIS)" "$usage" "$t: SYNOPSIS is the usage line"
+	is "$(section "$p" SYNOPSIS)" "$usage" "$t: SYNOPSIS equals the usage line"
 done
 
-# What a net's script asks for is what net(5) and its own head say that it takes.
+# The options that the script of a net reads are those in net(5) and in its own first lines.
 for n in share/nets/*.lua; do
 	net=$(basename "$n" .lua)
 	[ "$net" != parts ] || continue
@@ -60,14 +60,14 @@ for n in share/nets/*.lua; do
 	  sed -n 's/.*parts\.depth(.*/--layers/p' "$n"; } | sort -u | tr '\n' ' ' >"$T/asked"
 	awk -v net="$net" '/^\.Ss/ { on = 0 } /^\.It Cm/ { on = $3 == net } on' man/net.5 | grep -o '^\.Fl \\-[a-z]*' |
 		sed 's/.*-/--/' | sort -u | tr '\n' ' ' >"$T/told"
-	is "$(cat "$T/told")" "$(cat "$T/asked")" "net(5): the options of $net"
+	is "$(cat "$T/told")" "$(cat "$T/asked")" "net(5) documents the options of $net"
 	sed '/^--/!q' "$n" | grep -oE '(^|[ ;])--[a-z]+' | grep -oE -- '--[a-z]+' | grep -vx -- --shape | sort -u | tr '\n' ' ' >"$T/told"
-	is "$(cat "$T/told")" "$(cat "$T/asked")" "... and $net.lua's head"
+	is "$(cat "$T/told")" "$(cat "$T/asked")" "the first lines of $net.lua list its options"
 done
 
-# A letter stands for one long name, whatever the tool.
+# Each short option has one long name in all tools.
 is "$(for c in $(find cmd -name '*.c'); do
 	awk '/struct option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "$c" |
 		sed -n "s/.*{ *\"\([a-z0-9-]*\)\".*'\([A-Za-z0-9]\)' *}.*/\2 \1/p"
-done | sort -u | awk 'seen[$1]++ { print $1 }')" "" "a letter means the same in all tools"
+done | sort -u | awk 'seen[$1]++ { print $1 }')" "" "a short option means the same in all tools"
 done_testing

@@ -1,11 +1,11 @@
-# names.t - one noun, one file, one prefix; and what the library keeps its hands off.
+# names.t - exported names begin with their file's; the library does not print, exit or keep globals.
 . "$TOP/tests/tap.sh"
 cd "$BUILD" || exit 1
 
-# An engine for another version of its library has no object here.
+# The source for another version of a library has no object here.
 objects=$(cd "$TOP" &&
 	find lib -name '*.c' ! -path 'lib/engine/cuda/*' | sort | sed 's/c$/o/' | while read -r o; do [ -e "$BUILD/$o" ] && echo "$o"; done)
-# The stem, or its first word; an engine's table is the one name that lib/engine/engine.c lists.
+# A name begins with the file's stem or its first word, or is the table of an engine.
 # shellcheck disable=SC2086
 is "$(nm -A -g --defined-only $objects | awk '{
 	file = $1
@@ -17,18 +17,18 @@ is "$(nm -A -g --defined-only $objects | awk '{
 	sub(/_.*/, "", word)
 	if ($NF !~ "^(" stem "|" word ")(_|$)" && $NF != "engine_" stem && $NF !~ /^__/)
 		print file, $NF
-}')" "" "a file exports names that begin with its stem, or its stem's first word"
+}')" "" "a file exports only names that begin with its stem or its stem's first word"
 # shellcheck disable=SC2086
 is "$(nm -A -u $objects | sed 's/@.*//' |
 	grep -E ' (printf|__printf_chk|vprintf|puts|putchar|perror|stdout|stderr|exit|signal|sigaction)$')" "" \
 	"the library does not print, exit or handle signals"
 if [ -n "${SAN:-}" ]; then
-	skip "the library keeps nothing in globals" "a sanitizer keeps its own"
+	skip "the library has no globals" "a sanitizer adds globals"
 else
 	# shellcheck disable=SC2086
 	is "$(size -A $objects | awk '
 		/:$/ { file = $1 }
 		$1 ~ /^\.(data|bss|tdata|tbss)$/ && $2 > 0 && file !~ "^lib/base/(err|isa).o$" { print file, $1, $2 }')" "" \
-		"the library keeps nothing in globals but the error line and the instruction set"
+		"the library has no globals except the error line and the instruction set"
 fi
 done_testing

@@ -13,7 +13,7 @@ enum claim_verdict
 claim_look(struct claim *c, const struct claim_sign *sign, double now)
 {
 	/* The last bytes of a queue, as the question, go into the system's buffer whether or not anybody is there. */
-	bool moved = sign->came != c->seen.came || (sign->went != c->seen.went && sign->queued > 0);
+	bool moved = sign->received != c->seen.received || (sign->sent != c->seen.sent && sign->queued > 0);
 
 	if (now < c->until)
 		return CLAIM_OPEN;

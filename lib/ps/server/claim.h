@@ -18,7 +18,7 @@
 
 /* The first one's connection. */
 struct claim_sign {
-	uint64_t came, went;	/* bytes on its socket so far */
+	uint64_t received, sent;	/* bytes on its socket so far */
 	size_t	 queued;	/* bytes that wait to be sent to it */
 };
 

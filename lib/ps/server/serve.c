@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define LINGER_S	5.0	/* how long the end waits until peers have read the last words */
-#define DEAF_MS		200	/* no new connections for so long when the system has none to give */
+#define PAUSE_MS		200	/* no new connections for so long when the system has none to give */
 
 /* Ends the service; the first reason counts. */
 static void
-end(struct serve *s, int e, const char *why)
+end_service(struct serve *s, int e, const char *why)
 {
 	if (s->err < 0)
 		return;
@@ -28,61 +28,61 @@ end(struct serve *s, int e, const char *why)
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
-struct guest *
-serve_find(struct serve *s, uint32_t rank)
+struct client *
+serve_find_client(struct serve *s, uint32_t rank)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->guest[i].rank == rank && !s->guest[i].over)
-			return &s->guest[i];
+		if (s->client[i].rank == rank && !s->client[i].over)
+			return &s->client[i];
 	return NULL;
 }
 
 /* Counts a message to or from a worker. */
 static void
-count(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m)
+count_worker_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m)
 {
-	const struct shard_plan *p = server_state_plan(s->brain);
+	const struct shard_plan *p = server_state_plan(s->state);
 
-	peer_traffic_count(&s->ledger.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
+	peer_traffic_count(&s->traffic.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
 }
 
 /* What was on a worker's connection so far. */
 static void
-weigh(struct serve *s, const struct guest *g)
+count_wire_bytes(struct serve *s, const struct client *g)
 {
-	uint64_t came, went;
+	uint64_t received, sent;
 
 	if (g == NULL || g->page < 0)
 		return;
-	conn_moved(g->conn, &came, &went);
-	epoch_traffic_wire(&s->ledger, (uint32_t)g->page, came, went);
+	conn_moved(g->conn, &received, &sent);
+	epoch_traffic_wire(&s->traffic, (uint32_t)g->page, received, sent);
 }
 
 /* Tells what moved with all workers in an epoch, or at the end. */
 static void
-tell_all(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
+report_epoch_sums(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
 {
 	if (s->o->moved != NULL)
-		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch, .steps = server_state_steps(s->brain),
+		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch, .steps = server_state_steps(s->state),
 		    .in = sum[PEER_TRAFFIC_IN], .out = sum[PEER_TRAFFIC_OUT] });
 }
 
 /* A worker is in another epoch, or with EPOCH_TRAFFIC_NONE gone. */
 static void
-turn_page(struct serve *s, uint32_t worker, uint64_t next)
+start_worker_epoch(struct serve *s, uint32_t worker, uint64_t next)
 {
-	struct serve_moved m = { .worker = worker, .steps = server_state_steps(s->brain) };
+	struct serve_moved m = { .worker = worker, .steps = server_state_steps(s->state) };
 	uint64_t epoch, sum[PEER_TRAFFIC_WAYS];
 
-	weigh(s, serve_find(s, worker));
-	if (epoch_traffic_turn(&s->ledger, worker, next, &m.toll, &m.epoch) && s->o->moved != NULL)
+	count_wire_bytes(s, serve_find_client(s, worker));
+	if (epoch_traffic_turn(&s->traffic, worker, next, &m.traffic, &m.epoch) && s->o->moved != NULL)
 		s->o->moved(s->o->arg, &m);
-	if (next != EPOCH_TRAFFIC_NONE && epoch_traffic_over(&s->ledger, &epoch, sum))
-		tell_all(s, epoch, sum);
+	if (next != EPOCH_TRAFFIC_NONE && epoch_traffic_over(&s->traffic, &epoch, sum))
+		report_epoch_sums(s, epoch, sum);
 }
 
 static void
-refuse(struct serve *s, struct guest *g, const char *why)
+refuse_client(struct serve *s, struct client *g, const char *why)
 {
 	struct msg m = { .type = MSG_REFUSE, .len = (uint32_t)strlen(why), .payload = why };
 
@@ -96,42 +96,42 @@ refuse(struct serve *s, struct guest *g, const char *why)
 
 /* Worker `rank` is gone before its goodbye. */
 static void
-lose(struct serve *s, uint32_t rank, const char *reason)
+lose_worker(struct serve *s, uint32_t rank, const char *reason)
 {
-	char why[SERVE_WHY];
+	char why[SERVE_REASON];
 
 	snprintf(why, sizeof(why), "worker %" PRIu32 " is lost: %s", rank, reason);
-	if (server_state_sync(s->brain)) {
-		end(s, ERR_PEER, why);
+	if (server_state_sync(s->state)) {
+		end_service(s, ERR_PEER, why);
 		return;
 	}
 	log_callback_line(s->o->say, s->o->arg, "%s", why);
-	turn_page(s, rank, EPOCH_TRAFFIC_NONE);
-	snprintf(s->lost[rank], SERVE_WHY, "%s", why);
-	server_state_lost(s->brain, rank);
+	start_worker_epoch(s, rank, EPOCH_TRAFFIC_NONE);
+	snprintf(s->lost[rank], SERVE_REASON, "%s", why);
+	server_state_lost(s->state, rank);
 }
 
 /* A worker's connection is broken, or it does not keep to the rules. */
 static void
-drop(struct serve *s, struct guest *g, const char *reason)
+drop_client(struct serve *s, struct client *g, const char *reason)
 {
 	int64_t rank = g->rank;
 
 	g->rank = -1;
 	g->over = g->over || !g->done;
-	if (rank < 0 || server_state_gone(s->brain, (uint32_t)rank))
+	if (rank < 0 || server_state_gone(s->state, (uint32_t)rank))
 		return;
 	if (serve_claim_take(s, (uint32_t)rank))
 		g->page = -1;
 	else
-		lose(s, (uint32_t)rank, reason);
+		lose_worker(s, (uint32_t)rank, reason);
 }
 
 /* The first worker has told what the job is. */
 static void
-begin(struct serve *s)
+report_shard(struct serve *s)
 {
-	const struct shard_plan *p = server_state_plan(s->brain);
+	const struct shard_plan *p = server_state_plan(s->state);
 	size_t here = 0;
 
 	for (uint32_t i = 0; i < p->nweights; i++)
@@ -142,9 +142,9 @@ begin(struct serve *s)
 
 /* The welcome makes the connection whose hello was taken the worker's, instead of one it may have had before. */
 static void
-bind_guest(struct serve *s, uint32_t rank)
+bind_client(struct serve *s, uint32_t rank)
 {
-	struct guest *old = serve_find(s, rank);
+	struct client *old = serve_find_client(s, rank);
 
 	if (old != NULL && old != s->now) {
 		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
@@ -154,88 +154,88 @@ bind_guest(struct serve *s, uint32_t rank)
 	s->lost[rank][0] = 0;
 	s->latest[rank] = s->now->nth;
 	if (s->now->rank < 0)
-		epoch_traffic_join(&s->ledger, rank);
+		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
 	s->now->claims = -1;
 	s->now->until = (double)INFINITY;
 	if (s->since == 0)
-		begin(s);
+		report_shard(s);
 }
 
 void
-serve_send(struct serve *s, struct guest *g, uint32_t worker, const struct msg *m)
+serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m)
 {
 	if (conn_send(g->conn, m) < 0) {
 		g->over = true;		/* swept, and then lost */
 		return;
 	}
 	s->sums->sent += MSG_HEAD + m->len;
-	count(s, worker, PEER_TRAFFIC_OUT, m);
+	count_worker_msg(s, worker, PEER_TRAFFIC_OUT, m);
 }
 
 static void
-emit(void *arg, uint32_t worker, const struct msg *m)
+send_to_worker(void *arg, uint32_t worker, const struct msg *m)
 {
 	struct serve *s = arg;
-	struct guest *g;
+	struct client *g;
 
 	if (m->type == MSG_WELCOME)
-		bind_guest(s, worker);
-	if ((g = serve_find(s, worker)) != NULL && !g->done)
+		bind_client(s, worker);
+	if ((g = serve_find_client(s, worker)) != NULL && !g->done)
 		serve_send(s, g, worker, m);
 }
 
 /* What does not fit in the connection's budget stays with the brain, which needs no memory for it. */
 static bool
-has_room(void *arg, uint32_t worker)
+has_send_room(void *arg, uint32_t worker)
 {
-	struct guest *g = serve_find(arg, worker);
+	struct client *g = serve_find_client(arg, worker);
 
 	return g == NULL || g->done || conn_room(g->conn);
 }
 
 /* A worker that died may have a hello here that nobody has read: who connected later is the one that lives. */
 static bool
-late(const struct serve *s, const struct guest *g, const struct msg *m)
+is_superseded(const struct serve *s, const struct client *g, const struct msg *m)
 {
 	return m->type == MSG_HELLO && m->worker < s->o->nworkers && g->nth < s->latest[m->worker];
 }
 
 bool
-serve_hand_over(struct serve *s, struct guest *g, const struct msg *m)
+serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 {
 	bool known = g->rank >= 0;
 
 	s->now = g;
 	if (known)
-		count(s, m->worker, PEER_TRAFFIC_IN, m);
+		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 	else
 		g->incarnation = m->incarnation;
-	if (server_state_take(s->brain, m) < 0)
+	if (server_state_take(s->state, m) < 0)
 		return false;
 	if (!known)
-		count(s, m->worker, PEER_TRAFFIC_IN, m);
+		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 	if (m->type == MSG_EPOCH)
-		turn_page(s, m->worker, m->step);
+		start_worker_epoch(s, m->worker, m->step);
 	return true;
 }
 
 void
-serve_reject(struct serve *s, struct guest *g)
+serve_reject(struct serve *s, struct client *g)
 {
-	char why[SERVE_WHY];
+	char why[SERVE_REASON];
 
 	snprintf(why, sizeof(why), "%s", err_line());
-	refuse(s, g, why);
+	refuse_client(s, g, why);
 	if (g->rank < 0)
 		log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
-	drop(s, g, why);
+	drop_client(s, g, why);
 }
 
 static void
-take(struct serve *s, struct guest *g, const struct msg *m)
+handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 {
-	char why[SERVE_WHY];
+	char why[SERVE_REASON];
 
 	s->sums->got += MSG_HEAD + m->len;
 	if (g->done)
@@ -244,15 +244,15 @@ take(struct serve *s, struct guest *g, const struct msg *m)
 		msg_reason(m, why);
 		g->done = true;
 		g->until = clk_s() + LINGER_S;
-		drop(s, g, why);
+		drop_client(s, g, why);
 		return;
 	}
 	if (g->rank < 0 ? m->type != MSG_HELLO : m->worker != g->rank) {
 		err_note(0, "%s out of place", msg_name(m->type));
-	} else if (late(s, g, m)) {
+	} else if (is_superseded(s, g, m)) {
 		err_note(0, "another worker %" PRIu32 " came later", m->worker);
 	} else if (g->rank >= 0 && m->type == MSG_PING) {
-		count(s, m->worker, PEER_TRAFFIC_IN, m);
+		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 		serve_claim_answered(s, m->worker, m->step);
 		return;
 	} else if ((g->rank < 0 && serve_claim_begin(s, g, m)) || serve_hand_over(s, g, m)) {
@@ -262,39 +262,39 @@ take(struct serve *s, struct guest *g, const struct msg *m)
 }
 
 static void
-serve_guest(struct serve *s, struct guest *g)
+serve_client(struct serve *s, struct client *g)
 {
 	struct msg m;
 	int e = conn_run(g->conn);
 
-	weigh(s, g);
+	count_wire_bytes(s, g);
 	if (e < 0) {
-		char why[SERVE_WHY];
+		char why[SERVE_REASON];
 
 		snprintf(why, sizeof(why), "%s", err_line());
 		if (g->rank < 0 && !g->done)
 			s->sums->strangers++;
 		g->over = true;
-		drop(s, g, why);
+		drop_client(s, g, why);
 		return;
 	}
 	/* Who does not take what it is sent is not listened to meanwhile, so that its messages cannot make more. */
 	if (g->rank >= 0)
-		server_state_resume(s->brain, (uint32_t)g->rank);
+		server_state_resume(s->state, (uint32_t)g->rank);
 	while (!g->over && g->claims < 0 && conn_room(g->conn) && conn_next(g->conn, &m))
-		take(s, g, &m);
+		handle_client_msg(s, g, &m);
 }
 
 /* Closes what is over, or has been here for too long. */
 static void
-sweep(struct serve *s)
+close_finished_clients(struct serve *s)
 {
 	double now;
 
 	serve_claims(s);
 	now = clk_s();
 	for (uint32_t i = 0; i < s->n;) {
-		struct guest *g = &s->guest[i];
+		struct client *g = &s->client[i];
 
 		if (!g->over && now >= g->until) {
 			s->sums->strangers += !g->done;
@@ -305,21 +305,21 @@ sweep(struct serve *s)
 			continue;
 		}
 		if (g->rank >= 0)
-			drop(s, g, "does not take what it is sent");
+			drop_client(s, g, "does not take what it is sent");
 		conn_close(g->conn);
-		s->guest[i] = s->guest[--s->n];
+		s->client[i] = s->client[--s->n];
 	}
 }
 
 /* When there are too many strangers, the one whose time is over first goes now. */
 static void
-make_room(struct serve *s)
+evict_stranger(struct serve *s)
 {
-	struct guest *first = NULL;
+	struct client *first = NULL;
 	uint32_t strangers = 0;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct guest *g = &s->guest[i];
+		struct client *g = &s->client[i];
 
 		if (g->rank >= 0)
 			continue;
@@ -331,35 +331,35 @@ make_room(struct serve *s)
 	if (strangers < SERVE_STRANGERS + s->o->nworkers || first == NULL)
 		return;
 	first->until = 0;
-	sweep(s);
+	close_finished_clients(s);
 }
 
 static void
-come_in(struct serve *s)
+accept_client(struct serve *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct guest g = { .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S };
+	struct client g = { .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S };
 
 	if (fd < 0) {
-		s->deaf = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+		s->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 		return;
 	}
-	make_room(s);
+	evict_stranger(s);
 	g.nth = ++s->conns;
 	if (conn_take(fd, s->o->key, &g.conn) == 0)
-		s->guest[s->n++] = g;
+		s->client[s->n++] = g;
 }
 
 /* How long nothing may happen before something must: -1 for ever. */
 static int
-patience_ms(const struct serve *s)
+get_poll_timeout(const struct serve *s)
 {
 	double first = (double)INFINITY, left;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		first = s->guest[i].until < first ? s->guest[i].until : first;
-	if (s->deaf)
-		return DEAF_MS;
+		first = s->client[i].until < first ? s->client[i].until : first;
+	if (s->paused)
+		return PAUSE_MS;
 	if (isinf(first))
 		return -1;
 	left = first - clk_s();
@@ -368,26 +368,26 @@ patience_ms(const struct serve *s)
 
 /* Polls all and runs what can be run; with listening off, only the guests. */
 static void
-turn(struct serve *s, int timeout_ms, bool listening)
+poll_clients(struct serve *s, int timeout_ms, bool listening)
 {
 	uint32_t n = s->n;
 
 	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
-	s->poll[1] = (struct pollfd){ .fd = listening && !s->deaf ? s->fd : -1, .events = POLLIN };
+	s->poll[1] = (struct pollfd){ .fd = listening && !s->paused ? s->fd : -1, .events = POLLIN };
 	for (uint32_t i = 0; i < n; i++)
-		s->poll[i + 2] = (struct pollfd){ .fd = s->guest[i].claims < 0 ? conn_fd(s->guest[i].conn) : -1,
-		    .events = conn_events(s->guest[i].conn) };
-	s->deaf = false;
+		s->poll[i + 2] = (struct pollfd){ .fd = s->client[i].claims < 0 ? conn_fd(s->client[i].conn) : -1,
+		    .events = conn_events(s->client[i].conn) };
+	s->paused = false;
 	if (poll(s->poll, n + 2, timeout_ms) < 0)
 		return;		/* interrupted */
 	if (s->poll[0].revents != 0)
-		end(s, ERR_STOP, "stopped on request");
+		end_service(s, ERR_STOP, "stopped on request");
 	for (uint32_t i = 0; i < n && s->err == 0; i++)
 		if (s->poll[i + 2].revents != 0)
-			serve_guest(s, &s->guest[i]);
+			serve_client(s, &s->client[i]);
 	if (s->poll[1].revents != 0 && s->err == 0)
-		come_in(s);
-	sweep(s);
+		accept_client(s);
+	close_finished_clients(s);
 }
 
 /*
@@ -395,72 +395,72 @@ turn(struct serve *s, int timeout_ms, bool listening)
  * the words back.  The others send nothing, and it is enough that their goodbye has left.
  */
 static void
-part(struct serve *s)
+finish_clients(struct serve *s)
 {
 	int e = s->err;
 	size_t waiting;
 
 	s->err = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct guest *g = &s->guest[i];
+		struct client *g = &s->client[i];
 
 		if (g->rank < 0 && !g->done) {
 			s->sums->strangers++;
 			g->over = true;
-		} else if (e < 0 && !g->done && !server_state_gone(s->brain, (uint32_t)g->rank)) {
-			refuse(s, g, s->why);
+		} else if (e < 0 && !g->done && !server_state_gone(s->state, (uint32_t)g->rank)) {
+			refuse_client(s, g, s->why);
 		}
 		g->done = true;
 		g->rank = -1;
 		g->until = clk_s() + LINGER_S;
 	}
-	sweep(s);
+	close_finished_clients(s);
 	do {
 		waiting = 0;
 		for (uint32_t i = 0; i < s->n; i++)
-			waiting += s->guest[i].refused || conn_queued(s->guest[i].conn) > 0;
+			waiting += s->client[i].refused || conn_queued(s->client[i].conn) > 0;
 		if (waiting > 0)
-			turn(s, patience_ms(s), false);
+			poll_clients(s, get_poll_timeout(s), false);
 	} while (waiting > 0);
 	s->err = e;
 }
 
 static int
-loop(struct serve *s)
+run_service(struct serve *s)
 {
-	while (s->err == 0 && !server_state_over(s->brain))
-		turn(s, patience_ms(s), true);
+	while (s->err == 0 && !server_state_over(s->state))
+		poll_clients(s, get_poll_timeout(s), true);
 	for (uint32_t w = 0; s->err == 0 && w < s->o->nworkers; w++)
 		if (s->lost[w][0] != 0)
-			end(s, ERR_PEER, s->lost[w]);
-	part(s);
-	for (uint32_t w = 0; server_state_plan(s->brain) != NULL && w < s->o->nworkers; w++)
-		turn_page(s, w, EPOCH_TRAFFIC_NONE);
-	if (server_state_plan(s->brain) != NULL)
-		tell_all(s, EPOCH_TRAFFIC_NONE, s->ledger.sum);
+			end_service(s, ERR_PEER, s->lost[w]);
+	finish_clients(s);
+	for (uint32_t w = 0; server_state_plan(s->state) != NULL && w < s->o->nworkers; w++)
+		start_worker_epoch(s, w, EPOCH_TRAFFIC_NONE);
+	if (server_state_plan(s->state) != NULL)
+		report_epoch_sums(s, EPOCH_TRAFFIC_NONE, s->traffic.sum);
 	if (s->err < 0)
 		err_note(0, "%s", s->why);
 	return s->err;
 }
 
 static int
-prepare(struct serve *s)
+open_service(struct serve *s)
 {
 	struct server_state_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
-	    .incarnation = s->o->incarnation, .emit = emit, .room = has_room, .arg = s };
+	    .incarnation = s->o->incarnation, .emit = send_to_worker, .room = has_send_room, .arg = s };
 	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
 	int e;
 
-	if ((e = server_state_new(&so, &s->brain)) < 0 || (e = addr_listen(s->o->listen, &s->fd, where)) < 0)
+	if ((e = server_state_new(&so, &s->state)) < 0 || (e = addr_listen(s->o->listen, &s->fd, where)) < 0)
 		return e;
-	if ((e = epoch_traffic_init(&s->ledger, s->o->nworkers)) < 0)
+	if ((e = epoch_traffic_init(&s->traffic, s->o->nworkers)) < 0)
 		return e;
-	s->guest = calloc(most, sizeof(*s->guest));
+	s->client = calloc(most, sizeof(*s->client));
 	s->poll = calloc(most + 2, sizeof(*s->poll));
 	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
 	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
-	if (s->guest == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL)
+	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL)
 		return err_nomem();
 	if (s->o->listening != NULL)
 		s->o->listening(s->o->arg, where);
@@ -474,18 +474,18 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	int e;
 
 	*sums = (struct serve_sums){ 0 };
-	if ((e = prepare(&s)) == 0)
-		e = loop(&s);
-	if (s.brain != NULL)
-		sums->steps = server_state_steps(s.brain);
+	if ((e = open_service(&s)) == 0)
+		e = run_service(&s);
+	if (s.state != NULL)
+		sums->steps = server_state_steps(s.state);
 	sums->seconds = s.since > 0 ? clk_s() - s.since : 0;
 	for (uint32_t i = 0; i < s.n; i++)
-		conn_close(s.guest[i].conn);
+		conn_close(s.client[i].conn);
 	if (s.fd >= 0)
 		close(s.fd);
-	server_state_free(s.brain);
-	epoch_traffic_free(&s.ledger);
-	free(s.guest);
+	server_state_free(s.state);
+	epoch_traffic_free(&s.traffic);
+	free(s.client);
 	free(s.poll);
 	free(s.lost);
 	free(s.latest);

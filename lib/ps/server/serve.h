@@ -31,7 +31,7 @@ struct serve_moved {
 	int64_t		 worker;	/* -1: all of them; then in and out tell, else toll */
 	uint64_t	 epoch;		/* EPOCH_TRAFFIC_NONE: the start, or what came after the last epoch */
 	uint64_t	 steps;		/* updates so far */
-	struct peer_traffic	 toll;
+	struct peer_traffic	 traffic;
 	uint64_t	 in, out;	/* messages with their heads, without the start's */
 };
 

@@ -6,37 +6,37 @@
 #include <inttypes.h>
 
 static struct claim_sign
-sign_of(const struct guest *g)
+sign_of(const struct client *g)
 {
 	struct claim_sign sign = { .queued = conn_queued(g->conn) };
 
-	conn_moved(g->conn, &sign.came, &sign.went);
+	conn_moved(g->conn, &sign.received, &sign.sent);
 	return sign;
 }
 
-static struct guest *
+static struct client *
 find_claim(struct serve *s, uint32_t rank)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->guest[i].claims == rank && !s->guest[i].over)
-			return &s->guest[i];
+		if (s->client[i].claims == rank && !s->client[i].over)
+			return &s->client[i];
 	return NULL;
 }
 
 static void
-reject_claim(struct serve *s, struct guest *g)
+reject_claim(struct serve *s, struct client *g)
 {
 	g->claims = -1;
 	serve_reject(s, g);
 }
 
 bool
-serve_claim_begin(struct serve *s, struct guest *g, const struct msg *m)
+serve_claim_begin(struct serve *s, struct client *g, const struct msg *m)
 {
-	struct guest *first = m->worker < s->o->nworkers ? serve_find(s, m->worker) : NULL, *other;
+	struct client *first = m->worker < s->o->nworkers ? serve_find_client(s, m->worker) : NULL, *other;
 	struct claim_sign sign;
 
-	if (first == NULL || first->done || first->incarnation == m->incarnation || server_state_gone(s->brain, m->worker))
+	if (first == NULL || first->done || first->incarnation == m->incarnation || server_state_gone(s->state, m->worker))
 		return false;
 	if ((other = find_claim(s, m->worker)) != NULL) {
 		err_note(0, "another worker %" PRIu32 " came later", m->worker);
@@ -53,9 +53,9 @@ serve_claim_begin(struct serve *s, struct guest *g, const struct msg *m)
 }
 
 static void
-refuse_claim(struct serve *s, struct guest *g)
+refuse_claim(struct serve *s, struct client *g)
 {
-	const struct guest *first = serve_find(s, (uint32_t)g->claims);
+	const struct client *first = serve_find_client(s, (uint32_t)g->claims);
 
 	err_note(0, "worker %" PRId64 " is connected already, from %s, and answers", g->claims, conn_peer(first->conn));
 	reject_claim(s, g);
@@ -63,7 +63,7 @@ refuse_claim(struct serve *s, struct guest *g)
 
 /* False when the hello is of another job: then nothing has changed but for the claim. */
 static bool
-grant_claim(struct serve *s, struct guest *g)
+grant_claim(struct serve *s, struct client *g)
 {
 	if (serve_hand_over(s, g, &g->hello))
 		return true;
@@ -74,7 +74,7 @@ grant_claim(struct serve *s, struct guest *g)
 void
 serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth)
 {
-	struct guest *g = find_claim(s, rank);
+	struct client *g = find_claim(s, rank);
 
 	if (g != NULL && g->nth == nth)
 		refuse_claim(s, g);
@@ -83,7 +83,7 @@ serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth)
 bool
 serve_claim_take(struct serve *s, uint32_t rank)
 {
-	struct guest *g = find_claim(s, rank);
+	struct client *g = find_claim(s, rank);
 
 	return g != NULL && grant_claim(s, g);
 }
@@ -94,14 +94,14 @@ serve_claims(struct serve *s)
 	double now = clk_s();
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct guest *g = &s->guest[i], *first;
+		struct client *g = &s->client[i], *first;
 		struct claim_sign sign;
 
 		if (g->claims < 0 || g->over || now < g->until)
 			continue;
 		/* One that is over is about to be swept, and the claim taken then. */
 		g->until = now + CLAIM_SILENCE_S;
-		if ((first = serve_find(s, (uint32_t)g->claims)) == NULL)
+		if ((first = serve_find_client(s, (uint32_t)g->claims)) == NULL)
 			continue;
 		sign = sign_of(first);
 		switch (claim_look(&g->claim, &sign, now)) {

@@ -9,9 +9,9 @@
 
 #include <poll.h>
 
-#define SERVE_WHY	400	/* bytes of a reason */
+#define SERVE_REASON	400	/* bytes of a reason */
 
-struct guest {
+struct client {
 	struct conn	*conn;
 	int64_t		 rank;		/* -1: a stranger */
 	uint64_t	 nth;		/* connection here */
@@ -29,35 +29,35 @@ struct guest {
 struct serve {
 	const struct serve_opt *o;
 	struct serve_sums *sums;
-	struct server_state	*brain;
+	struct server_state	*state;
 	int		 fd;		/* listens */
-	bool		 deaf;		/* for this turn */
-	struct guest	*guest;		/* [n], room for every worker and SERVE_STRANGERS more */
+	bool		 paused;		/* for this turn */
+	struct client	*client;		/* [n], room for every worker and SERVE_STRANGERS more */
 	uint32_t	 n;
 	struct pollfd	*poll;		/* the same, behind stop_fd and fd */
-	struct guest	*now;		/* whose message the brain takes */
-	struct epoch_traffic	 ledger;
-	char		(*lost)[SERVE_WHY];	/* [nworkers] why; "" when not lost */
+	struct client	*now;		/* whose message the brain takes */
+	struct epoch_traffic	 traffic;
+	char		(*lost)[SERVE_REASON];	/* [nworkers] why; "" when not lost */
 	uint64_t	 conns;		/* that came */
 	uint64_t	*latest;	/* [nworkers] the one by which the worker came; 0: none yet */
 	double		 since;		/* the first hello */
 	int		 err;		/* ends it */
-	char		 why[SERVE_WHY];
+	char		 why[SERVE_REASON];
 };
 
 /* serve.c: the connection of a worker; NULL: it has none. */
-struct guest *serve_find(struct serve *s, uint32_t rank);
+struct client *serve_find_client(struct serve *s, uint32_t rank);
 /* Gives the state machine a message of g; false with a line when it does not take it. */
-bool	 serve_hand_over(struct serve *s, struct guest *g, const struct msg *m);
+bool	 serve_hand_over(struct serve *s, struct client *g, const struct msg *m);
 /* g has no place here, or none any more: it learns what err_line() says, and if it was a worker that one is lost. */
-void	 serve_reject(struct serve *s, struct guest *g);
-void	 serve_send(struct serve *s, struct guest *g, uint32_t worker, const struct msg *m);
+void	 serve_reject(struct serve *s, struct client *g);
+void	 serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m);
 
 /*
  * serve_claim.c: a hello in the name of a worker that another process has said, and whose connection is there.  False when it
  * is none: it may be handed over.  Else it waits.
  */
-bool	 serve_claim_begin(struct serve *s, struct guest *g, const struct msg *m);
+bool	 serve_claim_begin(struct serve *s, struct client *g, const struct msg *m);
 /* A worker has answered the question number nth. */
 void	 serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth);
 /* The connection of a worker has ended.  False when nobody claims its place. */

@@ -64,7 +64,7 @@ server_state_free(struct server_state *s)
 }
 
 static void
-emit(struct server_state *s, uint32_t w, struct msg m)
+emit_to_worker(struct server_state *s, uint32_t w, struct msg m)
 {
 	m.incarnation = s->o.incarnation;
 	m.worker = w;
@@ -95,7 +95,7 @@ check_job(struct server_state *s, const struct msg *m)
 }
 
 static int
-take_hello(struct server_state *s, const struct msg *m)
+handle_hello(struct server_state *s, const struct msg *m)
 {
 	struct peer *p = &s->peer[m->worker];
 	struct msg hi = { .type = MSG_WELCOME };
@@ -113,12 +113,12 @@ take_hello(struct server_state *s, const struct msg *m)
 	}
 	hi.step = shard_step(&s->shard, m->worker);
 	hi.flags = shard_ready(&s->shard) ? 0 : MSG_EMPTY;
-	emit(s, m->worker, hi);
+	emit_to_worker(s, m->worker, hi);
 	return 0;
 }
 
 static void
-give_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
+send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
 {
 	const struct slice *sl = &s->shard.slice[i];
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
@@ -128,35 +128,35 @@ give_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
 		m.flags = MSG_LAST;
 	m.len = (uint32_t)(sl->at->count * sizeof(float));
 	m.payload = before ? sl->before : sl->w;
-	emit(s, w, m);
+	emit_to_worker(s, w, m);
 }
 
 static void
-give_state(struct server_state *s, uint32_t i, uint32_t w)
+send_state(struct server_state *s, uint32_t i, uint32_t w)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
-	emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
+	emit_to_worker(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
 	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
 }
 
 /* Before the first of them an average is the weights of now, not those that a job began with. */
 static void
-give_average(struct server_state *s, uint32_t i, uint32_t w)
+send_average(struct server_state *s, uint32_t i, uint32_t w)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
-	emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i, .step = slice_step(sl, w),
+	emit_to_worker(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i, .step = slice_step(sl, w),
 	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
 	    .payload = sl->averaged > 0 ? sl->average : sl->w });
 }
 
 /* What worker w is to be given next of slice i, as SLICE_ bits that one message answers; 0: nothing yet. */
 static unsigned
-next_due(const struct slice *sl, uint32_t w)
+find_due(const struct slice *sl, uint32_t w)
 {
 	unsigned due = sl->due[w];
-	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->gate, w);
+	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->stale, w);
 
 	if (due & (SLICE_STATE | SLICE_AVERAGE | SLICE_BEFORE))
 		return due & SLICE_STATE ? SLICE_STATE : due & SLICE_AVERAGE ? SLICE_AVERAGE : SLICE_BEFORE;
@@ -170,24 +170,24 @@ answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 	struct slice *sl = &s->shard.slice[i];
 	unsigned due;
 
-	while ((due = next_due(sl, w)) != 0) {
+	while ((due = find_due(sl, w)) != 0) {
 		if (s->o.room != NULL && !s->o.room(s->o.arg, w)) {
 			s->peer[w].held = true;
 			return;
 		}
 		sl->due[w] &= (uint8_t)~due;
 		if (due & SLICE_STATE)
-			give_state(s, i, w);
+			send_state(s, i, w);
 		else if (due & SLICE_AVERAGE)
-			give_average(s, i, w);
+			send_average(s, i, w);
 		else
-			give_weights(s, i, w, due & SLICE_BEFORE);
+			send_weights(s, i, w, due & SLICE_BEFORE);
 	}
 }
 
 /* Gives every worker what it is due of slice i; a step of the lead may have closed since `was`. */
 static void
-answer(struct server_state *s, uint32_t i, uint64_t was)
+answer_workers(struct server_state *s, uint32_t i, uint64_t was)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
@@ -204,7 +204,7 @@ answer(struct server_state *s, uint32_t i, uint64_t was)
  * that neither an old pull that comes again nor a worker that died while it waited gets ahead.
  */
 static int
-take_pull(struct server_state *s, const struct msg *m)
+handle_pull(struct server_state *s, const struct msg *m)
 {
 	struct slice *sl = &s->shard.slice[m->slice];
 	bool sync = s->hello.slack == STALE_SYNC;
@@ -223,13 +223,13 @@ take_pull(struct server_state *s, const struct msg *m)
 	} else {
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
 	}
-	answer(s, m->slice, UINT64_MAX);
+	answer_workers(s, m->slice, UINT64_MAX);
 	return 0;
 }
 
 /* Gives worker w this server's part of a step's norms. */
 static void
-give_part(struct server_state *s, uint32_t w, const struct norm *part, uint64_t step)
+send_norms_part(struct server_state *s, uint32_t w, const struct norm *part, uint64_t step)
 {
 	struct norms *n = &s->shard.norms;
 
@@ -237,24 +237,24 @@ give_part(struct server_state *s, uint32_t w, const struct norm *part, uint64_t 
 		return;
 	n->told[w] = step + 1;
 	norms_put(n, part);
-	emit(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES, .payload = n->bytes });
+	emit_to_worker(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES, .payload = n->bytes });
 }
 
 /* The step of all slices of weights closes, and what is due for it goes out. */
 static void
-update(struct server_state *s, const struct norm *sums)
+update_shard(struct server_state *s, const struct norm *sums)
 {
 	uint64_t was = shard_at(&s->shard);
 
 	shard_update(&s->shard, sums);
 	for (uint32_t i = 0; i < s->shard.plan->nweights; i++)
 		if (shard_learns(&s->shard, i))
-			answer(s, i, was);
+			answer_workers(s, i, was);
 }
 
 /* Slice i may have all gradients of its step now, and be the last one that has. */
 static void
-count(struct server_state *s, uint32_t i)
+count_full_slice(struct server_state *s, uint32_t i)
 {
 	struct norms *n = &s->shard.norms;
 
@@ -262,28 +262,28 @@ count(struct server_state *s, uint32_t i)
 	if (n->open || !shard_full(&s->shard))
 		return;
 	if (s->o.nservers == 1 || shard_samples(&s->shard) == 0) {
-		update(s, n->now);
+		update_shard(s, n->now);
 		return;
 	}
 	n->open = true;
 	for (uint32_t w = 0; w < s->o.nworkers; w++)
-		give_part(s, w, n->now, shard_at(&s->shard));
+		send_norms_part(s, w, n->now, shard_at(&s->shard));
 }
 
 /* Who repeats a push may be the only one left that can bring the parts of the servers together. */
 static void
-give_again(struct server_state *s, const struct msg *m)
+resend_norms_part(struct server_state *s, const struct msg *m)
 {
 	const struct norms *n = &s->shard.norms;
 
 	if (n->open && m->step == shard_at(&s->shard))
-		give_part(s, m->worker, n->now, m->step);
+		send_norms_part(s, m->worker, n->now, m->step);
 	else if (n->has_before && s->o.nservers > 1 && m->step + 1 == shard_at(&s->shard))
-		give_part(s, m->worker, n->before, m->step);
+		send_norms_part(s, m->worker, n->before, m->step);
 }
 
 static int
-take_norms(struct server_state *s, const struct msg *m)
+handle_norms(struct server_state *s, const struct msg *m)
 {
 	struct norms *n = &s->shard.norms;
 
@@ -292,13 +292,13 @@ take_norms(struct server_state *s, const struct msg *m)
 	if (!norms_get(m->payload, m->len, n->all, n->n))
 		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
 	if (m->step == shard_at(&s->shard))
-		update(s, n->all);
+		update_shard(s, n->all);
 	return 0;
 }
 
 /* A message about one slice. */
 static int
-take_slice(struct server_state *s, const struct msg *m)
+handle_slice_msg(struct server_state *s, const struct msg *m)
 {
 	uint64_t was;
 	int e;
@@ -306,35 +306,35 @@ take_slice(struct server_state *s, const struct msg *m)
 	if (!shard_mine(&s->shard, m->slice))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not here", m->slice);
 	if (m->type == MSG_PULL)
-		return take_pull(s, m);
+		return handle_pull(s, m);
 	if (m->type == MSG_INIT && m->worker != 0)
 		return err_fail(ERR_FORMAT, "first weights come from worker 0");
 	was = s->shard.slice[m->slice].step;
 	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
 	if (e < 0)
 		return e;
-	answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
-	count(s, m->slice);
+	answer_workers(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
+	count_full_slice(s, m->slice);
 	if (m->type == MSG_PUSH)
-		give_again(s, m);
+		resend_norms_part(s, m);
 	return 0;
 }
 
 static void
-answer_sum(struct server_state *s)
+send_totals(struct server_state *s)
 {
 	struct total *t = &s->total;
 
 	for (uint32_t w = 0; !t->open && w < t->nworkers; w++)
 		if (t->due[w]) {
 			t->due[w] = false;
-			emit(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
+			emit_to_worker(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
 			    .len = (uint32_t)(t->n * sizeof(double)), .payload = t->sum });
 		}
 }
 
 static int
-take_sum(struct server_state *s, const struct msg *m)
+handle_sum(struct server_state *s, const struct msg *m)
 {
 	int e;
 
@@ -342,13 +342,13 @@ take_sum(struct server_state *s, const struct msg *m)
 		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
 	e = total_add(&s->total, m->worker, m->step, m->slice, m->payload, m->len / sizeof(double));
 	if (e == 0)
-		answer_sum(s);
+		send_totals(s);
 	return e;
 }
 
 /* What waited for worker w only does not any more. */
 static void
-leave(struct server_state *s, uint32_t w)
+release_worker(struct server_state *s, uint32_t w)
 {
 	if (s->peer[w].gone)
 		return;
@@ -358,20 +358,20 @@ leave(struct server_state *s, uint32_t w)
 			uint64_t was = s->shard.slice[i].step;
 
 			slice_leave(&s->shard.slice[i], w);
-			answer(s, i, was);
-			count(s, i);
+			answer_workers(s, i, was);
+			count_full_slice(s, i);
 		}
 	total_leave(&s->total, w);
-	answer_sum(s);
+	send_totals(s);
 }
 
 static int
-take(struct server_state *s, const struct msg *m)
+handle_worker_msg(struct server_state *s, const struct msg *m)
 {
 	struct peer *p = &s->peer[m->worker];
 
 	if (m->type == MSG_HELLO)
-		return take_hello(s, m);
+		return handle_hello(s, m);
 	if (!p->known || (m->incarnation != p->incarnation && m->incarnation != p->before))
 		return err_fail(ERR_FORMAT, "%s without a hello", msg_name(m->type));
 	if (m->incarnation != p->incarnation || (p->gone && m->type != MSG_BYE))
@@ -380,19 +380,19 @@ take(struct server_state *s, const struct msg *m)
 	case MSG_INIT:
 	case MSG_PUSH:
 	case MSG_PULL:
-		return take_slice(s, m);
+		return handle_slice_msg(s, m);
 	case MSG_SUM:
-		return take_sum(s, m);
+		return handle_sum(s, m);
 	case MSG_NORMS:
-		return take_norms(s, m);
+		return handle_norms(s, m);
 	case MSG_STOP:
 		s->stop = true;
 		return 0;
 	case MSG_EPOCH:
 		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "no epoch");
 	case MSG_BYE:
-		leave(s, m->worker);
-		emit(s, m->worker, (struct msg){ .type = MSG_BYE });
+		release_worker(s, m->worker);
+		emit_to_worker(s, m->worker, (struct msg){ .type = MSG_BYE });
 		return 0;
 	default:
 		return err_fail(ERR_FORMAT, "%s is not for a server", msg_name(m->type));
@@ -407,7 +407,7 @@ server_state_take(struct server_state *s, const struct msg *m)
 	if (m->worker >= s->o.nworkers)
 		return err_fail(ERR_ARG, "worker %" PRIu32 ": the job has %" PRIu32 " workers", m->worker,
 		    s->o.nworkers);
-	if ((e = take(s, m)) < 0)
+	if ((e = handle_worker_msg(s, m)) < 0)
 		err_within("worker %" PRIu32, m->worker);
 	return e;
 }
@@ -416,7 +416,7 @@ void
 server_state_lost(struct server_state *s, uint32_t w)
 {
 	if (w < s->o.nworkers && s->peer[w].known)
-		leave(s, w);
+		release_worker(s, w);
 }
 
 void

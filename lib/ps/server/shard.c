@@ -8,22 +8,22 @@
 #define LINE 16		/* floats of a cache line, on which each array begins */
 
 static size_t
-padded(size_t count)
+pad_to_line(size_t count)
 {
 	return (count + LINE - 1) / LINE * LINE;
 }
 
 /* Floats that slice i takes here, its arrays padded to `room` each: a frozen one is its weights alone. */
 static size_t
-takes(const struct shard *s, uint32_t i, uint32_t more, size_t *room)
+count_slice_floats(const struct shard *s, uint32_t i, uint32_t more, size_t *room)
 {
-	*room = shard_mine(s, i) ? padded(s->plan->slice[i].count) : 0;
+	*room = shard_mine(s, i) ? pad_to_line(s->plan->slice[i].count) : 0;
 	return (s->plan->slice[i].frozen ? 1 : 3 + more) * *room;
 }
 
 /* One allocation, w m sum before average of each slice behind each other: what a step touches is together. */
 static int
-memory(struct shard *s, const struct opt_hyper *h)
+alloc_slice_arrays(struct shard *s, const struct opt_hyper *h)
 {
 	bool average = h->average.kind != AVERAGE_NONE;
 	uint32_t states = opt_states(h->rule), more = states + average;
@@ -31,12 +31,12 @@ memory(struct shard *s, const struct opt_hyper *h)
 	float *at;
 
 	for (uint32_t i = 0; i < s->plan->n; i++)
-		all += takes(s, i, more, &room);
+		all += count_slice_floats(s, i, more, &room);
 	if ((s->memory = calloc(all, sizeof(float))) == NULL)
 		return err_nomem();
 	at = s->memory + (64 - (uintptr_t)s->memory % 64) % 64 / sizeof(float);
-	for (uint32_t i = 0; i < s->plan->n; at += takes(s, i++, more, &room)) {
-		takes(s, i, more, &room);
+	for (uint32_t i = 0; i < s->plan->n; at += count_slice_floats(s, i++, more, &room)) {
+		count_slice_floats(s, i, more, &room);
 		if (!shard_mine(s, i))
 			continue;
 		s->slice[i].w = at;
@@ -54,7 +54,7 @@ memory(struct shard *s, const struct opt_hyper *h)
 
 /* Room for the update of the largest matrix. */
 static int
-work(struct shard *s)
+alloc_matrix_work(struct shard *s)
 {
 	size_t most = 0;
 
@@ -70,13 +70,13 @@ work(struct shard *s)
 }
 
 static int
-slices(struct shard *s, const struct hello *job)
+init_slices(struct shard *s, const struct hello *job)
 {
 	int e;
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = memory(s, &job->hyper)) < 0 || (e = work(s)) < 0)
+	if ((e = alloc_slice_arrays(s, &job->hyper)) < 0 || (e = alloc_matrix_work(s)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
@@ -93,7 +93,7 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g)
 	*s = (struct shard){ .index = job->server };
 	if ((e = hello_check(&job->hyper, job->slack)) < 0 ||
 	    (e = shard_plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
-	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = slices(s, job)) < 0)
+	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = init_slices(s, job)) < 0)
 		shard_free(s);
 	return e;
 }
@@ -146,7 +146,7 @@ shard_full(const struct shard *s)
 
 /* Every server has one that learns. */
 static const struct slice *
-first(const struct shard *s)
+get_first_learned(const struct shard *s)
 {
 	uint32_t i = 0;
 
@@ -158,13 +158,13 @@ first(const struct shard *s)
 uint64_t
 shard_at(const struct shard *s)
 {
-	return first(s)->step;
+	return get_first_learned(s)->step;
 }
 
 uint64_t
 shard_samples(const struct shard *s)
 {
-	return first(s)->samples;
+	return get_first_learned(s)->samples;
 }
 
 void

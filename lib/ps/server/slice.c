@@ -55,17 +55,17 @@ slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nwo
 	s->due = calloc(nworkers, sizeof(*s->due));
 	if (s->part == NULL || s->due == NULL)
 		return err_nomem();
-	return stale_init(&s->gate, nworkers, slack);
+	return stale_init(&s->stale, nworkers, slack);
 }
 
 void
 slice_free(struct slice *s)
 {
-	for (uint32_t w = 0; s->part != NULL && w < s->gate.n; w++)
+	for (uint32_t w = 0; s->part != NULL && w < s->stale.n; w++)
 		free(s->part[w].g);
 	free(s->part);
 	free(s->due);
-	stale_free(&s->gate);
+	stale_free(&s->stale);
 }
 
 int
@@ -90,22 +90,22 @@ slice_first(struct slice *s, const struct msg *m)
 	s->ready = true;
 	s->step = m->step;
 	s->updates = m->samples > 0 ? m->samples : m->step;
-	for (uint32_t w = 0; w < s->gate.n; w++)
-		stale_done(&s->gate, w, m->step);
+	for (uint32_t w = 0; w < s->stale.n; w++)
+		stale_done(&s->stale, w, m->step);
 	return 0;
 }
 
 /* One step of the optimizer, each range at its pace.  k is NULL where no norms are needed. */
 static void
-step(struct slice *s, const float *g, double n, const struct norms_scale *k)
+apply_optimizer(struct slice *s, const float *g, double n, const struct norms_scale *k)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 	uint32_t states = opt_states(s->hyper.rule);
 	struct opt_hyper h = s->hyper;
 
-	h.t = s->gate.slack == STALE_SYNC ? s->step + 1 : ++s->updates;
-	for (uint32_t i = 0; i < s->plan->npace; i++) {
-		const struct shard_plan_group *p = &s->plan->pace[i];
+	h.t = s->stale.slack == STALE_SYNC ? s->step + 1 : ++s->updates;
+	for (uint32_t i = 0; i < s->plan->ngroup; i++) {
+		const struct shard_plan_group *p = &s->plan->group[i];
 		size_t from = p->first > first ? p->first : first;
 		size_t to = p->first + p->count < end ? p->first + p->count : end, at = from - first;
 
@@ -122,14 +122,14 @@ step(struct slice *s, const float *g, double n, const struct norms_scale *k)
 
 /* One step of the slice's rule with g, the sum over n samples. */
 static void
-apply(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
+apply_rule(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 
 	if (n == 0)
 		return;
 	if (s->at->kind == SHARD_PLAN_WEIGHTS) {
-		step(s, g, k != NULL ? (double)n / k->shrink : (double)n, k);
+		apply_optimizer(s, g, k != NULL ? (double)n / k->shrink : (double)n, k);
 		return;
 	}
 	for (uint32_t i = 0; i < s->plan->nfold; i++) {
@@ -144,9 +144,9 @@ apply(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
 
 /* An update was done; any: it had samples. */
 static void
-average(struct slice *s, bool any)
+update_average(struct slice *s, bool any)
 {
-	uint64_t t = s->gate.slack == STALE_SYNC ? s->step + 1 : s->updates;
+	uint64_t t = s->stale.slack == STALE_SYNC ? s->step + 1 : s->updates;
 
 	if (s->average != NULL && (any || s->marked) && average_step(&s->hyper.average, s->average, s->w, s->at->count,
 	    s->averaged, t, s->marked, s->at->kind == SHARD_PLAN_AUX) && s->averaged < UINT32_MAX)
@@ -156,7 +156,7 @@ average(struct slice *s, bool any)
 
 /* Adds one push; p is unaligned bytes. */
 static void
-add(struct slice *s, const void *p, uint32_t samples)
+add_gradient(struct slice *s, const void *p, uint32_t samples)
 {
 	const unsigned char *restrict g = p;
 	float *restrict sum = s->sum;
@@ -177,13 +177,13 @@ add(struct slice *s, const void *p, uint32_t samples)
 }
 
 static void
-add_held(struct slice *s, uint32_t w)
+add_held_gradient(struct slice *s, uint32_t w)
 {
 	struct slice_part *p = &s->part[w];
 
 	if (p->g == NULL)
 		return;
-	add(s, p->g, p->samples);
+	add_gradient(s, p->g, p->samples);
 	pool_put(s->pool, p->g);
 	p->g = NULL;
 }
@@ -193,15 +193,15 @@ slice_update(struct slice *s, const struct norms_scale *k)
 {
 	if (s->at->count > 0)
 		memcpy(s->before, s->w, s->at->count * sizeof(float));
-	apply(s, s->sum, s->samples, k);
-	average(s, s->samples > 0);
+	apply_rule(s, s->sum, s->samples, k);
+	update_average(s, s->samples > 0);
 	s->samples = 0;
 	s->full = s->counted = false;
 	s->rated = false;
 	s->began = true;
 	s->step++;
 	/* Who asked for the weights of the step that closes has not been answered yet. */
-	for (uint32_t w = 0; w < s->gate.n; w++)
+	for (uint32_t w = 0; w < s->stale.n; w++)
 		if (s->due[w] & SLICE_PULL)
 			s->due[w] ^= SLICE_PULL | SLICE_BEFORE;
 }
@@ -209,9 +209,9 @@ slice_update(struct slice *s, const struct norms_scale *k)
 static void
 close_sum(struct slice *s)
 {
-	for (; s->next < s->gate.n; s->next++)
-		add_held(s, s->next);
-	for (uint32_t w = 0; w < s->gate.n; w++)
+	for (; s->next < s->stale.n; s->next++)
+		add_held_gradient(s, s->next);
+	for (uint32_t w = 0; w < s->stale.n; w++)
 		s->part[w].here = false;
 	s->next = 0;
 	s->full = true;
@@ -221,16 +221,16 @@ close_sum(struct slice *s)
 
 /* Adds what is next in the order of ranks, and closes the step when nobody else is waited for. */
 static void
-advance(struct slice *s)
+advance_sum(struct slice *s)
 {
 	bool any = false;
 
 	if (s->full)
 		return;
-	for (; s->next < s->gate.n && s->part[s->next].here; s->next++)
-		add_held(s, s->next);
-	for (uint32_t w = 0; w < s->gate.n; w++) {
-		if (!s->part[w].here && !s->gate.gone[w])
+	for (; s->next < s->stale.n && s->part[s->next].here; s->next++)
+		add_held_gradient(s, s->next);
+	for (uint32_t w = 0; w < s->stale.n; w++) {
+		if (!s->part[w].here && !s->stale.gone[w])
 			return;
 		any |= s->part[w].here;
 	}
@@ -247,7 +247,7 @@ push_sync(struct slice *s, const struct msg *m)
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " has rate %.9g, the others' %.9g", m->step,
 		    (double)m->rate, (double)s->rate);
 	if (m->samples > 0 && (m->worker == s->next || m->len == 0)) {
-		add(s, m->payload, m->samples);
+		add_gradient(s, m->payload, m->samples);
 	} else if (m->samples > 0) {
 		if ((p->g = pool_get(s->pool)) == NULL)
 			return err_nomem();
@@ -260,40 +260,40 @@ push_sync(struct slice *s, const struct msg *m)
 	p->samples = m->samples;
 	p->here = true;
 	s->marked |= (m->flags & MSG_MARK) != 0;
-	stale_done(&s->gate, m->worker, m->step + 1);
-	advance(s);
+	stale_done(&s->stale, m->worker, m->step + 1);
+	advance_sum(s);
 	return 0;
 }
 
 static void
-push_alone(struct slice *s, const struct msg *m)
+push_async(struct slice *s, const struct msg *m)
 {
 	if (m->len > 0)
 		memcpy(s->sum, m->payload, m->len);
 	s->rate = m->rate;
-	apply(s, s->sum, m->samples, NULL);
-	average(s, m->samples > 0);
+	apply_rule(s, s->sum, m->samples, NULL);
+	update_average(s, m->samples > 0);
 	s->began = true;
-	stale_done(&s->gate, m->worker, m->step + 1);
+	stale_done(&s->stale, m->worker, m->step + 1);
 }
 
 int
 slice_push(struct slice *s, const struct msg *m)
 {
 	bool empty = m->flags & MSG_EMPTY;
-	uint64_t done = s->gate.clock[m->worker];
+	uint64_t done = s->stale.clock[m->worker];
 	int e;
 
 	if (s->at->frozen)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
-	if (!s->ready || m->step > done || (m->step == done && (s->full || !stale_may_step(&s->gate, m->worker))))
+	if (!s->ready || m->step > done || (m->step == done && (s->full || !stale_may_step(&s->stale, m->worker))))
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
 	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
 		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
 	if (m->step == done) {
-		if (s->gate.slack != STALE_SYNC)
-			push_alone(s, m);
+		if (s->stale.slack != STALE_SYNC)
+			push_async(s, m);
 		else if ((e = push_sync(s, m)) < 0)
 			return e;
 	}
@@ -305,22 +305,22 @@ void
 slice_leave(struct slice *s, uint32_t w)
 {
 	s->due[w] = 0;
-	stale_leave(&s->gate, w);
-	if (s->gate.slack == STALE_SYNC)
-		advance(s);
+	stale_leave(&s->stale, w);
+	if (s->stale.slack == STALE_SYNC)
+		advance_sum(s);
 }
 
 void
 slice_join(struct slice *s, uint32_t w)
 {
 	s->due[w] = 0;
-	stale_join(&s->gate, w);
-	if (s->gate.slack == STALE_SYNC)
-		stale_done(&s->gate, w, s->step + s->full);	/* a full step is closed to who comes now */
+	stale_join(&s->stale, w);
+	if (s->stale.slack == STALE_SYNC)
+		stale_done(&s->stale, w, s->step + s->full);	/* a full step is closed to who comes now */
 }
 
 uint64_t
 slice_step(const struct slice *s, uint32_t w)
 {
-	return s->gate.slack == STALE_SYNC ? s->step : s->gate.clock[w];
+	return s->stale.slack == STALE_SYNC ? s->step : s->stale.clock[w];
 }

@@ -58,7 +58,7 @@ struct slice {
 	bool			 counted;	/* and is in the norms (the server's) */
 	uint64_t		 step;		/* slack 0: updates done; else the step it began with */
 	uint64_t		 updates;	/* slack other than 0: pushes that became steps, from the job's beginning */
-	struct stale		 gate;
+	struct stale		 stale;
 	struct slice_part	*part;		/* [nworkers] the open step's pushes */
 	uint32_t		 next;		/* rank whose push is added next */
 	uint64_t		 samples;	/* added so far */

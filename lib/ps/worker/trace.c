@@ -19,7 +19,7 @@
 #define US_FMT	"%" PRIu64 ".%03u"
 
 static const char *const row_name[TRACE_ROWS] = {
-	[TRACE_STEPS] = "training", [TRACE_LAYERS] = "layers", [TRACE_NETWORK] = "network", [TRACE_KEEP] = "checkpoints"
+	[TRACE_STEPS] = "training", [TRACE_LAYERS] = "layers", [TRACE_NETWORK] = "network", [TRACE_CHECKPOINTS] = "checkpoints"
 };
 
 struct trace {
@@ -41,7 +41,7 @@ struct trace {
 };
 
 static int
-put_all(int fd, const uint8_t *p, size_t n, uint64_t at)
+write_at(int fd, const uint8_t *p, size_t n, uint64_t at)
 {
 	while (n > 0) {
 		ssize_t k = pwrite(fd, p, n, (off_t)at);
@@ -59,13 +59,13 @@ put_all(int fd, const uint8_t *p, size_t n, uint64_t at)
 
 /* Events and a new tail over the old one, in one call: who kills the process finds a whole file. */
 static void
-flush(struct trace *t)
+flush_events(struct trace *t)
 {
 	size_t n = t->b.n;
 
 	if (t->e == 0)
 		t->e = buf_put(&t->b, TAIL, strlen(TAIL));
-	if (t->e == 0 && put_all(t->fd, t->b.p, t->b.n, t->size) < 0)
+	if (t->e == 0 && write_at(t->fd, t->b.p, t->b.n, t->size) < 0)
 		t->e = err_sys("%s", t->path);
 	t->size += n;
 	t->b.n = 0;
@@ -82,7 +82,7 @@ name_row(struct trace *t, int row, const char *name)
 }
 
 static void
-head(struct trace *t)
+put_trace_head(struct trace *t)
 {
 	t->e = buf_put_fmt(&t->b, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
 	    "\"traceEvents\":[\n"
@@ -90,7 +90,7 @@ head(struct trace *t)
 	    TALLY_VERSION, clk_wall_ns(), t->rank, t->rank);
 	for (int r = 1; r < TRACE_ROWS; r++)
 		name_row(t, r, row_name[r]);
-	flush(t);
+	flush_events(t);
 }
 
 int
@@ -115,7 +115,7 @@ trace_open(struct trace **to, const char *path, uint32_t rank, uint64_t first, u
 	t->began = clk_ns();
 	t->first = first;
 	t->end = n < UINT64_MAX - first ? first + n : UINT64_MAX;
-	head(t);
+	put_trace_head(t);
 	if (t->e == 0)
 		*to = t;
 	return t->e == 0 ? 0 : trace_close(t);
@@ -130,7 +130,7 @@ trace_close(struct trace *t)
 		return 0;
 	t->on = false;
 	if (t->e == 0)
-		flush(t);
+		flush_events(t);
 	if (close(t->fd) < 0 && t->e == 0)
 		t->e = err_sys("%s", t->path);
 	e = t->e;
@@ -153,7 +153,7 @@ trace_step(struct trace *t, uint64_t done)
 	t->begun = true;
 	pthread_mutex_lock(&t->lock);
 	if (t->b.n > 0 && t->e == 0)
-		flush(t);
+		flush_events(t);
 	pthread_mutex_unlock(&t->lock);
 	t->on = done - t->before + 1 >= t->first && done - t->before + 1 < t->end;
 }
@@ -190,7 +190,7 @@ trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name)
 
 /* The row of that name, which is begun where there is none; 0: there is no room for it. */
 static int
-device_row(struct trace *t, const char *name)
+find_device_row(struct trace *t, const char *name)
 {
 	uint32_t i = 0;
 
@@ -215,7 +215,7 @@ trace_device(struct trace *t, const char *row, const char *name, uint64_t from, 
 	if (t == NULL || from < t->began || to < from)
 		return;
 	pthread_mutex_lock(&t->lock);
-	if ((tid = device_row(t, row)) > 0 && t->e == 0)
+	if ((tid = find_device_row(t, row)) > 0 && t->e == 0)
 		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
 		    ",\"dur\":" US_FMT "}", name, t->rank, tid, US(from - t->began + 1), US(to - from));
 	pthread_mutex_unlock(&t->lock);

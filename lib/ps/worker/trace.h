@@ -21,7 +21,7 @@ enum trace_row {
 	TRACE_STEPS = 1,	/* the thread that trains */
 	TRACE_LAYERS,		/* what of it layers take */
 	TRACE_NETWORK,		/* the thread of the connections */
-	TRACE_KEEP,		/* the thread that writes checkpoints */
+	TRACE_CHECKPOINTS,		/* the thread that writes checkpoints */
 	TRACE_ROWS
 };
 

@@ -14,10 +14,10 @@
 
 struct worker {
 	struct worker_opt    o;
-	struct worker_state *brain;
+	struct worker_state *state;
 	struct worker_net   *net;	/* with servers */
 	struct server_state	    *server;	/* without; ... */
-	struct device_opt	    *home;	/* ... or in its place, and this step: */
+	struct device_opt	    *device;	/* ... or in its place, and this step: */
 	uint32_t	     n;
 	float		     rate;
 	bool		     marked;
@@ -28,7 +28,7 @@ struct worker {
 };
 
 static int
-take_here(struct worker *wk, const struct msg *m)
+give_local_server(struct worker *wk, const struct msg *m)
 {
 	uint64_t from = trace_now(wk->o.trace);
 	int e = server_state_take(wk->server, m);
@@ -40,35 +40,35 @@ take_here(struct worker *wk, const struct msg *m)
 
 /* To a server elsewhere, or to the one here, whose answers come before this returns. */
 static void
-to_server(void *arg, uint32_t server, const struct msg *m)
+send_to_server(void *arg, uint32_t server, const struct msg *m)
 {
 	struct worker *wk = arg;
 
 	if (wk->net != NULL)
 		worker_net_send(wk->net, server, m);
 	else if (wk->err == 0)
-		wk->err = take_here(wk, m);
+		wk->err = give_local_server(wk, m);
 }
 
 static void
-from_server(void *arg, uint32_t rank, const struct msg *m)
+receive_from_local(void *arg, uint32_t rank, const struct msg *m)
 {
 	struct worker *wk = arg;
 
 	(void)rank;
 	if (wk->err == 0)
-		wk->err = worker_state_take(wk->brain, 0, m);
+		wk->err = worker_state_take(wk->state, 0, m);
 }
 
 static int
-open_here(struct worker *wk)
+open_local_server(struct worker *wk)
 {
-	struct server_state_opt so = { .nworkers = 1, .nservers = 1, .emit = from_server, .arg = wk };
+	struct server_state_opt so = { .nworkers = 1, .nservers = 1, .emit = receive_from_local, .arg = wk };
 	int e;
 
 	if (wk->o.nworkers != 1)
 		return err_fail(ERR_ARG, "%" PRIu32 " workers need a server", wk->o.nworkers);
-	if ((e = server_state_new(&so, &wk->server)) < 0 || (e = worker_state_hello(wk->brain, 0)) < 0)
+	if ((e = server_state_new(&so, &wk->server)) < 0 || (e = worker_state_hello(wk->state, 0)) < 0)
 		return e;
 	return wk->err;
 }
@@ -77,7 +77,7 @@ int
 worker_open(const struct worker_opt *opt, struct worker **worker)
 {
 	struct worker *wk = calloc(1, sizeof(*wk));
-	struct worker_state_opt bo = { .nservers = opt->nservers > 0 ? opt->nservers : 1, .emit = to_server };
+	struct worker_state_opt bo = { .nservers = opt->nservers > 0 ? opt->nservers : 1, .emit = send_to_server };
 	int e;
 
 	*worker = NULL;
@@ -89,12 +89,12 @@ worker_open(const struct worker_opt *opt, struct worker **worker)
 		wk->o.patience_s = WORKER_PATIENCE;
 	bo.worker = &wk->o;
 	bo.arg = wk;
-	if ((e = worker_state_new(&bo, &wk->brain)) == 0) {
+	if ((e = worker_state_new(&bo, &wk->state)) == 0) {
 		if (device_opt_may(opt))
-			e = device_opt_new(&wk->o, &wk->home);
+			e = device_opt_new(&wk->o, &wk->device);
 		else if (opt->nservers == 0)
-			e = open_here(wk);
-		else if ((e = worker_net_new(&wk->o, wk->brain, &wk->net)) == 0)
+			e = open_local_server(wk);
+		else if ((e = worker_net_new(&wk->o, wk->state, &wk->net)) == 0)
 			e = worker_net_connect(wk->net);
 	}
 	if (e < 0)
@@ -110,110 +110,73 @@ worker_close(struct worker *wk)
 	if (wk == NULL)
 		return;
 	worker_net_free(wk->net);
-	device_opt_free(wk->home);
+	device_opt_free(wk->device);
 	server_state_free(wk->server);
-	worker_state_free(wk->brain);
+	worker_state_free(wk->state);
 	free(wk);
 }
 
 /* The brain is this thread's until leave(). */
 static int
-enter(struct worker *wk)
+lock_state(struct worker *wk)
 {
 	return wk->net != NULL ? worker_net_lock(wk->net) : wk->err;
 }
 
 /* Gives e back, or what went wrong with the server in this process. */
 static int
-leave(struct worker *wk, int e)
+unlock_state(struct worker *wk, int e)
 {
 	if (wk->net != NULL)
 		worker_net_unlock(wk->net);
 	return e < 0 ? e : wk->err;
 }
 
-/* What can be missing: each gives a server that is waited for, or -1. */
 static int
-array(struct worker *wk, uint32_t a)
+wait_for(struct worker *wk, enum worker_wait what, uint32_t a)
 {
-	return worker_state_array(wk->brain, a);
-}
-
-static int
-aux(struct worker *wk, uint32_t unused)
-{
-	(void)unused;
-	return worker_state_aux(wk->brain);
-}
-
-static int
-settled(struct worker *wk, uint32_t unused)
-{
-	(void)unused;
-	return worker_state_settled(wk->brain);
-}
-
-static int
-total(struct worker *wk, uint32_t unused)
-{
-	(void)unused;
-	return worker_state_total(wk->brain, NULL, 0);
-}
-
-static int
-state(struct worker *wk, uint32_t unused)
-{
-	(void)unused;
-	return worker_state_stated(wk->brain);
-}
-
-static int
-bye(struct worker *wk, uint32_t unused)
-{
-	(void)unused;
-	return worker_state_left(wk->brain);
-}
-
-static int
-await(struct worker *wk, int (*missing)(struct worker *wk, uint32_t a), uint32_t a, const char *what)
-{
+	static const char *const span[] = {
+		[WORKER_WAIT_ARRAY] = "wait for weights", [WORKER_WAIT_ALL] = "wait for statistics",
+		[WORKER_WAIT_STATS] = "wait for statistics", [WORKER_WAIT_SUM] = "wait for sums",
+		[WORKER_WAIT_STATE] = "wait for state", [WORKER_WAIT_BYE] = "wait for goodbye",
+	};
 	uint64_t traced = trace_now(wk->o.trace);
-	int e = 0, server = missing(wk, a);
+	int e = 0, server = worker_state_missing(wk->state, what, a);
 	double from;
 
 	if (server < 0)
 		return 0;
 	from = clk_s();
-	for (; e == 0 && server >= 0; server = missing(wk, a)) {
+	for (; e == 0 && server >= 0; server = worker_state_missing(wk->state, what, a)) {
 		assert(wk->net != NULL || wk->err < 0);
 		e = wk->net != NULL ? worker_net_wait(wk->net, (uint32_t)server) : wk->err;
 	}
 	wk->waited_s += clk_s() - from;
-	trace_span(wk->o.trace, TRACE_STEPS, traced, what);
+	trace_span(wk->o.trace, TRACE_STEPS, traced, span[what]);
 	return server < 0 ? 0 : e;
 }
 
 static int
-await_all(struct worker *wk)
+wait_for_all(struct worker *wk)
 {
 	int e = 0;
 
 	for (uint32_t a = 0; e == 0 && a < wk->o.graph->nw; a++)
-		e = await(wk, array, a, "wait for weights");
-	return e == 0 ? await(wk, aux, 0, "wait for statistics") : e;
+		e = wait_for(wk, WORKER_WAIT_ARRAY, a);
+	return e == 0 ? wait_for(wk, WORKER_WAIT_ALL, 0) : e;
 }
 
 /* ERR_NOTSUP: the engine has no kernel for this rule, and the server's brain is to do it. */
 static int
-begin_home(struct worker *wk, const struct worker_first *first, uint64_t step)
+begin_on_device(struct worker *wk, const struct worker_first *first, uint64_t step)
 {
-	int e = device_opt_begin(wk->home, first, step);
+	int e = device_opt_begin(wk->device, first, step);
 
 	if (e != ERR_NOTSUP)
 		return e;
-	device_opt_free(wk->home);
-	wk->home = NULL;
-	return (e = open_here(wk)) < 0 ? e : ERR_NOTSUP;
+	device_opt_free(wk->device);
+	wk->device = NULL;
+	return (e = open_local_server(wk)) < 0 ? e : ERR_NOTSUP;
 }
 
 int
@@ -221,59 +184,59 @@ worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step
 {
 	int e;
 
-	if (wk->home != NULL && (e = begin_home(wk, first, *step)) != ERR_NOTSUP)
+	if (wk->device != NULL && (e = begin_on_device(wk, first, *step)) != ERR_NOTSUP)
 		return e;
-	if ((e = enter(wk)) < 0)
+	if ((e = lock_state(wk)) < 0)
 		return e;
-	worker_state_begin(wk->brain, first, *step);
-	if ((e = await_all(wk)) == 0)
-		e = worker_state_begun(wk->brain, step);
-	return leave(wk, e);
+	worker_state_begin(wk->state, first, *step);
+	if ((e = wait_for_all(wk)) == 0)
+		e = worker_state_begun(wk->state, step);
+	return unlock_state(wk, e);
 }
 
 int
 worker_step(struct worker *wk, uint32_t n, float rate)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
 	if (e < 0)
 		return e;
 	wk->n = n;
 	wk->rate = rate;
-	if (wk->home == NULL)
-		worker_state_step(wk->brain, n, rate);
-	return leave(wk, 0);
+	if (wk->device == NULL)
+		worker_state_step(wk->state, n, rate);
+	return unlock_state(wk, 0);
 }
 
 void
 worker_mark(struct worker *wk)
 {
 	wk->marked = true;
-	worker_state_mark(wk->brain);
+	worker_state_mark(wk->state);
 }
 
 int
 worker_push(struct worker *wk, uint32_t a, const float *g)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	assert(wk->home == NULL);
+	assert(wk->device == NULL);
 	if (e < 0)
 		return e;
 	/*
 	 * A step's statistics are closed by all workers before the next step's first gradients leave any.  Without this
 	 * the servers could be two steps apart when a worker dies, and it can repeat but one.
 	 */
-	if ((e = await(wk, settled, 0, "wait for statistics")) == 0)
-		worker_state_push(wk->brain, a, g);
-	return leave(wk, e);
+	if ((e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
+		worker_state_push(wk->state, a, g);
+	return unlock_state(wk, e);
 }
 
 static int
-finish_home(struct worker *wk)
+finish_on_device(struct worker *wk)
 {
 	uint64_t from = trace_now(wk->o.trace);
-	int e = device_opt_update(wk->home, wk->n, wk->rate, wk->marked);
+	int e = device_opt_update(wk->device, wk->n, wk->rate, wk->marked);
 
 	trace_span(wk->o.trace, TRACE_STEPS, from, "optimizer");
 	wk->marked = false;
@@ -284,153 +247,153 @@ finish_home(struct worker *wk)
 int
 worker_finish(struct worker *wk, const float *stats)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (wk->home != NULL)
-		return finish_home(wk);
+	if (wk->device != NULL)
+		return finish_on_device(wk);
 	if (e < 0)
 		return e;
 	wk->finishing = true;
-	if ((e = await(wk, settled, 0, "wait for statistics")) == 0)
-		worker_state_finish(wk->brain, stats);
+	if ((e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
+		worker_state_finish(wk->state, stats);
 	wk->finishing = false;
-	return leave(wk, e);
+	return unlock_state(wk, e);
 }
 
 int
 worker_need(struct worker *wk, uint32_t a)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (e < 0 || wk->home != NULL)
+	if (e < 0 || wk->device != NULL)
 		return e;
-	e = await(wk, array, a, "wait for weights");
-	return leave(wk, e);
+	e = wait_for(wk, WORKER_WAIT_ARRAY, a);
+	return unlock_state(wk, e);
 }
 
 int
 worker_ready(struct worker *wk)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (e < 0 || wk->home != NULL)
+	if (e < 0 || wk->device != NULL)
 		return e;
-	e = await_all(wk);
-	return leave(wk, e);
+	e = wait_for_all(wk);
+	return unlock_state(wk, e);
 }
 
 uint64_t
 worker_steps(const struct worker *wk)
 {
-	return wk->home != NULL ? device_opt_steps(wk->home) : worker_state_steps(wk->brain);
+	return wk->device != NULL ? device_opt_steps(wk->device) : worker_state_steps(wk->state);
 }
 
 uint64_t
 worker_updates(const struct worker *wk)
 {
-	return wk->home != NULL ? device_opt_steps(wk->home) : worker_state_updates(wk->brain);
+	return wk->device != NULL ? device_opt_steps(wk->device) : worker_state_updates(wk->state);
 }
 
 bool
 worker_last(const struct worker *wk)
 {
-	return wk->home != NULL ? wk->last : worker_state_last(wk->brain);
+	return wk->device != NULL ? wk->last : worker_state_last(wk->state);
 }
 
 int
 worker_sum(struct worker *wk, double *v, uint32_t n)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
 	/* Alone its own sum is the sum. */
-	if (e < 0 || wk->home != NULL)
+	if (e < 0 || wk->device != NULL)
 		return e;
-	worker_state_sum(wk->brain, v, n);
-	if ((e = await(wk, total, 0, "wait for sums")) == 0)
-		worker_state_total(wk->brain, v, n);
-	return leave(wk, e);
+	worker_state_sum(wk->state, v, n);
+	if ((e = wait_for(wk, WORKER_WAIT_SUM, 0)) == 0)
+		worker_state_total(wk->state, v, n);
+	return unlock_state(wk, e);
 }
 
 int
 worker_pull_state(struct worker *wk, float *to)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (wk->home != NULL)
-		return device_opt_state(wk->home, to);
+	if (wk->device != NULL)
+		return device_opt_state(wk->device, to);
 	if (e < 0)
 		return e;
-	worker_state_state(wk->brain, to);
-	e = await(wk, state, 0, "wait for state");
-	return leave(wk, e);
+	worker_state_state(wk->state, to);
+	e = wait_for(wk, WORKER_WAIT_STATE, 0);
+	return unlock_state(wk, e);
 }
 
 int
 worker_average(struct worker *wk, float *to, uint32_t *n)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (wk->home != NULL)
-		return device_opt_average(wk->home, to, n);
+	if (wk->device != NULL)
+		return device_opt_average(wk->device, to, n);
 	if (e < 0)
 		return e;
-	worker_state_average(wk->brain, to);
-	if ((e = await(wk, state, 0, "wait for state")) == 0)
-		*n = worker_state_averaged(wk->brain);
-	return leave(wk, e);
+	worker_state_average(wk->state, to);
+	if ((e = wait_for(wk, WORKER_WAIT_STATE, 0)) == 0)
+		*n = worker_state_averaged(wk->state);
+	return unlock_state(wk, e);
 }
 
 int
 worker_read(struct worker *wk)
 {
-	return wk->home != NULL ? device_opt_read(wk->home) : 0;
+	return wk->device != NULL ? device_opt_read(wk->device) : 0;
 }
 
 bool
 worker_device_opt(const struct worker *wk)
 {
-	return wk->home != NULL;
+	return wk->device != NULL;
 }
 
 int
 worker_show(struct worker *wk, bool average)
 {
-	return device_opt_show(wk->home, average);
+	return device_opt_show(wk->device, average);
 }
 
 int
 worker_stop(struct worker *wk)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
 	wk->stop = true;
-	if (e < 0 || wk->home != NULL)
+	if (e < 0 || wk->device != NULL)
 		return e;
-	worker_state_stop(wk->brain);
-	return leave(wk, 0);
+	worker_state_stop(wk->state);
+	return unlock_state(wk, 0);
 }
 
 int
 worker_epoch(struct worker *wk, uint64_t n)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (e < 0 || wk->home != NULL)
+	if (e < 0 || wk->device != NULL)
 		return e;
-	worker_state_epoch(wk->brain, n);
-	return leave(wk, 0);
+	worker_state_epoch(wk->state, n);
+	return unlock_state(wk, 0);
 }
 
 int
 worker_bye(struct worker *wk)
 {
-	int e = enter(wk);
+	int e = lock_state(wk);
 
-	if (e < 0 || wk->home != NULL)
+	if (e < 0 || wk->device != NULL)
 		return e;
-	worker_state_bye(wk->brain);
-	e = await(wk, bye, 0, "wait for goodbye");
-	return leave(wk, e);
+	worker_state_bye(wk->state);
+	e = wait_for(wk, WORKER_WAIT_BYE, 0);
+	return unlock_state(wk, e);
 }
 
 void
@@ -447,5 +410,5 @@ worker_peer_traffic(const struct worker *wk, uint32_t server, struct peer_traffi
 {
 	*t = (struct peer_traffic){ .begun = false };
 	if (wk->net != NULL)
-		worker_net_toll(wk->net, server, t);
+		worker_net_peer_traffic(wk->net, server, t);
 }

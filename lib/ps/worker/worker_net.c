@@ -19,7 +19,7 @@
 
 #define CONNECT_S	30.0		/* how long a server may take to be there */
 #define RETRY_MS	50		/* between attempts */
-#define TEND_MS		500		/* between looks at the servers that are there already */
+#define SERVE_MS		500		/* between looks at the servers that are there already */
 #define NAME		320		/* bytes of a server's name and address */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
@@ -30,19 +30,18 @@ struct link {
 	uint64_t	 sent, got;	/* bytes of messages */
 	bool		 pinged;	/* the server's question `ping` is to be answered */
 	uint64_t	 ping;
-	struct peer_traffic	 toll;
+	struct peer_traffic	 traffic;
 };
 
 struct worker_net {
 	const struct worker_opt *o;
-	struct worker_state *brain;
+	struct worker_state *state;
 	struct link	*link;		/* [nservers] */
 	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
-	uint32_t	 nweights;	/* slices, those behind are of aux */
-	uint64_t	*flies;		/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
+	uint64_t	*push_time;		/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
 	int		 wake;		/* eventfd */
 	pthread_mutex_t	 lock;
-	pthread_cond_t	 came;
+	pthread_cond_t	 arrived;
 	pthread_t	 thread;
 	bool		 running, end;
 	uint64_t	 events;	/* counts what came, so that no wake is missed */
@@ -51,22 +50,14 @@ struct worker_net {
 };
 
 static int
-rings(struct worker_net *n)
+alloc_send_queues(struct worker_net *n)
 {
-	struct shard_plan *p;
-	int e;
+	const struct shard_plan *p = worker_state_plan(n->state);
 
-	if ((e = shard_plan_new(n->o->graph, n->o->nservers, n->o->slice > 0 ? n->o->slice : SHARD_PLAN_SLICE, n->o->mults,
-	    &n->o->hyper, &p)) < 0)
-		return e;
 	for (uint32_t i = 0; i < p->n; i++)
 		n->link[p->slice[i].owner].cap += PER_SLICE;
-	n->nweights = p->nweights;
-	if (n->o->trace != NULL && (n->flies = calloc(p->n, sizeof(*n->flies))) == NULL) {
-		shard_plan_free(p);
+	if (n->o->trace != NULL && (n->push_time = calloc(p->n, sizeof(*n->push_time))) == NULL)
 		return err_nomem();
-	}
-	shard_plan_free(p);
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		n->link[s].cap += 8;	/* norms of two steps, a sum, stop, bye */
 		if ((n->link[s].ring = calloc(n->link[s].cap, sizeof(struct msg))) == NULL)
@@ -86,11 +77,11 @@ worker_net_new(const struct worker_opt *o, struct worker_state *b, struct worker
 	if (n == NULL)
 		return err_nomem();
 	n->o = o;
-	n->brain = b;
+	n->state = b;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&n->came, &attr);
+	pthread_cond_init(&n->arrived, &attr);
 	pthread_condattr_destroy(&attr);
 	n->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	n->link = calloc(o->nservers, sizeof(*n->link));
@@ -100,7 +91,7 @@ worker_net_new(const struct worker_opt *o, struct worker_state *b, struct worker
 	else if (n->link == NULL || n->poll == NULL)
 		e = err_nomem();
 	else
-		e = rings(n);
+		e = alloc_send_queues(n);
 	if (e < 0)
 		worker_net_free(n);
 	else
@@ -109,7 +100,7 @@ worker_net_new(const struct worker_opt *o, struct worker_state *b, struct worker
 }
 
 static void
-wake(struct worker_net *n)
+wake_network_thread(struct worker_net *n)
 {
 	uint64_t one = 1;
 
@@ -126,7 +117,7 @@ worker_net_free(struct worker_net *n)
 		pthread_mutex_lock(&n->lock);
 		n->end = true;
 		pthread_mutex_unlock(&n->lock);
-		wake(n);
+		wake_network_thread(n);
 		pthread_join(n->thread, NULL);
 	}
 	for (uint32_t s = 0; n->link != NULL && s < n->o->nservers; s++) {
@@ -135,17 +126,17 @@ worker_net_free(struct worker_net *n)
 	}
 	if (n->wake >= 0)
 		close(n->wake);
-	pthread_cond_destroy(&n->came);
+	pthread_cond_destroy(&n->arrived);
 	pthread_mutex_destroy(&n->lock);
 	free(n->link);
 	free(n->poll);
-	free(n->flies);
+	free(n->push_time);
 	free(n);
 }
 
 /* Tells the caller that it waits, as "server 1 (127.0.0.1:4242)". */
 static void
-tell(const struct worker_net *n, uint32_t s)
+report_server_wait(const struct worker_net *n, uint32_t s)
 {
 	char whom[NAME];
 
@@ -157,25 +148,25 @@ tell(const struct worker_net *n, uint32_t s)
 
 /* With the lock, or before there is a thread. */
 static void
-count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m)
+count_link_msg(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m)
 {
 	*(way == PEER_TRAFFIC_IN ? &l->got : &l->sent) += MSG_HEAD + m->len;
-	peer_traffic_count(&l->toll, way, m, m->slice >= n->nweights);
+	peer_traffic_count(&l->traffic, way, m, m->slice >= worker_state_plan(n->state)->nweights);
 }
 
 /* With the lock: a slice that the brain took has come back. */
 static void
-landed(struct worker_net *n, const struct msg *m)
+trace_answer(struct worker_net *n, const struct msg *m)
 {
-	if (n->flies == NULL || m->type != MSG_WEIGHTS)
+	if (n->push_time == NULL || m->type != MSG_WEIGHTS)
 		return;
-	trace_flight(n->o->trace, n->flies[m->slice], m->slice, m->len);
-	n->flies[m->slice] = 0;
+	trace_flight(n->o->trace, n->push_time[m->slice], m->slice, m->len);
+	n->push_time[m->slice] = 0;
 }
 
 /* Gives the brain what a connection has brought. */
 static int
-take(struct worker_net *n, uint32_t s)
+receive_messages(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 	struct msg m;
@@ -183,16 +174,16 @@ take(struct worker_net *n, uint32_t s)
 
 	while (e == 0 && conn_next(l->conn, &m)) {
 		pthread_mutex_lock(&n->lock);
-		count(n, l, PEER_TRAFFIC_IN, &m);
+		count_link_msg(n, l, PEER_TRAFFIC_IN, &m);
 		n->events++;
 		if (m.type == MSG_PING) {
 			l->pinged = true;
 			l->ping = m.step;
-		} else if ((e = worker_state_take(n->brain, s, &m)) < 0)
+		} else if ((e = worker_state_take(n->state, s, &m)) < 0)
 			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
 		else
-			landed(n, &m);
-		pthread_cond_broadcast(&n->came);
+			trace_answer(n, &m);
+		pthread_cond_broadcast(&n->arrived);
 		pthread_mutex_unlock(&n->lock);
 	}
 	return e;
@@ -200,7 +191,7 @@ take(struct worker_net *n, uint32_t s)
 
 /* Hands on what there is room for.  Returns 0 or an error of the connection. */
 static int
-fill(struct worker_net *n, uint32_t s)
+send_queued(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 	struct msg m;
@@ -220,7 +211,7 @@ fill(struct worker_net *n, uint32_t s)
 			l->head = (l->head + 1) % l->cap;
 			l->n--;
 		}
-		count(n, l, PEER_TRAFFIC_OUT, &m);
+		count_link_msg(n, l, PEER_TRAFFIC_OUT, &m);
 		pthread_mutex_unlock(&n->lock);
 		e = conn_send(l->conn, &m);
 	}
@@ -229,21 +220,21 @@ fill(struct worker_net *n, uint32_t s)
 
 /* A server that said goodbye may close. */
 static int
-move(struct worker_net *n, uint32_t s)
+run_link(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 	bool parted;
 	int e;
 
-	if ((e = fill(n, s)) < 0)
+	if ((e = send_queued(n, s)) < 0)
 		return e;
 	e = conn_run(l->conn);
 	pthread_mutex_lock(&n->lock);
-	conn_moved(l->conn, &l->toll.wire[PEER_TRAFFIC_IN], &l->toll.wire[PEER_TRAFFIC_OUT]);
+	conn_moved(l->conn, &l->traffic.wire[PEER_TRAFFIC_IN], &l->traffic.wire[PEER_TRAFFIC_OUT]);
 	pthread_mutex_unlock(&n->lock);
 	if (e < 0) {
 		pthread_mutex_lock(&n->lock);
-		parted = worker_state_parted(n->brain, s);
+		parted = worker_state_parted(n->state, s);
 		pthread_mutex_unlock(&n->lock);
 		if (!parted) {
 			err_within("server %" PRIu32, s);
@@ -253,36 +244,36 @@ move(struct worker_net *n, uint32_t s)
 		l->conn = NULL;
 		return 0;
 	}
-	return take(n, s);
+	return receive_messages(n, s);
 }
 
 /* The servers before s may ask whether this worker is there. */
 static int
-tend(struct worker_net *n, uint32_t s)
+serve_links_before(struct worker_net *n, uint32_t s)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < s && e == 0; k++)
-		e = n->link[k].conn != NULL ? move(n, k) : 0;
+		e = n->link[k].conn != NULL ? run_link(n, k) : 0;
 	return e;
 }
 
 /* From the first packet to the welcome.  *opened: the server was there. */
 static int
-greet(struct worker_net *n, uint32_t s, double until, bool *opened)
+greet_server(struct worker_net *n, uint32_t s, double until, bool *opened)
 {
 	struct link *l = &n->link[s];
 	struct pollfd p;
 	int e;
 
 	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0)
-		e = worker_state_hello(n->brain, s);
-	while (e == 0 && !worker_state_welcome(n->brain, s)) {
+		e = worker_state_hello(n->state, s);
+	while (e == 0 && !worker_state_welcome(n->state, s)) {
 		if (clk_s() >= until)
 			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", s, n->o->server[s]);
 		p = (struct pollfd){ .fd = conn_fd(l->conn), .events = conn_events(l->conn) };
-		poll(&p, 1, TEND_MS);
-		if ((e = conn_run(l->conn)) == 0 && ((e = take(n, s)) < 0 || (e = tend(n, s)) < 0))
+		poll(&p, 1, SERVE_MS);
+		if ((e = conn_run(l->conn)) == 0 && ((e = receive_messages(n, s)) < 0 || (e = serve_links_before(n, s)) < 0))
 			return e;
 		*opened |= conn_open(l->conn);
 	}
@@ -293,35 +284,35 @@ greet(struct worker_net *n, uint32_t s, double until, bool *opened)
 
 /* A server that is not there yet is tried again, one that closes after it was there is not. */
 static int
-connect_one(struct worker_net *n, uint32_t s)
+connect_server(struct worker_net *n, uint32_t s)
 {
-	double until = clk_s() + CONNECT_S, tell_at = clk_s() + n->o->patience_s;
+	double until = clk_s() + CONNECT_S, report_at = clk_s() + n->o->patience_s;
 	bool opened = false;
 	int e;
 
-	while ((e = greet(n, s, until, &opened)) < 0) {
+	while ((e = greet_server(n, s, until, &opened)) < 0) {
 		conn_close(n->link[s].conn);
 		n->link[s].conn = NULL;
 		if (opened || (e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
 			return e;
-		if (clk_s() >= tell_at) {
-			tell(n, s);
-			tell_at += n->o->patience_s;
+		if (clk_s() >= report_at) {
+			report_server_wait(n, s);
+			report_at += n->o->patience_s;
 		}
 		poll(NULL, 0, RETRY_MS);
-		if ((e = tend(n, s)) < 0)
+		if ((e = serve_links_before(n, s)) < 0)
 			return e;
 	}
 	return 0;
 }
 
 static int
-serve(struct worker_net *n, uint32_t s)
+serve_link(struct worker_net *n, uint32_t s)
 {
 	uint64_t from = trace_now(n->o->trace);
-	const uint64_t *wire = n->link[s].toll.wire;	/* this thread alone writes it */
+	const uint64_t *wire = n->link[s].traffic.wire;	/* this thread alone writes it */
 	uint64_t sent = wire[PEER_TRAFFIC_OUT], got = wire[PEER_TRAFFIC_IN];
-	int e = move(n, s);
+	int e = run_link(n, s);
 
 	sent = wire[PEER_TRAFFIC_OUT] - sent;
 	got = wire[PEER_TRAFFIC_IN] - got;
@@ -332,7 +323,7 @@ serve(struct worker_net *n, uint32_t s)
 }
 
 static int
-turn(struct worker_net *n)
+poll_links(struct worker_net *n)
 {
 	uint32_t all = n->o->nservers;
 	uint64_t count;
@@ -344,7 +335,7 @@ turn(struct worker_net *n)
 		n->poll[s] = (struct pollfd){ .fd = -1 };
 		if (c == NULL)
 			continue;
-		if ((e = fill(n, s)) < 0)
+		if ((e = send_queued(n, s)) < 0)
 			return e;
 		n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 	}
@@ -354,14 +345,14 @@ turn(struct worker_net *n)
 	if (n->poll[all].revents != 0)
 		(void)!read(n->wake, &count, sizeof(count));
 	for (uint32_t s = 0; s < all; s++)
-		if (n->poll[s].revents != 0 && (e = serve(n, s)) < 0)
+		if (n->poll[s].revents != 0 && (e = serve_link(n, s)) < 0)
 			return e;
 	return 0;
 }
 
 /* The job goes away: the other servers hear why, as far as that goes without waiting, rather than lose this worker. */
 static void
-part(struct worker_net *n)
+close_links(struct worker_net *n)
 {
 	char why[sizeof(n->line)];
 	struct msg m = { .type = MSG_REFUSE, .incarnation = n->o->incarnation, .worker = n->o->rank };
@@ -383,24 +374,24 @@ part(struct worker_net *n)
 }
 
 static void *
-run(void *arg)
+run_network_thread(void *arg)
 {
 	struct worker_net *n = arg;
 	bool end = false;
 	int e = 0;
 
 	while (e == 0 && !end) {
-		e = turn(n);
+		e = poll_links(n);
 		pthread_mutex_lock(&n->lock);
 		end = n->end;
 		pthread_mutex_unlock(&n->lock);
 	}
 	if (e < 0)
-		part(n);
+		close_links(n);
 	pthread_mutex_lock(&n->lock);
 	n->err = e;
 	snprintf(n->line, sizeof(n->line), "%s", err_line());
-	pthread_cond_broadcast(&n->came);
+	pthread_cond_broadcast(&n->arrived);
 	pthread_mutex_unlock(&n->lock);
 	return NULL;
 }
@@ -411,16 +402,16 @@ worker_net_connect(struct worker_net *n)
 	int e;
 
 	for (uint32_t s = 0; s < n->o->nservers; s++)
-		if ((e = connect_one(n, s)) < 0)
+		if ((e = connect_server(n, s)) < 0)
 			return e;
-	if ((e = pthread_create(&n->thread, NULL, run, n)) != 0)
+	if ((e = pthread_create(&n->thread, NULL, run_network_thread, n)) != 0)
 		return err_note(e, "a thread for the network"), ERR_SYS;
 	n->running = true;
 	return 0;
 }
 
 static int
-broken(const struct worker_net *n)
+get_network_error(const struct worker_net *n)
 {
 	if (n->err < 0)
 		err_note(0, "%s", n->line);
@@ -433,7 +424,7 @@ worker_net_lock(struct worker_net *n)
 	int e;
 
 	pthread_mutex_lock(&n->lock);
-	if ((e = broken(n)) < 0)
+	if ((e = get_network_error(n)) < 0)
 		pthread_mutex_unlock(&n->lock);
 	return e;
 }
@@ -452,13 +443,13 @@ worker_net_wait(struct worker_net *n, uint32_t server)
 	struct timespec t = { .tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9) };
 
 	while (n->events == seen && n->err == 0)
-		if (pthread_cond_timedwait(&n->came, &n->lock, &t) == ETIMEDOUT) {
+		if (pthread_cond_timedwait(&n->arrived, &n->lock, &t) == ETIMEDOUT) {
 			pthread_mutex_unlock(&n->lock);
-			tell(n, server);
+			report_server_wait(n, server);
 			pthread_mutex_lock(&n->lock);
 			break;
 		}
-	return broken(n);
+	return get_network_error(n);
 }
 
 void
@@ -468,14 +459,14 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 
 	if (!n->running) {
 		conn_send(l->conn, m);
-		count(n, l, PEER_TRAFFIC_OUT, m);
+		count_link_msg(n, l, PEER_TRAFFIC_OUT, m);
 		return;
 	}
 	assert(l->n < l->cap);
 	l->ring[(l->head + l->n++) % l->cap] = *m;
-	if (n->flies != NULL && m->type == MSG_PUSH)
-		n->flies[m->slice] = trace_now(n->o->trace);
-	wake(n);
+	if (n->push_time != NULL && m->type == MSG_PUSH)
+		n->push_time[m->slice] = trace_now(n->o->trace);
+	wake_network_thread(n);
 }
 
 void
@@ -491,9 +482,9 @@ worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *got)
 }
 
 void
-worker_net_toll(struct worker_net *n, uint32_t server, struct peer_traffic *t)
+worker_net_peer_traffic(struct worker_net *n, uint32_t server, struct peer_traffic *t)
 {
 	pthread_mutex_lock(&n->lock);
-	*t = n->link[server].toll;
+	*t = n->link[server].traffic;
 	pthread_mutex_unlock(&n->lock);
 }

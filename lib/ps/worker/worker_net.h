@@ -34,7 +34,7 @@ int	 worker_net_wait(struct worker_net *n, uint32_t server);
 /* With the lock: queues a message; its payload is lent until it was answered (a hello's: for the call). */
 void	 worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m);
 
-void	 worker_net_toll(struct worker_net *n, uint32_t server, struct peer_traffic *t);
+void	 worker_net_peer_traffic(struct worker_net *n, uint32_t server, struct peer_traffic *t);
 void	 worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *got);
 
 #endif

@@ -31,7 +31,7 @@ slice_bytes(const struct worker_opt *w)
 }
 
 static int
-norms(struct worker_state *b)
+alloc_norms(struct worker_state *b)
 {
 	struct worker_norms *n = &b->norms;
 
@@ -45,7 +45,7 @@ norms(struct worker_state *b)
 }
 
 static int
-memory(struct worker_state *b)
+alloc_worker_state(struct worker_state *b)
 {
 	const struct graph *g = b->graph;
 
@@ -55,19 +55,19 @@ memory(struct worker_state *b)
 	b->stale = calloc(g->nw + 1, sizeof(*b->stale));
 	b->staged = calloc(g->P + g->A + 1, sizeof(*b->staged));
 	b->stats = calloc(g->A + 1, sizeof(*b->stats));
-	if (norms(b) < 0)
+	if (alloc_norms(b) < 0)
 		return ERR_NOMEM;
 	return b->part != NULL && b->link != NULL && b->pushed != NULL && b->stale != NULL && b->staged != NULL &&
 	    b->stats != NULL ? 0 : err_nomem();
 }
 
 int
-worker_state_new(const struct worker_state_opt *opt, struct worker_state **brain)
+worker_state_new(const struct worker_state_opt *opt, struct worker_state **state)
 {
 	struct worker_state *b = calloc(1, sizeof(*b));
 	int e;
 
-	*brain = NULL;
+	*state = NULL;
 	if (b == NULL)
 		return err_nomem();
 	b->o = *opt;
@@ -75,12 +75,12 @@ worker_state_new(const struct worker_state_opt *opt, struct worker_state **brain
 	b->graph = b->w->graph;
 	if ((e = hello_check(&b->w->hyper, b->w->slack)) < 0 ||
 	    (e = shard_plan_new(b->graph, opt->nservers, slice_bytes(b->w), b->w->mults, &b->w->hyper, &b->plan)) < 0 ||
-	    (e = memory(b)) < 0) {
+	    (e = alloc_worker_state(b)) < 0) {
 		worker_state_free(b);
 		return e;
 	}
 	count_arrays(b);
-	*brain = b;
+	*state = b;
 	return 0;
 }
 
@@ -103,6 +103,12 @@ worker_state_free(struct worker_state *b)
 	free(b);
 }
 
+const struct shard_plan *
+worker_state_plan(const struct worker_state *b)
+{
+	return b->plan;
+}
+
 void
 worker_state_emit(struct worker_state *b, uint32_t server, struct msg m)
 {
@@ -113,7 +119,7 @@ worker_state_emit(struct worker_state *b, uint32_t server, struct msg m)
 
 /* A message about slice i to its owner. */
 static void
-emit_slice(struct worker_state *b, uint32_t i, struct msg m)
+emit_slice_msg(struct worker_state *b, uint32_t i, struct msg m)
 {
 	m.slice = i;
 	worker_state_emit(b, b->plan->slice[i].owner, m);
@@ -149,7 +155,7 @@ worker_state_parted(const struct worker_state *b, uint32_t server)
 }
 
 static void
-first(struct worker_state *b, uint32_t i, const struct worker_first *f, uint64_t step)
+send_first(struct worker_state *b, uint32_t i, const struct worker_first *f, uint64_t step)
 {
 	const struct shard_plan_slice *s = &b->plan->slice[i];
 	struct msg m = { .type = MSG_INIT, .step = step, .len = (uint32_t)(s->count * sizeof(float)) };
@@ -161,7 +167,7 @@ first(struct worker_state *b, uint32_t i, const struct worker_first *f, uint64_t
 		of.flags = MSG_STATE_OF;
 		of.len *= states;
 		of.payload = f->state + s->first * states;
-		emit_slice(b, i, of);
+		emit_slice_msg(b, i, of);
 	}
 	if (!s->frozen && f->average != NULL) {
 		struct msg of = m;
@@ -169,11 +175,11 @@ first(struct worker_state *b, uint32_t i, const struct worker_first *f, uint64_t
 		of.flags = MSG_AVERAGE_OF;
 		of.samples = f->averaged;
 		of.payload = f->average + (s->kind == SHARD_PLAN_AUX ? b->graph->P : 0) + s->first;
-		emit_slice(b, i, of);
+		emit_slice_msg(b, i, of);
 	}
 	m.samples = f->updates;
 	m.payload = (s->kind == SHARD_PLAN_AUX ? b->w->aux : b->w->w) + s->first;
-	emit_slice(b, i, m);
+	emit_slice_msg(b, i, m);
 }
 
 void
@@ -187,11 +193,11 @@ worker_state_begin(struct worker_state *b, const struct worker_first *f, uint64_
 		if (!b->link[s].empty && b->link[s].step < from)
 			from = b->link[s].step;
 	for (uint32_t i = 0; b->w->rank == 0 && i < b->plan->n; i++)
-		first(b, i, f != NULL ? f : &nothing, step);
+		send_first(b, i, f != NULL ? f : &nothing, step);
 	for (uint32_t i = 0; i < b->plan->n; i++) {
 		b->part[i].waiting = true;
 		b->part[i].want = b->w->slack == STALE_SYNC && !b->plan->slice[i].frozen ? from : WORKER_ANY;
-		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = from });
+		emit_slice_msg(b, i, (struct msg){ .type = MSG_PULL, .step = from });
 	}
 	for (uint32_t a = 0; a < b->graph->nw; a++)
 		b->stale[a] = true;
@@ -248,7 +254,7 @@ push_slice(struct worker_state *b, uint32_t i, const float *base)
 	m.flags |= b->marked ? MSG_MARK : 0;
 	b->part[i].waiting = true;
 	b->part[i].want = b->step + 1;
-	emit_slice(b, i, m);
+	emit_slice_msg(b, i, m);
 }
 
 void
@@ -286,7 +292,7 @@ worker_state_finish(struct worker_state *b, const float *stats)
 }
 
 static int
-missing(const struct worker_state *b, uint32_t from, uint32_t to)
+find_missing(const struct worker_state *b, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
 		if (b->part[i].waiting)
@@ -294,8 +300,8 @@ missing(const struct worker_state *b, uint32_t from, uint32_t to)
 	return -1;
 }
 
-int
-worker_state_array(struct worker_state *b, uint32_t a)
+static int
+copy_array(struct worker_state *b, uint32_t a)
 {
 	const struct graph_array *r = &b->graph->w[a];
 	uint32_t from, to;
@@ -304,17 +310,17 @@ worker_state_array(struct worker_state *b, uint32_t a)
 	if (!b->stale[a])
 		return -1;
 	shard_plan_over(b->plan, r->first, r->count, &from, &to);
-	if ((who = missing(b, from, to)) >= 0)
+	if ((who = find_missing(b, from, to)) >= 0)
 		return who;
 	memcpy(b->w->w + r->first, b->staged + r->first, r->count * sizeof(float));
 	b->stale[a] = false;
 	return -1;
 }
 
-int
-worker_state_aux(struct worker_state *b)
+static int
+copy_aux(struct worker_state *b)
 {
-	int who = missing(b, 0, b->plan->n);
+	int who = find_missing(b, 0, b->plan->n);
 
 	if (who < 0 && b->aux_stale && b->graph->A > 0)
 		memcpy(b->w->aux, b->staged + b->graph->P, b->graph->A * sizeof(float));
@@ -322,12 +328,44 @@ worker_state_aux(struct worker_state *b)
 	return who;
 }
 
-int
-worker_state_settled(const struct worker_state *b)
+static int
+find_missing_stats(const struct worker_state *b)
 {
 	for (uint32_t i = 0; i < b->plan->n; i++)
 		if (b->part[i].arrays == 0 && b->part[i].waiting)
 			return (int)b->plan->slice[i].owner;
+	return -1;
+}
+
+static int
+find_missing_state(const struct worker_state *b)
+{
+	for (uint32_t i = 0; i < b->plan->n; i++)
+		if (b->part[i].asked)
+			return (int)b->plan->slice[i].owner;
+	return -1;
+}
+
+static int
+find_missing_bye(const struct worker_state *b)
+{
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		if (!b->link[s].bye)
+			return (int)s;
+	return -1;
+}
+
+int
+worker_state_missing(struct worker_state *b, enum worker_wait what, uint32_t a)
+{
+	switch (what) {
+	case WORKER_WAIT_ARRAY:	return copy_array(b, a);
+	case WORKER_WAIT_ALL:	return copy_aux(b);
+	case WORKER_WAIT_STATS:	return find_missing_stats(b);
+	case WORKER_WAIT_SUM:	return b->summing ? 0 : -1;
+	case WORKER_WAIT_STATE:	return find_missing_state(b);
+	case WORKER_WAIT_BYE:	return find_missing_bye(b);
+	}
 	return -1;
 }
 
@@ -367,12 +405,11 @@ worker_state_sum(struct worker_state *b, const double *v, uint32_t n)
 	    .len = (uint32_t)(n * sizeof(double)), .payload = b->sum });
 }
 
-int
+void
 worker_state_total(const struct worker_state *b, double *v, uint32_t n)
 {
-	if (!b->summing && n > 0)
+	if (n > 0)
 		memcpy(v, b->sum, n * sizeof(double));
-	return b->summing ? 0 : -1;
 }
 
 void
@@ -390,7 +427,7 @@ worker_state_state(struct worker_state *b, float *state)
 			continue;
 		}
 		b->part[i].asked = true;
-		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .step = b->step });
+		emit_slice_msg(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .step = b->step });
 	}
 }
 
@@ -409,7 +446,7 @@ worker_state_average(struct worker_state *b, float *average)
 			continue;
 		}
 		b->part[i].asked = true;
-		emit_slice(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_AVERAGE_OF, .step = b->step });
+		emit_slice_msg(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_AVERAGE_OF, .step = b->step });
 	}
 }
 
@@ -417,15 +454,6 @@ uint32_t
 worker_state_averaged(const struct worker_state *b)
 {
 	return b->averaged;
-}
-
-int
-worker_state_stated(const struct worker_state *b)
-{
-	for (uint32_t i = 0; i < b->plan->n; i++)
-		if (b->part[i].asked)
-			return (int)b->plan->slice[i].owner;
-	return -1;
 }
 
 void
@@ -448,13 +476,4 @@ worker_state_bye(struct worker_state *b)
 {
 	for (uint32_t s = 0; s < b->o.nservers; s++)
 		worker_state_emit(b, s, (struct msg){ .type = MSG_BYE, .step = b->step });
-}
-
-int
-worker_state_left(const struct worker_state *b)
-{
-	for (uint32_t s = 0; s < b->o.nservers; s++)
-		if (!b->link[s].bye)
-			return (int)s;
-	return -1;
 }

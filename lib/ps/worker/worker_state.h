@@ -3,8 +3,7 @@
  *
  * The counterpart of ps/server/server_state.h: it emits messages to servers and takes
  * theirs, and never waits; who waits asks it what is missing.  What comes is
- * staged, and moves into the caller's w and aux only in worker_state_array()
- * and worker_state_aux().
+ * staged, and moves into the caller's w and aux only in worker_state_missing().
  *
  * Ownership: payloads of emitted messages stay as they are until the servers
  * answered them: the caller's w, aux and state until worker_state_begun(), a
@@ -31,6 +30,7 @@ struct worker_state;
 
 int	 worker_state_new(const struct worker_state_opt *opt, struct worker_state **b);	/* ERR_LIMIT, ERR_NOMEM */
 void	 worker_state_free(struct worker_state *b);	/* NULL is fine */
+const struct shard_plan *worker_state_plan(const struct worker_state *b);
 
 /*
  * Takes a server's message; what nobody waits for is dropped.  Returns 0, ERR_FORMAT (none of ours), or what a refusal
@@ -50,7 +50,7 @@ void	 worker_state_push(struct worker_state *b, uint32_t a, const float *g);
 void	 worker_state_finish(struct worker_state *b, const float *stats);
 void	 worker_state_sum(struct worker_state *b, const double *v, uint32_t n);
 void	 worker_state_state(struct worker_state *b, float *state);
-void	 worker_state_average(struct worker_state *b, float *average);	/* has come when worker_state_stated() */
+void	 worker_state_average(struct worker_state *b, float *average);	
 uint32_t worker_state_averaged(const struct worker_state *b);
 void	 worker_state_stop(struct worker_state *b);
 void	 worker_state_epoch(struct worker_state *b, uint64_t n);
@@ -59,20 +59,24 @@ uint64_t worker_state_steps(const struct worker_state *b);
 uint64_t worker_state_updates(const struct worker_state *b);
 bool	 worker_state_last(const struct worker_state *b);
 
+/* What a worker waits for. */
+enum worker_wait {
+	WORKER_WAIT_ARRAY,	/* array a of the weights */
+	WORKER_WAIT_ALL,	/* all weights and statistics */
+	WORKER_WAIT_STATS,	/* the answers to worker_state_finish(), which belong to no array of weights */
+	WORKER_WAIT_SUM,	/* the answer to worker_state_sum() */
+	WORKER_WAIT_STATE,	/* the answers to worker_state_state() or worker_state_average() */
+	WORKER_WAIT_BYE		/* the answers to worker_state_bye() */
+};
+
 /*
- * Has it come?  Each gives -1 when it has, and then the result may be used; else the index of a server that is waited
- * for.  _array and _aux then copy what came, once.
+ * Returns -1 if nothing is missing, else the index of a server that still has to answer.  WORKER_WAIT_ARRAY copies the
+ * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may push only while WORKER_WAIT_STATS
+ * of the step before returns -1.
  */
-int	 worker_state_array(struct worker_state *b, uint32_t a);
-int	 worker_state_aux(struct worker_state *b);
-/*
- * What worker_state_finish() pushes belongs to no array: its last answer must have come before anything of the next step
- * is pushed.
- */
-int	 worker_state_settled(const struct worker_state *b);
-int	 worker_state_total(const struct worker_state *b, double *v, uint32_t n);
-int	 worker_state_stated(const struct worker_state *b);
-int	 worker_state_left(const struct worker_state *b);	/* goodbye was answered */
+int	 worker_state_missing(struct worker_state *b, enum worker_wait what, uint32_t a);
+/* Copies the sum to v[0..n) after WORKER_WAIT_SUM. */
+void	 worker_state_total(const struct worker_state *b, double *v, uint32_t n);
 /* The steps of the job after worker_state_begin(), when all has come: 0, or ERR_FORMAT (servers do not fit together). */
 int	 worker_state_begun(struct worker_state *b, uint64_t *step);
 

@@ -8,7 +8,7 @@
 
 /* Where slice i, laid out as w then aux, begins in what is staged. */
 static size_t
-place(const struct worker_state *b, uint32_t i)
+find_staged_offset(const struct worker_state *b, uint32_t i)
 {
 	const struct shard_plan_slice *s = &b->plan->slice[i];
 
@@ -20,7 +20,7 @@ place(const struct worker_state *b, uint32_t i)
  * took its place, and must not pass for the one it asked for.
  */
 static bool
-wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)
+is_answer_wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)
 {
 	if (!p->waiting || p->want == WORKER_ANY)
 		return p->waiting;
@@ -29,7 +29,7 @@ wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)
 
 /* A slice's state, or its average. */
 static int
-take_state(struct worker_state *b, uint32_t i, const struct msg *m)
+store_state(struct worker_state *b, uint32_t i, const struct msg *m)
 {
 	bool average = m->flags & MSG_AVERAGE_OF;
 	const struct shard_plan_slice *s = &b->plan->slice[i];
@@ -42,13 +42,13 @@ take_state(struct worker_state *b, uint32_t i, const struct msg *m)
 		return 0;
 	b->part[i].asked = false;
 	if (m->len > 0)
-		memcpy(to + (average ? place(b, i) : s->first * states), m->payload, m->len);
+		memcpy(to + (average ? find_staged_offset(b, i) : s->first * states), m->payload, m->len);
 	b->averaged = average && m->samples > b->averaged ? m->samples : b->averaged;
 	return 0;
 }
 
 static int
-take_slice(struct worker_state *b, uint32_t server, const struct msg *m)
+handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m)
 {
 	const struct shard_plan_slice *s;
 	struct worker_part *p;
@@ -56,15 +56,15 @@ take_slice(struct worker_state *b, uint32_t server, const struct msg *m)
 	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
 	if (m->type == MSG_STATE)
-		return take_state(b, m->slice, m);
+		return store_state(b, m->slice, m);
 	s = &b->plan->slice[m->slice];
 	p = &b->part[m->slice];
 	if (m->len != s->count * sizeof(float))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
-	if (!wanted(b, p, m->step))
+	if (!is_answer_wanted(b, p, m->step))
 		return 0;
 	if (m->len > 0)
-		memcpy(b->staged + place(b, m->slice), m->payload, m->len);
+		memcpy(b->staged + find_staged_offset(b, m->slice), m->payload, m->len);
 	p->waiting = false;
 	p->got = m->step;
 	if (m->slice == b->plan->lead) {
@@ -75,7 +75,7 @@ take_slice(struct worker_state *b, uint32_t server, const struct msg *m)
 }
 
 static int
-take_total(struct worker_state *b, const struct msg *m)
+handle_total(struct worker_state *b, const struct msg *m)
 {
 	if (!b->summing || m->step != b->sum_step || m->slice != b->sum_index)
 		return 0;
@@ -93,7 +93,7 @@ take_total(struct worker_state *b, const struct msg *m)
  * all servers are there is given again.
  */
 static int
-take_norms(struct worker_state *b, uint32_t server, const struct msg *m)
+handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)
 {
 	struct worker_norms *n = &b->norms;
 	uint8_t *bytes = n->bytes[m->step % 2];
@@ -126,7 +126,7 @@ take_norms(struct worker_state *b, uint32_t server, const struct msg *m)
 }
 
 static int
-refused(bool welcome, const struct msg *m)
+fail_refused_job(bool welcome, const struct msg *m)
 {
 	char why[MSG_REASON];
 
@@ -145,14 +145,14 @@ worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m)
 			*l = (struct worker_link){ .welcome = true, .empty = m->flags & MSG_EMPTY, .step = m->step };
 		return 0;
 	case MSG_REFUSE:
-		return refused(l->welcome, m);
+		return fail_refused_job(l->welcome, m);
 	case MSG_WEIGHTS:
 	case MSG_STATE:
-		return take_slice(b, server, m);
+		return handle_slice_answer(b, server, m);
 	case MSG_TOTAL:
-		return take_total(b, m);
+		return handle_total(b, m);
 	case MSG_NORMS:
-		return take_norms(b, server, m);
+		return handle_norms_part(b, server, m);
 	case MSG_BYE:
 		l->bye = true;
 		return 0;

@@ -23,7 +23,7 @@ is_set(const struct aug_range *r)
 }
 
 static float
-between(struct rng *r, float lo, float hi)
+draw_between(struct rng *r, float lo, float hi)
 {
 	return lo + rng_f32(r) * (hi - lo);
 }
@@ -41,7 +41,7 @@ aug_plain(const struct aug *a)
 
 /* By integer division, as MXNet has it; what is too long for a picture is still too long. */
 static uint32_t
-longer(uint32_t n, uint32_t a, uint32_t b)
+scale_length(uint32_t n, uint32_t a, uint32_t b)
 {
 	uint64_t v = (uint64_t)n * a / b;
 
@@ -56,14 +56,14 @@ choose_size(const struct aug *a, uint32_t *h, uint32_t *w, struct aug_plan *plan
 
 	if (n == 0 || a->resized_crop || (*h < *w ? *h : *w) == n || *h == 0 || *w == 0)
 		return;
-	plan->resized_h = *h > *w ? longer(n, *h, *w) : n;
-	plan->resized_w = *h > *w ? n : longer(n, *w, *h);
+	plan->resized_h = *h > *w ? scale_length(n, *h, *w) : n;
+	plan->resized_w = *h > *w ? n : scale_length(n, *w, *h);
 	*h = plan->resized_h;
 	*w = plan->resized_w;
 }
 
 static float
-bounded(float v, const struct aug_range *side)
+bound_side(float v, const struct aug_range *side)
 {
 	if (is_set(side))
 		v = fmaxf(side->lo, fminf(side->hi, v));
@@ -82,10 +82,10 @@ static void
 choose_warp(const struct aug *a, struct rng *r, uint32_t *h, uint32_t *w, struct aug_plan *plan)
 {
 	bool stretch = is_set(&a->aspect) && !a->resized_crop;
-	float shear = between(r, a->shear.lo, a->shear.hi);
-	float angle = floorf(between(r, ceilf(a->turn.lo), floorf(a->turn.hi) + 1));
+	float shear = draw_between(r, a->shear.lo, a->shear.hi);
+	float angle = floorf(draw_between(r, ceilf(a->turn.lo), floorf(a->turn.hi) + 1));
 	uint64_t which = rng_u64(r);
-	float scale = between(r, a->scale_by.lo, a->scale_by.hi), ratio = between(r, a->aspect.lo, a->aspect.hi);
+	float scale = draw_between(r, a->scale_by.lo, a->scale_by.hi), ratio = draw_between(r, a->aspect.lo, a->aspect.hi);
 	float cosine, sine, hs, ws, m[4], det, cx, cy;
 
 	if (a->angles == 0 && !is_set(&a->turn) && !is_set(&a->shear) && !is_set(&a->scale_by) && !stretch && !is_set(&a->side))
@@ -102,8 +102,8 @@ choose_warp(const struct aug *a, struct rng *r, uint32_t *h, uint32_t *w, struct
 	m[2] = -ws * sine;
 	m[3] = ws * cosine;
 	det = m[0] * m[3] - m[1] * m[2];
-	plan->warp_h = (uint32_t)bounded(scale * (float)*h, &a->side);
-	plan->warp_w = (uint32_t)bounded(scale * (float)*w, &a->side);
+	plan->warp_h = (uint32_t)bound_side(scale * (float)*h, &a->side);
+	plan->warp_w = (uint32_t)bound_side(scale * (float)*w, &a->side);
 	cx = ((float)plan->warp_w - m[0] * (float)*w - m[1] * (float)*h) / 2;
 	cy = ((float)plan->warp_h - m[2] * (float)*w - m[3] * (float)*h) / 2;
 	plan->warp[0] = m[3] / det;
@@ -124,8 +124,8 @@ choose_part(const struct aug *a, struct rng r, uint32_t h, uint32_t w, struct au
 	float lo = is_set(&a->aspect) ? a->aspect.lo : 3.0f / 4, hi = is_set(&a->aspect) ? a->aspect.hi : 4.0f / 3;
 
 	for (int i = 0; i < TRIES; i++) {
-		float area = between(&r, area_lo, area_hi) * (float)h * (float)w;
-		float ratio = expf(between(&r, logf(lo), logf(hi)));
+		float area = draw_between(&r, area_lo, area_hi) * (float)h * (float)w;
+		float ratio = expf(draw_between(&r, logf(lo), logf(hi)));
 
 		plan->w = (uint32_t)lrintf(sqrtf(area * ratio));
 		plan->h = (uint32_t)lrintf(sqrtf(area / ratio));
@@ -140,12 +140,12 @@ choose_part(const struct aug *a, struct rng r, uint32_t h, uint32_t w, struct au
 
 /* The whole picture's largest centre of the sample's shape. */
 static void
-whole(const struct aug *a, uint32_t h, uint32_t w, struct aug_plan *plan)
+plan_whole_image(const struct aug *a, uint32_t h, uint32_t w, struct aug_plan *plan)
 {
 	bool wide = (uint64_t)w * a->h > (uint64_t)h * a->w;
 
-	plan->h = wide ? h : longer(w, a->h, a->w);
-	plan->w = wide ? longer(h, a->w, a->h) : w;
+	plan->h = wide ? h : scale_length(w, a->h, a->w);
+	plan->w = wide ? scale_length(h, a->w, a->h) : w;
 	plan->h += plan->h == 0;
 	plan->w += plan->w == 0;
 	plan->y = (int32_t)((h - plan->h) / 2);
@@ -181,7 +181,7 @@ choose_crop(const struct aug *a, uint64_t epoch, uint64_t id, uint32_t h, uint32
 	plan->y = (int32_t)(a->rand_crop ? y : (h - plan->h) / 2);
 	plan->x = (int32_t)(a->rand_crop ? x : (w - plan->w) / 2);
 	if (a->resized_crop && !choose_part(a, size, h, w, plan))
-		whole(a, h, w, plan);
+		plan_whole_image(a, h, w, plan);
 	plan->y -= (int32_t)a->pad;
 	plan->x -= (int32_t)a->pad;
 	return 0;
@@ -202,15 +202,15 @@ choose_colour(const struct aug *a, struct rng *r, struct aug_plan *plan)
 	float noise[3];
 
 	for (int i = 0; i < 3; i++) {
-		plan->factor[i] = fmaxf(0, between(r, 1 - most[i], 1 + most[i]));
-		plan->hsl[i] = between(r, -a->hsl[i], a->hsl[i]);
+		plan->factor[i] = fmaxf(0, draw_between(r, 1 - most[i], 1 + most[i]));
+		plan->hsl[i] = draw_between(r, -a->hsl[i], a->hsl[i]);
 		plan->order[i] = orders[order][i];
 		noise[i] = rng_normal(r) * a->pca;
 	}
 	for (int i = 0; i < 3; i++)
 		plan->rgb[i] = axis[i][0] * noise[0] + axis[i][1] * noise[1] + axis[i][2] * noise[2];
-	plan->contrast = between(r, 1 - a->rand_contrast, 1 + a->rand_contrast);
-	plan->illumination = between(r, -a->rand_illumination, a->rand_illumination);
+	plan->contrast = draw_between(r, 1 - a->rand_contrast, 1 + a->rand_contrast);
+	plan->illumination = draw_between(r, -a->rand_illumination, a->rand_illumination);
 }
 
 int

@@ -6,23 +6,23 @@
 
 /* The nearest whole number in 0..255. */
 ISA_INLINE uint8_t
-level(float v)
+round_to_u8(float v)
 {
 	return (uint8_t)(int)(fminf(fmaxf(v, 0), 255) + 0.5f);
 }
 
 /* ITU-R BT.601, as all that decode and convert have it. */
 ISA_INLINE float
-luma(const uint8_t *p)
+get_luma(const uint8_t *p)
 {
 	return (float)(p[0] * 299 + p[1] * 587 + p[2] * 114) * 1e-3f;
 }
 
 /* Brightness, and contrast about a grey: v = v * by + add. */
-ISA_CLONES(static, void, stretch, (uint8_t *p, size_t n, float by, float add), (p, n, by, add))
+ISA_CLONES(static, void, stretch_contrast, (uint8_t *p, size_t n, float by, float add), (p, n, by, add))
 {
 	for (size_t i = 0; i < n; i++)
-		p[i] = level((float)p[i] * by + add);
+		p[i] = round_to_u8((float)p[i] * by + add);
 }
 
 static float
@@ -35,19 +35,19 @@ mean_luma(const uint8_t *p, size_t pixels)
 	return (float)((double)sum / 1000 / (double)pixels);
 }
 
-ISA_CLONES(static, void, saturate, (uint8_t *p, size_t pixels, float by), (p, pixels, by))
+ISA_CLONES(static, void, scale_saturation, (uint8_t *p, size_t pixels, float by), (p, pixels, by))
 {
 	for (size_t i = 0; i < pixels; i++, p += 3) {
-		float grey = luma(p) * (1 - by);
+		float grey = get_luma(p) * (1 - by);
 
 		for (int c = 0; c < 3; c++)
-			p[c] = level((float)p[c] * by + grey);
+			p[c] = round_to_u8((float)p[c] * by + grey);
 	}
 }
 
 /* A sixth of the circle a unit: what a hue gives a channel, 0 to 1. */
 static float
-channel(float hue, float lo, float hi)
+hue_to_channel(float hue, float lo, float hi)
 {
 	hue -= 6 * floorf(hue / 6);
 	return hue < 1 ? lo + (hi - lo) * hue : hue < 3 ? hi : hue < 4 ? lo + (hi - lo) * (4 - hue) : lo;
@@ -55,7 +55,7 @@ channel(float hue, float lo, float hi)
 
 /* Foley and van Dam, "Computer Graphics", 13.3.5: a double hexcone.  hsl: degrees by two, 255ths, 255ths. */
 static void
-turn(uint8_t *p, const float hsl[3])
+shift_hsl(uint8_t *p, const float hsl[3])
 {
 	float r = p[0] / 255.0f, g = p[1] / 255.0f, b = p[2] / 255.0f;
 	float hi = fmaxf(r, fmaxf(g, b)), lo = fminf(r, fminf(g, b)), d = hi - lo;
@@ -67,19 +67,19 @@ turn(uint8_t *p, const float hsl[3])
 	l = fminf(fmaxf(l + hsl[2] / 255, 0), 1);
 	hi = l <= 0.5f ? l * (1 + s) : l + s - l * s;
 	lo = 2 * l - hi;
-	p[0] = level(255 * channel(h + 2, lo, hi));
-	p[1] = level(255 * channel(h, lo, hi));
-	p[2] = level(255 * channel(h - 2, lo, hi));
+	p[0] = round_to_u8(255 * hue_to_channel(h + 2, lo, hi));
+	p[1] = round_to_u8(255 * hue_to_channel(h, lo, hi));
+	p[2] = round_to_u8(255 * hue_to_channel(h - 2, lo, hi));
 }
 
-ISA_CLONES(static, void, tint, (uint8_t *p, size_t pixels, const float rgb[3]), (p, pixels, rgb))
+ISA_CLONES(static, void, tint_pixels, (uint8_t *p, size_t pixels, const float rgb[3]), (p, pixels, rgb))
 {
 	float r = rgb[0], g = rgb[1], b = rgb[2];
 
 	for (size_t i = 0; i < pixels; i++, p += 3) {
-		p[0] = level((float)p[0] + r);
-		p[1] = level((float)p[1] + g);
-		p[2] = level((float)p[2] + b);
+		p[0] = round_to_u8((float)p[0] + r);
+		p[1] = round_to_u8((float)p[1] + g);
+		p[2] = round_to_u8((float)p[2] + b);
 	}
 }
 
@@ -95,22 +95,22 @@ aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p)
 		switch (plan->order[i]) {
 		case 0:
 			if (a->brightness > 0)
-				stretch(p, pixels * 3, by, 0);
+				stretch_contrast(p, pixels * 3, by, 0);
 			break;
 		case 1:
 			if (a->contrast > 0) {
 				grey = mean_luma(p, pixels);
-				stretch(p, pixels * 3, by, (1 - by) * grey);
+				stretch_contrast(p, pixels * 3, by, (1 - by) * grey);
 			}
 			break;
 		default:
 			if (a->saturation > 0)
-				saturate(p, pixels, by);
+				scale_saturation(p, pixels, by);
 		}
 	}
 	if (a->hsl[0] > 0 || a->hsl[1] > 0 || a->hsl[2] > 0)
 		for (size_t i = 0; i < pixels; i++)
-			turn(p + i * 3, plan->hsl);
+			shift_hsl(p + i * 3, plan->hsl);
 	if (a->pca > 0)
-		tint(p, pixels, plan->rgb);
+		tint_pixels(p, pixels, plan->rgb);
 }

@@ -5,7 +5,7 @@
 
 /* Pixel (y, x), or the fill value beyond the edges. */
 static void
-pixel(const struct img *pic, int64_t y, int64_t x, uint8_t fill, float p[3])
+get_pixel(const struct img *pic, int64_t y, int64_t x, uint8_t fill, float p[3])
 {
 	bool inside = y >= 0 && x >= 0 && y < pic->h && x < pic->w;
 	const uint8_t *q = inside ? pic->p + ((size_t)y * pic->w + (size_t)x) * pic->c : NULL;
@@ -15,7 +15,7 @@ pixel(const struct img *pic, int64_t y, int64_t x, uint8_t fill, float p[3])
 }
 
 static void
-between(const struct img *pic, float y, float x, uint8_t fill, uint8_t *out)
+interpolate_pixel(const struct img *pic, float y, float x, uint8_t fill, uint8_t *out)
 {
 	float fy = floorf(y), fx = floorf(x), dy = y - fy, dx = x - fx;
 	float p[2][2][3];
@@ -27,7 +27,7 @@ between(const struct img *pic, float y, float x, uint8_t fill, uint8_t *out)
 		return;
 	}
 	for (int i = 0; i < 4; i++)
-		pixel(pic, (int64_t)fy + i / 2, (int64_t)fx + i % 2, fill, p[i / 2][i % 2]);
+		get_pixel(pic, (int64_t)fy + i / 2, (int64_t)fx + i % 2, fill, p[i / 2][i % 2]);
 	for (uint32_t c = 0; c < pic->c; c++) {
 		float top = p[0][0][c] + dx * (p[0][1][c] - p[0][0][c]);
 		float low = p[1][0][c] + dx * (p[1][1][c] - p[1][0][c]);
@@ -49,7 +49,7 @@ aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room
 	out = room->warped.p;
 	for (uint32_t y = 0; y < plan->warp_h; y++)
 		for (uint32_t x = 0; x < plan->warp_w; x++, out += pic->c)
-			between(pic, m[3] * (float)x + m[4] * (float)y + m[5], m[0] * (float)x + m[1] * (float)y + m[2],
+			interpolate_pixel(pic, m[3] * (float)x + m[4] * (float)y + m[5], m[0] * (float)x + m[1] * (float)y + m[2],
 			    a->fill, out);
 	*pic = (struct img){ room->warped.p, pic->c, plan->warp_h, plan->warp_w };
 	return 0;
@@ -74,7 +74,7 @@ copy_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t fill, 
 
 /* The part as a picture of its own. */
 static int
-copy(const struct aug *a, const struct aug_plan *plan, struct buf *room, const struct img *pic, struct img *part)
+copy_part(const struct aug *a, const struct aug_plan *plan, struct buf *room, const struct img *pic, struct img *part)
 {
 	size_t row = (size_t)plan->w * pic->c;
 	int e;
@@ -104,8 +104,8 @@ aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *room
 	}
 	v->stride = (size_t)a->w * a->c;
 	if (fits) {
-		e = copy(a, plan, &room->cropped, pic, &part);
-	} else if ((e = copy(a, plan, &room->part, pic, &part)) == 0 &&
+		e = copy_part(a, plan, &room->cropped, pic, &part);
+	} else if ((e = copy_part(a, plan, &room->part, pic, &part)) == 0 &&
 	    (e = resize_img(room->resize, RESIZE_BILINEAR, &part, NULL, a->h, a->w, &part)) == 0) {
 		room->cropped.n = 0;
 		e = buf_put(&room->cropped, part.p, v->stride * a->h);

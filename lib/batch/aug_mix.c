@@ -25,7 +25,7 @@ log_gamma(struct rng *r, double shape)
 
 /* Of the distribution Beta(alpha, alpha). */
 static double
-beta(struct rng *r, double alpha)
+draw_beta(struct rng *r, double alpha)
 {
 	double a = log_gamma(r, alpha), b = log_gamma(r, alpha);
 
@@ -34,7 +34,7 @@ beta(struct rng *r, double alpha)
 
 /* The bounds of a piece of `side` pixels about a middle, of a sample's n. */
 static void
-bounds(uint32_t n, uint32_t middle, double side, uint32_t *from, uint32_t *end)
+cut_bounds(uint32_t n, uint32_t middle, double side, uint32_t *from, uint32_t *end)
 {
 	uint32_t half = (uint32_t)(side / 2 * n);
 
@@ -52,14 +52,14 @@ aug_choose_mix(const struct aug *a, uint64_t epoch, uint64_t id, struct aug_plan
 
 	if (!aug_mixes(a))
 		return;
-	share = beta(&r, (double)(paste ? a->cutmix : a->mixup));
+	share = draw_beta(&r, (double)(paste ? a->cutmix : a->mixup));
 	plan->share = (float)share;
 	if (!paste)
 		return;
 	y = (uint32_t)rng_below(&r, a->h);
 	x = (uint32_t)rng_below(&r, a->w);
-	bounds(a->h, y, sqrt(share), &plan->paste_y, &plan->paste_y_end);
-	bounds(a->w, x, sqrt(share), &plan->paste_x, &plan->paste_x_end);
+	cut_bounds(a->h, y, sqrt(share), &plan->paste_y, &plan->paste_y_end);
+	cut_bounds(a->w, x, sqrt(share), &plan->paste_x, &plan->paste_x_end);
 	plan->paste = true;
 	plan->share = (float)((double)(plan->paste_y_end - plan->paste_y) * (plan->paste_x_end - plan->paste_x) /
 	    ((double)a->h * a->w));
@@ -72,7 +72,7 @@ aug_mixes(const struct aug *a)
 }
 
 static void
-blend(float *restrict x, const float *restrict other, size_t n, float share)
+blend_samples(float *restrict x, const float *restrict other, size_t n, float share)
 {
 	float keep = 1 - share;
 
@@ -86,7 +86,7 @@ aug_mix(const struct aug *a, const struct aug_plan *plan, const float *other, fl
 	size_t row = (size_t)(plan->paste_x_end - plan->paste_x) * sizeof(*x);
 
 	if (!plan->paste) {
-		blend(x, other, (size_t)a->c * a->h * a->w, plan->share);
+		blend_samples(x, other, (size_t)a->c * a->h * a->w, plan->share);
 		return;
 	}
 	for (uint32_t c = 0; c < a->c; c++)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void
-cut(const struct aug *a, const struct aug_plan *plan, float *x)
+cut_square(const struct aug *a, const struct aug_plan *plan, float *x)
 {
 	int64_t top = plan->cut_y, left = plan->cut_x, low = top + a->cutout, right = left + a->cutout;
 
@@ -19,7 +19,7 @@ cut(const struct aug *a, const struct aug_plan *plan, float *x)
 
 /* The factor of a channel. */
 static float
-factor(const struct aug *a, uint32_t c)
+channel_factor(const struct aug *a, uint32_t c)
 {
 	float scale = a->scale != 0 ? a->scale : 1;
 
@@ -32,7 +32,7 @@ aug_plain_norm(const struct aug *a, struct samples_norm *norm)
 	*norm = (struct samples_norm){ .mean = a->mean };
 	for (uint32_t c = 0; c < a->c; c++) {
 		norm->flat[c] = a->mean_of[c];
-		norm->by[c] = factor(a, c);
+		norm->by[c] = channel_factor(a, c);
 	}
 	return a->rand_contrast == 0 && a->rand_illumination == 0 && a->cutout == 0 && !aug_mixes(a);
 }
@@ -43,7 +43,7 @@ aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes
 	struct planes_line line[3];
 
 	for (uint32_t c = 0; c < a->c; c++) {
-		float by = factor(a, c);
+		float by = channel_factor(a, c);
 
 		line[c] = (struct planes_line){
 			.mean = a->mean != NULL ? a->mean + (size_t)c * a->h * a->w : NULL,
@@ -54,5 +54,5 @@ aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes
 	}
 	planes_f32(line, v, a->c, a->h, a->w, plan->mirror, x);
 	if (a->cutout > 0)
-		cut(a, plan, x);
+		cut_square(a, plan, x);
 }

@@ -19,7 +19,7 @@
  * is not read; what was wanted for nothing would stay with the records until the epoch's end.
  */
 static void
-want(const struct batch_reader *r, const struct batch_piece *p)
+request_records(const struct batch_reader *r, const struct batch_piece *p)
 {
 	struct batch_item kept;
 
@@ -45,7 +45,7 @@ plan_piece(struct batch_reader *r, struct batch_piece *p)
 	batch_cut(r, r->step, r->opt.first_piece + r->piece, &p->first, &p->n);
 	p->more = aug_mixes(&r->opt.aug) && p->n > 0 && p->first + p->n < r->records;
 	batch_order_take(r->order, p->first, p->n + p->more, p->record);
-	want(r, p);
+	request_records(r, p);
 }
 
 static void
@@ -202,7 +202,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 
 /* Pieces in the ring, of so many bytes each. */
 static uint32_t
-ahead(const struct batch_opt *o, size_t bytes)
+count_ring_slots(const struct batch_opt *o, size_t bytes)
 {
 	size_t n;
 
@@ -220,7 +220,7 @@ batch_takes(const struct batch_opt *o)
 	if (num_mul((size_t)o->aug.c * o->aug.h * o->aug.w * (aug_plain_norm(&o->aug, &norm) ? 1 : sizeof(float)), o->batch,
 	    &bytes) < 0)
 		return UINT64_MAX;
-	return bytes * ahead(o, bytes);
+	return bytes * count_ring_slots(o, bytes);
 }
 
 static int
@@ -231,7 +231,7 @@ make_ring(struct batch_reader *r)
 
 	if ((e = num_mul(r->sample, r->opt.batch, &bytes)) < 0)
 		return e;
-	r->ahead = ahead(&r->opt, bytes);
+	r->ahead = count_ring_slots(&r->opt, bytes);
 	for (uint32_t i = 0; i < r->ahead; i++) {
 		struct batch_piece *p = &r->ring[i];
 

@@ -38,7 +38,7 @@ leave_out(struct batch_reader *r, uint64_t record, const struct imrec *rec, stru
 }
 
 static int
-one(struct hold *h, struct batch_lane *l, uint64_t record)
+decode_held_record(struct hold *h, struct batch_lane *l, uint64_t record)
 {
 	struct batch_reader *r = h->r;
 	struct batch_held *held = &r->held[record];
@@ -63,7 +63,7 @@ one(struct hold *h, struct batch_lane *l, uint64_t record)
 }
 
 static void *
-work(void *arg)
+run_decoder(void *arg)
 {
 	struct hold_lane *t = arg;
 	struct hold *h = t->h;
@@ -71,7 +71,7 @@ work(void *arg)
 	int e;
 
 	while ((i = atomic_fetch_add(&h->next, 1)) < h->r->records && atomic_load(&h->e) == 0)
-		if ((e = one(h, t->lane, i)) < 0) {
+		if ((e = decode_held_record(h, t->lane, i)) < 0) {
 			pthread_mutex_lock(&h->lock);
 			if (atomic_load(&h->e) == 0)
 				snprintf(h->line, sizeof(h->line), "%s", err_line());
@@ -93,7 +93,7 @@ round_of(struct hold *h, bool sizes)
 	atomic_store(&h->next, 0);
 	for (; begun < n && e == 0; begun++) {
 		t[begun] = (struct hold_lane){ .h = h, .lane = &h->r->lane[begun] };
-		if ((errno = pthread_create(&t[begun].thread, NULL, work, &t[begun])) != 0) {
+		if ((errno = pthread_create(&t[begun].thread, NULL, run_decoder, &t[begun])) != 0) {
 			e = err_sys("a thread to decode");
 			break;
 		}
@@ -108,7 +108,7 @@ round_of(struct hold *h, bool sizes)
 
 /* Places of the pictures, one behind the other. */
 static size_t
-places(struct batch_reader *r)
+place_images(struct batch_reader *r)
 {
 	size_t at = 0;
 
@@ -136,7 +136,7 @@ batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
 		return err_nomem();
 	pthread_mutex_init(&h.lock, NULL);
 	if ((e = round_of(&h, true)) == 0) {
-		*bytes = places(r);
+		*bytes = place_images(r);
 		if ((e = mem_fits(*bytes)) == 0 && (*pixels = h.pixels = malloc(*bytes + 1)) == NULL)
 			e = err_nomem();
 	}

@@ -26,7 +26,7 @@ struct batch_order {
 
 /* The smallest whole number whose square is at least n. */
 static uint64_t
-root(uint64_t n)
+ceil_sqrt(uint64_t n)
 {
 	uint64_t lo = 0, hi = 1u << 31;
 
@@ -54,7 +54,7 @@ batch_order_new(struct batch_order **out, uint64_t n, bool shuffle, uint64_t win
 	o->n = n;
 	o->kind = !shuffle ? PLAIN : window > 0 && window < n ? WINDOW : n <= MEMORY ? SHUFFLED : FEISTEL;
 	o->window = window;
-	o->a = root(n);
+	o->a = ceil_sqrt(n);
 	o->b = (n + o->a - 1) / o->a;
 	keep = o->kind == SHUFFLED ? n : o->kind == WINDOW ? window : 0;
 	if (keep > 0 && (o->p = calloc(keep, sizeof(*o->p))) == NULL) {
@@ -94,7 +94,7 @@ batch_order_start(struct batch_order *o, uint64_t seed, uint64_t epoch)
 
 /* A place of the rectangle to another: the halves take turns to be moved by a number that the other decides. */
 static uint64_t
-permute(const struct batch_order *o, uint64_t place)
+permute_place(const struct batch_order *o, uint64_t place)
 {
 	uint64_t x = place % o->a, y = place / o->a;
 
@@ -110,17 +110,17 @@ permute(const struct batch_order *o, uint64_t place)
 }
 
 static uint64_t
-walk(const struct batch_order *o, uint64_t place)
+walk_to_record(const struct batch_order *o, uint64_t place)
 {
 	do
-		place = permute(o, place);
+		place = permute_place(o, place);
 	while (place >= o->n);
 	return place;
 }
 
 /* The next place's record out of the window. */
 static uint64_t
-slide(struct batch_order *o)
+slide_window(struct batch_order *o)
 {
 	uint64_t k = rng_below(&o->rng, o->waiting), record = o->p[k];
 
@@ -144,8 +144,8 @@ batch_order_take(struct batch_order *o, uint64_t first, uint32_t count, uint64_t
 	if (o->kind == WINDOW && first < o->taken)
 		batch_order_start(o, o->seed, o->epoch);
 	while (o->kind == WINDOW && o->taken < first)
-		slide(o);
+		slide_window(o);
 	for (uint32_t i = 0; i < count; i++)
 		record[i] = o->kind == PLAIN ? first + i : o->kind == SHUFFLED ? o->p[first + i] :
-		    o->kind == FEISTEL ? walk(o, first + i) : slide(o);
+		    o->kind == FEISTEL ? walk_to_record(o, first + i) : slide_window(o);
 }

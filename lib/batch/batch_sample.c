@@ -16,7 +16,7 @@ struct made {
 };
 
 static void
-note(struct batch_piece *p, uint32_t i, int e)
+note_sample_error(struct batch_piece *p, uint32_t i, int e)
 {
 	if (e == ERR_ITEM && (p->why[i] = strdup(err_line())) == NULL)
 		e = err_nomem();
@@ -62,7 +62,7 @@ item_of(const struct batch_reader *r, const struct imrec *rec, const struct img 
 
 /* Puts the name of sample i's record in front of the line. */
 static void
-blame(const struct batch_reader *r, const struct batch_lane *l, const struct batch_piece *p, uint32_t i, const struct imrec *rec)
+name_sample(const struct batch_reader *r, const struct batch_lane *l, const struct batch_piece *p, uint32_t i, const struct imrec *rec)
 {
 	char name[RECS_NAME];
 
@@ -76,7 +76,7 @@ blame(const struct batch_reader *r, const struct batch_lane *l, const struct bat
 
 /* The picture through what the plan says, pixels or numbers. */
 static int
-finish(const struct batch_reader *r, struct batch_lane *l, const struct aug_plan *plan, const struct img *pic, uint8_t *to)
+finish_sample(const struct batch_reader *r, struct batch_lane *l, const struct aug_plan *plan, const struct img *pic, uint8_t *to)
 {
 	const struct aug *a = &r->opt.aug;
 	size_t row = (size_t)a->w * a->c;
@@ -93,7 +93,7 @@ finish(const struct batch_reader *r, struct batch_lane *l, const struct aug_plan
 
 /* What nobody kept is decoded as far as the plan needs it: a part, in the sample's place if that is all there is to do. */
 static int
-decode(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct aug_plan *plan, struct img *pic,
+decode_sample(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct aug_plan *plan, struct img *pic,
     uint8_t *to)
 {
 	struct img_region part;
@@ -101,7 +101,7 @@ decode(const struct batch_reader *r, struct batch_lane *l, const struct imrec *r
 
 	if (!aug_part(plan, pic, &part)) {
 		if ((e = recimg_pixels(l->decoder, rec, pic)) == 0)
-			e = finish(r, l, plan, pic, to);
+			e = finish_sample(r, l, plan, pic, to);
 		return e;
 	}
 	if (r->pixels && aug_part_is_all(&r->opt.aug, plan))
@@ -112,7 +112,7 @@ decode(const struct batch_reader *r, struct batch_lane *l, const struct imrec *r
 		return e;
 	*pic = (struct img){ l->part.p, pic->c, part.h, part.w };
 	plan->y = plan->x = 0;
-	return finish(r, l, plan, pic, to);
+	return finish_sample(r, l, plan, pic, to);
 }
 
 static int
@@ -125,13 +125,13 @@ sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec
 	if ((e = class_of(r, item->label, &m->y)) < 0 ||
 	    (e = aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &m->plan)) < 0)
 		return e;
-	return item->pic.p != NULL ? finish(r, l, &m->plan, &item->pic, m->to) :
-	    decode(r, l, rec, &m->plan, &item->pic, m->to);
+	return item->pic.p != NULL ? finish_sample(r, l, &m->plan, &item->pic, m->to) :
+	    decode_sample(r, l, rec, &m->plan, &item->pic, m->to);
 }
 
 /* What is to be kept of a record is decoded whole. */
 static int
-keep(struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, uint64_t record, struct batch_item *item)
+cache_sample(struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, uint64_t record, struct batch_item *item)
 {
 	int e = recimg_pixels(l->decoder, rec, &item->pic);
 
@@ -164,7 +164,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 			return e;
 		if ((r->stream == NULL || (e = recimg_head_of(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
 		    (e = item_of(r, &rec, &pic, &item)) == 0 && r->cache != NULL)
-			e = keep(r, l, &rec, p->record[i], &item);
+			e = cache_sample(r, l, &rec, p->record[i], &item);
 	} else {
 		rec.labels = 1;
 		rec.id = item.id;
@@ -172,7 +172,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 	if (e == 0 && r->held == NULL)
 		e = sample_of(r, l, &rec, &item, m);
 	if (e < 0) {
-		blame(r, l, p, i, &rec);
+		name_sample(r, l, p, i, &rec);
 		return e == ERR_NOMEM ? e : ERR_ITEM;
 	}
 	return 0;
@@ -194,7 +194,7 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, u
 	while (i + n < end && (e = recs_stream_take(r->stream, &l->taken[(i + n) % BATCH_PART])) > 0)
 		n++;
 	if (e < 0)
-		note(p, i + n, e);
+		note_sample_error(p, i + n, e);
 	p->came += n;
 	r->turn = p->first + end;
 	pthread_cond_broadcast(&r->turn_came);
@@ -204,7 +204,7 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, u
 
 /* Mixes sample i, which m tells of, with another, whose class is y; the heavier class comes first. */
 static void
-mix(const struct batch_reader *r, struct batch_piece *p, uint32_t i, const struct made *m, const uint8_t *other, int32_t y)
+mix_sample(const struct batch_reader *r, struct batch_piece *p, uint32_t i, const struct made *m, const uint8_t *other, int32_t y)
 {
 	float share = m->plan.share;
 
@@ -244,19 +244,19 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, u
 			p->mirror[i] = m.plan.mirror;
 			p->mix[i] = (struct samples_mix){ .other = m.y };
 		} else if (e < 0) {
-			note(p, i, e);
+			note_sample_error(p, i, e);
 		}
 		if (mixes && before && p->good[i])
-			mix(r, p, i - 1, &last, m.to, m.y);
+			mix_sample(r, p, i - 1, &last, m.to, m.y);
 		before = p->good[i];
 		last = m;
 	}
 	if (!mixes || !before || end == p->n + p->more)
 		return;
 	if ((e = make_other(r, l, p, end, &m)) == 0)
-		mix(r, p, end - 1, &last, m.to, m.y);
+		mix_sample(r, p, end - 1, &last, m.to, m.y);
 	else if (e != ERR_ITEM)
-		note(p, end - 1, e);
+		note_sample_error(p, end - 1, e);
 }
 
 void

@@ -22,7 +22,7 @@ other_shape(const struct tensor *x, uint32_t c, uint32_t h, uint32_t w)
 }
 
 static int
-take(const struct tensors *t, float *mean, uint32_t c, uint32_t h, uint32_t w)
+read_mean_tensor(const struct tensors *t, float *mean, uint32_t c, uint32_t h, uint32_t w)
 {
 	const struct tensor *x = t->t;
 
@@ -45,7 +45,7 @@ mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
 
 	if ((e = tensors_open(&t, path)) < 0)
 		return e;
-	if ((e = take(&t, mean, c, h, w)) < 0)
+	if ((e = read_mean_tensor(&t, mean, c, h, w)) < 0)
 		err_within("%s", path);
 	tensors_close(&t);
 	return e;

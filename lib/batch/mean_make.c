@@ -37,7 +37,7 @@ struct making {
 };
 
 static void
-carry(const struct making *m, struct lane *l)
+carry_sums(const struct making *m, struct lane *l)
 {
 	for (size_t i = 0; i < m->size; i++) {
 		l->total[i] += l->sum[i];
@@ -62,7 +62,7 @@ add_picture(const struct making *m, const struct planes_view *v, struct lane *l)
 	for (uint32_t y = 0; y < m->aug.h; y++)
 		add_row(l->sum + y * row, v->p + y * v->stride, row);
 	if (++l->n == FULL)
-		carry(m, l);
+		carry_sums(m, l);
 }
 
 static void
@@ -100,7 +100,7 @@ hire_one(const struct making *m, struct lane *l)
 }
 
 static int
-hire(struct making *m, unsigned threads)
+start_lanes(struct making *m, unsigned threads)
 {
 	int e;
 
@@ -115,7 +115,7 @@ hire(struct making *m, unsigned threads)
 }
 
 static void
-dismiss(struct making *m)
+stop_lanes(struct making *m)
 {
 	threads_free(m->crew);
 	for (unsigned i = 0; i < m->lanes; i++) {
@@ -128,7 +128,7 @@ dismiss(struct making *m)
 }
 
 static uint32_t
-fill(void *ctx, uint32_t slot)
+fill_span(void *ctx, uint32_t slot)
 {
 	struct making *m = ctx;
 	uint64_t left = m->recs->count - m->next;
@@ -142,7 +142,7 @@ fill(void *ctx, uint32_t slot)
 }
 
 static int
-beat(void *ctx, uint32_t slot)
+touch_mean_lock(void *ctx, uint32_t slot)
 {
 	struct making *m = ctx;
 
@@ -154,7 +154,7 @@ beat(void *ctx, uint32_t slot)
 
 /* Adds the lanes up; the mean has planes where they have pixels. */
 static int
-join(struct making *m, float *mean)
+join_lanes(struct making *m, float *mean)
 {
 	size_t area = (size_t)m->aug.h * m->aug.w;
 	uint64_t pictures = 0;
@@ -162,7 +162,7 @@ join(struct making *m, float *mean)
 	for (unsigned i = 0; i < m->lanes; i++) {
 		if (m->lane[i].e < 0)
 			return err_fail(m->lane[i].e, "%s", m->lane[i].line);
-		carry(m, &m->lane[i]);
+		carry_sums(m, &m->lane[i]);
 		pictures += m->lane[i].pictures;
 	}
 	if (pictures == 0)
@@ -185,11 +185,11 @@ mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lo
 	int e;
 
 	assert((a->c == 1 || a->c == 3) && a->h > 0 && a->w > 0);
-	if ((e = hire(&m, threads > 0 ? threads : threads_count())) == 0) {
-		threads_run(m.crew, fill, beat);
-		e = join(&m, mean);
+	if ((e = start_lanes(&m, threads > 0 ? threads : threads_count())) == 0) {
+		threads_run(m.crew, fill_span, touch_mean_lock);
+		e = join_lanes(&m, mean);
 	}
-	dismiss(&m);
+	stop_lanes(&m);
 	return e;
 }
 

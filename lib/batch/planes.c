@@ -11,7 +11,7 @@ typedef uint8_t wide __attribute__((vector_size(WIDE), aligned(1), may_alias));
 
 /* The last step of a row that is no multiple of WIDE goes back and does some pixels twice. */
 ISA_INLINE uint32_t
-next(uint32_t i, uint32_t n)
+next_step(uint32_t i, uint32_t n)
 {
 	i += WIDE;
 	return i < n && n - i < WIDE ? n - WIDE : i;
@@ -19,11 +19,11 @@ next(uint32_t i, uint32_t n)
 
 /* R G B R G B ... into a plane each: of 48 bytes in three registers the first two, then with the third. */
 ISA_INLINE void
-split(const uint8_t *restrict p, uint32_t n, uint8_t *restrict r, uint8_t *restrict g, uint8_t *restrict b)
+split_rgb(const uint8_t *restrict p, uint32_t n, uint8_t *restrict r, uint8_t *restrict g, uint8_t *restrict b)
 {
 	uint32_t i = 0;
 
-	for (; n >= WIDE && i < n; i = next(i, n)) {
+	for (; n >= WIDE && i < n; i = next_step(i, n)) {
 		const uint8_t *q = p + 3 * i;
 		wide u = *(const wide *)q, v = *(const wide *)(q + WIDE), w = *(const wide *)(q + 2 * WIDE), t;
 
@@ -43,11 +43,11 @@ split(const uint8_t *restrict p, uint32_t n, uint8_t *restrict r, uint8_t *restr
 
 /* to[n - 1 - i] = p[i]. */
 ISA_INLINE void
-turn(const uint8_t *restrict p, uint32_t n, uint8_t *restrict to)
+reverse_row(const uint8_t *restrict p, uint32_t n, uint8_t *restrict to)
 {
 	uint32_t i = 0;
 
-	for (; n >= WIDE && i < n; i = next(i, n)) {
+	for (; n >= WIDE && i < n; i = next_step(i, n)) {
 		wide v = *(const wide *)(p + i);
 
 		*(wide *)(to + n - WIDE - i) = __builtin_shufflevector(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4,
@@ -59,7 +59,7 @@ turn(const uint8_t *restrict p, uint32_t n, uint8_t *restrict to)
 
 /* n pixels of a plane, in the order of x; where they are mirrored the mean is not. */
 ISA_INLINE void
-plane(const struct planes_line *l, const uint8_t *restrict p, uint32_t n, const float *mean, bool mirror, float *restrict x)
+convert_plane(const struct planes_line *l, const uint8_t *restrict p, uint32_t n, const float *mean, bool mirror, float *restrict x)
 {
 	float flat = l->flat, by = l->by, add = l->add;
 
@@ -89,7 +89,7 @@ struct work {
 
 /* A piece's pixels into planes of u8, in the order of x. */
 ISA_INLINE void
-sort(const struct work *k, const struct piece *q, uint8_t part[3][SPAN])
+sort_channels(const struct work *k, const struct piece *q, uint8_t part[3][SPAN])
 {
 	uint8_t row[3][SPAN];
 
@@ -98,17 +98,17 @@ sort(const struct work *k, const struct piece *q, uint8_t part[3][SPAN])
 		size_t at = (size_t)i * q->w;
 
 		if (k->c == 3 && !k->mirror)
-			split(p, q->w, part[0] + at, part[1] + at, part[2] + at);
+			split_rgb(p, q->w, part[0] + at, part[1] + at, part[2] + at);
 		else if (k->c == 3)
-			split(p, q->w, row[0], row[1], row[2]);
+			split_rgb(p, q->w, row[0], row[1], row[2]);
 		else if (!k->mirror)
 			memcpy(part[0] + at, p, q->w);
 		for (uint32_t c = 0; k->mirror && c < k->c; c++)
-			turn(k->c == 3 ? row[c] : p, q->w, part[c] + at);
+			reverse_row(k->c == 3 ? row[c] : p, q->w, part[c] + at);
 	}
 }
 
-ISA_CLONES(static, void, rows, (const struct work *k, float *x), (k, x))
+ISA_CLONES(static, void, convert_rows, (const struct work *k, float *x), (k, x))
 {
 	uint32_t most = k->w < SPAN ? SPAN / k->w : 1;
 	uint8_t part[3][SPAN];
@@ -120,7 +120,7 @@ ISA_CLONES(static, void, rows, (const struct work *k, float *x), (k, x))
 
 			q.h = k->h - q.y < most ? k->h - q.y : most;
 			q.w = k->w - q.x < SPAN ? k->w - q.x : SPAN;
-			sort(k, &q, part);
+			sort_channels(k, &q, part);
 			at = k->mirror ? k->w - q.x - q.w : q.x;
 			for (uint32_t c = 0; c < k->c; c++) {
 				const float *mean = k->line[c].mean;
@@ -129,7 +129,7 @@ ISA_CLONES(static, void, rows, (const struct work *k, float *x), (k, x))
 				uint32_t n = mean != NULL ? 1 : q.h;
 
 				for (uint32_t i = 0; i < q.h; i += n)
-					plane(&k->line[c], part[c] + (size_t)i * q.w, n * q.w,
+					convert_plane(&k->line[c], part[c] + (size_t)i * q.w, n * q.w,
 					    mean != NULL ? mean + (size_t)(q.y + i) * k->w + q.x : NULL, k->mirror,
 					    to + (size_t)i * k->w);
 			}
@@ -140,5 +140,5 @@ void
 planes_f32(const struct planes_line *line, const struct planes_view *v, uint32_t c, uint32_t h, uint32_t w, bool mirror,
     float *x)
 {
-	rows(&(struct work){ line, v, c, h, w, mirror }, x);
+	convert_rows(&(struct work){ line, v, c, h, w, mirror }, x);
 }

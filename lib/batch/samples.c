@@ -71,7 +71,7 @@ samples_part(const struct samples *s, uint32_t first, uint32_t n)
 }
 
 static int
-check(uint32_t i, int32_t class, uint32_t classes)
+check_class(uint32_t i, int32_t class, uint32_t classes)
 {
 	if (class < 0 || (uint32_t)class >= classes)
 		return err_fail(ERR_FORMAT, "sample %u of the batch: label %d of %u classes", i, class, classes);
@@ -84,7 +84,7 @@ samples_check(const struct samples *s, uint32_t classes)
 	int e = 0;
 
 	for (uint32_t i = 0; i < s->n && e == 0; i++)
-		if ((e = check(i, s->y[i], classes)) == 0 && s->mix != NULL)
-			e = check(i, s->mix[i].other, classes);
+		if ((e = check_class(i, s->y[i], classes)) == 0 && s->mix != NULL)
+			e = check_class(i, s->mix[i].other, classes);
 	return e;
 }

@@ -42,14 +42,14 @@ struct checking {
 };
 
 static void
-note(struct item *it, int e)
+note_item_error(struct item *it, int e)
 {
 	it->e = e;
 	snprintf(it->line, sizeof(it->line), "%s", err_line());
 }
 
 static void
-decode(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+decode_check_group(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
 	struct checking *c = ctx;
 	struct item *it = &c->group[slot].item[part];
@@ -59,7 +59,7 @@ decode(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	if (it->e < 0)
 		return;
 	if ((e = imrec_decode(&rec, it->data.p, it->data.n)) < 0 || (e = img_check(c->codec[worker], rec.pic, rec.n)) < 0)
-		note(it, e);
+		note_item_error(it, e);
 }
 
 /* What can be said of a record without its picture.  Returns 0 or ERR_NOMEM. */
@@ -70,20 +70,20 @@ look_at(struct checking *c, const struct recwalk_rec *r, struct item *it)
 	int e;
 
 	if ((e = imrec_decode(&rec, r->data, r->n)) < 0) {
-		note(it, e);
+		note_item_error(it, e);
 		check_sides_lost(c->sides, r->at + 1);
 		return 0;
 	}
 	it->id = rec.id;
 	if ((e = check_sides_record(c->sides, r, rec.id)) < 0) {
-		note(it, e);
+		note_item_error(it, e);
 		return 0;
 	}
 	return buf_put(&it->data, r->data, r->n);
 }
 
 static void
-end(struct checking *c, int e)
+end_check(struct checking *c, int e)
 {
 	c->ended = true;
 	c->e = e;
@@ -91,7 +91,7 @@ end(struct checking *c, int e)
 }
 
 static uint32_t
-fill(void *ctx, uint32_t slot)
+fill_check_group(void *ctx, uint32_t slot)
 {
 	struct checking *c = ctx;
 	struct group *g = &c->group[slot];
@@ -109,10 +109,10 @@ fill(void *ctx, uint32_t slot)
 		it->damage = e == ERR_ITEM;
 		it->data.n = 0;
 		if (it->damage) {
-			note(it, e);
+			note_item_error(it, e);
 			check_sides_lost(c->sides, it->end);
 		} else if (e <= 0 || (e = look_at(c, &r, it)) < 0) {
-			end(c, e);
+			end_check(c, e);
 			break;
 		}
 		bytes += it->data.n;
@@ -122,7 +122,7 @@ fill(void *ctx, uint32_t slot)
 }
 
 static int
-drain(void *ctx, uint32_t slot)
+report_check_group(void *ctx, uint32_t slot)
 {
 	struct checking *c = ctx;
 	struct group *g = &c->group[slot];
@@ -150,9 +150,9 @@ drain(void *ctx, uint32_t slot)
 }
 
 static int
-run(struct checking *c)
+run_check(struct checking *c)
 {
-	int e = threads_run(c->crew, fill, drain);
+	int e = threads_run(c->crew, fill_check_group, report_check_group);
 
 	if (e == 0 && c->e < 0)
 		return err_fail(c->e, "%s", c->line);
@@ -160,7 +160,7 @@ run(struct checking *c)
 }
 
 static int
-hire(struct checking *c)
+start_checkers(struct checking *c)
 {
 	int e;
 
@@ -171,11 +171,11 @@ hire(struct checking *c)
 	for (unsigned i = 0; i < c->threads; i++)
 		if ((e = img_codec_new(&c->codec[i], IMG_PIXELS)) < 0)
 			return e;
-	return threads_new(&c->crew, c->threads, c->groups, decode, c);
+	return threads_new(&c->crew, c->threads, c->groups, decode_check_group, c);
 }
 
 static void
-dismiss(struct checking *c)
+stop_checkers(struct checking *c)
 {
 	threads_free(c->crew);
 	for (unsigned i = 0; c->codec != NULL && i < c->threads; i++)
@@ -196,8 +196,8 @@ check_run(const char *path, unsigned threads, const struct check_sink *sink, str
 
 	*found = (struct check_found){ 0 };
 	c.groups = 2 * c.threads + 1;
-	if ((e = recwalk_open(&c.walk, path, 0)) == 0 && (e = check_sides_open(&c.sides, path)) == 0 && (e = hire(&c)) == 0)
-		e = run(&c);
-	dismiss(&c);
+	if ((e = recwalk_open(&c.walk, path, 0)) == 0 && (e = check_sides_open(&c.sides, path)) == 0 && (e = start_checkers(&c)) == 0)
+		e = run_check(&c);
+	stop_checkers(&c);
 	return e;
 }

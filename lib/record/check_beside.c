@@ -198,7 +198,7 @@ check_sides_lost(struct check_sides *s, uint64_t to)
 }
 
 static int
-tell(const struct side *s, const struct check_sink *sink, enum check_beside *how)
+report_side(const struct side *s, const struct check_sink *sink, enum check_beside *how)
 {
 	int e = 0;
 
@@ -216,6 +216,6 @@ check_sides_end(struct check_sides *s, const struct check_sink *sink, struct che
 	int e;
 
 	go_up_to(s, UINT64_MAX, true);
-	e = tell(&s->index, sink, &found->index);
-	return e == 0 ? tell(&s->sums, sink, &found->sums) : e;
+	e = report_side(&s->index, sink, &found->index);
+	return e == 0 ? report_side(&s->sums, sink, &found->sums) : e;
 }

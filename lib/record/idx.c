@@ -22,7 +22,7 @@ idx_free(struct idx *x)
 }
 
 static int
-add(struct idx *x, uint64_t at)
+add_offset(struct idx *x, uint64_t at)
 {
 	uint64_t *p;
 
@@ -36,7 +36,7 @@ add(struct idx *x, uint64_t at)
 }
 
 static int
-ascending(const void *a, const void *b)
+compare_offsets(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -45,7 +45,7 @@ ascending(const void *a, const void *b)
 
 /* Digits up to stop, which is passed.  Returns whether there was such a number. */
 static bool
-number(const uint8_t **p, const uint8_t *end, uint8_t stop, uint64_t *v)
+parse_idx_number(const uint8_t **p, const uint8_t *end, uint8_t stop, uint64_t *v)
 {
 	const uint8_t *q = *p;
 
@@ -65,7 +65,7 @@ idx_line(const uint8_t **p, const uint8_t *end, uint64_t *key, uint64_t *at)
 {
 	if (*p >= end)
 		return 0;
-	if (!number(p, end, '\t', key) || !number(p, end, '\n', at))
+	if (!parse_idx_number(p, end, '\t', key) || !parse_idx_number(p, end, '\n', at))
 		return err_fail(ERR_FORMAT, "not a key, a tab and an offset");
 	return 1;
 }
@@ -79,7 +79,7 @@ idx_parse(struct idx *x, const uint8_t *text, size_t n)
 
 	x->n = 0;
 	while ((e = idx_line(&p, end, &key, &at)) > 0)
-		if ((e = add(x, at)) < 0)
+		if ((e = add_offset(x, at)) < 0)
 			return e;
 	if (e < 0) {
 		err_within("line %zu", x->n + 1);
@@ -87,7 +87,7 @@ idx_parse(struct idx *x, const uint8_t *text, size_t n)
 	}
 	/* The list may be in the order of the keys; readers want that of the file. */
 	if (x->n > 0)
-		qsort(x->at, x->n, sizeof(*x->at), ascending);
+		qsort(x->at, x->n, sizeof(*x->at), compare_offsets);
 	for (size_t i = 1; i < x->n; i++)
 		if (x->at[i] == x->at[i - 1])
 			return err_fail(ERR_FORMAT, "offset %" PRIu64 " stands there twice", x->at[i]);
@@ -111,7 +111,7 @@ struct window {
 
 /* The head at an offset: from the window, or from a new one that begins there. */
 static int
-head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p)
+read_record_head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p)
 {
 	int e;
 
@@ -146,7 +146,7 @@ idx_scan(struct idx *x, int fd, uint64_t size)
 	w->size = size;
 	w->at = w->n = 0;
 	for (x->n = 0; at < size; at += jump) {
-		if ((e = head(w, at, jump, &p)) < 0 || (e = rec_head(p, at, &part, &n)) < 0)
+		if ((e = read_record_head(w, at, jump, &p)) < 0 || (e = rec_head(p, at, &part, &n)) < 0)
 			break;
 		if (inside != (part == REC_MIDDLE || part == REC_LAST)) {
 			e = err_fail(ERR_FORMAT, "record at %" PRIu64 ": part %d out of turn", at, (int)part);
@@ -157,7 +157,7 @@ idx_scan(struct idx *x, int fd, uint64_t size)
 			e = err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside it", at);
 			break;
 		}
-		if (!inside && (e = add(x, at)) < 0)
+		if (!inside && (e = add_offset(x, at)) < 0)
 			break;
 		inside = part == REC_FIRST || part == REC_MIDDLE;
 	}

@@ -72,15 +72,15 @@ get_line(struct journal *j, size_t *n)
 
 /* The next field of a line; NULL when there is none. */
 static char *
-field(char **rest)
+next_field(char **rest)
 {
 	return strsep(rest, "\t");
 }
 
 static bool
-hex(char **rest, uint64_t *v)
+parse_hex_field(char **rest, uint64_t *v)
 {
-	char *text = field(rest), *end;
+	char *text = next_field(rest), *end;
 
 	if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
 		return false;
@@ -89,25 +89,25 @@ hex(char **rest, uint64_t *v)
 }
 
 static bool
-number(char **rest, uint64_t *v)
+parse_number_field(char **rest, uint64_t *v)
 {
-	char *text = field(rest);
+	char *text = next_field(rest);
 
 	return text != NULL && num_u64(text, 0, UINT64_MAX, v) == 0;
 }
 
 static bool
-parse(char *line, struct journal_item *it)
+parse_journal_line(char *line, struct journal_item *it)
 {
-	char *rest = line, *kind = field(&rest);
+	char *rest = line, *kind = next_field(&rest);
 
 	*it = (struct journal_item){ .packed = strcmp(kind, "r") == 0 };
-	if ((!it->packed && strcmp(kind, "x") != 0) || !hex(&rest, &it->place))
+	if ((!it->packed && strcmp(kind, "x") != 0) || !parse_hex_field(&rest, &it->place))
 		return false;
 	if (it->packed)
-		return number(&rest, &it->id) && number(&rest, &it->bytes) && hex(&rest, &it->sum) && rest == NULL;
-	it->name = field(&rest);
-	it->reason = field(&rest);
+		return parse_number_field(&rest, &it->id) && parse_number_field(&rest, &it->bytes) && parse_hex_field(&rest, &it->sum) && rest == NULL;
+	it->name = next_field(&rest);
+	it->reason = next_field(&rest);
 	return it->reason != NULL && rest == NULL;
 }
 
@@ -129,8 +129,8 @@ journal_open(struct journal **out, const char *path, uint64_t *command)
 	}
 	if ((e = get_line(j, &n)) > 0) {
 		rest = j->line;
-		first = field(&rest);
-		if (strcmp(first, FIRST) != 0 || !hex(&rest, command) || rest != NULL)
+		first = next_field(&rest);
+		if (strcmp(first, FIRST) != 0 || !parse_hex_field(&rest, command) || rest != NULL)
 			e = 0;
 	}
 	if (e <= 0) {
@@ -160,7 +160,7 @@ journal_next(struct journal *j, struct journal_item *it)
 
 	if (e <= 0)
 		return e;
-	if (!parse(j->line, it))
+	if (!parse_journal_line(j->line, it))
 		return 0;
 	j->at += n;
 	return 1;

@@ -19,7 +19,7 @@ newtext_create(struct newtext *t, char *path)
 }
 
 static int
-flush(struct newtext *t)
+flush_newtext(struct newtext *t)
 {
 	int e = io_write(t->file.fd, t->wait.p, t->wait.n);
 
@@ -32,7 +32,7 @@ flush(struct newtext *t)
 int
 newtext_step(struct newtext *t)
 {
-	return t->path == NULL || t->wait.n < AT_ONCE ? 0 : flush(t);
+	return t->path == NULL || t->wait.n < AT_ONCE ? 0 : flush_newtext(t);
 }
 
 int
@@ -42,7 +42,7 @@ newtext_seal(struct newtext *t)
 
 	if (t->path == NULL)
 		return 0;
-	if ((e = flush(t)) == 0 && (e = io_seal(&t->file)) < 0)
+	if ((e = flush_newtext(t)) == 0 && (e = io_seal(&t->file)) < 0)
 		err_within("%s", t->path);
 	return e;
 }

@@ -49,7 +49,7 @@ struct packing {
 
 /* Makes of the picture in an item's record what is packed of it. */
 static int
-convert(struct transcode *conv, struct item *it)
+convert_item(struct transcode *conv, struct item *it)
 {
 	const uint8_t *out, *pic = it->rec.p + it->head;
 	struct img raw = { .p = pic, .c = it->c, .h = it->h, .w = it->w };
@@ -76,7 +76,7 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	if (it->later)
 		it->e = source_read((const char *)it->name.p, &it->rec, &it->stamp);
 	if (it->e == 0)
-		it->e = convert(p->conv[worker], it);
+		it->e = convert_item(p->conv[worker], it);
 	if (it->e == 0)
 		it->e = rec_frame(&it->framed, it->rec.p, it->rec.n);
 	buf_trim(&it->rec, KEEP);
@@ -86,7 +86,7 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 
 /* Copies what the source lends.  Returns 0 or ERR_NOMEM. */
 static int
-keep(struct item *it, const struct source_item *from, int e)
+copy_item(struct item *it, const struct source_item *from, int e)
 {
 	it->id = from->id;
 	it->e = e < 0 ? e : 0;
@@ -110,7 +110,7 @@ keep(struct item *it, const struct source_item *from, int e)
 }
 
 static void
-end(struct packing *p, int e)
+end_packing(struct packing *p, int e)
 {
 	p->ended = true;
 	p->e = e;
@@ -119,7 +119,7 @@ end(struct packing *p, int e)
 
 /* Fills a group from the source. */
 static uint32_t
-fill(void *ctx, uint32_t slot)
+fill_pack_group(void *ctx, uint32_t slot)
 {
 	struct packing *p = ctx;
 	struct group *g = &p->group[slot];
@@ -130,9 +130,9 @@ fill(void *ctx, uint32_t slot)
 		int e = source_next(p->source, &from);
 
 		if (e <= 0 && e != ERR_ITEM)
-			end(p, e);
-		else if ((e = keep(&g->item[g->n], &from, e)) < 0)
-			end(p, e);
+			end_packing(p, e);
+		else if ((e = copy_item(&g->item[g->n], &from, e)) < 0)
+			end_packing(p, e);
 		else {
 			bytes += g->item[g->n].later ? p->likely : g->item[g->n].rec.n;
 			g->n++;
@@ -161,7 +161,7 @@ hand_on(const struct pack_sink *sink, struct item *it)
 }
 
 static int
-drain(void *ctx, uint32_t slot)
+write_pack_group(void *ctx, uint32_t slot)
 {
 	struct packing *p = ctx;
 	struct group *g = &p->group[slot];
@@ -178,7 +178,7 @@ drain(void *ctx, uint32_t slot)
 }
 
 static int
-hire(struct packing *p)
+start_packers(struct packing *p)
 {
 	int e;
 
@@ -193,7 +193,7 @@ hire(struct packing *p)
 }
 
 static void
-dismiss(struct packing *p)
+stop_packers(struct packing *p)
 {
 	threads_free(p->crew);
 	for (unsigned i = 0; p->conv != NULL && i < p->threads; i++)
@@ -217,8 +217,8 @@ pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *s
 	int e;
 
 	p.groups = 2 * p.threads + 1;
-	if ((e = hire(&p)) == 0 && (e = threads_run(p.crew, fill, drain)) == 0 && p.e < 0)
+	if ((e = start_packers(&p)) == 0 && (e = threads_run(p.crew, fill_pack_group, write_pack_group)) == 0 && p.e < 0)
 		e = err_fail(p.e, "%s", p.line);
-	dismiss(&p);
+	stop_packers(&p);
 	return e;
 }

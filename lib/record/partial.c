@@ -26,7 +26,7 @@ struct partial {
 };
 
 static char *
-join(const char *a, const char *b)
+join_strings(const char *a, const char *b)
 {
 	size_t n = strlen(a) + strlen(b) + 1;
 	char *p = malloc(n);
@@ -69,7 +69,7 @@ open_and_lock(struct partial *p)
 
 /* Whether the record's bytes stand in the file as the journal says. */
 static int
-confirm(struct partial *p, const struct journal_item *it, uint64_t size, struct buf *room)
+confirm_record(struct partial *p, const struct journal_item *it, uint64_t size, struct buf *room)
 {
 	int e;
 
@@ -94,7 +94,7 @@ confirm_all(struct partial *p, struct journal *j, uint64_t *end)
 		return err_sys("stat");
 	*end = journal_at(j);
 	while ((e = journal_next(j, &it)) > 0) {
-		if (it.packed && (e = confirm(p, &it, (uint64_t)st.st_size, &room)) <= 0)
+		if (it.packed && (e = confirm_record(p, &it, (uint64_t)st.st_size, &room)) <= 0)
 			break;
 		p->items++;
 		p->records += it.packed;
@@ -131,7 +131,7 @@ take_up(struct partial *p, uint64_t command)
 }
 
 static int
-begin(struct partial *p, uint64_t command, bool resume)
+begin_partial(struct partial *p, uint64_t command, bool resume)
 {
 	int e;
 
@@ -159,9 +159,9 @@ partial_open(struct partial **out, const char *path, uint64_t command, bool resu
 		return err_nomem();
 	p->fd = p->journal_fd = -1;
 	p->path = strdup(path);
-	p->part = join(path, ".partial");
-	p->journal = join(path, ".journal");
-	e = p->path != NULL && p->part != NULL && p->journal != NULL ? begin(p, command, resume) : err_nomem();
+	p->part = join_strings(path, ".partial");
+	p->journal = join_strings(path, ".journal");
+	e = p->path != NULL && p->part != NULL && p->journal != NULL ? begin_partial(p, command, resume) : err_nomem();
 	if (e < 0) {
 		err_within("%s", path);
 		partial_close(p);

@@ -129,7 +129,7 @@ rec_at(const struct rec_reader *r)
 
 /* Fills the window with what there is, after waiting for it; nothing at the end. */
 static int
-fill(struct rec_reader *r)
+fill_window(struct rec_reader *r)
 {
 	struct pollfd p[2] = { { .fd = r->fd, .events = POLLIN }, { .fd = r->wake, .events = POLLIN } };
 	ssize_t n;
@@ -154,7 +154,7 @@ fill(struct rec_reader *r)
 
 /* Takes n bytes of the stream, or as many as there are. */
 static int
-take(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
+read_stream(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
 {
 	int e;
 
@@ -162,7 +162,7 @@ take(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
 		size_t here = r->end - r->next;
 
 		if (here == 0) {
-			if ((e = fill(r)) < 0)
+			if ((e = fill_window(r)) < 0)
 				return e;
 			if ((here = r->end) == 0)
 				break;
@@ -191,7 +191,7 @@ take_body(struct rec_reader *r, uint32_t n)
 	for (; left > 0; left -= got) {
 		size_t step = left < STEP ? (size_t)left : STEP;
 
-		if ((e = buf_room(&r->data, step)) < 0 || (e = take(r, r->data.p + r->data.n, step, &got)) < 0)
+		if ((e = buf_room(&r->data, step)) < 0 || (e = read_stream(r, r->data.p + r->data.n, step, &got)) < 0)
 			return e;
 		if (got < step)
 			return ends_inside(r->at);
@@ -216,7 +216,7 @@ rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
 	if ((e = buf_room(&r->data, 1)) < 0)	/* even an empty record has an address */
 		return e;
 	for (;;) {
-		if ((e = take(r, head, sizeof(head), &got)) < 0)
+		if ((e = read_stream(r, head, sizeof(head), &got)) < 0)
 			return e;
 		if (got == 0 && !inside)
 			return 0;

@@ -26,7 +26,7 @@ struct recfile {
 
 /* Bytes from the beginning of record i to that of the next. */
 static uint64_t
-extent(const struct recfile *f, uint64_t i)
+record_extent(const struct recfile *f, uint64_t i)
 {
 	return (i + 1 < f->idx.n ? f->idx.at[i + 1] : f->size) - f->idx.at[i];
 }
@@ -50,7 +50,7 @@ is_record(const struct recfile *f, uint64_t at, uint64_t end)
  * it are looked at here, the first and the last among them; each one when its record is read.
  */
 static bool
-fits(const struct recfile *f)
+index_fits(const struct recfile *f)
 {
 	const struct idx *x = &f->idx;
 	size_t looks = x->n < LOOKS ? x->n : LOOKS;
@@ -62,7 +62,7 @@ fits(const struct recfile *f)
 	for (size_t k = 0; k < looks; k++) {
 		size_t i = looks > 1 ? (size_t)((uint64_t)k * (x->n - 1) / (looks - 1)) : 0;
 
-		if (!is_record(f, x->at[i], x->at[i] + extent(f, i)))
+		if (!is_record(f, x->at[i], x->at[i] + record_extent(f, i)))
 			return false;
 	}
 	return true;
@@ -91,7 +91,7 @@ index_beside(struct recfile *f)
 	free(name);
 	if (e == ERR_NOMEM)
 		return e;
-	return e == 0 && fits(f);
+	return e == 0 && index_fits(f);
 }
 
 static int
@@ -153,7 +153,7 @@ static int
 read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
 	const struct recfile *f = (const struct recfile *)r;
-	uint64_t at = recfile_at(r, i), bytes = extent(f, i);
+	uint64_t at = recfile_at(r, i), bytes = record_extent(f, i);
 	int e;
 
 	if (bytes > RECFILE_LONGEST)
@@ -174,7 +174,7 @@ want_record(const struct recs *r, uint64_t i)
 {
 	const struct recfile *f = (const struct recfile *)r;
 
-	posix_fadvise(f->fd, (off_t)recfile_at(r, i), (off_t)extent(f, i), POSIX_FADV_WILLNEED);
+	posix_fadvise(f->fd, (off_t)recfile_at(r, i), (off_t)record_extent(f, i), POSIX_FADV_WILLNEED);
 }
 
 static void

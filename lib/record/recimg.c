@@ -42,7 +42,7 @@ recimg_free(struct recimg *r)
 
 /* All but a lack of memory is the picture's own fault. */
 static int
-fault(int e)
+image_fault(int e)
 {
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }
@@ -55,7 +55,7 @@ recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *re
 
 	rec->labels = 0;	/* no header yet */
 	if ((e = imrec_decode(rec, data, n)) < 0 || (e = img_head(r->codec, rec->pic, rec->n, &head)) < 0)
-		return fault(e);
+		return image_fault(e);
 	*size = (struct img){ .c = r->c, .h = head.h, .w = head.w };
 	return 0;
 }
@@ -63,13 +63,13 @@ recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *re
 int
 recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic)
 {
-	return fault(img_decode(r->codec, rec->pic, rec->n, r->c, pic));
+	return image_fault(img_decode(r->codec, rec->pic, rec->n, r->c, pic));
 }
 
 int
 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part, uint8_t *p)
 {
-	return fault(img_decode_region(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
+	return image_fault(img_decode_region(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
 }
 
 void
@@ -82,7 +82,7 @@ recimg_blame(const struct imrec *rec, const char *name)
 }
 
 static int
-blame(const struct recimg *r, uint64_t i, const struct imrec *rec, int e)
+name_record(const struct recimg *r, uint64_t i, const struct imrec *rec, int e)
 {
 	char name[RECS_NAME];
 
@@ -102,7 +102,7 @@ recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *size)
 
 	if ((e = r->recs->read(r->recs, i, &r->room, &data, &n)) < 0)
 		return e;
-	return blame(r, i, rec, recimg_head_of(r, data, n, rec, size));
+	return name_record(r, i, rec, recimg_head_of(r, data, n, rec, size));
 }
 
 int
@@ -110,5 +110,5 @@ recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
 {
 	int e = recimg_head(r, i, rec, pic);
 
-	return e < 0 ? e : blame(r, i, rec, recimg_pixels(r, rec, pic));
+	return e < 0 ? e : name_record(r, i, rec, recimg_pixels(r, rec, pic));
 }

@@ -161,7 +161,7 @@ recpics_name(struct recpics *p, uint64_t id, struct buf *text)
 
 /* The record of a picture that came, of c > 0 as pixels. */
 static int
-pack(struct recpics *p, const char *name, const float *label, uint32_t labels, const struct img *raw, struct buf *room)
+pack_image(struct recpics *p, const char *name, const float *label, uint32_t labels, const struct img *raw, struct buf *room)
 {
 	const uint8_t *pic;
 	uint64_t id;
@@ -206,7 +206,7 @@ next_of_source(struct recpics *p, struct buf *room)
 		e = source_read(it.name, &p->came, &stamp);
 	else if (it.c == 0)
 		e = buf_put(&p->came, it.data, it.n);
-	return e < 0 ? bad_read(e, it.name) : pack(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);
+	return e < 0 ? bad_read(e, it.name) : pack_image(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);
 }
 
 /* The next path of the command line, or of the names on standard input: 1, 0 behind the last. */
@@ -248,7 +248,7 @@ open_path(struct recpics *p, struct buf *room)
 		p->came.n = 0;
 		if ((e = io_slurp(p->at, IMG_BYTES, &p->came)) < 0)
 			return bad_read(e, p->at);
-		return pack(p, p->at, &none, 1, NULL, room);
+		return pack_image(p, p->at, &none, 1, NULL, room);
 	}
 	e = files_open(&p->files, &p->at, 1, FILES_ENTER);
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
@@ -282,7 +282,7 @@ next_of_files(struct recpics *p, struct buf *room)
 		p->found++;
 		p->came.n = 0;
 		e = files_slurp(p->files, IMG_BYTES, &p->came);
-		return e < 0 ? bad_read(e, name_of(p)) : pack(p, name_of(p), &none, 1, NULL, room);
+		return e < 0 ? bad_read(e, name_of(p)) : pack_image(p, name_of(p), &none, 1, NULL, room);
 	}
 	if (e == ERR_ITEM || e == ERR_NOMEM)
 		return e;

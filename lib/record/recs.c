@@ -127,7 +127,7 @@ add_folder(struct joined *j, const char *path)
 
 /* A name that stands between commas, or the whole. */
 static int
-add(struct joined *j, const char *path)
+add_path(struct joined *j, const char *path)
 {
 	struct stat st;
 
@@ -144,13 +144,13 @@ add_all(struct joined *j, const char *path)
 	int e = 0;
 
 	if (strchr(path, ',') == NULL || stat(path, &st) == 0)
-		return add(j, path);
+		return add_path(j, path);
 	if ((list = next = strdup(path)) == NULL)
 		return err_nomem();
 	while (e == 0 && next != NULL) {
 		char *name = strsep(&next, ",");
 
-		e = *name != 0 ? add(j, name) : err_fail(ERR_ARG, "%s: an empty name", path);
+		e = *name != 0 ? add_path(j, name) : err_fail(ERR_ARG, "%s: an empty name", path);
 	}
 	free(list);
 	return e;

@@ -39,7 +39,7 @@ recs_stream_is(const char *path)
 
 /* Whose records, if of a path, are the caller's to open. */
 static int
-make(struct recs_stream **out, uint64_t window, uint64_t seed)
+make_stream(struct recs_stream **out, uint64_t window, uint64_t seed)
 {
 	struct recs_stream *s = calloc(1, sizeof(*s));
 
@@ -53,7 +53,7 @@ make(struct recs_stream **out, uint64_t window, uint64_t seed)
 }
 
 static int
-made(struct recs_stream **s, int e)
+finish_open(struct recs_stream **s, int e)
 {
 	if (e < 0) {
 		recs_stream_close(*s);
@@ -65,11 +65,11 @@ made(struct recs_stream **s, int e)
 int
 recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, uint64_t seed)
 {
-	int e = make(out, window, seed);
+	int e = make_stream(out, window, seed);
 	struct recs_stream *s = *out;
 
 	if (e < 0)
-		return made(out, e);
+		return finish_open(out, e);
 	if ((s->path = strdup(path)) == NULL)
 		e = err_nomem();
 	else if ((s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
@@ -77,17 +77,17 @@ recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, ui
 		e = err_sys("%s: open", path);
 	else if ((e = rec_open(&s->in, s->fd, RECFILE_LONGEST)) == 0)
 		rec_wake(s->in, s->wake);
-	return made(out, e);
+	return finish_open(out, e);
 }
 
 int
 recs_stream_open_pics(struct recs_stream **out, struct recpics *pics)
 {
-	int e = make(out, 0, 0);
+	int e = make_stream(out, 0, 0);
 
 	if (e == 0)
 		(*out)->pics = pics;
-	return made(out, e);
+	return finish_open(out, e);
 }
 
 void
@@ -138,7 +138,7 @@ come_pics(struct recs_stream *s, struct recs_stream_record *r)
 
 /* The next record of the stream into r: 1, 0 at the end, or an error. */
 static int
-come(struct recs_stream *s, struct recs_stream_record *r)
+read_next_record(struct recs_stream *s, struct recs_stream_record *r)
 {
 	const uint8_t *data;
 	size_t n;
@@ -163,7 +163,7 @@ recs_stream_take(struct recs_stream *s, struct recs_stream_record *r)
 	int e;
 
 	while (!s->ended && s->filled < s->slots) {
-		if ((e = come(s, &s->slot[s->filled])) < 0)
+		if ((e = read_next_record(s, &s->slot[s->filled])) < 0)
 			return e;
 		s->ended = e == 0;
 		s->filled += e > 0;

@@ -92,7 +92,7 @@ recset_pass(struct recset *s, const struct pack_item *item, const char **reason)
 }
 
 static int
-flush(struct recset *s)
+flush_recset(struct recset *s)
 {
 	int e = io_write(STDOUT_FILENO, s->wait.p, s->wait.n);
 
@@ -114,7 +114,7 @@ recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, siz
 		return e;
 	s->bytes += n;
 	s->records++;
-	return s->wait.n < AT_ONCE ? 0 : flush(s);
+	return s->wait.n < AT_ONCE ? 0 : flush_recset(s);
 }
 
 int
@@ -241,7 +241,7 @@ int
 recset_commit(struct recset *s, const struct names *classes)
 {
 	struct newtext t[TEXTS] = { 0 };
-	int e = s->partial != NULL ? 0 : flush(s);
+	int e = s->partial != NULL ? 0 : flush_recset(s);
 
 	if (e == 0)
 		e = write_beside(s, classes, t);
@@ -265,7 +265,7 @@ recset_abandon(struct recset *s)
 	if (s->partial != NULL)
 		partial_flush(s->partial);
 	else
-		flush(s);	/* the records that are finished: only the end of the stream is missing */
+		flush_recset(s);	/* the records that are finished: only the end of the stream is missing */
 	partial_close(s->partial);
 	buf_free(&s->wait);
 	buf_free(&s->rejects);

@@ -116,7 +116,7 @@ go_to(struct recwalk *w, uint64_t at)
 
 /* Bytes of the stream from at on that are in memory. */
 static size_t
-held(const struct recwalk *w)
+held_bytes(const struct recwalk *w)
 {
 	return w->b.n - (size_t)(w->at - w->base);
 }
@@ -129,12 +129,12 @@ bytes_at(const struct recwalk *w, size_t off)
 
 /* Reads until n bytes from at on are held, or the stream's end. */
 static int
-hold(struct recwalk *w, size_t n)
+hold_bytes(struct recwalk *w, size_t n)
 {
 	size_t got;
 	int e;
 
-	while (held(w) < n && !w->ended) {
+	while (held_bytes(w) < n && !w->ended) {
 		/* Where long records stand, what is wanted of the next one is all that is read. */
 		size_t step = w->peek > 0 && w->size > 0 && w->bytes > FAR && n <= REC_HEAD + w->peek ?
 		    REC_HEAD + w->peek : STEP;
@@ -169,9 +169,9 @@ hold_data(struct recwalk *w, size_t from, size_t to)
 		const uint8_t *p;
 		int e;
 
-		if ((e = hold(w, want)) < 0)
+		if ((e = hold_bytes(w, want)) < 0)
 			return e;
-		if ((n = held(w)) < want)
+		if ((n = held_bytes(w)) < want)
 			want = n;
 		p = bytes_at(w, 0);
 		for (; from + 4 <= want; from += 4)
@@ -191,7 +191,7 @@ hold_data(struct recwalk *w, size_t from, size_t to)
  * stream, ERR_FORMAT, ERR_SHORT or ERR_LIMIT when it is none, or another error.
  */
 static int
-measure(struct recwalk *w, struct recwalk_rec *r)
+measure_record(struct recwalk *w, struct recwalk_rec *r)
 {
 	bool inside = false;
 	size_t pos = 0;
@@ -201,11 +201,11 @@ measure(struct recwalk *w, struct recwalk_rec *r)
 		enum rec_part part;
 		uint32_t n;
 
-		if ((e = hold(w, pos + REC_HEAD)) < 0)
+		if ((e = hold_bytes(w, pos + REC_HEAD)) < 0)
 			return e;
-		if (pos == 0 && held(w) == 0)
+		if (pos == 0 && held_bytes(w) == 0)
 			return 0;
-		if (held(w) < pos + REC_HEAD)
+		if (held_bytes(w) < pos + REC_HEAD)
 			return ends_inside(w);
 		if ((e = rec_head(bytes_at(w, pos), w->at, &part, &n)) < 0)
 			return e;
@@ -255,9 +255,9 @@ look_behind(struct recwalk *w, size_t n)
 	size_t hit;
 	int e;
 
-	if ((e = hold(w, n + REC_HEAD)) < 0 || held(w) == n)
+	if ((e = hold_bytes(w, n + REC_HEAD)) < 0 || held_bytes(w) == n)
 		return e;
-	if (held(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, &part, &more) == 0 &&
+	if (held_bytes(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, &part, &more) == 0 &&
 	    (part == REC_WHOLE || part == REC_FIRST))
 		return 0;
 	if ((hit = find_head(w, 1, n)) == 0)
@@ -285,23 +285,23 @@ begins_or_ends(const struct recwalk *w, uint64_t at)
  * Returns 1, or 0 when it has to be looked at as a whole.
  */
 static int
-glance(struct recwalk *w, struct recwalk_rec *r)
+measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 {
 	enum rec_part part;
 	uint32_t n;
 	int e;
 
-	if ((e = hold(w, REC_HEAD)) < 0)
+	if ((e = hold_bytes(w, REC_HEAD)) < 0)
 		return e;
-	if (held(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, &part, &n) < 0 || part != REC_WHOLE || n < FAR ||
+	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, &part, &n) < 0 || part != REC_WHOLE || n < FAR ||
 	    !begins_or_ends(w, w->at + rec_extent(n)))
 		return 0;
-	if ((e = hold(w, REC_HEAD + w->peek)) < 0)
+	if ((e = hold_bytes(w, REC_HEAD + w->peek)) < 0)
 		return e;
 	r->bytes = rec_extent(n);
 	r->whole = n;
 	r->data = bytes_at(w, REC_HEAD);
-	r->n = held(w) - REC_HEAD < n ? held(w) - REC_HEAD : n;
+	r->n = held_bytes(w) - REC_HEAD < n ? held_bytes(w) - REC_HEAD : n;
 	return 1;
 }
 
@@ -313,10 +313,10 @@ pass_over(struct recwalk *w, uint64_t *bytes)
 	size_t hit;
 	int e;
 
-	while ((e = hold(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, held(w))) == 0 && !w->ended)
-		go_to(w, w->at + held(w) - REC_HEAD);	/* the last bytes may be the beginning of a head */
+	while ((e = hold_bytes(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, held_bytes(w))) == 0 && !w->ended)
+		go_to(w, w->at + held_bytes(w) - REC_HEAD);	/* the last bytes may be the beginning of a head */
 	if (e == 0)
-		*bytes = w->at + (hit > 0 ? hit : held(w)) - from;
+		*bytes = w->at + (hit > 0 ? hit : held_bytes(w)) - from;
 	w->at = from;
 	return e;
 }
@@ -333,11 +333,11 @@ say_damage(struct recwalk *w, struct recwalk_rec *r)
 	return err_fail(ERR_ITEM, "%s: %s; %llu bytes passed over", w->path, line, (unsigned long long)r->bytes);
 }
 
-/* The whole record at at: as measure(). */
+/* The whole record at at: as measure_record(). */
 static int
-load(struct recwalk *w, struct recwalk_rec *r)
+load_record(struct recwalk *w, struct recwalk_rec *r)
 {
-	int e = measure(w, r);
+	int e = measure_record(w, r);
 
 	if (e <= 0 || (e = look_behind(w, (size_t)r->bytes)) < 0)
 		return e;
@@ -356,9 +356,9 @@ recwalk_next(struct recwalk *w, struct recwalk_rec *r)
 	w->loaded = false;
 	*r = (struct recwalk_rec){ .at = w->at };
 	if (w->peek > 0 && w->size > 0)
-		e = glance(w, r);
+		e = measure_by_head(w, r);
 	if (e == 0)
-		e = load(w, r);
+		e = load_record(w, r);
 	if (e == ERR_FORMAT || e == ERR_SHORT || e == ERR_LIMIT)
 		e = say_damage(w, r);
 	w->bytes = r->bytes;
@@ -372,7 +372,7 @@ recwalk_load(struct recwalk *w, struct recwalk_rec *r)
 
 	if (w->loaded)
 		return 0;
-	if ((e = load(w, r)) > 0)
+	if ((e = load_record(w, r)) > 0)
 		return 0;
 	err_within("%s", w->path);
 	return e == ERR_SYS || e == ERR_NOMEM ? e : ERR_ITEM;

@@ -13,7 +13,7 @@ struct tarfile {
 };
 
 static int
-fault(struct tarfile *t)
+note_archive_error(struct tarfile *t)
 {
 	err_note(archive_errno(t->archive) > 0 ? archive_errno(t->archive) : EIO, "write");
 	return ERR_SYS;
@@ -38,7 +38,7 @@ tarfile_open(struct tarfile **out, int fd)
 	if (archive_write_set_format_ustar(t->archive) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(t->archive, 1) != ARCHIVE_OK ||
 	    archive_write_open_fd(t->archive, fd) != ARCHIVE_OK) {
-		e = fault(t);
+		e = note_archive_error(t);
 		tarfile_drop(t);
 		return e;
 	}
@@ -57,14 +57,14 @@ tarfile_put(struct tarfile *t, const char *name, const void *p, size_t n)
 	archive_entry_set_mtime(t->entry, 0, 0);
 	if (archive_write_header(t->archive, t->entry) != ARCHIVE_OK ||
 	    archive_write_data(t->archive, p, n) != (la_ssize_t)n)
-		return fault(t);
+		return note_archive_error(t);
 	return 0;
 }
 
 int
 tarfile_end(struct tarfile *t)
 {
-	int e = archive_write_close(t->archive) == ARCHIVE_OK ? 0 : fault(t);
+	int e = archive_write_close(t->archive) == ARCHIVE_OK ? 0 : note_archive_error(t);
 
 	tarfile_drop(t);
 	return e;

@@ -25,10 +25,8 @@ job_put(const struct job *j, struct buf *b)
 {
 	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms, j->spool_kib };
 	const char *const text[] = { j->key, j->dir, j->addr, j->iface, j->host };
-	int e = 0;
+	int e = ctl_put_u32s(b, head, sizeof(head) / sizeof(head[0]));
 
-	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]) && e == 0; i++)
-		e = ctl_put_u32(b, head[i]);
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]) && e == 0; i++)
 		e = ctl_put_text(b, text[i]);
 	if (e < 0 || (e = put_job_list(b, j->env)) < 0 || (e = put_job_list(b, j->argv)) < 0 ||
@@ -36,8 +34,7 @@ job_put(const struct job *j, struct buf *b)
 	    (e = ctl_put_u32(b, j->nchildren)) < 0)
 		return e;
 	for (uint32_t i = 0; i < j->nchildren && e == 0; i++)
-		if ((e = ctl_put_u32(b, j->child[i].role)) == 0)
-			e = ctl_put_u32(b, j->child[i].rank);
+		e = ctl_put_u32s(b, (uint32_t[]){ j->child[i].role, j->child[i].rank }, 2);
 	return e;
 }
 

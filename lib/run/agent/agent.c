@@ -36,12 +36,11 @@ void
 agent_send(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text)
 {
 	struct buf b = { 0 };
-	int e = 0;
+	int e;
 
 	if (a->chan == NULL)
 		return;
-	for (size_t i = 0; i < n && e == 0; i++)
-		e = ctl_put_u32(&b, word[i]);
+	e = ctl_put_u32s(&b, word, n);
 	if (e == 0 && text != NULL)
 		e = ctl_put_text(&b, text);
 	if (e < 0 || (e = chan_send(a->chan, type, b.p, b.n)) < 0)

@@ -221,13 +221,11 @@ send_credit(struct launch *l)
 	}
 	for (uint32_t h = 0; h < l->roster->hosts && outq_size(&l->out) + outq_size(&l->err) < LOW; h++) {
 		struct remote *r = &l->remote[h];
-		struct buf b = { 0 };
 
 		if (r->uncredited < CHAN_WINDOW / 4)
 			continue;
-		launch_send(r, CTL_CREDIT, &b, ctl_put_u32(&b, r->uncredited));
+		launch_send_u32s(r, CTL_CREDIT, &r->uncredited, 1);
 		r->uncredited = 0;
-		buf_free(&b);
 	}
 }
 

@@ -181,13 +181,8 @@ launch_send_resume(struct remote *r)
 static void
 resend_signals(struct launch *l, struct remote *r, uint32_t from)
 {
-	for (uint32_t i = from; i < l->nsent; i++) {
-		struct buf b = { 0 };
-		int e = ctl_put_u32(&b, l->sent[i].whom);
-
-		launch_send(r, CTL_SIGNAL, &b, e < 0 ? e : ctl_put_u32(&b, l->sent[i].signo));
-		buf_free(&b);
-	}
+	for (uint32_t i = from; i < l->nsent; i++)
+		launch_send_u32s(r, CTL_SIGNAL, (uint32_t[]){ l->sent[i].whom, l->sent[i].signo }, 2);
 }
 
 int
@@ -309,12 +304,10 @@ launch_save(struct launch *l, bool now)
 	l->saved_at = clk_s();
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		struct remote *r = &l->remote[h];
-		struct buf b = { 0 };
 
 		if (r->uncredited > 0 && (r->state == REMOTE_UP || r->state == REMOTE_DONE)) {
-			launch_send(r, CTL_CREDIT, &b, ctl_put_u32(&b, r->uncredited));
+			launch_send_u32s(r, CTL_CREDIT, &r->uncredited, 1);
 			r->uncredited = 0;
 		}
-		buf_free(&b);
 	}
 }

@@ -33,6 +33,15 @@ launch_send(struct remote *r, enum ctl_type type, const struct buf *b, int e)
 		remote_hang_up(r, SIGTERM);
 }
 
+void
+launch_send_u32s(struct remote *r, enum ctl_type type, const uint32_t *v, size_t n)
+{
+	struct buf b = { 0 };
+
+	launch_send(r, type, &b, ctl_put_u32s(&b, v, n));
+	buf_free(&b);
+}
+
 /* Records a signal for hosts that are away.  Returns false if it has been sent already. */
 static bool
 note_signal(struct launch *l, enum ctl_target whom, uint32_t signo)
@@ -56,19 +65,14 @@ launch_signal(struct launch *l, enum ctl_target whom, int signo)
 		return;
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		struct remote *r = &l->remote[h];
-		struct buf b = { 0 };
-		int e;
 
 		if (r->state == REMOTE_CALLED) {
 			/* No process runs there yet. */
 			r->state = REMOTE_DONE;
 			remote_hang_up(r, SIGTERM);
 		} else if (r->state == REMOTE_UP) {
-			if ((e = ctl_put_u32(&b, whom)) == 0)
-				e = ctl_put_u32(&b, (uint32_t)signo);
-			launch_send(r, CTL_SIGNAL, &b, e);
+			launch_send_u32s(r, CTL_SIGNAL, (uint32_t[]){ whom, (uint32_t)signo }, 2);
 		}
-		buf_free(&b);
 	}
 }
 

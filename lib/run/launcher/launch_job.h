@@ -37,6 +37,8 @@ struct launch {
 void	 launch_report(struct launch *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Sends a message.  e < 0 says that b could not be built; the host is then hung up. */
 void	 launch_send(struct remote *r, enum ctl_type type, const struct buf *b, int e);
+/* Sends a message of n numbers. */
+void	 launch_send_u32s(struct remote *r, enum ctl_type type, const uint32_t *v, size_t n);
 /* Sends a signal to the processes of all hosts.  Processes that are not started yet never start. */
 void	 launch_signal(struct launch *l, enum ctl_target whom, int signo);
 

@@ -145,7 +145,8 @@ run_scheduler(struct place *p)
 int
 main(int argc, char *argv[])
 {
-	struct place p = { .serve = { .nservers = 1, .listening = report_listening, .say = print_log_line, .moved = report_traffic, .arg = &p }, .ready = -1 };
+	struct place p = { .ready = -1, .serve = { .nservers = 1, .listening = report_listening, .say = print_log_line,
+	    .moved = report_traffic, .arg = &p } };
 	struct serve_sums sums;
 	uint8_t key[CONN_KEY] = { 0 };	/* what --plain has: all know it */
 	int e;

@@ -33,8 +33,9 @@ print_memory(const struct train_opt *o, const struct engine_memory *plan)
 	uint64_t all = beside + plan->activations + plan->weights + plan->scratch + program;
 
 	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
-	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, to_megabytes(all), to_megabytes(plan->activations),
-	    to_megabytes(plan->scratch), to_megabytes(plan->weights), to_megabytes(m.weights), to_megabytes(m.gradients), to_megabytes(m.optimizer), to_megabytes(m.checkpoint),
+	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, to_megabytes(all),
+	    to_megabytes(plan->activations), to_megabytes(plan->scratch), to_megabytes(plan->weights), to_megabytes(m.weights),
+	    to_megabytes(m.gradients), to_megabytes(m.optimizer), to_megabytes(m.checkpoint),
 	    to_megabytes(m.samples), to_megabytes(program));
 	if (mem_fits(beside + plan->host) < 0) {
 		err_within("a batch of %u", o->data.batch);

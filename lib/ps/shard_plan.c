@@ -100,7 +100,8 @@ build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whol
 		end = find_shard_start(g, L, s + 1, p->nservers);
 		if (whole && s + 1 < p->nservers)
 			end = find_nearest_array(g, end);
-		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, (struct shard_plan_slice){ .owner = s, .first = first }, end, most))
+		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, (struct shard_plan_slice){ .owner = s, .first = first },
+		    end, most))
 			append_slice(p, (struct shard_plan_slice){ .owner = s, .first = end });
 	}
 	p->nweights = p->n;

@@ -105,7 +105,8 @@ parse_journal_line(char *line, struct journal_item *it)
 	if ((!it->packed && strcmp(kind, "x") != 0) || !parse_hex_field(&rest, &it->place))
 		return false;
 	if (it->packed)
-		return parse_number_field(&rest, &it->id) && parse_number_field(&rest, &it->bytes) && parse_hex_field(&rest, &it->sum) && rest == NULL;
+		return parse_number_field(&rest, &it->id) && parse_number_field(&rest, &it->bytes) &&
+		    parse_hex_field(&rest, &it->sum) && rest == NULL;
 	it->name = next_field(&rest);
 	it->reason = next_field(&rest);
 	return it->reason != NULL && rest == NULL;

@@ -174,7 +174,8 @@ train_open(struct train *t)
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = open_train_plan(t)) < 0 || (e = alloc_train(t)) < 0 || (e = open_train_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
+	if ((e = open_train_plan(t)) < 0 || (e = alloc_train(t)) < 0 ||
+	    (e = open_train_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
 	    (t->o->val != NULL && (e = open_train_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
 	    (e = open_checkpoints(t)) < 0)
 		return e;

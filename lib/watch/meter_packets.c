@@ -368,4 +368,5 @@ packets_pid(const void *state)
 	return ((const struct group *)state)->pid;
 }
 
-const struct meter_way meter_packets = { start_packets, close_group, packets_fd, packets_done, read_packet_count, missed_packets, packets_pid };
+const struct meter_way meter_packets = { start_packets, close_group, packets_fd, packets_done, read_packet_count, missed_packets,
+	packets_pid };

@@ -58,7 +58,8 @@ traffic_put(const struct traffic_row *r, struct buf *out)
 	format_date(r->date_ns, clock);
 	e = buf_put_fmt(out, "%.3f\t%s\t%s\t%s\t%s\t%.3f", r->time_s, clock, r->host, r->interface, r->event, r->seconds);
 	for (size_t i = 0; i < COUNTS && e == 0; i++)
-		e = get_traffic_count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) : buf_put_fmt(out, "\t%" PRIu64, get_traffic_count(r, i));
+		e = get_traffic_count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) :
+		    buf_put_fmt(out, "\t%" PRIu64, get_traffic_count(r, i));
 	return e < 0 ? e : buf_put(out, "\n", 1);
 }
 

@@ -95,7 +95,8 @@ printf 'abc' >abc.safetensors
 printf 'PK\3\4\0\0\10\10\0\0\0\0data.pkl' >torch.pth
 printf '\200\2\212\nl\374\234F\371 j\250P\31.' >old.pt
 status 1 "what torch.save() writes, now and before" pmerge --verify torch.pth old.pt
-is "$(grep -c "^pmerge: \(torch\.pth\|old\.pt\): a pickle or zip archive, .*save_file(torch\.load(" "$T/err")" 2 "... is told, and what to do"
+is "$(grep -c "^pmerge: \(torch\.pth\|old\.pt\): a pickle or zip archive, .*save_file(torch\.load(" "$T/err")" 2 \
+	"... is told, and what to do"
 status 1 "broken files" pmerge --verify cut.safetensors abc.safetensors odd.params "$1" missing a.rec
 like "$T/err" '^pmerge: cut\.safetensors: ends inside ' "one cut short"
 like "$T/err" "^pmerge: abc\.safetensors: 3 bytes are too few for a header\$" "pmerge refuses a file of three bytes"

@@ -50,7 +50,7 @@ void	 worker_state_push(struct worker_state *b, uint32_t a, const float *g);
 void	 worker_state_finish(struct worker_state *b, const float *stats);
 void	 worker_state_sum(struct worker_state *b, const double *v, uint32_t n);
 void	 worker_state_state(struct worker_state *b, float *state);
-void	 worker_state_average(struct worker_state *b, float *average);	
+void	 worker_state_average(struct worker_state *b, float *average);
 uint32_t worker_state_averaged(const struct worker_state *b);
 void	 worker_state_stop(struct worker_state *b);
 void	 worker_state_epoch(struct worker_state *b, uint64_t n);

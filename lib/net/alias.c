@@ -29,7 +29,7 @@ has_one_star(const char *s)
 
 /* One line of the text, cut off with a zero. */
 static int
-take(struct alias *a, char *text, bool back)
+parse_alias_line(struct alias *a, char *text, bool back)
 {
 	char *theirs, *ours, *rest;
 
@@ -56,7 +56,7 @@ take_all(struct alias *a, bool back)
 	if (strlen(rest) != a->text.n)
 		return err_fail(ERR_FORMAT, "holds a zero byte");
 	for (; (one = strsep(&rest, "\n")) != NULL; number++)
-		if ((e = take(a, one, back)) < 0) {
+		if ((e = parse_alias_line(a, one, back)) < 0) {
 			err_within("line %u", number);
 			return e;
 		}
@@ -102,7 +102,7 @@ alias_free(struct alias *a)
 
 /* What stands for the star in a name that fits: its first byte and *n; NULL: it does not fit. */
 static const char *
-fits(const char *pattern, const char *name, size_t *n)
+match_alias_pattern(const char *pattern, const char *name, size_t *n)
 {
 	const char *star = strchr(pattern, '*');
 	size_t before, behind, all = strlen(name);
@@ -126,7 +126,7 @@ alias_apply(const struct alias *a, const char *name, struct buf *out)
 		size_t n;
 		int e;
 
-		if ((any = fits(a->line[i].from, name, &n)) == NULL)
+		if ((any = match_alias_pattern(a->line[i].from, name, &n)) == NULL)
 			continue;
 		if (star == NULL)
 			return buf_put(out, to, strlen(to));

@@ -33,7 +33,7 @@ up_to(struct graph *g, const char *name)
 
 /* Statistics stay with the scale and shift that they belong to. */
 static int
-settle(struct graph *g)
+freeze_bn_statistics(struct graph *g)
 {
 	bool learns = false;
 
@@ -59,7 +59,7 @@ freeze_rules(struct graph *g, const char *rules)
 		else if (strncmp(rule, to, sizeof(to) - 1) == 0)
 			e = up_to(g, rule + sizeof(to) - 1);
 	free(text);
-	return e == 0 ? settle(g) : e;
+	return e == 0 ? freeze_bn_statistics(g) : e;
 }
 
 int

@@ -16,34 +16,34 @@ struct rule {
 };
 
 static double
-given(double x, double fan_in)
+scale_given(double x, double fan_in)
 {
 	(void)fan_in;
 	return x;
 }
 
 static double
-xavier(double magnitude, double fan_in)
+scale_xavier(double magnitude, double fan_in)
 {
 	return sqrt(magnitude / fan_in);
 }
 
 static double
-msra(double x, double fan_in)
+scale_msra(double x, double fan_in)
 {
 	(void)x;
 	return sqrt(2 / fan_in);
 }
 
 static const struct rule rules[] = {
-	{ "uniform:", false, given },
-	{ "normal:", true, given },
-	{ "xavier:", false, xavier },
-	{ "msra", true, msra },
+	{ "uniform:", false, scale_given },
+	{ "normal:", true, scale_given },
+	{ "xavier:", false, scale_xavier },
+	{ "msra", true, scale_msra },
 };
 
 static int
-parse(const char *text, const struct rule **rule, double *x)
+parse_rule(const char *text, const struct rule **rule, double *x)
 {
 	*x = 0;
 	for (const struct rule *r = rules; r < rules + sizeof(rules) / sizeof(*rules); r++) {
@@ -60,7 +60,7 @@ parse(const char *text, const struct rule **rule, double *x)
 }
 
 static void
-draw(const struct graph_array *a, const struct rule *rule, double x, struct rng rng, float *w)
+draw_weights(const struct graph_array *a, const struct rule *rule, double x, struct rng rng, float *w)
 {
 	/* Weights are [K, what one output is summed from]. */
 	float scale = (float)rule->scale(x, (double)(a->count / a->dim[0]));
@@ -86,7 +86,7 @@ hand_on(const struct graph_node *l, const struct graph_array *a, float *w)
 }
 
 static void
-fill(float *p, size_t n, float v)
+fill_array(float *p, size_t n, float v)
 {
 	for (size_t i = 0; i < n; i++)
 		p[i] = v;
@@ -98,7 +98,7 @@ init_check(const char *rule)
 	const struct rule *r;
 	double x;
 
-	return parse(rule, &r, &x);
+	return parse_rule(rule, &r, &x);
 }
 
 int
@@ -106,7 +106,7 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 {
 	const struct rule *r;
 	double x;
-	int e = parse(rule, &r, &x);
+	int e = parse_rule(rule, &r, &x);
 
 	if (e < 0)
 		return e;
@@ -114,13 +114,13 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 		const struct graph_array *a = &g->w[i];
 
 		if (a->role == GRAPH_WEIGHT)
-			draw(a, r, x, rng_start(seed, STREAM, i), w + a->first);
+			draw_weights(a, r, x, rng_start(seed, STREAM, i), w + a->first);
 		else
-			fill(w + a->first, a->count, a->role == GRAPH_GAMMA ? 1 : 0);
+			fill_array(w + a->first, a->count, a->role == GRAPH_GAMMA ? 1 : 0);
 		if (a->role == GRAPH_WEIGHT && g->node[a->node].begin == GRAPH_IDENTITY)
 			hand_on(&g->node[a->node], a, w + a->first);
 	}
 	for (uint32_t i = 0; i < g->naux; i++)
-		fill(aux + g->aux[i].first, g->aux[i].count, g->aux[i].role == GRAPH_VAR ? 1 : 0);
+		fill_array(aux + g->aux[i].first, g->aux[i].count, g->aux[i].role == GRAPH_VAR ? 1 : 0);
 	return 0;
 }

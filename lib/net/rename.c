@@ -46,7 +46,7 @@ rename_free(struct rename_rules *r)
 }
 
 static int
-compile(struct rule *rule, const char *from, const char *to)
+compile_rename_rule(struct rule *rule, const char *from, const char *to)
 {
 	char why[128];
 	int e = regcomp(&rule->from, from, REG_EXTENDED);
@@ -87,7 +87,7 @@ rename_add(struct rename_rules *r, const char *text)
 		return err_fail(ERR_ARG, "'%.80s' is not REGEX=TEXT, from:TABLE or to:TABLE", text);
 	if ((from = strndup(text, (size_t)(to - text))) == NULL)
 		return err_nomem();
-	if ((e = compile(&r->rule[r->n], from, to + 1)) == 0)
+	if ((e = compile_rename_rule(&r->rule[r->n], from, to + 1)) == 0)
 		r->n++;
 	free(from);
 	return e;
@@ -107,7 +107,7 @@ put_text(const char *to, const char *name, const regmatch_t *m, struct buf *out)
 }
 
 static int
-apply(const struct rule *rule, const char *name, struct buf *out)
+apply_rename_rule(const struct rule *rule, const char *name, struct buf *out)
 {
 	regmatch_t m[GROUPS];
 	int e = 0, flags = 0;
@@ -147,7 +147,7 @@ rename_apply(const struct rename_rules *r, const char *name, struct buf *out)
 		*out = swap;
 		out->n = 0;
 		if (r->rule[i].alias == NULL)
-			e = apply(&r->rule[i], (const char *)was.p, out);
+			e = apply_rename_rule(&r->rule[i], (const char *)was.p, out);
 		else if ((e = alias_apply(r->rule[i].alias, (const char *)was.p, out)) == 0)
 			e = buf_terminate(out);
 	}

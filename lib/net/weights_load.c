@@ -38,7 +38,7 @@ take_metas(const struct tensors *t, struct weights *out)
 }
 
 static const struct tensor *
-find(const struct tensors *t, const struct graph_array *a, const char *tail)
+find_weights_tensor(const struct tensors *t, const struct graph_array *a, const char *tail)
 {
 	char name[sizeof(a->name) + OPT_TAIL];
 
@@ -48,9 +48,9 @@ find(const struct tensors *t, const struct graph_array *a, const char *tail)
 
 /* Is the tensor of array a there, as f32 of its shape? */
 static int
-check(const struct tensors *t, const struct graph_array *a, const char *tail)
+check_weights_tensor(const struct tensors *t, const struct graph_array *a, const char *tail)
 {
-	const struct tensor *x = find(t, a, tail);
+	const struct tensor *x = find_weights_tensor(t, a, tail);
 	struct tensor want = weights_tensor(a);
 	char misfit[WEIGHTS_MISFIT];
 
@@ -78,11 +78,11 @@ read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, co
 	int e = 0;
 
 	for (uint32_t i = 0; e == 0 && i < n; i++)
-		e = check(t, &a[i], tail);
+		e = check_weights_tensor(t, &a[i], tail);
 	if (e == 0 && (*to = malloc((total + 1) * sizeof(float))) == NULL)
 		e = err_nomem();
 	for (uint32_t i = 0; e == 0 && i < n; i++)
-		if ((e = tensors_read(t, find(t, &a[i], tail), 0, a[i].count, *to + a[i].first)) == 0)
+		if ((e = tensors_read(t, find_weights_tensor(t, &a[i], tail), 0, a[i].count, *to + a[i].first)) == 0)
 			e = weights_finite(*to + a[i].first, a[i].count, a[i].name, tail);
 	return e;
 }
@@ -131,16 +131,16 @@ read_average(const struct tensors *t, const struct graph *g, struct weights *out
 
 /* State or average of one learned array means of all: what is missing then is an error. */
 static bool
-has(const struct tensors *t, const struct graph *g, const char *tail)
+has_tail(const struct tensors *t, const struct graph *g, const char *tail)
 {
 	for (uint32_t i = 0; i < g->nw; i++)
-		if (find(t, &g->w[i], tail) != NULL)
+		if (find_weights_tensor(t, &g->w[i], tail) != NULL)
 			return true;
 	return false;
 }
 
 static int
-load(const struct tensors *t, const struct graph *want, struct weights *out)
+load_weights(const struct tensors *t, const struct graph *want, struct weights *out)
 {
 	const struct graph *g;
 	int e;
@@ -152,9 +152,9 @@ load(const struct tensors *t, const struct graph *want, struct weights *out)
 	if ((e = read_arrays(t, g->w, g->nw, "", g->P, &out->w)) < 0 ||
 	    (e = read_arrays(t, g->aux, g->naux, "", g->A, &out->aux)) < 0)
 		return e;
-	if (has(t, g, opt_tail(out->rule, 0)) && (e = read_state(t, g, out)) < 0)
+	if (has_tail(t, g, opt_tail(out->rule, 0)) && (e = read_state(t, g, out)) < 0)
 		return e;
-	return has(t, g, AVERAGE_TAIL) ? read_average(t, g, out) : 0;
+	return has_tail(t, g, AVERAGE_TAIL) ? read_average(t, g, out) : 0;
 }
 
 int
@@ -166,7 +166,7 @@ weights_load(const char *path, const struct graph *want, struct weights *out)
 	*out = (struct weights){ 0 };
 	if ((e = tensors_open(&t, path)) < 0)
 		return e;
-	if ((e = load(&t, want, out)) < 0) {
+	if ((e = load_weights(&t, want, out)) < 0) {
 		err_within("%s", path);
 		weights_free(out);
 	}

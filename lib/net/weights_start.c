@@ -50,7 +50,7 @@ weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIG
 }
 
 static int
-take(const struct tensors *t, const struct tensor *x, const struct graph_array *a, float *to)
+copy_start_tensor(const struct tensors *t, const struct tensor *x, const struct graph_array *a, float *to)
 {
 	void *raw = malloc((size_t)x->count * tensors_type_size(x->type) + 1);
 	int e = raw == NULL ? err_nomem() : tensors_read(t, x, 0, (size_t)x->count, raw);
@@ -65,7 +65,7 @@ take(const struct tensors *t, const struct tensor *x, const struct graph_array *
 
 /* One array: taken, or named with the reason in left. */
 static int
-start(const struct tensors *t, const struct tensors *named, const struct graph_array *a, float *to,
+start_array(const struct tensors *t, const struct tensors *named, const struct graph_array *a, float *to,
     struct weights_taken *r)
 {
 	const struct tensor *x = tensors_find(named, a->name);
@@ -73,7 +73,7 @@ start(const struct tensors *t, const struct tensors *named, const struct graph_a
 
 	if (x != NULL && weights_fit(x, a)) {
 		r->taken++;
-		return take(t, x, a, to + a->first);
+		return copy_start_tensor(t, x, a, to + a->first);
 	}
 	r->left++;
 	return buf_put_fmt(&r->names, "%s%s (%s)", r->names.n > 0 ? ", " : "", a->name,
@@ -111,9 +111,9 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 		return e;
 	e = rename_all(&t, rules, &named);
 	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
-		e = start(&t, &named, &g->w[i], w, r);
+		e = start_array(&t, &named, &g->w[i], w, r);
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
-		e = start(&t, &named, &g->aux[i], aux, r);
+		e = start_array(&t, &named, &g->aux[i], aux, r);
 	if (e == 0 && (e = buf_terminate(&r->names)) == 0 && r->taken == 0)
 		e = nothing_fits(&named, g, &r->names);
 	tensors_close(&named);

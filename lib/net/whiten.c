@@ -36,7 +36,7 @@ add_patch(const struct graph_node *l, const struct graph_node *in, const float *
 
 /* Rotates rows and columns p and q of e, and columns p and q of v, so that e[p,q] becomes 0. */
 static void
-rotate(double *e, double *v, size_t d, size_t p, size_t q)
+rotate_eigenpair(double *e, double *v, size_t d, size_t p, size_t q)
 {
 	double theta = (e[q * d + q] - e[p * d + p]) / (2 * e[p * d + q]);
 	double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1), s = t * c;
@@ -61,7 +61,7 @@ rotate(double *e, double *v, size_t d, size_t p, size_t q)
 
 /* e [d,d] symmetric becomes diagonal, v [d,d] gets the eigenvectors as columns. */
 static void
-diagonalize(double *e, double *v, size_t d)
+diagonalize_symmetric(double *e, double *v, size_t d)
 {
 	memset(v, 0, d * d * sizeof(*v));
 	for (size_t i = 0; i < d; i++)
@@ -70,7 +70,7 @@ diagonalize(double *e, double *v, size_t d)
 		for (size_t p = 0; p < d; p++)
 			for (size_t q = p + 1; q < d; q++)
 				if (fabs(e[p * d + q]) > 1e-15 * sqrt(fabs(e[p * d + p] * e[q * d + q])))
-					rotate(e, v, d, p, q);
+					rotate_eigenpair(e, v, d, p, q);
 }
 
 /* Writes the filters by falling eigenvalue; e's diagonal is used up. */
@@ -95,7 +95,7 @@ write_filters(double *e, const double *v, size_t d, size_t k, float *w)
 }
 
 static int
-whiten(const struct graph *g, const struct graph_node *l, const float *x, uint32_t n, float *w)
+whiten_conv(const struct graph *g, const struct graph_node *l, const float *x, uint32_t n, float *w)
 {
 	const struct graph_node *in = &g->node[0];
 	size_t d = (size_t)in->c * l->r * l->s;
@@ -111,7 +111,7 @@ whiten(const struct graph *g, const struct graph_node *l, const float *x, uint32
 		for (size_t j = i; j < d; j++)
 			e[j * d + i] = e[i * d + j] /= count;
 	if (count > 0) {
-		diagonalize(e, v, d);
+		diagonalize_symmetric(e, v, d);
 		write_filters(e, v, d, l->k, w + g->w[l->weight].first);
 	}
 	free(e);
@@ -125,6 +125,6 @@ whiten_weights(const struct graph *g, const float *x, uint32_t n, float *w)
 
 	for (uint32_t i = 0; i < g->n && e == 0; i++)
 		if (g->node[i].op == GRAPH_CONV && g->node[i].begin == GRAPH_WHITEN)
-			e = whiten(g, &g->node[i], x, n, w);
+			e = whiten_conv(g, &g->node[i], x, n, w);
 	return e;
 }

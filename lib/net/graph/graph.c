@@ -42,7 +42,7 @@ graph_free(struct graph *g)
 
 /* Makes room for `more` elements behind the n there are; what was there may move. */
 static int
-room(void *array, uint32_t n, uint32_t more, size_t size)
+reserve_elements(void *array, uint32_t n, uint32_t more, size_t size)
 {
 	void **p = array, *moved;
 	uint32_t cap = 1;
@@ -107,7 +107,7 @@ check_read(const struct graph *g, uint32_t last)
 
 /* Appends an array of the node that will be the next; dims that are 0 are not there. */
 static int32_t
-array(const struct graph *g, const struct graph_node *n, struct graph_array *list, uint32_t *count, size_t *total,
+append_graph_array(const struct graph *g, const struct graph_node *n, struct graph_array *list, uint32_t *count, size_t *total,
 	enum graph_role role, const uint32_t dim[4])
 {
 	static const char *const tail[] = {
@@ -128,7 +128,7 @@ array(const struct graph *g, const struct graph_node *n, struct graph_array *lis
 
 /* What n will add to P; at most about 2^61, since k, c*h*w and c are at most 2^30. */
 static uint64_t
-floats(const struct graph_node *n, const struct graph_node *from)
+count_node_weights(const struct graph_node *n, const struct graph_node *from)
 {
 	uint64_t each;
 
@@ -148,27 +148,27 @@ floats(const struct graph_node *n, const struct graph_node *from)
 
 /* Lays the learned arrays and the running statistics of n behind those there are. */
 static void
-lay(struct graph *g, struct graph_node *n, const struct graph_node *from)
+place_node_arrays(struct graph *g, struct graph_node *n, const struct graph_node *from)
 {
 	const uint32_t conv[4] = { n->k, n->op == GRAPH_CONV ? from->c / n->groups : 0, n->r, n->s };
 	const uint32_t fc[4] = { n->k, from->c * from->h * from->w }, out[4] = { n->c };
 
 	n->weight = n->bias_at = n->gamma = n->beta = n->mean = n->var = -1;
 	if (n->op == GRAPH_CONV || n->op == GRAPH_FC)
-		n->weight = array(g, n, g->w, &g->nw, &g->P, GRAPH_WEIGHT, n->op == GRAPH_CONV ? conv : fc);
+		n->weight = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_WEIGHT, n->op == GRAPH_CONV ? conv : fc);
 	if (n->bias)
-		n->bias_at = array(g, n, g->w, &g->nw, &g->P, GRAPH_BIAS, out);
+		n->bias_at = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_BIAS, out);
 	if (n->op == GRAPH_BN) {
-		n->gamma = array(g, n, g->w, &g->nw, &g->P, GRAPH_GAMMA, out);
-		n->beta = array(g, n, g->w, &g->nw, &g->P, GRAPH_BETA, out);
-		n->mean = array(g, n, g->aux, &g->naux, &g->A, GRAPH_MEAN, out);
-		n->var = array(g, n, g->aux, &g->naux, &g->A, GRAPH_VAR, out);
+		n->gamma = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_GAMMA, out);
+		n->beta = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_BETA, out);
+		n->mean = append_graph_array(g, n, g->aux, &g->naux, &g->A, GRAPH_MEAN, out);
+		n->var = append_graph_array(g, n, g->aux, &g->naux, &g->A, GRAPH_VAR, out);
 	}
 }
 
 /* Everything about the new node but its place and arrays; nothing of g changes. */
 static int
-check(const struct graph *g, const struct graph_node *like, struct graph_node *n)
+check_node(const struct graph *g, const struct graph_node *like, struct graph_node *n)
 {
 	int e;
 
@@ -180,7 +180,7 @@ check(const struct graph *g, const struct graph_node *like, struct graph_node *n
 		return e;
 	if (n->op == GRAPH_SOFTMAX && (e = check_read(g, n->in[0])) < 0)
 		return e;
-	if (floats(n, &g->node[n->in[0]]) > GRAPH_FLOATS - g->P)
+	if (count_node_weights(n, &g->node[n->in[0]]) > GRAPH_FLOATS - g->P)
 		return err_fail(ERR_LIMIT, "brings the net over %u weights", GRAPH_FLOATS);
 	return 0;
 }
@@ -198,18 +198,18 @@ graph_add(struct graph *g, const struct graph_node *like, uint32_t *at)
 	if ((e = check_name(g, like->name)) < 0)
 		return e;
 	memcpy(n.name, like->name, strlen(like->name) + 1);
-	e = g->classes > 0 ? err_fail(ERR_FORMAT, "comes after the loss") : check(g, like, &n);
+	e = g->classes > 0 ? err_fail(ERR_FORMAT, "comes after the loss") : check_node(g, like, &n);
 	if (e < 0) {
 		err_within("%s", n.name);
 		return e;
 	}
-	if (room(&g->node, g->n, 1, sizeof(*g->node)) < 0 || room(&g->w, g->nw, MOST_ARRAYS, sizeof(*g->w)) < 0 ||
-	    room(&g->aux, g->naux, MOST_ARRAYS, sizeof(*g->aux)) < 0 ||
+	if (reserve_elements(&g->node, g->n, 1, sizeof(*g->node)) < 0 || reserve_elements(&g->w, g->nw, MOST_ARRAYS, sizeof(*g->w)) < 0 ||
+	    reserve_elements(&g->aux, g->naux, MOST_ARRAYS, sizeof(*g->aux)) < 0 ||
 	    (in = malloc(n.nin * sizeof(*in))) == NULL)
 		return err_nomem();
 	memcpy(in, n.in, n.nin * sizeof(*in));
 	n.in = in;
-	lay(g, &n, &g->node[in[0]]);
+	place_node_arrays(g, &n, &g->node[in[0]]);
 	if (n.op == GRAPH_SOFTMAX)
 		g->classes = n.c;
 	*at = g->n;

@@ -13,7 +13,7 @@
 
 /* One node's line, without its newline.  Every line fits, so this cannot fail. */
 static size_t
-line(const struct graph *g, const struct graph_node *n, char out[LINE])
+format_node_line(const struct graph *g, const struct graph_node *n, char out[LINE])
 {
 	size_t len = (size_t)snprintf(out, LINE, "%s %s", op_name(n->op), n->name);
 	char text[ATTR_TEXT];
@@ -35,7 +35,7 @@ graph_text(const struct graph *g, struct buf *out)
 	int e = buf_put(out, HEAD "\n", sizeof(HEAD));
 
 	for (uint32_t i = 0; e == 0 && i < g->n; i++) {
-		size_t len = line(g, &g->node[i], text);
+		size_t len = format_node_line(g, &g->node[i], text);
 
 		text[len] = '\n';
 		e = buf_put(out, text, len + 1);
@@ -50,7 +50,7 @@ graph_hash(const struct graph *g)
 	char text[LINE];
 
 	for (uint32_t i = 0; i < g->n; i++) {
-		h = hash_update(h, text, line(g, &g->node[i], text));
+		h = hash_update(h, text, format_node_line(g, &g->node[i], text));
 		h = hash_update(h, "\n", 1);
 	}
 	return h;

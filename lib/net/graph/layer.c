@@ -139,7 +139,7 @@ unknown_option(lua_State *L, const struct layer *l, const char *key)
 
 /* The value on the top of the stack for a message: a number or text as it is, else its type, never its address. */
 static const char *
-shown(lua_State *L)
+describe_value(lua_State *L)
 {
 	return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
 }
@@ -153,7 +153,7 @@ take_pair(lua_State *L, const struct layer *l, const char *key, lua_Integer side
 	if (!lua_istable(L, -1)) {
 		side[0] = side[1] = lua_tointegerx(L, -1, &whole[0]);
 		if (!whole[0])
-			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
+			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, describe_value(L));
 		return;
 	}
 	if (luaL_len(L, -1) != 2)
@@ -162,14 +162,14 @@ take_pair(lua_State *L, const struct layer *l, const char *key, lua_Integer side
 		lua_geti(L, -1, i + 1);
 		side[i] = lua_tointegerx(L, -1, &whole[i]);
 		if (!whole[i])
-			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
+			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, describe_value(L));
 		lua_pop(L, 1);
 	}
 }
 
 /* Sets attribute key of n from the Lua value on the top of the stack. */
 static void
-set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
+set_attr(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 {
 	const struct attr *a = attr_find(l->like.op, key);
 	char text[2 * ATTR_TEXT];
@@ -184,7 +184,7 @@ set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 		lua_Integer v = lua_tointegerx(L, -1, &whole);
 
 		if (!whole)
-			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, shown(L));
+			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, describe_value(L));
 		snprintf(text, sizeof(text), "%lld", (long long)v);
 	} else if (a->kind == ATTR_PAIR) {
 		take_pair(L, l, key, side);
@@ -193,7 +193,7 @@ set(lua_State *L, const struct layer *l, struct graph_node *n, const char *key)
 		lua_Number v = lua_tonumberx(L, -1, &whole);
 
 		if (!whole)
-			luaL_error(L, "%s: %s is a number, not %s", l->name, key, shown(L));
+			luaL_error(L, "%s: %s is a number, not %s", l->name, key, describe_value(L));
 		snprintf(text, sizeof(text), "%.17g", (double)v);
 	} else {
 		if (lua_type(L, -1) != LUA_TSTRING)
@@ -245,7 +245,7 @@ take_positions(lua_State *L, const struct layer *l, struct graph_node *n)
 		if (node)
 			n->nin++;
 		else
-			set(L, l, n, l->main);
+			set_attr(L, l, n, l->main);
 		lua_pop(L, 1);
 	}
 }
@@ -266,7 +266,7 @@ take_options(lua_State *L, const struct layer *l, struct graph_node *n, lua_Inte
 		if (strcmp(key, "kernel") == 0)
 			set_kernel(L, l, n);
 		else if (strcmp(key, "name") != 0)
-			set(L, l, n, key);
+			set_attr(L, l, n, key);
 		else if (lua_type(L, -1) != LUA_TSTRING || lua_rawlen(L, -1) >= GRAPH_NAME)
 			luaL_error(L, "%s: a name is a text of at most %d bytes", l->name, GRAPH_NAME - 1);
 		else
@@ -304,7 +304,7 @@ as_table(lua_State *L)
 }
 
 static int
-call(lua_State *L)
+call_layer(lua_State *L)
 {
 	size_t kind = (size_t)lua_tointeger(L, lua_upvalueindex(1));
 	const struct layer *l = &layers[kind];
@@ -334,7 +334,7 @@ call(lua_State *L)
 
 /* data(c, h, w): the pictures' shape where the caller asks for none. */
 static int
-data(lua_State *L)
+call_data(lua_State *L)
 {
 	struct layer_net *net = sandbox_mine(L);
 	uint32_t side[3] = { net->c, net->h, net->w };
@@ -360,7 +360,7 @@ data(lua_State *L)
 
 /* block(x): x, and what came before it and is in no block yet, are one. */
 static int
-block(lua_State *L)
+call_block(lua_State *L)
 {
 	struct layer_net *net = sandbox_mine(L);
 	uint32_t at;
@@ -384,11 +384,11 @@ layer_open(lua_State *L)
 	lua_pushcfunction(L, handle_tostring);
 	lua_setfield(L, -2, "__tostring");
 	lua_pop(L, 1);
-	lua_register(L, "data", data);
-	lua_register(L, "block", block);
+	lua_register(L, "data", call_data);
+	lua_register(L, "block", call_block);
 	for (size_t i = 0; i < LAYERS; i++) {
 		lua_pushinteger(L, (lua_Integer)i);
-		lua_pushcclosure(L, call, 1);
+		lua_pushcclosure(L, call_layer, 1);
 		lua_setglobal(L, layers[i].name);
 	}
 }

@@ -3,7 +3,7 @@
 #include "base/err.h"
 
 static const struct graph_node *
-input(const struct graph *g, const struct graph_node *n)
+first_input(const struct graph *g, const struct graph_node *n)
 {
 	return &g->node[n->in[0]];
 }
@@ -18,7 +18,7 @@ op_fits(uint64_t c, uint64_t h, uint64_t w)
 
 /* How many windows of a kernel k stand along a side of the picture: of its lines (d 0) or columns (d 1). */
 static int
-windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32_t *out)
+count_windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32_t *out)
 {
 	uint32_t all = in + 2 * n->pad[d], past;
 
@@ -38,27 +38,27 @@ windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32_t *ou
 }
 
 static int
-sides(const struct graph *g, struct graph_node *n)
+shape_window_sides(const struct graph *g, struct graph_node *n)
 {
-	int e = windows(input(g, n)->h, n->r, n, 0, &n->h);
+	int e = count_windows(first_input(g, n)->h, n->r, n, 0, &n->h);
 
-	return e < 0 ? e : windows(input(g, n)->w, n->s, n, 1, &n->w);
+	return e < 0 ? e : count_windows(first_input(g, n)->w, n->s, n, 1, &n->w);
 }
 
 static int
-same(const struct graph *g, struct graph_node *n)
+shape_same(const struct graph *g, struct graph_node *n)
 {
-	n->c = input(g, n)->c;
-	n->h = input(g, n)->h;
-	n->w = input(g, n)->w;
+	n->c = first_input(g, n)->c;
+	n->h = first_input(g, n)->h;
+	n->w = first_input(g, n)->w;
 	return 0;
 }
 
 /* Only pictures can be whitened, and the eigenvectors of many numbers take long to find. */
 static int
-whitens(const struct graph *g, const struct graph_node *n)
+check_whitening(const struct graph *g, const struct graph_node *n)
 {
-	const struct graph_node *from = input(g, n);
+	const struct graph_node *from = first_input(g, n);
 	const uint64_t most = 192;
 
 	if (n->op != GRAPH_CONV || from->op != GRAPH_DATA || n->groups != 1 || n->dilate[0] != 1 || n->dilate[1] != 1)
@@ -69,30 +69,30 @@ whitens(const struct graph *g, const struct graph_node *n)
 }
 
 static int
-conv(const struct graph *g, struct graph_node *n)
+shape_conv(const struct graph *g, struct graph_node *n)
 {
-	uint32_t c = input(g, n)->c;
+	uint32_t c = first_input(g, n)->c;
 
 	if (c % n->groups != 0 || n->k % n->groups != 0)
 		return err_fail(ERR_FORMAT, "%u channels in and %u out do not make %u groups", c, n->k, n->groups);
 	n->c = n->k;
-	return sides(g, n);
+	return shape_window_sides(g, n);
 }
 
 /* A window of nothing but padding has no largest element: there is none at either border. */
 static int
-pool(const struct graph *g, struct graph_node *n)
+shape_pool(const struct graph *g, struct graph_node *n)
 {
 	if (n->pad[0] >= n->r || n->pad[1] >= n->s)
 		return err_fail(ERR_FORMAT, "padding %ux%u is not below the kernel's %ux%u", n->pad[0], n->pad[1], n->r, n->s);
-	n->c = input(g, n)->c;
-	return sides(g, n);
+	n->c = first_input(g, n)->c;
+	return shape_window_sides(g, n);
 }
 
 static int
-border(const struct graph *g, struct graph_node *n)
+shape_pad(const struct graph *g, struct graph_node *n)
 {
-	const struct graph_node *from = input(g, n);
+	const struct graph_node *from = first_input(g, n);
 
 	if (n->reflect && (n->pad[0] >= from->h || n->pad[1] >= from->w))
 		return err_fail(ERR_FORMAT, "'%s' of %ux%u cannot be reflected over %ux%u", from->name, from->h, from->w,
@@ -107,21 +107,21 @@ border(const struct graph *g, struct graph_node *n)
 
 /* Sums and products: all inputs are of one shape. */
 static int
-alike(const struct graph *g, struct graph_node *n)
+shape_sum(const struct graph *g, struct graph_node *n)
 {
-	same(g, n);
+	shape_same(g, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct graph_node *from = &g->node[n->in[i]];
 
 		if (from->c != n->c || from->h != n->h || from->w != n->w)
-			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", input(g, n)->name, n->c, n->h, n->w,
+			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", first_input(g, n)->name, n->c, n->h, n->w,
 			    from->name, from->c, from->h, from->w);
 	}
 	return 0;
 }
 
 static int
-fc(const struct graph *g, struct graph_node *n)
+shape_fc(const struct graph *g, struct graph_node *n)
 {
 	(void)g;
 	n->c = n->k;
@@ -130,16 +130,16 @@ fc(const struct graph *g, struct graph_node *n)
 }
 
 static int
-concat(const struct graph *g, struct graph_node *n)
+shape_concat(const struct graph *g, struct graph_node *n)
 {
 	uint64_t c = 0;
 
-	same(g, n);
+	shape_same(g, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct graph_node *from = &g->node[n->in[i]];
 
 		if (from->h != n->h || from->w != n->w)
-			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", input(g, n)->name, n->h, n->w,
+			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", first_input(g, n)->name, n->h, n->w,
 			    from->name, from->h, from->w);
 		c += from->c;
 	}
@@ -150,9 +150,9 @@ concat(const struct graph *g, struct graph_node *n)
 }
 
 static int
-flatten(const struct graph *g, struct graph_node *n)
+shape_flatten(const struct graph *g, struct graph_node *n)
 {
-	const struct graph_node *from = input(g, n);
+	const struct graph_node *from = first_input(g, n);
 
 	n->c = from->c * from->h * from->w;
 	n->h = n->w = 1;
@@ -160,11 +160,11 @@ flatten(const struct graph *g, struct graph_node *n)
 }
 
 static int
-softmax(const struct graph *g, struct graph_node *n)
+shape_softmax(const struct graph *g, struct graph_node *n)
 {
-	same(g, n);
+	shape_same(g, n);
 	if (n->h != 1 || n->w != 1)
-		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number a class", input(g, n)->name, n->c, n->h, n->w);
+		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number a class", first_input(g, n)->name, n->c, n->h, n->w);
 	return 0;
 }
 
@@ -174,19 +174,19 @@ static const struct {
 	int	  (*shape)(const struct graph *g, struct graph_node *n);
 } ops[GRAPH_OPS] = {
 	[GRAPH_DATA] = { "data", 0, NULL },
-	[GRAPH_CONV] = { "conv", 1, conv },
-	[GRAPH_FC] = { "fc", 1, fc },
-	[GRAPH_BN] = { "bn", 1, same },
-	[GRAPH_ACT] = { "act", 1, same },
-	[GRAPH_POOL] = { "pool", 1, pool },
-	[GRAPH_CONCAT] = { "concat", OP_INS, concat },
-	[GRAPH_FLATTEN] = { "flatten", 1, flatten },
-	[GRAPH_ADD] = { "add", OP_INS, alike },
-	[GRAPH_MUL] = { "mul", OP_INS, alike },
-	[GRAPH_PAD] = { "pad", 1, border },
-	[GRAPH_LRN] = { "lrn", 1, same },
-	[GRAPH_DROPOUT] = { "dropout", 1, same },
-	[GRAPH_SOFTMAX] = { "softmax", 1, softmax },
+	[GRAPH_CONV] = { "conv", 1, shape_conv },
+	[GRAPH_FC] = { "fc", 1, shape_fc },
+	[GRAPH_BN] = { "bn", 1, shape_same },
+	[GRAPH_ACT] = { "act", 1, shape_same },
+	[GRAPH_POOL] = { "pool", 1, shape_pool },
+	[GRAPH_CONCAT] = { "concat", OP_INS, shape_concat },
+	[GRAPH_FLATTEN] = { "flatten", 1, shape_flatten },
+	[GRAPH_ADD] = { "add", OP_INS, shape_sum },
+	[GRAPH_MUL] = { "mul", OP_INS, shape_sum },
+	[GRAPH_PAD] = { "pad", 1, shape_pad },
+	[GRAPH_LRN] = { "lrn", 1, shape_same },
+	[GRAPH_DROPOUT] = { "dropout", 1, shape_same },
+	[GRAPH_SOFTMAX] = { "softmax", 1, shape_softmax },
 };
 
 const char *
@@ -217,7 +217,7 @@ op_shape(const struct graph *g, struct graph_node *n)
 	int e = ops[n->op].shape(g, n);
 
 	if (e == 0 && n->begin == GRAPH_WHITEN)
-		e = whitens(g, n);
+		e = check_whitening(g, n);
 	if (e == 0 && !op_fits(n->c, n->h, n->w))
 		e = err_fail(ERR_LIMIT, "gives more than %u floats", GRAPH_FLOATS);
 	return e;

@@ -23,7 +23,7 @@ static const char *const table_keep[] = { "concat", "pack", "unpack", NULL };
 
 /* Raises an error at every instruction once the box is over, so that no pcall lives through it. */
 static void
-hook(lua_State *L, lua_Debug *at)
+check_budget(lua_State *L, lua_Debug *at)
 {
 	void *box;
 	struct sandbox *b = (lua_getallocf(L, &box), box);
@@ -32,14 +32,14 @@ hook(lua_State *L, lua_Debug *at)
 	if (b->steps < SANDBOX_STEPS && !b->over)
 		return;
 	b->over = true;
-	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	lua_sethook(L, check_budget, LUA_MASKCOUNT, 1);
 	lua_getinfo(L, "Sl", at);
 	lua_pushfstring(L, "%s:%d: takes more steps or memory than a net may", at->short_src, at->currentline);
 	lua_error(L);
 }
 
 static void *
-alloc(void *box, void *p, size_t old, size_t n)
+alloc_limited(void *box, void *p, size_t old, size_t n)
 {
 	struct sandbox *b = box;
 	bool text = p == NULL && old == LUA_TSTRING;	/* of a new object Lua tells the kind instead */
@@ -61,7 +61,7 @@ alloc(void *box, void *p, size_t old, size_t n)
 		else
 			b->turned += more;
 		if (b->over && b->lua != NULL)
-			lua_sethook(b->lua, hook, LUA_MASKCOUNT, 1);
+			lua_sethook(b->lua, check_budget, LUA_MASKCOUNT, 1);
 		return NULL;
 	}
 	if ((q = realloc(p, n)) == NULL) {
@@ -75,7 +75,7 @@ alloc(void *box, void *p, size_t old, size_t n)
 
 /* Takes every key but those of keep out of the table on the top of the stack. */
 static void
-prune(lua_State *L, const char *const *keep)
+prune_table(lua_State *L, const char *const *keep)
 {
 	for (lua_pushnil(L); lua_next(L, -2) != 0; ) {
 		const char *key = lua_tostring(L, -2);
@@ -110,7 +110,7 @@ open_libs(lua_State *L)
 
 	for (size_t i = 0; i < sizeof(libs) / sizeof(*libs); i++) {
 		luaL_requiref(L, libs[i].name, libs[i].open, 1);
-		prune(L, libs[i].keep);
+		prune_table(L, libs[i].keep);
 	}
 }
 
@@ -166,7 +166,7 @@ struct job {
 
 /* All that can raise an error happens in here, protected. */
 static int
-body(lua_State *L)
+run_protected(lua_State *L)
 {
 	const struct job *job = lua_touserdata(L, 1);
 
@@ -187,10 +187,10 @@ int
 sandbox_open(struct sandbox *b, void *mine)
 {
 	*b = (struct sandbox){ 0 };
-	if ((b->lua = lua_newstate(alloc, b)) == NULL)
+	if ((b->lua = lua_newstate(alloc_limited, b)) == NULL)
 		return err_nomem();
 	*(void **)lua_getextraspace(b->lua) = mine;
-	lua_sethook(b->lua, hook, LUA_MASKCOUNT, STRIDE);
+	lua_sethook(b->lua, check_budget, LUA_MASKCOUNT, STRIDE);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ sandbox_mine(lua_State *L)
 
 /* Lua's message, with the whole name in front; not every message says where it comes from. */
 static int
-fail(struct sandbox *b, const char *name, const char *base)
+report_lua_error(struct sandbox *b, const char *name, const char *base)
 {
 	int code = b->over ? ERR_LIMIT : ERR_FORMAT;
 	const char *text;
@@ -231,7 +231,7 @@ sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua
 	struct job job = { base, text, n, setup, finish };
 	int status;
 
-	lua_pushcfunction(b->lua, body);
+	lua_pushcfunction(b->lua, run_protected);
 	lua_pushlightuserdata(b->lua, &job);
 	if ((status = lua_pcall(b->lua, 1, 0, 0)) == LUA_OK)
 		return 0;
@@ -239,5 +239,5 @@ sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua
 		return err_nomem();
 	if (status == LUA_ERRMEM)
 		return err_fail(ERR_LIMIT, "%s: takes more memory than a net may", name);
-	return fail(b, name, base);
+	return report_lua_error(b, name, base);
 }

@@ -69,7 +69,7 @@ read_part(struct run *run, const char *name)
 
 /* require(name): what name.lua beside the script returns.  Upvalue 1 holds what was, false while it runs. */
 static int
-require(lua_State *L)
+require_part(lua_State *L)
 {
 	struct run *run = sandbox_mine(L);
 	const char *name = luaL_checkstring(L, 1);
@@ -104,7 +104,7 @@ push_count(lua_State *L, const char *key, uint32_t n)
 }
 
 static int
-setup(lua_State *L)
+setup_script_globals(lua_State *L)
 {
 	static const luaL_Reg meta[] = { { "__index", opt_index }, { "__newindex", opt_newindex }, { NULL, NULL } };
 	const struct run *run = sandbox_mine(L);
@@ -122,13 +122,13 @@ setup(lua_State *L)
 	lua_setmetatable(L, -2);
 	lua_setglobal(L, "opt");
 	lua_newtable(L);
-	lua_pushcclosure(L, require, 1);
+	lua_pushcclosure(L, require_part, 1);
 	lua_setglobal(L, "require");
 	return 0;
 }
 
 static int
-finish(lua_State *L)
+finish_script(lua_State *L)
 {
 	struct run *run = sandbox_mine(L);
 
@@ -139,7 +139,7 @@ finish(lua_State *L)
 
 /* What only the whole run shows. */
 static int
-check(const struct run *run)
+check_script_result(const struct run *run)
 {
 	const struct graph *g = run->net.graph;
 
@@ -154,7 +154,7 @@ check(const struct run *run)
 }
 
 static int
-locate(const char *name, char path[PATH_MAX])
+locate_script(const char *name, char path[PATH_MAX])
 {
 	char rel[PATH_MAX + sizeof("nets/.lua")];
 	size_t n = strlen(name);
@@ -180,9 +180,10 @@ run_file(struct run *run, const char *path)
 	if (e < 0)
 		err_within("%s", path);
 	if (e == 0 && (e = sandbox_open(&box, run)) == 0 &&
-	    (e = sandbox_run(&box, path, (const char *)text.p, text.n, setup, finish)) < 0 && run->net.nomem)
+	    (e = sandbox_run(&box, path, (const char *)text.p, text.n, setup_script_globals,
+	    finish_script)) < 0 && run->net.nomem)
 		e = ERR_NOMEM;
-	if (e == 0 && (e = check(run)) < 0)
+	if (e == 0 && (e = check_script_result(run)) < 0)
 		err_within("%s", path);
 	sandbox_close(&box);
 	for (uint32_t i = 0; i < run->nparts; i++)
@@ -218,7 +219,7 @@ script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classe
 		return err_fail(ERR_LIMIT, "%s: more than %d options", name, SCRIPT_OPTS);
 	if ((c != 0 || h != 0 || w != 0) && !op_fits(c, h, w))
 		return err_fail(ERR_LIMIT, "%s: pictures of %ux%ux%u", name, c, h, w);
-	if ((e = locate(name, path)) == 0 && (e = run_file(&run, path)) == 0)
+	if ((e = locate_script(name, path)) == 0 && (e = run_file(&run, path)) == 0)
 		*g = run.net.graph;
 	else
 		graph_free(run.net.graph);

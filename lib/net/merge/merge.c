@@ -93,7 +93,7 @@ same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, s
 
 /* Doubles as the output's type, into m->raw. */
 static void
-narrow(const struct merge *m, enum tensors_type type, size_t n)
+narrow_sum(const struct merge *m, enum tensors_type type, size_t n)
 {
 	float *f = type == TENSORS_F32 ? m->raw : (float *)m->x;
 
@@ -134,7 +134,7 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 		e = add_spread(m, from->mean, at, n);
 	}
 	if (e == 0)
-		narrow(m, x->type, n);
+		narrow_sum(m, x->type, n);
 	return e;
 }
 

@@ -25,7 +25,7 @@ is_statistic(const char *name, size_t n)
 }
 
 static bool
-matches(const char *name, char *const *pattern, uint32_t n)
+match_any_pattern(const char *name, char *const *pattern, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (fnmatch(pattern[i], name, 0) == 0)
@@ -34,9 +34,9 @@ matches(const char *name, char *const *pattern, uint32_t n)
 }
 
 static bool
-wanted(const struct merge_opt *o, const char *name)
+is_selected(const struct merge_opt *o, const char *name)
 {
-	return (o->npick == 0 || matches(name, o->pick, o->npick)) && !matches(name, o->drop, o->ndrop);
+	return (o->npick == 0 || match_any_pattern(name, o->pick, o->npick)) && !match_any_pattern(name, o->drop, o->ndrop);
 }
 
 static bool
@@ -82,7 +82,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 	buf_free(&base);
 	if (e < 0 || (e = buf_terminate(b)) < 0)
 		return e;
-	*keep = (o->state || !state) && wanted(o, (const char *)b->p);
+	*keep = (o->state || !state) && is_selected(o, (const char *)b->p);
 	if ((e = buf_put(b, tail, strlen(tail))) == 0)
 		e = buf_terminate(b);
 	return e;
@@ -90,7 +90,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 
 /* The tensors of the name in all files, which must agree: of that very name, or of the plain one. */
 static int
-gather(const struct merge *m, const char *name, const struct tensor ***x)
+gather_tensors(const struct merge *m, const char *name, const struct tensor ***x)
 {
 	const char *plain = tensors_plain_name(&m->in[0], name);
 	const struct merge_opt *o = m->o;
@@ -123,7 +123,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 		if (suffix_is(name, n, stats[i].var) &&
 		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s%s", stem, name, stats[i].mean, tail) < sizeof(mean) &&
 		    tensors_find_plain(&m->in[0], mean) != NULL)
-			return gather(m, mean, x);
+			return gather_tensors(m, mean, x);
 	}
 	return 0;
 }
@@ -193,7 +193,7 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	if ((e = tensors_add(&m->out, (const char *)name->p, x)) < 0)
 		return e;
 	if (m->o->share != NULL) {
-		if ((e = gather(m, x->name, &from->x)) == 0 && tensors_is_float(x->type))
+		if ((e = gather_tensors(m, x->name, &from->x)) == 0 && tensors_is_float(x->type))
 			e = gather_means(m, was, &from->mean);
 		return e;
 	}

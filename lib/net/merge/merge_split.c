@@ -23,13 +23,13 @@ bytes_of(const struct tensor *x)
 }
 
 static int
-tell(const struct work *w)
+report_split_progress(const struct work *w)
 {
 	return w->step != NULL ? w->step(w->arg, w->done, w->all) : 0;
 }
 
 static int
-copy(struct work *w, const struct tensor *x, struct tensors_out *out)
+copy_split_tensor(struct work *w, const struct tensor *x, struct tensors_out *out)
 {
 	size_t size = tensors_type_size(x->type), most = CHUNK / size;
 	int e = 0;
@@ -37,7 +37,7 @@ copy(struct work *w, const struct tensor *x, struct tensors_out *out)
 	for (uint64_t at = 0; e == 0 && at < x->count; at += most) {
 		size_t n = x->count - at < most ? (size_t)(x->count - at) : most;
 
-		if ((e = tell(w)) != 0)
+		if ((e = report_split_progress(w)) != 0)
 			return e;
 		if ((e = tensors_read(&w->in, x, at, n, w->room)) == 0)
 			e = tensors_write(out, w->room, n * size);
@@ -53,7 +53,7 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 	const struct tensors *in = &w->in;
 	struct tensors part = { .kind = TENSORS_SAFE };
 	struct tensors_out *out;
-	int e = tell(w);
+	int e = report_split_progress(w);
 
 	for (uint32_t i = 0; e == 0 && metas && i < in->nmeta; i++)
 		e = tensors_add_meta(&part, in->meta[i].key, in->meta[i].value);
@@ -61,7 +61,7 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 		e = tensors_add(&part, in->t[i].name, &in->t[i]);
 	if (e == 0 && (e = tensors_create(&out, path, &part)) == 0) {
 		for (size_t i = first; e == 0 && i < end; i++)
-			e = copy(w, &in->t[i], out);
+			e = copy_split_tensor(w, &in->t[i], out);
 		if (e == 0)
 			e = tensors_commit(out);
 		else
@@ -73,7 +73,7 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 
 /* A tensor stands in the part in which its middle lies. */
 static int
-split(struct work *w, uint32_t parts, const char *prefix)
+write_parts(struct work *w, uint32_t parts, const char *prefix)
 {
 	const struct tensors *in = &w->in;
 	uint64_t before = 0;
@@ -108,7 +108,7 @@ merge_split(const char *path, uint32_t parts, const char *prefix, merge_step *st
 	if ((w.room = malloc(CHUNK)) == NULL)
 		e = err_nomem();
 	else
-		e = split(&w, parts, prefix);
+		e = write_parts(&w, parts, prefix);
 	free(w.room);
 	tensors_close(&w.in);
 	return e;

@@ -9,7 +9,7 @@
 #define CHUNK 32768u	/* floats in work at a time */
 
 static int
-add(struct tensors *t, const struct graph_array *a)
+add_onnx_tensor(struct tensors *t, const struct graph_array *a)
 {
 	struct tensor x = weights_tensor(a);
 
@@ -18,7 +18,7 @@ add(struct tensors *t, const struct graph_array *a)
 
 /* A gamma that is fixed counts as 1 whatever the file has: MXNet keeps other numbers there. */
 static int
-give(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece, struct tensors_out *out)
+write_onnx_array(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece, struct tensors_out *out)
 {
 	int e = 0;
 
@@ -46,14 +46,14 @@ onnx_write(const struct graph *g, bool logits, onnx_read *read, void *arg, const
 	int e = piece == NULL ? err_nomem() : onnx_nodes(g, logits, &nodes);
 
 	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
-		e = add(&t, &g->w[i]);
+		e = add_onnx_tensor(&t, &g->w[i]);
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
-		e = add(&t, &g->aux[i]);
+		e = add_onnx_tensor(&t, &g->aux[i]);
 	if (e == 0 && (e = tensors_create(&out, path, &t)) == 0) {
 		for (uint32_t i = 0; e == 0 && i < g->nw; i++)
-			e = give(g, &g->w[i], read, arg, piece, out);
+			e = write_onnx_array(g, &g->w[i], read, arg, piece, out);
 		for (uint32_t i = 0; e == 0 && i < g->naux; i++)
-			e = give(g, &g->aux[i], read, arg, piece, out);
+			e = write_onnx_array(g, &g->aux[i], read, arg, piece, out);
 		if (e == 0)
 			e = tensors_commit(out);
 		else

@@ -26,7 +26,7 @@ struct text {
 };
 
 static struct text
-part(const struct graph_node *n, const char *what)
+part_name(const struct graph_node *n, const char *what)
 {
 	struct text t;
 
@@ -35,15 +35,15 @@ part(const struct graph_node *n, const char *what)
 }
 
 static struct text
-value(const struct onnx *o, uint32_t i)
+value_name(const struct onnx *o, uint32_t i)
 {
 	struct text t = { INPUT };
 
-	return i == 0 ? t : part(&o->g->node[i], "0");
+	return i == 0 ? t : part_name(&o->g->node[i], "0");
 }
 
 static struct text
-array(const struct graph_array *a)
+array_name(const struct graph_array *a)
 {
 	struct text t;
 
@@ -52,9 +52,9 @@ array(const struct graph_array *a)
 }
 
 static struct text
-scalar(struct onnx *o, const struct graph_node *n, const char *what, float v)
+put_scalar(struct onnx *o, const struct graph_node *n, const char *what, float v)
 {
-	struct text t = part(n, what);
+	struct text t = part_name(n, what);
 
 	onnx_scalar(&o->p, t.s, v);
 	return t;
@@ -63,15 +63,15 @@ scalar(struct onnx *o, const struct graph_node *n, const char *what, float v)
 /* --- values of two and of four dimensions */
 
 static struct text
-flat(struct onnx *o, uint32_t i)
+flatten_value(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text out = part(n, "flat");
+	struct text out = part_name(n, "flat");
 
 	if (o->form[i] & FLAT)
-		return value(o, i);
+		return value_name(o, i);
 	if (!(o->form[i] & OTHER)) {
-		size_t at = onnx_begin(&o->p, "Flatten", out.s, ONNX_IN(value(o, i).s));
+		size_t at = onnx_begin(&o->p, "Flatten", out.s, ONNX_IN(value_name(o, i).s));
 
 		onnx_whole(&o->p, "axis", 1);
 		onnx_end(&o->p, at);
@@ -81,49 +81,49 @@ flat(struct onnx *o, uint32_t i)
 }
 
 static struct text
-planes(struct onnx *o, uint32_t i)
+reshape_value(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text out = part(n, "planes"), shape = part(n, "shape");
+	struct text out = part_name(n, "planes"), shape = part_name(n, "shape");
 
 	if (!(o->form[i] & FLAT))
-		return value(o, i);
+		return value_name(o, i);
 	if (!(o->form[i] & OTHER)) {
 		onnx_constants(&o->p, shape.s, (const int64_t[]){ 0, n->c, n->h, n->w }, 4);	/* 0: as it is */
-		onnx_plain(&o->p, "Reshape", out.s, ONNX_IN(value(o, i).s, shape.s));
+		onnx_plain(&o->p, "Reshape", out.s, ONNX_IN(value_name(o, i).s, shape.s));
 	}
 	o->form[i] |= OTHER;
 	return out;
 }
 
 static uint32_t
-input(const struct onnx *o, uint32_t i)
+input_of(const struct onnx *o, uint32_t i)
 {
 	return o->as[o->g->node[i].in[0]];
 }
 
 /* What it reads, of which each number, or each channel, is looked at by itself: two dimensions stay two. */
 static struct text
-kept(struct onnx *o, uint32_t i)
+keep_form(struct onnx *o, uint32_t i)
 {
-	uint32_t in = input(o, i);
+	uint32_t in = input_of(o, i);
 
 	o->form[i] = o->form[in] & FLAT;
-	return value(o, in);
+	return value_name(o, in);
 }
 
 /* --- layers */
 
 static int
-conv(struct onnx *o, uint32_t i)
+put_conv(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = planes(o, input(o, i)), w = array(&o->g->w[n->weight]), b = { "" };
+	struct text x = reshape_value(o, input_of(o, i)), w = array_name(&o->g->w[n->weight]), b = { "" };
 	size_t at;
 
 	if (n->bias)
-		b = array(&o->g->w[n->bias_at]);
-	at = onnx_begin(&o->p, "Conv", value(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
+		b = array_name(&o->g->w[n->bias_at]);
+	at = onnx_begin(&o->p, "Conv", value_name(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
 	onnx_wholes(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
 	onnx_wholes(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
 	onnx_wholes(&o->p, "pads", (const int64_t[]){ n->pad[0], n->pad[1], n->pad[0], n->pad[1] }, 4);
@@ -134,15 +134,15 @@ conv(struct onnx *o, uint32_t i)
 }
 
 static int
-fc(struct onnx *o, uint32_t i)
+put_fc(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = flat(o, input(o, i)), w = array(&o->g->w[n->weight]), b = { "" };
+	struct text x = flatten_value(o, input_of(o, i)), w = array_name(&o->g->w[n->weight]), b = { "" };
 	size_t at;
 
 	if (n->bias)
-		b = array(&o->g->w[n->bias_at]);
-	at = onnx_begin(&o->p, "Gemm", value(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
+		b = array_name(&o->g->w[n->bias_at]);
+	at = onnx_begin(&o->p, "Gemm", value_name(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
 	onnx_whole(&o->p, "transB", 1);
 	onnx_end(&o->p, at);
 	o->form[i] = FLAT;
@@ -150,13 +150,13 @@ fc(struct onnx *o, uint32_t i)
 }
 
 static int
-bn(struct onnx *o, uint32_t i)
+put_bn(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
 	const struct graph *g = o->g;
-	struct text x = kept(o, i);
-	size_t at = onnx_begin(&o->p, "BatchNormalization", value(o, i).s, ONNX_IN(x.s, array(&g->w[n->gamma]).s, array(&g->w[n->beta]).s,
-	    array(&g->aux[n->mean]).s, array(&g->aux[n->var]).s));
+	struct text x = keep_form(o, i);
+	size_t at = onnx_begin(&o->p, "BatchNormalization", value_name(o, i).s, ONNX_IN(x.s, array_name(&g->w[n->gamma]).s, array_name(&g->w[n->beta]).s,
+	    array_name(&g->aux[n->mean]).s, array_name(&g->aux[n->var]).s));
 
 	onnx_real(&o->p, "epsilon", n->eps);
 	onnx_end(&o->p, at);
@@ -165,57 +165,57 @@ bn(struct onnx *o, uint32_t i)
 
 /* x P(Z <= x) by the error function, for which opset 17 has no one node: x (1 + erf(x / sqrt 2)) / 2. */
 static void
-gelu(struct onnx *o, uint32_t i, const char *x)
+put_gelu(struct onnx *o, uint32_t i, const char *x)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text a = part(n, "a"), b = part(n, "b"), c = part(n, "c"), d = part(n, "d");
+	struct text a = part_name(n, "a"), b = part_name(n, "b"), c = part_name(n, "c"), d = part_name(n, "d");
 
-	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, scalar(o, n, "root", 0.70710678f).s));
+	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, put_scalar(o, n, "root", 0.70710678f).s));
 	onnx_plain(&o->p, "Erf", b.s, ONNX_IN(a.s));
-	onnx_plain(&o->p, "Add", c.s, ONNX_IN(b.s, scalar(o, n, "one", 1).s));
+	onnx_plain(&o->p, "Add", c.s, ONNX_IN(b.s, put_scalar(o, n, "one", 1).s));
 	onnx_plain(&o->p, "Mul", d.s, ONNX_IN(x, c.s));
-	onnx_plain(&o->p, "Mul", value(o, i).s, ONNX_IN(d.s, scalar(o, n, "half", 0.5f).s));
+	onnx_plain(&o->p, "Mul", value_name(o, i).s, ONNX_IN(d.s, put_scalar(o, n, "half", 0.5f).s));
 }
 
 /* x (1 + tanh(sqrt(2 / pi) x (1 + 0.044715 x^2))) / 2.  Source: Hendrycks, Gimpel, arXiv:1606.08415. */
 static void
-gelu_tanh(struct onnx *o, uint32_t i, const char *x)
+put_gelu_tanh(struct onnx *o, uint32_t i, const char *x)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text one = scalar(o, n, "one", 1), a = part(n, "a"), b = part(n, "b"), c = part(n, "c"), d = part(n, "d"),
-	    e = part(n, "e"), f = part(n, "f"), h = part(n, "g"), k = part(n, "h");
+	struct text one = put_scalar(o, n, "one", 1), a = part_name(n, "a"), b = part_name(n, "b"), c = part_name(n, "c"), d = part_name(n, "d"),
+	    e = part_name(n, "e"), f = part_name(n, "f"), h = part_name(n, "g"), k = part_name(n, "h");
 
 	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, x));
-	onnx_plain(&o->p, "Mul", b.s, ONNX_IN(a.s, scalar(o, n, "cubic", 0.044715f).s));
+	onnx_plain(&o->p, "Mul", b.s, ONNX_IN(a.s, put_scalar(o, n, "cubic", 0.044715f).s));
 	onnx_plain(&o->p, "Add", c.s, ONNX_IN(b.s, one.s));
 	onnx_plain(&o->p, "Mul", d.s, ONNX_IN(x, c.s));
-	onnx_plain(&o->p, "Mul", e.s, ONNX_IN(d.s, scalar(o, n, "root", 0.79788456f).s));
+	onnx_plain(&o->p, "Mul", e.s, ONNX_IN(d.s, put_scalar(o, n, "root", 0.79788456f).s));
 	onnx_plain(&o->p, "Tanh", f.s, ONNX_IN(e.s));
 	onnx_plain(&o->p, "Add", h.s, ONNX_IN(f.s, one.s));
 	onnx_plain(&o->p, "Mul", k.s, ONNX_IN(x, h.s));
-	onnx_plain(&o->p, "Mul", value(o, i).s, ONNX_IN(k.s, scalar(o, n, "half", 0.5f).s));
+	onnx_plain(&o->p, "Mul", value_name(o, i).s, ONNX_IN(k.s, put_scalar(o, n, "half", 0.5f).s));
 }
 
 static int
-act(struct onnx *o, uint32_t i)
+put_act(struct onnx *o, uint32_t i)
 {
 	static const struct { const char *type; bool alpha; } one[] = {
 		[GRAPH_RELU] = { "Relu", false }, [GRAPH_TANH] = { "Tanh", false }, [GRAPH_SIGMOID] = { "Sigmoid", false },
 		[GRAPH_LEAKY] = { "LeakyRelu", true }, [GRAPH_ELU] = { "Elu", true },
 	};
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = kept(o, i), out = value(o, i), gate = part(n, "gate");
+	struct text x = keep_form(o, i), out = value_name(o, i), gate = part_name(n, "gate");
 	size_t at;
 
 	switch (n->act) {
 	case GRAPH_LINEAR:
-		onnx_plain(&o->p, "Mul", out.s, ONNX_IN(x.s, scalar(o, n, "alpha", n->alpha).s));
+		onnx_plain(&o->p, "Mul", out.s, ONNX_IN(x.s, put_scalar(o, n, "alpha", n->alpha).s));
 		break;
 	case GRAPH_GELU:
-		gelu(o, i, x.s);
+		put_gelu(o, i, x.s);
 		break;
 	case GRAPH_GELU_TANH:
-		gelu_tanh(o, i, x.s);
+		put_gelu_tanh(o, i, x.s);
 		break;
 	case GRAPH_SWISH:
 		onnx_plain(&o->p, "Sigmoid", gate.s, ONNX_IN(x.s));
@@ -234,7 +234,7 @@ act(struct onnx *o, uint32_t i)
 
 /* How far the last window of a side hangs over its end. */
 static int64_t
-behind(uint32_t out, uint32_t stride, uint32_t size, uint32_t pad, uint32_t in)
+end_padding(uint32_t out, uint32_t stride, uint32_t size, uint32_t pad, uint32_t in)
 {
 	int64_t more = (int64_t)(out - 1) * stride + size - pad - in;
 
@@ -243,9 +243,9 @@ behind(uint32_t out, uint32_t stride, uint32_t size, uint32_t pad, uint32_t in)
 
 /* A border of zeros, or of the picture reflected. */
 static void
-pad(struct onnx *o, const struct graph_node *n, const char *x, const char *out, const char *mode)
+put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *out, const char *mode)
 {
-	struct text pads = part(n, "pads");
+	struct text pads = part_name(n, "pads");
 	size_t at;
 
 	onnx_constants(&o->p, pads.s, (const int64_t[]){ 0, 0, n->pad[0], n->pad[1], 0, 0, n->pad[0], n->pad[1] }, 8);
@@ -259,24 +259,24 @@ pad(struct onnx *o, const struct graph_node *n, const char *x, const char *out, 
  * within the padded picture gets zeros that count as picture.
  */
 static int
-pool(struct onnx *o, uint32_t i)
+put_pool(struct onnx *o, uint32_t i)
 {
-	const struct graph_node *n = &o->g->node[i], *from = &o->g->node[input(o, i)];
+	const struct graph_node *n = &o->g->node[i], *from = &o->g->node[input_of(o, i)];
 	const char *type = n->pool == GRAPH_MAX ? "MaxPool" : "AveragePool";
-	struct text x = planes(o, input(o, i)), padded = part(n, "padded");
-	int64_t pads[4] = { n->pad[0], n->pad[1], behind(n->h, n->stride[0], n->r, n->pad[0], from->h),
-		behind(n->w, n->stride[1], n->s, n->pad[1], from->w) };
+	struct text x = reshape_value(o, input_of(o, i)), padded = part_name(n, "padded");
+	int64_t pads[4] = { n->pad[0], n->pad[1], end_padding(n->h, n->stride[0], n->r, n->pad[0], from->h),
+		end_padding(n->w, n->stride[1], n->s, n->pad[1], from->w) };
 	bool inside = n->pool == GRAPH_AVG && n->divide != GRAPH_WINDOW;
 	size_t at;
 
 	if (n->pool == GRAPH_AVG && n->divide == GRAPH_PADDED && (pads[0] > 0 || pads[1] > 0)) {
-		pad(o, n, x.s, padded.s, "constant");
+		put_pad(o, n, x.s, padded.s, "constant");
 		x = padded;
 		pads[0] = pads[1] = 0;
 		pads[2] = pads[2] > n->pad[0] ? pads[2] - n->pad[0] : 0;
 		pads[3] = pads[3] > n->pad[1] ? pads[3] - n->pad[1] : 0;
 	}
-	at = onnx_begin(&o->p, type, value(o, i).s, ONNX_IN(x.s));
+	at = onnx_begin(&o->p, type, value_name(o, i).s, ONNX_IN(x.s));
 	onnx_wholes(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
 	onnx_wholes(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
 	onnx_wholes(&o->p, "pads", pads, 4);
@@ -287,11 +287,11 @@ pool(struct onnx *o, uint32_t i)
 }
 
 static int
-border(struct onnx *o, uint32_t i)
+put_border(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
 
-	pad(o, n, planes(o, input(o, i)).s, value(o, i).s, n->reflect ? "reflect" : "constant");
+	put_pad(o, n, reshape_value(o, input_of(o, i)).s, value_name(o, i).s, n->reflect ? "reflect" : "constant");
 	return 0;
 }
 
@@ -299,7 +299,7 @@ border(struct onnx *o, uint32_t i)
 
 /* All inputs, with as many dimensions as the one that has most, at names [nin]; and the form of the output. */
 static const char **
-inputs(struct onnx *o, uint32_t i, struct text **room)
+list_inputs(struct onnx *o, uint32_t i, struct text **room)
 {
 	const struct graph_node *n = &o->g->node[i];
 	const char **names = calloc(n->nin + 1, sizeof(*names));
@@ -314,7 +314,7 @@ inputs(struct onnx *o, uint32_t i, struct text **room)
 	for (uint32_t k = 0; k < n->nin; k++)
 		form &= o->form[o->as[n->in[k]]];
 	for (uint32_t k = 0; k < n->nin; k++) {
-		(*room)[k] = form & FLAT ? value(o, o->as[n->in[k]]) : planes(o, o->as[n->in[k]]);
+		(*room)[k] = form & FLAT ? value_name(o, o->as[n->in[k]]) : reshape_value(o, o->as[n->in[k]]);
 		names[k] = (*room)[k].s;
 	}
 	o->form[i] = form;
@@ -322,11 +322,11 @@ inputs(struct onnx *o, uint32_t i, struct text **room)
 }
 
 static int
-several(struct onnx *o, uint32_t i)
+put_several(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
 	struct text *room, sum = { "" };
-	const char **in = inputs(o, i, &room);
+	const char **in = list_inputs(o, i, &room);
 	char number[16];
 	size_t at;
 
@@ -337,13 +337,13 @@ several(struct onnx *o, uint32_t i)
 			struct text before = sum;
 
 			snprintf(number, sizeof(number), "%u", k + 1 == n->nin ? 0 : k);
-			sum = part(n, number);
+			sum = part_name(n, number);
 			onnx_plain(&o->p, "Mul", sum.s, ONNX_IN(k == 1 ? in[0] : before.s, in[k]));
 		}
 		if (n->nin == 1)
-			onnx_plain(&o->p, "Identity", value(o, i).s, in);
+			onnx_plain(&o->p, "Identity", value_name(o, i).s, in);
 	} else {
-		at = onnx_begin(&o->p, n->op == GRAPH_ADD ? "Sum" : "Concat", value(o, i).s, in);
+		at = onnx_begin(&o->p, n->op == GRAPH_ADD ? "Sum" : "Concat", value_name(o, i).s, in);
 		if (n->op == GRAPH_CONCAT)
 			onnx_whole(&o->p, "axis", 1);
 		onnx_end(&o->p, at);
@@ -354,16 +354,16 @@ several(struct onnx *o, uint32_t i)
 }
 
 static int
-flatten(struct onnx *o, uint32_t i)
+put_flatten(struct onnx *o, uint32_t i)
 {
-	uint32_t in = input(o, i);
+	uint32_t in = input_of(o, i);
 	size_t at;
 
 	if (o->form[in] & FLAT) {
 		o->as[i] = in;
 		return 0;
 	}
-	at = onnx_begin(&o->p, "Flatten", value(o, i).s, ONNX_IN(value(o, in).s));
+	at = onnx_begin(&o->p, "Flatten", value_name(o, i).s, ONNX_IN(value_name(o, in).s));
 	onnx_whole(&o->p, "axis", 1);
 	onnx_end(&o->p, at);
 	o->form[i] = FLAT;
@@ -371,16 +371,16 @@ flatten(struct onnx *o, uint32_t i)
 }
 
 static int
-lrn(struct onnx *o, uint32_t i)
+put_lrn(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = planes(o, input(o, i));
+	struct text x = reshape_value(o, input_of(o, i));
 	size_t at;
 
 	/* ONNX has the longer half behind the channel, we have it before. */
 	if (n->size % 2 == 0)
 		return err_fail(ERR_NOTSUP, "%s: ONNX has no LRN over %u channels, an even number", n->name, n->size);
-	at = onnx_begin(&o->p, "LRN", value(o, i).s, ONNX_IN(x.s));
+	at = onnx_begin(&o->p, "LRN", value_name(o, i).s, ONNX_IN(x.s));
 	onnx_real(&o->p, "alpha", n->alpha);
 	onnx_real(&o->p, "beta", n->power);
 	onnx_real(&o->p, "bias", n->knorm);
@@ -390,14 +390,14 @@ lrn(struct onnx *o, uint32_t i)
 }
 
 static int
-dropout(struct onnx *o, uint32_t i)
+pass_dropout(struct onnx *o, uint32_t i)
 {
-	o->as[i] = input(o, i);
+	o->as[i] = input_of(o, i);
 	return 0;
 }
 
 static int
-data(struct onnx *o, uint32_t i)
+pass_data(struct onnx *o, uint32_t i)
 {
 	(void)o;
 	(void)i;
@@ -406,9 +406,9 @@ data(struct onnx *o, uint32_t i)
 
 /* The last node: its input, or the softmax of that, under the output's name. */
 static void
-loss(struct onnx *o, uint32_t i, const char *out, bool logits)
+put_loss(struct onnx *o, uint32_t i, const char *out, bool logits)
 {
-	struct text x = flat(o, input(o, i));
+	struct text x = flatten_value(o, input_of(o, i));
 	size_t at = onnx_begin(&o->p, logits ? "Identity" : "Softmax", out, ONNX_IN(x.s));
 
 	if (!logits)
@@ -417,9 +417,19 @@ loss(struct onnx *o, uint32_t i, const char *out, bool logits)
 }
 
 static int (*const layers[GRAPH_SOFTMAX])(struct onnx *o, uint32_t i) = {
-	[GRAPH_DATA] = data, [GRAPH_CONV] = conv, [GRAPH_FC] = fc, [GRAPH_BN] = bn, [GRAPH_ACT] = act, [GRAPH_POOL] = pool,
-	[GRAPH_CONCAT] = several, [GRAPH_FLATTEN] = flatten, [GRAPH_ADD] = several, [GRAPH_MUL] = several, [GRAPH_PAD] = border,
-	[GRAPH_LRN] = lrn, [GRAPH_DROPOUT] = dropout,
+	[GRAPH_DATA] = pass_data,
+	[GRAPH_CONV] = put_conv,
+	[GRAPH_FC] = put_fc,
+	[GRAPH_BN] = put_bn,
+	[GRAPH_ACT] = put_act,
+	[GRAPH_POOL] = put_pool,
+	[GRAPH_CONCAT] = put_several,
+	[GRAPH_FLATTEN] = put_flatten,
+	[GRAPH_ADD] = put_several,
+	[GRAPH_MUL] = put_several,
+	[GRAPH_PAD] = put_border,
+	[GRAPH_LRN] = put_lrn,
+	[GRAPH_DROPOUT] = pass_dropout,
 };
 
 int
@@ -435,7 +445,7 @@ onnx_nodes(const struct graph *g, bool logits, struct buf *out)
 		e = layers[g->node[i].op](&o, i);
 	}
 	if (e == 0) {
-		loss(&o, g->n - 1, last, logits);
+		put_loss(&o, g->n - 1, last, logits);
 		onnx_outside(&o.p, INPUT, (const uint32_t[]){ x->c, x->h, x->w }, last, g->classes);
 		e = o.p.e;
 	}

@@ -23,14 +23,14 @@ average_find(const char *text, enum average_kind *kind)
 }
 
 static void
-towards(float *restrict a, const float *restrict w, size_t count, float by)
+move_average(float *restrict a, const float *restrict w, size_t count, float by)
 {
 	for (size_t i = 0; i < count; i++)
 		a[i] = a[i] + by * (w[i] - a[i]);
 }
 
 static void
-copy(float *to, const float *from, size_t count)
+copy_average(float *to, const float *from, size_t count)
 {
 	if (count > 0)
 		memcpy(to, from, count * sizeof(*to));
@@ -43,22 +43,22 @@ average_step(const struct average *o, float *a, float *w, size_t count, uint32_t
 	switch (o->kind) {
 	case AVERAGE_EMA:
 		if (n == 0)
-			copy(a, w, count);
+			copy_average(a, w, count);
 		else
-			towards(a, w, count, 1 - o->rate);
+			move_average(a, w, count, 1 - o->rate);
 		return true;
 	case AVERAGE_SWA:
 		if (marked && n == 0)
-			copy(a, w, count);
+			copy_average(a, w, count);
 		else if (marked)
-			towards(a, w, count, 1 / ((float)n + 1));
+			move_average(a, w, count, 1 / ((float)n + 1));
 		return marked;
 	case AVERAGE_LOOKAHEAD:
 		if (statistics)
-			copy(a, w, count);
+			copy_average(a, w, count);
 		else if (t % o->every == 0) {
-			towards(a, w, count, o->rate);
-			copy(w, a, count);
+			move_average(a, w, count, o->rate);
+			copy_average(w, a, count);
 		}
 		return true;
 	case AVERAGE_NONE:

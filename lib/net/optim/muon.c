@@ -13,7 +13,7 @@
 
 /* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns are there. */
 ISA_INLINE void
-rows(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
+multiply_rows(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
 {
 	float sum[ROWS][COLS] = { { 0 } };
 
@@ -26,16 +26,16 @@ rows(float *restrict c, const float *restrict a, const float *restrict b, size_t
 }
 
 /* The same of any n. */
-ISA_CLONES(static, void, band, (float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k,
+ISA_CLONES(static, void, multiply_band, (float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k,
     size_t q, size_t some),
     (c, a, b, n, k, q, some))
 {
 	size_t i = 0;
 
 	for (; i + ROWS <= n; i += ROWS)
-		rows(c + i * q, a + i * k, b, ROWS, k, q, some);
+		multiply_rows(c + i * q, a + i * k, b, ROWS, k, q, some);
 	for (; i < n; i++)
-		rows(c + i * q, a + i * k, b, 1, k, q, some);
+		multiply_rows(c + i * q, a + i * k, b, 1, k, q, some);
 }
 
 static size_t
@@ -46,7 +46,7 @@ panels_of(size_t cols)
 
 /* c [p, q] = a [p, k] b [k, q]; panel [panels_of(q), k, COLS] gets the columns of b side by side. */
 static void
-product(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, float *panel)
+multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, float *panel)
 {
 	size_t panels = panels_of(q);
 
@@ -64,14 +64,14 @@ product(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, 
 		#pragma omp for collapse(2)
 		for (size_t at = 0; at < panels; at++)
 			for (size_t i = 0; i < p; i += BAND)
-				band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS, p - i < BAND ? p - i : BAND, k, q,
+				multiply_band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS, p - i < BAND ? p - i : BAND, k, q,
 				    q - at * COLS < COLS ? q - at * COLS : COLS);
 	}
 }
 
 /* to [q, p] = x [p, q]^T */
 static void
-transpose(float *restrict to, const float *restrict x, size_t p, size_t q)
+transpose_matrix(float *restrict to, const float *restrict x, size_t p, size_t q)
 {
 	#pragma omp parallel for if (p * q > 65536)
 	for (size_t i = 0; i < p; i++)
@@ -81,14 +81,14 @@ transpose(float *restrict to, const float *restrict x, size_t p, size_t q)
 
 /* One turn of x [p, q], p <= q; t [p, q], a and b [p, p]. */
 static void
-turn(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q, float *panel)
+orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q, float *panel)
 {
-	transpose(t, x, p, q);
-	product(a, x, t, p, q, p, panel);
-	product(b, a, a, p, p, p, panel);
+	transpose_matrix(t, x, p, q);
+	multiply_matrices(a, x, t, p, q, p, panel);
+	multiply_matrices(b, a, a, p, p, p, panel);
 	for (size_t i = 0; i < p * p; i++)
 		b[i] = -4.7750f * a[i] + 2.0315f * b[i];
-	product(t, b, x, p, p, q, panel);
+	multiply_matrices(t, b, x, p, p, q, panel);
 	for (size_t i = 0; i < p * q; i++)
 		x[i] = 3.4445f * x[i] + t[i];
 }
@@ -103,7 +103,7 @@ muon_room(size_t rows, size_t cols)
 }
 
 static double
-frobenius(const float *x, size_t n)
+frobenius_norm(const float *x, size_t n)
 {
 	struct norm s = { { 0 } };
 
@@ -112,7 +112,7 @@ frobenius(const float *x, size_t n)
 }
 
 static void
-scale(float *x, size_t n, double by)
+scale_matrix(float *x, size_t n, double by)
 {
 	const float f = (float)by;
 
@@ -122,7 +122,7 @@ scale(float *x, size_t n, double by)
 
 /* The momentum takes the gradient; u is what is to be made orthogonal. */
 static void
-gather(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n, const struct opt_hyper *h)
+gather_momentum(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n, const struct opt_hyper *h)
 {
 	const float by = (float)(1 / n), clip = h->clip > 0 ? h->clip : INFINITY;
 
@@ -134,7 +134,7 @@ gather(float *restrict u, float *restrict m, const float *restrict g, size_t cou
 		m[i] = h->momentum * m[i] + d;
 		u[i] = d + h->momentum * m[i];
 	}
-	scale(u, count, 1 / (frobenius(u, count) + (double)h->eps));
+	scale_matrix(u, count, 1 / (frobenius_norm(u, count) + (double)h->eps));
 }
 
 void
@@ -143,19 +143,19 @@ muon_step(float *w, float *m, const float *g, size_t rows, size_t cols, double n
 	size_t count = rows * cols, p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
 	float *x = room, *t = room + count, *a = t + count, *b = a + p * p, *panel = b + p * p;
 	float keep = 1 - h->lr * h->wd, step = h->lr * sqrtf(rows > cols ? (float)rows / (float)cols : 1);
-	double norm = h->unit ? frobenius(w, count) : 0;
+	double norm = h->unit ? frobenius_norm(w, count) : 0;
 
-	gather(rows > cols ? t : x, m, g, count, n, h);
+	gather_momentum(rows > cols ? t : x, m, g, count, n, h);
 	if (rows > cols)
-		transpose(x, t, rows, cols);
+		transpose_matrix(x, t, rows, cols);
 	for (uint32_t i = 0; i < h->turns; i++)
-		turn(x, t, a, b, p, q, panel);
+		orthogonalize_once(x, t, a, b, p, q, panel);
 	if (rows > cols) {
-		transpose(t, x, cols, rows);
+		transpose_matrix(t, x, cols, rows);
 		x = t;
 	}
 	if (norm > 0)
-		scale(w, count, sqrt((double)rows) / norm);
+		scale_matrix(w, count, sqrt((double)rows) / norm);
 	for (size_t i = 0; i < count; i++)
 		w[i] = keep * w[i] - step * x[i];
 }

@@ -31,7 +31,7 @@ add_at(struct norm *s, uint64_t v, uint32_t at)
 
 /* Squares of equal exponents are whole multiples of one unit, and are added as such. */
 static void
-chunk(struct norm *s, const float *x, size_t n)
+add_chunk(struct norm *s, const float *x, size_t n)
 {
 	uint64_t bin[LANES][BINS];
 
@@ -75,7 +75,7 @@ norm_add(struct norm *s, const float *x, size_t n)
 		if (is_odd(x + at, some))
 			s->word[NORM_WORDS - 1] |= 1ull << ODD;
 		else
-			chunk(s, x + at, some);
+			add_chunk(s, x + at, some);
 	}
 }
 

@@ -94,7 +94,7 @@ struct step {
 
 /* The gradient of one weight: mean, cut, decayed.  Cut so that a NaN stays one. */
 static inline float
-gradient(float g, float w, const struct step *s, bool rare)
+prepare_gradient(float g, float w, const struct step *s, bool rare)
 {
 	float d = g * s->scale;
 
@@ -107,19 +107,19 @@ gradient(float g, float w, const struct step *s, bool rare)
 }
 
 static inline void
-sgd(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
+step_sgd(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
-		m[i] = s.momentum * m[i] - s.lr * gradient(g[i], w[i], &s, rare);
+		m[i] = s.momentum * m[i] - s.lr * prepare_gradient(g[i], w[i], &s, rare);
 		w[i] = w[i] + m[i];
 	}
 }
 
 static inline void
-nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
+step_nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
-		float d = gradient(g[i], w[i], &s, rare);
+		float d = prepare_gradient(g[i], w[i], &s, rare);
 
 		m[i] = s.momentum * m[i] + d;
 		w[i] = w[i] - s.lr * (d + s.momentum * m[i]);
@@ -127,11 +127,11 @@ nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t c
 }
 
 static inline void
-adam(float *restrict w, float *restrict mv, const float *restrict g, size_t count, const struct step s, float shrink,
+step_adam(float *restrict w, float *restrict mv, const float *restrict g, size_t count, const struct step s, float shrink,
     bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
-		float d = gradient(g[i], w[i], &s, rare), m, v;
+		float d = prepare_gradient(g[i], w[i], &s, rare), m, v;
 
 		m = s.momentum * mv[2 * i] + (1 - s.momentum) * d;
 		v = s.beta2 * mv[2 * i + 1] + (1 - s.beta2) * d * d;
@@ -142,10 +142,10 @@ adam(float *restrict w, float *restrict mv, const float *restrict g, size_t coun
 }
 
 static inline void
-rmsprop(float *restrict w, float *restrict vm, const float *restrict g, size_t count, const struct step s, bool rare)
+step_rmsprop(float *restrict w, float *restrict vm, const float *restrict g, size_t count, const struct step s, bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
-		float d = gradient(g[i], w[i], &s, rare), v;
+		float d = prepare_gradient(g[i], w[i], &s, rare), v;
 
 		v = s.beta2 * vm[2 * i] + (1 - s.beta2) * d * d;
 		vm[2 * i] = v;
@@ -165,13 +165,13 @@ opt_step(float *w, float *state, const float *g, size_t count, double n, const s
 	switch (h->rule) {
 	case OPT_SGD:
 	case OPT_LARS:
-		rare ? sgd(w, state, g, count, s, true) : sgd(w, state, g, count, s, false);
+		rare ? step_sgd(w, state, g, count, s, true) : step_sgd(w, state, g, count, s, false);
 		break;
 	case OPT_MUON:
 		s.momentum = h->beta2;
 		/* FALLTHROUGH */
 	case OPT_NESTEROV:
-		rare ? nesterov(w, state, g, count, s, true) : nesterov(w, state, g, count, s, false);
+		rare ? step_nesterov(w, state, g, count, s, true) : step_nesterov(w, state, g, count, s, false);
 		break;
 	case OPT_ADAMW:
 		shrink = 1 - h->lr * h->wd;
@@ -180,10 +180,10 @@ opt_step(float *w, float *state, const float *g, size_t count, double n, const s
 	case OPT_ADAM:
 		s.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t)));
 		s.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t));
-		rare ? adam(w, state, g, count, s, shrink, true) : adam(w, state, g, count, s, shrink, false);
+		rare ? step_adam(w, state, g, count, s, shrink, true) : step_adam(w, state, g, count, s, shrink, false);
 		break;
 	case OPT_RMSPROP:
-		rare ? rmsprop(w, state, g, count, s, true) : rmsprop(w, state, g, count, s, false);
+		rare ? step_rmsprop(w, state, g, count, s, true) : step_rmsprop(w, state, g, count, s, false);
 		break;
 	case OPT_FOLD:
 		opt_fold(w, g, count, n, h->momentum);

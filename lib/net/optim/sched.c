@@ -34,7 +34,7 @@ parse_part(char *text, struct sched *s)
 
 /* The numbers behind a curve's name, as :0.9:0.001; *n of them at most, and how many there were. */
 static int
-numbers(char *text, double *v, uint32_t *n)
+parse_curve_numbers(char *text, double *v, uint32_t *n)
 {
 	uint32_t most = *n;
 	char *one;
@@ -77,7 +77,7 @@ parse_curve(char *text, struct sched *s)
 	n = curves[i].most;
 	if (s->curve != SCHED_FLAT)
 		return err_fail(ERR_FORMAT, "a second curve");
-	if ((e = numbers(rest, v, &n)) < 0)
+	if ((e = parse_curve_numbers(rest, v, &n)) < 0)
 		return e;
 	if (n < curves[i].least || (at == NULL) != (curves[i].curve == SCHED_EXP))
 		return err_fail(ERR_FORMAT, "is not what a curve '%s' needs", text);
@@ -145,7 +145,7 @@ sched_parse(const char *text, struct sched *s)
 
 /* The curve alone at an epoch, its fraction counted. */
 static double
-curve(const struct sched *s, double epoch)
+curve_at(const struct sched *s, double epoch)
 {
 	double p = (epoch - s->warmup) / (s->until - s->warmup);
 
@@ -174,7 +174,7 @@ sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 	epoch = (double)step / (double)steps;
 	/* The first step is one step up from 0, so that none is lost; the last of the warm-up has the full rate. */
 	part = s->warmup > 0 ? ((double)step + 1) / (s->warmup * (double)steps) : 1;
-	rate = curve(s, epoch) * scale;
+	rate = curve_at(s, epoch) * scale;
 	if (part < 1)
 		rate = s->from * (1 - part) + rate * part;
 	for (uint32_t i = 0; i < s->n && s->part[i].at <= epoch; i++)

@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES	((size_t)1 << 20)	/* of matrices that one thread works on, as many as its cache has */
-#define WEIGHT_BYTES	((size_t)6 << 20)	/* of those that all threads share */
-#define RUN		16			/* tiles of one block that a thread transforms at a time */
+#define CHUNK_BYTES	((size_t)1 << 20)	/* of matrices that a thread works on, about what its cache has */
+#define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw; more if the sums that each chunk is added to are larger */
+#define SLICE_BYTES	((size_t)16 << 20)	/* of all slices' sums */
+#define SLICES		8
+#define SLICE_TILES	512
+#define LINES		6			/* of a tile's positions */
 
 /* One side of the layer: x and dx, or y and dy. */
 struct side {
@@ -25,6 +28,7 @@ struct wino {
 	size_t		   tiles;
 	struct side	   in, out;
 	size_t		   chunk, weight_chunk;	/* tiles */
+	size_t		   slices, slice;	/* for dw, and tiles of each but the last: whole chunks */
 	struct dnnl_place  place;
 };
 
@@ -54,18 +58,6 @@ side_of(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 	    .line = spread(blocks * lanes) };
 }
 
-/* Tiles of a chunk: whose matrices take about so many bytes, but 32 at least; the chunks are about equal. */
-static size_t
-chunk_of(const struct wino *w, size_t bytes)
-{
-	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float), most = bytes / each, chunks;
-
-	if (most < 32)
-		most = 32;
-	chunks = (w->tiles + most - 1) / most;
-	return (w->tiles + chunks - 1) / chunks;
-}
-
 static size_t
 matrix(size_t rows, const struct side *s)
 {
@@ -86,23 +78,57 @@ weight_floats(const struct side *in, const struct side *out)
 	return WINO_POSITIONS * matrix(in->channels, out);
 }
 
+/* Tiles of a chunk: whose matrices take about so many bytes, but 32 at least; the chunks are about equal. */
 static size_t
-runs_of(size_t tiles)
+chunk_of(const struct wino *w, size_t bytes)
 {
-	return (tiles + RUN - 1) / RUN;
+	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float), most = bytes / each, chunks;
+
+	if (most < 32)
+		most = 32;
+	chunks = (w->tiles + most - 1) / most;
+	return (w->tiles + chunks - 1) / chunks;
 }
 
-/* Runs of all chunks: the last of a chunk may be short. */
-static size_t
-all_runs(const struct wino *w)
+/*
+ * Tiles are cut into slices, each with sums of its own, so that threads need not wait for each other.  As all that
+ * decides about bits, their number depends on the shape only.
+ */
+static void
+choose_slices(struct wino *w)
 {
-	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * runs_of(w->weight_chunk);
+	size_t bytes = weight_floats(&w->in, &w->out) * sizeof(float), chunks;
+
+	w->weight_chunk = chunk_of(w, bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
+	chunks = (w->tiles + w->weight_chunk - 1) / w->weight_chunk;
+	w->slices = 1;
+	while (w->slices < SLICES && 2 * w->slices * bytes <= SLICE_BYTES && w->tiles >= 2 * w->slices * SLICE_TILES)
+		w->slices *= 2;
+	w->slice = (chunks + w->slices - 1) / w->slices * w->weight_chunk;
+	w->slices = (w->tiles + w->slice - 1) / w->slice;
 }
 
+/* Lines of positions that a thread works on at once. */
+static size_t
+most_lines(const struct wino *w)
+{
+	size_t each = (w->slices * LINES + w->threads - 1) / w->threads;
+
+	return each < LINES ? each : LINES;
+}
+
+/* Floats of a chunk that a thread works on for dw. */
+static size_t
+lines_floats(const struct wino *w)
+{
+	return most_lines(w) * LINES * (matrix(w->weight_chunk, &w->in) + matrix(w->weight_chunk, &w->out));
+}
+
+/* Sums of dy over each chunk. */
 static size_t
 sums_floats(const struct wino *w)
 {
-	return all_runs(w) * w->out.map.blocks * w->lanes;
+	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * w->out.map.blocks * w->lanes;
 }
 
 int
@@ -119,7 +145,7 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	w->out = side_of(shape, shape->k, block);
 	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
 	w->chunk = chunk_of(w, CHUNK_BYTES);
-	w->weight_chunk = chunk_of(w, WEIGHT_BYTES);
+	choose_slices(w);
 	*made = w;
 	return 0;
 }
@@ -153,7 +179,7 @@ size_t
 wino_scratch(const struct wino *w)
 {
 	size_t pass = w->threads * chunk_floats(w, w->chunk) + (w->shape.data ? weight_floats(&w->out, &w->in) : 0);
-	size_t weight = chunk_floats(w, w->weight_chunk) + weight_floats(&w->in, &w->out) + sums_floats(w);
+	size_t weight = w->threads * lines_floats(w) + w->slices * weight_floats(&w->in, &w->out) + sums_floats(w);
 
 	return (pass > weight ? pass : weight) * sizeof(float);
 }
@@ -227,7 +253,7 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes, .k = p->in->channels,
 		.a = v.line, .b = p->out->line, .c = m.line };
 	const size_t u_position = matrix(p->in->channels, p->out);
-	struct wino_run run = { .first = first, .count = count };
+	struct wino_run run = { .first = first, .count = count, .lines = LINES };
 	int e = 0;
 
 	for (run.block = 0; run.block < p->in->map.blocks; run.block++)
@@ -282,49 +308,65 @@ wino_data(struct wino *w)
 
 /* ------ weight ------ */
 
-/* Where the pass for dw works. */
-struct gradient {
-	struct wino_tiles v, d;
-	size_t		  count;	/* tiles of the chunk */
-	float		 *u;		/* [positions][c][k] */
-	float		 *sums;		/* of dy, [runs][blocks][lanes] */
+/* Lines [line, line + lines) of the positions of one slice, which a thread works on by itself. */
+struct part {
+	size_t slice, line, lines;
+	float *scratch;		/* [lines_floats] */
+	float *u;		/* the slice's sums, [positions][c][k] */
+	float *sums;		/* of dy, [chunks][blocks][lanes] */
 };
 
-static void
-transform_pictures(const struct wino *w, const struct gradient *g, float *sums)
-{
-	const size_t blocks = w->in.map.blocks, all = blocks + w->out.map.blocks;
-
-	#pragma omp for collapse(2) schedule(static)
-	for (size_t block = 0; block < all; block++)
-		for (size_t r = 0; r < runs_of(g->count); r++) {
-			size_t rest = g->count - r * RUN;
-			struct wino_run run = { .block = block, .first = g->v.first + r * RUN, .count = rest < RUN ? rest : RUN };
-
-			if (block < blocks)
-				wino_tile_x(w->lanes, &w->in.map, &run, w->place.x, &g->v);
-			else {
-				run.block = block - blocks;
-				wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &g->d,
-				    sums + (r * w->out.map.blocks + run.block) * w->lanes);
-			}
-		}
-}
-
-/* The 36 sums over a chunk's tiles. */
+/* Adds tiles [first, first + count). */
 static int
-add_products(const struct wino *w, const struct gradient *g)
+add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
 {
-	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = g->count,
-		.a = w->in.line, .b = w->out.line, .c = w->out.line, .turned = true, .add = g->v.first > 0 };
-	const size_t u_position = matrix(w->in.channels, &w->out);
+	const struct wino_tiles v = { p->scratch, first, w->in.line, matrix(w->weight_chunk, &w->in) };
+	const struct wino_tiles d = { v.p + p->lines * LINES * v.position, first, w->out.line, matrix(w->weight_chunk, &w->out) };
+	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = count,
+		.a = v.line, .b = d.line, .c = w->out.line, .turned = true, .add = first > p->slice * w->slice };
+	const size_t position = matrix(w->in.channels, &w->out);
+	float *sums = p->sums + first / w->weight_chunk * w->out.map.blocks * w->lanes;
+	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
 	int e = 0;
 
-	#pragma omp for schedule(static)
-	for (size_t i = 0; i < WINO_POSITIONS; i++) {
-		int failed = dnnl_product(&product, g->v.p + i * g->v.position, g->d.p + i * g->d.position, g->u + i * u_position);
+	for (run.block = 0; run.block < w->in.map.blocks; run.block++)
+		wino_tile_x(w->lanes, &w->in.map, &run, w->place.x, &v);
+	for (run.block = 0; run.block < w->out.map.blocks; run.block++) {
+		float unused[16];	/* another thread has the same sums */
 
-		e = failed < e ? failed : e;
+		wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &d, p->line == 0 ? sums + run.block * w->lanes : unused);
+	}
+	for (size_t i = 0; i < p->lines * LINES && e == 0; i++)
+		e = dnnl_product(&product, v.p + i * v.position, d.p + i * d.position, p->u + (p->line * LINES + i) * position);
+	return e;
+}
+
+static int
+add_slice(const struct wino *w, const struct part *p)
+{
+	const size_t end = (p->slice + 1) * w->slice < w->tiles ? (p->slice + 1) * w->slice : w->tiles;
+	int e = 0;
+
+	for (size_t first = p->slice * w->slice; first < end && e == 0; first += w->weight_chunk)
+		e = add_chunk(w, p, first, end - first < w->weight_chunk ? end - first : w->weight_chunk);
+	return e;
+}
+
+/* This thread's share of all slices' lines. */
+static int
+add_share(const struct wino *w, float *u, float *sums, float *scratch)
+{
+	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+	const size_t all = w->slices * LINES, end = all * (thread + 1) / threads;
+	int e = 0;
+
+	for (size_t i = all * thread / threads; i < end && e == 0;) {
+		const size_t slice = i / LINES, line = i % LINES, most = LINES - line < most_lines(w) ? LINES - line : most_lines(w);
+		const struct part p = { .slice = slice, .line = line, .lines = end - i < most ? end - i : most,
+			.scratch = scratch + thread * lines_floats(w), .u = u + slice * weight_floats(&w->in, &w->out), .sums = sums };
+
+		e = add_slice(w, &p);
+		i += p.lines;
 	}
 	return e;
 }
@@ -333,25 +375,26 @@ static void
 write_weights(const struct wino *w, const float *u, float *dw)
 {
 	const struct wino_weights to = forward_weights(w, NULL);
-	const size_t position = matrix(w->in.channels, &w->out);
+	const struct wino_sums from = { .p = u, .line = w->out.line, .position = matrix(w->in.channels, &w->out),
+		.slice = weight_floats(&w->in, &w->out), .slices = w->slices };
 
 	#pragma omp for collapse(2) schedule(static)
 	for (size_t block = 0; block < w->out.map.blocks; block++)
 		for (size_t row = 0; row < w->in.channels; row++)
-			wino_tile_dw(w->lanes, u + row * w->out.line + block * w->lanes, position, &to, row, block * w->lanes, dw);
+			wino_tile_dw(w->lanes, &from, &to, row, block * w->lanes, dw);
 }
 
-/* Sums of runs, in their order. */
+/* Sums of chunks, in their order. */
 static void
 write_bias(const struct wino *w, const float *sums)
 {
-	const size_t width = w->out.map.blocks * w->lanes;
+	const size_t width = w->out.map.blocks * w->lanes, chunks = sums_floats(w) / width;
 
 	for (size_t k = 0; k < w->out.channels; k++) {
 		double sum = 0;
 
-		for (size_t r = 0; r < all_runs(w); r++)
-			sum += (double)sums[r * width + k];
+		for (size_t i = 0; i < chunks; i++)
+			sum += (double)sums[i * width + k];
 		w->place.dbias[k] = (float)sum;
 	}
 }
@@ -359,25 +402,13 @@ write_bias(const struct wino *w, const float *sums)
 int
 wino_weight(struct wino *w, float *dw)
 {
-	float *scratch = w->place.scratch;
-	struct wino_tiles v = { scratch, 0, w->in.line, matrix(w->weight_chunk, &w->in) };
-	struct wino_tiles d = { v.p + WINO_POSITIONS * v.position, 0, w->out.line, matrix(w->weight_chunk, &w->out) };
-	float *u = d.p + WINO_POSITIONS * d.position, *sums = u + weight_floats(&w->in, &w->out);
+	float *u = w->place.scratch, *sums = u + w->slices * weight_floats(&w->in, &w->out), *scratch = sums + sums_floats(w);
 	int e = 0;
 
-	memset(sums, 0, sums_floats(w) * sizeof(*sums));
 	#pragma omp parallel reduction(min : e)
 	{
-		for (size_t first = 0, runs = 0; first < w->tiles; first += w->weight_chunk, runs += runs_of(w->weight_chunk)) {
-			struct gradient g = { .v = v, .d = d, .u = u,
-				.count = w->tiles - first < w->weight_chunk ? w->tiles - first : w->weight_chunk };
-			int failed;
-
-			g.v.first = g.d.first = first;
-			transform_pictures(w, &g, sums + runs * w->out.map.blocks * w->lanes);
-			failed = add_products(w, &g);
-			e = failed < e ? failed : e;
-		}
+		e = add_share(w, u, sums, scratch);
+		#pragma omp barrier
 		write_weights(w, u, dw);
 	}
 	if (w->shape.bias)

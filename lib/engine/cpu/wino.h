@@ -1,10 +1,11 @@
 /*
  * wino - a 3x3 convolution in its three directions by Winograd's algorithm F(4x4, 3x3), in f32.
  *
- * wino_tile.h has the formulas.  Tiles are worked on in chunks: B^T x B of a chunk, 36 products with the weights by
- * the library, and back.  Forward and for dx each thread takes a chunk at a time; for dw all threads share one, since
- * each of the 36 sums over tiles is one thread's.  The size of a chunk depends on the layer's shape only, and so do the
- * bits: any number of threads gives the same.
+ * wino_tile.h has the formulas.  Tiles are worked on in chunks: B^T x B of a chunk, 36 products with the weights by the
+ * library, and back.  A thread takes a chunk at a time, in memory that stays in its cache.  For dw it adds the products
+ * of a slice of the tiles, or of some of the 36 positions of one, and the slices are added at the end: threads wait for
+ * each other once a pass, since waiting costs most where other programs run.  The sizes of chunks and slices depend on
+ * the layer's shape only, and so do the bits: any number of threads gives the same.
  *
  * Which layers: a fixed rule of the shape, since another algorithm is other bits.
  *

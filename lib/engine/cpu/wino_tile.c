@@ -88,12 +88,12 @@ ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights
 		read_w_8(w, row, column, u, position);
 }
 
-ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const float *u, size_t position, const struct wino_weights *w,
-    size_t row, size_t column, float *dw),
-    (lanes, u, position, w, row, column, dw))
+ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w, size_t row,
+    size_t column, float *dw),
+    (lanes, u, w, row, column, dw))
 {
 	if (lanes == 16)
-		write_dw_16(u, position, w, row, column, dw);
+		write_dw_16(u, w, row, column, dw);
 	else
-		write_dw_8(u, position, w, row, column, dw);
+		write_dw_8(u, w, row, column, dw);
 }

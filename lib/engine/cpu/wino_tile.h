@@ -36,9 +36,10 @@ struct wino_tiles {
 	size_t	line, position;	/* floats from tile to tile and from position to position */
 };
 
-/* One block of tiles [first, first + count). */
+/* One block of tiles [first, first + count), and of their 6x6 positions lines [line, line + lines). */
 struct wino_run {
 	size_t block, first, count;
+	size_t line, lines;
 };
 
 /* Weights 3x3: nine taps side by side of each row (a channel that comes in) and column (one that goes out). */
@@ -47,6 +48,13 @@ struct wino_weights {
 	size_t	     row, column;	/* floats from one to the next */
 	size_t	     columns;
 	bool	     turned;		/* by 180 degrees: for the gradient of x */
+};
+
+/* Transformed gradients of weights: number [row][column] at position p of slice i is u[slice * i + position * p + ...]. */
+struct wino_sums {
+	const float *p;
+	size_t	     line, position, slice;	/* floats from row to row, position to position and slice to slice */
+	size_t	     slices;
 };
 
 /* B^T x B. */
@@ -60,8 +68,8 @@ void	 wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_ru
 	     const float *bias, bool relu, float *y);
 /* G w G^T of one row and `lanes` columns from `column`; columns past the last give 0. */
 void	 wino_tile_w(uint32_t lanes, const struct wino_weights *w, size_t row, size_t column, float *u, size_t position);
-/* The reverse, G^T u G: into dw, which lies as w says. */
-void	 wino_tile_dw(uint32_t lanes, const float *u, size_t position, const struct wino_weights *w, size_t row,
-	     size_t column, float *dw);
+/* The reverse, G^T u G, of u summed over its slices: into dw, which lies as w says. */
+void	 wino_tile_dw(uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w, size_t row, size_t column,
+	     float *dw);
 
 #endif

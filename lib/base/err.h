@@ -31,6 +31,8 @@
 	X(ERR_AGAIN, -11, "not yet") \
 	X(ERR_STOP, -12, "stopped on request")
 
+#define ERR_LINE	512	/* bytes for a copy of err_line(); a longer line is cut */
+
 #define ERR_ENUM(name, code, text) name = code,
 enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ };
 #undef ERR_ENUM

@@ -1,4 +1,4 @@
-/* dataset_client - records that another host holds, as a struct recs: recask among threads and a connection. */
+/* dataset_client - the records of another host as a struct recs, over one connection. */
 #include "dataset/dataset_client.h"
 #include "base/clk.h"
 #include "base/err.h"
@@ -16,12 +16,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define RETRY_MS	50		/* between the first two attempts; then twice as long each time ... */
-/* Parts of the patience. */
-#define RETRY_MOST	30		/* ... up to this */
-#define SILENT		4		/* that a connection may be silent */
-#define REPORT_FIRST	60		/* of waiting, before the first line about it ... */
-#define REPORT		6		/* ... and between two of them */
+#define RETRY_MS	50		/* first pause between attempts, which doubles each time */
+/* Fractions of the patience, 1/N. */
+#define RETRY_MOST	30		/* longest pause between attempts */
+#define SILENT		4		/* longest silence of a connection */
+#define REPORT_FIRST	60		/* wait before the first report of it */
+#define REPORT		6		/* wait between reports */
 
 struct dataset_client {
 	struct recs	 recs;
@@ -32,19 +32,21 @@ struct dataset_client {
 	bool		 running;
 	int		 wake;		/* eventfd */
 
-	pthread_mutex_t	 lock;		/* of what follows */
+	/* Under the lock: */
+	pthread_mutex_t	 lock;
 	pthread_cond_t	 arrived;
 	struct dataset_reader	*reader;
-	bool		 described;		/* count and id */
+	bool		 described;	/* count and id of the records are known */
 	bool		 asleep;	/* the thread polls and has to be woken */
 	bool		 end;
-	int		 err;		/* that ended it, and its line */
-	char		 line[512];
+	int		 err;		/* the error that ended the thread, or 0 */
+	char		 line[ERR_LINE];	/* its line */
 
-	struct conn	*conn;		/* the thread's own, as what follows; NULL: none */
-	bool		 holds;		/* it has said what it holds */
+	/* Of the thread alone: */
+	struct conn	*conn;		/* NULL: none */
+	bool		 holds;		/* the server has sent HOLDS on this connection */
 	double		 dialled;
-	double		 heard;		/* when something came last, or nothing was waited for */
+	double		 heard;		/* the last time that a message arrived or none was due */
 	double		 reported;
 	int		 retry_ms;
 };
@@ -57,7 +59,7 @@ dataset_client_is_addr(const char *text)
 	return addr_split(text, host, port) == 0 && access(text, F_OK) != 0;
 }
 
-/* With the lock: the thread asks for what can be asked for now. */
+/* With the lock: wakes the thread if it can send a request. */
 static void
 wake_client_thread(struct dataset_client *c)
 {
@@ -66,10 +68,9 @@ wake_client_thread(struct dataset_client *c)
 	if (!c->asleep || !dataset_reader_ready(c->reader))
 		return;
 	c->asleep = false;
-	(void)!write(c->wake, &one, sizeof(one));	/* it fails only when a wake is pending already */
+	(void)!write(c->wake, &one, sizeof(one));	/* fails only if a wake is pending already */
 }
 
-/* Tells for whom it waits, when it has for a while. */
 static void
 report_holder_wait(struct dataset_client *c)
 {
@@ -84,7 +85,7 @@ report_holder_wait(struct dataset_client *c)
 	c->o.waiting(c->o.arg, whom);
 }
 
-/* Until the connection can be run, it is woken, or the time is over. */
+/* Waits until the connection is ready, another thread wakes this one, or the time is over. */
 static void
 wait_for_holder(struct dataset_client *c, int timeout_ms)
 {
@@ -118,7 +119,7 @@ handle_holds(struct dataset_client *c, const struct msg *m)
 static int
 handle_holder_msg(struct dataset_client *c, const struct msg *m)
 {
-	char why[MSG_REASON];
+	char why[ERR_LINE];
 	bool claimed = false;
 	int e;
 
@@ -126,7 +127,7 @@ handle_holder_msg(struct dataset_client *c, const struct msg *m)
 	case MSG_HOLDS:
 		return handle_holds(c, m);
 	case MSG_RECORD:
-		if ((e = dataset_reader_come(c->reader, m, &claimed)) == 0 && claimed)
+		if ((e = dataset_reader_receive(c->reader, m, &claimed)) == 0 && claimed)
 			pthread_cond_broadcast(&c->arrived);
 		return e;
 	case MSG_REFUSE:
@@ -137,7 +138,6 @@ handle_holder_msg(struct dataset_client *c, const struct msg *m)
 	}
 }
 
-/* Asks for what is wanted. */
 static int
 send_requests(struct dataset_client *c)
 {
@@ -152,7 +152,7 @@ send_requests(struct dataset_client *c)
 	return e;
 }
 
-/* Takes what came; *n says how many messages. */
+/* Handles all messages received, *n of them. */
 static int
 receive_records(struct dataset_client *c, unsigned *n)
 {
@@ -182,7 +182,7 @@ dial_holder(struct dataset_client *c)
 	return conn_send(c->conn, &(struct msg){ .type = MSG_OPEN });
 }
 
-/* Runs the connection for a while: 0, or what ended it. */
+/* Runs the connection once and waits for more.  Returns 0 or the error that ended it. */
 static int
 run_holder_conn(struct dataset_client *c)
 {
@@ -206,11 +206,11 @@ run_holder_conn(struct dataset_client *c)
 	return 0;
 }
 
-/* The connection is over by e: 0 when it may be tried again, after a moment. */
+/* Closes a connection that ended with e, and pauses.  Returns 0 if the client may connect again. */
 static int
 end_holder_conn(struct dataset_client *c, int e)
 {
-	char why[sizeof(c->line)];
+	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "%s", err_line());
 	conn_close(c->conn);
@@ -224,7 +224,7 @@ end_holder_conn(struct dataset_client *c, int e)
 	if (e != ERR_PEER && e != ERR_SYS)
 		return err_fail(e, "%s", why);
 	if (clk_s() - c->heard >= c->o.patience_s)
-		return err_fail(ERR_PEER, "%s; nothing came for %g s", why, c->o.patience_s);
+		return err_fail(ERR_PEER, "%s; nothing received for %g s", why, c->o.patience_s);
 	report_holder_wait(c);
 	wait_for_holder(c, c->retry_ms);
 	c->retry_ms = (int)fmin(c->retry_ms * 2, c->o.patience_s * 1e3 / RETRY_MOST);
@@ -276,7 +276,7 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 	while (e == 0 && (e = get_client_error(c)) == 0 && (e = dataset_reader_take(c->reader, it, room)) == 0)
 		pthread_cond_wait(&c->arrived, &c->lock);
 	if (e > 0)
-		wake_client_thread(c);	/* there is room for more */
+		wake_client_thread(c);	/* now there is room for more */
 	pthread_mutex_unlock(&c->lock);
 	*data = room->p;
 	*n = room->n;
@@ -335,7 +335,7 @@ close_client(struct recs *r)
 	free(c);
 }
 
-/* Starts the thread, which takes no signals, and waits for what the holder says. */
+/* Starts the thread, which blocks all signals, and waits for the server's description of the records. */
 static int
 start_client(struct dataset_client *c)
 {

@@ -1,4 +1,4 @@
-/* dataset_msg - what is said between who holds records and who reads them, as messages. */
+/* dataset_msg - messages between a dataset server and its readers. */
 #include "dataset/dataset_msg.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -42,7 +42,7 @@ dataset_msg_part(const struct msg *m)
 	if (m->samples > DATASET_MSG_LONGEST)
 		return err_fail(ERR_LIMIT, "record %llu: longer than %u bytes", (unsigned long long)m->step,
 		    DATASET_MSG_LONGEST);
-	/* A record of no bytes has one empty part; no other part is empty, or they would never end. */
+	/* Only a record of no bytes has an empty part: else a server could send empty parts for ever. */
 	if (m->slice > m->samples || m->len > m->samples - m->slice || (m->len == 0 && m->samples > 0))
 		return err_fail(ERR_FORMAT, "record %llu: %u bytes at %u of %u", (unsigned long long)m->step, m->len,
 		    m->slice, m->samples);

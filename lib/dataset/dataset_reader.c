@@ -1,4 +1,4 @@
-/* dataset_reader - records wanted in, requests out; their bytes in, records out: the reader's side without sockets or threads. */
+/* dataset_reader - requests and answers of a client that reads records ahead. */
 #include "dataset/dataset_reader.h"
 #include "base/err.h"
 
@@ -6,26 +6,26 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-#define GUESS	65536u		/* bytes of a record before one has come */
+#define GUESS	65536u		/* assumed bytes of a record before the first one */
 
 struct dataset_reader_item {
 	TAILQ_ENTRY(dataset_reader_item) link;
 	uint64_t	 number;
-	bool		 claimed;	/* somebody waits for it */
+	bool		 claimed;	/* a thread waits for it */
 	bool		 stale;		/* nobody will read it */
-	bool		 here;
-	bool		 failed;	/* the bytes are the reason */
-	uint32_t	 got;		/* bytes that came */
+	bool		 here;		/* it is complete */
+	bool		 failed;	/* the server cannot read it; bytes hold the reason */
+	uint32_t	 got;		/* bytes received */
 	struct buf	 bytes;
 };
 
 TAILQ_HEAD(list, dataset_reader_item);
 
 struct dataset_reader {
-	size_t		 memory, held;	/* bytes of records that are here */
-	struct list	 wanted, asked, here;	/* each in the order in which it was wanted */
+	size_t		 memory, held;	/* most bytes of complete records, and those there are */
+	struct list	 wanted, asked, here;	/* each in the order of reading */
 	uint32_t	 nasked;
-	uint64_t	 came, total;	/* records that came, and their bytes */
+	uint64_t	 came, total;	/* records received so far, and their bytes */
 	uint8_t		 numbers[8 * DATASET_MSG_ASKED];
 };
 
@@ -91,7 +91,7 @@ dataset_reader_want(struct dataset_reader *a, uint64_t i)
 		TAILQ_INSERT_TAIL(&a->wanted, it, link);
 }
 
-/* Drops what is here and not waited for. */
+/* Drops complete records that are not claimed. */
 static void
 drop_unclaimed(struct dataset_reader *a)
 {
@@ -107,7 +107,7 @@ drop_unclaimed(struct dataset_reader *a)
 	}
 }
 
-/* What is on the way comes all the same, to nobody. */
+/* Records already requested still arrive, and are dropped then. */
 void
 dataset_reader_forget(struct dataset_reader *a)
 {
@@ -136,7 +136,7 @@ find_item(struct list *l, uint64_t i)
 	return NULL;
 }
 
-/* One that is waited for stands in front of those that are not, behind those that are. */
+/* Inserts after the claimed records and before the others. */
 static void
 insert_claimed(struct dataset_reader *a, struct dataset_reader_item *it)
 {
@@ -152,8 +152,8 @@ insert_claimed(struct dataset_reader *a, struct dataset_reader_item *it)
 }
 
 /*
- * Records are read about in the order in which they are wanted: when one is waited for that was not even asked for, and
- * many that were wanted before it are here and not read, these will hardly be, and give up their room.
+ * Records are read roughly in the order in which they are wanted.  If a reader claims one that was not requested yet, and
+ * many that were wanted before it are unread, these will hardly be read and give up their memory.
  */
 static void
 evict_unread(struct dataset_reader *a)
@@ -203,7 +203,7 @@ dataset_reader_take(struct dataset_reader *a, struct dataset_reader_item *it, st
 	return e;
 }
 
-/* Whether a record that nobody waits for yet may be asked for. */
+/* Whether a record that is not claimed may be requested. */
 static bool
 has_room_for_next(const struct dataset_reader *a)
 {
@@ -237,7 +237,7 @@ dataset_reader_next(struct dataset_reader *a, struct msg *m)
 	return n > 0;
 }
 
-/* The record, or the reason why there is none, is whole. */
+/* The record, or the reason why it cannot be read, is complete. */
 static void
 complete_item(struct dataset_reader *a, struct dataset_reader_item *it)
 {
@@ -255,7 +255,7 @@ complete_item(struct dataset_reader *a, struct dataset_reader_item *it)
 static int
 handle_failed_record(struct dataset_reader *a, struct dataset_reader_item *it, const struct msg *m)
 {
-	char why[MSG_REASON];
+	char why[ERR_LINE];
 	int e;
 
 	msg_reason(m, why);
@@ -268,21 +268,21 @@ handle_failed_record(struct dataset_reader *a, struct dataset_reader_item *it, c
 }
 
 int
-dataset_reader_come(struct dataset_reader *a, const struct msg *m, bool *claimed)
+dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *claimed)
 {
 	struct dataset_reader_item *it = TAILQ_FIRST(&a->asked);
 	int e;
 
 	*claimed = false;
 	if (it == NULL || m->step != it->number)
-		return err_fail(ERR_FORMAT, "record %llu came, which was not the next", (unsigned long long)m->step);
+		return err_fail(ERR_FORMAT, "record %llu is not the next one requested", (unsigned long long)m->step);
 	*claimed = it->claimed;
 	if ((m->flags & MSG_EMPTY) != 0)
 		return handle_failed_record(a, it, m);
 	if ((e = dataset_msg_part(m)) < 0)
 		return e;
 	if (m->slice != it->got)
-		return err_fail(ERR_FORMAT, "record %llu: a part at %u came after %u bytes", (unsigned long long)m->step,
+		return err_fail(ERR_FORMAT, "record %llu: a part at %u after %u bytes", (unsigned long long)m->step,
 		    m->slice, it->got);
 	if (!it->stale && (e = buf_put(&it->bytes, m->payload, m->len)) < 0)
 		return e;
@@ -297,7 +297,7 @@ dataset_reader_come(struct dataset_reader *a, const struct msg *m, bool *claimed
 	return 0;
 }
 
-/* Moves those that are waited for, or those that are not, back to the front. */
+/* Moves requested records that are claimed, or those that are not, to the front of the wanted ones. */
 static void
 requeue_items(struct dataset_reader *a, bool claimed)
 {
@@ -331,5 +331,5 @@ dataset_reader_waits(const struct dataset_reader *a)
 {
 	const struct dataset_reader_item *it = TAILQ_FIRST(&a->wanted);
 
-	return a->nasked > 0 || (it != NULL && it->claimed);	/* those that are waited for stand in front */
+	return a->nasked > 0 || (it != NULL && it->claimed);	/* claimed records come first */
 }

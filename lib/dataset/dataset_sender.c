@@ -1,23 +1,22 @@
-/* dataset_sender - what one reader asks for in, records out: the holder's side without sockets. */
+/* dataset_sender - requests of one reader in, records out: the server's side without sockets. */
 #include "dataset/dataset_sender.h"
 #include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEPT	(1u << 20)	/* bytes of room that an idle reader may keep */
-#define LINE	400u
+#define KEPT	(1u << 20)	/* bytes of a record's buffer that stay allocated between records */
 
 struct dataset_sender {
 	const struct recs *recs;
 	uint8_t		 id[8];
-	bool		 opened, held;	/* OPEN came; HOLDS was given */
-	uint64_t	*asked;		/* a ring [DATASET_MSG_ASKED] */
-	uint32_t	 head, n;
-	struct buf	 room;		/* for the record that is being given ... */
-	const uint8_t	*data;		/* ... data[at..size) of it still to be given; NULL: none */
+	bool		 opened, held;	/* OPEN was received; HOLDS was sent */
+	uint64_t	*asked;		/* ring [DATASET_MSG_ASKED] of requested numbers */
+	uint32_t	 head, n;	/* first request in the ring, and how many there are */
+	struct buf	 room;		/* buffer of the record that is being sent */
+	const uint8_t	*data;		/* its bytes, of which data[at..size) are left to send; NULL: no record */
 	size_t		 at, size;
-	char		 why[LINE];
+	char		 why[ERR_LINE];
 };
 
 struct dataset_sender *
@@ -53,7 +52,7 @@ queue_request(struct dataset_sender *s, const struct msg *m)
 	if ((e = dataset_msg_ask(m, s->recs->count, &n)) < 0)
 		return e;
 	if (n > DATASET_MSG_ASKED - s->n)
-		return err_fail(ERR_LIMIT, "asks for more than %u records that have not come", DATASET_MSG_ASKED);
+		return err_fail(ERR_LIMIT, "more than %u requests without an answer", DATASET_MSG_ASKED);
 	if (s->asked == NULL && (s->asked = calloc(DATASET_MSG_ASKED, sizeof(*s->asked))) == NULL)
 		return err_nomem();
 	for (uint32_t k = 0; k < n; k++) {
@@ -72,12 +71,12 @@ dataset_sender_take(struct dataset_sender *s, const struct msg *m)
 	if (m->type == MSG_ASK)
 		return queue_request(s, m);
 	if (m->type != MSG_OPEN || s->opened)
-		return err_fail(ERR_FORMAT, "%s out of place: records are given out here", msg_name(m->type));
+		return err_fail(ERR_FORMAT, "%s out of place: this is a dataset server", msg_name(m->type));
 	s->opened = true;
 	return 0;
 }
 
-/* Reads the record asked for first. */
+/* Reads record i, the first in the ring. */
 static int
 read_asked_record(struct dataset_sender *s, uint64_t i)
 {
@@ -89,7 +88,7 @@ read_asked_record(struct dataset_sender *s, uint64_t i)
 	return e;
 }
 
-/* Leaves the record that was given. */
+/* Ends the record that was sent, and its request. */
 static void
 drop_asked_record(struct dataset_sender *s)
 {

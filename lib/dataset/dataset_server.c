@@ -1,4 +1,4 @@
-/* dataset_server - records for other hosts: recgive among its connections, what im2rec --serve runs. */
+/* dataset_server - serves records to other hosts: the event loop of im2rec --serve. */
 #include "dataset/dataset_server.h"
 #include "base/clk.h"
 #include "base/err.h"
@@ -18,17 +18,17 @@
 #include <unistd.h>
 
 #define EVENTS	64
-#define PAUSE_MS	200		/* no new connections for so long when the system has none to give */
+#define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define WHY	400		/* bytes of a reason */
 #define LINGER_S 5.0		/* for which a reader that was refused may read why */
 
 struct peer {
 	TAILQ_ENTRY(peer) link;
 	struct conn	*conn;
-	struct dataset_sender	*sender;		/* NULL: refused, and what it sends is dropped; it is a stranger again */
-	bool		 reader;	/* said OPEN */
-	short		 events;	/* that it is polled for */
-	double		 until;		/* closed then; INFINITY for a reader */
+	struct dataset_sender *sender;	/* NULL: refused; the peer counts as a stranger and its messages are dropped */
+	bool		 reader;	/* it has sent OPEN */
+	short		 events;	/* polled for */
+	double		 until;		/* time at which it is closed; INFINITY for a reader */
 };
 
 TAILQ_HEAD(peers, peer);
@@ -37,10 +37,10 @@ struct dataset_server {
 	const struct dataset_server_opt *o;
 	struct dataset_server_sums *sums;
 	uint64_t	 id;
-	int		 fd, poll;	/* listens; epoll */
-	bool		 paused;		/* fd is not polled ... */
-	double		 accept_at;	/* ... until then */
-	struct peers	 strangers, readers;	/* strangers in the order of `until` */
+	int		 fd, poll;	/* listening socket; epoll */
+	bool		 paused;	/* fd is not polled until accept_at */
+	double		 accept_at;
+	struct peers	 strangers, readers;	/* strangers by `until` */
 	uint32_t	 n, nstrangers;
 };
 
@@ -52,7 +52,7 @@ set_poll_events(struct dataset_server *s, int how, int fd, short events, void *w
 	return epoll_ctl(s->poll, how, fd, &ev) < 0 ? err_sys("epoll") : 0;
 }
 
-/* Strangers stand in the order in which their time is over. */
+/* Inserts a stranger in the order of `until`. */
 static void
 add_stranger(struct dataset_server *s, struct peer *g, double seconds)
 {
@@ -70,7 +70,6 @@ add_stranger(struct dataset_server *s, struct peer *g, double seconds)
 	s->nstrangers++;
 }
 
-/* Takes a guest off its list. */
 static void
 unlist_reader(struct dataset_server *s, struct peer *g)
 {
@@ -89,11 +88,11 @@ close_reader(struct dataset_server *s, struct peer *g)
 	free(g);
 }
 
-/* Tells the reader why it is not served; it has a moment to read it, among the strangers. */
+/* Sends the reason to the reader, which becomes a stranger for a moment, to read it. */
 static int
 refuse_reader(struct dataset_server *s, struct peer *g)
 {
-	char why[WHY];
+	char why[ERR_LINE];
 	struct msg m = { .type = MSG_REFUSE, .payload = why };
 
 	snprintf(why, sizeof(why), "%s", err_line());
@@ -132,7 +131,7 @@ handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
 	return 0;
 }
 
-/* Hands records on as long as few bytes wait. */
+/* Sends records while few bytes wait. */
 static int
 send_records(struct dataset_server *s, struct peer *g)
 {
@@ -148,7 +147,7 @@ send_records(struct dataset_server *s, struct peer *g)
 	return e < 0 ? e : 0;
 }
 
-/* Runs a guest's connection once: 0, or what ended it. */
+/* Runs a connection once.  Returns 0 or the error that ended it. */
 static int
 run_reader_conn(struct dataset_server *s, struct peer *g)
 {
@@ -169,7 +168,7 @@ run_reader_conn(struct dataset_server *s, struct peer *g)
 	return 0;
 }
 
-/* A stranger has until then; where there are too many, the first goes now. */
+/* Adds a stranger; if there are too many, closes the oldest. */
 static void
 add_reader(struct dataset_server *s, struct peer *g)
 {
@@ -215,7 +214,7 @@ accept_reader(struct dataset_server *s)
 	add_reader(s, g);
 }
 
-/* Closes whose time is over; returns for how long nothing may happen, -1 for ever. */
+/* Closes connections whose time is over.  Returns the milliseconds until the next one, -1 for none. */
 static int
 close_expired_readers(struct dataset_server *s)
 {

@@ -1,9 +1,9 @@
 /*
- * dataset_server - records for other hosts: recgive among its connections, what im2rec --serve runs.
+ * dataset_server - serves records to other hosts: the event loop of im2rec --serve.
  *
- * Readers connect, show that they have the key and say OPEN; until then they are strangers, of whom there are at most
- * DATASET_SERVER_STRANGERS, each for DATASET_SERVER_OPEN_S at most, and the oldest goes when a new one comes.  One thread polls all,
- * so that a slow reader holds up nobody.  For each there wait at most DATASET_SERVER_AHEAD bytes beyond one record.
+ * A reader connects, proves that it holds the key and sends OPEN.  Until then it is a stranger.  There are at most
+ * DATASET_SERVER_STRANGERS, each for at most DATASET_SERVER_OPEN_S: a new one replaces the oldest.  One thread polls all
+ * connections, so that a slow reader delays nobody.  For each reader at most DATASET_SERVER_AHEAD bytes and one record wait.
  */
 #ifndef DATASET_DATASET_SERVER_H
 #define DATASET_DATASET_SERVER_H
@@ -12,28 +12,28 @@
 #include "record/recs.h"
 
 #define DATASET_SERVER_STRANGERS	64u
-#define DATASET_SERVER_READERS	4096u		/* connections, strangers counted; the next one is closed */
+#define DATASET_SERVER_READERS	4096u		/* most connections, with those of strangers */
 #define DATASET_SERVER_OPEN_S		10.0
 #define DATASET_SERVER_AHEAD		(1u << 20)
 
 struct dataset_server_opt {
-	const char	*listen;		/* "host:port", port 0: any */
+	const char	*listen;		/* "host:port"; port 0: the system chooses */
 	const struct recs *recs;
 	const uint8_t	*key;			/* [CONN_KEY] */
-	int		 stop_fd;		/* ends it when there is something to read */
-	void		(*listening)(void *arg, const char *where);	/* with the port it has */
-	log_callback_fn	*say;		/* who came, went, was refused; may be NULL */
+	int		 stop_fd;		/* the server stops once this is readable */
+	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
+	log_callback_fn	*say;			/* logs readers that connect, leave or are refused; or NULL */
 	void		*arg;
 };
 
 struct dataset_server_sums {
-	uint64_t records, sent;		/* whole records, and bytes of messages */
-	uint64_t readers, strangers;	/* who said OPEN, and who did not */
+	uint64_t records, sent;		/* complete records sent, and bytes of messages */
+	uint64_t readers, strangers;	/* connections that sent OPEN, and those that did not */
 };
 
 /*
- * Serves until it is stopped.  Returns ERR_STOP; ERR_SYS, ERR_FORMAT or ERR_LIMIT when it cannot listen; ERR_NOMEM.
- * *sums is set in any case.
+ * Serves until it is stopped.  Returns ERR_STOP; ERR_SYS, ERR_FORMAT or ERR_LIMIT if it cannot listen; or ERR_NOMEM.
+ * It sets *sums in every case.
  */
 int	 dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_sums *sums);
 

@@ -1,4 +1,4 @@
-/* hello - the description of a job that a worker says hello with, and that a server compares. */
+/* hello - the description of a job, which a worker sends in its hello and a server compares. */
 #include "ps/hello.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE HELLO_MULTS	/* bytes of the longest value, its zero counted */
+#define VALUE HELLO_MULTS	/* bytes of the longest value, with its zero */
 #define LINE  (VALUE + 32)
 
 /* A job's values as text, in the order of the lines. */
@@ -26,7 +26,7 @@ static const char *const name[KEYS] = {
 	"average", "average-rate", "average-every", "multipliers", "hash"
 };
 
-/* The shortest text that gives back the same f32; nine digits always do. */
+/* Writes the shortest text that parses to the same f32; nine digits always do. */
 static void
 format_f32(char v[VALUE], float f)
 {
@@ -83,7 +83,7 @@ hello_text(const struct hello *j, const struct graph *g, struct buf *out)
 	return graph_text(g, out);
 }
 
-/* Takes the line "key value" off the text. */
+/* Removes the line "key value" from the front of the text and copies its value. */
 static int
 cut_hello_line(const char **text, size_t *n, const char *key, char v[VALUE])
 {
@@ -92,7 +92,7 @@ cut_hello_line(const char **text, size_t *n, const char *key, char v[VALUE])
 
 	if (end == NULL || (len = (size_t)(end - *text)) <= head + 1 || len - head > VALUE ||
 	    memcmp(*text, key, head) != 0 || (*text)[head] != ' ' || memchr(*text, 0, len) != NULL)
-		return err_fail(ERR_FORMAT, "job: no line '%s'", key);
+		return err_fail(ERR_FORMAT, "job: line '%s' is missing", key);
 	memcpy(v, *text + head + 1, len - head - 1);
 	v[len - head - 1] = 0;
 	*text += len + 1;
@@ -188,7 +188,7 @@ hello_parse(const char *text, size_t n, struct hello *j, struct graph **g)
 			return err_fail(ERR_NOTSUP, "protocol %" PRIu32 " there, %u here", j->version, MSG_VERSION);
 	}
 	if (n < 6 || memcmp(text, "graph\n", 6) != 0)
-		return err_fail(ERR_FORMAT, "job: no line 'graph'");
+		return err_fail(ERR_FORMAT, "job: line 'graph' is missing");
 	if (g == NULL)
 		return 0;
 	if ((e = graph_parse(text + 6, n - 6, g)) < 0)
@@ -197,7 +197,7 @@ hello_parse(const char *text, size_t n, struct hello *j, struct graph **g)
 		return 0;
 	graph_free(*g);
 	*g = NULL;
-	return err_fail(ERR_FORMAT, "job: the graph is not the one of its hash");
+	return err_fail(ERR_FORMAT, "job: the graph does not match its hash");
 }
 
 int
@@ -222,9 +222,9 @@ hello_check(const struct opt_hyper *h, uint32_t slack)
 	if (slack == STALE_SYNC)
 		return 0;
 	if (needs & (OPT_NORM | OPT_NORMS))
-		return err_fail(ERR_ARG, "%s needs norms over all servers, which a job has with slack 0 alone",
+		return err_fail(ERR_ARG, "%s needs norms over all servers, and therefore slack 0",
 		    needs & OPT_NORMS ? opt_name(h->rule) : "clipping by norm");
 	if (h->average.kind == AVERAGE_SWA)
-		return err_fail(ERR_ARG, "a mean over epochs needs workers that end them together, with slack 0 alone");
+		return err_fail(ERR_ARG, "a mean over epochs needs workers that end them together, and therefore slack 0");
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* norms - the norms that an update needs, of arrays whose floats lie on several servers. */
+/* norms - the norms that an update needs, of arrays whose floats are spread over several servers. */
 #include "ps/norms.h"
 #include "base/err.h"
 
@@ -21,10 +21,10 @@ norms_init(struct norms *s, const struct shard_plan *p, const struct opt_hyper *
 	s->before = calloc(s->n + 1, sizeof(*s->before));
 	s->all = calloc(s->n + 1, sizeof(*s->all));
 	s->bytes = calloc(s->n + 1, NORM_BYTES);
-	s->told = calloc(nworkers, sizeof(*s->told));
+	s->sent = calloc(nworkers, sizeof(*s->sent));
 	s->scale.rate = calloc(p->ngroup + 1, sizeof(*s->scale.rate));
-	return s->now != NULL && s->before != NULL && s->all != NULL && s->bytes != NULL && s->told != NULL && s->scale.rate != NULL ? 0 :
-	    err_nomem();
+	return s->now != NULL && s->before != NULL && s->all != NULL && s->bytes != NULL && s->sent != NULL &&
+	    s->scale.rate != NULL ? 0 : err_nomem();
 }
 
 void
@@ -34,7 +34,7 @@ norms_free(struct norms *s)
 	free(s->before);
 	free(s->all);
 	free(s->bytes);
-	free(s->told);
+	free(s->sent);
 	free(s->scale.rate);
 }
 
@@ -62,7 +62,7 @@ norms_add(struct norms *s, const struct shard_plan_slice *at, const float *w, co
 	}
 }
 
-/* The norm of the mean of all gradients: sums of integers, so joined in any order. */
+/* The norm of the mean gradient over all arrays.  The sums are integers, so that their order does not matter. */
 static double
 compute_mean_norm(const struct norms *s, const struct norm *sums, double n)
 {

@@ -1,16 +1,17 @@
 /*
- * norms - the norms that an update needs, of arrays whose floats lie on several servers.
+ * norms - the norms that an update needs, of arrays whose floats are spread over several servers.
  *
- * They are exact sums of squares (net/optim/norm.h): one for all gradients, or, where the rule asks for the norms of each
- * array, two for each, of its gradient (2a) and of its weights (2a + 1).  So it does not matter which server adds what.
+ * A norm is an exact sum of squares (net/optim/norm.h), so that the result does not depend on which server adds what.  There
+ * is one sum over all gradients; if the optimizer needs norms of each array, there are two for each array a: of its gradient
+ * (2a) and of its weights (2a + 1).
  *
- * With slack 0 alone.  When all slices of a server have the gradients of a step, their sum is not applied: the server
- * gives its part of the sums to every worker (NORMS), and a worker that has the parts of all servers gives their total
- * to each.  All totals are the same bits: the first one that comes is taken and the step closes; later ones change
- * nothing.  As long as one worker lives the step goes on; a worker that comes again gets the part again when it repeats
- * its push, that of the step before too, which another server may still wait for.  A server alone asks nobody.
+ * Only synchronous jobs have norms.  When all slices of a server have the gradients of a step, the server does not apply
+ * them yet.  It sends its part of the sums to every worker (NORMS).  A worker that has the parts of all servers sends the
+ * total to each server.  All totals are the same bits: a server takes the first one and closes the step, and drops the rest.
+ * The step goes on as long as one worker lives.  A worker that returns and repeats its push gets the part again, also that
+ * of the step before, for which another server may still wait.  A single server sends nothing.
  *
- * Threads: for one thread at a time.
+ * Threads: one thread at a time.
  */
 #ifndef PS_NORMS_H
 #define PS_NORMS_H
@@ -21,37 +22,40 @@
 
 #include <stdbool.h>
 
-/* What the norms make of an update. */
+/* Factors of an update that follow from the norms. */
 struct norms_scale {
-	double	 shrink;	/* all gradients are multiplied by it */
-	float	*rate;		/* [npace] and each pace's rate by its own */
+	double	 shrink;	/* of all gradients */
+	float	*rate;		/* [ngroup] of each parameter group's learning rate */
 };
 
 struct norms {
 	const struct shard_plan *plan;
 	struct opt_hyper hyper;
-	uint32_t	 n;		/* sums; 0: the rule needs none */
-	bool		 each;		/* two for each array */
-	struct norm	*now, *before;	/* [n] this server's part in the open step; in the one before it */
-	bool		 has_before;	/* that one had samples */
-	struct norm	*all;		/* [n] a worker's sums of all servers */
-	uint8_t		*bytes;		/* [n * NORM_BYTES] of a message */
-	uint64_t	*told;		/* [nworkers] 1 + the newest step whose part a worker was given in this life */
+	uint32_t	 n;		/* number of sums; 0: the optimizer needs none */
+	bool		 each;		/* there are two sums for each array */
+	struct norm	*now, *before;	/* [n] this server's part of the open step, and of the step before */
+	bool		 has_before;	/* the step before had samples */
+	struct norm	*all;		/* [n] buffer for the total that a worker sends */
+	uint8_t		*bytes;		/* [n * NORM_BYTES] buffer for a message */
+	uint64_t	*sent;		/* [nworkers] 1 + the newest step whose part was sent to this incarnation of a worker */
 	uint32_t	 full;		/* slices whose gradients are in `now` */
-	bool		 open;		/* all are, and other servers' parts are waited for */
+	bool		 open;		/* all slices are, and the total is awaited */
 	struct norms_scale scale;
 };
 
+/* The number of sums that an optimizer needs. */
 uint32_t norms_count(const struct shard_plan *p, const struct opt_hyper *h);
 
-int	 norms_init(struct norms *s, const struct shard_plan *p, const struct opt_hyper *h, uint32_t nworkers);	/* 0 or ERR_NOMEM */
+/* Returns 0 or ERR_NOMEM. */
+int	 norms_init(struct norms *s, const struct shard_plan *p, const struct opt_hyper *h, uint32_t nworkers);
 void	 norms_free(struct norms *s);
-/* Adds a slice of weights w and gradients g [count], the sum over the step's samples; NULL: there were none. */
+/* Adds a slice of weights w and gradients g [count], summed over the step's samples; g is NULL if there were none. */
 void	 norms_add(struct norms *s, const struct shard_plan_slice *at, const float *w, const float *g);
-/* The step's part is complete and becomes `before`; scale is what sums [n] over all servers make of `samples`. */
+/* Closes a step of `samples` samples: computes scale from sums [n] over all servers, and moves `now` to `before`. */
 void	 norms_close(struct norms *s, const struct norm *sums, uint64_t samples);
-/* Sums as a message's payload, in s->bytes; and back: false when len is not that of n sums. */
+/* Writes sums as a message's payload to s->bytes. */
 void	 norms_put(struct norms *s, const struct norm *sums);
+/* Reads n sums from a payload.  Returns false if len is not that of n sums. */
 bool	 norms_get(const void *payload, size_t len, struct norm *sums, uint32_t n);
 
 #endif

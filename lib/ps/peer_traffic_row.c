@@ -1,4 +1,4 @@
-/* peer_traffic_row - what moved between two processes as rows of a log. */
+/* peer_traffic_row - traffic between two processes as rows of a log. */
 #include "ps/peer_traffic_row.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * peer_traffic_row - what moved between two processes as rows of a log, log(5): one a kind of message that carried something, and one of
- * all that was on the wire.
+ * peer_traffic_row - traffic between two processes as rows of a log, log(5).
  *
+ * There is one row for each kind of message with traffic, and one for all bytes on the wire.
  * Threads: no state.
  */
 #ifndef PS_PEER_TRAFFIC_ROW_H
@@ -10,9 +10,9 @@
 #include "log/tsv.h"
 #include "wire/peer_traffic.h"
 
-/* Appends them; r has all that is the same in each.  0 or ERR_NOMEM. */
+/* Appends the rows; r has the columns that are the same in each.  Returns 0 or ERR_NOMEM. */
 int	 peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t);
-/* A row of all messages together: their bytes in and out. */
+/* Appends one row for the messages of all peers, with their bytes in and out.  Returns 0 or ERR_NOMEM. */
 int	 peer_traffic_row_put_all(struct buf *out, const struct tsv_row *r, uint64_t in, uint64_t out_bytes);
 
 #endif

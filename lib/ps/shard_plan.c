@@ -1,4 +1,4 @@
-/* shard_plan - who owns which floats of a model: slices, a function of (graph, servers, slice size, optimizer). */
+/* shard_plan - which server owns which floats of a model, and how they are cut into slices. */
 #include "ps/shard_plan.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -20,7 +20,7 @@ count_trained_floats(const struct graph *g)
 	return n;
 }
 
-/* Where the range of server s begins: before it stand its lower neighbours' live floats; L <= 2^30 and s <= 2^12. */
+/* The first float of server s: s/nservers of the L floats that are not frozen stand before it.  L <= 2^30, s <= 2^12. */
 static size_t
 find_shard_start(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 {
@@ -38,8 +38,8 @@ find_shard_start(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 }
 
 /*
- * The array that begins nearest to float `at`; the end of the last one counts too.  Something live must stand before it,
- * so that server 0 has some.
+ * The start of an array, or the end of the last one, that is nearest to float `at`.  An array that is not frozen must stand
+ * before it, so that server 0 has one.
  */
 static size_t
 find_nearest_array(const struct graph *g, size_t at)
@@ -65,8 +65,8 @@ append_slice(struct shard_plan *p, struct shard_plan_slice slice)
 }
 
 /*
- * Cuts [first, end) of the arrays for one owner where what is frozen begins and ends, and by size; matrices are apart,
- * and whole.  pace [n] knows them, NULL: there are none.  Was any part live?
+ * Cuts [of.first, end) of the arrays into slices of one owner: between frozen and other arrays, and by size.  group [n] names
+ * the matrices, which are slices of their own; NULL: there are none.  Returns whether any slice is not frozen.
  */
 static bool
 cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n,
@@ -80,7 +80,8 @@ cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n,
 		of.frozen = a[i].frozen;
 		of.rows = group != NULL ? group[i].rows : 0;
 		piece = of.rows > 0 ? a[i].count : most;
-		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen && (group == NULL || group[i + 1].rows == 0); i++)
+		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen &&
+		    (group == NULL || group[i + 1].rows == 0); i++)
 			to += a[i + 1].count;
 		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
 			of.count = to - of.first < piece ? to - of.first : piece;
@@ -123,7 +124,7 @@ build_folds(struct shard_plan *p, const struct graph *g)
 	return 0;
 }
 
-/* One rule, as lr:fc*=10, on the paces of the arrays, one each. */
+/* Applies one rule, such as lr:fc*=10, while each array has a group of its own. */
 static int
 apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
 {
@@ -132,7 +133,7 @@ apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
 	double x;
 
 	if (strncmp(rule, "freeze", 6) == 0)
-		return 0;	/* it has marked the graph */
+		return 0;	/* freeze_rules() has marked the graph */
 	if (pattern == NULL || value == NULL || value < pattern || (!lr && strncmp(rule, "wd:", 3) != 0))
 		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=X", rule);
 	*value++ = 0;
@@ -148,7 +149,7 @@ apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
 	return any ? 0 : err_fail(ERR_ARG, "--%.2s-mult: '%.64s' is the name of no array of the net", rule, pattern + 1);
 }
 
-/* Neighbours of the same pace become one range: without rules there is one. */
+/* Joins adjacent groups with the same multipliers: without rules there is one group. */
 static void
 merge_groups(struct shard_plan *p)
 {
@@ -162,7 +163,7 @@ merge_groups(struct shard_plan *p)
 	p->ngroup = p->ngroup > 0 ? n + 1 : 0;
 }
 
-/* The arrays that are matrices: for a rule that sees them whole not the last, and none may be too large for a slice. */
+/* Sets the rows of matrices.  If the optimizer needs them whole, the last one does not count and none may be too large. */
 static int
 mark_matrices(struct shard_plan *p, const struct graph *g, bool whole)
 {
@@ -177,7 +178,7 @@ mark_matrices(struct shard_plan *p, const struct graph *g, bool whole)
 		last->rows = 0;
 	for (uint32_t i = 0; whole && i < g->nw; i++)
 		if (p->group[i].rows > 0 && p->group[i].count > SHARD_PLAN_MATRIX / sizeof(float))
-			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer sees matrices as a whole, and at most %zu fit",
+			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer needs whole matrices, of at most %zu",
 			    g->w[i].name, p->group[i].count, SHARD_PLAN_MATRIX / sizeof(float));
 	return 0;
 }
@@ -255,7 +256,7 @@ shard_plan_over(const struct shard_plan *p, size_t first, size_t count, uint32_t
 	uint32_t lo = 0, hi = p->nweights;
 
 	assert(count > 0 && first + count <= p->P);
-	/* The first slice that ends behind `first`; ends never fall, empty slices included. */
+	/* Finds the first slice that ends after `first`; ends never decrease, not even with empty slices. */
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 

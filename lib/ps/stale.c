@@ -1,4 +1,4 @@
-/* stale - who may take the next step: three regimes as one number. */
+/* stale - which worker may take the next step: synchronous, asynchronous or with bounded staleness. */
 #include "ps/stale.h"
 #include "base/err.h"
 
@@ -37,7 +37,7 @@ stale_leave(struct stale *g, uint32_t w)
 	g->gone[w] = true;
 }
 
-/* The fewest steps that a worker who is waited for has done; w's own when there is none. */
+/* The steps of the slowest worker that has not left; w's own if all have. */
 static uint64_t
 find_slowest(const struct stale *g, uint32_t w)
 {

@@ -1,9 +1,8 @@
 /*
- * stale - who may take the next step: three regimes as one number.
+ * stale - which worker may take the next step: synchronous, asynchronous or with bounded staleness.
  *
- * A worker may run at most `slack` steps ahead of the slowest.  0 is bulk
- * synchronous, STALE_ASYNC never waits, between is stale synchronous parallel
- * (Ho et al., NIPS 2013).  A worker that left is not waited for.
+ * A worker may be at most `slack` steps ahead of the slowest.  0 is bulk synchronous; with STALE_ASYNC a worker never waits;
+ * values between are stale synchronous parallel (Ho et al., NIPS 2013).  Nobody waits for a worker that left.
  */
 #ifndef PS_STALE_H
 #define PS_STALE_H
@@ -17,16 +16,18 @@
 struct stale {
 	uint32_t  n;		/* workers */
 	uint32_t  slack;
-	uint64_t *clock;	/* [n] steps each has done */
-	bool	 *gone;		/* [n] */
+	uint64_t *clock;	/* [n] steps that each worker has done */
+	bool	 *gone;		/* [n] it left */
 };
 
 int	 stale_init(struct stale *g, uint32_t n, uint32_t slack);	/* 0 or ERR_NOMEM */
 void	 stale_free(struct stale *g);
-void	 stale_done(struct stale *g, uint32_t w, uint64_t step);	/* w has done `step` steps; never goes back */
+/* Worker w has done `step` steps.  A smaller number than before changes nothing. */
+void	 stale_done(struct stale *g, uint32_t w, uint64_t step);
 void	 stale_leave(struct stale *g, uint32_t w);
-void	 stale_join(struct stale *g, uint32_t w);	/* w is back, no further behind than the slowest */
-/* May worker w begin its next step? */
+/* Worker w returns; its clock becomes at least that of the slowest. */
+void	 stale_join(struct stale *g, uint32_t w);
+/* Whether worker w may begin its next step. */
 bool	 stale_may_step(const struct stale *g, uint32_t w);
 
 #endif

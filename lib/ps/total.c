@@ -30,7 +30,7 @@ total_free(struct total *t)
 	*t = (struct total){ 0 };
 }
 
-/* Sums up when every worker that is still here gave its part. */
+/* Adds the parts once every worker that has not left gave its own. */
 static void
 close_complete_sum(struct total *t)
 {
@@ -65,8 +65,8 @@ total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void
 	if (!same && !later)
 		return 0;
 	if (!same && t->open)
-		return err_fail(ERR_FORMAT, "sum %" PRIu64 ".%" PRIu32 " is asked for before %" PRIu64 ".%" PRIu32
-		    " is done", step, index, t->step, t->index);
+		return err_fail(ERR_FORMAT, "sum %" PRIu64 ".%" PRIu32 " is requested before %" PRIu64 ".%" PRIu32
+		    " is complete", step, index, t->step, t->index);
 	if (!same) {
 		t->any = t->open = true;
 		t->step = step;

@@ -1,12 +1,11 @@
 /*
  * total - a few numbers summed over all workers, in the order of ranks.
  *
- * A sum is named by (step, index); all workers ask for the same sums in the
- * same order.  One is open at a time.  The last one is remembered, so that who
- * asks again gets the same answer; who repeats one before it gets none.  A
- * worker that left counts as zeros.
+ * (step, index) identifies a sum.  All workers request the same sums in the same order, and one sum is open at a time.  A
+ * worker that repeats its request for the last sum gets the same answer; a request for an older one gets none.  A worker
+ * that left counts as zeros.
  *
- * Threads: for one thread at a time.
+ * Threads: one thread at a time.
  */
 #ifndef PS_TOTAL_H
 #define PS_TOTAL_H
@@ -18,20 +17,20 @@
 
 struct total {
 	uint32_t  nworkers;
-	uint64_t  step;			/* of the sum that is open or was last */
+	uint64_t  step;			/* of the open sum, or else of the last one */
 	uint32_t  index, n;
-	bool	  open, any;		/* one is open; there was one */
+	bool	  open, any;		/* a sum is open; there was one */
 	double	 *part;			/* [nworkers, TOTAL_MOST] */
-	double	  sum[TOTAL_MOST];	/* of the last */
-	bool	 *here, *gone;		/* [nworkers] gave its part; left */
-	bool	 *due;			/* [nworkers] waits for the answer */
+	double	  sum[TOTAL_MOST];	/* the last sum */
+	bool	 *here, *gone;		/* [nworkers] its part was added; it left */
+	bool	 *due;			/* [nworkers] it waits for the answer */
 };
 
 int	 total_init(struct total *t, uint32_t nworkers);	/* 0 or ERR_NOMEM */
 void	 total_free(struct total *t);
 /*
- * Worker w's part v, n f64 as bytes; once open is false again the sum is in t->sum for whoever is due.
- * Returns 0 or ERR_FORMAT (not what the others sum, too many numbers).
+ * Adds worker w's part v, n f64 as bytes.  When t->open is false afterwards, t->sum is the answer for all workers that are
+ * due.  Returns 0 or ERR_FORMAT (the sum differs from the others', or has too many numbers).
  */
 int	 total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void *v, uint32_t n);
 void	 total_leave(struct total *t, uint32_t w);

@@ -29,7 +29,7 @@ struct checkpoint {
 	bool		 save, link, end;	/* what is to be done, in this order */
 	bool		 written;		/* and not yet told */
 	int		 e;			/* nor this */
-	char		 why[512];
+	char		 why[ERR_LINE];
 	pthread_t	 thread;
 };
 

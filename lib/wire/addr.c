@@ -1,4 +1,4 @@
-/* addr - "host:port" and "[v6]:port" as text and as sockets. */
+/* addr - addresses as text, "host:port" or "[v6]:port", and as sockets. */
 #include "wire/addr.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG 512	/* every worker of a large job may come at once */
+#define BACKLOG 512	/* all workers of a large job may connect at once */
 
 int
 addr_split(const char *text, char host[ADDR_TEXT], char port[8])
@@ -34,7 +34,7 @@ addr_split(const char *text, char host[ADDR_TEXT], char port[8])
 		return err_fail(ERR_FORMAT, "'%s' is not host:port", text);
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)text[i] <= ' ' || text[i] == 127 || strchr("[]/@", text[i]) != NULL)
-			return err_fail(ERR_FORMAT, "a host's name has no byte %d", (unsigned char)text[i]);
+			return err_fail(ERR_FORMAT, "a host name cannot contain byte %d", (unsigned char)text[i]);
 	if (!v6 && memchr(text, ':', n) != NULL)
 		return err_fail(ERR_FORMAT, "'%s' is not host:port; an IPv6 address stands in brackets", text);
 	if ((e = num_u64(colon + 1, 0, 65535, &number)) < 0) {
@@ -47,7 +47,7 @@ addr_split(const char *text, char host[ADDR_TEXT], char port[8])
 	return 0;
 }
 
-/* A name may have addresses of both families: IPv4 is taken by those who listen and those who dial, so that they meet. */
+/* A name may have addresses of both families.  Listeners and clients both prefer IPv4, so that they use the same one. */
 static int
 resolve_address(const char *host, const char *port, int flags, struct addrinfo **all, const struct addrinfo **best)
 {
@@ -107,7 +107,7 @@ addr_listen(const char *text, int *fd, char where[ADDR_TEXT])
 
 	if ((e = addr_split(text, host, port)) < 0 || (e = resolve_address(host, port, AI_PASSIVE, &all, &a)) < 0)
 		return e;
-	/* A server that comes back takes its old port while connections of its former life still fade. */
+	/* A restarted server can take its old port although connections of the old process linger. */
 	s = stream_socket(a, SOL_SOCKET, SO_REUSEADDR);
 	if (s < 0 || bind(s, a->ai_addr, a->ai_addrlen) < 0 || listen(s, BACKLOG) < 0) {
 		e = err_sys("listen at %s", text);
@@ -154,5 +154,5 @@ addr_peer(int fd, char where[ADDR_TEXT])
 	    port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
 		join_address(where, host, port);
 	else
-		snprintf(where, ADDR_TEXT, "a peer that is gone");
+		snprintf(where, ADDR_TEXT, "a disconnected peer");
 }

@@ -1,21 +1,24 @@
-/* addr - "host:port" and "[v6]:port" as text and as sockets.  Port 0 lets the system choose. */
+/* addr - addresses as text, "host:port" or "[v6]:port", and as sockets.  Port 0 lets the system choose. */
 #ifndef WIRE_ADDR_H
 #define WIRE_ADDR_H
 
 #include <stddef.h>
 
-#define ADDR_TEXT 280	/* bytes of the longest text, its zero counted */
+#define ADDR_TEXT 280	/* bytes of the longest text, with its zero */
 
-/* Cuts text into host (without brackets) and port.  0, ERR_FORMAT or ERR_LIMIT. */
+/* Splits text into host (without brackets) and port.  Returns 0, ERR_FORMAT or ERR_LIMIT. */
 int addr_split(const char *text, char host[ADDR_TEXT], char port[8]);
 /*
- * A listening TCP socket, non-blocking, close-on-exec; where gets "host:port" with the port it has.  0, as addr_split(),
- * ERR_SYS (no such host, too) or ERR_NOMEM.
+ * Opens a listening TCP socket, non-blocking and close-on-exec, and writes its "host:port" to where.  Returns 0, the
+ * errors of addr_split(), ERR_SYS (also for an unknown host) or ERR_NOMEM.
  */
 int addr_listen(const char *text, int *fd, char where[ADDR_TEXT]);
-/* A socket that is connecting, non-blocking, close-on-exec, TCP_NODELAY; as addr_listen().  Looking up a name may take seconds. */
+/*
+ * Starts to connect a socket, non-blocking, close-on-exec and TCP_NODELAY.  Returns as addr_listen().  The lookup of a name
+ * may take seconds.
+ */
 int addr_dial(const char *text, int *fd);
-/* The peer of a connected socket, as numbers; words where there is none any more. */
+/* Writes the numeric address of a connected socket's peer, or words if the peer has disconnected. */
 void addr_peer(int fd, char where[ADDR_TEXT]);
 
 #endif

@@ -1,4 +1,4 @@
-/* conn - one connection between two processes of a job: authenticated, secret, framed, bounded. */
+/* conn - a connection between two processes of a job: authenticated, encrypted, framed and bounded. */
 #include "wire/conn.h"
 #include "base/buf.h"
 #include "base/clk.h"
@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BURST	(1u << 20)	/* bytes moved each way in one conn_run, so that no peer keeps the others waiting */
-#define READ_LEAST	16384u		/* least room offered to a read: a full TLS record */
+#define BURST		(1u << 20)	/* most bytes each way in one conn_run(), so that no peer delays the others */
+#define READ_LEAST	16384u		/* least room for a read: a full TLS record */
 
 _Static_assert(CONN_KEY == TLS_KEY, "one key");
 
@@ -30,15 +30,15 @@ struct conn {
 	double		 since;
 	struct queue	 out;
 	struct buf	 in;
-	size_t		 at;		/* the next message to be given begins here in `in` */
-	size_t		 whole;		/* the messages before this are all there, their heads checked */
-	int		 broken;	/* the code that ended it, or 0 */
-	char		 why[512];
+	size_t		 at;		/* offset in `in` of the next message for the caller */
+	size_t		 whole;		/* the messages before this offset are complete and their headers checked */
+	int		 broken;	/* the error that ended the connection, or 0 */
+	char		 why[ERR_LINE];	/* its line */
 };
 
 /*
- * A host that lost its power says nothing: an idle connection is gone after half a minute without a sign from its TCP.
- * TCP_USER_TIMEOUT, which would bound a busy one too, also ends one to a process that is only stopped for a while.
+ * A host without power sends nothing: keep-alive ends an idle connection after half a minute.  TCP_USER_TIMEOUT would also
+ * bound a busy connection, but it ends one to a process that is only stopped for a while.
  */
 static void
 set_socket_options(int fd)
@@ -152,7 +152,7 @@ conn_room(const struct conn *c)
 	return conn_queued(c) < CONN_AHEAD;
 }
 
-/* Enough waits for the caller: the peer's bytes stay in the system until it has taken some. */
+/* While this holds, the peer's bytes stay in the system until the caller has taken messages. */
 static bool
 is_inbox_full(const struct conn *c)
 {
@@ -184,7 +184,7 @@ write_queued(struct conn *c)
 	return e;
 }
 
-/* Moves `whole` behind the last message that is all there.  A bad head is found as soon as it has come. */
+/* Moves `whole` past the last complete message.  An invalid header fails as soon as it is received. */
 static int
 scan_messages(struct conn *c)
 {
@@ -201,7 +201,7 @@ scan_messages(struct conn *c)
 	return 0;
 }
 
-/* Room is taken as bytes come, never because a head promises them. */
+/* Allocates for bytes that were received, never for those that a header announces. */
 static int
 read_messages(struct conn *c)
 {
@@ -220,11 +220,11 @@ read_messages(struct conn *c)
 	if ((bad = scan_messages(c)) < 0)
 		return bad;
 	if (e == ERR_PEER && c->in.n > c->whole)
-		return err_fail(ERR_PEER, "left in the middle of a message (%s)", err_line());
+		return err_fail(ERR_PEER, "the connection ended in the middle of a message (%s)", err_line());
 	return e;
 }
 
-/* Drops the messages given, when that moves less than it frees or room is short. */
+/* Drops the messages that the caller has taken, if that frees more than it moves or room is short. */
 static void
 drop_given(struct conn *c)
 {
@@ -262,7 +262,7 @@ conn_run(struct conn *c)
 	if (c->broken == 0 && (e = move_bytes(c)) < 0) {
 		c->broken = e;
 		snprintf(c->why, sizeof(c->why), "%s: %s", c->peer, err_line());
-		/* Wakes whoever polls, also when the bytes that told of it are already read. */
+		/* Wakes the poll, even if the bytes that showed the error are already read. */
 		shutdown(c->fd, SHUT_RDWR);
 		queue_free(&c->out);
 	}
@@ -283,7 +283,7 @@ conn_send(struct conn *c, const struct msg *m)
 	if (c->broken != 0)
 		return 0;
 	if (c->out.n > CONN_QUEUE - n)
-		return err_fail(ERR_LIMIT, "%s: %zu bytes wait to be sent and are not taken", c->peer, c->out.n);
+		return err_fail(ERR_LIMIT, "%s: does not read: %zu bytes wait to be sent", c->peer, c->out.n);
 	if ((e = queue_room(&c->out, n)) < 0)
 		return e;
 	msg_head(m, head);
@@ -302,7 +302,7 @@ conn_next(struct conn *c, struct msg *m)
 	p = c->in.p + c->at;
 	msg_parse(m, p);
 	c->at += MSG_HEAD + m->len;
-	if ((uintptr_t)p % 8 != 0)	/* the bytes before it are of a message already given */
+	if ((uintptr_t)p % 8 != 0)	/* the bytes before it belong to a message that was taken */
 		p = memmove(p - (uintptr_t)p % 8, p, MSG_HEAD + m->len);
 	m->payload = m->len > 0 ? p + MSG_HEAD : NULL;
 	return 1;

@@ -1,13 +1,15 @@
 /*
- * conn - one connection between two processes of a job: authenticated, secret, framed, bounded.
+ * conn - a connection between two processes of a job: authenticated, encrypted, framed and bounded.
  *
- * TLS 1.3 with the job's key (PSK with ephemeral Diffie-Hellman; RFC 8446) over
- * TCP; messages of wire/msg.h inside.  Nothing blocks: the caller polls
- * conn_fd() for conn_events() and calls conn_run().  Until the handshake is
- * over no byte of the peer reaches the caller and little memory is held for it.
+ * lib/wire carries messages between hosts; wire(5) describes the format.  Read it in this order: msg (one message as
+ * bytes), conn (a connection), with tls, queue and addr below it, and peer_traffic (byte counters).
  *
- * Ownership: conn_send copies.  A message from conn_next is lent until the next
- * conn_next or conn_run.  Threads: a connection is for one thread at a time.
+ * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries messages
+ * of wire/msg.h.  No call blocks: the caller polls conn_fd() for conn_events() and calls conn_run().  Before the handshake
+ * is complete, the caller sees no byte of the peer, and the connection holds little memory for it.
+ *
+ * Ownership: conn_send() copies.  A message from conn_next() is lent until the next conn_next() or conn_run().
+ * Threads: one thread at a time for each connection.
  */
 #ifndef WIRE_CONN_H
 #define WIRE_CONN_H
@@ -17,52 +19,53 @@
 #include <stdbool.h>
 
 #define CONN_KEY	32		/* bytes of a job's key */
-#define CONN_KEY_TEXT	65		/* bytes of its 64 hex digits, the zero counted */
+#define CONN_KEY_TEXT	65		/* bytes of its 64 hex digits and the zero */
 
 struct conn;
 
-/* A new random key.  0 or ERR_SYS. */
+/* Makes a random key.  Returns 0 or ERR_SYS. */
 int	 conn_key_new(uint8_t key[CONN_KEY]);
 /*
- * The key in the first 64 hex digits of a file, a pipe, "-" (standard input) or /dev/fd/N, which is closed when N is
- * above 2.  0, ERR_SYS, ERR_FORMAT, or ERR_AUTH: a plain file that others may read.
+ * Reads a key, 64 hex digits, from a file, a pipe, "-" (standard input) or /dev/fd/N, which it closes if N is above 2.
+ * Returns 0, ERR_SYS, ERR_FORMAT, or ERR_AUTH if other users can access the file.
  */
 int	 conn_key_read(const char *path, uint8_t key[CONN_KEY]);
 void	 conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT]);
 
-/* Begins connecting to "host:port" or "[v6]:port".  0, ERR_FORMAT, ERR_SYS, ERR_NOMEM. */
+/* Starts to connect to "host:port" or "[v6]:port".  Returns 0, ERR_FORMAT, ERR_SYS or ERR_NOMEM. */
 int	 conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c);
-/* Takes an accepted socket, which becomes the connection's; closed also when this fails.  0 or ERR_NOMEM. */
+/* Makes a connection of an accepted socket and owns it, even on failure.  Returns 0 or ERR_NOMEM. */
 int	 conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c);
-/* Says goodbye to an open peer; what is queued is dropped: to have it sent, run until conn_queued() is 0.  NULL is fine. */
+/*
+ * Closes in order and drops what is queued: to send it all, call conn_run() until conn_queued() is 0.  NULL does nothing.
+ */
 void	 conn_close(struct conn *c);
 
 int	 conn_fd(const struct conn *c);
-short	 conn_events(const struct conn *c);	/* POLLIN, POLLOUT: what conn_run waits for */
-bool	 conn_open(const struct conn *c);	/* the handshake is over */
+short	 conn_events(const struct conn *c);	/* POLLIN and POLLOUT that conn_run() waits for */
+bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the connection not broken */
 const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
-double	 conn_age_s(const struct conn *c);	/* since dial or take: close what is not open after a few seconds */
+double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_take() */
 
 /*
- * Does what can be done now.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (no job key, or another one),
- * ERR_FORMAT or ERR_LIMIT (not our messages), ERR_SYS, ERR_NOMEM; the line names the peer.  What came before is given
- * first: while conn_next has messages, 0 is returned.  After the error it is returned again; close the connection.
- * At most 1 MB moves each way in a call, and nothing is read while more than MSG_MOST bytes of messages wait: call
- * conn_next until it returns 0.
+ * Sends and receives what it can without waiting.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (the peer does not hold
+ * the key), ERR_FORMAT or ERR_LIMIT (invalid messages), ERR_SYS or ERR_NOMEM; the line names the peer.  It reports an error
+ * only after conn_next() has returned all messages before it, and again in each later call.  A call moves at most 1 MB
+ * each way.  It reads nothing while MSG_MOST bytes of messages wait: call conn_next() until it returns 0.
  */
 int	 conn_run(struct conn *c);
 /*
- * Queues a message behind the others.  0, ERR_LIMIT when more than CONN_QUEUE bytes would wait, ERR_NOMEM.  Once the
- * connection has broken it is dropped, and conn_run tells.
+ * Queues a message.  Returns 0, ERR_NOMEM, or ERR_LIMIT if more than CONN_QUEUE bytes would wait.  A broken connection drops
+ * the message, and conn_run() reports the error.
  */
 #define CONN_QUEUE	(128u << 20)
 int	 conn_send(struct conn *c, const struct msg *m);
-/* Fewer than CONN_AHEAD bytes wait: who has much to send gives no more than that ahead, and a message of any size. */
+/* Whether fewer than CONN_AHEAD bytes are queued.  A sender of much data stops when there is no room. */
 #define CONN_AHEAD	(4u << 20)
 bool	 conn_room(const struct conn *c);
-size_t	 conn_queued(const struct conn *c);	/* bytes not yet given to the system */
-void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);	/* bytes on the socket so far, TLS and all */
-/* The next whole message, its payload aligned to 8 bytes: 1, or 0 when none has come. */
+size_t	 conn_queued(const struct conn *c);	/* bytes that wait to be sent */
+void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);	/* bytes on the socket, with those of TLS */
+/* Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none. */
 int	 conn_next(struct conn *c, struct msg *m);
 
 #endif

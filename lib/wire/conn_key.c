@@ -1,4 +1,4 @@
-/* conn_key - a job's key from chance, from 64 hex digits, and back to them. */
+/* conn_key - a job's key: made at random, read from 64 hex digits, and written as such. */
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
@@ -24,7 +24,7 @@ conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT])
 		snprintf(text + 2 * i, 3, "%02x", key[i]);
 }
 
-/* An inherited descriptor is taken itself: opening its name again would leave it open for every child. */
+/* Uses an inherited descriptor directly: if its name were opened again, children would inherit the original. */
 static int
 open_key(const char *path, int *fd)
 {
@@ -42,7 +42,7 @@ open_key(const char *path, int *fd)
 	return *fd < 0 ? err_sys("open") : 0;
 }
 
-/* -1: it is none. */
+/* Returns -1 if c is not a digit. */
 static int
 digit_of(char c)
 {
@@ -60,7 +60,7 @@ read_key(int fd, uint8_t key[CONN_KEY])
 	if (fstat(fd, &st) < 0)
 		return err_sys("stat");
 	if (S_ISREG(st.st_mode) && (st.st_mode & 077) != 0)
-		return err_fail(ERR_AUTH, "others may read this key or change it (mode %03o; chmod 600 it)", st.st_mode & 0777u);
+		return err_fail(ERR_AUTH, "other users can access this key (mode %03o; chmod 600 it)", st.st_mode & 0777u);
 	if ((e = io_read(fd, text, sizeof(text), &got)) < 0)
 		return e;
 	for (size_t i = 0; i < got; i++) {

@@ -1,23 +1,21 @@
-/* msg - one message between the processes of a job, as bytes. */
+/* msg - a message between the processes of a job, as bytes. */
 #include "wire/msg.h"
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <ctype.h>
 
-/* Where each field of the head lies. */
+/* Offsets of the fields in the header. */
 enum { AT_LEN = 0, AT_TYPE = 4, AT_FLAGS = 6, AT_INCARNATION = 8, AT_STEP = 16, AT_WORKER = 24, AT_SLICE = 28,
     AT_SAMPLES = 32, AT_RATE = 36, AT_END = 40 };
 
-_Static_assert(AT_END == MSG_HEAD, "the head is MSG_HEAD bytes");
+_Static_assert(AT_END == MSG_HEAD, "the header has MSG_HEAD bytes");
 
 static const char *const names[MSG_TYPES] = {
 	[MSG_HELLO] = "HELLO", [MSG_WELCOME] = "WELCOME", [MSG_REFUSE] = "REFUSE", [MSG_INIT] = "INIT",
 	[MSG_PUSH] = "PUSH", [MSG_WEIGHTS] = "WEIGHTS", [MSG_SUM] = "SUM", [MSG_TOTAL] = "TOTAL",
 	[MSG_PULL] = "PULL", [MSG_STATE] = "STATE", [MSG_STOP] = "STOP", [MSG_BYE] = "BYE",
 	[MSG_OPEN] = "OPEN", [MSG_HOLDS] = "HOLDS", [MSG_ASK] = "ASK", [MSG_RECORD] = "RECORD",
-	[MSG_NORMS] = "NORMS",
-	[MSG_EPOCH] = "EPOCH", [MSG_PING] = "PING",
+	[MSG_NORMS] = "NORMS", [MSG_EPOCH] = "EPOCH", [MSG_PING] = "PING",
 };
 
 void
@@ -62,12 +60,12 @@ msg_name(unsigned type)
 }
 
 void
-msg_reason(const struct msg *m, char text[MSG_REASON])
+msg_reason(const struct msg *m, char text[ERR_LINE])
 {
 	const unsigned char *p = m->payload;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < m->len && n < MSG_REASON - 1; i++)
+	for (uint32_t i = 0; i < m->len && n < ERR_LINE - 1; i++)
 		if (isprint(p[i]))
 			text[n++] = (char)p[i];
 	text[n] = 0;

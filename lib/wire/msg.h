@@ -1,43 +1,45 @@
 /*
- * msg - one message between the processes of a job, as bytes.
+ * msg - a message between the processes of a job, as bytes.
  *
  *	u32 length of the payload | u16 type | u16 flags | u64 incarnation | u64 step |
  *	u32 worker | u32 slice | u32 samples | f32 rate | payload[length]
  *
- * 40 bytes of head, all little-endian; wire(5) tells what each type carries.
- * Every message names its sender's incarnation, the worker, the step and the
- * slice it is about, so that taking one twice can be seen.
+ * The header has 40 bytes, all little-endian; wire(5) describes each type.  Every message names its sender's incarnation,
+ * and the worker, the step and the slice that it is about, so that a receiver recognizes one that is repeated.
  */
 #ifndef WIRE_MSG_H
 #define WIRE_MSG_H
+
+#include "base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	4u		/* of the protocol; carried by MSG_HELLO */
+#define MSG_VERSION	4u		/* of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
+/* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
 enum msg_type {
-	MSG_HELLO = 1,	/* worker: here I am; payload: the job's description */
-	MSG_WELCOME,	/* server: taken; step: where the server is; flags: MSG_EMPTY when it has no weights yet */
-	MSG_REFUSE,	/* server: not taken; payload: one line of text */
+	MSG_HELLO = 1,	/* worker: joins; payload: the job's description */
+	MSG_WELCOME,	/* server: accepts; step: its step; flags: MSG_EMPTY if it has no weights yet */
+	MSG_REFUSE,	/* server: refuses; payload: one line of text */
 	MSG_INIT,	/* worker 0: first weights (or state: MSG_STATE_OF) of a slice, f32 */
-	MSG_PUSH,	/* worker: gradient of a slice, summed over `samples`, f32; `rate` is the step's learning rate */
+	MSG_PUSH,	/* worker: gradient of a slice, summed over `samples`, f32; `rate`: the step's learning rate */
 	MSG_WEIGHTS,	/* server: a slice after `step` updates, f32 */
 	MSG_SUM,	/* worker: numbers to be summed over all workers, f64 */
 	MSG_TOTAL,	/* server: their sum, f64 */
-	MSG_PULL,	/* worker: asks for a slice's weights (or state: MSG_STATE_OF) as they are */
+	MSG_PULL,	/* worker: requests a slice's weights (or state: MSG_STATE_OF) */
 	MSG_STATE,	/* server: a slice's optimizer state, f32 */
 	MSG_STOP,	/* worker: the job should end at the next step */
-	MSG_BYE,	/* either: done, nothing follows */
-	MSG_OPEN,	/* reader of records (dataset/dataset_msg.h): what is there? */
-	MSG_HOLDS,	/* holder: so many; payload: their id */
-	MSG_ASK,	/* reader: asks for records; payload: their numbers, u64 */
-	MSG_RECORD,	/* holder: a part of a record; flags: MSG_EMPTY when it cannot be read; payload: the reason */
+	MSG_BYE,	/* worker or server: done, nothing follows */
+	MSG_OPEN,	/* reader (dataset/dataset_msg.h): starts */
+	MSG_HOLDS,	/* dataset server: number of records; payload: their id */
+	MSG_ASK,	/* reader: requests records; payload: their numbers, u64 */
+	MSG_RECORD,	/* dataset server: a part of a record, or with MSG_EMPTY the reason why it cannot be read */
 	MSG_NORMS,	/* server: its part of a step's norms, NORM_BYTES each (ps/norms.h); worker: the sums of all parts */
 	MSG_EPOCH,	/* worker: epoch `step` begins */
-	MSG_PING,	/* server: are you there?  worker: the same back; step: the question's number */
+	MSG_PING,	/* server: asks for a sign of life; worker: the answer; step: the question's number */
 	MSG_TYPES
 };
 
@@ -45,15 +47,15 @@ enum msg_type {
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
 #define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload */
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step */
-#define MSG_AVERAGE_OF	8u	/* the slice's average; `samples` is of how many weights it is */
-#define MSG_MARK	16u	/* PUSH: the weights after this step go into the average (net/optim/average.h) */
+#define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
+#define MSG_MARK	16u	/* PUSH: the weights after this step become part of the average (net/optim/average.h) */
 
 struct msg {
 	uint16_t	 type, flags;
-	uint64_t	 incarnation;	/* of the sender: a number that no other start of a process has */
+	uint64_t	 incarnation;	/* of the sender: random, new at each start of a process */
 	uint64_t	 step;
-	uint32_t	 worker;	/* the rank it is about */
-	uint32_t	 slice;		/* of the plan */
+	uint32_t	 worker;	/* rank of the worker that the message is about */
+	uint32_t	 slice;		/* of the shard plan */
 	uint32_t	 samples;
 	float		 rate;
 	uint32_t	 len;
@@ -61,13 +63,10 @@ struct msg {
 };
 
 void	 msg_head(const struct msg *m, uint8_t head[MSG_HEAD]);
-/* Reads a head into m (payload NULL).  Returns 0, ERR_FORMAT (unknown type) or ERR_LIMIT (len above MSG_MOST). */
+/* Parses a header into m (payload NULL).  Returns 0, ERR_FORMAT (unknown type) or ERR_LIMIT (len above MSG_MOST). */
 int	 msg_parse(struct msg *m, const uint8_t head[MSG_HEAD]);
 const char *msg_name(unsigned type);
-
-#define MSG_REASON	256		/* bytes of a reason, its zero counted */
-
-/* The line of a MSG_REFUSE, cut, without what does not print. */
-void	 msg_reason(const struct msg *m, char text[MSG_REASON]);
+/* Copies the line of text that m carries, without unprintable bytes; a longer line is cut. */
+void	 msg_reason(const struct msg *m, char text[ERR_LINE]);
 
 #endif

@@ -1,4 +1,4 @@
-/* peer_traffic - what a process sent to and got from one peer, by the kind of message. */
+/* peer_traffic - bytes and messages that a process sent to and received from one peer, by kind of message. */
 #include "wire/peer_traffic.h"
 
 static enum peer_traffic_class

@@ -1,16 +1,16 @@
 /*
- * peer_traffic - what a process sent to and got from one peer, by the kind of message.
+ * peer_traffic - bytes and messages that a process sent to and received from one peer, by kind of message.
  *
- *	start		everything before the first gradient: greetings, first weights
- *	gradients	of weights, to the servers
+ *	start		everything before the first gradient: hello, first weights
+ *	gradients	of the weights, to the servers
  *	weights		to the workers
- *	aux		batch norm's statistics, both ways
- *	figures		sums over all workers: accuracy, loss, of epochs and of validation
- *	state		the optimizer's, for checkpoints
- *	control		all else
+ *	aux		statistics of batch norm, both ways
+ *	figures		sums over all workers: accuracy and loss of epochs and of validation
+ *	state		the optimizer's state, for checkpoints
+ *	control		all other messages
  *
- * Payload is what messages carry; MSG_HEAD bytes a message come to it, and what TLS adds, which is in wire alone.
- * Threads: a toll is for one thread at a time.
+ * `payload` counts neither the MSG_HEAD bytes of each message nor what TLS adds; `wire` counts every byte.
+ * Threads: one thread at a time for each struct.
  */
 #ifndef WIRE_PEER_TRAFFIC_H
 #define WIRE_PEER_TRAFFIC_H
@@ -34,19 +34,19 @@ enum peer_traffic_way { PEER_TRAFFIC_IN, PEER_TRAFFIC_OUT, PEER_TRAFFIC_WAYS };
 enum peer_traffic_class { PEER_TRAFFIC_CLASSES(PEER_TRAFFIC_ENUM) PEER_TRAFFIC_CLASS_COUNT };
 #undef PEER_TRAFFIC_ENUM
 
-/* One of zeros stands at the beginning. */
+/* Initialize with zeros. */
 struct peer_traffic {
 	uint64_t payload[PEER_TRAFFIC_WAYS][PEER_TRAFFIC_CLASS_COUNT];
 	uint64_t messages[PEER_TRAFFIC_WAYS][PEER_TRAFFIC_CLASS_COUNT];
 	uint64_t wire[PEER_TRAFFIC_WAYS];	/* on the socket */
-	bool	 begun;			/* a gradient has been seen */
+	bool	 begun;			/* a gradient was counted */
 };
 
-/* Counts a message; aux: its slice is one of batch norm's statistics. */
+/* Counts a message; aux: its slice holds statistics of batch norm. */
 void	 peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const struct msg *m, bool aux);
-/* What t has more than before. */
+/* Returns t minus before. */
 struct peer_traffic peer_traffic_since(const struct peer_traffic *before, const struct peer_traffic *t);
-/* Messages with their heads, without start. */
+/* Returns the bytes of all messages with their headers, except those of the start. */
 uint64_t peer_traffic_steps(const struct peer_traffic *t, enum peer_traffic_way way);
 const char *peer_traffic_name(enum peer_traffic_class c);
 

@@ -1,4 +1,4 @@
-/* queue - bytes that wait to be sent, in blocks that are used again. */
+/* queue - bytes that wait to be sent, in blocks that are reused. */
 #include "wire/queue.h"
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define BLOCK	262144u		/* sixteen full TLS records */
-#define KEPT	16u		/* spare blocks: a slice of 4 MB */
+#define KEPT	16u		/* spare blocks that stay allocated: a slice of 4 MB */
 
 struct queue_block {
 	struct queue_block *next;

@@ -1,9 +1,8 @@
 /*
- * queue - bytes that wait to be sent, in blocks that are used again.
+ * queue - bytes that wait to be sent, in blocks that are reused.
  *
- * A struct queue of zeros is empty.  Small pieces share a block, so that they
- * leave together; a few empty blocks are kept, so that a steady stream asks the
- * system for no memory.
+ * A struct queue of zeros is empty.  Short messages share a block, so that one write sends them.  A few empty blocks
+ * remain allocated, so that a steady stream allocates nothing.
  */
 #ifndef WIRE_QUEUE_H
 #define WIRE_QUEUE_H
@@ -20,14 +19,14 @@ struct queue {
 	size_t	 n;				/* bytes waiting */
 };
 
-/* Makes sure that the next puts, n bytes in all, cannot fail.  0 or ERR_NOMEM. */
+/* Reserves room for n bytes in the next calls of queue_put().  Returns 0 or ERR_NOMEM. */
 int	 queue_room(struct queue *q, size_t n);
-/* Appends what queue_room made room for. */
+/* Appends n bytes, for which queue_room() made room. */
 void	 queue_put(struct queue *q, const void *p, size_t n);
-/* The bytes in front; returns how many lie together, 0 when the queue is empty. */
+/* Points *p to the first bytes and returns how many are contiguous, 0 if the queue is empty. */
 size_t	 queue_front(const struct queue *q, const uint8_t **p);
-/* Drops n bytes in front, at most what queue_front returned. */
+/* Drops the first n bytes, at most as many as queue_front() returned. */
 void	 queue_drop(struct queue *q, size_t n);
-void	 queue_free(struct queue *q);		/* and is empty again */
+void	 queue_free(struct queue *q);		/* leaves an empty queue */
 
 #endif

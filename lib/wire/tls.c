@@ -13,20 +13,20 @@
 #include <openssl/ssl.h>
 
 #define RECORD	(SSL3_RT_MAX_PLAIN_LENGTH + SSL3_RT_MAX_ENCRYPTED_OVERHEAD + SSL3_RT_HEADER_LENGTH)
-#define SHAKE	2048		/* our part of the handshake fits */
-#define OUT	(4 * RECORD)	/* records sent in one call once the peer is known */
-#define AHEAD	(8 * RECORD)	/* bytes asked for in one call then */
-#define END	(-1)		/* as errno: the peer's side of the connection ended */
+#define SHAKE	2048		/* bytes of our part of the handshake, and more */
+#define OUT	(4 * RECORD)	/* bytes of the write buffer after the handshake */
+#define AHEAD	(8 * RECORD)	/* bytes of the read buffer after the handshake */
+#define END	(-1)		/* in place of an errno: the peer closed its side */
 
 struct tls {
 	int		 fd;
 	bool		 server, open;
-	bool		 other_version;	/* the peer named one */
-	bool		 stuck;		/* a record is made and waits for room in out */
-	int		 down;		/* errno of the socket, or END; 0 while it lives */
+	bool		 other_version;	/* the peer named another version in the key's name */
+	bool		 stuck;		/* a finished record waits for room in out */
+	int		 down;		/* errno of the socket, or END; 0 while it works */
 	uint8_t		 key[TLS_KEY];
 	char		 name[16];	/* of the key */
-	size_t		 allow;
+	size_t		 allow;		/* bytes that may still be read, tls_allow() */
 	uint32_t	 records;	/* sent since the last change of keys */
 	SSL_CTX		*ctx;
 	SSL		*ssl;
@@ -37,8 +37,8 @@ struct tls {
 };
 
 /*
- * The socket as OpenSSL sees it.  Trouble is kept in `down` and shown to OpenSSL as "not now", so that what came
- * before it can still be read: the peer's last words are often already here when a write to it fails.
+ * The socket as OpenSSL sees it.  An error is kept in `down` and shown to OpenSSL as "retry", so that bytes received before
+ * it can still be read: when a write fails, the peer's last message has often arrived already.
  */
 static int
 sock_read(BIO *b, char *p, int n)
@@ -112,7 +112,7 @@ tls_moved(const struct tls *t, uint64_t *received, uint64_t *sent)
 	*sent = t->sent;
 }
 
-/* The job's key as a session that OpenSSL resumes; NULL when out of memory. */
+/* Makes a session with the job's key that OpenSSL resumes; NULL when out of memory. */
 static SSL_SESSION *
 new_psk_session(SSL *ssl, const struct tls *t)
 {
@@ -127,20 +127,20 @@ new_psk_session(SSL *ssl, const struct tls *t)
 	return NULL;
 }
 
-/* The client's key and its name. */
+/* OpenSSL's callback: the client's key and its name. */
 static int
 offer_psk(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *n, SSL_SESSION **s)
 {
 	struct tls *t = SSL_get_app_data(ssl);
 
-	(void)md;	/* of a suite already agreed on: there is but one */
+	(void)md;	/* there is only one suite */
 	*id = (const unsigned char *)t->name;
 	*n = strlen(t->name);
 	*s = new_psk_session(ssl, t);
 	return *s != NULL;
 }
 
-/* The server's key for a name; none for a name unknown. */
+/* OpenSSL's callback: the server's key for a name, none for an unknown name. */
 static int
 find_psk(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s)
 {
@@ -169,7 +169,7 @@ new_context(bool server)
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_max_early_data(ctx, 0);
 	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE);
-	/* A client trusts no certificate, so a server that shows one instead of the key fails; a server has none to show. */
+	/* A client trusts no certificate, so that a server which presents one instead of the key fails. */
 	SSL_CTX_set_verify(ctx, server ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_psk_use_session_callback(ctx, offer_psk);
 	SSL_CTX_set_psk_find_session_callback(ctx, find_psk);
@@ -240,13 +240,13 @@ tls_free(struct tls *t)
 static int
 fail_broken(const struct tls *t)
 {
-	const char *what = t->open ? "the connection broke" : t->server ? "left before it had shown the job's key" :
+	const char *what = t->open ? "the connection broke" : t->server ? "disconnected before it proved the job's key" :
 	    "cannot be reached";
 
 	if (t->down != END)
 		return err_fail(ERR_PEER, "%s: %s", what, strerror(t->down));
-	return err_fail(ERR_PEER, "%s", t->open ? "the connection broke: it ended without a goodbye" :
-	    t->server ? what : "hung up before it had shown the job's key");
+	return err_fail(ERR_PEER, "%s", t->open ? "the connection broke: it ended without close_notify" :
+	    "disconnected before it proved the job's key");
 }
 
 static const char *
@@ -257,7 +257,7 @@ get_tls_reason(void)
 	return text != NULL ? text : "no reason given";
 }
 
-/* What OpenSSL holds against the peer before the key was shown. */
+/* Turns OpenSSL's error of a handshake into one of ours. */
 static int
 fail_refused(const struct tls *t)
 {
@@ -266,22 +266,22 @@ fail_refused(const struct tls *t)
 	if (reason == ERR_R_MALLOC_FAILURE)
 		return err_nomem();
 	if (t->other_version)
-		return err_fail(ERR_AUTH, "speaks another version of the protocol than %s", t->name);
+		return err_fail(ERR_AUTH, "has another version of the protocol, not %s", t->name);
 	if (reason == SSL_R_BINDER_DOES_NOT_VERIFY)
-		return err_fail(ERR_AUTH, "holds another key than this job's");
+		return err_fail(ERR_AUTH, "holds the key of another job");
 	if (reason > SSL_AD_REASON_OFFSET)
-		return err_fail(ERR_AUTH, "refused this job's key: it holds another, or speaks another version");
+		return err_fail(ERR_AUTH, "refused this job's key: it holds another key, or has another version");
 	return err_fail(ERR_AUTH, "does not hold this job's key (%s)", get_tls_reason());
 }
 
-/* The peer is known: no more need of the key, and larger buffers. */
+/* After the handshake: wipes the key and enlarges the buffers. */
 static int
 open_session(struct tls *t)
 {
 	uint8_t *out;
 
 	if (!SSL_session_reused(t->ssl))
-		return err_fail(ERR_AUTH, "came in without this job's key");
+		return err_fail(ERR_AUTH, "did not prove this job's key");
 	if ((out = realloc(t->out, OUT)) == NULL)
 		return err_nomem();
 	t->out = out;
@@ -294,7 +294,7 @@ open_session(struct tls *t)
 	return 1;
 }
 
-/* A server builds nothing up for a peer that is silent or speaks something else: 1 when it may be one of ours. */
+/* A server allocates nothing for a peer that is silent or does not speak TLS.  Returns 1 once it does. */
 static int
 check_first_byte(struct tls *t)
 {
@@ -332,7 +332,7 @@ tls_shake(struct tls *t)
 	if (t->down != 0)
 		return fail_broken(t);
 	if (t->allow == 0)
-		return err_fail(ERR_AUTH, "sent %d bytes without showing this job's key", TLS_SHAKE_MOST);
+		return err_fail(ERR_AUTH, "sent %d bytes and did not prove this job's key", TLS_SHAKE_MOST);
 	return 0;
 }
 
@@ -342,7 +342,7 @@ tls_allow(struct tls *t, size_t bytes)
 	t->allow = bytes;
 }
 
-/* What a call on an open connection that gave nothing means. */
+/* Returns the error, or 0 if a call on an open connection moved nothing because the socket was not ready. */
 static int
 check_empty_call(struct tls *t, int r)
 {
@@ -373,7 +373,7 @@ tls_write(struct tls *t, const void *p, size_t n, size_t *put)
 
 	*put = 0;
 	if (t->down != 0)
-		return 0;	/* tls_read tells, after the peer's last words */
+		return 0;	/* tls_read() reports it, after the peer's last bytes */
 	ERR_clear_error();
 	if (t->records >= TLS_REKEY && !t->stuck) {
 		SSL_key_update(t->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);

@@ -123,8 +123,8 @@ until_line stopped.err ' weights for 2 workers'
 kill -STOP "$first"
 $train --servers "$at" --worker 0/2 --key-file key --save stopped >1.tsv 2>1.err &
 worker=$!
-until_line stopped.err ' worker 0 came again, from '
-like stopped.err ' worker 0 came again, from ' "a second worker 0 takes the place of a first that does not answer"
+until_line stopped.err ' worker 0 reconnected from '
+like stopped.err ' worker 0 reconnected from ' "a second worker 0 takes the place of a first that does not answer"
 status 0 "... and the job goes on" $train --servers "$at" --worker 1/2 --key-file key
 wait "$worker"
 is $? 0 "... with it"

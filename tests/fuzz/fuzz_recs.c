@@ -65,7 +65,7 @@ come(struct sides *s, const struct msg *m)
 
 	if (m->type == MSG_HOLDS)
 		(void)dataset_msg_holds(m, &count, &id);
-	else if (dataset_reader_come(s->ask, m, &claimed) < 0)
+	else if (dataset_reader_receive(s->ask, m, &claimed) < 0)
 		dataset_reader_lost(s->ask);
 }
 

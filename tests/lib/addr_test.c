@@ -78,7 +78,7 @@ test_meet(const char *at, const char *host, const char *numeric)
 	close(out);
 	close(listener);
 	addr_peer(listener, peer);
-	is_str(peer, "a peer that is gone", "a closed socket has none");
+	is_str(peer, "a disconnected peer", "addr_peer names no address of a closed socket");
 }
 
 static void

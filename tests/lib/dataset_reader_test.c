@@ -16,7 +16,7 @@ answer(struct dataset_reader *a, uint64_t i)
 	bool claimed;
 
 	memset(bytes, (int)i, sizeof(bytes));
-	return dataset_reader_come(a, &(struct msg){ .type = MSG_RECORD, .step = i, .samples = LENGTH, .len = LENGTH,
+	return dataset_reader_receive(a, &(struct msg){ .type = MSG_RECORD, .step = i, .samples = LENGTH, .len = LENGTH,
 	    .payload = bytes }, &claimed);
 }
 
@@ -103,36 +103,36 @@ test_answers(void)
 	bool claimed;
 	uint64_t first;
 
-	is(dataset_reader_come(a, &m, &claimed), ERR_FORMAT, "what was not asked for is refused");
+	is(dataset_reader_receive(a, &m, &claimed), ERR_FORMAT, "what was not asked for is refused");
 	asks(a, &first);
 	bad = m;
 	bad.step = 8;
-	is(dataset_reader_come(a, &bad, &claimed), ERR_FORMAT, "another record is refused");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "another record is refused");
 	bad = m;
 	bad.slice = 4;
-	is(dataset_reader_come(a, &bad, &claimed), ERR_FORMAT, "so is its end before its beginning");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "so is its end before its beginning");
 	bad = m;
 	bad.len = 9;
-	is(dataset_reader_come(a, &bad, &claimed), ERR_FORMAT, "... more bytes than it has");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "... more bytes than it has");
 	bad = m;
 	bad.len = 0;
-	is(dataset_reader_come(a, &bad, &claimed), ERR_FORMAT, "... a part of none");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "... a part of none");
 	bad = m;
 	bad.samples = DATASET_MSG_LONGEST + 1;
-	is(dataset_reader_come(a, &bad, &claimed), ERR_LIMIT, "... one that is too long");
-	is(dataset_reader_come(a, &m, &claimed), 0, "its beginning is taken");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_LIMIT, "... one that is too long");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "its beginning is taken");
 	ok(!claimed && dataset_reader_take(a, it, &room) == 0, "... but not given");
 	dataset_reader_lost(a);
 	is(asks(a, &first), 1, "when the connection breaks it is asked for again");
-	is(dataset_reader_come(a, &m, &claimed), 0, "... from its beginning");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "... from its beginning");
 	m.slice = 4;
-	is(dataset_reader_come(a, &m, &claimed), 0, "its end is taken");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "its end is taken");
 	ok(claimed && dataset_reader_take(a, it, &room) == 1 && room.n == 8, "... and it is given");
 
 	it = dataset_reader_claim(a, 9);
 	asks(a, &first);
 	m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = 9, .len = 5, .payload = "a\nb c" };
-	is(dataset_reader_come(a, &m, &claimed), 0, "one that cannot be read comes as that");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "one that cannot be read comes as that");
 	is(dataset_reader_take(a, it, &room), ERR_FORMAT, "... and is given as that");
 	is_str(err_line(), "ab c", "... with the reason, of what can be printed");
 	buf_free(&room);

@@ -262,7 +262,7 @@ test_nonsense(void)
 	start(&h, "127.0.0.1:0", 0);
 	is(answer(h.where, (struct msg[]){ { .type = MSG_HELLO, .len = 3, .payload = "job" } }, 1, why, sizeof(why)),
 	    MSG_REFUSE, "a worker's hello is refused");
-	is_str(why, "HELLO out of place: records are given out here", "... with a reason");
+	is_str(why, "HELLO out of place: this is a dataset server", "... with a reason");
 	is(answer(h.where, &ask, 1, why, sizeof(why)), MSG_REFUSE, "so is who asks first");
 	is(answer(h.where, (struct msg[]){ open, far }, 2, why, sizeof(why)), MSG_REFUSE, "... or for a record beyond the last");
 	is_str(why, "ASK for record 400 of 400", "... with a reason");

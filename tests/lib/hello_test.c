@@ -89,7 +89,7 @@ main(void)
 	is(with(&text, "unit 1", "unit 2"), ERR_LIMIT, "neither yes nor no");
 	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");
 	is(with(&text, "servers 2\n", ""), ERR_FORMAT, "a line that is missing");
-	is_str(err_line(), "job: no line 'servers'", "... is named");
+	is_str(err_line(), "job: line 'servers' is missing", "... is named");
 	is(with(&text, "hash ", "hash 0"), ERR_FORMAT, "a hash with a digit too many");
 	is(with(&text, "graph\n", "graph\n\n\n???"), ERR_FORMAT, "a net that is none");
 	for (size_t n = 0; n + 1 < text.n; n++) {

@@ -63,7 +63,7 @@ test_late(void)
 		abort();
 	is(greet(&j, second, 9, why, sizeof(why)), MSG_WELCOME, "a worker");
 	is(greet(&j, first, 10, why, sizeof(why)), MSG_REFUSE, "a hello of one that connected before it comes too late");
-	is_str(why, "another worker 2 came later", "... and is told why");
+	is_str(why, "a later process is worker 2", "the server sends the reason to a process whose claim a later one replaces");
 	if (conn_dial(j.server[0], j.key, &third) < 0)
 		abort();
 	is(greet(&j, third, 3, why, sizeof(why)), MSG_WELCOME, "one that connects behind it takes its place");

@@ -115,8 +115,8 @@ test_visitors(void)
 {
 	static const struct guise guises[] = {
 		{ "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
-		{ "tally/4", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds another key" },
-		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol than tally/4" },
+		{ "tally/4", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
+		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol, not tally/4" },
 		{ "guess", key, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_2_VERSION, NULL, NULL, 1, "does not hold this job's key" },

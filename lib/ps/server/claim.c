@@ -1,4 +1,4 @@
-/* claim - a second process in the name of a worker: may it take the place of the first? */
+/* claim - decides whether a second process with a worker's rank replaces the first one. */
 #include "ps/server/claim.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ claim_begin(struct claim *c, const struct claim_sign *sign, double now)
 enum claim_verdict
 claim_look(struct claim *c, const struct claim_sign *sign, double now)
 {
-	/* The last bytes of a queue, as the question, go into the system's buffer whether or not anybody is there. */
+	/* The last bytes of a queue, such as the question, fit the system's buffer even if the peer is dead. */
 	bool moved = sign->received != c->seen.received || (sign->sent != c->seen.sent && sign->queued > 0);
 
 	if (now < c->until)

@@ -1,11 +1,11 @@
 /*
- * claim - a second process in the name of a worker: may it take the place of the first?
+ * claim - decides whether a second process with a worker's rank replaces the first one.
  *
- * The first is asked whether it is there.  Its answer refuses the claim; its end grants it, and so does silence: its
- * connection is broken without a sign, or its process is stopped.  A slow connection may be busy before the question
- * and the answer, so that whatever moves on it is a sign of life, too.
+ * The server sends a question to the first process.  An answer refuses the claim.  The end of its connection grants it, and so
+ * does silence: the connection is broken without a sign, or the process is stopped.  A slow connection may be busy with
+ * other bytes before the question and the answer, so that any traffic is a sign of life, too.
  *
- * No sockets and no clock: the caller says what has moved and what time it is, in seconds.
+ * No sockets and no clock: the caller supplies the traffic and the time in seconds.
  */
 #ifndef PS_SERVER_CLAIM_H
 #define PS_SERVER_CLAIM_H
@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLAIM_SILENCE_S	3.0	/* without a sign the first is gone */
-#define CLAIM_MOST_S	20.0	/* signs for so long are as good as an answer */
+#define CLAIM_SILENCE_S	3.0	/* silence that grants the claim */
+#define CLAIM_MOST_S	20.0	/* traffic for so long counts as an answer */
 
-/* The first one's connection. */
+/* The connection of the first process. */
 struct claim_sign {
 	uint64_t received, sent;	/* bytes on its socket so far */
 	size_t	 queued;	/* bytes that wait to be sent to it */
@@ -30,9 +30,9 @@ struct claim {
 
 enum claim_verdict { CLAIM_OPEN, CLAIM_GRANTED, CLAIM_REFUSED };
 
-/* When the question is queued; *sign: the connection before that. */
+/* Starts a claim just before the question is queued; *sign is the state of the connection then. */
 void	 claim_begin(struct claim *c, const struct claim_sign *sign, double now);
-/* Looks again.  While the claim is open c->until says when it may not be any more. */
+/* Decides.  While the claim is open, c->until is the time of the next look. */
 enum claim_verdict claim_look(struct claim *c, const struct claim_sign *sign, double now);
 
 #endif

@@ -1,4 +1,4 @@
-/* epoch_traffic - what moves between a server and its workers, by epoch. */
+/* epoch_traffic - traffic between a server and its workers, by epoch. */
 #include "ps/server/epoch_traffic.h"
 
 #include "base/err.h"

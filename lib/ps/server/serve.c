@@ -1,4 +1,4 @@
-/* serve - a server's brain among its connections: what pserver(1) runs. */
+/* serve - the event loop of a server: connections around its state machine. */
 #include "ps/server/serve_in.h"
 #include "base/clk.h"
 #include "base/err.h"
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LINGER_S	5.0	/* how long the end waits until peers have read the last words */
+#define LINGER_S	5.0	/* how long connections stay open at the end, for peers to read the last messages */
 #define PAUSE_MS		200	/* no new connections for so long when the system has none to give */
 
 /* Ends the service; the first reason counts. */
@@ -46,7 +46,7 @@ count_worker_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, co
 	peer_traffic_count(&s->traffic.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
 }
 
-/* What was on a worker's connection so far. */
+/* Updates the bytes on a worker's connection. */
 static void
 count_wire_bytes(struct serve *s, const struct client *g)
 {
@@ -58,7 +58,6 @@ count_wire_bytes(struct serve *s, const struct client *g)
 	epoch_traffic_wire(&s->traffic, (uint32_t)g->page, received, sent);
 }
 
-/* Tells what moved with all workers in an epoch, or at the end. */
 static void
 report_epoch_sums(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
 {
@@ -67,7 +66,7 @@ report_epoch_sums(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFF
 		    .in = sum[PEER_TRAFFIC_IN], .out = sum[PEER_TRAFFIC_OUT] });
 }
 
-/* A worker is in another epoch, or with EPOCH_TRAFFIC_NONE gone. */
+/* A worker begins epoch `next`, or leaves if that is EPOCH_TRAFFIC_NONE. */
 static void
 start_worker_epoch(struct serve *s, uint32_t worker, uint64_t next)
 {
@@ -94,11 +93,11 @@ refuse_client(struct serve *s, struct client *g, const char *why)
 		s->sums->sent += MSG_HEAD + m.len;
 }
 
-/* Worker `rank` is gone before its goodbye. */
+/* The connection of worker `rank` ended before its goodbye. */
 static void
 lose_worker(struct serve *s, uint32_t rank, const char *reason)
 {
-	char why[SERVE_REASON];
+	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "worker %" PRIu32 " is lost: %s", rank, reason);
 	if (server_state_sync(s->state)) {
@@ -107,11 +106,11 @@ lose_worker(struct serve *s, uint32_t rank, const char *reason)
 	}
 	log_callback_line(s->o->say, s->o->arg, "%s", why);
 	start_worker_epoch(s, rank, EPOCH_TRAFFIC_NONE);
-	snprintf(s->lost[rank], SERVE_REASON, "%s", why);
+	snprintf(s->lost[rank], ERR_LINE, "%s", why);
 	server_state_lost(s->state, rank);
 }
 
-/* A worker's connection is broken, or it does not keep to the rules. */
+/* Ends a connection that broke or was refused. */
 static void
 drop_client(struct serve *s, struct client *g, const char *reason)
 {
@@ -127,7 +126,6 @@ drop_client(struct serve *s, struct client *g, const char *reason)
 		lose_worker(s, (uint32_t)rank, reason);
 }
 
-/* The first worker has told what the job is. */
 static void
 report_shard(struct serve *s)
 {
@@ -140,14 +138,14 @@ report_shard(struct serve *s)
 	s->since = clk_s();
 }
 
-/* The welcome makes the connection whose hello was taken the worker's, instead of one it may have had before. */
+/* Makes the connection whose hello was accepted the worker's, in place of an earlier one. */
 static void
 bind_client(struct serve *s, uint32_t rank)
 {
 	struct client *old = serve_find_client(s, rank);
 
 	if (old != NULL && old != s->now) {
-		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " came again, from %s", rank, conn_peer(s->now->conn));
+		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " reconnected from %s", rank, conn_peer(s->now->conn));
 		old->rank = old->page = -1;
 		old->over = true;
 	}
@@ -166,7 +164,7 @@ void
 serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m)
 {
 	if (conn_send(g->conn, m) < 0) {
-		g->over = true;		/* swept, and then lost */
+		g->over = true;		/* closed next, and then lost */
 		return;
 	}
 	s->sums->sent += MSG_HEAD + m->len;
@@ -185,7 +183,7 @@ send_to_worker(void *arg, uint32_t worker, const struct msg *m)
 		serve_send(s, g, worker, m);
 }
 
-/* What does not fit in the connection's budget stays with the brain, which needs no memory for it. */
+/* Messages that do not fit the connection's queue stay in the state machine, which needs no memory for them. */
 static bool
 has_send_room(void *arg, uint32_t worker)
 {
@@ -194,7 +192,7 @@ has_send_room(void *arg, uint32_t worker)
 	return g == NULL || g->done || conn_room(g->conn);
 }
 
-/* A worker that died may have a hello here that nobody has read: who connected later is the one that lives. */
+/* A dead worker's hello may still be unread here: the process that connected later is alive. */
 static bool
 is_superseded(const struct serve *s, const struct client *g, const struct msg *m)
 {
@@ -223,7 +221,7 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 void
 serve_reject(struct serve *s, struct client *g)
 {
-	char why[SERVE_REASON];
+	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "%s", err_line());
 	refuse_client(s, g, why);
@@ -235,7 +233,7 @@ serve_reject(struct serve *s, struct client *g)
 static void
 handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 {
-	char why[SERVE_REASON];
+	char why[ERR_LINE];
 
 	s->sums->got += MSG_HEAD + m->len;
 	if (g->done)
@@ -250,7 +248,7 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 	if (g->rank < 0 ? m->type != MSG_HELLO : m->worker != g->rank) {
 		err_note(0, "%s out of place", msg_name(m->type));
 	} else if (is_superseded(s, g, m)) {
-		err_note(0, "another worker %" PRIu32 " came later", m->worker);
+		err_note(0, "a later process is worker %" PRIu32, m->worker);
 	} else if (g->rank >= 0 && m->type == MSG_PING) {
 		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 		serve_claim_answered(s, m->worker, m->step);
@@ -269,7 +267,7 @@ serve_client(struct serve *s, struct client *g)
 
 	count_wire_bytes(s, g);
 	if (e < 0) {
-		char why[SERVE_REASON];
+		char why[ERR_LINE];
 
 		snprintf(why, sizeof(why), "%s", err_line());
 		if (g->rank < 0 && !g->done)
@@ -278,14 +276,14 @@ serve_client(struct serve *s, struct client *g)
 		drop_client(s, g, why);
 		return;
 	}
-	/* Who does not take what it is sent is not listened to meanwhile, so that its messages cannot make more. */
+	/* The server reads no messages of a worker that does not read its answers, as these would cause more answers. */
 	if (g->rank >= 0)
 		server_state_resume(s->state, (uint32_t)g->rank);
 	while (!g->over && g->claims < 0 && conn_room(g->conn) && conn_next(g->conn, &m))
 		handle_client_msg(s, g, &m);
 }
 
-/* Closes what is over, or has been here for too long. */
+/* Closes connections that are over or whose time is over. */
 static void
 close_finished_clients(struct serve *s)
 {
@@ -305,13 +303,13 @@ close_finished_clients(struct serve *s)
 			continue;
 		}
 		if (g->rank >= 0)
-			drop_client(s, g, "does not take what it is sent");
+			drop_client(s, g, "does not read its messages");
 		conn_close(g->conn);
 		s->client[i] = s->client[--s->n];
 	}
 }
 
-/* When there are too many strangers, the one whose time is over first goes now. */
+/* If there are too many strangers, closes the oldest. */
 static void
 evict_stranger(struct serve *s)
 {
@@ -327,7 +325,7 @@ evict_stranger(struct serve *s)
 		if (g->claims < 0 && (first == NULL || g->until < first->until))
 			first = g;
 	}
-	/* Workers that arrive together are strangers until their hello is read. */
+	/* Workers are strangers until the server reads their hello, and may all arrive at once. */
 	if (strangers < SERVE_STRANGERS + s->o->nworkers || first == NULL)
 		return;
 	first->until = 0;
@@ -350,7 +348,7 @@ accept_client(struct serve *s)
 		s->client[s->n++] = g;
 }
 
-/* How long nothing may happen before something must: -1 for ever. */
+/* Milliseconds until the next connection's time is over, -1 for none. */
 static int
 get_poll_timeout(const struct serve *s)
 {
@@ -366,7 +364,7 @@ get_poll_timeout(const struct serve *s)
 	return left > 0 ? (int)ceil(left * 1e3) : 0;
 }
 
-/* Polls all and runs what can be run; with listening off, only the guests. */
+/* Polls all connections and runs those that are ready; unless listening, accepts none and cannot be stopped. */
 static void
 poll_clients(struct serve *s, int timeout_ms, bool listening)
 {
@@ -391,8 +389,8 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 }
 
 /*
- * Who has not said goodbye learns why the job ends, and has a moment to read it: closing while it still sends could take
- * the words back.  The others send nothing, and it is enough that their goodbye has left.
+ * Sends the reason to workers that have not said goodbye, and gives them a moment to read it: closing the connection while
+ * they still send could discard it.  For the other workers it is enough that the goodbye was sent.
  */
 static void
 finish_clients(struct serve *s)

@@ -1,21 +1,17 @@
 /*
- * serve - a server's brain among its connections: what pserver(1) runs.
+ * serve - the event loop of a server: connections around its state machine.  pserver(1) runs it.
  *
- * Workers connect, show that they have the job's key and say hello; from then
- * on a connection is a worker's.  Who has not said hello is a stranger: there
- * are at most SERVE_STRANGERS and as many again as the job has workers, who may
- * all come at once, each for SERVE_HELLO_S at most; the oldest goes when a new
- * one comes, and no byte of theirs reaches the brain.
+ * A worker connects, proves that it holds the job's key and sends a hello.  Before that the connection is a stranger's.
+ * There are at most SERVE_STRANGERS of them, and one more for each worker of the job, as all workers may connect at once.
+ * Each has SERVE_HELLO_S seconds.  A new stranger replaces the oldest one.  The state machine sees no byte of strangers.
  *
- * A hello in the name of a worker that another process has said, and whose
- * connection is there, waits: while the first one answers it is refused, else it
- * takes that one's place (ps/server/claim.h).
+ * If a second process sends a hello with the rank of a connected worker, the hello waits.  The server refuses it if the first
+ * process answers a question, and else lets it take over (ps/server/claim.h).
  *
- * A worker whose connection breaks before its goodbye is lost.  In a
- * synchronous job that is the end: the others are told who it was.  In any
- * other the rest goes on, and the lost one may come back.
+ * A worker whose connection breaks before its goodbye is lost.  A synchronous job ends then, and the server sends the
+ * reason to the other workers.  Any other job goes on, and the lost worker may return.
  *
- * Threads: serve_run() is for one thread; several may run in one process.
+ * Threads: serve_run() uses one thread; several may run in one process.
  */
 #ifndef PS_SERVER_SERVE_H
 #define PS_SERVER_SERVE_H
@@ -26,38 +22,38 @@
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
 
-/* What moved with a worker, or with all: by epoch, as ps/server/epoch_traffic.h has it. */
+/* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */
 struct serve_moved {
-	int64_t		 worker;	/* -1: all of them; then in and out tell, else toll */
-	uint64_t	 epoch;		/* EPOCH_TRAFFIC_NONE: the start, or what came after the last epoch */
+	int64_t		 worker;	/* -1: all workers */
+	uint64_t	 epoch;		/* EPOCH_TRAFFIC_NONE: the start, or after the last epoch */
 	uint64_t	 steps;		/* updates so far */
-	struct peer_traffic	 traffic;
-	uint64_t	 in, out;	/* messages with their heads, without the start's */
+	struct peer_traffic traffic;	/* with one worker */
+	uint64_t	 in, out;	/* with all workers: bytes of messages with their headers, without the start */
 };
 
 struct serve_opt {
-	const char	*listen;		/* "host:port", port 0: any */
+	const char	*listen;		/* "host:port"; port 0: the system chooses */
 	uint32_t	 nworkers;
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY] */
 	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
-	int		 stop_fd;		/* ends it when there is something to read; -1: none */
-	void		(*listening)(void *arg, const char *where);	/* with the port it has */
-	log_callback_fn	*say;		/* what it holds; who was refused, lost, replaced; may be NULL */
-	void		(*moved)(void *arg, const struct serve_moved *m);	/* after the start, each epoch, and the end; or NULL */
+	int		 stop_fd;		/* the server stops once this is readable; -1: none */
+	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
+	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */
+	void		(*moved)(void *arg, const struct serve_moved *m);	/* after the start, each epoch and the end; or NULL */
 	void		*arg;
 };
 
 struct serve_sums {
 	uint64_t steps;			/* updates of the weights */
 	uint64_t sent, got;		/* bytes of messages */
-	uint64_t strangers;		/* connections that came to nothing */
+	uint64_t strangers;		/* connections that never sent a valid hello */
 	double	 seconds;		/* since the first hello */
 };
 
 /*
- * Serves until every worker has said goodbye.  Returns 0; ERR_PEER when a worker was lost (and has not come back; the
- * line names it); ERR_STOP; ERR_SYS, ERR_FORMAT or ERR_LIMIT when it cannot listen; ERR_NOMEM.  *sums is set in any case.
+ * Serves until every worker has said goodbye.  Returns 0; ERR_PEER if a worker was lost and has not returned (the line names
+ * it); ERR_STOP; ERR_SYS, ERR_FORMAT or ERR_LIMIT if it cannot listen; or ERR_NOMEM.  It sets *sums in every case.
  */
 int	 serve_run(const struct serve_opt *opt, struct serve_sums *sums);
 

@@ -1,4 +1,4 @@
-/* serve_claim - a hello in the name of a worker that is already connected: waits for what the first one says to it. */
+/* serve_claim - holds a hello with the rank of a connected worker until that worker has answered or not. */
 #include "base/clk.h"
 #include "base/err.h"
 #include "ps/server/serve_in.h"
@@ -39,7 +39,7 @@ serve_claim_begin(struct serve *s, struct client *g, const struct msg *m)
 	if (first == NULL || first->done || first->incarnation == m->incarnation || server_state_gone(s->state, m->worker))
 		return false;
 	if ((other = find_claim(s, m->worker)) != NULL) {
-		err_note(0, "another worker %" PRIu32 " came later", m->worker);
+		err_note(0, "a later process is worker %" PRIu32, m->worker);
 		reject_claim(s, other);
 	}
 	sign = sign_of(first);
@@ -61,7 +61,7 @@ refuse_claim(struct serve *s, struct client *g)
 	reject_claim(s, g);
 }
 
-/* False when the hello is of another job: then nothing has changed but for the claim. */
+/* Returns false if the hello describes another job: then only the claim ends. */
 static bool
 grant_claim(struct serve *s, struct client *g)
 {
@@ -99,7 +99,7 @@ serve_claims(struct serve *s)
 
 		if (g->claims < 0 || g->over || now < g->until)
 			continue;
-		/* One that is over is about to be swept, and the claim taken then. */
+		/* Without a connection the worker is about to be dropped, which grants the claim. */
 		g->until = now + CLAIM_SILENCE_S;
 		if ((first = serve_find_client(s, (uint32_t)g->claims)) == NULL)
 			continue;

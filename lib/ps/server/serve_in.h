@@ -2,6 +2,7 @@
 #ifndef PS_SERVER_SERVE_IN_H
 #define PS_SERVER_SERVE_IN_H
 
+#include "base/err.h"
 #include "ps/server/claim.h"
 #include "ps/server/serve.h"
 #include "ps/server/server_state.h"
@@ -9,60 +10,59 @@
 
 #include <poll.h>
 
-#define SERVE_REASON	400	/* bytes of a reason */
-
+/* A connection. */
 struct client {
 	struct conn	*conn;
-	int64_t		 rank;		/* -1: a stranger */
-	uint64_t	 nth;		/* connection here */
-	bool		 done;		/* what it sends is dropped */
-	bool		 refused;	/* and it was told why */
-	bool		 over;		/* to be closed */
-	int64_t		 page;		/* of the ledger, its worker's; -1: none */
-	double		 until;		/* ... then at the latest; INFINITY for a worker */
+	int64_t		 rank;		/* of the worker; -1: a stranger */
+	uint64_t	 nth;		/* number of the connection, in the order of arrival */
+	bool		 done;		/* its messages are dropped */
+	bool		 refused;	/* it was sent the reason */
+	bool		 over;		/* it is to be closed */
+	int64_t		 page;		/* index of its worker in the traffic counters; -1: none */
+	double		 until;		/* time at which it is closed; INFINITY for a worker */
 	uint64_t	 incarnation;	/* of its hello */
-	int64_t		 claims;	/* the rank that it says it is while another connection has that one; -1: none */
+	int64_t		 claims;	/* rank in its hello while another connection has that rank; -1: none */
 	struct claim	 claim;
-	struct msg	 hello;		/* the claim's; its payload is lent by conn, which is not run meanwhile */
+	struct msg	 hello;		/* of the claim; its payload is lent by conn, which is not run meanwhile */
 };
 
 struct serve {
 	const struct serve_opt *o;
 	struct serve_sums *sums;
 	struct server_state	*state;
-	int		 fd;		/* listens */
-	bool		 paused;		/* for this turn */
-	struct client	*client;		/* [n], room for every worker and SERVE_STRANGERS more */
+	int		 fd;		/* listening socket */
+	bool		 paused;	/* it is not polled for one turn */
+	struct client	*client;	/* [n], room for two for each worker and SERVE_STRANGERS more */
 	uint32_t	 n;
-	struct pollfd	*poll;		/* the same, behind stop_fd and fd */
-	struct client	*now;		/* whose message the brain takes */
-	struct epoch_traffic	 traffic;
-	char		(*lost)[SERVE_REASON];	/* [nworkers] why; "" when not lost */
-	uint64_t	 conns;		/* that came */
-	uint64_t	*latest;	/* [nworkers] the one by which the worker came; 0: none yet */
-	double		 since;		/* the first hello */
-	int		 err;		/* ends it */
-	char		 why[SERVE_REASON];
+	struct pollfd	*poll;		/* stop_fd, fd and the clients */
+	struct client	*now;		/* the client whose message is handled */
+	struct epoch_traffic traffic;
+	char		(*lost)[ERR_LINE];	/* [nworkers] why the worker is lost; "" if it is not */
+	uint64_t	 conns;		/* accepted so far */
+	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
+	double		 since;		/* time of the first hello */
+	int		 err;		/* the error that ends the service, or 0 */
+	char		 why[ERR_LINE];	/* its line */
 };
 
-/* serve.c: the connection of a worker; NULL: it has none. */
+/* serve.c: the connection of a worker, or NULL. */
 struct client *serve_find_client(struct serve *s, uint32_t rank);
-/* Gives the state machine a message of g; false with a line when it does not take it. */
+/* Passes a message of g to the state machine; false, with a line, if that refuses it. */
 bool	 serve_hand_over(struct serve *s, struct client *g, const struct msg *m);
-/* g has no place here, or none any more: it learns what err_line() says, and if it was a worker that one is lost. */
+/* Refuses g with the reason in err_line().  If it is a worker's connection, the worker is lost. */
 void	 serve_reject(struct serve *s, struct client *g);
 void	 serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m);
 
 /*
- * serve_claim.c: a hello in the name of a worker that another process has said, and whose connection is there.  False when it
- * is none: it may be handed over.  Else it waits.
+ * serve_claim.c: starts a claim and returns true if m is a hello with the rank of a connected worker from another process.
+ * The hello waits then.
  */
 bool	 serve_claim_begin(struct serve *s, struct client *g, const struct msg *m);
-/* A worker has answered the question number nth. */
+/* A worker has answered question `nth`. */
 void	 serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth);
-/* The connection of a worker has ended.  False when nobody claims its place. */
+/* The connection of a worker has ended: grants the claim on its rank.  Returns false if there is none. */
 bool	 serve_claim_take(struct serve *s, uint32_t rank);
-/* Decides what time decides. */
+/* Decides the claims whose time is over. */
 void	 serve_claims(struct serve *s);
 
 #endif

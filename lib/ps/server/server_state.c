@@ -1,4 +1,4 @@
-/* server_state - a parameter server's brain: a worker's message in, messages to workers out. */
+/* server_state - the state machine of a parameter server: a message of a worker in, messages to workers out. */
 #include "ps/server/server_state.h"
 #include "base/err.h"
 #include "net/freeze.h"
@@ -12,20 +12,20 @@
 
 struct peer {
 	uint64_t incarnation;
-	uint64_t before;	/* the one that it replaced; 0: none */
-	bool	 known;		/* said hello */
-	bool	 gone;		/* and left */
-	bool	 held;		/* something was due and found no room */
+	uint64_t before;	/* the incarnation that it replaced; 0: none */
+	bool	 known;		/* it has said hello */
+	bool	 gone;		/* it has left */
+	bool	 held;		/* an answer waits for room */
 };
 
 struct server_state {
 	struct server_state_opt o;
-	struct hello	hello;		/* the first */
-	struct shard	shard;		/* plan NULL before it */
+	struct hello	hello;		/* the first one, which describes the job */
+	struct shard	shard;		/* plan is NULL before the first hello */
 	struct total	total;
 	struct peer    *peer;		/* [nworkers] */
 	bool		stop;		/* the job should end */
-	uint64_t	last;		/* slack 0: the step of the plan's lead after which it does; 0: not known yet */
+	uint64_t	last;		/* synchronous: the last step of the lead slice; 0: not known yet */
 };
 
 int
@@ -71,7 +71,7 @@ emit_to_worker(struct server_state *s, uint32_t w, struct msg m)
 	s->o.emit(s->o.arg, w, &m);
 }
 
-/* The first hello is the job's description; the others must agree with it, and all with what this server was told. */
+/* The first hello describes the job.  Later ones must agree with it, and all with this server's options. */
 static int
 check_job(struct server_state *s, const struct msg *m)
 {
@@ -102,13 +102,13 @@ handle_hello(struct server_state *s, const struct msg *m)
 	int e;
 
 	if (p->before != 0 && m->incarnation == p->before)
-		return err_fail(ERR_ARG, "another worker of this rank came later");
+		return err_fail(ERR_ARG, "a later process has this rank");
 	if ((e = check_job(s, m)) < 0)
 		return e;
 	if (!p->known || m->incarnation != p->incarnation) {
 		*p = (struct peer){ .incarnation = m->incarnation, .before = p->incarnation, .known = true };
 		shard_join(&s->shard, m->worker);
-		s->shard.norms.told[m->worker] = 0;
+		s->shard.norms.sent[m->worker] = 0;
 		total_join(&s->total, m->worker);
 	}
 	hi.step = shard_step(&s->shard, m->worker);
@@ -140,7 +140,7 @@ send_state(struct server_state *s, uint32_t i, uint32_t w)
 	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
 }
 
-/* Before the first of them an average is the weights of now, not those that a job began with. */
+/* An average over no weights yet is the newest weights, not the first ones. */
 static void
 send_average(struct server_state *s, uint32_t i, uint32_t w)
 {
@@ -151,7 +151,7 @@ send_average(struct server_state *s, uint32_t i, uint32_t w)
 	    .payload = sl->averaged > 0 ? sl->average : sl->w });
 }
 
-/* What worker w is to be given next of slice i, as SLICE_ bits that one message answers; 0: nothing yet. */
+/* The SLICE_ bits that the next message to worker w about this slice answers; 0: none yet. */
 static unsigned
 find_due(const struct slice *sl, uint32_t w)
 {
@@ -163,7 +163,7 @@ find_due(const struct slice *sl, uint32_t w)
 	return (due & SLICE_PULL) | (open ? SLICE_W : 0);
 }
 
-/* Gives worker w what it is due of slice i and may have now, while there is room. */
+/* Sends worker w the answers about slice i that are due, while there is room. */
 static void
 answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 {
@@ -185,7 +185,7 @@ answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 	}
 }
 
-/* Gives every worker what it is due of slice i; a step of the lead may have closed since `was`. */
+/* Sends all workers the answers about slice i that are due.  The slice was at step `was` before the last message. */
 static void
 answer_workers(struct server_state *s, uint32_t i, uint64_t was)
 {
@@ -200,8 +200,8 @@ answer_workers(struct server_state *s, uint32_t i, uint64_t was)
 }
 
 /*
- * In lockstep a pull is a worker's beginning, and may name the step before.  In the other regimes the gate decides, so
- * that neither an old pull that comes again nor a worker that died while it waited gets ahead.
+ * In a synchronous job a pull starts a worker, and may name the step before.  In the others the staleness bound decides, so
+ * that neither a repeated pull nor a worker that died while it waited gets ahead.
  */
 static int
 handle_pull(struct server_state *s, const struct msg *m)
@@ -209,7 +209,7 @@ handle_pull(struct server_state *s, const struct msg *m)
 	struct slice *sl = &s->shard.slice[m->slice];
 	bool sync = s->hello.slack == STALE_SYNC;
 
-	s->shard.norms.told[m->worker] = 0;	/* it begins */
+	s->shard.norms.sent[m->worker] = 0;	/* the worker starts */
 	if (m->flags & MSG_STATE_OF) {
 		if (sl->m == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
@@ -227,20 +227,19 @@ handle_pull(struct server_state *s, const struct msg *m)
 	return 0;
 }
 
-/* Gives worker w this server's part of a step's norms. */
 static void
 send_norms_part(struct server_state *s, uint32_t w, const struct norm *part, uint64_t step)
 {
 	struct norms *n = &s->shard.norms;
 
-	if (!s->peer[w].known || s->peer[w].gone || n->told[w] > step)
+	if (!s->peer[w].known || s->peer[w].gone || n->sent[w] > step)
 		return;
-	n->told[w] = step + 1;
+	n->sent[w] = step + 1;
 	norms_put(n, part);
 	emit_to_worker(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES, .payload = n->bytes });
 }
 
-/* The step of all slices of weights closes, and what is due for it goes out. */
+/* Closes the step of all slices of weights, and sends the answers. */
 static void
 update_shard(struct server_state *s, const struct norm *sums)
 {
@@ -252,7 +251,7 @@ update_shard(struct server_state *s, const struct norm *sums)
 			answer_workers(s, i, was);
 }
 
-/* Slice i may have all gradients of its step now, and be the last one that has. */
+/* Adds slice i to the norms if all its gradients are there; the last slice completes the server's part. */
 static void
 count_full_slice(struct server_state *s, uint32_t i)
 {
@@ -270,7 +269,7 @@ count_full_slice(struct server_state *s, uint32_t i)
 		send_norms_part(s, w, n->now, shard_at(&s->shard));
 }
 
-/* Who repeats a push may be the only one left that can bring the parts of the servers together. */
+/* A worker that repeats a push may be the only one that can still join the servers' parts. */
 static void
 resend_norms_part(struct server_state *s, const struct msg *m)
 {
@@ -304,11 +303,11 @@ handle_slice_msg(struct server_state *s, const struct msg *m)
 	int e;
 
 	if (!shard_mine(&s->shard, m->slice))
-		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not here", m->slice);
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
 	if (m->type == MSG_PULL)
 		return handle_pull(s, m);
 	if (m->type == MSG_INIT && m->worker != 0)
-		return err_fail(ERR_FORMAT, "first weights come from worker 0");
+		return err_fail(ERR_FORMAT, "INIT: only worker 0 sends first weights");
 	was = s->shard.slice[m->slice].step;
 	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
 	if (e < 0)
@@ -346,7 +345,7 @@ handle_sum(struct server_state *s, const struct msg *m)
 	return e;
 }
 
-/* What waited for worker w only does not any more. */
+/* Worker w has left: completes what waited only for it. */
 static void
 release_worker(struct server_state *s, uint32_t w)
 {
@@ -389,7 +388,7 @@ handle_worker_msg(struct server_state *s, const struct msg *m)
 		s->stop = true;
 		return 0;
 	case MSG_EPOCH:
-		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "no epoch");
+		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "EPOCH without a number");
 	case MSG_BYE:
 		release_worker(s, m->worker);
 		emit_to_worker(s, m->worker, (struct msg){ .type = MSG_BYE });

@@ -1,4 +1,4 @@
-/* shard - the slices of one server, in one piece of memory. */
+/* shard - the slices of one server, in one block of memory. */
 #include "ps/server/shard.h"
 #include "base/err.h"
 #include "net/optim/muon.h"
@@ -13,7 +13,7 @@ pad_to_line(size_t count)
 	return (count + LINE - 1) / LINE * LINE;
 }
 
-/* Floats that slice i takes here, its arrays padded to `room` each: a frozen one is its weights alone. */
+/* Floats of slice i, each of its arrays padded to *room.  A frozen slice has only weights. */
 static size_t
 count_slice_floats(const struct shard *s, uint32_t i, uint32_t more, size_t *room)
 {
@@ -21,7 +21,7 @@ count_slice_floats(const struct shard *s, uint32_t i, uint32_t more, size_t *roo
 	return (s->plan->slice[i].frozen ? 1 : 3 + more) * *room;
 }
 
-/* One allocation, w m sum before average of each slice behind each other: what a step touches is together. */
+/* One allocation with w, m, sum, before and average of each slice in turn: a step uses adjacent memory. */
 static int
 alloc_slice_arrays(struct shard *s, const struct opt_hyper *h)
 {
@@ -52,7 +52,6 @@ alloc_slice_arrays(struct shard *s, const struct opt_hyper *h)
 	return 0;
 }
 
-/* Room for the update of the largest matrix. */
 static int
 alloc_matrix_work(struct shard *s)
 {
@@ -144,7 +143,7 @@ shard_full(const struct shard *s)
 	return s->norms.n > 0 && s->norms.full == n;
 }
 
-/* Every server has one that learns. */
+/* Every server has a slice of weights that is not frozen. */
 static const struct slice *
 get_first_learned(const struct shard *s)
 {

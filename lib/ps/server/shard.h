@@ -1,7 +1,7 @@
 /*
- * shard - the slices of one server, in one piece of memory.
+ * shard - the slices of one server, in one block of memory.
  *
- * Threads: for one thread at a time.
+ * Threads: one thread at a time.
  */
 #ifndef PS_SERVER_SHARD_H
 #define PS_SERVER_SHARD_H
@@ -11,28 +11,33 @@
 
 struct shard {
 	struct shard_plan	 *plan;
-	struct slice	 *slice;	/* [plan->n]; those of other servers are zeros */
+	struct slice	 *slice;	/* [plan->n]; zeros for those of other servers */
 	uint32_t	  index;	/* of the server */
 	float		 *memory;
 	struct slice_pool pool;
 	struct norms	  norms;
 };
 
-/* Plans the job's graph for server job->server.  Returns 0, ERR_ARG (hello_check()), ERR_LIMIT or ERR_NOMEM; on error *s is empty. */
+/*
+ * Plans the job's graph for server job->server.  Returns 0, ERR_ARG (hello_check()), ERR_LIMIT or ERR_NOMEM; on an error *s is
+ * empty.
+ */
 int	 shard_init(struct shard *s, const struct hello *job, const struct graph *g);
-void	 shard_free(struct shard *s);		/* and is empty again */
-bool	 shard_mine(const struct shard *s, uint32_t slice);	/* false for numbers beyond the plan too */
-
-bool	 shard_learns(const struct shard *s, uint32_t slice);	/* ... and it is of weights that are not frozen */
+void	 shard_free(struct shard *s);		/* leaves an empty shard */
+/* Whether the slice is this server's; false also for numbers beyond the plan. */
+bool	 shard_mine(const struct shard *s, uint32_t slice);
+/* Whether the slice is this server's and holds weights that are not frozen. */
+bool	 shard_learns(const struct shard *s, uint32_t slice);
 
 /* Worker w joins all slices. */
 void	 shard_join(struct shard *s, uint32_t w);
-/* Slice i, which is the server's, may have become full: it goes into the norms, once. */
+/* Adds an own slice to the norms, once, if it is full. */
 void	 shard_count(struct shard *s, uint32_t slice);
-bool	 shard_full(const struct shard *s);	/* all slices that wait for norms are full, and there are some */
-/* Their step closes, with the norms' sums over all servers. */
+/* Whether slices wait for norms and all of them are full. */
+bool	 shard_full(const struct shard *s);
+/* Closes their step, with sums over all servers. */
 void	 shard_update(struct shard *s, const struct norm *sums);
-/* Slices of weights that wait for norms take each step together: the step they are at, and its samples once all are full. */
+/* The step of the slices that wait for norms, which is the same for all, and its samples once all are full. */
 uint64_t shard_at(const struct shard *s);
 uint64_t shard_samples(const struct shard *s);
 

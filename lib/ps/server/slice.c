@@ -1,4 +1,4 @@
-/* slice - one slice of a model at its server: what workers push in, weights out. */
+/* slice - one slice of a model at its server: gradients of workers in, weights out. */
 #include "ps/server/slice.h"
 #include "base/err.h"
 #include "net/optim/muon.h"
@@ -9,12 +9,12 @@
 #include <string.h>
 
 struct slice_part {
-	float	*g;		/* held until its turn; NULL: none, or added already */
+	float	*g;		/* gradient held until its turn; NULL: none, or added already */
 	uint32_t samples;
-	bool	 here;		/* pushed in the open step */
+	bool	 here;		/* it has pushed in the open step */
 };
 
-/* A spare buffer's first bytes point to the next one. */
+/* The first bytes of a free buffer point to the next one. */
 static float *
 pool_get(struct slice_pool *p)
 {
@@ -95,7 +95,7 @@ slice_first(struct slice *s, const struct msg *m)
 	return 0;
 }
 
-/* One step of the optimizer, each range at its pace.  k is NULL where no norms are needed. */
+/* Takes one step of the optimizer, each parameter group with its own rate.  k is NULL if no norms are needed. */
 static void
 apply_optimizer(struct slice *s, const float *g, double n, const struct norms_scale *k)
 {
@@ -120,7 +120,7 @@ apply_optimizer(struct slice *s, const float *g, double n, const struct norms_sc
 	}
 }
 
-/* One step of the slice's rule with g, the sum over n samples. */
+/* Updates the slice with g, the sum over n samples. */
 static void
 apply_rule(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
 {
@@ -142,7 +142,7 @@ apply_rule(struct slice *s, const float *g, uint64_t n, const struct norms_scale
 	}
 }
 
-/* An update was done; any: it had samples. */
+/* Follows an update; any: it had samples. */
 static void
 update_average(struct slice *s, bool any)
 {
@@ -154,7 +154,7 @@ update_average(struct slice *s, bool any)
 	s->marked = false;
 }
 
-/* Adds one push; p is unaligned bytes. */
+/* Adds one gradient; p is unaligned bytes. */
 static void
 add_gradient(struct slice *s, const void *p, uint32_t samples)
 {
@@ -200,7 +200,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	s->rated = false;
 	s->began = true;
 	s->step++;
-	/* Who asked for the weights of the step that closes has not been answered yet. */
+	/* A pull for the weights of the step that closes has no answer yet. */
 	for (uint32_t w = 0; w < s->stale.n; w++)
 		if (s->due[w] & SLICE_PULL)
 			s->due[w] ^= SLICE_PULL | SLICE_BEFORE;
@@ -219,7 +219,7 @@ close_sum(struct slice *s)
 		slice_update(s, NULL);
 }
 
-/* Adds what is next in the order of ranks, and closes the step when nobody else is waited for. */
+/* Adds the gradients that are next in the order of ranks, and closes the step when all are there. */
 static void
 advance_sum(struct slice *s)
 {
@@ -316,7 +316,7 @@ slice_join(struct slice *s, uint32_t w)
 	s->due[w] = 0;
 	stale_join(&s->stale, w);
 	if (s->stale.slack == STALE_SYNC)
-		stale_done(&s->stale, w, s->step + s->full);	/* a full step is closed to who comes now */
+		stale_done(&s->stale, w, s->step + s->full);	/* a full step is closed to a worker that joins now */
 }
 
 uint64_t

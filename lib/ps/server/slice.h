@@ -1,20 +1,17 @@
 /*
- * slice - one slice of a model at its server: what workers push in, weights out.
+ * slice - one slice of a model at its server: gradients of workers in, weights out.
  *
- * Slack 0: the pushes of a step are added in the order of ranks, whatever the
- * order in which they come (those that come early are held), divided by the
- * samples of all, and become one step of the slice's rule; a step closes when
- * every worker that has not left has pushed.  Sums begin as a copy of the first
- * push that has samples, and pushes without samples are not added, so that the
- * bits are those of one worker that adds the same pieces.  Otherwise each push is a step of its own.
+ * In a synchronous job the gradients of a step are added in the order of ranks, and those that arrive early are held.  A step
+ * closes when every worker that has not left has pushed: the sum, divided by the samples of all, becomes one update.  A sum
+ * starts as a copy of the first gradient with samples, and pushes without samples are not added, so that the bits are
+ * those of one worker that adds the same micro-batches.  In any other job each push is an update of its own.
  *
- * Where an update needs norms over all servers the sum waits, full, until slice_update().
+ * If an update needs norms over all servers, the complete sum waits for slice_update().
  *
- * gate.clock[w] counts the pushes of worker w that were taken; a push for an
- * earlier step was taken already and changes nothing.  An answer to w is due
- * from its push until the gate opens for it.
+ * stale.clock[w] counts the accepted pushes of worker w; a push for an earlier step is a repetition and changes nothing.  An
+ * answer to w is due from its push until the staleness bound allows its next step.
  *
- * Threads: a slice is for one thread at a time.
+ * Threads: one thread at a time for each slice.
  */
 #ifndef PS_SERVER_SLICE_H
 #define PS_SERVER_SLICE_H
@@ -24,19 +21,20 @@
 #include "ps/norms.h"
 #include "wire/msg.h"
 
-/* Room for pushes that come before their turn: taken when first needed, used again, shared by a server's slices. */
+/* Buffers for gradients that arrive before their turn: allocated when first needed, reused, shared by a server's slices. */
 struct slice_pool {
 	size_t	count;		/* floats of the largest slice */
-	void	*spare;
+	void	*spare;		/* list of free buffers */
 	float	*work;		/* for an update of the largest matrix, or NULL */
 };
 
 void	 slice_pool_free(struct slice_pool *p);
 
-#define SLICE_W		1u	/* what is due to a worker: the weights, when the gate opens, */
-#define SLICE_STATE	2u	/* the optimizer's state, */
-#define SLICE_PULL	4u	/* the weights as soon as there are any, */
-#define SLICE_AVERAGE	8u	/* their average, */
+/* Answers due to a worker. */
+#define SLICE_W		1u	/* the weights, once the staleness bound allows a step */
+#define SLICE_STATE	2u	/* the optimizer's state */
+#define SLICE_PULL	4u	/* the weights as soon as there are any */
+#define SLICE_AVERAGE	8u	/* their average */
 #define SLICE_BEFORE	16u	/* the weights one step ago */
 
 struct slice {
@@ -44,45 +42,46 @@ struct slice {
 	const struct shard_plan_slice	*at;
 	struct slice_pool	*pool;
 	struct opt_hyper	 hyper;
-	float			*w;		/* [count], the server's memory, ... */
-	float			*m;		/* [count, states] ... and the optimizer's; NULL for aux and what is frozen */
-	float			*sum;		/* [count] of the open step; of a frozen slice this and what follows are NULL */
+	/* Arrays in the shard's memory; a frozen slice has only w, and NULL for the others. */
+	float			*w;		/* [count] weights or statistics */
+	float			*m;		/* [count, states] of the optimizer; NULL for statistics */
+	float			*sum;		/* [count] of the open step */
+	float			*before;	/* [count] w one step ago, for a worker that repeats its step; synchronous only */
 	float			*average;	/* [count] of w, or NULL */
-	uint32_t		 averaged;	/* ... of so many; 0: it is w */
-	bool			 marked;	/* the open step's weights go into it */
-	float			*before;	/* [count] w one step ago, for a worker that must repeat it; slack 0 only */
-	bool			 ready;		/* has its first weights */
-	bool			 began;		/* took a push: before is set */
-	bool			 waits;		/* for norms before each update */
-	bool			 full;		/* every gradient of the open step is in sum, and the update is not done */
-	bool			 counted;	/* and is in the norms (the server's) */
-	uint64_t		 step;		/* slack 0: updates done; else the step it began with */
-	uint64_t		 updates;	/* slack other than 0: pushes that became steps, from the job's beginning */
+	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
+	bool			 marked;	/* the weights after the open step become part of average */
+	bool			 ready;		/* it has its first weights */
+	bool			 began;		/* it had an update: before is set */
+	bool			 waits;		/* each update waits for norms */
+	bool			 full;		/* sum has every gradient of the open step, and the update is not done */
+	bool			 counted;	/* the full sum is in the server's norms */
+	uint64_t		 step;		/* synchronous: updates done; else the step it began with */
+	uint64_t		 updates;	/* not synchronous: pushes that became updates, since the job began */
 	struct stale		 stale;
-	struct slice_part	*part;		/* [nworkers] the open step's pushes */
+	struct slice_part	*part;		/* [nworkers] pushes of the open step */
 	uint32_t		 next;		/* rank whose push is added next */
-	uint64_t		 samples;	/* added so far */
-	float			 rate;
+	uint64_t		 samples;	/* in sum so far */
+	float			 rate;		/* learning rate of the open step */
 	bool			 rated;		/* rate is known */
 	uint8_t			*due;		/* [nworkers] SLICE_ bits */
 };
 
-/* w, m, sum, before as above; not ready yet.  Returns 0 or ERR_NOMEM. */
+/* Initializes slice i of p except for its arrays, which the caller sets.  Returns 0 or ERR_NOMEM. */
 int	 slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
 	     const struct opt_hyper *hyper, struct slice_pool *pool);
 void	 slice_free(struct slice *s);
 
-/* First weights, state or average (MSG_INIT); nothing changes once it is ready.  0 or ERR_FORMAT. */
+/* Sets first weights, state or average (MSG_INIT); ignored once the slice is ready.  Returns 0 or ERR_FORMAT. */
 int	 slice_first(struct slice *s, const struct msg *m);
-/* Returns 0, ERR_FORMAT (length, samples, rate or step are wrong, or it is frozen; nothing changed) or ERR_NOMEM. */
+/* Handles a gradient.  Returns 0, ERR_FORMAT (invalid, out of turn, or the slice is frozen; nothing changed) or ERR_NOMEM. */
 int	 slice_push(struct slice *s, const struct msg *m);
 /* Closes the step of a full slice. */
 void	 slice_update(struct slice *s, const struct norms_scale *k);
-/* Worker w is not waited for any more; is here (again). */
+/* Worker w left; it joins or returns. */
 void	 slice_leave(struct slice *s, uint32_t w);
 void	 slice_join(struct slice *s, uint32_t w);
 
-/* Steps of worker w in the weights as they are: what an answer to it says. */
+/* The step number in an answer to worker w: the steps that the current weights include. */
 uint64_t slice_step(const struct slice *s, uint32_t w);
 
 #endif

@@ -46,7 +46,7 @@ struct worker_net {
 	bool		 running, end;
 	uint64_t	 events;	/* counts what came, so that no wake is missed */
 	int		 err;		/* that ended it */
-	char		 line[512];
+	char		 line[ERR_LINE];
 };
 
 static int
@@ -354,7 +354,7 @@ poll_links(struct worker_net *n)
 static void
 close_links(struct worker_net *n)
 {
-	char why[sizeof(n->line)];
+	char why[ERR_LINE];
 	struct msg m = { .type = MSG_REFUSE, .incarnation = n->o->incarnation, .worker = n->o->rank };
 
 	snprintf(why, sizeof(why), "%s", err_line());

@@ -128,7 +128,7 @@ handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)
 static int
 fail_refused_job(bool welcome, const struct msg *m)
 {
-	char why[MSG_REASON];
+	char why[ERR_LINE];
 
 	msg_reason(m, why);
 	return err_fail(welcome ? ERR_PEER : ERR_ARG, "%s", why);

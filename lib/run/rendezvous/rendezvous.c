@@ -161,7 +161,7 @@ static int
 wait_welcome(struct rendezvous *m, const char *word, char **rest)
 {
 	size_t n = strlen(word);
-	char reason[MSG_REASON];
+	char reason[ERR_LINE];
 	struct msg got;
 	int e = exchange_messages(m->conn, &got);
 

@@ -140,7 +140,7 @@ row_free(struct row *r)
 }
 
 static int
-add(struct autotune_cache *c, const char *key, const char *name)
+add_row(struct autotune_cache *c, const char *key, const char *name)
 {
 	struct row r = { strdup(key), strdup(name) };
 
@@ -158,11 +158,12 @@ add(struct autotune_cache *c, const char *key, const char *name)
 
 /* Takes the lines of the file that say something new. */
 static int
-merge(struct autotune_cache *c, uint32_t *strange)
+merge_rows(struct autotune_cache *c, uint32_t *strange)
 {
 	char key[ENGINE_KEY], name[ENGINE_CHOICE], *rest, *line;
 	struct buf text = { 0 };
-	int e = access(c->path, F_OK) == 0 ? io_slurp(c->path, AUTOTUNE_CACHE_BYTES, &text) : errno == ENOENT ? 0 : err_sys("%s", c->path);
+	int e = access(c->path, F_OK) == 0 ? io_slurp(c->path, AUTOTUNE_CACHE_BYTES,
+	    &text) : errno == ENOENT ? 0 : err_sys("%s", c->path);
 
 	if (e == 0)
 		e = buf_terminate(&text);
@@ -172,7 +173,7 @@ merge(struct autotune_cache *c, uint32_t *strange)
 
 		*strange += is < 0;
 		if (is == 1 && row_of(c, key) == NULL)
-			e = add(c, key, name);
+			e = add_row(c, key, name);
 	}
 	buf_free(&text);
 	return e;
@@ -181,11 +182,12 @@ merge(struct autotune_cache *c, uint32_t *strange)
 /* ------ the file ------ */
 
 static int
-put(struct autotune_cache *c)
+write_rows(struct autotune_cache *c)
 {
 	struct io_new f;
 	struct buf text = { 0 };
-	int e = buf_put_fmt(&text, "# tally: kernels that were the fastest; to have them raced again remove this file\n");
+	int e = buf_put_fmt(&text,
+	    "# tally: kernels that were the fastest; to have them raced again remove this file\n");
 
 	for (uint32_t i = 0; i < c->n && e == 0; i++)
 		e = buf_put_fmt(&text, "%s\t%s\n", c->row[i].key, c->row[i].name);
@@ -201,7 +203,7 @@ put(struct autotune_cache *c)
 
 /* Replaces what was known of the key, and makes it the newest. */
 static int
-learn(struct autotune_cache *c, const char *key, const char *name)
+replace_row(struct autotune_cache *c, const char *key, const char *name)
 {
 	const struct row *r = row_of(c, key);
 
@@ -211,12 +213,12 @@ learn(struct autotune_cache *c, const char *key, const char *name)
 		row_free(&c->row[at]);
 		memmove(c->row + at, c->row + at + 1, (--c->n - at) * sizeof(*c->row));
 	}
-	return add(c, key, name);
+	return add_row(c, key, name);
 }
 
 /* What others wrote since, and the choice, into memory, and all of it into the file. */
 static int
-update(struct autotune_cache *c, const char *key, const char *name)
+update_file(struct autotune_cache *c, const char *key, const char *name)
 {
 	char path[PATH_MAX];
 	uint32_t strange = 0;
@@ -226,10 +228,10 @@ update(struct autotune_cache *c, const char *key, const char *name)
 		return err_fail(ERR_LIMIT, "%s: the path is too long", c->path);
 	if ((fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
 		return err_sys("%s", path);
-	e = flock(fd, LOCK_EX) < 0 ? err_sys("%s", path) : merge(c, &strange);
+	e = flock(fd, LOCK_EX) < 0 ? err_sys("%s", path) : merge_rows(c, &strange);
 	/* One that became too large in the meantime is written anew. */
-	if ((e == 0 || e == ERR_LIMIT) && (e = learn(c, key, name)) == 0)
-		e = put(c);
+	if ((e == 0 || e == ERR_LIMIT) && (e = replace_row(c, key, name)) == 0)
+		e = write_rows(c);
 	close(fd);
 	return e;
 }
@@ -247,7 +249,7 @@ autotune_cache_open(struct autotune_cache **to, const char *path, uint32_t *stra
 	pthread_mutex_init(&c->lock, NULL);
 	c->path = strdup(path);
 	c->row = calloc(AUTOTUNE_CACHE_MOST, sizeof(*c->row));
-	e = c->path == NULL || c->row == NULL ? err_nomem() : merge(c, strange);
+	e = c->path == NULL || c->row == NULL ? err_nomem() : merge_rows(c, strange);
 	if (e < 0)
 		autotune_cache_close(c);
 	else
@@ -293,15 +295,16 @@ autotune_cache_keep(void *arg, const char *key, const char *name)
 	struct autotune_cache *c = arg;
 	int e;
 
-	if (snprintf(line, sizeof(line), "%s\t%s", key, name) >= (int)sizeof(line) || autotune_cache_parse(line, k, v) != 1)
+	if (snprintf(line, sizeof(line), "%s\t%s", key, name) >= (int)sizeof(line) ||
+	    autotune_cache_parse(line, k, v) != 1)
 		return;
 	pthread_mutex_lock(&c->lock);
-	if ((e = update(c, key, name)) < 0) {
+	if ((e = update_file(c, key, name)) < 0) {
 		if (c->err == 0)
 			snprintf(c->why, sizeof(c->why), "%s", err_line());
 		c->err = c->err == 0 ? e : c->err;
 		if (row_of(c, key) == NULL)
-			learn(c, key, name);	/* for this run */
+			replace_row(c, key, name);	/* for this run */
 	}
 	pthread_mutex_unlock(&c->lock);
 }

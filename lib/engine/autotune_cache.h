@@ -6,9 +6,9 @@
  *	NVIDIA H200	9.0	9.19.0	12.8	bf16	forward n64 c3 h28 w28 ...	fixed	57 2=1 10=3
  *
  * the device, its compute capability, the versions of cuDNN and CUDA, the precision, the convolution, the order of sums
- * (fixed, or any: those whose order changes from run to run took part), the kernel and how its knobs are set.  The first
- * seven are the key, tabs and all.  Lines that are empty or begin with # are comments; what else is no such line is passed
- * over, and is gone when the file is written next.
+ * (fixed, or any: those whose order changes from run to run took part), the kernel and how its knobs are set.  The
+ * first seven are the key, tabs and all.  Lines that are empty or begin with # are comments; what else is no such line
+ * is passed over, and is gone when the file is written next.
  *
  * Processes share the file: it is written whole, by rename, under a lock on FILE.lock, with what others wrote since.
  * An entry that a process has in memory wins over the file's.
@@ -25,8 +25,8 @@
 struct autotune_cache;
 
 /*
- * Reads a line, without its newline.  Returns 1 for a choice, 0 for an empty line or a comment, ERR_FORMAT (the line noted
- * names the cell) or ERR_LIMIT.
+ * Reads a line, without its newline.  Returns 1 for a choice, 0 for an empty line or a comment, ERR_FORMAT (the line
+ * noted names the cell) or ERR_LIMIT.
  */
 int	 autotune_cache_parse(const char *line, char key[ENGINE_KEY], char name[ENGINE_CHOICE]);
 

@@ -26,7 +26,8 @@ cuda_load(const char *path, const struct cuda_module **m)
 	if ((*m = dlsym(so, CUDA_SYMBOL)) == NULL)
 		return err_fail(ERR_NOTSUP, "no GPU: %s: not a module of tally", path);
 	if ((*m)->version != CUDA_VERSION)
-		return err_fail(ERR_NOTSUP, "no GPU: %s: a module of version %u, not %u", path, (*m)->version, CUDA_VERSION);
+		return err_fail(ERR_NOTSUP, "no GPU: %s: a module of version %u, not %u", path, (*m)->version,
+		    CUDA_VERSION);
 	if ((*m)->engine_bytes != sizeof(struct engine) || (*m)->graph_bytes != sizeof(struct graph_node))
 		return err_fail(ERR_NOTSUP, "no GPU: %s: built from other headers of tally", path);
 	return 0;
@@ -34,7 +35,7 @@ cuda_load(const char *path, const struct cuda_module **m)
 
 /* The folder this program is in, without the last slash; "." when that cannot be said. */
 static void
-program(char folder[PATH_MAX])
+find_program_folder(char folder[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 	char *end;
@@ -47,22 +48,23 @@ program(char folder[PATH_MAX])
 }
 
 static bool
-there(char path[PATH_MAX], const char *folder, const char *below)
+find_module_at(char path[PATH_MAX], const char *folder, const char *below)
 {
 	return snprintf(path, PATH_MAX, "%s%s/%s", folder, below, CUDA_FILE) < PATH_MAX && access(path, R_OK) == 0;
 }
 
 /* Returns 0 with the module's path, or ERR_NOTSUP. */
 static int
-find(char path[PATH_MAX])
+find_module(char path[PATH_MAX])
 {
 	const char *named = getenv("TALLY_MODULES");
 	char folder[PATH_MAX];
 
 	if (named != NULL && *named != 0)
-		return there(path, named, "") ? 0 : err_fail(ERR_NOTSUP, "no GPU: no module %s in %s", CUDA_FILE, named);
-	program(folder);
-	if (there(path, folder, "") || there(path, folder, "/../lib/tally"))
+		return find_module_at(path, named, "") ? 0 : err_fail(ERR_NOTSUP, "no GPU: no module %s in %s",
+		    CUDA_FILE, named);
+	find_program_folder(folder);
+	if (find_module_at(path, folder, "") || find_module_at(path, folder, "/../lib/tally"))
 		return 0;
 	return err_fail(ERR_NOTSUP, "no GPU: no module %s beside this program or in ../lib/tally", CUDA_FILE);
 }
@@ -76,14 +78,14 @@ cuda_open(uint32_t index, unsigned threads, struct engine_dev **dev)
 
 	(void)threads;
 	*dev = NULL;
-	if ((e = find(path)) < 0 || (e = cuda_load(path, &m)) < 0)
+	if ((e = find_module(path)) < 0 || (e = cuda_load(path, &m)) < 0)
 		return e;
 	return m->open(&host, index, dev);
 }
 
 /* The module's engine, which is the first word of what it made. */
 static const struct engine *
-of(const void *made)
+module_engine(const void *made)
 {
 	return *(const struct engine *const *)made;
 }
@@ -92,143 +94,143 @@ static void
 cuda_close(struct engine_dev *dev)
 {
 	if (dev != NULL)
-		of(dev)->close(dev);
+		module_engine(dev)->close(dev);
 }
 
 static int
 cuda_describe(const struct engine_dev *dev, struct buf *out)
 {
-	return of(dev)->describe(dev, out);
+	return module_engine(dev)->describe(dev, out);
 }
 
 static int
 cuda_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
 {
-	return of(dev)->place(dev, number, bus);
+	return module_engine(dev)->place(dev, number, bus);
 }
 
 static void
 cuda_tune(struct engine_dev *dev, const struct engine_tune *how)
 {
-	of(dev)->tune(dev, how);
+	module_engine(dev)->tune(dev, how);
 }
 
 static int
 cuda_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
 	struct engine_plan **plan)
 {
-	return of(dev)->plan(dev, graph, batch, precision, plan);
+	return module_engine(dev)->plan(dev, graph, batch, precision, plan);
 }
 
 static void
 cuda_plan_free(struct engine_plan *plan)
 {
 	if (plan != NULL)
-		of(plan)->plan_free(plan);
+		module_engine(plan)->plan_free(plan);
 }
 
 static int
 cuda_explain(const struct engine_plan *plan, struct buf *out)
 {
-	return of(plan)->explain(plan, out);
+	return module_engine(plan)->explain(plan, out);
 }
 
 static void
 cuda_memory(const struct engine_plan *plan, struct engine_memory *m)
 {
-	of(plan)->memory(plan, m);
+	module_engine(plan)->memory(plan, m);
 }
 
 static int
 cuda_watch(struct engine_plan *plan, const struct engine_watch *how)
 {
-	return of(plan)->watch(plan, how);
+	return module_engine(plan)->watch(plan, how);
 }
 
 static int
 cuda_take(struct engine_plan *plan, uint32_t a, const float *w)
 {
-	return of(plan)->load(plan, a, w);
+	return module_engine(plan)->load(plan, a, w);
 }
 
 static int
 cuda_take_aux(struct engine_plan *plan, const float *aux)
 {
-	return of(plan)->load_aux(plan, aux);
+	return module_engine(plan)->load_aux(plan, aux);
 }
 
 static int
 cuda_forward(struct engine_plan *plan, const struct samples *s, const struct engine_draw *draw,
 	const struct engine_hook *hook, struct engine_result *result)
 {
-	return of(plan)->forward(plan, s, draw, hook, result);
+	return module_engine(plan)->forward(plan, s, draw, hook, result);
 }
 
 static int
 cuda_backward(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook)
 {
-	return of(plan)->backward(plan, g, stats, hook);
+	return module_engine(plan)->backward(plan, g, stats, hook);
 }
 
 static void
 cuda_ahead(struct engine_plan *plan, const struct samples *s)
 {
-	of(plan)->ahead(plan, s);
+	module_engine(plan)->ahead(plan, s);
 }
 
 static int
 cuda_statistics(struct engine_plan *plan, float *stats)
 {
-	return of(plan)->statistics(plan, stats);
+	return module_engine(plan)->statistics(plan, stats);
 }
 
 static int
 cuda_evaluate(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob)
 {
-	return of(plan)->evaluate(plan, s, result, prob);
+	return module_engine(plan)->evaluate(plan, s, result, prob);
 }
 
 static int
 cuda_learn(struct engine_plan *plan, const struct engine_learn *how)
 {
-	return of(plan)->learn(plan, how);
+	return module_engine(plan)->learn(plan, how);
 }
 
 static int
 cuda_advance(struct engine_plan *plan, uint64_t n, float rate, uint64_t t, bool mark)
 {
-	return of(plan)->advance(plan, n, rate, t, mark);
+	return module_engine(plan)->advance(plan, n, rate, t, mark);
 }
 
 static int
 cuda_show(struct engine_plan *plan, bool average)
 {
-	return of(plan)->show(plan, average);
+	return module_engine(plan)->show(plan, average);
 }
 
 static int
 cuda_fetch(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged)
 {
-	return of(plan)->fetch(plan, w, aux, state, average, averaged);
+	return module_engine(plan)->fetch(plan, w, aux, state, average, averaged);
 }
 
 static int
 cuda_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
-	return of(dev)->update(dev, w, state, g, count, n, hyper);
+	return module_engine(dev)->update(dev, w, state, g, count, n, hyper);
 }
 
 static int
 cuda_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 {
-	return of(dev)->hold(dev, pixels, bytes);
+	return module_engine(dev)->hold(dev, pixels, bytes);
 }
 
 static int
 cuda_join(struct engine_dev *const *dev, uint32_t n)
 {
-	return of(dev[0])->join(dev, n);
+	return module_engine(dev[0])->join(dev, n);
 }
 
 const struct engine engine_cuda = {

@@ -23,7 +23,7 @@ const struct engine *const engine_list[] = {
 };
 
 static int
-opens(const struct engine *e)
+engine_opens(const struct engine *e)
 {
 	struct engine_dev *dev;
 	int err = e->open(0, 1, &dev);
@@ -35,7 +35,7 @@ opens(const struct engine *e)
 
 /* "cpu, ref" */
 static const char *
-names(struct buf *b)
+list_engines(struct buf *b)
 {
 	for (size_t i = 0; engine_list[i] != NULL; i++)
 		if (buf_put_fmt(b, "%s%s", i > 0 ? ", " : "", engine_list[i]->name) < 0)
@@ -52,10 +52,10 @@ engine_find(const char *name)
 	if (name != NULL && strcmp(name, "gpu") == 0)
 		name = "cuda";
 	for (size_t i = 0; engine_list[i] != NULL; i++)
-		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : opens(engine_list[i]) == 0)
+		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : engine_opens(engine_list[i]) == 0)
 			return engine_list[i];
 	if (name != NULL)
-		err_note(0, "engine %s: there is none of this name; there are: %s", name, names(&b));
+		err_note(0, "engine %s: there is none of this name; there are: %s", name, list_engines(&b));
 	else
 		err_within("no engine opens");
 	buf_free(&b);

@@ -2,8 +2,8 @@
  * engine - a device that runs a graph: the seam between the net and the hardware.
  *
  * Outside, all numbers are f32 in the canonical layouts of net/graph/graph.h, in host
- * memory; pictures may come as pixels, see batch/samples.h.  Inside, an engine chooses layouts, fuses layers and reuses memory as
- * it likes; it gets the whole graph for that.  Every engine runs every layer, or
+ * memory; pictures may come as pixels, see batch/samples.h.  Inside, an engine chooses layouts, fuses layers and reuses
+ * memory as it likes; it gets the whole graph for that.  Every engine runs every layer, or
  * says so when the plan is made, never in a step.  `ref` is slow, obvious, and
  * judges the others.
  *
@@ -40,8 +40,8 @@ struct engine_plan;	/* a graph made ready on a device */
 
 /*
  * What convolutions and fully connected layers multiply: their input, weights and the gradient of their output are
- * rounded to it, to nearest, ties to even.  Of 16 bits, so is all that layers hand on, both ways, but for the scores that
- * the loss reads.  Sums, statistics and the gradients of arrays are f32, and so is all that passes the seam.
+ * rounded to it, to nearest, ties to even.  Of 16 bits, so is all that layers hand on, both ways, but for the scores
+ * that the loss reads.  Sums, statistics and the gradients of arrays are f32, and so is all that passes the seam.
  */
 enum engine_precision {
 	ENGINE_F32,
@@ -54,17 +54,20 @@ struct engine_hook {
 	void *arg;
 	/* A layer is about to read learned array a: load() it now, or leave it as it was.  NULL: nothing to do. */
 	int (*need)(void *arg, uint32_t a);
-	/* The gradient of learned array a is final in g: once an array that is not frozen and backward, roughly last layer first. */
+	/*
+	 * The gradient of learned array a is final in g: once an array that is not frozen and
+	 * backward, roughly last layer first.
+	 */
 	int (*born)(void *arg, uint32_t a);
 	/*
-	 * Of forward(), to find where numbers end: node's output is there, and so are the statistics that it was made by;
-	 * finite: all of them are numbers.  Costs a pass over each output.  Of several devices each says so of its part, one
-	 * at a time.  An engine that cannot look never calls it.
+	 * Of forward(), to find where numbers end: node's output is there, and so are the statistics that it was made
+	 * by; finite: all of them are numbers.  Costs a pass over each output.  Of several devices each says so of its
+	 * part, one at a time.  An engine that cannot look never calls it.
 	 */
 	int (*made)(void *arg, uint32_t node, bool finite);
 	/*
-	 * Of backward() on joined devices, see join(): as many plans as devices go backward at the same time, each with this
-	 * set.  g of the first gets the sum, those of the others may be anything; stats are each plan's own.
+	 * Of backward() on joined devices, see join(): as many plans as devices go backward at the same time, each with
+	 * this set.  g of the first gets the sum, those of the others may be anything; stats are each plan's own.
 	 */
 	bool joined;
 };
@@ -82,7 +85,10 @@ struct engine_draw {
 /* Who hears what a device did when. */
 struct engine_watch {
 	void *arg;
-	/* On a row of the device, "gpu:0 down": from..to of clk_ns().  On the thread of a pass; of several devices on theirs. */
+	/*
+	 * On a row of the device, "gpu:0 down": from..to of clk_ns(). On the thread of a pass; of
+	 * several devices on theirs.
+	 */
 	void (*span)(void *arg, const char *row, const char *name, uint64_t from, uint64_t to);
 };
 
@@ -133,10 +139,11 @@ struct engine_learn {
  */
 struct engine_tune {
 	bool	 deterministic;	/* never one whose sums take an order that changes from run to run */
-	bool	 measure;	/* the fastest of a few, by a race when a plan is made; those with any order take part if they may */
+	/* the fastest of a few, by a race when a plan is made; those with any order take part if they may */
+	bool	 measure;
 	/*
-	 * Of a race that was run before: find gives false, or true with the winner's name; keep hears of a new one.  Names
-	 * are texts of choice.h.  Either may be NULL; plans of several devices call them from threads of theirs.
+	 * Of a race that was run before: find gives false, or true with the winner's name; keep hears of a new one. 
+	 * Names are texts of choice.h.  Either may be NULL; plans of several devices call them from threads of theirs.
 	 */
 	void	*arg;
 	bool	 (*find)(void *arg, const char *key, char choice[ENGINE_CHOICE]);
@@ -153,29 +160,30 @@ struct engine {
 	int  (*open)(uint32_t index, unsigned threads, struct engine_dev **dev);
 	void (*close)(struct engine_dev *dev);		/* NULL is fine */
 	/*
-	 * Where a device sits: its number and its address on the PCI bus, "0000:3b:00.0".  NULL: this engine's devices are
-	 * the processor.  Returns 0 or ERR_SYS.
+	 * Where a device sits: its number and its address on the PCI bus, "0000:3b:00.0".  NULL: this engine's devices
+	 * are the processor.  Returns 0 or ERR_SYS.
 	 */
 	int  (*place)(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS]);
 	/* One line for people and logs: library, version, instruction set, threads. */
 	int  (*describe)(const struct engine_dev *dev, struct buf *out);
 
 	/*
-	 * For the plans made from now on; *how is copied, what it points to is lent until close().  NULL: this engine has one
-	 * kernel for each thing, and the same bits on every run.
+	 * For the plans made from now on; *how is copied, what it points to is lent until close().  NULL: this engine
+	 * has one kernel for each thing, and the same bits on every run.
 	 */
 	void (*tune)(struct engine_dev *dev, const struct engine_tune *how);
 
 	/*
 	 * Makes graph ready for batches of 1..batch samples, for training and evaluation.  The graph is lent until
-	 * plan_free.  Returns 0, ERR_NOTSUP (naming the layer, or the precision that the device has not), ERR_NOMEM or ERR_LIMIT.
+	 * plan_free.  Returns 0, ERR_NOTSUP (naming the layer, or the precision that the device has not), ERR_NOMEM or
+	 * ERR_LIMIT.
 	 */
 	int  (*plan)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 		 enum engine_precision precision, struct engine_plan **plan);
 	/*
-	 * plan() in two halves: sketch() finds the kernels and how much memory there will be, so that explain(), memory() and
-	 * plan_free() can be called; take() takes the memory, and makes it a plan.  NULL: this engine knows what it takes
-	 * when it has it.  Return as plan().
+	 * plan() in two halves: sketch() finds the kernels and how much memory there will be, so that explain(),
+	 * memory() and plan_free() can be called; take() takes the memory, and makes it a plan.  NULL: this engine
+	 * knows what it takes when it has it.  Return as plan().
 	 */
 	int  (*sketch)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 		 enum engine_precision precision, struct engine_plan **plan);
@@ -187,8 +195,8 @@ struct engine {
 	void (*memory)(const struct engine_plan *plan, struct engine_memory *m);
 
 	/*
-	 * From now on, between steps; *how is copied.  With NULL, and by plan_free(), what is not told yet is, and nothing
-	 * more.  Returns 0, ERR_SYS or ERR_NOMEM.  NULL: this engine's device is the thread that calls.
+	 * From now on, between steps; *how is copied.  With NULL, and by plan_free(), what is not told yet is, and
+	 * nothing more.  Returns 0, ERR_SYS or ERR_NOMEM.  NULL: this engine's device is the thread that calls.
 	 */
 	int  (*watch)(struct engine_plan *plan, const struct engine_watch *how);
 
@@ -210,12 +218,16 @@ struct engine {
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
 	/*
-	 * The batch of the next forward(), told between forward() and backward(): what of it can go to the device beside
-	 * what that computes does so, in backward().  s is copied; what it points to stays as it is until that forward(), or until
-	 * ahead() with NULL: what was told counts no more.  NULL: this engine computes where the batches are.
+	 * The batch of the next forward(), told between forward() and backward(): what of it can go to the device
+	 * beside what that computes does so, in backward().  s is copied; what it points to stays as it is until that
+	 * forward(), or until ahead() with NULL: what was told counts no more.  NULL: this engine computes where the
+	 * batches are.
 	 */
 	void (*ahead)(struct engine_plan *plan, const struct samples *s);
-	/* Those statistics alone, between forward() and backward() or instead of it.  Returns 0, or what backward() returns. */
+	/*
+	 * Those statistics alone, between forward() and backward() or instead of it. Returns 0, or
+	 * what backward() returns.
+	 */
 	int  (*statistics)(struct engine_plan *plan, float *stats);
 	/*
 	 * Inference pass with the running statistics, without dropout, mixtures counted as their class y; prob f32
@@ -224,23 +236,26 @@ struct engine {
 	int  (*evaluate)(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob);
 
 	/*
-	 * For who has all gradients here and no server: weights, statistics and the optimizer's state stay in the plan.  All
-	 * four are NULL where an engine has nothing of the kind.
+	 * For who has all gradients here and no server: weights, statistics and the optimizer's state stay in the plan.
+	 *  All four are NULL where an engine has nothing of the kind.
 	 *
-	 * learn: from now on backward() may be called with g NULL, stats and hook too: gradients and statistics stay, and
-	 * are added to those since the last update.  The arrays and aux were loaded before.  Returns 0, ERR_NOTSUP (this
-	 * rule is not for this device: nothing has changed) or ERR_NOMEM.
+	 * learn: from now on backward() may be called with g NULL, stats and hook too: gradients and statistics stay,
+	 * and are added to those since the last update.  The arrays and aux were loaded before.  Returns 0, ERR_NOTSUP
+	 * (this rule is not for this device: nothing has changed) or ERR_NOMEM.
 	 */
 	int  (*learn)(struct engine_plan *plan, const struct engine_learn *how);
 	/*
-	 * Update t, from 1, by what n samples left, at the rate given; mark: its weights go into an average of marked ones.
-	 * Nobody waits for it.  A gradient that is no number changes nothing from then on: the next forward(), evaluate()
-	 * or fetch() returns ERR_FORMAT, and the line names the array.
+	 * Update t, from 1, by what n samples left, at the rate given; mark: its weights go into an average of marked
+	 * ones. Nobody waits for it.  A gradient that is no number changes nothing from then on: the next forward(),
+	 * evaluate() or fetch() returns ERR_FORMAT, and the line names the array.
 	 */
 	int  (*advance)(struct engine_plan *plan, uint64_t n, float rate, uint64_t t, bool mark);
 	/* average: until the call without it evaluate() computes with the average, and nothing else may be called. */
 	int  (*show)(struct engine_plan *plan, bool average);
-	/* w [P], aux [A], state [P, opt_states()], average [P + A] and of how many weights that is; each may be NULL. */
+	/*
+	 * w [P], aux [A], state [P, opt_states()], average [P + A] and of how many weights that is;
+	 * each may be NULL.
+	 */
 	int  (*fetch)(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged);
 
 	/* One optimizer step of a range on this device's threads, as opt_step(). */
@@ -248,8 +263,9 @@ struct engine {
 		 const struct opt_hyper *hyper);
 
 	/*
-	 * The device takes pictures u8 [bytes], for samples that name parts of them: samples.held.  Those it held before are
-	 * gone.  Returns 0, or ERR_NOMEM with what they take and what is free.  NULL: this engine computes where they are.
+	 * The device takes pictures u8 [bytes], for samples that name parts of them: samples.held.  Those it held
+	 * before are gone.  Returns 0, or ERR_NOMEM with what they take and what is free.  NULL: this engine computes
+	 * where they are.
 	 */
 	int  (*hold)(struct engine_dev *dev, const uint8_t *pixels, size_t bytes);
 
@@ -260,7 +276,10 @@ struct engine {
 	int  (*join)(struct engine_dev *const *dev, uint32_t n);
 };
 
-/* "f32", "tf32", "bf16", "f16"; find takes "float32", "bfloat16" and "float16" too, and gives false where there is none. */
+/*
+ * "f32", "tf32", "bf16", "f16"; find takes "float32", "bfloat16" and "float16" too, and gives false
+ * where there is none.
+ */
 const char *engine_precision_name(enum engine_precision p);
 bool	 engine_precision_find(const char *name, enum engine_precision *p);
 
@@ -268,8 +287,8 @@ bool	 engine_precision_find(const char *name, enum engine_precision *p);
 void	 engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how);
 
 /*
- * plan() of any engine, refused before memory is taken when what it takes and `beside` bytes of the caller's are together
- * more than this process can have: ERR_NOMEM, with both numbers.
+ * plan() of any engine, refused before memory is taken when what it takes and `beside` bytes of the caller's are
+ * together more than this process can have: ERR_NOMEM, with both numbers.
  */
 int	 engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 	enum engine_precision precision, uint64_t beside, struct engine_plan **plan);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static bool
-together(const struct memplan_buf *a, const struct memplan_buf *b)
+lives_overlap(const struct memplan_buf *a, const struct memplan_buf *b)
 {
 	return a->first <= b->last && b->first <= a->last;
 }
@@ -23,12 +23,12 @@ by_size(const void *a, const void *b)
 
 /* The lowest place for b among placed [n], which is sorted by place. */
 static size_t
-lowest(const struct memplan_buf *b, struct memplan_buf *const *placed, uint32_t n)
+find_lowest_place(const struct memplan_buf *b, struct memplan_buf *const *placed, uint32_t n)
 {
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!together(b, placed[i]))
+		if (!lives_overlap(b, placed[i]))
 			continue;
 		if (placed[i]->at >= at + b->bytes)
 			break;
@@ -40,7 +40,7 @@ lowest(const struct memplan_buf *b, struct memplan_buf *const *placed, uint32_t 
 
 /* Puts b into placed [n], behind those that lie no higher. */
 static void
-insert(struct memplan_buf **placed, uint32_t n, struct memplan_buf *b)
+insert_placed(struct memplan_buf **placed, uint32_t n, struct memplan_buf *b)
 {
 	while (n > 0 && placed[n - 1]->at > b->at) {
 		placed[n] = placed[n - 1];
@@ -65,8 +65,8 @@ memplan_place(struct memplan_buf *buf, uint32_t n, size_t *bytes)
 	for (uint32_t i = 0; i < n; i++) {
 		struct memplan_buf *b = order[i];
 
-		b->at = lowest(b, placed, i);
-		insert(placed, i, b);
+		b->at = find_lowest_place(b, placed, i);
+		insert_placed(placed, i, b);
 		if (b->at + b->bytes > *bytes)
 			*bytes = b->at + b->bytes;
 	}

@@ -29,7 +29,10 @@ memplan_round(size_t bytes)
 	return (bytes + MEMPLAN_LINE - 1) / MEMPLAN_LINE * MEMPLAN_LINE;
 }
 
-/* Rounds the bytes of buf [n] and sets their `at`; *bytes gets the size of it all.  Returns 0, or ERR_NOMEM with no line noted. */
+/*
+ * Rounds the bytes of buf [n] and sets their `at`; *bytes gets the size of it all. Returns 0, or
+ * ERR_NOMEM with no line noted.
+ */
 int	 memplan_place(struct memplan_buf *buf, uint32_t n, size_t *bytes);
 
 #endif

@@ -23,7 +23,7 @@ score_loss(float p)
 }
 
 static bool
-beats(float a, float b)
+score_beats(float a, float b)
 {
 	return a > b || (isnan(b) && !isnan(a));
 }
@@ -36,10 +36,10 @@ score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top)
 	for (uint32_t c = 0; c < classes; c++) {
 		uint32_t at;
 
-		if (n == top && !beats(p[c], p[order[n - 1]]))
+		if (n == top && !score_beats(p[c], p[order[n - 1]]))
 			continue;
 		at = n < top ? n++ : n - 1;
-		for (; at > 0 && beats(p[c], p[order[at - 1]]); at--)
+		for (; at > 0 && score_beats(p[c], p[order[at - 1]]); at--)
 			order[at] = order[at - 1];
 		order[at] = c;
 	}

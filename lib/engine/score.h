@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many classes come before y: those more probable, and of equals the lower numbers.  All where p[y] is no number. */
+/*
+ * How many classes come before y: those more probable, and of equals the lower numbers. All where
+ * p[y] is no number.
+ */
 size_t	 score_rank(const float *p, size_t classes, size_t y);
 /* -log p, of p = 0 as of 1e-37, near the least that a float can be. */
 double	 score_loss(float p);

@@ -2,8 +2,8 @@
  * device - a GPU that is none: its memory is the host's, its kernels are loops.  tests/emu is a module of it.
  *
  * Work is as late as it may be: what is enqueued is done when somebody waits for it, so that who reads before that
- * finds junk.  DEVICE_UP is later still, behind all other work but for what follows a mark of its; with TALLY_EMU=early it
- * is done at once instead, so that who writes over what other work has yet to read spoils that.
+ * finds junk.  DEVICE_UP is later still, behind all other work but for what follows a mark of its; with TALLY_EMU=early
+ * it is done at once instead, so that who writes over what other work has yet to read spoils that.
  * Memory begins as no numbers.  What is recorded keeps its arguments, as on a GPU.
  */
 #include "emu/emu.h"
@@ -49,7 +49,10 @@ struct device {
 	int	 number;
 	size_t	 taken;
 	struct emu_stream copies;
-	/* Threads of other devices enqueue copies here; what is done may wait for other devices, lower ones for higher ones. */
+	/*
+	 * Threads of other devices enqueue copies here; what is done may wait for other devices,
+	 * lower ones for higher ones.
+	 */
 	pthread_mutex_t lock;
 };
 

@@ -12,7 +12,8 @@ const struct cuda_host *emu_host(const struct device *d);
 /* DEVICE_COPY as device_stream() gives it: for the libraries in tests/stub, which know nothing else of this module. */
 struct emu_stream {
 	struct device *d;
-	size_t (*enqueue)(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);	/* returns its number */
+	/* returns its number */
+	size_t (*enqueue)(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
 	void   (*reach)(struct device *d, size_t number);	/* what was given up to this number is done */
 };
 

@@ -111,7 +111,8 @@ convolve(void *arg)
 			y[i] += s->bias > 0 ? kernel_get(c->at.bias, i % s->k, s->type) : 0;
 			y[i] = s->relu && y[i] <= 0 ? 0 : y[i];
 		}
-		put(s->way == DNN_FORWARD ? c->at.y : c->at.w, s->way == DNN_FORWARD ? y : w, s->way == DNN_FORWARD ? ny : nw, s->type);
+		put(s->way == DNN_FORWARD ? c->at.y : c->at.w, s->way == DNN_FORWARD ? y : w,
+		    s->way == DNN_FORWARD ? ny : nw, s->type);
 	}
 	free(x);
 	free(w);
@@ -155,7 +156,8 @@ way(const struct device *d, const struct dnn_shape *shape, const struct engine_t
 
 /* What is odd it does not fuse, as a library that has not all. */
 int
-dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c, size_t *scratch)
+dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c,
+    size_t *scratch)
 {
 	*c = NULL;
 	if ((shape->bias > 0 || shape->more || shape->relu) && shape->k % 2 == 1)
@@ -259,6 +261,7 @@ blas_bind(struct blas *b, const struct blas_places *at)
 int
 blas_run(struct blas *b)
 {
-	emu_enqueue(b->d, multiply, b, sizeof(*b));	/* with its places of now: it may be bound to others before it is done */
+	/* with its places of now: it may be bound to others before it is done */
+	emu_enqueue(b->d, multiply, b, sizeof(*b));
 	return 0;
 }

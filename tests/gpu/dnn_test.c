@@ -1,5 +1,6 @@
 /*
- * dnn_test - does cuDNN have what the engine asks of it?  Without a GPU: the library plans for a device that it is told of.
+ * dnn_test - does cuDNN have what the engine asks of it?  Without a GPU: the library plans for a device that it is told
+ * of.
  *
  * It takes the same descriptors as on a machine with that device, checks them, and makes the plan; only running it is
  * left out.  Source of the properties: the vendor's tables of compute capabilities.
@@ -54,18 +55,21 @@ static int
 describe(const struct card *c, struct dnn_desc *a, struct device *d)
 {
 	struct buf json = { 0 };
-	int e = buf_put_fmt(&json, "{\"deviceName\":\"%s\",\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
+	int e = buf_put_fmt(&json,
+	    "{\"deviceName\":\"%s\",\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
 	    "\"regsPerBlock\":65536,\"multiProcessorCount\":%d,\"warpSize\":32,\"maxSharedMemoryPerBlock\":%d,"
 	    "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
 	    "\"maxCtasPerSM\":%d,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":%d,\"pciDeviceId\":0,\"isTccDriver\":0,"
 	    "\"supportCoopLaunch\":1,\"totalGlobalMem\":%lld,\"smClockRateKHz\":1980000,\"memClockRateKHz\":3201000,"
-	    "\"l2CacheSize\":52428800,\"cudaDeviceId\":0,\"deviceVer\":%d,\"driverVer\":%d}", c->name, c->processors, c->shared,
+	    "\"l2CacheSize\":52428800,\"cudaDeviceId\":0,\"deviceVer\":%d,\"driverVer\":%d}", c->name, c->processors,
+	    c->shared,
 	    c->most_shared, c->blocks, c->threads, c->memory, c->version, CUDART_VERSION);
 
 	if (e < 0 || buf_terminate(&json) < 0)
 		return -1;
 	*d = (struct device){ .host = &host, .like = dnn_desc_new(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) };
-	dnn_desc_set(a, d->like, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)json.n + 1, json.p);
+	dnn_desc_set(a, d->like, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)json.n + 1,
+	    json.p);
 	dnn_desc_ready(a, d->like);
 	snprintf(d->name, sizeof(d->name), "%s", c->name);
 	buf_free(&json);
@@ -131,7 +135,8 @@ loose(struct device *d, int kind, bool any_order, const struct engine_tune *how)
 		s.any_order = any_order;
 		if (dnn_open(d, &s, how, &c, &scratch) < 0)
 			continue;
-		had += dnn_name(c, &text) == 0 && buf_terminate(&text) == 0 && strstr((const char *)text.p, "any order") != NULL;
+		had += dnn_name(c, &text) == 0 && buf_terminate(&text) == 0 &&
+		    strstr((const char *)text.p, "any order") != NULL;
 		buf_free(&text);
 		dnn_close(c);
 	}
@@ -188,7 +193,8 @@ chosen(struct device *d, const char *card)
 {
 	struct memory m = { .asked = 0 };
 	const struct engine_tune race = { .measure = true, .arg = &m, .find = find, .keep = keep };
-	char first[ENGINE_CHOICE], again[ENGINE_CHOICE], key[ENGINE_KEY], name[ENGINE_CHOICE], line[ENGINE_KEY + ENGINE_CHOICE];
+	char first[ENGINE_CHOICE], again[ENGINE_CHOICE], key[ENGINE_KEY], name[ENGINE_CHOICE],
+	    line[ENGINE_KEY + ENGINE_CHOICE];
 
 	engine_of(d, &tune, first);
 	engine_of(d, &race, again);

@@ -1,4 +1,7 @@
-/* nccl_test - are the calls of NCCL those that nccl.c declares, by the library's own header, and has the library all of them? */
+/*
+ * nccl_test - are the calls of NCCL those that nccl.c declares, by the library's own header, and
+ * has the library all of them?
+ */
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -8,7 +11,8 @@
 
 /* nccl.c counts handles as pointers and enumerations as int. */
 _Static_assert(sizeof(ncclComm_t) == sizeof(void *) && sizeof(cudaStream_t) == sizeof(void *), "handles");
-_Static_assert(sizeof(ncclResult_t) == sizeof(int) && sizeof(ncclDataType_t) == sizeof(int) && sizeof(ncclRedOp_t) == sizeof(int),
+_Static_assert(sizeof(ncclResult_t) == sizeof(int) && sizeof(ncclDataType_t) == sizeof(int) &&
+    sizeof(ncclRedOp_t) == sizeof(int),
     "enumerations");
 _Static_assert(ncclSuccess == 0 && ncclSum == 0 && ncclFloat == 7, "values");
 
@@ -17,13 +21,15 @@ SAME(ncclGetVersion, ncclResult_t (*)(int *));
 SAME(ncclGetErrorString, const char *(*)(ncclResult_t));
 SAME(ncclCommInitAll, ncclResult_t (*)(ncclComm_t *, int, const int *));
 SAME(ncclCommDestroy, ncclResult_t (*)(ncclComm_t));
-SAME(ncclReduce, ncclResult_t (*)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t, cudaStream_t));
+SAME(ncclReduce, ncclResult_t (*)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t,
+    cudaStream_t));
 #endif
 
 int
 main(void)
 {
-	static const char *const name[] = { "ncclGetVersion", "ncclGetErrorString", "ncclCommInitAll", "ncclCommDestroy",
+	static const char *const name[] = { "ncclGetVersion", "ncclGetErrorString", "ncclCommInitAll",
+	    "ncclCommDestroy",
 		"ncclGroupStart", "ncclGroupEnd", "ncclReduce" };
 	void *so = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	unsigned there = 0;

@@ -1,7 +1,9 @@
 /*
- * nccl - libnccl.so.2 for the GPUs that are none: sums in memory, in the devices' order, for whom keeps the library's rules.
+ * nccl - libnccl.so.2 for the GPUs that are none: sums in memory, in the devices' order, for whom keeps the library's
+ * rules.
  *
- * The streams are those of tests/emu.  TALLY_NCCL=start makes the library fail as it starts, TALLY_NCCL=N in its N-th group.
+ * The streams are those of tests/emu.  TALLY_NCCL=start makes the library fail as it starts, TALLY_NCCL=N in its N-th
+ * group.
  */
 #include "emu/emu.h"
 

@@ -1,4 +1,7 @@
-/* nvml - libnvidia-ml.so.1 for GPUs that are none: the one at 0000:00:0K.0 is busy (20 + 30 K) percent, then 20 more, by turns. */
+/*
+ * nvml - libnvidia-ml.so.1 for GPUs that are none: the one at 0000:00:0K.0 is busy (20 + 30 K)
+ * percent, then 20 more, by turns.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
  * OMP_THREAD_LIMIT or OMP_DYNAMIC, gradients would lack the share of those that are missing.
  */
 static unsigned
-team(unsigned threads)
+set_team_size(unsigned threads)
 {
 	unsigned most = (unsigned)omp_get_thread_limit();
 
@@ -31,7 +31,7 @@ cpu_open(uint32_t index, unsigned threads, struct engine_dev **dev)
 	(void)index;
 	if (d == NULL)
 		return err_nomem();
-	d->threads = team(threads);
+	d->threads = set_team_size(threads);
 	if ((e = dnnl_dev_open(&d->dnnl)) < 0) {
 		free(d);
 		return e;
@@ -109,7 +109,8 @@ cpu_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
 	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
-		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 and bf16, not in %s", engine_precision_name(precision));
+		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 and bf16, not in %s",
+		    engine_precision_name(precision));
 	if (precision == ENGINE_BF16 && (e = dnnl_dev_bf16(dev->dnnl)) < 0)
 		return e;
 	if ((p = calloc(1, sizeof(*p))) == NULL)
@@ -149,7 +150,8 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 static void
 cpu_memory(const struct engine_plan *p, struct engine_memory *m)
 {
-	*m = (struct engine_memory) { .activations = p->arena_bytes, .weights = p->kept_bytes, .scratch = p->scratch_bytes,
+	*m = (struct engine_memory) { .activations = p->arena_bytes, .weights = p->kept_bytes,
+	    .scratch = p->scratch_bytes,
 	    .host = p->arena_bytes + p->kept_bytes + p->scratch_bytes };
 }
 

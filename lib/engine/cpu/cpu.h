@@ -77,7 +77,8 @@ struct cpu_step {
 	uint32_t	state;		/* index into plan->mul, ->bn or ->pool */
 	bool		relu;
 	bool		absent;		/* dx is not wanted */
-	bool		frozen;		/* neither are the gradients of its arrays; a batch norm's statistics are constants */
+	/* neither are the gradients of its arrays; a batch norm's statistics are constants */
+	bool		frozen;
 	struct cpu_view x, y, dx;
 	struct cpu_view dy[CPU_PARTS];
 	uint32_t	ndy;

@@ -172,7 +172,7 @@ cpu_act_wants_x(const struct graph_node *node)
 
 /* y may be x. */
 ISA_INLINE void
-forward(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
+act_forward_line(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
 {
 	ISA_IVDEP
 	for (size_t j = 0; j < count; j++)
@@ -183,14 +183,15 @@ ISA_CLONES(static, void, run_forward, (enum graph_act act, float alpha, const vo
     bool half),
     (act, alpha, x, y, count, half))
 {
-#define FORWARD(kind) forward(kind, alpha, x, y, count, half_)
+#define FORWARD(kind) act_forward_line(kind, alpha, x, y, count, half_)
 #define FORWARD_OF(constant) enum { half_ = constant }; EACH_ACT(FORWARD)
 	EITHER(half, FORWARD_OF)
 }
 
 /* dx may be d0; d1 is NULL when the gradient comes in one part. */
 ISA_INLINE void
-backward(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1, void *dx,
+act_backward_line(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1,
+    void *dx,
     size_t count, bool half)
 {
 	if (d1 == NULL) {
@@ -209,7 +210,7 @@ ISA_CLONES(static, void, run_backward, (enum graph_act act, float alpha, const v
     const void *restrict d1, void *dx, size_t count, bool half),
     (act, alpha, v, d0, d1, dx, count, half))
 {
-#define BACKWARD(kind) backward(kind, alpha, v, d0, d1, dx, count, half_)
+#define BACKWARD(kind) act_backward_line(kind, alpha, v, d0, d1, dx, count, half_)
 #define BACKWARD_OF(constant) enum { half_ = constant }; EACH_ACT(BACKWARD)
 	EITHER(half, BACKWARD_OF)
 }
@@ -224,7 +225,8 @@ cpu_act_forward(const struct graph_node *node, const struct cpu_view *x, const s
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines;
 
-		run_forward(node->act, node->alpha, cpu_nth(x, i, line * x->pitch), cpu_nth(y, i, line * y->pitch), l.count,
+		run_forward(node->act, node->alpha, cpu_nth(x, i, line * x->pitch), cpu_nth(y, i, line * y->pitch),
+		    l.count,
 		    y->half);
 		if (node->act == GRAPH_SIGMOID && fill > 0)
 			for (size_t j = 0; j < unit; j++)
@@ -245,7 +247,9 @@ cpu_act_backward(const struct graph_node *node, const struct cpu_view *from, con
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines;
 
-		run_backward(node->act, node->alpha, cpu_nth(from, i, line * from->pitch), cpu_nth(&dy[0], i, line * dy[0].pitch),
-		    ndy > 1 ? cpu_nth(&dy[1], i, line * dy[1].pitch) : NULL, cpu_nth(dx, i, line * dx->pitch), l.count, dx->half);
+		run_backward(node->act, node->alpha, cpu_nth(from, i, line * from->pitch),
+		    cpu_nth(&dy[0], i, line * dy[0].pitch),
+		    ndy > 1 ? cpu_nth(&dy[1], i, line * dy[1].pitch) : NULL, cpu_nth(dx, i, line * dx->pitch), l.count,
+		    dx->half);
 	}
 }

@@ -24,14 +24,14 @@ round_up(size_t n, size_t to)
 
 /* Bytes as memory has them, never none: whole pages, or huge ones. */
 static size_t
-room(size_t bytes)
+round_to_pages(size_t bytes)
 {
 	return round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
 }
 
-/* Zeroed memory of bytes that room() gave, at a multiple of 64, or of a huge page where that is worth it. */
+/* Zeroed memory of bytes that round_to_pages() gave, at a multiple of 64, or of a huge page where that is worth it. */
 static int
-map(size_t bytes, void **p)
+map_pages(size_t bytes, void **p)
 {
 	void *at;
 
@@ -47,7 +47,7 @@ map(size_t bytes, void **p)
 }
 
 static void
-resolve(const struct engine_plan *p, struct cpu_view *v)
+resolve_view(const struct engine_plan *p, struct cpu_view *v)
 {
 	if (v->c > 0)
 		v->p = (char *)p->arena + p->buf[v->buf].at + v->at * cpu_size(v);
@@ -59,29 +59,29 @@ resolve_all(struct engine_plan *p)
 	for (uint32_t i = 0; i < p->nstep; i++) {
 		struct cpu_step *s = &p->step[i];
 
-		resolve(p, &s->x);
-		resolve(p, &s->y);
-		resolve(p, &s->dx);
+		resolve_view(p, &s->x);
+		resolve_view(p, &s->y);
+		resolve_view(p, &s->dx);
 		for (uint32_t k = 0; k < s->ndy; k++)
-			resolve(p, &s->dy[k]);
+			resolve_view(p, &s->dy[k]);
 	}
 	for (uint32_t i = 0; i < p->nmul; i++) {
 		struct cpu_mul *m = &p->mul[i];
 
-		resolve(p, &m->x);
-		resolve(p, &m->y);
-		resolve(p, &m->dx);
-		resolve(p, &m->dy);
+		resolve_view(p, &m->x);
+		resolve_view(p, &m->y);
+		resolve_view(p, &m->dx);
+		resolve_view(p, &m->dy);
 	}
 	for (uint32_t i = 0; i < p->npool; i++)
 		p->pool[i].which = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);
-	resolve(p, &p->data);
-	resolve(p, &p->prob);
+	resolve_view(p, &p->data);
+	resolve_view(p, &p->prob);
 }
 
 /* Hands out bytes, on a line of their own; with base NULL it only counts. */
 static void *
-take(char *base, size_t *used, size_t bytes)
+take_bytes(char *base, size_t *used, size_t bytes)
 {
 	void *at = base != NULL ? base + *used : NULL;
 
@@ -98,9 +98,9 @@ take_kept(struct engine_plan *p, char *base)
 	for (uint32_t i = 0; i < p->nmul; i++) {
 		struct cpu_mul *m = &p->mul[i];
 
-		m->held = take(base, &used, cpu_conv_held(p->set[0].mul[i]));
-		m->bias = take(base, &used, m->shape.k * sizeof(float));
-		m->dbias = take(base, &used, m->shape.k * sizeof(float));
+		m->held = take_bytes(base, &used, cpu_conv_held(p->set[0].mul[i]));
+		m->bias = take_bytes(base, &used, m->shape.k * sizeof(float));
+		m->dbias = take_bytes(base, &used, m->shape.k * sizeof(float));
 	}
 	for (uint32_t i = 0; i < p->nbn; i++) {
 		struct cpu_bn *b = &p->bn[i];
@@ -108,9 +108,9 @@ take_kept(struct engine_plan *p, char *base)
 		    &b->k1, &b->k0 };
 
 		for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
-			*array[k] = take(base, &used, b->lanes * sizeof(float));
+			*array[k] = take_bytes(base, &used, b->lanes * sizeof(float));
 	}
-	p->aux = take(base, &used, p->graph->A * sizeof(float));
+	p->aux = take_bytes(base, &used, p->graph->A * sizeof(float));
 	return used;
 }
 
@@ -121,9 +121,9 @@ cpu_arena_place(struct engine_plan *p)
 
 	if (memplan_place(p->buf, p->nbuf, &bytes) < 0)
 		return err_nomem();
-	p->arena_bytes = room(bytes);
-	p->kept_bytes = room(take_kept(p, NULL));
-	p->scratch_bytes = room(cpu_set_scratch(p, &p->set[0]));
+	p->arena_bytes = round_to_pages(bytes);
+	p->kept_bytes = round_to_pages(take_kept(p, NULL));
+	p->scratch_bytes = round_to_pages(cpu_set_scratch(p, &p->set[0]));
 	return 0;
 }
 
@@ -132,7 +132,7 @@ cpu_arena_take(struct engine_plan *p)
 {
 	int e;
 
-	if ((e = map(p->arena_bytes, &p->arena)) < 0 || (e = map(p->kept_bytes, &p->kept)) < 0)
+	if ((e = map_pages(p->arena_bytes, &p->arena)) < 0 || (e = map_pages(p->kept_bytes, &p->kept)) < 0)
 		return e;
 	take_kept(p, p->kept);
 	resolve_all(p);
@@ -142,13 +142,13 @@ cpu_arena_take(struct engine_plan *p)
 int
 cpu_arena_scratch(struct engine_plan *p, size_t bytes)
 {
-	size_t taken = room(bytes);
+	size_t taken = round_to_pages(bytes);
 	void *fresh;
 	int e;
 
 	if (p->scratch != NULL && bytes <= p->scratch_bytes)
 		return 0;
-	if ((e = map(taken, &fresh)) < 0)
+	if ((e = map_pages(taken, &fresh)) < 0)
 		return e;	/* what is bound to the old one still works */
 	free(p->scratch);
 	p->scratch = fresh;

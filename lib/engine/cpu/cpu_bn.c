@@ -46,7 +46,8 @@ walk_of(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_
 static struct bn_line
 line_of(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 {
-	return (struct bn_line) { cpu_group(v, i, g), u->width == CPU_WIDE && u->period < CPU_WIDE ? CPU_WIDE : v->pitch };
+	return (struct bn_line) { cpu_group(v, i, g), u->width == CPU_WIDE &&
+	    u->period < CPU_WIDE ? CPU_WIDE : v->pitch };
 }
 
 static struct bn_incoming
@@ -70,7 +71,8 @@ sums_at(const struct cpu_view *x, float *scratch, size_t i, size_t g)
 static struct bn_lanes
 lanes_at(const struct cpu_bn *bn, size_t first)
 {
-	return (struct bn_lanes) { bn->scale + first, bn->shift + first, bn->mean + first, bn->k1 + first, bn->k0 + first };
+	return (struct bn_lanes) { bn->scale + first, bn->shift + first, bn->mean + first, bn->k1 + first,
+	    bn->k0 + first };
 }
 
 /* Mean and variance of channel l of group g from the sums of its units. */

@@ -16,7 +16,7 @@ struct sums {
 };
 
 ISA_INLINE void
-widen(const float *from, size_t period, struct cpu_wide *to)
+widen_channels(const float *from, size_t period, struct cpu_wide *to)
 {
 	float f[CPU_WIDE];
 
@@ -28,16 +28,16 @@ widen(const float *from, size_t period, struct cpu_wide *to)
 ISA_INLINE void
 widen_all(const struct bn_lanes *c, size_t period, struct wide *w)
 {
-	widen(c->scale, period, &w->scale);
-	widen(c->shift, period, &w->shift);
-	widen(c->mean, period, &w->mean);
-	widen(c->k1, period, &w->k1);
-	widen(c->k0, period, &w->k0);
+	widen_channels(c->scale, period, &w->scale);
+	widen_channels(c->shift, period, &w->shift);
+	widen_channels(c->mean, period, &w->mean);
+	widen_channels(c->k1, period, &w->k1);
+	widen_channels(c->k0, period, &w->k0);
 }
 
 /* A run ends. */
 ISA_INLINE void
-settle(struct sums *s)
+settle_sums(struct sums *s)
 {
 	float a[CPU_WIDE], b[CPU_WIDE];
 
@@ -52,9 +52,9 @@ settle(struct sums *s)
 
 /* The sums of each channel. */
 ISA_INLINE void
-narrow(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
+narrow_sums(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
 {
-	settle(s);
+	settle_sums(s);
 	for (size_t l = 0; l < u->width && l < u->period; l++) {
 		double a = 0, b = 0;
 
@@ -79,7 +79,7 @@ narrow(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
 	} while (0)
 
 ISA_INLINE void
-moments(const struct cpu_wide *x, const struct cpu_wide *first, struct sums *s)
+add_moments(const struct cpu_wide *x, const struct cpu_wide *first, struct sums *s)
 {
 	CPU_EACH(k) {
 		cpu_floats d = x->v[k] - first->v[k];
@@ -98,14 +98,14 @@ moments_all(const struct bn_walk *u, bool half, size_t width, const struct bn_li
 
 	for (; i < u->vectors; i++) {
 		if (i % RUN == 0)
-			settle(s);
+			settle_sums(s);
 		cpu_get(x->p, i * x->stride, half, width, &v);
-		moments(&v, first, s);
+		add_moments(&v, first, s);
 	}
 	if (u->tail > 0) {
 		v = *first;
 		cpu_load_part(x->p, i * x->stride, half, u->tail, &v);
-		moments(&v, first, s);
+		add_moments(&v, first, s);
 	}
 }
 
@@ -119,14 +119,14 @@ ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const st
 
 	for (size_t l = 0; l < u->width && l < u->period; l++)
 		from[l] = cpu_number(x->p, l, u->half);
-	widen(from, u->period, &first);
+	widen_channels(from, u->period, &first);
 #define MOMENTS(half, width) moments_all(u, half, width, x, &first, &s)
 	EACH_KIND(u, MOMENTS);
-	narrow(&s, u, s1, s2);
+	narrow_sums(&s, u, s1, s2);
 }
 
 ISA_INLINE void
-forward(const struct cpu_wide *x, struct cpu_wide *y, const struct wide *w, bool relu)
+bn_forward_wide(const struct cpu_wide *x, struct cpu_wide *y, const struct wide *w, bool relu)
 {
 	CPU_EACH(k) {
 		cpu_floats v = w->scale.v[k] * x->v[k] + w->shift.v[k];
@@ -144,12 +144,12 @@ forward_all(const struct bn_walk *u, bool half, size_t width, const struct bn_li
 
 	for (; i < u->vectors; i++) {
 		cpu_get(x->p, i * x->stride, half, width, &v);
-		forward(&v, &v, w, relu);
+		bn_forward_wide(&v, &v, w, relu);
 		cpu_set(&v, y->p, i * y->stride, half, width);
 	}
 	if (u->tail > 0) {
 		cpu_load_part(x->p, i * x->stride, half, u->tail, &v);
-		forward(&v, &v, w, relu);
+		bn_forward_wide(&v, &v, w, relu);
 		cpu_store_part(&v, y->p, i * y->stride, half, u->tail);
 	}
 }
@@ -171,7 +171,8 @@ ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const st
 
 /* x, and the gradient that comes in: the sum of its parts, where ReLU let the output through. */
 ISA_INLINE void
-incoming(const struct bn_incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w, bool relu,
+read_incoming(const struct bn_incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w,
+    bool relu,
     struct cpu_wide *x, struct cpu_wide *d)
 {
 	struct cpu_wide more = { 0 };
@@ -189,7 +190,7 @@ incoming(const struct bn_incoming *in, size_t i, bool half, size_t width, bool t
 }
 
 ISA_INLINE void
-reduce(const struct cpu_wide *x, const struct cpu_wide *d, const struct wide *w, struct sums *s)
+reduce_wide(const struct cpu_wide *x, const struct cpu_wide *d, const struct wide *w, struct sums *s)
 {
 	CPU_EACH(k) {
 		s->a.v[k] += d->v[k];
@@ -206,14 +207,14 @@ reduce_all(const struct bn_walk *u, bool half, size_t width, const struct bn_inc
 
 	for (; i < u->vectors; i++) {
 		if (i % RUN == 0)
-			settle(s);
-		incoming(in, i, half, width, two, w, relu, &x, &d);
-		reduce(&x, &d, w, s);
+			settle_sums(s);
+		read_incoming(in, i, half, width, two, w, relu, &x, &d);
+		reduce_wide(&x, &d, w, s);
 	}
 	if (u->tail > 0) {
 		x = d = none;
-		incoming(in, i, half, u->tail, two, w, relu, &x, &d);
-		reduce(&x, &d, w, s);
+		read_incoming(in, i, half, u->tail, two, w, relu, &x, &d);
+		reduce_wide(&x, &d, w, s);
 	}
 }
 
@@ -231,16 +232,17 @@ ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const str
 		EACH_KIND(u, REDUCE_TWO);
 	else
 		EACH_KIND(u, REDUCE);
-	narrow(&s, u, s1, s2);
+	narrow_sums(&s, u, s1, s2);
 }
 
 ISA_INLINE void
-backward(const struct bn_incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w, bool relu,
+bn_backward_wide(const struct bn_incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w,
+    bool relu,
     struct cpu_wide *dx)
 {
 	struct cpu_wide x = { 0 }, d = { 0 };
 
-	incoming(in, i, half, width, two, w, relu, &x, &d);
+	read_incoming(in, i, half, width, two, w, relu, &x, &d);
 	CPU_EACH(k)
 		dx->v[k] = w->scale.v[k] * d.v[k] + (w->k1.v[k] * (x.v[k] - w->mean.v[k]) + w->k0.v[k]);
 }
@@ -253,11 +255,11 @@ backward_all(const struct bn_walk *u, bool half, size_t width, const struct bn_i
 	size_t i = 0;
 
 	for (; i < u->vectors; i++) {
-		backward(in, i, half, width, two, w, relu, &v);
+		bn_backward_wide(in, i, half, width, two, w, relu, &v);
 		cpu_set(&v, dx->p, i * dx->stride, half, width);
 	}
 	if (u->tail > 0) {
-		backward(in, i, half, u->tail, two, w, relu, &v);
+		bn_backward_wide(in, i, half, u->tail, two, w, relu, &v);
 		cpu_store_part(&v, dx->p, i * dx->stride, half, u->tail);
 	}
 }

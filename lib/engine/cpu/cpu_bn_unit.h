@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * How a unit, one picture's group of channels, is walked: vector by vector, which are CPU_WIDE numbers side by side, the
- * same channels again after `period`, or one pixel's `width` channels, while the views' next ones are elsewhere.
+ * How a unit, one picture's group of channels, is walked: vector by vector, which are CPU_WIDE numbers side by side,
+ * the same channels again after `period`, or one pixel's `width` channels, while the views' next ones are elsewhere.
  */
 struct bn_walk {
 	size_t vectors, width, period;

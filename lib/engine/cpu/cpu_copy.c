@@ -18,7 +18,8 @@ channel_at(const struct cpu_view *v, size_t i, size_t c)
 }
 
 ISA_INLINE void
-each(const void *restrict x, size_t x_pitch, bool x_half, void *restrict y, size_t y_pitch, bool y_half, size_t pixels)
+copy_each(const void *restrict x, size_t x_pitch, bool x_half, void *restrict y, size_t y_pitch, bool y_half,
+    size_t pixels)
 {
 	for (size_t j = 0; j < pixels; j++)
 		cpu_put(y, j * y_pitch, y_half, cpu_number(x, j * x_pitch, x_half));
@@ -28,20 +29,21 @@ static void
 copy_channel(const struct cpu_view *x, const void *from, const struct cpu_view *y, void *to, size_t pixels)
 {
 	if (x->half && y->half)
-		each(from, x->pitch, true, to, y->pitch, true, pixels);
+		copy_each(from, x->pitch, true, to, y->pitch, true, pixels);
 	else if (x->half)
-		each(from, x->pitch, true, to, y->pitch, false, pixels);
+		copy_each(from, x->pitch, true, to, y->pitch, false, pixels);
 	else if (y->half)
-		each(from, x->pitch, false, to, y->pitch, true, pixels);
+		copy_each(from, x->pitch, false, to, y->pitch, true, pixels);
 	else
-		each(from, x->pitch, false, to, y->pitch, false, pixels);
+		copy_each(from, x->pitch, false, to, y->pitch, false, pixels);
 }
 
 /* Zeroes the lanes behind the last channel. */
 static void
 clear_padding(const struct cpu_view *y, size_t i)
 {
-	size_t lanes = y->block, fill = y->c % lanes, pixels = (size_t)y->h * y->w, last = (cpu_blocks(y) - 1) * cpu_unit(y);
+	size_t lanes = y->block, fill = y->c % lanes, pixels = (size_t)y->h * y->w,
+	    last = (cpu_blocks(y) - 1) * cpu_unit(y);
 
 	if (fill > 0)
 		for (size_t j = 0; j < pixels; j++)

@@ -22,7 +22,8 @@ struct line {
 };
 
 ISA_INLINE void
-mask(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y, bool half)
+mask_lanes(const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes, const struct line *y,
+    bool half)
 {
 	for (uint32_t q = 0; q < u->pixels; q++)
 		for (uint32_t l = 0; l < lanes; l++) {
@@ -35,22 +36,24 @@ mask(const struct unit *u, const struct line *x0, const struct line *x1, size_t 
 		}
 }
 
-ISA_CLONES(static, void, run, (const struct unit *u, const struct line *x0, const struct line *x1, size_t lanes,
+ISA_CLONES(static, void, run_drop_unit, (const struct unit *u, const struct line *x0, const struct line *x1,
+    size_t lanes,
     const struct line *y, bool half),
     (u, x0, x1, lanes, y, half))
 {
 	if (half)
-		mask(u, x0, x1, lanes, y, true);
+		mask_lanes(u, x0, x1, lanes, y, true);
 	else if (lanes == 16)
-		mask(u, x0, x1, 16, y, false);
+		mask_lanes(u, x0, x1, 16, y, false);
 	else if (lanes == 8)
-		mask(u, x0, x1, 8, y, false);
+		mask_lanes(u, x0, x1, 8, y, false);
 	else
-		mask(u, x0, x1, lanes, y, false);
+		mask_lanes(u, x0, x1, lanes, y, false);
 }
 
 void
-cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_draw *draw, const struct cpu_view *x, uint32_t nx,
+cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_draw *draw, const struct cpu_view *x,
+    uint32_t nx,
     const struct cpu_view *y, uint32_t n)
 {
 	size_t blocks = cpu_blocks(y);
@@ -66,8 +69,9 @@ cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_draw *dr
 			u.scale = 1 / (1 - node->drop);
 		}
 		for (size_t b = 0; b < blocks; b++, u.first += y->block * pixels)
-			run(&u, &(struct line){ cpu_at(&x[0], k, b), x[0].pitch },
-			    nx > 1 ? &(struct line){ cpu_at(&x[1], k, b), x[1].pitch } : &(struct line){ NULL, 0 }, y->block,
+			run_drop_unit(&u, &(struct line){ cpu_at(&x[0], k, b), x[0].pitch },
+			    nx > 1 ? &(struct line){ cpu_at(&x[1], k, b), x[1].pitch } : &(struct line){ NULL, 0 },
+			    y->block,
 			    &(struct line){ cpu_at(y, k, b), y->pitch }, y->half);
 	}
 }

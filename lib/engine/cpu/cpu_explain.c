@@ -22,7 +22,8 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 		[CPU_BN] = "forward own:bn", [CPU_BN_BACK] = "backward own:bn", [CPU_ACT] = "forward own:act",
 		[CPU_ACT_BACK] = "backward own:act", [CPU_POOL] = "forward own:pool",
 		[CPU_POOL_BACK] = "backward own:pool", [CPU_LOSS] = "forward own:softmax",
-		[CPU_LOSS_BACK] = "backward own:softmax", [CPU_PAD] = "forward own:pad", [CPU_PAD_BACK] = "backward own:pad",
+		[CPU_LOSS_BACK] = "backward own:softmax", [CPU_PAD] = "forward own:pad",
+		    [CPU_PAD_BACK] = "backward own:pad",
 		[CPU_LRN] = "forward own:lrn", [CPU_LRN_BACK] = "backward own:lrn", [CPU_DROP] = "forward own:dropout",
 		[CPU_DROP_BACK] = "backward own:dropout",
 	};

@@ -13,7 +13,7 @@
 #include <math.h>
 
 static size_t
-argmax(const float *p, size_t classes)
+argmax_of(const float *p, size_t classes)
 {
 	size_t best = 0;
 
@@ -25,9 +25,10 @@ argmax(const float *p, size_t classes)
 
 /* Returns the loss of one sample. */
 static double
-sample(const float *restrict x, float *restrict p, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
+loss_of_sample(const float *restrict x, float *restrict p, size_t classes, size_t label, const struct samples_mix *mix,
+    double smooth)
 {
-	float top = x[argmax(x, classes)];
+	float top = x[argmax_of(x, classes)];
 	double sum = 0, all = 0, share = mix->share;
 
 	for (size_t k = 0; k < classes; k++) {
@@ -50,7 +51,7 @@ cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const in
 		float *p = cpu_at(prob, i, 0);
 		size_t before;
 
-		result->loss += sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
+		result->loss += loss_of_sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
 		before = score_rank(p, x->c, (size_t)label[i]);
 		result->correct += before == 0;
 		result->top5 += before < ENGINE_TOP;

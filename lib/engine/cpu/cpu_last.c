@@ -10,7 +10,7 @@
 
 /* What the first layer behind i that is neither activation nor pool is, if that alone reads i; else 0. */
 static uint32_t
-reader(const struct cpu_planner *pl, uint32_t i)
+reader_of(const struct cpu_planner *pl, uint32_t i)
 {
 	do {
 		if (pl->note[i].uses != 1)
@@ -22,7 +22,7 @@ reader(const struct cpu_planner *pl, uint32_t i)
 
 /* The first layer before i that is neither activation nor pool. */
 static uint32_t
-writer(const struct cpu_planner *pl, uint32_t i)
+writer_of(const struct cpu_planner *pl, uint32_t i)
 {
 	do
 		i = pl->g->node[i].in[0];
@@ -39,14 +39,14 @@ cpu_last_choose(struct cpu_planner *pl)
 		struct dnnl_shape shape;
 		uint32_t to;
 
-		if (g->node[i].op != GRAPH_CONV || (to = reader(pl, i)) == 0)
+		if (g->node[i].op != GRAPH_CONV || (to = reader_of(pl, i)) == 0)
 			continue;
 		shape = cpu_plan_shape(pl, i);
 		pl->note[i].last = cpu_conv_last(pl->p->dev->dnnl, &shape) &&
 		    (pl->note[to].last || g->node[to].op == GRAPH_FLATTEN || g->node[to].op == GRAPH_FC);
 	}
 	for (uint32_t i = 1; i < g->n; i++) {
-		uint32_t from = pl->note[i].last ? writer(pl, i) : 0;
+		uint32_t from = pl->note[i].last ? writer_of(pl, i) : 0;
 
 		pl->note[i].last = pl->note[i].last && (from == 0 || pl->note[from].last);
 	}

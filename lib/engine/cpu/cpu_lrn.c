@@ -42,7 +42,7 @@ row_of(const struct layer *l, float *scratch, size_t k)
 }
 
 /* Pixel q of picture i into a row and out of it. */
-ISA_CLONES(static, void, gather, (const struct cpu_view *v, size_t i, size_t q, float *row), (v, i, q, row))
+ISA_CLONES(static, void, lrn_forward_line, (const struct cpu_view *v, size_t i, size_t q, float *row), (v, i, q, row))
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
@@ -53,7 +53,8 @@ ISA_CLONES(static, void, gather, (const struct cpu_view *v, size_t i, size_t q, 
 	}
 }
 
-ISA_CLONES(static, void, scatter, (const float *row, const struct cpu_view *v, size_t i, size_t q), (row, v, i, q))
+ISA_CLONES(static, void, lrn_backward_line, (const float *row, const struct cpu_view *v, size_t i, size_t q),
+    (row, v, i, q))
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
@@ -66,14 +67,14 @@ ISA_CLONES(static, void, scatter, (const float *row, const struct cpu_view *v, s
 
 /* s^-power; the power that everybody takes needs no logarithm. */
 ISA_INLINE float
-shrink(float s, float power)
+negative_power(float s, float power)
 {
 	return power == 0.75f ? 1 / (sqrtf(s) * sqrtf(sqrtf(s))) : powf(s, -power);
 }
 
 /* sum[c] = of each row[a], a from c - left to c + right. */
 ISA_INLINE void
-around(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
+sum_around(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
 {
 	for (size_t k = 0; k < c; k++)
 		sum[k] = 0;
@@ -84,14 +85,15 @@ around(const float *restrict row, size_t left, size_t right, float *restrict sum
 
 /* s and s^-power of the channels in x; square is a row with zeros around. */
 ISA_INLINE void
-sizes(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s, float *restrict f)
+square_sums(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s,
+    float *restrict f)
 {
 	for (size_t k = 0; k < l->c; k++)
 		square[k] = x[k] * x[k];
-	around(square, l->left, l->right, s, l->c);
+	sum_around(square, l->left, l->right, s, l->c);
 	for (size_t k = 0; k < l->c; k++) {
 		s[k] = l->knorm + l->share * s[k];
-		f[k] = shrink(s[k], l->power);
+		f[k] = negative_power(s[k], l->power);
 	}
 }
 
@@ -99,7 +101,7 @@ ISA_CLONES(static, void, pixel_forward, (const struct layer *l, float *restrict 
     float *restrict s, float *restrict f),
     (l, x, square, s, f))
 {
-	sizes(l, x, square, s, f);
+	square_sums(l, x, square, s, f);
 	for (size_t k = 0; k < l->c; k++)
 		x[k] *= f[k];
 }
@@ -109,10 +111,10 @@ ISA_CLONES(static, void, pixel_backward, (const struct layer *l, float *restrict
     float *restrict row, float *restrict s, float *restrict f),
     (l, x, dy, row, s, f))
 {
-	sizes(l, x, row, s, f);
+	square_sums(l, x, row, s, f);
 	for (size_t k = 0; k < l->c; k++)
 		row[k] = dy[k] * x[k] * f[k] / s[k];
-	around(row, l->right, l->left, s, l->c);
+	sum_around(row, l->right, l->left, s, l->c);
 	for (size_t k = 0; k < l->c; k++)
 		x[k] = dy[k] * f[k] - 2 * l->power * l->share * x[k] * s[k];
 }
@@ -129,9 +131,9 @@ cpu_lrn_forward(const struct graph_node *node, const struct cpu_view *x, const s
 	for (size_t j = 0; j < n * pixels; j++) {
 		float *row = row_of(&l, scratch, 0);
 
-		gather(x, j / pixels, j % pixels, row);
+		lrn_forward_line(x, j / pixels, j % pixels, row);
 		pixel_forward(&l, row, row_of(&l, scratch, 1), row_of(&l, scratch, 2), row_of(&l, scratch, 3));
-		scatter(row, y, j / pixels, j % pixels);
+		lrn_backward_line(row, y, j / pixels, j % pixels);
 	}
 }
 
@@ -147,14 +149,14 @@ cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const 
 	for (size_t j = 0; j < n * pixels; j++) {
 		float *row = row_of(&l, scratch, 0), *d = row_of(&l, scratch, 4), *more = row_of(&l, scratch, 2);
 
-		gather(&dy[0], j / pixels, j % pixels, d);
+		lrn_forward_line(&dy[0], j / pixels, j % pixels, d);
 		if (ndy > 1) {
-			gather(&dy[1], j / pixels, j % pixels, more);
+			lrn_forward_line(&dy[1], j / pixels, j % pixels, more);
 			for (size_t k = 0; k < l.c; k++)
 				d[k] += more[k];
 		}
-		gather(x, j / pixels, j % pixels, row);
+		lrn_forward_line(x, j / pixels, j % pixels, row);
 		pixel_backward(&l, row, d, row_of(&l, scratch, 1), more, row_of(&l, scratch, 3));
-		scatter(row, dx, j / pixels, j % pixels);
+		lrn_backward_line(row, dx, j / pixels, j % pixels);
 	}
 }

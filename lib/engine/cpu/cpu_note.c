@@ -12,7 +12,8 @@ learn_uses(struct cpu_planner *pl)
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct graph_node *l = &g->node[i];
 
-		note[i].wants = (l->weight >= 0 || l->bias_at >= 0 || l->gamma >= 0 || l->beta >= 0) && !freeze_node(g, i);
+		note[i].wants = (l->weight >= 0 || l->bias_at >= 0 || l->gamma >= 0 || l->beta >= 0) &&
+		    !freeze_node(g, i);
 		for (uint32_t k = 0; k < l->nin; k++) {
 			note[l->in[k]].uses++;
 			note[l->in[k]].user = i;
@@ -67,7 +68,8 @@ delay_acts(struct cpu_planner *pl)
 		if (l->op != GRAPH_ACT || note->absorbed || note->uses != 1 || pl->note[l->in[0]].uses != 1)
 			continue;
 		pl->note[i].late = never_falls(l, pl->p->bf16) && g->node[note->user].op == GRAPH_POOL &&
-		    g->node[note->user].pool == GRAPH_MAX && (cpu_plan_multiplies(in) || in->op == GRAPH_BN || in->op == GRAPH_ADD);
+		    g->node[note->user].pool == GRAPH_MAX &&
+		    (cpu_plan_multiplies(in) || in->op == GRAPH_BN || in->op == GRAPH_ADD);
 	}
 }
 

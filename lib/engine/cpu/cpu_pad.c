@@ -19,25 +19,25 @@ struct frame {
 
 /* Where place i of a padded side comes from, for those that come from somewhere. */
 ISA_INLINE size_t
-from(size_t i, size_t pad, size_t size)
+reflected_source(size_t i, size_t pad, size_t size)
 {
 	return i < pad ? pad - i : i < pad + size ? i - pad : 2 * (size - 1) - (i - pad);
 }
 
 ISA_INLINE bool
-within(size_t i, size_t pad, size_t size)
+within_side(size_t i, size_t pad, size_t size)
 {
 	return i >= pad && i < pad + size;
 }
 
 /* Pixels [j0, j1) of a line of y, which lie beside the picture; pitches are bytes here. */
 static void
-border(const struct frame *f, const char *restrict line, size_t pitch, size_t j0, size_t j1, char *restrict y,
+fill_border(const struct frame *f, const char *restrict line, size_t pitch, size_t j0, size_t j1, char *restrict y,
     size_t y_pitch)
 {
 	for (size_t j = j0; j < j1; j++)
 		if (f->reflect)
-			memcpy(y + j * y_pitch, line + from(j, f->left, f->w) * pitch, f->lanes * f->size);
+			memcpy(y + j * y_pitch, line + reflected_source(j, f->left, f->w) * pitch, f->lanes * f->size);
 		else
 			memset(y + j * y_pitch, 0, f->lanes * f->size);
 }
@@ -50,16 +50,16 @@ unit_forward(const struct frame *f, const char *restrict x, size_t pitch, char *
 	for (size_t i = 0; i < f->oh; i++, y += f->ow * y_pitch) {
 		const char *line;
 
-		if (!f->reflect && !within(i, f->top, f->h)) {
+		if (!f->reflect && !within_side(i, f->top, f->h)) {
 			for (size_t j = 0; j < f->ow; j++)
 				memset(y + j * y_pitch, 0, f->lanes * f->size);
 			continue;
 		}
-		line = x + from(i, f->top, f->h) * f->w * pitch;
-		border(f, line, pitch, 0, f->left, y, y_pitch);
+		line = x + reflected_source(i, f->top, f->h) * f->w * pitch;
+		fill_border(f, line, pitch, 0, f->left, y, y_pitch);
 		for (size_t j = 0; j < f->w; j++)
 			memcpy(y + (f->left + j) * y_pitch, line + j * pitch, f->lanes * f->size);
-		border(f, line, pitch, f->left + f->w, f->ow, y, y_pitch);
+		fill_border(f, line, pitch, f->left + f->w, f->ow, y, y_pitch);
 	}
 }
 
@@ -71,7 +71,7 @@ struct side {
 
 /* The places of a padded side that are place i of the picture, in their order: one, and up to two reflected ones. */
 ISA_INLINE size_t
-places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
+padded_places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 {
 	size_t n = 0;
 
@@ -85,15 +85,15 @@ places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 
 /* Each pixel's gradient: the sum of those of the places that it came to; d1 has no p where there is one part. */
 ISA_INLINE void
-gather(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx, bool half)
+gather_padded(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx, bool half)
 {
 	size_t row[3], column[3];
 
 	for (size_t i = 0; i < f->h; i++) {
-		size_t rows = places(i, f->top, f->h, f->reflect, row);
+		size_t rows = padded_places(i, f->top, f->h, f->reflect, row);
 
 		for (size_t j = 0; j < f->w; j++) {
-			size_t columns = places(j, f->left, f->w, f->reflect, column);
+			size_t columns = padded_places(j, f->left, f->w, f->reflect, column);
 
 			for (size_t l = 0; l < f->lanes; l++) {
 				float sum = 0;
@@ -115,15 +115,16 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct sid
     (f, d0, d1, dx))
 {
 	if (f->half)
-		gather(f, d0, d1, dx, true);
+		gather_padded(f, d0, d1, dx, true);
 	else
-		gather(f, d0, d1, dx, false);
+		gather_padded(f, d0, d1, dx, false);
 }
 
 static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
 {
-	return (struct frame) { in->h, in->w, node->h, node->w, node->pad[0], node->pad[1], in->block, cpu_size(in), in->half,
+	return (struct frame) { in->h, in->w, node->h, node->w, node->pad[0], node->pad[1], in->block, cpu_size(in),
+	    in->half,
 	    node->reflect };
 }
 
@@ -135,7 +136,8 @@ cpu_pad_forward(const struct graph_node *node, const struct cpu_view *x, const s
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++)
-		unit_forward(&f, cpu_at(x, u / blocks, u % blocks), x->pitch, cpu_at(y, u / blocks, u % blocks), y->pitch);
+		unit_forward(&f, cpu_at(x, u / blocks, u % blocks), x->pitch, cpu_at(y, u / blocks, u % blocks),
+		    y->pitch);
 }
 
 void
@@ -148,7 +150,8 @@ cpu_pad_backward(const struct graph_node *node, const struct cpu_view *dy, uint3
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, k = u % blocks;
-		struct side d0 = { cpu_at(&dy[0], i, k), dy[0].pitch }, d1 = { NULL, 0 }, to = { cpu_at(dx, i, k), dx->pitch };
+		struct side d0 = { cpu_at(&dy[0], i, k), dy[0].pitch }, d1 = { NULL, 0 },
+		    to = { cpu_at(dx, i, k), dx->pitch };
 
 		if (ndy > 1)
 			d1 = (struct side) { cpu_at(&dy[1], i, k), dy[1].pitch };

@@ -9,33 +9,33 @@
 
 /* Calls a hook for one learned array; -1 is none. */
 static int
-call(int (*hook)(void *arg, uint32_t a), const struct engine_hook *h, int32_t a)
+call_hook(int (*hook)(void *arg, uint32_t a), const struct engine_hook *h, int32_t a)
 {
 	return hook == NULL || a < 0 ? 0 : hook(h->arg, (uint32_t)a);
 }
 
 static int
-need(const struct engine_hook *h, const struct graph_node *l)
+ask_node_params(const struct engine_hook *h, const struct graph_node *l)
 {
 	int e;
 
 	if (h == NULL)
 		return 0;
-	if ((e = call(h->need, h, l->weight)) != 0 || (e = call(h->need, h, l->bias_at)) != 0 ||
-	    (e = call(h->need, h, l->gamma)) != 0)
+	if ((e = call_hook(h->need, h, l->weight)) != 0 || (e = call_hook(h->need, h, l->bias_at)) != 0 ||
+	    (e = call_hook(h->need, h, l->gamma)) != 0)
 		return e;
-	return call(h->need, h, l->beta);
+	return call_hook(h->need, h, l->beta);
 }
 
 static int
-born(const struct engine_hook *h, const struct graph *g, const struct graph_node *l)
+report_grads(const struct engine_hook *h, const struct graph *g, const struct graph_node *l)
 {
 	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
 	int e = 0;
 
 	for (size_t i = 0; h != NULL && i < sizeof(has) / sizeof(*has) && e == 0; i++)
 		if (has[i] >= 0 && !g->w[has[i]].frozen)
-			e = call(h->born, h, has[i]);
+			e = call_hook(h->born, h, has[i]);
 	return e;
 }
 
@@ -99,7 +99,7 @@ step_forward(struct engine_plan *p, const struct cpu_set *set, const struct cpu_
 }
 
 static int
-take_batch(struct engine_plan *p, const struct samples *s, bool train)
+bind_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
 	int e = samples_check(s, p->graph->classes);
 
@@ -116,7 +116,7 @@ take_batch(struct engine_plan *p, const struct samples *s, bool train)
 }
 
 static int
-pass(struct engine_plan *p, const struct samples *in, bool train, const struct engine_hook *hook)
+run_cpu_pass(struct engine_plan *p, const struct samples *in, bool train, const struct engine_hook *hook)
 {
 	const struct graph_node *data = &p->graph->node[0];
 	struct cpu_set *set;
@@ -125,18 +125,20 @@ pass(struct engine_plan *p, const struct samples *in, bool train, const struct e
 	assert(in->n > 0 && in->n <= p->batch && in->c == data->c && in->h == data->h && in->w == data->w);
 	p->n = 0;
 	cpu_enter(p->dev);
-	if ((e = cpu_set_get(p, in->n, &set)) < 0 || (e = take_batch(p, in, train)) < 0)
+	if ((e = cpu_set_get(p, in->n, &set)) < 0 || (e = bind_batch(p, in, train)) < 0)
 		return e;
 	for (uint32_t i = 0; i < p->nforward; i++) {
 		const struct cpu_step *s = &p->step[i];
 
-		if ((s->kind == CPU_MUL || s->kind == CPU_BN) && (e = need(hook, &p->graph->node[s->node])) != 0)
+		if ((s->kind == CPU_MUL || s->kind == CPU_BN) &&
+		    (e = ask_node_params(hook, &p->graph->node[s->node])) != 0)
 			return e;
 		if ((e = step_forward(p, set, s, train)) < 0) {
 			err_within("layer %s", p->graph->node[s->node].name);
 			return e;
 		}
-		if (hook != NULL && hook->made != NULL && (e = hook->made(hook->arg, s->node, cpu_finite(p, s, in->n))) != 0)
+		if (hook != NULL && hook->made != NULL && (e = hook->made(hook->arg, s->node,
+		    cpu_finite(p, s, in->n))) != 0)
 			return e;
 	}
 	return 0;
@@ -149,7 +151,7 @@ cpu_pass_forward(struct engine_plan *p, const struct samples *s, const struct en
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	if ((e = pass(p, s, true, hook)) == 0) {
+	if ((e = run_cpu_pass(p, s, true, hook)) == 0) {
 		p->n = s->n;
 		*result = p->result;
 	}
@@ -159,7 +161,7 @@ cpu_pass_forward(struct engine_plan *p, const struct samples *s, const struct en
 int
 cpu_pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob)
 {
-	int e = pass(p, s, false, NULL);
+	int e = run_cpu_pass(p, s, false, NULL);
 
 	if (e < 0)
 		return e;
@@ -185,7 +187,7 @@ mul_backward(struct engine_plan *p, struct cpu_set *set, const struct cpu_step *
 		return e;
 	if (l->bias_at >= 0)
 		memcpy(g + p->graph->w[l->bias_at].first, p->mul[s->state].dbias, l->k * sizeof(*g));
-	if ((e = born(hook, p->graph, l)) != 0)
+	if ((e = report_grads(hook, p->graph, l)) != 0)
 		return e;
 	return s->absent ? 0 : cpu_conv_data(m);
 }
@@ -217,7 +219,7 @@ bn_backward(struct engine_plan *p, const struct cpu_step *s, uint32_t n, float *
 		memcpy(dgamma, bn->dgamma, l->c * sizeof(*g));
 	memcpy(g + p->graph->w[l->beta].first, bn->dbeta, l->c * sizeof(*g));
 	bn_statistics(p, s, stats);
-	return born(hook, p->graph, l);
+	return report_grads(hook, p->graph, l);
 }
 
 static int

@@ -17,7 +17,7 @@
 /* ------ views, buffers, steps ------ */
 
 static bool
-grow(struct cpu_planner *pl, void **array, uint32_t n, uint32_t *room, size_t size)
+grow_array(struct cpu_planner *pl, void **array, uint32_t n, uint32_t *room, size_t size)
 {
 	uint32_t more = n < 16 ? 16 : 2 * n;
 	void *p;
@@ -41,7 +41,7 @@ new_buf(struct cpu_planner *pl, size_t bytes)
 	void *bufs = p->buf;
 	size_t all;
 
-	if (!grow(pl, &bufs, p->nbuf, &pl->bufs, sizeof(*p->buf)))
+	if (!grow_array(pl, &bufs, p->nbuf, &pl->bufs, sizeof(*p->buf)))
 		return 0;
 	p->buf = bufs;
 	if (num_mul(bytes, p->batch, &all) < 0 || all > SIZE_MAX / 64) {
@@ -98,7 +98,8 @@ cpu_plan_as(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t bloc
 bool
 cpu_plan_lies(const struct cpu_view *v, uint32_t block, bool half)
 {
-	return v->half == half && (v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 && v->c % block == 0));
+	return v->half == half && (v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 &&
+	    v->c % block == 0));
 }
 
 bool
@@ -108,7 +109,7 @@ cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block, bool h
 }
 
 static void
-touch(struct cpu_planner *pl, uint32_t buf)
+touch_buffer(struct cpu_planner *pl, uint32_t buf)
 {
 	struct memplan_buf *b = &pl->p->buf[buf];
 
@@ -125,14 +126,14 @@ cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
 	void *steps = p->step;
 
 	_Static_assert(CPU_PARTS == 2, "views lists two parts");
-	if (!grow(pl, &steps, p->nstep, &pl->steps, sizeof(*p->step)))
+	if (!grow_array(pl, &steps, p->nstep, &pl->steps, sizeof(*p->step)))
 		return;
 	p->step = steps;
 	for (size_t k = 0; k < sizeof(views) / sizeof(views[0]); k++)
 		if (views[k]->c > 0)
-			touch(pl, views[k]->buf);
+			touch_buffer(pl, views[k]->buf);
 	if (s.kind == CPU_POOL || s.kind == CPU_POOL_BACK)
-		touch(pl, p->pool[s.state].buf);
+		touch_buffer(pl, p->pool[s.state].buf);
 	p->step[p->nstep++] = s;
 }
 
@@ -148,7 +149,8 @@ cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
 		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
 		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
 		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
-		.data = pl->note[l->in[0]].wants, .last = pl->note[i].last, .bf16 = pl->p->bf16, .wide = !pl->note[i].half,
+		.data = pl->note[l->in[0]].wants, .last = pl->note[i].last, .bf16 = pl->p->bf16,
+		    .wide = !pl->note[i].half,
 	};
 }
 
@@ -204,7 +206,10 @@ make_lrn(struct cpu_planner *pl, uint32_t i)
 		pl->p->scratch_least = scratch;
 }
 
-/* A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures.  bf16 has channels last. */
+/*
+ * A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures. bf16
+ * has channels last.
+ */
 static uint32_t
 concat_block(const struct cpu_planner *pl, const struct graph_node *l)
 {
@@ -286,7 +291,7 @@ read_strided(const struct graph *g, uint32_t i)
 }
 
 static void
-invite(struct cpu_planner *pl, uint32_t concat)
+invite_inputs(struct cpu_planner *pl, uint32_t concat)
 {
 	const struct graph_node *l = &pl->g->node[concat];
 	uint32_t first = 0;
@@ -309,7 +314,7 @@ invite(struct cpu_planner *pl, uint32_t concat)
 
 /* May layer i write where its only reader, an activation, has its output? */
 static bool
-shares(const struct cpu_planner *pl, uint32_t i)
+may_share(const struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	uint32_t user = pl->note[i].user;
@@ -318,7 +323,8 @@ shares(const struct cpu_planner *pl, uint32_t i)
 		return false;
 	if (cpu_plan_multiplies(l))
 		return cpu_dense(&pl->note[user].view);
-	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].late) || l->op == GRAPH_ADD || l->op == GRAPH_DROPOUT;
+	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].late) || l->op == GRAPH_ADD ||
+	    l->op == GRAPH_DROPOUT;
 }
 
 static void
@@ -329,7 +335,7 @@ place_output(struct cpu_planner *pl, uint32_t i)
 
 	if (note->home != 0)
 		note->view = cpu_plan_channels(pl->note[note->home].view, note->first, l->c);
-	else if (shares(pl, i))
+	else if (may_share(pl, i))
 		note->view = pl->note[note->user].view;
 	else if (l->op != GRAPH_FLATTEN)
 		note->view = cpu_plan_view(pl, l->c, l->h, l->w, note->block, note->half);
@@ -359,7 +365,7 @@ take_data(struct cpu_planner *pl)
 	*data = pl->p->bf16 && pl->e == 0 ? cpu_plan_view(pl, as->c, as->h, as->w, 1, false) : *as;
 	if (pl->e < 0)
 		return;
-	touch(pl, data->buf);
+	touch_buffer(pl, data->buf);
 	if (pl->p->bf16)
 		cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_COPY, .x = *data, .y = *as, .count = as->c });
 }
@@ -377,7 +383,8 @@ take_arrays(struct cpu_planner *pl)
 	p->pool = calloc(g->n, sizeof(*p->pool));
 	p->label = calloc(p->batch, sizeof(*p->label));
 	p->mix = calloc(p->batch, sizeof(*p->mix));
-	if (pl->note == NULL || p->state == NULL || p->mul == NULL || p->bn == NULL || p->pool == NULL || p->label == NULL ||
+	if (pl->note == NULL || p->state == NULL || p->mul == NULL || p->bn == NULL || p->pool == NULL ||
+	    p->label == NULL ||
 	    p->mix == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < CPU_SETS; i++)
@@ -388,7 +395,7 @@ take_arrays(struct cpu_planner *pl)
 }
 
 static void
-make(struct cpu_planner *pl)
+make_steps(struct cpu_planner *pl)
 {
 	const struct graph *g = pl->g;
 
@@ -398,7 +405,7 @@ make(struct cpu_planner *pl)
 		choose_layout(pl, i);
 	for (uint32_t i = g->n; i-- > 0;)
 		if (g->node[i].op == GRAPH_CONCAT)
-			invite(pl, i);
+			invite_inputs(pl, i);
 	for (uint32_t i = g->n; i-- > 0 && pl->e == 0;)
 		place_output(pl, i);
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
@@ -442,7 +449,7 @@ cpu_plan_make(struct engine_plan *p)
 
 	pl.e = take_arrays(&pl);
 	if (pl.e == 0)
-		make(&pl);
+		make_steps(&pl);
 	free(pl.note);
 	return pl.e < 0 ? why_not(p, pl.e) : 0;
 }

@@ -7,8 +7,8 @@
  * for the way back, on which each pixel adds what the windows around it hand down,
  * in their order.  A unit is one picture's block of channels, which no other writes.
  *
- * A comparison passes over what is no number, and a sum does not: it tells such windows, and those of infinities of both
- * signs, whose maximum is no number either.
+ * A comparison passes over what is no number, and a sum does not: it tells such windows, and those of infinities of
+ * both signs, whose maximum is no number either.
  */
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/cpu_half.h"
@@ -38,21 +38,21 @@ struct side {
 };
 
 ISA_INLINE size_t
-least(size_t a, size_t b)
+min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 ISA_INLINE struct window
-window(const struct frame *f, size_t i, size_t j)
+window_at(const struct frame *f, size_t i, size_t j)
 {
 	size_t top = i * f->stride[0], left = j * f->stride[1], above = f->pad[0], before = f->pad[1];
 	struct window v = { .r0 = top < above ? above - top : 0, .s0 = left < before ? before - left : 0 };
 
 	v.h0 = top + v.r0 - above;
 	v.w0 = left + v.s0 - before;
-	v.h1 = least(top + f->r - above, f->h);
-	v.w1 = least(left + f->s - before, f->w);
+	v.h1 = min_size(top + f->r - above, f->h);
+	v.w1 = min_size(left + f->s - before, f->w);
 	return v;
 }
 
@@ -63,8 +63,8 @@ share_of(const struct frame *f, size_t i, size_t j, const struct window *v)
 	size_t r = f->r, s = f->s;
 
 	if (f->divide == GRAPH_PADDED) {
-		r = least(r, f->h + 2 * f->pad[0] - i * f->stride[0]);
-		s = least(s, f->w + 2 * f->pad[1] - j * f->stride[1]);
+		r = min_size(r, f->h + 2 * f->pad[0] - i * f->stride[0]);
+		s = min_size(s, f->w + 2 * f->pad[1] - j * f->stride[1]);
 	} else if (f->divide == GRAPH_INSIDE) {
 		r = v->h1 - v->h0;
 		s = v->w1 - v->w0;
@@ -112,7 +112,7 @@ max_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
     uint16_t *restrict which)
 {
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
-		struct window v = window(f, o / f->ow, o % f->ow);
+		struct window v = window_at(f, o / f->ow, o % f->ow);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
 		struct cpu_wide top = { 0 }, p = { 0 }, sum = { 0 };
@@ -141,7 +141,7 @@ avg_unit(const struct frame *f, const struct side *x, size_t c, size_t lanes, bo
 {
 	for (size_t i = 0; i < f->oh; i++)
 		for (size_t j = 0; j < f->ow; j++) {
-			struct window v = window(f, i, j);
+			struct window v = window_at(f, i, j);
 			struct cpu_wide sum = { 0 }, p = { 0 };
 			float share = share_of(f, i, j, &v);
 
@@ -167,12 +167,13 @@ first_over(size_t i, size_t pad, size_t side, size_t stride)
 ISA_INLINE size_t
 behind_over(size_t i, size_t pad, size_t stride, size_t windows)
 {
-	return least((i + pad) / stride + 1, windows);
+	return min_size((i + pad) / stride + 1, windows);
 }
 
 /* What window (i, j) hands down to pixel (h, w). */
 ISA_INLINE void
-handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c, size_t lanes,
+window_gradient(const struct frame *f, enum graph_pool pool, const struct side *d0, const struct side *d1, size_t c,
+    size_t lanes,
     bool half, const uint16_t *restrict which, size_t i, size_t j, size_t h, size_t w, struct cpu_wide *d)
 {
 	size_t o = i * f->ow + j;
@@ -192,7 +193,7 @@ handed(const struct frame *f, enum graph_pool pool, const struct side *d0, const
 		CPU_EACH(k)
 			d->v[k] = (cpu_floats)((cpu_ints)d->v[k] & (at.v[k] == n));
 	} else {
-		struct window v = window(f, i, j);
+		struct window v = window_at(f, i, j);
 		float share = share_of(f, i, j, &v);
 
 		CPU_EACH(k)
@@ -213,7 +214,7 @@ back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, co
 
 			for (size_t i = first_over(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
 				for (size_t j = j0; j < j1; j++) {
-					handed(f, pool, d0, d1, c, lanes, half, which, i, j, h, w, &d);
+					window_gradient(f, pool, d0, d1, c, lanes, half, which, i, j, h, w, &d);
 					CPU_EACH(k)
 						sum.v[k] += d.v[k];
 				}
@@ -222,8 +223,8 @@ back_unit(const struct frame *f, enum graph_pool pool, const struct side *d0, co
 }
 
 /*
- * DO(c, lanes, half) for a unit's channels: constants where there are whole vectors of them, of which the last may begin
- * within the one before it.
+ * DO(c, lanes, half) for a unit's channels: constants where there are whole vectors of them, of which the last may
+ * begin within the one before it.
  */
 #define EACH_LANES(f, DO) \
 	if ((f)->lanes >= CPU_WIDE) \
@@ -274,7 +275,7 @@ frame_of(const struct graph_node *node, const struct cpu_view *in)
 
 /* Numbers of a block's windows. */
 static size_t
-whiches(const struct cpu_view *y)
+count_windows(const struct cpu_view *y)
 {
 	return (size_t)y->h * y->w * y->block;
 }
@@ -284,7 +285,7 @@ cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const 
     uint32_t n)
 {
 	struct frame f = frame_of(node, x);
-	size_t blocks = cpu_blocks(x), outs = whiches(y);
+	size_t blocks = cpu_blocks(x), outs = count_windows(y);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
@@ -300,12 +301,13 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
     const uint16_t *which, uint32_t n)
 {
 	struct frame f = frame_of(node, dx);
-	size_t blocks = cpu_blocks(dx), outs = whiches(&dy[0]);
+	size_t blocks = cpu_blocks(dx), outs = count_windows(&dy[0]);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;
-		struct side d0 = { cpu_at(&dy[0], i, b), dy[0].pitch }, d1 = { NULL, 0 }, to = { cpu_at(dx, i, b), dx->pitch };
+		struct side d0 = { cpu_at(&dy[0], i, b), dy[0].pitch }, d1 = { NULL, 0 },
+		    to = { cpu_at(dx, i, b), dx->pitch };
 
 		if (ndy > 1)
 			d1 = (struct side) { cpu_at(&dy[1], i, b), dy[1].pitch };

@@ -21,7 +21,7 @@ struct life {
 };
 
 static void
-touch(void *arg, const struct plan_view *v)
+touch_view_buffer(void *arg, const struct plan_view *v)
 {
 	struct life *t = arg;
 	struct memplan_buf *b = &t->p->buf[v->buf];
@@ -32,7 +32,7 @@ touch(void *arg, const struct plan_view *v)
 }
 
 static size_t
-keep(struct plan_kept *k, size_t bytes)
+reserve_kept(struct plan_kept *k, size_t bytes)
 {
 	size_t at = k->all;
 
@@ -41,43 +41,43 @@ keep(struct plan_kept *k, size_t bytes)
 }
 
 static void
-kept(struct engine_plan *p)
+place_kept(struct engine_plan *p)
 {
 	const struct graph_node *in = &p->graph->node[0];
 	size_t n = p->batch;
 	struct plan_kept *k = &p->kept;
 
-	k->w = keep(k, p->graph->P * sizeof(float));
-	k->g = keep(k, p->graph->P * sizeof(float));
-	k->aux = keep(k, p->graph->A * sizeof(float));
-	k->stats = keep(k, p->graph->A * sizeof(float));
-	k->bn = keep(k, (size_t)p->lanes * 5 * sizeof(float));
-	k->loss = keep(k, n * sizeof(float));
-	k->before = keep(k, n * sizeof(uint32_t));
-	k->prob = keep(k, n * p->graph->classes * sizeof(float));
-	k->bad = keep(k, sizeof(uint32_t));
+	k->w = reserve_kept(k, p->graph->P * sizeof(float));
+	k->g = reserve_kept(k, p->graph->P * sizeof(float));
+	k->aux = reserve_kept(k, p->graph->A * sizeof(float));
+	k->stats = reserve_kept(k, p->graph->A * sizeof(float));
+	k->bn = reserve_kept(k, (size_t)p->lanes * 5 * sizeof(float));
+	k->loss = reserve_kept(k, n * sizeof(float));
+	k->before = reserve_kept(k, n * sizeof(uint32_t));
+	k->prob = reserve_kept(k, n * p->graph->classes * sizeof(float));
+	k->bad = reserve_kept(k, sizeof(uint32_t));
 	k->small = k->all;
-	k->label = keep(k, n * sizeof(struct kernel_label));
-	k->key = keep(k, n * p->ndrop * sizeof(uint32_t));
-	k->norm = keep(k, sizeof(struct kernel_norm));
-	k->place = keep(k, n * sizeof(struct kernel_place));
-	k->scale = keep(k, 2 * sizeof(float));
+	k->label = reserve_kept(k, n * sizeof(struct kernel_label));
+	k->key = reserve_kept(k, n * p->ndrop * sizeof(uint32_t));
+	k->norm = reserve_kept(k, sizeof(struct kernel_norm));
+	k->place = reserve_kept(k, n * sizeof(struct kernel_place));
+	k->scale = reserve_kept(k, 2 * sizeof(float));
 	k->small_bytes = k->all - k->small;
-	k->mean = keep(k, (size_t)in->c * in->h * in->w * sizeof(float));
-	k->batch = keep(k, 2 * memplan_round(n * in->c * in->h * in->w * sizeof(float) / 2));
+	k->mean = reserve_kept(k, (size_t)in->c * in->h * in->w * sizeof(float));
+	k->batch = reserve_kept(k, 2 * memplan_round(n * in->c * in->h * in->w * sizeof(float) / 2));
 	for (uint32_t i = 0; i < p->nmul; i++)
-		p->mul[i].held = keep(k, p->mul[i].weight_bytes);
+		p->mul[i].held = reserve_kept(k, p->mul[i].weight_bytes);
 	for (uint32_t i = 0; i < p->nmul; i++) {
 		if (p->mul[i].bn != PLAN_NONE)
-			p->mul[i].bias = keep(k, 2 * p->mul[i].y.c * sizeof(float));
+			p->mul[i].bias = reserve_kept(k, 2 * p->mul[i].y.c * sizeof(float));
 		if (p->type != KERNEL_F32)
-			p->mul[i].added = keep(k, p->mul[i].y.c * kernel_size(p->type));
+			p->mul[i].added = reserve_kept(k, p->mul[i].y.c * kernel_size(p->type));
 	}
 }
 
 /* What steps want of scratch, whatever the libraries do. */
 static void
-scratch(struct engine_plan *p)
+size_step_scratch(struct engine_plan *p)
 {
 	for (uint32_t i = 0; i < p->nstep; i++) {
 		const struct plan_step *s = &p->step[i];
@@ -99,10 +99,10 @@ int
 arena_place(struct engine_plan *p)
 {
 	for (uint32_t s = 0; s < p->nstep; s++)
-		arena_views(&p->step[s], touch, &(struct life){ p, s });
+		arena_views(&p->step[s], touch_view_buffer, &(struct life){ p, s });
 	if (memplan_place(p->buf, p->nbuf, &p->arena_bytes) < 0)
 		return plan_nomem(p);
-	kept(p);
-	scratch(p);
+	place_kept(p);
+	size_step_scratch(p);
 	return 0;
 }

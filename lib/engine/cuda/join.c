@@ -103,7 +103,7 @@ join_describe(const struct engine_dev *dev, struct buf *out)
 
 /* Slice k, which all have handed in: its sum, and down from the first. */
 static int
-sum(struct join *j, uint32_t k)
+sum_slice(struct join *j, uint32_t k)
 {
 	size_t first, end;
 	int e = 0;
@@ -140,7 +140,7 @@ join_slice(struct engine_plan *p, uint32_t k)
 		all &= j->given[r] > at;
 	if (e == 0 && all) {
 		assert(j->summed == at);
-		if ((e = sum(j, k)) == 0)
+		if ((e = sum_slice(j, k)) == 0)
 			j->summed++;
 		else
 			j->failed = true;

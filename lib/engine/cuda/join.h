@@ -14,7 +14,10 @@
 
 #include "engine/cuda/plan.h"
 
-/* Makes dev [n] one group, in this order.  Returns 0, ERR_NOTSUP (no NCCL), ERR_NOMEM or ERR_SYS; those leave them apart. */
+/*
+ * Makes dev [n] one group, in this order. Returns 0, ERR_NOTSUP (no NCCL), ERR_NOMEM or ERR_SYS;
+ * those leave them apart.
+ */
 int	 join_open(struct engine_dev *const *dev, uint32_t n);
 /* Parts the group of dev, if there is one. */
 void	 join_close(struct engine_dev *dev);
@@ -22,7 +25,10 @@ int	 join_describe(const struct engine_dev *dev, struct buf *out);	/* "NCCL 2.28
 
 /* Slice k of p's pass is enqueued and its mark `born` put. */
 int	 join_slice(struct engine_plan *p, uint32_t k);
-/* When p has handed in all: waits until slice k is in from everybody, and its mark `ready` that of this pass.  0 or ERR_STOP. */
+/*
+ * When p has handed in all: waits until slice k is in from everybody, and its mark `ready` that of
+ * this pass. 0 or ERR_STOP.
+ */
 int	 join_wait(struct engine_plan *p, uint32_t k);
 void	 join_fail(struct engine_plan *p);	/* p's pass ends here */
 

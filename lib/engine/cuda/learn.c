@@ -1,4 +1,7 @@
-/* learn - the optimizer where the weights are: gradients that stayed into new weights, and all of it down when asked. */
+/*
+ * learn - the optimizer where the weights are: gradients that stayed into new weights, and all of
+ * it down when asked.
+ */
 #include "engine/cuda/learn.h"
 #include "engine/cuda/watch.h"
 
@@ -22,7 +25,7 @@ _Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
 
 /* What is the same for all updates. */
 static struct kernel_opt
-rule(const struct opt_hyper *h)
+make_kernel_opt(const struct opt_hyper *h)
 {
 	return (struct kernel_opt){
 		.rule = (int)rules[h->rule].rule, .rare = h->clip > 0 || h->l1 > 0,
@@ -32,7 +35,7 @@ rule(const struct opt_hyper *h)
 }
 
 static struct kernel_pace
-pace(const struct opt_hyper *h, double n)
+make_kernel_pace(const struct opt_hyper *h, double n)
 {
 	return (struct kernel_pace){
 		.scale = (float)(1 / n), .lr = h->lr,
@@ -47,9 +50,10 @@ int
 learn_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
-	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states, head = memplan_round(sizeof(struct kernel_pace));
-	const struct kernel_pace now = pace(hyper, n);
-	struct kernel_opt a = rule(hyper);
+	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states,
+	    head = memplan_round(sizeof(struct kernel_pace));
+	const struct kernel_pace now = make_kernel_pace(hyper, n);
+	struct kernel_opt a = make_kernel_opt(hyper);
 	struct device *d = dev->d;
 	void *at;
 	int e = device_enter(d);
@@ -81,13 +85,13 @@ learn_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 }
 
 static float *
-kept(const struct engine_plan *p, size_t at)
+plan_floats(const struct engine_plan *p, size_t at)
 {
 	return (float *)(p->held + at);
 }
 
 static float *
-held(const struct learn *l, size_t at)
+learn_floats(const struct learn *l, size_t at)
 {
 	return (float *)(l->held + at);
 }
@@ -105,7 +109,7 @@ copy_of(const void *from, size_t n, size_t each)
 }
 
 static int
-take(struct engine_plan *p, struct learn *l)
+take_learn_memory(struct engine_plan *p, struct learn *l)
 {
 	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float), all = 0;
 	void *at;
@@ -122,7 +126,8 @@ take(struct engine_plan *p, struct learn *l)
 	if ((e = device_take(p->dev->d, all, &at)) < 0)
 		return e;
 	l->held = at;
-	if ((e = device_zero(p->dev->d, at, all)) < 0 || (e = device_pin(p->dev->d, l->up_bytes + sizeof(uint32_t), &at)) < 0)
+	if ((e = device_zero(p->dev->d, at, all)) < 0 || (e = device_pin(p->dev->d, l->up_bytes + sizeof(uint32_t),
+	    &at)) < 0)
 		return e;
 	l->up = at;
 	memset(l->up, 0, l->up_bytes + sizeof(uint32_t));
@@ -130,7 +135,7 @@ take(struct engine_plan *p, struct learn *l)
 }
 
 static int
-begin(struct engine_plan *p, struct learn *l, const struct engine_learn *how)
+start_learning(struct engine_plan *p, struct learn *l, const struct engine_learn *how)
 {
 	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float);
 	struct device *d = p->dev->d;
@@ -140,10 +145,10 @@ begin(struct engine_plan *p, struct learn *l, const struct engine_learn *how)
 	l->fold = copy_of(how->fold, how->nfold, sizeof(*l->fold));
 	if (l->range == NULL || l->fold == NULL)
 		return plan_nomem(p);
-	if ((e = take(p, l)) < 0 || (e = device_up(d, DEVICE_MAIN, held(l, l->state), how->state,
+	if ((e = take_learn_memory(p, l)) < 0 || (e = device_up(d, DEVICE_MAIN, learn_floats(l, l->state), how->state,
 	    P * rules[l->hyper.rule].states)) < 0)
 		return e;
-	if (l->averages && (e = device_up(d, DEVICE_MAIN, held(l, l->average), how->average, P + A)) < 0)
+	if (l->averages && (e = device_up(d, DEVICE_MAIN, learn_floats(l, l->average), how->average, P + A)) < 0)
 		return e;
 	/* What was loaded goes up now: from here on the GPU's weights are the ones. */
 	return (e = pass_weights(p, &p->set[0], PLAN_PLAIN)) == 0 ? device_wait(d) : e;
@@ -159,9 +164,10 @@ learn_begin(struct engine_plan *p, const struct engine_learn *how)
 		return e;
 	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
 		return plan_nomem(p);
-	*p->learn = (struct learn){ .hyper = how->hyper, .nrange = how->nrange, .nfold = how->nfold, .pieces = how->pieces,
+	*p->learn = (struct learn){ .hyper = how->hyper, .nrange = how->nrange, .nfold = how->nfold,
+	    .pieces = how->pieces,
 		.averages = how->average != NULL, .averaged = how->averaged };
-	if ((e = begin(p, p->learn, how)) < 0) {
+	if ((e = start_learning(p, p->learn, how)) < 0) {
 		device_wait(p->dev->d);
 		learn_free(p);
 	}
@@ -201,8 +207,9 @@ int
 learn_gather(struct engine_plan *p, uint32_t n, bool first)
 {
 	const struct learn *l = p->learn;
-	const struct kernel_gather g = { kept(p, p->kept.g), held(l, l->sum), 1, first };
-	const struct kernel_gather stats = { kept(p, p->kept.stats), held(l, l->stats), (float)n, first };
+	const struct kernel_gather g = { plan_floats(p, p->kept.g), learn_floats(l, l->sum), 1, first };
+	const struct kernel_gather stats = { plan_floats(p, p->kept.stats), learn_floats(l, l->stats), (float)n,
+	    first };
 	int e = kernel_run_gather(p->dev->d, &g, (uint32_t)p->graph->P, KERNEL_F32);
 
 	return e == 0 ? kernel_run_gather(p->dev->d, &stats, (uint32_t)p->graph->A, KERNEL_F32) : e;
@@ -211,13 +218,13 @@ learn_gather(struct engine_plan *p, uint32_t n, bool first)
 /* ------ an update ------ */
 
 static int
-average(struct engine_plan *p)
+update_average(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
-	const struct kernel_now *now = (const struct kernel_now *)held(l, l->now);
-	const uint32_t *bad = (const uint32_t *)held(l, l->bad);
-	struct kernel_average a = { held(l, l->average), kept(p, p->kept.w), now, bad, 0 };
-	struct kernel_average b = { a.a + p->graph->P, kept(p, p->kept.aux), now, bad, 1 };
+	const struct kernel_now *now = (const struct kernel_now *)learn_floats(l, l->now);
+	const uint32_t *bad = (const uint32_t *)learn_floats(l, l->bad);
+	struct kernel_average a = { learn_floats(l, l->average), plan_floats(p, p->kept.w), now, bad, 0 };
+	struct kernel_average b = { a.a + p->graph->P, plan_floats(p, p->kept.aux), now, bad, 1 };
 	int e;
 
 	if (!l->averages)
@@ -227,15 +234,16 @@ average(struct engine_plan *p)
 }
 
 static int
-fold(struct engine_plan *p, const struct learn *l)
+fold_statistics(struct engine_plan *p, const struct learn *l)
 {
 	int e = 0;
 
 	for (uint32_t i = 0; i < l->nfold && e == 0; i++) {
 		const struct engine_fold *f = &l->fold[i];
-		const struct kernel_fold a = { kept(p, p->kept.aux) + f->first,
-			(l->pieces ? held(l, l->stats) : kept(p, p->kept.stats)) + f->first,
-			(const struct kernel_now *)held(l, l->now), (const uint32_t *)held(l, l->bad), l->pieces, f->momentum };
+		const struct kernel_fold a = { plan_floats(p, p->kept.aux) + f->first,
+			(l->pieces ? learn_floats(l, l->stats) : plan_floats(p, p->kept.stats)) + f->first,
+			(const struct kernel_now *)learn_floats(l, l->now), (const uint32_t *)learn_floats(l, l->bad),
+			    l->pieces, f->momentum };
 
 		e = kernel_run_fold(p->dev->d, &a, (uint32_t)f->count, KERNEL_F32);
 	}
@@ -247,9 +255,9 @@ learn_steps(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
 	const uint32_t states = rules[l->hyper.rule].states;
-	const float *g = l->pieces ? held(l, l->sum) : kept(p, p->kept.g);
-	const struct kernel_finite finite = { g, (uint32_t *)held(l, l->bad) };
-	struct kernel_opt a = rule(&l->hyper);
+	const float *g = l->pieces ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g);
+	const struct kernel_finite finite = { g, (uint32_t *)learn_floats(l, l->bad) };
+	struct kernel_opt a = make_kernel_opt(&l->hyper);
 	const float wd = a.wd;
 	int e;
 
@@ -263,14 +271,14 @@ learn_steps(struct engine_plan *p)
 
 		if (learn_matrix(l, r))
 			continue;
-		a.w = kept(p, p->kept.w) + r->first;
-		a.state = held(l, l->state) + r->first * states;
+		a.w = plan_floats(p, p->kept.w) + r->first;
+		a.state = learn_floats(l, l->state) + r->first * states;
 		a.g = g + r->first;
-		a.pace = (const struct kernel_pace *)held(l, l->pace) + i;
+		a.pace = (const struct kernel_pace *)learn_floats(l, l->pace) + i;
 		a.wd = wd * r->wd;
 		e = kernel_run_opt(p->dev->d, &a, (uint32_t)r->count, KERNEL_F32);
 	}
-	if (e < 0 || (e = fold(p, l)) < 0 || (e = average(p)) < 0)
+	if (e < 0 || (e = fold_statistics(p, l)) < 0 || (e = update_average(p)) < 0)
 		return e;
 	return run_weights(p, false);
 }
@@ -307,7 +315,7 @@ average_way(struct learn *l, struct kernel_now *now, uint64_t t, bool mark)
 
 /* What this update has of its own goes up. */
 static int
-up(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
+send_pace(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 {
 	struct learn *l = p->learn;
 	struct kernel_now *now = (struct kernel_now *)l->up;
@@ -326,7 +334,7 @@ up(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 		h.lr = rate * l->range[i].lr;
 		h.wd = l->hyper.wd * l->range[i].wd;
 		h.t = t;
-		of[i] = pace(&h, (double)n);
+		of[i] = make_kernel_pace(&h, (double)n);
 	}
 	return device_up(p->dev->d, DEVICE_MAIN, l->held, l->up, l->up_bytes);
 }
@@ -338,10 +346,10 @@ learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool ma
 
 	assert(p->learn != NULL && !p->learn->shown && (n == 0) == !p->learn->added);
 	p->learn->added = false;
-	if (e < 0 || (n == 0 && !mark) || (e = up(p, n, rate, t, mark)) < 0)
+	if (e < 0 || (n == 0 && !mark) || (e = send_pace(p, n, rate, t, mark)) < 0)
 		return e;
 	if (n == 0)
-		return average(p);
+		return update_average(p);
 	p->weights = PLAN_PLAIN;
 	if ((e = watch_from(p, WATCH_UPDATE)) < 0 || (e = pass_play(p, &p->set[0], PLAN_UPDATE)) < 0)
 		return e;
@@ -355,7 +363,8 @@ learn_ask(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
 
-	return l == NULL ? 0 : device_down(p->dev->d, DEVICE_MAIN, l->up + l->up_bytes, held(l, l->bad), sizeof(uint32_t));
+	return l == NULL ? 0 : device_down(p->dev->d, DEVICE_MAIN, l->up + l->up_bytes, learn_floats(l, l->bad),
+	    sizeof(uint32_t));
 }
 
 static bool
@@ -382,12 +391,14 @@ learn_judge(struct engine_plan *p)
 	l->flying = false;
 	if (*(const uint32_t *)(l->up + l->up_bytes) == 0)
 		return 0;
-	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_g, l->pieces ? held(l, l->sum) : kept(p, p->kept.g),
+	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_g,
+	    l->pieces ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g),
 	    graph->P * sizeof(float))) < 0 || (e = device_wait(p->dev->d)) < 0)
 		return e;
 	for (a = graph->nw - 1; a > 0 && finite_all(g + graph->w[a].first, graph->w[a].count); a--)
 		;
-	p->dev->host->note(0, "step %llu: the gradient of %s is infinite or no number; those of the layers behind it are numbers",
+	p->dev->host->note(0,
+	    "step %llu: the gradient of %s is infinite or no number; those of the layers behind it are numbers",
 	    (unsigned long long)l->t, graph->w[a].name);
 	return ERR_FORMAT;
 }
@@ -396,8 +407,8 @@ int
 learn_show(struct engine_plan *p, bool show)
 {
 	struct learn *l = p->learn;
-	struct kernel_swap w = { kept(p, p->kept.w), held(l, l->average) };
-	struct kernel_swap aux = { kept(p, p->kept.aux), w.b + p->graph->P };
+	struct kernel_swap w = { plan_floats(p, p->kept.w), learn_floats(l, l->average) };
+	struct kernel_swap aux = { plan_floats(p, p->kept.aux), w.b + p->graph->P };
 	struct device *d = p->dev->d;
 	int e = device_enter(d);
 
@@ -421,10 +432,11 @@ learn_fetch(struct engine_plan *p, float *w, float *aux, float *state, float *av
 	assert(l != NULL && !l->shown);
 	if (averaged != NULL)
 		*averaged = l->averaged;
-	if (e < 0 || (e = device_down(d, DEVICE_MAIN, w, kept(p, p->kept.w), w != NULL ? P : 0)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, aux, kept(p, p->kept.aux), aux != NULL ? A : 0)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, state, held(l, l->state), state != NULL ? P * rules[l->hyper.rule].states : 0)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, average, held(l, l->average), average != NULL ? P + A : 0)) < 0 ||
+	if (e < 0 || (e = device_down(d, DEVICE_MAIN, w, plan_floats(p, p->kept.w), w != NULL ? P : 0)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, aux, plan_floats(p, p->kept.aux), aux != NULL ? A : 0)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, state, learn_floats(l, l->state),
+	    state != NULL ? P * rules[l->hyper.rule].states : 0)) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, average, learn_floats(l, l->average), average != NULL ? P + A : 0)) < 0 ||
 	    (e = learn_ask(p)) < 0 || (e = device_wait(d)) < 0)
 		return e;
 	return learn_judge(p);

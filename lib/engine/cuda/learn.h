@@ -14,7 +14,8 @@
 struct learn_squares {
 	uint32_t npart, nstrip, ngroup;
 	char	*held;			/* the GPU's */
-	size_t	 strip, group_of, part_of;	/* bytes into it: kernel_strip [nstrip], u32 [ngroup + 1], u32 [npart + 1] */
+	/* bytes into it: kernel_strip [nstrip], u32 [ngroup + 1], u32 [npart + 1] */
+	size_t	 strip, group_of, part_of;
 	size_t	 lanes, strips, groups;		/* f64 [nstrip, KERNEL_LANES], [nstrip], [ngroup] */
 };
 
@@ -41,7 +42,8 @@ struct learn_muon {
 	uint32_t nshape;
 	size_t	 numbers;		/* of a room */
 	char	*held;			/* the GPU's */
-	size_t	 table, u, w, room[2], a, b, scratch;	/* bytes into it: matrix; f64 [n] twice; f32 [numbers] twice; products */
+	/* bytes into it: matrix; f64 [n] twice; f32 [numbers] twice; products */
+	size_t	 table, u, w, room[2], a, b, scratch;
 	struct learn_squares in_room, in_w;
 };
 
@@ -83,7 +85,8 @@ learn_room(size_t *all, size_t bytes)
 }
 
 /* learn_squares.c.  part [npart] is where each part stands in the array.  Returns 0 or ERR_NOMEM, ERR_SYS. */
-int	 learn_squares_make(struct engine_plan *p, struct learn_squares *s, const struct kernel_strip *part, uint32_t npart);
+int	 learn_squares_make(struct engine_plan *p, struct learn_squares *s, const struct kernel_strip *part,
+    uint32_t npart);
 void	 learn_squares_free(struct engine_plan *p, struct learn_squares *s);
 /* Enqueues: the sums of the squares of x's parts to `to`, f64 [npart] on the GPU. */
 int	 learn_squares_run(struct engine_plan *p, const struct learn_squares *s, const float *x, double *to);

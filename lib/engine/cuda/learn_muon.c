@@ -17,7 +17,8 @@
 static int
 by_shape(const void *a, const void *b)
 {
-	const struct engine_range *x = *(const struct engine_range *const *)a, *y = *(const struct engine_range *const *)b;
+	const struct engine_range *x = *(const struct engine_range *const *)a,
+	    *y = *(const struct engine_range *const *)b;
 
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
@@ -27,7 +28,7 @@ by_shape(const void *a, const void *b)
 }
 
 static uint32_t
-narrow(const struct learn_shape *s)
+short_side(const struct learn_shape *s)
 {
 	return s->rows < s->cols ? s->rows : s->cols;
 }
@@ -50,14 +51,15 @@ place(struct learn *l, const struct engine_range *const *order)
 		}
 		s->count++;
 		m->matrix[i] = (struct kernel_matrix){ (uint32_t)m->numbers, (uint32_t)r->first, (uint32_t)r->count,
-			(uint32_t)(r - l->range), (float)r->rows, sqrtf(r->rows > cols ? (float)r->rows / (float)cols : 1) };
+			(uint32_t)(r - l->range), (float)r->rows,
+			    sqrtf(r->rows > cols ? (float)r->rows / (float)cols : 1) };
 		m->numbers += r->count;
 	}
 }
 
 /* Counts and places the matrices. */
 static int
-gather(struct engine_plan *p, struct learn *l)
+gather_matrices(struct engine_plan *p, struct learn *l)
 {
 	struct learn_muon *m = &l->muon;
 	const struct engine_range **order = calloc(l->nrange + 1, sizeof(*order));
@@ -81,7 +83,7 @@ gather(struct engine_plan *p, struct learn *l)
 static int
 open_one(struct engine_plan *p, struct learn_shape *s, size_t *most)
 {
-	const uint32_t n = narrow(s), k = s->rows + s->cols - n;
+	const uint32_t n = short_side(s), k = s->rows + s->cols - n;
 	const bool wide = s->rows <= s->cols;
 	const int f32 = KERNEL_F32;
 	const struct blas_shape gram = { n, n, k, !wide, wide, f32, f32, p->tf32, 1, 0, s->count };
@@ -101,14 +103,14 @@ open_one(struct engine_plan *p, struct learn_shape *s, size_t *most)
 
 /* What all of it takes of the GPU's memory, and the table up there. */
 static int
-take(struct engine_plan *p, struct learn_muon *m)
+take_muon_memory(struct engine_plan *p, struct learn_muon *m)
 {
 	size_t all = 0, gram = 0, most = 0;
 	void *at;
 	int e;
 
 	for (uint32_t i = 0; i < m->nshape; i++) {
-		const size_t n = narrow(&m->shape[i]), here = n * n * m->shape[i].count * sizeof(float);
+		const size_t n = short_side(&m->shape[i]), here = n * n * m->shape[i].count * sizeof(float);
 
 		if ((e = open_one(p, &m->shape[i], &most)) < 0)
 			return e;
@@ -131,7 +133,7 @@ take(struct engine_plan *p, struct learn_muon *m)
 }
 
 static int
-squares(struct engine_plan *p, struct learn_muon *m, bool unit)
+make_muon_squares(struct engine_plan *p, struct learn_muon *m, bool unit)
 {
 	struct kernel_strip *part = calloc(m->n, sizeof(*part));
 	int e;
@@ -153,11 +155,11 @@ int
 learn_muon_make(struct engine_plan *p, struct learn *l)
 {
 	struct learn_muon *m = &l->muon;
-	int e = l->hyper.rule == OPT_MUON ? gather(p, l) : 0;
+	int e = l->hyper.rule == OPT_MUON ? gather_matrices(p, l) : 0;
 
 	if (e < 0 || m->n == 0)
 		return e;
-	return (e = take(p, m)) < 0 ? e : squares(p, m, l->hyper.unit);
+	return (e = take_muon_memory(p, m)) < 0 ? e : make_muon_squares(p, m, l->hyper.unit);
 }
 
 void
@@ -178,7 +180,7 @@ learn_muon_free(struct engine_plan *p, struct learn *l)
 }
 
 static int
-product(struct blas *b, const void *x, const void *y, const void *d, void *to, void *scratch)
+run_gram_product(struct blas *b, const void *x, const void *y, const void *d, void *to, void *scratch)
 {
 	int e = blas_bind(b, &(struct blas_places){ x, y, d, to, scratch });
 
@@ -187,27 +189,29 @@ product(struct blas *b, const void *x, const void *y, const void *d, void *to, v
 
 /* One turn of the matrices of a shape, from x to y. */
 static int
-turn(const struct learn_muon *m, const struct learn_shape *s, const float *x, float *y)
+run_iteration(const struct learn_muon *m, const struct learn_shape *s, const float *x, float *y)
 {
 	void *a = m->held + m->a, *b = m->held + m->b, *scratch = m->held + m->scratch;
 	const bool wide = s->rows <= s->cols;
 	int e;
 
-	if ((e = product(s->gram, x, x, NULL, a, scratch)) < 0 || (e = product(s->square, a, a, a, b, scratch)) < 0)
+	if ((e = run_gram_product(s->gram, x, x, NULL, a, scratch)) < 0 ||
+	    (e = run_gram_product(s->square, a, a, a, b, scratch)) < 0)
 		return e;
-	return wide ? product(s->turn, b, x, x, y, scratch) : product(s->turn, x, b, x, y, scratch);
+	return wide ? run_gram_product(s->turn, b, x, x, y, scratch) : run_gram_product(s->turn, x, b, x, y, scratch);
 }
 
 /* All turns; *x is where the last of them is. */
 static int
-turns(const struct learn_muon *m, uint32_t n, float **x)
+run_iterations(const struct learn_muon *m, uint32_t n, float **x)
 {
 	float *room[] = { (float *)(m->held + m->room[0]), (float *)(m->held + m->room[1]) };
 	int e = 0;
 
 	for (uint32_t k = 0; k < m->nshape; k++)
 		for (uint32_t i = 0; i < n && e == 0; i++)
-			e = turn(m, &m->shape[k], room[i % 2] + m->shape[k].at, room[(i + 1) % 2] + m->shape[k].at);
+			e = run_iteration(m, &m->shape[k], room[i % 2] + m->shape[k].at,
+			    room[(i + 1) % 2] + m->shape[k].at);
 	*x = room[n % 2];
 	return e;
 }
@@ -231,8 +235,10 @@ learn_muon_run(struct engine_plan *p, const struct learn *l, const float *g)
 	if ((e = kernel_run_muon_gather(p->dev->d, &gathered, (uint32_t)m->numbers, KERNEL_F32)) < 0 ||
 	    (e = learn_squares_run(p, &m->in_room, u, of_u)) < 0 ||
 	    (e = kernel_run_muon_scale(p->dev->d, &scaled, (uint32_t)m->numbers, KERNEL_F32)) < 0 ||
-	    (l->hyper.unit && (e = learn_squares_run(p, &m->in_w, w, of_w)) < 0) || (e = turns(m, l->hyper.turns, &x)) < 0)
+	    (l->hyper.unit && (e = learn_squares_run(p, &m->in_w, w, of_w)) < 0) ||
+	    (e = run_iterations(m, l->hyper.turns, &x)) < 0)
 		return e;
-	return kernel_run_muon(p->dev->d, &(struct kernel_muon){ table, m->n, w, x, l->hyper.unit ? of_w : NULL, pace, bad },
+	return kernel_run_muon(p->dev->d, &(struct kernel_muon){ table, m->n, w, x, l->hyper.unit ? of_w : NULL, pace,
+	    bad },
 	    (uint32_t)m->numbers, KERNEL_F32);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static int
-squares(struct engine_plan *p, const struct learn *l, struct learn_norms *m)
+make_norm_squares(struct engine_plan *p, const struct learn *l, struct learn_norms *m)
 {
 	struct kernel_strip *part = calloc(l->nrange + 1, sizeof(*part));
 	int e;
@@ -22,7 +22,7 @@ squares(struct engine_plan *p, const struct learn *l, struct learn_norms *m)
 
 /* Decays of ranges; those of one dimension trust nothing. */
 static int
-decays(struct engine_plan *p, const struct learn *l, float *to)
+send_decays(struct engine_plan *p, const struct learn *l, float *to)
 {
 	float *wd = calloc(l->nrange + 1, sizeof(*wd));
 	int e;
@@ -51,10 +51,10 @@ learn_norms_make(struct engine_plan *p, struct learn *l)
 	m->wd = learn_room(&all, l->nrange * sizeof(float));
 	m->g = learn_room(&all, l->nrange * sizeof(double));
 	m->w = learn_room(&all, l->nrange * sizeof(double));
-	if ((e = squares(p, l, m)) < 0 || (e = device_take(p->dev->d, all, &at)) < 0)
+	if ((e = make_norm_squares(p, l, m)) < 0 || (e = device_take(p->dev->d, all, &at)) < 0)
 		return e;
 	m->held = at;
-	return decays(p, l, (float *)(m->held + m->wd));
+	return send_decays(p, l, (float *)(m->held + m->wd));
 }
 
 int
@@ -64,7 +64,8 @@ learn_norms_run(struct engine_plan *p, const struct learn *l, const float *g)
 	double *of_g = (double *)(m->held + m->g), *of_w = (double *)(m->held + m->w);
 	const struct kernel_paces a = {
 		(struct kernel_pace *)(l->held + l->pace), (const struct kernel_now *)(l->held + l->now),
-		of_g, m->each ? of_w : NULL, (const float *)(m->held + m->wd), l->nrange, l->hyper.clip_norm, l->hyper.trust,
+		of_g, m->each ? of_w : NULL, (const float *)(m->held + m->wd), l->nrange, l->hyper.clip_norm,
+		    l->hyper.trust,
 		l->hyper.eps };
 	int e;
 

@@ -16,7 +16,7 @@ struct tables {
 
 /* Counts strips and groups, and writes them down where there is somewhere to. */
 static void
-cut(struct learn_squares *s, const struct kernel_strip *part, const struct tables *t)
+cut_strips(struct learn_squares *s, const struct kernel_strip *part, const struct tables *t)
 {
 	s->nstrip = s->ngroup = 0;
 	for (uint32_t i = 0; i < s->npart; i++) {
@@ -50,7 +50,7 @@ learn_squares_make(struct engine_plan *p, struct learn_squares *s, const struct 
 	int e;
 
 	s->npart = npart;
-	cut(s, part, NULL);
+	cut_strips(s, part, NULL);
 	s->strip = learn_room(&all, s->nstrip * sizeof(struct kernel_strip));
 	s->group_of = learn_room(&all, (s->ngroup + 1) * sizeof(uint32_t));
 	s->part_of = learn_room(&all, (npart + 1) * sizeof(uint32_t));
@@ -63,7 +63,8 @@ learn_squares_make(struct engine_plan *p, struct learn_squares *s, const struct 
 	s->held = at;
 	if ((table = calloc(1, tables)) == NULL)
 		return plan_nomem(p);
-	cut(s, part, &(struct tables){ (struct kernel_strip *)(table + s->strip), (uint32_t *)(table + s->group_of),
+	cut_strips(s, part, &(struct tables){ (struct kernel_strip *)(table + s->strip),
+	    (uint32_t *)(table + s->group_of),
 	    (uint32_t *)(table + s->part_of) });
 	if ((e = device_up(p->dev->d, DEVICE_MAIN, s->held, table, tables)) == 0)
 		e = device_wait(p->dev->d);

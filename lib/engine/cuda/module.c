@@ -77,7 +77,8 @@ module_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 	if ((e = device_memory(d, &left, &all)) < 0)
 		return e;
 	if (bytes > left) {
-		dev->host->note(0, "GPU %d: the pictures take %.1f MB of its memory, and %.1f of %.1f are free", device_number(d),
+		dev->host->note(0, "GPU %d: the pictures take %.1f MB of its memory, and %.1f of %.1f are free",
+		    device_number(d),
 		    (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
 		return ERR_NOMEM;
 	}
@@ -144,9 +145,12 @@ take_pinned(struct engine_plan *p)
 	return e;
 }
 
-/* What is known before the libraries are asked; what they want of scratch memory on top is refused where it is taken. */
+/*
+ * What is known before the libraries are asked; what they want of scratch memory on top is refused
+ * where it is taken.
+ */
 static int
-fits(const struct engine_plan *p)
+check_memory(const struct engine_plan *p)
 {
 	size_t want = p->arena_bytes + p->kept.all + memplan_round(p->sums_bytes) + p->weight_bytes, left, all;
 	int e = device_memory(p->dev->d, &left, &all);
@@ -159,7 +163,7 @@ fits(const struct engine_plan *p)
 }
 
 static int
-take(struct engine_plan *p)
+take_plan_memory(struct engine_plan *p)
 {
 	struct device *d = p->dev->d;
 	struct plan_set *set;
@@ -168,7 +172,7 @@ take(struct engine_plan *p)
 
 	if ((p->dirty = calloc(p->graph->nw + 1, sizeof(*p->dirty))) == NULL)
 		return plan_nomem(p);
-	if ((e = fits(p)) < 0 || (e = device_take(d, p->arena_bytes, &arena)) < 0)
+	if ((e = check_memory(p)) < 0 || (e = device_take(d, p->arena_bytes, &arena)) < 0)
 		return e;
 	p->arena = arena;
 	if ((e = device_take(d, p->kept.all, &held)) < 0)
@@ -208,7 +212,7 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 	p->type = type[precision];
 	p->tf32 = precision != ENGINE_F32;
 	p->any_order = dev->tune.measure && !dev->tune.deterministic;
-	if ((e = plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = take(p)) < 0) {
+	if ((e = plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = take_plan_memory(p)) < 0) {
 		module_plan_free(p);
 		return e;
 	}
@@ -217,7 +221,7 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 }
 
 static int
-line(const struct engine_plan *p, struct buf *out, const char *name, const char *way, const char *what)
+explain_line(const struct engine_plan *p, struct buf *out, const char *name, const char *way, const char *what)
 {
 	return p->dev->host->put(out, "%s %s %s", name, way, what);
 }
@@ -241,18 +245,21 @@ module_explain(const struct engine_plan *p, struct buf *out)
 		const char *name = p->graph->node[p->mul[i / 3].node].name;
 
 		if (set->blas[i] != NULL)
-			e = line(p, out, name, way[i % 3], "cuBLASLt\n");
-		else if (set->dnn[i] != NULL && (e = line(p, out, name, way[i % 3], "")) == 0 &&
+			e = explain_line(p, out, name, way[i % 3], "cuBLASLt\n");
+		else if (set->dnn[i] != NULL && (e = explain_line(p, out, name, way[i % 3], "")) == 0 &&
 		    (e = dnn_name(set->dnn[i], out)) == 0)
-			e = i % 3 == 0 && set->fused[i / 3] ? with(p, out, &p->mul[i / 3]) : p->dev->host->put(out, "\n");
+			e = i % 3 == 0 && set->fused[i / 3] ? with(p, out, &p->mul[i / 3]) : p->dev->host->put(out,
+			    "\n");
 	}
 	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {
 		const struct plan_step *s = &p->step[i];
 
 		if (s->kind != PLAN_BN && s->kind != PLAN_BN_BACK)
 			continue;
-		if ((e = line(p, out, p->graph->node[s->node].name, s->kind == PLAN_BN ? "forward" : "backward", "own")) == 0)
-			e = p->dev->host->put(out, "%s%s\n", s->parts > 0 ? ", with a sum" : "", s->relu ? ", with relu" : "");
+		if ((e = explain_line(p, out, p->graph->node[s->node].name, s->kind == PLAN_BN ? "forward" : "backward",
+		    "own")) == 0)
+			e = p->dev->host->put(out, "%s%s\n", s->parts > 0 ? ", with a sum" : "",
+			    s->relu ? ", with relu" : "");
 	}
 	return e;
 }
@@ -260,7 +267,8 @@ module_explain(const struct engine_plan *p, struct buf *out)
 static void
 module_memory(const struct engine_plan *p, struct engine_memory *m)
 {
-	*m = (struct engine_memory){ .activations = p->arena_bytes, .weights = p->kept.all, .scratch = p->scratch_bytes };
+	*m = (struct engine_memory){ .activations = p->arena_bytes, .weights = p->kept.all,
+	    .scratch = p->scratch_bytes };
 }
 
 static const struct engine engine = {

@@ -2,11 +2,11 @@
  * pass - a batch up, a pass forward over it, its loss down; and weights on their way up.
  *
  * Pictures go up on a stream of their own, beside what the GPU still computes for
- * the batch before.  Who learns on the GPU waits for no pass backward, so that the next forward() comes in time for that;
- * who waits for gradients has told the next batch before, and it sets out behind the pass backward's kernels, to the other
- * of two places, since in f16 those may go over their own batch again.  Only the first step of a pass forward reads a
- * place, and each such pass is waited for: nobody writes where others read.  That step follows the mark `came`, from
- * outside the tape that it is in.  What a pass backward reads of its batch too, `small`, goes up
+ * the batch before.  Who learns on the GPU waits for no pass backward, so that the next forward() comes in time for
+ * that; who waits for gradients has told the next batch before, and it sets out behind the pass backward's kernels, to
+ * the other of two places, since in f16 those may go over their own batch again.  Only the first step of a pass forward
+ * reads a place, and each such pass is waited for: nobody writes where others read.  That step follows the mark `came`,
+ * from outside the tape that it is in.  What a pass backward reads of its batch too, `small`, goes up
  * on the main stream, behind all of that.
  */
 #include "engine/cuda/watch.h"
@@ -28,7 +28,7 @@ pass_up_small(struct engine_plan *p)
 }
 
 static int
-enqueue(struct engine_plan *p, const struct plan_set *set, uint32_t tape)
+enqueue_tape(struct engine_plan *p, const struct plan_set *set, uint32_t tape)
 {
 	switch (tape) {
 	case PLAN_WEIGHTS:
@@ -64,7 +64,7 @@ pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape)
 		set->seen[tape] = 2;
 		if ((e = device_tape_start(d)) < 0)
 			return e;
-		e = enqueue(p, set, tape);
+		e = enqueue_tape(p, set, tape);
 		if ((stopped = device_tape_stop(d, &set->tape[tape])) < 0)
 			return stopped;
 		/* What a library refuses to have recorded it may still do. */
@@ -77,12 +77,12 @@ pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape)
 		return device_tape_play(d, set->tape[tape]);
 	if (set->seen[tape] == 0)
 		set->seen[tape] = 1;
-	return enqueue(p, set, tape);
+	return enqueue_tape(p, set, tape);
 }
 
 /* Before `up` is written: nothing of it is on its way any more. */
 static int
-land(struct engine_plan *p)
+wait_for_uploads(struct engine_plan *p)
 {
 	int e = device_enter(p->dev->d);
 
@@ -96,7 +96,7 @@ int
 pass_load(struct engine_plan *p, uint32_t a, const float *w)
 {
 	const struct graph_array *to = &p->graph->w[a];
-	int e = land(p);
+	int e = wait_for_uploads(p);
 
 	assert(a < p->graph->nw);
 	if (e < 0)
@@ -109,7 +109,7 @@ pass_load(struct engine_plan *p, uint32_t a, const float *w)
 int
 pass_load_aux(struct engine_plan *p, const float *aux)
 {
-	int e = land(p);
+	int e = wait_for_uploads(p);
 
 	/* `down` is free between passes. */
 	if (e < 0 || p->graph->A == 0)
@@ -118,12 +118,13 @@ pass_load_aux(struct engine_plan *p, const float *aux)
 		p->weights = PLAN_STALE;
 	memcpy(p->down + p->down_stats, aux, p->graph->A * sizeof(*aux));
 	p->flying = true;
-	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.aux, p->down + p->down_stats, p->graph->A * sizeof(*aux));
+	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.aux, p->down + p->down_stats,
+	    p->graph->A * sizeof(*aux));
 }
 
 /* Arrays that were loaded, neighbours in one copy. */
 static int
-send(struct engine_plan *p)
+send_arrays(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
 	int e = 0;
@@ -135,7 +136,8 @@ send(struct engine_plan *p)
 		for (b = a; b < g->nw && p->dirty[b]; b++)
 			end = (g->w[b].first + g->w[b].count) * sizeof(float);
 		if (b > a)
-			e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.w + first, p->up + p->up_w + first, end - first);
+			e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.w + first, p->up + p->up_w + first,
+			    end - first);
 		else
 			b++;
 	}
@@ -150,19 +152,20 @@ send(struct engine_plan *p)
 int
 pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights as)
 {
-	int e = p->any_dirty ? send(p) : 0;
+	int e = p->any_dirty ? send_arrays(p) : 0;
 
 	if (e < 0 || p->weights == as)
 		return e;
 	p->weights = PLAN_STALE;
-	if ((e = watch_from(p, WATCH_WEIGHTS)) < 0 || (e = pass_play(p, set, as == PLAN_FOLD ? PLAN_FOLDED : PLAN_WEIGHTS)) < 0)
+	if ((e = watch_from(p, WATCH_WEIGHTS)) < 0 || (e = pass_play(p, set,
+	    as == PLAN_FOLD ? PLAN_FOLDED : PLAN_WEIGHTS)) < 0)
 		return e;
 	p->weights = as;
 	return watch_to(p, WATCH_WEIGHTS);
 }
 
 static int
-need(const struct engine_plan *p, const struct engine_hook *hook)
+ask_params(const struct engine_plan *p, const struct engine_hook *hook)
 {
 	int e = 0;
 
@@ -172,7 +175,7 @@ need(const struct engine_plan *p, const struct engine_hook *hook)
 }
 
 static void
-labels(struct engine_plan *p, const struct samples *s, bool train)
+fill_labels(struct engine_plan *p, const struct samples *s, bool train)
 {
 	struct kernel_label *l = pass_small(p, p->kept.label);
 	uint32_t *key = pass_small(p, p->kept.key);
@@ -196,7 +199,7 @@ place_of(const struct engine_plan *p, uint32_t slot)
 
 /* Before a place of `up` is written: nothing of it is on its way any more. */
 static int
-settle(struct engine_plan *p, uint32_t slot)
+wait_for_slot(struct engine_plan *p, uint32_t slot)
 {
 	int e = p->coming[slot] ? device_mark_wait(p->dev->d, p->came[slot]) : 0;
 
@@ -206,10 +209,10 @@ settle(struct engine_plan *p, uint32_t slot)
 
 /* Pictures of so many bytes set out to a place. */
 static int
-board(struct engine_plan *p, uint32_t slot, const void *from, size_t bytes, uint32_t span)
+upload_images(struct engine_plan *p, uint32_t slot, const void *from, size_t bytes, uint32_t span)
 {
 	char *up = p->up + p->up_batch + place_of(p, slot);
-	int e = settle(p, slot);
+	int e = wait_for_slot(p, slot);
 
 	if (e < 0)
 		return e;
@@ -236,7 +239,7 @@ pass_board(struct engine_plan *p)
 
 	if (s->pixel == NULL || !p->pixels || p->boarded)
 		return 0;
-	if ((e = board(p, !p->slot, s->pixel, (size_t)s->n * s->c * s->h * s->w, WATCH_AHEAD)) < 0)
+	if ((e = upload_images(p, !p->slot, s->pixel, (size_t)s->n * s->c * s->h * s->w, WATCH_AHEAD)) < 0)
 		return e;
 	p->boarded = true;
 	return device_mark_put(p->dev->d, p->came[!p->slot], DEVICE_UP);
@@ -259,7 +262,7 @@ went_ahead(struct engine_plan *p, const struct samples *s)
 
 /* Where the GPU finds the pixels of each: in the batch that goes up, or among the pictures that it holds. */
 static void
-places(struct engine_plan *p, const struct samples *s)
+place_images(struct engine_plan *p, const struct samples *s)
 {
 	const uint8_t *batch = (const uint8_t *)p->held + p->kept.batch + place_of(p, p->slot);
 	struct kernel_place *to = pass_small(p, p->kept.place);
@@ -267,7 +270,8 @@ places(struct engine_plan *p, const struct samples *s)
 
 	assert(s->held == NULL || p->dev->pictures != NULL);
 	for (uint32_t i = 0; i < s->n; i++) {
-		to[i] = s->held != NULL ? (struct kernel_place){ p->dev->pictures + s->held[i].at, s->held[i].h, s->held[i].w,
+		to[i] = s->held != NULL ? (struct kernel_place){ p->dev->pictures + s->held[i].at, s->held[i].h,
+		    s->held[i].w,
 		    s->held[i].y, s->held[i].x, 0 } : (struct kernel_place){ batch + i * size, s->h, s->w, 0, 0, 0 };
 		to[i].mirror = s->mirror != NULL && s->mirror[i] != 0;
 	}
@@ -275,7 +279,7 @@ places(struct engine_plan *p, const struct samples *s)
 
 /* The pictures and what makes numbers of them. */
 static int
-pictures(struct engine_plan *p, const struct samples *s)
+send_images(struct engine_plan *p, const struct samples *s)
 {
 	size_t numbers = (size_t)s->c * s->h * s->w, bytes = s->n * numbers * (s->x != NULL ? sizeof(float) : 1);
 	struct kernel_norm *norm = pass_small(p, p->kept.norm);
@@ -287,8 +291,8 @@ pictures(struct engine_plan *p, const struct samples *s)
 	memcpy(norm->flat, s->norm.flat, sizeof(norm->flat));
 	memcpy(norm->by, s->norm.by, sizeof(norm->by));
 	if (s->x == NULL)
-		places(p, s);
-	if ((mean || s->x != NULL) && ((e = settle(p, 0)) < 0 || (e = settle(p, 1)) < 0))
+		place_images(p, s);
+	if ((mean || s->x != NULL) && ((e = wait_for_slot(p, 0)) < 0 || (e = wait_for_slot(p, 1)) < 0))
 		return e;
 	if (mean) {
 		memcpy(p->up + p->up_mean, s->norm.mean, numbers * sizeof(float));
@@ -296,24 +300,24 @@ pictures(struct engine_plan *p, const struct samples *s)
 		e = device_up(d, DEVICE_UP, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
 	}
 	if (e == 0 && s->held == NULL && !there)
-		e = board(p, p->slot, s->x != NULL ? (const void *)s->x : s->pixel, bytes, WATCH_BATCH);
+		e = upload_images(p, p->slot, s->x != NULL ? (const void *)s->x : s->pixel, bytes, WATCH_BATCH);
 	return e < 0 || (there && !mean) ? e : device_mark_put(d, p->came[p->slot], DEVICE_UP);
 }
 
 /* The batch sets out, and what goes with it is ready to. */
 static int
-take_batch(struct engine_plan *p, const struct samples *s, bool train)
+load_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
 	const struct graph_node *in = &p->graph->node[0];
 	int e;
 
 	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
 	p->n = 0;
-	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = land(p)) < 0)
+	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = wait_for_uploads(p)) < 0)
 		return e;
 	p->pixels = s->x == NULL;
-	labels(p, s, train);
-	return pictures(p, s);
+	fill_labels(p, s, train);
+	return send_images(p, s);
 }
 
 /* What comes on the main stream from now on finds the batch there. */
@@ -328,7 +332,7 @@ have_batch(struct engine_plan *p)
 
 /* Waits for the pass, and adds up what it says of each sample in their order. */
 static int
-result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
+read_result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
 {
 	const float *loss = (const float *)(p->down + p->down_loss);
 	const uint32_t *before = (const uint32_t *)(p->down + p->down_before);
@@ -338,9 +342,11 @@ result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
 
 	if ((e = watch_from(p, WATCH_RESULT)) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_before, p->held + p->kept.before, n * sizeof(*before))) < 0 ||
+	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_before, p->held + p->kept.before,
+	    n * sizeof(*before))) < 0 ||
 	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_prob, p->held + p->kept.prob, bytes)) < 0 ||
-	    (e = learn_ask(p)) < 0 || (e = watch_to(p, WATCH_RESULT)) < 0 || (e = device_wait(d)) < 0 || (e = watch_tell(p)) < 0)
+	    (e = learn_ask(p)) < 0 || (e = watch_to(p, WATCH_RESULT)) < 0 || (e = device_wait(d)) < 0 ||
+	    (e = watch_tell(p)) < 0)
 		return e;
 	p->flying = p->coming[0] = p->coming[1] = false;
 	if ((e = learn_judge(p)) < 0)
@@ -366,10 +372,11 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
 	p->n = 0;
 	/* Weights may have to be waited for, while the pictures are on their way. */
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = take_batch(p, s, true)) < 0 || (e = need(p, hook)) != 0 ||
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = load_batch(p, s, true)) < 0 || (e = ask_params(p, hook)) != 0 ||
 	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_PLAIN)) < 0 ||
-	    (e = watch_from(p, WATCH_FORWARD)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
-	    (e = watch_to(p, WATCH_FORWARD)) < 0 || (e = result(p, s->n, NULL, r)) < 0)
+	    (e = watch_from(p, WATCH_FORWARD)) < 0 || (e = pass_play(p, set,
+	    p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
+	    (e = watch_to(p, WATCH_FORWARD)) < 0 || (e = read_result(p, s->n, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
 	return 0;
@@ -397,10 +404,11 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	struct plan_set *set;
 	int e;
 
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = set_evaluates(p, set)) < 0 || (e = take_batch(p, s, false)) < 0 ||
+	if ((e = set_get(p, s->n, &set)) < 0 || (e = set_evaluates(p, set)) < 0 || (e = load_batch(p, s, false)) < 0 ||
 	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_FOLD)) < 0 ||
-	    (e = watch_from(p, WATCH_EVALUATE)) < 0 || (e = pass_play(p, set, p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0 ||
+	    (e = watch_from(p, WATCH_EVALUATE)) < 0 || (e = pass_play(p, set,
+	    p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0 ||
 	    (e = watch_to(p, WATCH_EVALUATE)) < 0)
 		return e;
-	return result(p, s->n, prob, r);
+	return read_result(p, s->n, prob, r);
 }

@@ -62,7 +62,7 @@ pass_down(struct engine_plan *p, uint32_t k, bool gradients)
 
 /* Slice k down, behind its kernels and beside those of the next; of joined plans when all are there. */
 static int
-send(struct engine_plan *p, uint32_t k, bool joined)
+download_slice(struct engine_plan *p, uint32_t k, bool joined)
 {
 	int e = device_mark_put(p->dev->d, p->born[k], DEVICE_MAIN);
 
@@ -73,7 +73,7 @@ send(struct engine_plan *p, uint32_t k, bool joined)
 
 /* The kernels of slice k. */
 static int
-play(struct engine_plan *p, struct plan_set *set, uint32_t k)
+play_slice(struct engine_plan *p, struct plan_set *set, uint32_t k)
 {
 	int e;
 
@@ -88,24 +88,24 @@ send_all(struct engine_plan *p, bool joined)
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		e = send(p, k, joined);
+		e = download_slice(p, k, joined);
 	return e;
 }
 
 static int
-enqueue(struct engine_plan *p, struct plan_set *set, bool joined)
+enqueue_slices(struct engine_plan *p, struct plan_set *set, bool joined)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		if ((e = play(p, set, k)) == 0)
-			e = send(p, k, joined);
+		if ((e = play_slice(p, set, k)) == 0)
+			e = download_slice(p, k, joined);
 	return e;
 }
 
 /* The arrays of node i, which are down, to the caller; g NULL: what it gets is another's. */
 static int
-give(const struct engine_plan *p, uint32_t i, float *g, const struct engine_hook *hook)
+hand_over_grads(const struct engine_plan *p, uint32_t i, float *g, const struct engine_hook *hook)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
@@ -126,7 +126,7 @@ give(const struct engine_plan *p, uint32_t i, float *g, const struct engine_hook
 }
 
 static int
-receive(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
+receive_slices(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
 	int e = 0;
 
@@ -139,7 +139,7 @@ receive(struct engine_plan *p, float *g, float *stats, const struct engine_hook 
 			memcpy(stats, p->down + p->down_stats, p->graph->A * sizeof(*stats));
 		for (uint32_t s = p->slice[k]; s < p->slice[k + 1] && e == 0; s++)
 			if (s + 1 == p->nstep || p->step[s + 1].node != p->step[s].node)
-				e = give(p, p->step[s].node, g, hook);
+				e = hand_over_grads(p, p->step[s].node, g, hook);
 	}
 	return e;
 }
@@ -153,7 +153,8 @@ is_finite(struct engine_plan *p, bool *finite)
 
 	if ((e = device_zero(d, p->held + p->kept.bad, sizeof(uint32_t))) < 0 ||
 	    (e = kernel_run_finite(d, &a, (uint32_t)p->graph->P, KERNEL_F32)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_bad, a.bad, sizeof(uint32_t))) < 0 || (e = device_wait(d)) < 0)
+	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_bad, a.bad, sizeof(uint32_t))) < 0 ||
+	    (e = device_wait(d)) < 0)
 		return e;
 	*finite = *(const uint32_t *)(p->down + p->down_bad) == 0;
 	return 0;
@@ -165,13 +166,13 @@ play_all(struct engine_plan *p, struct plan_set *set)
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		e = play(p, set, k);
+		e = play_slice(p, set, k);
 	return e;
 }
 
 /* In f16: with the largest factor that lets all gradients be finite.  Others wait for none but the last of these. */
 static int
-scaled(struct engine_plan *p, struct plan_set *set, bool joined, bool stay)
+run_scaled(struct engine_plan *p, struct plan_set *set, bool joined, bool stay)
 {
 	float *factor = pass_small(p, p->kept.scale);
 	bool finite = false;
@@ -185,7 +186,8 @@ scaled(struct engine_plan *p, struct plan_set *set, bool joined, bool stay)
 		/* What the pass forward left is partly written over by the pass backward. */
 		if (scale < SCALE && (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0)
 			return e;
-		if ((e = joined || stay ? play_all(p, set) : enqueue(p, set, false)) == 0 && (e = pass_board(p)) == 0)
+		if ((e = joined || stay ? play_all(p, set) : enqueue_slices(p, set, false)) == 0 &&
+		    (e = pass_board(p)) == 0)
 			e = is_finite(p, &finite);
 	}
 	return e < 0 || !joined ? e : send_all(p, true);
@@ -201,7 +203,7 @@ backward_here(struct engine_plan *p)
 	assert(p->n > 0 && p->learn != NULL);
 	if ((e = set_get(p, p->n, &set)) < 0)
 		return e;
-	e = p->type == KERNEL_F16 ? scaled(p, set, false, true) : play_all(p, set);
+	e = p->type == KERNEL_F16 ? run_scaled(p, set, false, true) : play_all(p, set);
 	return e == 0 ? learn_piece(p, set) : e;
 }
 
@@ -216,12 +218,12 @@ pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine
 		return backward_here(p);
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));
 	if ((e = set_get(p, p->n, &set)) == 0)
-		e = p->type == KERNEL_F16 ? scaled(p, set, joined, false) : enqueue(p, set, joined);
+		e = p->type == KERNEL_F16 ? run_scaled(p, set, joined, false) : enqueue_slices(p, set, joined);
 	if (e == 0)
 		e = pass_board(p);
 	if (e < 0 && joined)
 		join_fail(p);
-	if (e < 0 || (e = receive(p, joined && p->dev->rank > 0 ? NULL : g, stats, hook)) != 0) {
+	if (e < 0 || (e = receive_slices(p, joined && p->dev->rank > 0 ? NULL : g, stats, hook)) != 0) {
 		device_wait(p->dev->d);
 		return e;
 	}

@@ -68,7 +68,7 @@ plan_make_dense(struct engine_plan *p, uint32_t node, struct plan_view *v)
 }
 
 static const struct graph_node *
-node(const struct engine_plan *p, uint32_t i)
+plan_node_at(const struct engine_plan *p, uint32_t i)
 {
 	return &p->graph->node[i];
 }
@@ -82,17 +82,17 @@ sole_reader(const struct engine_plan *p, uint32_t i)
 
 /* Where node i's output goes: a window of the concatenation that alone reads it, else a buffer of its own. */
 static int
-place(struct engine_plan *p, uint32_t i, struct plan_view *v)
+place_output(struct engine_plan *p, uint32_t i, struct plan_view *v)
 {
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 	uint32_t r = sole_reader(p, i), before = 0;
 	int e;
 
-	if (p->node[i].y.c == 0 && r != PLAN_NONE && node(p, r)->op == GRAPH_CONCAT) {
-		if ((e = place(p, r, v)) < 0)
+	if (p->node[i].y.c == 0 && r != PLAN_NONE && plan_node_at(p, r)->op == GRAPH_CONCAT) {
+		if ((e = place_output(p, r, v)) < 0)
 			return e;
-		for (uint32_t k = 0; node(p, r)->in[k] != i; k++)
-			before += node(p, node(p, r)->in[k])->c;
+		for (uint32_t k = 0; plan_node_at(p, r)->in[k] != i; k++)
+			before += plan_node_at(p, plan_node_at(p, r)->in[k])->c;
 		p->node[i].y = (struct plan_view){ v->buf, l->c, l->h, l->w, v->ld, v->first + before };
 	} else if (p->node[i].y.c == 0 && (e = plan_buffer(p, l->c, l->h, l->w, &p->node[i].y)) < 0) {
 		return e;
@@ -107,7 +107,7 @@ with_relu(struct engine_plan *p, uint32_t i)
 {
 	uint32_t r = sole_reader(p, i);
 
-	if (r == PLAN_NONE || node(p, r)->op != GRAPH_ACT || node(p, r)->act != GRAPH_RELU)
+	if (r == PLAN_NONE || plan_node_at(p, r)->op != GRAPH_ACT || plan_node_at(p, r)->act != GRAPH_RELU)
 		return i;
 	p->node[r].fused = true;
 	return r;
@@ -122,15 +122,15 @@ weight_bytes(const struct engine_plan *p, const struct graph_node *l)
 
 /* A conv or fc up to the output of node `out`, on the way to which more is added, or nothing (NULL), and ReLU taken. */
 static int
-mul(struct engine_plan *p, uint32_t i, uint32_t out, const struct plan_view *more, bool relu)
+plan_mul_layer(struct engine_plan *p, uint32_t i, uint32_t out, const struct plan_view *more, bool relu)
 {
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 	struct plan_view x = p->node[l->in[0]].y, raw, to;
 	bool after = more != NULL || relu || l->bias_at >= 0;
 	struct plan_step *s;
 	int e;
 
-	if ((e = plan_make_dense(p, i, &x)) < 0 || (e = place(p, out, &to)) < 0)
+	if ((e = plan_make_dense(p, i, &x)) < 0 || (e = place_output(p, out, &to)) < 0)
 		return e;
 	raw = to;
 	if (!plan_dense(&to) && (e = plan_buffer(p, l->c, l->h, l->w, &raw)) < 0)
@@ -156,12 +156,12 @@ mul(struct engine_plan *p, uint32_t i, uint32_t out, const struct plan_view *mor
 
 /* A batch norm's step may be the convolution's before it, in evaluation, where nobody else reads that. */
 static void
-folds(struct engine_plan *p, struct plan_step *s)
+fold_bn(struct engine_plan *p, struct plan_step *s)
 {
-	uint32_t in = node(p, s->node)->in[0];
+	uint32_t in = plan_node_at(p, s->node)->in[0];
 	struct plan_mul *m;
 
-	if (node(p, in)->op != GRAPH_CONV || sole_reader(p, in) != s->node)
+	if (plan_node_at(p, in)->op != GRAPH_CONV || sole_reader(p, in) != s->node)
 		return;
 	s->folds = p->node[in].state;
 	m = &p->mul[s->folds];
@@ -171,37 +171,37 @@ folds(struct engine_plan *p, struct plan_step *s)
 
 /* A step of one input and one output; also where ReLU may be part of it. */
 static int
-one(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
+plan_unary(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
 {
 	struct plan_view to;
 	struct plan_step *s;
 	int e;
 
-	if ((e = place(p, out, &to)) < 0)
+	if ((e = place_output(p, out, &to)) < 0)
 		return e;
 	s = plan_add(p, kind, i);
-	s->x = p->node[node(p, i)->in[0]].y;
+	s->x = p->node[plan_node_at(p, i)->in[0]].y;
 	s->y = to;
 	s->relu = out != i;
 	if (kind == PLAN_BN) {
 		s->constant = plan_frozen(p->graph, i);
-		folds(p, s);
+		fold_bn(p, s);
 	}
-	if (kind == PLAN_LRN || (kind == PLAN_POOL && node(p, i)->pool == GRAPH_MAX))
+	if (kind == PLAN_LRN || (kind == PLAN_POOL && plan_node_at(p, i)->pool == GRAPH_MAX))
 		s->keep = p->node[i].keep = new_buf(p, (size_t)to.c * to.h * to.w * p->batch * sizeof(uint32_t));
 	return 0;
 }
 
 /* The sum or product of any number of inputs, KERNEL_PARTS at a time. */
 static int
-several(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
+plan_many(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
 {
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 	struct plan_step *s = NULL;
 	struct plan_view to;
 	int e;
 
-	if ((e = place(p, out, &to)) < 0)
+	if ((e = place_output(p, out, &to)) < 0)
 		return e;
 	for (uint32_t k = 0; k < l->nin || s == NULL;) {
 		s = plan_add(p, kind, i);
@@ -216,75 +216,75 @@ several(struct engine_plan *p, uint32_t i, enum plan_kind kind, uint32_t out)
 }
 
 /*
- * Which input of sum i, of two, is a layer whose step adds the other: a batch norm or else a convolution that nobody else
- * reads, of two of them the second; else -1.
+ * Which input of sum i, of two, is a layer whose step adds the other: a batch norm or else a convolution that nobody
+ * else reads, of two of them the second; else -1.
  */
 static int
-adds(const struct engine_plan *p, uint32_t i)
+find_added_input(const struct engine_plan *p, uint32_t i)
 {
 	static const enum graph_op op[] = { GRAPH_BN, GRAPH_CONV };
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 
 	for (size_t o = 0; o < sizeof(op) / sizeof(*op) && l->op == GRAPH_ADD && l->nin == 2; o++)
 		for (int k = 1; k >= 0; k--)
-			if (node(p, l->in[k])->op == op[o] && sole_reader(p, l->in[k]) == i)
+			if (plan_node_at(p, l->in[k])->op == op[o] && sole_reader(p, l->in[k]) == i)
 				return k;
 	return -1;
 }
 
 /* Is node i such a layer, and its step the sum's? */
 static bool
-summed(const struct engine_plan *p, uint32_t i)
+step_is_sums(const struct engine_plan *p, uint32_t i)
 {
 	uint32_t r = sole_reader(p, i);
-	int k = r != PLAN_NONE ? adds(p, r) : -1;
+	int k = r != PLAN_NONE ? find_added_input(p, r) : -1;
 
-	return k >= 0 && node(p, r)->in[k] == i;
+	return k >= 0 && plan_node_at(p, r)->in[k] == i;
 }
 
 /* A sum whose input k is a batch norm: its numbers are read once and written nowhere but as the sum. */
 static int
 bn_add(struct engine_plan *p, uint32_t i, int k, uint32_t out)
 {
-	uint32_t bn = node(p, i)->in[k];
+	uint32_t bn = plan_node_at(p, i)->in[k];
 	struct plan_view to;
 	struct plan_step *s;
 	int e;
 
-	if ((e = place(p, out, &to)) < 0)
+	if ((e = place_output(p, out, &to)) < 0)
 		return e;
 	s = plan_add(p, PLAN_BN, bn);
-	s->x = p->node[node(p, bn)->in[0]].y;
+	s->x = p->node[plan_node_at(p, bn)->in[0]].y;
 	s->y = to;
-	s->part[s->parts++] = p->node[node(p, i)->in[!k]].y;
+	s->part[s->parts++] = p->node[plan_node_at(p, i)->in[!k]].y;
 	s->relu = out != i;
 	s->constant = plan_frozen(p->graph, bn);
-	folds(p, s);
+	fold_bn(p, s);
 	return 0;
 }
 
 static int
-sum(struct engine_plan *p, uint32_t i)
+plan_sum(struct engine_plan *p, uint32_t i)
 {
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 	uint32_t out = with_relu(p, i);
-	int k = adds(p, i);
+	int k = find_added_input(p, i);
 
 	if (k < 0)
-		return several(p, i, PLAN_ADD, out);
-	return node(p, l->in[k])->op == GRAPH_BN ? bn_add(p, i, k, out) :
-	    mul(p, l->in[k], out, &p->node[l->in[!k]].y, out != i);
+		return plan_many(p, i, PLAN_ADD, out);
+	return plan_node_at(p, l->in[k])->op == GRAPH_BN ? bn_add(p, i, k, out) :
+	    plan_mul_layer(p, l->in[k], out, &p->node[l->in[!k]].y, out != i);
 }
 
 static int
-concat(struct engine_plan *p, uint32_t i)
+plan_concat(struct engine_plan *p, uint32_t i)
 {
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 	struct plan_view all;
 	uint32_t first;
 	int e;
 
-	if ((e = place(p, i, &all)) < 0)
+	if ((e = place_output(p, i, &all)) < 0)
 		return e;
 	first = all.first;
 	for (uint32_t k = 0; k < l->nin; k++) {
@@ -306,16 +306,16 @@ static bool
 order_is_free(const struct engine_plan *p, uint32_t i)
 {
 	for (uint32_t r = i + 1; r < p->graph->n; r++)
-		for (uint32_t k = 0; k < node(p, r)->nin; k++)
-			if (node(p, r)->in[k] == i && node(p, r)->op != GRAPH_FC)
+		for (uint32_t k = 0; k < plan_node_at(p, r)->nin; k++)
+			if (plan_node_at(p, r)->in[k] == i && plan_node_at(p, r)->op != GRAPH_FC)
 				return false;
 	return true;
 }
 
 static int
-flatten(struct engine_plan *p, uint32_t i)
+plan_flatten(struct engine_plan *p, uint32_t i)
 {
-	struct plan_view x = p->node[node(p, i)->in[0]].y, to;
+	struct plan_view x = p->node[plan_node_at(p, i)->in[0]].y, to;
 	struct plan_step *s;
 	int e;
 
@@ -333,15 +333,16 @@ flatten(struct engine_plan *p, uint32_t i)
 }
 
 static int
-loss(struct engine_plan *p, uint32_t i)
+plan_loss(struct engine_plan *p, uint32_t i)
 {
-	struct plan_view x = p->node[node(p, i)->in[0]].y;
+	struct plan_view x = p->node[plan_node_at(p, i)->in[0]].y;
 	struct plan_step *s;
 	int e;
 
 	/* Scores of more than one pixel count in the order of c, h, w. */
 	if (x.h * x.w > 1) {
-		if ((e = plan_make_dense(p, i, &x)) < 0 || (e = plan_buffer(p, x.c * x.h * x.w, 1, 1, &p->node[i].y)) < 0)
+		if ((e = plan_make_dense(p, i, &x)) < 0 || (e = plan_buffer(p, x.c * x.h * x.w, 1, 1, &p->node[i].y)) <
+		    0)
 			return e;
 		s = plan_add(p, PLAN_TURN, i);
 		s->x = x;
@@ -353,44 +354,44 @@ loss(struct engine_plan *p, uint32_t i)
 }
 
 static int
-forward(struct engine_plan *p, uint32_t i)
+plan_forward_node(struct engine_plan *p, uint32_t i)
 {
 	uint32_t out;
 
-	switch (node(p, i)->op) {
+	switch (plan_node_at(p, i)->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
-		if (summed(p, i))
+		if (step_is_sums(p, i))
 			return 0;
 		out = with_relu(p, i);
-		return mul(p, i, out, NULL, out != i);
+		return plan_mul_layer(p, i, out, NULL, out != i);
 	case GRAPH_BN:
 		p->node[i].state = p->lanes;
-		p->lanes += node(p, i)->c;
-		return summed(p, i) ? 0 : one(p, i, PLAN_BN, with_relu(p, i));
+		p->lanes += plan_node_at(p, i)->c;
+		return step_is_sums(p, i) ? 0 : plan_unary(p, i, PLAN_BN, with_relu(p, i));
 	case GRAPH_ACT:
-		return p->node[i].fused ? 0 : one(p, i, PLAN_ACT, i);
+		return p->node[i].fused ? 0 : plan_unary(p, i, PLAN_ACT, i);
 	case GRAPH_POOL:
-		return one(p, i, PLAN_POOL, i);
+		return plan_unary(p, i, PLAN_POOL, i);
 	case GRAPH_CONCAT:
-		return concat(p, i);
+		return plan_concat(p, i);
 	case GRAPH_FLATTEN:
-		return flatten(p, i);
+		return plan_flatten(p, i);
 	case GRAPH_ADD:
-		return sum(p, i);
+		return plan_sum(p, i);
 	case GRAPH_MUL:
-		return several(p, i, PLAN_TIMES, i);
+		return plan_many(p, i, PLAN_TIMES, i);
 	case GRAPH_PAD:
-		return one(p, i, PLAN_PAD, i);
+		return plan_unary(p, i, PLAN_PAD, i);
 	case GRAPH_LRN:
-		return one(p, i, PLAN_LRN, i);
+		return plan_unary(p, i, PLAN_LRN, i);
 	case GRAPH_DROPOUT:
 		p->node[i].state = p->ndrop++;
-		return one(p, i, PLAN_DROP, i);
+		return plan_unary(p, i, PLAN_DROP, i);
 	case GRAPH_SOFTMAX:
-		return loss(p, i);
+		return plan_loss(p, i);
 	default:
-		p->dev->host->note(0, "no kernel for layer %s on gpu", p->dev->host->op_name(node(p, i)->op));
+		p->dev->host->note(0, "no kernel for layer %s on gpu", p->dev->host->op_name(plan_node_at(p, i)->op));
 		return ERR_NOTSUP;
 	}
 }
@@ -400,7 +401,7 @@ static int
 read_graph(struct engine_plan *p)
 {
 	for (uint32_t i = 0; i < p->graph->n; i++) {
-		const struct graph_node *l = node(p, i);
+		const struct graph_node *l = plan_node_at(p, i);
 
 		p->node[i].wants = plan_learns(p->graph, l->weight) || plan_learns(p->graph, l->bias_at) ||
 		    plan_learns(p->graph, l->gamma) || plan_learns(p->graph, l->beta);
@@ -418,17 +419,17 @@ read_graph(struct engine_plan *p)
 }
 
 static int
-take(struct engine_plan *p)
+take_plan_arrays(struct engine_plan *p)
 {
 	uint32_t ins = 0;
 
 	for (uint32_t i = 0; i < p->graph->n; i++)
-		ins += node(p, i)->nin;
+		ins += plan_node_at(p, i)->nin;
 	/* A node has a few steps each way, and a few more for each input; no step makes more than two buffers. */
 	p->most_steps = 8 * p->graph->n + 8 * ins;
 	for (uint32_t i = 0; i < p->graph->n; i++)	/* a product's gradient reads all other inputs for each */
-		if (node(p, i)->op == GRAPH_MUL)
-			p->most_steps += node(p, i)->nin * node(p, i)->nin;
+		if (plan_node_at(p, i)->op == GRAPH_MUL)
+			p->most_steps += plan_node_at(p, i)->nin * plan_node_at(p, i)->nin;
 	p->most_bufs = 2 * p->most_steps;
 	p->node = calloc(p->graph->n, sizeof(*p->node));
 	p->mul = calloc(p->graph->n, sizeof(*p->mul));
@@ -441,14 +442,14 @@ int
 plan_make(struct engine_plan *p)
 {
 	struct plan_view data;
-	int e = take(p);
+	int e = take_plan_arrays(p);
 
-	if (e < 0 || (e = place(p, 0, &data)) < 0)
+	if (e < 0 || (e = place_output(p, 0, &data)) < 0)
 		return e;
 	plan_add(p, PLAN_INPUT, 0)->y = data;
 	for (uint32_t i = 1; i < p->graph->n && e == 0; i++)
-		if ((e = forward(p, i)) < 0)
-			p->dev->host->within("%s", node(p, i)->name);
+		if ((e = plan_forward_node(p, i)) < 0)
+			p->dev->host->within("%s", plan_node_at(p, i)->name);
 	p->nforward = p->nstep;
 	return e < 0 ? e : plan_back(p);
 }

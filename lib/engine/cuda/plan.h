@@ -36,7 +36,8 @@
 #define PLAN_NONE	UINT32_MAX
 
 /* What is recorded of a batch size: slices of the pass backward behind the rest. */
-enum plan_tape { PLAN_WEIGHTS, PLAN_FOLDED, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_FIRST, PLAN_MORE, PLAN_UPDATE,
+enum plan_tape { PLAN_WEIGHTS, PLAN_FOLDED, PLAN_TRAIN, PLAN_TRAIN_PIXELS, PLAN_EVAL, PLAN_EVAL_PIXELS, PLAN_FIRST,
+    PLAN_MORE, PLAN_UPDATE,
 	PLAN_BACK };
 #define PLAN_TAPES	(PLAN_BACK + PLAN_SLICES)
 
@@ -55,7 +56,8 @@ enum plan_kind {
 	PLAN_MUL,		/* y = conv or fc of x, both dense */
 	PLAN_MUL_WEIGHT,	/* the gradient of its weight from x and dy, both dense */
 	PLAN_MUL_DATA,		/* dx of dy */
-	PLAN_BIAS,		/* y = x + bias, when the node has one, plus part when there is one, and ReLU when relu */
+	/* y = x + bias, when the node has one, plus part when there is one, and ReLU when relu */
+	PLAN_BIAS,
 	PLAN_BIAS_BACK,		/* the gradient of the bias: sums of dy */
 	PLAN_RELU_BACK,		/* dx = dy where y > 0 */
 	PLAN_BN,		/* y = batch norm of x, plus part when there is one, and ReLU when relu */
@@ -82,7 +84,10 @@ struct plan_step {
 	struct plan_view part[KERNEL_PARTS];
 	uint32_t	 parts;
 	uint32_t	 keep;	/* buffer of 4 bytes an output: a maximum's place, an LRN's size; or PLAN_NONE */
-	/* PLAN_BN: the convolution, of mul, that does its work in evaluation, and what that reads; PLAN_NONE: there is none. */
+	/*
+	 * PLAN_BN: the convolution, of mul, that does its work in evaluation, and what that reads;
+	 * PLAN_NONE: there is none.
+	 */
 	uint32_t	 folds;
 	struct plan_view before;
 };
@@ -133,7 +138,8 @@ struct plan_set {
 	struct dnn	 **dnn;		/* [nmul][3] by direction; NULL for an fc */
 	struct blas	 **blas;	/* [nmul][3]; NULL for a conv */
 	bool		  *fused;	/* [nmul] a convolution that does what its PLAN_BIAS would */
-	struct dnn	 **eval;	/* [nmul] a convolution that does what the batch norm behind it would, in evaluation */
+	/* [nmul] a convolution that does what the batch norm behind it would, in evaluation */
+	struct dnn	 **eval;
 	bool		   evals;	/* those were asked for */
 	struct device_tape *tape[PLAN_TAPES];
 	uint8_t		   seen[PLAN_TAPES];	/* times that it was enqueued, up to 2 */
@@ -165,7 +171,8 @@ struct engine_plan {
 	uint32_t	    lanes;	/* channels of all batch norms */
 	struct plan_node   *node;	/* [graph->n] */
 	struct plan_kept    kept;
-	uint32_t	    slice[PLAN_SLICES + 1], nslice;	/* slice k of the pass backward: steps [slice[k], slice[k + 1]) */
+	/* slice k of the pass backward: steps [slice[k], slice[k + 1]) */
+	uint32_t	    slice[PLAN_SLICES + 1], nslice;
 	size_t		    arena_bytes, sums_bytes, weight_bytes, scratch_bytes;
 	/* The GPU's memory. */
 	char		   *arena, *held, *scratch;	/* buffers; kept; sums, a weight's gradient, the libraries' */
@@ -218,7 +225,10 @@ plan_frozen(const struct graph *g, uint32_t i)
 /* plan.c.  The steps of a graph; returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */
 int	 plan_make(struct engine_plan *p);
 void	 plan_clear(struct engine_plan *p);	/* frees what plan_make() took */
-/* For plan_back.c: a new step, zeroed but for kind and node; a new dense buffer; x, or a step's copy of it that is dense. */
+/*
+ * For plan_back.c: a new step, zeroed but for kind and node; a new dense buffer; x, or a step's
+ * copy of it that is dense.
+ */
 struct plan_step *plan_add(struct engine_plan *p, enum plan_kind kind, uint32_t node);
 int	 plan_buffer(struct engine_plan *p, uint32_t c, uint32_t h, uint32_t w, struct plan_view *v);
 int	 plan_make_dense(struct engine_plan *p, uint32_t node, struct plan_view *v);
@@ -232,14 +242,18 @@ int	 arena_place(struct engine_plan *p);
 /* The buffers of a step: calls each for those it has. */
 void	 arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg);
 
-/* set.c.  The kernels of n samples, on this thread's device from then on.  Returns 0, ERR_NOTSUP, ERR_NOMEM or ERR_SYS. */
+/*
+ * set.c. The kernels of n samples, on this thread's device from then on. Returns 0, ERR_NOTSUP,
+ * ERR_NOMEM or ERR_SYS.
+ */
 int	 set_get(struct engine_plan *p, uint32_t n, struct plan_set **set);
 /* Before its first evaluation: the kernels with batch norms in them.  Returns likewise. */
 int	 set_evaluates(struct engine_plan *p, struct plan_set *set);
 void	 set_free(struct engine_plan *p, struct plan_set *set);	/* NULL-filled is fine */
 
 /* run.c.  Enqueues steps [from, to) for the set's batch; train: batch norm by this batch, dropout on. */
-int	 run_steps(struct engine_plan *p, const struct plan_set *set, uint32_t from, uint32_t to, bool train, bool pixels);
+int	 run_steps(struct engine_plan *p, const struct plan_set *set, uint32_t from, uint32_t to, bool train,
+    bool pixels);
 /* The weights from f32 as they came to what the kernels want; fold: with batch norms in them. */
 int	 run_weights(struct engine_plan *p, bool fold);
 /* Where mul i's bias is, f32 [k], for its kernels; NULL: it has none. */
@@ -265,7 +279,10 @@ int	 pass_statistics(struct engine_plan *p, float *stats);
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 /* The range of g that slice k makes final: layers come from the last to the first, and arrays lie in their order. */
 void	 pass_slice(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end);
-/* Enqueues on DEVICE_COPY slice k's way down, if its gradients are wanted, the statistics' with the last, and its mark. */
+/*
+ * Enqueues on DEVICE_COPY slice k's way down, if its gradients are wanted, the statistics' with the
+ * last, and its mark.
+ */
 int	 pass_down(struct engine_plan *p, uint32_t k, bool gradients);
 /* pass.c: enqueues steps, or plays what was recorded of them.  up(): the numbers of `small` to the GPU. */
 int	 pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape);
@@ -288,7 +305,10 @@ int	 learn_piece(struct engine_plan *p, struct plan_set *set);
 /* Enqueues: of n samples, adding; the update. */
 int	 learn_gather(struct engine_plan *p, uint32_t n, bool first);
 int	 learn_steps(struct engine_plan *p);
-/* Asks for the word whether gradients were numbers, in front of a wait; and behind it reads the word: 0 or ERR_FORMAT. */
+/*
+ * Asks for the word whether gradients were numbers, in front of a wait; and behind it reads the
+ * word: 0 or ERR_FORMAT.
+ */
 int	 learn_ask(struct engine_plan *p);
 int	 learn_judge(struct engine_plan *p);
 

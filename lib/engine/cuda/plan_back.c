@@ -1,10 +1,13 @@
-/* plan_back - a graph into the steps of a pass backward: each layer's gradients from the parts that its readers left. */
+/*
+ * plan_back - a graph into the steps of a pass backward: each layer's gradients from the parts that
+ * its readers left.
+ */
 #include "engine/cuda/plan.h"
 
 #include "base/err.h"
 
 static const struct graph_node *
-node(const struct engine_plan *p, uint32_t i)
+plan_node_at(const struct engine_plan *p, uint32_t i)
 {
 	return &p->graph->node[i];
 }
@@ -20,7 +23,7 @@ out_of(const struct engine_plan *p, uint32_t i)
 
 /* A part of the gradient of node i, if one is wanted. */
 static void
-push(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
+push_gradient(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
 {
 	if (p->node[i].wants)
 		p->node[i].part[p->node[i].parts++] = *dy;
@@ -28,7 +31,7 @@ push(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
 
 /* The sum of the parts of node i. */
 static int
-gather(struct engine_plan *p, uint32_t i, struct plan_view *dy)
+gather_gradient(struct engine_plan *p, uint32_t i, struct plan_view *dy)
 {
 	const struct plan_node *n = &p->node[i];
 	struct plan_view sum;
@@ -55,7 +58,7 @@ gather(struct engine_plan *p, uint32_t i, struct plan_view *dy)
 
 /* What the ReLU behind node i lets through of dy. */
 static int
-masked(struct engine_plan *p, uint32_t i, struct plan_view *dy)
+mask_gradient(struct engine_plan *p, uint32_t i, struct plan_view *dy)
 {
 	uint32_t out = out_of(p, i);
 	struct plan_view dx;
@@ -78,44 +81,44 @@ masked(struct engine_plan *p, uint32_t i, struct plan_view *dy)
 static int
 buffer_for(struct engine_plan *p, uint32_t i, struct plan_view *dx)
 {
-	const struct plan_view *x = &p->node[node(p, i)->in[0]].y;
+	const struct plan_view *x = &p->node[plan_node_at(p, i)->in[0]].y;
 
 	return plan_buffer(p, x->c, x->h, x->w, dx);
 }
 
 static int
-mul(struct engine_plan *p, uint32_t i, struct plan_view dy)
+plan_mul_back(struct engine_plan *p, uint32_t i, struct plan_view dy)
 {
 	struct plan_mul *m = &p->mul[p->node[i].state];
 	struct plan_step *s;
 	int e;
 
-	if ((e = masked(p, i, &dy)) < 0 || (e = plan_make_dense(p, i, &dy)) < 0)
+	if ((e = mask_gradient(p, i, &dy)) < 0 || (e = plan_make_dense(p, i, &dy)) < 0)
 		return e;
 	m->dy = dy;
-	if (plan_learns(p->graph, node(p, i)->bias_at))
+	if (plan_learns(p->graph, plan_node_at(p, i)->bias_at))
 		plan_add(p, PLAN_BIAS_BACK, i)->dy = dy;
 	if (m->learns) {
 		s = plan_add(p, PLAN_MUL_WEIGHT, i);
 		s->x = m->x;
 		s->dy = dy;
 	}
-	if (!p->node[node(p, i)->in[0]].wants)
+	if (!p->node[plan_node_at(p, i)->in[0]].wants)
 		return 0;
 	s = plan_add(p, PLAN_MUL_DATA, i);
 	s->dy = dy;
 	if ((e = buffer_for(p, i, &s->dx)) < 0)
 		return e;
 	m->dx = s->dx;
-	push(p, node(p, i)->in[0], &s->dx);
+	push_gradient(p, plan_node_at(p, i)->in[0], &s->dx);
 	return 0;
 }
 
 /* A step from dy and x, and what forward kept, to dx. */
 static int
-one(struct engine_plan *p, uint32_t i, enum plan_kind kind, const struct plan_view *dy)
+plan_unary_back(struct engine_plan *p, uint32_t i, enum plan_kind kind, const struct plan_view *dy)
 {
-	uint32_t in = node(p, i)->in[0];
+	uint32_t in = plan_node_at(p, i)->in[0];
 	struct plan_step *s = plan_add(p, kind, i);
 	int e;
 
@@ -128,25 +131,25 @@ one(struct engine_plan *p, uint32_t i, enum plan_kind kind, const struct plan_vi
 		return 0;
 	if ((e = buffer_for(p, i, &s->dx)) < 0)
 		return e;
-	push(p, in, &s->dx);
+	push_gradient(p, in, &s->dx);
 	return 0;
 }
 
 static int
-add(struct engine_plan *p, uint32_t i, struct plan_view dy)
+plan_sum_back(struct engine_plan *p, uint32_t i, struct plan_view dy)
 {
-	int e = masked(p, i, &dy);
+	int e = mask_gradient(p, i, &dy);
 
-	for (uint32_t k = 0; k < node(p, i)->nin && e == 0; k++)
-		push(p, node(p, i)->in[k], &dy);
+	for (uint32_t k = 0; k < plan_node_at(p, i)->nin && e == 0; k++)
+		push_gradient(p, plan_node_at(p, i)->in[k], &dy);
 	return e;
 }
 
 /* Input k's gradient: dy times all the other inputs. */
 static int
-times(struct engine_plan *p, uint32_t i, uint32_t k, const struct plan_view *dy)
+plan_times_back(struct engine_plan *p, uint32_t i, uint32_t k, const struct plan_view *dy)
 {
-	const struct graph_node *l = node(p, i);
+	const struct graph_node *l = plan_node_at(p, i);
 	struct plan_view dx;
 	int e;
 
@@ -163,19 +166,20 @@ times(struct engine_plan *p, uint32_t i, uint32_t k, const struct plan_view *dy)
 				s->part[s->parts++] = p->node[l->in[j]].y;
 		s->y = dx;
 	}
-	push(p, l->in[k], &dx);
+	push_gradient(p, l->in[k], &dx);
 	return 0;
 }
 
 static int
-concat(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
+plan_concat_back(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
 {
 	uint32_t first = dy->first;
 
-	for (uint32_t k = 0; k < node(p, i)->nin; k++) {
-		const struct graph_node *in = node(p, node(p, i)->in[k]);
+	for (uint32_t k = 0; k < plan_node_at(p, i)->nin; k++) {
+		const struct graph_node *in = plan_node_at(p, plan_node_at(p, i)->in[k]);
 
-		push(p, node(p, i)->in[k], &(struct plan_view){ dy->buf, in->c, in->h, in->w, dy->ld, first });
+		push_gradient(p, plan_node_at(p, i)->in[k], &(struct plan_view){ dy->buf, in->c, in->h, in->w, dy->ld,
+		    first });
 		first += in->c;
 	}
 	return 0;
@@ -183,9 +187,9 @@ concat(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
 
 /* Back from the order of c, h, w to that of h, w, c. */
 static int
-turn(struct engine_plan *p, uint32_t i, struct plan_view dy)
+plan_turn_back(struct engine_plan *p, uint32_t i, struct plan_view dy)
 {
-	uint32_t in = node(p, i)->in[0];
+	uint32_t in = plan_node_at(p, i)->in[0];
 	struct plan_view dx;
 	struct plan_step *s;
 	int e;
@@ -195,25 +199,25 @@ turn(struct engine_plan *p, uint32_t i, struct plan_view dy)
 	s = plan_add(p, PLAN_TURN_BACK, i);
 	s->dy = dy;
 	s->dx = dx;
-	push(p, in, &dx);
+	push_gradient(p, in, &dx);
 	return 0;
 }
 
 static int
-flatten(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
+plan_flatten_back(struct engine_plan *p, uint32_t i, const struct plan_view *dy)
 {
-	uint32_t in = node(p, i)->in[0];
+	uint32_t in = plan_node_at(p, i)->in[0];
 
 	if (p->node[i].y.buf != p->node[in].y.buf)
-		return p->node[in].wants ? turn(p, i, *dy) : 0;
-	push(p, in, dy);
+		return p->node[in].wants ? plan_turn_back(p, i, *dy) : 0;
+	push_gradient(p, in, dy);
 	return 0;
 }
 
 static int
-loss(struct engine_plan *p, uint32_t i)
+plan_loss_back(struct engine_plan *p, uint32_t i)
 {
-	uint32_t in = node(p, i)->in[0];
+	uint32_t in = plan_node_at(p, i)->in[0];
 	const struct plan_view *x = &p->node[in].y;
 	struct plan_view dx;
 	int e;
@@ -224,54 +228,54 @@ loss(struct engine_plan *p, uint32_t i)
 	if (!p->node[in].wants)
 		return 0;
 	if (x->h * x->w > 1)
-		return turn(p, i, dx);
-	push(p, in, &dx);
+		return plan_turn_back(p, i, dx);
+	push_gradient(p, in, &dx);
 	return 0;
 }
 
 static int
-backward(struct engine_plan *p, uint32_t i)
+plan_backward_node(struct engine_plan *p, uint32_t i)
 {
 	struct plan_view dy;
 	int e;
 
-	if (node(p, i)->op == GRAPH_SOFTMAX)
-		return loss(p, i);
-	if ((e = gather(p, out_of(p, i), &dy)) < 0)
+	if (plan_node_at(p, i)->op == GRAPH_SOFTMAX)
+		return plan_loss_back(p, i);
+	if ((e = gather_gradient(p, out_of(p, i), &dy)) < 0)
 		return e;
-	switch (node(p, i)->op) {
+	switch (plan_node_at(p, i)->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
-		return mul(p, i, dy);
+		return plan_mul_back(p, i, dy);
 	case GRAPH_BN:
-		return one(p, i, PLAN_BN_BACK, &dy);
+		return plan_unary_back(p, i, PLAN_BN_BACK, &dy);
 	case GRAPH_ACT:
-		return one(p, i, PLAN_ACT_BACK, &dy);
+		return plan_unary_back(p, i, PLAN_ACT_BACK, &dy);
 	case GRAPH_POOL:
-		return one(p, i, PLAN_POOL_BACK, &dy);
+		return plan_unary_back(p, i, PLAN_POOL_BACK, &dy);
 	case GRAPH_PAD:
-		return one(p, i, PLAN_PAD_BACK, &dy);
+		return plan_unary_back(p, i, PLAN_PAD_BACK, &dy);
 	case GRAPH_LRN:
-		return one(p, i, PLAN_LRN_BACK, &dy);
+		return plan_unary_back(p, i, PLAN_LRN_BACK, &dy);
 	case GRAPH_DROPOUT:
-		return one(p, i, PLAN_DROP, &dy);
+		return plan_unary_back(p, i, PLAN_DROP, &dy);
 	case GRAPH_CONCAT:
-		return concat(p, i, &dy);
+		return plan_concat_back(p, i, &dy);
 	case GRAPH_FLATTEN:
-		return flatten(p, i, &dy);
+		return plan_flatten_back(p, i, &dy);
 	case GRAPH_ADD:
-		return add(p, i, dy);
+		return plan_sum_back(p, i, dy);
 	default:
-		assert(node(p, i)->op == GRAPH_MUL);
-		for (uint32_t k = 0; k < node(p, i)->nin && e == 0; k++)
-			e = times(p, i, k, &dy);
+		assert(plan_node_at(p, i)->op == GRAPH_MUL);
+		for (uint32_t k = 0; k < plan_node_at(p, i)->nin && e == 0; k++)
+			e = plan_times_back(p, i, k, &dy);
 		return e;
 	}
 }
 
 /* Bytes of gradient that are final with node i. */
 static size_t
-born(const struct graph *g, uint32_t i)
+grad_bytes(const struct graph *g, uint32_t i)
 {
 	const struct graph_node *l = &g->node[i];
 	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
@@ -284,7 +288,7 @@ born(const struct graph *g, uint32_t i)
 
 /* Cuts the steps backward where a layer ends, into slices of about the same bytes of gradient. */
 static void
-slices(struct engine_plan *p)
+cut_slices(struct engine_plan *p)
 {
 	size_t each = p->graph->P * sizeof(float) / PLAN_SLICES + 1, bytes = 0;
 
@@ -294,7 +298,7 @@ slices(struct engine_plan *p)
 
 		if (s + 1 < p->nstep && p->step[s + 1].node == i)
 			continue;
-		bytes += born(p->graph, i);
+		bytes += grad_bytes(p->graph, i);
 		if (bytes >= each && p->nslice + 1 < PLAN_SLICES && s + 1 < p->nstep) {
 			p->slice[++p->nslice] = s + 1;
 			bytes = 0;
@@ -309,9 +313,9 @@ plan_back(struct engine_plan *p)
 	int e = 0;
 
 	for (uint32_t i = p->graph->n - 1; i > 0 && e == 0; i--)
-		if (p->node[i].wants && !p->node[i].fused && (e = backward(p, i)) < 0)
-			p->dev->host->within("%s", node(p, i)->name);
+		if (p->node[i].wants && !p->node[i].fused && (e = plan_backward_node(p, i)) < 0)
+			p->dev->host->within("%s", plan_node_at(p, i)->name);
 	if (e == 0)
-		slices(p);
+		cut_slices(p);
 	return e;
 }

@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct dnn_shape) == 19 * sizeof(uint32_t) + 4 * sizeof(bool), "without a hole: two are compared as bytes");
+_Static_assert(sizeof(struct dnn_shape) == 19 * sizeof(uint32_t) + 4 * sizeof(bool),
+    "without a hole: two are compared as bytes");
 
 static const struct graph_node *
-node(const struct engine_plan *p, const struct plan_mul *m)
+mul_node(const struct engine_plan *p, const struct plan_mul *m)
 {
 	return &p->graph->node[m->node];
 }
 
 /* What of an address the libraries make a difference of. */
 static uint32_t
-aligned(const void *at)
+address_alignment(const void *at)
 {
 	return (uintptr_t)at % 16 == 0 ? 16 : sizeof(float);
 }
@@ -24,7 +25,7 @@ aligned(const void *at)
 static struct dnn_shape
 transcode_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, enum dnn_way way)
 {
-	const struct graph_node *l = node(p, m);
+	const struct graph_node *l = mul_node(p, m);
 
 	return (struct dnn_shape){
 		.way = way, .type = p->type, .n = n,
@@ -41,8 +42,8 @@ fused_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
 {
 	struct dnn_shape s = transcode_shape(p, m, n, DNN_FORWARD);
 
-	if (node(p, m)->bias_at >= 0)
-		s.bias = aligned(run_added(p, (uint32_t)(m - p->mul)));
+	if (mul_node(p, m)->bias_at >= 0)
+		s.bias = address_alignment(run_added(p, (uint32_t)(m - p->mul)));
 	s.more = m->more.c > 0;
 	s.relu = m->relu;
 	return s;
@@ -55,7 +56,7 @@ eval_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n)
 	const struct plan_step *bn = &p->step[m->bn];
 	struct dnn_shape s = transcode_shape(p, m, n, DNN_FORWARD);
 
-	s.bias = aligned(run_added(p, (uint32_t)(m - p->mul)));
+	s.bias = address_alignment(run_added(p, (uint32_t)(m - p->mul)));
 	s.more = bn->parts > 0;
 	s.relu = bn->relu;
 	return s;
@@ -78,13 +79,13 @@ full_shape(const struct engine_plan *p, const struct plan_mul *m, uint32_t n, en
 }
 
 static bool
-wanted(const struct plan_mul *m, enum dnn_way way)
+way_wanted(const struct plan_mul *m, enum dnn_way way)
 {
 	return way == DNN_FORWARD || (way == DNN_DATA ? m->dx.c > 0 : m->learns);
 }
 
 static void *
-at(const struct engine_plan *p, const struct plan_view *v)
+view_address(const struct engine_plan *p, const struct plan_view *v)
 {
 	return p->arena + p->buf[v->buf].at;
 }
@@ -93,12 +94,13 @@ static int
 bind_one(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way way)
 {
 	const struct plan_mul *m = &p->mul[i];
-	void *x = at(p, way == DNN_DATA ? &m->dx : &m->x), *y = at(p, way == DNN_FORWARD ? &m->y : &m->dy);
+	void *x = view_address(p, way == DNN_DATA ? &m->dx : &m->x),
+	    *y = view_address(p, way == DNN_FORWARD ? &m->y : &m->dy);
 	void *w = way == DNN_WEIGHT ? run_weight(p) : p->held + m->held;
 
 	if (set->dnn[3 * i + way] != NULL)
 		return dnn_bind(set->dnn[3 * i + way], &(struct dnn_places){ x, w, y, p->scratch, run_added(p, i),
-		    m->more.c > 0 ? at(p, &m->more) : NULL });
+		    m->more.c > 0 ? view_address(p, &m->more) : NULL });
 	if (set->blas[3 * i + way] == NULL)
 		return 0;
 	return blas_bind(set->blas[3 * i + way], &(struct blas_places){ .scratch = p->scratch,
@@ -113,12 +115,13 @@ bind_eval(struct engine_plan *p, struct plan_set *set, uint32_t i)
 	const struct plan_mul *m = &p->mul[i];
 	const struct plan_step *bn = &p->step[m->bn];
 
-	return dnn_bind(set->eval[i], &(struct dnn_places){ at(p, &m->x), p->held + m->held, at(p, &bn->y), p->scratch,
-	    run_added(p, i), bn->parts > 0 ? at(p, &bn->part[0]) : NULL });
+	return dnn_bind(set->eval[i], &(struct dnn_places){ view_address(p, &m->x), p->held + m->held,
+	    view_address(p, &bn->y), p->scratch,
+	    run_added(p, i), bn->parts > 0 ? view_address(p, &bn->part[0]) : NULL });
 }
 
 static int
-bind(struct engine_plan *p, struct plan_set *set)
+bind_set_muls(struct engine_plan *p, struct plan_set *set)
 {
 	int e = 0;
 
@@ -128,14 +131,14 @@ bind(struct engine_plan *p, struct plan_set *set)
 
 	for (uint32_t i = 0; i < p->nmul; i++)
 		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++)
-			if (wanted(&p->mul[i], way))
+			if (way_wanted(&p->mul[i], way))
 				e = bind_one(p, set, i, way);
 	return e;
 }
 
 /* What was recorded knows addresses and is of no use after they changed. */
 static void
-forget(struct plan_set *set)
+forget_tapes(struct plan_set *set)
 {
 	for (int t = 0; t < PLAN_TAPES; t++) {
 		device_tape_free(set->tape[t]);
@@ -146,7 +149,7 @@ forget(struct plan_set *set)
 
 /* Scratch of which the libraries may take bytes; other sets follow when it moves. */
 static int
-grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
+grow_scratch(struct engine_plan *p, const struct plan_set *but, size_t bytes)
 {
 	size_t all = memplan_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
 	void *was = p->scratch, *now;
@@ -161,19 +164,23 @@ grow(struct engine_plan *p, const struct plan_set *but, size_t bytes)
 	p->scratch_bytes = all;
 	for (int k = 0; k < PLAN_SETS && e == 0; k++)
 		if (&p->set[k] != but && p->set[k].n > 0) {
-			forget(&p->set[k]);
-			e = bind(p, &p->set[k]);
+			forget_tapes(&p->set[k]);
+			e = bind_set_muls(p, &p->set[k]);
 		}
 	return e;
 }
 
-/* A convolution as one of the set that was asked for before, if there is one: nets repeat themselves, and libraries are slow. */
+/*
+ * A convolution as one of the set that was asked for before, if there is one: nets repeat
+ * themselves, and libraries are slow.
+ */
 static const struct dnn *
-known(const struct engine_plan *p, const struct plan_set *set, const struct dnn_shape *shape)
+find_like(const struct engine_plan *p, const struct plan_set *set, const struct dnn_shape *shape)
 {
 	for (uint32_t k = 0; k < p->nmul; k++) {
 		const struct dnn *of = set->dnn[3 * k + shape->way];
-		struct dnn_shape other = shape->way == DNN_FORWARD && set->fused[k] ? fused_shape(p, &p->mul[k], set->n) :
+		struct dnn_shape other = shape->way == DNN_FORWARD &&
+		    set->fused[k] ? fused_shape(p, &p->mul[k], set->n) :
 		    transcode_shape(p, &p->mul[k], set->n, shape->way);
 
 		if (of != NULL && memcmp(&other, shape, sizeof(other)) == 0)
@@ -189,7 +196,7 @@ known(const struct engine_plan *p, const struct plan_set *set, const struct dnn_
 
 /* Was one like mul i's asked for before, with what follows it, and is there none?  A no takes as long as a yes. */
 static bool
-refused(const struct engine_plan *p, const struct plan_set *set, uint32_t i, const struct dnn_shape *shape)
+known_refused(const struct engine_plan *p, const struct plan_set *set, uint32_t i, const struct dnn_shape *shape)
 {
 	for (uint32_t k = 0; k < i; k++) {
 		struct dnn_shape other;
@@ -206,7 +213,7 @@ refused(const struct engine_plan *p, const struct plan_set *set, uint32_t i, con
 static int
 open_as(struct engine_plan *p, const struct plan_set *set, const struct dnn_shape *shape, struct dnn **c, size_t *bytes)
 {
-	const struct dnn *of = known(p, set, shape);
+	const struct dnn *of = find_like(p, set, shape);
 
 	return of != NULL ? dnn_like(of, c) : dnn_open(p->dev->d, shape, &p->dev->tune, c, bytes);
 }
@@ -220,7 +227,7 @@ open_conv(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way 
 	struct dnn **c = &set->dnn[3 * i + way];
 	int e;
 
-	if (way == DNN_FORWARD && m->fuses && !refused(p, set, i, &fused)) {
+	if (way == DNN_FORWARD && m->fuses && !known_refused(p, set, i, &fused)) {
 		e = open_as(p, set, &fused, c, bytes);
 		set->fused[i] = e == 0;
 		if (e != ERR_NOTSUP)
@@ -230,7 +237,7 @@ open_conv(struct engine_plan *p, struct plan_set *set, uint32_t i, enum dnn_way 
 }
 
 static int
-make(struct engine_plan *p, struct plan_set *set, uint32_t n)
+make_set(struct engine_plan *p, struct plan_set *set, uint32_t n)
 {
 	size_t most = 0, bytes;
 	int e = 0;
@@ -247,17 +254,18 @@ make(struct engine_plan *p, struct plan_set *set, uint32_t n)
 			const struct plan_mul *m = &p->mul[i];
 			const struct blas_shape full = full_shape(p, m, n, way);
 
-			if (!wanted(m, way))
+			if (!way_wanted(m, way))
 				continue;
 			bytes = 0;
-			e = node(p, m)->op == GRAPH_FC ? blas_open(p->dev->d, &full, &set->blas[3 * i + way], &bytes) :
+			e = mul_node(p, m)->op == GRAPH_FC ? blas_open(p->dev->d, &full, &set->blas[3 * i + way],
+			    &bytes) :
 			    open_conv(p, set, i, way, &bytes);
 			most = bytes > most ? bytes : most;
 			if (e < 0)
-				p->dev->host->within("%s", node(p, m)->name);
+				p->dev->host->within("%s", mul_node(p, m)->name);
 		}
-	if (e == 0 && (e = grow(p, set, most)) == 0)
-		e = bind(p, set);
+	if (e == 0 && (e = grow_scratch(p, set, most)) == 0)
+		e = bind_set_muls(p, set);
 	return e;
 }
 
@@ -282,12 +290,12 @@ set_evaluates(struct engine_plan *p, struct plan_set *set)
 		most = bytes > most ? bytes : most;
 		e = e == ERR_NOTSUP ? 0 : e;
 	}
-	if (e < 0 || (e = grow(p, set, most)) < 0)
+	if (e < 0 || (e = grow_scratch(p, set, most)) < 0)
 		return e;
 	if (p->scratch != was)
-		forget(set);
+		forget_tapes(set);
 	set->evals = true;
-	return bind(p, set);
+	return bind_set_muls(p, set);
 }
 
 int
@@ -310,7 +318,7 @@ set_get(struct engine_plan *p, uint32_t n, struct plan_set **set)
 	if ((e = device_wait(p->dev->d)) < 0)
 		return e;
 	set_free(p, oldest);
-	if ((e = make(p, oldest, n)) < 0) {
+	if ((e = make_set(p, oldest, n)) < 0) {
 		set_free(p, oldest);
 		return e;
 	}
@@ -322,7 +330,7 @@ set_get(struct engine_plan *p, uint32_t n, struct plan_set **set)
 void
 set_free(struct engine_plan *p, struct plan_set *set)
 {
-	forget(set);
+	forget_tapes(set);
 	for (uint32_t i = 0; set->dnn != NULL && i < 3 * p->nmul; i++)
 		dnn_close(set->dnn[i]);
 	for (uint32_t i = 0; set->eval != NULL && i < p->nmul; i++)

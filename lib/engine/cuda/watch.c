@@ -40,7 +40,7 @@ slice_name(const struct engine_plan *p, struct watch *w, uint32_t k)
 }
 
 static void
-names(const struct engine_plan *p, struct watch *w)
+name_rows(const struct engine_plan *p, struct watch *w)
 {
 	static const char *const name[] = {
 		[WATCH_BATCH] = "batch up", [WATCH_AHEAD] = "next batch up", [WATCH_WEIGHTS] = "weights",
@@ -57,7 +57,7 @@ names(const struct engine_plan *p, struct watch *w)
 }
 
 static int
-begin(struct engine_plan *p, const struct engine_watch *how)
+start_watching(struct engine_plan *p, const struct engine_watch *how)
 {
 	struct device *d = p->dev->d;
 	struct watch *w = calloc(1, sizeof(*w));
@@ -67,7 +67,7 @@ begin(struct engine_plan *p, const struct engine_watch *how)
 		return plan_nomem(p);
 	p->watch = w;
 	w->how = *how;
-	names(p, w);
+	name_rows(p, w);
 	for (uint32_t s = 0; s < WATCH_SPANS; s++)
 		if ((e = device_mark_timed(d, &w->span[s].from)) < 0 || (e = device_mark_timed(d, &w->span[s].to)) < 0)
 			return e;
@@ -100,7 +100,7 @@ watch_set(struct engine_plan *p, const struct engine_watch *how)
 	if (e < 0 || (e = device_wait(p->dev->d)) < 0 || (e = watch_tell(p)) < 0)
 		return e;
 	watch_free(p);
-	if (how != NULL && (e = begin(p, how)) < 0)
+	if (how != NULL && (e = start_watching(p, how)) < 0)
 		watch_free(p);
 	return e;
 }

@@ -121,13 +121,14 @@ take_rest(struct engine_plan *p)
 	p->scratch = calloc(p->memory.scratch / sizeof(*p->scratch) + 1, sizeof(*p->scratch));
 	p->label = calloc(p->batch, sizeof(*p->label));
 	p->mix = calloc(p->batch, sizeof(*p->mix));
-	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL || p->mix == NULL)
+	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL ||
+	    p->mix == NULL)
 		return err_nomem();
 	return 0;
 }
 
 static int
-measure(struct engine_plan *p)
+measure_plan(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
 	size_t floats = 0, most;
@@ -154,13 +155,14 @@ ref_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
 	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
-		return err_fail(ERR_NOTSUP, "engine ref computes in f32 and bf16, not in %s", engine_precision_name(precision));
+		return err_fail(ERR_NOTSUP, "engine ref computes in f32 and bf16, not in %s",
+		    engine_precision_name(precision));
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	p->graph = graph;
 	p->batch = batch;
 	p->bf16 = precision == ENGINE_BF16;
-	if ((e = measure(p)) < 0) {
+	if ((e = measure_plan(p)) < 0) {
 		ref_plan_free(p);
 		return e;
 	}
@@ -239,7 +241,7 @@ each_array(const struct graph *g, uint32_t i, bool learning, int (*call)(void *a
 }
 
 static int
-take_batch(struct engine_plan *p, const struct samples *s, bool train)
+copy_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
 	const struct graph_node *in = &p->graph->node[0];
 	int e;
@@ -259,7 +261,7 @@ take_batch(struct engine_plan *p, const struct samples *s, bool train)
 }
 
 static int
-pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
+run_ref_pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 {
 	const struct graph *g = p->graph;
 	int e;
@@ -284,9 +286,9 @@ ref_forward(struct engine_plan *p, const struct samples *s, const struct engine_
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	if ((e = take_batch(p, s, true)) < 0)
+	if ((e = copy_batch(p, s, true)) < 0)
 		return e;
-	if ((e = pass(p, true, hook)) != 0) {
+	if ((e = run_ref_pass(p, true, hook)) != 0) {
 		p->n = 0;
 		return e;
 	}
@@ -328,7 +330,7 @@ ref_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resul
 {
 	int e;
 
-	if ((e = take_batch(p, s, false)) < 0 || (e = pass(p, false, NULL)) < 0)
+	if ((e = copy_batch(p, s, false)) < 0 || (e = run_ref_pass(p, false, NULL)) < 0)
 		return e;
 	*result = p->result;
 	if (prob != NULL)

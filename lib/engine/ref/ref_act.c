@@ -22,27 +22,27 @@
 #include <math.h>
 
 static double
-sigmoid(double x)
+act_sigmoid(double x)
 {
 	return 1 / (1 + exp(-x));
 }
 
 /* P(Z <= x) of a normal Z. */
 static double
-normal(double x)
+normal_cdf(double x)
 {
 	return erfc(-x * M_SQRT1_2) / 2;
 }
 
 /* tanh u of gelu_tanh. */
 static double
-inner(double x)
+gelu_inner(double x)
 {
 	return tanh(sqrt(M_2_PI) * (x + 0.044715 * x * x * x));
 }
 
 static double
-value(const struct graph_node *l, double x)
+act_value(const struct graph_node *l, double x)
 {
 	switch (l->act) {
 	case GRAPH_RELU:
@@ -50,7 +50,7 @@ value(const struct graph_node *l, double x)
 	case GRAPH_TANH:
 		return tanh(x);
 	case GRAPH_SIGMOID:
-		return sigmoid(x);
+		return act_sigmoid(x);
 	case GRAPH_LINEAR:
 		return l->alpha * x;
 	case GRAPH_LEAKY:
@@ -58,16 +58,16 @@ value(const struct graph_node *l, double x)
 	case GRAPH_ELU:
 		return x > 0 ? x : l->alpha * expm1(x);
 	case GRAPH_GELU:
-		return x * normal(x);
+		return x * normal_cdf(x);
 	case GRAPH_GELU_TANH:
-		return x * (1 + inner(x)) / 2;
+		return x * (1 + gelu_inner(x)) / 2;
 	default:
-		return x * sigmoid(x);
+		return x * act_sigmoid(x);
 	}
 }
 
 static double
-slope(const struct graph_node *l, double x)
+act_slope(const struct graph_node *l, double x)
 {
 	double t;
 
@@ -78,7 +78,7 @@ slope(const struct graph_node *l, double x)
 		t = tanh(x);
 		return 1 - t * t;
 	case GRAPH_SIGMOID:
-		t = sigmoid(x);
+		t = act_sigmoid(x);
 		return t * (1 - t);
 	case GRAPH_LINEAR:
 		return l->alpha;
@@ -87,18 +87,18 @@ slope(const struct graph_node *l, double x)
 	case GRAPH_ELU:
 		return x > 0 ? 1 : l->alpha * exp(x);
 	case GRAPH_GELU:
-		return normal(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
+		return normal_cdf(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
 	case GRAPH_GELU_TANH:
-		t = inner(x);
+		t = gelu_inner(x);
 		return (1 + t + x * (1 - t * t) * sqrt(M_2_PI) * (1 + 3 * 0.044715 * x * x)) / 2;
 	default:
-		t = sigmoid(x);
+		t = act_sigmoid(x);
 		return t * (1 + x * (1 - t));
 	}
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_act_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *x = p->y[l->in[0]];
@@ -106,11 +106,11 @@ forward(struct engine_plan *p, uint32_t i)
 	float *y = p->y[i];
 
 	for (size_t j = 0; j < count; j++)
-		y[j] = (float)value(l, x[j]);
+		y[j] = (float)act_value(l, x[j]);
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_act_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *x = p->y[l->in[0]], *dy = p->dy[i];
@@ -118,7 +118,7 @@ backward(struct engine_plan *p, uint32_t i)
 	float *dx = p->dy[l->in[0]];
 
 	for (size_t j = 0; j < count; j++)
-		dx[j] += (float)(dy[j] * slope(l, x[j]));
+		dx[j] += (float)(dy[j] * act_slope(l, x[j]));
 }
 
-const struct ref_op ref_act = { "act", forward, backward, NULL };
+const struct ref_op ref_act = { "act", ref_act_forward, ref_act_backward, NULL };

@@ -26,7 +26,7 @@ struct channel {
 };
 
 static void
-statistics(const struct channel *ch, const float *x, double *mean, double *var)
+measure_channel(const struct channel *ch, const float *x, double *mean, double *var)
 {
 	double sum = 0, squares = 0, m = (double)ch->n * (double)ch->plane;
 
@@ -45,7 +45,7 @@ statistics(const struct channel *ch, const float *x, double *mean, double *var)
 
 /* Channel c by the statistics in p->stat. */
 static struct channel
-channel(const struct engine_plan *p, uint32_t i, size_t c)
+channel_of(const struct engine_plan *p, uint32_t i, size_t c)
 {
 	const struct graph *g = p->graph;
 	const struct graph_node *l = &g->node[i];
@@ -61,7 +61,7 @@ channel(const struct engine_plan *p, uint32_t i, size_t c)
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_bn_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t mean = p->graph->aux[l->mean].first, var = p->graph->aux[l->var].first;
@@ -73,12 +73,12 @@ forward(struct engine_plan *p, uint32_t i)
 		float *y = p->y[i] + c * plane;
 
 		if (p->train && !freeze_node(p->graph, i)) {
-			statistics(&ch, x, &p->stat[mean + c], &p->stat[var + c]);
+			measure_channel(&ch, x, &p->stat[mean + c], &p->stat[var + c]);
 		} else {
 			p->stat[mean + c] = p->aux[mean + c];
 			p->stat[var + c] = p->aux[var + c];
 		}
-		ch = channel(p, i, c);
+		ch = channel_of(p, i, c);
 		for (size_t n = 0; n < ch.n; n++)
 			for (size_t j = n * ch.step; j < n * ch.step + plane; j++)
 				y[j] = (float)(ch.gamma * (x[j] - ch.mean) * ch.rstd + ch.beta);
@@ -86,14 +86,14 @@ forward(struct engine_plan *p, uint32_t i)
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_bn_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	float *gamma = ref_array(p->graph, p->g, l->gamma), *beta = ref_array(p->graph, p->g, l->beta);
 	bool constant = freeze_node(p->graph, i);
 
 	for (size_t c = 0; c < l->c; c++) {
-		struct channel ch = channel(p, i, c);
+		struct channel ch = channel_of(p, i, c);
 		const float *x = p->y[l->in[0]] + c * ch.plane, *dy = p->dy[i] + c * ch.plane;
 		float *dx = p->dy[l->in[0]] + c * ch.plane;
 		double m = (double)ch.n * (double)ch.plane, dgamma = 0, dbeta = 0;
@@ -107,11 +107,12 @@ backward(struct engine_plan *p, uint32_t i)
 			for (size_t j = n * ch.step; j < n * ch.step + ch.plane; j++) {
 				double z = (x[j] - ch.mean) * ch.rstd;
 
-				dx[j] += (float)(ch.gamma * ch.rstd * (constant ? dy[j] : dy[j] - dbeta / m - z * dgamma / m));
+				dx[j] += (float)(ch.gamma * ch.rstd *
+				    (constant ? dy[j] : dy[j] - dbeta / m - z * dgamma / m));
 			}
 		gamma[c] = l->fix_gamma ? 0 : (float)dgamma;
 		beta[c] = (float)dbeta;
 	}
 }
 
-const struct ref_op ref_bn = { "bn", forward, backward, NULL };
+const struct ref_op ref_bn = { "bn", ref_bn_forward, ref_bn_backward, NULL };

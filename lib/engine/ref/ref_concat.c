@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_concat_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	float *y = p->y[i];
@@ -24,7 +24,7 @@ forward(struct engine_plan *p, uint32_t i)
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_concat_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *dy = p->dy[i];
@@ -39,5 +39,5 @@ backward(struct engine_plan *p, uint32_t i)
 		}
 }
 
-const struct ref_op ref_concat = { "concat", forward, backward, NULL };
-const struct ref_op ref_flatten = { "flatten", forward, backward, NULL };
+const struct ref_op ref_concat = { "concat", ref_concat_forward, ref_concat_backward, NULL };
+const struct ref_op ref_flatten = { "flatten", ref_concat_forward, ref_concat_backward, NULL };

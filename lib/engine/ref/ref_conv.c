@@ -31,12 +31,15 @@ struct transcode {
 };
 
 static int
-scratch(const struct graph *g, uint32_t i, size_t *n)
+ref_conv_scratch(const struct graph *g, uint32_t i, size_t *n)
 {
 	const struct graph_node *l = &g->node[i], *in = ref_in(g, i, 0);
 	size_t plane = (size_t)(in->h + 2 * l->pad[0]) * (in->w + 2 * l->pad[1]);
 
-	/* A border may be far larger than the picture.  Four planes fit where two are taken: what is added cannot wrap. */
+	/*
+	 * A border may be far larger than the picture. Four planes fit where two are taken: what is
+	 * added cannot wrap.
+	 */
 	if (num_mul(in->c, 4 * plane, n) < 0)
 		return ERR_LIMIT;
 	*n = *n / 2 + g->w[l->weight].count + l->w;
@@ -44,7 +47,7 @@ scratch(const struct graph *g, uint32_t i, size_t *n)
 }
 
 static struct transcode
-conv(const struct engine_plan *p, uint32_t i)
+start_conv(const struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
 	struct transcode v = { .l = l, .c = in->c, .h = in->h, .w = in->w };
@@ -61,7 +64,7 @@ conv(const struct engine_plan *p, uint32_t i)
 
 /* x [C,H,W] into the middle of xp. */
 static void
-widen(const struct transcode *v, const float *x)
+widen_input(const struct transcode *v, const float *x)
 {
 	memset(v->xp, 0, v->c * v->hp * v->wp * sizeof(*v->xp));
 	for (size_t c = 0; c < v->c; c++)
@@ -75,7 +78,7 @@ widen(const struct transcode *v, const float *x)
 
 /* The middle of dxp is added to dx [C,H,W]. */
 static void
-narrow(const struct transcode *v, float *dx)
+add_narrowed(const struct transcode *v, float *dx)
 {
 	for (size_t c = 0; c < v->c; c++)
 		for (size_t h = 0; h < v->h; h++) {
@@ -88,14 +91,14 @@ narrow(const struct transcode *v, float *dx)
 
 /* The first channel of the group that channel k out is of. */
 static size_t
-first(const struct transcode *v, size_t k)
+first_channel(const struct transcode *v, size_t k)
 {
 	return k / (v->l->k / v->l->groups) * v->each;
 }
 
 /* Where in xp or dxp tap (r,s) of channel c stands for the first output. */
 static double *
-tap(const struct transcode *v, double *xp, size_t c, size_t r, size_t s)
+tap_at(const struct transcode *v, double *xp, size_t c, size_t r, size_t s)
 {
 	return xp + (c * v->hp + r * v->l->dilate[0]) * v->wp + s * v->l->dilate[1];
 }
@@ -110,10 +113,10 @@ forward_row(const struct transcode *v, const float *weight, double bias, size_t 
 
 	for (size_t j = 0; j < l->w; j++)
 		row[j] = bias;
-	for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
+	for (size_t c = first_channel(v, k); c < first_channel(v, k) + v->each; c++)
 		for (size_t r = 0; r < l->r; r++)
 			for (size_t s = 0; s < l->s; s++) {
-				const double *x = tap(v, v->xp, c, r, s) + i * l->stride[0] * v->wp;
+				const double *x = tap_at(v, v->xp, c, r, s) + i * l->stride[0] * v->wp;
 				double f = *w++;
 
 				for (size_t j = 0; j < l->w; j++)
@@ -124,16 +127,16 @@ forward_row(const struct transcode *v, const float *weight, double bias, size_t 
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_conv_forward(struct engine_plan *p, uint32_t i)
 {
-	struct transcode v = conv(p, i);
+	struct transcode v = start_conv(p, i);
 	const float *weight = ref_array(p->graph, p->w, v.l->weight);
 	const float *bias = ref_array(p->graph, p->w, v.l->bias_at);
 	const float *x = p->y[v.l->in[0]];
 	float *y = p->y[i];
 
 	for (uint32_t n = 0; n < p->n; n++, x += v.c * v.h * v.w) {
-		widen(&v, x);
+		widen_input(&v, x);
 		for (size_t k = 0; k < v.l->c; k++)
 			for (size_t h = 0; h < v.l->h; h++, y += v.l->w)
 				forward_row(&v, weight, bias != NULL ? bias[k] : 0, k, h, y);
@@ -151,10 +154,10 @@ backward_data(const struct transcode *v, const float *weight, const float *dy)
 		for (size_t i = 0; i < l->h; i++, dy += l->w) {
 			const float *w = weight + k * v->each * l->r * l->s;
 
-			for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
+			for (size_t c = first_channel(v, k); c < first_channel(v, k) + v->each; c++)
 				for (size_t r = 0; r < l->r; r++)
 					for (size_t s = 0; s < l->s; s++) {
-						double *dx = tap(v, v->dxp, c, r, s) + i * l->stride[0] * v->wp;
+						double *dx = tap_at(v, v->dxp, c, r, s) + i * l->stride[0] * v->wp;
 						double f = *w++;
 
 						for (size_t j = 0; j < l->w; j++)
@@ -188,10 +191,10 @@ backward_weight(const struct transcode *v, const float *dy)
 	double *dw = v->dw;
 
 	for (size_t k = 0; k < l->c; k++, dy += (size_t)l->h * l->w)
-		for (size_t c = first(v, k); c < first(v, k) + v->each; c++)
+		for (size_t c = first_channel(v, k); c < first_channel(v, k) + v->each; c++)
 			for (size_t r = 0; r < l->r; r++)
 				for (size_t s = 0; s < l->s; s++)
-					*dw++ += backward_tap(v, tap(v, v->xp, c, r, s), dy);
+					*dw++ += backward_tap(v, tap_at(v, v->xp, c, r, s), dy);
 }
 
 static void
@@ -210,19 +213,19 @@ backward_bias(const struct transcode *v, uint32_t n, const float *dy, float *dbi
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_conv_backward(struct engine_plan *p, uint32_t i)
 {
-	struct transcode v = conv(p, i);
+	struct transcode v = start_conv(p, i);
 	const struct graph_array *a = &p->graph->w[v.l->weight];
 	const float *x = p->y[v.l->in[0]], *dy = p->dy[i];
 	float *dx = p->dy[v.l->in[0]];
 
 	memset(v.dw, 0, a->count * sizeof(*v.dw));
 	for (uint32_t n = 0; n < p->n; n++) {
-		widen(&v, x + n * v.c * v.h * v.w);
+		widen_input(&v, x + n * v.c * v.h * v.w);
 		backward_weight(&v, dy + n * ref_floats(v.l));
 		backward_data(&v, p->w + a->first, dy + n * ref_floats(v.l));
-		narrow(&v, dx + n * v.c * v.h * v.w);
+		add_narrowed(&v, dx + n * v.c * v.h * v.w);
 	}
 	for (size_t j = 0; j < a->count; j++)
 		p->g[a->first + j] = (float)v.dw[j];
@@ -230,4 +233,4 @@ backward(struct engine_plan *p, uint32_t i)
 		backward_bias(&v, p->n, dy, ref_array(p->graph, p->g, v.l->bias_at));
 }
 
-const struct ref_op ref_conv = { "conv", forward, backward, scratch };
+const struct ref_op ref_conv = { "conv", ref_conv_forward, ref_conv_backward, ref_conv_scratch };

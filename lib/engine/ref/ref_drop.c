@@ -9,7 +9,7 @@
 #include "engine/ref/ref.h"
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_drop_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *x = p->y[l->in[0]];
@@ -24,7 +24,7 @@ forward(struct engine_plan *p, uint32_t i)
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_drop_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *dy = p->dy[i];
@@ -39,4 +39,4 @@ backward(struct engine_plan *p, uint32_t i)
 	}
 }
 
-const struct ref_op ref_dropout = { "dropout", forward, backward, NULL };
+const struct ref_op ref_dropout = { "dropout", ref_drop_forward, ref_drop_backward, NULL };

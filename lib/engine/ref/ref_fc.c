@@ -13,14 +13,14 @@
 #include <string.h>
 
 static int
-scratch(const struct graph *g, uint32_t i, size_t *n)
+ref_fc_scratch(const struct graph *g, uint32_t i, size_t *n)
 {
 	*n = ref_floats(ref_in(g, i, 0));
 	return 0;
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_fc_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *weight = ref_array(p->graph, p->w, l->weight);
@@ -49,7 +49,7 @@ weighted_sum(double *restrict to, size_t width, const float *f, size_t step, con
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_fc_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	const float *w = ref_array(p->graph, p->w, l->weight), *x = p->y[l->in[0]], *dy = p->dy[i];
@@ -75,4 +75,4 @@ backward(struct engine_plan *p, uint32_t i)
 	}
 }
 
-const struct ref_op ref_fc = { "fc", forward, backward, scratch };
+const struct ref_op ref_fc = { "fc", ref_fc_forward, ref_fc_backward, ref_fc_scratch };

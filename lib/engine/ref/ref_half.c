@@ -10,7 +10,7 @@
 
 /* To nearest, ties to even; what is no number stays none. */
 static float
-rounded(float v)
+round_to_bf16(float v)
 {
 	uint32_t u;
 
@@ -27,7 +27,7 @@ void
 ref_half_round(const struct engine_plan *p, const float *from, float *to, size_t n)
 {
 	for (size_t j = 0; j < n; j++)
-		to[j] = p->bf16 ? rounded(from[j]) : from[j];
+		to[j] = p->bf16 ? round_to_bf16(from[j]) : from[j];
 }
 
 /* Is node i a layer that multiplies, read by the loss and by no other? */

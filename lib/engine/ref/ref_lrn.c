@@ -32,7 +32,7 @@ size_at(const struct pixel *v, size_t c)
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_lrn_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t plane = (size_t)l->h * l->w;
@@ -64,7 +64,7 @@ pixel_back(const struct pixel *v, const float *dy, float *dx)
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_lrn_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t plane = (size_t)l->h * l->w;
@@ -78,4 +78,4 @@ backward(struct engine_plan *p, uint32_t i)
 		}
 }
 
-const struct ref_op ref_lrn = { "lrn", forward, backward, NULL };
+const struct ref_op ref_lrn = { "lrn", ref_lrn_forward, ref_lrn_backward, NULL };

@@ -9,7 +9,7 @@
 
 /* Where place i of a padded side comes from: -1 is a zero. */
 static ptrdiff_t
-from(size_t i, size_t pad, size_t size, bool reflect)
+pad_source(size_t i, size_t pad, size_t size, bool reflect)
 {
 	ptrdiff_t at = (ptrdiff_t)i - (ptrdiff_t)pad, end = (ptrdiff_t)size - 1;
 
@@ -19,7 +19,7 @@ from(size_t i, size_t pad, size_t size, bool reflect)
 }
 
 static void
-run(struct engine_plan *p, uint32_t i, bool back)
+run_pad_layer(struct engine_plan *p, uint32_t i, bool back)
 {
 	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
 	const float *x = p->y[l->in[0]];
@@ -28,7 +28,8 @@ run(struct engine_plan *p, uint32_t i, bool back)
 	for (size_t plane = 0; plane < (size_t)p->n * l->c; plane++)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++, y++, dy++) {
-				ptrdiff_t a = from(h, l->pad[0], in->h, l->reflect), b = from(w, l->pad[1], in->w, l->reflect);
+				ptrdiff_t a = pad_source(h, l->pad[0], in->h, l->reflect),
+				    b = pad_source(w, l->pad[1], in->w, l->reflect);
 				size_t at = plane * in->h * in->w + (size_t)a * in->w + (size_t)b;
 				bool inside = a >= 0 && b >= 0;
 
@@ -40,15 +41,15 @@ run(struct engine_plan *p, uint32_t i, bool back)
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_pad_forward(struct engine_plan *p, uint32_t i)
 {
-	run(p, i, false);
+	run_pad_layer(p, i, false);
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_pad_backward(struct engine_plan *p, uint32_t i)
 {
-	run(p, i, true);
+	run_pad_layer(p, i, true);
 }
 
-const struct ref_op ref_pad = { "pad", forward, backward, NULL };
+const struct ref_op ref_pad = { "pad", ref_pad_forward, ref_pad_backward, NULL };

@@ -24,7 +24,7 @@ struct window {
 
 /* The part of [at - pad, + size) that is within [0, limit). */
 static void
-cut(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_t *to)
+cut_window(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_t *to)
 {
 	*from = at > pad ? at - pad : 0;
 	*to = at + size - pad;	/* pad < size */
@@ -33,32 +33,32 @@ cut(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_t *to)
 }
 
 static struct window
-window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j)
+pool_window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j)
 {
 	struct window v;
 
-	cut(i * l->stride[0], l->pad[0], l->r, in->h, &v.h0, &v.h1);
-	cut(j * l->stride[1], l->pad[1], l->s, in->w, &v.w0, &v.w1);
+	cut_window(i * l->stride[0], l->pad[0], l->r, in->h, &v.h0, &v.h1);
+	cut_window(j * l->stride[1], l->pad[1], l->s, in->w, &v.w0, &v.w1);
 	return v;
 }
 
 /* How long a window is that begins at `at` of a side with its padding. */
 static size_t
-length(size_t at, size_t size, size_t side, size_t pad)
+padded_length(size_t at, size_t size, size_t side, size_t pad)
 {
 	return at + size < side + 2 * pad ? size : side + 2 * pad - at;
 }
 
 /* What the average of window v, the (i,j)-th, divides by. */
 static double
-divisor(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j, struct window v)
+average_divisor(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j, struct window v)
 {
 	switch (l->divide) {
 	case GRAPH_WINDOW:
 		return (double)l->r * l->s;
 	case GRAPH_PADDED:
-		return (double)length(i * l->stride[0], l->r, in->h, l->pad[0]) *
-		    (double)length(j * l->stride[1], l->s, in->w, l->pad[1]);
+		return (double)padded_length(i * l->stride[0], l->r, in->h, l->pad[0]) *
+		    (double)padded_length(j * l->stride[1], l->s, in->w, l->pad[1]);
 	default:
 		return (double)(v.h1 - v.h0) * (double)(v.w1 - v.w0);
 	}
@@ -66,7 +66,7 @@ divisor(const struct graph_node *l, const struct graph_node *in, size_t i, size_
 
 /* Where in x [H,W] the window's largest value is. */
 static size_t
-largest(struct window v, const float *x, size_t width)
+find_largest(struct window v, const float *x, size_t width)
 {
 	size_t best = v.h0 * width + v.w0;
 
@@ -78,7 +78,7 @@ largest(struct window v, const float *x, size_t width)
 }
 
 static double
-sum(struct window v, const float *x, size_t width)
+sum_window(struct window v, const float *x, size_t width)
 {
 	double t = 0;
 
@@ -89,7 +89,7 @@ sum(struct window v, const float *x, size_t width)
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_pool_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
 	const float *x = p->y[l->in[0]];
@@ -98,17 +98,17 @@ forward(struct engine_plan *p, uint32_t i)
 	for (size_t plane = 0; plane < (size_t)p->n * l->c; plane++, x += (size_t)in->h * in->w)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++) {
-				struct window v = window(l, in, h, w);
+				struct window v = pool_window(l, in, h, w);
 
 				if (l->pool == GRAPH_AVG)
-					*y++ = (float)(sum(v, x, in->w) / divisor(l, in, h, w, v));
+					*y++ = (float)(sum_window(v, x, in->w) / average_divisor(l, in, h, w, v));
 				else
-					*y++ = x[largest(v, x, in->w)];
+					*y++ = x[find_largest(v, x, in->w)];
 			}
 }
 
 static void
-spread(struct window v, float *dx, size_t width, float share)
+spread_gradient(struct window v, float *dx, size_t width, float share)
 {
 	for (size_t h = v.h0; h < v.h1; h++)
 		for (size_t w = v.w0; w < v.w1; w++)
@@ -116,7 +116,7 @@ spread(struct window v, float *dx, size_t width, float share)
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_pool_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
 	size_t plane = (size_t)in->h * in->w;
@@ -126,13 +126,13 @@ backward(struct engine_plan *p, uint32_t i)
 	for (size_t k = 0; k < (size_t)p->n * l->c; k++, x += plane, dx += plane)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++, dy++) {
-				struct window v = window(l, in, h, w);
+				struct window v = pool_window(l, in, h, w);
 
 				if (l->pool == GRAPH_AVG)
-					spread(v, dx, in->w, (float)(*dy / divisor(l, in, h, w, v)));
+					spread_gradient(v, dx, in->w, (float)(*dy / average_divisor(l, in, h, w, v)));
 				else
-					dx[largest(v, x, in->w)] += *dy;
+					dx[find_largest(v, x, in->w)] += *dy;
 			}
 }
 
-const struct ref_op ref_pool = { "pool", forward, backward, NULL };
+const struct ref_op ref_pool = { "pool", ref_pool_forward, ref_pool_backward, NULL };

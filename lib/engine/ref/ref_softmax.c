@@ -20,7 +20,7 @@
 
 /* One sample: prob [K] from x [K]; returns the logarithm of the sum of exp(x). */
 static double
-softmax(const float *x, float *prob, size_t classes)
+softmax_of(const float *x, float *prob, size_t classes)
 {
 	double top = x[0], sum = 0;
 
@@ -36,7 +36,7 @@ softmax(const float *x, float *prob, size_t classes)
 
 /* The sum over k of q[k] x[k]. */
 static double
-aimed(const float *x, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
+target_score(const float *x, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
 {
 	double sum = 0, share = mix->share;
 
@@ -46,7 +46,7 @@ aimed(const float *x, size_t classes, size_t label, const struct samples_mix *mi
 }
 
 static void
-forward(struct engine_plan *p, uint32_t i)
+ref_softmax_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t classes = ref_floats(l);
@@ -57,7 +57,7 @@ forward(struct engine_plan *p, uint32_t i)
 		float *prob = p->y[i] + n * classes;
 		size_t label = (size_t)p->label[n], before;
 
-		p->result.loss += softmax(x, prob, classes) - aimed(x, classes, label, &p->mix[n],
+		p->result.loss += softmax_of(x, prob, classes) - target_score(x, classes, label, &p->mix[n],
 		    p->train ? l->smooth : 0);
 		before = score_rank(prob, classes, label);
 		p->result.correct += before == 0;
@@ -66,7 +66,7 @@ forward(struct engine_plan *p, uint32_t i)
 }
 
 static void
-backward(struct engine_plan *p, uint32_t i)
+ref_softmax_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t classes = ref_floats(l);
@@ -82,4 +82,4 @@ backward(struct engine_plan *p, uint32_t i)
 	}
 }
 
-const struct ref_op ref_softmax = { "softmax", forward, backward, NULL };
+const struct ref_op ref_softmax = { "softmax", ref_softmax_forward, ref_softmax_backward, NULL };

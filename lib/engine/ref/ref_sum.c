@@ -34,7 +34,7 @@ add_backward(struct engine_plan *p, uint32_t i)
 
 /* The product of the inputs' j-th numbers but for input `but`. */
 static double
-product(const struct engine_plan *p, const struct graph_node *l, size_t j, uint32_t but)
+multiply_others(const struct engine_plan *p, const struct graph_node *l, size_t j, uint32_t but)
 {
 	double all = 1;
 
@@ -51,19 +51,19 @@ mul_forward(struct engine_plan *p, uint32_t i)
 	size_t count = p->n * ref_floats(l);
 
 	for (size_t j = 0; j < count; j++)
-		p->y[i][j] = (float)product(p, l, j, l->nin);
+		p->y[i][j] = (float)multiply_others(p, l, j, l->nin);
 }
 
 static void
-mul_backward(struct engine_plan *p, uint32_t i)
+ref_mul_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t count = p->n * ref_floats(l);
 
 	for (uint32_t k = 0; k < l->nin; k++)
 		for (size_t j = 0; j < count; j++)
-			p->dy[l->in[k]][j] += (float)(p->dy[i][j] * product(p, l, j, k));
+			p->dy[l->in[k]][j] += (float)(p->dy[i][j] * multiply_others(p, l, j, k));
 }
 
 const struct ref_op ref_add = { "add", add_forward, add_backward, NULL };
-const struct ref_op ref_mul = { "mul", mul_forward, mul_backward, NULL };
+const struct ref_op ref_mul = { "mul", mul_forward, ref_mul_backward, NULL };

@@ -325,7 +325,8 @@ join_parts(struct engine_dev *d)
 	e = engine->join(dev, d->n);
 	d->joined = e == 0;
 	if (e < 0)
-		snprintf(d->why, sizeof(d->why), "gradients of several devices are added up on the host: %s", err_line());
+		snprintf(d->why, sizeof(d->why), "gradients of several devices are added up on the host: %s",
+		    err_line());
 	return e == ERR_NOMEM ? e : 0;
 }
 

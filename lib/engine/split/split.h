@@ -7,8 +7,8 @@
  * takes the same parts one after the other (--accumulate D) on as many threads as each
  * of these has.  Dropout's masks depend on a sample's number in the whole batch.
  *
- * Where all are GPUs, NCCL adds the gradients on them, so that one sum comes down to the host; of three devices and more
- * in an order of its own, which on one machine is the same on every run.
+ * Where all are GPUs, NCCL adds the gradients on them, so that one sum comes down to the host; of three devices and
+ * more in an order of its own, which on one machine is the same on every run.
  *
  * Batch norm takes the statistics of its own part, as in MXNet's and PyTorch's data
  * parallelism; what leaves is their mean, weighted by samples.

@@ -45,7 +45,7 @@ catch_up_all(struct split_lane *l)
 
 /* Lane 0 asks the caller, the others wait for it to have done so. */
 static int
-need(void *arg, uint32_t a)
+ask_param(void *arg, uint32_t a)
 {
 	struct split_lane *l = arg;
 	struct engine_plan *p = l->all;
@@ -68,7 +68,7 @@ need(void *arg, uint32_t a)
 
 /* Notes here what ended a lane, which is another thread. */
 static int
-ended(const struct split_lane *l)
+note_lane_error(const struct split_lane *l)
 {
 	err_note(0, "%s", l->why);
 	return l->err;
@@ -85,11 +85,11 @@ await_born(struct split_lane *l, uint32_t a)
 		pthread_cond_wait(&p->turn, &p->lock);
 	born = l->born[a];
 	pthread_mutex_unlock(&p->lock);
-	return born ? 0 : ended(l);
+	return born ? 0 : note_lane_error(l);
 }
 
 static void
-add(float *restrict sum, const float *restrict g, size_t n)
+add_gradient(float *restrict sum, const float *restrict g, size_t n)
 {
 	#pragma omp parallel for if (n > 65536)
 	for (size_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ add(float *restrict sum, const float *restrict g, size_t n)
 }
 
 static int
-born(void *arg, uint32_t a)
+add_lane_gradient(void *arg, uint32_t a)
 {
 	struct split_lane *l = arg;
 	struct engine_plan *p = l->all;
@@ -115,14 +115,14 @@ born(void *arg, uint32_t a)
 	for (uint32_t k = 1; k < p->used && !p->joined; k++) {
 		if ((e = await_born(&p->lane[k], a)) != 0)
 			return e;
-		add(l->g + r->first, p->lane[k].g + r->first, r->count);
+		add_gradient(l->g + r->first, p->lane[k].g + r->first, r->count);
 	}
 	return p->hook != NULL && p->hook->born != NULL ? p->hook->born(p->hook->arg, a) : 0;
 }
 
 /* Told one at a time. */
 static int
-made(void *arg, uint32_t node, bool finite)
+report_output(void *arg, uint32_t node, bool finite)
 {
 	struct engine_plan *p = ((struct split_lane *)arg)->all;
 	int e;
@@ -136,7 +136,7 @@ made(void *arg, uint32_t node, bool finite)
 /* ------ passes ------ */
 
 static int
-forward(struct split_lane *l, const struct engine_hook *hook)
+run_lane_forward(struct split_lane *l, const struct engine_hook *hook)
 {
 	struct engine_draw draw = l->all->draw;
 	int e = hook->need != NULL ? 0 : catch_up_all(l);
@@ -146,7 +146,7 @@ forward(struct split_lane *l, const struct engine_hook *hook)
 }
 
 static int
-evaluate(struct split_lane *l)
+run_lane_evaluate(struct split_lane *l)
 {
 	const struct engine_plan *p = l->all;
 	float *prob = p->prob != NULL ? p->prob + (size_t)l->first * p->graph->classes : NULL;
@@ -156,24 +156,24 @@ evaluate(struct split_lane *l)
 }
 
 static int
-pass(struct split_lane *l)
+run_lane(struct split_lane *l)
 {
 	const struct engine_plan *p = l->all;
 	const struct engine_hook hook = {
 		.arg = l,
-		.need = p->hook != NULL && p->hook->need != NULL ? need : NULL,
-		.born = born,
-		.made = p->hook != NULL && p->hook->made != NULL ? made : NULL,
+		.need = p->hook != NULL && p->hook->need != NULL ? ask_param : NULL,
+		.born = add_lane_gradient,
+		.made = p->hook != NULL && p->hook->made != NULL ? report_output : NULL,
 		.joined = p->joined,
 	};
 
 	switch (p->job) {
 	case SPLIT_FORWARD:
-		return forward(l, &hook);
+		return run_lane_forward(l, &hook);
 	case SPLIT_BACKWARD:
 		return l->engine->backward(l->plan, l->g, l->stats, &hook);
 	default:
-		return evaluate(l);
+		return run_lane_evaluate(l);
 	}
 }
 
@@ -191,7 +191,7 @@ split_lane_main(void *lane)
 		if (p->job == SPLIT_END)
 			break;
 		pthread_mutex_unlock(&p->lock);
-		if ((e = pass(l)) != 0)
+		if ((e = run_lane(l)) != 0)
 			snprintf(l->why, sizeof(l->why), "%s", err_line());
 		pthread_mutex_lock(&p->lock);
 		l->err = e;
@@ -204,7 +204,7 @@ split_lane_main(void *lane)
 
 /* A pass of all lanes in use: returns what lane 0's came to, or the first other's that failed. */
 static int
-run(struct engine_plan *p, enum split_job job)
+run_lanes(struct engine_plan *p, enum split_job job)
 {
 	uint32_t nw = p->graph->nw;
 	int e;
@@ -219,7 +219,7 @@ run(struct engine_plan *p, enum split_job job)
 	}
 	pthread_cond_broadcast(&p->turn);
 	pthread_mutex_unlock(&p->lock);
-	e = pass(&p->lane[0]);
+	e = run_lane(&p->lane[0]);
 	pthread_mutex_lock(&p->lock);
 	p->stop = e != 0;
 	pthread_cond_broadcast(&p->turn);
@@ -230,15 +230,15 @@ run(struct engine_plan *p, enum split_job job)
 	/* A lane that was told to stop was so for what another says. */
 	for (uint32_t k = 1; k < p->used && (e == 0 || e == ERR_STOP); k++)
 		if (p->lane[k].err != 0 && p->lane[k].err != ERR_STOP)
-			e = ended(&p->lane[k]);
+			e = note_lane_error(&p->lane[k]);
 	for (uint32_t k = 1; k < p->used && e == 0; k++)
 		if (p->lane[k].err != 0)
-			e = ended(&p->lane[k]);
+			e = note_lane_error(&p->lane[k]);
 	return e;
 }
 
 static void
-deal(struct engine_plan *p, const struct samples *s)
+deal_samples(struct engine_plan *p, const struct samples *s)
 {
 	uint32_t first = 0;
 
@@ -266,7 +266,7 @@ split_ahead(struct engine_plan *p, const struct samples *s)
 }
 
 static struct engine_result
-total(const struct engine_plan *p)
+total_results(const struct engine_plan *p)
 {
 	struct engine_result r = p->lane[0].result;
 
@@ -284,11 +284,11 @@ split_forward(struct engine_plan *p, const struct samples *s, const struct engin
 {
 	int e;
 
-	deal(p, s);
+	deal_samples(p, s);
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
 	p->hook = hook;
-	if ((e = run(p, SPLIT_FORWARD)) == 0)
-		*result = total(p);
+	if ((e = run_lanes(p, SPLIT_FORWARD)) == 0)
+		*result = total_results(p);
 	else
 		p->used = 0;
 	return e;
@@ -306,7 +306,7 @@ split_backward(struct engine_plan *p, float *g, float *stats, const struct engin
 	p->hook = hook;
 	/* A batch of fewer samples than devices is added up here, as none of them may be missing there. */
 	p->joined = p->dev->joined && p->used == p->dev->n;
-	e = run(p, SPLIT_BACKWARD);
+	e = run_lanes(p, SPLIT_BACKWARD);
 	p->joined = false;
 	for (size_t i = 0; i < A && e == 0; i++)
 		stats[i] = 0;
@@ -328,11 +328,11 @@ split_evaluate(struct engine_plan *p, const struct samples *s, struct engine_res
 {
 	int e;
 
-	deal(p, s);
+	deal_samples(p, s);
 	p->prob = prob;
 	p->hook = NULL;
-	if ((e = run(p, SPLIT_EVALUATE)) == 0)
-		*result = total(p);
+	if ((e = run_lanes(p, SPLIT_EVALUATE)) == 0)
+		*result = total_results(p);
 	p->used = 0;
 	return e;
 }

@@ -25,7 +25,7 @@ struct blas {
 };
 
 static int
-fail(const struct device *d, const char *what, cublasStatus_t s)
+fail_blas(const struct device *d, const char *what, cublasStatus_t s)
 {
 	d->host->note(0, "GPU %d: cuBLASLt: %s: status %d", d->number, what, (int)s);
 	return s == CUBLAS_STATUS_NOT_SUPPORTED ? ERR_NOTSUP : s == CUBLAS_STATUS_ALLOC_FAILED ? ERR_NOMEM : ERR_SYS;
@@ -39,37 +39,44 @@ data_type(int type)
 
 /* Matrices stored row by row [rows, columns], `count` of them side by side. */
 static cublasStatus_t
-layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t columns, uint32_t count)
+make_blas_layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t columns, uint32_t count)
 {
 	const int64_t apart = (int64_t)rows * columns;
 	const int32_t n = (int32_t)count;
 	cublasStatus_t e = cublasLtMatrixLayoutCreate(l, data_type(type), columns, rows, columns);
 
 	if (e != CUBLAS_STATUS_SUCCESS || count <= 1 ||
-	    (e = cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &n, sizeof(n))) != CUBLAS_STATUS_SUCCESS)
+	    (e = cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &n,
+	    sizeof(n))) != CUBLAS_STATUS_SUCCESS)
 		return e;
 	return cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof(apart));
 }
 
 static cublasStatus_t
-describe(struct blas *b, const struct blas_shape *s)
+describe_product(struct blas *b, const struct blas_shape *s)
 {
-	cublasComputeType_t compute = s->tf32 && s->type == KERNEL_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-	const cublasOperation_t first = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N, second = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+	cublasComputeType_t compute = s->tf32 &&
+	    s->type == KERNEL_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+	const cublasOperation_t first = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N,
+	    second = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
 	cublasStatus_t e;
 
 	if ((e = cublasLtMatmulDescCreate(&b->op, compute, CUDA_R_32F)) != CUBLAS_STATUS_SUCCESS ||
-	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first))) != CUBLAS_STATUS_SUCCESS ||
-	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second))) != CUBLAS_STATUS_SUCCESS ||
-	    (e = layout(&b->first, s->type, s->b_turned ? s->n : s->k, s->b_turned ? s->k : s->n, s->count)) != CUBLAS_STATUS_SUCCESS ||
-	    (e = layout(&b->second, s->type, s->a_turned ? s->k : s->m, s->a_turned ? s->m : s->k, s->count)) != CUBLAS_STATUS_SUCCESS)
+	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSA, &first,
+	    sizeof(first))) != CUBLAS_STATUS_SUCCESS ||
+	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSB, &second,
+	    sizeof(second))) != CUBLAS_STATUS_SUCCESS ||
+	    (e = make_blas_layout(&b->first, s->type, s->b_turned ? s->n : s->k, s->b_turned ? s->k : s->n,
+	    s->count)) != CUBLAS_STATUS_SUCCESS ||
+	    (e = make_blas_layout(&b->second, s->type, s->a_turned ? s->k : s->m, s->a_turned ? s->m : s->k,
+	    s->count)) != CUBLAS_STATUS_SUCCESS)
 		return e;
-	return layout(&b->c, s->c_type, s->m, s->n, s->count);
+	return make_blas_layout(&b->c, s->c_type, s->m, s->n, s->count);
 }
 
 /* The first way that the library proposes: the same for the same shape, device and version, and so are its bits. */
 static cublasStatus_t
-choose(struct blas *b)
+choose_blas_kernel(struct blas *b)
 {
 	/* Split sums meet in f32 memory of their own, never by atomic additions. */
 	const uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -85,7 +92,8 @@ choose(struct blas *b)
 	    sizeof(most))) == CUBLAS_STATUS_SUCCESS &&
 	    (e = cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction,
 	    sizeof(reduction))) == CUBLAS_STATUS_SUCCESS)
-		e = cublasLtMatmulAlgoGetHeuristic(b->d->blas, b->op, b->first, b->second, b->c, b->c, want, 1, &found, &n);
+		e = cublasLtMatmulAlgoGetHeuristic(b->d->blas, b->op, b->first, b->second, b->c, b->c, want, 1, &found,
+		    &n);
 	cublasLtMatmulPreferenceDestroy(want);
 	if (e != CUBLAS_STATUS_SUCCESS)
 		return e;
@@ -108,10 +116,11 @@ blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, siz
 	(*b)->d = d;
 	(*b)->alpha = shape->alpha;
 	(*b)->beta = shape->beta;
-	if ((e = describe(*b, shape)) != CUBLAS_STATUS_SUCCESS || (e = choose(*b)) != CUBLAS_STATUS_SUCCESS) {
+	if ((e = describe_product(*b, shape)) != CUBLAS_STATUS_SUCCESS ||
+	    (e = choose_blas_kernel(*b)) != CUBLAS_STATUS_SUCCESS) {
 		blas_close(*b);
 		*b = NULL;
-		return fail(d, "a product", e);
+		return fail_blas(d, "a product", e);
 	}
 	*scratch = (*b)->bytes;
 	return 0;
@@ -145,7 +154,8 @@ blas_run(struct blas *b)
 {
 	const struct blas_places *at = &b->at;
 	cublasStatus_t e = cublasLtMatmul(b->d->blas, b->op, &b->alpha, at->b, b->first, at->a, b->second, &b->beta,
-	    b->beta != 0 ? at->d : at->c, b->c, at->c, b->c, &b->algo, at->scratch, b->bytes, b->d->stream[DEVICE_MAIN]);
+	    b->beta != 0 ? at->d : at->c, b->c, at->c, b->c, &b->algo, at->scratch, b->bytes,
+	    b->d->stream[DEVICE_MAIN]);
 
-	return e == CUBLAS_STATUS_SUCCESS ? 0 : fail(b->d, "a product's run", e);
+	return e == CUBLAS_STATUS_SUCCESS ? 0 : fail_blas(b->d, "a product's run", e);
 }

@@ -16,9 +16,12 @@ key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
 	char kind[DEVICE_KIND];
 
 	device_kind(d, kind);
-	snprintf(key, ENGINE_KEY, "%s\t%s\t%s n%u c%u h%u w%u k%u oh%u ow%u r%u s%u stride%u,%u pad%u,%u dilate%u,%u groups%u%s%s%s\t%s",
-	    kind, type, way[s->way], s->n, s->c, s->h, s->w, s->k, s->oh, s->ow, s->r, s->s, s->stride[0], s->stride[1], s->pad[0],
-	    s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->more ? " more" : "", s->bias > 0 ? " bias" : "", s->relu ? " relu" : "",
+	snprintf(key, ENGINE_KEY,
+	    "%s\t%s\t%s n%u c%u h%u w%u k%u oh%u ow%u r%u s%u stride%u,%u pad%u,%u dilate%u,%u groups%u%s%s%s\t%s",
+	    kind, type, way[s->way], s->n, s->c, s->h, s->w, s->k, s->oh, s->ow, s->r, s->s, s->stride[0], s->stride[1],
+	    s->pad[0],
+	    s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->more ? " more" : "", s->bias > 0 ? " bias" : "",
+	    s->relu ? " relu" : "",
 	    s->any_order ? "any" : "fixed");
 }
 
@@ -32,7 +35,7 @@ by_time(const void *a, const void *b)
 
 /* Returns the winner, or n. */
 static uint32_t
-race(const struct choose_ways *ways)
+race_kernels(const struct choose_ways *ways)
 {
 	double best = INFINITY, us[CHOOSE_RUNS];
 	uint32_t winner = ways->n;
@@ -50,7 +53,8 @@ race(const struct choose_ways *ways)
 }
 
 uint32_t
-choose_way(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, const struct choose_ways *ways)
+choose_way(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune,
+    const struct choose_ways *ways)
 {
 	char key[ENGINE_KEY], before[ENGINE_CHOICE];
 	uint32_t winner;
@@ -61,7 +65,7 @@ choose_way(const struct device *d, const struct dnn_shape *shape, const struct e
 		for (uint32_t i = 0; i < ways->n; i++)
 			if (strcmp(before, ways->name[i]) == 0)
 				return i;
-	if ((winner = race(ways)) == ways->n)
+	if ((winner = race_kernels(ways)) == ways->n)
 		return 0;
 	if (tune->keep != NULL)
 		tune->keep(tune->arg, key, ways->name[winner]);

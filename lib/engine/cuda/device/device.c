@@ -31,13 +31,14 @@ device_ok(const struct device *d, cudaError_t e, const char *what)
 
 /* Is there a driver, and a device of this number? */
 static int
-look(const struct cuda_host *host, uint32_t number)
+find_device(const struct cuda_host *host, uint32_t number)
 {
 	int n = 0;
 	cudaError_t e = cudaGetDeviceCount(&n);
 
 	if (e == cudaErrorInsufficientDriver)
-		host->note(0, "no GPU: no driver, or one older than CUDA %d.%d", CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
+		host->note(0, "no GPU: no driver, or one older than CUDA %d.%d", CUDART_VERSION / 1000,
+		    CUDART_VERSION / 10 % 100);
 	else if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
 		host->note(0, "no GPU: no device");
 	else if (e != cudaSuccess)
@@ -50,7 +51,7 @@ look(const struct cuda_host *host, uint32_t number)
 }
 
 static int
-describe(struct device *d)
+describe_device(struct device *d)
 {
 	struct cudaDeviceProp p;
 	int e = device_ok(d, cudaGetDeviceProperties(&p, d->number), "its properties");
@@ -64,17 +65,18 @@ describe(struct device *d)
 	d->bytes = p.totalGlobalMem;
 	if (d->major * 10 + d->minor >= OLDEST)
 		return 0;
-	d->host->note(0, "no GPU: GPU %d, %s, has compute capability %d.%d: 7.5 and later do", d->number, d->name, d->major, d->minor);
+	d->host->note(0, "no GPU: GPU %d, %s, has compute capability %d.%d: 7.5 and later do", d->number, d->name,
+	    d->major, d->minor);
 	return ERR_NOTSUP;
 }
 
 static int
-begin(struct device *d)
+start_device(struct device *d)
 {
 	cudnnStatus_t dnn;
 	int e;
 
-	if ((e = device_ok(d, cudaSetDevice(d->number), "set")) < 0 || (e = describe(d)) < 0)
+	if ((e = device_ok(d, cudaSetDevice(d->number), "set")) < 0 || (e = describe_device(d)) < 0)
 		return e;
 	for (int s = 0; s < DEVICE_STREAMS; s++)
 		if ((e = device_ok(d, cudaStreamCreateWithFlags(&d->stream[s], cudaStreamNonBlocking), "a stream")) < 0)
@@ -94,7 +96,7 @@ begin(struct device *d)
 int
 device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 {
-	int e = look(host, number);
+	int e = find_device(host, number);
 
 	*d = NULL;
 	if (e < 0)
@@ -105,7 +107,7 @@ device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 	}
 	(*d)->host = host;
 	(*d)->number = (int)number;
-	if ((e = begin(*d)) < 0) {
+	if ((e = start_device(*d)) < 0) {
 		device_close(*d);
 		*d = NULL;
 	}
@@ -161,7 +163,8 @@ device_describe(const struct device *d, struct buf *out)
 	int cuda = 0;
 
 	cudaRuntimeGetVersion(&cuda);
-	return d->host->put(out, "%s, sm_%d%d, %u processors, %.1f GB, CUDA %d.%d, cuDNN %zu.%zu.%zu", d->name, d->major, d->minor,
+	return d->host->put(out, "%s, sm_%d%d, %u processors, %.1f GB, CUDA %d.%d, cuDNN %zu.%zu.%zu", d->name,
+	    d->major, d->minor,
 	    d->processors, (double)d->bytes * 1e-9, cuda / 1000, cuda / 10 % 100, v / 10000, v / 100 % 100, v % 100);
 }
 
@@ -172,7 +175,8 @@ device_kind(const struct device *d, char text[DEVICE_KIND])
 	int cuda = 0;
 
 	cudaRuntimeGetVersion(&cuda);
-	snprintf(text, DEVICE_KIND, "%s\t%d.%d\t%zu.%zu.%zu\t%d.%d", d->name, d->major, d->minor, v / 10000, v / 100 % 100, v % 100,
+	snprintf(text, DEVICE_KIND, "%s\t%d.%d\t%zu.%zu.%zu\t%d.%d", d->name, d->major, d->minor, v / 10000,
+	    v / 100 % 100, v % 100,
 	    cuda / 1000, cuda / 10 % 100);
 }
 
@@ -226,7 +230,8 @@ device_unpin(struct device *d, void *p)
 int
 device_up(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
-	return bytes == 0 ? 0 : device_ok(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, d->stream[s]), "a copy up");
+	return bytes == 0 ? 0 : device_ok(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, d->stream[s]),
+	    "a copy up");
 }
 
 int
@@ -253,7 +258,7 @@ device_wait(struct device *d)
 }
 
 static int
-mark(struct device *d, struct device_mark **m, unsigned flags)
+make_mark(struct device *d, struct device_mark **m, unsigned flags)
 {
 	int e;
 
@@ -271,13 +276,13 @@ mark(struct device *d, struct device_mark **m, unsigned flags)
 int
 device_mark_new(struct device *d, struct device_mark **m)
 {
-	return mark(d, m, cudaEventDisableTiming);
+	return make_mark(d, m, cudaEventDisableTiming);
 }
 
 int
 device_mark_timed(struct device *d, struct device_mark **m)
 {
-	return mark(d, m, cudaEventDefault);
+	return make_mark(d, m, cudaEventDefault);
 }
 
 int
@@ -320,7 +325,8 @@ device_mark_wait(struct device *d, struct device_mark *m)
 int
 device_tape_start(struct device *d)
 {
-	return device_ok(d, cudaStreamBeginCapture(d->stream[DEVICE_MAIN], cudaStreamCaptureModeThreadLocal), "recording");
+	return device_ok(d, cudaStreamBeginCapture(d->stream[DEVICE_MAIN], cudaStreamCaptureModeThreadLocal),
+	    "recording");
 }
 
 int

@@ -33,7 +33,10 @@ void	*device_stream(struct device *d, enum device_stream s);
 /* "NVIDIA H200, 132 processors, cuDNN 9.19.0 ..." */
 int	 device_describe(const struct device *d, struct buf *out);
 
-/* Its kind and its libraries', the first cells of a line of engine/autotune_cache.h: "NVIDIA H200\t9.0\t9.19.0\t12.8". */
+/*
+ * Its kind and its libraries', the first cells of a line of engine/autotune_cache.h: "NVIDIA
+ * H200\t9.0\t9.19.0\t12.8".
+ */
 #define DEVICE_KIND 192
 void	 device_kind(const struct device *d, char text[DEVICE_KIND]);
 

@@ -71,7 +71,7 @@ data_type(int type)
 
 /* The convolution, which writes y. */
 static cudnnBackendDescriptor_t
-convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t y)
+add_convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t y)
 {
 	const float one = 1, zero = 0;
 	cudnnBackendDescriptor_t x, w, conv, op;
@@ -92,7 +92,7 @@ convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescripto
 
 /* The operations and the graph of them: each hands on what it computes, and the last writes y. */
 static void
-describe(struct dnn *c, const struct dnn_shape *s)
+describe_graph(struct dnn *c, const struct dnn_shape *s)
 {
 	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (s->bias > 0) + (uint32_t)s->more + s->relu;
 	struct dnn_desc *a = &c->all;
@@ -102,9 +102,10 @@ describe(struct dnn *c, const struct dnn_shape *s)
 	for (uint32_t i = 0; i < after; i++)
 		y[i] = dnn_desc_virtual(a, UID_GONE + (int64_t)i, dim);
 	y[after] = dnn_desc_tensor(a, UID_Y, data_type(s->type), dim);
-	op[n++] = convolution(a, s, y[0]);
+	op[n++] = add_convolution(a, s, y[0]);
 	if (s->more) {
-		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], dnn_desc_tensor(a, UID_MORE, data_type(s->type), dim), y[n]);
+		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1],
+		    dnn_desc_tensor(a, UID_MORE, data_type(s->type), dim), y[n]);
 		n++;
 	}
 	if (s->bias > 0) {
@@ -127,7 +128,7 @@ describe(struct dnn *c, const struct dnn_shape *s)
 
 /* Notes that a way may carry and this shape does not allow. */
 static bool
-allowed(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int64_t n)
+notes_allow(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		switch (note[i]) {
@@ -154,7 +155,8 @@ allowed(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int6
 
 /* The engine of a proposal.  Returns false where the library does not tell, or it is not allowed. */
 static bool
-engine_of(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t config, int64_t *number, bool *any_order)
+engine_of(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t config, int64_t *number,
+    bool *any_order)
 {
 	cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
 	cudnnBackendDescriptor_t engine = dnn_desc_new(a, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -167,12 +169,12 @@ engine_of(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_
 	*any_order = false;
 	for (int64_t i = 0; i < notes; i++)
 		*any_order |= note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
-	return a->e == CUDNN_STATUS_SUCCESS && allowed(s, note, notes);
+	return a->e == CUDNN_STATUS_SUCCESS && notes_allow(s, note, notes);
 }
 
 /* "57 2=1 10=3": an engine, and how its knobs are set. */
 static void
-name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE])
+dnn_name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE])
 {
 	cudnnBackendDescriptor_t knob[CUDNN_KNOB_TYPE_COUNTS];
 	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
@@ -182,19 +184,21 @@ name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE
 
 	for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; i++)
 		knob[i] = dnn_desc_new(&a, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-	n = dnn_desc_get(&a, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS, knob);
+	n = dnn_desc_get(&a, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+	    CUDNN_KNOB_TYPE_COUNTS, knob);
 	for (int64_t i = 0; i < n && at < ENGINE_CHOICE; i++) {
 		dnn_desc_get(&a, knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type);
 		dnn_desc_get(&a, knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &value);
 		if (a.e == CUDNN_STATUS_SUCCESS)
-			at += snprintf(name + at, (size_t)(ENGINE_CHOICE - at), " %d=%lld", (int)type, (long long)value);
+			at += snprintf(name + at, (size_t)(ENGINE_CHOICE - at), " %d=%lld", (int)type,
+			    (long long)value);
 	}
 	dnn_desc_free(&a);
 }
 
 /* Makes a plan of one proposal.  Returns true when it is to be had and allowed. */
 static bool
-take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
+build_dnn_plan(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
 {
 	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
 	cudnnBackendDescriptor_t plan;
@@ -207,7 +211,8 @@ take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
 	}
 	plan = dnn_desc_new(&a, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	if (c->d->like != NULL)
-		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
+		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+		    &c->d->like);
 	else
 		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
 	dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config);
@@ -220,14 +225,14 @@ take(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
 	c->plan = plan;
 	c->bytes = bytes;
 	c->any_order = any_order;
-	name_of(config, number, c->engine);
+	dnn_name_of(config, number, c->engine);
 	dnn_desc_join(&c->all, &a);
 	return true;
 }
 
 /* Asks the library; what it says is p's to free. */
 static void
-propose(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *p)
+propose_dnn_plans(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *p)
 {
 	struct dnn_desc *a = &p->all;
 	cudnnBackendDescriptor_t heur;
@@ -256,7 +261,7 @@ struct runner {
 };
 
 static bool
-race(void *arg, uint32_t i, double *us)
+race_dnn_plan(void *arg, uint32_t i, double *us)
 {
 	const struct runner *r = arg;
 	struct dnn *one;
@@ -264,17 +269,17 @@ race(void *arg, uint32_t i, double *us)
 
 	if (r->c->d->like != NULL || dnn_like(r->c, &one) < 0)
 		return false;
-	ran = take(one, r->s, r->config[i]) && dnn_race(r->c->d, one, r->s, (size_t)one->bytes, us) == 0;
+	ran = build_dnn_plan(one, r->s, r->config[i]) && dnn_race(r->c->d, one, r->s, (size_t)one->bytes, us) == 0;
 	dnn_close(one);
 	return ran;
 }
 
 /* Takes the fastest of the first few that are allowed. */
 static bool
-fastest(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, const struct proposals *p)
+take_fastest(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, const struct proposals *p)
 {
 	struct runner r = { .c = c, .s = s };
-	struct choose_ways w = { .race = race, .arg = &r };
+	struct choose_ways w = { .race = race_dnn_plan, .arg = &r };
 
 	for (uint32_t i = 0; i < p->n && w.n < CHOOSE_WAYS; i++) {
 		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
@@ -282,25 +287,25 @@ fastest(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune
 		bool any_order;
 
 		if (engine_of(&a, s, p->config[i], &number, &any_order)) {
-			name_of(p->config[i], number, w.name[w.n]);
+			dnn_name_of(p->config[i], number, w.name[w.n]);
 			r.config[w.n++] = p->config[i];
 		}
 		dnn_desc_free(&a);
 	}
-	return w.n > 0 && take(c, s, r.config[choose_way(c->d, s, tune, &w)]);
+	return w.n > 0 && build_dnn_plan(c, s, r.config[choose_way(c->d, s, tune, &w)]);
 }
 
 /* Goes through the proposals of one mode.  Returns true when one was taken. */
 static bool
-choose(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, cudnnBackendHeurMode_t mode)
+choose_dnn_plan(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, cudnnBackendHeurMode_t mode)
 {
 	struct proposals p;
 	bool got;
 
-	propose(c, mode, &p);
-	got = tune->measure && fastest(c, s, tune, &p);
+	propose_dnn_plans(c, mode, &p);
+	got = tune->measure && take_fastest(c, s, tune, &p);
 	for (uint32_t i = 0; i < p.n && !got; i++)
-		got = take(c, s, p.config[i]);
+		got = build_dnn_plan(c, s, p.config[i]);
 	if (got)
 		dnn_desc_join(&c->all, &p.all);
 	else
@@ -309,14 +314,15 @@ choose(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune,
 }
 
 static int
-fail(const struct device *d, const char *what, cudnnStatus_t e)
+fail_dnn(const struct device *d, const char *what, cudnnStatus_t e)
 {
 	d->host->note(0, "GPU %d: cuDNN: %s: %s", d->number, what, cudnnGetErrorString(e));
 	return e / 1000 == 3 ? ERR_NOTSUP : ERR_SYS;
 }
 
 int
-dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c, size_t *scratch)
+dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c,
+    size_t *scratch)
 {
 	int e;
 
@@ -325,10 +331,11 @@ dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tu
 		return ERR_NOMEM;
 	}
 	(*c)->d = d;
-	describe(*c, shape);
+	describe_graph(*c, shape);
 	if ((*c)->all.e != CUDNN_STATUS_SUCCESS) {
-		e = fail(d, "a convolution", (*c)->all.e);
-	} else if (!choose(*c, shape, tune, CUDNN_HEUR_MODE_A) && !choose(*c, shape, tune, CUDNN_HEUR_MODE_FALLBACK)) {
+		e = fail_dnn(d, "a convolution", (*c)->all.e);
+	} else if (!choose_dnn_plan(*c, shape, tune, CUDNN_HEUR_MODE_A) &&
+	    !choose_dnn_plan(*c, shape, tune, CUDNN_HEUR_MODE_FALLBACK)) {
 		d->host->note(0, "GPU %d: cuDNN has no kernel for it%s", d->number, shape->any_order ? "" :
 		    " that adds in a fixed order");
 		e = ERR_NOTSUP;
@@ -357,7 +364,8 @@ dnn_like(const struct dnn *of, struct dnn **c)
 		of->d->host->note(0, "out of memory");
 		return ERR_NOMEM;
 	}
-	**c = (struct dnn){ .d = of->d, .all.e = CUDNN_STATUS_SUCCESS, .graph = of->graph, .plan = of->plan, .bytes = of->bytes,
+	**c = (struct dnn){ .d = of->d, .all.e = CUDNN_STATUS_SUCCESS, .graph = of->graph, .plan = of->plan,
+	    .bytes = of->bytes,
 		.bias = of->bias, .more = of->more, .any_order = of->any_order };
 	memcpy((*c)->engine, of->engine, sizeof(of->engine));
 	return 0;
@@ -385,7 +393,7 @@ dnn_bind(struct dnn *c, const struct dnn_places *at)
 	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, where);
 	dnn_desc_set(&c->all, c->pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &scratch);
 	dnn_desc_ready(&c->all, c->pack);
-	return c->all.e == CUDNN_STATUS_SUCCESS ? 0 : fail(c->d, "a convolution's memory", c->all.e);
+	return c->all.e == CUDNN_STATUS_SUCCESS ? 0 : fail_dnn(c->d, "a convolution's memory", c->all.e);
 }
 
 int
@@ -393,12 +401,13 @@ dnn_run(struct dnn *c)
 {
 	cudnnStatus_t e = cudnnBackendExecute(c->d->dnn, c->plan, c->pack);
 
-	return e == CUDNN_STATUS_SUCCESS ? 0 : fail(c->d, "a convolution's run", e);
+	return e == CUDNN_STATUS_SUCCESS ? 0 : fail_dnn(c->d, "a convolution's run", e);
 }
 
 int
 dnn_name(const struct dnn *c, struct buf *out)
 {
-	return c->d->host->put(out, "cuDNN engine %s, %s%lld bytes of scratch", c->engine, c->any_order ? "sums in any order, " : "",
+	return c->d->host->put(out, "cuDNN engine %s, %s%lld bytes of scratch", c->engine,
+	    c->any_order ? "sums in any order, " : "",
 	    (long long)c->bytes);
 }

@@ -23,7 +23,8 @@ struct dnn_shape {
 	uint32_t n, c, h, w;	/* x */
 	uint32_t k, oh, ow;	/* y */
 	uint32_t r, s, stride[2], pad[2], dilate[2], groups;
-	uint32_t bias;		/* DNN_FORWARD alone: [k] of the type is added, at an address that is a multiple of so much; 0: none */
+	/* DNN_FORWARD alone: [k] of the type is added, at an address that is a multiple of so much; 0: none */
+	uint32_t bias;
 	bool	 tf32;		/* f32 may be rounded to TF32 before it is multiplied */
 	bool	 any_order;	/* sums may be taken in an order that changes from run to run */
 	/* What is done to y before it is written, in this order; DNN_FORWARD alone. */

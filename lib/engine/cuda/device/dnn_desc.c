@@ -72,7 +72,8 @@ dnn_desc_free(struct dnn_desc *a)
 
 /* Strides of n h w c. */
 static cudnnBackendDescriptor_t
-tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4], int64_t aligned, bool kept)
+describe_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4], int64_t aligned,
+    bool kept)
 {
 	const int64_t size[4] = { dim[0], dim[1], dim[2], dim[3] };
 	const int64_t step[4] = { size[1] * size[2] * size[3], 1, size[1] * size[3], size[1] };
@@ -93,19 +94,19 @@ tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim
 cudnnBackendDescriptor_t
 dnn_desc_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4])
 {
-	return tensor(a, uid, type, dim, ALIGNED, true);
+	return describe_tensor(a, uid, type, dim, ALIGNED, true);
 }
 
 cudnnBackendDescriptor_t
 dnn_desc_virtual(struct dnn_desc *a, int64_t uid, const uint32_t dim[4])
 {
-	return tensor(a, uid, CUDNN_DATA_FLOAT, dim, ALIGNED, false);
+	return describe_tensor(a, uid, CUDNN_DATA_FLOAT, dim, ALIGNED, false);
 }
 
 cudnnBackendDescriptor_t
 dnn_desc_channels(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, uint32_t c, uint32_t aligned)
 {
-	return tensor(a, uid, type, (uint32_t[]){ 1, c, 1, 1 }, aligned, true);
+	return describe_tensor(a, uid, type, (uint32_t[]){ 1, c, 1, 1 }, aligned, true);
 }
 
 cudnnBackendDescriptor_t

@@ -35,7 +35,8 @@ void	 dnn_desc_free(struct dnn_desc *a);
 cudnnBackendDescriptor_t dnn_desc_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4]);
 /* Numbers that are not kept, f32, of such a tensor; one for each of c channels, at a multiple of `aligned` bytes. */
 cudnnBackendDescriptor_t dnn_desc_virtual(struct dnn_desc *a, int64_t uid, const uint32_t dim[4]);
-cudnnBackendDescriptor_t dnn_desc_channels(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, uint32_t c, uint32_t aligned);
+cudnnBackendDescriptor_t dnn_desc_channels(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, uint32_t c,
+    uint32_t aligned);
 /* y = x mode b, with f32 inside; b NULL where the mode has one input. */
 cudnnBackendDescriptor_t dnn_desc_point(struct dnn_desc *a, cudnnPointwiseMode_t mode, cudnnBackendDescriptor_t x,
 	     cudnnBackendDescriptor_t b, cudnnBackendDescriptor_t y);

@@ -9,13 +9,13 @@
 #define FILL	0x3c	/* in each byte: numbers of about 0.01 in f32 and bf16, of about 1 in f16 */
 
 static size_t
-aligned(size_t bytes)
+round_to_256(size_t bytes)
 {
 	return (bytes + 255) / 256 * 256;
 }
 
 static int
-run(struct dnn *c, uint32_t times)
+run_times(struct dnn *c, uint32_t times)
 {
 	int e = 0;
 
@@ -26,15 +26,15 @@ run(struct dnn *c, uint32_t times)
 
 /* Between two events, CHOOSE_RUNS times. */
 static int
-measure(struct device *d, struct dnn *c, cudaEvent_t from, cudaEvent_t to, double *us)
+measure_runs(struct device *d, struct dnn *c, cudaEvent_t from, cudaEvent_t to, double *us)
 {
 	cudaStream_t s = d->stream[DEVICE_MAIN];
-	int e = run(c, WARM);
+	int e = run_times(c, WARM);
 
 	for (uint32_t i = 0; i < CHOOSE_RUNS && e == 0; i++) {
 		float ms = 0;
 
-		if ((e = device_ok(d, cudaEventRecord(from, s), "an event")) < 0 || (e = run(c, EACH)) < 0 ||
+		if ((e = device_ok(d, cudaEventRecord(from, s), "an event")) < 0 || (e = run_times(c, EACH)) < 0 ||
 		    (e = device_ok(d, cudaEventRecord(to, s), "an event")) < 0 ||
 		    (e = device_ok(d, cudaEventSynchronize(to), "a convolution")) < 0)
 			break;
@@ -45,13 +45,13 @@ measure(struct device *d, struct dnn *c, cudaEvent_t from, cudaEvent_t to, doubl
 }
 
 static int
-timed(struct device *d, struct dnn *c, double *us)
+time_plan(struct device *d, struct dnn *c, double *us)
 {
 	cudaEvent_t from = NULL, to = NULL;
 	int e = device_ok(d, cudaEventCreate(&from), "an event");
 
 	if (e == 0 && (e = device_ok(d, cudaEventCreate(&to), "an event")) == 0)
-		e = measure(d, c, from, to, us);
+		e = measure_runs(d, c, from, to, us);
 	if (to != NULL)
 		cudaEventDestroy(to);
 	if (from != NULL)
@@ -63,10 +63,11 @@ int
 dnn_race(struct device *d, struct dnn *c, const struct dnn_shape *s, size_t scratch, double *us)
 {
 	size_t each = kernel_size(s->type);
-	size_t x = aligned((size_t)s->n * s->c * s->h * s->w * each);
-	size_t w = aligned((size_t)s->k * (s->c / s->groups) * s->r * s->s * each);
-	size_t y = aligned((size_t)s->n * s->k * s->oh * s->ow * each);
-	size_t bias = aligned(s->k * sizeof(float)), more = s->more ? y : 0, all = x + w + y + bias + more + scratch;
+	size_t x = round_to_256((size_t)s->n * s->c * s->h * s->w * each);
+	size_t w = round_to_256((size_t)s->k * (s->c / s->groups) * s->r * s->s * each);
+	size_t y = round_to_256((size_t)s->n * s->k * s->oh * s->ow * each);
+	size_t bias = round_to_256(s->k * sizeof(float)), more = s->more ? y : 0,
+	    all = x + w + y + bias + more + scratch;
 	void *memory;
 	char *at;
 	int e = device_take(d, all, &memory);
@@ -77,7 +78,7 @@ dnn_race(struct device *d, struct dnn *c, const struct dnn_shape *s, size_t scra
 	if ((e = device_ok(d, cudaMemsetAsync(at, FILL, all, d->stream[DEVICE_MAIN]), "numbers")) == 0 &&
 	    (e = dnn_bind(c, &(struct dnn_places){ .x = at, .w = at + x, .y = at + x + w, .bias = at + x + w + y,
 	    .more = at + x + w + y + bias, .scratch = at + x + w + y + bias + more })) == 0)
-		e = timed(d, c, us);
+		e = time_plan(d, c, us);
 	device_wait(d);
 	device_give(d, memory);
 	return e;

@@ -21,11 +21,12 @@ struct nccl {
 	int	 (*destroy)(void *comm);
 	int	 (*start)(void);
 	int	 (*end)(void);
-	int	 (*reduce)(const void *from, void *to, size_t count, int type, int op, int root, void *comm, void *stream);
+	int	 (*reduce)(const void *from, void *to, size_t count, int type, int op, int root, void *comm,
+	    void *stream);
 };
 
 static int
-ok(const struct nccl *c, int result, const char *what)
+nccl_ok(const struct nccl *c, int result, const char *what)
 {
 	if (result == OK)
 		return 0;
@@ -35,7 +36,7 @@ ok(const struct nccl *c, int result, const char *what)
 
 /* The library stays open: it leaves threads behind. */
 static int
-library(struct nccl *c)
+load_nccl(struct nccl *c)
 {
 	void *so = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	const struct {
@@ -56,11 +57,11 @@ library(struct nccl *c)
 			c->host->note(0, "no NCCL: libnccl.so.2 has no %s", calls[i].name);
 			return ERR_NOTSUP;
 		}
-	return ok(c, c->get_version(&c->version), "its version");
+	return nccl_ok(c, c->get_version(&c->version), "its version");
 }
 
 static int
-begin(struct nccl *c)
+start_nccl(struct nccl *c)
 {
 	int *number = calloc(c->n, sizeof(*number)), e;
 
@@ -72,7 +73,7 @@ begin(struct nccl *c)
 	}
 	for (uint32_t k = 0; k < c->n; k++)
 		number[k] = device_number(c->d[k]);
-	if ((e = library(c)) == 0 && (e = ok(c, c->init_all(c->comm, (int)c->n, number), "its start")) < 0) {
+	if ((e = load_nccl(c)) == 0 && (e = nccl_ok(c, c->init_all(c->comm, (int)c->n, number), "its start")) < 0) {
 		free(c->comm);	/* of what it made nothing is to be used */
 		c->comm = NULL;
 	}
@@ -92,7 +93,7 @@ nccl_open(const struct cuda_host *host, struct device *const *d, uint32_t n, str
 	(*c)->host = host;
 	(*c)->d = d;
 	(*c)->n = n;
-	if ((e = begin(*c)) < 0) {
+	if ((e = start_nccl(*c)) < 0) {
 		nccl_close(*c);
 		*c = NULL;
 	}
@@ -125,13 +126,14 @@ nccl_version(const struct nccl *c, unsigned v[3])
 int
 nccl_sum(struct nccl *c, float *const *g, size_t count)
 {
-	int e = ok(c, c->start(), "a group"), ended;
+	int e = nccl_ok(c, c->start(), "a group"), ended;
 
 	if (e < 0)
 		return e;
 	for (uint32_t k = 0; k < c->n && e == 0; k++)
-		e = ok(c, c->reduce(g[k], g[k], count, FLOAT, SUM, 0, c->comm[k], device_stream(c->d[k], DEVICE_COPY)), "a sum");
+		e = nccl_ok(c, c->reduce(g[k], g[k], count, FLOAT, SUM, 0, c->comm[k],
+		    device_stream(c->d[k], DEVICE_COPY)), "a sum");
 	/* What was begun is ended, or the next group would be part of it. */
 	ended = c->end();
-	return e < 0 ? e : ok(c, ended, "a sum");
+	return e < 0 ? e : nccl_ok(c, ended, "a sum");
 }

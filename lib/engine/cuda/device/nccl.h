@@ -1,5 +1,6 @@
 /*
- * nccl - the GPUs of one process through NVIDIA's library of collectives: arrays that they have become their sum on the first.
+ * nccl - the GPUs of one process through NVIDIA's library of collectives: arrays that they have become their sum on the
+ * first.
  *
  * libnccl.so.2 is opened when it is asked for, so that the module does without where there is none.  The few calls
  * used are declared in nccl.c as nccl.h of NCCL 2.28 has them; tests/gpu compares.  Any 2.x has them alike.
@@ -11,7 +12,10 @@
 
 struct nccl;
 
-/* Devices d [n] are lent until nccl_close().  ERR_NOTSUP without the library, ERR_NOMEM, or ERR_SYS and the library's reason. */
+/*
+ * Devices d [n] are lent until nccl_close(). ERR_NOTSUP without the library, ERR_NOMEM, or ERR_SYS
+ * and the library's reason.
+ */
 int	 nccl_open(const struct cuda_host *host, struct device *const *d, uint32_t n, struct nccl **c);
 void	 nccl_close(struct nccl *c);	/* NULL is fine; the devices have nothing to do any more */
 void	 nccl_version(const struct nccl *c, unsigned v[3]);

@@ -151,7 +151,10 @@ kernel_bn_dz(struct kernel_view dy, const float *kept, const float *beta, int re
 	return kernel_at(dy, m, ch, type);
 }
 
-/* Index = strip c + channel: dbeta = sum dz and dgamma = sum dz (x - mean) rstd of a strip, into sums [strips, 2, c]. */
+/*
+ * Index = strip c + channel: dbeta = sum dz and dgamma = sum dz (x - mean) rstd of a strip, into
+ * sums [strips, 2, c].
+ */
 struct kernel_bn_sums {
 	struct kernel_view x, dy;
 	const float *kept, *beta;

@@ -1,4 +1,7 @@
-/* kernel_head - scores into probabilities and the loss, formulas as in ref_softmax.c; and whether numbers are finite. */
+/*
+ * kernel_head - scores into probabilities and the loss, formulas as in ref_softmax.c; and whether
+ * numbers are finite.
+ */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_HEAD_H
 #define ENGINE_CUDA_KERNEL_KERNEL_HEAD_H
 
@@ -8,7 +11,10 @@ struct kernel_label {
 	float	 share;
 };
 
-/* Index = sample: prob [n, c], its loss, and how many classes come before y, the lower of equals first; all where p is no number. */
+/*
+ * Index = sample: prob [n, c], its loss, and how many classes come before y, the lower of equals
+ * first; all where p is no number.
+ */
 struct kernel_softmax {
 	struct kernel_view x;
 	const struct kernel_label *label;

@@ -67,7 +67,8 @@ struct kernel_joined {
 KERNEL_BODY void
 kernel_joined_at(const struct kernel_joined *a, uint32_t i, int type)
 {
-	uint32_t from = a->begin != NULL ? a->begin[i] : i * a->each, to = a->begin != NULL ? a->begin[i + 1] : from + a->each;
+	uint32_t from = a->begin != NULL ? a->begin[i] : i * a->each,
+	    to = a->begin != NULL ? a->begin[i + 1] : from + a->each;
 	double sum = 0;
 
 	(void)type;

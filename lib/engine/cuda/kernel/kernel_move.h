@@ -3,8 +3,8 @@
 #define ENGINE_CUDA_KERNEL_KERNEL_MOVE_H
 
 /*
- * to [a, c, b] = x [a, b, c] times *scale, and times each's row: NCHW to NHWC and back, a weight's [K, C, R S] to [K, R S, C] and back.
- * Index: the place in `to`, whose innermost side may be ld long.
+ * to [a, c, b] = x [a, b, c] times *scale, and times each's row: NCHW to NHWC and back, a weight's [K, C, R S] to [K, R
+ * S, C] and back. Index: the place in `to`, whose innermost side may be ld long.
  */
 struct kernel_permute {
 	const void *x;

@@ -2,9 +2,13 @@
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_OPT_H
 #define ENGINE_CUDA_KERNEL_KERNEL_OPT_H
 
-enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_FOLD };	/* adamw is adam that shrinks */
+/* adamw is adam that shrinks */
+enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_FOLD };
 
-/* What of an update changes from step to step: it stands in the device's memory, so that what is recorded finds it new. */
+/*
+ * What of an update changes from step to step: it stands in the device's memory, so that what is
+ * recorded finds it new.
+ */
 struct kernel_pace {
 	float	 scale, lr;	/* scale: 1 / n */
 	float	 rate, root, shrink;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t); adamw and matrices: 1 - lr wd */

@@ -87,7 +87,8 @@ kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type)
 
 /* The windows [from, to) along a side that cover place `at`. */
 KERNEL_BODY void
-kernel_pool_covers(uint32_t at, uint32_t pad, uint32_t size, uint32_t stride, uint32_t windows, uint32_t *from, uint32_t *to)
+kernel_pool_covers(uint32_t at, uint32_t pad, uint32_t size, uint32_t stride, uint32_t windows, uint32_t *from,
+    uint32_t *to)
 {
 	*from = at + pad >= size ? (at + pad - size) / stride + 1 : 0;
 	*to = (at + pad) / stride + 1 < windows ? (at + pad) / stride + 1 : windows;
@@ -106,7 +107,8 @@ kernel_pool_back_at(const struct kernel_pool_back *a, uint32_t i, int type)
 	for (uint32_t row = r0; row < r1; row++)
 		for (uint32_t column = s0; column < s1; column++) {
 			uint32_t at = (base + row) * w->ow + column;
-			uint32_t place = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
+			uint32_t place = (y + w->pad_h - row *
+			    w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
 
 			if (w->average)
 				sum += kernel_at(a->dy, at, ch, type) / kernel_pool_divisor(w, row, column);

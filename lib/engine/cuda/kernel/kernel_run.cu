@@ -7,7 +7,7 @@
 #define BLOCKS	32u	/* a multiprocessor at most: threads go on to further indices */
 
 static unsigned
-blocks(const struct device *d, uint32_t count)
+blocks_for(const struct device *d, uint32_t count)
 {
 	uint32_t want = (count + THREADS - 1) / THREADS, most = d->processors * BLOCKS;
 
@@ -16,11 +16,11 @@ blocks(const struct device *d, uint32_t count)
 
 /* What it returns is of this launch; the last error may be one that a library met while it looked for a way, and left. */
 static int
-launch(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
+launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
 {
 	if (count == 0)
 		return 0;
-	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks(d, count)), dim3(THREADS), with, 0, d->stream[0]), name);
+	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks_for(d, count)), dim3(THREADS), with, 0, d->stream[0]), name);
 }
 
 #define KERNEL_DEFINE(name) \
@@ -35,7 +35,7 @@ launch(struct device *d, const void *kernel, void **with, uint32_t count, const 
 	{ \
 		struct kernel_##name copy = *a; \
 		void *with[] = { &copy, &count }; \
-		return launch(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : type == KERNEL_BF16 ? \
+		return launch_kernel(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : type == KERNEL_BF16 ? \
 		    (const void *)name##_kernel<KERNEL_BF16> : (const void *)name##_kernel<KERNEL_F16>, with, count, #name); \
 	}
 

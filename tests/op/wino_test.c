@@ -305,7 +305,7 @@ main(void)
 	compare((struct dnnl_shape){ .n = 1, .c = 33, .h = 5, .w = 6, .k = 47, .bias = true }, 16);
 	compare((struct dnnl_shape){ .n = 3, .c = 40, .h = 7, .w = 9, .k = 36, .bias = true, .relu = true }, 8);
 	compare((struct dnnl_shape){ .n = 13, .c = 64, .h = 13, .w = 12, .k = 32, .bias = true }, 16);
-	compare((struct dnnl_shape){ .n = 40, .c = 35, .h = 11, .w = 28, .k = 33, .relu = true }, 8);
+	compare((struct dnnl_shape){ .n = 50, .c = 35, .h = 11, .w = 28, .k = 33, .relu = true }, 8);
 	compare((struct dnnl_shape){ .n = 2, .c = 256, .h = 4, .w = 31, .k = 272, .bias = true }, 16);
 	nan_pixel(false);
 	nan_pixel(true);

@@ -1,4 +1,4 @@
-/* device_opt - learning without servers on an engine that learns where its weights are. */
+/* device_opt - the device optimizer: training without servers on an engine that has an optimizer of its own. */
 #include "ps/worker/device_opt.h"
 #include "base/err.h"
 #include "ps/shard_plan.h"
@@ -13,7 +13,7 @@ struct device_opt {
 	struct engine_fold	*fold;
 	uint32_t		 nfold;
 	uint64_t		 step;
-	bool			 shown;	/* the average, by the plan */
+	bool			 shown;	/* the plan evaluates with the average */
 };
 
 bool
@@ -22,7 +22,7 @@ device_opt_may(const struct worker_opt *o)
 	return o->nservers == 0 && o->nworkers == 1 && o->slack == STALE_SYNC && o->plan != NULL && o->engine->learn != NULL;
 }
 
-/* Arrays that learn at one pace and stand side by side are one range; of several where the optimizer tells arrays apart. */
+/* Joins adjacent arrays of one parameter group to one range. */
 static void
 build_ranges(struct device_opt *d, const struct shard_plan *p)
 {
@@ -85,7 +85,7 @@ device_opt_free(struct device_opt *d)
 	free(d);
 }
 
-/* The average begins as the weights. */
+/* Unless *first has an average, it starts as the weights. */
 static int
 start_learning(struct device_opt *d, const struct worker_first *first, const float *state)
 {
@@ -170,7 +170,7 @@ device_opt_show(struct device_opt *d, bool average)
 	uint32_t n = 0;
 	int e;
 
-	/* Before the first of them it is the weights, which the plan has. */
+	/* An average over no weights yet is the weights, which the plan already uses. */
 	if (average && ((e = o->engine->fetch(o->plan, NULL, NULL, NULL, NULL, &n)) < 0 || n == 0))
 		return e;
 	if (!average && !d->shown)

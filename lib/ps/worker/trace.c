@@ -1,4 +1,4 @@
-/* trace - what a worker did when, for some of its steps, as a file that viewers of time lines draw. */
+/* trace - the time line of a worker for some of its steps, as a file for trace viewers. */
 #include "ps/worker/trace.h"
 #include "base/buf.h"
 #include "base/clk.h"
@@ -25,18 +25,19 @@ static const char *const row_name[TRACE_ROWS] = {
 struct trace {
 	int		 fd;
 	uint32_t	 rank;
-	uint64_t	 began, first, end;	/* clk_ns(); of the steps, the second behind the last */
+	uint64_t	 began;			/* clk_ns() of trace_open() */
+	uint64_t	 first, end;		/* recorded steps [first, end) */
 	bool		 begun;
-	uint64_t	 before;		/* steps of other runs */
+	uint64_t	 before;		/* steps of earlier runs */
 	atomic_bool	 on;
 	/* Under the lock: */
 	pthread_mutex_t	 lock;
-	struct buf	 b;			/* events, each with a comma before it, that are not in the file */
+	struct buf	 b;			/* events that are not in the file yet, each with a comma before it */
 	uint64_t	 size;			/* of the file without its tail */
-	uint64_t	 flights;
-	char		*device[TRACE_DEVICE_ROWS];	/* rows of devices, behind the others */
+	uint64_t	 flights;		/* so far, for their ids */
+	char		*device[TRACE_DEVICE_ROWS];	/* names of the rows of devices, after the others */
 	uint32_t	 ndevice;
-	int		 e;			/* the first error; nothing is written after it */
+	int		 e;			/* the first error, after which nothing is written */
 	char		*path;
 };
 
@@ -57,7 +58,7 @@ write_at(int fd, const uint8_t *p, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Events and a new tail over the old one, in one call: who kills the process finds a whole file. */
+/* Writes events and a new tail over the old one in one call, so that the file is valid even if the process is killed. */
 static void
 flush_events(struct trace *t)
 {
@@ -188,7 +189,7 @@ trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name)
 	trace_moved(t, row, from, name, 0, 0);
 }
 
-/* The row of that name, which is begun where there is none; 0: there is no room for it. */
+/* Finds or starts the row of that name.  Returns 0 if there are too many. */
 static int
 find_device_row(struct trace *t, const char *name)
 {

@@ -1,4 +1,4 @@
-/* worker - the learning side of a worker: gradients out, weights in. */
+/* worker - a worker's interface to the servers: gradients out, weights in. */
 #include "ps/worker/worker.h"
 #include "base/clk.h"
 #include "base/err.h"
@@ -15,16 +15,16 @@
 struct worker {
 	struct worker_opt    o;
 	struct worker_state *state;
-	struct worker_net   *net;	/* with servers */
-	struct server_state	    *server;	/* without; ... */
-	struct device_opt	    *device;	/* ... or in its place, and this step: */
-	uint32_t	     n;
+	struct worker_net   *net;	/* with servers, else NULL */
+	struct server_state *server;	/* the server in this process, or NULL */
+	struct device_opt   *device;	/* the device optimizer, or NULL; with it n to last: */
+	uint32_t	     n;		/* samples, rate and mark of the step */
 	float		     rate;
 	bool		     marked;
-	bool		     stop, last;	/* home: the next step is to be the last, and was */
+	bool		     stop, last;	/* the next step is to be the last; the last step was */
 	double		     waited_s;
-	bool		     finishing;	/* what is pushed are statistics */
-	int		     err;	/* of the server in this process; it is not called again */
+	bool		     finishing;	/* statistics are pushed now */
+	int		     err;	/* of the server in this process, which is not called any more */
 };
 
 static int
@@ -38,7 +38,7 @@ give_local_server(struct worker *wk, const struct msg *m)
 	return e;
 }
 
-/* To a server elsewhere, or to the one here, whose answers come before this returns. */
+/* Sends to a server; one in this process answers before this returns. */
 static void
 send_to_server(void *arg, uint32_t server, const struct msg *m)
 {
@@ -116,14 +116,14 @@ worker_close(struct worker *wk)
 	free(wk);
 }
 
-/* The brain is this thread's until leave(). */
+/* Locks the state machine for this thread until unlock_state(). */
 static int
 lock_state(struct worker *wk)
 {
 	return wk->net != NULL ? worker_net_lock(wk->net) : wk->err;
 }
 
-/* Gives e back, or what went wrong with the server in this process. */
+/* Returns e, or the error of the server in this process. */
 static int
 unlock_state(struct worker *wk, int e)
 {
@@ -166,7 +166,7 @@ wait_for_all(struct worker *wk)
 	return e == 0 ? wait_for(wk, WORKER_WAIT_ALL, 0) : e;
 }
 
-/* ERR_NOTSUP: the engine has no kernel for this rule, and the server's brain is to do it. */
+/* Returns ERR_NOTSUP if the engine has no kernel for the optimizer; a server in this process then replaces it. */
 static int
 begin_on_device(struct worker *wk, const struct worker_first *first, uint64_t step)
 {
@@ -224,8 +224,8 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 	if (e < 0)
 		return e;
 	/*
-	 * A step's statistics are closed by all workers before the next step's first gradients leave any.  Without this
-	 * the servers could be two steps apart when a worker dies, and it can repeat but one.
+	 * All workers close a step's statistics before any sends gradients of the next step.  Otherwise the servers could be
+	 * two steps apart when a worker dies, and it can repeat only one.
 	 */
 	if ((e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
 		worker_state_push(wk->state, a, g);
@@ -305,7 +305,7 @@ worker_sum(struct worker *wk, double *v, uint32_t n)
 {
 	int e = lock_state(wk);
 
-	/* Alone its own sum is the sum. */
+	/* The sum over one worker is its own. */
 	if (e < 0 || wk->device != NULL)
 		return e;
 	worker_state_sum(wk->state, v, n);

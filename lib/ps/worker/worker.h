@@ -1,30 +1,24 @@
 /*
- * worker - the learning side of a worker: gradients out, weights in.
+ * worker - a worker's interface to the servers: gradients out, weights in.
  *
- * The arrays w [P] and aux [A] are the caller's; the worker fills them slice by
- * slice as the servers answer, and only inside worker_need(), worker_ready()
- * and the calls that say so, so that the caller never sees them change.
- * Without servers the same server brain is called in this process: one code.  But
- * where the engine learns where its weights are (ps/worker/device_opt.h) worker_device_opt() is true
- * from worker_begin() on: nothing is pushed or needed then, and w and aux
- * are filled by worker_read() alone.
+ * The caller owns the arrays w [P] and aux [A].  The worker fills them only inside worker_need(), worker_ready() and the
+ * calls that say so, slice by slice as the servers answer.  Without servers it calls a server's state machine in this process.
+ * If the engine has an optimizer of its own (ps/worker/device_opt.h), worker_device_opt() is true from worker_begin() on: then
+ * the caller pushes nothing and needs no arrays, and only worker_read() fills w and aux.
  *
  * A step:
- *	worker_step(wk, n, rate)		n samples, 0 when this worker has none
- *	worker_push(wk, a, g)			array a's range of the gradient g [P] is final; any order, each array once
+ *	worker_step(wk, n, rate)		n samples, 0 if this worker has none
+ *	worker_push(wk, a, g)			array a's range of the gradient g [P] is final; in any order, each array once
  *	worker_finish(wk, stats)		batch norm statistics, weighted here by n; ends the pushes
- *	worker_need(wk, a)			before the next step reads array a: waits until it has come
- *	worker_ready(wk)			waits for everything: all of w and aux are of the step now
+ *	worker_need(wk, a)			waits until array a has arrived, before the next step reads it
+ *	worker_ready(wk)			waits until all of w and aux have arrived
  *
- * The bytes of a slice leave as soon as the arrays in it were pushed, on a
- * thread of the worker's own, while the caller computes.  worker_push() waits
- * until the statistics of the step before have come, mostly no time: so servers
- * are never more than a step apart, and a worker that died can repeat its step.  What was pushed of g
- * is lent until worker_need() of the arrays or worker_ready() returned.
- * Threads: all calls from one thread.  Errors: ERR_PEER when a server or, in a
- * synchronous job, the job went away (the line says who); ERR_AUTH; ERR_ARG
- * when the server runs another job.  Whoever waits longer than
- * `patience_s` tells `waiting` for whom.
+ * A thread of the worker sends a slice as soon as all its arrays are pushed, while the caller computes.  worker_push() waits
+ * for the statistics of the step before, mostly no time, so that servers are never more than one step apart and a restarted
+ * worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or worker_ready() returns.
+ * Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a synchronous job, is lost (the
+ * line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait longer than `patience_s` is reported to
+ * `waiting`.
  */
 #ifndef PS_WORKER_WORKER_H
 #define PS_WORKER_WORKER_H
@@ -44,18 +38,18 @@ struct worker_opt {
 	const struct graph *graph;
 	uint32_t	 rank, nworkers;
 	uint32_t	 slack;			/* STALE_SYNC 0, STALE_ASYNC; see ps/stale.h */
-	struct opt_hyper hyper;			/* lr and t are not read: the rate comes with each step */
+	struct opt_hyper hyper;			/* without lr and t: each step has its own rate */
 	const char	*mults;			/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
 	uint64_t	 incarnation;		/* of this start of the worker, by io_random() */
-	char *const	*server;		/* [nservers] addresses, lent; NULL: the server's brain in this process */
-	uint32_t	 nservers;		/* 0 without servers */
+	char *const	*server;		/* [nservers] addresses, lent */
+	uint32_t	 nservers;		/* 0: the server's state machine in this process */
 	const uint8_t	*key;			/* [CONN_KEY], with servers */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
 	float		*w, *aux;
-	const struct engine *engine;		/* ... and a plan of it, lent, of an engine that may learn by itself without servers; ... */
-	struct engine_plan *plan;		/* ... NULL: none */
-	bool		 pieces;		/* ... and steps of several pieces */
-	struct trace	*trace;			/* of ps/worker/trace.h, lent; NULL: none */
+	const struct engine *engine;		/* of plan */
+	struct engine_plan *plan;		/* on which the device optimizer may run, lent; NULL: none */
+	bool		 pieces;		/* steps have several micro-batches */
+	struct trace	*trace;			/* lent; NULL: none */
 	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
 	void		*arg;
@@ -63,59 +57,60 @@ struct worker_opt {
 
 struct worker;
 
-/* Connects and says hello to every server. */
+/* Connects to every server and sends the hello. */
 int	 worker_open(const struct worker_opt *opt, struct worker **wk);
-void	 worker_close(struct worker *wk);	/* NULL is fine; says nothing to anybody */
+void	 worker_close(struct worker *wk);	/* sends no goodbye; NULL does nothing */
 
-/* What rank 0 has for a beginning beside weights; a struct of zeros is nothing.  Lent until worker_begin() returned. */
+/* What rank 0 starts with besides weights; a struct of zeros is nothing.  Lent until worker_begin() returns. */
 struct worker_first {
 	const float	*state;		/* [P, states] of opt.h; NULL: zeros */
-	const float	*average;	/* [P + A] of net/optim/average.h, or NULL; ... */
-	uint32_t	 averaged;	/* ... of so many weights */
-	uint32_t	 updates;	/* with a slack: pushes that became updates; 0: as many as steps */
+	const float	*average;	/* [P + A] of net/optim/average.h, or NULL */
+	uint32_t	 averaged;	/* number of weights in the average */
+	uint32_t	 updates;	/* not synchronous: pushes that became updates; 0: as many as steps */
 };
 
 /*
- * The beginning: rank 0 gives what is in w and aux, *first (NULL: nothing) and the steps already done; the others wait.
- * On return w and aux are the job's, *step the number of updates they have.
+ * Starts the job: rank 0 supplies w, aux, *first (NULL: nothing) and the steps already done; the other workers wait for them.
+ * On return w and aux are the job's, and *step is the number of their updates.
  */
 int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step);
 
 int	 worker_step(struct worker *wk, uint32_t n, float rate);
-void	 worker_mark(struct worker *wk);	/* of this step: its weights go into the average; all workers say so */
+/* The weights after this step become part of the average; all workers mark the same steps. */
+void	 worker_mark(struct worker *wk);
 int	 worker_push(struct worker *wk, uint32_t a, const float *g);
 int	 worker_finish(struct worker *wk, const float *stats);
 int	 worker_need(struct worker *wk, uint32_t a);
 int	 worker_ready(struct worker *wk);
 uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_ready() */
-/* Steps of the job: those done, but without slack 0 the pushes of all workers, below 2^32, that were in the weights that came last. */
+/* Updates of the job: the steps, or if not synchronous, the pushes of all workers (below 2^32) in the newest weights. */
 uint64_t worker_updates(const struct worker *wk);
-bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here, everywhere */
+bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here for all workers */
 
 /* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */
 int	 worker_sum(struct worker *wk, double *v, uint32_t n);
-/* Reads the optimizer's state [P, states] from all servers: of the step now with slack 0, else as new as each server's is. */
+/* Reads the optimizer state [P, states] from all servers: of the current step if synchronous, else the newest of each. */
 int	 worker_pull_state(struct worker *wk, float *state);
 /*
- * Reads the average [P + A] of the weights likewise, in a job that has one; *n is of how many.  Before the first, and for
- * what is frozen, it is the weights.
+ * Reads the average [P + A] in the same way, in a job that has one; *n is the number of weights in it.  If that is 0, and for
+ * frozen arrays, it is the weights.
  */
 int	 worker_average(struct worker *wk, float *to, uint32_t *n);
-/* w and aux are those of the step now, after worker_ready(). */
+/* Makes w and aux those of the current step, after worker_ready(). */
 int	 worker_read(struct worker *wk);
-bool	 worker_device_opt(const struct worker *wk);
-/* Where worker_device_opt(): the plan evaluates with the average, until the call without it. */
+bool	 worker_device_opt(const struct worker *wk);	/* the device optimizer runs */
+/* With the device optimizer: the plan evaluates with the average, or with the weights again. */
 int	 worker_show(struct worker *wk, bool average);
-/* Asks that all workers end after the same step, soon. */
+/* Requests that all workers end soon, after the same step. */
 int	 worker_stop(struct worker *wk);
-/* Tells the servers that an epoch begins, from 0: their logs are by epoch. */
+/* Announces epoch n, from 0, to the servers, for their logs. */
 int	 worker_epoch(struct worker *wk, uint64_t n);
-/* The orderly end: tells the servers and waits until what was queued is gone. */
+/* Sends a goodbye to the servers and waits for the answers. */
 int	 worker_bye(struct worker *wk);
 
-/* Bytes sent and received so far, and seconds the caller waited in here. */
+/* Bytes sent and received so far, and seconds that the caller waited in these functions. */
 void	 worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *waited_s);
-/* The same by kind of message, of one of the servers. */
+/* The traffic with one server by kind of message. */
 void	 worker_peer_traffic(const struct worker *wk, uint32_t server, struct peer_traffic *t);
 
 #endif

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECT_S	30.0		/* how long a server may take to be there */
+#define CONNECT_S	30.0		/* how long to try to connect to a server */
 #define RETRY_MS	50		/* between attempts */
 #define SERVE_MS		500		/* between looks at the servers that are there already */
 #define NAME		320		/* bytes of a server's name and address */
@@ -44,8 +44,8 @@ struct worker_net {
 	pthread_cond_t	 arrived;
 	pthread_t	 thread;
 	bool		 running, end;
-	uint64_t	 events;	/* counts what came, so that no wake is missed */
-	int		 err;		/* that ended it */
+	uint64_t	 events;	/* messages received, so that no wake is missed */
+	int		 err;		/* the error that ended the thread, or 0; and its line */
 	char		 line[ERR_LINE];
 };
 
@@ -134,7 +134,7 @@ worker_net_free(struct worker_net *n)
 	free(n);
 }
 
-/* Tells the caller that it waits, as "server 1 (127.0.0.1:4242)". */
+/* Reports the wait, for "server 1 (127.0.0.1:4242)". */
 static void
 report_server_wait(const struct worker_net *n, uint32_t s)
 {
@@ -154,7 +154,7 @@ count_link_msg(const struct worker_net *n, struct link *l, enum peer_traffic_way
 	peer_traffic_count(&l->traffic, way, m, m->slice >= worker_state_plan(n->state)->nweights);
 }
 
-/* With the lock: a slice that the brain took has come back. */
+/* With the lock: traces the time from the push of a slice until its weights arrived. */
 static void
 trace_answer(struct worker_net *n, const struct msg *m)
 {
@@ -164,7 +164,7 @@ trace_answer(struct worker_net *n, const struct msg *m)
 	n->push_time[m->slice] = 0;
 }
 
-/* Gives the brain what a connection has brought. */
+/* Passes the messages of a connection to the state machine. */
 static int
 receive_messages(struct worker_net *n, uint32_t s)
 {
@@ -189,7 +189,7 @@ receive_messages(struct worker_net *n, uint32_t s)
 	return e;
 }
 
-/* Hands on what there is room for.  Returns 0 or an error of the connection. */
+/* Moves queued messages to the connection while it has room.  Returns 0 or an error of the connection. */
 static int
 send_queued(struct worker_net *n, uint32_t s)
 {
@@ -218,7 +218,7 @@ send_queued(struct worker_net *n, uint32_t s)
 	return e;
 }
 
-/* A server that said goodbye may close. */
+/* Runs a connection once.  A server that answered the goodbye may close it. */
 static int
 run_link(struct worker_net *n, uint32_t s)
 {
@@ -258,7 +258,7 @@ serve_links_before(struct worker_net *n, uint32_t s)
 	return e;
 }
 
-/* From the first packet to the welcome.  *opened: the server was there. */
+/* Connects, and waits for the welcome; *opened: the handshake was complete. */
 static int
 greet_server(struct worker_net *n, uint32_t s, double until, bool *opened)
 {
@@ -282,7 +282,7 @@ greet_server(struct worker_net *n, uint32_t s, double until, bool *opened)
 	return e;
 }
 
-/* A server that is not there yet is tried again, one that closes after it was there is not. */
+/* Tries again while a server does not accept connections, but not if it closes one after the handshake. */
 static int
 connect_server(struct worker_net *n, uint32_t s)
 {
@@ -350,7 +350,7 @@ poll_links(struct worker_net *n)
 	return 0;
 }
 
-/* The job goes away: the other servers hear why, as far as that goes without waiting, rather than lose this worker. */
+/* Sends the reason for the end to the other servers, if that is possible without waiting, and closes the connections. */
 static void
 close_links(struct worker_net *n)
 {

@@ -1,4 +1,4 @@
-/* worker_state - what a worker has pushed and what has come: a worker without sockets or threads. */
+/* worker_state - the state machine of a worker: gradients sent and weights received, without sockets or threads. */
 #include "ps/worker/worker_state_in.h"
 #include "base/err.h"
 #include "ps/hello.h"
@@ -387,7 +387,7 @@ worker_state_last(const struct worker_state *b)
 	return b->last;
 }
 
-/* Sums are counted within a step; workers of other regimes share no steps, and count them all. */
+/* In a synchronous job sums are counted within a step.  Workers of other jobs share no steps, and count all sums. */
 void
 worker_state_sum(struct worker_state *b, const double *v, uint32_t n)
 {

@@ -1,15 +1,14 @@
 /*
- * worker_state - what a worker has pushed and what has come: a worker without sockets or threads.
+ * worker_state - the state machine of a worker: gradients sent and weights received, without sockets or threads.
  *
- * The counterpart of ps/server/server_state.h: it emits messages to servers and takes
- * theirs, and never waits; who waits asks it what is missing.  What comes is
- * staged, and moves into the caller's w and aux only in worker_state_missing().
+ * It is the counterpart of ps/server/server_state.h: it emits messages to servers and takes theirs, and never waits.  A
+ * caller that waits asks it which server is missing.  Received weights are staged, and move into the caller's w and aux only
+ * in worker_state_missing().
  *
- * Ownership: payloads of emitted messages stay as they are until the servers
- * answered them: the caller's w, aux and state until worker_state_begun(), a
- * step's gradients until the arrays of the slices they are in have come back.
- * A payload of MSG_HELLO is lent for the call.
- * Threads: for one thread at a time.
+ * Ownership: payloads of emitted messages must not change until the servers have answered: the caller's w, aux and state
+ * until worker_state_begun(), a step's gradients until the arrays of their slices have arrived.  The payload of MSG_HELLO is
+ * lent for the call.
+ * Threads: one thread at a time.
  */
 #ifndef PS_WORKER_WORKER_STATE_H
 #define PS_WORKER_WORKER_STATE_H
@@ -20,8 +19,8 @@
 
 struct worker_state_opt {
 	const struct worker_opt *worker;	/* lent */
-	uint32_t nservers;			/* 1 when there are none but the one in this process */
-	/* To server; it may take the answer before it returns. */
+	uint32_t nservers;			/* 1 if the only server is in this process */
+	/* Sends a message to a server; the answer may be taken before it returns. */
 	void	(*emit)(void *arg, uint32_t server, const struct msg *m);
 	void	 *arg;
 };
@@ -29,20 +28,20 @@ struct worker_state_opt {
 struct worker_state;
 
 int	 worker_state_new(const struct worker_state_opt *opt, struct worker_state **b);	/* ERR_LIMIT, ERR_NOMEM */
-void	 worker_state_free(struct worker_state *b);	/* NULL is fine */
+void	 worker_state_free(struct worker_state *b);	/* NULL does nothing */
 const struct shard_plan *worker_state_plan(const struct worker_state *b);
 
 /*
- * Takes a server's message; what nobody waits for is dropped.  Returns 0, ERR_FORMAT (none of ours), or what a refusal
- * means: ERR_ARG before the welcome, ERR_PEER after it.
+ * Handles a server's message; an answer that is not awaited is dropped.  Returns 0, ERR_FORMAT (invalid), or for a refusal
+ * ERR_ARG before the welcome and ERR_PEER after it.
  */
 int	 worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m);
 
 int	 worker_state_hello(struct worker_state *b, uint32_t server);	/* 0 or ERR_NOMEM */
-bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server took it */
-bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* and answered our goodbye */
+bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server accepted the hello */
+bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* the server answered the goodbye */
 
-/* As worker.h's functions of the same names, without their waiting. */
+/* As the functions of worker.h with the same names, without waiting. */
 void	 worker_state_begin(struct worker_state *b, const struct worker_first *first, uint64_t step);
 void	 worker_state_step(struct worker_state *b, uint32_t n, float rate);
 void	 worker_state_mark(struct worker_state *b);

@@ -1,4 +1,4 @@
-/* worker_state_handle - a server's message into what a worker waits for: serves worker_brain. */
+/* worker_state_handle - handles a server's message: serves worker_state. */
 #include "ps/worker/worker_state_in.h"
 #include "base/err.h"
 #include "ps/hello.h"
@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Where slice i, laid out as w then aux, begins in what is staged. */
+/* The offset of slice i in the staged floats, which are w and then aux. */
 static size_t
 find_staged_offset(const struct worker_state *b, uint32_t i)
 {
@@ -16,8 +16,8 @@ find_staged_offset(const struct worker_state *b, uint32_t i)
 }
 
 /*
- * Only in lockstep is the step of an answer known.  There an answer to a worker that died may still come to the one that
- * took its place, and must not pass for the one it asked for.
+ * Only a synchronous job determines the step of an answer.  There an answer to a dead worker may reach its successor, which
+ * must not mistake it for its own.
  */
 static bool
 is_answer_wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)
@@ -27,7 +27,6 @@ is_answer_wanted(const struct worker_state *b, const struct worker_part *p, uint
 	return b->w->slack == STALE_SYNC ? step == p->want : step >= p->want;
 }
 
-/* A slice's state, or its average. */
 static int
 store_state(struct worker_state *b, uint32_t i, const struct msg *m)
 {
@@ -54,7 +53,7 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 	struct worker_part *p;
 
 	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
-		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is not this server's", m->slice);
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
 	if (m->type == MSG_STATE)
 		return store_state(b, m->slice, m);
 	s = &b->plan->slice[m->slice];
@@ -89,8 +88,8 @@ handle_total(struct worker_state *b, const struct msg *m)
 }
 
 /*
- * A server's part of the norms of a step; the last one makes them whole, and they go to all servers.  What comes before
- * all servers are there is given again.
+ * Adds a server's part of a step's norms.  With the last part the total goes to all servers.  Parts that arrive before
+ * worker_state_begin() are dropped, as servers send them again.
  */
 static int
 handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)

@@ -1,4 +1,4 @@
-/* worker_state_in - what the files of worker_brain share: its state. */
+/* worker_state_in - the struct that the files of worker_state share. */
 #ifndef PS_WORKER_WORKER_STATE_IN_H
 #define PS_WORKER_WORKER_STATE_IN_H
 
@@ -9,11 +9,11 @@
 #define WORKER_ANY UINT64_MAX	/* whatever step the servers are at */
 
 struct worker_part {
-	uint32_t arrays;	/* that have floats in this slice, */
-	uint32_t left;		/* of which so many are not yet pushed in this step */
+	uint32_t arrays;	/* that overlap this slice */
+	uint32_t left;		/* arrays not yet pushed in this step */
 	bool	 waiting;	/* for weights of step `want` */
-	bool	 asked;		/* for its state, or its average */
-	uint64_t want, got;
+	bool	 asked;		/* its state or its average was requested */
+	uint64_t want, got;	/* step awaited, and step of the last answer */
 };
 
 struct worker_link {
@@ -21,14 +21,14 @@ struct worker_link {
 	uint64_t step;		/* of its welcome */
 };
 
-/* The parts of a step's norms on their way from all servers to all servers (ps/norms.h). */
+/* The servers' parts of a step's norms, which the worker adds and sends to all servers (ps/norms.h). */
 struct worker_norms {
-	uint32_t n;		/* sums; 0: none are needed */
+	uint32_t n;		/* number of sums; 0: the optimizer needs none */
 	uint64_t step;		/* of the newest part */
-	uint32_t missing;	/* servers whose part of it has not come */
-	bool	*has;		/* [nservers] it has */
-	struct norm *sum;	/* [n] of those that have */
-	uint8_t	*bytes[2];	/* [n * NORM_BYTES] as they were sent, of even and odd steps: older ones have been taken */
+	uint32_t missing;	/* servers whose part of that step has not arrived */
+	bool	*has;		/* [nservers] the part has arrived */
+	struct norm *sum;	/* [n] of the parts that have arrived */
+	uint8_t	*bytes[2];	/* [n * NORM_BYTES] payloads of even and odd steps; older ones were answered */
 };
 
 struct worker_state {
@@ -39,24 +39,24 @@ struct worker_state {
 	struct worker_part *part;		/* [plan->n] */
 	struct worker_link *link;		/* [nservers] */
 	uint64_t	*pushed;	/* [nw] 1 + the step in which array a was pushed last */
-	bool		*stale;		/* [nw] what came has not been copied */
-	bool		 aux_stale;
-	float		*staged;	/* [P + A] */
-	float		*stats;		/* [A] weighted, as pushed */
-	float		*state;		/* where state goes, ... */
-	float		*average;	/* ... and the average */
-	uint32_t	 averaged;	/* ... of so many: the most that an answer said */
-	bool		 marked;	/* the open step is */
-	uint64_t	 step;		/* finished */
-	uint64_t	 updates;	/* of all workers, as heard last; slack other than 0 */
+	bool		*stale;		/* [nw] the array in w is older than the last push */
+	bool		 aux_stale;	/* aux is */
+	float		*staged;	/* [P + A] received weights and statistics */
+	float		*stats;		/* [A] statistics as pushed, weighted by samples */
+	float		*state;		/* buffer for the requested state */
+	float		*average;	/* buffer for the requested average, else NULL */
+	uint32_t	 averaged;	/* number of weights in it: the largest of all answers */
+	bool		 marked;	/* the weights after the open step become part of the average */
+	uint64_t	 step;		/* steps finished */
+	uint64_t	 updates;	/* not synchronous: of all workers, from the last answer */
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
-	bool		 last, stopping;
-	bool		 began;		/* all servers are there */
+	bool		 last, stopping;	/* the job ends; this worker has sent a stop */
+	bool		 began;		/* worker_state_begin() was called */
 	struct worker_norms norms;
-	uint64_t	 sum_step;	/* the sum asked for last */
+	uint64_t	 sum_step;	/* identifies the last sum */
 	uint32_t	 sum_index, sum_n;
-	bool		 summing;
+	bool		 summing;	/* it has no answer yet */
 	double		 sum[TOTAL_MOST];
 };
 

@@ -1,4 +1,4 @@
-/* checkpoint - a run's checkpoints: written by a thread of their own, so that no step waits for the disk. */
+/* checkpoint - the checkpoint writer: a thread of its own, so that no step waits for the disk. */
 #include "train/checkpoint.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -19,16 +19,16 @@ struct checkpoint {
 	struct checkpoint_opt	 o;
 	float		*w, *aux, *state, *average;
 	bool		 with_average;
-	struct tensors_meta *meta;	/* [nmeta], ours */
+	struct tensors_meta *meta;	/* [nmeta], copies */
 	uint32_t	 nmeta;
 	uint64_t	 epoch, at;
 	char		 path[CHECKPOINT_PATH], best[CHECKPOINT_PATH];
 	/* Under the lock: */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 change;
-	bool		 save, link, end;	/* what is to be done, in this order */
-	bool		 written;		/* and not yet told */
-	int		 e;			/* nor this */
+	bool		 save, link, end;	/* to do, in this order */
+	bool		 written;		/* not reported yet */
+	int		 e;			/* error that is not reported yet, and its line */
 	char		 why[ERR_LINE];
 	pthread_t	 thread;
 };
@@ -58,7 +58,7 @@ copy_checkpoint(const char *from, const char *to)
 	return e;
 }
 
-/* A second name costs nothing; where a file system has none, or the best lies elsewhere, it is a copy. */
+/* Makes a hard link, or a copy if the file system has no links or the best is on another one. */
 static int
 link_best(const struct checkpoint *k)
 {
@@ -71,7 +71,7 @@ link_best(const struct checkpoint *k)
 		return copy_checkpoint(k->path, k->best);
 	if (rename(tmp, k->best) < 0)
 		e = err_sys("%s", k->best);
-	unlink(tmp);	/* it stays where both names were the same file's */
+	unlink(tmp);	/* rename() leaves it if both names are the same file */
 	return e;
 }
 
@@ -110,7 +110,7 @@ run_checkpoint_writer(void *arg)
 		k->written |= saving && e == 0;
 		if (e < 0) {
 			k->e = e;
-			k->link = false;	/* of what there is not */
+			k->link = false;	/* there is no file to link */
 			snprintf(k->why, sizeof(k->why), "%s", err_line());
 		}
 		pthread_cond_broadcast(&k->change);

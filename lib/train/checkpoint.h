@@ -1,9 +1,9 @@
 /*
- * checkpoint - a run's checkpoints: written by a thread of their own, so that no step waits for the disk; how many stay; the best.
+ * checkpoint - the checkpoint writer: a thread of its own, so that no step waits for the disk.
  *
- * A checkpoint is put as a copy of the run's arrays, and appears under its name when it is whole (base/io.h): whatever is
- * killed at whatever moment, the one before is there.  One is written at a time; who puts the next waits for it.  Older ones
- * go when a newer one is whole.
+ * The caller supplies a copy of the run's arrays.  A file appears under its name only when it is complete (base/io.h), so
+ * that a kill at any moment leaves the checkpoint before it.  One is written at a time; the next one waits for it.  Older
+ * checkpoints are removed after a newer one is complete.
  * Threads: all calls from one.
  */
 #ifndef TRAIN_CHECKPOINT_H
@@ -18,34 +18,34 @@ struct checkpoint_opt {
 	const char	*prefix;	/* lent */
 	const struct graph *graph;	/* lent */
 	enum opt_rule	 rule;
-	bool		 average;	/* the run has one (net/optim/average.h) */
+	bool		 average;	/* the run has an average (net/optim/average.h) */
 	struct trace	*trace;		/* lent; NULL: none */
-	uint32_t	 most;		/* that stay of those up to the newest; 0: all */
+	uint32_t	 most;		/* newest checkpoints that stay; 0: all */
 };
 
 struct checkpoint;
 
 /* Returns 0, ERR_NOMEM or ERR_SYS. */
 int	 checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **k);
-/* Waits until all is written; NULL is fine. */
+/* Waits until all is written.  NULL does nothing. */
 void	 checkpoint_close(struct checkpoint *k);
 
 /*
- * Where a copy goes: w [P], aux [A], state [P, states], average [P + A] (NULL: the run has none).  Waits until the
+ * Returns buffers for a copy: w [P], aux [A], state [P, states], average [P + A] (NULL: the run has none).  Waits until the
  * checkpoint before is written.
  */
 void	 checkpoint_room(struct checkpoint *k, float **w, float **aux, float **state, float **average);
 /*
- * The copy is complete: PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS where at is not 0; average: with it.  Returns 0 or
- * ERR_NOMEM.
+ * Starts to write the copy as PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS.safetensors if at is not 0; average: with the
+ * average.  Returns 0 or ERR_NOMEM.
  */
 int	 checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n);
-/* The checkpoint that was put last is also PREFIX-best.safetensors, once it is written. */
+/* Names the last checkpoint PREFIX-best.safetensors too, once it is written. */
 void	 checkpoint_best(struct checkpoint *k);
 
 /*
- * 1: a checkpoint was written since, of that epoch and step, path is its name; 0: none; or, once, the error of writing it:
- * ERR_SYS, ERR_NOMEM, ERR_LIMIT, and the line names the file.  wait: not before all that was put is written.
+ * Returns 1 if a checkpoint was completed since the last call, with its epoch, step and path; 0 if none was; or, once, its
+ * error: ERR_SYS, ERR_NOMEM or ERR_LIMIT, whose line names the file.  wait: waits until all is written.
  */
 int	 checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH]);
 

@@ -1,4 +1,4 @@
-/* checkpoint_find - the newest checkpoint of a run, by its name. */
+/* checkpoint_find - the checkpoint finder: the newest checkpoint of a run, by file name. */
 #include "train/checkpoint_find.h"
 
 #include "base/err.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Takes "-12" off the text; a number of more digits than a file's can have is none. */
+/* Removes "-12" from the front of the text; fails for more digits than a file name can have. */
 static bool
 cut_number(const char **p, uint64_t *v)
 {

@@ -1,10 +1,10 @@
 /*
- * checkpoint_find - the newest checkpoint of a run, by its name.
+ * checkpoint_find - the checkpoint finder: the newest checkpoint of a run, by file name.
  *
  *	PREFIX-EEEE.safetensors		after EEEE epochs
  *	PREFIX-EEEE-SSSSSS.safetensors	and SSSSSS steps of the next
  *
- * Files appear under these names when they are whole, so the newest is a whole one (train/train.h).
+ * Files appear under these names only when they are complete (train/checkpoint.h), so the newest is complete.
  * Threads: no state.
  */
 #ifndef TRAIN_CHECKPOINT_FIND_H
@@ -12,10 +12,13 @@
 
 #include <stdint.h>
 
-/* 1: *path, to be freed, has the most epochs, then steps; 0: there is none, nor maybe its directory; ERR_SYS, ERR_NOMEM. */
+/*
+ * Finds the checkpoint with the most epochs, then steps.  Returns 1 with *path, which the caller frees, 0 if there is none (or
+ * no directory), ERR_SYS or ERR_NOMEM.
+ */
 int	 checkpoint_find(const char *prefix, char **path);
 /*
- * Of the checkpoints up to that of an epoch and step, the `most` newest stay; later ones, of another run, are let be.
+ * Removes all but the `most` newest of the checkpoints up to an epoch and step.  Later ones belong to another run and stay.
  * Returns 0, ERR_SYS or ERR_NOMEM.
  */
 int	 checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most);

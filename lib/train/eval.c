@@ -1,4 +1,4 @@
-/* eval - records and weights in, probabilities out: what a trained net says of pictures. */
+/* eval - inference: records and weights in, probabilities out. */
 #include "train/eval.h"
 #include "base/err.h"
 #include "engine/split/split.h"
@@ -73,7 +73,7 @@ eval_batch(struct eval *j, const struct batch *b)
 	struct engine_result r;
 	int e;
 
-	/* A label that the net has no class for says nothing of the picture. */
+	/* The engine accepts only labels of the net's classes; the probabilities do not depend on them. */
 	for (uint32_t i = 0; i < s.n; i++)
 		j->y[i] = (size_t)s.y[i] < classes ? s.y[i] : 0;
 	s.y = j->y;

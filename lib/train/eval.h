@@ -1,8 +1,8 @@
 /*
- * eval - records and weights in, probabilities out: what a trained net says of pictures.
+ * eval - inference: records and weights in, probabilities out.
  *
- * Records are read once, in their own order; pictures are made as for
- * validation: resized, the centre cropped, the mean subtracted.
+ * Records are read once, in their own order.  Images are prepared as for validation: resized, cropped to the centre, minus
+ * the mean.
  */
 #ifndef TRAIN_EVAL_H
 #define TRAIN_EVAL_H
@@ -19,11 +19,11 @@ struct eval_opt {
 	enum engine_precision precision;
 	struct engine_tune tune;
 	const struct weights *weights;	/* with a graph, lent */
-	struct batch_opt data;		/* path, recs or stream, batch, aug ...; the shape is filled in here */
-	struct tta_opt views;		/* what it says is the mean of so many */
-	/* Each sample in the records' order: its label, and p f32 [classes], lent.  Anything but 0 ends the run. */
+	struct batch_opt data;		/* path, recs or stream, batch, aug ...; eval_run() sets the shape */
+	struct tta_opt views;		/* probabilities are the mean over these */
+	/* Called for each sample in the order of records: its label, and p f32 [classes], lent.  A result other than 0 ends the run. */
 	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
-	void		(*bad)(void *arg, const char *why);	/* a record was left out; its name and reason */
+	void		(*bad)(void *arg, const char *why);	/* called for a record that is left out: its name and the reason */
 	void		*arg;
 };
 

@@ -1,4 +1,4 @@
-/* stats - records and weights in, batch norm's statistics out. */
+/* stats - records and weights in, statistics of batch norm out. */
 #include "train/stats.h"
 #include "base/err.h"
 #include "engine/split/split.h"
@@ -115,7 +115,7 @@ measure_batches(struct stats *s)
 			e = measure_batch(s, b);
 	}
 	if (e == 0 && s->n == 0)
-		e = err_fail(ERR_FORMAT, "no picture to take statistics of");
+		e = err_fail(ERR_FORMAT, "no image to measure statistics of");
 	return e;
 }
 

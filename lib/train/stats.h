@@ -1,9 +1,9 @@
 /*
- * stats - records and weights in, batch norm's statistics out.
+ * stats - records and weights in, statistics of batch norm out.
  *
- * After weights were averaged, or training ended, the running statistics are those of other weights.  Here they are taken
- * anew: passes as in training over batches, by whose own statistics each layer normalizes, and over all samples of all
- * batches the mean and, by the law of total variance, the variance of what each batch norm saw:
+ * After training, or averaging of weights, the running statistics belong to other weights.  stats_run() measures them again.
+ * It runs training passes over batches, in which each layer normalizes by the batch's own statistics.  It then takes the mean
+ * and, by the law of total variance, the variance of each batch norm's input over all samples:
  *
  *	mean = sum n_b mean_b / n	var = sum n_b (var_b + (mean_b - mean)^2) / n
  *
@@ -24,16 +24,16 @@ struct stats_opt {
 	enum engine_precision precision;
 	struct engine_tune tune;
 	const struct weights *weights;	/* with a graph, lent */
-	struct batch_opt data;		/* path or recs, batch, aug ...; the shape is filled in here */
-	uint64_t	 seed;		/* of what is dropped */
-	uint64_t	 steps;		/* batches at most; 0: an epoch */
-	void		(*bad)(void *arg, uint32_t n, const char *why);	/* n records were left out; the first one's reason */
+	struct batch_opt data;		/* path or recs, batch, aug ...; stats_run() sets the shape */
+	uint64_t	 seed;		/* of dropout */
+	uint64_t	 steps;		/* most batches; 0: an epoch */
+	void		(*bad)(void *arg, uint32_t n, const char *why);	/* called for n records left out, with the first reason */
 	void		*arg;
 };
 
 /*
- * Writes aux [A] of the graph; *samples says how many they are of.  Labels are not looked at.  Returns 0, ERR_FORMAT (no sample
- * at all), or what the reader and the engine return.
+ * Writes aux [A] of the graph, over *samples samples.  Labels are ignored.  Returns 0, ERR_FORMAT (no sample at all), or the
+ * errors of the reader and the engine.
  */
 int	 stats_run(const struct stats_opt *o, float *aux, uint64_t *samples);
 

@@ -1,19 +1,18 @@
 /*
- * train - the training of one worker: records in, gradients out, weights in, epoch after epoch.
+ * train - the training loop of one worker: records in, gradients out, weights in.
  *
- * The step: read a batch, forward (each layer waits for the weights it needs
- * first), backward (each gradient leaves the moment it exists), and on to the
- * next; validation and a checkpoint after each epoch.  The library is silent:
- * what happens is told to opt.event.
+ * lib/train turns records, a net, an engine and a worker (ps/worker/worker.h) into a training run.  Read it in this order:
+ * train (epochs) with train_step, train_open and train_save; checkpoint and checkpoint_find; tta, eval and stats.
  *
- * The position in a job is the number of steps done: epoch and step within it
- * follow from the steps of an epoch.  A run stopped anywhere and resumed from
- * its checkpoint with the same seed, batch and number of pieces gives the same
- * bits as one that was not.
+ * A step reads a batch, runs forward (each layer first waits for its weights) and backward (each gradient is sent as soon as
+ * it is final).  A validation and a checkpoint follow each epoch.  The library prints nothing: opt.event gets the events.
  *
- * Workers of different batches divide each step's records in that proportion;
- * a gradient counts as much as its records, so that together they compute what
- * one worker with the sum of the batches does.
+ * The position in a job is the number of steps done; epoch and step within it follow from the steps of an epoch.  A run that
+ * was stopped anywhere and resumed from its checkpoint, with the same seed, batch and number of micro-batches, computes the
+ * same bits as an uninterrupted one.
+ *
+ * Workers with different batches divide each step's records in that proportion, and a gradient has the weight of its samples.
+ * So together they compute what one worker with the sum of the batches does.
  */
 #ifndef TRAIN_TRAIN_H
 #define TRAIN_TRAIN_H
@@ -28,18 +27,18 @@
 #include <signal.h>
 
 enum train_kind {
-	TRAIN_START,		/* batch: the steps of an epoch; samples: its records; text: the device */
-	TRAIN_STEP,		/* this worker's own batch */
-	TRAIN_EPOCH,		/* of all workers when synchronous, else this worker's own */
-	TRAIN_VALIDATION,	/* likewise; of the average where there is one */
-	TRAIN_SAVE,		/* text: the file */
+	TRAIN_START,		/* batch: steps of an epoch; samples: records of an epoch; text: device */
+	TRAIN_STEP,		/* figures of this worker's batch */
+	TRAIN_EPOCH,		/* figures of all workers if synchronous, else of this worker */
+	TRAIN_VALIDATION,	/* as for an epoch; of the average of the weights if there is one */
+	TRAIN_SAVE,		/* text: file name of a checkpoint */
 	TRAIN_BEST,		/* a validation was better than all before */
-	TRAIN_EARLY,		/* samples: so many epochs were no better than this one: the run ends */
-	TRAIN_CACHE,		/* samples: the pictures kept in memory after an epoch; text: how many bytes */
-	TRAIN_FROM,		/* batch: arrays that start has; samples: arrays left, text: which and why */
+	TRAIN_EARLY,		/* the run ends: `samples` epochs in a row were no better than this one */
+	TRAIN_CACHE,		/* samples: images kept in memory after an epoch; text: their bytes */
+	TRAIN_FROM,		/* batch: arrays read from `start`; samples: arrays left out; text: which and why */
 	TRAIN_REMARK,		/* text: a line about the devices, before START */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
-	TRAIN_WAIT,		/* text: who is waited for, after a while of it */
+	TRAIN_WAIT,		/* text: the peer that this worker has waited for */
 	TRAIN_END		/* seconds and traffic of the whole run */
 };
 
@@ -49,20 +48,20 @@ struct train_event {
 	enum train_kind	 kind;
 	uint64_t	 epoch;		/* from 0 */
 	uint64_t	 batch;		/* step within the epoch, from 0 */
-	uint64_t	 step;		/* steps done, this one counted */
-	uint64_t	 updates;	/* of all workers, as far as this one knows: step in a synchronous job */
+	uint64_t	 step;		/* steps done, with this one */
+	uint64_t	 updates;	/* of all workers, as far as this one knows; step in a synchronous job */
 	uint64_t	 samples;
-	double		 loss;		/* mean over the samples; as accuracy NAN where there is none */
-	double		 accuracy, top5;	/* 0..1 */
-	double		 seconds;	/* that it took */
+	double		 loss;		/* mean over the samples; NAN without samples */
+	double		 accuracy, top5;	/* 0..1; NAN without samples */
+	double		 seconds;	/* duration */
 	double		 rate;		/* learning rate */
-	double		 waited_s;	/* of seconds, waiting for servers */
+	double		 waited_s;	/* part of seconds spent waiting for servers */
 	uint64_t	 sent, got;	/* bytes on the wire so far */
-	const struct peer_traffic *traffic;	/* [peers] START, EPOCH, END: what moved between each server and here so far; lent */
+	const struct peer_traffic *traffic;	/* [peers] START, EPOCH, END: traffic with each server so far; lent */
 	uint32_t	 peers;
-	const struct split_place *place;	/* [places] START: the GPUs that this worker computes on; lent */
+	const struct split_place *place;	/* [places] START: GPUs that this worker computes on; lent */
 	uint32_t	 places;
-	const char	*text;		/* lent for the call; "" when there is none */
+	const char	*text;		/* lent for the call; "" if there is none */
 };
 
 struct train_opt {
@@ -71,52 +70,52 @@ struct train_opt {
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	struct engine_tune tune;		/* of kernels, where the engine has several */
-	struct batch_opt data;			/* path, batch, crop ...; the seed, pieces and shape are filled in here */
-	bool		 hold;			/* the pictures of data are kept on the device */
-	const uint32_t	*batches;		/* [ps.nworkers] each worker's data.batch where they differ; NULL: all alike */
+	struct batch_opt data;			/* path, batch, crop ...; train_run() sets seed, micro-batches and shape */
+	bool		 hold;			/* the device keeps the images of data */
+	const uint32_t	*batches;		/* [ps.nworkers] data.batch of each worker if they differ, or NULL */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
-	struct tta_opt views;			/* ... as the mean of so many */
-	struct recs	*val_recs;		/* the same, opened already and lent; NULL: opened from val */
-	struct worker_opt ps;			/* graph, rank, servers ...; w, aux, waiting and arg are filled in here */
+	struct tta_opt views;			/* of the validation, whose probabilities are the mean over these */
+	struct recs	*val_recs;		/* val, opened already and lent, or NULL */
+	struct worker_opt ps;			/* graph, rank, servers ...; train_run() sets w, aux, waiting and arg */
 	struct sched	 sched;
 	double		 lr_scale;		/* rates are multiplied by the number of workers to this power */
-	uint64_t	 swa;			/* of AVERAGE_SWA: the first epoch whose last weights count */
+	uint64_t	 swa;			/* AVERAGE_SWA: first epoch whose last weights become part of the average */
 	const char	*init;			/* rule of net/init.h */
 	uint64_t	 seed;
-	uint32_t	 accumulate;		/* pieces of a step that this worker takes; at least 1 */
-	uint64_t	 epochs;		/* ends after so many in all */
-	uint64_t	 steps;			/* ends after so many steps in all; 0: not */
-	const char	*save;			/* PREFIX of checkpoints, or NULL: rank 0 writes PREFIX-EEEE.safetensors */
-	uint32_t	 keep;			/* of them the newest so many stay; 0: all */
+	uint32_t	 accumulate;		/* micro-batches of this worker in a step; at least 1 */
+	uint64_t	 epochs;		/* last epoch */
+	uint64_t	 steps;			/* last step of the job; 0: no limit */
+	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
+	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
 	bool		 best;			/* the best by validation is PREFIX-best.safetensors too; needs save and val */
-	bool		 skip_nan;		/* a batch whose loss is no number is left out; else it ends the run */
-	uint32_t	 patience;		/* ends after so many epochs without a better validation; 0: does not */
-	const char	*start;			/* a file of tensors to begin with by name, or NULL; read by rank 0 */
+	bool		 skip_nan;		/* leave out a batch whose loss or gradient is NaN or infinite; else the run fails */
+	uint32_t	 patience;		/* epochs without a better validation after which the run ends; 0: no limit */
+	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */
-	const char	*resume;		/* a checkpoint, or NULL; read by rank 0 */
+	const char	*resume;		/* checkpoint, or NULL; read by rank 0 */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
 	void		(*event)(void *arg, const struct train_event *ev);
 	void		*arg;
 };
 
 /*
- * Bytes that a run takes beside the engine's plan.  Not counted: the decoded pictures that data.cache keeps, no more than it
- * says; with hold all pictures of data, in memory until the first weights are there.
+ * Bytes that a run takes besides the engine's plan.  Not counted are the decoded images of data.cache, and with hold all
+ * images of data, which stay in memory until the first weights arrive.
  */
 struct train_memory {
-	uint64_t weights;	/* the worker's, those that come from servers, and the server's where it is within */
-	uint64_t gradients;	/* likewise, with the sum of the pieces of a step */
+	uint64_t weights;	/* of the worker, those staged from servers, and those of a server in this process */
+	uint64_t gradients;	/* of the worker, their sum over micro-batches, and those of a server in this process */
 	uint64_t optimizer;	/* its state, and the average of the weights */
 	uint64_t checkpoint;	/* the copy that is written while the training goes on */
-	uint64_t samples;	/* made ahead, for training and validation */
+	uint64_t samples;	/* prepared ahead, for training and validation */
 };
 
-/* Of opt the graph, the job, the optimizer, the batch and what becomes of pictures are looked at.  Returns the sum. */
+/* Computes the memory of a run from its options, and returns the sum. */
 uint64_t train_memory(const struct train_opt *opt, struct train_memory *m);
 
 /*
- * Trains until the epochs or steps are done or a stop was asked for.  Returns 0, ERR_STOP after an orderly stop, or
- * the first error: of the options (ERR_ARG), a file, the engine, or the job (ERR_PEER, ERR_AUTH).
+ * Trains until the epochs or steps are done or a stop is requested.  Returns 0, ERR_STOP after an orderly stop, or the first
+ * error: of the options (ERR_ARG), a file, the engine, or the job (ERR_PEER, ERR_AUTH).
  */
 int	 train_run(const struct train_opt *opt);
 

@@ -1,4 +1,4 @@
-/* tta - a picture, its mirror image and itself shifted: what a net says of all of them on average. */
+/* tta - test-time augmentation: the mean prediction over an image, its mirror image and shifted copies. */
 #include "train/tta.h"
 #include "base/err.h"
 #include "engine/score.h"
@@ -63,7 +63,7 @@ reflect_index(int64_t i, uint32_t n)
 	return (uint32_t)(i < n ? i : 2 * ((int64_t)n - 1) - i);
 }
 
-/* The samples whose upper left pixel is the one at (dy, dx). */
+/* Moves all samples: their upper left pixel becomes the one at (dy, dx). */
 static void
 shift_samples(struct tta *v, struct samples *s, int64_t dy, int64_t dx)
 {
@@ -80,7 +80,6 @@ shift_samples(struct tta *v, struct samples *s, int64_t dy, int64_t dx)
 	s->pixel = v->pixel;
 }
 
-/* What is not left to chance in a sample are pixels: to mirror them is a word. */
 static void
 mirror_samples(struct tta *v, struct samples *s)
 {
@@ -89,7 +88,7 @@ mirror_samples(struct tta *v, struct samples *s)
 	s->mirror = v->mirror;
 }
 
-/* Adds what the net says to the sum; *n counts. */
+/* Adds the net's probabilities to the sum; *n counts them. */
 static int
 add_prediction(struct tta *v, const struct samples *s, unsigned *n)
 {

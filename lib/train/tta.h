@@ -1,10 +1,10 @@
 /*
- * tta - a picture, its mirror image and itself shifted: what a net says of all of them on average.
+ * tta - test-time augmentation: the mean prediction over an image, its mirror image and shifted copies.
  *
- * With a shift of d pixels there are five places: the sample as it is, and moved by d in both directions at once, the four
- * ways; what comes in at an edge is the sample reflected there, without its outermost line twice.  With flip each place is
- * mirrored too.  Probabilities are the plain mean of up to ten.  After the test-time augmentation of Jordan, arXiv:2404.00498,
- * which takes two of the four ways and weighs the middle double.
+ * A shift of d pixels adds four copies of the sample, moved by d along each diagonal.  The edge that becomes visible is a
+ * reflection of the sample, without repeating its outermost line.  A flip adds the mirror image of each copy.  Probabilities
+ * are the plain mean of up to ten.  After Jordan, arXiv:2404.00498, who uses two of the four diagonals and doubles the weight
+ * of the centre.
  *
  * Threads: one at a time.
  */
@@ -22,11 +22,14 @@ struct tta_opt {
 
 struct tta;
 
-/* For a plan of batches of up to `batch`; engine, plan and graph are lent.  Returns 0, ERR_ARG (a shift beyond the sample), ERR_NOMEM. */
+/*
+ * Makes one for a plan of batches of up to `batch`; engine, plan and graph are lent.  Returns 0, ERR_ARG (the shift exceeds the
+ * sample) or ERR_NOMEM.
+ */
 int	 tta_open(struct tta **v, const struct tta_opt *opt, const struct engine *engine, struct engine_plan *plan,
 	    const struct graph *graph, uint32_t batch);
-void	 tta_close(struct tta *v);	/* NULL is fine */
-/* As the engine's evaluate(), of samples that are pixels without mixtures; loss, correct and top5 are those of the mean. */
+void	 tta_close(struct tta *v);	/* NULL does nothing */
+/* As evaluate() of the engine, for samples of pixels without mixtures; loss, correct and top5 are those of the mean. */
 int	 tta_evaluate(struct tta *v, const struct samples *s, struct engine_result *r, float *prob);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * dataset_client - the records of another host as a struct recs, over one connection.
  *
- * A thread of the client keeps a connection to the dataset server (wire/conn.h) and fetches records ahead of their reading.  It
- * connects again if the connection breaks, or is silent for a quarter of the patience while an answer is due; then it
- * repeats the requests without an answer.  If nothing arrives for `patience_s`, all reads fail from then on.
- * A server that returns with other records is an error.
+ * A thread of the client keeps a connection to the dataset server (wire/conn.h) and fetches records ahead of their
+ * reading.  It connects again if the connection breaks, or is silent for a quarter of the patience while an answer is
+ * due; then it repeats the requests without an answer.  If nothing arrives for `patience_s`, all reads fail from then
+ * on.  A server that returns with other records is an error.
  */
 #ifndef DATASET_DATASET_CLIENT_H
 #define DATASET_DATASET_CLIENT_H
@@ -28,8 +28,8 @@ struct dataset_client_opt {
 /* Whether text is HOST:PORT and no existing file. */
 bool	 dataset_client_is_addr(const char *text);
 /*
- * Connects and waits for the server's first answer.  Returns 0, ERR_PEER, ERR_AUTH (the server has another key, or serves no
- * records), ERR_FORMAT, ERR_LIMIT, ERR_SYS or ERR_NOMEM; the line names the address.
+ * Connects and waits for the server's first answer.  Returns 0, ERR_PEER, ERR_AUTH (the server has another key, or
+ * serves no records), ERR_FORMAT, ERR_LIMIT, ERR_SYS or ERR_NOMEM; the line names the address.
  */
 int	 dataset_client_open(struct recs **r, const struct dataset_client_opt *opt);
 

@@ -1,17 +1,17 @@
 /*
  * dataset_msg - messages between a dataset server and its readers, on top of wire/msg.h.
  *
- * lib/dataset reads records of another host.  Read it in this order: dataset_msg (the messages); dataset_server (connections
- * of im2rec --serve) with dataset_sender (one reader's requests); dataset_client (a struct recs over a connection) with
- * dataset_reader (its requests and answers).
+ * lib/dataset reads records of another host.  Read it in this order: dataset_msg (the messages); dataset_server
+ * (connections of im2rec --serve) with dataset_sender (one reader's requests); dataset_client (a struct recs over a
+ * connection) with dataset_reader (its requests and answers).
  *
  *	reader			server
  *	OPEN			HOLDS   step: number of records; payload: u64 their id (record/recid.h)
  *	ASK  u64 number[n]	RECORD  step: number of the record; samples: its length; slice: offset of the payload in it
  *
- * The server sends records in the order of the requests, each in parts of at most DATASET_MSG_PART bytes.  For a record that
- * cannot be read it sends a RECORD with the flag MSG_EMPTY and one line of text.  A reader has at most DATASET_MSG_ASKED
- * requests without an answer.
+ * The server sends records in the order of the requests, each in parts of at most DATASET_MSG_PART bytes.  For a
+ * record that cannot be read it sends a RECORD with the flag MSG_EMPTY and one line of text.  A reader has at most
+ * DATASET_MSG_ASKED requests without an answer.
  */
 #ifndef DATASET_DATASET_MSG_H
 #define DATASET_DATASET_MSG_H

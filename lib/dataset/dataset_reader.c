@@ -152,8 +152,8 @@ insert_claimed(struct dataset_reader *a, struct dataset_reader_item *it)
 }
 
 /*
- * Records are read roughly in the order in which they are wanted.  If a reader claims one that was not requested yet, and
- * many that were wanted before it are unread, these will hardly be read and give up their memory.
+ * Records are read roughly in the order in which they are wanted.  If a reader claims one that was not requested yet,
+ * and many that were wanted before it are unread, these will hardly be read and give up their memory.
  */
 static void
 evict_unread(struct dataset_reader *a)

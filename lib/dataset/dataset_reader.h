@@ -1,9 +1,11 @@
 /*
- * dataset_reader - requests and answers of a client that reads records ahead: the reader's side without sockets or threads.
+ * dataset_reader - requests and answers of a client that reads records ahead: the reader's side without sockets or
+ * threads.
  *
- * The caller names the records that it will read (wanted) and those that it waits for (claimed).  Requests for wanted records
- * go out in order, as long as the records received and those requested fit the memory, the latter at the average length
- * so far.  Requests for claimed records go out first, whatever the memory.  The messages are those of dataset/dataset_msg.h.
+ * The caller names the records that it will read (wanted) and those that it waits for (claimed).  Requests for wanted
+ * records go out in order, as long as the records received and those requested fit the memory, the latter at the
+ * average length so far.  Requests for claimed records go out first, whatever the memory.  The messages are those of
+ * dataset/dataset_msg.h.
  */
 #ifndef DATASET_DATASET_READER_H
 #define DATASET_DATASET_READER_H
@@ -27,8 +29,8 @@ void	 dataset_reader_forget(struct dataset_reader *a);
 /* Claims record i, wanted before or not.  Returns NULL when out of memory. */
 struct dataset_reader_item *dataset_reader_claim(struct dataset_reader *a, uint64_t i);
 /*
- * Moves a claimed record into room, in place of its content.  Returns 1, 0 if the record is not complete yet, or ERR_FORMAT
- * if the server cannot read it, with the server's reason.  After 1 or an error the item is freed.
+ * Moves a claimed record into room, in place of its content.  Returns 1, 0 if the record is not complete yet, or
+ * ERR_FORMAT if the server cannot read it, with the server's reason.  After 1 or an error the item is freed.
  */
 int	 dataset_reader_take(struct dataset_reader *a, struct dataset_reader_item *it, struct buf *room);
 
@@ -36,8 +38,8 @@ int	 dataset_reader_take(struct dataset_reader *a, struct dataset_reader_item *i
 int	 dataset_reader_next(struct dataset_reader *a, struct msg *m);
 bool	 dataset_reader_ready(const struct dataset_reader *a);	/* whether a request is due */
 /*
- * Handles a RECORD; *claimed is true if it completes a claimed record.  Returns 0, ERR_FORMAT or ERR_LIMIT (it answers no
- * request) or ERR_NOMEM.
+ * Handles a RECORD; *claimed is true if it completes a claimed record.  Returns 0, ERR_FORMAT or ERR_LIMIT (it answers
+ * no request) or ERR_NOMEM.
  */
 int	 dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *claimed);
 /* After the connection broke: requests without an answer become due again. */

@@ -2,8 +2,9 @@
  * dataset_server - serves records to other hosts: the event loop of im2rec --serve.
  *
  * A reader connects, proves that it holds the key and sends OPEN.  Until then it is a stranger.  There are at most
- * DATASET_SERVER_STRANGERS, each for at most DATASET_SERVER_OPEN_S: a new one replaces the oldest.  One thread polls all
- * connections, so that a slow reader delays nobody.  For each reader at most DATASET_SERVER_AHEAD bytes and one record wait.
+ * DATASET_SERVER_STRANGERS, each for at most DATASET_SERVER_OPEN_S: a new one replaces the oldest.  One thread polls
+ * all connections, so that a slow reader delays nobody.  For each reader at most DATASET_SERVER_AHEAD bytes and one
+ * record wait.
  */
 #ifndef DATASET_DATASET_SERVER_H
 #define DATASET_DATASET_SERVER_H

@@ -26,9 +26,10 @@
  *	hash 0123456789abcdef
  *	graph
  *
- * These lines come in this order; after "graph" the text of net(5) follows to the end, so that a server needs no net of its
- * own.  "job" is the version of the protocol (MSG_VERSION), "server" the index that the worker assigns to the server, "slack"
- * as in ps/stale.h ("async" for STALE_ASYNC), "slice" the bytes of ps/shard_plan.h, and "hash" graph_hash().
+ * These lines come in this order; after "graph" the text of net(5) follows to the end, so that a server needs no net
+ * of its own.  "job" is the version of the protocol (MSG_VERSION), "server" the index that the worker assigns to the
+ * server, "slack" as in ps/stale.h ("async" for STALE_ASYNC), "slice" the bytes of ps/shard_plan.h, and "hash"
+ * graph_hash().
  */
 #ifndef PS_HELLO_H
 #define PS_HELLO_H
@@ -56,8 +57,8 @@ struct hello {
 /* Appends a job's text to out.  Returns 0 or ERR_NOMEM. */
 int	 hello_text(const struct hello *j, const struct graph *g, struct buf *out);
 /*
- * Parses untrusted bytes.  If g is not NULL, *g becomes the graph, which the caller owns, or NULL on an error.  Returns 0,
- * ERR_FORMAT or ERR_LIMIT (the line names the key), ERR_NOTSUP (another version) or ERR_NOMEM.
+ * Parses untrusted bytes.  If g is not NULL, *g becomes the graph, which the caller owns, or NULL on an error.
+ * Returns 0, ERR_FORMAT or ERR_LIMIT (the line names the key), ERR_NOTSUP (another version) or ERR_NOMEM.
  */
 int	 hello_parse(const char *text, size_t n, struct hello *j, struct graph **g);
 /* Returns 0, or ERR_ARG with a line that states the difference: "slack is 4 here and 0 there". */

@@ -1,15 +1,15 @@
 /*
  * norms - the norms that an update needs, of arrays whose floats are spread over several servers.
  *
- * A norm is an exact sum of squares (net/optim/norm.h), so that the result does not depend on which server adds what.  There
- * is one sum over all gradients; if the optimizer needs norms of each array, there are two for each array a: of its gradient
- * (2a) and of its weights (2a + 1).
+ * A norm is an exact sum of squares (net/optim/norm.h), so that the result does not depend on which server adds what.
+ * There is one sum over all gradients; if the optimizer needs norms of each array, there are two for each array a: of
+ * its gradient (2a) and of its weights (2a + 1).
  *
- * Only synchronous jobs have norms.  When all slices of a server have the gradients of a step, the server does not apply
- * them yet.  It sends its part of the sums to every worker (NORMS).  A worker that has the parts of all servers sends the
- * total to each server.  All totals are the same bits: a server takes the first one and closes the step, and drops the rest.
- * The step goes on as long as one worker lives.  A worker that returns and repeats its push gets the part again, also that
- * of the step before, for which another server may still wait.  A single server sends nothing.
+ * Only synchronous jobs have norms.  When all slices of a server have the gradients of a step, the server does not
+ * apply them yet.  It sends its part of the sums to every worker (NORMS).  A worker that has the parts of all servers
+ * sends the total to each server.  All totals are the same bits: a server takes the first one and closes the step, and
+ * drops the rest.  The step goes on as long as one worker lives.  A worker that returns and repeats its push gets the
+ * part again, also that of the step before, for which another server may still wait.  A single server sends nothing.
  *
  * Threads: one thread at a time.
  */

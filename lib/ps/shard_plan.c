@@ -20,7 +20,9 @@ count_trained_floats(const struct graph *g)
 	return n;
 }
 
-/* The first float of server s: s/nservers of the L floats that are not frozen stand before it.  L <= 2^30, s <= 2^12. */
+/*
+ * The first float of server s: s/nservers of the L floats that are not frozen stand before it.  L <= 2^30, s <= 2^12.
+ */
 static size_t
 find_shard_start(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 {
@@ -38,8 +40,8 @@ find_shard_start(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
 }
 
 /*
- * The start of an array, or the end of the last one, that is nearest to float `at`.  An array that is not frozen must stand
- * before it, so that server 0 has one.
+ * The start of an array, or the end of the last one, that is nearest to float `at`.  An array that is not frozen must
+ * stand before it, so that server 0 has one.
  */
 static size_t
 find_nearest_array(const struct graph *g, size_t at)
@@ -65,8 +67,9 @@ append_slice(struct shard_plan *p, struct shard_plan_slice slice)
 }
 
 /*
- * Cuts [of.first, end) of the arrays into slices of one owner: between frozen and other arrays, and by size.  group [n] names
- * the matrices, which are slices of their own; NULL: there are none.  Returns whether any slice is not frozen.
+ * Cuts [of.first, end) of the arrays into slices of one owner: between frozen and other arrays, and by size.  group
+ * [n] names the matrices, which are slices of their own; NULL: there are none.  Returns whether any slice is not
+ * frozen.
  */
 static bool
 cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n,
@@ -163,7 +166,10 @@ merge_groups(struct shard_plan *p)
 	p->ngroup = p->ngroup > 0 ? n + 1 : 0;
 }
 
-/* Sets the rows of matrices.  If the optimizer needs them whole, the last one does not count and none may be too large. */
+/*
+ * Sets the rows of matrices.  If the optimizer needs them whole, the last one does not count and none may be too
+ * large.
+ */
 static int
 mark_matrices(struct shard_plan *p, const struct graph *g, bool whole)
 {

@@ -1,20 +1,21 @@
 /*
  * shard_plan - which server owns which floats of a model, and how they are cut into slices.
  *
- * lib/ps is the parameter server.  Read it in this order: shard_plan, hello (a job's description), stale (who may step), norms
- * and total (sums over workers and servers); server/ (server_state, a state machine, and serve, its event loop); worker/
- * (worker_state, a state machine, worker_net, its connections, and worker, the interface for training).
+ * lib/ps is the parameter server.  Read it in this order: shard_plan, hello (a job's description), stale (who may
+ * step), norms and total (sums over workers and servers); server/ (server_state, a state machine, and serve, its event
+ * loop); worker/ (worker_state, a state machine, worker_net, its connections, and worker, the interface for
+ * training).
  *
- * Server s of S owns the weights [ceil(P*s/S), ceil(P*(s+1)/S)), cut into slices of at most `bytes`.  A slice is the unit of
- * transfer: one message carries it, and servers sum and answer it by itself.  The running statistics aux [A] are the last
- * slices and belong to server 0.  Every server has at least one slice of weights that is not frozen, if need be an empty one,
- * so that every server takes part in every step.  The first of them, `lead`, is server 0's.
+ * Server s of S owns the weights [ceil(P*s/S), ceil(P*(s+1)/S)), cut into slices of at most `bytes`.  A slice is the
+ * unit of transfer: one message carries it, and servers sum and answer it by itself.  The running statistics aux [A]
+ * are the last slices and belong to server 0.  Every server has at least one slice of weights that is not frozen, if
+ * need be an empty one, so that every server takes part in every step.  The first of them, `lead`, is server 0's.
  *
- * Frozen arrays (net/freeze.h) have slices of their own.  Workers send and receive them once, at the start of a job, and they
- * have no optimizer state.  Servers divide the floats that are not frozen evenly, L instead of P.
+ * Frozen arrays (net/freeze.h) have slices of their own.  Workers send and receive them once, at the start of a job,
+ * and they have no optimizer state.  Servers divide the floats that are not frozen evenly, L instead of P.
  *
- * If the optimizer needs whole matrices (OPT_WHOLE), servers are cut at the nearest start of an array, and each matrix is a
- * slice of its own.  Matrices are the weights of two dimensions or more, except the last one, the classifier.
+ * If the optimizer needs whole matrices (OPT_WHOLE), servers are cut at the nearest start of an array, and each matrix
+ * is a slice of its own.  Matrices are the weights of two dimensions or more, except the last one, the classifier.
  *
  * Weights take an optimizer step (opt_step).  Statistics are folded (opt_fold) with the momentum of their batch norm.
  *
@@ -51,8 +52,8 @@ struct shard_plan_fold {
 };
 
 /*
- * A parameter group: a range of w whose arrays have the same multipliers.  The ranges are adjacent and cover [0, P).  Each
- * array is a group of its own if the optimizer treats arrays separately (OPT_NORMS, OPT_WHOLE).
+ * A parameter group: a range of w whose arrays have the same multipliers.  The ranges are adjacent and cover [0, P).
+ * Each array is a group of its own if the optimizer treats arrays separately (OPT_NORMS, OPT_WHOLE).
  */
 struct shard_plan_group {
 	size_t	first, count;
@@ -74,10 +75,11 @@ struct shard_plan {
 };
 
 /*
- * Makes a plan.  Only the rule of h is read; NULL is sgd.  bytes is rounded down to whole floats.  mults is NULL, "" or rules
- * separated by semicolons: lr:PATTERN=X multiplies the rate of the arrays whose names match (fnmatch(3)), wd:PATTERN=X
- * the decay; all rules for an array count.  The caller has applied freeze_rules() to g.  Returns 0, ERR_ARG (an invalid rule,
- * or one that matches no array), ERR_LIMIT (also for a matrix that is too large) or ERR_NOMEM.
+ * Makes a plan.  Only the rule of h is read; NULL is sgd.  bytes is rounded down to whole floats.  mults is NULL, ""
+ * or rules separated by semicolons: lr:PATTERN=X multiplies the rate of the arrays whose names match (fnmatch(3)),
+ * wd:PATTERN=X the decay; all rules for an array count.  The caller has applied freeze_rules() to g.  Returns 0,
+ * ERR_ARG (an invalid rule, or one that matches no array), ERR_LIMIT (also for a matrix that is too large) or
+ * ERR_NOMEM.
  */
 int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, const struct opt_hyper *h,
 	     struct shard_plan **p);

@@ -1,8 +1,8 @@
 /*
  * stale - which worker may take the next step: synchronous, asynchronous or with bounded staleness.
  *
- * A worker may be at most `slack` steps ahead of the slowest.  0 is bulk synchronous; with STALE_ASYNC a worker never waits;
- * values between are stale synchronous parallel (Ho et al., NIPS 2013).  Nobody waits for a worker that left.
+ * A worker may be at most `slack` steps ahead of the slowest.  0 is bulk synchronous; with STALE_ASYNC a worker never
+ * waits; values between are stale synchronous parallel (Ho et al., NIPS 2013).  Nobody waits for a worker that left.
  */
 #ifndef PS_STALE_H
 #define PS_STALE_H

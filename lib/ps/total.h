@@ -1,9 +1,9 @@
 /*
  * total - a few numbers summed over all workers, in the order of ranks.
  *
- * (step, index) identifies a sum.  All workers request the same sums in the same order, and one sum is open at a time.  A
- * worker that repeats its request for the last sum gets the same answer; a request for an older one gets none.  A worker
- * that left counts as zeros.
+ * (step, index) identifies a sum.  All workers request the same sums in the same order, and one sum is open at a
+ * time.  A worker that repeats its request for the last sum gets the same answer; a request for an older one gets
+ * none.  A worker that left counts as zeros.
  *
  * Threads: one thread at a time.
  */
@@ -29,8 +29,8 @@ struct total {
 int	 total_init(struct total *t, uint32_t nworkers);	/* 0 or ERR_NOMEM */
 void	 total_free(struct total *t);
 /*
- * Adds worker w's part v, n f64 as bytes.  When t->open is false afterwards, t->sum is the answer for all workers that are
- * due.  Returns 0 or ERR_FORMAT (the sum differs from the others', or has too many numbers).
+ * Adds worker w's part v, n f64 as bytes.  When t->open is false afterwards, t->sum is the answer for all workers that
+ * are due.  Returns 0 or ERR_FORMAT (the sum differs from the others', or has too many numbers).
  */
 int	 total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void *v, uint32_t n);
 void	 total_leave(struct total *t, uint32_t w);

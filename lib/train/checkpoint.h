@@ -1,10 +1,9 @@
 /*
  * checkpoint - the checkpoint writer: a thread of its own, so that no step waits for the disk.
  *
- * The caller supplies a copy of the run's arrays.  A file appears under its name only when it is complete (base/io.h), so
- * that a kill at any moment leaves the checkpoint before it.  One is written at a time; the next one waits for it.  Older
- * checkpoints are removed after a newer one is complete.
- * Threads: all calls from one.
+ * The caller supplies a copy of the run's arrays.  A file appears under its name only when it is complete (base/io.h),
+ * so that a kill at any moment leaves the checkpoint before it.  One is written at a time; the next one waits for it.
+ * Older checkpoints are removed after a newer one is complete.  Threads: all calls from one.
  */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
@@ -31,21 +30,21 @@ int	 checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **k);
 void	 checkpoint_close(struct checkpoint *k);
 
 /*
- * Returns buffers for a copy: w [P], aux [A], state [P, states], average [P + A] (NULL: the run has none).  Waits until the
- * checkpoint before is written.
+ * Returns buffers for a copy: w [P], aux [A], state [P, states], average [P + A] (NULL: the run has none).  Waits
+ * until the checkpoint before is written.
  */
 void	 checkpoint_room(struct checkpoint *k, float **w, float **aux, float **state, float **average);
 /*
- * Starts to write the copy as PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS.safetensors if at is not 0; average: with the
- * average.  Returns 0 or ERR_NOMEM.
+ * Starts to write the copy as PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS.safetensors if at is not 0; average: with
+ * the average.  Returns 0 or ERR_NOMEM.
  */
 int	 checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n);
 /* Names the last checkpoint PREFIX-best.safetensors too, once it is written. */
 void	 checkpoint_best(struct checkpoint *k);
 
 /*
- * Returns 1 if a checkpoint was completed since the last call, with its epoch, step and path; 0 if none was; or, once, its
- * error: ERR_SYS, ERR_NOMEM or ERR_LIMIT, whose line names the file.  wait: waits until all is written.
+ * Returns 1 if a checkpoint was completed since the last call, with its epoch, step and path; 0 if none was; or, once,
+ * its error: ERR_SYS, ERR_NOMEM or ERR_LIMIT, whose line names the file.  wait: waits until all is written.
  */
 int	 checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH]);
 

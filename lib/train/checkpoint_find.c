@@ -36,7 +36,10 @@ parse_checkpoint_name(const char *name, const char *stem, size_t nstem, uint64_t
 	return (*p != '-' || cut_number(&p, step)) && strcmp(p, ".safetensors") == 0;
 }
 
-/* Opens the directory of a prefix, whose first *ndir bytes are its name, the rest *stem.  1, 0 when there is none, or an error. */
+/*
+ * Opens the directory of a prefix, whose first *ndir bytes are its name, the rest *stem.  1, 0 when there is none, or
+ * an error.
+ */
 static int
 open_prefix_dir(const char *prefix, size_t *ndir, const char **stem, DIR **list)
 {

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 /*
- * Finds the checkpoint with the most epochs, then steps.  Returns 1 with *path, which the caller frees, 0 if there is none (or
- * no directory), ERR_SYS or ERR_NOMEM.
+ * Finds the checkpoint with the most epochs, then steps.  Returns 1 with *path, which the caller frees, 0 if there is
+ * none (or no directory), ERR_SYS or ERR_NOMEM.
  */
 int	 checkpoint_find(const char *prefix, char **path);
 /*
- * Removes all but the `most` newest of the checkpoints up to an epoch and step.  Later ones belong to another run and stay.
- * Returns 0, ERR_SYS or ERR_NOMEM.
+ * Removes all but the `most` newest of the checkpoints up to an epoch and step.  Later ones belong to another run and
+ * stay.  Returns 0, ERR_SYS or ERR_NOMEM.
  */
 int	 checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most);
 

@@ -1,8 +1,8 @@
 /*
  * eval - inference: records and weights in, probabilities out.
  *
- * Records are read once, in their own order.  Images are prepared as for validation: resized, cropped to the centre, minus
- * the mean.
+ * Records are read once, in their own order.  Images are prepared as for validation: resized, cropped to the centre,
+ * minus the mean.
  */
 #ifndef TRAIN_EVAL_H
 #define TRAIN_EVAL_H
@@ -21,7 +21,10 @@ struct eval_opt {
 	const struct weights *weights;	/* with a graph, lent */
 	struct batch_opt data;		/* path, recs or stream, batch, aug ...; eval_run() sets the shape */
 	struct tta_opt views;		/* probabilities are the mean over these */
-	/* Called for each sample in the order of records: its label, and p f32 [classes], lent.  A result other than 0 ends the run. */
+	/*
+	 * Called for each sample in the order of records: its label, and p f32 [classes], lent.  A result other than 0
+	 * ends the run.
+	 */
 	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
 	void		(*bad)(void *arg, const char *why);	/* called for a record that is left out: its name and the reason */
 	void		*arg;

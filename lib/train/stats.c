@@ -61,8 +61,8 @@ alloc_stats(struct stats *s)
 }
 
 /*
- * Joins the batch's n samples to those before.  Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
- * computing sample variances", 1979: no difference of large sums.
+ * Joins the batch's n samples to those before.  Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise
+ * algorithm for computing sample variances", 1979: no difference of large sums.
  */
 static void
 join_batch(struct stats *s, double n)

@@ -219,7 +219,10 @@ run_epoch(struct train *t, uint64_t n)
 	t->over = t->stream;
 	if (t->stream && t->step == from)
 		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
-	/* Of slow and fast workers each has its own records, and one may have none; all may have been left out as no numbers. */
+	/*
+	 * Of slow and fast workers each has its own records, and one may have none; all may have been left out as no
+	 * numbers.
+	 */
 	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
 		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " gave a sample", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
@@ -232,7 +235,8 @@ run_epoch(struct train *t, uint64_t n)
 	report_cache(t, n);
 	/*
 	 * First what must not be lost: a stop that is asked for during the validation may become impatient.  But a
-	 * checkpoint that is to say which epoch is best comes behind its validation, so that who resumes knows the same.
+	 * checkpoint that is to say which epoch is best comes behind its validation, so that who resumes knows the
+	 * same.
 	 */
 	if (!rated && t->keep != NULL && (e = train_save(t)) < 0)
 		return e;

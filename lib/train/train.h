@@ -1,18 +1,20 @@
 /*
  * train - the training loop of one worker: records in, gradients out, weights in.
  *
- * lib/train turns records, a net, an engine and a worker (ps/worker/worker.h) into a training run.  Read it in this order:
- * train (epochs) with train_step, train_open and train_save; checkpoint and checkpoint_find; tta, eval and stats.
+ * lib/train turns records, a net, an engine and a worker (ps/worker/worker.h) into a training run.  Read it in this
+ * order: train (epochs) with train_step, train_open and train_save; checkpoint and checkpoint_find; tta, eval and
+ * stats.
  *
- * A step reads a batch, runs forward (each layer first waits for its weights) and backward (each gradient is sent as soon as
- * it is final).  A validation and a checkpoint follow each epoch.  The library prints nothing: opt.event gets the events.
+ * A step reads a batch, runs forward (each layer first waits for its weights) and backward (each gradient is sent as
+ * soon as it is final).  A validation and a checkpoint follow each epoch.  The library prints nothing: opt.event gets
+ * the events.
  *
- * The position in a job is the number of steps done; epoch and step within it follow from the steps of an epoch.  A run that
- * was stopped anywhere and resumed from its checkpoint, with the same seed, batch and number of micro-batches, computes the
- * same bits as an uninterrupted one.
+ * The position in a job is the number of steps done; epoch and step within it follow from the steps of an epoch.  A
+ * run that was stopped anywhere and resumed from its checkpoint, with the same seed, batch and number of
+ * micro-batches, computes the same bits as an uninterrupted one.
  *
- * Workers with different batches divide each step's records in that proportion, and a gradient has the weight of its samples.
- * So together they compute what one worker with the sum of the batches does.
+ * Workers with different batches divide each step's records in that proportion, and a gradient has the weight of its
+ * samples.  So together they compute what one worker with the sum of the batches does.
  */
 #ifndef TRAIN_TRAIN_H
 #define TRAIN_TRAIN_H
@@ -99,8 +101,8 @@ struct train_opt {
 };
 
 /*
- * Bytes that a run takes besides the engine's plan.  Not counted are the decoded images of data.cache, and with hold all
- * images of data, which stay in memory until the first weights arrive.
+ * Bytes that a run takes besides the engine's plan.  Not counted are the decoded images of data.cache, and with hold
+ * all images of data, which stay in memory until the first weights arrive.
  */
 struct train_memory {
 	uint64_t weights;	/* of the worker, those staged from servers, and those of a server in this process */
@@ -114,8 +116,8 @@ struct train_memory {
 uint64_t train_memory(const struct train_opt *opt, struct train_memory *m);
 
 /*
- * Trains until the epochs or steps are done or a stop is requested.  Returns 0, ERR_STOP after an orderly stop, or the first
- * error: of the options (ERR_ARG), a file, the engine, or the job (ERR_PEER, ERR_AUTH).
+ * Trains until the epochs or steps are done or a stop is requested.  Returns 0, ERR_STOP after an orderly stop, or the
+ * first error: of the options (ERR_ARG), a file, the engine, or the job (ERR_PEER, ERR_AUTH).
  */
 int	 train_run(const struct train_opt *opt);
 

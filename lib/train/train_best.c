@@ -25,8 +25,8 @@ agree_on_end(struct train *t, bool over)
 }
 
 /*
- * Worker 0 judges, since it alone has read what a checkpoint says of earlier epochs; in a synchronous job all hear it and
- * end after the same epoch, else the servers tell the others.
+ * Worker 0 judges, since it alone has read what a checkpoint says of earlier epochs; in a synchronous job all hear it
+ * and end after the same epoch, else the servers tell the others.
  */
 int
 train_rate(struct train *t, uint64_t epoch, double accuracy)

@@ -57,12 +57,15 @@ train_loss(double loss)
 	return rint(loss * 0x1p20) * 0x1p-20;
 }
 
-/* Opens all that a run needs, gets its first weights, and reports TRAIN_START.  Call train_close() even after an error. */
+/*
+ * Opens all that a run needs, gets its first weights, and reports TRAIN_START.  Call train_close() even after an
+ * error.
+ */
 int	train_open(struct train *t);
 void	train_close(struct train *t);
 /*
- * Checks that all workers of a synchronous job have the same options and records.  Otherwise they could wait for each other
- * for ever, or read the wrong records.
+ * Checks that all workers of a synchronous job have the same options and records.  Otherwise they could wait for each
+ * other for ever, or read the wrong records.
  */
 int	train_agree(struct train *t);
 /* The learning rate of a step. */
@@ -79,17 +82,18 @@ int	train_save(struct train *t);
 /* Reports checkpoints written since; wait: waits for the last one.  Returns 0 or the error of writing it. */
 int	train_saved(struct train *t, bool wait);
 /*
- * Checks the loss of a batch for NaN and infinity; draw is that of its forward pass.  Returns 0 if it is finite, 1 if the batch
- * is left out, which it reports, or ERR_FORMAT.  The line names the step, the first layer whose output is not finite, if the
- * engine can find it, and says whether the weights are finite.
+ * Checks the loss of a batch for NaN and infinity; draw is that of its forward pass.  Returns 0 if it is finite, 1 if
+ * the batch is left out, which it reports, or ERR_FORMAT.  The line names the step, the first layer whose output is
+ * not finite, if the engine can find it, and says whether the weights are finite.
  */
 int	train_check_loss(struct train *t, const struct batch *b, const struct engine_draw *draw, double loss);
 /* Whether array a's gradient in g is finite.  If not, train_bad_gradient() returns 1 or ERR_FORMAT as above. */
 bool	train_gradient_finite(struct train *t, uint32_t a, const float *g);
 int	train_bad_gradient(struct train *t, const struct batch *b, const struct engine_draw *draw);
 /*
- * Checks what is evaluated or saved: w and aux after worker_read(), and state [P, states] and average [P + A] unless NULL.
- * The loss does not show all: a ReLU may turn NaN into 0.  Returns 0, or ERR_FORMAT with a line that names step and arrays.
+ * Checks what is evaluated or saved: w and aux after worker_read(), and state [P, states] and average [P + A] unless
+ * NULL.  The loss does not show all: a ReLU may turn NaN into 0.  Returns 0, or ERR_FORMAT with a line that names step
+ * and arrays.
  */
 int	train_check_weights(const struct train *t, const float *state, const float *average);
 int	train_check_array(const struct train *t, uint32_t a);	/* one array of w, after worker_need() */

@@ -1,4 +1,7 @@
-/* train_open - all that one worker trains with: data, device, plan, memory, its connection, first weights: serves train. */
+/*
+ * train_open - all that one worker trains with: data, device, plan, memory, its connection, first weights: serves
+ * train.
+ */
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"

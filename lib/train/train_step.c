@@ -162,8 +162,8 @@ count_result(struct train_sums *seen, const struct engine_result *r, uint32_t n)
 }
 
 /*
- * The gradient of the piece that went back last.  What may be left out has not left yet: it joins the step's when all of it
- * is numbers.  Returns 1 when it is left out.
+ * The gradient of the piece that went back last.  What may be left out has not left yet: it joins the step's when all
+ * of it is numbers.  Returns 1 when it is left out.
  */
 static int
 check_gradients(struct train *t, const struct batch *b, const struct engine_draw *draw)
@@ -192,7 +192,10 @@ announce_next_batch(struct train *t)
 		t->engine->ahead(t->plan, batch_peek(t->in, &next) > 0 ? &next->s : NULL);
 }
 
-/* The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be left out. */
+/*
+ * The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be
+ * left out.
+ */
 static int
 run_backward(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
 {
@@ -264,8 +267,8 @@ finish_without_last(struct train *t, uint32_t n)
 }
 
 /*
- * Piece k of the step.  Streams do not end together: a worker whose own has ended takes part with empty pieces until no
- * worker has a record left, which all of them learn before each step.
+ * Piece k of the step.  Streams do not end together: a worker whose own has ended takes part with empty pieces until
+ * no worker has a record left, which all of them learn before each step.
  */
 static int
 next_micro_batch(struct train *t, uint32_t k, const struct batch **b)

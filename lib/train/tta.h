@@ -1,10 +1,10 @@
 /*
  * tta - test-time augmentation: the mean prediction over an image, its mirror image and shifted copies.
  *
- * A shift of d pixels adds four copies of the sample, moved by d along each diagonal.  The edge that becomes visible is a
- * reflection of the sample, without repeating its outermost line.  A flip adds the mirror image of each copy.  Probabilities
- * are the plain mean of up to ten.  After Jordan, arXiv:2404.00498, who uses two of the four diagonals and doubles the weight
- * of the centre.
+ * A shift of d pixels adds four copies of the sample, moved by d along each diagonal.  The edge that becomes visible
+ * is a reflection of the sample, without repeating its outermost line.  A flip adds the mirror image of each copy.
+ * Probabilities are the plain mean of up to ten.  After Jordan, arXiv:2404.00498, who uses two of the four diagonals
+ * and doubles the weight of the centre.
  *
  * Threads: one at a time.
  */
@@ -23,8 +23,8 @@ struct tta_opt {
 struct tta;
 
 /*
- * Makes one for a plan of batches of up to `batch`; engine, plan and graph are lent.  Returns 0, ERR_ARG (the shift exceeds the
- * sample) or ERR_NOMEM.
+ * Makes one for a plan of batches of up to `batch`; engine, plan and graph are lent.  Returns 0, ERR_ARG (the shift
+ * exceeds the sample) or ERR_NOMEM.
  */
 int	 tta_open(struct tta **v, const struct tta_opt *opt, const struct engine *engine, struct engine_plan *plan,
 	    const struct graph *graph, uint32_t batch);

@@ -47,7 +47,9 @@ addr_split(const char *text, char host[ADDR_TEXT], char port[8])
 	return 0;
 }
 
-/* A name may have addresses of both families.  Listeners and clients both prefer IPv4, so that they use the same one. */
+/*
+ * A name may have addresses of both families.  Listeners and clients both prefer IPv4, so that they use the same one.
+ */
 static int
 resolve_address(const char *host, const char *port, int flags, struct addrinfo **all, const struct addrinfo **best)
 {

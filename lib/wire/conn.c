@@ -37,8 +37,8 @@ struct conn {
 };
 
 /*
- * A host without power sends nothing: keep-alive ends an idle connection after half a minute.  TCP_USER_TIMEOUT would also
- * bound a busy connection, but it ends one to a process that is only stopped for a while.
+ * A host without power sends nothing: keep-alive ends an idle connection after half a minute.  TCP_USER_TIMEOUT would
+ * also bound a busy connection, but it ends one to a process that is only stopped for a while.
  */
 static void
 set_socket_options(int fd)

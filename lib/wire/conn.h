@@ -4,9 +4,9 @@
  * lib/wire carries messages between hosts; wire(5) describes the format.  Read it in this order: msg (one message as
  * bytes), conn (a connection), with tls, queue and addr below it, and peer_traffic (byte counters).
  *
- * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries messages
- * of wire/msg.h.  No call blocks: the caller polls conn_fd() for conn_events() and calls conn_run().  Before the handshake
- * is complete, the caller sees no byte of the peer, and the connection holds little memory for it.
+ * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries
+ * messages of wire/msg.h.  No call blocks: the caller polls conn_fd() for conn_events() and calls conn_run().  Before
+ * the handshake is complete, the caller sees no byte of the peer, and the connection holds little memory for it.
  *
  * Ownership: conn_send() copies.  A message from conn_next() is lent until the next conn_next() or conn_run().
  * Threads: one thread at a time for each connection.
@@ -37,7 +37,8 @@ int	 conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c);
 /* Makes a connection of an accepted socket and owns it, even on failure.  Returns 0 or ERR_NOMEM. */
 int	 conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c);
 /*
- * Closes in order and drops what is queued: to send it all, call conn_run() until conn_queued() is 0.  NULL does nothing.
+ * Closes in order and drops what is queued: to send it all, call conn_run() until conn_queued() is 0.  NULL does
+ * nothing.
  */
 void	 conn_close(struct conn *c);
 
@@ -48,15 +49,16 @@ const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
 double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_take() */
 
 /*
- * Sends and receives what it can without waiting.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (the peer does not hold
- * the key), ERR_FORMAT or ERR_LIMIT (invalid messages), ERR_SYS or ERR_NOMEM; the line names the peer.  It reports an error
- * only after conn_next() has returned all messages before it, and again in each later call.  A call moves at most 1 MB
- * each way.  It reads nothing while MSG_MOST bytes of messages wait: call conn_next() until it returns 0.
+ * Sends and receives what it can without waiting.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (the peer does not
+ * hold the key), ERR_FORMAT or ERR_LIMIT (invalid messages), ERR_SYS or ERR_NOMEM; the line names the peer.  It
+ * reports an error only after conn_next() has returned all messages before it, and again in each later call.  A call
+ * moves at most 1 MB each way.  It reads nothing while MSG_MOST bytes of messages wait: call conn_next() until it
+ * returns 0.
  */
 int	 conn_run(struct conn *c);
 /*
- * Queues a message.  Returns 0, ERR_NOMEM, or ERR_LIMIT if more than CONN_QUEUE bytes would wait.  A broken connection drops
- * the message, and conn_run() reports the error.
+ * Queues a message.  Returns 0, ERR_NOMEM, or ERR_LIMIT if more than CONN_QUEUE bytes would wait.  A broken connection
+ * drops the message, and conn_run() reports the error.
  */
 #define CONN_QUEUE	(128u << 20)
 int	 conn_send(struct conn *c, const struct msg *m);

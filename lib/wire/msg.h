@@ -4,8 +4,9 @@
  *	u32 length of the payload | u16 type | u16 flags | u64 incarnation | u64 step |
  *	u32 worker | u32 slice | u32 samples | f32 rate | payload[length]
  *
- * The header has 40 bytes, all little-endian; wire(5) describes each type.  Every message names its sender's incarnation,
- * and the worker, the step and the slice that it is about, so that a receiver recognizes one that is repeated.
+ * The header has 40 bytes, all little-endian; wire(5) describes each type.  Every message names its sender's
+ * incarnation, and the worker, the step and the slice that it is about, so that a receiver recognizes one that is
+ * repeated.
  */
 #ifndef WIRE_MSG_H
 #define WIRE_MSG_H

@@ -37,8 +37,8 @@ struct tls {
 };
 
 /*
- * The socket as OpenSSL sees it.  An error is kept in `down` and shown to OpenSSL as "retry", so that bytes received before
- * it can still be read: when a write fails, the peer's last message has often arrived already.
+ * The socket as OpenSSL sees it.  An error is kept in `down` and shown to OpenSSL as "retry", so that bytes received
+ * before it can still be read: when a write fails, the peer's last message has often arrived already.
  */
 static int
 sock_read(BIO *b, char *p, int n)

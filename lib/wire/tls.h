@@ -2,8 +2,8 @@
  * tls - plain bytes in, TLS 1.3 records on a socket out, and back.
  *
  * RFC 8446 by OpenSSL with one choice of each kind: the job's 32-byte key as external pre-shared key under the name
- * "tally/VERSION", X25519 (psk_dhe_ke), TLS_AES_128_GCM_SHA256.  No certificates, tickets, early data or older versions.
- * Both sides prove that they hold the key.
+ * "tally/VERSION", X25519 (psk_dhe_ke), TLS_AES_128_GCM_SHA256.  No certificates, tickets, early data or older
+ * versions.  Both sides prove that they hold the key.
  *
  * The caller owns the socket.  No call waits for it, and writing to a closed one raises no signal.  A server allocates
  * nothing for a peer before its first byte.
@@ -28,17 +28,20 @@ int	 tls_new(int fd, bool server, const uint8_t key[TLS_KEY], struct tls **t);
 void	 tls_free(struct tls *t);
 
 /*
- * Continues the handshake.  Returns 1 when it is complete, 0 when it waits for the socket, ERR_AUTH if the peer does not
- * hold the key or refused ours, ERR_PEER, ERR_SYS or ERR_NOMEM.
+ * Continues the handshake.  Returns 1 when it is complete, 0 when it waits for the socket, ERR_AUTH if the peer does
+ * not hold the key or refused ours, ERR_PEER, ERR_SYS or ERR_NOMEM.
  */
 int	 tls_shake(struct tls *t);
 
 /*
- * Limits what the next calls of tls_read() together read from the socket.  When tls_read() returns no bytes, it holds at most
- * the beginning of a record, so that poll() on the socket misses nothing.
+ * Limits what the next calls of tls_read() together read from the socket.  When tls_read() returns no bytes, it holds
+ * at most the beginning of a record, so that poll() on the socket misses nothing.
  */
 void	 tls_allow(struct tls *t, size_t bytes);
-/* Reads up to n bytes; *got is 0 if there are none now.  Returns 0 or ERR_PEER, whose line says whether the peer closed in order. */
+/*
+ * Reads up to n bytes; *got is 0 if there are none now.  Returns 0 or ERR_PEER, whose line says whether the peer
+ * closed in order.
+ */
 int	 tls_read(struct tls *t, void *p, size_t n, size_t *got);
 /* Writes up to n bytes; *put is 0 if the socket is full: offer the same bytes again.  Returns 0 or ERR_PEER. */
 int	 tls_write(struct tls *t, const void *p, size_t n, size_t *put);

@@ -1,9 +1,9 @@
 /*
  * claim - decides whether a second process with a worker's rank replaces the first one.
  *
- * The server sends a question to the first process.  An answer refuses the claim.  The end of its connection grants it, and so
- * does silence: the connection is broken without a sign, or the process is stopped.  A slow connection may be busy with
- * other bytes before the question and the answer, so that any traffic is a sign of life, too.
+ * The server sends a question to the first process.  An answer refuses the claim.  The end of its connection grants
+ * it, and so does silence: the connection is broken without a sign, or the process is stopped.  A slow connection may
+ * be busy with other bytes before the question and the answer, so that any traffic is a sign of life, too.
  *
  * No sockets and no clock: the caller supplies the traffic and the time in seconds.
  */

@@ -1,9 +1,9 @@
 /*
  * epoch_traffic - traffic between a server and its workers, by epoch.
  *
- * A worker announces each epoch (MSG_EPOCH).  The traffic between two such messages belongs to the epoch that the first one
- * began; the traffic before the first is the start.  An epoch is over for the server once all workers have begun the next.
- * Traffic after the last complete epoch belongs to none.
+ * A worker announces each epoch (MSG_EPOCH).  The traffic between two such messages belongs to the epoch that the
+ * first one began; the traffic before the first is the start.  An epoch is over for the server once all workers have
+ * begun the next.  Traffic after the last complete epoch belongs to none.
  *
  * Threads: one thread at a time.
  */
@@ -39,13 +39,14 @@ void	 epoch_traffic_join(struct epoch_traffic *l, uint32_t w);
 /* Sets the bytes on that connection so far. */
 void	 epoch_traffic_wire(struct epoch_traffic *l, uint32_t w, uint64_t in, uint64_t out);
 /*
- * Worker w begins epoch `next`, or leaves if that is EPOCH_TRAFFIC_NONE.  Returns true and its traffic since the last call in
- * *t; *epoch is the epoch of that traffic (EPOCH_TRAFFIC_NONE: the start, or the end).  Returns false if it repeats itself.
+ * Worker w begins epoch `next`, or leaves if that is EPOCH_TRAFFIC_NONE.  Returns true and its traffic since the last
+ * call in *t; *epoch is the epoch of that traffic (EPOCH_TRAFFIC_NONE: the start, or the end).  Returns false if it
+ * repeats itself.
  */
 bool	 epoch_traffic_turn(struct epoch_traffic *l, uint32_t w, uint64_t next, struct peer_traffic *t, uint64_t *epoch);
 /*
- * To be called after that.  Returns true once for each epoch that is over for all workers that have not left; sum is its
- * traffic.
+ * To be called after that.  Returns true once for each epoch that is over for all workers that have not left; sum is
+ * its traffic.
  */
 bool	 epoch_traffic_over(struct epoch_traffic *l, uint64_t *epoch, uint64_t sum[PEER_TRAFFIC_WAYS]);
 

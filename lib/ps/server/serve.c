@@ -276,7 +276,9 @@ serve_client(struct serve *s, struct client *g)
 		drop_client(s, g, why);
 		return;
 	}
-	/* The server reads no messages of a worker that does not read its answers, as these would cause more answers. */
+	/*
+	 * The server reads no messages of a worker that does not read its answers, as these would cause more answers.
+	 */
 	if (g->rank >= 0)
 		server_state_resume(s->state, (uint32_t)g->rank);
 	while (!g->over && g->claims < 0 && conn_room(g->conn) && conn_next(g->conn, &m))
@@ -389,8 +391,8 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 }
 
 /*
- * Sends the reason to workers that have not said goodbye, and gives them a moment to read it: closing the connection while
- * they still send could discard it.  For the other workers it is enough that the goodbye was sent.
+ * Sends the reason to workers that have not said goodbye, and gives them a moment to read it: closing the connection
+ * while they still send could discard it.  For the other workers it is enough that the goodbye was sent.
  */
 static void
 finish_clients(struct serve *s)

@@ -1,12 +1,13 @@
 /*
  * serve - the event loop of a server: connections around its state machine.  pserver(1) runs it.
  *
- * A worker connects, proves that it holds the job's key and sends a hello.  Before that the connection is a stranger's.
- * There are at most SERVE_STRANGERS of them, and one more for each worker of the job, as all workers may connect at once.
- * Each has SERVE_HELLO_S seconds.  A new stranger replaces the oldest one.  The state machine sees no byte of strangers.
+ * A worker connects, proves that it holds the job's key and sends a hello.  Before that the connection is a
+ * stranger's.  There are at most SERVE_STRANGERS of them, and one more for each worker of the job, as all workers may
+ * connect at once.  Each has SERVE_HELLO_S seconds.  A new stranger replaces the oldest one.  The state machine sees
+ * no byte of strangers.
  *
- * If a second process sends a hello with the rank of a connected worker, the hello waits.  The server refuses it if the first
- * process answers a question, and else lets it take over (ps/server/claim.h).
+ * If a second process sends a hello with the rank of a connected worker, the hello waits.  The server refuses it if
+ * the first process answers a question, and else lets it take over (ps/server/claim.h).
  *
  * A worker whose connection breaks before its goodbye is lost.  A synchronous job ends then, and the server sends the
  * reason to the other workers.  Any other job goes on, and the lost worker may return.
@@ -52,8 +53,9 @@ struct serve_sums {
 };
 
 /*
- * Serves until every worker has said goodbye.  Returns 0; ERR_PEER if a worker was lost and has not returned (the line names
- * it); ERR_STOP; ERR_SYS, ERR_FORMAT or ERR_LIMIT if it cannot listen; or ERR_NOMEM.  It sets *sums in every case.
+ * Serves until every worker has said goodbye.  Returns 0; ERR_PEER if a worker was lost and has not returned (the line
+ * names it); ERR_STOP; ERR_SYS, ERR_FORMAT or ERR_LIMIT if it cannot listen; or ERR_NOMEM.  It sets *sums in every
+ * case.
  */
 int	 serve_run(const struct serve_opt *opt, struct serve_sums *sums);
 

@@ -54,8 +54,8 @@ void	 serve_reject(struct serve *s, struct client *g);
 void	 serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m);
 
 /*
- * serve_claim.c: starts a claim and returns true if m is a hello with the rank of a connected worker from another process.
- * The hello waits then.
+ * serve_claim.c: starts a claim and returns true if m is a hello with the rank of a connected worker from another
+ * process.  The hello waits then.
  */
 bool	 serve_claim_begin(struct serve *s, struct client *g, const struct msg *m);
 /* A worker has answered question `nth`. */

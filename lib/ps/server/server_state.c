@@ -200,8 +200,8 @@ answer_workers(struct server_state *s, uint32_t i, uint64_t was)
 }
 
 /*
- * In a synchronous job a pull starts a worker, and may name the step before.  In the others the staleness bound decides, so
- * that neither a repeated pull nor a worker that died while it waited gets ahead.
+ * In a synchronous job a pull starts a worker, and may name the step before.  In the others the staleness bound
+ * decides, so that neither a repeated pull nor a worker that died while it waited gets ahead.
  */
 static int
 handle_pull(struct server_state *s, const struct msg *m)

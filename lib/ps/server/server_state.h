@@ -1,8 +1,8 @@
 /*
  * server_state - the state machine of a parameter server: a message of a worker in, messages to workers out.
  *
- * It has no sockets, clock, threads or random numbers: the messages that it emits depend only on those that it took.  It
- * holds the slices that ps/shard_plan.h gives to one server of a job.  The first worker's hello describes the job.
+ * It has no sockets, clock, threads or random numbers: the messages that it emits depend only on those that it took.
+ * It holds the slices that ps/shard_plan.h gives to one server of a job.  The first worker's hello describes the job.
  *
  *	HELLO	answered by WELCOME if the job is the same for all.  A new incarnation of a worker replaces the one before,
  *		whose messages are dropped from then on.  The caller decides which of two incarnations is newer.  Clocks
@@ -19,10 +19,10 @@
  *	EPOCH	no effect here: traffic is counted by epoch (ps/server/epoch_traffic.h)
  *	BYE	answered by BYE; nobody waits for the worker any more
  *
- * Every message names incarnation, worker, step and slice.  A repeated message changes nothing.  Memory is four times the
- * server's shard of the weights, and the gradients that arrive before their turn; no message makes it allocate more.  For
- * each slice a worker has at most one answer of a kind outstanding, however often it asks.  An answer for which there is no
- * room waits as a bit.
+ * Every message names incarnation, worker, step and slice.  A repeated message changes nothing.  Memory is four times
+ * the server's shard of the weights, and the gradients that arrive before their turn; no message makes it allocate
+ * more.  For each slice a worker has at most one answer of a kind outstanding, however often it asks.  An answer for
+ * which there is no room waits as a bit.
  *
  * Ownership: messages taken and emitted are lent for the call.
  */
@@ -51,8 +51,9 @@ int	 server_state_new(const struct server_state_opt *opt, struct server_state **
 void	 server_state_free(struct server_state *s);		/* NULL does nothing */
 
 /*
- * Handles a message.  Returns 0; ERR_ARG for a hello of another job; ERR_NOTSUP for one of another version; ERR_FORMAT or
- * ERR_LIMIT if the message is invalid or out of turn, and then nothing has changed; or ERR_NOMEM.  The line names the worker.
+ * Handles a message.  Returns 0; ERR_ARG for a hello of another job; ERR_NOTSUP for one of another version; ERR_FORMAT
+ * or ERR_LIMIT if the message is invalid or out of turn, and then nothing has changed; or ERR_NOMEM.  The line names
+ * the worker.
  */
 int	 server_state_take(struct server_state *s, const struct msg *m);
 /* Worker w left without a goodbye: as after its BYE. */

@@ -19,8 +19,8 @@ struct shard {
 };
 
 /*
- * Plans the job's graph for server job->server.  Returns 0, ERR_ARG (hello_check()), ERR_LIMIT or ERR_NOMEM; on an error *s is
- * empty.
+ * Plans the job's graph for server job->server.  Returns 0, ERR_ARG (hello_check()), ERR_LIMIT or ERR_NOMEM; on an
+ * error *s is empty.
  */
 int	 shard_init(struct shard *s, const struct hello *job, const struct graph *g);
 void	 shard_free(struct shard *s);		/* leaves an empty shard */

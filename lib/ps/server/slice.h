@@ -1,15 +1,16 @@
 /*
  * slice - one slice of a model at its server: gradients of workers in, weights out.
  *
- * In a synchronous job the gradients of a step are added in the order of ranks, and those that arrive early are held.  A step
- * closes when every worker that has not left has pushed: the sum, divided by the samples of all, becomes one update.  A sum
- * starts as a copy of the first gradient with samples, and pushes without samples are not added, so that the bits are
- * those of one worker that adds the same micro-batches.  In any other job each push is an update of its own.
+ * In a synchronous job the gradients of a step are added in the order of ranks, and those that arrive early are held.
+ * A step closes when every worker that has not left has pushed: the sum, divided by the samples of all, becomes one
+ * update.  A sum starts as a copy of the first gradient with samples, and pushes without samples are not added, so
+ * that the bits are those of one worker that adds the same micro-batches.  In any other job each push is an update of
+ * its own.
  *
  * If an update needs norms over all servers, the complete sum waits for slice_update().
  *
- * stale.clock[w] counts the accepted pushes of worker w; a push for an earlier step is a repetition and changes nothing.  An
- * answer to w is due from its push until the staleness bound allows its next step.
+ * stale.clock[w] counts the accepted pushes of worker w; a push for an earlier step is a repetition and changes
+ * nothing.  An answer to w is due from its push until the staleness bound allows its next step.
  *
  * Threads: one thread at a time for each slice.
  */
@@ -21,7 +22,10 @@
 #include "ps/norms.h"
 #include "wire/msg.h"
 
-/* Buffers for gradients that arrive before their turn: allocated when first needed, reused, shared by a server's slices. */
+/*
+ * Buffers for gradients that arrive before their turn: allocated when first needed, reused, shared by a server's
+ * slices.
+ */
 struct slice_pool {
 	size_t	count;		/* floats of the largest slice */
 	void	*spare;		/* list of free buffers */
@@ -73,7 +77,10 @@ void	 slice_free(struct slice *s);
 
 /* Sets first weights, state or average (MSG_INIT); ignored once the slice is ready.  Returns 0 or ERR_FORMAT. */
 int	 slice_first(struct slice *s, const struct msg *m);
-/* Handles a gradient.  Returns 0, ERR_FORMAT (invalid, out of turn, or the slice is frozen; nothing changed) or ERR_NOMEM. */
+/*
+ * Handles a gradient.  Returns 0, ERR_FORMAT (invalid, out of turn, or the slice is frozen; nothing changed) or
+ * ERR_NOMEM.
+ */
 int	 slice_push(struct slice *s, const struct msg *m);
 /* Closes the step of a full slice. */
 void	 slice_update(struct slice *s, const struct norms_scale *k);

@@ -1,8 +1,9 @@
 /*
  * device_opt - the device optimizer: training without servers on an engine that has an optimizer of its own.
  *
- * It replaces the server's state machine in this process.  Gradients, weights and optimizer state stay on the device, and a
- * checkpoint fetches what it needs.  A step is forward() without a hook, backward() without arrays, and device_opt_update().
+ * It replaces the server's state machine in this process.  Gradients, weights and optimizer state stay on the device,
+ * and a checkpoint fetches what it needs.  A step is forward() without a hook, backward() without arrays, and
+ * device_opt_update().
  *
  * Threads: as for the plan.  Errors are those of the engine.
  */
@@ -20,8 +21,8 @@ int	 device_opt_new(const struct worker_opt *opt, struct device_opt **d);
 void	 device_opt_free(struct device_opt *d);	/* NULL does nothing */
 
 /*
- * Starts from opt->w and aux, *first (NULL: nothing) and the steps done.  Returns ERR_NOTSUP if the device has no kernel for
- * the optimizer.
+ * Starts from opt->w and aux, *first (NULL: nothing) and the steps done.  Returns ERR_NOTSUP if the device has no
+ * kernel for the optimizer.
  */
 int	 device_opt_begin(struct device_opt *d, const struct worker_first *first, uint64_t step);
 /* Ends a step of n samples, maybe 0; mark: its weights become part of the average. */

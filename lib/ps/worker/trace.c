@@ -58,7 +58,9 @@ write_at(int fd, const uint8_t *p, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Writes events and a new tail over the old one in one call, so that the file is valid even if the process is killed. */
+/*
+ * Writes events and a new tail over the old one in one call, so that the file is valid even if the process is killed.
+ */
 static void
 flush_events(struct trace *t)
 {

@@ -224,8 +224,8 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 	if (e < 0)
 		return e;
 	/*
-	 * All workers close a step's statistics before any sends gradients of the next step.  Otherwise the servers could be
-	 * two steps apart when a worker dies, and it can repeat only one.
+	 * All workers close a step's statistics before any sends gradients of the next step.  Otherwise the servers
+	 * could be two steps apart when a worker dies, and it can repeat only one.
 	 */
 	if ((e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
 		worker_state_push(wk->state, a, g);

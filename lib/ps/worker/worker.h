@@ -1,10 +1,10 @@
 /*
  * worker - a worker's interface to the servers: gradients out, weights in.
  *
- * The caller owns the arrays w [P] and aux [A].  The worker fills them only inside worker_need(), worker_ready() and the
- * calls that say so, slice by slice as the servers answer.  Without servers it calls a server's state machine in this process.
- * If the engine has an optimizer of its own (ps/worker/device_opt.h), worker_device_opt() is true from worker_begin() on: then
- * the caller pushes nothing and needs no arrays, and only worker_read() fills w and aux.
+ * The caller owns the arrays w [P] and aux [A].  The worker fills them only inside worker_need(), worker_ready() and
+ * the calls that say so, slice by slice as the servers answer.  Without servers it calls a server's state machine in
+ * this process.  If the engine has an optimizer of its own (ps/worker/device_opt.h), worker_device_opt() is true from
+ * worker_begin() on: then the caller pushes nothing and needs no arrays, and only worker_read() fills w and aux.
  *
  * A step:
  *	worker_step(wk, n, rate)		n samples, 0 if this worker has none
@@ -13,12 +13,12 @@
  *	worker_need(wk, a)			waits until array a has arrived, before the next step reads it
  *	worker_ready(wk)			waits until all of w and aux have arrived
  *
- * A thread of the worker sends a slice as soon as all its arrays are pushed, while the caller computes.  worker_push() waits
- * for the statistics of the step before, mostly no time, so that servers are never more than one step apart and a restarted
- * worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or worker_ready() returns.
- * Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a synchronous job, is lost (the
- * line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait longer than `patience_s` is reported to
- * `waiting`.
+ * A thread of the worker sends a slice as soon as all its arrays are pushed, while the caller computes.  worker_push()
+ * waits for the statistics of the step before, mostly no time, so that servers are never more than one step apart and
+ * a restarted worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or
+ * worker_ready() returns.  Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a
+ * synchronous job, is lost (the line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait longer than
+ * `patience_s` is reported to `waiting`.
  */
 #ifndef PS_WORKER_WORKER_H
 #define PS_WORKER_WORKER_H
@@ -70,8 +70,8 @@ struct worker_first {
 };
 
 /*
- * Starts the job: rank 0 supplies w, aux, *first (NULL: nothing) and the steps already done; the other workers wait for them.
- * On return w and aux are the job's, and *step is the number of their updates.
+ * Starts the job: rank 0 supplies w, aux, *first (NULL: nothing) and the steps already done; the other workers wait
+ * for them.  On return w and aux are the job's, and *step is the number of their updates.
  */
 int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step);
 
@@ -83,17 +83,21 @@ int	 worker_finish(struct worker *wk, const float *stats);
 int	 worker_need(struct worker *wk, uint32_t a);
 int	 worker_ready(struct worker *wk);
 uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_ready() */
-/* Updates of the job: the steps, or if not synchronous, the pushes of all workers (below 2^32) in the newest weights. */
+/*
+ * Updates of the job: the steps, or if not synchronous, the pushes of all workers (below 2^32) in the newest weights.
+ */
 uint64_t worker_updates(const struct worker *wk);
 bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here for all workers */
 
 /* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */
 int	 worker_sum(struct worker *wk, double *v, uint32_t n);
-/* Reads the optimizer state [P, states] from all servers: of the current step if synchronous, else the newest of each. */
+/*
+ * Reads the optimizer state [P, states] from all servers: of the current step if synchronous, else the newest of each.
+ */
 int	 worker_pull_state(struct worker *wk, float *state);
 /*
- * Reads the average [P + A] in the same way, in a job that has one; *n is the number of weights in it.  If that is 0, and for
- * frozen arrays, it is the weights.
+ * Reads the average [P + A] in the same way, in a job that has one; *n is the number of weights in it.  If that is 0,
+ * and for frozen arrays, it is the weights.
  */
 int	 worker_average(struct worker *wk, float *to, uint32_t *n);
 /* Makes w and aux those of the current step, after worker_ready(). */

@@ -350,7 +350,9 @@ poll_links(struct worker_net *n)
 	return 0;
 }
 
-/* Sends the reason for the end to the other servers, if that is possible without waiting, and closes the connections. */
+/*
+ * Sends the reason for the end to the other servers, if that is possible without waiting, and closes the connections.
+ */
 static void
 close_links(struct worker_net *n)
 {

@@ -1,9 +1,9 @@
 /*
  * worker_net - a worker's connections, run by a thread of their own.
  *
- * The state machine (ps/worker/worker_state.h) is shared: every caller of it holds the lock.  The thread passes received
- * messages to it and wakes worker_net_wait().  Each server has a queue of messages, which are copied only when its connection
- * has room, so that a slow server costs no memory.
+ * The state machine (ps/worker/worker_state.h) is shared: every caller of it holds the lock.  The thread passes
+ * received messages to it and wakes worker_net_wait().  Each server has a queue of messages, which are copied only
+ * when its connection has room, so that a slow server costs no memory.
  */
 #ifndef PS_WORKER_WORKER_NET_H
 #define PS_WORKER_WORKER_NET_H

@@ -1,14 +1,13 @@
 /*
  * worker_state - the state machine of a worker: gradients sent and weights received, without sockets or threads.
  *
- * It is the counterpart of ps/server/server_state.h: it emits messages to servers and takes theirs, and never waits.  A
- * caller that waits asks it which server is missing.  Received weights are staged, and move into the caller's w and aux only
- * in worker_state_missing().
+ * It is the counterpart of ps/server/server_state.h: it emits messages to servers and takes theirs, and never waits.
+ * A caller that waits asks it which server is missing.  Received weights are staged, and move into the caller's w and
+ * aux only in worker_state_missing().
  *
- * Ownership: payloads of emitted messages must not change until the servers have answered: the caller's w, aux and state
- * until worker_state_begun(), a step's gradients until the arrays of their slices have arrived.  The payload of MSG_HELLO is
- * lent for the call.
- * Threads: one thread at a time.
+ * Ownership: payloads of emitted messages must not change until the servers have answered: the caller's w, aux and
+ * state until worker_state_begun(), a step's gradients until the arrays of their slices have arrived.  The payload of
+ * MSG_HELLO is lent for the call.  Threads: one thread at a time.
  */
 #ifndef PS_WORKER_WORKER_STATE_H
 #define PS_WORKER_WORKER_STATE_H
@@ -32,8 +31,8 @@ void	 worker_state_free(struct worker_state *b);	/* NULL does nothing */
 const struct shard_plan *worker_state_plan(const struct worker_state *b);
 
 /*
- * Handles a server's message; an answer that is not awaited is dropped.  Returns 0, ERR_FORMAT (invalid), or for a refusal
- * ERR_ARG before the welcome and ERR_PEER after it.
+ * Handles a server's message; an answer that is not awaited is dropped.  Returns 0, ERR_FORMAT (invalid), or for a
+ * refusal ERR_ARG before the welcome and ERR_PEER after it.
  */
 int	 worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m);
 
@@ -70,13 +69,15 @@ enum worker_wait {
 
 /*
  * Returns -1 if nothing is missing, else the index of a server that still has to answer.  WORKER_WAIT_ARRAY copies the
- * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may push only while WORKER_WAIT_STATS
- * of the step before returns -1.
+ * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may push only while
+ * WORKER_WAIT_STATS of the step before returns -1.
  */
 int	 worker_state_missing(struct worker_state *b, enum worker_wait what, uint32_t a);
 /* Copies the sum to v[0..n) after WORKER_WAIT_SUM. */
 void	 worker_state_total(const struct worker_state *b, double *v, uint32_t n);
-/* The steps of the job after worker_state_begin(), when all has come: 0, or ERR_FORMAT (servers do not fit together). */
+/*
+ * The steps of the job after worker_state_begin(), when all has come: 0, or ERR_FORMAT (servers do not fit together).
+ */
 int	 worker_state_begun(struct worker_state *b, uint64_t *step);
 
 #endif

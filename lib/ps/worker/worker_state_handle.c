@@ -16,8 +16,8 @@ find_staged_offset(const struct worker_state *b, uint32_t i)
 }
 
 /*
- * Only a synchronous job determines the step of an answer.  There an answer to a dead worker may reach its successor, which
- * must not mistake it for its own.
+ * Only a synchronous job determines the step of an answer.  There an answer to a dead worker may reach its successor,
+ * which must not mistake it for its own.
  */
 static bool
 is_answer_wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)

@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "pserver --listen HOST:PORT --workers W [--server I/S] [--ready-fd N] --key-file FILE | --plain\n"
+static const char usage[] =
+    "pserver --listen HOST:PORT --workers W [--server I/S] [--ready-fd N] --key-file FILE | --plain\n"
 			    "       pserver --key-file FILE | --plain";
 static const char help[] =
     "  --listen HOST:PORT    address to listen at; port 0 lets the system choose\n"
@@ -132,7 +133,8 @@ learn_place(struct place *p, const uint8_t key[CONN_KEY])
 static int
 run_scheduler(struct place *p)
 {
-	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(), .say = print_log_line };
+	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(),
+	    .say = print_log_line };
 	int e = rendezvous_run(&o);
 
 	if (e == ERR_STOP)

@@ -44,7 +44,8 @@ put_log_head(struct server_log *l, struct buf *out)
 	int e = 0;
 
 	if (!l->any)
-		e = buf_put_fmt(out, "# tally %s tool=pserver host=%s rank=%" PRIu32 " servers=%" PRIu32 " workers=%" PRIu32 "\n",
+		e = buf_put_fmt(out,
+		    "# tally %s tool=pserver host=%s rank=%" PRIu32 " servers=%" PRIu32 " workers=%" PRIu32 "\n",
 		    TALLY_VERSION, l->host, l->rank, l->nservers, l->nworkers);
 	if (e == 0 && !l->any)
 		e = tsv_head(out);

@@ -21,7 +21,8 @@ struct dataset_client_opt {
 	const uint8_t	*key;		/* [CONN_KEY] */
 	double		 patience_s;	/* 0: DATASET_CLIENT_PATIENCE_S */
 	size_t		 memory;	/* bytes of records that wait to be read; 0: DATASET_CLIENT_MEMORY */
-	void		(*waiting)(void *arg, const char *whom);	/* called during long waits, by any thread; or NULL */
+	/* called during long waits, by any thread; or NULL */
+	void		(*waiting)(void *arg, const char *whom);
 	void		*arg;
 };
 

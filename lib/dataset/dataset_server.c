@@ -47,7 +47,8 @@ struct dataset_server {
 static int
 set_poll_events(struct dataset_server *s, int how, int fd, short events, void *what)
 {
-	struct epoll_event ev = { .events = (uint32_t)events, .data.ptr = what };	/* EPOLLIN is POLLIN, and so on */
+	/* EPOLLIN is POLLIN, and so on */
+	struct epoll_event ev = { .events = (uint32_t)events, .data.ptr = what };
 
 	return epoll_ctl(s->poll, how, fd, &ev) < 0 ? err_sys("epoll") : 0;
 }
@@ -138,7 +139,8 @@ send_records(struct dataset_server *s, struct peer *g)
 	struct msg m;
 	int e = 0;
 
-	while (g->sender != NULL && conn_queued(g->conn) < DATASET_SERVER_AHEAD && (e = dataset_sender_next(g->sender, &m)) > 0) {
+	while (g->sender != NULL && conn_queued(g->conn) < DATASET_SERVER_AHEAD &&
+	    (e = dataset_sender_next(g->sender, &m)) > 0) {
 		s->sums->sent += MSG_HEAD + m.len;
 		s->sums->records += m.type == MSG_RECORD && m.slice + m.len == m.samples && m.flags == 0;
 		if ((e = conn_send(g->conn, &m)) < 0)

@@ -158,7 +158,8 @@ parse_value(enum key k, const char *v, struct hello *j)
 			    err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
 	case KEEP:	return parse_hello_f32(v, &j->hyper.average.rate);
 	case EVERY:
-		return parse_hello_u32(v, j->hyper.average.kind == AVERAGE_LOOKAHEAD, UINT32_MAX, &j->hyper.average.every);
+		return parse_hello_u32(v, j->hyper.average.kind == AVERAGE_LOOKAHEAD, UINT32_MAX,
+		    &j->hyper.average.every);
 	case HASH:
 		j->hash = strtoull(v, &end, 16);
 		return strlen(v) == 16 && v[strspn(v, "0123456789abcdef")] == 0 && *end == 0 ? 0 :
@@ -225,6 +226,7 @@ hello_check(const struct opt_hyper *h, uint32_t slack)
 		return err_fail(ERR_ARG, "%s needs norms over all servers, and therefore slack 0",
 		    needs & OPT_NORMS ? opt_name(h->rule) : "clipping by norm");
 	if (h->average.kind == AVERAGE_SWA)
-		return err_fail(ERR_ARG, "a mean over epochs needs workers that end them together, and therefore slack 0");
+		return err_fail(ERR_ARG,
+		    "a mean over epochs needs workers that end them together, and therefore slack 0");
 	return 0;
 }

@@ -37,7 +37,8 @@ struct norms {
 	bool		 has_before;	/* the step before had samples */
 	struct norm	*all;		/* [n] buffer for the total that a worker sends */
 	uint8_t		*bytes;		/* [n * NORM_BYTES] buffer for a message */
-	uint64_t	*sent;		/* [nworkers] 1 + the newest step whose part was sent to this incarnation of a worker */
+	/* [nworkers] 1 + the newest step whose part was sent to this incarnation of a worker */
+	uint64_t	*sent;
 	uint32_t	 full;		/* slices whose gradients are in `now` */
 	bool		 open;		/* all slices are, and the total is awaited */
 	struct norms_scale scale;

@@ -104,7 +104,8 @@ build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whol
 		end = find_shard_start(g, L, s + 1, p->nservers);
 		if (whole && s + 1 < p->nservers)
 			end = find_nearest_array(g, end);
-		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, (struct shard_plan_slice){ .owner = s, .first = first },
+		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL,
+		    (struct shard_plan_slice){ .owner = s, .first = first },
 		    end, most))
 			append_slice(p, (struct shard_plan_slice){ .owner = s, .first = end });
 	}
@@ -149,7 +150,8 @@ apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
 			*(lr ? &p->group[i].lr : &p->group[i].wd) *= (float)x;
 			any = true;
 		}
-	return any ? 0 : err_fail(ERR_ARG, "--%.2s-mult: '%.64s' is the name of no array of the net", rule, pattern + 1);
+	return any ? 0 : err_fail(ERR_ARG, "--%.2s-mult: '%.64s' is the name of no array of the net", rule,
+	    pattern + 1);
 }
 
 /* Joins adjacent groups with the same multipliers: without rules there is one group. */
@@ -184,7 +186,8 @@ mark_matrices(struct shard_plan *p, const struct graph *g, bool whole)
 		last->rows = 0;
 	for (uint32_t i = 0; whole && i < g->nw; i++)
 		if (p->group[i].rows > 0 && p->group[i].count > SHARD_PLAN_MATRIX / sizeof(float))
-			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer needs whole matrices, of at most %zu",
+			return err_fail(ERR_LIMIT,
+			    "%s has %zu weights: the optimizer needs whole matrices, of at most %zu",
 			    g->w[i].name, p->group[i].count, SHARD_PLAN_MATRIX / sizeof(float));
 	return 0;
 }
@@ -200,7 +203,8 @@ build_groups(struct shard_plan *p, const struct graph *g, const char *mults, uns
 		return err_nomem();
 	}
 	for (; p->ngroup < g->nw; p->ngroup++)
-		p->group[p->ngroup] = (struct shard_plan_group){ g->w[p->ngroup].first, g->w[p->ngroup].count, 1, 1, 0 };
+		p->group[p->ngroup] = (struct shard_plan_group){ g->w[p->ngroup].first, g->w[p->ngroup].count, 1, 1,
+		    0 };
 	while (e == 0 && mults != NULL && *mults != 0 && (rule = strsep(&rest, ";")) != NULL)
 		e = apply_mult_rule(p, g, rule);
 	free(text);
@@ -224,7 +228,8 @@ shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const c
 	if (nservers < 1 || nservers > SHARD_PLAN_SERVERS)
 		return err_fail(ERR_LIMIT, "%u servers are not in 1..%u", nservers, SHARD_PLAN_SERVERS);
 	if (bytes < SHARD_PLAN_LEAST || bytes > SHARD_PLAN_MOST)
-		return err_fail(ERR_LIMIT, "slices of %u bytes are not in %u..%u", bytes, SHARD_PLAN_LEAST, SHARD_PLAN_MOST);
+		return err_fail(ERR_LIMIT, "slices of %u bytes are not in %u..%u", bytes, SHARD_PLAN_LEAST,
+		    SHARD_PLAN_MOST);
 	/* Each array and each server's end may leave one slice that is not full, and a server may need an empty one. */
 	most_slices = g->P / most + g->A / most + g->nw + g->naux + 2 * (size_t)nservers;
 	if (most_slices > SHARD_PLAN_SLICES)

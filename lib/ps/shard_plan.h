@@ -81,7 +81,8 @@ struct shard_plan {
  * ERR_ARG (an invalid rule, or one that matches no array), ERR_LIMIT (also for a matrix that is too large) or
  * ERR_NOMEM.
  */
-int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults, const struct opt_hyper *h,
+int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults,
+    const struct opt_hyper *h,
 	     struct shard_plan **p);
 void	 shard_plan_free(struct shard_plan *p);	/* NULL does nothing */
 

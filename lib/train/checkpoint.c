@@ -206,7 +206,8 @@ checkpoint_room(struct checkpoint *k, float **w, float **aux, float **state, flo
 }
 
 int
-checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n)
+checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta,
+    uint32_t n)
 {
 	k->with_average = average;
 	drop_meta(k);
@@ -226,7 +227,8 @@ checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, 
 	if (at == 0)
 		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 ".safetensors", k->o.prefix, epoch);
 	else
-		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", k->o.prefix, epoch, at);
+		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", k->o.prefix, epoch,
+		    at);
 	k->epoch = epoch;
 	k->at = at;
 	pthread_mutex_lock(&k->lock);

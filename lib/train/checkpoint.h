@@ -38,7 +38,8 @@ void	 checkpoint_room(struct checkpoint *k, float **w, float **aux, float **stat
  * Starts to write the copy as PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS.safetensors if at is not 0; average: with
  * the average.  Returns 0 or ERR_NOMEM.
  */
-int	 checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta, uint32_t n);
+int	 checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average,
+    const struct tensors_meta *meta, uint32_t n);
 /* Names the last checkpoint PREFIX-best.safetensors too, once it is written. */
 void	 checkpoint_best(struct checkpoint *k);
 

@@ -26,7 +26,8 @@ struct eval_opt {
 	 * ends the run.
 	 */
 	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
-	void		(*bad)(void *arg, const char *why);	/* called for a record that is left out: its name and the reason */
+	/* called for a record that is left out: its name and the reason */
+	void		(*bad)(void *arg, const char *why);
 	void		*arg;
 };
 

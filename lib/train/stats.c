@@ -140,7 +140,8 @@ stats_run(const struct stats_opt *o, float *aux, uint64_t *samples)
 	struct stats s = { .o = o, .engine = o->engine, .graph = o->weights->graph };
 	int e;
 
-	if ((e = open_stats_data(&s)) == 0 && (e = open_stats_net(&s)) == 0 && (e = alloc_stats(&s)) == 0 && (e = measure_batches(&s)) == 0)
+	if ((e = open_stats_data(&s)) == 0 && (e = open_stats_net(&s)) == 0 && (e = alloc_stats(&s)) == 0 &&
+	    (e = measure_batches(&s)) == 0)
 		finish_stats(&s, aux);
 	*samples = s.n;
 	s.engine->plan_free(s.plan);

@@ -27,7 +27,8 @@ struct stats_opt {
 	struct batch_opt data;		/* path or recs, batch, aug ...; stats_run() sets the shape */
 	uint64_t	 seed;		/* of dropout */
 	uint64_t	 steps;		/* most batches; 0: an epoch */
-	void		(*bad)(void *arg, uint32_t n, const char *why);	/* called for n records left out, with the first reason */
+	/* called for n records left out, with the first reason */
+	void		(*bad)(void *arg, uint32_t n, const char *why);
 	void		*arg;
 };
 

@@ -68,11 +68,13 @@ struct train_event {
 
 struct train_opt {
 	const struct engine *engine;
-	const char	*devices;		/* engines and numbers of engine/split/split.h in place of engine, or NULL */
+	/* engines and numbers of engine/split/split.h in place of engine, or NULL */
+	const char	*devices;
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	struct engine_tune tune;		/* of kernels, where the engine has several */
-	struct batch_opt data;			/* path, batch, crop ...; train_run() sets seed, micro-batches and shape */
+	/* path, batch, crop ...; train_run() sets seed, micro-batches and shape */
+	struct batch_opt data;
 	bool		 hold;			/* the device keeps the images of data */
 	const uint32_t	*batches;		/* [ps.nworkers] data.batch of each worker if they differ, or NULL */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
@@ -81,7 +83,8 @@ struct train_opt {
 	struct worker_opt ps;			/* graph, rank, servers ...; train_run() sets w, aux, waiting and arg */
 	struct sched	 sched;
 	double		 lr_scale;		/* rates are multiplied by the number of workers to this power */
-	uint64_t	 swa;			/* AVERAGE_SWA: first epoch whose last weights become part of the average */
+	/* AVERAGE_SWA: first epoch whose last weights become part of the average */
+	uint64_t	 swa;
 	const char	*init;			/* rule of net/init.h */
 	uint64_t	 seed;
 	uint32_t	 accumulate;		/* micro-batches of this worker in a step; at least 1 */
@@ -89,9 +92,12 @@ struct train_opt {
 	uint64_t	 steps;			/* last step of the job; 0: no limit */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
-	bool		 best;			/* the best by validation is PREFIX-best.safetensors too; needs save and val */
-	bool		 skip_nan;		/* leave out a batch whose loss or gradient is NaN or infinite; else the run fails */
-	uint32_t	 patience;		/* epochs without a better validation after which the run ends; 0: no limit */
+	/* the best by validation is PREFIX-best.safetensors too; needs save and val */
+	bool		 best;
+	/* leave out a batch whose loss or gradient is NaN or infinite; else the run fails */
+	bool		 skip_nan;
+	/* epochs without a better validation after which the run ends; 0: no limit */
+	uint32_t	 patience;
 	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */
 	const char	*resume;		/* checkpoint, or NULL; read by rank 0 */

@@ -18,7 +18,8 @@ agree_on_end(struct train *t, bool over)
 	int e;
 
 	if (over)
-		train_tell(t, &(struct train_event){ .kind = TRAIN_EARLY, .epoch = t->best_epoch - 1, .accuracy = t->best,
+		train_tell(t, &(struct train_event){ .kind = TRAIN_EARLY, .epoch = t->best_epoch - 1,
+		    .accuracy = t->best,
 		    .samples = t->o->patience });
 	e = t->sync ? worker_sum(t->wk, &sum, 1) : over ? worker_stop(t->wk) : 0;
 	return e < 0 ? e : sum > 0 ? ERR_STOP : 0;
@@ -32,7 +33,8 @@ int
 train_rate(struct train *t, uint64_t epoch, double accuracy)
 {
 	const struct train_opt *o = t->o;
-	bool judges = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 || accuracy > t->best;
+	bool judges = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 ||
+	    accuracy > t->best;
 
 	if (judges && better) {
 		t->best = accuracy;
@@ -46,5 +48,6 @@ train_rate(struct train *t, uint64_t epoch, double accuracy)
 int
 train_spent(struct train *t)
 {
-	return t->o->patience > 0 ? agree_on_end(t, t->step % t->steps == 0 && is_patience_spent(t, t->step / t->steps)) : 0;
+	return t->o->patience > 0 ? agree_on_end(t, t->step % t->steps == 0 &&
+	    is_patience_spent(t, t->step / t->steps)) : 0;
 }

@@ -37,7 +37,8 @@ describe_weights(const struct train *t, char text[160])
 
 /* Of n arrays in p, which has `each` numbers for one of theirs. */
 static int
-check_arrays(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p, uint32_t each)
+check_arrays(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p,
+    uint32_t each)
 {
 	const char *first = NULL;
 	char others[32] = "";
@@ -55,7 +56,8 @@ check_arrays(const struct train *t, const char *what, const struct graph_array *
 		return 0;
 	if (more > 0)
 		snprintf(others, sizeof(others), " and %" PRIu32 " more", more);
-	return err_fail(ERR_FORMAT, "step %" PRIu64 ": %s of %.80s%s are infinite or no numbers", t->step, what, first, others);
+	return err_fail(ERR_FORMAT, "step %" PRIu64 ": %s of %.80s%s are infinite or no numbers", t->step, what, first,
+	    others);
 }
 
 int
@@ -73,7 +75,8 @@ train_check_weights(const struct train *t, const float *state, const float *aver
 	if ((e = check_arrays(t, "weights", g->w, g->nw, t->w, 1)) < 0 ||
 	    (e = check_arrays(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
 		return e;
-	if (state != NULL && (e = check_arrays(t, "numbers of the optimizer", g->w, g->nw, state, opt_states(t->o->ps.hyper.rule))) < 0)
+	if (state != NULL && (e = check_arrays(t, "numbers of the optimizer", g->w, g->nw, state,
+	    opt_states(t->o->ps.hyper.rule))) < 0)
 		return e;
 	if (average != NULL && ((e = check_arrays(t, "averaged weights", g->w, g->nw, average, 1)) < 0 ||
 	    (e = check_arrays(t, "averaged statistics", g->aux, g->naux, average + g->P, 1)) < 0))
@@ -100,7 +103,8 @@ describe_first_layer(const struct train *t, const struct batch *b, const struct 
 	struct engine_result r;
 
 	text[0] = 0;
-	if (!worker_device_opt(t->wk) && t->engine->forward(t->plan, &b->s, draw, &hook, &r) == 0 && first < t->graph->n)
+	if (!worker_device_opt(t->wk) && t->engine->forward(t->plan, &b->s, draw, &hook, &r) == 0 &&
+	    first < t->graph->n)
 		snprintf(text, 160, "it began in the output of layer %.80s; ", t->graph->node[first].name);
 }
 
@@ -150,7 +154,8 @@ train_bad_gradient(struct train *t, const struct batch *b, const struct engine_d
 
 	describe_first_layer(t, b, draw, first);
 	snprintf(text, sizeof(text), "the gradient of %.80s is infinite or no number; %s",
-	    t->graph->w[t->bad_array].name, *first != 0 ? first : "all layers' outputs and the gradients of those behind it are numbers");
+	    t->graph->w[t->bad_array].name, *first != 0 ? first :
+	    "all layers' outputs and the gradients of those behind it are numbers");
 	text[strlen(text) - (*first != 0 ? 2 : 0)] = 0;
 	return skip_or_fail(t, b, text);
 }

@@ -138,7 +138,8 @@ open_checkpoints(struct train *t)
 		return e;
 	}
 	io_abandon(&f);
-	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph, .rule = t->o->ps.hyper.rule,
+	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
+	    .rule = t->o->ps.hyper.rule,
 	    .average = t->average != NULL, .trace = t->trace, .most = t->o->keep }, &t->keep);
 }
 
@@ -157,7 +158,8 @@ open_train_plan(struct train *t)
 	if ((remark = split_remark(t->engine, t->dev)) != NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
 	engine_tune(t->engine, t->dev, &o->tune);
-	return engine_plan_beside(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m), &t->plan);
+	return engine_plan_beside(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m),
+	    &t->plan);
 }
 
 /* Where the optimizer runs, of an engine that could have it. */
@@ -185,10 +187,12 @@ train_open(struct train *t)
 	t->stream = batch_steps(t->in) == 0;
 	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
 	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
-		return err_fail(ERR_ARG, "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
+		return err_fail(ERR_ARG,
+		    "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
 		    t->o->data.path);
 	if (t->stream && sched_within(&t->o->sched))
-		return err_fail(ERR_ARG, "%s: a rate that changes within epochs needs to know how long they are, and a pipe does not tell",
+		return err_fail(ERR_ARG,
+		    "%s: a rate that changes within epochs needs to know how long they are, and a pipe does not tell",
 		    t->o->data.path);
 	en = t->engine;
 	if ((t->o->hold && (e = train_hold(t)) < 0) || (t->val != NULL &&
@@ -202,7 +206,8 @@ train_open(struct train *t)
 	t->pictures = NULL;
 	if ((e = en->describe(t->dev, &text)) == 0 &&
 	    (e = buf_put_fmt(&text, ", %s%s%s%s", engine_precision_name(t->o->precision),
-	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "", describe_optimizer(t))) == 0 &&
+	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "",
+	    describe_optimizer(t))) == 0 &&
 	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
 		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,

@@ -14,7 +14,8 @@
 #define VALUE 32	/* bytes of a metadata value's text */
 
 /* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
-enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST, M_BEST_EPOCH,
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
+    M_BEST_EPOCH,
 	M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
 static const char *const meta_key[METAS] = {
 	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
@@ -35,7 +36,8 @@ put_batch(const struct train *t, struct buf *b)
 	int e = 0;
 
 	for (uint32_t w = 0; w < n && e == 0; w++)
-		e = buf_put_fmt(b, "%s%" PRIu32, w > 0 ? ":" : "", t->o->batches != NULL ? t->o->batches[w] : t->o->data.batch);
+		e = buf_put_fmt(b, "%s%" PRIu32, w > 0 ? ":" : "",
+		    t->o->batches != NULL ? t->o->batches[w] : t->o->data.batch);
 	return e == 0 ? buf_terminate(b) : e;
 }
 
@@ -109,7 +111,8 @@ read_meta_u64(const struct weights *f, int m, uint64_t *v)
 	const char *text = weights_get(f, meta_key[m]);
 
 	if (text == NULL)
-		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker; --start takes its weights", meta_key[m]);
+		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker; --start takes its weights",
+		    meta_key[m]);
 	if (num_u64(text, 0, UINT64_MAX, v) < 0) {
 		err_within("'%s'", meta_key[m]);
 		return ERR_FORMAT;
@@ -175,7 +178,8 @@ whiten_first_layer(struct train *t)
 	int e;
 
 	if (t->stream)
-		return err_fail(ERR_ARG, "%s: a pipe's first batch comes once, and this net's first weights need it too",
+		return err_fail(ERR_ARG,
+		    "%s: a pipe's first batch comes once, and this net's first weights need it too",
 		    t->o->data.path);
 	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
 		return e;

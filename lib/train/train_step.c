@@ -210,7 +210,8 @@ run_backward(struct train *t, const struct batch *b, const struct engine_draw *d
 	t->bad_array = UINT32_MAX;
 	t->layer_from = from;
 	announce_next_batch(t);
-	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) : t->engine->backward(t->plan, t->into, t->stats, &hook);
+	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) :
+	    t->engine->backward(t->plan, t->into, t->stats, &hook);
 	if (e < 0)
 		return t->bad_array != UINT32_MAX ? train_bad_gradient(t, b, draw) : e;
 	trace_span(t->trace, TRACE_STEPS, from, "backward");

@@ -53,7 +53,8 @@ addr_split(const char *text, char host[ADDR_TEXT], char port[8])
 static int
 resolve_address(const char *host, const char *port, int flags, struct addrinfo **all, const struct addrinfo **best)
 {
-	struct addrinfo hint = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV };
+	struct addrinfo hint = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
+	    .ai_flags = flags | AI_NUMERICSERV };
 	int r = getaddrinfo(host, port, &hint, all);
 
 	if (r == EAI_SYSTEM)

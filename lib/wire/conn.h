@@ -66,7 +66,8 @@ int	 conn_send(struct conn *c, const struct msg *m);
 #define CONN_AHEAD	(4u << 20)
 bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes that wait to be sent */
-void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);	/* bytes on the socket, with those of TLS */
+/* bytes on the socket, with those of TLS */
+void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);
 /* Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none. */
 int	 conn_next(struct conn *c, struct msg *m);
 

@@ -46,7 +46,8 @@ open_key(const char *path, int *fd)
 static int
 digit_of(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' &&
+	    c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static int
@@ -60,7 +61,8 @@ read_key(int fd, uint8_t key[CONN_KEY])
 	if (fstat(fd, &st) < 0)
 		return err_sys("stat");
 	if (S_ISREG(st.st_mode) && (st.st_mode & 077) != 0)
-		return err_fail(ERR_AUTH, "other users can access this key (mode %03o; chmod 600 it)", st.st_mode & 0777u);
+		return err_fail(ERR_AUTH, "other users can access this key (mode %03o; chmod 600 it)",
+		    st.st_mode & 0777u);
 	if ((e = io_read(fd, text, sizeof(text), &got)) < 0)
 		return e;
 	for (size_t i = 0; i < got; i++) {

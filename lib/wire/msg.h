@@ -38,7 +38,8 @@ enum msg_type {
 	MSG_HOLDS,	/* dataset server: number of records; payload: their id */
 	MSG_ASK,	/* reader: requests records; payload: their numbers, u64 */
 	MSG_RECORD,	/* dataset server: a part of a record, or with MSG_EMPTY the reason why it cannot be read */
-	MSG_NORMS,	/* server: its part of a step's norms, NORM_BYTES each (ps/norms.h); worker: the sums of all parts */
+	/* server: its part of a step's norms, NORM_BYTES each (ps/norms.h); worker: the sums of all parts */
+	MSG_NORMS,
 	MSG_EPOCH,	/* worker: epoch `step` begins */
 	MSG_PING,	/* server: asks for a sign of life; worker: the answer; step: the question's number */
 	MSG_TYPES

@@ -240,7 +240,8 @@ tls_free(struct tls *t)
 static int
 fail_broken(const struct tls *t)
 {
-	const char *what = t->open ? "the connection broke" : t->server ? "disconnected before it proved the job's key" :
+	const char *what = t->open ? "the connection broke" : t->server ?
+	    "disconnected before it proved the job's key" :
 	    "cannot be reached";
 
 	if (t->down != END)

@@ -28,7 +28,8 @@ struct epoch_traffic {
 	struct epoch_traffic_page *page;	/* [n], one for each worker */
 	uint32_t	 n;
 	uint64_t	 epoch;		/* that all workers have reached; EPOCH_TRAFFIC_NONE: not all have begun one */
-	uint64_t	 sum[PEER_TRAFFIC_WAYS];	/* of all workers since the last complete epoch, without the start */
+	/* of all workers since the last complete epoch, without the start */
+	uint64_t	 sum[PEER_TRAFFIC_WAYS];
 };
 
 int	 epoch_traffic_init(struct epoch_traffic *l, uint32_t n);	/* 0 or ERR_NOMEM */
@@ -43,7 +44,8 @@ void	 epoch_traffic_wire(struct epoch_traffic *l, uint32_t w, uint64_t in, uint6
  * call in *t; *epoch is the epoch of that traffic (EPOCH_TRAFFIC_NONE: the start, or the end).  Returns false if it
  * repeats itself.
  */
-bool	 epoch_traffic_turn(struct epoch_traffic *l, uint32_t w, uint64_t next, struct peer_traffic *t, uint64_t *epoch);
+bool	 epoch_traffic_turn(struct epoch_traffic *l, uint32_t w, uint64_t next, struct peer_traffic *t,
+    uint64_t *epoch);
 /*
  * To be called after that.  Returns true once for each epoch that is over for all workers that have not left; sum is
  * its traffic.

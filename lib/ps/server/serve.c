@@ -62,7 +62,8 @@ static void
 report_epoch_sums(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
 {
 	if (s->o->moved != NULL)
-		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch, .steps = server_state_steps(s->state),
+		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch,
+		    .steps = server_state_steps(s->state),
 		    .in = sum[PEER_TRAFFIC_IN], .out = sum[PEER_TRAFFIC_OUT] });
 }
 
@@ -134,7 +135,8 @@ report_shard(struct serve *s)
 
 	for (uint32_t i = 0; i < p->nweights; i++)
 		here += p->slice[i].owner == s->o->index ? p->slice[i].count : 0;
-	log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P, s->o->nworkers);
+	log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P,
+	    s->o->nworkers);
 	s->since = clk_s();
 }
 
@@ -145,7 +147,8 @@ bind_client(struct serve *s, uint32_t rank)
 	struct client *old = serve_find_client(s, rank);
 
 	if (old != NULL && old != s->now) {
-		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " reconnected from %s", rank, conn_peer(s->now->conn));
+		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " reconnected from %s", rank,
+		    conn_peer(s->now->conn));
 		old->rank = old->page = -1;
 		old->over = true;
 	}

@@ -41,7 +41,8 @@ struct serve_opt {
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
 	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */
-	void		(*moved)(void *arg, const struct serve_moved *m);	/* after the start, each epoch and the end; or NULL */
+	/* after the start, each epoch and the end; or NULL */
+	void		(*moved)(void *arg, const struct serve_moved *m);
 	void		*arg;
 };
 

@@ -36,7 +36,8 @@ serve_claim_begin(struct serve *s, struct client *g, const struct msg *m)
 	struct client *first = m->worker < s->o->nworkers ? serve_find_client(s, m->worker) : NULL, *other;
 	struct claim_sign sign;
 
-	if (first == NULL || first->done || first->incarnation == m->incarnation || server_state_gone(s->state, m->worker))
+	if (first == NULL || first->done || first->incarnation == m->incarnation ||
+	    server_state_gone(s->state, m->worker))
 		return false;
 	if ((other = find_claim(s, m->worker)) != NULL) {
 		err_note(0, "a later process is worker %" PRIu32, m->worker);
@@ -47,7 +48,8 @@ serve_claim_begin(struct serve *s, struct client *g, const struct msg *m)
 	g->hello = *m;
 	claim_begin(&g->claim, &sign, clk_s());
 	g->until = g->claim.until;
-	serve_send(s, first, m->worker, &(struct msg){ .type = MSG_PING, .incarnation = s->o->incarnation, .worker = m->worker,
+	serve_send(s, first, m->worker, &(struct msg){ .type = MSG_PING, .incarnation = s->o->incarnation,
+	    .worker = m->worker,
 	    .step = g->nth });
 	return true;
 }

@@ -146,7 +146,8 @@ send_average(struct server_state *s, uint32_t i, uint32_t w)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
-	emit_to_worker(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i, .step = slice_step(sl, w),
+	emit_to_worker(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i,
+	    .step = slice_step(sl, w),
 	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
 	    .payload = sl->averaged > 0 ? sl->average : sl->w });
 }
@@ -236,7 +237,8 @@ send_norms_part(struct server_state *s, uint32_t w, const struct norm *part, uin
 		return;
 	n->sent[w] = step + 1;
 	norms_put(n, part);
-	emit_to_worker(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES, .payload = n->bytes });
+	emit_to_worker(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES,
+	    .payload = n->bytes });
 }
 
 /* Closes the step of all slices of weights, and sends the answers. */

@@ -75,7 +75,8 @@ slice_first(struct slice *s, const struct msg *m)
 	float *to = state ? s->m : average ? s->average : s->w;
 
 	if (m->len != s->at->count * sizeof(float) * (state ? opt_states(s->hyper.rule) : 1) || to == NULL)
-		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice, m->len);
+		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice,
+		    m->len);
 	if (s->ready)
 		return 0;
 	if (m->len > 0)

@@ -50,14 +50,16 @@ struct slice {
 	float			*w;		/* [count] weights or statistics */
 	float			*m;		/* [count, states] of the optimizer; NULL for statistics */
 	float			*sum;		/* [count] of the open step */
-	float			*before;	/* [count] w one step ago, for a worker that repeats its step; synchronous only */
+	/* [count] w one step ago, for a worker that repeats its step; synchronous only */
+	float			*before;
 	float			*average;	/* [count] of w, or NULL */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
 	bool			 marked;	/* the weights after the open step become part of average */
 	bool			 ready;		/* it has its first weights */
 	bool			 began;		/* it had an update: before is set */
 	bool			 waits;		/* each update waits for norms */
-	bool			 full;		/* sum has every gradient of the open step, and the update is not done */
+	/* sum has every gradient of the open step, and the update is not done */
+	bool			 full;
 	bool			 counted;	/* the full sum is in the server's norms */
 	uint64_t		 step;		/* synchronous: updates done; else the step it began with */
 	uint64_t		 updates;	/* not synchronous: pushes that became updates, since the job began */

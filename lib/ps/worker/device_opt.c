@@ -19,7 +19,8 @@ struct device_opt {
 bool
 device_opt_may(const struct worker_opt *o)
 {
-	return o->nservers == 0 && o->nworkers == 1 && o->slack == STALE_SYNC && o->plan != NULL && o->engine->learn != NULL;
+	return o->nservers == 0 && o->nworkers == 1 && o->slack == STALE_SYNC && o->plan != NULL &&
+	    o->engine->learn != NULL;
 }
 
 /* Joins adjacent arrays of one parameter group to one range. */
@@ -41,7 +42,8 @@ build_ranges(struct device_opt *d, const struct shard_plan *p)
 		if (last != NULL && of == at && last->first + last->count == g->w[a].first)
 			d->range[d->nrange - 1].count += g->w[a].count;
 		else
-			d->range[d->nrange++] = (struct engine_range){ g->w[a].first, g->w[a].count, group->lr, group->wd, group->rows };
+			d->range[d->nrange++] = (struct engine_range){ g->w[a].first, g->w[a].count, group->lr,
+			    group->wd, group->rows };
 		last = &d->range[d->nrange - 1];
 		of = at;
 	}
@@ -61,7 +63,8 @@ device_opt_new(const struct worker_opt *opt, struct device_opt **to)
 	d->o = opt;
 	d->range = calloc(g->nw + 1, sizeof(*d->range));
 	d->fold = calloc(g->naux + 1, sizeof(*d->fold));
-	e = d->range == NULL || d->fold == NULL ? err_nomem() : shard_plan_new(g, 1, SHARD_PLAN_SLICE, opt->mults, &opt->hyper, &p);
+	e = d->range == NULL || d->fold == NULL ? err_nomem() :
+	    shard_plan_new(g, 1, SHARD_PLAN_SLICE, opt->mults, &opt->hyper, &p);
 	if (e < 0) {
 		device_opt_free(d);
 		return e;
@@ -69,7 +72,8 @@ device_opt_new(const struct worker_opt *opt, struct device_opt **to)
 	build_ranges(d, p);
 	for (uint32_t i = 0; i < p->nfold; i++)
 		if (!g->aux[i].frozen)
-			d->fold[d->nfold++] = (struct engine_fold){ p->fold[i].first, p->fold[i].count, p->fold[i].momentum };
+			d->fold[d->nfold++] = (struct engine_fold){ p->fold[i].first, p->fold[i].count,
+			    p->fold[i].momentum };
 	shard_plan_free(p);
 	*to = d;
 	return 0;
@@ -92,7 +96,8 @@ start_learning(struct device_opt *d, const struct worker_first *first, const flo
 	const struct worker_opt *o = d->o;
 	size_t P = o->graph->P, A = o->graph->A;
 	struct engine_learn how = { .hyper = o->hyper, .range = d->range, .nrange = d->nrange, .fold = d->fold,
-		.nfold = d->nfold, .state = state, .averaged = first != NULL ? first->averaged : 0, .pieces = o->pieces };
+		.nfold = d->nfold, .state = state, .averaged = first != NULL ? first->averaged : 0,
+		    .pieces = o->pieces };
 	float *average = NULL;
 	int e;
 
@@ -100,7 +105,8 @@ start_learning(struct device_opt *d, const struct worker_first *first, const flo
 		if ((average = calloc(P + A + 1, sizeof(*average))) == NULL)
 			return err_nomem();
 		memcpy(average, first != NULL && first->average != NULL ? first->average : o->w, P * sizeof(float));
-		memcpy(average + P, first != NULL && first->average != NULL ? first->average + P : o->aux, A * sizeof(float));
+		memcpy(average + P, first != NULL && first->average != NULL ? first->average + P : o->aux,
+		    A * sizeof(float));
 		how.averaged += how.averaged == 0 && o->hyper.average.kind == AVERAGE_LOOKAHEAD;
 	}
 	how.average = average;

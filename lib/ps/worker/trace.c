@@ -19,7 +19,8 @@
 #define US_FMT	"%" PRIu64 ".%03u"
 
 static const char *const row_name[TRACE_ROWS] = {
-	[TRACE_STEPS] = "training", [TRACE_LAYERS] = "layers", [TRACE_NETWORK] = "network", [TRACE_CHECKPOINTS] = "checkpoints"
+	[TRACE_STEPS] = "training", [TRACE_LAYERS] = "layers", [TRACE_NETWORK] = "network",
+	    [TRACE_CHECKPOINTS] = "checkpoints"
 };
 
 struct trace {
@@ -87,7 +88,8 @@ name_row(struct trace *t, int row, const char *name)
 static void
 put_trace_head(struct trace *t)
 {
-	t->e = buf_put_fmt(&t->b, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
+	t->e = buf_put_fmt(&t->b,
+	    "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
 	    "\"traceEvents\":[\n"
 	    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32 ",\"tid\":0,\"args\":{\"name\":\"worker %" PRIu32 "\"}}",
 	    TALLY_VERSION, clk_wall_ns(), t->rank, t->rank);
@@ -176,7 +178,8 @@ trace_moved(struct trace *t, enum trace_row row, uint64_t from, const char *name
 		return;
 	pthread_mutex_lock(&t->lock);
 	if (t->e == 0)
-		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
+		t->e = buf_put_fmt(&t->b,
+		    ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
 		    ",\"dur\":" US_FMT, name, t->rank, (int)row, US(from), US(now - from));
 	if (t->e == 0 && sent + got > 0)
 		t->e = buf_put_fmt(&t->b, ",\"args\":{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "}", sent, got);
@@ -219,7 +222,8 @@ trace_device(struct trace *t, const char *row, const char *name, uint64_t from, 
 		return;
 	pthread_mutex_lock(&t->lock);
 	if ((tid = find_device_row(t, row)) > 0 && t->e == 0)
-		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
+		t->e = buf_put_fmt(&t->b,
+		    ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
 		    ",\"dur\":" US_FMT "}", name, t->rank, tid, US(from - t->began + 1), US(to - from));
 	pthread_mutex_unlock(&t->lock);
 }
@@ -234,8 +238,10 @@ trace_flight(struct trace *t, uint64_t from, uint32_t slice, uint64_t bytes)
 	pthread_mutex_lock(&t->lock);
 	t->flights++;
 	for (int end = 0; end < 2 && t->e == 0; end++)
-		t->e = buf_put_fmt(&t->b, ",\n{\"ph\":\"%s\",\"cat\":\"slice\",\"id\":\"%" PRIu32 ".%" PRIu64 "\",\"name\":\"slice %" PRIu32
-		    "\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT ",\"args\":{\"bytes\":%" PRIu64 "}}", end ? "e" : "b",
+		t->e = buf_put_fmt(&t->b,
+		    ",\n{\"ph\":\"%s\",\"cat\":\"slice\",\"id\":\"%" PRIu32 ".%" PRIu64 "\",\"name\":\"slice %" PRIu32
+		    "\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT ",\"args\":{\"bytes\":%" PRIu64 "}}",
+		    end ? "e" : "b",
 		    t->rank, t->flights, slice, t->rank, TRACE_NETWORK, US(end ? now : from), bytes);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -39,7 +39,8 @@ struct worker_opt {
 	uint32_t	 rank, nworkers;
 	uint32_t	 slack;			/* STALE_SYNC 0, STALE_ASYNC; see ps/stale.h */
 	struct opt_hyper hyper;			/* without lr and t: each step has its own rate */
-	const char	*mults;			/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
+	/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
+	const char	*mults;
 	uint64_t	 incarnation;		/* of this start of the worker, by io_random() */
 	char *const	*server;		/* [nservers] addresses, lent */
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */

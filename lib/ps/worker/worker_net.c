@@ -38,7 +38,8 @@ struct worker_net {
 	struct worker_state *state;
 	struct link	*link;		/* [nservers] */
 	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
-	uint64_t	*push_time;		/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
+	/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
+	uint64_t	*push_time;
 	int		 wake;		/* eventfd */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 arrived;
@@ -204,7 +205,8 @@ send_queued(struct worker_net *n, uint32_t s)
 			break;
 		}
 		if (l->pinged) {
-			m = (struct msg){ .type = MSG_PING, .incarnation = n->o->incarnation, .worker = n->o->rank, .step = l->ping };
+			m = (struct msg){ .type = MSG_PING, .incarnation = n->o->incarnation, .worker = n->o->rank,
+			    .step = l->ping };
 			l->pinged = false;
 		} else {
 			m = l->ring[l->head];
@@ -273,7 +275,8 @@ greet_server(struct worker_net *n, uint32_t s, double until, bool *opened)
 			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", s, n->o->server[s]);
 		p = (struct pollfd){ .fd = conn_fd(l->conn), .events = conn_events(l->conn) };
 		poll(&p, 1, SERVE_MS);
-		if ((e = conn_run(l->conn)) == 0 && ((e = receive_messages(n, s)) < 0 || (e = serve_links_before(n, s)) < 0))
+		if ((e = conn_run(l->conn)) == 0 && ((e = receive_messages(n, s)) < 0 ||
+		    (e = serve_links_before(n, s)) < 0))
 			return e;
 		*opened |= conn_open(l->conn);
 	}
@@ -317,7 +320,8 @@ serve_link(struct worker_net *n, uint32_t s)
 	sent = wire[PEER_TRAFFIC_OUT] - sent;
 	got = wire[PEER_TRAFFIC_IN] - got;
 	if (sent + got > 0)
-		trace_moved(n->o->trace, TRACE_NETWORK, from, got == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
+		trace_moved(n->o->trace, TRACE_NETWORK, from,
+		    got == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
 		    sent, got);
 	return e;
 }

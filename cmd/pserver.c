@@ -107,7 +107,10 @@ parse_options(int argc, char *argv[], struct place *p)
 		front_wrong("--listen: needs --workers: how many there are");
 }
 
-/* A tracker's server learns its rank and, by that, where to listen; a scheduler is no server at all. */
+/*
+ * Under a tracker, gets the server's rank and where to listen from the scheduler, unless this process is the
+ * scheduler.
+ */
 static void
 learn_place(struct place *p, const uint8_t key[CONN_KEY])
 {
@@ -150,7 +153,7 @@ main(int argc, char *argv[])
 	struct place p = { .ready = -1, .serve = { .nservers = 1, .listening = report_listening, .say = print_log_line,
 	    .moved = report_traffic, .arg = &p } };
 	struct serve_sums sums;
-	uint8_t key[CONN_KEY] = { 0 };	/* what --plain has: all know it */
+	uint8_t key[CONN_KEY] = { 0 };	/* the public key of --plain */
 	int e;
 
 	front_init(argv[0], usage, help);

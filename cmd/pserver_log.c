@@ -1,4 +1,4 @@
-/* pserver_log - what moved between a server and its workers, and how busy it was, as rows on stdout. */
+/* pserver_log - a server's traffic and load as rows of a log on stdout. */
 #include "pserver_log.h"
 #include "front.h"
 
@@ -37,7 +37,7 @@ new_server_row(const struct server_log *l, enum tsv_event event)
 	return r;
 }
 
-/* The first row has the log's head in front. */
+/* Writes the log's header before the first row. */
 static int
 put_log_head(struct server_log *l, struct buf *out)
 {

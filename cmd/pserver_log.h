@@ -1,4 +1,4 @@
-/* pserver_log - what moved between a server and its workers, and how busy it was, as rows on stdout; log(5). */
+/* pserver_log - a server's traffic and load as rows of a log on stdout; log(5). */
 #ifndef CMD_PSERVER_LOG_H
 #define CMD_PSERVER_LOG_H
 
@@ -11,12 +11,12 @@ struct server_log {
 	uint32_t rank, nservers, nworkers;
 	bool	 any;			/* a row was written */
 	double	 began;
-	struct load load;		/* at the row of it before */
+	struct load load;		/* at the previous row of the load */
 };
 
 void	server_log_begin(struct server_log *l, const struct serve_opt *o);
 void	server_log_moved(struct server_log *l, const struct serve_moved *m);
-/* The last row, where there was one before. */
+/* Writes the last row, unless the log is empty. */
 void	server_log_end(struct server_log *l, const struct serve_sums *sums);
 
 #endif

@@ -7,7 +7,7 @@
  *
  *	reader			server
  *	OPEN			HOLDS   step: number of records; payload: u64 their id (record/recid.h)
- *	ASK  u64 number[n]	RECORD  step: number of the record; samples: its length; slice: offset of the payload in it
+ *	ASK  u64 number[n]	RECORD  step: number of the record; samples: its length; slice: offset of the payload
  *
  * The server sends records in the order of the requests, each in parts of at most DATASET_MSG_PART bytes.  For a
  * record that cannot be read it sends a RECORD with the flag MSG_EMPTY and one line of text.  A reader has at most

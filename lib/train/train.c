@@ -1,4 +1,4 @@
-/* train - the training of one worker: records in, gradients out, weights in, epoch after epoch. */
+/* train - the training loop of one worker: records in, gradients out, weights in. */
 #include "base/clk.h"
 #include "base/err.h"
 #include "train/train_in.h"
@@ -61,7 +61,7 @@ set_means(struct train_event *ev, const struct train_sums *s)
 	ev->top5 = s->samples > 0 ? s->top5 / s->samples : (double)NAN;
 }
 
-/* In a synchronous job the figures of all workers together; each must come here. */
+/* In a synchronous job: sums figures over all workers, each of which must call this. */
 static int
 sum_over_workers(struct train *t, struct train_sums *s)
 {
@@ -81,7 +81,7 @@ train_lr(const struct train *t, uint64_t step)
 	return sched_rate(&t->o->sched, step, t->steps, pow((double)t->o->ps.nworkers, t->o->lr_scale));
 }
 
-/* The plan holds the average, and takes the weights again when it next needs them. */
+/* Loads the average into the plan, which loads the weights again when it next needs them. */
 static int
 load_average(struct train *t)
 {
@@ -132,7 +132,7 @@ validate_epoch(struct train *t, uint64_t epoch)
 	set_means(&ev, &s);
 	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
-	/* The plan has statistics of the average; of the weights it takes new ones where it needs them. */
+	/* The plan has the statistics of the average; weights are loaded again by the next step. */
 	if (t->average != NULL && (e = worker_device_opt(t->wk) ? worker_show(t->wk, false) :
 	    t->engine->load_aux(t->plan, t->aux)) < 0)
 		return e;
@@ -174,7 +174,7 @@ run_steps(struct train *t, uint64_t epoch)
 	}
 }
 
-/* The run ends within an epoch: the sums so far go into the checkpoint, once. */
+/* The run ends within an epoch: the checkpoint stores the sums so far. */
 static int
 save_stopped_run(struct train *t)
 {
@@ -185,7 +185,7 @@ save_stopped_run(struct train *t)
 	return e < 0 ? e : ERR_STOP;
 }
 
-/* How much memory the pictures take, once they have all come by. */
+/* Reports the memory of cached images after the first epoch, when all have been read. */
 static void
 report_cache(struct train *t, uint64_t epoch)
 {

@@ -1,4 +1,4 @@
-/* train_agree - what all workers of a synchronous job must have alike, compared before the first step. */
+/* train_agree - compares options and records of all workers of a synchronous job before the first step. */
 #include "train/train_in.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -13,7 +13,7 @@ hash_batches(const struct train_opt *o)
 	return hash_update(HASH_START, o->batches, o->ps.nworkers * sizeof(*o->batches));
 }
 
-/* Those of the records, where several workers are to read the same. */
+/* The ids of the records, if several workers read the same ones. */
 static int
 get_record_ids(const struct train *t, uint64_t id[2])
 {
@@ -51,7 +51,7 @@ train_agree(struct train *t)
 		{ "--no-shuffle", o->data.shuffle },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };
-	double v[2 * N];	/* halves: a double holds sums of 32 bits without rounding */
+	double v[2 * N];	/* halves of numbers: a double holds sums of 32 bits without rounding */
 
 	if (e < 0 || !t->sync)
 		return e;

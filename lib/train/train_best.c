@@ -1,8 +1,8 @@
-/* train_best - the best epoch by its validation, and the end of a run that does not get better. */
+/* train_best - the best epoch by validation, and early stopping. */
 #include "train/train_in.h"
 #include "base/err.h"
 
-/* After n epochs: is the best of them as long ago as patience lasts? */
+/* Whether the best of n epochs is at least `patience` epochs ago. */
 static bool
 is_patience_spent(const struct train *t, uint64_t n)
 {
@@ -10,7 +10,7 @@ is_patience_spent(const struct train *t, uint64_t n)
 	    n - t->best_epoch >= t->o->patience;
 }
 
-/* All hear of it, and end. */
+/* Ends the run for all workers. */
 static int
 agree_on_end(struct train *t, bool over)
 {

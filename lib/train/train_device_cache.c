@@ -1,4 +1,4 @@
-/* train_device_cache - the records of a run into pictures that the device keeps: serves train. */
+/* train_device_cache - decodes a run's records into the device cache: serves train. */
 #include "base/err.h"
 #include "train/train_in.h"
 

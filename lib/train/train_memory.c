@@ -1,4 +1,4 @@
-/* train_memory - the options of a run into the memory that it takes beside the engine's: serves train. */
+/* train_memory - the memory of a run besides the engine's plan, from its options: serves train. */
 #include "train/train_in.h"
 
 static uint64_t

@@ -1,4 +1,4 @@
-/* train_nan - NaN and infinity: finds them in a step's loss and gradients, where they began, and in what is kept. */
+/* train_nan - finds NaN and infinity in losses, gradients and weights, and the layer where they began. */
 #include "train/train_in.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Weights that are no numbers came with the step before; else the largest of them are where to look. */
+/* Names an array of weights that is not finite, and which the step before has made so, or else the largest weight. */
 static void
 describe_weights(const struct train *t, char text[160])
 {
@@ -35,7 +35,7 @@ describe_weights(const struct train *t, char text[160])
 	snprintf(text, 160, "all weights are numbers, the largest is %g, in %.80s", (double)most, name);
 }
 
-/* Of n arrays in p, which has `each` numbers for one of theirs. */
+/* Checks n arrays in p, which has `each` floats for each element. */
 static int
 check_arrays(const struct train *t, const char *what, const struct graph_array *a, uint32_t n, const float *p,
     uint32_t each)
@@ -94,7 +94,7 @@ note_output(void *arg, uint32_t node, bool finite)
 	return 0;
 }
 
-/* The batch goes forward once more, and each layer's output is looked at. */
+/* Repeats the forward pass of the batch and checks the output of each layer. */
 static void
 describe_first_layer(const struct train *t, const struct batch *b, const struct engine_draw *draw, char text[160])
 {
@@ -108,7 +108,7 @@ describe_first_layer(const struct train *t, const struct batch *b, const struct 
 		snprintf(text, 160, "it began in the output of layer %.80s; ", t->graph->node[first].name);
 }
 
-/* Told, and the batch is left out, or the end. */
+/* Reports the batch, which is left out, and returns 1; or fails. */
 static int
 skip_or_fail(struct train *t, const struct batch *b, const char *what)
 {

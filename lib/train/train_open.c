@@ -58,7 +58,7 @@ alloc_floats(float **p, size_t n)
 	return e;
 }
 
-/* A worker's pieces of a step are all of its own batch. */
+/* All micro-batches of a worker have its batch. */
 static int
 set_batch_sizes(struct train *t)
 {
@@ -124,7 +124,7 @@ join_job(struct train *t)
 	return e == 0 ? train_agree(t) : e;
 }
 
-/* A place where checkpoints cannot be written is better known now than after the first epoch. */
+/* Checks now that checkpoints can be written, not after the first epoch. */
 static int
 open_checkpoints(struct train *t)
 {
@@ -143,7 +143,7 @@ open_checkpoints(struct train *t)
 	    .average = t->average != NULL, .trace = t->trace, .most = t->o->keep }, &t->keep);
 }
 
-/* The device, and the plan on it, before anything else takes memory: what does not fit is refused as a whole. */
+/* Opens the device and the plan before anything else allocates, so that a plan that does not fit fails at once. */
 static int
 open_train_plan(struct train *t)
 {
@@ -162,7 +162,7 @@ open_train_plan(struct train *t)
 	    &t->plan);
 }
 
-/* Where the optimizer runs, of an engine that could have it. */
+/* Where the optimizer runs, if the engine has one of its own. */
 static const char *
 describe_optimizer(const struct train *t)
 {

@@ -1,4 +1,4 @@
-/* train_save - a run as a file, and a file as the beginning of a run. */
+/* train_save - saves a run as a checkpoint, and starts a run from a checkpoint or a file of weights. */
 #include "train/train_in.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -130,7 +130,7 @@ read_meta_f64(const struct weights *f, int m, double *v)
 	return 0;
 }
 
-/* The position of the file, in this run's steps. */
+/* Reads the position of a checkpoint, in steps of this run. */
 static int
 read_position(struct train *t, const struct weights *f, uint64_t *step)
 {
@@ -158,7 +158,7 @@ read_position(struct train *t, const struct weights *f, uint64_t *step)
 	    (e = read_meta_f64(f, M_TOP5, &t->epoch.top5)) < 0 ||
 	    (e = read_meta_f64(f, M_SAMPLES, &t->epoch.samples)) < 0))
 		return e;
-	/* Of a run that validated nothing, or of an older tally, nothing is known. */
+	/* Checkpoints of runs without validation, and of older versions, have no best epoch. */
 	if (weights_get(f, meta_key[M_BEST_EPOCH]) != NULL &&
 	    ((e = read_meta_u64(f, M_BEST_EPOCH, &t->best_epoch)) < 0 || (e = read_meta_f64(f, M_BEST, &t->best)) < 0))
 		return e;
@@ -166,7 +166,7 @@ read_position(struct train *t, const struct weights *f, uint64_t *step)
 	return 0;
 }
 
-/* The first batch of the first epoch is the same for any number of workers. */
+/* Whitens with the first batch of the first epoch, which is the same for any number of workers. */
 static int
 whiten_first_layer(struct train *t)
 {
@@ -204,7 +204,7 @@ whiten_first_layer(struct train *t)
 	return e;
 }
 
-/* The net's own beginning, then what a file of other weights has for it. */
+/* Initializes the weights, then replaces those that a file has for this net. */
 static int
 init_train_weights(struct train *t)
 {
@@ -224,7 +224,7 @@ init_train_weights(struct train *t)
 	return e;
 }
 
-/* The average goes on if it is of the kind that is asked for; one that nobody asks for is left. */
+/* Continues the checkpoint's average if this run has one of the same kind. */
 static int
 resume_average(struct train *t, const struct weights *f, struct worker_first *first)
 {
@@ -245,7 +245,7 @@ resume_average(struct train *t, const struct weights *f, struct worker_first *fi
 	return 0;
 }
 
-/* In a job with a slack updates are pushes, which steps do not count. */
+/* In a job that is not synchronous, updates are pushes of all workers, and their number is stored separately. */
 static int
 resume_updates(const struct train *t, const struct weights *f, struct worker_first *first)
 {

@@ -1,4 +1,4 @@
-/* train_step - one step: batches through the net, gradients to the servers as they are born. */
+/* train_step - one step: batches through the net, and each gradient to the servers as soon as it is final. */
 #include "train/train_in.h"
 #include "base/err.h"
 
@@ -8,7 +8,7 @@
 
 #define CHECK_EVERY	16	/* steps from one look at the weights to the next: a look takes as long as a copy of them */
 
-/* Of the trace: the layer that ran does so no more, or, node UINT32_MAX, the last of them. */
+/* Ends the traced span of the current layer unless it is `node`. */
 static void
 trace_layer_end(struct train *t, uint32_t node, const char *way)
 {
@@ -21,7 +21,7 @@ trace_layer_end(struct train *t, uint32_t node, const char *way)
 	t->layer_from = 0;
 }
 
-/* ... and that of array a runs from now on. */
+/* Starts the traced span of array a's layer. */
 static void
 trace_layer_begin(struct train *t, uint32_t a)
 {
@@ -43,7 +43,7 @@ load_array(struct train *t, uint32_t a)
 	return 0;
 }
 
-/* The plan is about to read array a: wait for this step's and load it, once a step. */
+/* Engine callback: the plan is about to read array a, which is waited for and loaded once a step. */
 static int
 load_needed_array(void *arg, uint32_t a)
 {
@@ -54,7 +54,7 @@ load_needed_array(void *arg, uint32_t a)
 	return load_array(t, a);
 }
 
-/* The same in forward(), which tells in passing which layer runs. */
+/* The same callback in forward(), where it also traces which layer runs. */
 static int
 reach_array(void *arg, uint32_t a)
 {
@@ -84,7 +84,7 @@ push_array(struct train *t, uint32_t a, const float *g)
 	return e;
 }
 
-/* Array a's gradient is final: of the step's last piece it leaves at once. */
+/* Engine callback: array a's gradient is final.  In the step's last micro-batch it is pushed at once. */
 static int
 handle_gradient(void *arg, uint32_t a)
 {
@@ -114,7 +114,7 @@ train_load_all(struct train *t)
 	return e == 0 && !worker_device_opt(t->wk) ? t->engine->load_aux(t->plan, t->aux) : e;
 }
 
-/* What this worker has leaves now: its last piece is empty, or it was not to leave before all of it was looked at. */
+/* Pushes the whole sum: the last micro-batch was empty, or all gradients had to be checked first. */
 static int
 push_all(struct train *t)
 {
@@ -127,7 +127,7 @@ push_all(struct train *t)
 	return 0;
 }
 
-/* The number of the first sample of this worker's k-th piece among all of a step; the last step's may have gaps. */
+/* The number of the first sample of this worker's k-th micro-batch among all samples of a full step. */
 static uint64_t
 first_sample(const struct train *t, uint32_t k)
 {
@@ -140,7 +140,7 @@ first_sample(const struct train *t, uint32_t k)
 	return first;
 }
 
-/* The pushes of a step begin; the last one of an epoch may count for the mean over epochs. */
+/* Starts the pushes of a step; the weights after the last step of an epoch may become part of a mean over epochs. */
 static int
 begin_step(struct train *t, uint32_t n)
 {
@@ -182,7 +182,7 @@ check_gradients(struct train *t, const struct batch *b, const struct engine_draw
 	return 0;
 }
 
-/* The batch behind this one may go to the device while gradients come. */
+/* Lets the engine copy the next batch to the device during the backward pass. */
 static void
 announce_next_batch(struct train *t)
 {
@@ -223,7 +223,7 @@ run_backward(struct train *t, const struct batch *b, const struct engine_draw *d
 	return 0;
 }
 
-/* k: which of this worker's pieces it is.  Returns 1 when it is left out. */
+/* Runs this worker's k-th micro-batch.  Returns 1 if it is left out. */
 static int
 run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
@@ -238,7 +238,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 		return e;
 	trace_layer_end(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
-	/* Only now is all of the last step's answer here, and with it the word that the job ends. */
+	/* Only now has all of the last step's answer arrived, which says whether the job ends. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
@@ -250,7 +250,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	return e;
 }
 
-/* The end of a step whose last piece was empty for this worker, or all of them. */
+/* Ends a step whose last micro-batch, or all of them, were empty for this worker. */
 static int
 finish_without_last(struct train *t, uint32_t n)
 {
@@ -303,7 +303,7 @@ device_did(void *trace, const char *row, const char *name, uint64_t from, uint64
 	trace_device(trace, row, name, from, to);
 }
 
-/* From now on the device tells the trace what it does, or no more. */
+/* Starts or stops the device's reports to the trace. */
 static int
 watch_device(struct train *t, bool on)
 {

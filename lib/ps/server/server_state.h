@@ -4,18 +4,19 @@
  * It has no sockets, clock, threads or random numbers: the messages that it emits depend only on those that it took.
  * It holds the slices that ps/shard_plan.h gives to one server of a job.  The first worker's hello describes the job.
  *
- *	HELLO	answered by WELCOME if the job is the same for all.  A new incarnation of a worker replaces the one before,
- *		whose messages are dropped from then on.  The caller decides which of two incarnations is newer.  Clocks
- *		cannot: a restarted worker may run on another host.  Only one earlier incarnation is remembered; a
- *		message of an older one fails with ERR_FORMAT, and its hello would be accepted.
+ *	HELLO	answered by WELCOME if the job is the same for all.  A new incarnation of a worker replaces the one
+ *		before, whose messages are dropped from then on.  The caller decides which of two incarnations is
+ *		newer.  Clocks cannot: a restarted worker may run on another host.  Only one earlier incarnation is
+ *		remembered; a message of an older one fails with ERR_FORMAT, and its hello would be accepted.
  *	INIT	first weights of a slice, from rank 0; pulls wait for them
- *	PULL	answered by WEIGHTS or STATE.  In a synchronous job it gets the weights after the named step, if that is the
- *		current step or the one before, so that a restarted worker can repeat its step.  In any other job it gets
- *		the newest weights, once the staleness bound allows it.
+ *	PULL	answered by WEIGHTS or STATE.  In a synchronous job it gets the weights after the named step, if that
+ *		is the current step or the one before, so that a restarted worker can repeat its step.  In any other
+ *		job it gets the newest weights, once the staleness bound allows it.
  *	PUSH	ps/server/slice.h; answered slice by slice by WEIGHTS, once the staleness bound allows it
  *	SUM	ps/total.h; answered by TOTAL
  *	NORMS	ps/norms.h
- *	STOP	(server 0) the next step of the first slice that is not frozen is the last; its WEIGHTS say so to all workers
+ *	STOP	(server 0) the next step of the first slice that is not frozen is the last; its WEIGHTS say so to all
+ *		workers
  *	EPOCH	no effect here: traffic is counted by epoch (ps/server/epoch_traffic.h)
  *	BYE	answered by BYE; nobody waits for the worker any more
  *

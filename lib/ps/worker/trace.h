@@ -5,7 +5,7 @@
  * recorded step, however the process ends.
  *
  *	uint64_t from = trace_now(t);
- *	...
+ *	forward();
  *	trace_span(t, TRACE_STEPS, from, "forward");
  *
  * With t NULL, and outside the recorded steps, this costs a comparison.  Threads: any may call trace_now(),

@@ -8,7 +8,7 @@
  *
  * A step:
  *	worker_step(wk, n, rate)		n samples, 0 if this worker has none
- *	worker_push(wk, a, g)			array a's range of the gradient g [P] is final; in any order, each array once
+ *	worker_push(wk, a, g)			array a's range of the gradient g [P] is final; each array once
  *	worker_finish(wk, stats)		batch norm statistics, weighted here by n; ends the pushes
  *	worker_need(wk, a)			waits until array a has arrived, before the next step reads it
  *	worker_ready(wk)			waits until all of w and aux have arrived

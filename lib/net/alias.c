@@ -1,4 +1,4 @@
-/* alias - the names that another program has for the arrays of a net, and ours: a table that is read both ways. */
+/* alias - a table that maps another program's array names to a net's, and back. */
 #include "net/alias.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -27,7 +27,7 @@ has_one_star(const char *s)
 	return star != NULL && strchr(star + 1, '*') == NULL;
 }
 
-/* One line of the text, cut off with a zero. */
+/* Parses one line, a string, which it cuts into names. */
 static int
 parse_alias_line(struct alias *a, char *text, bool back)
 {
@@ -38,8 +38,9 @@ parse_alias_line(struct alias *a, char *text, bool back)
 		return 0;
 	if ((ours = strtok_r(NULL, BLANKS, &rest)) == NULL || strtok_r(NULL, BLANKS, &rest) != NULL)
 		return err_fail(ERR_FORMAT, "is not two names");
-	if ((strchr(theirs, '*') != NULL || strchr(ours, '*') != NULL) && (!has_one_star(theirs) || !has_one_star(ours)))
-		return err_fail(ERR_FORMAT, "'%.64s' and '%.64s' have not one * each, or none", theirs, ours);
+	if ((strchr(theirs, '*') != NULL || strchr(ours, '*') != NULL) &&
+	    (!has_one_star(theirs) || !has_one_star(ours)))
+		return err_fail(ERR_FORMAT, "'%.64s' and '%.64s' must have one * each, or none", theirs, ours);
 	if (a->n == ALIAS_LINES)
 		return err_fail(ERR_LIMIT, "more than %d lines", ALIAS_LINES);
 	a->line[a->n++] = back ? (struct line){ ours, theirs } : (struct line){ theirs, ours };
@@ -47,7 +48,7 @@ parse_alias_line(struct alias *a, char *text, bool back)
 }
 
 static int
-take_all(struct alias *a, bool back)
+parse_alias_text(struct alias *a, bool back)
 {
 	unsigned number = 1;
 	char *rest = (char *)a->text.p, *one;
@@ -82,7 +83,7 @@ alias_load(struct alias **alias, const char *name, bool back)
 		}
 	}
 	if ((e = io_slurp(path, ALIAS_BYTES, &a->text)) < 0 || (e = buf_terminate(&a->text)) < 0 ||
-	    (e = take_all(a, back)) < 0) {
+	    (e = parse_alias_text(a, back)) < 0) {
 		err_within("%s", path);
 		alias_free(a);
 		return e;
@@ -100,21 +101,21 @@ alias_free(struct alias *a)
 	free(a);
 }
 
-/* What stands for the star in a name that fits: its first byte and *n; NULL: it does not fit. */
+/* Returns the text that the star matches, *n bytes of name, or NULL if the name does not match. */
 static const char *
 match_alias_pattern(const char *pattern, const char *name, size_t *n)
 {
 	const char *star = strchr(pattern, '*');
-	size_t before, behind, all = strlen(name);
+	size_t before, after, all = strlen(name);
 
 	*n = 0;
 	if (star == NULL)
 		return strcmp(pattern, name) == 0 ? name : NULL;
 	before = (size_t)(star - pattern);
-	behind = strlen(star + 1);
-	if (all < before + behind || strncmp(pattern, name, before) != 0 || strcmp(star + 1, name + all - behind) != 0)
+	after = strlen(star + 1);
+	if (all < before + after || strncmp(pattern, name, before) != 0 || strcmp(star + 1, name + all - after) != 0)
 		return NULL;
-	*n = all - before - behind;
+	*n = all - before - after;
 	return name + before;
 }
 

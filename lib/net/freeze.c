@@ -1,4 +1,4 @@
-/* freeze - which arrays of a net stay as they are: rules into marks on a graph. */
+/* freeze - rules that mark arrays of a net as frozen. */
 #include "net/freeze.h"
 #include "base/err.h"
 
@@ -7,43 +7,43 @@
 #include <string.h>
 
 static int
-by_pattern(struct graph *g, const char *pattern)
+freeze_pattern(struct graph *g, const char *pattern)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (fnmatch(pattern, g->w[i].name, 0) == 0)
 			g->w[i].frozen = any = true;
-	return any ? 0 : err_fail(ERR_ARG, "'%.64s' is the name of no array of the net", pattern);
+	return any ? 0 : err_fail(ERR_ARG, "the net has no array '%.64s'", pattern);
 }
 
 static int
-up_to(struct graph *g, const char *name)
+freeze_up_to(struct graph *g, const char *name)
 {
 	uint32_t last = 0;
 
 	while (last < g->nw && strcmp(g->w[last].name, name) != 0)
 		last++;
 	if (last == g->nw)
-		return err_fail(ERR_ARG, "'%.64s' is the name of no array of the net", name);
+		return err_fail(ERR_ARG, "the net has no array '%.64s'", name);
 	for (uint32_t i = 0; i <= last; i++)
 		g->w[i].frozen = true;
 	return 0;
 }
 
-/* Statistics stay with the scale and shift that they belong to. */
+/* Freezes the running statistics of each batch norm whose gamma and beta are frozen. */
 static int
 freeze_bn_statistics(struct graph *g)
 {
 	bool learns = false;
 
 	if (g->nw == 0)
-		return err_fail(ERR_ARG, "the net has no arrays: there is nothing to learn");
+		return err_fail(ERR_ARG, "the net has no arrays to learn");
 	for (uint32_t i = 0; i < g->naux; i++)
 		g->aux[i].frozen = freeze_node(g, g->aux[i].node);
 	for (uint32_t i = 0; i < g->nw; i++)
 		learns |= !g->w[i].frozen;
-	return learns ? 0 : err_fail(ERR_ARG, "all of the net is frozen: nothing is left to learn");
+	return learns ? 0 : err_fail(ERR_ARG, "all arrays of the net are frozen");
 }
 
 int
@@ -55,9 +55,9 @@ freeze_rules(struct graph *g, const char *rules)
 
 	while (e == 0 && (rule = strsep(&rest, ";")) != NULL)
 		if (strncmp(rule, pattern, sizeof(pattern) - 1) == 0)
-			e = by_pattern(g, rule + sizeof(pattern) - 1);
+			e = freeze_pattern(g, rule + sizeof(pattern) - 1);
 		else if (strncmp(rule, to, sizeof(to) - 1) == 0)
-			e = up_to(g, rule + sizeof(to) - 1);
+			e = freeze_up_to(g, rule + sizeof(to) - 1);
 	free(text);
 	return e == 0 ? freeze_bn_statistics(g) : e;
 }
@@ -70,7 +70,7 @@ freeze_blocks(const struct graph *g, uint32_t k, struct buf *rule)
 	for (uint32_t i = 0; i < g->n; i++)
 		blocks = g->node[i].block > blocks ? g->node[i].block : blocks;
 	if (k > blocks)
-		return err_fail(ERR_ARG, "%u blocks of a net that has %u", k, blocks);
+		return err_fail(ERR_ARG, "cannot freeze %u blocks: the net has %u", k, blocks);
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (g->node[g->w[i].node].block > 0 && g->node[g->w[i].node].block <= k)
 			last = i;

@@ -1,4 +1,4 @@
-/* init - a net's first weights, a function of (graph, rule, seed). */
+/* init - a net's initial weights, a function of (graph, rule, seed). */
 #include "net/init.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define STREAM	0x696e6974u	/* "init" in place of an epoch: none of the streams of the data's shuffle */
+#define STREAM	0x696e6974u	/* "init" in place of an epoch, so that no stream of the shuffle is used */
 
 struct rule {
-	const char *name;	/* up to and with ':' when a number follows */
+	const char *name;	/* ends with ':' if a number follows */
 	bool	    normal;	/* else uniform */
-	double	  (*scale)(double x, double fan_in);	/* sigma, or the bound */
+	double	  (*scale)(double x, double fan_in);	/* returns sigma or the bound */
 };
 
 static double
@@ -62,16 +62,16 @@ parse_rule(const char *text, const struct rule **rule, double *x)
 static void
 draw_weights(const struct graph_array *a, const struct rule *rule, double x, struct rng rng, float *w)
 {
-	/* Weights are [K, what one output is summed from]. */
+	/* Weights are [K, fan_in]. */
 	float scale = (float)rule->scale(x, (double)(a->count / a->dim[0]));
 
 	for (size_t i = 0; i < a->count; i++)
 		w[i] = rule->normal ? scale * rng_normal(&rng) : scale * (2 * rng_f32(&rng) - 1);
 }
 
-/* w [K, C, R, S]; with more than one group, k is counted within its own. */
+/* Sets w [K, C, R, S] to a Dirac delta; with groups, k counts within its group. */
 static void
-hand_on(const struct graph_node *l, const struct graph_array *a, float *w)
+fill_identity(const struct graph_node *l, const struct graph_array *a, float *w)
 {
 	size_t taps = l->op == GRAPH_CONV ? (size_t)l->r * l->s : 1, each = a->count / a->dim[0], channels = each / taps;
 	size_t group = l->op == GRAPH_CONV ? l->k / l->groups : l->k;
@@ -118,7 +118,7 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 		else
 			fill_array(w + a->first, a->count, a->role == GRAPH_GAMMA ? 1 : 0);
 		if (a->role == GRAPH_WEIGHT && g->node[a->node].begin == GRAPH_IDENTITY)
-			hand_on(&g->node[a->node], a, w + a->first);
+			fill_identity(&g->node[a->node], a, w + a->first);
 	}
 	for (uint32_t i = 0; i < g->naux; i++)
 		fill_array(aux + g->aux[i].first, g->aux[i].count, g->aux[i].role == GRAPH_VAR ? 1 : 0);

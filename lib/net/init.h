@@ -1,24 +1,27 @@
 /*
- * init - a net's first weights, a function of (graph, rule, seed).
+ * init - a net's initial weights, a function of (graph, rule, seed).
  *
- * Biases and betas 0, gammas 1, moving means 0, moving variances 1; the weights
- * by rule: uniform:A (-A..A), normal:SIGMA, xavier:MAGNITUDE (uniform, bound
- * sqrt(MAGNITUDE / fan_in)), msra (normal, sigma sqrt(2 / fan_in)).  Each array
- * draws from a stream of its own.  Source: mxnet python/mxnet/initializer.py.
+ * Biases and betas are 0, gammas 1, moving means 0 and moving variances 1.  The rule gives the weights:
  *
- * A layer that begins as the identity (net/graph/graph.h) has, of each group, as many
- * filters as it has channels hand one channel on as it is, by a 1 in the middle
- * of zeros; the filters behind them begin by the rule.  Source: PyTorch,
- * torch.nn.init.dirac_, as Jordan, "94% on CIFAR-10 in 3.29 seconds", 2024, has it.
+ * 	uniform:A		uniform in -A..A
+ * 	normal:SIGMA		normal
+ * 	xavier:MAGNITUDE	uniform with the bound sqrt(MAGNITUDE / fan_in)
+ * 	msra			normal with sigma sqrt(2 / fan_in)
+ *
+ * Each array draws from its own random stream.  Source: MXNet, python/mxnet/initializer.py.
+ *
+ * A layer with begin=identity (net/graph/graph.h) starts as a Dirac delta: in each group, filter i passes channel i through
+ * by a 1 at the centre of zeros.  Filters beyond the number of channels follow the rule.  Sources: PyTorch,
+ * torch.nn.init.dirac_; Jordan, "94% on CIFAR-10 in 3.29 seconds", 2024.
  */
 #ifndef NET_INIT_H
 #define NET_INIT_H
 
 #include "net/graph/graph.h"
 
-/* Is this a rule?  0 or ERR_FORMAT. */
+/* Returns 0 if the text is a rule, else ERR_FORMAT. */
 int init_check(const char *rule);
-/* w [P], aux [A].  Returns 0 or ERR_FORMAT when the rule is none of these. */
+/* Fills w [P] and aux [A].  Returns 0, or ERR_FORMAT if the text is not a rule. */
 int init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, float *aux);
 
 #endif

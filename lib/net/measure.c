@@ -1,4 +1,4 @@
-/* measure - the numbers of a tensor, as a few numbers. */
+/* measure - summary statistics of a tensor, and the difference of two. */
 #include "net/measure.h"
 #include "base/err.h"
 
@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CHUNK 16384u	/* elements in work at a time */
+#define CHUNK 16384u	/* elements per read */
 
-/* Elements of any type, raw and as f64. */
+/* A chunk of elements: as in the file, and as f64. */
 struct room {
 	double	raw[CHUNK];
 	double	f[CHUNK];
@@ -72,7 +72,7 @@ is_long(enum tensors_type type)
 	return type == TENSORS_I64 || type == TENSORS_U64;
 }
 
-/* Whole numbers of 64 bits can be apart by less than f64 tells. */
+/* 64-bit integers can differ by less than f64 resolves. */
 static double
 integer_distance(const struct room *a, const struct room *b, size_t i)
 {

@@ -1,4 +1,4 @@
-/* rename - rules that turn the names of tensors into others. */
+/* rename - rules that rename tensors. */
 #include "net/rename.h"
 #include "base/err.h"
 #include "net/alias.h"
@@ -14,7 +14,7 @@
 #define TO	"to:"
 
 struct rule {
-	struct alias *alias;	/* a table, or NULL: */
+	struct alias *alias;	/* a table; NULL: the rule is from and to */
 	regex_t	 from;
 	char	*to;
 };
@@ -58,7 +58,7 @@ compile_rename_rule(struct rule *rule, const char *from, const char *to)
 	for (const char *p = to; *p != 0; p++)
 		if (*p == '\\' && *++p != '\\' && (*p < '1' || *p > '9' || (size_t)(*p - '0') > rule->from.re_nsub)) {
 			regfree(&rule->from);
-			return err_fail(ERR_ARG, "'%.80s': \\ stands before no group's number", to);
+			return err_fail(ERR_ARG, "'%.80s': a \\ is not followed by a group's number", to);
 		}
 	if ((rule->to = strdup(to)) == NULL) {
 		regfree(&rule->from);

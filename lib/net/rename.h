@@ -1,11 +1,10 @@
 /*
- * rename - rules that turn the names of tensors into others.
+ * rename - rules that rename tensors.
  *
- * A rule is REGEX=TEXT: what an extended regular expression (regex(7)) matches
- * in a name becomes the text, in which \1 to \9 stand for what its groups
- * matched and \\ for a backslash.  from:TABLE and to:TABLE are rules as well:
- * another program's names into ours by a table of net/alias.h, and ours into
- * its.  Every rule is applied once to every name, in order.
+ * A rule is REGEX=TEXT: each match of an extended regular expression (regex(7)) in a name is replaced by the text, in which
+ * \1 to \9 stand for the matched groups and \\ for a backslash.  Two more rules use a table of net/alias.h: from:TABLE maps
+ * another program's names to the net's, to:TABLE the net's to the other program's.  Every rule is applied once to every
+ * name, in order.
  */
 #ifndef NET_RENAME_H
 #define NET_RENAME_H
@@ -16,12 +15,12 @@
 
 struct rename_rules;
 
-/* A list without rules.  Returns 0 or ERR_NOMEM. */
+/* Makes an empty list.  Returns 0 or ERR_NOMEM. */
 int	 rename_new(struct rename_rules **r);
 void	 rename_free(struct rename_rules *r);	/* NULL is fine */
-/* Appends a rule.  Returns 0, ERR_ARG (the line says what is wrong with it), ERR_LIMIT, ERR_NOMEM, or what alias_load() returns. */
+/* Appends a rule.  Returns 0, ERR_ARG (the message says what is wrong), ERR_LIMIT, ERR_NOMEM, or an error of alias_load(). */
 int	 rename_add(struct rename_rules *r, const char *rule);
-/* Makes name, which ends in a zero, the new one in out.  Returns 0, ERR_LIMIT (longer than 64 KiB) or ERR_NOMEM. */
+/* Sets out to the new name, with a zero at the end.  Returns 0, ERR_LIMIT (longer than 64 KiB) or ERR_NOMEM. */
 int	 rename_apply(const struct rename_rules *r, const char *name, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* weights - a net's weights as a file: safetensors, so that other tools read it as is. */
+/* weights - a net's weights as a safetensors file: saving. */
 #include "net/weights.h"
 #include "base/err.h"
 
@@ -52,9 +52,9 @@ add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const cha
 	return e;
 }
 
-/* State i of each weight: what stands together in memory are tensors apart in the file. */
+/* Writes state i of each weight.  The states of a weight are adjacent in memory and separate tensors in the file. */
 static int
-put_state(struct tensors_out *o, const float *state, size_t count, uint32_t states, uint32_t i)
+write_state(struct tensors_out *o, const float *state, size_t count, uint32_t states, uint32_t i)
 {
 	float some[CHUNK];
 	int e = 0;
@@ -81,7 +81,7 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 	if ((e = tensors_write(o, w, g->P * sizeof(*w))) == 0)
 		e = tensors_write(o, aux, g->A * sizeof(*aux));
 	for (uint32_t i = 0; e == 0 && i < states; i++)
-		e = put_state(o, state, g->P, states, i);
+		e = write_state(o, state, g->P, states, i);
 	if (e == 0 && average != NULL)
 		e = tensors_write(o, average, (g->P + g->A) * sizeof(*average));
 	if (e == 0)

@@ -1,10 +1,9 @@
 /*
- * weights - a net's weights as a file: safetensors, so that other tools read it as is.
+ * weights - a net's weights as a safetensors file (tensor/tensors.h).
  *
- * Tensors, in this order: the learned arrays and aux under their names in the
- * graph, then optimizer state as "NAME:momentum" and the like (opt_tail()), and
- * the moving average of all as "NAME:average", when there are any.  Metadata: "graph" (text of net(5)), "optimizer" where the state
- * is not that of sgd, and the caller's own.  The format is in tensors.h.
+ * Tensors, in this order: the learned arrays and the running statistics, under their names in the graph; the optimizer's
+ * state as "NAME:momentum" and the like (opt_tail()), if any; the moving averages as "NAME:average", if any.  Metadata:
+ * "graph" (the text of net(5)), "optimizer" if the state is not sgd's, and the caller's own pairs.
  */
 #ifndef NET_WEIGHTS_H
 #define NET_WEIGHTS_H
@@ -14,67 +13,63 @@
 #include "net/rename.h"
 #include "tensor/tensors.h"
 
-#define WEIGHTS_METAS	(TENSORS_METAS - 2)	/* most pairs of metadata of the caller's */
+#define WEIGHTS_METAS	(TENSORS_METAS - 2)	/* most of the caller's pairs of metadata */
 
 #define WEIGHTS_GRAPH	"graph"		/* keys of metadata */
 #define WEIGHTS_OPTIMIZER "optimizer"
 
 struct weights {
-	struct graph	*graph;		/* from the metadata; NULL when the file has none */
+	struct graph	*graph;		/* from the metadata; NULL if the file has none */
 	float		*w;		/* [P] */
 	float		*aux;		/* [A] */
 	float		*state;		/* [P, opt_states(rule)], or NULL */
-	enum opt_rule	 rule;		/* whose state that is */
-	float		*average;	/* [P + A] of the weights and the statistics, or NULL */
-	struct tensors_meta meta[WEIGHTS_METAS];	/* all pairs, "graph" and "optimizer" left out */
+	enum opt_rule	 rule;		/* the rule that the state belongs to */
+	float		*average;	/* [P + A], of weights and statistics, or NULL */
+	struct tensors_meta meta[WEIGHTS_METAS];	/* all pairs except "graph" and "optimizer" */
 	uint32_t	 nmeta;
 };
 
 /*
- * Writes at once or not at all.  state is that of the rule, or NULL; average [P + A], or NULL.  Returns 0, ERR_SYS,
- * ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT for metadata that is not UTF-8.
+ * Writes the file atomically.  state [P, opt_states(rule)] and average [P + A] may be NULL.  Returns 0, ERR_SYS, ERR_NOMEM,
+ * ERR_LIMIT, or ERR_FORMAT if metadata is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
 	     enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta);
 /*
- * Reads a file into a new struct, its arrays in the order of want when that is not NULL, else of the stored graph.
- * Tensors that the net does not have are left alone; state is there for all learned arrays or for none.  Memory is
- * taken for no more than the file holds.  Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT (a tensor missing, of another shape
- * or dtype, with numbers that are not finite, or the file broken; the line names it), ERR_LIMIT or ERR_NOMEM.  On error *f
- * is empty.
+ * Reads a file into *f, which the caller frees.  Arrays have the order of want, or of the stored graph if want is NULL.
+ * Tensors that the net does not have are ignored.  A file has state for all learned arrays or for none.  Memory never
+ * exceeds the size of the file.  Returns 0, ERR_SYS, ERR_SHORT, ERR_LIMIT, ERR_NOMEM, or ERR_FORMAT: a tensor is missing,
+ * has the wrong shape or type, or holds NaN or infinite numbers; the message names it.  On error *f is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
 
-/*
- * Is x an array's numbers, of whatever float type?  A full layer's matrix may stand in a file as a 1x1 convolution's, and the
- * reverse: ones behind are no difference.
- */
+/* Whether x is a float tensor of the array's shape.  Trailing dimensions of 1 do not count: a full layer fits a 1x1 convolution. */
 bool	 weights_fit(const struct tensor *x, const struct graph_array *a);
 /*
- * ERR_FORMAT, naming tensor NAME and TAIL, unless all of w [n] are finite: a net computes with others, and where its engine
- * has a ReLU that makes 0 of them nothing else tells.
+ * Returns ERR_FORMAT, naming tensor NAME and TAIL, unless all of w [n] are finite.  A net would compute with NaNs, and a
+ * ReLU that turns them into 0 would hide them.
  */
 int	 weights_finite(const float *w, size_t n, const char *name, const char *tail);
 #define WEIGHTS_MISFIT	512
-/* Why x does not: "10x64, not 12x64", or that it has no floats.  Gives to back. */
+/* Writes why weights_fit() fails, as "10x64, not 12x64" or "I64, no floats", and returns `to`. */
 const char *weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIGHTS_MISFIT]);
-/* The tensor, without a name, that an array is written as. */
+/* The tensor, without a name, in which an array is written. */
 struct tensor weights_tensor(const struct graph_array *a);
 
-/* What came of weights_start(): arrays of the net that were in the file, and those that stay as they began. */
+/* The result of weights_start(): how many arrays of the net the file had, and how many keep their initial values. */
 struct weights_taken {
 	uint32_t	taken, left;
-	struct buf	names;		/* of those left, with the reason of each; to be freed */
+	struct buf	names;		/* of the arrays left, each with its reason; the caller frees it */
 };
 
 /*
- * Weights to start from, by name: w [P] and aux [A] of the net g get those arrays whose names and shapes a file of
- * tensors has, of whatever float type, MXNet's or after rules (NULL: none) other nets' names as well.  Others are left as
- * they are: a classifier of other classes.  Returns as weights_load(), and ERR_FORMAT when the file has none.
+ * Initializes w [P] and aux [A] from the tensors of a file whose names and shapes match arrays of g.  The tensors may have
+ * any float type; MXNet's names match, too, and rules (NULL: none) rename others.  Arrays without a match stay unchanged,
+ * for example a classifier with other classes.  Returns as weights_load(), and ERR_FORMAT if nothing matches.
  */
 int	 weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
 	     struct weights_taken *r);
-const char *weights_get(const struct weights *f, const char *key);	/* NULL when there is none */
-void	 weights_free(struct weights *f);	/* and is empty again */
+const char *weights_get(const struct weights *f, const char *key);	/* NULL if there is none */
+void	 weights_free(struct weights *f);	/* leaves *f empty */
 
 #endif

@@ -1,4 +1,4 @@
-/* weights_load - a file of tensors into a net's arrays. */
+/* weights_load - reads a net's weights from a safetensors file. */
 #include "net/weights.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -46,7 +46,7 @@ find_weights_tensor(const struct tensors *t, const struct graph_array *a, const 
 	return tensors_find(t, name);
 }
 
-/* Is the tensor of array a there, as f32 of its shape? */
+/* Checks that the file has the tensor of array a as f32 of its shape. */
 static int
 check_weights_tensor(const struct tensors *t, const struct graph_array *a, const char *tail)
 {
@@ -65,12 +65,12 @@ check_weights_tensor(const struct tensors *t, const struct graph_array *a, const
 int
 weights_finite(const float *w, size_t n, const char *name, const char *tail)
 {
-	return num_finite(w, n) ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' holds numbers that are not finite", name, tail);
+	return num_finite(w, n) ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' holds NaN or infinite numbers", name, tail);
 }
 
 /*
- * Reads the tensors of n arrays, all that stand in *to [total].  All are found first: their bytes are in the file, so
- * memory is never taken for more than it holds.
+ * Reads the tensors of n arrays, which fill *to [total].  It finds all of them before it allocates: the memory is then no
+ * larger than the file.
  */
 static int
 read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail, size_t total, float **to)
@@ -87,7 +87,7 @@ read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, co
 	return e;
 }
 
-/* The tensors of all states, side by side for each weight. */
+/* Reads the tensors of all states and stores the states of a weight side by side. */
 static int
 read_state(const struct tensors *t, const struct graph *g, struct weights *out)
 {
@@ -109,7 +109,7 @@ read_state(const struct tensors *t, const struct graph *g, struct weights *out)
 	return e;
 }
 
-/* Of the statistics too, behind that of the weights. */
+/* Reads the averages of the weights and, after them, of the statistics. */
 static int
 read_average(const struct tensors *t, const struct graph *g, struct weights *out)
 {
@@ -129,7 +129,7 @@ read_average(const struct tensors *t, const struct graph *g, struct weights *out
 	return all != NULL ? 0 : err_nomem();
 }
 
-/* State or average of one learned array means of all: what is missing then is an error. */
+/* Whether any learned array has a tensor with this suffix.  Then all must have one. */
 static bool
 has_tail(const struct tensors *t, const struct graph *g, const char *tail)
 {
@@ -148,7 +148,7 @@ load_weights(const struct tensors *t, const struct graph *want, struct weights *
 	if ((e = take_metas(t, out)) < 0)
 		return e;
 	if ((g = want != NULL ? want : out->graph) == NULL)
-		return err_fail(ERR_FORMAT, "has no graph of its net");
+		return err_fail(ERR_FORMAT, "holds no graph of its net");
 	if ((e = read_arrays(t, g->w, g->nw, "", g->P, &out->w)) < 0 ||
 	    (e = read_arrays(t, g->aux, g->naux, "", g->A, &out->aux)) < 0)
 		return e;

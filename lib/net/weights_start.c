@@ -1,4 +1,4 @@
-/* weights_start - what a file of another net has for this one: serves weights. */
+/* weights_start - initial weights from a file of another net: serves weights. */
 #include "net/weights.h"
 #include "base/err.h"
 
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file's tensors under the names that they have here. */
+/* Lists the file's tensors under their new names. */
 static int
-rename_all(const struct tensors *t, const struct rename_rules *rules, struct tensors *named)
+rename_tensors(const struct tensors *t, const struct rename_rules *rules, struct tensors *named)
 {
 	struct buf b = { 0 };
 	int e = 0;
@@ -63,7 +63,7 @@ copy_start_tensor(const struct tensors *t, const struct tensor *x, const struct 
 	return e;
 }
 
-/* One array: taken, or named with the reason in left. */
+/* Initializes one array from the file, or notes in r why the file has none for it. */
 static int
 start_array(const struct tensors *t, const struct tensors *named, const struct graph_array *a, float *to,
     struct weights_taken *r)
@@ -80,9 +80,9 @@ start_array(const struct tensors *t, const struct tensors *named, const struct g
 	    x == NULL ? "not there" : weights_misfit(x, a, misfit));
 }
 
-/* Names alone differ, or shapes: says which of the file's and which of the net's. */
+/* The error if no tensor matches: either no name does, or no shape. */
 static int
-nothing_fits(const struct tensors *named, const struct graph *g, const struct buf *names)
+report_no_match(const struct tensors *named, const struct graph *g, const struct buf *names)
 {
 	bool known = false;
 	size_t first = 0;
@@ -93,9 +93,9 @@ nothing_fits(const struct tensors *named, const struct graph *g, const struct bu
 		for (uint32_t k = 0; k < g->nw && !known; k++)
 			known = strcmp(named->t[i].name, g->w[k].name) == 0;
 	if (!known && named->n > 0)
-		return err_fail(ERR_FORMAT, "has none of the net's arrays, the first of which is %s; what it has first is %.200s: see "
+		return err_fail(ERR_FORMAT, "has none of the net's arrays: the net's first is %s, the file's is %.200s; see "
 		    "--start-rename", g->w[0].name, named->t[first].name);
-	return err_fail(ERR_FORMAT, "has no tensor of a name and shape of the net's: %.500s%s", (const char *)names->p,
+	return err_fail(ERR_FORMAT, "no tensor has the name and shape of an array of the net: %.500s%s", (const char *)names->p,
 	    names->n > 500 ? " ..." : "");
 }
 
@@ -109,13 +109,13 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 	*r = (struct weights_taken){ 0 };
 	if ((e = tensors_open(&t, path)) < 0)
 		return e;
-	e = rename_all(&t, rules, &named);
+	e = rename_tensors(&t, rules, &named);
 	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
 		e = start_array(&t, &named, &g->w[i], w, r);
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
 		e = start_array(&t, &named, &g->aux[i], aux, r);
 	if (e == 0 && (e = buf_terminate(&r->names)) == 0 && r->taken == 0)
-		e = nothing_fits(&named, g, &r->names);
+		e = report_no_match(&named, g, &r->names);
 	tensors_close(&named);
 	tensors_close(&t);
 	if (e < 0)

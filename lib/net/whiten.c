@@ -1,4 +1,4 @@
-/* whiten - a first layer that turns patches of the pictures into uncorrelated numbers of variance 1. */
+/* whiten - a first layer initialized to whiten patches of the images. */
 #include "net/whiten.h"
 #include "base/err.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define EPS	5e-4
-#define PATCHES	262144	/* enough of them: of 3x7x7 so many take two seconds */
-#define SWEEPS	30	/* rotations converge quadratically: six or so do */
+#define PATCHES	262144	/* enough for stable eigenvectors; patches of 3x7x7 take two seconds */
+#define SWEEPS	30	/* Jacobi converges quadratically: about six suffice */
 
 bool
 whiten_wanted(const struct graph *g)
@@ -19,7 +19,7 @@ whiten_wanted(const struct graph *g)
 	return false;
 }
 
-/* Adds p p^T of the patch at (h,w) of one picture to the upper half of e [d,d]; p has room for d. */
+/* Adds p p^T of the patch at (h,w) of one image to the upper half of e [d,d]; p [d] is scratch memory. */
 static void
 add_patch(const struct graph_node *l, const struct graph_node *in, const float *x, size_t h, size_t w, double *p, double *e)
 {
@@ -59,7 +59,7 @@ rotate_eigenpair(double *e, double *v, size_t d, size_t p, size_t q)
 	}
 }
 
-/* e [d,d] symmetric becomes diagonal, v [d,d] gets the eigenvectors as columns. */
+/* Makes the symmetric e [d,d] diagonal and sets v [d,d] to the eigenvectors, as columns. */
 static void
 diagonalize_symmetric(double *e, double *v, size_t d)
 {
@@ -73,7 +73,7 @@ diagonalize_symmetric(double *e, double *v, size_t d)
 					rotate_eigenpair(e, v, d, p, q);
 }
 
-/* Writes the filters by falling eigenvalue; e's diagonal is used up. */
+/* Writes the filters in the order of falling eigenvalues; overwrites e's diagonal. */
 static void
 write_filters(double *e, const double *v, size_t d, size_t k, float *w)
 {

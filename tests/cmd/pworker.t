@@ -31,7 +31,7 @@ status 2 "letters in a word behind another's" $train --print -xy
 is "$(cat err)" "pworker: -x: no option of pworker" "... the first is named"
 echo 'return softmax{flatten(data(3, 8, 8))}' >none.lua
 status 2 "a net without arrays" pworker --net ./none.lua --data train.rec
-is "$(cat err)" "pworker: ./none.lua: the net has no arrays: there is nothing to learn" "... is told"
+is "$(cat err)" "pworker: ./none.lua: the net has no arrays to learn" "... is told"
 status 2 "an empty value" $train --resume ""
 like err '^pworker: --resume: an empty value$' "... is named by its option"
 status 2 "a bad number" $train --batch 0

@@ -168,7 +168,7 @@ for way in --eval --predict --statistics "--net lenet --variant bn --start" "--n
 	"--net lenet --variant bn --eval"; do
 	# shellcheck disable=SC2086
 	status 1 "weights that are no numbers: $way" pworker $way bad.safetensors --data a.rec --batch 20
-	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds numbers that are not finite\$" "... are refused by name"
+	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds NaN or infinite numbers\$" "... are refused by name"
 done
 # Weights that are numbers, and pictures too large for them.
 cat >full.lua <<'END'

@@ -64,8 +64,8 @@ status 0 "from MXNet's format, renamed, of other classes" train --start renamed.
 like "$T/err" '^pworker: [0-9]* arrays begin as in the file; not fc1_weight \([0-9x]*, not [0-9x]*\), fc1_bias ' "... others are named"
 like "$T/err" ', bn1_moving_mean \(not there\),' "... with the reason"
 status 1 "from a file that has none of them" train --start renamed.params --start-rename '.*=x' --steps 1
-like "$T/err" '^pworker: renamed\.params: has none of the net.s arrays, the first of which is conv1_weight; '\
-'what it has first is [a-z0-9_.]*: see --start-rename$' "... is said, with a name of each"
+like "$T/err" '^pworker: renamed\.params: has none of the net.s arrays: the net.s first is conv1_weight, '\
+'the file.s is [a-z0-9_.]*; see --start-rename$' "... is said, with a name of each"
 
 status 2 "an optimizer that there is not" train --optimizer sdg
 like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "... is said"

@@ -68,11 +68,11 @@ is "$(tensors async-0002.safetensors 'stage1_*')" "$(tensors first-0000-000001.s
 	"... what is frozen stays there too"
 
 status 2 "more blocks than there are" $vgg --freeze 6
-like err '^pworker: --freeze: 6 blocks of a net that has 5$' "... is said"
+like err '^pworker: --freeze: cannot freeze 6 blocks: the net has 5$' "... is said"
 status 2 "a name that is none" $vgg --freeze 'conv9*'
-like err "^pworker: --freeze: 'conv9\*' is the name of no array of the net$" "... is said"
+like err "^pworker: --freeze: the net has no array 'conv9\*'$" "... is said"
 status 2 "all of it" $vgg --freeze '*'
-like err '^pworker: --freeze: all of the net is frozen' "... is said"
+like err '^pworker: --freeze: all arrays of the net are frozen' "... is said"
 status 0 "--print" $vgg --freeze 2 --print
 like out '^frozen: 4 of 22 arrays, 75648 of [0-9]* weights: conv1_1_weight to conv2_1_bias$' "... says what is frozen"
 done_testing

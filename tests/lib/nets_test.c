@@ -147,7 +147,7 @@ main(void)
 	wrong("mlp", (struct script_opt){ "widths", "20,0" }, "--widths: '20,0' is not whole numbers from 1");
 	wrong("mlp", (struct script_opt){ "layers", "2.5" }, "--layers: 2.5 is not a whole number");
 	wrong("mlp", (struct script_opt){ "dropout", "1e400" }, "--dropout: 1e400 is not a number");
-	wrong("mlp", (struct script_opt){ "act", "foo" }, "act: 'foo' is none of relu, tanh, ");
+	wrong("mlp", (struct script_opt){ "act", "foo" }, "act: 'foo' is not one of relu, tanh, ");
 	wrong("mlp", (struct script_opt){ "dropout", "-1" }, "--dropout: -1 is not a number of at least 0");
 	wrong("mlp", (struct script_opt){ "depth", "3" }, "no option 'depth'");
 	blocks("mlp", 2);

@@ -216,7 +216,7 @@ not_finite(void)
 		le_putf32(at, i % 2 == 0 ? (float)NAN : -(float)INFINITY);
 		pics_write(path, b.p, b.n);
 		memcpy(at, was, 4);
-		snprintf(said, sizeof(said), "w.safetensors: tensor %s holds numbers that are not finite", no[i].name);
+		snprintf(said, sizeof(said), "w.safetensors: tensor %s holds NaN or infinite numbers", no[i].name);
 		e = weights_load(path, NULL, &f);
 		ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL && f.w == NULL, "not read: %s", err_line());
 		e = weights_start(path, NULL, g, to, to_aux, &r);

@@ -1,4 +1,4 @@
-/* attr - the attributes of a graph's nodes: which op has which, their words and bounds. */
+/* attr - the attributes of a graph's nodes: their ops, values and bounds. */
 #include "net/graph/attr.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -9,7 +9,7 @@
 
 #define OP(op)	(1u << GRAPH_##op)
 #define AT(x)	offsetof(struct graph_node, x)
-#define SIDE	65535	/* largest kernel, stride and padding: sums of a few stay far below 2^32 */
+#define SIDE	65535	/* largest kernel, stride and padding: sums of them do not overflow 32 bits */
 
 /* Words are stored as the enum whose values index them. */
 _Static_assert(sizeof(enum graph_act) == sizeof(uint32_t), "enums and counts share code");
@@ -49,7 +49,7 @@ const struct attr attr_list[] = {
 	{ "size", ATTR_COUNT, AT(size), OP(LRN), 1, SIDE, NULL, false, 0 },
 	{ "alpha", ATTR_REAL, AT(alpha), OP(LRN), 0, 1e6, NULL, false, 0 },
 	{ "power", ATTR_REAL, AT(power), OP(LRN), 0, 16, NULL, false, 0 },
-	/* Divided by, to a power. */
+	/* A power of knorm is a divisor. */
 	{ "knorm", ATTR_REAL, AT(knorm), OP(LRN), 1e-6, 1e6, NULL, false, 0 },
 	{ "drop", ATTR_REAL, AT(drop), OP(DROPOUT), 0, 0.999, NULL, false, 0 },
 	{ "smooth", ATTR_REAL, AT(smooth), OP(SOFTMAX), 0, 1, NULL, true, 0 },
@@ -90,10 +90,10 @@ set_word(const struct attr *a, char *field, const char *text)
 		}
 		snprintf(words + n, sizeof(words) - n, "%s%s", v > 0 ? ", " : "", a->word[v]);
 	}
-	return err_fail(ERR_FORMAT, "'%.32s' is none of %s", text, words);
+	return err_fail(ERR_FORMAT, "'%.32s' is not one of %s", text, words);
 }
 
-/* N, or NxM: lines and columns. */
+/* N, or NxM: rows and columns. */
 static int
 set_pair(const struct attr *a, char *field, const char *text)
 {
@@ -104,7 +104,7 @@ set_pair(const struct attr *a, char *field, const char *text)
 	int e;
 
 	if (n >= sizeof(first))
-		return err_fail(ERR_FORMAT, "'%.32s' is no number", text);
+		return err_fail(ERR_FORMAT, "'%.32s' is not a number", text);
 	memcpy(first, text, n);
 	first[n] = 0;
 	if ((e = num_u64(first, (uint64_t)a->lo, (uint64_t)a->hi, &u[0])) < 0)
@@ -145,9 +145,9 @@ attr_set(const struct attr *a, struct graph_node *n, const char *text)
 	return 0;
 }
 
-/* The shortest text that gives the float back: 0.9, not 0.899999976. */
+/* The shortest text that restores the float: 0.9, not 0.899999976. */
 static void
-real_text(float f, char text[ATTR_TEXT])
+format_real(float f, char text[ATTR_TEXT])
 {
 	for (int digits = 1; digits <= 9; digits++) {
 		snprintf(text, ATTR_TEXT, "%.*g", digits, (double)f);
@@ -186,12 +186,12 @@ attr_text(const struct attr *a, const struct graph_node *n, char text[ATTR_TEXT]
 		break;
 	case ATTR_REAL:
 		memcpy(&f, field, sizeof(f));
-		real_text(f, text);
+		format_real(f, text);
 		break;
 	}
 }
 
-/* Attributes also come from C, without having passed attr_set(). */
+/* Checks attributes that C code sets without attr_set(). */
 static bool
 in_bounds(const struct attr *a, const char *field)
 {
@@ -219,7 +219,7 @@ in_bounds(const struct attr *a, const char *field)
 	return true;
 }
 
-/* Is a count or pair 0 that may not be: what C code leaves out? */
+/* Whether a count or pair is 0 and must not be: C code omitted it. */
 static bool
 left_out(const struct attr *a, const char *field)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_ARRAYS 4	/* that a node can have in w */
+#define MOST_ARRAYS 4	/* of one node in w */
 
 struct graph *
 graph_new(uint32_t c, uint32_t h, uint32_t w)
@@ -40,7 +40,7 @@ graph_free(struct graph *g)
 	free(g);
 }
 
-/* Makes room for `more` elements behind the n there are; what was there may move. */
+/* Grows an array of n elements by `more`; the array may move. */
 static int
 reserve_elements(void *array, uint32_t n, uint32_t more, size_t size)
 {
@@ -66,10 +66,10 @@ check_name(const struct graph *g, const char *name)
 	size_t n = strnlen(name, GRAPH_NAME);
 
 	if (n == 0 || n == GRAPH_NAME)
-		return err_fail(ERR_FORMAT, "a node's name '%.*s' has no or more than %d bytes", GRAPH_NAME, name,
+		return err_fail(ERR_FORMAT, "the node name '%.*s' does not have 1 to %d bytes", GRAPH_NAME, name,
 		    GRAPH_NAME - 1);
 	if (name[strspn(name, fine)] != 0)
-		return err_fail(ERR_FORMAT, "the name '%s' has other bytes than letters, digits, '_', '-', '.'", name);
+		return err_fail(ERR_FORMAT, "the name '%s' has bytes other than letters, digits, '_', '-', '.'", name);
 	for (uint32_t i = 0; i < g->n; i++)
 		if (strcmp(g->node[i].name, name) == 0)
 			return err_fail(ERR_FORMAT, "'%s' names two nodes", name);
@@ -82,14 +82,14 @@ check_inputs(const struct graph *g, const struct graph_node *like)
 	uint32_t most = op_most_in(like->op);
 
 	if (like->nin == 0 || like->nin > most)
-		return err_fail(ERR_FORMAT, "reads %u nodes, not %s", like->nin, most > 1 ? "one or a few" : "one");
+		return err_fail(ERR_FORMAT, "reads %u nodes, not %s", like->nin, most > 1 ? "one or more" : "one");
 	for (uint32_t i = 0; i < like->nin; i++)
 		if (like->in[i] >= g->n)
 			return err_fail(ERR_FORMAT, "reads node %u, which is not before it", like->in[i]);
 	return 0;
 }
 
-/* Engines would compute, and gradients would miss, a layer whose output goes nowhere. */
+/* Fails if the output of a node is not read: engines would compute it, and it would get no gradient. */
 static int
 check_read(const struct graph *g, uint32_t last)
 {
@@ -105,7 +105,7 @@ check_read(const struct graph *g, uint32_t last)
 	return 0;
 }
 
-/* Appends an array of the node that will be the next; dims that are 0 are not there. */
+/* Appends an array of the next node to list; dim ends at the first 0. */
 static int32_t
 append_graph_array(const struct graph *g, const struct graph_node *n, struct graph_array *list, uint32_t *count, size_t *total,
 	enum graph_role role, const uint32_t dim[4])
@@ -126,7 +126,7 @@ append_graph_array(const struct graph *g, const struct graph_node *n, struct gra
 	return (int32_t)(*count)++;
 }
 
-/* What n will add to P; at most about 2^61, since k, c*h*w and c are at most 2^30. */
+/* The weights that n adds to P: at most about 2^61, as k, c*h*w and c are at most 2^30. */
 static uint64_t
 count_node_weights(const struct graph_node *n, const struct graph_node *from)
 {
@@ -146,7 +146,7 @@ count_node_weights(const struct graph_node *n, const struct graph_node *from)
 	}
 }
 
-/* Lays the learned arrays and the running statistics of n behind those there are. */
+/* Appends the learned arrays and the running statistics of n. */
 static void
 place_node_arrays(struct graph *g, struct graph_node *n, const struct graph_node *from)
 {
@@ -166,7 +166,7 @@ place_node_arrays(struct graph *g, struct graph_node *n, const struct graph_node
 	}
 }
 
-/* Everything about the new node but its place and arrays; nothing of g changes. */
+/* Checks the new node and computes everything but its arrays; does not change g. */
 static int
 check_node(const struct graph *g, const struct graph_node *like, struct graph_node *n)
 {

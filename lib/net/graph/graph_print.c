@@ -1,4 +1,4 @@
-/* graph_print - a graph for people's eyes: shapes, counts and multiply-adds. */
+/* graph_print - prints a graph as a table of shapes, counts and multiply-adds. */
 #include "net/graph/attr.h"
 #include "net/graph/graph.h"
 #include "net/graph/op.h"
@@ -17,7 +17,7 @@ count_own_weights(const struct graph *g, const struct graph_node *n)
 	return sum;
 }
 
-/* Every output of a conv or fc is a sum of as many products as one of its K filters has weights. */
+/* Every output of a conv or fc is a sum of as many products as one filter has weights. */
 static uint64_t
 count_node_macs(const struct graph *g, const struct graph_node *n)
 {
@@ -56,7 +56,7 @@ print_node(const struct graph *g, const struct graph_node *n, int width, struct 
 int
 graph_print(const struct graph *g, struct buf *out)
 {
-	int e, width = 4;	/* of the word "node" */
+	int e, width = 4;	/* strlen("node") */
 
 	for (uint32_t i = 0; i < g->n; i++)
 		width = (int)strlen(g->node[i].name) > width ? (int)strlen(g->node[i].name) : width;

@@ -1,4 +1,4 @@
-/* graph_text - a graph into the text of net(5), and back. */
+/* graph_text - converts a graph to the text of net(5), and back. */
 #include "base/err.h"
 #include "base/hash.h"
 #include "net/graph/attr.h"
@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #define HEAD	"tally-net 1"
-#define LINE	(OP_INS * GRAPH_NAME + 1024)	/* bytes that every node's line fits */
+#define LINE	(OP_INS * GRAPH_NAME + 1024)	/* bytes of the longest node's line */
 
-/* One node's line, without its newline.  Every line fits, so this cannot fail. */
+/* Writes a node's line without its newline.  Every line fits LINE, so this cannot fail. */
 static size_t
 format_node_line(const struct graph *g, const struct graph_node *n, char out[LINE])
 {
@@ -63,11 +63,11 @@ find_inputs(const struct graph *g, char *names, struct graph_node *n)
 	uint32_t i;
 
 	for (char *name = strtok_r(names, ",", &save); name != NULL; name = strtok_r(NULL, ",", &save)) {
-		/* Backwards: most nodes read the one before. */
+		/* Search backwards: most nodes read the previous one. */
 		for (i = g->n; i > 0 && strcmp(g->node[i - 1].name, name) != 0; i--)
 			;
 		if (i == 0)
-			return err_fail(ERR_FORMAT, "reads '%.64s', which is no node before it", name);
+			return err_fail(ERR_FORMAT, "reads '%.64s', which is not an earlier node", name);
 		if (n->nin == OP_INS)
 			return err_fail(ERR_LIMIT, "has more than %d inputs", OP_INS);
 		n->in[n->nin++] = i - 1;
@@ -75,7 +75,7 @@ find_inputs(const struct graph *g, char *names, struct graph_node *n)
 	return 0;
 }
 
-/* One KEY=VALUE; bit i of *seen: attr_list[i] was given. */
+/* Reads KEY=VALUE; bit i of *seen says that attr_list[i] is set. */
 static int
 read_attr(const struct graph *g, char *word, struct graph_node *n, uint64_t *seen)
 {
@@ -88,12 +88,12 @@ read_attr(const struct graph *g, char *word, struct graph_node *n, uint64_t *see
 	if (strcmp(word, "in") == 0 && n->op != GRAPH_DATA && n->nin == 0)
 		return find_inputs(g, value, n);
 	if ((a = attr_find(n->op, word)) == NULL || (*seen >> (a - attr_list) & 1) != 0)
-		return err_fail(ERR_FORMAT, "'%.64s' is no attribute of %s, or here twice", word, op_name(n->op));
+		return err_fail(ERR_FORMAT, "'%.64s' is not an attribute of %s, or is repeated", word, op_name(n->op));
 	*seen |= (uint64_t)1 << (a - attr_list);
 	return attr_set(a, n, value);
 }
 
-/* A line into n; n->in has room for OP_INS. */
+/* Parses a line into n; n->in has space for OP_INS. */
 static int
 read_node(const struct graph *g, char *text, struct graph_node *n)
 {
@@ -102,9 +102,9 @@ read_node(const struct graph *g, char *text, struct graph_node *n)
 	int e = 0;
 
 	if (word == NULL || (n->op = op_find(word)) == GRAPH_OPS)
-		return err_fail(ERR_FORMAT, "'%.64s' is no kind of layer", word == NULL ? "" : word);
+		return err_fail(ERR_FORMAT, "'%.64s' is not a kind of layer", word == NULL ? "" : word);
 	if ((g == NULL) != (n->op == GRAPH_DATA))
-		return err_fail(ERR_FORMAT, "the first node, and no other, is the data");
+		return err_fail(ERR_FORMAT, "the first node, and only it, must be the data");
 	if ((word = strtok_r(NULL, " ", &save)) == NULL || strlen(word) >= GRAPH_NAME)
 		return err_fail(ERR_FORMAT, "has no name of at most %d bytes", GRAPH_NAME - 1);
 	memcpy(n->name, word, strlen(word) + 1);
@@ -119,9 +119,9 @@ read_node(const struct graph *g, char *text, struct graph_node *n)
 	return 0;
 }
 
-/* The first node makes the graph, the others are added to it. */
+/* Creates the graph from the first node, and adds the others to it. */
 static int
-take_line(struct graph **g, char *text)
+add_node_line(struct graph **g, char *text)
 {
 	uint32_t in[OP_INS], at;
 	struct graph_node n = { .in = in };
@@ -132,9 +132,9 @@ take_line(struct graph **g, char *text)
 	if (*g != NULL)
 		return graph_add(*g, &n, &at);
 	if (strcmp(n.name, "data") != 0)
-		return err_fail(ERR_FORMAT, "the data's name is 'data'");
+		return err_fail(ERR_FORMAT, "the data node must have the name 'data'");
 	if (!op_fits(n.c, n.h, n.w))
-		return err_fail(ERR_LIMIT, "a picture of %ux%ux%u is too large", n.c, n.h, n.w);
+		return err_fail(ERR_LIMIT, "an image of %ux%ux%u is too large", n.c, n.h, n.w);
 	return (*g = graph_new(n.c, n.h, n.w)) == NULL ? ERR_NOMEM : 0;
 }
 
@@ -150,7 +150,7 @@ read_line(struct graph **g, const char *text, size_t n, size_t number)
 	memcpy(copy, text, n);
 	copy[n] = 0;
 	if (number > 1)
-		return take_line(g, copy);
+		return add_node_line(g, copy);
 	return strcmp(copy, HEAD) == 0 ? 0 : err_fail(ERR_FORMAT, "is not '%s'", HEAD);
 }
 

@@ -1,4 +1,4 @@
-/* layer - the functions that a net's script calls: handles of nodes and options in, nodes of a graph out. */
+/* layer - the functions that a net's script calls to add nodes to its graph. */
 #include "net/graph/layer.h"
 #include "base/err.h"
 #include "net/graph/attr.h"
@@ -8,23 +8,23 @@
 #include <lauxlib.h>
 #include <stdio.h>
 
-#define HANDLE "node"	/* the handles' type in messages */
+#define HANDLE "node"	/* the type of a node's handle in messages */
 
 struct layer {
 	const char	 *name;
-	struct graph_node like;		/* the op, and its attributes' defaults */
-	const char	 *main;		/* attribute given by position behind the nodes, or NULL */
-	const char	 *fixed;	/* attribute that makes this layer what it is, or NULL */
-	bool		  global;	/* its window is the whole picture */
+	struct graph_node like;		/* the op and the defaults of its attributes */
+	const char	 *main;		/* attribute that may follow the nodes by position, or NULL */
+	const char	 *fixed;	/* attribute that a script cannot set, or NULL */
+	bool		  global;	/* the window is the whole input */
 };
 
 #define ACT(kind)	.op = GRAPH_ACT, .act = GRAPH_##kind
 #define POOL(kind)	.op = GRAPH_POOL, .stride = GRAPH_BOTH(1), .pool = GRAPH_##kind
 
 /*
- * Batch norm: eps as mxnet's inception-bn from v0.8 on (1e-10 + 1e-5), momentum as all of mxnet's from 2015-11-12.  Leaky: as
- * PyTorch; mxnet has 0.25.  LRN: the numbers of Krizhevsky,
- * Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", 2012, with alpha over size.
+ * Sources of the defaults.  Batch norm: eps of MXNet's inception-bn since v0.8 (1e-10 + 1e-5), momentum of all MXNet nets
+ * since 2015-11-12.  Leaky: PyTorch (MXNet has 0.25).  LRN: Krizhevsky, Sutskever, Hinton, "ImageNet classification with
+ * deep convolutional neural networks", 2012, with alpha over size.
  */
 static const struct layer layers[] = {
 	{ "conv", { .op = GRAPH_CONV, .stride = GRAPH_BOTH(1), .bias = true }, "k", NULL, false },
@@ -78,7 +78,7 @@ push_handle(lua_State *L, uint32_t at)
 	return 1;
 }
 
-/* x.c, x.h, x.w, x.name: what a script may ask a node. */
+/* The fields of a node that a script can read: x.c, x.h, x.w, x.name. */
 static int
 handle_index(lua_State *L)
 {
@@ -96,7 +96,7 @@ handle_index(lua_State *L)
 	else if (strcmp(key, "w") == 0)
 		lua_pushinteger(L, n->w);
 	else
-		return luaL_error(L, "a node has c, h, w and name, no '%s'", key);
+		return luaL_error(L, "a node has c, h, w and name, not '%s'", key);
 	return 1;
 }
 
@@ -107,7 +107,7 @@ handle_tostring(lua_State *L)
 	return handle_index(L);
 }
 
-/* An option's name in scripts: one word for the two sides of a kernel. */
+/* Whether a script may set the option: "kernel" stands for r and s. */
 static bool
 has_option(const struct layer *l, const char *key)
 {
@@ -134,19 +134,19 @@ unknown_option(lua_State *L, const struct layer *l, const char *key)
 		}
 	}
 	luaL_pushresult(&b);
-	return luaL_error(L, "%s: '%s' is none of its options: %s", l->name, key, lua_tostring(L, -1));
+	return luaL_error(L, "%s: '%s' is not one of its options: %s", l->name, key, lua_tostring(L, -1));
 }
 
-/* The value on the top of the stack for a message: a number or text as it is, else its type, never its address. */
+/* Describes the top of the stack for a message: a number or text itself, else its type, never its address. */
 static const char *
 describe_value(lua_State *L)
 {
 	return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
 }
 
-/* stride = 2, or stride = {2, 1}: rows, columns.  The value on the top of the stack into side[2]. */
+/* Converts the top of the stack, 2 or {2, 1} (rows, columns), to side[2]. */
 static void
-take_pair(lua_State *L, const struct layer *l, const char *key, lua_Integer side[2])
+read_pair(lua_State *L, const struct layer *l, const char *key, lua_Integer side[2])
 {
 	int whole[2];
 
@@ -187,7 +187,7 @@ set_attr(lua_State *L, const struct layer *l, struct graph_node *n, const char *
 			luaL_error(L, "%s: %s is a whole number, not %s", l->name, key, describe_value(L));
 		snprintf(text, sizeof(text), "%lld", (long long)v);
 	} else if (a->kind == ATTR_PAIR) {
-		take_pair(L, l, key, side);
+		read_pair(L, l, key, side);
 		snprintf(text, sizeof(text), "%lldx%lld", (long long)side[0], (long long)side[1]);
 	} else if (a->kind == ATTR_REAL) {
 		lua_Number v = lua_tonumberx(L, -1, &whole);
@@ -219,14 +219,14 @@ set_kernel(lua_State *L, const struct layer *l, struct graph_node *n)
 {
 	lua_Integer side[2];
 
-	take_pair(L, l, "kernel", side);
+	read_pair(L, l, "kernel", side);
 	set_side(L, l, n, "r", side[0]);
 	set_side(L, l, n, "s", side[1]);
 }
 
-/* Reads t[1], t[2], ...: handles, then perhaps the main value.  Returns how many there were. */
+/* Reads the positional values t[1], t[2], ...: nodes, then optionally the main attribute.  Returns their number. */
 static lua_Integer
-take_positions(lua_State *L, const struct layer *l, struct graph_node *n)
+read_positions(lua_State *L, const struct layer *l, struct graph_node *n)
 {
 	for (lua_Integer i = 1; ; i++) {
 		int type = lua_geti(L, 1, i);
@@ -237,9 +237,9 @@ take_positions(lua_State *L, const struct layer *l, struct graph_node *n)
 			return i - 1;
 		}
 		if (node && n->nin == op_most_in(n->op))
-			luaL_error(L, "%s: reads %d node%s at most", l->name, (int)n->nin, n->nin == 1 ? "" : "s");
+			luaL_error(L, "%s: reads at most %d node%s", l->name, (int)n->nin, n->nin == 1 ? "" : "s");
 		if (node && n->nin != (uint32_t)i - 1)
-			luaL_error(L, "%s: the nodes come first", l->name);
+			luaL_error(L, "%s: nodes must come first", l->name);
 		if (!node && (l->main == NULL || n->nin != (uint32_t)i - 1))
 			luaL_error(L, "%s: value %d is a %s, not a node", l->name, (int)i, luaL_typename(L, -1));
 		if (node)
@@ -251,7 +251,7 @@ take_positions(lua_State *L, const struct layer *l, struct graph_node *n)
 }
 
 static void
-take_options(lua_State *L, const struct layer *l, struct graph_node *n, lua_Integer positions)
+read_options(lua_State *L, const struct layer *l, struct graph_node *n, lua_Integer positions)
 {
 	for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
 		const char *key;
@@ -274,7 +274,7 @@ take_options(lua_State *L, const struct layer *l, struct graph_node *n, lua_Inte
 	}
 }
 
-/* A count that has no default and was not given is still 0. */
+/* Fails if a count without a default is not set: it is still 0. */
 static void
 check_given(lua_State *L, const struct layer *l, const struct graph_node *n)
 {
@@ -285,13 +285,13 @@ check_given(lua_State *L, const struct layer *l, const struct graph_node *n)
 			continue;
 		memcpy(&v, (const char *)n + a->at, sizeof(v));
 		if (v == 0)
-			luaL_error(L, "%s: %s is not given", l->name, strcmp(a->key, "r") == 0 ? "kernel" : a->key);
+			luaL_error(L, "%s: %s is missing", l->name, strcmp(a->key, "r") == 0 ? "kernel" : a->key);
 	}
 }
 
-/* f(a, b) becomes f{a, b}. */
+/* Turns the arguments of f(a, b) into those of f{a, b}. */
 static void
-as_table(lua_State *L)
+pack_arguments(lua_State *L)
 {
 	int n = lua_gettop(L);
 
@@ -314,10 +314,10 @@ call_layer(lua_State *L)
 	int e;
 
 	n.in = in;
-	as_table(L);
-	take_options(L, l, &n, take_positions(L, l, &n));
+	pack_arguments(L);
+	read_options(L, l, &n, read_positions(L, l, &n));
 	if (n.nin == 0)
-		return luaL_error(L, "%s: its first value is a node", l->name);
+		return luaL_error(L, "%s: the first value must be a node", l->name);
 	if (l->global) {
 		n.r = net->graph->node[in[0]].h;
 		n.s = net->graph->node[in[0]].w;
@@ -332,25 +332,25 @@ call_layer(lua_State *L)
 	return push_handle(L, at);
 }
 
-/* data(c, h, w): the pictures' shape where the caller asks for none. */
+/* data(c, h, w): the shape of the images, unless the caller requests another. */
 static int
 call_data(lua_State *L)
 {
 	struct layer_net *net = sandbox_mine(L);
 	uint32_t side[3] = { net->c, net->h, net->w };
 
-	as_table(L);
+	pack_arguments(L);
 	if (net->graph != NULL)
-		return luaL_error(L, "data: was called before");
+		return luaL_error(L, "data: called twice");
 	for (int i = 0; i < 3 && net->c == 0; i++) {
 		lua_Integer v = lua_geti(L, 1, i + 1) == LUA_TNUMBER ? lua_tointeger(L, -1) : 0;
 
 		if (v < 1 || v > GRAPH_FLOATS)
-			return luaL_error(L, "data: takes channels, height and width");
+			return luaL_error(L, "data: needs channels, height and width");
 		side[i] = (uint32_t)v;
 	}
 	if (!op_fits(side[0], side[1], side[2]))
-		return luaL_error(L, "data: a picture of more than %d numbers", (int)GRAPH_FLOATS);
+		return luaL_error(L, "data: an image of more than %d numbers", (int)GRAPH_FLOATS);
 	if ((net->graph = graph_new(side[0], side[1], side[2])) == NULL) {
 		net->nomem = true;
 		return luaL_error(L, "%s", err_line());
@@ -358,7 +358,7 @@ call_data(lua_State *L)
 	return push_handle(L, 0);
 }
 
-/* block(x): x, and what came before it and is in no block yet, are one. */
+/* block(x): x and all earlier nodes without a block form one block. */
 static int
 call_block(lua_State *L)
 {
@@ -366,7 +366,7 @@ call_block(lua_State *L)
 	uint32_t at;
 
 	if (!layer_node(L, 1, &at))
-		return luaL_error(L, "block: takes a node, not a %s", luaL_typename(L, 1));
+		return luaL_error(L, "block: needs a node, not a %s", luaL_typename(L, 1));
 	net->blocks++;
 	for (uint32_t i = 0; i <= at; i++)
 		if (net->graph->node[i].block == 0)

@@ -1,4 +1,4 @@
-/* op - the kinds of layer: name, number of inputs, and the rule that gives the output's shape. */
+/* op - the kinds of layer: their names, numbers of inputs and output shapes. */
 #include "net/graph/op.h"
 #include "base/err.h"
 
@@ -16,7 +16,7 @@ op_fits(uint64_t c, uint64_t h, uint64_t w)
 	return c > 0 && h > 0 && w > 0 && c <= most && h <= most / c && w <= most / (c * h);
 }
 
-/* How many windows of a kernel k stand along a side of the picture: of its lines (d 0) or columns (d 1). */
+/* Computes the number of windows of a kernel of size k along the rows (d 0) or columns (d 1) of the input. */
 static int
 count_windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32_t *out)
 {
@@ -28,7 +28,10 @@ count_windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32
 		return err_fail(ERR_FORMAT, "a kernel of %llu does not fit a side of %u padded by %u",
 		    (unsigned long long)k, in, n->pad[d]);
 	past = all - (uint32_t)k;
-	/* The last window may hang over, but it begins left of the padding behind: as caffe, PyTorch and, unpadded, MXNet. */
+	/*
+	 * The last window may extend beyond the padding, but it starts before the padding at the end: as in Caffe, PyTorch
+	 * and, without padding, MXNet.
+	 */
 	if (n->op == GRAPH_POOL && n->ceil) {
 		past += n->stride[d] - 1;
 		past = past < in + n->pad[d] - 1 ? past : in + n->pad[d] - 1;
@@ -54,7 +57,7 @@ shape_same(const struct graph *g, struct graph_node *n)
 	return 0;
 }
 
-/* Only pictures can be whitened, and the eigenvectors of many numbers take long to find. */
+/* Only the data can be whitened, and the time to find eigenvectors grows with the cube of the patch. */
 static int
 check_whitening(const struct graph *g, const struct graph_node *n)
 {
@@ -62,7 +65,7 @@ check_whitening(const struct graph *g, const struct graph_node *n)
 	const uint64_t most = 192;
 
 	if (n->op != GRAPH_CONV || from->op != GRAPH_DATA || n->groups != 1 || n->dilate[0] != 1 || n->dilate[1] != 1)
-		return err_fail(ERR_FORMAT, "only a first convolution, without groups or dilation, begins by whitening");
+		return err_fail(ERR_FORMAT, "only a first convolution without groups or dilation can whiten");
 	if ((uint64_t)from->c * n->r > most || (uint64_t)from->c * n->r * n->s > most)
 		return err_fail(ERR_LIMIT, "whitens patches of more than %llu numbers", (unsigned long long)most);
 	return 0;
@@ -74,17 +77,18 @@ shape_conv(const struct graph *g, struct graph_node *n)
 	uint32_t c = first_input(g, n)->c;
 
 	if (c % n->groups != 0 || n->k % n->groups != 0)
-		return err_fail(ERR_FORMAT, "%u channels in and %u out do not make %u groups", c, n->k, n->groups);
+		return err_fail(ERR_FORMAT, "%u channels in and %u out do not divide into %u groups", c, n->k, n->groups);
 	n->c = n->k;
 	return shape_window_sides(g, n);
 }
 
-/* A window of nothing but padding has no largest element: there is none at either border. */
+/* Padding is below the kernel's size, so that no window holds padding only: it would have no maximum. */
 static int
 shape_pool(const struct graph *g, struct graph_node *n)
 {
 	if (n->pad[0] >= n->r || n->pad[1] >= n->s)
-		return err_fail(ERR_FORMAT, "padding %ux%u is not below the kernel's %ux%u", n->pad[0], n->pad[1], n->r, n->s);
+		return err_fail(ERR_FORMAT, "padding %ux%u is not below the kernel's %ux%u", n->pad[0], n->pad[1], n->r,
+		    n->s);
 	n->c = first_input(g, n)->c;
 	return shape_window_sides(g, n);
 }
@@ -105,7 +109,7 @@ shape_pad(const struct graph *g, struct graph_node *n)
 	return 0;
 }
 
-/* Sums and products: all inputs are of one shape. */
+/* Sums and products: all inputs must have the same shape. */
 static int
 shape_sum(const struct graph *g, struct graph_node *n)
 {
@@ -114,8 +118,8 @@ shape_sum(const struct graph *g, struct graph_node *n)
 		const struct graph_node *from = &g->node[n->in[i]];
 
 		if (from->c != n->c || from->h != n->h || from->w != n->w)
-			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", first_input(g, n)->name, n->c, n->h, n->w,
-			    from->name, from->c, from->h, from->w);
+			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", first_input(g, n)->name,
+			    n->c, n->h, n->w, from->name, from->c, from->h, from->w);
 	}
 	return 0;
 }
@@ -164,7 +168,8 @@ shape_softmax(const struct graph *g, struct graph_node *n)
 {
 	shape_same(g, n);
 	if (n->h != 1 || n->w != 1)
-		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number a class", first_input(g, n)->name, n->c, n->h, n->w);
+		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number per class", first_input(g, n)->name, n->c, n->h,
+		    n->w);
 	return 0;
 }
 

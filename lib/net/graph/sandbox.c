@@ -1,4 +1,4 @@
-/* sandbox - a Lua state that can neither hurt nor hang its host. */
+/* sandbox - a Lua state with bounded time and memory and without access to the outside. */
 #include "net/graph/sandbox.h"
 #include "base/err.h"
 
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIDE	1000			/* instructions between two looks at the count */
-#define REFUSAL	((size_t)64 << 10)	/* turnover that a refused allocation costs: Lua collects all garbage for it */
+#define STRIDE	1000			/* instructions between two checks of the budget */
+#define REFUSAL	((size_t)64 << 10)	/* turnover of a refused allocation: Lua then collects all garbage */
 
 /*
- * What stays of Lua's libraries.  Left out beside the unsafe: whatever can run long inside one call (patterns, rep,
- * sort, move, insert), finalizers (setmetatable: hooks rest while __gc runs), and the order of keys (next, pairs).
+ * The functions that remain of Lua's libraries.  Besides the unsafe ones, missing are functions that can run long in one
+ * call (patterns, rep, sort, move, insert), finalizers (setmetatable: hooks do not run during __gc), and functions that
+ * show the order of keys (next, pairs).
  */
 static const char *const base_keep[] = { "assert", "error", "ipairs", "math", "pcall", "select", "string", "table",
     "tonumber", "tostring", "type", NULL };
@@ -21,7 +22,7 @@ static const char *const math_keep[] = { "abs", "ceil", "exp", "floor", "fmod", 
 static const char *const string_keep[] = { "byte", "char", "format", "len", "lower", "reverse", "sub", "upper", NULL };
 static const char *const table_keep[] = { "concat", "pack", "unpack", NULL };
 
-/* Raises an error at every instruction once the box is over, so that no pcall lives through it. */
+/* The hook.  Once the budget is used up it raises an error at every instruction, so that no pcall continues. */
 static void
 check_budget(lua_State *L, lua_Debug *at)
 {
@@ -34,7 +35,7 @@ check_budget(lua_State *L, lua_Debug *at)
 	b->over = true;
 	lua_sethook(L, check_budget, LUA_MASKCOUNT, 1);
 	lua_getinfo(L, "Sl", at);
-	lua_pushfstring(L, "%s:%d: takes more steps or memory than a net may", at->short_src, at->currentline);
+	lua_pushfstring(L, "%s:%d: needs more steps or memory than a net may", at->short_src, at->currentline);
 	lua_error(L);
 }
 
@@ -42,7 +43,7 @@ static void *
 alloc_limited(void *box, void *p, size_t old, size_t n)
 {
 	struct sandbox *b = box;
-	bool text = p == NULL && old == LUA_TSTRING;	/* of a new object Lua tells the kind instead */
+	bool text = p == NULL && old == LUA_TSTRING;	/* for a new object `old` is its type */
 	size_t more;
 	void *q;
 
@@ -66,14 +67,14 @@ alloc_limited(void *box, void *p, size_t old, size_t n)
 	}
 	if ((q = realloc(p, n)) == NULL) {
 		b->nomem = more > 0;
-		return more > 0 ? NULL : p;	/* Lua relies on shrinking */
+		return more > 0 ? NULL : p;	/* Lua requires that shrinking succeeds */
 	}
 	b->held += n - old;	/* wraps back when n < old */
 	b->turned += more;
 	return q;
 }
 
-/* Takes every key but those of keep out of the table on the top of the stack. */
+/* Removes all keys except those of keep from the table on top of the stack. */
 static void
 prune_table(lua_State *L, const char *const *keep)
 {
@@ -102,7 +103,7 @@ open_libs(lua_State *L)
 		const char *const *keep;
 	} libs[] = {
 		{ LUA_MATHLIBNAME, luaopen_math, math_keep },
-		/* Strings find their methods in this table too, so it is pruned, not copied. */
+		/* Pruned and not copied, because strings find their methods in this table. */
 		{ LUA_STRLIBNAME, luaopen_string, string_keep },
 		{ LUA_TABLIBNAME, luaopen_table, table_keep },
 		{ LUA_GNAME, luaopen_base, base_keep },
@@ -114,7 +115,7 @@ open_libs(lua_State *L)
 	}
 }
 
-/* tostring() without addresses: they change from run to run, and what a script makes must not. */
+/* tostring() without addresses: a script must give the same graph in every run. */
 static int
 plain_tostring(lua_State *L)
 {
@@ -126,7 +127,7 @@ plain_tostring(lua_State *L)
 	return 1;
 }
 
-/* string.format() for the same reason: no %p, and no tables or functions for %s. */
+/* string.format() without addresses: no %p, and no tables or functions for %s. */
 static int
 plain_format(lua_State *L)
 {
@@ -135,7 +136,7 @@ plain_format(lua_State *L)
 	for (const char *p = strchr(luaL_checkstring(L, 1), '%'); p != NULL && p[1] != 0; p = strchr(p + 1, '%')) {
 		p += 1 + strspn(p + 1, "-+ #.0123456789");
 		if (*p == 'p')
-			return luaL_error(L, "format: no %%p here");
+			return luaL_error(L, "format: %%p is not supported");
 		if (*p == 0)
 			break;
 	}
@@ -159,12 +160,12 @@ hide_addresses(lua_State *L)
 }
 
 struct job {
-	const char   *base, *text;	/* base: the name without its folders; Lua cuts names after 59 bytes */
+	const char   *base, *text;	/* base: the file's name without folders, as Lua cuts names after 59 bytes */
 	size_t	      n;
 	lua_CFunction setup, finish;
 };
 
-/* All that can raise an error happens in here, protected. */
+/* Runs, within pcall, everything that can raise an error. */
 static int
 run_protected(lua_State *L)
 {
@@ -175,7 +176,7 @@ run_protected(lua_State *L)
 	job->setup(L);
 	lua_settop(L, 0);
 	lua_pushfstring(L, "@%s", job->base);
-	/* "t": source only.  Bytecode is not checked and can do anything. */
+	/* "t": source only, because Lua does not verify bytecode. */
 	if (luaL_loadbufferx(L, job->text, job->n, lua_tostring(L, 1), "t") != LUA_OK)
 		return lua_error(L);
 	lua_call(L, 0, 1);
@@ -208,14 +209,14 @@ sandbox_mine(lua_State *L)
 	return *(void **)lua_getextraspace(L);
 }
 
-/* Lua's message, with the whole name in front; not every message says where it comes from. */
+/* Reports Lua's message with the full name in front: not every message has its place. */
 static int
 report_lua_error(struct sandbox *b, const char *name, const char *base)
 {
 	int code = b->over ? ERR_LIMIT : ERR_FORMAT;
 	const char *text;
 
-	/* Turning a number into a text would allocate. */
+	/* Converting a number to a string would allocate. */
 	if (lua_type(b->lua, -1) != LUA_TSTRING)
 		return err_fail(code, "%s: raises a %s", name, luaL_typename(b->lua, -1));
 	text = lua_tostring(b->lua, -1);
@@ -238,6 +239,6 @@ sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua
 	if (b->nomem)
 		return err_nomem();
 	if (status == LUA_ERRMEM)
-		return err_fail(ERR_LIMIT, "%s: takes more memory than a net may", name);
+		return err_fail(ERR_LIMIT, "%s: needs more memory than a net may", name);
 	return report_lua_error(b, name, base);
 }

@@ -1,4 +1,4 @@
-/* script - a net's Lua script into a graph. */
+/* script - runs a net's Lua script and returns its graph. */
 #include "net/graph/script.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -15,18 +15,18 @@
 #define SOURCE_MOST	65536	/* bytes of a script */
 
 struct run {
-	struct layer_net net;		/* first: layer functions find it as sandbox_mine() */
+	struct layer_net net;		/* must be first: layer functions get it from sandbox_mine() */
 	uint32_t	 classes;
 	const struct script_opt *opt;
 	uint32_t	 nopt;
 	uint64_t	 read;		/* bit i: the script asked for opt[i] */
-	uint32_t	 last;		/* the node returned */
+	uint32_t	 last;		/* the node that the script returned */
 	const char	*path;		/* of the script */
-	struct buf	 part[SCRIPT_PARTS];	/* what it required: here, since a Lua error leaves by a jump */
+	struct buf	 part[SCRIPT_PARTS];	/* files required; kept here because a Lua error is a longjmp */
 	uint32_t	 nparts;
 };
 
-/* opt.KEY: the text given for that option, the last if more than one was; or nil. */
+/* opt.KEY: the option's text (the last one if it is repeated) or nil. */
 static int
 opt_index(lua_State *L)
 {
@@ -45,7 +45,7 @@ opt_index(lua_State *L)
 static int
 opt_newindex(lua_State *L)
 {
-	return luaL_error(L, "opt is what was given: it cannot be set");
+	return luaL_error(L, "opt is read-only");
 }
 
 static int
@@ -57,17 +57,17 @@ read_part(struct run *run, const char *name)
 	int e;
 
 	if (name[0] == 0 || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != 0)
-		return err_fail(ERR_FORMAT, "'%.64s' is no name of lower-case letters, digits, '_' and '-'", name);
+		return err_fail(ERR_FORMAT, "'%.64s': a name has only lower-case letters, digits, '_' and '-'", name);
 	if (run->nparts == SCRIPT_PARTS)
 		return err_fail(ERR_LIMIT, "more than %d files", SCRIPT_PARTS);
 	if (snprintf(path, sizeof(path), "%.*s%s.lua", (int)folder, run->path, name) >= (int)sizeof(path))
-		return err_fail(ERR_LIMIT, "a name of more than %d bytes", PATH_MAX);
+		return err_fail(ERR_LIMIT, "a path of more than %d bytes", PATH_MAX);
 	if ((e = io_slurp(path, SOURCE_MOST, &run->part[run->nparts])) < 0)
 		err_within("%s", path);
 	return e;
 }
 
-/* require(name): what name.lua beside the script returns.  Upvalue 1 holds what was, false while it runs. */
+/* require(name): the result of name.lua in the script's folder.  Upvalue 1 caches results; false means running. */
 static int
 require_part(lua_State *L)
 {
@@ -116,7 +116,7 @@ setup_script_globals(lua_State *L)
 	push_count(L, "w", run->net.w);
 	push_count(L, "classes", run->classes);
 	lua_setglobal(L, "input");
-	/* An empty table whose reads are noted: an option that no script asks for is a mistake. */
+	/* An empty table that notes what is read: an option that the script never reads is an error. */
 	lua_newtable(L);
 	luaL_newlib(L, meta);
 	lua_setmetatable(L, -2);
@@ -133,11 +133,11 @@ finish_script(lua_State *L)
 	struct run *run = sandbox_mine(L);
 
 	if (!layer_node(L, -1, &run->last))
-		return luaL_error(L, "returns a %s, not its last node", luaL_typename(L, -1));
+		return luaL_error(L, "returns a %s, not the last node", luaL_typename(L, -1));
 	return 0;
 }
 
-/* What only the whole run shows. */
+/* Checks the result of the whole script. */
 static int
 check_script_result(const struct run *run)
 {
@@ -149,7 +149,7 @@ check_script_result(const struct run *run)
 	if (g->classes == 0 || run->last != g->n - 1)
 		return err_fail(ERR_FORMAT, "the node returned is not the loss");
 	if (run->classes != 0 && g->classes != run->classes)
-		return err_fail(ERR_FORMAT, "makes %u classes of %u", g->classes, run->classes);
+		return err_fail(ERR_FORMAT, "has %u classes instead of %u", g->classes, run->classes);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classe
 	if (nopt > SCRIPT_OPTS)
 		return err_fail(ERR_LIMIT, "%s: more than %d options", name, SCRIPT_OPTS);
 	if ((c != 0 || h != 0 || w != 0) && !op_fits(c, h, w))
-		return err_fail(ERR_LIMIT, "%s: pictures of %ux%ux%u", name, c, h, w);
+		return err_fail(ERR_LIMIT, "%s: images of %ux%ux%u are too large", name, c, h, w);
 	if ((e = locate_script(name, path)) == 0 && (e = run_file(&run, path)) == 0)
 		*g = run.net.graph;
 	else

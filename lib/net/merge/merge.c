@@ -1,4 +1,4 @@
-/* merge - files of tensors in, one file of tensors out. */
+/* merge - averages, joins and splits files of tensors. */
 #include "net/merge/merge_in.h"
 #include "net/merge/merge_sum.h"
 #include "base/err.h"
@@ -16,7 +16,7 @@ read_chunk(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t a
 	return e;
 }
 
-/* Elements of x, in m->x. */
+/* Reads elements of x into m->x as f64. */
 static int
 read_wide(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at, size_t n)
 {
@@ -52,7 +52,7 @@ mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_
 	return 0;
 }
 
-/* Adds to the mean variance in m->sum the variance of the means. */
+/* Adds the variance of the means to the mean variance in m->sum. */
 static int
 add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at, size_t n)
 {
@@ -72,7 +72,7 @@ add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at,
 	return 0;
 }
 
-/* Whole numbers have no mean: they must be the same. */
+/* Reads integers, which have no mean and must be equal in all files. */
 static int
 same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, size_t n, void *other)
 {
@@ -85,13 +85,13 @@ same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, s
 		if ((e = read_chunk(m, i, from->x[i], at, n, other)) < 0)
 			return e;
 		if (memcmp(m->raw, other, bytes) != 0)
-			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' holds whole numbers that differ from those of %s; --drop "
-			    "leaves it out", m->o->path[i], from->x[i]->name, m->o->path[0]);
+			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' holds whole numbers that differ from those of %s; "
+			    "--drop leaves it out", m->o->path[i], from->x[i]->name, m->o->path[0]);
 	}
 	return 0;
 }
 
-/* Doubles as the output's type, into m->raw. */
+/* Converts m->sum to the output's type, into m->raw. */
 static void
 narrow_sum(const struct merge *m, enum tensors_type type, size_t n)
 {

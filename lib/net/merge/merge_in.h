@@ -1,13 +1,13 @@
-/* merge_in - a merge and where its tensors come from: serves merge. */
+/* merge_in - the internals of a merge: where each output tensor comes from. */
 #ifndef NET_MERGE_MERGE_IN_H
 #define NET_MERGE_MERGE_IN_H
 
 #include "net/merge/merge.h"
 
-/* Where a tensor of the output comes from, in each file (a join: in one). */
+/* The source of an output tensor in each file; a join has one file. */
 struct merge_from {
-	const struct tensor	**x;		/* [n]; NULL where a join has none */
-	const struct tensor	**mean;		/* [n], of a running variance: its means; else NULL */
+	const struct tensor	**x;		/* [n]; in a join NULL for all files but one */
+	const struct tensor	**mean;		/* [n] the means that belong to a running variance, else NULL */
 };
 
 struct merge {
@@ -15,12 +15,12 @@ struct merge {
 	struct tensors		*in;		/* [n] */
 	struct tensors		 out;
 	struct merge_from	*from;		/* [out.n] */
-	uint64_t		 done, all;	/* bytes of the output */
+	uint64_t		 done, all;	/* bytes of the output, for progress */
 	void			*raw;		/* [MERGE_PIECE] of any type */
 	double			*x, *sum, *mid;	/* [MERGE_PIECE] */
 };
 
-/* The table of the output, and the source of each of its tensors; the files are open.  Returns as merge_open(). */
+/* Builds the output's table and finds each tensor's source; the files are open.  Returns as merge_open(). */
 int	 merge_plan(struct merge *m);
 
 #endif

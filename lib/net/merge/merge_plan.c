@@ -1,4 +1,4 @@
-/* merge_plan - what a merge gives: which tensors, under which names, from where, and the metadata. */
+/* merge_plan - the output of a merge: its tensors, their names and sources, and its metadata. */
 #include "net/merge/merge_in.h"
 #include "base/err.h"
 #include "source/suffix.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The endings of batch norm's running statistics, as MXNet, we and PyTorch write them. */
+/* The suffixes of batch norm's running statistics in MXNet, tally and PyTorch. */
 static const struct { const char *mean, *var; } stats[] = {
 	{ "_moving_mean", "_moving_var" }, { "_running_mean", "_running_var" }, { ".running_mean", ".running_var" },
 };
@@ -36,7 +36,8 @@ match_any_pattern(const char *name, char *const *pattern, uint32_t n)
 static bool
 is_selected(const struct merge_opt *o, const char *name)
 {
-	return (o->npick == 0 || match_any_pattern(name, o->pick, o->npick)) && !match_any_pattern(name, o->drop, o->ndrop);
+	return (o->npick == 0 || match_any_pattern(name, o->pick, o->npick)) &&
+	    !match_any_pattern(name, o->drop, o->ndrop);
 }
 
 static bool
@@ -48,7 +49,7 @@ is_average(const char *name, size_t *n)
 	return true;
 }
 
-/* Of weights and their average, is this what is asked for? */
+/* Whether o->average selects the tensor. */
 static bool
 is_asked(const struct merge *m, uint32_t file, const char *name)
 {
@@ -64,8 +65,8 @@ is_asked(const struct merge *m, uint32_t file, const char *name)
 }
 
 /*
- * The name of a tensor in the output, in b, or *keep false.  Optimizer state and averages go the way of the tensor that
- * they belong to: rules and patterns see that one's name.
+ * Writes a tensor's name in the output to b, or sets *keep to false.  Optimizer state and averages follow the tensor that
+ * they belong to: rules and patterns apply to its name.
  */
 static int
 new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
@@ -88,7 +89,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 	return e;
 }
 
-/* The tensors of the name in all files, which must agree: of that very name, or of the plain one. */
+/* Finds the tensors of that name, or of the plain name, in all files.  Their types and shapes must agree. */
 static int
 gather_tensors(const struct merge *m, const char *name, const struct tensor ***x)
 {
@@ -99,8 +100,10 @@ gather_tensors(const struct merge *m, const char *name, const struct tensor ***x
 	if ((*x = calloc(o->n, sizeof(**x))) == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < o->n; i++) {
-		if (((*x)[i] = tensors_find(&m->in[i], name)) == NULL && ((*x)[i] = tensors_find_plain(&m->in[i], plain)) == NULL)
-			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name, o->path[0]);
+		if (((*x)[i] = tensors_find(&m->in[i], name)) == NULL &&
+		    ((*x)[i] = tensors_find_plain(&m->in[i], plain)) == NULL)
+			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name,
+			    o->path[0]);
 		if (!tensors_same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
 			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' is %s %s, but %s %s in %s", o->path[i], name,
 			    tensors_type_name((*x)[i]->type), tensors_shape((*x)[i], shape[1]),
@@ -109,7 +112,7 @@ gather_tensors(const struct merge *m, const char *name, const struct tensor ***x
 	return 0;
 }
 
-/* The running means that belong to a running variance, under their names in the files; NULL for all other tensors. */
+/* Finds the running means that belong to a running variance.  Leaves *x NULL for other tensors. */
 static int
 gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 {
@@ -128,10 +131,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 	return 0;
 }
 
-/*
- * Is it a name as Gluon's save_parameters() gives, or PyTorch, that of an array of a block within blocks?  Those stand alone,
- * and what PyTorch's batch norm counts among them.
- */
+/* Whether it is an array's name from Gluon's save_parameters() or from PyTorch.  These have no "arg:" or "aux:". */
 static bool
 is_of_block(const char *name, size_t n)
 {
@@ -146,8 +146,8 @@ is_of_block(const char *name, size_t n)
 }
 
 /*
- * "arg:" or "aux:" in front of a list's names: what another list had there, which may be nothing, or what they are; state and
- * averages as the tensor that they belong to.
+ * Puts "arg:" or "aux:" in front of a .params name: the prefix of a .params input, which may be empty, or one by the kind
+ * of the tensor.  State and averages have the prefix of the tensor that they belong to.
  */
 static int
 put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
@@ -170,7 +170,7 @@ put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *
 	return e;
 }
 
-/* Appends to the output what tensor x of file i is there. */
+/* Adds tensor x of file i to the output, if it is selected. */
 static int
 plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
 {
@@ -203,7 +203,7 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	return 0;
 }
 
-/* Of a mean all files have the same tensors: what one of the others has alone would be lost. */
+/* Fails if the first file lacks a tensor of another file: the mean would lose it. */
 static int
 check_others(const struct merge *m, struct buf *name)
 {
@@ -219,7 +219,8 @@ check_others(const struct merge *m, struct buf *name)
 			if ((e = new_name(m->o, was, name, &keep)) < 0)
 				return e;
 			if (keep)
-				return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", m->o->path[0], was, m->o->path[i]);
+				return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", m->o->path[0],
+				    was, m->o->path[i]);
 		}
 	return 0;
 }
@@ -227,7 +228,7 @@ check_others(const struct merge *m, struct buf *name)
 static int
 plan_tensors(struct merge *m)
 {
-	uint32_t files = m->o->share != NULL ? 1 : m->o->n;	/* whose tensors make up the output */
+	uint32_t files = m->o->share != NULL ? 1 : m->o->n;	/* the files whose tensors make up the output */
 	struct buf name = { 0 };
 	int e = 0;
 
@@ -242,13 +243,13 @@ plan_tensors(struct merge *m)
 	for (size_t k = 0; k < m->out.n; k++)
 		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
 	if (e == 0 && m->out.n == 0)
-		e = err_fail(ERR_ARG, "no tensor is left");
+		e = err_fail(ERR_ARG, "no tensor is selected");
 	return e;
 }
 
 /*
- * The graph is that of the output when all of its arrays are there under their names: a selection has none.  What stands beside
- * a graph is the position; other programs' metadata tells what kind of file it is.
+ * Copies the first file's metadata.  The output has the graph only if all arrays keep their names.  Other metadata is the
+ * training position if the file has a graph; without one it is another program's and is kept.
  */
 static int
 plan_meta(struct merge *m)

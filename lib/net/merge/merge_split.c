@@ -1,11 +1,11 @@
-/* merge_split - one file of tensors in, parts of about the same size out. */
+/* merge_split - splits a file of tensors into parts of about the same size. */
 #include "net/merge/merge.h"
 #include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHUNK	(1u << 18)	/* bytes in work at a time */
+#define CHUNK	(1u << 18)	/* bytes per read */
 #define NAME	4096
 
 struct work {
@@ -46,7 +46,7 @@ copy_split_tensor(struct work *w, const struct tensor *x, struct tensors_out *ou
 	return e;
 }
 
-/* Tensors [first, end) as a file. */
+/* Writes tensors [first, end) as a file. */
 static int
 write_part(struct work *w, size_t first, size_t end, bool metas, const char *path)
 {
@@ -71,7 +71,7 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 	return e;
 }
 
-/* A tensor stands in the part in which its middle lies. */
+/* A tensor belongs to the part that its middle is in. */
 static int
 write_parts(struct work *w, uint32_t parts, const char *prefix)
 {
@@ -87,9 +87,10 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 		double limit = (double)w->all * (p + 1) / parts;
 		size_t end = first;
 
-		for (; end < in->n && (p + 1 == parts || (double)before + (double)bytes_of(&in->t[end]) / 2 < limit); end++)
-			before += bytes_of(&in->t[end]);
-		if ((size_t)snprintf(path, sizeof(path), "%s-%05u-of-%05u.safetensors", prefix, p + 1, parts) >= sizeof(path))
+		while (end < in->n && (p + 1 == parts || (double)before + (double)bytes_of(&in->t[end]) / 2 < limit))
+			before += bytes_of(&in->t[end++]);
+		if ((size_t)snprintf(path, sizeof(path), "%s-%05u-of-%05u.safetensors", prefix, p + 1, parts) >=
+		    sizeof(path))
 			return err_fail(ERR_LIMIT, "%.80s...: a path of more than %d bytes", prefix, NAME - 1);
 		e = write_part(w, first, end, p == 0, path);
 		first = end;

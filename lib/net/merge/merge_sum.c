@@ -1,4 +1,4 @@
-/* merge_sum - the arithmetic of a merge: sums in f64 of shares of f32, many numbers at once. */
+/* merge_sum - the arithmetic of a merge: f64 sums of weighted f32. */
 #include "net/merge/merge_sum.h"
 #include "base/isa.h"
 

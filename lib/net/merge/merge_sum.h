@@ -1,10 +1,10 @@
-/* merge_sum - the arithmetic of a merge: sums in f64 of shares of f32, many numbers at once.  The same bits on every machine. */
+/* merge_sum - the arithmetic of a merge: f64 sums of weighted f32, the same bits on every machine. */
 #ifndef NET_MERGE_MERGE_SUM_H
 #define NET_MERGE_MERGE_SUM_H
 
 #include <stddef.h>
 
-/* sum += share x */
+/* sum += share * x */
 void	 merge_sum_add(double *restrict sum, const float *restrict x, size_t n, double share);
 void	 merge_sum_round(const double *restrict sum, size_t n, float *restrict to);
 

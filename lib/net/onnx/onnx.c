@@ -1,4 +1,4 @@
-/* onnx - a net and its weights as a model of ONNX, for other programs to run. */
+/* onnx - writes a net and its weights as an ONNX model. */
 #include "net/onnx/onnx.h"
 #include "base/err.h"
 #include "net/weights.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define CHUNK 32768u	/* floats in work at a time */
+#define CHUNK 32768u	/* floats per read */
 
 static int
 add_onnx_tensor(struct tensors *t, const struct graph_array *a)
@@ -16,7 +16,7 @@ add_onnx_tensor(struct tensors *t, const struct graph_array *a)
 	return tensors_add(t, a->name, &x);
 }
 
-/* A gamma that is fixed counts as 1 whatever the file has: MXNet keeps other numbers there. */
+/* Writes an array in chunks.  A fixed gamma is written as 1: MXNet's files may hold other numbers. */
 static int
 write_onnx_array(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece, struct tensors_out *out)
 {

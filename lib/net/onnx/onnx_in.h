@@ -1,9 +1,9 @@
 /*
- * onnx_in - nodes, attributes and constants of ONNX into bytes: serves onnx.
+ * onnx_in - encodes ONNX nodes, attributes and constants: internal to onnx.
  *
- *	at = onnx_begin(p, "Concat", "c:0", ONNX_IN("a:0", "b:0"));
- *	onnx_whole(p, "axis", 1);
- *	onnx_end(p, at);
+ * 	at = onnx_begin(p, "Concat", "c:0", ONNX_IN("a:0", "b:0"));
+ * 	onnx_whole(p, "axis", 1);
+ * 	onnx_end(p, at);
  */
 #ifndef NET_ONNX_ONNX_IN_H
 #define NET_ONNX_ONNX_IN_H
@@ -13,7 +13,7 @@
 
 #define ONNX_IN(...) (const char *const[]){ __VA_ARGS__, NULL }
 
-/* A node of a type, its output and its inputs, NULL behind the last; then its attributes. */
+/* A node: its type, output and inputs (NULL at the end), then attributes until onnx_end(). */
 size_t	 onnx_begin(struct proto *p, const char *type, const char *out, const char *const *in);
 void	 onnx_whole(struct proto *p, const char *name, int64_t v);
 void	 onnx_wholes(struct proto *p, const char *name, const int64_t *v, unsigned n);
@@ -23,11 +23,11 @@ void	 onnx_end(struct proto *p, size_t at);
 /* A node without attributes. */
 void	 onnx_plain(struct proto *p, const char *type, const char *out, const char *const *in);
 
-/* Constants: whole numbers [n]; a number without dimensions, which goes with any shape. */
+/* Constants: integers [n]; a scalar, which broadcasts to any shape. */
 void	 onnx_constants(struct proto *p, const char *name, const int64_t *v, unsigned n);
 void	 onnx_scalar(struct proto *p, const char *name, float v);
 
-/* What the model takes, f32 [N,c,h,w], and gives, f32 [N,classes]. */
+/* The model's input, f32 [N,c,h,w], and output, f32 [N,classes]. */
 void	 onnx_outside(struct proto *p, const char *in, const uint32_t chw[3], const char *out, uint32_t classes);
 
 #endif

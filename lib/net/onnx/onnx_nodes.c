@@ -1,4 +1,4 @@
-/* onnx_nodes - a net's layers into the nodes of a graph of ONNX. */
+/* onnx_nodes - converts a net's layers to the nodes of an ONNX graph. */
 #include "net/onnx/onnx_in.h"
 #include "base/err.h"
 
@@ -7,20 +7,20 @@
 
 #define INPUT	"data"
 
-/* What a node's value is: ours have four dimensions, a full layer's of ONNX and what comes of it two. */
+/* The form of a node's value.  tally's values have four dimensions; in ONNX those of full layers have two. */
 enum {
-	FLAT = 1,	/* it is [N,c] */
-	OTHER = 2	/* it was made the other of [N,c] and [N,c,h,w] as well */
+	FLAT = 1,	/* [N,c], else [N,c,h,w] */
+	OTHER = 2	/* a node converts it to the other form as well */
 };
 
 struct onnx {
 	const struct graph *g;
 	struct proto	 p;
-	uint32_t	*as;		/* [n] the node whose value it is: dropout hands its input on */
-	uint8_t		*form;		/* [n] */
+	uint32_t	*as;		/* [n] the node whose value it has: dropout has its input's */
+	uint8_t		*form;		/* [n] FLAT, OTHER */
 };
 
-/* A name within the model; nodes' and arrays' have no colon. */
+/* A name within the model.  Names of nodes and arrays have no colon. */
 struct text {
 	char	 s[GRAPH_NAME + 32];
 };
@@ -89,7 +89,7 @@ reshape_value(struct onnx *o, uint32_t i)
 	if (!(o->form[i] & FLAT))
 		return value_name(o, i);
 	if (!(o->form[i] & OTHER)) {
-		onnx_constants(&o->p, shape.s, (const int64_t[]){ 0, n->c, n->h, n->w }, 4);	/* 0: as it is */
+		onnx_constants(&o->p, shape.s, (const int64_t[]){ 0, n->c, n->h, n->w }, 4);	/* 0: unchanged */
 		onnx_plain(&o->p, "Reshape", out.s, ONNX_IN(value_name(o, i).s, shape.s));
 	}
 	o->form[i] |= OTHER;
@@ -102,7 +102,7 @@ input_of(const struct onnx *o, uint32_t i)
 	return o->as[o->g->node[i].in[0]];
 }
 
-/* What it reads, of which each number, or each channel, is looked at by itself: two dimensions stay two. */
+/* The input of an op on single elements or channels, whose output keeps the input's form. */
 static struct text
 keep_form(struct onnx *o, uint32_t i)
 {
@@ -155,15 +155,16 @@ put_bn(struct onnx *o, uint32_t i)
 	const struct graph_node *n = &o->g->node[i];
 	const struct graph *g = o->g;
 	struct text x = keep_form(o, i);
-	size_t at = onnx_begin(&o->p, "BatchNormalization", value_name(o, i).s, ONNX_IN(x.s, array_name(&g->w[n->gamma]).s, array_name(&g->w[n->beta]).s,
-	    array_name(&g->aux[n->mean]).s, array_name(&g->aux[n->var]).s));
+	size_t at = onnx_begin(&o->p, "BatchNormalization", value_name(o, i).s, ONNX_IN(x.s,
+	    array_name(&g->w[n->gamma]).s, array_name(&g->w[n->beta]).s, array_name(&g->aux[n->mean]).s,
+	    array_name(&g->aux[n->var]).s));
 
 	onnx_real(&o->p, "epsilon", n->eps);
 	onnx_end(&o->p, at);
 	return 0;
 }
 
-/* x P(Z <= x) by the error function, for which opset 17 has no one node: x (1 + erf(x / sqrt 2)) / 2. */
+/* GELU, x (1 + erf(x / sqrt 2)) / 2: opset 17 has no node for it. */
 static void
 put_gelu(struct onnx *o, uint32_t i, const char *x)
 {
@@ -232,7 +233,7 @@ put_act(struct onnx *o, uint32_t i)
 
 /* --- pools */
 
-/* How far the last window of a side hangs over its end. */
+/* The padding at the end of a side that the last window needs. */
 static int64_t
 end_padding(uint32_t out, uint32_t stride, uint32_t size, uint32_t pad, uint32_t in)
 {
@@ -241,7 +242,7 @@ end_padding(uint32_t out, uint32_t stride, uint32_t size, uint32_t pad, uint32_t
 	return more > 0 ? more : 0;
 }
 
-/* A border of zeros, or of the picture reflected. */
+/* A border of zeros, or of the image reflected. */
 static void
 put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *out, const char *mode)
 {
@@ -255,8 +256,8 @@ put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *o
 }
 
 /*
- * Sizes rounded up are said by padding, as ceil_mode means other things in other versions.  A mean that divides by what is
- * within the padded picture gets zeros that count as picture.
+ * Padding expresses sizes that are rounded up, because versions of ONNX differ in the meaning of ceil_mode.  For a mean over
+ * the padded image, a Pad node adds zeros that count as image.
  */
 static int
 put_pool(struct onnx *o, uint32_t i)
@@ -297,7 +298,7 @@ put_border(struct onnx *o, uint32_t i)
 
 /* --- layers of several inputs */
 
-/* All inputs, with as many dimensions as the one that has most, at names [nin]; and the form of the output. */
+/* Lists the names of all inputs, in the form with the most dimensions among them, and sets the output's form. */
 static const char **
 list_inputs(struct onnx *o, uint32_t i, struct text **room)
 {
@@ -332,7 +333,7 @@ put_several(struct onnx *o, uint32_t i)
 
 	if (in == NULL)
 		return err_nomem();
-	if (n->op == GRAPH_MUL) {	/* of two at a time */
+	if (n->op == GRAPH_MUL) {	/* ONNX multiplies two at a time */
 		for (uint32_t k = 1; k < n->nin; k++) {
 			struct text before = sum;
 
@@ -377,7 +378,7 @@ put_lrn(struct onnx *o, uint32_t i)
 	struct text x = reshape_value(o, input_of(o, i));
 	size_t at;
 
-	/* ONNX has the longer half behind the channel, we have it before. */
+	/* For even sizes ONNX has the longer half after the channel, tally before it. */
 	if (n->size % 2 == 0)
 		return err_fail(ERR_NOTSUP, "%s: ONNX has no LRN over %u channels, an even number", n->name, n->size);
 	at = onnx_begin(&o->p, "LRN", value_name(o, i).s, ONNX_IN(x.s));
@@ -404,7 +405,7 @@ pass_data(struct onnx *o, uint32_t i)
 	return 0;
 }
 
-/* The last node: its input, or the softmax of that, under the output's name. */
+/* The last node: its input or the softmax of it, under the output's name. */
 static void
 put_loss(struct onnx *o, uint32_t i, const char *out, bool logits)
 {

@@ -1,7 +1,7 @@
-/* onnx_put - nodes, attributes and constants of ONNX into bytes. */
+/* onnx_put - encodes ONNX nodes, attributes and constants. */
 #include "net/onnx/onnx_in.h"
 
-/* Numbers of fields; onnx/onnx.proto. */
+/* Field numbers.  Source: onnx/onnx.proto. */
 enum { GRAPH_NODE = 1, GRAPH_TITLE = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_TITLE = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_S = 4, ATTRIBUTE_INTS = 8, ATTRIBUTE_TYPE = 20 };

@@ -1,4 +1,4 @@
-/* average - a second set of weights that follows the learned ones more calmly. */
+/* average - moving averages of the weights. */
 #include "net/optim/average.h"
 
 #include <string.h>

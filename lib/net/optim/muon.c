@@ -1,4 +1,4 @@
-/* muon - the update of a whole matrix by its orthogonalised momentum. */
+/* muon - updates a whole matrix by its orthogonalised momentum. */
 #include "net/optim/muon.h"
 #include "base/isa.h"
 #include "net/optim/norm.h"
@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#define ROWS	4u	/* of a product that are summed at once, ... */
-#define COLS	32u	/* ... and columns: as many sums as there are registers for */
-#define BAND	32u	/* rows that a thread takes at a time, ... */
-#define SHARED	(1u << 20)	/* ... of a product of more multiply-adds than this */
+#define ROWS	4u	/* rows of a product that are summed at the same time, in registers */
+#define COLS	32u	/* columns of a product that are summed at the same time, in registers */
+#define BAND	32u	/* rows of a product per unit of work of a thread */
+#define SHARED	(1u << 20)	/* multiply-adds above which threads share a product */
 
-/* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns are there. */
+/* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns exist. */
 ISA_INLINE void
 multiply_rows(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
 {
@@ -25,7 +25,7 @@ multiply_rows(float *restrict c, const float *restrict a, const float *restrict 
 		memcpy(c + i * q, sum[i], some * sizeof(float));
 }
 
-/* The same of any n. */
+/* multiply_rows() for any n. */
 ISA_CLONES(static, void, multiply_band, (float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k,
     size_t q, size_t some),
     (c, a, b, n, k, q, some))
@@ -79,7 +79,7 @@ transpose_matrix(float *restrict to, const float *restrict x, size_t p, size_t q
 			to[j * p + i] = x[i * q + j];
 }
 
-/* One turn of x [p, q], p <= q; t [p, q], a and b [p, p]. */
+/* One Newton-Schulz step of x [p, q], p <= q; t [p, q], a and b [p, p] are scratch memory. */
 static void
 orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q, float *panel)
 {
@@ -120,7 +120,7 @@ scale_matrix(float *x, size_t n, double by)
 		x[i] *= f;
 }
 
-/* The momentum takes the gradient; u is what is to be made orthogonal. */
+/* Adds the gradient to the momentum and sets u to the matrix to orthogonalise. */
 static void
 gather_momentum(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n, const struct opt_hyper *h)
 {

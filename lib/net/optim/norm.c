@@ -9,9 +9,9 @@
 #define CHUNK	65536u		/* squares of 48 bits that a bin holds */
 #define BINS	256u		/* one for each exponent of a float */
 #define LANES	4u		/* bins of each exponent, so that neighbours do not wait for one another */
-#define ODD	44u		/* where the last word counts what is no number: bit 620 */
+#define ODD	44u		/* bit of the last word from which infinities and NaNs are counted: bit 620 of the sum */
 
-/* v at bit `at`, its carry as far as it goes. */
+/* Adds v at bit `at` and propagates the carry. */
 static void
 add_at(struct norm *s, uint64_t v, uint32_t at)
 {
@@ -29,7 +29,7 @@ add_at(struct norm *s, uint64_t v, uint32_t at)
 	}
 }
 
-/* Squares of equal exponents are whole multiples of one unit, and are added as such. */
+/* Adds squares of equal exponents as multiples of one unit. */
 static void
 add_chunk(struct norm *s, const float *x, size_t n)
 {
@@ -51,7 +51,7 @@ add_chunk(struct norm *s, const float *x, size_t n)
 				add_at(s, bin[l][e], 2 * (e > 0 ? e : 1) - 2);
 }
 
-/* Counted in the lanes are mantissas; of what is no number these may be 0. */
+/* Whether x has an infinity or a NaN.  The lanes sum mantissas, which are 0 for infinities. */
 static int
 is_odd(const float *x, size_t n)
 {

@@ -1,13 +1,12 @@
-/* opt - the rules by which a gradient changes weights, over any range of floats. */
+/* opt - optimizer update rules over any range of weights. */
 #include "net/optim/opt.h"
 
 #include <math.h>
 #include <string.h>
 
 /*
- * Division by n is a multiplication by (float)(1 / n), the same for every element; floats are added and multiplied
- * one by one in the order written (no fused multiply-add: the Makefile's -ffp-contract=off), so vector width changes
- * no bit.
+ * Division by n is a multiplication by (float)(1 / n), the same for every element.  Floats are added and multiplied in the
+ * order written, without fused multiply-adds (-ffp-contract=off in the Makefile), so the vector width changes no bit.
  */
 
 static const struct {
@@ -86,13 +85,13 @@ opt_is_state(const char *name, size_t *stem)
 	return false;
 }
 
-/* Numbers that are the same for all elements of a step. */
+/* Constants of a step. */
 struct step {
 	float scale, lr, momentum, wd, clip, l1, beta2, eps;
 	float rate, root;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t) */
 };
 
-/* The gradient of one weight: mean, cut, decayed.  Cut so that a NaN stays one. */
+/* The gradient of one weight: divided, clipped (a NaN stays NaN) and with weight decay. */
 static inline float
 prepare_gradient(float g, float w, const struct step *s, bool rare)
 {

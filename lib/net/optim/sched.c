@@ -1,4 +1,4 @@
-/* sched - the learning rate of a step. */
+/* sched - learning rate schedules. */
 #include "net/optim/sched.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define PI   3.14159265358979323846
-#define PART 64		/* bytes that a part's text fits, its zero counted */
+#define PART 64		/* bytes of a part's text with its zero */
 
 /* xFACTOR@EPOCH */
 static int
@@ -24,15 +24,15 @@ parse_part(char *text, struct sched *s)
 	if ((e = num_f64(text + 1, 0, 1e6, &factor)) < 0 || (e = num_f64(at + 1, 0, 1e9, &epoch)) < 0)
 		return e;
 	if (s->n > 0 && epoch <= last)
-		return err_fail(ERR_FORMAT, "epoch %g does not come after %g", epoch, last);
+		return err_fail(ERR_FORMAT, "epoch %g is not after %g", epoch, last);
 	if (s->n == SCHED_PARTS)
-		return err_fail(ERR_LIMIT, "is more than %d changes", SCHED_PARTS);
+		return err_fail(ERR_LIMIT, "more than %d factors", SCHED_PARTS);
 	s->part[s->n].factor = factor;
 	s->part[s->n++].at = epoch;
 	return 0;
 }
 
-/* The numbers behind a curve's name, as :0.9:0.001; *n of them at most, and how many there were. */
+/* Parses the numbers after a curve's name, as :0.9:0.001.  *n is the most, then the number found. */
 static int
 parse_curve_numbers(char *text, double *v, uint32_t *n)
 {
@@ -80,7 +80,7 @@ parse_curve(char *text, struct sched *s)
 	if ((e = parse_curve_numbers(rest, v, &n)) < 0)
 		return e;
 	if (n < curves[i].least || (at == NULL) != (curves[i].curve == SCHED_EXP))
-		return err_fail(ERR_FORMAT, "is not what a curve '%s' needs", text);
+		return err_fail(ERR_FORMAT, "does not have the numbers and epoch that '%s' needs", text);
 	if (at != NULL && (e = num_f64(at, 1e-6, 1e9, &s->until)) < 0)
 		return e;
 	if (at != NULL && curves[i].curve != SCHED_TRIANGLE && s->until <= s->warmup)
@@ -105,7 +105,7 @@ parse_warmup(char *text, struct sched *s)
 	return from != NULL ? num_f64(from, 0, 1e6, &s->from) : 0;
 }
 
-/* The parts in their order: perhaps the warm-up, the rate, then changes and a curve. */
+/* Parses the parts in order: optional warm-up, rate, then factors and a curve. */
 static int
 parse_next(char *text, struct sched *s, int *have_rate)
 {
@@ -140,10 +140,10 @@ sched_parse(const char *text, struct sched *s)
 		if (*text == 0)
 			break;
 	}
-	return have_rate ? 0 : err_fail(ERR_FORMAT, "'%s': no rate follows", copy);
+	return have_rate ? 0 : err_fail(ERR_FORMAT, "'%s': has no rate", copy);
 }
 
-/* The curve alone at an epoch, its fraction counted. */
+/* The rate of the curve, without factors, at an epoch, which may have a fraction. */
 static double
 curve_at(const struct sched *s, double epoch)
 {
@@ -172,7 +172,7 @@ sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 
 	assert(steps > 0);
 	epoch = (double)step / (double)steps;
-	/* The first step is one step up from 0, so that none is lost; the last of the warm-up has the full rate. */
+	/* The first step is above the first rate, so that it has an effect; the last step of the warm-up has the full rate. */
 	part = s->warmup > 0 ? ((double)step + 1) / (s->warmup * (double)steps) : 1;
 	rate = curve_at(s, epoch) * scale;
 	if (part < 1)

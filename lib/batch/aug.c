@@ -1,4 +1,4 @@
-/* aug - a picture in, a sample out: what chance decides, and the way through the steps. */
+/* aug - turns a decoded image into a sample: the random choices and the sequence of steps. */
 #include "batch/aug.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -7,14 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Streams: each keeps its draws apart from others of the same seed. */
-#define CROP	0x617567u	/* "aug": place and mirror */
+/* Random streams: each separates its draws from others of the same seed. */
+#define CROP	0x617567u	/* "aug": place and mirroring */
 #define TURN	0x7475726eu	/* "turn": which epochs mirror */
 #define PART	0x70617274u	/* "part": a resized crop */
-#define MORE	0x6d6f7265u	/* "more": all else */
+#define MORE	0x6d6f7265u	/* "more": everything else */
 
-#define TRIES	10		/* of a part that fits into the picture */
-#define SIDE	65536.0f	/* pixels; longest of a warped picture */
+#define TRIES	10		/* to draw a resized crop that fits the image */
+#define SIDE	65536.0f	/* most pixels of a side of a warped image */
 
 static bool
 is_set(const struct aug_range *r)
@@ -39,7 +39,7 @@ aug_plain(const struct aug *a)
 	};
 }
 
-/* By integer division, as MXNet has it; what is too long for a picture is still too long. */
+/* Scales by integer division, as MXNet does.  A result that is too large for an image stays too large. */
 static uint32_t
 scale_length(uint32_t n, uint32_t a, uint32_t b)
 {
@@ -48,7 +48,7 @@ scale_length(uint32_t n, uint32_t a, uint32_t b)
 	return v < INT32_MAX / 2 ? (uint32_t)v : INT32_MAX / 2;
 }
 
-/* A resized crop is cut from the picture as it is. */
+/* Chooses the size to resize to.  Resized crops come from the original image. */
 static void
 choose_size(const struct aug *a, uint32_t *h, uint32_t *w, struct aug_plan *plan)
 {
@@ -71,12 +71,12 @@ bound_side(float v, const struct aug_range *side)
 }
 
 /*
- * Forward, old to new, about both centres, hs and ws the factors of height and width:
+ * The forward matrix, old to new, about both centres, with hs and ws the factors of height and width:
  *
  *	hs cos - shear ws sin	hs sin + shear ws cos
  *	-ws sin			ws cos
  *
- * The plan holds the inverse.  Everything is drawn always, so that one option does not change what another one draws.
+ * The plan holds the inverse.  All numbers are always drawn, so that an option does not change another's draws.
  */
 static void
 choose_warp(const struct aug *a, struct rng *r, uint32_t *h, uint32_t *w, struct aug_plan *plan)
@@ -116,7 +116,7 @@ choose_warp(const struct aug *a, struct rng *r, uint32_t *h, uint32_t *w, struct
 	*w = plan->warp_w;
 }
 
-/* A part of random area and aspect that fits.  Returns whether one was found. */
+/* Draws a crop of random area and aspect.  Returns whether one that fits is found. */
 static bool
 choose_part(const struct aug *a, struct rng r, uint32_t h, uint32_t w, struct aug_plan *plan)
 {
@@ -138,7 +138,7 @@ choose_part(const struct aug *a, struct rng r, uint32_t h, uint32_t w, struct au
 	return false;
 }
 
-/* The whole picture's largest centre of the sample's shape. */
+/* Plans the largest centred crop with the sample's proportions. */
 static void
 plan_whole_image(const struct aug *a, uint32_t h, uint32_t w, struct aug_plan *plan)
 {
@@ -190,7 +190,7 @@ choose_crop(const struct aug *a, uint64_t epoch, uint64_t id, uint32_t h, uint32
 static void
 choose_colour(const struct aug *a, struct rng *r, struct aug_plan *plan)
 {
-	/* Eigenvectors by eigenvalues of ImageNet's colours; rows R G B. */
+	/* Eigenvectors times eigenvalues of ImageNet's colours; rows R G B. */
 	static const float axis[3][3] = {
 		{ 55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f },
 		{ 55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f },
@@ -227,7 +227,7 @@ aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct img *p
 	plan->cut_x = (int32_t)rng_below(&more, a->w) - (int32_t)(a->cutout / 2);
 	aug_choose_mix(a, epoch, id, plan);
 	if ((uint64_t)h * w > IMG_PIXELS)
-		return err_fail(ERR_ITEM, "it would become %ux%u pixels large", w, h);
+		return err_fail(ERR_ITEM, "its size would be %ux%u pixels after augmentation", w, h);
 	return choose_crop(a, epoch, id, h + 2 * a->pad, w + 2 * a->pad, plan);
 }
 

@@ -1,24 +1,24 @@
-/* aug_colour - which colours a sample has: brightness, contrast, saturation, hue, noise. */
+/* aug_colour - the colours of a sample: brightness, contrast, saturation, hue, noise. */
 #include "base/isa.h"
 #include "batch/aug_in.h"
 
 #include <math.h>
 
-/* The nearest whole number in 0..255. */
+/* Rounds to the nearest integer in 0..255. */
 ISA_INLINE uint8_t
 round_to_u8(float v)
 {
 	return (uint8_t)(int)(fminf(fmaxf(v, 0), 255) + 0.5f);
 }
 
-/* ITU-R BT.601, as all that decode and convert have it. */
+/* Luma by ITU-R BT.601, as in JPEG. */
 ISA_INLINE float
 get_luma(const uint8_t *p)
 {
 	return (float)(p[0] * 299 + p[1] * 587 + p[2] * 114) * 1e-3f;
 }
 
-/* Brightness, and contrast about a grey: v = v * by + add. */
+/* Changes brightness, or contrast about a grey: v = v * by + add. */
 ISA_CLONES(static, void, stretch_contrast, (uint8_t *p, size_t n, float by, float add), (p, n, by, add))
 {
 	for (size_t i = 0; i < n; i++)
@@ -45,7 +45,7 @@ ISA_CLONES(static, void, scale_saturation, (uint8_t *p, size_t pixels, float by)
 	}
 }
 
-/* A sixth of the circle a unit: what a hue gives a channel, 0 to 1. */
+/* A channel's value, 0 to 1, of a hue in sixths of the circle. */
 static float
 hue_to_channel(float hue, float lo, float hi)
 {
@@ -53,7 +53,7 @@ hue_to_channel(float hue, float lo, float hi)
 	return hue < 1 ? lo + (hi - lo) * hue : hue < 3 ? hi : hue < 4 ? lo + (hi - lo) * (4 - hue) : lo;
 }
 
-/* Foley and van Dam, "Computer Graphics", 13.3.5: a double hexcone.  hsl: degrees by two, 255ths, 255ths. */
+/* Shifts hue, saturation and lightness by hsl, in units of 2 degrees, 1/255, 1/255.  Source: Foley and van Dam, 13.3.5. */
 static void
 shift_hsl(uint8_t *p, const float hsl[3])
 {

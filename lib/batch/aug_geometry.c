@@ -1,9 +1,9 @@
-/* aug_geometry - which pixels a sample is made of: warp, border, crop. */
+/* aug_geometry - the pixels of a sample: warp, border, crop. */
 #include "batch/aug_in.h"
 
 #include <math.h>
 
-/* Pixel (y, x), or the fill value beyond the edges. */
+/* Reads pixel (y, x), or the fill value outside the image. */
 static void
 get_pixel(const struct img *pic, int64_t y, int64_t x, uint8_t fill, float p[3])
 {
@@ -20,7 +20,7 @@ interpolate_pixel(const struct img *pic, float y, float x, uint8_t fill, uint8_t
 	float fy = floorf(y), fx = floorf(x), dy = y - fy, dx = x - fx;
 	float p[2][2][3];
 
-	/* Far outside is outside; beyond 2^31 a float is no integer any more. */
+	/* Places far outside, which may not fit an integer, get the fill value. */
 	if (!(fy >= -2 && fx >= -2 && fy <= (float)pic->h && fx <= (float)pic->w)) {
 		for (uint32_t c = 0; c < pic->c; c++)
 			out[c] = fill;
@@ -55,7 +55,7 @@ aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room
 	return 0;
 }
 
-/* Row y of the part, w pixels from x on; what lies outside is filled. */
+/* Copies w pixels of row y from x on, with the fill value outside the image. */
 static void
 copy_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t fill, uint8_t *out)
 {
@@ -72,7 +72,7 @@ copy_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t fill, 
 	memset(out + (size_t)(left + n) * pic->c, fill, (size_t)(w - left - n) * pic->c);
 }
 
-/* The part as a picture of its own. */
+/* Copies the crop to an image of its own. */
 static int
 copy_part(const struct aug *a, const struct aug_plan *plan, struct buf *room, const struct img *pic, struct img *part)
 {

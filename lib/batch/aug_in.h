@@ -1,4 +1,4 @@
-/* aug_in - what the files of aug share: the steps by theme. */
+/* aug_in - the steps of an augmentation: internal to aug. */
 #ifndef BATCH_AUG_IN_H
 #define BATCH_AUG_IN_H
 
@@ -10,7 +10,7 @@ struct aug_room {
 	struct buf	 warped, part, cropped;
 };
 
-/* Whether a sample's pixels are changed: then they are made in room->cropped. */
+/* Whether the sample's colours change; then room->cropped holds its pixels. */
 static inline bool
 aug_recolours(const struct aug *a)
 {
@@ -18,16 +18,16 @@ aug_recolours(const struct aug *a)
 	    a->hsl[1] > 0 || a->hsl[2] > 0);
 }
 
-/* The picture through the plan's matrix: bilinear between pixels, the fill value beyond them.  Returns 0 or ERR_NOMEM. */
+/* Warps the image: bilinear between pixels, the fill value outside.  Returns 0 or ERR_NOMEM. */
 int	aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, struct img *pic);
-/* The plan's part of the picture, and of the border around it, at the sample's size. */
+/* Crops the image with its border and resizes the crop to the sample's size. */
 int	aug_crop(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
 	    struct planes_view *v);
 /* Changes the colours of the sample's pixels [h,w,3]. */
 void	aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p);
-/* What chance decides about a mixture. */
+/* Draws the plan of a mixture. */
 void	aug_choose_mix(const struct aug *a, uint64_t epoch, uint64_t id, struct aug_plan *plan);
-/* Pixels into numbers, planes, mirrored; then the cut. */
+/* Converts pixels to planes of floats, mirrors them and cuts the square out. */
 void	aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes_view *v, float *x);
 
 #endif

@@ -1,14 +1,14 @@
-/* aug_mix - two samples into a mixture of both. */
+/* aug_mix - mixes two samples. */
 #include "base/rng.h"
 #include "batch/aug_in.h"
 
 #include <math.h>
 
-#define MIX	0x6d6978u	/* "mix": keeps these draws apart from others of the same seed */
+#define MIX	0x6d6978u	/* "mix": separates these draws from others of the same seed */
 
 /*
- * The logarithm of a number of the gamma distribution.  Source: Marsaglia and Tsang, "A simple method for generating gamma
- * variables", 2000, for shape + 1; times a power of a uniform number it is of the shape.
+ * Draws the logarithm of a gamma variate: one of shape + 1, times a power of a uniform number.  Source: Marsaglia and Tsang,
+ * "A simple method for generating gamma variables", 2000.
  */
 static double
 log_gamma(struct rng *r, double shape)
@@ -23,7 +23,7 @@ log_gamma(struct rng *r, double shape)
 	return log(d * v) + log(1 - (double)rng_f32(r)) / shape;
 }
 
-/* Of the distribution Beta(alpha, alpha). */
+/* Draws from Beta(alpha, alpha). */
 static double
 draw_beta(struct rng *r, double alpha)
 {
@@ -32,7 +32,7 @@ draw_beta(struct rng *r, double alpha)
 	return 1 / (1 + exp(a - b));
 }
 
-/* The bounds of a piece of `side` pixels about a middle, of a sample's n. */
+/* The bounds of `side` pixels around a middle, clipped to 0..n. */
 static void
 cut_bounds(uint32_t n, uint32_t middle, double side, uint32_t *from, uint32_t *end)
 {

@@ -1,4 +1,4 @@
-/* aug_normal - a sample's pixels as numbers: planes of floats, mirrored, with a square cut out. */
+/* aug_normal - converts a sample's pixels to planes of floats, mirrors them and cuts a square out. */
 #include "batch/aug_in.h"
 
 #include <string.h>

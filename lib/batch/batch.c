@@ -1,4 +1,4 @@
-/* batch - records in, batches out: what one training step eats. */
+/* batch - reads records and makes batches: opening, the ring of micro-batches, closing. */
 #include "base/err.h"
 #include "base/num.h"
 #include "record/recs.h"
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFETCH (128u << 20)	/* bytes of samples in the ring, when nobody says how many */
-#define WINDOW	1024u		/* records of a stream's, likewise */
-#define ALIGN	64u		/* bytes; of a batch's samples, for vector loads ... */
-#define ASIDE	16u		/* ... and pixels so far beside: rows that begin at 32 bytes libjpeg-turbo writes past the caches */
+#define PREFETCH (128u << 20)	/* default bytes of samples in the ring */
+#define WINDOW	1024u		/* default window of a stream, in records */
+#define ALIGN	64u		/* alignment of a batch's samples, for vector loads */
+#define ASIDE	16u		/* offset of pixels: libjpeg-turbo bypasses the caches for rows aligned to 32 bytes */
 
 /*
- * In the order in which they will be read: one behind a part is read for it, and again for its own.  What the cache holds
- * is not read; what was wanted for nothing would stay with the records until the epoch's end.
+ * Requests records in the order of reading.  A record after a part is read twice: to mix, and for its own part.  Skips
+ * records that the cache holds: nobody would read them, and recs would keep them until the end of the epoch.
  */
 static void
-request_records(const struct batch_reader *r, const struct batch_piece *p)
+request_records(const struct batch_reader *r, const struct batch_micro *p)
 {
 	struct batch_item kept;
 
@@ -32,9 +32,9 @@ request_records(const struct batch_reader *r, const struct batch_piece *p)
 	}
 }
 
-/* What a piece holds; a stream's pieces are all full, up to its end. */
+/* Assigns records to a micro-batch.  Those of a stream are full until it ends. */
 static void
-plan_piece(struct batch_reader *r, struct batch_piece *p)
+plan_micro(struct batch_reader *r, struct batch_micro *p)
 {
 	if (r->stream != NULL) {
 		p->first = r->planned;
@@ -42,14 +42,14 @@ plan_piece(struct batch_reader *r, struct batch_piece *p)
 		r->planned += p->n;
 		return;
 	}
-	batch_cut(r, r->step, r->opt.first_piece + r->piece, &p->first, &p->n);
+	batch_cut(r, r->step, r->opt.first_micro + r->micro, &p->first, &p->n);
 	p->more = aug_mixes(&r->opt.aug) && p->n > 0 && p->first + p->n < r->records;
 	batch_order_take(r->order, p->first, p->n + p->more, p->record);
 	request_records(r, p);
 }
 
 static void
-forget_why(const struct batch_reader *r, struct batch_piece *p)
+forget_why(const struct batch_reader *r, struct batch_micro *p)
 {
 	for (uint32_t i = 0; i < r->opt.batch; i++) {
 		free(p->why[i]);
@@ -57,31 +57,31 @@ forget_why(const struct batch_reader *r, struct batch_piece *p)
 	}
 }
 
-/* Gives the threads as many pieces as there is room for. */
+/* Submits micro-batches to the thread pool while the ring has free slots. */
 static void
 read_ahead(struct batch_reader *r)
 {
 	uint32_t slot;
 
-	while (!r->over && r->step < r->steps && threads_next_slot(r->crew, &slot)) {
-		struct batch_piece *p = &r->ring[slot];
+	while (!r->over && r->step < r->steps && threads_next_slot(r->pool, &slot)) {
+		struct batch_micro *p = &r->ring[slot];
 
 		p->step = r->step;
 		p->fail_at = BATCH_NONE;
 		p->came = 0;
 		forget_why(r, p);
-		plan_piece(r, p);
-		threads_submit(r->crew, (p->n + r->part - 1) / r->part);
-		if (++r->piece == r->opt.my_pieces) {
-			r->piece = 0;
+		plan_micro(r, p);
+		threads_submit(r->pool, (p->n + r->part - 1) / r->part);
+		if (++r->micro == r->opt.my_micros) {
+			r->micro = 0;
 			r->step++;
 		}
 	}
 }
 
-/* Moves the samples that were made up to each other, and why others were not. */
+/* Moves the good samples together, and the reasons of the bad ones. */
 static uint32_t
-close_gaps(struct batch_piece *p, size_t sample)
+close_gaps(struct batch_micro *p, size_t sample)
 {
 	uint8_t *at = p->sample;
 	uint32_t n = 0;
@@ -109,7 +109,7 @@ close_gaps(struct batch_piece *p, size_t sample)
 }
 
 static struct samples
-samples_of(const struct batch_reader *r, struct batch_piece *p)
+samples_of(const struct batch_reader *r, struct batch_micro *p)
 {
 	const struct aug *a = &r->opt.aug;
 
@@ -129,13 +129,13 @@ samples_of(const struct batch_reader *r, struct batch_piece *p)
 int
 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 {
-	threads_cancel(r->crew);
+	threads_cancel(r->pool);
 	r->peeked = false;
 	r->epoch = epoch;
 	r->step = step;
-	r->piece = 0;
+	r->micro = 0;
 	if (r->stream != NULL) {
-		r->over = r->over || r->planned > 0;	/* what was read ahead is gone */
+		r->over = r->over || r->planned > 0;	/* records read ahead are lost */
 	} else {
 		if (r->recs->forget != NULL)
 			r->recs->forget(r->recs);
@@ -145,15 +145,15 @@ batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 	return 0;
 }
 
-/* A step of a stream that has begun is given whole, with empty pieces behind the stream's end. */
+/* Whether the micro-batch is the first of a stream's step.  A step that has begun is completed with empty ones. */
 static bool
-begins_step(const struct batch_reader *r, const struct batch_piece *p)
+begins_step(const struct batch_reader *r, const struct batch_micro *p)
 {
-	return p->first / r->opt.batch % r->opt.my_pieces == 0;
+	return p->first / r->opt.batch % r->opt.my_micros == 0;
 }
 
 static struct batch
-batch_of(const struct batch_reader *r, struct batch_piece *p)
+batch_of(const struct batch_reader *r, struct batch_micro *p)
 {
 	struct batch b = { .s = samples_of(r, p), .id = p->id, .step = p->step, .why = (const char *const *)p->why };
 
@@ -165,7 +165,7 @@ int
 batch_peek(struct batch_reader *r, const struct batch **b)
 {
 	uint32_t slot;
-	struct batch_piece *p = !r->over && threads_peek(r->crew, &slot) ? &r->ring[slot] : NULL;
+	struct batch_micro *p = !r->over && threads_peek(r->pool, &slot) ? &r->ring[slot] : NULL;
 
 	if (p == NULL || p->fail_at != BATCH_NONE || (r->stream != NULL && p->came == 0))
 		return 0;
@@ -181,11 +181,11 @@ batch_peek(struct batch_reader *r, const struct batch **b)
 int
 batch_next(struct batch_reader *r, const struct batch **b)
 {
-	struct batch_piece *p;
+	struct batch_micro *p;
 	uint32_t slot;
 
 	read_ahead(r);
-	if (r->over || !threads_wait(r->crew, &slot))
+	if (r->over || !threads_wait(r->pool, &slot))
 		return 0;
 	p = &r->ring[slot];
 	if (p->fail_at != BATCH_NONE)
@@ -200,13 +200,13 @@ batch_next(struct batch_reader *r, const struct batch **b)
 	return 1;
 }
 
-/* Pieces in the ring, of so many bytes each. */
+/* The number of micro-batches in the ring if each has `bytes` bytes. */
 static uint32_t
 count_ring_slots(const struct batch_opt *o, size_t bytes)
 {
 	size_t n;
 
-	assert(bytes > 0);	/* a graph's pictures and a batch are of something */
+	assert(bytes > 0);	/* batch_cut_check() refuses empty samples and batches */
 	n = (o->prefetch > 0 ? o->prefetch : PREFETCH) / bytes;
 	return n < 2 ? 2 : n < BATCH_AHEAD ? (uint32_t)n : BATCH_AHEAD;
 }
@@ -217,8 +217,8 @@ batch_takes(const struct batch_opt *o)
 	struct samples_norm norm;
 	size_t bytes;
 
-	if (num_mul((size_t)o->aug.c * o->aug.h * o->aug.w * (aug_plain_norm(&o->aug, &norm) ? 1 : sizeof(float)), o->batch,
-	    &bytes) < 0)
+	if (num_mul((size_t)o->aug.c * o->aug.h * o->aug.w * (aug_plain_norm(&o->aug, &norm) ? 1 : sizeof(float)),
+	    o->batch, &bytes) < 0)
 		return UINT64_MAX;
 	return bytes * count_ring_slots(o, bytes);
 }
@@ -233,7 +233,7 @@ make_ring(struct batch_reader *r)
 		return e;
 	r->ahead = count_ring_slots(&r->opt, bytes);
 	for (uint32_t i = 0; i < r->ahead; i++) {
-		struct batch_piece *p = &r->ring[i];
+		struct batch_micro *p = &r->ring[i];
 
 		if (bytes > SIZE_MAX - ASIDE || posix_memalign(&p->room, ALIGN, bytes + ASIDE) != 0)
 			return err_nomem();
@@ -246,8 +246,8 @@ make_ring(struct batch_reader *r)
 		p->mix = calloc(r->opt.batch, sizeof(*p->mix));
 		p->why = calloc(r->opt.batch, sizeof(*p->why));
 		p->record = calloc((size_t)r->opt.batch + 1, sizeof(*p->record));
-		if (p->held == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL || p->mix == NULL ||
-		    p->why == NULL || p->record == NULL)
+		if (p->held == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL ||
+		    p->mix == NULL || p->why == NULL || p->record == NULL)
 			return err_nomem();
 	}
 	return 0;
@@ -261,12 +261,12 @@ open_stream(struct batch_reader *r)
 	int e;
 
 	if (aug_mixes(&o->aug))
-		return err_fail(ERR_ARG, "%s: a pipe's records cannot be mixed", o->path);
+		return err_fail(ERR_ARG, "%s: samples of a pipe cannot be mixed", o->path);
 	r->steps = UINT64_MAX;
 	if ((r->stream = o->stream) != NULL)
 		return 0;
-	/* Each worker's stream is its own, and so is what chance makes of it. */
-	if ((e = recs_stream_open(&r->own_stream, o->path, window, o->aug.seed + o->first_piece)) == 0)
+	/* Each worker has its own stream and its own random order. */
+	if ((e = recs_stream_open(&r->own_stream, o->path, window, o->aug.seed + o->first_micro)) == 0)
 		r->stream = r->own_stream;
 	return e;
 }
@@ -294,7 +294,7 @@ open_records(struct batch_reader *r)
 	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
 }
 
-/* A label that the records do not have is known by the first of them, not by an epoch without a sample. */
+/* Checks the label of the first record, so that a wrong label_at fails at once and not after an epoch without samples. */
 static int
 check_label(struct batch_reader *r)
 {
@@ -318,14 +318,16 @@ check_label(struct batch_reader *r)
 }
 
 static int
-open_in(struct batch_reader *r)
+open_reader(struct batch_reader *r)
 {
 	struct batch_opt *o = &r->opt;
 	int e;
 
 	o->threads = o->threads > 0 ? o->threads : (threads_count() + 1) / 2;
-	if ((e = batch_cut_check(o)) < 0 ||
-	    (e = o->stream != NULL || (o->recs == NULL && recs_stream_is(o->path)) ? open_stream(r) : open_records(r)) < 0)
+	if ((e = batch_cut_check(o)) < 0)
+		return e;
+	e = o->stream != NULL || (o->recs == NULL && recs_stream_is(o->path)) ? open_stream(r) : open_records(r);
+	if (e < 0)
 		return e;
 	if ((r->lane = calloc(o->threads, sizeof(*r->lane))) == NULL)
 		return err_nomem();
@@ -338,7 +340,7 @@ open_in(struct batch_reader *r)
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	if ((e = make_ring(r)) < 0)
 		return e;
-	return threads_new(&r->crew, o->threads, r->ahead, batch_sample_part, r);
+	return threads_new(&r->pool, o->threads, r->ahead, batch_sample_part, r);
 }
 
 int
@@ -353,8 +355,8 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 		return err_nomem();
 	o = &r->opt;
 	*o = *opt;
-	o->pieces = o->pieces > 0 ? o->pieces : 1;
-	o->my_pieces = o->my_pieces > 0 ? o->my_pieces : 1;
+	o->micros = o->micros > 0 ? o->micros : 1;
+	o->my_micros = o->my_micros > 0 ? o->my_micros : 1;
 	r->part = aug_mixes(&o->aug) ? BATCH_MIXED : BATCH_PART;
 	r->pixels = aug_plain_norm(&o->aug, &r->norm);
 	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w * (r->pixels ? 1 : sizeof(float));
@@ -362,7 +364,7 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	pthread_cond_init(&r->turn_came, NULL);
 	for (uint32_t i = 0; i < BATCH_AHEAD; i++)
 		pthread_mutex_init(&r->ring[i].lock, NULL);
-	if ((e = open_in(r)) < 0) {
+	if ((e = open_reader(r)) < 0) {
 		batch_close(r);
 		return e;
 	}
@@ -382,7 +384,7 @@ free_lane(struct batch_lane *l)
 }
 
 static void
-free_piece(struct batch_piece *p)
+free_micro(struct batch_micro *p)
 {
 	free(p->room);
 	free(p->mirror);
@@ -403,13 +405,13 @@ batch_close(struct batch_reader *r)
 		return;
 	if (r->stream != NULL)
 		recs_stream_stop(r->stream);
-	threads_free(r->crew);
+	threads_free(r->pool);
 	for (unsigned i = 0; r->lane != NULL && i < r->opt.threads; i++)
 		free_lane(&r->lane[i]);
 	for (uint32_t i = 0; i < BATCH_AHEAD; i++) {
 		if (r->ring[i].why != NULL)
 			forget_why(r, &r->ring[i]);
-		free_piece(&r->ring[i]);
+		free_micro(&r->ring[i]);
 	}
 	free(r->lane);
 	batch_order_free(r->order);

@@ -1,29 +1,27 @@
 /*
- * batch - records in, batches out: what one training step eats.
+ * batch - reads records and makes batches: the input of one training step.
  *
- * The plan of an epoch is a function of (seed, epoch) and the number of records
- * alone: a permutation of all records (or their own order), dealt in pieces.
- * A step has `pieces` pieces of `batch` records, or of `sizes[p]` where machines
- * differ; the pieces of a step, and the steps, hold the permutation's records in
- * order.  In the last step the records left are cut as evenly as can be, the
- * first pieces longer by one, or in the proportion of the sizes; a piece may be
- * empty.  So every record comes exactly once an epoch, over any number of
- * workers, and W workers read what one that takes W pieces reads.
+ * lib/batch, in reading order: aug (augmentation of one image, aug_geometry, aug_colour, aug_normal, aug_mix, planes),
+ * samples (the input of a net), batch (this reader, batch_order, batch_micro, batch_sample, batch_cache,
+ * batch_device_cache), mean (mean images).
  *
- * With a window the permutation keeps records near their own order: see
- * batch_order.h.  A path that is a pipe is read as a stream: records in the order
- * in which they come, through a window of as many, for one epoch whose length
- * nobody knows; each worker has a stream of its own, whose pieces are all full up to its end.
+ * The order of an epoch is a function of (seed, epoch) and the number of records: a permutation of all records, or their
+ * own order.  A step has `micros` micro-batches of `batch` records, or of `sizes[p]` if machines differ.  The micro-batches
+ * of a step, and the steps, take the records in that order.  The last step divides the remaining records evenly, the first
+ * micro-batches one record larger, or in proportion to the sizes; a micro-batch may be empty.  So each record occurs exactly
+ * once per epoch, over any number of workers, and W workers read what one worker with W micro-batches reads.
  *
- * Samples are R G B or grey, as pixels wherever that loses nothing: see samples.h.
- * Where samples are mixed, each is with the one behind it in the epoch's order, unmixed, which reads a record more a piece;
- * the epoch's last, and one before a record that does not decode, stay as they are.  A stream's cannot be mixed.
- * What becomes of a picture is a function of (seed, epoch, id), see aug.h, so threads,
- * timing and the cut over workers change no pixel.
+ * With a window the permutation keeps records near their own order (batch_order.h).  If the path is a pipe, it is read as a
+ * stream: the records in order of arrival, through a window of that many, for one epoch of unknown length.  Each worker has
+ * its own stream, whose micro-batches are full until it ends.
  *
- * Records are decoded ahead by threads of the reader's own.
- * Ownership: a batch is lent until the next call on the reader.
- * Threads: the reader's functions are for one thread at a time.
+ * Samples are RGB or grey.  They are pixels unless that loses information (samples.h).  If samples are mixed, each is mixed
+ * with the next one in the epoch's order, unmixed, so a micro-batch reads one more record.  The last sample of the epoch,
+ * and one before a record that does not decode, are not mixed.  Samples of a stream cannot be mixed.  Augmentation is a
+ * function of (seed, epoch, id) (aug.h), so threads, timing and the number of workers change no pixel.
+ *
+ * The reader has its own threads, which decode records ahead.  Ownership: a batch is valid until the next call on the
+ * reader.  Threads: one thread at a time uses a reader.
  */
 #ifndef BATCH_BATCH_H
 #define BATCH_BATCH_H
@@ -38,59 +36,59 @@ struct recs;
 struct recs_stream;
 
 struct batch_opt {
-	const char	*path;		/* what recs_open() opens, or a pipe; not looked at where recs or stream is given */
-	struct recs	*recs;		/* lent until close; NULL: opened from path */
-	struct recs_stream *stream;	/* lent until close, in place of both, or NULL */
-	uint32_t	 batch;		/* records a piece; the most of mine where there are sizes */
-	const uint32_t	*sizes;		/* [pieces] records of each, at least 1; NULL: all are of `batch`.  Lent until close. */
-	struct aug	 aug;		/* the sample; a picture too small for it is a bad record */
+	const char	*path;		/* a path for recs_open(), or a pipe; ignored if recs or stream is set */
+	struct recs	*recs;		/* borrowed until close; NULL: opened from path */
+	struct recs_stream *stream;	/* borrowed until close, replaces path and recs; or NULL */
+	uint32_t	 batch;		/* records of a micro-batch; with sizes, the largest of this reader's */
+	const uint32_t	*sizes;		/* [micros] records of each, at least 1, borrowed until close; NULL: all `batch` */
+	struct aug	 aug;		/* the sample; an image that is too small for it is a bad record */
 	bool		 shuffle;
-	uint64_t	 window;	/* of records; 0: all of them, and 1024 of a stream */
-	uint32_t	 pieces;	/* of a step, over all workers; 0 counts as 1 */
-	uint32_t	 first_piece, my_pieces;	/* those that this reader gives; my_pieces 0 counts as 1 */
-	size_t		 cache;		/* bytes of decoded pictures that are kept from epoch to epoch; 0: none */
-	size_t		 prefetch;	/* bytes of samples made ahead, at least two pieces; 0: a choice */
-	unsigned	 threads;	/* that decode; 0: a choice of the reader's */
-	uint32_t	 label_at;	/* which of a record's labels is the class, from 0 */
-	uint32_t	 classes;	/* labels must be below; 0: not looked at */
-	uint64_t	 limit;		/* use only the first so many records; 0: all */
+	uint64_t	 window;	/* in records; 0: all records, or 1024 of a stream */
+	uint32_t	 micros;	/* micro-batches of a step, over all workers; 0 counts as 1 */
+	uint32_t	 first_micro, my_micros;	/* this reader's micro-batches; my_micros 0 counts as 1 */
+	size_t		 cache;		/* most bytes of decoded images kept between epochs; 0: none */
+	size_t		 prefetch;	/* bytes of samples made ahead, at least two micro-batches; 0: a default */
+	unsigned	 threads;	/* that decode; 0: a default */
+	uint32_t	 label_at;	/* index of the label that is the class, from 0 */
+	uint32_t	 classes;	/* labels must be below it; 0: not checked */
+	uint64_t	 limit;		/* number of records to use, from the first; 0: all */
 };
 
 struct batch {
-	struct samples	 s;	/* 0..opt.batch; pixels where aug_plain_norm() says so, else numbers */
-	const uint64_t	*id;	/* [n] the records' ids */
+	struct samples	 s;	/* 0..opt.batch; pixels if aug_plain_norm() returns true, else floats */
+	const uint64_t	*id;	/* [s.n] the records' ids */
 	uint64_t	 step;	/* of the epoch, from 0 */
-	uint32_t	 bad;	/* records left out of this batch because they do not decode ... */
-	const char *const *why;	/* ... and [bad] their names and reasons */
+	uint32_t	 bad;	/* records that the batch omits because they do not decode */
+	const char *const *why;	/* [bad] names of the omitted records, with reasons */
 };
 
 struct batch_reader;
 
 /*
- * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT (file and place named), ERR_ARG (or the first record has no label_at, and is
- * named) or ERR_NOMEM.
+ * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT (names file and offset), ERR_ARG (also if the first record has no label
+ * label_at) or ERR_NOMEM.
  */
 int	 batch_open(const struct batch_opt *opt, struct batch_reader **r);
 void	 batch_close(struct batch_reader *r);	/* NULL is fine */
-/* Bytes of the samples that such a reader makes ahead; of aug the sample and what becomes of a picture are looked at. */
+/* Bytes of the samples that such a reader makes ahead; of opt uses aug, batch and prefetch. */
 uint64_t batch_takes(const struct batch_opt *opt);
-/* Of an epoch; 0: a stream's, which nobody knows. */
+/* Records and steps of an epoch; 0 for a stream, whose length is unknown. */
 uint64_t batch_records(const struct batch_reader *r);
 uint64_t batch_steps(const struct batch_reader *r);
-/* Pictures that the cache holds, and the bytes that they take. */
+/* The number of images in the cache, and their bytes. */
 uint64_t batch_cached(const struct batch_reader *r, size_t *bytes);
 
 /*
- * Before the first batch_start(): decodes all records, *pixels [*bytes] for a device to hold, which the caller frees.  From
- * then on samples are parts of it, and no record is read again.  A record that does not decode is left out of its batches
- * as ever.  Returns 0, ERR_ARG (of a pipe; samples that are more than cut out and mirrored), ERR_NOMEM, or what reading gives.
+ * Decodes all records to *pixels [*bytes] for a device cache; the caller frees it.  Call it before the first batch_start().
+ * From then on samples are parts of these images and no record is read again.  Batches omit a record that does not decode.
+ * Returns 0, ERR_ARG (a pipe, or samples that are more than cropped and mirrored), ERR_NOMEM, or an error of reading.
  */
 int	 batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
-/* Begins reading ahead at a step of an epoch, dropping what was read ahead before; a stream ends by that, but the first time. */
+/* Starts to read ahead at a step of an epoch and drops what was read ahead.  A second call ends a stream.  Returns 0. */
 int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
-/* The next piece: 1, 0 at the end of the epoch and ever after, or an error of the records. */
+/* The next micro-batch: returns 1, 0 at and after the end of the epoch, or an error of the records. */
 int	 batch_next(struct batch_reader *r, const struct batch **b);
-/* What batch_next() will give, if it is made already: 1, else 0.  The batch that was given last stays as it is. */
+/* The micro-batch that batch_next() will return: 1 if it is ready, else 0.  The last batch stays valid. */
 int	 batch_peek(struct batch_reader *r, const struct batch **b);
 
 #endif

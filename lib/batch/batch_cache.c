@@ -1,4 +1,4 @@
-/* batch_cache - decoded pictures kept in memory, as many as fit: serves batch. */
+/* batch_cache - keeps decoded images in memory, up to a number of bytes: internal to batch. */
 #include "batch/batch_cache.h"
 #include "base/err.h"
 
@@ -16,7 +16,7 @@ struct batch_cache {
 	size_t			 most;
 	uint64_t		 records;
 	atomic_size_t		 used;
-	atomic_uint_least64_t	 pictures;
+	atomic_uint_least64_t	 images;
 	_Atomic(struct kept *)	 of[];		/* [records] NULL until kept */
 };
 
@@ -70,7 +70,7 @@ batch_cache_put(struct batch_cache *c, uint64_t i, const struct batch_item *item
 	*k = (struct kept){ item->id, item->label, pic->c, pic->h, pic->w };
 	memcpy(k->p, pic->p, n);
 	if (atomic_compare_exchange_strong(&c->of[i], &none, k)) {
-		atomic_fetch_add(&c->pictures, 1);
+		atomic_fetch_add(&c->images, 1);
 	} else {	/* another thread was faster */
 		atomic_fetch_sub(&c->used, bytes);
 		free(k);
@@ -83,5 +83,5 @@ batch_cache_kept(const struct batch_cache *c, size_t *bytes)
 	struct batch_cache *m = (struct batch_cache *)(uintptr_t)c;
 
 	*bytes = atomic_load(&m->used);
-	return atomic_load(&m->pictures);
+	return atomic_load(&m->images);
 }

@@ -1,8 +1,8 @@
 /*
- * batch_cache - decoded pictures kept in memory, as many as fit: serves batch.
+ * batch_cache - keeps decoded images in memory, up to a number of bytes: internal to batch.
  *
- * A picture that was kept stays; when the bytes are used up the others are
- * decoded anew each time.  Threads: any number at once.
+ * An image stays in the cache.  When the cache is full, other images are decoded each time.  Threads: any number at the same
+ * time.
  */
 #ifndef BATCH_BATCH_CACHE_H
 #define BATCH_BATCH_CACHE_H
@@ -11,23 +11,23 @@
 
 #include <stdbool.h>
 
-/* What a sample is made of: a picture, and of its record what is used. */
+/* A decoded record: what a sample is made of. */
 struct batch_item {
 	uint64_t	 id;
 	float		 label;
-	struct img	 pic;	/* p NULL: not decoded yet */
+	struct img	 pic;	/* p is NULL until it is decoded */
 };
 
 struct batch_cache;
 
-/* For so many records, of at most so many bytes.  Returns 0 or ERR_NOMEM. */
+/* Makes a cache for a number of records, of at most `bytes`.  Returns 0 or ERR_NOMEM. */
 int	 batch_cache_new(struct batch_cache **c, uint64_t records, size_t bytes);
 void	 batch_cache_free(struct batch_cache *c);	/* NULL is fine */
-/* Whether record i is there; what it gives is lent until batch_cache_free(). */
+/* Whether record i is in the cache; *item is valid until batch_cache_free(). */
 bool	 batch_cache_get(const struct batch_cache *c, uint64_t i, struct batch_item *item);
-/* Copies it, if there is room. */
+/* Copies the item if it fits. */
 void	 batch_cache_put(struct batch_cache *c, uint64_t i, const struct batch_item *item);
-/* Pictures kept so far, and the bytes that they take. */
+/* The number of images in the cache, and their bytes. */
 uint64_t batch_cache_kept(const struct batch_cache *c, size_t *bytes);
 
 #endif

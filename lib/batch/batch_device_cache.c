@@ -1,4 +1,4 @@
-/* batch_device_cache - all records into pictures in one piece of memory, which a device takes: serves batch. */
+/* batch_device_cache - decodes all records into one block of memory, for a device cache: internal to batch. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "batch/batch_in.h"
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the threads share. */
+/* The state that the threads share. */
 struct hold {
 	struct batch_reader *r;
 	uint8_t		*pixels;
-	bool		 sizes;		/* the first round: how large pictures are, and no pixels */
-	atomic_ullong	 next;		/* record */
-	atomic_int	 e;		/* the first error of the records themselves */
+	bool		 sizes;		/* the first pass: read sizes, decode no pixels */
+	atomic_ullong	 next;		/* number of the next record */
+	atomic_int	 e;		/* the first error of reading records */
 	pthread_mutex_t	 lock;
 	char		 line[512];
 };
@@ -26,9 +26,9 @@ struct hold_lane {
 	pthread_t	 thread;
 };
 
-/* The line of a record that is left out, or ERR_NOMEM. */
+/* Keeps the message for a record that is omitted.  Returns 0 or ERR_NOMEM. */
 static int
-leave_out(struct batch_reader *r, uint64_t record, const struct imrec *rec, struct batch_held *held)
+omit_record(struct batch_reader *r, uint64_t record, const struct imrec *rec, struct batch_held *held)
 {
 	char name[RECS_NAME];
 
@@ -49,15 +49,15 @@ decode_held_record(struct hold *h, struct batch_lane *l, uint64_t record)
 	if (held->why != NULL)
 		return 0;
 	if ((e = recimg_head(l->decoder, record, &rec, &pic)) < 0)
-		return e == ERR_ITEM ? leave_out(r, record, &rec, held) : e;
+		return e == ERR_ITEM ? omit_record(r, record, &rec, held) : e;
 	if (h->sizes) {
 		held->h = pic.h;
 		held->w = pic.w;
 		held->id = rec.id;
-		return batch_class(r, &rec, &held->label) < 0 ? leave_out(r, record, &rec, held) : 0;
+		return batch_class(r, &rec, &held->label) < 0 ? omit_record(r, record, &rec, held) : 0;
 	}
 	if ((e = recimg_pixels(l->decoder, &rec, &pic)) < 0)
-		return e == ERR_ITEM ? leave_out(r, record, &rec, held) : e;
+		return e == ERR_ITEM ? omit_record(r, record, &rec, held) : e;
 	memcpy(h->pixels + held->at, pic.p, (size_t)pic.c * pic.h * pic.w);
 	return 0;
 }
@@ -81,9 +81,9 @@ run_decoder(void *arg)
 	return NULL;
 }
 
-/* A round over all records by all threads. */
+/* Passes over all records with all threads. */
 static int
-round_of(struct hold *h, bool sizes)
+decode_all_records(struct hold *h, bool sizes)
 {
 	unsigned n = h->r->opt.threads, begun = 0;
 	struct hold_lane *t = calloc(n, sizeof(*t));
@@ -106,7 +106,7 @@ round_of(struct hold *h, bool sizes)
 	return e;
 }
 
-/* Places of the pictures, one behind the other. */
+/* Assigns a place to each image, one after the other, and returns the total of bytes. */
 static size_t
 place_images(struct batch_reader *r)
 {
@@ -129,19 +129,19 @@ batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
 	*pixels = NULL;
 	*bytes = 0;
 	if (r->stream != NULL)
-		return err_fail(ERR_ARG, "%s: a pipe's pictures cannot be kept on a device", r->opt.path);
+		return err_fail(ERR_ARG, "%s: images of a pipe cannot be kept on a device", r->opt.path);
 	if (!r->pixels || !aug_cuts(&r->opt.aug))
-		return err_fail(ERR_ARG, "pictures that are more than cut out and mirrored cannot be kept on a device");
+		return err_fail(ERR_ARG, "images can be kept on a device only if they are just cropped and mirrored");
 	if ((r->held = calloc(r->records, sizeof(*r->held))) == NULL)
 		return err_nomem();
 	pthread_mutex_init(&h.lock, NULL);
-	if ((e = round_of(&h, true)) == 0) {
+	if ((e = decode_all_records(&h, true)) == 0) {
 		*bytes = place_images(r);
 		if ((e = mem_fits(*bytes)) == 0 && (*pixels = h.pixels = malloc(*bytes + 1)) == NULL)
 			e = err_nomem();
 	}
 	if (e == 0)
-		e = round_of(&h, false);
+		e = decode_all_records(&h, false);
 	pthread_mutex_destroy(&h.lock);
 	if (e < 0) {
 		free(*pixels);

@@ -1,4 +1,4 @@
-/* batch_order - in which order an epoch takes its records: serves batch. */
+/* batch_order - the order of records in an epoch: internal to batch. */
 #include "batch/batch_order.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define STREAM	0x6f72646572u	/* "order": keeps these draws apart from others of the same seed */
-#define MEMORY	(1u << 24)	/* records whose numbers are kept in memory */
+#define STREAM	0x6f72646572u	/* "order": separates these draws from others of the same seed */
+#define MEMORY	(1u << 24)	/* most records whose order is kept in memory */
 #define ROUNDS	6u
 
 enum kind { PLAIN, SHUFFLED, FEISTEL, WINDOW };
@@ -15,16 +15,16 @@ enum kind { PLAIN, SHUFFLED, FEISTEL, WINDOW };
 struct batch_order {
 	enum kind	 kind;
 	uint64_t	 n, seed, epoch;
-	uint32_t	*p;		/* SHUFFLED: [n]; WINDOW: [window], what waits */
+	uint32_t	*p;		/* SHUFFLED: [n] the order; WINDOW: [window] the buffer */
 	uint64_t	 a, b;		/* FEISTEL: the rectangle's sides, a * b >= n */
 	uint64_t	 key[ROUNDS];
-	uint64_t	 window, waiting;	/* of p */
-	uint64_t	 last;		/* WINDOW: what was taken last */
-	uint64_t	 taken, next;	/* places taken; the record that comes into the window next */
+	uint64_t	 window, waiting;	/* size of the buffer; records in it */
+	uint64_t	 last;		/* WINDOW: the last record taken */
+	uint64_t	 taken, next;	/* WINDOW: number of records taken; the next record to enter the buffer */
 	struct rng	 rng;		/* WINDOW */
 };
 
-/* The smallest whole number whose square is at least n. */
+/* The smallest integer whose square is at least n. */
 static uint64_t
 ceil_sqrt(uint64_t n)
 {
@@ -92,7 +92,7 @@ batch_order_start(struct batch_order *o, uint64_t seed, uint64_t epoch)
 	o->taken = 0;
 }
 
-/* A place of the rectangle to another: the halves take turns to be moved by a number that the other decides. */
+/* Permutes the places of the rectangle: Feistel rounds, in which each half in turn shifts the other. */
 static uint64_t
 permute_place(const struct batch_order *o, uint64_t place)
 {
@@ -118,7 +118,7 @@ walk_to_record(const struct batch_order *o, uint64_t place)
 	return place;
 }
 
-/* The next place's record out of the window. */
+/* Takes the next place's record from the window. */
 static uint64_t
 slide_window(struct batch_order *o)
 {

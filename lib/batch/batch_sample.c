@@ -1,4 +1,4 @@
-/* batch_sample - a record in, a sample in its place of the piece out: serves batch. */
+/* batch_sample - makes the samples of a micro-batch from its records: internal to batch. */
 #include "base/err.h"
 #include "batch/batch_in.h"
 
@@ -6,17 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A sample: where its pixels or numbers go, or which pixels it is, and what is known of it. */
+/* A sample in progress. */
 struct made {
-	uint8_t		*to;
-	struct samples_held *held;
+	uint8_t		*to;		/* destination of pixels or floats */
+	struct samples_held *held;	/* destination of the place in a device cache */
 	uint64_t	 id;
 	int32_t		 y;
 	struct aug_plan	 plan;
 };
 
 static void
-note_sample_error(struct batch_piece *p, uint32_t i, int e)
+note_sample_error(struct batch_micro *p, uint32_t i, int e)
 {
 	if (e == ERR_ITEM && (p->why[i] = strdup(err_line())) == NULL)
 		e = err_nomem();
@@ -32,7 +32,7 @@ note_sample_error(struct batch_piece *p, uint32_t i, int e)
 static int
 class_of(const struct batch_reader *r, float label, int32_t *y)
 {
-	float end = r->opt.classes > 0 ? (float)r->opt.classes : 0x1p24f;	/* beyond, f32 has gaps */
+	float end = r->opt.classes > 0 ? (float)r->opt.classes : 0x1p24f;	/* f32 has gaps above 2^24 */
 
 	if (!(label >= 0 && label < end) || label != floorf(label))
 		return err_fail(ERR_ITEM, "its label %g is not a class from 0 to %g", (double)label,
@@ -51,18 +51,19 @@ batch_class(const struct batch_reader *r, const struct imrec *rec, float *label)
 	return 0;
 }
 
-/* Of a record whose picture's size is known. */
+/* Fills the item of a record, whose image's size is pic's. */
 static int
-item_of(const struct batch_reader *r, const struct imrec *rec, const struct img *pic, struct batch_item *item)
+fill_batch_item(const struct batch_reader *r, const struct imrec *rec, const struct img *pic, struct batch_item *item)
 {
 	item->id = rec->id;
 	item->pic = *pic;
 	return batch_class(r, rec, &item->label);
 }
 
-/* Puts the name of sample i's record in front of the line. */
+/* Puts the name of sample i's record in front of the message. */
 static void
-name_sample(const struct batch_reader *r, const struct batch_lane *l, const struct batch_piece *p, uint32_t i, const struct imrec *rec)
+name_sample(const struct batch_reader *r, const struct batch_lane *l, const struct batch_micro *p, uint32_t i,
+    const struct imrec *rec)
 {
 	char name[RECS_NAME];
 
@@ -74,9 +75,10 @@ name_sample(const struct batch_reader *r, const struct batch_lane *l, const stru
 	recimg_blame(rec, name);
 }
 
-/* The picture through what the plan says, pixels or numbers. */
+/* Augments a decoded image to pixels or floats. */
 static int
-finish_sample(const struct batch_reader *r, struct batch_lane *l, const struct aug_plan *plan, const struct img *pic, uint8_t *to)
+finish_sample(const struct batch_reader *r, struct batch_lane *l, const struct aug_plan *plan, const struct img *pic,
+    uint8_t *to)
 {
 	const struct aug *a = &r->opt.aug;
 	size_t row = (size_t)a->w * a->c;
@@ -91,10 +93,10 @@ finish_sample(const struct batch_reader *r, struct batch_lane *l, const struct a
 	return e;
 }
 
-/* What nobody kept is decoded as far as the plan needs it: a part, in the sample's place if that is all there is to do. */
+/* Decodes the part of an image that the plan needs, directly into the sample if no more steps follow. */
 static int
-decode_sample(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct aug_plan *plan, struct img *pic,
-    uint8_t *to)
+decode_sample(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct aug_plan *plan,
+    struct img *pic, uint8_t *to)
 {
 	struct img_region part;
 	int e;
@@ -129,9 +131,10 @@ sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec
 	    decode_sample(r, l, rec, &m->plan, &item->pic, m->to);
 }
 
-/* What is to be kept of a record is decoded whole. */
+/* Decodes a whole image and puts it into the cache. */
 static int
-cache_sample(struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, uint64_t record, struct batch_item *item)
+cache_sample(struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, uint64_t record,
+    struct batch_item *item)
 {
 	int e = recimg_pixels(l->decoder, rec, &item->pic);
 
@@ -140,9 +143,9 @@ cache_sample(struct batch_reader *r, struct batch_lane *l, const struct imrec *r
 	return e;
 }
 
-/* Sample i of a piece, whose record is in memory or in the lane; errors of the records themselves pass through. */
+/* Makes sample i of a micro-batch.  Returns 0, ERR_ITEM for a bad record, or an error of reading records. */
 static int
-make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_piece *p, uint32_t i, struct made *m)
+make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_micro *p, uint32_t i, struct made *m)
 {
 	const struct recs_stream_record *t = &l->taken[i % BATCH_PART];
 	struct batch_item item;
@@ -163,7 +166,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 		if (r->stream == NULL && (e = recimg_head(l->decoder, p->record[i], &rec, &pic)) < 0)
 			return e;
 		if ((r->stream == NULL || (e = recimg_head_of(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
-		    (e = item_of(r, &rec, &pic, &item)) == 0 && r->cache != NULL)
+		    (e = fill_batch_item(r, &rec, &pic, &item)) == 0 && r->cache != NULL)
 			e = cache_sample(r, l, &rec, p->record[i], &item);
 	} else {
 		rec.labels = 1;
@@ -179,11 +182,11 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_pie
 }
 
 /*
- * Records i to end of a piece out of the stream, when it is their turn: threads take them in the pieces' order, since
- * who waits here began after whose turn it is.  Returns how many came before the end.
+ * Takes records i to end of a micro-batch from the stream.  Waits until the preceding records are taken; their thread
+ * started earlier, so it cannot wait for this one.  Returns the number of records before the stream's end.
  */
 static uint32_t
-take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, uint32_t i, uint32_t end)
+take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, uint32_t i, uint32_t end)
 {
 	uint32_t n = 0;
 	int e = 1;
@@ -202,9 +205,10 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, u
 	return n;
 }
 
-/* Mixes sample i, which m tells of, with another, whose class is y; the heavier class comes first. */
+/* Mixes sample i, which is m, with another of class y.  The class with the larger share comes first. */
 static void
-mix_sample(const struct batch_reader *r, struct batch_piece *p, uint32_t i, const struct made *m, const uint8_t *other, int32_t y)
+mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, const struct made *m, const uint8_t *other,
+    int32_t y)
 {
 	float share = m->plan.share;
 
@@ -213,9 +217,9 @@ mix_sample(const struct batch_reader *r, struct batch_piece *p, uint32_t i, cons
 	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share } : (struct samples_mix){ y, share };
 }
 
-/* The sample behind a part, which is another's. */
+/* Makes the sample after a part, which belongs to another part. */
 static int
-make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_piece *p, uint32_t i, struct made *m)
+make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_micro *p, uint32_t i, struct made *m)
 {
 	int e;
 
@@ -226,9 +230,9 @@ make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_piec
 	return make_sample(r, l, p, i, m);
 }
 
-/* Samples i to end, of whose records so many came; each is mixed when the one behind it is there and not mixed itself. */
+/* Makes samples i to end from the records before `came`.  Each is mixed once the next sample exists, which is unmixed yet. */
 static void
-make_part(struct batch_reader *r, struct batch_lane *l, struct batch_piece *p, uint32_t i, uint32_t came, uint32_t end)
+make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, uint32_t i, uint32_t came, uint32_t end)
 {
 	bool mixes = aug_mixes(&r->opt.aug), before = false;
 	struct made last, m;
@@ -264,7 +268,7 @@ batch_sample_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
 	struct batch_reader *r = ctx;
 	struct batch_lane *l = &r->lane[worker];
-	struct batch_piece *p = &r->ring[slot];
+	struct batch_micro *p = &r->ring[slot];
 	uint32_t i = part * r->part, end = p->n - i < r->part ? p->n : i + r->part;
 
 	make_part(r, l, p, i, r->stream != NULL ? i + take_turn(r, l, p, i, end) : end, end);

@@ -1,4 +1,4 @@
-/* mean - the mean image: what is subtracted from every sample. */
+/* mean - the mean image, which is subtracted from every sample. */
 #include "batch/mean.h"
 #include "base/err.h"
 #include "tensor/tensors.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define NAME	"mean_img"
-#define NAMELESS "0"	/* what tensors calls the one array of a list without names */
+#define NAMELESS "0"	/* the name that tensors gives to the array of a list without names */
 
 static int
 other_shape(const struct tensor *x, uint32_t c, uint32_t h, uint32_t w)
@@ -27,7 +27,7 @@ read_mean_tensor(const struct tensors *t, float *mean, uint32_t c, uint32_t h, u
 	const struct tensor *x = t->t;
 
 	if (t->n != 1)
-		return err_fail(ERR_FORMAT, "not one array but more or none");
+		return err_fail(ERR_FORMAT, "does not hold exactly one array");
 	if (strcmp(x->name, NAME) != 0 && strcmp(x->name, NAMELESS) != 0)
 		return err_fail(ERR_FORMAT, "its array is not named " NAME);
 	if (x->ndim != 3 || x->dim[0] != c || x->dim[1] != h || x->dim[2] != w)

@@ -1,9 +1,8 @@
 /*
- * mean - the mean image: what is subtracted from every sample.
+ * mean - the mean image, which is subtracted from every sample.
  *
- * The file is MXNet's: an NDArray list with one f32 array (c,h,w) of the name
- * "mean_img" or without one; a file of safetensors of that name is read as well.
- * Source: mxnet src/io/iter_normalize.h; the formats are in tensor/tensors.h.
+ * The file has MXNet's format: an NDArray list with one f32 array (c,h,w), named "mean_img" or unnamed.  A safetensors file
+ * with a tensor of that name is accepted, too.  Source: MXNet, src/io/iter_normalize.h; formats: tensor/tensors.h.
  */
 #ifndef BATCH_MEAN_H
 #define BATCH_MEAN_H
@@ -12,21 +11,21 @@
 #include "record/recs.h"
 #include "batch/aug.h"
 
-/* Reads path into mean f32 [c,h,w].  Returns 0, ERR_FORMAT, or what tensors_open() returns. */
+/* Reads path into mean f32 [c,h,w].  Returns 0, ERR_FORMAT, or an error of tensors_open(). */
 int mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w);
-/* Writes it, at once or not at all. */
+/* Writes the file atomically. */
 int mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t w);
 
 /*
- * The average of the samples [a->c,h,w] of all pictures that decode and are large enough, made as aug_plain() says, before
- * colours and numbers; the same bits for any number of threads (0: a choice).  o, which may be NULL, shows meanwhile
- * that the process lives.  Returns 0, ERR_FORMAT (no such picture), ERR_NOMEM, or what reading the records gives.
+ * Averages the samples [a->c,h,w] of all images that decode and are large enough, made by aug_plain() without colours and
+ * normalization.  The number of threads (0: a default) does not change a bit.  Touches the lock file o, unless NULL, as a
+ * sign of life.  Returns 0, ERR_FORMAT (no such image), ERR_NOMEM, or an error of reading.
  */
 int mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lockfile *o, float *mean);
 
 /*
- * Loads path; where it is not there, one of the processes that call this makes and saves it, and the others wait.
- * Returns 1 when it was made here, 0, or what the others return.
+ * Loads path.  If it does not exist, one of the calling processes makes and saves it and the others wait.  Returns 1 if
+ * this process made it, else 0, or an error of the functions above.
  */
 int mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, lockfile_waiting *waiting,
 	void *arg, float *mean);

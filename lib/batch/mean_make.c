@@ -1,4 +1,4 @@
-/* mean_make - records in, their mean image out. */
+/* mean_make - computes the mean image of records. */
 #include "base/threads.h"
 #include "base/err.h"
 #include "record/recimg.h"
@@ -10,30 +10,30 @@
 
 #define SLOTS	8u
 #define SPAN	64u		/* records of a slot */
-#define FULL	(1u << 24)	/* pictures whose bytes 32 bits can add up */
+#define FULL	(1u << 24)	/* most images whose bytes fit a sum of 32 bits */
 
-/* What one thread has added up: whole numbers, so that the order is all one. */
+/* The sums of one thread: integers, so that the order of additions does not matter. */
 struct lane {
 	struct recimg	*decoder;
 	struct aug_room	*room;
-	uint32_t	*sum;		/* [h,w,c], of the pictures since the last carry */
-	uint64_t	*total;		/* [h,w,c], of those before */
-	uint32_t	 n;		/* pictures in sum */
-	uint64_t	 pictures;
-	int		 e;		/* a record cannot be read ... */
-	char		 line[512];	/* ... and why */
+	uint32_t	*sum;		/* [h,w,c] of the images since the last carry */
+	uint64_t	*total;		/* [h,w,c] of the images before it */
+	uint32_t	 n;		/* images in sum */
+	uint64_t	 images;
+	int		 e;		/* the first error of reading records */
+	char		 line[512];	/* its message */
 };
 
 struct making {
 	const struct recs *recs;
-	struct threads	*crew;
+	struct threads	*pool;
 	struct aug	 aug;
-	size_t		 size;		/* numbers of a sample */
+	size_t		 size;		/* elements of a sample */
 	struct lane	*lane;
 	unsigned	 lanes;
-	uint64_t	 first[SLOTS];	/* record of a slot */
-	uint64_t	 next;		/* record that no slot has yet */
-	struct lockfile	*once;		/* or NULL */
+	uint64_t	 first[SLOTS];	/* first record of each slot */
+	uint64_t	 next;		/* first record that no slot has */
+	struct lockfile	*lock;		/* touched as a sign of life; or NULL */
 };
 
 static void
@@ -43,7 +43,7 @@ carry_sums(const struct making *m, struct lane *l)
 		l->total[i] += l->sum[i];
 		l->sum[i] = 0;
 	}
-	l->pictures += l->n;
+	l->images += l->n;
 	l->n = 0;
 }
 
@@ -55,7 +55,7 @@ add_row(uint32_t *restrict sum, const uint8_t *restrict p, size_t n)
 }
 
 static void
-add_picture(const struct making *m, const struct planes_view *v, struct lane *l)
+add_image(const struct making *m, const struct planes_view *v, struct lane *l)
 {
 	size_t row = (size_t)m->aug.w * m->aug.c;
 
@@ -78,7 +78,7 @@ add_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 
 	if (e == 0 && (e = aug_choose(&m->aug, 0, 0, &pic, &plan)) == 0 &&
 	    (e = aug_pixels(&m->aug, &plan, l->room, &pic, &v)) == 0) {
-		add_picture(m, &v, l);
+		add_image(m, &v, l);
 	} else if (e != ERR_ITEM && l->e == 0) {
 		l->e = e;
 		snprintf(l->line, sizeof(l->line), "%s", err_line());
@@ -86,7 +86,7 @@ add_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 }
 
 static int
-hire_one(const struct making *m, struct lane *l)
+open_lane(const struct making *m, struct lane *l)
 {
 	int e;
 
@@ -107,17 +107,17 @@ start_lanes(struct making *m, unsigned threads)
 	if ((m->lane = calloc(threads, sizeof(*m->lane))) == NULL)
 		return err_nomem();
 	for (m->lanes = 0; m->lanes < threads; m->lanes++)
-		if ((e = hire_one(m, &m->lane[m->lanes])) < 0) {
+		if ((e = open_lane(m, &m->lane[m->lanes])) < 0) {
 			m->lanes++;
 			return e;
 		}
-	return threads_new(&m->crew, threads, SLOTS, add_record, m);
+	return threads_new(&m->pool, threads, SLOTS, add_record, m);
 }
 
 static void
 stop_lanes(struct making *m)
 {
-	threads_free(m->crew);
+	threads_free(m->pool);
 	for (unsigned i = 0; i < m->lanes; i++) {
 		recimg_free(m->lane[i].decoder);
 		aug_room_free(m->lane[i].room);
@@ -147,33 +147,33 @@ touch_mean_lock(void *ctx, uint32_t slot)
 	struct making *m = ctx;
 
 	(void)slot;
-	if (m->once != NULL)
-		lockfile_touch(m->once);
+	if (m->lock != NULL)
+		lockfile_touch(m->lock);
 	return 0;
 }
 
-/* Adds the lanes up; the mean has planes where they have pixels. */
+/* Adds up the lanes and converts interleaved sums to the planes of the mean. */
 static int
 join_lanes(struct making *m, float *mean)
 {
 	size_t area = (size_t)m->aug.h * m->aug.w;
-	uint64_t pictures = 0;
+	uint64_t images = 0;
 
 	for (unsigned i = 0; i < m->lanes; i++) {
 		if (m->lane[i].e < 0)
 			return err_fail(m->lane[i].e, "%s", m->lane[i].line);
 		carry_sums(m, &m->lane[i]);
-		pictures += m->lane[i].pictures;
+		images += m->lane[i].images;
 	}
-	if (pictures == 0)
-		return err_fail(ERR_FORMAT, "%s: no picture of %ux%u pixels or more decodes",
+	if (images == 0)
+		return err_fail(ERR_FORMAT, "%s: no image of at least %ux%u pixels decodes",
 		    m->recs->path, m->aug.w, m->aug.h);
 	for (size_t at = 0; at < m->size; at++) {
 		uint64_t sum = 0;
 
 		for (unsigned i = 0; i < m->lanes; i++)
 			sum += m->lane[i].total[at];
-		mean[at % m->aug.c * area + at / m->aug.c] = (float)((double)sum / (double)pictures);
+		mean[at % m->aug.c * area + at / m->aug.c] = (float)((double)sum / (double)images);
 	}
 	return 0;
 }
@@ -181,12 +181,12 @@ join_lanes(struct making *m, float *mean)
 int
 mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lockfile *o, float *mean)
 {
-	struct making m = { .recs = r, .aug = aug_plain(a), .size = (size_t)a->c * a->h * a->w, .once = o };
+	struct making m = { .recs = r, .aug = aug_plain(a), .size = (size_t)a->c * a->h * a->w, .lock = o };
 	int e;
 
 	assert((a->c == 1 || a->c == 3) && a->h > 0 && a->w > 0);
 	if ((e = start_lanes(&m, threads > 0 ? threads : threads_count())) == 0) {
-		threads_run(m.crew, fill_span, touch_mean_lock);
+		threads_run(m.pool, fill_span, touch_mean_lock);
 		e = join_lanes(&m, mean);
 	}
 	stop_lanes(&m);
@@ -194,8 +194,8 @@ mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lo
 }
 
 int
-mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, lockfile_waiting *waiting, void *arg,
-    float *mean)
+mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned threads, lockfile_waiting *waiting,
+    void *arg, float *mean)
 {
 	struct lockfile *o;
 	int e;

@@ -1,15 +1,15 @@
-/* planes - pixels side by side in, planes of numbers out. */
+/* planes - converts interleaved pixels to planes of floats. */
 #include "batch/planes.h"
 #include "base/isa.h"
 
 #include <string.h>
 
-#define WIDE	16u	/* pixels at once */
-#define SPAN	4096u	/* pixels that are split at once: rows, or part of one; they stay in the nearest cache */
+#define WIDE	16u	/* pixels of a vector */
+#define SPAN	4096u	/* pixels of a block: rows, or a part of one, that stay in the first cache */
 
 typedef uint8_t wide __attribute__((vector_size(WIDE), aligned(1), may_alias));
 
-/* The last step of a row that is no multiple of WIDE goes back and does some pixels twice. */
+/* The next step along a row.  The last step of a row overlaps the one before if n is not a multiple of WIDE. */
 ISA_INLINE uint32_t
 next_step(uint32_t i, uint32_t n)
 {
@@ -17,7 +17,7 @@ next_step(uint32_t i, uint32_t n)
 	return i < n && n - i < WIDE ? n - WIDE : i;
 }
 
-/* R G B R G B ... into a plane each: of 48 bytes in three registers the first two, then with the third. */
+/* Splits interleaved RGB into three planes: shuffles the first two of three registers, then adds the third. */
 ISA_INLINE void
 split_rgb(const uint8_t *restrict p, uint32_t n, uint8_t *restrict r, uint8_t *restrict g, uint8_t *restrict b)
 {
@@ -57,9 +57,10 @@ reverse_row(const uint8_t *restrict p, uint32_t n, uint8_t *restrict to)
 		to[n - 1 - i] = p[i];
 }
 
-/* n pixels of a plane, in the order of x; where they are mirrored the mean is not. */
+/* Converts n pixels of a plane, in the order of x.  Mirrored pixels have the mean in its own order. */
 ISA_INLINE void
-convert_plane(const struct planes_line *l, const uint8_t *restrict p, uint32_t n, const float *mean, bool mirror, float *restrict x)
+convert_plane(const struct planes_line *l, const uint8_t *restrict p, uint32_t n, const float *mean, bool mirror,
+    float *restrict x)
 {
 	float flat = l->flat, by = l->by, add = l->add;
 
@@ -74,12 +75,12 @@ convert_plane(const struct planes_line *l, const uint8_t *restrict p, uint32_t n
 			x[i] = ((float)p[i] - mean[i]) * by + add;
 }
 
-/* A piece of the picture: h rows of w pixels from (y, x), all of its rows where h > 1. */
-struct piece {
+/* A block of the image: h rows of w pixels from (y, x); whole rows if h > 1. */
+struct block {
 	uint32_t y, x, h, w;
 };
 
-/* The picture, and what becomes of it. */
+/* The image and its conversion. */
 struct work {
 	const struct planes_line *line;
 	const struct planes_view *v;
@@ -87,9 +88,9 @@ struct work {
 	bool mirror;
 };
 
-/* A piece's pixels into planes of u8, in the order of x. */
+/* Splits a block's pixels into planes of u8, in the order of x. */
 ISA_INLINE void
-sort_channels(const struct work *k, const struct piece *q, uint8_t part[3][SPAN])
+sort_channels(const struct work *k, const struct block *q, uint8_t part[3][SPAN])
 {
 	uint8_t row[3][SPAN];
 
@@ -112,7 +113,7 @@ ISA_CLONES(static, void, convert_rows, (const struct work *k, float *x), (k, x))
 {
 	uint32_t most = k->w < SPAN ? SPAN / k->w : 1;
 	uint8_t part[3][SPAN];
-	struct piece q;
+	struct block q;
 
 	for (q.y = 0; q.y < k->h; q.y += q.h)
 		for (q.x = 0; q.x < k->w; q.x += q.w) {
@@ -125,7 +126,7 @@ ISA_CLONES(static, void, convert_rows, (const struct work *k, float *x), (k, x))
 			for (uint32_t c = 0; c < k->c; c++) {
 				const float *mean = k->line[c].mean;
 				float *to = x + ((size_t)c * k->h + q.y) * k->w + at;
-				/* A mean goes with the picture's rows, one by one. */
+				/* The mean differs from row to row. */
 				uint32_t n = mean != NULL ? 1 : q.h;
 
 				for (uint32_t i = 0; i < q.h; i += n)

@@ -1,6 +1,4 @@
-/*
- * planes - pixels side by side in, planes of numbers out.
- */
+/* planes - converts interleaved pixels to planes of floats. */
 #ifndef BATCH_PLANES_H
 #define BATCH_PLANES_H
 
@@ -8,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What becomes of a channel's pixels: x = (p - mean) * by + add. */
+/* The conversion of a channel's pixels: x = (p - mean) * by + add. */
 struct planes_line {
 	const float	*mean;		/* f32 [h,w], or NULL: flat */
 	float		 flat;
@@ -21,7 +19,7 @@ struct planes_view {
 	size_t		 stride;
 };
 
-/* x f32 [c,h,w]; where it is mirrored, rows run from right to left, means and all. */
+/* Writes x f32 [c,h,w].  mirror reverses each row, with its mean. */
 void	 planes_f32(const struct planes_line *line, const struct planes_view *v, uint32_t c, uint32_t h, uint32_t w,
 	    bool mirror, float *x);
 

@@ -1,4 +1,4 @@
-/* samples - what a pass of a net eats: pictures as numbers, or as pixels and what makes numbers of them, and their classes. */
+/* samples - the input of a net: images as floats, or as pixels with their normalization, and their classes. */
 #include "batch/samples.h"
 #include "batch/planes.h"
 #include "base/err.h"

@@ -1,13 +1,13 @@
 /*
- * samples - what a pass of a net eats: pictures as numbers, or as pixels and what makes numbers of them, and their classes.
+ * samples - the input of a net: images as floats, or as pixels with their normalization, and their classes.
  *
- * Pixels are a quarter of the numbers' bytes, so they go as far as the device, which makes x of them on its way in:
+ * Pixels take a quarter of the bytes of floats.  So they move to the device, which converts them:
  *
- *	x = (pixel - mean) * by, then each row from right to left where mirror says so (its mean with it)
+ * 	x = (pixel - mean) * by, then each row (with its mean) reversed if mirror is set
  *
- * in f32, a difference and a product, each rounded: so every device has the same bits.
+ * in f32, as a difference and a product, each rounded, so that every device computes the same bits.
  *
- * A value: its arrays are lent by who made it.
+ * A plain value: its maker owns the arrays.
  */
 #ifndef BATCH_SAMPLES_H
 #define BATCH_SAMPLES_H
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A sample that is a mixture of two: (1 - share) of class y and share, at most 1/2, of class `other`. */
+/* A mixture of two samples: (1 - share) of class y and share, at most 1/2, of class `other`. */
 struct samples_mix {
 	int32_t		 other;
 	float		 share;
@@ -23,13 +23,13 @@ struct samples_mix {
 
 struct samples_norm {
 	const float	*mean;		/* f32 [c,h,w], or NULL: flat */
-	float		 flat[3];	/* of the channels */
+	float		 flat[3];	/* mean of each channel */
 	float		 by[3];
 };
 
 /*
- * Of a picture that the device holds, u8 [h,w,c] from byte `at` of what it was given: the sample's upper left corner, which
- * may lie outside.
+ * A part of an image u8 [h,w,c] at offset `at` of the device cache: y, x is the sample's upper left corner, which may lie
+ * outside.
  */
 struct samples_held {
 	uint64_t	 at;
@@ -39,23 +39,23 @@ struct samples_held {
 
 struct samples {
 	uint32_t	 n, c, h, w;
-	const int32_t	*y;		/* [n] class; of a mixture the heavier */
-	const struct samples_mix *mix;	/* [n], or NULL: there are no mixtures */
-	const float	*x;		/* f32 [n,c,h,w]; NULL where there are: */
-	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; NULL where there are: */
-	const struct samples_held *held;	/* [n], for engines that hold pictures: engine.h */
-	uint8_t		 fill;		/* of held ones: beyond their edges */
+	const int32_t	*y;		/* [n] class; of a mixture, the class with the larger share */
+	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed */
+	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or held is set */
+	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; or NULL */
+	const struct samples_held *held;	/* [n] for engines with a device cache (engine.h); or NULL */
+	uint8_t		 fill;		/* pixel value outside the images of held */
 	const uint8_t	*mirror;	/* [n] 0 or 1; NULL: none */
 	struct samples_norm norm;
 };
 
-/* The pixels u8 [n,h,w,c] of samples that are held, from the pictures that the device was given; a sample may still be mirrored. */
+/* Copies the pixels u8 [n,h,w,c] of samples in the device cache, before mirroring. */
 void	 samples_cut(const struct samples *s, const uint8_t *pictures, uint8_t *pixel);
-/* Writes the numbers f32 [n,c,h,w] of samples first..first+n-1.  Threads: any number at once. */
+/* Converts samples first..first+n-1 to floats f32 [n,c,h,w].  Threads: any number at the same time. */
 void	 samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x);
-/* Samples first..first+n-1 alone. */
+/* Returns samples first..first+n-1 as a view. */
 struct samples samples_part(const struct samples *s, uint32_t first, uint32_t n);
-/* Whether all classes are below `classes`.  Returns 0 or ERR_FORMAT, naming the sample. */
+/* Returns 0 if all classes are below `classes`, else ERR_FORMAT, naming the sample. */
 int	 samples_check(const struct samples *s, uint32_t classes);
 
 #endif

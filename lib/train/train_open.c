@@ -26,18 +26,18 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 	d.aug.seed = t->o->seed;
 	d.classes = t->graph->classes;
 	if (train) {
-		d.pieces = t->o->accumulate * t->o->ps.nworkers;
-		d.first_piece = t->o->accumulate * t->o->ps.rank;
-		d.my_pieces = t->o->accumulate;
+		d.micros = t->o->accumulate * t->o->ps.nworkers;
+		d.first_micro = t->o->accumulate * t->o->ps.rank;
+		d.my_micros = t->o->accumulate;
 		d.sizes = t->sizes;
 	} else {
 		/* Synchronous workers share the validation; the others are in different epochs. */
 		d.shuffle = false;
 		d.window = d.cache = 0;
 		d.aug = aug_plain(&d.aug);
-		d.pieces = t->sync ? t->o->ps.nworkers : 1;
-		d.first_piece = t->sync ? t->o->ps.rank : 0;
-		d.my_pieces = 1;
+		d.micros = t->sync ? t->o->ps.nworkers : 1;
+		d.first_micro = t->sync ? t->o->ps.rank : 0;
+		d.my_micros = 1;
 		d.sizes = t->sync ? t->o->batches : NULL;
 	}
 	if ((e = batch_open(&d, r)) == 0)

@@ -120,7 +120,7 @@ test_cuts(void)
 		o.window = window ? 16 : 0;
 		o.threads = 3;
 		o.batch = 30;
-		o.pieces = 1;
+		o.micros = 1;
 		read_epoch(&o, 1, &mixed);
 		o.threads = 1;
 		o.batch = 7;
@@ -128,9 +128,9 @@ test_cuts(void)
 		ok(memcmp(&mixed, &again, sizeof(mixed)) == 0,
 		    "window %u: other batches and threads, the same samples", (unsigned)o.window);
 		o.batch = 5;
-		o.pieces = 2;
-		o.first_piece = 1;
-		o.my_pieces = 1;
+		o.micros = 2;
+		o.first_micro = 1;
+		o.my_micros = 1;
 		read_epoch(&o, 1, &again);
 		for (uint32_t i = same = 0; i < again.n; i++) {
 			for (at = 0; mixed.id[at] != again.id[i]; at++)
@@ -139,7 +139,7 @@ test_cuts(void)
 			    again.mix[i].share == mixed.mix[at].share;
 		}
 		ok(same == again.n && same > 40, "window %u: so has one worker of two: %u", (unsigned)o.window, same);
-		o.first_piece = 0;
+		o.first_micro = 0;
 	}
 	read_epoch(&o, 2, &again);
 	ok(memcmp(again.mix, mixed.mix, sizeof(mixed.mix)) != 0, "another epoch, other shares");

@@ -52,7 +52,7 @@ test_stream(void)
 {
 	char pipe[256];
 	struct batch_opt o = { .path = pipe, .batch = 8, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4, .rand_crop = true },
-		.shuffle = true, .window = 20, .threads = 1, .my_pieces = 3, .pieces = 3 };
+		.shuffle = true, .window = 20, .threads = 1, .my_micros = 3, .micros = 3 };
 	int seen[BATCHES_N] = { 0 }, once = 1, pieces, near_by;
 	struct batch_reader *r;
 	uint64_t one, id = 0;

@@ -57,7 +57,7 @@ static void
 test_cut(uint32_t workers, uint32_t batch)
 {
 	struct batch_opt o = { .path = batches_rec, .batch = batch, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 }, .shuffle = true,
-		.pieces = workers, .my_pieces = workers };
+		.micros = workers, .my_micros = workers };
 	struct batch_reader *whole = batches_open(&o), *part[8];
 	int seen[BATCHES_N] = { 0 }, same = 1, once = 1, even = 1;
 	const struct batch *a, *b;
@@ -65,8 +65,8 @@ test_cut(uint32_t workers, uint32_t batch)
 	for (uint32_t w = 0; w < workers; w++) {
 		struct batch_opt mine = o;
 
-		mine.first_piece = w;
-		mine.my_pieces = 1;
+		mine.first_micro = w;
+		mine.my_micros = 1;
 		part[w] = batches_open(&mine);
 		batch_start(part[w], 3, 0);
 	}
@@ -105,7 +105,7 @@ static void
 test_peek(void)
 {
 	const struct batch_opt o = { .path = batches_rec, .batch = 4, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 }, .shuffle = true,
-		.pieces = 1, .my_pieces = 1 };
+		.micros = 1, .my_micros = 1 };
 	struct batch_reader *r = batches_open(&o), *plain = batches_open(&o);
 	const struct batch *a, *b, *next;
 	uint32_t looked = 0, wrong = 0;
@@ -148,7 +148,7 @@ test_sizes(uint64_t limit, const char *want)
 
 	for (uint32_t w = 0; w < 3; w++) {
 		struct batch_opt o = { .path = batches_rec, .batch = sizes[w], .sizes = sizes, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 },
-			.shuffle = true, .pieces = 3, .first_piece = w, .my_pieces = 1, .limit = limit };
+			.shuffle = true, .micros = 3, .first_micro = w, .my_micros = 1, .limit = limit };
 		struct batch_reader *r = batches_open(&o);
 
 		batch_start(r, 1, 0);
@@ -169,7 +169,7 @@ static void
 test_no_sizes(void)
 {
 	struct batch_opt o = { .path = batches_rec, .batch = 6, .sizes = (const uint32_t[]){ 7, 2 }, .aug = { .c = 3, .h = 8, .w = 8 },
-		.pieces = 2, .my_pieces = 1 };
+		.micros = 2, .my_micros = 1 };
 	struct batch_reader *r;
 
 	is(batch_open(&o, &r), ERR_ARG, "a piece longer than the batch is refused");
@@ -330,7 +330,7 @@ test_broken_file(void)
 	o.aug.c = 2;
 	is(batch_open(&o, &r), ERR_ARG, "two channels");
 	o.aug.c = 3;
-	o.first_piece = 1;
+	o.first_micro = 1;
 	is(batch_open(&o, &r), ERR_ARG, "a piece beyond the step's");
 }
 

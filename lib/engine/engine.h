@@ -142,7 +142,7 @@ struct engine_tune {
 	/* the fastest of a few, by a race when a plan is made; those with any order take part if they may */
 	bool	 measure;
 	/*
-	 * Of a race that was run before: find gives false, or true with the winner's name; keep hears of a new one. 
+	 * Of a race that was run before: find gives false, or true with the winner's name; keep hears of a new one.
 	 * Names are texts of choice.h.  Either may be NULL; plans of several devices call them from threads of theirs.
 	 */
 	void	*arg;

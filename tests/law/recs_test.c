@@ -71,7 +71,7 @@ come(struct world *x, unsigned k, const struct msg *m)
 		r->open = dataset_msg_holds(m, &count, &id) == 0 && count == COUNT && id == 77;
 		if (!r->open)
 			fail(x, "HOLDS");
-	} else if (dataset_reader_come(r->ask, m, &claimed) < 0) {
+	} else if (dataset_reader_receive(r->ask, m, &claimed) < 0) {
 		fail(x, "the answer is refused");
 	}
 }

@@ -72,12 +72,12 @@ load(const struct job *j)
 static void
 learn(struct job *j)
 {
-	const struct engine_range all = { .count = j->g->P, .lr = 1, .wd = 1 };
-	const struct engine_learn how = { .hyper = hyper, .range = &all, .nrange = 1, .state = j->state };
+	const struct engine_group all = { .count = j->g->P, .lr = 1, .wd = 1 };
+	const struct engine_opt how = { .hyper = hyper, .group = &all, .ngroup = 1, .state = j->state };
 
 	load(j);
 	must(j->e->load_aux(j->p, j->aux), "load");
-	j->learns = j->e->learn != NULL && j->e->learn(j->p, &how) == 0;
+	j->learns = j->e->device_opt != NULL && j->e->device_opt->begin(j->p, &how) == 0;
 }
 
 /* An update that nobody waits for is in the time of the next step. */
@@ -91,7 +91,7 @@ step(struct job *j)
 	must(j->e->forward(j->p, &j->s, NULL, NULL, &r), "forward");
 	must(j->e->backward(j->p, j->learns ? NULL : j->grad, j->learns ? NULL : j->stats, NULL), "backward");
 	if (j->learns)
-		must(j->e->advance(j->p, j->s.n, hyper.lr, ++j->steps, false), "update");
+		must(j->e->device_opt->step(j->p, j->s.n, hyper.lr, ++j->steps, false), "update");
 	else
 		must(j->e->update(j->dev, j->w, j->state, j->grad, j->g->P, j->s.n, &hyper), "update");
 }

@@ -39,7 +39,8 @@ struct job {
 	int32_t		    *y;
 };
 
-static const char usage[] = "train [--batch N] [--dtype TYPE] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
+static const char usage[] =
+    "train [--batch N] [--dtype TYPE] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
 static const char help[] =
     "  --batch N      pictures a step (128)\n"
     "  --dtype TYPE   f32, tf32, bf16, f16 (f32)\n"
@@ -86,15 +87,15 @@ static const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-
 static void
 learn(struct job *j)
 {
-	const struct engine_range all = { .count = j->graph->P, .lr = 1, .wd = 1 };
-	const struct engine_learn how = { .hyper = hyper, .range = &all, .nrange = 1, .state = j->m };
+	const struct engine_group all = { .count = j->graph->P, .lr = 1, .wd = 1 };
+	const struct engine_opt how = { .hyper = hyper, .group = &all, .ngroup = 1, .state = j->m };
 
-	if (j->engine->learn == NULL)
+	if (j->engine->device_opt == NULL)
 		return;
 	for (uint32_t a = 0; a < j->graph->nw; a++)
 		must(j->engine->load(j->plan, a, j->w + j->graph->w[a].first), "load");
 	must(j->engine->load_aux(j->plan, j->aux), "load");
-	must(j->engine->learn(j->plan, &how), "learn");
+	must(j->engine->device_opt->begin(j->plan, &how), "learn");
 	j->learns = true;
 }
 
@@ -137,7 +138,7 @@ static void
 train(void *arg)
 {
 	struct job *j = arg;
-	const struct engine_hook hook = { .arg = j, .need = need };
+	const struct engine_hook hook = { .arg = j, .param_needed = need };
 	const struct graph_node *in = &j->graph->node[0];
 	const struct samples s = { .n = j->batch, .c = in->c, .h = in->h, .w = in->w, .x = j->x, .y = j->y };
 	struct engine_result result;
@@ -145,7 +146,7 @@ train(void *arg)
 	must(j->engine->forward(j->plan, &s, NULL, j->learns ? NULL : &hook, &result), "forward");
 	if (j->learns) {
 		must(j->engine->backward(j->plan, NULL, NULL, NULL), "backward");
-		must(j->engine->advance(j->plan, j->batch, hyper.lr, ++j->steps, false), "update");
+		must(j->engine->device_opt->step(j->plan, j->batch, hyper.lr, ++j->steps, false), "update");
 		return;
 	}
 	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");

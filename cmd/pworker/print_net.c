@@ -34,7 +34,8 @@ print_memory(const struct train_opt *o, const struct engine_memory *plan)
 
 	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
 	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, to_megabytes(all),
-	    to_megabytes(plan->activations), to_megabytes(plan->scratch), to_megabytes(plan->weights), to_megabytes(m.weights),
+	    to_megabytes(plan->activations), to_megabytes(plan->scratch), to_megabytes(plan->weights),
+	    to_megabytes(m.weights),
 	    to_megabytes(m.gradients), to_megabytes(m.optimizer), to_megabytes(m.checkpoint),
 	    to_megabytes(m.samples), to_megabytes(program));
 	if (mem_fits(beside + plan->host) < 0) {
@@ -57,7 +58,8 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	    engine->open(0, o->threads, &dev)) < 0)
 		front_die(NULL, e);
 	engine_tune(engine, dev, &o->tune);
-	if ((e = (engine->sketch != NULL ? engine->sketch : engine->plan)(dev, g, o->data.batch, o->precision, &plan)) < 0)
+	if ((e = (engine->planner != NULL ? engine->planner->sketch : engine->plan)(dev, g, o->data.batch, o->precision,
+	    &plan)) < 0)
 		front_die(NULL, e);
 	engine->memory(plan, &m);
 	print_memory(o, &m);
@@ -93,7 +95,8 @@ print_frozen(const struct graph *g, struct buf *out)
 			e = put_run(g, from, i, &names);
 	}
 	if (e == 0 && arrays > 0)
-		e = buf_put_fmt(out, "frozen: %" PRIu32 " of %" PRIu32 " arrays, %zu of %zu weights:%.*s\n", arrays, g->nw,
+		e = buf_put_fmt(out, "frozen: %" PRIu32 " of %" PRIu32 " arrays, %zu of %zu weights:%.*s\n", arrays,
+		    g->nw,
 		    weights, g->P, (int)names.n, (const char *)names.p);
 	buf_free(&names);
 	return e;

@@ -104,15 +104,15 @@ cuda_describe(const struct engine_dev *dev, struct buf *out)
 }
 
 static int
-cuda_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
+cuda_locate(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
 {
-	return module_engine(dev)->place(dev, number, bus);
+	return module_engine(dev)->accel->locate(dev, number, bus);
 }
 
 static void
 cuda_tune(struct engine_dev *dev, const struct engine_tune *how)
 {
-	module_engine(dev)->tune(dev, how);
+	module_engine(dev)->accel->tune(dev, how);
 }
 
 static int
@@ -142,19 +142,19 @@ cuda_memory(const struct engine_plan *plan, struct engine_memory *m)
 }
 
 static int
-cuda_watch(struct engine_plan *plan, const struct engine_watch *how)
+cuda_profile(struct engine_plan *plan, const struct engine_profile *how)
 {
-	return module_engine(plan)->watch(plan, how);
+	return module_engine(plan)->accel->profile(plan, how);
 }
 
 static int
-cuda_take(struct engine_plan *plan, uint32_t a, const float *w)
+cuda_load_array(struct engine_plan *plan, uint32_t a, const float *w)
 {
 	return module_engine(plan)->load(plan, a, w);
 }
 
 static int
-cuda_take_aux(struct engine_plan *plan, const float *aux)
+cuda_load_statistics(struct engine_plan *plan, const float *aux)
 {
 	return module_engine(plan)->load_aux(plan, aux);
 }
@@ -173,9 +173,9 @@ cuda_backward(struct engine_plan *plan, float *g, float *stats, const struct eng
 }
 
 static void
-cuda_ahead(struct engine_plan *plan, const struct samples *s)
+cuda_prefetch(struct engine_plan *plan, const struct samples *s)
 {
-	module_engine(plan)->ahead(plan, s);
+	module_engine(plan)->accel->prefetch(plan, s);
 }
 
 static int
@@ -191,27 +191,27 @@ cuda_evaluate(struct engine_plan *plan, const struct samples *s, struct engine_r
 }
 
 static int
-cuda_learn(struct engine_plan *plan, const struct engine_learn *how)
+cuda_opt_begin(struct engine_plan *plan, const struct engine_opt *how)
 {
-	return module_engine(plan)->learn(plan, how);
+	return module_engine(plan)->device_opt->begin(plan, how);
 }
 
 static int
-cuda_advance(struct engine_plan *plan, uint64_t n, float rate, uint64_t t, bool mark)
+cuda_opt_step(struct engine_plan *plan, uint64_t n, float rate, uint64_t t, bool mark)
 {
-	return module_engine(plan)->advance(plan, n, rate, t, mark);
+	return module_engine(plan)->device_opt->step(plan, n, rate, t, mark);
 }
 
 static int
-cuda_show(struct engine_plan *plan, bool average)
+cuda_opt_show_average(struct engine_plan *plan, bool average)
 {
-	return module_engine(plan)->show(plan, average);
+	return module_engine(plan)->device_opt->show_average(plan, average);
 }
 
 static int
-cuda_fetch(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged)
+cuda_opt_fetch(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged)
 {
-	return module_engine(plan)->fetch(plan, w, aux, state, average, averaged);
+	return module_engine(plan)->device_opt->fetch(plan, w, aux, state, average, averaged);
 }
 
 static int
@@ -222,41 +222,49 @@ cuda_update(struct engine_dev *dev, float *w, float *state, const float *g, size
 }
 
 static int
-cuda_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
+cuda_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 {
-	return module_engine(dev)->hold(dev, pixels, bytes);
+	return module_engine(dev)->accel->cache_images(dev, pixels, bytes);
 }
 
 static int
 cuda_join(struct engine_dev *const *dev, uint32_t n)
 {
-	return module_engine(dev[0])->join(dev, n);
+	return module_engine(dev[0])->accel->join(dev, n);
 }
+
+static const struct engine_accel accel = {
+	.locate = cuda_locate,
+	.tune = cuda_tune,
+	.profile = cuda_profile,
+	.prefetch = cuda_prefetch,
+	.cache_images = cuda_cache_images,
+	.join = cuda_join,
+};
+
+static const struct engine_device_opt device_opt = {
+	.begin = cuda_opt_begin,
+	.step = cuda_opt_step,
+	.show_average = cuda_opt_show_average,
+	.fetch = cuda_opt_fetch,
+};
 
 const struct engine engine_cuda = {
 	.name = "cuda",
 	.open = cuda_open,
 	.close = cuda_close,
 	.describe = cuda_describe,
-	.place = cuda_place,
-	.tune = cuda_tune,
 	.plan = cuda_plan,
 	.plan_free = cuda_plan_free,
 	.explain = cuda_explain,
 	.memory = cuda_memory,
-	.watch = cuda_watch,
-	.load = cuda_take,
-	.load_aux = cuda_take_aux,
+	.load = cuda_load_array,
+	.load_aux = cuda_load_statistics,
 	.forward = cuda_forward,
 	.backward = cuda_backward,
-	.ahead = cuda_ahead,
 	.statistics = cuda_statistics,
 	.evaluate = cuda_evaluate,
-	.learn = cuda_learn,
-	.advance = cuda_advance,
-	.show = cuda_show,
-	.fetch = cuda_fetch,
 	.update = cuda_update,
-	.hold = cuda_hold,
-	.join = cuda_join,
+	.accel = &accel,
+	.device_opt = &device_opt,
 };

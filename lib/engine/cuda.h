@@ -20,7 +20,7 @@
 
 #include "engine/engine.h"
 
-#define CUDA_VERSION	3u		/* of what this header says */
+#define CUDA_VERSION	4u		/* of what this header says */
 #define CUDA_FILE	"tally-cuda.so"
 #define CUDA_SYMBOL	"tally_cuda"
 

@@ -65,8 +65,8 @@ engine_find(const char *name)
 void
 engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how)
 {
-	if (e->tune != NULL)
-		e->tune(dev, how);
+	if (e->accel != NULL)
+		e->accel->tune(dev, how);
 }
 
 int
@@ -77,12 +77,12 @@ engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct 
 	int err = 0;
 
 	*plan = NULL;
-	if (e->sketch != NULL && (err = e->sketch(dev, graph, batch, precision, plan)) == 0)
+	if (e->planner != NULL && (err = e->planner->sketch(dev, graph, batch, precision, plan)) == 0)
 		e->memory(*plan, &m);
 	if (err == 0 && (err = mem_fits(beside + m.host)) < 0)
 		err_within("a batch of %u", batch);
 	if (err == 0)
-		err = e->sketch != NULL ? e->take(*plan) : e->plan(dev, graph, batch, precision, plan);
+		err = e->planner != NULL ? e->planner->commit(*plan) : e->plan(dev, graph, batch, precision, plan);
 	if (err < 0) {
 		e->plan_free(*plan);
 		*plan = NULL;

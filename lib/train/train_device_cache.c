@@ -12,7 +12,7 @@ train_hold(struct train *t)
 	int e = batch_hold(t->in, &pixels, &bytes);
 
 	if (e == 0)
-		e = t->engine->hold != NULL ? t->engine->hold(t->dev, pixels, bytes) :
+		e = t->engine->accel != NULL ? t->engine->accel->cache_images(t->dev, pixels, bytes) :
 		    err_fail(ERR_ARG, "%s: computes where the pictures are", t->engine->name);
 	t->pictures = pixels;
 	return e;

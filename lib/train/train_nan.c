@@ -99,7 +99,7 @@ static void
 describe_first_layer(const struct train *t, const struct batch *b, const struct engine_draw *draw, char text[160])
 {
 	uint32_t first = UINT32_MAX;
-	const struct engine_hook hook = { .arg = &first, .made = note_output };
+	const struct engine_hook hook = { .arg = &first, .output_ready = note_output };
 	struct engine_result r;
 
 	text[0] = 0;

@@ -166,7 +166,7 @@ open_train_plan(struct train *t)
 static const char *
 describe_optimizer(const struct train *t)
 {
-	if (t->o->ps.nservers > 0 || t->engine->learn == NULL)
+	if (t->o->ps.nservers > 0 || t->engine->device_opt == NULL)
 		return "";
 	return worker_device_opt(t->wk) ? ", optimizer there" : ", optimizer on the host";
 }

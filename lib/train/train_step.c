@@ -188,8 +188,8 @@ announce_next_batch(struct train *t)
 {
 	const struct batch *next;
 
-	if (t->engine->ahead != NULL)
-		t->engine->ahead(t->plan, batch_peek(t->in, &next) > 0 ? &next->s : NULL);
+	if (t->engine->accel != NULL)
+		t->engine->accel->prefetch(t->plan, batch_peek(t->in, &next) > 0 ? &next->s : NULL);
 }
 
 /*
@@ -199,7 +199,7 @@ announce_next_batch(struct train *t)
 static int
 run_backward(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
 {
-	const struct engine_hook hook = { .arg = t, .need = load_needed_array, .born = handle_gradient };
+	const struct engine_hook hook = { .arg = t, .param_needed = load_needed_array, .grad_ready = handle_gradient };
 	const bool home = worker_device_opt(t->wk), whole = t->o->skip_nan;
 	uint64_t from = trace_now(t->trace);
 	int e;
@@ -227,7 +227,7 @@ run_backward(struct train *t, const struct batch *b, const struct engine_draw *d
 static int
 run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
-	const struct engine_hook hook = { .arg = t, .need = reach_array, .born = handle_gradient };
+	const struct engine_hook hook = { .arg = t, .param_needed = reach_array, .grad_ready = handle_gradient };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
@@ -292,8 +292,8 @@ next_micro_batch(struct train *t, uint32_t k, const struct batch **b)
 int
 train_start(struct train *t, uint64_t epoch)
 {
-	if (t->engine->ahead != NULL)
-		t->engine->ahead(t->plan, NULL);
+	if (t->engine->accel != NULL)
+		t->engine->accel->prefetch(t->plan, NULL);
 	return batch_start(t->in, epoch, t->step % t->steps);
 }
 
@@ -307,12 +307,12 @@ device_did(void *trace, const char *row, const char *name, uint64_t from, uint64
 static int
 watch_device(struct train *t, bool on)
 {
-	const struct engine_watch how = { t->trace, device_did };
+	const struct engine_profile how = { t->trace, device_did };
 
-	if (on == t->watched || t->engine->watch == NULL)
+	if (on == t->watched || t->engine->accel == NULL)
 		return 0;
 	t->watched = on;
-	return t->engine->watch(t->plan, on ? &how : NULL);
+	return t->engine->accel->profile(t->plan, on ? &how : NULL);
 }
 
 int

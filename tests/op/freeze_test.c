@@ -30,7 +30,7 @@ step(const struct engine *e, struct engine_dev *dev, const struct graph *g, cons
 {
 	float *d = nets_floats(g->P), *stats = nets_floats(g->A);
 	struct born b = { { 0 } };
-	const struct engine_hook hook = { .arg = &b, .need = NULL, .born = born };
+	const struct engine_hook hook = { .arg = &b, .param_needed = NULL, .grad_ready = born };
 	struct engine_result r;
 	struct engine_plan *p;
 

@@ -20,17 +20,22 @@ static const struct kind {
 	enum engine_precision precision;
 } kinds[] = {
 	{ "sgd", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F32 },
-	{ "sgd in three pieces, with a mean over epochs", NULL, { .rule = OPT_SGD, .average = { AVERAGE_SWA, 0, 0 } }, 3, ENGINE_F32 },
+	{ "sgd in three pieces, with a mean over epochs", NULL, { .rule = OPT_SGD, .average = { AVERAGE_SWA, 0, 0 } },
+	    3, ENGINE_F32 },
 	{ "sgd in f16", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F16 },
-	{ "nesterov with some frozen", "freeze:n1*;lr:*weight=3;wd:*beta=0", { .rule = OPT_NESTEROV, .wd = 0.01f }, 1, ENGINE_F32 },
-	{ "adam with a mean that decays", NULL, { .rule = OPT_ADAM, .wd = 0.01f, .average = { AVERAGE_EMA, 0.7f, 0 } }, 1, ENGINE_F32 },
+	{ "nesterov with some frozen", "freeze:n1*;lr:*weight=3;wd:*beta=0", { .rule = OPT_NESTEROV, .wd = 0.01f }, 1,
+	    ENGINE_F32 },
+	{ "adam with a mean that decays", NULL, { .rule = OPT_ADAM, .wd = 0.01f, .average = { AVERAGE_EMA, 0.7f, 0 } },
+	    1, ENGINE_F32 },
 	{ "adamw, cut, with a look ahead", NULL, { .rule = OPT_ADAMW, .wd = 0.01f, .clip = 0.01f, .l1 = 0.001f,
 	    .average = { AVERAGE_LOOKAHEAD, 0.5f, 2 } }, 2, ENGINE_F32 },
 	{ "rmsprop in bf16", NULL, { .rule = OPT_RMSPROP, .wd = 0.01f }, 1, ENGINE_BF16 },
 	{ "lars, cut by the norm", "wd:*beta=0", { .rule = OPT_LARS, .wd = 0.01f, .clip_norm = 0.3f }, 1, ENGINE_F32 },
-	{ "sgd, cut by the norm, with some frozen", "freeze:n2*", { .rule = OPT_SGD, .clip_norm = 0.1f }, 2, ENGINE_F32 },
+	{ "sgd, cut by the norm, with some frozen", "freeze:n2*", { .rule = OPT_SGD, .clip_norm = 0.1f }, 2,
+	    ENGINE_F32 },
 	{ "muon", NULL, { .rule = OPT_MUON, .wd = 0.01f }, 1, ENGINE_F32 },
-	{ "muon of unit rows, cut, in two pieces, some frozen, some resting", "freeze:n1_*;lr:n4_weight=0;lr:*bias=3;wd:*weight=2",
+	{ "muon of unit rows, cut, in two pieces, some frozen, some resting",
+	    "freeze:n1_*;lr:n4_weight=0;lr:*bias=3;wd:*weight=2",
 	    { .rule = OPT_MUON, .wd = 0.01f, .clip = 0.01f, .unit = true, .turns = 4 }, 2, ENGINE_F32 },
 	{ "muon in bf16, cut by the norm, with a mean that decays", NULL,
 	    { .rule = OPT_MUON, .clip_norm = 0.3f, .average = { AVERAGE_EMA, 0.7f, 0 } }, 1, ENGINE_BF16 },
@@ -64,7 +69,8 @@ static struct graph *
 net(struct rng *r)
 {
 	struct graph *g = graph_new(3, 8, 8);
-	uint32_t x = NODE(g, 0, CONV, .k = 12, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
+	uint32_t x = NODE(g, 0, CONV, .k = 12, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1),
+	    .bias = true);
 
 	x = NODE(g, BN(g, x, .fix_gamma = false), ACT, .act = GRAPH_RELU);
 	/* Matrices of one shape: two that are wide, two that are high. */
@@ -115,7 +121,8 @@ samples(uint32_t k)
 static void
 step(struct pull *s, const struct kind *k, const struct nets_numbers *v, uint32_t t)
 {
-	float *sum = nets_floats(s->g->P), *d = nets_floats(s->g->P), *stats = nets_floats(s->g->A), *all = nets_floats(s->g->A);
+	float *sum = nets_floats(s->g->P), *d = nets_floats(s->g->P), *stats = nets_floats(s->g->A),
+	    *all = nets_floats(s->g->A);
 	const bool home = worker_device_opt(s->wk);
 	struct engine_result r;
 	uint32_t n = 0;
@@ -154,7 +161,8 @@ judge(struct pull *s, const struct kind *k, const struct nets_numbers *v)
 		nets_must(worker_show(s->wk, true));
 	} else if (averages) {
 		nets_must(worker_average(s->wk, s->l->average, &s->l->averaged));
-		nets_must(nets_load(s->e, s->p, s->g, &(struct nets_numbers){ .w = s->l->average, .aux = s->l->average + s->g->P }));
+		nets_must(nets_load(s->e, s->p, s->g, &(struct nets_numbers){ .w = s->l->average,
+		    .aux = s->l->average + s->g->P }));
 	} else {
 		pull(s);
 	}
@@ -169,7 +177,8 @@ struct span {
 };
 
 static struct left
-run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct kind *k, const struct nets_numbers *v,
+run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct kind *k,
+    const struct nets_numbers *v,
 	bool home, struct span of, const struct left *from)
 {
 	struct left l = room(g);
@@ -264,7 +273,8 @@ compare(const struct engine *e, struct engine_dev *dev, const struct kind *k)
 	begun = run(e, dev, g, k, &v, true, (struct span){ 0, STEPS / 2 }, NULL);
 	resumed = run(e, dev, g, k, &v, true, (struct span){ STEPS / 2, STEPS }, &begun);
 	ok(at_home.home && !away.home, "%s: %s: the optimizer is there", e->name, k->name);
-	ok(agrees(k, at_home.w, away.w, v.w, g->P) && !same(at_home.w, v.w, g->P), "... the same weights, which have changed");
+	ok(agrees(k, at_home.w, away.w, v.w, g->P) && !same(at_home.w, v.w, g->P),
+	    "... the same weights, which have changed");
 	ok(agrees(k, at_home.aux, away.aux, v.aux, g->A), "... the same statistics");
 	ok(agrees(k, at_home.state, away.state, NULL, g->P * opt_states(k->more.rule)), "... the same state");
 	ok(agrees(k, at_home.average, away.average, v.w, g->P) && at_home.averaged == away.averaged &&
@@ -288,9 +298,9 @@ no_number(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 	struct graph *g = net(&r);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	const size_t first = g->w[0].count;
-	struct engine_range range[] = { { 0, first, 1, 1, g->w[0].dim[0] }, { first, g->P - first, 1, 1, 0 } };
+	struct engine_group range[] = { { 0, first, 1, 1, g->w[0].dim[0] }, { first, g->P - first, 1, 1, 0 } };
 	float *w = nets_floats(g->P), *state = nets_floats(g->P), *zeros = nets_floats(g->P);
-	struct engine_learn how = { .range = range, .nrange = 2, .state = zeros };
+	struct engine_opt how = { .group = range, .ngroup = 2, .state = zeros };
 	char line[256];
 	struct engine_result result;
 	struct engine_plan *p;
@@ -298,18 +308,19 @@ no_number(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 	opt_usual(rule, &how.hyper);
 	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
 	nets_must(nets_load(e, p, g, &v));
-	nets_must(e->learn(p, &how));
-	is(e->advance(p, 0, 0.1f, 1, false), 0, "%s: %s: a step of no samples", e->name, opt_name(rule));
+	nets_must(e->device_opt->begin(p, &how));
+	is(e->device_opt->step(p, 0, 0.1f, 1, false), 0, "%s: %s: a step of no samples", e->name, opt_name(rule));
 	v.x[5] = NAN;
 	nets_must(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result));
 	nets_must(e->backward(p, NULL, NULL, NULL));
-	is(e->advance(p, BATCH, 0.1f, 2, false), 0, "... a gradient that is no number is not waited for");
-	is(e->fetch(p, w, NULL, state, NULL, NULL), ERR_FORMAT, "... but told");
+	is(e->device_opt->step(p, BATCH, 0.1f, 2, false), 0, "... a gradient that is no number is not waited for");
+	is(e->device_opt->fetch(p, w, NULL, state, NULL, NULL), ERR_FORMAT, "... but told");
 	/* It goes all the way up and down again: the last array is the first to tell. */
 	snprintf(line, sizeof(line), "step 2: the gradient of %s is infinite or no number", g->w[g->nw - 1].name);
 	ok(strstr(err_line(), line) == err_line(), "... by name");
 	ok(same(w, v.w, g->P) && same(state, zeros, g->P), "... and changed nothing");
-	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result), ERR_FORMAT, "... the next pass says so too");
+	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result), ERR_FORMAT,
+	    "... the next pass says so too");
 	e->plan_free(p);
 	free(w);
 	free(state);
@@ -321,7 +332,7 @@ no_number(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
-	if (e->learn == NULL) {
+	if (e->device_opt == NULL) {
 		skip(e->name, "has no optimizer of its own");
 		return;
 	}

@@ -28,7 +28,8 @@ static struct graph *
 net(struct rng *r)
 {
 	struct graph *g = graph_new(3, 12, 10);
-	uint32_t x = NODE(g, 0, CONV, .k = 20, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
+	uint32_t x = NODE(g, 0, CONV, .k = 20, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1),
+	    .bias = true);
 
 	x = NODE(g, BN(g, x, .fix_gamma = true), ACT, .act = GRAPH_RELU);
 	x = nets_block(g, r, x, true);
@@ -137,7 +138,7 @@ lend(struct seam *s, uint32_t n)
 static int
 step(struct seam *s, uint32_t n, bool hooks)
 {
-	const struct engine_hook hook = { .arg = s, .need = need, .born = born };
+	const struct engine_hook hook = { .arg = s, .param_needed = need, .grad_ready = born };
 	int e;
 
 	for (size_t j = 0; j < s->g->P; j++)
@@ -167,7 +168,8 @@ static bool
 same(const struct seam *a, const struct seam *b)
 {
 	return a->train.loss == b->train.loss && a->train.correct == b->train.correct &&
-	    memcmp(a->d, b->d, a->g->P * sizeof(float)) == 0 && memcmp(a->stats, b->stats, a->g->A * sizeof(float)) == 0;
+	    memcmp(a->d, b->d, a->g->P * sizeof(float)) == 0 &&
+	    memcmp(a->stats, b->stats, a->g->A * sizeof(float)) == 0;
 }
 
 static bool
@@ -202,7 +204,8 @@ hooks(struct seam *s, const struct seam *plain)
 	ok(each_once(s->needed, g->nw), "%s: each array is needed once", s->e->name);
 	ok(each_once(s->born, g->nw), "%s: each gradient is born once", s->e->name);
 	ok(same(s, plain), "%s: weights loaded when they are needed come in time", s->e->name);
-	ok(memcmp(s->alone, s->stats, g->A * sizeof(float)) == 0, "%s: statistics are to be had before the gradients", s->e->name);
+	ok(memcmp(s->alone, s->stats, g->A * sizeof(float)) == 0, "%s: statistics are to be had before the gradients",
+	    s->e->name);
 	ok(memcmp(s->d, s->at_birth, g->P * sizeof(float)) == 0, "%s: what is born is final", s->e->name);
 	is(g->w[s->order[0]].node, g->w[g->nw - 1].node, "%s: the last layer is born first", s->e->name);
 	is(g->w[s->order[g->nw - 1]].node, g->w[0].node, "%s: the first layer is born last", s->e->name);
@@ -391,11 +394,12 @@ texts(struct seam *s)
 static void
 pixels(struct seam *s, struct engine_plan *p, const uint8_t *x, const struct samples *next, float *g)
 {
-	const struct samples now = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w, .pixel = x,
+	const struct samples now = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w,
+	    .pixel = x,
 		.y = s->v.y, .norm = { .by = { 0.01f, 0.01f, 0.01f } } };
 
 	nets_must(s->e->forward(p, &now, NULL, NULL, &s->train));
-	s->e->ahead(p, next);
+	s->e->accel->prefetch(p, next);
 	nets_must(s->e->backward(p, g, s->stats, NULL));
 }
 
@@ -406,7 +410,8 @@ ahead(struct seam *s, enum engine_precision precision)
 	size_t numbers = BATCH * picture(s->g), bytes = s->g->P * sizeof(float);
 	uint8_t *x[2] = { malloc(numbers), malloc(numbers) };
 	float *want[2] = { nets_floats(s->g->P), nets_floats(s->g->P) }, *g = nets_floats(s->g->P);
-	struct samples next = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w, .y = s->v.y };
+	struct samples next = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w,
+	    .y = s->v.y };
 	struct rng r = rng_start(6, 0, 0);
 	struct engine_plan *p;
 	uint32_t other = 0;
@@ -428,9 +433,10 @@ ahead(struct seam *s, enum engine_precision precision)
 		pixels(s, p, x[now], &next, g);
 		other += memcmp(g, want[now], bytes) != 0;
 	}
-	is(other, 0, "%s, %s: whatever is told to come, what comes is taken", s->e->name, engine_precision_name(precision));
+	is(other, 0, "%s, %s: whatever is told to come, what comes is taken", s->e->name,
+	    engine_precision_name(precision));
 	pixels(s, p, x[0], &next, g);
-	s->e->ahead(p, NULL);
+	s->e->accel->prefetch(p, NULL);
 	memcpy(x[next.pixel == x[1]], x[next.pixel != x[1]], numbers);
 	pixels(s, p, next.pixel, NULL, g);
 	ok(memcmp(g, want[next.pixel != x[1]], bytes) == 0, "... and what is told no more may change");
@@ -461,7 +467,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 	precision(&s);
 	part(&s);
 	newer(&s);
-	if (e->ahead != NULL) {
+	if (e->accel != NULL) {
 		ahead(&s, ENGINE_F32);
 		ahead(&s, ENGINE_F16);
 	}

@@ -1,8 +1,8 @@
 /*
  * split_test - several devices as one: do they compute what one computes that takes the parts in turn, to the last bit?
  *
- * Every kind of layer, two to four devices, batches full and not; hooks on the caller's thread, once an array; what a hook
- * says ends the pass, in whatever lane.
+ * Every kind of layer, two to four devices, batches full and not; hooks on the caller's thread, once an array; what a
+ * hook says ends the pass, in whatever lane.
  */
 #include "op/nets.h"
 
@@ -55,7 +55,8 @@ struct got {
 static struct got
 room(const struct graph *g)
 {
-	return (struct got){ .g = nets_floats(g->P), .stats = nets_floats(g->A), .prob = nets_floats(BATCH * g->classes) };
+	return (struct got){ .g = nets_floats(g->P), .stats = nets_floats(g->A),
+	    .prob = nets_floats(BATCH * g->classes) };
 }
 
 static void
@@ -115,7 +116,7 @@ split(const struct engine *e, struct engine_dev *dev, const struct graph *g, con
     struct counts *c)
 {
 	const struct engine_draw draw = { .seed = 9, .step = 4, .first = 100 };
-	const struct engine_hook hook = { .arg = c, .need = need, .born = born };
+	const struct engine_hook hook = { .arg = c, .param_needed = need, .grad_ready = born };
 	struct got r = room(g);
 	struct engine_plan *p;
 
@@ -161,9 +162,9 @@ memory(const struct engine *e, struct engine_dev *dev, const struct engine *part
 	struct engine_memory m;
 	struct engine_plan *p;
 
-	nets_must(e->sketch(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(e->planner->sketch(dev, g, BATCH, ENGINE_F32, &p));
 	e->memory(p, &m);
-	is(m.host, part->sketch != NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
+	is(m.host, part->planner != NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
 	    "... and the bytes that the host is asked for");
 	e->plan_free(p);
 	graph_free(g);
@@ -225,7 +226,7 @@ refusals(void)
 		for (int in_need = 0; in_need < 2; in_need++) {
 			struct counts c = { .g = g, .e = e, .p = p, .w = v.w, .d = got.g, .early = nets_floats(g->P),
 			    .fail_at = a, .in_need = in_need };
-			const struct engine_hook hook = { .arg = &c, .need = need, .born = born };
+			const struct engine_hook hook = { .arg = &c, .param_needed = need, .grad_ready = born };
 
 			err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, &hook, &got.train);
 			if (err == 0)

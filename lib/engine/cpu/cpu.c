@@ -129,7 +129,7 @@ cpu_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 }
 
 static int
-cpu_take(struct engine_plan *p)
+cpu_commit(struct engine_plan *p)
 {
 	int e;
 
@@ -209,14 +209,14 @@ cpu_update(struct engine_dev *dev, float *w, float *state, const float *g, size_
 	return 0;
 }
 
+static const struct engine_planner planner = { .sketch = cpu_sketch, .commit = cpu_commit };
+
 const struct engine engine_cpu = {
 	.name = "cpu",
 	.open = cpu_open,
 	.close = cpu_close,
 	.describe = cpu_describe,
 	.plan = cpu_plan,
-	.sketch = cpu_sketch,
-	.take = cpu_take,
 	.plan_free = cpu_plan_free,
 	.explain = cpu_explain,
 	.memory = cpu_memory,
@@ -227,4 +227,5 @@ const struct engine engine_cpu = {
 	.statistics = cpu_pass_statistics,
 	.evaluate = cpu_pass_evaluate,
 	.update = cpu_update,
+	.planner = &planner,
 };

@@ -21,10 +21,11 @@ ask_node_params(const struct engine_hook *h, const struct graph_node *l)
 
 	if (h == NULL)
 		return 0;
-	if ((e = call_hook(h->need, h, l->weight)) != 0 || (e = call_hook(h->need, h, l->bias_at)) != 0 ||
-	    (e = call_hook(h->need, h, l->gamma)) != 0)
+	if ((e = call_hook(h->param_needed, h, l->weight)) != 0 ||
+	    (e = call_hook(h->param_needed, h, l->bias_at)) != 0 ||
+	    (e = call_hook(h->param_needed, h, l->gamma)) != 0)
 		return e;
-	return call_hook(h->need, h, l->beta);
+	return call_hook(h->param_needed, h, l->beta);
 }
 
 static int
@@ -35,7 +36,7 @@ report_grads(const struct engine_hook *h, const struct graph *g, const struct gr
 
 	for (size_t i = 0; h != NULL && i < sizeof(has) / sizeof(*has) && e == 0; i++)
 		if (has[i] >= 0 && !g->w[has[i]].frozen)
-			e = call_hook(h->born, h, has[i]);
+			e = call_hook(h->grad_ready, h, has[i]);
 	return e;
 }
 
@@ -137,7 +138,7 @@ run_cpu_pass(struct engine_plan *p, const struct samples *in, bool train, const 
 			err_within("layer %s", p->graph->node[s->node].name);
 			return e;
 		}
-		if (hook != NULL && hook->made != NULL && (e = hook->made(hook->arg, s->node,
+		if (hook != NULL && hook->output_ready != NULL && (e = hook->output_ready(hook->arg, s->node,
 		    cpu_finite(p, s, in->n))) != 0)
 			return e;
 	}

@@ -116,12 +116,12 @@ take_learn_memory(struct engine_plan *p, struct learn *l)
 	int e;
 
 	l->now = learn_room(&all, sizeof(struct kernel_now));
-	l->pace = learn_room(&all, l->nrange * sizeof(struct kernel_pace));
+	l->pace = learn_room(&all, l->ngroup * sizeof(struct kernel_pace));
 	l->up_bytes = all;
 	l->bad = learn_room(&all, sizeof(uint32_t));
 	l->state = learn_room(&all, P * rules[l->hyper.rule].states);
-	l->sum = learn_room(&all, l->pieces ? P : 0);
-	l->stats = learn_room(&all, l->pieces ? A : 0);
+	l->sum = learn_room(&all, l->accumulate ? P : 0);
+	l->stats = learn_room(&all, l->accumulate ? A : 0);
 	l->average = learn_room(&all, l->averages ? P + A : 0);
 	if ((e = device_take(p->dev->d, all, &at)) < 0)
 		return e;
@@ -135,15 +135,15 @@ take_learn_memory(struct engine_plan *p, struct learn *l)
 }
 
 static int
-start_learning(struct engine_plan *p, struct learn *l, const struct engine_learn *how)
+start_learning(struct engine_plan *p, struct learn *l, const struct engine_opt *how)
 {
 	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float);
 	struct device *d = p->dev->d;
 	int e;
 
-	l->range = copy_of(how->range, how->nrange, sizeof(*l->range));
+	l->group = copy_of(how->group, how->ngroup, sizeof(*l->group));
 	l->fold = copy_of(how->fold, how->nfold, sizeof(*l->fold));
-	if (l->range == NULL || l->fold == NULL)
+	if (l->group == NULL || l->fold == NULL)
 		return plan_nomem(p);
 	if ((e = take_learn_memory(p, l)) < 0 || (e = device_up(d, DEVICE_MAIN, learn_floats(l, l->state), how->state,
 	    P * rules[l->hyper.rule].states)) < 0)
@@ -155,7 +155,7 @@ start_learning(struct engine_plan *p, struct learn *l, const struct engine_learn
 }
 
 int
-learn_begin(struct engine_plan *p, const struct engine_learn *how)
+learn_begin(struct engine_plan *p, const struct engine_opt *how)
 {
 	int e = device_enter(p->dev->d);
 
@@ -164,8 +164,8 @@ learn_begin(struct engine_plan *p, const struct engine_learn *how)
 		return e;
 	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
 		return plan_nomem(p);
-	*p->learn = (struct learn){ .hyper = how->hyper, .nrange = how->nrange, .nfold = how->nfold,
-	    .pieces = how->pieces,
+	*p->learn = (struct learn){ .hyper = how->hyper, .ngroup = how->ngroup, .nfold = how->nfold,
+	    .accumulate = how->accumulate,
 		.averages = how->average != NULL, .averaged = how->averaged };
 	if ((e = start_learning(p, p->learn, how)) < 0) {
 		device_wait(p->dev->d);
@@ -186,7 +186,7 @@ learn_free(struct engine_plan *p)
 	device_give(p->dev->d, l->norms.held);
 	learn_muon_free(p, l);
 	device_unpin(p->dev->d, l->up);
-	free(l->range);
+	free(l->group);
 	free(l->fold);
 	free(l);
 	p->learn = NULL;
@@ -197,7 +197,7 @@ learn_free(struct engine_plan *p)
 int
 learn_piece(struct engine_plan *p, struct plan_set *set)
 {
-	int e = p->learn->pieces ? pass_play(p, set, p->learn->added ? PLAN_MORE : PLAN_FIRST) : 0;
+	int e = p->learn->accumulate ? pass_play(p, set, p->learn->added ? PLAN_MORE : PLAN_FIRST) : 0;
 
 	p->learn->added = true;
 	return e;
@@ -241,9 +241,9 @@ fold_statistics(struct engine_plan *p, const struct learn *l)
 	for (uint32_t i = 0; i < l->nfold && e == 0; i++) {
 		const struct engine_fold *f = &l->fold[i];
 		const struct kernel_fold a = { plan_floats(p, p->kept.aux) + f->first,
-			(l->pieces ? learn_floats(l, l->stats) : plan_floats(p, p->kept.stats)) + f->first,
+			(l->accumulate ? learn_floats(l, l->stats) : plan_floats(p, p->kept.stats)) + f->first,
 			(const struct kernel_now *)learn_floats(l, l->now), (const uint32_t *)learn_floats(l, l->bad),
-			    l->pieces, f->momentum };
+			    l->accumulate, f->momentum };
 
 		e = kernel_run_fold(p->dev->d, &a, (uint32_t)f->count, KERNEL_F32);
 	}
@@ -255,7 +255,7 @@ learn_steps(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
 	const uint32_t states = rules[l->hyper.rule].states;
-	const float *g = l->pieces ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g);
+	const float *g = l->accumulate ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g);
 	const struct kernel_finite finite = { g, (uint32_t *)learn_floats(l, l->bad) };
 	struct kernel_opt a = make_kernel_opt(&l->hyper);
 	const float wd = a.wd;
@@ -266,8 +266,8 @@ learn_steps(struct engine_plan *p)
 		e = learn_norms_run(p, l, g);
 	if (e == 0)
 		e = learn_muon_run(p, l, g);
-	for (uint32_t i = 0; i < l->nrange && e == 0; i++) {
-		const struct engine_range *r = &l->range[i];
+	for (uint32_t i = 0; i < l->ngroup && e == 0; i++) {
+		const struct engine_group *r = &l->group[i];
 
 		if (learn_matrix(l, r))
 			continue;
@@ -328,11 +328,11 @@ send_pace(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 	l->t = t;
 	*now = (struct kernel_now){ .n = (double)n };
 	average_way(l, now, t, mark);
-	for (uint32_t i = 0; i < l->nrange; i++) {
+	for (uint32_t i = 0; i < l->ngroup; i++) {
 		struct opt_hyper h = l->hyper;
 
-		h.lr = rate * l->range[i].lr;
-		h.wd = l->hyper.wd * l->range[i].wd;
+		h.lr = rate * l->group[i].lr;
+		h.wd = l->hyper.wd * l->group[i].wd;
 		h.t = t;
 		of[i] = make_kernel_pace(&h, (double)n);
 	}
@@ -392,7 +392,7 @@ learn_judge(struct engine_plan *p)
 	if (*(const uint32_t *)(l->up + l->up_bytes) == 0)
 		return 0;
 	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_g,
-	    l->pieces ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g),
+	    l->accumulate ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g),
 	    graph->P * sizeof(float))) < 0 || (e = device_wait(p->dev->d)) < 0)
 		return e;
 	for (a = graph->nw - 1; a > 0 && finite_all(g + graph->w[a].first, graph->w[a].count); a--)

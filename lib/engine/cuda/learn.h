@@ -19,12 +19,12 @@ struct learn_squares {
 	size_t	 lanes, strips, groups;		/* f64 [nstrip, KERNEL_LANES], [nstrip], [ngroup] */
 };
 
-/* Norms of ranges, which change their paces. */
+/* Norms of groups, which change their paces. */
 struct learn_norms {
 	struct learn_squares of;	/* of no parts: no norms are needed */
 	bool	 each;			/* of the weights too */
 	char	*held;			/* the GPU's */
-	size_t	 wd, g, w;		/* bytes into it: f32 [nrange], f64 [nrange], f64 [nrange] */
+	size_t	 wd, g, w;		/* bytes into it: f32 [ngroup], f64 [ngroup], f64 [ngroup] */
 };
 
 /* Matrices of one shape, side by side in the room where they are worked on, and their products. */
@@ -49,11 +49,11 @@ struct learn_muon {
 
 struct learn {
 	struct opt_hyper hyper;
-	struct engine_range *range;
-	uint32_t nrange;
+	struct engine_group *group;
+	uint32_t ngroup;
 	struct engine_fold *fold;
 	uint32_t nfold;
-	bool	 pieces, averages;
+	bool	 accumulate, averages;
 	uint32_t averaged;
 	uint64_t t;		/* of the last update */
 	bool	 added;		/* pieces since the last update */
@@ -67,9 +67,9 @@ struct learn {
 	struct learn_muon muon;
 };
 
-/* Is a range a matrix that Muon takes? */
+/* Is a group a matrix that Muon takes? */
 static inline bool
-learn_matrix(const struct learn *l, const struct engine_range *r)
+learn_matrix(const struct learn *l, const struct engine_group *r)
 {
 	return l->hyper.rule == OPT_MUON && r->rows > 0;
 }

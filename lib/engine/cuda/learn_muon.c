@@ -17,8 +17,8 @@
 static int
 by_shape(const void *a, const void *b)
 {
-	const struct engine_range *x = *(const struct engine_range *const *)a,
-	    *y = *(const struct engine_range *const *)b;
+	const struct engine_group *x = *(const struct engine_group *const *)a,
+	    *y = *(const struct engine_group *const *)b;
 
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
@@ -35,13 +35,13 @@ short_side(const struct learn_shape *s)
 
 /* Where each of the matrices order [n] is worked on; what begins a shape is aligned. */
 static void
-place(struct learn *l, const struct engine_range *const *order)
+place(struct learn *l, const struct engine_group *const *order)
 {
 	struct learn_muon *m = &l->muon;
 	struct learn_shape *s = NULL;
 
 	for (uint32_t i = 0; i < m->n; i++) {
-		const struct engine_range *r = order[i];
+		const struct engine_group *r = order[i];
 		uint32_t cols = (uint32_t)(r->count / r->rows);
 
 		if (s == NULL || s->rows != r->rows || s->cols != cols) {
@@ -51,7 +51,7 @@ place(struct learn *l, const struct engine_range *const *order)
 		}
 		s->count++;
 		m->matrix[i] = (struct kernel_matrix){ (uint32_t)m->numbers, (uint32_t)r->first, (uint32_t)r->count,
-			(uint32_t)(r - l->range), (float)r->rows,
+			(uint32_t)(r - l->group), (float)r->rows,
 			    sqrtf(r->rows > cols ? (float)r->rows / (float)cols : 1) };
 		m->numbers += r->count;
 	}
@@ -62,17 +62,17 @@ static int
 gather_matrices(struct engine_plan *p, struct learn *l)
 {
 	struct learn_muon *m = &l->muon;
-	const struct engine_range **order = calloc(l->nrange + 1, sizeof(*order));
+	const struct engine_group **order = calloc(l->ngroup + 1, sizeof(*order));
 
-	m->matrix = calloc(l->nrange + 1, sizeof(*m->matrix));
-	m->shape = calloc(l->nrange + 1, sizeof(*m->shape));
+	m->matrix = calloc(l->ngroup + 1, sizeof(*m->matrix));
+	m->shape = calloc(l->ngroup + 1, sizeof(*m->shape));
 	if (order == NULL || m->matrix == NULL || m->shape == NULL) {
 		free(order);
 		return plan_nomem(p);
 	}
-	for (uint32_t i = 0; i < l->nrange; i++)
-		if (learn_matrix(l, &l->range[i]))
-			order[m->n++] = &l->range[i];
+	for (uint32_t i = 0; i < l->ngroup; i++)
+		if (learn_matrix(l, &l->group[i]))
+			order[m->n++] = &l->group[i];
 	qsort(order, m->n, sizeof(*order), by_shape);
 	place(l, order);
 	free(order);

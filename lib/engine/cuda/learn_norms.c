@@ -8,30 +8,30 @@
 static int
 make_norm_squares(struct engine_plan *p, const struct learn *l, struct learn_norms *m)
 {
-	struct kernel_strip *part = calloc(l->nrange + 1, sizeof(*part));
+	struct kernel_strip *part = calloc(l->ngroup + 1, sizeof(*part));
 	int e;
 
 	if (part == NULL)
 		return plan_nomem(p);
-	for (uint32_t i = 0; i < l->nrange; i++)
-		part[i] = (struct kernel_strip){ (uint32_t)l->range[i].first, (uint32_t)l->range[i].count };
-	e = learn_squares_make(p, &m->of, part, l->nrange);
+	for (uint32_t i = 0; i < l->ngroup; i++)
+		part[i] = (struct kernel_strip){ (uint32_t)l->group[i].first, (uint32_t)l->group[i].count };
+	e = learn_squares_make(p, &m->of, part, l->ngroup);
 	free(part);
 	return e;
 }
 
-/* Decays of ranges; those of one dimension trust nothing. */
+/* Decays of groups; those of one dimension trust nothing. */
 static int
 send_decays(struct engine_plan *p, const struct learn *l, float *to)
 {
-	float *wd = calloc(l->nrange + 1, sizeof(*wd));
+	float *wd = calloc(l->ngroup + 1, sizeof(*wd));
 	int e;
 
 	if (wd == NULL)
 		return plan_nomem(p);
-	for (uint32_t i = 0; i < l->nrange; i++)
-		wd[i] = l->range[i].rows > 0 ? l->hyper.wd * l->range[i].wd : -1;
-	if ((e = device_up(p->dev->d, DEVICE_MAIN, to, wd, l->nrange * sizeof(*wd))) == 0)
+	for (uint32_t i = 0; i < l->ngroup; i++)
+		wd[i] = l->group[i].rows > 0 ? l->hyper.wd * l->group[i].wd : -1;
+	if ((e = device_up(p->dev->d, DEVICE_MAIN, to, wd, l->ngroup * sizeof(*wd))) == 0)
 		e = device_wait(p->dev->d);
 	free(wd);
 	return e;
@@ -48,9 +48,9 @@ learn_norms_make(struct engine_plan *p, struct learn *l)
 	m->each = l->hyper.rule == OPT_LARS;
 	if (!m->each && l->hyper.clip_norm <= 0)
 		return 0;
-	m->wd = learn_room(&all, l->nrange * sizeof(float));
-	m->g = learn_room(&all, l->nrange * sizeof(double));
-	m->w = learn_room(&all, l->nrange * sizeof(double));
+	m->wd = learn_room(&all, l->ngroup * sizeof(float));
+	m->g = learn_room(&all, l->ngroup * sizeof(double));
+	m->w = learn_room(&all, l->ngroup * sizeof(double));
 	if ((e = make_norm_squares(p, l, m)) < 0 || (e = device_take(p->dev->d, all, &at)) < 0)
 		return e;
 	m->held = at;
@@ -64,7 +64,7 @@ learn_norms_run(struct engine_plan *p, const struct learn *l, const float *g)
 	double *of_g = (double *)(m->held + m->g), *of_w = (double *)(m->held + m->w);
 	const struct kernel_paces a = {
 		(struct kernel_pace *)(l->held + l->pace), (const struct kernel_now *)(l->held + l->now),
-		of_g, m->each ? of_w : NULL, (const float *)(m->held + m->wd), l->nrange, l->hyper.clip_norm,
+		of_g, m->each ? of_w : NULL, (const float *)(m->held + m->wd), l->ngroup, l->hyper.clip_norm,
 		    l->hyper.trust,
 		l->hyper.eps };
 	int e;
@@ -74,5 +74,5 @@ learn_norms_run(struct engine_plan *p, const struct learn *l, const float *g)
 	if ((e = learn_squares_run(p, &m->of, g, of_g)) < 0 ||
 	    (m->each && (e = learn_squares_run(p, &m->of, (const float *)(p->held + p->kept.w), of_w)) < 0))
 		return e;
-	return kernel_run_paces(p->dev->d, &a, l->nrange, KERNEL_F32);
+	return kernel_run_paces(p->dev->d, &a, l->ngroup, KERNEL_F32);
 }

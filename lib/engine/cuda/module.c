@@ -50,7 +50,7 @@ module_describe(const struct engine_dev *dev, struct buf *out)
 }
 
 static int
-module_place(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
+module_locate(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS])
 {
 	*number = (uint32_t)device_number(dev->d);
 	return device_bus(dev->d, bus);
@@ -63,7 +63,7 @@ module_tune(struct engine_dev *dev, const struct engine_tune *how)
 }
 
 static int
-module_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
+module_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 {
 	struct device *d = dev->d;
 	size_t left, all;
@@ -271,31 +271,39 @@ module_memory(const struct engine_plan *p, struct engine_memory *m)
 	    .scratch = p->scratch_bytes };
 }
 
+static const struct engine_accel accel = {
+	.locate = module_locate,
+	.tune = module_tune,
+	.profile = watch_set,
+	.prefetch = pass_prefetch,
+	.cache_images = module_cache_images,
+	.join = join_open,
+};
+
+static const struct engine_device_opt device_opt = {
+	.begin = learn_begin,
+	.step = learn_advance,
+	.show_average = learn_show,
+	.fetch = learn_fetch,
+};
+
 static const struct engine engine = {
 	.name = "cuda",
 	.close = module_close,
 	.describe = module_describe,
-	.place = module_place,
-	.tune = module_tune,
 	.plan = module_plan,
 	.plan_free = module_plan_free,
 	.explain = module_explain,
 	.memory = module_memory,
-	.watch = watch_set,
 	.load = pass_load,
 	.load_aux = pass_load_aux,
 	.forward = pass_forward,
 	.backward = pass_backward,
-	.ahead = pass_ahead,
 	.statistics = pass_statistics,
 	.evaluate = pass_evaluate,
-	.learn = learn_begin,
-	.advance = learn_advance,
-	.show = learn_show,
-	.fetch = learn_fetch,
 	.update = learn_update,
-	.hold = module_hold,
-	.join = join_open,
+	.accel = &accel,
+	.device_opt = &device_opt,
 };
 
 extern const struct cuda_module tally_cuda;

@@ -169,8 +169,8 @@ ask_params(const struct engine_plan *p, const struct engine_hook *hook)
 {
 	int e = 0;
 
-	for (uint32_t a = 0; hook != NULL && hook->need != NULL && a < p->graph->nw && e == 0; a++)
-		e = hook->need(hook->arg, a);
+	for (uint32_t a = 0; hook != NULL && hook->param_needed != NULL && a < p->graph->nw && e == 0; a++)
+		e = hook->param_needed(hook->arg, a);
 	return e;
 }
 
@@ -225,7 +225,7 @@ upload_images(struct engine_plan *p, uint32_t slot, const void *from, size_t byt
 }
 
 void
-pass_ahead(struct engine_plan *p, const struct samples *s)
+pass_prefetch(struct engine_plan *p, const struct samples *s)
 {
 	p->next = s != NULL && s->n > 0 && s->n <= p->batch ? *s : (struct samples){ 0 };
 	p->boarded = false;
@@ -256,7 +256,7 @@ went_ahead(struct engine_plan *p, const struct samples *s)
 	else if (s->x != NULL)
 		p->slot = 0;
 	if (there || s->x != NULL)
-		pass_ahead(p, NULL);
+		pass_prefetch(p, NULL);
 	return there;
 }
 

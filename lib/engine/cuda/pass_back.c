@@ -119,8 +119,8 @@ hand_over_grads(const struct engine_plan *p, uint32_t i, float *g, const struct 
 			continue;
 		if (g != NULL)
 			memcpy(g + w->first, from + w->first, w->count * sizeof(*g));
-		if (hook != NULL && hook->born != NULL)
-			e = hook->born(hook->arg, (uint32_t)has[k]);
+		if (hook != NULL && hook->grad_ready != NULL)
+			e = hook->grad_ready(hook->arg, (uint32_t)has[k]);
 	}
 	return e;
 }

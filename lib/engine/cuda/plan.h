@@ -272,7 +272,7 @@ int	 pass_load(struct engine_plan *p, uint32_t a, const float *w);
 int	 pass_load_aux(struct engine_plan *p, const float *aux);
 int	 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	     const struct engine_hook *hook, struct engine_result *result);
-void	 pass_ahead(struct engine_plan *p, const struct samples *s);
+void	 pass_prefetch(struct engine_plan *p, const struct samples *s);
 int	 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
 int	 pass_statistics(struct engine_plan *p, float *stats);
 /* pass_back.c: as struct engine has it. */
@@ -293,7 +293,7 @@ int	 pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights
 void	*pass_small(const struct engine_plan *p, size_t kept);	/* where in `up` a part of kept.small stands */
 
 /* learn.c: as struct engine has them; learn_free(): NULL is fine. */
-int	 learn_begin(struct engine_plan *p, const struct engine_learn *how);
+int	 learn_begin(struct engine_plan *p, const struct engine_opt *how);
 int	 learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark);
 int	 learn_show(struct engine_plan *p, bool average);
 int	 learn_fetch(struct engine_plan *p, float *w, float *aux, float *state, float *average, uint32_t *averaged);

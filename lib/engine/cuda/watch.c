@@ -10,7 +10,7 @@
 #define ROW	32
 
 struct watch {
-	struct engine_watch how;
+	struct engine_profile how;
 	struct device_mark *base;	/* when this was the host's clock: */
 	uint64_t	    base_ns;
 	char		    row[DEVICE_STREAMS][ROW];
@@ -57,7 +57,7 @@ name_rows(const struct engine_plan *p, struct watch *w)
 }
 
 static int
-start_watching(struct engine_plan *p, const struct engine_watch *how)
+start_watching(struct engine_plan *p, const struct engine_profile *how)
 {
 	struct device *d = p->dev->d;
 	struct watch *w = calloc(1, sizeof(*w));
@@ -93,7 +93,7 @@ watch_free(struct engine_plan *p)
 }
 
 int
-watch_set(struct engine_plan *p, const struct engine_watch *how)
+watch_set(struct engine_plan *p, const struct engine_profile *how)
 {
 	int e = device_enter(p->dev->d);
 

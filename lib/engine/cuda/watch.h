@@ -21,7 +21,7 @@ enum watch_span { WATCH_BATCH, WATCH_AHEAD, WATCH_WEIGHTS, WATCH_FORWARD, WATCH_
 	    WATCH_SPANS = WATCH_DOWN + PLAN_SLICES };
 
 /* As struct engine has it. */
-int	 watch_set(struct engine_plan *p, const struct engine_watch *how);
+int	 watch_set(struct engine_plan *p, const struct engine_profile *how);
 void	 watch_free(struct engine_plan *p);
 /* A piece begins, and ends, in its stream.  Without a watch nothing. */
 int	 watch_from(struct engine_plan *p, uint32_t span);

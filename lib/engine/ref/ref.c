@@ -171,7 +171,7 @@ ref_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 }
 
 static int
-ref_take(struct engine_plan *p)
+ref_commit(struct engine_plan *p)
 {
 	int e = take_outputs(p);
 
@@ -268,12 +268,12 @@ run_ref_pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 
 	p->train = train;
 	for (uint32_t i = 1; i < g->n; i++) {
-		if (hook != NULL && (e = each_array(g, i, false, hook->need, hook->arg)) != 0)
+		if (hook != NULL && (e = each_array(g, i, false, hook->param_needed, hook->arg)) != 0)
 			return e;
 		ops[g->node[i].op]->forward(p, i);
 		ref_half_output(p, i);
-		if (hook != NULL && hook->made != NULL &&
-		    (e = hook->made(hook->arg, i, num_finite(p->y[i], p->n * ref_floats(&g->node[i])))) != 0)
+		if (hook != NULL && hook->output_ready != NULL &&
+		    (e = hook->output_ready(hook->arg, i, num_finite(p->y[i], p->n * ref_floats(&g->node[i])))) != 0)
 			return e;
 	}
 	return 0;
@@ -319,7 +319,7 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 	for (uint32_t i = graph->n - 1; i > 0; i--) {
 		ref_half_gradient(p, i);
 		ops[graph->node[i].op]->backward(p, i);
-		if (hook != NULL && (e = each_array(graph, i, true, hook->born, hook->arg)) != 0)
+		if (hook != NULL && (e = each_array(graph, i, true, hook->grad_ready, hook->arg)) != 0)
 			return e;
 	}
 	return 0;
@@ -348,14 +348,14 @@ ref_update(struct engine_dev *dev, float *w, float *state, const float *g, size_
 	return 0;
 }
 
+static const struct engine_planner planner = { .sketch = ref_sketch, .commit = ref_commit };
+
 const struct engine engine_ref = {
 	.name = "ref",
 	.open = ref_open,
 	.close = ref_close,
 	.describe = ref_describe,
 	.plan = ref_plan,
-	.sketch = ref_sketch,
-	.take = ref_take,
 	.plan_free = ref_plan_free,
 	.explain = ref_explain,
 	.memory = ref_memory,
@@ -366,4 +366,5 @@ const struct engine engine_ref = {
 	.statistics = ref_statistics,
 	.evaluate = ref_evaluate,
 	.update = ref_update,
+	.planner = &planner,
 };

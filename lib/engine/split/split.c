@@ -51,14 +51,14 @@ split_tune(struct engine_dev *dev, const struct engine_tune *how)
 
 /* Each has all, as chance deals the samples anew in each epoch. */
 static int
-split_hold(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
+split_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < dev->n && e == 0; k++) {
 		const struct split_part *part = &dev->part[k];
 
-		e = part->engine->hold != NULL ? part->engine->hold(part->dev, pixels, bytes) :
+		e = part->engine->accel != NULL ? part->engine->accel->cache_images(part->dev, pixels, bytes) :
 		    err_fail(ERR_NOTSUP, "%s:%u computes where the pictures are", part->engine->name, part->index);
 	}
 	return e;
@@ -113,7 +113,7 @@ lane_new(struct engine_plan *p, const struct split_part *part, enum engine_preci
 		l->g = calloc(g->P + 1, sizeof(*l->g));
 	if (l->stats == NULL || l->have == NULL || l->born == NULL || (l->k > 0 && l->g == NULL))
 		return err_nomem();
-	e = part->engine->sketch != NULL ? part->engine->sketch(part->dev, g, p->each, precision, &l->plan) :
+	e = part->engine->planner != NULL ? part->engine->planner->sketch(part->dev, g, p->each, precision, &l->plan) :
 	    part->engine->plan(part->dev, g, p->each, precision, &l->plan);
 	if (e < 0)
 		return e;
@@ -154,13 +154,13 @@ split_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, 
 }
 
 static int
-split_take(struct engine_plan *p)
+split_commit(struct engine_plan *p)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
-		if (p->lane[k].engine->take != NULL)
-			e = p->lane[k].engine->take(p->lane[k].plan);
+		if (p->lane[k].engine->planner != NULL)
+			e = p->lane[k].engine->planner->commit(p->lane[k].plan);
 	return e;
 }
 
@@ -203,13 +203,13 @@ split_memory(const struct engine_plan *p, struct engine_memory *m)
 }
 
 static int
-split_watch(struct engine_plan *p, const struct engine_watch *how)
+split_profile(struct engine_plan *p, const struct engine_profile *how)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
-		if (p->lane[k].engine->watch != NULL)
-			e = p->lane[k].engine->watch(p->lane[k].plan, how);
+		if (p->lane[k].engine->accel != NULL)
+			e = p->lane[k].engine->accel->profile(p->lane[k].plan, how);
 	return e;
 }
 
@@ -223,26 +223,31 @@ split_load_aux(struct engine_plan *p, const float *aux)
 	return e;
 }
 
+static const struct engine_planner planner = { .sketch = split_sketch, .commit = split_commit };
+
+static const struct engine_accel accel = {
+	.tune = split_tune,
+	.profile = split_profile,
+	.prefetch = split_prefetch,
+	.cache_images = split_cache_images,
+};
+
 static const struct engine split = {
 	.name = "split",
 	.close = split_close,
 	.describe = split_describe,
-	.tune = split_tune,
 	.plan = split_plan,
-	.sketch = split_sketch,
-	.take = split_take,
 	.plan_free = split_plan_free,
 	.explain = split_explain,
 	.memory = split_memory,
-	.watch = split_watch,
 	.load = split_load,
 	.load_aux = split_load_aux,
 	.forward = split_forward,
 	.backward = split_backward,
-	.ahead = split_ahead,
 	.evaluate = split_evaluate,
 	.update = split_update,
-	.hold = split_hold,
+	.planner = &planner,
+	.accel = &accel,
 };
 
 /* ------ lists of devices ------ */
@@ -320,9 +325,9 @@ join_parts(struct engine_dev *d)
 		if (d->part[k].engine != engine)
 			return 0;
 	}
-	if (d->n == 1 || engine->join == NULL)
+	if (d->n == 1 || engine->accel == NULL)
 		return 0;
-	e = engine->join(dev, d->n);
+	e = engine->accel->join(dev, d->n);
 	d->joined = e == 0;
 	if (e < 0)
 		snprintf(d->why, sizeof(d->why), "gradients of several devices are added up on the host: %s",
@@ -335,7 +340,7 @@ place_of(const struct engine *e, const struct engine_dev *dev, struct split_plac
 {
 	uint32_t number;
 
-	if (e->place == NULL || e->place(dev, &number, place->bus) < 0)
+	if (e->accel == NULL || e->accel->locate(dev, &number, place->bus) < 0)
 		return 0;
 	snprintf(place->name, sizeof(place->name), "gpu:%u", number);
 	return 1;

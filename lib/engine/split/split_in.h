@@ -64,7 +64,7 @@ int	 split_load(struct engine_plan *p, uint32_t a, const float *w);
 int	 split_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	     const struct engine_hook *hook, struct engine_result *result);
 int	 split_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
-void	 split_ahead(struct engine_plan *p, const struct samples *s);
+void	 split_prefetch(struct engine_plan *p, const struct samples *s);
 int	 split_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
 /* What the thread of a lane behind the first does, until SPLIT_END. */
 void	*split_lane_main(void *lane);

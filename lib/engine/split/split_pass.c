@@ -50,7 +50,7 @@ ask_param(void *arg, uint32_t a)
 	struct split_lane *l = arg;
 	struct engine_plan *p = l->all;
 	bool stop;
-	int e = l->k == 0 ? p->hook->need(p->hook->arg, a) : 0;
+	int e = l->k == 0 ? p->hook->param_needed(p->hook->arg, a) : 0;
 
 	if (e != 0)
 		return e;
@@ -117,7 +117,7 @@ add_lane_gradient(void *arg, uint32_t a)
 			return e;
 		add_gradient(l->g + r->first, p->lane[k].g + r->first, r->count);
 	}
-	return p->hook != NULL && p->hook->born != NULL ? p->hook->born(p->hook->arg, a) : 0;
+	return p->hook != NULL && p->hook->grad_ready != NULL ? p->hook->grad_ready(p->hook->arg, a) : 0;
 }
 
 /* Told one at a time. */
@@ -128,7 +128,7 @@ report_output(void *arg, uint32_t node, bool finite)
 	int e;
 
 	pthread_mutex_lock(&p->lock);
-	e = p->hook->made(p->hook->arg, node, finite);
+	e = p->hook->output_ready(p->hook->arg, node, finite);
 	pthread_mutex_unlock(&p->lock);
 	return e;
 }
@@ -139,7 +139,7 @@ static int
 run_lane_forward(struct split_lane *l, const struct engine_hook *hook)
 {
 	struct engine_draw draw = l->all->draw;
-	int e = hook->need != NULL ? 0 : catch_up_all(l);
+	int e = hook->param_needed != NULL ? 0 : catch_up_all(l);
 
 	draw.first += l->first;
 	return e == 0 ? l->engine->forward(l->plan, &l->in, &draw, hook, &l->result) : e;
@@ -161,9 +161,9 @@ run_lane(struct split_lane *l)
 	const struct engine_plan *p = l->all;
 	const struct engine_hook hook = {
 		.arg = l,
-		.need = p->hook != NULL && p->hook->need != NULL ? ask_param : NULL,
-		.born = add_lane_gradient,
-		.made = p->hook != NULL && p->hook->made != NULL ? report_output : NULL,
+		.param_needed = p->hook != NULL && p->hook->param_needed != NULL ? ask_param : NULL,
+		.grad_ready = add_lane_gradient,
+		.output_ready = p->hook != NULL && p->hook->output_ready != NULL ? report_output : NULL,
 		.joined = p->joined,
 	};
 
@@ -250,7 +250,7 @@ deal_samples(struct engine_plan *p, const struct samples *s)
 }
 
 void
-split_ahead(struct engine_plan *p, const struct samples *s)
+split_prefetch(struct engine_plan *p, const struct samples *s)
 {
 	uint32_t first = 0, used = s == NULL ? 0 : s->n < p->n ? s->n : p->n;
 
@@ -259,8 +259,8 @@ split_ahead(struct engine_plan *p, const struct samples *s)
 		uint32_t n = k < used ? s->n / p->n + (k < s->n % p->n) : 0;
 		struct samples part = n > 0 ? samples_part(s, first, n) : (struct samples){ 0 };
 
-		if (l->engine->ahead != NULL)
-			l->engine->ahead(l->plan, n > 0 ? &part : NULL);
+		if (l->engine->accel != NULL)
+			l->engine->accel->prefetch(l->plan, n > 0 ? &part : NULL);
 		first += n;
 	}
 }

@@ -8,8 +8,8 @@
 
 struct device_opt {
 	const struct worker_opt *o;
-	struct engine_range	*range;
-	uint32_t		 nrange;
+	struct engine_group	*group;
+	uint32_t		 ngroup;
 	struct engine_fold	*fold;
 	uint32_t		 nfold;
 	uint64_t		 step;
@@ -20,31 +20,31 @@ bool
 device_opt_may(const struct worker_opt *o)
 {
 	return o->nservers == 0 && o->nworkers == 1 && o->slack == STALE_SYNC && o->plan != NULL &&
-	    o->engine->learn != NULL;
+	    o->engine->device_opt != NULL;
 }
 
-/* Joins adjacent arrays of one parameter group to one range. */
+/* Joins adjacent arrays that learn alike to one group of the engine. */
 static void
-build_ranges(struct device_opt *d, const struct shard_plan *p)
+build_groups(struct device_opt *d, const struct shard_plan *p)
 {
 	const struct graph *g = d->o->graph;
-	const struct engine_range *last = NULL;
+	const struct engine_group *last = NULL;
 	uint32_t at = 0, of = UINT32_MAX;
 
 	for (uint32_t a = 0; a < g->nw; a++) {
-		const struct shard_plan_group *group;
+		const struct shard_plan_group *from;
 
 		while (p->group[at].first + p->group[at].count <= g->w[a].first)
 			at++;
-		group = &p->group[at];
+		from = &p->group[at];
 		if (g->w[a].frozen)
 			continue;
 		if (last != NULL && of == at && last->first + last->count == g->w[a].first)
-			d->range[d->nrange - 1].count += g->w[a].count;
+			d->group[d->ngroup - 1].count += g->w[a].count;
 		else
-			d->range[d->nrange++] = (struct engine_range){ g->w[a].first, g->w[a].count, group->lr,
-			    group->wd, group->rows };
-		last = &d->range[d->nrange - 1];
+			d->group[d->ngroup++] = (struct engine_group){ g->w[a].first, g->w[a].count, from->lr, from->wd,
+			    from->rows };
+		last = &d->group[d->ngroup - 1];
 		of = at;
 	}
 }
@@ -61,15 +61,15 @@ device_opt_new(const struct worker_opt *opt, struct device_opt **to)
 	if (d == NULL)
 		return err_nomem();
 	d->o = opt;
-	d->range = calloc(g->nw + 1, sizeof(*d->range));
+	d->group = calloc(g->nw + 1, sizeof(*d->group));
 	d->fold = calloc(g->naux + 1, sizeof(*d->fold));
-	e = d->range == NULL || d->fold == NULL ? err_nomem() :
+	e = d->group == NULL || d->fold == NULL ? err_nomem() :
 	    shard_plan_new(g, 1, SHARD_PLAN_SLICE, opt->mults, &opt->hyper, &p);
 	if (e < 0) {
 		device_opt_free(d);
 		return e;
 	}
-	build_ranges(d, p);
+	build_groups(d, p);
 	for (uint32_t i = 0; i < p->nfold; i++)
 		if (!g->aux[i].frozen)
 			d->fold[d->nfold++] = (struct engine_fold){ p->fold[i].first, p->fold[i].count,
@@ -84,7 +84,7 @@ device_opt_free(struct device_opt *d)
 {
 	if (d == NULL)
 		return;
-	free(d->range);
+	free(d->group);
 	free(d->fold);
 	free(d);
 }
@@ -95,9 +95,9 @@ start_learning(struct device_opt *d, const struct worker_first *first, const flo
 {
 	const struct worker_opt *o = d->o;
 	size_t P = o->graph->P, A = o->graph->A;
-	struct engine_learn how = { .hyper = o->hyper, .range = d->range, .nrange = d->nrange, .fold = d->fold,
+	struct engine_opt how = { .hyper = o->hyper, .group = d->group, .ngroup = d->ngroup, .fold = d->fold,
 		.nfold = d->nfold, .state = state, .averaged = first != NULL ? first->averaged : 0,
-		    .pieces = o->pieces };
+		    .accumulate = o->pieces };
 	float *average = NULL;
 	int e;
 
@@ -110,7 +110,7 @@ start_learning(struct device_opt *d, const struct worker_first *first, const flo
 		how.averaged += how.averaged == 0 && o->hyper.average.kind == AVERAGE_LOOKAHEAD;
 	}
 	how.average = average;
-	e = o->engine->learn(o->plan, &how);
+	e = o->engine->device_opt->begin(o->plan, &how);
 	free(average);
 	return e;
 }
@@ -139,7 +139,7 @@ int
 device_opt_update(struct device_opt *d, uint32_t n, float rate, bool mark)
 {
 	d->step++;
-	return d->o->engine->advance(d->o->plan, n, rate, d->step, mark);
+	return d->o->engine->device_opt->step(d->o->plan, n, rate, d->step, mark);
 }
 
 uint64_t
@@ -151,22 +151,22 @@ device_opt_steps(const struct device_opt *d)
 int
 device_opt_read(struct device_opt *d)
 {
-	return d->o->engine->fetch(d->o->plan, d->o->w, d->o->aux, NULL, NULL, NULL);
+	return d->o->engine->device_opt->fetch(d->o->plan, d->o->w, d->o->aux, NULL, NULL, NULL);
 }
 
 int
 device_opt_state(struct device_opt *d, float *state)
 {
-	return d->o->engine->fetch(d->o->plan, NULL, NULL, state, NULL, NULL);
+	return d->o->engine->device_opt->fetch(d->o->plan, NULL, NULL, state, NULL, NULL);
 }
 
 int
 device_opt_average(struct device_opt *d, float *to, uint32_t *n)
 {
 	const struct worker_opt *o = d->o;
-	int e = o->engine->fetch(o->plan, NULL, NULL, NULL, to, n);
+	int e = o->engine->device_opt->fetch(o->plan, NULL, NULL, NULL, to, n);
 
-	return e < 0 || *n > 0 ? e : o->engine->fetch(o->plan, to, to + o->graph->P, NULL, NULL, NULL);
+	return e < 0 || *n > 0 ? e : o->engine->device_opt->fetch(o->plan, to, to + o->graph->P, NULL, NULL, NULL);
 }
 
 int
@@ -176,11 +176,11 @@ device_opt_show(struct device_opt *d, bool average)
 	uint32_t n = 0;
 	int e;
 
-	/* An average over no weights yet is the weights, which the plan already uses. */
-	if (average && ((e = o->engine->fetch(o->plan, NULL, NULL, NULL, NULL, &n)) < 0 || n == 0))
+	/* Before the first of them it is the weights, which the plan has. */
+	if (average && ((e = o->engine->device_opt->fetch(o->plan, NULL, NULL, NULL, NULL, &n)) < 0 || n == 0))
 		return e;
 	if (!average && !d->shown)
 		return 0;
 	d->shown = average;
-	return o->engine->show(o->plan, average);
+	return o->engine->device_opt->show_average(o->plan, average);
 }

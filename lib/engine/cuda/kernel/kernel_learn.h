@@ -114,14 +114,14 @@ struct kernel_fold {
 	const float *x;
 	const struct kernel_now *now;
 	const uint32_t *bad;
-	int	 pieces;	/* x is a sum, weighted by samples */
+	int	 accumulate;	/* x is a sum, weighted by samples */
 	float	 momentum;
 };
 
 KERNEL_BODY void
 kernel_fold_at(const struct kernel_fold *a, uint32_t i, int type)
 {
-	float n = (float)a->now->n, x = a->pieces ? a->x[i] / n : a->x[i];
+	float n = (float)a->now->n, x = a->accumulate ? a->x[i] / n : a->x[i];
 
 	(void)type;
 	/* Times n and by 1 / n, since that is what statistics meet on their way through a server. */

@@ -5,7 +5,7 @@
 /* A matrix: numbers [first, + count) of the weights, [at, + count) of the room where it is worked on. */
 struct kernel_matrix {
 	uint32_t at, first, count;
-	uint32_t range;		/* its pace */
+	uint32_t group;		/* the number of its pace */
 	float	 rows, step;	/* rows; what the rate is multiplied by */
 };
 
@@ -46,7 +46,7 @@ KERNEL_BODY void
 kernel_muon_gather_at(const struct kernel_muon_gather *a, uint32_t i, int type)
 {
 	const struct kernel_matrix *m = &a->matrix[kernel_matrix_of(a->matrix, a->n, i)];
-	const struct kernel_pace *pace = &a->pace[m->range];
+	const struct kernel_pace *pace = &a->pace[m->group];
 	uint32_t j = m->first + (i - m->at);
 	float d, v;
 
@@ -97,7 +97,7 @@ kernel_muon_at(const struct kernel_muon *a, uint32_t i, int type)
 {
 	uint32_t k = kernel_matrix_of(a->matrix, a->n, i);
 	const struct kernel_matrix *m = &a->matrix[k];
-	const struct kernel_pace *pace = &a->pace[m->range];
+	const struct kernel_pace *pace = &a->pace[m->group];
 	uint32_t j = m->first + (i - m->at);
 	float w;
 

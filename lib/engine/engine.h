@@ -65,7 +65,7 @@ struct engine_hook {
 	int (*grad_ready)(void *arg, uint32_t a);
 	/*
 	 * forward() has computed the output of a node.  finite: the output and its statistics have no NaN and no
-	 * infinity. This costs a pass over each output.  With several devices each reports its part, one at a time. 
+	 * infinity.  This costs a pass over each output.  With several devices each reports its part, one at a time.
 	 * Some engines never call it.
 	 */
 	int (*output_ready)(void *arg, uint32_t node, bool finite);
@@ -152,7 +152,7 @@ struct engine_tune {
 	bool	 measure;
 	/*
 	 * The cache of earlier races.  find() returns true with the winner's name, or false.  keep() stores a new
-	 * winner. The names are those of cuda/device/choose.h.  Either may be NULL.  With several devices they are
+	 * winner.  The names are those of cuda/device/choose.h.  Either may be NULL.  With several devices they are
 	 * called on several threads.
 	 */
 	void	*arg;
@@ -172,7 +172,7 @@ struct engine_planner {
 	int  (*commit)(struct engine_plan *plan);
 };
 
-/* Functions of devices that have memory and queues of their own. */
+/* Functions of devices that have memory and queues of their own, and of several devices used as one. */
 struct engine_accel {
 	/*
 	 * The device's number and its address on the PCI bus, "0000:3b:00.0".  Returns 0 or

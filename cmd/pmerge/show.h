@@ -1,4 +1,4 @@
-/* show - what is in files of tensors, for people and pipes.  Each returns an exit status. */
+/* show - prints the contents of tensor files, for people and pipes.  Each function returns an exit status. */
 #ifndef CMD_PMERGE_SHOW_H
 #define CMD_PMERGE_SHOW_H
 

@@ -1,4 +1,4 @@
-/* check - a .rec gone through from end to end: each record's frame, head, picture and sum, and what stands beside it. */
+/* check - verifies a .rec: each record's frame, header, image and checksum, and the files beside it. */
 #include "record/check.h"
 #include "base/threads.h"
 #include "base/err.h"
@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GROUP		32u		/* records of a slot, at most ... */
-#define GROUP_BYTES	(1u << 20)	/* ... and no further one when they have so many bytes */
+#define GROUP		32u		/* most records of a slot */
+#define GROUP_BYTES	(1u << 20)	/* bytes above which a slot gets no more records */
 
 struct item {
 	uint64_t	 at, end, id;
 	struct buf	 data;		/* of the record */
-	int		 e;		/* 0, or what is bad about it */
+	int		 e;		/* 0, or the record's error */
 	bool		 damage;
 	char		 line[256];
 };
@@ -31,13 +31,13 @@ struct checking {
 	struct check_found	*found;
 	struct recwalk		*walk;
 	struct check_sides	*sides;
-	struct threads		*crew;
-	struct img_codec	**codec;	/* one a thread */
+	struct threads		*pool;
+	struct img_codec	**codec;	/* one per thread */
 	unsigned		 threads;
 	struct group		*group;
 	uint32_t		 groups;
-	bool			 ended;		/* the walk, well or not ... */
-	int			 e;		/* ... and how */
+	bool			 ended;		/* the walk has ended */
+	int			 e;		/* its error, or 0 */
 	char			 line[256];
 };
 
@@ -62,7 +62,7 @@ decode_check_group(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 		note_item_error(it, e);
 }
 
-/* What can be said of a record without its picture.  Returns 0 or ERR_NOMEM. */
+/* Checks a record without its image.  Returns 0 or ERR_NOMEM. */
 static int
 look_at(struct checking *c, const struct recwalk_rec *r, struct item *it)
 {
@@ -152,7 +152,7 @@ report_check_group(void *ctx, uint32_t slot)
 static int
 run_check(struct checking *c)
 {
-	int e = threads_run(c->crew, fill_check_group, report_check_group);
+	int e = threads_run(c->pool, fill_check_group, report_check_group);
 
 	if (e == 0 && c->e < 0)
 		return err_fail(c->e, "%s", c->line);
@@ -171,13 +171,13 @@ start_checkers(struct checking *c)
 	for (unsigned i = 0; i < c->threads; i++)
 		if ((e = img_codec_new(&c->codec[i], IMG_PIXELS)) < 0)
 			return e;
-	return threads_new(&c->crew, c->threads, c->groups, decode_check_group, c);
+	return threads_new(&c->pool, c->threads, c->groups, decode_check_group, c);
 }
 
 static void
 stop_checkers(struct checking *c)
 {
-	threads_free(c->crew);
+	threads_free(c->pool);
 	for (unsigned i = 0; c->codec != NULL && i < c->threads; i++)
 		img_codec_free(c->codec[i]);
 	for (uint32_t i = 0; c->group != NULL && i < c->groups * GROUP; i++)

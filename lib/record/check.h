@@ -1,9 +1,8 @@
 /*
- * check - a .rec gone through from end to end: each record's frame, head, picture and sum, and what stands beside it.
+ * check - verifies a .rec: each record's frame, header, image and checksum, and the files beside it.
  *
- * Pictures are decoded in full, by threads.  Where FILE.idx stands beside
- * FILE.rec, each record must be in it under its id, and nothing else; where
- * FILE.sum does (sum.h), each record's bytes must be those that were written.
+ * Threads decode all images in full.  If FILE.idx exists beside FILE.rec, it must list each record under its id, and nothing
+ * else.  If FILE.sum exists (sum.h), each record must have its checksum.
  */
 #ifndef RECORD_CHECK_H
 #define RECORD_CHECK_H
@@ -13,21 +12,21 @@
 enum check_beside { CHECK_NONE, CHECK_AGREES, CHECK_DIFFERS };
 
 struct check_found {
-	uint64_t		 records;	/* with a sound frame; damage between records is not counted */
-	uint64_t		 bad;		/* records, and places passed over */
+	uint64_t		 records;	/* records with a valid frame */
+	uint64_t		 bad;		/* bad records and damaged places */
 	enum check_beside	 index, sums;
 };
 
-/* Called in the thread that runs check_run(), in the file's order; anything but 0 ends the run. */
+/* Callbacks in the thread of check_run(), in the file's order; a result other than 0 ends the run. */
 struct check_sink {
-	/* A record that is bad or damage (ERR_ITEM), or a fault of a file beside (ERR_FORMAT); the line names file and byte. */
+	/* A bad record or damage (ERR_ITEM), or an error in a file beside it (ERR_FORMAT); the message names file and offset. */
 	int	(*bad)(void *ctx, int e);
-	/* Now and then: records so far, their bytes, and which share of the file that is, or -1 for a pipe. */
+	/* Progress: records so far, their bytes, and their share of the file, -1 for a pipe. */
 	int	(*step)(void *ctx, uint64_t records, uint64_t bytes, double share);
 	void	*ctx;
 };
 
-/* "-" is standard input.  threads 0: a choice.  Returns 0, what sink returned, ERR_SYS or ERR_NOMEM. */
+/* Checks path; "-" is standard input.  threads 0: a default.  Returns 0, a result of sink, ERR_SYS or ERR_NOMEM. */
 int	 check_run(const char *path, unsigned threads, const struct check_sink *sink, struct check_found *found);
 
 #endif

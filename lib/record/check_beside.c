@@ -1,4 +1,4 @@
-/* check_beside - what an .idx and a .sum say, held against the records that are met. */
+/* check_beside - compares an .idx and a .sum with the records of a .rec. */
 #include "record/check_beside.h"
 #include "base/err.h"
 #include "base/grow.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TOLD	8u	/* faults of a file that are told; a file of another .rec has as many as it has lines */
+#define TOLD	8u	/* errors reported of a file: one that belongs to another .rec has an error in each line */
 
 struct pair {
 	uint64_t	at, key;
@@ -29,15 +29,15 @@ struct side {
 
 struct check_sides {
 	struct side		 index, sums;
-	struct pair		*pair;		/* by offset ... */
-	size_t			 pairs, next;	/* ... those before next were met */
+	struct pair		*pair;		/* [pairs] by offset */
+	size_t			 pairs, next;	/* pairs before next are checked */
 	struct sum_reader	*reader;
-	struct sum_line		 ahead;		/* the line of the first record not yet met, ... */
-	int			 has;		/* ... where this is 1 */
+	struct sum_line		 ahead;		/* the next line, if has is 1 */
+	int			 has;		/* 1 if ahead is valid */
 };
 
 __attribute__((format(printf, 2, 3))) static void
-fault(struct side *s, const char *fmt, ...)
+note_fault(struct side *s, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -71,7 +71,7 @@ read_pairs(struct check_sides *s, const struct buf *text)
 		s->pair[s->pairs++] = one;
 	}
 	if (e < 0)
-		fault(&s->index, "line %zu: %s", s->pairs + 1, err_line());
+		note_fault(&s->index, "line %zu: %s", s->pairs + 1, err_line());
 	if (s->pairs > 0)
 		qsort(s->pair, s->pairs, sizeof(*s->pair), by_offset);
 	return 0;
@@ -89,7 +89,7 @@ open_index(struct check_sides *s)
 	if ((e = io_slurp(s->index.path, SIZE_MAX / 2, &text)) == 0)
 		e = read_pairs(s, &text);
 	else if (e != ERR_NOMEM)
-		fault(&s->index, "%s", err_line());
+		note_fault(&s->index, "%s", err_line());
 	buf_free(&text);
 	return e == ERR_NOMEM ? e : 0;
 }
@@ -98,7 +98,7 @@ static void
 read_sum(struct check_sides *s)
 {
 	if (s->reader != NULL && (s->has = sum_next(s->reader, &s->ahead)) < 0)
-		fault(&s->sums, "%s", err_line());
+		note_fault(&s->sums, "%s", err_line());
 }
 
 static int
@@ -112,7 +112,7 @@ open_sums(struct check_sides *s)
 	if ((e = sum_open(&s->reader, s->sums.path)) == ERR_NOMEM)
 		return e;
 	if (e < 0)
-		fault(&s->sums, "%s", err_line());
+		note_fault(&s->sums, "%s", err_line());
 	read_sum(s);
 	return 0;
 }
@@ -153,17 +153,17 @@ check_sides_close(struct check_sides *s)
 	free(s);
 }
 
-/* Lines of both up to an offset: of records that are not there. */
+/* Reports the lines of both files up to an offset: their records are missing. */
 static void
 go_up_to(struct check_sides *s, uint64_t at, bool tell)
 {
 	for (; s->next < s->pairs && s->pair[s->next].at < at; s->next++)
 		if (tell)
-			fault(&s->index, "no record begins at %" PRIu64 ", where it has id %" PRIu64, s->pair[s->next].at,
+			note_fault(&s->index, "no record begins at %" PRIu64 ", where it has id %" PRIu64, s->pair[s->next].at,
 			    s->pair[s->next].key);
 	for (; s->has > 0 && s->ahead.at < at; read_sum(s))
 		if (tell)
-			fault(&s->sums, "no record begins at %" PRIu64 ", where it has one of %" PRIu64 " bytes", s->ahead.at,
+			note_fault(&s->sums, "no record begins at %" PRIu64 ", where it has one of %" PRIu64 " bytes", s->ahead.at,
 			    s->ahead.bytes);
 }
 
@@ -177,16 +177,16 @@ check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t 
 	p = s->next < s->pairs ? &s->pair[s->next] : NULL;
 	if (p != NULL && p->at == r->at) {
 		if (p->key != id)
-			fault(&s->index, "the record at %" PRIu64 " has id %" PRIu64 ", not %" PRIu64, r->at, id, p->key);
+			note_fault(&s->index, "the record at %" PRIu64 " has id %" PRIu64 ", not %" PRIu64, r->at, id, p->key);
 		s->next++;
 	} else if (s->index.there) {
-		fault(&s->index, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
+		note_fault(&s->index, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
 	}
 	if (s->has > 0 && s->ahead.at == r->at) {
 		same = s->ahead.bytes == r->bytes && s->ahead.sum == r->sum;
 		read_sum(s);
 	} else if (s->has == 0 && s->sums.there) {
-		fault(&s->sums, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
+		note_fault(&s->sums, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
 	}
 	return same ? 0 : err_fail(ERR_ITEM, "its bytes are not those that were written: their sum differs");
 }

@@ -1,7 +1,7 @@
 /*
- * check_beside - what an .idx and a .sum say, held against the records that are met.
+ * check_beside - compares an .idx and a .sum with the records of a .rec.
  *
- * Calls come in the file's order.  The first few faults are kept as lines, the others counted.
+ * Calls are in the file's order.  The first few errors are kept as messages, the others are counted.
  */
 #ifndef RECORD_CHECK_BESIDE_H
 #define RECORD_CHECK_BESIDE_H
@@ -11,14 +11,14 @@
 
 struct check_sides;
 
-/* Reads what stands beside the .rec.  Returns 0 or ERR_NOMEM; a file that cannot be read is a fault of it. */
+/* Opens the files beside the .rec.  Returns 0 or ERR_NOMEM; an unreadable file is reported at the end. */
 int	 check_sides_open(struct check_sides **s, const char *rec);
 void	 check_sides_close(struct check_sides *s);	/* NULL is fine */
-/* A record with its id.  Returns 0, or ERR_ITEM when its bytes are not those of the sum. */
+/* Checks a record.  Returns 0, or ERR_ITEM if its checksum differs. */
 int	 check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t id);
-/* Bytes up to here are damage that was told of: what should begin there is not asked for. */
+/* Notes damage up to an offset: records that should begin before it are not missed. */
 void	 check_sides_lost(struct check_sides *s, uint64_t to);
-/* At the end of the file: tells the faults to sink->bad.  Returns 0 or what that returned. */
+/* At the end of the file, reports the errors to sink->bad().  Returns 0 or its result. */
 int	 check_sides_end(struct check_sides *s, const struct check_sink *sink, struct check_found *found);
 
 #endif

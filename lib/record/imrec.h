@@ -1,9 +1,9 @@
 /*
- * imrec - an image record: a header, labels and an encoded picture, in the bytes of one record.
+ * imrec - an image record: a header, labels and an encoded image.
  *
- *	u32 flag | f32 label | u64 id | u64 id2 | f32 labels[flag] | picture
+ * 	u32 flag | f32 label | u64 id | u64 id2 | f32 labels[flag] | image
  *
- * flag 0: the one label stands in the header; flag n > 0: n labels follow it.
+ * If flag is 0, the header holds the one label; else `flag` labels follow it.
  * Source: MXNet, python/mxnet/recordio.py, pack() and unpack().
  */
 #ifndef RECORD_IMREC_H
@@ -12,17 +12,17 @@
 #include "base/buf.h"
 
 #define IMREC_HEAD	24u
-#define IMREC_LABELS	65536u		/* at most, of a record that is written */
+#define IMREC_LABELS	65536u		/* most labels of a record that is written */
 
 struct imrec {
 	uint64_t	 id, id2;
-	uint32_t	 labels;	/* how many: 1 or more */
-	const uint8_t	*label;		/* f32 little-endian, one after the other, at any address */
-	const uint8_t	*pic;		/* encoded; lent by the record's bytes */
+	uint32_t	 labels;	/* number of labels, at least 1 */
+	const uint8_t	*label;		/* f32 little-endian, unaligned */
+	const uint8_t	*pic;		/* [n] the encoded image, within the record's bytes */
 	size_t		 n;
 };
 
-/* Takes a record's bytes apart.  Returns 0, or ERR_FORMAT when they are too few. */
+/* Decodes a record's bytes.  Returns 0, or ERR_FORMAT if they are too few. */
 int	 imrec_decode(struct imrec *r, const uint8_t *data, size_t n);
 /* Label i, i < r->labels. */
 float	 imrec_label(const struct imrec *r, uint32_t i);

@@ -1,4 +1,4 @@
-/* journal - what became of each item of a source that is being packed, so that a run that was cut off can be taken up. */
+/* journal - the result of each source item of a packing run, so that an interrupted run can resume. */
 #include "record/journal.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -27,7 +27,7 @@ int
 journal_put(struct buf *text, const struct journal_item *it)
 {
 	static const char *const blank = "";
-	char line[96];	/* four numbers; tens of thousands a second are written */
+	char line[96];	/* four numbers, formatted at once: tens of thousands of lines are written per second */
 	size_t from;
 	int e;
 
@@ -51,7 +51,7 @@ journal_put(struct buf *text, const struct journal_item *it)
 	return 0;
 }
 
-/* Reads a line.  Returns 1, or 0 at the end, or when the line has none. */
+/* Reads a line.  Returns 1, or 0 at the end or if the line is incomplete. */
 static int
 get_line(struct journal *j, size_t *n)
 {
@@ -70,7 +70,7 @@ get_line(struct journal *j, size_t *n)
 	return 1;
 }
 
-/* The next field of a line; NULL when there is none. */
+/* The next field of a line, or NULL. */
 static char *
 next_field(char **rest)
 {

@@ -1,7 +1,7 @@
 /*
- * newtext - a text file that appears at once: lines are put into a buffer and written as it fills.
+ * newtext - a text file that is written through a buffer and appears atomically.
  *
- * A zeroed struct newtext is no file: all but newtext_create() do nothing with it.
+ * A zeroed struct newtext is no file: all functions but newtext_create() then do nothing.
  */
 #ifndef RECORD_NEWTEXT_H
 #define RECORD_NEWTEXT_H
@@ -9,18 +9,18 @@
 #include "base/io.h"
 
 struct newtext {
-	struct buf	 wait;		/* put lines here, and then call newtext_step() */
+	struct buf	 wait;		/* append lines here, then call newtext_step() */
 	char		*path;
 	struct io_new	 file;
 };
 
-/* Takes path, which free() must be able to free; NULL is ERR_NOMEM.  Each returns 0, ERR_SYS or ERR_NOMEM; lines name the file. */
+/* Owns path, allocated with malloc(); NULL gives ERR_NOMEM.  All return 0, ERR_SYS or ERR_NOMEM; messages name the file. */
 int	 newtext_create(struct newtext *t, char *path);
 int	 newtext_step(struct newtext *t);
-/* All of it on disk, not yet under its name. */
+/* Writes everything to disk, not yet under its name. */
 int	 newtext_seal(struct newtext *t);
-/* What was sealed gets its name. */
+/* Gives the sealed file its name. */
 int	 newtext_commit(struct newtext *t);
-void	 newtext_free(struct newtext *t);	/* drops what was not committed */
+void	 newtext_free(struct newtext *t);	/* removes a file that is not committed */
 
 #endif

@@ -1,4 +1,4 @@
-/* pack - a source in, records out: pictures checked, raw pixels encoded, in the source's order. */
+/* pack - packs a source's items into records, in the source's order. */
 #include "record/pack.h"
 #include "base/threads.h"
 #include "base/err.h"
@@ -9,19 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GROUP		32u		/* items of a slot, at most ... */
-#define GROUP_BYTES	(1u << 21)	/* ... and no further one when they have, or are likely to have, so many bytes */
+#define GROUP		32u		/* most items of a slot */
+#define GROUP_BYTES	(1u << 21)	/* expected bytes above which a slot gets no more items */
 #define KEEP		(1u << 16)	/* bytes of a buffer that are kept for the next item */
 
 struct item {
 	uint64_t	 id;
 	struct buf	 name;
 	struct stamp	 stamp;
-	struct buf	 rec;		/* the image record: its head and labels, and the picture as it came, */
-	size_t		 head;		/* ... which begins here: encoded, or pixels [h,w,c] when c > 0 */
+	struct buf	 rec;		/* the image record: header, labels and the source's image */
+	size_t		 head;		/* offset of the image: encoded, or pixels [h,w,c] if c > 0 */
 	uint32_t	 c, h, w;
-	bool		 later;		/* the picture is still to be read */
-	size_t		 came;		/* bytes of it */
+	bool		 later;		/* a thread reads the image */
+	size_t		 came;		/* bytes of the source's image */
 	struct buf	 framed;
 	int		 e;
 	char		 line[512];
@@ -35,19 +35,19 @@ struct group {
 struct packing {
 	struct source		*source;
 	const struct pack_sink	*sink;
-	struct threads		*crew;
+	struct threads		*pool;
 	const struct pack_opt	*opt;
 	unsigned		 threads;
 	uint32_t		 groups;
 	struct transcode		**conv;		/* one a thread */
 	struct group		*group;
-	size_t			 likely;	/* bytes of a picture that is still to be read */
-	bool			 ended;		/* the source, well or not ... */
-	int			 e;		/* ... and how */
+	size_t			 likely;	/* expected bytes of an image that is not yet read */
+	bool			 ended;		/* the source has ended */
+	int			 e;		/* its error, or 0 */
 	char			 line[1024];
 };
 
-/* Makes of the picture in an item's record what is packed of it. */
+/* Transcodes the image in an item's record. */
 static int
 convert_item(struct transcode *conv, struct item *it)
 {
@@ -64,7 +64,7 @@ convert_item(struct transcode *conv, struct item *it)
 	return buf_put(&it->rec, out, n);
 }
 
-/* Makes the record of an item, or notes why there will be none. */
+/* Makes the record of an item, or notes why the item is left out. */
 static void
 make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 {
@@ -84,7 +84,7 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 }
 
-/* Copies what the source lends.  Returns 0 or ERR_NOMEM. */
+/* Copies the source's item.  Returns 0 or ERR_NOMEM. */
 static int
 copy_item(struct item *it, const struct source_item *from, int e)
 {
@@ -99,7 +99,7 @@ copy_item(struct item *it, const struct source_item *from, int e)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
 		return ERR_NOMEM;
-	if (e < 0 || !it->later)	/* nobody reads a bad item's picture */
+	if (e < 0 || !it->later)	/* a bad item's image is not read */
 		it->stamp = stamp_of(from->name);
 	if (e < 0)
 		return 0;
@@ -141,7 +141,7 @@ fill_pack_group(void *ctx, uint32_t slot)
 	return g->n;
 }
 
-/* Hands a record on, or the reason why there is none. */
+/* Passes a record, or the reason why there is none, to the sink. */
 static int
 hand_on(const struct pack_sink *sink, struct item *it)
 {
@@ -189,13 +189,13 @@ start_packers(struct packing *p)
 	for (unsigned i = 0; i < p->threads; i++)
 		if ((e = transcode_new(&p->conv[i], &p->opt->conv)) < 0)
 			return e;
-	return threads_new(&p->crew, p->threads, p->groups, make_record, p);
+	return threads_new(&p->pool, p->threads, p->groups, make_record, p);
 }
 
 static void
 stop_packers(struct packing *p)
 {
-	threads_free(p->crew);
+	threads_free(p->pool);
 	for (unsigned i = 0; p->conv != NULL && i < p->threads; i++)
 		transcode_free(p->conv[i]);
 	for (uint32_t i = 0; p->group != NULL && i < p->groups * GROUP; i++) {
@@ -217,7 +217,8 @@ pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *s
 	int e;
 
 	p.groups = 2 * p.threads + 1;
-	if ((e = start_packers(&p)) == 0 && (e = threads_run(p.crew, fill_pack_group, write_pack_group)) == 0 && p.e < 0)
+	if ((e = start_packers(&p)) == 0 && (e = threads_run(p.pool, fill_pack_group, write_pack_group)) == 0 &&
+	    p.e < 0)
 		e = err_fail(p.e, "%s", p.line);
 	stop_packers(&p);
 	return e;

@@ -1,4 +1,4 @@
-/* partial - a .rec that is being written, with its journal: TRAIN.rec.partial and TRAIN.rec.journal. */
+/* partial - a .rec in progress with its journal: TRAIN.rec.partial and TRAIN.rec.journal. */
 #include "record/partial.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AT_ONCE	(1u << 18)		/* bytes written */
-#define LONGEST	(3ull * REC_LONGEST)	/* bytes that a record takes at most, were it of magic words alone */
+#define AT_ONCE	(1u << 18)		/* bytes per write */
+#define LONGEST	(3ull * REC_LONGEST)	/* most bytes of a record: one that consists of magic words */
 
 struct partial {
 	char		*path, *part, *journal;		/* names */
 	int		 fd, journal_fd;
-	struct buf	 wait, lines;			/* not yet written */
-	struct journal	*kept;				/* being passed */
-	uint64_t	 left;				/* items of it */
+	struct buf	 wait, lines;			/* records and journal lines not yet written */
+	struct journal	*kept;				/* the journal of the items to skip */
+	uint64_t	 left;				/* items to skip */
 	uint64_t	 items, records, bytes;
 };
 
@@ -36,7 +36,7 @@ join_strings(const char *a, const char *b)
 	return p;
 }
 
-/* Renaming over a device or a pipe would do away with it. */
+/* Refuses a device or a pipe, which renaming would replace. */
 static int
 refuse_what_is_no_file(const char *path)
 {
@@ -49,7 +49,7 @@ refuse_what_is_no_file(const char *path)
 	return 0;
 }
 
-/* Who waited for the lock may have a file that its owner has given its name meanwhile. */
+/* Opens and locks the file.  It may wait for the lock, and the owner may have renamed the file meanwhile. */
 static int
 open_and_lock(struct partial *p)
 {
@@ -67,7 +67,7 @@ open_and_lock(struct partial *p)
 	}
 }
 
-/* Whether the record's bytes stand in the file as the journal says. */
+/* Whether the record's bytes in the file match the journal. */
 static int
 confirm_record(struct partial *p, const struct journal_item *it, uint64_t size, struct buf *room)
 {
@@ -81,7 +81,7 @@ confirm_record(struct partial *p, const struct journal_item *it, uint64_t size, 
 	return sum_of(room->p, (size_t)it->bytes) == it->sum;
 }
 
-/* Goes through the journal as far as the records confirm it; *end is where its last good line ends. */
+/* Reads the journal as far as the records confirm it; *end is the end of its last good line. */
 static int
 confirm_all(struct partial *p, struct journal *j, uint64_t *end)
 {
@@ -105,7 +105,7 @@ confirm_all(struct partial *p, struct journal *j, uint64_t *end)
 	return e < 0 ? e : 0;
 }
 
-/* Takes up what is there.  Returns 1, or 0 when there is nothing. */
+/* Resumes an earlier run.  Returns 1, or 0 if there is none. */
 static int
 take_up(struct partial *p, uint64_t command)
 {
@@ -113,7 +113,7 @@ take_up(struct partial *p, uint64_t command)
 	uint64_t was, end;
 	int e = journal_open(&j, p->journal, &was);
 
-	if (e < 0)	/* none; or the first line never came to the disk */
+	if (e < 0)	/* no journal, or its first line is not on disk */
 		return e == ERR_NOMEM ? e : 0;
 	if (was != command) {
 		journal_close(j);
@@ -176,7 +176,7 @@ partial_close(struct partial *p)
 {
 	if (p == NULL)
 		return;
-	/* Without a journal of ours, what is there is another process's, or another command's. */
+	/* Without a journal of this command, the files belong to another process or command. */
 	if (p->journal_fd >= 0 && p->items == 0) {
 		unlink(p->journal);
 		unlink(p->part);

@@ -1,14 +1,18 @@
 /*
- * rec - a stream of records: the bytes of a .rec file, one record at a time.
+ * rec - the record stream of a .rec file (dmlc's RecordIO), one record at a time.
  *
- *	u32 magic | u32 lrec | data[length] | zeros to a multiple of 4
+ * lib/record, in reading order: rec (frames), imrec (image records), recwalk (records past damage), idx, sum and beside (the
+ * files beside a .rec), recfile, recs and recs_stream (records by number or in order), recimg (decoding), pack, recset,
+ * partial, journal and newtext (writing), check and check_beside (verification), recpics (unpacked images as records), recid
+ * (a hash of a data set), tarfile.
  *
- * All words little-endian.  lrec = part << 29 | length.  Part 0 is a whole
- * record; a record that holds the magic word at a multiple of 4 is cut there,
- * the word left out, into a first (1), middles (2) and a last (3) part.
- * Source: dmlc-core, include/dmlc/recordio.h; MXNet's .rec files read as is.
+ * 	u32 magic | u32 lrec | data[length] | zeros to a multiple of 4
  *
- * Lines say "record at N: ...", N the byte where the record begins.
+ * All words are little-endian; lrec = part << 29 | length.  Part 0 is a whole record.  A record that holds the magic word at
+ * a multiple of 4 is split there, without the word, into a first (1), middle (2) and last (3) part.
+ * Source: dmlc-core, include/dmlc/recordio.h; MXNet's .rec files have the same format.
+ *
+ * Messages start with "record at N: ", N being the offset of the record.
  */
 #ifndef RECORD_REC_H
 #define RECORD_REC_H
@@ -22,39 +26,36 @@
 enum rec_part { REC_WHOLE, REC_FIRST, REC_MIDDLE, REC_LAST };
 
 /*
- * Reading in order.  Ownership: the bytes rec_next() gives belong to the
- * reader, until its next call.  Threads: a reader is for one at a time.
+ * Sequential reading.  Ownership: bytes of rec_next() belong to the reader and are valid until its next call.  Threads: one
+ * at a time uses a reader.
  */
 struct rec_reader;
 
-/* Reads from fd, which stays the caller's, records of at most max bytes.  Returns 0 or ERR_NOMEM. */
+/* Reads records of at most max bytes from fd, which the caller closes.  Returns 0 or ERR_NOMEM. */
 int	 rec_open(struct rec_reader **r, int fd, size_t max);
-/* From now on reading ends with ERR_STOP, and waiting for bytes too, when another descriptor has something to read. */
+/* From now on rec_next() returns ERR_STOP, even while it waits, if another descriptor is readable. */
 void	 rec_wake(struct rec_reader *r, int fd);
 void	 rec_close(struct rec_reader *r);	/* NULL is fine */
 /*
- * The next record: 1, 0 at the end of the stream, or ERR_SYS, ERR_SHORT (ends
- * inside a record), ERR_FORMAT, ERR_LIMIT (longer than max; no memory is taken
- * for bytes that have not come), ERR_NOMEM.  Nothing can be read after an error.
+ * The next record: returns 1, 0 at the end of the stream, or ERR_SYS, ERR_SHORT (the stream ends inside a record),
+ * ERR_FORMAT, ERR_LIMIT (longer than max) or ERR_NOMEM.  Memory grows only with bytes received.  No call may follow an error.
  */
 int	 rec_next(struct rec_reader *r, const uint8_t **data, size_t *n);
-/* The byte where that record begins. */
+/* The offset of that record. */
 uint64_t rec_at(const struct rec_reader *r);
 
 /* Writing: appends one record to a buffer.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 rec_frame(struct buf *out, const void *data, size_t n);
 
 /*
- * Reading in memory.  rec_head takes the 8 bytes of a part's head apart;
- * returns 0 or ERR_FORMAT (no magic, or no such part).
- * rec_join puts together the record that begins at p, of which n bytes are
- * there: its parts are moved up to each other inside p.  at is its place in
- * the file, for the line.  Returns 0, ERR_FORMAT, or ERR_SHORT when n bytes end inside it.
+ * Reading in memory; at is the offset in the file, for messages.  rec_head() decodes the 8 bytes before a part and returns 0
+ * or ERR_FORMAT (no magic word, or an invalid part).  rec_join() joins, in place, the parts of the record at p [n].  It
+ * returns 0, ERR_FORMAT, or ERR_SHORT if the record is longer than n bytes.
  */
 int	 rec_head(const uint8_t *p, uint64_t at, enum rec_part *part, uint32_t *n);
 int	 rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len);
 
-/* Bytes that a part of n data bytes takes in the file. */
+/* Bytes in the file of a part with n bytes of data. */
 static inline uint64_t
 rec_extent(uint32_t n)
 {

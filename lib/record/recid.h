@@ -1,8 +1,8 @@
 /*
- * recid - records in, 64 bits that tell them from other records.
+ * recid - a hash that identifies a set of records.
  *
- * The hash of their number and of the bytes of at most RECID_LOOKS of them, the first, the last and others evenly
- * between: processes that are to read the same records compare it.  It finds mistakes, not malice.
+ * It covers the number of records and the bytes of at most RECID_LOOKS of them: the first, the last and others evenly spaced.
+ * Processes that must read the same records compare it.  It detects mistakes, not attacks.
  */
 #ifndef RECORD_RECID_H
 #define RECORD_RECID_H
@@ -11,7 +11,7 @@
 
 #define RECID_LOOKS	64u
 
-/* A record that cannot be read is told by that.  Returns 0, ERR_PEER or ERR_NOMEM. */
+/* Computes the hash.  An unreadable record counts as such.  Returns 0, ERR_PEER or ERR_NOMEM. */
 int	 recid_of(const struct recs *r, uint64_t *id);
 
 #endif

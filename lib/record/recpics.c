@@ -1,4 +1,4 @@
-/* recpics - pictures as they lie, in files, folders, archives or a stream, each as a record: what nobody packed before. */
+/* recpics - makes records of unpacked images: files, folders, archives or a stream. */
 #include "record/recpics.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK	4096u				/* bytes that tell what a stream is */
-#define STDIN	"standard input"		/* as files.h calls it */
+#define LOOK	4096u				/* bytes that decide the kind of a stream */
+#define STDIN	"standard input"		/* as in files.h */
 
 struct recpics {
 	const char *const *path;
@@ -26,20 +26,20 @@ struct recpics {
 	FILE		*names;			/* of more paths, one a line; or NULL */
 	char		*line;
 	size_t		 line_size;
-	struct files	*files;			/* of the current path, called ... */
-	const char	*at;			/* ... so */
-	uint64_t	 found;			/* pictures of it */
-	struct source	*source;		/* in place of all these, with classes */
+	struct files	*files;			/* of the current path */
+	const char	*at;			/* the current path */
+	uint64_t	 found;			/* images of the current path */
+	struct source	*source;		/* with classes, replaces the members above */
 	struct transcode	*conv;
-	struct buf	 came;			/* a picture's bytes */
-	pthread_mutex_t	 lock;			/* of what follows */
-	struct buf	 text;			/* names, each with a zero behind it ... */
-	struct buf	 starts;		/* ... and where they begin, size_t each */
+	struct buf	 came;			/* an image's bytes */
+	pthread_mutex_t	 lock;			/* protects the following members */
+	struct buf	 text;			/* names, each with a zero at the end */
+	struct buf	 starts;		/* size_t offsets of the names in text */
 };
 
 /*
- * Whether it may be the beginning of a list of names: a line without control characters, and no archive that begins like
- * one.  Of other letters than ASCII's it must be the name of something, since pictures begin with such bytes.
+ * Whether the bytes may start a list of names: a line without control characters that is not the start of an archive.  A
+ * line with bytes beyond ASCII must name an existing file, since images start with such bytes.
  */
 static bool
 is_names(const uint8_t *p, size_t n)
@@ -76,7 +76,7 @@ recpics_kind(const char *path)
 	size_t n = 0;
 	int fd;
 
-	/* To open a pipe is to take part in it. */
+	/* Opening a pipe would affect its writer. */
 	if (!in && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
 		return RECPICS_BYTES;
 	if ((fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)) < 0)
@@ -129,7 +129,7 @@ recpics_close(struct recpics *p)
 	free(p);
 }
 
-/* A picture gets the next id. */
+/* Assigns the next id to an image. */
 static int
 note_name(struct recpics *p, const char *name, uint64_t *id)
 {
@@ -159,7 +159,7 @@ recpics_name(struct recpics *p, uint64_t id, struct buf *text)
 	return e;
 }
 
-/* The record of a picture that came, of c > 0 as pixels. */
+/* Makes the record of an image; c > 0: of pixels. */
 static int
 pack_image(struct recpics *p, const char *name, const float *label, uint32_t labels, const struct img *raw, struct buf *room)
 {
@@ -209,7 +209,7 @@ next_of_source(struct recpics *p, struct buf *room)
 	return e < 0 ? bad_read(e, it.name) : pack_image(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);
 }
 
-/* The next path of the command line, or of the names on standard input: 1, 0 behind the last. */
+/* The next path of the command line or of the names on standard input: returns 1, or 0 after the last. */
 static int
 next_path(struct recpics *p)
 {
@@ -235,7 +235,7 @@ next_path(struct recpics *p)
 	return next_path(p);
 }
 
-/* A file that is a picture by its name needs no look whether it is an archive.  Else its files are opened: 0. */
+/* A file with an image's suffix is not tried as an archive.  For others, opens the files in it and returns 0. */
 static int
 open_path(struct recpics *p, struct buf *room)
 {
@@ -254,7 +254,7 @@ open_path(struct recpics *p, struct buf *room)
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }
 
-/* How the current file is called: by its path, or by what leads to it. */
+/* The name of the current file: its path, or the path to it within archives. */
 static const char *
 name_of(struct recpics *p)
 {
@@ -266,7 +266,7 @@ name_of(struct recpics *p)
 	return name;
 }
 
-/* The next picture of the current path: 1, 0 behind its last, or an error. */
+/* The next image of the current path: returns 1, 0 after the last, or an error. */
 static int
 next_of_files(struct recpics *p, struct buf *room)
 {

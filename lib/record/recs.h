@@ -1,8 +1,8 @@
 /*
- * recs - records by number, wherever they lie: a file, several, another host.
+ * recs - an interface to records by number: of one file, of several, or of another host.
  *
- * A kind fills in the struct and hands out a pointer to it; readers know no more than this.
- * Threads: read() and name() may be called by any number at once, each with a buffer of its own.
+ * An implementation fills in the struct and returns a pointer to it.  Threads: any number may call read() and name() at the
+ * same time, each with its own buffer.
  */
 #ifndef RECORD_RECS_H
 #define RECORD_RECS_H
@@ -11,33 +11,33 @@
 
 struct recs {
 	uint64_t	 count;
-	const char	*path;		/* what the user called it; lent as long as the recs */
-	uint64_t	 id;		/* record/recid.h, where it is known already; else 0 */
+	const char	*path;		/* as the user named it; valid as long as the recs */
+	uint64_t	 id;		/* of record/recid.h if it is known, else 0 */
 	/*
-	 * Reads record i < count into room, to which *data then points.
-	 * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_PEER or ERR_NOMEM; the line names the place.
+	 * Reads record i < count into room, where *data then points.  Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT,
+	 * ERR_PEER or ERR_NOMEM; the message names the place.
 	 */
 	int	(*read)(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n);
-	/* Writes "FILE: record at OFFSET", or what names record i otherwise, for messages. */
+	/* Writes the name of record i for messages, such as "FILE: record at OFFSET". */
 	void	(*name)(const struct recs *r, uint64_t i, char *text, size_t size);
 	/*
-	 * Hints, NULL where they are of no use: record i will be read soon, once, after those wanted before it; and: those
-	 * wanted and not yet read will not be.  Where records come from afar they are fetched ahead.
+	 * Hints for remote records, which are then fetched ahead; NULL if useless.  want(): record i will be read once, after
+	 * those wanted before it.  forget(): wanted records that are not yet read will not be read.
 	 */
 	void	(*want)(const struct recs *r, uint64_t i);
 	void	(*forget)(const struct recs *r);
 	void	(*close)(struct recs *r);
 };
 
-#define RECS_NAME	384u	/* bytes for a name */
+#define RECS_NAME	384u	/* bytes of a name */
 
 /*
- * Opens files: a .rec, a directory of them, a pattern as the shell's, or several of these with commas between; a name
- * that is there is taken as it stands.  The files' records are numbered through, those of a directory or a
- * pattern in the order of their names.  Returns 0 or what recfile_open() returns; ERR_ARG when no file fits.
+ * Opens a .rec, a directory of .rec files, a shell pattern, or several of these separated by commas.  A path that exists is
+ * used literally.  Records are numbered across the files; a directory's or pattern's files are sorted by name.  Returns 0,
+ * an error of recfile_open(), or ERR_ARG if no file matches.
  */
 int	 recs_open(struct recs **r, const char *path);
-/* The same for n > 0 such paths together, which go by the first one's name. */
+/* Opens n > 0 such paths together, named as the first. */
 int	 recs_open_several(struct recs **r, char *const path[], size_t n);
 void	 recs_close(struct recs *r);	/* NULL is fine */
 

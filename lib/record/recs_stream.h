@@ -1,12 +1,9 @@
 /*
- * recs_stream - records in the order in which they come, shuffled within a window: what can be read only once.
+ * recs_stream - records in order of arrival, shuffled within a window: for streams that can be read only once.
  *
- * They are the records of a pipe, or pictures of which records are made as they come.
- *
- * A window of so many records is filled first; then each that is taken is one
- * of them by chance, and the next to come replaces it.  What comes out is a
- * function of the seed and of the stream.  Memory is the window's records.
- * Threads: recs_stream_take() is called by one at a time, recs_stream_stop() by any.
+ * The records come from a pipe, or are made of images on arrival.  The window is filled first.  Then each record taken is a
+ * random one of the window, and the next to arrive replaces it.  The order is a function of the seed and the stream.  Memory
+ * holds the window's records.  Threads: one at a time calls recs_stream_take(), any recs_stream_stop().
  */
 #ifndef RECORD_RECS_STREAM_H
 #define RECORD_RECS_STREAM_H
@@ -20,27 +17,26 @@
 struct recs_stream;
 
 struct recs_stream_record {
-	struct buf	 room;		/* the record's bytes; of a bad picture the line that says why */
-	uint64_t	 at;		/* where in the stream it began */
+	struct buf	 room;		/* the record's bytes, or the message for a bad image */
+	uint64_t	 at;		/* offset in the stream */
 	bool		 bad;
 };
 
-/* Whether path is a pipe or another thing that has no end to seek to.  "-" is standard input. */
+/* Whether path is a pipe or another file that cannot seek.  "-" is standard input. */
 bool	 recs_stream_is(const char *path);
-/* window 0: none, the stream's own order.  Returns 0, ERR_SYS (the line names path) or ERR_NOMEM. */
+/* Opens a stream; window 0: its own order.  Returns 0, ERR_SYS (the message names path) or ERR_NOMEM. */
 int	 recs_stream_open(struct recs_stream **s, const char *path, uint64_t window, uint64_t seed);
-/* Records of pictures, in their order; lent.  Returns 0, ERR_SYS or ERR_NOMEM. */
+/* Opens the records of pics, which must outlive s, in their order.  Returns 0, ERR_SYS or ERR_NOMEM. */
 int	 recs_stream_open_pics(struct recs_stream **s, struct recpics *pics);
 void	 recs_stream_close(struct recs_stream *s);	/* NULL is fine */
-/* Puts the name of what r holds in front of the line; rec: what is known of it, as by record/recimg.h. */
+/* Puts the name of r in front of the message; rec is as in recimg_blame(). */
 void	 recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *r, const struct imrec *rec);
 /*
- * Takes a record, in exchange for the memory of the one that r holds.  Returns 1, 0 at the end, ERR_STOP after
- * recs_stream_stop(), or what rec_next() or recpics_next() returns, ERR_ITEM aside; lines name
- * the stream and the byte.
+ * Takes a record into r and reuses the memory that r holds.  Returns 1, 0 at the end, ERR_STOP after recs_stream_stop(), or
+ * an error of rec_next() or recpics_next() other than ERR_ITEM; messages name the stream and the offset.
  */
 int	 recs_stream_take(struct recs_stream *s, struct recs_stream_record *r);
-/* Wakes who waits for bytes; nothing comes any more. */
+/* Ends the stream and wakes a thread that waits for bytes. */
 void	 recs_stream_stop(struct recs_stream *s);
 
 #endif

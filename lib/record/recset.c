@@ -1,4 +1,4 @@
-/* recset - a .rec with what stands beside it: records in, files that appear at once. */
+/* recset - writes a .rec and the files beside it, which appear atomically. */
 #include "record/recset.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define AT_ONCE	(1u << 18)	/* bytes written */
+#define AT_ONCE	(1u << 18)	/* bytes per write */
 
 struct recset {
 	char		*path, *rejects_path;
-	struct partial	*partial;	/* NULL when the records go to standard output ... */
-	struct buf	 wait;		/* ... with these not yet written */
+	struct partial	*partial;	/* NULL if the records go to standard output */
+	struct buf	 wait;		/* records for standard output that are not yet written */
 	uint64_t	 records, bytes;
 	struct buf	 rejects;	/* the text */
 };
@@ -69,7 +69,7 @@ note_reject(struct recset *s, const char *name, const char *reason)
 	return e;
 }
 
-/* An item's name and, where it is a file, its stamp: another picture under the same name is another item. */
+/* A hash of an item's name and, for a file, its stamp: another image under the same name is another item. */
 static uint64_t
 place_of(const struct pack_item *item)
 {
@@ -128,7 +128,7 @@ recset_reject(struct recset *s, const struct pack_item *item, const char *reason
 	    .reason = reason }, NULL);
 }
 
-/* A name a line; what would break the line becomes a question mark. */
+/* One name per line; bytes that would break the line become question marks. */
 static int
 put_labels(struct buf *text, const struct names *classes)
 {
@@ -145,7 +145,7 @@ put_labels(struct buf *text, const struct names *classes)
 	return e;
 }
 
-/* The lines of a record in the index and among the sums. */
+/* Writes a record's lines to the index and the sums. */
 static int
 put_place(struct newtext *t, uint64_t id, const struct sum_line *l)
 {
@@ -156,7 +156,7 @@ put_place(struct newtext *t, uint64_t id, const struct sum_line *l)
 	return (e = newtext_step(&t[IDX])) < 0 ? e : newtext_step(&t[SUM]);
 }
 
-/* What the journal says of the records, as files beside them. */
+/* Writes the journal's records to the files beside the .rec. */
 static int
 put_places(struct recset *s, struct newtext *t)
 {
@@ -183,7 +183,7 @@ put_places(struct recset *s, struct newtext *t)
 	return e;
 }
 
-/* Writes the files that stand beside the records, without giving them their names. */
+/* Writes the files beside the records, not yet under their names. */
 static int
 write_beside(struct recset *s, const struct names *classes, struct newtext *t)
 {
@@ -222,7 +222,7 @@ remove_old(const char *rec)
 	return e;
 }
 
-/* So that the new names outlast a loss of power; not all file systems can. */
+/* Syncs the folder, so that the names survive a power failure; not all file systems can. */
 static void
 sync_directory(const char *path)
 {
@@ -265,7 +265,7 @@ recset_abandon(struct recset *s)
 	if (s->partial != NULL)
 		partial_flush(s->partial);
 	else
-		flush_recset(s);	/* the records that are finished: only the end of the stream is missing */
+		flush_recset(s);	/* complete records: only the end of the stream is missing */
 	partial_close(s->partial);
 	buf_free(&s->wait);
 	buf_free(&s->rejects);

@@ -1,10 +1,8 @@
 /*
- * recset - a .rec with what stands beside it: records in, files that appear at once.
+ * recset - writes a .rec and the files beside it, which appear atomically.
  *
- * TRAIN.rec gives TRAIN.idx (idx.h), TRAIN.sum (sum.h), and TRAIN.labels with
- * the name of class i in line i + 1, where classes have names.  Until then, and
- * when a run ends early, there is what partial.h says.  "-" is standard output,
- * which gets the records alone, as they come.
+ * TRAIN.rec has TRAIN.idx (idx.h), TRAIN.sum (sum.h) and, if classes have names, TRAIN.labels with the name of class i in
+ * line i + 1.  Until the end there are the files of partial.h.  "-" is standard output, which gets only the records, at once.
  */
 #ifndef RECORD_RECSET_H
 #define RECORD_RECSET_H
@@ -17,31 +15,31 @@
 
 struct recset_opt {
 	const char	*path;
-	const char	*rejects;	/* a file for what is left out, a line an item: name TAB reason; NULL: none */
-	uint64_t	 command;	/* sum_of() all that decides what is packed */
-	bool		 resume;	/* go on with what an earlier run of the command left */
+	const char	*rejects;	/* a file for items left out, one line each: name TAB reason; NULL: none */
+	uint64_t	 command;	/* sum_of() all options that influence the records */
+	bool		 resume;	/* continue an earlier run of the command */
 };
 
 struct recset;
 
-/* Returns 0, ERR_SYS, ERR_ARG (partial.h) or ERR_NOMEM; the line names the file. */
+/* Returns 0, ERR_SYS, ERR_ARG (partial.h) or ERR_NOMEM; the message names the file. */
 int	 recset_create(struct recset **s, const struct recset_opt *opt);
-/* Items of the source that an earlier run did, and ... */
+/* The number of items that an earlier run packed or left out.  They are the source's first. */
 uint64_t recset_kept(const struct recset *s);
 /*
- * ... that come first, each as the source now calls it.  *reason: NULL, or
- * why it was left out, lent until the next call.  Returns 0, ERR_ARG (it was another item), or ERR_SYS or ERR_NOMEM.
+ * Skips the next of these items.  *reason is NULL, or why the item was left out, valid until the next call.  Returns 0,
+ * ERR_ARG (the earlier run had another item), ERR_SYS or ERR_NOMEM.
  */
 int	 recset_pass(struct recset *s, const struct pack_item *item, const char **reason);
-/* Appends the n bytes of an item's framed record; or notes that it is left out.  Return 0, ERR_SYS or ERR_NOMEM. */
+/* Append an item's framed record of n bytes, or note that it is left out.  Return 0, ERR_SYS or ERR_NOMEM. */
 int	 recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, size_t n);
 int	 recset_reject(struct recset *s, const struct pack_item *item, const char *reason);
 /*
- * Writes what is left; the files appear.  Frees s, also on errors.  Old files beside the records go before the new
- * records come, and new ones come after them: whenever it is cut off, no file stands beside records that are not its own.
+ * Writes the rest and renames the files.  Frees s, also on errors.  Old files beside the records are removed before the new
+ * records appear, and new ones appear after them: even if interrupted, no file is beside records of another run.
  */
 int	 recset_commit(struct recset *s, const struct names *classes);
-/* Leaves what was not committed to a later run, and frees s.  NULL is fine. */
+/* Leaves the files to a later run and frees s.  NULL is fine. */
 void	 recset_abandon(struct recset *s);
 
 uint64_t recset_records(const struct recset *s);

@@ -1,4 +1,4 @@
-/* recwalk - records one after the other, from a file or a stream, going on behind damage. */
+/* recwalk - reads records in sequence, from a file or a stream, and continues after damage. */
 #include "record/recwalk.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -13,21 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STEP	(1u << 18)	/* bytes read at once */
-#define FAR	16384u		/* a record so long is not read to its end when only its beginning is wanted */
+#define STEP	(1u << 18)	/* bytes per read */
+#define FAR	16384u		/* with peek, longer records are not read to their end */
 
 struct recwalk {
 	char		*path;
 	int		 fd;
 	uint32_t	 peek;
 	uint64_t	 size;		/* of a file */
-	uint64_t	 start;		/* where in the file the stream begins */
-	uint64_t	 at;		/* of the record or damage given last, in the stream ... */
-	uint64_t	 bytes;		/* ... and its extent */
-	struct buf	 b;		/* bytes of the stream from ... */
-	uint64_t	 base;		/* ... here on */
-	bool		 ended;		/* nothing comes behind them */
-	bool		 loaded;	/* of the record at at, all was given */
+	uint64_t	 start;		/* offset in the file of the stream's start */
+	uint64_t	 at;		/* offset in the stream of the last record or damage */
+	uint64_t	 bytes;		/* of that record or damage in the stream */
+	struct buf	 b;		/* bytes of the stream from base on */
+	uint64_t	 base;		/* offset in the stream of b */
+	bool		 ended;		/* the stream has no bytes after b */
+	bool		 loaded;	/* the last record was returned in full */
 };
 
 static int
@@ -61,7 +61,7 @@ recwalk_open(struct recwalk **out, const char *path, uint32_t peek)
 	w->peek = peek;
 	e = (w->path = strdup(path)) != NULL ? open_in(w) : err_nomem();
 	if (e == 0)
-		e = buf_room(&w->b, STEP);	/* even the end of an empty stream has an address */
+		e = buf_room(&w->b, STEP);	/* so that b.p is not NULL in an empty stream */
 	if (e < 0) {
 		err_within("%s", path);
 		recwalk_close(w);
@@ -95,7 +95,7 @@ recwalk_size(const struct recwalk *w)
 	return w->size;
 }
 
-/* Lets go of what stands before an offset; a file's bytes in between are not read. */
+/* Drops the bytes before an offset; in a file, skips bytes in between unread. */
 static void
 go_to(struct recwalk *w, uint64_t at)
 {
@@ -105,7 +105,7 @@ go_to(struct recwalk *w, uint64_t at)
 	if (at - w->base <= w->b.n) {
 		n = (size_t)(at - w->base);
 		if (w->b.n - n > n)
-			return;		/* until there is less to move */
+			return;		/* later there are fewer bytes to move */
 		memmove(w->b.p, w->b.p + n, w->b.n - n);
 		w->b.n -= n;
 	} else {
@@ -127,7 +127,7 @@ bytes_at(const struct recwalk *w, size_t off)
 	return w->b.p + (w->at - w->base) + off;
 }
 
-/* Reads until n bytes from at on are held, or the stream's end. */
+/* Reads until n bytes from at on are in memory, or to the stream's end. */
 static int
 hold_bytes(struct recwalk *w, size_t n)
 {
@@ -135,13 +135,13 @@ hold_bytes(struct recwalk *w, size_t n)
 	int e;
 
 	while (held_bytes(w) < n && !w->ended) {
-		/* Where long records stand, what is wanted of the next one is all that is read. */
+		/* Among long records, only the needed part of the next one is read. */
 		size_t step = w->peek > 0 && w->size > 0 && w->bytes > FAR && n <= REC_HEAD + w->peek ?
 		    REC_HEAD + w->peek : STEP;
 
 		if ((e = buf_room(&w->b, step)) < 0)
 			return e;
-		/* A file may have been left in the middle of a record. */
+		/* The file's position may be inside a record. */
 		if (w->size > 0 && lseek(w->fd, (off_t)(w->start + w->base + w->b.n), SEEK_SET) < 0)
 			return err_sys("%s: seek", w->path);
 		if ((e = io_read(w->fd, w->b.p + w->b.n, step, &got)) < 0) {
@@ -160,7 +160,7 @@ ends_inside(const struct recwalk *w)
 	return err_fail(ERR_SHORT, "record at %llu: the stream ends inside it", (unsigned long long)w->at);
 }
 
-/* Holds the data from..to behind at, which must hold no head. */
+/* Reads the data from..to after at, which must not contain a head. */
 static int
 hold_data(struct recwalk *w, size_t from, size_t to)
 {
@@ -187,8 +187,8 @@ hold_data(struct recwalk *w, size_t from, size_t to)
 }
 
 /*
- * Looks at the parts of the record at at.  Returns 1, 0 at the end of the
- * stream, ERR_FORMAT, ERR_SHORT or ERR_LIMIT when it is none, or another error.
+ * Measures the parts of the record at at.  Returns 1, 0 at the end of the stream, ERR_FORMAT, ERR_SHORT or ERR_LIMIT if
+ * there is no record, or another error.
  */
 static int
 measure_record(struct recwalk *w, struct recwalk_rec *r)
@@ -227,7 +227,7 @@ measure_record(struct recwalk *w, struct recwalk_rec *r)
 	return 1;
 }
 
-/* The first head of a record from..to behind at, at any byte; 0 when there is none. */
+/* Finds the first head of a record from..to after at, unaligned; returns 0 if there is none. */
 static size_t
 find_head(const struct recwalk *w, size_t from, size_t to)
 {
@@ -244,8 +244,8 @@ find_head(const struct recwalk *w, size_t from, size_t to)
 }
 
 /*
- * A record that no head follows is believed when there is none inside it: where
- * bytes are missing, heads are no longer at multiples of 4.
+ * A record without a head after it is accepted if it has no head inside: after missing bytes, heads are no longer at
+ * multiples of 4.
  */
 static int
 look_behind(struct recwalk *w, size_t n)
@@ -266,7 +266,7 @@ look_behind(struct recwalk *w, size_t n)
 	    (unsigned long long)(w->at + hit));
 }
 
-/* A head of a record that begins at the offset, or the end of the file. */
+/* Whether a record's head, or the end of the file, is at the offset. */
 static bool
 begins_or_ends(const struct recwalk *w, uint64_t at)
 {
@@ -281,8 +281,8 @@ begins_or_ends(const struct recwalk *w, uint64_t at)
 }
 
 /*
- * The record at at by its head alone, which its successor's must confirm.
- * Returns 1, or 0 when it has to be looked at as a whole.
+ * Accepts the record at at by its head, if its successor's head confirms it.  Returns 1, or 0 if the whole record must be
+ * read.
  */
 static int
 measure_by_head(struct recwalk *w, struct recwalk_rec *r)
@@ -305,7 +305,7 @@ measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 	return 1;
 }
 
-/* Finds the next head behind the damage at at; *bytes are passed over. */
+/* Finds the next head after the damage at at; *bytes gets the bytes skipped. */
 static int
 pass_over(struct recwalk *w, uint64_t *bytes)
 {
@@ -314,7 +314,7 @@ pass_over(struct recwalk *w, uint64_t *bytes)
 	int e;
 
 	while ((e = hold_bytes(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, held_bytes(w))) == 0 && !w->ended)
-		go_to(w, w->at + held_bytes(w) - REC_HEAD);	/* the last bytes may be the beginning of a head */
+		go_to(w, w->at + held_bytes(w) - REC_HEAD);	/* the last bytes may be a part of a head */
 	if (e == 0)
 		*bytes = w->at + (hit > 0 ? hit : held_bytes(w)) - from;
 	w->at = from;
@@ -333,7 +333,7 @@ say_damage(struct recwalk *w, struct recwalk_rec *r)
 	return err_fail(ERR_ITEM, "%s: %s; %llu bytes passed over", w->path, line, (unsigned long long)r->bytes);
 }
 
-/* The whole record at at: as measure_record(). */
+/* Reads the whole record at at.  Returns as measure_record(). */
 static int
 load_record(struct recwalk *w, struct recwalk_rec *r)
 {

@@ -1,12 +1,11 @@
 /*
- * recwalk - records one after the other, from a file or a stream, going on behind damage.
+ * recwalk - reads records in sequence, from a file or a stream, and continues after damage.
  *
- * Behind a place that is no record the next head of one is looked for: a magic
- * word with part 0 or 1.  A record whose data hold a magic word at a multiple
- * of 4 has a wrong length, since its writer would have cut it there (rec.h):
- * so a bent length costs its own record and not those that it reaches over.
+ * After bytes that are not a record, it searches for the next head: a magic word with part 0 or 1.  If a record's data hold a
+ * magic word at a multiple of 4, its length is wrong, because its writer would have split it there (rec.h).  So a wrong length
+ * costs one record and not those that it covers.
  *
- * Lines name the stream and the byte.  Threads: a walk is for one at a time.
+ * Messages name the stream and the offset.  Threads: one at a time uses a walk.
  */
 #ifndef RECORD_RECWALK_H
 #define RECORD_RECWALK_H
@@ -16,27 +15,27 @@
 #define RECWALK_LONGEST	(1u << 28)	/* bytes of a record; a longer one is damage */
 
 struct recwalk_rec {
-	uint64_t	 at;		/* where in the stream it begins */
-	uint64_t	 bytes;		/* that it takes there, heads and zeros too; or that were passed over */
-	uint64_t	 sum;		/* sum_of() those */
-	const uint8_t	*data;		/* of the record, its parts joined; lent until the next call */
-	size_t		 n;		/* bytes of data that are there */
-	size_t		 whole;		/* bytes of data of the record */
+	uint64_t	 at;		/* offset in the stream */
+	uint64_t	 bytes;		/* in the stream, with heads and padding; or the bytes skipped */
+	uint64_t	 sum;		/* sum_of() these bytes */
+	const uint8_t	*data;		/* of the record, its parts joined; valid until the next call */
+	size_t		 n;		/* bytes of data read */
+	size_t		 whole;		/* bytes of data of the whole record */
 };
 
 struct recwalk;
 
 /*
- * "-" is standard input.  peek: 0, or how many bytes of data are wanted of a record: then of a file the rest of long
- * records is not read, sum is 0, and damage inside of them is not seen.  Returns 0, ERR_SYS or ERR_NOMEM.
+ * Opens path; "-" is standard input.  With peek > 0 only the first peek bytes of a record's data are needed: the rest of long
+ * records in a file is not read, sum is 0, and damage inside them is not found.  Returns 0, ERR_SYS or ERR_NOMEM.
  */
 int	 recwalk_open(struct recwalk **w, const char *path, uint32_t peek);
 void	 recwalk_close(struct recwalk *w);	/* NULL is fine */
-/* The next record: 1, 0 at the end, ERR_ITEM (bytes from at on are no record and were passed over), ERR_SYS or ERR_NOMEM. */
+/* The next record: returns 1, 0 at the end, ERR_ITEM (skipped bytes that are not a record), ERR_SYS or ERR_NOMEM. */
 int	 recwalk_next(struct recwalk *w, struct recwalk_rec *r);
-/* All of the record given last, where only its beginning was read: 0, ERR_ITEM (it is damaged), ERR_SYS or ERR_NOMEM. */
+/* Reads the rest of the last record: returns 0, ERR_ITEM (it is damaged), ERR_SYS or ERR_NOMEM. */
 int	 recwalk_load(struct recwalk *w, struct recwalk_rec *r);
-/* What recwalk_open() was given, and the size of that file, 0 when it is none. */
+/* The path, and the size of the file, 0 for a stream. */
 const char *recwalk_path(const struct recwalk *w);
 uint64_t recwalk_size(const struct recwalk *w);
 

@@ -24,6 +24,7 @@ struct dnnl_lib_kernel {
 	dnnl_dims_t	      stride, dilate, pad;	/* of a convolution; dilate 0: taps side by side */
 	const_dnnl_primitive_attr_t attr;
 	const_dnnl_primitive_desc_t hint;	/* the forward kernel; NULL for itself */
+	uint32_t	      nth;	/* which of the library's kernels for it, 0 the best */
 };
 
 /* Returns a descriptor that the caller frees, NULL if memory is short or the arguments are no tensor's. */

@@ -37,6 +37,22 @@ dnnl_lib_append_relu(dnnl_post_ops_t ops)
 	return dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
 }
 
+static dnnl_status_t
+pd_create(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, const_dnnl_op_desc_t desc, dnnl_primitive_desc_t *pd)
+{
+	dnnl_primitive_desc_iterator_t each;
+	dnnl_status_t e = dnnl_primitive_desc_iterator_create(&each, desc, k->attr, engine, k->hint);
+
+	if (e != dnnl_success)
+		return e;
+	for (uint32_t i = 0; i < k->nth && e == dnnl_success; i++)
+		e = dnnl_primitive_desc_iterator_next(each);
+	if (e == dnnl_success && (*pd = dnnl_primitive_desc_iterator_fetch(each)) == NULL)
+		e = dnnl_out_of_memory;
+	dnnl_primitive_desc_iterator_destroy(each);
+	return e;
+}
+
 dnnl_status_t
 dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
@@ -57,7 +73,7 @@ dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primit
 		e = dnnl_dilated_convolution_backward_weights_desc_init(&desc, direct, k->x, k->w, k->bias, k->y, k->stride,
 		    k->dilate, k->pad, k->pad);
 	}
-	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, k->attr, engine, k->hint);
+	return e != dnnl_success ? e : pd_create(engine, k, &desc, pd);
 }
 
 dnnl_status_t
@@ -76,5 +92,5 @@ dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitiv
 	default:
 		e = dnnl_inner_product_backward_weights_desc_init(&desc, k->x, k->w, k->bias, k->y);
 	}
-	return e != dnnl_success ? e : dnnl_primitive_desc_create(pd, &desc, k->attr, engine, k->hint);
+	return e != dnnl_success ? e : pd_create(engine, k, &desc, pd);
 }

@@ -29,35 +29,56 @@ dnnl_lib_append_relu(dnnl_post_ops_t ops)
 	return dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0.0f, 0.0f);
 }
 
+static dnnl_status_t
+pd_advance(const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
+{
+	dnnl_status_t e = dnnl_success;
+
+	for (uint32_t i = 0; i < k->nth && e == dnnl_success; i++)
+		e = dnnl_primitive_desc_next_impl(*pd);
+	if (e != dnnl_success)
+		dnnl_primitive_desc_destroy(*pd);
+	return e;
+}
+
 dnnl_status_t
 dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
 	const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+	dnnl_status_t e;
 
 	switch (k->way) {
 	case DNNL_FORWARD:
-		return dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, direct, k->x, k->w,
+		e = dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, direct, k->x, k->w,
 		    k->bias, k->y, k->stride, k->dilate, k->pad, k->pad, k->attr);
+		break;
 	case DNNL_DATA:
-		return dnnl_convolution_backward_data_primitive_desc_create(pd, engine, direct, k->x, k->w, k->y, k->stride,
+		e = dnnl_convolution_backward_data_primitive_desc_create(pd, engine, direct, k->x, k->w, k->y, k->stride,
 		    k->dilate, k->pad, k->pad, k->hint, k->attr);
+		break;
 	default:
-		return dnnl_convolution_backward_weights_primitive_desc_create(pd, engine, direct, k->x, k->w, k->bias,
+		e = dnnl_convolution_backward_weights_primitive_desc_create(pd, engine, direct, k->x, k->w, k->bias,
 		    k->y, k->stride, k->dilate, k->pad, k->pad, k->hint, k->attr);
 	}
+	return e != dnnl_success ? e : pd_advance(k, pd);
 }
 
 dnnl_status_t
 dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
+	dnnl_status_t e;
+
 	switch (k->way) {
 	case DNNL_FORWARD:
-		return dnnl_inner_product_forward_primitive_desc_create(pd, engine, dnnl_forward_training, k->x, k->w,
+		e = dnnl_inner_product_forward_primitive_desc_create(pd, engine, dnnl_forward_training, k->x, k->w,
 		    k->bias, k->y, k->attr);
+		break;
 	case DNNL_DATA:
-		return dnnl_inner_product_backward_data_primitive_desc_create(pd, engine, k->x, k->w, k->y, k->hint, k->attr);
+		e = dnnl_inner_product_backward_data_primitive_desc_create(pd, engine, k->x, k->w, k->y, k->hint, k->attr);
+		break;
 	default:
-		return dnnl_inner_product_backward_weights_primitive_desc_create(pd, engine, k->x, k->w, k->bias, k->y,
+		e = dnnl_inner_product_backward_weights_primitive_desc_create(pd, engine, k->x, k->w, k->bias, k->y,
 		    k->hint, k->attr);
 	}
+	return e != dnnl_success ? e : pd_advance(k, pd);
 }

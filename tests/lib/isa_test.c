@@ -119,7 +119,7 @@ update(uint64_t *hash)
 {
 	const size_t rows = 37, cols = 70, n = rows * cols;
 	float *w = numbers(n, 1), *m = numbers(n, 2), *g = numbers(n, 3), *room = numbers(muon_room(rows, cols), 4);
-	struct opt_hyper h;
+	struct opt_hyper h = { 0 };
 
 	opt_usual(OPT_MUON, &h);
 	h.lr = 0.1f;

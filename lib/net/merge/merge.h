@@ -43,7 +43,8 @@ struct merge_opt {
 	uint32_t		 npick, ndrop;
 	bool			 state;		/* keep optimizer state */
 	enum merge_average	 average;
-	bool			 position;	/* keep the first file's metadata beside "graph"; a file without "graph" always keeps its own */
+	/* Keep the first file's metadata beside "graph"; a file without "graph" always keeps its own. */
+	bool			 position;
 	enum tensors_kind	 kind;		/* format of the output */
 	merge_step		*step;		/* called by merge_tell() and merge_read(); NULL: none */
 	void			*arg;

@@ -183,8 +183,8 @@ static void
 put_gelu_tanh(struct onnx *o, uint32_t i, const char *x)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text one = put_scalar(o, n, "one", 1), a = part_name(n, "a"), b = part_name(n, "b"), c = part_name(n, "c"), d = part_name(n, "d"),
-	    e = part_name(n, "e"), f = part_name(n, "f"), h = part_name(n, "g"), k = part_name(n, "h");
+	struct text one = put_scalar(o, n, "one", 1), a = part_name(n, "a"), b = part_name(n, "b"), c = part_name(n, "c"),
+	    d = part_name(n, "d"), e = part_name(n, "e"), f = part_name(n, "f"), h = part_name(n, "g"), k = part_name(n, "h");
 
 	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, x));
 	onnx_plain(&o->p, "Mul", b.s, ONNX_IN(a.s, put_scalar(o, n, "cubic", 0.044715f).s));

@@ -27,8 +27,9 @@ static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
 
 /*
- * A standard descriptor that is closed would become that of the next file to be opened, and messages would go into it.  It
- * becomes one of the wrong direction instead, so that its use still fails.  open(2) takes the lowest number that is free.
+ * A standard descriptor that is closed would become that of the next file to be opened, and messages would go into it. 
+ * It becomes one of the wrong direction instead, so that its use still fails.  open(2) takes the lowest number that is
+ * free.
  */
 static void
 hold_descriptors(void)
@@ -74,7 +75,8 @@ static void
 write_message(const char *thing, const char *text)
 {
 	char line[LINE];
-	int n = snprintf(line, sizeof(line), "%s: %s%s%s", tool, thing != NULL ? thing : "", thing != NULL ? ": " : "", text);
+	int n = snprintf(line, sizeof(line), "%s: %s%s%s", tool, thing != NULL ? thing : "", thing != NULL ? ": " : "",
+	    text);
 
 	for (char *p = line; n > 0 && *p != 0; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -124,7 +126,8 @@ front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint
 	char tail;
 
 	if ((sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "%c", c, h, w, &tail) != 3 &&
-	    sscanf(text, "%5" SCNu32 ",%5" SCNu32 ",%5" SCNu32 "%c", c, h, w, &tail) != 3) || *c == 0 || *h == 0 || *w == 0)
+	    sscanf(text, "%5" SCNu32 ",%5" SCNu32 ",%5" SCNu32 "%c", c, h, w, &tail) != 3) || *c == 0 || *h == 0 ||
+	    *w == 0)
 		front_wrong("%s: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", option, text);
 }
 

@@ -16,9 +16,9 @@
 #define FRONT_AGAIN	75	/* EX_TEMPFAIL of sysexits.h */
 
 /*
- * usage: the SYNOPSIS line(s) without "usage: "; help: a line an option, fits a screen.  Call it before anything is opened:
- * it opens /dev/null for each closed one of descriptors 0 to 2, so that no other file gets its number; reading 0 then fails,
- * and so does writing to 1 or 2.
+ * usage: the SYNOPSIS line(s) without "usage: "; help: a line an option, fits a screen.  Call it before anything is
+ * opened: it opens /dev/null for each closed one of descriptors 0 to 2, so that no other file gets its number; reading
+ * 0 then fails, and so does writing to 1 or 2.
  */
 void	 front_init(const char *argv0, const char *usage, const char *help);
 void	 front_usage(void) __attribute__((noreturn));	/* one line on stderr, exit 2 */
@@ -43,9 +43,9 @@ void	 front_die(const char *thing, int e) __attribute__((noreturn));
 void	 front_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /*
- * For what serves until it is stopped: SIGINT and SIGTERM become something to read at a descriptor, so that none is missed
- * between two looks, and the exit status they ask for.  front_ready() tells descriptor fd, closed then, where the process
- * listens: "host:port" and a newline; -1: nobody.
+ * For what serves until it is stopped: SIGINT and SIGTERM become something to read at a descriptor, so that none is
+ * missed between two looks, and the exit status they ask for.  front_ready() tells descriptor fd, closed then, where
+ * the process listens: "host:port" and a newline; -1: nobody.
  */
 int	 front_stop_fd(void);
 int	 front_stopped(int stop_fd);

@@ -111,7 +111,8 @@ print_progress_line(const struct progress_line *whole, unsigned i, unsigned cols
 	n = fit_columns(text, cols, &at.width[i]);
 	head = l.head < n ? l.head : n;
 	if (at.colour && head > 0)
-		fprintf(stderr, "\033[%sm%.*s\033[0m%.*s", colour[l.mood], (int)head, text, (int)(n - head), text + head);
+		fprintf(stderr, "\033[%sm%.*s\033[0m%.*s", colour[l.mood], (int)head, text, (int)(n - head),
+		    text + head);
 	else
 		fprintf(stderr, "%.*s", (int)n, text);
 }

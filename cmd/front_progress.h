@@ -1,9 +1,9 @@
 /*
  * front_progress - how far long work is: lines at the bottom of a terminal, drawn again in their place.
  *
- * Drawn is where standard error is a terminal that can move its cursor: TERM is set and not "dumb".  Elsewhere the first
- * line alone is printed as a line like any other, after 2 s, 4 s, 8 s and so on, then every minute.  A line that is too wide
- * for the terminal loses parts that can be spared, and is cut then.
+ * Drawn is where standard error is a terminal that can move its cursor: TERM is set and not "dumb".  Elsewhere the
+ * first line alone is printed as a line like any other, after 2 s, 4 s, 8 s and so on, then every minute.  A line that
+ * is too wide for the terminal loses parts that can be spared, and is cut then.
  * Without NO_COLOR (https://no-color.org: set and not empty) a line's head is coloured.
  *
  * A process has one such place, so there is nothing to pass around; the messages of cmd/front.h clear it themselves.
@@ -48,8 +48,8 @@ void	 progress_clear(void);
 void	 progress_add(struct progress_line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void	 progress_left(struct progress_line *l, double seconds);
 /*
- * What is appended from here on, up to the next such call, is a part that goes where the line is too wide, those of turn 1
- * before those of turn 2 and so on; of turn 0 never.
+ * What is appended from here on, up to the next such call, is a part that goes where the line is too wide, those of
+ * turn 1 before those of turn 2 and so on; of turn 0 never.
  */
 void	 progress_spare(struct progress_line *l, unsigned turn);
 /* Columns of a terminal, 80 where descriptor fd is none. */

@@ -82,7 +82,8 @@ front_option(int *argc, char ***argv, const char *shorts, const struct option *l
 {
 	int c;
 
-	while ((c = getopt_long(*argc, *argv, shorts, longs, NULL)) == -1 && optind < *argc && (*argv)[optind][0] == '@' &&
+	while ((c = getopt_long(*argc, *argv, shorts, longs, NULL)) == -1 && optind < *argc &&
+	    (*argv)[optind][0] == '@' &&
 	    strcmp((*argv)[optind - 1], "--") != 0)
 		take_recipe(argc, argv);
 	if (given.origin == NULL)

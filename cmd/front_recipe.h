@@ -10,8 +10,8 @@
 
 /*
  * getopt_long(3), where a word @NAME in the place of an option stands for those that the recipe NAME has for this tool.
- * argc and argv are those of the command line so far, recipes in their places; the first call gets main's.  The new words
- * belong to the process.  What a recipe says wrongly ends the process, with its file and line.
+ * argc and argv are those of the command line so far, recipes in their places; the first call gets main's.  The new
+ * words belong to the process.  What a recipe says wrongly ends the process, with its file and line.
  */
 int	 front_option(int *argc, char ***argv, const char *shorts, const struct option *longs);
 /* "FILE:LINE" of the option that came last, when a recipe has it, until all options were read; else NULL. */

@@ -99,7 +99,8 @@ read_source(struct watch *w, struct source *s, struct traffic *now)
 }
 
 static void
-put_row(struct watch *w, const struct source *s, const char *event, double seconds, const struct traffic *t, struct buf *out)
+put_row(struct watch *w, const struct source *s, const char *event, double seconds, const struct traffic *t,
+    struct buf *out)
 {
 	struct traffic_row r = {
 		.time_s = (double)(s->at_ns - w->begun_ns) / 1e9, .date_ns = clk_wall_ns(), .host = w->host,
@@ -226,7 +227,8 @@ run_event_loop(struct watch *w)
 
 	while (!w->stop) {
 		struct pollfd p[FDS] = {
-			[TIMER] = { w->timer, POLLIN, 0 }, [END] = { w->end, POLLIN, 0 }, [SIGNALS] = { w->signals, POLLIN, 0 },
+			[TIMER] = { w->timer, POLLIN, 0 }, [END] = { w->end, POLLIN, 0 },
+			    [SIGNALS] = { w->signals, POLLIN, 0 },
 			[METER] = { w->meter != NULL && !w->meter_over ? meter_fd(w->meter) : -1, POLLIN | POLLPRI, 0 },
 			[IN] = { w->in, POLLIN, 0 },
 		};
@@ -364,7 +366,8 @@ open_output(struct watch *w)
 	const char *path = w->o->output;
 
 	w->to = STDOUT_FILENO;
-	if (path != NULL && strcmp(path, "-") != 0 && (w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+	if (path != NULL && strcmp(path, "-") != 0 && (w->to =
+	    open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
 		front_die(path, err_sys("open"));
 }
 
@@ -381,7 +384,8 @@ open_rows(struct watch *w)
 	w->rows = w->to;
 	if (w->o->json)
 		return;
-	e = buf_put_fmt(&out, "# tally %s tool=netstat-logging host=%s period_s=%g", TALLY_VERSION, w->host, w->o->period_s);
+	e = buf_put_fmt(&out, "# tally %s tool=netstat-logging host=%s period_s=%g", TALLY_VERSION, w->host,
+	    w->o->period_s);
 	if (e == 0 && w->meter != NULL)
 		e = buf_put_fmt(&out, " command=%s count=%s", w->source[0].name, by[meter_by(w->meter)]);
 	for (size_t i = 0; i < w->sources && w->meter == NULL && e == 0; i++)

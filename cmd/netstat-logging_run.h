@@ -12,7 +12,8 @@ struct options {
 	const char	*interface[SOURCES];
 	size_t		 interfaces;
 	char *const	*argv;		/* a command, or NULL */
-	const char	*output;	/* where rows go; NULL: nowhere with a command or as a filter, else standard output */
+	/* where rows go; NULL: nowhere with a command or as a filter, else standard output */
+	const char	*output;
 	const regex_t	*mark;		/* or NULL */
 	double		 period_s, duration_s;	/* duration 0: until a signal */
 	enum meter_by	 by;

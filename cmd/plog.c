@@ -186,7 +186,8 @@ main(int argc, char *argv[])
 		case 'r':	o.by_rank = true; break;
 		case O_FIGURES:
 			if ((o.figures = plot_figures(optarg)) == 0)
-				front_wrong("--figures: '%.64s' is not a list of accuracy, loss, time, speed, traffic", optarg);
+				front_wrong("--figures: '%.64s' is not a list of accuracy, loss, time, speed, traffic",
+				    optarg);
 			break;
 		case O_FORMAT:
 			if ((o.form = table_form(optarg)) == TABLE_FORMS)

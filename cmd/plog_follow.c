@@ -94,7 +94,10 @@ read_new_lines(struct view *v, struct grower *g)
 	g->ends += v->curve->ends - ends;
 }
 
-/* The end is reached: of a file that was cut off since, or whose name is another one's by now?  Then all of it is new. */
+/*
+ * The end is reached: of a file that was cut off since, or whose name is another one's by now? 
+ * Then all of it is new.
+ */
 static bool
 begins_again(struct view *v, struct grower *g)
 {
@@ -165,7 +168,10 @@ drop_unfinished_rows(const struct curve *c, struct curve_rows *rows, bool ended)
 		rows->n--;
 }
 
-/* The whole table again from the screen's top, on a terminal; else the lines that are new, or all when columns changed. */
+/*
+ * The whole table again from the screen's top, on a terminal; else the lines that are new, or all
+ * when columns changed.
+ */
 static void
 show_new_rows(struct view *v, bool ended)
 {

@@ -14,12 +14,15 @@ struct follow_opt {
 };
 
 /*
- * Until every worker whose log begins has ended, or standard input and all pipes have.  A log that is cut off, or replaced
- * by another file of its name, begins again.  Exits when a log cannot be read.
+ * Until every worker whose log begins has ended, or standard input and all pipes have.  A log that is cut off, or
+ * replaced by another file of its name, begins again.  Exits when a log cannot be read.
  */
 void	follow(const struct follow_opt *o, struct curve *c, struct machine_list *m);
 
-/* A line of a log; exits when memory or the most measurements are reached.  Its error otherwise, or 0 and 1 as curve_take(). */
+/*
+ * A line of a log; exits when memory or the most measurements are reached.  Its error otherwise, or
+ * 0 and 1 as curve_take().
+ */
 int	plog_line(struct curve *c, struct machine_list *m, const char *path, const char *line);
 
 /* What a log's runs are called after: its file's name. */

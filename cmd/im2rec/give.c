@@ -72,7 +72,8 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 			front_warn(NULL, e);
 		else if (e < 0)
 			break;
-		if ((e = im2rec_watch_step(watch, number, r.at, recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
+		if ((e = im2rec_watch_step(watch, number, r.at,
+		    recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
 			break;
 	}
 	recwalk_close(w);
@@ -209,7 +210,8 @@ put_labels(struct taring *t, const char *key, const struct imrec *rec)
 	for (uint32_t i = 0; !class && e == 0 && i < rec->labels; i++) {
 		float v = imrec_label(rec, i);
 
-		e = buf_put_fmt(&t->text, isfinite(v) ? "%s%.9g" : "%snull", i == 0 ? "{\"labels\": [" : ", ", (double)v);
+		e = buf_put_fmt(&t->text, isfinite(v) ? "%s%.9g" : "%snull", i == 0 ? "{\"labels\": [" : ", ",
+		    (double)v);
 	}
 	if (e == 0 && !class)
 		e = buf_put_fmt(&t->text, "]}");

@@ -61,7 +61,10 @@ void	 im2rec_watch_end(void);
 
 /* Handles a record's image.  Returns 0, ERR_ITEM (the message says what is wrong), or an error that ends the run. */
 typedef int im2rec_give(void *ctx, uint64_t number, const struct imrec *rec);
-/* give.c: calls fn for each good record of a file and reports each bad one.  Returns 0 or the error that ended the run. */
+/*
+ * give.c: calls fn for each good record of a file and reports each bad one.  Returns 0 or the error
+ * that ended the run.
+ */
 int	 im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void *ctx);
 
 #endif

@@ -123,7 +123,8 @@ im2rec_verify(const struct im2rec *o)
 		if (e < 0)
 			front_warn(NULL, e);
 		else if (!o->quiet)
-			printf("%s: %" PRIu64 " records, %" PRIu64 " bad, %s, %s\n", o->path[i], f.records, f.bad, index[f.index],
+			printf("%s: %" PRIu64 " records, %" PRIu64 " bad, %s, %s\n", o->path[i], f.records, f.bad,
+			    index[f.index],
 			    sums[f.sums]);
 	}
 	im2rec_watch_end();
@@ -168,7 +169,8 @@ index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, str
 			take_bad(watch, e);
 		else if (e < 0)
 			break;
-		if ((e = im2rec_watch_step(watch, ++n, r.at, recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
+		if ((e = im2rec_watch_step(watch, ++n, r.at,
+		    recwalk_size(w) > 0 ? (double)r.at / (double)recwalk_size(w) : -1)) < 0)
 			break;
 	}
 	recwalk_close(w);

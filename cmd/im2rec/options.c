@@ -143,9 +143,12 @@ static const struct word colors[] = {{"color", TRANSCODE_COLOR},
 static const struct word encodings[] = { { "jpg", TRANSCODE_JPEG }, { ".jpg", TRANSCODE_JPEG },
 	{ "png", TRANSCODE_PNG }, { ".png", TRANSCODE_PNG },
 	{ NULL, 0 } };
-static const struct word inters[] = { { "nearest", RESIZE_NEAREST }, { "0", RESIZE_NEAREST }, { "bilinear", RESIZE_BILINEAR },
-	{ "1", RESIZE_BILINEAR }, { "cubic", RESIZE_CUBIC }, { "2", RESIZE_CUBIC }, { "area", RESIZE_AREA }, { "3", RESIZE_AREA },
-	{ "lanczos", RESIZE_LANCZOS }, { "4", RESIZE_LANCZOS }, { "auto", RESIZE_AUTO }, { "9", RESIZE_AUTO }, { NULL, 0 } };
+static const struct word inters[] = { { "nearest", RESIZE_NEAREST }, { "0", RESIZE_NEAREST },
+    { "bilinear", RESIZE_BILINEAR },
+	{ "1", RESIZE_BILINEAR }, { "cubic", RESIZE_CUBIC }, { "2", RESIZE_CUBIC }, { "area", RESIZE_AREA },
+	    { "3", RESIZE_AREA },
+	{ "lanczos", RESIZE_LANCZOS }, { "4", RESIZE_LANCZOS }, { "auto", RESIZE_AUTO }, { "9", RESIZE_AUTO },
+	    { NULL, 0 } };
 
 /* The code of a word; wanted tells what there is. */
 static int
@@ -168,7 +171,8 @@ take_exts(struct lister_opt *l, const char *text)
 		front_wrong("--exts: out of memory");
 	for (l->n_exts = 0; (one = strsep(&rest, ",")) != NULL; l->n_exts++) {
 		if (*one == 0 || l->n_exts == EXTS_MOST)
-			front_wrong("--exts: '%.64s' is not 1 to %d endings with commas between, as in .jpg,.png", text, EXTS_MOST);
+			front_wrong("--exts: '%.64s' is not 1 to %d endings with commas between, as in .jpg,.png", text,
+			    EXTS_MOST);
 		exts[l->n_exts] = one;
 	}
 	l->exts = exts;
@@ -205,11 +209,13 @@ apply_im2rec_option(struct im2rec *o, int c)
 	case O_CAT:		choose_verb(o, im2rec_cat); o->which = optarg; break;
 	case O_CHUNKS:		o->list.chunks = (uint32_t)front_num("--chunks", optarg, 1, LISTER_CHUNKS); break;
 	case O_COLOR:
-		conv->color = (enum transcode_color)find_word("--color", optarg, colors, "neither color, grey nor stored");
+		conv->color = (enum transcode_color)find_word("--color", optarg, colors,
+		    "neither color, grey nor stored");
 		break;
 	case O_CROP:		conv->crop = true; break;
 	case O_ENCODING:
-		conv->encoding = (enum transcode_encoding)find_word("--encoding", optarg, encodings, "neither jpg nor png");
+		conv->encoding = (enum transcode_encoding)find_word("--encoding", optarg, encodings,
+		    "neither jpg nor png");
 		break;
 	case O_EXTRACT:		choose_verb(o, im2rec_extract); break;
 	case O_EXTS:		take_exts(&o->list, optarg); break;
@@ -235,7 +241,8 @@ apply_im2rec_option(struct im2rec *o, int c)
 	case O_ROOT:		o->in.root = optarg; break;
 	case O_SEED:		o->list.seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 	case O_SERVE:		choose_verb(o, im2rec_serve); break;
-	case O_SPLIT:		o->in.split = (enum source_split)find_word("--split", optarg, splits, "neither train nor test"); break;
+	case O_SPLIT:		o->in.split = (enum source_split)find_word("--split", optarg, splits,
+	    "neither train nor test"); break;
 	case O_TAR:		choose_verb(o, im2rec_to_tar); break;
 	case O_TEST:		o->list.test = front_real("--test-ratio", optarg, 0, 1); break;
 	case O_TRAIN:		o->list.train = front_real("--train-ratio", optarg, 0, 1); break;

@@ -38,7 +38,7 @@ warn_item(const char *name, int e)
 }
 
 static int
-take_bad(void *ctx, const struct pack_item *item, int e)
+report_bad_item(void *ctx, const struct pack_item *item, int e)
 {
 	struct run *r = ctx;
 
@@ -54,7 +54,8 @@ put_file(struct buf *text, const char *path)
 	struct stat st;
 
 	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		return buf_put_fmt(text, "%s\t%lld\t%lld.%09ld\n", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+		return buf_put_fmt(text, "%s\t%lld\t%lld.%09ld\n", path, (long long)st.st_size,
+		    (long long)st.st_mtim.tv_sec,
 		    st.st_mtim.tv_nsec);
 	return buf_put_fmt(text, "%s\n", path != NULL ? path : "");
 }
@@ -67,8 +68,10 @@ command_of(const struct im2rec *o, uint64_t *sum)
 	const struct transcode_opt *c = &o->pack.conv;
 	struct buf text = { 0 };
 	int e = buf_put_fmt(&text, TALLY_VERSION "\n%s\n%d %" PRIu32 " %" PRIu32 "/%" PRIu32 "\n%" PRIu32
-	    " %d %d %d %d %d %d %" PRIu32 "\n", in->root != NULL ? in->root : "", (int)in->split, in->label_width, in->part,
-	    in->parts, c->resize, c->crop, (int)c->color, (int)c->inter, (int)c->encoding, c->quality, c->pass, c->pixels);
+	    " %d %d %d %d %d %d %" PRIu32 "\n", in->root != NULL ? in->root : "", (int)in->split, in->label_width,
+	    in->part,
+	    in->parts, c->resize, c->crop, (int)c->color, (int)c->inter, (int)c->encoding, c->quality, c->pass,
+	    c->pixels);
 
 	for (size_t i = 0; e == 0 && i < o->paths; i++)
 		e = put_file(&text, o->path[i]);
@@ -91,9 +94,11 @@ pass_kept(struct run *r)
 		if ((e = source_skip(r->in, &item)) < 0 && e != ERR_ITEM)
 			return e;
 		if (e == 0)
-			return err_fail(ERR_ARG, "the source has fewer items than before; without --resume it begins anew");
+			return err_fail(ERR_ARG,
+			    "the source has fewer items than before; without --resume it begins anew");
 		r->items++;
-		if ((e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason)) == 0 &&
+		if ((e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) },
+		    &reason)) == 0 &&
 		    reason != NULL) {
 			err_note(0, "%s", reason);
 			warn_item(item.name, ERR_ITEM);
@@ -107,7 +112,7 @@ im2rec_pack(const struct im2rec *o)
 {
 	struct recset_opt to = { .path = o->out != NULL ? o->out : "-", .rejects = o->rejects, .resume = o->resume };
 	struct run r = { 0 };
-	const struct pack_sink sink = { take_record, take_bad, &r };
+	const struct pack_sink sink = { take_record, report_bad_item, &r };
 	int e;
 
 	if (strcmp(to.path, "-") == 0 && isatty(STDOUT_FILENO))
@@ -124,7 +129,8 @@ im2rec_pack(const struct im2rec *o)
 	if (e == 0)
 		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
 	if (e == 0 && source_cut_labels(r.in) > 0)
-		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out", source_cut_labels(r.in),
+		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out",
+		    source_cut_labels(r.in),
 		    source_cut_labels(r.in) == 1 ? " has" : "s have", o->in.label_width);
 	if (e == 0)
 		e = recset_commit(r.out, source_classes(r.in));

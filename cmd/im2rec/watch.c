@@ -11,7 +11,7 @@
 static volatile sig_atomic_t stopped;	/* by this signal */
 
 static void
-on_signal(int sig)
+on_stop_signal(int sig)
 {
 	stopped = sig;
 }
@@ -19,7 +19,7 @@ on_signal(int sig)
 void
 im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 {
-	struct sigaction a = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction a = { .sa_handler = on_stop_signal, .sa_flags = (int)SA_RESETHAND };
 
 	*w = (struct im2rec_watch){ .talks = !quiet, .began_s = clk_s() };
 	if (!quiet)

@@ -24,7 +24,8 @@ graph_of(const struct tensors *t, const struct onnx_net *net, struct graph **g)
 	if (net->name != NULL)
 		return script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, g);
 	if (text == NULL)
-		return err_fail(ERR_FORMAT, "nothing says which net it is, as its graph does not come along: say --net");
+		return err_fail(ERR_FORMAT,
+		    "nothing says which net it is, as its graph does not come along: say --net");
 	if ((e = graph_parse(text, strlen(text), g)) < 0)
 		err_within("its graph");
 	return e;

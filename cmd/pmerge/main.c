@@ -47,7 +47,8 @@ static const char help[] =
 
 enum {
 	O_AVERAGE = 256, O_CLASSES, O_DIFF, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_LOGITS, O_MEAN, O_NET, O_NETOPT,
-	O_NOAVERAGE, O_NOSTATE, O_PICK, O_RENAME, O_SHAPE, O_SPLIT, O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
+	O_NOAVERAGE, O_NOSTATE, O_PICK, O_RENAME, O_SHAPE, O_SPLIT, O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION,
+	    O_WEIGHTS
 };
 
 static const struct option longs[] = {
@@ -200,7 +201,8 @@ parse_arguments(struct args *a, int argc, char *argv[])
 static void
 check_options(const struct args *a)
 {
-	bool shows = a->verb == O_LIST || a->verb == O_VERIFY || a->verb == O_DIFF, merges = !shows && a->verb != O_SPLIT;
+	bool shows = a->verb == O_LIST || a->verb == O_VERIFY || a->verb == O_DIFF, merges = !shows &&
+	    a->verb != O_SPLIT;
 	bool onnx = merges && kind_for(a) == TENSORS_ONNX, net = onnx && a->net.name != NULL;
 	const struct { bool said, fits; const char *option, *with; } all[] = {
 		{ strcmp(a->out, "-") != 0, !shows, "output", "what is written" },
@@ -315,7 +317,8 @@ run_merge(struct args *a)
 	o->pick = a->pick;
 	o->drop = a->drop;
 	o->kind = kind_for(a);
-	o->average = a->average >= 0 ? (enum merge_average)a->average : o->kind == TENSORS_SAFE ? MERGE_BOTH : MERGE_AVERAGES;
+	o->average = a->average >= 0 ? (enum merge_average)a->average : o->kind == TENSORS_SAFE ? MERGE_BOTH :
+	    MERGE_AVERAGES;
 	o->position = (o->n == 1 || o->share == NULL) && o->average == MERGE_BOTH;
 	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
@@ -345,7 +348,8 @@ main(int argc, char *argv[])
 	switch (a.verb) {
 	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
 	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
-	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0) : (front_usage(), 0); break;
+	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0) :
+	    (front_usage(), 0); break;
 	case O_SPLIT:	status = run_split(&a); break;
 	default:	status = run_merge(&a);
 	}

@@ -1,4 +1,7 @@
-/* evaluate - what a trained net says of records or pictures: a score of all, a row a picture, or batch norm's statistics. */
+/*
+ * evaluate - what a trained net says of records or pictures: a score of all, a row a picture, or
+ * batch norm's statistics.
+ */
 #include "pworker/pworker.h"
 #include "pworker/open_data.h"
 #include "front.h"
@@ -69,7 +72,8 @@ settle_eval_options(struct pworker *p)
 	if (p->verdict == WORKER_STATISTICS && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
 		front_wrong("--statistics: goes on one device, not on %.64s", p->train.devices);
 	if (p->npicture > 0 && (p->train.data.path != NULL || p->verdict == WORKER_STATISTICS))
-		front_wrong("%s: pictures do not go with %s", p->picture[0], p->train.data.path != NULL ? "--data" : "--statistics");
+		front_wrong("%s: pictures do not go with %s", p->picture[0],
+		    p->train.data.path != NULL ? "--data" : "--statistics");
 }
 
 const struct worker_theme worker_judge_theme = { longs, apply_eval_option, settle_eval_options };
@@ -77,8 +81,10 @@ const struct worker_theme worker_judge_theme = { longs, apply_eval_option, settl
 /* What is summed over the samples, or how many rows each gets. */
 struct job {
 	uint32_t	 classes, top;
-	uint64_t	 n, first, five;	/* samples, of a score those with a label; those right at once and among the first five */
-	uint64_t	 odd;		/* ... and those whose probabilities are no numbers: weights are, so pictures are too large */
+	/* samples, of a score those with a label; those right at once and among the first five */
+	uint64_t	 n, first, five;
+	/* ... and those whose probabilities are no numbers: weights are, so pictures are too large */
+	uint64_t	 odd;
 	double		 loss;
 	uint32_t	*order;		/* [top] */
 	struct recpics	*pics;		/* whose names are the rows' ids, or NULL */
@@ -119,7 +125,10 @@ add_score(void *arg, uint64_t id, int32_t label, const float *p)
 	return 0;
 }
 
-/* A record's number; a picture's name, in which \\t, \\n and \\\\ stand for what would end a field, and for themselves. */
+/*
+ * A record's number; a picture's name, in which \\t, \\n and \\\\ stand for what would end a field,
+ * and for themselves.
+ */
 static int
 id_text(struct job *j, uint64_t id)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static void
-put_row(const struct tsv_row *r)
+put_log_row(const struct tsv_row *r)
 {
 	struct buf line = { 0 };
 
@@ -76,7 +76,7 @@ log_devices(struct worker_log *l, const struct train_event *ev)
 			r.epoch = ev->epoch;
 		snprintf(r.device, sizeof(r.device), "%s", l->place[k].name);
 		if (gpuload_take(l->gpus, k, &r.device_load, &r.device_bytes) == 0)
-			put_row(&r);
+			put_log_row(&r);
 	}
 }
 
@@ -115,7 +115,7 @@ log_load(struct worker_log *l, const struct train_event *ev)
 	r.cpu = load_process(&l->load, &now);
 	r.host_load = load_host(&l->load, &now);
 	l->load = now;
-	put_row(&r);
+	put_log_row(&r);
 	log_devices(l, ev);
 }
 
@@ -123,7 +123,8 @@ static void
 log_event_row(struct worker_log *l, const struct train_event *ev)
 {
 	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
-	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE, [TRAIN_END] = TSV_END };
+	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE,
+	    [TRAIN_END] = TSV_END };
 	struct tsv_row r = tsv_blank(kind[ev->kind], TSV_WORKER, l->rank, l->host);
 
 	r.time_s = clk_s() - l->began;
@@ -155,7 +156,7 @@ log_event_row(struct worker_log *l, const struct train_event *ev)
 		r.rx_bytes = l->epoch_in;
 		r.tx_bytes = l->epoch_out;
 	}
-	put_row(&r);
+	put_log_row(&r);
 }
 
 /* One writes where the figures are everybody's. */
@@ -178,7 +179,8 @@ print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *dev
 	struct buf line = { 0 };
 
 	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s epochs=%" PRIu64
-	    " epoch_steps=%" PRIu64 " steps=%" PRIu64 " device=", TALLY_VERSION, l->host, l->rank, l->nworkers, l->net, l->engine,
+	    " epoch_steps=%" PRIu64 " steps=%" PRIu64 " device=", TALLY_VERSION, l->host, l->rank, l->nworkers, l->net,
+	    l->engine,
 	    l->epochs, epoch_steps, l->steps);
 	for (const char *p = device; *p != 0; p++)
 		putchar(*p == ' ' || *p == '\n' ? '_' : *p);

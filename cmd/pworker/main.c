@@ -68,8 +68,8 @@ spin_little(char *argv[])
 }
 
 /*
- * Does a word ask for text alone, which has no thread to idle?  One that is another option's value, as in --save --print,
- * leaves OpenMP as it is, no more.
+ * Does a word ask for text alone, which has no thread to idle?  One that is another option's value, as in --save
+ * --print, leaves OpenMP as it is, no more.
  */
 static bool
 only_tells(char *argv[])

@@ -33,7 +33,7 @@ worker_log_speaks(const struct worker_log *l)
 
 /* Without the tool's name in front, as other programs look for these lines. */
 static void __attribute__((format(printf, 1, 2)))
-say(const char *fmt, ...)
+print_line(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,13 +56,14 @@ print_speed(struct worker_log *l, const struct train_event *ev)
 	if ((l->style == WORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
-		say("After %" PRIu64 " training steps (%" PRIu64 " global steps), loss on training batch is %g, accuracy is %g. "
-		    "(%.3f sec/batch)", l->trained, ev->updates, ev->loss, ev->accuracy, l->seconds / (double)l->batches);
+		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), loss on training batch is %g, accuracy is %g. "
+		    "(%.3f sec/batch)", l->trained, ev->updates, ev->loss, ev->accuracy,
+		    l->seconds / (double)l->batches);
 	else if (l->samples > 0 && l->seconds > 0 && l->style == WORKER_MXNET)
-		say("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
+		print_line("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
 		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
 	else if (l->samples > 0 && l->seconds > 0)
-		say("Iter[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec", ev->epoch, ev->batch + 1,
+		print_line("Iter[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec", ev->epoch, ev->batch + 1,
 		    l->samples / l->seconds);
 	l->seconds = l->samples = l->correct = 0;
 	l->batches = 0;
@@ -80,12 +81,14 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 	if (!worker_log_speaks(l))
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
-		say("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.", l->trained, ev->loss, ev->accuracy);
+		print_line("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.", l->trained, ev->loss,
+		    ev->accuracy);
 	if (l->style == WORKER_TENSORFLOW)
 		return;
-	say("%s[%" PRIu64 "] %s-accuracy=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation", ev->accuracy);
+	print_line("%s[%" PRIu64 "] %s-accuracy=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation",
+	    ev->accuracy);
 	if (ev->kind == TRAIN_EPOCH)
-		say("%s[%" PRIu64 "] Time cost=%.3f", word, ev->epoch, ev->seconds);
+		print_line("%s[%" PRIu64 "] Time cost=%.3f", word, ev->epoch, ev->seconds);
 }
 
 void
@@ -106,7 +109,8 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch, ev->accuracy);
 		break;
 	case TRAIN_EARLY:
-		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f", ev->samples,
+		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f",
+		    ev->samples,
 		    ev->epoch, ev->accuracy);
 		break;
 	case TRAIN_CACHE:
@@ -120,7 +124,7 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_START:
 		if (l->style == WORKER_TENSORFLOW)
-			say("session started");
+			print_line("session started");
 		break;
 	case TRAIN_STEP:
 		print_speed(l, ev);
@@ -130,15 +134,16 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		print_epoch(l, ev);
 		break;
 	case TRAIN_SAVE:
-		say("Saved checkpoint to \"%s\"", ev->text);
+		print_line("Saved checkpoint to \"%s\"", ev->text);
 		break;
 	case TRAIN_END:
 		if (l->trained == 0 && worker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
 		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
-			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for", ev->step,
+			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for",
+			    ev->step,
 			    l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
 		if (l->style == WORKER_TENSORFLOW)
-			say("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
+			print_line("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
 		break;
 	}
 }

@@ -36,7 +36,8 @@ worker_open_records(const char *path, const uint8_t *key)
 	else if (key == NULL)
 		front_wrong("%s: records of another host need a --data-key-file or the job's --key-file", path);
 	else
-		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key, .waiting = report_wait });
+		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key,
+		    .waiting = report_wait });
 	if (e < 0)
 		front_die(NULL, e);
 	return r;

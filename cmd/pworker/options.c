@@ -91,7 +91,8 @@ settle_main_options(struct pworker *p)
 static const struct worker_theme rest = { longs, apply_main_option, settle_main_options };
 
 static const struct worker_theme *const theme[] = {
-	&worker_data_theme, &worker_device_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme, &worker_keep_theme,
+	&worker_data_theme, &worker_device_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme,
+	    &worker_keep_theme,
 	&worker_learn_theme, &worker_net_theme, &worker_tell_theme, &rest
 };
 #define THEMES	(sizeof(theme) / sizeof(*theme))
@@ -138,7 +139,8 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	int c;
 
 	*p = (struct pworker){ .frequent = 50,
-	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .trust = NAN, .turns = NAN, .wd = 1e-5 },
+	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .trust = NAN, .turns = NAN,
+	    .wd = 1e-5 },
 	    .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07", .sched.base = 0.1,
 	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
 	    .ps = { .nworkers = 1 } } };

@@ -84,5 +84,6 @@ worker_find_last(struct pworker *p)
 		front_die("--resume-last", e);
 	if (e > 0)
 		p->train.resume = p->found;
-	front_say("resumes from %s", p->train.resume != NULL ? p->train.resume : "the beginning: there is no checkpoint yet");
+	front_say("resumes from %s", p->train.resume != NULL ? p->train.resume :
+	    "the beginning: there is no checkpoint yet");
 }

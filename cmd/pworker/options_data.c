@@ -232,7 +232,8 @@ settle_hold(const struct pworker *p)
 
 	for (const char *one = list; one != NULL; one = strchr(one, ',') != NULL ? strchr(one, ',') + 1 : NULL)
 		if (strncmp(one, "gpu", 3) != 0 && strncmp(one, "cuda", 4) != 0)
-			front_wrong("--cache device: %.*s computes where the pictures are: take --cache ram", (int)strcspn(one, ","), one);
+			front_wrong("--cache device: %.*s computes where the pictures are: take --cache ram",
+			    (int)strcspn(one, ","), one);
 	if (!aug_cuts(&p->train.data.aug))
 		front_wrong("--cache device: goes with --rand-crop, --pad and mirrors, not with what makes other pixels of a picture");
 }

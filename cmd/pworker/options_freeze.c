@@ -1,4 +1,7 @@
-/* options_freeze - the option that says which parts of a net stay as they are, into marks on it and a rule of the job. */
+/*
+ * options_freeze - the option that says which parts of a net stay as they are, into marks on it and
+ * a rule of the job.
+ */
 #include "pworker/pworker.h"
 #include "front.h"
 

@@ -37,7 +37,8 @@ static const char help[] =
     "  --on-nan stop|skip (stop)  the run, or the batch, whose loss is no number\n";
 
 enum {
-	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM, O_ONNAN,
+	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM,
+	    O_ONNAN,
 	O_OPTIMIZER, O_SWA, O_TRUST, O_TURNS, O_UNIT,
 	O_WD, O_WDMULT,
 	OPTIONS
@@ -199,7 +200,10 @@ list_rule_names(unsigned rules, struct buf *b)
 		front_die("--optimizer", ERR_NOMEM);
 }
 
-/* What is said to another optimizer would be lost in silence; a recipe's may be, where its optimizer was taken from it. */
+/*
+ * What is said to another optimizer would be lost in silence; a recipe's may be, where its
+ * optimizer was taken from it.
+ */
 static void
 check_rule(const struct worker_learn *l)
 {
@@ -233,14 +237,16 @@ check_epochs(const struct pworker *p)
 	double epochs = (double)t->epochs;
 
 	if (p->learn.said & (1u << O_SWA) && t->swa >= t->epochs)
-		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, does not come with --epochs %" PRIu64, t->swa, t->epochs);
+		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, does not come with --epochs %" PRIu64, t->swa,
+		    t->epochs);
 	if ((p->learn.said & (1u << O_LR)) == 0 || t->ps.rank != 0 || p->judged != NULL)
 		return;
 	if (s->warmup > epochs)
 		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->part[i].at >= epochs) {
-			front_say("--lr: its change at epoch %g does not come with --epochs %" PRIu64, s->part[i].at, t->epochs);
+			front_say("--lr: its change at epoch %g does not come with --epochs %" PRIu64, s->part[i].at,
+			    t->epochs);
 			break;
 		}
 }

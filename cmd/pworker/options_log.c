@@ -43,7 +43,8 @@ parse_trace(struct pworker *p, char *text)
 	if ((to = strchr(steps, '-')) != NULL) {
 		*to++ = 0;
 		p->trace_first = (uint64_t)front_num("--trace", steps, 1, INT64_MAX);
-		p->trace_steps = (uint64_t)front_num("--trace", to, (int64_t)p->trace_first, INT64_MAX) - p->trace_first + 1;
+		p->trace_steps = (uint64_t)front_num("--trace", to, (int64_t)p->trace_first,
+		    INT64_MAX) - p->trace_first + 1;
 	} else {
 		p->trace_steps = (uint64_t)front_num("--trace", steps, 1, INT64_MAX);
 	}

@@ -190,7 +190,8 @@ worker_needs_check(const struct pworker *p)
 		if (!p->said[i] || need[i].met(p))
 			continue;
 		if (need[i].why == NULL)
-			front_wrong("--%s: is of a training, and does not go with %s", need[i].option, describe_eval_mode(p));
+			front_wrong("--%s: is of a training, and does not go with %s", need[i].option,
+			    describe_eval_mode(p));
 		front_wrong("--%s: %s", need[i].option, need[i].why);
 	}
 }

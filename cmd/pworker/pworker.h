@@ -72,7 +72,8 @@ struct worker_theme {
 	void	(*settle)(struct pworker *p);	/* behind the last option; may be NULL */
 };
 
-extern const struct worker_theme worker_data_theme, worker_device_theme, worker_freeze_theme, worker_job_theme, worker_judge_theme,
+extern const struct worker_theme worker_data_theme, worker_device_theme, worker_freeze_theme, worker_job_theme,
+    worker_judge_theme,
     worker_keep_theme, worker_learn_theme, worker_net_theme, worker_tell_theme;
 
 /* pworker_opts.c: fills p in from the command line; worker_release() frees what that took. */
@@ -82,8 +83,8 @@ void	 worker_release(struct pworker *p);
 void	 worker_help(const char *text) __attribute__((noreturn));
 
 /*
- * pworker_needs.c: an option that has nothing to do as the others are ends the process; but not a recipe's, since who names
- * one may turn what it describes into something else.  Note each as it comes; check behind the last.
+ * pworker_needs.c: an option that has nothing to do as the others are ends the process; but not a recipe's, since who
+ * names one may turn what it describes into something else.  Note each as it comes; check behind the last.
  */
 void	 worker_needs_note(struct pworker *p, const char *option);
 void	 worker_needs_check(const struct pworker *p);
@@ -105,6 +106,7 @@ void	 worker_find_last(struct pworker *p);
 /* The three things that a pworker does; each returns the exit status. */
 int	 worker_judge(struct pworker *p);			/* pworker_judge.c */
 int	 worker_print(struct pworker *p);			/* pworker_print.c */
-int	 worker_run(struct pworker *p, double began_s);		/* pworker_run.c; began_s: clk_s() of the process's start */
+/* pworker_run.c; began_s: clk_s() of the process's start */
+int	 worker_run(struct pworker *p, double began_s);
 
 #endif

@@ -44,8 +44,9 @@ take_signals(void *arg)
 }
 
 /*
- * Signals go to a thread that computes nothing.  oneDNN's products of matrices keep a pointer into the heap where the stack's
- * belongs (jit_avx512_common_gemm_f32 and its like), and there a signal that came meanwhile would leave its frame.
+ * Signals go to a thread that computes nothing.  oneDNN's products of matrices keep a pointer into the heap where the
+ * stack's belongs (jit_avx512_common_gemm_f32 and its like), and there a signal that came meanwhile would leave its
+ * frame.
  */
 static void
 part_signals(void)
@@ -124,7 +125,8 @@ run_training(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
-	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent, .style = p->style,
+	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
+	    .style = p->style,
 	    .epochs = t->epochs, .steps = t->steps };
 	int e, closed;
 

@@ -85,10 +85,12 @@ choose_warp(const struct aug *a, struct rng *r, uint32_t *h, uint32_t *w, struct
 	float shear = draw_between(r, a->shear.lo, a->shear.hi);
 	float angle = floorf(draw_between(r, ceilf(a->turn.lo), floorf(a->turn.hi) + 1));
 	uint64_t which = rng_u64(r);
-	float scale = draw_between(r, a->scale_by.lo, a->scale_by.hi), ratio = draw_between(r, a->aspect.lo, a->aspect.hi);
+	float scale = draw_between(r, a->scale_by.lo, a->scale_by.hi),
+	    ratio = draw_between(r, a->aspect.lo, a->aspect.hi);
 	float cosine, sine, hs, ws, m[4], det, cx, cy;
 
-	if (a->angles == 0 && !is_set(&a->turn) && !is_set(&a->shear) && !is_set(&a->scale_by) && !stretch && !is_set(&a->side))
+	if (a->angles == 0 && !is_set(&a->turn) && !is_set(&a->shear) && !is_set(&a->scale_by) && !stretch &&
+	    !is_set(&a->side))
 		return;
 	angle = (a->angles > 0 ? a->angle[which % a->angles] : angle) * (float)(M_PI / 180);
 	scale = is_set(&a->scale_by) ? scale : 1;
@@ -196,7 +198,8 @@ choose_colour(const struct aug *a, struct rng *r, struct aug_plan *plan)
 		{ 55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f },
 		{ 55.46f * -0.5836f, 4.794f * -0.6948f, 1.148f * 0.4203f },
 	};
-	static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+	static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 },
+	    { 2, 1, 0 } };
 	const float most[3] = { a->brightness, a->contrast, a->saturation };
 	uint64_t order = rng_below(r, 6);
 	float noise[3];

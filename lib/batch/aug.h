@@ -1,8 +1,8 @@
 /*
  * aug - turns a decoded image into a sample: resize, warp, crop, colour, normalization, mirroring.
  *
- * There are two steps.  aug_choose() draws all random numbers: it makes a plan, a function of (seed, epoch, id) and of the
- * image's size.  aug_apply() carries out the plan and draws nothing.  The order is:
+ * There are two steps.  aug_choose() draws all random numbers: it makes a plan, a function of (seed, epoch, id) and of
+ * the image's size.  aug_apply() carries out the plan and draws nothing.  The order is:
  *
  * 	resize	the shorter side to a number of pixels
  * 	warp	rotate, shear, stretch, scale
@@ -13,10 +13,10 @@
  * 	cut	a square of zeros
  * 	mix	with another sample: a weighted sum, or a rectangle of the other pasted in
  *
- * The mean is not mirrored with the image.  Sources: MXNet 1.x, src/io/image_aug_default.cc and iter_normalize.h (here hue
- * wraps around instead of being clipped, and resizing does not alias); PCA noise: Krizhevsky et al., NIPS 2012; resized
- * crops: Szegedy et al., CVPR 2015; cut-out: DeVries and Taylor, arXiv:1708.04552; mix-up: Zhang et al., ICLR 2018; cut-mix:
- * Yun et al., ICCV 2019; alternating mirroring: Jordan, arXiv:2404.00498.
+ * The mean is not mirrored with the image.  Sources: MXNet 1.x, src/io/image_aug_default.cc and iter_normalize.h (here
+ * hue wraps around instead of being clipped, and resizing does not alias); PCA noise: Krizhevsky et al., NIPS 2012;
+ * resized crops: Szegedy et al., CVPR 2015; cut-out: DeVries and Taylor, arXiv:1708.04552; mix-up: Zhang et al., ICLR
+ * 2018; cut-mix: Yun et al., ICCV 2019; alternating mirroring: Jordan, arXiv:2404.00498.
  */
 #ifndef BATCH_AUG_H
 #define BATCH_AUG_H
@@ -66,7 +66,8 @@ struct aug {
 	float		 rand_contrast;	/* c: random factor from 1 - c to 1 + c */
 	float		 rand_illumination;	/* i: random shift from -i to i */
 	uint32_t	 cutout;	/* side of the square, whose centre is anywhere in the sample */
-	float		 mixup, cutmix;	/* alpha of Beta(alpha, alpha), the shares' distribution; both: a random choice */
+	/* alpha of Beta(alpha, alpha), the shares' distribution; both: a random choice */
+	float		 mixup, cutmix;
 };
 
 /* The random choices for a sample. */
@@ -95,9 +96,9 @@ struct aug aug_plain(const struct aug *a);
 int	 aug_choose(const struct aug *a, uint64_t epoch, uint64_t id, const struct img *pic, struct aug_plan *plan);
 
 /*
- * Whether the sample depends only on a part of the image, of which only the size is used.  Decoding that part and setting
- * the plan's y and x to 0 gives the same sample.  aug_part_is_all(): except for mirroring, the part's pixels are the
- * sample's.
+ * Whether the sample depends only on a part of the image, of which only the size is used.  Decoding that part and
+ * setting the plan's y and x to 0 gives the same sample.  aug_part_is_all(): except for mirroring, the part's pixels
+ * are the sample's.
  */
 bool	 aug_part(const struct aug_plan *plan, const struct img *pic, struct img_region *part);
 bool	 aug_part_is_all(const struct aug *a, const struct aug_plan *plan);
@@ -113,11 +114,12 @@ int	 aug_room_new(struct aug_room **room);
 void	 aug_room_free(struct aug_room *room);	/* NULL is fine */
 
 /*
- * aug_pixels() makes the sample's pixels [h,w,c] from an image of c channels: the steps up to colour.  They are valid until
- * the next call and as long as the image.  aug_apply() makes the sample x f32 [c,h,w].  Return 0, ERR_LIMIT or ERR_NOMEM.
+ * aug_pixels() makes the sample's pixels [h,w,c] from an image of c channels: the steps up to colour.  They are valid
+ * until the next call and as long as the image.  aug_apply() makes the sample x f32 [c,h,w].  Return 0, ERR_LIMIT or
+ * ERR_NOMEM.
  *
- * aug_plain_norm() returns whether the steps after colour, except for mirroring, are the same for all samples, and writes
- * them to norm.  Then aug_pixels() and the plan's mirror define the sample.
+ * aug_plain_norm() returns whether the steps after colour, except for mirroring, are the same for all samples, and
+ * writes them to norm.  Then aug_pixels() and the plan's mirror define the sample.
  */
 int	 aug_pixels(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
 	    struct planes_view *v);
@@ -126,6 +128,7 @@ bool	 aug_mixes(const struct aug *a);
 /* Mixes x, a result of aug_apply(), with another sample f32 [c,h,w]. */
 void	 aug_mix(const struct aug *a, const struct aug_plan *plan, const float *other, float *x);
 bool	 aug_plain_norm(const struct aug *a, struct samples_norm *norm);
-int	 aug_apply(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic, float *x);
+int	 aug_apply(const struct aug *a, const struct aug_plan *plan, struct aug_room *room, const struct img *pic,
+    float *x);
 
 #endif

@@ -53,7 +53,10 @@ hue_to_channel(float hue, float lo, float hi)
 	return hue < 1 ? lo + (hi - lo) * hue : hue < 3 ? hi : hue < 4 ? lo + (hi - lo) * (4 - hue) : lo;
 }
 
-/* Shifts hue, saturation and lightness by hsl, in units of 2 degrees, 1/255, 1/255.  Source: Foley and van Dam, 13.3.5. */
+/*
+ * Shifts hue, saturation and lightness by hsl, in units of 2 degrees, 1/255, 1/255.  Source: Foley
+ * and van Dam, 13.3.5.
+ */
 static void
 shift_hsl(uint8_t *p, const float hsl[3])
 {

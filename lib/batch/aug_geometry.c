@@ -49,7 +49,8 @@ aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room
 	out = room->warped.p;
 	for (uint32_t y = 0; y < plan->warp_h; y++)
 		for (uint32_t x = 0; x < plan->warp_w; x++, out += pic->c)
-			interpolate_pixel(pic, m[3] * (float)x + m[4] * (float)y + m[5], m[0] * (float)x + m[1] * (float)y + m[2],
+			interpolate_pixel(pic, m[3] * (float)x + m[4] * (float)y + m[5],
+			    m[0] * (float)x + m[1] * (float)y + m[2],
 			    a->fill, out);
 	*pic = (struct img){ room->warped.p, pic->c, plan->warp_h, plan->warp_w };
 	return 0;

@@ -7,7 +7,8 @@
 #define MIX	0x6d6978u	/* "mix": separates these draws from others of the same seed */
 
 /*
- * Draws the logarithm of a gamma variate: one of shape + 1, times a power of a uniform number.  Source: Marsaglia and Tsang,
+ * Draws the logarithm of a gamma variate: one of shape + 1, times a power of a uniform number.  Source: Marsaglia and
+ * Tsang,
  * "A simple method for generating gamma variables", 2000.
  */
 static double

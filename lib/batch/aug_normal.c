@@ -14,7 +14,8 @@ cut_square(const struct aug *a, const struct aug_plan *plan, float *x)
 	right = right < a->w ? right : a->w;
 	for (uint32_t c = 0; c < a->c; c++)
 		for (int64_t y = top; y < low; y++)
-			memset(x + ((size_t)c * a->h + (size_t)y) * a->w + left, 0, (size_t)(right - left) * sizeof(*x));
+			memset(x + ((size_t)c * a->h + (size_t)y) * a->w + left, 0,
+			    (size_t)(right - left) * sizeof(*x));
 }
 
 /* The factor of a channel. */

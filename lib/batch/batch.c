@@ -294,7 +294,10 @@ open_records(struct batch_reader *r)
 	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
 }
 
-/* Checks the label of the first record, so that a wrong label_at fails at once and not after an epoch without samples. */
+/*
+ * Checks the label of the first record, so that a wrong label_at fails at once and not after an
+ * epoch without samples.
+ */
 static int
 check_label(struct batch_reader *r)
 {

@@ -5,20 +5,22 @@
  * samples (the input of a net), batch (this reader, batch_order, batch_micro, batch_sample, batch_cache,
  * batch_device_cache), mean (mean images).
  *
- * The order of an epoch is a function of (seed, epoch) and the number of records: a permutation of all records, or their
- * own order.  A step has `micros` micro-batches of `batch` records, or of `sizes[p]` if machines differ.  The micro-batches
- * of a step, and the steps, take the records in that order.  The last step divides the remaining records evenly, the first
- * micro-batches one record larger, or in proportion to the sizes; a micro-batch may be empty.  So each record occurs exactly
- * once per epoch, over any number of workers, and W workers read what one worker with W micro-batches reads.
+ * The order of an epoch is a function of (seed, epoch) and the number of records: a permutation of all records, or
+ * their own order.  A step has `micros` micro-batches of `batch` records, or of `sizes[p]` if machines differ.  The
+ * micro-batches of a step, and the steps, take the records in that order.  The last step divides the remaining records
+ * evenly, the first micro-batches one record larger, or in proportion to the sizes; a micro-batch may be empty.  So
+ * each record occurs exactly once per epoch, over any number of workers, and W workers read what one worker with W
+ * micro-batches reads.
  *
- * With a window the permutation keeps records near their own order (batch_order.h).  If the path is a pipe, it is read as a
- * stream: the records in order of arrival, through a window of that many, for one epoch of unknown length.  Each worker has
- * its own stream, whose micro-batches are full until it ends.
+ * With a window the permutation keeps records near their own order (batch_order.h).  If the path is a pipe, it is read
+ * as a stream: the records in order of arrival, through a window of that many, for one epoch of unknown length.  Each
+ * worker has its own stream, whose micro-batches are full until it ends.
  *
- * Samples are RGB or grey.  They are pixels unless that loses information (samples.h).  If samples are mixed, each is mixed
- * with the next one in the epoch's order, unmixed, so a micro-batch reads one more record.  The last sample of the epoch,
- * and one before a record that does not decode, are not mixed.  Samples of a stream cannot be mixed.  Augmentation is a
- * function of (seed, epoch, id) (aug.h), so threads, timing and the number of workers change no pixel.
+ * Samples are RGB or grey.  They are pixels unless that loses information (samples.h).  If samples are mixed, each is
+ * mixed with the next one in the epoch's order, unmixed, so a micro-batch reads one more record.  The last sample of
+ * the epoch, and one before a record that does not decode, are not mixed.  Samples of a stream cannot be mixed. 
+ * Augmentation is a function of (seed, epoch, id) (aug.h), so threads, timing and the number of workers change no
+ * pixel.
  *
  * The reader has its own threads, which decode records ahead.  Ownership: a batch is valid until the next call on the
  * reader.  Threads: one thread at a time uses a reader.
@@ -40,7 +42,8 @@ struct batch_opt {
 	struct recs	*recs;		/* borrowed until close; NULL: opened from path */
 	struct recs_stream *stream;	/* borrowed until close, replaces path and recs; or NULL */
 	uint32_t	 batch;		/* records of a micro-batch; with sizes, the largest of this reader's */
-	const uint32_t	*sizes;		/* [micros] records of each, at least 1, borrowed until close; NULL: all `batch` */
+	/* [micros] records of each, at least 1, borrowed until close; NULL: all `batch` */
+	const uint32_t	*sizes;
 	struct aug	 aug;		/* the sample; an image that is too small for it is a bad record */
 	bool		 shuffle;
 	uint64_t	 window;	/* in records; 0: all records, or 1024 of a stream */
@@ -79,12 +82,16 @@ uint64_t batch_steps(const struct batch_reader *r);
 uint64_t batch_cached(const struct batch_reader *r, size_t *bytes);
 
 /*
- * Decodes all records to *pixels [*bytes] for a device cache; the caller frees it.  Call it before the first batch_start().
- * From then on samples are parts of these images and no record is read again.  Batches omit a record that does not decode.
- * Returns 0, ERR_ARG (a pipe, or samples that are more than cropped and mirrored), ERR_NOMEM, or an error of reading.
+ * Decodes all records to *pixels [*bytes] for a device cache; the caller frees it.  Call it before the first
+ * batch_start(). From then on samples are parts of these images and no record is read again.  Batches omit a record
+ * that does not decode. Returns 0, ERR_ARG (a pipe, or samples that are more than cropped and mirrored), ERR_NOMEM, or
+ * an error of reading.
  */
 int	 batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
-/* Starts to read ahead at a step of an epoch and drops what was read ahead.  A second call ends a stream.  Returns 0. */
+/*
+ * Starts to read ahead at a step of an epoch and drops what was read ahead.  A second call ends a
+ * stream.  Returns 0.
+ */
 int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
 /* The next micro-batch: returns 1, 0 at and after the end of the epoch, or an error of the records. */
 int	 batch_next(struct batch_reader *r, const struct batch **b);

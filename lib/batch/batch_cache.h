@@ -1,8 +1,8 @@
 /*
  * batch_cache - keeps decoded images in memory, up to a number of bytes: internal to batch.
  *
- * An image stays in the cache.  When the cache is full, other images are decoded each time.  Threads: any number at the same
- * time.
+ * An image stays in the cache.  When the cache is full, other images are decoded each time.  Threads: any number at the
+ * same time.
  */
 #ifndef BATCH_BATCH_CACHE_H
 #define BATCH_BATCH_CACHE_H

@@ -89,7 +89,8 @@ struct batch_reader {
 int	 batch_class(const struct batch_reader *r, const struct imrec *rec, float *label);
 
 /* batch_device_cache.c: the sample of a record as a part of an image in the device cache.  Returns 0 or ERR_ITEM. */
-int	 batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item, struct samples_held *to,
+int	 batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item,
+    struct samples_held *to,
 	     struct aug_plan *plan);
 void	 batch_hold_free(struct batch_reader *r);
 

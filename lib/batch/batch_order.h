@@ -1,11 +1,11 @@
 /*
  * batch_order - the order of records in an epoch: internal to batch.
  *
- * The order is a function of (seed, epoch) and of the number of records.  Up to 2^24 records, their numbers are shuffled in
- * memory (Fisher and Yates).  Above that, a permutation without a table maps places to records: Feistel rounds over a
- * rectangle of at least that many places, repeated until the result is a record (Black and Rogaway, "Ciphers with Arbitrary
- * Finite Domains", CT-RSA 2002).  With a window the order is that of a shuffle buffer of that size: each place takes a
- * random record of the buffer, and the next record replaces it.
+ * The order is a function of (seed, epoch) and of the number of records.  Up to 2^24 records, their numbers are
+ * shuffled in memory (Fisher and Yates).  Above that, a permutation without a table maps places to records: Feistel
+ * rounds over a rectangle of at least that many places, repeated until the result is a record (Black and Rogaway,
+ * "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).  With a window the order is that of a shuffle buffer of that
+ * size: each place takes a random record of the buffer, and the next record replaces it.
  */
 #ifndef BATCH_BATCH_ORDER_H
 #define BATCH_BATCH_ORDER_H

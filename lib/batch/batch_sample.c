@@ -230,7 +230,10 @@ make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_micr
 	return make_sample(r, l, p, i, m);
 }
 
-/* Makes samples i to end from the records before `came`.  Each is mixed once the next sample exists, which is unmixed yet. */
+/*
+ * Makes samples i to end from the records before `came`.  Each is mixed once the next sample
+ * exists, which is unmixed yet.
+ */
 static void
 make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, uint32_t i, uint32_t came, uint32_t end)
 {

@@ -1,8 +1,8 @@
 /*
  * mean - the mean image, which is subtracted from every sample.
  *
- * The file has MXNet's format: an NDArray list with one f32 array (c,h,w), named "mean_img" or unnamed.  A safetensors file
- * with a tensor of that name is accepted, too.  Source: MXNet, src/io/iter_normalize.h; formats: tensor/tensors.h.
+ * The file has MXNet's format: an NDArray list with one f32 array (c,h,w), named "mean_img" or unnamed.  A safetensors
+ * file with a tensor of that name is accepted, too.  Source: MXNet, src/io/iter_normalize.h; formats: tensor/tensors.h.
  */
 #ifndef BATCH_MEAN_H
 #define BATCH_MEAN_H
@@ -17,9 +17,9 @@ int mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
 int mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t w);
 
 /*
- * Averages the samples [a->c,h,w] of all images that decode and are large enough, made by aug_plain() without colours and
- * normalization.  The number of threads (0: a default) does not change a bit.  Touches the lock file o, unless NULL, as a
- * sign of life.  Returns 0, ERR_FORMAT (no such image), ERR_NOMEM, or an error of reading.
+ * Averages the samples [a->c,h,w] of all images that decode and are large enough, made by aug_plain() without colours
+ * and normalization.  The number of threads (0: a default) does not change a bit.  Touches the lock file o, unless
+ * NULL, as a sign of life.  Returns 0, ERR_FORMAT (no such image), ERR_NOMEM, or an error of reading.
  */
 int mean_make(const struct recs *r, const struct aug *a, unsigned threads, struct lockfile *o, float *mean);
 

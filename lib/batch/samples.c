@@ -24,7 +24,8 @@ samples_cut(const struct samples *s, const uint8_t *pictures, uint8_t *pixel)
 				if (row < 0 || row >= held->h || column < 0 || column >= held->w)
 					memset(pixel, s->fill, s->c);
 				else
-					memcpy(pixel, pictures + held->at + ((size_t)row * held->w + (size_t)column) * s->c, s->c);
+					memcpy(pixel, pictures + held->at + ((size_t)row * held->w + (size_t)column) *
+					    s->c, s->c);
 			}
 }
 

@@ -28,8 +28,8 @@ struct samples_norm {
 };
 
 /*
- * A part of an image u8 [h,w,c] at offset `at` of the device cache: y, x is the sample's upper left corner, which may lie
- * outside.
+ * A part of an image u8 [h,w,c] at offset `at` of the device cache: y, x is the sample's upper left corner, which may
+ * lie outside.
  */
 struct samples_held {
 	uint64_t	 at;

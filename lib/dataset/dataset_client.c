@@ -286,7 +286,7 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 }
 
 static void
-name_record(const struct recs *r, uint64_t i, char *text, size_t size)
+name_remote_record(const struct recs *r, uint64_t i, char *text, size_t size)
 {
 	snprintf(text, size, "%s: record %llu", r->path, (unsigned long long)i);
 }
@@ -371,7 +371,7 @@ dataset_client_open(struct recs **r, const struct dataset_client_opt *o)
 	*r = NULL;
 	if (c == NULL)
 		return err_nomem();
-	c->recs = (struct recs){ .path = c->addr, .read = read_record, .name = name_record, .want = want_record,
+	c->recs = (struct recs){ .path = c->addr, .read = read_record, .name = name_remote_record, .want = want_record,
 	    .forget = forget_records, .close = close_client };
 	c->o = *o;
 	c->o.addr = c->addr;

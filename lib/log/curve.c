@@ -89,7 +89,8 @@ read_log_head(struct curve *c, const char *line)
 {
 	int64_t rank = head_number(line, " rank="), workers = head_number(line, " workers=");
 
-	if (strncmp(line, "# tally ", 8) != 0 || strstr(line, " tool=pworker ") == NULL || rank < 0 || rank >= CURVE_RANKS)
+	if (strncmp(line, "# tally ", 8) != 0 || strstr(line, " tool=pworker ") == NULL || rank < 0 ||
+	    rank >= CURVE_RANKS)
 		return;
 	if (!c->headed[rank] && (c->workers == 0 || c->workers == (uint64_t)workers))
 		c->top[rank] = 0;
@@ -239,7 +240,8 @@ subtract_all_counters(struct curve_rows *rows)
 	for (size_t i = 0; i < rows->n; i++) {
 		struct curve_row *r = &rows->row[i], *p = r;
 
-		while (p > rows->row && p[-1].run == r->run && p[-1].at + 1 >= r->at && !(p[-1].rank == r->rank && p[-1].at != r->at))
+		while (p > rows->row && p[-1].run == r->run && p[-1].at + 1 >= r->at &&
+		    !(p[-1].rank == r->rank && p[-1].at != r->at))
 			p--;
 		p = p > rows->row && p[-1].run == r->run && p[-1].rank == r->rank ? p - 1 : NULL;
 		if (p == NULL && r->by_step && i > 0 && r[-1].run == r->run)

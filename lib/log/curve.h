@@ -4,9 +4,9 @@
  * Lines of several ranks and runs may come in any mix.  Another run begins with another log, with a line about a run of
  * another name, and with a line about an epoch two or more below the highest so far, or about a step below the highest.
  * The highest is that of the line's rank as long as the head of each rank's log has come once, else that of all ranks.
- * Of a measure that a rank gives twice for an epoch, as after a run was resumed, the last value counts; speeds, and measures
- * that no rank's name is on, are averaged.  Bytes of an epoch are what a counter grew by since the epoch before; in a log by
- * epochs it starts at 0, in one by steps at its first value.
+ * Of a measure that a rank gives twice for an epoch, as after a run was resumed, the last value counts; speeds, and
+ * measures that no rank's name is on, are averaged.  Bytes of an epoch are what a counter grew by since the epoch
+ * before; in a log by epochs it starts at 0, in one by steps at its first value.
  * Threads: a curve is for one thread at a time.
  */
 #ifndef LOG_CURVE_H

@@ -79,7 +79,8 @@ put_row(const struct shown *s, const struct curve_rows *rows, const struct curve
 	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
 		if (s->measure[m])
 			e = !r->has[m] ? table_cell(t, NULL, NULL) :
-			    table_number(t, r->value[m], columns[m].digits + (m == LOGLINE_SECONDS && r->by_step ? 2 : 0));
+			    table_number(t, r->value[m], columns[m].digits +
+			    (m == LOGLINE_SECONDS && r->by_step ? 2 : 0));
 	return e;
 }
 

@@ -87,7 +87,10 @@ parse_traffic(struct doc *d, const char *line, struct logline *l)
 	return true;
 }
 
-/* "packets 12 | 34", "max 970.90 Mbit/s | 984.51 Mbit/s" and "average ..." below it: of the two, what came in and what went out. */
+/*
+ * "packets 12 | 34", "max 970.90 Mbit/s | 984.51 Mbit/s" and "average ..." below it: of the two,
+ * what came in and what went out.
+ */
 static bool
 parse_rates(struct doc *d, const char *line, struct logline *l)
 {
@@ -206,7 +209,8 @@ parse_accuracy(struct doc *d, const char *line, struct logline *l)
 			set_doc_measure(l, LOGLINE_VAL_TOP5, top5 / 100);
 		return true;
 	}
-	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !amount_number(&p, &train)) || strncmp(p, "% / ", 4) != 0)
+	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !amount_number(&p, &train)) ||
+	    strncmp(p, "% / ", 4) != 0)
 		return false;
 	p += 4;
 	if (!amount_number(&p, &valid))
@@ -244,7 +248,8 @@ parse_netstat_row(const char *line, struct logline *l)
 	double seconds, rx, tx;
 
 	if (strstr(line, "Z\t") == NULL || strstr(line, "\tend\t") == NULL ||
-	    sscanf(line, "%*f\t%*[0-9T:.Z-]\t%23[^\t]\t%19[^\t]\tend\t%lf\t%lf\t%lf", host, interface, &seconds, &rx, &tx) != 5)
+	    sscanf(line, "%*f\t%*[0-9T:.Z-]\t%23[^\t]\t%19[^\t]\tend\t%lf\t%lf\t%lf", host, interface, &seconds, &rx,
+	    &tx) != 5)
 		return false;
 	l->at = LOGLINE_WHOLE;
 	snprintf(l->label, sizeof(l->label), "%s %s", host, interface);
@@ -281,7 +286,8 @@ classify_column(const char *head, enum logline_measure *m)
 	else if (has_word(head, "rx") || has_word(head, "tx"))
 		*m = has_word(head, "rx") ? LOGLINE_RX : LOGLINE_TX;
 	else
-		return has_word(head, "epoch") || has_word(head, "epochs") ? DOC_EPOCH : has_word(head, "step") ? DOC_STEP : DOC_NAME;
+		return has_word(head, "epoch") || has_word(head, "epochs") ? DOC_EPOCH : has_word(head, "step") ?
+		    DOC_STEP : DOC_NAME;
 	return DOC_MEASURE;
 }
 
@@ -406,7 +412,8 @@ remember_heading(struct doc *d, const char *line)
 	remember_epochs(d, line);
 	if (unit != NULL)
 		d->unit = amount_unit(skip_blanks(unit + 5));
-	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 && strcmp(tx, "tx") == 0) {
+	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 &&
+	    strcmp(tx, "tx") == 0) {
 		d->pairs = d->unit > 0;
 		d->begins = true;
 		return;
@@ -435,7 +442,8 @@ doc_take(struct doc *d, const char *text, struct logline *l)
 	bool measured;
 
 	*l = (struct logline){ .rank = LOGLINE_ANYONE };
-	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\r\n") < LINE - 1 ? (int)strcspn(text, "\r\n") : LINE - 1, text);
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\r\n") < LINE - 1 ? (int)strcspn(text, "\r\n") :
+	    LINE - 1, text);
 	if (line[0] == '|') {
 		d->pairs = false;
 		measured = parse_table_line(d, line, l);

@@ -13,9 +13,9 @@
  *	Training/Testing Accuracy achieved: 87.3% / 71.7%,  Total training time: 451.8 minutes
  *	1.5	2026-11-21T19:10:00.123Z	host	eth0	end	...	netstat-logging's rows (watch/traffic.h)
  *
- * Summaries are named after the short line before them ("server1:"), and are about a whole run; so is a table that names
- * nothing by itself, behind an item of a list ("- batch size 512") with that, too.  "one epoch", "30 epochs" or "epoch 50" in
- * a line that measures nothing stands in front of the names of summaries until counters by step follow.
+ * Summaries are named after the short line before them ("server1:"), and are about a whole run; so is a table that
+ * names nothing by itself, behind an item of a list ("- batch size 512") with that, too.  "one epoch", "30 epochs" or
+ * "epoch 50" in a line that measures nothing stands in front of the names of summaries until counters by step follow.
  * Threads: a struct doc is for one thread at a time.
  */
 #ifndef LOG_DOC_H
@@ -31,9 +31,11 @@ enum doc_column { DOC_NAME, DOC_EPOCH, DOC_STEP, DOC_MEASURE };
 struct doc {
 	char	 heading[LOGLINE_LABEL];	/* the short line before */
 	char	 item[LOGLINE_LABEL];		/* the item of a list behind that */
-	char	 span[24];			/* the epochs that those below are of: "one epoch", "30 epochs", "epoch 50" */
+	/* the epochs that those below are of: "one epoch", "30 epochs", "epoch 50" */
+	char	 span[24];
 	double	 unit;				/* of numbers below rx and tx; 0 when none was given */
-	int	 columns;			/* of the table that this is in; 0 outside of one, -1 in one of other things */
+	/* of the table that this is in; 0 outside of one, -1 in one of other things */
+	int	 columns;
 	bool	 pairs;				/* below a head "rx tx" */
 	enum doc_column column[DOC_COLUMNS];
 	enum logline_measure measure[DOC_COLUMNS];

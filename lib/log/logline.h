@@ -68,7 +68,10 @@ struct logline {
  */
 int logline_parse(const char *line, struct logline *l);
 
-/* Does another log begin here?  Where logs were pasted into one text: a fence (```), a table's head, "session started". */
+/*
+ * Does another log begin here?  Where logs were pasted into one text: a fence (```), a table's
+ * head, "session started".
+ */
 bool logline_begins(const char *line);
 
 #endif

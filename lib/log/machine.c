@@ -30,7 +30,8 @@ add_machine(struct machine_list *l, const struct machine *m)
 	for (size_t i = 0; i < l->n; i++) {
 		struct machine *k = &l->machine[i];
 
-		if (strcmp(k->name, m->name) == 0 && strcmp(k->tool, m->tool) == 0 && strcmp(k->hardware, m->hardware) == 0) {
+		if (strcmp(k->name, m->name) == 0 && strcmp(k->tool, m->tool) == 0 &&
+		    strcmp(k->hardware, m->hardware) == 0) {
 			k->processes += m->processes;
 			return 0;
 		}
@@ -126,7 +127,8 @@ add_load_row(struct machine_list *l, const char *line)
 		m->host_loads += r.host_load >= 0;
 		m->host_load += r.host_load >= 0 ? r.host_load : 0;
 	}
-	if (r.event == TSV_TRAFFIC && strcmp(r.class, "wire") == 0 && r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE) {
+	if (r.event == TSV_TRAFFIC && strcmp(r.class, "wire") == 0 && r.rx_bytes != TSV_NONE &&
+	    r.tx_bytes != TSV_NONE) {
 		m->rx_bytes += (double)r.rx_bytes;
 		m->tx_bytes += (double)r.tx_bytes;
 	}
@@ -183,11 +185,13 @@ machine_take(struct machine_list *l, const char *line)
 static int
 put_loads(const struct machine *m, struct table *t)
 {
-	int e = m->loads == 0 ? table_cell(t, NULL, NULL) : table_number(t, m->cpu / (double)m->loads * m->processes, 2);
+	int e = m->loads == 0 ? table_cell(t, NULL, NULL) : table_number(t, m->cpu / (double)m->loads * m->processes,
+	    2);
 
 	if (e < 0)
 		return e;
-	return m->host_loads == 0 ? table_cell(t, NULL, NULL) : table_number(t, m->host_load / (double)m->host_loads, 2);
+	return m->host_loads == 0 ? table_cell(t, NULL, NULL) :
+	    table_number(t, m->host_load / (double)m->host_loads, 2);
 }
 
 static int

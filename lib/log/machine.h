@@ -48,7 +48,10 @@ struct machine_list {
 
 /* Takes any line.  0, or ERR_NOMEM; machines, and devices, over MACHINE_MOST are left out. */
 int	 machine_take(struct machine_list *l, const char *line);
-/* A row a machine and tool, and below it one for each of its devices.  0 or ERR_NOMEM; nothing at all for an empty list. */
+/*
+ * A row a machine and tool, and below it one for each of its devices.  0 or ERR_NOMEM; nothing at
+ * all for an empty list.
+ */
 int	 machine_table(const struct machine_list *l, struct table *t);
 void	 machine_free(struct machine_list *l);
 

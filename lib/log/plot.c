@@ -62,7 +62,8 @@ write_data(const struct curve_rows *rows, struct buf *out)
 
 		if (i > 0 && r->run != r[-1].run)
 			e = buf_put_fmt(out, "\n\n");
-		e = e < 0 ? e : is_placed(r) ? buf_put_fmt(out, "%llu", (unsigned long long)r->at) : buf_put_fmt(out, "NaN");
+		e = e < 0 ? e : is_placed(r) ? buf_put_fmt(out, "%llu", (unsigned long long)r->at) :
+		    buf_put_fmt(out, "NaN");
 		for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
 			e = r->has[m] && isfinite(r->value[m]) ? buf_put_fmt(out, " %.9g", r->value[m]) :
 			    buf_put_fmt(out, " NaN");
@@ -72,8 +73,8 @@ write_data(const struct curve_rows *rows, struct buf *out)
 }
 
 /*
- * gnuplot's strings in single quotes know one escape: a quote is doubled.  They end with their line, and a log's name may
- * have lines: what stood in the next one would be commands.
+ * gnuplot's strings in single quotes know one escape: a quote is doubled.  They end with their line, and a log's name
+ * may have lines: what stood in the next one would be commands.
  */
 static int
 write_titles(const struct curve_rows *rows, struct buf *out)
@@ -212,7 +213,8 @@ write_script(const struct curve_rows *rows, enum plot_kind kind, unsigned figure
 		by_step |= rows->row[i].by_step;
 		validated |= rows->row[i].has[LOGLINE_VAL_SECONDS];
 	}
-	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nsingle = %d\nvalidated = %d\n", kinds[kind], wide,
+	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nsingle = %d\nvalidated = %d\n",
+	    kinds[kind], wide,
 	    rows->runs, by_step ? "step" : "epoch", is_single(rows), validated);
 	e = e < 0 ? e : write_columns_with_data(rows, text);
 	e = e < 0 ? e : write_shown_runs(rows, text);

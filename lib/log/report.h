@@ -10,7 +10,8 @@
 #include "log/plot.h"
 
 /* Rows are means.  title is what the page is about.  0, ERR_SYS (also when gnuplot is missing or fails), ERR_NOMEM. */
-int	 report_html(const struct curve_rows *rows, const struct machine_list *machines, unsigned figures, const char *title,
+int	 report_html(const struct curve_rows *rows, const struct machine_list *machines, unsigned figures,
+    const char *title,
 	    struct buf *out);
 
 #endif

@@ -63,7 +63,8 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.epoch = TSV_NONE, .step = TSV_NONE, .samples = TSV_NONE,
 		.loss = TSV_VOID, .accuracy = TSV_VOID, .samples_per_s = TSV_VOID, .lr = TSV_VOID, .wait_s = TSV_VOID,
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
-		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID, .top5_accuracy = TSV_VOID,
+		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID,
+		    .top5_accuracy = TSV_VOID,
 		.device_load = TSV_VOID, .device_bytes = TSV_NONE,
 	};
 

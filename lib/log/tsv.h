@@ -50,10 +50,12 @@ struct tsv_row {
 	double		 accuracy;		/* 0..1 */
 	double		 samples_per_s;		/* of this rank */
 	double		 lr;			/* of the last step */
-	double		 wait_s;		/* that the worker waited for servers, since the row before of its event */
+	/* that the worker waited for servers, since the row before of its event */
+	double		 wait_s;
 	uint64_t	 sent_bytes, received_bytes;	/* since the process began */
 	/* Columns from here on may be missing in a line, as in older logs. */
-	uint64_t	 rx_bytes, tx_bytes;	/* in the time that the row is of; with a class: payload of that class */
+	/* in the time that the row is of; with a class: payload of that class */
+	uint64_t	 rx_bytes, tx_bytes;
 	char		 peer[TSV_NAME];	/* "server 0", "worker 0"; "all"; "" */
 	char class[TSV_NAME]; /* of wire/peer_traffic.h; "wire": on the socket; "all": messages but
 	                         those of the start; "" */

@@ -18,8 +18,8 @@
 struct alias;
 
 /*
- * Loads a table.  A name with a '/' is a path, another is a file of share/names.  back maps the net's names to the other
- * program's.  Returns 0, ERR_SYS, ERR_FORMAT (names file, line and reason), ERR_LIMIT or ERR_NOMEM.
+ * Loads a table.  A name with a '/' is a path, another is a file of share/names.  back maps the net's names to the
+ * other program's.  Returns 0, ERR_SYS, ERR_FORMAT (names file, line and reason), ERR_LIMIT or ERR_NOMEM.
  */
 int	 alias_load(struct alias **a, const char *name, bool back);
 void	 alias_free(struct alias *a);	/* NULL is fine */

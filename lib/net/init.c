@@ -73,7 +73,8 @@ draw_weights(const struct graph_array *a, const struct rule *rule, double x, str
 static void
 fill_identity(const struct graph_node *l, const struct graph_array *a, float *w)
 {
-	size_t taps = l->op == GRAPH_CONV ? (size_t)l->r * l->s : 1, each = a->count / a->dim[0], channels = each / taps;
+	size_t taps = l->op == GRAPH_CONV ? (size_t)l->r * l->s : 1, each = a->count / a->dim[0],
+	    channels = each / taps;
 	size_t group = l->op == GRAPH_CONV ? l->k / l->groups : l->k;
 	size_t middle = l->op == GRAPH_CONV ? (size_t)l->r / 2 * l->s + l->s / 2 : 0;
 

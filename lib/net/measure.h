@@ -23,7 +23,8 @@ struct measure_diff {
 /* Returns 0, ERR_SYS, ERR_SHORT or ERR_NOMEM. */
 int	 measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *m);
 /* a and b must have the same number of elements.  Returns as measure_tensor(). */
-int	 measure_pair(const struct tensors *ta, const struct tensor *a, const struct tensors *tb, const struct tensor *b,
+int	 measure_pair(const struct tensors *ta, const struct tensor *a, const struct tensors *tb,
+    const struct tensor *b,
 	     struct measure_diff *d);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * weights - a net's weights as a safetensors file (tensor/tensors.h).
  *
- * Tensors, in this order: the learned arrays and the running statistics, under their names in the graph; the optimizer's
- * state as "NAME:momentum" and the like (opt_tail()), if any; the moving averages as "NAME:average", if any.  Metadata:
+ * Tensors, in this order: the learned arrays and the running statistics, under their names in the graph; the
+ * optimizer's state as "NAME:momentum" and the like (opt_tail()), if any; the moving averages as "NAME:average", if
+ * any.  Metadata:
  * "graph" (the text of net(5)), "optimizer" if the state is not sgd's, and the caller's own pairs.
  */
 #ifndef NET_WEIGHTS_H
@@ -30,24 +31,27 @@ struct weights {
 };
 
 /*
- * Writes the file atomically.  state [P, opt_states(rule)] and average [P + A] may be NULL.  Returns 0, ERR_SYS, ERR_NOMEM,
- * ERR_LIMIT, or ERR_FORMAT if metadata is not UTF-8.
+ * Writes the file atomically.  state [P, opt_states(rule)] and average [P + A] may be NULL.  Returns 0, ERR_SYS,
+ * ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT if metadata is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
 	     enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta);
 /*
  * Reads a file into *f, which the caller frees.  Arrays have the order of want, or of the stored graph if want is NULL.
  * Tensors that the net does not have are ignored.  A file has state for all learned arrays or for none.  Memory never
- * exceeds the size of the file.  Returns 0, ERR_SYS, ERR_SHORT, ERR_LIMIT, ERR_NOMEM, or ERR_FORMAT: a tensor is missing,
- * has the wrong shape or type, or holds NaN or infinite numbers; the message names it.  On error *f is empty.
+ * exceeds the size of the file.  Returns 0, ERR_SYS, ERR_SHORT, ERR_LIMIT, ERR_NOMEM, or ERR_FORMAT: a tensor is
+ * missing, has the wrong shape or type, or holds NaN or infinite numbers; the message names it.  On error *f is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
 
-/* Whether x is a float tensor of the array's shape.  Trailing dimensions of 1 do not count: a full layer fits a 1x1 convolution. */
+/*
+ * Whether x is a float tensor of the array's shape.  Trailing dimensions of 1 do not count: a full
+ * layer fits a 1x1 convolution.
+ */
 bool	 weights_fit(const struct tensor *x, const struct graph_array *a);
 /*
- * Returns ERR_FORMAT, naming tensor NAME and TAIL, unless all of w [n] are finite.  A net would compute with NaNs, and a
- * ReLU that turns them into 0 would hide them.
+ * Returns ERR_FORMAT, naming tensor NAME and TAIL, unless all of w [n] are finite.  A net would compute with NaNs, and
+ * a ReLU that turns them into 0 would hide them.
  */
 int	 weights_finite(const float *w, size_t n, const char *name, const char *tail);
 #define WEIGHTS_MISFIT	512
@@ -63,9 +67,10 @@ struct weights_taken {
 };
 
 /*
- * Initializes w [P] and aux [A] from the tensors of a file whose names and shapes match arrays of g.  The tensors may have
- * any float type; MXNet's names match, too, and rules (NULL: none) rename others.  Arrays without a match stay unchanged,
- * for example a classifier with other classes.  Returns as weights_load(), and ERR_FORMAT if nothing matches.
+ * Initializes w [P] and aux [A] from the tensors of a file whose names and shapes match arrays of g.  The tensors may
+ * have any float type; MXNet's names match, too, and rules (NULL: none) rename others.  Arrays without a match stay
+ * unchanged, for example a classifier with other classes.  Returns as weights_load(), and ERR_FORMAT if nothing
+ * matches.
  */
 int	 weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
 	     struct weights_taken *r);

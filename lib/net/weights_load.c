@@ -58,7 +58,8 @@ check_weights_tensor(const struct tensors *t, const struct graph_array *a, const
 		return err_fail(ERR_FORMAT, "has no tensor '%s%s'", a->name, tail);
 	if (x->type != TENSORS_F32)
 		return err_fail(ERR_FORMAT, "tensor '%s%s' is %s, not F32", a->name, tail, tensors_type_name(x->type));
-	return tensors_same_shape(x, &want) ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' has another shape than the net: %s",
+	return tensors_same_shape(x, &want) ? 0 : err_fail(ERR_FORMAT,
+	    "tensor '%s%s' has another shape than the net: %s",
 	    a->name, tail, weights_misfit(x, a, misfit));
 }
 
@@ -69,11 +70,12 @@ weights_finite(const float *w, size_t n, const char *name, const char *tail)
 }
 
 /*
- * Reads the tensors of n arrays, which fill *to [total].  It finds all of them before it allocates: the memory is then no
- * larger than the file.
+ * Reads the tensors of n arrays, which fill *to [total].  It finds all of them before it allocates: the memory is then
+ * no larger than the file.
  */
 static int
-read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail, size_t total, float **to)
+read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail, size_t total,
+    float **to)
 {
 	int e = 0;
 

@@ -93,9 +93,11 @@ report_no_match(const struct tensors *named, const struct graph *g, const struct
 		for (uint32_t k = 0; k < g->nw && !known; k++)
 			known = strcmp(named->t[i].name, g->w[k].name) == 0;
 	if (!known && named->n > 0)
-		return err_fail(ERR_FORMAT, "has none of the net's arrays: the net's first is %s, the file's is %.200s; see "
+		return err_fail(ERR_FORMAT,
+		    "has none of the net's arrays: the net's first is %s, the file's is %.200s; see "
 		    "--start-rename", g->w[0].name, named->t[first].name);
-	return err_fail(ERR_FORMAT, "no tensor has the name and shape of an array of the net: %.500s%s", (const char *)names->p,
+	return err_fail(ERR_FORMAT, "no tensor has the name and shape of an array of the net: %.500s%s",
+	    (const char *)names->p,
 	    names->n > 500 ? " ..." : "");
 }
 

@@ -21,7 +21,8 @@ whiten_wanted(const struct graph *g)
 
 /* Adds p p^T of the patch at (h,w) of one image to the upper half of e [d,d]; p [d] is scratch memory. */
 static void
-add_patch(const struct graph_node *l, const struct graph_node *in, const float *x, size_t h, size_t w, double *p, double *e)
+add_patch(const struct graph_node *l, const struct graph_node *in, const float *x, size_t h, size_t w, double *p,
+    double *e)
 {
 	size_t d = 0;
 

@@ -58,7 +58,8 @@ decode_check_group(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 
 	if (it->e < 0)
 		return;
-	if ((e = imrec_decode(&rec, it->data.p, it->data.n)) < 0 || (e = img_check(c->codec[worker], rec.pic, rec.n)) < 0)
+	if ((e = imrec_decode(&rec, it->data.p, it->data.n)) < 0 ||
+	    (e = img_check(c->codec[worker], rec.pic, rec.n)) < 0)
 		note_item_error(it, e);
 }
 
@@ -139,12 +140,14 @@ report_check_group(void *ctx, uint32_t slot)
 			c->found->bad++;
 			err_note(0, "%s", it->line);
 			if (!it->damage)
-				err_within("%s: record at %llu, id %llu", recwalk_path(c->walk), (unsigned long long)it->at,
+				err_within("%s: record at %llu, id %llu", recwalk_path(c->walk),
+				    (unsigned long long)it->at,
 				    (unsigned long long)it->id);
 			e = c->sink->bad(c->sink->ctx, ERR_ITEM);
 		}
 		if (e == 0)
-			e = c->sink->step(c->sink->ctx, c->found->records, it->end, size > 0 ? (double)it->end / (double)size : -1);
+			e = c->sink->step(c->sink->ctx, c->found->records, it->end,
+			    size > 0 ? (double)it->end / (double)size : -1);
 	}
 	return e;
 }
@@ -196,7 +199,8 @@ check_run(const char *path, unsigned threads, const struct check_sink *sink, str
 
 	*found = (struct check_found){ 0 };
 	c.groups = 2 * c.threads + 1;
-	if ((e = recwalk_open(&c.walk, path, 0)) == 0 && (e = check_sides_open(&c.sides, path)) == 0 && (e = start_checkers(&c)) == 0)
+	if ((e = recwalk_open(&c.walk, path, 0)) == 0 && (e = check_sides_open(&c.sides, path)) == 0 &&
+	    (e = start_checkers(&c)) == 0)
 		e = run_check(&c);
 	stop_checkers(&c);
 	return e;

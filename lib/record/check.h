@@ -1,8 +1,8 @@
 /*
  * check - verifies a .rec: each record's frame, header, image and checksum, and the files beside it.
  *
- * Threads decode all images in full.  If FILE.idx exists beside FILE.rec, it must list each record under its id, and nothing
- * else.  If FILE.sum exists (sum.h), each record must have its checksum.
+ * Threads decode all images in full.  If FILE.idx exists beside FILE.rec, it must list each record under its id, and
+ * nothing else.  If FILE.sum exists (sum.h), each record must have its checksum.
  */
 #ifndef RECORD_CHECK_H
 #define RECORD_CHECK_H
@@ -19,7 +19,10 @@ struct check_found {
 
 /* Callbacks in the thread of check_run(), in the file's order; a result other than 0 ends the run. */
 struct check_sink {
-	/* A bad record or damage (ERR_ITEM), or an error in a file beside it (ERR_FORMAT); the message names file and offset. */
+	/*
+	 * A bad record or damage (ERR_ITEM), or an error in a file beside it (ERR_FORMAT); the
+	 * message names file and offset.
+	 */
 	int	(*bad)(void *ctx, int e);
 	/* Progress: records so far, their bytes, and their share of the file, -1 for a pipe. */
 	int	(*step)(void *ctx, uint64_t records, uint64_t bytes, double share);

@@ -159,11 +159,13 @@ go_up_to(struct check_sides *s, uint64_t at, bool tell)
 {
 	for (; s->next < s->pairs && s->pair[s->next].at < at; s->next++)
 		if (tell)
-			note_fault(&s->index, "no record begins at %" PRIu64 ", where it has id %" PRIu64, s->pair[s->next].at,
+			note_fault(&s->index, "no record begins at %" PRIu64 ", where it has id %" PRIu64,
+			    s->pair[s->next].at,
 			    s->pair[s->next].key);
 	for (; s->has > 0 && s->ahead.at < at; read_sum(s))
 		if (tell)
-			note_fault(&s->sums, "no record begins at %" PRIu64 ", where it has one of %" PRIu64 " bytes", s->ahead.at,
+			note_fault(&s->sums, "no record begins at %" PRIu64 ", where it has one of %" PRIu64 " bytes",
+			    s->ahead.at,
 			    s->ahead.bytes);
 }
 
@@ -177,7 +179,8 @@ check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t 
 	p = s->next < s->pairs ? &s->pair[s->next] : NULL;
 	if (p != NULL && p->at == r->at) {
 		if (p->key != id)
-			note_fault(&s->index, "the record at %" PRIu64 " has id %" PRIu64 ", not %" PRIu64, r->at, id, p->key);
+			note_fault(&s->index, "the record at %" PRIu64 " has id %" PRIu64 ", not %" PRIu64, r->at, id,
+			    p->key);
 		s->next++;
 	} else if (s->index.there) {
 		note_fault(&s->index, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
@@ -206,7 +209,8 @@ report_side(const struct side *s, const struct check_sink *sink, enum check_besi
 	for (uint64_t i = 0; e == 0 && i < s->faults && i < TOLD; i++)
 		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: %s", s->path, s->line[i]));
 	if (e == 0 && s->faults > TOLD)
-		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: and %" PRIu64 " more of this kind", s->path, s->faults - TOLD));
+		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: and %" PRIu64 " more of this kind", s->path,
+		    s->faults - TOLD));
 	return e;
 }
 

@@ -1,8 +1,8 @@
 /*
  * idx - the index of a .rec file: the offset of each record.
  *
- * The file .idx is text, one line per record: key TAB offset.  The key is the record's id, the offset that of its first magic
- * word.  Source: MXNet, python/mxnet/recordio.py, MXIndexedRecordIO.
+ * The file .idx is text, one line per record: key TAB offset.  The key is the record's id, the offset that of its first
+ * magic word.  Source: MXNet, python/mxnet/recordio.py, MXIndexedRecordIO.
  */
 #ifndef RECORD_IDX_H
 #define RECORD_IDX_H
@@ -22,8 +22,8 @@ int	 idx_line(const uint8_t **p, const uint8_t *end, uint64_t *key, uint64_t *at
 /* Appends the line of a record.  Returns 0 or ERR_NOMEM. */
 int	 idx_put(struct buf *text, uint64_t key, uint64_t at);
 /*
- * Scans the heads of the records in fd, a file of size bytes, into x.  Does not read the data of long records.  Returns 0,
- * ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT (2^32 records) or ERR_NOMEM.
+ * Scans the heads of the records in fd, a file of size bytes, into x.  Does not read the data of long records.  Returns
+ * 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT (2^32 records) or ERR_NOMEM.
  */
 int	 idx_scan(struct idx *x, int fd, uint64_t size);
 /* Frees the memory of x.  idx_parse() and idx_scan() overwrite x: free it before another use. */

@@ -32,7 +32,8 @@ journal_put(struct buf *text, const struct journal_item *it)
 	int e;
 
 	if (it->packed)
-		return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "r\t%016" PRIx64 "\t%" PRIu64 "\t%" PRIu64
+		return buf_put(text, line, (size_t)snprintf(line, sizeof(line),
+		    "r\t%016" PRIx64 "\t%" PRIu64 "\t%" PRIu64
 		    "\t%016" PRIx64 "\n", it->place, it->id, it->bytes, it->sum));
 	if ((e = buf_put_fmt(text, "x\t%016" PRIx64 "\t", it->place)) < 0)
 		return e;

@@ -14,7 +14,10 @@ struct newtext {
 	struct io_new	 file;
 };
 
-/* Owns path, allocated with malloc(); NULL gives ERR_NOMEM.  All return 0, ERR_SYS or ERR_NOMEM; messages name the file. */
+/*
+ * Owns path, allocated with malloc(); NULL gives ERR_NOMEM.  All return 0, ERR_SYS or ERR_NOMEM;
+ * messages name the file.
+ */
 int	 newtext_create(struct newtext *t, char *path);
 int	 newtext_step(struct newtext *t);
 /* Writes everything to disk, not yet under its name. */

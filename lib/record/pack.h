@@ -1,8 +1,8 @@
 /*
  * pack - packs a source's items into records: checks images, encodes raw pixels, keeps the source's order.
  *
- * image/transcode.h converts the images.  Threads do the work and read files that the source leaves for later.  Their number
- * changes no byte.
+ * image/transcode.h converts the images.  Threads do the work and read files that the source leaves for later.  Their
+ * number changes no byte.
  */
 #ifndef RECORD_PACK_H
 #define RECORD_PACK_H

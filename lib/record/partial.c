@@ -59,7 +59,8 @@ open_and_lock(struct partial *p)
 		if ((p->fd = open(p->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
 			return err_sys("create");
 		if (flock(p->fd, LOCK_EX | LOCK_NB) < 0)
-			return errno == EWOULDBLOCK ? err_fail(ERR_SYS, "another im2rec is writing it") : err_sys("lock");
+			return errno == EWOULDBLOCK ? err_fail(ERR_SYS, "another im2rec is writing it") :
+			    err_sys("lock");
 		if (fstat(p->fd, &mine) == 0 && stat(p->part, &there) == 0 && mine.st_ino == there.st_ino &&
 		    mine.st_dev == there.st_dev)
 			return 0;
@@ -76,7 +77,8 @@ confirm_record(struct partial *p, const struct journal_item *it, uint64_t size, 
 	if (it->bytes > size - p->bytes || it->bytes > LONGEST)
 		return 0;
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)it->bytes)) < 0 || (e = io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes)) < 0)
+	if ((e = buf_room(room, (size_t)it->bytes)) < 0 || (e = io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes)) <
+	    0)
 		return e;
 	return sum_of(room->p, (size_t)it->bytes) == it->sum;
 }
@@ -117,7 +119,8 @@ take_up(struct partial *p, uint64_t command)
 		return e == ERR_NOMEM ? e : 0;
 	if (was != command) {
 		journal_close(j);
-		return err_fail(ERR_ARG, "was begun with other options or another source; without --resume it begins anew");
+		return err_fail(ERR_ARG,
+		    "was begun with other options or another source; without --resume it begins anew");
 	}
 	e = confirm_all(p, j, &end);
 	journal_close(j);
@@ -139,7 +142,8 @@ begin_partial(struct partial *p, uint64_t command, bool resume)
 		return e;
 	if ((e = resume ? take_up(p, command) : 0) < 0)
 		return e;
-	if ((p->journal_fd = open(p->journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (e > 0 ? 0 : O_TRUNC), 0666)) < 0)
+	if ((p->journal_fd = open(p->journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (e > 0 ? 0 : O_TRUNC),
+	    0666)) < 0)
 		return err_sys("create");
 	if (e > 0)
 		return 0;
@@ -211,7 +215,8 @@ partial_pass(struct partial *p, const char *name, uint64_t place, struct journal
 	}
 	if (e < 0)
 		return err_within("%s", p->journal), e;
-	return err_fail(ERR_ARG, "%s: item %llu of the source was another one, not %s; without --resume it begins anew", p->path,
+	return err_fail(ERR_ARG, "%s: item %llu of the source was another one, not %s; without --resume it begins anew",
+	    p->path,
 	    (unsigned long long)(p->items - p->left), name);
 }
 

@@ -1,8 +1,9 @@
 /*
  * partial - a .rec in progress with its journal: TRAIN.rec.partial and TRAIN.rec.journal.
  *
- * Both files stay if a run ends early.  A later run of the same command resumes: it keeps the records whose checksums are in
- * the journal, truncates the rest, and skips the source's items up to there.  One process at a time holds them (flock).
+ * Both files stay if a run ends early.  A later run of the same command resumes: it keeps the records whose checksums
+ * are in the journal, truncates the rest, and skips the source's items up to there.  One process at a time holds them
+ * (flock).
  */
 #ifndef RECORD_PARTIAL_H
 #define RECORD_PARTIAL_H
@@ -24,8 +25,8 @@ void	 partial_close(struct partial *p);
 /* The number of kept items that are not yet skipped. */
 uint64_t partial_left(const struct partial *p);
 /*
- * Skips the next kept item.  name and place are the source's.  *it is valid until the next call.  Returns 0, ERR_ARG if the
- * source has another item there, or ERR_SYS.
+ * Skips the next kept item.  name and place are the source's.  *it is valid until the next call.  Returns 0, ERR_ARG if
+ * the source has another item there, or ERR_SYS.
  */
 int	 partial_pass(struct partial *p, const char *name, uint64_t place, struct journal_item *it);
 

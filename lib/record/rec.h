@@ -1,15 +1,15 @@
 /*
  * rec - the record stream of a .rec file (dmlc's RecordIO), one record at a time.
  *
- * lib/record, in reading order: rec (frames), imrec (image records), recwalk (records past damage), idx, sum and beside (the
- * files beside a .rec), recfile, recs and recs_stream (records by number or in order), recimg (decoding), pack, recset,
- * partial, journal and newtext (writing), check and check_beside (verification), recpics (unpacked images as records), recid
- * (a hash of a data set), tarfile.
+ * lib/record, in reading order: rec (frames), imrec (image records), recwalk (records past damage), idx, sum and beside
+ * (the files beside a .rec), recfile, recs and recs_stream (records by number or in order), recimg (decoding), pack,
+ * recset, partial, journal and newtext (writing), check and check_beside (verification), recpics (unpacked images as
+ * records), recid (a hash of a data set), tarfile.
  *
  * 	u32 magic | u32 lrec | data[length] | zeros to a multiple of 4
  *
- * All words are little-endian; lrec = part << 29 | length.  Part 0 is a whole record.  A record that holds the magic word at
- * a multiple of 4 is split there, without the word, into a first (1), middle (2) and last (3) part.
+ * All words are little-endian; lrec = part << 29 | length.  Part 0 is a whole record.  A record that holds the magic
+ * word at a multiple of 4 is split there, without the word, into a first (1), middle (2) and last (3) part.
  * Source: dmlc-core, include/dmlc/recordio.h; MXNet's .rec files have the same format.
  *
  * Messages start with "record at N: ", N being the offset of the record.
@@ -26,8 +26,8 @@
 enum rec_part { REC_WHOLE, REC_FIRST, REC_MIDDLE, REC_LAST };
 
 /*
- * Sequential reading.  Ownership: bytes of rec_next() belong to the reader and are valid until its next call.  Threads: one
- * at a time uses a reader.
+ * Sequential reading.  Ownership: bytes of rec_next() belong to the reader and are valid until its next call.  Threads:
+ * one at a time uses a reader.
  */
 struct rec_reader;
 
@@ -38,7 +38,8 @@ void	 rec_wake(struct rec_reader *r, int fd);
 void	 rec_close(struct rec_reader *r);	/* NULL is fine */
 /*
  * The next record: returns 1, 0 at the end of the stream, or ERR_SYS, ERR_SHORT (the stream ends inside a record),
- * ERR_FORMAT, ERR_LIMIT (longer than max) or ERR_NOMEM.  Memory grows only with bytes received.  No call may follow an error.
+ * ERR_FORMAT, ERR_LIMIT (longer than max) or ERR_NOMEM.  Memory grows only with bytes received.  No call may follow an
+ * error.
  */
 int	 rec_next(struct rec_reader *r, const uint8_t **data, size_t *n);
 /* The offset of that record. */
@@ -48,9 +49,9 @@ uint64_t rec_at(const struct rec_reader *r);
 int	 rec_frame(struct buf *out, const void *data, size_t n);
 
 /*
- * Reading in memory; at is the offset in the file, for messages.  rec_head() decodes the 8 bytes before a part and returns 0
- * or ERR_FORMAT (no magic word, or an invalid part).  rec_join() joins, in place, the parts of the record at p [n].  It
- * returns 0, ERR_FORMAT, or ERR_SHORT if the record is longer than n bytes.
+ * Reading in memory; at is the offset in the file, for messages.  rec_head() decodes the 8 bytes before a part and
+ * returns 0 or ERR_FORMAT (no magic word, or an invalid part).  rec_join() joins, in place, the parts of the record at
+ * p [n].  It returns 0, ERR_FORMAT, or ERR_SHORT if the record is longer than n bytes.
  */
 int	 rec_head(const uint8_t *p, uint64_t at, enum rec_part *part, uint32_t *n);
 int	 rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len);

@@ -1,8 +1,8 @@
 /*
  * recid - a hash that identifies a set of records.
  *
- * It covers the number of records and the bytes of at most RECID_LOOKS of them: the first, the last and others evenly spaced.
- * Processes that must read the same records compare it.  It detects mistakes, not attacks.
+ * It covers the number of records and the bytes of at most RECID_LOOKS of them: the first, the last and others evenly
+ * spaced. Processes that must read the same records compare it.  It detects mistakes, not attacks.
  */
 #ifndef RECORD_RECID_H
 #define RECORD_RECID_H

@@ -67,7 +67,8 @@ recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic)
 }
 
 int
-recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part, uint8_t *p)
+recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part,
+    uint8_t *p)
 {
 	return image_fault(img_decode_region(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
 }

@@ -13,14 +13,14 @@
 struct recimg;
 
 /*
- * Makes a decoder to images of c channels, 1 or 3.  recs must outlive it; NULL: only recimg_head_of() is used.  Returns 0 or
- * ERR_NOMEM.
+ * Makes a decoder to images of c channels, 1 or 3.  recs must outlive it; NULL: only recimg_head_of() is used.  Returns
+ * 0 or ERR_NOMEM.
  */
 int	 recimg_new(struct recimg **r, const struct recs *recs, uint32_t c);
 void	 recimg_free(struct recimg *r);	/* NULL is fine */
 /*
- * Read record i, or decode a record's bytes, without pixels; *size gets the image's size.  Results are valid until the next
- * call and as long as the bytes.  Return as recimg_get().
+ * Read record i, or decode a record's bytes, without pixels; *size gets the image's size.  Results are valid until the
+ * next call and as long as the bytes.  Return as recimg_get().
  */
 int	 recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *size);
 int	 recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *rec, struct img *size);

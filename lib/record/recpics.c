@@ -38,8 +38,8 @@ struct recpics {
 };
 
 /*
- * Whether the bytes may start a list of names: a line without control characters that is not the start of an archive.  A
- * line with bytes beyond ASCII must name an existing file, since images start with such bytes.
+ * Whether the bytes may start a list of names: a line without control characters that is not the start of an archive. 
+ * A line with bytes beyond ASCII must name an existing file, since images start with such bytes.
  */
 static bool
 is_names(const uint8_t *p, size_t n)
@@ -161,14 +161,16 @@ recpics_name(struct recpics *p, uint64_t id, struct buf *text)
 
 /* Makes the record of an image; c > 0: of pixels. */
 static int
-pack_image(struct recpics *p, const char *name, const float *label, uint32_t labels, const struct img *raw, struct buf *room)
+pack_image(struct recpics *p, const char *name, const float *label, uint32_t labels, const struct img *raw,
+    struct buf *room)
 {
 	const uint8_t *pic;
 	uint64_t id;
 	size_t n;
 	int e;
 
-	e = raw != NULL ? transcode_raw(p->conv, raw, &pic, &n) : transcode_encoded(p->conv, p->came.p, p->came.n, &pic, &n);
+	e = raw != NULL ? transcode_raw(p->conv, raw, &pic, &n) :
+	    transcode_encoded(p->conv, p->came.p, p->came.n, &pic, &n);
 	if (e < 0) {
 		err_within("%s", name);
 		return e == ERR_NOMEM ? e : ERR_ITEM;

@@ -1,9 +1,9 @@
 /*
  * recs_stream - records in order of arrival, shuffled within a window: for streams that can be read only once.
  *
- * The records come from a pipe, or are made of images on arrival.  The window is filled first.  Then each record taken is a
- * random one of the window, and the next to arrive replaces it.  The order is a function of the seed and the stream.  Memory
- * holds the window's records.  Threads: one at a time calls recs_stream_take(), any recs_stream_stop().
+ * The records come from a pipe, or are made of images on arrival.  The window is filled first.  Then each record taken
+ * is a random one of the window, and the next to arrive replaces it.  The order is a function of the seed and the
+ * stream.  Memory holds the window's records.  Threads: one at a time calls recs_stream_take(), any recs_stream_stop().
  */
 #ifndef RECORD_RECS_STREAM_H
 #define RECORD_RECS_STREAM_H
@@ -32,8 +32,9 @@ void	 recs_stream_close(struct recs_stream *s);	/* NULL is fine */
 /* Puts the name of r in front of the message; rec is as in recimg_blame(). */
 void	 recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *r, const struct imrec *rec);
 /*
- * Takes a record into r and reuses the memory that r holds.  Returns 1, 0 at the end, ERR_STOP after recs_stream_stop(), or
- * an error of rec_next() or recpics_next() other than ERR_ITEM; messages name the stream and the offset.
+ * Takes a record into r and reuses the memory that r holds.  Returns 1, 0 at the end, ERR_STOP after
+ * recs_stream_stop(), or an error of rec_next() or recpics_next() other than ERR_ITEM; messages name the stream and the
+ * offset.
  */
 int	 recs_stream_take(struct recs_stream *s, struct recs_stream_record *r);
 /* Ends the stream and wakes a thread that waits for bytes. */

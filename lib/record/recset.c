@@ -71,7 +71,7 @@ note_reject(struct recset *s, const char *name, const char *reason)
 
 /* A hash of an item's name and, for a file, its stamp: another image under the same name is another item. */
 static uint64_t
-place_of(const struct pack_item *item)
+journal_place(const struct pack_item *item)
 {
 	const struct stamp *t = &item->stamp;
 	uint64_t v[4] = { sum_of(item->name, strlen(item->name)), t->bytes, (uint64_t)t->s, (uint64_t)t->ns };
@@ -83,7 +83,7 @@ int
 recset_pass(struct recset *s, const struct pack_item *item, const char **reason)
 {
 	struct journal_item it;
-	int e = partial_pass(s->partial, item->name, place_of(item), &it);
+	int e = partial_pass(s->partial, item->name, journal_place(item), &it);
 
 	if (e < 0)
 		return e;
@@ -108,7 +108,7 @@ recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, siz
 	int e;
 
 	if (s->partial != NULL)
-		return partial_put(s->partial, &(struct journal_item){ .place = place_of(item), .packed = true,
+		return partial_put(s->partial, &(struct journal_item){ .place = journal_place(item), .packed = true,
 		    .name = item->name, .id = item->id, .bytes = n }, p);
 	if ((e = buf_put(&s->wait, p, n)) < 0)
 		return e;
@@ -124,7 +124,7 @@ recset_reject(struct recset *s, const struct pack_item *item, const char *reason
 
 	if ((e = note_reject(s, item->name, reason)) < 0 || s->partial == NULL)
 		return e;
-	return partial_put(s->partial, &(struct journal_item){ .place = place_of(item), .name = item->name,
+	return partial_put(s->partial, &(struct journal_item){ .place = journal_place(item), .name = item->name,
 	    .reason = reason }, NULL);
 }
 

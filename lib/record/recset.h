@@ -1,8 +1,9 @@
 /*
  * recset - writes a .rec and the files beside it, which appear atomically.
  *
- * TRAIN.rec has TRAIN.idx (idx.h), TRAIN.sum (sum.h) and, if classes have names, TRAIN.labels with the name of class i in
- * line i + 1.  Until the end there are the files of partial.h.  "-" is standard output, which gets only the records, at once.
+ * TRAIN.rec has TRAIN.idx (idx.h), TRAIN.sum (sum.h) and, if classes have names, TRAIN.labels with the name of class i
+ * in line i + 1.  Until the end there are the files of partial.h.  "-" is standard output, which gets only the records,
+ * at once.
  */
 #ifndef RECORD_RECSET_H
 #define RECORD_RECSET_H
@@ -35,8 +36,8 @@ int	 recset_pass(struct recset *s, const struct pack_item *item, const char **re
 int	 recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, size_t n);
 int	 recset_reject(struct recset *s, const struct pack_item *item, const char *reason);
 /*
- * Writes the rest and renames the files.  Frees s, also on errors.  Old files beside the records are removed before the new
- * records appear, and new ones appear after them: even if interrupted, no file is beside records of another run.
+ * Writes the rest and renames the files.  Frees s, also on errors.  Old files beside the records are removed before the
+ * new records appear, and new ones appear after them: even if interrupted, no file is beside records of another run.
  */
 int	 recset_commit(struct recset *s, const struct names *classes);
 /* Leaves the files to a later run and frees s.  NULL is fine. */

@@ -281,8 +281,8 @@ begins_or_ends(const struct recwalk *w, uint64_t at)
 }
 
 /*
- * Accepts the record at at by its head, if its successor's head confirms it.  Returns 1, or 0 if the whole record must be
- * read.
+ * Accepts the record at at by its head, if its successor's head confirms it.  Returns 1, or 0 if the whole record must
+ * be read.
  */
 static int
 measure_by_head(struct recwalk *w, struct recwalk_rec *r)
@@ -293,7 +293,8 @@ measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 
 	if ((e = hold_bytes(w, REC_HEAD)) < 0)
 		return e;
-	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, &part, &n) < 0 || part != REC_WHOLE || n < FAR ||
+	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, &part, &n) < 0 || part != REC_WHOLE ||
+	    n < FAR ||
 	    !begins_or_ends(w, w->at + rec_extent(n)))
 		return 0;
 	if ((e = hold_bytes(w, REC_HEAD + w->peek)) < 0)

@@ -1,9 +1,9 @@
 /*
  * recwalk - reads records in sequence, from a file or a stream, and continues after damage.
  *
- * After bytes that are not a record, it searches for the next head: a magic word with part 0 or 1.  If a record's data hold a
- * magic word at a multiple of 4, its length is wrong, because its writer would have split it there (rec.h).  So a wrong length
- * costs one record and not those that it covers.
+ * After bytes that are not a record, it searches for the next head: a magic word with part 0 or 1.  If a record's data
+ * hold a magic word at a multiple of 4, its length is wrong, because its writer would have split it there (rec.h).  So
+ * a wrong length costs one record and not those that it covers.
  *
  * Messages name the stream and the offset.  Threads: one at a time uses a walk.
  */
@@ -26,8 +26,9 @@ struct recwalk_rec {
 struct recwalk;
 
 /*
- * Opens path; "-" is standard input.  With peek > 0 only the first peek bytes of a record's data are needed: the rest of long
- * records in a file is not read, sum is 0, and damage inside them is not found.  Returns 0, ERR_SYS or ERR_NOMEM.
+ * Opens path; "-" is standard input.  With peek > 0 only the first peek bytes of a record's data are needed: the rest
+ * of long records in a file is not read, sum is 0, and damage inside them is not found.  Returns 0, ERR_SYS or
+ * ERR_NOMEM.
  */
 int	 recwalk_open(struct recwalk **w, const char *path, uint32_t peek);
 void	 recwalk_close(struct recwalk *w);	/* NULL is fine */

@@ -26,7 +26,8 @@ sum_put(struct buf *text, const struct sum_line *l)
 {
 	char line[LONGEST + 2];
 
-	return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n", l->at,
+	return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n",
+	    l->at,
 	    l->bytes, l->sum));
 }
 

@@ -1,11 +1,11 @@
 /*
  * sum - a checksum for each record of a .rec, in the file .sum beside it.
  *
- * Text, one line per record, in the file's order: offset TAB bytes TAB sum.  The bytes are all of the record in the file, from
- * its magic word to the next record's.  The sum is their XXH3 (64 bits, seed 0) in 16 hexadecimal digits.
+ * Text, one line per record, in the file's order: offset TAB bytes TAB sum.  The bytes are all of the record in the
+ * file, from its magic word to the next record's.  The sum is their XXH3 (64 bits, seed 0) in 16 hexadecimal digits.
  *
- * It is not a column of the .idx because MXNet's C++ reader parses an .idx as pairs of numbers and would read a third column
- * as offsets (dmlc-core, src/io/indexed_recordio_split.cc).  Source of XXH3: https://github.com/Cyan4973/xxHash.
+ * It is not a column of the .idx because MXNet's C++ reader parses an .idx as pairs of numbers and would read a third
+ * column as offsets (dmlc-core, src/io/indexed_recordio_split.cc).  Source of XXH3: https://github.com/Cyan4973/xxHash.
  */
 #ifndef RECORD_SUM_H
 #define RECORD_SUM_H

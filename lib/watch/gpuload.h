@@ -16,12 +16,18 @@
 
 struct gpuload;
 
-/* The GPUs at the PCI bus addresses bus [n], "0000:3b:00.0".  Returns 0, ERR_NOTSUP (no library, no such GPU) or ERR_NOMEM. */
+/*
+ * The GPUs at the PCI bus addresses bus [n], "0000:3b:00.0".  Returns 0, ERR_NOTSUP (no library, no
+ * such GPU) or ERR_NOMEM.
+ */
 int	 gpuload_open(const char *const *bus, uint32_t n, struct gpuload **g);
 void	 gpuload_close(struct gpuload *g);	/* NULL is fine */
 /* To be called often; now_s by base/clk.h. */
 void	 gpuload_look(struct gpuload *g, double now_s);
-/* Of GPU k since the last call of this for it: its load, 0..1, and bytes in use now.  Returns 0, or ERR_SYS when NVML fails. */
+/*
+ * Of GPU k since the last call of this for it: its load, 0..1, and bytes in use now.  Returns 0, or
+ * ERR_SYS when NVML fails.
+ */
 int	 gpuload_take(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes);
 
 #endif

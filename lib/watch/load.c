@@ -23,7 +23,8 @@ read_host_load(struct load *l)
 
 	if (f == NULL)
 		return;
-	n = fscanf(f, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+	n = fscanf(f,
+	    "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 	    &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
 	fclose(f);
 	if (n != 8)

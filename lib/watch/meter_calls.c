@@ -1,9 +1,9 @@
 /*
  * meter_calls - counts what a command's calls move over internet sockets: ptrace(2) and a seccomp filter.
  *
- * The filter stops a process at the calls that can move bytes over a socket and at no others; whether the descriptor is an
- * internet socket is asked of the kernel through a copy of it (pidfd_getfd(2)), and if so the call's result is read when
- * it is over.  A thread of its own does that, since ptrace speaks with one thread.
+ * The filter stops a process at the calls that can move bytes over a socket and at no others; whether the descriptor is
+ * an internet socket is asked of the kernel through a copy of it (pidfd_getfd(2)), and if so the call's result is read
+ * when it is over.  A thread of its own does that, since ptrace speaks with one thread.
  */
 #include "watch/meter_in.h"
 
@@ -177,7 +177,8 @@ begin_call(struct calls *c, pid_t tid)
 		const uint64_t *arg = info.seccomp.args;
 
 		/* What is only looked at comes again; the queue of errors holds what was sent. */
-		if ((int)info.seccomp.nr != m->nr || (m->flags >= 0 && (arg[m->flags] & (MSG_PEEK | MSG_ERRQUEUE)) != 0) ||
+		if ((int)info.seccomp.nr != m->nr || (m->flags >= 0 &&
+		    (arg[m->flags] & (MSG_PEEK | MSG_ERRQUEUE)) != 0) ||
 		    !is_internet_socket(tid, (int)arg[m->fd]))
 			continue;
 		c->call[tid] = (struct call){ .messages = m->many ? arg[1] : 0, .way = (uint8_t)(m->way + 1) };
@@ -209,7 +210,8 @@ end_call(struct calls *c, pid_t tid)
 
 	if (call->way > 0 && ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0 &&
 	    info.op == PTRACE_SYSCALL_INFO_EXIT && !info.exit.is_error && info.exit.rval > 0)
-		c->bytes[call->way - 1] += call->messages != 0 ? sum_message_lengths(tid, call->messages, info.exit.rval) :
+		c->bytes[call->way - 1] += call->messages != 0 ?
+		    sum_message_lengths(tid, call->messages, info.exit.rval) :
 		    (uint64_t)info.exit.rval;
 	call->way = 0;
 }
@@ -271,7 +273,8 @@ run_tracer(void *arg)
 	int old;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	if ((c->begun = meter_fork(c->opt, install_call_filter, c, &c->child)) == 0 && ptrace(PTRACE_SEIZE, c->child.pid, 0, OPTIONS) < 0) {
+	if ((c->begun = meter_fork(c->opt, install_call_filter, c, &c->child)) == 0 &&
+	    ptrace(PTRACE_SEIZE, c->child.pid, 0, OPTIONS) < 0) {
 		c->begun = err_fail(ERR_NOTSUP, "ptrace: %s", strerror(errno));
 		meter_drop(&c->child);
 	}
@@ -386,4 +389,5 @@ calls_pid(const void *state)
 	return ((const struct calls *)state)->pid;
 }
 
-const struct meter_way meter_calls = { start_calls, close_calls, calls_fd, calls_done, read_call_count, missed_calls, calls_pid };
+const struct meter_way meter_calls = { start_calls, close_calls, calls_fd, calls_done, read_call_count, missed_calls,
+    calls_pid };

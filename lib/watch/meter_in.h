@@ -26,7 +26,10 @@ struct meter_child {
 };
 
 int	 meter_fork(const struct meter_opt *opt, bool (*ready)(const void *), const void *ctx, struct meter_child *c);
-/* Lets it go and waits for its exec.  0, or ERR_SYS with errno why it failed; the child is then still to be waited for. */
+/*
+ * Lets it go and waits for its exec.  0, or ERR_SYS with errno why it failed; the child is then
+ * still to be waited for.
+ */
 int	 meter_go(const struct meter_opt *opt, struct meter_child *c);
 /* Ends one that was never let go; it is then gone. */
 void	 meter_drop(struct meter_child *c);

@@ -1,9 +1,9 @@
 /*
  * meter_packets - counts the packets of a command's sockets: two BPF programs on a control group of its own.
  *
- * The programs are a few instructions each, written out below, so that no compiler and no library is needed at run time.
- * They see a packet from its IP header on, before it is cut for the wire and after it is joined from it: gso_segs says of
- * how many it stands for, each of which has the headers once more.
+ * The programs are a few instructions each, written out below, so that no compiler and no library is needed at run
+ * time. They see a packet from its IP header on, before it is cut for the wire and after it is joined from it: gso_segs
+ * says of how many it stands for, each of which has the headers once more.
  */
 #include "watch/meter_in.h"
 
@@ -50,7 +50,10 @@ call_bpf(int command, union bpf_attr *attr)
 #define JUMP(op, d, s, o)	INSN(BPF_JMP | (op) | BPF_X, d, s, o, 0)
 #define CALL(f)			INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
 #define ADD_TO(d, s, o)		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, d, s, o, BPF_ADD)
-/* The packet's byte at R2 into R0; instruction `at` is where it begins, and a packet without that byte is not counted. */
+/*
+ * The packet's byte at R2 into R0; instruction `at` is where it begins, and a packet without that
+ * byte is not counted.
+ */
 #define BYTE_AT_R2(at) \
 	MOV(1, 6), MOV(3, 10), ALUI(BPF_ADD, 3, -8), MOVI(4, 1), CALL(BPF_FUNC_skb_load_bytes), \
 	JUMPI(BPF_JNE, 0, 0, END - (at) - 6), LOAD(BPF_B, 0, 10, -8)
@@ -68,7 +71,8 @@ enum {
 };
 
 /*
- * R6 packet, R7 its length, R8 length of its headers, R9 packets on the wire.  Packets are never refused: the result is 1.
+ * R6 packet, R7 its length, R8 length of its headers, R9 packets on the wire.  Packets are never refused: the result is
+ * 1.
  */
 static int
 load_program(int map, enum traffic_way way)
@@ -153,7 +157,8 @@ own_group(char dir[PATH_MAX])
 	/* 36 35 98:0 /root /mount/point options - cgroup2 ... (proc_pid_mountinfo(5)) */
 	if (path[0] == '/' && (f = fopen("/proc/self/mountinfo", "re")) != NULL) {
 		while (!found && fgets(line, sizeof(line), f) != NULL)
-			found = strstr(line, " - cgroup2 ") != NULL && sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount) == 2;
+			found = strstr(line, " - cgroup2 ") != NULL &&
+			    sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount) == 2;
 		fclose(f);
 	}
 	if (!found)
@@ -368,5 +373,6 @@ packets_pid(const void *state)
 	return ((const struct group *)state)->pid;
 }
 
-const struct meter_way meter_packets = { start_packets, close_group, packets_fd, packets_done, read_packet_count, missed_packets,
+const struct meter_way meter_packets = { start_packets, close_group, packets_fd, packets_done, read_packet_count,
+    missed_packets,
 	packets_pid };

@@ -136,7 +136,8 @@ nic_parse(const void *msg, size_t n, struct nic_link *l)
 			return err_fail(ERR_FORMAT, "netlink: an attribute of %u bytes", a.rta_len);
 		if (a.rta_type == IFLA_IFNAME && a.rta_len > sizeof(a) && a.rta_len <= sizeof(a) + NIC_NAME)
 			memcpy(l->name, p + sizeof(a), a.rta_len - sizeof(a) - 1);
-		if (a.rta_type == IFLA_STATS64 && a.rta_len >= sizeof(a) + offsetof(struct rtnl_link_stats64, rx_errors)) {
+		if (a.rta_type == IFLA_STATS64 && a.rta_len >= sizeof(a) +
+		    offsetof(struct rtnl_link_stats64, rx_errors)) {
 			take_stats(p + sizeof(a), &l->traffic);
 			counted = true;
 		}
@@ -161,7 +162,8 @@ nic_read(struct nic *n, const char *name, struct nic_link *l)
 	};
 	int e;
 
-	_Static_assert(NIC_NAME == IFNAMSIZ && offsetof(struct request, name) + NIC_NAME == sizeof(r), "as netlink packs it");
+	_Static_assert(NIC_NAME == IFNAMSIZ && offsetof(struct request, name) + NIC_NAME == sizeof(r),
+	    "as netlink packs it");
 	if (name[0] == 0 || strlen(name) >= NIC_NAME)
 		return 0;
 	memcpy(r.name, name, strlen(name));

@@ -5,9 +5,9 @@
  *	time_s	clock	host	interface	event	seconds	rx_bytes ...		the columns' names
  *	1.000	2026-11-21T19:10:00.123Z	a	eth0	period	1.000	1024 ...	rows
  *
- * The summary at a run's end has the layout and the units of `vnstat -l`: bytes in powers of 1024, rates in bits a second
- * and powers of 1000, two digits, the next unit from 1000 on.  Source: vnStat 2.10, src/traffic.c and src/misc.c.
- * Threads: no state.
+ * The summary at a run's end has the layout and the units of `vnstat -l`: bytes in powers of 1024, rates in bits a
+ * second and powers of 1000, two digits, the next unit from 1000 on.  Source: vnStat 2.10, src/traffic.c and
+ * src/misc.c. Threads: no state.
  */
 #ifndef WATCH_TRAFFIC_H
 #define WATCH_TRAFFIC_H
@@ -24,12 +24,13 @@ enum traffic_way { TRAFFIC_RX, TRAFFIC_TX, TRAFFIC_WAYS };
 struct traffic {
 	uint64_t bytes[TRAFFIC_WAYS];
 	uint64_t packets[TRAFFIC_WAYS];	/* or TRAFFIC_NONE */
-	uint64_t wire[TRAFFIC_WAYS];	/* bytes with the packets' headers, where bytes is without them; or TRAFFIC_NONE */
+	/* bytes with the packets' headers, where bytes is without them; or TRAFFIC_NONE */
+	uint64_t wire[TRAFFIC_WAYS];
 };
 
 /*
- * What the counters grew by from before to now.  A counter that is lower now has wrapped at 32 bits when that makes less
- * than 2^31 of it, as drivers of old do; else it began again at 0.
+ * What the counters grew by from before to now.  A counter that is lower now has wrapped at 32 bits when that makes
+ * less than 2^31 of it, as drivers of old do; else it began again at 0.
  */
 struct traffic traffic_since(const struct traffic *before, const struct traffic *now);
 /* Adds; what one of the two does not count the sum does not. */

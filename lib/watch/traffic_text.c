@@ -56,7 +56,8 @@ traffic_put(const struct traffic_row *r, struct buf *out)
 	int e;
 
 	format_date(r->date_ns, clock);
-	e = buf_put_fmt(out, "%.3f\t%s\t%s\t%s\t%s\t%.3f", r->time_s, clock, r->host, r->interface, r->event, r->seconds);
+	e = buf_put_fmt(out, "%.3f\t%s\t%s\t%s\t%s\t%.3f", r->time_s, clock, r->host, r->interface, r->event,
+	    r->seconds);
 	for (size_t i = 0; i < COUNTS && e == 0; i++)
 		e = get_traffic_count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) :
 		    buf_put_fmt(out, "\t%" PRIu64, get_traffic_count(r, i));
@@ -70,7 +71,8 @@ put_name(struct buf *out, const char *key, const char *name)
 	int e = buf_put_fmt(out, ",\"%s\":\"", key);
 
 	for (; *name != 0 && e == 0; name++)
-		e = buf_put(out, (unsigned char)*name < ' ' || *name == '"' || *name == '\\' || (unsigned char)*name > 126 ?
+		e = buf_put(out, (unsigned char)*name < ' ' || *name == '"' || *name == '\\' ||
+		    (unsigned char)*name > 126 ?
 		    "?" : name, 1);
 	return e < 0 ? e : buf_put(out, "\"", 1);
 }
@@ -147,7 +149,8 @@ put_all_packets(struct buf *out, const struct traffic_sum *s, const double avera
 	bool counted = n[TRAFFIC_RX] != TRAFFIC_NONE;
 	int e;
 
-	e = counted ? buf_put_fmt(out, "  packets               %12" PRIu64 "  |    %12" PRIu64 "\n" RULE, n[TRAFFIC_RX],
+	e = counted ? buf_put_fmt(out, "  packets               %12" PRIu64 "  |    %12" PRIu64 "\n" RULE,
+	    n[TRAFFIC_RX],
 	    n[TRAFFIC_TX]) : buf_put_fmt(out, "  packets               %12s  |    %12s\n" RULE, "--", "--");
 	e = e < 0 ? e : put_packets(out, "max", s->most_packets, counted);
 	e = e < 0 ? e : put_packets(out, "average", average, counted);

@@ -11,7 +11,8 @@
 struct cpu_conv;
 
 /* like is NULL, or the same layer at another batch size.  Returns 0, ERR_NOTSUP or ERR_NOMEM. */
-int	 cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct cpu_conv *like, struct cpu_conv **conv);
+int	 cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct cpu_conv *like,
+    struct cpu_conv **conv);
 void	 cpu_conv_free(struct cpu_conv *conv);	/* NULL is fine */
 /* Is the layer faster with its channels last? */
 bool	 cpu_conv_last(const struct dnnl_dev *dev, const struct dnnl_shape *shape);

@@ -37,7 +37,7 @@ cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set)
 
 /* Makes room in scratch for a set, and binds it; all sets when scratch has moved. */
 static int
-settle(struct engine_plan *p, const struct cpu_set *set)
+settle_set(struct engine_plan *p, const struct cpu_set *set)
 {
 	int e = cpu_arena_scratch(p, cpu_set_scratch(p, set));
 
@@ -50,7 +50,7 @@ settle(struct engine_plan *p, const struct cpu_set *set)
 }
 
 static void
-clear(const struct engine_plan *p, struct cpu_set *set)
+clear_set(const struct engine_plan *p, struct cpu_set *set)
 {
 	for (uint32_t i = 0; i < p->nmul && set->mul != NULL; i++) {
 		cpu_conv_free(set->mul[i]);
@@ -60,7 +60,7 @@ clear(const struct engine_plan *p, struct cpu_set *set)
 }
 
 static int
-fill(struct engine_plan *p, struct cpu_set *set, uint32_t n)
+fill_set(struct engine_plan *p, struct cpu_set *set, uint32_t n)
 {
 	for (uint32_t i = 0; i < p->nmul; i++) {
 		struct dnnl_shape shape = p->mul[i].shape;
@@ -73,13 +73,13 @@ fill(struct engine_plan *p, struct cpu_set *set, uint32_t n)
 		}
 	}
 	set->n = n;
-	return settle(p, set);
+	return settle_set(p, set);
 }
 
 int
 cpu_set_first(struct engine_plan *p)
 {
-	return settle(p, &p->set[0]);
+	return settle_set(p, &p->set[0]);
 }
 
 int
@@ -96,9 +96,9 @@ cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set)
 		for (uint32_t i = 2; i < CPU_SETS; i++)
 			if (p->set[i].used < s->used)
 				s = &p->set[i];
-		clear(p, s);
-		if ((e = fill(p, s, n)) < 0) {
-			clear(p, s);
+		clear_set(p, s);
+		if ((e = fill_set(p, s, n)) < 0) {
+			clear_set(p, s);
 			return e;
 		}
 	}
@@ -111,5 +111,5 @@ void
 cpu_set_free(struct engine_plan *p)
 {
 	for (uint32_t i = 0; i < CPU_SETS; i++)
-		clear(p, &p->set[i]);
+		clear_set(p, &p->set[i]);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const struct cpu_view *
-input(const struct cpu_planner *pl, uint32_t i)
+input_view(const struct cpu_planner *pl, uint32_t i)
 {
 	return &pl->note[pl->g->node[i].in[0]].view;
 }
@@ -24,7 +24,7 @@ absorbed_by(const struct cpu_planner *pl, uint32_t i)
 }
 
 static void
-copy(struct cpu_planner *pl, uint32_t i, struct cpu_view x, uint32_t x_first, struct cpu_view y, uint32_t y_first,
+add_copy(struct cpu_planner *pl, uint32_t i, struct cpu_view x, uint32_t x_first, struct cpu_view y, uint32_t y_first,
     uint32_t count)
 {
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_COPY, .node = i, .x = x, .x_first = x_first, .y = y,
@@ -40,7 +40,7 @@ dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block, 
 	if (cpu_plan_lies(&v, block, half) && cpu_dense(&v))
 		return cpu_plan_as(v, v.c, v.h, v.w, block);
 	y = cpu_plan_view(pl, v.c, v.h, v.w, block, half);
-	copy(pl, i, v, 0, y, 0, v.c);
+	add_copy(pl, i, v, 0, y, 0, v.c);
 	return y;
 }
 
@@ -48,7 +48,8 @@ dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block, 
 static struct cpu_view
 laid_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
 {
-	return cpu_plan_lies(&v, block, v.half) ? cpu_plan_as(v, v.c, v.h, v.w, block) : dense_as(pl, i, v, block, v.half);
+	return cpu_plan_lies(&v, block, v.half) ? cpu_plan_as(v, v.c, v.h, v.w, block) :
+	    dense_as(pl, i, v, block, v.half);
 }
 
 /* Batch norm has fast lanes where one pixel's channels stand side by side without being blocked. */
@@ -66,7 +67,7 @@ mul_forward(struct cpu_planner *pl, uint32_t i)
 	struct engine_plan *p = pl->p;
 	struct cpu_mul *m = &p->mul[p->state[i]];
 
-	m->x = dense_as(pl, i, *input(pl, i), cpu_conv_x_block(p->set[0].mul[p->state[i]]), p->bf16);
+	m->x = dense_as(pl, i, *input_view(pl, i), cpu_conv_x_block(p->set[0].mul[p->state[i]]), p->bf16);
 	m->y = pl->note[i].view;
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_MUL, .node = i, .state = p->state[i], .x = m->x, .y = m->y });
 }
@@ -81,7 +82,7 @@ concat_forward(struct cpu_planner *pl, uint32_t i)
 		const struct cpu_note *in = &pl->note[l->in[k]];
 
 		if (in->home != i || in->first != first)
-			copy(pl, i, in->view, 0, pl->note[i].view, first, in->view.c);
+			add_copy(pl, i, in->view, 0, pl->note[i].view, first, in->view.c);
 		first += in->view.c;
 	}
 }
@@ -111,7 +112,7 @@ void
 cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
-	struct cpu_view x = *input(pl, i), y = pl->note[i].view;
+	struct cpu_view x = *input_view(pl, i), y = pl->note[i].view;
 	struct cpu_step s = { .node = i, .state = pl->p->state[i], .x = x, .y = y };
 
 	switch (l->op) {
@@ -145,7 +146,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		return;
 	case GRAPH_FLATTEN:
 		if (!cpu_plan_lies(&x, 1, x.half))
-			copy(pl, i, x, 0, cpu_plan_as(y, x.c, x.h, x.w, 1), 0, x.c);
+			add_copy(pl, i, x, 0, cpu_plan_as(y, x.c, x.h, x.w, 1), 0, x.c);
 		return;
 	case GRAPH_ADD:
 	case GRAPH_MUL:
@@ -171,7 +172,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 
 /* Leaves a part of the gradient with layer i, in the layout of its output. */
 static void
-leave(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
+leave_gradient(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
 {
 	struct cpu_note *note = &pl->note[i];
 	const struct cpu_view *v = &note->view;
@@ -194,7 +195,7 @@ leave(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
 
 /* The gradient of layer i in s. */
 static void
-take(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
+take_gradient(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
 {
 	s->ndy = pl->note[i].parts;
 	for (uint32_t k = 0; k < s->ndy; k++)
@@ -203,21 +204,21 @@ take(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
 
 /* A new part for the layer that i reads. */
 static struct cpu_view
-fresh(struct cpu_planner *pl, uint32_t i)
+new_gradient_part(struct cpu_planner *pl, uint32_t i)
 {
-	return cpu_plan_like(pl, input(pl, i));
+	return cpu_plan_like(pl, input_view(pl, i));
 }
 
 /* May a layer write its result over this part of its gradient? */
 static bool
-own(const struct cpu_view *part)
+own_gradient(const struct cpu_view *part)
 {
 	return cpu_dense(part) && !part->shared;
 }
 
 /* The gradient of layer i in one part. */
 static struct cpu_view
-joined(struct cpu_planner *pl, uint32_t i)
+join_gradient(struct cpu_planner *pl, uint32_t i)
 {
 	const struct cpu_note *note = &pl->note[i];
 	const struct cpu_view *v = &note->view;
@@ -225,12 +226,12 @@ joined(struct cpu_planner *pl, uint32_t i)
 
 	if (note->parts == 1)
 		return note->part[0];
-	take(pl, i, &sum);
-	if (!own(&sum.dy[0]) && own(&sum.dy[1])) {
+	take_gradient(pl, i, &sum);
+	if (!own_gradient(&sum.dy[0]) && own_gradient(&sum.dy[1])) {
 		sum.dy[0] = note->part[1];
 		sum.dy[1] = note->part[0];
 	}
-	sum.y = own(&sum.dy[0]) ? sum.dy[0] : cpu_plan_like(pl, v);
+	sum.y = own_gradient(&sum.dy[0]) ? sum.dy[0] : cpu_plan_like(pl, v);
 	cpu_plan_step(pl, sum);
 	return sum.y;
 }
@@ -248,7 +249,7 @@ mul_backward(struct cpu_planner *pl, uint32_t i)
 	if (note->parts > 1 || !cpu_dense(&m->dy)) {
 		struct cpu_step sum = { .kind = CPU_SUM, .node = i };
 
-		take(pl, i, &sum);
+		take_gradient(pl, i, &sum);
 		sum.y = m->dy = cpu_plan_like(pl, &m->y);
 		cpu_plan_step(pl, sum);
 	}
@@ -258,7 +259,7 @@ mul_backward(struct cpu_planner *pl, uint32_t i)
 		s.dx = m->dx = cpu_plan_like(pl, &m->x);
 	cpu_plan_step(pl, s);
 	if (m->shape.data)
-		leave(pl, pl->g->node[i].in[0], m->dx);
+		leave_gradient(pl, pl->g->node[i].in[0], m->dx);
 }
 
 /* The input's floats are not read again: dx may lie over x. */
@@ -278,19 +279,19 @@ bn_backward(struct cpu_planner *pl, uint32_t i)
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_view dx;
 	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = absorbed_by(pl, i),
-	    .x = lanes_of(*input(pl, i)), .absent = !pl->note[in].wants, .frozen = freeze_node(pl->g, i) };
+	    .x = lanes_of(*input_view(pl, i)), .absent = !pl->note[in].wants, .frozen = freeze_node(pl->g, i) };
 
-	take(pl, i, &s);
+	take_gradient(pl, i, &s);
 	for (uint32_t k = 0; k < s.ndy; k++)
 		s.dy[k] = lanes_of(s.dy[k]);
 	if (s.absent) {
 		cpu_plan_step(pl, s);
 		return;
 	}
-	dx = free_after(pl, in) ? *input(pl, i) : fresh(pl, i);
+	dx = free_after(pl, in) ? *input_view(pl, i) : new_gradient_part(pl, i);
 	s.dx = lanes_of(dx);
 	cpu_plan_step(pl, s);
-	leave(pl, in, dx);
+	leave_gradient(pl, in, dx);
 }
 
 static void
@@ -299,16 +300,16 @@ act_backward(struct cpu_planner *pl, uint32_t i)
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_step s = { .kind = CPU_ACT_BACK, .node = i };
 
-	take(pl, i, &s);
+	take_gradient(pl, i, &s);
 	if (pl->note[i].late || (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN)) {
 		for (uint32_t k = 0; k < s.ndy; k++)
-			leave(pl, in, s.dy[k]);
+			leave_gradient(pl, in, s.dy[k]);
 		return;
 	}
 	s.y = cpu_act_wants_x(&pl->g->node[i]) ? pl->note[in].view : pl->note[i].view;
-	s.dx = own(&s.dy[0]) ? s.dy[0] : fresh(pl, i);
+	s.dx = own_gradient(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave(pl, in, s.dx);
+	leave_gradient(pl, in, s.dx);
 }
 
 /* All inputs get the same. */
@@ -316,12 +317,12 @@ static void
 add_backward(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
-	struct cpu_view d = joined(pl, i);
+	struct cpu_view d = join_gradient(pl, i);
 
 	d.shared = d.shared || l->nin > 1;
 	for (uint32_t k = 0; k < l->nin; k++)
 		if (pl->note[l->in[k]].wants)
-			leave(pl, l->in[k], d);
+			leave_gradient(pl, l->in[k], d);
 }
 
 /* Each input gets the gradient times all others. */
@@ -329,7 +330,7 @@ static void
 times_backward(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
-	struct cpu_view d = joined(pl, i);
+	struct cpu_view d = join_gradient(pl, i);
 
 	d.shared = true;
 	for (uint32_t k = 0; k < l->nin; k++) {
@@ -346,7 +347,7 @@ times_backward(struct cpu_planner *pl, uint32_t i)
 			cpu_plan_step(pl, s);
 			s.dy[0] = s.y;
 		}
-		leave(pl, l->in[k], s.y);
+		leave_gradient(pl, l->in[k], s.y);
 	}
 }
 
@@ -355,10 +356,10 @@ drop_backward(struct cpu_planner *pl, uint32_t i)
 {
 	struct cpu_step s = { .kind = CPU_DROP_BACK, .node = i };
 
-	take(pl, i, &s);
-	s.dx = own(&s.dy[0]) ? s.dy[0] : fresh(pl, i);
+	take_gradient(pl, i, &s);
+	s.dx = own_gradient(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave(pl, pl->g->node[i].in[0], s.dx);
+	leave_gradient(pl, pl->g->node[i].in[0], s.dx);
 }
 
 /* What has kernels of its own in both directions, from views of one layout. */
@@ -367,12 +368,12 @@ plain_backward(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
 {
 	struct cpu_step s = { .kind = kind, .node = i };
 
-	take(pl, i, &s);
+	take_gradient(pl, i, &s);
 	if (kind == CPU_LRN_BACK)
-		s.x = *input(pl, i);
-	s.dx = fresh(pl, i);
+		s.x = *input_view(pl, i);
+	s.dx = new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave(pl, pl->g->node[i].in[0], s.dx);
+	leave_gradient(pl, pl->g->node[i].in[0], s.dx);
 }
 
 static void
@@ -400,12 +401,12 @@ concat_backward(struct cpu_planner *pl, uint32_t i)
 			struct cpu_view part = pl->note[i].part[j], cut;
 
 			if (cpu_plan_aligned(first, in->c, l->c, part.block, part.half)) {
-				leave(pl, l->in[k], cpu_plan_channels(part, first, in->c));
+				leave_gradient(pl, l->in[k], cpu_plan_channels(part, first, in->c));
 				continue;
 			}
 			cut = cpu_plan_like(pl, in);
-			copy(pl, i, part, first, cut, 0, in->c);
-			leave(pl, l->in[k], cut);
+			add_copy(pl, i, part, first, cut, 0, in->c);
+			leave_gradient(pl, l->in[k], cut);
 		}
 		first += in->c;
 	}
@@ -414,10 +415,10 @@ concat_backward(struct cpu_planner *pl, uint32_t i)
 static void
 flatten_backward(struct cpu_planner *pl, uint32_t i)
 {
-	const struct cpu_view *x = input(pl, i);
+	const struct cpu_view *x = input_view(pl, i);
 
 	for (uint32_t k = 0; k < pl->note[i].parts; k++)
-		leave(pl, pl->g->node[i].in[0], cpu_plan_as(pl->note[i].part[k], x->c, x->h, x->w, 1));
+		leave_gradient(pl, pl->g->node[i].in[0], cpu_plan_as(pl->note[i].part[k], x->c, x->h, x->w, 1));
 }
 
 static void
@@ -427,19 +428,19 @@ pool_backward(struct cpu_planner *pl, uint32_t i)
 	const struct cpu_view *y = &pl->note[i].view;
 	uint32_t in = pl->g->node[i].in[0];
 
-	take(pl, i, &s);
+	take_gradient(pl, i, &s);
 	if (pl->note[in].late) {
 		struct cpu_step act = { .kind = CPU_ACT_BACK, .node = in, .y = *y, .ndy = s.ndy };
 
 		memcpy(act.dy, s.dy, sizeof(act.dy));
-		act.dx = own(&s.dy[0]) ? s.dy[0] : cpu_plan_like(pl, y);
+		act.dx = own_gradient(&s.dy[0]) ? s.dy[0] : cpu_plan_like(pl, y);
 		cpu_plan_step(pl, act);
 		s.dy[0] = act.dx;
 		s.ndy = 1;
 	}
-	s.dx = fresh(pl, i);
+	s.dx = new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave(pl, pl->g->node[i].in[0], s.dx);
+	leave_gradient(pl, pl->g->node[i].in[0], s.dx);
 }
 
 static void
@@ -448,7 +449,7 @@ loss_backward(struct cpu_planner *pl, uint32_t i)
 	struct cpu_view prob = pl->note[i].view;
 
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_LOSS_BACK, .node = i, .y = prob });
-	leave(pl, pl->g->node[i].in[0], prob);
+	leave_gradient(pl, pl->g->node[i].in[0], prob);
 }
 
 void
@@ -458,7 +459,8 @@ cpu_steps_backward(struct cpu_planner *pl, uint32_t i)
 		[GRAPH_CONV] = mul_backward, [GRAPH_FC] = mul_backward, [GRAPH_BN] = bn_backward,
 		[GRAPH_ACT] = act_backward, [GRAPH_POOL] = pool_backward, [GRAPH_CONCAT] = concat_backward,
 		[GRAPH_FLATTEN] = flatten_backward, [GRAPH_ADD] = add_backward, [GRAPH_MUL] = times_backward,
-		[GRAPH_PAD] = pad_backward, [GRAPH_LRN] = lrn_backward, [GRAPH_DROPOUT] = drop_backward, [GRAPH_SOFTMAX] = loss_backward,
+		[GRAPH_PAD] = pad_backward, [GRAPH_LRN] = lrn_backward, [GRAPH_DROPOUT] = drop_backward,
+		    [GRAPH_SOFTMAX] = loss_backward,
 	};
 	const struct graph_node *l = &pl->g->node[i];
 

@@ -57,7 +57,7 @@ struct dnnl_mul {
 };
 
 static size_t
-round64(size_t n)
+round_up_to_64(size_t n)
 {
 	return (n + 63) & ~(size_t)63;
 }
@@ -100,7 +100,7 @@ operand_join(struct dnnl_mul *m, struct way *w, const struct operand *o, dnnl_li
 			return e;
 		w->arg[w->n].memory = t->inner;
 		t->at = m->scratch;	/* for now behind this kernel's own; see way_new */
-		m->scratch += round64(dnnl_memory_desc_get_size(inner));
+		m->scratch += round_up_to_64(dnnl_memory_desc_get_size(inner));
 		if (o->role != HELD && o->role != DW)
 			strncat(w->name, "+reorder", sizeof(w->name) - strlen(w->name) - 1);
 	}
@@ -119,7 +119,7 @@ way_new(struct dnnl_mul *m, enum dnnl_way way, dnnl_primitive_desc_t pd)
 	int e;
 
 	snprintf(w->name, sizeof(w->name), "%s", dnnl_pick_name(pd));
-	m->scratch = round64(dnnl_memory_desc_get_size(own));
+	m->scratch = round_up_to_64(dnnl_memory_desc_get_size(own));
 	e = mem_new(m->dev, own, &w->scratch);
 	for (uint32_t i = 0; i < OPERANDS && e == 0; i++) {
 		const struct operand *o = &operands[way][i];
@@ -140,7 +140,7 @@ way_new(struct dnnl_mul *m, enum dnnl_way way, dnnl_primitive_desc_t pd)
 
 /* The descriptors agreed with the caller; held weights lie as the forward kernel or `like` has them. */
 static int
-agree(struct dnnl_mul *m, const struct dnnl_mul *like, const_dnnl_primitive_desc_t forward)
+agree_descriptors(struct dnnl_mul *m, const struct dnnl_mul *like, const_dnnl_primitive_desc_t forward)
 {
 	int e = 0;
 
@@ -177,7 +177,7 @@ mul_make(struct dnnl_mul *m, const struct dnnl_mul *like)
 		dnnl_primitive_desc_destroy(forward);
 		return err_nomem();
 	}
-	e = agree(m, like, hint);
+	e = agree_descriptors(m, like, hint);
 	if (e == 0)
 		e = way_new(m, DNNL_FORWARD, forward);
 	else
@@ -302,12 +302,14 @@ way_run(struct dnnl_mul *m, enum dnnl_way way)
 
 	for (uint32_t i = 0; i < w->n && e == dnnl_success; i++)
 		if (w->detour[i].reorder != NULL && !operands[way][i].out)
-			e = reorder_run(m->dev, w->detour[i].reorder, m->mem[operands[way][i].role], w->detour[i].inner);
+			e = reorder_run(m->dev, w->detour[i].reorder, m->mem[operands[way][i].role],
+			    w->detour[i].inner);
 	if (e == dnnl_success)
 		e = dnnl_primitive_execute(w->kernel, m->dev->stream, (int)w->n + 1, w->arg);
 	for (uint32_t i = 0; i < w->n && e == dnnl_success; i++)
 		if (w->detour[i].reorder != NULL && operands[way][i].out)
-			e = reorder_run(m->dev, w->detour[i].reorder, w->detour[i].inner, m->mem[operands[way][i].role]);
+			e = reorder_run(m->dev, w->detour[i].reorder, w->detour[i].inner,
+			    m->mem[operands[way][i].role]);
 	return e == dnnl_success ? 0 : dnnl_dev_fail("run", e);
 }
 

@@ -14,9 +14,9 @@
  * reordered around it; `ref` kernels are taken when there is no other.
  * Weights are held as the forward kernel likes them; gradients leave canonical.
  *
- * bf16: pictures and their gradients are bf16 with their channels last, [N, H, W, C], which is what AMX's tiles take, and
- * so are the held weights; sums, biases and the gradients of both are f32, and y where it is wanted so.  A kernel that
- * writes bf16 rounds its sums, to nearest, ties to even.  Only where the instruction set has it.
+ * bf16: pictures and their gradients are bf16 with their channels last, [N, H, W, C], which is what AMX's tiles take,
+ * and so are the held weights; sums, biases and the gradients of both are f32, and y where it is wanted so.  A kernel
+ * that writes bf16 rounds its sums, to nearest, ties to even.  Only where the instruction set has it.
  *
  * Ownership: memory is the caller's; dnnl_mul_bind lends it until the next bind.
  * Threads: one at a time; the library uses omp_get_max_threads() of the caller,

@@ -91,7 +91,8 @@ int
 dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
 {
 	static const struct { uint32_t isa; const char *name; } isas[] = {
-		{ dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx" }, { dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16" },
+		{ dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx" },
+		    { dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16" },
 		{ dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni" }, { dnnl_cpu_isa_avx512_core, "avx512_core" },
 		{ dnnl_cpu_isa_avx2_vnni, "avx2_vnni" }, { dnnl_cpu_isa_avx2, "avx2" }, { dnnl_cpu_isa_avx, "avx" },
 		{ dnnl_cpu_isa_sse41, "sse41" }, { 0, "generic" },
@@ -115,7 +116,8 @@ dnnl_dev_bf16(const struct dnnl_dev *d)
 	if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16)
 		return 0;
 	known = dnnl_dev_describe(d, &here) == 0 && buf_terminate(&here) == 0;
-	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s", known ? (char *)here.p : "another");
+	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s",
+	    known ? (char *)here.p : "another");
 	buf_free(&here);
 	return ERR_NOTSUP;
 }

@@ -2,9 +2,9 @@
  * dnnl_lib - the calls in which oneDNN 2.x and 3.x differ, as one interface.
  *
  * dnnl_v2.c or dnnl_v3.c implements it; the Makefile compiles the one that fits the installed header.  In 2.x a memory
- * descriptor is a struct of the caller's and a kernel is described by an operation descriptor; in 3.x a memory descriptor
- * is a handle and there are no operation descriptors.  Here a memory descriptor is a pointer in both.  All other calls have
- * the same spelling in both.  Source: oneDNN's developer guide, "Transition from v2.x to v3.x".
+ * descriptor is a struct of the caller's and a kernel is described by an operation descriptor; in 3.x a memory
+ * descriptor is a handle and there are no operation descriptors.  Here a memory descriptor is a pointer in both.  All
+ * other calls have the same spelling in both.  Source: oneDNN's developer guide, "Transition from v2.x to v3.x".
  */
 #ifndef ENGINE_CPU_DNNL_LIB_H
 #define ENGINE_CPU_DNNL_LIB_H

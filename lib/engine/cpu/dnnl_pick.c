@@ -12,7 +12,8 @@ md_picture(const struct dnnl_shape *s, uint32_t c, uint32_t h, uint32_t w, uint3
 	if (s->fc)
 		return dnnl_lib_desc_new(2, (dnnl_dims_t){ s->n, (dnnl_dim_t)c * h * w }, type, dnnl_nc);
 	if (s->last || s->bf16)
-		return dnnl_lib_desc_new(4, (dnnl_dims_t){ s->n, c, h, w }, type, block == 0 ? dnnl_format_tag_any : dnnl_nhwc);
+		return dnnl_lib_desc_new(4, (dnnl_dims_t){ s->n, c, h, w }, type,
+		    block == 0 ? dnnl_format_tag_any : dnnl_nhwc);
 	return dnnl_lib_desc_new(4, (dnnl_dims_t){ s->n, c, h, w }, type, block == 0 ? dnnl_format_tag_any :
 	    block == 8 ? dnnl_nChw8c : block == 16 ? dnnl_nChw16c : dnnl_nchw);
 }
@@ -32,7 +33,8 @@ out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
 static dnnl_lib_desc
 md_out(const struct dnnl_shape *s, uint32_t block, bool half)
 {
-	return md_picture(s, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block, half ? dnnl_bf16 : dnnl_f32);
+	return md_picture(s, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block,
+	    half ? dnnl_bf16 : dnnl_f32);
 }
 
 dnnl_lib_desc
@@ -54,9 +56,11 @@ md_filter(const struct dnnl_shape *s, bool any, bool half)
 	dnnl_data_type_t type = half ? dnnl_bf16 : dnnl_f32;
 
 	if (s->groups > 1)
-		return dnnl_lib_desc_new(5, (dnnl_dims_t){ s->groups, s->k / s->groups, s->c / s->groups, s->r, s->s }, type,
+		return dnnl_lib_desc_new(5, (dnnl_dims_t){ s->groups, s->k / s->groups, s->c / s->groups, s->r, s->s },
+		    type,
 		    any ? dnnl_format_tag_any : dnnl_goihw);
-	return dnnl_lib_desc_new(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, type, any ? dnnl_format_tag_any : dnnl_oihw);
+	return dnnl_lib_desc_new(4, (dnnl_dims_t){ s->k, s->c, s->r, s->s }, type,
+	    any ? dnnl_format_tag_any : dnnl_oihw);
 }
 
 static dnnl_lib_desc
@@ -151,7 +155,7 @@ dnnl_pick_operand(const_dnnl_primitive_desc_t pd, int arg)
 }
 
 static bool
-named(const_dnnl_primitive_desc_t pd, const char *prefix)
+kernel_is_named(const_dnnl_primitive_desc_t pd, const char *prefix)
 {
 	return strncmp(dnnl_pick_name(pd), prefix, strlen(prefix)) == 0;
 }
@@ -177,11 +181,12 @@ is_faulty(const struct dnnl_shape *s, enum dnnl_way way, struct dnnl_pick_blocks
 		return s->stride[0] == 1 && s->stride[1] > 1 && s->c == s->groups && out_of(s, s->w, s->s, 1) == 1 &&
 		    strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL;
 	case DNNL_DATA:
-		return s->bf16 && s->k / s->groups % 2 == 1 && named(pd, "jit_bf16_1x1") &&
+		return s->bf16 && s->k / s->groups % 2 == 1 && kernel_is_named(pd, "jit_bf16_1x1") &&
 		    desc_fits(dnnl_pick_dy(s, blocks.y), dnnl_pick_operand(pd, DNNL_ARG_DIFF_DST));
 	default:
-		return ((s->bf16 || s->last) && strided && s->c / s->groups < 16 && strstr(dnnl_pick_name(pd), "1x1") != NULL) ||
-		    (named(pd, "jit_bf16:") && s->w < s->stride[1]);
+		return ((s->bf16 || s->last) && strided && s->c / s->groups < 16 &&
+		    strstr(dnnl_pick_name(pd), "1x1") != NULL) ||
+		    (kernel_is_named(pd, "jit_bf16:") && s->w < s->stride[1]);
 	}
 }
 
@@ -202,7 +207,7 @@ dnnl_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_pi
 		for (uint32_t nth = 0; tries[i].may && nth < tries[i].answers; nth++) {
 			if ((e = pd_try(dev, s, tries[i].blocks, way, nth, hint, pd)) != dnnl_success)
 				break;
-			if ((tries[i].answers > 1 || !named(*pd, "ref")) && !is_faulty(s, way, blocks, *pd))
+			if ((tries[i].answers > 1 || !kernel_is_named(*pd, "ref")) && !is_faulty(s, way, blocks, *pd))
 				return 0;
 			dnnl_primitive_desc_destroy(*pd);
 		}

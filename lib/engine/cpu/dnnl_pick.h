@@ -1,8 +1,8 @@
 /*
  * dnnl_pick - chooses a kernel of oneDNN and layouts for each direction of a layer.
  *
- * The library is asked with the layouts agreed with the caller first.  Every descriptor that these functions return is the
- * caller's to free; NULL means that memory is short.
+ * The library is asked with the layouts agreed with the caller first.  Every descriptor that these functions return is
+ * the caller's to free; NULL means that memory is short.
  */
 #ifndef ENGINE_CPU_DNNL_PICK_H
 #define ENGINE_CPU_DNNL_PICK_H

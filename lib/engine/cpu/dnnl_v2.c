@@ -62,15 +62,18 @@ dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primit
 
 	switch (k->way) {
 	case DNNL_FORWARD:
-		e = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, direct, k->x, k->w, k->bias,
+		e = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, direct, k->x, k->w,
+		    k->bias,
 		    k->y, k->stride, k->dilate, k->pad, k->pad);
 		break;
 	case DNNL_DATA:
-		e = dnnl_dilated_convolution_backward_data_desc_init(&desc, direct, k->x, k->w, k->y, k->stride, k->dilate,
+		e = dnnl_dilated_convolution_backward_data_desc_init(&desc, direct, k->x, k->w, k->y, k->stride,
+		    k->dilate,
 		    k->pad, k->pad);
 		break;
 	default:
-		e = dnnl_dilated_convolution_backward_weights_desc_init(&desc, direct, k->x, k->w, k->bias, k->y, k->stride,
+		e = dnnl_dilated_convolution_backward_weights_desc_init(&desc, direct, k->x, k->w, k->bias, k->y,
+		    k->stride,
 		    k->dilate, k->pad, k->pad);
 	}
 	return e != dnnl_success ? e : pd_create(engine, k, &desc, pd);

@@ -49,11 +49,13 @@ dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primit
 
 	switch (k->way) {
 	case DNNL_FORWARD:
-		e = dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, direct, k->x, k->w,
+		e = dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, direct, k->x,
+		    k->w,
 		    k->bias, k->y, k->stride, k->dilate, k->pad, k->pad, k->attr);
 		break;
 	case DNNL_DATA:
-		e = dnnl_convolution_backward_data_primitive_desc_create(pd, engine, direct, k->x, k->w, k->y, k->stride,
+		e = dnnl_convolution_backward_data_primitive_desc_create(pd, engine, direct, k->x, k->w, k->y,
+		    k->stride,
 		    k->dilate, k->pad, k->pad, k->hint, k->attr);
 		break;
 	default:
@@ -74,7 +76,8 @@ dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitiv
 		    k->bias, k->y, k->attr);
 		break;
 	case DNNL_DATA:
-		e = dnnl_inner_product_backward_data_primitive_desc_create(pd, engine, k->x, k->w, k->y, k->hint, k->attr);
+		e = dnnl_inner_product_backward_data_primitive_desc_create(pd, engine, k->x, k->w, k->y, k->hint,
+		    k->attr);
 		break;
 	default:
 		e = dnnl_inner_product_backward_weights_primitive_desc_create(pd, engine, k->x, k->w, k->bias, k->y,

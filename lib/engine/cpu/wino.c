@@ -44,7 +44,7 @@ wino_fits(const struct dnnl_shape *s)
 
 /* Lines that are a multiple of 256 floats apart would all fall into a few lines of the cache. */
 static size_t
-spread(size_t floats)
+spread_lines(size_t floats)
 {
 	return floats % 256 == 0 ? floats + 16 : floats;
 }
@@ -55,27 +55,27 @@ side_of(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 	size_t blocks = (channels + lanes - 1) / lanes;
 
 	return (struct side) { .map = { s->h, s->w, (s->h + 3) / 4, (s->w + 3) / 4, blocks }, .channels = channels,
-	    .line = spread(blocks * lanes) };
+	    .line = spread_lines(blocks * lanes) };
 }
 
 static size_t
-matrix(size_t rows, const struct side *s)
+matrix_floats(size_t rows, const struct side *s)
 {
-	return spread(rows * s->line);
+	return spread_lines(rows * s->line);
 }
 
 /* Floats that one thread's chunk takes. */
 static size_t
 chunk_floats(const struct wino *w, size_t tiles)
 {
-	return WINO_POSITIONS * (matrix(tiles, &w->in) + matrix(tiles, &w->out));
+	return WINO_POSITIONS * (matrix_floats(tiles, &w->in) + matrix_floats(tiles, &w->out));
 }
 
 /* Floats of weights: a row for each channel of `in`. */
 static size_t
 weight_floats(const struct side *in, const struct side *out)
 {
-	return WINO_POSITIONS * matrix(in->channels, out);
+	return WINO_POSITIONS * matrix_floats(in->channels, out);
 }
 
 /* Tiles of a chunk: whose matrices take about so many bytes, but 32 at least; the chunks are about equal. */
@@ -121,7 +121,7 @@ most_lines(const struct wino *w)
 static size_t
 lines_floats(const struct wino *w)
 {
-	return most_lines(w) * LINES * (matrix(w->weight_chunk, &w->in) + matrix(w->weight_chunk, &w->out));
+	return most_lines(w) * LINES * (matrix_floats(w->weight_chunk, &w->in) + matrix_floats(w->weight_chunk, &w->out));
 }
 
 /* Sums of dy over each chunk. */
@@ -163,7 +163,7 @@ wino_block(const struct wino *w)
 }
 
 static size_t
-canonical(const struct wino *w)
+count_weights(const struct wino *w)
 {
 	return (size_t)w->shape.k * w->shape.c * 9;
 }
@@ -172,7 +172,7 @@ canonical(const struct wino *w)
 size_t
 wino_held(const struct wino *w)
 {
-	return (spread(canonical(w)) + weight_floats(&w->in, &w->out)) * sizeof(float);
+	return (spread_lines(count_weights(w)) + weight_floats(&w->in, &w->out)) * sizeof(float);
 }
 
 size_t
@@ -194,14 +194,16 @@ wino_bind(struct wino *w, const struct dnnl_place *place)
 
 /* Transformed weights u of all rows. */
 static void
-transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out, float *u)
+transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out,
+    float *u)
 {
-	size_t position = matrix(in->channels, out);
+	size_t position = matrix_floats(in->channels, out);
 
 	#pragma omp parallel for collapse(2)
 	for (size_t row = 0; row < in->channels; row++)
 		for (size_t block = 0; block < out->map.blocks; block++)
-			wino_tile_w(w->lanes, from, row, block * w->lanes, u + row * out->line + block * w->lanes, position);
+			wino_tile_w(w->lanes, from, row, block * w->lanes, u + row * out->line + block * w->lanes,
+			    position);
 }
 
 static float *
@@ -213,7 +215,7 @@ held_weights(const struct wino *w)
 static float *
 held_forward(const struct wino *w)
 {
-	return held_weights(w) + spread(canonical(w));
+	return held_weights(w) + spread_lines(count_weights(w));
 }
 
 /* Weights [k, c, 9] as a matrix from x's channels to y's. */
@@ -228,7 +230,7 @@ wino_load(struct wino *w, const float *weights)
 {
 	struct wino_weights from = forward_weights(w, weights);
 
-	memcpy(held_weights(w), weights, canonical(w) * sizeof(float));
+	memcpy(held_weights(w), weights, count_weights(w) * sizeof(float));
 	transform_weights(w, &from, &w->in, &w->out, held_forward(w));
 }
 
@@ -248,11 +250,12 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 {
 	static const float none[16];
 	const size_t count = w->tiles - first < w->chunk ? w->tiles - first : w->chunk;
-	const struct wino_tiles v = { scratch, first, p->in->line, matrix(w->chunk, p->in) };
-	const struct wino_tiles m = { scratch + WINO_POSITIONS * v.position, first, p->out->line, matrix(w->chunk, p->out) };
+	const struct wino_tiles v = { scratch, first, p->in->line, matrix_floats(w->chunk, p->in) };
+	const struct wino_tiles m = { scratch + WINO_POSITIONS * v.position, first, p->out->line,
+	    matrix_floats(w->chunk, p->out) };
 	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes, .k = p->in->channels,
 		.a = v.line, .b = p->out->line, .c = m.line };
-	const size_t u_position = matrix(p->in->channels, p->out);
+	const size_t u_position = matrix_floats(p->in->channels, p->out);
 	struct wino_run run = { .first = first, .count = count, .lines = LINES };
 	int e = 0;
 
@@ -265,20 +268,22 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 		float bias[16] = { 0 };
 
 		if (p->bias != NULL)
-			memcpy(bias, p->bias + at, (p->out->channels - at < w->lanes ? p->out->channels - at : w->lanes) * sizeof(*bias));
+			memcpy(bias, p->bias + at, (p->out->channels - at < w->lanes ? p->out->channels - at :
+			    w->lanes) * sizeof(*bias));
 		wino_tile_y(w->lanes, &p->out->map, &run, &m, p->bias != NULL ? bias : none, p->relu, p->to);
 	}
 	return e;
 }
 
 static int
-convolve(const struct wino *w, const struct pass *p, float *scratch)
+convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 {
 	int e = 0;
 
 	#pragma omp parallel for schedule(static) reduction(min : e)
 	for (size_t first = 0; first < w->tiles; first += w->chunk) {
-		int failed = convolve_chunk(w, p, first, scratch + (size_t)omp_get_thread_num() * chunk_floats(w, w->chunk));
+		int failed = convolve_chunk(w, p, first, scratch + (size_t)omp_get_thread_num() *
+		    chunk_floats(w, w->chunk));
 
 		e = failed < e ? failed : e;
 	}
@@ -288,10 +293,11 @@ convolve(const struct wino *w, const struct pass *p, float *scratch)
 int
 wino_forward(struct wino *w)
 {
-	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y, .u = held_forward(w),
+	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y,
+	    .u = held_forward(w),
 		.bias = w->shape.bias ? w->place.bias : NULL, .relu = w->shape.relu };
 
-	return convolve(w, &p, w->place.scratch);
+	return convolve_tiles(w, &p, w->place.scratch);
 }
 
 int
@@ -303,7 +309,7 @@ wino_data(struct wino *w)
 		.columns = w->shape.c, .turned = true };
 
 	transform_weights(w, &turned, &w->out, &w->in, u);
-	return convolve(w, &p, u + weight_floats(&w->out, &w->in));
+	return convolve_tiles(w, &p, u + weight_floats(&w->out, &w->in));
 }
 
 /* ------ weight ------ */
@@ -320,11 +326,12 @@ struct part {
 static int
 add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
 {
-	const struct wino_tiles v = { p->scratch, first, w->in.line, matrix(w->weight_chunk, &w->in) };
-	const struct wino_tiles d = { v.p + p->lines * LINES * v.position, first, w->out.line, matrix(w->weight_chunk, &w->out) };
+	const struct wino_tiles v = { p->scratch, first, w->in.line, matrix_floats(w->weight_chunk, &w->in) };
+	const struct wino_tiles d = { v.p + p->lines * LINES * v.position, first, w->out.line,
+	    matrix_floats(w->weight_chunk, &w->out) };
 	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = count,
 		.a = v.line, .b = d.line, .c = w->out.line, .turned = true, .add = first > p->slice * w->slice };
-	const size_t position = matrix(w->in.channels, &w->out);
+	const size_t position = matrix_floats(w->in.channels, &w->out);
 	float *sums = p->sums + first / w->weight_chunk * w->out.map.blocks * w->lanes;
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
 	int e = 0;
@@ -334,10 +341,12 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 	for (run.block = 0; run.block < w->out.map.blocks; run.block++) {
 		float unused[16];	/* another thread has the same sums */
 
-		wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &d, p->line == 0 ? sums + run.block * w->lanes : unused);
+		wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &d,
+		    p->line == 0 ? sums + run.block * w->lanes : unused);
 	}
 	for (size_t i = 0; i < p->lines * LINES && e == 0; i++)
-		e = dnnl_product(&product, v.p + i * v.position, d.p + i * d.position, p->u + (p->line * LINES + i) * position);
+		e = dnnl_product(&product, v.p + i * v.position, d.p + i * d.position,
+		    p->u + (p->line * LINES + i) * position);
 	return e;
 }
 
@@ -361,9 +370,11 @@ add_share(const struct wino *w, float *u, float *sums, float *scratch)
 	int e = 0;
 
 	for (size_t i = all * thread / threads; i < end && e == 0;) {
-		const size_t slice = i / LINES, line = i % LINES, most = LINES - line < most_lines(w) ? LINES - line : most_lines(w);
+		const size_t slice = i / LINES, line = i % LINES,
+		    most = LINES - line < most_lines(w) ? LINES - line : most_lines(w);
 		const struct part p = { .slice = slice, .line = line, .lines = end - i < most ? end - i : most,
-			.scratch = scratch + thread * lines_floats(w), .u = u + slice * weight_floats(&w->in, &w->out), .sums = sums };
+			.scratch = scratch + thread * lines_floats(w), .u = u + slice * weight_floats(&w->in, &w->out),
+			    .sums = sums };
 
 		e = add_slice(w, &p);
 		i += p.lines;
@@ -375,7 +386,7 @@ static void
 write_weights(const struct wino *w, const float *u, float *dw)
 {
 	const struct wino_weights to = forward_weights(w, NULL);
-	const struct wino_sums from = { .p = u, .line = w->out.line, .position = matrix(w->in.channels, &w->out),
+	const struct wino_sums from = { .p = u, .line = w->out.line, .position = matrix_floats(w->in.channels, &w->out),
 		.slice = weight_floats(&w->in, &w->out), .slices = w->slices };
 
 	#pragma omp for collapse(2) schedule(static)
@@ -402,7 +413,8 @@ write_bias(const struct wino *w, const float *sums)
 int
 wino_weight(struct wino *w, float *dw)
 {
-	float *u = w->place.scratch, *sums = u + w->slices * weight_floats(&w->in, &w->out), *scratch = sums + sums_floats(w);
+	float *u = w->place.scratch, *sums = u + w->slices * weight_floats(&w->in, &w->out),
+	    *scratch = sums + sums_floats(w);
 	int e = 0;
 
 	#pragma omp parallel reduction(min : e)

@@ -18,7 +18,10 @@
 
 struct wino;
 
-/* 3x3, stride 1, pad 1, one group, f32, at least 32 channels in and out, maps of at least 4x4, and not channels last. */
+/*
+ * 3x3, stride 1, pad 1, one group, f32, at least 32 channels in and out, maps of at least 4x4, and
+ * not channels last.
+ */
 bool	 wino_fits(const struct dnnl_shape *s);
 
 /* For the calling thread's omp_get_max_threads(); block 8 or 16.  Returns 0 or ERR_NOMEM. */

@@ -48,7 +48,8 @@ wino_least(uint32_t a, uint32_t b)
 #define LANES 16
 #include "engine/cpu/wino_lanes.inc"
 
-ISA_CLONES(extern, void, wino_tile_x, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const float *x,
+ISA_CLONES(extern, void, wino_tile_x, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
+    const float *x,
     const struct wino_tiles *v),
     (lanes, m, r, x, v))
 {
@@ -58,7 +59,8 @@ ISA_CLONES(extern, void, wino_tile_x, (uint32_t lanes, const struct wino_map *m,
 		read_x_8(m, r, x, v);
 }
 
-ISA_CLONES(extern, void, wino_tile_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const float *dy,
+ISA_CLONES(extern, void, wino_tile_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
+    const float *dy,
     const struct wino_tiles *v, float *sums),
     (lanes, m, r, dy, v, sums))
 {
@@ -78,7 +80,8 @@ ISA_CLONES(extern, void, wino_tile_y, (uint32_t lanes, const struct wino_map *m,
 		write_y_8(m, r, v, bias, relu, y);
 }
 
-ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column, float *u,
+ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
+    float *u,
     size_t position),
     (lanes, w, row, column, u, position))
 {
@@ -88,7 +91,8 @@ ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights
 		read_w_8(w, row, column, u, position);
 }
 
-ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w, size_t row,
+ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w,
+    size_t row,
     size_t column, float *dw),
     (lanes, u, w, row, column, dw))
 {

@@ -35,7 +35,7 @@ short_side(const struct learn_shape *s)
 
 /* Where each of the matrices order [n] is worked on; what begins a shape is aligned. */
 static void
-place(struct learn *l, const struct engine_group *const *order)
+place_matrices(struct learn *l, const struct engine_group *const *order)
 {
 	struct learn_muon *m = &l->muon;
 	struct learn_shape *s = NULL;
@@ -74,7 +74,7 @@ gather_matrices(struct engine_plan *p, struct learn *l)
 		if (learn_matrix(l, &l->group[i]))
 			order[m->n++] = &l->group[i];
 	qsort(order, m->n, sizeof(*order), by_shape);
-	place(l, order);
+	place_matrices(l, order);
 	free(order);
 	return 0;
 }

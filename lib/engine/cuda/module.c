@@ -228,7 +228,7 @@ explain_line(const struct engine_plan *p, struct buf *out, const char *name, con
 
 /* What else a convolution does. */
 static int
-with(const struct engine_plan *p, struct buf *out, const struct plan_mul *m)
+explain_fusion(const struct engine_plan *p, struct buf *out, const struct plan_mul *m)
 {
 	return p->dev->host->put(out, "%s%s%s\n", m->more.c > 0 ? ", with a sum" : "",
 	    p->graph->node[m->node].bias_at >= 0 ? ", with bias" : "", m->relu ? ", with relu" : "");
@@ -248,7 +248,7 @@ module_explain(const struct engine_plan *p, struct buf *out)
 			e = explain_line(p, out, name, way[i % 3], "cuBLASLt\n");
 		else if (set->dnn[i] != NULL && (e = explain_line(p, out, name, way[i % 3], "")) == 0 &&
 		    (e = dnn_name(set->dnn[i], out)) == 0)
-			e = i % 3 == 0 && set->fused[i / 3] ? with(p, out, &p->mul[i / 3]) : p->dev->host->put(out,
+			e = i % 3 == 0 && set->fused[i / 3] ? explain_fusion(p, out, &p->mul[i / 3]) : p->dev->host->put(out,
 			    "\n");
 	}
 	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {

@@ -2,8 +2,8 @@
  * attr - the attributes of a graph's nodes: their ops, values and bounds.
  *
  * One table serves the checks of graph_add(), the text of net(5) and the options of a script's layer functions.  Values
- * pass as text: integers, 0 or 1, decimal fractions that restore the same float, one of a list of words, or two integers
- * as 3x1 (3 if both are equal).
+ * pass as text: integers, 0 or 1, decimal fractions that restore the same float, one of a list of words, or two
+ * integers as 3x1 (3 if both are equal).
  *
  * An attribute that is newer than the format has a default, and the text omits it at the default.  So older texts stay
  * valid and keep their hashes.

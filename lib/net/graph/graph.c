@@ -107,7 +107,8 @@ check_read(const struct graph *g, uint32_t last)
 
 /* Appends an array of the next node to list; dim ends at the first 0. */
 static int32_t
-append_graph_array(const struct graph *g, const struct graph_node *n, struct graph_array *list, uint32_t *count, size_t *total,
+append_graph_array(const struct graph *g, const struct graph_node *n, struct graph_array *list, uint32_t *count,
+    size_t *total,
 	enum graph_role role, const uint32_t dim[4])
 {
 	static const char *const tail[] = {
@@ -155,7 +156,8 @@ place_node_arrays(struct graph *g, struct graph_node *n, const struct graph_node
 
 	n->weight = n->bias_at = n->gamma = n->beta = n->mean = n->var = -1;
 	if (n->op == GRAPH_CONV || n->op == GRAPH_FC)
-		n->weight = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_WEIGHT, n->op == GRAPH_CONV ? conv : fc);
+		n->weight = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_WEIGHT,
+		    n->op == GRAPH_CONV ? conv : fc);
 	if (n->bias)
 		n->bias_at = append_graph_array(g, n, g->w, &g->nw, &g->P, GRAPH_BIAS, out);
 	if (n->op == GRAPH_BN) {
@@ -203,7 +205,8 @@ graph_add(struct graph *g, const struct graph_node *like, uint32_t *at)
 		err_within("%s", n.name);
 		return e;
 	}
-	if (reserve_elements(&g->node, g->n, 1, sizeof(*g->node)) < 0 || reserve_elements(&g->w, g->nw, MOST_ARRAYS, sizeof(*g->w)) < 0 ||
+	if (reserve_elements(&g->node, g->n, 1, sizeof(*g->node)) < 0 ||
+	    reserve_elements(&g->w, g->nw, MOST_ARRAYS, sizeof(*g->w)) < 0 ||
 	    reserve_elements(&g->aux, g->naux, MOST_ARRAYS, sizeof(*g->aux)) < 0 ||
 	    (in = malloc(n.nin * sizeof(*in))) == NULL)
 		return err_nomem();

@@ -1,21 +1,21 @@
 /*
  * graph - a net as a flat list of layers over one array of weights.
  *
- * lib/net describes nets.  In reading order: graph/ holds graph (the layers and their arrays), attr and op (attributes and
- * shapes), script, layer and sandbox (Lua scripts into graphs); init, whiten and freeze prepare the arrays; optim/ holds
- * opt (update rules), sched (learning rates) and average; weights, rename and alias read and write files; merge/ and onnx/
- * combine and convert them.
+ * lib/net describes nets.  In reading order: graph/ holds graph (the layers and their arrays), attr and op (attributes
+ * and shapes), script, layer and sandbox (Lua scripts into graphs); init, whiten and freeze prepare the arrays; optim/
+ * holds opt (update rules), sched (learning rates) and average; weights, rename and alias read and write files; merge/
+ * and onnx/ combine and convert them.
  *
- * Node i reads the outputs of earlier nodes; node 0 is the data and the last node the loss.  Every output is [N, c, h, w],
- * N being the batch.  The learned arrays are contiguous in w f32 [P], in the order of the nodes and within a node weight,
- * bias, gamma, beta.  The running means and variances of batch norm are contiguous in aux f32 [A].  A gradient has the same
- * offsets as w.
+ * Node i reads the outputs of earlier nodes; node 0 is the data and the last node the loss.  Every output is [N, c, h,
+ * w], N being the batch.  The learned arrays are contiguous in w f32 [P], in the order of the nodes and within a node
+ * weight, bias, gamma, beta.  The running means and variances of batch norm are contiguous in aux f32 [A].  A gradient
+ * has the same offsets as w.
  *
- * Layouts (row major): conv weight [K, C/groups, R, S], fc weight [K, C*H*W], the rest one dimension.  N batch, C channels
- * in, K channels out, H W height and width, R S kernel height and width, P number of weights, A of statistics.
+ * Layouts (row major): conv weight [K, C/groups, R, S], fc weight [K, C*H*W], the rest one dimension.  N batch, C
+ * channels in, K channels out, H W height and width, R S kernel height and width, P number of weights, A of statistics.
  *
- * Ownership: graph_new() makes a graph, graph_add() grows it, and it owns everything in it.  Once the loss is added it is
- * const, except for the marks of net/freeze.h.  Threads: any number may read a finished graph.
+ * Ownership: graph_new() makes a graph, graph_add() grows it, and it owns everything in it.  Once the loss is added it
+ * is const, except for the marks of net/freeze.h.  Threads: any number may read a finished graph.
  */
 #ifndef NET_GRAPH_GRAPH_H
 #define NET_GRAPH_GRAPH_H
@@ -79,7 +79,8 @@ struct graph_node {
 	uint32_t	 groups;	/* conv: groups of channels in and out; 0 counts as 1 */
 	bool		 bias;		/* conv, fc */
 	enum graph_begin begin;		/* conv, fc */
-	bool		 ceil;		/* pool: output size rounded up, windows cut at the border (MXNet before 2016-07) */
+	/* pool: output size rounded up, windows cut at the border (MXNet before 2016-07) */
+	bool		 ceil;
 	bool		 reflect;	/* pad */
 	enum graph_pool	 pool;
 	enum graph_divide divide;	/* pool: divisor of an average */
@@ -92,7 +93,8 @@ struct graph_node {
 	bool		 fix_gamma;	/* bn: gamma stays 1, its gradient is 0 */
 	float		 eps;		/* bn */
 	float		 momentum;	/* bn: running = momentum * running + (1 - momentum) * batch */
-	uint32_t	 block;		/* number of its block in the script, from 1; 0: none.  Not part of the text or hash */
+	/* number of its block in the script, from 1; 0: none.  Not part of the text or hash */
+	uint32_t	 block;
 	/* Indices of the node's arrays in graph.w or graph.aux; -1 for an array it does not have. */
 	int32_t		 weight, bias_at, gamma, beta, mean, var;
 };
@@ -125,16 +127,16 @@ struct graph *graph_new(uint32_t c, uint32_t h, uint32_t w);
 void	 graph_free(struct graph *g);	/* NULL is fine */
 
 /*
- * Adds a node and sets *at to its index.  *like gives the op, the name (unique; letters, digits, '_', '-', '.'), in, nin
- * and the op's attributes (net/graph/attr.h).  graph_add() computes the rest.  It refuses the loss while the graph has a
- * node that nothing reads.  Returns 0, ERR_FORMAT (names node and reason), ERR_LIMIT or ERR_NOMEM; on error the graph is
- * unchanged.
+ * Adds a node and sets *at to its index.  *like gives the op, the name (unique; letters, digits, '_', '-', '.'), in,
+ * nin and the op's attributes (net/graph/attr.h).  graph_add() computes the rest.  It refuses the loss while the graph
+ * has a node that nothing reads.  Returns 0, ERR_FORMAT (names node and reason), ERR_LIMIT or ERR_NOMEM; on error the
+ * graph is unchanged.
  */
 int	 graph_add(struct graph *g, const struct graph_node *like, uint32_t *at);
 
 /*
- * The text of net(5), one node a line.  graph_parse(graph_text(g)) restores a finished g.  graph_parse() accepts untrusted
- * bytes.  Return 0, ERR_NOMEM, ERR_FORMAT or ERR_LIMIT; the message names the line.
+ * The text of net(5), one node a line.  graph_parse(graph_text(g)) restores a finished g.  graph_parse() accepts
+ * untrusted bytes.  Return 0, ERR_NOMEM, ERR_FORMAT or ERR_LIMIT; the message names the line.
  */
 int	 graph_text(const struct graph *g, struct buf *out);
 int	 graph_parse(const char *text, size_t n, struct graph **g);

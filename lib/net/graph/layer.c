@@ -22,9 +22,9 @@ struct layer {
 #define POOL(kind)	.op = GRAPH_POOL, .stride = GRAPH_BOTH(1), .pool = GRAPH_##kind
 
 /*
- * Sources of the defaults.  Batch norm: eps of MXNet's inception-bn since v0.8 (1e-10 + 1e-5), momentum of all MXNet nets
- * since 2015-11-12.  Leaky: PyTorch (MXNet has 0.25).  LRN: Krizhevsky, Sutskever, Hinton, "ImageNet classification with
- * deep convolutional neural networks", 2012, with alpha over size.
+ * Sources of the defaults.  Batch norm: eps of MXNet's inception-bn since v0.8 (1e-10 + 1e-5), momentum of all MXNet
+ * nets since 2015-11-12.  Leaky: PyTorch (MXNet has 0.25).  LRN: Krizhevsky, Sutskever, Hinton, "ImageNet
+ * classification with deep convolutional neural networks", 2012, with alpha over size.
  */
 static const struct layer layers[] = {
 	{ "conv", { .op = GRAPH_CONV, .stride = GRAPH_BOTH(1), .bias = true }, "k", NULL, false },

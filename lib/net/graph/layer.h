@@ -5,8 +5,8 @@
  * 	x = relu(bn(conv{x, 96, kernel = 3, pad = 1, name = "conv1"}))
  *
  * A function takes a table, or its positional arguments alone: the nodes it reads and then its main attribute.  Named
- * options are the attributes of net/graph/attr.h.  block(x) groups the layers since the last block, up to x, into a block
- * of the net and returns x.  One table in the source lists the functions with their defaults.
+ * options are the attributes of net/graph/attr.h.  block(x) groups the layers since the last block, up to x, into a
+ * block of the net and returns x.  One table in the source lists the functions with their defaults.
  */
 #ifndef NET_GRAPH_LAYER_H
 #define NET_GRAPH_LAYER_H

@@ -29,8 +29,8 @@ count_windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32
 		    (unsigned long long)k, in, n->pad[d]);
 	past = all - (uint32_t)k;
 	/*
-	 * The last window may extend beyond the padding, but it starts before the padding at the end: as in Caffe, PyTorch
-	 * and, without padding, MXNet.
+	 * The last window may extend beyond the padding, but it starts before the padding at the end: as in Caffe,
+	 * PyTorch and, without padding, MXNet.
 	 */
 	if (n->op == GRAPH_POOL && n->ceil) {
 		past += n->stride[d] - 1;
@@ -77,7 +77,8 @@ shape_conv(const struct graph *g, struct graph_node *n)
 	uint32_t c = first_input(g, n)->c;
 
 	if (c % n->groups != 0 || n->k % n->groups != 0)
-		return err_fail(ERR_FORMAT, "%u channels in and %u out do not divide into %u groups", c, n->k, n->groups);
+		return err_fail(ERR_FORMAT, "%u channels in and %u out do not divide into %u groups", c, n->k,
+		    n->groups);
 	n->c = n->k;
 	return shape_window_sides(g, n);
 }
@@ -99,7 +100,8 @@ shape_pad(const struct graph *g, struct graph_node *n)
 	const struct graph_node *from = first_input(g, n);
 
 	if (n->reflect && (n->pad[0] >= from->h || n->pad[1] >= from->w))
-		return err_fail(ERR_FORMAT, "'%s' of %ux%u cannot be reflected over %ux%u", from->name, from->h, from->w,
+		return err_fail(ERR_FORMAT, "'%s' of %ux%u cannot be reflected over %ux%u", from->name, from->h,
+		    from->w,
 		    n->pad[0], n->pad[1]);
 	n->c = from->c;
 	if (!op_fits(n->c, (uint64_t)from->h + 2 * n->pad[0], (uint64_t)from->w + 2 * n->pad[1]))
@@ -143,7 +145,8 @@ shape_concat(const struct graph *g, struct graph_node *n)
 		const struct graph_node *from = &g->node[n->in[i]];
 
 		if (from->h != n->h || from->w != n->w)
-			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", first_input(g, n)->name, n->h, n->w,
+			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", first_input(g, n)->name, n->h,
+			    n->w,
 			    from->name, from->h, from->w);
 		c += from->c;
 	}
@@ -168,7 +171,8 @@ shape_softmax(const struct graph *g, struct graph_node *n)
 {
 	shape_same(g, n);
 	if (n->h != 1 || n->w != 1)
-		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number per class", first_input(g, n)->name, n->c, n->h,
+		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number per class", first_input(g, n)->name, n->c,
+		    n->h,
 		    n->w);
 	return 0;
 }

@@ -14,8 +14,8 @@ uint32_t op_most_in(enum graph_op op);		/* 0 for data, 1, or OP_INS */
 bool	 op_fits(uint64_t c, uint64_t h, uint64_t w);
 
 /*
- * Sets n's c, h and w from its attributes and inputs.  Returns 0, ERR_FORMAT or ERR_LIMIT; the message says what does not
- * fit, without n's name.
+ * Sets n's c, h and w from its attributes and inputs.  Returns 0, ERR_FORMAT or ERR_LIMIT; the message says what does
+ * not fit, without n's name.
  */
 int	 op_shape(const struct graph *g, struct graph_node *n);
 

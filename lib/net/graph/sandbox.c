@@ -11,9 +11,9 @@
 #define REFUSAL	((size_t)64 << 10)	/* turnover of a refused allocation: Lua then collects all garbage */
 
 /*
- * The functions that remain of Lua's libraries.  Besides the unsafe ones, missing are functions that can run long in one
- * call (patterns, rep, sort, move, insert), finalizers (setmetatable: hooks do not run during __gc), and functions that
- * show the order of keys (next, pairs).
+ * The functions that remain of Lua's libraries.  Besides the unsafe ones, missing are functions that can run long in
+ * one call (patterns, rep, sort, move, insert), finalizers (setmetatable: hooks do not run during __gc), and functions
+ * that show the order of keys (next, pairs).
  */
 static const char *const base_keep[] = { "assert", "error", "ipairs", "math", "pcall", "select", "string", "table",
     "tonumber", "tostring", "type", NULL };

@@ -2,9 +2,9 @@
  * sandbox - a Lua state with bounded time and memory and without access to the outside.
  *
  * A script has the language and a few pure functions (net(5) lists them).  No function performs I/O, loads code or runs
- * long in one call.  Nothing depends on chance, time or addresses, and next() and pairs() are missing because the order of
- * keys varies.  Memory, instructions and the total of bytes allocated are bounded: beyond a bound the script ends, even
- * within pcall.
+ * long in one call.  Nothing depends on chance, time or addresses, and next() and pairs() are missing because the order
+ * of keys varies.  Memory, instructions and the total of bytes allocated are bounded: beyond a bound the script ends,
+ * even within pcall.
  *
  * Source: Lua 5.4 manual, 4.6 (lua_Alloc), 4.7 (hooks), 6 (libraries).  Threads: one thread uses a sandbox.
  */
@@ -36,8 +36,8 @@ void	*sandbox_mine(lua_State *L);
 
 /*
  * Runs a script once: text [n], called `name` in messages.  Before it setup() adds globals; after it finish() finds the
- * script's result on top of the stack.  Both may raise Lua errors.  Returns 0, ERR_FORMAT (name:line: reason), ERR_LIMIT or
- * ERR_NOMEM.
+ * script's result on top of the stack.  Both may raise Lua errors.  Returns 0, ERR_FORMAT (name:line: reason),
+ * ERR_LIMIT or ERR_NOMEM.
  */
 int	 sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua_CFunction setup,
 	     lua_CFunction finish);

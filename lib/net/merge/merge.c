@@ -85,7 +85,8 @@ same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, s
 		if ((e = read_chunk(m, i, from->x[i], at, n, other)) < 0)
 			return e;
 		if (memcmp(m->raw, other, bytes) != 0)
-			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' holds whole numbers that differ from those of %s; "
+			return err_fail(ERR_FORMAT,
+			    "%s: tensor '%.200s' holds whole numbers that differ from those of %s; "
 			    "--drop leaves it out", m->o->path[i], from->x[i]->name, m->o->path[0]);
 	}
 	return 0;

@@ -65,8 +65,8 @@ is_asked(const struct merge *m, uint32_t file, const char *name)
 }
 
 /*
- * Writes a tensor's name in the output to b, or sets *keep to false.  Optimizer state and averages follow the tensor that
- * they belong to: rules and patterns apply to its name.
+ * Writes a tensor's name in the output to b, or sets *keep to false.  Optimizer state and averages follow the tensor
+ * that they belong to: rules and patterns apply to its name.
  */
 static int
 new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
@@ -146,8 +146,8 @@ is_of_block(const char *name, size_t n)
 }
 
 /*
- * Puts "arg:" or "aux:" in front of a .params name: the prefix of a .params input, which may be empty, or one by the kind
- * of the tensor.  State and averages have the prefix of the tensor that they belong to.
+ * Puts "arg:" or "aux:" in front of a .params name: the prefix of a .params input, which may be empty, or one by the
+ * kind of the tensor.  State and averages have the prefix of the tensor that they belong to.
  */
 static int
 put_kind(const struct merge *m, uint32_t i, const struct tensor *x, struct buf *name)
@@ -248,8 +248,8 @@ plan_tensors(struct merge *m)
 }
 
 /*
- * Copies the first file's metadata.  The output has the graph only if all arrays keep their names.  Other metadata is the
- * training position if the file has a graph; without one it is another program's and is kept.
+ * Copies the first file's metadata.  The output has the graph only if all arrays keep their names.  Other metadata is
+ * the training position if the file has a graph; without one it is another program's and is kept.
  */
 static int
 plan_meta(struct merge *m)

@@ -18,7 +18,8 @@ add_onnx_tensor(struct tensors *t, const struct graph_array *a)
 
 /* Writes an array in chunks.  A fixed gamma is written as 1: MXNet's files may hold other numbers. */
 static int
-write_onnx_array(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece, struct tensors_out *out)
+write_onnx_array(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece,
+    struct tensors_out *out)
 {
 	int e = 0;
 

@@ -8,7 +8,8 @@ enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_S = 4, AT
 enum { TYPE_F = 1, TYPE_I = 2, TYPE_S = 3, TYPE_INTS = 7 };	/* AttributeProto.AttributeType */
 enum { TENSOR_DIM = 1, TENSOR_TYPE = 2, TENSOR_FLOATS = 4, TENSOR_INTS = 7, TENSOR_NAME = 8 };
 enum { DATA_FLOAT = 1, DATA_INT64 = 7 };			/* TensorProto.DataType */
-enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, OF_TYPE = 1, OF_SHAPE = 2, SHAPE_DIM = 1, DIM_VALUE = 1, DIM_TEXT = 2 };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, OF_TYPE = 1, OF_SHAPE = 2, SHAPE_DIM = 1, DIM_VALUE = 1,
+    DIM_TEXT = 2 };
 
 size_t
 onnx_begin(struct proto *p, const char *type, const char *out, const char *const *in)

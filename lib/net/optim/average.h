@@ -12,7 +12,8 @@
  * Sources: ema, swa: torch/optim/swa_utils.py; Izmailov et al., "Averaging Weights Leads to Wider Optima and Better
  * Generalization", UAI 2018; Zhang et al., "Lookahead Optimizer: k steps forward, 1 step back", NeurIPS 2019.
  *
- * The computation is elementwise: splitting a range does not change the bits.  Threads: different ranges at the same time.
+ * The computation is elementwise: splitting a range does not change the bits.  Threads: different ranges at the same
+ * time.
  */
 #ifndef NET_OPTIM_AVERAGE_H
 #define NET_OPTIM_AVERAGE_H
@@ -33,7 +34,10 @@ struct average {
 
 const char *average_name(enum average_kind kind);	/* "none", "ema" ... */
 bool	 average_find(const char *name, enum average_kind *kind);
-/* Averages after update t (from 1) of w [count]; statistics: w are batch norm's.  Returns whether n increases by one. */
+/*
+ * Averages after update t (from 1) of w [count]; statistics: w are batch norm's.  Returns whether n
+ * increases by one.
+ */
 bool	 average_step(const struct average *o, float *a, float *w, size_t count, uint32_t n, uint64_t t, bool marked,
 	     bool statistics);
 

@@ -13,7 +13,8 @@
 
 /* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns exist. */
 ISA_INLINE void
-multiply_rows(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q, size_t some)
+multiply_rows(float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k, size_t q,
+    size_t some)
 {
 	float sum[ROWS][COLS] = { { 0 } };
 
@@ -26,7 +27,8 @@ multiply_rows(float *restrict c, const float *restrict a, const float *restrict 
 }
 
 /* multiply_rows() for any n. */
-ISA_CLONES(static, void, multiply_band, (float *restrict c, const float *restrict a, const float *restrict b, size_t n, size_t k,
+ISA_CLONES(static, void, multiply_band, (float *restrict c, const float *restrict a, const float *restrict b, size_t n,
+    size_t k,
     size_t q, size_t some),
     (c, a, b, n, k, q, some))
 {
@@ -64,7 +66,8 @@ multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, 
 		#pragma omp for collapse(2)
 		for (size_t at = 0; at < panels; at++)
 			for (size_t i = 0; i < p; i += BAND)
-				multiply_band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS, p - i < BAND ? p - i : BAND, k, q,
+				multiply_band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS,
+				    p - i < BAND ? p - i : BAND, k, q,
 				    q - at * COLS < COLS ? q - at * COLS : COLS);
 	}
 }
@@ -81,7 +84,8 @@ transpose_matrix(float *restrict to, const float *restrict x, size_t p, size_t q
 
 /* One Newton-Schulz step of x [p, q], p <= q; t [p, q], a and b [p, p] are scratch memory. */
 static void
-orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q, float *panel)
+orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q,
+    float *panel)
 {
 	transpose_matrix(t, x, p, q);
 	multiply_matrices(a, x, t, p, q, p, panel);
@@ -99,7 +103,8 @@ muon_room(size_t rows, size_t cols)
 	size_t p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
 
 	/* The panels of the widest product. */
-	return 2 * p * q + 2 * p * p + (q * panels_of(p) > p * panels_of(q) ? q * panels_of(p) : p * panels_of(q)) * COLS;
+	return 2 * p * q + 2 * p * p + (q * panels_of(p) > p * panels_of(q) ? q * panels_of(p) :
+	    p * panels_of(q)) * COLS;
 }
 
 static double
@@ -122,7 +127,8 @@ scale_matrix(float *x, size_t n, double by)
 
 /* Adds the gradient to the momentum and sets u to the matrix to orthogonalise. */
 static void
-gather_momentum(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n, const struct opt_hyper *h)
+gather_momentum(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n,
+    const struct opt_hyper *h)
 {
 	const float by = (float)(1 / n), clip = h->clip > 0 ? h->clip : INFINITY;
 
@@ -138,7 +144,8 @@ gather_momentum(float *restrict u, float *restrict m, const float *restrict g, s
 }
 
 void
-muon_step(float *w, float *m, const float *g, size_t rows, size_t cols, double n, const struct opt_hyper *h, float *room)
+muon_step(float *w, float *m, const float *g, size_t rows, size_t cols, double n, const struct opt_hyper *h,
+    float *room)
 {
 	size_t count = rows * cols, p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
 	float *x = room, *t = room + count, *a = t + count, *b = a + p * p, *panel = b + p * p;

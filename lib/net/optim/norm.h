@@ -2,8 +2,8 @@
  * norm - the exact sum of squares of floats, and its root.
  *
  * The square of an f32 is an integer times 2^-298, so a sum of squares is one long integer.  It is stored in words, the
- * lowest first.  Integer addition is exact: neither order nor partition changes a bit, which no sum of floats can promise
- * (Kulisch, "Computer Arithmetic and Validity", 2008).  The root is taken in f64.
+ * lowest first.  Integer addition is exact: neither order nor partition changes a bit, which no sum of floats can
+ * promise (Kulisch, "Computer Arithmetic and Validity", 2008).  The root is taken in f64.
  *
  * If any float is infinite or NaN, the norm is NaN.  Threads: different norms at the same time.
  */

@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * Division by n is a multiplication by (float)(1 / n), the same for every element.  Floats are added and multiplied in the
- * order written, without fused multiply-adds (-ffp-contract=off in the Makefile), so the vector width changes no bit.
+ * Division by n is a multiplication by (float)(1 / n), the same for every element.  Floats are added and multiplied in
+ * the order written, without fused multiply-adds (-ffp-contract=off in the Makefile), so the vector width changes no
+ * bit.
  */
 
 static const struct {
@@ -115,7 +116,8 @@ step_sgd(float *restrict w, float *restrict m, const float *restrict g, size_t c
 }
 
 static inline void
-step_nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
+step_nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s,
+    bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
 		float d = prepare_gradient(g[i], w[i], &s, rare);
@@ -126,7 +128,8 @@ step_nesterov(float *restrict w, float *restrict m, const float *restrict g, siz
 }
 
 static inline void
-step_adam(float *restrict w, float *restrict mv, const float *restrict g, size_t count, const struct step s, float shrink,
+step_adam(float *restrict w, float *restrict mv, const float *restrict g, size_t count, const struct step s,
+    float shrink,
     bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -141,7 +144,8 @@ step_adam(float *restrict w, float *restrict mv, const float *restrict g, size_t
 }
 
 static inline void
-step_rmsprop(float *restrict w, float *restrict vm, const float *restrict g, size_t count, const struct step s, bool rare)
+step_rmsprop(float *restrict w, float *restrict vm, const float *restrict g, size_t count, const struct step s,
+    bool rare)
 {
 	for (size_t i = 0; i < count; i++) {
 		float d = prepare_gradient(g[i], w[i], &s, rare), v;

@@ -1,9 +1,9 @@
 /*
  * opt - optimizer update rules over any range of weights.
  *
- * The caller passes the sum of the gradients of n samples and decides the order of that sum; opt divides by n.  Updates are
- * elementwise and in a fixed order: equal input gives equal bits on every machine, however a range is split.  Threads:
- * disjoint ranges at the same time.
+ * The caller passes the sum of the gradients of n samples and decides the order of that sum; opt divides by n.  Updates
+ * are elementwise and in a fixed order: equal input gives equal bits on every machine, however a range is split. 
+ * Threads: disjoint ranges at the same time.
  *
  * With d = g / n, each element clipped to [-clip, clip], and t the number of the update, from 1:
  *
@@ -13,7 +13,8 @@
  * 	adamw		w = w - lr wd w;  m = b1 m + (1 - b1) d;  v = b2 v + (1 - b2) d^2;
  * 			w = w - lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
  * 	rmsprop		d = d + wd w;  v = b2 v + (1 - b2) d^2;  m = momentum m + d / (sqrt(v) + eps);  w = w - lr m
- * 	lars		sgd with lr trust |w| / (|d| + wd |w| + eps), |.| being the norm of a whole array before clipping;
+ * 	lars		sgd with lr trust |w| / (|d| + wd |w| + eps), |.| being the norm of a whole array before
+ * clipping;
  * 			lr alone for arrays of one dimension and if a norm is 0
  * 	muon		matrices: net/optim/muon.h; all else: nesterov with b2 as momentum
  *
@@ -21,12 +22,12 @@
  * With clip_norm, d is first multiplied by clip_norm / (|all d| + 1e-6) if that is less than 1.
  *
  * d is clipped before weight decay, as in clip_grad_value_() and MXNet's SGD.  MXNet differs elsewhere.  Its Adam and
- * RMSProp clip after the decay.  Its Adam adds eps to sqrt(v) before the bias correction, its RMSProp inside the root.  Its
- * NAG decays m by the weights after the update, and its m includes the learning rates, as sgd's.
+ * RMSProp clip after the decay.  Its Adam adds eps to sqrt(v) before the bias correction, its RMSProp inside the root. 
+ * Its NAG decays m by the weights after the update, and its m includes the learning rates, as sgd's.
  *
- * Sources: sgd: MXNet, optimizer.py, 2015 and 1.9.1.  lars: You, Gitman and Ginsburg, "Large Batch Training of Convolutional
- * Networks", 2017, algorithm 1, with the exceptions of MXNet's LARS.  All others: PyTorch, torch/optim and clip_grad_norm_;
- * Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
+ * Sources: sgd: MXNet, optimizer.py, 2015 and 1.9.1.  lars: You, Gitman and Ginsburg, "Large Batch Training of
+ * Convolutional Networks", 2017, algorithm 1, with the exceptions of MXNet's LARS.  All others: PyTorch, torch/optim
+ * and clip_grad_norm_; Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
  *
  * A rule keeps opt_states() floats for each weight, side by side: state f32 [count, states].
  */
@@ -85,8 +86,8 @@ const char *opt_tail(enum opt_rule rule, uint32_t i);
 bool	 opt_is_state(const char *name, size_t *stem);
 
 /*
- * Performs one update of w, g [count], state [count, states].  Ignores clip_norm: see opt_shrink().  For lars, h->lr must
- * include opt_trust().  For muon, it is the update of arrays that are not matrices.
+ * Performs one update of w, g [count], state [count, states].  Ignores clip_norm: see opt_shrink().  For lars, h->lr
+ * must include opt_trust().  For muon, it is the update of arrays that are not matrices.
  */
 void	 opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h);
 

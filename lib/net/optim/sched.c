@@ -172,7 +172,10 @@ sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 
 	assert(steps > 0);
 	epoch = (double)step / (double)steps;
-	/* The first step is above the first rate, so that it has an effect; the last step of the warm-up has the full rate. */
+	/*
+	 * The first step is above the first rate, so that it has an effect; the last step of the
+	 * warm-up has the full rate.
+	 */
 	part = s->warmup > 0 ? ((double)step + 1) / (s->warmup * (double)steps) : 1;
 	rate = curve_at(s, epoch) * scale;
 	if (part < 1)

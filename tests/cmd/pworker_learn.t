@@ -96,7 +96,7 @@ is "$(last noval.tsv)" "$(last val.tsv)" "... without a trace in the training"
 status 2 "two averages" train --ema 0.9 --swa 2
 status 2 "a mean over epochs that do not end together" train --swa 2 --slack 1
 status 2 "norms without lockstep" train --clip-norm 1 --slack 2
-like "$T/err" '^pworker: --clip-norm: .* slack 0 alone' "... are refused"
+like "$T/err" '^pworker: --clip-norm: .* slack 0' "... are refused"
 status 2 "... for whole arrays too" train --optimizer lars --async
 status 2 "what is another optimizer's" train --optimizer adam --unit
 like "$T/err" '^pworker: --unit: is of --optimizer muon' "... is not taken in silence"

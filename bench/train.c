@@ -4,9 +4,9 @@
  * A step is all that a worker without a server does: every array loaded, forward,
  * backward, every weight updated; where the engine learns on its device, it does so here too, and an update that
  * nobody waits for is in the time of the step behind it.  The program is one of those that train.sh
- * drives in turn: it says "ready", and for each line "K" on stdin it runs K steps
- * and prints their milliseconds on one line.  With --limit it does not train but
- * runs a dense product, twice 2048^3 operations, as the limit beside the others.
+ * drives in turn: it says "ready" and how many million multiply-adds a picture takes forward, and for each line "K" on
+ * stdin it runs K steps and prints their milliseconds on one line.  With --limit it does not train but runs a dense
+ * product of the same precision, twice 2048^3 operations, as the limit beside the others.
  */
 #include "front.h"
 
@@ -26,6 +26,13 @@
 
 #define LIMIT 2048
 
+/* A net's name and what pworker's options of the same names say of it; 0: as its script has it. */
+struct net {
+	const char	 *name;
+	uint32_t	  c, h, w, classes, noption;
+	struct script_opt option[SCRIPT_OPTS];
+};
+
 struct job {
 	const struct engine *engine;
 	struct engine_dev   *dev;
@@ -40,15 +47,18 @@ struct job {
 };
 
 static const char usage[] =
-    "train [--batch N] [--dtype TYPE] [--engine NAME] [--explain] [--limit] [--net NAME] [--threads N]";
+    "train [--net NAME] [--net-opt KEY=VALUE]... [--batch N] [--dtype TYPE] [--engine NAME] [options]";
 static const char help[] =
-    "  --batch N      pictures a step (128)\n"
-    "  --dtype TYPE   f32, tf32, bf16, f16 (f32)\n"
-    "  --engine NAME  cpu, ref, gpu (the best)\n"
-    "  --explain      print what runs each layer, and end\n"
-    "  --limit        a dense product in place of a net\n"
-    "  --net NAME     script of the net (inception)\n"
-    "  --threads N    (2)\n";
+    "  --net NAME           script of the net (inception)\n"
+    "  --net-opt KEY=VALUE  one of its options\n"
+    "  --shape CxHxW        of its pictures (its own)\n"
+    "  --classes N          (its own)\n"
+    "  --batch N            pictures a step (128)\n"
+    "  --dtype TYPE         f32, tf32, bf16, f16 (f32)\n"
+    "  --engine NAME        cpu, ref, gpu (the best)\n"
+    "  --threads N          (2)\n"
+    "  --explain            print what runs each layer, and end\n"
+    "  --limit              a dense product in place of a net\n";
 
 static void
 must(int e, const char *thing)
@@ -100,15 +110,15 @@ learn(struct job *j)
 }
 
 static void
-open_job(struct job *j, const char *net, unsigned threads)
+open_job(struct job *j, const struct net *net, unsigned threads)
 {
 	const struct graph_node *data;
 	struct rng r = rng_start(1, 1, 0);
 	size_t floats;
 
-	must(script_run(net, 0, 0, 0, 0, NULL, 0, &j->graph), net);
+	must(script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, &j->graph), NULL);
 	must(j->engine->open(0, threads, &j->dev), j->engine->name);
-	must(j->engine->plan(j->dev, j->graph, j->batch, j->precision, &j->plan), net);
+	must(j->engine->plan(j->dev, j->graph, j->batch, j->precision, &j->plan), net->name);
 	data = &j->graph->node[0];
 	floats = (size_t)j->batch * data->c * data->h * data->w;
 	j->w = room(j->graph->P, sizeof(float));
@@ -161,22 +171,24 @@ product(void *arg)
 	must(dnnl_mul_forward(arg), "limit");
 }
 
-static float *
+/* Small numbers, whether read as f32 or as bf16. */
+static void *
 square(void)
 {
-	float *p = aligned_alloc(64, (size_t)LIMIT * LIMIT * sizeof(*p));
+	size_t n = (size_t)LIMIT * LIMIT * sizeof(float);
+	void *p = aligned_alloc(64, n);
 
 	if (p == NULL)
 		must(err_nomem(), "limit");
-	for (size_t i = 0; i < (size_t)LIMIT * LIMIT; i++)
-		p[i] = 1.0f / LIMIT;
+	memset(p, 0x3a, n);
 	return p;
 }
 
 static struct dnnl_mul *
-open_limit(unsigned threads)
+open_limit(enum engine_precision precision, unsigned threads)
 {
-	const struct dnnl_shape shape = { .n = LIMIT, .c = LIMIT, .h = 1, .w = 1, .k = LIMIT, .fc = true };
+	const struct dnnl_shape shape = { .n = LIMIT, .c = LIMIT, .h = 1, .w = 1, .k = LIMIT, .fc = true,
+		.bf16 = precision == ENGINE_BF16 };
 	struct dnnl_place at = { .x = square(), .y = square(), .held = square() };
 	struct dnnl_dev *dev;
 	struct dnnl_mul *mul;
@@ -203,13 +215,13 @@ explain(const struct job *j)
 
 /* Runs as many steps as each line of stdin says. */
 static void
-serve(void (*step)(void *), void *arg)
+serve(void (*step)(void *), void *arg, double macs)
 {
 	char line[32];
 
 	step(arg);	/* a kernel's first call is slow */
 	step(arg);
-	puts("ready");
+	printf("ready %.1f\n", macs / 1e6);
 	front_flush();
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		for (long k = strtol(line, NULL, 10); k > 0; k--) {
@@ -226,14 +238,16 @@ int
 main(int argc, char *argv[])
 {
 	static const struct option longs[] = {
-		{ "batch", required_argument, NULL, 'b' }, { "dtype", required_argument, NULL, 'd' },
-		{ "engine", required_argument, NULL, 'e' },
+		{ "batch", required_argument, NULL, 'b' }, { "classes", required_argument, NULL, 'c' },
+		{ "dtype", required_argument, NULL, 'd' }, { "engine", required_argument, NULL, 'e' },
 		{ "explain", no_argument, NULL, 'x' }, { "limit", no_argument, NULL, 'l' },
-		{ "net", required_argument, NULL, 'n' }, { "threads", required_argument, NULL, 't' },
+		{ "net", required_argument, NULL, 'n' }, { "net-opt", required_argument, NULL, 'o' },
+		{ "shape", required_argument, NULL, 's' }, { "threads", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 },
 	};
+	struct net net = { .name = "inception" };
 	struct job j = { .batch = 128 };
-	const char *net = "inception", *engine = NULL;
+	const char *engine = NULL;
 	unsigned threads = 2;
 	bool limit = false, explained = false;
 	int c;
@@ -242,6 +256,7 @@ main(int argc, char *argv[])
 	while ((c = getopt_long(argc, argv, "b:e:n:t:h", longs, NULL)) != -1)
 		switch (c) {
 		case 'b': j.batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
+		case 'c': net.classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case 'd':
 			if (!engine_precision_find(optarg, &j.precision))
 				front_wrong("--dtype: there is no %s", optarg);
@@ -249,21 +264,26 @@ main(int argc, char *argv[])
 		case 'e': engine = optarg; break;
 		case 'x': explained = true; break;
 		case 'l': limit = true; break;
-		case 'n': net = optarg; break;
+		case 'n': net.name = optarg; break;
+		case 'o':
+			if (script_opt_take(net.option, &net.noption, optarg) < 0)
+				front_wrong("--net-opt: %s", err_line());
+			break;
+		case 's': front_shape("--shape", optarg, &net.c, &net.h, &net.w); break;
 		case 't': threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
 		case 'h': front_help();
 		default:  front_usage();
 		}
 	if (limit) {
-		serve(product, open_limit(threads));
+		serve(product, open_limit(j.precision, threads), (double)LIMIT * LIMIT * LIMIT);
 		return front_status();
 	}
 	if ((j.engine = engine_find(engine)) == NULL)
 		front_die(NULL, ERR_ARG);
-	open_job(&j, net, threads);
+	open_job(&j, &net, threads);
 	if (explained)
 		explain(&j);
 	else
-		serve(train, &j);
+		serve(train, &j, (double)graph_macs(j.graph));
 	return front_status();
 }

@@ -1,37 +1,71 @@
 #!/usr/bin/env bash
-# train.sh - whole training steps of inception, ours and others' in turn, into images/s beside the machine's limit.
+# train.sh - whole training steps of nets, ours and others' in turn, into images/s and the ratio to the best of the others.
 #
-#	PEER_TORCH=python3 PEER_MXNET=python3 bench/train.sh [rounds [steps]]
+#	PEER_TORCH=python3 PEER_MXNET=python3 bench/train.sh [--dtype f32|bf16] [--isa SET] [--threads N]
+#		[--rounds N] [--seconds S] [--net NAME [--net-opt KEY=VALUE] [--shape CxHxW] [--classes N] [--batch N]]
 #
-# Every contender is one process that waits for its turn, so that all are measured
-# in the same minutes; a round is `steps` steps of each.  PEER_TORCH and PEER_MXNET
-# name pythons that have torch and mxnet; one that is not there is left out.  Rounds
-# in which other programs took more than a twentieth of the processors are marked,
-# and do not count when there are three others.  BATCH and THREADS may be set, and DTYPE=bf16
-# to measure tally in bf16 beside its f32 and torch's autocast.
+# Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3) in each of
+# N rounds (5), so that all are measured in the same minutes; what counts is the median.  Rounds in which other programs took more
+# than a twentieth of the processors are marked, and do not count when there are three others.
+#
+# PEER_TORCH and PEER_MXNET name pythons that have torch and mxnet; a peer that fails to start is left out with a line.
+# MODES are those of torch ("eager cl compiled").  TALLY is the command in place of $BUILD/bench/train, TALLY_OLD a command of
+# another build that is one more contender: TALLY_OLD='chroot /other /tally/build/bench/train'.
+# --isa avx2 limits all contenders to AVX2 by the variables that their libraries read.
 set -eu
 cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share}
-rounds=${1:-6} steps=${2:-5} batch=${BATCH:-128} threads=${THREADS:-2}
-export OMP_NUM_THREADS=$threads LC_ALL=C
-macs=204.2	# million multiply-adds of one picture, forward; backward is twice that
+export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+dtype=f32 threads=2 rounds=5 seconds=3 isa='' only=()
+while [ $# -gt 0 ]; do
+	[ $# -gt 1 ] || { sed -n '4,5s/^#	//p' "$0" >&2; exit 2; }
+	case $1 in
+	--dtype) dtype=$2 ;;
+	--threads) threads=$2 ;;
+	--rounds) rounds=$2 ;;
+	--seconds) seconds=$2 ;;
+	--isa) isa=$2 ;;
+	--net | --net-opt | --shape | --classes | --batch) only+=("$1" "$2") ;;
+	*) sed -n '4,5s/^#	//p' "$0" >&2; exit 2 ;;
+	esac
+	shift 2
+done
+export OMP_NUM_THREADS=$threads
+if [ -n "$isa" ]; then
+	[ "$isa" = avx2 ] || { echo "train.sh: --isa: only avx2 is known" >&2; exit 2; }
+	export TALLY_MAX_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2	# tally; oneDNN, older ones the last
+	export ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell	# torch, its MKL; MXNet's BLAS
+fi
+hz=$(getconf CLK_TCK) cores=$(getconf _NPROCESSORS_ONLN)
 dir=$(mktemp -d)
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null || true; rm -rf "$dir"' EXIT
+pids=() names=()
+stop() {
+	local n
+	for n in "${names[@]}"; do
+		local in=in_$n out=out_$n
+		eval "exec ${!in}>&- ${!out}<&-"
+	done
+	[ ${#pids[@]} = 0 ] || { kill "${pids[@]}" && wait "${pids[@]}"; } 2>/dev/null || true
+	pids=() names=()
+}
+trap 'stop; rm -rf "$dir"' EXIT
 
-make -s BUILD="$BUILD" "$BUILD/bench/train"
+if [ -z "${TALLY:-}" ]; then
+	make -s BUILD="$BUILD" "$BUILD/bench/train"
+	TALLY=$BUILD/bench/train
+fi
 
 # start NAME COMMAND...: a contender waits on fd in_NAME and answers on fd out_NAME.
-names=()
 start() {
-	local name=$1 word
+	local name=$1 word more
 	shift
+	rm -f "$dir/$name.in" "$dir/$name.out"
 	mkfifo "$dir/$name.in" "$dir/$name.out"
 	"$@" <"$dir/$name.in" >"$dir/$name.out" 2>"$dir/$name.err" &
 	local pid=$!
 	exec {in}>"$dir/$name.in" {out}<"$dir/$name.out"
-	if ! read -r word <&"$out" || [ "$word" != ready ]; then
+	if ! read -r word more <&"$out" || [ "$word" != ready ]; then
 		echo "$name: left out: $(tail -n 1 "$dir/$name.err")" >&2
+		exec {in}>&- {out}<&-
 		wait "$pid" || true
 		return 0
 	fi
@@ -40,6 +74,8 @@ start() {
 	printf -v "in_$name" %s "$in"
 	printf -v "out_$name" %s "$out"
 	printf -v "pid_$name" %s "$pid"
+	printf -v "steps_$name" %s 1
+	[ "$name" != tally ] || macs=$more
 }
 
 # busy: jiffies that programs used on all processors (not interrupts: the loopback's are nobody's).
@@ -47,67 +83,108 @@ busy() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
 # used PID: jiffies that one process used.
 used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 
-start tally "$BUILD/bench/train" --batch "$batch" --threads "$threads"
-[ "${DTYPE:-f32}" = f32 ] || start bf16 "$BUILD/bench/train" --batch "$batch" --threads "$threads" --dtype "$DTYPE"
-start limit "$BUILD/bench/train" --limit --threads "$threads"
-if [ -n "${PEER_TORCH:-}" ]; then
-	start torch "$PEER_TORCH" bench/peers/train_torch.py --batch "$batch" --threads "$threads"
-	start torch_cl "$PEER_TORCH" bench/peers/train_torch.py --batch "$batch" --threads "$threads" --mode f32cl
-	[ "${DTYPE:-f32}" = f32 ] || start torch_bf16 \
-		"$PEER_TORCH" bench/peers/train_torch.py --batch "$batch" --threads "$threads" --mode bf16cl
-else
-	echo "torch: left out: PEER_TORCH names no python" >&2
-fi
-if [ -n "${PEER_MXNET:-}" ]; then
-	start mxnet "$PEER_MXNET" bench/peers/train_mxnet.py --batch "$batch"
-else
-	echo "mxnet: left out: PEER_MXNET names no python" >&2
-fi
+# turn NAME ROUND: its steps of a round, into the file of times; the round 0 only says how many steps fill a turn.
+turn() {
+	local name=$1 in=in_$1 out=out_$1 pid=pid_$1 steps=steps_$1 t0 b0 u0 t1 b1 u1 times foreign
+	t0=$EPOCHREALTIME b0=$(busy) u0=$(used "${!pid}")
+	echo "${!steps}" >&"${!in}"
+	read -r times <&"${!out}" || { echo "train.sh: $name ended: $(tail -n 1 "$dir/$name.err")" >&2; exit 1; }
+	t1=$EPOCHREALTIME b1=$(busy) u1=$(used "${!pid}")
+	if [ "$2" = 0 ]; then
+		printf -v "steps_$name" %s "$(awk -v s="$seconds" -v ms="$times" 'BEGIN { n = int(s * 1e3 / ms); print n < 1 ? 1 : n }')"
+		return
+	fi
+	foreign=$(awk -v b=$((b1 - b0 - u1 + u0)) -v t0="$t0" -v t1="$t1" -v hz="$hz" -v n="$cores" \
+		'BEGIN { printf "%.3f", b / hz / (t1 - t0) / n }')
+	echo "$name $2 $foreign $times" >>"$dir/times"
+}
 
-hz=$(getconf CLK_TCK) cores=$(getconf _NPROCESSORS_ONLN)
-for ((r = 1; r <= rounds; r++)); do
-	for name in "${names[@]}"; do
-		in=in_$name out=out_$name pid=pid_$name
-		t0=$EPOCHREALTIME b0=$(busy) u0=$(used "${!pid}")
-		echo "$steps" >&"${!in}"
-		read -r times <&"${!out}"
-		t1=$EPOCHREALTIME b1=$(busy) u1=$(used "${!pid}")
-		foreign=$(awk -v b=$((b1 - b0 - u1 + u0)) -v t0="$t0" -v t1="$t1" -v hz="$hz" -v n="$cores" \
-			'BEGIN { printf "%.3f", b / hz / (t1 - t0) / n }')
-		echo "$name $r $foreign $times" >>"$dir/times"
+# measure BATCH TORCH-MODES NET-OPTION...: a net's table, and a line of $dir/rows.
+measure() {
+	local batch=$1 modes=$2 name r title
+	shift 2
+	title=$(echo "$*" | sed 's/--net-opt //g; s/--[a-z]* //g')
+	set -- "$@" --batch "$batch"
+	: >"$dir/times"
+	# shellcheck disable=SC2086
+	start tally $TALLY "$@" --dtype "$dtype" --threads "$threads"
+	[ "${#names[@]}" -gt 0 ] || exit 1
+	# shellcheck disable=SC2086
+	[ -z "${TALLY_OLD:-}" ] || start old $TALLY_OLD "$@" --dtype "$dtype" --threads "$threads"
+	# shellcheck disable=SC2086
+	start limit $TALLY --limit --dtype "$dtype" --threads "$threads"
+	for name in $modes; do
+		[ -z "${PEER_TORCH:-}" ] || start "torch_$name" "$PEER_TORCH" bench/peers/train_torch.py "$@" \
+			--dtype "$dtype" --threads "$threads" --mode "$name"
 	done
-done
-
-echo "inception, batch $batch, threads $threads, ${DTYPE:-f32}; $rounds rounds of $steps steps in turn; $(uname -m)," \
-	"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $cores processors"
-"$BUILD/bench/train" --explain --batch 1 --threads "$threads" | head -n 1
-awk -v batch="$batch" -v macs="$macs" '
-function median(list,   v, n, i, j, t) {
-	n = split(list, v, " ")
-	for (i = 2; i <= n; i++)
-		for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
-	return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
-}
-{
-	if (!($1 in all)) order[++names] = $1
-	list = ""
-	for (i = 4; i <= NF; i++) { list = list " " $i; if (!($1 in best) || $i + 0 < best[$1]) best[$1] = $i + 0 }
-	all[$1] = all[$1] list
-	if ($3 + 0 <= 0.05) { quiet[$1] = quiet[$1] list; nquiet[$1]++ } else disturbed[$1]++
-}
-END {
-	printf "%-10s %10s %10s %10s %10s %12s\n", "", "ms", "best ms", "images/s", "GFLOP/s", "disturbed"
-	for (k = 1; k <= names; k++) {
-		n = order[k]
-		ms = median(nquiet[n] >= 3 ? quiet[n] : all[n])
-		gflop = n == "limit" ? 2 * 2048 ^ 3 / 1e9 : 6 * macs * batch / 1e3
-		rate = n == "limit" ? "-" : sprintf("%.1f", batch / ms * 1e3)
-		speed[n] = 1e3 / ms
-		if (n == "limit") top = gflop / ms * 1e3
-		printf "%-10s %10.1f %10.1f %10s %10.0f %7d of %d\n", n, ms, best[n], rate, gflop / ms * 1e3, \
-			disturbed[n], NR / names
-		if (n != "tally" && n != "limit" && speed[n] > peer) { peer = speed[n]; who = n }
+	[ -z "${PEER_MXNET:-}" ] || [ "$dtype" != f32 ] || start mxnet "$PEER_MXNET" bench/peers/train_mxnet.py "$@"
+	for ((r = 0; r <= rounds; r++)); do
+		for name in "${names[@]}"; do
+			turn "$name" "$r"
+		done
+	done
+	stop
+	echo "$title, batch $batch, $dtype${isa:+, $isa}, $threads threads; $rounds rounds of $seconds s in turn; $macs M multiply-adds a picture"
+	awk -v batch="$batch" -v macs="$macs" -v title="$title" -v rows="$dir/rows" '
+	function median(list,   v, n, i, j, t) {
+		n = split(list, v, " ")
+		for (i = 2; i <= n; i++)
+			for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
+		return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
 	}
-	printf "tally / limit: %.2f\n", 6 * macs * batch / 1e3 * speed["tally"] / top
-	if (who != "") printf "tally / %s, the best of the others: %.2f\n", who, speed["tally"] / peer
-}' "$dir/times"
+	{
+		if (!($1 in all)) order[++names] = $1
+		list = ""
+		for (i = 4; i <= NF; i++) { list = list " " $i; if (!($1 in best) || $i + 0 < best[$1]) best[$1] = $i + 0 }
+		all[$1] = all[$1] list
+		if ($3 + 0 <= 0.05) { quiet[$1] = quiet[$1] list; nquiet[$1]++ } else disturbed[$1]++
+	}
+	END {
+		printf "%-15s %10s %10s %10s %10s %12s\n", "", "ms", "best ms", "images/s", "GFLOP/s", "disturbed"
+		for (k = 1; k <= names; k++) {
+			n = order[k]
+			ms = median(nquiet[n] >= 3 ? quiet[n] : all[n])
+			gflop = n == "limit" ? 2 * 2048 ^ 3 / 1e9 : 6 * macs * batch / 1e3
+			rate[n] = batch / ms * 1e3
+			printf "%-15s %10.1f %10.1f %10s %10.0f %7d of %d\n", n, ms, best[n], n == "limit" ? "-" : sprintf("%.1f", rate[n]),
+				gflop / ms * 1e3, disturbed[n], NR / names
+			if (n == "limit") top = gflop / ms * 1e3
+			else if (n != "tally" && n != "old" && rate[n] > peer) { peer = rate[n]; who = n }
+		}
+		printf "tally / limit: %.2f\n", 6 * macs * rate["tally"] / 1e3 / top
+		if ("old" in rate) printf "tally / old: %.2f\n", rate["tally"] / rate["old"]
+		if (who != "") printf "tally / %s, the best of the others: %.2f\n", who, rate["tally"] / peer
+		printf "%-40s %6d %9.1f %9s %9s  %-15s %6s %6s\n", title, batch, rate["tally"], "old" in rate ? sprintf("%.1f", rate["old"]) : "-",
+			who != "" ? sprintf("%.1f", peer) : "-", who != "" ? who : "-", who != "" ? sprintf("%.2f", rate["tally"] / peer) : "-",
+			"old" in rate ? sprintf("%.2f", rate["tally"] / rate["old"]) : "-" >>rows
+	}' "$dir/times"
+	echo
+}
+
+for p in TORCH MXNET; do
+	v=PEER_$p
+	[ -n "${!v:-}" ] || echo "$p: left out: $v names no python" >&2
+done
+echo "$(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $cores processors"
+for t in "$TALLY" "${TALLY_OLD:-}"; do
+	# shellcheck disable=SC2086
+	[ -z "$t" ] || echo "$t: $($t --explain --batch 1 --threads "$threads" --dtype "$dtype" | head -n 1)"
+done
+echo
+all=${MODES-eager cl compiled}
+if [ ${#only[@]} -gt 0 ]; then
+	batch=128 rest=()
+	for ((i = 0; i < ${#only[@]}; i += 2)); do
+		if [ "${only[i]}" = --batch ]; then batch=${only[i + 1]}; else rest+=("${only[@]:i:2}"); fi
+	done
+	measure "$batch" "$all" "${rest[@]}"
+else
+	few=${MODES-eager cl}	# large nets take long to compile
+	measure 128 "$all" --net inception
+	measure 128 "$all" --net resnet --net-opt layers=110 --shape 3x28x28 --classes 10
+	measure 128 "$few" --net vgg --net-opt layers=16 --shape 3x32x32 --classes 10
+	measure 32 "$few" --net resnet --net-opt layers=50 --shape 3x224x224 --classes 1000
+	measure 500 "$all" --net fast
+fi
+printf '%-40s %6s %9s %9s %9s  %-15s %6s %6s\n' "$dtype${isa:+, $isa}: images/s" batch tally old peer "best peer" /peer /old
+cat "$dir/rows"

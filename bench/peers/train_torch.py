@@ -1,63 +1,49 @@
 #!/usr/bin/env python3
-"""The training step of bench/train.c in PyTorch: train_torch.py [--batch N] [--threads T] [--mode f32|f32cl|bf16cl]
+"""The training step of bench/train.c in PyTorch, with its options: train_torch.py [--net NAME] [--mode MODE] ...
 
+Modes: eager, cl (eager, channels last) and compiled (torch.compile, channels last); bf16 is autocast's.
 Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
-cl = channels_last.  The net is share/nets/inception.lua, weights and batch are random.
+Weights and batch are random.
 """
 import argparse
+import os
 import sys
 import time
 
 import torch
 from torch import nn
 
-
-class Cat(nn.Module):
-    """Runs branches on the same input and joins them by channel."""
-    def __init__(self, *branches):
-        super().__init__()
-        self.branches = nn.ModuleList(branches)
-
-    def forward(self, x):
-        return torch.cat([b(x) for b in self.branches], 1)
-
-
-def cbr(c, k, r, s=1, p=0):
-    return nn.Sequential(nn.Conv2d(c, k, r, s, p), nn.BatchNorm2d(k), nn.ReLU(inplace=True))
-
-
-def simple(c, a, b):
-    return Cat(cbr(c, a, 1), cbr(c, b, 3, 1, 1))
-
-
-def down(c, n):
-    return Cat(cbr(c, n, 3, 2, 1), nn.MaxPool2d(3, 2, ceil_mode=True))
-
-
-def inception():
-    return nn.Sequential(
-        cbr(3, 96, 3, 1, 1), simple(96, 32, 32), simple(64, 32, 48), down(80, 80),
-        simple(160, 112, 48), simple(160, 96, 64), simple(160, 80, 80), simple(160, 48, 96), down(144, 96),
-        simple(240, 176, 160), simple(336, 176, 160), nn.AvgPool2d(7), nn.Flatten(), nn.Linear(336, 10))
-
+import nets_torch
 
 ap = argparse.ArgumentParser()
+ap.add_argument("--net", default="inception")
+ap.add_argument("--net-opt", action="append", default=[])
+ap.add_argument("--shape")
+ap.add_argument("--classes", type=int)
 ap.add_argument("--batch", type=int, default=128)
 ap.add_argument("--threads", type=int, default=2)
-ap.add_argument("--mode", default="f32")
+ap.add_argument("--dtype", default="f32", choices=("f32", "bf16"))
+ap.add_argument("--mode", default="eager", choices=("eager", "cl", "compiled"))
 a = ap.parse_args()
 torch.set_num_threads(a.threads)
 torch.manual_seed(0)
-net, x, y = inception(), torch.randn(a.batch, 3, 28, 28), torch.randint(0, 10, (a.batch,))
-if a.mode.endswith("cl"):
+net, shape, classes = nets_torch.make(a.net, dict(o.split("=", 1) for o in a.net_opt),
+                                      a.shape and tuple(int(n) for n in a.shape.split("x")), a.classes)
+x, y = torch.randn(a.batch, *shape), torch.randint(0, classes, (a.batch,))
+if a.mode != "eager":
     net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
-loss_of = nn.CrossEntropyLoss()
+opt = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
+loss_of = nn.CrossEntropyLoss(label_smoothing=0.2 if a.net == "fast" else 0)
+if a.mode == "compiled":
+    if os.environ.get("ATEN_CPU_CAPABILITY") == "avx2":
+        import torch._inductor.config
+        torch._inductor.config.cpp.simdlen = 256
+    net = torch.compile(net)
 
 
 def step():
     opt.zero_grad(set_to_none=True)
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=a.mode.startswith("bf16")):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=a.dtype == "bf16"):
         loss = loss_of(net(x), y)
     loss.backward()
     opt.step()

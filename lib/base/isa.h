@@ -18,7 +18,7 @@
  * set.
  *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
- * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.
+ * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.  Other processors than x86-64 have no limit.
  */
 #ifndef BASE_ISA_H
 #define BASE_ISA_H
@@ -46,6 +46,7 @@ enum isa isa_level(void);
 
 #if defined(__x86_64__)
 
+#define ISA_X86 1
 #define ISA_HAS(feature) __builtin_cpu_supports(feature)
 /* Bytes of a vector: of a register of AVX2.  AVX-512's of 64 gain at most a tenth where memory sets the pace. */
 #define ISA_BYTES 32
@@ -74,6 +75,7 @@ enum isa isa_level(void);
 
 #else
 
+#define ISA_X86 0
 #define ISA_HAS(feature) 0
 #define ISA_BYTES 16
 #define ISA_CLONES(linkage, type, name, parameters, arguments) linkage type name parameters

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <endian.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ load_word(const uint8_t *p)
 	uint64_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return __builtin_bswap64(v);
+	return be64toh(v);
 }
 
 /* Fills up to at least 56 bits: enough for a code of 16, a value of 15 and another lookup. */

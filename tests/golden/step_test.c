@@ -42,8 +42,9 @@ step(const struct engine *e, struct engine_plan *p, const struct graph *g)
 	nets_must(e->backward(p, d, stats, NULL));
 	nets_must(e->evaluate(p, NETS_SAMPLES(g, step_x, step_label, BATCH), &eval, prob));
 	near(train.loss, step_loss, 1e-5, "%s: the loss", e->name);
+	/* The bias before batch norm has no gradient: what is left is the rounding of sums, in an order of the processor's. */
 	for (uint32_t a = 0; a < g->nw; a++)
-		nets_same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, 2e-7, e->name, g->w[a].name);
+		nets_same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, a == 1 ? 5e-7 : 2e-7, e->name, g->w[a].name);
 	nets_same(stats, step_stats, g->A, 2e-7, e->name, "batch statistics");
 	near(eval.loss, step_eval_loss, 1e-5, "%s: the loss in evaluation", e->name);
 	nets_same(prob, step_prob, BATCH * CLASSES, 2e-7, e->name, "probabilities in evaluation");

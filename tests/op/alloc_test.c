@@ -62,7 +62,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 	struct graph *g = net();
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	float *d = nets_floats(g->P), *stats = nets_floats(g->A);
-	struct rlimit before, closed;
+	struct rlimit before, closed, now;
 	struct engine_plan *p;
 	void *volatile more;	/* or the compiler leaves out a request whose memory nobody uses */
 	int err;
@@ -73,11 +73,14 @@ engine(const struct engine *e, struct engine_dev *dev)
 	nets_must(getrlimit(RLIMIT_AS, &before) == 0 ? 0 : err_sys("getrlimit"));
 	closed = before;
 	closed.rlim_cur = in_use() + GAP;
-	nets_must(setrlimit(RLIMIT_AS, &closed) == 0 ? 0 : err_sys("setrlimit"));
+	nets_must(setrlimit(RLIMIT_AS, &closed) == 0 && getrlimit(RLIMIT_AS, &now) == 0 ? 0 : err_sys("setrlimit"));
 	more = malloc(GAP + GAP / 2);
 	err = steps(e, p, NETS_SAMPLES(g, v.x, v.y, BATCH), d, stats);
 	nets_must(setrlimit(RLIMIT_AS, &before) == 0 ? 0 : err_sys("setrlimit"));
-	ok(more == NULL, "%s: the door is closed", e->name);
+	if (now.rlim_cur == closed.rlim_cur)
+		ok(more == NULL, "%s: the door is closed", e->name);
+	else
+		skip("the door is closed", "an emulator keeps no limit");
 	is(err, 0, "%s: steps go on behind it", e->name);
 	free(more);
 	e->plan_free(p);

@@ -343,14 +343,19 @@ no_number(struct bench *b)
 		at = fresh(b);
 		hears(b, NODE(b->g, at, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = GRAPH_BOTH(1)), x, "max");
 	}
-	hears(b, nets_node(b->g, fresh(b), relu), x, "relu");
-	at = BN(b->g, fresh(b), .fix_gamma = false);
+	at = fresh(b);
+	hears(b, nets_node(b->g, at, relu), x, "relu");
+	at = fresh(b);
+	at = BN(b->g, at, .fix_gamma = false);
 	hears(b, nets_node(b->g, at, relu), x, "relu behind batch norm");
-	at = NODE(b->g, fresh(b), ACT, .act = GRAPH_TANH);
+	at = fresh(b);
+	at = NODE(b->g, at, ACT, .act = GRAPH_TANH);
 	hears(b, nets_node(b->g, ADD(b->g, 0, at), relu), x, "relu behind a sum");
-	at = NODE(b->g, fresh(b), ACT, .act = GRAPH_TANH);
+	at = fresh(b);
+	at = NODE(b->g, at, ACT, .act = GRAPH_TANH);
 	hears(b, nets_node(b->g, MUL(b->g, 0, at), relu), x, "relu behind a product");
-	hears(b, NODE(b->g, fresh(b), LRN, .size = 3, .alpha = 1, .power = 0.5f, .knorm = 1), x, "lrn");
+	at = fresh(b);
+	hears(b, NODE(b->g, at, LRN, .size = 3, .alpha = 1, .power = 0.5f, .knorm = 1), x, "lrn");
 	for (int act = GRAPH_TANH; act <= GRAPH_SWISH; act++) {
 		at = fresh(b);
 		hears(b, NODE(b->g, at, ACT, .act = (enum graph_act)act, .alpha = 0.5f), x, "another activation");

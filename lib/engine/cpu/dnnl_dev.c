@@ -39,7 +39,7 @@ limit_isa(void)
 	enum isa limit;
 	int e = isa_limit(&limit);
 
-	if (e < 0 || limit == ISA_ANY)
+	if (e < 0 || limit == ISA_ANY || !ISA_X86)
 		return e;
 	dnnl_set_max_cpu_isa(isas[limit]);
 	if ((dnnl_get_effective_cpu_isa() & ~isas[limit]) != 0)
@@ -80,31 +80,45 @@ dnnl_dev_close(struct dnnl_dev *d)
 	free(d);
 }
 
+/*
+ * Does the library use this set?  For arm64 it returns bits that its header does not name: asimd, then SVE of 128 to 512
+ * bits (src/cpu/aarch64/cpu_isa_traits.hpp).
+ */
+static bool
+has_isa(uint32_t isa)
+{
+	return (dnnl_get_effective_cpu_isa() & isa) == isa;
+}
+
+#define ARM64_SVE_512 0x1fu
+
 uint32_t
 dnnl_dev_block(const struct dnnl_dev *d)
 {
 	(void)d;
-	return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core ? 16 : 8;
+	return has_isa(ISA_X86 ? dnnl_cpu_isa_avx512_core : ARM64_SVE_512) ? 16 : 8;
 }
 
 int
 dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
 {
-	static const struct { uint32_t isa; const char *name; } isas[] = {
+	static const struct isa_name { uint32_t isa; const char *name; } x86[] = {
 		{ dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx" },
-		    { dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16" },
+		{ dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16" },
 		{ dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni" }, { dnnl_cpu_isa_avx512_core, "avx512_core" },
 		{ dnnl_cpu_isa_avx2_vnni, "avx2_vnni" }, { dnnl_cpu_isa_avx2, "avx2" }, { dnnl_cpu_isa_avx, "avx" },
 		{ dnnl_cpu_isa_sse41, "sse41" }, { 0, "generic" },
+	}, arm64[] = {
+		{ ARM64_SVE_512, "sve_512" }, { 0xf, "sve_384" }, { 7, "sve_256" }, { 3, "sve_128" },
+		{ 1, "asimd" }, { 0, "generic" },
 	};
 	const dnnl_version_t *v = dnnl_version();
-	uint32_t isa = dnnl_get_effective_cpu_isa();
-	size_t i = 0;
+	const struct isa_name *best = ISA_X86 ? x86 : arm64;
 
 	(void)d;
-	while ((isa & isas[i].isa) != isas[i].isa)
-		i++;
-	return buf_put_fmt(out, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, isas[i].name);
+	while (!has_isa(best->isa))
+		best++;
+	return buf_put_fmt(out, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, best->name);
 }
 
 int
@@ -113,7 +127,7 @@ dnnl_dev_bf16(const struct dnnl_dev *d)
 	struct buf here = { 0 };
 	bool known;
 
-	if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16)
+	if (ISA_X86 && has_isa(dnnl_cpu_isa_avx512_core_bf16))
 		return 0;
 	known = dnnl_dev_describe(d, &here) == 0 && buf_terminate(&here) == 0;
 	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s",

@@ -27,7 +27,7 @@ static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
 
 /*
- * A standard descriptor that is closed would become that of the next file to be opened, and messages would go into it. 
+ * A standard descriptor that is closed would become that of the next file to be opened, and messages would go into it.
  * It becomes one of the wrong direction instead, so that its use still fails.  open(2) takes the lowest number that is
  * free.
  */

@@ -95,7 +95,7 @@ read_new_lines(struct view *v, struct grower *g)
 }
 
 /*
- * The end is reached: of a file that was cut off since, or whose name is another one's by now? 
+ * The end is reached: of a file that was cut off since, or whose name is another one's by now?
  * Then all of it is new.
  */
 static bool

@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PEEK	(IMREC_HEAD + 64 * 4 + 64)	/* bytes that a line of a list takes: the head, some labels, a picture's first bytes */
+#define PEEK	(IMREC_HEAD + 64 * 4 + 64)	/* the head, some labels, the first bytes of an image */
 
 static struct recwalk *
 open_walk(const char *path, uint32_t peek)

@@ -190,7 +190,8 @@ static void
 choose_verb(struct im2rec *o, im2rec_verb *verb)
 {
 	if (o->verb != NULL && o->verb != verb)
-		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index, --serve and --make-list exclude each other");
+		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index, --serve and --make-list "
+		    "exclude each other");
 	o->verb = verb;
 }
 

@@ -83,7 +83,7 @@ struct job {
 	uint32_t	 classes, top;
 	/* samples, of a score those with a label; those right at once and among the first five */
 	uint64_t	 n, first, five;
-	/* ... and those whose probabilities are no numbers: weights are, so pictures are too large */
+	/* Finite weights and NaN probabilities: the values of the images are too large. */
 	uint64_t	 odd;
 	double		 loss;
 	uint32_t	*order;		/* [top] */

@@ -164,7 +164,8 @@ static bool
 has_row(const struct worker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
-	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT: case TRAIN_REMARK:
+	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
+	case TRAIN_REMARK:
 		return false;
 	case TRAIN_EPOCH: case TRAIN_VALIDATION:
 		return worker_log_speaks(l);

@@ -56,7 +56,8 @@ print_speed(struct worker_log *l, const struct train_event *ev)
 	if ((l->style == WORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
-		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), loss on training batch is %g, accuracy is %g. "
+		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), "
+		    "loss on training batch is %g, accuracy is %g. "
 		    "(%.3f sec/batch)", l->trained, ev->updates, ev->loss, ev->accuracy,
 		    l->seconds / (double)l->batches);
 	else if (l->samples > 0 && l->seconds > 0 && l->style == WORKER_MXNET)
@@ -81,7 +82,8 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 	if (!worker_log_speaks(l))
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
-		print_line("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.", l->trained, ev->loss,
+		print_line("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.",
+		    l->trained, ev->loss,
 		    ev->accuracy);
 	if (l->style == WORKER_TENSORFLOW)
 		return;

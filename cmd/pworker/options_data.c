@@ -235,7 +235,8 @@ settle_hold(const struct pworker *p)
 			front_wrong("--cache device: %.*s computes where the pictures are: take --cache ram",
 			    (int)strcspn(one, ","), one);
 	if (!aug_cuts(&p->train.data.aug))
-		front_wrong("--cache device: goes with --rand-crop, --pad and mirrors, not with what makes other pixels of a picture");
+		front_wrong("--cache device: goes with --rand-crop, --pad and mirrors, "
+		    "not with what makes other pixels of a picture");
 }
 
 static void

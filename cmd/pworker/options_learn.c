@@ -156,7 +156,8 @@ apply_learn_option(struct pworker *p, int c, char *text)
 		break;
 	case O_OPTIMIZER:
 		if (!opt_find(text, &l->rule))
-			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", text);
+			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, "
+			    "lars and muon", text);
 		break;
 	case O_SWA:
 		one_average(l, AVERAGE_SWA);

@@ -18,7 +18,7 @@
  *
  * Samples are RGB or grey.  They are pixels unless that loses information (samples.h).  If samples are mixed, each is
  * mixed with the next one in the epoch's order, unmixed, so a micro-batch reads one more record.  The last sample of
- * the epoch, and one before a record that does not decode, are not mixed.  Samples of a stream cannot be mixed. 
+ * the epoch, and one before a record that does not decode, are not mixed.  Samples of a stream cannot be mixed.
  * Augmentation is a function of (seed, epoch, id) (aug.h), so threads, timing and the number of workers change no
  * pixel.
  *

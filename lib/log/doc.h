@@ -2,13 +2,15 @@
  * doc - the tables and summaries that people put into documents, into what they measured.
  *
  *	| model | gpus | Accuracy (validation) | Epochs | Training time (s/epoch) | Throughput (samples/s) |
- *			a Markdown table with a head: columns are known by their names, what is not a measure names the run;
+ *			a Markdown table with a head: columns are known by their names; others name the run;
  *			"8.1s" is 8.1, "6800 (8-80%)" a speed and a load of 0.8
  *	| 10 | 0.90 |	its rows
  *	rx   tx		and lines below of a name and two numbers, in the unit that a line before gave as (unit:GiB)
  *	bytes  2.73 TiB | 2.73 TiB	(also "bytes: rx 1 GiB | tx 2 GiB"),
- *			"packets 3 | 4", "average 5.1 Mbit/s | 5.2 Mbit/s", "max ..." and "time 761.53 minutes": vnstat -l's summary
- *	batch131*2+93  RX bytes:4052730933873 (4.0 TB)  TX bytes:4078247662911 (4.0 TB)		ifconfig's counters by step
+ *			"packets 3 | 4", "average 5.1 Mbit/s | 5.2 Mbit/s", "max ..." and "time 761.53 minutes":
+ *			the summary of vnstat -l
+ *	batch131*2+93  RX bytes:4052730933873 (4.0 TB)  TX bytes:4078247662911 (4.0 TB)
+ *			ifconfig's counters by step
  *	Acc@1 85.060 Acc@5 99.550
  *	Training/Testing Accuracy achieved: 87.3% / 71.7%,  Total training time: 451.8 minutes
  *	1.5	2026-11-21T19:10:00.123Z	host	eth0	end	...	netstat-logging's rows (watch/traffic.h)

@@ -1,9 +1,9 @@
 /*
  * machine - the machines that logs speak of, and their hardware.
  *
- *	# tally 0.1 tool=pworker host=a rank=0 engine=cpu device=Intel_...	the head of our logs: a line a host and tool
+ *	# tally 0.1 tool=pworker host=a rank=0 engine=cpu device=Intel_...	one line per host and tool
  *	| name | hardware | software |						a Markdown table with such a column
- *	12.3	a	worker	0	load	...				load, of devices too, and traffic (log/tsv.h)
+ *	12.3	a	worker	0	load	...	load, of devices too, and traffic (log/tsv.h)
  *	* **Infrastructure 1**: AWS p2.8x (8 gpus nvidia Tesla K80)
  *
  * Threads: a list is for one thread at a time.

@@ -6,7 +6,8 @@
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n"
-    "body { font: 15px/1.5 system-ui, \"DejaVu Sans\", sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }\n"
+    "body { font: 15px/1.5 system-ui, \"DejaVu Sans\", sans-serif; max-width: 60rem; "
+    "margin: 2rem auto; padding: 0 1rem; }\n"
     "table { border-collapse: collapse; display: block; overflow-x: auto; }\n"
     "th, td { padding: .2rem .8rem; text-align: left; border-bottom: 1px solid #ddd; white-space: nowrap; }\n"
     ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"

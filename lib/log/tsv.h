@@ -3,7 +3,7 @@
  *
  *	# tally 0.1 tool=pworker host=a rank=0 workers=2 ...	what wrote the log: comments
  *	time_s	host	role	rank	event	epoch	...		the columns' names, with units
- *	12.345	a	worker	0	step	0	...		rows; a cell is empty where a column does not apply
+ *	12.345	a	worker	0	step	0	...	rows; a cell is empty if its column does not apply
  *
  * Logs may be joined in any order of lines: every row says whose it is, and comments and names that come again are
  * skipped.  A reader ignores cells behind the last column it knows.

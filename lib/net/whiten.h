@@ -2,7 +2,7 @@
  * whiten - a first layer initialized to whiten patches of the images: uncorrelated outputs of variance 1.
  *
  * Let E be the mean of p p^T over all patches p [C*R*S] of some images, with eigenvalues L and eigenvectors v.  The
- * layer's first C*R*S filters are v / sqrt(L + eps), the largest L first.  The next C*R*S filters are their negatives. 
+ * layer's first C*R*S filters are v / sqrt(L + eps), the largest L first.  The next C*R*S filters are their negatives.
  * Further filters stay unchanged.
  *
  * Sources: Page, "How to train your ResNet 8: bag of tricks", 2019; negatives and eps = 5e-4: Jordan, "94% on CIFAR-10

@@ -30,7 +30,7 @@
 
 #define SHARD_PLAN_SLICE	(512u << 10)	/* default bytes of a slice: fits the cache, and is sent early */
 #define SHARD_PLAN_LEAST	4u		/* fewest bytes of a slice */
-#define SHARD_PLAN_MOST	(8u << 20)		/* most bytes of a slice: its state, OPT_STATES times as much, fits a message */
+#define SHARD_PLAN_MOST	(8u << 20)		/* bytes of a slice; OPT_STATES times as much fit a message */
 #define SHARD_PLAN_MATRIX	(16u << 20)	/* most bytes of a matrix that is a slice; its state is no larger */
 #define SHARD_PLAN_SERVERS	4096u		/* most servers of a job */
 #define SHARD_PLAN_SLICES	(1u << 20)	/* most slices */

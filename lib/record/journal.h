@@ -7,7 +7,7 @@
  * 	r TAB place TAB id TAB bytes TAB sum	the item became a record; its offset is the sum of the bytes before
  * 	x TAB place TAB name TAB reason		the item was left out
  *
- * command, place and sum are 16 hexadecimal digits.  place is a hash of the item's name and of a file's size and date. 
+ * command, place and sum are 16 hexadecimal digits.  place is a hash of the item's name and of a file's size and date.
  * bytes and sum are as in sum.h.  A line is written after its record, and is believed only if its record is there:
  * nothing depends on the order in which a disk writes.
  */

@@ -38,7 +38,7 @@ struct recpics {
 };
 
 /*
- * Whether the bytes may start a list of names: a line without control characters that is not the start of an archive. 
+ * Whether the bytes may start a list of names: a line without control characters that is not the start of an archive.
  * A line with bytes beyond ASCII must name an existing file, since images start with such bytes.
  */
 static bool

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECK_EVERY	16	/* steps from one look at the weights to the next: a look takes as long as a copy of them */
+#define CHECK_EVERY	16	/* steps between two checks of the weights; a check takes as long as a copy */
 
 /* Ends the traced span of the current layer unless it is `node`. */
 static void

@@ -1,7 +1,7 @@
 /*
  * mark - a training log passes through, and each epoch's end in it gets the traffic since the one before.
  *
- *	rows of log(5)		the line of names gets nic_rx_bytes and nic_tx_bytes behind it, each row of an epoch's end its
+ *	rows of log(5)		the line of names gets nic_rx_bytes and nic_tx_bytes, each row of an epoch's end its
  *				two cells
  *	Epoch[3] Time cost=9.5	(also Iteration[3], whatever stands in front) is followed by
  *	Epoch[3] Traffic rx=1048576 tx=1024 bytes

@@ -40,7 +40,8 @@ call_bpf(int command, union bpf_attr *attr)
 }
 
 /* Instructions, as linux/bpf.h names their parts.  R10 is the frame, of which the 8 bytes below its top are used. */
-#define INSN(c, d, s, o, i)	((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
+#define INSN(c, d, s, o, i) \
+	((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
 #define MOV(d, s)		INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
 #define MOVI(d, i)		INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
 #define ALU(op, d, s)		INSN(BPF_ALU64 | (op) | BPF_X, d, s, 0, 0)

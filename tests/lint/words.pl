@@ -75,7 +75,7 @@ sub find_single {
 	for my $file (@files) {
 		for (statics_of($file)) {
 			my ($name, $n) = @$_;
-			print "$file:$n: static function of one word: $name\n" if $name !~ /_/ && $name ne 'main';
+			print "$file:$n: static function of one word: $name\n" if $name !~ /_|^[A-Z]+$/ && $name ne 'main';
 		}
 	}
 }

@@ -10,7 +10,9 @@ long() { # FILE: its sentences over 40 words, without its folder
 	find_words sentences 40 "$1" | sed 's,.*/,,; s/ words:.*//'
 }
 
+code=$(find lib cmd -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' | grep -E '^(lib|cmd)/' | sort)
 prose=$(ls man/*.[157] ./*.md)
+columns=$(sed -n 's/^ColumnLimit: //p' .clang-format)
 
 # The counting itself: of two sentences in each kind of file the one of 41 words is found; tables and displays are none.
 ten='one two three four five six seven eight nine ten'
@@ -41,6 +43,11 @@ $T/u.c:1: 18 columns" "comments, names and columns are found"
 
 # shellcheck disable=SC2086
 {
+	is "$(find_words private tests/lint/private-words $code $prose)" "" "no private word where the field has a term"
+	is "$(find_words comments $code)" "" "no comment begins with \"...\""
+	is "$(find_words statics 2 $code)" "" "a static function's name stands in at most two files"
+	is "$(find_words single $code)" "" "a static function is named by a verb and an object"
+	is "$(find_words columns "$columns" $code)" "" "no line of code over $columns columns"
 	is "$(find_words folders 50 $(find lib cmd -type f))" "" "no folder of lib or cmd holds over 50 files"
 	is "$(find_words sentences 40 $prose)" "" "no sentence of a page over 40 words"
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES	((size_t)1 << 20)	/* of matrices that a thread works on, about what its cache has */
-#define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw; more if the sums that each chunk is added to are larger */
+#define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw; more if its sums are larger */
 #define SLICE_BYTES	((size_t)16 << 20)	/* of all slices' sums */
 #define SLICES		8
 #define SLICE_TILES	512
@@ -121,7 +121,8 @@ most_lines(const struct wino *w)
 static size_t
 lines_floats(const struct wino *w)
 {
-	return most_lines(w) * LINES * (matrix_floats(w->weight_chunk, &w->in) + matrix_floats(w->weight_chunk, &w->out));
+	return most_lines(w) * LINES *
+	    (matrix_floats(w->weight_chunk, &w->in) + matrix_floats(w->weight_chunk, &w->out));
 }
 
 /* Sums of dy over each chunk. */

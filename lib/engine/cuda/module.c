@@ -248,7 +248,8 @@ module_explain(const struct engine_plan *p, struct buf *out)
 			e = explain_line(p, out, name, way[i % 3], "cuBLASLt\n");
 		else if (set->dnn[i] != NULL && (e = explain_line(p, out, name, way[i % 3], "")) == 0 &&
 		    (e = dnn_name(set->dnn[i], out)) == 0)
-			e = i % 3 == 0 && set->fused[i / 3] ? explain_fusion(p, out, &p->mul[i / 3]) : p->dev->host->put(out,
+			e = i % 3 == 0 && set->fused[i / 3] ? explain_fusion(p, out, &p->mul[i / 3]) :
+			    p->dev->host->put(out,
 			    "\n");
 	}
 	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {

@@ -189,7 +189,7 @@ struct engine_plan {
 	bool		    coming[2];
 	uint32_t	    slot;	/* the place of the batch forward() or evaluate() saw last */
 	struct samples	    next;	/* what ahead() told; pixel NULL: nothing of use ... */
-	bool		    boarded;	/* ... its pixels went to the other place */
+	bool		    boarded;	/* the pixels of the next batch went to the other buffer */
 	struct watch	   *watch;	/* watch.h, or NULL */
 	struct plan_set	    set[PLAN_SETS];	/* the first is the full batch */
 	uint64_t	    clock;
@@ -259,7 +259,7 @@ int	 run_weights(struct engine_plan *p, bool fold);
 /* Where mul i's bias is, f32 [k], for its kernels; NULL: it has none. */
 float	*run_bias(const struct engine_plan *p, uint32_t i);
 /*
- * ... and in the plan's type, for convolutions that add it themselves: a bias of pictures' own type is what cuDNN has
+ * The same in the plan's type, for convolutions that add it themselves: a bias of pictures' own type is what cuDNN has
  * ready kernels for, and for one of f32 it compiles one, half a second each.
  */
 void	*run_added(const struct engine_plan *p, uint32_t i);

@@ -14,7 +14,7 @@ struct engine_dev {
 		uint32_t	     index;
 	} part[SPLIT_MOST];
 	bool	 joined;	/* the devices add up gradients themselves ... */
-	char	 why[256];	/* ... or, where they might have, why not */
+	char	 why[256];	/* why they do not, where they might have */
 };
 
 enum split_job { SPLIT_FORWARD, SPLIT_BACKWARD, SPLIT_EVALUATE, SPLIT_END };

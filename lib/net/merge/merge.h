@@ -6,14 +6,15 @@
  *
  * 	mean = sum(f_i mean_i)	var = sum(f_i (var_i + (mean_i - mean)^2))
  *
- * Integer tensors must be equal in all files.  A join takes each tensor from the one file that has it.  A split distributes
- * whole tensors, in their order, to parts of about equal size; joining all parts restores the file.
+ * Integer tensors must be equal in all files.  A join takes each tensor from the one file that has it.  A split
+ * distributes whole tensors, in their order, to parts of about equal size; joining all parts restores the file.
  *
  * Optimizer state (NAME:momentum and the like) and NAME:average follow NAME when it is renamed, picked or dropped.
  *
- * Files are streamed: memory holds the tables and some small buffers.  Names are those of a net's arrays, without MXNet's
- * "arg:" and "aux:".  In a .params output, a tensor of a .params input keeps its prefix, if any; other tensors get "aux:" if
- * they are running statistics, else "arg:".
+ * Files are streamed: memory holds the tables and some small buffers.  Names are those of a net's arrays, without
+ * MXNet's
+ * "arg:" and "aux:".  In a .params output, a tensor of a .params input keeps its prefix, if any; other tensors get
+ * "aux:" if they are running statistics, else "arg:".
  */
 #ifndef NET_MERGE_MERGE_H
 #define NET_MERGE_MERGE_H
@@ -25,8 +26,8 @@
 #define MERGE_PIECE	32768u		/* elements in work at a time */
 
 /*
- * Progress callback: `done` of `all` bytes of tensors.  Called before a file is created and during the work.  A result other
- * than 0 ends the work and is returned.
+ * Progress callback: `done` of `all` bytes of tensors.  Called before a file is created and during the work.  A result
+ * other than 0 ends the work and is returned.
  */
 typedef int merge_step(void *arg, uint64_t done, uint64_t all);
 
@@ -53,8 +54,8 @@ struct merge_opt {
 struct merge;
 
 /*
- * Opens all files; opt must outlive the merge.  Returns 0, ERR_ARG (no tensor is selected), ERR_FORMAT (the files differ in
- * a tensor's name, type or shape), or an error of tensors_open(); the message names file and tensor.
+ * Opens all files; opt must outlive the merge.  Returns 0, ERR_ARG (no tensor is selected), ERR_FORMAT (the files
+ * differ in a tensor's name, type or shape), or an error of tensors_open(); the message names file and tensor.
  */
 int	 merge_open(const struct merge_opt *opt, struct merge **m);
 void	 merge_close(struct merge *m);	/* NULL is fine */
@@ -65,7 +66,10 @@ const struct tensors *merge_table(const struct merge *m);
  * ERR_FORMAT (integers differ between the files), or an error of tensors_read().
  */
 int	 merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const void **p);
-/* Calls step() with the progress.  A caller that writes a file through merge_read() calls it before creating the file. */
+/*
+ * Calls step() with the progress.  A caller that writes a file through merge_read() calls it before
+ * creating the file.
+ */
 int	 merge_tell(const struct merge *m);
 /* Writes the file `out` ("-": standard output).  Returns as merge_read(), tensors_create() and tensors_write(). */
 int	 merge_write(struct merge *m, const char *out);

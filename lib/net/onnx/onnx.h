@@ -3,7 +3,7 @@
  *
  * Opset 17.  The model is for evaluation: batch norm uses its running statistics and dropout is omitted.  The input
  * "data" f32 [N,c,h,w], N free, holds images from which the mean, if any, is already subtracted.  The output is
- * "probabilities" f32 [N,classes], or "logits", the numbers before the softmax.  Node NAME yields the value "NAME:0". 
+ * "probabilities" f32 [N,classes], or "logits", the numbers before the softmax.  Node NAME yields the value "NAME:0".
  * Learned arrays and statistics are initializers under their own names.  Source: github.com/onnx/onnx,
  * docs/Operators.md.
  */

@@ -183,8 +183,10 @@ static void
 put_gelu_tanh(struct onnx *o, uint32_t i, const char *x)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text one = put_scalar(o, n, "one", 1), a = part_name(n, "a"), b = part_name(n, "b"), c = part_name(n, "c"),
-	    d = part_name(n, "d"), e = part_name(n, "e"), f = part_name(n, "f"), h = part_name(n, "g"), k = part_name(n, "h");
+	struct text one = put_scalar(o, n, "one", 1), a = part_name(n, "a"), b = part_name(n, "b"),
+	    c = part_name(n, "c"),
+	    d = part_name(n, "d"), e = part_name(n, "e"), f = part_name(n, "f"), h = part_name(n, "g"),
+	    k = part_name(n, "h");
 
 	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, x));
 	onnx_plain(&o->p, "Mul", b.s, ONNX_IN(a.s, put_scalar(o, n, "cubic", 0.044715f).s));
@@ -201,7 +203,8 @@ static int
 put_act(struct onnx *o, uint32_t i)
 {
 	static const struct { const char *type; bool alpha; } one[] = {
-		[GRAPH_RELU] = { "Relu", false }, [GRAPH_TANH] = { "Tanh", false }, [GRAPH_SIGMOID] = { "Sigmoid", false },
+		[GRAPH_RELU] = { "Relu", false }, [GRAPH_TANH] = { "Tanh", false },
+		    [GRAPH_SIGMOID] = { "Sigmoid", false },
 		[GRAPH_LEAKY] = { "LeakyRelu", true }, [GRAPH_ELU] = { "Elu", true },
 	};
 	const struct graph_node *n = &o->g->node[i];
@@ -256,8 +259,8 @@ put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *o
 }
 
 /*
- * Padding expresses sizes that are rounded up, because versions of ONNX differ in the meaning of ceil_mode.  For a mean over
- * the padded image, a Pad node adds zeros that count as image.
+ * Padding expresses sizes that are rounded up, because versions of ONNX differ in the meaning of ceil_mode.  For a mean
+ * over the padded image, a Pad node adds zeros that count as image.
  */
 static int
 put_pool(struct onnx *o, uint32_t i)

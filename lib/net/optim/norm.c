@@ -9,7 +9,7 @@
 #define CHUNK	65536u		/* squares of 48 bits that a bin holds */
 #define BINS	256u		/* one for each exponent of a float */
 #define LANES	4u		/* bins of each exponent, so that neighbours do not wait for one another */
-#define ODD	44u		/* bit of the last word from which infinities and NaNs are counted: bit 620 of the sum */
+#define ODD	44u		/* bit of the last word where infinities and NaNs are counted: bit 620 */
 
 /* Adds v at bit `at` and propagates the carry. */
 static void

@@ -2,7 +2,7 @@
  * opt - optimizer update rules over any range of weights.
  *
  * The caller passes the sum of the gradients of n samples and decides the order of that sum; opt divides by n.  Updates
- * are elementwise and in a fixed order: equal input gives equal bits on every machine, however a range is split. 
+ * are elementwise and in a fixed order: equal input gives equal bits on every machine, however a range is split.
  * Threads: disjoint ranges at the same time.
  *
  * With d = g / n, each element clipped to [-clip, clip], and t the number of the update, from 1:
@@ -22,7 +22,7 @@
  * With clip_norm, d is first multiplied by clip_norm / (|all d| + 1e-6) if that is less than 1.
  *
  * d is clipped before weight decay, as in clip_grad_value_() and MXNet's SGD.  MXNet differs elsewhere.  Its Adam and
- * RMSProp clip after the decay.  Its Adam adds eps to sqrt(v) before the bias correction, its RMSProp inside the root. 
+ * RMSProp clip after the decay.  Its Adam adds eps to sqrt(v) before the bias correction, its RMSProp inside the root.
  * Its NAG decays m by the weights after the update, and its m includes the learning rates, as sgd's.
  *
  * Sources: sgd: MXNet, optimizer.py, 2015 and 1.9.1.  lars: You, Gitman and Ginsburg, "Large Batch Training of

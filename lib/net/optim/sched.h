@@ -25,7 +25,7 @@
  * 	triangle	LOW + (R - LOW) |1 - 2 frac(s / P)|
  *
  * So the first step has the full rate, as in PyTorch's CosineAnnealingLR, PolynomialLR, ExponentialLR and MultiStepLR.
- * MXNet counts updates from 1: its CosineScheduler and PolyScheduler have at step s the rate of our step s + 1. 
+ * MXNet counts updates from 1: its CosineScheduler and PolyScheduler have at step s the rate of our step s + 1.
  * Warm-ups and factors are MXNet's.  OneCycleLR starts to decrease at the last step of the warm-up, this module one
  * step later. CyclicLR starts at LOW, half a period earlier.
  * Sources: MXNet 1.9.1, lr_scheduler.py; PyTorch, torch/optim/lr_scheduler.py; Goyal et al., "Accurate, Large Minibatch

@@ -80,8 +80,10 @@ name_row(struct trace *t, int row, const char *name)
 {
 	if (t->e == 0)
 		t->e = buf_put_fmt(&t->b,
-		    ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"name\":\"%s\"}}"
-		    ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32 ",\"tid\":%d,\"args\":{\"sort_index\":%d}}",
+		    ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32
+		    ",\"tid\":%d,\"args\":{\"name\":\"%s\"}}"
+		    ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32
+		    ",\"tid\":%d,\"args\":{\"sort_index\":%d}}",
 		    t->rank, row, name, t->rank, row, row);
 }
 
@@ -91,7 +93,8 @@ put_trace_head(struct trace *t)
 	t->e = buf_put_fmt(&t->b,
 	    "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tally\":\"%s\",\"began_ns\":\"%" PRIu64 "\"},"
 	    "\"traceEvents\":[\n"
-	    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32 ",\"tid\":0,\"args\":{\"name\":\"worker %" PRIu32 "\"}}",
+	    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32
+	    ",\"tid\":0,\"args\":{\"name\":\"worker %" PRIu32 "\"}}",
 	    TALLY_VERSION, clk_wall_ns(), t->rank, t->rank);
 	for (int r = 1; r < TRACE_ROWS; r++)
 		name_row(t, r, row_name[r]);

@@ -55,7 +55,7 @@ int	 device_zero(struct device *d, void *p, size_t bytes);	/* on DEVICE_MAIN */
 int	 device_wait(struct device *d);	/* until all streams are done */
 
 int	 device_mark_new(struct device *d, struct device_mark **m);
-/* ... that also knows when it was reached; us: from one such to another, both reached. */
+/* The same for an event that records its time; us: microseconds between two such events, both reached. */
 int	 device_mark_timed(struct device *d, struct device_mark **m);
 int	 device_mark_us(struct device *d, const struct device_mark *from, const struct device_mark *to, double *us);
 void	 device_mark_free(struct device_mark *m);	/* NULL is fine */

@@ -29,7 +29,7 @@ struct dnn_shape {
 	bool	 any_order;	/* sums may be taken in an order that changes from run to run */
 	/* What is done to y before it is written, in this order; DNN_FORWARD alone. */
 	bool	 more;		/* pictures like y are added, ... */
-	bool	 relu;		/* ... and, behind the bias, max(., 0) taken */
+	bool	 relu;		/* max(., 0) is applied after the bias */
 };
 
 struct dnn;

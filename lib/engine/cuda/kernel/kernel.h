@@ -127,7 +127,8 @@ kernel_get(const void *p, size_t i, int type)
 {
 	if (type == KERNEL_F32)
 		return ((const float *)p)[i];
-	return type == KERNEL_BF16 ? kernel_from_bf16(((const uint16_t *)p)[i]) : kernel_from_f16(((const uint16_t *)p)[i]);
+	return type == KERNEL_BF16 ? kernel_from_bf16(((const uint16_t *)p)[i]) :
+	    kernel_from_f16(((const uint16_t *)p)[i]);
 }
 
 KERNEL_BODY void
@@ -181,7 +182,8 @@ struct device;
  * Each enqueues count runs of its body, count possibly 0, behind what was enqueued before; a may go after the call.
  * Returns 0 or ERR_SYS with a line noted.  kernel_run.cu has them, and tests/emu.
  */
-#define KERNEL_DECLARE(name) int kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type);
+#define KERNEL_DECLARE(name) \
+	int kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type);
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,4 +1,8 @@
-/* kernel_run - a body of kernel.h into a kernel, a thread for an index; compiled with -fmad=false, so that bits are those of the CPU. */
+/*
+ * kernel_run - makes a kernel of each body in kernel.h, with a thread for each index.
+ *
+ * Compiled with -fmad=false, so that the bits are those of the CPU.
+ */
 #include "engine/cuda/kernel/kernel.h"
 
 #include "engine/cuda/device/device_in.h"
@@ -14,13 +18,14 @@ blocks_for(const struct device *d, uint32_t count)
 	return want < most ? want : most;
 }
 
-/* What it returns is of this launch; the last error may be one that a library met while it looked for a way, and left. */
+/* Returns the status of this launch: cudaGetLastError() may give one that a library left behind. */
 static int
 launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
 {
 	if (count == 0)
 		return 0;
-	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks_for(d, count)), dim3(THREADS), with, 0, d->stream[0]), name);
+	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks_for(d, count)), dim3(THREADS), with, 0, d->stream[0]),
+	    name);
 }
 
 #define KERNEL_DEFINE(name) \
@@ -35,8 +40,9 @@ launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count,
 	{ \
 		struct kernel_##name copy = *a; \
 		void *with[] = { &copy, &count }; \
-		return launch_kernel(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : type == KERNEL_BF16 ? \
-		    (const void *)name##_kernel<KERNEL_BF16> : (const void *)name##_kernel<KERNEL_F16>, with, count, #name); \
+		return launch_kernel(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : \
+		    type == KERNEL_BF16 ? (const void *)name##_kernel<KERNEL_BF16> : \
+		    (const void *)name##_kernel<KERNEL_F16>, with, count, #name); \
 	}
 
 KERNEL_LIST(KERNEL_DEFINE)

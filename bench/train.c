@@ -117,8 +117,8 @@ open_job(struct job *j, const struct net *net, unsigned threads)
 	size_t floats;
 
 	must(script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, &j->graph), NULL);
-	must(j->engine->open(0, threads, &j->dev), j->engine->name);
-	must(j->engine->plan(j->dev, j->graph, j->batch, j->precision, &j->plan), net->name);
+	must(engine_open(&j->engine, 0, threads, &j->dev), j->engine->name);
+	must(engine_plan(j->engine, j->dev, j->graph, j->batch, j->precision, 0, &j->plan), net->name);
 	data = &j->graph->node[0];
 	floats = (size_t)j->batch * data->c * data->h * data->w;
 	j->w = room(j->graph->P, sizeof(float));
@@ -168,7 +168,7 @@ train(void *arg)
 static void
 product(void *arg)
 {
-	must(dnnl_mul_forward(arg), "limit");
+	must(dnnl_layer_run(arg, DNNL_FORWARD, NULL), "limit");
 }
 
 /* Small numbers, whether read as f32 or as bf16. */
@@ -184,21 +184,21 @@ square(void)
 	return p;
 }
 
-static struct dnnl_mul *
+static struct dnnl_layer *
 open_limit(enum engine_precision precision, unsigned threads)
 {
 	const struct dnnl_shape shape = { .n = LIMIT, .c = LIMIT, .h = 1, .w = 1, .k = LIMIT, .fc = true,
 		.bf16 = precision == ENGINE_BF16 };
-	struct dnnl_place at = { .x = square(), .y = square(), .held = square() };
+	struct dnnl_place at = { .x = square(), .y = square(), .packed = square() };
 	struct dnnl_dev *dev;
-	struct dnnl_mul *mul;
+	struct dnnl_layer *layer;
 
 	omp_set_num_threads((int)threads);
 	must(dnnl_dev_open(&dev), "limit");
-	must(dnnl_mul_new(dev, &shape, NULL, &mul), "limit");
-	at.scratch = room(dnnl_mul_scratch(mul) / 64 + 1, 64);
-	must(dnnl_mul_bind(mul, &at), "limit");
-	return mul;
+	must(dnnl_layer_new(dev, &shape, NULL, &layer), "limit");
+	at.scratch = room(dnnl_layer_needs(layer)->scratch / 64 + 1, 64);
+	must(dnnl_layer_bind(layer, &at), "limit");
+	return layer;
 }
 
 static void

@@ -1,4 +1,4 @@
-/* front - what every command has in front: its name, usage, messages, exit codes, typed options. */
+/* front - what all tools share: name, usage, messages, exit codes, typed options. */
 #include "front.h"
 #include "front_progress.h"
 #include "front_recipe.h"
@@ -27,9 +27,8 @@ static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
 
 /*
- * A standard descriptor that is closed would become that of the next file to be opened, and messages would go into it.
- * It becomes one of the wrong direction instead, so that its use still fails.  open(2) takes the lowest number that is
- * free.
+ * If a standard descriptor is closed, the next file that is opened gets its number, and messages would go into that
+ * file.  So this opens /dev/null there, in the wrong direction: a use still fails.  open(2) takes the lowest number.
  */
 static void
 hold_descriptors(void)
@@ -56,8 +55,6 @@ front_init(const char *argv0, const char *usage, const char *help)
 void
 front_usage(void)
 {
-	if (front_option_from() != NULL)
-		front_wrong("no option of %s", tool);
 	fprintf(stderr, "usage: %s\n", usage_text);
 	exit(FRONT_USAGE);
 }
@@ -70,7 +67,7 @@ front_help(void)
 	exit(0);
 }
 
-/* One write a line.  What would break the line, or the terminal, as a name may, becomes a question mark. */
+/* Writes a line at once.  Control characters, which a name may contain, become question marks. */
 static void
 write_message(const char *thing, const char *text)
 {
@@ -209,7 +206,7 @@ front_ready(int fd, const char *where)
 {
 	if (fd < 0)
 		return;
-	/* Who waits for the address and has gone is no reason to stop: others may know it by other ways. */
+	/* If the process that waits for the address has ended, others may still know the address. */
 	if (io_write(fd, where, strlen(where)) < 0 || io_write(fd, "\n", 1) < 0)
 		front_say("--ready-fd: %s", err_line());
 	if (fd > STDERR_FILENO)

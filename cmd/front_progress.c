@@ -1,4 +1,4 @@
-/* front_progress - how far long work is: lines at the bottom of a terminal, drawn again in their place. */
+/* front_progress - the progress of long work: lines at the bottom of a terminal, which are redrawn in place. */
 #include "front_progress.h"
 #include "front.h"
 
@@ -19,7 +19,7 @@
 static struct {
 	bool	 draws, prints, colour;
 	double	 began_s, next_s;
-	unsigned drawn;				/* lines that stand there */
+	unsigned drawn;				/* lines on the terminal */
 	unsigned width[PROGRESS_LINES];		/* columns of each */
 } at;
 
@@ -64,7 +64,7 @@ progress_room(void)
 	return rows < 4 ? 1 : rows - 2 < PROGRESS_LINES ? rows - 2 : PROGRESS_LINES;
 }
 
-/* Of UTF-8 as many bytes as fit in so many columns, taking each character for one. */
+/* The bytes of UTF-8 that fit in so many columns, if each character has one. */
 static unsigned
 fit_columns(const char *text, unsigned cols, unsigned *width)
 {
@@ -140,7 +140,7 @@ progress_draw(const struct progress_line *line, unsigned n)
 	fflush(stderr);
 }
 
-/* A terminal that has become narrower since has broken the lines. */
+/* If the terminal is narrower now, it has broken the lines. */
 void
 progress_clear(void)
 {

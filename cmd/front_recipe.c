@@ -1,6 +1,7 @@
 /* front_recipe - the command line of a tool that takes recipes for options. */
 #include "front_recipe.h"
 #include "front.h"
+#include "front_option.h"
 
 #include "base/err.h"
 #include "run/recipe.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A command line, and for each of its words the recipe that has it. */
+/* A command line, and the recipe of each word. */
 static struct {
 	char		**argv;
 	struct origin {
@@ -18,7 +19,7 @@ static struct {
 	}		*origin;
 } given;
 
-/* Those that were read: words and origins point into them. */
+/* The recipes that were read: words and origins point into them. */
 static struct kept {
 	struct recipe	 recipe;
 	struct kept	*next;
@@ -60,7 +61,7 @@ put_in(const struct recipe *r, int at, int *argc, char ***argv)
 	*argc = (int)n;
 }
 
-/* The tool's name is the program's, whatever its folder. */
+/* Reads the recipe at the next word.  The tool's name is that of the program without its folder. */
 static void
 take_recipe(int *argc, char ***argv)
 {
@@ -82,13 +83,12 @@ front_option(int *argc, char ***argv, const char *shorts, const struct option *l
 {
 	int c;
 
-	while ((c = getopt_long(*argc, *argv, shorts, longs, NULL)) == -1 && optind < *argc &&
-	    (*argv)[optind][0] == '@' &&
-	    strcmp((*argv)[optind - 1], "--") != 0)
+	while ((c = front_getopt(*argc, *argv, shorts, longs)) == -1 && optind < *argc &&
+	    (*argv)[optind][0] == '@' && strcmp((*argv)[optind - 1], "--") != 0)
 		take_recipe(argc, argv);
 	if (given.origin == NULL)
 		return c;
-	/* An option at a recipe's end must not take what follows the recipe for its value. */
+	/* The value of a recipe's last option must be in the recipe. */
 	if (c != -1 && optarg != NULL && optarg == (*argv)[optind - 1] &&
 	    given.origin[optind - 1].recipe != given.origin[optind - 2].recipe) {
 		optind--;

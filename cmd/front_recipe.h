@@ -9,14 +9,14 @@
 #include <getopt.h>
 
 /*
- * getopt_long(3), where a word @NAME in the place of an option stands for those that the recipe NAME has for this tool.
- * argc and argv are those of the command line so far, recipes in their places; the first call gets main's.  The new
- * words belong to the process.  What a recipe says wrongly ends the process, with its file and line.
+ * front_getopt(), where a word @NAME in the place of an option stands for those that the recipe NAME has for this tool.
+ * argc and argv are the command line, in which recipes are replaced by their words; the first call gets main's.  The
+ * process owns the new words.  An error in a recipe ends the process with a line that names the recipe's file and line.
  */
 int	 front_option(int *argc, char ***argv, const char *shorts, const struct option *longs);
-/* "FILE:LINE" of the option that came last, when a recipe has it, until all options were read; else NULL. */
+/* "FILE:LINE" of the last option if it is in a recipe, until all options are read; else NULL. */
 const char *front_option_from(void);
-/* The recipes of share/recipes and what they say of themselves, a line each; exit 0. */
+/* Prints the recipes of share/recipes with their descriptions, a line each, and exits with 0. */
 void	 front_recipes(void) __attribute__((noreturn));
 
 #endif

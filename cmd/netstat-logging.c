@@ -1,5 +1,6 @@
-/* netstat-logging - an interface's or a command's traffic, a line a period.  See netstat-logging(1). */
+/* netstat-logging - logs the traffic of interfaces or a command, a line a period.  See netstat-logging(1). */
 #include "front.h"
+#include "front_option.h"
 #include "netstat-logging_run.h"
 
 #include <stdio.h>
@@ -9,18 +10,18 @@
 static const char usage[] = "netstat-logging [-q] [-d seconds] [-i interface] [-o file] [-p seconds] [option ...]\n"
 			    "       [command [argument ...]]";
 static const char help[] =
-    "Logs the traffic of a network interface, or of a command, a line a period; a summary ends it.\n"
-    "  -d, --duration SECONDS   end after this time (at SIGINT or SIGTERM)\n"
-    "  -i, --interface NAME     what is watched; again for more (that of the default route)\n"
-    "  -o, --output FILE        where the lines go; - is the standard output\n"
-    "  -p, --period SECONDS     a line each time, 0.1 at least (1)\n"
+    "Logs the traffic of network interfaces or of a command, a line a period, and a summary.\n"
+    "  -d, --duration SECONDS   stop after this time (at SIGINT or SIGTERM)\n"
+    "  -i, --interface NAME     watch this interface; repeatable (that of the default route)\n"
+    "  -o, --output FILE        write the lines to this file; - is standard output\n"
+    "  -p, --period SECONDS     time between lines, at least 0.1 (1)\n"
     "  -q, --quiet              no summary\n"
-    "      --count packets|calls  of a command, as root or as anybody (packets, else calls)\n"
-    "      --filter             pass a training log on, with the traffic of each epoch in it\n"
+    "      --count packets|calls  how to count a command (packets as root, else calls)\n"
+    "      --filter             copy a training log and add the traffic of each epoch\n"
     "      --json               lines of JSON\n"
-    "      --mark REGEX         with --filter: lines to tell the traffic after, too\n"
-    "      --help, --version\n"
-    "With a command the log is of its own traffic, and its exit status is passed on.\n";
+    "      --mark REGEX         with --filter: add the traffic after these lines, too\n"
+    "  -h, --help, --version\n"
+    "With a command, only its traffic counts, and its exit status is passed on.\n";
 
 enum { COUNT = 256, FILTER, HELP, JSON, MARK, VERSION };
 
@@ -44,7 +45,7 @@ add_interface(struct options *o, const char *name)
 {
 	for (size_t i = 0; i < o->interfaces; i++)
 		if (strcmp(o->interface[i], name) == 0)
-			front_wrong("-i: %s is named twice", name);
+			front_wrong("-i: %s is given twice", name);
 	if (o->interfaces == SOURCES)
 		front_wrong("-i: more than %d interfaces", SOURCES);
 	o->interface[o->interfaces++] = name;
@@ -72,20 +73,19 @@ compile_mark(const char *text, regex_t *r)
 	}
 }
 
-/* What makes no sense together is said before anything begins. */
 static void
 check_options(const struct options *o)
 {
 	if (o->argv != NULL && o->interfaces > 0)
-		front_wrong("-i and a command: the log is of the one or of the other");
+		front_wrong("-i and a command exclude each other");
 	if (o->argv != NULL && o->duration_s > 0)
-		front_wrong("--duration and a command: the log ends with the command; see timeout(1)");
+		front_wrong("--duration and a command exclude each other; use timeout(1)");
 	if (o->argv == NULL && o->by != METER_BEST)
-		front_wrong("--count: there is no command");
+		front_wrong("--count: needs a command");
 	if (o->mark != NULL && !o->filter)
 		front_wrong("--mark: only with --filter");
 	if (o->filter && o->output != NULL && strcmp(o->output, "-") == 0)
-		front_wrong("-o -: the standard output is the log's that passes");
+		front_wrong("-o -: --filter writes the log to standard output; name a file");
 }
 
 int
@@ -96,8 +96,8 @@ main(int argc, char *argv[])
 	int c;
 
 	front_init(argv[0], usage, help);
-	/* "+": what follows the command's name is the command's. */
-	while ((c = getopt_long(argc, argv, "+d:i:o:p:q", longs, NULL)) != -1)
+	/* "+": options after the command are its own. */
+	while ((c = front_getopt(argc, argv, "+d:i:o:p:q", longs)) != -1)
 		switch (c) {
 		case 'd': o.duration_s = front_real("-d", optarg, 0.1, 1e9); break;
 		case 'i': add_interface(&o, optarg); break;
@@ -110,12 +110,11 @@ main(int argc, char *argv[])
 		case JSON: o.json = true; break;
 		case MARK:
 			if (o.mark != NULL)
-				front_wrong("--mark: given twice; join them by |");
+				front_wrong("--mark: given twice; join the expressions with |");
 			compile_mark(optarg, &mark);
 			o.mark = &mark;
 			break;
 		case VERSION: printf("netstat-logging (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
-		default: front_usage();
 		}
 	if (argv[optind] != NULL)
 		o.argv = argv + optind;

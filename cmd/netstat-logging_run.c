@@ -1,4 +1,4 @@
-/* netstat-logging_run - what netstat-logging does once its command line is read. */
+/* netstat-logging_run - watches interfaces or a command, and writes rows and the summary. */
 #include "netstat-logging_run.h"
 
 #include "front.h"
@@ -18,14 +18,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PIECE	65536	/* bytes of a log that are passed on at once */
+#define PIECE	65536	/* bytes of a log that are copied at once */
 
-/* Whose traffic: an interface, or the command. */
+/* An interface or the command. */
 struct source {
 	const char *name;
-	int	 index;			/* of the interface when it was read last */
+	unsigned index;			/* of the interface, at the last reading */
 	bool	 gone;
-	uint64_t at_ns;			/* when it was read last */
+	uint64_t at_ns;			/* time of the last reading */
 	struct traffic last;		/* counters then */
 	struct traffic_sum sum;
 };
@@ -33,17 +33,16 @@ struct source {
 struct watch {
 	const struct options *o;
 	char	 host[256], first[NIC_NAME];
-	struct nic *nic;
 	struct meter *meter;
 	struct marker *marker;
 	struct source source[SOURCES];
 	size_t	 sources;
 	uint64_t begun_ns;
-	int	 to;			/* descriptor of the output, whether rows go there or not */
-	int	 rows;			/* descriptor, -1 for none */
-	int	 in;			/* of the log that passes, -1 for none */
+	int	 to;			/* descriptor of the output */
+	int	 rows;			/* the same if rows are written, else -1 */
+	int	 in;			/* descriptor of the log to filter, or -1 */
 	int	 timer, end, signals;
-	int	 status;		/* of the command, as wait(2) gives it; -1 */
+	int	 status;		/* wait status of the command, or -1 */
 	bool	 meter_over, stop;
 };
 
@@ -55,9 +54,9 @@ write_out(int fd, const char *name, struct buf *b)
 	b->n = 0;
 }
 
-/* Reads a source's counters.  False when it is not there. */
+/* Returns whether the source exists. */
 static bool
-read_counters(struct watch *w, struct source *s, struct traffic *t, int *index)
+read_counters(struct watch *w, struct source *s, struct traffic *t, unsigned *index)
 {
 	struct nic_link link;
 	int e;
@@ -67,19 +66,19 @@ read_counters(struct watch *w, struct source *s, struct traffic *t, int *index)
 		meter_read(w->meter, t);
 		return true;
 	}
-	if ((e = nic_read(w->nic, s->name, &link)) < 0)
+	if ((e = nic_read(s->name, &link)) < 0)
 		front_die(s->name, e);
 	*t = link.traffic;
 	*index = link.index;
 	return e > 0;
 }
 
-/* An interface may go away and come back as another one, which counts from 0. */
+/* An interface may be removed, and come back with another index and counters from 0. */
 static bool
 read_source(struct watch *w, struct source *s, struct traffic *now)
 {
 	static const struct traffic zero = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
-	int index;
+	unsigned index;
 
 	if (!read_counters(w, s, now, &index)) {
 		if (!s->gone) {
@@ -112,7 +111,7 @@ put_row(struct watch *w, const struct source *s, const char *event, double secon
 		front_die(NULL, e);
 }
 
-/* A period is over; what is left at the end is one when anything was in it. */
+/* Writes a period.  The incomplete one at the end is omitted if it is short and empty. */
 static void
 write_period_rows(struct watch *w, bool whole)
 {
@@ -131,7 +130,7 @@ write_period_rows(struct watch *w, bool whole)
 			continue;
 		s->at_ns = at_ns;
 		s->last = now;
-		traffic_take(&s->sum, &t, seconds, whole);
+		traffic_add_period(&s->sum, &t, seconds, whole);
 		put_row(w, s, "period", seconds, &t, &out);
 	}
 	if (w->rows >= 0)
@@ -159,7 +158,7 @@ write_end_rows(struct watch *w)
 	buf_free(&out);
 }
 
-/* All of this machine's traffic that is watched, for the marks. */
+/* The traffic of all sources since the start, for the marks. */
 static struct traffic
 sum_traffic(struct watch *w)
 {
@@ -175,7 +174,7 @@ sum_traffic(struct watch *w)
 	return sum;
 }
 
-/* A piece of the log that passes; at its end there is nothing more to do, unless a command is still at work. */
+/* At the end of the log, netstat-logging stops unless a command still runs. */
 static void
 filter_log(struct watch *w)
 {
@@ -189,7 +188,7 @@ filter_log(struct watch *w)
 		return;
 	if (n < 0)
 		front_die("the log", err_sys("read"));
-	if ((e = mark_take(w->marker, piece, (size_t)n, &now, &out)) < 0)
+	if ((e = mark_copy(w->marker, piece, (size_t)n, &now, &out)) < 0)
 		front_die(NULL, e);
 	write_out(STDOUT_FILENO, "standard output", &out);
 	buf_free(&out);
@@ -201,8 +200,8 @@ filter_log(struct watch *w)
 }
 
 /*
- * A terminal's interrupt reaches the command, or the writer of the log, too: their end is the log's.  Asked again, or
- * when the command itself is over, there is no more waiting.
+ * An interrupt from a terminal also reaches the command, or the writer of the log, and its end ends this process.  A
+ * second interrupt ends it at once, as does any signal after the command has ended.
  */
 static void
 on_signal(struct watch *w)
@@ -227,8 +226,9 @@ run_event_loop(struct watch *w)
 
 	while (!w->stop) {
 		struct pollfd p[FDS] = {
-			[TIMER] = { w->timer, POLLIN, 0 }, [END] = { w->end, POLLIN, 0 },
-			    [SIGNALS] = { w->signals, POLLIN, 0 },
+			[TIMER] = { w->timer, POLLIN, 0 },
+			[END] = { w->end, POLLIN, 0 },
+			[SIGNALS] = { w->signals, POLLIN, 0 },
 			[METER] = { w->meter != NULL && !w->meter_over ? meter_fd(w->meter) : -1, POLLIN | POLLPRI, 0 },
 			[IN] = { w->in, POLLIN, 0 },
 		};
@@ -266,9 +266,9 @@ start_timers(struct watch *w)
 		front_die(NULL, err_sys("a timer"));
 }
 
-/* A shell starts what is in the background with SIGINT ignored; it ends a log all the same, as it does vnstat(1)'s. */
+/* Shells start background processes with SIGINT ignored.  It ends a log all the same, as with vnstat(1). */
 static void
-listen_to(struct watch *w, sigset_t *before)
+block_signals(struct watch *w, sigset_t *before)
 {
 	sigset_t set;
 
@@ -285,16 +285,16 @@ listen_to(struct watch *w, sigset_t *before)
 }
 
 static void
-unknown_interface(struct watch *w, const char *name)
+refuse_interface(const char *name)
 {
 	struct buf there = { 0 };
-	int e = nic_names(w->nic, &there);
+	int e = nic_names(&there);
 
 	if (e < 0 || (e = buf_terminate(&there)) < 0)
 		front_die(NULL, e);
 	if (name != NULL)
-		front_wrong("%s: no such interface; there are %s", name, (char *)there.p);
-	front_wrong("no default route: name an interface with -i; there are %s", (char *)there.p);
+		front_wrong("%s: no such interface; choose from %s", name, (char *)there.p);
+	front_wrong("no default route; choose an interface with -i from %s", (char *)there.p);
 }
 
 static void
@@ -303,29 +303,24 @@ open_interfaces(struct watch *w)
 	struct nic_link link;
 	int e;
 
-	if ((e = nic_open(&w->nic)) < 0)
-		front_die(NULL, e);
 	for (size_t i = 0; i < w->o->interfaces; i++)
 		w->source[w->sources++].name = w->o->interface[i];
 	if (w->sources == 0) {
-		if ((e = nic_default(w->nic, w->first)) < 0)
-			front_die(NULL, e);
-		if (e == 0)
-			unknown_interface(w, NULL);
+		if (nic_default(w->first) == 0)
+			refuse_interface(NULL);
 		w->source[w->sources++].name = w->first;
 	}
 	for (struct source *s = w->source; s < w->source + w->sources; s++) {
-		if ((e = nic_read(w->nic, s->name, &link)) < 0)
+		if ((e = nic_read(s->name, &link)) < 0)
 			front_die(s->name, e);
 		if (e == 0)
-			unknown_interface(w, s->name);
+			refuse_interface(s->name);
 		s->index = link.index;
 		s->last = link.traffic;
 		s->sum.total.wire[TRAFFIC_RX] = s->sum.total.wire[TRAFFIC_TX] = TRAFFIC_NONE;
 	}
 }
 
-/* The command's log passes through us when asked for. */
 static void
 start_command(struct watch *w, const sigset_t *mask)
 {
@@ -359,15 +354,15 @@ start_command(struct watch *w, const sigset_t *mask)
 	w->source[0].last = w->source[0].sum.total;
 }
 
-/* A pipe is waited for here, while signals still end the process. */
+/* Opening a FIFO can block, so it happens before signals are blocked. */
 static void
 open_output(struct watch *w)
 {
 	const char *path = w->o->output;
 
 	w->to = STDOUT_FILENO;
-	if (path != NULL && strcmp(path, "-") != 0 && (w->to =
-	    open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+	if (path != NULL && strcmp(path, "-") != 0 &&
+	    (w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
 		front_die(path, err_sys("open"));
 }
 
@@ -396,7 +391,7 @@ open_rows(struct watch *w)
 	buf_free(&out);
 }
 
-/* The command's own status; what went wrong here matters only when all went well there. */
+/* A failure of the command has precedence over warnings here. */
 static int
 end_status(const struct watch *w)
 {
@@ -428,7 +423,7 @@ run(const struct options *o)
 	w->status = -1;
 	gethostname(w->host, sizeof(w->host) - 1);
 	open_output(w);
-	listen_to(w, &before);
+	block_signals(w, &before);
 	if (o->argv != NULL)
 		start_command(w, &before);
 	else
@@ -438,7 +433,6 @@ run(const struct options *o)
 	for (size_t i = 0; i < w->sources; i++)
 		w->source[i].at_ns = w->begun_ns;
 	if (o->filter) {
-		/* A command that has begun has had none when it began. */
 		now = w->meter != NULL ? w->source[0].last : sum_traffic(w);
 		if (o->argv == NULL)
 			w->in = STDIN_FILENO;
@@ -451,7 +445,6 @@ run(const struct options *o)
 	status = end_status(w);
 	mark_free(w->marker);
 	meter_close(w->meter);
-	nic_close(w->nic);
 	free(w);
 	return status;
 }

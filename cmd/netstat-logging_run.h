@@ -1,4 +1,4 @@
-/* netstat-logging_run - what netstat-logging does once its command line is read. */
+/* netstat-logging_run - watches interfaces or a command, and writes rows and the summary. */
 #ifndef CMD_NETSTAT_LOGGING_RUN_H
 #define CMD_NETSTAT_LOGGING_RUN_H
 
@@ -12,15 +12,15 @@ struct options {
 	const char	*interface[SOURCES];
 	size_t		 interfaces;
 	char *const	*argv;		/* a command, or NULL */
-	/* where rows go; NULL: nowhere with a command or as a filter, else standard output */
+	/* file of the rows; NULL: standard output, or none with a command or a filter */
 	const char	*output;
 	const regex_t	*mark;		/* or NULL */
-	double		 period_s, duration_s;	/* duration 0: until a signal */
+	double		 period_s, duration_s;	/* a duration of 0 lasts until a signal */
 	enum meter_by	 by;
 	bool		 filter, json, quiet;
 };
 
-/* The exit status. */
+/* Returns the exit status. */
 int	 run(const struct options *o);
 
 #endif

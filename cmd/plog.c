@@ -1,36 +1,49 @@
-/* plog - logs in, tables and figures out.  See plog(1). */
+/* plog - makes tables and figures of training logs.  See plog(1). */
 #include "front.h"
+#include "front_option.h"
 #include "plog_follow.h"
 
 #include "base/err.h"
 #include "base/io.h"
+#include "log/profile.h"
 #include "log/report.h"
+#include "log/tfevents.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LINE	65536	/* bytes that are read as one line at most */
+#define LINE	65536	/* bytes of the longest line */
 
 static const char usage[] = "plog [-cfr] [--format form] [--html file] [--png file] [--svg file] [option ...]\n"
 			    "       [log ...]";
 static const char help[] =
-    "  -c, --compare        each log is a run of its own: a line a run\n"
-    "  -f, --follow         go on while the logs grow\n"
-    "  -r, --ranks          a row for each rank, not the mean of all\n"
-    "  --figures LIST       of accuracy|loss|time|speed|traffic, with commas between (all)\n"
-    "  --format text|markdown|tsv|json (text)\n"
-    "  --html FILE          a report that needs nothing else: tables and figures\n"
-    "  --machines           the machines and their hardware instead\n"
+    "  -c, --compare        treat each log as a run, and print a line for each run\n"
+    "  -f, --follow         continue while the logs grow\n"
+    "  -r, --ranks          print a line for each rank, not the mean\n"
+    "  --all                print all columns, not those that fit the screen\n"
+    "  --csv                the same as --format csv\n"
+    "  --figures LIST       draw these of accuracy|loss|time|speed|traffic|rate, with commas (all)\n"
+    "  --format text|markdown|tsv|csv|json (text)\n"
+    "  --html FILE          write a self-contained report: tables and figures\n"
+    "  --machines           print the machines and their hardware instead\n"
     "  --plot               draw on the terminal\n"
+    "  --profile            print profiles of pworker --profile instead of logs\n"
     "  --png FILE, --svg FILE  draw into a file\n"
-    "  --help, --version\n"
-    "Without a log, or where it is -, standard input is read.\n";
+    "  --tensorboard DIR    write event files for TensorBoard, a folder for each run\n"
+    "  -h, --help, --version\n"
+    "Without a log, or if it is -, plog reads standard input.\n";
 
-enum { O_FIGURES = 256, O_FORMAT, O_HELP, O_HTML, O_MACHINES, O_PLOT, O_PNG, O_SVG, O_VERSION };
+enum {
+	O_ALL = 256, O_CSV, O_FIGURES, O_FORMAT, O_HELP, O_HTML, O_MACHINES, O_PLOT, O_PNG, O_PROFILE, O_SVG,
+	O_TENSORBOARD, O_VERSION
+};
 
 static const struct option longs[] = {
+	{ "all", no_argument, NULL, O_ALL },
 	{ "compare", no_argument, NULL, 'c' },
+	{ "csv", no_argument, NULL, O_CSV },
 	{ "figures", required_argument, NULL, O_FIGURES },
 	{ "follow", no_argument, NULL, 'f' },
 	{ "format", required_argument, NULL, O_FORMAT },
@@ -39,25 +52,27 @@ static const struct option longs[] = {
 	{ "machines", no_argument, NULL, O_MACHINES },
 	{ "plot", no_argument, NULL, O_PLOT },
 	{ "png", required_argument, NULL, O_PNG },
+	{ "profile", no_argument, NULL, O_PROFILE },
 	{ "ranks", no_argument, NULL, 'r' },
 	{ "svg", required_argument, NULL, O_SVG },
+	{ "tensorboard", required_argument, NULL, O_TENSORBOARD },
 	{ "version", no_argument, NULL, O_VERSION },
 	{ NULL, 0, NULL, 0 }
 };
 
 struct options {
-	const char *html, *png, *svg;
+	const char *html, *png, *svg, *tensorboard;
 	enum table_form form;
 	unsigned figures;
-	bool	 compare, follow, by_rank, machines, plot;
+	bool	 all, compare, follow, by_rank, machines, plot, profile;
 };
 
-/* A row that is broken costs a warning: the file's first one with its place, the rest as a count. */
+/* Warns of the first malformed row of a file with its line, and of the others with their number. */
 static void
-read_log(struct curve *c, struct machine_list *m, const char *path)
+read_log(struct logs *l, struct table *profile, const char *path)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	size_t before = c->n, machines = m->n;
+	size_t before = l->curve.n + l->machines.n + l->rates.n + profile->cells;
 	unsigned long long at = 0, bad = 0;
 	char line[LINE];
 	int e;
@@ -66,7 +81,8 @@ read_log(struct curve *c, struct machine_list *m, const char *path)
 		front_die(path, err_sys("open"));
 	while (fgets(line, sizeof(line), f) != NULL) {
 		at++;
-		if ((e = plog_line(c, m, path, line)) < 0 && bad++ == 0) {
+		e = profile->columns > 0 ? profile_read(line, profile) : plog_line(l, path, line);
+		if (e < 0 && bad++ == 0) {
 			err_within("line %llu", at);
 			front_warn(path, e);
 		}
@@ -76,97 +92,137 @@ read_log(struct curve *c, struct machine_list *m, const char *path)
 	if (f != stdin)
 		fclose(f);
 	if (bad > 1)
-		front_say("%s: %llu rows are broken", path, bad);
-	if (c->n == before && m->n == machines) {
-		err_note(0, "no measurements in it");
+		front_say("%s: %llu rows are malformed", path, bad);
+	if (l->curve.n + l->machines.n + l->rates.n + profile->cells == before) {
+		err_note(0, "no measurements");
 		front_warn(path, ERR_FORMAT);
 	}
 }
 
 static void
-print_table(const struct table *t, enum table_form form)
+print_table(struct table *t, const struct options *o)
 {
 	struct buf text = { 0 };
-	int e = t->columns > 0 ? table_put(t, form, &text) : 0;
+	unsigned wide, high, omitted;
+	int e;
 
+	plog_screen(&wide, &high);
+	omitted = table_fit(t, o->all ? UINT_MAX : wide);
+	e = t->columns > 0 ? table_put(t, o->form, &text) : 0;
 	if (e < 0)
 		front_die(NULL, e);
 	if (text.n > 0)
 		fwrite(text.p, 1, text.n, stdout);
 	front_flush();
 	buf_free(&text);
+	if (omitted > 0 && o->form == TABLE_TEXT)
+		front_say("%u more column%s: use --all", omitted, omitted > 1 ? "s" : "");
 }
 
-/* The table that is asked for. */
 static void
-print_tables(const struct options *o, struct curve *c, const struct machine_list *m, const struct curve_rows *means)
+print_tables(const struct options *o, struct logs *l, const struct curve_rows *means)
 {
 	struct table t = { 0 };
 	struct curve_rows rows = { 0 };
 	int e;
 
 	if (o->machines)
-		e = machine_table(m, &t);
+		machine_table(&l->machines, &t);
 	else if (o->compare && !o->by_rank)
-		e = curve_compare(means, &t);
-	else if ((e = curve_rows(c, o->by_rank, &rows)) == 0)
-		e = curve_table(&rows, o->by_rank, &t);
-	if (e < 0)
+		curve_compare(means, &t);
+	else if ((e = curve_rows(&l->curve, o->by_rank, &rows)) < 0)
 		front_die(NULL, e);
-	print_table(&t, o->form);
+	else
+		curve_table(&rows, o->by_rank, &t);
+	print_table(&t, o);
 	table_free(&t);
 	curve_rows_free(&rows);
 }
 
 static void
-write_report(const struct options *o, const struct curve_rows *means, const struct machine_list *m, const char *title)
+write_report(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
 {
+	struct plot_opt opt = { .kind = PLOT_SVG, .figures = o->figures, .title = title };
 	struct buf page = { 0 };
-	struct io_new f;
 	int e;
 
-	if ((e = report_html(means, m, o->figures, title, &page)) < 0 || (e = io_create(&f, o->html)) < 0)
+	if ((e = report_html(means, &l->machines, &l->rates, &opt, &page)) < 0 ||
+	    (e = io_replace(o->html, page.p, page.n)) < 0)
 		front_die(o->html, e);
-	if ((e = io_write(f.fd, page.p, page.n)) < 0 || (e = io_commit(&f)) < 0) {
-		io_abandon(&f);
-		front_die(o->html, e);
-	}
 	buf_free(&page);
 }
 
+/* Draws at most a screen, and leaves a line for the prompt. */
 static void
-draw_here(const struct options *o, const struct curve_rows *means)
+draw_text(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
 {
+	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = o->figures, .title = title };
 	struct buf text = { 0 };
-	int e = plot_draw(means, PLOT_TEXT, o->figures, plog_wide(), &text);
+	unsigned omitted = 0;
+	int e;
 
-	if (e < 0)
+	plog_screen(&opt.wide, &opt.high);
+	opt.high--;
+	if ((e = plot_draw(means, &l->rates, &opt, &text, &omitted)) < 0)
 		front_die("--plot", e);
 	fwrite(text.p, 1, text.n, stdout);
 	front_flush();
 	buf_free(&text);
+	if (omitted > 0)
+		front_say("%u more figure%s: choose with --figures", omitted, omitted > 1 ? "s" : "");
 }
 
-/* What is made of the logs once they are read; the table first, since a figure may fail. */
 static void
-write_output(const struct options *o, struct curve *c, const struct machine_list *m, const char *title)
+draw_file(const struct options *o, enum plot_kind kind, const struct logs *l, const struct curve_rows *means,
+    const char *title, const char *path)
+{
+	struct plot_opt opt = { .kind = kind, .figures = o->figures, .title = title };
+	int e = plot_file(means, &l->rates, &opt, path);
+
+	if (e < 0)
+		front_die(path, e);
+}
+
+/* Prints the table first, since a figure may fail. */
+static void
+write_output(const struct options *o, struct logs *l, const char *title)
 {
 	struct curve_rows means;
+	bool any;
 	int e;
 
-	if ((e = curve_rows(c, false, &means)) < 0)
+	if ((e = curve_rows(&l->curve, false, &means)) < 0)
 		front_die(NULL, e);
+	any = means.n + l->rates.n > 0;
 	if (!o->follow)
-		print_tables(o, c, m, &means);
-	if (o->plot && !o->follow && means.n > 0)
-		draw_here(o, &means);
-	if (o->png != NULL && means.n > 0 && (e = plot_file(&means, PLOT_PNG, o->figures, o->png)) < 0)
-		front_die(o->png, e);
-	if (o->svg != NULL && means.n > 0 && (e = plot_file(&means, PLOT_SVG, o->figures, o->svg)) < 0)
-		front_die(o->svg, e);
+		print_tables(o, l, &means);
+	if (o->plot && !o->follow && any)
+		draw_text(o, l, &means, title);
+	if (o->png != NULL && any)
+		draw_file(o, PLOT_PNG, l, &means, title, o->png);
+	if (o->svg != NULL && any)
+		draw_file(o, PLOT_SVG, l, &means, title, o->svg);
 	if (o->html != NULL)
-		write_report(o, &means, m, title);
+		write_report(o, l, &means, title);
+	if (o->tensorboard != NULL && (e = tfevents_write(&means, o->tensorboard)) < 0)
+		front_die(o->tensorboard, e);
 	curve_rows_free(&means);
+}
+
+/* The title of figures and reports: the names of up to three logs, or their number. */
+static void
+make_title(char *const *log, char *title, size_t size)
+{
+	size_t n = 0;
+
+	title[0] = 0;
+	while (log[n] != NULL)
+		n++;
+	for (size_t i = 0; i < n && n <= 3; i++)
+		snprintf(title + strlen(title), size - strlen(title), "%s%s", i > 0 ? ", " : "",
+		    strcmp(log[i], "-") == 0 ? "standard input" : plog_name(log[i]));
+	if (n > 3)
+		snprintf(title, size, "%zu logs", n);
 }
 
 int
@@ -174,46 +230,61 @@ main(int argc, char *argv[])
 {
 	char dash[] = "-", *in[] = { dash, NULL };
 	struct options o = { .figures = PLOT_ALL };
-	struct machine_list machines = { 0 };
-	struct curve curve = { 0 };
+	struct logs logs = { .rates = { 0 } };
+	struct table profile = { 0 };
+	char title[256];
 	int c;
 
 	front_init(argv[0], usage, help);
-	while ((c = getopt_long(argc, argv, "cfr", longs, NULL)) != -1)
+	while ((c = front_getopt(argc, argv, "cfr", longs)) != -1)
 		switch (c) {
 		case 'c':	o.compare = true; break;
 		case 'f':	o.follow = true; break;
 		case 'r':	o.by_rank = true; break;
+		case O_ALL:	o.all = true; break;
+		case O_CSV:	o.form = TABLE_CSV; break;
 		case O_FIGURES:
 			if ((o.figures = plot_figures(optarg)) == 0)
-				front_wrong("--figures: '%.64s' is not a list of accuracy, loss, time, speed, traffic",
-				    optarg);
+				front_wrong("--figures: '%.64s' is not a list of "
+				    "accuracy, loss, time, speed, traffic, rate", optarg);
 			break;
 		case O_FORMAT:
 			if ((o.form = table_form(optarg)) == TABLE_FORMS)
-				front_wrong("--format: '%.64s' is not text, markdown, tsv or json", optarg);
+				front_wrong("--format: '%.64s' is not text, markdown, tsv, csv or json", optarg);
 			break;
 		case O_HELP:	front_help();
 		case O_HTML:	o.html = optarg; break;
 		case O_MACHINES: o.machines = true; break;
 		case O_PLOT:	o.plot = true; break;
 		case O_PNG:	o.png = optarg; break;
+		case O_PROFILE:	o.profile = true; break;
 		case O_SVG:	o.svg = optarg; break;
+		case O_TENSORBOARD: o.tensorboard = optarg; break;
 		case O_VERSION:	printf("plog (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
-		default:	front_usage();
 		}
-	if (o.follow && (o.machines || o.form != TABLE_TEXT))
-		front_wrong("-f: only with text, and not with --machines");
+	if (o.follow && (o.compare || o.machines || o.form != TABLE_TEXT))
+		front_wrong("-f: only with text, and not with --compare or --machines");
+	if (o.profile && (o.compare || o.follow || o.by_rank || o.machines || o.plot || o.html || o.png || o.svg ||
+	    o.tensorboard))
+		front_wrong("--profile: only with --all, --csv and --format");
+	if (o.profile)
+		profile_columns(&profile);
 	argv = argv[optind] != NULL ? argv + optind : in;
+	make_title(argv, title, sizeof(title));
 	if (o.follow)
-		follow(&(struct follow_opt){ argv, o.by_rank, o.compare, o.plot, o.figures }, &curve, &machines);
+		follow(&(struct follow_opt){ argv, o.all, o.by_rank, o.plot, o.figures, title }, &logs);
 	for (char **log = argv; *log != NULL && !o.follow; log++) {
 		if (o.compare)
-			curve_begin(&curve, plog_name(*log));
-		read_log(&curve, &machines, *log);
+			curve_begin(&logs.curve, plog_name(*log));
+		read_log(&logs, &profile, *log);
 	}
-	write_output(&o, &curve, &machines, argv[1] == NULL ? argv[0] : "Runs");
-	curve_free(&curve);
-	machine_free(&machines);
+	if (o.profile)
+		print_table(&profile, &o);
+	else
+		write_output(&o, &logs, title);
+	curve_free(&logs.curve);
+	machine_free(&logs.machines);
+	rate_free(&logs.rates);
+	table_free(&profile);
 	return front_status();
 }

@@ -1,6 +1,5 @@
-/* plog_follow - logs that still grow: what is new in them, and its table line by line. */
+/* plog_follow - reads logs while they grow, and shows the table as it grows. */
 #include "front.h"
-#include "front_progress.h"
 #include "plog_follow.h"
 
 #include "base/err.h"
@@ -8,46 +7,50 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE	65536u	/* bytes that are read as one line at most */
+#define LINE	65536u	/* bytes of the longest line */
 #define LOGS	1024	/* most logs at once */
-#define WAIT_MS	1000	/* where a file system does not tell of what others write, it is looked after so often */
-#define NARROW	40	/* columns in which nothing can be drawn */
+#define WAIT_MS	1000	/* between looks at files that inotify does not report, as on network file systems */
+#define NARROW	40	/* fewest columns and lines of a drawing */
+#define LOW	12
 
 struct grower {
 	const char *path;
-	int	 fd;		/* -1 when it has ended */
-	bool	 pipe;		/* its end is its end */
-	struct buf part;	/* of a line that has not ended */
+	int	 fd;		/* -1 if it has ended */
+	bool	 pipe;		/* it cannot grow after its end */
+	struct buf part;	/* start of a line whose end has not arrived */
 	unsigned long long line;
-	unsigned started, ends;	/* workers that begin and end in it */
+	unsigned started, ends;	/* workers whose log begins and ends in it */
 };
 
 struct view {
 	const struct follow_opt *o;
-	struct curve *curve;
-	struct machine_list *machines;
+	struct logs *all;
 	struct grower log[LOGS];
 	size_t	 logs;
-	int	 notes;		/* of inotify(7) */
-	struct buf table;	/* as it was printed last */
+	int	 notes;		/* descriptor of inotify(7) */
+	struct buf table;	/* as printed last */
 	bool	 terminal;
 };
 
 int
-plog_line(struct curve *c, struct machine_list *m, const char *path, const char *line)
+plog_line(struct logs *l, const char *path, const char *line)
 {
-	int e = machine_take(m, line);
+	int e = machine_add_line(&l->machines, line);
 
 	if (e == 0)
-		e = curve_take(c, line);
-	if (e == ERR_NOMEM || (e == ERR_LIMIT && c->n == CURVE_MOST))
+		e = rate_add_line(&l->rates, line);
+	if (e == 0)
+		e = curve_add_line(&l->curve, line);
+	if (e == ERR_NOMEM || (e == ERR_LIMIT && l->curve.n == CURVE_MOST))
 		front_die(path, e);
 	return e;
 }
@@ -60,20 +63,22 @@ plog_name(const char *path)
 	return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
-unsigned
-plog_wide(void)
+void
+plog_screen(unsigned *wide, unsigned *high)
 {
-	unsigned wide = progress_wide(STDOUT_FILENO);
+	struct winsize w = { 0 };
+	bool terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0;
 
-	return wide >= NARROW ? wide : 80;
+	*wide = terminal && w.ws_col >= NARROW ? w.ws_col : 80;
+	*high = terminal && w.ws_row >= LOW ? w.ws_row : 24;
 }
 
-/* The whole lines among what was read; the rest waits for its end. */
+/* Adds the complete lines among the bytes read. */
 static void
 read_new_lines(struct view *v, struct grower *g)
 {
 	char *p = (char *)g->part.p, *end = p + g->part.n, *nl;
-	unsigned started = v->machines->started, ends = v->curve->ends;
+	unsigned started = v->all->machines.started, ends = v->all->curve.ends;
 	int e;
 
 	while (p < end && ((nl = memchr(p, '\n', (size_t)(end - p))) != NULL || end - p >= LINE)) {
@@ -81,7 +86,7 @@ read_new_lines(struct view *v, struct grower *g)
 			nl = p + LINE - 1;
 		*nl = 0;
 		g->line++;
-		if ((e = plog_line(v->curve, v->machines, g->path, p)) < 0) {
+		if ((e = plog_line(v->all, g->path, p)) < 0) {
 			err_within("line %llu", g->line);
 			front_warn(g->path, e);
 		}
@@ -90,16 +95,13 @@ read_new_lines(struct view *v, struct grower *g)
 	g->part.n = (size_t)(end - p);
 	if (g->part.n > 0)
 		memmove(g->part.p, p, g->part.n);
-	g->started += v->machines->started - started;
-	g->ends += v->curve->ends - ends;
+	g->started += v->all->machines.started - started;
+	g->ends += v->all->curve.ends - ends;
 }
 
-/*
- * The end is reached: of a file that was cut off since, or whose name is another one's by now?
- * Then all of it is new.
- */
+/* At the end of a file: starts again if the file was truncated, or replaced by another of its name. */
 static bool
-begins_again(struct view *v, struct grower *g)
+reopen_log(struct view *v, struct grower *g)
 {
 	struct stat old, named;
 	int fd = -1;
@@ -116,16 +118,16 @@ begins_again(struct view *v, struct grower *g)
 		return false;
 	}
 	front_say("%s: begins again", g->path);
-	v->machines->started -= g->started;
-	v->curve->ends -= g->ends;
+	v->all->machines.started -= g->started;
+	v->all->curve.ends -= g->ends;
 	g->started = g->ends = 0;
 	g->part.n = 0;
 	g->line = 0;
-	curve_begin(v->curve, v->o->compare ? plog_name(g->path) : "");
+	curve_begin(&v->all->curve, "");
 	return true;
 }
 
-/* All that is there now.  True when anything was. */
+/* Reads what a log has now.  Returns whether that was anything. */
 static bool
 read_until_end(struct view *v, struct grower *g)
 {
@@ -140,7 +142,7 @@ read_until_end(struct view *v, struct grower *g)
 			continue;
 		if (n < 0 && errno != EAGAIN)
 			front_die(g->path, err_sys("read"));
-		if (n == 0 && !g->pipe && begins_again(v, g))
+		if (n == 0 && !g->pipe && reopen_log(v, g))
 			continue;
 		if (n == 0 && g->pipe) {
 			if (g->fd != STDIN_FILENO)
@@ -151,8 +153,6 @@ read_until_end(struct view *v, struct grower *g)
 			break;
 		g->part.n += (size_t)n;
 		any = true;
-		if (v->o->compare && v->logs > 1)
-			curve_begin(v->curve, plog_name(g->path));
 		read_new_lines(v, g);
 		if (g->pipe)
 			break;	/* another read would block */
@@ -160,7 +160,7 @@ read_until_end(struct view *v, struct grower *g)
 	return any;
 }
 
-/* Epochs that are over: a later one has begun, or all has ended. */
+/* An epoch is finished when a later one has begun, or all logs have ended. */
 static void
 drop_unfinished_rows(const struct curve *c, struct curve_rows *rows, bool ended)
 {
@@ -168,31 +168,61 @@ drop_unfinished_rows(const struct curve *c, struct curve_rows *rows, bool ended)
 		rows->n--;
 }
 
-/*
- * The whole table again from the screen's top, on a terminal; else the lines that are new, or all
- * when columns changed.
- */
+/* Drops the oldest lines of a table, but for its head, so that `lines` are left. */
+static void
+keep_last_lines(struct buf *text, unsigned lines)
+{
+	uint8_t *head = memchr(text->p, '\n', text->n), *from = text->p + text->n;
+
+	for (unsigned n = 0; from > head + 1; from--)
+		if (from[-1] == '\n' && ++n == lines)
+			break;
+	if (from <= head + 1)
+		return;
+	memmove(head + 1, from, (size_t)(text->p + text->n - from));
+	text->n -= (size_t)(from - head - 1);
+}
+
+/* Draws the table again on a terminal, at most a screen of it, and the figures below it. */
+static void
+draw_screen(struct view *v, const struct curve_rows *rows, struct buf *text)
+{
+	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = v->o->figures, .title = v->o->title };
+	bool plot = v->o->plot && !v->o->by_rank;
+	unsigned high;
+	int e = 0;
+
+	plog_screen(&opt.wide, &high);
+	opt.high = high * 2 / 3;
+	keep_last_lines(text, plot ? high - opt.high - 1 : high - 1);
+	if (plot)
+		e = plot_draw(rows, &v->all->rates, &opt, text, NULL);
+	if ((e < 0 && e != ERR_ITEM) || (e = buf_terminate(text)) < 0)
+		front_die(NULL, e);
+	printf("\033[H\033[2J%.*s", (int)text->n, (const char *)text->p);
+}
+
+/* On a terminal draws everything again.  Elsewhere prints the new lines, or all if the columns have changed. */
 static void
 show_new_rows(struct view *v, bool ended)
 {
 	struct table t = { 0 };
 	struct curve_rows rows;
 	struct buf text = { 0 };
+	unsigned wide, high;
 	int e;
 
-	if ((e = curve_rows(v->curve, v->o->by_rank, &rows)) < 0)
+	if ((e = curve_rows(&v->all->curve, v->o->by_rank, &rows)) < 0)
 		front_die(NULL, e);
 	if (!v->terminal)
-		drop_unfinished_rows(v->curve, &rows, ended);
-	e = rows.n > 0 ? curve_table(&rows, v->o->by_rank, &t) : 0;
-	if (e == 0 && rows.n > 0)
-		e = table_put(&t, TABLE_TEXT, &text);
-	if (e == 0 && v->terminal && v->o->plot && rows.n > 0 && !v->o->by_rank)
-		e = plot_draw(&rows, PLOT_TEXT, v->o->figures, plog_wide(), &text);
-	if ((e < 0 && e != ERR_ITEM) || (e = buf_terminate(&text)) < 0)
+		drop_unfinished_rows(&v->all->curve, &rows, ended);
+	curve_table(&rows, v->o->by_rank, &t);
+	plog_screen(&wide, &high);
+	table_fit(&t, v->o->all ? UINT_MAX : wide);
+	if ((e = rows.n > 0 ? table_put(&t, TABLE_TEXT, &text) : 0) < 0 || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
-	if (v->terminal)
-		printf("\033[H\033[2J%.*s", (int)text.n, (const char *)text.p);
+	if (v->terminal && rows.n > 0)
+		draw_screen(v, &rows, &text);
 	else if (v->table.n <= text.n && (v->table.n == 0 || memcmp(v->table.p, text.p, v->table.n) == 0))
 		fwrite(text.p + v->table.n, 1, text.n - v->table.n, stdout);
 	else
@@ -224,7 +254,7 @@ open_logs(struct view *v)
 	}
 }
 
-/* Until something may have come.  True when it has. */
+/* Waits until a log may have grown.  Returns whether one has. */
 static bool
 wait_for_change(struct view *v)
 {
@@ -239,7 +269,7 @@ wait_for_change(struct view *v)
 		front_die(NULL, err_sys("poll"));
 	if (p[v->logs].revents != 0 && read(v->notes, events, sizeof(events)) < 0 && errno != EAGAIN)
 		front_die(NULL, err_sys("inotify"));
-	/* A pipe that has nothing must not be read. */
+	/* Reading an empty pipe would block. */
 	for (size_t i = 0; i < v->logs; i++)
 		if (v->log[i].fd >= 0 && (!v->log[i].pipe || p[i].revents != 0))
 			any |= read_until_end(v, &v->log[i]);
@@ -253,11 +283,11 @@ have_all_ended(const struct view *v)
 
 	for (size_t i = 0; i < v->logs; i++)
 		open |= v->log[i].fd >= 0;
-	return !open || (v->machines->started > 0 && v->curve->ends >= v->machines->started);
+	return !open || (v->all->machines.started > 0 && v->all->curve.ends >= v->all->machines.started);
 }
 
 void
-follow(const struct follow_opt *o, struct curve *c, struct machine_list *m)
+follow(const struct follow_opt *o, struct logs *l)
 {
 	struct view *v = calloc(1, sizeof(*v));
 	bool any = true;
@@ -267,8 +297,7 @@ follow(const struct follow_opt *o, struct curve *c, struct machine_list *m)
 	if ((v->notes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) < 0)
 		front_die(NULL, err_sys("inotify"));
 	v->o = o;
-	v->curve = c;
-	v->machines = m;
+	v->all = l;
 	v->terminal = isatty(STDOUT_FILENO);
 	open_logs(v);
 	for (size_t i = 0; i < v->logs; i++)

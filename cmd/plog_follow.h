@@ -1,33 +1,39 @@
-/* plog_follow - logs that still grow: what is new in them, and its table line by line. */
+/* plog_follow - reads logs while they grow, and shows the table as it grows. */
 #ifndef CMD_PLOG_FOLLOW_H
 #define CMD_PLOG_FOLLOW_H
 
 #include "log/curve.h"
 #include "log/machine.h"
+#include "log/rate.h"
 
 #include <stdbool.h>
 
+/* What the logs hold. */
+struct logs {
+	struct curve curve;
+	struct machine_list machines;
+	struct rate_list rates;
+};
+
 struct follow_opt {
-	char *const *path;	/* NULL behind the last; - is standard input */
-	bool	 by_rank, compare, plot;
+	char *const *path;	/* ends with NULL; "-" is standard input */
+	bool	 all, by_rank, plot;
 	unsigned figures;
+	const char *title;	/* of the figures */
 };
 
 /*
- * Until every worker whose log begins has ended, or standard input and all pipes have.  A log that is cut off, or
- * replaced by another file of its name, begins again.  Exits when a log cannot be read.
+ * Returns when every worker whose log begins has ended, or standard input and all pipes have.  Reads a log that is
+ * truncated or replaced from its start.  Exits if a log cannot be read.
  */
-void	follow(const struct follow_opt *o, struct curve *c, struct machine_list *m);
+void	follow(const struct follow_opt *o, struct logs *l);
 
-/*
- * A line of a log; exits when memory or the most measurements are reached.  Its error otherwise, or
- * 0 and 1 as curve_take().
- */
-int	plog_line(struct curve *c, struct machine_list *m, const char *path, const char *line);
+/* Adds a line of a log.  Returns as curve_add_line() does, but exits if memory or the most measurements are reached. */
+int	plog_line(struct logs *l, const char *path, const char *line);
 
-/* What a log's runs are called after: its file's name. */
+/* The name of a log's runs: its file's name without folders. */
 const char *plog_name(const char *path);
-/* Columns for a drawing on standard output. */
-unsigned plog_wide(void);
+/* The columns and lines of standard output, 80x24 if it is no terminal. */
+void	plog_screen(unsigned *wide, unsigned *high);
 
 #endif

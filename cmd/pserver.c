@@ -1,10 +1,12 @@
-/* pserver - gradients in, weights out: holds one shard of a net's weights.  See pserver(1). */
+/* pserver - a server of a job: gradients in, weights out, for one shard of the weights.  See pserver(1). */
 #include "front.h"
+#include "front_option.h"
 #include "pserver_log.h"
 
 #include "base/err.h"
 #include "base/io.h"
 #include "run/rendezvous/rendezvous.h"
+#include "ps/memory.h"
 #include "ps/server/serve.h"
 #include "wire/conn.h"
 
@@ -16,28 +18,33 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "pserver --listen HOST:PORT --workers W [--server I/S] [--ready-fd N] --key-file FILE | --plain\n"
-			    "       pserver --key-file FILE | --plain";
+    "pserver --listen HOST:PORT --workers W [--server I/S] [--listen-fd N] [--ready-fd N]\n"
+    "               [--state FILE] --key-file FILE | --plain\n"
+    "       pserver --key-file FILE | --plain";
 static const char help[] =
-    "  --listen HOST:PORT    address to listen at; port 0 lets the system choose\n"
-    "  --workers W           how many workers the job has\n"
-    "  --server I/S (0/1)    this is server I, from 0, of S\n"
-    "  --key-file FILE       the job's key: 64 hex digits (- is standard input, /dev/fd/N a pipe)\n"
-    "  --plain               in place of a key: anybody may take part\n"
-    "  --ready-fd N          write \"host:port\" and a newline to descriptor N once it listens\n"
-    "  --help  --version\n"
-    "Without --listen it is the server or scheduler that DMLC_ROLE says, as dmlc's trackers start it.\n"
-    "Exit status: 0 when all workers said goodbye, 75 when one was lost, 128+n ended by signal n.\n";
+    "  --listen HOST:PORT    listen at this address; port 0 lets the system choose\n"
+    "  --listen-fd N         use socket N, which listens there already\n"
+    "  --workers W           number of workers of the job\n"
+    "  --server I/S (0/1)    be server I, from 0, of S\n"
+    "  --key-file FILE       read the job's key: 64 hex digits (-: standard input; /dev/fd/N: a pipe)\n"
+    "  --plain               use no key; anybody may take part\n"
+    "  --state FILE          keep the weights in this file, for a server that is started again\n"
+    "  --ready-fd N          write \"host:port\" and a newline to descriptor N when listening\n"
+    "  -h, --help  --version\n"
+    "Without --listen, a tracker of dmlc starts it as the server or scheduler of DMLC_ROLE.\n"
+    "Exit status: 0 if all workers finished, 75 if one was lost, 128+n after signal n.\n";
 
-enum { O_LISTEN = 256, O_WORKERS, O_SERVER, O_KEY, O_PLAIN, O_READY, O_HELP, O_VERSION };
+enum { O_LISTEN = 256, O_LISTEN_FD, O_WORKERS, O_SERVER, O_KEY, O_PLAIN, O_READY, O_STATE, O_HELP, O_VERSION };
 
 static const struct option longs[] = {
 	{ "help", no_argument, NULL, O_HELP },
 	{ "key-file", required_argument, NULL, O_KEY },
 	{ "listen", required_argument, NULL, O_LISTEN },
+	{ "listen-fd", required_argument, NULL, O_LISTEN_FD },
 	{ "plain", no_argument, NULL, O_PLAIN },
 	{ "ready-fd", required_argument, NULL, O_READY },
 	{ "server", required_argument, NULL, O_SERVER },
+	{ "state", required_argument, NULL, O_STATE },
 	{ "version", no_argument, NULL, O_VERSION },
 	{ "workers", required_argument, NULL, O_WORKERS },
 	{ NULL, 0, NULL, 0 }
@@ -46,11 +53,12 @@ static const struct option longs[] = {
 struct place {
 	struct serve_opt serve;
 	const char	*key;
+	const char	*state;
 	bool		 plain, listened;
-	int		 ready;		/* descriptor; -1: none */
-	struct rendezvous_env	 env;		/* of a tracker, where there is one */
-	struct rendezvous	*meet;
-	char		 at[ADDR_TEXT];	/* to listen at, then */
+	int		 ready;		/* descriptor of --ready-fd; -1: none */
+	struct rendezvous_env env;	/* of a tracker, if there is one */
+	struct rendezvous *rendezvous;	/* NULL: no tracker */
+	char		 at[ADDR_TEXT];	/* the address to listen at, with a tracker */
 	struct server_log log;
 };
 
@@ -62,7 +70,7 @@ report_listening(void *arg, const char *where)
 	p->listened = true;
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
 	front_ready(p->ready, where);
-	if (p->meet != NULL && rendezvous_announce(p->meet, where) < 0)
+	if (p->rendezvous != NULL && rendezvous_announce(p->rendezvous, where) < 0)
 		front_say("%s", err_line());
 }
 
@@ -86,25 +94,28 @@ parse_options(int argc, char *argv[], struct place *p)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+	while ((c = front_getopt(argc, argv, "", longs)) != -1)
 		switch (c) {
 		case O_HELP:	front_help();
 		case O_KEY:	p->key = optarg; break;
 		case O_LISTEN:	front_address("--listen", p->serve.listen = optarg); break;
+		case O_LISTEN_FD: p->serve.listen_fd = (int)front_num("--listen-fd", optarg, 3, 1 << 20); break;
 		case O_PLAIN:	p->plain = true; break;
 		case O_READY:	p->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
 		case O_SERVER:	front_part("--server", optarg, &p->serve.index, &p->serve.nservers); break;
+		case O_STATE:	p->state = optarg; break;
 		case O_VERSION:	printf("pserver (tally) %s\n", TALLY_VERSION); front_flush(); _exit(0);
 		case O_WORKERS:	p->serve.nworkers = (uint32_t)front_num("--workers", optarg, 1, 65536); break;
-		default:	front_usage();
 		}
 	if (optind != argc || (p->serve.listen == NULL && getenv("DMLC_ROLE") == NULL))
 		front_usage();
 	if (p->key == NULL && !p->plain)
-		front_wrong("%s: needs --key-file, or --plain: then anybody may take part",
+		front_wrong("%s: needs --key-file, or --plain, with which anybody may take part",
 		    p->serve.listen != NULL ? "--listen" : "DMLC_ROLE");
+	if (p->serve.listen == NULL && p->serve.listen_fd > 0)
+		front_wrong("--listen-fd: needs --listen");
 	if (p->serve.listen != NULL && p->serve.nworkers == 0)
-		front_wrong("--listen: needs --workers: how many there are");
+		front_wrong("--listen: needs --workers");
 }
 
 /*
@@ -121,10 +132,11 @@ learn_place(struct place *p, const uint8_t key[CONN_KEY])
 	if (p->env.role == RENDEZVOUS_NONE)
 		front_usage();
 	if (p->env.role == RENDEZVOUS_WORKER)
-		front_wrong("DMLC_ROLE: a worker is pworker's to be");
+		front_wrong("DMLC_ROLE: is worker; start pworker instead");
 	if (p->env.role == RENDEZVOUS_SCHEDULER)
 		return;
-	if ((e = rendezvous_join(&p->env, key, &p->meet)) < 0 || (e = rendezvous_host(p->meet, &p->env, p->at)) < 0)
+	if ((e = rendezvous_join(&p->env, key, &p->rendezvous)) < 0 ||
+	    (e = rendezvous_host(p->rendezvous, &p->env, p->at)) < 0)
 		front_die(NULL, e);
 	snprintf(p->at + strlen(p->at), sizeof(p->at) - strlen(p->at), ":0");
 	p->serve.listen = p->at;
@@ -152,6 +164,7 @@ main(int argc, char *argv[])
 {
 	struct place p = { .ready = -1, .serve = { .nservers = 1, .listening = report_listening, .say = print_log_line,
 	    .moved = report_traffic, .arg = &p } };
+	struct memory memory;
 	struct serve_sums sums;
 	uint8_t key[CONN_KEY] = { 0 };	/* the public key of --plain */
 	int e;
@@ -167,6 +180,11 @@ main(int argc, char *argv[])
 		return run_scheduler(&p);
 	if ((e = io_random(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
 		front_die(NULL, e);
+	if (p.state != NULL) {
+		if ((e = memory_open(p.state, &memory)) < 0)
+			front_die(NULL, e);
+		p.serve.memory = &memory;
+	}
 	p.serve.stop_fd = front_stop_fd();
 	server_log_begin(&p.log, &p.serve);
 	e = serve_run(&p.serve, &sums);
@@ -174,7 +192,10 @@ main(int argc, char *argv[])
 	if (p.listened)
 		front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 		    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
-	rendezvous_leave(p.meet);
+	rendezvous_leave(p.rendezvous);
+	/* The job is over: another one must not start with its weights.  A descriptor's owner closes it. */
+	if (p.state != NULL && e == 0)
+		(void)unlink(p.state);
 	if (e == ERR_STOP)
 		return front_stopped(p.serve.stop_fd);
 	if (e < 0)

@@ -55,7 +55,7 @@ levels_same(const char *what, levels_work *work)
 	for (int i = 1; i < 3; i++) {
 		struct levels_result r = levels_run(limits[i], work);
 
-		ok(r.level >= first.level && r.hash == first.hash, "... with the same bytes under %s", limits[i]);
+		ok(r.level >= first.level && r.hash == first.hash, "%s: the same bytes under %s", what, limits[i]);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* photo - smooth pictures with edges for tests, encoded in all the ways that JPEG, PNG and WebP know. */
+/* photo - smooth images with edges for tests, in all encodings of JPEG, PNG and WebP. */
 #ifndef TESTS_PHOTO_H
 #define TESTS_PHOTO_H
 
@@ -12,7 +12,7 @@
 #include <turbojpeg.h>
 #include <webp/encode.h>
 
-/* A photograph's sort of content; the upper left is brightest and reddest, so that the way up can be told. */
+/* A photograph's sort of content; the upper left is brightest and reddest, which shows the orientation. */
 __attribute__((unused)) static void
 photo_fill(uint8_t *p, uint32_t c, uint32_t h, uint32_t w)
 {
@@ -69,7 +69,7 @@ photo_jpeg(const struct img *in, int sampling, int quality, int flags, struct bu
 	tjDestroy(t);
 }
 
-/* Puts bytes into a picture at a place. */
+/* Inserts bytes into an image. */
 __attribute__((unused)) static void
 photo_insert(struct buf *b, size_t at, const void *p, size_t n)
 {
@@ -80,7 +80,7 @@ photo_insert(struct buf *b, size_t at, const void *p, size_t n)
 	b->n += n;
 }
 
-/* An EXIF segment of JPEG that says how the picture lies, behind its first two bytes. */
+/* Inserts an EXIF segment with the orientation after a JPEG's first two bytes. */
 __attribute__((unused)) static void
 photo_orient(struct buf *jpeg, unsigned turn, int big)
 {
@@ -132,7 +132,7 @@ photo_webp(const struct img *in, int lossless, struct buf *out)
 	WebPFree(p);
 }
 
-/* How near two pictures of the same size are, dB. */
+/* The similarity (PSNR) of two images of the same size, in dB. */
 __attribute__((unused)) static double
 photo_psnr(const struct img *a, const struct img *b)
 {

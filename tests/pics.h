@@ -1,4 +1,4 @@
-/* pics - small pictures and record files for tests, made on the spot. */
+/* pics - small images and record files for tests. */
 #ifndef TESTS_PICS_H
 #define TESTS_PICS_H
 
@@ -38,7 +38,7 @@ pics_rec(int fd, const void *data, size_t n)
 	return e;
 }
 
-/* Appends to path a record with such a picture as PNG; returns 0 when all went well. */
+/* Appends to fd a record with such an image as PNG. */
 __attribute__((unused)) static int
 pics_put(int fd, uint64_t id, float label, uint32_t c, uint32_t h, uint32_t w)
 {
@@ -60,7 +60,7 @@ pics_put(int fd, uint64_t id, float label, uint32_t c, uint32_t h, uint32_t w)
 	return e;
 }
 
-/* A record whose picture is not one. */
+/* A record with bytes that are no image. */
 __attribute__((unused)) static int
 pics_put_bad(int fd, uint64_t id)
 {

@@ -24,12 +24,14 @@ ap.add_argument("--batch", type=int, default=128)
 ap.add_argument("--threads", type=int, default=2)
 ap.add_argument("--dtype", default="f32", choices=("f32", "bf16"))
 ap.add_argument("--mode", default="eager", choices=("eager", "cl", "compiled"))
+ap.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
 a = ap.parse_args()
 torch.set_num_threads(a.threads)
 torch.manual_seed(0)
 net, shape, classes = nets_torch.make(a.net, dict(o.split("=", 1) for o in a.net_opt),
                                       a.shape and tuple(int(n) for n in a.shape.split("x")), a.classes)
-x, y = torch.randn(a.batch, *shape), torch.randint(0, classes, (a.batch,))
+x, y = torch.randn(a.batch, *shape, device=a.device), torch.randint(0, classes, (a.batch,), device=a.device)
+net = net.to(a.device)
 if a.mode != "eager":
     net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
 opt = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
@@ -43,7 +45,7 @@ if a.mode == "compiled":
 
 def step():
     opt.zero_grad(set_to_none=True)
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=a.dtype == "bf16"):
+    with torch.autocast(a.device, dtype=torch.bfloat16, enabled=a.dtype == "bf16"):
         loss = loss_of(net(x), y)
     loss.backward()
     opt.step()
@@ -52,11 +54,15 @@ def step():
 def timed():
     t = time.perf_counter()
     step()
+    if a.device == "cuda":
+        torch.cuda.synchronize()
     return (time.perf_counter() - t) * 1e3
 
 
 step()
 step()
+if a.device == "cuda":
+    torch.cuda.synchronize()
 print("ready", flush=True)
 for line in sys.stdin:
     print(" ".join("%.2f" % timed() for _ in range(int(line))), flush=True)

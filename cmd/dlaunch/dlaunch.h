@@ -2,8 +2,8 @@
  * dlaunch - the options of dlaunch(1), and the functions that its files share.
  *
  * dlaunch starts a job on many hosts.  Reading order: main.c (options), run.c (a job from start to
- * end), restart.c (further attempts), agent.c (the agent of a host), jobs.c (jobs with a directory:
- * detach, attach, status, stop, resume), show.c and progress.c (what people see).
+ * end), restart.c (further attempts), agent.c (the agent of a host), detach.c (jobs with a directory),
+ * jobs.c (the verbs), show.c and progress.c (what people see).
  *
  * Texts belong to the command line.  A function that fails reports the error and ends the process,
  * as cmd/front.h does.
@@ -18,6 +18,9 @@
 
 #include <limits.h>
 
+#define DLAUNCH_TICK_MS	100
+#define DLAUNCH_REPORT_S 5.0	/* time until a wait is first reported; later reports double it */
+
 /* Pointers are NULL if their option is not given. */
 struct dlaunch {
 	const char	*hosts_file, *rsh;
@@ -28,8 +31,8 @@ struct dlaunch {
 	const struct job_record *record;	/* the job is taken over from this record; NULL: it is not */
 	const char	*server;
 	struct words	 env, each;
-	uint32_t	 workers, servers, restarts, spool_mib;
-	bool		 servers_given, agent, dry, verbose, wait, detach, input;
+	uint32_t	 workers, servers, restarts, respawn, spool_mib;
+	bool		 servers_given, agent, dry, verbose, wait, detach, force, input;
 	double		 grace_s, silence_s, start_s;	/* silence_s 0: not given */
 	char		**line;			/* the whole command line */
 	char		**argv;			/* the command in it */
@@ -48,12 +51,12 @@ void	 dlaunch_build_attempt(const struct dlaunch *c, uint32_t attempts, bool res
 void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
 
 /*
- * jobs.c: runs attach, status or stop if the command line begins with one of them, and sets *code to the
- * exit status.  Refuses a first word that is no verb, option, recipe or tool of tally: a mistyped verb
- * would otherwise run as a command, in all roles.
+ * jobs.c: runs a verb if the command line begins with one, and sets *code to the exit status.  Refuses
+ * a first word, after recipes, that is no verb, option or tool of tally: a mistyped verb would otherwise run as a
+ * command, in all roles.
  */
 bool	 dlaunch_verb(int argc, char *argv[], int *code);
-/* Makes the job's directory. */
+/* detach.c: makes the job's directory. */
 void	 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d);
 /*
  * Opens the directory of a job whose launcher was lost, and changes to where the job was started.
@@ -65,8 +68,14 @@ void	 dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r,
  * with its command line.
  */
 void	 dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv);
-/* Returns in a process of its own, whose output is appended to the directory's files, or else replaces them. */
-void	 dlaunch_detach(struct jobdir *d, bool append);
+/*
+ * Returns in a process of its own, whose output is appended to the directory's files, or else replaces
+ * them.  The first process waits for dlaunch_started() with the descriptor that this returns, prints the
+ * job's name, and ends.  It passes signals of the signalfd(2) on meanwhile.
+ */
+int	 dlaunch_detach(struct jobdir *d, bool append, int signals);
+/* Says that all processes of the job were started, once: *fd is closed and becomes -1. */
+void	 dlaunch_started(int *fd);
 
 /* main.c: becomes the launcher of a job whose launcher was lost, in the background.  Returns the exit status. */
 int	 dlaunch_take_over(const char *job);

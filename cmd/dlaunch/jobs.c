@@ -1,4 +1,4 @@
-/* jobs - the verbs attach, status and stop, and jobs that have a directory: detached or resumed. */
+/* jobs - the verbs, which act on jobs that have a directory: attach, list, logs, rm, status, stop, wait. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
@@ -17,110 +17,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define TICK_MS 100
-#define REPORT_S 5.0	/* time until a wait is first reported; later reports double it */
-
-void
-dlaunch_make_job(const struct dlaunch *c, struct jobdir *d)
-{
-	char cwd[PATH_MAX];
-	int e;
-
-	if (getcwd(cwd, sizeof(cwd)) == NULL)
-		front_die("working directory", err_sys("read"));
-	if ((e = jobdir_make(c->job, c->line, cwd, d)) < 0)
-		front_die("--job", e);
-}
-
-/* Redirects the standard streams of a detached process to the job's files. */
-static int
-redirect_streams(const struct jobdir *d, bool append)
-{
-	const int flags = O_WRONLY | O_CREAT | O_APPEND | (append ? 0 : O_TRUNC);
-	int in = open("/dev/null", O_RDONLY), out = openat(d->dir, "out", flags, 0600);
-	int err = openat(d->dir, "err", flags, 0600);
-	int e = in < 0 || out < 0 || err < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-	    dup2(err, STDERR_FILENO) < 0 ? err_sys("job %s", d->name) : 0;
-
-	for (int i = 0; i < 3; i++) {
-		int fd = (const int[]){ in, out, err }[i];
-
-		if (fd > STDERR_FILENO)
-			close(fd);
-	}
-	return e;
-}
-
-/* Prints the job's name once the job's own process is in a new session; before, a hangup would still reach it. */
-static void
-print_job_name(const struct jobdir *d, int fd)
-{
-	size_t got;
-	char c;
-
-	if (io_read(fd, &c, 1, &got) < 0 || got == 0)
-		_exit(FRONT_PARTIAL);	/* it has reported the error */
-	printf("%s\n", d->name);
-	front_flush();
-	_exit(0);
-}
-
-void
-dlaunch_detach(struct jobdir *d, bool append)
-{
-	int fd[2], e;
-	pid_t pid;
-
-	if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
-		front_die("--detach", err_sys("fork"));
-	if (pid > 0) {
-		close(fd[1]);
-		print_job_name(d, fd[0]);
-	}
-	setsid();
-	if ((e = jobdir_claim(d)) < 0 || (e = redirect_streams(d, append)) < 0 || (e = io_write(fd[1], "x", 1)) < 0)
-		front_die("--detach", e);
-	close(fd[0]);
-	close(fd[1]);
-}
-
-/* Reads the command line, and changes to the directory where the job was started. */
-static void
-enter_start_dir(const struct jobdir *d, struct words *argv, const char *why)
-{
-	char *cwd;
-	int e = jobdir_command(d, argv, &cwd);
-
-	if (e < 0)
-		front_die(why, e);
-	if (chdir(cwd) < 0)
-		front_die(why, err_sys("%s", cwd));
-	free(cwd);
-}
-
-void
-dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv)
-{
-	int e;
-
-	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_claim(d)) < 0)
-		front_die("--resume", e);
-	enter_start_dir(d, argv, "--resume");
-}
-
-void
-dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv)
-{
-	struct buf b = { 0 };
-	int e;
-
-	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_take_over(d)) < 0 || (e = jobdir_claim(d)) < 0 ||
-	    (e = jobdir_get(d, "record", JOB_RECORD_MOST, &b)) < 0 || (e = job_record_get(b.p, b.n, r)) < 0)
-		front_die(job, e);
-	buf_free(&b);
-	enter_start_dir(d, argv, job);
-}
 
 static void
 open_job(const char *name, struct jobdir *d)
@@ -216,29 +112,42 @@ take_over(const char *name, const struct jobdir *d)
 	return how == 0 || read_job_state(d).running;
 }
 
+static void
+open_output(const struct jobdir *d, struct shown *o)
+{
+	if ((o->from = openat(d->dir, o->to == STDOUT_FILENO ? "out" : "err", O_RDONLY | O_CLOEXEC)) < 0)
+		front_wrong("job %s was not detached", d->name);
+}
+
+/* Prints the job's output, waits for the job's end, or does both.  Returns the exit status of dlaunch. */
 static int
-attach_job(const char *name)
+follow_job(const char *name, bool output, bool wait)
 {
 	struct shown out = { .name = "standard output", .to = STDOUT_FILENO };
 	struct shown err = { .name = "standard error", .to = STDERR_FILENO };
-	uint64_t out_end, err_end;
+	uint64_t out_end = UINT64_MAX, err_end = UINT64_MAX;
 	struct jobdir_state s;
 	struct jobdir d;
 
 	open_job(name, &d);
-	out.from = openat(d.dir, "out", O_RDONLY | O_CLOEXEC);
-	err.from = openat(d.dir, "err", O_RDONLY | O_CLOEXEC);
-	if (out.from < 0 || err.from < 0)
-		front_wrong("job %s was not detached", name);
+	if (output) {
+		open_output(&d, &out);
+		open_output(&d, &err);
+	}
 	do {
 		/* The state is read first: output that precedes the end is then in the files. */
 		s = read_job_state(&d);
-		if (is_launcher_lost(&s) && s.has_record && take_over(name, &d))
+		if (wait && is_launcher_lost(&s) && s.has_record && take_over(name, &d))
 			s = read_job_state(&d);
-		find_stable_ends(&d, &s, &out_end, &err_end);
+		if (!output)
+			continue;
+		if (wait)
+			find_stable_ends(&d, &s, &out_end, &err_end);
 		copy_output(&out, out_end);
 		copy_output(&err, err_end);
-	} while (s.running && poll(NULL, 0, TICK_MS) == 0);
+	} while (wait && s.running && poll(NULL, 0, DLAUNCH_TICK_MS) == 0);
+	if (!wait)
+		return 0;
 	if (s.status >= 0)
 		return s.status;
 	front_say("job %s: the launcher was lost", name);
@@ -249,10 +158,10 @@ attach_job(const char *name)
 static void
 wait_for_job_end(const struct jobdir *d, pid_t launcher)
 {
-	double since = clk_s(), report_at = since + REPORT_S;
+	double since = clk_s(), report_at = since + DLAUNCH_REPORT_S;
 
 	while (read_job_state(d).running) {
-		poll(NULL, 0, TICK_MS);
+		poll(NULL, 0, DLAUNCH_TICK_MS);
 		if (clk_s() < report_at)
 			continue;
 		front_say("job %s: waiting for its launcher, process %d, to end", d->name, (int)launcher);
@@ -327,6 +236,26 @@ print_jobs(char *const *names)
 	return front_status();
 }
 
+/* Removes what is left of jobs that have ended; goes on after a failure. */
+static int
+remove_jobs(char *const *names)
+{
+	struct jobdir d;
+	int e, worst = 0;
+
+	if (*names == NULL)
+		front_wrong("rm: needs the names of jobs");
+	for (; *names != NULL; names++) {
+		if ((e = jobdir_open(*names, &d)) == 0)
+			e = jobdir_remove(&d);
+		if (e == 0)
+			continue;
+		front_warn(NULL, e);
+		worst = e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL;
+	}
+	return worst;
+}
+
 static bool
 is_tool(const char *word)
 {
@@ -343,19 +272,28 @@ is_tool(const char *word)
 bool
 dlaunch_verb(int argc, char *argv[], int *code)
 {
-	const char *verb = argc > 1 ? argv[1] : "";
+	const char *verb = argc > 1 ? argv[1] : "", *job = argc == 3 ? argv[2] : NULL;
+	bool attach = strcmp(verb, "attach") == 0, logs = strcmp(verb, "logs") == 0;
+	bool stop = strcmp(verb, "stop") == 0, wait = strcmp(verb, "wait") == 0;
+	char **word = argv + 1;
 
-	if (strcmp(verb, "status") == 0)
-		*code = print_jobs(argv + 2);
-	else if (strcmp(verb, "attach") == 0 && argc == 3)
-		*code = attach_job(argv[2]);
-	else if (strcmp(verb, "stop") == 0 && argc == 3)
-		*code = stop_job(argv[2]);
-	else if (strcmp(verb, "attach") == 0 || strcmp(verb, "stop") == 0)
+	while (*word != NULL && **word == '@')	/* recipes */
+		word++;
+	if ((attach || logs || stop || wait) && job == NULL)
 		front_wrong("%s: needs the name of one job", verb);
-	else if (*verb != 0 && *verb != '-' && *verb != '@' && !is_tool(verb))
-		front_wrong("'%.64s' is neither a verb (attach, status, stop) nor a tool of tally; "
-		    "put -- before another command", verb);
+	if (strcmp(verb, "list") == 0 && argc > 2)
+		front_wrong("list: takes no job; status does");
+	if (stop)
+		*code = stop_job(job);
+	else if (attach || logs || wait)
+		*code = follow_job(job, !wait, !logs);
+	else if (strcmp(verb, "status") == 0 || strcmp(verb, "list") == 0)
+		*code = print_jobs(argv + 2);
+	else if (strcmp(verb, "rm") == 0)
+		*code = remove_jobs(argv + 2);
+	else if (*word != NULL && **word != '-' && !is_tool(*word))
+		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, status, stop, wait) nor a tool of "
+		    "tally; put -- before another command", *word);
 	else
 		return false;
 	return true;

@@ -13,32 +13,35 @@
 
 static const char usage[] =
     "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
-    "       dlaunch attach | stop job\n"
+    "       dlaunch attach | logs | stop | wait job\n"
+    "       dlaunch rm job ...\n"
+    "       dlaunch list\n"
     "       dlaunch status [job ...]";
 static const char help[] =
     "Runs a command as the workers of a job, beside servers, on this machine or on many.\n"
+    "What runs:\n"
     "  -n, --num-workers N (1)            -s, --num-servers N (as many as workers)\n"
-    "  -H, --hosts FILE  a host a line    -x, --env NAME[=VALUE]  for all processes\n"
-    "  -P, --dry-run  print what would run where                  -v, --verbose\n"
-    "  --rsh ssh|slurm|mpi|kubectl|WORDS  words with {host} and {port} (ssh)\n"
+    "  -x, --env NAME[=VALUE]  for all    --each WORD=V:V:...  a value of its own for each worker\n"
+    "  --server-command CMD (pserver)     --stdin  becomes worker 0's input\n"
+    "  @NAME  the options of a recipe     -P, --dry-run  print what would run where\n"
+    "Hosts:\n"
+    "  -H, --hosts FILE  a host a line    --rsh ssh|slurm|mpi|kubectl|WORDS  with {host}, {port} (ssh)\n"
     "  --chdir DIR  where processes run   --sync DIR[:TO]  copy it to the hosts first\n"
-    "  --each WORD=V:V:...                add a word and a value of its own for each worker\n"
-    "  --output DIR  files a process      --on-fail stop|wait  what a failure does to the others\n"
-    "  --restart N (0)                    further attempts after a process or host was lost\n"
-    "  --stdin  becomes worker 0's input\n"
-    "  --detach  run in the background    --job NAME  name the job   --resume JOB  continue it\n"
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch on the hosts\n"
-    "  --server-command CMD (pserver)     --timeout SECONDS (60)  for hosts and servers to start\n"
-    "  --grace SECONDS (10)               --silence SECONDS (10; detached a day)  until a host is lost\n"
-    "  --spool MIB (1024)  of output that waits on a host\n"
-    "  --agent, --agent-keep JOB, --agent-resume JOB  only for dlaunch itself\n"
-    "  @NAME  the options of a recipe     --help  --version\n"
-    "If the command's name is pworker, servers are pserver. Any other command runs in all roles,\n"
-    "which DMLC_ROLE distinguishes. Put -- before a command that is not a tool of tally.\n";
+    "Output:\n"
+    "  --output DIR  files a process      --spool MIB (1024)  of output that waits on a host\n"
+    "  -v, --verbose   -h, --help   --version   --agent, --agent-keep JOB, --agent-resume JOB  internal\n"
+    "Jobs with a name:\n"
+    "  --job NAME  --force  replace one   --detach  run in the background    --resume JOB  continue it\n"
+    "Failures:\n"
+    "  --on-fail stop|wait  the others    --restart N (0)  attempts after a process or host was lost\n"
+    "  --timeout SECONDS (60) to start    --silence SECONDS (10; detached a day)  until a host is lost\n"
+    "  --grace SECONDS (10)  to end       --respawn N (10)  times an hour for a killed pserver\n"
+    "Any command but pworker runs in all roles, which DMLC_ROLE distinguishes, with -- before it.\n";
 
 enum {
-	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT,
-	REMOTE, RESTART, RESUME, RSH, SERVER, SILENCE, SPOOL, STDIN, SYNC, TIMEOUT, VERSION
+	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, FORCE, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT,
+	REMOTE, RESPAWN, RESTART, RESUME, RSH, SERVER, SILENCE, SPOOL, STDIN, SYNC, TIMEOUT, VERSION
 };
 
 static const struct option longs[] = {
@@ -50,6 +53,7 @@ static const struct option longs[] = {
 	{ "dry-run", no_argument, NULL, 'P' },
 	{ "each", required_argument, NULL, EACH },
 	{ "env", required_argument, NULL, 'x' },
+	{ "force", no_argument, NULL, FORCE },
 	{ "grace", required_argument, NULL, GRACE },
 	{ "help", no_argument, NULL, HELP },
 	{ "hosts", required_argument, NULL, 'H' },
@@ -60,6 +64,7 @@ static const struct option longs[] = {
 	{ "on-fail", required_argument, NULL, ON_FAIL },
 	{ "output", required_argument, NULL, OUTPUT },
 	{ "remote", required_argument, NULL, REMOTE },
+	{ "respawn", required_argument, NULL, RESPAWN },
 	{ "restart", required_argument, NULL, RESTART },
 	{ "resume", required_argument, NULL, RESUME },
 	{ "rsh", required_argument, NULL, RSH },
@@ -163,6 +168,7 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 		case CHDIR: c->dir = optarg; break;
 		case DETACH: c->detach = true; break;
 		case EACH: add_each(c, optarg); break;
+		case FORCE: c->force = true; break;
 		case GRACE: c->grace_s = front_real("--grace", optarg, 0, 1e6); break;
 		case HELP: front_help();
 		case INTERFACE: c->iface = optarg; break;
@@ -170,6 +176,7 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 		case ON_FAIL: set_on_fail(c, optarg); break;
 		case OUTPUT: c->output = optarg; break;
 		case REMOTE: c->remote = optarg; break;
+		case RESPAWN: c->respawn = (uint32_t)front_num("--respawn", optarg, 0, 1 << 20); break;
 		case RESTART: c->restarts = (uint32_t)front_num("--restart", optarg, 0, 1 << 20); break;
 		case RESUME: c->resume = optarg; break;
 		case RSH: c->rsh = optarg; break;
@@ -180,7 +187,6 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 		case SYNC: c->sync = optarg; break;
 		case TIMEOUT: c->start_s = front_real("--timeout", optarg, 1, 1e6); break;
 		case VERSION: printf("dlaunch %s\n", TALLY_VERSION); front_flush(); exit(0);
-		default: front_usage();
 		}
 	c->argv = argv + optind;
 	if (!c->servers_given)
@@ -205,6 +211,8 @@ check_dlaunch_options(struct dlaunch *c)
 	if (c->input && (c->detach || c->restarts > 0 || c->resume != NULL ||
 	    (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0)))
 		front_wrong("--stdin: cannot be combined with --detach, --restart, --resume or -H -");
+	if (c->force && c->job == NULL)
+		front_wrong("--force: needs --job");
 	check_each(c);
 }
 
@@ -215,7 +223,7 @@ init_options(struct dlaunch *c, int argc, char *argv[])
 	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA" };
 
 	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60,
-	    .spool_mib = 1024 };
+	    .spool_mib = 1024, .respawn = 10 };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (getenv(always[i]) != NULL)
 			pass_env(c, always[i]);

@@ -66,6 +66,7 @@ struct start {
 	char		 id[JOB_RECORD_ID + 1];	/* of a detached job; "" for another */
 	struct jobdir	*job;
 	int		 signals;
+	int		 started;	/* descriptor for dlaunch_started(); -1: none */
 };
 
 /*
@@ -177,7 +178,17 @@ make_job_id(struct start *s)
 static int
 save_record(void *arg, const void *p, size_t n)
 {
-	return jobdir_put(arg, "record", p, n);
+	const struct start *s = arg;
+
+	return jobdir_put(s->job, "record", p, n);
+}
+
+static void
+report_started(void *arg)
+{
+	struct start *s = arg;
+
+	dlaunch_started(&s->started);
 }
 
 static void
@@ -210,7 +221,7 @@ sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *
 }
 
 static int
-run_attempt(const struct dlaunch *c, const struct start *s, struct roster *roster, uint32_t attempts,
+run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uint32_t attempts,
     const struct job_record *from)
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL };
@@ -227,12 +238,13 @@ run_attempt(const struct dlaunch *c, const struct start *s, struct roster *roste
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key,
 		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(c->silence_s * 1e3),
-		.spool_kib = c->spool_mib << 10, .argv = argv.v, .env = env.v, .server_argv = s->server.v,
+		.spool_kib = c->spool_mib << 10, .respawn = strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
+		.argv = argv.v, .env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .detached = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record,
-		.arg = s->job, .from = from },
+		.started = report_started, .arg = s, .from = from },
 	    .verbose = c->verbose, .wait = c->wait, .watch = watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	explicit_bzero(key, sizeof(key));
@@ -254,7 +266,7 @@ make_roster(const struct dlaunch *c, const struct start *s, struct roster *roste
 
 /* Runs attempts until one ends well or a further one would not help. */
 static int
-run_attempts(const struct dlaunch *c, const struct start *s, struct roster *roster)
+run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
 {
 	uint32_t first = c->record != NULL ? c->record->attempt : 0;
 	int status = run_attempt(c, s, roster, first, c->record);
@@ -333,7 +345,10 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 	/* Before the name is printed, so that a signal sent then is not lost. */
 	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
 	if (c->detach)
-		dlaunch_detach(d, c->resume != NULL || c->record != NULL);
+		s->started = dlaunch_detach(d, c->resume != NULL || c->record != NULL, s->signals);
+	/* The processes of a job that is taken over were started before. */
+	if (c->record != NULL)
+		dlaunch_started(&s->started);
 	/* Marks in the output file where the resumed run begins. */
 	if (c->detach && c->resume != NULL && c->record == NULL)
 		say_resumed(d);
@@ -344,7 +359,7 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 int
 dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
-	struct start s = { .job = d };
+	struct start s = { .job = d, .started = -1 };
 	struct roster roster;
 	int status = 0;
 

@@ -1,7 +1,8 @@
-/* extract - records in, a directory of pictures out, with a list that packs them again. */
+/* extract - im2rec --extract: writes the images of records to a directory, with a list that packs them again. */
 #include "im2rec/im2rec.h"
 
 #include "base/err.h"
+#include "source/label.h"
 #include "source/names.h"
 #include "record/beside.h"
 #include "record/newtext.h"
@@ -19,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME		256	/* bytes of a file's name, or of a directory's */
-#define CLASS_NAME	200	/* of a class's name that are kept */
+#define NAME		256	/* bytes of the name of a file or a directory */
+#define CLASS_NAME	200	/* most bytes of a class's name that are kept */
 
 struct extracting {
 	const char	*dir;
@@ -28,7 +29,7 @@ struct extracting {
 	struct newtext	 list;
 };
 
-/* The names in a .labels file, a line each; none where there is no such file. */
+/* Reads the names in the .labels file beside rec, one a line, if there is such a file. */
 static int
 read_classes(struct names *l, const char *rec)
 {
@@ -52,7 +53,7 @@ read_classes(struct names *l, const char *rec)
 	return e;
 }
 
-/* A directory for a label: its class's name with nothing in it that leads elsewhere, or the number. */
+/* Names the directory of a label: its class's name, without characters that mean something in a path, or the number. */
 static void
 name_class(const struct names *l, float label, char *name)
 {
@@ -78,7 +79,7 @@ make_dir(const char *path)
 	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_sys("%s: create", path) : 0;
 }
 
-/* What is there is not mixed with what comes, and nothing is written over. */
+/* Makes a directory, or refuses one that has files, so that none is overwritten or mixed with others. */
 static int
 make_empty_dir(const char *path)
 {
@@ -94,19 +95,19 @@ make_empty_dir(const char *path)
 	while ((d = readdir(dir)) != NULL)
 		names += strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
 	closedir(dir);
-	return names == 0 ? 0 : err_fail(ERR_SYS, "%s: is there and not empty", path);
+	return names == 0 ? 0 : err_fail(ERR_SYS, "%s: exists and is not empty", path);
 }
 
-/* Two records may have one id: the second one's file has its number, too. */
+/* Names the file by the record's id and, if an earlier record has the same id, also by its number. */
 static int
 create_extracted_file(struct extracting *x, const char *class, const struct imrec *rec, uint64_t number, char *name)
 {
-	const char *kind = im2rec_kind(rec->pic, rec->n);
+	const char *kind = im2rec_kind(rec->image, rec->n);
 	char path[PATH_MAX];
 	int fd;
 
 	if (*kind == '?')
-		return err_fail(ERR_ITEM, "is no picture");
+		return err_fail(ERR_ITEM, "its image has an unknown format");
 	snprintf(name, 2 * NAME, "%s/%08" PRIu64 ".%s", class, rec->id, kind);
 	snprintf(path, sizeof(path), "%s/%s", x->dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -125,7 +126,8 @@ put_line(struct extracting *x, const char *name, const struct imrec *rec)
 	int e = buf_put_fmt(b, "%" PRIu64, rec->id);
 
 	for (uint32_t i = 0; e == 0 && i < rec->labels; i++)
-		e = buf_put_fmt(b, "\t%.9g", (double)imrec_label(rec, i));
+		if ((e = buf_put(b, "\t", 1)) == 0)
+			e = label_put(b, imrec_label(rec, i));
 	if (e == 0)
 		e = buf_put_fmt(b, "\t%s\n", name);
 	return e == 0 ? newtext_step(&x->list) : e;
@@ -144,7 +146,7 @@ extract_one(void *ctx, uint64_t number, const struct imrec *rec)
 		return e;
 	if ((fd = create_extracted_file(x, class, rec, number, name)) < 0)
 		return fd;
-	if ((e = io_write(fd, rec->pic, rec->n)) < 0)
+	if ((e = io_write(fd, rec->image, rec->n)) < 0)
 		err_within("%s/%s", x->dir, name);
 	if (close(fd) < 0 && e == 0)
 		e = err_sys("%s/%s: close", x->dir, name);
@@ -161,7 +163,7 @@ begin_extraction(struct extracting *x, const char *rec)
 	while (n > 1 && x->dir[n - 1] == '/')
 		n--;
 	if (strlen(x->dir) + 3 * NAME > PATH_MAX)
-		return err_fail(ERR_LIMIT, "%.64s...: is too long a name", x->dir);
+		return err_fail(ERR_LIMIT, "%.64s...: the name is too long", x->dir);
 	if ((list = malloc(n + sizeof(".lst"))) == NULL)
 		return err_nomem();
 	snprintf(list, n + sizeof(".lst"), "%.*s.lst", (int)n, x->dir);
@@ -180,7 +182,7 @@ im2rec_extract(const struct im2rec *o)
 	int e;
 
 	if (o->out == NULL || o->paths != 1)
-		front_wrong("--extract: wants -o DIRECTORY and one file of records");
+		front_wrong("--extract: needs -o DIRECTORY and one file of records");
 	im2rec_watch_start(&watch, o->quiet);
 	if ((e = begin_extraction(&x, o->path[0])) == 0)
 		e = im2rec_each(o->path[0], &watch, extract_one, &x);

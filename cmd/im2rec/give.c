@@ -1,4 +1,4 @@
-/* give - gives pictures back out of records: to standard output, into files, or as a webdataset. */
+/* give - im2rec --cat and --to-tar: writes the images of records to standard output, or as a webdataset. */
 #include "im2rec/im2rec.h"
 
 #include "base/err.h"
@@ -7,6 +7,7 @@
 #include "record/imrec.h"
 #include "record/recwalk.h"
 #include "record/tarfile.h"
+#include "source/label.h"
 #include "front.h"
 
 #include <inttypes.h>
@@ -17,8 +18,8 @@
 #include <unistd.h>
 
 #define RANGES	256	/* of --cat */
-#define PEEK	64u	/* bytes read of a record that is not asked for */
-#define NAME	256	/* bytes of a file's name, or of a directory's */
+#define PEEK	64u	/* bytes read of a record that is not selected */
+#define NAME	256	/* bytes of a file's name */
 
 const char *
 im2rec_kind(const uint8_t *p, size_t n)
@@ -32,6 +33,12 @@ im2rec_kind(const uint8_t *p, size_t n)
 		{ "webp", "WEBP", 8, 4 },
 		{ "gif", "GIF8", 0, 4 },
 		{ "bmp", "BM", 0, 2 },
+		{ "tif", "II*\0", 0, 4 },
+		{ "tif", "MM\0*", 0, 4 },
+		{ "pgm", "P2", 0, 2 },
+		{ "ppm", "P3", 0, 2 },
+		{ "pgm", "P5", 0, 2 },
+		{ "ppm", "P6", 0, 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -84,7 +91,7 @@ struct range {
 	uint64_t	lo, hi;
 };
 
-/* "3", "3-7" or "3-", with commas between. */
+/* Parses "3", "3-7" or "3-", separated by commas. */
 static size_t
 parse_ranges(const char *text, struct range *range)
 {
@@ -98,17 +105,17 @@ parse_ranges(const char *text, struct range *range)
 		if (dash != NULL)
 			*dash = 0;
 		if (n > RANGES || num_u64(one, 0, UINT64_MAX, &r->lo) < 0)
-			front_wrong("--cat: '%.64s' is not numbers of records, as in 3 or 0-9,12 or 100-", text);
+			front_wrong("--cat: '%.64s' is not a list of record numbers such as 3 or 0-9,12 or 100-", text);
 		r->hi = dash == NULL ? r->lo : UINT64_MAX;
 		if (dash != NULL && dash[1] != 0 && (num_u64(dash + 1, 0, UINT64_MAX, &r->hi) < 0 || r->hi < r->lo))
-			front_wrong("--cat: '%.64s' is not numbers of records, as in 3 or 0-9,12 or 100-", text);
+			front_wrong("--cat: '%.64s' is not a list of record numbers such as 3 or 0-9,12 or 100-", text);
 	}
 	free(copy);
 	return n;
 }
 
 static bool
-is_asked(const struct range *r, size_t n, uint64_t number)
+is_selected(const struct range *r, size_t n, uint64_t number)
 {
 	for (; n > 0; n--, r++)
 		if (number >= r->lo && number <= r->hi)
@@ -116,9 +123,9 @@ is_asked(const struct range *r, size_t n, uint64_t number)
 	return false;
 }
 
-/* The first number that no later record can answer to, or UINT64_MAX. */
+/* The largest selected number, or UINT64_MAX. */
 static uint64_t
-last_asked(const struct range *r, size_t n)
+last_selected(const struct range *r, size_t n)
 {
 	uint64_t last = 0;
 
@@ -129,7 +136,7 @@ last_asked(const struct range *r, size_t n)
 }
 
 static int
-cat_one(struct recwalk *w, struct recwalk_rec *r)
+write_image(struct recwalk *w, struct recwalk_rec *r)
 {
 	struct imrec rec;
 	int e;
@@ -138,7 +145,7 @@ cat_one(struct recwalk *w, struct recwalk_rec *r)
 		return e;
 	if ((e = imrec_decode(&rec, r->data, r->n)) < 0)
 		return err_within("%s: record at %" PRIu64, recwalk_path(w), r->at), ERR_ITEM;
-	fwrite(rec.pic, 1, rec.n, stdout);
+	fwrite(rec.image, 1, rec.n, stdout);
 	return 0;
 }
 
@@ -147,18 +154,18 @@ im2rec_cat(const struct im2rec *o)
 {
 	struct range range[RANGES + 1];
 	size_t n = parse_ranges(o->which, range);
-	uint64_t last = last_asked(range, n), number = 0;
+	uint64_t last = last_selected(range, n), number = 0;
 	struct recwalk_rec r;
 	struct recwalk *w;
 	int e;
 
 	if (o->paths != 1)
-		front_wrong("--cat: the numbers are those of one file");
+		front_wrong("--cat: needs one file");
 	if ((e = recwalk_open(&w, o->path[0], PEEK)) < 0)
 		front_die(NULL, e);
 	while (number <= last && ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM)) {
 		if (e > 0)
-			e = is_asked(range, n, number++) ? cat_one(w, &r) : 0;
+			e = is_selected(range, n, number++) ? write_image(w, &r) : 0;
 		if (e < 0 && e != ERR_ITEM)
 			break;
 		if (e < 0)
@@ -169,7 +176,7 @@ im2rec_cat(const struct im2rec *o)
 		front_die(NULL, e);
 	for (size_t i = 0; i < n; i++)
 		if (number <= range[i].lo || (range[i].hi != UINT64_MAX && number <= range[i].hi)) {
-			err_note(0, "it has %" PRIu64 " records, from 0 on", number);
+			err_note(0, "has %" PRIu64 " records, numbered from 0", number);
 			front_warn(o->path[0], ERR_LIMIT);
 			break;
 		}
@@ -180,7 +187,7 @@ struct taring {
 	struct tarfile	*tar;
 	const char	*to;		/* its name */
 	struct buf	 text;
-	uint64_t	 last;		/* id of the record before */
+	uint64_t	 last;		/* id of the previous record */
 	bool		 any;
 };
 
@@ -194,12 +201,12 @@ put_file(struct taring *t, const char *name, const uint8_t *p, size_t n)
 	return e;
 }
 
-/* A whole number is a webdataset's class; other labels are a list in JSON. */
+/* Writes a class (.cls) if the source reads the label as one, and other labels as a list in JSON. */
 static int
 put_labels(struct taring *t, const char *key, const struct imrec *rec)
 {
 	float first = imrec_label(rec, 0);
-	bool class = rec->labels == 1 && first == truncf(first) && fabsf(first) < 1e9f;
+	bool class = rec->labels == 1 && first == truncf(first) && !signbit(first) && first < (float)SOURCE_CLASSES;
 	char name[NAME];
 	int e = 0;
 
@@ -209,26 +216,28 @@ put_labels(struct taring *t, const char *key, const struct imrec *rec)
 		e = buf_put_fmt(&t->text, "%.0f", (double)first);
 	for (uint32_t i = 0; !class && e == 0 && i < rec->labels; i++) {
 		float v = imrec_label(rec, i);
+		const char *quote = isfinite(v) ? "" : "\"";
 
-		e = buf_put_fmt(&t->text, isfinite(v) ? "%s%.9g" : "%snull", i == 0 ? "{\"labels\": [" : ", ",
-		    (double)v);
+		if ((e = buf_put_fmt(&t->text, "%s%s", i == 0 ? "{\"labels\": [" : ", ", quote)) == 0 &&
+		    (e = label_put(&t->text, v)) == 0)
+			e = buf_put_fmt(&t->text, "%s", quote);
 	}
 	if (e == 0 && !class)
 		e = buf_put_fmt(&t->text, "]}");
 	return e == 0 ? put_file(t, name, t->text.p, t->text.n) : e;
 }
 
-/* Files of a sample are those that follow each other with the same key: two records with one id must not. */
+/* Adjacent files with the same key are one sample, so that of two records with one id the second has its number too. */
 static int
 tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 {
 	struct taring *t = ctx;
-	const char *kind = im2rec_kind(rec->pic, rec->n);
+	const char *kind = im2rec_kind(rec->image, rec->n);
 	char key[64], name[NAME];
 	int e;
 
 	if (*kind == '?')
-		return err_fail(ERR_ITEM, "is no picture");
+		return err_fail(ERR_ITEM, "its image has an unknown format");
 	if (t->any && rec->id == t->last)
 		snprintf(key, sizeof(key), "%08" PRIu64 "-%" PRIu64, rec->id, number);
 	else
@@ -236,7 +245,7 @@ tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 	t->last = rec->id;
 	t->any = true;
 	snprintf(name, sizeof(name), "%s.%s", key, kind);
-	e = put_file(t, name, rec->pic, rec->n);
+	e = put_file(t, name, rec->image, rec->n);
 	return e == 0 ? put_labels(t, key, rec) : e;
 }
 
@@ -266,7 +275,7 @@ im2rec_to_tar(const struct im2rec *o)
 	int e;
 
 	if (!to_file && isatty(STDOUT_FILENO))
-		front_wrong("an archive does not go to a terminal: say -o FILE.tar or > FILE.tar");
+		front_wrong("an archive does not go to a terminal; use -o FILE.tar or > FILE.tar");
 	im2rec_watch_start(&watch, o->quiet);
 	if (to_file && (e = io_create(&f, o->out)) < 0)
 		front_die(o->out, e);

@@ -1,4 +1,4 @@
-/* lists - makes lists of a directory's pictures. */
+/* lists - im2rec --make-list: writes a list of a directory's images. */
 #include "im2rec/im2rec.h"
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 static void
-take_bad(void *ctx, int e)
+warn_bad_file(void *ctx, int e)
 {
 	(void)ctx;
 	front_warn(NULL, e);
@@ -23,10 +23,10 @@ im2rec_make_list(const struct im2rec *o)
 	int e;
 
 	if (o->out == NULL || o->paths != 1)
-		front_wrong("--make-list: wants -o PREFIX and one directory");
+		front_wrong("--make-list: needs -o PREFIX and one directory");
 	opt.root = o->path[0];
 	opt.prefix = o->out;
-	opt.bad = take_bad;
+	opt.bad = warn_bad_file;
 	if ((e = lister_run(&opt, &classes, &n)) < 0)
 		front_die(NULL, e);
 	for (size_t i = 0; i < classes.n; i++)

@@ -1,4 +1,4 @@
-/* look - looks at records: lists them, verifies them, makes their index again. */
+/* look - im2rec --list, --verify and --index: lists and checks records, and makes their index. */
 #include "im2rec/im2rec.h"
 
 #include "base/err.h"
@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PEEK	(IMREC_HEAD + 64 * 4 + 64)	/* the head, some labels, the first bytes of an image */
+#define PEEK	(IMREC_HEAD + 64 * 4 + 64)	/* the header, some labels, the first bytes of an image */
 
 static struct recwalk *
 open_walk(const char *path, uint32_t peek)
@@ -29,13 +29,13 @@ open_walk(const char *path, uint32_t peek)
 	return w;
 }
 
-/* Width, height and channels, where the picture tells them. */
+/* Prints width, height and channels, if the image's header has them, and the checksum. */
 static void
-print_more(struct img_codec *codec, const struct imrec *rec, const struct recwalk_rec *r)
+print_details(struct img_codec *codec, const struct imrec *rec, const struct recwalk_rec *r)
 {
 	struct img_head h;
 
-	if (img_head(codec, rec->pic, rec->n, &h) == 0)
+	if (img_head(codec, rec->image, rec->n, &h) == 0)
 		printf("\t%" PRIu32 "x%" PRIu32 "x%" PRIu32, h.w, h.h, h.c);
 	else
 		fputs("\t-", stdout);
@@ -48,16 +48,16 @@ print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct i
 	struct imrec rec;
 	int e;
 
-	/* Many labels reach beyond what was read. */
+	/* The labels may reach beyond the PEEK bytes. */
 	if (imrec_decode(&rec, r->data, r->n) < 0 &&
 	    ((e = recwalk_load(w, r)) < 0 || (e = imrec_decode(&rec, r->data, r->n)) < 0))
 		return e;
 	printf("%" PRIu64 "\t%" PRIu64 "\t", number, rec.id);
 	for (uint32_t i = 0; i < rec.labels; i++)
 		printf("%s%.9g", i > 0 ? "," : "", (double)imrec_label(&rec, i));
-	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), im2rec_kind(rec.pic, rec.n), r->at);
+	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), im2rec_kind(rec.image, rec.n), r->at);
 	if (codec != NULL)
-		print_more(codec, &rec, r);
+		print_details(codec, &rec, r);
 	putchar('\n');
 	return 0;
 }
@@ -68,7 +68,7 @@ im2rec_list(const struct im2rec *o)
 	struct img_codec *codec = NULL;
 	int e;
 
-	if (o->verbose && (e = img_codec_new(&codec, IMG_PIXELS)) < 0)
+	if (o->verbose && (e = img_codec_new(&codec, UINT32_MAX)) < 0)
 		front_die(NULL, e);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct recwalk *w = open_walk(o->path[i], o->verbose ? 0 : PEEK);
@@ -91,7 +91,7 @@ im2rec_list(const struct im2rec *o)
 }
 
 static int
-take_bad(void *ctx, int e)
+report_bad_record(void *ctx, int e)
 {
 	(void)ctx;
 	front_warn(NULL, e);
@@ -99,7 +99,7 @@ take_bad(void *ctx, int e)
 }
 
 static int
-take_step(void *ctx, uint64_t records, uint64_t bytes, double share)
+show_step(void *ctx, uint64_t records, uint64_t bytes, double share)
 {
 	return im2rec_watch_step(ctx, records, bytes, share);
 }
@@ -110,12 +110,12 @@ im2rec_verify(const struct im2rec *o)
 	static const char *const index[] = { "no index", "index agrees", "index differs" };
 	static const char *const sums[] = { "no sums", "sums agree", "sums differ" };
 	struct im2rec_watch watch;
-	const struct check_sink sink = { take_bad, take_step, &watch };
+	const struct check_sink sink = { report_bad_record, show_step, &watch };
 
 	im2rec_watch_start(&watch, o->quiet);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct check_found f;
-		int e = check_run(o->path[i], o->pack.threads, &sink, &f);
+		int e = check_run(o->path[i], o->pack.threads, o->pack.conv.pixels, &sink, &f);
 
 		if (e == ERR_STOP)
 			break;
@@ -124,16 +124,15 @@ im2rec_verify(const struct im2rec *o)
 			front_warn(NULL, e);
 		else if (!o->quiet)
 			printf("%s: %" PRIu64 " records, %" PRIu64 " bad, %s, %s\n", o->path[i], f.records, f.bad,
-			    index[f.index],
-			    sums[f.sums]);
+			    index[f.index], sums[f.sums]);
 	}
 	im2rec_watch_end();
 	return front_status();
 }
 
-/* The lines of a record, in both files. */
+/* Writes the lines of a record to both files. */
 static int
-put_lines(const char *path, struct newtext *idx, struct newtext *sum, const struct recwalk_rec *r)
+put_index_lines(const char *path, struct newtext *idx, struct newtext *sum, const struct recwalk_rec *r)
 {
 	struct imrec rec;
 	int e;
@@ -148,7 +147,7 @@ put_lines(const char *path, struct newtext *idx, struct newtext *sum, const stru
 	return newtext_step(sum);
 }
 
-/* What is sound is in the new index; readers that have one never come to the rest. */
+/* Lists only sound records, so that readers with this index skip damage. */
 static int
 index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, struct newtext *sum)
 {
@@ -164,9 +163,9 @@ index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, str
 	}
 	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
 		if (e > 0)
-			e = put_lines(path, idx, sum, &r);
+			e = put_index_lines(path, idx, sum, &r);
 		if (e == ERR_ITEM)
-			take_bad(watch, e);
+			report_bad_record(watch, e);
 		else if (e < 0)
 			break;
 		if ((e = im2rec_watch_step(watch, ++n, r.at,
@@ -186,7 +185,7 @@ im2rec_index(const struct im2rec *o)
 
 	for (size_t i = 0; i < o->paths; i++)
 		if (strcmp(o->path[i], "-") == 0)
-			front_wrong("--index: an index stands beside a file, not beside standard input");
+			front_wrong("--index: standard input has no place for an index beside it");
 	im2rec_watch_start(&watch, o->quiet);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct newtext idx = { 0 }, sum = { 0 };

@@ -1,4 +1,4 @@
-/* main - images in, records out: the first step of the data's way, and what is done with records.  See im2rec(1). */
+/* main - im2rec: packs images into records, and reads, checks and serves records.  See im2rec(1). */
 #include "im2rec/im2rec.h"
 
 #include "front.h"

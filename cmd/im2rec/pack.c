@@ -1,4 +1,4 @@
-/* pack - packs: a source of pictures in, records out, taken up where an earlier run ended. */
+/* pack - packs the images of a source into records; with --resume, continues an earlier run. */
 #include "im2rec/im2rec.h"
 
 #include "base/err.h"
@@ -16,7 +16,7 @@ struct run {
 	struct source		*in;
 	struct recset		*out;
 	struct im2rec_watch	 watch;
-	uint64_t		 items;		/* of the source that are done */
+	uint64_t		 items;		/* of the source, packed or left out */
 };
 
 static int
@@ -30,7 +30,7 @@ take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 	return e < 0 ? e : recset_put(r->out, item, p, n);
 }
 
-/* The place of an item that could not be named stands in the line. */
+/* Reports a bad item.  If it has no name, the error's message says where it is. */
 static void
 warn_item(const char *name, int e)
 {
@@ -47,7 +47,7 @@ report_bad_item(void *ctx, const struct pack_item *item, int e)
 	return recset_reject(r->out, item, err_line());
 }
 
-/* A file is known by its size and time, a directory by what is met in it. */
+/* Adds a path; a file also by its size and time.  The items of a directory are compared one by one later. */
 static int
 put_file(struct buf *text, const char *path)
 {
@@ -55,23 +55,21 @@ put_file(struct buf *text, const char *path)
 
 	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		return buf_put_fmt(text, "%s\t%lld\t%lld.%09ld\n", path, (long long)st.st_size,
-		    (long long)st.st_mtim.tv_sec,
-		    st.st_mtim.tv_nsec);
+		    (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 	return buf_put_fmt(text, "%s\n", path != NULL ? path : "");
 }
 
-/* All that decides what is packed, as one number. */
+/* Computes a hash of everything that influences the records. */
 static int
-command_of(const struct im2rec *o, uint64_t *sum)
+hash_command(const struct im2rec *o, uint64_t *sum)
 {
 	const struct source_opt *in = &o->in;
 	const struct transcode_opt *c = &o->pack.conv;
 	struct buf text = { 0 };
 	int e = buf_put_fmt(&text, TALLY_VERSION "\n%s\n%d %" PRIu32 " %" PRIu32 "/%" PRIu32 "\n%" PRIu32
-	    " %d %d %d %d %d %d %" PRIu32 "\n", in->root != NULL ? in->root : "", (int)in->split, in->label_width,
-	    in->part,
-	    in->parts, c->resize, c->crop, (int)c->color, (int)c->inter, (int)c->encoding, c->quality, c->pass,
-	    c->pixels);
+	    " %d %d %d %d %d %d %d %" PRIu32 " %zu\n", in->root != NULL ? in->root : "", (int)in->split,
+	    in->label_width, in->part, in->parts, c->resize, c->crop, c->crop_even, (int)c->color, (int)c->inter,
+	    (int)c->encoding, c->quality, c->pass, c->pixels, in->bytes);
 
 	for (size_t i = 0; e == 0 && i < o->paths; i++)
 		e = put_file(&text, o->path[i]);
@@ -82,9 +80,9 @@ command_of(const struct im2rec *o, uint64_t *sum)
 	return e;
 }
 
-/* Goes through the items that an earlier run did. */
+/* Skips the items that an earlier run packed or left out, and reports the latter again. */
 static int
-pass_kept(struct run *r)
+skip_kept_items(struct run *r)
 {
 	struct source_item item;
 	const char *reason;
@@ -95,11 +93,10 @@ pass_kept(struct run *r)
 			return e;
 		if (e == 0)
 			return err_fail(ERR_ARG,
-			    "the source has fewer items than before; without --resume it begins anew");
+			    "the source has fewer items than before; start again without --resume");
 		r->items++;
-		if ((e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) },
-		    &reason)) == 0 &&
-		    reason != NULL) {
+		e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason);
+		if (e == 0 && reason != NULL) {
 			err_note(0, "%s", reason);
 			warn_item(item.name, ERR_ITEM);
 		}
@@ -112,26 +109,26 @@ im2rec_pack(const struct im2rec *o)
 {
 	struct recset_opt to = { .path = o->out != NULL ? o->out : "-", .rejects = o->rejects, .resume = o->resume };
 	struct run r = { 0 };
+	uint64_t cut;
 	const struct pack_sink sink = { take_record, report_bad_item, &r };
 	int e;
 
 	if (strcmp(to.path, "-") == 0 && isatty(STDOUT_FILENO))
-		front_wrong("records do not go to a terminal: say -o FILE.rec or > FILE.rec");
+		front_wrong("records do not go to a terminal; use -o FILE.rec or > FILE.rec");
 	if (strcmp(to.path, "-") == 0 && o->resume)
-		front_wrong("--resume goes with -o FILE.rec");
-	if ((e = source_open(&r.in, &o->in)) < 0 || (e = command_of(o, &to.command)) < 0)
+		front_wrong("--resume needs -o FILE.rec");
+	if ((e = source_open(&r.in, &o->in)) < 0 || (e = hash_command(o, &to.command)) < 0)
 		front_die(NULL, e);
 	im2rec_watch_start(&r.watch, o->quiet);
 	if ((e = recset_create(&r.out, &to)) < 0)
 		front_die(NULL, e);
-	if ((e = pass_kept(&r)) == 0)
+	if ((e = skip_kept_items(&r)) == 0)
 		e = pack_run(r.in, &o->pack, &sink);
 	if (e == 0)
 		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
-	if (e == 0 && source_cut_labels(r.in) > 0)
-		front_say("%" PRIu64 " item%s more labels than %" PRIu32 ", and the rest is left out",
-		    source_cut_labels(r.in),
-		    source_cut_labels(r.in) == 1 ? " has" : "s have", o->in.label_width);
+	if (e == 0 && (cut = source_cut_labels(r.in)) > 0)
+		front_say("%" PRIu64 " item%s more than %" PRIu32 " labels; the rest are left out", cut,
+		    cut == 1 ? " has" : "s have", o->in.label_width);
 	if (e == 0)
 		e = recset_commit(r.out, source_classes(r.in));
 	else

@@ -1,4 +1,4 @@
-/* serve - im2rec --serve: records for the workers of other hosts. */
+/* serve - im2rec --serve: serves records to workers on other hosts. */
 #include "im2rec/im2rec.h"
 #include "front.h"
 

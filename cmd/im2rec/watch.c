@@ -1,4 +1,4 @@
-/* watch - progress, and signals that are taken between two records. */
+/* watch - shows progress, and handles signals between two records. */
 #include "im2rec/im2rec.h"
 #include "front_progress.h"
 
@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-static volatile sig_atomic_t stopped;	/* by this signal */
+static volatile sig_atomic_t stopped;	/* the signal, or 0 */
 
 static void
 on_stop_signal(int sig)
@@ -35,7 +35,7 @@ show_packing_progress(struct im2rec_watch *w, uint64_t done, uint64_t bytes, dou
 	struct progress_line line = { 0 };
 	double ran = clk_s() - w->began_s;
 
-	progress_add(&line, "%llu pictures", (unsigned long long)done);
+	progress_add(&line, "%llu images", (unsigned long long)done);
 	line.head = (unsigned)strlen(line.text);
 	progress_add(&line, ", %.1f MB", (double)bytes * 1e-6);
 	if (ran > 0.5)

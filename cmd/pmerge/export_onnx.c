@@ -1,4 +1,4 @@
-/* export_onnx - merged weights of a net into a model that other programs run. */
+/* export_onnx - writes merged weights and their net as an ONNX model. */
 #include "pmerge/export_onnx.h"
 #include "front.h"
 
@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-/* Where the arrays of the net are. */
 struct job {
 	struct merge	*m;
 	const struct graph *g;
@@ -16,7 +15,7 @@ struct job {
 };
 
 static int
-graph_of(const struct tensors *t, const struct onnx_net *net, struct graph **g)
+find_graph(const struct tensors *t, const struct onnx_net *net, struct graph **g)
 {
 	const char *text = tensors_meta(t, WEIGHTS_GRAPH);
 	int e;
@@ -25,7 +24,7 @@ graph_of(const struct tensors *t, const struct onnx_net *net, struct graph **g)
 		return script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, g);
 	if (text == NULL)
 		return err_fail(ERR_FORMAT,
-		    "nothing says which net it is, as its graph does not come along: say --net");
+		    "has no graph of its net; use --net");
 	if ((e = graph_parse(text, strlen(text), g)) < 0)
 		err_within("its graph");
 	return e;
@@ -71,7 +70,7 @@ onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, co
 	struct graph *g = NULL;
 	int e;
 
-	if ((e = merge_open(o, &j.m)) == 0 && (e = graph_of(merge_table(j.m), net, &g)) == 0) {
+	if ((e = merge_open(o, &j.m)) == 0 && (e = find_graph(merge_table(j.m), net, &g)) == 0) {
 		j.g = g;
 		j.w = calloc(g->nw + 1, sizeof(*j.w));
 		j.aux = calloc(g->naux + 1, sizeof(*j.aux));

@@ -1,5 +1,6 @@
-/* main - weight files in, one weight file out; or what is in them.  See pmerge(1). */
+/* main - merges weight files into one, splits one, or shows their contents.  See pmerge(1). */
 #include "front.h"
+#include "front_option.h"
 #include "front_progress.h"
 #include "pmerge/export_onnx.h"
 #include "pmerge/show.h"
@@ -15,40 +16,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATTERNS 256	/* most of a kind */
+#define PATTERNS 256	/* most patterns of --pick, and of --drop */
 
 static const char usage[] =
     "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [--pick pattern]\n"
     "              [--drop pattern] [--rename rule] [--state | --no-state] [--average | --no-average]\n"
-    "              [--to format] file ...\n"
+    "              [--mean-image] [--force] [--to format] file ...\n"
     "       pmerge --to onnx [--logits] [--net net [--net-opt key=value] [--shape CxHxW] [--classes n]] ... file ...\n"
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";
 static const char help[] =
-    "  -o, --output FILE     where the tensors go (default: standard output): .params for MXNet, .onnx a model\n"
-    "  --mean                the mean of the files (default for several)\n"
-    "  --weights A:B:...     a weighted mean, a weight each file\n"
-    "  --ema DECAY           the exponential moving average of the files in their order\n"
-    "  --join                each tensor from the one file that has it\n"
-    "  --split N             N files of whole tensors, OUTPUT-00001-of-0000N.safetensors and so on\n"
-    "  --pick PATTERN        only tensors of these names       --drop PATTERN  not those\n"
-    "  --rename RULE         other names: REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
-    "  --state, --no-state   keep or drop optimizer state (kept: of a single file alone)\n"
-    "  --average, --no-average  the moving average in place of the weights, or only these\n"
-    "  --to safetensors|params|onnx  whatever OUTPUT is called\n"
-    "  --logits              a model gives the numbers before the softmax, not probabilities\n"
-    "  --net NAME|FILE.lua   its net, where the weights do not hold the graph, with\n"
+    "  -o, --output FILE     write to FILE (default: standard output): .params for MXNet, .onnx a model\n"
+    "  --mean                take the mean of the files (default for several)\n"
+    "  --weights A:B:...     take a weighted mean, with a weight for each file\n"
+    "  --ema DECAY           take the exponential moving average of the files in their order\n"
+    "  --join                take each tensor from the one file that has it\n"
+    "  --split N             write N files of whole tensors, OUTPUT-00001-of-0000N.safetensors ...\n"
+    "  --pick PATTERN        keep only tensors of these names  --drop PATTERN  drop these\n"
+    "  --rename RULE         rename: REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
+    "  --state, --no-state   keep or drop optimizer state (default: keep that of a single file)\n"
+    "  --average, --no-average  write the moving average as the weights, or drop it\n"
+    "  --mean-image          keep the mean image in an export, too   --force  ignore other preprocessing\n"
+    "  --to safetensors|params|onnx  the format, whatever the name of OUTPUT\n"
+    "  --logits              output what precedes the softmax, not probabilities  -h, --help  --version\n"
+    "  --net NAME|FILE.lua   the net, if the weights do not hold the graph, with\n"
     "  --net-opt KEY=VALUE   an option of its script; again for more   --shape CxHxW   --classes N\n"
-    "  --list                a line a tensor: name, type, shape, and what its numbers are like\n"
-    "  --verify              names each file that is broken and each tensor of numbers that are not finite\n"
-    "  --diff                a line a tensor that differs by more than --tolerance X (0); exit 1 when one does\n"
-    "  --help  --version\n";
+    "  --list                print a line for each tensor: name, type, shape, range and mean\n"
+    "  --verify              name each broken file, and each tensor with NaN or infinite numbers\n"
+    "  --diff                print each tensor that differs by more than --tolerance X (0), and exit with 1\n";
 
 enum {
-	O_AVERAGE = 256, O_CLASSES, O_DIFF, O_DROP, O_EMA, O_HELP, O_JOIN, O_LIST, O_LOGITS, O_MEAN, O_NET, O_NETOPT,
-	O_NOAVERAGE, O_NOSTATE, O_PICK, O_RENAME, O_SHAPE, O_SPLIT, O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION,
-	    O_WEIGHTS
+	O_AVERAGE = 256, O_CLASSES, O_DIFF, O_DROP, O_EMA, O_FORCE, O_HELP, O_JOIN, O_LIST, O_LOGITS,
+	O_MEAN, O_MEANIMAGE, O_NET, O_NETOPT, O_NOAVERAGE, O_NOSTATE, O_PICK, O_RENAME, O_SHAPE, O_SPLIT,
+	O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
 };
 
 static const struct option longs[] = {
@@ -57,11 +58,13 @@ static const struct option longs[] = {
 	{ "diff", no_argument, NULL, O_DIFF },
 	{ "drop", required_argument, NULL, O_DROP },
 	{ "ema", required_argument, NULL, O_EMA },
+	{ "force", no_argument, NULL, O_FORCE },
 	{ "help", no_argument, NULL, O_HELP },
 	{ "join", no_argument, NULL, O_JOIN },
 	{ "list", no_argument, NULL, O_LIST },
 	{ "logits", no_argument, NULL, O_LOGITS },
 	{ "mean", no_argument, NULL, O_MEAN },
+	{ "mean-image", no_argument, NULL, O_MEANIMAGE },
 	{ "net", required_argument, NULL, O_NET },
 	{ "net-opt", required_argument, NULL, O_NETOPT },
 	{ "no-average", no_argument, NULL, O_NOAVERAGE },
@@ -80,7 +83,7 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* What the command line asks for; verb is its option, O_MEAN when none was given. */
+/* The command line. */
 struct args {
 	struct merge_opt merge;
 	struct rename_rules *rename;
@@ -88,12 +91,13 @@ struct args {
 	double		 share[MERGE_FILES];
 	const char	*out, *weights;
 	double		 decay, began_s;
-	double		 tolerance;	/* below 0: nothing was said */
+	double		 tolerance;	/* below 0: not given */
 	uint32_t	 parts;
 	struct onnx_net	 net;
 	bool		 logits;
-	int		 stop_fd, stopped;	/* -1: not yet; the exit status of who was asked to stop */
-	int		 verb, state, average, kind;	/* -1 when nothing was said, but for the verb */
+	int		 stop_fd, stopped;	/* -1: not open yet; the exit status after a signal, or 0 */
+	int		 verb;		/* its option, or 0 */
+	int		 state, average, kind;	/* -1: not given */
 };
 
 static void
@@ -122,7 +126,7 @@ add_rule(struct args *a, const char *rule)
 }
 
 static int
-kind_of(const char *text)
+find_kind(const char *text)
 {
 	static const char *const formats[] = {
 		[TENSORS_SAFE] = "safetensors", [TENSORS_PARAMS] = "params", [TENSORS_ONNX] = "onnx",
@@ -134,9 +138,9 @@ kind_of(const char *text)
 	front_wrong("--to: '%.64s' is none of safetensors, params, onnx", text);
 }
 
-/* What was said, or what the output's name says. */
+/* The format of --to, or that of the output's name. */
 static enum tensors_kind
-kind_for(const struct args *a)
+get_kind(const struct args *a)
 {
 	if (a->kind >= 0)
 		return (enum tensors_kind)a->kind;
@@ -150,12 +154,14 @@ parse_arguments(struct args *a, int argc, char *argv[])
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1)
+	while ((c = front_getopt(argc, argv, "o:", longs)) != -1)
 		switch (c) {
 		case 'o':	a->out = optarg; break;
 		case O_AVERAGE:	a->average = MERGE_AVERAGES; break;
 		case O_CLASSES:	a->net.classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
 		case O_DROP:	add_pattern("--drop", a->drop, &a->merge.ndrop, optarg); break;
+		case O_FORCE:	a->merge.force = true; break;
+		case O_MEANIMAGE: a->merge.mean_image = true; break;
 		case O_LOGITS:	a->logits = true; break;
 		case O_NET:	a->net.name = optarg; break;
 		case O_NETOPT:
@@ -168,7 +174,7 @@ parse_arguments(struct args *a, int argc, char *argv[])
 		case O_NOAVERAGE: a->average = MERGE_WEIGHTS; break;
 		case O_STATE:	a->state = 1; break;
 		case O_NOSTATE:	a->state = 0; break;
-		case O_TO:	a->kind = kind_of(optarg); break;
+		case O_TO:	a->kind = find_kind(optarg); break;
 		case O_TOLERANCE: a->tolerance = front_real("--tolerance", optarg, 0, 1e30); break;
 		case O_DIFF: case O_JOIN: case O_LIST: case O_MEAN: case O_VERIFY:
 			set_verb(a, c);
@@ -187,7 +193,6 @@ parse_arguments(struct args *a, int argc, char *argv[])
 			break;
 		case O_HELP:	front_help();
 		case O_VERSION:	printf("pmerge (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
-		default:	front_usage();
 		}
 	if (optind == argc)
 		front_usage();
@@ -197,23 +202,25 @@ parse_arguments(struct args *a, int argc, char *argv[])
 	a->merge.n = (uint32_t)(argc - optind);
 }
 
-/* An option that would change nothing is a mistake. */
+/* Refuses an option without effect. */
 static void
 check_options(const struct args *a)
 {
-	bool shows = a->verb == O_LIST || a->verb == O_VERIFY || a->verb == O_DIFF, merges = !shows &&
-	    a->verb != O_SPLIT;
-	bool onnx = merges && kind_for(a) == TENSORS_ONNX, net = onnx && a->net.name != NULL;
+	bool shows = a->verb == O_LIST || a->verb == O_VERIFY || a->verb == O_DIFF;
+	bool merges = !shows && a->verb != O_SPLIT;
+	bool onnx = merges && get_kind(a) == TENSORS_ONNX, net = onnx && a->net.name != NULL;
 	const struct { bool said, fits; const char *option, *with; } all[] = {
-		{ strcmp(a->out, "-") != 0, !shows, "output", "what is written" },
-		{ a->merge.npick > 0, merges, "pick", "what is merged" },
-		{ a->merge.ndrop > 0, merges, "drop", "what is merged" },
-		{ a->rename != NULL, merges, "rename", "what is merged" },
-		{ a->state >= 0, merges, a->state ? "state" : "no-state", "what is merged" },
-		{ a->average >= 0, merges, a->average == MERGE_AVERAGES ? "average" : "no-average", "what is merged" },
-		{ a->kind >= 0, merges, "to", "what is merged" },
-		{ a->logits, onnx, "logits", "a model of ONNX" },
-		{ a->net.name != NULL, onnx, "net", "a model of ONNX" },
+		{ strcmp(a->out, "-") != 0, !shows, "output", "an output" },
+		{ a->merge.npick > 0, merges, "pick", "merging" },
+		{ a->merge.ndrop > 0, merges, "drop", "merging" },
+		{ a->rename != NULL, merges, "rename", "merging" },
+		{ a->state >= 0, merges, a->state ? "state" : "no-state", "merging" },
+		{ a->average >= 0, merges, a->average == MERGE_AVERAGES ? "average" : "no-average", "merging" },
+		{ a->merge.force, merges, "force", "merging" },
+		{ a->merge.mean_image, merges && !onnx, "mean-image", "merging to safetensors or params" },
+		{ a->kind >= 0, merges, "to", "merging" },
+		{ a->logits, onnx, "logits", "ONNX models" },
+		{ a->net.name != NULL, onnx, "net", "ONNX models" },
 		{ a->net.noption > 0, net, "net-opt", "--net" },
 		{ a->net.c > 0, net, "shape", "--net" },
 		{ a->net.classes > 0, net, "classes", "--net" },
@@ -222,10 +229,10 @@ check_options(const struct args *a)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i].said && !all[i].fits)
-			front_wrong("--%s: goes with %s alone", all[i].option, all[i].with);
+			front_wrong("--%s: goes only with %s", all[i].option, all[i].with);
 }
 
-/* A weight each file, as in 3:1 or 0.75:0.25; shares are of their sum. */
+/* Parses a weight for each file, as in 3:1 or 0.75:0.25.  Shares are parts of their sum. */
 static void
 parse_weights(struct args *a)
 {
@@ -247,7 +254,7 @@ parse_weights(struct args *a)
 	free(text);
 }
 
-/* average = decay * average + (1 - decay) * file, beginning with the first, is a mean of these shares. */
+/* The average, average = decay * average + (1 - decay) * file from the first file on, is a mean with these shares. */
 static void
 weigh_series(struct args *a)
 {
@@ -257,7 +264,7 @@ weigh_series(struct args *a)
 		a->share[i] = i > 0 ? share * (1 - a->decay) : share;
 }
 
-/* A pipe or a device is written as it is, and needs no tidying. */
+/* A pipe or a device is written directly, so that no partial file has to be removed. */
 static bool
 is_file(const char *out)
 {
@@ -266,7 +273,7 @@ is_file(const char *out)
 	return strcmp(out, "-") != 0 && (stat(out, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
 }
 
-/* Who is asked to stop leaves nothing half written: before this is called, nothing is. */
+/* A signal ends the merge without a partial file.  Nothing is written before the first call. */
 static int
 watch_merge(void *arg, uint64_t done, uint64_t all)
 {
@@ -290,9 +297,9 @@ watch_merge(void *arg, uint64_t done, uint64_t all)
 	return 0;
 }
 
-/* The exit status of what was written. */
+/* Returns the exit status; dies of an error. */
 static int
-status_of(const struct args *a, int e)
+finish_output(const struct args *a, int e)
 {
 	if (e < 0 && a->stopped == 0)
 		front_die(NULL, e);
@@ -316,14 +323,15 @@ run_merge(struct args *a)
 	o->rename = a->rename;
 	o->pick = a->pick;
 	o->drop = a->drop;
-	o->kind = kind_for(a);
+	o->kind = get_kind(a);
 	o->average = a->average >= 0 ? (enum merge_average)a->average : o->kind == TENSORS_SAFE ? MERGE_BOTH :
 	    MERGE_AVERAGES;
 	o->position = (o->n == 1 || o->share == NULL) && o->average == MERGE_BOTH;
 	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
-		front_wrong("weights do not go to a terminal: say -o FILE or > FILE");
-	return status_of(a, o->kind == TENSORS_ONNX ? onnx_make(o, &a->net, a->logits, a->out) : merge_run(o, a->out));
+		front_wrong("weights cannot be written to a terminal; use -o FILE");
+	return finish_output(a, o->kind == TENSORS_ONNX ? onnx_make(o, &a->net, a->logits, a->out) :
+	    merge_run(o, a->out));
 }
 
 static int
@@ -331,7 +339,7 @@ run_split(struct args *a)
 {
 	if (a->merge.n != 1 || strcmp(a->out, "-") == 0)
 		front_usage();
-	return status_of(a, merge_split(a->merge.path[0], a->parts, a->out, watch_merge, a));
+	return finish_output(a, merge_split(a->merge.path[0], a->parts, a->out, watch_merge, a));
 }
 
 int

@@ -1,4 +1,4 @@
-/* show - what is in files of tensors, for people and pipes. */
+/* show - prints the contents of tensor files. */
 #include "pmerge/show.h"
 #include "front.h"
 #include "front_progress.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A name as a field: \\t, \\n and \\\\ stand for what would end it, and for themselves. */
+/* Prints a name with tabs, newlines and backslashes escaped. */
 static void
 put_name(const char *name)
 {
@@ -23,7 +23,6 @@ put_name(const char *name)
 		}
 }
 
-/* Nothing of it stays when a row is printed. */
 static void
 show_measuring_progress(const struct tensors *t, const struct tensor *x)
 {
@@ -103,8 +102,7 @@ show_faults(char *const *path, uint32_t n)
 			measure_or_die(path[i], &t, &t.t[k], &m);
 			if (m.odd > 0) {
 				err_note(0, "tensor '%.200s': %" PRIu64 " of its %" PRIu64 " numbers are not finite",
-				    t.t[k].name, m.odd,
-				    t.t[k].count);
+				    t.t[k].name, m.odd, t.t[k].count);
 				front_warn(path[i], ERR_FORMAT);
 			}
 		}
@@ -113,7 +111,7 @@ show_faults(char *const *path, uint32_t n)
 	return 0;
 }
 
-/* A line when the two differ, by shape or by numbers; returns whether they do. */
+/* Prints a line if the two differ in type, shape or numbers, and returns whether they do. */
 static bool
 print_pair(const struct tensors *ta, const struct tensor *a, const struct tensors *tb, const struct tensor *b,
     double tolerance)
@@ -138,7 +136,7 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 	return true;
 }
 
-/* The tensor in t that is named as x of from; MXNet's "arg:" and "aux:" are no part of a name. */
+/* Finds the tensor of t with the name of x in from, without MXNet's "arg:" and "aux:". */
 static const struct tensor *
 find_twin(const struct tensors *t, const struct tensors *from, const struct tensor *x)
 {

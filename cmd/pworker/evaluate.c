@@ -1,17 +1,15 @@
-/*
- * evaluate - what a trained net says of records or pictures: a score of all, a row a picture, or
- * batch norm's statistics.
- */
+/* evaluate - evaluation of trained weights: loss and accuracy, predictions, or statistics of batch norm. */
 #include "pworker/pworker.h"
-#include "pworker/open_data.h"
 #include "front.h"
 
 #include "base/err.h"
 #include "base/num.h"
 #include "engine/score.h"
-#include "record/recpics.h"
+#include "record/recmaker.h"
+#include "record/recs.h"
 #include "record/recs_stream.h"
 #include "train/eval.h"
+#include "train/preprocess.h"
 #include "train/stats.h"
 #include "wire/conn.h"
 
@@ -21,76 +19,80 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { O_EVAL, O_FLIP, O_NOAVERAGE, O_PREDICT, O_SHIFT, O_STATISTICS, O_TOP };
+static void
+set_mode(struct pworker *p, enum worker_mode mode, const char *file)
+{
+	if (p->mode != WORKER_TRAIN && p->mode != mode)
+		front_wrong("more than one of --eval, --predict and --statistics");
+	p->weights = file;
+	p->mode = mode;
+}
 
-static const struct option longs[] = {
-	{ "eval", required_argument, NULL, O_EVAL },
-	{ "flip", no_argument, NULL, O_FLIP },
-	{ "no-average", no_argument, NULL, O_NOAVERAGE },
-	{ "predict", required_argument, NULL, O_PREDICT },
-	{ "shift", required_argument, NULL, O_SHIFT },
-	{ "statistics", required_argument, NULL, O_STATISTICS },
-	{ "top", required_argument, NULL, O_TOP },
-	{ NULL, 0, NULL, 0 }
+static void
+select_eval(struct pworker *p, const char *option, char *file)
+{
+	(void)option;
+	set_mode(p, WORKER_EVAL, file);
+}
+
+static void
+select_predict(struct pworker *p, const char *option, char *file)
+{
+	(void)option;
+	set_mode(p, WORKER_PREDICT, file);
+}
+
+static void
+select_statistics(struct pworker *p, const char *option, char *file)
+{
+	(void)option;
+	set_mode(p, WORKER_STATISTICS, file);
+}
+
+static const struct worker_option eval_options[] = {
+	{ "eval", WORKER_VALUE, .apply = select_eval },
+	{ "flip", WORKER_FLAG, WORKER_MEMBER(train.views.flip), .needs = NEED_VIEWS },
+	{ "no-average", WORKER_FLAG, WORKER_MEMBER(no_average), .needs = NEED_EVALUATION },
+	{ "predict", WORKER_VALUE, .apply = select_predict },
+	{ "shift", WORKER_WHOLE, WORKER_MEMBER(train.views.shift), 0, 65535, .needs = NEED_VIEWS },
+	{ "statistics", WORKER_VALUE, .apply = select_statistics },
+	{ "top", WORKER_WHOLE, WORKER_MEMBER(top), 1, 1 << 24, .needs = NEED_PREDICTION },
+	{ 0 }
 };
 
-static void
-set_verdict(struct pworker *p, enum worker_verdict verdict, const char *file)
-{
-	if (p->judged != NULL && p->verdict != verdict)
-		front_wrong("more than one of --eval, --predict and --statistics");
-	p->judged = file;
-	p->verdict = verdict;
-}
-
-static void
-apply_eval_option(struct pworker *p, int c, char *text)
-{
-	switch (c) {
-	case O_EVAL:	set_verdict(p, WORKER_SCORE, text); break;
-	case O_FLIP:	p->train.views.flip = true; break;
-	case O_NOAVERAGE: p->no_average = true; break;
-	case O_PREDICT:	set_verdict(p, WORKER_ROWS, text); break;
-	case O_SHIFT:	p->train.views.shift = (uint32_t)front_num("--shift", text, 0, 65535); break;
-	case O_STATISTICS: set_verdict(p, WORKER_STATISTICS, text); break;
-	case O_TOP:	p->top = (uint32_t)front_num("--top", text, 1, 1 << 24); break;
-	}
-}
-
-/* Samples come from somewhere: from standard input, where nothing was said, but not from a terminal. */
+/* Without --data and images, --eval and --predict read standard input, unless it is a terminal. */
 static void
 settle_eval_options(struct pworker *p)
 {
-	bool none = p->train.data.path == NULL && p->npicture == 0;
+	bool evaluates = p->mode != WORKER_TRAIN, statistics = p->mode == WORKER_STATISTICS;
+	const char *data = p->train.data.path;
 
-	if (p->judged == NULL && p->npicture > 0)
-		front_wrong("'%.64s' is no option, and pictures are for --eval and --predict", p->picture[0]);
-	if (p->judged != NULL && none && (p->verdict == WORKER_STATISTICS || isatty(STDIN_FILENO)))
+	if (!evaluates && p->nimage > 0)
+		front_wrong("'%.64s' is not an option; images are for --eval and --predict", p->image[0]);
+	if (evaluates && data == NULL && p->nimage == 0 && (statistics || isatty(STDIN_FILENO)))
 		front_usage();
-	if (p->judged != NULL && p->net == NULL && p->noption > 0)
+	if (evaluates && p->net == NULL && p->noption > 0)
 		front_wrong("--%s: needs --net", p->option[0].key);
-	if (p->verdict == WORKER_STATISTICS && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
-		front_wrong("--statistics: goes on one device, not on %.64s", p->train.devices);
-	if (p->npicture > 0 && (p->train.data.path != NULL || p->verdict == WORKER_STATISTICS))
-		front_wrong("%s: pictures do not go with %s", p->picture[0],
-		    p->train.data.path != NULL ? "--data" : "--statistics");
+	if (statistics && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
+		front_wrong("--statistics: runs on one device, not on %.64s", p->train.devices);
+	if (p->nimage > 0 && (data != NULL || statistics))
+		front_wrong("%s: images do not go with %s", p->image[0], data != NULL ? "--data" : "--statistics");
 }
 
-const struct worker_theme worker_judge_theme = { longs, apply_eval_option, settle_eval_options };
+const struct worker_theme worker_eval_theme = { eval_options, settle_eval_options };
 
-/* What is summed over the samples, or how many rows each gets. */
 struct job {
 	uint32_t	 classes, top;
-	/* samples, of a score those with a label; those right at once and among the first five */
-	uint64_t	 n, first, five;
-	/* Finite weights and NaN probabilities: the values of the images are too large. */
-	uint64_t	 odd;
-	double		 loss;
-	uint32_t	*order;		/* [top] */
-	struct recpics	*pics;		/* whose names are the rows' ids, or NULL */
+	uint64_t	 n;		/* samples evaluated; for a score only those with a label */
+	uint64_t	 first, five;	/* samples whose class is the most probable, or among the first five */
+	uint64_t	 not_finite;	/* samples with NaN probabilities: their values are too large */
+	double		 loss;		/* sum */
+	uint32_t	*order;		/* [top] classes by probability */
+	struct recmaker	*pics;		/* their names are the ids of the rows; NULL: records have numbers */
 	struct buf	 name;
 };
 
+/* Reports a record that is left out. */
 static void
 warn_bad_record(void *arg, const char *why)
 {
@@ -100,11 +102,11 @@ warn_bad_record(void *arg, const char *why)
 }
 
 static void
-warn_of_batch(void *arg, uint32_t n, const char *why)
+warn_bad_batch(void *arg, uint32_t n, const char *why)
 {
 	warn_bad_record(arg, why);
 	if (n > 1)
-		front_say("... and %u more of that batch", n - 1);
+		front_say("%u more of that batch are left out", n - 1);
 }
 
 static int
@@ -120,17 +122,14 @@ add_score(void *arg, uint64_t id, int32_t label, const float *p)
 	j->n++;
 	j->first += before == 0;
 	j->five += before < ENGINE_TOP;
-	j->odd += !num_finite(p, j->classes);
+	j->not_finite += !num_finite(p, j->classes);
 	j->loss += score_loss(p[label]);
 	return 0;
 }
 
-/*
- * A record's number; a picture's name, in which \\t, \\n and \\\\ stand for what would end a field,
- * and for themselves.
- */
+/* Writes the record's number, or the image's name with tabs, newlines and backslashes escaped. */
 static int
-id_text(struct job *j, uint64_t id)
+format_id(struct job *j, uint64_t id)
 {
 	struct buf raw = { 0 };
 	int e = 0;
@@ -138,7 +137,7 @@ id_text(struct job *j, uint64_t id)
 	j->name.n = 0;
 	if (j->pics == NULL)
 		return buf_put_fmt(&j->name, "%" PRIu64, id) < 0 ? ERR_NOMEM : buf_terminate(&j->name);
-	if ((e = recpics_name(j->pics, id, &raw)) == 0)
+	if ((e = recmaker_name(j->pics, id, &raw)) == 0)
 		for (const char *c = (const char *)raw.p; *c != 0 && e == 0; c++) {
 			const char *as = *c == '\t' ? "\\t" : *c == '\n' ? "\\n" : *c == '\\' ? "\\\\" : NULL;
 
@@ -152,14 +151,14 @@ static int
 print_prediction(void *arg, uint64_t id, int32_t label, const float *p)
 {
 	struct job *j = arg;
-	int e = id_text(j, id);
+	int e = format_id(j, id);
 
 	(void)label;
 	if (e < 0)
 		return e;
 	j->n++;
 	if (!num_finite(p, j->classes)) {
-		err_note(0, "%s: its probabilities are no numbers", (const char *)j->name.p);
+		err_note(0, "%s: its probabilities are NaN", (const char *)j->name.p);
 		front_warn(NULL, ERR_ITEM);
 		return 0;
 	}
@@ -181,9 +180,8 @@ run_evaluation(struct eval_opt *o, struct job *j)
 		front_die(NULL, e);
 }
 
-/* The sums of all records. */
 static void
-put_score(struct eval_opt *o)
+print_score(struct eval_opt *o)
 {
 	struct job j = { .classes = o->weights->graph->classes };
 
@@ -196,15 +194,15 @@ put_score(struct eval_opt *o)
 	printf("samples\tloss\taccuracy\ttop5_accuracy\n%" PRIu64 "\t%.6f\t%.6f\t%.6f\n", j.n, j.loss / (double)j.n,
 	    (double)j.first / (double)j.n, (double)j.five / (double)j.n);
 	front_flush();
-	if (j.odd > 0) {
-		err_note(0, "%" PRIu64 " samples have probabilities that are no numbers", j.odd);
+	if (j.not_finite > 0) {
+		err_note(0, "%" PRIu64 " samples have NaN probabilities", j.not_finite);
 		front_warn(NULL, ERR_ITEM);
 	}
 }
 
-/* The `top` most probable classes of each picture, a row each. */
+/* Prints the `top` most probable classes of each image, a row each. */
 static void
-put_rows(struct eval_opt *o, uint32_t top, struct recpics *pics)
+print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics)
 {
 	struct job j = { .classes = o->weights->graph->classes, .pics = pics };
 
@@ -215,45 +213,64 @@ put_rows(struct eval_opt *o, uint32_t top, struct recpics *pics)
 	printf("id\tclass\tprobability\n");
 	run_evaluation(o, &j);
 	if (j.n == 0 && front_status() == 0) {
-		err_note(0, "no picture came");
+		err_note(0, "no image");
 		front_die(pics != NULL ? NULL : o->data.path, ERR_FORMAT);
 	}
 	free(j.order);
 	buf_free(&j.name);
 }
 
-/* The weights with new statistics, on standard output. */
+/* Stores the preprocessing that the statistics were measured with, if the weights had any. */
 static void
-put_weights(const struct pworker *p, const struct eval_opt *j, struct weights *f)
+update_preprocessing(struct weights *f, const struct aug *a)
+{
+	struct preprocess images;
+	struct buf text = { 0 };
+
+	preprocess_from_aug(a, &images);
+	for (uint32_t i = 0; i < f->nmeta; i++)
+		if (strcmp(f->meta[i].key, WEIGHTS_PREPROCESSING) == 0) {
+			free(f->meta[i].value);
+			if (preprocess_put(&images, &text) < 0 || (f->meta[i].value = strdup((char *)text.p)) == NULL)
+				front_die(NULL, err_nomem());
+			buf_free(&text);
+		}
+}
+
+/* Writes the weights with new statistics to standard output. */
+static void
+write_statistics(const struct pworker *p, const struct eval_opt *j, struct weights *f)
 {
 	const struct stats_opt o = { .engine = j->engine, .device = j->devices, .threads = j->threads,
 		.precision = j->precision, .tune = j->tune, .weights = f, .data = j->data,
-		.seed = p->train.seed, .steps = p->train.steps, .bad = warn_of_batch };
+		.seed = p->train.seed, .steps = p->train.steps, .bad = warn_bad_batch };
 	uint64_t samples;
 	int e;
 
 	if (isatty(STDOUT_FILENO))
-		front_wrong("--statistics: weights do not go to a terminal: say > FILE");
+		front_wrong("--statistics: weights cannot be written to a terminal; redirect to a FILE");
 	if ((e = stats_run(&o, f->aux, &samples)) == 0 && !num_finite(f->aux, f->graph->A))
-		e = err_fail(ERR_FORMAT, "statistics of %" PRIu64 " samples are no numbers", samples);
+		e = err_fail(ERR_FORMAT, "statistics of %" PRIu64 " samples are NaN or infinite", samples);
+	update_preprocessing(f, &j->data.aug);
 	if (e < 0 ||
-	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, NULL, f->meta, f->nmeta)) < 0)
+	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, NULL, j->data.aug.mean, f->meta,
+	    f->nmeta)) < 0)
 		front_die(NULL, e);
-	front_say("%s: statistics of %" PRIu64 " samples", p->judged, samples);
+	front_say("%s: statistics of %" PRIu64 " samples", p->weights, samples);
 }
 
-/* An average of the weights is what training validates, so it is what counts here too. */
+/* Training validates the average of the weights if there is one, and so does evaluation. */
 static void
-take_average(struct weights *f)
+use_average(struct weights *f)
 {
 	if (f->average == NULL)
 		return;
 	memcpy(f->w, f->average, f->graph->P * sizeof(float));
 	memcpy(f->aux, f->average + f->graph->P, f->graph->A * sizeof(float));
-	front_say("takes the average of the weights");
+	front_say("uses the average of the weights");
 }
 
-/* Weights that know their net; or of a net that is named, whose arrays must all be there. */
+/* Loads weights with their net, or all arrays of the net of --net. */
 static void
 load_weights(struct pworker *p, struct weights *f)
 {
@@ -261,7 +278,7 @@ load_weights(struct pworker *p, struct weights *f)
 	int e;
 
 	if (p->net == NULL) {
-		if ((e = weights_load(p->judged, NULL, f)) < 0)
+		if ((e = weights_load(p->weights, NULL, f)) < 0)
 			front_die(NULL, e);
 		return;
 	}
@@ -269,56 +286,55 @@ load_weights(struct pworker *p, struct weights *f)
 	f->w = calloc(f->graph->P + 1, sizeof(*f->w));
 	f->aux = calloc(f->graph->A + 1, sizeof(*f->aux));
 	if (f->w == NULL || f->aux == NULL)
-		front_die(p->judged, err_nomem());
-	if ((e = weights_start(p->judged, p->start_rename, f->graph, f->w, f->aux, &taken)) < 0)
+		front_die(p->weights, err_nomem());
+	if ((e = weights_start(p->weights, p->start_rename, f->graph, f->w, f->aux, &taken)) < 0)
 		front_die(NULL, e);
 	if (taken.left > 0) {
 		err_note(0, "lacks %u of the net's arrays: %.500s%s", taken.left, (const char *)taken.names.p,
 		    taken.names.n > 500 ? " ..." : "");
-		front_die(p->judged, ERR_FORMAT);
+		front_die(p->weights, ERR_FORMAT);
 	}
 	buf_free(&taken.names);
 }
 
-/* Pictures of the command line or of standard input, unless what comes there are records; NULL: records. */
-static struct recpics *
-open_pictures(struct pworker *p)
+/* Opens the images of the command line or of standard input.  Returns NULL if these are records. */
+static struct recmaker *
+open_images(struct pworker *p)
 {
 	static const char *const in[] = { "-" };
-	const char *const *path = p->npicture > 0 ? (const char *const *)p->picture : in;
-	bool classes = p->verdict == WORKER_SCORE;
-	struct recpics *pics;
-	enum recpics_kind kind;
+	const char *const *path = p->nimage > 0 ? (const char *const *)p->image : in;
+	bool classes = p->mode == WORKER_EVAL;
+	struct recmaker *pics;
+	enum recmaker_kind kind;
 	int e;
 
 	if (p->train.data.path != NULL && strcmp(p->train.data.path, "-") != 0)
 		return NULL;
-	for (size_t i = 0; i < p->npicture; i++)
-		if (strcmp(path[i], "-") != 0 && recpics_kind(path[i]) == RECPICS_RECORDS)
-			front_wrong("%s: holds records: say --data %s", path[i], path[i]);
-	if (p->npicture == 0 || (p->npicture == 1 && strcmp(path[0], "-") == 0)) {
-		if ((kind = recpics_kind("-")) == RECPICS_RECORDS || p->verdict == WORKER_STATISTICS) {
+	for (size_t i = 0; i < p->nimage; i++)
+		if (strcmp(path[i], "-") != 0 && recmaker_kind(path[i]) == RECMAKER_RECORDS)
+			front_wrong("%s: holds records; use --data %s", path[i], path[i]);
+	if (p->nimage == 0 || (p->nimage == 1 && strcmp(path[0], "-") == 0)) {
+		if ((kind = recmaker_kind("-")) == RECMAKER_RECORDS || p->mode == WORKER_STATISTICS) {
 			p->train.data.path = "-";
 			return NULL;
 		}
-		if (kind == RECPICS_NAMES && classes)
-			front_wrong("--eval: names of pictures tell no classes: give it folders of them, or a .lst");
+		if (kind == RECMAKER_NAMES && classes)
+			front_wrong("--eval: names of images have no classes; give class folders or a .lst");
 	}
-	if ((e = recpics_open(&pics, path, p->npicture > 0 ? p->npicture : 1, classes)) < 0)
+	if ((e = recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes)) < 0)
 		front_die(NULL, e);
 	return pics;
 }
 
-/* Where the samples come from, records or pictures. */
 static void
-open_data(struct pworker *p, struct batch_opt *d, struct recpics **pics)
+open_data(struct pworker *p, struct batch_opt *d, struct recmaker **pics)
 {
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 	uint8_t key[CONN_KEY];
 	int e;
 
-	if ((*pics = open_pictures(p)) != NULL) {
-		if ((e = recs_stream_open_pics(&d->stream, *pics)) < 0)
+	if ((*pics = open_images(p)) != NULL) {
+		if ((e = recs_stream_open_maker(&d->stream, *pics)) < 0)
 			front_die(NULL, e);
 		return;
 	}
@@ -327,37 +343,35 @@ open_data(struct pworker *p, struct batch_opt *d, struct recpics **pics)
 	d->recs = worker_open_records(d->path, file != NULL ? key : NULL);
 }
 
-/* No training. */
 int
-worker_judge(struct pworker *p)
+worker_evaluate(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
 	struct weights f;
 	struct eval_opt o = { .engine = engine_find(p->engine), .devices = t->devices, .threads = t->threads,
 	    .precision = t->precision, .tune = t->tune, .weights = &f, .views = t->views };
-	struct recpics *pics;
-	float *mean = NULL;
+	struct recmaker *pics;
+	float *mean;
 
-	worker_batch_settle(&p->batch, t);
+	worker_settle_batch(p);
 	if (o.engine == NULL)
 		front_die("--engine", ERR_ARG);
 	load_weights(p, &f);
 	if (!p->no_average)
-		take_average(&f);
+		use_average(&f);
 	open_data(p, &t->data, &pics);
-	if (p->mean != NULL)
-		mean = worker_open_mean(p->mean, t, f.graph);
+	mean = worker_open_preprocess(p, p->weights, f.graph);
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;
-	switch (p->verdict) {
-	case WORKER_SCORE:	put_score(&o); break;
-	case WORKER_ROWS:	put_rows(&o, p->top > 0 ? p->top : 1, pics); break;
-	case WORKER_STATISTICS:	put_weights(p, &o, &f); break;
+	switch (p->mode) {
+	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics); break;
+	case WORKER_STATISTICS:	write_statistics(p, &o, &f); break;
+	default:		print_score(&o);
 	}
 	recs_stream_close(t->data.stream);
 	recs_close(t->data.recs);
-	recpics_close(pics);
+	recmaker_close(pics);
 	weights_free(&f);
 	free(mean);
 	return front_status();

@@ -1,4 +1,4 @@
-/* log - what happens in training into lines: rows on stdout, words on stderr. */
+/* log - writes the events of training as rows on stdout and as lines on stderr. */
 #include "pworker/log.h"
 #include "front.h"
 #include "front_progress.h"
@@ -25,7 +25,7 @@ put_log_row(const struct tsv_row *r)
 	buf_free(&line);
 }
 
-/* What moved since the rows of traffic before; the start-up stands apart.  *in and *out are without it. */
+/* Writes the traffic since the previous rows of it.  *in and *out do not count the start of the job. */
 static void
 log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
 {
@@ -50,7 +50,7 @@ log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, ui
 		*out += peer_traffic_steps(&t, PEER_TRAFFIC_OUT);
 		if (ev->kind == TRAIN_START) {
 			l->got += t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] +
-			          t.messages[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] * MSG_HEAD;
+			    t.messages[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] * MSG_HEAD;
 			l->sent += t.payload[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] +
 			    t.messages[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] * MSG_HEAD;
 		}
@@ -63,7 +63,7 @@ log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, ui
 	buf_free(&text);
 }
 
-/* The devices by themselves: a row each, where the library of their driver tells. */
+/* Writes a row for each device whose load is known. */
 static void
 log_devices(struct worker_log *l, const struct train_event *ev)
 {
@@ -75,7 +75,7 @@ log_devices(struct worker_log *l, const struct train_event *ev)
 		if (ev->kind == TRAIN_EPOCH)
 			r.epoch = ev->epoch;
 		snprintf(r.device, sizeof(r.device), "%s", l->place[k].name);
-		if (gpuload_take(l->gpus, k, &r.device_load, &r.device_bytes) == 0)
+		if (gpuload_read(l->gpus, k, &r.device_load, &r.device_bytes) == 0)
 			put_log_row(&r);
 	}
 }
@@ -101,7 +101,7 @@ worker_log_close(struct worker_log *l)
 	free(l->before);
 }
 
-/* How busy all was since the row of it before. */
+/* Writes the load since the previous row of it. */
 static void
 log_load(struct worker_log *l, const struct train_event *ev)
 {
@@ -159,7 +159,7 @@ log_event_row(struct worker_log *l, const struct train_event *ev)
 	put_log_row(&r);
 }
 
-/* One writes where the figures are everybody's. */
+/* Whether this worker writes a row; one worker writes the figures of all. */
 static bool
 has_row(const struct worker_log *l, const struct train_event *ev)
 {
@@ -181,8 +181,7 @@ print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *dev
 
 	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s epochs=%" PRIu64
 	    " epoch_steps=%" PRIu64 " steps=%" PRIu64 " device=", TALLY_VERSION, l->host, l->rank, l->nworkers, l->net,
-	    l->engine,
-	    l->epochs, epoch_steps, l->steps);
+	    l->engine, l->epochs, epoch_steps, l->steps);
 	for (const char *p = device; *p != 0; p++)
 		putchar(*p == ' ' || *p == '\n' ? '_' : *p);
 	putchar('\n');
@@ -219,5 +218,5 @@ worker_log_event(void *arg, const struct train_event *ev)
 	front_flush();
 	worker_log_progress(l, ev);
 	if (l->gpus != NULL)
-		gpuload_look(l->gpus, clk_s());
+		gpuload_sample(l->gpus, clk_s());
 }

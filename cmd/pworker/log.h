@@ -1,8 +1,8 @@
 /*
- * log - what happens in training into lines: rows on stdout, words on stderr.
+ * log - writes the events of training as rows on stdout (log/tsv.h, log(5)) and as lines for people on stderr.
  *
- * Rows are those of log/tsv.h, log(5).  The words are by default MXNet 0.8's, so that its
- * tools read them.  Where figures are those of all workers, rank 0 speaks.
+ * The default wording is that of MXNet 0.8, so that its tools can read the lines.  Rank 0 alone reports figures that
+ * are those of all workers.
  */
 #ifndef CMD_PWORKER_LOG_H
 #define CMD_PWORKER_LOG_H
@@ -21,37 +21,37 @@ struct worker_log {
 	uint32_t rank, nworkers;
 	bool	 sync;
 	const char *net, *engine;
-	uint64_t epochs, steps;		/* that the run is to take, as in struct train_opt */
-	uint64_t frequent;		/* steps between two lines for people */
+	uint64_t epochs, steps;		/* last epoch and step of the run, as in struct train_opt */
+	uint64_t frequent;		/* steps between two lines of progress */
 	double	 began;			/* clk_s() of the process's start */
-	double	 seconds, samples, correct;	/* since the last line for people, */
+	double	 seconds, samples, correct;	/* since the last line of progress */
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
-	struct load load;		/* at the row of it before */
-	struct gpuload *gpus;		/* NULL: none, or NVML does not tell */
-	struct split_place place[SPLIT_MOST];	/* of them */
+	struct load load;		/* at the previous row of the load */
+	struct gpuload *gpus;		/* NULL: no GPU, or no NVML */
+	struct split_place place[SPLIT_MOST];	/* [places] the GPUs */
 	uint32_t places;
-	struct peer_traffic *before;		/* [peers] at the rows of traffic before */
-	uint64_t sent, got;		/* at the step before */
-	uint64_t epoch_in, epoch_out;	/* of the epoch that is over */
-	/* progress on a terminal */
-	uint64_t epoch_steps;		/* 0: of a pipe */
-	uint64_t first_step;		/* that this process began with, */
-	double	 first_s;		/* then */
-	double	 shown_samples, shown_seconds;	/* since the line was drawn */
+	struct peer_traffic *before;	/* [peers] at the previous rows of the traffic */
+	uint64_t sent, got;		/* bytes up to the previous step */
+	uint64_t epoch_in, epoch_out;	/* bytes of the last complete epoch */
+	uint64_t epoch_steps;		/* of the progress on a terminal, as all below; 0: a pipe */
+	uint64_t first_step;		/* the first step of this process, */
+	double	 first_s;		/* and its time */
+	double	 shown_samples, shown_seconds;	/* since the line was last drawn */
 };
 
 /* The event function of struct train_opt; arg is the log. */
 void	worker_log_event(void *arg, const struct train_event *ev);
 
-/* Gives back what the log holds when no more events come. */
+/* Frees the memory of the log. */
 void	worker_log_close(struct worker_log *l);
 
-/* The parts of it.  pworker_say.c: lines for people; false: there is no style of that name. */
+/* messages.c: lines for people.  Returns false if no style has the name. */
 bool	worker_log_style(const char *name, enum worker_style *style);
+/* Whether this worker reports figures that belong to an epoch: all workers share them if synchronous. */
 bool	worker_log_speaks(const struct worker_log *l);
 void	worker_log_say(struct worker_log *l, const struct train_event *ev);
-/* pworker_progress.c: how far the run is. */
+/* progress.c: draws the progress on a terminal. */
 void	worker_log_progress(struct worker_log *l, const struct train_event *ev);
 
 #endif

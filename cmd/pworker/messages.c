@@ -1,4 +1,4 @@
-/* messages - what happens in training into lines for people, worded as one system or another did. */
+/* messages - writes the events of training as lines for people, in the wording of MXNet or TensorFlow. */
 #include "pworker/log.h"
 #include "front.h"
 #include "front_progress.h"
@@ -31,7 +31,7 @@ worker_log_speaks(const struct worker_log *l)
 	return !l->sync || l->rank == 0;
 }
 
-/* Without the tool's name in front, as other programs look for these lines. */
+/* Other programs search for these lines, so they begin without the tool's name. */
 static void __attribute__((format(printf, 1, 2)))
 print_line(const char *fmt, ...)
 {
@@ -44,7 +44,7 @@ print_line(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-/* Every so many steps: MXNet's Speedometer, or the line of TensorFlow's example for MNIST. */
+/* After every `frequent` steps: MXNet's Speedometer, or the line of TensorFlow's MNIST example. */
 static void
 print_speed(struct worker_log *l, const struct train_event *ev)
 {
@@ -57,9 +57,8 @@ print_speed(struct worker_log *l, const struct train_event *ev)
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
 		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), "
-		    "loss on training batch is %g, accuracy is %g. "
-		    "(%.3f sec/batch)", l->trained, ev->updates, ev->loss, ev->accuracy,
-		    l->seconds / (double)l->batches);
+		    "loss on training batch is %g, accuracy is %g. (%.3f sec/batch)", l->trained, ev->updates,
+		    ev->loss, ev->accuracy, l->seconds / (double)l->batches);
 	else if (l->samples > 0 && l->seconds > 0 && l->style == WORKER_MXNET)
 		print_line("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
 		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
@@ -83,8 +82,7 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
 		print_line("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.",
-		    l->trained, ev->loss,
-		    ev->accuracy);
+		    l->trained, ev->loss, ev->accuracy);
 	if (l->style == WORKER_TENSORFLOW)
 		return;
 	print_line("%s[%" PRIu64 "] %s-accuracy=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation",
@@ -103,20 +101,19 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_FROM:
 		if (ev->samples > 0)
-			front_say("%" PRIu64 " arrays begin as in the file; not %s", ev->batch, ev->text);
+			front_say("%" PRIu64 " arrays start from the file, all but %s", ev->batch, ev->text);
 		else
-			front_say("all %" PRIu64 " arrays begin as in the file", ev->batch);
+			front_say("all %" PRIu64 " arrays start from the file", ev->batch);
 		break;
 	case TRAIN_BEST:
 		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch, ev->accuracy);
 		break;
 	case TRAIN_EARLY:
 		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f",
-		    ev->samples,
-		    ev->epoch, ev->accuracy);
+		    ev->samples, ev->epoch, ev->accuracy);
 		break;
 	case TRAIN_CACHE:
-		front_say("%" PRIu64 " pictures in memory, %s", ev->samples, ev->text);
+		front_say("%" PRIu64 " images in memory, %s", ev->samples, ev->text);
 		break;
 	case TRAIN_WAIT:
 		front_say("waiting for %s", ev->text);
@@ -142,8 +139,7 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		if (l->trained == 0 && worker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
 		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
 			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for",
-			    ev->step,
-			    l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
+			    ev->step, l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
 		if (l->style == WORKER_TENSORFLOW)
 			print_line("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
 		break;

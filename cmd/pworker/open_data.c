@@ -1,13 +1,16 @@
-/* open_data - what --data, --val and --mean name into records and a mean image. */
-#include "pworker/open_data.h"
+/* open_data - opens records, and prepares images as the weights need them. */
+#include "pworker/pworker.h"
 #include "front.h"
 
 #include "base/err.h"
 #include "record/recs_stream.h"
 #include "batch/mean.h"
 #include "dataset/dataset_client.h"
+#include "train/preprocess.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void
@@ -20,7 +23,7 @@ report_wait(void *arg, const char *whom)
 static void
 report_mean_wait(void *arg, const char *whom)
 {
-	front_say("waiting for %s, which is made by %s", (const char *)arg, whom);
+	front_say("waiting for %s, which %s makes", (const char *)arg, whom);
 }
 
 struct recs *
@@ -34,7 +37,7 @@ worker_open_records(const char *path, const uint8_t *key)
 	if (!dataset_client_is_addr(path))
 		e = recs_open(&r, path);
 	else if (key == NULL)
-		front_wrong("%s: records of another host need a --data-key-file or the job's --key-file", path);
+		front_wrong("%s: needs --data-key-file, or the job's --key-file", path);
 	else
 		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key,
 		    .waiting = report_wait });
@@ -43,8 +46,8 @@ worker_open_records(const char *path, const uint8_t *key)
 	return r;
 }
 
-float *
-worker_open_mean(const char *path, const struct train_opt *t, const struct graph *g)
+static float *
+open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 {
 	const struct graph_node *x = &g->node[0];
 	float *mean = calloc((size_t)x->c * x->h * x->w, sizeof(*mean));
@@ -54,7 +57,7 @@ worker_open_mean(const char *path, const struct train_opt *t, const struct graph
 	if (mean == NULL)
 		front_die(path, err_nomem());
 	if (t->data.recs == NULL && access(path, R_OK) < 0)
-		front_wrong("--mean: %s is not there, and is not made from a pipe", path);
+		front_wrong("--mean: %s does not exist, and cannot be made from a pipe", path);
 	aug.c = x->c;
 	aug.h = x->h;
 	aug.w = x->w;
@@ -63,5 +66,90 @@ worker_open_mean(const char *path, const struct train_opt *t, const struct graph
 		front_die(NULL, e);
 	if (e > 0)
 		front_say("%s: made from the records of %s", path, t->data.recs->path);
+	return mean;
+}
+
+/* Reports that an option differs from the preprocessing of the weights. */
+static void
+report_difference(const struct pworker *p, const char *option, const char *value, const char *weights, const char *was)
+{
+	if (p->train.ps.rank == 0)
+		front_say("--%s %s: %s was trained with %s", option, value, weights, was);
+}
+
+/* Takes each field from the file unless its option is given. */
+static void
+use_preprocessing(struct pworker *p, const char *weights, struct preprocess *file)
+{
+	struct preprocess mine;
+
+	preprocess_from_aug(&p->train.data.aug, &mine);
+	for (const struct preprocess_field *f = preprocess_fields; f->name != NULL; f++) {
+		float *a = preprocess_get(&mine, f), *b = preprocess_get(file, f);
+		struct buf is = { 0 }, was = { 0 };
+
+		if (f->option == NULL)
+			continue;
+		if (worker_given(p, f->option) == WORKER_ABSENT) {
+			memcpy(a, b, f->n * sizeof(*a));
+			continue;
+		}
+		if (preprocess_put_field(&mine, f, &is) < 0 || preprocess_put_field(file, f, &was) < 0 ||
+		    buf_terminate(&is) < 0 || buf_terminate(&was) < 0)
+			front_die(NULL, ERR_NOMEM);
+		if (strcmp(f->name, "mean") == 0 && file->has_mean_image > 0)
+			report_difference(p, f->option, (char *)is.p, weights, "a mean image");
+		else if (memcmp(a, b, f->n * sizeof(*a)) != 0)
+			report_difference(p, f->option, (char *)is.p, weights, (char *)was.p);
+		buf_free(&is);
+		buf_free(&was);
+	}
+	preprocess_to_aug(&mine, &p->train.data.aug);
+}
+
+/* Takes the mean image out of the file's preprocessing, for an input [c,h,w]. */
+static float *
+take_mean_image(const char *weights, struct preprocess *file, const struct graph_node *x)
+{
+	float *mean = file->mean_image;
+
+	if (mean == NULL)
+		front_wrong("%s: was trained with a mean image, which the file lacks; use --mean FILE", weights);
+	if (file->c != x->c || file->h != x->h || file->w != x->w)
+		front_wrong("%s: its mean image has another shape than the net's input %ux%ux%u; use --mean FILE",
+		    weights, x->c, x->h, x->w);
+	file->mean_image = NULL;
+	return mean;
+}
+
+float *
+worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g)
+{
+	const struct graph_node *x = &g->node[0];
+	size_t bytes = (size_t)x->c * x->h * x->w * sizeof(float);
+	struct preprocess file = { 0 };
+	float *mean = NULL;
+	struct stat st;
+	int known = 0;
+
+	/* Another worker's host may lack the file; train_agree.c compares. */
+	if (weights != NULL && stat(weights, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			front_say("%s: is a pipe; images are prepared as the options say", weights);
+		else if ((known = preprocess_read(weights, &file)) < 0)
+			front_die(NULL, known);
+	}
+	if (known > 0)
+		use_preprocessing(p, weights, &file);
+	if (p->mean != NULL) {
+		mean = open_mean(p->mean, &p->train, g);
+		if (known > 0 && (file.mean_image == NULL || file.c != x->c || file.h != x->h || file.w != x->w ||
+		    memcmp(mean, file.mean_image, bytes) != 0))
+			report_difference(p, "mean", p->mean, weights, file.has_mean_image > 0 ?
+			    "another mean image" : "no mean image");
+	} else if (file.has_mean_image > 0 && worker_given(p, "mean-rgb") == WORKER_ABSENT) {
+		mean = take_mean_image(weights, &file, x);
+	}
+	preprocess_free(&file);
 	return mean;
 }

@@ -1,125 +1,229 @@
-/* options - the command line of pworker into what it asks for: the themes' options, and those that have none. */
+/* options - the command line of pworker: joins the themes' tables, reads values, and checks what options need. */
 #include "pworker/pworker.h"
 #include "front.h"
+#include "front_option.h"
 #include "front_recipe.h"
 
 #include "base/err.h"
+#include "dataset/dataset_client.h"
 #include "net/init.h"
+#include "record/recs_stream.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS	192	/* of the command line, with a zero behind them */
-#define THEME	256	/* most options of a theme; theme i has the values from THEME * (i + 1) on */
+#define FIRST	256	/* getopt's number of the first row; letters are below */
 
-enum {
-	O_ACCUMULATE, O_BATCH, O_DATA, O_DATA_KEY, O_EPOCHS, O_HELP, O_INIT, O_MEAN, O_PRINT, O_RECIPES,
-	O_SEED, O_STEPS, O_VAL, O_VERSION
-};
-
-static const struct option longs[] = {
-	{ "accumulate", required_argument, NULL, O_ACCUMULATE },
-	{ "batch", required_argument, NULL, O_BATCH },
-	{ "data", required_argument, NULL, O_DATA },
-	{ "data-key-file", required_argument, NULL, O_DATA_KEY },
-	{ "epochs", required_argument, NULL, O_EPOCHS },
-	{ "help", no_argument, NULL, O_HELP },
-	{ "init", required_argument, NULL, O_INIT },
-	{ "mean", required_argument, NULL, O_MEAN },
-	{ "print", no_argument, NULL, O_PRINT },
-	{ "recipes", no_argument, NULL, O_RECIPES },
-	{ "seed", required_argument, NULL, O_SEED },
-	{ "steps", required_argument, NULL, O_STEPS },
-	{ "val", required_argument, NULL, O_VAL },
-	{ "version", no_argument, NULL, O_VERSION },
-	{ NULL, 0, NULL, 0 }
-};
-
-/* Given again, it adds to what was given before. */
+/* --data: a second one adds its files to those of the first. */
 static void
-add_data_path(struct pworker *p, const char *path)
+add_data_path(struct pworker *p, const char *option, char *path)
 {
 	if (p->data.n > 0)
 		p->data.n--;
 	if ((p->data.n > 0 && buf_put(&p->data, ",", 1) < 0) || buf_put(&p->data, path, strlen(path) + 1) < 0)
-		front_die("--data", ERR_NOMEM);
+		front_die(option, ERR_NOMEM);
 	p->train.data.path = (char *)p->data.p;
 }
 
 static void
-apply_main_option(struct pworker *p, int c, char *text)
+check_init(struct pworker *p, const char *option, char *text)
 {
-	struct train_opt *t = &p->train;
-
-	switch (c) {
-	case O_ACCUMULATE: t->accumulate = (uint32_t)front_num("--accumulate", text, 1, 65536); break;
-	case O_BATCH:	worker_batch_take(&p->batch, text); break;
-	case O_DATA:	add_data_path(p, text); break;
-	case O_DATA_KEY: p->data_key = text; break;
-	case O_EPOCHS:	t->epochs = (uint64_t)front_num("--epochs", text, 0, UINT32_MAX); break;
-	case O_HELP:	front_help();
-	case O_INIT:
-		if (init_check(t->init = text) < 0)
-			front_wrong("--init: %s", err_line());
-		break;
-	case O_MEAN:	p->mean = text; break;
-	case O_PRINT:	p->print = true; break;
-	case O_RECIPES:	front_recipes();
-	case O_SEED:	t->seed = (uint64_t)front_num("--seed", text, 0, INT64_MAX); break;
-	case O_STEPS:	t->steps = (uint64_t)front_num("--steps", text, 1, INT64_MAX); break;
-	case O_VAL:	t->val = text; break;
-	case O_VERSION:	printf("pworker (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
-	}
+	if (init_check(p->train.init = text) < 0)
+		front_wrong("%s: %s", option, err_line());
 }
+
+static void
+print_help(struct pworker *p, const char *option, char *text)
+{
+	(void)p, (void)option, (void)text;
+	front_help();
+}
+
+static void
+print_recipes(struct pworker *p, const char *option, char *text)
+{
+	(void)p, (void)option, (void)text;
+	front_recipes();
+}
+
+static void
+print_version(struct pworker *p, const char *option, char *text)
+{
+	(void)p, (void)option, (void)text;
+	printf("pworker (tally) %s\n", TALLY_VERSION);
+	front_flush();
+	exit(0);
+}
+
+static const struct worker_option main_options[] = {
+	{ "accumulate", WORKER_WHOLE, WORKER_MEMBER(train.accumulate), 1, 65536, .needs = NEED_TRAINING },
+	{ "data", WORKER_VALUE, .apply = add_data_path },
+	{ "data-key-file", WORKER_TEXT, WORKER_MEMBER(data_key), .needs = NEED_REMOTE },
+	{ "epochs", WORKER_WHOLE, WORKER_MEMBER(train.epochs), 0, UINT32_MAX, .needs = NEED_TRAINING },
+	{ "help", WORKER_ACTION, .apply = print_help },
+	{ "init", WORKER_VALUE, .apply = check_init, .needs = NEED_TRAINING },
+	{ "mean", WORKER_TEXT, WORKER_MEMBER(mean) },
+	{ "print", WORKER_FLAG, WORKER_MEMBER(print), .needs = NEED_TRAINING },
+	{ "recipes", WORKER_ACTION, .apply = print_recipes },
+	{ "seed", WORKER_WHOLE, WORKER_MEMBER(train.seed), 0, 0x1p63 },
+	{ "steps", WORKER_WHOLE, WORKER_MEMBER(train.steps), 1, 0x1p63, .needs = NEED_EPOCH },
+	{ "val", WORKER_TEXT, WORKER_MEMBER(train.val), .needs = NEED_TRAINING },
+	{ "version", WORKER_ACTION, .apply = print_version },
+	{ 0 }
+};
 
 static void
 settle_main_options(struct pworker *p)
 {
 	bool net = p->net != NULL, data = p->train.data.path != NULL;
 
-	if (p->judged != NULL || (net && (data || p->print)))
+	if (p->mode != WORKER_TRAIN || (net && (data || p->print || p->profile > 0)))
 		return;
-	if (!net && !data && !p->print)
+	if (!net && !data && !p->print && p->profile == 0)
 		front_usage();
-	front_wrong("%s", net ? "--data: is missing: records to train on" : "--net: is missing");
+	front_wrong("%s", net ? "--data: is missing; name the records to train on" : "--net: is missing");
 }
 
-static const struct worker_theme rest = { longs, apply_main_option, settle_main_options };
+static const struct worker_theme main_theme = { main_options, settle_main_options };
 
 static const struct worker_theme *const theme[] = {
-	&worker_data_theme, &worker_device_theme, &worker_freeze_theme, &worker_job_theme, &worker_judge_theme,
-	    &worker_keep_theme,
-	&worker_learn_theme, &worker_net_theme, &worker_tell_theme, &rest
+	&worker_data_theme, &worker_device_theme, &worker_job_theme, &worker_eval_theme, &worker_checkpoint_theme,
+	&worker_learn_theme, &worker_net_theme, &worker_log_theme, &main_theme
 };
 #define THEMES	(sizeof(theme) / sizeof(*theme))
 
-/* All themes' options in one table. */
+/* The i-th row of all tables, or NULL after the last. */
+static const struct worker_option *
+get_option(size_t i)
+{
+	for (size_t k = 0; k < THEMES; k++)
+		for (const struct worker_option *o = theme[k]->options; o->name != NULL; o++)
+			if (i-- == 0)
+				return o;
+	return NULL;
+}
+
 static void
-join_option_tables(struct option *all)
+list_long_options(struct option *longs)
 {
-	size_t n = 0;
+	const struct worker_option *o;
 
-	for (size_t i = 0; i < THEMES; i++)
-		for (const struct option *o = theme[i]->longs; o->name != NULL; o++) {
-			assert(n < OPTIONS - 1 && o->val < THEME);
-			all[n] = *o;
-			all[n++].val += THEME * (int)(i + 1);
-		}
+	for (int i = 0; (o = get_option((size_t)i)) != NULL; i++) {
+		assert(i < WORKER_OPTIONS);
+		longs[i] = (struct option){ o->name, o->kind == WORKER_FLAG || o->kind == WORKER_ACTION ? no_argument :
+		    required_argument, NULL, FIRST + i };
+	}
 }
 
-static const char *
-name_of(const struct option *all, int c)
+const char *
+worker_nearest(const char *word)
 {
-	while (all->val != c)
-		all++;
-	return all->name;
+	struct option longs[WORKER_OPTIONS + 1] = { { 0 } };
+
+	list_long_options(longs);
+	return front_nearest(word, longs);
 }
 
-/* The option that came is not said in full, and a net may have one of that name. */
+enum worker_given
+worker_given(const struct pworker *p, const char *option)
+{
+	const struct worker_option *o;
+
+	for (size_t i = 0; (o = get_option(i)) != NULL; i++)
+		if (strcmp(o->name, option) == 0)
+			return (enum worker_given)p->given[i];
+	assert(!"a name of an option");
+	return WORKER_ABSENT;
+}
+
+/* Reads 1 to max numbers with commas between them, and returns how many. */
+static uint32_t
+parse_numbers(const struct worker_option *o, const char *option, char *text, float *v, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (char *one; (one = strsep(&text, ",")) != NULL; v[n++] = (float)front_real(option, one, o->lo, o->hi))
+		if (n == max)
+			front_wrong("%s: has more than %u numbers", option, max);
+	return n;
+}
+
+static void
+set_whole(const struct worker_option *o, const char *option, const char *text, void *to)
+{
+	int64_t hi = o->hi < 0x1p63 ? (int64_t)o->hi : INT64_MAX, v = front_num(option, text, (int64_t)o->lo, hi);
+
+	if (o->size == sizeof(uint8_t))
+		*(uint8_t *)to = (uint8_t)v;
+	else if (o->size == sizeof(uint32_t))
+		*(uint32_t *)to = (uint32_t)v;
+	else
+		*(uint64_t *)to = (uint64_t)v;
+}
+
+static void
+set_real(const struct worker_option *o, const char *option, const char *text, void *to)
+{
+	double v = front_real(option, text, o->lo, o->hi);
+
+	if (o->size == sizeof(float))
+		*(float *)to = (float)v;
+	else
+		*(double *)to = v;
+}
+
+/* LO,HI, or one number for both. */
+static void
+set_range(const struct worker_option *o, const char *option, char *text, struct aug_range *to)
+{
+	float v[2];
+
+	if (parse_numbers(o, option, text, v, 2) == 1)
+		v[1] = v[0];
+	if (v[0] > v[1])
+		front_wrong("%s: '%g,%g' is not LO,HI", option, (double)v[0], (double)v[1]);
+	*to = (struct aug_range){ v[0], v[1] };
+}
+
+/* R,G,B, or one number for all. */
+static void
+set_channels(const struct worker_option *o, const char *option, char *text, float to[3])
+{
+	uint32_t n = parse_numbers(o, option, text, to, 3);
+
+	if (n == 2)
+		front_wrong("%s: '%g,%g' is not R,G,B", option, (double)to[0], (double)to[1]);
+	if (n == 1)
+		to[1] = to[2] = to[0];
+}
+
+static void
+apply_option(struct pworker *p, const struct worker_option *o, char *text)
+{
+	void *to = (char *)p + o->at;
+	char option[64];
+	float v;
+
+	snprintf(option, sizeof(option), "--%s", o->name);
+	switch (o->kind) {
+	case WORKER_FLAG:	*(bool *)to = true; break;
+	case WORKER_TEXT:	*(char **)to = text; break;
+	case WORKER_WHOLE:	set_whole(o, option, text, to); break;
+	case WORKER_REAL:	set_real(o, option, text, to); break;
+	case WORKER_RANGE:	set_range(o, option, text, to); break;
+	case WORKER_SYMMETRIC:
+		v = (float)front_real(option, text, o->lo, o->hi);
+		*(struct aug_range *)to = (struct aug_range){ -v, v };
+		break;
+	case WORKER_CHANNELS:	set_channels(o, option, text, to); break;
+	case WORKER_VALUE: case WORKER_ACTION:	o->apply(p, option, text); break;
+	}
+}
+
+/* Whether the word is a shortened form of the option's name: the net may have an option of that name. */
 static bool
 is_short(const char *name, char *argv[])
 {
@@ -132,39 +236,86 @@ is_short(const char *name, char *argv[])
 	return true;
 }
 
+/*
+ * Refuses an option of the command line that has no effect in combination with the others.  Options of a recipe are
+ * exempt, because the command line may change what the recipe describes.
+ */
+static void
+check_needs(const struct pworker *p)
+{
+	static const char *const mode[] = { "training", "--eval", "--predict", "--statistics" };
+	const struct batch_opt *d = &p->train.data;
+	const struct aug *a = &d->aug;
+	bool trains = p->mode == WORKER_TRAIN, val = p->train.val != NULL, net = p->net != NULL;
+	bool remote = (d->path != NULL && dataset_client_is_addr(d->path)) ||
+	    (val && dataset_client_is_addr(p->train.val));
+	bool border = a->pad > 0 || a->angles > 0 || a->turn.hi > 0 || a->shear.hi > 0 || a->side.hi > 0;
+	const struct { unsigned need; bool met; const char *why; } rule[] = {
+		{ NEED_TRAINING, trains, NULL },
+		{ NEED_EVALUATION, !trains, "needs --eval, --predict or --statistics" },
+		{ NEED_PREDICTION, p->mode == WORKER_PREDICT, "needs --predict" },
+		{ NEED_EPOCH, trains || p->mode == WORKER_STATISTICS, "needs training or --statistics" },
+		{ NEED_LABELS, trains || p->mode == WORKER_EVAL, "needs training or --eval" },
+		{ NEED_VIEWS, trains ? val : p->mode != WORKER_STATISTICS, "needs --val, --eval or --predict" },
+		{ NEED_NET, net, "needs --net" },
+		{ NEED_FOREIGN, trains ? p->train.start != NULL : net,
+		    "needs --start, or --net with --eval, --predict or --statistics" },
+		{ NEED_RESIZED_CROP, a->resized_crop, "needs --rand-resized-crop" },
+		{ NEED_BORDER, border, "needs --pad, or an option that rotates, shears or bounds images" },
+		{ NEED_NO_ROTATE, a->angles == 0, "does not go with --rotate" },
+		{ NEED_SHUFFLE, d->shuffle, "does not go with --no-shuffle" },
+		{ NEED_REMOTE, remote, "needs --data or --val HOST:PORT" },
+		{ NEED_FILE, d->path == NULL || !recs_stream_is(d->path),
+		    "does not go with a pipe, which can be read only once" },
+	};
+	const struct worker_option *o;
+
+	for (size_t i = 0; (o = get_option(i)) != NULL; i++)
+		for (size_t k = 0; p->given[i] == WORKER_GIVEN && k < sizeof(rule) / sizeof(*rule); k++) {
+			if ((o->needs & rule[k].need) == 0 || rule[k].met)
+				continue;
+			if (rule[k].why == NULL)
+				front_wrong("--%s: is for training, and does not go with %s", o->name, mode[p->mode]);
+			front_wrong("--%s: %s", o->name, rule[k].why);
+		}
+}
+
 void
 worker_options(struct pworker *p, int argc, char *argv[])
 {
-	struct option all[OPTIONS] = { { 0 } };
+	struct option longs[WORKER_OPTIONS + 1] = { { 0 } };
+	const struct worker_option *o;
 	int c;
 
 	*p = (struct pworker){ .frequent = 50,
-	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .trust = NAN, .turns = NAN,
-	    .wd = 1e-5 },
+	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .trust = NAN, .wd = 1e-5 },
 	    .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07", .sched.base = 0.1,
 	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
 	    .ps = { .nworkers = 1 } } };
-	join_option_tables(all);
+	list_long_options(longs);
 	opterr = 0;
-	while ((c = front_option(&argc, &argv, "+:", all)) != -1)
+	while ((c = front_option(&argc, &argv, "+:", longs)) != -1) {
+		o = c >= FIRST ? get_option((size_t)(c - FIRST)) : NULL;
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
-		else if (c == '?' && optopt != 0 && optopt < THEME)	/* a letter; of a long one 0, or its number */
-			front_wrong("-%c: no option of pworker", optopt);
-		else if (c == '?' || is_short(name_of(all, c), argv))
+		else if (c == '?' && optopt != 0 && optopt < FIRST)	/* a letter; else 0, or a row */
+			front_wrong("-%c: not an option of pworker", optopt);
+		else if (o == NULL || is_short(o->name, argv))
 			worker_net_option(p, argc, argv);
 		else if (optarg != NULL && *optarg == 0)
-			front_wrong("--%s: an empty value", name_of(all, c));
+			front_wrong("--%s: the value is empty", o->name);
 		else {
-			worker_needs_note(p, name_of(all, c));
-			theme[c / THEME - 1]->take(p, c % THEME, optarg);
+			if (p->given[c - FIRST] != WORKER_GIVEN)
+				p->given[c - FIRST] = front_option_from() != NULL ? WORKER_BY_RECIPE : WORKER_GIVEN;
+			apply_option(p, o, optarg);
 		}
-	p->picture = argv + optind;
-	p->npicture = (size_t)(argc - optind);
+	}
+	p->image = argv + optind;
+	p->nimage = (size_t)(argc - optind);
 	for (size_t i = 0; i < THEMES; i++)
 		if (theme[i]->settle != NULL)
 			theme[i]->settle(p);
-	worker_needs_check(p);
+	check_needs(p);
 }
 
 void
@@ -173,12 +324,12 @@ worker_release(struct pworker *p)
 	buf_free(&p->data);
 	buf_free(&p->learn.mults);
 	buf_free(&p->freeze);
-	free(p->batch.each);
+	free(p->batch);
 	free(p->found);
 	free(p->list);
 	rename_free(p->start_rename);
-	if (autotune_cache_close(p->choices) < 0)
-		front_say("--autotune: choices were not kept: %s", err_line());
+	if (autotune_cache_close(p->autotune) < 0)
+		front_say("--autotune: the kernels chosen are not stored: %s", err_line());
 }
 
 void

@@ -1,56 +1,75 @@
-/* options_job - the options that say who takes part, or a tracker's environment, into a worker's place in a job. */
+/* options_job - the worker's place in a job, from the command line or from a tracker of dmlc. */
 #include "pworker/pworker.h"
-#include "pworker/tracker.h"
 #include "front.h"
 
 #include "base/err.h"
+#include "run/rendezvous/rendezvous.h"
 #include "wire/conn.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { O_ASYNC, O_KEY, O_PLAIN, O_SERVERS, O_SLACK, O_WORKER };
-
-static const struct option longs[] = {
-	{ "async", no_argument, NULL, O_ASYNC },
-	{ "key-file", required_argument, NULL, O_KEY },
-	{ "plain", no_argument, NULL, O_PLAIN },
-	{ "servers", required_argument, NULL, O_SERVERS },
-	{ "slack", required_argument, NULL, O_SLACK },
-	{ "worker", required_argument, NULL, O_WORKER },
-	{ NULL, 0, NULL, 0 }
-};
+#include <unistd.h>
 
 static void
-parse_servers(struct pworker *p, char *text)
+parse_servers(struct pworker *p, const char *option, char *text)
 {
 	uint32_t n = 0;
 
 	for (char *s = strtok(text, ","); s != NULL; s = strtok(NULL, ",")) {
 		if (n == WORKER_SERVERS)
-			front_wrong("--servers: more than %d", WORKER_SERVERS);
-		front_address("--servers", s);
+			front_wrong("%s: more than %d addresses", option, WORKER_SERVERS);
+		front_address(option, s);
 		p->server[n++] = s;
 	}
 	if (n == 0)
-		front_wrong("--servers: no address");
+		front_wrong("%s: no address", option);
 	p->train.ps.server = p->server;
 	p->train.ps.nservers = n;
 }
 
 static void
-apply_job_option(struct pworker *p, int c, char *text)
+select_async(struct pworker *p, const char *option, char *text)
 {
-	struct worker_opt *ps = &p->train.ps;
-
-	switch (c) {
-	case O_ASYNC:	ps->slack = STALE_ASYNC; break;
-	case O_KEY:	p->key = text; break;
-	case O_PLAIN:	p->plain = true; break;
-	case O_SERVERS:	parse_servers(p, text); break;
-	case O_SLACK:	ps->slack = (uint32_t)front_num("--slack", text, 0, UINT32_MAX - 1); break;
-	case O_WORKER:	front_part("--worker", text, &ps->rank, &ps->nworkers); break;
-	}
+	(void)option, (void)text;
+	p->train.ps.slack = STALE_ASYNC;
 }
+
+static void
+parse_rank(struct pworker *p, const char *option, char *text)
+{
+	front_part(option, text, &p->train.ps.rank, &p->train.ps.nworkers);
+}
+
+/* "16" for all workers, or "16:48", a number for each. */
+static void
+parse_batch(struct pworker *p, const char *option, char *text)
+{
+	uint32_t n = 1, i = 0;
+
+	for (const char *c = text; *c != 0; c++)
+		n += *c == ':';
+	free(p->batch);
+	if ((p->batch = calloc(n, sizeof(*p->batch))) == NULL)
+		front_die(option, err_nomem());
+	for (char *word; (word = strsep(&text, ":")) != NULL;)
+		p->batch[i++] = (uint32_t)front_num(option, word, 1, 65536);
+	p->nbatch = n;
+}
+
+static const struct worker_option job_options[] = {
+	{ "async", WORKER_ACTION, .apply = select_async, .needs = NEED_TRAINING },
+	{ "batch", WORKER_VALUE, .apply = parse_batch },
+	{ "key-file", WORKER_TEXT, WORKER_MEMBER(key) },
+	{ "plain", WORKER_FLAG, WORKER_MEMBER(plain) },
+	{ "servers", WORKER_VALUE, .apply = parse_servers },
+	{ "slack", WORKER_WHOLE, WORKER_MEMBER(train.ps.slack), 0, UINT32_MAX - 1, .needs = NEED_TRAINING },
+	{ "worker", WORKER_VALUE, .apply = parse_rank },
+	{ 0 }
+};
 
 static void
 settle_job_options(struct pworker *p)
@@ -60,36 +79,93 @@ settle_job_options(struct pworker *p)
 	if (ps->nservers == 0 && ps->nworkers > 1)
 		front_wrong("--worker: several workers need --servers");
 	if (ps->nservers > 0 && p->key == NULL && !p->plain)
-		front_wrong("--servers: needs the job's --key-file");
+		front_wrong("--servers: needs the job's --key-file, or --plain");
 }
 
-const struct worker_theme worker_job_theme = { longs, apply_job_option, settle_job_options };
+const struct worker_theme worker_job_theme = { job_options, settle_job_options };
 
-static void
-read_key(const struct pworker *p, uint8_t key[CONN_KEY])
+uint32_t
+worker_largest_batch(const struct pworker *p)
 {
-	int e;
+	uint32_t most = p->batch != NULL ? 0 : p->train.data.batch;
 
-	memset(key, 0, CONN_KEY);	/* what --plain has: all know it */
-	if (p->key != NULL && !p->plain && (e = conn_key_read(p->key, key)) < 0)
-		front_die(p->key, e);
+	for (uint32_t i = 0; p->batch != NULL && i < p->nbatch; i++)
+		most = p->batch[i] > most ? p->batch[i] : most;
+	return most;
+}
+
+void
+worker_settle_batch(struct pworker *p)
+{
+	struct train_opt *t = &p->train;
+	bool alike = true;
+
+	if (p->batch == NULL)
+		return;
+	if (p->nbatch > 1 && p->nbatch != t->ps.nworkers)
+		front_wrong("--batch: %u numbers for %u workers", p->nbatch, t->ps.nworkers);
+	for (uint32_t i = 1; i < p->nbatch; i++)
+		alike &= p->batch[i] == p->batch[0];
+	/* Equal batches become one number, so that the job computes the bits of that number. */
+	t->data.batch = p->batch[alike ? 0 : t->ps.rank];
+	t->batches = alike ? NULL : p->batch;
+}
+
+/* Runs the pserver beside this program, else that of PATH; it reads the same environment. */
+static void
+become_server(const char *key_file, bool plain)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("pserver"));
+	char *const argv[] = { (char[]){ "pserver" }, plain ? (char[]){ "--plain" } : (char[]){ "--key-file" },
+		plain ? NULL : (char *)(uintptr_t)key_file, NULL };
+
+	if (n > 0) {
+		path[n] = 0;
+		strcpy(strrchr(path, '/') + 1, "pserver");
+		execv(path, argv);
+	}
+	execvp("pserver", argv);
+	front_die("pserver", err_sys("run"));
+}
+
+/* Whether the environment gives a worker's role.  A server and a scheduler do not return. */
+static bool
+find_tracker(const struct pworker *p, struct rendezvous_env *env)
+{
+	int e = rendezvous_env(env);
+
+	if (e < 0)
+		front_die(NULL, e);
+	if (env->role == RENDEZVOUS_NONE)
+		return false;
+	if (p->key == NULL && !p->plain)
+		front_wrong("DMLC_ROLE: needs --key-file, or --plain, with which anybody may take part");
+	if (env->role != RENDEZVOUS_WORKER)
+		become_server(p->key, p->plain);
+	return true;
 }
 
 struct rendezvous *
-worker_meet(struct pworker *p, uint8_t *key)
+worker_join_rendezvous(struct pworker *p, uint8_t *key)
 {
 	struct worker_opt *ps = &p->train.ps;
 	struct rendezvous_env env;
 	struct rendezvous *m = NULL;
-	bool tracker = ps->nservers == 0 && ps->nworkers == 1 && worker_tracker(&env, p->key, p->plain);
+	bool tracker = ps->nservers == 0 && ps->nworkers == 1 && find_tracker(p, &env);
+	int e;
 
-	read_key(p, key);
+	memset(key, 0, CONN_KEY);	/* the public key of --plain */
+	if (p->key != NULL && !p->plain && (e = conn_key_read(p->key, key)) < 0)
+		front_die(p->key, e);
 	if (tracker) {
-		m = worker_tracker_join(&env, key, &p->list);
-		parse_servers(p, p->list);
+		if ((e = rendezvous_join(&env, key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)
+			front_die(NULL, e);
+		front_say("is worker %" PRIu32 " of %" PRIu32 ", servers %s", env.rank, env.workers, p->list);
+		parse_servers(p, "DMLC_ROLE", p->list);
 		ps->rank = env.rank;
 		ps->nworkers = env.workers;
 	}
-	worker_batch_settle(&p->batch, &p->train);
+	worker_settle_batch(p);
 	return m;
 }

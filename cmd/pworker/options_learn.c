@@ -1,7 +1,6 @@
-/* options_learn - the options that say how weights change: optimizer, rate, decay. */
+/* options_learn - how the weights change: optimizer, learning rate, decay. */
 #include "pworker/pworker.h"
 #include "front.h"
-#include "front_recipe.h"
 
 #include "base/err.h"
 #include "ps/hello.h"
@@ -12,64 +11,38 @@
 
 static const char help[] =
     "usage: pworker ... [options that say how weights change]; sources are in pworker(1)\n"
-    "  --lr RATE (0.1)  and how it changes, parts with commas between; p: the part of a curve's way that is done\n"
+    "  --lr RATE (0.1)  and its schedule, parts with commas between them; p: the part of a curve that is done\n"
     "       warmup:E[:FROM],RATE  FROM + (RATE - FROM) (s + 1) / steps at step s     ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E  END + (RATE - END) (1 + cos(pi p)) / 2     ,linear[:END]@E  ... times 1 - p\n"
     "       ,poly:P[:END]@E  ... (1 - p)^P     ,exp:F  RATE F^epoch     ,triangle:LOW@PERIOD  down and up\n"
     "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)          d: the mean gradient, t: the update\n"
-    "       sgd       m = M m - lr (d + D w);  w = w + m                                           MXNet's\n"
-    "       nesterov  d = d + D w;  m = M m + d;  w = w - lr (d + M m)                   PyTorch's, and so\n"
+    "       sgd       m = M m - lr (d + D w);  w = w + m                                          as MXNet\n"
+    "       nesterov  d = d + D w;  m = M m + d;  w = w - lr (d + M m)         as PyTorch, and those below\n"
     "       adam      d = d + D w;  m = M m + (1-M) d;  v = B v + (1-B) d^2;  w = w - lr m' / (sqrt(v') + X)\n"
     "       adamw     w = w - lr D w, then adam without D           (m' = m / (1 - M^t), v' = v / (1 - B^t))\n"
     "       rmsprop   d = d + D w;  v = B v + (1-B) d^2;  m = M m + d / (sqrt(v) + X);  w = w - lr m\n"
-    "       lars      sgd with lr T |w| / (|d| + D |w| + X) for lr                 You et al.'s and MXNet's\n"
-    "       muon      matrices: w = w - lr (D w + sqrt(max(1, rows / columns)) orthogonal(d + M m))   Jordan's\n"
+    "       lars      sgd with lr T |w| / (|d| + D |w| + X) for lr               as You et al. and MXNet\n"
+    "       muon      matrices: w = w - lr (D w + sqrt(max(1, rows / columns)) orthogonal(d + M m)), as Jordan\n"
     "  --momentum M (0.9)  rmsprop: 0; muon: 0.95    --beta2 B (0.999)  rmsprop: 0.99; muon: 0.9, M of the rest\n"
     "  --epsilon X (1e-8)  lars: 0; muon: 1e-7       --trust T (0.001)  --turns N (5), --unit  of muon\n"
     "  --wd D (1e-5)       --l1 A (0)  d + A sign(w)           --clip C  each number of d, as clip_grad_value_\n"
     "  --clip-norm C       d of all arrays together, as clip_grad_norm_\n"
-    "  --lr-mult PATTERN=X the rate of the arrays of these names, as fc*=10; again for more\n"
-    "  --wd-mult PATTERN=X their decay\n"
-    "  --lr-scale none|sqrt|linear  rates times the number of workers, or its root; linear as Horovod's\n"
-    "  --ema R             keep and validate a = R a + (1 - R) w, as PyTorch's swa_utils do, or\n"
-    "  --swa EPOCH         a, the mean of w at the ends of the epochs from this one on, likewise, or\n"
-    "  --lookahead K:A     after every K-th update a = a + A (w - a), w = a; Zhang et al.'s\n"
-    "  --on-nan stop|skip (stop)  the run, or the batch, whose loss is no number\n";
+    "  --lr-mult PATTERN=X multiply the rate of the arrays of these names, as in fc*=10; again for more\n"
+    "  --wd-mult PATTERN=X multiply their decay\n"
+    "  --lr-scale none|sqrt|linear  multiply rates by the number of workers, or its root; linear as Horovod\n"
+    "  --ema R             store and validate a = R a + (1 - R) w, as PyTorch's swa_utils, or\n"
+    "  --swa EPOCH         a, the mean of w at the ends of the epochs from this one on, or\n"
+    "  --lookahead K:A     after every K-th update a = a + A (w - a), w = a, as Zhang et al.\n"
+    "  --on-nan stop|skip (stop)  end the run, or leave the batch out, if a loss is NaN or infinite\n";
 
-enum {
-	O_BETA2, O_CLIP, O_CLIPNORM, O_EMA, O_EPSILON, O_HELP, O_L1, O_LOOKAHEAD, O_LR, O_LRMULT, O_LRSCALE, O_MOMENTUM,
-	    O_ONNAN,
-	O_OPTIMIZER, O_SWA, O_TRUST, O_TURNS, O_UNIT,
-	O_WD, O_WDMULT,
-	OPTIONS
-};
-_Static_assert(OPTIONS <= 32, "a bit each in `said`");
+static void
+print_learn_help(struct pworker *p, const char *option, char *text)
+{
+	(void)p, (void)option, (void)text;
+	worker_help(help);
+}
 
-static const struct option longs[] = {
-	{ "beta2", required_argument, NULL, O_BETA2 },
-	{ "clip", required_argument, NULL, O_CLIP },
-	{ "clip-norm", required_argument, NULL, O_CLIPNORM },
-	{ "ema", required_argument, NULL, O_EMA },
-	{ "epsilon", required_argument, NULL, O_EPSILON },
-	{ "help-learn", no_argument, NULL, O_HELP },
-	{ "l1", required_argument, NULL, O_L1 },
-	{ "lookahead", required_argument, NULL, O_LOOKAHEAD },
-	{ "lr", required_argument, NULL, O_LR },
-	{ "lr-mult", required_argument, NULL, O_LRMULT },
-	{ "lr-scale", required_argument, NULL, O_LRSCALE },
-	{ "momentum", required_argument, NULL, O_MOMENTUM },
-	{ "on-nan", required_argument, NULL, O_ONNAN },
-	{ "optimizer", required_argument, NULL, O_OPTIMIZER },
-	{ "swa", required_argument, NULL, O_SWA },
-	{ "trust", required_argument, NULL, O_TRUST },
-	{ "turns", required_argument, NULL, O_TURNS },
-	{ "unit", no_argument, NULL, O_UNIT },
-	{ "wd", required_argument, NULL, O_WD },
-	{ "wd-mult", required_argument, NULL, O_WDMULT },
-	{ NULL, 0, NULL, 0 }
-};
-
-/* A number between 0 and 1, which would both make an average that is none. */
+/* A number between 0 and 1: either bound would make an average of one summand. */
 static float
 parse_fraction(const char *option, const char *text)
 {
@@ -80,156 +53,168 @@ parse_fraction(const char *option, const char *text)
 	return v;
 }
 
+/* --lr-mult and --wd-mult: a rule begins with the option's first two letters. */
 static void
-add_rule(struct worker_learn *l, const char *option, const char *kind, const char *rule)
+add_group_rule(struct pworker *p, const char *option, char *rule)
 {
+	struct buf *mults = &p->learn.mults;
+
 	if (strpbrk(rule, ";\n") != NULL || strchr(rule, '=') == NULL)
 		front_wrong("%s: '%.64s' is not PATTERN=X", option, rule);
-	if (buf_put_fmt(&l->mults, "%s%s:%s", l->mults.n > 0 ? ";" : "", kind, rule) < 0)
+	if (buf_put_fmt(mults, "%s%.2s:%s", mults->n > 0 ? ";" : "", option + 2, rule) < 0)
 		front_die(option, ERR_NOMEM);
-	if (l->mults.n >= HELLO_MULTS)
+	if (mults->n >= HELLO_MULTS)
 		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);
 }
 
 static void
-one_average(struct worker_learn *l, enum average_kind kind)
+set_average(struct worker_learn *l, enum average_kind kind)
 {
 	if (l->average.kind != AVERAGE_NONE && l->average.kind != kind)
-		front_wrong("--%s: there is one average, and --%s asks for it", average_name(kind),
-		    average_name(l->average.kind));
+		front_wrong("--%s: does not go with --%s", average_name(kind), average_name(l->average.kind));
 	l->average.kind = kind;
+}
+
+static void
+parse_ema(struct pworker *p, const char *option, char *text)
+{
+	set_average(&p->learn, AVERAGE_EMA);
+	p->learn.average.rate = parse_fraction(option, text);
+}
+
+static void
+parse_swa(struct pworker *p, const char *option, char *text)
+{
+	set_average(&p->learn, AVERAGE_SWA);
+	p->train.swa = (uint64_t)front_num(option, text, 0, UINT32_MAX);
 }
 
 /* K:ALPHA */
 static void
-parse_lookahead(struct worker_learn *l, char *text)
+parse_lookahead(struct pworker *p, const char *option, char *text)
 {
 	char *alpha = strchr(text, ':');
 
 	if (alpha == NULL)
-		front_wrong("--lookahead: '%.64s' is not K:ALPHA, as in 5:0.5", text);
+		front_wrong("%s: '%.64s' is not K:ALPHA, as in 5:0.5", option, text);
 	*alpha++ = 0;
-	one_average(l, AVERAGE_LOOKAHEAD);
-	l->average.every = (uint32_t)front_num("--lookahead", text, 1, UINT32_MAX);
-	l->average.rate = parse_fraction("--lookahead", alpha);
-}
-
-/* The power of the number of workers. */
-static double
-lr_scale(const char *text)
-{
-	if (strcmp(text, "none") != 0 && strcmp(text, "sqrt") != 0 && strcmp(text, "linear") != 0)
-		front_wrong("--lr-scale: '%.64s' is none of none, sqrt and linear", text);
-	return *text == 'l' ? 1 : *text == 's' ? 0.5 : 0;
+	set_average(&p->learn, AVERAGE_LOOKAHEAD);
+	p->learn.average.every = (uint32_t)front_num(option, text, 1, UINT32_MAX);
+	p->learn.average.rate = parse_fraction(option, alpha);
 }
 
 static void
-apply_learn_option(struct pworker *p, int c, char *text)
+parse_rate(struct pworker *p, const char *option, char *text)
 {
-	struct worker_learn *l = &p->learn;
-
-	if (front_option_from() == NULL)
-		l->said |= 1u << c;
-	switch (c) {
-	case O_BETA2:	l->beta2 = front_real("--beta2", text, 0, 1); break;
-	case O_CLIP:	l->clip = front_real("--clip", text, 0, 1e30); break;
-	case O_CLIPNORM: l->clip_norm = front_real("--clip-norm", text, 0, 1e30); break;
-	case O_EMA:
-		one_average(l, AVERAGE_EMA);
-		l->average.rate = parse_fraction("--ema", text);
-		break;
-	case O_EPSILON:	l->eps = front_real("--epsilon", text, 0, 1e30); break;
-	case O_HELP:	worker_help(help);
-	case O_L1:	l->l1 = front_real("--l1", text, 0, 1e30); break;
-	case O_LOOKAHEAD: parse_lookahead(l, text); break;
-	case O_LR:
-		if (sched_parse(text, &p->train.sched) < 0)
-			front_wrong("--lr: %s", err_line());
-		break;
-	case O_LRMULT:	add_rule(l, "--lr-mult", "lr", text); break;
-	case O_LRSCALE:	p->train.lr_scale = lr_scale(text); break;
-	case O_MOMENTUM: l->momentum = front_real("--momentum", text, 0, 1); break;
-	case O_ONNAN:
-		p->train.skip_nan = strcmp(text, "skip") == 0;
-		if (!p->train.skip_nan && strcmp(text, "stop") != 0)
-			front_wrong("--on-nan: '%.64s' is neither stop nor skip", text);
-		break;
-	case O_OPTIMIZER:
-		if (!opt_find(text, &l->rule))
-			front_wrong("--optimizer: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, "
-			    "lars and muon", text);
-		break;
-	case O_SWA:
-		one_average(l, AVERAGE_SWA);
-		p->train.swa = (uint64_t)front_num("--swa", text, 0, UINT32_MAX);
-		break;
-	case O_TRUST:	l->trust = front_real("--trust", text, 0, 1e30); break;
-	case O_TURNS:	l->turns = (double)front_num("--turns", text, 1, OPT_TURNS); break;
-	case O_UNIT:	l->unit = true; break;
-	case O_WD:	l->wd = front_real("--wd", text, 0, 1e30); break;
-	case O_WDMULT:	add_rule(l, "--wd-mult", "wd", text); break;
-	}
+	if (sched_parse(text, &p->train.sched) < 0)
+		front_wrong("%s: %s", option, err_line());
 }
 
-#define RULE(x)	(1u << OPT_##x)
+/* The power of the number of workers. */
+static void
+parse_rate_scale(struct pworker *p, const char *option, char *text)
+{
+	if (strcmp(text, "none") != 0 && strcmp(text, "sqrt") != 0 && strcmp(text, "linear") != 0)
+		front_wrong("%s: '%.64s' is none of none, sqrt and linear", option, text);
+	p->train.lr_scale = *text == 'l' ? 1 : *text == 's' ? 0.5 : 0;
+}
 
-/* What not all optimizers read. */
-static const struct {
-	int		 option;
-	const char	*name;
-	unsigned	 rules;		/* those that do, a bit each */
-} of[] = {
-	{ O_BETA2, "--beta2", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(MUON) },
-	{ O_EPSILON, "--epsilon", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(LARS) | RULE(MUON) },
-	{ O_TRUST, "--trust", RULE(LARS) },
-	{ O_TURNS, "--turns", RULE(MUON) },
-	{ O_UNIT, "--unit", RULE(MUON) },
+static void
+parse_on_nan(struct pworker *p, const char *option, char *text)
+{
+	p->train.skip_nan = strcmp(text, "skip") == 0;
+	if (!p->train.skip_nan && strcmp(text, "stop") != 0)
+		front_wrong("%s: '%.64s' is neither stop nor skip", option, text);
+}
+
+static void
+parse_optimizer(struct pworker *p, const char *option, char *text)
+{
+	if (!opt_find(text, &p->learn.rule))
+		front_wrong("%s: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", option, text);
+}
+
+#define LEARN(m) WORKER_MEMBER(learn.m)
+
+static const struct worker_option learn_options[] = {
+	{ "beta2", WORKER_REAL, LEARN(beta2), 0, 1, .needs = NEED_TRAINING },
+	{ "clip", WORKER_REAL, LEARN(clip), 0, 1e30, .needs = NEED_TRAINING },
+	{ "clip-norm", WORKER_REAL, LEARN(clip_norm), 0, 1e30, .needs = NEED_TRAINING },
+	{ "ema", WORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
+	{ "epsilon", WORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
+	{ "help-learn", WORKER_ACTION, .apply = print_learn_help },
+	{ "l1", WORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
+	{ "lookahead", WORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
+	{ "lr", WORKER_VALUE, .apply = parse_rate, .needs = NEED_TRAINING },
+	{ "lr-mult", WORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
+	{ "lr-scale", WORKER_VALUE, .apply = parse_rate_scale, .needs = NEED_TRAINING },
+	{ "momentum", WORKER_REAL, LEARN(momentum), 0, 1, .needs = NEED_TRAINING },
+	{ "on-nan", WORKER_VALUE, .apply = parse_on_nan, .needs = NEED_TRAINING },
+	{ "optimizer", WORKER_VALUE, .apply = parse_optimizer, .needs = NEED_TRAINING },
+	{ "swa", WORKER_VALUE, .apply = parse_swa, .needs = NEED_TRAINING },
+	{ "trust", WORKER_REAL, LEARN(trust), 0, 1e30, .needs = NEED_TRAINING },
+	{ "turns", WORKER_WHOLE, LEARN(turns), 1, OPT_TURNS, .needs = NEED_TRAINING },
+	{ "unit", WORKER_FLAG, LEARN(unit), .needs = NEED_TRAINING },
+	{ "wd", WORKER_REAL, LEARN(wd), 0, 1e30, .needs = NEED_TRAINING },
+	{ "wd-mult", WORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
+	{ 0 }
 };
 
 /* "adam, adamw or rmsprop" */
 static void
 list_rule_names(unsigned rules, struct buf *b)
 {
-	for (unsigned r = 0; rules != 0; r++) {
+	int e = 0;
+
+	for (unsigned r = 0; rules != 0 && e == 0; r++) {
 		if ((rules & (1u << r)) == 0)
 			continue;
 		rules &= ~(1u << r);
-		if (buf_put_fmt(b, "%s%s", b->n == 0 ? "" : rules != 0 ? ", " : " or ", opt_name((enum opt_rule)r)) < 0)
-			front_die("--optimizer", ERR_NOMEM);
+		e = buf_put_fmt(b, "%s%s", b->n == 0 ? "" : rules != 0 ? ", " : " or ", opt_name((enum opt_rule)r));
 	}
-	if (buf_terminate(b) < 0)
+	if (e < 0 || buf_terminate(b) < 0)
 		front_die("--optimizer", ERR_NOMEM);
 }
 
-/*
- * What is said to another optimizer would be lost in silence; a recipe's may be, where its
- * optimizer was taken from it.
- */
+#define RULE(x)	(1u << OPT_##x)
+
+/* Refuses options that the optimizer does not use.  A recipe's are ignored: its optimizer may have been replaced. */
 static void
-check_rule(const struct worker_learn *l)
+check_rule(const struct pworker *p)
 {
+	static const struct {
+		const char	*option;
+		unsigned	 rules;		/* optimizers that use it, a bit each */
+	} used[] = {
+		{ "beta2", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(MUON) },
+		{ "epsilon", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(LARS) | RULE(MUON) },
+		{ "trust", RULE(LARS) },
+		{ "turns", RULE(MUON) },
+		{ "unit", RULE(MUON) },
+	};
 	struct buf b = { 0 };
 
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (l->said & (1u << of[i].option) && (of[i].rules & (1u << l->rule)) == 0) {
-			list_rule_names(of[i].rules, &b);
-			front_wrong("%s: is of --optimizer %s, not of %s", of[i].name, (char *)b.p, opt_name(l->rule));
+	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
+		if (worker_given(p, used[i].option) == WORKER_GIVEN && (used[i].rules & (1u << p->learn.rule)) == 0) {
+			list_rule_names(used[i].rules, &b);
+			front_wrong("--%s: needs --optimizer %s, not %s", used[i].option, (char *)b.p,
+			    opt_name(p->learn.rule));
 		}
 }
 
-/* A mean that keeps all of what was divides by nothing in its correction, or never sees a gradient. */
+/* With a rate of 1 the bias correction divides by 0, or the mean never sees a gradient. */
 static void
 check_means(const struct worker_learn *l, const struct opt_hyper *h)
 {
 	bool adam = l->rule == OPT_ADAM || l->rule == OPT_ADAMW;
 
 	if (adam && h->momentum >= 1)
-		front_wrong("--momentum: of --optimizer %s it is below 1", opt_name(l->rule));
+		front_wrong("--momentum: must be below 1 with --optimizer %s", opt_name(l->rule));
 	if ((adam || l->rule == OPT_RMSPROP) && h->beta2 >= 1)
-		front_wrong("--beta2: of --optimizer %s it is below 1", opt_name(l->rule));
+		front_wrong("--beta2: must be below 1 with --optimizer %s", opt_name(l->rule));
 }
 
-/* What would come after the end of the run.  Its rates are said alone: a run may be a short one for a trial. */
+/* Finds what lies after the last epoch.  A schedule only warns, since a run may be a short trial of a longer one. */
 static void
 check_epochs(const struct pworker *p)
 {
@@ -237,34 +222,26 @@ check_epochs(const struct pworker *p)
 	const struct sched *s = &t->sched;
 	double epochs = (double)t->epochs;
 
-	if (p->learn.said & (1u << O_SWA) && t->swa >= t->epochs)
-		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, does not come with --epochs %" PRIu64, t->swa,
+	if (worker_given(p, "swa") == WORKER_GIVEN && t->swa >= t->epochs)
+		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, is not reached with --epochs %" PRIu64, t->swa,
 		    t->epochs);
-	if ((p->learn.said & (1u << O_LR)) == 0 || t->ps.rank != 0 || p->judged != NULL)
+	if (worker_given(p, "lr") != WORKER_GIVEN || t->ps.rank != 0 || p->mode != WORKER_TRAIN)
 		return;
 	if (s->warmup > epochs)
 		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->part[i].at >= epochs) {
-			front_say("--lr: its change at epoch %g does not come with --epochs %" PRIu64, s->part[i].at,
+			front_say("--lr: its change at epoch %g is not reached with --epochs %" PRIu64, s->part[i].at,
 			    t->epochs);
 			break;
 		}
 }
 
 static void
-check_learn_options(const struct pworker *p)
+set_if_given(float *to, double v)
 {
-	const struct worker_learn *l = &p->learn;
-
-	check_rule(l);
-	check_means(l, &p->train.ps.hyper);
-	check_epochs(p);
-	if (l->said & (1u << O_WDMULT) && l->wd == 0)
-		front_wrong("--wd-mult: nothing decays with --wd 0");
-	if (hello_check(&p->train.ps.hyper, p->train.ps.slack) < 0)
-		front_wrong("%s: %s", l->average.kind == AVERAGE_SWA ? "--swa" : l->rule == OPT_LARS ? "--optimizer" :
-		    "--clip-norm", err_line());
+	if (!isnan(v))
+		*to = (float)v;
 }
 
 static void
@@ -274,21 +251,30 @@ settle_learn_options(struct pworker *p)
 	struct worker_learn *l = &p->learn;
 
 	opt_usual(l->rule, h);
-	h->momentum = isnan(l->momentum) ? h->momentum : (float)l->momentum;
-	h->beta2 = isnan(l->beta2) ? h->beta2 : (float)l->beta2;
-	h->eps = isnan(l->eps) ? h->eps : (float)l->eps;
+	set_if_given(&h->momentum, l->momentum);
+	set_if_given(&h->beta2, l->beta2);
+	set_if_given(&h->eps, l->eps);
+	if (l->rule == OPT_LARS)
+		set_if_given(&h->trust, l->trust);
+	if (l->rule == OPT_MUON && l->turns > 0)
+		h->turns = l->turns;
+	h->unit = l->unit && l->rule == OPT_MUON;
 	h->wd = (float)l->wd;
 	h->l1 = (float)l->l1;
 	h->clip = (float)l->clip;
 	h->clip_norm = (float)l->clip_norm;
-	h->trust = isnan(l->trust) || l->rule != OPT_LARS ? h->trust : (float)l->trust;
-	h->turns = isnan(l->turns) || l->rule != OPT_MUON ? h->turns : (uint32_t)l->turns;
-	h->unit = l->unit && l->rule == OPT_MUON;
 	h->average = l->average;
-	check_learn_options(p);
+	check_rule(p);
+	check_means(l, h);
+	check_epochs(p);
+	if (worker_given(p, "wd-mult") == WORKER_GIVEN && l->wd == 0)
+		front_wrong("--wd-mult: has no effect with --wd 0");
+	if (hello_check(h, p->train.ps.slack) < 0)
+		front_wrong("%s: %s", l->average.kind == AVERAGE_SWA ? "--swa" : l->rule == OPT_LARS ? "--optimizer" :
+		    "--clip-norm", err_line());
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);
 	p->train.ps.mults = (const char *)l->mults.p;
 }
 
-const struct worker_theme worker_learn_theme = { longs, apply_learn_option, settle_learn_options };
+const struct worker_theme worker_learn_theme = { learn_options, settle_learn_options };

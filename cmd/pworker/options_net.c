@@ -1,54 +1,119 @@
-/* options_net - the options that name a net, and those of the net's own script, into its graph. */
+/* options_net - the net, the options of its script, and the parts of it that stay frozen. */
 #include "pworker/pworker.h"
 #include "front.h"
 
 #include "base/err.h"
+#include "base/num.h"
+#include "net/freeze.h"
+#include "ps/hello.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { O_CLASSES, O_NET, O_NETOPT, O_SHAPE };
-
-static const struct option longs[] = {
-	{ "classes", required_argument, NULL, O_CLASSES },
-	{ "net", required_argument, NULL, O_NET },
-	{ "net-opt", required_argument, NULL, O_NETOPT },
-	{ "shape", required_argument, NULL, O_SHAPE },
-	{ NULL, 0, NULL, 0 }
-};
-
 static void
-apply_net_option(struct pworker *p, int c, char *text)
+add_freeze(struct pworker *p, const char *option, char *text)
 {
-	switch (c) {
-	case O_CLASSES:	p->classes = (uint32_t)front_num("--classes", text, 1, 1 << 24); break;
-	case O_NET:	p->net = text; break;
-	case O_NETOPT:
-		if (script_opt_take(p->option, &p->noption, text) < 0)
-			front_wrong("--net-opt: %s", err_line());
-		break;
-	case O_SHAPE:	front_shape("--shape", text, &p->c, &p->h, &p->w); break;
-	}
+	if (strpbrk(text, ";\n") != NULL)
+		front_wrong("%s: '%.64s' is neither a number of blocks nor a pattern of names", option, text);
+	if (buf_put(&p->freeze, text, strlen(text) + 1) < 0)
+		front_die(option, ERR_NOMEM);
 }
 
-const struct worker_theme worker_net_theme = { longs, apply_net_option, NULL };
+static void
+add_net_option(struct pworker *p, const char *option, char *text)
+{
+	if (script_opt_take(p->option, &p->noption, text) < 0)
+		front_wrong("%s: %s", option, err_line());
+}
+
+static void
+parse_shape(struct pworker *p, const char *option, char *text)
+{
+	front_shape(option, text, &p->c, &p->h, &p->w);
+}
+
+static const struct worker_option net_options[] = {
+	{ "classes", WORKER_WHOLE, WORKER_MEMBER(classes), 1, 1 << 24, .needs = NEED_NET },
+	{ "freeze", WORKER_VALUE, .apply = add_freeze, .needs = NEED_TRAINING },
+	{ "net", WORKER_TEXT, WORKER_MEMBER(net) },
+	{ "net-opt", WORKER_VALUE, .apply = add_net_option, .needs = NEED_NET },
+	{ "shape", WORKER_VALUE, .apply = parse_shape, .needs = NEED_NET },
+	{ 0 }
+};
+
+const struct worker_theme worker_net_theme = { net_options, NULL };
 
 void
 worker_net_option(struct pworker *p, int argc, char *argv[])
 {
 	char *key = argv[optind - 1], *value;
+	const char *near;
 
 	if (key[2] == 0 || key[2] == '=')
 		front_usage();
 	key += 2;
 	if (p->noption == SCRIPT_OPTS)
-		front_wrong("--%s: more than %d options of a net", key, SCRIPT_OPTS);
+		front_wrong("--%s: a net has at most %d options", key, SCRIPT_OPTS);
 	if ((value = strchr(key, '=')) != NULL)
 		*value++ = 0;
 	else if (optind < argc)
 		value = argv[optind++];
+	else if ((near = worker_nearest(key)) != NULL)
+		front_wrong("--%s: no such option; did you mean --%s?", key, near);
 	else
-		front_wrong("--%s: neither an option of pworker nor one of a net with its value", key);
+		front_wrong("--%s: not an option of pworker; an option of a net needs a value", key);
 	p->option[p->noption++] = (struct script_opt){ key, value };
+}
+
+/* Adds the rule of one --freeze; 0 blocks need none. */
+static int
+add_freeze_rule(const char *what, const struct graph *g, struct buf *rules)
+{
+	bool pattern = what[strspn(what, "0123456789")] != 0;
+	size_t before = rules->n;
+	uint64_t blocks = 0;
+	int e = 0;
+
+	if (!pattern && ((e = num_u64(what, 0, UINT32_MAX, &blocks)) < 0 || blocks == 0))
+		return e;
+	if ((e = buf_put(rules, ";", before > 0)) == 0)
+		e = pattern ? buf_put_fmt(rules, "freeze:%s", what) : freeze_blocks(g, (uint32_t)blocks, rules);
+	if (rules->n == before + 1)	/* blocks without arrays add no rule */
+		rules->n = before;
+	return e;
+}
+
+static void
+apply_freeze(struct pworker *p, struct graph *g)
+{
+	struct buf *rules = &p->learn.mults;
+	int e = 0;
+
+	for (size_t at = 0; at < p->freeze.n && e == 0; at += strlen((char *)p->freeze.p + at) + 1)
+		e = add_freeze_rule((char *)p->freeze.p + at, g, rules);
+	if (e == 0 && rules->n >= HELLO_MULTS)
+		e = err_fail(ERR_ARG, "the rules are more than %d bytes", HELLO_MULTS - 1);
+	if (e == 0 && (e = buf_terminate(rules)) == 0)
+		e = freeze_rules(g, (char *)rules->p);
+	if (e == ERR_NOMEM)
+		front_die("--freeze", e);
+	if (e < 0)
+		front_wrong("%s: %s", p->freeze.n > 0 ? "--freeze" : p->net, err_line());
+	p->train.ps.mults = (char *)rules->p;
+}
+
+/* Ends with the option of pworker that is near to one that the net lacks, if there is one. */
+static void
+propose_option(const struct pworker *p)
+{
+	char quoted[80];
+	const char *near;
+
+	for (uint32_t i = 0; i < p->noption; i++) {
+		snprintf(quoted, sizeof(quoted), "'%.64s'", p->option[i].key);
+		if (strstr(err_line(), quoted) != NULL && (near = worker_nearest(p->option[i].key)) != NULL)
+			front_wrong("%s; did you mean --%s?", err_line(), near);
+	}
 }
 
 struct graph *
@@ -57,8 +122,10 @@ worker_net(struct pworker *p)
 	struct graph *g;
 	int e = script_run(p->net, p->c, p->h, p->w, p->classes, p->option, p->noption, &g);
 
+	if (e == ERR_ARG)
+		propose_option(p);
 	if (e < 0)
 		front_die(NULL, e);
-	worker_freeze(p, g);
+	apply_freeze(p, g);
 	return g;
 }

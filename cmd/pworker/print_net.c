@@ -1,4 +1,4 @@
-/* print_net - a net for people's eyes: its layers, and with a batch what training on an engine takes and runs. */
+/* print_net - prints the layers of a net, and with a batch the memory and kernels of training. */
 #include "pworker/pworker.h"
 #include "front.h"
 
@@ -24,27 +24,26 @@ to_megabytes(uint64_t bytes)
 	return (double)bytes * 1e-6;
 }
 
-/* What a run of these options takes, and how much of it for what; what would be refused is refused here too. */
+/* Prints the memory of a run with these options, and fails where the run would. */
 static void
 print_memory(const struct train_opt *o, const struct engine_memory *plan)
 {
 	struct train_memory m;
-	uint64_t beside = train_memory(o, &m), program = mem_resident();
-	uint64_t all = beside + plan->activations + plan->weights + plan->scratch + program;
+	uint64_t others = train_memory(o, &m), program = mem_resident();
+	uint64_t all = others + plan->activations + plan->weights + plan->scratch + program;
 
 	printf("batch %u: %.1f MB: activations %.1f, scratch %.1f, on the device %.1f, weights %.1f, gradients %.1f, "
 	    "optimizer %.1f, checkpoint %.1f, samples %.1f, program %.1f\n", o->data.batch, to_megabytes(all),
 	    to_megabytes(plan->activations), to_megabytes(plan->scratch), to_megabytes(plan->weights),
-	    to_megabytes(m.weights),
-	    to_megabytes(m.gradients), to_megabytes(m.optimizer), to_megabytes(m.checkpoint),
-	    to_megabytes(m.samples), to_megabytes(program));
-	if (mem_fits(beside + plan->host) < 0) {
+	    to_megabytes(m.weights), to_megabytes(m.gradients), to_megabytes(m.optimizer),
+	    to_megabytes(m.checkpoint), to_megabytes(m.samples), to_megabytes(program));
+	if (mem_fits(others + plan->host) < 0) {
 		err_within("a batch of %u", o->data.batch);
 		front_die(NULL, ERR_NOMEM);
 	}
 }
 
-/* A plan without its memory, where the engine has such. */
+/* If the engine can, plans without allocating the memory. */
 static void
 print_plan(const struct graph *g, const struct engine *engine, const struct train_opt *o)
 {
@@ -54,12 +53,10 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &engine, &dev) :
-	    engine->open(0, o->threads, &dev)) < 0)
+	if ((e = split_open(o->devices, o->threads, &engine, &dev)) < 0)
 		front_die(NULL, e);
 	engine_tune(engine, dev, &o->tune);
-	if ((e = (engine->planner != NULL ? engine->planner->sketch : engine->plan)(dev, g, o->data.batch, o->precision,
-	    &plan)) < 0)
+	if ((e = engine->plan(dev, g, o->data.batch, o->precision, &plan)) < 0)
 		front_die(NULL, e);
 	engine->memory(plan, &m);
 	print_memory(o, &m);
@@ -70,9 +67,9 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	engine->close(dev);
 }
 
-/* "a_weight", or "a_weight to c_bias": the arrays [from, to). */
+/* Adds the arrays [from, to) as "a_weight", or "a_weight to c_bias". */
 static int
-put_run(const struct graph *g, uint32_t from, uint32_t to, struct buf *names)
+add_array_names(const struct graph *g, uint32_t from, uint32_t to, struct buf *names)
 {
 	int e = buf_put_fmt(names, "%s %s", names->n > 0 ? "," : "", g->w[from].name);
 
@@ -92,34 +89,31 @@ print_frozen(const struct graph *g, struct buf *out)
 			weights += g->w[i].count;
 		arrays += i - from;
 		if (i > from)
-			e = put_run(g, from, i, &names);
+			e = add_array_names(g, from, i, &names);
 	}
 	if (e == 0 && arrays > 0)
 		e = buf_put_fmt(out, "frozen: %" PRIu32 " of %" PRIu32 " arrays, %zu of %zu weights:%.*s\n", arrays,
-		    g->nw,
-		    weights, g->P, (int)names.n, (const char *)names.p);
+		    g->nw, weights, g->P, (int)names.n, (const char *)names.p);
 	buf_free(&names);
 	return e;
 }
 
-/* With --batch also what training takes on the engine. */
 int
 worker_print(struct pworker *p)
 {
-	const struct engine *engine = p->batch.each != NULL ? engine_find(p->engine) : NULL;
+	const struct engine *engine = p->batch != NULL ? engine_find(p->engine) : NULL;
 	struct buf text = { 0 };
-	struct graph *g;
+	struct graph *g = worker_net(p);
 	int e;
 
-	g = worker_net(p);
-	if (p->batch.each != NULL && engine == NULL)
+	if (p->batch != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
 	e = graph_print(g, &text);
 	flush_text(&text, e == 0 ? print_frozen(g, &text) : e);
 	fflush(stdout);
 	if (engine != NULL) {
 		p->train.ps.graph = g;
-		p->train.data.batch = worker_batch_most(&p->batch);
+		p->train.data.batch = worker_largest_batch(p);
 		print_plan(g, engine, &p->train);
 	}
 	front_flush();

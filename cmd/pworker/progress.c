@@ -1,4 +1,4 @@
-/* progress - training's events into a line of progress on a terminal. */
+/* progress - shows the progress of training in one line on a terminal. */
 #include "pworker/log.h"
 #include "front_progress.h"
 
@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Steps of the whole run; 0 where nobody knows. */
+/* The steps of the whole run; 0: unknown. */
 static uint64_t
-all_steps(const struct worker_log *l)
+count_all_steps(const struct worker_log *l)
 {
 	uint64_t n = l->epochs * l->epoch_steps;
 
@@ -21,13 +21,13 @@ draw_training_progress(struct worker_log *l, const struct train_event *ev)
 {
 	struct progress_line line = { 0 };
 	double ran = clk_s() - l->first_s;
-	uint64_t all = all_steps(l);
+	uint64_t all = count_all_steps(l);
 
 	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
 	if (l->epoch_steps > 0)
 		progress_add(&line, "/%" PRIu64, l->epochs);
 	line.head = (unsigned)strlen(line.text);
-	/* Where there is no room for all: how long and how well is more than how fast. */
+	/* On a narrow line, loss and time left are worth more than the speed. */
 	progress_spare(&line, 2);
 	progress_add(&line, ", batch %" PRIu64, ev->batch + 1);
 	if (l->epoch_steps > 0)
@@ -37,7 +37,7 @@ draw_training_progress(struct worker_log *l, const struct train_event *ev)
 	progress_spare(&line, 3);
 	progress_add(&line, ", loss %.4f", ev->loss);
 	progress_spare(&line, 4);
-	/* By all that the run has taken so far, validations and checkpoints with it. */
+	/* The time so far includes validations and checkpoints. */
 	if (all > ev->step && ev->step > l->first_step && ran > 0.5)
 		progress_left(&line, ran * (double)(all - ev->step) / (double)(ev->step - l->first_step));
 	progress_draw(&line, 1);

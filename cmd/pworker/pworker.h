@@ -1,9 +1,10 @@
 /*
- * pworker - what the command line of pworker(1) asks for, as its files share it.
+ * pworker - the command line of pworker(1), as its files share it.
  *
- * The options stand in themes, a file each: a table of them, what takes one, and what looks whether they go together.
- * A new option is a row of its theme's table and a line of its `take`; a new theme is a file and a line in
- * pworker_opts.c.  Texts are the command line's own.  What fails is said and ends the process, as by cmd/front.h.
+ * Options are grouped into themes.  Each theme is a file, options_THEME.c or evaluate.c: a table of options, the
+ * functions that read values of unusual form, and a function that checks their combination.  A new option is a row of
+ * its theme's table.  A new theme is a file and a line in options.c.  An error prints a message and ends the process,
+ * as in cmd/front.h.
  */
 #ifndef CMD_PWORKER_PWORKER_H
 #define CMD_PWORKER_PWORKER_H
@@ -12,101 +13,153 @@
 #include "net/rename.h"
 #include "net/graph/script.h"
 #include "train/train.h"
-#include "pworker/options_batch.h"
 #include "pworker/log.h"
 
-#include <getopt.h>
+#include <stddef.h>
 
 #define WORKER_SERVERS	1024	/* most servers */
+#define WORKER_OPTIONS	160	/* most options */
 
-#define WORKER_NEEDS	64	/* most rules about what options need */
-
+struct recs;
 struct rendezvous;
 
-/* How weights change; a number that was not given is NAN. */
+/* The optimizer's options.  A number whose default depends on the rule is NAN if it was not given, turns 0. */
 struct worker_learn {
 	enum opt_rule	 rule;
-	double		 momentum, beta2, eps, trust, turns;
-	double		 wd, l1, clip, clip_norm;
+	double		 momentum, beta2, eps, trust, wd, l1, clip, clip_norm;
+	uint32_t	 turns;
 	bool		 unit;
 	struct average	 average;
 	struct buf	 mults;		/* text of ps/shard_plan.h */
-	unsigned	 said;		/* the theme's options that stand on the command line itself, a bit each */
 };
 
-enum worker_verdict { WORKER_SCORE, WORKER_ROWS, WORKER_STATISTICS };
+enum worker_mode { WORKER_TRAIN, WORKER_EVAL, WORKER_PREDICT, WORKER_STATISTICS };
+enum worker_given { WORKER_ABSENT, WORKER_BY_RECIPE, WORKER_GIVEN };
 
 struct pworker {
 	struct train_opt train;
 	struct worker_learn learn;
-	struct buf	 freeze;	/* what --freeze was given, each with a zero behind it */
-	struct worker_batch batch;
+	enum worker_mode mode;
+	const char	*weights;	/* file to evaluate; NULL when training */
+	char		**image;	/* [nimage] operands: images to evaluate or predict */
+	size_t		 nimage;
+	bool		 no_average;	/* evaluate the weights even if the file has their average */
+	uint32_t	 top;		/* rows of an image in a prediction, most probable classes first; 0: 1 */
+	struct buf	 freeze;	/* the values of --freeze, each with a zero after it */
+	uint32_t	*batch, nbatch;	/* [nbatch] the values of --batch; NULL: none */
 	const char	*net, *engine, *mean;
-	struct autotune_cache	*choices;		/* of kernels, by --autotune */
+	struct autotune_cache *autotune;
 	const char	*key, *data_key;	/* files */
-	struct buf	 data;			/* names with commas between */
+	struct buf	 data;		/* the values of --data with commas between them */
 	char		*server[WORKER_SERVERS];
+	char		*list;		/* of servers, from a tracker's scheduler; owned */
 	struct script_opt option[SCRIPT_OPTS];	/* of the net */
 	uint32_t	 noption;
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
-	uint64_t	 frequent;
-	const char	*trace;			/* FILE, or NULL: traces trace_steps steps from the trace_first-th on */
+	uint64_t	 frequent;	/* steps between two lines of progress */
+	const char	*trace;		/* FILE, or NULL */
 	uint64_t	 trace_first, trace_steps;
 	enum worker_style style;	/* of the lines for people */
-	bool		 print, last, plain;
-	const char	*judged;	/* weights that are to be judged, not trained; NULL: none */
-	char		**picture;		/* [npicture] operands: what it is judged by */
-	size_t		 npicture;
-	bool		 no_average;		/* judge the weights though the file holds their average */
-	enum worker_verdict verdict;	/* what of them is wanted */
-	uint32_t	 top;		/* rows a picture, most probable classes first */
-	char		*list;		/* of servers, by a tracker's scheduler */
-	char		*found;		/* by last; the checkpoint to resume from, or NULL */
-	bool		 said[WORKER_NEEDS];	/* the option of that rule stands on the command line itself */
+	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
+	bool		 print, resume_last, plain;
+	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
+	uint8_t		 given[WORKER_OPTIONS];	/* enum worker_given of each row of all tables */
 };
+
+/* How the value of an option is read. */
+enum worker_option_kind {
+	WORKER_FLAG,		/* no value; the bool becomes true */
+	WORKER_TEXT,		/* char pointer */
+	WORKER_WHOLE,		/* unsigned integer of any size, lo to hi */
+	WORKER_REAL,		/* float or double, lo to hi */
+	WORKER_RANGE,		/* struct aug_range: LO,HI, or one number for both */
+	WORKER_SYMMETRIC,	/* struct aug_range: V for -V to V */
+	WORKER_CHANNELS,	/* float[3]: R,G,B, or one number for all */
+	WORKER_VALUE,		/* apply() reads the value */
+	WORKER_ACTION		/* apply() without a value */
+};
+
+/* Conditions without which an option has no effect; options.c has the message of each. */
+enum worker_need {
+	NEED_TRAINING = 1,		/* none of --eval, --predict and --statistics */
+	NEED_EVALUATION = 2,		/* --eval, --predict or --statistics */
+	NEED_PREDICTION = 4,		/* --predict */
+	NEED_EPOCH = 8,			/* training or --statistics */
+	NEED_LABELS = 16,		/* training or --eval */
+	NEED_VIEWS = 32,		/* images to evaluate or predict: --val, --eval or --predict */
+	NEED_NET = 64,			/* --net */
+	NEED_FOREIGN = 128,		/* --start, or --net with --eval, --predict or --statistics */
+	NEED_RESIZED_CROP = 256,	/* --rand-resized-crop */
+	NEED_BORDER = 512,		/* pixels outside an image: --pad, or a rotation, shear or bound */
+	NEED_NO_ROTATE = 1024,		/* no --rotate */
+	NEED_SHUFFLE = 2048,		/* no --no-shuffle */
+	NEED_REMOTE = 4096,		/* records of a dataset server */
+	NEED_FILE = 8192		/* records that can be read again: no pipe */
+};
+
+struct worker_option {
+	const char	*name;
+	enum worker_option_kind kind;
+	size_t		 at, size;	/* the member of struct pworker */
+	double		 lo, hi;	/* bounds; hi of 2^63 and more: none */
+	void		(*apply)(struct pworker *p, const char *option, char *text);	/* option: with its hyphens */
+	unsigned	 needs;
+};
+#define WORKER_MEMBER(m) .at = offsetof(struct pworker, m), .size = sizeof(((struct pworker *)NULL)->m)
 
 struct worker_theme {
-	const struct option *longs;	/* ends with a zero; flag is NULL, val from 0 on within the theme */
-	void	(*take)(struct pworker *p, int val, char *text);
-	void	(*settle)(struct pworker *p);	/* behind the last option; may be NULL */
+	const struct worker_option *options;	/* the last has no name */
+	void	(*settle)(struct pworker *p);	/* runs after the last option; or NULL */
 };
 
-extern const struct worker_theme worker_data_theme, worker_device_theme, worker_freeze_theme, worker_job_theme,
-    worker_judge_theme,
-    worker_keep_theme, worker_learn_theme, worker_net_theme, worker_tell_theme;
+extern const struct worker_theme worker_checkpoint_theme, worker_data_theme, worker_device_theme, worker_eval_theme,
+    worker_job_theme, worker_learn_theme, worker_log_theme, worker_net_theme;
 
-/* pworker_opts.c: fills p in from the command line; worker_release() frees what that took. */
+/* options.c: fills p from the command line; worker_release() frees what that allocated. */
 void	 worker_options(struct pworker *p, int argc, char *argv[]);
 void	 worker_release(struct pworker *p);
-/* A screen of help for --help-THEME, and the end. */
+/* Whether an option, without its hyphens, is on the command line itself, or in a recipe alone. */
+enum worker_given worker_given(const struct pworker *p, const char *option);
+/* Prints the help of one theme and exits. */
 void	 worker_help(const char *text) __attribute__((noreturn));
 
-/*
- * pworker_needs.c: an option that has nothing to do as the others are ends the process; but not a recipe's, since who
- * names one may turn what it describes into something else.  Note each as it comes; check behind the last.
- */
-void	 worker_needs_note(struct pworker *p, const char *option);
-void	 worker_needs_check(const struct pworker *p);
-
-/* pworker_net.c: the graph of --net, with what is frozen marked. */
+/* options_net.c: the graph of --net, with its frozen arrays marked and their rules added to the job's. */
 struct graph *worker_net(struct pworker *p);
-/* A long option that is none of pworker's is the net's: --layers 110 and --layers=110 are --net-opt layers=110. */
+/* Passes a long option that is not pworker's to the net: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
+/* The option of pworker that is most like a word; NULL: none is. */
+const char *worker_nearest(const char *word);
 
-/* pworker_freeze.c: marks what is frozen in g, and adds it to the job's rules. */
-void	 worker_freeze(struct pworker *p, struct graph *g);
+/*
+ * options_job.c: reads the job's key, and asks a tracker of dmlc for what the options leave open.  A server or a
+ * scheduler of a tracker becomes pserver(1).  Returns NULL without a tracker.
+ */
+struct rendezvous *worker_join_rendezvous(struct pworker *p, uint8_t *key);
+/* The largest batch of --batch, or the default. */
+uint32_t worker_largest_batch(const struct pworker *p);
+/* Sets the batch of this worker and of the others, as soon as rank and number of workers are known. */
+void	 worker_settle_batch(struct pworker *p);
 
-/* pworker_job.c: reads the job's key, and learns from a tracker what options do not say.  NULL: from nobody. */
-struct rendezvous *worker_meet(struct pworker *p, uint8_t *key);
-
-/* pworker_keep.c: worker 0 finds the checkpoint of --resume-last. */
+/* options_checkpoint.c: worker 0 finds the checkpoint of --resume-last. */
 void	 worker_find_last(struct pworker *p);
 
-/* The three things that a pworker does; each returns the exit status. */
-int	 worker_judge(struct pworker *p);			/* pworker_judge.c */
-int	 worker_print(struct pworker *p);			/* pworker_print.c */
-/* pworker_run.c; began_s: clk_s() of the process's start */
-int	 worker_run(struct pworker *p, double began_s);
+/*
+ * open_data.c: opens files, as record/recs.h names them, or the dataset server HOST:PORT.  key is the server's, or
+ * NULL.  Returns NULL for a pipe, whose records have no numbers.
+ */
+struct recs *worker_open_records(const char *path, const uint8_t *key);
+/*
+ * Prepares images as the weights in `weights` were trained (NULL: as the options say).  An option given on the command
+ * line or by a recipe wins, and the difference is reported.  Returns the mean image [c,h,w] of the net's input, read,
+ * made or from that file, which the caller frees; NULL: none.
+ */
+float	*worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g);
+
+/* The modes of pworker; each returns the exit status. */
+int	 worker_evaluate(struct pworker *p);			/* evaluate.c */
+int	 worker_print(struct pworker *p);			/* print_net.c */
+int	 worker_profile(struct pworker *p);			/* profile_net.c */
+int	 worker_run(struct pworker *p, double began_s);		/* run.c; clk_s() of the process's start */
 
 #endif

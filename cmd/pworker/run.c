@@ -1,12 +1,11 @@
-/* run - training: opens what the command line names, runs the steps, logs what happens, ends by a signal in order. */
+/* run - training: opens the data, runs the steps, logs the events, and ends in order after a signal. */
 #include "pworker/pworker.h"
-#include "pworker/log.h"
-#include "pworker/open_data.h"
 #include "front.h"
 
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "record/recs.h"
 #include "run/rendezvous/rendezvous.h"
 #include "wire/conn.h"
 
@@ -15,10 +14,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ONCE_S 0.5	/* timeout(1) and launchers send a signal to a process and to its group: that is one */
+#define ONCE_S 0.5	/* signals within this time are one: timeout(1) signals a process and its group */
 
 static volatile sig_atomic_t stop;
-static double asked_s;
+static double stop_s;	/* time of the first signal */
 
 static void
 on_signal(int sig)
@@ -26,16 +25,16 @@ on_signal(int sig)
 	double now = clk_s();
 
 	if (stop == 0)
-		asked_s = now;
-	else if (now - asked_s > ONCE_S)
-		_exit(128 + sig);	/* asked twice: at once */
+		stop_s = now;
+	else if (now - stop_s > ONCE_S)
+		_exit(128 + sig);	/* the second request ends the process at once */
 	stop = sig;
 }
 
 static const int sig[] = { SIGINT, SIGTERM };
 
 static void *
-take_signals(void *arg)
+wait_for_signals(void *arg)
 {
 	pthread_sigmask(SIG_UNBLOCK, arg, NULL);
 	for (;;)
@@ -44,12 +43,11 @@ take_signals(void *arg)
 }
 
 /*
- * Signals go to a thread that computes nothing.  oneDNN's products of matrices keep a pointer into the heap where the
- * stack's belongs (jit_avx512_common_gemm_f32 and its like), and there a signal that came meanwhile would leave its
- * frame.
+ * Directs signals to a thread that computes nothing.  Some kernels of oneDNN (jit_avx512_common_gemm_f32) use the stack
+ * pointer for data in the heap, and a signal's frame would overwrite them.
  */
 static void
-part_signals(void)
+start_signal_thread(void)
 {
 	static sigset_t set;
 	pthread_t thread;
@@ -58,8 +56,8 @@ part_signals(void)
 	sigemptyset(&set);
 	for (int i = 0; i < 2; i++)
 		sigaddset(&set, sig[i]);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);	/* threads to come have it from this one */
-	if ((e = pthread_create(&thread, NULL, take_signals, &set)) != 0) {
+	pthread_sigmask(SIG_BLOCK, &set, NULL);	/* later threads inherit it */
+	if ((e = pthread_create(&thread, NULL, wait_for_signals, &set)) != 0) {
 		err_note(e, "a thread for signals");
 		front_die(NULL, ERR_SYS);
 	}
@@ -72,12 +70,12 @@ catch_signals(void)
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
 
 	sigemptyset(&sa.sa_mask);
-	for (int i = 0; i < 2; i++)	/* what the caller has us ignore stays ignored */
+	for (int i = 0; i < 2; i++)	/* a signal that the caller ignores stays ignored */
 		if (sigaction(sig[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(sig[i], &sa, NULL);
 }
 
-/* Before the training begins there is nothing to keep, and a signal ends the process as it always does. */
+/* Before training starts there is nothing to save, and a signal ends the process as usual. */
 static void
 on_event(void *arg, const struct train_event *ev)
 {
@@ -86,7 +84,7 @@ on_event(void *arg, const struct train_event *ev)
 	worker_log_event(arg, ev);
 }
 
-/* key: the job's.  The mean image is the caller's to free. */
+/* key: the job's.  Returns the mean image, which the caller frees. */
 static float *
 open_data(struct pworker *p, const uint8_t *key)
 {
@@ -101,11 +99,11 @@ open_data(struct pworker *p, const uint8_t *key)
 	if (t->val != NULL)
 		t->val_recs = worker_open_records(t->val, key);
 	if (t->val != NULL && t->val_recs == NULL)
-		front_wrong("--val: %s is a pipe, and records to validate on are read again and again", t->val);
-	return p->mean != NULL ? worker_open_mean(p->mean, t, t->ps.graph) : NULL;
+		front_wrong("--val: %s is a pipe, which cannot be read after each epoch", t->val);
+	return worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, t->ps.graph);
 }
 
-/* In a job of several workers each has its own file. */
+/* Each of several workers has its own file. */
 static void
 open_trace(const struct pworker *p, struct train_opt *t)
 {
@@ -115,7 +113,7 @@ open_trace(const struct pworker *p, struct train_opt *t)
 	if (t->ps.nworkers > 1)
 		snprintf(rank, sizeof(rank), ".%u", t->ps.rank);
 	if (snprintf(path, sizeof(path), "%s%s", p->trace, rank) >= (int)sizeof(path))
-		front_wrong("--trace: the name is longer than %zu bytes", sizeof(path) - 1);
+		front_wrong("--trace: the path is longer than %zu bytes", sizeof(path) - 1);
 	if ((e = trace_open(&t->ps.trace, path, t->ps.rank, p->trace_first, p->trace_steps)) < 0)
 		front_die("--trace", e);
 }
@@ -126,11 +124,10 @@ run_training(struct pworker *p, double began_s)
 	struct train_opt *t = &p->train;
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
 	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
-	    .style = p->style,
-	    .epochs = t->epochs, .steps = t->steps };
+	    .style = p->style, .epochs = t->epochs, .steps = t->steps };
 	int e, closed;
 
-	part_signals();
+	start_signal_thread();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
 	if ((e = io_random(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
@@ -154,7 +151,7 @@ worker_run(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
 	uint8_t key[CONN_KEY];
-	struct rendezvous *others = worker_meet(p, key);
+	struct rendezvous *others = worker_join_rendezvous(p, key);
 	struct graph *g = worker_net(p);
 	float *mean;
 	int e;
@@ -163,8 +160,8 @@ worker_run(struct pworker *p, double began_s)
 	t->ps.key = key;
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
-	t->data.aug.mean = mean = open_data(p, key);
 	worker_find_last(p);
+	t->data.aug.mean = mean = open_data(p, key);
 	e = run_training(p, began_s);
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);

@@ -316,3 +316,17 @@ io_abandon(struct io_new *f)
 	*f = (struct io_new){ .fd = -1 };
 	errno = keep;
 }
+
+int
+io_replace(const char *path, const void *p, size_t n)
+{
+	struct io_new f;
+	int e = io_create(&f, path);
+
+	if (e < 0)
+		return e;
+	if ((e = io_write(f.fd, p, n)) == 0)
+		return io_commit(&f);
+	io_abandon(&f);
+	return e;
+}

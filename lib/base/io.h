@@ -57,6 +57,8 @@ int	 io_create(struct io_new *f, const char *path);
 int	 io_seal(struct io_new *f);
 /* Closes and renames.  On ERR_SYS the old file, if any, is unchanged and the new one is removed. */
 int	 io_commit(struct io_new *f);
+/* Creates, writes n bytes and commits.  Returns as these. */
+int	 io_replace(const char *path, const void *p, size_t n);
 /* Closes and removes the unfinished file.  After io_commit() it does nothing. */
 void	 io_abandon(struct io_new *f);
 

@@ -2,6 +2,7 @@
 #include "base/proto.h"
 
 #define VARINT	0u
+#define LONG	1u	/* 64 bits */
 #define LENGTH	2u
 #define WORD	5u	/* 32 bits */
 #define LONGEST	10u	/* bytes of the longest varint */
@@ -53,6 +54,18 @@ proto_float(struct proto *p, uint32_t field, float v)
 	le_putf32(word, v);
 	put_tag(p, field, WORD);
 	put_bytes(p, word, sizeof(word));
+}
+
+void
+proto_double(struct proto *p, uint32_t field, double v)
+{
+	uint8_t bytes[8];
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	le_put64(bytes, bits);
+	put_tag(p, field, LONG);
+	put_bytes(p, bytes, sizeof(bytes));
 }
 
 void

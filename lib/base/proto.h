@@ -26,6 +26,7 @@ struct proto {
 
 void	 proto_uint(struct proto *p, uint32_t field, uint64_t v);	/* int64 too, in two's complement */
 void	 proto_float(struct proto *p, uint32_t field, float v);
+void	 proto_double(struct proto *p, uint32_t field, double v);
 void	 proto_text(struct proto *p, uint32_t field, const char *text);
 /* The tag and length of a field of n bytes, which the caller appends. */
 void	 proto_head(struct proto *p, uint32_t field, uint64_t n);

@@ -23,7 +23,7 @@ request_records(const struct batch_reader *r, const struct batch_micro *p)
 {
 	struct batch_item kept;
 
-	for (uint32_t i = 0; r->recs->want != NULL && r->held == NULL && i < p->n + p->more; i++) {
+	for (uint32_t i = 0; r->recs->want != NULL && r->cached == NULL && i < p->n + p->more; i++) {
 		if (r->cache != NULL && batch_cache_get(r->cache, p->record[i], &kept))
 			continue;
 		r->recs->want(r->recs, p->record[i]);
@@ -98,7 +98,7 @@ close_gaps(struct batch_micro *p, size_t sample)
 			if (sample > 0)
 				memcpy(at + n * sample, at + i * sample, sample);
 			p->mirror[n] = p->mirror[i];
-			p->held[n] = p->held[i];
+			p->cached[n] = p->cached[i];
 			p->y[n] = p->y[i];
 			p->mix[n] = p->mix[i];
 			p->id[n] = p->id[i];
@@ -114,12 +114,12 @@ samples_of(const struct batch_reader *r, struct batch_micro *p)
 	const struct aug *a = &r->opt.aug;
 
 	return (struct samples){
-		.n = close_gaps(p, r->held != NULL ? 0 : r->sample), .c = a->c, .h = a->h, .w = a->w,
+		.n = close_gaps(p, r->cached != NULL ? 0 : r->sample), .c = a->c, .h = a->h, .w = a->w,
 		.y = p->y,
 		.mix = aug_mixes(a) ? p->mix : NULL,
 		.x = r->pixels ? NULL : p->sample,
-		.pixel = r->pixels && r->held == NULL ? p->sample : NULL,
-		.held = r->held != NULL ? p->held : NULL,
+		.pixel = r->pixels && r->cached == NULL ? p->sample : NULL,
+		.cached = r->cached != NULL ? p->cached : NULL,
 		.fill = a->fill,
 		.mirror = r->pixels ? p->mirror : NULL,
 		.norm = r->norm,
@@ -240,13 +240,13 @@ make_ring(struct batch_reader *r)
 		p->sample = (uint8_t *)p->room + (r->pixels ? ASIDE : 0);
 		p->mirror = calloc(r->opt.batch, sizeof(*p->mirror));
 		p->y = calloc(r->opt.batch, sizeof(*p->y));
-		p->held = calloc(r->opt.batch, sizeof(*p->held));
+		p->cached = calloc(r->opt.batch, sizeof(*p->cached));
 		p->id = calloc(r->opt.batch, sizeof(*p->id));
 		p->good = calloc(r->opt.batch, sizeof(*p->good));
 		p->mix = calloc(r->opt.batch, sizeof(*p->mix));
 		p->why = calloc(r->opt.batch, sizeof(*p->why));
 		p->record = calloc((size_t)r->opt.batch + 1, sizeof(*p->record));
-		if (p->held == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL ||
+		if (p->cached == NULL || p->mirror == NULL || p->y == NULL || p->id == NULL || p->good == NULL ||
 		    p->mix == NULL || p->why == NULL || p->record == NULL)
 			return err_nomem();
 	}
@@ -392,7 +392,7 @@ free_micro(struct batch_micro *p)
 	free(p->room);
 	free(p->mirror);
 	free(p->y);
-	free(p->held);
+	free(p->cached);
 	free(p->mix);
 	free(p->id);
 	free(p->good);
@@ -419,7 +419,7 @@ batch_close(struct batch_reader *r)
 	free(r->lane);
 	batch_order_free(r->order);
 	batch_cache_free(r->cache);
-	batch_hold_free(r);
+	batch_device_cache_free(r);
 	recs_stream_close(r->own_stream);
 	recs_close(r->own);
 	pthread_mutex_destroy(&r->turn_lock);

@@ -87,7 +87,7 @@ uint64_t batch_cached(const struct batch_reader *r, size_t *bytes);
  * that does not decode. Returns 0, ERR_ARG (a pipe, or samples that are more than cropped and mirrored), ERR_NOMEM, or
  * an error of reading.
  */
-int	 batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
+int	 batch_device_cache(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
 /*
  * Starts to read ahead at a step of an epoch and drops what was read ahead.  A second call ends a
  * stream.  Returns 0.

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The state that the threads share. */
-struct hold {
+struct device_cache {
 	struct batch_reader *r;
 	uint8_t		*pixels;
 	bool		 sizes;		/* the first pass: read sizes, decode no pixels */
@@ -20,58 +20,58 @@ struct hold {
 	char		 line[512];
 };
 
-struct hold_lane {
-	struct hold	*h;
+struct cache_thread {
+	struct device_cache	*h;
 	struct batch_lane *lane;
 	pthread_t	 thread;
 };
 
 /* Keeps the message for a record that is omitted.  Returns 0 or ERR_NOMEM. */
 static int
-omit_record(struct batch_reader *r, uint64_t record, const struct imrec *rec, struct batch_held *held)
+omit_record(struct batch_reader *r, uint64_t record, const struct imrec *rec, struct batch_cached_image *cached)
 {
 	char name[RECS_NAME];
 
 	r->recs->name(r->recs, record, name, sizeof(name));
 	recimg_blame(rec, name);
-	return (held->why = strdup(err_line())) == NULL ? err_nomem() : 0;
+	return (cached->why = strdup(err_line())) == NULL ? err_nomem() : 0;
 }
 
 static int
-decode_held_record(struct hold *h, struct batch_lane *l, uint64_t record)
+decode_cached_record(struct device_cache *h, struct batch_lane *l, uint64_t record)
 {
 	struct batch_reader *r = h->r;
-	struct batch_held *held = &r->held[record];
+	struct batch_cached_image *cached = &r->cached[record];
 	struct imrec rec = { 0 };
 	struct img pic;
 	int e;
 
-	if (held->why != NULL)
+	if (cached->why != NULL)
 		return 0;
 	if ((e = recimg_head(l->decoder, record, &rec, &pic)) < 0)
-		return e == ERR_ITEM ? omit_record(r, record, &rec, held) : e;
+		return e == ERR_ITEM ? omit_record(r, record, &rec, cached) : e;
 	if (h->sizes) {
-		held->h = pic.h;
-		held->w = pic.w;
-		held->id = rec.id;
-		return batch_class(r, &rec, &held->label) < 0 ? omit_record(r, record, &rec, held) : 0;
+		cached->h = pic.h;
+		cached->w = pic.w;
+		cached->id = rec.id;
+		return batch_class(r, &rec, &cached->label) < 0 ? omit_record(r, record, &rec, cached) : 0;
 	}
 	if ((e = recimg_pixels(l->decoder, &rec, &pic)) < 0)
-		return e == ERR_ITEM ? omit_record(r, record, &rec, held) : e;
-	memcpy(h->pixels + held->at, pic.p, (size_t)pic.c * pic.h * pic.w);
+		return e == ERR_ITEM ? omit_record(r, record, &rec, cached) : e;
+	memcpy(h->pixels + cached->at, pic.p, (size_t)pic.c * pic.h * pic.w);
 	return 0;
 }
 
 static void *
 run_decoder(void *arg)
 {
-	struct hold_lane *t = arg;
-	struct hold *h = t->h;
+	struct cache_thread *t = arg;
+	struct device_cache *h = t->h;
 	unsigned long long i;
 	int e;
 
 	while ((i = atomic_fetch_add(&h->next, 1)) < h->r->records && atomic_load(&h->e) == 0)
-		if ((e = decode_held_record(h, t->lane, i)) < 0) {
+		if ((e = decode_cached_record(h, t->lane, i)) < 0) {
 			pthread_mutex_lock(&h->lock);
 			if (atomic_load(&h->e) == 0)
 				snprintf(h->line, sizeof(h->line), "%s", err_line());
@@ -83,16 +83,16 @@ run_decoder(void *arg)
 
 /* Passes over all records with all threads. */
 static int
-decode_all_records(struct hold *h, bool sizes)
+decode_all_records(struct device_cache *h, bool sizes)
 {
 	unsigned n = h->r->opt.threads, begun = 0;
-	struct hold_lane *t = calloc(n, sizeof(*t));
+	struct cache_thread *t = calloc(n, sizeof(*t));
 	int e = t == NULL ? err_nomem() : 0;
 
 	h->sizes = sizes;
 	atomic_store(&h->next, 0);
 	for (; begun < n && e == 0; begun++) {
-		t[begun] = (struct hold_lane){ .h = h, .lane = &h->r->lane[begun] };
+		t[begun] = (struct cache_thread){ .h = h, .lane = &h->r->lane[begun] };
 		if ((errno = pthread_create(&t[begun].thread, NULL, run_decoder, &t[begun])) != 0) {
 			e = err_sys("a thread to decode");
 			break;
@@ -113,17 +113,17 @@ place_images(struct batch_reader *r)
 	size_t at = 0;
 
 	for (uint64_t i = 0; i < r->records; i++) {
-		r->held[i].at = at;
-		if (r->held[i].why == NULL)
-			at += (size_t)r->opt.aug.c * r->held[i].h * r->held[i].w;
+		r->cached[i].at = at;
+		if (r->cached[i].why == NULL)
+			at += (size_t)r->opt.aug.c * r->cached[i].h * r->cached[i].w;
 	}
 	return at;
 }
 
 int
-batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
+batch_device_cache(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
 {
-	struct hold h = { .r = r };
+	struct device_cache h = { .r = r };
 	int e;
 
 	*pixels = NULL;
@@ -132,7 +132,7 @@ batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
 		return err_fail(ERR_ARG, "%s: images of a pipe cannot be kept on a device", r->opt.path);
 	if (!r->pixels || !aug_cuts(&r->opt.aug))
 		return err_fail(ERR_ARG, "images can be kept on a device only if they are just cropped and mirrored");
-	if ((r->held = calloc(r->records, sizeof(*r->held))) == NULL)
+	if ((r->cached = calloc(r->records, sizeof(*r->cached))) == NULL)
 		return err_nomem();
 	pthread_mutex_init(&h.lock, NULL);
 	if ((e = decode_all_records(&h, true)) == 0) {
@@ -151,22 +151,22 @@ batch_hold(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
 }
 
 void
-batch_hold_free(struct batch_reader *r)
+batch_device_cache_free(struct batch_reader *r)
 {
-	for (uint64_t i = 0; r->held != NULL && i < r->records; i++)
-		free(r->held[i].why);
-	free(r->held);
+	for (uint64_t i = 0; r->cached != NULL && i < r->records; i++)
+		free(r->cached[i].why);
+	free(r->cached);
 }
 
 int
-batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item, struct samples_held *to,
-    struct aug_plan *plan)
+batch_device_cache_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item,
+    struct samples_cached *to, struct aug_plan *plan)
 {
-	const struct batch_held *held = &r->held[record];
+	const struct batch_cached_image *cached = &r->cached[record];
 	int e;
 
-	*item = (struct batch_item){ held->id, held->label, { NULL, r->opt.aug.c, held->h, held->w } };
-	if ((e = aug_choose(&r->opt.aug, r->epoch, held->id, &item->pic, plan)) == 0)
-		*to = (struct samples_held){ held->at, held->h, held->w, plan->y, plan->x };
+	*item = (struct batch_item){ cached->id, cached->label, { NULL, r->opt.aug.c, cached->h, cached->w } };
+	if ((e = aug_choose(&r->opt.aug, r->epoch, cached->id, &item->pic, plan)) == 0)
+		*to = (struct samples_cached){ cached->at, cached->h, cached->w, plan->y, plan->x };
 	return e;
 }

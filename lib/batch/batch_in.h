@@ -27,7 +27,7 @@ struct batch_micro {
 	void		*sample;	/* [n] pixels or floats */
 	uint8_t		*mirror;	/* [n] for pixels */
 	int32_t		*y;
-	struct samples_held *held;	/* [n] places in the device cache, instead of pixels */
+	struct samples_cached *cached;	/* [n] places in the device cache, instead of pixels */
 	struct samples_mix *mix;
 	uint64_t	*id;
 	uint8_t		*good;		/* [n] whether the sample could be made */
@@ -40,7 +40,7 @@ struct batch_micro {
 };
 
 /* A record whose image is in the device cache. */
-struct batch_held {
+struct batch_cached_image {
 	size_t		 at;		/* offset in bytes in the device cache */
 	uint32_t	 h, w;
 	uint64_t	 id;
@@ -62,7 +62,7 @@ struct batch_reader {
 	struct recs	*recs, *own;	/* own: opened by this reader; both are NULL for a stream */
 	struct batch_order *order;
 	struct batch_cache *cache;	/* or NULL */
-	struct batch_held *held;	/* [records] if a device cache holds the images, else NULL */
+	struct batch_cached_image *cached;	/* [records] if a device cache holds the images, else NULL */
 	struct recs_stream *stream, *own_stream;	/* or NULL */
 	pthread_mutex_t	 turn_lock;	/* protects the stream and turn */
 	pthread_cond_t	 turn_came;
@@ -89,10 +89,9 @@ struct batch_reader {
 int	 batch_class(const struct batch_reader *r, const struct imrec *rec, float *label);
 
 /* batch_device_cache.c: the sample of a record as a part of an image in the device cache.  Returns 0 or ERR_ITEM. */
-int	 batch_hold_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item,
-    struct samples_held *to,
-	     struct aug_plan *plan);
-void	 batch_hold_free(struct batch_reader *r);
+int	 batch_device_cache_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item,
+	     struct samples_cached *to, struct aug_plan *plan);
+void	 batch_device_cache_free(struct batch_reader *r);
 
 /* The work of the thread pool: makes the samples of a part of a micro-batch. */
 void	 batch_sample_part(void *ctx, unsigned worker, uint32_t slot, uint32_t part);

@@ -9,7 +9,7 @@
 /* A sample in progress. */
 struct made {
 	uint8_t		*to;		/* destination of pixels or floats */
-	struct samples_held *held;	/* destination of the place in a device cache */
+	struct samples_cached *cached;	/* destination of the place in a device cache */
 	uint64_t	 id;
 	int32_t		 y;
 	struct aug_plan	 plan;
@@ -153,13 +153,13 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_mic
 	struct img pic;
 	int e = 0;
 
-	if (r->held != NULL && r->held[p->record[i]].why != NULL)
-		return err_fail(ERR_ITEM, "%s", r->held[p->record[i]].why);
+	if (r->cached != NULL && r->cached[p->record[i]].why != NULL)
+		return err_fail(ERR_ITEM, "%s", r->cached[p->record[i]].why);
 	if (r->stream != NULL && t->bad)
 		return err_fail(ERR_ITEM, "%s", (const char *)t->room.p);
-	if (r->held != NULL) {
+	if (r->cached != NULL) {
 		rec.labels = 1;
-		if ((e = batch_hold_sample(r, p->record[i], &item, m->held, &m->plan)) == 0)
+		if ((e = batch_device_cache_sample(r, p->record[i], &item, m->cached, &m->plan)) == 0)
 			e = class_of(r, item.label, &m->y);
 		m->id = rec.id = item.id;
 	} else if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
@@ -172,7 +172,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_mic
 		rec.labels = 1;
 		rec.id = item.id;
 	}
-	if (e == 0 && r->held == NULL)
+	if (e == 0 && r->cached == NULL)
 		e = sample_of(r, l, &rec, &item, m);
 	if (e < 0) {
 		name_sample(r, l, p, i, &rec);
@@ -243,7 +243,7 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 
 	for (; i < end; i++) {
 		m.to = (uint8_t *)p->sample + i * r->sample;
-		m.held = &p->held[i];
+		m.cached = &p->cached[i];
 		e = i < came ? make_sample(r, l, p, i, &m) : 0;
 		if ((p->good[i] = i < came && e == 0)) {
 			p->id[i] = m.id;

@@ -13,19 +13,19 @@ size_of(const struct samples *s)
 }
 
 void
-samples_cut(const struct samples *s, const uint8_t *pictures, uint8_t *pixel)
+samples_cut(const struct samples *s, const uint8_t *images, uint8_t *pixel)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t y = 0; y < s->h; y++)
 			for (uint32_t x = 0; x < s->w; x++, pixel += s->c) {
-				const struct samples_held *held = &s->held[i];
-				int64_t row = (int64_t)held->y + y, column = (int64_t)held->x + x;
+				const struct samples_cached *cached = &s->cached[i];
+				int64_t row = (int64_t)cached->y + y, column = (int64_t)cached->x + x;
 
-				if (row < 0 || row >= held->h || column < 0 || column >= held->w)
+				if (row < 0 || row >= cached->h || column < 0 || column >= cached->w)
 					memset(pixel, s->fill, s->c);
 				else
-					memcpy(pixel, pictures + held->at + ((size_t)row * held->w + (size_t)column) *
-					    s->c, s->c);
+					memcpy(pixel, images + cached->at +
+					    ((size_t)row * cached->w + (size_t)column) * s->c, s->c);
 			}
 }
 
@@ -35,7 +35,7 @@ samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x)
 	size_t size = size_of(s);
 	struct planes_line line[3];
 
-	assert(s->held == NULL);
+	assert(s->cached == NULL);
 	if (s->x != NULL) {
 		memcpy(x, s->x + first * size, n * size * sizeof(*x));
 		return;
@@ -62,8 +62,8 @@ samples_part(const struct samples *s, uint32_t first, uint32_t n)
 		part.mix += first;
 	if (s->x != NULL)
 		part.x += first * size_of(s);
-	else if (s->held != NULL)
-		part.held += first;
+	else if (s->cached != NULL)
+		part.cached += first;
 	else
 		part.pixel += first * size_of(s);
 	if (s->mirror != NULL)

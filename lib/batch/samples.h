@@ -31,7 +31,7 @@ struct samples_norm {
  * A part of an image u8 [h,w,c] at offset `at` of the device cache: y, x is the sample's upper left corner, which may
  * lie outside.
  */
-struct samples_held {
+struct samples_cached {
 	uint64_t	 at;
 	uint32_t	 h, w;
 	int32_t		 y, x;
@@ -41,16 +41,16 @@ struct samples {
 	uint32_t	 n, c, h, w;
 	const int32_t	*y;		/* [n] class; of a mixture, the class with the larger share */
 	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed */
-	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or held is set */
+	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or cached is set */
 	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; or NULL */
-	const struct samples_held *held;	/* [n] for engines with a device cache (engine.h); or NULL */
-	uint8_t		 fill;		/* pixel value outside the images of held */
+	const struct samples_cached *cached;	/* [n] for engines with a device cache (engine.h); or NULL */
+	uint8_t		 fill;		/* pixel value outside the images of cached */
 	const uint8_t	*mirror;	/* [n] 0 or 1; NULL: none */
 	struct samples_norm norm;
 };
 
 /* Copies the pixels u8 [n,h,w,c] of samples in the device cache, before mirroring. */
-void	 samples_cut(const struct samples *s, const uint8_t *pictures, uint8_t *pixel);
+void	 samples_cut(const struct samples *s, const uint8_t *images, uint8_t *pixel);
 /* Converts samples first..first+n-1 to floats f32 [n,c,h,w].  Threads: any number at the same time. */
 void	 samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x);
 /* Returns samples first..first+n-1 as a view. */

@@ -1,30 +1,27 @@
 /*
- * cuda - the engine of NVIDIA's GPUs, in a module that is opened when it is asked for.
+ * cuda - loads the engine of NVIDIA's GPUs, a module that is linked with CUDA, cuDNN and cuBLASLt.
  *
- * The libraries behind it (CUDA, cuDNN, cuBLASLt) are hundreds of megabytes and
- * take a tenth of a second to load, so nothing of tally is linked with them:
- * engine_cuda looks for the file CUDA_FILE, opens it, and passes each call on.
- * It is looked for in the folder that the environment's TALLY_MODULES names, and
- * there alone; without that beside the program, then in ../lib/tally from there.
+ * Those libraries have hundreds of megabytes and take a tenth of a second to load, so no tool is linked with them.
+ * engine_cuda's open_module() loads the file CUDA_FILE and returns the module's table.  It searches the
+ * folder in $TALLY_MODULES; without that variable, the program's folder and then ../lib/tally from there.
  *
- * The module exports one symbol, a struct cuda_module.  It is linked with nothing
- * of lib/: what it needs of it comes in struct cuda_host, so that the
- * error line and all tables exist once.  Both sides are built from this header;
- * a module of another version is refused.
+ * The module exports one symbol, a struct cuda_module.  It is not linked with lib/, so that the error line and all
+ * tables exist once: it calls lib/ through struct cuda_host.  Both sides are built from this header, and cuda_load()
+ * refuses a module of another version.
  *
- * Where there is no GPU to compute on open() returns ERR_NOTSUP, and the line
- * begins with "no GPU: " and says what is missing: the module, the driver or the device.
+ * Without a GPU, open_module() returns ERR_NOTSUP, and the line is "no GPU: " and what is missing: the module, the
+ * driver or the device.
  */
 #ifndef ENGINE_CUDA_H
 #define ENGINE_CUDA_H
 
 #include "engine/engine.h"
 
-#define CUDA_VERSION	4u		/* of what this header says */
+#define CUDA_VERSION	5u		/* of this header's structures */
 #define CUDA_FILE	"tally-cuda.so"
 #define CUDA_SYMBOL	"tally_cuda"
 
-/* What the module calls. */
+/* The functions of lib/ that the module calls. */
 struct cuda_host {
 	void (*note)(int errnum, const char *fmt, ...) __attribute__((format(printf, 2, 3)));	/* err_note() */
 	void (*within)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));		/* err_within() */
@@ -37,16 +34,16 @@ struct cuda_host {
 
 struct cuda_module {
 	uint32_t version;	/* CUDA_VERSION */
-	uint32_t engine_bytes;	/* sizeof(struct engine), graph_bytes of struct graph_node: the seams' own versions */
-	uint32_t graph_bytes;
-	/* Opens device number `device`.  host is lent until close().  Returns 0, ERR_NOTSUP or ERR_NOMEM. */
+	uint32_t engine_bytes;	/* sizeof(struct engine); another size is another version too */
+	uint32_t graph_bytes;	/* sizeof(struct graph_node) */
+	/* Opens device number `device`.  *host must stay valid until close().  Returns 0, ERR_NOTSUP or ERR_NOMEM. */
 	int	 (*open)(const struct cuda_host *host, uint32_t device, struct engine_dev **dev);
-	const struct engine *engine;	/* all but its open(); it is the first word of its devices and plans */
+	const struct engine *engine;	/* has no open() */
 };
 
 extern const struct engine engine_cuda;
 
-/* Opens the module in the file at path and checks it.  Returns 0, ERR_NOTSUP; the module stays open to the end. */
+/* Loads the module in a file and checks its version.  The module stays loaded.  Returns 0 or ERR_NOTSUP. */
 int	 cuda_load(const char *path, const struct cuda_module **m);
 
 #endif

@@ -1,9 +1,9 @@
-/* drop - which elements dropout leaves out: a function of (draw, sample, layer, element), the same in every engine. */
+/* drop - the key of a sample's dropout mask. */
 #include "engine/drop.h"
 
 #include "base/rng.h"
 
-#define STREAM	0x64726f70u	/* "drop": none of the streams of the data's shuffle or of the first weights */
+#define STREAM	0x64726f70u	/* "drop": differs from the streams of the shuffle and of the initial weights */
 
 uint32_t
 drop_key(const struct engine_draw *draw, uint32_t sample, uint32_t layer)

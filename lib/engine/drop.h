@@ -1,14 +1,13 @@
 /*
- * drop - which elements dropout leaves out: a function of (draw, sample, layer, element), the same in every engine.
+ * drop - which elements dropout zeroes: a function of (draw, sample, layer, element), the same in every engine.
  *
- * Sample is the number within the batch, element the place in a picture's
- * [c, h, w].  A sample's key comes from rng's generator, each element's 32 bits
- * from a mix of key and number that has no state, so that elements may be taken
- * in any order and many at a time.  Mix: Wellons, "Prospecting for hash
- * functions" (nullprogram.com, 2018), its best of two multiplications.
+ * sample is a number within the batch; element is a place in the sample's [c, h, w].  The key of a sample comes from
+ * base/rng.h.  The bits of an element are a hash of key and element without state, so elements may be computed in any
+ * order, and several at once.  Hash: the better constants for two multiplications in Wellons, "Prospecting for Hash
+ * Functions" (nullprogram.com, 2018).
  *
- * Source: Srivastava et al., "Dropout", JMLR 2014; scaled in training, so that
- * evaluation has nothing to do.
+ * Training scales the elements that stay, so evaluation does nothing.
+ * Source: Srivastava et al., "Dropout", JMLR 2014.
  */
 #ifndef ENGINE_DROP_H
 #define ENGINE_DROP_H
@@ -17,7 +16,7 @@
 
 uint32_t drop_key(const struct engine_draw *draw, uint32_t sample, uint32_t layer);
 
-/* An element stays where drop_bits() >= drop_bound(). */
+/* An element stays if drop_bits() >= drop_bound(). */
 static inline uint32_t
 drop_bound(float drop)
 {

@@ -1,4 +1,4 @@
-/* engine - a name into an engine: the list of what is built in. */
+/* engine - the list of engines in this build, and functions for any engine. */
 #include "engine/engine.h"
 
 #include "base/err.h"
@@ -8,7 +8,7 @@
 
 extern const struct engine engine_cpu, engine_ref, engine_cuda;
 
-/* make says which.  The GPU's is last: it is asked for by name, and costs nothing until then. */
+/* The Makefile selects them.  cuda is last, so that without a name its module is loaded only if no other opens. */
 const struct engine *const engine_list[] = {
 #ifdef ENGINE_cpu
 	&engine_cpu,
@@ -22,15 +22,21 @@ const struct engine *const engine_list[] = {
 	NULL,
 };
 
-static int
+int
+engine_open(const struct engine **e, uint32_t index, unsigned threads, struct engine_dev **dev)
+{
+	return (*e)->open_module != NULL ? (*e)->open_module(index, e, dev) : (*e)->open(index, threads, dev);
+}
+
+static bool
 engine_opens(const struct engine *e)
 {
 	struct engine_dev *dev;
-	int err = e->open(0, 1, &dev);
 
-	if (err == 0)
-		e->close(dev);
-	return err;
+	if (engine_open(&e, 0, 1, &dev) < 0)
+		return false;
+	e->close(dev);
+	return true;
 }
 
 /* "cpu, ref" */
@@ -48,11 +54,11 @@ engine_find(const char *name)
 {
 	struct buf b = { 0 };
 
-	/* What people call it, whosever it is. */
+	/* Users know this name from other programs. */
 	if (name != NULL && strcmp(name, "gpu") == 0)
 		name = "cuda";
 	for (size_t i = 0; engine_list[i] != NULL; i++)
-		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : engine_opens(engine_list[i]) == 0)
+		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : engine_opens(engine_list[i]))
 			return engine_list[i];
 	if (name != NULL)
 		err_note(0, "engine %s: there is none of this name; there are: %s", name, list_engines(&b));
@@ -70,24 +76,46 @@ engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_
 }
 
 int
-engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
+engine_plan(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
     enum engine_precision precision, uint64_t beside, struct engine_plan **plan)
 {
-	struct engine_memory m = { 0 };
-	int err = 0;
+	struct engine_memory m;
+	int err;
 
 	*plan = NULL;
-	if (e->planner != NULL && (err = e->planner->sketch(dev, graph, batch, precision, plan)) == 0)
-		e->memory(*plan, &m);
-	if (err == 0 && (err = mem_fits(beside + m.host)) < 0)
+	if ((err = e->plan(dev, graph, batch, precision, plan)) < 0)
+		return err;
+	e->memory(*plan, &m);
+	if ((err = mem_fits(beside + m.host)) < 0)
 		err_within("a batch of %u", batch);
-	if (err == 0)
-		err = e->planner != NULL ? e->planner->commit(*plan) : e->plan(dev, graph, batch, precision, plan);
+	else if (e->commit != NULL)
+		err = e->commit(*plan);
 	if (err < 0) {
 		e->plan_free(*plan);
 		*plan = NULL;
 	}
 	return err;
+}
+
+int
+engine_ask_params(const struct engine_hook *h, const struct graph_node *l)
+{
+	int e = 0;
+
+	for (uint32_t end, a = graph_learned(l, &end); h != NULL && h->param_needed != NULL && a < end && e == 0; a++)
+		e = h->param_needed(h->arg, a);
+	return e;
+}
+
+int
+engine_report_grads(const struct engine_hook *h, const struct graph *g, const struct graph_node *l)
+{
+	int e = 0;
+
+	for (uint32_t end, a = graph_learned(l, &end); h != NULL && h->grad_ready != NULL && a < end && e == 0; a++)
+		if (!g->w[a].frozen)
+			e = h->grad_ready(h->arg, a);
+	return e;
 }
 
 static const struct {

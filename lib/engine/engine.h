@@ -14,8 +14,8 @@
  * they were.  A batch norm whose arrays are all frozen uses the running statistics in forward() too, so the plan of
  * such a net needs load_aux() before forward().
  *
- * Weights enter and gradients leave array by array (index a into graph.w).  A layer can so compute while the arrays of
- * others are being transferred.
+ * Weights enter and gradients leave array by array (index a into graph.w).  So a layer can compute while the arrays of
+ * others are in transit.
  *
  * Memory: a step allocates nothing once the plan has seen a batch of that size.  An engine may forget all sizes but the
  * full batch and the last few others.
@@ -78,9 +78,9 @@ struct engine_hook {
 };
 
 /*
- * The state of all random decisions.  A dropout mask is a function of (seed, step, number of the sample, layer,
- * element).  The samples of a step are numbered over all workers and micro-batches, so the result does not depend on
- * which worker computes a sample.
+ * Where the random numbers of a pass come from.  A dropout mask is a function of (seed, step, number of the sample,
+ * layer, element).  The samples of a step are numbered over all workers and micro-batches, so the result does not
+ * depend on which worker computes a sample.
  */
 struct engine_draw {
 	uint64_t seed, step;
@@ -97,6 +97,30 @@ struct engine_profile {
 	void (*span)(void *arg, const char *row, const char *name, uint64_t from, uint64_t to);
 };
 
+/* The direction of a layer's kernel.  Convolutions and fully connected layers have two backward kernels. */
+enum engine_direction {
+	ENGINE_FORWARD,
+	ENGINE_BACKWARD,	/* what is neither of the next two */
+	ENGINE_WEIGHT,		/* backward: gradient of the weights */
+	ENGINE_DATA,		/* backward: gradient of the input */
+	ENGINE_DIRECTIONS
+};
+
+/* What a layer cost in one direction, over all passes since the profiler's start(). */
+struct engine_cost {
+	uint32_t node;
+	enum engine_direction direction;
+	uint64_t ns;
+	uint64_t macs;		/* multiply-adds of convolutions and fully connected layers; else 0 */
+	uint64_t bytes;		/* of the operands, each counted once a pass */
+};
+
+/* The highest rates that the engine reaches. */
+struct engine_peaks {
+	double macs_per_s;	/* multiply-adds in a product of two large matrices in the plan's precision */
+	double bytes_per_s;	/* read and written by a copy that is larger than the caches */
+};
+
 /* Bytes that a plan holds, besides the caller's own arrays of weights and gradients. */
 struct engine_memory {
 	size_t activations;	/* outputs of layers and their gradients, for the whole batch */
@@ -107,7 +131,7 @@ struct engine_memory {
 
 /* Sums over the n samples of a batch. */
 struct engine_result {
-	double	 loss;		/* from forward(): the loss layer's; from evaluate(): of -log p[y] */
+	double	 loss;		/* forward(): the loss layer's value.  evaluate(): the sum of -log p[y] */
 	/* samples whose argmax p is y (of a mixture, the heavier class); of equal p the lowest class wins */
 	uint32_t correct;
 	uint32_t top5;		/* samples whose y is among the ENGINE_TOP most probable classes, by the same rule */
@@ -143,12 +167,12 @@ struct engine_opt {
 };
 
 /*
- * How an engine chooses among kernels.  By default it takes the library's estimate among kernels that add in a fixed
- * order.
+ * How an engine chooses among kernels.  By default it takes the one that the library estimates to be fastest, among
+ * kernels that add in a fixed order.
  */
 struct engine_tune {
-	bool	 deterministic;	/* refuse kernels whose order of additions differs from run to run */
-	/* time a few kernels in plan() and take the fastest; allows any order unless deterministic */
+	bool	 deterministic;	/* with measure: only kernels that add in a fixed order; alone it changes nothing */
+	/* time a few kernels in plan() and take the fastest, which may add in any order unless deterministic */
 	bool	 measure;
 	/*
 	 * The cache of earlier races.  find() returns true with the winner's name, or false.  keep() stores a new
@@ -160,23 +184,10 @@ struct engine_tune {
 	void	 (*keep)(void *arg, const char *key, const char *choice);
 };
 
-/*
- * plan() in two halves, so that the caller learns the size of a plan before it takes the memory.
- * Both return as plan().
- */
-struct engine_planner {
-	/* Chooses the kernels and computes the sizes.  The caller may then call explain(), memory() and plan_free(). */
-	int  (*sketch)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
-		 enum engine_precision precision, struct engine_plan **plan);
-	/* Allocates the memory of a sketch, which is a plan from then on. */
-	int  (*commit)(struct engine_plan *plan);
-};
-
 /* Functions of devices that have memory and queues of their own, and of several devices used as one. */
 struct engine_accel {
 	/*
-	 * The device's number and its address on the PCI bus, "0000:3b:00.0".  Returns 0 or
-	 * ERR_SYS.  NULL for several devices.
+	 * The device's number and its address on the PCI bus, "0000:3b:00.0".  Returns 0 or ERR_SYS.  NULL in split.
 	 */
 	int  (*locate)(const struct engine_dev *dev, uint32_t *number, char bus[ENGINE_BUS]);
 
@@ -187,29 +198,42 @@ struct engine_accel {
 	void (*tune)(struct engine_dev *dev, const struct engine_tune *how);
 
 	/*
-	 * Starts to report spans, between two steps.  *how is copied.  NULL stops it, and plan_free() does too; both
-	 * report what is still pending.  Returns 0, ERR_SYS or ERR_NOMEM.
+	 * Starts to report spans.  Call it between two steps.  *how is copied.  how NULL stops it, and plan_free() does
+	 * too; both report what is still pending.  Returns 0, ERR_SYS or ERR_NOMEM.
 	 */
 	int  (*profile)(struct engine_plan *plan, const struct engine_profile *how);
 
 	/*
-	 * Names the batch of the next forward(), between forward() and backward(): backward() copies it to the device
-	 * while that computes.  s is copied; its arrays must stay unchanged until that forward(), or until prefetch()
-	 * with NULL, which forgets the batch.
+	 * Between forward() and backward(): names the batch of the next forward(), which backward() copies to the
+	 * device while it computes.  s is copied; its arrays must stay unchanged until that forward(), or until
+	 * prefetch() with NULL, which forgets the batch.
 	 */
 	void (*prefetch)(struct engine_plan *plan, const struct samples *s);
 
 	/*
-	 * Copies images u8 [bytes] to the device, for samples that refer to them by samples.held.  They replace those
+	 * Copies images u8 [bytes] to the device, for samples that refer to them by samples.cached.  They replace those
 	 * of the last call.  Returns 0, ERR_NOMEM (the line has the size and what is free) or ERR_NOTSUP.
 	 */
 	int  (*cache_images)(struct engine_dev *dev, const uint8_t *pixels, size_t bytes);
 
 	/*
 	 * Connects the devices dev [n], which were opened one by one, so that they can add up gradients themselves.  It
-	 * lasts until one of them is closed.  Returns 0, or an error with the reason.  NULL for several devices.
+	 * lasts until one of them is closed.  Returns 0, or an error with the reason.  NULL in split.
 	 */
 	int  (*join)(struct engine_dev *const *dev, uint32_t n);
+};
+
+/* Measures what each layer costs.  The functions are called between passes. */
+struct engine_profiler {
+	/* Starts to measure, from 0.  Returns 0 or ERR_NOMEM. */
+	int  (*start)(struct engine_plan *plan);
+	/*
+	 * Stops, and calls row for each layer and direction that ran: forward, then backward from the last layer on.
+	 * Returns 0, or the first value other than 0 that row returned.
+	 */
+	int  (*stop)(struct engine_plan *plan, int (*row)(void *arg, const struct engine_cost *cost), void *arg);
+	/* Measures the peaks with the plan's threads, in about a second.  Returns 0, ERR_NOTSUP or ERR_NOMEM. */
+	int  (*peaks)(struct engine_plan *plan, struct engine_peaks *peaks);
 };
 
 /* The device optimizer, for a job without servers: weights, statistics and the optimizer's state stay in the plan. */
@@ -239,22 +263,34 @@ struct engine {
 	const char *name;	/* as in --engine */
 
 	/*
-	 * Opens device number `index`.  The processor ignores the number.  threads 0: OMP_NUM_THREADS, else the
+	 * Opens device number `index`.  Engines on the CPU ignore it.  threads 0: OMP_NUM_THREADS, else the
 	 * processors that this process may use.  Returns 0, ERR_NOTSUP or ERR_NOMEM.
 	 */
 	int  (*open)(uint32_t index, unsigned threads, struct engine_dev **dev);
+	/*
+	 * Instead of open(), in an engine that is a module: loads the module, opens the device, and sets *e to the
+	 * table for this one device.  Before that only close(NULL) and plan_free(NULL) may be called.  Returns as
+	 * open().
+	 */
+	int  (*open_module)(uint32_t index, const struct engine **e, struct engine_dev **dev);
 	void (*close)(struct engine_dev *dev);		/* NULL is fine */
 	/* Appends one line for people and logs: library, version, instruction set, threads. */
 	int  (*describe)(const struct engine_dev *dev, struct buf *out);
 
 	/*
-	 * Prepares graph for batches of 1..batch samples, for training and evaluation.  The graph must stay unchanged
-	 * until plan_free().  Returns 0, ERR_NOTSUP (the line names the layer or precision), ERR_NOMEM or ERR_LIMIT.
+	 * Prepares graph for batches of 1..batch samples, for training and evaluation: chooses the kernels and computes
+	 * the sizes.  The graph must stay unchanged until plan_free().  explain() and memory() need no commit(), all
+	 * other functions do.  Returns 0, ERR_NOTSUP (the line names the layer or precision), ERR_NOMEM or ERR_LIMIT.
 	 */
 	int  (*plan)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 		 enum engine_precision precision, struct engine_plan **plan);
+	/* Allocates the memory of a plan.  Returns as plan().  NULL: plan() has done so. */
+	int  (*commit)(struct engine_plan *plan);
 	void (*plan_free)(struct engine_plan *plan);	/* NULL is fine */
-	/* Appends a line for each layer: layer, direction, kernel. */
+	/*
+	 * Appends a line for each layer: layer, direction, kernel.  An engine with CUDA graphs ends with "CUDA graphs
+	 * captured N, refused N" after the first pass; bench/gpu_step.c and tests read this line.
+	 */
 	int  (*explain)(const struct engine_plan *plan, struct buf *out);
 	void (*memory)(const struct engine_plan *plan, struct engine_memory *m);
 
@@ -276,8 +312,8 @@ struct engine {
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
 	/*
-	 * Only those statistics, between forward() and backward() or instead of it.  Returns as
-	 * backward().  `split` has none.
+	 * Only the statistics of backward(), between forward() and backward() or instead of backward().  Returns as
+	 * backward().  NULL in split.
 	 */
 	int  (*statistics)(struct engine_plan *plan, float *stats);
 	/*
@@ -286,14 +322,17 @@ struct engine {
 	 */
 	int  (*evaluate)(struct engine_plan *plan, const struct samples *s, struct engine_result *result, float *prob);
 
-	/* One optimizer step of count weights on this device's threads, as opt_step(). */
+	/*
+	 * Not part of training, which updates in lib/ps or by device_opt: one optimizer step on this device, for tests
+	 * and bench, as opt_step().
+	 */
 	int  (*update)(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 		 const struct opt_hyper *hyper);
 
 	/* Optional parts; NULL: this engine does not have them. */
-	const struct engine_planner *planner;
 	const struct engine_accel *accel;
 	const struct engine_device_opt *device_opt;
+	const struct engine_profiler *profiler;
 };
 
 /*
@@ -307,11 +346,24 @@ bool	 engine_precision_find(const char *name, enum engine_precision *p);
 void	 engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how);
 
 /*
- * plan() of any engine.  Fails with ERR_NOMEM before it takes memory if the plan and `beside` bytes of the caller's
- * need more memory than this process can have; the line has both numbers.
+ * Opens device number `index` of *e with open() or open_module(), and returns as they do.  *e becomes the engine that
+ * runs the device.
  */
-int	 engine_plan_beside(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
+int	 engine_open(const struct engine **e, uint32_t index, unsigned threads, struct engine_dev **dev);
+
+/*
+ * plan() and commit().  Fails with ERR_NOMEM before commit() if the plan and `beside` bytes of the caller's need more
+ * memory than this process can have; the line has both numbers.
+ */
+int	 engine_plan(const struct engine *e, struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 	enum engine_precision precision, uint64_t beside, struct engine_plan **plan);
+
+/*
+ * For engines: call param_needed for the learned arrays of a layer, and grad_ready for those that are not frozen.
+ * h may be NULL.  Each returns 0 or what the hook returned.
+ */
+int	 engine_ask_params(const struct engine_hook *h, const struct graph_node *l);
+int	 engine_report_grads(const struct engine_hook *h, const struct graph *g, const struct graph_node *l);
 
 /* The engines of this build, best first; a NULL ends the list. */
 extern const struct engine *const engine_list[];

@@ -1,4 +1,4 @@
-/* memplan - buffers that are alive for some steps each, into one piece of memory. */
+/* memplan - places buffers in one block of memory, so that buffers of different steps share bytes. */
 #include "engine/memplan.h"
 
 #include "base/err.h"
@@ -12,7 +12,7 @@ lives_overlap(const struct memplan_buf *a, const struct memplan_buf *b)
 	return a->first <= b->last && b->first <= a->last;
 }
 
-/* Larger first; of equal ones the earlier, so that the order is one on every machine. */
+/* Larger first, then by place in buf, so that the order does not depend on qsort(). */
 static int
 by_size(const void *a, const void *b)
 {
@@ -21,7 +21,7 @@ by_size(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : x > y;
 }
 
-/* The lowest place for b among placed [n], which is sorted by place. */
+/* Returns the lowest offset for b among placed [n], which is sorted by offset. */
 static size_t
 find_lowest_place(const struct memplan_buf *b, struct memplan_buf *const *placed, uint32_t n)
 {
@@ -38,7 +38,7 @@ find_lowest_place(const struct memplan_buf *b, struct memplan_buf *const *placed
 	return at;
 }
 
-/* Puts b into placed [n], behind those that lie no higher. */
+/* Inserts b into placed [n] after those with the same or a lower offset. */
 static void
 insert_placed(struct memplan_buf **placed, uint32_t n, struct memplan_buf *b)
 {

@@ -1,12 +1,11 @@
 /*
- * memplan - buffers that are alive for some steps each, into one piece of memory.
+ * memplan - places buffers in one block of memory, so that buffers of different steps share bytes.
  *
- * They are placed by falling size, each at the lowest offset that touches no
- * buffer alive in the same steps (greedy by size: Pisarchyk and Lee, "Efficient
- * Memory Management for Deep Neural Net Inference", 2020).  The same buffers get
- * the same places on every machine.
+ * Places the largest buffer first, each at the lowest offset where it overlaps no buffer that is alive in the same
+ * steps (greedy by size: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).  The
+ * same buffers get the same offsets on every machine.
  *
- * Calls nothing of lib/, since the module of engine/cuda.h is built with it too.
+ * Calls nothing of lib/, because the module of engine/cuda.h is built with it too.
  */
 #ifndef ENGINE_MEMPLAN_H
 #define ENGINE_MEMPLAN_H
@@ -14,15 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MEMPLAN_LINE	((size_t)256)	/* bytes that each buffer begins at a multiple of, and is rounded up to */
+#define MEMPLAN_LINE	((size_t)256)	/* alignment of each buffer and of its size, in bytes */
 
 struct memplan_buf {
 	size_t	 bytes;
-	uint32_t first, last;	/* steps in which it is alive; first > last: never */
-	size_t	 at;		/* bytes from the memory's start */
+	uint32_t first, last;	/* steps in which it is alive; first > last: none */
+	size_t	 at;		/* offset in the block */
 };
 
-/* bytes as a buffer takes them. */
+/* Returns bytes, rounded up to the alignment. */
 static inline size_t
 memplan_round(size_t bytes)
 {
@@ -30,8 +29,8 @@ memplan_round(size_t bytes)
 }
 
 /*
- * Rounds the bytes of buf [n] and sets their `at`; *bytes gets the size of it all. Returns 0, or
- * ERR_NOMEM with no line noted.
+ * Rounds `bytes` of buf [n] and sets `at`; *bytes gets the size of the block.  Returns 0, or ERR_NOMEM, without a line
+ * of err.h.
  */
 int	 memplan_place(struct memplan_buf *buf, uint32_t n, size_t *bytes);
 

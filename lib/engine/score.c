@@ -1,4 +1,4 @@
-/* score - how good a net's probabilities of a sample are. */
+/* score - rank, loss and top classes from a net's probabilities of a sample. */
 #include "engine/score.h"
 
 #include <math.h>

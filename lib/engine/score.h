@@ -1,7 +1,7 @@
 /*
- * score - how good a net's probabilities p [classes] of a sample are.
+ * score - rank, loss and top classes from a net's probabilities p [classes] of a sample.
  *
- * A net that has come apart gives what is no number: it is right about nothing, and its loss is no number either.
+ * The probabilities of a diverged net are NaN.  Such a sample counts as wrong, and its loss is NaN.
  */
 #ifndef ENGINE_SCORE_H
 #define ENGINE_SCORE_H
@@ -9,14 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * How many classes come before y: those more probable, and of equals the lower numbers. All where
- * p[y] is no number.
- */
+/* Returns how many classes precede y: more probable ones, and equal ones with a lower number; all if p[y] is NaN. */
 size_t	 score_rank(const float *p, size_t classes, size_t y);
-/* -log p, of p = 0 as of 1e-37, near the least that a float can be. */
+/* Returns -log p, with p raised to 1e-37, near the least normal float. */
 double	 score_loss(float p);
-/* The first `top` classes in that order, 1 <= top <= classes; what is no number comes last. */
+/* The first `top` classes by that order, 1 <= top <= classes; classes whose p is NaN come last. */
 void	 score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top);
 
 #endif

@@ -1,9 +1,12 @@
-/* img - decodes and encodes images: JPEG, PNG and WebP. */
+/* img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF), and encodes JPEG and PNG. */
 #include "image/img.h"
 #include "base/err.h"
+#include "image/img_gif.h"
 #include "image/img_jpeg.h"
 #include "image/img_png.h"
 #include "image/img_png_write.h"
+#include "image/img_raster.h"
+#include "image/img_tiff.h"
 #include "image/img_webp.h"
 
 #include <assert.h>
@@ -28,10 +31,17 @@ static const struct {
 	{ "\xff\xd8\xff", 0, 3, IMG_JPEG, "JPEG" },
 	{ "\x89PNG\r\n\x1a\n", 0, 8, IMG_PNG, "PNG" },
 	{ "WEBPVP8", 8, 7, IMG_WEBP, "WebP" },
-	{ "GIF8", 0, 4, -1, "GIF" },
-	{ "BM", 0, 2, -1, "BMP" },
-	{ "II*\0", 0, 4, -1, "TIFF" },
-	{ "MM\0*", 0, 4, -1, "TIFF" },
+	{ "GIF8", 0, 4, IMG_GIF, "GIF" },
+	{ "BM", 0, 2, IMG_BMP, "BMP" },
+	{ "P1", 0, 2, IMG_PNM, "PNM" },
+	{ "P2", 0, 2, IMG_PNM, "PNM" },
+	{ "P3", 0, 2, IMG_PNM, "PNM" },
+	{ "P4", 0, 2, IMG_PNM, "PNM" },
+	{ "P5", 0, 2, IMG_PNM, "PNM" },
+	{ "P6", 0, 2, IMG_PNM, "PNM" },
+	{ "II*\0\x10\0\0\0CR", 0, 10, -1, "Canon raw" },
+	{ "II*\0", 0, 4, IMG_TIFF, "TIFF" },
+	{ "MM\0*", 0, 4, IMG_TIFF, "TIFF" },
 	{ "ftypavif", 4, 8, -1, "AVIF" },
 	{ "ftyphei", 4, 7, -1, "HEIF" },
 	{ "ftypmif1", 4, 8, -1, "HEIF" },
@@ -41,6 +51,17 @@ static const struct {
 	{ "\xff\x0a", 0, 2, -1, "JPEG XL" },
 	{ "8BPS", 0, 4, -1, "Photoshop" },
 	{ "%PDF", 0, 4, -1, "PDF" },
+};
+
+/* The codecs without state. */
+static const struct {
+	int	(*head)(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head);
+	int	(*decode)(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room,
+		    struct img *out);
+} plain[] = {
+	[IMG_WEBP] = { img_webp_head, img_webp_decode }, [IMG_BMP] = { img_bmp_head, img_bmp_decode },
+	[IMG_GIF] = { img_gif_head, img_gif_decode }, [IMG_PNM] = { img_pnm_head, img_pnm_decode },
+	[IMG_TIFF] = { img_tiff_head, img_tiff_decode },
 };
 
 /* Returns the format or ERR_NOTSUP. */
@@ -53,9 +74,9 @@ detect_format(const uint8_t *data, size_t n)
 			continue;
 		if (signature[i].format >= 0)
 			return signature[i].format;
-		return err_fail(ERR_NOTSUP, "%s, not JPEG, PNG or WebP", signature[i].name);
+		return err_fail(ERR_NOTSUP, "%s, which is not read; convert it to PNG or JPEG", signature[i].name);
 	}
-	return err_fail(ERR_NOTSUP, "not JPEG, PNG or WebP");
+	return err_fail(ERR_NOTSUP, "not JPEG, PNG, WebP, BMP, GIF, PNM or TIFF");
 }
 
 int
@@ -87,13 +108,11 @@ img_codec_free(struct img_codec *k)
 	free(k);
 }
 
-/* Frees a large buffer of the previous image.  Returns the format of n bytes or an error. */
+/* Frees a large buffer of the previous image.  Returns the format of n bytes, or ERR_NOTSUP. */
 static int
 begin_image(struct img_codec *k, const uint8_t *data, size_t n)
 {
 	buf_trim(&k->room, KEEP);
-	if (n > IMG_BYTES)
-		return err_fail(ERR_LIMIT, "an image of %zu bytes is longer than %u", n, IMG_BYTES);
 	return detect_format(data, n);
 }
 
@@ -118,8 +137,7 @@ img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *he
 	switch (format) {
 	case IMG_JPEG: return read_jpeg_head(k, data, n, head);
 	case IMG_PNG: return img_png_head(k->png, data, n, k->pixels, head);
-	case IMG_WEBP: return img_webp_head(data, n, k->pixels, head);
-	default: return format;
+	default: return format < 0 ? format : plain[format].head(data, n, k->pixels, head);
 	}
 }
 
@@ -133,8 +151,7 @@ img_check(struct img_codec *k, const uint8_t *data, size_t n)
 	switch (format) {
 	case IMG_JPEG: return (e = read_jpeg_head(k, data, n, &head)) < 0 ? e : img_jpeg_check(k->jpeg, data, n);
 	case IMG_PNG: return img_png_check(k->png, data, n, k->pixels, &k->room);
-	case IMG_WEBP: return img_webp_decode(data, n, 0, k->pixels, &k->room, &out);
-	default: return format;
+	default: return format < 0 ? format : plain[format].decode(data, n, 0, k->pixels, &k->room, &out);
 	}
 }
 
@@ -147,8 +164,7 @@ img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struc
 	switch (format) {
 	case IMG_JPEG: return img_jpeg_decode(k->jpeg, data, n, c, k->pixels, &k->room, out);
 	case IMG_PNG: return img_png_decode(k->png, data, n, c, k->pixels, &k->room, out);
-	case IMG_WEBP: return img_webp_decode(data, n, c, k->pixels, &k->room, out);
-	default: return format;
+	default: return format < 0 ? format : plain[format].decode(data, n, c, k->pixels, &k->room, out);
 	}
 }
 

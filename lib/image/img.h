@@ -1,12 +1,14 @@
 /*
- * img - decodes and encodes images: JPEG, PNG and WebP.
+ * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF), and encodes JPEG and PNG.
  *
- * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png
- * and img_webp, which img alone calls (img_jpeg also serves transcode_planes); exif and orient; resize; transcode.
+ * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png,
+ * img_webp, img_gif, img_raster and img_tiff, which img alone calls (img_jpeg also serves transcode_planes); exif and
+ * orient; resize; transcode.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
- * libwebp.  The first bytes tell the format.  The size in the header is checked before memory is allocated.  Pixels
- * are u8, interleaved [h,w,c], RGB or grey.  Grey of a colour image is its luma (ITU-R BT.601).  Of 16 bits the upper
+ * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM by turbojpeg.  The first bytes tell the format.  The size in the
+ * header is checked before memory is allocated.  Pixels are u8, interleaved [h,w,c], RGB or grey.  Grey of a colour
+ * image is its luma (ITU-R BT.601).  Of 16 bits the upper
  * 8 are kept; alpha is dropped.  CMYK values are ink, or 255 - ink if the file has an Adobe marker.  EXIF orientation
  * is reported, not applied.
  */
@@ -17,6 +19,7 @@
 
 #include <stdbool.h>
 
+/* Limits unless the user sets others. */
 #define IMG_PIXELS	(1u << 26)	/* width times height of the largest image */
 #define IMG_BYTES	(1u << 26)	/* of the longest encoded image */
 
@@ -30,7 +33,7 @@ struct img_region {
 	uint32_t	 y, x, h, w;
 };
 
-enum img_format { IMG_JPEG, IMG_PNG, IMG_WEBP };
+enum img_format { IMG_JPEG, IMG_PNG, IMG_WEBP, IMG_BMP, IMG_GIF, IMG_PNM, IMG_TIFF };
 
 /* The header of an encoded image. */
 struct img_head {

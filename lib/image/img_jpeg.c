@@ -313,7 +313,7 @@ img_jpeg_orient(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 	if (tjTransform(j->transform, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
 	    tjGetErrorCode(j->transform) != TJERR_WARNING)
 		destroy_handle(&j->transform);
-	else if (img_jpeg_scan_head(j->scan, p, got, IMG_PIXELS, &upright) == 0 &&
+	else if (img_jpeg_scan_head(j->scan, p, got, UINT32_MAX, &upright) == 0 &&
 	    img_jpeg_scan_check(j->scan, p, got) == 0) {
 		exif_set_upright(p, &upright.exif);
 		e = buf_put(out, p, got) < 0 ? ERR_NOMEM : 1;

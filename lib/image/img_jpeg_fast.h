@@ -13,7 +13,7 @@
 
 struct img_jpeg_fast;
 
-/* *f is NULL if the build has no jpegint.h; every image is then refused.  Returns 0 or ERR_NOMEM. */
+/* *f is NULL if the build has no jpegint.h of a known version: every image is then refused.  Returns 0 or ERR_NOMEM. */
 int	 img_jpeg_fast_new(struct img_jpeg_fast **f);
 void	 img_jpeg_fast_free(struct img_jpeg_fast *f);	/* NULL is fine */
 

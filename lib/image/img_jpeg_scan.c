@@ -1,6 +1,7 @@
 /* img_jpeg_scan - reads the header of a JPEG and checks all of it, without making pixels. */
 #include "image/img_jpeg_scan.h"
 #include "base/err.h"
+#include "image/img.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -10,13 +11,12 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-/* limit for progressive images, where each scan costs a pass over the whole image */
-#define SCANS		500
+#define SCANS		500	/* most scans of an image */
+#define SHARE		16	/* scans that an image of the most pixels may have; libjpeg's own have 10 */
 
 struct img_jpeg_scan {
 	struct jpeg_decompress_struct	 d;
 	struct jpeg_error_mgr		 err;
-	struct jpeg_progress_mgr	 progress;
 	jmp_buf				 out;
 	int				 e;	/* the error that longjmp() reports */
 	bool				 bad;	/* a warning reported lost data */
@@ -61,15 +61,6 @@ on_scan_message(j_common_ptr d, int level)
 	scan_of(d)->bad = true;
 }
 
-static void
-on_progress(j_common_ptr d)
-{
-	if (((j_decompress_ptr)d)->input_scan_number <= SCANS)
-		return;
-	scan_of(d)->e = err_fail(ERR_LIMIT, "JPEG: more than %d scans", SCANS);
-	longjmp(scan_of(d)->out, 1);
-}
-
 int
 img_jpeg_scan_new(struct img_jpeg_scan **out)
 {
@@ -82,7 +73,6 @@ img_jpeg_scan_new(struct img_jpeg_scan **out)
 	s->d.err = jpeg_std_error(&s->err);
 	s->err.error_exit = on_scan_error;
 	s->err.emit_message = on_scan_message;
-	s->progress.progress_monitor = on_progress;
 	s->d.client_data = s;
 	if (setjmp(s->out) != 0) {
 		e = s->e == ERR_NOMEM ? ERR_NOMEM : ERR_NOTSUP;
@@ -149,7 +139,6 @@ read_scan_header(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 {
 	s->bad = false;
 	jpeg_create_decompress(&s->d);
-	s->d.progress = &s->progress;
 	jpeg_mem_src(&s->d, data, (unsigned long)n);
 	if (jpeg_read_header(&s->d, TRUE) != JPEG_HEADER_OK || s->d.image_width == 0 || s->d.image_height == 0)
 		return err_fail(ERR_FORMAT, "JPEG: no size in its header");
@@ -163,11 +152,31 @@ close_scan(struct img_jpeg_scan *s, int e)
 	return e;
 }
 
+/*
+ * Bounds the work: each scan costs a pass over all pixels, even one of few bytes.  Every scan starts with these two
+ * bytes, which are no code, so that a metadatum may add to their number and nothing hides a scan.
+ */
+static int
+check_scans(struct jpeg_decompress_struct *d, const uint8_t *p, size_t n, uint32_t pixels)
+{
+	const uint8_t *end = p + n;
+	uint64_t scans = 0, area = (uint64_t)d->image_width * d->image_height;
+
+	if (!jpeg_has_multiple_scans(d))
+		return 0;
+	for (; (p = memmem(p, (size_t)(end - p), "\xff\xda", 2)) != NULL; p += 2)
+		scans++;
+	if (scans > SCANS || scans * area > (uint64_t)SHARE * (pixels > IMG_PIXELS ? pixels : IMG_PIXELS))
+		return err_fail(ERR_LIMIT, "JPEG: %llu scans of %ux%u are too many", (unsigned long long)scans,
+		    d->image_width, d->image_height);
+	return 0;
+}
+
 int
 img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint32_t pixels,
     struct img_jpeg_head *head)
 {
-	const struct jpeg_decompress_struct *d = &s->d;
+	struct jpeg_decompress_struct *d = &s->d;
 	int e;
 
 	if (setjmp(s->out) != 0)
@@ -184,6 +193,8 @@ img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint3
 		e = err_fail(ERR_LIMIT, "JPEG: %ux%u is more than %u pixels", head->w, head->h, pixels);
 	else if (head->c != 1 && head->c != 3 && head->c != 4)
 		e = err_fail(ERR_NOTSUP, "JPEG: %u channels", head->c);
+	else
+		e = check_scans(d, data, n, pixels);
 	return close_scan(s, e);
 }
 

@@ -11,6 +11,7 @@
  * 0.5 microseconds instead of 11 (by libpng 2 instead of 24), as readers of 100,000 samples a second need.
  */
 #define STORED_MOST	4096u		/* pixels */
+#define MOST		(1u << 30)	/* bytes of pixels that surely fit a chunk */
 #define HEAD		8u		/* bytes of a chunk before its data: length, type */
 #define FRAME		12u		/* bytes of a chunk besides its data */
 
@@ -86,7 +87,7 @@ img_png_write(const struct img *in, struct buf *out)
 	int e;
 
 	assert(in->c == 1 || in->c == 3);
-	if ((uint64_t)in->w * in->h > IMG_PIXELS)
+	if (in->h * ((uint64_t)in->w * in->c + 1) > MOST)
 		return err_fail(ERR_LIMIT, "PNG: %ux%u is too large", in->w, in->h);
 	if ((z = libdeflate_alloc_compressor(small ? 0 : 1)) == NULL)
 		return err_nomem();

@@ -120,8 +120,6 @@ resize_img(struct resize *r, enum resize_inter inter, const struct img *from, co
 	int e;
 
 	assert(from->h > 0 && from->w > 0 && h > 0 && w > 0);
-	if ((uint64_t)h * w > IMG_PIXELS)
-		return err_fail(ERR_LIMIT, "%ux%u is more than %u pixels", w, h, IMG_PIXELS);
 	buf_trim(&r->out, KEEP);
 	if ((e = buf_room(&r->out, (size_t)h * w * from->c)) < 0)
 		return e;

@@ -51,8 +51,7 @@ int	 resize_room(struct buf *room, struct resize_plane *plane);
 int	 resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plane *from,
 	    const struct resize_region *region, const struct resize_plane *to);
 /*
- * Resizes a region of an image to h by w.  *out is lent until the next call.  Returns 0, ERR_LIMIT (more than
- * IMG_PIXELS) or ERR_NOMEM.
+ * Resizes a region of an image to h by w.  *out is lent until the next call.  Returns 0 or ERR_NOMEM.
  */
 int	 resize_img(struct resize *r, enum resize_inter inter, const struct img *from,
 	    const struct resize_region *region, uint32_t h, uint32_t w, struct img *out);

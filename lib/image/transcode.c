@@ -29,6 +29,8 @@ check_transcode_options(const struct transcode_opt *opt)
 {
 	if (opt->quality < 0 || opt->quality > 100)
 		return err_fail(ERR_ARG, "a quality of %d is not in 1 to 100", opt->quality);
+	if (opt->crop_even && !opt->crop)
+		return err_fail(ERR_ARG, "the rounding of a crop needs a crop");
 	if (opt->pass && (opt->resize > 0 || opt->crop || opt->color != TRANSCODE_AS_STORED ||
 	    opt->encoding != TRANSCODE_AS_IT_WAS))
 		return err_fail(ERR_ARG,
@@ -50,7 +52,7 @@ transcode_new(struct transcode **out, const struct transcode_opt *opt)
 	k->opt = *opt;
 	if (opt->quality == 0)
 		k->opt.quality = QUALITY;
-	if (opt->pixels == 0 || opt->pixels > IMG_PIXELS)
+	if (opt->pixels == 0)
 		k->opt.pixels = IMG_PIXELS;
 	if ((e = img_codec_new(&k->codec, k->opt.pixels)) < 0 || (e = transcode_planes_new(&k->planes)) < 0 ||
 	    (e = resize_new(&k->resize)) < 0) {

@@ -4,11 +4,11 @@
  * An image that needs no change keeps its bytes, after all of it was decoded as a check.  The options ask for
  * changes.  Without any, transcode changes what readers would show wrong.  It makes the image upright by its EXIF
  * orientation, without loss where JPEG coefficients can be moved.  CMYK becomes RGB, and 16 bits a channel become
- * 8.  WebP becomes JPEG, or PNG if it was lossless.
+ * 8.  WebP becomes JPEG, or PNG if it was lossless; BMP, GIF, PNM and TIFF become PNG.
  *
- * JPEG to JPEG is resized by its planes without conversion to RGB, and decoded at 1/2, 1/4 or 1/8 if that is still
- * large enough.  A new JPEG has chroma at half size, unless a JPEG with denser chroma is only made upright.  It has
- * no metadata.
+ * JPEG to JPEG is resized by its planes without conversion to RGB, and decoded at 1/2, 1/4 or 1/8 if each side then has
+ * at least three times the pixels of the result.  A new JPEG has chroma at half size, unless a JPEG with denser chroma
+ * is only made upright.  It has no metadata.
  */
 #ifndef IMAGE_TRANSCODE_H
 #define IMAGE_TRANSCODE_H
@@ -23,6 +23,8 @@ enum transcode_color { TRANSCODE_AS_STORED, TRANSCODE_COLOR, TRANSCODE_GREY };
 struct transcode_opt {
 	uint32_t		 resize;	/* new length of the shorter side, pixels; 0: unchanged */
 	bool			 crop;		/* then crop to the centre square */
+	/* an odd margin is divided so that the offset is even, as in torchvision; else down, as in MXNet */
+	bool			 crop_even;
 	enum transcode_color		 color;
 	enum resize_inter	 inter;		/* RESIZE_CUBIC is the most accurate, and as fast as others */
 	enum transcode_encoding	 encoding;	/* as it was: JPEG, or PNG if the source is lossless */

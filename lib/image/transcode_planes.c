@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define KEEP	(1u << 25)	/* bytes kept for the next image */
+#define MARGIN	3u
 
 struct transcode_planes {
 	struct img_jpeg		*jpeg;
@@ -55,13 +56,19 @@ plane_step(unsigned i)
 	return i > 0 ? 2 : 1;
 }
 
-/* The largest factor by which plane i can be decoded smaller with no side too small. */
+/*
+ * The largest factor by which plane i can be decoded smaller with no side less than MARGIN times the result's.  Smaller
+ * blocks of libjpeg alias: without a margin, photographs are 34 to 40 dB from the filter's result, with 2 at least 42,
+ * with 3 at least 48.
+ */
 static unsigned
 choose_shrink(const struct transcode_shape *s, const struct img_jpeg_head *head, unsigned i)
 {
 	uint64_t h = (uint64_t)s->h * (i > 0 ? head->sub_h : 1), w = (uint64_t)s->w * (i > 0 ? head->sub_w : 1);
 	unsigned k = 8;
 
+	h *= MARGIN;
+	w *= MARGIN;
 	while (k > 1 && ((uint64_t)head->h * plane_step(i) < h * k || (uint64_t)head->w * plane_step(i) < w * k))
 		k /= 2;
 	return k;

@@ -25,6 +25,13 @@ resize_sides(const struct transcode_opt *opt, uint32_t *h, uint32_t *w)
 	return 0;
 }
 
+/* The offset of the crop in a margin: half of it, rounded down or to an even number. */
+static uint32_t
+crop_offset(const struct transcode_opt *opt, uint32_t margin)
+{
+	return margin / 2 + (opt->crop_even && margin % 4 == 3);
+}
+
 int
 transcode_shape(const struct transcode_opt *opt, const struct img_head *head, struct transcode_shape *s)
 {
@@ -38,7 +45,8 @@ transcode_shape(const struct transcode_opt *opt, const struct img_head *head, st
 	cut = (struct orient_rect){ .h = h, .w = w };
 	if (opt->crop) {
 		side = h < w ? h : w;
-		cut = (struct orient_rect){ .y = (h - side) / 2, .x = (w - side) / 2, .h = side, .w = side };
+		cut = (struct orient_rect){ .y = crop_offset(opt, h - side), .x = crop_offset(opt, w - side), .h = side,
+		    .w = side };
 	}
 	s->h = swaps ? w : h;
 	s->w = swaps ? h : w;

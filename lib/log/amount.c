@@ -1,4 +1,4 @@
-/* amount - numbers as people write them, with or without a unit. */
+/* amount - numbers with units. */
 #include "log/amount.h"
 
 #include <ctype.h>
@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *
-skip_amount_blanks(const char *p)
+const char *const amount_units[7] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+
+const char *
+amount_skip_blanks(const char *p)
 {
 	return p + strspn(p, " \t");
 }
@@ -49,12 +51,12 @@ amount_bytes(const char **p, const char *word, double *v)
 {
 	double unit;
 
-	*p = skip_amount_blanks(*p);
+	*p = amount_skip_blanks(*p);
 	if (strncmp(*p, word, 2) == 0)
-		*p = skip_amount_blanks(*p + 2);
+		*p = amount_skip_blanks(*p + 2);
 	if (!amount_number(p, v))
 		return false;
-	*p = skip_amount_blanks(*p);
+	*p = amount_skip_blanks(*p);
 	if ((unit = amount_unit(*p)) <= 0)
 		return false;
 	*v *= unit;
@@ -69,10 +71,10 @@ amount_rate(const char **p, double *v)
 		{ "bit/s", 1e-6 }, { "kbit/s", 1e-3 }, { "Mbit/s", 1 }, { "Gbit/s", 1e3 },
 	};
 
-	*p = skip_amount_blanks(*p);
+	*p = amount_skip_blanks(*p);
 	if (!amount_number(p, v))
 		return false;
-	*p = skip_amount_blanks(*p);
+	*p = amount_skip_blanks(*p);
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strncmp(*p, units[i].name, strlen(units[i].name)) == 0) {
 			*v *= units[i].mbit;

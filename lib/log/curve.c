@@ -1,4 +1,4 @@
-/* curve - the lines of training logs into figures by epoch. */
+/* curve - collects the measurements of training logs, and averages them by run, epoch and rank. */
 #include "log/curve.h"
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One measurement; order keeps those that are equal else as they came. */
+/* One measurement.  order keeps the order of lines among otherwise equal ones. */
 struct curve_item {
 	uint64_t at, rank;
 	double value;
@@ -34,7 +34,7 @@ add_measurement(struct curve *c, const struct logline *l, int m)
 	return 0;
 }
 
-/* A counter comes with each step, and only its last value of an epoch matters: received and sent lie side by side. */
+/* Steps repeat a counter, and only its last value in an epoch matters.  Received and sent are adjacent items. */
 static int
 add_counters(struct curve *c, const struct logline *l)
 {
@@ -56,7 +56,7 @@ add_counters(struct curve *c, const struct logline *l)
 	return e;
 }
 
-/* The name of the run that begins, or of the one that goes on. */
+/* Names the current run. */
 static int
 set_label(struct curve *c, const char *label)
 {
@@ -74,7 +74,7 @@ set_label(struct curve *c, const char *label)
 	return 0;
 }
 
-/* The number behind a key in a head; -1 when there is none. */
+/* The number after a key in a head, or -1. */
 static int64_t
 head_number(const char *line, const char *key)
 {
@@ -83,7 +83,7 @@ head_number(const char *line, const char *key)
 	return p != NULL ? (int64_t)strtoul(p + strlen(key), NULL, 10) : -1;
 }
 
-/* A rank of this run that comes for the first time may begin with its first epoch; else that is another run's. */
+/* The first log of a rank may begin with epoch 0 in the same run.  Any further one then begins another run. */
 static void
 read_log_head(struct curve *c, const char *line)
 {
@@ -102,19 +102,19 @@ read_log_head(struct curve *c, const char *line)
 }
 
 static uint64_t *
-top_of(struct curve *c, const struct logline *l)
+rank_top(struct curve *c, const struct logline *l)
 {
 	return l->rank < CURVE_RANKS && c->headed[l->rank] ? &c->top[l->rank] : &c->highest;
 }
 
 static bool
-another_run(struct curve *c, const struct logline *l, const char *label)
+begins_run(struct curve *c, const struct logline *l, const char *label)
 {
 	bool place = l->at != LOGLINE_WHOLE;
 
 	if (c->fresh || (place && c->placed && l->by_step != c->by_step) || strcmp(label, c->label[c->run]) != 0)
 		return true;
-	return place && l->at + (l->by_step ? 0 : 1) < *top_of(c, l);
+	return place && l->at + (l->by_step ? 0 : 1) < *rank_top(c, l);
 }
 
 void
@@ -126,15 +126,14 @@ curve_begin(struct curve *c, const char *name)
 }
 
 int
-curve_take(struct curve *c, const char *line)
+curve_add_line(struct curve *c, const char *line)
 {
 	struct logline l;
 	const char *label;
 	int e;
 
 	read_log_head(c, line);
-	e = doc_take(&c->doc, line, &l);
-
+	e = doc_parse(&c->doc, line, &l);
 	if (e == 0)
 		e = logline_parse(line, &l);
 	if (c->doc.begins || (e == 0 && logline_begins(line)))
@@ -144,7 +143,7 @@ curve_take(struct curve *c, const char *line)
 	if (e <= 0 || l.ends)
 		return e;
 	label = l.label[0] != 0 ? l.label : c->file;
-	if (c->n > 0 && another_run(c, &l, label)) {
+	if (c->n > 0 && begins_run(c, &l, label)) {
 		c->run++;
 		c->highest = 0;
 		c->placed = false;
@@ -157,7 +156,7 @@ curve_take(struct curve *c, const char *line)
 	if (l.at != LOGLINE_WHOLE) {
 		c->by_step = l.by_step;
 		c->placed = true;
-		uint64_t *top = top_of(c, &l);
+		uint64_t *top = rank_top(c, &l);
 
 		*top = l.at > *top ? l.at : *top;
 		c->highest = l.at > c->highest ? l.at : c->highest;
@@ -197,7 +196,7 @@ same_row(const struct curve_item *a, const struct curve_item *b)
 	return a->run == b->run && a->at == b->at && a->rank == b->rank;
 }
 
-/* The items of one rank and epoch, n of them, the measures sorted, into a row. */
+/* Makes a row of the n items of one rank and epoch, which are sorted by measure. */
 static struct curve_row
 fold_measurements(const struct curve_item *t, size_t n)
 {
@@ -217,7 +216,7 @@ fold_measurements(const struct curve_item *t, size_t n)
 	return row;
 }
 
-/* Counters into what they grew by since the same rank's row before; p is that one, or NULL. */
+/* Replaces counters by their difference to the same rank's row before, which is p or NULL. */
 static void
 subtract_counters(struct curve_row *r, const struct curve_row *p)
 {
@@ -227,13 +226,13 @@ subtract_counters(struct curve_row *r, const struct curve_row *p)
 
 		if (r->has[m] || !r->has[so_far] || (r->by_step && (p == NULL || !p->has[so_far])))
 			continue;
-		/* A process that began anew counts from 0. */
+		/* A restarted process counts from 0. */
 		r->has[m] = true;
 		r->value[m] = r->value[so_far] >= before ? r->value[so_far] - before : r->value[so_far];
 	}
 }
 
-/* Rows are by run, epoch and rank; each rank's row before is not far. */
+/* Rows are sorted by run, epoch and rank, so that a rank's row before is near. */
 static void
 subtract_all_counters(struct curve_rows *rows)
 {
@@ -250,7 +249,7 @@ subtract_all_counters(struct curve_rows *rows)
 	}
 }
 
-/* Rows by rank, ranks next to each other, into one row an epoch. */
+/* Merges the rows of all ranks into one row for each epoch. */
 static void
 average_ranks(struct curve_rows *rows)
 {
@@ -286,7 +285,7 @@ curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
 		return 0;
 	if ((rows->row = calloc(c->n, sizeof(*rows->row))) == NULL)
 		return err_nomem();
-	memset(c->counter, 0, sizeof(c->counter));	/* their places change */
+	memset(c->counter, 0, sizeof(c->counter));	/* sorting moves the items */
 	qsort(c->item, c->n, sizeof(*c->item), by_order);
 	for (size_t i = 0, k; i < c->n; i = k) {
 		for (k = i + 1; k < c->n && same_row(&c->item[i], &c->item[k]); k++)

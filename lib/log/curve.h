@@ -1,13 +1,16 @@
 /*
- * curve - the lines of training logs into figures by epoch.
+ * curve - collects the measurements of training logs, and averages them by run, epoch and rank.
  *
- * Lines of several ranks and runs may come in any mix.  Another run begins with another log, with a line about a run of
- * another name, and with a line about an epoch two or more below the highest so far, or about a step below the highest.
- * The highest is that of the line's rank as long as the head of each rank's log has come once, else that of all ranks.
- * Of a measure that a rank gives twice for an epoch, as after a run was resumed, the last value counts; speeds, and
- * measures that no rank's name is on, are averaged.  Bytes of an epoch are what a counter grew by since the epoch
- * before; in a log by epochs it starts at 0, in one by steps at its first value.
- * Threads: a curve is for one thread at a time.
+ * lib/log reads logs and shows them.  tsv, logline and doc parse lines; curve and machine collect what they measure;
+ * table, plot and report show it.
+ *
+ * Lines of several ranks and runs may be mixed.  A new run begins with another log, with a line that names another run,
+ * with an epoch two or more below the highest so far, and with a step below the highest.  The highest is that of the
+ * line's rank if the rank's log has a head, else that of all ranks.  If a rank reports a measure twice for an epoch, as
+ * after a resumed run, the last value counts.  Speeds, and measures without a rank, are averaged.  The bytes of an
+ * epoch are the difference of a counter since the epoch before.  In a log by epochs the counter starts at 0, in one by
+ * steps at its first value.
+ * Threads: one at a time.
  */
 #ifndef LOG_CURVE_H
 #define LOG_CURVE_H
@@ -17,33 +20,34 @@
 
 #define CURVE_MOST	(1u << 24)	/* most measurements */
 
-#define CURVE_RANKS	256u	/* whose counters are kept once an epoch; those of others cost an item a step */
+#define CURVE_RANKS	256u	/* ranks with state of their own; further ranks cost an item for each counter */
 
 struct curve_item;
 
 struct curve {
 	struct curve_item *item;
 	size_t	 n, cap;
-	uint32_t run;		/* that the next line belongs to */
-	uint64_t highest;	/* epoch or step in it */
-	uint64_t top[CURVE_RANKS];	/* of the lines of a rank */
-	bool	 headed[CURVE_RANKS];	/* its log's head has come */
-	uint64_t workers;	/* as the heads say; 0: none has */
-	bool	 by_step, placed;	/* its lines are about steps; one was about a step or epoch at all */
-	bool	 fresh;		/* another log begins with the next measurement */
-	unsigned ends;		/* last lines of processes seen */
+	uint32_t run;		/* the current one, from 0 */
+	uint64_t highest;	/* epoch or step of the run */
+	uint64_t top[CURVE_RANKS];	/* the same of each rank */
+	bool	 headed[CURVE_RANKS];	/* the rank's log has had its head */
+	uint64_t workers;	/* in the last head, or 0 */
+	bool	 by_step;	/* the last position was a step */
+	bool	 placed;	/* a line of the run had a position */
+	bool	 fresh;		/* the next measurement begins another log */
+	unsigned ends;		/* last lines of workers */
 	struct doc doc;
-	char	 file[LOGLINE_LABEL];	/* name of the runs that have none */
-	char	(*label)[LOGLINE_LABEL];	/* of each run */
+	char	 file[LOGLINE_LABEL];	/* name of runs without a name */
+	char	(*label)[LOGLINE_LABEL];	/* name of each run */
 	uint32_t labels;
-	size_t	 counter[CURVE_RANKS];	/* places of items that are replaced by later ones, and 1 more */
+	size_t	 counter[CURVE_RANKS];	/* 1 + index of the item that the rank's next counter replaces */
 };
 
-/* The figures of an epoch, or step: one rank's, or the mean of all. */
+/* The measures of an epoch or step, of one rank or the mean of all. */
 struct curve_row {
 	uint32_t run;		/* from 0 */
 	uint64_t rank;		/* or LOGLINE_ANYONE */
-	uint64_t at;
+	uint64_t at;		/* epoch, step or LOGLINE_WHOLE */
 	bool	 by_step;
 	bool	 has[LOGLINE_ALL];
 	double	 value[LOGLINE_ALL];
@@ -53,25 +57,28 @@ struct curve_rows {
 	struct curve_row *row;
 	size_t	 n;
 	uint32_t runs;
-	char	(*label)[LOGLINE_LABEL];	/* of each run, the curve's; "" for none */
+	char	(*label)[LOGLINE_LABEL];	/* name of each run or "", owned by the curve */
 };
 
-/* A struct curve of zeros is empty.  Takes a line: 1 measured, 0 other text, ERR_FORMAT, ERR_LIMIT, ERR_NOMEM. */
-int	 curve_take(struct curve *c, const char *line);
-/* What follows is another log; runs in it that have no name get this one ("" for none). */
+/*
+ * Adds a line to a curve, which is empty if zeroed.  Returns 1 if the line measures something, 0 for other text,
+ * ERR_FORMAT, ERR_LIMIT or ERR_NOMEM.
+ */
+int	 curve_add_line(struct curve *c, const char *line);
+/* Begins another log.  Its runs have this name unless lines name them; "" is none. */
 void	 curve_begin(struct curve *c, const char *name);
-void	 curve_free(struct curve *c);	/* and is empty again */
+void	 curve_free(struct curve *c);	/* leaves an empty curve */
 
-/* By run, epoch and, unless it is the mean that is asked for, rank.  The rows are the caller's.  0 or ERR_NOMEM. */
+/* Makes rows by run, epoch and, if asked for, rank.  The caller frees them.  Returns 0 or ERR_NOMEM. */
 int	 curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows);
-void	 curve_rows_free(struct curve_rows *rows);	/* and is empty again */
+void	 curve_rows_free(struct curve_rows *rows);	/* leaves no rows */
 
-/* The name of a run: its label, numbered where runs of that label follow each other, else its number from 1. */
+/* The name of a run: its label, numbered if the run before has the same, or its number from 1. */
 void	 curve_name(const struct curve_rows *rows, uint32_t run, char name[LOGLINE_LABEL]);
 
-/* A table with the columns that have anything in them.  0 or ERR_NOMEM. */
-int	 curve_table(const struct curve_rows *rows, bool by_rank, struct table *t);
-/* A line a run, of rows that are means: epochs, best and last accuracy, and means of the rest. */
-int	 curve_compare(const struct curve_rows *rows, struct table *t);
+/* Makes a table of the rows, with the columns that have data. */
+void	 curve_table(const struct curve_rows *rows, bool by_rank, struct table *t);
+/* Makes a table with a line for each run: epochs, best and last accuracy, and means of the rest.  Rows are means. */
+void	 curve_compare(const struct curve_rows *rows, struct table *t);
 
 #endif

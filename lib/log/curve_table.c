@@ -1,90 +1,70 @@
-/* curve_table - figures by epoch into tables: a line an epoch, and a line a run. */
+/* curve_table - tables of measurements: a line for each epoch, or for each run. */
 #include "log/curve.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-/* Names of each measure's column, and digits behind the point for people; -1 for bytes. */
-static const struct {
-	const char *head, *key;
-	int digits;
-} columns[LOGLINE_MEASURES] = {
-	[LOGLINE_TRAIN_ACCURACY] = { "train accuracy", "train_accuracy", 6 },
-	[LOGLINE_TRAIN_LOSS] = { "train loss", "train_loss", 6 },
-	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", "validation_accuracy", 6 },
-	[LOGLINE_VAL_LOSS] = { "validation loss", "validation_loss", 6 },
-	[LOGLINE_TRAIN_TOP5] = { "train top-5", "train_top5_accuracy", 6 },
-	[LOGLINE_VAL_TOP5] = { "validation top-5", "validation_top5_accuracy", 6 },
-	[LOGLINE_SECONDS] = { "seconds", "seconds", 1 },
-	[LOGLINE_SPEED] = { "samples/s", "samples_per_s", 1 },
-	[LOGLINE_LOAD] = { "load", "load", 2 },
-	[LOGLINE_RX] = { "rx", "rx_bytes", -1 },
-	[LOGLINE_TX] = { "tx", "tx_bytes", -1 },
-	[LOGLINE_GLOBAL_STEP] = { "global step", "global_step", 0 },
-	[LOGLINE_RX_PACKETS] = { "rx packets", "rx_packets", 0 },
-	[LOGLINE_TX_PACKETS] = { "tx packets", "tx_packets", 0 },
-	[LOGLINE_RX_RATE] = { "rx Mbit/s", "rx_mbit_per_s", 2 },
-	[LOGLINE_TX_RATE] = { "tx Mbit/s", "tx_mbit_per_s", 2 },
-	[LOGLINE_RX_PEAK] = { "rx peak Mbit/s", "rx_peak_mbit_per_s", 2 },
-	[LOGLINE_TX_PEAK] = { "tx peak Mbit/s", "tx_peak_mbit_per_s", 2 },
+static const struct table_column columns[LOGLINE_MEASURES] = {
+	[LOGLINE_TRAIN_ACCURACY] = { "train accuracy", "train_accuracy", true, 6, 3, NULL },
+	[LOGLINE_TRAIN_LOSS] = { "train loss", "train_loss", true, 6, 2, NULL },
+	[LOGLINE_VAL_ACCURACY] = { "validation accuracy", "validation_accuracy", true, 6, 1, "val accuracy" },
+	[LOGLINE_VAL_LOSS] = { "validation loss", "validation_loss", true, 6, 4, "val loss" },
+	[LOGLINE_TRAIN_TOP5] = { "train top-5", "train_top5_accuracy", true, 6, 10, NULL },
+	[LOGLINE_VAL_TOP5] = { "validation top-5", "validation_top5_accuracy", true, 6, 9, "val top-5" },
+	[LOGLINE_SECONDS] = { "seconds", "seconds", true, 1, 5, NULL },
+	[LOGLINE_SPEED] = { "samples/s", "samples_per_s", true, 1, 6, NULL },
+	[LOGLINE_LOAD] = { "load", "load", true, 2, 8, NULL },
+	[LOGLINE_RX] = { "rx", "rx_bytes", true, TABLE_BYTES, 7, NULL },
+	[LOGLINE_TX] = { "tx", "tx_bytes", true, TABLE_BYTES, 7, NULL },
+	[LOGLINE_GLOBAL_STEP] = { "global step", "global_step", true, 0, 11, NULL },
+	[LOGLINE_RX_PACKETS] = { "rx packets", "rx_packets", true, 0, 14, NULL },
+	[LOGLINE_TX_PACKETS] = { "tx packets", "tx_packets", true, 0, 14, NULL },
+	[LOGLINE_RX_RATE] = { "rx Mbit/s", "rx_mbit_per_s", true, 2, 12, NULL },
+	[LOGLINE_TX_RATE] = { "tx Mbit/s", "tx_mbit_per_s", true, 2, 12, NULL },
+	[LOGLINE_RX_PEAK] = { "rx peak Mbit/s", "rx_peak_mbit_per_s", true, 2, 13, NULL },
+	[LOGLINE_TX_PEAK] = { "tx peak Mbit/s", "tx_peak_mbit_per_s", true, 2, 13, NULL },
 };
 
 struct shown {
 	bool run, epoch, step, rank, measure[LOGLINE_MEASURES];
 };
 
-static int
-put_whole_number(struct table *t, uint64_t v, const char *no_number)
+static void
+put_number(struct table *t, bool has, double v)
 {
-	char text[32];
+	if (has)
+		table_number(t, v);
+	else
+		table_text(t, NULL);
+}
 
-	if (v == UINT64_MAX)
-		return table_cell(t, no_number, "");
-	snprintf(text, sizeof(text), "%" PRIu64, v);
-	return table_cell(t, text, text);
+static void
+put_run_name(const struct curve_rows *rows, uint32_t run, struct table *t)
+{
+	char name[LOGLINE_LABEL];
+
+	curve_name(rows, run, name);
+	table_text(t, name);
 }
 
 static void
 add_columns(const struct shown *s, struct table *t)
 {
 	if (s->run)
-		table_column(t, "run", "run", false);
+		table_column(t, (struct table_column){ "run", "run", false, 0, 0, NULL });
 	if (s->epoch)
-		table_column(t, "epoch", "epoch", true);
+		table_column(t, (struct table_column){ "epoch", "epoch", true, 0, 0, NULL });
 	if (s->step)
-		table_column(t, "step", "step", true);
+		table_column(t, (struct table_column){ "step", "step", true, 0, 0, NULL });
 	if (s->rank)
-		table_column(t, "rank", "rank", true);
+		table_column(t, (struct table_column){ "rank", "rank", true, 0, 0, NULL });
 	for (int m = 0; m < LOGLINE_MEASURES; m++)
-		if (s->measure[m])
-			table_column(t, columns[m].head, columns[m].key, true);
+		if (s->measure[m]) {
+			struct table_column c = columns[m];
+
+			c.digits += m == LOGLINE_SECONDS && s->step ? 2 : 0;
+			table_column(t, c);
+		}
 }
 
-static int
-put_row(const struct shown *s, const struct curve_rows *rows, const struct curve_row *r, struct table *t)
-{
-	char name[LOGLINE_LABEL];
-	int e = 0;
-
-	if (s->run) {
-		curve_name(rows, r->run, name);
-		e = table_cell(t, name, name);
-	}
-	if (e == 0 && s->epoch)
-		e = r->by_step ? table_cell(t, NULL, NULL) : put_whole_number(t, r->at, "all");
-	if (e == 0 && s->step)
-		e = r->by_step ? put_whole_number(t, r->at, "all") : table_cell(t, NULL, NULL);
-	if (e == 0 && s->rank)
-		e = put_whole_number(t, r->rank, NULL);
-	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
-		if (s->measure[m])
-			e = !r->has[m] ? table_cell(t, NULL, NULL) :
-			    table_number(t, r->value[m], columns[m].digits +
-			    (m == LOGLINE_SECONDS && r->by_step ? 2 : 0));
-	return e;
-}
-
-/* A counter's first value alone says nothing. */
+/* A row may have nothing but the first value of a counter. */
 static bool
 has_measure(const struct curve_row *r)
 {
@@ -94,11 +74,26 @@ has_measure(const struct curve_row *r)
 	return false;
 }
 
-int
+static void
+put_row(const struct shown *s, const struct curve_rows *rows, const struct curve_row *r, struct table *t)
+{
+	if (s->run)
+		put_run_name(rows, r->run, t);
+	if (s->epoch)
+		table_count(t, r->by_step ? UINT64_MAX : r->at, r->by_step ? "" : "all");
+	if (s->step)
+		table_count(t, r->by_step ? r->at : UINT64_MAX, r->by_step ? "all" : "");
+	if (s->rank)
+		table_count(t, r->rank, "");
+	for (int m = 0; m < LOGLINE_MEASURES; m++)
+		if (s->measure[m])
+			put_number(t, r->has[m], r->value[m]);
+}
+
+void
 curve_table(const struct curve_rows *rows, bool by_rank, struct table *t)
 {
 	struct shown s = { .run = rows->runs > 1, .rank = by_rank };
-	int e = 0;
 
 	for (size_t i = 0; i < rows->n; i++) {
 		s.step |= rows->row[i].by_step;
@@ -108,15 +103,14 @@ curve_table(const struct curve_rows *rows, bool by_rank, struct table *t)
 			s.measure[m] |= rows->row[i].has[m] && columns[m].head != NULL;
 	}
 	if (rows->n == 0)
-		return 0;
+		return;
 	add_columns(&s, t);
-	for (size_t i = 0; i < rows->n && e == 0; i++)
+	for (size_t i = 0; i < rows->n; i++)
 		if (has_measure(&rows->row[i]))
-			e = put_row(&s, rows, &rows->row[i], t);
-	return e;
+			put_row(&s, rows, &rows->row[i], t);
 }
 
-/* A run in one line: the measures' means, but the accuracies' best and last. */
+/* A run: sums of its measures, and its accuracies, which are negative if unknown. */
 struct summary {
 	uint64_t epochs, best_at;
 	double	 best, last_train, last_valid;
@@ -152,53 +146,43 @@ summarize_run(const struct curve_row *r, size_t n)
 static const int means[] = { LOGLINE_SECONDS, LOGLINE_SPEED, LOGLINE_LOAD, LOGLINE_RX, LOGLINE_TX };
 #define MEANS	(sizeof(means) / sizeof(*means))
 
-static int
-put_summary(const struct curve_rows *rows, const bool *shown, uint32_t run, const struct summary *s, struct table *t)
+static void
+put_summary(const struct summary *s, const bool *shown, struct table *t)
 {
-	const double accuracy[] = { s->best, s->last_valid, s->last_train };
-	char name[LOGLINE_LABEL];
-	int e;
-
-	curve_name(rows, run, name);
-	e = table_cell(t, name, name);
-	e = e < 0 ? e : put_whole_number(t, s->epochs, NULL);
-	for (int i = 0; i < 3 && e == 0; i++) {
-		e = accuracy[i] < 0 ? table_cell(t, NULL, NULL) : table_number(t, accuracy[i], 6);
-		if (i == 0 && e == 0)
-			e = s->best < 0 ? table_cell(t, NULL, NULL) : put_whole_number(t, s->best_at, "all");
-	}
-	for (size_t i = 0; i < MEANS && e == 0; i++)
+	table_count(t, s->epochs, "");
+	put_number(t, s->best >= 0, s->best);
+	table_count(t, s->best >= 0 ? s->best_at : UINT64_MAX, s->best >= 0 ? "all" : "");
+	put_number(t, s->last_valid >= 0, s->last_valid);
+	put_number(t, s->last_train >= 0, s->last_train);
+	for (size_t i = 0; i < MEANS; i++)
 		if (shown[means[i]])
-			e = s->n[means[i]] == 0 ? table_cell(t, NULL, NULL) :
-			    table_number(t, s->sum[means[i]] / (double)s->n[means[i]], columns[means[i]].digits);
-	return e;
+			put_number(t, s->n[means[i]] > 0, s->sum[means[i]] / (double)s->n[means[i]]);
 }
 
-int
+void
 curve_compare(const struct curve_rows *rows, struct table *t)
 {
 	bool shown[LOGLINE_MEASURES] = { false };
-	int e = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
 		for (int m = 0; m < LOGLINE_MEASURES; m++)
 			shown[m] |= rows->row[i].has[m];
-	table_column(t, "run", "run", false);
-	table_column(t, "epochs", "epochs", true);
-	table_column(t, "best validation", "best_validation_accuracy", true);
-	table_column(t, "at", "best_at", true);
-	table_column(t, "last validation", "last_validation_accuracy", true);
-	table_column(t, "last train", "last_train_accuracy", true);
+	table_column(t, (struct table_column){ "run", "run", false, 0, 0, NULL });
+	table_column(t, (struct table_column){ "epochs", "epochs", true, 0, 4, NULL });
+	table_column(t, (struct table_column){ "best validation", "best_validation_accuracy", true, 6, 0, "best val" });
+	table_column(t, (struct table_column){ "at", "best_at", true, 0, 1, NULL });
+	table_column(t, (struct table_column){ "last validation", "last_validation_accuracy", true, 6, 2, "last val" });
+	table_column(t, (struct table_column){ "last train", "last_train_accuracy", true, 6, 3, NULL });
 	for (size_t i = 0; i < MEANS; i++)
 		if (shown[means[i]])
-			table_column(t, columns[means[i]].head, columns[means[i]].key, true);
-	for (size_t i = 0, k; i < rows->n && e == 0; i = k) {
+			table_column(t, columns[means[i]]);
+	for (size_t i = 0, k; i < rows->n; i = k) {
 		struct summary s;
 
 		for (k = i; k < rows->n && rows->row[k].run == rows->row[i].run; k++)
 			continue;
 		s = summarize_run(&rows->row[i], k - i);
-		e = put_summary(rows, shown, rows->row[i].run, &s, t);
+		put_run_name(rows, rows->row[i].run, t);
+		put_summary(&s, shown, t);
 	}
-	return e;
 }

@@ -1,4 +1,4 @@
-/* doc - the tables and summaries that people put into documents, into what they measured. */
+/* doc - parses measurements in tables and summaries of documents. */
 #include "log/doc.h"
 #include "log/amount.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE	1024	/* bytes of a line that are looked at */
-#define SHORT	48	/* bytes of a line that may be a heading without a mark */
+#define LINE	1024	/* bytes of a line that are parsed */
+#define SHORT	48	/* bytes of the longest heading without a mark */
 
 static void
 set_doc_measure(struct logline *l, enum logline_measure m, double v)
@@ -30,13 +30,7 @@ label_whole_run(const struct doc *d, struct logline *l, const char *label)
 		snprintf(l->label, sizeof(l->label), "%s", label);
 }
 
-static const char *
-skip_blanks(const char *p)
-{
-	return p + strspn(p, " \t");
-}
-
-/* Cuts blanks and what marks up a heading off both ends of p[0..n). */
+/* Copies p[0..n) without the blanks and the markup at its ends, and without backquotes. */
 static void
 copy_name(const char *p, size_t n, char name[LOGLINE_LABEL])
 {
@@ -52,12 +46,11 @@ copy_name(const char *p, size_t n, char name[LOGLINE_LABEL])
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)name[i] < ' ')
 			name[i] = ' ';
-	/* Code within the text. */
 	for (char *tick; (tick = strchr(name, '`')) != NULL;)
 		memmove(tick, tick + 1, strlen(tick));
 }
 
-/* What a summary is named after: what stands before it on its line, else the heading. */
+/* The name of a summary at `at`: the text before it on its line, else the heading. */
 static const char *
 name_summary(struct doc *d, const char *line, const char *at, char name[LOGLINE_LABEL])
 {
@@ -75,8 +68,8 @@ parse_traffic(struct doc *d, const char *line, struct logline *l)
 	if (at == NULL || strchr(at, '|') == NULL)
 		return false;
 	p = at + 5;
-	p = skip_blanks(*p == ':' ? p + 1 : p);
-	if (!amount_bytes(&p, "rx", &rx) || *(p = skip_blanks(p)) != '|')
+	p = amount_skip_blanks(*p == ':' ? p + 1 : p);
+	if (!amount_bytes(&p, "rx", &rx) || *(p = amount_skip_blanks(p)) != '|')
 		return false;
 	p++;
 	if (!amount_bytes(&p, "tx", &tx))
@@ -87,10 +80,7 @@ parse_traffic(struct doc *d, const char *line, struct logline *l)
 	return true;
 }
 
-/*
- * "packets 12 | 34", "max 970.90 Mbit/s | 984.51 Mbit/s" and "average ..." below it: of the two,
- * what came in and what went out.
- */
+/* "packets 12 | 34", "max 970.90 Mbit/s | 984.51 Mbit/s" or "average ...": received and sent. */
 static bool
 parse_rates(struct doc *d, const char *line, struct logline *l)
 {
@@ -98,20 +88,20 @@ parse_rates(struct doc *d, const char *line, struct logline *l)
 		{ "packets ", LOGLINE_RX_PACKETS, true }, { "average ", LOGLINE_RX_RATE, false },
 		{ "max ", LOGLINE_RX_PEAK, false },
 	};
-	const char *p = skip_blanks(line);
+	const char *p = amount_skip_blanks(line);
 	double v[2];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strncmp(p, rows[i].word, strlen(rows[i].word)) != 0)
 			continue;
-		p = skip_blanks(p + strlen(rows[i].word));
+		p = amount_skip_blanks(p + strlen(rows[i].word));
 		for (int k = 0; k < 2; k++) {
 			if (!(rows[i].count ? amount_number(&p, &v[k]) : amount_rate(&p, &v[k])))
 				return false;
-			p = skip_blanks(p);
+			p = amount_skip_blanks(p);
 			if (k == 0 && *p != '|')
 				return false;
-			p = k == 0 ? skip_blanks(p + 1) : p;
+			p = k == 0 ? amount_skip_blanks(p + 1) : p;
 		}
 		label_whole_run(d, l, d->heading);
 		set_doc_measure(l, rows[i].rx, v[0]);
@@ -121,20 +111,20 @@ parse_rates(struct doc *d, const char *line, struct logline *l)
 	return false;
 }
 
-/* "  time    761.53 minutes" below such a table. */
+/* "  time    761.53 minutes" below these. */
 static bool
 parse_duration(struct doc *d, const char *line, struct logline *l)
 {
-	const char *p = skip_blanks(line);
+	const char *p = amount_skip_blanks(line);
 	double v;
 
 	if (strncmp(p, "time ", 5) == 0)
-		p = skip_blanks(p + 5);
+		p = amount_skip_blanks(p + 5);
 	else if ((p = strstr(line, "Total training time: ")) != NULL)
 		p += 21;
 	if (p == NULL || !amount_number(&p, &v))
 		return false;
-	p = skip_blanks(p);
+	p = amount_skip_blanks(p);
 	if (strncmp(p, "minutes", 7) != 0 && strncmp(p, "seconds", 7) != 0)
 		return false;
 	label_whole_run(d, l, d->heading);
@@ -142,7 +132,7 @@ parse_duration(struct doc *d, const char *line, struct logline *l)
 	return true;
 }
 
-/* 131*2+93. */
+/* "131*2+93". */
 static bool
 parse_step_product(const char **p, uint64_t *v)
 {
@@ -170,7 +160,7 @@ parse_step_product(const char **p, uint64_t *v)
 static bool
 parse_ifconfig_counters(struct doc *d, const char *line, struct logline *l)
 {
-	const char *rx = strstr(line, "RX bytes:"), *tx = strstr(line, "TX bytes:"), *p = skip_blanks(line);
+	const char *rx = strstr(line, "RX bytes:"), *tx = strstr(line, "TX bytes:"), *p = amount_skip_blanks(line);
 	double r, t;
 
 	if (rx == NULL || tx == NULL)
@@ -197,15 +187,16 @@ parse_accuracy(struct doc *d, const char *line, struct logline *l)
 	double train, valid, top5;
 
 	if (at != NULL) {
-		p = skip_blanks(at + 5);
+		p = amount_skip_blanks(at + 5);
 		if (!amount_number(&p, &valid) || valid > 100)
 			return false;
 		if (name_summary(d, line, at, name) == name)
 			memcpy(d->heading, name, sizeof(name));
 		label_whole_run(d, l, d->heading);
 		set_doc_measure(l, LOGLINE_VAL_ACCURACY, valid / 100);
-		p = skip_blanks(p);
-		if (strncmp(p, "Acc@5", 5) == 0 && (p = skip_blanks(p + 5), amount_number(&p, &top5)) && top5 <= 100)
+		p = amount_skip_blanks(p);
+		if (strncmp(p, "Acc@5", 5) == 0 && (p = amount_skip_blanks(p + 5), amount_number(&p, &top5)) &&
+		    top5 <= 100)
 			set_doc_measure(l, LOGLINE_VAL_TOP5, top5 / 100);
 		return true;
 	}
@@ -225,14 +216,15 @@ parse_accuracy(struct doc *d, const char *line, struct logline *l)
 static bool
 parse_traffic_pair(struct doc *d, const char *line, struct logline *l)
 {
-	const char *p = skip_blanks(line);
+	const char *p = amount_skip_blanks(line);
 	size_t n = strcspn(p, " \t");
 	char name[LOGLINE_LABEL];
 	double rx, tx;
 
 	copy_name(p, n, name);
-	p = skip_blanks(p + n);
-	if (!amount_number(&p, &rx) || *(p = skip_blanks(p)) == 0 || !amount_number(&p, &tx) || *skip_blanks(p) != 0)
+	p = amount_skip_blanks(p + n);
+	if (!amount_number(&p, &rx) || *(p = amount_skip_blanks(p)) == 0 || !amount_number(&p, &tx) ||
+	    *amount_skip_blanks(p) != 0)
 		return false;
 	label_whole_run(d, l, name);
 	set_doc_measure(l, LOGLINE_RX, rx * d->unit);
@@ -240,7 +232,7 @@ parse_traffic_pair(struct doc *d, const char *line, struct logline *l)
 	return true;
 }
 
-/* netstat-logging's last row: the whole of its log. */
+/* The last row of netstat-logging, about the whole run. */
 static bool
 parse_netstat_row(const char *line, struct logline *l)
 {
@@ -267,7 +259,7 @@ has_word(const char *text, const char *word)
 	return p != NULL && (p == text || !isalpha((unsigned char)p[-1])) && !isalpha((unsigned char)p[strlen(word)]);
 }
 
-/* What a column's name says that stands in it; the time of an epoch is no epoch. */
+/* Classifies a column by its head.  "Time per epoch" is a time, not an epoch. */
 static enum doc_column
 classify_column(const char *head, enum logline_measure *m)
 {
@@ -291,13 +283,13 @@ classify_column(const char *head, enum logline_measure *m)
 	return DOC_MEASURE;
 }
 
-/* The cells of a table's line, blanks cut off; those behind the last column are left out. */
+/* Splits a table's line into cells without surrounding blanks.  Further columns are ignored. */
 static int
 split_cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
 {
 	int n = 0;
 
-	for (const char *p = line + 1; n < DOC_COLUMNS && *skip_blanks(p) != 0; n++) {
+	for (const char *p = line + 1; n < DOC_COLUMNS && *amount_skip_blanks(p) != 0; n++) {
 		size_t len = strcspn(p, "|"), end = len;
 		const char *from = p;
 
@@ -347,8 +339,8 @@ read_table_cell(const struct doc *d, int i, const char *cell, struct logline *l)
 		l->by_step = d->column[i] == DOC_STEP;
 		return;
 	}
-	if (amount_unit(skip_blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
-		v *= amount_unit(skip_blanks(p));
+	if (amount_unit(amount_skip_blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
+		v *= amount_unit(amount_skip_blanks(p));
 	set_doc_measure(l, d->measure[i], v);
 	/* "6800 (8-80%)": eight devices at 80 % */
 	if ((p = strchr(p, '(')) != NULL && d->measure[i] == LOGLINE_SPEED && strchr(p, '%') != NULL) {
@@ -365,7 +357,7 @@ parse_table_line(struct doc *d, const char *line, struct logline *l)
 	int n = split_cells(line, cell);
 
 	if (n == 0 || cell[0][strspn(cell[0], "-: ")] == 0)
-		return false;	/* a rule */
+		return false;	/* the line below the head */
 	if (d->columns == 0) {
 		read_table_head(d, cell, n);
 		return false;
@@ -381,7 +373,7 @@ parse_table_line(struct doc *d, const char *line, struct logline *l)
 	return false;
 }
 
-/* "one epoch", "30 epochs" or "epoch 50" in a line says what those below it are of; of several the last. */
+/* Keeps the last "one epoch", "30 epochs" or "epoch 50" of a line. */
 static void
 remember_epochs(struct doc *d, const char *line)
 {
@@ -401,17 +393,17 @@ remember_epochs(struct doc *d, const char *line)
 	}
 }
 
-/* A line that measures nothing may name what follows: a heading, or a few words. */
+/* Keeps what a line without measurements says about the following ones. */
 static void
 remember_heading(struct doc *d, const char *line)
 {
-	const char *p = skip_blanks(line), *unit = strstr(line, "unit:");
+	const char *p = amount_skip_blanks(line), *unit = strstr(line, "unit:");
 	char name[LOGLINE_LABEL], rx[3], tx[3];
 	int end = 0;
 
 	remember_epochs(d, line);
 	if (unit != NULL)
-		d->unit = amount_unit(skip_blanks(unit + 5));
+		d->unit = amount_unit(amount_skip_blanks(unit + 5));
 	if (sscanf(p, "%2s %2s %n", rx, tx, &end) == 2 && p[end] == 0 && strcmp(rx, "rx") == 0 &&
 	    strcmp(tx, "tx") == 0) {
 		d->pairs = d->unit > 0;
@@ -436,7 +428,7 @@ remember_heading(struct doc *d, const char *line)
 }
 
 int
-doc_take(struct doc *d, const char *text, struct logline *l)
+doc_parse(struct doc *d, const char *text, struct logline *l)
 {
 	char line[LINE];
 	bool measured;

@@ -1,11 +1,11 @@
 /*
- * doc - the tables and summaries that people put into documents, into what they measured.
+ * doc - parses measurements in tables and summaries of documents.
  *
  *	| model | gpus | Accuracy (validation) | Epochs | Training time (s/epoch) | Throughput (samples/s) |
- *			a Markdown table with a head: columns are known by their names; others name the run;
- *			"8.1s" is 8.1, "6800 (8-80%)" a speed and a load of 0.8
+ *			a Markdown table: columns are known by their heads, and others name the run;
+ *			"8.1s" is 8.1, "6800 (8-80%)" is a speed and a load of 0.8
  *	| 10 | 0.90 |	its rows
- *	rx   tx		and lines below of a name and two numbers, in the unit that a line before gave as (unit:GiB)
+ *	rx   tx		and below it lines of a name and two numbers, in the unit of an earlier line "(unit:GiB)"
  *	bytes  2.73 TiB | 2.73 TiB	(also "bytes: rx 1 GiB | tx 2 GiB"),
  *			"packets 3 | 4", "average 5.1 Mbit/s | 5.2 Mbit/s", "max ..." and "time 761.53 minutes":
  *			the summary of vnstat -l
@@ -15,10 +15,11 @@
  *	Training/Testing Accuracy achieved: 87.3% / 71.7%,  Total training time: 451.8 minutes
  *	1.5	2026-11-21T19:10:00.123Z	host	eth0	end	...	netstat-logging's rows (watch/traffic.h)
  *
- * Summaries are named after the short line before them ("server1:"), and are about a whole run; so is a table that
- * names nothing by itself, behind an item of a list ("- batch size 512") with that, too.  "one epoch", "30 epochs" or
- * "epoch 50" in a line that measures nothing stands in front of the names of summaries until counters by step follow.
- * Threads: a struct doc is for one thread at a time.
+ * The short line before a summary ("server1:") names its run, and the summary describes the whole run.  A table whose
+ * columns name nothing has the name of that line, followed by a list item after it ("- batch size 512").  "one epoch",
+ * "30 epochs" or "epoch 50" in a line without measurements becomes a prefix of the names of summaries, until counters
+ * by step follow.
+ * Threads: one at a time.
  */
 #ifndef LOG_DOC_H
 #define LOG_DOC_H
@@ -29,25 +30,23 @@
 
 enum doc_column { DOC_NAME, DOC_EPOCH, DOC_STEP, DOC_MEASURE };
 
-/* One of zeros stands at a document's begin. */
+/* The state between lines.  A zeroed struct is the start of a document. */
 struct doc {
-	char	 heading[LOGLINE_LABEL];	/* the short line before */
-	char	 item[LOGLINE_LABEL];		/* the item of a list behind that */
-	/* the epochs that those below are of: "one epoch", "30 epochs", "epoch 50" */
-	char	 span[24];
-	double	 unit;				/* of numbers below rx and tx; 0 when none was given */
-	/* of the table that this is in; 0 outside of one, -1 in one of other things */
-	int	 columns;
-	bool	 pairs;				/* below a head "rx tx" */
+	char	 heading[LOGLINE_LABEL];	/* the last short line */
+	char	 item[LOGLINE_LABEL];		/* the list item after it */
+	char	 span[24];			/* "one epoch", "30 epochs", "epoch 50" */
+	double	 unit;				/* of numbers below "rx tx", or 0 */
+	int	 columns;	/* of the current table; 0 outside, -1 in a table without measurements */
+	bool	 pairs;		/* below the head "rx tx" */
 	enum doc_column column[DOC_COLUMNS];
 	enum logline_measure measure[DOC_COLUMNS];
-	bool	 begins;	/* the next measurement begins another table */
+	bool	 begins;	/* the next measurement starts another table */
 };
 
 /*
- * Returns 1 when the line measures something, 0 when it is any other text; it then may name or begin what follows.
- * l->by_step, l->at and l->label are set.
+ * Parses a line.  Returns 1 and sets l->by_step, l->at, l->label and the measures if it measures something.  Returns 0
+ * for other text, which may name what follows.
  */
-int	 doc_take(struct doc *d, const char *line, struct logline *l);
+int	 doc_parse(struct doc *d, const char *line, struct logline *l);
 
 #endif

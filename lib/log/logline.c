@@ -1,4 +1,4 @@
-/* logline - one line of a training log, ours or another's, into what it measured. */
+/* logline - parses the measurements in one line of a training log. */
 #include "log/logline.h"
 
 #include "base/err.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS	32	/* of the longest number that is looked at */
+#define DIGITS	32	/* bytes of the longest number, with its zero */
 
 static void
 set_measure(struct logline *l, enum logline_measure m, double v)
@@ -17,7 +17,7 @@ set_measure(struct logline *l, enum logline_measure m, double v)
 	l->value[m] = v;
 }
 
-/* A number at *p, which moves behind it; strtod alone would also take blanks, hexadecimal and names. */
+/* Parses a number at *p and advances it.  strtod() alone would accept blanks, hexadecimal and names. */
 static bool
 parse_number(const char **p, double *v)
 {
@@ -51,7 +51,7 @@ parse_count(const char **p, uint64_t *v)
 	return true;
 }
 
-/* Moves *p behind the first text in it. */
+/* Advances *p to the end of the first occurrence of text. */
 static bool
 skip_past(const char **p, const char *text)
 {
@@ -74,7 +74,7 @@ skip_prefix(const char **p, const char *text)
 	return true;
 }
 
-/* Whose line: "worker 1: ..." as dlaunch writes, "... Node[1] ..." as MXNet's distributed examples did. */
+/* Finds the rank in "worker 1: ", as dlaunch writes, or in "Node[1]", as MXNet's distributed examples did. */
 static uint64_t
 parse_rank(const char *line)
 {
@@ -89,7 +89,7 @@ parse_rank(const char *line)
 	return LOGLINE_ANYONE;
 }
 
-/* "accuracy=0.5": what is measured on train or validation data. */
+/* "accuracy=0.5" on training or validation data. */
 static bool
 parse_metric(const char *p, struct logline *l, enum logline_measure accuracy, enum logline_measure loss)
 {
@@ -131,7 +131,7 @@ parse_mxnet_line(const char *p, struct logline *l)
 			set_measure(l, LOGLINE_TX, v);
 		return true;
 	}
-	/* The metric behind a speed is that of the last batches, not the epoch's. */
+	/* The metric after a speed is that of the last batches, not of the epoch. */
 	if (strncmp(p, "Batch", 5) == 0 && skip_past(&p, "Speed: ") && parse_number(&p, &v)) {
 		set_measure(l, LOGLINE_SPEED, v);
 		return true;
@@ -139,7 +139,7 @@ parse_mxnet_line(const char *p, struct logline *l)
 	return false;
 }
 
-/* The example's own spelling of "accuracy" changes from line to line. */
+/* The example spells "accuracy" differently from line to line. */
 static bool
 parse_step_line(const char *p, struct logline *l)
 {
@@ -200,7 +200,7 @@ convert_tsv_row(const char *line, struct logline *l)
 		set_measure(l, LOGLINE_TX, (double)r.tx_bytes);
 		return r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE;
 	}
-	/* A run of one process has no traffic to tell of. */
+	/* A run of one process has no traffic. */
 	if (r.received_bytes != TSV_NONE && r.received_bytes > 0)
 		set_measure(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
 	if (r.sent_bytes != TSV_NONE && r.sent_bytes > 0)
@@ -221,7 +221,7 @@ convert_tsv_row(const char *line, struct logline *l)
 	return 1;
 }
 
-/* Is this meant to be a row: a time, a tab, and a role in the third cell? */
+/* Returns whether the line starts as a row: a time, a host and a role. */
 static bool
 is_row(const char *line)
 {

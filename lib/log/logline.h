@@ -1,7 +1,7 @@
 /*
- * logline - one line of a training log, ours or another's, into what it measured.
+ * logline - parses the measurements in one line of a training log.
  *
- * Read are rows of log/tsv.h and lines for people, whatever stands in front of them ("INFO:root:", "worker 1: ",
+ * It reads rows of log/tsv.h, and these lines for people with any prefix ("INFO:root:", "worker 1: ",
  * "2016-01-01 12:00:00 Node[1] "):
  *
  *	Epoch[3] Train-accuracy=0.52			MXNet; Iteration[3] before October 2015
@@ -20,32 +20,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOGLINE_ANYONE	UINT64_MAX	/* the line does not say whose it is */
-#define LOGLINE_WHOLE	UINT64_MAX	/* it is about the whole of a run */
-#define LOGLINE_LABEL	96		/* bytes of a run's name, its zero counted */
+#define LOGLINE_ANYONE	UINT64_MAX	/* the line names no rank */
+#define LOGLINE_WHOLE	UINT64_MAX	/* the line is about a whole run */
+#define LOGLINE_LABEL	96		/* bytes of a run's name with its zero */
 
 enum logline_measure {
 	LOGLINE_TRAIN_ACCURACY,
 	LOGLINE_TRAIN_LOSS,
 	LOGLINE_VAL_ACCURACY,
 	LOGLINE_VAL_LOSS,
-	LOGLINE_SECONDS,	/* of the epoch's training; of a step where the line is a step's */
-	LOGLINE_SPEED,		/* samples/s, of whom the line is about */
+	LOGLINE_SECONDS,	/* of the training of the epoch, or of a step */
+	LOGLINE_SPEED,		/* samples/s of the rank */
 	LOGLINE_LOAD,		/* of the devices, 0..1 */
-	LOGLINE_RX,		/* bytes that came in */
-	LOGLINE_TX,		/* bytes that went out */
-	LOGLINE_VAL_SECONDS,	/* of the epoch's validation */
-	LOGLINE_TRAIN_TOP5,	/* accuracy by the five most probable classes */
+	LOGLINE_RX,		/* bytes received */
+	LOGLINE_TX,		/* bytes sent; TX always follows RX */
+	LOGLINE_VAL_SECONDS,	/* of the validation of the epoch */
+	LOGLINE_TRAIN_TOP5,	/* share of samples whose class is among the five most probable, 0..1 */
 	LOGLINE_VAL_TOP5,
-	LOGLINE_GLOBAL_STEP,	/* all workers' steps so far, where the line is a step's */
-	LOGLINE_RX_PACKETS,	/* what was sent always behind what came in */
+	LOGLINE_GLOBAL_STEP,	/* steps of all workers so far */
+	LOGLINE_RX_PACKETS,
 	LOGLINE_TX_PACKETS,
 	LOGLINE_RX_RATE,	/* Mbit/s on average */
 	LOGLINE_TX_RATE,
 	LOGLINE_RX_PEAK,	/* Mbit/s at most */
 	LOGLINE_TX_PEAK,
 	LOGLINE_MEASURES,
-	/* Counters: what they grow by between two rows is traffic. */
+	/* Counters of bytes since the start; their differences are RX and TX. */
 	LOGLINE_RX_SO_FAR = LOGLINE_MEASURES,
 	LOGLINE_TX_SO_FAR,
 	LOGLINE_ALL
@@ -53,25 +53,21 @@ enum logline_measure {
 
 struct logline {
 	uint64_t rank;		/* or LOGLINE_ANYONE */
-	uint64_t at;		/* epoch, from 0, or step; or LOGLINE_WHOLE */
+	uint64_t at;		/* epoch from 0, step, or LOGLINE_WHOLE */
 	bool	 by_step;	/* at is a step */
-	bool	 ends;		/* the last line of its process */
-	char	 label[LOGLINE_LABEL];	/* of the run that it is about; "" when the line does not say */
+	bool	 ends;		/* the last line of a worker */
+	char	 label[LOGLINE_LABEL];	/* name of the run, or "" */
 	bool	 has[LOGLINE_ALL];
 	double	 value[LOGLINE_ALL];
 };
 
 /*
- * Returns 1 when the line measures something, or is a step that tells how far the run is; 0 when it is any other text;
- * ERR_FORMAT or ERR_LIMIT when it is a row of
- * ours that is broken, which is told by its first cells.
+ * Parses a line.  Returns 1 if it measures something or gives a step, and 0 for other text.  Returns ERR_FORMAT or
+ * ERR_LIMIT if it starts as a row of log/tsv.h and is malformed.
  */
 int logline_parse(const char *line, struct logline *l);
 
-/*
- * Does another log begin here?  Where logs were pasted into one text: a fence (```), a table's
- * head, "session started".
- */
+/* Returns whether another log begins in a text of several: at a fence (```), a table's head or "session started". */
 bool logline_begins(const char *line);
 
 #endif

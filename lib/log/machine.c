@@ -1,4 +1,4 @@
-/* machine - the machines that logs speak of, and their hardware. */
+/* machine - the machines in logs: processes, hardware, load and traffic. */
 #include "log/machine.h"
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* Text p[0..n) without blanks at its ends, cut to what fits. */
+/* Copies p[0..n) without blanks at its ends, truncated to size. */
 static void
 copy_trimmed(char *to, size_t size, const char *p, size_t n)
 {
@@ -45,7 +45,7 @@ add_machine(struct machine_list *l, const struct machine *m)
 	return 0;
 }
 
-/* The value of " key=" in a head; empty when it is not there. */
+/* The value of " key=" in a head, or "". */
 static void
 get_head_value(const char *line, const char *key, char *to, size_t size)
 {
@@ -104,7 +104,7 @@ add_device_load(struct machine_list *l, const struct machine *m, const struct ts
 	return 0;
 }
 
-/* How busy a machine was, and what its processes moved. */
+/* Adds a row of load or traffic to its machine. */
 static int
 add_load_row(struct machine_list *l, const char *line)
 {
@@ -135,7 +135,7 @@ add_load_row(struct machine_list *l, const char *line)
 	return 0;
 }
 
-/* name | hardware | software, in this order, as people write them. */
+/* name | hardware | software, in this order. */
 static int
 parse_table_row(struct machine_list *l, const char *line)
 {
@@ -154,7 +154,7 @@ parse_table_row(struct machine_list *l, const char *line)
 }
 
 int
-machine_take(struct machine_list *l, const char *line)
+machine_add_line(struct machine_list *l, const char *line)
 {
 	struct machine m = { .processes = 0 };
 	const char *end;
@@ -173,7 +173,7 @@ machine_take(struct machine_list *l, const char *line)
 		return e;
 	if (strncmp(line, "* **Infra", 9) == 0 && (end = strstr(line + 4, "**:")) != NULL) {
 		copy_trimmed(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
-		for (char *p; (p = strstr(m.name, "\\*")) != NULL;)	/* a star that Markdown shall leave alone */
+		for (char *p; (p = strstr(m.name, "\\*")) != NULL;)	/* a star escaped in Markdown */
 			memmove(p, p + 1, strlen(p));
 		end += 3;
 		copy_trimmed(m.hardware, sizeof(m.hardware), end, strcspn(end, "\r\n"));
@@ -182,121 +182,106 @@ machine_take(struct machine_list *l, const char *line)
 	return 0;
 }
 
-static int
-put_loads(const struct machine *m, struct table *t)
+/* The mean of n values, or an empty cell. */
+static void
+put_mean(struct table *t, double sum, uint64_t n)
 {
-	int e = m->loads == 0 ? table_cell(t, NULL, NULL) : table_number(t, m->cpu / (double)m->loads * m->processes,
-	    2);
-
-	if (e < 0)
-		return e;
-	return m->host_loads == 0 ? table_cell(t, NULL, NULL) :
-	    table_number(t, m->host_load / (double)m->host_loads, 2);
+	if (n > 0)
+		table_number(t, sum / (double)n);
+	else
+		table_text(t, NULL);
 }
 
-static int
-put_traffic(const struct machine *m, struct table *t)
+static void
+put_empty(struct table *t, size_t n)
 {
-	bool any = m->rx_bytes + m->tx_bytes > 0;
-	int e = any ? table_number(t, m->rx_bytes, -1) : table_cell(t, NULL, NULL);
-
-	if (e < 0)
-		return e;
-	return any ? table_number(t, m->tx_bytes, -1) : table_cell(t, NULL, NULL);
+	while (n-- > 0)
+		table_text(t, NULL);
 }
 
-/* So many cells of nothing. */
-static int
-put_none(struct table *t, size_t n)
-{
-	int e = 0;
-
-	while (n-- > 0 && e == 0)
-		e = table_cell(t, NULL, NULL);
-	return e;
-}
-
-/* What a table has, beside what it always has. */
+/* The optional columns of a table. */
 struct columns {
 	bool	 loads, devices, traffic;
 };
 
-static int
+static void
 put_device(const struct machine *m, const struct machine_device *d, struct columns has, struct table *t)
 {
-	char rank[24];
-	int e;
-
-	snprintf(rank, sizeof(rank), "%llu", (unsigned long long)d->rank);
-	e = table_cell(t, m->name, m->name);
-	e = e < 0 ? e : put_none(t, 1);
-	e = e < 0 ? e : table_cell(t, m->tool, m->tool);
-	e = e < 0 ? e : put_none(t, has.loads ? 2 : 0);
-	e = e < 0 ? e : table_cell(t, rank, rank);
-	e = e < 0 ? e : table_cell(t, d->name, d->name);
-	e = e < 0 ? e : table_number(t, d->load / (double)d->loads, 2);
-	e = e < 0 ? e : d->bytes > 0 ? table_number(t, d->bytes, -1) : put_none(t, 1);
-	return e < 0 ? e : put_none(t, has.traffic ? 4 : 2);
+	table_text(t, m->name);
+	table_text(t, NULL);
+	table_text(t, m->tool);
+	put_empty(t, has.loads ? 2 : 0);
+	table_count(t, d->rank, "");
+	table_text(t, d->name);
+	put_mean(t, d->load, d->loads);
+	put_mean(t, d->bytes, d->bytes > 0);
+	put_empty(t, has.traffic ? 4 : 2);
 }
 
-static int
+static void
 put_machine(const struct machine *m, struct columns has, struct table *t)
 {
-	char n[16];
-	int e;
+	bool moved = m->rx_bytes + m->tx_bytes > 0;
 
-	snprintf(n, sizeof(n), "%u", m->processes);
-	e = table_cell(t, m->name, m->name);
-	e = e < 0 ? e : table_cell(t, m->processes > 0 ? n : NULL, n);
-	e = e < 0 ? e : table_cell(t, m->tool[0] != 0 ? m->tool : NULL, m->tool);
-	if (e == 0 && has.loads)
-		e = put_loads(m, t);
-	if (e == 0 && has.devices)
-		e = put_none(t, 4);
-	if (e == 0 && has.traffic)
-		e = put_traffic(m, t);
-	e = e < 0 ? e : table_cell(t, m->hardware[0] != 0 ? m->hardware : NULL, m->hardware);
-	return e < 0 ? e : table_cell(t, m->software[0] != 0 ? m->software : NULL, m->software);
+	table_text(t, m->name);
+	table_count(t, m->processes > 0 ? m->processes : UINT64_MAX, "");
+	table_text(t, m->tool);
+	if (has.loads) {
+		put_mean(t, m->cpu * m->processes, m->loads);
+		put_mean(t, m->host_load, m->host_loads);
+	}
+	put_empty(t, has.devices ? 4 : 0);
+	if (has.traffic) {
+		put_mean(t, m->rx_bytes, moved);
+		put_mean(t, m->tx_bytes, moved);
+	}
+	table_text(t, m->hardware);
+	table_text(t, m->software);
 }
 
-int
+static void
+add_machine_columns(struct columns has, struct table *t)
+{
+	table_column(t, (struct table_column){ "machine", "machine", false, 0, 0, NULL });
+	table_column(t, (struct table_column){ "processes", "processes", true, 0, 6, NULL });
+	table_column(t, (struct table_column){ "of", "tool", false, 0, 1, NULL });
+	if (has.loads) {
+		table_column(t, (struct table_column){ "processors busy", "cpu", true, 2, 2, "busy CPUs" });
+		table_column(t, (struct table_column){ "load", "host_load", true, 2, 3, NULL });
+	}
+	if (has.devices) {
+		table_column(t, (struct table_column){ "rank", "rank", true, 0, 1, NULL });
+		table_column(t, (struct table_column){ "device", "device", false, 0, 1, NULL });
+		table_column(t, (struct table_column){ "device load", "device_load", true, 2, 1, NULL });
+		table_column(t, (struct table_column){ "device memory", "device_bytes", true, TABLE_BYTES, 2,
+		    "memory" });
+	}
+	if (has.traffic) {
+		table_column(t, (struct table_column){ "rx", "rx_bytes", true, TABLE_BYTES, 5, NULL });
+		table_column(t, (struct table_column){ "tx", "tx_bytes", true, TABLE_BYTES, 5, NULL });
+	}
+	table_column(t, (struct table_column){ "hardware", "hardware", false, 0, 4, NULL });
+	table_column(t, (struct table_column){ "software", "software", false, 0, 7, NULL });
+}
+
+void
 machine_table(const struct machine_list *l, struct table *t)
 {
 	struct columns has = { .devices = l->devices > 0 };
-	int e = 0;
 
 	if (l->n == 0)
-		return 0;
+		return;
 	for (size_t i = 0; i < l->n; i++) {
 		has.loads |= l->machine[i].loads > 0;
 		has.traffic |= l->machine[i].rx_bytes + l->machine[i].tx_bytes > 0;
 	}
-	table_column(t, "machine", "machine", false);
-	table_column(t, "processes", "processes", true);
-	table_column(t, "of", "tool", false);
-	if (has.loads) {
-		table_column(t, "processors busy", "cpu", true);
-		table_column(t, "load", "host_load", true);
-	}
-	if (has.devices) {
-		table_column(t, "rank", "rank", true);
-		table_column(t, "device", "device", false);
-		table_column(t, "device load", "device_load", true);
-		table_column(t, "device memory", "device_bytes", true);
-	}
-	if (has.traffic) {
-		table_column(t, "rx", "rx_bytes", true);
-		table_column(t, "tx", "tx_bytes", true);
-	}
-	table_column(t, "hardware", "hardware", false);
-	table_column(t, "software", "software", false);
-	for (size_t i = 0; i < l->n && e == 0; i++) {
-		e = put_machine(&l->machine[i], has, t);
-		for (size_t k = 0; k < l->devices && e == 0; k++)
+	add_machine_columns(has, t);
+	for (size_t i = 0; i < l->n; i++) {
+		put_machine(&l->machine[i], has, t);
+		for (size_t k = 0; k < l->devices; k++)
 			if (l->device[k].machine == i)
-				e = put_device(&l->machine[i], &l->device[k], has, t);
+				put_device(&l->machine[i], &l->device[k], has, t);
 	}
-	return e;
 }
 
 void

@@ -1,98 +1,173 @@
-/* plot - figures by epoch into a picture. */
+/* plot - draws figures of measurements with gnuplot(1). */
 #include "log/plot.h"
+#include "log/plot_figure.h"
 
+#include "base/datadir.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/datadir.h"
 
 #include <errno.h>
-#include <math.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NAME_COLUMNS	36	/* most of a name beside a line, and in text */
+#define NAME_TEXT	16
+#define PAIRS		8	/* most runs in a picture with both measures */
+#define WIDE		900	/* pixels of a picture */
+#define HIGH		380	/* fewest pixels of a figure without dots */
+#define TEXT_WIDE	38	/* fewest columns and lines of a figure in text */
+#define TEXT_HIGH	10
+
 extern char **environ;
 
-static const struct {
-	const char *name;
-	enum logline_measure measure[2];
-} figure[] = {
-#define FIGURE(name, a, b) { name, { a, b } },
-	PLOT_FIGURES(FIGURE)
-#undef FIGURE
+/* The grid of figures in a picture or text.  Sizes are pixels, or columns and lines. */
+struct layout {
+	enum plot_kind kind;
+	unsigned columns, rows;
+	unsigned wide, high;		/* of all */
+	unsigned panel;			/* height of a figure */
+	unsigned top;			/* height of the title */
 };
-#define FIGURE_COUNT	(sizeof(figure) / sizeof(*figure))
 
-unsigned
-plot_figures(const char *names)
+/* gnuplot's strings in single quotes end with their line, and a doubled quote is one. */
+static int
+put_string(struct buf *out, const char *text, size_t most)
 {
-	unsigned set = 0;
-	size_t i, n;
+	size_t n = strlen(text), cut = n > most ? most / 2 : n, again = n - (most - cut - 2);
+	int e = buf_put(out, "'", 1);
 
-	for (;; names += n + 1) {
-		n = strcspn(names, ",");
-		for (i = 0; i < FIGURE_COUNT; i++)
-			if (strlen(figure[i].name) == n && strncmp(names, figure[i].name, n) == 0)
-				break;
-		if (i == FIGURE_COUNT)
-			return 0;
-		set |= 1u << i;
-		if (names[n] == 0)
-			return set;
+	while (cut < n && cut > 0 && (text[cut] & 0xc0) == 0x80)
+		cut--;
+	while (cut < n && (text[again] & 0xc0) == 0x80)
+		again++;
+	for (size_t i = 0; i < n && e == 0; i++) {
+		if (i == cut) {		/* names of runs differ at either end */
+			e = buf_put_fmt(out, "..");
+			i = again;
+		}
+		if (e == 0)
+			e = text[i] == '\'' ? buf_put_fmt(out, "''") :
+			    buf_put(out, (unsigned char)text[i] < ' ' ? " " : &text[i], 1);
 	}
-}
-
-/* What is about a whole run has no place. */
-static bool
-is_placed(const struct curve_row *r)
-{
-	return r->at != LOGLINE_WHOLE;
+	return e < 0 ? e : buf_put(out, "'", 1);
 }
 
 static int
-write_data(const struct curve_rows *rows, struct buf *out)
+put_points(const struct plot_figure *f, struct buf *out)
 {
 	int e = buf_put_fmt(out, "$data << END\n");
 
-	for (size_t i = 0; i < rows->n && e == 0; i++) {
-		const struct curve_row *r = &rows->row[i];
-
-		if (i > 0 && r->run != r[-1].run)
-			e = buf_put_fmt(out, "\n\n");
-		e = e < 0 ? e : is_placed(r) ? buf_put_fmt(out, "%llu", (unsigned long long)r->at) :
-		    buf_put_fmt(out, "NaN");
-		for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
-			e = r->has[m] && isfinite(r->value[m]) ? buf_put_fmt(out, " %.9g", r->value[m]) :
-			    buf_put_fmt(out, " NaN");
-		e = e < 0 ? e : buf_put(out, "\n", 1);
+	for (size_t l = 0; l < f->lines && e == 0; l++) {
+		for (size_t i = f->line[l].first; i < f->line[l].first + f->line[l].n && e == 0; i++)
+			e = buf_put_fmt(out, "%.9g %.9g\n", f->point[i][0], f->point[i][1]);
+		e = e < 0 ? e : buf_put_fmt(out, "\n\n");
 	}
 	return e < 0 ? e : buf_put_fmt(out, "END\n");
 }
 
-/*
- * gnuplot's strings in single quotes know one escape: a quote is doubled.  They end with their line, and a log's name
- * may have lines: what stood in the next one would be commands.
- */
+/* The lines of a figure as arrays: names, styles, ends and places of names. */
 static int
-write_titles(const struct curve_rows *rows, struct buf *out)
+put_lines(const struct plot_figure *f, size_t most, struct buf *out)
 {
-	char name[LOGLINE_LABEL];
-	int e = buf_put_fmt(out, "array title[%u]\n", rows->runs);
+	static const char *const arrays[] = { "name", "place", "colour", "mark", "dashed", "end_x", "end_y" };
+	int e = buf_put_fmt(out, "lines = %zu\n", f->lines);
 
-	for (uint32_t run = 0; run < rows->runs && e == 0; run++) {
-		curve_name(rows, run, name);
-		e = buf_put_fmt(out, "title[%u] = '", run + 1);
-		for (const char *p = name; *p != 0 && e == 0; p++)
-			e = *p == '\'' ? buf_put_fmt(out, "''") : buf_put(out, (unsigned char)*p < ' ' ? " " : p, 1);
-		e = e < 0 ? e : buf_put_fmt(out, "'\n");
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays) && e == 0; i++)
+		e = buf_put_fmt(out, "array %s[%zu]\n", arrays[i], f->lines);
+	for (size_t l = 0; l < f->lines && e == 0; l++) {
+		const struct plot_line *p = &f->line[l];
+		const double *end = f->point[p->first + p->n - 1];
+
+		e = buf_put_fmt(out, "i = %zu\nplace[i] = %.4f\ncolour[i] = '#%06x'\nmark[i] = %u\ndashed[i] = %d\n"
+		    "end_x[i] = %.9g\nend_y[i] = %.9g\nname[i] = ", l + 1, p->label, p->colour, p->mark, p->dashed,
+		    end[0], end[1]);
+		e = e < 0 ? e : put_string(out, p->name, most);
+		e = e < 0 ? e : buf_put(out, "\n", 1);
 	}
 	return e;
 }
 
-/* An unnamed file that holds p[0..n), read from its start. */
+static size_t
+longest_name(const struct plot_figure *f, size_t most)
+{
+	size_t longest = 0;
+
+	for (size_t l = 0; l < f->lines; l++)
+		if (strlen(f->line[l].name) > longest)
+			longest = strlen(f->line[l].name);
+	return longest < most ? longest : most;
+}
+
+/* Figure number k of the layout. */
+static int
+put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char *script, struct buf *out)
+{
+	/* Lines of text, or of names in a picture, between the axes of a figure. */
+	const size_t most = a->kind == PLOT_TEXT ? NAME_TEXT : NAME_COLUMNS;
+	const double inside = a->kind == PLOT_TEXT ? a->panel - 5.0 : (a->panel - 90.0) / 15;
+	int e = plot_figure_place_names(f, 1 / inside);
+
+	e = e < 0 ? e : buf_put_fmt(out, "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\n", k,
+	    f->xlabel, f->ylabel, f->dots, f->rows, f->whole);
+	e = e < 0 ? e : buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log,
+	    f->from, f->to, f->low, f->high);
+	e = e < 0 ? e : buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n",
+	    f->first != NULL ? f->first : "", f->second != NULL ? f->second : "", longest_name(f, most));
+	e = e < 0 ? e : put_lines(f, most, out);
+	e = e < 0 ? e : put_points(f, out);
+	e = e < 0 ? e : buf_put_fmt(out, "load ");
+	e = e < 0 ? e : put_string(out, script, PATH_MAX);
+	return e < 0 ? e : buf_put(out, "\n", 1);
+}
+
+/* The least height of a figure, in lines of text or pixels. */
+static unsigned
+needed_height(const struct plot_figure *f, enum plot_kind kind)
+{
+	unsigned names = (unsigned)(f->first != NULL ? f->lines / 2 : f->lines), high = 100 + 15 * names;
+
+	if (kind == PLOT_TEXT)
+		return f->dots ? f->rows + 5 : TEXT_HIGH;
+	if (f->dots)
+		return 100 + 20 * f->rows;
+	return high > HIGH ? high : HIGH;
+}
+
+/*
+ * All figures have the height of the one that needs the most.  They stand below each other in a picture.  In a text, as
+ * many as fit stand in a grid.
+ */
+static struct layout
+choose_layout(const struct plot_figure *f, unsigned n, const struct plot_opt *opt)
+{
+	struct layout a = { .kind = opt->kind, .columns = 1, .rows = n, .wide = WIDE,
+		.top = opt->title[0] != 0 ? 40 : 10 };
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned high = needed_height(&f[i], opt->kind);
+
+		a.panel = high > a.panel ? high : a.panel;
+	}
+	if (opt->kind == PLOT_TEXT) {
+		a.top = 1;
+		a.wide = opt->wide;
+		a.high = opt->high;
+		while (n > a.columns && a.columns < opt->wide / TEXT_WIDE)
+			a.columns++;
+		a.rows = (n + a.columns - 1) / a.columns;
+		while (a.rows > 1 && (opt->high - a.top) / a.rows < a.panel)
+			a.rows--;
+		a.panel = (opt->high - a.top) / a.rows;
+		return a;
+	}
+	a.high = a.top + a.panel * n;
+	return a;
+}
+
+/* Makes a file without a name that holds p[0..n). */
 static int
 make_memory_file(const void *p, size_t n)
 {
@@ -105,7 +180,7 @@ make_memory_file(const void *p, size_t n)
 	return fd;
 }
 
-/* gnuplot's first words on the matter, for the line that says that it failed. */
+/* Fails with the first line that gnuplot wrote. */
 static int
 report_gnuplot_error(int fd)
 {
@@ -119,11 +194,11 @@ report_gnuplot_error(int fd)
 	return err_fail(ERR_SYS, "gnuplot: %s", *p != 0 ? p : "failed");
 }
 
-/* Runs gnuplot on what in holds, then on script; the picture goes to out, complaints to err. */
+/* Runs gnuplot on the commands in `in`.  The picture goes to out, messages to err. */
 static int
-run_gnuplot(int in, char *script, int out, int err)
+run_gnuplot(int in, int out, int err)
 {
-	char *argv[] = { (char[]){ "gnuplot" }, (char[]){ "-" }, script, NULL };
+	char *argv[] = { (char[]){ "gnuplot" }, (char[]){ "-" }, NULL };
 	posix_spawn_file_actions_t to;
 	int e, status = 0;
 	pid_t pid;
@@ -143,92 +218,7 @@ run_gnuplot(int in, char *script, int out, int err)
 	return status == 0 ? 0 : report_gnuplot_error(err);
 }
 
-/* Which figures of a set have data. */
-static unsigned
-select_figures_with_data(const struct curve_rows *rows, unsigned set)
-{
-	unsigned have = 0;
-
-	for (size_t i = 0; i < rows->n; i++)
-		for (size_t f = 0; f < FIGURE_COUNT; f++)
-			for (int k = 0; k < 2; k++) {
-				int m = figure[f].measure[k];
-
-				if (is_placed(&rows->row[i]) && rows->row[i].has[m] && isfinite(rows->row[i].value[m]))
-					have |= 1u << f;
-			}
-	return have & set;
-}
-
-/* Whether no run has two places: then there is no line to draw. */
-static bool
-is_single(const struct curve_rows *rows)
-{
-	for (size_t i = 0, last = SIZE_MAX; i < rows->n; i++) {
-		if (!is_placed(&rows->row[i]))
-			continue;
-		if (last < i && rows->row[last].run == rows->row[i].run)
-			return false;
-		last = i;
-	}
-	return true;
-}
-
-/* The columns of $data that have a number, from 1. */
-static int
-write_columns_with_data(const struct curve_rows *rows, struct buf *text)
-{
-	int e = buf_put_fmt(text, "have = ' ");
-
-	for (int m = 0; m < LOGLINE_MEASURES && e == 0; m++)
-		for (size_t i = 0; i < rows->n; i++)
-			if (rows->row[i].has[m] && isfinite(rows->row[i].value[m])) {
-				e = buf_put_fmt(text, "%d ", m + 2);
-				break;
-			}
-	return e < 0 ? e : buf_put_fmt(text, "'\n");
-}
-
-/* The runs that have a place, from 0. */
-static int
-write_shown_runs(const struct curve_rows *rows, struct buf *text)
-{
-	uint32_t last = UINT32_MAX;
-	int e = buf_put_fmt(text, "shown = '");
-
-	for (size_t i = 0; i < rows->n && e == 0; i++)
-		if (is_placed(&rows->row[i]) && rows->row[i].run != last)
-			e = buf_put_fmt(text, "%u ", last = rows->row[i].run);
-	return e < 0 ? e : buf_put_fmt(text, "'\n");
-}
-
-static int
-write_script(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *text)
-{
-	static const char *const kinds[] = { [PLOT_PNG] = "png", [PLOT_SVG] = "svg", [PLOT_TEXT] = "text" };
-	bool by_step = false, validated = false;
-	int e;
-
-	for (size_t i = 0; i < rows->n; i++) {
-		by_step |= rows->row[i].by_step;
-		validated |= rows->row[i].has[LOGLINE_VAL_SECONDS];
-	}
-	e = buf_put_fmt(text, "kind = '%s'\nwide = %u\nruns = %u\nby = '%s'\nsingle = %d\nvalidated = %d\n",
-	    kinds[kind], wide,
-	    rows->runs, by_step ? "step" : "epoch", is_single(rows), validated);
-	e = e < 0 ? e : write_columns_with_data(rows, text);
-	e = e < 0 ? e : write_shown_runs(rows, text);
-	e = e < 0 ? e : buf_put_fmt(text, "figures = '");
-
-	for (size_t f = 0; f < FIGURE_COUNT && e == 0; f++)
-		if ((figures & 1u << f) != 0)
-			e = buf_put_fmt(text, "%s ", figure[f].name);
-	e = e < 0 ? e : buf_put_fmt(text, "'\n");
-	e = e < 0 ? e : write_titles(rows, text);
-	return e < 0 ? e : write_data(rows, text);
-}
-
-/* Appends all that a file holds. */
+/* Appends the contents of a file. */
 static int
 append_file(int fd, struct buf *out)
 {
@@ -243,43 +233,79 @@ append_file(int fd, struct buf *out)
 	return 0;
 }
 
-int
-plot_draw(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, unsigned wide, struct buf *out)
+/* Runs gnuplot on commands, and appends the picture. */
+static int
+draw_commands(const struct buf *commands, struct buf *out)
 {
-	struct buf text = { 0 };
-	char script[PATH_MAX];
-	int e, fd[3] = { -1, -1, -1 };
+	int fd[3] = { make_memory_file(commands->p, commands->n), make_memory_file("", 0), make_memory_file("", 0) };
+	int e = fd[0] < 0 || fd[1] < 0 || fd[2] < 0 ? err_sys("a temporary file") : run_gnuplot(fd[0], fd[1], fd[2]);
 
-	if ((figures = select_figures_with_data(rows, figures)) == 0)
-		return err_fail(ERR_ITEM, "nothing to draw");
-	if ((e = datadir_find("plot/epochs.gp", script)) < 0)
-		return e;
-	e = write_script(rows, kind, figures, wide, &text);
-	if (e == 0 && ((fd[0] = make_memory_file(text.p, text.n)) < 0 || (fd[1] = make_memory_file("", 0)) < 0 ||
-	    (fd[2] = make_memory_file("", 0)) < 0))
-		e = err_sys("a temporary file");
-	if (e == 0 && (e = run_gnuplot(fd[0], script, fd[1], fd[2])) == 0)
-		e = append_file(fd[1], out);
+	e = e < 0 ? e : append_file(fd[1], out);
 	for (int i = 0; i < 3; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
-	buf_free(&text);
+	return e;
+}
+
+/* Writes the commands that draw n figures, or those of them that fit. */
+static int
+write_commands(struct plot_figure *f, unsigned n, const struct plot_opt *opt, unsigned *omitted, struct buf *out)
+{
+	static const char *const kinds[] = { [PLOT_PNG] = "png", [PLOT_SVG] = "svg", [PLOT_TEXT] = "text" };
+	struct layout a = choose_layout(f, n, opt);
+	unsigned drawn = n < a.columns * a.rows ? n : a.columns * a.rows;
+	char script[PATH_MAX];
+	int e = datadir_find("plot/epochs.gp", script);
+
+	if (omitted != NULL)
+		*omitted = n - drawn;
+	e = e < 0 ? e : buf_put_fmt(out, "kind = '%s'\nwide = %u\nhigh = %u\npanel = %u\ntop = %u\ncolumns = %u\n"
+	    "title = ", kinds[opt->kind], a.wide, a.high, a.panel, a.top, a.columns);
+	e = e < 0 ? e : put_string(out, opt->title, 80);
+	e = e < 0 ? e : buf_put(out, "\n", 1);
+	for (unsigned k = 0; k < drawn && e == 0; k++)
+		e = put_figure(&f[k], &a, k, script, out);
+	return e < 0 ? e : buf_put_fmt(out, "unset multiplot\n");
+}
+
+int
+plot_draw(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt, struct buf *out,
+    unsigned *omitted)
+{
+	struct plot_figure f[PLOT_FIGURE_KINDS];
+	struct buf commands = { 0 };
+	size_t before = out->n;
+	unsigned n = 0;
+	int e = 0;
+
+	for (unsigned i = 0; i < PLOT_FIGURE_KINDS && e == 0; i++) {
+		if ((opt->figures & 1u << i) == 0)
+			continue;
+		e = plot_figure_make(i, rows, rates, opt->kind == PLOT_TEXT ? 1 : PAIRS, &f[n]);
+		if (e < 0 || f[n].lines == 0)
+			plot_figure_free(&f[n]);
+		else
+			n++;
+	}
+	if (e == 0)
+		e = n == 0 ? err_fail(ERR_ITEM, "nothing to draw") : write_commands(f, n, opt, omitted, &commands);
+	e = e < 0 ? e : draw_commands(&commands, out);
+	if (e == 0 && out->n > before && out->p[before] == '\f')	/* text begins with a form feed */
+		memmove(out->p + before, out->p + before + 1, --out->n - before);
+	for (unsigned i = 0; i < n; i++)
+		plot_figure_free(&f[i]);
+	buf_free(&commands);
 	return e;
 }
 
 int
-plot_file(const struct curve_rows *rows, enum plot_kind kind, unsigned figures, const char *path)
+plot_file(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt, const char *path)
 {
 	struct buf picture = { 0 };
-	struct io_new f;
 	int e;
 
-	if ((e = io_create(&f, path)) < 0)
-		return e;
-	if ((e = plot_draw(rows, kind, figures, 0, &picture)) == 0 && (e = io_write(f.fd, picture.p, picture.n)) == 0)
-		e = io_commit(&f);
-	else
-		io_abandon(&f);
+	if ((e = plot_draw(rows, rates, opt, &picture, NULL)) == 0)
+		e = io_replace(path, picture.p, picture.n);
 	buf_free(&picture);
 	return e;
 }

@@ -1,4 +1,4 @@
-/* report - a run's tables and figures as one page of HTML that needs nothing beside it. */
+/* report - tables and figures as one self-contained page of HTML. */
 #include "log/report.h"
 
 #include "base/err.h"
@@ -6,34 +6,41 @@
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n"
-    "body { font: 15px/1.5 system-ui, \"DejaVu Sans\", sans-serif; max-width: 60rem; "
+    "body { font: 15px/1.5 system-ui, \"DejaVu Sans\", sans-serif; max-width: 72rem; "
     "margin: 2rem auto; padding: 0 1rem; }\n"
-    "table { border-collapse: collapse; display: block; overflow-x: auto; }\n"
-    "th, td { padding: .2rem .8rem; text-align: left; border-bottom: 1px solid #ddd; white-space: nowrap; }\n"
+    "table { border-collapse: collapse; max-width: 100%; }\n"
+    "th, td { padding: .2rem .6rem; text-align: left; vertical-align: bottom; border-bottom: 1px solid #ddd; "
+    "overflow-wrap: break-word; }\n"
+    "td:first-child { min-width: 9rem; }\n"
     ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
+    "td.n { white-space: nowrap; }\n"
     "svg { max-width: 100%; height: auto; }\n</style>\n<title>";
 
-/* A heading and the table below it; nothing for an empty table, which is freed. */
+/* Puts a heading and its table, unless the table is empty. */
 static int
-put_section(const char *name, struct table *t, int e, struct buf *out)
+put_section(const char *name, struct table *t, struct buf *out)
 {
-	if (e == 0 && t->cells > 0) {
+	int e = 0;
+
+	if (t->cells > 0) {
 		e = buf_put_fmt(out, "<h2>%s</h2>\n", name);
 		e = e < 0 ? e : table_html(t, out);
 	}
-	table_free(t);
 	return e;
 }
 
-/* gnuplot's SVG begins with an XML declaration and a document type, which have no place inside a page. */
+/* Omits the XML declaration and the document type of gnuplot's SVG, which are not allowed inside a page. */
 static int
-put_figures(const struct curve_rows *rows, unsigned figures, struct buf *out)
+put_figures(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt, struct buf *out)
 {
 	struct buf svg = { 0 };
 	const char *from;
-	int e = plot_draw(rows, PLOT_SVG, figures, 0, &svg);
+	struct plot_opt untitled = *opt;	/* the page has the title */
+	int e;
 
-	if (e == ERR_ITEM) {	/* nothing to draw is no fault of a report */
+	untitled.title = "";
+	e = plot_draw(rows, rates, &untitled, &svg, NULL);
+	if (e == ERR_ITEM) {	/* a report may have no figures */
 		buf_free(&svg);
 		return 0;
 	}
@@ -48,19 +55,25 @@ put_figures(const struct curve_rows *rows, unsigned figures, struct buf *out)
 }
 
 int
-report_html(const struct curve_rows *rows, const struct machine_list *machines, unsigned figures, const char *title,
-    struct buf *out)
+report_html(const struct curve_rows *rows, const struct machine_list *machines, const struct rate_list *rates,
+    const struct plot_opt *opt, struct buf *out)
 {
-	struct table t = { 0 };
+	struct table runs = { 0 }, hosts = { 0 }, epochs = { 0 };
 	int e = buf_put(out, head, sizeof(head) - 1);
 
-	e = e < 0 ? e : table_escape(out, title);
+	curve_compare(rows, &runs);
+	machine_table(machines, &hosts);
+	curve_table(rows, false, &epochs);
+	e = e < 0 ? e : table_escape(out, opt->title);
 	e = e < 0 ? e : buf_put_fmt(out, "</title>\n</head>\n<body>\n<h1>");
-	e = e < 0 ? e : table_escape(out, title);
+	e = e < 0 ? e : table_escape(out, opt->title);
 	e = e < 0 ? e : buf_put_fmt(out, "</h1>\n");
-	e = e < 0 ? e : put_section("Runs", &t, curve_compare(rows, &t), out);
-	e = e < 0 ? e : put_section("Machines", &t, machine_table(machines, &t), out);
-	e = e < 0 || rows->n == 0 ? e : put_figures(rows, figures, out);
-	e = e < 0 ? e : put_section("Epochs", &t, curve_table(rows, false, &t), out);
+	e = e < 0 ? e : put_section("Runs", &runs, out);
+	e = e < 0 ? e : put_section("Machines", &hosts, out);
+	e = e < 0 || rows->n + rates->n == 0 ? e : put_figures(rows, rates, opt, out);
+	e = e < 0 ? e : put_section("Epochs", &epochs, out);
+	table_free(&runs);
+	table_free(&hosts);
+	table_free(&epochs);
 	return e < 0 ? e : buf_put_fmt(out, "</body>\n</html>\n");
 }

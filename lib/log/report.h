@@ -1,5 +1,5 @@
 /*
- * report - a run's tables and figures as one page of HTML that needs nothing beside it: no script, no other file.
+ * report - tables and figures as one self-contained page of HTML, without scripts.
  *
  * Threads: no state.
  */
@@ -9,9 +9,11 @@
 #include "log/machine.h"
 #include "log/plot.h"
 
-/* Rows are means.  title is what the page is about.  0, ERR_SYS (also when gnuplot is missing or fails), ERR_NOMEM. */
-int	 report_html(const struct curve_rows *rows, const struct machine_list *machines, unsigned figures,
-    const char *title,
-	    struct buf *out);
+/*
+ * Appends a page with the figures and the title of opt.  Rows are means.  Returns 0, ERR_SYS (also if gnuplot is
+ * missing or fails) or ERR_NOMEM.
+ */
+int	 report_html(const struct curve_rows *rows, const struct machine_list *machines, const struct rate_list *rates,
+    const struct plot_opt *opt, struct buf *out);
 
 #endif

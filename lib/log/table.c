@@ -1,11 +1,17 @@
-/* table - cells in rows and columns, as text for people and for programs. */
+/* table - cells in rows and columns, and their output in several forms. */
 #include "log/table.h"
 
+#include "log/amount.h"
+
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
+#define NAME_COLUMNS	28	/* of a name in a table that has to be fitted */
+
 static const char *const forms[] = {
-	[TABLE_TEXT] = "text", [TABLE_MARKDOWN] = "markdown", [TABLE_TSV] = "tsv", [TABLE_JSON] = "json",
+	[TABLE_TEXT] = "text", [TABLE_MARKDOWN] = "markdown", [TABLE_TSV] = "tsv", [TABLE_CSV] = "csv",
+	[TABLE_JSON] = "json",
 };
 
 enum table_form
@@ -19,35 +25,68 @@ table_form(const char *name)
 }
 
 void
-table_column(struct table *t, const char *head, const char *key, bool number)
+table_column(struct table *t, struct table_column c)
 {
 	assert(t->columns < TABLE_COLUMNS && t->cells == 0);
-	t->column[t->columns].head = head;
-	t->column[t->columns].key = key;
-	t->column[t->columns++].number = number;
+	t->column[t->columns++] = c;
 }
 
-/* A cell breaks no line and no row. */
-static int
-put_cell_text(struct buf *out, const char *text)
+/* Control characters would break the line. */
+static void
+put_cell_text(struct table *t, const char *text)
 {
-	size_t at = out->n;
-	int e = buf_put(out, text, strlen(text) + 1);
+	size_t at = t->text.n;
 
-	for (; e == 0 && out->p[at] != 0; at++)
-		if (out->p[at] < ' ')
-			out->p[at] = ' ';
-	return e;
+	if (t->error == 0)
+		t->error = buf_put(&t->text, text, strlen(text) + 1);
+	for (; t->error == 0 && t->text.p[at] != 0; at++)
+		if (t->text.p[at] < ' ')
+			t->text.p[at] = ' ';
 }
 
-int
-table_cell(struct table *t, const char *text, const char *exact)
+static void
+add_cell(struct table *t, const char *text, const char *exact)
 {
-	int e = put_cell_text(&t->text, text != NULL ? text : "");
+	put_cell_text(t, text);
+	put_cell_text(t, exact);
+	t->cells++;
+}
 
-	e = e < 0 ? e : put_cell_text(&t->text, text == NULL ? "" : exact != NULL ? exact : text);
-	t->cells += e == 0;
-	return e;
+void
+table_text(struct table *t, const char *text)
+{
+	add_cell(t, text != NULL ? text : "", text != NULL ? text : "");
+}
+
+void
+table_count(struct table *t, uint64_t count, const char *none)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	if (count == UINT64_MAX)
+		add_cell(t, none, "");
+	else
+		add_cell(t, text, text);
+}
+
+void
+table_number(struct table *t, double v)
+{
+	const int digits = t->column[t->cells % t->columns].digits;
+	char text[64], exact[64];
+	double scaled = v;
+	int i = 0;
+
+	snprintf(exact, sizeof(exact), digits == TABLE_BYTES ? "%.0f" : "%.9g", v);
+	if (digits == TABLE_BYTES) {
+		for (; i < 6 && scaled >= 1000; i++)
+			scaled /= 1024;
+		snprintf(text, sizeof(text), "%.*f %s", i == 0 ? 0 : i < 4 ? 2 : 3, scaled, amount_units[i]);
+	} else {
+		snprintf(text, sizeof(text), "%.*f", digits, v);
+	}
+	add_cell(t, text, exact);
 }
 
 void
@@ -57,7 +96,7 @@ table_free(struct table *t)
 	*t = (struct table){ 0 };
 }
 
-/* Columns of a text, not bytes. */
+/* The columns that a text in UTF-8 takes. */
 static size_t
 count_columns(const char *text)
 {
@@ -68,7 +107,7 @@ count_columns(const char *text)
 	return n;
 }
 
-/* The cell at p, which moves to the next one: for people, or exactly. */
+/* Returns the cell at *p, for people or exact, and advances *p to the next. */
 static const char *
 next_cell(const char **p, bool exact)
 {
@@ -78,28 +117,46 @@ next_cell(const char **p, bool exact)
 	return exact ? other : text;
 }
 
+/* The byte at which a character begins, or the end. */
+static const char *
+skip_characters(const char *text, size_t n)
+{
+	for (; *text != 0; text++)
+		if (((unsigned char)*text & 0xc0) != 0x80 && n-- == 0)
+			break;
+	return text;
+}
+
+/* A text above wide columns loses its middle, since names differ at either end. */
 static int
 put_padded(struct buf *out, const char *text, size_t wide, bool right)
 {
-	size_t n = count_columns(text), blanks = wide > n ? wide - n : 0;
+	size_t n = count_columns(text), blanks = wide > n ? wide - n : 0, head = (wide - 1) / 2;
 	int e = 0;
 
 	if (right)
 		e = buf_put_fmt(out, "%*s", (int)blanks, "");
-	e = e < 0 ? e : buf_put(out, text, strlen(text));
+	if (n > wide)
+		e = e < 0 ? e : buf_put_fmt(out, "%.*s..%s", (int)(skip_characters(text, head) - text), text,
+		    skip_characters(text, n - (wide - head - 2)));
+	else
+		e = e < 0 ? e : buf_put(out, text, strlen(text));
 	return e < 0 || right ? e : buf_put_fmt(out, "%*s", (int)blanks, "");
 }
 
-/* Columns two blanks apart, or bars between them. */
+/* Separates columns by two blanks or by bars. */
 static int
 put_line(const struct table *t, const char *const *cell, const size_t *wide, bool bars, struct buf *out)
 {
+	const char *between = "";
 	int e = bars ? buf_put(out, "| ", 2) : 0;
 
 	for (size_t i = 0; i < t->columns && e == 0; i++) {
-		if (i > 0)
-			e = bars ? buf_put(out, " | ", 3) : buf_put(out, "  ", 2);
+		if (wide[i] == 0)
+			continue;
+		e = buf_put_fmt(out, "%s", between);
 		e = e < 0 ? e : put_padded(out, cell[i], wide[i], t->column[i].number);
+		between = bars ? " | " : "  ";
 	}
 	while (e == 0 && !bars && out->n > 0 && out->p[out->n - 1] == ' ')
 		out->n--;
@@ -120,26 +177,74 @@ put_rule(const struct table *t, const size_t *wide, struct buf *out)
 	return e < 0 ? e : buf_put_fmt(out, " |\n");
 }
 
-static int
-put_text(const struct table *t, bool bars, struct buf *out)
+static const char *
+head_text(const struct table *t, size_t i, bool bars)
 {
-	const char *cell[TABLE_COLUMNS], *p = (const char *)t->text.p;
-	size_t wide[TABLE_COLUMNS];
-	int e;
+	return !bars && t->column[i].brief != NULL ? t->column[i].brief : t->column[i].head;
+}
 
-	for (size_t i = 0; i < t->columns; i++) {
-		wide[i] = count_columns(t->column[i].head);
-		cell[i] = t->column[i].head;
-	}
+static void
+measure_columns(const struct table *t, bool bars, size_t wide[TABLE_COLUMNS])
+{
+	const char *p = (const char *)t->text.p;
+
+	for (size_t i = 0; i < t->columns; i++)
+		wide[i] = count_columns(head_text(t, i, bars));
 	for (size_t i = 0; i < t->cells; i++) {
 		size_t n = count_columns(next_cell(&p, false));
 
 		if (n > wide[i % t->columns])
 			wide[i % t->columns] = n;
 	}
+}
+
+static size_t
+sum_columns(const struct table *t)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < t->columns; i++)
+		sum += t->wide[i] > 0 ? t->wide[i] + 2 : 0;
+	return sum > 0 ? sum - 2 : 0;
+}
+
+unsigned
+table_fit(struct table *t, unsigned wide)
+{
+	unsigned omitted = 0;
+
+	measure_columns(t, false, t->wide);
+	for (size_t i = 0; i < t->columns && sum_columns(t) > wide; i++)
+		if (!t->column[i].number && t->wide[i] > NAME_COLUMNS)
+			t->wide[i] = NAME_COLUMNS;
+	while (sum_columns(t) > wide) {
+		size_t last = 0;
+
+		for (size_t i = 0; i < t->columns; i++)
+			if (t->wide[i] > 0 && t->column[i].turn > 0 &&
+			    (t->wide[last] == 0 || t->column[i].turn >= t->column[last].turn))
+				last = i;
+		if (t->wide[last] == 0 || t->column[last].turn == 0)
+			break;
+		t->wide[last] = 0;
+		omitted++;
+	}
+	return omitted;
+}
+
+static int
+put_text(const struct table *t, bool bars, struct buf *out)
+{
+	const char *cell[TABLE_COLUMNS] = { NULL }, *p = (const char *)t->text.p;
+	size_t measured[TABLE_COLUMNS] = { 0 };
+	const size_t *wide = !bars && sum_columns(t) > 0 ? t->wide : measured;
+	int e;
+
+	measure_columns(t, bars, measured);
+	for (size_t i = 0; i < t->columns; i++)
+		cell[i] = head_text(t, i, bars);
 	e = put_line(t, cell, wide, bars, out);
 	e = e < 0 || !bars ? e : put_rule(t, wide, out);
-	p = (const char *)t->text.p;
 	for (size_t i = 0; i < t->cells && e == 0; i++) {
 		const char *text = next_cell(&p, false);
 
@@ -150,17 +255,33 @@ put_text(const struct table *t, bool bars, struct buf *out)
 	return e;
 }
 
+/* A field with a separator, a quote or blanks at its ends is quoted. */
 static int
-put_tsv(const struct table *t, struct buf *out)
+put_csv_field(struct buf *out, const char *text)
+{
+	size_t n = strlen(text);
+	int e = 0;
+
+	if (n == 0 || (strpbrk(text, ",\"") == NULL && text[0] != ' ' && text[n - 1] != ' '))
+		return buf_put(out, text, n);
+	for (e = buf_put(out, "\"", 1); *text != 0 && e == 0; text++)
+		e = buf_put(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+	return e < 0 ? e : buf_put(out, "\"", 1);
+}
+
+/* Puts keys and exact values, separated by tabs or by commas. */
+static int
+put_fields(const struct table *t, bool commas, struct buf *out)
 {
 	const char *p = (const char *)t->text.p;
 	int e = 0;
 
-	for (size_t i = 0; i < t->columns && e == 0; i++)
-		e = buf_put_fmt(out, "%s%s", i > 0 ? "\t" : "", t->column[i].key);
-	e = e < 0 ? e : buf_put(out, "\n", 1);
-	for (size_t i = 0; i < t->cells && e == 0; i++)
-		e = buf_put_fmt(out, "%s%s", next_cell(&p, true), (i + 1) % t->columns == 0 ? "\n" : "\t");
+	for (size_t i = 0; i < t->columns + t->cells && e == 0; i++) {
+		const char *text = i < t->columns ? t->column[i].key : next_cell(&p, true);
+
+		e = commas ? put_csv_field(out, text) : buf_put(out, text, strlen(text));
+		e = e < 0 ? e : buf_put(out, (i + 1) % t->columns == 0 ? "\n" : commas ? "," : "\t", 1);
+	}
 	return e;
 }
 
@@ -174,7 +295,7 @@ put_json_string(struct buf *out, const char *text)
 	return e < 0 ? e : buf_put(out, "\"", 1);
 }
 
-/* nan and inf are no numbers in JSON. */
+/* NaN and infinity are strings, since JSON has no such numbers. */
 static int
 put_json(const struct table *t, struct buf *out)
 {
@@ -204,29 +325,13 @@ put_json(const struct table *t, struct buf *out)
 }
 
 int
-table_number(struct table *t, double v, int digits)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	char text[64], exact[64];
-	double scaled = v;
-	int i = 0;
-
-	snprintf(exact, sizeof(exact), digits < 0 ? "%.0f" : "%.9g", v);
-	if (digits < 0) {
-		for (; i < 6 && scaled >= 1000; i++)
-			scaled /= 1024;
-		snprintf(text, sizeof(text), "%.*f %s", i == 0 ? 0 : i < 4 ? 2 : 3, scaled, units[i]);
-	} else {
-		snprintf(text, sizeof(text), "%.*f", digits, v);
-	}
-	return table_cell(t, text, exact);
-}
-
-int
 table_put(const struct table *t, enum table_form form, struct buf *out)
 {
+	if (t->error < 0)
+		return t->error;
 	switch (form) {
-	case TABLE_TSV:		return put_tsv(t, out);
+	case TABLE_TSV:		return put_fields(t, false, out);
+	case TABLE_CSV:		return put_fields(t, true, out);
 	case TABLE_JSON:	return put_json(t, out);
 	default:		return put_text(t, form == TABLE_MARKDOWN, out);
 	}
@@ -252,7 +357,7 @@ int
 table_html(const struct table *t, struct buf *out)
 {
 	const char *p = (const char *)t->text.p;
-	int e = buf_put_fmt(out, "<table>\n<tr>");
+	int e = t->error < 0 ? t->error : buf_put_fmt(out, "<table>\n<tr>");
 
 	for (size_t i = 0; i < t->columns && e == 0; i++) {
 		e = buf_put_fmt(out, "<th%s>", t->column[i].number ? " class=\"n\"" : "");

@@ -1,4 +1,4 @@
-/* tsv - one measurement a line: a row of a run's log, as text and back. */
+/* tsv - formats and parses the rows of a run's log. */
 #include "log/tsv.h"
 
 #include "base/err.h"
@@ -8,16 +8,16 @@
 #include <math.h>
 #include <stdio.h>
 
-#define CELL	TSV_HOST	/* bytes of the longest cell, its zero counted */
+#define CELL	TSV_HOST	/* bytes of the longest cell with its zero */
 
 enum kind { COUNT, MEASURE, HOST, NAME, ROLE, EVENT };
 
-/* The columns in their order: where each stands in a row, and the digits behind a measure's point (9 in all for -1). */
+/* The columns in order. */
 static const struct column {
 	const char *name;
 	enum kind kind;
 	size_t at;
-	int digits;
+	int digits;	/* after the point of a measure; -1: nine significant ones */
 } columns[] = {
 	{ "time_s", MEASURE, offsetof(struct tsv_row, time_s), 3 },
 	{ "host", HOST, offsetof(struct tsv_row, host), 0 },
@@ -63,9 +63,9 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.epoch = TSV_NONE, .step = TSV_NONE, .samples = TSV_NONE,
 		.loss = TSV_VOID, .accuracy = TSV_VOID, .samples_per_s = TSV_VOID, .lr = TSV_VOID, .wait_s = TSV_VOID,
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
-		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE, .cpu = TSV_VOID, .host_load = TSV_VOID,
-		    .top5_accuracy = TSV_VOID,
-		.device_load = TSV_VOID, .device_bytes = TSV_NONE,
+		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE,
+		.cpu = TSV_VOID, .host_load = TSV_VOID, .top5_accuracy = TSV_VOID, .device_load = TSV_VOID,
+		.device_bytes = TSV_NONE,
 	};
 
 	snprintf(r.host, sizeof(r.host), "%s", host);
@@ -82,7 +82,7 @@ tsv_head(struct buf *out)
 	return e < 0 ? e : buf_put(out, "\n", 1);
 }
 
-/* A run that diverges says so in its log: nan and inf are measures too. */
+/* NaN and infinity are valid measures: a run can diverge. */
 static int
 put_measure(struct buf *out, double v, int digits)
 {
@@ -95,7 +95,7 @@ put_measure(struct buf *out, double v, int digits)
 
 /* A name from outside must not break the line. */
 static int
-put_host(struct buf *out, const char *host)
+put_name(struct buf *out, const char *host)
 {
 	int e = 0;
 
@@ -118,7 +118,7 @@ put_cell(struct buf *out, const struct column *c, const struct tsv_row *r)
 		return put_measure(out, *(const double *)at, c->digits);
 	case HOST:
 	case NAME:
-		return put_host(out, at);
+		return put_name(out, at);
 	case ROLE:
 		return buf_put_fmt(out, "%s", roles[r->role]);
 	case EVENT:
@@ -145,7 +145,7 @@ tsv_put(struct buf *out, const struct tsv_row *r)
 }
 
 static int
-take_measure(const char *text, double *v)
+parse_measure(const char *text, double *v)
 {
 	if (strcmp(text, "nan") == 0 || strcmp(text, "inf") == 0) {
 		*v = text[0] == 'n' ? (double)NAN : (double)INFINITY;
@@ -154,7 +154,7 @@ take_measure(const char *text, double *v)
 	return num_f64(text, 0, DBL_MAX, v);
 }
 
-/* Which of n names; n when none. */
+/* The number of a name, or n. */
 static size_t
 find_tsv_name(const char *text, const char *const *names, size_t n)
 {
@@ -175,7 +175,7 @@ parse_tsv_cell(const char *text, const struct column *c, struct tsv_row *r)
 	case COUNT:
 		return *text == 0 ? 0 : num_u64(text, 0, TSV_NONE - 1, at);
 	case MEASURE:
-		return *text == 0 ? 0 : take_measure(text, at);
+		return *text == 0 ? 0 : parse_measure(text, at);
 	case HOST:
 		memcpy(r->host, text, strlen(text) + 1);	/* CELL is TSV_HOST */
 		return 0;
@@ -225,7 +225,7 @@ tsv_parse(const char *line, struct tsv_row *r)
 		if (i + 1 >= NEEDED && *line != '\t')
 			return 1;
 		if (i + 1 < COLUMNS && *line++ != '\t')
-			return err_fail(ERR_FORMAT, "ends behind the column %s", columns[i].name);
+			return err_fail(ERR_FORMAT, "ends after the column %s", columns[i].name);
 	}
 	return 1;
 }

@@ -1,13 +1,13 @@
 /*
- * tsv - one measurement a line: a row of a run's log, as text and back.  log(5) is the format's page.
+ * tsv - formats and parses the rows of a run's log, one measurement a line.  The format is described in log(5).
  *
- *	# tally 0.1 tool=pworker host=a rank=0 workers=2 ...	what wrote the log: comments
- *	time_s	host	role	rank	event	epoch	...		the columns' names, with units
+ *	# tally 0.1 tool=pworker host=a rank=0 workers=2 ...	a comment: what wrote the log
+ *	time_s	host	role	rank	event	epoch	...		the column names, with units
  *	12.345	a	worker	0	step	0	...	rows; a cell is empty if its column does not apply
  *
- * Logs may be joined in any order of lines: every row says whose it is, and comments and names that come again are
- * skipped.  A reader ignores cells behind the last column it knows.
- * Threads: no state; the caller's buffer.
+ * Logs can be joined in any order of lines, since each row names its process, and readers skip repeated heads.  A
+ * reader ignores cells after the last column that it knows.
+ * Threads: no state.
  */
 #ifndef LOG_TSV_H
 #define LOG_TSV_H
@@ -16,20 +16,20 @@
 
 #include <stdint.h>
 
-#define TSV_HOST	256	/* bytes of a host's name, its zero counted */
+#define TSV_HOST	256	/* bytes of a host's name with its zero */
 #define TSV_NAME	32	/* bytes of the other names */
 #define TSV_NONE	UINT64_MAX	/* a count that does not apply */
-#define TSV_VOID	(-1.0)	/* a measure that does not apply; every measure is 0 or more, or not finite */
+#define TSV_VOID	(-1.0)	/* a measure that does not apply; others are at least 0, NaN or infinite */
 
 #define TSV_EVENTS(X) \
-	X(TSV_START, "start")		/* the process begins to train */ \
+	X(TSV_START, "start")		/* training begins */ \
 	X(TSV_STEP, "step")		/* the steps since the row before */ \
-	X(TSV_EPOCH, "epoch")		/* the end of an epoch: the whole of it */ \
-	X(TSV_VALIDATION, "validation")	/* every record of the validation set once */ \
-	X(TSV_SAVE, "save")		/* weights are on disk */ \
-	X(TSV_TRAFFIC, "traffic")	/* what moved since the rows of this event before: start-up, an epoch */ \
-	X(TSV_LOAD, "load")		/* how busy process and host were since the row of this event before */ \
-	X(TSV_END, "end")		/* the process is done: the whole run */
+	X(TSV_EPOCH, "epoch")		/* a whole epoch, at its end */ \
+	X(TSV_VALIDATION, "validation")	/* one pass over the validation data */ \
+	X(TSV_SAVE, "save")		/* a checkpoint is on disk */ \
+	X(TSV_TRAFFIC, "traffic")	/* bytes since the previous rows of this event */ \
+	X(TSV_LOAD, "load")		/* load of process and host since the previous row of this event */ \
+	X(TSV_END, "end")		/* the whole run, at the end of the process */
 
 #define TSV_ENUM(name, text) name,
 enum tsv_event { TSV_EVENTS(TSV_ENUM) TSV_EVENT_COUNT };
@@ -44,40 +44,36 @@ struct tsv_row {
 	uint64_t	 rank;			/* from 0 */
 	enum tsv_event	 event;
 	uint64_t	 epoch;			/* from 0 */
-	uint64_t	 step;			/* updates done over the whole run, so from 1 */
-	uint64_t	 samples;		/* that loss and accuracy are over */
-	double		 loss;			/* mean over the samples */
-	double		 accuracy;		/* 0..1 */
+	uint64_t	 step;			/* updates since the start of the run, from 1 */
+	uint64_t	 samples;		/* that loss and accuracy are means over */
+	double		 loss;			double		 accuracy;		/* 0..1 */
 	double		 samples_per_s;		/* of this rank */
 	double		 lr;			/* of the last step */
-	/* that the worker waited for servers, since the row before of its event */
-	double		 wait_s;
+	double		 wait_s;		/* for servers, since the previous row of this event */
 	uint64_t	 sent_bytes, received_bytes;	/* since the process began */
-	/* Columns from here on may be missing in a line, as in older logs. */
-	/* in the time that the row is of; with a class: payload of that class */
-	uint64_t	 rx_bytes, tx_bytes;
+	/* Older logs have no columns from here on. */
+	uint64_t	 rx_bytes, tx_bytes;	/* in the time of the row; of one class of payload if class is set */
 	char		 peer[TSV_NAME];	/* "server 0", "worker 0"; "all"; "" */
-	char class[TSV_NAME]; /* of wire/peer_traffic.h; "wire": on the socket; "all": messages but
-	                         those of the start; "" */
-	double		 cpu;			/* processors that the process kept busy */
-	double		 host_load;		/* share of the host's that were busy, 0..1 */
-	double		 top5_accuracy;		/* 0..1: the class is among the five most probable */
-	char		 device[TSV_NAME];	/* "gpu:0": the one that the row is about; "" */
-	double		 device_load;		/* 0..1: the share of the time that it computed, for whomever */
-	uint64_t	 device_bytes;		/* of its memory that are in use, by whomever */
+	char		 class[TSV_NAME];	/* of wire/peer_traffic.h, "wire", "all" or "" */
+	double		 cpu;			/* processors kept busy by the process */
+	double		 host_load;		/* share of the host's processors that was busy, 0..1 */
+	double		 top5_accuracy;		/* share of samples whose class is among the five most probable, 0..1 */
+	char		 device[TSV_NAME];	/* device of the row, "gpu:0", or "" */
+	double		 device_load;		/* share of the time that it computed, for any process, 0..1 */
+	uint64_t	 device_bytes;		/* memory in use, by any process */
 };
 
-/* A row of whom and what at 0 s, all else not applying.  A longer host is cut. */
+/* A row at 0 s in which nothing else applies.  A longer host is truncated. */
 struct tsv_row tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *host);
-/* Appends the line of column names, and a row's line.  Each returns 0 or ERR_NOMEM. */
+/* Append the line of column names, and a row.  Each returns 0 or ERR_NOMEM. */
 int	 tsv_head(struct buf *out);
 int	 tsv_put(struct buf *out, const struct tsv_row *r);
 /*
- * Reads a line, with or without its newline.  Returns 1 for a row, 0 for an empty line, a comment or the columns'
- * names, ERR_FORMAT or ERR_LIMIT (the line noted names the column).
+ * Parses a line, with or without its newline.  Returns 1 for a row, 0 for an empty line or a head, or ERR_FORMAT or
+ * ERR_LIMIT with a message that names the column.
  */
 int	 tsv_parse(const char *line, struct tsv_row *r);
-/* Is this line the columns' names, or a comment of such a log? */
+/* Returns whether the line is a comment or the column names. */
 int	 tsv_is_head(const char *line);
 
 #endif

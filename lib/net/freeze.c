@@ -80,14 +80,10 @@ freeze_blocks(const struct graph *g, uint32_t k, struct buf *rule)
 bool
 freeze_node(const struct graph *g, uint32_t i)
 {
-	const struct graph_node *l = &g->node[i];
-	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
-	bool any = false;
+	uint32_t end, first = graph_learned(&g->node[i], &end);
 
-	for (size_t k = 0; k < sizeof(has) / sizeof(*has); k++) {
-		if (has[k] >= 0 && !g->w[has[k]].frozen)
+	for (uint32_t a = first; a < end; a++)
+		if (!g->w[a].frozen)
 			return false;
-		any |= has[k] >= 0;
-	}
-	return any;
+	return first < end;
 }

@@ -71,8 +71,9 @@ write_state(struct tensors_out *o, const float *state, size_t count, uint32_t st
 
 static int
 write_file(const char *path, struct tensors *t, const struct graph *g, const float *w, const float *aux,
-    const float *state, uint32_t states, const float *average)
+    const float *state, uint32_t states, const float *average, const float *mean_image)
 {
+	const struct graph_node *x = &g->node[0];
 	struct tensors_out *o;
 	int e;
 
@@ -84,6 +85,8 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 		e = write_state(o, state, g->P, states, i);
 	if (e == 0 && average != NULL)
 		e = tensors_write(o, average, (g->P + g->A) * sizeof(*average));
+	if (e == 0 && mean_image != NULL)
+		e = tensors_write(o, mean_image, (size_t)x->c * x->h * x->w * sizeof(*mean_image));
 	if (e == 0)
 		return tensors_commit(o);
 	tensors_abandon(o);
@@ -92,8 +95,11 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 
 int
 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-    enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta)
+    enum opt_rule rule, const float *average, const float *mean_image, const struct tensors_meta *meta, uint32_t nmeta)
 {
+	const struct graph_node *x = &g->node[0];
+	const struct tensor image = { .type = TENSORS_F32, .ndim = 3, .dim = { x->c, x->h, x->w },
+	    .count = (uint64_t)x->c * x->h * x->w };
 	uint32_t states = state != NULL ? opt_states(rule) : 0;
 	struct tensors t = { .kind = TENSORS_SAFE };
 	int e;
@@ -106,10 +112,12 @@ weights_save(const char *path, const struct graph *g, const float *w, const floa
 		e = add_arrays(&t, g->w, g->nw, opt_tail(rule, i));
 	if (e == 0 && average != NULL && (e = add_arrays(&t, g->w, g->nw, AVERAGE_TAIL)) == 0)
 		e = add_arrays(&t, g->aux, g->naux, AVERAGE_TAIL);
+	if (e == 0 && mean_image != NULL)
+		e = tensors_add(&t, WEIGHTS_MEAN_IMAGE, &image);
 	if (e < 0)
 		err_within("%s", path);
 	else
-		e = write_file(path, &t, g, w, aux, state, states, average);
+		e = write_file(path, &t, g, w, aux, state, states, average, mean_image);
 	tensors_close(&t);
 	return e;
 }

@@ -3,8 +3,8 @@
  *
  * Tensors, in this order: the learned arrays and the running statistics, under their names in the graph; the
  * optimizer's state as "NAME:momentum" and the like (opt_tail()), if any; the moving averages as "NAME:average", if
- * any.  Metadata:
- * "graph" (the text of net(5)), "optimizer" if the state is not sgd's, and the caller's own pairs.
+ * any; and the mean image, if any.
+ * Metadata: "graph" (the text of net(5)), "optimizer" if the state is not sgd's, and the caller's own pairs.
  */
 #ifndef NET_WEIGHTS_H
 #define NET_WEIGHTS_H
@@ -18,6 +18,9 @@
 
 #define WEIGHTS_GRAPH	"graph"		/* keys of metadata */
 #define WEIGHTS_OPTIMIZER "optimizer"
+#define WEIGHTS_PREPROCESSING "preprocessing"	/* train/preprocess.h */
+#define WEIGHTS_CLASS_NAMES "class_names"	/* lines */
+#define WEIGHTS_MEAN_IMAGE "mean_image"		/* name of a tensor */
 
 struct weights {
 	struct graph	*graph;		/* from the metadata; NULL if the file has none */
@@ -31,11 +34,13 @@ struct weights {
 };
 
 /*
- * Writes the file atomically.  state [P, opt_states(rule)] and average [P + A] may be NULL.  Returns 0, ERR_SYS,
+ * Writes the file atomically.  state [P, opt_states(rule)], average [P + A] and mean_image, which has the shape of the
+ * graph's input, may be NULL.  Returns 0, ERR_SYS,
  * ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT if metadata is not UTF-8.
  */
 int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-	     enum opt_rule rule, const float *average, const struct tensors_meta *meta, uint32_t nmeta);
+	     enum opt_rule rule, const float *average, const float *mean_image,
+	     const struct tensors_meta *meta, uint32_t nmeta);
 /*
  * Reads a file into *f, which the caller frees.  Arrays have the order of want, or of the stored graph if want is NULL.
  * Tensors that the net does not have are ignored.  A file has state for all learned arrays or for none.  Memory never

@@ -73,11 +73,10 @@ compute_mean_norm(const struct norms *s, const struct norm *sums, double n)
 	return norm_root(&all) / n;
 }
 
-void
-norms_close(struct norms *s, const struct norm *sums, uint64_t samples)
+static void
+compute_scale(struct norms *s, const struct norm *sums, uint64_t samples)
 {
 	double n = (double)samples, shrink = 1;
-	struct norm *part = s->now;
 
 	if (samples > 0 && opt_needs(&s->hyper) & OPT_NORM)
 		shrink = opt_shrink(compute_mean_norm(s, sums, n), &s->hyper);
@@ -90,8 +89,57 @@ norms_close(struct norms *s, const struct norm *sums, uint64_t samples)
 			s->scale.rate[a] *= (float)opt_trust(norm_root(&sums[2 * a + 1]),
 			    shrink * norm_root(&sums[2 * a]) / n, (double)s->hyper.wd * (double)x->wd, &s->hyper);
 	}
+}
+
+size_t
+norms_kept_size(const struct norms *s)
+{
+	return sizeof(*s->kept) + 4 * s->n * sizeof(struct norm);
+}
+
+bool
+norms_attach(struct norms *s, const struct memory *m, struct norms_kept *kept)
+{
+	const struct norm *sum;
+	int half = memory_half(&kept->word);
+
+	s->memory = m;
+	s->kept = kept;
+	if (s->n == 0 || half < 0)
+		return false;
+	sum = kept->sum + 2 * (size_t)half * s->n;
+	memcpy(s->before, sum, s->n * sizeof(*sum));
+	s->before_step = kept->record[half].step;
+	s->has_before = kept->record[half].samples > 0;
+	compute_scale(s, sum + s->n, kept->record[half].samples);
+	return true;
+}
+
+static void
+keep_norms(const struct norms *s, uint64_t step, const struct norm *sums, uint64_t samples)
+{
+	unsigned to = memory_other(&s->kept->word);
+	struct norm *sum = s->kept->sum + 2 * (size_t)to * s->n;
+
+	memcpy(sum, s->now, s->n * sizeof(*sum));
+	memcpy(sum + s->n, sums, s->n * sizeof(*sum));
+	memory_stored(s->memory, sum, 2 * s->n * sizeof(*sum));
+	s->kept->record[to].step = step;
+	s->kept->record[to].samples = samples;
+	memory_stored(s->memory, &s->kept->record[to], sizeof(s->kept->record[to]));
+	memory_publish(s->memory, &s->kept->word, to);
+}
+
+void
+norms_close(struct norms *s, uint64_t step, const struct norm *sums, uint64_t samples)
+{
+	struct norm *part = s->now;
+
+	compute_scale(s, sums, samples);
+	keep_norms(s, step, sums, samples);
 	s->now = s->before;
 	s->before = part;
+	s->before_step = step;
 	s->has_before = samples > 0;
 	memset(s->now, 0, s->n * sizeof(*s->now));
 	s->full = 0;

@@ -5,21 +5,16 @@
 #include <stdlib.h>
 
 int
-stale_init(struct stale *g, uint32_t n, uint32_t slack)
+stale_init(struct stale *g, uint64_t *clock, uint32_t n, uint32_t slack)
 {
-	*g = (struct stale){ .n = n, .slack = slack };
-	g->clock = calloc(n, sizeof(*g->clock));
+	*g = (struct stale){ .n = n, .slack = slack, .clock = clock };
 	g->gone = calloc(n, sizeof(*g->gone));
-	if (g->clock != NULL && g->gone != NULL)
-		return 0;
-	stale_free(g);
-	return err_nomem();
+	return g->gone != NULL ? 0 : err_nomem();
 }
 
 void
 stale_free(struct stale *g)
 {
-	free(g->clock);
 	free(g->gone);
 	*g = (struct stale){ 0 };
 }

@@ -16,11 +16,11 @@
 struct stale {
 	uint32_t  n;		/* workers */
 	uint32_t  slack;
-	uint64_t *clock;	/* [n] steps that each worker has done */
+	uint64_t *clock;	/* [n] steps that each worker has done; lent */
 	bool	 *gone;		/* [n] it left */
 };
 
-int	 stale_init(struct stale *g, uint32_t n, uint32_t slack);	/* 0 or ERR_NOMEM */
+int	 stale_init(struct stale *g, uint64_t *clock, uint32_t n, uint32_t slack);	/* 0 or ERR_NOMEM */
 void	 stale_free(struct stale *g);
 /* Worker w has done `step` steps.  A smaller number than before changes nothing. */
 void	 stale_done(struct stale *g, uint32_t w, uint64_t step);

@@ -30,6 +30,36 @@ total_free(struct total *t)
 	*t = (struct total){ 0 };
 }
 
+void
+total_attach(struct total *t, const struct memory *m, struct total_kept *kept)
+{
+	const struct total_record *r;
+	int half = memory_half(&kept->word);
+
+	t->memory = m;
+	t->kept = kept;
+	if (half < 0)
+		return;
+	r = &kept->record[half];
+	t->any = true;
+	t->step = r->step;
+	t->index = r->index;
+	t->n = r->n < TOTAL_MOST ? r->n : TOTAL_MOST;
+	memcpy(t->sum, r->sum, sizeof(t->sum));
+}
+
+static void
+keep_sum(const struct total *t)
+{
+	unsigned to = memory_other(&t->kept->word);
+	struct total_record *r = &t->kept->record[to];
+
+	*r = (struct total_record){ .step = t->step, .index = t->index, .n = t->n };
+	memcpy(r->sum, t->sum, sizeof(r->sum));
+	memory_stored(t->memory, r, sizeof(*r));
+	memory_publish(t->memory, &t->kept->word, to);
+}
+
 /* Adds the parts once every worker that has not left gave its own. */
 static void
 close_complete_sum(struct total *t)
@@ -52,6 +82,7 @@ close_complete_sum(struct total *t)
 		t->here[w] = false;
 	}
 	t->open = false;
+	keep_sum(t);
 }
 
 int

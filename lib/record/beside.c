@@ -1,4 +1,4 @@
-/* beside - the names of the files that stand beside a .rec. */
+/* beside - the names of the files beside a .rec. */
 #include "record/beside.h"
 
 #include <stdio.h>

@@ -34,6 +34,7 @@ struct checking {
 	struct threads		*pool;
 	struct img_codec	**codec;	/* one per thread */
 	unsigned		 threads;
+	uint32_t		 pixels;
 	struct group		*group;
 	uint32_t		 groups;
 	bool			 ended;		/* the walk has ended */
@@ -59,13 +60,13 @@ decode_check_group(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	if (it->e < 0)
 		return;
 	if ((e = imrec_decode(&rec, it->data.p, it->data.n)) < 0 ||
-	    (e = img_check(c->codec[worker], rec.pic, rec.n)) < 0)
+	    (e = img_check(c->codec[worker], rec.image, rec.n)) < 0)
 		note_item_error(it, e);
 }
 
 /* Checks a record without its image.  Returns 0 or ERR_NOMEM. */
 static int
-look_at(struct checking *c, const struct recwalk_rec *r, struct item *it)
+check_header(struct checking *c, const struct recwalk_rec *r, struct item *it)
 {
 	struct imrec rec;
 	int e;
@@ -112,7 +113,7 @@ fill_check_group(void *ctx, uint32_t slot)
 		if (it->damage) {
 			note_item_error(it, e);
 			check_sides_lost(c->sides, it->end);
-		} else if (e <= 0 || (e = look_at(c, &r, it)) < 0) {
+		} else if (e <= 0 || (e = check_header(c, &r, it)) < 0) {
 			end_check(c, e);
 			break;
 		}
@@ -141,8 +142,7 @@ report_check_group(void *ctx, uint32_t slot)
 			err_note(0, "%s", it->line);
 			if (!it->damage)
 				err_within("%s: record at %llu, id %llu", recwalk_path(c->walk),
-				    (unsigned long long)it->at,
-				    (unsigned long long)it->id);
+				    (unsigned long long)it->at, (unsigned long long)it->id);
 			e = c->sink->bad(c->sink->ctx, ERR_ITEM);
 		}
 		if (e == 0)
@@ -172,7 +172,7 @@ start_checkers(struct checking *c)
 	if (c->codec == NULL || c->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < c->threads; i++)
-		if ((e = img_codec_new(&c->codec[i], IMG_PIXELS)) < 0)
+		if ((e = img_codec_new(&c->codec[i], c->pixels)) < 0)
 			return e;
 	return threads_new(&c->pool, c->threads, c->groups, decode_check_group, c);
 }
@@ -192,9 +192,11 @@ stop_checkers(struct checking *c)
 }
 
 int
-check_run(const char *path, unsigned threads, const struct check_sink *sink, struct check_found *found)
+check_run(const char *path, unsigned threads, uint32_t pixels, const struct check_sink *sink,
+    struct check_found *found)
 {
-	struct checking c = { .sink = sink, .found = found, .threads = threads > 0 ? threads : threads_count() };
+	struct checking c = { .sink = sink, .found = found, .pixels = pixels,
+		.threads = threads > 0 ? threads : threads_count() };
 	int e;
 
 	*found = (struct check_found){ 0 };

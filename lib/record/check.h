@@ -29,7 +29,11 @@ struct check_sink {
 	void	*ctx;
 };
 
-/* Checks path; "-" is standard input.  threads 0: a default.  Returns 0, a result of sink, ERR_SYS or ERR_NOMEM. */
-int	 check_run(const char *path, unsigned threads, const struct check_sink *sink, struct check_found *found);
+/*
+ * Checks path; "-" is standard input.  An image of more pixels is bad.  threads 0: a default.  Returns 0, a result of
+ * sink, ERR_SYS or ERR_NOMEM.
+ */
+int	 check_run(const char *path, unsigned threads, uint32_t pixels, const struct check_sink *sink,
+	    struct check_found *found);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TOLD	8u	/* errors reported of a file: one that belongs to another .rec has an error in each line */
+#define REPORTED	8u	/* most errors reported of a file: that of another .rec has one in each line */
 
 struct pair {
 	uint64_t	at, key;
@@ -22,9 +22,9 @@ struct pair {
 
 struct side {
 	char		*path;
-	bool		 there;
+	bool		 exists;
 	uint64_t	 faults;
-	char		 line[TOLD][160];
+	char		 line[REPORTED][160];
 };
 
 struct check_sides {
@@ -42,7 +42,7 @@ note_fault(struct side *s, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (s->faults < TOLD)
+	if (s->faults < REPORTED)
 		vsnprintf(s->line[s->faults], sizeof(s->line[0]), fmt, ap);
 	va_end(ap);
 	s->faults++;
@@ -85,7 +85,7 @@ open_index(struct check_sides *s)
 
 	if (access(s->index.path, F_OK) < 0)
 		return 0;
-	s->index.there = true;
+	s->index.exists = true;
 	if ((e = io_slurp(s->index.path, SIZE_MAX / 2, &text)) == 0)
 		e = read_pairs(s, &text);
 	else if (e != ERR_NOMEM)
@@ -108,7 +108,7 @@ open_sums(struct check_sides *s)
 
 	if (access(s->sums.path, F_OK) < 0)
 		return 0;
-	s->sums.there = true;
+	s->sums.exists = true;
 	if ((e = sum_open(&s->reader, s->sums.path)) == ERR_NOMEM)
 		return e;
 	if (e < 0)
@@ -153,20 +153,18 @@ check_sides_close(struct check_sides *s)
 	free(s);
 }
 
-/* Reports the lines of both files up to an offset: their records are missing. */
+/* Skips the lines of both files up to an offset, and reports their records as missing. */
 static void
-go_up_to(struct check_sides *s, uint64_t at, bool tell)
+skip_lines(struct check_sides *s, uint64_t at, bool report)
 {
 	for (; s->next < s->pairs && s->pair[s->next].at < at; s->next++)
-		if (tell)
-			note_fault(&s->index, "no record begins at %" PRIu64 ", where it has id %" PRIu64,
-			    s->pair[s->next].at,
-			    s->pair[s->next].key);
+		if (report)
+			note_fault(&s->index, "lists id %" PRIu64 " at %" PRIu64 ", where no record starts",
+			    s->pair[s->next].key, s->pair[s->next].at);
 	for (; s->has > 0 && s->ahead.at < at; read_sum(s))
-		if (tell)
-			note_fault(&s->sums, "no record begins at %" PRIu64 ", where it has one of %" PRIu64 " bytes",
-			    s->ahead.at,
-			    s->ahead.bytes);
+		if (report)
+			note_fault(&s->sums, "lists a record of %" PRIu64 " bytes at %" PRIu64 ", where none starts",
+			    s->ahead.bytes, s->ahead.at);
 }
 
 int
@@ -175,29 +173,29 @@ check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t 
 	const struct pair *p;
 	bool same = true;
 
-	go_up_to(s, r->at, true);
+	skip_lines(s, r->at, true);
 	p = s->next < s->pairs ? &s->pair[s->next] : NULL;
 	if (p != NULL && p->at == r->at) {
 		if (p->key != id)
 			note_fault(&s->index, "the record at %" PRIu64 " has id %" PRIu64 ", not %" PRIu64, r->at, id,
 			    p->key);
 		s->next++;
-	} else if (s->index.there) {
-		note_fault(&s->index, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
+	} else if (s->index.exists) {
+		note_fault(&s->index, "lacks the record at %" PRIu64 ", id %" PRIu64, r->at, id);
 	}
 	if (s->has > 0 && s->ahead.at == r->at) {
 		same = s->ahead.bytes == r->bytes && s->ahead.sum == r->sum;
 		read_sum(s);
-	} else if (s->has == 0 && s->sums.there) {
-		note_fault(&s->sums, "the record at %" PRIu64 ", id %" PRIu64 ", is not in it", r->at, id);
+	} else if (s->has == 0 && s->sums.exists) {
+		note_fault(&s->sums, "lacks the record at %" PRIu64 ", id %" PRIu64, r->at, id);
 	}
-	return same ? 0 : err_fail(ERR_ITEM, "its bytes are not those that were written: their sum differs");
+	return same ? 0 : err_fail(ERR_ITEM, "its checksum differs: the bytes changed after they were written");
 }
 
 void
 check_sides_lost(struct check_sides *s, uint64_t to)
 {
-	go_up_to(s, to, false);
+	skip_lines(s, to, false);
 }
 
 static int
@@ -205,12 +203,12 @@ report_side(const struct side *s, const struct check_sink *sink, enum check_besi
 {
 	int e = 0;
 
-	*how = !s->there ? CHECK_NONE : s->faults == 0 ? CHECK_AGREES : CHECK_DIFFERS;
-	for (uint64_t i = 0; e == 0 && i < s->faults && i < TOLD; i++)
+	*how = !s->exists ? CHECK_NONE : s->faults == 0 ? CHECK_AGREES : CHECK_DIFFERS;
+	for (uint64_t i = 0; e == 0 && i < s->faults && i < REPORTED; i++)
 		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: %s", s->path, s->line[i]));
-	if (e == 0 && s->faults > TOLD)
-		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: and %" PRIu64 " more of this kind", s->path,
-		    s->faults - TOLD));
+	if (e == 0 && s->faults > REPORTED)
+		e = sink->bad(sink->ctx, err_fail(ERR_FORMAT, "%s: %" PRIu64 " more errors", s->path,
+		    s->faults - REPORTED));
 	return e;
 }
 
@@ -219,7 +217,7 @@ check_sides_end(struct check_sides *s, const struct check_sink *sink, struct che
 {
 	int e;
 
-	go_up_to(s, UINT64_MAX, true);
+	skip_lines(s, UINT64_MAX, true);
 	e = report_side(&s->index, sink, &found->index);
 	return e == 0 ? report_side(&s->sums, sink, &found->sums) : e;
 }

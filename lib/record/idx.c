@@ -1,4 +1,4 @@
-/* idx - where each record of a .rec begins. */
+/* idx - the index of a .rec file: the offset of each record. */
 #include "record/idx.h"
 #include "base/err.h"
 #include "base/grow.h"
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define NEAR	65536u	/* bytes read at once where heads stand close together */
-#define FAR	512u	/* where they do not */
-#define JUMP	16384u	/* a longer record's successor is far */
+#define NEAR	65536u	/* bytes per read if the next head is near */
+#define FAR	512u	/* bytes per read if it is far */
+#define JUMP	16384u	/* the successor of a longer record is far */
 
 void
 idx_free(struct idx *x)
@@ -43,7 +43,7 @@ compare_offsets(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Digits up to stop, which is passed.  Returns whether there was such a number. */
+/* Reads digits and the byte stop after them.  Returns false if there is no such number. */
 static bool
 parse_idx_number(const uint8_t **p, const uint8_t *end, uint8_t stop, uint64_t *v)
 {
@@ -85,12 +85,12 @@ idx_parse(struct idx *x, const uint8_t *text, size_t n)
 		err_within("line %zu", x->n + 1);
 		return e;
 	}
-	/* The list may be in the order of the keys; readers want that of the file. */
+	/* MXNet's tools may write an index in the order of its keys. */
 	if (x->n > 0)
 		qsort(x->at, x->n, sizeof(*x->at), compare_offsets);
 	for (size_t i = 1; i < x->n; i++)
 		if (x->at[i] == x->at[i - 1])
-			return err_fail(ERR_FORMAT, "offset %" PRIu64 " stands there twice", x->at[i]);
+			return err_fail(ERR_FORMAT, "offset %" PRIu64 " appears twice", x->at[i]);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ idx_put(struct buf *text, uint64_t key, uint64_t at)
 	return buf_put_fmt(text, "%" PRIu64 "\t%" PRIu64 "\n", key, at);
 }
 
-/* A piece of the file that is in memory. */
+/* The part of the file that is in memory. */
 struct window {
 	int		fd;
 	uint64_t	size;	/* of the file */
@@ -109,7 +109,7 @@ struct window {
 	uint8_t		p[NEAR];
 };
 
-/* The head at an offset: from the window, or from a new one that begins there. */
+/* Returns the head at an offset, and moves the window there if it does not hold the head. */
 static int
 read_record_head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p)
 {
@@ -146,12 +146,8 @@ idx_scan(struct idx *x, int fd, uint64_t size)
 	w->size = size;
 	w->at = w->n = 0;
 	for (x->n = 0; at < size; at += jump) {
-		if ((e = read_record_head(w, at, jump, &p)) < 0 || (e = rec_head(p, at, &part, &n)) < 0)
+		if ((e = read_record_head(w, at, jump, &p)) < 0 || (e = rec_head(p, at, inside, &part, &n)) < 0)
 			break;
-		if (inside != (part == REC_MIDDLE || part == REC_LAST)) {
-			e = err_fail(ERR_FORMAT, "record at %" PRIu64 ": part %d out of turn", at, (int)part);
-			break;
-		}
 		jump = rec_extent(n);
 		if (jump > size - at) {
 			e = err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside it", at);

@@ -1,4 +1,4 @@
-/* imrec - an image record: a header, labels and an encoded picture, in the bytes of one record. */
+/* imrec - an image record: a header, labels and an encoded image. */
 #include "record/imrec.h"
 #include "base/err.h"
 
@@ -8,21 +8,21 @@ int
 imrec_decode(struct imrec *r, const uint8_t *data, size_t n)
 {
 	uint32_t flag;
-	size_t behind;	/* bytes of labels behind the header */
+	size_t bytes;	/* of the labels after the header */
 
 	if (n < IMREC_HEAD)
 		return err_fail(ERR_FORMAT, "%zu bytes are too few for an image record", n);
 	flag = le_get32(data);
 	if (flag > (n - IMREC_HEAD) / 4)
 		return err_fail(ERR_FORMAT, "%zu bytes are too few for an image record of %u labels", n, flag);
-	behind = (size_t)flag * 4;
+	bytes = (size_t)flag * 4;
 	*r = (struct imrec){
 		.id = le_get64(data + 8),
 		.id2 = le_get64(data + 16),
 		.labels = flag > 0 ? flag : 1,
 		.label = flag > 0 ? data + IMREC_HEAD : data + 4,
-		.pic = data + IMREC_HEAD + behind,
-		.n = n - IMREC_HEAD - behind,
+		.image = data + IMREC_HEAD + bytes,
+		.n = n - IMREC_HEAD - bytes,
 	};
 	return 0;
 }
@@ -35,7 +35,7 @@ imrec_label(const struct imrec *r, uint32_t i)
 }
 
 int
-imrec_encode(struct buf *out, uint64_t id, const float *label, uint32_t labels, const void *pic, size_t n)
+imrec_encode(struct buf *out, uint64_t id, const float *label, uint32_t labels, const void *image, size_t n)
 {
 	uint32_t flag = labels > 1 ? labels : 0;
 	uint8_t *p;
@@ -54,5 +54,5 @@ imrec_encode(struct buf *out, uint64_t id, const float *label, uint32_t labels, 
 	for (uint32_t i = 0; i < flag; i++)
 		le_putf32(p + IMREC_HEAD + (size_t)i * 4, label[i]);
 	out->n += IMREC_HEAD + (size_t)flag * 4;
-	return buf_put(out, pic, n);
+	return buf_put(out, image, n);
 }

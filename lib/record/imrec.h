@@ -18,7 +18,7 @@ struct imrec {
 	uint64_t	 id, id2;
 	uint32_t	 labels;	/* number of labels, at least 1 */
 	const uint8_t	*label;		/* f32 little-endian, unaligned */
-	const uint8_t	*pic;		/* [n] the encoded image, within the record's bytes */
+	const uint8_t	*image;		/* [n] the encoded image, within the record's bytes */
 	size_t		 n;
 };
 
@@ -28,6 +28,6 @@ int	 imrec_decode(struct imrec *r, const uint8_t *data, size_t n);
 float	 imrec_label(const struct imrec *r, uint32_t i);
 /* Appends the bytes of a record; labels >= 1.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 imrec_encode(struct buf *out, uint64_t id, const float *label, uint32_t labels,
-	    const void *pic, size_t n);
+	    const void *image, size_t n);
 
 #endif

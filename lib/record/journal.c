@@ -137,7 +137,7 @@ journal_open(struct journal **out, const char *path, uint64_t *command)
 	}
 	if (e <= 0) {
 		journal_close(j);
-		return e < 0 ? e : err_fail(ERR_FORMAT, "does not begin as a journal does");
+		return e < 0 ? e : err_fail(ERR_FORMAT, "is not a journal");
 	}
 	j->at = n;
 	*out = j;

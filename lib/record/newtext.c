@@ -1,10 +1,10 @@
-/* newtext - a text file that appears at once: lines are put into a buffer and written as it fills. */
+/* newtext - a text file that is written through a buffer and appears atomically. */
 #include "record/newtext.h"
 #include "base/err.h"
 
 #include <stdlib.h>
 
-#define AT_ONCE	(1u << 18)	/* bytes written */
+#define AT_ONCE	(1u << 18)	/* bytes per write */
 
 int
 newtext_create(struct newtext *t, char *path)

@@ -51,14 +51,14 @@ struct packing {
 static int
 convert_item(struct transcode *conv, struct item *it)
 {
-	const uint8_t *out, *pic = it->rec.p + it->head;
-	struct img raw = { .p = pic, .c = it->c, .h = it->h, .w = it->w };
+	const uint8_t *out, *image = it->rec.p + it->head;
+	struct img raw = { .p = image, .c = it->c, .h = it->h, .w = it->w };
 	size_t n;
 	int e;
 
 	it->came = it->rec.n - it->head;
-	e = it->c > 0 ? transcode_raw(conv, &raw, &out, &n) : transcode_encoded(conv, pic, it->came, &out, &n);
-	if (e < 0 || out == pic)
+	e = it->c > 0 ? transcode_raw(conv, &raw, &out, &n) : transcode_encoded(conv, image, it->came, &out, &n);
+	if (e < 0 || out == image)
 		return e;
 	it->rec.n = it->head;
 	return buf_put(&it->rec, out, n);
@@ -74,7 +74,7 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 	if (it->e < 0)
 		return;
 	if (it->later)
-		it->e = source_read((const char *)it->name.p, &it->rec, &it->stamp);
+		it->e = source_read(p->source, (const char *)it->name.p, &it->rec, &it->stamp);
 	if (it->e == 0)
 		it->e = convert_item(p->conv[worker], it);
 	if (it->e == 0)
@@ -143,7 +143,7 @@ fill_pack_group(void *ctx, uint32_t slot)
 
 /* Passes a record, or the reason why there is none, to the sink. */
 static int
-hand_on(const struct pack_sink *sink, struct item *it)
+hand_to_sink(const struct pack_sink *sink, struct item *it)
 {
 	const struct pack_item item = { (const char *)it->name.p, it->id, it->stamp };
 	int e = 0;
@@ -170,7 +170,7 @@ write_pack_group(void *ctx, uint32_t slot)
 
 	for (uint32_t i = 0; i < g->n && e == 0; i++) {
 		bytes += g->item[i].came;
-		e = hand_on(p->sink, &g->item[i]);
+		e = hand_to_sink(p->sink, &g->item[i]);
 	}
 	if (g->n > 0)
 		p->likely = bytes / g->n;

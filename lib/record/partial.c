@@ -38,14 +38,14 @@ join_strings(const char *a, const char *b)
 
 /* Refuses a device or a pipe, which renaming would replace. */
 static int
-refuse_what_is_no_file(const char *path)
+refuse_special_file(const char *path)
 {
 	struct stat st;
 
 	if (*path == 0)
-		return err_fail(ERR_ARG, "a name of no letters");
+		return err_fail(ERR_ARG, "the name is empty");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_fail(ERR_ARG, "is not a file; records go to it through standard output, as in > %s", path);
+		return err_fail(ERR_ARG, "is not a regular file; write to standard output, as in > %s", path);
 	return 0;
 }
 
@@ -77,8 +77,8 @@ confirm_record(struct partial *p, const struct journal_item *it, uint64_t size, 
 	if (it->bytes > size - p->bytes || it->bytes > LONGEST)
 		return 0;
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)it->bytes)) < 0 || (e = io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes)) <
-	    0)
+	if ((e = buf_room(room, (size_t)it->bytes)) < 0 ||
+	    (e = io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes)) < 0)
 		return e;
 	return sum_of(room->p, (size_t)it->bytes) == it->sum;
 }
@@ -109,7 +109,7 @@ confirm_all(struct partial *p, struct journal *j, uint64_t *end)
 
 /* Resumes an earlier run.  Returns 1, or 0 if there is none. */
 static int
-take_up(struct partial *p, uint64_t command)
+resume_run(struct partial *p, uint64_t command)
 {
 	struct journal *j;
 	uint64_t was, end;
@@ -120,7 +120,7 @@ take_up(struct partial *p, uint64_t command)
 	if (was != command) {
 		journal_close(j);
 		return err_fail(ERR_ARG,
-		    "was begun with other options or another source; without --resume it begins anew");
+		    "the earlier run had other options or another source; start again without --resume");
 	}
 	e = confirm_all(p, j, &end);
 	journal_close(j);
@@ -138,9 +138,9 @@ begin_partial(struct partial *p, uint64_t command, bool resume)
 {
 	int e;
 
-	if ((e = refuse_what_is_no_file(p->path)) < 0 || (e = open_and_lock(p)) < 0)
+	if ((e = refuse_special_file(p->path)) < 0 || (e = open_and_lock(p)) < 0)
 		return e;
-	if ((e = resume ? take_up(p, command) : 0) < 0)
+	if ((e = resume ? resume_run(p, command) : 0) < 0)
 		return e;
 	if ((p->journal_fd = open(p->journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (e > 0 ? 0 : O_TRUNC),
 	    0666)) < 0)
@@ -215,9 +215,8 @@ partial_pass(struct partial *p, const char *name, uint64_t place, struct journal
 	}
 	if (e < 0)
 		return err_within("%s", p->journal), e;
-	return err_fail(ERR_ARG, "%s: item %llu of the source was another one, not %s; without --resume it begins anew",
-	    p->path,
-	    (unsigned long long)(p->items - p->left), name);
+	return err_fail(ERR_ARG, "%s: item %llu of the source is now %s, which the earlier run did not have; "
+	    "start again without --resume", p->path, (unsigned long long)(p->items - p->left), name);
 }
 
 int

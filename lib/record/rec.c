@@ -1,4 +1,4 @@
-/* rec - a stream of records: the bytes of a .rec file, one record at a time. */
+/* rec - the record stream of a .rec file, one record at a time. */
 #include "record/rec.h"
 #include "base/err.h"
 
@@ -8,24 +8,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define WINDOW	65536u		/* bytes asked for at once */
-#define STEP	(1u << 20)	/* a long record takes memory as its bytes come */
+#define WINDOW	65536u		/* bytes per read */
+#define STEP	(1u << 20)	/* memory grows by this much with the bytes received */
 
 struct rec_reader {
-	int		fd, wake;	/* wake: -1 when there is none */
+	int		fd, wake;	/* wake: -1 if there is none */
 	size_t		max;
-	uint64_t	at;		/* where in the stream the record began */
-	uint64_t	pos;		/* bytes taken so far */
+	uint64_t	at;		/* offset of the current record */
+	uint64_t	pos;		/* bytes consumed */
 	struct buf	data;
-	size_t		next, end;	/* of the window */
+	size_t		next, end;	/* unconsumed bytes of the window */
 	uint8_t		window[WINDOW];
 };
-
-static int
-out_of_turn(uint64_t at, enum rec_part part)
-{
-	return err_fail(ERR_FORMAT, "record at %llu: part %d out of turn", (unsigned long long)at, (int)part);
-}
 
 static int
 ends_inside(uint64_t at)
@@ -33,33 +27,29 @@ ends_inside(uint64_t at)
 	return err_fail(ERR_SHORT, "record at %llu: the stream ends inside it", (unsigned long long)at);
 }
 
-/* A part's place is its turn: whole and first parts begin a record, the others go on with one. */
-static bool
-in_turn(enum rec_part part, bool inside)
-{
-	return inside == (part == REC_MIDDLE || part == REC_LAST);
-}
-
 int
-rec_head(const uint8_t *p, uint64_t at, enum rec_part *part, uint32_t *n)
+rec_head(const uint8_t *p, uint64_t at, bool inside, enum rec_part *part, uint32_t *n)
 {
 	uint32_t lrec = le_get32(p + 4);
 
 	if (le_get32(p) != REC_MAGIC)
-		return err_fail(ERR_FORMAT, "record at %llu: no magic word, this is not a record",
+		return err_fail(ERR_FORMAT, "record at %llu: no magic word, so this is not a record",
 		    (unsigned long long)at);
 	if (lrec >> 29 > REC_LAST)
-		return err_fail(ERR_FORMAT, "record at %llu: no part is numbered %u",
+		return err_fail(ERR_FORMAT, "record at %llu: part %u does not exist",
 		    (unsigned long long)at, lrec >> 29);
 	*part = (enum rec_part)(lrec >> 29);
+	if (inside != (*part == REC_MIDDLE || *part == REC_LAST))
+		return err_fail(ERR_FORMAT, "record at %llu: part %d is out of order", (unsigned long long)at,
+		    (int)*part);
 	*n = lrec & REC_LONGEST;
 	return 0;
 }
 
 int
-rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len)
+rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len, size_t *used)
 {
-	uint8_t *end = p + REC_HEAD;	/* of what is joined */
+	uint8_t *end = p + REC_HEAD;	/* of the joined data */
 	size_t pos = 0;
 	bool inside = false;
 
@@ -70,25 +60,24 @@ rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len)
 
 		if (n - pos < REC_HEAD)
 			return ends_inside(at);
-		if ((e = rec_head(p + pos, at, &part, &more)) < 0)
+		if ((e = rec_head(p + pos, at, inside, &part, &more)) < 0)
 			return e;
-		if (!in_turn(part, inside))
-			return out_of_turn(at, part);
 		if (n - pos < rec_extent(more))
 			return ends_inside(at);
-		if (inside) {	/* over the head just read, at the latest */
+		if (inside) {	/* overwrites heads that were already read */
 			le_put32(end, REC_MAGIC);
 			end += 4;
 		}
 		memmove(end, p + pos + REC_HEAD, more);
 		end += more;
+		pos += rec_extent(more);
 		if (part == REC_WHOLE || part == REC_LAST)
 			break;
-		pos += rec_extent(more);
 		inside = true;
 	}
 	*data = p + REC_HEAD;
 	*len = (size_t)(end - *data);
+	*used = pos;
 	return 0;
 }
 
@@ -127,7 +116,7 @@ rec_at(const struct rec_reader *r)
 	return r->at;
 }
 
-/* Fills the window with what there is, after waiting for it; nothing at the end. */
+/* Waits for bytes and reads them into the window, which stays empty at the end of the stream. */
 static int
 fill_window(struct rec_reader *r)
 {
@@ -152,37 +141,34 @@ fill_window(struct rec_reader *r)
 	return 0;
 }
 
-/* Takes n bytes of the stream, or as many as there are. */
+/* Reads n bytes of the stream; *got is less only at its end. */
 static int
 read_stream(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
 {
 	int e;
 
 	for (*got = 0; *got < n;) {
-		size_t here = r->end - r->next;
+		size_t k;
 
-		if (here == 0) {
-			if ((e = fill_window(r)) < 0)
-				return e;
-			if ((here = r->end) == 0)
-				break;
-		}
-		if (here > n - *got)
-			here = n - *got;
-		memcpy(p + *got, r->window + r->next, here);
-		r->next += here;
-		*got += here;
+		if (r->next == r->end && (e = fill_window(r)) < 0)
+			return e;
+		if ((k = r->end - r->next) == 0)
+			break;
+		k = k < n - *got ? k : n - *got;
+		memcpy(p + *got, r->window + r->next, k);
+		r->next += k;
+		*got += k;
 	}
 	r->pos += *got;
 	return 0;
 }
 
-/* A part's data and the zeros behind it, appended to the record. */
+/* Appends a part's n bytes of data to the record, and skips the padding. */
 static int
-take_body(struct rec_reader *r, uint32_t n)
+read_part(struct rec_reader *r, uint32_t n)
 {
 	uint64_t left = rec_extent(n) - REC_HEAD;
-	size_t want = r->data.n + n, got;
+	size_t whole = r->data.n + n, got;
 	int e;
 
 	if (n > r->max || r->data.n > r->max - n)
@@ -197,7 +183,7 @@ take_body(struct rec_reader *r, uint32_t n)
 			return ends_inside(r->at);
 		r->data.n += got;
 	}
-	r->data.n = want;
+	r->data.n = whole;
 	return 0;
 }
 
@@ -213,7 +199,7 @@ rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
 
 	r->at = r->pos;
 	r->data.n = 0;
-	if ((e = buf_room(&r->data, 1)) < 0)	/* even an empty record has an address */
+	if ((e = buf_room(&r->data, 1)) < 0)	/* so that *data is not NULL for an empty record */
 		return e;
 	for (;;) {
 		if ((e = read_stream(r, head, sizeof(head), &got)) < 0)
@@ -222,11 +208,7 @@ rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
 			return 0;
 		if (got < sizeof(head))
 			return ends_inside(r->at);
-		if ((e = rec_head(head, r->at, &part, &more)) < 0)
-			return e;
-		if (!in_turn(part, inside))
-			return out_of_turn(r->at, part);
-		if ((e = take_body(r, more)) < 0)
+		if ((e = rec_head(head, r->at, inside, &part, &more)) < 0 || (e = read_part(r, more)) < 0)
 			return e;
 		if (part == REC_WHOLE || part == REC_LAST)
 			break;

@@ -1,10 +1,12 @@
 /*
  * rec - the record stream of a .rec file (dmlc's RecordIO), one record at a time.
  *
- * lib/record, in reading order: rec (frames), imrec (image records), recwalk (records past damage), idx, sum and beside
- * (the files beside a .rec), recfile, recs and recs_stream (records by number or in order), recimg (decoding), pack,
- * recset, partial, journal and newtext (writing), check and check_beside (verification), recpics (unpacked images as
- * records), recid (a hash of a data set), tarfile.
+ * lib/record, in reading order:
+ * - rec (frames), imrec (image records), recwalk (records past damage);
+ * - idx, sum and beside (the files beside a .rec);
+ * - recfile, recs and recs_stream (records by number or in order), recimg (decoding), recid (a hash of a data set);
+ * - pack, recset, partial, journal and newtext (writing), recmaker (records of unpacked images), tarfile;
+ * - check and check_beside (verification).
  *
  * 	u32 magic | u32 lrec | data[length] | zeros to a multiple of 4
  *
@@ -18,6 +20,8 @@
 #define RECORD_REC_H
 
 #include "base/buf.h"
+
+#include <stdbool.h>
 
 #define REC_MAGIC	0xced7230au
 #define REC_HEAD	8u			/* bytes before the data of a part */
@@ -49,12 +53,15 @@ uint64_t rec_at(const struct rec_reader *r);
 int	 rec_frame(struct buf *out, const void *data, size_t n);
 
 /*
- * Reading in memory; at is the offset in the file, for messages.  rec_head() decodes the 8 bytes before a part and
- * returns 0 or ERR_FORMAT (no magic word, or an invalid part).  rec_join() joins, in place, the parts of the record at
- * p [n].  It returns 0, ERR_FORMAT, or ERR_SHORT if the record is longer than n bytes.
+ * Reading in memory; at is the offset of the record in the file, for messages.
+ *
+ * rec_head() decodes the 8 bytes before a part; inside says whether an earlier part of its record was read.  It returns
+ * 0 or ERR_FORMAT: there is no magic word, or the part is invalid or out of order.  rec_join() joins, in place, the
+ * parts of the record at p [n]; *used gets its bytes in the file.  It returns 0, ERR_FORMAT, or ERR_SHORT if the record
+ * is longer than n bytes.
  */
-int	 rec_head(const uint8_t *p, uint64_t at, enum rec_part *part, uint32_t *n);
-int	 rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len);
+int	 rec_head(const uint8_t *p, uint64_t at, bool inside, enum rec_part *part, uint32_t *n);
+int	 rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len, size_t *used);
 
 /* Bytes in the file of a part with n bytes of data. */
 static inline uint64_t

@@ -1,7 +1,8 @@
-/* recfile - a .rec that can be read at any place: its records by number. */
+/* recfile - random access to the records of a .rec file, by number. */
 #include "record/recfile.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "record/beside.h"
 #include "record/idx.h"
 #include "record/rec.h"
 
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOKS	256u	/* entries of an index that are looked at when it is opened */
+#define LOOKS	256u	/* entries of an index that are checked when it is opened */
 
 struct recfile {
 	struct recs	 recs;
@@ -24,14 +25,14 @@ struct recfile {
 	struct idx	 idx;
 };
 
-/* Bytes from the beginning of record i to that of the next. */
+/* Bytes from the start of record i to the start of the next. */
 static uint64_t
 record_extent(const struct recfile *f, uint64_t i)
 {
 	return (i + 1 < f->idx.n ? f->idx.at[i + 1] : f->size) - f->idx.at[i];
 }
 
-/* Whether a record begins at the offset and, if it is whole, ends where it should. */
+/* Whether a record starts at the offset at and, if it has one part, ends at the offset end. */
 static bool
 is_record(const struct recfile *f, uint64_t at, uint64_t end)
 {
@@ -40,14 +41,14 @@ is_record(const struct recfile *f, uint64_t at, uint64_t end)
 	uint32_t n;
 
 	if (at > f->size || f->size - at < REC_HEAD || io_pread(f->fd, head, sizeof(head), at) < 0 ||
-	    rec_head(head, at, &part, &n) < 0)
+	    rec_head(head, at, false, &part, &n) < 0)
 		return false;
-	return part == REC_WHOLE ? at + rec_extent(n) == end : part == REC_FIRST;
+	return part == REC_FIRST || at + rec_extent(n) == end;
 }
 
 /*
- * An index left over from another file, or one that leaves records out, must not be believed.  Some entries all over
- * it are looked at here, the first and the last among them; each one when its record is read.
+ * Checks evenly spaced entries, because the index may belong to another file or omit records.  Every entry is checked
+ * again when its record is read.
  */
 static bool
 index_fits(const struct recfile *f)
@@ -68,21 +69,18 @@ index_fits(const struct recfile *f)
 	return true;
 }
 
-/* Reads the .idx beside the file.  Returns 1, or 0 when there is none that fits, or ERR_NOMEM. */
+/* Reads the .idx beside the file.  Returns 1, 0 if there is none or it does not fit, or ERR_NOMEM. */
 static int
-index_beside(struct recfile *f)
+read_index(struct recfile *f)
 {
-	size_t stem = strlen(f->path), most;
+	char *name = beside_name(f->path, ".idx");
 	struct buf text = { 0 };
-	char *name;
+	size_t most;
 	int e;
 
-	if (stem < 4 || strcmp(f->path + stem - 4, ".rec") != 0)
-		return 0;
-	if ((name = strdup(f->path)) == NULL)
+	if (name == NULL)
 		return err_nomem();
-	memcpy(name + stem - 4, ".idx", 4);
-	/* A record has 8 bytes or more, a line of the index 42 at most. */
+	/* A record has at least 8 bytes, a line of the index at most 42. */
 	most = f->size / REC_HEAD > SIZE_MAX / 42 - 1 ? SIZE_MAX : (size_t)(f->size / REC_HEAD + 1) * 42;
 	e = io_slurp(name, most, &text);
 	if (e == 0)
@@ -108,9 +106,9 @@ open_in(struct recfile *f)
 	if (S_ISDIR(st.st_mode))
 		return err_note(EISDIR, "open"), ERR_SYS;
 	if (!S_ISREG(st.st_mode))
-		return err_fail(ERR_ARG, "is a pipe or a device; records are read in shuffled order, from a file");
+		return err_fail(ERR_ARG, "is a pipe or a device; reading in shuffled order needs a file");
 	f->size = (uint64_t)st.st_size;
-	if ((e = index_beside(f)) != 0)
+	if ((e = read_index(f)) != 0)
 		return e < 0 ? e : 0;
 	return idx_scan(&f->idx, f->fd, f->size);
 }
@@ -124,36 +122,12 @@ recfile_at(const struct recs *r, uint64_t i)
 	return f->idx.at[i];
 }
 
-/* Whether the record at p takes all n bytes up to the next that the index knows. */
-static int
-ends_at(const uint8_t *p, size_t n, uint64_t at)
-{
-	enum rec_part part = REC_FIRST;
-	size_t pos = 0;
-
-	while (part != REC_WHOLE && part != REC_LAST) {
-		uint32_t more;
-		int e;
-
-		if (n - pos < REC_HEAD)
-			return 0;	/* rec_join() has the word for that */
-		if ((e = rec_head(p + pos, at, &part, &more)) < 0)
-			return e;
-		if (rec_extent(more) > n - pos)
-			return 0;
-		pos += (size_t)rec_extent(more);
-	}
-	if (pos < n)
-		return err_fail(ERR_FORMAT, "record at %llu: the .idx beside the file leaves out what follows it, "
-		    "it belongs to another file: remove it", (unsigned long long)at);
-	return 0;
-}
-
 static int
 read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
 	const struct recfile *f = (const struct recfile *)r;
 	uint64_t at = recfile_at(r, i), bytes = record_extent(f, i);
+	size_t used;
 	int e;
 
 	if (bytes > RECFILE_LONGEST)
@@ -162,13 +136,16 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 	room->n = 0;
 	if ((e = buf_room(room, (size_t)bytes)) < 0)
 		return e;
-	if ((e = io_pread(f->fd, room->p, (size_t)bytes, at)) < 0 || (e = ends_at(room->p, (size_t)bytes, at)) < 0 ||
-	    (e = rec_join(room->p, (size_t)bytes, at, data, n)) < 0)
+	if ((e = io_pread(f->fd, room->p, (size_t)bytes, at)) == 0 &&
+	    (e = rec_join(room->p, (size_t)bytes, at, data, n, &used)) == 0 && used < bytes)
+		e = err_fail(ERR_FORMAT, "record at %llu: the .idx omits the record after it, so it belongs to "
+		    "another file: remove it", (unsigned long long)at);
+	if (e < 0)
 		err_within("%s", f->path);
 	return e;
 }
 
-/* The system reads it meanwhile, with others, where one read after the other would wait for the disk each time. */
+/* The kernel then reads several records at once, so that read_record() need not wait for the disk each time. */
 static void
 want_record(const struct recs *r, uint64_t i)
 {

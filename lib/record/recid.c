@@ -1,4 +1,4 @@
-/* recid - records in, 64 bits that tell them from other records. */
+/* recid - a hash that identifies a set of records. */
 #include "record/recid.h"
 #include "base/err.h"
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* recimg - a record's number in, its picture out. */
+/* recimg - decodes the image of a record. */
 #include "record/recimg.h"
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 struct recimg {
 	const struct recs	*recs;
 	struct img_codec	*codec;
-	struct buf		 room;		/* for a record; grows to the longest met */
+	struct buf		 room;		/* the record's bytes */
 	uint32_t		 c;
 };
 
@@ -40,9 +40,9 @@ recimg_free(struct recimg *r)
 	free(r);
 }
 
-/* All but a lack of memory is the picture's own fault. */
+/* Every error but a lack of memory is the image's. */
 static int
-image_fault(int e)
+item_error(int e)
 {
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }
@@ -53,24 +53,24 @@ recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *re
 	struct img_head head;
 	int e;
 
-	rec->labels = 0;	/* no header yet */
-	if ((e = imrec_decode(rec, data, n)) < 0 || (e = img_head(r->codec, rec->pic, rec->n, &head)) < 0)
-		return image_fault(e);
+	rec->labels = 0;	/* the header is not yet known: recimg_blame() names no id */
+	if ((e = imrec_decode(rec, data, n)) < 0 || (e = img_head(r->codec, rec->image, rec->n, &head)) < 0)
+		return item_error(e);
 	*size = (struct img){ .c = r->c, .h = head.h, .w = head.w };
 	return 0;
 }
 
 int
-recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic)
+recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *image)
 {
-	return image_fault(img_decode(r->codec, rec->pic, rec->n, r->c, pic));
+	return item_error(img_decode(r->codec, rec->image, rec->n, r->c, image));
 }
 
 int
 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part,
     uint8_t *p)
 {
-	return image_fault(img_decode_region(r->codec, rec->pic, rec->n, size->h, size->w, part, r->c, p));
+	return item_error(img_decode_region(r->codec, rec->image, rec->n, size->h, size->w, part, r->c, p));
 }
 
 void
@@ -107,9 +107,9 @@ recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *size)
 }
 
 int
-recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic)
+recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *image)
 {
-	int e = recimg_head(r, i, rec, pic);
+	int e = recimg_head(r, i, rec, image);
 
-	return e < 0 ? e : name_record(r, i, rec, recimg_pixels(r, rec, pic));
+	return e < 0 ? e : name_record(r, i, rec, recimg_pixels(r, rec, image));
 }

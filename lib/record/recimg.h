@@ -25,7 +25,7 @@ void	 recimg_free(struct recimg *r);	/* NULL is fine */
 int	 recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *size);
 int	 recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *rec, struct img *size);
 /* Decode that image, or a part of it to p.  Return 0, ERR_ITEM or ERR_NOMEM; the messages do not name the record. */
-int	 recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *pic);
+int	 recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *image);
 int	 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part,
 	     uint8_t *p);
 
@@ -33,7 +33,7 @@ int	 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *si
  * Reads and decodes record i.  Results are valid until the next call.  Returns 0, ERR_ITEM (the record's image does not
  * decode), or an error of recs->read(); messages name the place and the id.
  */
-int	 recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *pic);
+int	 recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *image);
 /* Puts the record's name, and its id if known, in front of the message. */
 void	 recimg_blame(const struct imrec *rec, const char *name);
 

@@ -1,4 +1,4 @@
-/* recs - records by number, wherever they lie: here, in one file or in several. */
+/* recs - an interface to records by number: of one file, of several, or of another host. */
 #include "record/recs.h"
 #include "base/err.h"
 #include "base/grow.h"
@@ -10,10 +10,10 @@
 
 struct part {
 	struct recs	*recs;
-	uint64_t	 end;		/* the number behind its last record */
+	uint64_t	 end;		/* the number after its last record */
 };
 
-/* Several kinds as one. */
+/* Several files as one. */
 struct joined {
 	struct recs	 recs;
 	char		*path;
@@ -21,9 +21,9 @@ struct joined {
 	size_t		 n, cap;
 };
 
-/* The part with record i, which becomes its number there. */
+/* Finds the part that holds record *i, and changes *i to the record's number in it. */
 static const struct recs *
-part_of(const struct recs *r, uint64_t *i)
+find_part(const struct recs *r, uint64_t *i)
 {
 	const struct joined *j = (const struct joined *)r;
 	size_t lo = 0, hi = j->n - 1;
@@ -43,7 +43,7 @@ part_of(const struct recs *r, uint64_t *i)
 static int
 joined_read(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
-	const struct recs *p = part_of(r, &i);
+	const struct recs *p = find_part(r, &i);
 
 	return p->read(p, i, room, data, n);
 }
@@ -51,7 +51,7 @@ joined_read(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 static void
 joined_name(const struct recs *r, uint64_t i, char *text, size_t size)
 {
-	const struct recs *p = part_of(r, &i);
+	const struct recs *p = find_part(r, &i);
 
 	p->name(p, i, text, size);
 }
@@ -59,7 +59,7 @@ joined_name(const struct recs *r, uint64_t i, char *text, size_t size)
 static void
 joined_want(const struct recs *r, uint64_t i)
 {
-	const struct recs *p = part_of(r, &i);
+	const struct recs *p = find_part(r, &i);
 
 	if (p->want != NULL)
 		p->want(p, i);
@@ -103,7 +103,7 @@ add_pattern(struct joined *j, const char *pattern)
 	if (found == GLOB_NOSPACE)
 		return err_nomem();
 	if (found != 0)
-		return err_fail(ERR_ARG, "%s: no file fits", pattern);
+		return err_fail(ERR_ARG, "%s: no file matches", pattern);
 	for (size_t i = 0; e == 0 && i < g.gl_pathc; i++)
 		e = add_file(j, g.gl_pathv[i]);
 	globfree(&g);
@@ -116,7 +116,7 @@ add_folder(struct joined *j, const char *path)
 	struct buf pattern = { 0 };
 	int e = 0;
 
-	/* The folder's own name is no pattern. */
+	/* Escapes what glob() would take for a pattern in the folder's own name. */
 	for (const char *p = path; e == 0 && *p != 0; p++)
 		e = buf_put_fmt(&pattern, strchr("*?[\\", *p) != NULL ? "\\%c" : "%c", *p);
 	if (e == 0 && (e = buf_put_fmt(&pattern, "/*.rec")) == 0 && (e = buf_terminate(&pattern)) == 0)
@@ -125,7 +125,6 @@ add_folder(struct joined *j, const char *path)
 	return e;
 }
 
-/* A name that stands between commas, or the whole. */
 static int
 add_path(struct joined *j, const char *path)
 {
@@ -175,7 +174,7 @@ recs_open_several(struct recs **out, char *const path[], size_t n)
 		return e;
 	}
 	*out = &j->recs;
-	if (j->n == 1) {	/* itself, without the way round */
+	if (j->n == 1) {	/* one file needs no joining */
 		*out = j->part[0].recs;
 		j->n = 0;
 		recs_close(&j->recs);

@@ -1,4 +1,4 @@
-/* recs_stream - records in the order in which they come, shuffled within a window: what can be read only once. */
+/* recs_stream - records in order of arrival, shuffled within a window: for streams that can be read only once. */
 #include "record/recs_stream.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -14,13 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WINDOW	0x77696e646f77u	/* "window": keeps these draws apart from others of the same seed */
+#define WINDOW	0x77696e646f77u	/* "window": the generator's stream, unlike those of other uses of the seed */
 
 struct recs_stream {
 	char		*path;
 	int		 fd, wake;
 	struct rec_reader *in;
-	struct recpics	*pics;			/* in place of these four, or NULL */
+	struct recmaker	*maker;			/* replaces the four members above, or NULL */
 	struct rng	 rng;
 	struct recs_stream_record *slot;	/* [slots]: the window */
 	uint64_t	 slots, filled;
@@ -37,7 +37,7 @@ recs_stream_is(const char *path)
 	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Whose records, if of a path, are the caller's to open. */
+/* Makes a stream without a source of records. */
 static int
 make_stream(struct recs_stream **out, uint64_t window, uint64_t seed)
 {
@@ -82,12 +82,12 @@ recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, ui
 }
 
 int
-recs_stream_open_pics(struct recs_stream **out, struct recpics *pics)
+recs_stream_open_maker(struct recs_stream **out, struct recmaker *maker)
 {
 	int e = make_stream(out, 0, 0);
 
 	if (e == 0)
-		(*out)->pics = pics;
+		(*out)->maker = maker;
 	return finish_open(out, e);
 }
 
@@ -114,7 +114,7 @@ recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *
 	char name[RECS_NAME];
 	struct buf text = { 0 };
 
-	if (s->pics != NULL && rec->labels > 0 && recpics_name(s->pics, rec->id, &text) == 0) {
+	if (s->maker != NULL && rec->labels > 0 && recmaker_name(s->maker, rec->id, &text) == 0) {
 		err_within("%s", (const char *)text.p);
 	} else {
 		snprintf(name, sizeof(name), "%s: record at %llu", s->path, (unsigned long long)r->at);
@@ -123,11 +123,11 @@ recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *
 	buf_free(&text);
 }
 
-/* The next picture likewise; a bad one is a record of its line. */
+/* Reads the next record of the maker; the record of a bad image holds the message. */
 static int
-come_pics(struct recs_stream *s, struct recs_stream_record *r)
+read_made_record(struct recs_stream *s, struct recs_stream_record *r)
 {
-	int e = recpics_next(s->pics, &r->room);
+	int e = recmaker_next(s->maker, &r->room);
 
 	if ((r->bad = e == ERR_ITEM)) {
 		r->room.n = 0;
@@ -137,7 +137,7 @@ come_pics(struct recs_stream *s, struct recs_stream_record *r)
 	return e;
 }
 
-/* The next record of the stream into r: 1, 0 at the end, or an error. */
+/* Reads the next record into r.  Returns 1, 0 at the end, or an error. */
 static int
 read_next_record(struct recs_stream *s, struct recs_stream_record *r)
 {
@@ -145,8 +145,8 @@ read_next_record(struct recs_stream *s, struct recs_stream_record *r)
 	size_t n;
 	int e;
 
-	if (s->pics != NULL)
-		return come_pics(s, r);
+	if (s->maker != NULL)
+		return read_made_record(s, r);
 	if ((e = rec_next(s->in, &data, &n)) > 0) {
 		r->at = rec_at(s->in);
 		r->room.n = 0;
@@ -173,8 +173,8 @@ recs_stream_take(struct recs_stream *s, struct recs_stream_record *r)
 		return 0;
 	out = &s->slot[rng_below(&s->rng, s->filled)];
 	got = *out;
-	*out = s->slot[--s->filled];	/* whose slot gets the memory that is given back */
-	s->slot[s->filled] = *r;
+	*out = s->slot[--s->filled];
+	s->slot[s->filled] = *r;	/* the next record reuses the memory of r */
 	*r = got;
 	return 1;
 }
@@ -185,5 +185,5 @@ recs_stream_stop(struct recs_stream *s)
 	const uint64_t one = 1;
 
 	if (s->wake >= 0 && write(s->wake, &one, sizeof(one)) < 0)
-		return;		/* only when it is awake already */
+		return;		/* fails only if the eventfd is already readable */
 }

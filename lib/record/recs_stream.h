@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "record/imrec.h"
-#include "record/recpics.h"
+#include "record/recmaker.h"
 
 #include <stdbool.h>
 
@@ -26,15 +26,15 @@ struct recs_stream_record {
 bool	 recs_stream_is(const char *path);
 /* Opens a stream; window 0: its own order.  Returns 0, ERR_SYS (the message names path) or ERR_NOMEM. */
 int	 recs_stream_open(struct recs_stream **s, const char *path, uint64_t window, uint64_t seed);
-/* Opens the records of pics, which must outlive s, in their order.  Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 recs_stream_open_pics(struct recs_stream **s, struct recpics *pics);
+/* Opens the records of maker, which must outlive s, in their order.  Returns 0 or ERR_NOMEM. */
+int	 recs_stream_open_maker(struct recs_stream **s, struct recmaker *maker);
 void	 recs_stream_close(struct recs_stream *s);	/* NULL is fine */
 /* Puts the name of r in front of the message; rec is as in recimg_blame(). */
 void	 recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *r, const struct imrec *rec);
 /*
  * Takes a record into r and reuses the memory that r holds.  Returns 1, 0 at the end, ERR_STOP after
- * recs_stream_stop(), or an error of rec_next() or recpics_next() other than ERR_ITEM; messages name the stream and the
- * offset.
+ * recs_stream_stop(), or an error of rec_next() or recmaker_next() other than ERR_ITEM; messages name the stream and
+ * the offset.
  */
 int	 recs_stream_take(struct recs_stream *s, struct recs_stream_record *r);
 /* Ends the stream and wakes a thread that waits for bytes. */

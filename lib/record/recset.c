@@ -147,7 +147,7 @@ put_labels(struct buf *text, const struct names *classes)
 
 /* Writes a record's lines to the index and the sums. */
 static int
-put_place(struct newtext *t, uint64_t id, const struct sum_line *l)
+put_lines(struct newtext *t, uint64_t id, const struct sum_line *l)
 {
 	int e;
 
@@ -158,7 +158,7 @@ put_place(struct newtext *t, uint64_t id, const struct sum_line *l)
 
 /* Writes the journal's records to the files beside the .rec. */
 static int
-put_places(struct recset *s, struct newtext *t)
+put_all_lines(struct recset *s, struct newtext *t)
 {
 	struct sum_line l = { 0 };
 	struct journal_item it;
@@ -173,13 +173,13 @@ put_places(struct recset *s, struct newtext *t)
 			continue;
 		l.bytes = it.bytes;
 		l.sum = it.sum;
-		if ((e = put_place(t, it.id, &l)) < 0)
+		if ((e = put_lines(t, it.id, &l)) < 0)
 			break;
 		l.at += it.bytes;
 	}
 	journal_close(j);
 	if (e == 0 && l.at != partial_bytes(s->partial))
-		e = err_fail(ERR_FORMAT, "%s: does not tell of all records", partial_journal(s->partial));
+		e = err_fail(ERR_FORMAT, "%s: does not list all records", partial_journal(s->partial));
 	return e;
 }
 
@@ -195,7 +195,7 @@ write_beside(struct recset *s, const struct names *classes, struct newtext *t)
 	if (e == 0 && s->rejects_path != NULL)
 		e = newtext_create(&t[REJECTS], strdup(s->rejects_path));
 	if (e == 0 && s->partial != NULL)
-		e = put_places(s, t);
+		e = put_all_lines(s, t);
 	if (e == 0)
 		e = put_labels(&t[LABELS].wait, classes);
 	if (e == 0)

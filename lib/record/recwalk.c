@@ -176,7 +176,7 @@ hold_data(struct recwalk *w, size_t from, size_t to)
 		p = bytes_at(w, 0);
 		for (; from + 4 <= want; from += 4)
 			if (le_get32(p + from) == REC_MAGIC)
-				return err_fail(ERR_FORMAT, "record at %llu: reaches over the head at %llu",
+				return err_fail(ERR_FORMAT, "record at %llu: covers the head at %llu",
 				    (unsigned long long)w->at, (unsigned long long)(w->at + from));
 		if (n < to && w->ended)
 			return ends_inside(w);
@@ -207,11 +207,8 @@ measure_record(struct recwalk *w, struct recwalk_rec *r)
 			return 0;
 		if (held_bytes(w) < pos + REC_HEAD)
 			return ends_inside(w);
-		if ((e = rec_head(bytes_at(w, pos), w->at, &part, &n)) < 0)
+		if ((e = rec_head(bytes_at(w, pos), w->at, inside, &part, &n)) < 0)
 			return e;
-		if (inside != (part == REC_MIDDLE || part == REC_LAST))
-			return err_fail(ERR_FORMAT, "record at %llu: part %d out of turn", (unsigned long long)w->at,
-			    (int)part);
 		if (pos + rec_extent(n) > RECWALK_LONGEST)
 			return err_fail(ERR_LIMIT, "record at %llu: longer than %u bytes", (unsigned long long)w->at,
 			    RECWALK_LONGEST);
@@ -248,7 +245,7 @@ find_head(const struct recwalk *w, size_t from, size_t to)
  * multiples of 4.
  */
 static int
-look_behind(struct recwalk *w, size_t n)
+check_successor(struct recwalk *w, size_t n)
 {
 	enum rec_part part;
 	uint32_t more;
@@ -257,12 +254,11 @@ look_behind(struct recwalk *w, size_t n)
 
 	if ((e = hold_bytes(w, n + REC_HEAD)) < 0 || held_bytes(w) == n)
 		return e;
-	if (held_bytes(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, &part, &more) == 0 &&
-	    (part == REC_WHOLE || part == REC_FIRST))
+	if (held_bytes(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, false, &part, &more) == 0)
 		return 0;
 	if ((hit = find_head(w, 1, n)) == 0)
 		return 0;
-	return err_fail(ERR_FORMAT, "record at %llu: reaches over the head at %llu", (unsigned long long)w->at,
+	return err_fail(ERR_FORMAT, "record at %llu: covers the head at %llu", (unsigned long long)w->at,
 	    (unsigned long long)(w->at + hit));
 }
 
@@ -276,8 +272,7 @@ begins_or_ends(const struct recwalk *w, uint64_t at)
 
 	if (at >= w->size)
 		return at == w->size;
-	return io_pread(w->fd, head, sizeof(head), w->start + at) == 0 && rec_head(head, at, &part, &n) == 0 &&
-	    (part == REC_WHOLE || part == REC_FIRST);
+	return io_pread(w->fd, head, sizeof(head), w->start + at) == 0 && rec_head(head, at, false, &part, &n) == 0;
 }
 
 /*
@@ -293,9 +288,8 @@ measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 
 	if ((e = hold_bytes(w, REC_HEAD)) < 0)
 		return e;
-	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, &part, &n) < 0 || part != REC_WHOLE ||
-	    n < FAR ||
-	    !begins_or_ends(w, w->at + rec_extent(n)))
+	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, false, &part, &n) < 0 || part != REC_WHOLE ||
+	    n < FAR || !begins_or_ends(w, w->at + rec_extent(n)))
 		return 0;
 	if ((e = hold_bytes(w, REC_HEAD + w->peek)) < 0)
 		return e;
@@ -308,7 +302,7 @@ measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 
 /* Finds the next head after the damage at at; *bytes gets the bytes skipped. */
 static int
-pass_over(struct recwalk *w, uint64_t *bytes)
+skip_damage(struct recwalk *w, uint64_t *bytes)
 {
 	uint64_t from = w->at;
 	size_t hit;
@@ -323,15 +317,15 @@ pass_over(struct recwalk *w, uint64_t *bytes)
 }
 
 static int
-say_damage(struct recwalk *w, struct recwalk_rec *r)
+report_damage(struct recwalk *w, struct recwalk_rec *r)
 {
 	char line[256];
 	int e;
 
 	snprintf(line, sizeof(line), "%s", err_line());
-	if ((e = pass_over(w, &r->bytes)) < 0)
+	if ((e = skip_damage(w, &r->bytes)) < 0)
 		return e;
-	return err_fail(ERR_ITEM, "%s: %s; %llu bytes passed over", w->path, line, (unsigned long long)r->bytes);
+	return err_fail(ERR_ITEM, "%s: %s; %llu bytes skipped", w->path, line, (unsigned long long)r->bytes);
 }
 
 /* Reads the whole record at at.  Returns as measure_record(). */
@@ -339,12 +333,13 @@ static int
 load_record(struct recwalk *w, struct recwalk_rec *r)
 {
 	int e = measure_record(w, r);
+	size_t used;
 
-	if (e <= 0 || (e = look_behind(w, (size_t)r->bytes)) < 0)
+	if (e <= 0 || (e = check_successor(w, (size_t)r->bytes)) < 0)
 		return e;
 	w->loaded = true;
 	r->sum = sum_of(bytes_at(w, 0), (size_t)r->bytes);
-	e = rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n);
+	e = rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n, &used);
 	return e < 0 ? e : 1;
 }
 
@@ -361,7 +356,7 @@ recwalk_next(struct recwalk *w, struct recwalk_rec *r)
 	if (e == 0)
 		e = load_record(w, r);
 	if (e == ERR_FORMAT || e == ERR_SHORT || e == ERR_LIMIT)
-		e = say_damage(w, r);
+		e = report_damage(w, r);
 	w->bytes = r->bytes;
 	return e;
 }

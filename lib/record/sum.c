@@ -1,4 +1,4 @@
-/* sum - a checksum for each record of a .rec: the file .sum beside it. */
+/* sum - a checksum for each record of a .rec, in the file .sum beside it. */
 #include "record/sum.h"
 #include "base/err.h"
 
@@ -27,8 +27,7 @@ sum_put(struct buf *text, const struct sum_line *l)
 	char line[LONGEST + 2];
 
 	return buf_put(text, line, (size_t)snprintf(line, sizeof(line), "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n",
-	    l->at,
-	    l->bytes, l->sum));
+	    l->at, l->bytes, l->sum));
 }
 
 int
@@ -67,10 +66,11 @@ sum_next(struct sum_reader *r, struct sum_line *l)
 	if (fgets(line, sizeof(line), r->file) == NULL)
 		return ferror(r->file) ? err_sys("read") : 0;
 	r->line++;
-	/* What is read is what would be written: no blanks, signs or tails. */
+	/* Refuses what sscanf() accepts and sum_put() does not write: blanks, signs, trailing text. */
 	if (sscanf(line, "%" SCNu64 "\t%" SCNu64 "\t%" SCNx64, &l->at, &l->bytes, &l->sum) != 3 ||
 	    snprintf(again, sizeof(again), "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n", l->at, l->bytes, l->sum) < 0 ||
 	    strcmp(line, again) != 0)
-		return err_fail(ERR_FORMAT, "line %" PRIu64 ": not an offset, a count of bytes and a sum", r->line);
+		return err_fail(ERR_FORMAT, "line %" PRIu64 ": not an offset, a number of bytes and a checksum",
+		    r->line);
 	return 1;
 }

@@ -1,4 +1,4 @@
-/* tarfile - files out, one after the other, as a tar stream. */
+/* tarfile - writes files as a tar stream (ustar). */
 #include "record/tarfile.h"
 #include "base/err.h"
 
@@ -34,7 +34,7 @@ tarfile_open(struct tarfile **out, int fd)
 		tarfile_drop(t);
 		return err_nomem();
 	}
-	/* No padding to a tape's block: a file and a pipe get the same bytes. */
+	/* Without padding to a tape's block, a file and a pipe get the same bytes. */
 	if (archive_write_set_format_ustar(t->archive) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(t->archive, 1) != ARCHIVE_OK ||
 	    archive_write_open_fd(t->archive, fd) != ARCHIVE_OK) {
@@ -77,7 +77,7 @@ tarfile_drop(struct tarfile *t)
 		return;
 	archive_entry_free(t->entry);
 	if (t->archive != NULL) {
-		archive_write_fail(t->archive);	/* else freeing writes an end */
+		archive_write_fail(t->archive);	/* else archive_write_free() writes the end of the stream */
 		archive_write_free(t->archive);
 	}
 	free(t);

@@ -33,7 +33,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	4u
+#define CTL_PROTOCOL	5u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_INPUT_MOST	(256u << 10)	/* most bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */

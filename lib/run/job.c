@@ -23,7 +23,8 @@ put_job_list(struct buf *b, char *const *list)
 int
 job_put(const struct job *j, struct buf *b)
 {
-	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms, j->spool_kib };
+	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms, j->spool_kib,
+		j->respawn };
 	const char *const text[] = { j->key, j->dir, j->addr, j->iface, j->host };
 	int e = ctl_put_u32s(b, head, sizeof(head) / sizeof(head[0]));
 
@@ -99,6 +100,7 @@ job_get(const void *p, size_t n, struct job *j)
 	j->servers = ctl_get_u32(&in);
 	j->silence_ms = ctl_get_u32(&in);
 	j->spool_kib = ctl_get_u32(&in);
+	j->respawn = ctl_get_u32(&in);
 	j->key = ctl_get_text(&in);
 	j->dir = ctl_get_text(&in);
 	j->addr = ctl_get_text(&in);

@@ -206,16 +206,25 @@ unlock_job(struct jobdir *d, int e)
 	return e;
 }
 
-int
-jobdir_lock(struct jobdir *d)
+/* Locks a job that has ended. */
+static int
+lock_ended_job(struct jobdir *d)
 {
 	int e = lock_job(d);
 
+	if (e == 0 && has_job_file(d, "record"))
+		e = unlock_job(d, err_fail(ERR_ARG, "job %s may still run on its hosts; attach to it or stop it",
+		    d->name));
+	return e;
+}
+
+int
+jobdir_lock(struct jobdir *d)
+{
+	int e = lock_ended_job(d);
+
 	if (e < 0)
 		return e;
-	if (has_job_file(d, "record"))
-		return unlock_job(d, err_fail(ERR_ARG, "job %s may still run on its hosts; attach to it or stop it",
-		    d->name));
 	return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
 }
 
@@ -254,8 +263,52 @@ write_command(struct jobdir *d, char *const *argv, const char *cwd)
 	return e;
 }
 
+/* Removes the files of an ended job, the lock last: until then nobody else can lock it. */
+static int
+remove_job_files(const struct jobdir *d)
+{
+	int fd = dup(d->dir), e = 0;
+	const struct dirent *f;
+	DIR *list;
+
+	if (fd < 0 || (list = fdopendir(fd)) == NULL)
+		return err_sys("job %s", d->name);
+	rewinddir(list);
+	while (e == 0 && (f = readdir(list)) != NULL)
+		if (f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0 && unlinkat(d->dir, f->d_name, 0) < 0)
+			e = err_sys("job %s: %s", d->name, f->d_name);
+	closedir(list);
+	return e;
+}
+
 int
-jobdir_make(const char *name, char *const *argv, const char *cwd, struct jobdir *d)
+jobdir_remove(struct jobdir *d)
+{
+	int all = -1, e = d->lock >= 0 ? 0 : lock_ended_job(d);
+
+	if (e == 0 && (e = remove_job_files(d)) == 0 && (e = open_jobs_dir(&all)) == 0 &&
+	    (unlinkat(d->dir, "lock", 0) < 0 || unlinkat(all, d->name, AT_REMOVEDIR) < 0))
+		e = err_sys("job %s", d->name);
+	if (all >= 0)
+		close(all);
+	jobdir_close(d);
+	return e;
+}
+
+/* Locks a directory that may be that of a job that has ended, and removes what is left of that. */
+static int
+empty_job_dir(struct jobdir *d, bool replace)
+{
+	int e = lock_ended_job(d);
+
+	if (e == 0 && !replace && has_job_file(d, "command"))
+		e = unlock_job(d, err_fail(ERR_ARG, "job %s exists; choose another name, or replace the job by --force",
+		    d->name));
+	return e == 0 ? remove_job_files(d) : e;
+}
+
+int
+jobdir_make(const char *name, bool replace, char *const *argv, const char *cwd, struct jobdir *d)
 {
 	int all, e;
 
@@ -271,7 +324,8 @@ jobdir_make(const char *name, char *const *argv, const char *cwd, struct jobdir 
 		if (mkdirat(all, name, 0700) < 0 && errno != EEXIST)
 			e = err_sys("job %s", name);
 	}
-	if (e == 0 && (e = open_job_dir(all, d)) == 0 && (e = jobdir_lock(d)) == 0 && (e = jobdir_claim(d)) == 0)
+	if (e == 0 && (e = open_job_dir(all, d)) == 0 && (e = empty_job_dir(d, replace)) == 0 &&
+	    (e = jobdir_claim(d)) == 0)
 		e = write_command(d, argv, cwd);
 	close(all);
 	if (e < 0)

@@ -40,11 +40,11 @@ struct jobdir_state {
 };
 
 /*
- * Makes and locks the directory of a job that is new or has ended.  If name is NULL, the job gets
- * the next free number.  Returns 0, ERR_ARG (not a valid name; the job runs), ERR_SYS or ERR_NOMEM.
- * Forked processes share the lock.
+ * Makes and locks the directory of a new job.  If name is NULL, the job gets the next free number.
+ * With `replace`, the job may replace one that has ended.  Returns 0, ERR_ARG (not a valid name; the
+ * name is in use), ERR_SYS or ERR_NOMEM.  Forked processes share the lock.
  */
-int	 jobdir_make(const char *name, char *const *argv, const char *cwd, struct jobdir *d);
+int	 jobdir_make(const char *name, bool replace, char *const *argv, const char *cwd, struct jobdir *d);
 /* Opens an existing one.  Returns 0, ERR_ARG (no such job) or ERR_SYS. */
 int	 jobdir_open(const char *name, struct jobdir *d);
 void	 jobdir_close(struct jobdir *d);
@@ -52,6 +52,11 @@ void	 jobdir_close(struct jobdir *d);
 int	 jobdir_lock(struct jobdir *d);
 /* Locks one that has a record, to take the job over.  Returns 0, ERR_ARG (it runs, or has no record) or ERR_SYS. */
 int	 jobdir_take_over(struct jobdir *d);
+/*
+ * Removes the directory of a job that has ended; d holds its lock, or none, and is closed.  Returns 0,
+ * ERR_ARG (it runs, or has a record) or ERR_SYS.
+ */
+int	 jobdir_remove(struct jobdir *d);
 /* Writes this process's id as the launcher's.  Returns 0 or ERR_SYS. */
 int	 jobdir_claim(struct jobdir *d);
 /* Writes the exit status of a job that has ended, and removes its record.  Returns 0 or ERR_SYS. */

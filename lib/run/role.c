@@ -10,11 +10,16 @@ build_server_argv(const struct job *j, const struct job_child *c, const struct r
 	int e;
 
 	if ((e = words_add_all(w, j->server_argv)) < 0 ||
-	    (e = words_add(w, "--listen")) < 0 || (e = words_add(w, "%s:0", at->addr)) < 0 ||
+	    (e = words_add(w, "--listen")) < 0 ||
+	    (e = at->listen != NULL ? words_add(w, "%s", at->listen) : words_add(w, "%s:0", at->addr)) < 0 ||
 	    (e = words_add(w, "--workers")) < 0 || (e = words_add(w, "%u", j->workers)) < 0 ||
 	    (e = words_add(w, "--server")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->servers)) < 0 ||
 	    (e = words_add(w, "--key-file")) < 0 || (e = words_add(w, "/dev/fd/%d", at->key_fd)) < 0 ||
 	    (e = words_add(w, "--ready-fd")) < 0 || (e = words_add(w, "%d", at->ready_fd)) < 0)
+		return e;
+	if (at->listen != NULL &&
+	    ((e = words_add(w, "--listen-fd")) < 0 || (e = words_add(w, "%d", at->listen_fd)) < 0 ||
+	    (e = words_add(w, "--state")) < 0 || (e = words_add(w, "/dev/fd/%d", at->memory_fd)) < 0))
 		return e;
 	return 0;
 }

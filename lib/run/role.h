@@ -3,12 +3,14 @@
  *
  * Words added after the command's own:
  *
- *	server	--listen ADDR:0 --workers W --server i/S --key-file /dev/fd/K --ready-fd F
+ *	server	--listen ADDR:0 --workers W --server i/S --key-file /dev/fd/K --ready-fd F; if it is started again
+ *		when it dies, --listen HOST:PORT --listen-fd L --state /dev/fd/M in place of --listen ADDR:0
  *	worker	WORD VALUE of each of job.each; if there are servers, then
  *		--servers LIST --worker i/W --key-file /dev/fd/K
  *
  * A server writes "host:port\n" to descriptor F when it listens.  Descriptor K is a pipe with the
- * job's key.  In a dmlc job only workers get words, those of job.each, and all processes get
+ * job's key, L a socket that listens at HOST:PORT, M a memory that outlives the server
+ * (ps/memory.h).  In a dmlc job only workers get words, those of job.each, and all processes get
  *
  *	DMLC_ROLE DMLC_RANK DMLC_TASK_ID DMLC_NUM_WORKER DMLC_NUM_SERVER DMLC_NODE_HOST
  *	DMLC_WORKER_ID or DMLC_SERVER_ID; DMLC_PS_ROOT_URI DMLC_PS_ROOT_PORT
@@ -29,6 +31,8 @@ struct role_place {
 	const char	*go;		/* text of CTL_GO: the servers' or the scheduler's address; "": not known */
 	unsigned	 processors;	/* of this host */
 	int		 key_fd, ready_fd;
+	const char	*listen;	/* the address of listen_fd; NULL: the server is not started again */
+	int		 listen_fd, memory_fd;
 };
 
 /* Each fills an empty list.  Returns 0 or ERR_NOMEM. */

@@ -17,6 +17,7 @@ struct arc_local {
 	struct archive_entry	*entry;		/* the current member, or NULL */
 	struct arc_in		 in;
 	unsigned		 faults;
+	bool			 cut;		/* a tar that lacks its end was reported */
 	uint8_t			 block[BLOCK];
 };
 
@@ -69,6 +70,8 @@ support_formats(struct archive *la, bool all)
 		safe[i](la);
 	for (size_t i = 0; all && i < sizeof(others) / sizeof(*others); i++)
 		others[i](la);
+	/* A tar after the end of another, as tar -A and cat make them, is read too. */
+	archive_read_set_format_option(la, "tar", "read_concatenated_archives", "1");
 }
 
 /*
@@ -179,14 +182,37 @@ link_target(struct archive_entry *entry)
 	return to;
 }
 
+/* Skips the rest of the current member.  Returns an offset in the decompressed archive: where the member ends. */
+static la_int64_t
+skip_member(struct arc_local *h)
+{
+	/* A failure to skip is reported by the next header. */
+	if (h->entry != NULL && (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR)
+		archive_read_data_skip(h->la);
+	return archive_filter_bytes(h->la, 0);
+}
+
+/* The end of a tar is at least one block of zeros, without which the bytes end at the last member. */
+static bool
+lacks_end(struct arc_local *h, la_int64_t member_end)
+{
+	return (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR &&
+	    archive_filter_bytes(h->la, 0) == member_end;
+}
+
 int
 arc_local_next(struct arc_local *h, const char **name)
 {
 	for (;;) {
-		int r = archive_read_next_header(h->la, &h->entry);
+		la_int64_t member_end = skip_member(h);
+		int r = h->cut ? ARCHIVE_EOF : archive_read_next_header(h->la, &h->entry);
 
 		if (r < ARCHIVE_WARN || r == ARCHIVE_EOF)
 			h->entry = NULL;
+		if (r == ARCHIVE_EOF && !h->cut && lacks_end(h, member_end)) {
+			h->cut = true;
+			return err_fail(ERR_ITEM, "the tar archive has no end, so that files may be missing");
+		}
 		if (r == ARCHIVE_EOF)
 			return 0;
 		/* To continue after RETRY would read bodies as headers. */

@@ -114,7 +114,8 @@ folders_add(struct folders *f, const char *name)
 		return 0;
 	/* Finding a component takes time by its depth, so the depth is bounded. */
 	if (nth_component(name, n, FOLDERS_DEEPEST, &len) != NULL)
-		return err_fail(ERR_LIMIT, "%.64s...: more than %d nested folders", name, FOLDERS_DEEPEST);
+		return err_fail(ERR_LIMIT, "%s: %.64s...: folders are nested more than %d deep", f->place, name,
+		    FOLDERS_DEEPEST);
 	f->last.n = 0;
 	if (buf_put(&f->last, name, n) < 0)
 		return ERR_NOMEM;
@@ -213,7 +214,8 @@ refuse_splits(const struct folders *f)
 		found += p != NULL;
 	}
 	if (found == 0)
-		return err_fail(ERR_FORMAT, "%s: its images are in no class folders", f->place);
+		return err_fail(ERR_FORMAT, "%s: its images are in no class folders, and have no labels beside them "
+		    "(KEY.cls, or KEY.json with {\"labels\": [3]})", f->place);
 	return fail_need_split(f);
 }
 

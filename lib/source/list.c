@@ -2,9 +2,9 @@
 #include "source/list.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "source/label.h"
 
 #include <errno.h>
-#include <float.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,13 +67,11 @@ list_line(const struct list *l)
 static int
 add_list_label(struct list_entry *entry, const char *text)
 {
-	double v;
-
 	if (entry->labels == LIST_LABELS)
 		return err_fail(ERR_ITEM, "more than %u labels", LIST_LABELS);
-	if (num_f64(text, -FLT_MAX, FLT_MAX, &v) < 0)
+	if (label_parse(text, &entry->label[entry->labels]) < 0)
 		return err_within("label"), ERR_ITEM;
-	entry->label[entry->labels++] = (float)v;
+	entry->labels++;
 	return 0;
 }
 

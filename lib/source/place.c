@@ -86,7 +86,8 @@ open_nested(struct place *p, struct arc **a, enum arc_kind kind)
 static int
 open_single(struct place *p, bool stream)
 {
-	enum arc_kind kind = suffix_is_raw(p->path) ? ARC_PACKED : ARC_EITHER;
+	enum arc_kind kind = suffix_is_raw(p->path) ? ARC_PACKED
+	    : suffix_archive(p->path) > 0 ? ARC_ARCHIVE : ARC_EITHER;
 	struct level *l = &p->level[0];
 	int e;
 
@@ -242,7 +243,8 @@ enter_archive(struct place *p, const char *name)
 	int e;
 
 	if (p->deep == PLACE_NEST)
-		return err_fail(ERR_ITEM, "%s: more than %u nested archives", place_display_name(p), PLACE_NEST);
+		return err_fail(ERR_ITEM, "%s: archives are nested more than %u deep", place_display_name(p),
+		    PLACE_NEST);
 	l = &p->level[p->deep];
 	if ((e = open_nested(p, &l->arc, ARC_ARCHIVE)) < 0) {
 		err_within("%s", place_display_name(p));

@@ -17,28 +17,31 @@ struct source {
 	void				*state;
 	uint64_t			 id;	/* position of the next item */
 	uint32_t			 label_width, part, parts;
+	size_t				 bytes;	/* most of an image */
 	uint64_t			 cut;	/* items that lost labels */
 	size_t				 given;	/* number of given classes */
 	struct names			 classes;
+	char				 fault[512];	/* the first bad item met before the kind was known */
 };
 
 /* Finds the kind of a source that starts with an image: the files next to it tell. */
 static int
-find_kind_beside(struct files *f, const char *image, const struct source_kind **kind)
+find_kind_beside(struct source *s, const char *image)
 {
+	struct files *f = s->files;
 	char *first = strdup(image);
 	const char *name;
 	int e;
 
 	if (first == NULL)
 		return err_nomem();
-	*kind = &source_folder_kind;
-	if ((e = files_hold(f, IMG_BYTES)) == 0) {
+	s->kind = &source_folder_kind;
+	if ((e = files_hold(f, s->bytes)) == 0) {
 		/* An error of the next file is found again after the rewind. */
-		while (*kind == &source_folder_kind && (e = files_next(f, &name)) > 0 &&
+		while (s->kind == &source_folder_kind && (e = files_next(f, &name)) > 0 &&
 		    source_shards_match(first, name))
 			if (source_shards_knows(name) || source_shards_has_json_labels(f, name))
-				*kind = &source_shards_kind;
+				s->kind = &source_shards_kind;
 			else if (files_is_stream(f))
 				break;
 		e = 0;
@@ -49,44 +52,53 @@ find_kind_beside(struct files *f, const char *image, const struct source_kind **
 
 /* Finds the kind by the first name that tells it, so that no archive is read to its end for this. */
 static int
-find_kind_by_names(struct files *f, const struct source_kind **kind)
+find_kind_by_names(struct source *s)
 {
+	struct files *f = s->files;
 	const char *name;
 	int e = 0;
 
-	while (*kind == NULL && (e = files_next(f, &name)) != 0 && (e > 0 || (e == ERR_ITEM && !files_is_stream(f))))
-		if (e == ERR_ITEM)
+	while (s->kind == NULL && (e = files_next(f, &name)) != 0 && (e > 0 || (e == ERR_ITEM && !files_is_stream(f))))
+		if (e == ERR_ITEM && *s->fault == 0)
+			snprintf(s->fault, sizeof(s->fault), "%s", err_line());
+		else if (e == ERR_ITEM)
 			continue;
 		else if (source_cifar_knows(name))
-			*kind = &source_cifar_kind;
+			s->kind = &source_cifar_kind;
 		else if (source_mnist_knows(name))
-			*kind = &source_mnist_kind;
+			s->kind = &source_mnist_kind;
 		else if (source_shards_knows(name) || (!files_is_stream(f) && source_shards_has_json_labels(f, name)))
-			*kind = &source_shards_kind;
+			s->kind = &source_shards_kind;
 		else if (suffix_is_image(name))
-			return find_kind_beside(f, name, kind);
+			return find_kind_beside(s, name);
 	/* Damage before a stream's first image cannot be reported later. */
 	return e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
+}
+
+static int
+fail_no_images(const struct source *s)
+{
+	if (*s->fault != 0)
+		return err_fail(ERR_FORMAT, "%s: no images: %s", files_path(s->files), s->fault);
+	return err_fail(ERR_FORMAT, "%s: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and "
+	    "no archive that holds them", files_path(s->files));
 }
 
 static int
 find_kind(struct source *s)
 {
 	unsigned how = 0;
-	int e = find_kind_by_names(s->files, &s->kind);
+	int e = find_kind_by_names(s);
 
 	/* The archives of a directory count only if it holds nothing else. */
 	if (e == 0 && s->kind == NULL && files_skipped_archives(s->files) > 0) {
 		how = FILES_ENTER;
 		if ((e = files_rewind(s->files, how)) == 0)
-			e = find_kind_by_names(s->files, &s->kind);
+			e = find_kind_by_names(s);
 	}
 	if (s->kind != NULL)
 		return files_rewind(s->files, how);
-	if (e < 0)
-		return e;
-	return err_fail(ERR_FORMAT, "%s: no images: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
-	    files_path(s->files));
+	return e < 0 ? e : fail_no_images(s);
 }
 
 static bool
@@ -116,6 +128,7 @@ source_open(struct source **out, const struct source_opt *opt)
 	if (s == NULL)
 		return err_nomem();
 	s->label_width = opt->label_width;
+	s->bytes = opt->bytes > 0 ? opt->bytes : IMG_BYTES;
 	s->part = opt->part;
 	s->parts = opt->parts > 0 ? opt->parts : 1;
 	if (s->part >= s->parts)
@@ -201,7 +214,7 @@ source_skip(struct source *s, struct source_item *item)
 }
 
 int
-source_read(const char *name, struct buf *data, struct stamp *stamp)
+source_read(const struct source *s, const char *name, struct buf *data, struct stamp *stamp)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC), e;
 
@@ -211,7 +224,7 @@ source_read(const char *name, struct buf *data, struct stamp *stamp)
 		return e;
 	}
 	*stamp = stamp_of_fd(fd);
-	e = io_slurp_fd(fd, IMG_BYTES, data);
+	e = io_slurp_fd(fd, s->bytes, data);
 	close(fd);
 	return e;
 }

@@ -3,12 +3,13 @@
  *
  * lib/source finds images wherever they are stored.  Read it in this order: source; source_kind, the table of the
  * five kinds (source_folder, source_shards, source_list, source_cifar, source_mnist); files and place, the files of a
- * path; walk (directories) and arc (archives: arc_local, arc_child); then folders, list, names, suffix and
- * stamp.  lister writes .lst files.
+ * path; walk (directories) and arc (archives: arc_local, arc_child).  Then come the helpers: folders, list, label,
+ * names, suffix and stamp.  lister writes .lst files.
  *
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
  *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) is next to KEY.cls, its label in
- *			digits, or KEY.json with {"labels": [numbers]}
+ *			digits, or KEY.json with {"labels": [labels]}, or one without brackets; a label that is no
+ *			finite number is a string of label.h
  *	a list		.lst lines, and the folder that their paths start in
  *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive,
  *			or alone
@@ -33,6 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SOURCE_CLASSES	(1u << 24)	/* labels in .cls files are below this, so that f32 holds them exactly */
+
 enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };
 
 struct source_opt {
@@ -46,6 +49,7 @@ struct source_opt {
 	/* file of class names, one a line, in the order of numbers; NULL: none */
 	const char		*labels;
 	uint32_t		 label_width;	/* labels used of each item, which must have as many; 0: all */
+	size_t			 bytes;		/* most bytes of an image; 0: IMG_BYTES */
 	/* Returns only items whose position modulo parts is part.  parts 0: all items. */
 	uint32_t		 part, parts;
 };
@@ -82,9 +86,9 @@ int	 source_next(struct source *s, struct source_item *item);
 int	 source_skip(struct source *s, struct source_item *item);
 /*
  * Appends the image of an item that is `later`, and sets the stamp of the file read, or of the name if it cannot be
- * opened.  Threads: any.  Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
+ * opened.  Threads: any, also while another reads the next items.  Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
  */
-int	 source_read(const char *name, struct buf *data, struct stamp *stamp);
+int	 source_read(const struct source *s, const char *name, struct buf *data, struct stamp *stamp);
 /* The fraction of the source, 0..1, that the first `done` items returned are; -1 if unknown. */
 double	 source_progress(const struct source *s, uint64_t done);
 /* The number of items that lost labels beyond label_width. */

@@ -172,7 +172,7 @@ next_record(struct state *s, const uint8_t **record)
 
 	if (s->next == s->end) {
 		if ((e = files_read(s->files, s->window, AT_ONCE * s->set->record, &s->end)) < 0) {
-			err_within("%s: %s: picture %u", files_path(s->files), s->file, s->record);
+			err_within("%s: %s: image %u", files_path(s->files), s->file, s->record);
 			return e == ERR_ITEM ? ERR_SYS : e;
 		}
 		s->next = 0;
@@ -180,11 +180,11 @@ next_record(struct state *s, const uint8_t **record)
 			return 0;
 	}
 	if (s->end - s->next < s->set->record)
-		return err_fail(ERR_SHORT, "%s: %s: ends inside picture %u, at byte %llu", files_path(s->files),
+		return err_fail(ERR_SHORT, "%s: %s: ends inside image %u, at byte %llu", files_path(s->files),
 		    s->file,
 		    s->record, (unsigned long long)s->record * s->set->record + s->end - s->next);
 	if (s->record == FILE_RECORDS)
-		return err_fail(ERR_LIMIT, "%s: %s: more than %u pictures", files_path(s->files), s->file,
+		return err_fail(ERR_LIMIT, "%s: %s: more than %u images", files_path(s->files), s->file,
 		    FILE_RECORDS);
 	*record = s->window + s->next;
 	s->next += s->set->record;
@@ -217,7 +217,7 @@ cifar_next(void *p, bool wanted, struct source_item *item)
 			break;
 		s->inside = false;
 	}
-	snprintf(s->name, sizeof(s->name), "%s, picture %u", s->file, s->record - 1);
+	snprintf(s->name, sizeof(s->name), "%s, image %u", s->file, s->record - 1);
 	n = s->set->labels;
 	*item = (struct source_item){ .labels = s->both ? (uint32_t)n : 1, .label = s->label, .name = s->name,
 		.data = s->pixels, .n = sizeof(s->pixels), .c = 3, .h = SIDE, .w = SIDE };

@@ -11,6 +11,7 @@ struct state {
 	struct files	*files;
 	struct folders	*folders;
 	float		 label;
+	size_t		 bytes;		/* most of an image */
 	uint64_t	 found;		/* images collected by collect_names() */
 	uint64_t	 passed;	/* images passed since */
 	struct buf	 data;
@@ -57,6 +58,7 @@ folder_open(void **out, const struct source_opt *opt, struct files *files, struc
 	if (s == NULL)
 		return err_nomem();
 	s->files = files;
+	s->bytes = opt->bytes > 0 ? opt->bytes : IMG_BYTES;
 	e = folders_new(&s->folders, classes, opt->split, files_path(files));
 	/* A stream can be read only once, and given classes need no collection. */
 	if (e == 0 && !files_is_stream(files) && !given)
@@ -97,7 +99,7 @@ folder_next(void *state, bool wanted, struct source_item *item)
 	if (item->later || !wanted)
 		return 1;
 	s->data.n = 0;
-	if ((e = files_slurp(s->files, IMG_BYTES, &s->data)) < 0) {
+	if ((e = files_slurp(s->files, s->bytes, &s->data)) < 0) {
 		if (e != ERR_ITEM)
 			err_within("%s", item->name);
 		return e;

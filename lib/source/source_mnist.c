@@ -193,11 +193,11 @@ read_half(const struct state *s, const struct half *h, void *p, size_t n)
 	int e = h->copy >= 0 ? io_read(h->copy, p, n, &got) : files_read(h->walk, p, n, &got);
 
 	if (e < 0) {
-		err_within("%s: %s: picture %u", files_path(s->files), h->name, s->next);
+		err_within("%s: %s: image %u", files_path(s->files), h->name, s->next);
 		return e == ERR_ITEM ? ERR_SYS : e;
 	}
 	if (got < n)
-		return err_fail(ERR_SHORT, "%s: %s: ends before picture %u of %u", files_path(s->files), h->name,
+		return err_fail(ERR_SHORT, "%s: %s: ends before image %u of %u", files_path(s->files), h->name,
 		    s->next,
 		    s->n);
 	return 0;
@@ -286,7 +286,7 @@ mnist_next(void *p, bool wanted, struct source_item *item)
 		return e;
 	s->label = label;
 	s->most = label > s->most ? label : s->most;
-	snprintf(s->name, sizeof(s->name), "%s, picture %u", s->pair[IMAGES].name, s->next++);
+	snprintf(s->name, sizeof(s->name), "%s, image %u", s->pair[IMAGES].name, s->next++);
 	*item = (struct source_item){ .labels = 1, .label = &s->label, .name = s->name, .data = s->pixels,
 		.n = (size_t)s->h * s->w, .c = 1, .h = s->h, .w = s->w };
 	return 1;

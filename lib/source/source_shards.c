@@ -2,12 +2,12 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/num.h"
+#include "source/label.h"
 #include "source/suffix.h"
 #include "image/img.h"
 #include "source/source_kind.h"
 
 #include <ctype.h>
-#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 #define LABEL_BYTES	256u		/* most bytes of a label's file */
 #define JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
 #define JSON_LABELS	(1u << 16)	/* most labels in JSON, as in a record */
-#define CLASS_LIMIT	(1u << 24)	/* labels are below this, so that f32 holds them exactly */
 #define NAMED_CLASSES	(1u << 16)	/* most classes that are named by numbers */
 
 struct state {
 	struct files		*files;
 	struct names		*classes;
 	enum source_split	 split;
+	size_t			 bytes;		/* most of an image */
 	bool			 found;		/* a sample of the split was found */
 	bool			 ahead;		/* e and name are already those of the next sample */
 	int			 e;
@@ -71,21 +71,24 @@ is_json_name(const char *name)
 }
 
 /*
- * Reads the array of {"labels": [...]} in the current file.  *list is NULL if the file is too long or has other
- * contents.  Returns 0, or an error that ends the stream: ERR_FORMAT or ERR_NOMEM.
+ * Reads the labels of {"labels": [...]} in the current file, or the one of {"labels": 3}.  *list is NULL if the file is
+ * too long or has other contents.  Returns 0, or an error that ends the stream: ERR_FORMAT or ERR_NOMEM.
  */
 static int
 read_json_labels(struct files *f, json_t **list)
 {
 	struct buf b = { 0 };
-	json_t *root = NULL;
+	json_t *root = NULL, *labels;
 	int e = files_slurp(f, JSON_BYTES, &b);
 
 	*list = NULL;
 	if (e == 0)
 		root = json_loadb((const char *)b.p, b.n, 0, NULL);
-	if (json_is_array(json_object_get(root, "labels")))
-		*list = json_incref(json_object_get(root, "labels"));
+	labels = json_object_get(root, "labels");
+	if (json_is_array(labels))
+		*list = json_incref(labels);
+	else if (json_is_number(labels) || json_is_string(labels))
+		*list = json_pack("[O]", labels);
 	json_decref(root);
 	buf_free(&b);
 	return e == ERR_ITEM ? 0 : e;
@@ -132,6 +135,7 @@ shards_open(void **out, const struct source_opt *opt, struct files *files, struc
 	if (s == NULL)
 		return err_nomem();
 	s->files = files;
+	s->bytes = opt->bytes > 0 ? opt->bytes : IMG_BYTES;
 	s->classes = classes;
 	s->split = opt->split;
 	*out = s;
@@ -173,7 +177,7 @@ parse_class_label(struct state *s, const char *text, float *label)
 	uint64_t v;
 	long at;
 
-	if (num_u64(text, 0, CLASS_LIMIT - 1, &v) == 0) {
+	if (num_u64(text, 0, SOURCE_CLASSES - 1, &v) == 0) {
 		*label = (float)v;
 		s->most = v > s->most ? (uint32_t)v : s->most;
 		s->numbered = true;
@@ -217,9 +221,11 @@ add_json_label(struct state *s, const json_t *v)
 	s->list = p;
 	if (s->listed == JSON_LABELS)
 		return err_fail(ERR_ITEM, "more than %u labels", JSON_LABELS);
-	if (!json_is_number(v) || !(fabs(json_number_value(v)) <= FLT_MAX))
-		return err_fail(ERR_ITEM, "label %zu is not a finite number", s->listed);
-	p[s->listed++] = (float)json_number_value(v);
+	if (json_is_number(v) && fabs(json_number_value(v)) <= LABEL_MOST)
+		p[s->listed] = (float)json_number_value(v);
+	else if (!json_is_string(v) || label_parse(json_string_value(v), &p[s->listed]) < 0)
+		return err_fail(ERR_ITEM, "label %zu is not a number", s->listed);
+	s->listed++;
 	return 0;
 }
 
@@ -250,7 +256,7 @@ read_image(struct state *s, bool wanted)
 	s->shown.n = s->data.n = 0;
 	if (buf_put(&s->shown, place, strlen(place)) < 0 || buf_terminate(&s->shown) < 0)
 		return ERR_NOMEM;
-	return wanted ? files_slurp(s->files, IMG_BYTES, &s->data) : 0;
+	return wanted ? files_slurp(s->files, s->bytes, &s->data) : 0;
 }
 
 /* Adds the current file to the sample.  Returns 0 or an error that ends the stream. */

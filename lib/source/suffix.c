@@ -51,9 +51,14 @@ suffix_archive(const char *name)
 bool
 suffix_is_image(const char *name)
 {
-	static const char *const images[] = { ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".heic", ".avif",
-	    ".tif",
-		".tiff", ".ppm", ".pgm" };
+	static const char *const images[] = {
+		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff",
+		".pnm", ".pgm", ".ppm",
+		/* not read */
+		".pbm", ".pam", ".pfm", ".avif", ".heic", ".heif", ".hif", ".jp2", ".j2k", ".jpx", ".jxl", ".jxr",
+		".tga", ".psd", ".xcf", ".ico", ".pcx", ".exr", ".hdr", ".svg", ".dng", ".cr2", ".cr3", ".nef",
+		".arw", ".orf", ".rw2", ".raf",
+	};
 
 	return match_suffix(name, strlen(name), images, COUNT(images)) > 0;
 }

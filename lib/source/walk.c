@@ -92,7 +92,8 @@ enter_directory(struct walk *w, unsigned links)
 	int e;
 
 	if (w->deep == WALK_DEEPEST)
-		return err_fail(ERR_ITEM, "%.64s...: more than %u nested folders", current_path(w), WALK_DEEPEST);
+		return err_fail(ERR_ITEM, "%.64s...: folders are nested more than %u deep", current_path(w),
+		    WALK_DEEPEST);
 	if ((dir = opendir(current_path(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
 		e = err_sys("%s", current_path(w));
 	} else {

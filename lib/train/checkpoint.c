@@ -80,7 +80,7 @@ write_checkpoint(const struct checkpoint *k)
 {
 	uint64_t from = trace_now(k->o.trace);
 	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
-	    k->with_average ? k->average : NULL, k->meta, k->nmeta);
+	    k->with_average ? k->average : NULL, k->o.mean_image, k->meta, k->nmeta);
 
 	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write");
 	return e == 0 && k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;

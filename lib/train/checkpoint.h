@@ -18,6 +18,7 @@ struct checkpoint_opt {
 	const struct graph *graph;	/* lent */
 	enum opt_rule	 rule;
 	bool		 average;	/* the run has an average (net/optim/average.h) */
+	const float	*mean_image;	/* of the samples, lent, or NULL */
 	struct trace	*trace;		/* lent; NULL: none */
 	uint32_t	 most;		/* newest checkpoints that stay; 0: all */
 };

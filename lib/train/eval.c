@@ -41,12 +41,11 @@ open_eval_net(struct eval *j)
 	const struct engine *en;
 	int e;
 
-	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &j->engine, &j->dev) :
-	    j->engine->open(0, o->threads, &j->dev)) < 0)
+	if ((e = split_open(o->devices, o->threads, &j->engine, &j->dev)) < 0)
 		return e;
 	en = j->engine;
 	engine_tune(en, j->dev, &o->tune);
-	if ((e = engine_plan_beside(en, j->dev, j->graph, j->o->data.batch, j->o->precision, 0, &j->plan)) < 0)
+	if ((e = engine_plan(en, j->dev, j->graph, j->o->data.batch, j->o->precision, 0, &j->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < j->graph->nw; a++)
 		e = en->load(j->plan, a, w->w + j->graph->w[a].first);

@@ -39,12 +39,11 @@ open_stats_net(struct stats *s)
 	const struct engine *en;
 	int e;
 
-	if ((e = o->device != NULL ? split_open(o->device, o->threads, &s->engine, &s->dev) :
-	    s->engine->open(0, o->threads, &s->dev)) < 0)
+	if ((e = split_open(o->device, o->threads, &s->engine, &s->dev)) < 0)
 		return e;
 	en = s->engine;
 	engine_tune(en, s->dev, &o->tune);
-	if ((e = engine_plan_beside(en, s->dev, s->graph, o->data.batch, o->precision, 0, &s->plan)) < 0)
+	if ((e = engine_plan(en, s->dev, s->graph, o->data.batch, o->precision, 0, &s->plan)) < 0)
 		return e;
 	for (uint32_t a = 0; e == 0 && a < s->graph->nw; a++)
 		e = en->load(s->plan, a, o->weights->w + s->graph->w[a].first);

@@ -26,7 +26,6 @@ train_tell(struct train *t, struct train_event *ev)
 		t->o->event(t->o->arg, ev);
 }
 
-/* A moment of the run. */
 struct moment {
 	double	 at, waited_s;
 	uint64_t sent, got;	/* in all */
@@ -139,10 +138,7 @@ validate_epoch(struct train *t, uint64_t epoch)
 	return train_rate(t, epoch, ev.accuracy);
 }
 
-/*
- * The steps of one epoch from *at on.  Returns 0 at its end, ERR_STOP when the
- * run ends within it, or an error.
- */
+/* Runs the remaining steps of an epoch.  Returns 0 at its end, ERR_STOP if the run ends within it, or an error. */
 static int
 run_steps(struct train *t, uint64_t epoch)
 {
@@ -218,13 +214,12 @@ run_epoch(struct train *t, uint64_t n)
 		return e;
 	t->over = t->stream;
 	if (t->stream && t->step == from)
-		return err_fail(ERR_FORMAT, "%s: holds no record", t->o->data.path);
+		return err_fail(ERR_FORMAT, "%s: has no records", t->o->data.path);
 	/*
-	 * Of slow and fast workers each has its own records, and one may have none; all may have been left out as no
-	 * numbers.
+	 * Asynchronous workers have records of their own, and one may have none.  With skip_nan all may be left out.
 	 */
 	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
-		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " gave a sample", t->o->data.path, n);
+		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " could be used", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
 	set_means(&ev, &t->epoch);
 	set_elapsed(t, &m, &ev);
@@ -235,9 +230,8 @@ run_epoch(struct train *t, uint64_t n)
 	t->epoch = (struct train_sums){ 0 };
 	report_cache(t, n);
 	/*
-	 * First what must not be lost: a stop that is asked for during the validation may become impatient.  But a
-	 * checkpoint that is to say which epoch is best comes behind its validation, so that who resumes knows the
-	 * same.
+	 * The checkpoint precedes the validation, during which a second signal may end the process.  A checkpoint that
+	 * stores the best epoch must follow it.
 	 */
 	if (!rated && t->keep != NULL && (e = train_save(t)) < 0)
 		return e;

@@ -13,6 +13,8 @@
  * run that was stopped anywhere and resumed from its checkpoint, with the same seed, batch and number of
  * micro-batches, computes the same bits as an uninterrupted one.
  *
+ * A checkpoint has the preprocessing of its images (train/preprocess.h), but no paths, ranks or numbers of threads.
+ *
  * Workers with different batches divide each step's records in that proportion, and a gradient has the weight of its
  * samples.  So together they compute what one worker with the sum of the batches does.
  */
@@ -75,7 +77,7 @@ struct train_opt {
 	struct engine_tune tune;		/* of kernels, where the engine has several */
 	/* path, batch, crop ...; train_run() sets seed, micro-batches and shape */
 	struct batch_opt data;
-	bool		 hold;			/* the device keeps the images of data */
+	bool		 device_cache;		/* the device keeps the images of data */
 	const uint32_t	*batches;		/* [ps.nworkers] data.batch of each worker if they differ, or NULL */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
 	struct tta_opt views;			/* of the validation, whose probabilities are the mean over these */
@@ -90,6 +92,7 @@ struct train_opt {
 	uint32_t	 accumulate;		/* micro-batches of this worker in a step; at least 1 */
 	uint64_t	 epochs;		/* last epoch */
 	uint64_t	 steps;			/* last step of the job; 0: no limit */
+	const char	*class_names;		/* lines, stored with checkpoints, or NULL */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
 	/* the best by validation is PREFIX-best.safetensors too; needs save and val */
@@ -107,8 +110,8 @@ struct train_opt {
 };
 
 /*
- * Bytes that a run takes besides the engine's plan.  Not counted are the decoded images of data.cache, and with hold
- * all images of data, which stay in memory until the first weights arrive.
+ * Bytes that a run takes besides the engine's plan.  Not counted are the decoded images of data.cache, and with
+ * device_cache all images of data, which stay in memory until the first weights arrive.
  */
 struct train_memory {
 	uint64_t weights;	/* of the worker, those staged from servers, and those of a server in this process */

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "record/recid.h"
+#include "train/preprocess.h"
 
 /* One number for the batches of all workers. */
 static uint64_t
@@ -26,12 +27,27 @@ get_record_ids(const struct train *t, uint64_t id[2])
 	return e;
 }
 
+/* One number for the way from an image to a sample. */
+static int
+hash_preprocessing(const struct train_opt *o, uint64_t *hash)
+{
+	struct preprocess images;
+	struct buf text = { 0 };
+	int e;
+
+	preprocess_from_aug(&o->data.aug, &images);
+	if ((e = preprocess_put(&images, &text)) == 0)
+		*hash = hash_update(HASH_START, text.p, text.n);
+	buf_free(&text);
+	return e;
+}
+
 int
 train_agree(struct train *t)
 {
 	const struct train_opt *o = t->o;
-	uint64_t id[2] = { 0 };
-	int e = get_record_ids(t, id);
+	uint64_t id[2] = { 0 }, images = 0;
+	int e = get_record_ids(t, id), failed = hash_preprocessing(o, &images);
 	const struct {
 		const char *what;
 		uint64_t    v;
@@ -49,12 +65,13 @@ train_agree(struct train *t)
 		{ "--best", o->best },
 		{ "--patience", o->patience },
 		{ "--no-shuffle", o->data.shuffle },
+		{ "--scale, --resize or other options for images", images },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };
 	double v[2 * N];	/* halves of numbers: a double holds sums of 32 bits without rounding */
 
-	if (e < 0 || !t->sync)
-		return e;
+	if (e < 0 || failed < 0 || !t->sync)
+		return e < 0 ? e : failed;
 	for (int i = 0; i < N; i++) {
 		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
 		v[2 * i + 1] = (double)(mine[i].v >> 32);

@@ -19,24 +19,23 @@ agree_on_end(struct train *t, bool over)
 
 	if (over)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_EARLY, .epoch = t->best_epoch - 1,
-		    .accuracy = t->best,
-		    .samples = t->o->patience });
+		    .accuracy = t->best, .samples = t->o->patience });
 	e = t->sync ? worker_sum(t->wk, &sum, 1) : over ? worker_stop(t->wk) : 0;
 	return e < 0 ? e : sum > 0 ? ERR_STOP : 0;
 }
 
 /*
- * Worker 0 judges, since it alone has read what a checkpoint says of earlier epochs; in a synchronous job all hear it
- * and end after the same epoch, else the servers tell the others.
+ * Worker 0 decides, since it alone has read the best result of earlier epochs from the checkpoint.  In a synchronous
+ * job a sum tells the others, so that all end after the same epoch; else the servers tell them.
  */
 int
 train_rate(struct train *t, uint64_t epoch, double accuracy)
 {
 	const struct train_opt *o = t->o;
-	bool judges = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 ||
+	bool decides = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 ||
 	    accuracy > t->best;
 
-	if (judges && better) {
+	if (decides && better) {
 		t->best = accuracy;
 		t->best_epoch = epoch + 1;
 		t->is_best = true;

@@ -101,8 +101,6 @@ int	train_check_array(const struct train *t, uint32_t a);	/* one array of w, aft
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: returns ERR_STOP if patience had run out in the run that is resumed. */
 int	train_spent(struct train *t);
-/* Copies all images of the training data to the device, after the plan has its memory. */
-int	train_hold(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
 
 #endif

@@ -24,7 +24,7 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 	for (uint32_t a = 0; a < g->nw; a++)
 		learns += g->w[a].frozen ? 0 : g->w[a].count;
 	*m = (struct train_memory){
-		.weights = 2 * g->P + (within ? g->P + learns : 0),
+		.weights = (within ? 3 : 2) * g->P,
 		.gradients = (1u + (o->accumulate > 1 || o->skip_nan)) * g->P + (within ? learns : 0),
 		.optimizer = (within ? states * learns : 0) + (average ? g->P + (within ? learns : 0) : 0),
 		.checkpoint = o->save != NULL && o->ps.rank == 0 ? (1 + states + average) * g->P : 0,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names an array of weights that is not finite, and which the step before has made so, or else the largest weight. */
+/* Names an array of weights that is not finite since the previous step, or else the largest weight. */
 static void
 describe_weights(const struct train *t, char text[160])
 {
@@ -16,14 +16,14 @@ describe_weights(const struct train *t, char text[160])
 	float most = -1;
 
 	if (worker_read(t->wk) < 0) {
-		snprintf(text, 160, "weights cannot be read");
+		snprintf(text, 160, "the weights cannot be read");
 		return;
 	}
 	for (uint32_t a = 0; a < g->nw; a++) {
 		const float *w = t->w + g->w[a].first;
 
 		if (!num_finite(w, g->w[a].count)) {
-			snprintf(text, 160, "so are weights of %.80s", g->w[a].name);
+			snprintf(text, 160, "weights of %.80s are NaN or infinite, too", g->w[a].name);
 			return;
 		}
 		for (size_t i = 0; i < g->w[a].count; i++)
@@ -32,7 +32,7 @@ describe_weights(const struct train *t, char text[160])
 				name = g->w[a].name;
 			}
 	}
-	snprintf(text, 160, "all weights are numbers, the largest is %g, in %.80s", (double)most, name);
+	snprintf(text, 160, "all weights are finite, the largest is %g, in %.80s", (double)most, name);
 }
 
 /* Checks n arrays in p, which has `each` floats for each element. */
@@ -56,7 +56,7 @@ check_arrays(const struct train *t, const char *what, const struct graph_array *
 		return 0;
 	if (more > 0)
 		snprintf(others, sizeof(others), " and %" PRIu32 " more", more);
-	return err_fail(ERR_FORMAT, "step %" PRIu64 ": %s of %.80s%s are infinite or no numbers", t->step, what, first,
+	return err_fail(ERR_FORMAT, "step %" PRIu64 ": %s of %.80s%s are NaN or infinite", t->step, what, first,
 	    others);
 }
 
@@ -105,7 +105,7 @@ describe_first_layer(const struct train *t, const struct batch *b, const struct 
 	text[0] = 0;
 	if (!worker_device_opt(t->wk) && t->engine->forward(t->plan, &b->s, draw, &hook, &r) == 0 &&
 	    first < t->graph->n)
-		snprintf(text, 160, "it began in the output of layer %.80s; ", t->graph->node[first].name);
+		snprintf(text, 160, "the first layer with such an output is %.80s; ", t->graph->node[first].name);
 }
 
 /* Reports the batch, which is left out, and returns 1; or fails. */
@@ -153,9 +153,9 @@ train_bad_gradient(struct train *t, const struct batch *b, const struct engine_d
 	char first[160], text[400];
 
 	describe_first_layer(t, b, draw, first);
-	snprintf(text, sizeof(text), "the gradient of %.80s is infinite or no number; %s",
+	snprintf(text, sizeof(text), "the gradient of %.80s is NaN or infinite; %s",
 	    t->graph->w[t->bad_array].name, *first != 0 ? first :
-	    "all layers' outputs and the gradients of those behind it are numbers");
+	    "the outputs of all layers and the gradients of those after it are finite");
 	text[strlen(text) - (*first != 0 ? 2 : 0)] = 0;
 	return skip_or_fail(t, b, text);
 }

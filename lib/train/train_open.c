@@ -58,7 +58,7 @@ alloc_floats(float **p, size_t n)
 	return e;
 }
 
-/* All micro-batches of a worker have its batch. */
+/* All micro-batches of a worker have the size of its batch. */
 static int
 set_batch_sizes(struct train *t)
 {
@@ -91,6 +91,20 @@ alloc_train(struct train *t)
 	return t->o->batches != NULL ? set_batch_sizes(t) : 0;
 }
 
+/* Copies all images of the training data to the device. */
+static int
+fill_device_cache(struct train *t)
+{
+	size_t bytes;
+	int e;
+
+	if ((e = batch_device_cache(t->in, &t->pictures, &bytes)) < 0)
+		return e;
+	if (t->engine->accel == NULL)
+		return err_fail(ERR_ARG, "%s: has no memory of its own for images", t->engine->name);
+	return t->engine->accel->cache_images(t->dev, t->pictures, bytes);
+}
+
 static void
 report_waiting(void *arg, const char *whom)
 {
@@ -109,7 +123,7 @@ join_job(struct train *t)
 	ps.aux = t->aux;
 	ps.engine = t->engine;
 	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
-	ps.pieces = t->o->accumulate > 1;
+	ps.accumulate = t->o->accumulate > 1;
 	ps.waiting = report_waiting;
 	ps.arg = t;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
@@ -139,8 +153,8 @@ open_checkpoints(struct train *t)
 	}
 	io_abandon(&f);
 	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
-	    .rule = t->o->ps.hyper.rule,
-	    .average = t->average != NULL, .trace = t->trace, .most = t->o->keep }, &t->keep);
+	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,
+	    .trace = t->trace, .most = t->o->keep }, &t->keep);
 }
 
 /* Opens the device and the plan before anything else allocates, so that a plan that does not fit fails at once. */
@@ -152,13 +166,12 @@ open_train_plan(struct train *t)
 	const char *remark;
 	int e;
 
-	if ((e = o->devices != NULL ? split_open(o->devices, o->threads, &t->engine, &t->dev) :
-	    t->engine->open(0, o->threads, &t->dev)) < 0)
+	if ((e = split_open(o->devices, o->threads, &t->engine, &t->dev)) < 0)
 		return e;
 	if ((remark = split_remark(t->engine, t->dev)) != NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
 	engine_tune(t->engine, t->dev, &o->tune);
-	return engine_plan_beside(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m),
+	return engine_plan(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m),
 	    &t->plan);
 }
 
@@ -188,14 +201,14 @@ train_open(struct train *t)
 	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
 	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
 		return err_fail(ERR_ARG,
-		    "%s: a mean over epochs needs to know where they end, and a pipe does not tell",
+		    "%s: a pipe has no epochs, which --swa needs",
 		    t->o->data.path);
 	if (t->stream && sched_within(&t->o->sched))
 		return err_fail(ERR_ARG,
-		    "%s: a rate that changes within epochs needs to know how long they are, and a pipe does not tell",
+		    "%s: a pipe has no epochs, which this --lr needs",
 		    t->o->data.path);
 	en = t->engine;
-	if ((t->o->hold && (e = train_hold(t)) < 0) || (t->val != NULL &&
+	if ((t->o->device_cache && (e = fill_device_cache(t)) < 0) || (t->val != NULL &&
 	    (e = tta_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)

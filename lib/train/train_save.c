@@ -1,4 +1,5 @@
 /* train_save - saves a run as a checkpoint, and starts a run from a checkpoint or a file of weights. */
+#include "train/preprocess.h"
 #include "train/train_in.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -14,9 +15,8 @@
 #define VALUE 32	/* bytes of a metadata value's text */
 
 /* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
-enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_PIECES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
-    M_BEST_EPOCH,
-	M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
+enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_MICRO_BATCHES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
+	M_BEST_EPOCH, M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
 static const char *const meta_key[METAS] = {
 	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
 	"epoch_samples", "best_accuracy", "best_epoch", "average", "averaged", "updates",
@@ -28,7 +28,7 @@ count_micro_batches(const struct train *t)
 	return t->o->accumulate * t->o->ps.nworkers;
 }
 
-/* The batch of a piece as the command line has it: "16", or "16:48" where workers differ. */
+/* The batch of a micro-batch as the command line has it: "16", or "16:48" where workers differ. */
 static int
 put_batch(const struct train *t, struct buf *b)
 {
@@ -60,30 +60,34 @@ train_save(struct train *t)
 {
 	uint64_t from = trace_now(t->trace);
 	char value[METAS][VALUE];
-	struct tensors_meta meta[METAS];
+	struct tensors_meta meta[METAS + 2];
+	struct preprocess images;
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates;
 	float *w, *aux, *state, *average;
 	uint32_t n = 0;
-	struct buf batch = { 0 };
+	struct buf batch = { 0 }, text = { 0 };
 	int e;
 
 	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
 		return e;
 	updates = t->sync ? 0 : worker_updates(t->wk);
+	preprocess_from_aug(&t->o->data.aug, &images);
 	checkpoint_room(t->keep, &w, &aux, &state, &average);
 	memcpy(w, t->w, t->graph->P * sizeof(*w));
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
 	if ((e = worker_pull_state(t->wk, state)) < 0 ||
 	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) ||
-	    (e = train_check_weights(t, state, average)) < 0 || (e = put_batch(t, &batch)) < 0) {
+	    (e = train_check_weights(t, state, average)) < 0 || (e = put_batch(t, &batch)) < 0 ||
+	    (e = preprocess_put(&images, &text)) < 0) {
 		buf_free(&batch);
+		buf_free(&text);
 		return e;
 	}
 	snprintf(value[M_TALLY], VALUE, "%s", TALLY_VERSION);
 	snprintf(value[M_EPOCH], VALUE, "%" PRIu64, epoch);
 	snprintf(value[M_BATCH_AT], VALUE, "%" PRIu64, at);
 	snprintf(value[M_SEED], VALUE, "%" PRIu64, t->o->seed);
-	snprintf(value[M_PIECES], VALUE, "%" PRIu32, count_micro_batches(t));
+	snprintf(value[M_MICRO_BATCHES], VALUE, "%" PRIu32, count_micro_batches(t));
 	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
 	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
 	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
@@ -97,10 +101,15 @@ train_save(struct train *t)
 		if (i < M_AVERAGE || (i < M_UPDATES ? t->averaged > 0 : updates > 0))
 			meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
 			    i == M_BATCH ? (char *)batch.p : value[i] };
+	meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_PREPROCESSING, (char *)text.p };
+	if (t->o->class_names != NULL)
+		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_CLASS_NAMES,
+		    (char *)(uintptr_t)t->o->class_names };
 	if ((e = checkpoint_put(t->keep, epoch, at, t->averaged > 0, meta, n)) == 0 && t->is_best && t->o->best)
 		checkpoint_best(t->keep);
 	t->is_best = false;
 	buf_free(&batch);
+	buf_free(&text);
 	trace_span(t->trace, TRACE_STEPS, from, "checkpoint");
 	return e;
 }
@@ -111,7 +120,7 @@ read_meta_u64(const struct weights *f, int m, uint64_t *v)
 	const char *text = weights_get(f, meta_key[m]);
 
 	if (text == NULL)
-		return err_fail(ERR_FORMAT, "has no '%s': it is no checkpoint of pworker; --start takes its weights",
+		return err_fail(ERR_FORMAT, "has no '%s', so it is not a checkpoint of pworker; use --start",
 		    meta_key[m]);
 	if (num_u64(text, 0, UINT64_MAX, v) < 0) {
 		err_within("'%s'", meta_key[m]);
@@ -126,7 +135,7 @@ read_meta_f64(const struct weights *f, int m, double *v)
 	const char *text = weights_get(f, meta_key[m]);
 
 	if (text == NULL || num_f64(text, -1e30, 1e30, v) < 0)
-		return err_fail(ERR_FORMAT, "'%s' is missing or no number", meta_key[m]);
+		return err_fail(ERR_FORMAT, "'%s' is missing or not a number", meta_key[m]);
 	return 0;
 }
 
@@ -140,17 +149,17 @@ read_position(struct train *t, const struct weights *f, uint64_t *step)
 	int e;
 
 	if ((e = read_meta_u64(f, M_EPOCH, &epoch)) < 0 || (e = read_meta_u64(f, M_BATCH_AT, &at)) < 0 ||
-	    (e = read_meta_u64(f, M_SEED, &seed)) < 0 || (e = read_meta_u64(f, M_PIECES, &n)) < 0 ||
+	    (e = read_meta_u64(f, M_SEED, &seed)) < 0 || (e = read_meta_u64(f, M_MICRO_BATCHES, &n)) < 0 ||
 	    (e = put_batch(t, &mine)) < 0)
 		return e;
 	if (at > 0 && (n != count_micro_batches(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
-		e = err_fail(ERR_ARG, "stopped within an epoch of %" PRIu64 " pieces of %.64s"
-		    " a step: go on with the same", n, batch != NULL ? batch : "?");
+		e = err_fail(ERR_ARG, "stopped within an epoch with %" PRIu64
+		    " micro-batches of %.64s a step; resume with the same", n, batch != NULL ? batch : "?");
 	buf_free(&mine);
 	if (e < 0)
 		return e;
 	if (seed != t->o->seed)
-		return err_fail(ERR_ARG, "was saved with --seed %" PRIu64, seed);
+		return err_fail(ERR_ARG, "was saved with --seed %" PRIu64 "; resume with the same", seed);
 	if (epoch > UINT32_MAX || at >= t->steps)
 		return err_fail(ERR_FORMAT, "epoch %" PRIu64 ", step %" PRIu64 " is not in this data", epoch, at);
 	if (at > 0 && ((e = read_meta_f64(f, M_LOSS, &t->epoch.loss)) < 0 ||
@@ -179,7 +188,7 @@ whiten_first_layer(struct train *t)
 
 	if (t->stream)
 		return err_fail(ERR_ARG,
-		    "%s: a pipe's first batch comes once, and this net's first weights need it too",
+		    "%s: a pipe cannot be read twice, and this net computes its first weights from the first batch",
 		    t->o->data.path);
 	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
 		return e;
@@ -190,9 +199,9 @@ whiten_first_layer(struct train *t)
 	x = calloc(numbers, sizeof(*x));
 	pixel = calloc(numbers, 1);
 	e = x == NULL || pixel == NULL ? err_nomem() : 0;
-	if (e == 0 && s.held != NULL) {
+	if (e == 0 && s.cached != NULL) {
 		samples_cut(&s, t->pictures, pixel);
-		s.held = NULL;
+		s.cached = NULL;
 		s.pixel = pixel;
 	}
 	if (e == 0) {
@@ -236,7 +245,8 @@ resume_average(struct train *t, const struct weights *f, struct worker_first *fi
 	if (kind == AVERAGE_NONE || f->average == NULL)
 		return 0;
 	if (was == NULL || strcmp(was, average_name(kind)) != 0)
-		return err_fail(ERR_ARG, "was saved with another average, '%.32s'", was != NULL ? was : "?");
+		return err_fail(ERR_ARG, "was saved with another average, '%.32s'; resume with the same",
+		    was != NULL ? was : "?");
 	if ((e = read_meta_u64(f, M_AVERAGED, &n)) < 0)
 		return e;
 	memcpy(t->average, f->average, (t->graph->P + t->graph->A) * sizeof(float));
@@ -273,12 +283,13 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
 		return e;	/* the file is named */
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
-		e = err_fail(ERR_FORMAT, "holds the weights of another net; --start takes what fits");
+		e = err_fail(ERR_FORMAT, "holds the weights of another net; use --start for what fits");
 	if (e == 0 && f.state != NULL && f.rule != rule)
-		e = err_fail(ERR_ARG, "was saved with --optimizer %s", opt_name(f.rule));
+		e = err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
+		    opt_name(f.rule));
 	if (e == 0 && f.state == NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
-		    .text = "the checkpoint has no state of the optimizer: it begins anew" });
+		    .text = "the checkpoint has no optimizer state, which starts from zeros" });
 	if (e == 0 && (e = read_position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
 	    (e = resume_updates(t, &f, first)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));

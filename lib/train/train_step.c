@@ -131,11 +131,11 @@ push_all(struct train *t)
 static uint64_t
 first_sample(const struct train *t, uint32_t k)
 {
-	uint64_t piece = (uint64_t)t->o->ps.rank * t->o->accumulate + k, first = 0;
+	uint64_t micro = (uint64_t)t->o->ps.rank * t->o->accumulate + k, first = 0;
 
 	if (t->sizes == NULL)
-		return piece * t->o->data.batch;
-	for (uint64_t i = 0; i < piece; i++)
+		return micro * t->o->data.batch;
+	for (uint64_t i = 0; i < micro; i++)
 		first += t->sizes[i];
 	return first;
 }
@@ -162,8 +162,8 @@ count_result(struct train_sums *seen, const struct engine_result *r, uint32_t n)
 }
 
 /*
- * The gradient of the piece that went back last.  What may be left out has not left yet: it joins the step's when all
- * of it is numbers.  Returns 1 when it is left out.
+ * Checks the gradient of the last micro-batch before it is added to the step's.  Returns 1 if the micro-batch is left
+ * out.
  */
 static int
 check_gradients(struct train *t, const struct batch *b, const struct engine_draw *draw)
@@ -193,14 +193,14 @@ announce_next_batch(struct train *t)
 }
 
 /*
- * The gradients of the batch that went forward last; of the step's last they leave as they are born, unless one may be
- * left out.
+ * Computes the gradients of the batch after its forward pass.  Those of the step's last micro-batch are pushed as soon
+ * as they are final, unless batches may be left out.
  */
 static int
 run_backward(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
 {
 	const struct engine_hook hook = { .arg = t, .param_needed = load_needed_array, .grad_ready = handle_gradient };
-	const bool home = worker_device_opt(t->wk), whole = t->o->skip_nan;
+	const bool on_device = worker_device_opt(t->wk), whole = t->o->skip_nan;
 	uint64_t from = trace_now(t->trace);
 	int e;
 
@@ -210,14 +210,14 @@ run_backward(struct train *t, const struct batch *b, const struct engine_draw *d
 	t->bad_array = UINT32_MAX;
 	t->layer_from = from;
 	announce_next_batch(t);
-	e = home ? t->engine->backward(t->plan, NULL, NULL, NULL) :
+	e = on_device ? t->engine->backward(t->plan, NULL, NULL, NULL) :
 	    t->engine->backward(t->plan, t->into, t->stats, &hook);
 	if (e < 0)
 		return t->bad_array != UINT32_MAX ? train_bad_gradient(t, b, draw) : e;
 	trace_span(t->trace, TRACE_STEPS, from, "backward");
 	if (whole && (e = check_gradients(t, b, draw)) != 0)
 		return e;
-	if (t->stats_sum != NULL && !home)
+	if (t->stats_sum != NULL && !on_device)
 		for (size_t i = 0; i < t->graph->A; i++)
 			t->stats_sum[i] += t->stats[i] * (float)b->s.n;
 	return 0;
@@ -238,7 +238,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 		return e;
 	trace_layer_end(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
-	/* Only now has all of the last step's answer arrived, which says whether the job ends. */
+	/* The answer to the last step, which says whether the job ends, is complete only now. */
 	if (first && worker_last(t->wk))
 		return ERR_STOP;
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
@@ -268,8 +268,8 @@ finish_without_last(struct train *t, uint32_t n)
 }
 
 /*
- * Piece k of the step.  Streams do not end together: a worker whose own has ended takes part with empty pieces until
- * no worker has a record left, which all of them learn before each step.
+ * Reads micro-batch k of the step.  Streams may end at different times: a worker whose stream has ended takes part with
+ * empty micro-batches until no worker has a record left.  A sum over the workers before each step tells them.
  */
 static int
 next_micro_batch(struct train *t, uint32_t k, const struct batch **b)
@@ -298,7 +298,7 @@ train_start(struct train *t, uint64_t epoch)
 }
 
 static void
-device_did(void *trace, const char *row, const char *name, uint64_t from, uint64_t to)
+trace_device_span(void *trace, const char *row, const char *name, uint64_t from, uint64_t to)
 {
 	trace_device(trace, row, name, from, to);
 }
@@ -307,7 +307,7 @@ device_did(void *trace, const char *row, const char *name, uint64_t from, uint64
 static int
 watch_device(struct train *t, bool on)
 {
-	const struct engine_profile how = { t->trace, device_did };
+	const struct engine_profile how = { t->trace, trace_device_span };
 
 	if (on == t->watched || t->engine->accel == NULL)
 		return 0;

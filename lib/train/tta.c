@@ -27,7 +27,7 @@ tta_open(struct tta **to, const struct tta_opt *o, const struct engine *engine, 
 
 	*to = NULL;
 	if (o->shift >= x->h || o->shift >= x->w)
-		return err_fail(ERR_ARG, "a shift by %u: pictures are %ux%u", o->shift, x->h, x->w);
+		return err_fail(ERR_ARG, "a shift by %u: images are only %ux%u", o->shift, x->h, x->w);
 	if ((v = calloc(1, sizeof(*v))) == NULL)
 		return err_nomem();
 	*v = (struct tta){ .o = *o, .engine = engine, .plan = plan, .classes = graph->classes };

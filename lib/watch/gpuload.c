@@ -1,4 +1,4 @@
-/* gpuload - how busy some GPUs of NVIDIA's are, and what of their memory is in use. */
+/* gpuload - load and memory in use of NVIDIA GPUs. */
 #include "watch/gpuload.h"
 
 #include "base/err.h"
@@ -10,9 +10,9 @@
 
 #define EVERY_S	0.5
 
-/* Of nvml.h: handles are pointers, what calls return int, 0 for success. */
+/* As in nvml.h.  Handles are pointers, and calls return 0 for success. */
 struct utilization {
-	unsigned gpu, memory;	/* percent of the time that they were busy */
+	unsigned gpu, memory;	/* percent of time busy */
 };
 struct memory {
 	unsigned long long total, free, used;	/* bytes */
@@ -20,7 +20,7 @@ struct memory {
 
 struct gpu {
 	void	*handle;
-	double	 sum;		/* of loads since the last take */
+	double	 sum;		/* of the loads sampled since gpuload_read() */
 	uint32_t looks;
 };
 
@@ -115,17 +115,17 @@ read_gpu(struct gpuload *g, struct gpu *one)
 }
 
 void
-gpuload_look(struct gpuload *g, double now_s)
+gpuload_sample(struct gpuload *g, double now_s)
 {
 	if (now_s - g->looked_s < EVERY_S)
 		return;
 	g->looked_s = now_s;
 	for (uint32_t k = 0; k < g->n; k++)
-		read_gpu(g, &g->gpu[k]);	/* one that fails now and then counts for nothing */
+		read_gpu(g, &g->gpu[k]);	/* a failed sample does not count */
 }
 
 int
-gpuload_take(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes)
+gpuload_read(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes)
 {
 	struct gpu *one = &g->gpu[k];
 	struct memory m;

@@ -1,4 +1,4 @@
-/* load - how busy this process and its host are. */
+/* load - processor load of this process and of its host. */
 #include "watch/load.h"
 
 #include "base/clk.h"
@@ -13,7 +13,7 @@ timeval_seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
 }
 
-/* user, nice, system, idle, iowait, irq, softirq, steal; guests are counted within user. */
+/* user, nice, system, idle, iowait, irq, softirq, steal; user includes guests. */
 static void
 read_host_load(struct load *l)
 {

@@ -1,9 +1,9 @@
 /*
- * load - how busy this process and its host are.
+ * load - processor load of this process and of its host.
  *
- * The process's share is what getrusage(2) counts, all its threads; the host's is the first line of /proc/stat, where a
- * processor that waits for a disk is not busy.  Source: proc(5).
- * Threads: for one thread at a time.
+ * getrusage(2) counts the process with all its threads.  The first line of /proc/stat counts the host, where a
+ * processor that waits for a disk is idle.  Source: proc(5).
+ * Threads: no state.
  */
 #ifndef WATCH_LOAD_H
 #define WATCH_LOAD_H
@@ -12,14 +12,14 @@
 
 struct load {
 	double	 at, cpu_s;
-	uint64_t busy, all;	/* of the host's processors; all 0: not known */
+	uint64_t busy, all;	/* ticks of the host's processors; all is 0 if unknown */
 };
 
-/* What has been counted so far. */
+/* Reads the counters. */
 struct load load_now(void);
-/* Processors that the process kept busy from a to b: processor seconds a second; 0 for no time at all. */
+/* The processors that this process kept busy between a and b: CPU seconds per second.  0 if no time has passed. */
 double	 load_process(const struct load *a, const struct load *b);
-/* The share of the host's that was busy, 0..1; less than 0 when it is not known. */
+/* The share of the host's processors that was busy, 0..1, or -1 if unknown. */
 double	 load_host(const struct load *a, const struct load *b);
 
 #endif

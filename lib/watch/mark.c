@@ -1,4 +1,4 @@
-/* mark - a training log passes through, and each epoch's end in it gets the traffic since the one before. */
+/* mark - copies a training log and adds the traffic of each epoch. */
 #include "watch/mark.h"
 
 #include "base/err.h"
@@ -29,9 +29,9 @@ mark_free(struct marker *m)
 	free(m);
 }
 
-/* The traffic of a rank since its mark before. */
+/* Returns the traffic since a rank's last mark, and sets a new mark. */
 static struct traffic
-of_rank(struct marker *m, uint64_t rank, const struct traffic *now)
+mark_rank(struct marker *m, uint64_t rank, const struct traffic *now)
 {
 	size_t i = rank < MARK_RANKS ? (size_t)rank : MARK_RANKS;
 	struct traffic t = traffic_since(m->seen[i] ? &m->last[i] : &m->first, now);
@@ -42,7 +42,7 @@ of_rank(struct marker *m, uint64_t rank, const struct traffic *now)
 }
 
 static int
-put_said(struct buf *out, const char *before, size_t n, const struct traffic *t)
+put_mark(struct buf *out, const char *before, size_t n, const struct traffic *t)
 {
 	int e = buf_put(out, before, n);
 
@@ -50,9 +50,9 @@ put_said(struct buf *out, const char *before, size_t n, const struct traffic *t)
 	    t->bytes[TRAFFIC_TX]);
 }
 
-/* Where "Time cost=" stands in an epoch's line for people; 0 when it is none. */
+/* The place of "Time cost=" in the last line of an epoch, or 0 in any other line. */
 static size_t
-time_cost(const char *line, uint64_t *rank)
+find_time_cost(const char *line, uint64_t *rank)
 {
 	const char *p = strstr(line, "] Time cost=");
 	struct logline l;
@@ -63,9 +63,9 @@ time_cost(const char *line, uint64_t *rank)
 	return (size_t)(p - line) + 2;
 }
 
-/* A whole line of n bytes and its newline, as text. */
+/* Copies a complete line of n bytes without its newline, and marks it. */
 static int
-take_line(struct marker *m, char *line, size_t n, const struct traffic *now, struct buf *out)
+copy_line(struct marker *m, char *line, size_t n, const struct traffic *now, struct buf *out)
 {
 	size_t end = n > 0 && line[n - 1] == '\r' ? n - 1 : n, at;
 	const char *tail = end < n ? "\r\n" : "\n";
@@ -79,35 +79,24 @@ take_line(struct marker *m, char *line, size_t n, const struct traffic *now, str
 	if (strncmp(line, "time_s\t", 7) == 0)
 		return buf_put_fmt(out, "\tnic_rx_bytes\tnic_tx_bytes%s", tail);
 	if (tsv_parse(line, &row) == 1 && row.event == TSV_EPOCH) {
-		t = of_rank(m, row.rank, now);
+		t = mark_rank(m, row.rank, now);
 		return buf_put_fmt(out, "\t%" PRIu64 "\t%" PRIu64 "%s", t.bytes[TRAFFIC_RX], t.bytes[TRAFFIC_TX], tail);
 	}
 	e = buf_put(out, tail, strlen(tail));
-	if (e == 0 && (at = time_cost(line, &rank)) > 0) {
-		t = of_rank(m, rank, now);
-		return put_said(out, line, at, &t);
+	if (e == 0 && (at = find_time_cost(line, &rank)) > 0) {
+		t = mark_rank(m, rank, now);
+		return put_mark(out, line, at, &t);
 	}
 	if (e == 0 && m->also != NULL && regexec(m->also, line, 0, NULL, 0) == 0) {
-		t = of_rank(m, LOGLINE_ANYONE, now);
-		return put_said(out, "", 0, &t);
+		t = mark_rank(m, LOGLINE_ANYONE, now);
+		return put_mark(out, "", 0, &t);
 	}
 	return e;
 }
 
-/* The end of the line that was kept, which is then given out whole. */
+/* Keeps bytes of a line until its end arrives, or copies them if the line is too long for a mark. */
 static int
-end_part(struct marker *m, const struct traffic *now, struct buf *out)
-{
-	int e = buf_terminate(&m->part);
-
-	e = e < 0 ? e : take_line(m, (char *)m->part.p, m->part.n, now, out);
-	m->part.n = 0;
-	return e;
-}
-
-/* A piece with no newline in it.  What gets too long to be looked at goes on as it is. */
-static int
-take_piece(struct marker *m, const char *p, size_t n, struct buf *out)
+keep_part(struct marker *m, const char *p, size_t n, struct buf *out)
 {
 	int e = 0;
 
@@ -121,25 +110,26 @@ take_piece(struct marker *m, const char *p, size_t n, struct buf *out)
 }
 
 int
-mark_take(struct marker *m, const void *bytes, size_t n, const struct traffic *now, struct buf *out)
+mark_copy(struct marker *m, const void *bytes, size_t n, const struct traffic *now, struct buf *out)
 {
 	const char *p = bytes, *nl;
 	int e = 0;
 
-	if (n == 0 && m->part.n > 0) {	/* a last line without an end is not one */
+	if (n == 0 && m->part.n > 0) {	/* a last line without a newline gets no mark */
 		e = buf_put(out, m->part.p, m->part.n);
 		m->part.n = 0;
 		return e;
 	}
 	while (e == 0 && n > 0) {
 		nl = memchr(p, '\n', n);
-		e = take_piece(m, p, nl != NULL ? (size_t)(nl - p) : n, out);
+		e = keep_part(m, p, nl != NULL ? (size_t)(nl - p) : n, out);
 		if (nl == NULL || e < 0)
 			return e;
 		if (m->skip)
 			e = buf_put(out, "\n", 1);
-		else
-			e = end_part(m, now, out);
+		else if ((e = buf_terminate(&m->part)) == 0)
+			e = copy_line(m, (char *)m->part.p, m->part.n, now, out);
+		m->part.n = 0;
 		m->skip = false;
 		n -= (size_t)(nl + 1 - p);
 		p = nl + 1;

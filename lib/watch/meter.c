@@ -1,4 +1,4 @@
-/* meter - a command's own traffic: the IP bytes of all its processes, however short their connections. */
+/* meter - counts the internet traffic of a command and all its processes. */
 #include "watch/meter_in.h"
 
 #include "base/err.h"
@@ -10,79 +10,57 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct meter {
-	enum meter_by by;
-	const struct meter_way *way;
-	void	*state;
-};
-
-static const struct meter_way *const ways[] = { [METER_PACKETS] = &meter_packets, [METER_CALLS] = &meter_calls };
-
 int
 meter_start(const struct meter_opt *opt, struct meter **m)
 {
-	enum meter_by by = opt->by == METER_BEST ? METER_PACKETS : opt->by;
-	struct meter *new = calloc(1, sizeof(*new));
-	int e;
+	int e = opt->by == METER_CALLS ? ERR_NOTSUP : meter_packets.start(opt, m);
 
-	if (new == NULL)
-		return err_nomem();
-	e = ways[by]->start(opt, &new->state);
-	if (e == ERR_NOTSUP && opt->by == METER_BEST)
-		e = ways[by = METER_CALLS]->start(opt, &new->state);
-	if (e < 0) {
-		free(new);
-		return e;
-	}
-	new->by = by;
-	new->way = ways[by];
-	*m = new;
-	return 0;
+	if (e == ERR_NOTSUP && opt->by != METER_PACKETS)
+		e = meter_calls.start(opt, m);
+	return e;
 }
 
 void
 meter_close(struct meter *m)
 {
-	if (m == NULL)
-		return;
-	m->way->close(m->state);
-	free(m);
+	if (m != NULL)
+		m->method->close(m);
 }
 
 enum meter_by
 meter_by(const struct meter *m)
 {
-	return m->by;
+	return m->method == &meter_calls ? METER_CALLS : METER_PACKETS;
 }
 
 int
 meter_fd(const struct meter *m)
 {
-	return m->way->fd(m->state);
+	return m->fd;
 }
 
 bool
 meter_done(struct meter *m, int *status)
 {
-	return m->way->done(m->state, status);
+	return m->method->done(m, status);
 }
 
 void
 meter_read(const struct meter *m, struct traffic *t)
 {
-	m->way->read(m->state, t);
+	m->method->read(m, t);
 }
 
 const char *
 meter_missed(const struct meter *m)
 {
-	return m->way->missed(m->state);
+	return m->missed;
 }
 
 void
 meter_signal(struct meter *m, int signo)
 {
-	kill(m->way->pid(m->state), signo);
+	kill(m->pid, signo);
 }
 
 static void
@@ -96,7 +74,7 @@ close_pairs(struct meter_child *c)
 	c->go[0] = c->go[1] = c->why[0] = c->why[1] = -1;
 }
 
-/* In the child.  The parent's end without a byte means that it is not wanted. */
+/* Runs in the child.  If the parent closes its end without a byte, the child is not needed. */
 static void
 exec_command(const struct meter_opt *opt, bool (*ready)(const void *), const void *ctx, const struct meter_child *c)
 {

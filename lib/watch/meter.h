@@ -1,17 +1,18 @@
 /*
- * meter - a command's own traffic: the IP bytes of all its processes, however short their connections.
+ * meter - counts the internet traffic of a command and all its processes, however short their connections.
  *
- * Two ways to count, which agree about bytes: what programs gave and got, without headers.
+ * Two methods agree about bytes: what programs pass to and get from sockets, without headers.
  *
- *	packets	a control group of the command's own with two small BPF programs that see each packet of its sockets
- *		(BPF_PROG_TYPE_CGROUP_SKB; Linux 5.7, cgroup v2, CAP_BPF and CAP_NET_ADMIN).  Costs next to nothing,
- *		counts packets and bytes on the wire (IP headers included) too.  What is sent again counts again.
- *	calls	each call that moves bytes over an internet socket is stopped at by ptrace(2), and its result added
- *		(Linux 5.6, no rights).  Costs some microseconds a call.  Programs that gain rights when they start
- *		(sudo) do not, io_uring is refused, and programs of another architecture are not counted.
+ *	packets	puts the command into a control group with two small BPF programs that see each packet of its sockets.
+ *		It costs next to nothing, and also counts packets and bytes on the wire, IP headers included.
+ *		Retransmitted bytes count again.  It needs Linux 5.7, cgroup v2, CAP_BPF and CAP_NET_ADMIN
+ *		(BPF_PROG_TYPE_CGROUP_SKB).
+ *	calls	stops each call that moves bytes over an internet socket with ptrace(2), and adds its result.  It costs
+ *		some microseconds a call and needs Linux 5.6 but no rights.  Programs that gain rights when they start
+ *		(sudo) do not gain them, io_uring is refused, and programs of another architecture are not counted.
  *
- * A connection between two of its processes counts at both ends.
- * Threads: for the one that started it.
+ * A connection between two of the processes counts at both ends.
+ * Threads: only the one that called meter_start().
  */
 #ifndef WATCH_METER_H
 #define WATCH_METER_H
@@ -25,30 +26,30 @@ enum meter_by { METER_BEST, METER_PACKETS, METER_CALLS };
 struct meter;
 
 struct meter_opt {
-	char *const	*argv;	/* argv[0] is looked up on PATH */
-	enum meter_by	 by;	/* METER_BEST: by packets where that can be had, else by calls */
-	int		 out;	/* its standard output, or -1: that of this process */
-	const sigset_t	*mask;	/* signals that are blocked in it */
+	char *const	*argv;	/* argv[0] is searched in PATH */
+	enum meter_by	 by;	/* METER_BEST: by packets if possible, else by calls */
+	int		 out;	/* its standard output, or -1 for that of this process */
+	const sigset_t	*mask;	/* signals blocked in it */
 };
 
 /*
- * Starts the command.  Returns 0; ERR_NOTSUP when this way cannot be had here, the line says why; ERR_SYS when the
- * command cannot be run, errno says why; ERR_NOMEM.
+ * Starts the command.  Returns 0, ERR_NOTSUP if the method is not possible here, ERR_SYS with errno if the command
+ * cannot be executed, or ERR_NOMEM.
  */
 int	 meter_start(const struct meter_opt *opt, struct meter **m);
-/* Kills what it counts by calls and is still there; what it counts by packets runs on uncounted.  NULL is fine. */
+/* Kills processes that are still traced; those in the control group run on, uncounted.  m may be NULL. */
 void	 meter_close(struct meter *m);
 
-enum meter_by meter_by(const struct meter *m);	/* how it counts */
-/* Polled for POLLIN | POLLPRI: something ended.  Then meter_done(). */
+enum meter_by meter_by(const struct meter *m);	/* METER_PACKETS or METER_CALLS */
+/* Poll it for POLLIN | POLLPRI, and call meter_done() when it is ready. */
 int	 meter_fd(const struct meter *m);
-/* Are all of the command's processes gone?  *status is that of the command itself, or -1 while it runs. */
+/* Returns whether all processes have ended.  *status is the wait status of the command itself, or -1 while it runs. */
 bool	 meter_done(struct meter *m, int *status);
-/* Traffic so far. */
+/* Gives the traffic since the start. */
 void	 meter_read(const struct meter *m, struct traffic *t);
-/* What was not counted, as a sentence; NULL when nothing. */
+/* What could not be counted, as a sentence, or NULL.  It is complete once meter_done() has returned true. */
 const char *meter_missed(const struct meter *m);
-/* A signal to the command's first process. */
+/* Sends a signal to the command's first process. */
 void	 meter_signal(struct meter *m, int signo);
 
 #endif

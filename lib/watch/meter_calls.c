@@ -1,9 +1,10 @@
 /*
- * meter_calls - counts what a command's calls move over internet sockets: ptrace(2) and a seccomp filter.
+ * meter_calls - counts the bytes that a command's calls move over internet sockets.
  *
- * The filter stops a process at the calls that can move bytes over a socket and at no others; whether the descriptor is
- * an internet socket is asked of the kernel through a copy of it (pidfd_getfd(2)), and if so the call's result is read
- * when it is over.  A thread of its own does that, since ptrace speaks with one thread.
+ * A seccomp filter stops the command only at calls that can move bytes over a socket, and ptrace(2) examines them.
+ * pidfd_getfd(2) gives a copy of the descriptor, which tells whether it is an internet socket.  If so, the result of
+ * the call is added when it returns.  All this runs in a thread of its own, since a traced process answers only the
+ * thread that attached to it.
  */
 #include "watch/meter_in.h"
 
@@ -28,41 +29,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PID_LIMIT	(1 << 22)	/* of 64-bit kernels: include/linux/threads.h */
-#define MESSAGES	1024		/* that one call can move: UIO_MAXIOV */
-#define X32		0x40000000u	/* in the number of a call of x86's third set (asm/unistd.h) */
+#define PID_LIMIT	(1 << 22)	/* of 64-bit kernels, include/linux/threads.h */
+#define MESSAGES	1024		/* most in one call, UIO_MAXIOV */
+#define X32		0x40000000u	/* flag of x32 call numbers (asm/unistd.h) */
 #define OPTIONS		(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | \
 			 PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEVFORK)
 
-/* A call under way in a thread: where its result goes. */
+/* A call that a thread is in. */
 struct call {
-	uint64_t messages;	/* address of what recvmmsg(2) or sendmmsg(2) tell lengths in; 0 for the other calls */
-	uint8_t	 way;		/* of enum traffic_way, and 1 more; 0 when none is under way */
+	uint64_t messages;	/* address of the mmsghdr array of recvmmsg(2) or sendmmsg(2), or 0 */
+	uint8_t	 way;		/* 1 + enum traffic_way, or 0 if the thread is in no call that counts */
 };
 
 struct calls {
-	const struct meter_opt *opt;	/* until the command runs */
+	struct meter meter;
+	const struct meter_opt *opt;	/* valid until the command runs */
 	uint32_t arch;
-	pid_t	 pid;
 	pthread_t thread;
-	struct call *call;		/* [PID_LIMIT], of which the kernel gives only pages that are used */
+	struct call *call;		/* [PID_LIMIT] by thread ID; the kernel allocates only pages in use */
 	_Atomic uint64_t bytes[TRAFFIC_WAYS];
-	_Atomic int status;		/* of the command; -1 while it runs */
-	_Atomic bool over, foreign;
+	_Atomic int status;		/* of the command, -1 while it runs */
+	_Atomic bool over;		/* all processes have ended */
+	_Atomic bool foreign;		/* a program of another architecture made a call */
 	struct meter_child child;
-	sem_t	 ready;			/* begun and why are set */
-	int	 begun;
+	sem_t	 ready;			/* started and why are set */
+	int	 started;		/* 0 or an error */
 	char	 why[256];
-	int	 fd;			/* an eventfd: something ended */
 };
 
-/* What is counted of a call: the way, which argument is the descriptor, and which one the flags, -1 for none. */
-static const struct moving {
+/* The calls that count. */
+static const struct counted_call {
 	int	 nr;
 	enum traffic_way way;
-	int	 fd, flags;
-	bool	 many;
-} moving[] = {
+	int	 fd, flags;	/* which arguments these are, or -1 */
+	bool	 many;		/* the call moves several messages */
+} counted[] = {
 	{ SYS_read, TRAFFIC_RX, 0, -1, false },
 	{ SYS_readv, TRAFFIC_RX, 0, -1, false },
 	{ SYS_preadv2, TRAFFIC_RX, 0, -1, false },
@@ -79,7 +80,7 @@ static const struct moving {
 	{ SYS_sendmmsg, TRAFFIC_TX, 0, -1, true },
 	{ SYS_sendfile, TRAFFIC_TX, 0, -1, false },
 };
-#define MOVING	(sizeof(moving) / sizeof(*moving))
+#define COUNTED	(sizeof(counted) / sizeof(*counted))
 
 static int
 own_arch(uint32_t *arch)
@@ -96,24 +97,24 @@ own_arch(uint32_t *arch)
 			*arch = known[i].arch;
 			return 0;
 		}
-	return err_fail(ERR_NOTSUP, "calls of %s", u.machine);
+	return err_fail(ERR_NOTSUP, "calls cannot be traced on %s", u.machine);
 }
 
-/* In the child: from here on it is stopped at those calls.  io_uring would move bytes without any: it is not there. */
+/* Runs in the child.  io_uring moves bytes without calls, so the filter refuses it. */
 static bool
 install_call_filter(const void *ctx)
 {
 	const struct calls *c = ctx;
-	struct sock_filter f[MOVING + 8], *p = f;
+	struct sock_filter f[COUNTED + 8], *p = f;
 	struct sock_fprog program = { .filter = f };
-	const uint8_t trace = MOVING + 4;	/* from the third instruction to the last, which stops */
+	const uint8_t trace = COUNTED + 4;	/* distance from the third instruction to the last, which stops */
 
 	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->arch, 0, trace + 1);
 	*p++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32, trace - 1, 0);
-	for (size_t i = 0; i < MOVING; i++)
-		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)moving[i].nr,
+	for (size_t i = 0; i < COUNTED; i++)
+		*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)counted[i].nr,
 		    (uint8_t)(trace - 2 - i), 0);
 	*p++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1);
 	*p++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
@@ -123,7 +124,7 @@ install_call_filter(const void *ctx)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* The process that a thread is of. */
+/* The process of a thread. */
 static pid_t
 process_of(pid_t tid)
 {
@@ -146,7 +147,7 @@ is_internet_socket(pid_t tid, int theirs)
 	int pidfd = (int)syscall(SYS_pidfd_open, tid, 0), fd, domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
 
-	if (pidfd < 0 && errno == EINVAL)	/* not the first thread */
+	if (pidfd < 0 && errno == EINVAL)	/* tid is not its process's first thread */
 		pidfd = (int)syscall(SYS_pidfd_open, process_of(tid), 0);
 	if (pidfd < 0)
 		return false;
@@ -160,7 +161,7 @@ is_internet_socket(pid_t tid, int theirs)
 	return domain == AF_INET || domain == AF_INET6;
 }
 
-/* A thread is about to make a call: does its result count? */
+/* A thread is about to make a call.  Returns whether its result counts. */
 static bool
 begin_call(struct calls *c, pid_t tid)
 {
@@ -173,10 +174,10 @@ begin_call(struct calls *c, pid_t tid)
 		c->foreign = true;
 		return false;
 	}
-	for (const struct moving *m = moving; m < moving + MOVING; m++) {
+	for (const struct counted_call *m = counted; m < counted + COUNTED; m++) {
 		const uint64_t *arg = info.seccomp.args;
 
-		/* What is only looked at comes again; the queue of errors holds what was sent. */
+		/* Peeked bytes are received again, and the error queue holds bytes that were sent. */
 		if ((int)info.seccomp.nr != m->nr || (m->flags >= 0 &&
 		    (arg[m->flags] & (MSG_PEEK | MSG_ERRQUEUE)) != 0) ||
 		    !is_internet_socket(tid, (int)arg[m->fd]))
@@ -187,7 +188,7 @@ begin_call(struct calls *c, pid_t tid)
 	return false;
 }
 
-/* The lengths of n messages in the memory of a thread. */
+/* Sums the lengths of n messages at an address of the thread's memory. */
 static uint64_t
 sum_message_lengths(pid_t tid, uint64_t at, int64_t n)
 {
@@ -216,7 +217,7 @@ end_call(struct calls *c, pid_t tid)
 	call->way = 0;
 }
 
-/* A thread stopped; lets it go on. */
+/* Handles a stop of a thread and lets the thread continue. */
 static void
 resume_thread(struct calls *c, pid_t tid, int status)
 {
@@ -225,7 +226,7 @@ resume_thread(struct calls *c, pid_t tid, int status)
 	if (event == PTRACE_EVENT_SECCOMP) {
 		ptrace(begin_call(c, tid) ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, 0);
 	} else if (event == PTRACE_EVENT_STOP && signo != SIGTRAP) {
-		ptrace(PTRACE_LISTEN, tid, 0, 0);	/* stopped by a signal, as by a terminal: it stays so */
+		ptrace(PTRACE_LISTEN, tid, 0, 0);	/* a signal, as from a terminal, stopped it: it stays so */
 	} else if (signo == (SIGTRAP | 0x80)) {
 		end_call(c, tid);
 		ptrace(PTRACE_CONT, tid, 0, 0);
@@ -239,10 +240,10 @@ notify_meter(struct calls *c)
 {
 	uint64_t one = 1;
 
-	(void)!write(c->fd, &one, sizeof(one));
+	(void)!write(c->meter.fd, &one, sizeof(one));
 }
 
-/* Until the last process is gone.  Ending here kills those that are left: PTRACE_O_EXITKILL. */
+/* Returns when the last process has ended.  The end of this thread kills the others (PTRACE_O_EXITKILL). */
 static void
 trace_until_exit(struct calls *c)
 {
@@ -259,7 +260,7 @@ trace_until_exit(struct calls *c)
 			return;
 		if (WIFSTOPPED(status)) {
 			resume_thread(c, tid, status);
-		} else if (tid == c->pid) {
+		} else if (tid == c->meter.pid) {
 			c->status = status;
 			notify_meter(c);
 		}
@@ -273,22 +274,21 @@ run_tracer(void *arg)
 	int old;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	if ((c->begun = meter_fork(c->opt, install_call_filter, c, &c->child)) == 0 &&
+	if ((c->started = meter_fork(c->opt, install_call_filter, c, &c->child)) == 0 &&
 	    ptrace(PTRACE_SEIZE, c->child.pid, 0, OPTIONS) < 0) {
-		c->begun = err_fail(ERR_NOTSUP, "ptrace: %s", strerror(errno));
+		c->started = err_fail(ERR_NOTSUP, "ptrace: %s", strerror(errno));
 		meter_drop(&c->child);
 	}
-	c->pid = c->child.pid;
-	snprintf(c->why, sizeof(c->why), "%s", c->begun < 0 ? err_line() : "");
+	c->meter.pid = c->child.pid;
+	snprintf(c->why, sizeof(c->why), "%s", c->started < 0 ? err_line() : "");
 	sem_post(&c->ready);
-	if (c->begun == 0)
+	if (c->started == 0)
 		trace_until_exit(c);
 	c->over = true;
 	notify_meter(c);
 	return NULL;
 }
 
-/* The line of the thread that failed becomes this one's. */
 static int
 start_tracer(struct calls *c)
 {
@@ -298,30 +298,30 @@ start_tracer(struct calls *c)
 	}
 	while (sem_wait(&c->ready) < 0)
 		;
-	if (c->begun < 0)
-		err_note(0, "%s", c->why);
-	/* Its first calls are stopped at already, so that this thread is the one that waits for its exec. */
-	return c->begun < 0 ? c->begun : meter_go(c->opt, &c->child);
+	if (c->started < 0)
+		return err_fail(c->started, "%s", c->why);
+	/* The tracer must run while the child starts, so this thread waits for the exec. */
+	return meter_go(c->opt, &c->child);
 }
 
 static void
-close_calls(void *state)
+close_calls(struct meter *m)
 {
-	struct calls *c = state;
+	struct calls *c = (struct calls *)m;
 
 	if (c->thread != 0) {
 		pthread_cancel(c->thread);
 		pthread_join(c->thread, NULL);
 	}
-	if (c->fd >= 0)
-		close(c->fd);
+	if (c->meter.fd >= 0)
+		close(c->meter.fd);
 	sem_destroy(&c->ready);
 	free(c->call);
 	free(c);
 }
 
 static int
-start_calls(const struct meter_opt *opt, void **state)
+start_calls(const struct meter_opt *opt, struct meter **m)
 {
 	struct calls *c = calloc(1, sizeof(*c));
 	int e, why;
@@ -331,45 +331,44 @@ start_calls(const struct meter_opt *opt, void **state)
 	c->opt = opt;
 	c->status = -1;
 	sem_init(&c->ready, 0, 0);
-	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->meter.method = &meter_calls;
+	c->meter.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->call = calloc(PID_LIMIT, sizeof(*c->call));
 	if (c->call == NULL)
 		e = err_nomem();
-	else if (c->fd < 0)
+	else if (c->meter.fd < 0)
 		e = err_sys("eventfd");
 	else if ((e = own_arch(&c->arch)) == 0)
 		e = start_tracer(c);
 	if (e < 0) {
 		why = errno;
-		close_calls(c);
+		close_calls(&c->meter);
 		errno = why;
 		return e;
 	}
-	*state = c;
+	*m = &c->meter;
 	return 0;
 }
 
-static int
-calls_fd(const void *state)
-{
-	return ((const struct calls *)state)->fd;
-}
-
 static bool
-calls_done(void *state, int *status)
+calls_done(struct meter *m, int *status)
 {
-	struct calls *c = state;
+	struct calls *c = (struct calls *)m;
 	uint64_t n;
+	bool over;
 
-	(void)!read(c->fd, &n, sizeof(n));
+	(void)!read(m->fd, &n, sizeof(n));
+	over = c->over;		/* first: the tracer sets it after everything else */
+	if (c->foreign)
+		m->missed = "a program of another architecture ran, uncounted";
 	*status = c->status;
-	return c->over;
+	return over;
 }
 
 static void
-read_call_count(const void *state, struct traffic *t)
+read_call_count(const struct meter *m, struct traffic *t)
 {
-	const struct calls *c = state;
+	const struct calls *c = (const struct calls *)m;
 
 	for (int w = 0; w < TRAFFIC_WAYS; w++) {
 		t->bytes[w] = c->bytes[w];
@@ -377,17 +376,4 @@ read_call_count(const void *state, struct traffic *t)
 	}
 }
 
-static const char *
-missed_calls(const void *state)
-{
-	return ((const struct calls *)state)->foreign ? "a program of another architecture ran, uncounted" : NULL;
-}
-
-static pid_t
-calls_pid(const void *state)
-{
-	return ((const struct calls *)state)->pid;
-}
-
-const struct meter_way meter_calls = { start_calls, close_calls, calls_fd, calls_done, read_call_count, missed_calls,
-    calls_pid };
+const struct meter_method meter_calls = { start_calls, close_calls, calls_done, read_call_count };

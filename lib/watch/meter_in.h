@@ -1,4 +1,4 @@
-/* meter_in - what the two ways to count a command's traffic share with their front, watch/meter.h. */
+/* meter_in - the interface between watch/meter.h and its two methods. */
 #ifndef WATCH_METER_IN_H
 #define WATCH_METER_IN_H
 
@@ -6,32 +6,34 @@
 
 #include <sys/types.h>
 
-/* One way to count.  start returns as meter_start() does; the rest are as in watch/meter.h. */
-struct meter_way {
-	int	 (*start)(const struct meter_opt *opt, void **state);
-	void	 (*close)(void *state);
-	int	 (*fd)(const void *state);
-	bool	 (*done)(void *state, int *status);
-	void	 (*read)(const void *state, struct traffic *t);
-	const char *(*missed)(const void *state);
-	pid_t	 (*pid)(const void *state);
+/* A method.  start returns as meter_start() does, and the others are as in watch/meter.h. */
+struct meter_method {
+	int	 (*start)(const struct meter_opt *opt, struct meter **m);
+	void	 (*close)(struct meter *m);
+	bool	 (*done)(struct meter *m, int *status);
+	void	 (*read)(const struct meter *m, struct traffic *t);
 };
 
-extern const struct meter_way meter_packets, meter_calls;
+/* The first member of each method's state. */
+struct meter {
+	const struct meter_method *method;
+	int	 fd;		/* -1, or what meter_fd() returns */
+	pid_t	 pid;		/* the command's first process */
+	const char *missed;	/* for meter_missed() */
+};
 
-/* A child that waits for meter_go() and then, when ready(ctx) is true, becomes the command. */
+extern const struct meter_method meter_packets, meter_calls;
+
+/* A child that waits for meter_go(), and then executes the command if ready(ctx) returns true. */
 struct meter_child {
 	pid_t	 pid;
 	int	 go[2], why[2];
 };
 
 int	 meter_fork(const struct meter_opt *opt, bool (*ready)(const void *), const void *ctx, struct meter_child *c);
-/*
- * Lets it go and waits for its exec.  0, or ERR_SYS with errno why it failed; the child is then
- * still to be waited for.
- */
+/* Lets the child go and waits for its exec.  On ERR_SYS errno is the reason, and the caller must reap the child. */
 int	 meter_go(const struct meter_opt *opt, struct meter_child *c);
-/* Ends one that was never let go; it is then gone. */
+/* Ends and reaps a child that was not let go. */
 void	 meter_drop(struct meter_child *c);
 
 #endif

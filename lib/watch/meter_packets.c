@@ -1,9 +1,9 @@
 /*
- * meter_packets - counts the packets of a command's sockets: two BPF programs on a control group of its own.
+ * meter_packets - counts the packets of a command's sockets with two BPF programs on a control group.
  *
- * The programs are a few instructions each, written out below, so that no compiler and no library is needed at run
- * time. They see a packet from its IP header on, before it is cut for the wire and after it is joined from it: gso_segs
- * says of how many it stands for, each of which has the headers once more.
+ * The programs are a few instructions each and are written out below, so that no compiler and no library is needed at
+ * run time.  They see a packet from its IP header on, before it is segmented or after segments are joined.  gso_segs is
+ * the number of segments, each of which has headers of its own on the wire.
  */
 #include "watch/meter_in.h"
 
@@ -25,10 +25,9 @@
 enum { BYTES, PACKETS, WIRE, COUNTS };
 
 struct group {
-	pid_t	 pid;
-	int	 status;		/* -1 while it runs */
+	struct meter meter;		/* fd is cgroup.events, which says whether the group is populated */
+	int	 status;		/* of the command, -1 while it runs */
 	int	 map, link[TRAFFIC_WAYS];
-	int	 events;		/* cgroup.events: is anybody there? */
 	uint64_t *count;		/* [TRAFFIC_WAYS][COUNTS], a page shared with the programs */
 	char	 dir[PATH_MAX];
 };
@@ -39,7 +38,7 @@ call_bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* Instructions, as linux/bpf.h names their parts.  R10 is the frame, of which the 8 bytes below its top are used. */
+/* Instructions, with the names of linux/bpf.h.  R10 is the frame pointer, and the programs use the 8 bytes below it. */
 #define INSN(c, d, s, o, i) \
 	((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
 #define MOV(d, s)		INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
@@ -51,16 +50,13 @@ call_bpf(int command, union bpf_attr *attr)
 #define JUMP(op, d, s, o)	INSN(BPF_JMP | (op) | BPF_X, d, s, o, 0)
 #define CALL(f)			INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
 #define ADD_TO(d, s, o)		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, d, s, o, BPF_ADD)
-/*
- * The packet's byte at R2 into R0; instruction `at` is where it begins, and a packet without that
- * byte is not counted.
- */
+/* Loads the packet's byte at R2 into R0.  at numbers the first instruction.  A shorter packet does not count. */
 #define BYTE_AT_R2(at) \
 	MOV(1, 6), MOV(3, 10), ALUI(BPF_ADD, 3, -8), MOVI(4, 1), CALL(BPF_FUNC_skb_load_bytes), \
 	JUMPI(BPF_JNE, 0, 0, END - (at) - 6), LOAD(BPF_B, 0, 10, -8)
 #define BYTE_LEN	7
 
-/* Places in the program, by counting. */
+/* Numbers of instructions. */
 enum {
 	VERSION = 2,
 	V6 = VERSION + BYTE_LEN + 7,
@@ -71,10 +67,7 @@ enum {
 	END = COUNT + 15,
 };
 
-/*
- * R6 packet, R7 its length, R8 length of its headers, R9 packets on the wire.  Packets are never refused: the result is
- * 1.
- */
+/* R6 packet, R7 its length, R8 length of its headers, R9 packets on the wire.  The result 1 lets the packet pass. */
 static int
 load_program(int map, enum traffic_way way)
 {
@@ -98,7 +91,7 @@ load_program(int map, enum traffic_way way)
 		BYTE_AT_R2(PROTO),
 		JUMPI(BPF_JEQ, 0, 17, UDP - (PROTO + BYTE_LEN + 1)),
 		JUMPI(BPF_JNE, 0, 6, COUNT - TCP),
-		/* TCP: its header's length is in the upper half of byte 12, in words of 4 */
+		/* TCP: the upper half of byte 12 is the length of the header in words of 4 */
 		MOV(2, 8),
 		ALUI(BPF_ADD, 2, 12),
 		BYTE_AT_R2(TCP + 2),
@@ -136,11 +129,11 @@ load_program(int map, enum traffic_way way)
 		.license = (uintptr_t)"Dual BSD/GPL",
 	};
 
-	_Static_assert(sizeof(program) / sizeof(*program) == END + 2, "the places are where they are said to be");
+	_Static_assert(sizeof(program) / sizeof(*program) == END + 2, "the numbers of instructions are wrong");
 	return call_bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* The control group of this process in the v2 hierarchy, as a folder.  Returns 0 or ERR_NOTSUP. */
+/* Gives the folder of this process's control group in the v2 hierarchy.  Returns 0 or ERR_NOTSUP. */
 static int
 own_group(char dir[PATH_MAX])
 {
@@ -166,9 +159,9 @@ own_group(char dir[PATH_MAX])
 		return err_fail(ERR_NOTSUP, "no control groups, version 2");
 	n = strcmp(root, "/") == 0 ? 0 : strlen(root);
 	if (strncmp(path, root, n) != 0 || (path[n] != 0 && path[n] != '/') || strstr(path, "/..") != NULL)
-		return err_fail(ERR_NOTSUP, "the own control group is out of sight");
+		return err_fail(ERR_NOTSUP, "this process's control group is not mounted here");
 	if (snprintf(dir, PATH_MAX, "%s%s", mount, path + n) >= PATH_MAX)
-		return err_fail(ERR_NOTSUP, "a control group with too long a path");
+		return err_fail(ERR_NOTSUP, "the path of the control group is too long");
 	return 0;
 }
 
@@ -181,9 +174,9 @@ open_group_file(const struct group *g, const char *name, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* Those who are left go to the group above, one a line, so that this one can be removed. */
+/* Moves remaining processes to the parent group, so that this one can be removed. */
 static void
-leave_group(const struct group *g)
+remove_group(const struct group *g)
 {
 	char path[PATH_MAX + 32], pid[32];
 	FILE *in;
@@ -204,10 +197,10 @@ leave_group(const struct group *g)
 }
 
 static void
-close_group(void *state)
+close_group(struct meter *m)
 {
-	struct group *g = state;
-	int fd[] = { g->map, g->events, g->link[TRAFFIC_RX], g->link[TRAFFIC_TX] };
+	struct group *g = (struct group *)m;
+	int fd[] = { g->map, m->fd, g->link[TRAFFIC_RX], g->link[TRAFFIC_TX] };
 
 	for (size_t i = 0; i < sizeof(fd) / sizeof(*fd); i++)
 		if (fd[i] >= 0)
@@ -215,7 +208,7 @@ close_group(void *state)
 	if (g->count != NULL)
 		munmap(g->count, (size_t)sysconf(_SC_PAGESIZE));
 	if (g->dir[0] != 0)
-		leave_group(g);
+		remove_group(g);
 	free(g);
 }
 
@@ -274,7 +267,7 @@ make_group(struct group *g)
 	}
 	if ((dir = open(g->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || map_counters(g) < 0 ||
 	    attach_program(g, dir, TRAFFIC_RX) < 0 || attach_program(g, dir, TRAFFIC_TX) < 0 ||
-	    (g->events = open_group_file(g, "cgroup.events", O_RDONLY)) < 0)
+	    (g->meter.fd = open_group_file(g, "cgroup.events", O_RDONLY)) < 0)
 		e = err_fail(ERR_NOTSUP, "BPF on a control group: %s", strerror(errno));
 	if (dir >= 0)
 		close(dir);
@@ -290,7 +283,7 @@ enter_group(const void *ctx)
 }
 
 static int
-start_packets(const struct meter_opt *opt, void **state)
+start_packets(const struct meter_opt *opt, struct meter **m)
 {
 	struct group *g = malloc(sizeof(*g));
 	struct meter_child c;
@@ -298,7 +291,7 @@ start_packets(const struct meter_opt *opt, void **state)
 
 	if (g == NULL)
 		return err_nomem();
-	*g = (struct group){ .status = -1, .map = -1, .link = { -1, -1 }, .events = -1 };
+	*g = (struct group){ .meter = { &meter_packets, -1, -1, NULL }, .status = -1, .map = -1, .link = { -1, -1 } };
 	e = make_group(g);
 	if (e == 0 && (procs = open_group_file(g, "cgroup.procs", O_WRONLY)) < 0)
 		e = err_fail(ERR_NOTSUP, "a control group: %s", strerror(errno));
@@ -313,44 +306,38 @@ start_packets(const struct meter_opt *opt, void **state)
 	if (e < 0) {
 		int why = errno;
 
-		close_group(g);
+		close_group(&g->meter);
 		errno = why;
 		return e;
 	}
-	g->pid = c.pid;
-	*state = g;
+	g->meter.pid = c.pid;
+	*m = &g->meter;
 	return 0;
 }
 
-static int
-packets_fd(const void *state)
-{
-	return ((const struct group *)state)->events;
-}
-
 static bool
-packets_done(void *state, int *status)
+packets_done(struct meter *m, int *status)
 {
-	struct group *g = state;
+	struct group *g = (struct group *)m;
 	char text[256];
 	bool empty;
 	ssize_t n;
 
-	/* Reading takes the event away. */
-	n = pread(g->events, text, sizeof(text) - 1, 0);
+	/* Reading clears the event. */
+	n = pread(m->fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
 	empty = strstr(text, "populated 1") == NULL;
-	/* A process leaves its group a moment before it can be waited for. */
-	if (g->status < 0 && waitpid(g->pid, status, empty ? 0 : WNOHANG) == g->pid)
+	/* A process leaves its group shortly before it can be reaped. */
+	if (g->status < 0 && waitpid(m->pid, status, empty ? 0 : WNOHANG) == m->pid)
 		g->status = *status;
 	*status = g->status;
 	return empty && g->status >= 0;
 }
 
 static void
-read_packet_count(const void *state, struct traffic *t)
+read_packet_count(const struct meter *m, struct traffic *t)
 {
-	const struct group *g = state;
+	const struct group *g = (const struct group *)m;
 
 	for (int w = 0; w < TRAFFIC_WAYS; w++) {
 		const volatile uint64_t *count = g->count + w * COUNTS;
@@ -361,19 +348,4 @@ read_packet_count(const void *state, struct traffic *t)
 	}
 }
 
-static const char *
-missed_packets(const void *state)
-{
-	(void)state;
-	return NULL;
-}
-
-static pid_t
-packets_pid(const void *state)
-{
-	return ((const struct group *)state)->pid;
-}
-
-const struct meter_way meter_packets = { start_packets, close_group, packets_fd, packets_done, read_packet_count,
-    missed_packets,
-	packets_pid };
+const struct meter_method meter_packets = { start_packets, close_group, packets_done, read_packet_count };

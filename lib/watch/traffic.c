@@ -1,4 +1,4 @@
-/* traffic - bytes and packets that went in and out, and what a period, a run or a log says of them. */
+/* traffic - bytes and packets received and sent: counters and sums. */
 #include "watch/traffic.h"
 
 #define WRAP	(UINT64_C(1) << 32)
@@ -54,7 +54,7 @@ update_extremes(double *most, double *least, uint64_t v, double seconds, bool fi
 }
 
 void
-traffic_take(struct traffic_sum *s, const struct traffic *t, double seconds, bool whole)
+traffic_add_period(struct traffic_sum *s, const struct traffic *t, double seconds, bool whole)
 {
 	traffic_add(&s->total, t);
 	s->seconds += seconds;

@@ -1,5 +1,6 @@
-/* traffic_text - traffic as rows, as JSON and as the summary of a run. */
+/* traffic_text - traffic as log rows, JSON and the summary of a run. */
 #include "base/err.h"
+#include "log/amount.h"
 #include "watch/traffic.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 #define RULE	"--------------------------------------+------------------\n"
 #define WIDTH	15	/* of a number with its unit */
 
-/* The counts of a row in their order. */
+/* The counts of a row in column order. */
 static const struct { const char *name; size_t at; } counts[] = {
 	{ "rx_bytes", offsetof(struct traffic, bytes[TRAFFIC_RX]) },
 	{ "tx_bytes", offsetof(struct traffic, bytes[TRAFFIC_TX]) },
@@ -36,7 +37,7 @@ traffic_head(struct buf *out)
 	return e < 0 ? e : buf_put(out, "\n", 1);
 }
 
-/* As RFC 3339 has it, with milliseconds. */
+/* Formats a date as RFC 3339 does, with milliseconds. */
 static void
 format_date(uint64_t date_ns, char text[48])
 {
@@ -64,9 +65,9 @@ traffic_put(const struct traffic_row *r, struct buf *out)
 	return e < 0 ? e : buf_put(out, "\n", 1);
 }
 
-/* A name in quotes; what JSON does not take bare is '?'. */
+/* A byte that JSON would need to escape becomes '?'. */
 static int
-put_name(struct buf *out, const char *key, const char *name)
+put_json_name(struct buf *out, const char *key, const char *name)
 {
 	int e = buf_put_fmt(out, ",\"%s\":\"", key);
 
@@ -85,10 +86,10 @@ traffic_json(const struct traffic_row *r, struct buf *out)
 
 	format_date(r->date_ns, clock);
 	e = buf_put_fmt(out, "{\"time_s\":%.3f", r->time_s);
-	e = e < 0 ? e : put_name(out, "clock", clock);
-	e = e < 0 ? e : put_name(out, "host", r->host);
-	e = e < 0 ? e : put_name(out, "interface", r->interface);
-	e = e < 0 ? e : put_name(out, "event", r->event);
+	e = e < 0 ? e : put_json_name(out, "clock", clock);
+	e = e < 0 ? e : put_json_name(out, "host", r->host);
+	e = e < 0 ? e : put_json_name(out, "interface", r->interface);
+	e = e < 0 ? e : put_json_name(out, "event", r->event);
 	e = e < 0 ? e : buf_put_fmt(out, ",\"seconds\":%.3f", r->seconds);
 	for (size_t i = 0; i < COUNTS && e == 0; i++)
 		if (get_traffic_count(r, i) != TRAFFIC_NONE)
@@ -96,7 +97,7 @@ traffic_json(const struct traffic_row *r, struct buf *out)
 	return e < 0 ? e : buf_put(out, "}\n", 2);
 }
 
-/* "2.73 TiB", "970.90 Mbit/s", "256 bit/s": right-aligned in WIDTH. */
+/* Formats "2.73 TiB", "970.90 Mbit/s" or "256 bit/s", right-aligned in WIDTH. */
 static void
 format_with_unit(double v, double base, const char *const units[7], char text[32])
 {
@@ -113,15 +114,14 @@ format_with_unit(double v, double base, const char *const units[7], char text[32
 static int
 put_bytes(struct buf *out, const uint64_t v[TRAFFIC_WAYS])
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	char rx[32], tx[32];
 
-	format_with_unit((double)v[TRAFFIC_RX], 1024, units, rx);
-	format_with_unit((double)v[TRAFFIC_TX], 1024, units, tx);
+	format_with_unit((double)v[TRAFFIC_RX], 1024, amount_units, rx);
+	format_with_unit((double)v[TRAFFIC_TX], 1024, amount_units, tx);
 	return buf_put_fmt(out, "  bytes              %s  | %s\n" RULE, rx, tx);
 }
 
-/* Bits a second are whole, as there. */
+/* vnstat truncates bits per second. */
 static int
 put_rates(struct buf *out, const char *name, const double v[TRAFFIC_WAYS])
 {
@@ -133,7 +133,6 @@ put_rates(struct buf *out, const char *name, const double v[TRAFFIC_WAYS])
 	return buf_put_fmt(out, "%13s        %s  | %s\n", name, rx, tx);
 }
 
-/* Packets, where they were counted. */
 static int
 put_packets(struct buf *out, const char *name, const double v[TRAFFIC_WAYS], bool counted)
 {
@@ -149,9 +148,11 @@ put_all_packets(struct buf *out, const struct traffic_sum *s, const double avera
 	bool counted = n[TRAFFIC_RX] != TRAFFIC_NONE;
 	int e;
 
-	e = counted ? buf_put_fmt(out, "  packets               %12" PRIu64 "  |    %12" PRIu64 "\n" RULE,
-	    n[TRAFFIC_RX],
-	    n[TRAFFIC_TX]) : buf_put_fmt(out, "  packets               %12s  |    %12s\n" RULE, "--", "--");
+	if (counted)
+		e = buf_put_fmt(out, "  packets               %12" PRIu64 "  |    %12" PRIu64 "\n" RULE, n[TRAFFIC_RX],
+		    n[TRAFFIC_TX]);
+	else
+		e = buf_put_fmt(out, "  packets               %12s  |    %12s\n" RULE, "--", "--");
 	e = e < 0 ? e : put_packets(out, "max", s->most_packets, counted);
 	e = e < 0 ? e : put_packets(out, "average", average, counted);
 	e = e < 0 ? e : put_packets(out, "min", s->least_packets, counted);
@@ -168,7 +169,7 @@ traffic_summary(const struct traffic_sum *s, const char *name, struct buf *out)
 	for (int i = 0; i < TRAFFIC_WAYS; i++) {
 		bytes[i] = (double)s->total.bytes[i] / seconds;
 		packets[i] = (double)s->total.packets[i] / seconds;
-		if (s->periods == 0) {		/* over before the first period was */
+		if (s->periods == 0) {		/* the run ended before its first period */
 			all.most_bytes[i] = all.least_bytes[i] = bytes[i];
 			all.most_packets[i] = all.least_packets[i] = packets[i];
 		}

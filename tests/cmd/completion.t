@@ -1,17 +1,18 @@
-# completion.t - shells complete what each tool's tables of options and words have, and nothing else.
+# completion.t - shells complete the options and words of each tool's tables, and nothing else.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 . "$TOP/share/completion/tally.bash"
 
-# Options of the tables in a tool's sources, with + behind those that take something.
+# The options of the tables in a tool's sources; + follows those with an argument.
 table() { # TOOL
 	tool_sources "$1" |
-		sed -n 's/^	{ "\([a-z0-9-]*\)", required_argument,.*/--\1 +/p; s/^	{ "\([a-z0-9-]*\)", no_argument,.*/--\1/p' | sort -u
+		sed -nE 's/^	\{ "([a-z0-9-]*)", (no_argument|WORKER_FLAG|WORKER_ACTION),.*/--\1/p
+			s/^	\{ "([a-z0-9-]*)", (required_argument|WORKER_[A-Z]*),.*/--\1 +/p' | sort -u
 }
 words() {
 	sh "$TOP/share/completion/words" "$@"
 }
-offers() { # LINE: what bash offers where the line ends; = and @ stand alone, as bash has them
+offers() { # LINE: what bash offers at its end; = and @ are words, as bash splits them
 	local -a COMP_WORDS
 	read -r -a COMP_WORDS <<<"$(sed 's/[=:@]/ & /g' <<<"$1")"
 	[ "${1% }" = "$1" ] || COMP_WORDS+=('')
@@ -21,14 +22,15 @@ offers() { # LINE: what bash offers where the line ends; = and @ stand alone, as
 }
 for t in $(tools); do
 	words "$t" - | grep '^--' | sort -u >offered
-	is "$(table "$t" | sed 's/ +//' | comm -3 - offered | tr -d '\n')" "" "$t: its options are offered, and no others"
+	is "$(table "$t" | sed 's/ +//' | comm -3 - offered | tr -d '\n')" "" "$t: exactly its options are completed"
 	is "$(table "$t" | comm -3 - <(words --table "$t" |
-		awk '{ print $1 ($3 == "-" ? "" : " +") }' | sort -u) | tr -d '\n')" "" "$t: help tells which of them take something"
+		awk '{ print $1 ($3 == "-" ? "" : " +") }' | sort -u) | tr -d '\n')" "" \
+			"$t: --help shows which options have an argument"
 done
 
-# What the help has for words, and where a word that is none is refused by its name.
+# Words that the help lists; a tool refuses an unknown word by its name.
 all=0
-tried() { # TOOL OPTION [WORD ...]: the command line with each word that is offered, and then with none such
+tried() { # TOOL OPTION [WORD ...]: runs the command line with each word that is offered, then with an unknown one
 	local tool=$1 option=$2 bad= w
 	shift 2
 	for w in $(words "$tool" "$option" ''); do
@@ -36,9 +38,9 @@ tried() { # TOOL OPTION [WORD ...]: the command line with each word that is offe
 		"$tool" "$option" "$w" "$@" >out 2>&1 </dev/null
 		grep -qE "^$tool: .*$w.* is (neither|none|not)" out && bad="$bad $w"
 	done
-	is "${bad:-}" "" "$tool $option: $(words "$tool" "$option" '' | paste -sd' ') are words of it"
+	is "${bad:-}" "" "$tool $option: $(words "$tool" "$option" '' | paste -sd' ') are its words"
 	"$tool" "$option" none-such "$@" >out 2>&1 </dev/null
-	like out "^$tool: .*none-such.* is (neither|none|not)" "... and others are not"
+	like out "^$tool: .*none-such.* is (neither|none|not)" "$tool $option: other words are refused"
 }
 : >empty.tsv
 tried dlaunch --on-fail -P true
@@ -47,6 +49,7 @@ tried plog --figures empty.tsv
 tried netstat-logging --count true
 tried im2rec --split empty.tsv
 tried im2rec --color empty.tsv
+tried im2rec --crop-rounding empty.tsv
 tried im2rec --encoding empty.tsv
 tried im2rec --inter-method empty.tsv
 tried pmerge --to empty.tsv
@@ -59,41 +62,42 @@ tried pworker --lr-scale --net mlp --print
 is "$all" $(($(for t in dlaunch im2rec netstat-logging plog pmerge pserver pworker; do words --table "$t"; done | awk '
 	$1 == "--engine" || $1 == "--rsh" { next }
 	{ if ($4 != "-") n += split($4, w, "|"); else if ($3 ~ /^[a-z0-9].*[|]/) n += split($3, w, "|") } END { print n }'))) \
-	"all options of words are here"
+	"all options with words were tried"
 pworker --net mlp --data empty.tsv --shape 1x28x28 --engine none-such >out 2>&1
 is "$(sed -n 's/.*there are: //p' out | tr -d ' ' | tr , '\n' | sort | comm -23 - <(words pworker --engine '' | sort))" "" \
-	"engines that are built in are among the words"
-is "$(words pworker --engine '' | sort | paste -sd,)" cpu,cuda,ref "... which are those of any build"
+	"the words of --engine include the engines of this build"
+is "$(words pworker --engine '' | sort | paste -sd,)" cpu,cuda,ref "the words of --engine are the engines of any build"
 for w in $(words dlaunch --rsh ''); do
 	dlaunch -P --rsh "$w" -H - true <<<far >out
-	like out '^# far: [a-z]+ .*far.*/dlaunch --agent' "--rsh $w is known"
+	like out '^# far: [a-z]+ .*far.*/dlaunch --agent' "dlaunch accepts --rsh $w"
 done
 
-is "$(offers 'pworker --mom')" '--momentum ' "bash: a beginning"
-is "$(offers 'pworker --net incep')" "inception inception-bn " "a net"
-is "$(offers 'pworker --optimizer=ada')" "adam adamw " "a value behind ="
-is "$(offers 'plog --figures loss,t')" "loss,time loss,traffic " "a value of a list"
-is "$(offers 'pworker @mnist-elu')" "@mnist-elu @mnist-elu-async @mnist-elu-momentum @mnist-elu-sync " "a recipe"
-is "$(offers 'dlaunch @local-m')" "@local-mlp " "dlaunch too"
-is "$(offers 'dlaunch -n 2 -x A=b:c pworker --dtype b')" "bf16 " "the command of a job has its own"
-is "$(offers 'dlaunch -n 2 --on-fail ')" "stop wait " "a value of two"
-is "$(offers 'dlaunch atta')" "attach " "a verb"
-is "$(offers 'dlaunch ps')" "pserver " "no command but a tool of tally where no option stands in front"
-is "$(offers 'netstat-logging -i l')" "lo " "an interface, behind a letter"
+is "$(offers 'pworker --mom')" '--momentum ' "bash completes an option"
+is "$(offers 'pworker --net incep')" "inception inception-bn " "bash completes a net"
+is "$(offers 'pworker --optimizer=ada')" "adam adamw " "bash completes a value after ="
+is "$(offers 'plog --figures loss,t')" "loss,time loss,traffic " "bash completes a value of a list"
+is "$(offers 'pworker @mnist-elu')" "@mnist-elu @mnist-elu-async @mnist-elu-momentum @mnist-elu-sync " \
+	"bash completes a recipe"
+is "$(offers 'dlaunch @local-m')" "@local-mlp " "bash completes a recipe of dlaunch"
+is "$(offers 'dlaunch -n 2 -x A=b:c pworker --dtype b')" "bf16 " "bash completes the options of a job's command"
+is "$(offers 'dlaunch -n 2 --on-fail ')" "stop wait " "bash completes one of two values"
+is "$(offers 'dlaunch atta')" "attach " "bash completes a verb"
+is "$(offers 'dlaunch ps')" "pserver " "bash completes only tools of tally as dlaunch's first word"
+is "$(offers 'netstat-logging -i l')" "lo " "bash completes an interface after a short option"
 rm -f o* && touch one.rec two.rec && mkdir over
-is "$(offers 'pworker --data o')" "one.rec over " "a file"
-is "$(offers 'dlaunch --output o')" "over " "a folder"
-is "$(offers 'pworker --steps o')" " " "a number is not guessed"
+is "$(offers 'pworker --data o')" "one.rec over " "bash completes a file"
+is "$(offers 'dlaunch --output o')" "over " "bash completes a folder"
+is "$(offers 'pworker --steps o')" " " "bash offers nothing for a number"
 XDG_STATE_HOME=$T/state dlaunch --detach --job late-one true >/dev/null
-is "$(XDG_STATE_HOME=$T/state offers 'dlaunch attach la')" "late-one " "a job"
+is "$(XDG_STATE_HOME=$T/state offers 'dlaunch attach la')" "late-one " "bash completes a job"
 XDG_STATE_HOME=$T/state dlaunch attach late-one
 
 if ! command -v zsh >/dev/null; then
-	skip "zsh offers the same" "no zsh"
+	skip "zsh completes the same" "no zsh"
 	done_testing
 	exit
 fi
-# A zsh at a terminal of its own; its own widget tells what completion adds.
+# A zsh at a terminal of its own; a widget prints what completion adds.
 cat >tab.zsh <<'END'
 zmodload zsh/zpty
 zpty z zsh -f -i
@@ -130,5 +134,5 @@ bf16
 stop wait
 lo
 one.rec over
-over" "zsh offers the same"
+over" "zsh completes the same"
 done_testing

@@ -312,10 +312,16 @@ is "$(job -n 2 -s 1 --silence 2 -- print 20000 2>/dev/null |
 # Errors of the command line and of the hosts file.
 status 2 "a command line without a command is refused" dlaunch -n 2
 : >"$T/precious"
-status 2 "a command without an option in front is refused" dlaunch rm "$T/precious"
-is "$(cat "$T/err")" "dlaunch: 'rm' is neither a verb (attach, status, stop) nor a tool of tally; put -- before \
-another command" "the error lists the verbs"
-ok "the refused command did not run" test -e "$T/precious"
+status 2 "a command without an option in front is refused" dlaunch unlink "$T/precious"
+is "$(cat "$T/err")" "dlaunch: 'unlink' is neither a verb (attach, list, logs, rm, status, stop, wait) nor a tool of tally; \
+put -- before another command" "the error lists the verbs"
+status 2 "rm refuses a path" dlaunch rm "$T/precious"
+is "$(cat "$T/err")" "dlaunch: '$T/precious' is not a job name; use letters, digits and . _ - (not first)" \
+	"the error says what a job's name is"
+status 2 "a command after a recipe is refused" dlaunch @mnist-lenet rm "$T/precious"
+like "$T/err" "^dlaunch: 'rm' is neither a verb" "the error names the command after the recipe"
+status 2 "an empty command is refused" dlaunch "" "$T/precious"
+ok "no command removed the file" test -e "$T/precious"
 status 2 "a mistyped verb is refused" dlaunch stauts
 status 2 "a path of another command is refused" dlaunch ./train.sh
 status 2 "a verb without its job is refused" dlaunch stop

@@ -1,9 +1,9 @@
-# im2rec.t - streams, files, exit codes, messages and bad input of im2rec; real pictures where they are.
+# im2rec.t - streams, files, exit status, messages and bad input of im2rec; photographs if they are here.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 
-# What was said, without the lines of progress of a run that takes its time.
-said() { grep -vE '^im2rec: [0-9]+ pictures, ' "$1"; }
+# Prints the messages without progress.
+said() { grep -vE '^im2rec: [0-9]+ images, ' "$1"; }
 png() { # 2x1, grey
 	base64 -d <<-'B64'
 	iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR4nGNwOAAAAUMBAQURd3wAAAAASUVORK5CYII=
@@ -15,97 +15,137 @@ png >images/cat/2.png
 png >images/dog/black/3.png
 
 # --- streams and files
-status 0 "a directory to standard output" im2rec images
+status 0 "im2rec packs a directory to standard output" im2rec images
 cp out stream.rec
 is "$(od -A n -t x4 -N 32 stream.rec | tr -d ' \n')" \
 	"ced7230a$(printf %08x $((24 + $(wc -c <images/cat/1.png))))000000000000000000000000000000000000000000000000" \
-	"it begins with the first record's head"
-is "$(said err)" "" "nothing is said"
-status 0 "the same with -o" im2rec -o train.rec images/
-ok "the same records" cmp stream.rec train.rec
-is "$(cut -f 1 train.idx | tr '\n' ' ')" "0 1 2 " "the index numbers them from 0"
+	"a packed stream starts with the head of a record"
+is "$(said err)" "" "im2rec writes no messages for sound images"
+status 0 "im2rec -o packs a directory into a file" im2rec -o train.rec images/
+ok "im2rec -o writes the same records as to standard output" cmp stream.rec train.rec
+is "$(cut -f 1 train.idx | tr '\n' ' ')" "0 1 2 " "the .idx file numbers records from 0"
 is "$(while read -r _ at; do od -A n -t x4 -j "$at" -N 4 train.rec; done <train.idx | tr -d '\n')" \
-	" ced7230a ced7230a ced7230a" "and says where they begin"
-is "$(tr '\n' ' ' <train.labels)" "cat dog " "the classes' names"
-is "$(ls -- *.tmp 2>/dev/null)" "" "no half-made files are left"
-status 0 "to a file of another name" im2rec -o - images
-ok "- is standard output" cmp stream.rec out
+	" ced7230a ced7230a ced7230a" "the .idx file has the offsets of the records"
+is "$(tr '\n' ' ' <train.labels)" "cat dog " "the .labels file has the names of the classes"
+is "$(ls -- *.tmp 2>/dev/null)" "" "im2rec -o leaves no temporary file"
+status 0 "im2rec accepts -o -" im2rec -o - images
+ok "im2rec -o - writes to standard output" cmp stream.rec out
 for n in 1 2 7; do
 	im2rec --threads $n images >"t$n.rec"
 done
-ok "threads change no byte" cmp t1.rec t2.rec
-ok "nor do many" cmp t1.rec t7.rec
+ok "two threads give the bytes of one thread" cmp t1.rec t2.rec
+ok "seven threads give the bytes of one thread" cmp t1.rec t7.rec
 
 # --- progress
 pty() { TERM=xterm NO_COLOR=1 perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c "$1" >seen; }
 pty 'im2rec -o p.rec images'
-like seen '0 pictures, 0\.0 MB' "a terminal sees progress"
+like seen '0 images, 0\.0 MB' "im2rec shows progress on a terminal"
 pty 'im2rec -q -o p.rec images'
-is "$(cat seen)" "" "not with -q"
+is "$(cat seen)" "" "im2rec -q shows no progress on a terminal"
 pty 'im2rec images'
-like seen 'records do not go to a terminal' "records do not go to it"
+like seen 'records do not go to a terminal' "im2rec refuses to write records to a terminal"
 
 # --- lists
 printf '10\t1\tdog/black/3.png\n4\t0\tcat/1.png\n' >a.lst
-status 0 "a list" im2rec -o list.rec a.lst images
-is "$(cut -f 1 list.idx | tr '\n' ' ')" "10 4 " "has its own numbers and order"
-ok "and no names of classes" test ! -e list.labels
-status 0 "a list from a pipe" sh -c 'im2rec - images <a.lst | cmp - list.rec'
+status 0 "im2rec packs a list" im2rec -o list.rec a.lst images
+is "$(cut -f 1 list.idx | tr '\n' ' ')" "10 4 " "the .idx file keeps the ids and the order of a list"
+ok "a list gives no .labels file" test ! -e list.labels
+status 0 "a list on standard input gives the same records" sh -c 'im2rec - images <a.lst | cmp - list.rec'
 (cd images && im2rec ../a.lst | cmp -s - ../list.rec)
-is $? 0 "a list's paths begin here"
+is $? 0 "paths of a list are relative to the current directory"
 
-# --- bad items
+# --- damaged images and bad lines
 cp -r images bad
 echo nonsense >bad/cat/broken.png
 : >bad/cat/empty.jpg
 head -c 60 images/cat/1.png >bad/dog/cut.png
 echo GIF89a >bad/dog/a.gif
-status 1 "broken pictures" im2rec -o bad.rec bad
-like err '^im2rec: bad/cat/broken\.png: not JPEG, PNG or WebP$' "one is named"
-like err '^im2rec: bad/cat/empty\.jpg: ' "an empty one"
-like err '^im2rec: bad/dog/cut\.png: PNG: ' "one that is cut short"
-like err '^im2rec: bad/dog/a\.gif: GIF, not JPEG, PNG or WebP$' "one of another format"
-is "$(said err | wc -l)" 4 "a line each"
-is "$(cut -f 1 bad.idx | tr '\n' ' ')" "0 1 5 " "the rest is packed, under their own numbers"
+status 1 "im2rec exits with status 1 if images are damaged" im2rec -o bad.rec bad
+like err '^im2rec: bad/cat/broken\.png: not JPEG, PNG, WebP, BMP, GIF, PNM or TIFF$' \
+	"im2rec names an image of no known format"
+like err '^im2rec: bad/cat/empty\.jpg: ' "im2rec names an empty image"
+like err '^im2rec: bad/dog/cut\.png: PNG: ' "im2rec names a truncated PNG"
+like err '^im2rec: bad/dog/a\.gif: GIF: ' "im2rec names a damaged GIF"
+is "$(said err | wc -l)" 4 "im2rec writes one line per damaged image"
+is "$(cut -f 1 bad.idx | tr '\n' ' ')" "0 1 5 " "im2rec packs the sound images under their own ids"
 printf '1\t0\tcat/1.png\n2\t0\tcat/none.png\nx\n3\t1\tcat/2.png\n' >b.lst
-status 1 "a list with bad lines" im2rec -o b.rec b.lst images
-like err '^im2rec: images/cat/none\.png: open: No such file' "a picture that is not there"
-like err '^im2rec: b\.lst:3: ' "a line that is none"
-is "$(cut -f 1 b.idx | tr '\n' ' ')" "1 3 " "the rest is packed"
+status 1 "im2rec exits with status 1 if a list has bad lines" im2rec -o b.rec b.lst images
+like err '^im2rec: images/cat/none\.png: open: No such file' "im2rec names a missing image of a list"
+like err '^im2rec: b\.lst:3: ' "im2rec gives the number of an invalid line in a list"
+is "$(cut -f 1 b.idx | tr '\n' ' ')" "1 3 " "im2rec packs the good lines of a list with bad ones"
+
+# --- other formats: im2rec reads or names them
+mkdir -p kinds/c && cp "$TOP"/tests/fuzz/corpus/img/*.{bmp,gif,pgm,ppm,tif} kinds/c/
+n=$(ls kinds/c | wc -l)
+for e in jfif jpe jif JPG; do cp "$TOP/tests/fuzz/corpus/img/colour.jpg" "kinds/c/x.$e"; done
+status 0 "im2rec packs BMP, GIF, PNM and TIFF" im2rec -o kinds.rec kinds
+is "$(im2rec --list kinds.rec | cut -f 5 | sort | uniq -c | tr -s ' \n' ' ')" " 4 jpg $n png " \
+	"BMP, GIF, PNM and TIFF become PNG; .jfif, .jpe, .jif and .JPG are JPEG"
+is "$(im2rec --list -v kinds.rec | cut -f 7 | grep -cv '^[0-9]')" 0 \
+	"im2rec --list -v shows the size of each transcoded image"
+printf '\0\0\0\030ftypheic' >kinds/c/y.heic
+printf '\0\0\0\fJXL \r\n\207\n' >kinds/c/y.jxl
+: >kinds/c/y.tga
+status 1 "im2rec exits with status 1 for formats that it does not read" im2rec -o kinds2.rec kinds
+like err '^im2rec: kinds/c/y\.heic: HEIF, which is not read; convert it to PNG or JPEG$' \
+	"im2rec names HEIF and suggests a conversion"
+like err '^im2rec: kinds/c/y\.jxl: JPEG XL, which is not read' "im2rec names JPEG XL"
+like err '^im2rec: kinds/c/y\.tga: not JPEG, PNG' "im2rec names an empty .tga, which has no signature"
+is "$(im2rec --list kinds2.rec | wc -l)" $((n + 4)) "im2rec packs the images beside those that it does not read"
 
 # --- bad streams
 tar cf images.tar images
 head -c 3000 images.tar >cut.tar
 cp train.rec keep.rec
-status 1 "an archive that is cut short" im2rec -o train.rec cut.tar
-like err '^im2rec: cut\.tar: .*(truncated|Truncated)' "is named"
-is "$(said err | wc -l)" 1 "in one line"
-ok "the old file is untouched" cmp train.rec keep.rec
-is "$(ls -- *.tmp 2>/dev/null)" "" "no half-made file is left"
+status 1 "im2rec exits with status 1 if an archive is truncated" im2rec -o train.rec cut.tar
+like err '^im2rec: cut\.tar: .*(truncated|Truncated)' "im2rec names the truncated archive"
+is "$(said err | wc -l)" 1 "im2rec reports a truncated archive in one line"
+ok "a truncated archive leaves the old .rec file unchanged" cmp train.rec keep.rec
+is "$(ls -- *.tmp 2>/dev/null)" "" "a truncated archive leaves no temporary file"
 cp images.tar bent.tar
 printf X | dd of=bent.tar bs=1 seek=$(($(grep -abo images/dog images.tar | head -n 1 | cut -d: -f1) + 150)) conv=notrunc 2>/dev/null
-status 1 "an archive with a bent head" im2rec -o train.rec bent.tar
-like err '^im2rec: bent\.tar: ' "is named"
-ok "the old file is untouched by it" cmp train.rec keep.rec
-status 1 "a file of another kind" im2rec a.lst.none
-like err '^im2rec: a\.lst\.none: open: No such file' "is not there"
-status 1 "something that is no source" im2rec train.rec
-like err '^im2rec: train\.rec: no images' "is told"
-status 1 "a full disk" sh -c 'im2rec images >/dev/full'
-like err '^im2rec: standard output: write: No space left' "is told"
-is "$(said err | wc -l)" 1 "in one line"
-status 1 "a place that cannot be written" im2rec -o no/train.rec images
-like err '^im2rec: no/train\.rec: create: No such file' "is told"
+status 1 "im2rec exits with status 1 if an archive has a damaged header" im2rec -o train.rec bent.tar
+like err '^im2rec: bent\.tar: ' "im2rec names the archive with a damaged header"
+ok "a damaged header leaves the old .rec file unchanged" cmp train.rec keep.rec
+printf X | dd of=bent.tar bs=1 seek=150 conv=notrunc 2>/dev/null
+status 1 "im2rec exits with status 1 if an archive's first header is damaged" im2rec -o train.rec bent.tar
+like err '^im2rec: bent\.tar: .*([Dd]amaged|[Uu]nrecognized)' \
+	"im2rec calls an archive with a damaged first header damaged or unrecognized"
+mkdir -p deep/c/d && png >deep/c/d/1.png && (cd deep && tar cf ../n.tar c)
+for n in 1 2 3 4; do tar cf "n$n.tar" n.tar && mv "n$n.tar" n.tar; done
+status 1 "im2rec exits with status 1 if archives are nested five deep" im2rec -o train.rec n.tar
+like err '^im2rec: n\.tar: no images: n\.tar: .*archives are nested more than 4 deep$' \
+	"im2rec reports archives nested more than four deep"
+path=$(printf 'd/%.0s' $(seq 66))
+mkdir -p "far/$path" && png >"far/$path/1.png"
+status 1 "im2rec exits with status 1 if folders are nested 66 deep" im2rec -o train.rec far
+like err '^im2rec: far: no images: far/.*folders are nested more than 64 deep$' \
+	"im2rec reports folders nested more than 64 deep"
+mkdir flat && png >flat/1.png && echo '{"labels": 3}' >flat/1.json
+is "$(im2rec flat | im2rec --list - | cut -f 3)" 3 "a label in JSON needs no brackets"
+echo '{"label": 3}' >flat/1.json
+status 1 "im2rec exits with status 1 if a JSON file lacks labels" im2rec -o train.rec flat
+like err 'in no class folders, and have no labels beside them \(KEY\.cls, or KEY\.json with' \
+	"im2rec names the label files that it supports"
+status 1 "im2rec exits with status 1 if its source is missing" im2rec a.lst.none
+like err '^im2rec: a\.lst\.none: open: No such file' "im2rec names a missing source"
+status 1 "im2rec exits with status 1 if its source is a .rec file" im2rec train.rec
+like err '^im2rec: train\.rec: no images' "im2rec finds no images in a .rec file"
+status 1 "im2rec exits with status 1 if the disk is full" sh -c 'im2rec images >/dev/full'
+like err '^im2rec: standard output: write: No space left' "im2rec reports a full disk"
+is "$(said err | wc -l)" 1 "im2rec reports a full disk in one line"
+status 1 "im2rec exits with status 1 if the output directory is missing" im2rec -o no/train.rec images
+like err '^im2rec: no/train\.rec: create: No such file' "im2rec names the output in a missing directory"
 
 # --- the command line
-status 2 "no argument" im2rec
-like err '^usage: im2rec ' "is answered with the usage"
-status 2 "two verbs" im2rec --list --verify a.rec
-status 2 "an unknown split" im2rec --split all images
-like err "^im2rec: --split: 'all' is neither train nor test" "is told"
-status 2 "no threads" im2rec --threads 0 images
-status 2 "a split that the source has not" im2rec --split train images
-like err '^im2rec: images: no folder train' "is told"
+status 2 "im2rec without arguments exits with status 2" im2rec
+like err '^usage: im2rec ' "im2rec without arguments prints the usage"
+status 2 "im2rec refuses --list together with --verify" im2rec --list --verify a.rec
+status 2 "im2rec refuses an unknown --split" im2rec --split all images
+like err "^im2rec: --split: 'all' is neither train nor test" "im2rec names the unknown --split"
+status 2 "im2rec refuses --threads 0" im2rec --threads 0 images
+status 2 "im2rec refuses a split that the source lacks" im2rec --split train images
+like err '^im2rec: images: no folder train' "im2rec names the folder of a split that the source lacks"
 
 # --- stopped
 mkfifo slow.png
@@ -114,30 +154,32 @@ printf '1\t0\tcat/a.png\n2\t0\tcat/slow.png\n' >w.lst
 im2rec -o w.rec w.lst wait & pid=$!
 timeout 20 sh -c 'exec 9>wait/cat/slow.png && kill -TERM "$1" && cat images/cat/1.png >&9' sh $pid
 wait $pid
-is $? 143 "ended by a signal"
-is "$(ls w.rec w.idx -- *.tmp 2>/dev/null)" "" "it leaves nothing half-made"
+is $? 143 "SIGTERM ends a run of im2rec"
+is "$(ls w.rec w.idx -- *.tmp 2>/dev/null)" "" "a run ended by SIGTERM leaves no output or temporary file"
 
-# --- real pictures
+# --- real images
 if [ -e "$DATA/odd-images.tar" ]; then
-	status 1 "pictures that decoders stumble on" im2rec -o odd.rec "$DATA/odd-images.tar"
-	is "$(grep -c '/x[a-z0-9]*\.png: ' err)" 14 "a line for each that is invalid by design"
-	is "$(said err | wc -l)" 14 "and no other"
-	is "$(wc -l <odd.idx)" "$(($(tar tf "$DATA/odd-images.tar" | grep -cE '\.(jpg|png)$') - 14))" "the rest is packed"
+	status 1 "im2rec exits with status 1 for the archive of odd images" im2rec -o odd.rec "$DATA/odd-images.tar"
+	is "$(grep -c '/x[a-z0-9]*\.png: ' err)" 14 "im2rec names each odd image that is invalid by design"
+	is "$(said err | wc -l)" 14 "im2rec reports no valid odd image"
+	is "$(wc -l <odd.idx)" "$(($(tar tf "$DATA/odd-images.tar" | grep -cE '\.(jpg|png)$') - 14))" \
+		"im2rec packs all valid odd images"
 else
-	skip "odd pictures" "no $DATA/odd-images.tar"
+	skip "im2rec packs all valid odd images" "no $DATA/odd-images.tar"
 fi
 if [ -e "$DATA/imagenette-sample.tar" ]; then
-	status 0 "photographs" im2rec --split train -o in.rec "$DATA/imagenette-sample.tar"
-	is "$(wc -l <in.idx)" 1000 "all are packed"
-	is "$(wc -l <in.labels)" 10 "in ten classes"
+	status 0 "im2rec packs an archive of photographs" im2rec --split train -o in.rec "$DATA/imagenette-sample.tar"
+	is "$(wc -l <in.idx)" 1000 "im2rec packs all 1000 photographs of the archive"
+	is "$(wc -l <in.labels)" 10 "im2rec finds the ten classes of the photographs"
 	mkdir x && tar xf "$DATA/imagenette-sample.tar" -C x
-	status 0 "the same from a directory" im2rec --split train -o in2.rec x/imagenette
-	is "$(wc -c <in2.rec)" "$(wc -c <in.rec)" "as many bytes"
-	# In the archive's order, the first record is its first picture.
+	status 0 "im2rec packs the photographs from a directory" im2rec --split train -o in2.rec x/imagenette
+	is "$(wc -c <in2.rec)" "$(wc -c <in.rec)" "a directory gives as many bytes as its archive"
+	# The archive's order is kept, so the first record is its first image.
 	first=$(tar tf "$DATA/imagenette-sample.tar" | grep -m 1 'train/.*JPEG')
-	ok "pictures are copied unchanged" sh -c 'dd if=in.rec bs=1 skip=32 count="$2" 2>/dev/null | cmp - "x/$1"' sh \
+	ok "im2rec copies photographs unchanged" \
+		sh -c 'dd if=in.rec bs=1 skip=32 count="$2" 2>/dev/null | cmp - "x/$1"' sh \
 		"$first" "$(wc -c <"x/$first")"
 else
-	skip "photographs" "no $DATA/imagenette-sample.tar"
+	skip "im2rec packs an archive of photographs" "no $DATA/imagenette-sample.tar"
 fi
 done_testing

@@ -1,67 +1,97 @@
-# im2rec_options.t - the names of options that MXNet's tools have mean the same here; lists are made.
+# im2rec_options.t - options of MXNet's tools mean the same; lists are made.
 . "$TOP/tests/tap.sh"
 PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
-# What was said, without the lines of progress of a run that takes its time.
-said() { grep -vE '^im2rec: [0-9]+ pictures, ' "$1"; }
+# Prints the messages without progress.
+said() { grep -vE '^im2rec: [0-9]+ images, ' "$1"; }
 
 pictures images 40 1 || exit 1
 shape() { im2rec "$@" images | im2rec --list -v - | cut -f 5,7 | sort -u | tr '\t\n' '  '; }
-is "$(shape)" "png 32x32x3 " "pictures as they are"
-is "$(shape --resize 48)" "png 48x48x3 " "--resize"
-is "$(shape --resize 48 --encoding .jpg)" "jpg 48x48x3 " "--encoding, as MXNet names it"
-is "$(shape --resize 48 --encoding jpg --color 0)" "jpg 48x48x1 " "--color 0"
-is "$(shape --color grey)" "png 32x32x1 " "is --color grey"
-is "$(shape --color 1)" "png 32x32x3 " "--color 1"
-is "$(shape --color -1)" "png 32x32x3 " "--color -1"
+is "$(shape)" "png 32x32x3 " "im2rec copies images unchanged by default"
+is "$(shape --resize 48)" "png 48x48x3 " "--resize 48 scales images to 48 pixels"
+is "$(shape --resize 48 --encoding .jpg)" "jpg 48x48x3 " "--encoding .jpg, MXNet's name, writes JPEG"
+is "$(shape --resize 48 --encoding jpg --color 0)" "jpg 48x48x1 " "--color 0 writes images of one channel"
+is "$(shape --color grey)" "png 32x32x1 " "--color grey writes images of one channel"
+is "$(shape --color 1)" "png 32x32x3 " "--color 1 writes images of three channels"
+is "$(shape --color -1)" "png 32x32x3 " "--color -1 keeps the channels of images"
 is "$(im2rec --resize 48 --encoding jpg --quality 30 images | wc -c)" \
 	"$(im2rec --resize 48 --encoding .jpg --quality 30 --inter-method 2 images | wc -c)" "--inter-method 2 is the default"
 is "$(im2rec --resize 20 --inter-method area images | cksum)" "$(im2rec --resize 20 --inter-method 3 images | cksum)" \
-	"area is 3"
+	"--inter-method area means --inter-method 3"
 isnt() { ok "$3" test "$1" != "$2"; }
-isnt "$(im2rec --resize 20 --inter-method nearest images | cksum)" "$(im2rec --resize 20 images | cksum)" "nearest is another"
-ok "a lower quality takes less" test "$(im2rec --resize 48 --encoding jpg --quality 30 images | wc -c)" -lt \
+isnt "$(im2rec --resize 20 --inter-method nearest images | cksum)" "$(im2rec --resize 20 images | cksum)" \
+	"--inter-method nearest differs from the default"
+ok "a lower --quality takes fewer bytes" test "$(im2rec --resize 48 --encoding jpg --quality 30 images | wc -c)" -lt \
 	"$(im2rec --resize 48 --encoding jpg --quality 95 images | wc -c)"
-is "$(im2rec --num-thread 3 images | cksum)" "$(im2rec -j 1 images | cksum)" "--num-thread is -j"
-is "$(im2rec --pass-through images | cksum)" "$(im2rec images | cksum)" "--pass-through"
-status 1 "--max-pixels leaves all out" im2rec -o none.rec --max-pixels 1000 images
-is "$(said err | wc -l)" 40 "with a line each"
-is "$(im2rec --part 1/3 images | im2rec --list - | wc -l)" 13 "--part"
+is "$(im2rec --num-thread 3 images | cksum)" "$(im2rec -j 1 images | cksum)" "--num-thread means -j"
+is "$(im2rec --pass-through images | cksum)" "$(im2rec images | cksum)" "--pass-through is the default"
+status 1 "--max-pixels leaves out larger images" im2rec -o none.rec --max-pixels 1000 images
+is "$(said err | wc -l)" 40 "im2rec writes one line per image over --max-pixels"
+# An image of 8200x8200 is over the default limit of pixels, and over that of bytes if --max-bytes lowers it.
+shrunk() { im2rec --resize 32 "$@" | im2rec --list -v - | cut -f 7; }
+find images -name '*.png' | head -n 1 | awk '{ print "0\t0\t" $0 }' >one.lst
+status 1 "im2rec exits with status 1 if --resize exceeds the default limit of pixels" \
+	im2rec --resize 8200 -o big.rec one.lst
+like err 'png: resized to 8200x8200 it has more than 67108864 pixels$' \
+	"im2rec names an image that --resize takes over the limit"
+for kind in png jpg; do
+	status 0 "--max-pixels raises the limit for a resized $kind" \
+		im2rec --resize 8200 --color grey --inter-method nearest --encoding $kind \
+		--max-pixels 70000000 -o big.rec one.lst
+	is "$(im2rec --list -v big.rec | cut -f 7)" 8200x8200x1 "--list reads the size in the header of a large $kind"
+	status 1 "--verify applies the default limit of pixels to a $kind" im2rec --verify -q big.rec
+	status 0 "--verify accepts a large $kind with --max-pixels" im2rec --verify -q --max-pixels 70000000 big.rec
+	rm -rf big big.lst && im2rec --extract -o big big.rec
+	is "$(shrunk big.lst big 2>err)" "" "im2rec leaves out a $kind over the default limit of pixels"
+	like err '8200x8200 is more than 67108864 pixels$' "im2rec names a $kind over the default limit of pixels"
+	is "$(shrunk --max-pixels 70000000 big.lst big)" 32x32x1 "im2rec packs a large $kind with --max-pixels"
+	is "$(shrunk --max-pixels 70000000 --max-bytes 1000 big.lst big 2>err)" "" \
+		"--max-bytes leaves out a longer $kind"
+	like err ': longer than 1000 bytes$' "im2rec names a $kind over --max-bytes"
+done
+is "$(im2rec --part 1/3 images | im2rec --list - | wc -l)" 13 "--part 1/3 packs every third image"
 printf '7\t1\t2\t3\t%s\n' "$(cd images && find . -name '*.png' | sort | head -n 1)" >m.list
-is "$(im2rec --root images m.list | im2rec --list - | cut -f 3)" 1,2,3 "--root makes a list of any file"
-is "$(im2rec --root images --pack-label m.list | im2rec --list - | cut -f 3)" 1,2,3 "--pack-label"
-is "$(im2rec --root images --label-width 2 m.list 2>err | im2rec --list - | cut -f 3)" 1,2 "--label-width"
-status 0 "labels that are left out" im2rec --root images --label-width 2 -o cut.rec m.list
-is "$(said err)" "im2rec: 1 item has more labels than 2, and the rest is left out" "... are told of"
-status 1 "more labels than there are" im2rec --root images --label-width 4 m.list
+is "$(im2rec --root images m.list | im2rec --list - | cut -f 3)" 1,2,3 "--root reads a file of any name as a list"
+is "$(im2rec --root images --pack-label m.list | im2rec --list - | cut -f 3)" 1,2,3 \
+	"--pack-label keeps all labels of a list"
+is "$(im2rec --root images --label-width 2 m.list 2>err | im2rec --list - | cut -f 3)" 1,2 \
+	"--label-width 2 keeps the first two labels"
+status 0 "im2rec leaves out labels beyond --label-width" im2rec --root images --label-width 2 -o cut.rec m.list
+is "$(said err)" "im2rec: 1 item has more than 2 labels; the rest are left out" \
+	"im2rec counts the records with more labels than --label-width"
+status 1 "im2rec leaves out an image with fewer labels than --label-width" im2rec --root images --label-width 4 m.list
 printf 'vertical\nnone\ndots\n' >names
 im2rec -o n.rec --labels names images 2>/dev/null
 is "$(im2rec --list n.rec | cut -f 3 | sort | uniq -c | tr -s ' \n' ' ')" " 4 0 4 2 " "--labels numbers the classes"
-is "$(cat n.labels)" "$(cat names)" "and names them"
+is "$(cat n.labels)" "$(cat names)" "--labels names the classes in the .labels file"
 for bad in "--color 2" "--encoding gif" "--quality 0" "--quality 101" "--inter-method 5" "--resize 0" "--part 3/3" "--cat x" \
 	"--label-width 0" "--threads x" "--num-thread 0" "--train-ratio 2" "--chunks 0" "--exts ," "--list --verify"; do
-	status 2 "refused: $bad" im2rec $bad images
-	is "$(said err | wc -l)" 1 "... in one line"
+	status 2 "im2rec refuses $bad" im2rec $bad images
+	is "$(said err | wc -l)" 1 "im2rec reports $bad in one line"
 done
 
 # --- lists
-status 0 "a list" im2rec --make-list -o all --recursive images
-is "$(cat out)" "$(ls images | awk '{ print $1, NR - 1 }')" "tells the classes"
-is "$(sort -n all.lst | cut -f 1 | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "every picture is in it"
-isnt "$(cut -f 1 all.lst | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "shuffled"
-is "$(sort -n all.lst | cut -f 3)" "$(cd images && find * -name '*.png' | sort)" "by the names of their paths"
+status 0 "--make-list makes a list of a directory" im2rec --make-list -o all --recursive images
+is "$(cat out)" "$(ls images | awk '{ print $1, NR - 1 }')" "--make-list prints the classes"
+is "$(sort -n all.lst | cut -f 1 | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "--make-list lists every image once"
+isnt "$(cut -f 1 all.lst | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "--make-list shuffles by default"
+is "$(sort -n all.lst | cut -f 3)" "$(cd images && find * -name '*.png' | sort)" \
+	"--make-list writes the paths of the images"
 im2rec -o l.rec all.lst images && im2rec -o d.rec images
-is "$(im2rec --list l.rec | sort -n -k 2 | cut -f 2-5)" "$(im2rec --list d.rec | cut -f 2-5)" "it packs what the directory does"
+is "$(im2rec --list l.rec | sort -n -k 2 | cut -f 2-5)" "$(im2rec --list d.rec | cut -f 2-5)" \
+	"a list from --make-list gives the records of its directory"
 im2rec --make-list -o again --recursive images >/dev/null
-ok "the same order again" cmp all.lst again.lst
+ok "--make-list repeats its order" cmp all.lst again.lst
 im2rec --make-list -o other --recursive --seed 1 images >/dev/null
-isnt "$(cat other.lst)" "$(cat all.lst)" "another seed is another order"
+isnt "$(cat other.lst)" "$(cat all.lst)" "--seed changes the order of --make-list"
 im2rec --make-list -o kept --recursive --no-shuffle images >/dev/null
-is "$(cut -f 1 kept.lst | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "--no-shuffle"
+is "$(cut -f 1 kept.lst | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "--no-shuffle keeps the order of the directory"
 im2rec --make-list -o c --recursive --chunks 3 --train-ratio 0.5 --test-ratio 0.25 images >/dev/null
 is "$(wc -l c_*.lst | awk '{ sub(/^c_/, "", $2); sub(/\.lst/, "", $2); print $2 ":" $1 }' | tr '\n' ' ')" \
-	"0_test:3 0_train:7 0_val:4 1_test:3 1_train:7 1_val:4 2_test:3 2_train:7 2_val:2 total:40 " "chunks and shares"
-is "$(cat c_*.lst | sort -n)" "$(sort -n all.lst)" "hold each picture once"
-status 2 "no pictures" im2rec --make-list -o none --exts .gif --recursive images
-status 2 "a list has a name" im2rec --make-list images
+	"0_test:3 0_train:7 0_val:4 1_test:3 1_train:7 1_val:4 2_test:3 2_train:7 2_val:2 total:40 " \
+	"--make-list divides by --chunks, --train-ratio and --test-ratio"
+is "$(cat c_*.lst | sort -n)" "$(sort -n all.lst)" "the lists of all chunks have each image once"
+status 2 "--make-list refuses a directory without files of --exts" \
+	im2rec --make-list -o none --exts .gif --recursive images
+status 2 "--make-list needs -o" im2rec --make-list images
 done_testing

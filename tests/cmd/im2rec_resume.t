@@ -1,28 +1,29 @@
-# im2rec_resume.t - a packing run that was cut off, by whatever and wherever, goes on to the same bytes and the same rejects.
+# im2rec_resume.t - an interrupted packing run resumes and gives the bytes and rejects of a single run.
 . "$TOP/tests/tap.sh"
 PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 pictures src 300 1 || exit 1
 for f in $(find src -name '*.png' | sort | awk 'NR % 100 == 50'); do
-	head -c 900 "$f" >"$f.cut" && mv "$f.cut" "$f"	# one in a hundred is broken
+	head -c 900 "$f" >"$f.cut" && mv "$f.cut" "$f"	# truncate one in a hundred
 done
-# Enlarged, so that the run is long enough to be killed on its way.
+# Images are enlarged, so that the run takes long enough to be killed.
 opts="--resize 300 --encoding jpg --inter-method lanczos"
 run() { ${run:-} im2rec -q $opts "$@" src; }
-same() { # NAME: all that there is equals what a single run gave
+same() { # NAME: whether all files equal those of a single run
 	for e in rec idx sum labels bad; do cmp "ref.$e" "$1.$e" || return; done
 	[ -z "$(ls "$1".rec.* 2>/dev/null)" ]
 }
 
-status 1 "a single run" run -j 2 -o ref.rec --rejects ref.bad
+status 1 "im2rec exits with status 1 if images are truncated" run -j 2 -o ref.rec --rejects ref.bad
 cp err ref.err
-is "$(wc -l <ref.idx)" 297 "packs what is sound"
-is "$(cut -f 1 ref.bad)" "$(find src -name '*.png' | sort | awk 'NR % 100 == 50')" "names the rest"
-is "$(sed 's/\t/: /; s/^/im2rec: /' ref.bad)" "$(cat ref.err)" "for the reasons that were told"
+is "$(wc -l <ref.idx)" 297 "im2rec packs the undamaged images"
+is "$(cut -f 1 ref.bad)" "$(find src -name '*.png' | sort | awk 'NR % 100 == 50')" \
+	"--rejects lists the truncated images"
+is "$(sed 's/\t/: /; s/^/im2rec: /' ref.bad)" "$(cat ref.err)" "--rejects gives the reasons of standard error"
 size=$(wc -c <ref.rec)
 
-# --- killed when the file has so many bytes, and again, and again
+# --- killed repeatedly, each time when the file has a share of its bytes
 killed=0
 for j in 1 2 8; do
 	for share in 15 40 75; do
@@ -34,31 +35,32 @@ for j in 1 2 8; do
 		if [ $? -eq 137 ]; then
 			killed=$((killed + 1))
 		else
-			# It was done before we saw how far it is: a limit of the file's size ends another one on its way.
+			# The run ended before the check of its size: end another one by a limit of the file's size.
 			rm -f k.*
 			(ulimit -f $((size * share / 102400)); run -j $j -o k.rec --rejects k.bad --resume) >/dev/null 2>&1
 		fi
-		is "$(ls k.rec k.idx k.sum k.bad 2>/dev/null)" "" "-j $j: killed at $share %, nothing looks like a whole"
+		is "$(ls k.rec k.idx k.sum k.bad 2>/dev/null)" "" \
+			"im2rec -j $j killed at $share % leaves only partial files"
 	done
 	before=$(stat -c %s k.rec.partial)
-	status 1 "-j $j: the last run" run -j $j -o k.rec --rejects k.bad --resume
-	ok "-j $j: the same bytes, index, sums and rejects" same k
-	is "$(sort err)" "$(sort ref.err)" "-j $j: all rejects are told"
-	ok "-j $j: it went on from what there was" test "$before" -gt 0
+	status 1 "im2rec -j $j --resume finishes a killed run" run -j $j -o k.rec --rejects k.bad --resume
+	ok "im2rec -j $j --resume gives the files of a single run" same k
+	is "$(sort err)" "$(sort ref.err)" "im2rec -j $j --resume reports all rejects"
+	ok "im2rec -j $j --resume starts from partial records" test "$before" -gt 0
 	rm k.*
 done
-echo "# $killed of 9 runs were killed on their way"
+echo "# $killed of 9 runs were killed"
 
-# --- cut off at any byte: a file size limit ends the run in the middle of a write
+# --- ended at any byte: a limit of the file size ends the run during a write
 for limit in 300 301 777 1111; do
 	(ulimit -f $limit; run -j 2 -o u.rec --rejects u.bad --resume) >/dev/null 2>&1
-	is $? 153 "ended by the limit of $limit KiB"
+	is $? 153 "a file size limit of $limit KiB ends im2rec"
 done
 cut=$(stat -c %s u.rec.partial)
-status 1 "goes on" run -o u.rec --rejects u.bad --resume
-ok "to the same" same u
+status 1 "im2rec --resume finishes a run ended by a file size limit" run -o u.rec --rejects u.bad --resume
+ok "a run ended by a file size limit resumes to the same files" same u
 
-# --- a disk that lost what it said it had: the journal is ahead of the records, or torn, or both
+# --- a disk that lost writes: the journal is ahead of the records, or damaged, or both
 interrupt() { (ulimit -f 1500; run -j 2 -o p.rec --rejects p.bad) >/dev/null 2>&1; }
 for loss in 'truncate -s -300000 p.rec.partial' 'dd if=/dev/zero of=p.rec.partial bs=1024 seek=700 count=9 conv=notrunc' \
 	'truncate -s -30 p.rec.journal' 'dd if=/dev/zero of=p.rec.journal bs=1 seek=1500 count=900 conv=notrunc' \
@@ -66,82 +68,86 @@ for loss in 'truncate -s -300000 p.rec.partial' 'dd if=/dev/zero of=p.rec.partia
 	interrupt
 	(eval "$loss") 2>/dev/null
 	run -o p.rec --rejects p.bad --resume 2>/dev/null
-	ok "after $loss" same p
+	ok "im2rec --resume gives the same files after $loss" same p
 	rm -f p.*
 done
 
-# --- what is not the same command, or not the same source
+# --- another command, or another source
 interrupt
 cp p.rec.journal keep.journal
 for other in "--resize 161" "--quality 90" "--part 0/2" "--color grey" "--encoding png"; do
-	status 2 "refused with $other" im2rec $opts $other -o p.rec --rejects p.bad --resume src
-	like err '^im2rec: p\.rec: was begun with other options or another source; without --resume it begins anew$' "in one line"
+	status 2 "im2rec --resume refuses $other, which the earlier run lacked" \
+		im2rec $opts $other -o p.rec --rejects p.bad --resume src
+	like err '^im2rec: p\.rec: the earlier run had other options or another source; start again without --resume$' \
+		"im2rec --resume $other reports that the options or the source differ"
 done
-ok "what was done stays" cmp p.rec.journal keep.journal
+ok "a refused im2rec --resume keeps the journal" cmp p.rec.journal keep.journal
 first=$(find src -name '*.png' | sort | head -n 1)
 mv "$first" away.png
-status 2 "refused when a picture has gone" run -o p.rec --rejects p.bad --resume
-like err '^im2rec: p\.rec: item [0-9]* of the source was another one, not ' "which is named"
+status 2 "im2rec --resume refuses a source that lacks an image" run -o p.rec --rejects p.bad --resume
+like err '^im2rec: p\.rec: item [0-9]* of the source is now src/.*\.png, which the earlier run did not have; ' \
+	"im2rec --resume names the image in the place of a missing one"
 mv away.png "$first"
 cp -p "$first" away.png
 cp "$(find src -name '*.png' | sort | sed -n 2p)" "$first"
-status 2 "refused when another picture has its name" run -o p.rec --rejects p.bad --resume
-like err '^im2rec: p\.rec: item 0 of the source was another one, not ' "which is named, too"
+status 2 "im2rec --resume refuses a source with a replaced image" run -o p.rec --rejects p.bad --resume
+like err '^im2rec: p\.rec: item 0 of the source is now src/' "im2rec --resume names the replaced image"
 mv away.png "$first"
-status 1 "and taken up when it is back" run -o p.rec --rejects p.bad --resume
-ok "to the same as ever" same p
+status 1 "im2rec --resume accepts a source whose image is back" run -o p.rec --rejects p.bad --resume
+ok "im2rec --resume gives the same files after refusals" same p
 (cd src && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR, NR % 7, $0 }') >l.lst
 list() { im2rec -q $opts -o l.rec --resume l.lst src; }
 (ulimit -f 1500; list) >/dev/null 2>&1
 echo "9999	1	none.png" >>l.lst
-status 2 "a list that has grown" list
-like err 'another source' "is another source"
+status 2 "im2rec --resume refuses a list that has grown" list
+like err 'another source' "im2rec --resume calls a grown list another source"
 
-# --- items that are bad by their labels are known again
+# --- a resumed run recognizes lines with bad labels
 (cd src && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR, NR % 7, (NR == 3 ? "" : "1" OFS) $0 }') >bad.lst
 short() { im2rec -q $opts --label-width 2 "$@" bad.lst src; }
 short -o short.rec 2>/dev/null
 (ulimit -f 1500; short -o b.rec) >/dev/null 2>&1
-ok "a run with a label too few is cut off" test -s b.rec.partial
-status 1 "and goes on" short -o b.rec --resume
-ok "to the same records" cmp short.rec b.rec
+ok "an interrupted run with a bad list line leaves partial records" test -s b.rec.partial
+status 1 "im2rec --resume finishes a run with a bad list line" short -o b.rec --resume
+ok "a resumed run with a bad list line gives the same records" cmp short.rec b.rec
 rm b.*
 
-# --- out of an archive
+# --- an archive
 tar cf src.tar src
 arc() { im2rec -q $opts -j 2 -o "$@" src.tar; }
 arc a.rec 2>/dev/null
 (ulimit -f 2000; arc b.rec) >/dev/null 2>&1
-ok "a run that reads an archive is cut off" test -s b.rec.partial
-status 1 "and goes on" arc b.rec --resume
-ok "to the same records" cmp a.rec b.rec
-ok "and index" cmp a.idx b.idx
+ok "an interrupted run from an archive leaves partial records" test -s b.rec.partial
+status 1 "im2rec --resume finishes a run from an archive" arc b.rec --resume
+ok "a resumed run from an archive gives the same records" cmp a.rec b.rec
+ok "a resumed run from an archive gives the same index" cmp a.idx b.idx
 
-# --- others at the same time, and places that are none
+# --- concurrent runs, and invalid outputs
 interrupt
 exec 8<p.rec.partial && flock 8
-status 1 "while another one is at it" run -o p.rec --resume
-like err '^im2rec: p\.rec: another im2rec is writing it$' "nothing is done"
+status 1 "im2rec --resume refuses a file that another run writes" run -o p.rec --resume
+like err '^im2rec: p\.rec: another im2rec is writing it$' "im2rec --resume reports that another im2rec writes the file"
 exec 8<&-
-status 1 "without --resume it begins anew" run -o p.rec --rejects p.bad
-ok "with the same end" same p
-status 2 "a device is no place for files" run -o /dev/null
-like err '^im2rec: /dev/null: is not a file' "is told"
-ok "... and still there" test -c /dev/null
-status 2 "--resume wants a file" run --resume
+status 1 "im2rec without --resume starts again" run -o p.rec --rejects p.bad
+ok "a run that starts again gives the same files" same p
+status 2 "im2rec refuses a device as its output" run -o /dev/null
+like err '^im2rec: /dev/null: is not a regular file' "im2rec names the device that it refuses"
+ok "im2rec does not replace a device" test -c /dev/null
+status 2 "im2rec --resume needs -o" run --resume
 mkdir taken.idx && im2rec -q -o taken.rec src >/dev/null 2>err
-like err '^im2rec: taken\.idx: ' "a name beside the records that cannot be had"
-ok "leaves the records to a later run" test -s taken.rec.partial -a ! -e taken.rec
+like err '^im2rec: taken\.idx: ' "im2rec names a directory in the place of its index"
+ok "im2rec keeps partial records if it cannot write the index" test -s taken.rec.partial -a ! -e taken.rec
 rmdir taken.idx
-status 1 "which ends it" im2rec -q -o taken.rec --resume src
-ok "well" im2rec --verify -q taken.rec
+status 1 "im2rec --resume finishes once the index can be written" im2rec -q -o taken.rec --resume src
+ok "im2rec --resume gives sound records once the index can be written" im2rec --verify -q taken.rec
 
-# --- old files do not stand beside new records
+# --- old files beside the records are replaced
 cp ref.rec old.rec && cp ref.idx old.idx && cp ref.labels old.labels
 im2rec -q -o old.rec l.lst src 2>/dev/null
-ok "classes' names of older records are gone" test ! -e old.labels
-ok "the index is the new one's" im2rec --verify -q old.rec
+ok "im2rec removes an old .labels file" test ! -e old.labels
+ok "im2rec replaces an old index" im2rec --verify -q old.rec
 : >old.bad
-status 0 "no rejects" im2rec -q -o old.rec --rejects old.bad --part 0/150 src
-is "$(wc -c <old.bad)" 0 "are an empty file"
+status 0 "im2rec --rejects exits with status 0 if it rejects no image" \
+	im2rec -q -o old.rec --rejects old.bad --part 0/150 src
+is "$(wc -c <old.bad)" 0 "im2rec --rejects writes an empty file if it rejects no image"
 done_testing

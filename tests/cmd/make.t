@@ -1,4 +1,4 @@
-# make.t - the Makefile on other machines than this one, and what it makes for others: installed files, a source release.
+# make.t - the Makefile on other machines, the files that it installs, and source releases.
 . "$TOP/tests/tap.sh"
 [ -z "${SAN:-}" ] || { echo "1..0 # SKIP the same Makefile as without a sanitizer"; exit 0; }
 cd "$TOP" || exit 1
@@ -20,46 +20,53 @@ for a in "$@"; do
 done
 END
 chmod +x "$cuda/bin/nvcc"
-# found_line WORD [VAR=VALUE...]: the line that begins with it of what a build says that it finds.
+# found_line WORD [VAR=VALUE...]: the line of a build's findings that begins with WORD.
 found_line() {
 	local w=$1; shift
 	rm -rf "$T/build"
 	make -s BUILD="$T/build" CUDA_HOME="$cuda" "$@" "$T/build/found" 2>&1 | sed -n "s/^  \(yes\|no \)  $w */\1 /p"
 }
-# codes: what nvcc is asked for, from a build that is only printed.
+# codes: the devices that nvcc compiles for, by make -n.
 codes() {
 	make -n V=1 BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel/kernel_run.cu.o" |
 		grep -o 'arch=[a-z0-9_]*,code=[a-z0-9_]*' | sed 's/.*code=//' | paste -sd' '
 }
 
 export KNOWN="50 60 70 75 80 86 89 90"
-is "$(codes)" "sm_75 sm_80 sm_90 compute_90" "an nvcc before 12.8 is asked for the devices that it knows"
-status 0 "... and compiles" make -s BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel/kernel_run.cu.o"
+is "$(codes)" "sm_75 sm_80 sm_90 compute_90" "an nvcc before 12.8 compiles for the devices that it knows"
+status 0 "an nvcc before 12.8 compiles" \
+	make -s BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/lib/engine/cuda/kernel/kernel_run.cu.o"
 is "$(found_line CUDA ENGINES=ref,cuda)" "yes 12.4              the cuda engine, a module for devices 75 80 90, without 100 120" \
-	"... which one line says"
+	"one line lists the devices"
 KNOWN="75 80 86 87 88 89 90 100 103 110 120 121"
-is "$(codes)" "sm_75 sm_80 sm_90 sm_100 sm_120 compute_100" "an nvcc of today is asked for all"
+is "$(codes)" "sm_75 sm_80 sm_90 sm_100 sm_120 compute_100" "a current nvcc compiles for all devices"
 KNOWN=
 is "$(found_line CUDA ENGINES=ref,cuda)" \
 	"no  12.4              no module of the cuda engine: its nvcc knows none of the devices 75 80 90 100 120" \
-	"an nvcc that knows none of the devices leaves the module out, which one line says"
-is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'tally-cuda\.so')" 0 "... and the rest is built"
+	"an nvcc that knows none of the devices leaves the module out, in one line"
+is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'tally-cuda\.so')" 0 \
+	"a build without the module makes the rest"
 rm "$cuda/include/cudnn.h"
-is "$(found_line cuDNN ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/include/cudnn.h" "no cuDNN: one line"
+is "$(found_line cuDNN ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/include/cudnn.h" \
+	"one line reports a missing cuDNN"
 rm "$cuda/bin/nvcc"
-is "$(found_line CUDA ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/bin/nvcc" "no CUDA: one line"
-is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among ENGINES" "not asked for: one line"
+is "$(found_line CUDA ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/bin/nvcc" \
+	"one line reports a missing CUDA"
+is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among ENGINES" \
+	"one line reports that cuda is not among ENGINES"
 
 # A compiler that finds another oneDNN than this machine's, or none.
 mkdir -p "$T/dnnl/oneapi/dnnl"
 printf '#!/bin/sh\nexec gcc -isystem "%s" "$@"\n' "$T/dnnl" >"$T/dnnl/cc" && chmod +x "$T/dnnl/cc"
 onednn() { printf '%s\n' "$@" >"$T/dnnl/oneapi/dnnl/dnnl_version.h"; }
 onednn '#error none'
-is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  no cpu engine, the ref engine is slow: share/setup installs oneDNN" "no oneDNN: one line"
-is "$(make -n BUILD="$T/build" CC="$T/dnnl/cc" CUDA=0 all | grep -c 'engine/cpu/')" 0 "... and the rest is built"
+is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  no cpu engine, the ref engine is slow: share/setup installs oneDNN" \
+	"one line reports a missing oneDNN"
+is "$(make -n BUILD="$T/build" CC="$T/dnnl/cc" CUDA=0 all | grep -c 'engine/cpu/')" 0 \
+	"a build without oneDNN makes the rest"
 onednn '#define DNNL_VERSION_MAJOR 9' '#define DNNL_VERSION_MINOR 1'
 is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  9.1             no cpu engine, the ref engine is slow: it knows oneDNN 2.x and 3.x" \
-	"an oneDNN of tomorrow: one line"
+	"one line reports an unknown version of oneDNN"
 
 # A machine with a compiler and the libraries, and nothing more.
 mkdir "$T/bin"
@@ -70,51 +77,55 @@ ssh no jobs on other hosts
 srun no test of jobs through Slurm
 mpirun no test of jobs through mpirun
 mandoc no lint of the pages
-clang no fuzzing" "each program that is missing has one line, which says what is left out"
-status 1 "a library that is missing ends the build" env ENGINES=ref share/found gcc libarchive no-such-library
-is "$(cat "$T/err")" "tally: missing: no-such-library; share/setup installs what is needed" "... with one line"
+clang no fuzzing" "each missing program has one line, which says what is left out"
+status 1 "a missing library ends the build" env ENGINES=ref share/found gcc libarchive no-such-library
+is "$(cat "$T/err")" "tally: missing: no-such-library; share/setup installs what is needed" \
+	"one line names the missing library"
 
-# What is installed is what share/installed lists, and uninstall takes it away again and nothing else.
+# make install installs the files that share/installed lists; make uninstall removes them and nothing else.
 version=$(cat VERSION)
-mkdir "$T/b" && ln -s "$BUILD"/* "$T/b" && rm -f "$T/b/man" "$T/b/installed"	# so that what is made goes away with the test
+mkdir "$T/b" && ln -s "$BUILD"/* "$T/b" && rm -f "$T/b/man" "$T/b/installed"	# the test removes what it builds
 to=$T/dest/usr/local
 in_build() { MAKEFLAGS=$flags make -s BUILD="$T/b" DESTDIR="$T/dest" "$@"; }
-status 0 "make install" in_build install
-is "$(cd "$to" && find . -type f | sed 's|^\./||' | sort)" "$(cut -d ' ' -f 3 "$T/b/installed" | sort)" "... the files that are listed"
+status 0 "make install exits with 0" in_build install
+is "$(cd "$to" && find . -type f | sed 's|^\./||' | sort)" "$(cut -d ' ' -f 3 "$T/b/installed" | sort)" \
+	"make install installs the listed files"
 for t in im2rec pworker pserver pmerge dlaunch netstat-logging plog; do
-	is "$("$to/bin/$t" --version | awk '{ print $NF }')" "$version" "$t --version is VERSION's"
-	is "$(mandoc "$to/share/man/man1/$t.1" 2>/dev/null | sed -n '$s/ .*//p')" "tally" "... and its page is there"
+	is "$("$to/bin/$t" --version | awk '{ print $NF }')" "$version" "$t --version prints VERSION"
+	is "$(mandoc "$to/share/man/man1/$t.1" 2>/dev/null | sed -n '$s/ .*//p')" "tally" "the page of $t is installed"
 done
-like "$to/share/man/man7/tally.7" "^\.Os tally $version\$" "pages say of which version they are"
-is "$(find "$T/dest" -type f -perm /022 | wc -l)" 0 "nobody else may write the files"
+like "$to/share/man/man7/tally.7" "^\.Os tally $version\$" "installed pages have the version"
+is "$(find "$T/dest" -type f -perm /022 | wc -l)" 0 "no installed file is writable for others"
 mkdir -p "$to/share/tally/nets" && echo mine | tee "$to/bin/mine" "$to/share/tally/nets/mine.lua" >/dev/null
-status 0 "make uninstall" in_build uninstall
-is "$(cd "$to" && find . -type f | sort | paste -sd' ')" "./bin/mine ./share/tally/nets/mine.lua" "... leaves what is not its own"
+status 0 "make uninstall exits with 0" in_build uninstall
+is "$(cd "$to" && find . -type f | sort | paste -sd' ')" "./bin/mine ./share/tally/nets/mine.lua" \
+	"make uninstall keeps other files"
 rm "$to/bin/mine" "$to/share/tally/nets/mine.lua"
 in_build install && in_build uninstall
-is "$(find "$T/dest" 2>&1 | grep -v 'No such file')" "" "... and nothing of its own under DESTDIR"
+is "$(find "$T/dest" 2>&1 | grep -v 'No such file')" "" "make uninstall removes its directories"
 like CHANGELOG.md "^## \[$version\]" "CHANGELOG.md has an entry for VERSION"
 
-# A source release: of the newest commit, the same bytes twice, and without git all that is needed to build.
+# A source release has the files of the newest commit, is reproducible, and builds without git.
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	git clone -q . "$T/clone" || exit 1
-	status 0 "make dist" make -s -C "$T/clone" BUILD=build dist
+	status 0 "make dist exits with 0" make -s -C "$T/clone" BUILD=build dist
 	tar=$T/clone/build/tally-$(cat "$T/clone/VERSION").tar.gz
-	is "$(cat "$T/out")" "${tar#"$T/clone/"}" "... names its file"
+	is "$(cat "$T/out")" "${tar#"$T/clone/"}" "make dist prints the name of its file"
 	cp "$tar" "$T/first.tar.gz"
 	touch "$T/clone/README.md" && rm "$tar"
 	(umask 077 && make -s -C "$T/clone" BUILD=build dist >/dev/null)
-	ok "... the same bytes twice" cmp "$T/first.tar.gz" "$tar"
+	ok "make dist gives the same bytes twice" cmp "$T/first.tar.gz" "$tar"
 	mkdir "$T/unpacked" && tar xf "$tar" -C "$T/unpacked"
 	is "$(cd "$T/unpacked/tally-$version" && find . -type f | sed 's|^\./||' | sort)" "$(git ls-tree -r --name-only HEAD | sort)" \
-		"... holds each file of the commit"
+		"the release has each file of the commit"
 	printf '#!/bin/sh\necho "git $*" >>"%s"\nexit 1\n' "$T/git-used" >"$T/bin/git" && chmod +x "$T/bin/git"
-	status 0 "... can be built" env PATH="$T/bin:$PATH" make -n -C "$T/unpacked/tally-$version" BUILD="$T/d" all
-	ok "... without git" test ! -e "$T/git-used"
+	status 0 "the release can be built" \
+		env PATH="$T/bin:$PATH" make -n -C "$T/unpacked/tally-$version" BUILD="$T/d" all
+	ok "building the release does not run git" test ! -e "$T/git-used"
 	echo more >>"$T/clone/README.md"
-	status 2 "files that are not committed" make -s -C "$T/clone" BUILD=build dist
-	like "$T/err" "^dist: files differ from the newest commit" "... make no release"
+	status 2 "make dist refuses files that are not committed" make -s -C "$T/clone" BUILD=build dist
+	like "$T/err" "^dist: files differ from the newest commit" "the error says that files differ"
 else
-	skip "make dist" "not a git checkout"
+	skip "source releases" "not a git checkout"
 fi
 done_testing

@@ -1,9 +1,9 @@
-# netstat-logging.t - the traffic of an interface, of a command and of a log's epochs.
+# netstat-logging.t - the traffic of an interface, of a command and of the epochs of a log.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 talk=$TOP/tests/cmd/talk.pl
 
-# A peer that counts what it gets; $port is where, its count is in got when hushed.
+# Starts a peer that listens at $port.  stop_serving stops it; it then writes the bytes that it received to the file got.
 serve() {
 	rm -f port hold && mkfifo hold
 	perl "$talk" serve port <hold >got &
@@ -12,11 +12,11 @@ serve() {
 	until [ -s port ]; do kill -0 $server || return 1; done
 	port=$(cat port)
 }
-hush() { exec 7>&-; wait $server; }
+stop_serving() { exec 7>&-; wait $server; }
 cell() { awk -F '\t' -v c="$2" '$1 == "time_s" { for (i = 1; i <= NF; i++) if ($i == c) n = i } $5 == "end" { print $n }' "$1"; }
-# What TCP has sent a second time on this machine, ever; what it did counts as traffic of packets, not of calls.
+# The segments that TCP has retransmitted on this machine.  They count as traffic of packets, not of calls.
 resent() { awk '$1 == "Tcp:" && $13 ~ /^[0-9]+$/ { print $13 }' /proc/net/snmp; }
-# to_the_byte GOT WANT BEFORE: so many bytes, and none more unless by packets something was sent again since BEFORE.
+# to_the_byte GOT WANT BEFORE: exactly WANT bytes, or more if counted by packets and TCP has retransmitted since BEFORE.
 to_the_byte() {
 	echo "got $1, want $2, $(resent) segments sent again, $3 of them before"
 	[ "$1" = "$2" ] || { [ "$how" != calls ] && [ "$1" -gt "$2" ] && [ "$(resent)" -gt "$3" ]; }
@@ -24,11 +24,12 @@ to_the_byte() {
 within() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(b > 0 && d * d <= b * b / 10000) }'; }
 
 # Interfaces.
-status 0 "the loopback, for a while" netstat-logging -i lo -p 0.1 -d 0.55
+status 0 "netstat-logging logs the loopback interface for 0.55 s" netstat-logging -i lo -p 0.1 -d 0.55
 is "$(grep -v '^#' out | sed 1q | tr '\t' ' ')" \
-	"time_s clock host interface event seconds rx_bytes tx_bytes rx_packets tx_packets rx_wire_bytes tx_wire_bytes" "columns"
-# rows FILE: each has as many seconds as have passed since the one before, no two are of one period, and the end's are all.
-# A period that nobody had the time to end is a part of the next.
+	"time_s clock host interface event seconds rx_bytes tx_bytes rx_packets tx_packets rx_wire_bytes tx_wire_bytes" \
+	"the log has the documented columns"
+# rows FILE: each row has the seconds since the row before, no two rows are of one period, and the last row has the sum.
+# On a busy machine one row may cover several periods.
 rows() {
 	awk -F '\t' 'function off(a, b, by) { return a - b > by || b - a > by }
 		{ print }
@@ -41,24 +42,24 @@ rows() {
 			if (off($6, $1, 0.0011) || off($6, sum, 0.0011 * (n + 1)) || off($1, at, 0.0001)) bad = "the whole" }
 		END { if (bad != "") print bad; exit bad != "" || !over || n == 0 || near == 0 && n > 5 }' "$1"
 }
-ok "a line a period, one for the rest, and one for all" rows out
-# A hundredth of a period in which nothing came is no row.
-ok "... over all of that while, no more" awk -F '\t' '{ print } $5 == "period" { n++ } $5 == "end" { end = $1 }
+ok "the log has a row for each period, for the rest and for the whole" rows out
+# A hundredth of a period without traffic has no row.
+ok "the rows cover exactly that time" awk -F '\t' '{ print } $5 == "period" { n++ } $5 == "end" { end = $1 }
 	END { exit n > 6 || end < 0.548 }' out
-like out '^[0-9]+\.[0-9]{3}	20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z	' "... with the date"
-like err '^ lo  /  traffic statistics$' "a summary"
-is "$(wc -l <err)" 19 "... of one interface"
-status 0 "no summary, JSON" netstat-logging -q -i lo -p 0.1 -d 0.2 --json
-is "$(cat err)" "" "... quiet"
+like out '^[0-9]+\.[0-9]{3}	20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z	' "a row has the date"
+like err '^ lo  /  traffic statistics$' "a summary is printed"
+is "$(wc -l <err)" 19 "the summary has one interface"
+status 0 "netstat-logging writes JSON" netstat-logging -q -i lo -p 0.1 -d 0.2 --json
+is "$(cat err)" "" "-q omits the summary"
 is "$(perl -MJSON::PP -ne '$r = decode_json($_); print "$r->{interface} $r->{event} ", exists $r->{rx_packets}, "\n"' out | uniq |
-	paste -sd,)" "lo period 1,lo end 1" "... objects"
-status 0 "into a file" netstat-logging -q -i lo -d 0.1 -o rows.tsv
-is "$(cat out)" "" "... and not to standard output"
-is "$(cell rows.tsv event)" end "... whole"
-status 2 "an interface that is not there" netstat-logging -i nosuch -d 0.1
-like err '^netstat-logging: nosuch: no such interface; there are .*\blo\b' "... is told, and which there are"
-status 1 "nowhere to write" sh -c 'netstat-logging -i lo -d 0.1 >/dev/full'
-like err '^netstat-logging: standard output: .*No space' "... is told"
+	paste -sd,)" "lo period 1,lo end 1" "each line of JSON is an object"
+status 0 "netstat-logging writes a file" netstat-logging -q -i lo -d 0.1 -o rows.tsv
+is "$(cat out)" "" "-o leaves standard output empty"
+is "$(cell rows.tsv event)" end "the file is complete"
+status 2 "an interface that does not exist is refused" netstat-logging -i nosuch -d 0.1
+like err '^netstat-logging: nosuch: no such interface; choose from .*\blo\b' "the message lists the interfaces"
+status 1 "a full disk ends netstat-logging" sh -c 'netstat-logging -i lo -d 0.1 >/dev/full'
+like err '^netstat-logging: standard output: .*No space' "the message names the full disk"
 
 serve
 env --default-signal=INT netstat-logging -i lo -p 0.1 >rows.tsv 2>err &
@@ -67,13 +68,13 @@ until [ "$(grep -c period rows.tsv)" -ge 6 ]; do kill -0 $log || break; done
 perl "$talk" send "$port" 1 20000000
 kill -INT $log
 wait $log
-is $? 0 "SIGINT ends it well"
-ok "... its rows whole" rows rows.tsv
-ok "... and the traffic is in it" test "$(cell rows.tsv tx_bytes)" -ge 20000000
+is $? 0 "SIGINT ends netstat-logging with status 0"
+ok "the rows are complete after SIGINT" rows rows.tsv
+ok "the rows have the traffic" test "$(cell rows.tsv tx_bytes)" -ge 20000000
 # Others may use the loopback at the same time.
-ok "... and in the summary" grep -Eq '^  bytes +([1-9][0-9]+\.[0-9]{2} MiB|[0-9.]+ GiB) ' err
+ok "the summary has the traffic" grep -Eq '^  bytes +([1-9][0-9]+\.[0-9]{2} MiB|[0-9.]+ GiB) ' err
 
-# An interface that goes away and comes back, as another one of its name that counts from 0.
+# An interface that is removed and made again, with counters from 0.
 cat >away <<'END'
 plug() { ip link add t0 type veth peer name t1 && ip link set t0 up && ip link set t1 up; }
 until_has() { until grep -q "$1" "$2"; do kill -0 $log || exit; done; }
@@ -92,8 +93,9 @@ rm -f rows.tsv
 unshare -n sh away >out 2>why
 away=$?
 if [ $away != 77 ] && [ -s rows.tsv ]; then
-	is "$away $(paste -sd, err)" "1 netstat-logging: t0: gone,netstat-logging: t0: back" "an interface that goes away and comes back"
-	ok "... counts on" test "$(cell rows.tsv tx_bytes)" -lt 1000000
+	is "$away $(paste -sd, err)" "1 netstat-logging: t0: gone,netstat-logging: t0: back" \
+		"netstat-logging reports an interface that goes away and comes back"
+	ok "the counters of the new interface are added to the old ones" test "$(cell rows.tsv tx_bytes)" -lt 1000000
 else
 	skip "an interface that goes away" "$(head -n 1 why)"
 fi
@@ -106,54 +108,56 @@ for how in $by; do
 	rm -f again
 	before=$(resent)
 	export TALK_AGAIN=$T/again
-	status 0 "$how: a thousand short connections and a long one" netstat-logging -q --count $how -o rows.tsv -- \
+	status 0 "$how: netstat-logging counts a thousand short connections and a long one" netstat-logging -q --count $how -o rows.tsv -- \
 		sh -c 'perl "$1" send "$2" 1000 1000 2 & perl "$1" send "$2" 1 30000000; wait' sh "$talk" "$port"
 	unset TALK_AGAIN
-	# What TCP sends a second time is traffic of packets, not of calls.
+	# Retransmitted bytes are traffic of packets, not of calls.
 	again=$(test "$how" = calls && echo 0 || awk '{ n += $1 } END { print n + 0 }' again)
-	ok "... are counted to a hundredth: $(cell rows.tsv tx_bytes) bytes, $again of them again" \
+	ok "$how: sent bytes are right within 1 %: $(cell rows.tsv tx_bytes) bytes, $again of them retransmitted" \
 		within "$(cell rows.tsv tx_bytes)" $((32000000 + again))
-	ok "... and the answers to the byte" to_the_byte "$(cell rows.tsv rx_bytes)" $((2001 * 2)) "$before"
-	is "$(cell rows.tsv interface)" command "... as the command's"
-	status 3 "$how: a status comes through" netstat-logging -q --count $how -- sh -c 'exit 3'
-	status 143 "... and a signal" netstat-logging -q --count $how -- sh -c 'kill $$'
-	status 127 "$how: a command that is not there" netstat-logging --count $how -- ./nosuch
-	is "$(cat err)" "netstat-logging: the command: ./nosuch: No such file or directory" "... is told"
-	status 126 "$how: one that cannot be run" netstat-logging --count $how -- /dev
+	ok "$how: received bytes are right to the byte" to_the_byte "$(cell rows.tsv rx_bytes)" $((2001 * 2)) "$before"
+	is "$(cell rows.tsv interface)" command "$how: the interface is named command"
+	status 3 "$how: the exit status is the command's" netstat-logging -q --count $how -- sh -c 'exit 3'
+	status 143 "$how: the exit status has the command's signal" netstat-logging -q --count $how -- sh -c 'kill $$'
+	status 127 "$how: a command that does not exist has status 127" netstat-logging --count $how -- ./nosuch
+	is "$(cat err)" "netstat-logging: the command: ./nosuch: No such file or directory" "$how: the message names the command"
+	status 126 "$how: a command that cannot be executed has status 126" netstat-logging --count $how -- /dev
 	echo in >asked
-	status 0 "$how: what a command writes and is asked" netstat-logging -q --count $how -- sh -c "cat; echo out" <asked
+	status 0 "$how: the command has standard input and output" netstat-logging -q --count $how -- sh -c "cat; echo out" <asked
 	is "$(cat out)" "in
-out" "... is its own"
+out" "$how: the command's input and output are unchanged"
 	before=$(resent)
-	status 0 "$how: all of its processes are waited for" netstat-logging -q --count $how -o rows.tsv -- \
+	status 0 "$how: netstat-logging waits for all processes of the command" netstat-logging -q --count $how -o rows.tsv -- \
 		sh -c '(perl "$1" send "$2" 3 100000; echo late) & exec true' sh "$talk" "$port"
-	is "$(cat out)" late "... to the last"
-	ok "... and counted" to_the_byte "$(cell rows.tsv tx_bytes)" 300000 "$before"
-	status 0 "$how: files and pipes do not count" netstat-logging -q --count $how -o rows.tsv -- \
+	is "$(cat out)" late "$how: the last process has ended"
+	ok "$how: its bytes are counted" to_the_byte "$(cell rows.tsv tx_bytes)" 300000 "$before"
+	status 0 "$how: netstat-logging watches a command with files, pipes and local sockets" \
+		netstat-logging -q --count $how -o rows.tsv -- \
 		sh -c 'head -c 100000 /dev/zero | cat >zeros; perl -MSocket -e "socketpair(my \$a, my \$b, AF_UNIX, SOCK_STREAM, 0);
 			syswrite(\$a, q(x) x 1000)"'
-	is "$(cell rows.tsv tx_bytes) $(cell rows.tsv rx_bytes)" "0 0" "... at all"
+	is "$(cell rows.tsv tx_bytes) $(cell rows.tsv rx_bytes)" "0 0" "$how: files, pipes and local sockets do not count"
 	netstat-logging -q --count $how -- sh -c 'trap "echo ended; exit 5" TERM; echo ready; while :; do read -r x; done' >out <hold &
 	log=$!
 	until grep -q ready out; do kill -0 $log || break; done
 	kill $log
 	wait $log
-	is "$? $(tail -n 1 out)" "5 ended" "$how: SIGTERM is the command's"
+	is "$? $(tail -n 1 out)" "5 ended" "$how: SIGTERM is passed on to the command"
 done
-hush
-is "$(tail -n 1 got)" "$((20000000 + $(echo "$by" | wc -w) * 32300000))" "the peer got as much"
-# Those of others who run at this time have processes in them.
+stop_serving
+is "$(tail -n 1 got)" "$((20000000 + $(echo "$by" | wc -w) * 32300000))" "the peer received as many bytes"
+# Groups of other tests that run at this time have processes in them.
 groups | comm -13 groups - | while read -r g; do grep -s 'populated 0' "$g/cgroup.events"; done >left
-is "$(cat left)" "" "no control group is left"
+is "$(cat left)" "" "netstat-logging removes its control groups"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$BUILD/netstat-logging" 2>/dev/null; then
-	status 0 "without rights, by calls" setpriv --reuid 65534 --regid 65534 --clear-groups netstat-logging -q true
-	status 1 "... and not by packets" setpriv --reuid 65534 --regid 65534 --clear-groups netstat-logging --count packets true
-	like err '^netstat-logging: its traffic cannot be counted: ' "... which is told"
+	status 0 "without rights, traffic is counted by calls" setpriv --reuid 65534 --regid 65534 --clear-groups netstat-logging -q true
+	status 1 "without rights, traffic cannot be counted by packets" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups netstat-logging --count packets true
+	like err '^netstat-logging: its traffic cannot be counted: ' "the message gives the reason"
 else
-	skip "without rights" "not root, or another user cannot reach the build"
+	skip "counting without rights" "not root, or another user cannot reach the build"
 fi
 
-# A log that passes.
+# The filter.
 head=$(echo time_s host role rank event epoch step samples loss accuracy samples_per_s lr wait_s sent_bytes received_bytes | tr ' ' '\t')
 {
 	echo "$head"
@@ -162,7 +166,7 @@ head=$(echo time_s host role rank event epoch step samples loss accuracy samples
 	echo 'epoch 1 is over'
 	printf tail
 } >log
-status 0 "a log passes" sh -c 'netstat-logging -q -i lo --filter --mark "^epoch .* over$" <log'
+status 0 "--filter copies a log" sh -c 'netstat-logging -q -i lo --filter --mark "^epoch .* over$" <log'
 is "$(sed 's/\(.*\)	[0-9][0-9]*	[0-9][0-9]*$/\1	R	T/; s/[rt]x=[0-9]* /N /g' out)" "$head	nic_rx_bytes	nic_tx_bytes
 $(sed -n 2p log)
 $(sed -n 3p log)	R	T
@@ -170,30 +174,30 @@ INFO:root:Epoch[0] Time cost=9.5
 INFO:root:Epoch[0] Traffic N N bytes
 epoch 1 is over
 Traffic N N bytes
-tail" "... with the traffic at its marks"
+tail" "the traffic follows epochs and lines that match --mark"
 serve
 before=$(resent)
-# The next epoch's traffic begins when the line of the one before has passed.
-status 0 "a command's log passes" netstat-logging --filter -o rows.tsv -- \
+# The next epoch's traffic begins when the line of the epoch before has been copied.
+status 0 "--filter copies the log of a command" netstat-logging --filter -o rows.tsv -- \
 	sh -c 'perl "$1" send "$2" 1 5000; echo "Epoch[0] Time cost=1"
 		until grep -q Traffic out; do :; done
 		perl "$1" send "$2" 2 1000; echo "Epoch[1] Time cost=1"' sh "$talk" "$port"
 how=$(sed -n 's/^#.* count=//p' rows.tsv)
 read -r rx1 tx1 rx2 tx2 <<<"$(sed -n 's/^Epoch.*Traffic rx=\([0-9]*\) tx=\([0-9]*\) bytes$/\1 \2/p' out | paste -sd' ')"
-ok "... with its own traffic in an epoch" to_the_byte "$tx1" 5000 "$before"
-ok "... and the answers to it" to_the_byte "$rx1" 2 "$before"
-ok "... and in the next" to_the_byte "$tx2" 2000 "$before"
-ok "... and to that" to_the_byte "$rx2" 4 "$before"
-ok "... which makes up the whole" to_the_byte "$(cell rows.tsv tx_bytes)" 7000 "$before"
-like err 'traffic statistics' "... and a summary"
-hush
+ok "the first epoch has its sent bytes" to_the_byte "$tx1" 5000 "$before"
+ok "the first epoch has its received bytes" to_the_byte "$rx1" 2 "$before"
+ok "the second epoch has its sent bytes" to_the_byte "$tx2" 2000 "$before"
+ok "the second epoch has its received bytes" to_the_byte "$rx2" 4 "$before"
+ok "the rows have the bytes of both epochs" to_the_byte "$(cell rows.tsv tx_bytes)" 7000 "$before"
+like err 'traffic statistics' "a summary is printed after the log"
+stop_serving
 
 for o in '-p 0' '-d x' '--count bytes true' '--count calls' '--mark x' '--filter -o -' '-i lo true' '-d 1 true' '-i lo -i lo' \
 	'--filter --mark ('; do
 	# shellcheck disable=SC2086
-	status 2 "wrong: $o" netstat-logging $o
-	is "$(wc -l <err)" 1 "... in a line"
+	status 2 "netstat-logging $o is refused" netstat-logging $o
+	is "$(wc -l <err)" 1 "the refusal of $o is one line"
 done
-status 0 "--version" netstat-logging --version
-like out '^netstat-logging \(tally\) [0-9]' "... tells it"
+status 0 "--version succeeds" netstat-logging --version
+like out '^netstat-logging \(tally\) [0-9]' "--version prints the version"
 done_testing

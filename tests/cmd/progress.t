@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# progress.t - how far long work is: drawn on a terminal and gone in the end, plain lines elsewhere.
+# progress.t - progress of long work: drawn on a terminal and erased at the end, plain lines elsewhere.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1 TERM=xterm
@@ -9,12 +9,12 @@ pty="perl $TOP/tests/cmd/pty.pl"
 
 mkdir c
 perl -e 'srand 1; for $i (0..599) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
-status 0 "the pictures are packed" im2rec c/data_batch_1.bin -o train.rec
+status 0 "the images are packed" im2rec c/data_batch_1.bin -o train.rec
 train="pworker --net mlp --shape 3x28x28 --data train.rec --batch 16 --lr 0.01 --scale 0.00390625 --epochs 2"
 
-# What a command writes to a terminal of so many columns, by default 90; its standard output goes to rows.
+# on COMMAND [COLUMNS]: runs a command on a terminal of 90 columns; its standard output goes to rows.
 on() { $pty "${2:-90}" 24 sh -c "$1 >rows" >bytes; }
-# The same until it has drawn a line of these words, and then ended by SIGTERM.
+# The same, until a line that matches is drawn; then SIGTERM ends the command.
 mkfifo quiet
 until_drawn() { # PATTERN COMMAND COLUMNS
 	: >bytes
@@ -28,27 +28,28 @@ on "$train"
 $screen 90 <bytes >shown
 $screen 90 erased <bytes >erased
 like erased '^epoch 1/2, batch [0-9]+/38, [0-9.]+ samples/s, loss [0-9.]+(, .* left)?$' "pworker draws epoch, batch, speed and loss"
-like erased '^epoch 2/2' "... again and again"
-is "$(grep -c '^epoch' shown)" 0 "... and leaves nothing of it"
-like shown '^Epoch\[1\] Batch \[50\]|^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' "... between its lines for people"
-is "$(grep -c $'\e' rows)" 0 "... and nothing in the log"
-ok "... in colour" grep -q $'\e\\[1m' bytes
+like erased '^epoch 2/2' "pworker draws the line of the second epoch"
+is "$(grep -c '^epoch' shown)" 0 "pworker erases its progress"
+like shown '^Epoch\[1\] Batch \[50\]|^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' \
+	"pworker prints its lines for people between"
+is "$(grep -c $'\e' rows)" 0 "the log has no escape sequences"
+ok "progress has colours" grep -q $'\e\\[1m' bytes
 $pty 90 24 $train >bytes
 $screen 1000 <bytes >shown
-is "$(awk -F'\t' '$5 == "step"' shown | wc -l)" 76 "rows on the same terminal stay whole"
+is "$(awk -F'\t' '$5 == "step"' shown | wc -l)" 76 "log rows on the same terminal stay whole"
 
 export NO_COLOR=1
 on "$train"
-is "$(grep -c $'\e\\[[0-9]*m' bytes)" 0 "no colour with NO_COLOR"
-ok "... but the line" grep -q $'\e\\[J' bytes
+is "$(grep -c $'\e\\[[0-9]*m' bytes)" 0 "NO_COLOR disables colours"
+ok "NO_COLOR keeps progress" grep -q $'\e\\[J' bytes
 unset NO_COLOR
 TERM=dumb on "$train"
-is "$(grep -c $'\e' bytes)" 0 "nothing drawn with TERM=dumb"
-like bytes '^Epoch\[1\] Train-accuracy=' "... but lines"
+is "$(grep -c $'\e' bytes)" 0 "TERM=dumb disables progress"
+like bytes '^Epoch\[1\] Train-accuracy=' "TERM=dumb keeps the lines for people"
 $train >/dev/null 2>bytes
-is "$(grep -c $'\e\|^epoch' bytes)" 0 "nothing drawn in a file"
+is "$(grep -c $'\e\|^epoch' bytes)" 0 "no progress is drawn in a file"
 
-# Narrow terminals: the speed goes first, then the batch, the loss, and how long there is to go.
+# Narrow terminals omit the speed first, then the batch, the loss, and the time left.
 slow="$train --epochs 990"
 left='([0-9]+ h )?[0-9]+ (s|min) left'
 for cols in 40 30; do
@@ -59,13 +60,13 @@ for cols in 40 30; do
 	40)	line="epoch [0-9]+/990, loss [0-9.]+, $left" ;;
 	30)	line="epoch [0-9]+/990, $left" ;;
 	esac
-	like erased "^($line)\$" "$cols columns hold what matters most"
-	is "$(awk "length > $cols - 1" erased)" "" "... and no more"
-	is "$(grep -c '^epoch' shown)" 0 "... and leave nothing there either"
+	like erased "^($line)\$" "$cols columns show the most important values"
+	is "$(awk "length > $cols - 1" erased)" "" "$cols columns are not exceeded"
+	is "$(grep -c '^epoch' shown)" 0 "progress in $cols columns is erased"
 done
 until_drawn "$left" "dlaunch -n 2 -s 1 $slow" 50
 $screen 50 erased <bytes >erased
-like erased "^worker [01]: epoch [0-9]+/990, loss [0-9.]+, $left\$" "a job's lines likewise"
+like erased "^worker [01]: epoch [0-9]+/990, loss [0-9.]+, $left\$" "dlaunch omits values in 50 columns"
 for w in 0 1; do
 	until_drawn "worker $w .*epoch.*loss" "dlaunch -n 2 -s 1 $slow" 90
 	$screen 90 erased <bytes >erased
@@ -74,46 +75,46 @@ done
 
 on "dlaunch -n 2 -s 1 $train --epochs 3"
 $screen 90 <bytes >shown
-like shown '^worker 0: Epoch\[2\] Train-accuracy=' "... below the lines, which scroll"
-is "$(grep -c '^worker [01] on' shown)" 0 "... and leaves nothing of it"
-is "$(awk -F'\t' '$5 == "step"' rows | wc -l)" 114 "... nor in the log"
+like shown '^worker 0: Epoch\[2\] Train-accuracy=' "dlaunch prints output above its progress"
+is "$(grep -c '^worker [01] on' shown)" 0 "dlaunch erases its progress"
+is "$(awk -F'\t' '$5 == "step"' rows | wc -l)" 114 "dlaunch's output is complete"
 : >bytes
 on "dlaunch -n 3 -s 0 -- sh -c 'echo Epoch[4] Batch [7] Speed: 12.5 samples/sec
 	until grep -q \"worker 1 .*12.5 samples/s\" bytes; do sleep 0.05; done; exit \$DMLC_WORKER_ID'"
 $screen 90 erased <bytes >erased
-like erased '^worker 1 on localhost: epoch 5, 12\.5 samples/s$' "a program of another's, by its log"
+like erased '^worker 1 on localhost: epoch 5, 12\.5 samples/s$' "dlaunch reads the progress of another program's log"
 $pty 90 6 dlaunch -n 8 -s 0 -- sleep 0.6 >bytes
 $screen 90 erased <bytes >erased
-like erased '^and 5 more workers$' "no more lines than there is room for"
+like erased '^and 5 more workers$' "dlaunch draws no more lines than fit"
 
-# Weights that take a while: some 40 MB.
+# Weights of some 40 MB, which take a while.
 pworker --net mlp --widths 2000,2000,1000 --shape 3x28x28 --classes 10 --data train.rec --batch 16 --lr 0 --steps 1 --save w >/dev/null 2>&1
 w=$(ls w-*.safetensors)
 for job in "pmerge --mean -o mean.safetensors $w $w $w $w" "pmerge --split 3 -o part $w" "pmerge -o one.onnx $w"; do
 	on "$job"
 	$screen 90 <bytes >shown
 	$screen 90 erased <bytes >erased
-	like erased '^[0-9]+\.[0-9] of [0-9]+\.[0-9] MB' "${job%% -o*} draws how far it is"
-	is "$(grep -c . shown)" 0 "... and leaves nothing of it"
-	status 0 "... elsewhere" $job
-	is "$(cat "$T/err")" "" "... it says nothing"
+	like erased '^[0-9]+\.[0-9] of [0-9]+\.[0-9] MB' "${job%% -o*} draws its progress"
+	is "$(grep -c . shown)" 0 "${job%% -o*} erases its progress"
+	status 0 "${job%% -o*} runs without a terminal" $job
+	is "$(cat "$T/err")" "" "${job%% -o*} draws nothing without a terminal"
 done
 
 for job in "pmerge --list $w" "pmerge --verify $w" "pmerge --diff $w mean.safetensors"; do
 	on "$job"
 	$screen 90 <bytes >shown
 	$screen 90 erased <bytes >erased
-	like erased '^tensor [0-9] of [0-9]+, fc' "${job%% w-*} draws how far it is"
-	is "$(grep -c . shown)" 0 "... and leaves nothing of it"
-	is "$($job 2>&1 >plain; cat plain)" "$(cat rows)" "... and the same rows elsewhere"
+	like erased '^tensor [0-9] of [0-9]+, fc' "${job%% w-*} draws its progress"
+	is "$(grep -c . shown)" 0 "${job%% w-*} erases its progress"
+	is "$($job 2>&1 >plain; cat plain)" "$(cat rows)" "${job%% w-*} prints the same rows without a terminal"
 done
 
-# A slow pipe, which is one until the line has come.
+# A pipe that is slow until the line of progress is there.
 : >err
 SECONDS=0
 perl -e 'open(my $f, "<", "train.rec"); $| = 1;
 	while (read $f, my $piece, 1000) { print $piece; select undef, undef, undef, 0.02 unless -s "err" }' |
 	im2rec --to-tar -o slow.tar - 2>err
-like err '^im2rec: [0-9]+ pictures, [0-9.]+ MB, [0-9]+/s$' "a plain line now and then where there is no terminal"
-ok "... not often" awk -v s=$((SECONDS + 1)) '{ print; n += n ? n : 2 } END { exit n > s }' err
+like err '^im2rec: [0-9]+ images, [0-9.]+ MB, [0-9]+/s$' "im2rec prints plain lines of progress without a terminal"
+ok "lines of progress are rare" awk -v s=$((SECONDS + 1)) '{ print; n += n ? n : 2 } END { exit n > s }' err
 done_testing

@@ -7,29 +7,29 @@ trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
 
 (umask 077; echo 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f >key)
 (umask 077; echo 100102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f >other)
-status 2 "no arguments" pserver
-like err '^usage: pserver ' "... is answered by the usage"
-status 2 "a server beyond the last" pserver --listen 127.0.0.1:0 --workers 1 --server 2/2 --key-file key
-like err '^pserver: --server: ' "... is named"
-status 2 "no workers" pserver --listen 127.0.0.1:0 --workers 0 --key-file key
-status 2 "words that nobody asked for" pserver --listen 127.0.0.1:0 --workers 1 --key-file key more
-status 1 "a key that is not there" pserver --listen 127.0.0.1:0 --workers 1 --key-file nowhere
-like err '^pserver: nowhere: ' "... is named"
+status 2 "pserver refuses an empty command line" pserver
+like err '^usage: pserver ' "pserver prints its usage then"
+status 2 "--server refuses a rank beyond the last" pserver --listen 127.0.0.1:0 --workers 1 --server 2/2 --key-file key
+like err '^pserver: --server: ' "the error names --server"
+status 2 "--workers refuses 0" pserver --listen 127.0.0.1:0 --workers 0 --key-file key
+status 2 "pserver refuses operands" pserver --listen 127.0.0.1:0 --workers 1 --key-file key more
+status 1 "--key-file refuses a missing file" pserver --listen 127.0.0.1:0 --workers 1 --key-file nowhere
+like err '^pserver: nowhere: ' "the error names the file"
 chmod 644 other
-status 1 "a key that others may read" pserver --listen 127.0.0.1:0 --workers 1 --key-file other
+status 1 "--key-file refuses a file that others can read" pserver --listen 127.0.0.1:0 --workers 1 --key-file other
 chmod 600 other
-status 2 "an address that is none" pserver --listen nowhere --workers 1 --key-file key
-is "$(cat err)" "pserver: --listen: 'nowhere' is not host:port" "... is named"
-status 2 "a port that is none" pserver --listen 127.0.0.1:70000 --workers 1 --key-file key
-is "$(cat err)" "pserver: --listen: port: 70000 is not in 0..65535" "... is named"
-status 1 "an address that is nobody's here" pserver --listen 192.0.2.1:1 --workers 1 --key-file key
-is "$(sed 's/: Cannot.*//' err)" "pserver: listen at 192.0.2.1:1" "... is named, in one line"
-status 2 "neither a key nor --plain" pserver --listen 127.0.0.1:0 --workers 1
-is "$(cat err)" "pserver: --listen: needs --key-file, or --plain: then anybody may take part" "... is asked for"
-status 2 "neither, under a tracker" env DMLC_ROLE=server pserver
-is "$(cat err)" "pserver: DMLC_ROLE: needs --key-file, or --plain: then anybody may take part" "... is asked for"
-status 2 "nobody said how many workers" pserver --listen 127.0.0.1:0 --plain
-is "$(cat err)" "pserver: --listen: needs --workers: how many there are" "... is asked for"
+status 2 "--listen refuses a word without a port" pserver --listen nowhere --workers 1 --key-file key
+is "$(cat err)" "pserver: --listen: 'nowhere' is not host:port" "the error quotes the word"
+status 2 "--listen refuses port 70000" pserver --listen 127.0.0.1:70000 --workers 1 --key-file key
+is "$(cat err)" "pserver: --listen: port: 70000 is not in 0..65535" "the error gives the bounds of a port"
+status 1 "pserver fails if no interface has the address" pserver --listen 192.0.2.1:1 --workers 1 --key-file key
+is "$(sed 's/: Cannot.*//' err)" "pserver: listen at 192.0.2.1:1" "the error names the address in one line"
+status 2 "--listen needs a key or --plain" pserver --listen 127.0.0.1:0 --workers 1
+is "$(cat err)" "pserver: --listen: needs --key-file, or --plain, with which anybody may take part" "the error names both"
+status 2 "a server of a tracker needs a key or --plain" env DMLC_ROLE=server pserver
+is "$(cat err)" "pserver: DMLC_ROLE: needs --key-file, or --plain, with which anybody may take part" "the error names both and DMLC_ROLE"
+status 2 "--listen needs --workers" pserver --listen 127.0.0.1:0 --plain
+is "$(cat err)" "pserver: --listen: needs --workers" "the error names --workers"
 
 # Waits until a file has such a line, for 30 seconds at most; nothing ever comes through the pipe.
 until_line() { # FILE PATTERN
@@ -55,50 +55,50 @@ ended() { # STATUS NAME
 }
 
 serve alone 1
-like alone.err "^pserver: listens at $at as server 0 of 1$" "a line when it listens"
+like alone.err "^pserver: listens at $at as server 0 of 1$" "pserver reports its address when it listens"
 kill -TERM "$server"
-ended 143 "SIGTERM ends it"
-like alone.err '^pserver: 0 steps, 0\.0 MB in, 0\.0 MB out, 0\.0 s, 0 strangers$' "a line at its end"
+ended 143 "SIGTERM ends pserver with status 143"
+like alone.err '^pserver: 0 steps, 0\.0 MB in, 0\.0 MB out, 0\.0 s, 0 strangers$' "pserver reports its sums at the end"
 serve alone 1
 kill -INT "$server" 2>/dev/null
-ended 130 "so does SIGINT"
+ended 130 "SIGINT ends pserver with status 130"
 
 # 60 pictures of 32x32 in CIFAR's format.
 mkdir c
 perl -e 'srand 1; for $i (0..59) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
-status 0 "pictures" im2rec -q c/data_batch_1.bin -o train.rec
+status 0 "im2rec packs images" im2rec -q c/data_batch_1.bin -o train.rec
 train="pworker --net mlp --shape 3x28x28 --data train.rec --batch 8 --lr 0.01 --scale 0.00390625 --steps 6"
 
 serve two 2
 $train --servers "$at" --worker 1/2 --key-file key >1.tsv 2>1.err &
 worker=$!
-status 0 "a job of two workers" $train --servers "$at" --worker 0/2 --key-file key --save two
+status 0 "worker 0 of 2 trains" $train --servers "$at" --worker 0/2 --key-file key --save two
 wait "$worker"
-is $? 0 "... ends well for both"
-ended 0 "... and for the server"
-like two.err '^pserver: 6 steps, [0-9.]+ MB in, [0-9.]+ MB out, [0-9.]+ s, 0 strangers$' "... which counted"
-status 0 "one worker that adds two pieces" $train --accumulate 2 --save one
+is $? 0 "worker 1 of 2 exits with 0"
+ended 0 "the server of two workers exits with 0"
+like two.err '^pserver: 6 steps, [0-9.]+ MB in, [0-9.]+ MB out, [0-9.]+ s, 0 strangers$' "the server reports its steps and traffic"
+status 0 "one worker trains with two micro-batches a step" $train --accumulate 2 --save one
 # What stands in front of the tensors names the options, which differ.
 tensors() { tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1"; }
 for j in two one; do tensors $j-*.safetensors >$j.bytes; done
-ok "... has the same weights, to the last bit" cmp two.bytes one.bytes
+ok "two workers and two micro-batches give the same bits" cmp two.bytes one.bytes
 
 serve keys 1
-status 1 "a worker with another key" $train --servers "$at" --key-file other
-like err "^pworker: .*$at" "... learns at whom it failed"
-status 0 "one with the job's" $train --servers "$at" --key-file key
-ended 0 "... ends the job"
-like keys.err ' 1 strangers$' "... and the other was a stranger"
+status 1 "a worker with another key fails" $train --servers "$at" --key-file other
+like err "^pworker: .*$at" "the worker's error names the server"
+status 0 "a worker with the job's key trains" $train --servers "$at" --key-file key
+ended 0 "the server exits with 0 after the stranger"
+like keys.err ' 1 strangers$' "the server counts one stranger"
 
 serve jobs 2
 $train --servers "$at" --worker 1/2 --key-file key >1.tsv 2>1.err &
 worker=$!
 until_line jobs.err ' weights for 2 workers'
-status 2 "a worker with another momentum" $train --servers "$at" --worker 0/2 --key-file key --momentum 0.5
-like err 'momentum is 0\.9 here and 0\.5 there' "... is told what differs"
+status 2 "a worker with another momentum is refused" $train --servers "$at" --worker 0/2 --key-file key --momentum 0.5
+like err 'momentum is 0\.9 here and 0\.5 there' "the worker's error gives both momentums"
 kill -KILL "$worker"
-ended 75 "a worker that was killed ends the server with 75"
-like jobs.err '^pserver: worker 1 is lost: ' "... which says who it was"
+ended 75 "the server exits with 75 if a worker was killed"
+like jobs.err '^pserver: worker 1 is lost: ' "the server names the lost worker"
 
 # A second worker of the same rank, by hand.
 serve again 2
@@ -106,14 +106,15 @@ $train --servers "$at" --worker 0/2 --key-file key --save again >0.tsv 2>0.err &
 worker=$!
 until_line again.err ' weights for 2 workers'
 status 2 "a second worker 0 is refused while the first answers" timeout 60 $train --servers "$at" --worker 0/2 --key-file key
-like err '^pworker: server 0 .*: worker 0 is connected already, from 127\.0\.0\.1:[0-9]+, and answers$' "... and told why"
-status 0 "... which disturbs nobody" $train --servers "$at" --worker 1/2 --key-file key
+like err '^pworker: server 0 .*: worker 0 is connected already, from 127\.0\.0\.1:[0-9]+, and answers$' \
+	"its error gives the address of the first"
+status 0 "worker 1 trains beside the refused worker" $train --servers "$at" --worker 1/2 --key-file key
 wait "$worker"
-is $? 0 "... nor the first"
-ended 0 "... nor the server"
-like again.err '^pserver: refused 127\.0\.0\.1:[0-9]+: worker 0 is connected already' "... which says whom it refused"
+is $? 0 "the first worker 0 exits with 0"
+ended 0 "the server exits with 0 after the refusal"
+like again.err '^pserver: refused 127\.0\.0\.1:[0-9]+: worker 0 is connected already' "the server names the worker that it refused"
 tensors again-*.safetensors >again.bytes
-ok "... and the weights are those of an undisturbed job" cmp again.bytes one.bytes
+ok "the weights are those of an undisturbed job" cmp again.bytes one.bytes
 
 # One that is stopped does not answer, as one whose host is gone.
 serve stopped 2
@@ -124,23 +125,23 @@ kill -STOP "$first"
 $train --servers "$at" --worker 0/2 --key-file key --save stopped >1.tsv 2>1.err &
 worker=$!
 until_line stopped.err ' worker 0 reconnected from '
-like stopped.err ' worker 0 reconnected from ' "a second worker 0 takes the place of a first that does not answer"
-status 0 "... and the job goes on" $train --servers "$at" --worker 1/2 --key-file key
+like stopped.err ' worker 0 reconnected from ' "a second worker 0 replaces a first that does not answer"
+status 0 "worker 1 trains with the second worker 0" $train --servers "$at" --worker 1/2 --key-file key
 wait "$worker"
-is $? 0 "... with it"
-ended 0 "... and the server"
+is $? 0 "the second worker 0 exits with 0"
+ended 0 "the server exits with 0 after the replacement"
 { kill -KILL "$first"; wait "$first"; } 2>/dev/null
 tensors stopped-*.safetensors >stopped.bytes
-ok "... to the same weights" cmp stopped.bytes one.bytes
+ok "the weights are the same as without the replacement" cmp stopped.bytes one.bytes
 
 serve stop 2
 $train --servers "$at" --worker 1/2 --key-file key >1.tsv 2>1.err &
 worker=$!
 until_line stop.err ' weights for 2 workers'
 kill -TERM "$server"
-ended 143 "a server that is stopped"
+ended 143 "SIGTERM ends a server of a job"
 wait "$worker"
-is $? 75 "... ends its workers with 75"
+is $? 75 "its workers exit with 75"
 
 # The port that was just free again: the worker tries until the server is there.
 $train --servers "$at" --key-file key >1.tsv 2>1.err &
@@ -149,6 +150,6 @@ read -rt 0.3 <>quiet
 pserver --listen "$at" --workers 1 --key-file key 2>late.err &
 server=$!
 wait "$worker"
-is $? 0 "a worker that is there before its server"
-ended 0 "... and the server"
+is $? 0 "a worker waits for its server"
+ended 0 "the late server exits with 0"
 done_testing

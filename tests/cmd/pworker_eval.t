@@ -1,4 +1,4 @@
-# pworker_eval.t - what trained weights say of records: scores, rows, pictures from a pipe, bad records.
+# pworker_eval.t - --eval, --predict and --statistics: scores, rows, images from pipes and archives, bad input.
 . "$TOP/tests/tap.sh"
 PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
@@ -7,30 +7,32 @@ pictures images 60 1 && im2rec -o a.rec images || exit 1
 pworker --net lenet --variant bn --data a.rec --val a.rec --batch 20 --epochs 3 --lr 0.05 --save w >log.tsv 2>/dev/null
 field() { sed -n 2p "$1" | cut -f "$2"; }
 
-status 0 "a score" pworker --eval w-0003.safetensors --data a.rec --batch 16
+status 0 "pworker --eval exits with 0" pworker --eval w-0003.safetensors --data a.rec --batch 16
 cp "$T/out" score
-is "$(head -n 1 score)" "samples	loss	accuracy	top5_accuracy" "... says what stands where"
+is "$(head -n 1 score)" "samples	loss	accuracy	top5_accuracy" "--eval names its columns"
 n=$(wc -l <a.idx)
-is "$(field score 1)" "$n" "... counts every record"
+is "$(field score 1)" "$n" "--eval counts every record"
 is "$(field score 3) $(field score 2) $(field score 4)" \
 	"$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 " " $22 } END { print v }' log.tsv)" \
-	"... and is that of the validation"
-status 0 "rows" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
+	"--eval gives the score of the last validation"
+status 0 "pworker --predict exits with 0" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
 cp "$T/out" rows
-is "$(head -n 1 rows)" "id	class	probability" "... under a head"
-is "$(sed 1d rows | cut -f 1 | uniq | cmp -s - <(cut -f 1 a.idx) && echo same)" same "... in the records' order"
-ok "... whose probabilities fall and add up to 1" awk -F'\t' 'BEGIN { id = "none" } NR > 1 {
+is "$(head -n 1 rows)" "id	class	probability" "--predict names its columns"
+is "$(sed 1d rows | cut -f 1 | uniq | cmp -s - <(cut -f 1 a.idx) && echo same)" same \
+	"--predict prints rows in the order of the records"
+ok "the probabilities of a record fall and add up to 1" awk -F'\t' 'BEGIN { id = "none" } NR > 1 {
 	if ($1 != id) { if (NR > 2 && (sum < 0.999 || sum > 1.001)) exit 1; sum = 0; last = 1; id = $1 }
 	if ($3 > last) exit 1
 	last = $3; sum += $3 }' rows
 classes=$(sed 1d rows | cut -f 2 | sort -u | wc -l)
-is "$(sed 1d rows | wc -l)" $((n * classes)) "... each class once"
+is "$(sed 1d rows | wc -l)" $((n * classes)) "--predict --top 1000 prints each class of a record once"
 im2rec images | pworker --predict w-0003.safetensors --data - >piped 2>/dev/null
-ok "pictures that are packed on the way" cmp piped <(awk -F'\t' 'NR == 1 || $1 != id { print; id = $1 }' rows)
-status 0 "with mirror images" pworker --eval w-0003.safetensors --data a.rec --flip
-ok "... another score" test "$(field "$T/out" 2)" != "$(field score 2)"
+ok "--predict prints the same rows for records that im2rec pipes" \
+	cmp piped <(awk -F'\t' 'NR == 1 || $1 != id { print; id = $1 }' rows)
+status 0 "--eval accepts --flip" pworker --eval w-0003.safetensors --data a.rec --flip
+ok "--eval --flip gives another score" test "$(field "$T/out" 2)" != "$(field score 2)"
 
-# Pictures of CIFAR-10's kind, and each moved by hand: up to two pixels beyond an edge are reflected at it; mirrored too.
+# Images in CIFAR-10's format, and copies shifted by up to two pixels with reflected edges, also mirrored.
 cat >move.pl <<'END'
 my ($dy, $dx, $flip) = @ARGV;
 sub at { my $i = abs shift; $i < 32 ? $i : 62 - $i }
@@ -57,120 +59,125 @@ for way in "0 0" "-2 -2" "-2 2" "2 -2" "2 2"; do
 	perl move.pl $way 0 <raw | pack a$i && perl move.pl $way 1 <raw | pack b$i
 	rows --data a$i.rec >a$i.rows && rows --data b$i.rec >b$i.rows
 done
-# A file's rows are the mean of the others'.
+# Whether the rows of the first file are the mean of those of the others.
 mean() { paste "$@" | awk '{ p = 0; for (i = 6; i <= NF; i += 3) p += $i; p /= NF / 3 - 1
 	if ($1 != $4 || $2 != $5 || (d = p - $3) * d > 4e-12) exit 1; n++ } END { exit n != 300 }'; }
 rows --data 0.rec --flip >flipped
-ok "--flip is the mean over both" mean flipped [ab]1.rows
+ok "--flip gives the mean over an image and its mirror image" mean flipped [ab]1.rows
 rows --data 0.rec --shift 2 >moved
-ok "--shift is the mean over five places" mean moved a?.rows
-ok "... which are not one" sh -c '! cmp -s moved a1.rows'
+ok "--shift gives the mean over five places" mean moved a?.rows
+ok "--shift differs from a single place" sh -c '! cmp -s moved a1.rows'
 rows --data 0.rec --shift 2 --flip >both
-ok "both over ten" mean both [ab]?.rows
-status 0 "a score of them" pworker --eval s-0003.safetensors --data 0.rec --scale 0.0039 --batch 8 --shift 2 --flip
+ok "--shift with --flip gives the mean over ten copies" mean both [ab]?.rows
+status 0 "--eval accepts --shift with --flip" \
+	pworker --eval s-0003.safetensors --data 0.rec --scale 0.0039 --batch 8 --shift 2 --flip
 is "$(field "$T/out" 3) $(field "$T/out" 2) $(field "$T/out" 4)" \
 	"$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 " " $22 } END { print v }' shifted.tsv)" \
-	"... is that of the validation with the same options"
-ok "... and of the rows" awk -v want="$(field "$T/out" 2)" '$2 == $1 % 10 { s -= log($3); n++ }
+	"--eval with --shift and --flip gives the score of such a validation"
+ok "--eval with --shift and --flip gives the loss of the predicted rows" \
+	awk -v want="$(field "$T/out" 2)" '$2 == $1 % 10 { s -= log($3); n++ }
 	END { d = s / n - want; exit !(n == 30 && d * d < 1e-9) }' both
 $net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec --save plain 2>/dev/null >plain.tsv
-ok "... which leaves the training as it is" cmp s-0003.safetensors plain-0003.safetensors
-status 2 "a shift as wide as the picture" pworker --eval s-0003.safetensors --data 0.rec --shift 32
-like "$T/err" '^pworker: a shift by 32: pictures are 32x32$' "... is refused"
+ok "--shift and --flip of a validation change no byte of the weights" cmp s-0003.safetensors plain-0003.safetensors
+status 2 "--shift refuses the width of an image" pworker --eval s-0003.safetensors --data 0.rec --shift 32
+like "$T/err" '^pworker: a shift by 32: images are only 32x32$' "--shift's error gives the size of the images"
 
 mkdir odd && cp "$(find images -name '*.png' | head -n 1)" odd/a.png && head -c 100 odd/a.png >odd/b.png
 printf '0\t1\ta.png\n1\t99\ta.png\n' >odd.lst
 im2rec -o odd.rec odd.lst odd
-status 0 "a label that the net has no class for" pworker --eval w-0003.safetensors --data odd.rec
-is "$(field "$T/out" 1)" 1 "... does not count"
+status 0 "--eval accepts a record whose label has no class" pworker --eval w-0003.safetensors --data odd.rec
+is "$(field "$T/out" 1)" 1 "--eval does not count a record whose label has no class"
 printf '1\t99\ta.png\n' >none.lst && im2rec -o none.rec none.lst odd
-status 1 "labels of another set alone" pworker --eval w-0003.safetensors --data none.rec
-like "$T/err" '^pworker: no record has a label below ' "... is said"
+status 1 "--eval fails if no label has a class" pworker --eval w-0003.safetensors --data none.rec
+like "$T/err" '^pworker: no record has a label below ' "--eval's error says that no label has a class"
 head -c 3000 w-0003.safetensors >cut.safetensors
-status 1 "weights cut short" pworker --eval cut.safetensors --data a.rec
-like "$T/err" '^pworker: cut\.safetensors: ends inside ' "... are named"
-status 1 "nothing at all" pworker --eval w-0003.safetensors </dev/null
-like "$T/err" '^pworker: standard input: no images' "... is said"
+status 1 "--eval refuses a truncated checkpoint" pworker --eval cut.safetensors --data a.rec
+like "$T/err" '^pworker: cut\.safetensors: ends inside ' "--eval's error names the truncated checkpoint"
+status 1 "--eval refuses empty standard input" pworker --eval w-0003.safetensors </dev/null
+like "$T/err" '^pworker: standard input: no images' "--eval's error says that standard input has no images"
 
-# Pictures that nobody packed: in a folder, named, in archives, on standard input; each in the order of the place.
+# Images that are not packed: in a folder, by name, in archives, on standard input; rows keep their order.
 p="pworker --predict w-0003.safetensors"
 sed 1d piped | cut -f 2,3 >want
 find images -type f | sort >all.names
 one=$(sed 5q all.names | tail -n 1)
 same() { is "$(cut -f 1 "$T/out" | sed 1d | cmp - "$1" && cut -f 2,3 "$T/out" | sed 1d | cmp - "$2" && echo same)" same "$3"; }
-status 0 "a folder of pictures" $p images
-same all.names want "... by their names, each as from a record"
-status 0 "names on standard input" $p <all.names
-same all.names want "... the same"
+status 0 "--predict accepts a folder of images" $p images
+same all.names want "--predict prints a folder's images by name, with the rows of records"
+status 0 "--predict accepts names on standard input" $p <all.names
+same all.names want "--predict prints the same rows for names on standard input"
 tar cf all.tar -T all.names
-status 0 "an archive in a pipe" sh -c "cat all.tar | $p -"
-same all.names want "... the same"
-status 0 "packed, in a file" sh -c "gzip all.tar && $p all.tar.gz"
-same <(sed 's/^/all.tar.gz: /' all.names) want "... is named with the archive"
+status 0 "--predict accepts a tar archive from a pipe" sh -c "cat all.tar | $p -"
+same all.names want "--predict prints the same rows for a piped archive"
+status 0 "--predict accepts a compressed archive" sh -c "gzip all.tar && $p all.tar.gz"
+same <(sed 's/^/all.tar.gz: /' all.names) want "--predict names an image of an archive after the archive"
 sed 5q want | tail -n 1 >want1
-status 0 "one picture in a pipe" sh -c "cat $one | $p"
-same <(echo -) want1 "... is called -"
-status 0 "one by its name, whatever that is" sh -c "cp $one 'a	b' && $p 'a	b'"
-same <(echo 'a\tb') want1 "... of which a row stays a row"
-status 0 "records on standard input" $p <a.rec
-is "$(cut -f 2,3 "$T/out" | sed 1d | cmp - want && echo same)" same "... have numbers"
+status 0 "--predict accepts one image from a pipe" sh -c "cat $one | $p"
+same <(echo -) want1 "--predict names an image from a pipe -"
+status 0 "--predict accepts a file name with a tab" sh -c "cp $one 'a	b' && $p 'a	b'"
+same <(echo 'a\tb') want1 "--predict escapes the tab of a file name"
+status 0 "--predict accepts records on standard input" $p <a.rec
+is "$(cut -f 2,3 "$T/out" | sed 1d | cmp - want && echo same)" same "--predict prints the same rows for records on standard input"
 head -c 100 "$one" >cut.png && echo text >text.jpg
-status 1 "bad ones among good ones" $p cut.png "$one" gone.png text.jpg /dev/null
-same <(echo "$one") want1 "... cost themselves"
-is "$(cut -d : -f 2 "$T/err" | paste -s)" " cut.png	 gone.png	 text.jpg	 /dev/null" "... and a line each"
+status 1 "--predict exits with 1 if one of its images is bad" $p cut.png "$one" gone.png text.jpg /dev/null
+same <(echo "$one") want1 "--predict prints the row of the good image among bad ones"
+is "$(cut -d : -f 2 "$T/err" | paste -s)" " cut.png	 gone.png	 text.jpg	 /dev/null" \
+	"--predict reports each bad image in one line"
 for way in "cat a.rec" "tar c --sort=name images"; do
-	status 0 "a score of what comes from $way" sh -c "$way | pworker --eval w-0003.safetensors --batch 16"
-	ok "... is that of the records" cmp "$T/out" score
+	status 0 "--eval accepts the output of $way" sh -c "$way | pworker --eval w-0003.safetensors --batch 16"
+	ok "--eval gives the records' score for $way" cmp "$T/out" score
 done
-status 0 "a score of class folders" pworker --eval w-0003.safetensors --batch 16 images
-ok "... likewise" cmp "$T/out" score
-status 2 "names have no classes" pworker --eval w-0003.safetensors <all.names
-status 1 "no name at all" sh -c "echo | $p"
-like "$T/err" '^pworker: no picture came$' "... is said"
-status 1 "no record" $p --data /dev/null
-like "$T/err" '^pworker: /dev/null: no picture came$' "... is named"
-status 2 "records as a picture" $p a.rec
-like "$T/err" '^pworker: a\.rec: holds records: say --data a\.rec$' "... are told"
-status 2 "pictures and records" $p --data a.rec "$one"
+status 0 "--eval accepts class folders" pworker --eval w-0003.safetensors --batch 16 images
+ok "--eval gives the records' score for class folders" cmp "$T/out" score
+status 2 "--eval refuses names on standard input" pworker --eval w-0003.safetensors <all.names
+status 1 "--predict refuses an empty list of names" sh -c "echo | $p"
+like "$T/err" '^pworker: no image$' "--predict's error says that there is no image"
+status 1 "--predict refuses an empty file of records" $p --data /dev/null
+like "$T/err" '^pworker: /dev/null: no image$' "--predict's error names the empty file of records"
+status 2 "--predict refuses records in place of an image" $p a.rec
+like "$T/err" '^pworker: a\.rec: holds records; use --data a\.rec$' "--predict's error suggests --data for records"
+status 2 "--predict refuses an image with --data" $p --data a.rec "$one"
 
-# Weights of a file that does not know its net.
+# Weights in MXNet's format, whose file does not record the net.
 net="--net lenet --variant bn"
 pmerge -o w.params --rename '^conv=first_conv' w-0003.safetensors
-status 1 "without a net" pworker --eval w.params --data a.rec
-status 1 "its arrays called otherwise" pworker --eval w.params $net --data a.rec
-like "$T/err" '^pworker: w\.params: lacks .* conv1_weight \(not there\)' "... are named"
-status 0 "renamed" pworker --eval w.params $net --start-rename '^first_=' --data a.rec --batch 16
-ok "... they score as ever" cmp "$T/out" score
-status 1 "of other classes" pworker --eval w-0003.safetensors $net --classes 11 --data a.rec
-like "$T/err" 'fc1_weight \(10x128, not 11x128\)' "... both shapes are said"
-status 2 "an option of no net" pworker --eval w-0003.safetensors --layers 3 --data a.rec
+status 1 "--eval refuses MXNet's format without --net" pworker --eval w.params --data a.rec
+status 1 "--eval refuses weights whose arrays have other names" pworker --eval w.params $net --data a.rec
+like "$T/err" '^pworker: w\.params: lacks .* conv1_weight \(not there\)' "--eval's error names the arrays that the file lacks"
+status 0 "--eval accepts --start-rename" pworker --eval w.params $net --start-rename '^first_=' --data a.rec --batch 16
+ok "--eval with --start-rename gives the same score" cmp "$T/out" score
+status 1 "--eval refuses another number of classes" pworker --eval w-0003.safetensors $net --classes 11 --data a.rec
+like "$T/err" 'fc1_weight \(10x128, not 11x128\)' "--eval's error gives both shapes of the array"
+status 2 "--eval refuses an option of a net without --net" pworker --eval w-0003.safetensors --layers 3 --data a.rec
 
 pmerge -o mean.safetensors w-0002.safetensors w-0003.safetensors
-status 0 "new statistics for the mean of two" pworker --statistics mean.safetensors --data a.rec --batch 100 --engine ref
+status 0 "--statistics accepts the mean of two checkpoints" \
+	pworker --statistics mean.safetensors --data a.rec --batch 100 --engine ref
 cp "$T/out" ref.safetensors
-like "$T/err" '^pworker: mean\.safetensors: statistics of 60 samples$' "... says of how many"
-status 0 "from another engine" pworker --statistics mean.safetensors --data a.rec --batch 100
+like "$T/err" '^pworker: mean\.safetensors: statistics of 60 samples$' "--statistics reports how many samples it read"
+status 0 "--statistics runs on the default engine" pworker --statistics mean.safetensors --data a.rec --batch 100
 cp "$T/out" cpu.safetensors
-status 0 "... the same" pmerge --diff --tolerance 1e-5 ref.safetensors cpu.safetensors
+status 0 "--statistics gives the same numbers on two engines" pmerge --diff --tolerance 1e-5 ref.safetensors cpu.safetensors
 is "$(pmerge --diff mean.safetensors cpu.safetensors | sed 1d | cut -f 1,2 | sed 's/_moving_[a-z]*//' | sort -u | paste -sd,)" \
-	"bn1	numbers,bn2	numbers" "nothing else is changed"
-status 0 "they are weights as any" pworker --eval cpu.safetensors --data a.rec
-status 0 "of a few batches" pworker --statistics w-0003.safetensors --data a.rec --steps 2 --batch 16
-like "$T/err" 'statistics of 32 samples$' "... no more are read"
+	"bn1	numbers,bn2	numbers" "--statistics changes only the running statistics"
+status 0 "--eval accepts the weights that --statistics writes" pworker --eval cpu.safetensors --data a.rec
+status 0 "--statistics accepts --steps" pworker --statistics w-0003.safetensors --data a.rec --steps 2 --batch 16
+like "$T/err" 'statistics of 32 samples$' "--statistics --steps 2 reads two batches"
 cp "$T/out" few.safetensors
 is "$(pmerge --list few.safetensors | grep -c :momentum)" "$(pmerge --list w-0003.safetensors | grep -c :momentum)" \
-	"... and the optimizer's state stays"
-status 1 "no records" pworker --statistics mean.safetensors --data gone.rec
+	"--statistics keeps the optimizer's state"
+status 1 "--statistics fails if --data names a missing file" pworker --statistics mean.safetensors --data gone.rec
 # A NaN, the last number of the last array.
 pmerge --no-state -o bad.safetensors w-0003.safetensors 2>/dev/null
 printf '\0\0\300\177' | dd of=bad.safetensors bs=1 seek=$(($(wc -c <bad.safetensors) - 4)) conv=notrunc 2>/dev/null
 for way in --eval --predict --statistics "--net lenet --variant bn --start" "--net lenet --variant bn --resume" \
 	"--net lenet --variant bn --eval"; do
 	# shellcheck disable=SC2086
-	status 1 "weights that are no numbers: $way" pworker $way bad.safetensors --data a.rec --batch 20
-	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds NaN or infinite numbers\$" "... are refused by name"
+	status 1 "pworker $way refuses weights with a NaN" pworker $way bad.safetensors --data a.rec --batch 20
+	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds NaN or infinite numbers\$" \
+		"pworker $way names the array with a NaN"
 done
-# Weights that are numbers, and pictures too large for them.
+# Finite weights whose products with these images overflow.
 cat >full.lua <<'END'
 return softmax{fc{data(), 10, name = "fc1"}}
 END
@@ -178,11 +185,11 @@ pworker --net ./full.lua --shape 3x32x32 --data a.rec --batch 20 --lr 1e-6 --ste
 full=$(echo full-*)
 pmerge --no-state -o large.safetensors "$full" && printf '\377\377\177\177' |
 	dd of=large.safetensors bs=1 seek=$(($(wc -c <large.safetensors) - 100)) conv=notrunc 2>/dev/null
-status 1 "probabilities that are no numbers" pworker --predict large.safetensors --data a.rec --batch 20
-odd=$(grep -c '^pworker: [0-9]*: its probabilities are no numbers$' "$T/err")
-ok "... are named" test "$odd" -gt 50
-is "$(sed 1d "$T/out" | grep -vc nan)" $((n - odd)) "... and make no row"
-status 1 "nor a score" pworker --eval large.safetensors --data a.rec --batch 20
-like "$T/err" "^pworker: $odd samples have probabilities that are no numbers\$" "... which says of how many"
-status 1 "pmerge looks all the same" pmerge --verify bad.safetensors
+status 1 "--predict exits with 1 if probabilities are NaN" pworker --predict large.safetensors --data a.rec --batch 20
+odd=$(grep -c '^pworker: [0-9]*: its probabilities are NaN$' "$T/err")
+ok "--predict names the records whose probabilities are NaN" test "$odd" -gt 50
+is "$(sed 1d "$T/out" | grep -vc nan)" $((n - odd)) "--predict prints no row of NaN probabilities"
+status 1 "--eval exits with 1 if probabilities are NaN" pworker --eval large.safetensors --data a.rec --batch 20
+like "$T/err" "^pworker: $odd samples have NaN probabilities\$" "--eval reports how many samples have NaN probabilities"
+status 1 "pmerge --verify refuses weights with a NaN" pmerge --verify bad.safetensors
 done_testing

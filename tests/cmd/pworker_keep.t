@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pworker_keep.t - checkpoints that stay, the best, and runs that end early; each resumed to the same bits.
+# pworker_keep.t - --keep, --best and --patience: which checkpoints stay, when a run ends, and resumed runs.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1
@@ -16,47 +16,54 @@ late() {
 	}' "$1"
 }
 
-status 0 "all are kept unless said otherwise" $train --lr 0.01 --epochs 5 --save a
-is "$(echo a-*)" "a-0001.safetensors a-0002.safetensors a-0003.safetensors a-0004.safetensors a-0005.safetensors" "... of each epoch"
-is "$(awk -F'\t' '$5 == "save"' "$T/out" | wc -l)" 5 "... a row each"
+status 0 "pworker trains five epochs with --save" $train --lr 0.01 --epochs 5 --save a
+is "$(echo a-*)" "a-0001.safetensors a-0002.safetensors a-0003.safetensors a-0004.safetensors a-0005.safetensors" \
+	"--save writes a checkpoint after each epoch"
+is "$(awk -F'\t' '$5 == "save"' "$T/out" | wc -l)" 5 "the log has a row for each checkpoint"
 touch b-0099.safetensors b-notes.safetensors
-status 0 "two are kept" $train --lr 0.01 --epochs 5 --save b --keep 2 --best
+status 0 "pworker trains five epochs with --keep 2" $train --lr 0.01 --epochs 5 --save b --keep 2 --best
 cp "$T/out" log
-is "$(echo b-0*)" "b-0004.safetensors b-0005.safetensors b-0099.safetensors" "... the newest; later ones of another run stay"
-ok "... and what is no checkpoint" test -e b-notes.safetensors
+is "$(echo b-0*)" "b-0004.safetensors b-0005.safetensors b-0099.safetensors" \
+	"--keep 2 removes all but the two newest, and none of another run"
+ok "--keep leaves other files" test -e b-notes.safetensors
 weights() { pmerge --diff "$1" "$2" >/dev/null 2>&1; }
-ok "... with the same weights" weights a-0005.safetensors b-0005.safetensors
+ok "--keep changes no weights" weights a-0005.safetensors b-0005.safetensors
 n=$(printf '%04d' $(($(best log) + 1)))
-ok "the best is the epoch of the best validation" weights b-best.safetensors "a-$n.safetensors"
-ok "... and says so" grep -q "epoch $(best log) is the best so far: validation accuracy" "$T/err"
-ok "no temporary file is left" sh -c '! ls ./*.tmp 2>/dev/null'
+ok "--best keeps the epoch of the best validation" weights b-best.safetensors "a-$n.safetensors"
+ok "--best reports the best epoch" grep -q "epoch $(best log) is the best so far: validation accuracy" "$T/err"
+ok "--keep and --best leave no temporary file" sh -c '! ls ./*.tmp 2>/dev/null'
 
-status 0 "a run that does not get better" $train --lr 0 --epochs 50 --save p --patience 3
-is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" 3 "... ends after its patience"
-is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" "$(late "$T/out" 3)" "... as computed from its log"
-like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0, validation accuracy' "... and says why"
-is "$(ls p-0*.safetensors | wc -l)" 4 "... with its last checkpoint"
-status 0 "resumed" $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
-ok "... it has no epoch more" test "$(grep -c '	validation	' "$T/out")" = 0
-like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0' "... and says why again"
-status 0 "... by two workers" timeout 300 dlaunch -n 2 -s 1 $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
-ok "... has none either" test "$(grep -c '	validation	' "$T/out")" = 0
-status 0 "... with more patience" $train --lr 0 --epochs 50 --save p --patience 5 --resume-last
-is "$(grep -c '	validation	' "$T/out")" 2 "... has two"
+status 0 "pworker trains with --patience 3 and rate 0" $train --lr 0 --epochs 50 --save p --patience 3
+is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" 3 "--patience 3 ends the run after three more epochs"
+is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" "$(late "$T/out" 3)" \
+	"--patience 3 ends the run where the log's accuracies say"
+like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0, validation accuracy' "a run that --patience ends reports why"
+is "$(ls p-0*.safetensors | wc -l)" 4 "the last epoch before --patience ends a run has a checkpoint"
+status 0 "a run whose patience is spent is resumed" $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
+ok "a resumed run without patience left runs no further epoch" test "$(grep -c '	validation	' "$T/out")" = 0
+like "$T/err" '^pworker: ends: 3 epochs were no better than epoch 0' "a resumed run without patience left reports why it ends"
+status 0 "two workers resume a run whose patience is spent" \
+	timeout 300 dlaunch -n 2 -s 1 $train --lr 0 --epochs 50 --save p --patience 3 --resume-last
+ok "two workers without patience left run no further epoch" test "$(grep -c '	validation	' "$T/out")" = 0
+status 0 "--patience 5 resumes a run that --patience 3 ended" $train --lr 0 --epochs 50 --save p --patience 5 --resume-last
+is "$(grep -c '	validation	' "$T/out")" 2 "--patience 5 runs two epochs more than --patience 3"
 for mode in "" --async; do
-	status 0 "two workers${mode:+, $mode}" timeout 300 dlaunch -n 2 -s 1 $train --lr 0 --epochs 5000 --patience 2 --save w $mode
-	like "$T/err" '^worker 0: pworker: ends: 2 epochs were no better' "... end together"
+	status 0 "two workers train with --patience 2${mode:+ $mode}" \
+		timeout 300 dlaunch -n 2 -s 1 $train --lr 0 --epochs 5000 --patience 2 --save w $mode
+	like "$T/err" '^worker 0: pworker: ends: 2 epochs were no better' \
+		"worker 0 reports that --patience 2${mode:+ $mode} ends both"
 	rm -f w-*
 done
-status 0 "half of it" $train --lr 0 --epochs 2 --save r --patience 3 --best
-status 0 "resumed" $train --lr 0 --epochs 50 --save r --patience 3 --best --resume-last
-is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" 3 "... it remembers what was best"
-status 0 "the other way" $train --lr 0.01 --epochs 3 --save s --best --keep 1
-status 0 "... resumed" $train --lr 0.01 --epochs 5 --save s --best --keep 1 --resume-last
-ok "... gives the same bits" weights s-0005.safetensors a-0005.safetensors
-ok "... and the same best" weights s-best.safetensors b-best.safetensors
+status 0 "pworker trains two epochs with --patience 3" $train --lr 0 --epochs 2 --save r --patience 3 --best
+status 0 "a run with --patience and --best is resumed" $train --lr 0 --epochs 50 --save r --patience 3 --best --resume-last
+is "$(awk -F'\t' '$5 == "validation" { print $6 }' "$T/out" | tail -n 1)" 3 \
+	"a resumed run counts --patience from the best epoch before"
+status 0 "pworker trains three epochs with --best and --keep 1" $train --lr 0.01 --epochs 3 --save s --best --keep 1
+status 0 "a run with --best and --keep 1 is resumed" $train --lr 0.01 --epochs 5 --save s --best --keep 1 --resume-last
+ok "a run resumed with --keep 1 ends in the same weights" weights s-0005.safetensors a-0005.safetensors
+ok "a run resumed with --best has the same best epoch" weights s-best.safetensors b-best.safetensors
 
-# Killed at any moment: the last complete one is there, whole, and what went on from it comes to the same.
+# A run that is killed at any moment leaves a newest checkpoint that is complete.
 for i in 1 2 3 4 5 6; do
 	$train --lr 0.01 --epochs 1000000 --save k --keep 1 >rows 2>/dev/null & pid=$!
 	while ! grep -q '	save	' rows 2>/dev/null; do :; done
@@ -67,16 +74,16 @@ for i in 1 2 3 4 5 6; do
 	pmerge --verify "$last" >/dev/null 2>&1 || echo "$last" >>broken
 	rm -f k-* rows
 done
-ok "killed, the last one is whole" test ! -e broken
+ok "the newest checkpoint of a killed run is complete" test ! -e broken
 
-status 2 "--keep without --save" $train --keep 2
-status 2 "--best without --val" pworker --net mlp --shape 3x28x28 --data train.rec --save q --best
-status 2 "--patience of none" $train --patience 0
+status 2 "--keep needs --save" $train --keep 2
+status 2 "--best needs --val" pworker --net mlp --shape 3x28x28 --data train.rec --save q --best
+status 2 "--patience needs --val" $train --patience 0
 mkdir gone
 $train --lr 0.01 --epochs 1000000 --save gone/w >rows 2>err & pid=$!
 while ! grep -q '	save	' rows 2>/dev/null; do :; done
 mv gone went
 wait $pid
-is $? 1 "a place that goes away ends the run"
-like err '^pworker: .*gone/w' "... which names it"
+is $? 1 "a run fails if the directory of its checkpoints is gone"
+like err '^pworker: .*gone/w' "the error about the missing directory names the checkpoint"
 done_testing

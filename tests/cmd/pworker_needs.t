@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pworker_needs.t - an option that has nothing to do beside the others is refused in one line; a recipe's is passed over.
+# pworker_needs.t - an option without effect is refused in one line; those of a recipe are ignored.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1
@@ -23,31 +23,31 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--flip" "$views" pworker --statistics $w --data a.rec
 	alone "--no-average" "needs --eval, --predict or --statistics" $train
 	alone "--random-area 0.1,1" "needs --rand-resized-crop" $train
-	alone "--fill-value 1" "needs --pad, or what turns, shears or bounds pictures" $train
+	alone "--fill-value 1" "needs --pad, or an option that rotates, shears or bounds images" $train
 	alone "--max-rotate-angle 5" "does not go with --rotate" $train --rotate 90
 	alone "--shuffle-buffer 5" "$shuffled" $train --no-shuffle
 	alone "--data-key-file key" "needs --data or --val HOST:PORT" $train
-	alone "--start-rename a=b" "needs --start, or --eval or --predict with --net" $train
-	alone "--start-rename a=b" "needs --start, or --eval or --predict with --net" pworker --eval $w --data a.rec
+	alone "--start-rename a=b" "needs --start, or --net with --eval, --predict or --statistics" $train
+	alone "--start-rename a=b" "needs --start, or --net with --eval, --predict or --statistics" pworker --eval $w --data a.rec
 	alone "--classes 10" "needs --net" pworker --eval $w --data a.rec
 	alone "--shape 3x28x28" "needs --net" pworker --eval $w --data a.rec
-	alone "--label-at 0" "needs a training or --eval" pworker --predict $w --data a.rec
-	alone "--steps 1" "needs a training or --statistics" pworker --eval $w --data a.rec
-	alone "--cache ram:1" "does not go with a pipe, whose records come once" ${train/a.rec/-} < <(cat a.rec)
+	alone "--label-at 0" "needs training or --eval" pworker --predict $w --data a.rec
+	alone "--steps 1" "needs training or --statistics" pworker --eval $w --data a.rec
+	alone "--cache ram:1" "does not go with a pipe, which can be read only once" ${train/a.rec/-} < <(cat a.rec)
 	for mode in eval predict statistics; do
 		for option in "--lr 0.1" "--save x" "--val a.rec" "--print" "--epochs 1" "--freeze 1" "--momentum 0" "--trace x"; do
-			alone "$option" "is of a training, and does not go with --$mode" pworker --$mode $w --data a.rec
+			alone "$option" "is for training, and does not go with --$mode" pworker --$mode $w --data a.rec
 		done
 	done
 } >wrong
-is "$(cat wrong)" "" "each is named with what it needs"
-status 2 "two things at once" pworker --eval $w --predict $w --data a.rec
-like "$T/err" '^pworker: more than one of --eval, --predict and --statistics$' "... are refused"
+is "$(cat wrong)" "" "an option without effect is refused with what it needs"
+status 2 "--eval and --predict together are refused" pworker --eval $w --predict $w --data a.rec
+like "$T/err" '^pworker: more than one of --eval, --predict and --statistics$' "the error names the three modes"
 
 printf 'pworker --net mlp --shape 3x28x28 --batch 10 --lr 0.01 --scale 0.00390625 --epochs 1 --flip --top 2 --fill-value 7\n' >all
-status 0 "a recipe's are passed over" pworker @./all --data a.rec
-status 2 "... the command line's are not" pworker @./all --data a.rec --shift 1
-status 0 "its training may become another thing" pworker @./all --eval $w --data a.rec
-status 0 "in either order" pworker --predict $w @./all --data a.rec
-is "$(wc -l <"$T/out")" 61 "... with what is for that"
+status 0 "options of a recipe that have no effect are ignored" pworker @./all --data a.rec
+status 2 "an option beside the recipe is refused" pworker @./all --data a.rec --shift 1
+status 0 "a recipe's training options are ignored by --eval" pworker @./all --eval $w --data a.rec
+status 0 "a recipe's training options are ignored by --predict before it" pworker --predict $w @./all --data a.rec
+is "$(wc -l <"$T/out")" 61 "--top of the recipe applies to --predict"
 done_testing

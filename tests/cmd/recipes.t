@@ -1,5 +1,5 @@
-# recipes.t - each recipe of share/recipes is a net of the right size and a job; the command line has the last word; what a
-# recipe says wrongly is told with its file and line.
+# recipes.t - each recipe of share/recipes gives a net of the right size and a job; the command line wins over a recipe;
+# errors in a recipe have its file and line.
 . "$TOP/tests/tap.sh"
 PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
@@ -21,7 +21,7 @@ want() {
 	esac
 }
 counts() { sed -n 's/^\([0-9]*\) weights in .* \([0-9.]*\) M multiply-adds.*/\1 \2/p'; }
-# What the name of a row says, MACHINESxBATCH and lrRATE, is what its options do; several devices are pieces of a step.
+# The options agree with the name, which has MACHINESxBATCH and lrRATE; several devices are micro-batches.
 as_named() { # NAME FILE
 	awk -v name="$1" '
 	    { v[$2] = $3 }
@@ -52,62 +52,65 @@ for f in "$TOP"/share/recipes/*; do
 	esac
 	grep -q -- '--data \|--val ' "$f" && wrong="$wrong $r:data"
 done
-is "$wrong" "" "all $n say what they are, and have the net and the job that they say"
-is "$(pworker --recipes | cut -f 1 | sort)" "$(ls "$TOP/share/recipes" | sort)" "--recipes lists them all"
-is "$(pworker --recipes | awk -F'\t' '$2 == ""')" "" "... with what they are"
+is "$wrong" "" "all $n recipes have a description, and the net and the job of their names"
+is "$(pworker --recipes | cut -f 1 | sort)" "$(ls "$TOP/share/recipes" | sort)" "--recipes lists all recipes"
+is "$(pworker --recipes | awk -F'\t' '$2 == ""')" "" "--recipes describes each recipe"
 for way in local dist_sync dist_async; do
 	for net in mlp lenet inception; do ok "there is $way-$net" test -e "$TOP/share/recipes/$way-$net"; done
 done
 
-# The last word counts, in whichever order they stand.
+# The last option wins, in a recipe or on the command line.
 batch() { sed -n 's/^batch \([0-9]*\):.*/\1/p'; }
-is "$(pworker @mnist-lenet --print | batch)" 64 "a recipe's batch"
-is "$(pworker @mnist-lenet --batch 7 --print | batch)" 7 "... is the command line's, said behind it"
-is "$(pworker --batch 7 @mnist-lenet --print | batch)" 64 "... but not said before it"
-is "$(pworker @resnet50-k80-1x64-lr0.05 --layers 20 --print | counts)" "272544 31.4" "the same of a net's own options"
+is "$(pworker @mnist-lenet --print | batch)" 64 "a recipe gives the batch"
+is "$(pworker @mnist-lenet --batch 7 --print | batch)" 7 "an option after the recipe wins"
+is "$(pworker --batch 7 @mnist-lenet --print | batch)" 64 "an option before the recipe loses"
+is "$(pworker @resnet50-k80-1x64-lr0.05 --layers 20 --print | counts)" "272544 31.4" \
+	"an option of the net after the recipe wins"
 printf 'pworker --net-opt layers=56 --layers=20\n' >own
-is "$(pworker @resnet50-k80-1x64-lr0.05 @./own --print | counts)" "272544 31.4" "... in either way"
-is "$(pworker @./own @resnet50-k80-1x64-lr0.05 --net-opt layers=20 --print | counts)" "272544 31.4" "... whichever came last"
+is "$(pworker @resnet50-k80-1x64-lr0.05 @./own --print | counts)" "272544 31.4" "a second recipe with --net-opt wins"
+is "$(pworker @./own @resnet50-k80-1x64-lr0.05 --net-opt layers=20 --print | counts)" "272544 31.4" \
+	"--net-opt after two recipes wins"
 printf 'pworker --batch 9\n' >nine
-is "$(pworker @mnist-lenet @./nine --print | batch)" 9 "... and of a second recipe"
-is "$(dlaunch -P @dist_sync-mlp -n 3 -s 1 pworker | grep -c '	pworker')" 3 "... and of dlaunch's"
+is "$(pworker @mnist-lenet @./nine --print | batch)" 9 "a second recipe's batch wins"
+is "$(dlaunch -P @dist_sync-mlp -n 3 -s 1 pworker | grep -c '	pworker')" 3 "dlaunch's options after a recipe win"
 mkdir share && mkdir share/recipes && printf -- '--net mlp --batch 5\n' >share/recipes/nine
 is "$(TALLY_SHARE=$PWD/share pworker @nine --net "$TOP/share/nets/mlp.lua" --print | batch)" 5 \
-	"a name is looked for in share/recipes first"
-is "$(pworker @nine @mnist-lenet --batch 3 --print | batch)" 3 "then where we are"
+	"a recipe is sought in share/recipes first"
+is "$(pworker @nine @mnist-lenet --batch 3 --print | batch)" 3 "a recipe is sought in the current directory next"
 printf 'pworker --net mlp --batch 9\n' >@odd
-is "$(pworker @./@odd --print | batch)" 9 "a file of an odd name"
+is "$(pworker @./@odd --print | batch)" 9 "a recipe's file name may begin with @"
 
-# Wrong ones.
-wrong() { # NAME LINE TEXT...: the recipe, and what pworker says of it
+# Malformed recipes.
+wrong() { # NAME LINE TEXT...: a recipe, and pworker's error
 	name=$1 line=$2
 	shift 2
 	printf '%s\n' "$@" >bad
 	status 2 "$name" pworker @bad --data x.rec
-	is "$(cat "$T/err")" "pworker: bad:$line" "... is told with file and line"
+	is "$(cat "$T/err")" "pworker: bad:$line" "$name: the error has file and line"
 }
-wrong "a bad value" "2: --lr: 'fast': 'fast' is not a number" '# a' 'pworker --lr fast'
-wrong "a value that is missing" "3: --batch: needs a value" '--net mlp' '' 'pworker --batch # 8'
-wrong "a quote without its end" "1: a ' that is not closed in: 'x" "pworker --save 'x"
-wrong "a recipe within" "2: @other: a recipe cannot include another" '# x' '--net mlp @other'
-wrong "another tool" "1: 'im2rec' is neither an option nor dlaunch nor pworker" 'im2rec --resize 8'
-wrong "an argument" "1: 'train.rec' is no option" 'pworker --seed 1 train.rec'
+wrong "a malformed value is refused" "2: --lr: 'fast': 'fast' is not a number" '# a' 'pworker --lr fast'
+wrong "a missing value is refused" "3: --batch: needs a value" '--net mlp' '' 'pworker --batch # 8'
+wrong "an unterminated quote is refused" "1: a ' that is not closed in: 'x" "pworker --save 'x"
+wrong "a nested recipe is refused" "2: @other: a recipe cannot include another" '# x' '--net mlp @other'
+wrong "another tool's line is refused" "1: 'im2rec' is neither an option nor dlaunch nor pworker" 'im2rec --resize 8'
+wrong "an operand is refused" "1: 'train.rec' is no option" 'pworker --seed 1 train.rec'
 printf 'dlaunch --nosuch 1\n' >bad
-status 2 "an option that dlaunch has not" dlaunch @bad pworker
-like "$T/err" '^dlaunch: bad:1: no option of dlaunch$' "... is told with file and line"
-status 2 "a recipe that is not there" pworker @nosuch
-like "$T/err" '^pworker: recipe nosuch: .*No such file' "... is named"
+status 2 "dlaunch refuses an unknown option in a recipe" dlaunch @bad pworker
+like "$T/err" '^dlaunch: bad:1: --nosuch: no such option; --help lists the options$' "dlaunch's error has file and line"
+status 2 "a missing recipe is refused" pworker @nosuch
+like "$T/err" '^pworker: recipe nosuch: .*No such file' "the error names the missing recipe"
 head -c 70000 /dev/zero | tr '\0' '#' >long
-status 2 "a recipe that is too long" pworker @long
-status 2 "without records" pworker @mnist-lenet
+status 2 "a recipe that is too long is refused" pworker @long
+status 2 "a recipe without --data is refused" pworker @mnist-lenet
 
 # Short runs of three.
 pictures images 60 1 && im2rec images >a.rec || exit 1
 learn() { awk -F'\t' '$5 == "epoch" && $4 == 0 { n++; if ($9 + 0 > 0) ok++ } END { print n "/" ok }' "$T/out"; }
-status 0 "@local-lenet runs" pworker @local-lenet --data a.rec --val a.rec --batch 10
-is "$(learn)" 3/3 "... its three epochs"
-status 0 "@dist_sync-mlp runs" dlaunch @dist_sync-mlp pworker @dist_sync-mlp --data a.rec --batch 10 --lr 0.01
-is "$(learn)" 4/4 "... its four"
-status 0 "@mnist-elu-async runs" dlaunch @mnist-elu-async pworker @mnist-elu-async --data a.rec --batch 10 --steps 12
-is "$(awk -F'\t' '$5 == "step" { n[$4]++ } END { print n[0] "+" n[1] }' "$T/out")" 12+12 "... to its last step"
+status 0 "@local-lenet trains" pworker @local-lenet --data a.rec --val a.rec --batch 10
+is "$(learn)" 3/3 "@local-lenet trains three epochs"
+status 0 "@dist_sync-mlp trains" dlaunch @dist_sync-mlp pworker @dist_sync-mlp --data a.rec --batch 10 --lr 0.01
+is "$(learn)" 4/4 "@dist_sync-mlp trains four epochs"
+status 0 "@mnist-elu-async trains" dlaunch @mnist-elu-async pworker @mnist-elu-async --data a.rec --batch 10 --steps 12
+is "$(awk -F'\t' '$5 == "step" { n[$4]++ } END { print n[0] "+" n[1] }' "$T/out")" 12+12 \
+	"@mnist-elu-async trains to its last step"
 done_testing

@@ -1,4 +1,4 @@
-# reproduce.t - bench/reproduce runs a row by its recipe, goes on where it was cut off, and notes what was reached.
+# reproduce.t - bench/reproduce runs a row by its recipe, resumes it, and writes the accuracy of each epoch.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1
@@ -28,41 +28,45 @@ recipe two "dlaunch -n 2 -s 1" "pworker --epochs 2"
 recipe steps "pworker --steps 12"
 recipe other "pworker --epochs 1"
 sed -i 's/mnist/ilsvrc12/' share/recipes/other
-status 0 "the rows are listed" row a
-is "$(cut -f 1-2 "$T/out" | tr '\t\n' ' ;')" "alone not run;other not run;steps not run;two not run;" "... none of them was run"
-status 0 "a row is run" row a alone 1 2
+status 0 "reproduce lists the rows" row a
+is "$(cut -f 1-2 "$T/out" | tr '\t\n' ' ;')" "alone not run;other not run;steps not run;two not run;" \
+	"no row has run yet"
+status 0 "reproduce runs a row" row a alone 1 2
 is "$(awk -F'\t' '{ print NF }' a.tsv | sort -u) $(cut -f 1-3 a.tsv | tail -n +2 | tr '\t\n' '  ')" \
-	"9 alone 1 0 alone 1 1 alone 1 2 alone 2 0 alone 2 1 alone 2 2 " "... each epoch of each seed"
-ok "... and learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 }
+	"9 alone 1 0 alone 1 1 alone 1 2 alone 2 0 alone 2 1 alone 2 2 " "the table has each epoch of each seed"
+ok "the row's net learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 }
 	END { exit !(last > first && last > 0.5 && last <= 1) }' a.tsv
 is "$(awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" &&
-	$8 ~ /^tally .*(oneDNN|ref: )/ && $9 != "")' a.tsv)" "" "... with accuracy, time, machine, versions and commit"
+	$8 ~ /^tally .*(oneDNN|ref: )/ && $9 != "")' a.tsv)" "" \
+		"the table has accuracy, time, machine, versions and commit"
 is "$(pworker @alone --eval a/alone-1/w-0003.safetensors --data packed/mnist-test.rec | awk -F'\t' 'NR == 2 { printf "%.4f", $3 }')" \
-	"$(awk -F'\t' '$2 == 1 && $3 == 2 { printf "%.4f", $5 }' a.tsv)" "... which its weights have"
-status 0 "again" row a alone
-like "$T/out" '^alone, seed 1: done already' "... it is done"
-status 0 "a job of two is run" row a two
-is "$(cut -f 1-3 a.tsv | grep -c '^two')" 2 "... two epochs"
-status 0 "one that ends within an epoch" row a steps
-is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "... is noted"
-ok "... with the accuracy of its last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv
+	"$(awk -F'\t' '$2 == 1 && $3 == 2 { printf "%.4f", $5 }' a.tsv)" \
+		"the saved weights have the accuracy of the table"
+status 0 "reproduce runs the row again" row a alone
+like "$T/out" '^alone, seed 1: done already' "reproduce says that the row is done"
+status 0 "reproduce runs a job of two workers" row a two
+is "$(cut -f 1-3 a.tsv | grep -c '^two')" 2 "the job of two workers has two epochs"
+status 0 "reproduce runs a row that ends within an epoch" row a steps
+is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "the table has both parts of the row that ends within an epoch"
+ok "the last epoch has the accuracy of the last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv
 row a >list
 is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -o 'seed [12]: 3 epochs, [01]' | sort -u | wc -l)" 2 \
-	"the list says what was reached"
+	"the list shows epochs and accuracy"
 
-# Cut off within the second epoch and again after it.
+# Interrupted within the second epoch and again after it.
 for cut in "--steps 11" "--epochs 2"; do
 	recipe alone "pworker --epochs 3" "pworker $cut"
 	row b alone >/dev/null 2>&1
 	rm -f b/alone-1/done
 done
-like b.tsv '^alone	1	1	' "a row that was cut off is noted so far"
+like b.tsv '^alone	1	1	' "the table has the epochs of an interrupted row"
 recipe alone "pworker --epochs 3"
-is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "... and listed so"
-status 0 "it goes on" row b alone
-is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" "... and reaches what an uncut run does, to the last digit"
+is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "the list shows the epochs of the interrupted row"
+status 0 "reproduce resumes the interrupted row" row b alone
+is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" \
+	"the resumed row has the accuracies of an uninterrupted one, to the last digit"
 
-# Killed alone, it leaves a worker that writes on.
+# A worker outlives reproduce, which is killed alone.
 mkdir late && mkfifo up go
 printf '#!/bin/sh\necho $$ >"%s/up"\nread -r _ <"%s/go"\nexit 1\n' "$PWD" "$PWD" >late/pworker
 chmod +x late/pworker
@@ -70,14 +74,14 @@ BUILD=$PWD/late RESULTS=$PWD/d.tsv RUNS=$PWD/d "$TOP/bench/reproduce" alone >/de
 read -r _ <up
 kill -9 $!
 wait $! 2>/dev/null
-status 75 "a row whose worker outlived its caller" row d alone
-like "$T/err" '^reproduce: alone, seed 1: its processes run already, in ' "... is not run twice"
+status 75 "a row whose worker still runs is refused" row d alone
+like "$T/err" '^reproduce: alone, seed 1: its processes run already, in ' "the error says that its processes run"
 echo >go
 flock d/alone-1/lock true
-status 0 "when it has ended" row d alone
-is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "... the row runs, and reaches the same"
+status 0 "the row runs after its worker has ended" row d alone
+is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "the row has the same accuracies"
 
-status 2 "a row that there is not" row a nosuch
-status 1 "a row whose data is not there" row a other
-like "$T/err" 'other needs ILSVRC12' "... says so"
+status 2 "an unknown row is refused" row a nosuch
+status 1 "a row whose data is missing is an error" row a other
+like "$T/err" 'other needs ILSVRC12' "the error names the data"
 done_testing

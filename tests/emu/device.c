@@ -1,10 +1,11 @@
 /*
- * device - a GPU that is none: its memory is the host's, its kernels are loops.  tests/emu is a module of it.
+ * device - a stand-in for a GPU: its memory is the host's, its kernels are loops.
  *
- * Work is as late as it may be: what is enqueued is done when somebody waits for it, so that who reads before that
- * finds junk.  DEVICE_UP is later still, behind all other work but for what follows a mark of its; with TALLY_EMU=early
- * it is done at once instead, so that who writes over what other work has yet to read spoils that.
- * Memory begins as no numbers.  What is recorded keeps its arguments, as on a GPU.
+ * Work runs as late as possible: when the host waits for it, so that a read without a wait finds junk.
+ * DEVICE_UPLOAD runs even later, after all other work except what follows one of its events.  With
+ * TALLY_EMU=early it runs at once instead, so that an upload over memory in use spoils it.  With
+ * TALLY_EMU=nograph the device captures nothing.  Memory begins as NaN.  Captured work keeps its
+ * arguments, as on a GPU.
  */
 #include "emu/emu.h"
 
@@ -22,20 +23,21 @@ struct work {
 	void	*arg;
 };
 
-struct device_tape {
+struct device_graph {
 	struct work *work;
 	size_t	     n;
 };
 
-struct device_mark {
-	size_t	 at;	/* work that was given before it: of DEVICE_UP's, or of the other streams' */
+struct device_event {
+	size_t	 at;	/* work that was enqueued before it, on DEVICE_UPLOAD or on the other streams */
 	bool	 up;
 	bool	 timed;
-	uint64_t ns;	/* when it was reached last, by the host's clock; 0: not since it was put */
+	/* when it was reached last, by the host's clock; 0: not since it was recorded */
+	uint64_t ns;
 	const struct cuda_host *host;
 };
 
-/* Work in order: work [n], of which `begun` pieces are done; counted from `gone`. */
+/* Work in order: work [n], of which `begun` are done.  Numbers count from `gone`. */
 struct queue {
 	struct work *work;
 	size_t	 n, begun, gone;
@@ -43,18 +45,28 @@ struct queue {
 
 struct device {
 	const struct cuda_host *host;
-	struct queue main, up;	/* up: DEVICE_UP's; main: the other streams' */
-	bool	 early;
-	struct device_tape *tape;	/* what is being recorded, or NULL */
+	struct queue main, up;	/* up: DEVICE_UPLOAD; main: the other streams */
+	bool	 early, nograph;
+	struct device_graph *capture;	/* the graph that is being captured, or NULL */
 	int	 number;
 	size_t	 taken;
 	struct emu_stream copies;
 	/*
-	 * Threads of other devices enqueue copies here; what is done may wait for other devices,
-	 * lower ones for higher ones.
+	 * Threads of other devices enqueue copies here. Work may wait for other devices: a lower
+	 * one for a higher one.
 	 */
 	pthread_mutex_t lock;
 };
+
+void
+emu_log(const char *what)
+{
+	const char *path = getenv("TALLY_EMU_LOG");
+	FILE *f = path != NULL ? fopen(path, "a") : NULL;
+
+	if (f != NULL && fprintf(f, "%s\n", what) > 0)
+		fclose(f);
+}
 
 static void
 append(struct work **list, size_t *n, struct work w)
@@ -64,33 +76,35 @@ append(struct work **list, size_t *n, struct work w)
 	(*list)[(*n)++] = w;
 }
 
-void
-emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
+static struct work
+make_work(void (*run)(void *arg), const void *arg, size_t bytes)
 {
 	struct work w = { run, malloc(bytes + 1) };
 
 	memcpy(w.arg, arg, bytes);
-	pthread_mutex_lock(&d->lock);
-	if (d->tape != NULL)
-		append(&d->tape->work, &d->tape->n, w);
-	else
-		append(&d->main.work, &d->main.n, w);
-	pthread_mutex_unlock(&d->lock);
+	return w;
 }
 
-/* A copy is never recorded, whatever DEVICE_MAIN is at. */
+/* Enqueues work that is never captured, whatever DEVICE_MAIN does. */
 static size_t
 enqueue_on(struct device *d, struct queue *q, void (*run)(void *arg), const void *arg, size_t bytes)
 {
-	struct work w = { run, malloc(bytes + 1) };
 	size_t number;
 
-	memcpy(w.arg, arg, bytes);
 	pthread_mutex_lock(&d->lock);
-	append(&q->work, &q->n, w);
+	append(&q->work, &q->n, make_work(run, arg, bytes));
 	number = q->gone + q->n;
 	pthread_mutex_unlock(&d->lock);
 	return number;
+}
+
+void
+emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
+{
+	if (d->capture != NULL)
+		append(&d->capture->work, &d->capture->n, make_work(run, arg, bytes));
+	else
+		enqueue_on(d, &d->main, run, arg, bytes);
 }
 
 static size_t
@@ -99,7 +113,7 @@ enqueue_copy(struct device *d, void (*run)(void *arg), const void *arg, size_t b
 	return enqueue_on(d, &d->main, run, arg, bytes);
 }
 
-/* Does what was given before piece `end`. */
+/* Runs the work before number `end`. */
 static void
 work_off(struct queue *q, size_t end)
 {
@@ -123,7 +137,7 @@ catch_up(struct device *d, size_t end)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* What a stream does that follows a mark of DEVICE_UP. */
+/* Work of a stream that follows an event of DEVICE_UPLOAD. */
 struct follow {
 	struct queue *q;
 	size_t	      end;
@@ -137,7 +151,7 @@ follow(void *arg)
 	work_off(f->q, f->end);
 }
 
-/* TALLY_EMU=none: as where there is no device. */
+/* TALLY_EMU=none: there is no device. */
 int
 device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 {
@@ -152,6 +166,7 @@ device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 	(*d)->host = host;
 	(*d)->number = (int)number;
 	(*d)->early = how != NULL && strcmp(how, "early") == 0;
+	(*d)->nograph = how != NULL && strcmp(how, "nograph") == 0;
 	(*d)->copies = (struct emu_stream){ *d, enqueue_copy, catch_up };
 	pthread_mutex_init(&(*d)->lock, NULL);
 	return 0;
@@ -189,11 +204,11 @@ device_bus(const struct device *d, char bus[ENGINE_BUS])
 void *
 device_stream(struct device *d, enum device_stream s)
 {
-	return s == DEVICE_COPY ? &d->copies : NULL;
+	return s == DEVICE_DOWNLOAD ? &d->copies : NULL;
 }
 
 int
-device_enter(struct device *d)
+device_make_current(struct device *d)
 {
 	(void)d;
 	return 0;
@@ -223,7 +238,7 @@ take(size_t bytes, void **p)
 	return 0;
 }
 
-/* TALLY_EMU_MB: so much memory the device has. */
+/* TALLY_EMU_MB: megabytes of device memory. */
 int
 device_memory(struct device *d, size_t *left, size_t *all)
 {
@@ -234,9 +249,9 @@ device_memory(struct device *d, size_t *left, size_t *all)
 	return 0;
 }
 
-/* What is taken is not counted back when it is given: enough for plans that are made once. */
+/* Freed memory is not counted back, which is enough for plans that are made once. */
 int
-device_take(struct device *d, size_t bytes, void **p)
+device_alloc(struct device *d, size_t bytes, void **p)
 {
 	size_t left, all;
 
@@ -252,21 +267,21 @@ device_take(struct device *d, size_t bytes, void **p)
 }
 
 void
-device_give(struct device *d, void *p)
+device_free(struct device *d, void *p)
 {
 	device_wait(d);
 	free(p);
 }
 
 int
-device_pin(struct device *d, size_t bytes, void **p)
+device_alloc_pinned(struct device *d, size_t bytes, void **p)
 {
 	(void)d;
 	return take(bytes, p);
 }
 
 void
-device_unpin(struct device *d, void *p)
+device_free_pinned(struct device *d, void *p)
 {
 	(void)d;
 	free(p);
@@ -295,23 +310,23 @@ zero(void *arg)
 }
 
 int
-device_up(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
+device_upload(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
 	const struct copy c = { to, from, bytes };
 
-	if (bytes > 0 && s == DEVICE_UP && d->early)
+	if (bytes > 0 && s == DEVICE_UPLOAD && d->early)
 		memcpy(to, from, bytes);
 	else if (bytes > 0 && s != DEVICE_MAIN)
-		enqueue_on(d, s == DEVICE_UP ? &d->up : &d->main, copy, &c, sizeof(c));
+		enqueue_on(d, s == DEVICE_UPLOAD ? &d->up : &d->main, copy, &c, sizeof(c));
 	else if (bytes > 0)
 		emu_enqueue(d, copy, &c, sizeof(c));
 	return 0;
 }
 
 int
-device_down(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
+device_download(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
-	return device_up(d, s, to, from, bytes);
+	return device_upload(d, s, to, from, bytes);
 }
 
 int
@@ -325,6 +340,7 @@ device_zero(struct device *d, void *p, size_t bytes)
 int
 device_wait(struct device *d)
 {
+	emu_log("wait");
 	pthread_mutex_lock(&d->lock);
 	work_off(&d->main, d->main.gone + d->main.n);
 	work_off(&d->up, d->up.gone + d->up.n);
@@ -333,23 +349,16 @@ device_wait(struct device *d)
 }
 
 int
-device_mark_new(struct device *d, struct device_mark **m)
+device_event_new(struct device *d, bool timed, struct device_event **v)
 {
-	*m = calloc(1, sizeof(**m));
-	(*m)->host = d->host;
+	*v = calloc(1, sizeof(**v));
+	(*v)->host = d->host;
+	(*v)->timed = timed;
 	return 0;
 }
 
 int
-device_mark_timed(struct device *d, struct device_mark **m)
-{
-	device_mark_new(d, m);
-	(*m)->timed = true;
-	return 0;
-}
-
-int
-device_mark_us(struct device *d, const struct device_mark *from, const struct device_mark *to, double *us)
+device_event_elapsed_us(struct device *d, const struct device_event *from, const struct device_event *to, double *us)
 {
 	(void)d;
 	assert(from->ns > 0 && to->ns > 0);
@@ -360,91 +369,98 @@ device_mark_us(struct device *d, const struct device_mark *from, const struct de
 static void
 reached(void *arg)
 {
-	struct device_mark *m = *(struct device_mark **)arg;
+	struct device_event *v = *(struct device_event **)arg;
 
-	m->ns = m->host->now();
+	v->ns = v->host->now();
 }
 
 void
-device_mark_free(struct device_mark *m)
+device_event_free(struct device_event *v)
 {
-	free(m);
+	free(v);
 }
 
 int
-device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
+device_event_record(struct device *d, struct device_event *v, enum device_stream s)
 {
-	struct queue *q = s == DEVICE_UP ? &d->up : &d->main;
+	struct queue *q = s == DEVICE_UPLOAD ? &d->up : &d->main;
 
-	assert(d->tape == NULL || s != DEVICE_MAIN);
-	m->ns = 0;
-	if (m->timed)
-		enqueue_on(d, q, reached, &m, sizeof(m));
+	assert(d->capture == NULL || s != DEVICE_MAIN);
+	v->ns = 0;
+	if (v->timed)
+		enqueue_on(d, q, reached, &v, sizeof(v));
 	pthread_mutex_lock(&d->lock);
-	m->at = q->gone + q->n;
-	m->up = s == DEVICE_UP;
+	v->at = q->gone + q->n;
+	v->up = s == DEVICE_UPLOAD;
 	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
 
 int
-device_mark_follow(struct device *d, struct device_mark *m, enum device_stream s)
+device_event_follow(struct device *d, struct device_event *v, enum device_stream s)
 {
-	const struct follow f = { &d->up, m->at };
+	const struct follow f = { &d->up, v->at };
 
-	/* Between all but DEVICE_UP work is done in order; what is outside a tape nothing in it can follow. */
-	assert(s != DEVICE_UP && (!m->up || d->tape == NULL));
-	if (m->up)
+	/*
+	 * The other streams run in order. Captured work cannot wait for an event outside the graph.
+	 */
+	assert(s != DEVICE_UPLOAD && (!v->up || d->capture == NULL));
+	if (v->up)
 		emu_enqueue(d, follow, &f, sizeof(f));
 	return 0;
 }
 
 int
-device_mark_wait(struct device *d, struct device_mark *m)
+device_event_wait(struct device *d, struct device_event *v)
 {
+	emu_log("wait");
 	pthread_mutex_lock(&d->lock);
-	work_off(m->up ? &d->up : &d->main, m->at);
+	work_off(v->up ? &d->up : &d->main, v->at);
 	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
 
 int
-device_tape_start(struct device *d)
+device_graph_begin(struct device *d)
 {
-	d->tape = calloc(1, sizeof(*d->tape));
+	d->capture = calloc(1, sizeof(*d->capture));
 	return 0;
 }
 
 int
-device_tape_stop(struct device *d, struct device_tape **tape)
+device_graph_end(struct device *d, struct device_graph **graph)
 {
-	*tape = d->tape;
-	d->tape = NULL;
+	*graph = d->capture;
+	d->capture = NULL;
+	if (d->nograph) {
+		device_graph_free(*graph);
+		*graph = NULL;
+	}
 	return 0;
 }
 
 static void
 play(void *arg)
 {
-	const struct device_tape *tape = *(struct device_tape *const *)arg;
+	const struct device_graph *graph = *(struct device_graph *const *)arg;
 
-	for (size_t i = 0; i < tape->n; i++)
-		tape->work[i].run(tape->work[i].arg);
+	for (size_t i = 0; i < graph->n; i++)
+		graph->work[i].run(graph->work[i].arg);
 }
 
 int
-device_tape_play(struct device *d, struct device_tape *tape)
+device_graph_launch(struct device *d, struct device_graph *graph)
 {
-	emu_enqueue(d, play, &tape, sizeof(tape));
+	emu_enqueue(d, play, &graph, sizeof(graph));
 	return 0;
 }
 
 void
-device_tape_free(struct device_tape *tape)
+device_graph_free(struct device_graph *graph)
 {
-	for (size_t i = 0; tape != NULL && i < tape->n; i++)
-		free(tape->work[i].arg);
-	if (tape != NULL)
-		free(tape->work);
-	free(tape);
+	for (size_t i = 0; graph != NULL && i < graph->n; i++)
+		free(graph->work[i].arg);
+	if (graph != NULL)
+		free(graph->work);
+	free(graph);
 }

@@ -1,20 +1,23 @@
-/* emu - what the files of the module without a GPU share. */
+/* emu - what the files of the emulated module share. */
 #ifndef TESTS_EMU_EMU_H
 #define TESTS_EMU_EMU_H
 
 #include "engine/cuda/device/device.h"
 
-/* run(copy of arg [bytes]) is done when somebody waits for it, after all that was given before. */
+/* Enqueues run(copy of arg [bytes]) after all earlier work. */
 void	 emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
+
+/* TALLY_EMU_LOG: a file that gets a line for each kernel that runs and each wait of the host. */
+void	 emu_log(const char *what);
 
 const struct cuda_host *emu_host(const struct device *d);
 
-/* DEVICE_COPY as device_stream() gives it: for the libraries in tests/stub, which know nothing else of this module. */
+/* DEVICE_DOWNLOAD as device_stream() returns it, for the libraries of tests/stub. */
 struct emu_stream {
 	struct device *d;
-	/* returns its number */
+	/* returns the work's number */
 	size_t (*enqueue)(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
-	void   (*reach)(struct device *d, size_t number);	/* what was given up to this number is done */
+	void   (*reach)(struct device *d, size_t number);	/* runs the work up to this number */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* kernels - the bodies of the GPU's kernels in loops over their indices. */
+/* kernels - the bodies of the GPU's kernels, in loops over their indices. */
 #include "emu/emu.h"
 
 #include "engine/cuda/kernel/kernel.h"
@@ -14,6 +14,7 @@
 	{ \
 		const struct name##_call *c = arg; \
 		const struct kernel_##name a = c->a; \
+		emu_log(#name); \
 		if (c->type == KERNEL_F32) { \
 			_Pragma("omp parallel for schedule(static) if (c->count > 4096)") \
 			for (uint32_t i = 0; i < c->count; i++) \

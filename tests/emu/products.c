@@ -1,4 +1,4 @@
-/* products - convolutions and matrix products of the module without a GPU, summed in double. */
+/* products - emulated convolutions and matrix products, summed in double. */
 #include "emu/emu.h"
 
 #include "engine/cuda/device/blas.h"
@@ -15,7 +15,7 @@
 
 struct dnn {
 	struct device *d;
-	uint32_t way;	/* of ways[] */
+	uint32_t way;	/* index into ways */
 	struct dnn_shape s;
 	struct dnn_places at;
 };
@@ -26,7 +26,7 @@ struct blas {
 	struct blas_places at;
 };
 
-/* numbers [n] of a type as f64, or zeros of nothing. */
+/* values [n] of a type as f64; p NULL: zeros */
 static double *
 doubles(const void *p, size_t n, int type)
 {
@@ -44,7 +44,7 @@ put(void *p, const double *v, size_t n, int type)
 		kernel_put(p, i, (float)v[i], type);
 }
 
-/* A pixel of y and a tap of the filter: what of x meets it.  Returns -1 where that is border. */
+/* The place in x that a tap of the filter reads for a pixel of y, or -1 in the border. */
 static ptrdiff_t
 meets(const struct dnn_shape *s, uint32_t n, uint32_t i, uint32_t j, uint32_t r, uint32_t q)
 {
@@ -56,7 +56,7 @@ meets(const struct dnn_shape *s, uint32_t n, uint32_t i, uint32_t j, uint32_t r,
 	return (((ptrdiff_t)n * s->h + h) * s->w + w) * s->c;
 }
 
-/* One channel k of y in one picture, against all taps. */
+/* One channel k of y in one image, with all taps. */
 static void
 channel(const struct dnn_shape *s, double *x, double *w, double *y, uint32_t n, uint32_t k)
 {
@@ -94,7 +94,9 @@ convolve(void *arg)
 	double *w = doubles(s->way == DNN_WEIGHT ? NULL : c->at.w, nw, s->type);
 	double *y = doubles(s->way == DNN_FORWARD ? NULL : c->at.y, ny, s->type);
 
-	/* Channels or pictures are apart from each other, by direction. */
+	/*
+	 * Threads share no output: images are independent in one direction, channels in the others.
+	 */
 	if (s->way == DNN_DATA) {
 		#pragma omp parallel for
 		for (uint32_t n = 0; n < s->n; n++)
@@ -107,7 +109,7 @@ convolve(void *arg)
 			for (uint32_t n = 0; n < s->n; n++)
 				channel(s, x, w, y, n, k);
 		for (size_t i = 0; s->way == DNN_FORWARD && i < ny; i++) {
-			y[i] += s->more ? kernel_get(c->at.more, i, s->type) : 0;
+			y[i] += s->addend ? kernel_get(c->at.addend, i, s->type) : 0;
 			y[i] += s->bias > 0 ? kernel_get(c->at.bias, i % s->k, s->type) : 0;
 			y[i] = s->relu && y[i] <= 0 ? 0 : y[i];
 		}
@@ -117,10 +119,10 @@ convolve(void *arg)
 	free(x);
 	free(w);
 	free(y);
-	memset(c->at.scratch, 0xff, 64);	/* so that who keeps something there notices */
+	memset(c->at.scratch, 0xff, 64);	/* so that a value kept there is noticed */
 }
 
-/* The library's proposals, all of which are the same loops: the last one is for who takes sums in any order. */
+/* The library's proposals, all with the same loops.  The last one is for sums in any order. */
 static const struct {
 	const char *name;
 	double us[CHOOSE_RUNS];
@@ -130,7 +132,7 @@ static const struct {
 	{ "3", { 9, 9, 9, 9, 9 } },
 };
 
-/* TALLY_EMU_RACES: a file that gets a line for each way that ran. */
+/* TALLY_EMU_RACES: a file that gets a line for each candidate that ran. */
 static bool
 race(void *arg, uint32_t i, double *us)
 {
@@ -147,24 +149,25 @@ race(void *arg, uint32_t i, double *us)
 static uint32_t
 way(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune)
 {
-	struct choose_ways w = { .n = shape->any_order ? 3 : 2, .race = race };
+	struct choose_candidates w = { .n = shape->any_order ? 3 : 2, .race = race };
 
 	for (uint32_t i = 0; i < w.n; i++)
 		snprintf(w.name[i], sizeof(w.name[i]), "%s", ways[i].name);
-	return tune->measure ? choose_way(d, shape, tune, &w) : 0;
+	return tune->measure ? choose_kernel(d, shape, tune, &w) : 0;
 }
 
-/* What is odd it does not fuse, as a library that has not all. */
+/* Refuses to fuse an odd number of channels, as a library that lacks some kernels. */
 int
 dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c,
     size_t *scratch)
 {
 	*c = NULL;
-	if ((shape->bias > 0 || shape->more || shape->relu) && shape->k % 2 == 1)
+	if ((shape->bias > 0 || shape->addend || shape->relu) && shape->k % 2 == 1)
 		return ERR_NOTSUP;
 	*c = calloc(1, sizeof(**c));
 	**c = (struct dnn){ .d = d, .way = way(d, shape, tune), .s = *shape };
-	*scratch = 64 + (size_t)shape->n * 1024;	/* larger batches want more, as with a library */
+	/* larger batches need more, as with a library */
+	*scratch = 64 + (size_t)shape->n * 1024;
 	return 0;
 }
 
@@ -180,6 +183,12 @@ void
 dnn_close(struct dnn *c)
 {
 	free(c);
+}
+
+const struct dnn_shape *
+dnn_get_shape(const struct dnn *c)
+{
+	return &c->s;
 }
 
 int
@@ -212,8 +221,8 @@ product(const struct blas_shape *s, const double *a, const double *b, double *c)
 			double sum = 0;
 
 			for (uint32_t l = 0; l < s->k; l++)
-				sum += a[s->a_turned ? (size_t)l * s->m + i : (size_t)i * s->k + l] *
-				    b[s->b_turned ? (size_t)j * s->k + l : (size_t)l * s->n + j];
+				sum += a[s->a_transposed ? (size_t)l * s->m + i : (size_t)i * s->k + l] *
+				    b[s->b_transposed ? (size_t)j * s->k + l : (size_t)l * s->n + j];
 			c[(size_t)i * s->n + j] = (double)s->alpha * sum + (double)s->beta * c[(size_t)i * s->n + j];
 		}
 }
@@ -251,17 +260,16 @@ blas_close(struct blas *b)
 	free(b);
 }
 
-int
+void
 blas_bind(struct blas *b, const struct blas_places *at)
 {
 	b->at = *at;
-	return 0;
 }
 
 int
 blas_run(struct blas *b)
 {
-	/* with its places of now: it may be bound to others before it is done */
+	/* the current addresses: it may be bound to others before it runs */
 	emu_enqueue(b->d, multiply, b, sizeof(*b));
 	return 0;
 }

@@ -109,6 +109,7 @@ tests() {
 	status 2 "$1: --resume refuses the job" dlaunch --resume "$job"
 	like "$T/err" "^dlaunch: --resume: job $job may still run on its hosts; attach to it or stop it$" \
 		"$1: the error says what to do instead"
+	: >"$T/attached.err"	# before line_of finds the lines of the last attach
 	attach "$job" >"$T/attached" 2>"$T/attached.err" &
 	attached=$!
 	ok "$1: attach starts another launcher" line_of "$T/attached.err" "^dlaunch: host .*: is back$" "$hosts"
@@ -212,6 +213,7 @@ agent=$(parent "$(parent "$(head -n 1 "$STAND/pids")")")
 slay "$launcher"
 n=0 && while [ -e "/proc/$agent/fd/$n" ]; do n=$((n + 1)); done
 prlimit --pid "$agent" --nofile=$n:
+: >"$T/attached.err"
 attach "$job" >"$T/attached" 2>"$T/attached.err" &
 attached=$!
 ok "an agent without free descriptors survives a connection" knocked "$agent"

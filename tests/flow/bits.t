@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bits.t - the same job and seed give the same bytes, whatever the timing, the interruption, the decode threads.
+# bits.t - the same job and seed give the same bytes, whatever the timing, an interruption or the decode threads.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 
@@ -25,45 +25,46 @@ bits() { # NET ARGUMENTS...
 	shift
 	job "$net" "$net.a" "$@" --steps "$STEPS"
 	job "$net" "$net.b" "$@" --steps "$STEPS"
-	ok "$net: two runs of 2 workers and 2 servers end in the same bytes" cmp "$(final "$net.a")" "$(final "$net.b")"
+	ok "$net: two runs of 2 workers and 2 servers give the same bytes" cmp "$(final "$net.a")" "$(final "$net.b")"
 
 	job "$net" "$net.c" "$@" --steps "$HALF"
 	job "$net" "$net.c" "$@" --steps "$STEPS" --resume "$(ls "$T/$net.c"/w-*.safetensors)"
-	ok "$net: so does one that ended after $HALF steps and was resumed" cmp "$(final "$net.a")" "$(final "$net.c")"
+	ok "$net: a run resumed after $HALF steps gives the same bytes" cmp "$(final "$net.a")" "$(final "$net.c")"
 
 	for n in 1 2 8; do
 		job "$net" "$net.$n" "$@" --steps "$STEPS" --read-threads "$n"
-		ok "$net: and one with $n decode threads" cmp "$(final "$net.a")" "$(final "$net.$n")"
+		ok "$net: $n decode threads give the same bytes" cmp "$(final "$net.a")" "$(final "$net.$n")"
 	done
 
 	seed=8 job "$net" "$net.seed" "$@" --steps "$STEPS"
 	ok "$net: another seed gives other bytes" sh -c "! cmp -s '$(final "$net.a")' '$(final "$net.seed")'"
 }
 
-pieces() { # NET ARGUMENTS...: after a job of these arguments in NET.a
+micro_batches() { # NET ARGUMENTS...: after a job of these arguments in NET.a
 	net=$1
 	shift
 	mkdir "$T/$net.one"
 	pworker "$@" --accumulate 2 --steps "$STEPS" --seed 7 --save "$T/$net.one/w" >"$T/$net.one/log" 2>"$T/$net.one/err"
 	tensors "$(final "$net.a")" >"$T/two.bytes"
 	tensors "$(final "$net.one")" >"$T/one.bytes"
-	ok "$net: 2 workers with batches of 32 compute what 1 computes that accumulates 2" cmp "$T/one.bytes" "$T/two.bytes"
+	ok "$net: 2 workers with batches of 32 compute what 1 worker computes with 2 micro-batches" \
+		cmp "$T/one.bytes" "$T/two.bytes"
 }
 
 if have mnist; then
 	set -- --net lenet --data "$MNIST_TRAIN" --scale 0.00390625 --batch 32 --lr 0.05
 	bits lenet "$@"
-	pieces lenet "$@"
+	micro_batches lenet "$@"
 
-	# What is dropped hangs on the step and the sample, not on who computes it nor when.
+	# Dropout depends on the step and the sample, not on the worker or the time.
 	set -- --net mlp --widths 64,32 --act elu --dropout 0.25 --data "$MNIST_TRAIN" --scale 0.00390625 --batch 32
 	job mlp mlp.a "$@" --steps "$STEPS"
-	pieces mlp "$@"
+	micro_batches mlp "$@"
 	job mlp mlp.c "$@" --steps "$HALF"
 	job mlp mlp.c "$@" --steps "$STEPS" --resume "$(ls "$T/mlp.c"/w-*.safetensors)"
-	ok "mlp with dropout: one that was resumed ends in the same bytes" cmp "$(final mlp.a)" "$(final mlp.c)"
+	ok "mlp with dropout: a resumed run gives the same bytes" cmp "$(final mlp.a)" "$(final mlp.c)"
 	job mlp mlp.none "$@" --dropout 0 --steps "$STEPS"
-	ok "mlp: dropout changes them" sh -c "! cmp -s '$(final mlp.a)' '$(final mlp.none)'"
+	ok "mlp: dropout changes the bytes" sh -c "! cmp -s '$(final mlp.a)' '$(final mlp.none)'"
 else
 	skip "lenet: the same bytes" "$WHY"
 fi

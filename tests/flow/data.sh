@@ -3,7 +3,7 @@
 #	have mnist && ...     $MNIST_TRAIN, $MNIST_TEST
 #	have cifar && ...     $CIFAR_TRAIN, $CIFAR_TEST
 #
-# have returns 1 where the data is not there; $WHY says so.
+# have returns 1 if the data is missing, and $WHY says so.
 PACKED=${PACKED:-$BUILD/data}
 MNIST_TRAIN=$PACKED/mnist-train.rec MNIST_TEST=$PACKED/mnist-test.rec
 CIFAR_TRAIN=$PACKED/cifar-train.rec CIFAR_TEST=$PACKED/cifar-test.rec
@@ -23,7 +23,7 @@ have() {
 	done
 }
 
-# The bytes of a .safetensors behind its header: the tensors alone.
+# The bytes of the tensors in a .safetensors, without its header.
 tensors() {
 	tail -c +"$(($(od -An -tu8 -N8 "$1") + 9))" "$1"
 }

@@ -64,6 +64,53 @@ ok "a killed launcher that is not detached leaves nothing" none_left
 is "$(field front 2,3)" "lost	" "status says that the job is lost"
 status 2 "attach refuses a job that was not detached" dlaunch attach front
 
+# A start that fails, or takes long.
+status 127 "--detach returns the status of a job that does not start" dlaunch --detach --job none -n 2 -s 0 -- ./nosuch
+is "$(cat "$T/out")" "" "a job that does not start prints no name"
+like "$T/err" '^worker [01]: ./nosuch: No such file or directory$' "--detach prints the processes' errors"
+like "$T/err" '^dlaunch: job none did not start$' "--detach reports that the job did not start"
+status 2 "a job that did not start is gone" dlaunch status none
+status 75 "--detach waits for servers that do not listen" dlaunch --detach --timeout 2 --server-command 'sh -c "exec sleep 1000"' \
+	"$T/bin/pworker" --do hello
+like "$T/err" '^dlaunch: waited [0-9]+ s for server 0 on localhost to listen' "--detach reports the server that does not listen"
+rm -rf "$STAND" && mkdir "$STAND" && mkfifo "$STAND/go"
+printf '#!/bin/sh\nread -r x <"$STAND/go"\nexec "%s" "$@"\n' "$T/bin/pserver" >"$T/bin/late" && chmod +x "$T/bin/late"
+dlaunch --detach --job late -n 1 -s 1 --server-command "$T/bin/late" --env STAND "$T/bin/pworker" --do hello >"$T/name" &
+detached=$!
+exec {go}>"$STAND/go" # returns once the server waits to read
+is "$(cat "$T/name")" "" "--detach prints no name while a server starts"
+echo >&$go
+exec {go}>&-
+wait $detached
+is "$? $(cat "$T/name")" "0 late" "--detach prints the name once all processes have started"
+ok "all processes have started by then" line_of "$STAND/pids" . 2
+mkfifo "$STAND/never"
+status 143 "SIGTERM ends a job that --detach starts" sh -c '
+	dlaunch --detach --job never -n 1 -s 1 --server-command "sh -c \"echo up >\$STAND/never; exec sleep 1000\"" --env STAND \
+		"$1" --do hello & read -r x <"$STAND/never"; kill $!; wait $!' sh "$T/bin/pworker"
+
+# wait, logs, list and rm.
+status 0 "wait returns the status of a job" dlaunch wait late
+is "$(cat "$T/out" "$T/err")" "" "wait prints nothing"
+ok "a job to look at starts" start --job seen
+is "$(dlaunch logs seen 2>"$T/err" | grep -c waits)" 2 "logs prints the output of a running job, and ends"
+is "$(dlaunch list)" "$(dlaunch status)" "list prints all jobs"
+status 2 "rm refuses a running job" dlaunch rm seen
+like "$T/err" '^dlaunch: job seen is running$' "the error says that the job to remove is running"
+dlaunch stop seen
+status 143 "wait returns the status of a stopped job" dlaunch wait seen
+status 2 "rm reports a missing job" dlaunch rm nothing seen
+is "$(cat "$T/err")" "dlaunch: there is no job 'nothing'" "the error names the job that is missing"
+status 2 "rm removes the other job" dlaunch status seen
+status 2 "--job refuses the name of an ended job" dlaunch --job late -s 0 -- true
+is "$(cat "$T/err")" "dlaunch: --job: job late exists; choose another name, or replace the job by --force" \
+	"the error says how to replace the job"
+status 0 "--force replaces an ended job" dlaunch --job late --force -s 0 -- echo new
+status 2 "a replaced job has no output of the job before" dlaunch logs late
+status 2 "--force refuses a running job" sh -c 'dlaunch --detach --job busy1 -s 0 -- sleep 1000; dlaunch --job busy1 --force -s 0 -- true'
+dlaunch stop busy1
+status 2 "--force without --job is refused" dlaunch --force -s 0 -- true
+
 # --resume keeps the command, its directory and what it printed.
 mkdir "$T/place"
 (cd "$T/place" && dlaunch --detach --job again -n 1 -s 0 -- \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# epoch.t - an epoch's records, dealt over workers as processes: each once, whatever their number, and streams that end apart.
+# epoch.t - workers use each record of an epoch once, whatever their number; streams of different lengths.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1
@@ -12,17 +12,18 @@ perl -e 'my $n = shift; srand 1;
 	print $x pack("N4", 2051, $n, 8, 8), map { chr($_ % 251) } 1 .. 64 * $n;
 	open my $y, "|-", "gzip -1 >m/train-labels-idx1-ubyte.gz" or die;
 	print $y pack("N2", 2049, $n), map { chr($_ % 10) } 1 .. $n' $RECORDS
-status 0 "$RECORDS pictures are packed" im2rec -q m --split train -o train.rec
+status 0 "$RECORDS images are packed" im2rec -q m --split train -o train.rec
 
 net="--net mlp --shape 1x8x8 --batch 500 --lr 0.01 --scale 0.00390625 --read-threads 1"
 samples() { awk -F'\t' '$5 == "epoch" { n += $8 } END { print n + 0 }' out; }
 for n in 1 2 3 5; do
-	status 0 "$n workers, an epoch" dlaunch -n "$n" -s 1 pworker $net --data train.rec --epochs 1
-	is "$(samples)" "$RECORDS" "... take each record once"
-	is "$(awk -F'\t' '$5 == "step" { n += $8 } END { print n + 0 }' out)" "$RECORDS" "... and say of each step how many"
+	status 0 "$n workers train an epoch" dlaunch -n "$n" -s 1 pworker $net --data train.rec --epochs 1
+	is "$(samples)" "$RECORDS" "$n workers use each record once"
+	is "$(awk -F'\t' '$5 == "step" { n += $8 } END { print n + 0 }' out)" "$RECORDS" \
+		"the steps of $n workers log the samples of all records"
 done
 
-# Streams of their own, of different lengths: who ends first takes part until all have ended.
+# Each worker reads its own stream. A worker whose stream has ended takes part until all have ended.
 mkfifo 0.pipe 1.pipe 2.pipe
 od -An -tx1 -N32 /dev/urandom | tr -d ' \n' >key
 chmod 600 key
@@ -38,10 +39,11 @@ for w in 0 1 2; do
 done
 codes=
 for p in $pids; do wait "$p"; codes="$codes $?"; done
-is "$codes" " 0 0 0" "three workers whose streams end apart, one at once, all end"
+is "$codes" " 0 0 0" "three workers with streams of different lengths, one empty, exit with 0"
 cp 0.tsv out
-is "$(samples)" $((3 * RECORDS)) "... after every record of all of them"
-is "$(for w in 0 1 2; do grep -c '	step	' $w.tsv; done | sort -u | wc -l)" 1 "... and the same number of steps"
+is "$(samples)" $((3 * RECORDS)) "the three workers use every record of their streams"
+is "$(for w in 0 1 2; do grep -c '	step	' $w.tsv; done | sort -u | wc -l)" 1 \
+	"the three workers take the same number of steps"
 wait $server
-is $? 0 "... and so does the server"
+is $? 0 "the server of the three workers exits with 0"
 done_testing

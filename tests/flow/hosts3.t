@@ -81,7 +81,7 @@ status 0 "accuracy by epoch is drawn" plog --figures accuracy --png acc_train_te
 status 0 "time by epoch is drawn" plog --figures time --png training_time.png logs/*.out
 # size PNG: its width and height.
 size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print ($1 * 256 + $2) * 65536 + $3 * 256 + $4, ($5 * 256 + $6) * 65536 + $7 * 256 + $8 }'; }
-is "$(size acc_train_test.png) $(size training_time.png)" "900 480 900 480" "the figures have a page's width"
+is "$(size acc_train_test.png) $(size training_time.png)" "900 420 900 420" "the figures have a page's width"
 
 # The logs' traffic equals that of the hosts' interfaces, except for packet headers and the remote shell's own bytes.
 # Without a function, so that $! is dlaunch.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# learn.t - the small nets reach on MNIST what they are known to reach, alone and as two workers.
+# learn.t - the small nets reach their known accuracy on MNIST, with one worker and with two.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 
@@ -13,17 +13,17 @@ reaches() { # NAME ACCURACY LOG
 if [ -n "${SAN:-}" ]; then
 	skip "mlp and lenet on MNIST" "too slow with a sanitizer"
 elif ! pworker --net lenet --print --batch 1 --engine cpu >/dev/null 2>&1; then
-	skip "mlp and lenet on MNIST" "this build has no engine for processors, and plain loops take hours"
+	skip "mlp and lenet on MNIST" "this build has no cpu engine, and ref takes hours"
 elif ! have mnist; then
 	skip "mlp and lenet on MNIST" "$WHY"
 else
 	set -- --data "$MNIST_TRAIN" --val "$MNIST_TEST" --scale 0.00390625 --seed 1
 	pworker --net mlp "$@" --batch 100 --lr 0.1 --epochs 5 >"$T/mlp" 2>"$T/err"
-	reaches "mlp alone" 0.97 "$T/mlp"
+	reaches "mlp, 1 worker" 0.97 "$T/mlp"
 	dlaunch -n 2 -s 2 pworker --net mlp "$@" --batch 50 --lr 0.1 --epochs 5 >"$T/mlp2" 2>"$T/err"
 	reaches "mlp, 2 workers" 0.97 "$T/mlp2"
 	pworker --net lenet "$@" --batch 64 --lr 0.05,x0.3@2 --init xavier:2.34 --epochs 3 >"$T/lenet" 2>"$T/err"
-	reaches "lenet alone" 0.99 "$T/lenet"
+	reaches "lenet, 1 worker" 0.99 "$T/lenet"
 	dlaunch -n 2 -s 2 pworker --net lenet "$@" --batch 32 --lr 0.05,x0.3@2 --init xavier:2.34 --epochs 3 >"$T/lenet2" 2>"$T/err"
 	reaches "lenet, 2 workers" 0.99 "$T/lenet2"
 fi

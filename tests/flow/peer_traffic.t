@@ -1,13 +1,14 @@
-# peer_traffic.t - what workers and servers log of the traffic between them, and of how busy they are.
+# peer_traffic.t - workers and servers log the traffic between them and their load.
 . "$TOP/tests/tap.sh"
 export PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
-pictures train 32 1 >out 2>&1 && im2rec train >train.rec 2>err || { cat out err; tap 1 "records"; done_testing; }
+pictures train 32 1 >out 2>&1 && im2rec train >train.rec 2>err || { cat out err; tap 1 "the records are packed"; done_testing; }
 
-status 0 "a job of two workers and two servers" dlaunch -n 2 -s 2 pworker --net mlp --data train.rec --epochs 2 --batch 32 \
+status 0 "a job of two workers and two servers exits with 0" \
+	dlaunch -n 2 -s 2 pworker --net mlp --data train.rec --epochs 2 --batch 32 \
 	--val train.rec --save m
 cp out job.tsv
-# What rows of an event, a rank (of workers, or as in s0 of servers), an epoch, a peer and a class have in a column: their sum.
+# The sum of a column over the rows of an event, a rank (1 is a worker, s1 a server), an epoch, a peer and a class.
 sum() { # EVENT RANK EPOCH PEER CLASS COLUMN
 	local role=worker
 	[ "${2#s}" = "$2" ] || role=server
@@ -21,23 +22,27 @@ sum() { # EVENT RANK EPOCH PEER CLASS COLUMN
 steps=$(awk -F '\t' '$5 == "step" && $4 == 0 && $6 == 1' job.tsv | wc -l)
 ok "an epoch has $steps steps" test "$steps" -gt 0
 for r in 0 1; do
-	ok "rank $r: the start stands apart" test "$(sum traffic $r '' server start rx_bytes)" -gt 1000
+	ok "rank $r: the first transfer has rows of its own" test "$(sum traffic $r '' server start rx_bytes)" -gt 1000
 	n=$(sum traffic $r 1 server gradients tx_bytes)
-	ok "... gradients are whole floats, as many each step: $n bytes" test "$n" -gt 0 -a $((n % (4 * steps))) -eq 0
-	is "$(sum traffic $r 1 server weights rx_bytes)" "$n" "... as many weights come back"
-	is "$(sum traffic $r 0 server gradients tx_bytes)" "$n" "... in each epoch"
+	ok "rank $r: gradients are whole floats, as many each step: $n bytes" \
+		test "$n" -gt 0 -a $((n % (4 * steps))) -eq 0
+	is "$(sum traffic $r 1 server weights rx_bytes)" "$n" "rank $r: as many bytes of weights are received"
+	is "$(sum traffic $r 0 server gradients tx_bytes)" "$n" "rank $r: both epochs have the same bytes"
 	is "$(sum traffic $r 1 "server 0" gradients tx_bytes)" "$((n - $(sum traffic $r 1 "server 1" gradients tx_bytes)))" \
-		"... of the two servers together"
+		"rank $r: the bytes of both servers add up"
 	all=$(sum traffic $r 1 all all tx_bytes)
-	ok "... with heads it is more: $all" test "$all" -gt "$n"
-	ok "... and on the wire" test "$(sum traffic $r 1 server wire tx_bytes)" -gt "$n"
-	ok "... by little" test "$(sum traffic $r 1 server wire tx_bytes)" -lt $((n + n / 20 + 10000))
+	ok "rank $r: the total includes message headers: $all" test "$all" -gt "$n"
+	ok "rank $r: the wire has more bytes than the gradients" \
+		test "$(sum traffic $r 1 server wire tx_bytes)" -gt "$n"
+	ok "rank $r: the wire has few more bytes than the gradients" \
+		test "$(sum traffic $r 1 server wire tx_bytes)" -lt $((n + n / 20 + 10000))
 done
 for way in tx rx; do
-	is "$(sum epoch 0 1 '' '' ${way}_bytes)" "$(sum traffic 0 1 all all ${way}_bytes)" "the epoch's own row has the same $way"
+	is "$(sum epoch 0 1 '' '' ${way}_bytes)" "$(sum traffic 0 1 all all ${way}_bytes)" \
+		"the epoch's own row has the same ${way}_bytes"
 done
-# The other side tells the same: every payload that one sent the other got, in the same epoch.
-rows() { # ROLE, turned round for servers: worker, server, epoch, class, to the server, from it
+# Both sides agree: every payload that one sent was received by the other in the same epoch.
+rows() { # ROLE: worker, server, epoch, class, bytes to the server, bytes from it
 	awk -F '\t' -v role="$1" '
 		$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["event"] != "traffic" || $at["role"] != role || $at["peer"] == "all" || $at["class"] == "wire" { next }
@@ -45,20 +50,21 @@ rows() { # ROLE, turned round for servers: worker, server, epoch, class, to the 
 		role == "worker" { print rank, p[2], $at["epoch"], $at["class"], tx, rx }
 		role == "server" { print p[2], rank, $at["epoch"], $at["class"], rx, tx }' job.tsv | sort
 }
-ok "there are rows of servers" test "$(rows server | wc -l)" -ge 30
-is "$(rows server)" "$(rows worker)" "... which say of each payload what the workers do: start, epochs, end"
+ok "servers log rows of traffic" test "$(rows server | wc -l)" -ge 30
+is "$(rows server)" "$(rows worker)" "servers and workers log the same payloads: start, epochs, end"
 wire() { for e in 0 1 ''; do sum traffic "$1" "$e" "$2" wire "$3"; done | awk '{ n += $1 } END { print n }'; }
 for way in rx/tx tx/rx; do
 	a=$(wire s0 "worker 1" ${way%/*}_bytes) b=$(wire 1 "server 0" ${way#*/}_bytes)
-	ok "the wire's bytes in all are the same, to the last words: $a, $b" \
+	ok "both sides count the same bytes on the wire, except for the last messages: $a, $b" \
 		test "$a" -gt 100000 -a $((a - b)) -lt 300 -a $((b - a)) -lt 300
 done
 a=$(for w in 0 1; do sum traffic $w 0 "server 1" gradients tx_bytes; done | awk '{ n += $1 } END { print n }')
-ok "all of an epoch is the gradients of both, and heads" test "$(sum traffic s1 0 all all rx_bytes)" -gt "$a" -a \
+ok "a server's total of an epoch is the gradients of both workers and headers" \
+	test "$(sum traffic s1 0 all all rx_bytes)" -gt "$a" -a \
 	"$(sum traffic s1 0 all all rx_bytes)" -lt $((a + a / 20 + 10000))
 for e in 0 1; do
-	# Of so short a time it may be 0.00 where others have the processors.
-	ok "epoch $e: each process says how busy it was, and its host, where the kernel's clock ticked" awk -F '\t' -v e=$e '
+	# The load of so short a time may be 0.00 on a busy machine.
+	ok "epoch $e: each process logs its load, and its host's if the kernel's clock ticked" awk -F '\t' -v e=$e '
 		$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["event"] == "load" && $at["epoch"] == e { n[$at["role"]]++
 			print $at["role"], $at["rank"] ": cpu", $at["cpu"], "host_load", $at["host_load"]
@@ -66,21 +72,23 @@ for e in 0 1; do
 			if ($at["host_load"] != "" && ($at["host_load"] < 0 || $at["host_load"] > 1)) bad = 1 }
 		END { exit bad || n["worker"] != 2 || n["server"] != 2 }' job.tsv
 done
-status 0 "plog shows it" plog --machines --format tsv job.tsv
-is "$(head -n 1 out | cut -f3-7 | tr '\t' ' ')" "tool cpu host_load rx_bytes tx_bytes" "... with the traffic"
+status 0 "plog --machines reads the log" plog --machines --format tsv job.tsv
+is "$(head -n 1 out | cut -f3-7 | tr '\t' ' ')" "tool cpu host_load rx_bytes tx_bytes" \
+	"plog --machines shows load and traffic"
 is "$(awk -F '\t' 'NR > 1 { n[$3]++; p[$3] += $2; ok[$3] = $4 ~ /^[0-9]/ && $6 > 1e6 && $7 > 1e6 }
 	END { print n["pworker"], p["pworker"], ok["pworker"], n["pserver"], p["pserver"], ok["pserver"] }' out)" "1 2 1 1 2 1" \
-	"... a line for a machine's workers, and one for its servers"
+	"plog --machines has a line for a machine's workers and one for its servers"
 
-status 0 "plog reads it" plog --format tsv -r job.tsv
+status 0 "plog -r reads the log" plog --format tsv -r job.tsv
 is "$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 == 1 && $2 == 1 { print $at["tx_bytes"] }' out)" \
-	"$(sum traffic 1 1 all all tx_bytes)" "... by rank"
-status 0 "a run without servers has no such rows" pworker --net mlp --data train.rec --steps 1 --batch 32
-is "$(grep -c '	traffic	' out)" 0 "... none"
-is "$(grep -c '	load	' out)" 2 "... but how busy it was"
-status 0 "a run of many ticks" dlaunch -n 1 -s 1 pworker --net mlp --data train.rec --epochs 600 --batch 32
+	"$(sum traffic 1 1 all all tx_bytes)" "plog -r shows the traffic of each rank"
+status 0 "a run without servers exits with 0" pworker --net mlp --data train.rec --steps 1 --batch 32
+is "$(grep -c '	traffic	' out)" 0 "a run without servers logs no traffic"
+is "$(grep -c '	load	' out)" 2 "a run without servers logs its load"
+status 0 "a run of many clock ticks exits with 0" \
+	dlaunch -n 1 -s 1 pworker --net mlp --data train.rec --epochs 600 --batch 32
 cp out long.tsv
-status 0 "... and plog on it" plog --machines --format tsv long.tsv
-ok "worker, server and host were busy" awk -F '\t' '{ print }
+status 0 "plog --machines reads the long log" plog --machines --format tsv long.tsv
+ok "the long log has the load of worker, server and host" awk -F '\t' '{ print }
 	NR > 1 { n++; good += $4 > 0 && $5 > 0 && $5 <= 1 } END { exit n != 2 || good != 2 }' out
 done_testing

@@ -54,7 +54,7 @@ fi
 if ! command -v mpirun >/dev/null; then
 	skip "jobs through mpirun" "no mpirun"
 else
-	# Open MPI refuses root otherwise; that is the test's own business.
+	# Open MPI refuses root otherwise.
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 	hostname >"$T/hosts"
 	rsh=(-H "$T/hosts" --rsh mpi)

@@ -64,7 +64,7 @@ export DMLC_ROLE=worker DMLC_PS_ROOT_URI=127.0.0.1 DMLC_NUM_WORKER=1 DMLC_NUM_SE
 DMLC_PS_ROOT_PORT=$(free_port)
 export DMLC_PS_ROOT_PORT
 status 2 "a worker without a key or --plain is refused" $net
-like err '^pworker: DMLC_ROLE: needs --key-file, or --plain: then anybody may take part$' \
+like err '^pworker: DMLC_ROLE: needs --key-file, or --plain, with which anybody may take part$' \
 	"the error asks for --key-file or --plain"
 DMLC_ROLE=scheduler pserver --key-file key 2>scheduler.err &
 scheduler=$!
@@ -88,7 +88,7 @@ is $? 0 "the scheduler ends after its job"
 like scheduler.err '^pserver: 2 workers and 1 servers, but' "the scheduler reports whom it refused"
 DMLC_ROLE=scheduler pserver --key-file key 2>scheduler.err &
 scheduler=$!
-: >server.err	# what the one before said is not to be taken for this one's
+: >server.err	# so that until does not find the previous server's line
 DMLC_ROLE=server pserver --key-file key 2>server.err &
 server=$!
 until grep -q 'listens at' server.err; do read -rt 0.05 <> <(:); done

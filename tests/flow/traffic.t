@@ -1,4 +1,4 @@
-# traffic.t - netstat-logging between network namespaces: beside vnstat, and on a link that goes away and comes back.
+# traffic.t - netstat-logging between network namespaces: beside vnstat, and on a link that is removed and added again.
 . "$TOP/tests/tap.sh"
 away() {
 	kill -9 $(jobs -p) 2>/dev/null
@@ -9,7 +9,7 @@ trap away EXIT
 cd "$T" || exit 1
 talk=$TOP/tests/cmd/talk.pl
 
-link() { # a's eth0 is at the other end of b's
+link() { # connects eth0 of a to eth0 of b
 	ip -n "tally$$a" link add name eth0 type veth peer name eth0 netns "tally$$b" &&
 		ip -n "tally$$a" addr add 10.94.0.1/24 dev eth0 && ip -n "tally$$b" addr add 10.94.0.2/24 dev eth0 &&
 		ip -n "tally$$a" link set eth0 up && ip -n "tally$$b" link set eth0 up
@@ -31,17 +31,17 @@ until [ -s port ]; do read -rt 0.05 <>pause; done
 export TALK_AGAIN=$T/again
 send() { in_a perl "$talk" send "$(cat port)" "$1" "$2" 1 10.94.0.2; }
 
-status 2 "no default route" in_a netstat-logging -d 0.1
-like err 'no default route: name an interface with -i; there are lo, eth0' "... is told"
+status 2 "netstat-logging without -i needs a default route" in_a netstat-logging -d 0.1
+like err 'no default route; choose an interface with -i from lo, eth0' "the error lists the interfaces"
 ip -n "tally$$a" route add default via 10.94.0.2
-status 0 "with one" in_a netstat-logging -q -d 0.1
-is "$(grep -c '	eth0	' out)" 2 "... it is that interface"
+status 0 "netstat-logging finds the default route" in_a netstat-logging -q -d 0.1
+is "$(grep -c '	eth0	' out)" 2 "it counts that route's interface"
 
-# A link that goes away and comes back counts from 0.
+# The counters of a link that is added again start at 0.
 # In the background without a function, so that $! is the program itself.
 ip netns exec "tally$$a" netstat-logging -i eth0 -p 0.1 >rows.tsv 2>err &
 log=$!
-ok "a link is watched" until_row rows.tsv period 1 $log
+ok "netstat-logging counts a link" until_row rows.tsv period 1 $log
 send 1 1000000
 until_row rows.tsv period "$(($(grep -c period rows.tsv) + 2))" $log
 ip -n "tally$$a" link del eth0
@@ -52,14 +52,14 @@ send 1 2000000
 until_row rows.tsv period "$(($(grep -c period rows.tsv) + 2))" $log
 kill $log
 wait $log
-is $? 1 "... and that it was gone is told at the end"
-is "$(grep -c eth0: err)" 2 "... and when"
+is $? 1 "the status at the end reports the missing link"
+is "$(grep -c eth0: err)" 2 "two messages report when the link was gone and back"
 n=$(sum rows.tsv tx_bytes)
 again=$(awk '{ n += $1 } END { print n + 0 }' again)
-ok "what went both before and after is counted: $n bytes, $again of them again" \
+ok "bytes before and after the interruption are counted: $n bytes, $again of them sent again" \
 	test "$n" -ge 3000000 -a "$n" -le $((3100000 + again + again / 10))
 
-# vnstat gives a summary only of more than 10 s, in periods of 2 s; the first of ours may come at once, and late.
+# vnstat sums up only after 10 s, in periods of 2 s; our first period may end at once, or late.
 if command -v vnstat >/dev/null; then
 	ip netns exec "tally$$a" env --default-signal=INT vnstat -l -i eth0 >vnstat.out 2>&1 &
 	vn=$!
@@ -75,20 +75,23 @@ if command -v vnstat >/dev/null; then
 	wait $vn $log
 	sed -n '/traffic statistics/,$p' vnstat.out >theirs
 	sed -i 1d ours
-	like theirs 'time +[0-9.]+ (seconds|minutes)' "vnstat beside it"
+	like theirs 'time +[0-9.]+ (seconds|minutes)' "vnstat prints a summary"
 	shape() { sed -E 's/[0-9]+(\.[0-9]+)?/#/g; s/ [KMG]?i?B/ U/g; s,[kMG]?bit/s,R,g; s/seconds|minutes/T/; s/ +/ /g' "$1"; }
-	is "$(shape ours)" "$(shape theirs)" "one layout"
-	is "$(awk '{ print length }' ours)" "$(awk '{ print length }' theirs)" "... line by line of one width"
+	is "$(shape ours)" "$(shape theirs)" "both summaries have one layout"
+	is "$(awk '{ print length }' ours)" "$(awk '{ print length }' theirs)" \
+		"the lines of both summaries have the same widths"
 	bytes() { awk '/^ *bytes/ { u["KiB"] = 1024; u["MiB"] = 1048576; u["B"] = 1; print $2 * u[$3], $5 * u[$6] }' "$1"; }
-	ok "totals within a hundredth: ours $(bytes ours), theirs $(bytes theirs)" awk -v a="$(bytes ours)" -v b="$(bytes theirs)" 'BEGIN {
+	ok "the byte totals differ by less than 1 %: ours $(bytes ours), vnstat's $(bytes theirs)" \
+		awk -v a="$(bytes ours)" -v b="$(bytes theirs)" 'BEGIN {
 		split(a, x, " "); split(b, y, " ")
 		for (i = 1; i <= 2; i++) { d = (x[i] - y[i]) / y[i]; if (y[i] <= 0 || d * d > 1e-4) exit 1 } }'
-	ok "packets within a hundredth" awk '/^  packets/ { print FILENAME, $0; x[FILENAME] = $2; y[FILENAME] = $4 } END {
+	ok "the packet totals differ by less than 1 %" \
+		awk '/^  packets/ { print FILENAME, $0; x[FILENAME] = $2; y[FILENAME] = $4 } END {
 		for (f in x) n++
 		d = (x["ours"] - x["theirs"]) / x["theirs"]; e = (y["ours"] - y["theirs"]) / y["theirs"]
 		exit n != 2 || d * d > 1e-4 || e * e > 1e-4 }' ours theirs
 else
-	skip "beside vnstat" "no vnstat here"
+	skip "comparison with vnstat" "no vnstat here"
 fi
 exec 7>&-
 done_testing

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# whole.t - updates that need norms or whole arrays come to the same bits with any number of servers and workers.
+# whole.t - updates that need norms or whole arrays give the same bits with any number of servers and workers.
 . "$TOP/tests/tap.sh"
 PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
@@ -12,39 +12,42 @@ for o in "sgd --clip-norm 0.5" "adamw --lr 0.002 --clip-norm 0.1" "lars --lr 1 -
 	"muon --lr 0.02 --unit"; do
 	n=${o%% *}${o//[^0-9]/}
 	# shellcheck disable=SC2086
-	status 0 "$o: a worker alone" one --optimizer $o --accumulate 3 --save "$n"
+	status 0 "$o: one worker trains without servers" one --optimizer $o --accumulate 3 --save "$n"
 	for s in 1 3; do
 		# shellcheck disable=SC2086
-		status 0 "... 3 workers and $s servers" dlaunch -n 3 -s "$s" pworker --net mlp --data "$T/a.rec" --shape 3,32,32 \
+		status 0 "$o: 3 workers train with $s servers" \
+			dlaunch -n 3 -s "$s" pworker --net mlp --data "$T/a.rec" --shape 3,32,32 \
 			--classes 10 --seed 5 --epochs 3 --batch 5 --optimizer $o --save "$T/$n.$s"
-		ok "... compute the same" pmerge --diff "$n-0003.safetensors" "$n.$s-0003.safetensors"
+		ok "$o: 3 workers with $s servers give the same weights" \
+			pmerge --diff "$n-0003.safetensors" "$n.$s-0003.safetensors"
 	done
 done
-# A job that is cut within an epoch goes on with the optimizer's state, the rate and the average of all servers.
+# A job that stops within an epoch resumes with the optimizer's state, the rate and the average of all servers.
 for o in "lars --lr warmup:1:0.1,1,cosine:0.1@3 --trust 0.02 --ema 0.5" "muon --lr 0.02 --swa 1 --clip-norm 3"; do
 	job() { # shellcheck disable=SC2086
 		dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --seed 5 --epochs 3 --batch 5 \
 			--optimizer $o --save "$@" >/dev/null 2>&1
 	}
-	ok "$o: a job of 2 workers and 2 servers" job "$T/uncut"
-	ok "... another, to a step within an epoch" job "$T/cut" --steps 5
+	ok "$o: a job of 2 workers and 2 servers exits with 0" job "$T/uncut"
+	ok "$o: another job stops within an epoch" job "$T/cut" --steps 5
 	set -- "$T"/cut-*-??????.safetensors
-	ok "... which goes on" job "$T/cut" --resume "$1"
-	ok "... to the same bytes" cmp uncut-0003.safetensors cut-0003.safetensors
+	ok "$o: the stopped job is resumed" job "$T/cut" --resume "$1"
+	ok "$o: the resumed job ends in the same bytes" cmp uncut-0003.safetensors cut-0003.safetensors
 	rm -f cut-*.safetensors
 done
-rates() { # ARGUMENTS...: those of 2 workers' steps
+rates() { # ARGUMENTS...: the rates of 2 workers' steps
 	dlaunch -n 2 -s 1 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --frequent 1 "$@" \
 		2>/dev/null | awk -F'\t' '$5 == "step" { printf "%g\n", $12 }' | sort -u | tr '\n' ' '
 }
-is "$(rates --lr 0.1)" "0.1 " "a rate"
-is "$(rates --lr 0.1 --lr-scale linear)" "0.2 " "... with 2 workers"
-is "$(rates --lr 0.1 --lr-scale sqrt)" "0.141421 " "... their root"
-is "$(rates --lr warmup:2,0.3 --lr-scale linear)" "0.1 0.2 0.3 0.4 0.5 0.6 " "... and the warm-up goes with it"
-is "$(rates --lr warmup:2:0.3,0.3 --lr-scale linear)" "0.35 0.4 0.45 0.5 0.55 0.6 " "... from what is one worker's, if told to"
+is "$(rates --lr 0.1)" "0.1 " "--lr is the rate of two workers"
+is "$(rates --lr 0.1 --lr-scale linear)" "0.2 " "--lr-scale linear multiplies the rate by 2 workers"
+is "$(rates --lr 0.1 --lr-scale sqrt)" "0.141421 " "--lr-scale sqrt multiplies the rate by the root of 2"
+is "$(rates --lr warmup:2,0.3 --lr-scale linear)" "0.1 0.2 0.3 0.4 0.5 0.6 " "--lr-scale linear scales the warm-up, too"
+is "$(rates --lr warmup:2:0.3,0.3 --lr-scale linear)" "0.35 0.4 0.45 0.5 0.55 0.6 " \
+	"a warm-up may start at the rate of one worker"
 
 dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --async \
 	--optimizer adam --save async >/dev/null 2>&1
-ok "an asynchronous checkpoint knows how many pushes Adam has seen" sh -c "head -c 4000 async-0002.safetensors |
+ok "an asynchronous checkpoint stores Adam's number of updates" sh -c "head -c 4000 async-0002.safetensors |
 	grep -Eo '\"updates\": ?\"[0-9]+\"' | grep -Eo '[0-9]+' | awk '{ exit !(\$1 > 12 && \$1 <= 24) }'"
 done_testing

@@ -1,4 +1,4 @@
-/* fuzz_autotune_cache - hostile lines into the reader of kernels' choices: what it takes is the line, cut at its last cell. */
+/* fuzz_autotune_cache - hostile lines: key and name of an accepted line are the line, cut before its last cell. */
 #include "engine/autotune_cache.h"
 
 #include <assert.h>

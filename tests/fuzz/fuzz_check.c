@@ -1,4 +1,5 @@
 /* fuzz_check - hostile records with a hostile index and sums beside them: all is told, nothing is taken for sound twice. */
+#include "image/img.h"
 #include "record/check.h"
 #include "place.h"
 
@@ -38,7 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 	place_put("x.sum", p + from + idx, sum);
 	place_put("x.rec", p + from + idx + sum, size - from - idx - sum);
 	snprintf(path, sizeof(path), "%s/x.rec", place_dir);
-	if (check_run(path, 1, &sink, &f) < 0 || f.bad > told || f.index == CHECK_NONE || f.sums == CHECK_NONE ||
+	if (check_run(path, 1, IMG_PIXELS, &sink, &f) < 0 || f.bad > told || f.index == CHECK_NONE || f.sums == CHECK_NONE ||
 	    (told == 0) != (f.bad == 0 && f.index == CHECK_AGREES && f.sums == CHECK_AGREES))
 		abort();
 	return 0;

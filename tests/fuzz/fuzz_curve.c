@@ -1,6 +1,7 @@
-/* fuzz_curve - hostile logs: the table of whatever they hold. */
+/* fuzz_curve - hostile logs: tables, rates and figures of them. */
 #include "log/curve.h"
 #include "log/machine.h"
+#include "log/plot_figure.h"
 
 #include "base/err.h"
 
@@ -13,6 +14,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf b = { 0 };
 	struct curve_rows rows;
 	struct machine_list m = { 0 };
+	struct rate_list rates = { 0 };
+	struct plot_figure figure;
 	struct table t = { 0 };
 	char *line, *next;
 
@@ -21,27 +24,36 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (line = (char *)b.p; line != NULL; line = next) {
 		if ((next = strchr(line, '\n')) != NULL)
 			*next++ = 0;
-		curve_take(&c, line);
-		machine_take(&m, line);
+		curve_add_line(&c, line);
+		machine_add_line(&m, line);
+		rate_add_line(&rates, line);
 	}
 	for (int by_rank = 0; by_rank < 2; by_rank++) {
 		if (curve_rows(&c, by_rank, &rows) < 0)
 			abort();
 		for (int f = 0; f < TABLE_FORMS; f++) {
 			b.n = 0;
-			if (curve_table(&rows, by_rank, &t) < 0 || (t.columns > 0 && table_put(&t, (enum table_form)f, &b) < 0))
+			curve_table(&rows, by_rank, &t);
+			if (t.columns > 0 && table_put(&t, (enum table_form)f, &b) < 0)
 				abort();
 			table_free(&t);
 		}
-		if (curve_compare(&rows, &t) < 0 || table_html(&t, &b) < 0)
+		curve_compare(&rows, &t);
+		if (table_html(&t, &b) < 0)
 			abort();
 		table_free(&t);
+		for (unsigned kind = 0; kind < PLOT_FIGURE_KINDS; kind++) {
+			if (plot_figure_make(kind, &rows, &rates, 8, &figure) < 0 ||
+			    plot_figure_place_names(&figure, 0.05) < 0)
+				abort();
+			plot_figure_free(&figure);
+		}
 		curve_rows_free(&rows);
 	}
-	if (machine_table(&m, &t) < 0)
-		abort();
+	machine_table(&m, &t);
 	table_free(&t);
 	machine_free(&m);
+	rate_free(&rates);
 	curve_free(&c);
 	buf_free(&b);
 	return 0;

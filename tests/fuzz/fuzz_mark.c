@@ -11,8 +11,8 @@ pass(const uint8_t *data, size_t size, size_t most, struct buf *out)
 
 	assert(m != NULL);
 	for (size_t i = 0; i < size; i += most)
-		assert(mark_take(m, data + i, size - i < most ? size - i : most, &now, out) == 0);
-	assert(mark_take(m, "", 0, &now, out) == 0);
+		assert(mark_copy(m, data + i, size - i < most ? size - i : most, &now, out) == 0);
+	assert(mark_copy(m, "", 0, &now, out) == 0);
 	mark_free(m);
 }
 

@@ -14,12 +14,12 @@
 static void
 compare(const struct idx *x, size_t i, const uint8_t *file, size_t size, const uint8_t *data, size_t n)
 {
-	size_t begin = (size_t)x->at[i], end = i + 1 < x->n ? (size_t)x->at[i + 1] : size, len;
+	size_t begin = (size_t)x->at[i], end = i + 1 < x->n ? (size_t)x->at[i + 1] : size, len, used;
 	uint8_t *copy = malloc(end - begin);
 	const uint8_t *joined;
 
 	memcpy(copy, file + begin, end - begin);
-	if (rec_join(copy, end - begin, begin, &joined, &len) < 0 || len != n || memcmp(joined, data, n) != 0)
+	if (rec_join(copy, end - begin, begin, &joined, &len, &used) < 0 || len != n || memcmp(joined, data, n) != 0)
 		abort();
 	free(copy);
 }

@@ -1,4 +1,4 @@
-/* fuzz_recwalk - hostile record files: every byte is of a record or passed over, read whole or by glances. */
+/* fuzz_recwalk - hostile record files: every byte is part of a record or skipped, with and without peek. */
 #include "record/recwalk.h"
 #include "record/sum.h"
 #include "place.h"

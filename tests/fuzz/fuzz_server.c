@@ -1,5 +1,5 @@
 /*
- * fuzz_server - any messages to a server's brain: no crash, no answer beyond the plan, no more memory for it.
+ * fuzz_server - any messages to the state machine of a server: no crash, no answer beyond the plan, no more memory for it.
  *
  * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async, 4 slack 0 with norms, and then
  * messages, else the rest is a hello's text.  A message is

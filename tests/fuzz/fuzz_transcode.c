@@ -37,7 +37,7 @@ judge(struct transcode *k, const struct transcode_opt *o, const uint8_t *p, size
 		abort();
 	if (img_head(codec, p, n, &head) < 0 || img_decode(codec, p, n, 0, &pic) < 0)
 		abort();
-	if (!o->pass && (head.orientation != 1 || head.odd || head.format == IMG_WEBP))
+	if (!o->pass && (head.orientation != 1 || head.odd || head.format > IMG_PNG))
 		abort();
 	if ((o->color == TRANSCODE_GREY && pic.c != 1) || (o->color == TRANSCODE_COLOR && pic.c != 3))
 		abort();

@@ -1,4 +1,4 @@
-/* aug_peers_test - each change of a picture against what MXNet, OpenCV and Pillow make of the same one. */
+/* aug_peers_test - each augmentation of an image, compared with the results of MXNet, OpenCV and Pillow. */
 #include "aug_peers.h"
 #include "batch/aug.h"
 #include "tap.h"
@@ -30,11 +30,11 @@ chosen(const struct aug *a)
 {
 	static struct aug_plan plan;
 
-	is(aug_choose(a, 0, 0, &pic, &plan), 0, "chosen");
+	is(aug_choose(a, 0, 0, &pic, &plan), 0, "aug_choose() chooses a plan");
 	return &plan;
 }
 
-/* Of the values that differ by more than `often` there are at most two in a hundred, and none by more than `most`. */
+/* At most 2 % of the values differ by more than `often`, and none differs by more than `most`. */
 static void
 same(const struct aug *a, const struct aug_plan *plan, const uint8_t *want, size_t n, double often, double most,
     const char *what)
@@ -42,7 +42,7 @@ same(const struct aug *a, const struct aug_plan *plan, const uint8_t *want, size
 	size_t differ = 0;
 	double worst = 0;
 
-	is(aug_apply(a, plan, room, &pic, x), 0, "%s: applied", what);
+	is(aug_apply(a, plan, room, &pic, x), 0, "%s: aug_apply() exits with 0", what);
 	for (size_t i = 0; i < n; i++) {
 		double d = fabs((double)x[i] - want[i]);
 
@@ -66,7 +66,7 @@ test_geometry(void)
 	a = (struct aug){ .c = 3, .h = H, .w = W, .angle = { 30 }, .angles = 1, .fill = 200 };
 	SAME(&a, chosen(&a), rotate, 3, 8, "MXNet's rotate");
 	a = (struct aug){ .c = 3, .h = H, .w = W, .turn = { 30, 30 }, .fill = 200 };
-	SAME(&a, chosen(&a), rotate, 3, 8, "... by an angle of chance");
+	SAME(&a, chosen(&a), rotate, 3, 8, "rotation by a random angle");
 	a = (struct aug){ .c = 3, .h = H, .w = W, .shear = { 0.3f, 0.3f }, .fill = 200 };
 	SAME(&a, chosen(&a), shear, 3, 8, "MXNet's shear, by OpenCV");
 	a = (struct aug){ .c = 3, .h = H, .w = W, .aspect = { 1.5f, 1.5f }, .fill = 7 };
@@ -90,7 +90,7 @@ test_geometry(void)
 	SAME(&a, &plan, resized_crop, 1, 1, "Pillow's resized crop");
 }
 
-/* A plan for one change alone; i is the one that comes first. */
+/* A plan for one augmentation alone; i is the first one. */
 static struct aug_plan
 colour(const struct aug *a, int i, float by)
 {
@@ -129,31 +129,31 @@ test_normal(void)
 	struct aug_plan plan;
 	double worst = 0;
 
-	is(aug_apply(&a, chosen(&a), room, &pic, x), 0, "MXNet's normalisation: applied");
+	is(aug_apply(&a, chosen(&a), room, &pic, x), 0, "normalization exits with 0");
 	for (size_t i = 0; i < sizeof(peers_normal) / sizeof(*peers_normal); i++)
 		worst = fmax(worst, fabs((double)x[i] - (double)peers_normal[i]));
-	near(worst, 0, 1e-5, "MXNet's mean, std and scale of the channels, mirrored");
+	near(worst, 0, 1e-5, "normalization of a mirrored image is MXNet's");
 	a = (struct aug){ CROP, .mean_of = { 50, 60, 70 }, .rand_contrast = 0.5f, .rand_illumination = 20 };
 	plan = *chosen(&a);
 	plan.contrast = PEERS_CONTRAST;
 	plan.illumination = PEERS_ILLUMINATION;
-	is(aug_apply(&a, &plan, room, &pic, x), 0, "MXNet's light: applied");
+	is(aug_apply(&a, &plan, room, &pic, x), 0, "contrast and illumination exit with 0");
 	worst = 0;
 	for (int i = 0; i < 3 * 4 * 6; i++) {
 		int c = i / 24, y = i / 6 % 4, at = (c * 10 + y) * 12 + i % 6;
 
 		worst = fmax(worst, fabs((double)x[at] - (double)peers_lit[i]));
 	}
-	near(worst, 0, 1e-3, "MXNet's random contrast and illumination");
+	near(worst, 0, 1e-3, "contrast and illumination are MXNet's");
 	a = (struct aug){ CROP, .cutout = 5 };
 	plan = *chosen(&a);
 	plan.cut_y = 2;
 	plan.cut_x = 7;
-	is(aug_apply(&a, &plan, room, &pic, x), 0, "a cut-out: applied");
+	is(aug_apply(&a, &plan, room, &pic, x), 0, "a cut-out exits with 0");
 	worst = 0;
 	for (int i = 0; i < 360; i++)
 		worst = fmax(worst, fabs((double)x[i] - peers_cut[i]));
-	is(worst, 0, "a cut-out, by Pillow");
+	is(worst, 0, "a cut-out is Pillow's");
 }
 
 int

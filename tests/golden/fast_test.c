@@ -54,8 +54,8 @@ whitened(void)
 			negative = fmax(negative, fabs((double)got[PATCH * PATCH + j] + got[j]));
 		}
 	}
-	ok(worst < 3e-6, "filters are the eigenvectors that PyTorch finds, scaled as there: %g off", worst);
-	is(negative, 0, "and behind them are their negatives");
+	ok(worst < 3e-6, "whitening filters are PyTorch's scaled eigenvectors: %g off", worst);
+	is(negative, 0, "the second half of the filters are the negatives of the first");
 	free(w);
 	graph_free(g);
 }
@@ -81,8 +81,10 @@ handed_on(const struct fast_dirac *t)
 		} else
 			bad += w[j] != 0;
 	}
-	ok(bad == 0 && ones == t->n, "%u of %u channels in %u groups, %ux%u: PyTorch's dirac_()", t->k, t->c, t->groups, t->r, t->s);
-	is(drawn, each > t->c ? (each - t->c) * t->groups * filter : 0, "... and the rest by the rule");
+	ok(bad == 0 && ones == t->n,
+	    "identity filters are PyTorch's dirac_(): %u of %u channels in %u groups, %ux%u", t->k, t->c, t->groups,
+	    t->r, t->s);
+	is(drawn, each > t->c ? (each - t->c) * t->groups * filter : 0, "the other filters are drawn");
 	free(w);
 	free(aux);
 	graph_free(g);
@@ -117,7 +119,7 @@ scaled(void)
 	}
 	memcpy(after, w + conv->first, conv->count * sizeof(*w));
 	memcpy(after + conv->count, w + beta->first, beta->count * sizeof(*w));
-	is(conv->count + beta->count, COUNT(after), "the net is the same");
+	is(conv->count + beta->count, COUNT(after), "the net has PyTorch's weights");
 	nets_same(after, fast_after, COUNT(after), 0, "updates", "biases of norms learn 64 times as fast and decay alike");
 	shard_plan_free(p);
 	free(w);

@@ -1,5 +1,5 @@
 /*
- * freeze_test - does each engine leave out what PyTorch leaves out, and get its gradients of the rest?
+ * freeze_test - each engine omits the gradients of frozen arrays as PyTorch does, and has its gradients of the others.
  *
  * The numbers in freeze_torch.h are those of another author's code, in f64; freeze.py is how they were made.
  */
@@ -36,14 +36,14 @@ one(const struct engine *e, struct engine_dev *dev, const char *rules, double lo
 	struct engine_plan *p;
 
 	nets_must(freeze_rules(g, rules));
-	is(g->P, sizeof(freeze_w) / sizeof(*freeze_w), "%s: the net is PyTorch's, with %s", e->name, rules);
+	is(g->P, sizeof(freeze_w) / sizeof(*freeze_w), "%s: with %s the net has PyTorch's weights", e->name, rules);
 	memcpy(v.w, freeze_w, sizeof(freeze_w));
 	memcpy(v.aux, freeze_aux, sizeof(freeze_aux));
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, &v));
 	nets_must(e->forward(p, NETS_SAMPLES(g, freeze_x, freeze_label, BATCH), NULL, NULL, &r));
 	nets_must(e->backward(p, d, stats, NULL));
-	near(r.loss, loss, 1e-5, "%s: the loss", e->name);
+	near(r.loss, loss, 1e-5, "%s: the loss is PyTorch's", e->name);
 	for (uint32_t a = 0; a < g->nw; a++)
 		if (!g->w[a].frozen)
 			nets_same(d + g->w[a].first, want + g->w[a].first, g->w[a].count, 2e-6, e->name, g->w[a].name);

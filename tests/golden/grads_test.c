@@ -1,6 +1,6 @@
 /*
- * grads_test - does each engine learn what PyTorch learns, layer by layer?  The gradients of weights and biases, of what goes
- * in, and what comes out; and dropout, given what our generator leaves out.
+ * grads_test - each engine has PyTorch's gradients, layer by layer: those of weights, biases and inputs, and
+ * the outputs; and dropout, given our generator's mask.
  *
  * The numbers in grads_torch.h are those of another author's code, in f64; grads.py is how they were made, and says what each
  * net is.
@@ -13,7 +13,7 @@
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 #define FRONT	(GRADS_C * GRADS_FRONT * GRADS_FRONT)
 #define MANY	500	/* of more numbers than these ... */
-#define STEP	37	/* ... every so-manieth is told */
+#define STEP	37	/* one of so many is compared */
 
 static const struct engine_draw draw = { .seed = 3, .step = 5, .first = 7 };
 
@@ -118,12 +118,12 @@ compare(const struct engine *e, const struct grads_case *c, const struct graph *
 
 	for (const struct graph_array *a = g->w + 1; a < last; a++)
 		n += told(d + a->first, a->count, got + n);
-	is(n, c->nown, "%s: %s: has as many weights as PyTorch's", e->name, c->name);
+	is(n, c->nown, "%s: %s: the net has as many weights as PyTorch's", e->name, c->name);
 	same(got, c->own, c->nown, e, c->name, "what it learns");
 	n = told(d + last->first, last->count / GRADS_K, got);
-	is(n, c->nout, "%s: %s: puts out as many numbers", e->name, c->name);
-	same(got, c->out, c->nout, e, c->name, "what comes out");
-	same(d, c->back, FRONT, e, c->name, "what goes back");
+	is(n, c->nout, "%s: %s: the net has as many outputs as PyTorch's", e->name, c->name);
+	same(got, c->out, c->nout, e, c->name, "the output is PyTorch's");
+	same(d, c->back, FRONT, e, c->name, "the input gradient is PyTorch's");
 	free(got);
 }
 
@@ -137,11 +137,11 @@ one(const struct engine *e, struct engine_dev *dev, const struct grads_case *c)
 	struct engine_plan *p;
 
 	weights(c, g, v.w);
-	nets_must(e->plan(dev, g, GRADS_N, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, GRADS_N, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, &v));
 	nets_must(e->forward(p, NETS_SAMPLES(g, grads_x, grads_label, GRADS_N), &draw, NULL, &r));
 	nets_must(e->backward(p, d, NULL, NULL));
-	near(r.loss, c->loss, 3e-6 * c->loss, "%s: %s: the loss", e->name, c->name);
+	near(r.loss, c->loss, 3e-6 * c->loss, "%s: %s: the loss is PyTorch's", e->name, c->name);
 	compare(e, c, g, d);
 	e->plan_free(p);
 	nets_numbers_free(&v);
@@ -159,7 +159,7 @@ same_mask(void)
 	for (uint32_t n = 0; n < GRADS_N; n++)
 		for (uint32_t j = 0; j < floats; j++)
 			bad += (drop_bits(drop_key(&draw, n, 2), j) >= drop_bound(GRADS_DROP)) != (GRADS_MASK[n * floats + j] == '1');
-	is(bad, 0, "the mask of dropout is that of the generator");
+	is(bad, 0, "PyTorch's dropout mask is our generator's");
 }
 
 static void

@@ -1,5 +1,5 @@
 /*
- * layers_test - does each engine compute single layers as PyTorch does?  Loss, what comes out, and what goes back; in bf16
+ * layers_test - each engine computes single layers as PyTorch does: loss, output, and input gradient; in bf16
  * within a bound, beside how far PyTorch's own bf16 is off.
  *
  * The numbers in layers_torch.h are those of another author's code, in f64; layers.py is how they were made, and says
@@ -120,15 +120,15 @@ static void
 compare(const struct engine *e, const struct layers_case *c, enum engine_precision precision, float *d, size_t fc)
 {
 	if (precision == ENGINE_BF16) {
-		like(d + fc, c->dw, c->ndw, c->bf16[0], e->name, c->name, "what comes out");
-		like(d, c->da, LAYERS_C, c->bf16[1], e->name, c->name, "what goes back");
+		like(d + fc, c->dw, c->ndw, c->bf16[0], e->name, c->name, "the output is PyTorch's");
+		like(d, c->da, LAYERS_C, c->bf16[1], e->name, c->name, "the input gradient is PyTorch's");
 		return;
 	}
-	same(d + fc, c->dw, c->ndw, e->name, c->name, "what comes out");
+	same(d + fc, c->dw, c->ndw, e->name, c->name, "the output is PyTorch's");
 	for (size_t j = 0; j < c->ndw; j++)
 		d[fc + c->ndw + j] *= -1;
-	same(d + fc + c->ndw, c->dw, c->ndw, e->name, c->name, "... for the other class");
-	same(d, c->da, LAYERS_C, e->name, c->name, "what goes back");
+	same(d + fc + c->ndw, c->dw, c->ndw, e->name, c->name, "the output of the other class is PyTorch's");
+	same(d, c->da, LAYERS_C, e->name, c->name, "the input gradient is PyTorch's");
 }
 
 /* Whether the engine has that precision. */
@@ -141,7 +141,7 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c,
 	float *d = nets_floats(g->P);
 	struct engine_result r;
 	struct engine_plan *p = NULL;
-	int made = g->P == fc + LAYERS_K * c->ndw ? e->plan(dev, g, LAYERS_N, precision, &p) : ERR_FORMAT;
+	int made = g->P == fc + LAYERS_K * c->ndw ? engine_plan(e, dev, g, LAYERS_N, precision, 0, &p) : ERR_FORMAT;
 
 	for (size_t j = 0; j < LAYERS_C; j++)
 		v.w[j] = 1;
@@ -153,10 +153,11 @@ one(const struct engine *e, struct engine_dev *dev, const struct layers_case *c,
 		nets_must(nets_load(e, p, g, &v));
 		nets_must(e->forward(p, NETS_SAMPLES(g, layers_x, layers_label, LAYERS_N), NULL, NULL, &r));
 		nets_must(e->backward(p, d, NULL, NULL));
-		near(r.loss, c->loss, (precision == ENGINE_BF16 ? 2e-2 : 3e-6) * c->loss, "%s: %s: the loss", e->name, c->name);
+		near(r.loss, c->loss, (precision == ENGINE_BF16 ? 2e-2 : 3e-6) * c->loss,
+		    "%s: %s: the loss is PyTorch's", e->name, c->name);
 		compare(e, c, precision, d, fc);
 	} else if (made != ERR_NOTSUP || precision == ENGINE_F32)
-		ok(false, "%s: %s: the shapes are PyTorch's, and there is a plan", e->name, c->name);
+		ok(false, "%s: %s: the net has PyTorch's shapes, and a plan", e->name, c->name);
 	e->plan_free(p);
 	nets_numbers_free(&v);
 	free(d);

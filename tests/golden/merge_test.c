@@ -105,11 +105,11 @@ same_as(const float *want, const char *what)
 	double d[COUNT];
 
 	read_tensor("f32", x);
-	near(worst(x, want, COUNT), 0, 1e-7, "%s: PyTorch's", what);
+	near(worst(x, want, COUNT), 0, 1e-7, "%s is PyTorch's", what);
 	read_tensor("f64", d);
 	for (int i = 0; i < COUNT; i++)
 		x[i] = (float)d[i];
-	near(worst(x, want, COUNT), 0, 1e-7, "... and of doubles");
+	near(worst(x, want, COUNT), 0, 1e-7, "%s of doubles is PyTorch's", what);
 }
 
 static void
@@ -124,22 +124,23 @@ merges(void)
 		write_file(f);
 	merge(FILES, even);
 	same_as(torch_mean, "a mean");
-	same_as(torch_swa, "... which is what swa_utils averages to");
+	same_as(torch_swa, "a mean, as swa_utils averages");
 	merge(FILES, ema);
 	same_as(torch_ema, "a moving average of 0.75");
 	merge(FILES, saw);
 	same_as(torch_weighted, "a weighted mean");
 	read_tensor("bn.running_mean", x);
 	read_tensor("bn.running_var", x + CHANNELS);
-	near(worst(x, torch_union, 2 * CHANNELS), 0, 2e-7, "statistics are those of the union of the data");
+	near(worst(x, torch_union, 2 * CHANNELS), 0, 2e-7, "merged statistics are those of the union of the data");
 	read_tensor("bn_moving_mean", x);
 	read_tensor("bn_moving_var", x + CHANNELS);
-	near(worst(x, torch_union, 2 * CHANNELS), 0, 2e-7, "... under our names too");
+	near(worst(x, torch_union, 2 * CHANNELS), 0, 2e-7,
+	    "merged statistics under our names are those of the union, too");
 	merge(3, even);
 	read_tensor("f16", half);
-	ok(memcmp(half, torch_three_f16, sizeof(half)) == 0, "a mean rounded to f16");
+	ok(memcmp(half, torch_three_f16, sizeof(half)) == 0, "a mean is rounded to f16 as PyTorch does");
 	read_tensor("bf16", half);
-	ok(memcmp(half, torch_three_bf16, sizeof(half)) == 0, "... and to bf16");
+	ok(memcmp(half, torch_three_bf16, sizeof(half)) == 0, "a mean is rounded to bf16 as PyTorch does");
 }
 
 static const char net[] =
@@ -154,7 +155,7 @@ static const char net[] =
 	"softmax s in=f\n";
 
 static void
-write_pictures(const char *rec)
+write_images(const char *rec)
 {
 	int fd = pics_create(rec);
 
@@ -197,9 +198,11 @@ statistics(const struct engine *engine, struct graph *g, float *w, const char *r
 		.data = { .path = rec, .batch = 8, .aug = { .mean_of = { 128, 128, 128 }, .scale = 1 / 64.0f } } };
 	uint64_t samples = 0;
 
-	is(stats_run(&o, aux, &samples), 0, "%s: statistics of %s: %s", engine->name, steps > 0 ? "16 pictures" : "all", err_line());
-	is(samples, steps > 0 ? 8 * steps : PICTURES, "... that many");
-	near(worst(aux, want, 18), 0, 1e-5, "... PyTorch's");
+	is(stats_run(&o, aux, &samples), 0,
+	    "%s: stats_run() computes the statistics of %s: %s", engine->name, steps > 0 ? "16 images" : "all",
+	    err_line());
+	is(samples, steps > 0 ? 8 * steps : PICTURES, "%s: the number of samples is right", engine->name);
+	near(worst(aux, want, 18), 0, 1e-5, "%s: the statistics are PyTorch's", engine->name);
 }
 
 static void
@@ -216,7 +219,7 @@ anew(void)
 	for (size_t a = 0; a < sizeof(arrays) / sizeof(*arrays); a++)
 		for (size_t i = 0; i < g->w[a].count; i++)
 			w[g->w[a].first + i] = number(i, arrays[a][0], arrays[a][1], 101, 64);
-	write_pictures(rec);
+	write_images(rec);
 	for (int i = 0; i < 2; i++) {
 		const struct engine *e = engine_find(i == 0 ? "ref" : "cpu");
 

@@ -29,22 +29,24 @@ main(void)
 	struct graph *g = net();
 	float w[FLOATS];
 
-	is(g->P, FLOATS, "the net of rules.py");
+	is(g->P, FLOATS, "the net has the weights of rules.py");
 	for (size_t i = 0; i < sizeof(rules_torch) / sizeof(*rules_torch); i++) {
 		struct opt_hyper h = { .rule = rules_torch[i].rule, .momentum = rules_torch[i].momentum, .beta2 = 0.96875f,
 			.eps = 0x1p-10f, .wd = rules_torch[i].wd, .clip = rules_torch[i].clip, .l1 = rules_torch[i].l1 };
 
-		is(steps(g, &h, NULL, 64, rules_torch[i].rate, w, NULL), 0, "%s, momentum %g, clip %g, l1 %g", opt_name(h.rule),
+		is(steps(g, &h, NULL, 64, rules_torch[i].rate, w, NULL), 0,
+		    "%s trains with momentum %g, clip %g, l1 %g", opt_name(h.rule),
 		    (double)h.momentum, (double)h.clip, (double)h.l1);
-		near(steps_worst(w, rules_torch[i].w, FLOATS), 0, 1e-6, "... PyTorch's weights");
+		near(steps_worst(w, rules_torch[i].w, FLOATS), 0, 1e-6, "%s has PyTorch's weights", opt_name(h.rule));
 	}
 	for (size_t i = 0; i < sizeof(rules_mxnet) / sizeof(*rules_mxnet); i++) {
 		struct opt_hyper h = { .rule = rules_mxnet[i].rule, .momentum = rules_mxnet[i].momentum, .beta2 = rules_mxnet[i].beta2,
 			.eps = 1e-12f, .wd = rules_mxnet[i].wd, .clip = rules_mxnet[i].clip };
 
-		is(steps(g, &h, rules_mxnet[i].mults, 64, rules_mxnet[i].rate, w, NULL), 0, "%s, momentum %g, decay %g, clip %g, %s",
+		is(steps(g, &h, rules_mxnet[i].mults, 64, rules_mxnet[i].rate, w, NULL), 0,
+		    "%s trains with momentum %g, decay %g, clip %g, %s",
 		    opt_name(h.rule), (double)h.momentum, (double)h.wd, (double)h.clip, rules_mxnet[i].mults);
-		near(steps_worst(w, rules_mxnet[i].w, FLOATS), 0, 1e-6, "... MXNet's weights");
+		near(steps_worst(w, rules_mxnet[i].w, FLOATS), 0, 1e-6, "%s has MXNet's weights", opt_name(h.rule));
 	}
 	graph_free(g);
 	return done();

@@ -40,7 +40,7 @@ struct run_case {
 
 static char dir[] = "/tmp/tally.XXXXXX";
 
-/* What a run told. */
+/* What a run reported. */
 static struct {
 	double step[BEYOND], train[EPOCHS][3], val[EPOCHS][3];
 	unsigned steps, trains, vals;
@@ -72,9 +72,9 @@ in_dir(const char *name)
 	return p;
 }
 
-/* The pictures of run.py. */
+/* The images of run.py. */
 static int
-pictures(const char *path, int first, int n, int step)
+images(const char *path, int first, int n, int step)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), e = 0;
 
@@ -147,27 +147,30 @@ rows(double (*got)[3], const float (*want)[3], uint32_t n)
 	return most;
 }
 
-/* What run_torch.h says of the run that was told, and the checkpoint it ended with. */
+/* Compares a reported run and its last checkpoint with run_torch.h. */
 static void
 compare(const struct engine *en, const struct graph *g, const struct run_case *c, struct weights *f)
 {
 	double most = 0;
 
-	is(told.steps, c->steps, "%s: %s: the steps", en->name, c->name);
+	is(told.steps, c->steps, "%s: %s: the number of steps is PyTorch's", en->name, c->name);
 	for (unsigned s = 0; s < c->steps && s < told.steps; s++)
 		most = fmax(most, fabs(told.step[s] - (double)c->step[s]));
-	near(most, 0, 2e-5, "... their losses");
-	is(told.trains, c->ends, "... the epochs");
-	near(rows(told.train, c->train, c->ends), 0, 2e-5, "... in training");
-	near(rows(told.val, c->val, c->ends), 0, 2e-5, "... in validation");
-	near(worst(f->w, c->w, g->P), 0, 2e-5, "... the weights");
-	near(worst(f->aux, c->aux, g->A), 0, 2e-5, "... and running statistics");
-	is(f->average != NULL, c->average.kind != AVERAGE_NONE, "... an average where there is one");
+	near(most, 0, 2e-5, "%s: %s: the losses of the steps are PyTorch's", en->name, c->name);
+	is(told.trains, c->ends, "%s: %s: the number of epochs is PyTorch's", en->name, c->name);
+	near(rows(told.train, c->train, c->ends), 0, 2e-5,
+	    "%s: %s: the training rows are PyTorch's", en->name, c->name);
+	near(rows(told.val, c->val, c->ends), 0, 2e-5, "%s: %s: the validation rows are PyTorch's", en->name, c->name);
+	near(worst(f->w, c->w, g->P), 0, 2e-5, "%s: %s: the weights are PyTorch's", en->name, c->name);
+	near(worst(f->aux, c->aux, g->A), 0, 2e-5, "%s: %s: the running statistics are PyTorch's", en->name, c->name);
+	is(f->average != NULL, c->average.kind != AVERAGE_NONE,
+	    "%s: %s: the checkpoint has an average if one is asked for", en->name, c->name);
 	if (f->average != NULL)
-		near(worst(f->average, c->mean, g->P + g->A), 0, 2e-5, "... the right one");
+		near(worst(f->average, c->mean, g->P + g->A), 0, 2e-5,
+		    "%s: %s: the average is PyTorch's", en->name, c->name);
 }
 
-/* The way of the weights in bf16, where each step is less than their last bit: the masters are f32. */
+/* Training in bf16 with steps smaller than the last bit of the weights, which needs master weights in f32. */
 static void
 halves(const struct engine *en, struct train_opt o, const struct run_case *c)
 {
@@ -179,7 +182,7 @@ halves(const struct engine *en, struct train_opt o, const struct run_case *c)
 	begin(o.ps.graph, c->nofc, w, aux);
 	o.precision = ENGINE_BF16;
 	if ((e = train_run(&o)) < 0) {
-		skip("... in bf16", err_line());
+		skip("a run in bf16", err_line());
 		return;
 	}
 	nets_must(weights_load(in_dir("o-0002.safetensors"), o.ps.graph, &f));
@@ -187,25 +190,27 @@ halves(const struct engine *en, struct train_opt o, const struct run_case *c)
 		all += pow((double)c->w[i] - (double)w[i], 2);
 		off += pow((double)f.w[i] - (double)c->w[i], 2);
 	}
-	ok(sqrt(off / all) < 0.05, "%s: ... in bf16 %.3f of the way is lost, %.3f of it where nothing is f32", en->name, sqrt(off / all),
+	ok(sqrt(off / all) < 0.05,
+	    "%s: a run in bf16 loses %.3f of the way, and %.3f without master weights", en->name, sqrt(off / all),
 	    RUN_LOST);
 	weights_free(&f);
 }
 
-/* The statistics of the average, taken anew. */
+/* Recomputes the statistics of the average. */
 static void
 anew(const struct engine *en, const struct graph *g, const struct run_case *c, struct weights *f, const struct batch_opt *data)
 {
-	struct stats_opt o = { .engine = en, .threads = 1, .weights = f, .data = *data };
+	struct stats_opt o = { .engine = engine_find(en->name), .threads = 1, .weights = f, .data = *data };
 	uint64_t n;
 	float aux[NA];
 
 	memcpy(f->w, f->average, g->P * sizeof(float));
-	is(stats_run(&o, aux, &n), 0, "... its statistics taken anew");
-	near(worst(aux, c->stats, g->A), 0, 2e-5, "... of all pictures");
+	is(stats_run(&o, aux, &n), 0, "%s: %s: stats_run() computes the statistics of the average", en->name, c->name);
+	near(worst(aux, c->stats, g->A), 0, 2e-5,
+	    "%s: %s: the statistics of the average are PyTorch's", en->name, c->name);
 }
 
-/* Of the checkpoints the two newest stay, and the best. */
+/* The two newest checkpoints and the best one are kept. */
 static void
 kept(const struct run_case *c)
 {
@@ -214,11 +219,12 @@ kept(const struct run_case *c)
 		char name[32];
 
 		snprintf(name, sizeof(name), "o-%04u.safetensors", e);
-		ok((access(in_dir(name), F_OK) == 0) == wanted, "... %s %s", name, wanted ? "stays" : "is gone");
+		ok((access(in_dir(name), F_OK) == 0) == wanted,
+		    "%s: %s %s", c->name, name, wanted ? "is kept" : "is deleted");
 	}
 }
 
-/* The same by the command line, by one worker or by as many as it takes batches for a step; its net is a script. */
+/* The same with pworker's options, by one worker or by one for each micro-batch of a step; the net is a script. */
 static void
 command(const char *build, const struct graph *g, const struct run_case *c, bool job)
 {
@@ -254,10 +260,13 @@ command(const char *build, const struct graph *g, const struct run_case *c, bool
 	if (system((char *)line.p) != 0 || weights_load(in_dir(last), g, &f) < 0) {
 		ok(0, "%s: %s", c->name, (char *)line.p);
 	} else {
-		near(worst(f.w, c->w, g->P), 0, 2e-5, "%s: by pworker's options%s the weights", c->name, job ? ", in a job," : "");
-		near(worst(f.aux, c->aux, g->A), 0, 2e-5, "... and running statistics");
-		near(f.average != NULL ? worst(f.average, c->mean, g->P + g->A) : 0, 0, 2e-5, "... and average");
-		is(f.average != NULL, c->average.kind != AVERAGE_NONE, "... where there is one");
+		near(worst(f.w, c->w, g->P), 0, 2e-5,
+		    "%s: pworker%s has PyTorch's weights", c->name, job ? " in a job" : "");
+		near(worst(f.aux, c->aux, g->A), 0, 2e-5, "%s: pworker has PyTorch's running statistics", c->name);
+		near(f.average != NULL ? worst(f.average, c->mean, g->P + g->A) : 0, 0, 2e-5,
+		    "%s: pworker has PyTorch's average", c->name);
+		is(f.average != NULL, c->average.kind != AVERAGE_NONE,
+		    "%s: pworker's checkpoint has an average if one is asked for", c->name);
 		weights_free(&f);
 	}
 	buf_free(&line);
@@ -273,7 +282,7 @@ run(const struct engine *en, const struct run_case *c)
 	char last[32], tool[4096];
 	struct weights f, best;
 	float w[NP], aux[NA];
-	struct train_opt o = { .engine = en, .threads = 1,
+	struct train_opt o = { .engine = engine_find(en->name), .threads = 1,
 		.data = { .path = in_dir("train.rec"), .batch = 4, .aug = { .scale = 1 / 128.f } },
 		.val = in_dir("val.rec"), .views = { .flip = c->flip, .shift = c->shift }, .ps = { .graph = g, .nworkers = 1,
 		.hyper = { .rule = c->rule, .momentum = c->momentum, .beta2 = c->beta2, .eps = c->eps, .wd = c->wd,
@@ -281,17 +290,18 @@ run(const struct engine *en, const struct run_case *c)
 		.accumulate = c->accumulate > 0 ? c->accumulate : 1, .epochs = c->epochs > 0 ? c->epochs : 2, .save = in_dir("o"),
 		.keep = 2, .best = true, .patience = c->patience, .start = in_dir("first.safetensors"), .stop = &never, .event = event };
 
-	is(g->P, NP, "the net of run.py");
+	is(g->P, NP, "the net has the weights of run.py");
 	nets_must(sched_parse(c->lr, &o.sched));
 	begin(g, c->nofc, w, aux);
-	nets_must(weights_save(o.start, g, w, aux, NULL, OPT_SGD, NULL, NULL, 0));
+	nets_must(weights_save(o.start, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0));
 	memset(&told, 0, sizeof(told));
 	nets_must(train_run(&o));
 	snprintf(last, sizeof(last), "o-%04u.safetensors", c->ends);
 	nets_must(weights_load(in_dir(last), g, &f));
 	compare(en, g, c, &f);
 	nets_must(weights_load(in_dir("o-best.safetensors"), g, &best));
-	is(atoi(weights_get(&best, "epoch")), c->best, "... the best");
+	is(atoi(weights_get(&best, "epoch")), c->best,
+	    "%s: the best checkpoint is that of PyTorch's best epoch", c->name);
 	kept(c);
 	if (c->average.kind == AVERAGE_SWA)
 		anew(en, g, c, &f, &o.data);
@@ -329,8 +339,8 @@ main(void)
 
 	if (mkdtemp(dir) == NULL)
 		return 1;
-	nets_must(pictures(in_dir("train.rec"), 0, TRAIN, 3));
-	nets_must(pictures(in_dir("val.rec"), 100, VAL, 5));
+	nets_must(images(in_dir("train.rec"), 0, TRAIN, 3));
+	nets_must(images(in_dir("val.rec"), 100, VAL, 5));
 	nets_engines(1, engine);
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	return system(clean) != 0 || done();

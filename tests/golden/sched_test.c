@@ -1,4 +1,4 @@
-/* sched_test - the rates of whole runs, by the text that pworker takes, against PyTorch's and MXNet's schedulers and Horovod's rule. */
+/* sched_test - the rates of whole runs, against PyTorch's and MXNet's schedulers and Horovod's rule. */
 #include "tap.h"
 
 #include "net/optim/sched.h"
@@ -6,7 +6,7 @@
 #include "sched_mxnet.h"
 #include "sched_torch.h"
 
-#define STEPS	7	/* of an epoch */
+#define STEPS	7	/* in an epoch */
 #define WITHIN	3e-8	/* of a rate of up to 0.4, which is a float here */
 
 static struct sched
@@ -27,7 +27,8 @@ torch(void)
 
 		for (uint32_t k = sched_torch[i].first; k < sched_torch[i].end; k++)
 			worst = fmax(worst, fabs((double)sched_rate(&s, k + sched_torch[i].later, STEPS, 1) - sched_torch[i].rate[k]));
-		near(worst, 0, WITHIN, "%s: PyTorch's, %u steps later", sched_torch[i].text, sched_torch[i].later);
+		near(worst, 0, WITHIN,
+		    "%s: the rates are PyTorch's, %u steps later", sched_torch[i].text, sched_torch[i].later);
 	}
 }
 
@@ -44,7 +45,8 @@ mxnet(void)
 
 			worst = fmax(worst, fabs((double)sched_rate(&s, step, STEPS, 1) - sched_mxnet[i].rate[k]));
 		}
-		near(worst, 0, WITHIN, "%s: MXNet's, %u later", sched_mxnet[i].text, sched_mxnet[i].later);
+		near(worst, 0, WITHIN,
+		    "%s: the rates are MXNet's, %u steps later", sched_mxnet[i].text, sched_mxnet[i].later);
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * step_test - does each engine compute the step that PyTorch computes?  Loss, every gradient, statistics, evaluation.
+ * step_test - each engine computes PyTorch's step: loss, gradients, statistics, evaluation.
  *
  * The numbers in step_torch.h are those of another author's code, in f64; step.py is how they were made.
  */
@@ -41,12 +41,12 @@ step(const struct engine *e, struct engine_plan *p, const struct graph *g)
 	nets_must(e->forward(p, NETS_SAMPLES(g, step_x, step_label, BATCH), NULL, NULL, &train));
 	nets_must(e->backward(p, d, stats, NULL));
 	nets_must(e->evaluate(p, NETS_SAMPLES(g, step_x, step_label, BATCH), &eval, prob));
-	near(train.loss, step_loss, 1e-5, "%s: the loss", e->name);
+	near(train.loss, step_loss, 1e-5, "%s: the loss is PyTorch's", e->name);
 	/* The bias before batch norm has no gradient: what is left is the rounding of sums, in an order of the processor's. */
 	for (uint32_t a = 0; a < g->nw; a++)
 		nets_same(d + g->w[a].first, step_g + g->w[a].first, g->w[a].count, a == 1 ? 5e-7 : 2e-7, e->name, g->w[a].name);
 	nets_same(stats, step_stats, g->A, 2e-7, e->name, "batch statistics");
-	near(eval.loss, step_eval_loss, 1e-5, "%s: the loss in evaluation", e->name);
+	near(eval.loss, step_eval_loss, 1e-5, "%s: the loss in evaluation is PyTorch's", e->name);
 	nets_same(prob, step_prob, BATCH * CLASSES, 2e-7, e->name, "probabilities in evaluation");
 	nets_numbers_free(&v);
 	free(d);
@@ -60,9 +60,9 @@ engine(const struct engine *e, struct engine_dev *dev)
 	struct graph *g = net();
 	struct engine_plan *p;
 
-	is(g->P, sizeof(step_w) / sizeof(*step_w), "%s: the net has the weights that the script gave it", e->name);
-	is(g->A, sizeof(step_aux) / sizeof(*step_aux), "%s: and the statistics", e->name);
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	is(g->P, sizeof(step_w) / sizeof(*step_w), "%s: the net has as many weights as PyTorch's", e->name);
+	is(g->A, sizeof(step_aux) / sizeof(*step_aux), "%s: the net has as many statistics as PyTorch's", e->name);
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	step(e, p, g);
 	e->plan_free(p);
 	graph_free(g);

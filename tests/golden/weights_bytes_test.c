@@ -1,4 +1,4 @@
-/* weights_bytes_test - the bytes of a file of weights, the text of graphs and their hashes: what other hosts and old files hold. */
+/* weights_bytes_test - the bytes of weights files and the text and hashes of graphs, which outlive a version. */
 #include "base/buf.h"
 #include "base/io.h"
 #include "net/graph/script.h"
@@ -50,13 +50,14 @@ graphs(void)
 	struct graph *g;
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
-		ok(script_run(want[i].net, 0, 0, 0, 0, NULL, 0, &g) == 0 && graph_hash(g) == want[i].hash, "%s: hash",
+		ok(script_run(want[i].net, 0, 0, 0, 0, NULL, 0, &g) == 0 && graph_hash(g) == want[i].hash,
+		    "%s has its hash",
 		    want[i].net);
 		graph_free(g);
 	}
-	is(script_run("lenet", 0, 0, 0, 0, &bn, 1, &g), 0, "lenet with batch norm");
-	ok(graph_text(g, &text) == 0 && buf_terminate(&text) == 0, "as text");
-	is_str((char *)text.p, lenet, "is this text");
+	is(script_run("lenet", 0, 0, 0, 0, &bn, 1, &g), 0, "lenet with batch norm is a graph");
+	ok(graph_text(g, &text) == 0 && buf_terminate(&text) == 0, "lenet with batch norm is written as text");
+	is_str((char *)text.p, lenet, "the text of lenet with batch norm is unchanged");
 	buf_free(&text);
 	graph_free(g);
 }
@@ -71,15 +72,15 @@ file(const char *path)
 	char text[sizeof(head) + 8];
 	struct graph *g;
 
-	is(graph_parse(net, sizeof(net) - 1, &g), 0, "a small net");
-	is(weights_save(path, g, w, aux, m, OPT_SGD, NULL, &step, 1), 0, "saved");
-	is(io_slurp(path, 1 << 20, &b), 0, "read");
-	is(b.n, 8 + n + 16 * 4, "bytes in all");
-	is(le_get64(b.p), n, "the header's length");
+	is(graph_parse(net, sizeof(net) - 1, &g), 0, "a small net is parsed");
+	is(weights_save(path, g, w, aux, m, OPT_SGD, NULL, NULL, &step, 1), 0, "its weights are saved");
+	is(io_slurp(path, 1 << 20, &b), 0, "the file is read");
+	is(b.n, 8 + n + 16 * 4, "the file has the expected size");
+	is(le_get64(b.p), n, "the file begins with the header's length");
 	snprintf(text, sizeof(text), "%.*s", (int)n, (char *)b.p + 8);
-	is(strspn(text + sizeof(head) - 1, " "), n - (sizeof(head) - 1), "blanks up to a multiple of 8");
+	is(strspn(text + sizeof(head) - 1, " "), n - (sizeof(head) - 1), "blanks pad the header to a multiple of 8");
 	text[sizeof(head) - 1] = 0;
-	is_str(text, head, "the header");
+	is_str(text, head, "the header is unchanged");
 	ok(memcmp(b.p + 8 + n, w, sizeof(w)) == 0 && memcmp(b.p + 8 + n + 24, aux, sizeof(aux)) == 0 &&
 	    memcmp(b.p + 8 + n + 40, m, sizeof(m)) == 0, "weights, statistics, state");
 	buf_free(&b);

@@ -1,4 +1,4 @@
-/* wire_bytes_test - the bytes of every message, and how they follow one another on a connection. */
+/* wire_bytes_test - the bytes of every message, and of several messages on a connection. */
 #include "lib/ends.h"
 #include "tap.h"
 #include "wire/tls.h"
@@ -64,15 +64,15 @@ test_heads(void)
 {
 	uint8_t head[MSG_HEAD];
 
-	is(GOLDEN, MSG_TYPES - 1, "every type has its bytes");
+	is(GOLDEN, MSG_TYPES - 1, "every type of message has its bytes here");
 	for (size_t i = 0; i < GOLDEN; i++) {
 		msg_head(&golden[i].m, head);
-		is_str(hex(head, MSG_HEAD), golden[i].bytes, "%s: bytes", golden[i].name);
-		is_str(msg_name(golden[i].m.type), golden[i].name, "%s: name", golden[i].name);
+		is_str(hex(head, MSG_HEAD), golden[i].bytes, "%s has its bytes", golden[i].name);
+		is_str(msg_name(golden[i].m.type), golden[i].name, "%s has its name", golden[i].name);
 	}
 }
 
-/* What a process of the job finds behind the handshake: heads and payloads, and not a byte between them. */
+/* After the handshake a connection carries headers and payloads without a byte between them. */
 static void
 test_stream(void)
 {
@@ -95,11 +95,11 @@ test_stream(void)
 			tls_read(t, bytes + have, sizeof(bytes) - have, &got);
 		}
 	}
-	is(have, total, "two messages on a connection: their bytes");
+	is(have, total, "two messages on a connection have no bytes between them");
 	is_str(hex(bytes, have),
 	    "0500000003000000" "0000000000000000" "0000000000000000" "00000000" "00000000" "00000000" "00000000" "6e6f206e6f"
 	    "000000000c000000" "0000000000000000" "0000000000000000" "00000000" "00000000" "00000000" "00000000",
-	    "one behind the other");
+	    "two messages on a connection have their bytes, one after the other");
 	tls_free(t);
 	close(fd);
 	ends_close(&e);

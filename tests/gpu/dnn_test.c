@@ -1,9 +1,10 @@
 /*
- * dnn_test - does cuDNN have what the engine asks of it?  Without a GPU: the library plans for a device that it is told
- * of.
+ * dnn_test - cuDNN plans every convolution that the engine asks for, on devices that are not
+ * present.
  *
- * It takes the same descriptors as on a machine with that device, checks them, and makes the plan; only running it is
- * left out.  Source of the properties: the vendor's tables of compute capabilities.
+ * The library takes the properties of a device, checks the same descriptors as on that device, and
+ * makes the plan. Only running it is left out. Source of the properties: the vendor's tables of
+ * compute capabilities.
  */
 #include "tap.h"
 
@@ -15,7 +16,33 @@
 #include "engine/cuda/device/dnn_desc.h"
 #include "engine/cuda/kernel/kernel.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
+
+/* What the library's answers are changed to: counts above what was asked for; engines that compile at run time. */
+static enum { HONEST, BOASTS, COMPILES } library;
+
+/* Replaces the library's function, which it calls. */
+cudnnStatus_t
+cudnnBackendGetAttribute(cudnnBackendDescriptor_t const from, cudnnBackendAttributeName_t name,
+	cudnnBackendAttributeType_t type, int64_t n, int64_t *got, void *values)
+{
+	static cudnnStatus_t (*real)(cudnnBackendDescriptor_t const, cudnnBackendAttributeName_t,
+	    cudnnBackendAttributeType_t, int64_t, int64_t *, void *);
+	cudnnStatus_t e;
+
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "cudnnBackendGetAttribute");
+	if ((e = real(from, name, type, n, got, values)) != CUDNN_STATUS_SUCCESS)
+		return e;
+	if (library == BOASTS && n > 0)
+		*got = n + 1000000;
+	if (library == COMPILES && name == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE && n > 0) {
+		*(cudnnBackendBehaviorNote_t *)values = CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+		*got = 1;
+	}
+	return CUDNN_STATUS_SUCCESS;
+}
 
 static const struct cuda_host host = { err_note, err_within, buf_put_fmt, NULL, NULL, NULL, NULL };
 
@@ -33,7 +60,7 @@ static const struct card {
 	{ "NVIDIA GeForce RTX 5090", 1200, 170, 49152, 101376, 1536, 24, 32LL << 30 },
 };
 
-/* c h w, k, r s, stride, pad, dilation, groups: of the nets in share/nets, and odd ones. */
+/* c, h, w, k, r, s, stride, pad, dilation, groups: layers of share/nets, and odd ones. */
 static const struct layer {
 	uint32_t c, h, w, k, r, s, stride, pad, dilate, groups;
 } layers[] = {
@@ -59,11 +86,11 @@ describe(const struct card *c, struct dnn_desc *a, struct device *d)
 	    "{\"deviceName\":\"%s\",\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
 	    "\"regsPerBlock\":65536,\"multiProcessorCount\":%d,\"warpSize\":32,\"maxSharedMemoryPerBlock\":%d,"
 	    "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
-	    "\"maxCtasPerSM\":%d,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":%d,\"pciDeviceId\":0,\"isTccDriver\":0,"
+	    "\"maxCtasPerSM\":%d,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":%d,\"pciDeviceId\":0,"
+	    "\"isTccDriver\":0,"
 	    "\"supportCoopLaunch\":1,\"totalGlobalMem\":%lld,\"smClockRateKHz\":1980000,\"memClockRateKHz\":3201000,"
 	    "\"l2CacheSize\":52428800,\"cudaDeviceId\":0,\"deviceVer\":%d,\"driverVer\":%d}", c->name, c->processors,
-	    c->shared,
-	    c->most_shared, c->blocks, c->threads, c->memory, c->version, CUDART_VERSION);
+	    c->shared, c->most_shared, c->blocks, c->threads, c->memory, c->version, CUDART_VERSION);
 
 	if (e < 0 || buf_terminate(&json) < 0)
 		return -1;
@@ -92,8 +119,8 @@ static const struct dnn_places places = { (void *)0x1000000, (void *)0x2000000, 
 	(void *)0x5000000, (void *)0x6000000 };
 
 /*
- * A sum, bias and ReLU as part of a convolution: how many of the layers have a plan with what `like` says of them.  An
- * engine that compiles when it is asked needs the driver, and is none where there is no GPU: half a second each.
+ * Counts the layers that have a plan with the bias, sum and ReLU of `like`. Engines that compile at
+ * run time need a driver, so without a GPU they do not count.
  */
 static uint32_t
 fused(struct device *d, int kind, bool tf32, struct dnn_shape like)
@@ -106,7 +133,7 @@ fused(struct device *d, int kind, bool tf32, struct dnn_shape like)
 		size_t scratch;
 
 		s.bias = like.bias;
-		s.more = like.more;
+		s.addend = like.addend;
 		s.relu = like.relu;
 		if (dnn_open(d, &s, &tune, &c, &scratch) < 0)
 			continue;
@@ -118,8 +145,8 @@ fused(struct device *d, int kind, bool tf32, struct dnn_shape like)
 }
 
 /*
- * How many gradients of weights are planned with sums in any order.  A race cannot be run without the device: the
- * library's first stands in for the winner.
+ * Counts the weight gradients that are planned with sums in any order. Without the device no race
+ * can run, and the library's first proposal is taken.
  */
 static uint32_t
 loose(struct device *d, int kind, bool any_order, const struct engine_tune *how)
@@ -143,7 +170,7 @@ loose(struct device *d, int kind, bool any_order, const struct engine_tune *how)
 	return had;
 }
 
-/* What was chosen before, for everything; name "": nothing. */
+/* A cache that returns one name for every key; name "": none. */
 struct memory {
 	char	 key[ENGINE_KEY], name[ENGINE_CHOICE];
 	uint32_t asked, kept;
@@ -170,7 +197,7 @@ keep(void *arg, const char *key, const char *name)
 	m->kept++;
 }
 
-/* The engine that a plan has, "57 2=1"; "" where there is none. */
+/* The engine of a plan, "57 2=1", or "". */
 static void
 engine_of(struct device *d, const struct engine_tune *how, char name[ENGINE_CHOICE])
 {
@@ -198,16 +225,17 @@ chosen(struct device *d, const char *card)
 
 	engine_of(d, &tune, first);
 	engine_of(d, &race, again);
-	is(strcmp(first, again), 0, "%s: where no race can be run the first is taken: %s", card, again);
-	ok(m.asked == 1 && m.kept == 0, "... it was looked for, and nothing is kept");
+	is(strcmp(first, again), 0, "%s: if no race can run, the first proposal is taken: %s", card, again);
+	ok(m.asked == 1 && m.kept == 0, "%s: without a race the cache is read and not written", card);
 	snprintf(line, sizeof(line), "%s\t%s", m.key, first);
-	is(autotune_cache_parse(line, key, name), 1, "... and is a line of the file: %s", line);
+	is(autotune_cache_parse(line, key, name), 1,
+	    "%s: key and engine are a valid line of the cache: %s", card, line);
 	snprintf(m.name, sizeof(m.name), "999999");
 	engine_of(d, &race, again);
-	is(strcmp(first, again), 0, "... a choice that is not proposed is not taken");
+	is(strcmp(first, again), 0, "%s: a cached engine that cuDNN does not propose is ignored", card);
 }
 
-/* All layers and directions in one type; says which are not to be had. */
+/* Plans all layers in all directions in one type, and prints those without a plan. */
 static void
 type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 {
@@ -233,7 +261,7 @@ type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 		dnn_close(c);
 	}
 	is(missing, 0, "%s, %s: each of %u convolutions has a plan", card, name, all);
-	is(bound, all - missing, "... and takes its memory");
+	is(bound, all - missing, "%s, %s: each planned convolution binds to memory", card, name);
 }
 
 /* What may follow a convolution. */
@@ -246,19 +274,55 @@ after(struct device *d, const char *card, int version)
 	} all[] = {
 		{ "bias", { .bias = 16 } },
 		{ "bias and ReLU", { .bias = 16, .relu = true } },
-		{ "a sum, bias and ReLU", { .bias = 16, .more = true, .relu = true } },
+		{ "a sum, bias and ReLU", { .bias = 16, .addend = true, .relu = true } },
 	};
 	const uint32_t want = sizeof(layers) / sizeof(*layers);
 
 	is(fused(d, KERNEL_F32, false, (struct dnn_shape){ .bias = 4, .relu = true }), want,
-	    "%s, f32: a bias at any address", card);
+	    "%s, f32: each convolution has a plan with a bias at any address", card);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		is(fused(d, KERNEL_F32, false, all[i].like), want, "... f32: %s, and twice", all[i].what);
-		is(fused(d, KERNEL_F32, true, all[i].like), want, "... tf32");
+		is(fused(d, KERNEL_F32, false, all[i].like), want,
+		    "%s, f32: each convolution and its copy have a plan with %s", card, all[i].what);
+		is(fused(d, KERNEL_F32, true, all[i].like), want,
+		    "%s, tf32: each convolution and its copy have a plan with %s", card, all[i].what);
 		if (version >= 800)
-			is(fused(d, KERNEL_BF16, true, all[i].like), want, "... bf16");
-		is(fused(d, KERNEL_F16, true, all[i].like), want, "... f16");
+			is(fused(d, KERNEL_BF16, true, all[i].like), want,
+			    "%s, bf16: each convolution and its copy have a plan with %s", card, all[i].what);
+		is(fused(d, KERNEL_F16, true, all[i].like), want,
+		    "%s, f16: each convolution and its copy have a plan with %s", card, all[i].what);
 	}
+}
+
+/* Engines that compile at run time are for races alone. */
+static void
+compiled(struct device *d, const char *card)
+{
+	const struct dnn_shape s = shape(&layers[1], DNN_FORWARD, KERNEL_F16, true);
+	char name[ENGINE_CHOICE];
+	struct dnn *c;
+	size_t scratch;
+
+	library = COMPILES;
+	is(dnn_open(d, &s, &tune, &c, &scratch), ERR_NOTSUP, "%s: engines that compile at run time are excluded", card);
+	engine_of(d, &(struct engine_tune){ .measure = true }, name);
+	ok(name[0] != 0, "%s: engines that compile at run time take part in a race: %s", card, name);
+	library = HONEST;
+	device_load_compiler();
+	snprintf(name, sizeof(name), "libnvrtc.so.%d", CUDART_VERSION / 1000);
+	ok(dlopen(name, RTLD_NOW | RTLD_NOLOAD) != NULL, "device_load_compiler() loads %s", name);
+}
+
+static void
+counts(struct dnn_desc *a)
+{
+	const uint32_t dim[4] = { 1, 2, 3, 4 };
+	cudnnBackendDescriptor_t t = dnn_desc_tensor(a, 1, CUDNN_DATA_FLOAT, dim);
+	int64_t size[4], n;
+
+	library = BOASTS;
+	n = dnn_desc_get(a, t, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, size);
+	library = HONEST;
+	is(n, 4, "dnn_desc_get() clamps a count above the number asked for");
 }
 
 int
@@ -270,7 +334,7 @@ main(void)
 		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
 		struct device d;
 
-		if (!ok(describe(&cards[i], &a, &d) == 0, "%s: told to cuDNN", cards[i].name))
+		if (!ok(describe(&cards[i], &a, &d) == 0, "cuDNN accepts the properties of %s", cards[i].name))
 			continue;
 		type(&d, cards[i].name, "f32", KERNEL_F32, false);
 		type(&d, cards[i].name, "tf32", KERNEL_F32, true);
@@ -278,13 +342,17 @@ main(void)
 			type(&d, cards[i].name, "bf16", KERNEL_BF16, true);
 		type(&d, cards[i].name, "f16", KERNEL_F16, true);
 		after(&d, cards[i].name, cards[i].version);
-		is(loose(&d, KERNEL_F32, false, &tune), 0, "... no sums in any order");
+		is(loose(&d, KERNEL_F32, false, &tune), 0, "%s: weight gradients add in a fixed order", cards[i].name);
 		is(loose(&d, KERNEL_F32, false, &(struct engine_tune){ .measure = true, .deterministic = true }), 0,
-		    "... nor those of a race that wants them in one");
+		    "%s: weight gradients add in a fixed order after a deterministic race", cards[i].name);
 		any += loose(&d, KERNEL_F32, true, &(struct engine_tune){ .measure = true });
 		chosen(&d, cards[i].name);
+		if (i == 0) {
+			compiled(&d, cards[i].name);
+			counts(&a);
+		}
 		dnn_desc_free(&a);
 	}
-	ok(any > 0, "... which the library would have taken for %u of them", any);
+	ok(any > 0, "cuDNN plans engines with sums in any order if they are allowed: %u", any);
 	return done();
 }

@@ -1,6 +1,6 @@
 /*
- * nccl_test - are the calls of NCCL those that nccl.c declares, by the library's own header, and
- * has the library all of them?
+ * nccl_test - nccl.c declares NCCL's calls as the library's own header, and the library has all of
+ * them.
  */
 #include "tap.h"
 
@@ -9,7 +9,7 @@
 #if __has_include(<nccl.h>)
 #include <nccl.h>
 
-/* nccl.c counts handles as pointers and enumerations as int. */
+/* nccl.c declares handles as pointers and enumerations as int. */
 _Static_assert(sizeof(ncclComm_t) == sizeof(void *) && sizeof(cudaStream_t) == sizeof(void *), "handles");
 _Static_assert(sizeof(ncclResult_t) == sizeof(int) && sizeof(ncclDataType_t) == sizeof(int) &&
     sizeof(ncclRedOp_t) == sizeof(int),
@@ -35,11 +35,11 @@ main(void)
 	unsigned there = 0;
 
 	if (so == NULL) {
-		skip("the library", "no libnccl.so.2");
+		skip("libnccl.so.2 has all the calls that nccl.c declares", "no libnccl.so.2");
 		return done();
 	}
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
 		there += dlsym(so, name[i]) != NULL;
-	is(there, sizeof(name) / sizeof(*name), "libnccl.so.2 has all calls");
+	is(there, sizeof(name) / sizeof(*name), "libnccl.so.2 has all the calls that nccl.c declares");
 	return done();
 }

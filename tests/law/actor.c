@@ -1,4 +1,4 @@
-/* actor - a worker of a world: its brain, and what it does next. */
+/* actor - a simulated worker: its state machine, and its next action. */
 #include "law/world.h"
 
 #include <stdlib.h>
@@ -9,6 +9,8 @@ to_server(void *arg, uint32_t s, const struct msg *m)
 {
 	struct actor *a = arg;
 
+	if (m->type != MSG_HELLO && (a->broken[s] || a->hailing[s]))
+		return;
 	if (m->type == MSG_PUSH)
 		a->world->floats += m->len / sizeof(float);
 	if (m->type == MSG_PUSH && a->sent[m->slice] < m->step + 1)
@@ -22,16 +24,18 @@ actor_start(struct actor *a)
 	const struct graph *g = a->world->graph;
 	struct worker_state_opt bo = { .worker = &a->o, .nservers = a->world->S, .emit = to_server, .arg = a };
 
-	worker_state_free(a->brain);
+	worker_state_free(a->worker);
+	memset(a->broken, 0, sizeof(a->broken));
+	memset(a->hailing, 0, sizeof(a->hailing));
 	a->o.incarnation--;		/* no count, no clock */
 	memset(a->o.w, 0xff, g->P * sizeof(float));
 	memset(a->o.aux, 0xff, g->A * sizeof(float));
 	if (a->o.rank == 0)
 		world_first(a->world, a->o.w, a->o.aux, a->state);
-	if (worker_state_new(&bo, &a->brain) < 0)
+	if (worker_state_new(&bo, &a->worker) < 0)
 		abort();
 	for (uint32_t s = 0; s < a->world->S; s++)
-		worker_state_hello(a->brain, s);
+		worker_state_hello(a->worker, s);
 	a->phase = HELLO;
 	a->summed = false;
 }
@@ -42,24 +46,24 @@ all_came(struct actor *a)
 	bool all = true;
 
 	for (uint32_t i = 0; i < a->world->graph->nw; i++)
-		all &= worker_state_missing(a->brain, WORKER_WAIT_ARRAY, i) < 0;
+		all &= worker_state_missing(a->worker, WORKER_WAIT_ARRAY, i) < 0;
 	return all;
 }
 
-/* The steps whose weights' gradients it has sent, all lives together: what the gate may count. */
+/* The steps whose gradients it has sent, summed over its incarnations: an upper limit for the servers' clocks. */
 static uint64_t
 steps_sent(const struct actor *a)
 {
-	const struct shard_plan *p = server_state_plan(a->world->host[0].server);
+	const struct shard_plan *p = worker_state_plan(a->worker);
 	uint64_t least = UINT64_MAX;
 
-	for (uint32_t i = 0; p != NULL && i < p->nweights; i++)
+	for (uint32_t i = 0; i < p->nweights; i++)
 		if (p->slice[i].count > 0 && !p->slice[i].frozen && a->sent[i] < least)
 			least = a->sent[i];
 	return least == UINT64_MAX ? 0 : least;
 }
 
-/* Begins a step: what is pushed is made now, in which order too. */
+/* Begins a step: chooses its gradients and their order. */
 static void
 step(struct actor *a)
 {
@@ -75,8 +79,8 @@ step(struct actor *a)
 		if (b->phase != DONE && b->phase != BYE && a->step > done && a->step - done > x->furthest)
 			x->furthest = a->step - done;
 	}
-	for (uint32_t p = 0; p < x->pieces; p++) {
-		uint32_t r = x->pieces > 1 ? p : a->o.rank, k = world_samples(x, r, a->step);
+	for (uint32_t p = 0; p < x->accumulate; p++) {
+		uint32_t r = x->accumulate > 1 ? p : a->o.rank, k = world_samples(x, r, a->step);
 
 		if (k == 0)
 			continue;
@@ -93,9 +97,9 @@ step(struct actor *a)
 			a->order[a->arrays++] = i;
 	rng_shuffle_u32(&x->chance, a->order, a->arrays);
 	a->pushed = n == 0 ? a->arrays : 0;
-	worker_state_step(a->brain, n, world_rate(x, a->step));
+	worker_state_step(a->worker, n, world_rate(x, a->step));
 	if (world_marked(a->step))
-		worker_state_mark(a->brain);
+		worker_state_mark(a->worker);
 	a->phase = PUSH;
 }
 
@@ -104,9 +108,9 @@ sum(struct actor *a)
 {
 	double v[2], want[2] = { 0, 0 };
 
-	if (worker_state_missing(a->brain, WORKER_WAIT_SUM, 0) >= 0)
+	if (worker_state_missing(a->worker, WORKER_WAIT_SUM, 0) >= 0)
 		return;
-	worker_state_total(a->brain, v, 2);
+	worker_state_total(a->worker, v, 2);
 	for (uint32_t r = 0; r < a->world->W; r++)
 		if (a->world->actor[r].steps >= a->step) {
 			want[0] += world_number(a->world, r, a->step);
@@ -121,8 +125,31 @@ sum(struct actor *a)
 static bool
 sums(const struct actor *a)
 {
-	return a->world->slack == STALE_SYNC && a->world->pieces == 1 && a->step > 0 && a->step % ACTOR_EVERY == 0 &&
+	return a->world->slack == STALE_SYNC && a->world->accumulate == 1 && a->step > 0 && a->step % ACTOR_EVERY == 0 &&
 	    !a->summed;
+}
+
+/* Connects again to servers that died, once all is read that they had sent. */
+static void
+reconnect(struct actor *a)
+{
+	for (uint32_t s = 0; s < a->world->S; s++) {
+		if (!a->broken[s] || pair_queued(a->world->net, a->world->W + s, a->o.rank) > 0)
+			continue;
+		a->broken[s] = false;
+		a->hailing[s] = !worker_state_parted(a->worker, s);
+		if (a->hailing[s])
+			worker_state_hello(a->worker, s);
+	}
+}
+
+void
+actor_welcomed(struct actor *a, uint32_t s)
+{
+	if (!a->hailing[s])
+		return;
+	a->hailing[s] = false;
+	worker_state_repeat(a->worker, s);
 }
 
 void
@@ -131,31 +158,33 @@ actor_turn(struct actor *a)
 	double v[2] = { world_number(a->world, a->o.rank, a->step), 1 };
 	bool all = true;
 
+	if (a->phase != DONE)
+		reconnect(a);
 	switch (a->phase) {
 	case HELLO:
 		for (uint32_t s = 0; s < a->world->S; s++)
-			all &= worker_state_welcome(a->brain, s);
+			all &= worker_state_welcome(a->worker, s);
 		if (!all)
 			return;
-		worker_state_begin(a->brain, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
+		worker_state_begin(a->worker, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
 		a->phase = BEGIN;
 		return;
 	case BEGIN:
-		if (!all_came(a) || worker_state_missing(a->brain, WORKER_WAIT_ALL, 0) >= 0)
+		if (!all_came(a) || worker_state_missing(a->worker, WORKER_WAIT_ALL, 0) >= 0)
 			return;
-		if (worker_state_begun(a->brain, &a->step) < 0)
+		if (worker_state_begun(a->worker, &a->step) < 0)
 			world_fault(a->world, err_line());
-		a->last = worker_state_last(a->brain) ? a->step : 0;
+		a->last = worker_state_last(a->worker) ? a->step : 0;
 		a->phase = STEP;
 		return;
 	case STEP:
 		if (sums(a)) {
-			worker_state_sum(a->brain, v, 2);
+			worker_state_sum(a->worker, v, 2);
 			a->phase = SUM;
 		} else if (a->step >= a->steps || a->last > 0) {
-			if (worker_state_missing(a->brain, WORKER_WAIT_ALL, 0) >= 0)
+			if (worker_state_missing(a->worker, WORKER_WAIT_ALL, 0) >= 0)
 				return;
-			worker_state_bye(a->brain);
+			worker_state_bye(a->worker);
 			a->phase = BYE;
 		} else {
 			step(a);
@@ -163,20 +192,20 @@ actor_turn(struct actor *a)
 		return;
 	case PUSH:
 		/* As worker_push() does: a step waits for the arrays alone, the statistics of the step before may be late. */
-		if (worker_state_missing(a->brain, WORKER_WAIT_STATS, 0) >= 0)
+		if (worker_state_missing(a->worker, WORKER_WAIT_STATS, 0) >= 0)
 			return;
 		if (a->pushed < a->arrays) {
-			worker_state_push(a->brain, a->order[a->pushed++], a->g);
+			worker_state_push(a->worker, a->order[a->pushed++], a->g);
 			return;
 		}
-		worker_state_finish(a->brain, a->stats);
+		worker_state_finish(a->worker, a->stats);
 		a->phase = WAIT;
 		return;
 	case WAIT:
 		if (!all_came(a))
 			return;
-		a->step = worker_state_steps(a->brain);
-		a->last = worker_state_last(a->brain) ? a->step : 0;
+		a->step = worker_state_steps(a->worker);
+		a->last = worker_state_last(a->worker) ? a->step : 0;
 		a->summed = false;
 		a->phase = STEP;
 		return;
@@ -184,7 +213,7 @@ actor_turn(struct actor *a)
 		sum(a);
 		return;
 	case BYE:
-		if (worker_state_missing(a->brain, WORKER_WAIT_BYE, 0) < 0)
+		if (worker_state_missing(a->worker, WORKER_WAIT_BYE, 0) < 0)
 			a->phase = DONE;
 		return;
 	case DONE:

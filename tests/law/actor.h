@@ -1,11 +1,12 @@
 /*
- * actor - a worker of a world: its brain, and what it does next.
+ * actor - a worker of a world: its state machine, and what it does next.
  */
 #ifndef TESTS_LAW_ACTOR_H
 #define TESTS_LAW_ACTOR_H
 
 #include "ps/worker/worker_state.h"
 
+#define ACTOR_SERVERS	4	/* most servers */
 #define ACTOR_SLICES	256	/* more than a job of these nets has */
 #define ACTOR_EVERY	3	/* steps between sums */
 
@@ -16,7 +17,7 @@ enum actor_phase { HELLO, BEGIN, STEP, PUSH, WAIT, SUM, BYE, DONE };
 struct actor {
 	struct world	*world;
 	struct worker_opt o;
-	struct worker_state *brain;
+	struct worker_state *worker;
 	enum actor_phase phase;
 	float		*g, *stats, *state;
 	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
@@ -24,10 +25,14 @@ struct actor {
 	uint32_t	 order[16], arrays, pushed;	/* those that are not frozen */
 	bool		 summed;	/* at this step */
 	uint64_t	 last;		/* the step at which it was told to end; 0 */
+	bool		 broken[ACTOR_SERVERS];	/* the connection to a server has ended, which it has not noticed */
+	bool		 hailing[ACTOR_SERVERS];	/* it has said hello on a new connection */
 };
 
 /* Also after a death: it knows nothing but its rank. */
 void	 actor_start(struct actor *a);
+/* A server's welcome was taken: what follows on a connection that was made again. */
+void	 actor_welcomed(struct actor *a, uint32_t s);
 /* One small thing that it can do now. */
 void	 actor_turn(struct actor *a);
 

@@ -1,10 +1,10 @@
-/* freeze_test - what is frozen moves once, at a job's start: the floats of each step are those of the arrays that learn. */
+/* freeze_test - frozen arrays are sent once, at a job's start: a step sends only the arrays that learn. */
 #include "law/world.h"
 #include "tap.h"
 
 #define STEPS 7
 
-/* Floats of what is not frozen. */
+/* The floats that are not frozen. */
 static uint64_t
 live(const struct graph *g)
 {
@@ -17,7 +17,7 @@ live(const struct graph *g)
 	return n;
 }
 
-/* Pushed once a worker and step, and back the same way; a push of no samples is empty, and yet answered. */
+/* Each worker pushes and receives them once a step; a push without samples is empty, but answered. */
 static bool
 moves(uint64_t seed, uint32_t slack, uint32_t *frozen)
 {
@@ -51,8 +51,8 @@ main(void)
 
 		for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++)
 			good += moves(seed, slacks[s], &frozen);
-		is(good, n, "slack %u: a step moves the floats that are not frozen, each twice", slacks[s]);
-		ok(frozen > n / 4 && frozen < n, "... in %u jobs with something frozen, and others", frozen);
+		is(good, n, "slack %u: a step sends each float that is not frozen twice", slacks[s]);
+		ok(frozen > n / 4 && frozen < n, "slack %u: some jobs freeze arrays and some do not (%u do)", slacks[s], frozen);
 	}
 	return done();
 }

@@ -158,6 +158,34 @@ pair_cut(struct pair *p, unsigned party)
 	}
 }
 
+size_t
+pair_queued(struct pair *p, unsigned from, unsigned to)
+{
+	size_t n = 0;
+
+	for (const struct item *i = link_of(p, from, to)->first; i != NULL; i = i->next)
+		n++;
+	return n;
+}
+
+void
+pair_break(struct pair *p, unsigned from, unsigned to, size_t n)
+{
+	struct link *l = link_of(p, from, to), rest = { 0 };
+	struct item **end = &l->first;
+
+	l->last = NULL;
+	for (; n > 0 && *end != NULL; n--) {
+		l->last = *end;
+		end = &(*end)->next;
+	}
+	rest.first = *end;
+	*end = NULL;
+	drop(p, &rest);
+	while (l->nkept > 0)
+		free(l->kept[--l->nkept]);
+}
+
 unsigned
 pair_repeat(struct pair *p, unsigned from, unsigned to, unsigned n)
 {

@@ -29,6 +29,11 @@ int	 pair_next(struct pair *p, unsigned *from, unsigned *to, struct msg *m);
 /* Messages waiting, on held links too. */
 size_t	 pair_waiting(const struct pair *p);
 
+/* Messages waiting on one link. */
+size_t	 pair_queued(struct pair *p, unsigned from, unsigned to);
+
+/* A broken connection, one way: the link loses all but the next n messages, and what it could repeat. */
+void	 pair_break(struct pair *p, unsigned from, unsigned to, size_t n);
 /* A crash: all that waits on the party's links, both ways, is lost, and what they could repeat. */
 void	 pair_cut(struct pair *p, unsigned party);
 /*

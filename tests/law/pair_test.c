@@ -1,4 +1,4 @@
-/* pair_test - a network in memory: nothing lost, nothing overtaken, all of it drawn from the seed. */
+/* pair_test - the network in memory loses and reorders nothing on a link, and depends on the seed alone. */
 #include "tap.h"
 #include "law/pair.h"
 
@@ -34,18 +34,18 @@ test_order(void)
 	unsigned overtaken, first[PARTIES * PARTIES] = { 0 }, least = UINT32_MAX;
 
 	is(play(7, a, &overtaken), sizeof(a), "every message is delivered once");
-	is(overtaken, 0, "none overtakes another on its link");
+	is(overtaken, 0, "no message overtakes another on its link");
 	play(7, b, &overtaken);
-	ok(memcmp(a, b, sizeof(a)) == 0, "the same seed delivers in the same order");
+	ok(memcmp(a, b, sizeof(a)) == 0, "the same seed gives the same order");
 	play(8, c, &overtaken);
-	ok(memcmp(a, c, sizeof(a)) != 0, "another seed, another order");
+	ok(memcmp(a, c, sizeof(a)) != 0, "another seed gives another order");
 	for (uint64_t seed = 0; seed < 800; seed++) {
 		play(seed, c, &overtaken);
 		first[c[0]]++;
 	}
 	for (unsigned i = 0; i < PARTIES * PARTIES; i++)
 		least = first[i] < least ? first[i] : least;
-	ok(least > 20, "any link may be first (the rarest: %u of 800, 50 expected)", least);
+	ok(least > 20, "any link may be the first (the rarest: %u of 800, 50 expected)", least);
 }
 
 static void
@@ -59,13 +59,13 @@ test_copies(void)
 	pair_send(p, 0, 1, &(struct msg){ .type = MSG_REFUSE, .flags = MSG_LAST, .incarnation = 1ull << 40, .samples = 3,
 	    .rate = 0.5f, .len = sizeof(text), .payload = text });
 	memset(text, 'x', sizeof(text));
-	is(pair_waiting(p), 1, "it waits");
-	is(pair_next(p, &from, &to, &m), 1, "it comes");
+	is(pair_waiting(p), 1, "a message waits on its link");
+	is(pair_next(p, &from, &to, &m), 1, "a message is delivered");
 	ok(from == 0 && to == 1 && m.type == MSG_REFUSE && m.flags == MSG_LAST && m.incarnation == 1ull << 40 &&
 	    m.samples == 3 && m.rate == 0.5f && m.len == sizeof(text), "with all its fields");
-	is_str(m.payload, "payload", "and with the bytes it had when it was sent");
-	ok((uintptr_t)m.payload % 8 == 0, "aligned to 8");
-	is(pair_next(p, &from, &to, &m), 0, "then nothing");
+	is_str(m.payload, "payload", "a message has the bytes that it had when it was sent");
+	ok((uintptr_t)m.payload % 8 == 0, "a payload is aligned to 8");
+	is(pair_next(p, &from, &to, &m), 0, "a message is delivered once");
 	pair_free(p);
 	pair_free(NULL);
 }
@@ -90,30 +90,31 @@ test_faults(void)
 	send_steps(p, 1, 1, 0, 3);
 	send_steps(p, 2, 0, 0, 3);
 	pair_cut(p, 1);
-	is(pair_waiting(p), 3, "a crash loses what was on the party's links");
+	is(pair_waiting(p), 3, "a crash loses the messages on the party's links");
 	while (pair_next(p, &from, &to, &m) == 1)
 		n += from == 2 && to == 0 && m.step == n;
-	is(n, 3, "and nothing else");
-	is(pair_repeat(p, 0, 1, 5), 0, "what was lost is not repeated");
+	is(n, 3, "a crash loses no other messages");
+	is(pair_repeat(p, 0, 1, 5), 0, "lost messages are not repeated");
 
 	send_steps(p, 2, 0, 3, 2);
-	is(pair_repeat(p, 2, 0, 2), 2, "a connection made again repeats what came last");
+	is(pair_repeat(p, 2, 0, 2), 2, "a reconnection repeats the last messages");
 	for (uint64_t step = 1; pair_next(p, &from, &to, &m) == 1; step++)
-		ok(from == 2 && m.step == step && memcmp(m.payload, "1234", 4) == 0, "step %d, in order", (int)step);
+		ok(from == 2 && m.step == step && memcmp(m.payload, "1234", 4) == 0,
+		    "step %d is repeated in order", (int)step);
 
 	send_steps(p, 0, 2, 0, PAIR_KEPT + 4);
 	while (pair_next(p, &from, &to, &m) == 1)
 		;
-	is(pair_repeat(p, 0, 2, 100), PAIR_KEPT, "it repeats no more than was kept");
-	is(pair_next(p, &from, &to, &m), 1, "the oldest kept");
-	is(m.step, 4, "comes first");
+	is(pair_repeat(p, 0, 2, 100), PAIR_KEPT, "a reconnection repeats at most PAIR_KEPT messages");
+	is(pair_next(p, &from, &to, &m), 1, "a repeated message is delivered");
+	is(m.step, 4, "the oldest message is repeated first");
 
 	pair_hold(p, 0, 2, true);
-	is(pair_next(p, &from, &to, &m), 0, "a link that is held delivers nothing");
-	is(pair_waiting(p), PAIR_KEPT - 1, "loses nothing");
+	is(pair_next(p, &from, &to, &m), 0, "a held link delivers nothing");
+	is(pair_waiting(p), PAIR_KEPT - 1, "a held link loses nothing");
 	pair_hold(p, 0, 2, false);
-	is(pair_next(p, &from, &to, &m), 1, "and goes on");
-	is(m.step, 5, "where it was");
+	is(pair_next(p, &from, &to, &m), 1, "a released link delivers");
+	is(m.step, 5, "a released link delivers the next message");
 	pair_free(p);
 }
 

@@ -1,7 +1,7 @@
 /*
- * recs_test - whoever dies and whenever, each reader gets the records that it reads, each once, byte for byte.
+ * recs_test - each reader gets its records, each once, byte for byte, whoever dies at whatever time.
  *
- * One holder and some readers over a network in memory; each reader has a few threads that want, wait and read.
+ * One server and some readers over a network in memory; each reader has a few threads that request, wait and read.
  * One integer decides who reads what, which message comes next, and whose connection breaks.
  */
 #include "made.h"
@@ -14,17 +14,17 @@
 
 #include <stdlib.h>
 
-#define READERS	3	/* most; party 0 is the holder */
+#define READERS	3	/* at most; party 0 is the server */
 #define THREADS	4
-#define COUNT	120	/* records that there are */
-#define READS	150	/* of a reader */
+#define COUNT	120	/* records in all */
+#define READS	150	/* by a reader */
 #define TURNS	200000
 #define MEMORY	100000
 
 struct reader {
 	struct dataset_reader	*ask;
-	struct dataset_sender	*give;		/* the holder's side of it */
-	bool		 open;		/* HOLDS has come */
+	struct dataset_sender	*give;		/* the server's side of it */
+	bool		 open;		/* HOLDS was received */
 	uint32_t	 order[READS], next, wanted, done;
 	struct dataset_reader_item *item[THREADS];	/* waited for */
 	uint32_t	 number[THREADS];
@@ -46,7 +46,7 @@ fail(struct world *x, const char *why)
 		x->wrong = why;
 }
 
-/* The reader's connection is made anew. */
+/* The reader reconnects. */
 static void
 join(struct world *x, unsigned k)
 {
@@ -197,7 +197,7 @@ many(uint32_t deaths, const char *name)
 		good += wrong == NULL;
 		most = turns > most ? turns : most;
 	}
-	is(good, worlds, "%s: every record read is the one that is there (%u turns)", name, most);
+	is(good, worlds, "%s: every record has the server's bytes (%u turns)", name, most);
 }
 
 int

@@ -1,4 +1,5 @@
-/* slack_test - nobody is further ahead than the slack, and every push is applied once, whoever is slow, dies or repeats. */
+/* slack_test - no worker is further ahead than the slack, and every push is applied once,
+    despite deaths and repeats. */
 #include "law/world.h"
 #include "tap.h"
 
@@ -39,7 +40,7 @@ counts(struct world *x, uint64_t steps)
 }
 
 static void
-many(uint32_t slack, uint32_t repeats, uint32_t crashes, const char *name)
+many(uint32_t slack, uint32_t repeats, uint32_t crashes, uint32_t kills, const char *name)
 {
 	unsigned good = 0, n = world_jobs(300);
 	uint64_t furthest = 0;
@@ -50,6 +51,7 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, const char *name)
 
 		x.repeats = repeats;
 		x.crashes = crashes;
+		x.kills = kills;
 		world_open(&x, STEPS);
 		well = world_run(&x) && counts(&x, STEPS);
 		if (!well)
@@ -60,12 +62,12 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, const char *name)
 	}
 	is(good, n, "%s: every push counts once", name);
 	if (slack == STALE_ASYNC)
-		ok(furthest > 1, "... up to %u steps ahead", (unsigned)furthest);
+		ok(furthest > 1, "%s: workers are up to %u steps ahead", name, (unsigned)furthest);
 	else
-		is(furthest, slack, "... and exactly the slack is used");
+		is(furthest, slack, "%s: the fastest worker is as far ahead as the slack allows", name);
 }
 
-/* One worker is not heard for a while: how far do the others come? */
+/* How far the others get while one worker's messages are held. */
 static uint64_t
 with_one_slow(uint32_t slack)
 {
@@ -93,14 +95,19 @@ with_one_slow(uint32_t slack)
 int
 main(void)
 {
-	many(STALE_SYNC, 20, 2, "slack 0");
-	many(1, 50, 0, "slack 1");
-	many(3, 50, 0, "slack 3");
-	many(3, 20, 2, "slack 3 with deaths");
-	many(STALE_ASYNC, 50, 0, "asynchronous");
-	many(STALE_ASYNC, 20, 2, "asynchronous with deaths");
-	is(with_one_slow(STALE_SYNC), 0, "slack 0: behind a slow worker all wait");
-	is(with_one_slow(2), 2, "slack 2: the others are two steps ahead, and wait");
-	is(with_one_slow(STALE_ASYNC), STEPS, "asynchronous: they finish");
+	many(STALE_SYNC, 20, 2, 0, "slack 0");
+	many(1, 50, 0, 0, "slack 1");
+	many(3, 50, 0, 0, "slack 3");
+	many(3, 20, 2, 0, "slack 3 with deaths");
+	many(STALE_ASYNC, 50, 0, 0, "asynchronous");
+	many(STALE_ASYNC, 20, 2, 0, "asynchronous with deaths");
+	many(STALE_SYNC, 20, 0, 4, "slack 0 with deaths of servers");
+	many(2, 20, 0, 4, "slack 2 with deaths of servers");
+	many(2, 20, 2, 4, "slack 2 with deaths of servers and workers");
+	many(STALE_ASYNC, 20, 0, 4, "asynchronous with deaths of servers");
+	many(STALE_ASYNC, 20, 2, 4, "asynchronous with deaths of servers and workers");
+	is(with_one_slow(STALE_SYNC), 0, "slack 0: all wait for a slow worker");
+	is(with_one_slow(2), 2, "slack 2: the others wait when they are two steps ahead");
+	is(with_one_slow(STALE_ASYNC), STEPS, "asynchronous: the others finish");
 	return done();
 }

@@ -1,4 +1,4 @@
-/* sync_test - slack 0: the same bits in any order, after duplicates and deaths, and as one worker that adds the pieces. */
+/* sync_test - slack 0: the same bits in any order, after repeats and deaths, and with one worker and micro-batches. */
 #include "law/world.h"
 #include "tap.h"
 
@@ -7,7 +7,7 @@
 
 #define STEPS 7
 
-/* Puts back what is frozen, as it was in `was`. */
+/* Restores frozen arrays from `was`. */
 static void
 thaw(const struct graph_array *a, uint32_t n, const float *was, float *now)
 {
@@ -51,7 +51,7 @@ update(const struct world *x, const struct opt_hyper *of, float *w, float *state
 	free(room);
 }
 
-/* What the job must come to, by plain sums over whole arrays. */
+/* The expected result of the job, by plain sums over whole arrays. */
 static void
 by_hand(const struct world *x, float *w, float *aux, float *state, float *average, uint64_t steps)
 {
@@ -135,11 +135,11 @@ same(const float *a, const float *b, size_t n)
 	return memcmp(a, b, n * sizeof(float)) == 0;
 }
 
-/* Do the servers' averages have these bits, but for what is frozen? */
+/* Whether the servers' averages have these bits, frozen arrays excepted. */
 static bool
 averages(const struct world *x, const float *average)
 {
-	const struct shard_plan *p = server_state_plan(x->host[0].server);
+	const struct shard_plan *p = worker_state_plan(x->actor[0].worker);
 	bool good = true;
 
 	for (uint32_t i = 0; i < p->n && x->hyper.average.kind != AVERAGE_NONE; i++) {
@@ -152,7 +152,7 @@ averages(const struct world *x, const float *average)
 	return good;
 }
 
-/* Runs x and compares every float that anybody has with the sums by hand. */
+/* Runs x and compares every float of workers and servers with the sums by hand. */
 static bool
 holds(struct world *x, bool uneven)
 {
@@ -197,9 +197,9 @@ holds(struct world *x, bool uneven)
 }
 
 static void
-many(const char *name, unsigned n, bool uneven, uint32_t repeats, uint32_t crashes, uint32_t stops)
+many(const char *name, unsigned n, bool uneven, uint32_t repeats, uint32_t crashes, uint32_t stops, uint32_t kills)
 {
-	unsigned good = 0, died = 0, early = 0;
+	unsigned good = 0, died = 0, early = 0, killed = 0;
 
 	n = world_jobs(n);
 	for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++) {
@@ -208,18 +208,58 @@ many(const char *name, unsigned n, bool uneven, uint32_t repeats, uint32_t crash
 		x.repeats = repeats;
 		x.crashes = crashes;
 		x.stops = stops;
+		x.kills = kills;
 		good += holds(&x, uneven);
 		died += x.died;
+		killed += x.killed;
 		early += x.actor[0].step < STEPS;
 	}
 	is(good, n, "%s", name);
 	if (crashes > 0)
-		ok(died > n / 4, "... %u deaths", died);
+		ok(died > n / 4, "%s: %u processes died", name, died);
+	if (kills > 0)
+		ok(killed > n / 4, "%s: %u servers died", name, killed);
 	if (stops > 0)
-		ok(early > n / 4 && early < n, "... %u ended early", early);
+		ok(early > n / 4 && early < n, "%s: %u jobs ended early", name, early);
 }
 
-/* Law 1: W workers against one that accumulates their pieces, both through the same code. */
+/* Server s of a job dies once, after each of its stores in turn.  Returns how many there are, or 0 after a fault. */
+static unsigned
+each_store(uint64_t seed, uint32_t s)
+{
+	for (unsigned at = 1;; at++) {
+		struct world x = draw(seed);
+		bool good;
+
+		x.host[s].dies_at = at;
+		good = holds(&x, false);
+		if (!good)
+			printf("# server %u died after store %u\n", s, at);
+		if (!good || x.killed == 0)
+			return good ? at - 1 : 0;
+	}
+}
+
+static void
+many_stores(unsigned seeds)
+{
+	unsigned good = 0, all = 0, jobs = 0;
+
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
+		struct world x = draw(seed);
+
+		graph_free(x.graph);
+		for (uint32_t s = 0; s < x.S; s++, jobs++) {
+			unsigned stores = each_store(seed, s);
+
+			good += stores > 0;
+			all += stores;
+		}
+	}
+	is(good, jobs, "the death of a server after any of its %u stores changes no bit", all);
+}
+
+/* W workers against one worker with W micro-batches, both through the same code. */
 static bool
 one_for_all(uint64_t seed)
 {
@@ -231,7 +271,7 @@ one_for_all(uint64_t seed)
 	many_.graph = world_graph(false);
 	one.graph = world_graph(false);
 	many_.freeze = one.freeze = NULL;
-	one.pieces = many_.W;
+	one.accumulate = many_.W;
 	one.W = 1;
 	world_open(&many_, STEPS);
 	world_open(&one, STEPS);
@@ -247,16 +287,22 @@ main(void)
 {
 	unsigned good = 0, n = world_jobs(200);
 
-	many("any order of arrival gives the bits of sums by hand", 300, false, 0, 0, 0);
-	many("what comes twice changes nothing", 300, false, 100, 0, 0);
-	many("workers without samples and workers that leave early hang nobody", 300, true, 50, 0, 0);
-	many("workers that die and come back cost no bit", 400, false, 20, 2, 0);
-	many("... nor when they say nothing twice", 300, false, 0, 2, 0);
-	many("... nor when others leave early", 200, true, 20, 2, 0);
-	many("asked to end, all end after the same step", 300, false, 20, 0, 1);
-	many("... also with deaths", 300, false, 20, 2, 1);
+	many("any order of arrival gives the bits of sums by hand", 300, false, 0, 0, 0, 0);
+	many("repeated messages change nothing", 300, false, 100, 0, 0, 0);
+	many("workers without samples and workers that leave early block no other", 300, true, 50, 0, 0, 0);
+	many("deaths change no bit", 400, false, 20, 2, 0, 0);
+	many("deaths without repeated messages change no bit", 300, false, 0, 2, 0, 0);
+	many("deaths change no bit when others leave early", 200, true, 20, 2, 0, 0);
+	many("all workers end after the same step when asked", 300, false, 20, 0, 1, 0);
+	many("all workers end after the same step despite deaths", 300, false, 20, 2, 1, 0);
+	many("deaths of servers change no bit", 400, false, 0, 0, 0, 4);
+	many("deaths of servers change no bit with repeated messages", 300, false, 50, 0, 0, 4);
+	many("deaths of servers change no bit when workers leave early", 300, true, 20, 0, 0, 4);
+	many("deaths of servers and workers change no bit", 400, false, 20, 2, 0, 4);
+	many("all workers end after the same step despite deaths of servers", 300, false, 20, 2, 1, 4);
+	many_stores(4);
 	for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++)
 		good += one_for_all(seed);
-	is(good, n, "W workers compute what one computes that accumulates W pieces");
+	is(good, n, "W workers compute what one worker with W micro-batches computes");
 	return done();
 }

@@ -1,5 +1,5 @@
 /*
- * train - the promises of a whole run, on ref and a few small pictures: the
+ * train_test - the promises of a whole run, on ref and a few small images: the
  * same seed gives the same bytes however the run was cut, read or stopped, and
  * every record comes once an epoch.
  */
@@ -18,7 +18,7 @@
 
 static char dir[] = "/tmp/tally.XXXXXX";
 static volatile sig_atomic_t stop;
-static uint64_t seen, stop_at;	/* samples of the epochs' rows; the step after which stop is set */
+static uint64_t seen, stop_at;	/* the samples in the rows of epochs; the step after which stop is set */
 static unsigned epochs, saves;
 
 static void
@@ -34,7 +34,7 @@ event(void *arg, const struct train_event *ev)
 		stop = SIGTERM;
 }
 
-/* Pictures of noise, a little brighter with each class. */
+/* Images of noise, a little brighter with each class. */
 static int
 write_records(const char *path)
 {
@@ -141,50 +141,55 @@ cuts(bool bn)
 	struct train_opt o = recipe(g, in_dir("a"));
 	const char *what = bn ? "with batch norm" : "plain";
 
-	is(run(&o), 0, "%s: three epochs", what);
-	is(seen, 3 * RECORDS, "%s: every record once an epoch", what);
-	is(saves, 3, "%s: a checkpoint an epoch", what);
+	is(run(&o), 0, "%s: a run of three epochs exits with 0", what);
+	is(seen, 3 * RECORDS, "%s: an epoch has every record once", what);
+	is(saves, 3, "%s: each epoch has a checkpoint", what);
 
 	o = recipe(g, in_dir("b"));
 	o.data.threads = 4;
-	is(run(&o), 0, "%s: with 4 decode threads", what);
-	ok(same(in_dir("a-0003.safetensors"), in_dir("b-0003.safetensors")), "%s: the same bytes", what);
+	is(run(&o), 0, "%s: a run with 4 decode threads exits with 0", what);
+	ok(same(in_dir("a-0003.safetensors"), in_dir("b-0003.safetensors")),
+	    "%s: 4 decode threads give the same bytes", what);
 
 	for (uint64_t s = 1; s <= 17; s += 5) {
 		char from[80];
 
 		o = recipe(g, in_dir("c"));
 		o.steps = s;
-		is(run(&o), 0, "%s: ended after step %d", what, (int)s);
+		is(run(&o), 0, "%s: a run ends after step %d", what, (int)s);
 		o = recipe(g, in_dir("c"));
 		if (s % 8 != 0)
 			snprintf(from, sizeof(from), "%s/c-%04d-%06d.safetensors", dir, (int)(s / 8), (int)(s % 8));
 		else
 			snprintf(from, sizeof(from), "%s/c-%04d.safetensors", dir, (int)(s / 8));
 		o.resume = from;
-		is(run(&o), 0, "%s: resumed from there", what);
-		ok(same(in_dir("a-0003.safetensors"), in_dir("c-0003.safetensors")), "%s: the same bytes", what);
+		is(run(&o), 0, "%s: that run is resumed", what);
+		ok(same(in_dir("a-0003.safetensors"), in_dir("c-0003.safetensors")),
+		    "%s: the resumed run gives the same bytes", what);
 		unlink(in_dir("c-0003.safetensors"));
 	}
 
 	o = recipe(g, in_dir("d"));
 	stop_at = 11;
-	is(run(&o), ERR_STOP, "%s: a stop asked for during step 11 is orderly", what);
+	is(run(&o), ERR_STOP, "%s: a stop request in step 11 ends the run", what);
 	stop_at = 0;
-	ok(access(in_dir("d-0001-000004.safetensors"), F_OK) == 0, "%s: it comes a step later, with a checkpoint", what);
+	ok(access(in_dir("d-0001-000004.safetensors"), F_OK) == 0,
+	    "%s: the stopped run has a checkpoint of the next step", what);
 	o = recipe(g, in_dir("d"));
 	o.resume = in_dir("d-0001-000004.safetensors");
-	is(run(&o), 0, "%s: resumed", what);
-	ok(same(in_dir("a-0003.safetensors"), in_dir("d-0003.safetensors")), "%s: the same bytes", what);
+	is(run(&o), 0, "%s: the stopped run is resumed", what);
+	ok(same(in_dir("a-0003.safetensors"), in_dir("d-0003.safetensors")),
+	    "%s: the run resumed after a stop gives the same bytes", what);
 
 	o = recipe(g, in_dir("e"));
 	o.seed = 4;
-	is(run(&o), 0, "%s: another seed", what);
-	ok(!same(in_dir("a-0003.safetensors"), in_dir("e-0003.safetensors")), "%s: other bytes", what);
+	is(run(&o), 0, "%s: a run with another seed exits with 0", what);
+	ok(!same(in_dir("a-0003.safetensors"), in_dir("e-0003.safetensors")),
+	    "%s: another seed gives other bytes", what);
 	graph_free(g);
 }
 
-/* 37 records in pieces of 5, nine pieces a step: one step of 5 4 4 4 4 4 4 4 4; and of 40: the last pieces are empty. */
+/* 37 records, micro-batches of 5, nine a step: one step of 5 4 4 4 4 4 4 4 4; of 40 a step the last are empty. */
 static void
 uneven(void)
 {
@@ -192,16 +197,16 @@ uneven(void)
 	struct train_opt o = recipe(g, NULL);
 
 	o.accumulate = 9;
-	is(run(&o), 0, "nine pieces a step");
-	is(seen, 3 * RECORDS, "every record once an epoch");
+	is(run(&o), 0, "a run of nine micro-batches a step exits with 0");
+	is(seen, 3 * RECORDS, "nine micro-batches have every record once an epoch");
 	o.accumulate = 40;
 	o.data.batch = 1;
-	is(run(&o), 0, "more pieces than records");
-	is(seen, 3 * RECORDS, "every record once an epoch");
+	is(run(&o), 0, "a run of more micro-batches than records exits with 0");
+	is(seen, 3 * RECORDS, "more micro-batches than records have every record once an epoch");
 	graph_free(g);
 }
 
-/* All that a run hangs on: the optimizer's state, a schedule, an average, chance in order, pictures and net, what is best. */
+/* A run depends on the optimizer's state, schedule, average, order, augmentation, dropout and best result. */
 static struct train_opt
 whole(const struct graph *g, enum opt_rule rule, enum average_kind kind, const char *save)
 {
@@ -218,11 +223,11 @@ whole(const struct graph *g, enum opt_rule rule, enum average_kind kind, const c
 	o.best = true;
 	o.patience = 3;
 	if (sched_parse("warmup:1:0.001,0.01,cosine:0.002@3,x0.5@2.5", &o.sched) < 0)
-		ok(0, "a schedule");
+		ok(0, "the schedule is parsed");
 	return o;
 }
 
-/* A run that was cut twice within epochs, against one that was not. */
+/* A run that was interrupted twice within epochs, against one that was not. */
 static void
 everything(enum opt_rule rule, enum average_kind kind)
 {
@@ -241,9 +246,12 @@ everything(enum opt_rule rule, enum average_kind kind)
 		if ((e = run(&o)) == 0)
 			snprintf(from, sizeof(from), "%s/p-%04d-%06d.safetensors", dir, (int)(at / epoch), (int)(at % epoch));
 	}
-	is(e, 0, "%s, average %s, in pieces of %u: whole, and in three parts", opt_name(rule), average_name(kind), o.accumulate);
+	is(e, 0,
+	    "%s, average %s, %u micro-batches: a whole run and one in three parts exit with 0", opt_name(rule),
+	    average_name(kind), o.accumulate);
 	ok(same(in_dir("w-0003.safetensors"), in_dir("p-0003.safetensors")) &&
-	    same(in_dir("w-best.safetensors"), in_dir("p-best.safetensors")), "... the same bytes, of the best, too");
+	    same(in_dir("w-best.safetensors"), in_dir("p-best.safetensors")),
+	    "the interrupted run has the bytes of the whole run, the best weights too");
 	unlink(in_dir("p-0003.safetensors"));
 	graph_free(g);
 }
@@ -259,17 +267,17 @@ refused(void)
 	o.resume = path;
 	o.seed = 9;
 	is(run(&o), ERR_FORMAT, "weights of another net are refused");
-	ok(strstr(err_line(), path) != NULL, "by the file's name: %s", err_line());
+	ok(strstr(err_line(), path) != NULL, "the refusal names the file: %s", err_line());
 	o.resume = NULL;
 	o.init = "magic";
-	is(run(&o), ERR_FORMAT, "so is a rule of first weights that is none");
+	is(run(&o), ERR_FORMAT, "an unknown rule of first weights is refused");
 	graph_free(g);
 }
 
 static struct engine_draw drawn[16];
 static unsigned draws;
 
-/* ref's forward, noting what chance hangs on. */
+/* ref's forward, which records the inputs of the random numbers. */
 static int
 forward(struct engine_plan *plan, const struct samples *s, const struct engine_draw *draw, const struct engine_hook *hook,
 	 struct engine_result *result)
@@ -280,7 +288,7 @@ forward(struct engine_plan *plan, const struct samples *s, const struct engine_d
 	return engine_find("ref")->forward(plan, s, draw, hook, result);
 }
 
-/* Three pieces of 5 a step, three steps an epoch. */
+/* Three micro-batches of 5 a step, three steps an epoch. */
 static void
 chance(const uint32_t *batches)
 {
@@ -295,11 +303,11 @@ chance(const uint32_t *batches)
 	o.accumulate = 3;
 	o.epochs = 1;
 	o.batches = batches;
-	is(run(&o), 0, "an epoch in pieces");
-	is(draws, 9, "of three a step");
+	is(run(&o), 0, "an epoch with micro-batches exits with 0");
+	is(draws, 9, "an epoch has three micro-batches a step");
 	for (unsigned k = 0; k < 9; k++)
 		bad += drawn[k].seed != o.seed || drawn[k].step != k / 3 || drawn[k].first != k % 3 * 5;
-	is(bad, 0, "each with the seed, its step, and the number of its first sample in the step");
+	is(bad, 0, "dropout gets the seed, the step, and the number of the first sample in the step");
 	graph_free(g);
 }
 
@@ -311,7 +319,7 @@ main(void)
 	if (mkdtemp(dir) == NULL)
 		return 1;
 	snprintf(path, sizeof(path), "%s/t.rec", dir);
-	is(write_records(path), 0, "%d records", RECORDS);
+	is(write_records(path), 0, "%d records are written", RECORDS);
 	cuts(false);
 	cuts(true);
 	uneven();

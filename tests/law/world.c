@@ -1,4 +1,4 @@
-/* world - a whole job in one thread: what chance makes of it, and its turns. */
+/* world - a whole job in one thread: its random events and its turns. */
 #include "law/world.h"
 
 #include "base/rng.h"
@@ -83,6 +83,8 @@ to_worker(void *arg, uint32_t w, const struct msg *m)
 {
 	struct host *h = arg;
 
+	if (h->left != NULL)
+		return;		/* it is dead */
 	if (m->type == MSG_WEIGHTS && m->step > 0)
 		h->world->floats += m->len / sizeof(float);
 	pair_send(h->world->net, h->world->W + h->index, w, m);
@@ -110,6 +112,74 @@ world_crash(struct world *x)
 	x->died++;
 }
 
+/*
+ * A server has stored n bytes.  If it dies now, its memory is left as it is, but for the bytes of this store: the
+ * order of stores within it is nobody's promise, so that each float may have any value.
+ */
+static void
+stored(void *arg, void *p, size_t n)
+{
+	struct host *h = arg;
+	struct memory *m = &h->memory;
+
+	if (h->left != NULL || ++h->stores != h->dies_at)
+		return;
+	h->left = malloc(m->size);
+	memcpy(h->left, m->base, m->size);
+	for (size_t at = 0; n > sizeof(uint64_t) && at + sizeof(float) <= n; at += sizeof(float))
+		if (rng_below(&h->world->chance, 2))
+			memset((char *)h->left + ((char *)p - (char *)m->base) + at, 0xff, sizeof(float));
+}
+
+static void
+start_server(struct host *h)
+{
+	struct world *x = h->world;
+	struct server_state_opt so = { .nworkers = x->W, .index = h->index, .nservers = x->S, .memory = &h->memory,
+	    .emit = to_worker, .room = x->full > 0 ? has_room : NULL, .arg = h };
+
+	if (server_state_new(&so, &h->server) < 0)
+		abort();
+}
+
+/* The server is dead: another one starts, with what it left, and its connections end. */
+static void
+restart_server(struct host *h)
+{
+	struct world *x = h->world;
+	unsigned s = x->W + h->index;
+
+	server_state_free(h->server);
+	if (h->left != NULL)
+		memcpy(h->memory.base, h->left, h->memory.size);
+	free(h->left);
+	h->left = NULL;
+	h->dies_at = 0;
+	start_server(h);
+	for (uint32_t w = 0; w < x->W; w++) {
+		size_t sent = pair_queued(x->net, s, w);
+
+		pair_break(x->net, w, s, 0);
+		pair_break(x->net, s, w, rng_below(&x->chance, sent + 1));
+		x->actor[w].broken[h->index] = true;
+		x->actor[w].hailing[h->index] = false;
+	}
+	x->killed++;
+}
+
+static void
+world_kill(struct world *x)
+{
+	struct host *h = &x->host[rng_below(&x->chance, x->S)];
+
+	if (server_state_over(h->server) || x->killed >= WORLD_DEATHS)
+		return;
+	if (rng_below(&x->chance, 4) == 0)
+		restart_server(h);
+	else if (h->dies_at == 0)
+		h->dies_at = h->stores + 1 + rng_below(&x->chance, 60);
+}
+
 static void
 world_deliver(struct world *x)
 {
@@ -120,10 +190,14 @@ world_deliver(struct world *x)
 	if (!pair_next(x->net, &from, &to, &m))
 		return;
 	if (to < x->W)
-		e = worker_state_take(x->actor[to].brain, from - x->W, &m);
+		e = worker_state_take(x->actor[to].worker, from - x->W, &m);
 	else
 		e = server_state_take(x->host[to - x->W].server, &m);
-	if (e < 0)
+	if (to < x->W && m.type == MSG_WELCOME)
+		actor_welcomed(&x->actor[to], from - x->W);
+	if (to >= x->W && x->host[to - x->W].left != NULL)
+		restart_server(&x->host[to - x->W]);
+	else if (e < 0)
 		world_fault(x, err_line());
 }
 
@@ -136,14 +210,14 @@ world_over(const struct world *x)
 	return true;
 }
 
-/* Somebody wants the job to end. */
+/* A worker asks the job to end. */
 static void
 world_stop(struct world *x)
 {
 	struct actor *a = &x->actor[rng_below(&x->chance, x->W)];
 
 	if (a->phase >= STEP && a->phase <= WAIT)
-		worker_state_stop(a->brain);
+		worker_state_stop(a->worker);
 }
 
 void
@@ -153,6 +227,8 @@ world_turn(struct world *x)
 
 	if (rng_below(&x->chance, 1000) < x->crashes)
 		world_crash(x);
+	if (x->kills > 0 && rng_below(&x->chance, 1000) < x->kills)
+		world_kill(x);
 	if (rng_below(&x->chance, 1000) < x->stops)
 		world_stop(x);
 	if (rng_below(&x->chance, 1000) < x->repeats) {
@@ -197,14 +273,11 @@ world_open(struct world *x, uint64_t steps)
 		abort();
 	x->chance = rng_start(x->seed, 1, 1);
 	x->net = pair_new(x->W + x->S, x->seed);
-	x->pieces = x->pieces > 0 ? x->pieces : 1;
+	x->accumulate = x->accumulate > 0 ? x->accumulate : 1;
 	for (uint32_t s = 0; s < x->S; s++) {
-		struct server_state_opt so = { .nworkers = x->W, .index = s, .nservers = x->S, .emit = to_worker,
-		    .room = x->full > 0 ? has_room : NULL, .arg = &x->host[s] };
-
-		x->host[s] = (struct host){ .world = x, .index = s };
-		if (server_state_new(&so, &x->host[s].server) < 0)
-			abort();
+		x->host[s] = (struct host){ .world = x, .index = s, .dies_at = x->host[s].dies_at, .memory = { .fd = -1,
+		    .stored = stored, .arg = &x->host[s] } };
+		start_server(&x->host[s]);
 	}
 	for (uint32_t r = 0; r < x->W; r++) {
 		struct actor *a = &x->actor[r];
@@ -222,12 +295,14 @@ world_open(struct world *x, uint64_t steps)
 void
 world_close(struct world *x)
 {
-	for (uint32_t s = 0; s < x->S; s++)
+	for (uint32_t s = 0; s < x->S; s++) {
 		server_state_free(x->host[s].server);
+		memory_close(&x->host[s].memory);
+	}
 	for (uint32_t r = 0; r < x->W; r++) {
 		struct actor *a = &x->actor[r];
 
-		worker_state_free(a->brain);
+		worker_state_free(a->worker);
 		free(a->o.w);
 		free(a->o.aux);
 		free(a->g);
@@ -241,7 +316,7 @@ world_close(struct world *x)
 void
 world_join(const struct world *x, float *w, float *aux, float *state)
 {
-	const struct shard_plan *p = server_state_plan(x->host[0].server);
+	const struct shard_plan *p = worker_state_plan(x->actor[0].worker);
 	uint32_t states = opt_states(x->hyper.rule);
 
 	for (uint32_t i = 0; i < p->n; i++) {

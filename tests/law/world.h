@@ -1,5 +1,5 @@
 /*
- * world - a whole job in one thread: workers' and servers' brains over a network in memory.
+ * world - a whole job in one thread: the state machines of workers and servers over a network in memory.
  *
  * One integer decides everything: the shape of the job, who pushes what, which
  * message comes next, what comes twice and who dies.  Gradients depend on the
@@ -25,6 +25,10 @@ struct host {
 	struct world	*world;
 	uint32_t	 index;
 	struct server_state	*server;
+	struct memory	 memory;	/* which outlives it */
+	uint64_t	 stores;	/* to it, by all servers so far */
+	uint64_t	 dies_at;	/* the store after which it dies; 0: none */
+	void		*left;		/* the memory at its death, before which it still has to return; else NULL */
 };
 
 struct world {
@@ -34,16 +38,17 @@ struct world {
 	struct pair	*net;
 	uint32_t	 W, S, slack, slice;
 	bool		 counting;	/* gradients of 1, for which any order gives the same bits */
-	uint32_t	 repeats, crashes, stops;	/* in a thousand turns */
+	uint32_t	 repeats, crashes, stops;	/* in a thousand turns; crashes: deaths of workers */
 	uint32_t	 full;		/* of a thousand answers, those that find no room and wait */
 	const char	*freeze;	/* a rule of net/freeze.h, or NULL */
 	uint64_t	 floats;	/* that the workers pushed and got back in their steps, repeats counted */
-	uint32_t	 pieces;	/* 1, or what worker 0 alone accumulates for so many */
+	uint32_t	 accumulate;	/* micro-batches a step of worker 0 alone; 1: none */
 	struct opt_hyper hyper;
 	struct actor	 actor[WORLD_WORKERS];
 	struct host	 host[WORLD_SERVERS];
 	uint64_t	 furthest;	/* most steps anybody was ahead */
-	unsigned	 died;
+	unsigned	 died, killed;	/* workers, servers */
+	uint32_t	 kills;		/* in a thousand turns: a server will die, most often within an update */
 	char		 why[256];	/* the first fault */
 };
 

@@ -76,7 +76,7 @@ net(const char *table, const char *name, const char *layers, const char *key, co
 		found += strcmp(was, theirs) == 0 && strcmp(a->name, ours) == 0;
 	}
 	ok(named, "%s, %s: %s has a name for each array", name, layers != NULL ? layers : "", table);
-	ok(same, "... which gives ours again");
+	ok(same, "%s: their names map to ours again", table);
 	is(found, 1, "%s is %s", theirs, ours);
 	graph_free(g);
 	alias_free(to);

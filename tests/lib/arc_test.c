@@ -22,7 +22,7 @@ static const struct {
 
 static const char *const names[] = { "a/1.png", "b/2.png", NULL };
 
-/* What is left of the text without "WHERE: ", for each of its lines. */
+/* Returns the text with "WHERE: " removed from each line. */
 static const char *
 without(const char *text, const char *where)
 {
@@ -59,7 +59,7 @@ test_kinds(void)
 	}
 }
 
-/* Zip from a pipe has its members' sizes behind them. */
+/* A zip that was written to a pipe has the sizes after the members. */
 static void
 test_streamed_zip(void)
 {
@@ -73,6 +73,33 @@ test_streamed_zip(void)
 	opt.path = told_pipe("late.zip");
 	is_str(told(&opt), "0 0 pipe: a/1.png = one\na,",
 	    "a zip written to a pipe is read from a pipe");
+}
+
+/* A tar without its last blocks of zeros, and a tar after another tar. */
+static void
+test_tar_ends(void)
+{
+	static const char lost[] = "the tar archive has no end, so that files may be missing";
+	struct source_opt opt = { 0 };
+	char want[256];
+
+	told_pack("e.tar", "ustar", NULL, names);
+	told_pack("f.tar", "ustar", NULL, (const char *const[]){ "b/3.png", "c/4.png", NULL });
+	sh("head -c 1024 e.tar >one.tar && head -c 2048 e.tar >cut.tar && gzip -c cut.tar >cut.tar.gz");
+	snprintf(want, sizeof(want), "0 0 cut.tar: a/1.png = 1.png\n1 1 cut.tar: b/2.png = 2.png\n2 !  ! "
+	    "cut.tar: after b/2.png: %s\na,b,", lost);
+	is_str(told_of(&opt, "cut.tar"), want, "a tar without its end is read, and gives a bad item");
+	ok(strstr(told_of(&opt, "cut.tar.gz"), lost) != NULL, "so does a compressed one");
+	opt.path = told_pipe("cut.tar");
+	ok(strstr(told(&opt), lost) != NULL, "so does one in a pipe");
+	ok(strstr(told_of(&opt, "one.tar"), lost) != NULL, "so does one that ends after its first member");
+	sh("head -c 2560 e.tar >half.tar");
+	ok(strstr(told_of(&opt, "half.tar"), lost) == NULL, "one block of zeros is an end");
+	sh("cat e.tar f.tar >two.tar");
+	is_str(without(told_of(&opt, "two.tar"), "two.tar: "), "0 0 a/1.png = 1.png\n1 1 b/2.png = 2.png\n"
+	    "2 1 b/3.png = 3.png\n3 2 c/4.png = 4.png\na,b,c,", "a tar after the end of another is read");
+	sh("head -c 2048 f.tar >cutf.tar && cat e.tar cutf.tar >twocut.tar");
+	ok(strstr(told_of(&opt, "twocut.tar"), lost) != NULL, "the last one must have an end");
 }
 
 static int
@@ -127,7 +154,7 @@ test_faults(void)
 	    "an mtree list is not accepted as an archive");
 }
 
-/* The one process that this one started, or 0. */
+/* Returns the only child process, or 0. */
 static pid_t
 child(void)
 {
@@ -154,7 +181,7 @@ kill_child(int sig)
 		kill(pid, sig);
 }
 
-/* A reader that dies is an archive that is damaged. */
+/* If the child dies, the archive counts as damaged. */
 static void
 test_crash(void)
 {
@@ -188,7 +215,7 @@ test_crash(void)
 	is(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
 
-/* A reader takes 60 seconds for an answer, and no limit of this process's away. */
+/* The child limits its processor time, and does not raise the limits of this process. */
 static void
 test_limits(void)
 {
@@ -215,7 +242,7 @@ test_limits(void)
 	arc_close(a);
 }
 
-/* Bytes of a member longer than an answer. */
+/* A member may be longer than an answer of the child. */
 static void
 test_long(void)
 {
@@ -247,6 +274,7 @@ main(void)
 	told_bytes = true;
 	test_kinds();
 	test_streamed_zip();
+	test_tar_ends();
 	test_faults();
 	test_crash();
 	test_long();

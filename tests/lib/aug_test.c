@@ -1,4 +1,4 @@
-/* aug_test - crops lie inside, come evenly, and depend on seed, epoch and id alone; mirroring leaves the mean. */
+/* aug_test - crops lie inside, are uniform, and depend on seed, epoch and id alone; mirroring leaves the mean. */
 #include "base/err.h"
 #include "batch/aug.h"
 #include "tap.h"
@@ -28,20 +28,20 @@ test_choice(void)
 	}
 	ok(inside, "crops lie inside, and are the same when drawn again");
 	for (int i = 0; i < 5; i++)
-		near(y[i], 800, 120, "row %d comes as often as the others", i);
-	near(x[0], 2000, 150, "columns, too");
-	near(mirrored, 2000, 150, "half are mirrored");
-	near(differ, 3800, 100, "epochs differ");
-	is(apart, 4000, "without random crops the centre; mirroring is drawn the same");
+		near(y[i], 800, 120, "row %d is as frequent as the others", i);
+	near(x[0], 2000, 150, "columns are uniform");
+	near(mirrored, 2000, 150, "half of the images are mirrored");
+	near(differ, 3800, 100, "epochs have different crops");
+	is(apart, 4000, "without random crops the crop is central, and mirroring is drawn alike");
 	a.h = 13;
-	is(aug_choose(&a, 0, 0, &pic, &c), ERR_ITEM, "a picture that is too low");
+	is(aug_choose(&a, 0, 0, &pic, &c), ERR_ITEM, "an image that is too low is refused");
 	a.h = 12;
 	a.w = 11;
-	is(aug_choose(&a, 0, 0, &pic, &c), ERR_ITEM, "a picture that is too narrow");
-	is_str(err_line(), "its 10x12 pixels are fewer than the 11x12 of a sample", "the line");
+	is(aug_choose(&a, 0, 0, &pic, &c), ERR_ITEM, "an image that is too narrow is refused");
+	is_str(err_line(), "its 10x12 pixels are fewer than the 11x12 of a sample", "the error has both sizes");
 }
 
-/* x of a plan for im; a plan is completed as aug_choose() would. */
+/* Applies a plan to im; the plan is completed as aug_choose() does. */
 static void
 apply(const struct aug *a, struct aug_plan plan, const struct img *im, float *x)
 {
@@ -51,7 +51,7 @@ apply(const struct aug *a, struct aug_plan plan, const struct img *im, float *x)
 	plan.w = a->w;
 	plan.contrast = 1;
 	aug_room_new(&room);
-	is(aug_apply(a, &plan, room, im, x), 0, "a sample");
+	is(aug_apply(a, &plan, room, im, x), 0, "aug_apply() makes a sample");
 	aug_room_free(room);
 }
 
@@ -65,17 +65,17 @@ test_pixels(void)
 	float x[6];
 
 	apply(&a, (struct aug_plan){ .y = 1, .x = 1 }, &im, x);
-	ok(x[0] == (14 - 1) * 2 && x[1] == (17 - 2) * 2, "red, less the mean, scaled");
-	ok(x[2] == (15 - 10) * 2 && x[3] == (18 - 20) * 2, "green");
-	ok(x[4] == (16 - 100) * 2 && x[5] == (19 - 200) * 2, "blue");
+	ok(x[0] == (14 - 1) * 2 && x[1] == (17 - 2) * 2, "red is reduced by the mean and scaled");
+	ok(x[2] == (15 - 10) * 2 && x[3] == (18 - 20) * 2, "green is reduced by the mean and scaled");
+	ok(x[4] == (16 - 100) * 2 && x[5] == (19 - 200) * 2, "blue is reduced by the mean and scaled");
 	apply(&a, (struct aug_plan){ .y = 1, .x = 1, .mirror = true }, &im, x);
-	ok(x[1] == (14 - 1) * 2 && x[0] == (17 - 2) * 2, "mirrored, the mean with its pixel");
+	ok(x[1] == (14 - 1) * 2 && x[0] == (17 - 2) * 2, "mirroring moves the mean with its pixel");
 	a.mean = NULL;
 	apply(&a, (struct aug_plan){ .y = 0, .x = 0, .mirror = true }, &im, x);
-	ok(x[0] == 8 && x[1] == 2 && x[4] == 12 && x[5] == 6, "without a mean");
+	ok(x[0] == 8 && x[1] == 2 && x[4] == 12 && x[5] == 6, "a mirrored sample without a mean");
 }
 
-/* Rows of any width, by registers and by pieces, against the plainest loop. */
+/* Rows of any width, by whole and partial registers, against a plain loop. */
 static void
 test_widths(void)
 {
@@ -102,10 +102,10 @@ test_widths(void)
 			right &= x[k] == ((float)p[from * c + ch] - (i & 2 ? mean[ch * w + from] : 0)) * 0.5f;
 		}
 	}
-	ok(right, "rows of any width");
+	ok(right, "rows of any width equal a plain loop");
 }
 
-/* Parts of random area and aspect lie inside and are as large as asked for. */
+/* Crops of random area and aspect lie inside and have the requested size. */
 static void
 test_parts(void)
 {
@@ -127,11 +127,11 @@ test_parts(void)
 		tall += ratio < 1;
 	}
 	ok(inside, "resized crops lie inside");
-	ok(right, "... within the bounds of area and aspect");
-	near(area, 0.49, 0.02, "... about half the picture each: few of the largest do not fit");
-	near(tall / 4000, 0.5, 0.06, "... as often tall as wide");
+	ok(right, "resized crops keep the bounds of area and aspect");
+	near(area, 0.49, 0.02, "resized crops have half of the area on average, as few of the largest fit");
+	near(tall / 4000, 0.5, 0.06, "resized crops are as often tall as wide");
 	aug_choose(&a, 0, 7, &(struct img){ NULL, 3, 10, 1000 }, &q);
-	ok(q.h == 10 && q.w == 10 && q.y == 0 && q.x == 495, "where none fits, the middle");
+	ok(q.h == 10 && q.w == 10 && q.y == 0 && q.x == 495, "if no crop fits, the centre is used");
 }
 
 static void
@@ -147,8 +147,8 @@ test_turns(void)
 		first += p[0].mirror;
 		turned &= p[0].mirror != p[1].mirror && p[0].mirror == p[2].mirror;
 	}
-	near(first, 1000, 100, "half are mirrored in the first epoch");
-	ok(turned, "and each in every other one");
+	near(first, 1000, 100, "half of the images are mirrored in the first epoch");
+	ok(turned, "each image is mirrored in every other epoch");
 }
 
 /* Factors spread evenly over their range; PCA noise has the covariance of AlexNet's: the sum of axis * axis' * value^2. */
@@ -178,13 +178,13 @@ test_colours(void)
 	for (int i = 0; i < 3; i++) {
 		want_rr += axis[0][i] * axis[0][i] * value[i] * value[i] * 0.01;
 		want_rg += axis[0][i] * axis[1][i] * value[i] * value[i] * 0.01;
-		near(orders[i] / N, 1.0 / 3, 0.02, "change %d is the first as often as the others", i);
+		near(orders[i] / N, 1.0 / 3, 0.02, "augmentation %d is the first as often as the others", i);
 	}
-	ok(within, "all within their ranges");
-	near(factor, 1, 0.01, "factors about 1");
-	near(square, 0.16 / 3, 0.003, "... evenly spread");
-	near(rr, want_rr, want_rr * 0.05, "PCA noise: the variance of red");
-	near(rg, want_rg, want_rg * 0.05, "... and what it has in common with green");
+	ok(within, "all factors are within their ranges");
+	near(factor, 1, 0.01, "the mean of the factors is 1");
+	near(square, 0.16 / 3, 0.003, "the factors are uniform");
+	near(rr, want_rr, want_rr * 0.05, "PCA noise has the variance of red");
+	near(rg, want_rg, want_rg * 0.05, "PCA noise has the covariance of red and green");
 }
 
 static void
@@ -199,7 +199,7 @@ test_plain(void)
 	aug_choose(&plain, 0, 1, &pic, &p);
 	aug_choose(&plain, 1, 2, &pic, &q);
 	p.cut_y = q.cut_y = p.cut_x = q.cut_x = 0;	/* of a square of no side */
-	memcpy(q.order, p.order, sizeof(p.order));	/* of changes that are none */
+	memcpy(q.order, p.order, sizeof(p.order));	/* the order of disabled augmentations */
 	for (int i = 0; i < 3; i++) {	/* zeros of either sign are alike */
 		p.rgb[i] += 0;
 		q.rgb[i] += 0;
@@ -208,9 +208,11 @@ test_plain(void)
 	}
 	p.illumination += 0;
 	q.illumination += 0;
-	ok(plain.cutout == 0 && memcmp(&p, &q, sizeof(p)) == 0, "validation: nothing is left to chance");
-	ok(p.resized_h == 10 && p.resized_w == 9 && p.y == 1 && p.x == 0, "resized, the centre of the border's");
-	ok(p.factor[0] == 1 && p.contrast == 1 && p.illumination == 0 && p.rgb[0] == 0 && !p.mirror, "and no more");
+	ok(plain.cutout == 0 && memcmp(&p, &q, sizeof(p)) == 0, "validation: no augmentation is random");
+	ok(p.resized_h == 10 && p.resized_w == 9 && p.y == 1 && p.x == 0,
+	    "validation: the image is resized, and the crop is central");
+	ok(p.factor[0] == 1 && p.contrast == 1 && p.illumination == 0 && p.rgb[0] == 0 && !p.mirror,
+	    "validation: nothing else is changed");
 }
 
 int

@@ -1,4 +1,4 @@
-/* batch_far_test - of records that come from afar, those are fetched ahead that will be read. */
+/* batch_far_test - records from a dataset server are requested ahead if they will be read. */
 #include "batches.h"
 #include "record/recs.h"
 #include "tap.h"
@@ -15,7 +15,7 @@ read_epoch(struct batch_reader *r, uint64_t epoch)
 		;
 }
 
-/* Records of a file, and how often each was wanted more than read. */
+/* Records of a file; owed: how often each was requested but not read. */
 struct counted {
 	struct recs	 recs;
 	struct recs	*file;
@@ -46,7 +46,7 @@ counted_want(const struct recs *r, uint64_t i)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Records that come from afar are wanted as often as they are read, and what memory has not at all. */
+/* Remote records are requested as often as they are read, and cached ones are not requested. */
 static void
 test_wants(void)
 {
@@ -67,14 +67,14 @@ test_wants(void)
 		o.cache = 0;
 		read_epoch(r = batches_open(&o), 0);
 		batch_close(r);
-		is(c.owed, 0, "%s: wanted as often as read", mixes ? "mixed" : "unmixed");
+		is(c.owed, 0, "%s: records are requested as often as read", mixes ? "mixed" : "unmixed");
 		o.cache = 1 << 20;
 		r = batches_open(&o);
 		read_epoch(r, 0);
 		c.wants = c.owed = 0;
 		read_epoch(r, 1);
-		is(c.wants, 0, "... and not at all what the cache holds");
-		is(c.owed, 0, "... which is not read");
+		is(c.wants, 0, "cached records are not requested");
+		is(c.owed, 0, "cached records are not read");
 		batch_close(r);
 	}
 	recs_close(c.file);

@@ -1,4 +1,5 @@
-/* batch_mix_test - mixtures of samples: of which two, by which shares, over any cut and any number of threads. */
+/* batch_mix_test - mixtures of samples: partners and shares,
+    for any division of the epoch and any number of threads. */
 #include "batches.h"
 #include "tap.h"
 
@@ -9,7 +10,7 @@
 static const struct batch_opt plain = { .path = batches_rec, .batch = 10, .shuffle = true, .threads = 3,
 	.aug = { .c = 3, .h = 8, .w = 8, .seed = 9, .rand_crop = true, .rand_mirror = true, .scale = 0.01f } };
 
-/* Of an epoch, in order. */
+/* The samples of an epoch, in order. */
 struct epoch {
 	uint32_t n;
 	uint64_t id[BATCHES_N];
@@ -57,7 +58,7 @@ is_blend(uint32_t i)
 	return share <= 0.5 && (one || two);
 }
 
-/* A rectangle of the next sample, whose part of the whole is the share. */
+/* A rectangle of the next sample, whose part of the area is the share. */
 static bool
 is_paste(uint32_t i)
 {
@@ -77,7 +78,7 @@ is_paste(uint32_t i)
 	}
 	if (from_own + from_next + both < SIZE / 3)
 		return false;
-	/* Of two of one class nobody can tell which is which. */
+	/* Two samples of one class may be in either order. */
 	return (mixed.y[i] == raw.y[i] && mixed.mix[i].other == raw.y[i + 1] && fabs(from_next - share * SIZE / 3) <= both + 1e-3) ||
 	    (mixed.y[i] == raw.y[i + 1] && mixed.mix[i].other == raw.y[i] && fabs(from_own - share * SIZE / 3) <= both + 1e-3);
 }
@@ -91,22 +92,24 @@ test_shares(void)
 	read_epoch(&plain, 3, &raw);
 	o.aug.mixup = 0.4f;
 	read_epoch(&o, 3, &mixed);
-	ok(memcmp(raw.id, mixed.id, sizeof(raw.id)) == 0, "mixed or not, records come in the same order");
+	ok(memcmp(raw.id, mixed.id, sizeof(raw.id)) == 0, "mixing does not change the order of records");
 	for (uint32_t i = 0; i < last; i++)
 		blends += is_blend(i);
-	is(blends, last, "each sample is mixed with the one behind it, the heavier class first");
-	ok(mixed.mix[last].share == 0 && memcmp(raw.x[last], mixed.x[last], sizeof(raw.x[0])) == 0, "the last is not");
+	is(blends, last, "mixup blends each sample with the next, the larger share first");
+	ok(mixed.mix[last].share == 0 && memcmp(raw.x[last], mixed.x[last], sizeof(raw.x[0])) == 0,
+	    "mixup leaves the last sample unmixed");
 	o.aug.mixup = 0;
 	o.aug.cutmix = 1;
 	read_epoch(&o, 3, &mixed);
 	for (uint32_t i = 0; i < last; i++)
 		pastes += is_paste(i);
-	is(pastes, last, "or a rectangle of that is pasted in, whose area is the share");
+	is(pastes, last, "cutmix pastes a rectangle of the next sample, whose area is the share");
 	o.aug.mixup = 1;
 	read_epoch(&o, 3, &mixed);
 	for (uint32_t i = blends = pastes = 0; i < last; i++)
 		is_blend(i) ? blends++ : is_paste(i) ? pastes++ : 0;
-	ok(blends + pastes == last && blends > 20 && pastes > 20, "or one or the other by chance: %u and %u", blends, pastes);
+	ok(blends + pastes == last && blends > 20 && pastes > 20,
+	    "mixup and cutmix together alternate at random: %u and %u", blends, pastes);
 }
 
 static void
@@ -126,7 +129,7 @@ test_cuts(void)
 		o.batch = 7;
 		read_epoch(&o, 1, &again);
 		ok(memcmp(&mixed, &again, sizeof(mixed)) == 0,
-		    "window %u: other batches and threads, the same samples", (unsigned)o.window);
+		    "window %u: other batches and threads give the same samples", (unsigned)o.window);
 		o.batch = 5;
 		o.micros = 2;
 		o.first_micro = 1;
@@ -138,11 +141,12 @@ test_cuts(void)
 			same += memcmp(again.x[i], mixed.x[at], sizeof(mixed.x[at])) == 0 && again.y[i] == mixed.y[at] &&
 			    again.mix[i].share == mixed.mix[at].share;
 		}
-		ok(same == again.n && same > 40, "window %u: so has one worker of two: %u", (unsigned)o.window, same);
+		ok(same == again.n && same > 40,
+		    "window %u: one worker of two has the same samples: %u", (unsigned)o.window, same);
 		o.first_micro = 0;
 	}
 	read_epoch(&o, 2, &again);
-	ok(memcmp(again.mix, mixed.mix, sizeof(mixed.mix)) != 0, "another epoch, other shares");
+	ok(memcmp(again.mix, mixed.mix, sizeof(mixed.mix)) != 0, "another epoch has other shares");
 }
 
 static void
@@ -160,9 +164,9 @@ test_bad(void)
 	close(fd);
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	ok(batch_next(r, &b) == 1 && b->s.n == 3 && b->bad == 1, "one of four is bad");
-	ok(b->s.mix[0].share == 0 && b->s.y[0] == 1, "the one before it is not mixed");
-	ok(b->s.mix[1].share > 0 && b->s.y[1] + b->s.mix[1].other == 5, "the others are");
+	ok(batch_next(r, &b) == 1 && b->s.n == 3 && b->bad == 1, "a batch of four with a bad record has three samples");
+	ok(b->s.mix[0].share == 0 && b->s.y[0] == 1, "the sample before the bad record is not mixed");
+	ok(b->s.mix[1].share > 0 && b->s.y[1] + b->s.mix[1].other == 5, "the other samples are mixed");
 	batch_close(r);
 }
 
@@ -185,10 +189,11 @@ test_beta(void)
 			square += pow((double)plan.share - 0.5, 2);
 			low += plan.share < 0.25f;
 		}
-		near(sum / N, 0.5, 0.01, "alpha %g: the mean share", (double)of[k].alpha);
-		near(square / N, var, 0.03 * var, "alpha %g: its variance", (double)of[k].alpha);
+		near(sum / N, 0.5, 0.01, "alpha %g: the mean share is 1/2", (double)of[k].alpha);
+		near(square / N, var, 0.03 * var, "alpha %g: the variance is that of Beta(a, a)", (double)of[k].alpha);
 		if (of[k].low > 0)
-			near(low / N, of[k].low, 0.01, "alpha %g: how many are below a quarter", (double)of[k].alpha);
+			near(low / N, of[k].low, 0.01,
+			    "alpha %g: the share below a quarter is that of Beta(a, a)", (double)of[k].alpha);
 	}
 }
 

@@ -1,11 +1,12 @@
-/* batch_order_test - each record once an epoch, by chance, whatever their number; a window stays near. */
+/* batch_order_test - each record once an epoch, in random order,
+    for any number of records; a window keeps them near. */
 #include "base/clk.h"
 #include "batch/batch_order.h"
 #include "tap.h"
 
 #include <stdlib.h>
 
-/* Takes n places by pieces; returns whether each record came once. */
+/* Reads n places in parts; returns whether each record came once. */
 static int
 once(struct batch_order *o, uint64_t n, uint64_t *record)
 {
@@ -24,7 +25,7 @@ once(struct batch_order *o, uint64_t n, uint64_t *record)
 	return all;
 }
 
-/* How records spread: the correlation of place and record, and the part of neighbours that stay neighbours. */
+/* The correlation of place and record, and the part of neighbours that stay neighbours. */
 static void
 chance(const uint64_t *record, uint64_t n, const char *what)
 {
@@ -35,8 +36,8 @@ chance(const uint64_t *record, uint64_t n, const char *what)
 		sum += ((double)i - mean) * ((double)record[i] - mean) / var / (double)n;
 		together += i > 0 && (record[i] == record[i - 1] + 1);
 	}
-	near(sum, 0, 4 / sqrt((double)n), "%s: places say nothing of records", what);
-	ok(together < 12, "%s: neighbours part", what);
+	near(sum, 0, 4 / sqrt((double)n), "%s: places and records do not correlate", what);
+	ok(together < 12, "%s: few neighbours stay neighbours", what);
 }
 
 static void
@@ -45,18 +46,18 @@ test_size(uint64_t n, const char *what)
 	uint64_t *a = calloc(n, sizeof(*a)), *b = calloc(n, sizeof(*b)), differ = 0, some[7];
 	struct batch_order *o;
 
-	is(batch_order_new(&o, n, true, 0), 0, "%s: ready", what);
+	is(batch_order_new(&o, n, true, 0), 0, "%s: an order is made", what);
 	batch_order_start(o, 5, 1);
-	ok(once(o, n, a), "%s: each record once", what);
+	ok(once(o, n, a), "%s: the order has each record once", what);
 	if (n > 1000)
 		chance(a, n, what);
 	batch_order_take(o, n / 2, n > 14 ? 7 : 0, some);
-	ok(n <= 14 || memcmp(some, a + n / 2, sizeof(some)) == 0, "%s: the same when asked for again", what);
+	ok(n <= 14 || memcmp(some, a + n / 2, sizeof(some)) == 0, "%s: a second query gives the same order", what);
 	batch_order_start(o, 5, 2);
 	once(o, n, b);
 	for (uint64_t i = 0; i < n; i++)
 		differ += a[i] != b[i];
-	ok(n < 5 || differ > n / 2, "%s: epochs differ", what);
+	ok(n < 5 || differ > n / 2, "%s: epochs have different orders", what);
 	batch_order_free(o);
 	free(a);
 	free(b);
@@ -71,25 +72,25 @@ test_window(void)
 	uint64_t ahead = 0, late = 0;
 	double wait = 0;
 
-	is(batch_order_new(&o, N, true, W), 0, "a window: ready");
+	is(batch_order_new(&o, N, true, W), 0, "a window: an order is made");
 	batch_order_start(o, 1, 0);
-	ok(once(o, N, record), "a window: each record once");
+	ok(once(o, N, record), "a window: the order has each record once");
 	for (uint64_t i = 0; i < N; i++) {
 		ahead = record[i] > i && record[i] - i > ahead ? record[i] - i : ahead;
 		late += record[i] + 8 * W < i;
 		wait += record[i] < i ? (double)(i - record[i]) / N : 0;
 	}
 	ok(ahead < W, "a window: no record comes before its turn by more than the window");
-	ok(late < 20, "a window: few come long after");
-	ok(wait > W / 10, "a window: but they are shuffled");
+	ok(late < 20, "a window: few records come much later");
+	ok(wait > W / 10, "a window: records are shuffled");
 	batch_order_take(o, 300, 50, some);
-	ok(memcmp(some, record + 300, sizeof(some)) == 0, "a window: back to an earlier place");
+	ok(memcmp(some, record + 300, sizeof(some)) == 0, "a window: a query may go back");
 	batch_order_take(o, 9000, 50, some);
-	ok(memcmp(some, record + 9000, sizeof(some)) == 0, "a window: on to a later one");
+	ok(memcmp(some, record + 9000, sizeof(some)) == 0, "a window: a query may go forward");
 	batch_order_free(o);
 }
 
-/* A hundred million: no memory, and a place's record at once. */
+/* A hundred million records: no memory, and any place at once. */
 static void
 test_huge(void)
 {
@@ -99,15 +100,15 @@ test_huge(void)
 	struct batch_order *o;
 	int inside = 1;
 
-	is(batch_order_new(&o, N, true, 0), 0, "a hundred million: ready");
+	is(batch_order_new(&o, N, true, 0), 0, "a hundred million: an order is made");
 	batch_order_start(o, 1, 7);
 	batch_order_take(o, N - SOME, SOME, record);
 	for (uint32_t i = 0; i < SOME; i++) {
 		inside &= record[i] < N;
 		sum += (double)record[i] / SOME;
 	}
-	ok(inside, "a hundred million: within");
-	near(sum / N, 0.5, 0.005, "a hundred million: from everywhere");
+	ok(inside, "a hundred million: records are within the file");
+	near(sum / N, 0.5, 0.005, "a hundred million: records come from the whole file");
 	printf("# %.0f ns a record\n", (clk_s() - began) / SOME * 1e9);
 	batch_order_free(o);
 }
@@ -123,13 +124,13 @@ main(void)
 	batch_order_take(o, 2, 8, record);
 	for (i = 0; i < 8 && record[i] == i + 2;)
 		i++;
-	is(i, 8, "not shuffled: their own order");
+	is(i, 8, "without shuffling records have the file's order");
 	batch_order_free(o);
 	batch_order_free(NULL);
 	test_size(1, "one record");
-	test_size(7, "seven");
+	test_size(7, "seven records");
 	test_size(50001, "50,001");
-	test_size((1u << 24) + 1, "more than are kept in memory");
+	test_size((1u << 24) + 1, "more records than the order keeps in memory");
 	test_window();
 	test_huge();
 	return done();

@@ -1,4 +1,5 @@
-/* batch_stream_test - batches of a pipe: each record once, shuffled within a window, one epoch, an end without a wait. */
+/* batch_stream_test - batches of a pipe: each record once, shuffled within a window, one epoch,
+    an end without delay. */
 #include "batches.h"
 #include "numbers.h"
 #include "tap.h"
@@ -39,9 +40,9 @@ read_stream(struct batch_opt *o, int times, int seen[BATCHES_N], int *pieces, in
 			*near_by &= b->id[i] - 1000 <= place + o->window;
 			sum = (sum ^ b->id[i] ^ (uint64_t)(numbers(&b->s)[i * 192] * 256)) * 1099511628211u;
 		}
-	is(batch_next(r, &b), 0, "the end, again");
+	is(batch_next(r, &b), 0, "a stream: the end is returned again");
 	batch_start(r, 1, 0);
-	is(batch_next(r, &b), 0, "and no other epoch");
+	is(batch_next(r, &b), 0, "a stream: there is no second epoch");
 	batch_close(r);
 	waitpid(pid, NULL, 0);
 	return sum;
@@ -65,36 +66,37 @@ test_stream(void)
 	one = read_stream(&o, 1, seen, &pieces, &near_by);
 	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
-	ok(once, "a stream: each record once");
-	is(pieces, 15, "a stream: 101 records in pieces of 8, the last step's made whole");
-	ok(near_by, "a stream: shuffled within its window");
+	ok(once, "a stream: batches have each record once");
+	is(pieces, 15, "a stream: 101 records are 15 micro-batches of 8, with a full last step");
+	ok(near_by, "a stream: records are shuffled within the window");
 	for (o.threads = 2; o.threads <= 8; o.threads *= 2)
-		ok(read_stream(&o, 1, seen, &pieces, &near_by) == one, "a stream: %u threads give what 1 does", o.threads);
+		ok(read_stream(&o, 1, seen, &pieces, &near_by) == one,
+		    "a stream: %u threads give the batches of one", o.threads);
 	o.aug.seed = 5;
 	ok(read_stream(&o, 1, seen, &pieces, &near_by) != one, "a stream: seeds differ");
 
 	o.shuffle = false;
 	pid = feed(batches_rec, pipe, 1);
 	r = batches_open(&o);
-	is(batch_steps(r), 0, "a stream: nobody knows its steps");
+	is(batch_steps(r), 0, "a stream: the number of steps is unknown");
 	batch_start(r, 0, 0);
 	while (batch_next(r, &b) > 0)
 		for (uint32_t i = 0; i < b->s.n; i++)
 			same &= b->id[i] == 1000 + id++;
-	ok(same && id == BATCHES_N, "a stream: not shuffled, in its own order");
+	ok(same && id == BATCHES_N, "a stream: without shuffling records have the stream's order");
 	batch_close(r);
 	waitpid(pid, NULL, 0);
 
-	fd = open(pipe, O_RDWR);	/* a writer that says nothing */
+	fd = open(pipe, O_RDWR);	/* a writer that sends nothing */
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
 	batch_close(r);
-	ok(1, "a stream: closed while threads wait for its bytes");
-	is(io_write(fd, "no record at all", 16), 0, "foreign bytes");
+	ok(1, "a stream: batch_close() works while threads wait for bytes");
+	is(io_write(fd, "no record at all", 16), 0, "bytes that are no record are written");
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	is(batch_next(r, &b), ERR_FORMAT, "a stream: an error");
-	ok(strncmp(err_line(), pipe, strlen(pipe)) == 0, "that names it");
+	is(batch_next(r, &b), ERR_FORMAT, "a stream: foreign bytes are an error");
+	ok(strncmp(err_line(), pipe, strlen(pipe)) == 0, "the error names the stream");
 	batch_close(r);
 	close(fd);
 }

@@ -47,12 +47,12 @@ test_threads(void)
 	epoch1 = digest(&o, 1);
 	ok(one != epoch1, "epochs differ");
 	for (o.threads = 2; o.threads <= 8; o.threads *= 2)
-		ok(digest(&o, 0) == one, "%u threads give what 1 does", o.threads);
+		ok(digest(&o, 0) == one, "%u threads give the batches of one", o.threads);
 	o.aug.seed = 10;
 	ok(digest(&o, 0) != one, "seeds differ");
 }
 
-/* Workers' pieces together are what a single worker of as many pieces reads. */
+/* The batches of several workers are the micro-batches of one worker. */
 static void
 test_cut(uint32_t workers, uint32_t batch)
 {
@@ -95,12 +95,12 @@ test_cut(uint32_t workers, uint32_t batch)
 	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
 	batch_close(whole);
-	ok(same, "%u workers of batch %u read what one reads in their stead", workers, batch);
-	ok(once, "%u workers of batch %u: each record once", workers, batch);
-	ok(even, "%u workers of batch %u: the last step is cut evenly", workers, batch);
+	ok(same, "%u workers of batch %u read what one worker with as many micro-batches reads", workers, batch);
+	ok(once, "%u workers of batch %u read each record once", workers, batch);
+	ok(even, "%u workers of batch %u divide the last step evenly", workers, batch);
 }
 
-/* What is looked at before it is its turn is what comes, and changes nothing of what was given last. */
+/* batch_peek() returns the batch that follows, and does not change the last one. */
 static void
 test_peek(void)
 {
@@ -124,20 +124,20 @@ test_peek(void)
 		wrong += b->step != step || b->s.n != a->s.n || memcmp(b->id, a->id, b->s.n * sizeof(*b->id)) != 0 ||
 		    memcmp(b->s.pixel, a->s.pixel, (size_t)b->s.n * 3 * 8 * 8) != 0;
 	}
-	is(looked, batch_steps(plain) - 1, "each batch but the first can be looked at before");
-	is(wrong, 0, "... and all are what they are without that");
-	is(batch_next(r, &b), 0, "... to the end");
-	is(batch_peek(r, &next), 0, "... where nothing is seen");
+	is(looked, batch_steps(plain) - 1, "batch_peek() returns each batch but the first");
+	is(wrong, 0, "batch_peek() changes no batch");
+	is(batch_next(r, &b), 0, "batch_next() returns the end");
+	is(batch_peek(r, &next), 0, "batch_peek() returns the end");
 	batch_start(r, 2, 0);
 	while (batch_peek(r, &next) == 0)
 		sched_yield();
-	is(batch_start(r, 1, 3), 0, "a start elsewhere");
-	is(batch_next(r, &b) == 1 ? (int)b->step : -1, 3, "... drops what was looked at");
+	is(batch_start(r, 1, 3), 0, "batch_start() starts at another step");
+	is(batch_next(r, &b) == 1 ? (int)b->step : -1, 3, "batch_start() drops the batch that was peeked");
 	batch_close(r);
 	batch_close(plain);
 }
 
-/* Workers whose batches differ: steps of 7 + 2 + 11 = 20 records, and the last one's 1 is dealt alike. */
+/* Workers with different batches: steps of 7 + 2 + 11 = 20 records; the last step has one. */
 static void
 test_sizes(uint64_t limit, const char *want)
 {
@@ -159,10 +159,10 @@ test_sizes(uint64_t limit, const char *want)
 		}
 		batch_close(r);
 	}
-	is_str(got, want, "%u records for workers of 7, 2 and 11", (unsigned)limit);
+	is_str(got, want, "%u records are divided among workers of 7, 2 and 11", (unsigned)limit);
 	for (uint64_t i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == (i < limit ? 1 : 0);
-	ok(once, "... each once");
+	ok(once, "workers of 7, 2 and 11 read each record once");
 }
 
 static void
@@ -172,9 +172,9 @@ test_no_sizes(void)
 		.micros = 2, .my_micros = 1 };
 	struct batch_reader *r;
 
-	is(batch_open(&o, &r), ERR_ARG, "a piece longer than the batch is refused");
+	is(batch_open(&o, &r), ERR_ARG, "a worker's batch above the batch is refused");
 	o.sizes = (const uint32_t[]){ 6, 0 };
-	is(batch_open(&o, &r), ERR_ARG, "so is an empty one");
+	is(batch_open(&o, &r), ERR_ARG, "an empty batch is refused");
 }
 
 static void
@@ -191,8 +191,8 @@ test_pixels(void)
 		mean[i] = (float)i / 4;
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	is(batch_next(r, &b), 1, "one batch of all");
-	is(b->s.n, BATCHES_N, "with all");
+	is(batch_next(r, &b), 1, "one batch can have all records");
+	is(b->s.n, BATCHES_N, "that batch has all records");
 	got = numbers(&b->s);
 	for (uint32_t i = 0; i < b->s.n; i++) {
 		uint32_t h = 12 + i % 3, w = 11, y0 = (h - 8) / 2, x0 = (w - 8) / 2;
@@ -206,21 +206,21 @@ test_pixels(void)
 					same &= got[((i * 3 + c) * 8 + y) * 8 + x] ==
 					    ((float)p[((y0 + y) * w + x0 + x) * 3 + c] - mean[(c * 8 + y) * 8 + x]) * 0.5f;
 	}
-	ok(order, "not shuffled: in the file's order, with ids and classes");
-	ok(same, "planes of the centre crop, less the mean, scaled");
+	ok(order, "without shuffling samples have the file's order, ids and classes");
+	ok(same, "samples are planes of the centre crop, minus the mean, scaled");
 	batch_close(r);
 	o.aug.mean = NULL;
 	o.limit = 13;
 	o.batch = 5;
 	o.aug.c = 1;
 	r = batches_open(&o);
-	is(batch_records(r), 13, "a limit counts");
-	is(batch_steps(r), 3, "and gives its steps");
+	is(batch_records(r), 13, "a limit gives the number of records");
+	is(batch_steps(r), 3, "a limit gives the number of steps");
 	batch_start(r, 0, 2);
-	is(batch_next(r, &b), 1, "started at step 2");
-	ok(b->step == 2 && b->s.n == 3 && b->id[0] == 1010, "it gives the last three");
-	is(batch_next(r, &b), 0, "and the end");
-	is(batch_next(r, &b), 0, "again and again");
+	is(batch_next(r, &b), 1, "an epoch can start at step 2");
+	ok(b->step == 2 && b->s.n == 3 && b->id[0] == 1010, "step 2 has the last three records");
+	is(batch_next(r, &b), 0, "the end follows");
+	is(batch_next(r, &b), 0, "the end is returned again");
 	batch_close(r);
 }
 
@@ -244,10 +244,10 @@ test_restart(void)
 	}
 	batch_start(r, 5, 7);
 	same = batch_next(r, &b) == 1 && memcmp(b->id, id, sizeof(id)) == 0;
-	ok(same, "started anew again and again while threads decode");
+	ok(same, "batch_start() works while threads decode");
 	batch_start(r, 6, 0);
 	batch_close(r);
-	ok(1, "closed while threads decode");
+	ok(1, "batch_close() works while threads decode");
 }
 
 static void
@@ -276,19 +276,20 @@ test_bad_records(void)
 	close(fd);
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	is(batch_next(r, &b), 1, "a batch with bad records in it");
-	is(b->s.n, 3, "the good ones are there");
-	is(b->bad, 5, "the bad ones are counted");
-	ok(b->id[0] == 0 && b->id[1] == 2 && b->id[2] == 7 && b->s.y[1] == 2 && b->s.y[2] == 4, "without gaps");
+	is(batch_next(r, &b), 1, "a batch with bad records is returned");
+	is(b->s.n, 3, "the good records are in the batch");
+	is(b->bad, 5, "the bad records are counted");
+	ok(b->id[0] == 0 && b->id[1] == 2 && b->id[2] == 7 && b->s.y[1] == 2 && b->s.y[2] == 4,
+	    "the good records have no gaps");
 	for (int i = 0; i < 8; i++)
 		moved &= numbers(&b->s)[64 * 3 + i] == (float)pixels[i * 3];
-	ok(moved, "samples moved up");
-	snprintf(want, sizeof(want), "%s: record at %lld, id 1: not JPEG, PNG or WebP", path, (long long)at);
-	is_str(b->why[0], want, "the first one's name and reason");
+	ok(moved, "the samples have no gaps");
+	snprintf(want, sizeof(want), "%s: record at %lld, id 1: not JPEG, PNG, WebP, BMP, GIF, PNM or TIFF", path, (long long)at);
+	is_str(b->why[0], want, "the first bad record has its name and reason");
 	batch_close(r);
 }
 
-/* What the reader did not look at when it opened the file. */
+/* Errors after the file is open. */
 static void
 test_broken_file(void)
 {
@@ -304,37 +305,37 @@ test_broken_file(void)
 		pics_put(fd, i, 0, 3, 8, 8);
 	r = batches_open(&o);
 	if (ftruncate(fd, 1000) < 0)
-		ok(0, "truncate");
+		ok(0, "truncate() shortens the file");
 	batch_start(r, 0, 8);
 	is(batch_next(r, &b), ERR_SHORT, "a file cut short while it is read ends the stream");
 	snprintf(line, sizeof(line), "%s: the file ends inside the bytes at ", path);
-	ok(strncmp(err_line(), line, strlen(line)) == 0, "the line names it");
+	ok(strncmp(err_line(), line, strlen(line)) == 0, "the error names the shortened file");
 	batch_close(r);
-	is(batch_open(&o, &r), ERR_SHORT, "it is not opened again");
-	ok(r == NULL && strncmp(err_line(), path, strlen(path)) == 0, "the line names it");
+	is(batch_open(&o, &r), ERR_SHORT, "a shortened file is refused");
+	ok(r == NULL && strncmp(err_line(), path, strlen(path)) == 0, "the refusal names the shortened file");
 	if (ftruncate(fd, 0) < 0)
-		ok(0, "truncate");
-	is(batch_open(&o, &r), ERR_FORMAT, "no records");
+		ok(0, "truncate() empties the file");
+	is(batch_open(&o, &r), ERR_FORMAT, "a file without records is refused");
 	lseek(fd, 0, SEEK_SET);
 	io_write(fd, "MZ", 2);
-	is(batch_open(&o, &r), ERR_SHORT, "two bytes");
+	is(batch_open(&o, &r), ERR_SHORT, "a file of two bytes is refused");
 	io_write(fd, "this is a letter", 16);
-	is(batch_open(&o, &r), ERR_FORMAT, "a foreign file");
+	is(batch_open(&o, &r), ERR_FORMAT, "a file that is not a .rec is refused");
 	close(fd);
 	o.path = pics_path("absent.rec");
-	is(batch_open(&o, &r), ERR_SYS, "no file");
+	is(batch_open(&o, &r), ERR_SYS, "a missing file is an error");
 	o.path = batches_rec;
 	o.batch = 0;
-	is(batch_open(&o, &r), ERR_ARG, "no batch");
+	is(batch_open(&o, &r), ERR_ARG, "a batch of 0 is refused");
 	o.batch = 1;
 	o.aug.c = 2;
-	is(batch_open(&o, &r), ERR_ARG, "two channels");
+	is(batch_open(&o, &r), ERR_ARG, "two channels are refused");
 	o.aug.c = 3;
 	o.first_micro = 1;
-	is(batch_open(&o, &r), ERR_ARG, "a piece beyond the step's");
+	is(batch_open(&o, &r), ERR_ARG, "a micro-batch beyond the step's is refused");
 }
 
-/* What is kept in memory changes no pixel, whether all of it fits or not. */
+/* The cache changes no pixel, whether all images fit or not. */
 static void
 test_cache(void)
 {
@@ -351,11 +352,12 @@ test_cache(void)
 		r = batches_open(&o);
 		for (uint64_t epoch = 0; epoch < 3; epoch++)
 			same &= digest_of(r, &o, epoch) == want[epoch];
-		ok(same, "three epochs from memory, %s of the pictures", some ? "some" : "all");
+		ok(same, "three epochs have the same pixels with %s of the images cached", some ? "some" : "all");
 		if (some)
-			ok(batch_cached(r, &bytes) < BATCHES_N && bytes <= 20000 && bytes > 15000, "as much as fits is kept");
+			ok(batch_cached(r, &bytes) < BATCHES_N && bytes <= 20000 && bytes > 15000,
+			    "the cache keeps as much as fits");
 		else
-			is(batch_cached(r, &bytes), BATCHES_N, "all are kept");
+			is(batch_cached(r, &bytes), BATCHES_N, "the cache keeps all images");
 		batch_close(r);
 	}
 }
@@ -381,22 +383,25 @@ test_labels(void)
 	close(fd);
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	ok(batch_next(r, &b) == 1 && b->s.n == 3 && b->s.y[0] == 5 && b->s.y[2] == 5, "the first label is the class");
+	ok(batch_next(r, &b) == 1 && b->s.n == 3 && b->s.y[0] == 5 && b->s.y[2] == 5,
+	    "--label-index 0 uses the first label");
 	batch_close(r);
 	o.label_at = 1;
 	r = batches_open(&o);
 	batch_start(r, 0, 0);
-	ok(batch_next(r, &b) == 1 && b->s.n == 2 && b->bad == 1 && b->s.y[0] == 6 && b->s.y[1] == 6, "or the second");
-	ok(strstr(b->why[0], "id 1: it has 1 label, and none at 1") != NULL, "a record without it is named");
+	ok(batch_next(r, &b) == 1 && b->s.n == 2 && b->bad == 1 && b->s.y[0] == 6 && b->s.y[1] == 6,
+	    "--label-index 1 uses the second label");
+	ok(strstr(b->why[0], "id 1: it has 1 label, and none at 1") != NULL, "a record without that label is named");
 	batch_close(r);
 	o.label_at = 3;
-	is(batch_open(&o, &r), ERR_ARG, "a label that the first record has not");
-	ok(strstr(err_line(), "labels.rec: record at 0, id 3: it has 3 labels, and none at 3") != NULL, "... which is named");
+	is(batch_open(&o, &r), ERR_ARG, "a label that the first record lacks is refused");
+	ok(strstr(err_line(), "labels.rec: record at 0, id 3: it has 3 labels, and none at 3") != NULL,
+	    "the error names the record");
 	buf_free(&png);
 	buf_free(&body);
 }
 
-/* Near the records' own order, over any cut. */
+/* Shuffling within a window of the file's order, for any division among workers. */
 static void
 test_window(void)
 {
@@ -416,7 +421,7 @@ test_window(void)
 		}
 	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
-	ok(once && near_by && moved > BATCHES_N / 2, "a window over a file: each record once, shuffled near its place");
+	ok(once && near_by && moved > BATCHES_N / 2, "a window reads each record once, near its place");
 	batch_close(r);
 }
 

@@ -23,7 +23,7 @@ finds(const char *prefix, const char *want)
 	char *path;
 
 	is(checkpoint_find(prefix, &path), want != NULL, "%s: %s", prefix, want != NULL ? "found" : "none");
-	is_str(path != NULL ? path : "", want != NULL ? want : "", "... the newest");
+	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: the newest is found", prefix);
 	free(path);
 }
 

@@ -31,8 +31,8 @@ main(void)
 
 	claim_begin(&c, &idle, 1000);
 	is(look(&c, &now, 101, 200, 0), CLAIM_OPEN, "a byte from it is");
-	is(look(&c, &now, 101, 200, 0), CLAIM_GRANTED, "... for a while");
-	ok(now <= 1000 + 2 * S, "... of the same length");
+	is(look(&c, &now, 101, 200, 0), CLAIM_GRANTED, "signs of life delay the takeover for a while");
+	ok(now <= 1000 + 2 * S, "the delay has the same length again");
 
 	claim_begin(&c, &busy, 1000);
 	is(look(&c, &now, 100, 300, 1 << 19), CLAIM_OPEN, "what is sent to it while more waits is a sign");
@@ -43,6 +43,6 @@ main(void)
 	for (uint64_t i = 0; v == CLAIM_OPEN && i < 1000; i++)
 		v = look(&c, &now, 101 + i, 201 + i, 1 << 20);
 	is(v, CLAIM_REFUSED, "one that only moves bytes is there in the end");
-	ok(now <= 1000 + CLAIM_MOST_S, "... in bounded time");
+	ok(now <= 1000 + CLAIM_MOST_S, "a worker that only moves bytes is refused in bounded time");
 	return done();
 }

@@ -48,7 +48,7 @@ test_files(void)
 	snprintf(text, sizeof(text), "0x%s", digits);
 	is(read_file(text, 0600, key), ERR_FORMAT, "nor are other characters");
 	snprintf(text, sizeof(text), "g%s", digits);
-	is(read_file(text, 0600, key), ERR_FORMAT, "... wherever they stand");
+	is(read_file(text, 0600, key), ERR_FORMAT, "other characters are refused at any place");
 	is(read_file(digits, 0640, key), ERR_AUTH, "a file that the group may read");
 	is(read_file(digits, 0602, key), ERR_AUTH, "or others may change");
 	ok(strstr(err_line(), "602") != NULL && strstr(err_line(), "chmod 600") != NULL, "is refused: %s", err_line());

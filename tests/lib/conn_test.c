@@ -1,4 +1,4 @@
-/* conn_test - messages arrive whole and in order; every way a connection can end is told by its name. */
+/* conn_test - messages arrive whole and in order; each way in which a connection can end has its own error. */
 #include "base/rng.h"
 #include "tap.h"
 #include "wire/tls.h"
@@ -216,8 +216,8 @@ test_endings(void)
 	ends_meet(&e, key, key);
 	ends_run(&e, ends_open);
 	shutdown(conn_fd(e.a), SHUT_WR);
-	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "a stream that ends without a goodbye");
-	ok(strstr(e.lb, "without close_notify") != NULL, "is told apart: %s", e.lb);
+	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "a stream without a goodbye ends with an error");
+	ok(strstr(e.lb, "without close_notify") != NULL, "the error names the missing goodbye: %s", e.lb);
 	ends_close(&e);
 
 	ends_meet(&e, key, key);
@@ -226,8 +226,8 @@ test_endings(void)
 	conn_run(e.a);
 	conn_close(e.a);
 	e.a = NULL;
-	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "an end inside a message");
-	ok(strstr(e.lb, "in the middle of a message") != NULL, "is told apart: %s", e.lb);
+	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "an end inside a message is an error");
+	ok(strstr(e.lb, "in the middle of a message") != NULL, "the error names the unfinished message: %s", e.lb);
 	ends_close(&e);
 
 	ends_meet(&e, key, key);
@@ -238,7 +238,7 @@ test_endings(void)
 	for (int i = 0; i < 3; i++)
 		send_one(e.b, (uint64_t)i, 1 << 20);
 	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "a reset, met while writing, raises no signal");
-	ok(strstr(e.lb, "reset") != NULL || strstr(e.lb, "ipe") != NULL, "and is told: %s", e.lb);
+	ok(strstr(e.lb, "reset") != NULL || strstr(e.lb, "ipe") != NULL, "the reset is reported: %s", e.lb);
 	ends_close(&e);
 }
 
@@ -275,8 +275,9 @@ test_strangers(void)
 
 	fd = ends_listen(nobody);
 	close(fd);
-	is(conn_dial(nobody, key, &e.a), 0, "an address where nobody listens");
-	ok(ends_run(&e, ends_over_a) && e.ea == ERR_PEER && strstr(e.la, "cannot be reached") != NULL, "is told: %s", e.la);
+	is(conn_dial(nobody, key, &e.a), 0, "an address without a listener is dialled");
+	ok(ends_run(&e, ends_over_a) && e.ea == ERR_PEER && strstr(e.la, "cannot be reached") != NULL,
+	    "the error says that the address cannot be reached: %s", e.la);
 	ends_close(&e);
 	is(conn_dial("nowhere", key, &e.a), ERR_FORMAT, "no address at all");
 }

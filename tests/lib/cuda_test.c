@@ -1,4 +1,4 @@
-/* cuda_test - does the way to the GPU's module end in one line where something is missing, and are strangers refused? */
+/* cuda_test - loading the GPU's module: one line for each thing that is missing, and files that are not the module. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* open() with TALLY_MODULES=folder: fails with ERR_NOTSUP and a line that has `part`. */
+/* engine_open() with TALLY_MODULES=folder fails with ERR_NOTSUP and a line that contains `part`. */
 static void
 refused(const char *folder, const char *part, const char *what)
 {
+	const struct engine *e = &engine_cuda;
 	struct engine_dev *dev = (struct engine_dev *)1;
 
 	setenv("TALLY_MODULES", folder, 1);
-	is(engine_cuda.open(0, 1, &dev), ERR_NOTSUP, "%s is no device", what);
-	ok(dev == NULL && strncmp(err_line(), "no GPU: ", 8) == 0 && strstr(err_line(), part) != NULL, "... and the line says so: %s",
-	    err_line());
+	is(engine_open(&e, 0, 1, &dev), ERR_NOTSUP, "engine_open refuses %s", what);
+	ok(dev == NULL && strncmp(err_line(), "no GPU: ", 8) == 0 && strstr(err_line(), part) != NULL,
+	    "the line says why %s is refused: %s", what, err_line());
 }
 
 static void
@@ -32,10 +33,11 @@ file(const char *folder, const char *bytes)
 	fclose(f);
 }
 
-/* A module that there is opens, whatever the machine has; its device is the machine's matter. */
+/* The module of this build loads on any machine; only its device depends on the machine. */
 static void
 built(const char *build)
 {
+	const struct engine *e = &engine_cuda;
 	const struct cuda_module *m;
 	struct engine_dev *dev;
 	char path[4096];
@@ -45,16 +47,16 @@ built(const char *build)
 		skip("the module", "no GPU: this build has none");
 		return;
 	}
-	is(cuda_load(path, &m), 0, "the module that was built opens: %s", path);
-	is(m->version, CUDA_VERSION, "... is of this version");
-	ok(m->engine->close != NULL && m->engine->backward != NULL, "... and has an engine");
+	is(cuda_load(path, &m), 0, "cuda_load loads the module that was built: %s", path);
+	is(m->version, CUDA_VERSION, "the module has this version");
+	ok(m->engine->close != NULL && m->engine->backward != NULL, "the module has an engine");
 	setenv("TALLY_MODULES", build, 1);
-	if (engine_cuda.open(0, 1, &dev) == 0) {
-		skip("a machine without a GPU", "there is one here");
-		engine_cuda.close(dev);
+	if (engine_open(&e, 0, 1, &dev) == 0) {
+		ok(e == m->engine, "engine_open returns the module's engine");
+		e->close(dev);
 		return;
 	}
-	ok(strncmp(err_line(), "no GPU: no d", 12) == 0, "... but finds no driver or device: %s", err_line());
+	ok(strncmp(err_line(), "no GPU: no d", 12) == 0, "the module finds no driver or device: %s", err_line());
 }
 
 int
@@ -70,7 +72,7 @@ main(void)
 	refused(folder, "does not open", "a file of text");
 	snprintf(path, sizeof(path), "%s/%s", folder, CUDA_FILE);
 	unlink(path);
-	/* Any library will do for one that is no module, but not one of another processor. */
+	/* Any library of this processor serves as a file that is not the module. */
 	if (ISA_X86 && symlink("/lib/x86_64-linux-gnu/libm.so.6", path) == 0 && access(path, R_OK) == 0)
 		refused(folder, "not a module of tally", "another library");
 	else

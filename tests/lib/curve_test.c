@@ -1,15 +1,15 @@
-/* curve_test - lines of logs into figures by epoch. */
+/* curve_test - measurements of logs by run, epoch and rank. */
 #include "log/curve.h"
 
 #include "base/err.h"
 #include "tap.h"
 
 static void
-take(struct curve *c, const char *const *lines)
+add_lines(struct curve *c, const char *const *lines)
 {
 	for (; *lines != NULL; lines++)
-		if (curve_take(c, *lines) < 0)
-			ok(0, "taken: %s", *lines);
+		if (curve_add_line(c, *lines) < 0)
+			ok(0, "curve_add_line() accepts: %s", *lines);
 }
 
 static double
@@ -31,25 +31,25 @@ ranks(void)
 	struct buf text = { 0 };
 	struct table t = { 0 };
 
-	take(&c, lines);
-	is(curve_rows(&c, true, &r), 0, "rows by rank");
-	ok(r.n == 4 && r.runs == 1, "... an epoch and rank each");
-	ok(r.row[0].at == 0 && r.row[0].rank == 0 && r.row[1].rank == 1 && r.row[2].at == 1, "... in order");
+	add_lines(&c, lines);
+	is(curve_rows(&c, true, &r), 0, "curve_rows() makes rows by rank");
+	ok(r.n == 4 && r.runs == 1, "each epoch and rank has a row");
+	ok(r.row[0].at == 0 && r.row[0].rank == 0 && r.row[1].rank == 1 && r.row[2].at == 1, "rows are in order of epoch and rank");
 	near(value(&r, 0, LOGLINE_SPEED), 15, 1e-9, "speeds are averaged");
-	near(value(&r, 2, LOGLINE_TRAIN_ACCURACY), 0.8, 1e-9, "what a rank says again, counts");
+	near(value(&r, 2, LOGLINE_TRAIN_ACCURACY), 0.8, 1e-9, "the last of a rank's values counts");
 	curve_rows_free(&r);
-	is(curve_rows(&c, false, &r), 0, "the mean of the ranks");
-	is(r.n, 2, "... an epoch each");
-	near(value(&r, 0, LOGLINE_TRAIN_ACCURACY), 0.3, 1e-9, "... of the first");
-	near(value(&r, 1, LOGLINE_TRAIN_ACCURACY), 0.7, 1e-9, "... of the second");
-	near(value(&r, 1, LOGLINE_VAL_ACCURACY), 0.7, 1e-9, "what only one says, is not shared");
-	is(curve_table(&r, false, &t), 0, "a table");
-	is(table_put(&t, TABLE_TEXT, &text), 0, "... as text");
+	is(curve_rows(&c, false, &r), 0, "curve_rows() makes means of the ranks");
+	is(r.n, 2, "each epoch has a row");
+	near(value(&r, 0, LOGLINE_TRAIN_ACCURACY), 0.3, 1e-9, "epoch 0 has the mean of its ranks");
+	near(value(&r, 1, LOGLINE_TRAIN_ACCURACY), 0.7, 1e-9, "epoch 1 has the mean of its ranks");
+	near(value(&r, 1, LOGLINE_VAL_ACCURACY), 0.7, 1e-9, "a measure of one rank is not divided by all ranks");
+	curve_table(&r, false, &t);
+	is(table_put(&t, TABLE_TEXT, &text), 0, "the table is written");
 	buf_terminate(&text);
 	is_str((char *)text.p,
-	    "epoch  train accuracy  validation accuracy  samples/s\n"
-	    "    0        0.300000                    -       15.0\n"
-	    "    1        0.700000             0.700000          -\n", "... aligned, with the columns that are used");
+	    "epoch  train accuracy  val accuracy  samples/s\n"
+	    "    0        0.300000             -       15.0\n"
+	    "    1        0.700000      0.700000          -\n", "the table has the columns with data");
 	table_free(&t);
 	curve_rows_free(&r);
 	curve_free(&c);
@@ -69,15 +69,15 @@ runs(void)
 	struct curve c = { 0 };
 	struct curve_rows r;
 
-	is(curve_rows(&c, true, &r), 0, "nothing taken");
-	ok(r.n == 0 && r.runs == 0, "... gives nothing");
-	take(&c, lines);
+	is(curve_rows(&c, true, &r), 0, "curve_rows() of an empty curve succeeds");
+	ok(r.n == 0 && r.runs == 0, "an empty curve has no rows");
+	add_lines(&c, lines);
 	curve_rows(&c, false, &r);
-	is(r.runs, 5, "runs");
-	is(r.n, 7, "rows");
-	near(value(&r, 0, LOGLINE_VAL_ACCURACY), 0.3, 1e-9, "a line one epoch late is of its run");
+	is(r.runs, 5, "the lines are five runs");
+	is(r.n, 7, "the runs have seven rows");
+	near(value(&r, 0, LOGLINE_VAL_ACCURACY), 0.3, 1e-9, "a line one epoch late belongs to the same run");
 	ok(r.row[3].run == 1 && r.row[3].at == 0, "epochs that begin again are another run");
-	near(value(&r, 4, LOGLINE_TRAIN_ACCURACY), 0.7, 1e-9, "a fence parts runs; nobody's lines are averaged");
+	near(value(&r, 4, LOGLINE_TRAIN_ACCURACY), 0.7, 1e-9, "a fence separates runs; lines without rank are averaged");
 	ok(r.row[5].run == 3 && r.row[5].by_step && r.row[5].at == 100, "steps are not epochs");
 	ok(r.row[6].run == 4 && r.row[6].at == 50, "steps that fall are another run");
 	curve_rows_free(&r);
@@ -100,25 +100,25 @@ counters(void)
 	struct curve c = { 0 };
 	struct curve_rows r;
 
-	take(&c, lines);
-	is(c.n, 8, "a counter is kept once an epoch");
-	is(c.ends, 1, "an end");
+	add_lines(&c, lines);
+	is(c.n, 8, "a counter has one item in an epoch");
+	is(c.ends, 1, "one worker has ended");
 	curve_rows(&c, true, &r);
-	is(r.n, 4, "counters by rank");
-	near(value(&r, 0, LOGLINE_TX), 30, 0, "rank 0's first epoch from 0 on");
-	near(value(&r, 1, LOGLINE_RX), 6, 0, "rank 1's");
-	near(value(&r, 2, LOGLINE_TX), 70, 0, "rank 0's second since the first");
-	near(value(&r, 3, LOGLINE_RX), 10, 0, "rank 1's");
+	is(r.n, 4, "each epoch and rank has a row of counters");
+	near(value(&r, 0, LOGLINE_TX), 30, 0, "rank 0 counts from 0 in its first epoch");
+	near(value(&r, 1, LOGLINE_RX), 6, 0, "rank 1 counts from 0 in its first epoch");
+	near(value(&r, 2, LOGLINE_TX), 70, 0, "rank 0 counts from the epoch before in its second");
+	near(value(&r, 3, LOGLINE_RX), 10, 0, "rank 1 counts from the epoch before in its second");
 	curve_rows_free(&r);
 	curve_rows(&c, false, &r);
-	near(value(&r, 1, LOGLINE_TX), 40, 0, "and their mean");
+	near(value(&r, 1, LOGLINE_TX), 40, 0, "the mean of the ranks' counters is right");
 	curve_rows_free(&r);
 	curve_free(&c);
-	take(&c, steps);
+	add_lines(&c, steps);
 	curve_rows(&c, false, &r);
-	ok(r.n == 2 && value(&r, 0, LOGLINE_RX) < 0, "a counter of others begins anywhere");
-	near(value(&r, 1, LOGLINE_RX), 500, 0, "... and tells what came since");
-	ok(r.row[1].at == 7 && r.row[1].by_step, "... by step");
+	ok(r.n == 2 && value(&r, 0, LOGLINE_RX) < 0, "a counter by steps has no traffic at its first value");
+	near(value(&r, 1, LOGLINE_RX), 500, 0, "the second value is a difference");
+	ok(r.row[1].at == 7 && r.row[1].by_step, "its position is a step");
 	curve_rows_free(&r);
 	curve_free(&c);
 }
@@ -137,24 +137,25 @@ names(void)
 	char name[LOGLINE_LABEL];
 
 	curve_begin(&c, "log");
-	take(&c, lines);
+	add_lines(&c, lines);
 	curve_rows(&c, false, &r);
-	is(r.runs, 4, "runs with names");
+	is(r.runs, 4, "the lines are four runs");
 	for (uint32_t i = 0; i < 4 && i < r.runs; i++) {
 		curve_name(&r, i, name);
-		is_str(name, want[i], "... %u", i + 1);
+		is_str(name, want[i], "run %u has its name", i + 1);
 	}
-	ok(curve_compare(&r, &t) == 0 && table_put(&t, TABLE_TSV, &text) == 0 && buf_terminate(&text) == 0, "... compared");
+	curve_compare(&r, &t);
+	ok(table_put(&t, TABLE_TSV, &text) == 0 && buf_terminate(&text) == 0, "the comparison is written");
 	is_str((char *)text.p, "run\tepochs\tbest_validation_accuracy\tbest_at\tlast_validation_accuracy\tlast_train_accuracy\n"
 	    "a 1\t1\t0.5\t12\t0.5\t\na 2\t1\t0.6\t12\t0.6\t\n"
-	    "log\t2\t\t\t\t0.1\nlog (2)\t1\t\t\t\t0.1\n", "... a line each");
+	    "log\t2\t\t\t\t0.1\nlog (2)\t1\t\t\t\t0.1\n", "the comparison has a line for each run");
 	curve_rows_free(&r);
 	curve_free(&c);
 	table_free(&t);
 	buf_free(&text);
 }
 
-/* A log a rank, one after the other: one run, also when it went on from a checkpoint; then another run of as many. */
+/* The logs of two ranks, one after the other, of a run that was resumed.  Then the logs of other runs. */
 static void
 files(void)
 {
@@ -167,24 +168,24 @@ files(void)
 	struct curve c = { 0 };
 	struct curve_rows r;
 
-	take(&c, one);
+	add_lines(&c, one);
 	curve_rows(&c, true, &r);
-	ok(r.runs == 1 && r.n == 8, "files of ranks are one run");
+	ok(r.runs == 1 && r.n == 8, "the logs of two ranks are one run");
 	curve_rows_free(&r);
-	take(&c, two);
+	add_lines(&c, two);
 	curve_rows(&c, true, &r);
-	ok(r.runs == 2 && r.n == 11 && r.row[8].run == 1, "a rank that begins again is another");
+	ok(r.runs == 2 && r.n == 11 && r.row[8].run == 1, "a rank that begins again is another run");
 	curve_rows_free(&r);
-	take(&c, two);
-	take(&c, three);
+	add_lines(&c, two);
+	add_lines(&c, three);
 	curve_rows(&c, true, &r);
-	is(r.runs, 2, "what begins an epoch below or at the highest cannot be told apart");
+	is(r.runs, 2, "a run that begins at or one below the highest epoch looks like a resumed one");
 	curve_rows_free(&r);
 	curve_free(&c);
-	take(&c, one);
-	take(&c, three);
+	add_lines(&c, one);
+	add_lines(&c, three);
 	curve_rows(&c, true, &r);
-	is(r.runs, 2, "a run of more workers is another, also when a rank begins it that was not there before");
+	is(r.runs, 2, "a run with more workers is another, even if a new rank begins it");
 	curve_rows_free(&r);
 	curve_free(&c);
 }

@@ -1,4 +1,5 @@
-/* dataset_reader_test - what is asked for ahead fits the memory given, what is waited for comes first, and answers are looked at. */
+/* dataset_reader_test - reading ahead is bounded, records that a thread waits for come first,
+    and answers are checked. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -8,7 +9,7 @@
 
 #define LENGTH	1000u
 
-/* Answers the record that was asked for with LENGTH bytes. */
+/* Answers a request for a record with LENGTH bytes. */
 static int
 answer(struct dataset_reader *a, uint64_t i)
 {
@@ -35,7 +36,7 @@ asks(struct dataset_reader *a, uint64_t *first)
 	return n;
 }
 
-/* Answers all that is asked for. */
+/* Answers all requests. */
 static void
 answer_all(struct dataset_reader *a)
 {
@@ -64,30 +65,30 @@ test_memory(void)
 	for (uint64_t i = 0; i < 300; i++)
 		dataset_reader_want(a, i);
 	n = asks(a, &first);
-	is(n, 3, "before a length is known few are asked for");
-	is(first, 0, "... in the order in which they are wanted");
+	is(n, 3, "few records are requested before a length is known");
+	is(first, 0, "records are requested in the order of reading");
 	for (uint64_t i = 0; i < 3; i++)
-		is(answer(a, i), 0, "record %u comes", (unsigned)i);
+		is(answer(a, i), 0, "record %u is accepted", (unsigned)i);
 	n = asks(a, &first);
-	ok(n > 190 && n <= 197, "then as many as fit (%u)", n);
-	is(asks(a, &first), 0, "... and no more");
+	ok(n > 190 && n <= 197, "then as many records are requested as fit (%u)", n);
+	is(asks(a, &first), 0, "no more records are requested than fit");
 	it = dataset_reader_claim(a, 250);
-	is(asks(a, &first), 1, "but what is waited for");
-	is(first, 250, "... which goes before the others");
-	ok(dataset_reader_take(a, it, &room) == 0, "it has not come yet");
+	is(asks(a, &first), 1, "a record that a thread waits for is requested although it does not fit");
+	is(first, 250, "the record that a thread waits for is requested first");
+	ok(dataset_reader_take(a, it, &room) == 0, "a record without an answer is not there");
 	it = dataset_reader_claim(a, 1);
-	is(dataset_reader_take(a, it, &room), 1, "what is here is given at once");
-	ok(room.n == LENGTH && room.p[0] == 1, "... as it came");
-	is(asks(a, &first), 0, "one is read, and one more is on the way already");
+	is(dataset_reader_take(a, it, &room), 1, "a record that is there is returned at once");
+	ok(room.n == LENGTH && room.p[0] == 1, "a record is returned as it was sent");
+	is(asks(a, &first), 0, "no request follows while one is unanswered");
 	dataset_reader_forget(a);
 	for (uint64_t i = 3; i < 3 + n; i++)
 		answer(a, i);
-	ok(dataset_reader_waits(a), "what is forgotten leaves what is waited for");
-	is(answer(a, 250), 0, "... which comes");
-	ok(!dataset_reader_waits(a), "... and is the last");
+	ok(dataset_reader_waits(a), "dataset_reader_forget() keeps records that a thread waits for");
+	is(answer(a, 250), 0, "the record that a thread waits for is accepted");
+	ok(!dataset_reader_waits(a), "no other record is waited for");
 	for (uint64_t i = 0; i < 300; i++)
 		dataset_reader_want(a, i);
-	ok(asks(a, &first) > 190, "the memory of what was forgotten is free again");
+	ok(asks(a, &first) > 190, "forgotten records free their memory");
 	buf_free(&room);
 	dataset_reader_free(a);
 }
@@ -103,43 +104,44 @@ test_answers(void)
 	bool claimed;
 	uint64_t first;
 
-	is(dataset_reader_receive(a, &m, &claimed), ERR_FORMAT, "what was not asked for is refused");
+	is(dataset_reader_receive(a, &m, &claimed), ERR_FORMAT, "an answer without a request is refused");
 	asks(a, &first);
 	bad = m;
 	bad.step = 8;
-	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "another record is refused");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "an answer with another record is refused");
 	bad = m;
 	bad.slice = 4;
-	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "so is its end before its beginning");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT,
+	    "the end of a record before its beginning is refused");
 	bad = m;
 	bad.len = 9;
-	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "... more bytes than it has");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "more bytes than the record has are refused");
 	bad = m;
 	bad.len = 0;
-	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "... a part of none");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_FORMAT, "a part of an empty record is refused");
 	bad = m;
 	bad.samples = DATASET_MSG_LONGEST + 1;
-	is(dataset_reader_receive(a, &bad, &claimed), ERR_LIMIT, "... one that is too long");
-	is(dataset_reader_receive(a, &m, &claimed), 0, "its beginning is taken");
-	ok(!claimed && dataset_reader_take(a, it, &room) == 0, "... but not given");
+	is(dataset_reader_receive(a, &bad, &claimed), ERR_LIMIT, "a record that is too long is refused");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "the beginning of a record is accepted");
+	ok(!claimed && dataset_reader_take(a, it, &room) == 0, "a record is not returned before its end");
 	dataset_reader_lost(a);
-	is(asks(a, &first), 1, "when the connection breaks it is asked for again");
-	is(dataset_reader_receive(a, &m, &claimed), 0, "... from its beginning");
+	is(asks(a, &first), 1, "a reconnection requests the record again");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "the record is sent from its beginning again");
 	m.slice = 4;
-	is(dataset_reader_receive(a, &m, &claimed), 0, "its end is taken");
-	ok(claimed && dataset_reader_take(a, it, &room) == 1 && room.n == 8, "... and it is given");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "the end of a record is accepted");
+	ok(claimed && dataset_reader_take(a, it, &room) == 1 && room.n == 8, "a complete record is returned");
 
 	it = dataset_reader_claim(a, 9);
 	asks(a, &first);
 	m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = 9, .len = 5, .payload = "a\nb c" };
-	is(dataset_reader_receive(a, &m, &claimed), 0, "one that cannot be read comes as that");
-	is(dataset_reader_take(a, it, &room), ERR_FORMAT, "... and is given as that");
-	is_str(err_line(), "ab c", "... with the reason, of what can be printed");
+	is(dataset_reader_receive(a, &m, &claimed), 0, "an unreadable record is accepted as an error");
+	is(dataset_reader_take(a, it, &room), ERR_FORMAT, "an unreadable record is returned as an error");
+	is_str(err_line(), "ab c", "the error has the printable characters of the reason");
 	buf_free(&room);
 	dataset_reader_free(a);
 }
 
-/* Many are wanted; those that are waited for never queue behind those that have no room. */
+/* A record that a thread waits for does not queue after records that have no room. */
 static void
 test_full(void)
 {
@@ -154,19 +156,19 @@ test_full(void)
 	dataset_reader_take(a, it, &room);
 	for (uint64_t i = 1; i <= 10; i++)
 		dataset_reader_want(a, i);
-	is(asks(a, &first), 1, "of ten that are wanted one has room");
+	is(asks(a, &first), 1, "one of ten wanted records has room");
 	it = dataset_reader_claim(a, 5);
-	is(asks(a, &first), 1, "one that is waited for is asked for all the same");
+	is(asks(a, &first), 1, "a record that a thread waits for needs no room");
 	dataset_reader_lost(a);
-	is(asks(a, &first), 1, "when the connection breaks one has room again");
-	is(first, 5, "... that one");
+	is(asks(a, &first), 1, "one record has room after a reconnection");
+	is(first, 5, "that is the record that a thread waits for");
 	answer(a, 5);
-	is(dataset_reader_take(a, it, &room), 1, "... and it comes");
+	is(dataset_reader_take(a, it, &room), 1, "the record that a thread waits for arrives");
 	buf_free(&room);
 	dataset_reader_free(a);
 }
 
-/* Who wants records and does not read them does not lose what reading ahead gives. */
+/* Records that are wanted but not read do not stop reading ahead. */
 static void
 test_skipped(void)
 {
@@ -185,10 +187,10 @@ test_skipped(void)
 		if (dataset_reader_take(a, it, &room) != 1) {
 			waited++;
 			answer_all(a);
-			is(dataset_reader_take(a, it, &room), 1, "record %u after waiting for it", (unsigned)i);
+			is(dataset_reader_take(a, it, &room), 1, "record %u is read after a wait", (unsigned)i);
 		}
 	}
-	ok(waited < 20, "of 50 that are read %u are waited for", waited);
+	ok(waited < 20, "%u of 50 reads wait", waited);
 	buf_free(&room);
 	dataset_reader_free(a);
 }

@@ -1,5 +1,5 @@
-/* dataset_server_test - records over loopback: many readers at once, a slow one, one who asks for
- * nonsense, strangers, a holder that dies. */
+/* dataset_server_test - records over loopback: many readers at once, a slow one, one with malformed
+ * requests, strangers, a server that dies. */
 #include "made.h"
 #include "tap.h"
 
@@ -128,7 +128,7 @@ read_many(void *arg)
 	return NULL;
 }
 
-/* Threads of one connection and connections of their own. */
+/* Several threads of one connection, and several connections. */
 static void
 test_many(void)
 {
@@ -139,8 +139,8 @@ test_many(void)
 
 	start(&h, "127.0.0.1:0", 0);
 	for (int i = 0; i < READERS / 2; i++)
-		is(open_at(h.where, &r[i]), 0, "reader %d is let in", i);
-	is(r[0]->count, COUNT, "the holder says how many records there are");
+		is(open_at(h.where, &r[i]), 0, "reader %d is accepted", i);
+	is(r[0]->count, COUNT, "the server gives the number of records");
 	for (int i = 0; i < READERS; i++) {
 		t[i] = (struct reader){ .recs = r[i / 2], .seed = (uint64_t)i };
 		pthread_create(&t[i].thread, NULL, read_many, &t[i]);
@@ -149,13 +149,13 @@ test_many(void)
 		pthread_join(t[i].thread, NULL);
 		right += t[i].right;
 	}
-	is(right, READERS * READS - READERS / 2 * 20, "every record read is the one that is there");
+	is(right, READERS * READS - READERS / 2 * 20, "every record has the bytes of the file");
 	for (int i = 0; i < READERS / 2; i++)
 		r[i]->close(r[i]);
 	stop(&h);
-	is(h.err, ERR_STOP, "the holder is stopped");
-	is(h.sums.readers, READERS / 2, "it has counted its readers");
-	ok(h.made.wants >= h.sums.records, "it hands on what is wanted");
+	is(h.err, ERR_STOP, "the server is stopped");
+	is(h.sums.readers, READERS / 2, "the server has counted its readers");
+	ok(h.made.wants >= h.sums.records, "the server passes on what readers will want");
 }
 
 static void
@@ -171,18 +171,18 @@ test_id(void)
 	recid_of(&b.recs, &of_b);
 	recid_of(&c.recs, &of_c);
 	ok(of_a != of_b && of_a != of_c, "other records have another id");
-	ok(a.reads <= RECID_LOOKS, "few are looked at");
+	ok(a.reads <= RECID_LOOKS, "the id needs few records");
 	start(&h, "127.0.0.1:0", 0);
 	open_at(h.where, &r);
-	is(r->id, of_a, "the holder tells the id");
+	is(r->id, of_a, "the server gives the id");
 	r->id = 0;
-	is(recid_of(r, &afar), 0, "it can be made from afar");
-	is(afar, of_a, "... and is the same");
+	is(recid_of(r, &afar), 0, "the id can be computed over the network");
+	is(afar, of_a, "the id over the network is the same");
 	r->close(r);
 	stop(&h);
 }
 
-/* Many who come and say nothing: the oldest go, and who has the key is served. */
+/* Of many silent connections the oldest are closed, and a reader with the key is served. */
 static void
 crowd(struct holder *h)
 {
@@ -193,14 +193,15 @@ crowd(struct holder *h)
 
 	for (int i = 0; i < CROWD; i++)
 		addr_dial(h->where, &fd[i]);
-	is(open_at(h->where, &r), 0, "a reader among many strangers");
-	ok(read_right(r, 1, &room, 0), "... reads");
+	is(open_at(h->where, &r), 0, "a reader is accepted among many strangers");
+	ok(read_right(r, 1, &room, 0), "that reader reads");
 	for (int i = 0; i < 5; i++) {
 		struct pollfd p = { .fd = fd[i], .events = POLLIN };
 
 		gone += poll(&p, 1, 20000) == 1 && read(fd[i], &(char){ 0 }, 1) <= 0;
 	}
-	ok(gone == 5 && clk_s() - begun < DATASET_SERVER_OPEN_S - 1, "... the oldest of whom had to go before their time");
+	ok(gone == 5 && clk_s() - begun < DATASET_SERVER_OPEN_S - 1,
+	    "the oldest strangers are disconnected before their time");
 	for (int i = 0; i < CROWD; i++)
 		close(fd[i]);
 	r->close(r);
@@ -216,17 +217,17 @@ test_strangers(void)
 
 	start(&h, "127.0.0.1:0", 0);
 	o.addr = h.where;
-	is(dataset_client_open(&r, &o), ERR_AUTH, "who has another key gets nothing");
-	ok(strstr(err_line(), h.where) != NULL, "... and is told where: %s", err_line());
+	is(dataset_client_open(&r, &o), ERR_AUTH, "a reader with another key is refused");
+	ok(strstr(err_line(), h.where) != NULL, "the error names the address: %s", err_line());
 	crowd(&h);
 	stop(&h);
-	is(h.sums.strangers, 1 + CROWD, "strangers are counted");
-	is(h.made.reads, RECID_LOOKS + 1, "... and no record is read for them");
+	is(h.sums.strangers, 1 + CROWD, "the server counts strangers");
+	is(h.made.reads, RECID_LOOKS + 1, "no record is read for strangers");
 	o = (struct dataset_client_opt){ .addr = "nowhere", .key = key };
-	is(dataset_client_open(&r, &o), ERR_FORMAT, "no address");
+	is(dataset_client_open(&r, &o), ERR_FORMAT, "a malformed address is refused");
 }
 
-/* A client by hand: says what it says, and gives what it is answered. */
+/* A client by hand: sends messages and returns the answer. */
 static uint16_t
 answer(const char *where, const struct msg *said_, unsigned n, char *why, size_t size)
 {
@@ -262,15 +263,17 @@ test_nonsense(void)
 	start(&h, "127.0.0.1:0", 0);
 	is(answer(h.where, (struct msg[]){ { .type = MSG_HELLO, .len = 3, .payload = "job" } }, 1, why, sizeof(why)),
 	    MSG_REFUSE, "a worker's hello is refused");
-	is_str(why, "HELLO out of place: this is a dataset server", "... with a reason");
-	is(answer(h.where, &ask, 1, why, sizeof(why)), MSG_REFUSE, "so is who asks first");
-	is(answer(h.where, (struct msg[]){ open, far }, 2, why, sizeof(why)), MSG_REFUSE, "... or for a record beyond the last");
-	is_str(why, "ASK for record 400 of 400", "... with a reason");
-	is(answer(h.where, (struct msg[]){ open, most, ask }, 3, why, sizeof(why)), MSG_REFUSE, "... or for too many at once");
+	is_str(why, "HELLO out of place: this is a dataset server", "the refusal of a worker's hello has its reason");
+	is(answer(h.where, &ask, 1, why, sizeof(why)), MSG_REFUSE, "a request before the hello is refused");
+	is(answer(h.where, (struct msg[]){ open, far }, 2, why, sizeof(why)), MSG_REFUSE,
+	    "a request beyond the last record is refused");
+	is_str(why, "ASK for record 400 of 400", "the refusal beyond the last record has its reason");
+	is(answer(h.where, (struct msg[]){ open, most, ask }, 3, why, sizeof(why)), MSG_REFUSE,
+	    "a request for too many records is refused");
 	stop(&h);
 }
 
-/* One who asks for all and reads nothing costs little, and holds nobody up. */
+/* A reader that requests all and reads nothing costs little and delays no other. */
 static void
 test_slow(void)
 {
@@ -296,12 +299,13 @@ test_slow(void)
 	open_at(h.where, &r);
 	for (uint64_t i = 0; i < COUNT; i++)
 		right += read_right(r, i, &room, 0);
-	is(right, COUNT, "beside one who reads nothing all is read");
+	is(right, COUNT, "a reader that reads nothing does not delay another");
 	r->close(r);
 	conn_close(c);
 	stop(&h);
 	/* Its socket's buffers and DATASET_SERVER_AHEAD hold a few, of some 2.7 GB that it asked for. */
-	ok(h.made.reads < COUNT + RECID_LOOKS + 40, "... which costs no more than %u reads", h.made.reads - COUNT - RECID_LOOKS);
+	ok(h.made.reads < COUNT + RECID_LOOKS + 40,
+	    "a reader that reads nothing costs %u reads", h.made.reads - COUNT - RECID_LOOKS);
 	buf_free(&room);
 }
 
@@ -309,7 +313,7 @@ struct waits {
 	struct holder	*holder;
 	char		 whom[ADDR_TEXT];
 	int		 told;		/* eventfd */
-	uint8_t		 salt;		/* with which the holder comes back */
+	uint8_t		 salt;		/* of the restarted server */
 };
 
 static void
@@ -322,7 +326,7 @@ waiting(void *arg, const char *whom)
 	(void)!write(w->told, &one, sizeof(one));
 }
 
-/* Once the reader has told that it waits. */
+/* Once the reader has reported that it waits. */
 static void *
 come_back(void *arg)
 {
@@ -348,7 +352,7 @@ test_dies(void)
 	pthread_t t;
 
 	start(&h, "127.0.0.1:0", 0);
-	is(dataset_client_open(&r, &o), 0, "a reader");
+	is(dataset_client_open(&r, &o), 0, "a reader connects");
 	for (uint64_t i = 0; i < COUNT; i++) {
 		if (i == 100) {
 			stop(&h);
@@ -357,26 +361,28 @@ test_dies(void)
 		right += read_right(r, i, &room, 0);
 	}
 	pthread_join(t, NULL);
-	is(right, COUNT, "... reads on when its holder died and came back");
-	ok(strstr(w.whom, "the records of 127.0.0.1:") == w.whom, "... and told for whom it waited: %s", w.whom);
+	is(right, COUNT, "a reader continues after its server has died and restarted");
+	ok(strstr(w.whom, "the records of 127.0.0.1:") == w.whom, "the reader reports for whom it waited: %s", w.whom);
 	r->close(r);
 
 	w.salt = 9;
-	is(dataset_client_open(&r, &o), 0, "another");
+	is(dataset_client_open(&r, &o), 0, "another reader connects");
 	stop(&h);
 	pthread_create(&t, NULL, come_back, &w);
-	ok(!read_right(r, 1, &room, 0) && strstr(err_line(), "other records") != NULL, "... does not believe other records: %s",
+	ok(!read_right(r, 1, &room, 0) && strstr(err_line(), "other records") != NULL,
+	    "a reader refuses a restarted server with other records: %s",
 	    err_line());
 	pthread_join(t, NULL);
 	r->close(r);
 
 	o.patience_s = 0.5;
-	is(dataset_client_open(&r, &o), 0, "one of little patience");
+	is(dataset_client_open(&r, &o), 0, "a reader with little patience connects");
 	stop(&h);
 	r->want(r, 5);
-	is(r->read(r, 6, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER, "... gives up");
-	ok(strstr(err_line(), h.where) != NULL, "... and says on whom: %s", err_line());
-	is(r->read(r, 7, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER, "... for good");
+	is(r->read(r, 6, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER,
+	    "a reader without patience fails");
+	ok(strstr(err_line(), h.where) != NULL, "the error names the server: %s", err_line());
+	is(r->read(r, 7, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER, "the reader keeps failing");
 	r->close(r);
 	buf_free(&room);
 	close(w.told);

@@ -1,4 +1,4 @@
-/* doc_test - tables and summaries of documents into what they measured. */
+/* doc_test - measurements in tables and summaries of documents. */
 #include "log/doc.h"
 #include "tap.h"
 
@@ -94,12 +94,12 @@ main(void)
 	struct logline l;
 
 	for (const struct want *w = wants; w < wants + sizeof(wants) / sizeof(*wants); w++) {
-		int got = doc_take(&d, w->line, &l);
+		int got = doc_parse(&d, w->line, &l);
 
 		if (w->label == NULL)
-			is(got, 0, "nothing: '%.60s'", w->line);
+			is(got, 0, "measures nothing: '%.60s'", w->line);
 		else if (ok(got == 1 && l.at == w->at && strcmp(l.label, w->label) == 0 && l.has[w->measure], "measures: '%.60s'", w->line))
-			near(l.value[w->measure], w->value, 1e-9 * w->value, "... %g", w->value);
+			near(l.value[w->measure], w->value, 1e-9 * w->value, "its value is %g", w->value);
 		else
 			printf("# at %llu, label '%s'\n", (unsigned long long)l.at, l.label);
 	}

@@ -25,7 +25,7 @@ together(void)
 	ok(epoch_traffic_turn(&l, 0, 0, &t, &epoch) && epoch == EPOCH_TRAFFIC_NONE, "the start is of no epoch");
 	ok(t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] == 100 &&
 	       t.wire[PEER_TRAFFIC_IN] == 150 && t.wire[PEER_TRAFFIC_OUT] == 50,
-	   "... and is told");
+	   "the traffic of the start is reported");
 	ok(!epoch_traffic_turn(&l, 0, 0, &t, &epoch), "who says it again changes nothing");
 	move(&l, 0, 1000);
 	ok(!epoch_traffic_over(&l, &epoch, sum), "not all have begun");
@@ -34,20 +34,20 @@ together(void)
 	epoch_traffic_wire(&l, 0, 1300, 1100);
 	ok(epoch_traffic_turn(&l, 0, 1, &t, &epoch) && epoch == 0, "a worker's epoch is over");
 	ok(t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_GRADIENTS] == 1000 && t.wire[PEER_TRAFFIC_IN] == 1150 &&
-	    t.wire[PEER_TRAFFIC_OUT] == 1050, "... with what moved in it");
+	    t.wire[PEER_TRAFFIC_OUT] == 1050, "the traffic of the epoch is reported");
 	ok(!epoch_traffic_over(&l, &epoch, sum), "but not all workers'");
 	move(&l, 0, 10);
 	ok(epoch_traffic_turn(&l, 1, 1, &t, &epoch) && epoch_traffic_over(&l, &epoch, sum) && epoch == 0, "with the last one's it is");
 	ok(sum[PEER_TRAFFIC_IN] == 2 * (1000 + MSG_HEAD) &&
 	       sum[PEER_TRAFFIC_OUT] == sum[PEER_TRAFFIC_IN],
-	   "... and its sum is without the start, and what came later");
-	ok(!epoch_traffic_over(&l, &epoch, sum), "... once");
+	   "the sum of an epoch excludes the start and later traffic");
+	ok(!epoch_traffic_over(&l, &epoch, sum), "an epoch ends once");
 	ok(epoch_traffic_turn(&l, 0, EPOCH_TRAFFIC_NONE, &t, &epoch) && epoch == EPOCH_TRAFFIC_NONE &&
 	    t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_GRADIENTS] == 10,
 	    "who leaves, has a rest");
-	ok(!epoch_traffic_turn(&l, 0, EPOCH_TRAFFIC_NONE, &t, &epoch), "... once");
+	ok(!epoch_traffic_turn(&l, 0, EPOCH_TRAFFIC_NONE, &t, &epoch), "the rest is reported once");
 	ok(epoch_traffic_turn(&l, 1, 2, &t, &epoch) && epoch_traffic_over(&l, &epoch, sum) && epoch == 1, "the others are not kept by it");
-	is(sum[PEER_TRAFFIC_IN], 10 + MSG_HEAD, "... the rest counts");
+	is(sum[PEER_TRAFFIC_IN], 10 + MSG_HEAD, "the rest counts in the epoch");
 	epoch_traffic_free(&l);
 }
 
@@ -64,12 +64,13 @@ again(void)
 	ok(!epoch_traffic_over(&l, &epoch, sum), "a run that goes on begins in its epoch");
 	epoch_traffic_wire(&l, 0, 500, 50);
 	epoch_traffic_turn(&l, 0, 6, &t, &epoch);
-	ok(epoch == 5 && epoch_traffic_over(&l, &epoch, sum) && epoch == 5, "... which is over first");
+	ok(epoch == 5 && epoch_traffic_over(&l, &epoch, sum) && epoch == 5, "the epoch of the start ends first");
 	epoch_traffic_join(&l, 0);
 	epoch_traffic_wire(&l, 0, 30, 3);
 	ok(epoch_traffic_turn(&l, 0, 6, &t, &epoch) && epoch == EPOCH_TRAFFIC_NONE, "a worker that comes again has a start again");
-	ok(t.wire[PEER_TRAFFIC_IN] == 30 && t.wire[PEER_TRAFFIC_OUT] == 3, "... its connection counts from 0");
-	ok(!epoch_traffic_over(&l, &epoch, sum), "... and no epoch is over twice");
+	ok(t.wire[PEER_TRAFFIC_IN] == 30 && t.wire[PEER_TRAFFIC_OUT] == 3,
+	    "the traffic of a new connection counts from 0");
+	ok(!epoch_traffic_over(&l, &epoch, sum), "no epoch ends twice");
 	epoch_traffic_free(&l);
 }
 

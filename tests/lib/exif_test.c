@@ -6,7 +6,7 @@
 
 #include <libdeflate.h>
 
-/* "II", 42, one directory of two entries, the second the orientation. */
+/* EXIF with one directory of two entries, of which the second is the orientation. */
 static const uint8_t little[] = { 'I', 'I', '*', 0, 8, 0, 0, 0, 2, 0,
 	0x0f, 1, 2, 0, 1, 0, 0, 0, 'x', 0, 0, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0 };
 static const uint8_t big[] = { 'M', 'M', 0, '*', 0, 0, 0, 8, 0, 2,
@@ -73,7 +73,7 @@ turn_of(struct img_codec *k, const struct buf *b)
 	return img_head(k, b->p, b->n, &h) == 0 ? h.orientation : 0;
 }
 
-/* A chunk behind the first of a PNG; no checksum that fits. */
+/* Inserts a chunk after the first of a PNG, with a wrong checksum. */
 static void
 put_chunk(struct buf *b, const char *type, const void *p, size_t n)
 {
@@ -120,7 +120,7 @@ test_places(void)
 	free((void *)(uintptr_t)im.p);
 }
 
-/* What EXIF was written as before it had a chunk of its own: key, zero, and how it is packed, all in one; or plain. */
+/* The texts in which EXIF was written before PNG had a chunk for it: compressed (zTXt) or plain (tEXt). */
 static void
 put_text(struct buf *b, const char *key, const char *text, bool packed)
 {
@@ -140,7 +140,7 @@ put_text(struct buf *b, const char *key, const char *text, bool packed)
 	buf_free(&data);
 }
 
-/* "\nexif\n    28\n", and the bytes in digits, some a line. */
+/* The head "\nexif\n    28\n", and the bytes as hexadecimal digits in lines. */
 static void
 write_out(struct buf *t, const char *name, size_t line)
 {

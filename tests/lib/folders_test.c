@@ -5,7 +5,7 @@
 
 static struct source_opt opt;
 
-/* What a pipe of pictures with these names gives. */
+/* Returns the items of a pipe of images with these names. */
 static const char *
 piped(const char *const *names)
 {
@@ -124,7 +124,8 @@ test_standard_input(void)
 	close(fd);
 	sh("printf 'no archive' >junk");
 	opt.path = told_pipe("junk");
-	is_str(told(&opt), "-4 pipe: no images: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
+	is_str(told(&opt), "-4 pipe: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and no archive "
+	    "that holds them",
 	    "a pipe that is not an archive has no images");
 }
 

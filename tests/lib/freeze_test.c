@@ -40,8 +40,8 @@ rule(const char *rules, const char *w, const char *aux)
 	struct graph *g = net();
 
 	is(freeze_rules(g, rules), 0, "%s", rules != NULL ? rules : "no rules");
-	is_str(marks(g->w, g->nw), w, "... arrays");
-	is_str(marks(g->aux, g->naux), aux, "... statistics");
+	is_str(marks(g->w, g->nw), w, "the frozen weights are as expected");
+	is_str(marks(g->aux, g->naux), aux, "the frozen statistics are as expected");
 	graph_free(g);
 }
 
@@ -62,10 +62,10 @@ blocks(void)
 
 	is(freeze_blocks(g, 2, &b), 0, "two blocks");
 	buf_terminate(&b);
-	is_str((char *)b.p, "freeze-to:bn_beta", "... are all up to the last array of the second");
+	is_str((char *)b.p, "freeze-to:bn_beta", "two blocks are all arrays up to the last one of the second");
 	b.n = 0;
 	is(freeze_blocks(g, 0, &b), 0, "no block");
-	is(b.n, 0, "... is no rule");
+	is(b.n, 0, "no block gives no rule");
 	is(freeze_blocks(g, 3, &b), ERR_ARG, "%s", err_line());
 	buf_free(&b);
 	graph_free(g);

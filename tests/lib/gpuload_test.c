@@ -1,4 +1,4 @@
-/* gpuload_test - the mean of what NVML says, asked at most so often; nothing where there is no NVML or no such GPU. */
+/* gpuload_test - mean loads from a stand-in for NVML, and errors without NVML or the GPU. */
 #include "watch/gpuload.h"
 
 #include "base/err.h"
@@ -17,7 +17,7 @@ main(int argc, char *argv[])
 	char folder[4096];
 
 	(void)argc;
-	/* The stand-in is found by LD_LIBRARY_PATH, which counts from a process's start. */
+	/* The dynamic linker reads LD_LIBRARY_PATH when a process starts. */
 	if (getenv("GPULOAD_TEST") == NULL && getenv("BUILD") != NULL) {
 		snprintf(folder, sizeof(folder), "%s/tests/stub", getenv("BUILD"));
 		setenv("LD_LIBRARY_PATH", folder, 1);
@@ -25,25 +25,25 @@ main(int argc, char *argv[])
 		execv(argv[0], argv);
 	}
 	if (gpuload_open(bus, 2, &g) < 0) {
-		skip("GPUs that are none", err_line());
+		skip("loads of GPUs", err_line());
 		return done();
 	}
-	gpuload_look(g, 10);
-	gpuload_look(g, 10.2);
-	gpuload_look(g, 11);
-	is(gpuload_take(g, 0, &load, &bytes), 0, "a GPU's load");
-	near(load, 0.3, 1e-9, "... is the mean of two looks, as the third came too soon");
-	is(bytes, 1000000000, "... bytes in use");
-	is(gpuload_take(g, 1, &load, &bytes), 0, "another's");
-	near(load, 0.6, 1e-9, "... is its own");
-	is(bytes, 1000000001, "... bytes too");
-	is(gpuload_take(g, 0, &load, &bytes), 0, "at once again");
-	near(load, 0.2, 1e-9, "... it is what NVML says now");
+	gpuload_sample(g, 10);
+	gpuload_sample(g, 10.2);
+	gpuload_sample(g, 11);
+	is(gpuload_read(g, 0, &load, &bytes), 0, "the load of GPU 0 is read");
+	near(load, 0.3, 1e-9, "the load is the mean of two samples, since the third came too soon");
+	is(bytes, 1000000000, "the memory of GPU 0 is that in use");
+	is(gpuload_read(g, 1, &load, &bytes), 0, "the load of GPU 1 is read");
+	near(load, 0.6, 1e-9, "GPU 1 has a load of its own");
+	is(bytes, 1000000001, "GPU 1 has memory of its own");
+	is(gpuload_read(g, 0, &load, &bytes), 0, "the load of GPU 0 is read again at once");
+	near(load, 0.2, 1e-9, "a load without samples is the current one");
 	gpuload_close(g);
-	is(gpuload_open(none, 1, &g), ERR_NOTSUP, "no such GPU: %s", err_line());
-	ok(g == NULL && strstr(err_line(), "0000:00:07.0: Not Found") != NULL, "... is named");
+	is(gpuload_open(none, 1, &g), ERR_NOTSUP, "a GPU that does not exist is refused: %s", err_line());
+	ok(g == NULL && strstr(err_line(), "0000:00:07.0: Not Found") != NULL, "the message names the GPU");
 	setenv("TALLY_NVML", "no", 1);
-	is(gpuload_open(bus, 1, &g), ERR_NOTSUP, "an NVML that does not start: %s", err_line());
+	is(gpuload_open(bus, 1, &g), ERR_NOTSUP, "an NVML that does not start is refused: %s", err_line());
 	gpuload_close(NULL);
 	return done();
 }

@@ -54,19 +54,20 @@ main(void)
 	is(hello_text(&j, g, &text), 0, "a job as text");
 	buf_terminate(&text);
 	ok(strncmp((char *)text.p, "job 4\ntally 0.1\nworkers 3\nservers 2\nserver 1\nslack 4\n", 51) == 0,
-	    "... a line a value");
-	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "... and back");
-	is(graph_hash(h), j.hash, "... with its net");
+	    "the text has a line for each value");
+	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "the text is parsed again");
+	is(graph_hash(h), j.hash, "the parsed text has the same net");
 	ok(k.hyper.momentum == 0.9f && k.hyper.wd == 1e-4f && k.hyper.clip == 0.1f &&
 	    k.hyper.rule == OPT_ADAMW && k.hyper.l1 == 0.2f && k.hyper.beta2 == 0.999f && k.hyper.eps == 1e-8f,
-	    "... and every bit of the rates");
+	    "the parsed text has the bits of the rates");
 	ok(k.hyper.clip_norm == 2.5f && k.hyper.trust == 0.02f && k.hyper.turns == 7 && k.hyper.unit &&
-	    k.hyper.average.kind == AVERAGE_LOOKAHEAD && k.hyper.average.rate == 0.25f && k.hyper.average.every == 6, "... all of them");
-	is_str(k.mults, "lr:fc*=10;wd:*_bias=0", "... and the rules of the arrays");
+	    k.hyper.average.kind == AVERAGE_LOOKAHEAD && k.hyper.average.rate == 0.25f && k.hyper.average.every == 6,
+	    "the parsed text has all options of the average");
+	is_str(k.mults, "lr:fc*=10;wd:*_bias=0", "the parsed text has the rules of the arrays");
 	is(hello_same(&j, &k), 0, "the same job");
 	k.slack = STALE_ASYNC;
 	is(hello_same(&j, &k), ERR_ARG, "another slack is another job");
-	is_str(err_line(), "slack is 4 here and async there", "... and it is said");
+	is_str(err_line(), "slack is 4 here and async there", "the error names both values");
 	k.slack = 4;
 	k.hyper.clip_norm = 2;
 	is(hello_same(&j, &k), ERR_ARG, "%s", err_line());
@@ -89,7 +90,7 @@ main(void)
 	is(with(&text, "unit 1", "unit 2"), ERR_LIMIT, "neither yes nor no");
 	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");
 	is(with(&text, "servers 2\n", ""), ERR_FORMAT, "a line that is missing");
-	is_str(err_line(), "job: line 'servers' is missing", "... is named");
+	is_str(err_line(), "job: line 'servers' is missing", "the missing line is named");
 	is(with(&text, "hash ", "hash 0"), ERR_FORMAT, "a hash with a digit too many");
 	is(with(&text, "graph\n", "graph\n\n\n???"), ERR_FORMAT, "a net that is none");
 	for (size_t n = 0; n + 1 < text.n; n++) {

@@ -1,4 +1,4 @@
-/* idx_test - a scan finds every record, an index's text is read; damage is told with its place. */
+/* idx_test - scanning finds every record, and the text of an index is parsed; errors name the offset or line. */
 #include "base/err.h"
 #include "record/idx.h"
 #include "pics.h"
@@ -17,7 +17,7 @@ scan(struct idx *x, const void *p, size_t n)
 	return e;
 }
 
-/* Short and long records, whole and cut ones. */
+/* Short and long records, some of several parts. */
 static void
 test_scan(void)
 {
@@ -38,23 +38,23 @@ test_scan(void)
 		memset(data, i, n);
 	}
 	is(scan(&x, f.p, f.n), 0, "a file of 300 records is scanned");
-	is(x.n, 300, "all are found");
+	is(x.n, 300, "every record is found");
 	for (size_t i = 0; i < x.n; i++)
 		same &= x.at[i] == at[i];
-	ok(same, "where they are");
-	is(scan(&x, f.p, f.n - 1), ERR_SHORT, "a byte less is told");
-	is(scan(&x, f.p, 0), 0, "an empty file is fine");
-	is(x.n, 0, "and has no records");
+	ok(same, "at its offset");
+	is(scan(&x, f.p, f.n - 1), ERR_SHORT, "a truncated file fails");
+	is(scan(&x, f.p, 0), 0, "an empty file");
+	is(x.n, 0, "has no records");
 	f.p[at[200]] ^= 1;
-	is(scan(&x, f.p, f.n), ERR_FORMAT, "a changed magic word is told");
+	is(scan(&x, f.p, f.n), ERR_FORMAT, "a changed magic word fails");
 	{
 		char want[64];
 
 		snprintf(want, sizeof(want), "record at %llu: ", (unsigned long long)at[200]);
-		ok(strncmp(err_line(), want, strlen(want)) == 0, "with its place");
+		ok(strncmp(err_line(), want, strlen(want)) == 0, "the message has the offset");
 	}
-	is(scan(&x, "\x0a\x23\xd7\xce\0\0\0\x20", 8), ERR_SHORT, "a first part alone is told");
-	is(scan(&x, "\x0a\x23\xd7\xce\0\0\0\x40", 8), ERR_FORMAT, "a middle part alone is told");
+	is(scan(&x, "\x0a\x23\xd7\xce\0\0\0\x20", 8), ERR_SHORT, "a first part alone fails");
+	is(scan(&x, "\x0a\x23\xd7\xce\0\0\0\x40", 8), ERR_FORMAT, "a middle part alone fails");
 	idx_free(&x);
 	buf_free(&f);
 }
@@ -73,18 +73,18 @@ test_text(void)
 
 	idx_put(&b, 12, 0);
 	idx_put(&b, 3, 18446744073709551615u);
-	is(idx_parse(&x, b.p, b.n), 0, "what is written is read");
-	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == UINT64_MAX, "as it was");
-	is(parse(&x, "1\t80\n0\t0"), 0, "keys in another order, no end of line");
-	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == 80, "are put in the file's");
+	is(idx_parse(&x, b.p, b.n), 0, "written lines are parsed");
+	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == UINT64_MAX, "with their offsets");
+	is(parse(&x, "1\t80\n0\t0"), 0, "lines in another order, the last without a newline");
+	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == 80, "are sorted by offset");
 	is(parse(&x, ""), 0, "an empty index");
-	is(parse(&x, "1\t0\n2\tx\n"), ERR_FORMAT, "no number");
-	is_str(err_line(), "line 2: not a key, a tab and an offset", "the line is named");
+	is(parse(&x, "1\t0\n2\tx\n"), ERR_FORMAT, "a word in place of a number");
+	is_str(err_line(), "line 2: not a key, a tab and an offset", "the message names the line");
 	is(parse(&x, "1 0\n"), ERR_FORMAT, "no tab");
-	is(parse(&x, "1\t\n"), ERR_FORMAT, "nothing behind the tab");
+	is(parse(&x, "1\t\n"), ERR_FORMAT, "no offset");
 	is(parse(&x, "1\t18446744073709551616\n"), ERR_FORMAT, "a number that does not fit");
 	is(parse(&x, "1\t-8\n"), ERR_FORMAT, "a sign");
-	is(parse(&x, "1\t8\n2\t8\n"), ERR_FORMAT, "two records at one place");
+	is(parse(&x, "1\t8\n2\t8\n"), ERR_FORMAT, "two records at one offset");
 	idx_free(&x);
 	buf_free(&b);
 }

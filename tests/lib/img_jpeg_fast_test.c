@@ -15,7 +15,7 @@ static uint8_t pixels[SIDE * SIDE * 3], want[SIDE * SIDE * 3], got[SIDE * SIDE *
 static struct img_codec *codec;
 static bool fast;		/* built in */
 
-/* Soft slopes with noise of `rough` on them. */
+/* Fills pixels with slopes and noise of amplitude `rough`. */
 static void
 paint(struct rng *r, uint32_t h, uint32_t w, uint32_t rough)
 {
@@ -24,7 +24,7 @@ paint(struct rng *r, uint32_t h, uint32_t w, uint32_t rough)
 			pixels[y * w * 3 + x] = (uint8_t)((y * (x % 3 + 1) + x / 3 * 2 + rng_below(r, rough)) & 255);
 }
 
-/* By a handle of its own: one that made a progressive picture keeps its codes, which may lack what the next needs. */
+/* Uses a new handle, because one that encoded a progressive image keeps Huffman tables that may lack codes. */
 static unsigned long
 encode(uint32_t h, uint32_t w, int sampling, int quality, int flags, unsigned char **jpeg)
 {
@@ -89,7 +89,7 @@ test_same(const char *name, int sampling)
 	tjDestroy(in);
 }
 
-/* A picture cut short, or with bytes changed, is what it is to a check of all its codes: for any part of it. */
+/* Decoding any region of a truncated or changed image fails exactly if the check of the whole image does. */
 static void
 test_broken(void)
 {
@@ -125,7 +125,7 @@ test_broken(void)
 	tjFree(jpeg);
 }
 
-/* The frame's header, whose component i has its factors at 11 + 3 i; NULL when there is none. */
+/* Finds the frame's header, in which component i has its sampling factors at 11 + 3 i; NULL if there is none. */
 static unsigned char *
 frame(unsigned char *jpeg, unsigned long n)
 {
@@ -135,7 +135,7 @@ frame(unsigned char *jpeg, unsigned long n)
 	return NULL;
 }
 
-/* A grey picture's sampling factors say nothing: its blocks lie row by row all the same. */
+/* The sampling factors of a grey image have no effect: its blocks are in row order anyway. */
 static void
 test_factors(void)
 {
@@ -177,7 +177,7 @@ plane_is(const struct resize_plane *plane, const uint8_t *p, uint32_t h, uint32_
 	return same;
 }
 
-/* Plane i of the picture shrunk by k as a whole, as turbojpeg makes it. */
+/* Decodes plane i by turbojpeg, with the whole image shrunk by k. */
 static bool
 is_turbojpegs(tjhandle in, const unsigned char *jpeg, unsigned long n, const struct img_jpeg_head *head, int sampling,
     int i, unsigned k, const struct resize_plane *plane)
@@ -187,13 +187,13 @@ is_turbojpegs(tjhandle in, const unsigned char *jpeg, unsigned long n, const str
 	int h = ((int)head->h + (int)k - 1) / (int)k, w = ((int)head->w + (int)k - 1) / (int)k;
 	int stride[3] = { SIDE * 2, SIDE * 2, SIDE * 2 };
 
-	/* Luma is filled up to whole samples of chroma by turbojpeg alone. */
+	/* Only turbojpeg extends luma to whole chroma samples. */
 	return tjDecompressToYUVPlanes(in, jpeg, n, p, w, stride, h, 0) == 0 &&
 	    plane_is(plane, p[i], (uint32_t)(i > 0 ? tjPlaneHeight(i, h, sampling) : h),
 	    (uint32_t)(i > 0 ? tjPlaneWidth(i, w, sampling) : w));
 }
 
-/* Each plane by itself is what it is in a picture that is shrunk as a whole. */
+/* Each plane equals that of the image shrunk as a whole. */
 static void
 test_shrunk(const char *name, int sampling)
 {
@@ -231,7 +231,7 @@ test_shrunk(const char *name, int sampling)
 	tjDestroy(in);
 }
 
-/* Takes the first table of such a marker, and what else stands in its segment, away.  Returns what is left. */
+/* Removes the segment of the first table with this marker.  Returns the bytes that remain. */
 static unsigned long
 without(unsigned char *jpeg, unsigned long n, uint8_t marker)
 {
@@ -245,7 +245,7 @@ without(unsigned char *jpeg, unsigned long n, uint8_t marker)
 	return n;
 }
 
-/* The tables of one picture are not those of the next, which may lack its own: standard codes, or broken. */
+/* An image without tables does not use those of the previous image: it has the standard ones, or is damaged. */
 static void
 test_tables(void)
 {

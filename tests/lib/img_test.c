@@ -46,7 +46,7 @@ test_png(uint32_t c, uint32_t h, uint32_t w)
 	free(p);
 }
 
-/* Smooth, so that JPEG keeps it. */
+/* The image is smooth, so that JPEG changes it little. */
 static void
 test_jpeg(uint32_t c)
 {
@@ -77,7 +77,7 @@ test_jpeg(uint32_t c)
 	buf_free(&b);
 }
 
-/* Nothing that is cut is taken, by the check or the decoder, even when a trifle is warned of first. */
+/* The check and the decoder refuse truncated images, also after a warning about something harmless. */
 static void
 test_cut(const char *what, const struct buf *whole)
 {
@@ -95,7 +95,7 @@ test_cut(const char *what, const struct buf *whole)
 		taken += img_decode(k, p, n, 0, &back) == 0;
 		free(p);
 	}
-	/* PNG ends in the checksum of an empty chunk, four bytes that nobody needs. */
+	/* The last four bytes of a PNG are the checksum of an empty chunk, which may be missing. */
 	taken += img_check(k, whole->p, whole->n - 6) == 0;
 	taken += img_decode(k, whole->p, whole->n - 6, 0, &back) == 0;
 	is(taken, 0, "img_check refuses it cut at any twentieth");
@@ -114,7 +114,7 @@ test_cuts(void)
 		b.n = 0;
 		photo_jpeg(&im, TJSAMP_420, 90, flags[i], &b);
 		test_cut(i == 0 ? "a JPEG" : "a progressive one", &b);
-		/* Behind the first segment: "extraneous bytes before marker". */
+		/* Bytes after the first segment give the warning "extraneous bytes before marker". */
 		photo_insert(&b, 4u + b.p[5], junk, sizeof(junk));
 		test_cut("one with bytes too many", &b);
 		buf_put(&b, zeros, sizeof(zeros));
@@ -131,7 +131,7 @@ test_cuts(void)
 	buf_free(&b);
 }
 
-/* All kinds of PNG, whoever decodes them: those of libdeflate and those of libspng. */
+/* All kinds of PNG are decoded, on the plain path and by libspng. */
 static void
 test_png_kinds(void)
 {
@@ -163,7 +163,7 @@ test_png_kinds(void)
 	buf_free(&b);
 }
 
-/* Small pictures are stored and read fast, large ones compressed; the bytes come from the pixels alone. */
+/* Small images are stored, and large ones compressed; the bytes depend on the pixels only. */
 static void
 test_png_written(void)
 {
@@ -183,7 +183,7 @@ test_png_written(void)
 	free(flat);
 }
 
-/* A byte changed anywhere is noticed. */
+/* Any changed byte makes the check fail. */
 static void
 test_png_bytes(void)
 {
@@ -204,7 +204,7 @@ test_png_bytes(void)
 	buf_free(&b);
 }
 
-/* 16x16 pixels of one ink, with Adobe's marker or without. */
+/* Makes 16x16 CMYK pixels of one colour, with or without an Adobe marker. */
 static void
 put_cmyk(int adobe, struct buf *out)
 {
@@ -233,7 +233,7 @@ put_cmyk(int adobe, struct buf *out)
 	free(p);
 }
 
-/* Ink, and 255 - ink where Adobe's marker stands. */
+/* CMYK values are ink, or 255 - ink with an Adobe marker. */
 static void
 test_cmyk(void)
 {
@@ -256,7 +256,7 @@ test_cmyk(void)
 	}
 }
 
-/* A head that claims many pixels is believed by nobody: the limit is looked at first. */
+/* The limit is checked before memory is allocated for the pixels that a header claims. */
 static void
 test_lies(void)
 {
@@ -279,9 +279,9 @@ test_lies(void)
 			memset(jpeg.p + i + 5, 0xf0, 4);
 	is(img_decode(k, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT,
 	    "img_head refuses a JPEG of 61680x61680 pixels");
-	is(img_decode(k, (const uint8_t *)"BM", 2, 1, &out), ERR_NOTSUP,
+	is(img_decode(k, (const uint8_t *)"8BPS", 4, 1, &out), ERR_NOTSUP,
 	    "img_head refuses another format");
-	is_str(err_line(), "BMP, not JPEG, PNG or WebP", "the error names the format");
+	is_str(err_line(), "Photoshop, which is not read; convert it to PNG or JPEG", "the error names the format");
 	is(img_decode(k, (const uint8_t *)"", 0, 1, &out), ERR_NOTSUP,
 	    "img_head refuses empty input");
 	im.w = im.h = 1u << 15;
@@ -289,6 +289,40 @@ test_lies(void)
 	    "img_encode_png refuses an image that is too large");
 	buf_free(&png);
 	buf_free(&jpeg);
+}
+
+/* A scan of few bytes costs a pass over all pixels, so that scans times pixels are bounded in advance. */
+static void
+test_scans(void)
+{
+	static const struct { uint32_t side, extra; int e; } t[] = {
+		{ 64, 400, 0 }, { 64, 600, ERR_LIMIT }, { 4096, 0, 0 }, { 4096, 100, ERR_LIMIT },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		uint8_t *p = calloc(t[i].side, t[i].side), *last;
+		struct buf b = { 0 };
+		struct img_head head;
+		size_t n, scan;
+
+		photo_jpeg(&(struct img){ p, 1, t[i].side, t[i].side }, TJSAMP_GRAY, 90, TJFLAG_PROGRESSIVE, &b);
+		for (last = b.p + b.n - 2; last[0] != 0xff || last[1] != 0xda; last--)
+			;
+		scan = (size_t)(b.p + b.n - 2 - last);
+		n = (size_t)(last - b.p);
+		for (uint32_t copy = 0; copy < t[i].extra; copy++) {
+			b.n -= 2;	/* the end of the image */
+			buf_room(&b, scan + 2);
+			memmove(b.p + b.n, b.p + n, scan);
+			b.n += scan;
+			buf_put(&b, "\xff\xd9", 2);
+		}
+		err_note(0, "%s", "");
+		is(img_head(k, b.p, b.n, &head), t[i].e, "%u more scans of %ux%u: %s", t[i].extra, t[i].side, t[i].side,
+		    err_line());
+		buf_free(&b);
+		free(p);
+	}
 }
 
 int
@@ -306,6 +340,7 @@ main(void)
 	test_png_bytes();
 	test_cmyk();
 	test_lies();
+	test_scans();
 	img_codec_free(k);
 	return done();
 }

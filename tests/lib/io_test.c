@@ -146,6 +146,10 @@ test_new_file(void)
 
 	is(io_create(&f, missing), ERR_SYS, "io_create fails in a missing folder");
 	ok(f.fd == -1 && f.path == NULL, "a failed io_create leaves nothing to free");
+	b.n = 0;
+	ok(io_replace(path, "whole", 5) == 0 && io_slurp(path, 100, &b) == 0 && b.n == 5 && memcmp(b.p, "whole", 5) == 0,
+	    "io_replace replaces a file");
+	is(io_replace(missing, "whole", 5), ERR_SYS, "io_replace fails in a missing folder");
 	is(io_slurp(missing, 10, &b), ERR_SYS, "io_slurp fails on a missing file");
 	is(io_slurp(dir, 10, &b), ERR_SYS, "io_slurp fails on a folder");
 	buf_free(&b);
@@ -197,7 +201,7 @@ test_special_files(void)
 	io_write(f.fd, "abc", 3);
 	is(io_commit(&f), 0, "io_commit on a pipe succeeds");
 	ok(read(reader, got, sizeof(got)) == 3 && memcmp(got, "abc", 3) == 0,
-	    "the bytes come out of the pipe");
+	    "the bytes are read from the pipe");
 	ok(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode), "io_commit leaves the pipe a pipe");
 	is(io_create(&f, fifo), 0, "io_create opens the pipe again");
 	io_abandon(&f);

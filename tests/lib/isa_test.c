@@ -1,4 +1,5 @@
-/* isa_test - the variable limits, wrong names are refused, and pictures, samples and weights are the same under each set. */
+/* isa_test - the variable limits, wrong names are refused, and images,
+    samples and weights are the same under each set. */
 #include "base/err.h"
 #include "base/num.h"
 #include "base/rng.h"
@@ -37,13 +38,13 @@ test_limit(void)
 	is(limit_of("avx512_core"), ISA_AVX512, "avx512_core");
 	is(limit_of("avx512_core_bf16"), ISA_AVX512_BF16, "avx512_core_bf16");
 	is(limit_of("avx512_core_amx"), ISA_AMX, "avx512_core_amx");
-	is(limit_of("avx512"), -1, "a name that is none");
+	is(limit_of("avx512"), -1, "an unknown name is refused");
 	is_str(err_line(), "TALLY_MAX_ISA=avx512: none of sse41, avx2, avx512_core, avx512_core_bf16, avx512_core_amx",
-	    "the line");
-	is(limit_of(""), -1, "nothing is no name");
+	    "the error lists the names");
+	is(limit_of(""), -1, "an empty name is refused");
 	unsetenv("TALLY_MAX_ISA");
-	is(isa_limit(&limit), 0, "not set");
-	is(limit, ISA_ANY, "... is no limit");
+	is(isa_limit(&limit), 0, "an unset variable is accepted");
+	is(limit, ISA_ANY, "an unset variable is no limit");
 
 	here = levels_run("avx512_core_amx", nothing).level;
 	is(levels_run("sse41", nothing).level, ISA_SSE41, "bodies for sse41 alone");
@@ -168,10 +169,10 @@ main(void)
 {
 	test_limit();
 	levels_same("the pixels of a JPEG", decode);
-	levels_same("a picture made smaller and larger", shrink);
+	levels_same("an image made smaller and larger", shrink);
 	levels_same("samples", augment);
 	levels_same("an update by muon", update);
 	levels_same("weights merged", merge);
-	levels_same("what is no number", find_nan);
+	levels_same("NaN and infinite values", find_nan);
 	return done();
 }

@@ -18,7 +18,8 @@ static struct job
 a_job(void)
 {
 	return (struct job){ .workers = 3, .servers = 2, .key = key, .dir = "/tmp", .addr = "", .iface = "eth0",
-	    .host = "h", .silence_ms = 10000, .spool_kib = 1 << 20, .env = env, .argv = argv, .server_argv = server, .each = each,
+	    .host = "h", .silence_ms = 10000, .spool_kib = 1 << 20, .respawn = 7, .env = env, .argv = argv, .server_argv = server,
+	    .each = each,
 	    .child = child, .nchildren = 3 };
 }
 
@@ -31,7 +32,7 @@ test_bytes(void)
 
 	is(job_put(&j, &b), 0, "a job is written");
 	is(job_get(b.p, b.n, &k), 0, "the bytes are read back");
-	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20,
+	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20 && k.respawn == 7,
 	    "numbers are kept");
 	is_str(k.key, key, "the key is kept");
 	is_str(k.iface, "eth0", "texts are kept");
@@ -104,6 +105,13 @@ test_role(void)
 	role_argv(&j, &child[0], &at, &w);
 	is_str(joined(&w), "pserver|--listen|[fe80::1]:0|--workers|3|--server|1/2|--key-file|/dev/fd/5|--ready-fd|6",
 	    "a server gets its options");
+	words_free(&w);
+	at.listen = "h:9";
+	at.listen_fd = 7;
+	at.memory_fd = 8;
+	role_argv(&j, &child[0], &at, &w);
+	is_str(joined(&w), "pserver|--listen|h:9|--workers|3|--server|1/2|--key-file|/dev/fd/5|--ready-fd|6|--listen-fd|7|"
+	    "--state|/dev/fd/8", "a server that is started again gets its socket and its memory");
 	words_free(&w);
 	role_argv(&j, &child[2], &at, &w);
 	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5",

@@ -19,7 +19,7 @@ test_life(void)
 	struct words back = { 0 };
 	char *cwd;
 
-	is(jobdir_make(NULL, argv, "/some where", &d), 0, "a job without a name is made");
+	is(jobdir_make(NULL, false, argv, "/some where", &d), 0, "a job without a name is made");
 	is_str(d.name, "1", "it gets number 1");
 	is(jobdir_open("1", &other), 0, "the job can be opened again");
 	is(jobdir_read_state(&other, &s), 0, "its state can be read");
@@ -55,7 +55,7 @@ test_record(void)
 	struct jobdir_state s;
 	struct jobdir d;
 
-	jobdir_make("kept", argv, "/", &d);
+	jobdir_make("kept", false, argv, "/", &d);
 	is(jobdir_put(&d, "record", "first", 5), 0, "a record is written");
 	is(jobdir_put(&d, "record", "second", 6), 0, "a second record replaces the first");
 	jobdir_close(&d);
@@ -85,6 +85,35 @@ test_record(void)
 	buf_free(&b);
 }
 
+static void
+test_names_in_use(void)
+{
+	struct jobdir d, other;
+	struct buf b = { 0 };
+
+	jobdir_make("used", false, argv, "/", &d);
+	jobdir_put(&d, "out", "old", 3);
+	is(jobdir_make("used", true, argv, "/", &other), ERR_ARG, "a running job is not replaced");
+	is_str(err_line(), "job used is running", "the error says that the job to replace runs");
+	jobdir_open("used", &other);
+	is(jobdir_remove(&other), ERR_ARG, "a running job is not removed");
+	jobdir_end(&d, 3);
+	jobdir_close(&d);
+	is(jobdir_make("used", false, argv, "/", &d), ERR_ARG, "an ended job's name is in use");
+	is(jobdir_make("used", true, argv, "/", &d), 0, "an ended job is replaced");
+	is(jobdir_get(&d, "out", 9, &b), ERR_SYS, "a replaced job's output is removed");
+	jobdir_put(&d, "record", "x", 1);
+	jobdir_close(&d);
+	jobdir_open("used", &d);
+	is(jobdir_remove(&d), ERR_ARG, "a job with a record is not removed");
+	jobdir_open("used", &d);
+	jobdir_take_over(&d);
+	jobdir_end(&d, 0);
+	is(jobdir_remove(&d), 0, "an ended job is removed, by the owner of its lock");
+	is(jobdir_open("used", &d), ERR_ARG, "a removed job is missing");
+	buf_free(&b);
+}
+
 /* A forked launcher holds the lock. */
 static void
 test_fork(void)
@@ -95,7 +124,7 @@ test_fork(void)
 	char c = 0;
 	pid_t pid;
 
-	if (pipe(to_child) < 0 || pipe(to_parent) < 0 || jobdir_make("forked", argv, "/", &d) < 0)
+	if (pipe(to_child) < 0 || pipe(to_parent) < 0 || jobdir_make("forked", false, argv, "/", &d) < 0)
 		return;
 	if ((pid = fork()) == 0)
 		_exit(jobdir_claim(&d) < 0 || write(to_parent[1], "x", 1) != 1 || read(to_child[0], &c, 1) != 1);
@@ -118,15 +147,15 @@ test_names(void)
 	struct jobdir d;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		is(jobdir_make(bad[i], argv, "/", &d), ERR_ARG, "'%s' is refused as a name", bad[i]);
+		is(jobdir_make(bad[i], false, argv, "/", &d), ERR_ARG, "'%s' is refused as a name", bad[i]);
 	is(jobdir_open("nothing", &d), ERR_ARG, "a missing job is refused");
 	is_str(err_line(), "there is no job 'nothing'", "the error names the missing job");
 	for (int i = 0; i < 10; i++) {
-		is(jobdir_make(NULL, argv, "/", &d), 0, "a job is made");
+		is(jobdir_make(NULL, false, argv, "/", &d), 0, "a job is made");
 		jobdir_close(&d);
 	}
 	is_str(d.name, "11", "numbers count up");
-	is(jobdir_make("a.b-c_9", argv, "/", &d), 0, "a job with a name is made");
+	is(jobdir_make("a.b-c_9", false, argv, "/", &d), 0, "a job with a name is made");
 	jobdir_close(&d);
 	is(jobdir_list(&all), 0, "all jobs are listed");
 	ok(all.n == 14 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
@@ -134,7 +163,7 @@ test_names(void)
 	words_free(&all);
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
-	is(jobdir_make(NULL, argv, "/", &d), ERR_ARG, "jobdir_make fails without XDG_STATE_HOME and HOME");
+	is(jobdir_make(NULL, false, argv, "/", &d), ERR_ARG, "jobdir_make fails without XDG_STATE_HOME and HOME");
 }
 
 int
@@ -148,6 +177,7 @@ main(void)
 	setenv("XDG_STATE_HOME", dir, 1);
 	test_life();
 	test_record();
+	test_names_in_use();
 	test_fork();
 	test_names();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);

@@ -1,4 +1,4 @@
-/* journal_test - items written are items read; what is torn or foreign is the end of what is believed. */
+/* journal_test - written items are read back; reading stops at an incomplete or invalid line. */
 #include "base/err.h"
 #include "record/journal.h"
 #include "record/sum.h"
@@ -25,7 +25,7 @@ written(void)
 	return b;
 }
 
-/* How many items of the first n bytes are read, and where the last of them ends. */
+/* Returns how many items of the first n bytes are read; *end is the end of the last. */
 static int
 read_back(const void *p, size_t n, uint64_t *end)
 {
@@ -57,11 +57,11 @@ test_whole(struct buf *b)
 	struct buf odd = { 0 };
 	uint64_t end;
 
-	is(read_back(b->p, b->n, &end), 4, "all items are read as they were written");
-	is(end, b->n, "to the end");
+	is(read_back(b->p, b->n, &end), 4, "all items are read back");
+	is(end, b->n, "up to the end");
 	journal_put(&odd, &(struct journal_item){ .name = "a\tb\nc", .reason = "x\ty" });
 	buf_terminate(&odd);
-	is_str((char *)odd.p, "x\t0000000000000000\ta?b?c\tx?y\n", "names do not break a line");
+	is_str((char *)odd.p, "x\t0000000000000000\ta?b?c\tx?y\n", "control characters in names become question marks");
 	buf_free(&odd);
 }
 
@@ -81,7 +81,7 @@ test_torn(struct buf *b)
 		}
 		right &= got == (int)lines - 1 && end == last;
 	}
-	ok(right, "cut off anywhere, the whole lines are believed");
+	ok(right, "a truncated journal returns its complete lines");
 }
 
 static void
@@ -98,12 +98,12 @@ test_bent(struct buf *b)
 		buf_put(&t, b->p, b->n);
 		t.n = (size_t)((uint8_t *)memchr(t.p, '\n', t.n) - t.p) + 1;
 		buf_put_fmt(&t, "%s", bad[i]);
-		is(read_back(t.p, t.n, &end), 0, "line %zu is none", i);
+		is(read_back(t.p, t.n, &end), 0, "invalid line %zu ends the reading", i);
 		buf_free(&t);
 	}
-	is(read_back("tally-pack 2\t0123456789abcdef\n", 30, &end), -1, "another version is none");
-	is(read_back("", 0, &end), -1, "nothing is none");
-	is(read_back("\0\0\0\0\n", 5, &end), -1, "zeros are none");
+	is(read_back("tally-pack 2\t0123456789abcdef\n", 30, &end), -1, "another version is refused");
+	is(read_back("", 0, &end), -1, "an empty file is refused");
+	is(read_back("\0\0\0\0\n", 5, &end), -1, "zeros are refused");
 }
 
 static void
@@ -113,18 +113,18 @@ test_sums(void)
 	struct sum_reader *r;
 	struct buf text = { 0 };
 
-	is(sum_of("", 0), 0x2d06800538d394c2, "XXH3 of nothing, as xxHash has it");
+	is(sum_of("", 0), 0x2d06800538d394c2, "XXH3 of no bytes equals xxHash's value");
 	sum_put(&text, &l);
 	buf_put_fmt(&text, "12\t345\t0000000000ABCDEF\n");
 	pics_write(path, text.p, text.n);
-	is(sum_open(&r, path), 0, "sums");
+	is(sum_open(&r, path), 0, "a .sum file is opened");
 	memset(&l, 0, sizeof(l));
-	ok(sum_next(r, &l) == 1 && l.at == 12 && l.bytes == 345 && l.sum == 0xabcdef, "are read as they were written");
-	is(sum_next(r, &l), ERR_FORMAT, "others are not");
-	is_str(err_line(), "line 2: not an offset, a count of bytes and a sum", "the line is named");
+	ok(sum_next(r, &l) == 1 && l.at == 12 && l.bytes == 345 && l.sum == 0xabcdef, "a written line is read back");
+	is(sum_next(r, &l), ERR_FORMAT, "upper-case digits are refused");
+	is_str(err_line(), "line 2: not an offset, a number of bytes and a checksum", "the message names the line");
 	sum_close(r);
 	buf_free(&text);
-	is(sum_open(&r, "/nonexistent/x"), ERR_SYS, "none there");
+	is(sum_open(&r, "/nonexistent/x"), ERR_SYS, "a missing file");
 }
 
 int

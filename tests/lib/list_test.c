@@ -34,7 +34,9 @@ test_lines(void)
 		{ "x\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
 		{ "-1\t3\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
 		{ "7\tcat\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
-		{ "7\tnan\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\tnan(1)\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\tinfinity\ta.jpg", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
+		{ "7\t-inf\tinf\ta.jpg", 1, 7, 2, -INFINITY, INFINITY, "a.jpg", 0 },
 		{ "7\t3\t", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
 		{ "7 3", ERR_ITEM, 0, 0, 0, 0, NULL, 0 },
 	};

@@ -1,4 +1,4 @@
-/* load_test - a process that computes is busy, one that sleeps is not, and the host is at least as busy as a process. */
+/* load_test - the load of a process that computes, of one that waits, and of the host. */
 #include "watch/load.h"
 
 #include "base/clk.h"
@@ -21,13 +21,13 @@ main(void)
 	process = load_process(&a, &b);
 	host = load_host(&a, &b);
 	ok(process > 0 && process <= 1.1, "one thread keeps at most one processor busy: %.2f", process);
-	near(process * (b.at - a.at), b.cpu_s - a.cpu_s, 1e-9, "... its seconds are what it took");
-	ok(host > 0 && host <= 1, "the host was busy: %.2f", host);
+	near(process * (b.at - a.at), b.cpu_s - a.cpu_s, 1e-9, "the load times the time is the CPU time");
+	ok(host > 0 && host <= 1, "the load of the host is between 0 and 1: %.2f", host);
 	poll(NULL, 0, 100);
 	c = load_now();
-	ok(load_process(&b, &c) < 0.5, "who waits is not: %.2f", load_process(&b, &c));
-	near(load_process(&c, &c), 0, 0, "no time, no load");
-	ok(load_host(&c, &c) < 0, "... and the host's is not known");
-	ok(load_host(&(struct load){ .all = 0 }, &c) < 0, "... nor where nothing counts it");
+	ok(load_process(&b, &c) < 0.5, "a process that waits has a low load: %.2f", load_process(&b, &c));
+	near(load_process(&c, &c), 0, 0, "the load over no time is 0");
+	ok(load_host(&c, &c) < 0, "the load of the host over no time is unknown");
+	ok(load_host(&(struct load){ .all = 0 }, &c) < 0, "the load of the host is unknown without its counters");
 	return done();
 }

@@ -1,4 +1,4 @@
-/* logline_test - lines of training logs, ours and others', into what they measured. */
+/* logline_test - the measurements in lines of training logs. */
 #include "log/logline.h"
 
 #include "base/err.h"
@@ -10,7 +10,7 @@ measures(const char *line, uint64_t rank, uint64_t at, enum logline_measure m, d
 	struct logline l;
 
 	if (logline_parse(line, &l) != 1) {
-		ok(0, "is read: %s", line);
+		ok(0, "logline_parse() accepts: %s", line);
 		return;
 	}
 	ok(l.rank == rank && l.at == at && l.has[m] && fabs(l.value[m] - want) < 1e-9, "%.60s: %g", line, l.value[m]);
@@ -42,10 +42,10 @@ main(void)
 	measures("INFO:root:Iter[0] Batch [5]\tSpeed: 175.98 samples/sec", ANY, 0, LOGLINE_SPEED, 175.98);
 	measures("Epoch[2] Batch [20]\tSpeed: 99.5 samples/sec\tTrain-accuracy=0.9", ANY, 2, LOGLINE_SPEED, 99.5);
 	measures("Epoch[0] Batch [0-20]\tSpeed: 12.00 samples/sec\taccuracy=0.9", ANY, 0, LOGLINE_SPEED, 12);
-	is(logline_parse("Epoch[2] Batch [20]\tSpeed: 99.5 samples/sec\tTrain-accuracy=0.9", &l), 1, "a speed with a metric");
-	ok(!l.has[LOGLINE_TRAIN_ACCURACY], "... which is not the epoch's");
-	is(logline_parse("Epoch[2] Train-accuracy=nan", &l), 1, "a metric that is no number");
-	ok(isnan(l.value[LOGLINE_TRAIN_ACCURACY]), "... is shown as such");
+	is(logline_parse("Epoch[2] Batch [20]\tSpeed: 99.5 samples/sec\tTrain-accuracy=0.9", &l), 1, "a speed with a metric is parsed");
+	ok(!l.has[LOGLINE_TRAIN_ACCURACY], "the metric after a speed is not the epoch's");
+	is(logline_parse("Epoch[2] Train-accuracy=nan", &l), 1, "a NaN metric is parsed");
+	ok(isnan(l.value[LOGLINE_TRAIN_ACCURACY]), "the metric is NaN");
 
 	measures("worker 2: Epoch[1] Traffic rx=1024 tx=20 bytes", 2, 1, LOGLINE_RX, 1024);
 	measures("Epoch[1] Traffic rx=1024 tx=20 bytes", ANY, 1, LOGLINE_TX, 20);
@@ -67,11 +67,11 @@ main(void)
 	measures("9\th\tworker\t0\tvalidation\t4\t\t100\t0.3\t0.8\t50\t\t\t\t", 0, 4, LOGLINE_VAL_SECONDS, 2);
 	measures("9\th\tworker\t0\tvalidation\t4\t\t\t0.3\t0.8\t\t\t\t\t\t\t\t\t\t\t\t0.95", 0, 4, LOGLINE_VAL_TOP5, 0.95);
 	measures("9\th\tworker\t0\tepoch\t4\t\t\t0.3\t0.8\t\t\t\t\t\t\t\t\t\t\t\t0.9", 0, 4, LOGLINE_TRAIN_TOP5, 0.9);
-	is(logline_parse("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t\t", &l), 1, "a step tells where a run is");
-	ok(l.at == 4 && !l.has[LOGLINE_TRAIN_ACCURACY] && !l.has[LOGLINE_RX_SO_FAR], "... and no more");
+	is(logline_parse("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t\t", &l), 1, "a row of a step is parsed");
+	ok(l.at == 4 && !l.has[LOGLINE_TRAIN_ACCURACY] && !l.has[LOGLINE_RX_SO_FAR], "a row of a step gives only its epoch");
 	nothing("9\th\tworker\t0\tsave\t4\t7\t8\t\t\t\t\t\t\t");
-	is(logline_parse("9\th\tworker\t0\tvalid", &l), ERR_FORMAT, "a row cut short");
-	is_str(err_line(), "event: 'valid' is not an event", "... is named");
+	is(logline_parse("9\th\tworker\t0\tvalid", &l), ERR_FORMAT, "a truncated row is malformed");
+	is_str(err_line(), "event: 'valid' is not an event", "the message names the cell");
 
 	nothing("");
 	nothing("time_s\thost\trole\trank\tevent");
@@ -83,7 +83,8 @@ main(void)
 	nothing("| 1 | resnet110 | 128 | 1 | 0.818 | 12 | 96.9 | 520");
 	nothing("| epoch | train accuracy | valid accuracy | time |");
 	nothing("12 apples\tand\tpears");
-	ok(logline_begins("```\n") && logline_begins("| epoch | train accuracy |") && logline_begins("session started"), "logs begin");
-	ok(!logline_begins("Epoch[0] Train-accuracy=0.5"), "... and go on");
+	ok(logline_begins("```\n") && logline_begins("| epoch | train accuracy |") && logline_begins("session started"),
+	    "a fence, a head and a session begin logs");
+	ok(!logline_begins("Epoch[0] Train-accuracy=0.5"), "an epoch does not begin a log");
 	return done();
 }

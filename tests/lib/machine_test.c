@@ -1,4 +1,4 @@
-/* machine_test - machines out of the heads of logs, and out of documents. */
+/* machine_test - machines in the heads of logs and in documents. */
 #include "log/machine.h"
 #include "tap.h"
 
@@ -37,16 +37,17 @@ test_devices(void)
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
-		if (machine_take(&l, devices[i]) < 0)
-			ok(0, "taken: %s", devices[i]);
-	ok(machine_table(&l, &t) == 0 && table_put(&t, TABLE_TSV, &out) == 0 && buf_terminate(&out) == 0, "a table");
+		if (machine_add_line(&l, devices[i]) < 0)
+			ok(0, "machine_add_line() accepts: %s", devices[i]);
+	machine_table(&l, &t);
+	ok(table_put(&t, TABLE_TSV, &out) == 0 && buf_terminate(&out) == 0, "the table of devices is written");
 	is_str((char *)out.p,
 	    "machine\tprocesses\ttool\tcpu\thost_load\trank\tdevice\tdevice_load\tdevice_bytes\thardware\tsoftware\n"
 	    "a\t1\tpserver\t\t\t\t\t\t\t\ttally 0.1\n"
 	    "a\t1\tpworker\t1\t0.1\t\t\t\t\tSome GPU\ttally 0.1, engine cuda\n"
 	    "a\t\tpworker\t\t\t0\tgpu:0\t0.6\t1000\t\t\n"
 	    "a\t\tpworker\t\t\t0\tgpu:1\t0.9\t500\t\t\n"
-	    "a\t\tpworker\t\t\t1\tgpu:0\t0.4\t10\t\t\n", "... device by device");
+	    "a\t\tpworker\t\t\t1\tgpu:0\t0.4\t10\t\t\n", "each device of each rank has a row");
 	machine_free(&l);
 	table_free(&t);
 	buf_free(&out);
@@ -59,20 +60,22 @@ main(void)
 	struct table t = { 0 };
 	struct buf out = { 0 };
 
-	ok(machine_table(&l, &t) == 0 && t.columns == 0, "no machines, no table");
+	machine_table(&l, &t);
+	ok(t.columns == 0, "an empty list makes an empty table");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		if (machine_take(&l, lines[i]) < 0)
-			ok(0, "taken: %s", lines[i]);
-	is(l.n, 5, "machines");
-	is(l.started, 2, "workers");
-	ok(machine_table(&l, &t) == 0 && table_put(&t, TABLE_TSV, &out) == 0 && buf_terminate(&out) == 0, "a table");
+		if (machine_add_line(&l, lines[i]) < 0)
+			ok(0, "machine_add_line() accepts: %s", lines[i]);
+	is(l.n, 5, "the logs have five machines and tools");
+	is(l.started, 2, "the logs have two workers");
+	machine_table(&l, &t);
+	ok(table_put(&t, TABLE_TSV, &out) == 0 && buf_terminate(&out) == 0, "the table of machines is written");
 	is_str((char *)out.p,
 	    "machine\tprocesses\ttool\tcpu\thost_load\trx_bytes\ttx_bytes\thardware\tsoftware\n"
 	    "a\t2\tpworker\t5\t0.7\t3000\t30\tSome CPU, 2 threads\ttally 0.1, engine cpu\n"
 	    "a\t1\tpserver\t\t\t7\t5\t\ttally 0.1\n"
 	    "a\t1\tnetstat-logging\t\t\t\t\t\ttally 0.1\n"
 	    "cluster\t\t\t\t\t\t\ttwo GPUs\tGCC\n"
-	    "Infrastructure 1\t\t\t\t\t\t\teight GPUs\t\n", "... of them, how busy, and what they moved");
+	    "Infrastructure 1\t\t\t\t\t\t\teight GPUs\t\n", "a row has the processes, load, traffic and hardware of a machine and tool");
 	machine_free(&l);
 	table_free(&t);
 	buf_free(&out);

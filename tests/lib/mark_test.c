@@ -1,4 +1,4 @@
-/* mark_test - a log passes through, whatever its pieces, and each epoch's end gets its traffic. */
+/* mark_test - a log is copied in pieces of any size, and each epoch's end gets its traffic. */
 #include "watch/mark.h"
 #include "tap.h"
 
@@ -46,14 +46,14 @@ pieces(size_t most, const regex_t *also)
 	int e = 0;
 
 	for (size_t i = 0; i < sizeof(in) - 1 && e == 0; i += most)
-		e = mark_take(m, in + i, sizeof(in) - 1 - i < most ? sizeof(in) - 1 - i : most, &now, &out);
-	ok(e == 0 && mark_take(m, "", 0, &now, &out) == 0 && buf_terminate(&out) == 0, "pieces of %zu", most);
-	is_str((char *)out.p, want, "... are marked");
+		e = mark_copy(m, in + i, sizeof(in) - 1 - i < most ? sizeof(in) - 1 - i : most, &now, &out);
+	ok(e == 0 && mark_copy(m, "", 0, &now, &out) == 0 && buf_terminate(&out) == 0, "pieces of %zu bytes are copied", most);
+	is_str((char *)out.p, want, "the copy has the marks");
 	mark_free(m);
 	buf_free(&out);
 }
 
-/* A line too long to be looked at, with what would be a mark behind it. */
+/* A line too long for a mark, which would match at its end. */
 static void
 long_line(void)
 {
@@ -64,11 +64,11 @@ long_line(void)
 
 	memset(line, 'x', sizeof(line));
 	memcpy(line + MARK_LINE * 2, "] Time cost=1\n", 14);
-	ok(mark_take(m, line, 1000, &now, &out) == 0 && mark_take(m, line + 1000, MARK_LINE * 2 + 14 - 1000, &now, &out) == 0,
-	    "a long line");
-	ok(out.n == MARK_LINE * 2 + 14 && memcmp(out.p, line, out.n) == 0, "... passes as it is");
+	ok(mark_copy(m, line, 1000, &now, &out) == 0 && mark_copy(m, line + 1000, MARK_LINE * 2 + 14 - 1000, &now, &out) == 0,
+	    "a long line is copied");
+	ok(out.n == MARK_LINE * 2 + 14 && memcmp(out.p, line, out.n) == 0, "a long line gets no mark");
 	out.n = 0;
-	ok(mark_take(m, "Epoch[1] Time cost=2\n", 21, &now, &out) == 0 && out.n > 21, "... and the next is looked at again");
+	ok(mark_copy(m, "Epoch[1] Time cost=2\n", 21, &now, &out) == 0 && out.n > 21, "the line after a long one gets a mark");
 	mark_free(m);
 	buf_free(&out);
 }

@@ -1,4 +1,4 @@
-/* mean_test - the mean image: the same for any number of threads, in MXNet's formats, mirrored with what it is subtracted from. */
+/* mean_test - the mean image: the same for any number of threads, in MXNet's formats, mirrored with the image. */
 #include "base/err.h"
 #include "batch/mean.h"
 #include "batches.h"
@@ -32,15 +32,15 @@ test_make(void)
 	}
 	close(fd);
 	recs_open(&recs, path);
-	is(mean_make(recs, &small, 1, NULL, one), 0, "made by one thread");
+	is(mean_make(recs, &small, 1, NULL, one), 0, "one thread makes a mean");
 	for (int i = 0; i < 3 * 6 * 5; i++)
 		near_all &= fabs(one[i] - want[i]) < 1e-4;
-	ok(near_all, "it is the mean of the centre crops that there are");
+	ok(near_all, "the mean is that of the centre crops");
 	for (unsigned t = 2; t <= 8; t *= 2) {
-		is(mean_make(recs, &small, t, NULL, many), 0, "made by %u", t);
-		ok(memcmp(one, many, sizeof(one)) == 0, "the same bits");
+		is(mean_make(recs, &small, t, NULL, many), 0, "%u threads make a mean", t);
+		ok(memcmp(one, many, sizeof(one)) == 0, "%u threads give the bits of one", t);
 	}
-	is(mean_make(recs, &large, 2, NULL, many), ERR_FORMAT, "no picture is large enough");
+	is(mean_make(recs, &large, 2, NULL, many), ERR_FORMAT, "a mean without a large enough image is an error");
 	recs_close(recs);
 }
 
@@ -60,11 +60,12 @@ test_formats(void)
 		const char *name;
 	} t[] = {
 #define CASE(bytes, e, name) { bytes, sizeof(bytes) - 1, e, name }
-		CASE(LIST "\3\0\0\0" DIMS32 DATA NAMES, 0, "v0"),
-		CASE(LIST "\xc8\xfa\x93\xf9" "\3\0\0\0" DIMS64 DATA NAMES, 0, "v1"),
-		CASE(LIST "\xc9\xfa\x93\xf9" "\0\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, 0, "v2"),
-		CASE(LIST "\3\0\0\0" DIMS32 "\2\0\0\0\3\0\0\0" "\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40" NAMES, 0, "from a GPU"),
-		CASE(LIST "\3\0\0\0" DIMS32 DATA "\0\0\0\0\0\0\0\0", 0, "without a name"),
+		CASE(LIST "\3\0\0\0" DIMS32 DATA NAMES, 0, "MXNet's version 0"),
+		CASE(LIST "\xc8\xfa\x93\xf9" "\3\0\0\0" DIMS64 DATA NAMES, 0, "MXNet's version 1"),
+		CASE(LIST "\xc9\xfa\x93\xf9" "\0\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, 0, "MXNet's version 2"),
+		CASE(LIST "\3\0\0\0" DIMS32 "\2\0\0\0\3\0\0\0" "\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40" NAMES, 0,
+		    "an array from a GPU"),
+		CASE(LIST "\3\0\0\0" DIMS32 DATA "\0\0\0\0\0\0\0\0", 0, "an array without a name"),
 		CASE("\x48\0\0\0\0\0\0\0" "{\"mean_img\":{\"dtype\":\"F32\",\"shape\":[1,1,2],\"data_offsets\":[0,8]}}       "
 		    "\0\0\x80\x3f" "\0\0\0\x40", 0, "safetensors"),
 		CASE(LIST "\xc9\xfa\x93\xf9" "\1\0\0\0" "\3\0\0\0" DIMS64 DATA NAMES, ERR_NOTSUP, "sparse"),
@@ -84,18 +85,18 @@ test_formats(void)
 		pics_write(path, t[i].p, t[i].n);
 		is(mean_load(path, m, 1, 1, 2), t[i].e, "%s", t[i].name);
 		if (t[i].e == 0)
-			ok(m[0] == 1 && m[1] == 2, "%s: its numbers", t[i].name);
+			ok(m[0] == 1 && m[1] == 2, "%s: the values are read", t[i].name);
 	}
 	for (size_t n = 0; n < t[2].n; n++) {
 		int e;
 
 		pics_write(path, t[2].p, n);
 		if ((e = mean_load(path, m, 1, 1, 2)) != ERR_SHORT) {
-			ok(0, "cut after %zu bytes: %d %s", n, e, err_line());
+			ok(0, "a file cut after %zu bytes is too short: %d %s", n, e, err_line());
 			return;
 		}
 	}
-	ok(1, "cut anywhere, it ends too early");
+	ok(1, "a file cut anywhere is too short");
 }
 
 static void
@@ -106,19 +107,20 @@ test_save(void)
 
 	for (int i = 0; i < 12; i++)
 		m[i] = (float)i * 1.25f;
-	is(mean_save(path, m, 3, 2, 2), 0, "saved");
-	is(mean_load(path, back, 3, 2, 2), 0, "loaded");
-	ok(memcmp(m, back, sizeof(m)) == 0, "as it was");
+	is(mean_save(path, m, 3, 2, 2), 0, "a mean is saved");
+	is(mean_load(path, back, 3, 2, 2), 0, "a mean is loaded");
+	ok(memcmp(m, back, sizeof(m)) == 0, "the loaded mean is the saved one");
 	is(mean_load(path, back, 3, 4, 1), ERR_FORMAT, "another shape is refused");
-	ok(strstr(err_line(), "its shape is (3,2,2), that of a sample (3,4,1)") != NULL, "... by name: %s", err_line());
+	ok(strstr(err_line(), "its shape is (3,2,2), that of a sample (3,4,1)") != NULL,
+	    "the refusal has both shapes: %s", err_line());
 	{
 		static float large[3 * 40 * 40];
 
-		is(mean_save(path, large, 3, 40, 40), 0, "a larger one");
-		is(mean_load(path, back, 3, 2, 2), ERR_FORMAT, "... is refused too");
-		ok(strstr(err_line(), "(3,40,40)") != NULL, "... by its shape: %s", err_line());
+		is(mean_save(path, large, 3, 40, 40), 0, "a larger mean is saved");
+		is(mean_load(path, back, 3, 2, 2), ERR_FORMAT, "a larger mean is refused");
+		ok(strstr(err_line(), "(3,40,40)") != NULL, "the refusal has the larger shape: %s", err_line());
 	}
-	is(mean_save(pics_path("no/such/place"), m, 3, 2, 2), ERR_SYS, "nowhere to save");
+	is(mean_save(pics_path("no/such/place"), m, 3, 2, 2), ERR_SYS, "a missing folder is an error");
 }
 
 struct maker {
@@ -157,11 +159,11 @@ test_get(void)
 		made += m[i].e == 1;
 		same &= m[i].e >= 0 && memcmp(m[i].mean, m[0].mean, sizeof(m[0].mean)) == 0;
 	}
-	is(made, 1, "of four that want it one makes it");
-	ok(same, "... for all");
+	is(made, 1, "one of four processes makes the mean");
+	ok(same, "all four processes have the same mean");
 	get(&m[0]);
-	is(m[0].e, 0, "one that comes later finds it");
-	ok(memcmp(m[0].mean, m[1].mean, sizeof(m[0].mean)) == 0, "... as it is");
+	is(m[0].e, 0, "a later process finds the mean");
+	ok(memcmp(m[0].mean, m[1].mean, sizeof(m[0].mean)) == 0, "the later process has the same mean");
 	recs_close(recs);
 }
 
@@ -201,7 +203,8 @@ test_subtract(void)
 					right &= x[k] == ((float)pixel - mean[k - at + from]) * 0.25f;
 				}
 			}
-		ok(right, "less a mean image%s%s", cut & 1 ? ", mirrored with it" : "", cut & 2 ? ", as numbers" : "");
+		ok(right, "samples are reduced by a mean image%s%s", cut & 1 ? ", mirrored with it" : "",
+		    cut & 2 ? ", in f32" : "");
 		batch_close(r);
 	}
 }

@@ -1,4 +1,4 @@
-/* memplan_test - do buffers that are alive together stay apart, in no more memory than it takes? */
+/* memplan_test - buffers that are alive in the same steps do not overlap, and the block is no larger than their sum. */
 #include "tap.h"
 
 #include "base/rng.h"
@@ -15,7 +15,7 @@ alive(const struct memplan_buf *b, uint32_t step)
 	return b->first <= step && step <= b->last;
 }
 
-/* Do a and b share a byte while both are alive? */
+/* Whether a and b share a byte while both are alive. */
 static bool
 clash(const struct memplan_buf *a, const struct memplan_buf *b)
 {
@@ -24,7 +24,7 @@ clash(const struct memplan_buf *a, const struct memplan_buf *b)
 	return together && a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
 
-/* The most bytes that are alive in one step, and all of them. */
+/* The most bytes that are alive in one step, and the bytes of all buffers. */
 static void
 bounds(const struct memplan_buf *buf, uint32_t n, size_t *peak, size_t *sum)
 {
@@ -77,24 +77,23 @@ random_cases(void)
 				clashes += clash(&buf[i], &buf[k]);
 		}
 	}
-	is(clashes, 0, "of buffers alive together no two share a byte");
-	is(off, 0, "each begins at a line and ends within the memory");
-	is(outside, 0, "memory is at least what is alive at once, and at most all");
-	is(changed, 0, "the same buffers get the same places");
+	is(clashes, 0, "no two buffers that are alive together share a byte");
+	is(off, 0, "each buffer is aligned and ends within the block");
+	is(outside, 0, "the block is at least the peak and at most the sum");
+	is(changed, 0, "the same buffers get the same offsets");
 }
 
 int
 main(void)
 {
-	/* Three of a chain: the last takes the room of the first. */
 	struct memplan_buf chain[] = { { 1000, 0, 1, 1 }, { 500, 1, 2, 1 }, { 900, 2, 3, 1 } };
 	size_t all = 1;
 
 	random_cases();
-	is(memplan_place(chain, 3, &all), 0, "a chain");
-	is(all, 1024 + 512, "... takes its largest pair");
-	ok(chain[0].at == 0 && chain[2].at == 0 && chain[1].at == 1024, "... the last where the first was");
-	is(memplan_place(chain, 0, &all), 0, "no buffers");
-	is(all, 0, "... take nothing");
+	is(memplan_place(chain, 3, &all), 0, "memplan_place places a chain of three");
+	is(all, 1024 + 512, "the chain takes its largest pair");
+	ok(chain[0].at == 0 && chain[2].at == 0 && chain[1].at == 1024, "the last buffer has the place of the first");
+	is(memplan_place(chain, 0, &all), 0, "memplan_place accepts no buffers");
+	is(all, 0, "no buffers take no bytes");
 	return done();
 }

@@ -91,12 +91,14 @@ means(void)
 	ok(has(file[3], NULL, "graph") && !has(file[3], NULL, "epoch"), "with the graph, without the first one's position");
 	write_net(file[1], 5, -2, 4, 3, 6);
 	is(merge_run(&o, file[3]), ERR_FORMAT, "whole numbers that differ: %s", err_line());
-	ok(strstr(err_line(), file[1]) != NULL && strstr(err_line(), "'count'") != NULL, "... file and tensor are named");
+	ok(strstr(err_line(), file[1]) != NULL && strstr(err_line(), "'count'") != NULL,
+	    "the error names file and tensor");
 	o.drop = (char *[]){ NAME("count") };
 	o.ndrop = 1;
 	o.state = true;
 	is(merge_run(&o, file[3]), 0, "dropped, the rest is merged: %s", err_line());
-	ok(!has(file[3], "count", NULL) && has(file[3], "w:momentum", NULL), "... as it was asked for");
+	ok(!has(file[3], "count", NULL) && has(file[3], "w:momentum", NULL),
+	    "the dropped tensor is missing and the others are there");
 	ok(!has(file[3], NULL, "graph"), "a selection has no graph");
 }
 
@@ -120,10 +122,11 @@ differences(void)
 	is(merge_run(&o, file[3]), ERR_FORMAT, "another type: %s", err_line());
 	write_file(file[1], (const struct tensor[]){ two, other }, 2, (const float[]){ 1, 2, 3, 4 }, 16, NULL);
 	is(merge_run(&o, file[3]), ERR_FORMAT, "a tensor that the second has alone: %s", err_line());
-	ok(strstr(err_line(), "'v'") != NULL && strncmp(err_line(), file[0], strlen(file[0])) == 0, "... it is named, and who lacks it");
+	ok(strstr(err_line(), "'v'") != NULL && strncmp(err_line(), file[0], strlen(file[0])) == 0,
+	    "the error names the tensor and the file that lacks it");
 	o.drop = (char *[]){ NAME("v") };
 	o.ndrop = 1;
-	is(merge_run(&o, file[3]), 0, "... unless it is dropped: %s", err_line());
+	is(merge_run(&o, file[3]), 0, "a dropped tensor may be missing in a file: %s", err_line());
 	o.pick = (char *[]){ NAME("x*") };
 	o.npick = 1;
 	is(merge_run(&o, file[3]), ERR_ARG, "nothing left: %s", err_line());
@@ -148,13 +151,13 @@ strangers(void)
 	tensors_close(&t);
 	is(merge_run(&o, file[3]), 0, "lists into a list: %s", err_line());
 	ok(has(file[3], "aux:v", NULL) && has(file[3], "0.weight", NULL), "their names stay as they are");
-	ok(number(file[3], "w", 0) == 5 && number(file[3], "arg:w", 0) == 6, "... each with its own numbers");
+	ok(number(file[3], "w", 0) == 5 && number(file[3], "arg:w", 0) == 6, "each tensor has its own values");
 	o.kind = TENSORS_SAFE;
 	is(merge_run(&o, file[3]), ERR_FORMAT, "what would be one name: %s", err_line());
 	o.drop = (char *[]){ NAME("w") };
 	o.ndrop = 1;
 	is(merge_run(&o, file[3]), 0, "the others as safetensors: %s", err_line());
-	ok(has(file[3], "v", NULL) && has(file[3], "0.weight", NULL), "... under plain names");
+	ok(has(file[3], "v", NULL) && has(file[3], "0.weight", NULL), "the tensors have plain names");
 	o.ndrop = 0;
 	write_file(file[0], &x, 1, v, 4, NULL);
 	write_file(file[1], &x, 1, v, 4, NULL);
@@ -211,9 +214,10 @@ stops(void)
 	for (int i = 1; i < 8; i++)
 		unlink(file[i]);
 	write_net(file[0], 1, 2, 0, 1, 5);
-	ok(merge_run(&o, file[3]) == ERR_STOP && none, "a merge is told of before a file is made");
+	ok(merge_run(&o, file[3]) == ERR_STOP && none, "a merge is announced before a file is made");
 	none = false;
-	ok(merge_split(file[0], 2, file[3], see_none, &none) == ERR_STOP && none, "... and a split");
+	ok(merge_split(file[0], 2, file[3], see_none, &none) == ERR_STOP && none,
+	    "a split is announced before a file is made");
 }
 
 /* Bytes of two files. */
@@ -328,7 +332,8 @@ wide_measures(void)
 	ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.odd == 0 && m.max == 1e300, "one beyond f32 is finite");
 	ok(measure_pair(&a, &a.t[0], &b, &b.t[0], &d) == 0 && d.differ == 1 && d.max == 0x1p-40, "doubles that differ by little");
 	ok(measure_pair(&a, &a.t[1], &b, &b.t[1], &d) == 0 && d.differ == 1 && d.max == 3, "long ones by less than a double tells");
-	ok(measure_pair(&a, &a.t[1], &a, &a.t[1], &d) == 0 && d.differ == 0 && d.relative == 0, "... and the same");
+	ok(measure_pair(&a, &a.t[1], &a, &a.t[1], &d) == 0 && d.differ == 0 && d.relative == 0,
+	    "a tensor equals itself");
 	tensors_close(&a);
 	tensors_close(&b);
 }

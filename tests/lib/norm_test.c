@@ -93,7 +93,7 @@ odd(void)
 	norm_add(&t, one, 1);
 	for (int i = 0; i < 5000; i++)
 		norm_join(&t, &s);
-	ok(isnan(norm_root(&t)), "... also of many parts together");
+	ok(isnan(norm_root(&t)), "a NaN among many parts gives NaN");
 }
 
 int

@@ -1,4 +1,5 @@
-/* odd_test - pictures that decoders stumble on, as they are packed: EXIF's examples upright, the PNG suite taken or refused. */
+/* odd_test - images that decoders stumble on: EXIF's examples are packed upright,
+    and the PNG suite is packed or refused. */
 #include "base/err.h"
 #include "image/transcode.h"
 #include "source/source.h"
@@ -75,7 +76,7 @@ main(void)
 
 	snprintf(path, sizeof(path), "%s/odd-images.tar", data != NULL ? data : "../shared/data");
 	if (source_open(&s, &(struct source_opt){ .path = path }) < 0) {
-		skip("pictures that decoders stumble on", "no odd-images.tar here");
+		skip("images that decoders stumble on", "no odd-images.tar here");
 		return done();
 	}
 	if (img_codec_new(&codec, IMG_PIXELS) < 0 || transcode_new(&conv, &(struct transcode_opt){ 0 }) < 0 || resize_new(&r) < 0)

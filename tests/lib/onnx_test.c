@@ -314,7 +314,7 @@ refused(void)
 	is(onnx_write(even, false, give, &given, path), ERR_NOTSUP, "what ONNX has not: %s", err_line());
 	is(onnx_write(huge, false, give, &given, path), ERR_LIMIT, "more than its readers take: %s", err_line());
 	is(given, 0, "is refused before anything is read");
-	ok(access(path, F_OK) < 0, "... or written");
+	ok(access(path, F_OK) < 0, "a refused model is not written");
 	graph_free(even);
 	graph_free(huge);
 }

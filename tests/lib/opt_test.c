@@ -70,6 +70,23 @@ cuts(enum opt_rule rule, float clip)
 	    opt_name(rule), (double)clip);
 }
 
+static void
+elsewhere(enum opt_rule rule)
+{
+	static float to_w[COUNT], to_m[2 * COUNT], from_w[COUNT];
+	struct opt_hyper h = { .lr = 0.05f, .wd = 1e-4f, .t = 3 };
+
+	opt_usual(rule, &h);
+	fill();
+	memcpy(from_w, w2, sizeof(w2));
+	memcpy(to_m, m2, sizeof(m2));
+	opt_step(w, m, g, COUNT, 96, &h);
+	opt_step_to(w2, m2, to_w, to_m, g, COUNT, 96, &h);
+	ok(memcmp(w, to_w, sizeof(w)) == 0 && memcmp(m, to_m, sizeof(m)) == 0,
+	    "%s: an update into other arrays has the same bits", opt_name(rule));
+	ok(memcmp(w2, from_w, sizeof(w2)) == 0, "%s: an update into other arrays leaves its source", opt_name(rule));
+}
+
 /* Five steps of four weights by PyTorch in f64. */
 static void
 torch(void)
@@ -100,7 +117,7 @@ names(void)
 	for (int r = 0; r < OPT_RULES; r++)
 		ok(opt_find(opt_name((enum opt_rule)r), &rule) && (int)rule == r, "%s is found by its name", opt_name((enum opt_rule)r));
 	ok(!opt_find("sdg", &rule), "another is not");
-	ok(opt_is_state("a:b:exp_avg_sq", &n) && n == 3, "a tensor of state is told by its tail");
+	ok(opt_is_state("a:b:exp_avg_sq", &n) && n == 3, "a tensor of state is known by its suffix");
 	ok(!opt_is_state("a:weight", &n) && !opt_is_state("momentum", &n), "others are none");
 }
 
@@ -153,6 +170,7 @@ main(void)
 	for (int r = 0; r < OPT_RULES; r++) {
 		cuts((enum opt_rule)r, 0);
 		cuts((enum opt_rule)r, 0.7f);
+		elsewhere((enum opt_rule)r);
 	}
 	torch();
 	names();

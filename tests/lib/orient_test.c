@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* "abc/def", three wide and two high, as EXIF says that it is shown. */
+/* The image "abc/def", 3 by 2, as each orientation shows it. */
 static void
 test_pixels(void)
 {
@@ -25,7 +25,7 @@ test_pixels(void)
 	}
 }
 
-/* A rectangle cut out of the turned picture is the turned one of where it lay. */
+/* A rectangle of the upright image equals the turned rectangle that orient_back() gives. */
 static void
 test_rectangles(void)
 {

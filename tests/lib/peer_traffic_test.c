@@ -38,7 +38,7 @@ main(void)
 		is(peer_traffic_steps(&d, PEER_TRAFFIC_IN) +
 		       peer_traffic_steps(&d, PEER_TRAFFIC_OUT),
 		   each[i].c == PEER_TRAFFIC_START ? 0 : each[i].m.len + MSG_HEAD,
-		   "... with its head, but for the start's");
+		   "a message counts with its header, except at the start");
 	}
 	ok(t.begun, "a gradient ends the start");
 	return done();

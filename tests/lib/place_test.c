@@ -5,7 +5,7 @@
 
 static struct source_opt opt;
 
-/* As ILSVRC's training set: a tar of tars, one a class. */
+/* Makes a tar of tars, one for each class, like ILSVRC's training set. */
 static void
 test_nested(void)
 {
@@ -58,7 +58,7 @@ test_depth(void)
 	ok(strstr(told_of(&opt, "d4/a.tar"), ": d3/a.tar: d2/a.tar: d1/a.tar: 1.png = 1.png\n") != NULL,
 	    "four nested archives are read");
 	ok(strstr(told_of(&opt, "d5/a.tar"), "0 !  ! d5/a.tar: d4/a.tar: d3/a.tar: d2/a.tar: d1/a.tar: "
-	    "more than 4 nested archives\n1 ") != NULL,
+	    "archives are nested more than 4 deep\n1 ") != NULL,
 	    "a fifth nested archive is a bad item and the rest is read");
 }
 
@@ -91,7 +91,7 @@ test_damage(void)
 	ok(strstr(text, "\n-4 pipe: ") != NULL, "damage of a pipe found late ends the walk");
 }
 
-/* A byte of the second member's data is another. */
+/* Changes a byte of the second member's data. */
 static void
 test_bad_member(void)
 {
@@ -141,7 +141,7 @@ test_walk(void)
 	    strstr(told_of(&opt, "w"), " !  ! w/l/n/n/n/n/n/n/n/n: more than 8 links on its path\n") != NULL,
 	    "the number of links on a path is bounded");
 	sh("mkdir deep && cd deep && i=0; while [ $i -lt 70 ]; do mkdir f && touch f/1.png && cd f; i=$((i + 1)); done");
-	ok(strstr(told_of(&opt, "deep"), ": more than 64 nested folders\n") != NULL,
+	ok(strstr(told_of(&opt, "deep"), ": folders are nested more than 64 deep\n") != NULL,
 	    "the depth of directories is bounded");
 	sh("mkdir -p shut/a shut/b && touch shut/a/1.png shut/b/2.png && chmod 0 shut/b");
 	if (geteuid() == 0)

@@ -50,6 +50,8 @@ main(void)
 	check_bytes(&p, "\x10\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "proto_uint writes a negative number in ten bytes");
 	proto_float(&p, 20, 1);
 	check_bytes(&p, "\xa5\x01\0\0\x80\x3f", 6, "proto_float writes a float after a tag of two bytes");
+	proto_double(&p, 1, -2);
+	check_bytes(&p, "\x09\0\0\0\0\0\0\0\xc0", 9, "proto_double writes a double");
 	out = proto_open(&p, 1);
 	in = proto_open(&p, 2);
 	proto_close(&p, in);

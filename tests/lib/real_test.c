@@ -1,4 +1,4 @@
-/* real_test - CIFAR-10 and MNIST come out of their records pixel by pixel as they stand in the official files. */
+/* real_test - the records of CIFAR-10 and MNIST have the pixels of the official files. */
 #include "base/err.h"
 #include "record/pack.h"
 #include "record/recset.h"
@@ -45,7 +45,7 @@ pack(const char *from, enum source_split split, const char *to)
 /*
  * Reads all of a .rec in order; counts the classes, and compares the first
  * records' samples with planes as the official file has them: label (at
- * label_at of a unit of so many bytes) and pixels behind it.
+ * label_at of a unit of so many bytes) and pixels after it.
  */
 static void
 check(const char *name, const struct batch_opt *o, const uint8_t *label, const uint8_t *pixel, size_t unit,

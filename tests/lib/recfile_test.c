@@ -1,4 +1,4 @@
-/* recfile_test - records by number; an index beside the file is used when it fits, and not believed when it does not. */
+/* recfile_test - records are read by number; an index beside the file is used only if it fits. */
 #include "base/err.h"
 #include "record/idx.h"
 #include "record/recfile.h"
@@ -10,7 +10,7 @@
 static char path[256], index_path[256];
 static uint64_t at[N];
 
-/* Records of growing length, some with the magic word in them; record i begins with i. */
+/* Makes records of growing length, some with a magic word; record i starts with i. */
 static void
 make(void)
 {
@@ -42,7 +42,7 @@ all_right(const struct recs *f)
 	return right;
 }
 
-/* Opens with an index of n of the records, the last one off by so much. */
+/* Opens the file with an index of its first n records, in which the last offset is wrong by `off`. */
 static void
 with_index(size_t n, int64_t off, const char *name)
 {
@@ -53,12 +53,12 @@ with_index(size_t n, int64_t off, const char *name)
 		idx_put(&text, i, at[i] + (i + 1 == n ? (uint64_t)off : 0));
 	pics_write(index_path, text.p, text.n);
 	is(recfile_open(&f, path), 0, "%s: opened", name);
-	ok(all_right(f), "%s: every record is there", name);
+	ok(all_right(f), "%s: every record is read", name);
 	recs_close(f);
 	buf_free(&text);
 }
 
-/* In a large file not every entry is looked at first: a hole shows when the record before it is read. */
+/* Opening a large file does not check every entry: an omitted record is found when the one before it is read. */
 static void
 test_large(void)
 {
@@ -81,13 +81,14 @@ test_large(void)
 	}
 	close(fd);
 	pics_write(index_path, text.p, text.n);
-	is(recfile_open(&f, path), 0, "a hole in a large index: opened");
-	is(f->count, MANY - 1, "... as it stands");
+	is(recfile_open(&f, path), 0, "a large index that omits a record: opened");
+	is(f->count, MANY - 1, "the file has as many records as the index");
 	for (uint64_t i = 0; i < HOLE - 1; i++)
 		right &= f->read(f, i, &room, &data, &n) == 0 && n == 8 && le_get64(data) == i;
-	ok(right, "... read up to it");
+	ok(right, "the records before the gap are read");
 	e = f->read(f, HOLE - 1, &room, &data, &n);
-	ok(e == ERR_FORMAT && strncmp(err_line(), line, strlen(line)) == 0, "... and an error there, with file and place");
+	ok(e == ERR_FORMAT && strncmp(err_line(), line, strlen(line)) == 0,
+	    "the read at the gap fails and names file and offset");
 	recs_close(f);
 	buf_free(&text);
 	buf_free(&room);
@@ -103,29 +104,28 @@ main(void)
 	snprintf(index_path, sizeof(index_path), "%s", pics_path("a.idx"));
 	make();
 	is(recfile_open(&f, path), 0, "no index: opened");
-	ok(all_right(f), "no index: every record is there");
+	ok(all_right(f), "no index: every record is read");
 	recs_close(f);
 	with_index(N, 0, "an index that fits");
 	with_index(N - 1, 0, "an index of fewer records");
-	with_index(N, 4, "an index that points between records");
-	with_index(N, 1 << 30, "an index that points beyond the file");
+	with_index(N, 4, "an index with an offset between records");
+	with_index(N, 1 << 30, "an index with an offset beyond the file");
 	with_index(0, 0, "an empty index");
 	pics_write(index_path, "gibberish", 9);
-	is(recfile_open(&f, path), 0, "gibberish: opened");
-	ok(all_right(f), "gibberish: every record is there");
+	is(recfile_open(&f, path), 0, "an invalid index: opened");
+	ok(all_right(f), "an invalid index: every record is read");
 	recs_close(f);
 
-	/* One that leaves records out. */
 	for (int i = 0; i < N; i++)
 		if (i != 20)
 			idx_put(&text, i, at[i]);
 	pics_write(index_path, text.p, text.n);
-	is(recfile_open(&f, path), 0, "a hole in the index: opened");
-	ok(all_right(f), "a hole in the index: every record is there");
+	is(recfile_open(&f, path), 0, "an index that omits a record: opened");
+	ok(all_right(f), "an index that omits a record: every record is read");
 	recs_close(f);
 	test_large();
 	recs_close(NULL);
-	is(recfile_open(&f, pics_dir), ERR_SYS, "a directory is no file");
+	is(recfile_open(&f, pics_dir), ERR_SYS, "a directory");
 	buf_free(&text);
 	pics_clean();
 	return done();

@@ -1,4 +1,4 @@
-/* recs_test - one file, several, a folder or a pattern of them: numbered through, each named by its own place. */
+/* recs_test - a file, a folder, a pattern and a list of files are numbered as one; names are those of each file. */
 #include "base/err.h"
 #include "record/recs.h"
 #include "pics.h"
@@ -22,7 +22,7 @@ make(const char *path, int f)
 	close(fd);
 }
 
-/* Opens, and looks whether the records of these files, a letter each, follow each other. */
+/* Opens path, and compares its records with those of the files, which are a string of digits. */
 static void
 check(const char *path, const char *files, const char *what)
 {
@@ -41,7 +41,7 @@ check(const char *path, const char *files, const char *what)
 			right &= i < r->count && r->read(r, i, &room, &data, &n) == 0 && n == 2 &&
 			    data[0] == *files - '0' && data[1] == k;
 	ok(right && i == r->count, "%s: every record, in order", what);
-	is_str(r->path, path, "%s: by the user's name", what);
+	is_str(r->path, path, "%s: path is the user's", what);
 	recs_close(r);
 	buf_free(&room);
 }
@@ -64,24 +64,24 @@ main(void)
 		snprintf(path[f], sizeof(path[f]), "%s/%d.rec", pics_path("set"), f);
 	check(pics_path("set/[02]*.rec"), "02", "a pattern");
 	snprintf(list, sizeof(list), "%s,%s,%s", path[3], path[0], pics_path("set/2*"));
-	check(list, "302", "names with commas between");
+	check(list, "302", "names separated by commas");
 
 	recs_open(&r, pics_path("set"));
 	r->name(r, 3, name, sizeof(name));
 	snprintf(want, sizeof(want), "%s: record at 0", path[2]);
-	is_str(name, want, "a record's name is its file's");
+	is_str(name, want, "a record's name has its file");
 	r->name(r, 2, name, sizeof(name));
 	snprintf(want, sizeof(want), "%s: record at 24", path[0]);
-	is_str(name, want, "... and its place in it");
+	is_str(name, want, "a record's name has its offset");
 	recs_close(r);
 
-	is(recs_open(&r, pics_path("set/5*.rec")), ERR_ARG, "a pattern that fits nothing");
-	is(recs_open(&r, pics_path("set/5.rec")), ERR_SYS, "a file that is not there");
+	is(recs_open(&r, pics_path("set/5*.rec")), ERR_ARG, "a pattern that matches nothing");
+	is(recs_open(&r, pics_path("set/5.rec")), ERR_SYS, "a missing file");
 	snprintf(list, sizeof(list), "%s,,%s", path[3], path[0]);
-	is(recs_open(&r, list), ERR_ARG, "an empty name between commas");
+	is(recs_open(&r, list), ERR_ARG, "an empty name in a list");
 	pics_write(path[1], "no record", 9);
-	is(recs_open(&r, pics_path("set")), ERR_FORMAT, "a foreign file among them");
-	ok(r == NULL && strncmp(err_line(), path[1], strlen(path[1])) == 0, "is named");
+	is(recs_open(&r, pics_path("set")), ERR_FORMAT, "a folder with a file of another format");
+	ok(r == NULL && strncmp(err_line(), path[1], strlen(path[1])) == 0, "the message names it");
 	recs_close(NULL);
 	pics_clean();
 	return done();

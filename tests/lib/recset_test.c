@@ -1,4 +1,4 @@
-/* recset_test - records and what stands beside them appear at once; what fails leaves the old as it was, and can be taken up. */
+/* recset_test - a .rec and the files beside it appear atomically; a failed run keeps the old ones and can resume. */
 #include "base/err.h"
 #include "record/recs.h"
 #include "record/recset.h"
@@ -11,7 +11,7 @@
 static char dir[128], path[160], rejects[160];
 
 static bool
-there(const char *ending)
+file_exists(const char *ending)
 {
 	char name[256];
 
@@ -97,27 +97,29 @@ test_commit(void)
 	struct buf text = { 0 };
 
 	names_append(&classes, "a\nb", 3);
-	is(put_some(s, 0, 9), 0, "items");
-	ok(recset_records(s) == 6 && recset_bytes(s) == 6 * 72, "are counted");
-	ok(there(".rec.partial") && there(".rec.journal") && !there(".rec"), "nothing looks like a whole yet");
-	is(recset_commit(s, &classes), 0, "commit");
-	ok(there(".rec") && there(".idx") && there(".sum") && there(".labels") && there(".bad"), "all are there");
-	ok(!there(".rec.partial") && !there(".rec.journal"), "nothing else is");
-	is(count(), 6, "the records");
+	is(put_some(s, 0, 9), 0, "items are put");
+	ok(recset_records(s) == 6 && recset_bytes(s) == 6 * 72, "records and bytes are counted");
+	ok(file_exists(".rec.partial") && file_exists(".rec.journal") && !file_exists(".rec"),
+	    "before the commit only partial files exist");
+	is(recset_commit(s, &classes), 0, "the set is committed");
+	ok(file_exists(".rec") && file_exists(".idx") && file_exists(".sum") && file_exists(".labels") && file_exists(".bad"),
+	    "all files have their names");
+	ok(!file_exists(".rec.partial") && !file_exists(".rec.journal"), "no partial file remains");
+	is(count(), 6, "the .rec has every record");
 	io_slurp(rejects, 1000, &text);
 	buf_terminate(&text);
-	is_str((char *)text.p, "i2\ta reason\ni5\ta reason\ni8\ta reason\n", "the rejects");
+	is_str((char *)text.p, "i2\ta reason\ni5\ta reason\ni8\ta reason\n", "the rejects list names and reasons");
 	buf_free(&text);
 	s = create(NULL, 1, false, 0);
 	put_some(s, 0, 3);
-	is(recset_commit(s, &none), 0, "another set in its place");
-	ok(!there(".labels"), "which has no classes, and not the old ones either");
-	is(count(), 2, "and its own records");
+	is(recset_commit(s, &none), 0, "another set replaces it");
+	ok(!file_exists(".labels"), "the old .labels file is removed");
+	is(count(), 2, "the .rec has the new records");
 	names_free(&classes);
 }
 
 static void
-test_taken_up(void)
+test_resume(void)
 {
 	struct names none = { 0 };
 	struct recset *s = create(rejects, 1, false, 0);
@@ -126,26 +128,26 @@ test_taken_up(void)
 
 	put_some(s, 0, 7);
 	recset_abandon(s);
-	ok(there(".rec.partial") && count() == 2, "what was not committed is left, the old is as it was");
+	ok(file_exists(".rec.partial") && count() == 2, "an abandoned run keeps its partial files and the old .rec");
 	create(NULL, 2, true, ERR_ARG);
 	s = create(rejects, 1, true, 0);
-	is(recset_kept(s), 7, "it is taken up");
-	is(recset_pass(s, &(struct pack_item){ .name = "another" }, &reason), ERR_ARG, "but not for another source");
+	is(recset_kept(s), 7, "a resumed run keeps its items");
+	is(recset_pass(s, &(struct pack_item){ .name = "another" }, &reason), ERR_ARG, "an item of another name is refused");
 	recset_abandon(s);
 	s = create(rejects, 1, true, 0);
 	is(recset_pass(s, &(struct pack_item){ .name = "i0", .stamp = { 64, 0, 6 } }, &reason), ERR_ARG,
-	    "nor when another file has its name");
+	    "an item with another stamp is refused");
 	recset_abandon(s);
 	s = create(rejects, 1, true, 0);
-	is(pass_all(s, &left_out), 0, "the same source is passed");
-	is(left_out, 2, "what was left out is told");
+	is(pass_all(s, &left_out), 0, "the same items are skipped");
+	is(left_out, 2, "the reasons of rejected items are returned");
 	put_some(s, 7, 9);
-	is(recset_commit(s, &none), 0, "and it goes on");
-	is(count(), 6, "to the end");
+	is(recset_commit(s, &none), 0, "the resumed run is committed");
+	is(count(), 6, "the .rec has all records");
 	s = create(NULL, 1, true, 0);
-	is(recset_kept(s), 0, "nothing is left behind");
+	is(recset_kept(s), 0, "a committed run leaves nothing to resume");
 	recset_abandon(s);
-	ok(!there(".rec.partial") && !there(".rec.journal"), "a run of no items leaves nothing");
+	ok(!file_exists(".rec.partial") && !file_exists(".rec.journal"), "a run without items removes its partial files");
 }
 
 static void
@@ -156,16 +158,17 @@ test_faults(void)
 	char name[200];
 
 	put_some(s, 0, 3);
-	is(recset_commit(s, &none), ERR_SYS, "a place that is not there");
-	ok(strstr(err_line(), "/nonexistent/rejects: create: No such file") != NULL, "is named");
-	ok(there(".rec.partial") && there(".idx") && there(".sum") && count() == 6, "old files stay, the new wait");
+	is(recset_commit(s, &none), ERR_SYS, "a rejects file in a missing directory");
+	ok(strstr(err_line(), "/nonexistent/rejects: create: No such file") != NULL, "the message names it");
+	ok(file_exists(".rec.partial") && file_exists(".idx") && file_exists(".sum") && count() == 6,
+	    "the old files stay, and the partial ones remain");
 	s = create(NULL, 1, false, 0);
 	create(NULL, 1, true, ERR_SYS);
-	ok(strstr(err_line(), "another im2rec is writing it") != NULL, "two do not write one file");
+	ok(strstr(err_line(), "another im2rec is writing it") != NULL, "a second writer is refused");
 	recset_abandon(s);
 	snprintf(name, sizeof(name), "%s/none/t.rec", dir);
-	is(recset_create(&s, &(struct recset_opt){ .path = name }), ERR_SYS, "no directory");
-	is(recset_create(&s, &(struct recset_opt){ .path = dir }), ERR_ARG, "a directory is no file");
+	is(recset_create(&s, &(struct recset_opt){ .path = name }), ERR_SYS, "a missing directory");
+	is(recset_create(&s, &(struct recset_opt){ .path = dir }), ERR_ARG, "a directory in place of a file");
 	recset_abandon(NULL);
 }
 
@@ -179,7 +182,7 @@ main(void)
 	snprintf(rejects, sizeof(rejects), "%s/t.bad", dir);
 	mkdir(dir, 0777);
 	test_commit();
-	test_taken_up();
+	test_resume();
 	test_faults();
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	if (system(cmd) != 0)

@@ -1,4 +1,4 @@
-/* recwalk_test - records in order, whatever the way to them; and behind any damage all that is whole is found again. */
+/* recwalk_test - a walk returns all records in order, and after any damage all undamaged ones. */
 #include "base/err.h"
 #include "record/recwalk.h"
 #include "record/sum.h"
@@ -6,14 +6,14 @@
 #include "tap.h"
 
 #define N	24
-#define BIG	6	/* a record longer than what is read at once ... */
-#define LONG	300001u	/* ... by so many bytes of data */
+#define BIG	6	/* the number of a record longer than one read */
+#define LONG	300001u	/* its bytes of data */
 
 static char path[256];
 static uint8_t stream[1 << 19], bent[sizeof(stream)];
 static size_t size, begins[N + 1];
 
-/* Record i: its number, then growing data, some with the magic word where records are cut, one longer than a glance. */
+/* Makes the records: record i holds i and then growing data, some with a magic word where records are split. */
 static void
 make(void)
 {
@@ -38,7 +38,7 @@ make(void)
 
 struct seen {
 	uint32_t records, damage;
-	uint64_t passed;	/* bytes */
+	uint64_t skipped;	/* bytes */
 	bool	 there[N], in_order;
 	int	 e;
 };
@@ -60,7 +60,7 @@ walk(const uint8_t *p, size_t n, uint32_t peek)
 		end = r.at + r.bytes;
 		if (s.e < 0) {
 			s.damage++;
-			s.passed += r.bytes;
+			s.skipped += r.bytes;
 			continue;
 		}
 		s.records++;
@@ -81,20 +81,20 @@ test_sound(void)
 	bool sums = true, whole = true;
 	uint32_t i = 0;
 
-	is(s.records, N, "every record");
-	ok(s.e == 0 && s.damage == 0 && s.in_order, "one behind the other, to the end");
+	is(s.records, N, "every record is returned");
+	ok(s.e == 0 && s.damage == 0 && s.in_order, "in order and without gaps");
 	recwalk_open(&w, path, 0);
 	for (; recwalk_next(w, &r) > 0; i++) {
 		sums &= r.at == begins[i] && r.bytes == begins[i + 1] - begins[i] && r.sum == sum_of(stream + r.at, r.bytes);
 		whole &= r.n == (i == BIG ? LONG : 9 + i * 13) && r.whole == r.n && r.data[8] == (uint8_t)(8 * 7 + i) &&
 		    (i % 3 != 1 || le_get32(r.data + 4) == REC_MAGIC);
 	}
-	ok(sums, "the sum of its bytes");
-	ok(whole, "its data, the magic word put back");
-	is(recwalk_size(w), size, "the file's size");
-	is_str(recwalk_path(w), path, "the file's name");
+	ok(sums, "with its checksum");
+	ok(whole, "with its data, magic words included");
+	is(recwalk_size(w), size, "recwalk_size()");
+	is_str(recwalk_path(w), path, "recwalk_path()");
 	recwalk_close(w);
-	is(walk(stream, 0, 0).e, 0, "nothing is no record");
+	is(walk(stream, 0, 0).e, 0, "an empty file has no records");
 }
 
 static void
@@ -109,20 +109,20 @@ test_peek(void)
 	for (; recwalk_next(w, &r) > 0; i++) {
 		if (i != BIG)
 			continue;
-		ok(r.n < r.whole && r.n >= 16 && r.whole == LONG, "of a long record the beginning");
-		is(r.bytes, begins[BIG + 1] - begins[BIG], "and its extent");
-		is(recwalk_load(w, &r), 0, "all of it when it is asked for");
+		ok(r.n < r.whole && r.n >= 16 && r.whole == LONG, "a peek returns the start of a long record");
+		is(r.bytes, begins[BIG + 1] - begins[BIG], "and its size in the file");
+		is(recwalk_load(w, &r), 0, "recwalk_load() reads the rest");
 		ok(r.n == LONG && r.data[LONG - 1] == (uint8_t)((LONG - 1) * 7 + BIG) && r.sum == sum_of(stream + r.at, r.bytes),
-		    "as it stands there");
+		    "the loaded record has its data and checksum");
 	}
-	is(i, N, "the records behind it");
+	is(i, N, "the walk continues after it");
 	recwalk_close(w);
 	memcpy(bent, stream, size);
 	memset(bent + begins[BIG + 1], 0, 4);
-	is(walk(bent, size, 16).records, N - 1, "damage behind a long record costs that record alone");
+	is(walk(bent, size, 16).records, N - 1, "damage after a long record costs one record");
 	memcpy(bent, stream, size);
 	le_put32(bent + begins[BIG] + 4, LONG - 4001);
-	is(walk(bent, size, 16).there[BIG + 1], true, "a length that leads nowhere is looked into");
+	is(walk(bent, size, 16).there[BIG + 1], true, "a wrong length of a long record costs no other record");
 }
 
 static uint32_t
@@ -135,7 +135,7 @@ missing(const struct seen *s)
 	return n;
 }
 
-/* Any word of any head bent in any of some ways: a record, and for a length one more at most, is lost. */
+/* Changes either word of each head to each of these values: at most one record is lost. */
 static void
 test_heads(void)
 {
@@ -157,9 +157,9 @@ test_heads(void)
 					most = missing(&s);
 				walks++;
 			}
-	ok(ended, "%u bent heads: all are walked to the end", walks);
-	ok(whole, "every byte is of a record or was passed over");
-	is(most, 1, "one record is lost at most");
+	ok(ended, "%u damaged heads: every walk reaches the end", walks);
+	ok(whole, "every byte is part of a record or skipped");
+	is(most, 1, "at most one record is lost");
 }
 
 static void
@@ -169,7 +169,7 @@ test_lost_bytes(void)
 	bool ended = true, whole = true;
 	struct seen s;
 
-	for (size_t at = 0; at < begins[5]; at += 5) {	/* three bytes are gone: nothing stands at a multiple of 4 behind them */
+	for (size_t at = 0; at < begins[5]; at += 5) {	/* after three missing bytes no head is at a multiple of 4 */
 		memcpy(bent, stream, at);
 		memcpy(bent + at, stream + at + 3, size - at - 3);
 		pics_write(path, bent, size - 3);
@@ -179,17 +179,17 @@ test_lost_bytes(void)
 		if (N - s.records > most)
 			most = N - s.records;
 	}
-	ok(ended && whole, "bytes that are missing anywhere");
-	ok(most <= 2, "cost what they were of, and one more where a head was hit: %u", most);
+	ok(ended && whole, "with bytes missing anywhere, every walk reaches the end");
+	ok(most <= 2, "missing bytes cost at most two records: %u", most);
 	whole = true;
 	for (size_t n = begins[5]; n < begins[6]; n++) {
 		s = walk(stream, n, 0);
-		whole &= s.e == 0 && s.in_order && s.records == 5 && s.passed == n - begins[5];
+		whole &= s.e == 0 && s.in_order && s.records == 5 && s.skipped == n - begins[5];
 	}
-	ok(whole, "a stream that ends anywhere in a record gives those before");
+	ok(whole, "a truncated stream returns the records before its end");
 	memset(bent, 0x5a, sizeof(bent));
 	s = walk(bent, sizeof(bent), 0);
-	ok(s.e == 0 && s.records == 0 && s.damage == 1 && s.passed == sizeof(bent), "no record at all is one damage");
+	ok(s.e == 0 && s.records == 0 && s.damage == 1 && s.skipped == sizeof(bent), "a stream without records is one damaged place");
 }
 
 static void
@@ -197,8 +197,8 @@ test_faults(void)
 {
 	struct recwalk *w;
 
-	is(recwalk_open(&w, "/nonexistent/x", 0), ERR_SYS, "a file that is not there");
-	ok(w == NULL && strstr(err_line(), "/nonexistent/x: open: No such file") != NULL, "is named");
+	is(recwalk_open(&w, "/nonexistent/x", 0), ERR_SYS, "a missing file");
+	ok(w == NULL && strstr(err_line(), "/nonexistent/x: open: No such file") != NULL, "the message names it");
 	is(recwalk_open(&w, "/tmp", 0), ERR_SYS, "a directory");
 	recwalk_close(NULL);
 }

@@ -62,8 +62,8 @@ main(void)
 	near(rate("1,triangle:0.2@4", 70, 10), 0.6, 1e-7, "and comes again");
 	near(rate("1,x0.1@3,cosine@10", 5, 1), 0.05, 1e-7, "changes multiply a curve");
 	near(rate("warmup:5:0.1,0.4", 0, 10), 0.1 + 0.3 / 50, 1e-8, "a warm-up from another rate: one step up from it");
-	near(rate("warmup:5:0.1,0.4", 49, 10), 0.4, 1e-7, "... its last has the rate");
-	near(rate("warmup:5:0.6,0.4", 24, 10), 0.5, 1e-7, "... which may be lower");
+	near(rate("warmup:5:0.1,0.4", 49, 10), 0.4, 1e-7, "the last step of the warm-up has the rate");
+	near(rate("warmup:5:0.6,0.4", 24, 10), 0.5, 1e-7, "a warm-up may start above the rate");
 	near(rate("warmup:0:0.1,0.4", 0, 10), 0.4, 1e-7, "one of no epochs is none");
 	ok(within("warmup:1,1") && within("1,cosine@3") && within("1,x2@0.5") && within("1,triangle:0@2"), "some change within epochs");
 	ok(!within("1") && !within("1,x2@3,exp:0.5") && !within("warmup:0,1"), "some do not");

@@ -17,13 +17,14 @@ test_sync(void)
 		all_well(j);
 	}
 	ok(memcmp(a.workers[0].w, a.workers[2].w, P * sizeof(float)) == 0, "all workers have the same weights");
-	ok(memcmp(a.workers[0].w, b.workers[1].w, P * sizeof(float)) == 0, "... in each run");
-	ok(memcmp(a.workers[0].aux, b.workers[1].aux, 8 * sizeof(float)) == 0, "... and the same statistics");
+	ok(memcmp(a.workers[0].w, b.workers[1].w, P * sizeof(float)) == 0, "each run has the same weights");
+	ok(memcmp(a.workers[0].aux, b.workers[1].aux, 8 * sizeof(float)) == 0, "each run has the same statistics");
 	is(a.servers[0].sums.steps, STEPS, "the server counts steps");
 	is(a.servers[0].sums.got + a.servers[1].sums.got,
 	    a.workers[0].sent + a.workers[1].sent + a.workers[2].sent, "what workers count as sent, servers count as come");
 	is(a.servers[0].sums.sent + a.servers[1].sums.sent,
-	    a.workers[0].got + a.workers[1].got + a.workers[2].got, "... and the other way");
+	    a.workers[0].got + a.workers[1].got + a.workers[2].got,
+	    "what servers count as sent, workers count as received");
 }
 
 static void
@@ -49,7 +50,7 @@ test_stop(void)
 	finish(&j);
 	all_well(&j);
 	is(j.workers[0].steps, 3, "one asks for the end, and the next step is the last");
-	ok(j.workers[1].steps == 3 && j.workers[2].steps == 3, "... of all");
+	ok(j.workers[1].steps == 3 && j.workers[2].steps == 3, "all workers end after the same step");
 }
 
 static void
@@ -62,19 +63,20 @@ test_loss(void)
 	run(&j);
 	finish(&j);
 	is(j.workers[0].err, ERR_PEER, "a lost worker ends a synchronous job");
-	ok(strstr(j.workers[0].line, "worker 2 is lost") != NULL, "... and the others learn who it was: %s",
+	ok(strstr(j.workers[0].line, "worker 2 is lost") != NULL, "the others learn which worker was lost: %s",
 	    j.workers[0].line);
-	is(j.workers[1].err, ERR_PEER, "... all of them");
-	is(j.servers[0].err, ERR_PEER, "... and the servers end");
-	ok(strstr(j.servers[1].line, "worker 2 is lost") != NULL, "... and say so: %s", j.servers[1].line);
+	is(j.workers[1].err, ERR_PEER, "all others end");
+	is(j.servers[0].err, ERR_PEER, "the servers end, too");
+	ok(strstr(j.servers[1].line, "worker 2 is lost") != NULL,
+	    "the servers name the lost worker: %s", j.servers[1].line);
 
 	prepare(&j, STALE_ASYNC);
 	j.workers[2].quit = 2;
 	run(&j);
 	finish(&j);
 	ok(j.workers[0].err == 0 && j.workers[1].err == 0, "in an asynchronous one the others go on");
-	is(j.servers[0].err, ERR_PEER, "... and the servers end with its name");
-	ok(strstr(j.servers[0].said, "worker 2 is lost") != NULL, "... which they said when it was lost");
+	is(j.servers[0].err, ERR_PEER, "the servers end with status 75");
+	ok(strstr(j.servers[0].said, "worker 2 is lost") != NULL, "the servers reported the lost worker at once");
 }
 
 static void
@@ -113,17 +115,18 @@ test_other_job(void)
 	j.workers[1].o.hyper.momentum = 0.5f;
 	one(&j.workers[1]);
 	is(j.workers[1].err, ERR_ARG, "one with another momentum is refused");
-	ok(strstr(j.workers[1].line, "momentum is 0.9 here and 0.5 there") != NULL, "... and told why: %s",
+	ok(strstr(j.workers[1].line, "momentum is 0.9 here and 0.5 there") != NULL, "the refusal gives both values: %s",
 	    j.workers[1].line);
-	ok(strstr(j.servers[0].said, "momentum is 0.9 here") != NULL, "... and the server says so");
+	ok(strstr(j.servers[0].said, "momentum is 0.9 here") != NULL, "the server reports the refusal");
 	j.workers[1].o.nservers = 1;
 	one(&j.workers[1]);
 	ok(strstr(j.workers[1].line, "servers is 2 here and 1 there") != NULL, "another number of servers: %s",
 	    j.workers[1].line);
 	stop(&j);
 	is(j.servers[0].err, ERR_STOP, "a server stops on request");
-	is(worker_stop(first) < 0 ? ERR_PEER : worker_sum(first, (double[1]){ 0 }, 1), ERR_PEER, "... and it is told");
-	ok(strstr(err_line(), "stopped on request") != NULL, "... why: %s", err_line());
+	is(worker_stop(first) < 0 ? ERR_PEER : worker_sum(first, (double[1]){ 0 }, 1), ERR_PEER,
+	    "a stopped server ends its workers");
+	ok(strstr(err_line(), "stopped on request") != NULL, "the workers have the reason: %s", err_line());
 	worker_close(first);
 }
 

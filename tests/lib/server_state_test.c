@@ -1,4 +1,4 @@
-/* server_state_test - what a server's brain answers, what it refuses, and that neither changes more than it says. */
+/* server_state_test - what the state machine of a server answers and refuses. */
 #include "tap.h"
 
 #include "base/buf.h"
@@ -101,9 +101,9 @@ test_hello(void)
 	is(server_state_new(&o, &s), 0, "a server");
 	ok(server_state_plan(s) == NULL && !server_state_sync(s) && server_state_steps(s) == 0, "it knows no job");
 	is(tell(s, push(0, 0, 0, (float[8]){ 0 })), ERR_FORMAT, "nothing before a hello");
-	is_str(err_line(), "worker 0: PUSH without a hello", "... and who it was is named");
+	is_str(err_line(), "worker 0: PUSH without a hello", "the error names the worker");
 	is(hello(s, 0, 5, "9.9", 0), ERR_ARG, "another tally");
-	ok(server_state_plan(s) == NULL, "... from which no job is learned");
+	ok(server_state_plan(s) == NULL, "no job is learned from another version");
 	is(hello(s, 2, 5, TALLY_VERSION, 0), ERR_ARG, "a worker too many");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "a hello");
 	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY, "is welcome, to no weights");
@@ -111,9 +111,9 @@ test_hello(void)
 	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same again");
 	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "another slack");
 	is(hello(s, 0, 4, TALLY_VERSION, 0), 0, "another incarnation takes its place");
-	is(hello(s, 0, 5, TALLY_VERSION, 0), ERR_ARG, "... and what the older one says again comes too late");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), ERR_ARG, "messages of the older incarnation are refused");
 	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 5 }), 0, "the older's goodbye ...");
-	ok(n == 0 && !server_state_gone(s, 0), "... is not heard");
+	ok(n == 0 && !server_state_gone(s, 0), "the goodbye of the older incarnation is ignored");
 	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 7 }), ERR_FORMAT, "one more without a hello");
 	server_state_free(s);
 	server_state_free(NULL);
@@ -127,9 +127,9 @@ test_round(void)
 	struct msg m;
 
 	is(tell(s, push(1, 0, 0, b)), 0, "rank 1's push");
-	is(n, 0, "... is held");
-	is(tell(s, push(1, 0, 0, b)), 0, "... and changes nothing when it comes again");
-	is(tell(s, push(1, 1, 0, b)), ERR_FORMAT, "... nor may the next one come before the step is closed");
+	is(n, 0, "rank 1's push waits for rank 0's");
+	is(tell(s, push(1, 0, 0, b)), 0, "a repeated push changes nothing");
+	is(tell(s, push(1, 1, 0, b)), ERR_FORMAT, "a push of the next step is refused before the step is closed");
 	is(tell(s, push(0, 0, 0, a)), 0, "rank 0's");
 	ok(n == 2 && out[0].type == MSG_WEIGHTS && to[0] == 0 && to[1] == 1 && out[1].step == 1, "closes the step for both");
 	ok(payload[1][1] == -0.5f * 3 / 4, "w = - rate * sum / samples");
@@ -162,11 +162,11 @@ test_wrong(void)
 
 #define WRONG(change, what) do { m = push(1, 0, 0, a); change; is(tell(s, m), ERR_FORMAT, what); } while (0)
 	WRONG(m.slice = 2, "a slice beyond the last");
-	WRONG(m.slice = UINT32_MAX, "... far beyond");
+	WRONG(m.slice = UINT32_MAX, "a slice far beyond the last");
 	WRONG(m.len = 28, "too short");
 	WRONG(m.len = 36, "too long");
 	WRONG(m.step = 1, "a step ahead");
-	WRONG(m.step = UINT64_MAX, "... far ahead");
+	WRONG(m.step = UINT64_MAX, "a step far ahead");
 	WRONG(m.samples = 0, "no samples and a payload");
 	WRONG(m.flags = MSG_EMPTY, "samples and none");
 	WRONG(m.rate = NAN, "a rate that is none");
@@ -198,7 +198,7 @@ test_leave(void)
 	is(tell(s, sum), 0, "also for a sum");
 	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 }), 0, "the other says goodbye");
 	ok(n == 3 && out[0].type == MSG_WEIGHTS && out[0].step == 1 && out[1].type == MSG_TOTAL && out[2].type == MSG_BYE,
-	    "... and nothing waits for it any more");
+	    "nothing waits for a worker that left");
 	ok(!server_state_over(s), "one is still here");
 	server_state_lost(s, 0);
 	ok(server_state_over(s), "lost is gone too");
@@ -206,18 +206,18 @@ test_leave(void)
 	ok(n == 1 && out[0].type == MSG_WELCOME && !server_state_over(s), "a worker that left may come back");
 	m = push(1, 1, 0, a);
 	m.incarnation = 2;
-	is(tell(s, m), 0, "... to the step that is open now");
-	ok(n == 1 && out[0].step == 2, "... which it closes alone");
+	is(tell(s, m), 0, "a worker that came back pushes to the open step");
+	ok(n == 1 && out[0].step == 2, "a worker that came back closes the step alone");
 	server_state_free(s);
 
 	s = begun(STALE_ASYNC);
 	is(tell(s, push(0, 0, 0, a)), 0, "asynchronous: a push");
 	ok(n == 1 && to[0] == 0 && out[0].step == 1 && payload[0][0] == -0.25f, "is applied and answered alone");
 	is(tell(s, push(0, 0, 0, a)), 0, "once");
-	ok(n == 1 && payload[0][0] == -0.25f, "... and not twice");
+	ok(n == 1 && payload[0][0] == -0.25f, "a repeated push is answered, but not applied");
 	is(tell(s, (struct msg){ .type = MSG_STOP, .incarnation = 1, .worker = 1 }), 0, "a stop");
 	tell(s, push(0, 1, 0, a));
-	ok(n == 1 && out[0].flags == MSG_LAST, "is told with the next answer");
+	ok(n == 1 && out[0].flags == MSG_LAST, "the stop is announced with the next answer");
 	server_state_free(s);
 }
 
@@ -246,8 +246,8 @@ static void
 test_norms(void)
 {
 	static const float zero[6], g[6] = { 6, 0, 0, -8 };
-	struct msg total = { .type = MSG_NORMS, .incarnation = 1, .worker = 1, .len = NORM_BYTES };
-	uint8_t bytes[NORM_BYTES];
+	uint8_t bytes[NORM_BYTES] = { 0 };
+	struct msg total = { .type = MSG_NORMS, .incarnation = 1, .worker = 1, .len = NORM_BYTES, .payload = bytes };
 	struct norm sum = { { 0 } }, part;
 	struct server_state *s;
 	struct msg m;
@@ -262,32 +262,32 @@ test_norms(void)
 	m = push(0, 0, 0, g);
 	m.len = 24;
 	is(tell(s, m), 0, "a push");
-	ok(n == 0, "... which is not all");
-	is(tell(s, total), ERR_FORMAT, "norms before the gradients: %s", err_line());
+	ok(n == 0, "the first push does not close the step");
+	is(tell(s, total), 0, "norms that come before the gradients");
+	ok(n == 0, "norms before the gradients change nothing");
 	m.worker = 1;
 	is(tell(s, m), 0, "the other");
 	ok(n == 2 && out[0].type == MSG_NORMS && out[1].type == MSG_NORMS && to[0] != to[1] && out[0].len == NORM_BYTES,
-	    "... and its part of the norms goes to both, before any weights");
+	    "each server sends its part of the norms before any weights");
 	norm_add(&sum, (float[]){ 12, -16 }, 2);
 	norm_get(&part, (const uint8_t *)payload[0]);
-	near(norm_root(&part), 20, 0, "... the norm of the sum");
+	near(norm_root(&part), 20, 0, "the part has the norm of the sum");
 	is(tell(s, m), 0, "the push again");
-	ok(n == 0, "... changes nothing");
+	ok(n == 0, "a repeated push changes nothing");
 	m.step = 1;
 	is(tell(s, m), ERR_FORMAT, "none of the next step now: %s", err_line());
 	norm_add(&sum, (float[]){ 15 }, 1);	/* on the other server */
 	norm_put(&sum, bytes);
-	total.payload = bytes;
 	total.len--;
 	is(tell(s, total), ERR_FORMAT, "norms of another length");
 	total.len++;
 	is(tell(s, total), 0, "the total");
-	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 1, "... and the step closes");
-	near(payload[0][0], -0.5 * 3 / (25.0 / 4 + 1e-6), 1e-6, "... with the gradient cut to a norm of 1");
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 1, "the total norms close the step");
+	near(payload[0][0], -0.5 * 3 / (25.0 / 4 + 1e-6), 1e-6, "the gradient is clipped to a norm of 1");
 	is(tell(s, total), 0, "the total from another worker");
-	ok(n == 0, "... comes too late to change anything");
-	total.step = 1;
-	is(tell(s, total), ERR_FORMAT, "the next one's comes too early");
+	ok(n == 0, "the total of another worker changes nothing");
+	total.step = 2;
+	is(tell(s, total), ERR_FORMAT, "those of a later step are refused");
 	server_state_free(s);
 	s = begun(STALE_SYNC);
 	is(tell(s, total), ERR_FORMAT, "where no norms are needed, none are taken");

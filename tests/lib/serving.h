@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #define W	3
+#ifndef S
 #define S	2
+#endif
 #define STEPS	6
 #define MOST	64	/* floats of any array here */
 

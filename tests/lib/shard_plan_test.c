@@ -159,8 +159,8 @@ main(void)
 	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "", NULL, &p), 0, "a plan");
 	is(p->n, 3, "two slices of weights, one of statistics");
 	is(p->nfold, g->naux, "a fold for each statistic");
-	near(p->fold[0].momentum, 0.9, 1e-6, "... with its node's momentum");
-	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "... each");
+	near(p->fold[0].momentum, 0.9, 1e-6, "a fold has the momentum of its node");
+	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "the last fold has the momentum of its node");
 	is(p->ngroup, 1, "one pace for all weights");
 	shard_plan_free(p);
 	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "wd:*_gamma=0;lr:*=0.5;lr:*_gamma=4", NULL, &p), 0, "multipliers: %s", err_line());

@@ -3,7 +3,7 @@
 
 static struct source_opt opt;
 
-/* A sample's files are named by its key; a label's file holds its text. */
+/* Writes a file of a sample; the text of a label's file is the label. */
 static void
 put(const char *name, const char *text)
 {
@@ -62,7 +62,7 @@ test_first(void)
 	    "a sample with two images or none is bad");
 }
 
-/* Labels in JSON are a list called so; whatever else stands there is none. */
+/* A JSON file has labels only in its member "labels". */
 static void
 test_lists(void)
 {
@@ -75,7 +75,7 @@ test_lists(void)
 	    "c.json",
 	    "d.jpg", "d.json", "7.cls", "7.json", "7.jpg", NULL });
 	is_str(told_of(&opt, "j.tar"),
-	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is not a finite number\n"
+	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is not a number\n"
 	    "2 ! j.tar: c.jpg ! has no label (.cls or .json) next to it\n3 ! j.tar: d.jpg ! has no label (.cls or .json) next to it\n"
 	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "JSON gives labels, and .cls takes precedence");
 	opt.path = told_pipe("j.tar");

@@ -31,10 +31,12 @@ test_folders(void)
 	is_str(all_of("loop", NULL, SOURCE_ALL), "0 0 loop/a/1.png\n1 ! \n2 1 loop/b/1.png\n3 ! \na,b,",
 	    "links are followed, but not in a circle");
 	sh("mkdir flat empty && touch flat/1.png flat/2.png");
-	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its images are in no class folders",
+	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its images are in no class folders, and have no labels beside them "
+	    "(KEY.cls, or KEY.json with {\"labels\": [3]})",
 	    "images without class folders fail");
 	is_str(all_of("empty", NULL, SOURCE_ALL),
-	    "-4 empty: no images: no JPEG or PNG files, no CIFAR-10 binary, no MNIST files",
+	    "-4 empty: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and no archive "
+	    "that holds them",
 	    "a directory without images fails");
 	is_str(all_of("absent", NULL, SOURCE_ALL), "-1 absent: open: No such file or directory",
 	    "a missing path fails");
@@ -121,7 +123,7 @@ test_list(void)
 	    "a missing list fails");
 }
 
-/* Files of n records, pixel i of plane c of record r being r + c * 100 + i. */
+/* Makes files of n records, in which pixel i of plane c of record r is r + c * 100 + i. */
 static void
 write_cifar(const char *name, uint8_t n)
 {
@@ -152,21 +154,21 @@ test_cifar(void)
 	write_cifar("c/data_batch_2.bin", 7);
 	write_cifar("c/test_batch.bin", 1);
 	is_str(all_of("c", NULL, SOURCE_TRAIN),
-	    "0 0 data_batch_1.bin, picture 0\n1 1 data_batch_1.bin, picture 1\n2 0 data_batch_2.bin, picture 0\n"
-	    "3 1 data_batch_2.bin, picture 1\n4 2 data_batch_2.bin, picture 2\n5 3 data_batch_2.bin, picture 3\n"
-	    "6 4 data_batch_2.bin, picture 4\n7 ! data_batch_2.bin, picture 5\n8 6 data_batch_2.bin, picture 6\n"
+	    "0 0 data_batch_1.bin, image 0\n1 1 data_batch_1.bin, image 1\n2 0 data_batch_2.bin, image 0\n"
+	    "3 1 data_batch_2.bin, image 1\n4 2 data_batch_2.bin, image 2\n5 3 data_batch_2.bin, image 3\n"
+	    "6 4 data_batch_2.bin, image 4\n7 ! data_batch_2.bin, image 5\n8 6 data_batch_2.bin, image 6\n"
 	    "0,1,2,3,4,5,6,7,8,9,", "CIFAR-10's train files are read, and an invalid label is bad");
 	sh("printf 'zero\\none\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\nnine\\n\\n' >c/batches.meta.txt && "
 	   "tar czf c.tgz --sort=name c && gzip -k c/test_batch.bin");
-	is_str(all_of("c.tgz", NULL, SOURCE_TEST), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,",
+	is_str(all_of("c.tgz", NULL, SOURCE_TEST), "0 0 c/test_batch.bin, image 0\nzero,one,2,3,4,5,6,7,8,nine,",
 	    "the test file in an archive is read with class names");
 	opt = (struct source_opt){ .path = told_pipe("c.tgz"), .split = SOURCE_TEST };
-	is_str(told(&opt), "0 0 c/test_batch.bin, picture 0\nzero,one,2,3,4,5,6,7,8,nine,",
+	is_str(told(&opt), "0 0 c/test_batch.bin, image 0\nzero,one,2,3,4,5,6,7,8,nine,",
 	    "a pipe gives the same");
 	opt = (struct source_opt){ .path = path };
-	ok(strncmp(all_of("c/test_batch.bin", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0,
+	ok(strncmp(all_of("c/test_batch.bin", NULL, SOURCE_ALL), "0 0 test_batch.bin, image 0\n0,1,", 32) == 0,
 	    "a single CIFAR file is read");
-	ok(strncmp(all_of("c/test_batch.bin.gz", NULL, SOURCE_ALL), "0 0 test_batch.bin, picture 0\n0,1,", 34) == 0,
+	ok(strncmp(all_of("c/test_batch.bin.gz", NULL, SOURCE_ALL), "0 0 test_batch.bin, image 0\n0,1,", 32) == 0,
 	    "a compressed CIFAR file is read");
 	snprintf(path, sizeof(path), "%s/c/data_batch_1.bin", pics_dir);
 	source_open(&s, &opt);
@@ -181,7 +183,7 @@ test_cifar(void)
 	source_close(s);
 	sh("head -c 5000 c/data_batch_1.bin >data_batch_3.bin");
 	ok(strstr(all_of("data_batch_3.bin", NULL, SOURCE_ALL),
-	    "\n-3 data_batch_3.bin: data_batch_3.bin: ends inside picture 1, at byte 5000") != NULL,
+	    "\n-3 data_batch_3.bin: data_batch_3.bin: ends inside image 1, at byte 5000") != NULL,
 	    "a truncated CIFAR file fails");
 	sh("head -c 300 c.tgz >cut.tgz");
 	ok(strstr(all_of("cut.tgz", NULL, SOURCE_ALL), "-4 cut.tgz: ") != NULL,
@@ -199,20 +201,20 @@ test_cifar100(void)
 	pics_write(pics_path("h/train.bin"), r, sizeof(r));
 	r[0][0] = 19;
 	pics_write(pics_path("h/test.bin"), r, sizeof(r[0]));
-	ok(strncmp(all_of("h", NULL, SOURCE_TRAIN), "0 99 train.bin, picture 0\n1 ! train.bin, picture 1\n0,1,2,",
-	    54) == 0,
+	ok(strncmp(all_of("h", NULL, SOURCE_TRAIN), "0 99 train.bin, image 0\n1 ! train.bin, image 1\n0,1,2,",
+	    50) == 0,
 	    "CIFAR-100 gives fine labels, and an invalid coarse one is bad");
 	snprintf(path, sizeof(path), "%s/h", pics_dir);
 	opt.split = SOURCE_TEST;
 	sh("i=0; while [ $i -lt 100 ]; do echo f$i; i=$((i + 1)); done >h/fine_label_names.txt");
-	ok(strncmp(told(&opt), "0 99 19 test.bin, picture 0\nf0,f1,", 34) == 0,
+	ok(strncmp(told(&opt), "0 99 19 test.bin, image 0\nf0,f1,", 32) == 0,
 	    "CIFAR-100 gives both labels and the fine class names");
 	sh("printf 'one\\ntwo\\n' >names");
 	snprintf(path, sizeof(path), "%s/h/test.bin", pics_dir);
 	opt.labels = pics_path("names");
 	opt.label_width = 0;
 	opt.split = SOURCE_ALL;
-	is_str(told(&opt), "0 ! test.bin, picture 0\none,two,",
+	is_str(told(&opt), "0 ! test.bin, image 0\none,two,",
 	    "a label beyond the given classes is bad");
 	sh("cp c/data_batch_1.bin h");
 	ok(strstr(all_of("h", NULL, SOURCE_ALL), "-4 h: test.bin: CIFAR-10 and CIFAR-100 side by side") != NULL,
@@ -222,7 +224,7 @@ test_cifar100(void)
 static void
 test_mnist(void)
 {
-	/* Two pictures of 2x3 for training, one for the test. */
+	/* Two images of 2x3 for training, one for testing. */
 	static const uint8_t images[] = "\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\3" "abcdefghijkl";
 	static const uint8_t labels[] = "\0\0\x08\x01\0\0\0\2" "\4\1";
 	static const uint8_t one[] = "\0\0\x08\x03\0\0\0\1\0\0\0\2\0\0\0\3" "mnopqr";
@@ -239,12 +241,12 @@ test_mnist(void)
 	pics_write(pics_path("m/t10k-images-idx3-ubyte"), one, sizeof(one) - 1);
 	pics_write(pics_path("m/t10k-labels-idx1-ubyte"), label, sizeof(label) - 1);
 	is_str(all_of("m", NULL, SOURCE_ALL),
-	    "0 4 train-images-idx3-ubyte, picture 0\n1 1 train-images-idx3-ubyte, picture 1\n"
-	    "2 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST files are read");
+	    "0 4 train-images-idx3-ubyte, image 0\n1 1 train-images-idx3-ubyte, image 1\n"
+	    "2 2 t10k-images-idx3-ubyte, image 0\n0,1,2,3,4,", "MNIST files are read");
 	sh("tar czf m.tgz m && gzip m/*");
-	is_str(all_of("m", NULL, SOURCE_TEST), "0 2 t10k-images-idx3-ubyte, picture 0\n0,1,2,",
+	is_str(all_of("m", NULL, SOURCE_TEST), "0 2 t10k-images-idx3-ubyte, image 0\n0,1,2,",
 	    "gzipped MNIST files are read");
-	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,",
+	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,",
 	    "MNIST files in an archive are read");
 	snprintf(path, sizeof(path), "%s/m", pics_dir);
 	source_open(&s, &opt);
@@ -254,7 +256,7 @@ test_mnist(void)
 	    "MNIST pixels are right");
 	source_close(s);
 	sh("cp m/t10k-* half && gunzip half/* && head -c 20 half/t10k-images-idx3-ubyte >half/x && mv half/x half/t10k-images-idx3-ubyte");
-	is_str(all_of("half", NULL, SOURCE_TEST), "-3 half: t10k-images-idx3-ubyte: ends before picture 0 of 1",
+	is_str(all_of("half", NULL, SOURCE_TEST), "-3 half: t10k-images-idx3-ubyte: ends before image 0 of 1",
 	    "a truncated MNIST file fails");
 	is_str(all_of("half", NULL, SOURCE_TRAIN), "-7 half: no train-* files",
 	    "a missing part fails");
@@ -270,35 +272,46 @@ test_mnist(void)
 	opt = (struct source_opt){ .paths = two, .n_paths = 2 };
 	two[0] = pics_path("e/emnist-letters-train-images-idx3-ubyte");
 	two[1] = pics_path("e/emnist-letters-train-labels-idx1-ubyte");
-	is_str(told(&opt), "0 4 emnist-letters-train-images-idx3-ubyte, picture 0\n"
-	    "1 1 emnist-letters-train-images-idx3-ubyte, picture 1\n0,1,2,3,4,",
+	is_str(told(&opt), "0 4 emnist-letters-train-images-idx3-ubyte, image 0\n"
+	    "1 1 emnist-letters-train-images-idx3-ubyte, image 1\n0,1,2,3,4,",
 	    "the files of one set may be given");
 	opt = (struct source_opt){ .path = told_pipe("m.tgz") };
-	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, picture 0\n1 1 m/train-images-idx3-ubyte, picture 1\n"
-	    "2 2 m/t10k-images-idx3-ubyte, picture 0\n0,1,2,3,4,", "MNIST is read from a pipe");
+	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, image 0\n1 1 m/train-images-idx3-ubyte, image 1\n"
+	    "2 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,3,4,", "MNIST is read from a pipe");
 	sh("rm half/*labels*");
 	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) next to t10k-images-idx3-ubyte",
 	    "images without labels fail");
 }
 
-/* What was read has the stamp of the file that was opened, not of what is called so afterwards. */
+/* The stamp is that of the opened file, not of a file that has its name later. */
 static void
 test_read(void)
 {
-	const char *path = pics_path("read.me");
+	const struct source_opt opt = { .path = pics_path("read.lst"), .bytes = 7 };
+	const char *path;
 	struct stamp was, now;
 	struct buf b = { 0 };
+	struct source *s;
 
+	pics_write(opt.path, "", 0);
+	if (source_open(&s, &opt) < 0)
+		abort();
+	path = pics_path("read.me");
 	pics_write(path, "first", 5);
-	ok(source_read(path, &b, &was) == 0 && b.n == 5, "source_read reads a later image");
+	ok(source_read(s, path, &b, &was) == 0 && b.n == 5, "source_read reads a later image");
 	now = stamp_of(path);
 	ok(was.bytes == 5 && memcmp(&was, &now, sizeof(was)) == 0, "its stamp is that of the file");
 	pics_write(path, "another", 7);
 	now = stamp_of(path);
 	ok(memcmp(&was, &now, sizeof(was)) != 0, "another file has another stamp");
-	is(source_read(pics_path("is.not"), &b, &was), ERR_SYS,
+	is(source_read(s, pics_path("is.not"), &b, &was), ERR_SYS,
 	    "source_read fails on a missing file");
 	ok(was.bytes == 0 && was.s == 0 && was.ns == 0, "a missing file has no stamp");
+	b.n = 0;
+	is(source_read(s, path, &b, &was), 0, "a file of as many bytes as the limit is read");
+	pics_write(path, "too long", 8);
+	is(source_read(s, path, &b, &was), ERR_LIMIT, "a longer one is refused");
+	source_close(s);
 	buf_free(&b);
 }
 

@@ -103,7 +103,7 @@ whole(float want[14])
 	samples_f32(&b->s, 0, N, x);
 	s = (struct samples){ .n = N, .c = 3, .h = SIDE, .w = SIDE, .x = x, .y = y };
 	e->open(0, 1, &dev);
-	e->plan(dev, g, N, ENGINE_F32, &p);
+	engine_plan(e, dev, g, N, ENGINE_F32, 0, &p);
 	for (uint32_t a = 0; a < g->nw; a++)
 		e->load(p, a, w + g->w[a].first);
 	e->forward(p, &s, &draw, NULL, &r);
@@ -126,12 +126,12 @@ main(void)
 	init_weights(g, "msra", 3, w, aux);
 	make();
 	is(run("ref", ENGINE_F32, N, 0, one, &samples), 0, "a batch of all: %s", err_line());
-	is(samples, N, "... of which each counts");
+	is(samples, N, "each sample of a full batch counts");
 	whole(want);
-	ok(memcmp(one, want, sizeof(one)) == 0, "... has the statistics that a step of training has");
+	ok(memcmp(one, want, sizeof(one)) == 0, "a full batch has the statistics of a step of training");
 	by_hand(one, "one batch", 1e-5);
 	is(run("ref", ENGINE_F32, 5, 0, many, &samples), 0, "batches of 5, and of 3");
-	is(samples, N, "... all are taken");
+	is(samples, N, "all samples of several batches count");
 	by_hand(many, "many", 1e-5);
 	for (int i = 6; i < 14; i++)
 		other |= fabsf(many[i] - one[i]) > 1e-4f;
@@ -140,7 +140,7 @@ main(void)
 		is(run("cpu", ENGINE_F32, 5, 0, cpu, &samples), 0, "on another engine");
 		for (int i = 0; i < 14; i++)
 			same &= fabsf(cpu[i] - many[i]) < 1e-4f;
-		ok(same, "... the same");
+		ok(same, "another engine has the same statistics");
 	} else {
 		skip("on another engine", "this build has none");
 	}
@@ -149,12 +149,12 @@ main(void)
 	other = 0;
 	for (int i = 6; i < 14; i++) {
 		other |= half[i] != many[i];
-		near(half[i], many[i], 0.02, "... number %d is about what it was", i);
+		near(half[i], many[i], 0.02, "value %d in f16 is near that in f32", i);
 	}
-	ok(other, "... and not the same");
+	ok(other, "the statistics in f16 differ from those in f32");
 	is(run("ref", ENGINE_TF32, 5, 0, half, &samples), ERR_NOTSUP, "in a precision that the engine has not: %s", err_line());
 	is(run("ref", ENGINE_F32, 5, 2, many, &samples), 0, "two batches alone");
-	is(samples, 10, "... of ten");
+	is(samples, 10, "two batches have ten samples");
 	pics_write(rec, "", 0);
 	is(run("ref", ENGINE_F32, 5, 0, many, &samples), ERR_FORMAT, "no records: %s", err_line());
 	graph_free(g);

@@ -8,9 +8,11 @@ main(void)
 	static const struct {
 		const char *name;
 		size_t unpacked, archive;
-		bool picture, raw;
+		bool image, raw;
 	} t[] = {
 		{ "a.jpg", 5, 0, true, false }, { "a.JPEG", 6, 0, true, false }, { "a.webp", 6, 0, true, false },
+		{ "a.jfif", 6, 0, true, false }, { "a.JPE", 5, 0, true, false }, { "a.jif", 5, 0, true, false },
+		{ "a.dng", 5, 0, true, false }, { "a.jxl", 5, 0, true, false }, { "a.tga", 5, 0, true, false },
 		{ "a.jpg.gz", 5, 0, false, false }, { "a.tar", 5, 1, false, false }, { "a.tar.gz", 5, 1, false, false },
 		{ "b/a.TGZ", 7, 3, false, false }, { "a.7z", 4, 1, false, false }, { "a.cpio.Z", 6, 1, false, false },
 		{ "data.bin", 8, 0, false, true }, { "data.bin.xz", 8, 0, false, true },
@@ -23,7 +25,7 @@ main(void)
 		is(suffix_unpacked(t[i].name), t[i].unpacked,
 		    "suffix_unpacked cuts '%s'", t[i].name);
 		is(suffix_archive(t[i].name), t[i].archive, "suffix_archive cuts '%s'", t[i].name);
-		ok(suffix_is_image(t[i].name) == t[i].picture && suffix_is_raw(t[i].name) == t[i].raw,
+		ok(suffix_is_image(t[i].name) == t[i].image && suffix_is_raw(t[i].name) == t[i].raw,
 		    "'%s' is classified as an image, raw or neither", t[i].name);
 	}
 	return done();

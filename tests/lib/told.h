@@ -27,7 +27,8 @@ sh(const char *fmt, ...)
 		ok(0, "%s", cmd);
 }
 
-/* "id label... name" or "id ! name" a line, the directory left out; then the classes.  With bytes, those of short pictures. */
+/* A line for each image,
+    "id label... name" or "id ! name", without the directory; then the classes.  With bytes, those of small images. */
 static struct buf told_text;
 static bool told_bytes;
 

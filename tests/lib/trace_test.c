@@ -74,9 +74,9 @@ steps(const char *path)
 	trace_device(t, "gpu:0", "backwards", now, now - 1);
 	is(trace_close(t), 0, "closed");
 	is(count(path, "\"ph\":\"X\""), 4, "two spans of its own, and two of a device, that come late");
-	is(count(path, "\"kernels\",\"pid\":3,\"tid\":5,"), 1, "... on rows of that");
-	is(count(path, "\"dur\":2.500}"), 1, "... as long as they lasted");
-	is(count(path, "\"tid\":6,\"args\":{\"name\":\"gpu:0 down\"}"), 1, "... which have their names");
+	is(count(path, "\"kernels\",\"pid\":3,\"tid\":5,"), 1, "the device's spans have rows of their own");
+	is(count(path, "\"dur\":2.500}"), 1, "the device's spans have their durations");
+	is(count(path, "\"tid\":6,\"args\":{\"name\":\"gpu:0 down\"}"), 1, "the device's rows have names");
 	is(count(path, "\"ph\":\"b\""), 0, "nothing that ends outside");
 }
 
@@ -97,8 +97,8 @@ threads(const char *path)
 		pthread_join(thread[i], NULL);
 	is(trace_close(t), 0, "closed");
 	is(count(path, "\"many\""), THREADS * SPANS, "all spans of %d threads", THREADS);
-	is(count(path, "\n{\"ph\":"), 9 + 3 * THREADS * SPANS, "... a line each");
-	is(count(path, ",\n{\"ph\":"), 8 + 3 * THREADS * SPANS, "... with commas between");
+	is(count(path, "\n{\"ph\":"), 9 + 3 * THREADS * SPANS, "each span has a line");
+	is(count(path, ",\n{\"ph\":"), 8 + 3 * THREADS * SPANS, "commas separate the lines");
 }
 
 int

@@ -1,4 +1,4 @@
-/* traffic_test - counters that grow, wrap and begin again; rows, JSON, and a summary as vnstat prints it. */
+/* traffic_test - counters that grow, wrap and restart; rows, JSON, and a summary as vnstat prints it. */
 #include "watch/traffic.h"
 #include "tap.h"
 
@@ -20,15 +20,15 @@ counters(void)
 	struct traffic t = none, sum = none;
 
 	is(grown(10, 30), 20, "a counter grows");
-	is(grown(UINT32_MAX - 9, 10), 20, "one of 32 bits wraps");
-	is(grown(UINT64_C(1) << 40, 10), 10, "one of 64 bits began again");
-	is(grown(UINT64_C(1) << 30, 10), 10, "so did one of 32 bits that was far from its end");
-	is(traffic_since(&none, &none).wire[TRAFFIC_RX], TRAFFIC_NONE, "what is not counted does not grow");
+	is(grown(UINT32_MAX - 9, 10), 20, "a counter of 32 bits wraps");
+	is(grown(UINT64_C(1) << 40, 10), 10, "a lower counter above 32 bits has restarted");
+	is(grown(UINT64_C(1) << 30, 10), 10, "a lower counter of 32 bits far from its end has restarted");
+	is(traffic_since(&none, &none).wire[TRAFFIC_RX], TRAFFIC_NONE, "a count of TRAFFIC_NONE has no difference");
 	t.bytes[TRAFFIC_RX] = 5;
 	traffic_add(&sum, &t);
 	traffic_add(&sum, &t);
-	is(sum.bytes[TRAFFIC_RX], 10, "sums");
-	is(sum.wire[TRAFFIC_TX], TRAFFIC_NONE, "... of what is counted");
+	is(sum.bytes[TRAFFIC_RX], 10, "counts are added");
+	is(sum.wire[TRAFFIC_TX], TRAFFIC_NONE, "a sum with TRAFFIC_NONE is TRAFFIC_NONE");
 }
 
 static void
@@ -41,16 +41,17 @@ lines(void)
 	struct buf out = { 0 };
 
 	ok(traffic_head(&out) == 0 && traffic_put(&r, &out) == 0 && traffic_json(&r, &out) == 0 && buf_terminate(&out) == 0,
-	    "lines");
+	    "head, row and JSON are written");
 	is_str((char *)out.p,
 	    "time_s\tclock\thost\tinterface\tevent\tseconds\trx_bytes\ttx_bytes\trx_packets\ttx_packets\trx_wire_bytes\ttx_wire_bytes\n"
 	    "1.500\t2023-11-14T22:13:20.123Z\th\teth0\tperiod\t0.500\t1000\t20\t3\t4\t\t\n"
 	    "{\"time_s\":1.500,\"clock\":\"2023-11-14T22:13:20.123Z\",\"host\":\"h\",\"interface\":\"eth0\",\"event\":\"period\","
-	    "\"seconds\":0.500,\"rx_bytes\":1000,\"tx_bytes\":20,\"rx_packets\":3,\"tx_packets\":4}\n", "... as they should be");
+	    "\"seconds\":0.500,\"rx_bytes\":1000,\"tx_bytes\":20,\"rx_packets\":3,\"tx_packets\":4}\n",
+	    "head, row and JSON have these bytes");
 	out.n = 0;
 	r.host = "a\"b\\\n";
 	ok(traffic_json(&r, &out) == 0 && buf_terminate(&out) == 0 && strstr((char *)out.p, "\"host\":\"a?b??\"") != NULL,
-	    "a strange name does not break JSON");
+	    "a name with quotes and control characters does not break JSON");
 	buf_free(&out);
 }
 
@@ -58,7 +59,7 @@ lines(void)
 static void
 second(struct traffic_sum *s, uint64_t rx, uint64_t tx, uint64_t rx_packets, uint64_t tx_packets)
 {
-	traffic_take(s, &(struct traffic){ { rx, tx }, { rx_packets, tx_packets }, { TRAFFIC_NONE, TRAFFIC_NONE } }, 1, true);
+	traffic_add_period(s, &(struct traffic){ { rx, tx }, { rx_packets, tx_packets }, { TRAFFIC_NONE, TRAFFIC_NONE } }, 1, true);
 }
 
 static void
@@ -69,8 +70,8 @@ summary(void)
 
 	second(&s, 121362500, 32, 113616, 1);
 	second(&s, 0, 125, 0, 2);
-	traffic_take(&s, &(struct traffic){ { 1000, 0 }, { 1, 0 }, { TRAFFIC_NONE, TRAFFIC_NONE } }, 0.5, false);
-	ok(traffic_summary(&s, "eth0", &out) == 0 && buf_terminate(&out) == 0, "a summary");
+	traffic_add_period(&s, &(struct traffic){ { 1000, 0 }, { 1, 0 }, { TRAFFIC_NONE, TRAFFIC_NONE } }, 0.5, false);
+	ok(traffic_summary(&s, "eth0", &out) == 0 && buf_terminate(&out) == 0, "a summary is written");
 	is_str((char *)out.p,
 	    "\n eth0  /  traffic statistics\n\n"
 	    "                           rx         |       tx\n"
@@ -87,15 +88,15 @@ summary(void)
 	    "      average              45446 p/s  |           1 p/s\n"
 	    "          min                  0 p/s  |           1 p/s\n"
 	    "--------------------------------------+------------------\n"
-	    "  time                     2 seconds\n\n", "... laid out as vnstat does");
+	    "  time                     2 seconds\n\n", "a summary has the layout of vnstat -l");
 	out.n = 0;
 	s.seconds = 761.53 * 60;
 	s.total.bytes[TRAFFIC_RX] = (uint64_t)(2.73 * 1099511627776.0);
 	s.total.packets[TRAFFIC_TX] = s.total.packets[TRAFFIC_RX] = TRAFFIC_NONE;
-	ok(traffic_summary(&s, "x", &out) == 0 && buf_terminate(&out) == 0, "a long one");
-	ok(strstr((char *)out.p, "\n  bytes                     2.73 TiB  | ") != NULL, "... in large units");
-	ok(strstr((char *)out.p, "\n  time                761.53 minutes\n") != NULL, "... in minutes");
-	ok(strstr((char *)out.p, "\n  packets                         --  |              --\n") != NULL, "... packets uncounted");
+	ok(traffic_summary(&s, "x", &out) == 0 && buf_terminate(&out) == 0, "the summary of a long run is written");
+	ok(strstr((char *)out.p, "\n  bytes                     2.73 TiB  | ") != NULL, "many bytes have a large unit");
+	ok(strstr((char *)out.p, "\n  time                761.53 minutes\n") != NULL, "a long time is in minutes");
+	ok(strstr((char *)out.p, "\n  packets                         --  |              --\n") != NULL, "unknown packets are --");
 	buf_free(&out);
 }
 

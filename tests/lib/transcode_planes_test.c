@@ -23,7 +23,7 @@ packed(const struct transcode_opt *opt, const struct buf *in, struct buf *out, u
 	return pic;
 }
 
-/* How much pixel j of an axis of n counts in pixel i of one of out: the mean of what it covers, or Keys' cubic. */
+/* The weight of input pixel j of n in output pixel i of out: the exact mean (area), or Keys' cubic. */
 static double
 share(int cubic, uint32_t n, uint32_t out, uint32_t i, uint32_t j)
 {
@@ -34,7 +34,7 @@ share(int cubic, uint32_t n, uint32_t out, uint32_t i, uint32_t j)
 	return x < 1 ? 1.5 * x * x * x - 2.5 * x * x + 1 : x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2 : 0;
 }
 
-/* Plain sums of luma, in doubles, columns then rows. */
+/* Resizes luma by plain sums in doubles, columns first. */
 static struct img
 exact(const struct img *in, int cubic, uint32_t h, uint32_t w)
 {
@@ -70,14 +70,29 @@ exact(const struct img *in, int cubic, uint32_t h, uint32_t w)
 	return (struct img){ p, 1, h, w };
 }
 
+/* Fine waves in luma and slow ones in chroma, which show a shift of the planes against each other. */
+static struct img
+waves(uint32_t c, uint32_t h, uint32_t w)
+{
+	uint8_t *p = malloc((size_t)c * h * w);
+
+	for (uint32_t y = 0; y < h; y++)
+		for (uint32_t x = 0; x < w; x++)
+			for (uint32_t k = 0; k < c; k++)
+				p[((size_t)y * w + x) * c + k] = (uint8_t)(128 + 30 * sin(x * 0.9) * sin(y * 0.7) +
+				    60 * sin(x * 0.07 + 2 * k) * cos(y * 0.06 + k));
+	return (struct img){ p, c, h, w };
+}
+
 /*
- * Luma of the result beside exact sums of the source's: what stays is JPEG's own loss at quality 100, the resizer's rounding and,
- * where the picture is decoded smaller, that the DCT's mean is not the filter's.
+ * Compares luma of the result with exact sums of the source's.  The difference is JPEG's own loss at quality 100, the
+ * resizer's rounding and, if the image is decoded smaller, the difference between the DCT's mean and the filter.
  */
 static void
-test_exact(const char *what, uint32_t h, uint32_t w, uint32_t side, enum resize_inter inter, double bound)
+test_exact(const char *what, struct img im, uint32_t side, enum resize_inter inter, double bound)
 {
-	struct img im = photo_new(3, h, w), luma, got, want;
+	uint32_t h = im.h, w = im.w;
+	struct img luma, got, want;
 	struct transcode_opt opt = { .resize = side, .inter = inter, .quality = 100 };
 	struct buf b = { 0 }, out = { 0 };
 	double near;
@@ -95,7 +110,7 @@ test_exact(const char *what, uint32_t h, uint32_t w, uint32_t side, enum resize_
 	buf_free(&out);
 }
 
-/* A plane of a JPEG as it is stored. */
+/* Decodes one plane of a JPEG. */
 static struct img
 plane_of(const struct buf *b, unsigned i, struct buf *room)
 {
@@ -115,7 +130,7 @@ plane_of(const struct buf *b, unsigned i, struct buf *room)
 	return (struct img){ p, 1, plane[i].h, plane[i].w };
 }
 
-/* Dense chroma that is decoded smaller than luma, beside exact sums of all of it. */
+/* Compares dense chroma, which is decoded smaller than luma, with exact sums of the whole plane. */
 static void
 test_chroma(uint32_t h, uint32_t w, uint32_t side, double bound)
 {
@@ -149,21 +164,7 @@ test_chroma(uint32_t h, uint32_t w, uint32_t side, double bound)
 	buf_free(&room);
 }
 
-/* Fine lines in luma, slow waves in chroma: what a shift of the planes against each other would spoil. */
-static struct img
-waves(uint32_t c, uint32_t h, uint32_t w)
-{
-	uint8_t *p = malloc((size_t)c * h * w);
-
-	for (uint32_t y = 0; y < h; y++)
-		for (uint32_t x = 0; x < w; x++)
-			for (uint32_t k = 0; k < c; k++)
-				p[((size_t)y * w + x) * c + k] = (uint8_t)(128 + 30 * sin(x * 0.9) * sin(y * 0.7) +
-				    60 * sin(x * 0.07 + 2 * k) * cos(y * 0.06 + k));
-	return (struct img){ p, c, h, w };
-}
-
-/* The way through RGB is that of a result that is a PNG; then its chroma is halved, too. */
+/* Compares with resizing in RGB, which a PNG result takes; its chroma is halved afterwards, too. */
 static void
 test_rgb(const char *what, uint32_t c, int sampling, uint32_t h, uint32_t w, const struct transcode_opt *how, double bound)
 {
@@ -202,10 +203,15 @@ main(void)
 	struct transcode_opt tiny = { .resize = 40, .inter = RESIZE_CUBIC }, larger = { .resize = 301, .inter = RESIZE_CUBIC };
 
 	img_codec_new(&codec, IMG_PIXELS);
-	test_exact("cubic", 375, 500, 256, RESIZE_CUBIC, 56);
-	test_exact("area", 375, 500, 256, RESIZE_AREA, 56);
-	test_exact("cubic, decoded at 1/2", 375, 500, 180, RESIZE_CUBIC, 46);
-	test_exact("area, decoded at 1/4", 375, 500, 70, RESIZE_AREA, 42);
+	test_exact("cubic", photo_new(3, 375, 500), 256, RESIZE_CUBIC, 56);
+	test_exact("area", photo_new(3, 375, 500), 256, RESIZE_AREA, 56);
+	test_exact("area, decoded at 1/2", photo_new(3, 375, 500), 60, RESIZE_AREA, 46);
+	for (uint32_t side = 40; side <= 400; side += 40) {
+		char what[64];
+
+		snprintf(what, sizeof(what), "cubic, fine waves at %u", side);
+		test_exact(what, waves(3, 600, 800), side, RESIZE_CUBIC, 52);
+	}
 	test_chroma(400, 600, 256, 48);
 	test_chroma(400, 600, 148, 48);
 	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind); i++) {

@@ -88,7 +88,7 @@ test_kept(void)
 	buf_free(&out);
 }
 
-/* Sizes of whole codes' blocks, which move without loss, and others. */
+/* Sizes of whole MCUs, which are turned without loss, and others. */
 static void
 test_turns(uint32_t h, uint32_t w, int sampling, double bound)
 {
@@ -124,7 +124,7 @@ test_turns(uint32_t h, uint32_t w, int sampling, double bound)
 	buf_free(&again);
 }
 
-/* Whatever the way up, resized and cut alike. */
+/* Resizing and cropping give the same result for every orientation. */
 static void
 test_turned_and_sized(int png)
 {
@@ -136,7 +136,7 @@ test_turned_and_sized(int png)
 	if (png)
 		opt.encoding = TRANSCODE_PNG;
 	for (unsigned turn = 1; turn <= 8; turn++) {
-		/* As a camera that is held so would store it: the reverse of 6 is 8, others are their own. */
+		/* Stores the image as a camera in that orientation does: 6 and 8 are inverse, others are their own inverse. */
 		unsigned back = turn == 6 ? 8 : turn == 8 ? 6 : turn;
 		struct img held = { p, 3, orient_swaps(back) ? im.w : im.h, orient_swaps(back) ? im.h : im.w };
 
@@ -188,7 +188,7 @@ test_size(uint32_t h, uint32_t w, uint32_t resize, bool crop, uint32_t wh, uint3
 	buf_free(&out);
 }
 
-/* A cut without a resize moves no pixel. */
+/* A crop without resizing changes no pixel. */
 static void
 test_cut(void)
 {
@@ -316,6 +316,35 @@ test_refused(void)
 	buf_free(&out);
 }
 
+/* Where a crop starts for each margin: MXNet's (w - h) // 2, and Python's round((w - h) / 2). */
+static void
+test_rounding(void)
+{
+	static const uint32_t down[] = { 0, 0, 1, 1, 2, 2, 3, 3 }, even[] = { 0, 0, 1, 2, 2, 2, 3, 4 };
+	uint8_t p[16 * 24];
+	struct img im = { .p = p, .c = 1 };
+
+	for (uint32_t m = 0; m < 8; m++)
+		for (int tall = 0; tall < 2; tall++)
+			for (int round = 0; round < 2; round++) {
+				struct transcode_opt opt = { .crop = true, .crop_even = round != 0 };
+				struct buf b = { 0 }, out = { 0 };
+				struct img got;
+				int e;
+
+				im.h = 16 + (tall ? m : 0);
+				im.w = 16 + (tall ? 0 : m);
+				for (uint32_t i = 0; i < im.h * im.w; i++)
+					p[i] = (uint8_t)(tall ? i / im.w : i % im.w);
+				if (img_encode_png(&im, &b) < 0 || (e = convert(&opt, &b, &out)) < 0 ||
+				    img_decode(codec, e > 0 ? b.p : out.p, e > 0 ? b.n : out.n, 1, &got) < 0)
+					abort();
+				is(got.p[0], (round ? even : down)[m], "a margin of %u, rounded %s", m, round ? "to even" : "down");
+				buf_free(&b);
+				buf_free(&out);
+			}
+}
+
 int
 main(void)
 {
@@ -337,6 +366,7 @@ main(void)
 	test_size(400, 601, 40, false, 40, 60);
 	test_cut();
 	test_odd();
+	test_rounding();
 	test_raw();
 	test_refused();
 	img_codec_free(codec);

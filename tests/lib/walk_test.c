@@ -4,7 +4,7 @@
 #include "pics.h"
 #include "tap.h"
 
-/* The walk's paths, one a line; a bad place is "! line". */
+/* Returns the paths of a walk, one a line; an error is "! " and its message. */
 static const char *
 walked(bool sorted)
 {

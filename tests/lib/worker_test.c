@@ -1,4 +1,4 @@
-/* worker_test - a worker with the server's brain in its own process: a step, sums, state, the end. */
+/* worker_test - a worker with the server's state machine in its own process: a step, sums, state, the end. */
 #include "tap.h"
 
 #include "base/err.h"
@@ -54,14 +54,14 @@ updates(void)
 	opt_step(want, state, d, g->P, 1, &h);
 	is(worker_open(&o, &wk), 0, "a worker with a slack");
 	is(worker_begin(wk, &(struct worker_first){ .updates = 999 }, &step), 0, "begun at step 3 with 999 updates");
-	is(step, 3, "... is at step 3");
+	is(step, 3, "the worker begins at step 3");
 	worker_step(wk, 1, 0.1f);
 	for (uint32_t a = 0; a < g->nw; a++)
 		worker_push(wk, a, d);
 	worker_finish(wk, aux);
 	is(worker_ready(wk), 0, "a push");
-	ok(memcmp(w, want, g->P * sizeof(*w)) == 0, "... is Adam's update 1000");
-	is(worker_updates(wk), 1000, "... and counted");
+	ok(memcmp(w, want, g->P * sizeof(*w)) == 0, "the push is Adam's update 1000");
+	is(worker_updates(wk), 1000, "update 1000 is counted");
 	worker_close(wk);
 	graph_free(g);
 	free(w), free(aux), free(d), free(want), free(state);
@@ -91,7 +91,7 @@ main(void)
 	is(worker_open(&o, &wk), 0, "open");
 	is(worker_begin(wk, &(struct worker_first){ .state = state }, &step), 0, "begin");
 	is(step, 5, "the steps already done are kept");
-	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "... and the weights");
+	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "the loaded weights are kept");
 	one_step(wk, g, 4, grad, stats);
 	opt_step(v, m, grad, g->P, 4, &h);
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "weights took the rule's step, in slices");
@@ -101,16 +101,16 @@ main(void)
 	ok(memcmp(aux, fold, g->A * sizeof(float)) == 0, "statistics were folded");
 	is(worker_steps(wk), 6, "steps are counted");
 	is(worker_pull_state(wk, state), 0, "state");
-	ok(memcmp(state, m, g->P * sizeof(float)) == 0, "... is the momentum");
+	ok(memcmp(state, m, g->P * sizeof(float)) == 0, "the pulled state is the momentum");
 	one_step(wk, g, 0, NULL, NULL);
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "without samples weights stay");
 	is(worker_sum(wk, x, 2), 0, "a sum");
-	ok(x[0] == 1.5 && x[1] == -2, "... of one");
+	ok(x[0] == 1.5 && x[1] == -2, "the sum of one worker is its own");
 	ok(!worker_last(wk), "not the last step");
 	is(worker_stop(wk), 0, "stop");
-	ok(!worker_last(wk), "... at the next");
+	ok(!worker_last(wk), "a stop does not end the current step");
 	one_step(wk, g, 1, grad, stats);
-	ok(worker_last(wk), "... which is it");
+	ok(worker_last(wk), "the step after a stop is the last");
 	is(worker_bye(wk), 0, "bye");
 	worker_traffic(wk, &sent, &got, &waited);
 	is(sent + got, 0, "nothing was sent");

@@ -2,7 +2,7 @@
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 for lua in lua5.4 lua-5.4 lua54 lua; do pkg-config --exists $lua && break; done
-flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp $lua jansson openssl)
+flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp libtiff-4 $lua jansson openssl)
 finds() { echo "#include <$1>" | "${CC:-cc}" -E - >/dev/null 2>&1; }
 for h in $(find lib cmd -name '*.h' | sort) tests/*.h; do
 	case $h in

@@ -7,6 +7,7 @@
 #        words.pl single FILE...           static functions whose name has no verb and object
 #        words.pl columns MAX FILE...      lines of more than MAX columns, tabs being 8 wide
 #        words.pl folders MAX FILE...      folders that hold more than MAX of the files
+#        words.pl claims FILE...           names of tests that are no claims: those with dots for a subject, or "is told"
 #        words.pl sentences MAX FILE...    sentences of more than MAX words: pages in mdoc, Markdown, comments in C
 use strict;
 use warnings;
@@ -100,6 +101,18 @@ sub find_folders {
 	}
 	for my $folder (sort keys %count) {
 		print "$folder: $count{$folder} files\n" if $count{$folder} > $what;
+	}
+}
+
+# A name that begins with dots leaves its subject to the test before it; "is told" leaves out who reports what.
+sub find_claims {
+	for my $file (@files) {
+		my $n = 0;
+		for (lines_of($file)) {
+			$n++;
+			print "$file:$n: a test's name begins with \"...\"\n" if /(?<!\\)"(?:%s: )*\.\.\. /;
+			print "$file:$n: a test's name hides who reports\n" if /"[^"]*\bis told\b[^"]*"/;
+		}
 	}
 }
 
@@ -235,5 +248,6 @@ sub find_sentences {
 }
 
 my %modes = (private => \&find_private, comments => \&find_comments, statics => \&find_statics, single => \&find_single,
-	columns => \&find_columns, folders => \&find_folders, sentences => \&find_sentences);
+	columns => \&find_columns, folders => \&find_folders, claims => \&find_claims,
+	sentences => \&find_sentences);
 ($modes{$mode} // die "words: no such mode: $mode\n")->();

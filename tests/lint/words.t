@@ -11,6 +11,7 @@ long() { # FILE: its sentences over 40 words, without its folder
 }
 
 code=$(find lib cmd -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' | grep -E '^(lib|cmd)/' | sort)
+tests=$(find tests -name '*.[cht]' | sort)
 prose=$(ls man/*.[157] ./*.md)
 columns=$(sed -n 's/^ColumnLimit: //p' .clang-format)
 
@@ -30,16 +31,21 @@ is "$(long "$T/t.1")" "t.1:21: a sentence of 41" "the words of a page are counte
 	printf -- '- `%s` %s %s\n  %s %s.\n- %s\n\n' "$ten" "$ten" "$ten" "$ten" "$ten" "$ten"
 	printf '    %s %s\n\n| %s %s |\n' "$ten" "$ten" "$ten" "$ten"
 } >"$T/t.md"
-is "$(long "$T/t.md")" "t.md:6: a sentence of 41" "and those of Markdown"
+is "$(long "$T/t.md")" "t.md:6: a sentence of 41" "the words of Markdown are counted"
 printf '/* %s %s\n * %s. */\nint x;\t/* %s\n * %s %s %s a */\n' "$ten" "$ten" "$ten" "$ten" "$ten" "$ten" "$ten" \
 	>"$T/t.c"
-is "$(long "$T/t.c")" "t.c:3: a sentence of 41" "and those of a comment"
+is "$(long "$T/t.c")" "t.c:3: a sentence of 41" "the words of a comment are counted"
 printf '/* ... and more */\nstatic int\ntake(void)\n{\n}\n' >"$T/u.c"
 is "$(for mode in comments single "statics 0" "columns 17"; do find_words $mode "$T/u.c"; done)" \
 	"$T/u.c:1: a comment begins with \"...\"
 $T/u.c:3: static function of one word: take
 static take in 1 files: $T/u.c
 $T/u.c:1: 18 columns" "comments, names and columns are found"
+dots='...' told='is told'
+printf '%s "%s"\n' ok "$dots dots" is "%s: $dots dots" like "the user $told" ok "a claim $dots of 3" >"$T/v.t"
+is "$(find_words claims "$T/v.t" | sed 's/.*v\.t://')" "1: a test's name begins with \"...\"
+2: a test's name begins with \"...\"
+3: a test's name hides who reports" "names of tests that are no claims are found"
 
 # shellcheck disable=SC2086
 {
@@ -47,6 +53,7 @@ $T/u.c:1: 18 columns" "comments, names and columns are found"
 	is "$(find_words comments $code)" "" "no comment begins with \"...\""
 	is "$(find_words statics 2 $code)" "" "a static function's name stands in at most two files"
 	is "$(find_words single $code)" "" "a static function is named by a verb and an object"
+	is "$(find_words claims $tests)" "" "each test's name is a claim"
 	is "$(find_words columns "$columns" $code)" "" "no line of code over $columns columns"
 	is "$(find_words folders 50 $(find lib cmd -type f))" "" "no folder of lib or cmd holds over 50 files"
 	is "$(find_words sentences 40 $prose)" "" "no sentence of a page over 40 words"

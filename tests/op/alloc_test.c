@@ -1,8 +1,8 @@
 /*
- * alloc_test - does a warm step take memory?  The address space is closed, and steps must go on.
+ * alloc_test - does a step allocate memory once the plan has seen its batch size?
  *
- * A gap stays open, through which a library may take and give back what it works with in a call (oneDNN: 72 KB, and
- * argument lists); each layer's output here is larger than the gap.
+ * The test limits the address space to what is in use and a small gap, and runs more steps.  A library may use the
+ * gap within a call (oneDNN: 72 KB, and argument lists).  The output of each layer here is larger than the gap.
  */
 #include "op/nets.h"
 
@@ -38,13 +38,14 @@ steps(const struct engine *e, struct engine_plan *p, const struct samples *s, fl
 	return err;
 }
 
-/* Outputs of 16 channels, 64x64: 2 MB a batch, and little to compute. */
+/* Its layers have outputs of 16 channels, 64x64: 2 MB a batch, and little to compute. */
 static struct graph *
 net(void)
 {
 	struct graph *g = graph_new(3, 64, 64);
-	uint32_t a = NODE(g, 0, CONV, .k = 16, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true), b;
+	uint32_t a, b;
 
+	a = NODE(g, 0, CONV, .k = 16, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
 	a = NODE(g, BN(g, a, .fix_gamma = false), ACT, .act = GRAPH_RELU);
 	a = NODE(g, a, POOL, .pool = GRAPH_MAX, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1));
 	b = NODE(g, a, CONV, .k = 16, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .bias = true);
@@ -62,26 +63,26 @@ engine(const struct engine *e, struct engine_dev *dev)
 	struct graph *g = net();
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	float *d = nets_floats(g->P), *stats = nets_floats(g->A);
-	struct rlimit before, closed, now;
+	struct rlimit before, limited, now;
 	struct engine_plan *p;
-	void *volatile more;	/* or the compiler leaves out a request whose memory nobody uses */
+	void *volatile more;	/* volatile, or the compiler removes the unused allocation */
 	int err;
 
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, &v));
 	nets_must(steps(e, p, NETS_SAMPLES(g, v.x, v.y, BATCH), d, stats));
 	nets_must(getrlimit(RLIMIT_AS, &before) == 0 ? 0 : err_sys("getrlimit"));
-	closed = before;
-	closed.rlim_cur = in_use() + GAP;
-	nets_must(setrlimit(RLIMIT_AS, &closed) == 0 && getrlimit(RLIMIT_AS, &now) == 0 ? 0 : err_sys("setrlimit"));
+	limited = before;
+	limited.rlim_cur = in_use() + GAP;
+	nets_must(setrlimit(RLIMIT_AS, &limited) == 0 && getrlimit(RLIMIT_AS, &now) == 0 ? 0 : err_sys("setrlimit"));
 	more = malloc(GAP + GAP / 2);
 	err = steps(e, p, NETS_SAMPLES(g, v.x, v.y, BATCH), d, stats);
 	nets_must(setrlimit(RLIMIT_AS, &before) == 0 ? 0 : err_sys("setrlimit"));
-	if (now.rlim_cur == closed.rlim_cur)
-		ok(more == NULL, "%s: the door is closed", e->name);
+	if (now.rlim_cur == limited.rlim_cur)
+		ok(more == NULL, "%s: the limit refuses 1.5 MB", e->name);
 	else
-		skip("the door is closed", "an emulator keeps no limit");
-	is(err, 0, "%s: steps go on behind it", e->name);
+		skip("the limit refuses 1.5 MB", "an emulator keeps no limit");
+	is(err, 0, "%s: steps run under the limit", e->name);
 	free(more);
 	e->plan_free(p);
 	free(d);
@@ -96,7 +97,7 @@ main(void)
 	const char *san = getenv("SAN");
 
 	if (san != NULL && *san != 0) {
-		skip("memory of a step", "a sanitizer takes some itself");
+		skip("memory of a step", "a sanitizer allocates some itself");
 		return done();
 	}
 	nets_engines(2, engine);

@@ -1,7 +1,7 @@
 /*
- * drop_test - what dropout leaves out: how much, a function of the draw alone, and nothing in evaluation.
+ * drop_test - dropout's masks: their density, their dependence on the draw alone, and none in evaluation.
  *
- * A layer's mask is read through an fc behind it: for one sample its weight gradient is dy x.
+ * The test reads a layer's mask through the fc after it, whose weight gradient is dy x for one sample.
  */
 #include "op/nets.h"
 
@@ -19,7 +19,7 @@ struct bench {
 	float	 *d;
 };
 
-/* data -> dropout -> fc -> loss; all data 1. */
+/* data -> dropout -> fc -> loss, with all data 1. */
 static struct bench
 bench(const struct engine *e, struct engine_dev *dev)
 {
@@ -33,7 +33,7 @@ bench(const struct engine *e, struct engine_dev *dev)
 	for (size_t j = 0; j < BATCH * FLOATS; j++)
 		b.v.x[j] = 1;
 	b.d = nets_floats(b.g->P);
-	nets_must(e->plan(dev, b.g, BATCH, ENGINE_F32, &b.p));
+	nets_must(engine_plan(e, dev, b.g, BATCH, ENGINE_F32, 0, &b.p));
 	nets_must(nets_load(e, b.p, b.g, &b.v));
 	return b;
 }
@@ -47,7 +47,7 @@ bench_free(struct bench *b)
 	free(b->d);
 }
 
-/* The mask times its scale, of a batch of one. */
+/* out = the mask times its scale, for a batch of one. */
 static void
 mask(struct bench *b, const struct engine_draw *draw, float out[FLOATS])
 {
@@ -68,7 +68,7 @@ kept(const float m[FLOATS], const char *engine)
 		n += m[j] != 0;
 		odd += m[j] != 0 && fabsf(m[j] * (1 - DROP) - 1) > 1e-5f;
 	}
-	is(odd, 0, "%s: what stays is scaled", engine);
+	is(odd, 0, "%s: the kept elements are scaled", engine);
 	return (double)n / FLOATS;
 }
 
@@ -84,15 +84,16 @@ alike(const float a[FLOATS], const float b[FLOATS])
 	return (double)n / FLOATS;
 }
 
-/* Masks that have nothing to do with each other agree as often as chance has it. */
+/* Independent masks agree as often as by chance. */
 static void
-apart(struct bench *b, struct engine_draw draw, const char *what)
+differ(struct bench *b, struct engine_draw draw, const char *what)
 {
 	mask(b, &draw, again);
-	near(alike(first, again), DROP * DROP + (1 - DROP) * (1 - DROP), 0.04, "%s: another %s, another mask", b->e->name, what);
+	near(alike(first, again), DROP * DROP + (1 - DROP) * (1 - DROP), 0.04, "%s: another %s gives another mask",
+	    b->e->name, what);
 }
 
-/* The loss of samples 1 and 2 of a batch at 10 is that of a batch of these two at 11. */
+/* The loss of samples 1 and 2 of a batch that starts at 10 is that of a batch of these two that starts at 11. */
 static void
 numbering(struct bench *b)
 {
@@ -103,9 +104,10 @@ numbering(struct bench *b)
 	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y, 1), &ten, NULL, &head));
 	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y + 1, 2), &eleven, NULL, &middle));
 	nets_must(b->e->forward(b->p, NETS_SAMPLES(b->g, b->v.x, b->v.y + 3, 1), &thirteen, NULL, &tail));
-	near(head.loss + middle.loss + tail.loss, all.loss, 1e-5 * all.loss, "%s: masks go with samples, however cut",
+	near(head.loss + middle.loss + tail.loss, all.loss, 1e-5 * all.loss,
+	    "%s: masks depend on the sample, not on its batch", b->e->name);
+	ok(fabs(head.loss - tail.loss) > 1e-6 || b->v.y[0] != b->v.y[3], "%s: samples have different masks",
 	    b->e->name);
-	ok(fabs(head.loss - tail.loss) > 1e-6 || b->v.y[0] != b->v.y[3], "%s: and differ from sample to sample", b->e->name);
 }
 
 static void
@@ -117,17 +119,17 @@ engine(const struct engine *e, struct engine_dev *dev)
 	float prob[2];
 
 	mask(&b, &draw, first);
-	near(kept(first, e->name), 1 - DROP, 0.03, "%s: as much is left out as was asked", e->name);
+	near(kept(first, e->name), 1 - DROP, 0.03, "%s: the rate of dropped elements is as requested", e->name);
 	mask(&b, &draw, again);
-	ok(memcmp(first, again, sizeof(first)) == 0, "%s: the same draw, the same mask", e->name);
-	apart(&b, (struct engine_draw){ 2, 2, 3 }, "seed");
-	apart(&b, (struct engine_draw){ 1, 3, 3 }, "step");
-	apart(&b, (struct engine_draw){ 1, 2, 4 }, "sample");
+	ok(memcmp(first, again, sizeof(first)) == 0, "%s: the same draw gives the same mask", e->name);
+	differ(&b, (struct engine_draw){ 2, 2, 3 }, "seed");
+	differ(&b, (struct engine_draw){ 1, 3, 3 }, "step");
+	differ(&b, (struct engine_draw){ 1, 2, 4 }, "sample");
 	numbering(&b);
 	nets_must(e->evaluate(b.p, NETS_SAMPLES(b.g, b.v.x, b.v.y, 1), &one, prob));
 	nets_must(e->forward(b.p, NETS_SAMPLES(b.g, b.v.x, b.v.y, 1), &(struct engine_draw){ 9, 9, 9 }, NULL, &two));
 	nets_must(e->evaluate(b.p, NETS_SAMPLES(b.g, b.v.x, b.v.y, 1), &two, prob));
-	ok(one.loss == two.loss, "%s: evaluation has no chance", e->name);
+	ok(one.loss == two.loss, "%s: evaluation has no dropout", e->name);
 	if (e == engine_find("ref"))
 		memcpy(of_ref, first, sizeof(first));
 	bench_free(&b);
@@ -140,7 +142,7 @@ same_as_ref(const struct engine *e, struct engine_dev *dev)
 	struct bench b = bench(e, dev);
 
 	mask(&b, &draw, first);
-	ok(alike(first, of_ref) == 1, "%s: ref's mask", e->name);
+	ok(alike(first, of_ref) == 1, "%s: the mask is that of ref", e->name);
 	bench_free(&b);
 }
 

@@ -1,38 +1,66 @@
-# emulated.t - the GPU's engine without a GPU: its plans, steps and kernels on the CPU, against ref and engine.h's words.
+# emulated.t - the cuda engine without a GPU: its plans, steps and kernels on the CPU, against ref and engine.h.
 . "$TOP/tests/tap.sh"
 [ -e "$BUILD/tests/emu/tally-cuda.so" ] || { echo "1..0 # SKIP no cuda engine in this build"; exit 0; }
 export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
-# Every test of engines says what it found; here only how many, and what was wrong.
-for t in op/match op/seam op/layer op/grad op/net op/learn golden/layers golden/grads golden/bn golden/mix golden/run; do
-	status 0 "$t" env TEST_ENGINE=cuda "$BUILD/tests/${t}_test"
-	ok "... and something was tested" test "$(grep -c '^ok ' "$T/out")" -gt 19
-	is "$(grep -c '# SKIP' "$T/out")" 0 "... and nothing passed over"
+# Each test lists its findings itself; this file checks how many passed and that none were skipped.
+for t in op/match op/seam op/layer op/grad op/net op/learn op/scores golden/layers golden/grads golden/bn golden/mix golden/run; do
+	status 0 "$t passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/${t}_test"
+	ok "$t runs 20 tests or more" test "$(grep -c '^ok ' "$T/out")" -gt 19
+	is "$(grep -c '# SKIP' "$T/out")" 0 "$t skips no test"
 done
-# Copies up are as late as they may be; and here as early as they can.
-status 0 "early" env TALLY_EMU=early TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
-status 0 "dropout as ref's" "$BUILD/tests/op/drop_test"
+# The emulator copies to the device as late as allowed; here as early as allowed.
+status 0 "op/seam passes if the emulator copies as early as allowed" \
+	env TALLY_EMU=early TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
+status 0 "op/scale passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/op/scale_test"
+is "$(grep -c '^ok ' "$T/out")" 12 "op/scale runs all 12 checks"
+status 0 "op/refuse passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/op/refuse_test"
+is "$(grep -c '^ok ' "$T/out")" 6 "op/refuse runs all 6 checks"
+
+# The verdict of make gpu on the emulated device, with small nets; a broken test fails it.
+verdict() { TALLY_MODULES=$BUILD/tests/emu GPU_REHEARSE=1 PYTHON=false "$TOP/tests/gpu/verdict" "$1" /nonexistent; }
+status 0 "the verdict succeeds on the emulated device" verdict "$BUILD"
+like "$T/out" '^PASS in [0-9]+ s; the report is ' "the verdict prints PASS and names its report"
+is "$(grep -c '^ok ' "$T/out")" 3 "the verdict runs two tests and compares two runs"
+is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 (tf32|bf16) +[0-9.]+ +- +- +[0-9]+/0$' "$T/out")" 8 \
+	"the verdict measures four nets in two types"
+ok "the verdict's report equals its output" cmp "$T/out" "$BUILD/gpu-report.txt"
+status 1 "the verdict exits with status 1 if the device captures no graph" \
+	env TALLY_EMU=nograph bash -c "$(declare -f verdict); verdict '$BUILD'"
+is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 8 failures in ')" 1 \
+	"the verdict counts 8 failures if the device captures no graph"
+status 1 "the verdict exits with status 1 without a device" \
+	env TALLY_EMU=none bash -c "$(declare -f verdict); verdict '$BUILD'"
+is "$(cat "$T/out" "$T/err" | wc -l)" 1 "the verdict prints one line without a device"
+like "$T/err" '^gpu: FAIL: .*no GPU: no device' "the verdict says that there is no device"
+status 1 "bench/gpu exits with status 1 if a step fails" \
+	env BUILD="$T/none" OUT="$T/gpu" STORE="$T/gpu" "$TOP/bench/gpu" --rehearse look
+
+status 0 "dropout on the emulated device has the masks of ref" "$BUILD/tests/op/drop_test"
 export LD_LIBRARY_PATH=$BUILD/tests/stub
-status 0 "two devices, and NCCL between them" env TEST_ENGINE=cuda "$BUILD/tests/op/split_test"
-like "$T/out" "NCCL 2.28.9; no remark" "... which was asked"
-is "$(grep -c '^ok.*SKIP' "$T/out")" 0 "... nothing passed over"
+status 0 "two devices add gradients through NCCL" env TEST_ENGINE=cuda "$BUILD/tests/op/split_test"
+like "$T/out" "NCCL 2.28.9; no remark" "op/split prints the version of NCCL"
+is "$(grep -c '^ok.*SKIP' "$T/out")" 0 "op/split skips no test"
 unset LD_LIBRARY_PATH
-# What a device has of its own is not asked of the host: here it is less than twice in the address space.
+# The host needs no memory for what a device holds: the limit of the address space is less than twice the device's part.
 if ldd "$BUILD/pworker" | grep -q 'lib[at]san'; then
-	skip "the host's memory" "this build looks after its memory"
+	skip "pworker on a device works on a host with little memory" "a sanitizer needs more address space"
 else
 	perl -e 'srand 1; for $i (0..7) { print chr($i), map { chr(int rand 256) } 1..3072 }' >"$T/data_batch_1.bin"
 	im2rec "$T/data_batch_1.bin" -o "$T/a.rec" 2>"$T/err"
 	for device in "--engine cuda" "--devices cuda:0,cuda:1"; do
 		little="ulimit -v 1150000; exec pworker --net lenet --shape 3x28x28 --batch 3000 --threads 1 $device"
-		status 0 "$device, on a host of little memory" env OMP_NUM_THREADS=1 sh -c "$little --data '$T/a.rec' --steps 1"
-		status 0 "... and --print" env OMP_NUM_THREADS=1 sh -c "$little --print"
-		like "$T/out" '^batch 3000: .* activations [4-9][0-9]{2}\.' "... which says what the device has"
+		status 0 "pworker $device trains on a host with little memory" \
+			env OMP_NUM_THREADS=1 sh -c "$little --data '$T/a.rec' --steps 1"
+		status 0 "pworker $device --print works on a host with little memory" env OMP_NUM_THREADS=1 sh -c \
+			"$little --print"
+		like "$T/out" '^batch 3000: .* activations [4-9][0-9]{2}\.' \
+			"pworker $device --print shows the memory on the device"
 	done
 fi
-status 0 "no device" env TALLY_EMU=none TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
-like "$T/out" "# SKIP no GPU: no device" "... is skipped by name"
+status 0 "op/seam succeeds without a device" env TALLY_EMU=none TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
+like "$T/out" "# SKIP no GPU: no device" "op/seam skips its checks because there is no device"
 unset TALLY_MODULES
-status 0 "the tests under compute-sanitizer, where there is nothing to run them on" "$TOP/tests/gpu/sanitize" "$T" "$T"
-is "$(grep -c '^ok .*_test # SKIP no ' "$T/out")" 12 "... are skipped by name"
+status 0 "tests/gpu/sanitize succeeds without a device" "$TOP/tests/gpu/sanitize" "$T" "$T"
+is "$(grep -c '^ok .*_test # SKIP no ' "$T/out")" 12 "tests/gpu/sanitize gives a reason for each of 12 skipped tests"
 done_testing

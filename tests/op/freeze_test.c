@@ -1,8 +1,8 @@
 /*
- * freeze_test - what is frozen: do all engines leave the same out, and get the same gradients of the rest?
+ * freeze_test - do all engines skip the same frozen arrays, and compute the same gradients of the others?
  *
- * Each kind of layer, random shapes, arrays frozen one by one with chance 1/2; and where no batch norm is, what learns
- * has to the bit the gradients that it has when all learns.
+ * Each kind of layer with random shapes; each array is frozen with probability 1/2.  In nets without batch norm, the
+ * learned arrays must have the same bits as if all arrays learned.
  */
 #include "op/nets.h"
 
@@ -12,29 +12,29 @@
 #define BATCH	3
 #define BOUND	3e-5
 
-struct born {
+struct ready {
 	uint32_t times[64];
 };
 
 static int
-born(void *arg, uint32_t a)
+ready(void *arg, uint32_t a)
 {
-	((struct born *)arg)->times[a]++;
+	((struct ready *)arg)->times[a]++;
 	return 0;
 }
 
-/* A step's gradients, with NAN where nothing was born. */
+/* A step's gradients, with 0 in frozen arrays.  *hooked becomes false if a hook misses or repeats an array. */
 static float *
 step(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v, double *loss,
     bool *hooked)
 {
 	float *d = nets_floats(g->P), *stats = nets_floats(g->A);
-	struct born b = { { 0 } };
-	const struct engine_hook hook = { .arg = &b, .param_needed = NULL, .grad_ready = born };
+	struct ready b = { { 0 } };
+	const struct engine_hook hook = { .arg = &b, .param_needed = NULL, .grad_ready = ready };
 	struct engine_result r;
 	struct engine_plan *p;
 
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, v));
 	nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, BATCH), NULL, NULL, &r));
 	nets_must(e->backward(p, d, stats, &hook));
@@ -62,7 +62,7 @@ distance(const float *a, const float *b, size_t n)
 	return all > 0 ? sqrt(off / all) : sqrt(off);
 }
 
-/* Marks by chance, as rules would: at least the last array learns. */
+/* Freezes random arrays by rules, but not the last. */
 static void
 mark(struct graph *g, struct rng *r)
 {
@@ -116,11 +116,11 @@ engine(const struct engine *e, struct engine_dev *dev)
 			nets_numbers_free(&v);
 			graph_free(g);
 		}
-		if (!ok(worst <= BOUND, "%s: %s, partly frozen, as ref", e->name, nets_cases[c].name))
+		if (!ok(worst <= BOUND, "%s: %s, partly frozen, is as ref", e->name, nets_cases[c].name))
 			printf("# %.1e\n", worst);
 	}
-	ok(hooked, "%s: the gradients of what is not frozen are born, once, and no others", e->name);
-	is(same, without, "%s: what learns has the bits that it has when all learns", e->name);
+	ok(hooked, "%s: grad_ready comes once for each array that is not frozen", e->name);
+	is(same, without, "%s: learned arrays have the bits that they have when all learn", e->name);
 }
 
 int

@@ -1,21 +1,21 @@
 /*
- * grad_test - are ref's gradients those of finite differences?  Every learned array of every kind of layer.
+ * grad_test - are the gradients of ref those of finite differences, for each learned array and kind of layer?
  *
- * With the loss L at w - h, w - h/2, w, w + h/2, w + h the derivative is extrapolated to order h^4, which leaves the
- * rounding of L as the error.  A corner of the loss (relu, max) within h of w makes the differences at h and at h/2
- * disagree: by their slope when it lies off w, by their bend when it lies at w.  Such a weight is passed over, and
- * counted: nine of ten must be judged.  A wrong factor is wrong at every h alike and hides behind nothing.
+ * The test computes the loss L at w, w +- h/2 and w +- h, and extrapolates the derivative to order h^4.  The remaining
+ * error is the rounding of L.  A corner of the loss (relu, max) near w makes the differences at h and h/2 disagree: in
+ * their slope if it is off w, in their bend if it is at w.  The test skips and counts such weights, and must check nine
+ * of ten.  A wrong factor is wrong at every h, so no skip can hide it.
  */
 #include "op/nets.h"
 
 #define SEEDS	8
 #define BATCH	3
-#define H	0x1p-6	/* a power of two: w + h loses at most the last bits of w, and only what was added counts */
+#define H	0x1p-6	/* a power of two, so that w + h loses few bits of w; the test uses the actual difference */
 
 struct tally {
-	uint32_t judged, passed_over, wrong;
-	double	 worst;		/* error over bound */
-	char	 array[GRAPH_NAME + 16];	/* where */
+	uint32_t checked, skipped, wrong;
+	double	 worst;		/* the largest error / bound */
+	char	 array[GRAPH_NAME + 16];	/* that has it */
 };
 
 struct probe {
@@ -25,7 +25,7 @@ struct probe {
 	struct nets_numbers v;
 };
 
-/* The loss with one weight moved by h; *moved gets by how much it really moved. */
+/* The loss with one weight moved by h.  *moved is the distance after rounding. */
 static double
 loss_at(struct probe *t, uint32_t a, size_t j, double h, double *moved)
 {
@@ -41,7 +41,7 @@ loss_at(struct probe *t, uint32_t a, size_t j, double h, double *moved)
 	return r.loss;
 }
 
-/* The slope at +-h, and the bend: the slope to the right less the slope to the left. */
+/* The slope between -h and h.  *bend is the slope on the right minus that on the left. */
 static double
 slope(struct probe *t, uint32_t a, size_t j, double h, double middle, double *bend)
 {
@@ -52,18 +52,18 @@ slope(struct probe *t, uint32_t a, size_t j, double h, double middle, double *be
 }
 
 static void
-judge(struct probe *t, uint32_t a, size_t j, double g, double bound, bool kinks, struct tally *sum)
+check_weight(struct probe *t, uint32_t a, size_t j, double g, double bound, bool kinks, struct tally *sum)
 {
 	double none, bend1, bend2, middle = loss_at(t, a, j, 0, &none);
 	double d1 = slope(t, a, j, H, middle, &bend1), d2 = slope(t, a, j, H / 2, middle, &bend2);
 	double error = fabs((4 * d2 - d1) / 3 - g);
 
-	/* Bends shrink with h where there is no corner; what is left of slope and bend is of order h^2. */
+	/* Without a corner the bend is proportional to h, and the rest of slope and bend is of order h^2. */
 	if (kinks && (fabs(d1 - d2) > bound / 2 || fabs(bend1 - 2 * bend2) > bound / 2)) {
-		sum->passed_over++;
+		sum->skipped++;
 		return;
 	}
-	sum->judged++;
+	sum->checked++;
 	sum->wrong += !(error <= bound);
 	if (error / bound > sum->worst) {
 		sum->worst = error / bound;
@@ -87,7 +87,7 @@ check(struct probe *t, bool kinks, struct tally *sum)
 		for (size_t j = w->first; j < w->first + w->count; j++)
 			most = fabs(g[j]) > most ? fabs(g[j]) : most;
 		for (size_t j = w->first; j < w->first + w->count; j++)
-			judge(t, a, j, g[j], 1e-3 * most + 2e-4, kinks, sum);
+			check_weight(t, a, j, g[j], 1e-3 * most + 2e-4, kinks, sum);
 	}
 	free(g);
 	free(stats);
@@ -108,15 +108,16 @@ main(void)
 			struct graph *g = nets_graph(&nets_cases[c], &r, false);
 			struct probe t = { .e = ref, .g = g, .v = nets_numbers(g, &r, BATCH) };
 
-			nets_must(ref->plan(dev, g, BATCH, ENGINE_F32, &t.p));
+			nets_must(engine_plan(ref, dev, g, BATCH, ENGINE_F32, 0, &t.p));
 			check(&t, nets_cases[c].kinks, &sum);
 			ref->plan_free(t.p);
 			nets_numbers_free(&t.v);
 			graph_free(g);
 		}
-		ok(sum.wrong == 0 && sum.judged >= 9 * sum.passed_over, "%s: %u derivatives", nets_cases[c].name, sum.judged);
-		printf("# passed over %u, wrong %u; worst %.2f of the bound, in %s\n", sum.passed_over, sum.wrong, sum.worst,
-		    sum.array);
+		ok(sum.wrong == 0 && sum.checked >= 9 * sum.skipped, "%s: %u derivatives are right",
+		    nets_cases[c].name, sum.checked);
+		printf("# skipped %u, wrong %u; worst %.2f of the bound, in %s\n", sum.skipped, sum.wrong,
+		    sum.worst, sum.array);
 	}
 	ref->close(dev);
 	return done();

@@ -1,39 +1,40 @@
 /* kernels_test - the cpu engine's own kernels give the same bits under each instruction set, in every layout. */
 #include "base/rng.h"
 #include "engine/cpu/cpu.h"
-#include "engine/cpu/cpu_half.h"
+#include "engine/cpu/cpu_vec.h"
+#include "engine/cpu/wino_tile.h"
 #include "levels.h"
 #include "op/nets.h"
 
 #include <omp.h>
 
-#define PICTURES	2u
+#define SAMPLES		2u
 #define SIDE		9u
-#define ROOM		(PICTURES * SIDE * SIDE * 64u)	/* numbers */
+#define ROOM		(SAMPLES * SIDE * SIDE * 64u)	/* elements of a buffer */
 
-/* Block and channels of the views: all that a plan makes, the last block full and not. */
+/* Block and channels of the views: each layout that a plan makes, with a full and a partial last block. */
 static const struct layout {
 	uint32_t block, c;
-	bool	 half;
+	bool	 bf16;
 } layouts[] = { { 16, 48, false }, { 16, 40, false }, { 8, 24, false }, { 8, 20, false }, { 1, 5, false },
 	{ 37, 37, false }, { 37, 37, true }, { 64, 64, true } };
 
 static float	numbers[4][ROOM] __attribute__((aligned(64)));
-static uint16_t which[ROOM];
+static uint16_t argmax[ROOM];
 
-/* Buffer k as a view; the lanes behind the last channel are zero, as they are between kernels. */
+/* Buffer k as a view, with random values and zeros in the lanes after the last channel. */
 static struct cpu_view
 view(const struct layout *l, uint32_t side, int k)
 {
 	struct cpu_view v = { .p = numbers[k], .c = l->c, .h = side, .w = side, .block = l->block, .pitch = l->block,
-		.half = l->half };
+		.bf16 = l->bf16 };
 	struct rng r = rng_start((uint64_t)k, side, l->c);
 
 	v.step = cpu_blocks(&v) * cpu_unit(&v);
-	for (size_t i = 0; i < PICTURES; i++)
+	for (size_t i = 0; i < SAMPLES; i++)
 		for (size_t c = 0; c < cpu_blocks(&v) * v.block; c++)
 			for (size_t j = 0; j < (size_t)side * side; j++)
-				cpu_put(cpu_at(&v, i, c / v.block), j * v.pitch + c % v.block, v.half,
+				cpu_write(cpu_at(&v, i, c / v.block), j * v.pitch + c % v.block, v.bf16,
 				    c < v.c ? rng_normal(&r) : 0);
 	return v;
 }
@@ -41,7 +42,7 @@ view(const struct layout *l, uint32_t side, int k)
 static void
 add(uint64_t *hash, const struct cpu_view *v)
 {
-	*hash = hash_update(*hash, v->p, PICTURES * v->step * cpu_size(v));
+	*hash = hash_update(*hash, v->p, SAMPLES * v->step * cpu_size(v));
 }
 
 static void
@@ -53,11 +54,11 @@ act(uint64_t *hash)
 		for (node.act = GRAPH_RELU; node.act <= GRAPH_SWISH; node.act++) {
 			struct cpu_view x = view(&layouts[i], SIDE, 0), y = view(&layouts[i], SIDE, 1), d[2];
 
-			cpu_act_forward(&node, &x, &y, PICTURES);
+			cpu_act_forward(&node, &x, &y, SAMPLES);
 			add(hash, &y);
 			d[0] = view(&layouts[i], SIDE, 2);
 			d[1] = view(&layouts[i], SIDE, 3);
-			cpu_act_backward(&node, cpu_act_wants_x(&node) ? &x : &y, d, 2, &d[0], PICTURES);
+			cpu_act_backward(&node, cpu_act_wants_x(&node) ? &x : &y, d, 2, &d[0], SAMPLES);
 			add(hash, &d[0]);
 		}
 }
@@ -65,9 +66,9 @@ act(uint64_t *hash)
 static void
 bn(uint64_t *hash)
 {
-	float c[10][64], scratch[PICTURES * 2 * 64];
-	struct cpu_bn b = { .lanes = 64, .gamma = c[0], .beta = c[1], .mean = c[2], .var = c[3], .scale = c[4], .shift = c[5],
-		.dgamma = c[6], .dbeta = c[7], .k1 = c[8], .k0 = c[9] };
+	float c[10][64], scratch[SAMPLES * 2 * 64];
+	struct cpu_bn b = { .lanes = 64, .gamma = c[0], .beta = c[1], .mean = c[2], .var = c[3], .scale = c[4],
+		.shift = c[5], .dgamma = c[6], .dbeta = c[7], .k1 = c[8], .k0 = c[9] };
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
 		struct cpu_view x = view(&layouts[i], SIDE, 0), y = view(&layouts[i], SIDE, 1), d[2];
@@ -75,14 +76,14 @@ bn(uint64_t *hash)
 		memset(c, 0, sizeof(c));
 		for (int j = 0; j < 64; j++)
 			c[0][j] = 1 + 0.01f * (float)j;
-		cpu_bn_moments(&x, PICTURES, scratch, &b);
+		cpu_bn_moments(&x, SAMPLES, scratch, &b);
 		cpu_bn_coefficients(&b, b.mean, b.var, layouts[i].c, 1e-5f);
 		for (int relu = 0; relu < 2; relu++) {
-			cpu_bn_forward(&x, &y, PICTURES, &b, relu == 1);
+			cpu_bn_forward(&x, &y, SAMPLES, &b, relu == 1);
 			add(hash, &y);
 			d[0] = view(&layouts[i], SIDE, 2);
 			d[1] = view(&layouts[i], SIDE, 3);
-			cpu_bn_backward(&x, d, 2, &y, PICTURES, scratch, &b, relu == 1, false, 1e-5f);
+			cpu_bn_backward(&x, d, 2, &y, SAMPLES, scratch, &b, relu == 1, false, 1e-5f);
 			add(hash, &y);
 			*hash = hash_update(*hash, c, sizeof(c));
 		}
@@ -92,18 +93,18 @@ bn(uint64_t *hash)
 static void
 pool(uint64_t *hash)
 {
-	struct graph_node node = { .op = GRAPH_POOL, .h = 5, .w = 5, .r = 3, .s = 3, .stride = { 2, 2 }, .pad = { 1, 1 },
-		.divide = GRAPH_INSIDE };
+	struct graph_node node = { .op = GRAPH_POOL, .h = 5, .w = 5, .r = 3, .s = 3, .stride = { 2, 2 },
+		.pad = { 1, 1 }, .divide = GRAPH_INSIDE };
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		for (node.pool = GRAPH_MAX; node.pool <= GRAPH_AVG; node.pool++) {
 			struct cpu_view x = view(&layouts[i], SIDE, 0), y = view(&layouts[i], 5, 1), d[2];
 
-			cpu_pool_forward(&node, &x, &y, which, PICTURES);
+			cpu_pool_forward(&node, &x, &y, argmax, SAMPLES);
 			add(hash, &y);
 			d[0] = view(&layouts[i], 5, 2);
 			d[1] = view(&layouts[i], 5, 3);
-			cpu_pool_backward(&node, d, 2, &x, which, PICTURES);
+			cpu_pool_backward(&node, d, 2, &x, argmax, SAMPLES);
 			add(hash, &x);
 		}
 }
@@ -122,26 +123,58 @@ others(uint64_t *hash)
 
 		lrn.c = layouts[i].c;
 		scratch = calloc((size_t)omp_get_max_threads() * cpu_lrn_scratch(&lrn), sizeof(*scratch));
-		cpu_lrn_forward(&lrn, &x, &y, scratch, PICTURES);
+		cpu_lrn_forward(&lrn, &x, &y, scratch, SAMPLES);
 		add(hash, &y);
-		cpu_lrn_backward(&lrn, &x, &y, 1, &y, scratch, PICTURES);
+		cpu_lrn_backward(&lrn, &x, &y, 1, &y, scratch, SAMPLES);
 		add(hash, &y);
 		free(scratch);
-		cpu_drop(&drop, 7, &draw, &x, 1, &y, PICTURES);
+		cpu_drop(&drop, 7, &draw, &x, 1, &y, SAMPLES);
 		add(hash, &y);
 		d[0] = view(&layouts[i], SIDE, 2);
 		d[1] = view(&layouts[i], SIDE, 3);
-		cpu_sum(d, 2, &y, true, PICTURES);
+		cpu_sum(d, 2, &y, true, SAMPLES);
 		add(hash, &y);
-		cpu_sum_times(d, 2, &y, PICTURES);
+		cpu_sum_product(d, 2, &y, SAMPLES);
 		add(hash, &y);
 		x = view(&layouts[i], SIDE - 4, 0);
-		cpu_pad_backward(&pad, d, 2, &x, PICTURES);
+		cpu_pad_backward(&pad, d, 2, &x, SAMPLES);
 		add(hash, &x);
 	}
 }
 
-/* What the engine says of itself under a limit. */
+/* The transforms of Winograd's algorithm, on a map whose sides are no multiples of a tile's. */
+static void
+winograd(uint64_t *hash)
+{
+	static float tiles[WINO_POSITIONS * SAMPLES * 9 * 16], u[WINO_POSITIONS * 16];
+	const struct wino_map map = { SIDE, SIDE, 3, 3, 1 };
+	const struct wino_tiles v = { tiles, 0, 16, SAMPLES * 9 * 16 };
+	const struct wino_run run = { 0, 0, SAMPLES * 9, 0, 6 };
+
+	for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
+		const struct layout l = { lanes, lanes, false };
+		struct cpu_view x = view(&l, SIDE, 0), y = view(&l, SIDE, 1);
+		const struct wino_weights w = { numbers[2], 9, 9, lanes, true };
+		const struct wino_sums sums = { u, 0, lanes, 0, 1 };
+		float sum[16] = { 0 };
+
+		view(&l, SIDE, 2);
+		wino_tile_x(lanes, &map, &run, x.p, &v);
+		*hash = hash_update(*hash, tiles, sizeof(tiles));
+		for (int relu = 0; relu < 2; relu++) {
+			wino_tile_y(lanes, &map, &run, &v, numbers[2], relu == 1, y.p);
+			add(hash, &y);
+		}
+		wino_tile_dy(lanes, &map, &run, x.p, &v, sum);
+		*hash = hash_update(hash_update(*hash, tiles, sizeof(tiles)), sum, sizeof(sum));
+		wino_tile_w(lanes, &w, 0, 0, u, lanes);
+		*hash = hash_update(*hash, u, sizeof(u));
+		wino_tile_dw(lanes, &sums, &w, 0, 0, numbers[3]);
+		*hash = hash_update(*hash, numbers[3], 9 * lanes * sizeof(float));
+	}
+}
+
+/* Does the engine's description show the limit? */
 static void
 describe(uint64_t *hash)
 {
@@ -173,12 +206,13 @@ main(void)
 	levels_same("activations", act);
 	levels_same("batch norm", bn);
 	levels_same("pooling", pool);
-	levels_same("LRN, dropout, sums, products, borders", others);
+	levels_same("Winograd's transforms", winograd);
+	levels_same("LRN, dropout, sums, products, padding", others);
 	if (any.level == ISA_AVX512) {
-		is(any.hash, 0, "without a limit oneDNN takes AVX-512");
-		is(two.hash, 1, "TALLY_MAX_ISA=avx2 limits it, too");
+		is(any.hash, 0, "oneDNN uses AVX-512 without a limit");
+		is(two.hash, 1, "TALLY_MAX_ISA=avx2 limits oneDNN too");
 	} else
-		skip("TALLY_MAX_ISA=avx2 limits oneDNN, too", "no AVX-512 here");
-	is(levels_run("sse5", refuse).hash, 1, "a name that is none opens no engine");
+		skip("TALLY_MAX_ISA=avx2 limits oneDNN too", "no AVX-512 here");
+	is(levels_run("sse5", refuse).hash, 1, "TALLY_MAX_ISA with an unknown name: the engine does not open");
 	return done();
 }

@@ -1,9 +1,10 @@
 /*
- * learn_test - does an engine that learns where its weights are learn what a server does?
+ * learn_test - does a device optimizer compute what a server does?
  *
- * The same engine runs the same steps twice: gradients go to the server's brain in this process, or stay; then
- * weights, statistics, the optimizer's state and the average are the same bits, but for products, whose sums have no
- * one order.  Stopped and gone on with, all bits are the same.
+ * The same engine runs the same steps twice: once its gradients go to the server's state machine in this process,
+ * once they stay on the device.  Weights, statistics, optimizer state and average must have the same bits, but for
+ * rules with matrix products, whose order of sums differs.  A run that stops and resumes must have the same bits as
+ * one that does not.
  */
 #include "op/nets.h"
 
@@ -15,49 +16,49 @@
 
 static const struct kind {
 	const char *name, *mults;
-	struct opt_hyper more;		/* of opt_usual(), what is not 0 */
-	uint32_t pieces;
+	struct opt_hyper more;		/* members that differ from opt_usual() */
+	uint32_t micro;
 	enum engine_precision precision;
 } kinds[] = {
 	{ "sgd", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F32 },
-	{ "sgd in three pieces, with a mean over epochs", NULL, { .rule = OPT_SGD, .average = { AVERAGE_SWA, 0, 0 } },
-	    3, ENGINE_F32 },
+	{ "sgd with three micro-batches and an average over epochs", NULL,
+	    { .rule = OPT_SGD, .average = { AVERAGE_SWA, 0, 0 } }, 3, ENGINE_F32 },
 	{ "sgd in f16", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F16 },
 	{ "nesterov with some frozen", "freeze:n1*;lr:*weight=3;wd:*beta=0", { .rule = OPT_NESTEROV, .wd = 0.01f }, 1,
 	    ENGINE_F32 },
-	{ "adam with a mean that decays", NULL, { .rule = OPT_ADAM, .wd = 0.01f, .average = { AVERAGE_EMA, 0.7f, 0 } },
+	{ "adam with a decaying average", NULL, { .rule = OPT_ADAM, .wd = 0.01f, .average = { AVERAGE_EMA, 0.7f, 0 } },
 	    1, ENGINE_F32 },
-	{ "adamw, cut, with a look ahead", NULL, { .rule = OPT_ADAMW, .wd = 0.01f, .clip = 0.01f, .l1 = 0.001f,
+	{ "adamw, clipped, with lookahead", NULL, { .rule = OPT_ADAMW, .wd = 0.01f, .clip = 0.01f, .l1 = 0.001f,
 	    .average = { AVERAGE_LOOKAHEAD, 0.5f, 2 } }, 2, ENGINE_F32 },
 	{ "rmsprop in bf16", NULL, { .rule = OPT_RMSPROP, .wd = 0.01f }, 1, ENGINE_BF16 },
-	{ "lars, cut by the norm", "wd:*beta=0", { .rule = OPT_LARS, .wd = 0.01f, .clip_norm = 0.3f }, 1, ENGINE_F32 },
-	{ "sgd, cut by the norm, with some frozen", "freeze:n2*", { .rule = OPT_SGD, .clip_norm = 0.1f }, 2,
+	{ "lars, clipped by norm", "wd:*beta=0", { .rule = OPT_LARS, .wd = 0.01f, .clip_norm = 0.3f }, 1, ENGINE_F32 },
+	{ "sgd, clipped by norm, with some frozen", "freeze:n2*", { .rule = OPT_SGD, .clip_norm = 0.1f }, 2,
 	    ENGINE_F32 },
 	{ "muon", NULL, { .rule = OPT_MUON, .wd = 0.01f }, 1, ENGINE_F32 },
-	{ "muon of unit rows, cut, in two pieces, some frozen, some resting",
+	{ "muon with unit rows, clipped, two micro-batches, some frozen, some with rate 0",
 	    "freeze:n1_*;lr:n4_weight=0;lr:*bias=3;wd:*weight=2",
 	    { .rule = OPT_MUON, .wd = 0.01f, .clip = 0.01f, .unit = true, .turns = 4 }, 2, ENGINE_F32 },
-	{ "muon in bf16, cut by the norm, with a mean that decays", NULL,
+	{ "muon in bf16, clipped by norm, with a decaying average", NULL,
 	    { .rule = OPT_MUON, .clip_norm = 0.3f, .average = { AVERAGE_EMA, 0.7f, 0 } }, 1, ENGINE_BF16 },
 };
 
-/* What a run leaves behind. */
-struct left {
+/* The state after a run. */
+struct result {
 	float	*w, *aux, *state, *average;
 	uint32_t averaged;
-	double	 loss;		/* evaluated, with the average where there is one */
-	bool	 home;
+	double	 loss;		/* in evaluation, of the average if there is one */
+	bool	 on_device;
 };
 
-static struct left
+static struct result
 room(const struct graph *g)
 {
-	return (struct left){ .w = nets_floats(g->P), .aux = nets_floats(g->A), .state = nets_floats(g->P * OPT_STATES),
-		.average = nets_floats(g->P + g->A) };
+	return (struct result){ .w = nets_floats(g->P), .aux = nets_floats(g->A),
+		.state = nets_floats(g->P * OPT_STATES), .average = nets_floats(g->P + g->A) };
 }
 
 static void
-left_free(struct left *l)
+result_free(struct result *l)
 {
 	free(l->w);
 	free(l->aux);
@@ -73,7 +74,7 @@ net(struct rng *r)
 	    .bias = true);
 
 	x = NODE(g, BN(g, x, .fix_gamma = false), ACT, .act = GRAPH_RELU);
-	/* Matrices of one shape: two that are wide, two that are high. */
+	/* Two wide matrices of one shape, and two tall ones. */
 	for (uint32_t i = 0; i < 4; i++)
 		x = NODE(g, x, CONV, .k = i % 2 == 0 ? 20 : 12, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
 	x = nets_block(g, r, x, true);
@@ -84,14 +85,14 @@ net(struct rng *r)
 	return g;
 }
 
-/* ------ a worker that pushes and pulls ------ */
+/* ------ worker ------ */
 
 struct pull {
 	const struct engine *e;
 	struct engine_plan *p;
 	const struct graph *g;
 	struct worker *wk;
-	struct left *l;
+	struct result *l;
 };
 
 static void
@@ -117,19 +118,19 @@ samples(uint32_t k)
 	return BATCH - k % 2;
 }
 
-/* One step of some pieces, the last of them smaller. */
+/* Runs one step of some micro-batches, of which the last is smaller. */
 static void
 step(struct pull *s, const struct kind *k, const struct nets_numbers *v, uint32_t t)
 {
 	float *sum = nets_floats(s->g->P), *d = nets_floats(s->g->P), *stats = nets_floats(s->g->A),
 	    *all = nets_floats(s->g->A);
-	const bool home = worker_device_opt(s->wk);
+	const bool on_device = worker_device_opt(s->wk);
 	struct engine_result r;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < k->pieces; n += samples(i++)) {
+	for (uint32_t i = 0; i < k->micro; n += samples(i++)) {
 		nets_must(s->e->forward(s->p, NETS_SAMPLES(s->g, v->x, v->y, samples(i)), NULL, NULL, &r));
-		nets_must(home ? s->e->backward(s->p, NULL, NULL, NULL) : s->e->backward(s->p, d, stats, NULL));
+		nets_must(on_device ? s->e->backward(s->p, NULL, NULL, NULL) : s->e->backward(s->p, d, stats, NULL));
 		for (size_t j = 0; j < s->g->P; j++)
 			sum[j] = i > 0 ? sum[j] + d[j] : d[j];
 		for (size_t j = 0; j < s->g->A; j++)
@@ -140,19 +141,19 @@ step(struct pull *s, const struct kind *k, const struct nets_numbers *v, uint32_
 	nets_must(worker_step(s->wk, n, 0.05f / (float)(t + 1)));
 	if (t % 2 == 1)
 		worker_mark(s->wk);
-	if (home)
+	if (on_device)
 		nets_must(worker_finish(s->wk, NULL));
 	else
-		push(s, sum, k->pieces > 1 ? all : stats);
+		push(s, sum, k->micro > 1 ? all : stats);
 	free(sum);
 	free(d);
 	free(stats);
 	free(all);
 }
 
-/* With the average, and then a step more of the weights. */
+/* Evaluates the average if there is one, else the weights. */
 static void
-judge(struct pull *s, const struct kind *k, const struct nets_numbers *v)
+evaluate(struct pull *s, const struct kind *k, const struct nets_numbers *v)
 {
 	const bool averages = k->more.average.kind != AVERAGE_NONE;
 	struct engine_result r;
@@ -176,15 +177,14 @@ struct span {
 	uint32_t first, end;	/* steps */
 };
 
-static struct left
+static struct result
 run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct kind *k,
-    const struct nets_numbers *v,
-	bool home, struct span of, const struct left *from)
+    const struct nets_numbers *v, bool on_device, struct span of, const struct result *from)
 {
-	struct left l = room(g);
+	struct result l = room(g);
 	struct pull s = { .e = e, .g = g, .l = &l };
 	struct worker_opt o = { .graph = g, .nworkers = 1, .mults = k->mults, .slice = 512, .w = l.w, .aux = l.aux,
-		.pieces = k->pieces > 1 };
+		.accumulate = k->micro > 1 };
 	const bool averages = k->more.average.kind != AVERAGE_NONE;
 	uint64_t at = 3 + of.first;
 
@@ -198,20 +198,20 @@ run(const struct engine *e, struct engine_dev *dev, const struct graph *g, const
 	o.hyper.average = k->more.average;
 	o.hyper.unit = k->more.unit;
 	o.hyper.turns = k->more.turns > 0 ? k->more.turns : o.hyper.turns;
-	nets_must(e->plan(dev, g, BATCH, k->precision, &s.p));
-	if (home) {
+	nets_must(engine_plan(e, dev, g, BATCH, k->precision, 0, &s.p));
+	if (on_device) {
 		o.engine = e;
 		o.plan = s.p;
 	}
 	nets_must(worker_open(&o, &s.wk));
 	nets_must(worker_begin(s.wk, from == NULL ? NULL : &(struct worker_first){ .state = from->state,
 	    .average = averages ? from->average : NULL, .averaged = from->averaged }, &at));
-	l.home = worker_device_opt(s.wk);
+	l.on_device = worker_device_opt(s.wk);
 	for (uint32_t t = of.first; t < of.end; t++) {
 		pull(&s);
 		step(&s, k, v, t);
 		if (t == 1)
-			judge(&s, k, v);
+			evaluate(&s, k, v);
 	}
 	nets_must(worker_ready(s.wk));
 	nets_must(worker_read(s.wk));
@@ -242,7 +242,7 @@ distance(const float *a, const float *b, size_t n)
 	return sqrt(sum);
 }
 
-/* The same, or as near as sums in another order are, seen from where b began; NULL: at zeros. */
+/* Are a and b equal, or for muon near, relative to the distance of b from its start?  from NULL: zeros. */
 static bool
 agrees(const struct kind *k, const float *a, const float *b, const float *from, size_t n)
 {
@@ -252,7 +252,7 @@ agrees(const struct kind *k, const float *a, const float *b, const float *from, 
 }
 
 static bool
-same_left(const struct left *a, const struct left *b, const struct graph *g, const struct kind *k)
+same_result(const struct result *a, const struct result *b, const struct graph *g, const struct kind *k)
 {
 	return same(a->w, b->w, g->P) && same(a->aux, b->aux, g->A) &&
 	    same(a->state, b->state, g->P * opt_states(k->more.rule)) &&
@@ -265,34 +265,38 @@ compare(const struct engine *e, struct engine_dev *dev, const struct kind *k)
 	struct rng r = rng_start(9, 0, 0);
 	struct graph *g = net(&r);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
-	struct left at_home, away, begun, resumed;
+	struct result device, server, half, resumed;
 
 	nets_must(freeze_rules(g, k->mults));
-	at_home = run(e, dev, g, k, &v, true, (struct span){ 0, STEPS }, NULL);
-	away = run(e, dev, g, k, &v, false, (struct span){ 0, STEPS }, NULL);
-	begun = run(e, dev, g, k, &v, true, (struct span){ 0, STEPS / 2 }, NULL);
-	resumed = run(e, dev, g, k, &v, true, (struct span){ STEPS / 2, STEPS }, &begun);
-	ok(at_home.home && !away.home, "%s: %s: the optimizer is there", e->name, k->name);
-	ok(agrees(k, at_home.w, away.w, v.w, g->P) && !same(at_home.w, v.w, g->P),
-	    "... the same weights, which have changed");
-	ok(agrees(k, at_home.aux, away.aux, v.aux, g->A), "... the same statistics");
-	ok(agrees(k, at_home.state, away.state, NULL, g->P * opt_states(k->more.rule)), "... the same state");
-	ok(agrees(k, at_home.average, away.average, v.w, g->P) && at_home.averaged == away.averaged &&
-	    agrees(k, at_home.average + g->P, away.average + g->P, v.aux, g->A), "... the same average");
-	ok(fabs(at_home.loss - away.loss) <= (k->more.rule == OPT_MUON ? 1e-3 * away.loss : 0),
-	    "... and the same loss in the midst of it");
-	ok(same_left(&at_home, &resumed, g, k), "... and all of it from a stop in the midst");
-	left_free(&at_home);
-	left_free(&away);
-	left_free(&begun);
-	left_free(&resumed);
+	device = run(e, dev, g, k, &v, true, (struct span){ 0, STEPS }, NULL);
+	server = run(e, dev, g, k, &v, false, (struct span){ 0, STEPS }, NULL);
+	half = run(e, dev, g, k, &v, true, (struct span){ 0, STEPS / 2 }, NULL);
+	resumed = run(e, dev, g, k, &v, true, (struct span){ STEPS / 2, STEPS }, &half);
+	ok(device.on_device && !server.on_device, "%s: %s: the optimizer runs on the device", e->name, k->name);
+	ok(agrees(k, device.w, server.w, v.w, g->P) && !same(device.w, v.w, g->P),
+	    "%s: %s: weights on the device agree with a server's, and change", e->name, k->name);
+	ok(agrees(k, device.aux, server.aux, v.aux, g->A), "%s: %s: statistics on the device agree with a server's",
+	    e->name, k->name);
+	ok(agrees(k, device.state, server.state, NULL, g->P * opt_states(k->more.rule)),
+	    "%s: %s: the optimizer state on the device agrees with a server's", e->name, k->name);
+	ok(agrees(k, device.average, server.average, v.w, g->P) && device.averaged == server.averaged &&
+	    agrees(k, device.average + g->P, server.average + g->P, v.aux, g->A),
+	    "%s: %s: the average on the device agrees with a server's", e->name, k->name);
+	ok(fabs(device.loss - server.loss) <= (k->more.rule == OPT_MUON ? 1e-3 * server.loss : 0),
+	    "%s: %s: the loss on the device agrees with a server's within the run", e->name, k->name);
+	ok(same_result(&device, &resumed, g, k),
+	    "%s: %s: a resumed run on the device has the same bits", e->name, k->name);
+	result_free(&device);
+	result_free(&server);
+	result_free(&half);
+	result_free(&resumed);
 	nets_numbers_free(&v);
 	graph_free(g);
 }
 
-/* What is no number changes nothing, and is told at the next chance. */
+/* A NaN gradient changes nothing, and the next call reports it. */
 static void
-no_number(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
+refuse_nan(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 {
 	struct rng r = rng_start(9, 0, 0);
 	struct graph *g = net(&r);
@@ -306,21 +310,26 @@ no_number(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 	struct engine_plan *p;
 
 	opt_usual(rule, &how.hyper);
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, &v));
 	nets_must(e->device_opt->begin(p, &how));
-	is(e->device_opt->step(p, 0, 0.1f, 1, false), 0, "%s: %s: a step of no samples", e->name, opt_name(rule));
+	is(e->device_opt->step(p, 0, 0.1f, 1, false), 0,
+	    "%s: %s: a step of no samples succeeds", e->name, opt_name(rule));
 	v.x[5] = NAN;
 	nets_must(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result));
 	nets_must(e->backward(p, NULL, NULL, NULL));
-	is(e->device_opt->step(p, BATCH, 0.1f, 2, false), 0, "... a gradient that is no number is not waited for");
-	is(e->device_opt->fetch(p, w, NULL, state, NULL, NULL), ERR_FORMAT, "... but told");
-	/* It goes all the way up and down again: the last array is the first to tell. */
+	is(e->device_opt->step(p, BATCH, 0.1f, 2, false), 0,
+	    "%s: %s: step() returns at once despite a NaN gradient", e->name, opt_name(rule));
+	is(e->device_opt->fetch(p, w, NULL, state, NULL, NULL), ERR_FORMAT,
+	    "%s: %s: fetch() fails after a NaN gradient", e->name, opt_name(rule));
+	/* The NaN passes through the whole net, so the last array has it too and is reported first. */
 	snprintf(line, sizeof(line), "step 2: the gradient of %s is infinite or no number", g->w[g->nw - 1].name);
-	ok(strstr(err_line(), line) == err_line(), "... by name");
-	ok(same(w, v.w, g->P) && same(state, zeros, g->P), "... and changed nothing");
+	ok(strstr(err_line(), line) == err_line(),
+	    "%s: %s: fetch() names the array with the NaN gradient", e->name, opt_name(rule));
+	ok(same(w, v.w, g->P) && same(state, zeros, g->P),
+	    "%s: %s: a step with a NaN gradient changes nothing", e->name, opt_name(rule));
 	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result), ERR_FORMAT,
-	    "... the next pass says so too");
+	    "%s: %s: the next forward() reports the NaN gradient too", e->name, opt_name(rule));
 	e->plan_free(p);
 	free(w);
 	free(state);
@@ -333,13 +342,13 @@ static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
 	if (e->device_opt == NULL) {
-		skip(e->name, "has no optimizer of its own");
+		skip(e->name, "has no device optimizer");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		compare(e, dev, &kinds[i]);
-	no_number(e, dev, OPT_SGD);
-	no_number(e, dev, OPT_MUON);
+	refuse_nan(e, dev, OPT_SGD);
+	refuse_nan(e, dev, OPT_MUON);
 }
 
 int

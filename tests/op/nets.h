@@ -1,23 +1,25 @@
 /*
- * nets - what the tests of engines share: small nets around one kind of layer, numbers to run them on, a whole step.
+ * nets - small nets around one kind of layer, values to run them on, and helpers of the engine tests.
  *
- * Each net is data -> a 1x1 convolution -> the layers in question -> fc -> softmax: the convolution's gradients show
- * what the layers pass down, the fc gives every value of their output a gradient of its own.
+ * Each net is data -> a 1x1 convolution -> the tested layers -> fc -> softmax.  The gradients of the convolution show
+ * what the layers pass to their input, and the fc gives each value of their output a different gradient.
  */
 #ifndef TESTS_OP_NETS_H
 #define TESTS_OP_NETS_H
 
 #include "tap.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/rng.h"
 #include "engine/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NETS_UNUSED __attribute__((unused))
 
-/* A test that cannot even build its net says so and ends. */
+/* Ends the test if a preparation fails. */
 NETS_UNUSED static void
 nets_must(int e)
 {
@@ -36,11 +38,25 @@ nets_floats(size_t n)
 	return p;
 }
 
-/* A batch of pictures x of the graph's shape. */
+/* Whether a device is the one of tests/emu, which runs the cuda engine on the CPU. */
+NETS_UNUSED static bool
+nets_emulated(const struct engine *e, struct engine_dev *dev)
+{
+	struct buf text = { 0 };
+	bool emulated;
+
+	nets_must(e->describe(dev, &text));
+	nets_must(buf_terminate(&text));
+	emulated = strcmp(e->name, "cuda") == 0 && strstr((const char *)text.p, "loops") != NULL;
+	buf_free(&text);
+	return emulated;
+}
+
+/* A batch of samples of the graph's shape. */
 #define NETS_SAMPLES(g, at, class, count) (&(struct samples){ .n = (count), .c = (g)->node[0].c, .h = (g)->node[0].h, \
 	.w = (g)->node[0].w, .x = (at), .y = (class) })
 
-/* Adds a node that reads `in`; concat's comes with its own list.  Names are n1, n2, ... */
+/* Adds node n1, n2 and so on, which reads `in`, or the list of like.in if it has one. */
 NETS_UNUSED static uint32_t
 nets_node(struct graph *g, uint32_t in, struct graph_node like)
 {
@@ -55,7 +71,7 @@ nets_node(struct graph *g, uint32_t in, struct graph_node like)
 	return at;
 }
 
-/* NODE(g, x, CONV, .k = 3, ...) */
+/* For example NODE(g, x, CONV, .k = 3). */
 #define NODE(g, in, kind, ...) nets_node(g, in, (struct graph_node){ .op = GRAPH_##kind, __VA_ARGS__ })
 #define BN(g, in, ...) NODE(g, in, BN, .eps = 0.05f, .momentum = 0.9f, __VA_ARGS__)
 #define JOIN(g, kind, ...) nets_node(g, 0, (struct graph_node){ .op = GRAPH_##kind, .in = (uint32_t[]){ __VA_ARGS__ }, \
@@ -64,7 +80,7 @@ nets_node(struct graph *g, uint32_t in, struct graph_node like)
 #define ADD(g, ...) JOIN(g, ADD, __VA_ARGS__)
 #define MUL(g, ...) JOIN(g, MUL, __VA_ARGS__)
 
-/* Any of lo..hi. */
+/* A random integer of lo..hi. */
 static inline uint32_t
 any(struct rng *r, uint32_t lo, uint32_t hi)
 {
@@ -82,7 +98,7 @@ between(struct rng *r, float lo, float hi)
 struct nets_case {
 	const char	*name;
 	nets_layers	*layers;
-	bool		 kinks;	/* the small net has relu or max: its loss has corners */
+	bool		 kinks;	/* the loss of the small net has corners, from relu or max */
 };
 
 NETS_UNUSED static const struct nets_case nets_cases[] = {
@@ -99,12 +115,12 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "sigmoid", nets_sigmoid, false },
 	{ "max pool", nets_max, true },
 	{ "average pool", nets_avg, false },
-	{ "average of the whole picture", nets_global, false },
-	{ "concat of five consumers", nets_concat, false },
-	{ "all kinds on one output", nets_fan, true },
+	{ "global average pool", nets_global, false },
+	{ "concat of an output with five readers", nets_concat, false },
+	{ "an output with readers of all kinds", nets_fan, true },
 	{ "inception blocks", nets_block, false },
 	{ "dilated conv", nets_dilated, false },
-	{ "groups and channels by themselves", nets_groups, false },
+	{ "grouped and depthwise conv", nets_groups, false },
 	{ "gelu, swish, elu, linear", nets_smooth, false },
 	{ "leaky and elu", nets_leaky, true },
 	{ "lrn", nets_lrn, false },
@@ -112,9 +128,9 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "dropout", nets_dropout, false },
 	{ "add", nets_add, false },
 	{ "mul", nets_mul, false },
-	{ "activations and maxima", nets_act_max, true },
+	{ "activations before max pools", nets_act_max, true },
 	{ "residual blocks", nets_residual, false },
-	{ "channels that fill no block", nets_odd, true },
+	{ "channels that do not fill a block", nets_odd, true },
 };
 
 #define NETS_CASES (sizeof(nets_cases) / sizeof(*nets_cases))
@@ -134,19 +150,19 @@ nets_graph(const struct nets_case *c, struct rng *r, bool big)
 	return g;
 }
 
-/* Numbers to run a net on. */
+/* Values to run a net on. */
 struct nets_numbers {
 	float	*w, *aux;	/* [P], [A] */
 	float	*x;		/* [n,C,H,W] */
 	int32_t	*y;		/* [n] */
 };
 
-/* Weights that keep the size of what flows through them; gammas, betas and statistics away from 1 and 0. */
+/* Random values.  The weights keep activations at about one size; gammas, betas and statistics are not 1 and 0. */
 NETS_UNUSED static struct nets_numbers
 nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 {
-	size_t picture = (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
-	struct nets_numbers v = { nets_floats(g->P), nets_floats(g->A), nets_floats(n * picture), nets_floats(n) };
+	size_t sample = (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
+	struct nets_numbers v = { nets_floats(g->P), nets_floats(g->A), nets_floats(n * sample), nets_floats(n) };
 
 	for (uint32_t a = 0; a < g->nw; a++) {
 		const struct graph_array *w = &g->w[a];
@@ -159,7 +175,7 @@ nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 	for (uint32_t a = 0; a < g->naux; a++)
 		for (size_t j = g->aux[a].first; j < g->aux[a].first + g->aux[a].count; j++)
 			v.aux[j] = g->aux[a].role == GRAPH_VAR ? between(r, 0.5f, 2) : between(r, -0.5f, 0.5f);
-	for (size_t j = 0; j < n * picture; j++)
+	for (size_t j = 0; j < n * sample; j++)
 		v.x[j] = rng_normal(r);
 	for (uint32_t j = 0; j < n; j++)
 		v.y[j] = (int32_t)rng_below(r, g->classes);
@@ -185,7 +201,7 @@ nets_load(const struct engine *e, struct engine_plan *p, const struct graph *g, 
 	return err;
 }
 
-/* |a - b| / |b| in the 2-norm; 0 of nothing. */
+/* |a - b| / |b| in the 2-norm; 0 if n is 0. */
 NETS_UNUSED static double
 nets_distance(const float *a, const float *b, size_t n)
 {
@@ -198,7 +214,7 @@ nets_distance(const float *a, const float *b, size_t n)
 	return n > 0 ? sqrt(off / size) : 0;
 }
 
-/* Within 2e-6 of the largest, and a floor: a bias before batch norm has a gradient of 0 but for rounding. */
+/* Is each difference within 2e-6 of the largest value, plus floor?  (Some gradients are 0 but for rounding.) */
 NETS_UNUSED static void
 nets_same(const float *got, const float *want, size_t n, double floor, const char *engine, const char *what)
 {
@@ -211,28 +227,29 @@ nets_same(const float *got, const float *want, size_t n, double floor, const cha
 		worst = !(d <= worst) ? d : worst;
 	}
 	if (!ok(worst <= 2e-6 * most + floor, "%s: %s", engine, what))
-		printf("# %g off, the largest is %g\n", worst, most);
+		printf("# difference %g, the largest value is %g\n", worst, most);
 }
 
-/* Runs a test on every engine, or the one that TEST_ENGINE names, where it has a device; the others are skipped by name. */
+/* Runs a test on each engine, or on the one that TEST_ENGINE names.  Skips engines without a device by name. */
 NETS_UNUSED static void
 nets_engines(unsigned threads, void (*test)(const struct engine *e, struct engine_dev *dev))
 {
 	for (size_t i = 0; engine_list[i] != NULL; i++) {
 		const char *only = getenv("TEST_ENGINE");
+		const struct engine *e = engine_list[i];
 		struct engine_dev *dev;
-		int e;
+		int err;
 
-		if (only != NULL && strcmp(only, engine_list[i]->name) != 0)
+		if (only != NULL && strcmp(only, e->name) != 0)
 			continue;
-		e = engine_list[i]->open(0, threads, &dev);
-		if (e == ERR_NOTSUP) {
-			skip(engine_list[i]->name, err_line());
+		err = engine_open(&e, 0, threads, &dev);
+		if (err == ERR_NOTSUP) {
+			skip(e->name, err_line());
 			continue;
 		}
-		nets_must(e);
-		test(engine_list[i], dev);
-		engine_list[i]->close(dev);
+		nets_must(err);
+		test(e, dev);
+		e->close(dev);
 	}
 }
 

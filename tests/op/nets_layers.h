@@ -1,22 +1,23 @@
 /*
- * nets_layers - the kinds of layer that the tests of engines know, each as what stands in the middle of a small net.
+ * nets_layers - the kinds of layers that the engine tests know, each as the middle of a small net.  Part of nets.h.
  *
- * Shapes and options are drawn; `big` is a net as engines meet them in earnest, else it is small enough for finite
- * differences.  Part of nets.h.
+ * Shapes and options are random.  `big` makes a net of realistic size; otherwise it is small enough for finite
+ * differences.
  */
 #ifndef TESTS_OP_NETS_LAYERS_H
 #define TESTS_OP_NETS_LAYERS_H
 
 #include "op/nets.h"
 
-/* The layers of one net: adds them behind node x and returns the last.  big: as an engine meets them in earnest. */
+/* Adds the layers of one net after node x, and returns the last. */
 typedef uint32_t nets_layers(struct graph *g, struct rng *r, uint32_t x, bool big);
 
 static uint32_t
 nets_conv(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
 	uint32_t k = any(r, 1, big ? 40 : 4), lines = any(r, 1, 3), columns = any(r, 1, 3);
-	uint32_t stride = any(r, 1, 3), across = any(r, 1, 3), pad = any(r, 0, 2), beside = any(r, 0, 2), bias = any(r, 0, 1);
+	uint32_t stride = any(r, 1, 3), across = any(r, 1, 3), pad = any(r, 0, 2), beside = any(r, 0, 2);
+	uint32_t bias = any(r, 0, 1);
 
 	return NODE(g, x, CONV, .k = k, .r = lines, .s = columns, .stride = { stride, across }, .pad = { pad, beside },
 	    .bias = bias);
@@ -32,7 +33,7 @@ nets_dilated(struct graph *g, struct rng *r, uint32_t x, bool big)
 	    .dilate = { down, across }, .bias = true);
 }
 
-/* Parts of the channels by themselves, and then each channel by itself. */
+/* A grouped convolution, then a depthwise one. */
 static uint32_t
 nets_groups(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -46,7 +47,7 @@ nets_groups(struct graph *g, struct rng *r, uint32_t x, bool big)
 	    .pad = GRAPH_BOTH(1), .groups = k);
 }
 
-/* Channels that fill no block well, between activations and pools, as LeNet has them. */
+/* Channels that do not fill a block, between activations and pools, as in LeNet. */
 static uint32_t
 nets_odd(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -60,7 +61,7 @@ nets_odd(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, POOL, .pool = last, .r = 2, .s = 2, .stride = GRAPH_BOTH(1));
 }
 
-/* The kernel that engines have the most special cases for; Winograd's algorithm pays from about 32 channels. */
+/* The kernel with the most special cases in engines; Winograd's algorithm needs 32 channels. */
 static uint32_t
 nets_conv3x3(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -76,7 +77,8 @@ nets_conv5x5(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
 	uint32_t k = any(r, 1, big ? 24 : 3), stride = any(r, 1, 2), pad = any(r, 1, 4), bias = any(r, 0, 1);
 
-	return NODE(g, x, CONV, .k = k, .r = 5, .s = 5, .stride = GRAPH_BOTH(stride), .pad = GRAPH_BOTH(pad), .bias = bias);
+	return NODE(g, x, CONV, .k = k, .r = 5, .s = 5, .stride = GRAPH_BOTH(stride), .pad = GRAPH_BOTH(pad),
+	    .bias = bias);
 }
 
 static uint32_t
@@ -104,7 +106,7 @@ nets_bn_fixed(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return BN(g, x, .fix_gamma = true);
 }
 
-/* Batch norm behind fc: one value a picture and channel. */
+/* Batch norm after fc: one value for each sample and channel. */
 static uint32_t
 nets_fc_bn(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -141,7 +143,7 @@ nets_sigmoid(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, ACT, .act = GRAPH_SIGMOID);
 }
 
-/* All activations that have no corner for a small net, one behind the other; and those that have. */
+/* All activations without a corner, one after the other. */
 static uint32_t
 nets_smooth(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -165,7 +167,7 @@ nets_leaky(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, ACT, .act = GRAPH_ELU, .alpha = between(r, -0.5f, 2));
 }
 
-/* Sizes and paddings until the picture is large enough for them. */
+/* Draws sizes and paddings until the input is large enough for them. */
 static uint32_t
 nets_pool(struct graph *g, struct rng *r, uint32_t x, enum graph_pool kind)
 {
@@ -192,14 +194,15 @@ nets_max(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return nets_pool(g, r, x, GRAPH_MAX);
 }
 
-/* Activations before a maximum, and the maximum before others that write over what they read. */
+/* Activations before a max pool, and after it those that overwrite their input. */
 static uint32_t
 nets_act_max(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
 	static const enum graph_act acts[] = { GRAPH_TANH, GRAPH_SIGMOID, GRAPH_ELU, GRAPH_LEAKY, GRAPH_RELU };
 
 	for (int k = 0; k < 2; k++) {
-		x = NODE(g, x, CONV, .k = any(r, 1, big ? 40 : 3), .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .bias = true);
+		x = NODE(g, x, CONV, .k = any(r, 1, big ? 40 : 3), .r = 1, .s = 1, .stride = GRAPH_BOTH(1),
+		    .bias = true);
 		x = NODE(g, x, ACT, .act = acts[any(r, 0, 4)], .alpha = between(r, -0.25f, 1));
 		x = NODE(g, x, POOL, .pool = GRAPH_MAX, .r = 2, .s = 2, .stride = { 1, 2 }, .pad = { 0, 1 });
 	}
@@ -252,7 +255,7 @@ nets_dropout(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, ACT, .act = GRAPH_TANH);
 }
 
-/* Sums of one, two and three, of what others read too, of itself, and of other layouts. */
+/* Sums of one, two and more inputs: shared ones, repeated ones, and ones of other layouts. */
 static uint32_t
 nets_add(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -282,7 +285,7 @@ nets_mul(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return MUL(g, b, x);
 }
 
-/* Residual blocks behind their sum as of 2015 and before it as of 2016. */
+/* Residual blocks with ReLU after the sum (2015) and before the convolutions (2016). */
 static uint32_t
 nets_residual(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -303,7 +306,7 @@ nets_residual(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return x;
 }
 
-/* One output that feeds five layers; one of them twice in the same concat. */
+/* One output with five readers, of which one is twice in the same concat. */
 static uint32_t
 nets_concat(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -316,7 +319,7 @@ nets_concat(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return CONCAT(g, b, x, a, c, d, a);
 }
 
-/* One output that feeds a layer of every kind and at last a concat, whose gradient is the first to come: all must add. */
+/* An output with readers of every kind and a concat, whose gradient comes first; all must be added. */
 static uint32_t
 nets_fan(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -335,18 +338,19 @@ nets_fan(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return CONCAT(g, a, b);
 }
 
-/* Convolution, batch norm and activation; the small one is smooth, so that every derivative can be judged. */
+/* Convolution, batch norm and activation.  The small net is smooth, so that every derivative can be checked. */
 static uint32_t
 nets_factory(struct graph *g, struct rng *r, uint32_t x, bool big, uint32_t kernel, uint32_t stride)
 {
 	uint32_t k = any(r, 1, big ? 40 : 3);
 
-	x = NODE(g, x, CONV, .k = k, .r = kernel, .s = kernel, .stride = GRAPH_BOTH(stride), .pad = GRAPH_BOTH(kernel / 2), .bias = true);
+	x = NODE(g, x, CONV, .k = k, .r = kernel, .s = kernel, .stride = GRAPH_BOTH(stride),
+	    .pad = GRAPH_BOTH(kernel / 2), .bias = true);
 	x = BN(g, x, .fix_gamma = false);
 	return NODE(g, x, ACT, .act = big ? GRAPH_RELU : GRAPH_TANH);
 }
 
-/* Blocks as the inception net has them: 1x1 beside 3x3, then 3x3 2 apart beside a pool. */
+/* Blocks of the inception net: 1x1 beside 3x3, then 3x3 with stride 2 beside a pool. */
 static uint32_t
 nets_block(struct graph *g, struct rng *r, uint32_t x, bool big)
 {
@@ -358,7 +362,8 @@ nets_block(struct graph *g, struct rng *r, uint32_t x, bool big)
 		x = CONCAT(g, a, b);
 	}
 	a = nets_factory(g, r, x, big, 3, 2);
-	b = NODE(g, x, POOL, .pool = big ? GRAPH_MAX : GRAPH_AVG, .r = 3, .s = 3, .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(1));
+	b = NODE(g, x, POOL, .pool = big ? GRAPH_MAX : GRAPH_AVG, .r = 3, .s = 3, .stride = GRAPH_BOTH(2),
+	    .pad = GRAPH_BOTH(1));
 	return CONCAT(g, a, b);
 }
 

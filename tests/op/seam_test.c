@@ -1,4 +1,4 @@
-/* seam_test - does each engine keep the words of engine.h?  Hooks, bits, batches that are not full, updates, texts. */
+/* seam_test - does each engine do what engine.h says?  Hooks, bits, partial batches, updates, texts. */
 #include "op/nets.h"
 
 #include "base/buf.h"
@@ -6,22 +6,22 @@
 #define BATCH	4
 #define ARRAYS	64	/* more than the net has */
 
-/* One engine with a plan for a net of all kinds, and a step's results. */
+/* An engine with a plan for a net of many kinds of layers, and the results of a step. */
 struct seam {
 	const struct engine *e;
 	struct engine_dev *dev;
 	struct engine_plan *p;
 	struct graph *g;
 	struct nets_numbers v;
-	float	*x;		/* what the engine is given: spoilt after each call */
+	float	*x;		/* the samples lent to the engine, overwritten after each call */
 	int32_t	 y[BATCH];
 	float	*d, *stats, *prob;
 	struct engine_result train, eval;
-	/* What the hooks saw. */
-	uint32_t needed[ARRAYS], born[ARRAYS], order[ARRAYS], nborn;
-	float	*alone;		/* [A] statistics before the pass backward */
-	float	*at_birth;	/* [P] each range as it was when it was born */
-	uint32_t fail_after;	/* the hook that counts this down to 0 fails; 0: none */
+	/* Calls of the hooks for each array, and the order of the second. */
+	uint32_t needed[ARRAYS], ready[ARRAYS], order[ARRAYS], nready;
+	float	*alone;		/* [A] from statistics() */
+	float	*when_ready;	/* [P] each array's gradient when grad_ready was called */
+	uint32_t fail_after;	/* the hook call with this number, from 1, fails; 0: none */
 };
 
 static struct graph *
@@ -43,12 +43,12 @@ net(struct rng *r)
 }
 
 static size_t
-picture(const struct graph *g)
+sample_size(const struct graph *g)
 {
 	return (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
 }
 
-/* Loads w, and spoils what was lent for that. */
+/* Loads a copy of w, and then overwrites the copy. */
 static void
 load(struct seam *s, const float *w)
 {
@@ -72,13 +72,13 @@ begin(struct seam *s, const struct engine *e, struct engine_dev *dev, uint32_t b
 	*s = (struct seam){ .e = e, .dev = dev, .g = net(&r) };
 	nets_must(s->g->nw <= ARRAYS ? 0 : ERR_LIMIT);
 	s->v = nets_numbers(s->g, &r, BATCH);
-	s->x = nets_floats(BATCH * picture(s->g));
+	s->x = nets_floats(BATCH * sample_size(s->g));
 	s->d = nets_floats(s->g->P);
 	s->stats = nets_floats(s->g->A);
 	s->prob = nets_floats(BATCH * s->g->classes);
-	s->at_birth = nets_floats(s->g->P);
+	s->when_ready = nets_floats(s->g->P);
 	s->alone = nets_floats(s->g->A);
-	nets_must(e->plan(dev, s->g, batch, ENGINE_F32, &s->p));
+	nets_must(engine_plan(e, dev, s->g, batch, ENGINE_F32, 0, &s->p));
 }
 
 static void
@@ -91,7 +91,7 @@ end(struct seam *s)
 	free(s->d);
 	free(s->stats);
 	free(s->prob);
-	free(s->at_birth);
+	free(s->when_ready);
 	free(s->alone);
 }
 
@@ -113,41 +113,41 @@ need(void *arg, uint32_t a)
 }
 
 static int
-born(void *arg, uint32_t a)
+ready(void *arg, uint32_t a)
 {
 	struct seam *s = arg;
 	const struct graph_array *w = &s->g->w[a];
 
-	s->born[a]++;
-	s->order[s->nborn++ % ARRAYS] = a;
-	memcpy(s->at_birth + w->first, s->d + w->first, w->count * sizeof(float));
+	s->ready[a]++;
+	s->order[s->nready++ % ARRAYS] = a;
+	memcpy(s->when_ready + w->first, s->d + w->first, w->count * sizeof(float));
 	return fails(s) ? 42 : 0;
 }
 
-/* A batch of n: behind it stands what must not be read. */
+/* Lends a batch of n, followed by NaN and invalid labels that the engine must not read. */
 static void
 lend(struct seam *s, uint32_t n)
 {
-	for (size_t j = 0; j < BATCH * picture(s->g); j++)
-		s->x[j] = j < n * picture(s->g) ? s->v.x[j] : NAN;
+	for (size_t j = 0; j < BATCH * sample_size(s->g); j++)
+		s->x[j] = j < n * sample_size(s->g) ? s->v.x[j] : NAN;
 	for (uint32_t j = 0; j < BATCH; j++)
 		s->y[j] = j < n ? s->v.y[j] : INT32_MAX;
 }
 
-/* A training step of n samples.  The gradients begin as no numbers: all must be overwritten. */
+/* Runs a training step of n samples.  The gradients start as NaN, so the engine must overwrite all. */
 static int
 step(struct seam *s, uint32_t n, bool hooks)
 {
-	const struct engine_hook hook = { .arg = s, .param_needed = need, .grad_ready = born };
+	const struct engine_hook hook = { .arg = s, .param_needed = need, .grad_ready = ready };
 	int e;
 
 	for (size_t j = 0; j < s->g->P; j++)
-		s->d[j] = s->at_birth[j] = NAN;
+		s->d[j] = s->when_ready[j] = NAN;
 	for (size_t j = 0; j < s->g->A; j++)
 		s->stats[j] = s->alone[j] = NAN;
 	memset(s->needed, 0, sizeof(s->needed));
-	memset(s->born, 0, sizeof(s->born));
-	s->nborn = 0;
+	memset(s->ready, 0, sizeof(s->ready));
+	s->nready = 0;
 	lend(s, n);
 	if ((e = s->e->forward(s->p, NETS_SAMPLES(s->g, s->x, s->y, n), NULL, hooks ? &hook : NULL, &s->train)) != 0)
 		return e;
@@ -190,7 +190,7 @@ each_once(const uint32_t *calls, uint32_t n)
 	return true;
 }
 
-/* The plain step, then one whose weights come only when they are asked for. */
+/* Compares a step whose weights are loaded by param_needed with the plain step. */
 static void
 hooks(struct seam *s, const struct seam *plain)
 {
@@ -200,15 +200,15 @@ hooks(struct seam *s, const struct seam *plain)
 	for (size_t j = 0; j < g->P; j++)
 		junk[j] = NAN;
 	load(s, junk);
-	is(step(s, BATCH, true), 0, "%s: a step with hooks", s->e->name);
-	ok(each_once(s->needed, g->nw), "%s: each array is needed once", s->e->name);
-	ok(each_once(s->born, g->nw), "%s: each gradient is born once", s->e->name);
-	ok(same(s, plain), "%s: weights loaded when they are needed come in time", s->e->name);
-	ok(memcmp(s->alone, s->stats, g->A * sizeof(float)) == 0, "%s: statistics are to be had before the gradients",
+	is(step(s, BATCH, true), 0, "%s: a step with hooks succeeds", s->e->name);
+	ok(each_once(s->needed, g->nw), "%s: param_needed is called once for each array", s->e->name);
+	ok(each_once(s->ready, g->nw), "%s: grad_ready is called once for each array", s->e->name);
+	ok(same(s, plain), "%s: weights loaded by param_needed are used in the same pass", s->e->name);
+	ok(memcmp(s->alone, s->stats, g->A * sizeof(float)) == 0, "%s: statistics() gives those of backward()",
 	    s->e->name);
-	ok(memcmp(s->d, s->at_birth, g->P * sizeof(float)) == 0, "%s: what is born is final", s->e->name);
-	is(g->w[s->order[0]].node, g->w[g->nw - 1].node, "%s: the last layer is born first", s->e->name);
-	is(g->w[s->order[g->nw - 1]].node, g->w[0].node, "%s: the first layer is born last", s->e->name);
+	ok(memcmp(s->d, s->when_ready, g->P * sizeof(float)) == 0, "%s: a gradient is final at grad_ready", s->e->name);
+	is(g->w[s->order[0]].node, g->w[g->nw - 1].node, "%s: the last layer's gradient is ready first", s->e->name);
+	is(g->w[s->order[g->nw - 1]].node, g->w[0].node, "%s: the first layer's gradient is ready last", s->e->name);
 	free(junk);
 }
 
@@ -220,14 +220,14 @@ failures(struct seam *s, const struct seam *plain)
 	for (uint32_t k = 1; k <= 2 * nw; k += 5) {
 		s->fail_after = k;
 		if (step(s, BATCH, true) != (k <= nw ? ERR_STOP : 42) || s->fail_after != 0) {
-			ok(false, "%s: hook %u's word is passed on, no other is called", s->e->name, k);
+			ok(false, "%s: the pass returns the result of failing hook %u", s->e->name, k);
 			return;
 		}
 	}
-	ok(true, "%s: what a hook returns is returned at once", s->e->name);
+	ok(true, "%s: the pass returns a failing hook's result at once", s->e->name);
 	s->fail_after = 0;
-	is(step(s, BATCH, true), 0, "%s: a step after steps that were cut short", s->e->name);
-	ok(same(s, plain), "%s: is as if they had not been", s->e->name);
+	is(step(s, BATCH, true), 0, "%s: a step after failed steps succeeds", s->e->name);
+	ok(same(s, plain), "%s: a step after failed steps has the same bits", s->e->name);
 }
 
 static void
@@ -240,15 +240,15 @@ bits(struct seam *s, const struct seam *plain)
 	nets_must(step(&other, 1, false));
 	evaluate(&other, 2);
 	nets_must(step(&other, BATCH, false));
-	ok(same(&other, plain), "%s: the same bits whatever the plan did before", s->e->name);
+	ok(same(&other, plain), "%s: the bits of a step do not depend on earlier passes", s->e->name);
 	evaluate(&other, BATCH);
 	evaluate(s, BATCH);
 	ok(other.eval.loss == s->eval.loss && memcmp(other.prob, s->prob, BATCH * s->g->classes * sizeof(float)) == 0,
-	    "%s: and in evaluation", s->e->name);
+	    "%s: the bits of an evaluation do not depend on earlier passes", s->e->name);
 	end(&other);
 }
 
-/* What the plan had for other samples before must not count. */
+/* A partial batch gives what a plan of that size gives. */
 static void
 part(struct seam *s)
 {
@@ -260,15 +260,19 @@ part(struct seam *s)
 	evaluate(&two, 2);
 	nets_must(step(s, 2, false));
 	evaluate(s, 2);
-	near(s->train.loss / two.train.loss, 1, 1e-5, "%s: 2 samples in a plan for %d are 2: loss", s->e->name, BATCH);
-	near(s->eval.loss / two.eval.loss, 1, 1e-5, "%s: loss in evaluation", s->e->name);
-	/* Another batch size may bring other kernels, whose rounding may turn a relu: one value in thousands. */
-	near(nets_distance(s->d, two.d, s->g->P), 0, 1e-3, "%s: gradients", s->e->name);
-	near(nets_distance(s->stats, two.stats, s->g->A), 0, 1e-5, "%s: statistics", s->e->name);
+	near(s->train.loss / two.train.loss, 1, 1e-5, "%s: 2 samples have the same loss in a plan for %d",
+	    s->e->name, BATCH);
+	near(s->eval.loss / two.eval.loss, 1, 1e-5,
+	    "%s: 2 samples have the same evaluation loss in a larger plan", s->e->name);
+	/* Another batch size may use other kernels, whose rounding may flip one relu in thousands. */
+	near(nets_distance(s->d, two.d, s->g->P), 0, 1e-3,
+	    "%s: 2 samples have the same gradients in a larger plan", s->e->name);
+	near(nets_distance(s->stats, two.stats, s->g->A), 0, 1e-5,
+	    "%s: 2 samples have the same statistics in a larger plan", s->e->name);
 	end(&two);
 }
 
-/* What evaluates with w and aux as they are now; another plan that has seen nothing else says the same. */
+/* Does an evaluation with the current w and aux equal that of a new plan? */
 static bool
 fresh(struct seam *s)
 {
@@ -286,7 +290,7 @@ fresh(struct seam *s)
 	return equal;
 }
 
-/* What an engine made of weights and statistics for an evaluation lasts as long as they do. */
+/* An evaluation uses new weights and statistics, not what the engine derived from older ones. */
 static void
 newer(struct seam *s)
 {
@@ -295,14 +299,14 @@ newer(struct seam *s)
 	for (size_t j = 0; j < s->g->A; j++)
 		s->v.aux[j] *= 1.25f;
 	nets_must(s->e->load_aux(s->p, s->v.aux));
-	ok(fresh(s), "%s: an evaluation sees new statistics", s->e->name);
+	ok(fresh(s), "%s: an evaluation uses new statistics", s->e->name);
 	for (uint32_t a = 0; a <= last; a++) {
 		s->v.w[s->g->w[a].first] += 0.25f;
 		nets_must(s->e->load(s->p, a, s->v.w + s->g->w[a].first));
 		if (a % 7 == 0)
 			stale += !fresh(s);
 	}
-	is(stale, 0, "%s: ... and each new array", s->e->name);
+	is(stale, 0, "%s: an evaluation uses each newly loaded array", s->e->name);
 }
 
 static void
@@ -327,12 +331,12 @@ probabilities(struct seam *s)
 		correct += best == (uint32_t)s->v.y[n];
 		five += better < ENGINE_TOP;
 	}
-	near(worst, 0, 1e-6, "%s: probabilities of a sample add up to 1", s->e->name);
-	near(s->eval.loss, loss, 1e-5 * loss, "%s: the loss is theirs", s->e->name);
-	is(s->eval.correct, correct, "%s: and so is the count of right ones", s->e->name);
-	is(s->eval.top5, five, "%s: and of those right among the first five", s->e->name);
+	near(worst, 0, 1e-6, "%s: the probabilities of a sample add up to 1", s->e->name);
+	near(s->eval.loss, loss, 1e-5 * loss, "%s: the loss agrees with the probabilities", s->e->name);
+	is(s->eval.correct, correct, "%s: the count of correct samples agrees with the probabilities", s->e->name);
+	is(s->eval.top5, five, "%s: the top-5 count agrees with the probabilities", s->e->name);
 	nets_must(s->e->evaluate(s->p, NETS_SAMPLES(s->g, s->v.x, s->v.y, BATCH), &s->train, NULL));
-	ok(s->train.loss == s->eval.loss, "%s: nobody has to take the probabilities", s->e->name);
+	ok(s->train.loss == s->eval.loss, "%s: evaluate() accepts NULL for prob", s->e->name);
 }
 
 static void
@@ -351,23 +355,23 @@ update(const struct engine *e, struct engine_dev *dev)
 	nets_must(e->update(dev, a, a + N, a + 2 * N, 0, 32, &clipped));
 	opt_step(b, b + N, b + 2 * N, N, 32, &hyper);
 	opt_step(b, b + N, b + 2 * N, 1, 32, &clipped);
-	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: updates have net/optim/opt.h's bits", e->name);
+	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: update() has the bits of opt_step()", e->name);
 	nets_must(e->update(dev, a, NULL, a + 2 * N, N, 2, &fold));
 	opt_fold(b, b + 2 * N, N, 2, fold.momentum);
-	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: and so have running statistics", e->name);
+	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: update() has the bits of opt_fold()", e->name);
 	free(a);
 	free(b);
 }
 
-/* bf16 is a word that an engine may not know, but then it says so when the plan is made. */
+/* An engine without bf16 refuses it in plan(). */
 static void
 precision(struct seam *s)
 {
 	struct engine_plan *p = NULL;
-	int e = s->e->plan(s->dev, s->g, BATCH, ENGINE_BF16, &p);
+	int e = engine_plan(s->e, s->dev, s->g, BATCH, ENGINE_BF16, 0, &p);
 
-	ok(e == 0 ? p != NULL : e == ERR_NOTSUP && p == NULL, "%s: plans in bf16 or says no: %s", s->e->name,
-	    e < 0 ? err_line() : "yes");
+	ok(e == 0 ? p != NULL : e == ERR_NOTSUP && p == NULL,
+	    "%s: the engine plans in bf16 or refuses it: %s", s->e->name, e < 0 ? err_line() : "yes");
 	s->e->plan_free(p);
 }
 
@@ -377,37 +381,36 @@ texts(struct seam *s)
 	struct buf b = { 0 };
 	uint32_t missing = 0;
 
-	is(s->e->describe(s->dev, &b), 0, "%s: describes itself", s->e->name);
+	is(s->e->describe(s->dev, &b), 0, "%s: the engine describes itself", s->e->name);
 	ok(b.n > 0 && memchr(b.p, '\n', b.n) == NULL && memcmp(b.p, s->e->name, strlen(s->e->name)) == 0,
-	    "%s: in one line that begins with its name: %.*s", s->e->name, (int)b.n, (const char *)b.p);
+	    "%s: the description is one line that starts with its name: %.*s", s->e->name, (int)b.n, (const char *)b.p);
 	b.n = 0;
 	nets_must(s->e->explain(s->p, &b));
 	nets_must(buf_terminate(&b));
 	for (uint32_t i = 1; i < s->g->n; i++)
 		if (s->g->node[i].weight >= 0 && strstr((const char *)b.p, s->g->node[i].name) == NULL)
 			missing++;
-	is(missing, 0, "%s: explains each layer that has weights", s->e->name);
+	is(missing, 0, "%s: explain() lists each layer that has weights", s->e->name);
 	buf_free(&b);
 }
 
-/* A training step of pixels; next: what is told to come, before it goes backward. */
+/* Runs a training step on u8 pixels, with prefetch() of next before backward(). */
 static void
 pixels(struct seam *s, struct engine_plan *p, const uint8_t *x, const struct samples *next, float *g)
 {
 	const struct samples now = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w,
-	    .pixel = x,
-		.y = s->v.y, .norm = { .by = { 0.01f, 0.01f, 0.01f } } };
+	    .pixel = x, .y = s->v.y, .norm = { .by = { 0.01f, 0.01f, 0.01f } } };
 
 	nets_must(s->e->forward(p, &now, NULL, NULL, &s->train));
 	s->e->accel->prefetch(p, next);
 	nets_must(s->e->backward(p, g, s->stats, NULL));
 }
 
-/* Whether a batch is told to come, or another comes than was told, changes no bit of what is made of it. */
+/* prefetch() of the next batch, or of another one, does not change the bits of a step. */
 static void
 ahead(struct seam *s, enum engine_precision precision)
 {
-	size_t numbers = BATCH * picture(s->g), bytes = s->g->P * sizeof(float);
+	size_t numbers = BATCH * sample_size(s->g), bytes = s->g->P * sizeof(float);
 	uint8_t *x[2] = { malloc(numbers), malloc(numbers) };
 	float *want[2] = { nets_floats(s->g->P), nets_floats(s->g->P) }, *g = nets_floats(s->g->P);
 	struct samples next = { .n = BATCH, .c = s->g->node[0].c, .h = s->g->node[0].h, .w = s->g->node[0].w,
@@ -416,7 +419,7 @@ ahead(struct seam *s, enum engine_precision precision)
 	struct engine_plan *p;
 	uint32_t other = 0;
 
-	nets_must(s->e->plan(s->dev, s->g, BATCH, precision, &p));
+	nets_must(engine_plan(s->e, s->dev, s->g, BATCH, precision, 0, &p));
 	nets_must(nets_load(s->e, p, s->g, &s->v));
 	for (size_t j = 0; j < numbers; j++) {
 		x[0][j] = (uint8_t)rng_below(&r, 256);
@@ -424,8 +427,9 @@ ahead(struct seam *s, enum engine_precision precision)
 	}
 	pixels(s, p, x[0], NULL, want[0]);
 	pixels(s, p, x[1], NULL, want[1]);
-	ok(memcmp(want[0], want[1], bytes) != 0, "%s: two batches of pixels", s->e->name);
-	/* k: which comes, and behind it is told which; in the last rounds it is not the one that comes. */
+	ok(memcmp(want[0], want[1], bytes) != 0, "%s, %s: two batches of pixels have different gradients",
+	    s->e->name, engine_precision_name(precision));
+	/* The last rounds prefetch a batch that is not the next one. */
 	for (uint32_t k = 0; k < 12; k++) {
 		uint32_t now = k < 6 ? k % 2 : k % 3 == 0;
 
@@ -433,13 +437,14 @@ ahead(struct seam *s, enum engine_precision precision)
 		pixels(s, p, x[now], &next, g);
 		other += memcmp(g, want[now], bytes) != 0;
 	}
-	is(other, 0, "%s, %s: whatever is told to come, what comes is taken", s->e->name,
+	is(other, 0, "%s, %s: forward() uses its own batch, whatever was prefetched", s->e->name,
 	    engine_precision_name(precision));
 	pixels(s, p, x[0], &next, g);
 	s->e->accel->prefetch(p, NULL);
 	memcpy(x[next.pixel == x[1]], x[next.pixel != x[1]], numbers);
 	pixels(s, p, next.pixel, NULL, g);
-	ok(memcmp(g, want[next.pixel != x[1]], bytes) == 0, "... and what is told no more may change");
+	ok(memcmp(g, want[next.pixel != x[1]], bytes) == 0, "%s, %s: a batch may change after prefetch() with NULL",
+	    s->e->name, engine_precision_name(precision));
 	s->e->plan_free(p);
 	free(x[0]);
 	free(x[1]);
@@ -456,9 +461,9 @@ engine(const struct engine *e, struct engine_dev *dev)
 	begin(&plain, e, dev, BATCH);
 	begin(&s, e, dev, BATCH);
 	load(&plain, plain.v.w);
-	is(step(&plain, BATCH, false), 0, "%s: a step without hooks", e->name);
+	is(step(&plain, BATCH, false), 0, "%s: a step without hooks succeeds", e->name);
 	ok(finite_all(plain.d, plain.g->P) && finite_all(plain.stats, plain.g->A),
-	    "%s: all gradients and statistics are overwritten", e->name);
+	    "%s: backward() overwrites all gradients and statistics", e->name);
 	hooks(&s, &plain);
 	failures(&s, &plain);
 	bits(&s, &plain);
@@ -481,7 +486,7 @@ main(void)
 {
 	nets_engines(2, engine);
 	ok(engine_find("no such engine") == NULL && strstr(err_line(), "no such engine") != NULL,
-	    "an engine of another name is not found: %s", err_line());
-	ok(engine_find(NULL) != NULL, "one engine opens: %s", engine_find(NULL)->name);
+	    "an unknown engine is not found: %s", err_line());
+	ok(engine_find(NULL) != NULL, "engine_find(NULL) finds an engine: %s", engine_find(NULL)->name);
 	return done();
 }

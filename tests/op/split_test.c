@@ -1,8 +1,8 @@
 /*
- * split_test - several devices as one: do they compute what one computes that takes the parts in turn, to the last bit?
+ * split_test - do several devices used as one have the bits of one device that computes the parts in turn?
  *
- * Every kind of layer, two to four devices, batches full and not; hooks on the caller's thread, once an array; what a
- * hook says ends the pass, in whatever lane.
+ * Every kind of layer, two to four devices, full and partial batches.  Hooks come on the caller's thread, once for
+ * each array, and a failing hook ends the pass.
  */
 #include "op/nets.h"
 
@@ -16,11 +16,11 @@ struct counts {
 	const struct graph *g;
 	const struct engine *e;
 	struct engine_plan *p;
-	const float *w, *d;		/* weights; the gradient, looked at as it is born */
-	float	*early;			/* [P] what it was then */
+	const float *w, *d;		/* weights and gradients */
+	float	*early;			/* [P] each gradient when grad_ready was called */
 	pthread_t thread;
-	uint32_t need[64], born[64], elsewhere;
-	uint32_t fail_at;		/* the array at which a hook says no */
+	uint32_t need[64], ready[64], wrong;
+	uint32_t fail_at;		/* the array at which a hook fails */
 	bool	 in_need;
 };
 
@@ -30,19 +30,19 @@ need(void *arg, uint32_t a)
 	struct counts *c = arg;
 
 	c->need[a]++;
-	c->elsewhere += !pthread_equal(c->thread, pthread_self());
+	c->wrong += !pthread_equal(c->thread, pthread_self());
 	if (c->in_need && a == c->fail_at)
 		return err_fail(ERR_PEER, "no array %u", a);
 	return c->e->load(c->p, a, c->w + c->g->w[a].first);
 }
 
 static int
-born(void *arg, uint32_t a)
+ready(void *arg, uint32_t a)
 {
 	struct counts *c = arg;
 
-	c->born[a]++;
-	c->elsewhere += !pthread_equal(c->thread, pthread_self());
+	c->ready[a]++;
+	c->wrong += !pthread_equal(c->thread, pthread_self());
 	memcpy(c->early + c->g->w[a].first, c->d + c->g->w[a].first, c->g->w[a].count * sizeof(float));
 	return !c->in_need && a == c->fail_at ? err_fail(ERR_PEER, "no gradient %u", a) : 0;
 }
@@ -67,9 +67,9 @@ got_free(struct got *r)
 	free(r->prob);
 }
 
-/* One part after the other; what comes is added to sum. */
+/* Runs one part, and adds its results to sum. */
 static void
-take(const struct engine *e, struct engine_plan *p, const struct graph *g, const struct samples *part, uint32_t at,
+add_part(const struct engine *e, struct engine_plan *p, const struct graph *g, const struct samples *part, uint32_t at,
     struct got *sum)
 {
 	const struct engine_draw draw = { .seed = 9, .step = 4, .first = 100 + at };
@@ -90,18 +90,18 @@ take(const struct engine *e, struct engine_plan *p, const struct graph *g, const
 }
 
 static struct got
-by_hand(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v, uint32_t n,
-    uint32_t D)
+run_in_turn(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v,
+    uint32_t n, uint32_t D)
 {
 	struct got sum = room(g);
 	struct engine_plan *p;
 
-	nets_must(e->plan(dev, g, (BATCH + D - 1) / D, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, (BATCH + D - 1) / D, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, v));
 	for (uint32_t k = 0, at = 0; k < D && at < n; k++) {
 		struct samples part = samples_part(NETS_SAMPLES(g, v->x, v->y, n), at, n / D + (k < n % D));
 
-		take(e, p, g, &part, at, &sum);
+		add_part(e, p, g, &part, at, &sum);
 		at += part.n;
 	}
 	for (size_t i = 0; i < g->A; i++)
@@ -110,17 +110,17 @@ by_hand(const struct engine *e, struct engine_dev *dev, const struct graph *g, c
 	return sum;
 }
 
-/* Two steps, as what the first left behind must not matter. */
+/* Runs two steps and an evaluation; the first step must not change the second. */
 static struct got
 split(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v, uint32_t n,
     struct counts *c)
 {
 	const struct engine_draw draw = { .seed = 9, .step = 4, .first = 100 };
-	const struct engine_hook hook = { .arg = c, .param_needed = need, .grad_ready = born };
+	const struct engine_hook hook = { .arg = c, .param_needed = need, .grad_ready = ready };
 	struct got r = room(g);
 	struct engine_plan *p;
 
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(e->load_aux(p, v->aux));
 	*c = (struct counts){ .g = g, .e = e, .p = p, .w = v->w, .d = r.g, .early = nets_floats(g->P),
 	    .thread = pthread_self(), .fail_at = UINT32_MAX };
@@ -129,7 +129,7 @@ split(const struct engine *e, struct engine_dev *dev, const struct graph *g, con
 		nets_must(e->backward(p, r.g, r.stats, &hook));
 	}
 	nets_must(e->evaluate(p, NETS_SAMPLES(g, v->x, v->y, n), &r.eval, r.prob));
-	c->elsewhere += memcmp(c->early, r.g, g->P * sizeof(float)) != 0;
+	c->wrong += memcmp(c->early, r.g, g->P * sizeof(float)) != 0;
 	e->plan_free(p);
 	free(c->early);
 	return r;
@@ -144,16 +144,16 @@ same(const struct got *a, const struct got *b, const struct graph *g, uint32_t n
 }
 
 static bool
-once(const struct counts *c, const struct graph *g)
+called_once(const struct counts *c, const struct graph *g)
 {
-	bool good = c->elsewhere == 0;
+	bool good = c->wrong == 0;
 
 	for (uint32_t a = 0; a < g->nw; a++)
-		good &= c->need[a] == 2 && c->born[a] == 2;
+		good &= c->need[a] == 2 && c->ready[a] == 2;
 	return good;
 }
 
-/* Of devices with memory of their own the host has the weights as they come and the parts' gradients alone. */
+/* For devices with their own memory, the host holds only the gradients of the parts. */
 static void
 memory(const struct engine *e, struct engine_dev *dev, const struct engine *part, uint32_t D)
 {
@@ -162,10 +162,10 @@ memory(const struct engine *e, struct engine_dev *dev, const struct engine *part
 	struct engine_memory m;
 	struct engine_plan *p;
 
-	nets_must(e->planner->sketch(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
 	e->memory(p, &m);
-	is(m.host, part->planner != NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
-	    "... and the bytes that the host is asked for");
+	is(m.host, part->commit != NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
+	    "memory() has the bytes of the host");
 	e->plan_free(p);
 	graph_free(g);
 }
@@ -174,39 +174,39 @@ memory(const struct engine *e, struct engine_dev *dev, const struct engine *part
 static void
 equal(const char *name, const char *devices, uint32_t D)
 {
-	const struct engine *e, *alone = engine_find(name);
+	const struct engine *e = NULL, *alone = engine_find(name);
 	struct engine_dev *dev, *one;
 	unsigned good = 0, hooked = 0, all = 0;
 
 	nets_must(split_open(devices, D, &e, &dev));
-	nets_must(alone->open(0, 1, &one));
+	nets_must(engine_open(&alone, 0, 1, &one));
 	for (uint64_t c = 0; c < NETS_CASES; c++)
 		for (uint32_t n = 1; n <= BATCH; n += 3, all++) {
 			struct rng r = rng_start(6, c, n);
 			struct graph *g = nets_graph(&nets_cases[c], &r, false);
 			struct nets_numbers v = nets_numbers(g, &r, BATCH);
 			struct counts count;
-			struct got want = by_hand(alone, one, g, &v, n, D);
+			struct got want = run_in_turn(alone, one, g, &v, n, D);
 			struct got is = split(e, dev, g, &v, n, &count);
 
 			if (same(&want, &is, g, n))
 				good++;
 			else
 				printf("# %s: %s, %u samples\n", devices, nets_cases[c].name, n);
-			hooked += once(&count, g);
+			hooked += called_once(&count, g);
 			got_free(&want);
 			got_free(&is);
 			nets_numbers_free(&v);
 			graph_free(g);
 		}
-	is(good, all, "%s: the bits of one device that takes the parts in turn", devices);
-	is(hooked, all, "... hooks on this thread, each gradient whole when it is born");
+	is(good, all, "%s: the bits are those of one device that computes the parts in turn", devices);
+	is(hooked, all, "hooks run on this thread, and each gradient is final at grad_ready");
 	memory(e, dev, alone, D);
 	alone->close(one);
 	e->close(dev);
 }
 
-/* A hook that says no, at each array in turn; a label that is none in the last part. */
+/* A hook that fails, at each array in turn, and an invalid label in the last part. */
 static void
 refusals(void)
 {
@@ -221,12 +221,12 @@ refusals(void)
 	int err;
 
 	nets_must(split_open("ref:0,ref:1,ref:2", 3, &e, &dev));
-	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	for (uint32_t a = 0; a < g->nw; a++)
 		for (int in_need = 0; in_need < 2; in_need++) {
 			struct counts c = { .g = g, .e = e, .p = p, .w = v.w, .d = got.g, .early = nets_floats(g->P),
 			    .fail_at = a, .in_need = in_need };
-			const struct engine_hook hook = { .arg = &c, .param_needed = need, .grad_ready = born };
+			const struct engine_hook hook = { .arg = &c, .param_needed = need, .grad_ready = ready };
 
 			err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, &hook, &got.train);
 			if (err == 0)
@@ -234,12 +234,13 @@ refusals(void)
 			good += err == ERR_PEER && strstr(err_line(), in_need ? "no array" : "no gradient") != NULL;
 			free(c.early);
 		}
-	is(good, 2 * g->nw, "what a hook says ends the pass, and is what comes back");
+	is(good, 2 * g->nw, "a failing hook ends the pass with its result");
 	v.y[BATCH - 1] = -1;
 	err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train);
-	is(err, ERR_FORMAT, "a fault in the last part: %s", err_line());
+	is(err, ERR_FORMAT, "an invalid label in the last part: %s", err_line());
 	v.y[BATCH - 1] = 0;
-	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train), 0, "... and on it goes");
+	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train), 0,
+	    "the pass after an invalid label succeeds");
 	e->plan_free(p);
 	e->close(dev);
 	got_free(&got);
@@ -254,8 +255,11 @@ lists(void)
 	const struct engine *e;
 	struct engine_dev *dev;
 
-	is(split_open("ref", 1, &e, &dev), 0, "one device alone");
-	is_str(e->name, "ref", "... is that engine's own");
+	e = engine_find("ref");
+	is(split_open(NULL, 1, &e, &dev), 0, "split_open without a list opens device 0 of *e");
+	e->close(dev);
+	is(split_open("ref", 1, &e, &dev), 0, "a list of one device opens");
+	is_str(e->name, "ref", "a list of one device opens that device's own engine");
 	e->close(dev);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		int err = split_open(wrong[i], 1, &e, &dev);
@@ -264,7 +268,7 @@ lists(void)
 	}
 }
 
-/* Devices of the engine that the tests are about, which may add up gradients by themselves. */
+/* Two devices of the engine that TEST_ENGINE names, which may add gradients themselves. */
 static void
 one_engine(const char *name)
 {

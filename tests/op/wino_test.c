@@ -1,6 +1,8 @@
 /*
- * wino_test - Winograd's algorithm against the sums of a direct convolution in f64: maps that tiles do not divide, channels
- * that blocks do not divide, few tiles and many, and the same bits from any number of threads.
+ * wino_test - Winograd's algorithm against a direct convolution in f64.
+ *
+ * Maps that tiles do not divide, channels that blocks do not divide, few and many tiles.  Any number of threads must
+ * give the same bits.
  */
 #include "tap.h"
 
@@ -14,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOUND 3e-6	/* relative error in the 2-norm; 1.3e-6 is seen */
+#define BOUND 3e-6	/* relative error in the 2-norm; 1.3e-6 was measured */
 
-/* One layer: operands plain, as [n, c, h, w], and blocked. */
+/* One layer, with plain operands [n, c, h, w]. */
 struct layer {
 	struct dnnl_shape shape;
 	uint32_t	  block;
-	size_t		  xs, ys, ws;	/* numbers of x, y and w */
+	size_t		  xs, ys, ws;	/* elements of x, y and w */
 	float		 *x, *w, *dy, *bias;
 	float		 *y, *dx, *dw, *dbias;
 };
@@ -81,7 +83,7 @@ blocked(const struct layer *l, uint32_t channels)
 	return (channels + l->block - 1) / l->block * l->block * (size_t)l->shape.n * l->shape.h * l->shape.w;
 }
 
-/* Channel c of pixel i of image n, in blocks. */
+/* The index of channel c of pixel i of sample n in a blocked layout. */
 static size_t
 place(const struct layer *l, uint32_t channels, size_t n, size_t c, size_t i)
 {
@@ -90,7 +92,7 @@ place(const struct layer *l, uint32_t channels, size_t n, size_t c, size_t i)
 	return ((n * blocks + c / l->block) * pixels + i) * l->block + c % l->block;
 }
 
-/* From [n, c, h, w] into blocks, or back. */
+/* Copies [n, c, h, w] to blocks, or back. */
 static void
 copy(const struct layer *l, uint32_t channels, float *plain, float *blocks, bool back)
 {
@@ -99,13 +101,14 @@ copy(const struct layer *l, uint32_t channels, float *plain, float *blocks, bool
 	for (size_t n = 0; n < l->shape.n; n++)
 		for (size_t c = 0; c < channels; c++)
 			for (size_t i = 0; i < pixels; i++) {
-				float *a = &plain[(n * channels + c) * pixels + i], *b = &blocks[place(l, channels, n, c, i)];
+				float *a = &plain[(n * channels + c) * pixels + i];
+				float *b = &blocks[place(l, channels, n, c, i)];
 
 				*(back ? a : b) = *(back ? b : a);
 			}
 }
 
-/* Are the channels past the last of each last block zero? */
+/* Are the lanes after the last channel zero? */
 static bool
 padded(const struct layer *l, uint32_t channels, const float *blocks)
 {
@@ -119,13 +122,14 @@ padded(const struct layer *l, uint32_t channels, const float *blocks)
 	return true;
 }
 
-/* All three directions by `threads` threads; whether the padding was kept zero. */
+/* Runs all three directions.  Returns true if they succeed and keep the padding lanes zero. */
 static bool
 run(struct layer *l, int threads)
 {
 	const struct dnnl_shape *s = &l->shape;
 	struct dnnl_place at = { .x = room(blocked(l, s->c) * 4), .y = room(blocked(l, s->k) * 4),
-		.dx = room(blocked(l, s->c) * 4), .dy = room(blocked(l, s->k) * 4), .bias = l->bias, .dbias = l->dbias };
+		.dx = room(blocked(l, s->c) * 4), .dy = room(blocked(l, s->k) * 4), .bias = l->bias,
+		.dbias = l->dbias };
 	struct wino *w;
 	int e;
 	bool zero;
@@ -135,18 +139,18 @@ run(struct layer *l, int threads)
 		printf("Bail out! %s\n", err_line());
 		exit(1);
 	}
-	at.held = room(wino_held(w));
-	at.scratch = room(wino_scratch(w));
-	memset(at.scratch, 0xff, wino_scratch(w));	/* NaN: nothing in it may be read before it is written */
+	at.packed = room(wino_needs(w)->packed);
+	at.scratch = room(wino_needs(w)->scratch);
+	memset(at.scratch, 0xff, wino_needs(w)->scratch);	/* NaN: must be written before it is read */
 	memset(at.y, 0xff, blocked(l, s->k) * 4);
 	memset(at.dx, 0xff, blocked(l, s->c) * 4);
 	copy(l, s->c, l->x, at.x, false);
 	copy(l, s->k, l->dy, at.dy, false);
 	wino_bind(w, &at);
 	wino_load(w, l->w);
-	e = wino_forward(w);
-	e = e < 0 ? e : wino_data(w);
-	e = e < 0 ? e : wino_weight(w, l->dw);
+	e = wino_run(w, DNNL_FORWARD, NULL);
+	e = e < 0 ? e : wino_run(w, DNNL_DATA, NULL);
+	e = e < 0 ? e : wino_run(w, DNNL_WEIGHT, l->dw);
 	if (e < 0)
 		printf("# %s\n", err_line());
 	copy(l, s->k, l->y, at.y, true);
@@ -157,18 +161,18 @@ run(struct layer *l, int threads)
 	free(at.y);
 	free(at.dx);
 	free(at.dy);
-	free(at.held);
+	free(at.packed);
 	free(at.scratch);
 	return e == 0 && zero;
 }
 
-/* ------ the same, directly ------ */
+/* ------ direct convolution ------ */
 
 struct sums {
 	double *y, *dx, *dw, *dbias;
 };
 
-/* Adds what weight (k, c, r, s) does to all three. */
+/* Adds the products of one tap of weight (k, c) to all sums. */
 static void
 add_tap(const struct layer *l, struct sums *to, size_t k, size_t c, size_t tap)
 {
@@ -240,7 +244,7 @@ compare(struct dnnl_shape s, uint32_t block)
 	ok(wino_fits(&s), "%s: fits", name);
 	l = layer_new(s, block);
 	other = layer_new(s, block);
-	ok(run(&l, 1), "%s: lanes past the last channel stay zero", name);
+	ok(run(&l, 1), "%s: lanes after the last channel stay zero", name);
 	want = direct(&l);
 	close_to(l.y, want.y, l.ys, name, s.relu ? "y, bias and ReLU" : "y");
 	close_to(l.dx, want.dx, l.xs, name, "dx");
@@ -251,7 +255,7 @@ compare(struct dnnl_shape s, uint32_t block)
 		run(&other, threads);
 		ok(memcmp(l.y, other.y, l.ys * 4) == 0 && memcmp(l.dx, other.dx, l.xs * 4) == 0 &&
 		    memcmp(l.dw, other.dw, l.ws * 4) == 0 && memcmp(l.dbias, other.dbias, s.k * 4) == 0,
-		    "%s: %d threads give the bits of one", name, threads);
+		    "%s: %d threads give the bits of one thread", name, threads);
 	}
 	free(want.y);
 	free(want.dx);
@@ -261,7 +265,7 @@ compare(struct dnnl_shape s, uint32_t block)
 	layer_free(&other);
 }
 
-/* One NaN among x: ReLU makes 0 of it, and without ReLU it shows. */
+/* A NaN in x becomes 0 with ReLU, and stays NaN without. */
 static void
 nan_pixel(bool relu)
 {
@@ -272,7 +276,7 @@ nan_pixel(bool relu)
 	run(&l, 1);
 	for (size_t i = 0; i < l.ys; i++)
 		nan += isnan(l.y[i]);
-	ok(relu ? nan == 0 : nan >= 32 * 4, "NaN %s", relu ? "becomes 0 by ReLU" : "stays NaN");
+	ok(relu ? nan == 0 : nan >= 32 * 4, "NaN %s", relu ? "becomes 0 with ReLU" : "stays NaN without ReLU");
 	layer_free(&l);
 }
 
@@ -290,11 +294,11 @@ rule(void)
 	s[3].stride[1] = 2;
 	s[4].pad[0] = 0;
 	s[5].bf16 = true;
-	s[6].last = true;
+	s[6].channels_last = true;
 	s[7].groups = 2;
 	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++)
 		any = any || wino_fits(&s[i]);
-	ok(wino_fits(&fits) && !any, "the rule takes 32 channels of 4x4 and nothing that the tiles do not cover");
+	ok(wino_fits(&fits) && !any, "wino_fits accepts 32 channels of 4x4 and refuses smaller or other shapes");
 }
 
 int

@@ -145,9 +145,9 @@ main(int argc, char *argv[])
 		precision = ENGINE_BF16;
 	}
 	must((e = engine_find(argv[1])) != NULL ? 0 : ERR_ARG);
-	must(e->open(0, 0, &dev));
+	must(engine_open(&e, 0, 0, &dev));
 	s = pictures(g, argv[3]);
-	must(e->plan(dev, g, s.n, precision, &p));
+	must(engine_plan(e, dev, g, s.n, precision, 0, &p));
 	path_of(argv[3], "weights.safetensors", path);
 	must(weights_load(path, g, &w));
 	must(e->load_aux(p, w.aux));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# onnx.t - does onnxruntime compute what we compute, for every net and every kind of layer?  PEER_TORCH: a python with both.
+# onnx.t - onnxruntime computes what we compute, for every net and every kind of layer.  PEER_TORCH: a python with both.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
 
@@ -13,14 +13,14 @@ pmerge_small() { (ulimit -d 65536 && exec pmerge "$@"); }
 
 same() { # NET OPTION VALUE...
 	rm -rf net && mkdir net
-	ok "$*: weights" "$BUILD/tests/peers/random" "$1" net "${@:2}"
-	ok "$*: a model" pmerge_small -o net/net.onnx ${output:-} net/weights.safetensors
+	ok "$*: random weights are written" "$BUILD/tests/peers/random" "$1" net "${@:2}"
+	ok "$*: pmerge writes a model" pmerge_small -o net/net.onnx ${output:-} net/weights.safetensors
 	status 0 "$*: onnxruntime runs it" "$PEER_TORCH" "$TOP/tests/peers/onnx.py" net
 	sed 's/^/# /' out
-	ok "$*: N is free" awk '$1 == "alone" { good = $2 < 1e-5 } END { exit !good }' out
-	status 0 "$*: the cpu engine" "$BUILD/tests/peers/logits" cpu "$1" net "${@:2}"
+	ok "$*: the model takes any batch size" awk '$1 == "alone" { good = $2 < 1e-5 } END { exit !good }' out
+	status 0 "$*: the cpu engine computes logits" "$BUILD/tests/peers/logits" cpu "$1" net "${@:2}"
 	sed 's/^/# /' out
-	ok "$*: equal logits" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
+	ok "$*: the logits are equal" awk '$1 == "logits" { good = $2 ~ /^[0-9]/ && $2 < 1e-4 } END { exit !good }' out
 }
 
 cat >all.lua <<'END'
@@ -65,18 +65,19 @@ export OMP_NUM_THREADS=1
 for ((i = 0; i < nets; i++)); do
 	mkdir $i && "$BUILD/tests/peers/random" ./$i.lua $i && pmerge --logits -o $i/net.onnx $i/weights.safetensors || echo "no $i"
 done >made 2>&1
-is "$(cat made)" "" "$nets nets of layers by chance: models"
-status 0 "... onnxruntime runs them" "$PEER_TORCH" "$TOP/tests/peers/onnx.py" $(seq 0 $((nets - 1)))
-# Numbers go to hundreds in some: there probabilities of 0 have no logarithm.
+is "$(cat made)" "" "pmerge writes models of $nets random nets"
+status 0 "onnxruntime runs the random nets" "$PEER_TORCH" "$TOP/tests/peers/onnx.py" $(seq 0 $((nets - 1)))
+# Logits of some nets reach hundreds: probabilities of 0 have no logarithm.
 for ((i = 0; i < nets; i++)); do
 	echo "$i $("$BUILD/tests/peers/logits" cpu ./$i.lua $i)"
 done >made 2>&1
-ok "... equal logits" awk '$3 ~ /nan/ { nan++; next } !($3 ~ /^[0-9]/ && $3 < 1e-3) { print; bad = 1 }
+ok "the logits of the random nets are equal" \
+	awk '$3 ~ /nan/ { nan++; next } !($3 ~ /^[0-9]/ && $3 < 1e-3) { print; bad = 1 }
 	END { exit bad || NR - nan < 50 }' made
 
 echo 'return softmax(fc{lrn{data(8, 4, 4), size = 4, name = "even"}, 3})' >even.lua
-mkdir even && ok "a layer that ONNX has not: weights" "$BUILD/tests/peers/random" ./even.lua even
-status 1 "... refused" pmerge -o even/net.onnx even/weights.safetensors
-like err '^pmerge: even: ONNX has no LRN over 4 channels, an even number$' "... by name"
-ok "... and nothing is written" [ ! -e even/net.onnx ]
+mkdir even && ok "weights of a layer that ONNX lacks are written" "$BUILD/tests/peers/random" ./even.lua even
+status 1 "pmerge refuses a layer that ONNX lacks" pmerge -o even/net.onnx even/weights.safetensors
+like err '^pmerge: even: ONNX has no LRN over 4 channels, an even number$' "the error names the layer"
+ok "a refused model is not written" [ ! -e even/net.onnx ]
 done_testing

@@ -57,7 +57,7 @@ statistics(const struct graph *g, const float *w, const float *x, float *aux)
 
 	must(e != NULL ? 0 : ERR_ARG);
 	must(e->open(0, 0, &dev));
-	must(e->plan(dev, g, PEERS_N, ENGINE_F32, &p));
+	must(engine_plan(e, dev, g, PEERS_N, ENGINE_F32, 0, &p));
 	for (uint32_t a = 0; a < g->nw; a++)
 		must(e->load(p, a, w + g->w[a].first));
 	must(e->forward(p, &s, NULL, NULL, &result));
@@ -101,7 +101,7 @@ main(int argc, char *argv[])
 	spread(g, w);
 	statistics(g, w, x, aux);
 	snprintf(path, sizeof(path), "%s/weights.safetensors", argv[2]);
-	must(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, 0));
+	must(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0));
 	snprintf(path, sizeof(path), "%s/x.f32", argv[2]);
 	must(io_create(&f, path));
 	must(io_write(f.fd, x, n * sizeof(*x)));

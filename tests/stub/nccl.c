@@ -1,9 +1,9 @@
 /*
- * nccl - libnccl.so.2 for the GPUs that are none: sums in memory, in the devices' order, for whom keeps the library's
- * rules.
+ * nccl - a stand-in for libnccl.so.2 that adds the memory of emulated devices, in their order, and
+ * checks its callers.
  *
- * The streams are those of tests/emu.  TALLY_NCCL=start makes the library fail as it starts, TALLY_NCCL=N in its N-th
- * group.
+ * The streams are those of tests/emu. TALLY_NCCL=start: the library fails as it starts.
+ * TALLY_NCCL=N: it fails in its N-th group.
  */
 #include "emu/emu.h"
 
@@ -26,10 +26,10 @@ struct call {
 struct group {
 	struct call call[MOST];
 	size_t	 count;
-	int	 called;	/* ranks of this group of calls */
+	int	 called;	/* ranks that called in this group */
 };
 
-/* Between ncclGroupStart() and ncclGroupEnd(); the library's callers are one at a time. */
+/* The group between ncclGroupStart() and ncclGroupEnd(); one thread at a time calls the library. */
 static struct group *open_group;
 static int inside, groups;
 
@@ -146,7 +146,7 @@ ncclGroupEnd(void)
 	struct sum s;
 
 	if (inside-- != 1 || g == NULL || g->called >= 0)
-		return USAGE;	/* a rank is missing: the real one waits for it */
+		return USAGE;	/* a rank is missing: NCCL would wait for it */
 	if (how != NULL && atoi(how) == ++groups)
 		return CUDA_ERROR;
 	s = (struct sum){ .count = g->count, .n = -g->called };

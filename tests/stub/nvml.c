@@ -1,6 +1,6 @@
 /*
- * nvml - libnvidia-ml.so.1 for GPUs that are none: the one at 0000:00:0K.0 is busy (20 + 30 K)
- * percent, then 20 more, by turns.
+ * nvml - a stand-in for libnvidia-ml.so.1: the GPU at 0000:00:0K.0 is (20 + 30 K) percent busy,
+ * then 20 more, alternating.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* cpu - devices, plans and what goes into them: the engine of processors, as engine.h has it. */
+/* cpu - opens devices, makes plans and loads arrays; the table of the engine. */
 #include "engine/cpu/cpu.h"
 
 #include "base/err.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * oneDNN deals its work to as many threads as a team may have: were a team smaller than it was told, as under
- * OMP_THREAD_LIMIT or OMP_DYNAMIC, gradients would lack the share of those that are missing.
+ * oneDNN divides its work by the requested number of threads.  If OpenMP started fewer (OMP_THREAD_LIMIT,
+ * OMP_DYNAMIC), gradients would lack the parts of the missing threads.
  */
 static unsigned
 set_team_size(unsigned threads)
@@ -53,12 +53,12 @@ cpu_describe(const struct engine_dev *dev, struct buf *out)
 {
 	int e;
 
-	if ((e = buf_put_fmt(out, "cpu: ")) < 0 || (e = dnnl_dev_describe(dev->dnnl, out)) < 0)
+	if ((e = buf_put_fmt(out, "cpu: ")) < 0 || (e = dnnl_dev_describe(out)) < 0)
 		return e;
 	return buf_put_fmt(out, ", %u thread%s", dev->threads, dev->threads > 1 ? "s" : "");
 }
 
-/* How many threads a parallel loop takes is known to the calling thread alone: say it at each entry. */
+/* OpenMP keeps the number of threads in each calling thread, so every entry must set it. */
 void
 cpu_enter(const struct engine_dev *dev)
 {
@@ -74,20 +74,21 @@ cpu_plan_free(struct engine_plan *p)
 		return;
 	cpu_set_free(p);
 	for (uint32_t i = 0; i < CPU_SETS; i++)
-		free(p->set[i].mul);
+		free(p->set[i].conv);
 	cpu_arena_free(p);
 	free(p->step);
 	free(p->buf);
-	free(p->mul);
+	free(p->conv);
 	free(p->bn);
 	free(p->pool);
 	free(p->state);
 	free(p->label);
 	free(p->mix);
+	free(p->cost);
 	free(p);
 }
 
-/* Gamma counts as 1 where it is fixed, whatever is loaded. */
+/* A fixed gamma is 1, whatever is loaded. */
 static void
 fix_gammas(struct engine_plan *p)
 {
@@ -100,7 +101,7 @@ fix_gammas(struct engine_plan *p)
 }
 
 static int
-cpu_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
     struct engine_plan **plan)
 {
 	struct engine_plan *p;
@@ -111,7 +112,7 @@ cpu_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
 		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 and bf16, not in %s",
 		    engine_precision_name(precision));
-	if (precision == ENGINE_BF16 && (e = dnnl_dev_bf16(dev->dnnl)) < 0)
+	if (precision == ENGINE_BF16 && (e = dnnl_dev_bf16()) < 0)
 		return e;
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
@@ -134,17 +135,10 @@ cpu_commit(struct engine_plan *p)
 	int e;
 
 	cpu_enter(p->dev);
-	if ((e = cpu_arena_take(p)) < 0 || (e = cpu_set_first(p)) < 0)
+	if ((e = cpu_arena_allocate(p)) < 0 || (e = cpu_set_bind(p, &p->set[0])) < 0)
 		return e;
 	fix_gammas(p);
 	return 0;
-}
-
-static int
-cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
-    struct engine_plan **plan)
-{
-	return engine_plan_beside(&engine_cpu, dev, graph, batch, precision, 0, plan);
 }
 
 static void
@@ -168,9 +162,9 @@ cpu_load(struct engine_plan *p, uint32_t a, const float *w)
 	switch (array->role) {
 	case GRAPH_WEIGHT:
 		cpu_enter(p->dev);
-		return cpu_conv_load(p->set[0].mul[state], w);
+		return cpu_conv_load(p->set[0].conv[state], w);
 	case GRAPH_BIAS:
-		memcpy(p->mul[state].bias, w, bytes);
+		memcpy(p->conv[state].bias, w, bytes);
 		return 0;
 	case GRAPH_GAMMA:
 		if (!p->graph->node[array->node].fix_gamma)
@@ -197,7 +191,7 @@ cpu_update(struct engine_dev *dev, float *w, float *state, const float *g, size_
     const struct opt_hyper *hyper)
 {
 	uint32_t states = opt_states(hyper->rule);
-	size_t pieces = (count + 65535) / 65536;	/* 256 KB of each array: they stay in the cache of a core */
+	size_t pieces = (count + 65535) / 65536;	/* 256 KB of each array, which fit a core's cache */
 
 	cpu_enter(dev);
 	#pragma omp parallel for
@@ -209,14 +203,13 @@ cpu_update(struct engine_dev *dev, float *w, float *state, const float *g, size_
 	return 0;
 }
 
-static const struct engine_planner planner = { .sketch = cpu_sketch, .commit = cpu_commit };
-
 const struct engine engine_cpu = {
 	.name = "cpu",
 	.open = cpu_open,
 	.close = cpu_close,
 	.describe = cpu_describe,
 	.plan = cpu_plan,
+	.commit = cpu_commit,
 	.plan_free = cpu_plan_free,
 	.explain = cpu_explain,
 	.memory = cpu_memory,
@@ -227,5 +220,5 @@ const struct engine engine_cpu = {
 	.statistics = cpu_pass_statistics,
 	.evaluate = cpu_pass_evaluate,
 	.update = cpu_update,
-	.planner = &planner,
+	.profiler = &cpu_profiler,
 };

@@ -1,27 +1,27 @@
 /*
- * cpu - a graph as a list of steps over one piece of memory; what the files of this engine share.
+ * cpu - the engine of processors: a graph as a list of steps over one block of memory.
  *
- * A plan is made once: cpu_plan.c walks the graph, asks oneDNN (dnnl.h) for
- * layouts, and writes down the steps of a pass forward and a pass backward;
- * cpu_arena.c gives each buffer a place for the steps in which it is alive; the
- * kernels in the other files run on views of it, and cpu_pass.c runs the steps.
+ * This header is shared by the files of the engine.  cpu_plan.c walks the graph once, asks oneDNN (dnnl.h) for
+ * layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each buffer in memory for
+ * the steps in which it is alive.  cpu_pass.c runs the steps, and the other files have their kernels, which work on
+ * views of buffers.
  *
- * What keeps the passes short:
- *  - a concatenation is one buffer, into which its inputs write with a stride,
- *    and out of which their gradients are read with the same stride;
- *  - a gradient that comes from two layers stays two views, which the reader adds,
- *    and one that goes to all inputs of a sum stays one view;
- *  - batch norm and ReLU are one pass; its backward writes over its input;
+ * What makes the passes fast:
+ *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a
+ *    stride;
+ *  - a gradient with two contributions stays two views, which its reader adds;
+ *  - all inputs of a sum share one view of its gradient;
+ *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass;
- *  - ReLU behind a convolution is part of the convolution;
- *  - an activation that never falls goes behind the maximum it stands before, where
- *    there are fewer values: max f(x) = f(max x).
+ *  - ReLU after a convolution is part of the convolution;
+ *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
  *
- * Layouts: as in dnnl.h.  A plan of bf16 keeps outputs and their gradients in that type, channels
- * last, but for the data as they come and the scores and probabilities; its kernels are those of f32,
- * by cpu_half.h.  There a concatenation's inputs write, and are read, with a stride from pixel to pixel.
- * The channels past c in the last block are zero in every buffer, and each kernel keeps it so.
- * Kernels share work by units (one picture's block of channels), and add in an order that does not
+ * Layouts: as in dnnl.h.  A bf16 plan stores outputs and their gradients in bf16 with channels last, and input data,
+ * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h.  The inputs of a bf16 concatenation
+ * are written and read with a stride from pixel to pixel.  The lanes after the last channel of a block are zero in
+ * every buffer, and every kernel keeps them zero.
+ *
+ * A unit is one sample's block of channels.  Kernels distribute units among threads, and add in an order that does not
  * depend on the number of threads.
  */
 #ifndef ENGINE_CPU_CPU_H
@@ -33,26 +33,26 @@
 
 #include <assert.h>
 
-#define CPU_PARTS	2	/* views that a gradient may come in */
-#define CPU_SETS	4	/* batch sizes whose kernels are kept, the full one counted */
+#define CPU_PARTS	2	/* the most views whose sum is a gradient */
+#define CPU_SETS	4	/* batch sizes whose kernels are kept, including the full one */
 
-/* Pictures [n, c, h, w] somewhere in the arena. */
+/* Activations [n, c, h, w] in the arena. */
 struct cpu_view {
 	void	*p;		/* set when the buffers have their places */
 	uint32_t buf;		/* index into plan->buf */
-	size_t	 at;		/* numbers from the buffer's start */
-	size_t	 step;		/* numbers from one picture to the next */
-	size_t	 pitch;		/* numbers from one pixel to the next */
+	size_t	 at;		/* elements from the buffer's start */
+	size_t	 step;		/* elements from one sample to the next */
+	size_t	 pitch;		/* elements from one pixel to the next */
 	uint32_t c, h, w;
-	uint32_t block;		/* channels side by side: 1, 8 or 16; or c */
-	bool	 half;		/* bf16, else f32 */
-	bool	 shared;	/* of a gradient: others read it too, so that nobody writes over it */
+	uint32_t block;		/* adjacent channels of a pixel: 1, 8 or 16; or c */
+	bool	 bf16;		/* else f32 */
+	bool	 shared;	/* a gradient with other readers, which must not be overwritten */
 };
 
 enum cpu_kind {
-	CPU_MUL,		/* y = conv or fc of x */
-	CPU_MUL_BACK,		/* the gradients of its arrays, and dx unless absent */
-	CPU_BN,			/* y = bn(x), and ReLU when relu */
+	CPU_CONV,		/* y = conv or fc of x */
+	CPU_CONV_BACK,		/* the gradients of its arrays, and dx unless no_dx */
+	CPU_BN,			/* y = bn(x), then ReLU if relu */
 	CPU_BN_BACK,
 	CPU_ACT,
 	CPU_ACT_BACK,
@@ -60,9 +60,9 @@ enum cpu_kind {
 	CPU_POOL_BACK,
 	CPU_LOSS,		/* y = softmax(x) and the loss */
 	CPU_LOSS_BACK,		/* y = y - onehot */
-	CPU_COPY,		/* channels of x from x_first into y from y_first; layouts may differ */
-	CPU_SUM,		/* y = the sum of dy, and ReLU when relu */
-	CPU_TIMES,		/* y = the product of dy */
+	CPU_COPY,		/* channels of x from x_first on into y from y_first on; layouts may differ */
+	CPU_SUM,		/* y = the sum of dy, then ReLU if relu */
+	CPU_PRODUCT,		/* y = the product of dy */
 	CPU_PAD,
 	CPU_PAD_BACK,
 	CPU_LRN,
@@ -74,48 +74,47 @@ enum cpu_kind {
 struct cpu_step {
 	enum cpu_kind	kind;
 	uint32_t	node;
-	uint32_t	state;		/* index into plan->mul, ->bn or ->pool */
+	uint32_t	state;		/* index into plan->conv, ->bn or ->pool */
 	bool		relu;
-	bool		absent;		/* dx is not wanted */
-	/* neither are the gradients of its arrays; a batch norm's statistics are constants */
-	bool		frozen;
+	bool		no_dx;		/* the step computes no dx */
+	bool		frozen;		/* nor gradients of its arrays; a batch norm's statistics are constants */
 	struct cpu_view x, y, dx;
 	struct cpu_view dy[CPU_PARTS];
 	uint32_t	ndy;
 	uint32_t	x_first, y_first, count;	/* CPU_COPY */
 };
 
-/* A conv or fc layer. */
-struct cpu_mul {
+/* A convolution or fully connected layer. */
+struct cpu_conv_layer {
 	uint32_t	  node;
 	struct dnnl_shape shape;	/* n is the full batch */
-	void		 *held;
+	void		 *packed;
 	float		 *bias, *dbias;
 	struct cpu_view	  x, y, dx, dy;
 };
 
-/* A batch norm; arrays of channels, padded with zeros to whole blocks. */
+/* A batch norm.  Its arrays have one float for each channel, and zeros up to a whole block. */
 struct cpu_bn {
 	uint32_t node;
-	size_t	 lanes;		/* channels, padded */
+	size_t	 lanes;		/* floats of an array */
 	float	*gamma, *beta;
-	float	*mean, *var;	/* of the batch forward() saw last */
+	float	*mean, *var;	/* of the last batch of forward() */
 	float	*scale, *shift;	/* y = scale * x + shift */
 	float	*dgamma, *dbeta;
 	float	*k1, *k0;	/* dx = scale * dy + k1 * (x - mean) + k0 */
 };
 
-/* Which of a window's values was the largest, for each output. */
+/* The index in its window of each output's maximum. */
 struct cpu_pool {
 	uint32_t buf;		/* u16, in the layout of y */
-	uint16_t *which;
+	uint16_t *argmax;
 };
 
 /* The kernels of one batch size. */
 struct cpu_set {
 	uint32_t	  n;	/* 0: none yet */
-	uint64_t	  used;	/* when, for the choice of which to drop */
-	struct cpu_conv **mul;	/* [nmul] */
+	uint64_t	  used;	/* plan->clock of the last use; the least recently used set is dropped */
+	struct cpu_conv **conv;	/* [nconv] */
 };
 
 struct engine_dev {
@@ -129,28 +128,31 @@ struct engine_plan {
 	uint32_t	    batch;
 	bool		    bf16;
 	struct cpu_step	   *step;
-	uint32_t	    nstep, nforward;	/* the first nforward are the pass forward */
-	struct memplan_buf  *buf;
+	uint32_t	    nstep, nforward;	/* the first nforward steps are the forward pass */
+	struct memplan_buf *buf;
 	uint32_t	    nbuf;
-	struct cpu_mul	   *mul;
-	uint32_t	    nmul;
+	struct cpu_conv_layer *conv;
+	uint32_t	    nconv;
 	struct cpu_bn	   *bn;
 	uint32_t	    nbn;
 	struct cpu_pool	   *pool;
 	uint32_t	    npool;
-	uint32_t	   *state;	/* [graph->n] index into mul, bn or pool */
+	uint32_t	   *state;	/* [graph->n] index into conv, bn or pool */
 	struct cpu_view	    data, prob;
 	struct cpu_set	    set[CPU_SETS];	/* the first is the full batch */
 	uint64_t	    clock;
-	void		   *arena, *kept, *scratch;	/* activations; weights and statistics; the moment's */
+	void		   *arena;	/* activations and their gradients */
+	void		   *kept;	/* weights and statistics */
+	void		   *scratch;	/* memory of the running kernel */
 	size_t		    arena_bytes, kept_bytes, scratch_bytes;
-	size_t		    scratch_least;	/* bytes that batch norm and LRN want */
+	size_t		    scratch_least;	/* bytes for batch norm and LRN */
 	float		   *aux;	/* [A] running statistics */
 	int32_t		   *label;	/* [batch] */
-	struct samples_mix *mix;	/* [batch]; a share of 0: none */
-	struct engine_draw  draw;	/* of that batch */
-	uint32_t	    n;		/* of the batch forward() saw last; 0: none to go backward from */
+	struct samples_mix *mix;	/* [batch]; share 0: no mixture */
+	struct engine_draw  draw;	/* of the last batch of forward() */
+	uint32_t	    n;		/* samples of that batch; 0: backward() has nothing to start from */
 	struct engine_result result;
+	struct engine_cost *cost;	/* [graph->n][ENGINE_DIRECTIONS] while profiled, else NULL */
 };
 
 static inline size_t
@@ -159,7 +161,7 @@ cpu_blocks(const struct cpu_view *v)
 	return (v->c + v->block - 1) / v->block;
 }
 
-/* Numbers of one picture's block. */
+/* Elements of a unit, with its stride. */
 static inline size_t
 cpu_unit(const struct cpu_view *v)
 {
@@ -172,27 +174,47 @@ cpu_dense(const struct cpu_view *v)
 	return v->pitch == v->block && v->step == cpu_blocks(v) * cpu_unit(v);
 }
 
+/* Bytes of an element. */
 static inline size_t
 cpu_size(const struct cpu_view *v)
 {
-	return v->half ? 2 : sizeof(float);
+	return v->bf16 ? 2 : sizeof(float);
 }
 
-/* Number j of picture i. */
+/* Element j of sample i. */
 static inline void *
-cpu_nth(const struct cpu_view *v, size_t i, size_t j)
+cpu_elem(const struct cpu_view *v, size_t i, size_t j)
 {
 	return (char *)v->p + (i * v->step + j) * cpu_size(v);
 }
 
-/* The first number of block b of picture i. */
+/* The first element of block b of sample i. */
 static inline void *
 cpu_at(const struct cpu_view *v, size_t i, size_t b)
 {
-	return cpu_nth(v, i, b * cpu_unit(v));
+	return cpu_elem(v, i, b * cpu_unit(v));
 }
 
-/* How kernels cut a picture: into its blocks, and a block of all channels into groups of 16 and what is left. */
+/* A unit in memory. */
+struct cpu_ptr {
+	void  *p;
+	size_t pitch;		/* elements from one pixel to the next */
+};
+
+static inline struct cpu_ptr
+cpu_ptr(const struct cpu_view *v, size_t i, size_t b)
+{
+	return (struct cpu_ptr) { cpu_at(v, i, b), v->pitch };
+}
+
+/* The unit of the second of n views whose sum is a gradient; p NULL: n is 1. */
+static inline struct cpu_ptr
+cpu_ptr_second(const struct cpu_view *v, uint32_t n, size_t i, size_t b)
+{
+	return n > 1 ? cpu_ptr(&v[1], i, b) : (struct cpu_ptr) { NULL, 0 };
+}
+
+/* Groups: a sample's blocks, or 16 adjacent channels and the rest of a block of all channels. */
 static inline size_t
 cpu_lanes(const struct cpu_view *v)
 {
@@ -205,7 +227,7 @@ cpu_groups(const struct cpu_view *v)
 	return (v->c + cpu_lanes(v) - 1) / cpu_lanes(v);
 }
 
-/* Channels of group g that lie side by side. */
+/* Adjacent channels of group g. */
 static inline size_t
 cpu_width(const struct cpu_view *v, size_t g)
 {
@@ -214,17 +236,14 @@ cpu_width(const struct cpu_view *v, size_t g)
 	return v->block == lanes || v->c - g * lanes > lanes ? lanes : v->c - g * lanes;
 }
 
-/* The first number of group g of picture i. */
+/* The first element of group g of sample i. */
 static inline void *
 cpu_group(const struct cpu_view *v, size_t i, size_t g)
 {
-	return v->block == cpu_lanes(v) ? cpu_at(v, i, g) : cpu_nth(v, i, g * cpu_lanes(v));
+	return v->block == cpu_lanes(v) ? cpu_at(v, i, g) : cpu_elem(v, i, g * cpu_lanes(v));
 }
 
-/*
- * A picture as lines of `count` numbers side by side, which its neighbours of the same shape have too: one line, or one
- * a pixel where other channels lie between.
- */
+/* A sample as lines of `count` adjacent elements: one line, or one for each pixel if the view has a stride. */
 struct cpu_lines {
 	size_t lines, count;
 };
@@ -236,24 +255,27 @@ cpu_lines(const struct cpu_view *v)
 	    (struct cpu_lines) { (size_t)v->h * v->w, v->c };
 }
 
-/* Lines that suit both. */
+/* Lines that exist in v too. */
 static inline struct cpu_lines
 cpu_lines_of(const struct cpu_view *v, struct cpu_lines with)
 {
 	return with.lines > 1 ? with : cpu_lines(v);
 }
 
-/* cpu_plan.c: the steps and buffers of a graph.  Returns 0, ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM, naming the layer. */
+/*
+ * cpu_plan.c: fills in the steps and buffers of the plan's graph.  Returns 0, or ERR_NOTSUP, ERR_LIMIT or ERR_NOMEM
+ * with the layer's name.
+ */
 int	 cpu_plan_make(struct engine_plan *p);
 
-/* cpu_arena.c: how much memory all of a plan needs, and where in it; then that memory.  Return 0 or ERR_NOMEM. */
+/* cpu_arena.c: place computes all sizes and offsets, allocate takes the memory.  Return 0 or ERR_NOMEM. */
 int	 cpu_arena_place(struct engine_plan *p);
-int	 cpu_arena_take(struct engine_plan *p);
-/* Room for bytes of scratch; kernels are to be bound again when it moved (1). */
+int	 cpu_arena_allocate(struct engine_plan *p);
+/* Makes scratch at least this large.  Returns 0, ERR_NOMEM, or 1 if it moved: all kernels must be bound again. */
 int	 cpu_arena_scratch(struct engine_plan *p, size_t bytes);
 void	 cpu_arena_free(struct engine_plan *p);
 
-/* cpu.c: says to OpenMP how many threads a loop of the calling thread has; at each entry. */
+/* cpu.c: sets the threads of the calling thread's parallel loops.  Every function of engine.h that has one calls it. */
 void	 cpu_enter(const struct engine_dev *dev);
 
 /* cpu_pass.c: forward, backward, statistics and evaluate of engine.h. */
@@ -263,71 +285,79 @@ int	 cpu_pass_backward(struct engine_plan *p, float *g, float *stats, const stru
 int	 cpu_pass_statistics(struct engine_plan *p, float *stats);
 int	 cpu_pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
 
-/* cpu_set.c: kernels by batch size.  Return 0, ERR_NOTSUP or ERR_NOMEM. */
-int	 cpu_set_first(struct engine_plan *p);	/* binds those of the full batch */
+/* cpu_set.c: the kernels of each batch size.  Return 0, ERR_NOTSUP or ERR_NOMEM. */
+int	 cpu_set_bind(struct engine_plan *p, const struct cpu_set *set);	/* makes scratch large enough first */
 size_t	 cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set);	/* bytes */
-int	 cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set);
+int	 cpu_set_get(struct engine_plan *p, uint32_t n, const struct cpu_set **set);
 void	 cpu_set_free(struct engine_plan *p);
 
-/* cpu_finite.c: whether what a step of the pass forward gave for n pictures, and its statistics, are all numbers. */
+/* cpu_finite.c: are the output of this step of the forward pass and its statistics finite, for n samples? */
 bool	 cpu_finite(const struct engine_plan *p, const struct cpu_step *s, uint32_t n);
 
-/* cpu_explain.c: as struct engine has it. */
+/*
+ * cpu_profile.c.  now: the time, or 0 unless the plan is profiled.  add: adds a step of n samples that began at `from`
+ * to the costs of its layer.
+ */
+extern const struct engine_profiler cpu_profiler;
+uint64_t cpu_profile_now(const struct engine_plan *p);
+void	 cpu_profile_add(struct engine_plan *p, const struct cpu_step *s, enum engine_direction dir, uint32_t n,
+	     uint64_t from);
+
+/* cpu_explain.c: explain of engine.h. */
 int	 cpu_explain(const struct engine_plan *p, struct buf *out);
 
 extern const struct engine engine_cpu;
 
-/* The kernels: n pictures, views of one layout, padding lanes kept zero. */
+/* The kernels: n samples, views of one layout. */
 
 /* cpu_bn.c.  moments: mean and var of x.  coefficients: scale and shift from mean, var, gamma, beta. */
 void	 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn);
 void	 cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size_t c, float eps);
 void	 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn,
 	     bool relu);
-/* dgamma and dbeta, and dx unless it is NULL; dx may be x.  constant: dx alone, of mean and var that x did not make. */
+/* dgamma and dbeta, and dx unless it is NULL; dx may be x.  constant: only dx, for mean and var that are constants. */
 void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
 	     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps);
-/* Floats of scratch for either. */
+/* Floats of scratch for moments and backward. */
 size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);
 
-/* cpu_act.c; y may be x, dx may be dy[0].  Is x read for the way back?  Else y is, and x may be written over. */
+/* cpu_act.c.  y may be x, and dx may be dy[0].  wants_x: backward reads x; if false it reads y, which may be x. */
 bool	 cpu_act_wants_x(const struct graph_node *node);
 void	 cpu_act_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint32_t n);
-/* from is x or y. */
-void	 cpu_act_backward(const struct graph_node *node, const struct cpu_view *from, const struct cpu_view *dy,
+void	 cpu_act_backward(const struct graph_node *node, const struct cpu_view *x_or_y, const struct cpu_view *dy,
 	     uint32_t ndy, const struct cpu_view *dx, uint32_t n);
 
-/* cpu_pool.c; which is read by the maximum's backward alone. */
+/* cpu_pool.c.  Only the backward pass of a maximum reads argmax. */
 void	 cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y,
-	     uint16_t *which, uint32_t n);
+	     uint16_t *argmax, uint32_t n);
 void	 cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy,
-	     const struct cpu_view *dx, const uint16_t *which, uint32_t n);
+	     const struct cpu_view *dx, const uint16_t *argmax, uint32_t n);
 
-/* cpu_copy.c.  copy: count channels, layouts may differ; the padding of y is zeroed behind its last channel. */
+/* cpu_copy.c: copies count channels between any layouts, and zeroes the lanes after the last channel of y. */
 void	 cpu_copy(const struct cpu_view *x, uint32_t x_first, const struct cpu_view *y, uint32_t y_first,
 	     uint32_t count, uint32_t n);
 
 /* cpu_sum.c: one or two parts; y may be part[0]. */
 void	 cpu_sum(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, bool relu, uint32_t n);
-void	 cpu_sum_times(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n);
+void	 cpu_sum_product(const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n);
 
 /* cpu_pad.c */
 void	 cpu_pad_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint32_t n);
 void	 cpu_pad_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy,
 	     const struct cpu_view *dx, uint32_t n);
 
-/* cpu_lrn.c; scratch: cpu_lrn_scratch() floats a thread. */
+/* cpu_lrn.c.  scratch has cpu_lrn_scratch() floats for each thread. */
 size_t	 cpu_lrn_scratch(const struct graph_node *node);
 void	 cpu_lrn_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y,
 	     float *scratch, uint32_t n);
 void	 cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *dy,
 	     uint32_t ndy, const struct cpu_view *dx, float *scratch, uint32_t n);
 
-/* cpu_drop.c: node i of the graph; y may be x.  draw NULL: nothing is dropped. */
+/* cpu_drop.c, for node i of the graph.  y may be x.  draw NULL: no dropout. */
 void	 cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_draw *draw, const struct cpu_view *x,
 	     uint32_t nx, const struct cpu_view *y, uint32_t n);
 
-/* cpu_head.c: x, prob [n, classes]. */
+/* cpu_head.c.  x and prob are f32 [n, classes]. */
 void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label,
 	     const struct samples_mix *mix, float smooth, uint32_t n, struct engine_result *result);
 void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struct samples_mix *mix,

@@ -1,17 +1,16 @@
 /*
- * cpu_act - each value into its activation, many at a time.
+ * cpu_act - activations.
  *
- * The formulas are in ref_act.c.  The way back goes by y where it can, so that y
- * may lie over x; gelu and swish need x.
+ * The formulas are in ref_act.c.  The backward pass reads y if it can, so that y may overwrite x; gelu and swish need
+ * x.
  *
- * exp is 2^k exp(r), |r| <= log(2)/2, exp(r) by a polynomial; tanh is one near 0
- * and (e - 1) / (e + 1), e = exp(2|x|), elsewhere.  Within 2 units in the last
- * place.  Polynomials: Moshier, Cephes library, expf.c and tanhf.c.  The error
- * function is within 1.5e-7: Abramowitz, Stegun, "Handbook of mathematical
+ * exp(x) is 2^k exp(r), |r| <= log(2)/2, with exp(r) by a polynomial.  tanh(x) is a polynomial near 0, and elsewhere
+ * 1 - 2 / (exp(2|x|) + 1) with the sign of x.  Both are within 2 units in the last place.  Polynomials: Moshier, Cephes
+ * library, expf.c and tanhf.c.  The error function is within 1.5e-7: Abramowitz, Stegun, "Handbook of mathematical
  * functions", 1964, 7.1.26.
  */
 #include "engine/cpu/cpu.h"
-#include "engine/cpu/cpu_half.h"
+#include "engine/cpu/cpu_vec.h"
 
 #include <omp.h>
 
@@ -23,7 +22,7 @@ exp_of(float x)
 	union { float f; uint32_t u; } two;
 
 	x = x > most ? most : x < -most ? -most : x;
-	/* Rounded to a whole number by adding and taking off 1.5 * 2^23. */
+	/* Adding and subtracting 1.5 * 2^23 rounds to an integer. */
 	k = (x * log2e + 12582912.0f) - 12582912.0f;
 	r = x - k * high - k * low;
 	p = 1.9875691500e-4f;
@@ -49,7 +48,7 @@ tanh_of(float x)
 	return a < 0.625f ? p * z * x + x : x < 0 ? -far : far;
 }
 
-/* exp x - 1 for x <= 0 and what lies a little above, without losing the digits near 0: two tanh's worth. */
+/* exp(x) - 1 for x <= 0 and a little above, accurate near 0 too. */
 ISA_INLINE float
 expm1_of(float x)
 {
@@ -79,9 +78,9 @@ sigmoid_of(float x)
 	return 1.0f / (1.0f + exp_of(-x));
 }
 
-/* The inside of gelu_tanh's tanh: sqrt(2 / pi) (x + 0.044715 x^3). */
+/* The tanh of gelu_tanh: of sqrt(2 / pi) (x + 0.044715 x^3). */
 ISA_INLINE float
-inner_of(float x)
+gelu_tanh_of(float x)
 {
 	return tanh_of(0.79788456f * (x + 0.044715f * x * x * x));
 }
@@ -105,13 +104,13 @@ act_of(enum graph_act act, float alpha, float x)
 	case GRAPH_GELU:
 		return x * normal_of(x, exp_of(-0.5f * x * x));
 	case GRAPH_GELU_TANH:
-		return 0.5f * x * (1.0f + inner_of(x));
+		return 0.5f * x * (1.0f + gelu_tanh_of(x));
 	default:
 		return x * sigmoid_of(x);
 	}
 }
 
-/* By y for the first six, by x for the rest, and for those of a negative alpha. */
+/* v is y, or x if cpu_act_wants_x(). */
 ISA_INLINE float
 slope_of(enum graph_act act, float alpha, float v)
 {
@@ -134,7 +133,7 @@ slope_of(enum graph_act act, float alpha, float v)
 		t = exp_of(-0.5f * v * v);
 		return normal_of(v, t) + v * t * 0.39894228f;
 	case GRAPH_GELU_TANH:
-		t = inner_of(v);
+		t = gelu_tanh_of(v);
 		return 0.5f * (1.0f + t + v * (1.0f - t * t) * 0.79788456f * (1.0f + 0.134145f * v * v));
 	default:
 		t = sigmoid_of(v);
@@ -148,71 +147,66 @@ cpu_act_wants_x(const struct graph_node *node)
 	return node->act >= GRAPH_GELU || ((node->act == GRAPH_LEAKY || node->act == GRAPH_ELU) && node->alpha < 0);
 }
 
-/* A loop for each kind, so that what is inside has no branches. */
-#define EACH_ACT(DO) \
+/* A loop for each activation and type, so that its body has no branches. */
+#define EACH_ACT(DO, bf16) \
 	switch (act) { \
-	case GRAPH_RELU:	DO(GRAPH_RELU); break; \
-	case GRAPH_TANH:	DO(GRAPH_TANH); break; \
-	case GRAPH_SIGMOID:	DO(GRAPH_SIGMOID); break; \
-	case GRAPH_LINEAR:	DO(GRAPH_LINEAR); break; \
-	case GRAPH_LEAKY:	DO(GRAPH_LEAKY); break; \
-	case GRAPH_ELU:		DO(GRAPH_ELU); break; \
-	case GRAPH_GELU:	DO(GRAPH_GELU); break; \
-	case GRAPH_GELU_TANH:	DO(GRAPH_GELU_TANH); break; \
-	case GRAPH_SWISH:	DO(GRAPH_SWISH); break; \
-	}
-
-/* DO(half) with a constant. */
-#define EITHER(half, DO) \
-	if (half) { \
-		DO(true) \
-	} else { \
-		DO(false) \
+	case GRAPH_RELU:	DO(GRAPH_RELU, bf16); break; \
+	case GRAPH_TANH:	DO(GRAPH_TANH, bf16); break; \
+	case GRAPH_SIGMOID:	DO(GRAPH_SIGMOID, bf16); break; \
+	case GRAPH_LINEAR:	DO(GRAPH_LINEAR, bf16); break; \
+	case GRAPH_LEAKY:	DO(GRAPH_LEAKY, bf16); break; \
+	case GRAPH_ELU:		DO(GRAPH_ELU, bf16); break; \
+	case GRAPH_GELU:	DO(GRAPH_GELU, bf16); break; \
+	case GRAPH_GELU_TANH:	DO(GRAPH_GELU_TANH, bf16); break; \
+	case GRAPH_SWISH:	DO(GRAPH_SWISH, bf16); break; \
 	}
 
 /* y may be x. */
 ISA_INLINE void
-act_forward_line(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool half)
+act_forward_line(enum graph_act act, float alpha, const void *x, void *y, size_t count, bool bf16)
 {
 	ISA_IVDEP
 	for (size_t j = 0; j < count; j++)
-		cpu_put(y, j, half, act_of(act, alpha, cpu_number(x, j, half)));
+		cpu_write(y, j, bf16, act_of(act, alpha, cpu_read(x, j, bf16)));
 }
 
 ISA_CLONES(static, void, run_forward, (enum graph_act act, float alpha, const void *x, void *y, size_t count,
-    bool half),
-    (act, alpha, x, y, count, half))
+    bool bf16),
+    (act, alpha, x, y, count, bf16))
 {
-#define FORWARD(kind) act_forward_line(kind, alpha, x, y, count, half_)
-#define FORWARD_OF(constant) enum { half_ = constant }; EACH_ACT(FORWARD)
-	EITHER(half, FORWARD_OF)
+#define FORWARD(kind, bf16) act_forward_line(kind, alpha, x, y, count, bf16)
+	if (bf16)
+		EACH_ACT(FORWARD, true)
+	else
+		EACH_ACT(FORWARD, false)
 }
 
-/* dx may be d0; d1 is NULL when the gradient comes in one part. */
+/* dx may be d0.  The gradient of y is d0 + d1; d1 NULL: d0 alone. */
 ISA_INLINE void
 act_backward_line(enum graph_act act, float alpha, const void *restrict v, const void *d0, const void *restrict d1,
-    void *dx,
-    size_t count, bool half)
+    void *dx, size_t count, bool bf16)
 {
 	if (d1 == NULL) {
 		ISA_IVDEP
 		for (size_t j = 0; j < count; j++)
-			cpu_put(dx, j, half, cpu_number(d0, j, half) * slope_of(act, alpha, cpu_number(v, j, half)));
+			cpu_write(dx, j, bf16, cpu_read(d0, j, bf16) * slope_of(act, alpha, cpu_read(v, j, bf16)));
 	} else {
 		ISA_IVDEP
 		for (size_t j = 0; j < count; j++)
-			cpu_put(dx, j, half, (cpu_number(d0, j, half) + cpu_number(d1, j, half)) *
-			    slope_of(act, alpha, cpu_number(v, j, half)));
+			cpu_write(dx, j, bf16, (cpu_read(d0, j, bf16) + cpu_read(d1, j, bf16)) *
+			    slope_of(act, alpha, cpu_read(v, j, bf16)));
 	}
 }
 
 ISA_CLONES(static, void, run_backward, (enum graph_act act, float alpha, const void *restrict v, const void *d0,
-    const void *restrict d1, void *dx, size_t count, bool half),
-    (act, alpha, v, d0, d1, dx, count, half))
+    const void *restrict d1, void *dx, size_t count, bool bf16),
+    (act, alpha, v, d0, d1, dx, count, bf16))
 {
-#define BACKWARD(kind) act_backward_line(kind, alpha, v, d0, d1, dx, count, half_)
-#define BACKWARD_OF(constant) enum { half_ = constant }; EACH_ACT(BACKWARD)
-	EITHER(half, BACKWARD_OF)
+#define BACKWARD(kind, bf16) act_backward_line(kind, alpha, v, d0, d1, dx, count, bf16)
+	if (bf16)
+		EACH_ACT(BACKWARD, true)
+	else
+		EACH_ACT(BACKWARD, false)
 }
 
 void
@@ -225,21 +219,20 @@ cpu_act_forward(const struct graph_node *node, const struct cpu_view *x, const s
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines;
 
-		run_forward(node->act, node->alpha, cpu_nth(x, i, line * x->pitch), cpu_nth(y, i, line * y->pitch),
-		    l.count,
-		    y->half);
-		if (node->act == GRAPH_SIGMOID && fill > 0)
+		run_forward(node->act, node->alpha, cpu_elem(x, i, line * x->pitch), cpu_elem(y, i, line * y->pitch),
+		    l.count, y->bf16);
+		if (node->act == GRAPH_SIGMOID && fill > 0)	/* sigmoid(0) is 1/2, and padding lanes must be 0 */
 			for (size_t j = 0; j < unit; j++)
 				if (j % y->block >= fill)
-					cpu_put(cpu_at(y, i, blocks - 1), j, y->half, 0);
+					cpu_write(cpu_at(y, i, blocks - 1), j, y->bf16, 0);
 	}
 }
 
 void
-cpu_act_backward(const struct graph_node *node, const struct cpu_view *from, const struct cpu_view *dy, uint32_t ndy,
+cpu_act_backward(const struct graph_node *node, const struct cpu_view *v, const struct cpu_view *dy, uint32_t ndy,
     const struct cpu_view *dx, uint32_t n)
 {
-	struct cpu_lines l = cpu_lines_of(dx, cpu_lines_of(&dy[0], cpu_lines(from)));
+	struct cpu_lines l = cpu_lines_of(dx, cpu_lines_of(&dy[0], cpu_lines(v)));
 
 	if (ndy > 1)
 		l = cpu_lines_of(&dy[1], l);
@@ -247,9 +240,8 @@ cpu_act_backward(const struct graph_node *node, const struct cpu_view *from, con
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines;
 
-		run_backward(node->act, node->alpha, cpu_nth(from, i, line * from->pitch),
-		    cpu_nth(&dy[0], i, line * dy[0].pitch),
-		    ndy > 1 ? cpu_nth(&dy[1], i, line * dy[1].pitch) : NULL, cpu_nth(dx, i, line * dx->pitch), l.count,
-		    dx->half);
+		run_backward(node->act, node->alpha, cpu_elem(v, i, line * v->pitch),
+		    cpu_elem(&dy[0], i, line * dy[0].pitch), ndy > 1 ? cpu_elem(&dy[1], i, line * dy[1].pitch) :
+		    NULL, cpu_elem(dx, i, line * dx->pitch), l.count, dx->bf16);
 	}
 }

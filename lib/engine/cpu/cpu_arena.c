@@ -1,9 +1,8 @@
 /*
- * cpu_arena - the memory of a plan: each buffer at a place that is free while it is alive.
+ * cpu_arena - the memory of a plan.
  *
- * Pages are asked for in huge ones, since the kernels walk over hundreds of
- * megabytes, and touched here, since a first touch in a step would cost more than
- * the step.
+ * Large blocks use huge pages, because the kernels walk over hundreds of megabytes.  All pages are touched here; a
+ * first touch within a step would take longer than the step.
  */
 #include "engine/cpu/cpu.h"
 
@@ -22,14 +21,14 @@ round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Bytes as memory has them, never none: whole pages, or huge ones. */
+/* At least one page: whole pages, or whole huge pages. */
 static size_t
 round_to_pages(size_t bytes)
 {
 	return round_up(bytes + 1, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
 }
 
-/* Zeroed memory of bytes that round_to_pages() gave, at a multiple of 64, or of a huge page where that is worth it. */
+/* Allocates zeroed memory of a size from round_to_pages(). */
 static int
 map_pages(size_t bytes, void **p)
 {
@@ -40,7 +39,7 @@ map_pages(size_t bytes, void **p)
 	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : MEMPLAN_LINE, bytes) != 0)
 		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
 	if (bytes >= HUGE_PAGE)
-		madvise(at, bytes, MADV_HUGEPAGE);	/* advice: without it all is as right, only slower */
+		madvise(at, bytes, MADV_HUGEPAGE);	/* only for speed: a failure is harmless */
 	memset(at, 0, bytes);
 	*p = at;
 	return 0;
@@ -65,8 +64,8 @@ resolve_all(struct engine_plan *p)
 		for (uint32_t k = 0; k < s->ndy; k++)
 			resolve_view(p, &s->dy[k]);
 	}
-	for (uint32_t i = 0; i < p->nmul; i++) {
-		struct cpu_mul *m = &p->mul[i];
+	for (uint32_t i = 0; i < p->nconv; i++) {
+		struct cpu_conv_layer *m = &p->conv[i];
 
 		resolve_view(p, &m->x);
 		resolve_view(p, &m->y);
@@ -74,14 +73,14 @@ resolve_all(struct engine_plan *p)
 		resolve_view(p, &m->dy);
 	}
 	for (uint32_t i = 0; i < p->npool; i++)
-		p->pool[i].which = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);
+		p->pool[i].argmax = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);
 	resolve_view(p, &p->data);
 	resolve_view(p, &p->prob);
 }
 
-/* Hands out bytes, on a line of their own; with base NULL it only counts. */
+/* Takes bytes from base, starting at a cache line of their own.  base NULL: only counts. */
 static void *
-take_bytes(char *base, size_t *used, size_t bytes)
+carve_bytes(char *base, size_t *used, size_t bytes)
 {
 	void *at = base != NULL ? base + *used : NULL;
 
@@ -89,18 +88,18 @@ take_bytes(char *base, size_t *used, size_t bytes)
 	return at;
 }
 
-/* Weights as held, and what batch norms keep.  Called once to count and once to set. */
+/* Places packed weights and the arrays of batch norms.  The first call counts, the second sets the pointers. */
 static size_t
-take_kept(struct engine_plan *p, char *base)
+place_kept(struct engine_plan *p, char *base)
 {
 	size_t used = 0;
 
-	for (uint32_t i = 0; i < p->nmul; i++) {
-		struct cpu_mul *m = &p->mul[i];
+	for (uint32_t i = 0; i < p->nconv; i++) {
+		struct cpu_conv_layer *m = &p->conv[i];
 
-		m->held = take_bytes(base, &used, cpu_conv_held(p->set[0].mul[i]));
-		m->bias = take_bytes(base, &used, m->shape.k * sizeof(float));
-		m->dbias = take_bytes(base, &used, m->shape.k * sizeof(float));
+		m->packed = carve_bytes(base, &used, cpu_conv_needs(p->set[0].conv[i])->packed);
+		m->bias = carve_bytes(base, &used, m->shape.k * sizeof(float));
+		m->dbias = carve_bytes(base, &used, m->shape.k * sizeof(float));
 	}
 	for (uint32_t i = 0; i < p->nbn; i++) {
 		struct cpu_bn *b = &p->bn[i];
@@ -108,9 +107,9 @@ take_kept(struct engine_plan *p, char *base)
 		    &b->k1, &b->k0 };
 
 		for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
-			*array[k] = take_bytes(base, &used, b->lanes * sizeof(float));
+			*array[k] = carve_bytes(base, &used, b->lanes * sizeof(float));
 	}
-	p->aux = take_bytes(base, &used, p->graph->A * sizeof(float));
+	p->aux = carve_bytes(base, &used, p->graph->A * sizeof(float));
 	return used;
 }
 
@@ -122,19 +121,19 @@ cpu_arena_place(struct engine_plan *p)
 	if (memplan_place(p->buf, p->nbuf, &bytes) < 0)
 		return err_nomem();
 	p->arena_bytes = round_to_pages(bytes);
-	p->kept_bytes = round_to_pages(take_kept(p, NULL));
+	p->kept_bytes = round_to_pages(place_kept(p, NULL));
 	p->scratch_bytes = round_to_pages(cpu_set_scratch(p, &p->set[0]));
 	return 0;
 }
 
 int
-cpu_arena_take(struct engine_plan *p)
+cpu_arena_allocate(struct engine_plan *p)
 {
 	int e;
 
 	if ((e = map_pages(p->arena_bytes, &p->arena)) < 0 || (e = map_pages(p->kept_bytes, &p->kept)) < 0)
 		return e;
-	take_kept(p, p->kept);
+	place_kept(p, p->kept);
 	resolve_all(p);
 	return 0;
 }
@@ -149,7 +148,7 @@ cpu_arena_scratch(struct engine_plan *p, size_t bytes)
 	if (p->scratch != NULL && bytes <= p->scratch_bytes)
 		return 0;
 	if ((e = map_pages(taken, &fresh)) < 0)
-		return e;	/* what is bound to the old one still works */
+		return e;	/* the old scratch stays bound */
 	free(p->scratch);
 	p->scratch = fresh;
 	p->scratch_bytes = taken;

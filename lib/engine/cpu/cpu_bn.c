@@ -1,24 +1,24 @@
 /*
- * cpu_bn - channels into channels of mean beta and deviation gamma, ReLU in the same pass.
+ * cpu_bn - batch norm, with ReLU in the same pass.
  *
- * Over the m = N*H*W values of a channel (Ioffe, Szegedy, "Batch Normalization", ICML 2015):
+ * For the m = N*H*W values of a channel (Ioffe, Szegedy, "Batch Normalization", ICML 2015):
  *
  *	mean = sum x / m;  var = sum (x - mean)^2 / m;  rstd = 1 / sqrt(var + eps)
  *	y = scale x + shift,  scale = gamma rstd,  shift = beta - scale mean
  *	dbeta = sum dy;  dgamma = rstd sum dy (x - mean)
  *	dx = scale (dy - dbeta / m - (x - mean) rstd dgamma / m) = scale dy + k1 (x - mean) + k0
  *
- * Of a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
+ * In a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
  *
- * With ReLU behind it dy counts where scale x + shift > 0, computed again rather
- * than kept.  Sums are taken unit by unit, about the unit's first pixel so that
- * a large mean costs no digits, in f32 over a run of vectors, then in f64: a deep net
- * multiplies what is lost here.  They are joined picture by picture (Chan, Golub,
- * LeVeque, "Updating formulae", 1979): no thread count changes them.
+ * With ReLU, dy counts where scale x + shift > 0; the backward pass computes this again instead of keeping it.
+ *
+ * Sums are taken relative to the unit's first pixel, so that a large mean costs no digits: in f32 over a run of
+ * vectors, then in f64, because a deep net multiplies rounding errors.  They are joined sample by sample (Chan, Golub,
+ * LeVeque, "Updating formulae", 1979), so the number of threads does not change the bits.
  */
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/cpu_bn_unit.h"
-#include "engine/cpu/cpu_half.h"
+#include "engine/cpu/cpu_vec.h"
 
 #include <math.h>
 #include <omp.h>
@@ -29,25 +29,26 @@ cpu_bn_scratch(uint32_t n, size_t lanes)
 	return 2 * (size_t)n * lanes;
 }
 
-/* May all of these be walked in vectors of several pixels?  Then so, else pixel by pixel. */
+/* The walk over group g: in whole vectors if no view has a stride, else pixel by pixel. */
 static struct bn_walk
 walk_of(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_t nmore)
 {
 	size_t lanes = cpu_lanes(x), count = (size_t)x->h * x->w * lanes;
-	bool whole = x->pitch == lanes && CPU_WIDE % lanes == 0;
+	bool whole = x->pitch == lanes && CPU_VEC % lanes == 0;
 
 	for (uint32_t k = 0; k < nmore; k++)
 		whole = whole && more[k].pitch == lanes;
 	if (whole)
-		return (struct bn_walk) { count / CPU_WIDE, CPU_WIDE, lanes, count % CPU_WIDE, x->half };
-	return (struct bn_walk) { (size_t)x->h * x->w, cpu_width(x, g), CPU_WIDE, 0, x->half };
+		return (struct bn_walk) { count / CPU_VEC, CPU_VEC, lanes, count % CPU_VEC, x->bf16 };
+	return (struct bn_walk) { (size_t)x->h * x->w, cpu_width(x, g), CPU_VEC, 0, x->bf16 };
 }
 
 static struct bn_line
 line_of(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 {
-	return (struct bn_line) { cpu_group(v, i, g), u->width == CPU_WIDE &&
-	    u->period < CPU_WIDE ? CPU_WIDE : v->pitch };
+	bool whole = u->width == CPU_VEC && u->period < CPU_VEC;
+
+	return (struct bn_line) { cpu_group(v, i, g), whole ? CPU_VEC : v->pitch };
 }
 
 static struct bn_incoming
@@ -61,7 +62,7 @@ incoming_of(const struct bn_walk *u, const struct cpu_view *x, const struct cpu_
 	return in;
 }
 
-/* The two sums of unit (i, g): s1 [width], s2 [width]. */
+/* The two sums of group g of sample i: s1 [width], s2 [width]. */
 static float *
 sums_at(const struct cpu_view *x, float *scratch, size_t i, size_t g)
 {
@@ -75,18 +76,18 @@ lanes_at(const struct cpu_bn *bn, size_t first)
 	    bn->k0 + first };
 }
 
-/* Mean and variance of channel l of group g from the sums of its units. */
+/* Mean and variance of channel l of group g, from the sums of all samples. */
 static void
 join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, size_t l, struct cpu_bn *bn)
 {
 	double pixels = (double)x->h * x->w, mean = 0, squares = 0;
 
 	for (size_t i = 0; i < n; i++)
-		mean += cpu_number(cpu_group(x, i, g), l, x->half) + sums_at(x, scratch, i, g)[l] / pixels;
+		mean += cpu_read(cpu_group(x, i, g), l, x->bf16) + sums_at(x, scratch, i, g)[l] / pixels;
 	mean /= n;
 	for (size_t i = 0; i < n; i++) {
 		const float *s = sums_at(x, scratch, i, g);
-		double off = s[l] / pixels, d = cpu_number(cpu_group(x, i, g), l, x->half) + off - mean;
+		double off = s[l] / pixels, d = cpu_read(cpu_group(x, i, g), l, x->bf16) + off - mean;
 
 		squares += s[cpu_width(x, g) + l] - s[l] * off + pixels * d * d;
 	}
@@ -140,7 +141,7 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 	}
 }
 
-/* dbeta, dgamma and the coefficients of dx for channel l of block b. */
+/* dbeta, dgamma and the coefficients of dx for channel l of group g. */
 static void
 join_reduced(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, size_t l, float eps, struct cpu_bn *bn)
 {

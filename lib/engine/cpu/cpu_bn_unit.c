@@ -1,32 +1,32 @@
-/* cpu_bn_unit - batch norm of one picture's group of channels, in the walk that suits its layout: serves cpu_bn. */
+/* cpu_bn_unit - batch norm of one sample's group of channels. */
 #include "engine/cpu/cpu_bn_unit.h"
-#include "engine/cpu/cpu_half.h"
+#include "engine/cpu/cpu_vec.h"
 
-/* The same for CPU_WIDE floats side by side. */
-struct wide {
-	struct cpu_wide scale, shift, mean, k1, k0;
+/* struct bn_lanes for the CPU_VEC elements of a vector. */
+struct coeffs {
+	struct cpu_vec scale, shift, mean, k1, k0;
 };
 
 #define RUN	32u	/* vectors, a power of 2 */
 
-/* Two sums a float side by side: of this run, and of those before. */
+/* Two sums for each element of a vector: a and b of this run, all_a and all_b of the runs before. */
 struct sums {
-	struct cpu_wide a, b;
-	double	 all_a[CPU_WIDE], all_b[CPU_WIDE];
+	struct cpu_vec a, b;
+	double	 all_a[CPU_VEC], all_b[CPU_VEC];
 };
 
 ISA_INLINE void
-widen_channels(const float *from, size_t period, struct cpu_wide *to)
+widen_channels(const float *from, size_t period, struct cpu_vec *to)
 {
-	float f[CPU_WIDE];
+	float f[CPU_VEC];
 
-	for (size_t j = 0; j < CPU_WIDE; j++)
-		f[j] = from[period == CPU_WIDE ? j : j % period];
+	for (size_t j = 0; j < CPU_VEC; j++)
+		f[j] = from[period == CPU_VEC ? j : j % period];
 	memcpy(to, f, sizeof(f));
 }
 
 ISA_INLINE void
-widen_all(const struct bn_lanes *c, size_t period, struct wide *w)
+widen_all(const struct bn_lanes *c, size_t period, struct coeffs *w)
 {
 	widen_channels(c->scale, period, &w->scale);
 	widen_channels(c->shift, period, &w->shift);
@@ -35,26 +35,25 @@ widen_all(const struct bn_lanes *c, size_t period, struct wide *w)
 	widen_channels(c->k0, period, &w->k0);
 }
 
-/* A run ends. */
 ISA_INLINE void
-settle_sums(struct sums *s)
+end_run(struct sums *s)
 {
-	float a[CPU_WIDE], b[CPU_WIDE];
+	float a[CPU_VEC], b[CPU_VEC];
 
 	memcpy(a, &s->a, sizeof(a));
 	memcpy(b, &s->b, sizeof(b));
-	for (size_t j = 0; j < CPU_WIDE; j++) {
+	for (size_t j = 0; j < CPU_VEC; j++) {
 		s->all_a[j] += (double)a[j];
 		s->all_b[j] += (double)b[j];
 	}
-	s->a = s->b = (struct cpu_wide){ 0 };
+	s->a = s->b = (struct cpu_vec){ 0 };
 }
 
-/* The sums of each channel. */
+/* Adds the sums of all elements of a channel. */
 ISA_INLINE void
 narrow_sums(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
 {
-	settle_sums(s);
+	end_run(s);
 	for (size_t l = 0; l < u->width && l < u->period; l++) {
 		double a = 0, b = 0;
 
@@ -67,19 +66,19 @@ narrow_sums(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
 	}
 }
 
-/* DO(half, width): constants where whole vectors are walked. */
+/* DO(bf16, width), with constants if the walk is in whole vectors. */
 #define EACH_KIND(u, DO) \
 	do { \
-		if ((u)->width != CPU_WIDE) \
-			DO((u)->half, (u)->width); \
-		else if ((u)->half) \
-			DO(true, CPU_WIDE); \
+		if ((u)->width != CPU_VEC) \
+			DO((u)->bf16, (u)->width); \
+		else if ((u)->bf16) \
+			DO(true, CPU_VEC); \
 		else \
-			DO(false, CPU_WIDE); \
+			DO(false, CPU_VEC); \
 	} while (0)
 
 ISA_INLINE void
-add_moments(const struct cpu_wide *x, const struct cpu_wide *first, struct sums *s)
+add_moments(const struct cpu_vec *x, const struct cpu_vec *first, struct sums *s)
 {
 	CPU_EACH(k) {
 		cpu_floats d = x->v[k] - first->v[k];
@@ -90,21 +89,21 @@ add_moments(const struct cpu_wide *x, const struct cpu_wide *first, struct sums 
 }
 
 ISA_INLINE void
-moments_all(const struct bn_walk *u, bool half, size_t width, const struct bn_line *x, const struct cpu_wide *first,
+moments_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_line *x, const struct cpu_vec *first,
     struct sums *s)
 {
-	struct cpu_wide v = *first;
+	struct cpu_vec v = *first;
 	size_t i = 0;
 
 	for (; i < u->vectors; i++) {
 		if (i % RUN == 0)
-			settle_sums(s);
-		cpu_get(x->p, i * x->stride, half, width, &v);
+			end_run(s);
+		cpu_load_some(x->p, i * x->stride, bf16, width, &v);
 		add_moments(&v, first, s);
 	}
 	if (u->tail > 0) {
 		v = *first;
-		cpu_load_part(x->p, i * x->stride, half, u->tail, &v);
+		cpu_load_part(x->p, i * x->stride, bf16, u->tail, &v);
 		add_moments(&v, first, s);
 	}
 }
@@ -114,19 +113,19 @@ ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const st
     (u, x, s1, s2))
 {
 	struct sums s = { 0 };
-	float from[CPU_WIDE] = { 0 };
-	struct cpu_wide first;
+	float from[CPU_VEC] = { 0 };
+	struct cpu_vec first;
 
 	for (size_t l = 0; l < u->width && l < u->period; l++)
-		from[l] = cpu_number(x->p, l, u->half);
+		from[l] = cpu_read(x->p, l, u->bf16);
 	widen_channels(from, u->period, &first);
-#define MOMENTS(half, width) moments_all(u, half, width, x, &first, &s)
+#define MOMENTS(bf16, width) moments_all(u, bf16, width, x, &first, &s)
 	EACH_KIND(u, MOMENTS);
 	narrow_sums(&s, u, s1, s2);
 }
 
 ISA_INLINE void
-bn_forward_wide(const struct cpu_wide *x, struct cpu_wide *y, const struct wide *w, bool relu)
+bn_forward_wide(const struct cpu_vec *x, struct cpu_vec *y, const struct coeffs *w, bool relu)
 {
 	CPU_EACH(k) {
 		cpu_floats v = w->scale.v[k] * x->v[k] + w->shift.v[k];
@@ -136,21 +135,21 @@ bn_forward_wide(const struct cpu_wide *x, struct cpu_wide *y, const struct wide 
 }
 
 ISA_INLINE void
-forward_all(const struct bn_walk *u, bool half, size_t width, const struct bn_line *x, const struct bn_line *y,
-    const struct wide *w, bool relu)
+forward_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_line *x, const struct bn_line *y,
+    const struct coeffs *w, bool relu)
 {
-	struct cpu_wide v = { 0 };
+	struct cpu_vec v = { 0 };
 	size_t i = 0;
 
 	for (; i < u->vectors; i++) {
-		cpu_get(x->p, i * x->stride, half, width, &v);
+		cpu_load_some(x->p, i * x->stride, bf16, width, &v);
 		bn_forward_wide(&v, &v, w, relu);
-		cpu_set(&v, y->p, i * y->stride, half, width);
+		cpu_store_some(&v, y->p, i * y->stride, bf16, width);
 	}
 	if (u->tail > 0) {
-		cpu_load_part(x->p, i * x->stride, half, u->tail, &v);
+		cpu_load_part(x->p, i * x->stride, bf16, u->tail, &v);
 		bn_forward_wide(&v, &v, w, relu);
-		cpu_store_part(&v, y->p, i * y->stride, half, u->tail);
+		cpu_store_part(&v, y->p, i * y->stride, bf16, u->tail);
 	}
 }
 
@@ -158,29 +157,28 @@ ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const st
     const struct bn_line *y, const struct bn_lanes *c, bool relu),
     (u, x, y, c, relu))
 {
-	struct wide w;
+	struct coeffs w;
 
 	widen_all(c, u->period, &w);
-#define FORWARD(half, width) forward_all(u, half, width, x, y, &w, false)
-#define FORWARD_RELU(half, width) forward_all(u, half, width, x, y, &w, true)
+#define FORWARD(bf16, width) forward_all(u, bf16, width, x, y, &w, false)
+#define FORWARD_RELU(bf16, width) forward_all(u, bf16, width, x, y, &w, true)
 	if (relu)
 		EACH_KIND(u, FORWARD_RELU);
 	else
 		EACH_KIND(u, FORWARD);
 }
 
-/* x, and the gradient that comes in: the sum of its parts, where ReLU let the output through. */
+/* Loads x, and d, the sum of the gradient's parts; 0 where ReLU zeroed the output. */
 ISA_INLINE void
-read_incoming(const struct bn_incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w,
-    bool relu,
-    struct cpu_wide *x, struct cpu_wide *d)
+read_incoming(const struct bn_incoming *in, size_t i, bool bf16, size_t width, bool two, const struct coeffs *w,
+    bool relu, struct cpu_vec *x, struct cpu_vec *d)
 {
-	struct cpu_wide more = { 0 };
+	struct cpu_vec more = { 0 };
 
-	cpu_get(in->x.p, i * in->x.stride, half, width, x);
-	cpu_get(in->d0.p, i * in->d0.stride, half, width, d);
+	cpu_load_some(in->x.p, i * in->x.stride, bf16, width, x);
+	cpu_load_some(in->d0.p, i * in->d0.stride, bf16, width, d);
 	if (two) {
-		cpu_get(in->d1.p, i * in->d1.stride, half, width, &more);
+		cpu_load_some(in->d1.p, i * in->d1.stride, bf16, width, &more);
 		CPU_EACH(k)
 			d->v[k] += more.v[k];
 	}
@@ -190,7 +188,7 @@ read_incoming(const struct bn_incoming *in, size_t i, bool half, size_t width, b
 }
 
 ISA_INLINE void
-reduce_wide(const struct cpu_wide *x, const struct cpu_wide *d, const struct wide *w, struct sums *s)
+reduce_wide(const struct cpu_vec *x, const struct cpu_vec *d, const struct coeffs *w, struct sums *s)
 {
 	CPU_EACH(k) {
 		s->a.v[k] += d->v[k];
@@ -199,21 +197,21 @@ reduce_wide(const struct cpu_wide *x, const struct cpu_wide *d, const struct wid
 }
 
 ISA_INLINE void
-reduce_all(const struct bn_walk *u, bool half, size_t width, const struct bn_incoming *in, bool two,
-    const struct wide *w, bool relu, struct sums *s)
+reduce_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_incoming *in, bool two,
+    const struct coeffs *w, bool relu, struct sums *s)
 {
-	struct cpu_wide x = { 0 }, d = { 0 }, none = { 0 };
+	struct cpu_vec x = { 0 }, d = { 0 }, none = { 0 };
 	size_t i = 0;
 
 	for (; i < u->vectors; i++) {
 		if (i % RUN == 0)
-			settle_sums(s);
-		read_incoming(in, i, half, width, two, w, relu, &x, &d);
+			end_run(s);
+		read_incoming(in, i, bf16, width, two, w, relu, &x, &d);
 		reduce_wide(&x, &d, w, s);
 	}
 	if (u->tail > 0) {
 		x = d = none;
-		read_incoming(in, i, half, u->tail, two, w, relu, &x, &d);
+		read_incoming(in, i, bf16, u->tail, two, w, relu, &x, &d);
 		reduce_wide(&x, &d, w, s);
 	}
 }
@@ -223,11 +221,11 @@ ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const str
     (u, in, c, relu, s1, s2))
 {
 	struct sums s = { 0 };
-	struct wide w;
+	struct coeffs w;
 
 	widen_all(c, u->period, &w);
-#define REDUCE(half, width) reduce_all(u, half, width, in, false, &w, relu, &s)
-#define REDUCE_TWO(half, width) reduce_all(u, half, width, in, true, &w, relu, &s)
+#define REDUCE(bf16, width) reduce_all(u, bf16, width, in, false, &w, relu, &s)
+#define REDUCE_TWO(bf16, width) reduce_all(u, bf16, width, in, true, &w, relu, &s)
 	if (in->d1.p != NULL)
 		EACH_KIND(u, REDUCE_TWO);
 	else
@@ -236,31 +234,30 @@ ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const str
 }
 
 ISA_INLINE void
-bn_backward_wide(const struct bn_incoming *in, size_t i, bool half, size_t width, bool two, const struct wide *w,
-    bool relu,
-    struct cpu_wide *dx)
+bn_backward_wide(const struct bn_incoming *in, size_t i, bool bf16, size_t width, bool two, const struct coeffs *w,
+    bool relu, struct cpu_vec *dx)
 {
-	struct cpu_wide x = { 0 }, d = { 0 };
+	struct cpu_vec x = { 0 }, d = { 0 };
 
-	read_incoming(in, i, half, width, two, w, relu, &x, &d);
+	read_incoming(in, i, bf16, width, two, w, relu, &x, &d);
 	CPU_EACH(k)
 		dx->v[k] = w->scale.v[k] * d.v[k] + (w->k1.v[k] * (x.v[k] - w->mean.v[k]) + w->k0.v[k]);
 }
 
 ISA_INLINE void
-backward_all(const struct bn_walk *u, bool half, size_t width, const struct bn_incoming *in, bool two,
-    const struct bn_line *dx, const struct wide *w, bool relu)
+backward_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_incoming *in, bool two,
+    const struct bn_line *dx, const struct coeffs *w, bool relu)
 {
-	struct cpu_wide v;
+	struct cpu_vec v;
 	size_t i = 0;
 
 	for (; i < u->vectors; i++) {
-		bn_backward_wide(in, i, half, width, two, w, relu, &v);
-		cpu_set(&v, dx->p, i * dx->stride, half, width);
+		bn_backward_wide(in, i, bf16, width, two, w, relu, &v);
+		cpu_store_some(&v, dx->p, i * dx->stride, bf16, width);
 	}
 	if (u->tail > 0) {
-		bn_backward_wide(in, i, half, u->tail, two, w, relu, &v);
-		cpu_store_part(&v, dx->p, i * dx->stride, half, u->tail);
+		bn_backward_wide(in, i, bf16, u->tail, two, w, relu, &v);
+		cpu_store_part(&v, dx->p, i * dx->stride, bf16, u->tail);
 	}
 }
 
@@ -268,11 +265,11 @@ ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const s
     const struct bn_line *dx, const struct bn_lanes *c, bool relu),
     (u, in, dx, c, relu))
 {
-	struct wide w;
+	struct coeffs w;
 
 	widen_all(c, u->period, &w);
-#define BACKWARD(half, width) backward_all(u, half, width, in, false, dx, &w, relu)
-#define BACKWARD_TWO(half, width) backward_all(u, half, width, in, true, dx, &w, relu)
+#define BACKWARD(bf16, width) backward_all(u, bf16, width, in, false, dx, &w, relu)
+#define BACKWARD_TWO(bf16, width) backward_all(u, bf16, width, in, true, dx, &w, relu)
 	if (in->d1.p != NULL)
 		EACH_KIND(u, BACKWARD_TWO);
 	else

@@ -1,7 +1,9 @@
 /*
- * cpu_conv - a convolution or full layer at one batch size, by oneDNN (dnnl.h) or by Winograd's algorithm (wino.h).
+ * cpu_conv - a convolution or fully connected layer at one batch size, by oneDNN (dnnl.h) or by Winograd's algorithm
+ * (wino.h).
  *
- * The shape decides (wino_fits), so that every batch size of a layer is computed alike.  All else is as in dnnl.h.
+ * The shape alone decides (wino_fits), so that all batch sizes of a layer use the same algorithm.  Everything else is
+ * as in dnnl.h.
  */
 #ifndef ENGINE_CPU_CPU_CONV_H
 #define ENGINE_CPU_CPU_CONV_H
@@ -12,21 +14,15 @@ struct cpu_conv;
 
 /* like is NULL, or the same layer at another batch size.  Returns 0, ERR_NOTSUP or ERR_NOMEM. */
 int	 cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct cpu_conv *like,
-    struct cpu_conv **conv);
+	     struct cpu_conv **conv);
 void	 cpu_conv_free(struct cpu_conv *conv);	/* NULL is fine */
 /* Is the layer faster with its channels last? */
-bool	 cpu_conv_last(const struct dnnl_dev *dev, const struct dnnl_shape *shape);
-uint32_t cpu_conv_x_block(const struct cpu_conv *conv);
-uint32_t cpu_conv_y_block(const struct cpu_conv *conv);
-size_t	 cpu_conv_held(const struct cpu_conv *conv);	/* bytes */
-size_t	 cpu_conv_scratch(const struct cpu_conv *conv);	/* bytes */
-const char *cpu_conv_kernel(const struct cpu_conv *conv, enum dnnl_way way);
+bool	 cpu_conv_last(const struct dnnl_shape *shape);
+const struct dnnl_needs *cpu_conv_needs(const struct cpu_conv *conv);
 
 /* These return 0 or ERR_NOTSUP. */
 int	 cpu_conv_bind(struct cpu_conv *conv, const struct dnnl_place *place);
 int	 cpu_conv_load(struct cpu_conv *conv, const float *w);
-int	 cpu_conv_forward(struct cpu_conv *conv);
-int	 cpu_conv_data(struct cpu_conv *conv);
-int	 cpu_conv_weight(struct cpu_conv *conv, float *dw);
+int	 cpu_conv_run(struct cpu_conv *conv, enum dnnl_direction dir, float *dw);
 
 #endif

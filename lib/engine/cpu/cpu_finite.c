@@ -1,10 +1,10 @@
-/* cpu_finite - is what a step forward gave all numbers? */
+/* cpu_finite - looks for NaN and infinities in the output of a step. */
 #include "engine/cpu/cpu.h"
 #include "base/isa.h"
 #include "base/num.h"
 
-/* Sixteen bits whose exponent is all ones are an infinity or no number. */
-ISA_CLONES(static, bool, finite_halves, (const uint16_t *p, size_t n), (p, n))
+/* A bf16 whose exponent bits are all ones is infinite or NaN. */
+ISA_CLONES(static, bool, finite_bf16, (const uint16_t *p, size_t n), (p, n))
 {
 	unsigned bad = 0;
 
@@ -20,9 +20,9 @@ finite_view(const struct cpu_view *v, uint32_t n)
 	bool all = true;
 
 	for (size_t k = 0; k < n * l.lines && all; k++) {
-		const void *line = cpu_nth(v, k / l.lines, k % l.lines * v->pitch);
+		const void *line = cpu_elem(v, k / l.lines, k % l.lines * v->pitch);
 
-		all = v->half ? finite_halves(line, l.count) : num_finite(line, l.count);
+		all = v->bf16 ? finite_bf16(line, l.count) : num_finite(line, l.count);
 	}
 	return all;
 }
@@ -30,11 +30,11 @@ finite_view(const struct cpu_view *v, uint32_t n)
 bool
 cpu_finite(const struct engine_plan *p, const struct cpu_step *s, uint32_t n)
 {
-	/* ReLU makes 0 of what its batch norm made of -infinity, but not of what made that. */
+	/* ReLU hides a batch norm's -infinity, but not the infinite scale or shift that caused it. */
 	const struct cpu_bn *bn = s->kind == CPU_BN ? &p->bn[s->state] : NULL;
 	size_t c = p->graph->node[s->node].c;
 
-	/* A copy is a part of what its node gives, and its source was looked at. */
+	/* A copy is a part of its node's output, and its source has been checked. */
 	if (s->kind == CPU_COPY)
 		return true;
 	return finite_view(&s->y, n) && (bn == NULL || (num_finite(bn->scale, c) && num_finite(bn->shift, c)));

@@ -1,36 +1,27 @@
 /*
- * cpu_head - scores into probabilities, and with the labels into loss and gradient.
+ * cpu_head - softmax, cross-entropy loss and its gradient.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
  *	q[k] = (1 - smooth) ((1 - share) (k == label) + share (k == other)) + smooth / K
  *	loss = log(sum) + top - sum over k of q[k] x[k];  dx[k] = p[k] - q[k]
  *
- * top is taken off so that no exp overflows.  One thread: a batch has few scores.
+ * Subtracting top keeps exp from overflowing.  One thread is enough for the few scores of a batch.
  */
 #include "engine/cpu/cpu.h"
 #include "engine/score.h"
 
 #include <math.h>
 
-static size_t
-argmax_of(const float *p, size_t classes)
-{
-	size_t best = 0;
-
-	for (size_t k = 1; k < classes; k++)
-		if (p[k] > p[best])
-			best = k;
-	return best;
-}
-
 /* Returns the loss of one sample. */
 static double
 loss_of_sample(const float *restrict x, float *restrict p, size_t classes, size_t label, const struct samples_mix *mix,
     double smooth)
 {
-	float top = x[argmax_of(x, classes)];
+	float top = x[0];
 	double sum = 0, all = 0, share = mix->share;
 
+	for (size_t k = 1; k < classes; k++)
+		top = x[k] > top ? x[k] : top;
 	for (size_t k = 0; k < classes; k++) {
 		p[k] = expf(x[k] - top);
 		sum += p[k];

@@ -1,21 +1,20 @@
 /*
- * cpu_last - the convolutions of a net whose channels come last.
+ * cpu_last - chooses the convolutions that have their channels last.
  *
- * Convolutions that fill their blocks badly (cpu_conv_last) do better without
- * blocks.  A copy from one layout to the other would cost what is won, so these
- * are chains: from the data, over activations and pools, which go by any block,
- * to another of them or to a full layer.
+ * Convolutions whose channels fill their blocks badly (cpu_conv_last) are faster without blocks, but converting the
+ * layout would cost what this saves.  They are therefore chosen in chains: from the data, through activations and
+ * pools, which work on any block, to another such convolution or to a fully connected layer.
  */
 #include "engine/cpu/cpu_plan.h"
 
-/* What the first layer behind i that is neither activation nor pool is, if that alone reads i; else 0. */
+/* The first layer after i that is neither activation nor pool, if all between have one reader; else 0. */
 static uint32_t
 reader_of(const struct cpu_planner *pl, uint32_t i)
 {
 	do {
-		if (pl->note[i].uses != 1)
+		if (pl->note[i].readers != 1)
 			return 0;
-		i = pl->note[i].user;
+		i = pl->note[i].reader;
 	} while (pl->g->node[i].op == GRAPH_ACT || pl->g->node[i].op == GRAPH_POOL);
 	return i;
 }
@@ -42,12 +41,12 @@ cpu_last_choose(struct cpu_planner *pl)
 		if (g->node[i].op != GRAPH_CONV || (to = reader_of(pl, i)) == 0)
 			continue;
 		shape = cpu_plan_shape(pl, i);
-		pl->note[i].last = cpu_conv_last(pl->p->dev->dnnl, &shape) &&
-		    (pl->note[to].last || g->node[to].op == GRAPH_FLATTEN || g->node[to].op == GRAPH_FC);
+		pl->note[i].channels_last = cpu_conv_last(&shape) &&
+		    (pl->note[to].channels_last || g->node[to].op == GRAPH_FLATTEN || g->node[to].op == GRAPH_FC);
 	}
 	for (uint32_t i = 1; i < g->n; i++) {
-		uint32_t from = pl->note[i].last ? writer_of(pl, i) : 0;
+		uint32_t from = pl->note[i].channels_last ? writer_of(pl, i) : 0;
 
-		pl->note[i].last = pl->note[i].last && (from == 0 || pl->note[from].last);
+		pl->note[i].channels_last = pl->note[i].channels_last && (from == 0 || pl->note[from].channels_last);
 	}
 }

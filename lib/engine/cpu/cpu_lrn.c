@@ -1,11 +1,11 @@
 /*
- * cpu_lrn - each channel divided by the size of the channels around it; the formulas are in ref_lrn.c.
+ * cpu_lrn - local response normalization; the formulas are in ref_lrn.c.
  *
- * A pixel's channels are brought side by side with zeros around them, so that sums
- * over neighbours are loops over shifted rows.  Each thread has five rows of scratch.
+ * A pixel's channels are copied to a row with zeros on both sides, so that sums over neighbours are loops over
+ * shifted rows.  Each thread has five rows of scratch.
  */
 #include "engine/cpu/cpu.h"
-#include "engine/cpu/cpu_half.h"
+#include "engine/cpu/cpu_vec.h"
 
 #include <math.h>
 #include <omp.h>
@@ -13,9 +13,8 @@
 
 #define ROWS 5
 
-/* What all pixels of a layer share. */
 struct layer {
-	size_t c, size, left, right, row;	/* row: floats of a row with its zeros */
+	size_t c, size, left, right, row;	/* row: floats of a row, with its zeros */
 	float  knorm, share, power;		/* share = alpha / size */
 };
 
@@ -41,19 +40,20 @@ row_of(const struct layer *l, float *scratch, size_t k)
 	return scratch + (size_t)omp_get_thread_num() * ROWS * l->row + k * l->row + l->size;
 }
 
-/* Pixel q of picture i into a row and out of it. */
-ISA_CLONES(static, void, lrn_forward_line, (const struct cpu_view *v, size_t i, size_t q, float *row), (v, i, q, row))
+/* Copies pixel q of sample i to a row. */
+ISA_CLONES(static, void, load_pixel, (const struct cpu_view *v, size_t i, size_t q, float *row), (v, i, q, row))
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
 		size_t some = v->c - c < v->block ? v->c - c : v->block;
 		const void *at = cpu_at(v, i, c / v->block);
 
 		for (size_t k = 0; k < some; k++)
-			row[c + k] = cpu_number(at, q * v->pitch + k, v->half);
+			row[c + k] = cpu_read(at, q * v->pitch + k, v->bf16);
 	}
 }
 
-ISA_CLONES(static, void, lrn_backward_line, (const float *row, const struct cpu_view *v, size_t i, size_t q),
+/* Copies a row to pixel q of sample i. */
+ISA_CLONES(static, void, store_pixel, (const float *row, const struct cpu_view *v, size_t i, size_t q),
     (row, v, i, q))
 {
 	for (size_t c = 0; c < v->c; c += v->block) {
@@ -61,18 +61,18 @@ ISA_CLONES(static, void, lrn_backward_line, (const float *row, const struct cpu_
 		void *to = cpu_at(v, i, c / v->block);
 
 		for (size_t k = 0; k < v->block; k++)
-			cpu_put(to, q * v->pitch + k, v->half, k < some ? row[c + k] : 0);
+			cpu_write(to, q * v->pitch + k, v->bf16, k < some ? row[c + k] : 0);
 	}
 }
 
-/* s^-power; the power that everybody takes needs no logarithm. */
+/* s^-power, without a logarithm for the usual power. */
 ISA_INLINE float
 negative_power(float s, float power)
 {
 	return power == 0.75f ? 1 / (sqrtf(s) * sqrtf(sqrtf(s))) : powf(s, -power);
 }
 
-/* sum[c] = of each row[a], a from c - left to c + right. */
+/* sum[k] = the sum of row[k - left .. k + right]. */
 ISA_INLINE void
 sum_around(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
 {
@@ -83,7 +83,7 @@ sum_around(const float *restrict row, size_t left, size_t right, float *restrict
 			sum[k] += (row - left)[k + a];
 }
 
-/* s and s^-power of the channels in x; square is a row with zeros around. */
+/* s and f = s^-power of the channels in x; square is a row with zeros on both sides. */
 ISA_INLINE void
 square_sums(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s,
     float *restrict f)
@@ -106,7 +106,7 @@ ISA_CLONES(static, void, pixel_forward, (const struct layer *l, float *restrict 
 		x[k] *= f[k];
 }
 
-/* x becomes dx. */
+/* Overwrites x with dx. */
 ISA_CLONES(static, void, pixel_backward, (const struct layer *l, float *restrict x, const float *restrict dy,
     float *restrict row, float *restrict s, float *restrict f),
     (l, x, dy, row, s, f))
@@ -131,9 +131,9 @@ cpu_lrn_forward(const struct graph_node *node, const struct cpu_view *x, const s
 	for (size_t j = 0; j < n * pixels; j++) {
 		float *row = row_of(&l, scratch, 0);
 
-		lrn_forward_line(x, j / pixels, j % pixels, row);
+		load_pixel(x, j / pixels, j % pixels, row);
 		pixel_forward(&l, row, row_of(&l, scratch, 1), row_of(&l, scratch, 2), row_of(&l, scratch, 3));
-		lrn_backward_line(row, y, j / pixels, j % pixels);
+		store_pixel(row, y, j / pixels, j % pixels);
 	}
 }
 
@@ -149,14 +149,14 @@ cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const 
 	for (size_t j = 0; j < n * pixels; j++) {
 		float *row = row_of(&l, scratch, 0), *d = row_of(&l, scratch, 4), *more = row_of(&l, scratch, 2);
 
-		lrn_forward_line(&dy[0], j / pixels, j % pixels, d);
+		load_pixel(&dy[0], j / pixels, j % pixels, d);
 		if (ndy > 1) {
-			lrn_forward_line(&dy[1], j / pixels, j % pixels, more);
+			load_pixel(&dy[1], j / pixels, j % pixels, more);
 			for (size_t k = 0; k < l.c; k++)
 				d[k] += more[k];
 		}
-		lrn_forward_line(x, j / pixels, j % pixels, row);
+		load_pixel(x, j / pixels, j % pixels, row);
 		pixel_backward(&l, row, d, row_of(&l, scratch, 1), more, row_of(&l, scratch, 3));
-		lrn_backward_line(row, dx, j / pixels, j % pixels);
+		store_pixel(row, dx, j / pixels, j % pixels);
 	}
 }

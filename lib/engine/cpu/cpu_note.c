@@ -1,23 +1,23 @@
-/* cpu_note - what the layers of a graph are to each other: who reads whom, what is computed with what. */
+/* cpu_note - notes which layers read each other, and which activations other layers compute. */
 #include "engine/cpu/cpu_plan.h"
 
 #include "net/freeze.h"
 
 static void
-learn_uses(struct cpu_planner *pl)
+count_readers(struct cpu_planner *pl)
 {
 	const struct graph *g = pl->g;
 	struct cpu_note *note = pl->note;
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct graph_node *l = &g->node[i];
+		uint32_t end;
 
-		note[i].wants = (l->weight >= 0 || l->bias_at >= 0 || l->gamma >= 0 || l->beta >= 0) &&
-		    !freeze_node(g, i);
+		note[i].needs_grad = graph_learned(l, &end) < end && !freeze_node(g, i);
 		for (uint32_t k = 0; k < l->nin; k++) {
-			note[l->in[k]].uses++;
-			note[l->in[k]].user = i;
-			note[i].wants |= note[l->in[k]].wants;
+			note[l->in[k]].readers++;
+			note[l->in[k]].reader = i;
+			note[i].needs_grad |= note[l->in[k]].needs_grad;
 		}
 	}
 }
@@ -32,30 +32,33 @@ read_by_concat(const struct graph *g, uint32_t i)
 	return false;
 }
 
-/* ReLU is part of the layer before it, unless that layer cannot write into the concatenation behind it. */
+/* ReLU is part of the layer before it, unless that layer cannot write into the concatenation that follows. */
 static void
 absorb_relu(struct cpu_planner *pl)
 {
 	for (uint32_t i = 1; i < pl->g->n; i++) {
 		const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->nin > 0 ? l->in[0] : 0];
 
-		if (l->op == GRAPH_ACT && l->act == GRAPH_RELU && pl->note[l->in[0]].uses == 1)
+		if (l->op == GRAPH_ACT && l->act == GRAPH_RELU && pl->note[l->in[0]].readers == 1)
 			pl->note[i].absorbed = in->op == GRAPH_BN || in->op == GRAPH_ADD ||
-			    (cpu_plan_multiplies(in) && !read_by_concat(pl->g, i));
+			    (cpu_plan_is_conv(in) && !read_by_concat(pl->g, i));
 	}
 }
 
-/* In bf16 others than ReLU make equals of unequal numbers, of which another would be the first. */
+/*
+ * Is the activation f monotonic?  In bf16 only ReLU counts: others round unequal values to equal ones, so the maximum
+ * of f(x) could be at another index than that of x.
+ */
 static bool
-never_falls(const struct graph_node *l, bool half)
+is_monotonic(const struct graph_node *l, bool bf16)
 {
-	if (half)
+	if (bf16)
 		return l->act == GRAPH_RELU;
 	return l->act == GRAPH_RELU || l->act == GRAPH_TANH || l->act == GRAPH_SIGMOID ||
 	    ((l->act == GRAPH_LEAKY || l->act == GRAPH_ELU) && l->alpha >= 0);
 }
 
-/* Such an activation alone between a layer that it may write over and a maximum comes behind the maximum. */
+/* Delays monotonic activations between a max pool and a layer whose output they may overwrite. */
 static void
 delay_acts(struct cpu_planner *pl)
 {
@@ -65,18 +68,18 @@ delay_acts(struct cpu_planner *pl)
 		const struct graph_node *l = &g->node[i], *in = &g->node[l->nin > 0 ? l->in[0] : 0];
 		const struct cpu_note *note = &pl->note[i];
 
-		if (l->op != GRAPH_ACT || note->absorbed || note->uses != 1 || pl->note[l->in[0]].uses != 1)
+		if (l->op != GRAPH_ACT || note->absorbed || note->readers != 1 || pl->note[l->in[0]].readers != 1)
 			continue;
-		pl->note[i].late = never_falls(l, pl->p->bf16) && g->node[note->user].op == GRAPH_POOL &&
-		    g->node[note->user].pool == GRAPH_MAX &&
-		    (cpu_plan_multiplies(in) || in->op == GRAPH_BN || in->op == GRAPH_ADD);
+		pl->note[i].delayed = is_monotonic(l, pl->p->bf16) && g->node[note->reader].op == GRAPH_POOL &&
+		    g->node[note->reader].pool == GRAPH_MAX &&
+		    (cpu_plan_is_conv(in) || in->op == GRAPH_BN || in->op == GRAPH_ADD);
 	}
 }
 
 void
-cpu_note_take(struct cpu_planner *pl)
+cpu_note_fill(struct cpu_planner *pl)
 {
-	learn_uses(pl);
+	count_readers(pl);
 	absorb_relu(pl);
 	delay_acts(pl);
 }

@@ -1,23 +1,19 @@
-/*
- * cpu_pad - pictures into pictures within a border of zeros or of themselves reflected; see ref_pad.c.
- *
- * A unit is one picture's block of channels; its pixels keep their lanes.
- */
+/* cpu_pad - pads samples with zeros or with their reflection; see ref_pad.c. */
 #include "engine/cpu/cpu.h"
-#include "engine/cpu/cpu_half.h"
+#include "engine/cpu/cpu_vec.h"
 
 #include <omp.h>
 #include <string.h>
 
-/* What all units of a layer share. */
+/* The layer. */
 struct frame {
 	size_t h, w, oh, ow;	/* pixels in and out */
 	size_t top, left, lanes;
-	size_t size;		/* of a number */
-	bool   half, reflect;
+	size_t size;		/* bytes of an element */
+	bool   bf16, reflect;
 };
 
-/* Where place i of a padded side comes from, for those that come from somewhere. */
+/* The index within the sample whose value index i of a padded side has. */
 ISA_INLINE size_t
 reflected_source(size_t i, size_t pad, size_t size)
 {
@@ -30,48 +26,26 @@ within_side(size_t i, size_t pad, size_t size)
 	return i >= pad && i < pad + size;
 }
 
-/* Pixels [j0, j1) of a line of y, which lie beside the picture; pitches are bytes here. */
-static void
-fill_border(const struct frame *f, const char *restrict line, size_t pitch, size_t j0, size_t j1, char *restrict y,
-    size_t y_pitch)
-{
-	for (size_t j = j0; j < j1; j++)
-		if (f->reflect)
-			memcpy(y + j * y_pitch, line + reflected_source(j, f->left, f->w) * pitch, f->lanes * f->size);
-		else
-			memset(y + j * y_pitch, 0, f->lanes * f->size);
-}
-
+/* Copies each pixel of y from its source in x, or fills it with zeros; pitches in elements. */
 static void
 unit_forward(const struct frame *f, const char *restrict x, size_t pitch, char *restrict y, size_t y_pitch)
 {
-	pitch *= f->size;
-	y_pitch *= f->size;
-	for (size_t i = 0; i < f->oh; i++, y += f->ow * y_pitch) {
-		const char *line;
+	size_t bytes = f->lanes * f->size;
 
-		if (!f->reflect && !within_side(i, f->top, f->h)) {
-			for (size_t j = 0; j < f->ow; j++)
-				memset(y + j * y_pitch, 0, f->lanes * f->size);
-			continue;
+	for (size_t i = 0; i < f->oh; i++)
+		for (size_t j = 0; j < f->ow; j++, y += y_pitch * f->size) {
+			size_t line = reflected_source(i, f->top, f->h), column = reflected_source(j, f->left, f->w);
+
+			if (f->reflect || (within_side(i, f->top, f->h) && within_side(j, f->left, f->w)))
+				memcpy(y, x + (line * f->w + column) * pitch * f->size, bytes);
+			else
+				memset(y, 0, bytes);
 		}
-		line = x + reflected_source(i, f->top, f->h) * f->w * pitch;
-		fill_border(f, line, pitch, 0, f->left, y, y_pitch);
-		for (size_t j = 0; j < f->w; j++)
-			memcpy(y + (f->left + j) * y_pitch, line + j * pitch, f->lanes * f->size);
-		fill_border(f, line, pitch, f->left + f->w, f->ow, y, y_pitch);
-	}
 }
 
-/* An operand: its first number, and from pixel to pixel. */
-struct side {
-	void  *p;
-	size_t pitch;
-};
-
-/* The places of a padded side that are place i of the picture, in their order: one, and up to two reflected ones. */
+/* The indices of a padded side that have the value of index i of the sample, in ascending order. */
 ISA_INLINE size_t
-padded_places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
+padded_indices(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 {
 	size_t n = 0;
 
@@ -83,38 +57,39 @@ padded_places(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 	return n;
 }
 
-/* Each pixel's gradient: the sum of those of the places that it came to; d1 has no p where there is one part. */
+/* Adds the gradients of all copies of each pixel. */
 ISA_INLINE void
-gather_padded(const struct frame *f, const struct side *d0, const struct side *d1, const struct side *dx, bool half)
+gather_padded(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, const struct cpu_ptr *dx,
+    bool bf16)
 {
 	size_t row[3], column[3];
 
 	for (size_t i = 0; i < f->h; i++) {
-		size_t rows = padded_places(i, f->top, f->h, f->reflect, row);
+		size_t rows = padded_indices(i, f->top, f->h, f->reflect, row);
 
 		for (size_t j = 0; j < f->w; j++) {
-			size_t columns = padded_places(j, f->left, f->w, f->reflect, column);
+			size_t columns = padded_indices(j, f->left, f->w, f->reflect, column);
 
 			for (size_t l = 0; l < f->lanes; l++) {
 				float sum = 0;
 
 				for (size_t k = 0; k < rows * columns; k++) {
 					size_t at = row[k / columns] * f->ow + column[k % columns];
-					float d = cpu_number(d0->p, at * d0->pitch + l, half);
+					float d = cpu_read(d0->p, at * d0->pitch + l, bf16);
 
-					sum += d1->p != NULL ? d + cpu_number(d1->p, at * d1->pitch + l, half) : d;
+					sum += d1->p != NULL ? d + cpu_read(d1->p, at * d1->pitch + l, bf16) : d;
 				}
-				cpu_put(dx->p, (i * f->w + j) * dx->pitch + l, half, sum);
+				cpu_write(dx->p, (i * f->w + j) * dx->pitch + l, bf16, sum);
 			}
 		}
 	}
 }
 
-ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct side *d0, const struct side *d1,
-    const struct side *dx),
+ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+    const struct cpu_ptr *dx),
     (f, d0, d1, dx))
 {
-	if (f->half)
+	if (f->bf16)
 		gather_padded(f, d0, d1, dx, true);
 	else
 		gather_padded(f, d0, d1, dx, false);
@@ -124,8 +99,7 @@ static struct frame
 frame_of(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->pad[0], node->pad[1], in->block, cpu_size(in),
-	    in->half,
-	    node->reflect };
+	    in->bf16, node->reflect };
 }
 
 void
@@ -150,11 +124,9 @@ cpu_pad_backward(const struct graph_node *node, const struct cpu_view *dy, uint3
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, k = u % blocks;
-		struct side d0 = { cpu_at(&dy[0], i, k), dy[0].pitch }, d1 = { NULL, 0 },
-		    to = { cpu_at(dx, i, k), dx->pitch };
+		struct cpu_ptr d0 = cpu_ptr(dy, i, k), d1 = cpu_ptr_second(dy, ndy, i, k),
+		    to = cpu_ptr(dx, i, k);
 
-		if (ndy > 1)
-			d1 = (struct side) { cpu_at(&dy[1], i, k), dy[1].pitch };
 		unit_backward(&f, &d0, &d1, &to);
 	}
 }

@@ -1,13 +1,13 @@
 /*
- * cpu_plan - a graph into steps over buffers.
+ * cpu_plan - makes the steps and buffers of a graph.
  *
- * In this order: what the layers are to each other (cpu_note.c); the layouts, layer by layer
- * as oneDNN likes them; which outputs lie inside a concatenation's buffer; a view
- * for each output; the steps (cpu_steps.c).
+ * In this order: notes about the layers (cpu_note.c); a layout for each layer, as oneDNN prefers; the outputs that
+ * are part of a concatenation's buffer; a view for each output; the steps (cpu_steps.c).
  */
 #include "engine/cpu/cpu_plan.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/mem.h"
 #include "base/num.h"
 
@@ -16,33 +16,18 @@
 
 /* ------ views, buffers, steps ------ */
 
-static bool
-grow_array(struct cpu_planner *pl, void **array, uint32_t n, uint32_t *room, size_t size)
-{
-	uint32_t more = n < 16 ? 16 : 2 * n;
-	void *p;
-
-	if (pl->e < 0 || n < *room)
-		return pl->e == 0;
-	if ((p = realloc(*array, more * size)) == NULL) {
-		pl->e = err_nomem();
-		return false;
-	}
-	*array = p;
-	*room = more;
-	return true;
-}
-
-/* A buffer of bytes for each of a full batch's pictures. */
+/* Makes a buffer with this many bytes for each sample of a full batch. */
 static uint32_t
 new_buf(struct cpu_planner *pl, size_t bytes)
 {
 	struct engine_plan *p = pl->p;
-	void *bufs = p->buf;
+	void *bufs;
 	size_t all;
 
-	if (!grow_array(pl, &bufs, p->nbuf, &pl->bufs, sizeof(*p->buf)))
+	if (pl->e < 0 || (bufs = grow_by_one(p->buf, p->nbuf, &pl->bufs, sizeof(*p->buf))) == NULL) {
+		pl->e = pl->e < 0 ? pl->e : ERR_NOMEM;
 		return 0;
+	}
 	p->buf = bufs;
 	if (num_mul(bytes, p->batch, &all) < 0 || all > SIZE_MAX / 64) {
 		pl->e = err_fail(ERR_LIMIT, "a batch of %u takes too much memory", p->batch);
@@ -53,9 +38,9 @@ new_buf(struct cpu_planner *pl, size_t bytes)
 }
 
 struct cpu_view
-cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32_t block, bool half)
+cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32_t block, bool bf16)
 {
-	struct cpu_view v = { .pitch = block, .c = c, .h = h, .w = w, .block = block, .half = half };
+	struct cpu_view v = { .pitch = block, .c = c, .h = h, .w = w, .block = block, .bf16 = bf16 };
 
 	v.step = cpu_blocks(&v) * cpu_unit(&v);
 	v.buf = new_buf(pl, v.step * cpu_size(&v));
@@ -65,14 +50,14 @@ cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32
 struct cpu_view
 cpu_plan_like(struct cpu_planner *pl, const struct cpu_view *v)
 {
-	return cpu_plan_view(pl, v->c, v->h, v->w, v->block, v->half);
+	return cpu_plan_view(pl, v->c, v->h, v->w, v->block, v->bf16);
 }
 
 struct cpu_view
 cpu_plan_channels(struct cpu_view v, uint32_t first, uint32_t c)
 {
-	assert(first + c <= v.c && (v.half || first % v.block == 0));
-	if (v.half) {
+	assert(first + c <= v.c && (v.bf16 || first % v.block == 0));
+	if (v.bf16) {
 		v.at += first;
 		v.block = c;
 		if (v.h == 1 && v.w == 1)
@@ -84,7 +69,7 @@ cpu_plan_channels(struct cpu_view v, uint32_t first, uint32_t c)
 }
 
 struct cpu_view
-cpu_plan_as(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
+cpu_plan_reshape(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t block)
 {
 	if (v.pitch == v.block)
 		v.pitch = block;
@@ -96,16 +81,16 @@ cpu_plan_as(struct cpu_view v, uint32_t c, uint32_t h, uint32_t w, uint32_t bloc
 }
 
 bool
-cpu_plan_lies(const struct cpu_view *v, uint32_t block, bool half)
+cpu_plan_has_layout(const struct cpu_view *v, uint32_t block, bool bf16)
 {
-	return v->half == half && (v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 &&
+	return v->bf16 == bf16 && (v->block == block || (v->h == 1 && v->w == 1 && v->c % v->block == 0 &&
 	    v->c % block == 0));
 }
 
 bool
-cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block, bool half)
+cpu_plan_aligned(uint32_t first, uint32_t c, uint32_t of, uint32_t block, bool bf16)
 {
-	return half || (first % block == 0 && (c % block == 0 || first + c == of));
+	return bf16 || (first % block == 0 && (c % block == 0 || first + c == of));
 }
 
 static void
@@ -123,11 +108,13 @@ cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
 {
 	struct engine_plan *p = pl->p;
 	const struct cpu_view *views[] = { &s.x, &s.y, &s.dx, &s.dy[0], &s.dy[1] };
-	void *steps = p->step;
+	void *steps;
 
 	_Static_assert(CPU_PARTS == 2, "views lists two parts");
-	if (!grow_array(pl, &steps, p->nstep, &pl->steps, sizeof(*p->step)))
+	if (pl->e < 0 || (steps = grow_by_one(p->step, p->nstep, &pl->steps, sizeof(*p->step))) == NULL) {
+		pl->e = pl->e < 0 ? pl->e : ERR_NOMEM;
 		return;
+	}
 	p->step = steps;
 	for (size_t k = 0; k < sizeof(views) / sizeof(views[0]); k++)
 		if (views[k]->c > 0)
@@ -148,18 +135,18 @@ cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
 		.n = pl->p->batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
 		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
 		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
-		.relu = pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed,
-		.data = pl->note[l->in[0]].wants, .last = pl->note[i].last, .bf16 = pl->p->bf16,
-		    .wide = !pl->note[i].half,
+		.relu = pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed,
+		.data = pl->note[l->in[0]].needs_grad, .channels_last = pl->note[i].channels_last, .bf16 = pl->p->bf16,
+		.y_f32 = !pl->note[i].bf16,
 	};
 }
 
 static void
-make_mul(struct cpu_planner *pl, uint32_t i)
+make_conv(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
-	struct cpu_mul *m = &p->mul[p->nmul];
-	struct cpu_conv **kernels = &p->set[0].mul[p->nmul];
+	struct cpu_conv_layer *m = &p->conv[p->nconv];
+	struct cpu_conv **kernels = &p->set[0].conv[p->nconv];
 
 	m->node = i;
 	m->shape = cpu_plan_shape(pl, i);
@@ -167,8 +154,8 @@ make_mul(struct cpu_planner *pl, uint32_t i)
 		err_within("layer %s", pl->g->node[i].name);
 		return;
 	}
-	p->state[i] = p->nmul++;
-	pl->note[i].block = cpu_conv_y_block(*kernels);
+	p->state[i] = p->nconv++;
+	pl->note[i].block = cpu_conv_needs(*kernels)->y_block;
 }
 
 static void
@@ -206,32 +193,28 @@ make_lrn(struct cpu_planner *pl, uint32_t i)
 		pl->p->scratch_least = scratch;
 }
 
-/*
- * A concatenation or sum lies as its inputs do; where they differ, as oneDNN likes pictures. bf16
- * has channels last.
- */
+/* The block of a concatenation, sum or product: that of its inputs, or if they differ the processor's. */
 static uint32_t
-concat_block(const struct cpu_planner *pl, const struct graph_node *l)
+joint_block(const struct cpu_planner *pl, const struct graph_node *l)
 {
 	uint32_t block = pl->note[l->in[0]].block;
 
 	if (pl->p->bf16)
 		return l->c;
-
 	for (uint32_t k = 1; k < l->nin; k++)
 		if (pl->note[l->in[k]].block != block)
-			return l->h == 1 && l->w == 1 ? 1 : dnnl_dev_block(pl->p->dev->dnnl);
+			return l->h == 1 && l->w == 1 ? 1 : dnnl_dev_block();
 	return block;
 }
 
-/* What the loss reads is f32, so that probabilities are not of eight digits, and so are they. */
+/* Is this a score or probability?  Both are f32 in every plan; eight bits would be too few. */
 static bool
 is_score(const struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 
 	return l->op == GRAPH_SOFTMAX ||
-	    (cpu_plan_multiplies(l) && pl->note[i].uses == 1 && pl->g->node[pl->note[i].user].op == GRAPH_SOFTMAX);
+	    (cpu_plan_is_conv(l) && pl->note[i].readers == 1 && pl->g->node[pl->note[i].reader].op == GRAPH_SOFTMAX);
 }
 
 static void
@@ -240,11 +223,11 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_note *note = &pl->note[i];
 
-	note->half = pl->p->bf16 && !is_score(pl, i);
+	note->bf16 = pl->p->bf16 && !is_score(pl, i);
 	switch (l->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
-		make_mul(pl, i);
+		make_conv(pl, i);
 		break;
 	case GRAPH_BN:
 	case GRAPH_ACT:
@@ -263,10 +246,10 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 	case GRAPH_CONCAT:
 	case GRAPH_ADD:
 	case GRAPH_MUL:
-		note->block = concat_block(pl, l);
+		note->block = joint_block(pl, l);
 		break;
 	default:
-		note->block = note->half ? l->c : 1;
+		note->block = note->bf16 ? l->c : 1;
 	}
 }
 
@@ -279,7 +262,7 @@ writes_strided(enum graph_op op)
 	    op == GRAPH_MUL || op == GRAPH_PAD || op == GRAPH_LRN || op == GRAPH_DROPOUT;
 }
 
-/* Do all layers that read i take it with a stride?  (The same kinds as write with one.) */
+/* Can all readers of layer i read it with a stride?  The same layers can read and write with one. */
 static bool
 read_strided(const struct graph *g, uint32_t i)
 {
@@ -290,8 +273,9 @@ read_strided(const struct graph *g, uint32_t i)
 	return true;
 }
 
+/* Notes which inputs of a concatenation are written into its buffer. */
 static void
-invite_inputs(struct cpu_planner *pl, uint32_t concat)
+place_in_concat(struct cpu_planner *pl, uint32_t concat)
 {
 	const struct graph_node *l = &pl->g->node[concat];
 	uint32_t first = 0;
@@ -300,10 +284,10 @@ invite_inputs(struct cpu_planner *pl, uint32_t concat)
 		uint32_t i = l->in[k], c = pl->g->node[i].c;
 		struct cpu_note *note = &pl->note[i];
 
-		if (note->home == 0 && writes_strided(pl->g->node[i].op) &&
-		    (note->half || note->block == pl->note[concat].block) &&
-		    cpu_plan_aligned(first, c, l->c, note->block, note->half) && read_strided(pl->g, i)) {
-			note->home = concat;
+		if (note->concat == 0 && writes_strided(pl->g->node[i].op) &&
+		    (note->bf16 || note->block == pl->note[concat].block) &&
+		    cpu_plan_aligned(first, c, l->c, note->block, note->bf16) && read_strided(pl->g, i)) {
+			note->concat = concat;
 			note->first = first;
 		}
 		first += c;
@@ -312,18 +296,18 @@ invite_inputs(struct cpu_planner *pl, uint32_t concat)
 
 /* ------ a view for each output ------ */
 
-/* May layer i write where its only reader, an activation, has its output? */
+/* May the output of layer i share memory with that of its only reader, an activation? */
 static bool
 may_share(const struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
-	uint32_t user = pl->note[i].user;
+	uint32_t reader = pl->note[i].reader;
 
-	if (pl->note[i].uses != 1 || pl->g->node[user].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[user]))
+	if (pl->note[i].readers != 1 || pl->g->node[reader].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[reader]))
 		return false;
-	if (cpu_plan_multiplies(l))
-		return cpu_dense(&pl->note[user].view);
-	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].late) || l->op == GRAPH_ADD ||
+	if (cpu_plan_is_conv(l))
+		return cpu_dense(&pl->note[reader].view);
+	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].delayed) || l->op == GRAPH_ADD ||
 	    l->op == GRAPH_DROPOUT;
 }
 
@@ -333,32 +317,32 @@ place_output(struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_note *note = &pl->note[i];
 
-	if (note->home != 0)
-		note->view = cpu_plan_channels(pl->note[note->home].view, note->first, l->c);
+	if (note->concat != 0)
+		note->view = cpu_plan_channels(pl->note[note->concat].view, note->first, l->c);
 	else if (may_share(pl, i))
-		note->view = pl->note[note->user].view;
+		note->view = pl->note[note->reader].view;
 	else if (l->op != GRAPH_FLATTEN)
-		note->view = cpu_plan_view(pl, l->c, l->h, l->w, note->block, note->half);
+		note->view = cpu_plan_view(pl, l->c, l->h, l->w, note->block, note->bf16);
 }
 
-/* A flattened picture is the picture itself where its numbers lie in that order. */
+/* The output of a flatten layer is its input if that has the right order of elements. */
 static void
 place_flat(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	const struct cpu_view *in = &pl->note[l->in[0]].view;
 
-	if (cpu_plan_lies(in, 1, in->half))
-		pl->note[i].view = cpu_plan_as(*in, l->c, 1, 1, in->half ? l->c : 1);
+	if (cpu_plan_has_layout(in, 1, in->bf16))
+		pl->note[i].view = cpu_plan_reshape(*in, l->c, 1, 1, in->bf16 ? l->c : 1);
 	else
-		pl->note[i].view = cpu_plan_view(pl, l->c, 1, 1, in->half ? l->c : 1, in->half);
+		pl->note[i].view = cpu_plan_view(pl, l->c, 1, 1, in->bf16 ? l->c : 1, in->bf16);
 }
 
 /* ------ all of it ------ */
 
-/* The batch comes as f32, plane by plane, and is there before the first step. */
+/* Places the batch, plain f32 [N,C,H,W], which is alive before the first step. */
 static void
-take_data(struct cpu_planner *pl)
+plan_input(struct cpu_planner *pl)
 {
 	struct cpu_view *data = &pl->p->data, *as = &pl->note[0].view;
 
@@ -371,24 +355,23 @@ take_data(struct cpu_planner *pl)
 }
 
 static int
-take_arrays(struct cpu_planner *pl)
+alloc_arrays(struct cpu_planner *pl)
 {
 	struct engine_plan *p = pl->p;
 	const struct graph *g = pl->g;
 
 	pl->note = calloc(g->n, sizeof(*pl->note));
 	p->state = calloc(g->n, sizeof(*p->state));
-	p->mul = calloc(g->n, sizeof(*p->mul));
+	p->conv = calloc(g->n, sizeof(*p->conv));
 	p->bn = calloc(g->n, sizeof(*p->bn));
 	p->pool = calloc(g->n, sizeof(*p->pool));
 	p->label = calloc(p->batch, sizeof(*p->label));
 	p->mix = calloc(p->batch, sizeof(*p->mix));
-	if (pl->note == NULL || p->state == NULL || p->mul == NULL || p->bn == NULL || p->pool == NULL ||
-	    p->label == NULL ||
-	    p->mix == NULL)
+	if (pl->note == NULL || p->state == NULL || p->conv == NULL || p->bn == NULL || p->pool == NULL ||
+	    p->label == NULL || p->mix == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < CPU_SETS; i++)
-		if ((p->set[i].mul = calloc(g->n, sizeof(struct cpu_conv *))) == NULL)
+		if ((p->set[i].conv = calloc(g->n, sizeof(struct cpu_conv *))) == NULL)
 			return err_nomem();
 	p->set[0].n = p->batch;
 	return 0;
@@ -399,19 +382,19 @@ make_steps(struct cpu_planner *pl)
 {
 	const struct graph *g = pl->g;
 
-	cpu_note_take(pl);
+	cpu_note_fill(pl);
 	cpu_last_choose(pl);
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
 		choose_layout(pl, i);
 	for (uint32_t i = g->n; i-- > 0;)
 		if (g->node[i].op == GRAPH_CONCAT)
-			invite_inputs(pl, i);
+			place_in_concat(pl, i);
 	for (uint32_t i = g->n; i-- > 0 && pl->e == 0;)
 		place_output(pl, i);
 	for (uint32_t i = 0; i < g->n && pl->e == 0; i++)
 		if (g->node[i].op == GRAPH_FLATTEN)
 			place_flat(pl, i);
-	take_data(pl);
+	plan_input(pl);
 	for (uint32_t i = 1; i < g->n && pl->e == 0; i++)
 		cpu_steps_forward(pl, i);
 	pl->p->nforward = pl->p->nstep;
@@ -421,18 +404,18 @@ make_steps(struct cpu_planner *pl)
 }
 
 /*
- * The library fails in its own words at sizes that cannot be; then what is multiplied alone, which is kept for the way
- * back, tells that it does not fit.
+ * The library reports ERR_NOTSUP for huge sizes.  Returns ERR_NOMEM instead if not even the outputs of the
+ * convolutions and fully connected layers, which backward() needs, fit in memory.
  */
 static int
-why_not(const struct engine_plan *p, int e)
+explain_failure(const struct engine_plan *p, int e)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < p->graph->n; i++) {
 		const struct graph_node *l = &p->graph->node[i];
 
-		if (cpu_plan_multiplies(l))
+		if (cpu_plan_is_conv(l))
 			bytes += (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float)) * p->batch;
 	}
 	if (e == ERR_NOTSUP && mem_fits(bytes) < 0) {
@@ -447,9 +430,9 @@ cpu_plan_make(struct engine_plan *p)
 {
 	struct cpu_planner pl = { .p = p, .g = p->graph };
 
-	pl.e = take_arrays(&pl);
+	pl.e = alloc_arrays(&pl);
 	if (pl.e == 0)
 		make_steps(&pl);
 	free(pl.note);
-	return pl.e < 0 ? why_not(p, pl.e) : 0;
+	return pl.e < 0 ? explain_failure(p, pl.e) : 0;
 }

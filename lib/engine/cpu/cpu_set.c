@@ -1,9 +1,8 @@
 /*
- * cpu_set - oneDNN's kernels for each batch size met: the full one, and a few others for short batches.
+ * cpu_set - the kernels of each batch size: the full one, and the last few short ones.
  *
- * All sizes work in the same buffers, since a picture's place in a view does not
- * depend on how many there are, and on the same held weights.  Of the sizes beside
- * the full one, the one not used for longest makes room.
+ * All sizes share the buffers, because a sample's place in a view does not depend on the batch size, and the packed
+ * weights.  A new short size replaces the least recently used one.
  */
 #include "engine/cpu/cpu.h"
 
@@ -14,12 +13,12 @@ bind_set(struct engine_plan *p, const struct cpu_set *set)
 {
 	int e = 0;
 
-	for (uint32_t i = 0; i < p->nmul && e == 0; i++) {
-		const struct cpu_mul *m = &p->mul[i];
-		struct dnnl_place at = { .x = m->x.p, .y = m->y.p, .dx = m->dx.p, .dy = m->dy.p, .held = m->held,
+	for (uint32_t i = 0; i < p->nconv && e == 0; i++) {
+		const struct cpu_conv_layer *m = &p->conv[i];
+		struct dnnl_place at = { .x = m->x.p, .y = m->y.p, .dx = m->dx.p, .dy = m->dy.p, .packed = m->packed,
 		    .bias = m->bias, .dbias = m->dbias, .scratch = p->scratch };
 
-		e = cpu_conv_bind(set->mul[i], &at);
+		e = cpu_conv_bind(set->conv[i], &at);
 	}
 	return e;
 }
@@ -29,15 +28,15 @@ cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set)
 {
 	size_t most = p->scratch_least;
 
-	for (uint32_t i = 0; i < p->nmul; i++)
-		if (cpu_conv_scratch(set->mul[i]) > most)
-			most = cpu_conv_scratch(set->mul[i]);
+	for (uint32_t i = 0; i < p->nconv; i++)
+		if (cpu_conv_needs(set->conv[i])->scratch > most)
+			most = cpu_conv_needs(set->conv[i])->scratch;
 	return most;
 }
 
-/* Makes room in scratch for a set, and binds it; all sets when scratch has moved. */
-static int
-settle_set(struct engine_plan *p, const struct cpu_set *set)
+/* If scratch moved, all sets must be bound again. */
+int
+cpu_set_bind(struct engine_plan *p, const struct cpu_set *set)
 {
 	int e = cpu_arena_scratch(p, cpu_set_scratch(p, set));
 
@@ -52,9 +51,9 @@ settle_set(struct engine_plan *p, const struct cpu_set *set)
 static void
 clear_set(const struct engine_plan *p, struct cpu_set *set)
 {
-	for (uint32_t i = 0; i < p->nmul && set->mul != NULL; i++) {
-		cpu_conv_free(set->mul[i]);
-		set->mul[i] = NULL;
+	for (uint32_t i = 0; i < p->nconv && set->conv != NULL; i++) {
+		cpu_conv_free(set->conv[i]);
+		set->conv[i] = NULL;
 	}
 	set->n = 0;
 }
@@ -62,28 +61,22 @@ clear_set(const struct engine_plan *p, struct cpu_set *set)
 static int
 fill_set(struct engine_plan *p, struct cpu_set *set, uint32_t n)
 {
-	for (uint32_t i = 0; i < p->nmul; i++) {
-		struct dnnl_shape shape = p->mul[i].shape;
+	for (uint32_t i = 0; i < p->nconv; i++) {
+		struct dnnl_shape shape = p->conv[i].shape;
 		int e;
 
 		shape.n = n;
-		if ((e = cpu_conv_new(p->dev->dnnl, &shape, p->set[0].mul[i], &set->mul[i])) < 0) {
-			err_within("layer %s", p->graph->node[p->mul[i].node].name);
+		if ((e = cpu_conv_new(p->dev->dnnl, &shape, p->set[0].conv[i], &set->conv[i])) < 0) {
+			err_within("layer %s", p->graph->node[p->conv[i].node].name);
 			return e;
 		}
 	}
 	set->n = n;
-	return settle_set(p, set);
+	return cpu_set_bind(p, set);
 }
 
 int
-cpu_set_first(struct engine_plan *p)
-{
-	return settle_set(p, &p->set[0]);
-}
-
-int
-cpu_set_get(struct engine_plan *p, uint32_t n, struct cpu_set **set)
+cpu_set_get(struct engine_plan *p, uint32_t n, const struct cpu_set **set)
 {
 	struct cpu_set *s = NULL;
 	int e;

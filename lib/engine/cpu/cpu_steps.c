@@ -1,9 +1,9 @@
 /*
- * cpu_steps - one layer into the steps that compute it, and those that take its gradient back.
+ * cpu_steps - makes the steps of a layer's forward and backward pass.
  *
- * Backward, a layer finds its gradient in parts (views that its readers wrote),
- * and leaves a part with each layer it reads.  No part is read by two but those
- * marked as shared, so that a layer may write its own result over any other.
+ * In the backward pass a layer finds its gradient in parts, which are views that its readers wrote, and passes a part
+ * to each layer that it reads.  Only parts marked as shared have more than one reader, so a layer may overwrite any
+ * other.
  */
 #include "engine/cpu/cpu_plan.h"
 
@@ -20,7 +20,7 @@ input_view(const struct cpu_planner *pl, uint32_t i)
 static bool
 absorbed_by(const struct cpu_planner *pl, uint32_t i)
 {
-	return pl->note[i].uses == 1 && pl->note[pl->note[i].user].absorbed;
+	return pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed;
 }
 
 static void
@@ -31,49 +31,50 @@ add_copy(struct cpu_planner *pl, uint32_t i, struct cpu_view x, uint32_t x_first
 	    .y_first = y_first, .count = count });
 }
 
-/* v as a kernel wants it, which knows one block and no strides: the same numbers, or a copy. */
+/* v in the layout of block, without a stride: the same elements, or a copy. */
 static struct cpu_view
-dense_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block, bool half)
+convert_dense(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block, bool bf16)
 {
 	struct cpu_view y;
 
-	if (cpu_plan_lies(&v, block, half) && cpu_dense(&v))
-		return cpu_plan_as(v, v.c, v.h, v.w, block);
-	y = cpu_plan_view(pl, v.c, v.h, v.w, block, half);
+	if (cpu_plan_has_layout(&v, block, bf16) && cpu_dense(&v))
+		return cpu_plan_reshape(v, v.c, v.h, v.w, block);
+	y = cpu_plan_view(pl, v.c, v.h, v.w, block, bf16);
 	add_copy(pl, i, v, 0, y, 0, v.c);
 	return y;
 }
 
-/* v in the layout of block; a stride is no matter. */
+/* v in the layout of block, with any stride. */
 static struct cpu_view
-laid_as(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
+convert_layout(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t block)
 {
-	return cpu_plan_lies(&v, block, v.half) ? cpu_plan_as(v, v.c, v.h, v.w, block) :
-	    dense_as(pl, i, v, block, v.half);
+	return cpu_plan_has_layout(&v, block, v.bf16) ? cpu_plan_reshape(v, v.c, v.h, v.w, block) :
+	    convert_dense(pl, i, v, block, v.bf16);
 }
 
-/* Batch norm has fast lanes where one pixel's channels stand side by side without being blocked. */
+/* Plain [C] of one pixel as blocks of 16 channels, with which batch norm is faster. */
 static struct cpu_view
-lanes_of(struct cpu_view v)
+group_lanes(struct cpu_view v)
 {
-	return v.block == 1 && cpu_plan_lies(&v, 16, v.half) ? cpu_plan_as(v, v.c, v.h, v.w, 16) : v;
+	return v.block == 1 && cpu_plan_has_layout(&v, 16, v.bf16) ? cpu_plan_reshape(v, v.c, v.h, v.w, 16) : v;
 }
 
 /* ------ forward ------ */
 
 static void
-mul_forward(struct cpu_planner *pl, uint32_t i)
+plan_conv(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
-	struct cpu_mul *m = &p->mul[p->state[i]];
+	struct cpu_conv_layer *m = &p->conv[p->state[i]];
 
-	m->x = dense_as(pl, i, *input_view(pl, i), cpu_conv_x_block(p->set[0].mul[p->state[i]]), p->bf16);
+	m->x = convert_dense(pl, i, *input_view(pl, i), cpu_conv_needs(p->set[0].conv[p->state[i]])->x_block, p->bf16);
 	m->y = pl->note[i].view;
-	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_MUL, .node = i, .state = p->state[i], .x = m->x, .y = m->y });
+	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_CONV, .node = i, .state = p->state[i], .x = m->x,
+	    .y = m->y });
 }
 
 static void
-concat_forward(struct cpu_planner *pl, uint32_t i)
+plan_concat(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	uint32_t first = 0;
@@ -81,27 +82,27 @@ concat_forward(struct cpu_planner *pl, uint32_t i)
 	for (uint32_t k = 0; k < l->nin; k++) {
 		const struct cpu_note *in = &pl->note[l->in[k]];
 
-		if (in->home != i || in->first != first)
+		if (in->concat != i || in->first != first)
 			add_copy(pl, i, in->view, 0, pl->note[i].view, first, in->view.c);
 		first += in->view.c;
 	}
 }
 
-/* One, two, or two by two: what is there so far and one more. */
+/* Adds or multiplies two inputs, then the result and each further input. */
 static void
-sum_forward(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
+plan_sum(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_step s = { .kind = kind, .node = i, .y = pl->note[i].view, .ndy = 1 };
 	bool relu = absorbed_by(pl, i);
 
-	s.dy[0] = laid_as(pl, i, pl->note[l->in[0]].view, s.y.block);
+	s.dy[0] = convert_layout(pl, i, pl->note[l->in[0]].view, s.y.block);
 	s.relu = relu && l->nin == 1;
 	if (l->nin == 1)
 		cpu_plan_step(pl, s);
 	s.ndy = 2;
 	for (uint32_t k = 1; k < l->nin; k++) {
-		s.dy[1] = laid_as(pl, i, pl->note[l->in[k]].view, s.y.block);
+		s.dy[1] = convert_layout(pl, i, pl->note[l->in[k]].view, s.y.block);
 		s.relu = relu && k + 1 == l->nin;
 		cpu_plan_step(pl, s);
 		s.dy[0] = s.y;
@@ -118,39 +119,39 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 	switch (l->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
-		mul_forward(pl, i);
+		plan_conv(pl, i);
 		return;
 	case GRAPH_BN:
 		s.kind = CPU_BN;
 		s.frozen = freeze_node(pl->g, i);
 		s.relu = absorbed_by(pl, i);
-		s.x = lanes_of(x);
-		s.y = lanes_of(y);
+		s.x = group_lanes(x);
+		s.y = group_lanes(y);
 		break;
 	case GRAPH_ACT:
-		if (pl->note[i].absorbed || pl->note[i].late)
+		if (pl->note[i].absorbed || pl->note[i].delayed)
 			return;
 		s.kind = CPU_ACT;
 		break;
 	case GRAPH_POOL:
 		s.kind = CPU_POOL;
 		cpu_plan_step(pl, s);
-		if (!pl->note[l->in[0]].late)
+		if (!pl->note[l->in[0]].delayed)
 			return;
 		s.kind = CPU_ACT;
 		s.node = l->in[0];
 		s.x = y;
 		break;
 	case GRAPH_CONCAT:
-		concat_forward(pl, i);
+		plan_concat(pl, i);
 		return;
 	case GRAPH_FLATTEN:
-		if (!cpu_plan_lies(&x, 1, x.half))
-			add_copy(pl, i, x, 0, cpu_plan_as(y, x.c, x.h, x.w, 1), 0, x.c);
+		if (!cpu_plan_has_layout(&x, 1, x.bf16))
+			add_copy(pl, i, x, 0, cpu_plan_reshape(y, x.c, x.h, x.w, 1), 0, x.c);
 		return;
 	case GRAPH_ADD:
 	case GRAPH_MUL:
-		sum_forward(pl, i, l->op == GRAPH_ADD ? CPU_SUM : CPU_TIMES);
+		plan_sum(pl, i, l->op == GRAPH_ADD ? CPU_SUM : CPU_PRODUCT);
 		return;
 	case GRAPH_PAD:
 		s.kind = CPU_PAD;
@@ -163,25 +164,23 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		break;
 	default:
 		s.kind = CPU_LOSS;
-		s.x = dense_as(pl, i, x, 1, false);
+		s.x = convert_dense(pl, i, x, 1, false);
 	}
 	cpu_plan_step(pl, s);
 }
 
 /* ------ backward ------ */
 
-/* Leaves a part of the gradient with layer i, in the layout of its output. */
+/* Adds a part to the gradient of layer i, in the layout of its output. */
 static void
-leave_gradient(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
+pass_gradient(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
 {
 	struct cpu_note *note = &pl->note[i];
 	const struct cpu_view *v = &note->view;
 	struct cpu_step sum = { .kind = CPU_SUM, .node = i, .ndy = 2 };
 
-	if (cpu_plan_lies(&part, v->block, v->half))
-		part = cpu_plan_as(part, v->c, v->h, v->w, v->block);
-	else
-		part = dense_as(pl, i, part, v->block, v->half);
+	part = cpu_plan_has_layout(&part, v->block, v->bf16) ? cpu_plan_reshape(part, v->c, v->h, v->w, v->block) :
+	    convert_dense(pl, i, part, v->block, v->bf16);
 	if (note->parts < CPU_PARTS) {
 		note->part[note->parts++] = part;
 		return;
@@ -193,30 +192,30 @@ leave_gradient(struct cpu_planner *pl, uint32_t i, struct cpu_view part)
 	note->part[0] = sum.y;
 }
 
-/* The gradient of layer i in s. */
+/* Makes the gradient of layer i the input of s. */
 static void
-take_gradient(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
+read_gradient(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
 {
 	s->ndy = pl->note[i].parts;
 	for (uint32_t k = 0; k < s->ndy; k++)
 		s->dy[k] = pl->note[i].part[k];
 }
 
-/* A new part for the layer that i reads. */
+/* Makes a view for a part of the gradient of the layer that i reads. */
 static struct cpu_view
 new_gradient_part(struct cpu_planner *pl, uint32_t i)
 {
 	return cpu_plan_like(pl, input_view(pl, i));
 }
 
-/* May a layer write its result over this part of its gradient? */
+/* May a layer overwrite this part of its gradient? */
 static bool
-own_gradient(const struct cpu_view *part)
+may_overwrite_part(const struct cpu_view *part)
 {
 	return cpu_dense(part) && !part->shared;
 }
 
-/* The gradient of layer i in one part. */
+/* The gradient of layer i as one part. */
 static struct cpu_view
 join_gradient(struct cpu_planner *pl, uint32_t i)
 {
@@ -226,170 +225,149 @@ join_gradient(struct cpu_planner *pl, uint32_t i)
 
 	if (note->parts == 1)
 		return note->part[0];
-	take_gradient(pl, i, &sum);
-	if (!own_gradient(&sum.dy[0]) && own_gradient(&sum.dy[1])) {
+	read_gradient(pl, i, &sum);
+	if (!may_overwrite_part(&sum.dy[0]) && may_overwrite_part(&sum.dy[1])) {
 		sum.dy[0] = note->part[1];
 		sum.dy[1] = note->part[0];
 	}
-	sum.y = own_gradient(&sum.dy[0]) ? sum.dy[0] : cpu_plan_like(pl, v);
+	sum.y = may_overwrite_part(&sum.dy[0]) ? sum.dy[0] : cpu_plan_like(pl, v);
 	cpu_plan_step(pl, sum);
 	return sum.y;
 }
 
 static void
-mul_backward(struct cpu_planner *pl, uint32_t i)
+plan_conv_back(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
-	struct cpu_mul *m = &p->mul[p->state[i]];
+	struct cpu_conv_layer *m = &p->conv[p->state[i]];
 	struct cpu_note *note = &pl->note[i];
-	struct cpu_step s = { .kind = CPU_MUL_BACK, .node = i, .state = p->state[i], .x = m->x, .ndy = 1,
-	    .absent = !m->shape.data, .frozen = freeze_node(pl->g, i) };
+	struct cpu_step s = { .kind = CPU_CONV_BACK, .node = i, .state = p->state[i], .x = m->x, .ndy = 1,
+	    .no_dx = !m->shape.data, .frozen = freeze_node(pl->g, i) };
 
 	m->dy = note->part[0];
 	if (note->parts > 1 || !cpu_dense(&m->dy)) {
 		struct cpu_step sum = { .kind = CPU_SUM, .node = i };
 
-		take_gradient(pl, i, &sum);
+		read_gradient(pl, i, &sum);
 		sum.y = m->dy = cpu_plan_like(pl, &m->y);
 		cpu_plan_step(pl, sum);
 	}
-	m->dy = dense_as(pl, i, m->dy, m->y.block, p->bf16);
+	m->dy = convert_dense(pl, i, m->dy, m->y.block, p->bf16);
 	s.dy[0] = m->dy;
 	if (m->shape.data)
 		s.dx = m->dx = cpu_plan_like(pl, &m->x);
 	cpu_plan_step(pl, s);
 	if (m->shape.data)
-		leave_gradient(pl, pl->g->node[i].in[0], m->dx);
+		pass_gradient(pl, pl->g->node[i].in[0], m->dx);
 }
 
-/* The input's floats are not read again: dx may lie over x. */
+/* May dx overwrite x, because no later step reads it? */
 static bool
-free_after(const struct cpu_planner *pl, uint32_t in)
+may_overwrite_input(const struct cpu_planner *pl, uint32_t in)
 {
 	enum graph_op op = pl->g->node[in].op;
 
-	if (op == GRAPH_POOL && pl->note[pl->g->node[in].in[0]].late)
+	if (op == GRAPH_POOL && pl->note[pl->g->node[in].in[0]].delayed)
 		return false;
-	return pl->note[in].uses == 1 && (op == GRAPH_CONV || op == GRAPH_FC || op == GRAPH_POOL);
+	return pl->note[in].readers == 1 && (op == GRAPH_CONV || op == GRAPH_FC || op == GRAPH_POOL);
 }
 
 static void
-bn_backward(struct cpu_planner *pl, uint32_t i)
+plan_bn_back(struct cpu_planner *pl, uint32_t i)
 {
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_view dx;
 	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = absorbed_by(pl, i),
-	    .x = lanes_of(*input_view(pl, i)), .absent = !pl->note[in].wants, .frozen = freeze_node(pl->g, i) };
+	    .x = group_lanes(*input_view(pl, i)), .no_dx = !pl->note[in].needs_grad, .frozen = freeze_node(pl->g, i) };
 
-	take_gradient(pl, i, &s);
+	read_gradient(pl, i, &s);
 	for (uint32_t k = 0; k < s.ndy; k++)
-		s.dy[k] = lanes_of(s.dy[k]);
-	if (s.absent) {
+		s.dy[k] = group_lanes(s.dy[k]);
+	if (s.no_dx) {
 		cpu_plan_step(pl, s);
 		return;
 	}
-	dx = free_after(pl, in) ? *input_view(pl, i) : new_gradient_part(pl, i);
-	s.dx = lanes_of(dx);
+	dx = may_overwrite_input(pl, in) ? *input_view(pl, i) : new_gradient_part(pl, i);
+	s.dx = group_lanes(dx);
 	cpu_plan_step(pl, s);
-	leave_gradient(pl, in, dx);
+	pass_gradient(pl, in, dx);
 }
 
 static void
-act_backward(struct cpu_planner *pl, uint32_t i)
+plan_act_back(struct cpu_planner *pl, uint32_t i)
 {
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_step s = { .kind = CPU_ACT_BACK, .node = i };
 
-	take_gradient(pl, i, &s);
-	if (pl->note[i].late || (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN)) {
+	read_gradient(pl, i, &s);
+	if (pl->note[i].delayed || (pl->note[i].absorbed && pl->g->node[in].op == GRAPH_BN)) {
 		for (uint32_t k = 0; k < s.ndy; k++)
-			leave_gradient(pl, in, s.dy[k]);
+			pass_gradient(pl, in, s.dy[k]);
 		return;
 	}
 	s.y = cpu_act_wants_x(&pl->g->node[i]) ? pl->note[in].view : pl->note[i].view;
-	s.dx = own_gradient(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
+	s.dx = may_overwrite_part(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave_gradient(pl, in, s.dx);
+	pass_gradient(pl, in, s.dx);
 }
 
-/* All inputs get the same. */
+/* All inputs get the same gradient. */
 static void
-add_backward(struct cpu_planner *pl, uint32_t i)
+plan_add_back(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_view d = join_gradient(pl, i);
 
 	d.shared = d.shared || l->nin > 1;
 	for (uint32_t k = 0; k < l->nin; k++)
-		if (pl->note[l->in[k]].wants)
-			leave_gradient(pl, l->in[k], d);
+		if (pl->note[l->in[k]].needs_grad)
+			pass_gradient(pl, l->in[k], d);
 }
 
-/* Each input gets the gradient times all others. */
+/* Each input gets the gradient times all other inputs. */
 static void
-times_backward(struct cpu_planner *pl, uint32_t i)
+plan_product_back(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_view d = join_gradient(pl, i);
 
 	d.shared = true;
 	for (uint32_t k = 0; k < l->nin; k++) {
-		struct cpu_step s = { .kind = CPU_TIMES, .node = i, .y = d, .dy = { d }, .ndy = 2 };
+		struct cpu_step s = { .kind = CPU_PRODUCT, .node = i, .y = d, .dy = { d }, .ndy = 2 };
 
-		if (!pl->note[l->in[k]].wants)
+		if (!pl->note[l->in[k]].needs_grad)
 			continue;
 		for (uint32_t j = 0; j < l->nin; j++) {
 			if (j == k)
 				continue;
-			s.dy[1] = laid_as(pl, i, pl->note[l->in[j]].view, d.block);
+			s.dy[1] = convert_layout(pl, i, pl->note[l->in[j]].view, d.block);
 			if (s.y.shared)
 				s.y = cpu_plan_like(pl, &d);
 			cpu_plan_step(pl, s);
 			s.dy[0] = s.y;
 		}
-		leave_gradient(pl, l->in[k], s.y);
+		pass_gradient(pl, l->in[k], s.y);
 	}
 }
 
+/* A padding, normalization over channels, or dropout: one step from views of one layout. */
 static void
-drop_backward(struct cpu_planner *pl, uint32_t i)
+plan_plain_back(struct cpu_planner *pl, uint32_t i)
 {
-	struct cpu_step s = { .kind = CPU_DROP_BACK, .node = i };
+	enum graph_op op = pl->g->node[i].op;
+	struct cpu_step s = { .kind = op == GRAPH_PAD ? CPU_PAD_BACK : op == GRAPH_LRN ? CPU_LRN_BACK : CPU_DROP_BACK,
+	    .node = i };
 
-	take_gradient(pl, i, &s);
-	s.dx = own_gradient(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
-	cpu_plan_step(pl, s);
-	leave_gradient(pl, pl->g->node[i].in[0], s.dx);
-}
-
-/* What has kernels of its own in both directions, from views of one layout. */
-static void
-plain_backward(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
-{
-	struct cpu_step s = { .kind = kind, .node = i };
-
-	take_gradient(pl, i, &s);
-	if (kind == CPU_LRN_BACK)
+	read_gradient(pl, i, &s);
+	if (op == GRAPH_LRN)
 		s.x = *input_view(pl, i);
-	s.dx = new_gradient_part(pl, i);
+	s.dx = op == GRAPH_DROPOUT && may_overwrite_part(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave_gradient(pl, pl->g->node[i].in[0], s.dx);
+	pass_gradient(pl, pl->g->node[i].in[0], s.dx);
 }
 
 static void
-pad_backward(struct cpu_planner *pl, uint32_t i)
-{
-	plain_backward(pl, i, CPU_PAD_BACK);
-}
-
-static void
-lrn_backward(struct cpu_planner *pl, uint32_t i)
-{
-	plain_backward(pl, i, CPU_LRN_BACK);
-}
-
-static void
-concat_backward(struct cpu_planner *pl, uint32_t i)
+plan_concat_back(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	uint32_t first = 0;
@@ -397,73 +375,73 @@ concat_backward(struct cpu_planner *pl, uint32_t i)
 	for (uint32_t k = 0; k < l->nin; k++) {
 		const struct cpu_view *in = &pl->note[l->in[k]].view;
 
-		for (uint32_t j = 0; pl->note[l->in[k]].wants && j < pl->note[i].parts; j++) {
+		for (uint32_t j = 0; pl->note[l->in[k]].needs_grad && j < pl->note[i].parts; j++) {
 			struct cpu_view part = pl->note[i].part[j], cut;
 
-			if (cpu_plan_aligned(first, in->c, l->c, part.block, part.half)) {
-				leave_gradient(pl, l->in[k], cpu_plan_channels(part, first, in->c));
+			if (cpu_plan_aligned(first, in->c, l->c, part.block, part.bf16)) {
+				pass_gradient(pl, l->in[k], cpu_plan_channels(part, first, in->c));
 				continue;
 			}
 			cut = cpu_plan_like(pl, in);
 			add_copy(pl, i, part, first, cut, 0, in->c);
-			leave_gradient(pl, l->in[k], cut);
+			pass_gradient(pl, l->in[k], cut);
 		}
 		first += in->c;
 	}
 }
 
 static void
-flatten_backward(struct cpu_planner *pl, uint32_t i)
+plan_flatten_back(struct cpu_planner *pl, uint32_t i)
 {
 	const struct cpu_view *x = input_view(pl, i);
 
 	for (uint32_t k = 0; k < pl->note[i].parts; k++)
-		leave_gradient(pl, pl->g->node[i].in[0], cpu_plan_as(pl->note[i].part[k], x->c, x->h, x->w, 1));
+		pass_gradient(pl, pl->g->node[i].in[0], cpu_plan_reshape(pl->note[i].part[k], x->c, x->h, x->w, 1));
 }
 
 static void
-pool_backward(struct cpu_planner *pl, uint32_t i)
+plan_pool_back(struct cpu_planner *pl, uint32_t i)
 {
 	struct cpu_step s = { .kind = CPU_POOL_BACK, .node = i, .state = pl->p->state[i] };
 	const struct cpu_view *y = &pl->note[i].view;
 	uint32_t in = pl->g->node[i].in[0];
 
-	take_gradient(pl, i, &s);
-	if (pl->note[in].late) {
+	read_gradient(pl, i, &s);
+	if (pl->note[in].delayed) {
 		struct cpu_step act = { .kind = CPU_ACT_BACK, .node = in, .y = *y, .ndy = s.ndy };
 
 		memcpy(act.dy, s.dy, sizeof(act.dy));
-		act.dx = own_gradient(&s.dy[0]) ? s.dy[0] : cpu_plan_like(pl, y);
+		act.dx = may_overwrite_part(&s.dy[0]) ? s.dy[0] : cpu_plan_like(pl, y);
 		cpu_plan_step(pl, act);
 		s.dy[0] = act.dx;
 		s.ndy = 1;
 	}
 	s.dx = new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
-	leave_gradient(pl, pl->g->node[i].in[0], s.dx);
+	pass_gradient(pl, pl->g->node[i].in[0], s.dx);
 }
 
 static void
-loss_backward(struct cpu_planner *pl, uint32_t i)
+plan_loss_back(struct cpu_planner *pl, uint32_t i)
 {
 	struct cpu_view prob = pl->note[i].view;
 
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_LOSS_BACK, .node = i, .y = prob });
-	leave_gradient(pl, pl->g->node[i].in[0], prob);
+	pass_gradient(pl, pl->g->node[i].in[0], prob);
 }
 
 void
 cpu_steps_backward(struct cpu_planner *pl, uint32_t i)
 {
 	static void (*const back[GRAPH_OPS])(struct cpu_planner *, uint32_t) = {
-		[GRAPH_CONV] = mul_backward, [GRAPH_FC] = mul_backward, [GRAPH_BN] = bn_backward,
-		[GRAPH_ACT] = act_backward, [GRAPH_POOL] = pool_backward, [GRAPH_CONCAT] = concat_backward,
-		[GRAPH_FLATTEN] = flatten_backward, [GRAPH_ADD] = add_backward, [GRAPH_MUL] = times_backward,
-		[GRAPH_PAD] = pad_backward, [GRAPH_LRN] = lrn_backward, [GRAPH_DROPOUT] = drop_backward,
-		    [GRAPH_SOFTMAX] = loss_backward,
+		[GRAPH_CONV] = plan_conv_back, [GRAPH_FC] = plan_conv_back, [GRAPH_BN] = plan_bn_back,
+		[GRAPH_ACT] = plan_act_back, [GRAPH_POOL] = plan_pool_back, [GRAPH_CONCAT] = plan_concat_back,
+		[GRAPH_FLATTEN] = plan_flatten_back, [GRAPH_ADD] = plan_add_back, [GRAPH_MUL] = plan_product_back,
+		[GRAPH_PAD] = plan_plain_back, [GRAPH_LRN] = plan_plain_back, [GRAPH_DROPOUT] = plan_plain_back,
+		[GRAPH_SOFTMAX] = plan_loss_back,
 	};
 	const struct graph_node *l = &pl->g->node[i];
 
-	if (pl->note[i].wants)
+	if (pl->note[i].needs_grad)
 		back[l->op](pl, i);
 }

@@ -3,24 +3,22 @@
  *
  *	y = x * w + b,  dx = dy * w^T,  dw = sum over the batch of x^T dy,  db = sum of dy
  *
- * All that tally asks of oneDNN stands behind this header, and what differs between its major versions 2 and 3 behind
- * dnnl_lib.h (github.com/oneapi-src/oneDNN, doc/).
+ * This header hides oneDNN from the rest of tally.  dnnl_lib.h hides the differences between its major versions 2 and
+ * 3 (github.com/oneapi-src/oneDNN, doc/).
  *
- * Layouts: f32 pictures are block 1 (plain [N,C,H,W]) or block B = 8 or 16:
- * [N, ceil(C/B), H, W, B], the channels past C zero.  The library is asked which
- * it likes (`any`) and the answer is kept where it is one of these; where the
- * caller says so it is block C, [N, H, W, C].  Where one
- * direction has a good kernel for another layout only, its operands are
- * reordered around it; `ref` kernels are taken when there is no other.
- * Weights are held as the forward kernel likes them; gradients leave canonical.
+ * Layouts: f32 activations have block 1 (plain [N,C,H,W]) or block B = 8 or 16: [N, ceil(C/B), H, W, B], where the
+ * channels past C are zero.  With channels_last they have block C, [N, H, W, C].  The library is asked for its
+ * preferred layout (`any`), which is used if it is one of these.  If a direction has a good kernel for another layout
+ * only, the layer reorders the operands around it.  Kernels named `ref` are used only if there is no other.  Weights
+ * are packed in the layout of the forward kernel.  Gradients of weights are canonical.
  *
- * bf16: pictures and their gradients are bf16 with their channels last, [N, H, W, C], which is what AMX's tiles take,
- * and so are the held weights; sums, biases and the gradients of both are f32, and y where it is wanted so.  A kernel
- * that writes bf16 rounds its sums, to nearest, ties to even.  Only where the instruction set has it.
+ * bf16: activations and their gradients are bf16, [N, H, W, C], as AMX's tiles need them, and so are the packed
+ * weights.  Sums, biases and the gradients of weights and biases are f32.  A kernel rounds its sums to bf16, to
+ * nearest, ties to even.
  *
- * Ownership: memory is the caller's; dnnl_mul_bind lends it until the next bind.
- * Threads: one at a time; the library uses omp_get_max_threads() of the caller,
- * which must be the same when a layer is made and when it runs.
+ * Ownership: the caller owns all memory; dnnl_layer_bind() borrows it until the next bind.
+ * Threads: one at a time.  The library uses the caller's omp_get_max_threads(), which must be the same when a layer is
+ * made and when it runs.
  */
 #ifndef ENGINE_CPU_DNNL_H
 #define ENGINE_CPU_DNNL_H
@@ -32,77 +30,78 @@
 #include <stdint.h>
 
 struct dnnl_dev;	/* the library, opened */
-struct dnnl_mul;	/* one layer at one batch size */
+struct dnnl_layer;	/* one layer at one batch size */
 
-enum dnnl_way { DNNL_FORWARD, DNNL_DATA, DNNL_WEIGHT, DNNL_WAYS };
+enum dnnl_direction { DNNL_FORWARD, DNNL_DATA, DNNL_WEIGHT, DNNL_DIRECTIONS };
 
 struct dnnl_shape {
-	uint32_t n, c, h, w;	/* what comes in */
+	uint32_t n, c, h, w;	/* of x */
 	uint32_t k, r, s;
-	uint32_t stride[2], pad[2], dilate[2];	/* lines, columns; dilate 1: taps side by side */
+	uint32_t stride[2], pad[2], dilate[2];	/* vertical, horizontal; dilate 1: adjacent taps */
 	uint32_t groups;
-	bool	 fc;		/* [n, c*h*w] by [k, c*h*w]; r and what follows it are not read */
+	bool	 fc;		/* [n, c*h*w] by [k, c*h*w]; members from r to groups are ignored */
 	bool	 bias;
-	bool	 relu;		/* y = max(y, 0) in the same pass, 0 of what is no number; dy is of the y before it */
-	bool	 data;		/* dx is wanted */
-	bool	 last;		/* f32 x and y have their channels last, [N, H, W, C]: blocks of all channels */
+	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
+	bool	 data;		/* the layer must compute dx */
+	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */
 	bool	 bf16;
-	bool	 wide;		/* y is f32 all the same, dy bf16 */
+	bool	 y_f32;		/* y is f32 despite bf16; dy is bf16 */
 };
 
-/* Where a layer's operands lie; pictures at multiples of 64 bytes. */
+/* Memory of a layer's operands; activations at multiples of 64 bytes. */
 struct dnnl_place {
 	void	*x, *y, *dx, *dy;
-	void	*held;		/* [dnnl_mul_held bytes] the weights, as loaded */
+	void	*packed;	/* [needs.packed bytes] the weights, as loaded */
 	float	*bias, *dbias;	/* [k] */
-	void	*scratch;	/* [dnnl_mul_scratch bytes] shared by all layers */
+	void	*scratch;	/* [needs.scratch bytes] shared by all layers */
 };
 
-/* Limits it as isa.h says.  Returns 0, ERR_ARG (the limit is no name), ERR_NOTSUP or ERR_NOMEM. */
+/* What a layer requires of the caller. */
+struct dnnl_needs {
+	uint32_t x_block, y_block;	/* layouts of x and dx, and of y and dy */
+	size_t	 packed, scratch;	/* bytes */
+	/* The name of each direction's kernel, with "+reorder" for each reordered operand; "-": no such kernel. */
+	const char *kernel[DNNL_DIRECTIONS];
+};
+
+/* Limits the instruction set as isa.h says.  Returns 0, ERR_ARG (unknown limit), ERR_NOTSUP or ERR_NOMEM. */
 int	 dnnl_dev_open(struct dnnl_dev **dev);
 void	 dnnl_dev_close(struct dnnl_dev *dev);	/* NULL is fine */
-/* "oneDNN 2.6.3, avx512_core". */
-int	 dnnl_dev_describe(const struct dnnl_dev *dev, struct buf *out);
-/* Returns 0, or ERR_NOTSUP where the instruction set has no products of bf16. */
-int	 dnnl_dev_bf16(const struct dnnl_dev *dev);
-/* Channels side by side in the blocked layout this processor likes: 8 or 16. */
-uint32_t dnnl_dev_block(const struct dnnl_dev *dev);
+/* Appends "oneDNN 2.6.3, avx512_core". */
+int	 dnnl_dev_describe(struct buf *out);
+/* Returns 0, or ERR_NOTSUP if the instruction set has no bf16 products. */
+int	 dnnl_dev_bf16(void);
+/* The block of this processor's preferred blocked layout: 8 or 16. */
+uint32_t dnnl_dev_block(void);
 
 /*
- * Makes a layer ready.  like is NULL, or the same layer at another batch size, whose layouts are kept.
- * Returns 0, ERR_NOTSUP (the line has the library's word) or ERR_NOMEM.
+ * Makes a layer.  like is NULL, or the same layer at another batch size, whose layouts are reused.
+ * Returns 0, ERR_NOTSUP (the line has the library's status) or ERR_NOMEM.
  */
-int	 dnnl_mul_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct dnnl_mul *like,
-	     struct dnnl_mul **mul);
-void	 dnnl_mul_free(struct dnnl_mul *mul);	/* NULL is fine */
-/* Is the layer faster with its channels last, since it would fill less than four fifths of its blocks? */
-bool	 dnnl_mul_last(const struct dnnl_dev *dev, const struct dnnl_shape *shape);
-uint32_t dnnl_mul_x_block(const struct dnnl_mul *mul);	/* of x and dx */
-uint32_t dnnl_mul_y_block(const struct dnnl_mul *mul);	/* of y and dy */
-size_t	 dnnl_mul_held(const struct dnnl_mul *mul);	/* bytes */
-size_t	 dnnl_mul_scratch(const struct dnnl_mul *mul);	/* bytes */
-/* The kernel of one direction, with "+reorder" for each operand that is reordered; "-" where there is none. */
-const char *dnnl_mul_kernel(const struct dnnl_mul *mul, enum dnnl_way way);
+int	 dnnl_layer_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct dnnl_layer *like,
+	     struct dnnl_layer **layer);
+void	 dnnl_layer_free(struct dnnl_layer *layer);	/* NULL is fine */
+/* Is the layer faster with its channels last, because it would fill less than four fifths of its blocks? */
+bool	 dnnl_layer_last(const struct dnnl_shape *shape);
+const struct dnnl_needs *dnnl_layer_needs(const struct dnnl_layer *layer);
 
-/* Returns 0 or ERR_NOTSUP, as do all below. */
-int	 dnnl_mul_bind(struct dnnl_mul *mul, const struct dnnl_place *place);
-/* Weights [K,C/groups,R,S] into held. */
-int	 dnnl_mul_load(struct dnnl_mul *mul, const float *w);
-int	 dnnl_mul_forward(struct dnnl_mul *mul);
-int	 dnnl_mul_data(struct dnnl_mul *mul);
-/* dw [K,C/groups,R,S] and, with a bias, dbias. */
-int	 dnnl_mul_weight(struct dnnl_mul *mul, float *dw);
+/* The following return 0 or ERR_NOTSUP. */
+int	 dnnl_layer_bind(struct dnnl_layer *layer, const struct dnnl_place *place);
+/* Packs weights [K,C/groups,R,S]. */
+int	 dnnl_layer_load(struct dnnl_layer *layer, const float *w);
+/* Computes one direction.  DNNL_WEIGHT writes dw [K,C/groups,R,S] and, with a bias, dbias; the others ignore dw. */
+int	 dnnl_layer_run(struct dnnl_layer *layer, enum dnnl_direction dir, float *dw);
 
-/* c [m, n] = a [m, k] b [k, n]; each is row by row, with so many floats from row to row. */
+/* c [m, n] = a [m, k] b [k, n], each row-major. */
 struct dnnl_matrices {
 	size_t m, n, k;
-	size_t a, b, c;
-	bool   turned;		/* a lies as [k, m] */
-	bool   add;		/* to what c holds */
+	size_t a, b, c;		/* floats from one row to the next */
+	bool   transposed;	/* a is [k, m] in memory */
+	bool   add;		/* c += a b */
 };
 
 /*
- * Within a parallel region the calling thread computes it alone, and the bits depend on the shape only.
+ * Within a parallel region the calling thread computes the product alone, and the bits depend on the shape only.
  * Returns 0, ERR_NOTSUP or ERR_NOMEM.
  */
 int	 dnnl_product(const struct dnnl_matrices *shape, const float *a, const float *b, float *c);

@@ -1,4 +1,4 @@
-/* dnnl_dev - opens oneDNN and tells what this processor has for it. */
+/* dnnl_dev - opens oneDNN and describes what it uses of this processor. */
 #include "engine/cpu/dnnl_dev.h"
 
 #include "base/err.h"
@@ -14,7 +14,7 @@ dnnl_dev_fail(const char *what, dnnl_status_t s)
 }
 
 static dnnl_status_t
-attr_new(bool relu, dnnl_primitive_attr_t *attr)
+make_attr(bool relu, dnnl_primitive_attr_t *attr)
 {
 	dnnl_post_ops_t ops = NULL;
 	dnnl_status_t e = dnnl_primitive_attr_create(attr);
@@ -29,7 +29,7 @@ attr_new(bool relu, dnnl_primitive_attr_t *attr)
 	return e;
 }
 
-/* The library takes a limit before its first kernel only: a second device finds it limited. */
+/* The library accepts a limit only before its first kernel.  The limit of the first device holds for all. */
 static int
 limit_isa(void)
 {
@@ -43,7 +43,7 @@ limit_isa(void)
 		return e;
 	dnnl_set_max_cpu_isa(isas[limit]);
 	if ((dnnl_get_effective_cpu_isa() & ~isas[limit]) != 0)
-		return err_fail(ERR_NOTSUP, "oneDNN: takes no limit of its instruction set");
+		return err_fail(ERR_NOTSUP, "oneDNN: cannot limit its instruction set any more");
 	return 0;
 }
 
@@ -60,7 +60,7 @@ dnnl_dev_open(struct dnnl_dev **dev)
 		return err_nomem();
 	if ((e = dnnl_engine_create(&d->engine, dnnl_cpu, 0)) != dnnl_success ||
 	    (e = dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags)) != dnnl_success ||
-	    (e = attr_new(false, &d->attr)) != dnnl_success || (e = attr_new(true, &d->relu)) != dnnl_success) {
+	    (e = make_attr(false, &d->attr)) != dnnl_success || (e = make_attr(true, &d->relu)) != dnnl_success) {
 		dnnl_dev_close(d);
 		return dnnl_dev_fail("open", e);
 	}
@@ -81,8 +81,8 @@ dnnl_dev_close(struct dnnl_dev *d)
 }
 
 /*
- * Does the library use this set?  For arm64 it returns bits without names in its header: asimd, then SVE of 128 to 512
- * bits (src/cpu/aarch64/cpu_isa_traits.hpp).
+ * Does the library use this set?  Its header has no names for the bits of arm64: asimd, then SVE of 128 to 512 bits
+ * (src/cpu/aarch64/cpu_isa_traits.hpp).
  */
 static bool
 has_isa(uint32_t isa)
@@ -93,14 +93,13 @@ has_isa(uint32_t isa)
 #define ARM64_SVE_512 0x1fu
 
 uint32_t
-dnnl_dev_block(const struct dnnl_dev *d)
+dnnl_dev_block(void)
 {
-	(void)d;
 	return has_isa(ISA_X86 ? dnnl_cpu_isa_avx512_core : ARM64_SVE_512) ? 16 : 8;
 }
 
 int
-dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
+dnnl_dev_describe(struct buf *out)
 {
 	static const struct isa_name { uint32_t isa; const char *name; } x86[] = {
 		{ dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx" },
@@ -115,21 +114,20 @@ dnnl_dev_describe(const struct dnnl_dev *d, struct buf *out)
 	const dnnl_version_t *v = dnnl_version();
 	const struct isa_name *best = ISA_X86 ? x86 : arm64;
 
-	(void)d;
 	while (!has_isa(best->isa))
 		best++;
 	return buf_put_fmt(out, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, best->name);
 }
 
 int
-dnnl_dev_bf16(const struct dnnl_dev *d)
+dnnl_dev_bf16(void)
 {
 	struct buf here = { 0 };
 	bool known;
 
 	if (ISA_X86 && has_isa(dnnl_cpu_isa_avx512_core_bf16))
 		return 0;
-	known = dnnl_dev_describe(d, &here) == 0 && buf_terminate(&here) == 0;
+	known = dnnl_dev_describe(&here) == 0 && buf_terminate(&here) == 0;
 	err_note(0, "engine cpu: bf16 needs a processor with avx512_bf16; here is %s",
 	    known ? (char *)here.p : "another");
 	buf_free(&here);

@@ -1,4 +1,4 @@
-/* dnnl_dev - oneDNN, opened: what the layers' files share. */
+/* dnnl_dev - the opened library, as the files of dnnl.h share it. */
 #ifndef ENGINE_CPU_DNNL_DEV_H
 #define ENGINE_CPU_DNNL_DEV_H
 
@@ -7,11 +7,11 @@
 struct dnnl_dev {
 	dnnl_engine_t	     engine;
 	dnnl_stream_t	     stream;
-	dnnl_primitive_attr_t attr;	/* scratch memory is ours to give */
+	dnnl_primitive_attr_t attr;	/* the caller provides scratch memory */
 	dnnl_primitive_attr_t relu;	/* and y = max(y, 0) */
 };
 
-/* Notes what the library answered to what; ERR_NOMEM or ERR_NOTSUP. */
+/* Notes a failed call and the library's status.  Returns ERR_NOMEM or ERR_NOTSUP. */
 int	 dnnl_dev_fail(const char *what, dnnl_status_t s);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * dnnl_lib - the calls in which oneDNN 2.x and 3.x differ, as one interface.
  *
- * dnnl_v2.c or dnnl_v3.c implements it; the Makefile compiles the one that fits the installed header.  In 2.x a memory
- * descriptor is a struct of the caller's and a kernel is described by an operation descriptor; in 3.x a memory
- * descriptor is a handle and there are no operation descriptors.  Here a memory descriptor is a pointer in both.  All
- * other calls have the same spelling in both.  Source: oneDNN's developer guide, "Transition from v2.x to v3.x".
+ * dnnl_v2.c and dnnl_v3.c implement it; the Makefile compiles the one that fits the installed header.  In 2.x the
+ * caller owns a memory descriptor as a struct, and an operation descriptor describes a kernel.  In 3.x a memory
+ * descriptor is a handle, and there are no operation descriptors.  Here a memory descriptor is a pointer in both.
+ * All other calls are the same in both.  Source: oneDNN's developer guide, "Transition from v2.x to v3.x".
  */
 #ifndef ENGINE_CPU_DNNL_LIB_H
 #define ENGINE_CPU_DNNL_LIB_H
@@ -13,21 +13,21 @@
 
 #include <dnnl.h>
 
-/* A memory descriptor, never changed: the type in which the library itself returns one. */
+/* A memory descriptor, which is never changed.  This is the type in which the library returns one. */
 typedef __typeof__(dnnl_primitive_desc_query_md(NULL, dnnl_query_undef, 0)) dnnl_lib_desc;
 
-/* What describes one direction of a layer; the descriptors are the caller's. */
+/* The description of one direction of a layer.  The caller owns the descriptors. */
 struct dnnl_lib_kernel {
-	enum dnnl_way	      way;
-	dnnl_lib_desc   x, w, y;	/* or their gradients */
-	dnnl_lib_desc   bias;	/* NULL: none */
-	dnnl_dims_t	      stride, dilate, pad;	/* of a convolution; dilate 0: taps side by side */
+	enum dnnl_direction   dir;
+	dnnl_lib_desc	      x, w, y;	/* or their gradients */
+	dnnl_lib_desc	      bias;	/* NULL: none */
+	dnnl_dims_t	      stride, dilate, pad;	/* of a convolution; dilate 0: adjacent taps */
 	const_dnnl_primitive_attr_t attr;
-	const_dnnl_primitive_desc_t hint;	/* the forward kernel; NULL for itself */
-	uint32_t	      nth;	/* which of the library's kernels for it, 0 the best */
+	const_dnnl_primitive_desc_t hint;	/* the forward kernel; NULL for the forward kernel itself */
+	uint32_t	      nth;	/* rank among the library's kernels for it; 0 is the best */
 };
 
-/* Returns a descriptor that the caller frees, NULL if memory is short or the arguments are no tensor's. */
+/* Returns a descriptor that the caller frees, or NULL if memory is short or the arguments are invalid. */
 dnnl_lib_desc dnnl_lib_desc_new(int ndims, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag);
 dnnl_lib_desc dnnl_lib_desc_clone(dnnl_lib_desc desc);
 void	 dnnl_lib_desc_free(dnnl_lib_desc desc);	/* NULL is fine */

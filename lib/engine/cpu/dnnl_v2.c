@@ -38,7 +38,8 @@ dnnl_lib_append_relu(dnnl_post_ops_t ops)
 }
 
 static dnnl_status_t
-pd_create(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, const_dnnl_op_desc_t desc, dnnl_primitive_desc_t *pd)
+create_kernel(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, const_dnnl_op_desc_t desc,
+    dnnl_primitive_desc_t *pd)
 {
 	dnnl_primitive_desc_iterator_t each;
 	dnnl_status_t e = dnnl_primitive_desc_iterator_create(&each, desc, k->attr, engine, k->hint);
@@ -60,23 +61,20 @@ dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primit
 	dnnl_convolution_desc_t desc;
 	dnnl_status_t e;
 
-	switch (k->way) {
+	switch (k->dir) {
 	case DNNL_FORWARD:
 		e = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, direct, k->x, k->w,
-		    k->bias,
-		    k->y, k->stride, k->dilate, k->pad, k->pad);
+		    k->bias, k->y, k->stride, k->dilate, k->pad, k->pad);
 		break;
 	case DNNL_DATA:
 		e = dnnl_dilated_convolution_backward_data_desc_init(&desc, direct, k->x, k->w, k->y, k->stride,
-		    k->dilate,
-		    k->pad, k->pad);
+		    k->dilate, k->pad, k->pad);
 		break;
 	default:
 		e = dnnl_dilated_convolution_backward_weights_desc_init(&desc, direct, k->x, k->w, k->bias, k->y,
-		    k->stride,
-		    k->dilate, k->pad, k->pad);
+		    k->stride, k->dilate, k->pad, k->pad);
 	}
-	return e != dnnl_success ? e : pd_create(engine, k, &desc, pd);
+	return e != dnnl_success ? e : create_kernel(engine, k, &desc, pd);
 }
 
 dnnl_status_t
@@ -85,7 +83,7 @@ dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitiv
 	dnnl_inner_product_desc_t desc;
 	dnnl_status_t e;
 
-	switch (k->way) {
+	switch (k->dir) {
 	case DNNL_FORWARD:
 		e = dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_training, k->x, k->w, k->bias, k->y);
 		break;
@@ -95,5 +93,5 @@ dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitiv
 	default:
 		e = dnnl_inner_product_backward_weights_desc_init(&desc, k->x, k->w, k->bias, k->y);
 	}
-	return e != dnnl_success ? e : pd_create(engine, k, &desc, pd);
+	return e != dnnl_success ? e : create_kernel(engine, k, &desc, pd);
 }

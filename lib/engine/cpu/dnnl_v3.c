@@ -30,7 +30,7 @@ dnnl_lib_append_relu(dnnl_post_ops_t ops)
 }
 
 static dnnl_status_t
-pd_advance(const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
+skip_kernels(const struct dnnl_lib_kernel *k, dnnl_primitive_desc_t *pd)
 {
 	dnnl_status_t e = dnnl_success;
 
@@ -47,22 +47,20 @@ dnnl_lib_conv(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primit
 	const dnnl_alg_kind_t direct = dnnl_convolution_direct;
 	dnnl_status_t e;
 
-	switch (k->way) {
+	switch (k->dir) {
 	case DNNL_FORWARD:
 		e = dnnl_convolution_forward_primitive_desc_create(pd, engine, dnnl_forward_training, direct, k->x,
-		    k->w,
-		    k->bias, k->y, k->stride, k->dilate, k->pad, k->pad, k->attr);
+		    k->w, k->bias, k->y, k->stride, k->dilate, k->pad, k->pad, k->attr);
 		break;
 	case DNNL_DATA:
 		e = dnnl_convolution_backward_data_primitive_desc_create(pd, engine, direct, k->x, k->w, k->y,
-		    k->stride,
-		    k->dilate, k->pad, k->pad, k->hint, k->attr);
+		    k->stride, k->dilate, k->pad, k->pad, k->hint, k->attr);
 		break;
 	default:
 		e = dnnl_convolution_backward_weights_primitive_desc_create(pd, engine, direct, k->x, k->w, k->bias,
 		    k->y, k->stride, k->dilate, k->pad, k->pad, k->hint, k->attr);
 	}
-	return e != dnnl_success ? e : pd_advance(k, pd);
+	return e != dnnl_success ? e : skip_kernels(k, pd);
 }
 
 dnnl_status_t
@@ -70,7 +68,7 @@ dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitiv
 {
 	dnnl_status_t e;
 
-	switch (k->way) {
+	switch (k->dir) {
 	case DNNL_FORWARD:
 		e = dnnl_inner_product_forward_primitive_desc_create(pd, engine, dnnl_forward_training, k->x, k->w,
 		    k->bias, k->y, k->attr);
@@ -83,5 +81,5 @@ dnnl_lib_fc(dnnl_engine_t engine, const struct dnnl_lib_kernel *k, dnnl_primitiv
 		e = dnnl_inner_product_backward_weights_primitive_desc_create(pd, engine, k->x, k->w, k->bias, k->y,
 		    k->hint, k->attr);
 	}
-	return e != dnnl_success ? e : pd_advance(k, pd);
+	return e != dnnl_success ? e : skip_kernels(k, pd);
 }

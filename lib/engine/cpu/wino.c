@@ -1,4 +1,4 @@
-/* wino - tiles into products and back, chunk by chunk. */
+/* wino - transforms chunks of tiles, multiplies them, and transforms the products back. */
 #include "engine/cpu/wino.h"
 
 #include "base/err.h"
@@ -8,41 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES	((size_t)1 << 20)	/* of matrices that a thread works on, about what its cache has */
-#define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw; more if its sums are larger */
-#define SLICE_BYTES	((size_t)16 << 20)	/* of all slices' sums */
+#define CHUNK_BYTES	((size_t)1 << 20)	/* of a thread's matrices; about the size of its cache */
+#define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw, or more if its sums are larger */
+#define SLICE_BYTES	((size_t)16 << 20)	/* of all slices' sums together */
 #define SLICES		8
 #define SLICE_TILES	512
-#define LINES		6			/* of a tile's positions */
+#define LINES		6			/* lines of a tile's positions */
 
-/* One side of the layer: x and dx, or y and dy. */
+/* The input side of the layer (x and dx), or its output side (y and dy). */
 struct side {
 	struct wino_map map;
-	size_t		channels, line;		/* floats of a tile's row, with room behind */
+	size_t		channels, line;		/* line: floats from one tile's row to the next */
 };
 
 struct wino {
 	struct dnnl_shape  shape;
+	struct dnnl_needs  needs;
 	uint32_t	   lanes;
 	unsigned	   threads;
 	size_t		   tiles;
 	struct side	   in, out;
 	size_t		   chunk, weight_chunk;	/* tiles */
-	size_t		   slices, slice;	/* for dw, and tiles of each but the last: whole chunks */
+	size_t		   slices;	/* of dw */
+	size_t		   slice;	/* tiles of each slice but the last: whole chunks */
 	struct dnnl_place  place;
 };
 
 bool
 wino_fits(const struct dnnl_shape *s)
 {
-	return !s->fc && !s->bf16 && !s->last && s->groups == 1 && s->r == 3 && s->s == 3 && s->stride[0] == 1 &&
-	    s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 && s->dilate[1] == 1 &&
-	    s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
+	return !s->fc && !s->bf16 && !s->channels_last && s->groups == 1 && s->r == 3 && s->s == 3 &&
+	    s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
+	    s->dilate[1] == 1 && s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
 }
 
 /* ------ sizes ------ */
 
-/* Lines that are a multiple of 256 floats apart would all fall into a few lines of the cache. */
+/* Rows that are a multiple of 256 floats apart would all map to a few cache sets. */
 static size_t
 spread_lines(size_t floats)
 {
@@ -64,21 +66,21 @@ matrix_floats(size_t rows, const struct side *s)
 	return spread_lines(rows * s->line);
 }
 
-/* Floats that one thread's chunk takes. */
+/* Floats of one thread's chunk. */
 static size_t
 chunk_floats(const struct wino *w, size_t tiles)
 {
 	return WINO_POSITIONS * (matrix_floats(tiles, &w->in) + matrix_floats(tiles, &w->out));
 }
 
-/* Floats of weights: a row for each channel of `in`. */
+/* Floats of transformed weights, with a row for each channel of `in`. */
 static size_t
 weight_floats(const struct side *in, const struct side *out)
 {
 	return WINO_POSITIONS * matrix_floats(in->channels, out);
 }
 
-/* Tiles of a chunk: whose matrices take about so many bytes, but 32 at least; the chunks are about equal. */
+/* Tiles of a chunk whose matrices have about this many bytes; at least 32.  All chunks are about equal. */
 static size_t
 chunk_of(const struct wino *w, size_t bytes)
 {
@@ -91,8 +93,8 @@ chunk_of(const struct wino *w, size_t bytes)
 }
 
 /*
- * Tiles are cut into slices, each with sums of its own, so that threads need not wait for each other.  As all that
- * decides about bits, their number depends on the shape only.
+ * Cuts the tiles into slices, each with its own sums, so that threads need not wait for each other.  The number of
+ * slices changes the bits, so it depends on the shape only.
  */
 static void
 choose_slices(struct wino *w)
@@ -108,16 +110,16 @@ choose_slices(struct wino *w)
 	w->slices = (w->tiles + w->slice - 1) / w->slice;
 }
 
-/* Lines of positions that a thread works on at once. */
+/* The most lines of positions that a thread works on at once. */
 static size_t
 most_lines(const struct wino *w)
 {
 	size_t each = (w->slices * LINES + w->threads - 1) / w->threads;
 
-	return each < LINES ? each : LINES;
+	return wino_min(each, LINES);
 }
 
-/* Floats of a chunk that a thread works on for dw. */
+/* Floats of one thread's chunk for dw. */
 static size_t
 lines_floats(const struct wino *w)
 {
@@ -125,11 +127,31 @@ lines_floats(const struct wino *w)
 	    (matrix_floats(w->weight_chunk, &w->in) + matrix_floats(w->weight_chunk, &w->out));
 }
 
-/* Sums of dy over each chunk. */
+/* Floats of the sums of dy over each chunk. */
 static size_t
 sums_floats(const struct wino *w)
 {
 	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * w->out.map.blocks * w->lanes;
+}
+
+static size_t
+count_weights(const struct wino *w)
+{
+	return (size_t)w->shape.k * w->shape.c * 9;
+}
+
+/* Packed weights are the canonical ones, for dx, and the transformed ones, for y. */
+static struct dnnl_needs
+needs_of(const struct wino *w)
+{
+	static const char *const name = "own:wino_4x3";
+	size_t pass = w->threads * chunk_floats(w, w->chunk) + (w->shape.data ? weight_floats(&w->out, &w->in) : 0);
+	size_t weight = w->threads * lines_floats(w) + w->slices * weight_floats(&w->in, &w->out) + sums_floats(w);
+
+	return (struct dnnl_needs) { .x_block = w->lanes, .y_block = w->lanes,
+	    .packed = (spread_lines(count_weights(w)) + weight_floats(&w->in, &w->out)) * sizeof(float),
+	    .scratch = (pass > weight ? pass : weight) * sizeof(float),
+	    .kernel = { name, w->shape.data ? name : "-", name } };
 }
 
 int
@@ -147,6 +169,7 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
 	w->chunk = chunk_of(w, CHUNK_BYTES);
 	choose_slices(w);
+	w->needs = needs_of(w);
 	*made = w;
 	return 0;
 }
@@ -157,32 +180,10 @@ wino_free(struct wino *w)
 	free(w);
 }
 
-uint32_t
-wino_block(const struct wino *w)
+const struct dnnl_needs *
+wino_needs(const struct wino *w)
 {
-	return w->lanes;
-}
-
-static size_t
-count_weights(const struct wino *w)
-{
-	return (size_t)w->shape.k * w->shape.c * 9;
-}
-
-/* Held are the weights as they came, for the way back, and transformed, for the way forward. */
-size_t
-wino_held(const struct wino *w)
-{
-	return (spread_lines(count_weights(w)) + weight_floats(&w->in, &w->out)) * sizeof(float);
-}
-
-size_t
-wino_scratch(const struct wino *w)
-{
-	size_t pass = w->threads * chunk_floats(w, w->chunk) + (w->shape.data ? weight_floats(&w->out, &w->in) : 0);
-	size_t weight = w->threads * lines_floats(w) + w->slices * weight_floats(&w->in, &w->out) + sums_floats(w);
-
-	return (pass > weight ? pass : weight) * sizeof(float);
+	return &w->needs;
 }
 
 void
@@ -193,7 +194,7 @@ wino_bind(struct wino *w, const struct dnnl_place *place)
 
 /* ------ weights in ------ */
 
-/* Transformed weights u of all rows. */
+/* Transforms the weights of all rows. */
 static void
 transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out,
     float *u)
@@ -208,18 +209,18 @@ transform_weights(const struct wino *w, const struct wino_weights *from, const s
 }
 
 static float *
-held_weights(const struct wino *w)
+canonical_weights(const struct wino *w)
 {
-	return w->place.held;
+	return w->place.packed;
 }
 
 static float *
-held_forward(const struct wino *w)
+forward_transformed(const struct wino *w)
 {
-	return held_weights(w) + spread_lines(count_weights(w));
+	return canonical_weights(w) + spread_lines(count_weights(w));
 }
 
-/* Weights [k, c, 9] as a matrix from x's channels to y's. */
+/* Weights [k, c, 9] as a matrix with a row for each channel of x. */
 static struct wino_weights
 forward_weights(const struct wino *w, const float *p)
 {
@@ -231,13 +232,13 @@ wino_load(struct wino *w, const float *weights)
 {
 	struct wino_weights from = forward_weights(w, weights);
 
-	memcpy(held_weights(w), weights, count_weights(w) * sizeof(float));
-	transform_weights(w, &from, &w->in, &w->out, held_forward(w));
+	memcpy(canonical_weights(w), weights, count_weights(w) * sizeof(float));
+	transform_weights(w, &from, &w->in, &w->out, forward_transformed(w));
 }
 
 /* ------ forward and data ------ */
 
-/* One pass: `to` = `from` convolved with the transformed weights u. */
+/* to = from convolved with the transformed weights u. */
 struct pass {
 	const struct side *in, *out;
 	const float	  *from, *u, *bias;
@@ -245,12 +246,11 @@ struct pass {
 	bool		   relu;
 };
 
-/* One chunk of tiles by one thread, in matrices v and m. */
+/* Computes one chunk of tiles on one thread, in the matrices v and m. */
 static int
 convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *scratch)
 {
-	static const float none[16];
-	const size_t count = w->tiles - first < w->chunk ? w->tiles - first : w->chunk;
+	const size_t count = wino_min(w->tiles - first, w->chunk);
 	const struct wino_tiles v = { scratch, first, p->in->line, matrix_floats(w->chunk, p->in) };
 	const struct wino_tiles m = { scratch + WINO_POSITIONS * v.position, first, p->out->line,
 	    matrix_floats(w->chunk, p->out) };
@@ -269,9 +269,8 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 		float bias[16] = { 0 };
 
 		if (p->bias != NULL)
-			memcpy(bias, p->bias + at, (p->out->channels - at < w->lanes ? p->out->channels - at :
-			    w->lanes) * sizeof(*bias));
-		wino_tile_y(w->lanes, &p->out->map, &run, &m, p->bias != NULL ? bias : none, p->relu, p->to);
+			memcpy(bias, p->bias + at, wino_min(p->out->channels - at, w->lanes) * sizeof(*bias));
+		wino_tile_y(w->lanes, &p->out->map, &run, &m, bias, p->relu, p->to);
 	}
 	return e;
 }
@@ -283,39 +282,38 @@ convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 
 	#pragma omp parallel for schedule(static) reduction(min : e)
 	for (size_t first = 0; first < w->tiles; first += w->chunk) {
-		int failed = convolve_chunk(w, p, first, scratch + (size_t)omp_get_thread_num() *
-		    chunk_floats(w, w->chunk));
+		int failed = convolve_chunk(w, p, first,
+		    scratch + (size_t)omp_get_thread_num() * chunk_floats(w, w->chunk));
 
 		e = failed < e ? failed : e;
 	}
 	return e;
 }
 
-int
-wino_forward(struct wino *w)
+static int
+compute_forward(const struct wino *w)
 {
 	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y,
-	    .u = held_forward(w),
-		.bias = w->shape.bias ? w->place.bias : NULL, .relu = w->shape.relu };
+		.u = forward_transformed(w), .bias = w->shape.bias ? w->place.bias : NULL, .relu = w->shape.relu };
 
 	return convolve_tiles(w, &p, w->place.scratch);
 }
 
-int
-wino_data(struct wino *w)
+static int
+compute_data(const struct wino *w)
 {
 	float *u = w->place.scratch;
 	const struct pass p = { .in = &w->out, .out = &w->in, .from = w->place.dy, .to = w->place.dx, .u = u };
-	const struct wino_weights turned = { .p = held_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
-		.columns = w->shape.c, .turned = true };
+	const struct wino_weights rotated = { .p = canonical_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
+		.columns = w->shape.c, .rotated = true };
 
-	transform_weights(w, &turned, &w->out, &w->in, u);
+	transform_weights(w, &rotated, &w->out, &w->in, u);
 	return convolve_tiles(w, &p, u + weight_floats(&w->out, &w->in));
 }
 
 /* ------ weight ------ */
 
-/* Lines [line, line + lines) of the positions of one slice, which a thread works on by itself. */
+/* The work of one thread: lines [line, line + lines) of the positions of one slice. */
 struct part {
 	size_t slice, line, lines;
 	float *scratch;		/* [lines_floats] */
@@ -323,7 +321,7 @@ struct part {
 	float *sums;		/* of dy, [chunks][blocks][lanes] */
 };
 
-/* Adds tiles [first, first + count). */
+/* Adds the products of tiles [first, first + count) to the part's sums. */
 static int
 add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
 {
@@ -331,7 +329,7 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 	const struct wino_tiles d = { v.p + p->lines * LINES * v.position, first, w->out.line,
 	    matrix_floats(w->weight_chunk, &w->out) };
 	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = count,
-		.a = v.line, .b = d.line, .c = w->out.line, .turned = true, .add = first > p->slice * w->slice };
+		.a = v.line, .b = d.line, .c = w->out.line, .transposed = true, .add = first > p->slice * w->slice };
 	const size_t position = matrix_floats(w->in.channels, &w->out);
 	float *sums = p->sums + first / w->weight_chunk * w->out.map.blocks * w->lanes;
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
@@ -340,7 +338,7 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 	for (run.block = 0; run.block < w->in.map.blocks; run.block++)
 		wino_tile_x(w->lanes, &w->in.map, &run, w->place.x, &v);
 	for (run.block = 0; run.block < w->out.map.blocks; run.block++) {
-		float unused[16];	/* another thread has the same sums */
+		float unused[16];	/* the thread of line 0 writes the sums */
 
 		wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &d,
 		    p->line == 0 ? sums + run.block * w->lanes : unused);
@@ -354,28 +352,27 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 static int
 add_slice(const struct wino *w, const struct part *p)
 {
-	const size_t end = (p->slice + 1) * w->slice < w->tiles ? (p->slice + 1) * w->slice : w->tiles;
+	const size_t end = wino_min((p->slice + 1) * w->slice, w->tiles);
 	int e = 0;
 
 	for (size_t first = p->slice * w->slice; first < end && e == 0; first += w->weight_chunk)
-		e = add_chunk(w, p, first, end - first < w->weight_chunk ? end - first : w->weight_chunk);
+		e = add_chunk(w, p, first, wino_min(end - first, w->weight_chunk));
 	return e;
 }
 
-/* This thread's share of all slices' lines. */
+/* Computes this thread's part of all slices' lines. */
 static int
-add_share(const struct wino *w, float *u, float *sums, float *scratch)
+add_thread_part(const struct wino *w, float *u, float *sums, float *scratch)
 {
 	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
 	const size_t all = w->slices * LINES, end = all * (thread + 1) / threads;
 	int e = 0;
 
 	for (size_t i = all * thread / threads; i < end && e == 0;) {
-		const size_t slice = i / LINES, line = i % LINES,
-		    most = LINES - line < most_lines(w) ? LINES - line : most_lines(w);
-		const struct part p = { .slice = slice, .line = line, .lines = end - i < most ? end - i : most,
-			.scratch = scratch + thread * lines_floats(w), .u = u + slice * weight_floats(&w->in, &w->out),
-			    .sums = sums };
+		const size_t slice = i / LINES, line = i % LINES, most = wino_min(LINES - line, most_lines(w));
+		const struct part p = { .slice = slice, .line = line, .lines = wino_min(end - i, most),
+			.scratch = scratch + thread * lines_floats(w),
+			.u = u + slice * weight_floats(&w->in, &w->out), .sums = sums };
 
 		e = add_slice(w, &p);
 		i += p.lines;
@@ -396,7 +393,7 @@ write_weights(const struct wino *w, const float *u, float *dw)
 			wino_tile_dw(w->lanes, &from, &to, row, block * w->lanes, dw);
 }
 
-/* Sums of chunks, in their order. */
+/* dbias: the sums of all chunks, in order. */
 static void
 write_bias(const struct wino *w, const float *sums)
 {
@@ -411,8 +408,8 @@ write_bias(const struct wino *w, const float *sums)
 	}
 }
 
-int
-wino_weight(struct wino *w, float *dw)
+static int
+compute_weight(const struct wino *w, float *dw)
 {
 	float *u = w->place.scratch, *sums = u + w->slices * weight_floats(&w->in, &w->out),
 	    *scratch = sums + sums_floats(w);
@@ -420,11 +417,17 @@ wino_weight(struct wino *w, float *dw)
 
 	#pragma omp parallel reduction(min : e)
 	{
-		e = add_share(w, u, sums, scratch);
+		e = add_thread_part(w, u, sums, scratch);
 		#pragma omp barrier
 		write_weights(w, u, dw);
 	}
 	if (w->shape.bias)
 		write_bias(w, sums);
 	return e;
+}
+
+int
+wino_run(struct wino *w, enum dnnl_direction dir, float *dw)
+{
+	return dir == DNNL_FORWARD ? compute_forward(w) : dir == DNNL_DATA ? compute_data(w) : compute_weight(w, dw);
 }

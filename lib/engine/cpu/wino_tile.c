@@ -1,9 +1,9 @@
-/* wino_tile - one body for each width of block and instruction set. */
+/* wino_tile - the transforms, compiled for each block and instruction set. */
 #include "engine/cpu/wino_tile.h"
 
 #include "base/isa.h"
 
-/* The points and what the formulas make of them; G0, GA, GB: 1 / product of the differences from the other points. */
+/* The points 0, A, -A, B and -B.  G0, GA and GB are 1 / the product of a point's differences from the others. */
 #define A  0.625f
 #define B  1.5f
 #define A2 (A * A)
@@ -12,7 +12,7 @@
 #define GA (1 / (2 * A2 * (A2 - B2)))
 #define GB (1 / (2 * B2 * (B2 - A2)))
 
-/* A tile: the picture, and its line and column of tiles. */
+/* A tile: sample n, line y and column x of tiles. */
 struct wino_at {
 	uint32_t n, y, x;
 };
@@ -20,9 +20,9 @@ struct wino_at {
 ISA_INLINE struct wino_at
 wino_find(const struct wino_map *m, size_t tile)
 {
-	const size_t picture = (size_t)m->th * m->tw, rest = tile % picture;
+	const size_t tiles = (size_t)m->th * m->tw, rest = tile % tiles;
 
-	return (struct wino_at) { (uint32_t)(tile / picture), (uint32_t)(rest / m->tw), (uint32_t)(rest % m->tw) };
+	return (struct wino_at) { (uint32_t)(tile / tiles), (uint32_t)(rest / m->tw), (uint32_t)(rest % m->tw) };
 }
 
 ISA_INLINE void
@@ -37,67 +37,48 @@ wino_next(const struct wino_map *m, struct wino_at *at)
 	at->n++;
 }
 
-ISA_INLINE uint32_t
-wino_least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 #define LANES 8
 #include "engine/cpu/wino_lanes.inc"
 #define LANES 16
 #include "engine/cpu/wino_lanes.inc"
 
+#define FOR_LANES(name, ...) \
+	if (lanes == 16) \
+		name##_16(__VA_ARGS__); \
+	else \
+		name##_8(__VA_ARGS__)
+
 ISA_CLONES(extern, void, wino_tile_x, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const float *x,
-    const struct wino_tiles *v),
+    const float *x, const struct wino_tiles *v),
     (lanes, m, r, x, v))
 {
-	if (lanes == 16)
-		read_x_16(m, r, x, v);
-	else
-		read_x_8(m, r, x, v);
+	FOR_LANES(transform_x, m, r, x, v);
 }
 
 ISA_CLONES(extern, void, wino_tile_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const float *dy,
-    const struct wino_tiles *v, float *sums),
+    const float *dy, const struct wino_tiles *v, float *sums),
     (lanes, m, r, dy, v, sums))
 {
-	if (lanes == 16)
-		read_dy_16(m, r, dy, v, sums);
-	else
-		read_dy_8(m, r, dy, v, sums);
+	FOR_LANES(transform_dy, m, r, dy, v, sums);
 }
 
 ISA_CLONES(extern, void, wino_tile_y, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
     const struct wino_tiles *v, const float *bias, bool relu, float *y),
     (lanes, m, r, v, bias, relu, y))
 {
-	if (lanes == 16)
-		write_y_16(m, r, v, bias, relu, y);
-	else
-		write_y_8(m, r, v, bias, relu, y);
+	FOR_LANES(transform_y, m, r, v, bias, relu, y);
 }
 
 ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
-    float *u,
-    size_t position),
+    float *u, size_t position),
     (lanes, w, row, column, u, position))
 {
-	if (lanes == 16)
-		read_w_16(w, row, column, u, position);
-	else
-		read_w_8(w, row, column, u, position);
+	FOR_LANES(transform_w, w, row, column, u, position);
 }
 
 ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w,
-    size_t row,
-    size_t column, float *dw),
+    size_t row, size_t column, float *dw),
     (lanes, u, w, row, column, dw))
 {
-	if (lanes == 16)
-		write_dw_16(u, w, row, column, dw);
-	else
-		write_dw_8(u, w, row, column, dw);
+	FOR_LANES(transform_dw, u, w, row, column, dw);
 }

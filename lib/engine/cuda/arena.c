@@ -1,38 +1,34 @@
-/* arena - places in the GPU's memory: buffers where they are alive, and what a plan keeps, one behind the other. */
-#include "engine/cuda/plan.h"
+/* arena - places in GPU memory: buffers, which share it over time, and kept memory. */
+#include "engine/cuda/exec_plan.h"
 
-void
-arena_views(const struct plan_step *s, void (*each)(void *arg, const struct plan_view *v), void *arg)
+/* Extends the life of a view's buffer to a step. */
+static void
+touch_buffer(struct engine_plan *p, uint32_t step, uint32_t buf)
 {
-	const struct plan_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->before };
+	struct memplan_buf *b = &p->buf[buf];
+
+	if (b->first == EXEC_NONE)
+		b->first = step;
+	b->last = step;
+}
+
+static void
+touch_step_buffers(struct engine_plan *p, uint32_t step)
+{
+	const struct exec_step *s = &p->step[step];
+	const struct exec_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->fold_input };
 
 	for (size_t k = 0; k < sizeof(v) / sizeof(*v); k++)
 		if (v[k]->c > 0)
-			each(arg, v[k]);
+			touch_buffer(p, step, v[k]->buf);
 	for (uint32_t k = 0; k < s->parts; k++)
-		each(arg, &s->part[k]);
-	if (s->keep != PLAN_NONE)
-		each(arg, &(struct plan_view){ .buf = s->keep });
-}
-
-struct life {
-	struct engine_plan *p;
-	uint32_t	    step;
-};
-
-static void
-touch_view_buffer(void *arg, const struct plan_view *v)
-{
-	struct life *t = arg;
-	struct memplan_buf *b = &t->p->buf[v->buf];
-
-	if (b->first == PLAN_NONE)
-		b->first = t->step;
-	b->last = t->step;
+		touch_buffer(p, step, s->part[k].buf);
+	if (s->keep != EXEC_NONE)
+		touch_buffer(p, step, s->keep);
 }
 
 static size_t
-reserve_kept(struct plan_kept *k, size_t bytes)
+reserve_kept(struct exec_kept *k, size_t bytes)
 {
 	size_t at = k->all;
 
@@ -45,63 +41,64 @@ place_kept(struct engine_plan *p)
 {
 	const struct graph_node *in = &p->graph->node[0];
 	size_t n = p->batch;
-	struct plan_kept *k = &p->kept;
+	struct exec_kept *k = &p->kept;
 
 	k->w = reserve_kept(k, p->graph->P * sizeof(float));
 	k->g = reserve_kept(k, p->graph->P * sizeof(float));
 	k->aux = reserve_kept(k, p->graph->A * sizeof(float));
 	k->stats = reserve_kept(k, p->graph->A * sizeof(float));
-	k->bn = reserve_kept(k, (size_t)p->lanes * 5 * sizeof(float));
+	k->bn = reserve_kept(k, (size_t)p->bn_channels * 5 * sizeof(float));
 	k->loss = reserve_kept(k, n * sizeof(float));
-	k->before = reserve_kept(k, n * sizeof(uint32_t));
+	k->rank = reserve_kept(k, n * sizeof(uint32_t));
 	k->prob = reserve_kept(k, n * p->graph->classes * sizeof(float));
 	k->bad = reserve_kept(k, sizeof(uint32_t));
-	k->small = k->all;
+	k->inputs = k->all;
 	k->label = reserve_kept(k, n * sizeof(struct kernel_label));
 	k->key = reserve_kept(k, n * p->ndrop * sizeof(uint32_t));
 	k->norm = reserve_kept(k, sizeof(struct kernel_norm));
-	k->place = reserve_kept(k, n * sizeof(struct kernel_place));
+	k->image = reserve_kept(k, n * sizeof(struct kernel_image));
 	k->scale = reserve_kept(k, 2 * sizeof(float));
-	k->small_bytes = k->all - k->small;
+	k->input_bytes = k->all - k->inputs;
 	k->mean = reserve_kept(k, (size_t)in->c * in->h * in->w * sizeof(float));
 	k->batch = reserve_kept(k, 2 * memplan_round(n * in->c * in->h * in->w * sizeof(float) / 2));
-	for (uint32_t i = 0; i < p->nmul; i++)
-		p->mul[i].held = reserve_kept(k, p->mul[i].weight_bytes);
-	for (uint32_t i = 0; i < p->nmul; i++) {
-		if (p->mul[i].bn != PLAN_NONE)
-			p->mul[i].bias = reserve_kept(k, 2 * p->mul[i].y.c * sizeof(float));
-		if (p->type != KERNEL_F32)
-			p->mul[i].added = reserve_kept(k, p->mul[i].y.c * kernel_size(p->type));
+	for (uint32_t i = 0; i < p->nproducts; i++) {
+		struct exec_product *m = &p->product[i];
+
+		m->weight_at = reserve_kept(k, m->weight_bytes);
+		if (m->bn != EXEC_NONE)
+			m->fold_at = reserve_kept(k, 2 * m->y.c * sizeof(float));
+		if (m->type != KERNEL_F32)
+			m->typed_bias_at = reserve_kept(k, m->y.c * kernel_size(m->type));
 	}
 }
 
-/* What steps want of scratch, whatever the libraries do. */
+/* The scratch that the engine's own kernels need, whatever the libraries choose. */
 static void
 size_step_scratch(struct engine_plan *p)
 {
 	for (uint32_t i = 0; i < p->nstep; i++) {
-		const struct plan_step *s = &p->step[i];
-		const struct plan_view *v = s->kind == PLAN_BN ? &s->x : &s->dy;
+		const struct exec_step *s = &p->step[i];
+		const struct exec_view *v = s->kind == EXEC_BN ? &s->x : &s->dy;
 		size_t bytes;
 
-		if (s->kind != PLAN_BN && s->kind != PLAN_BN_BACK && s->kind != PLAN_BIAS_BACK)
+		if (s->kind != EXEC_BN && s->kind != EXEC_BN_BACK && s->kind != EXEC_BIAS_BACK)
 			continue;
 		bytes = run_bn_scratch(p->batch * v->h * v->w, v->c);
 		if (bytes > p->sums_bytes)
 			p->sums_bytes = bytes;
 	}
-	for (uint32_t i = 0; i < p->nmul; i++)
-		if (memplan_round(p->mul[i].weight_bytes) > p->weight_bytes)
-			p->weight_bytes = memplan_round(p->mul[i].weight_bytes);
+	for (uint32_t i = 0; i < p->nproducts; i++)
+		if (memplan_round(p->product[i].weight_bytes) > p->weight_bytes)
+			p->weight_bytes = memplan_round(p->product[i].weight_bytes);
 }
 
 int
 arena_place(struct engine_plan *p)
 {
 	for (uint32_t s = 0; s < p->nstep; s++)
-		arena_views(&p->step[s], touch_view_buffer, &(struct life){ p, s });
+		touch_step_buffers(p, s);
 	if (memplan_place(p->buf, p->nbuf, &p->arena_bytes) < 0)
-		return plan_nomem(p);
+		return device_nomem(p->dev->host);
 	place_kept(p);
 	size_step_scratch(p);
 	return 0;

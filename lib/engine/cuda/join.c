@@ -1,8 +1,8 @@
-/* join - slices of several GPUs' gradients into one sum, as soon as all of them have it. */
+/* join - sums the gradients of several GPUs of one process during their backward passes. */
 #include "engine/cuda/join.h"
 
 #include "engine/cuda/device/nccl.h"
-#include "engine/cuda/watch.h"
+#include "engine/cuda/timeline.h"
 
 #include "base/err.h"
 
@@ -12,29 +12,31 @@
 struct join {
 	struct nccl	   *nccl;
 	uint32_t	    n;
-	struct engine_dev **dev;	/* [n] */
-	struct device	  **d;		/* [n] theirs */
+	struct device	  **d;		/* [n] */
 	float		  **at;		/* [n] the slice on each */
-	/* Guarded by the lock.  Slices are counted over all passes, in each of which every plan has the same. */
+	struct member	   *member;	/* [n] */
+	/* The lock guards what follows and the members.  Slices are counted over all passes. */
 	pthread_mutex_t	    lock;
-	pthread_cond_t	    turn;
-	struct engine_plan **plan;	/* [n] of the pass under way */
-	uint64_t	   *given;	/* [n] slices that each handed in */
-	uint64_t	    summed;	/* slices that went on */
+	pthread_cond_t	    summed_or_failed;
+	uint64_t	    summed;	/* slices whose sum is enqueued */
 	bool		    failed;
+};
+
+struct member {
+	struct engine_dev  *dev;
+	struct engine_plan *plan;	/* of the current pass */
+	uint64_t	    submitted;	/* slices */
 };
 
 static void
 join_free(struct join *j)
 {
-	pthread_cond_destroy(&j->turn);
+	pthread_cond_destroy(&j->summed_or_failed);
 	pthread_mutex_destroy(&j->lock);
 	nccl_close(j->nccl);
-	free(j->dev);
 	free(j->d);
 	free(j->at);
-	free(j->plan);
-	free(j->given);
+	free(j->member);
 	free(j);
 }
 
@@ -45,25 +47,20 @@ join_open(struct engine_dev *const *dev, uint32_t n)
 	struct join *j = calloc(1, sizeof(*j));
 	int e;
 
-	if (j == NULL) {
-		host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
+	if (j == NULL)
+		return device_nomem(host);
 	pthread_mutex_init(&j->lock, NULL);
-	pthread_cond_init(&j->turn, NULL);
+	pthread_cond_init(&j->summed_or_failed, NULL);
 	j->n = n;
-	j->dev = calloc(n, sizeof(struct engine_dev *));
 	j->d = calloc(n, sizeof(struct device *));
 	j->at = calloc(n, sizeof(float *));
-	j->plan = calloc(n, sizeof(struct engine_plan *));
-	j->given = calloc(n, sizeof(*j->given));
-	if (j->dev == NULL || j->d == NULL || j->at == NULL || j->plan == NULL || j->given == NULL) {
+	j->member = calloc(n, sizeof(*j->member));
+	if (j->d == NULL || j->at == NULL || j->member == NULL) {
 		join_free(j);
-		host->note(0, "out of memory");
-		return ERR_NOMEM;
+		return device_nomem(host);
 	}
 	for (uint32_t r = 0; r < n; r++) {
-		j->dev[r] = dev[r];
+		j->member[r].dev = dev[r];
 		j->d[r] = dev[r]->d;
 	}
 	if ((e = nccl_open(host, j->d, n, &j->nccl)) < 0) {
@@ -85,9 +82,9 @@ join_close(struct engine_dev *dev)
 	if (j == NULL)
 		return;
 	for (uint32_t r = 0; r < j->n; r++) {
-		device_enter(j->d[r]);
+		device_make_current(j->d[r]);
 		device_wait(j->d[r]);
-		j->dev[r]->join = NULL;
+		j->member[r].dev->join = NULL;
 	}
 	join_free(j);
 }
@@ -101,50 +98,51 @@ join_describe(const struct engine_dev *dev, struct buf *out)
 	return dev->host->put(out, "NCCL %u.%u.%u", v[0], v[1], v[2]);
 }
 
-/* Slice k, which all have handed in: its sum, and down from the first. */
+/* Enqueues the sum of slice k, which all have submitted, and its download from the first device. */
 static int
 sum_slice(struct join *j, uint32_t k)
 {
 	size_t first, end;
 	int e = 0;
 
-	pass_slice(j->plan[0], k, &first, &end);
+	pass_slice_range(j->member[0].plan, k, &first, &end);
 	for (uint32_t r = 0; r < j->n && e == 0; r++) {
-		j->at[r] = (float *)(j->plan[r]->held + j->plan[r]->kept.g) + first;
-		e = device_mark_follow(j->d[r], j->plan[r]->born[k], DEVICE_COPY);
+		struct engine_plan *p = j->member[r].plan;
+
+		j->at[r] = exec_floats(p, p->kept.g) + first;
+		if ((e = device_event_follow(j->d[r], p->computed[k], DEVICE_DOWNLOAD)) == 0)
+			e = timeline_begin(p, TIMELINE_SUM + k);
 	}
-	for (uint32_t r = 0; r < j->n && e == 0; r++)
-		e = watch_from(j->plan[r], WATCH_SUM + k);
 	if (e == 0 && end > first)
 		e = nccl_sum(j->nccl, j->at, end - first);
 	for (uint32_t r = 0; r < j->n && e == 0; r++)
-		e = watch_to(j->plan[r], WATCH_SUM + k);
-	for (uint32_t r = 0; r < j->n && e == 0; r++)
-		e = pass_down(j->plan[r], k, r == 0);
+		if ((e = timeline_end(j->member[r].plan, TIMELINE_SUM + k)) == 0)
+			e = pass_download_slice(j->member[r].plan, k, r == 0);
 	return e;
 }
 
 int
-join_slice(struct engine_plan *p, uint32_t k)
+join_submit(struct engine_plan *p, uint32_t k)
 {
 	struct join *j = p->dev->join;
+	struct member *own = &j->member[p->dev->rank];
 	uint64_t at;
 	bool all = true;
 	int e;
 
 	pthread_mutex_lock(&j->lock);
 	e = j->failed ? ERR_STOP : 0;
-	j->plan[p->dev->rank] = p;
-	at = j->given[p->dev->rank]++;
+	own->plan = p;
+	at = own->submitted++;
 	for (uint32_t r = 0; r < j->n; r++)
-		all &= j->given[r] > at;
+		all &= j->member[r].submitted > at;
 	if (e == 0 && all) {
 		assert(j->summed == at);
 		if ((e = sum_slice(j, k)) == 0)
 			j->summed++;
 		else
 			j->failed = true;
-		pthread_cond_broadcast(&j->turn);
+		pthread_cond_broadcast(&j->summed_or_failed);
 	}
 	pthread_mutex_unlock(&j->lock);
 	return e;
@@ -158,9 +156,9 @@ join_wait(struct engine_plan *p, uint32_t k)
 	int e;
 
 	pthread_mutex_lock(&j->lock);
-	at = j->given[p->dev->rank] - p->nslice + k;
+	at = j->member[p->dev->rank].submitted - p->nslice + k;
 	while (j->summed <= at && !j->failed)
-		pthread_cond_wait(&j->turn, &j->lock);
+		pthread_cond_wait(&j->summed_or_failed, &j->lock);
 	e = j->failed ? ERR_STOP : 0;
 	pthread_mutex_unlock(&j->lock);
 	return e;
@@ -173,6 +171,6 @@ join_fail(struct engine_plan *p)
 
 	pthread_mutex_lock(&j->lock);
 	j->failed = true;
-	pthread_cond_broadcast(&j->turn);
+	pthread_cond_broadcast(&j->summed_or_failed);
 	pthread_mutex_unlock(&j->lock);
 }

@@ -1,9 +1,9 @@
 /*
- * learn - the optimizer where the weights are: gradients that stayed into new weights, and all of
- * it down when asked.
+ * learn - the device optimizer: updates weights from the gradients of the backward pass, and
+ * downloads its state.
  */
 #include "engine/cuda/learn.h"
-#include "engine/cuda/watch.h"
+#include "engine/cuda/timeline.h"
 
 #include "base/err.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rule element by element, as opt_step() has it: what another does to whole arrays is done before. */
+/* The rule per element, as in opt_step().  What LARS and Muon do to whole arrays happens before. */
 static const struct {
 	enum kernel_rule rule;
 	uint32_t states;
@@ -23,7 +23,7 @@ static const struct {
 };
 _Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
 
-/* What is the same for all updates. */
+/* The part that is the same for all updates. */
 static struct kernel_opt
 make_kernel_opt(const struct opt_hyper *h)
 {
@@ -34,10 +34,10 @@ make_kernel_opt(const struct opt_hyper *h)
 	};
 }
 
-static struct kernel_pace
-make_kernel_pace(const struct opt_hyper *h, double n)
+static struct kernel_rates
+make_rates(const struct opt_hyper *h, double n)
 {
-	return (struct kernel_pace){
+	return (struct kernel_rates){
 		.scale = (float)(1 / n), .lr = h->lr,
 		.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t))),
 		.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t)),
@@ -45,38 +45,38 @@ make_kernel_pace(const struct opt_hyper *h, double n)
 	};
 }
 
-/* The numbers go up and down again: what is on the GPU for good is a plan's matter. */
+/* Uploads everything and downloads the result: only the weights of a plan stay on the GPU. */
 int
 learn_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper)
 {
-	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states,
-	    head = memplan_round(sizeof(struct kernel_pace));
-	const struct kernel_pace now = make_kernel_pace(hyper, n);
+	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states;
+	const size_t head = memplan_round(sizeof(struct kernel_rates));
+	const struct kernel_rates rates = make_rates(hyper, n);
 	struct kernel_opt a = make_kernel_opt(hyper);
 	struct device *d = dev->d;
 	void *at;
-	int e = device_enter(d);
+	int e = device_make_current(d);
 
 	if (e < 0)
 		return e;
 	for (size_t part; count > 0; count -= part, w += part, g += part) {
 		part = count < most ? count : most;
-		if ((e = device_take(d, head + (2 + states) * part * sizeof(*w), &at)) < 0)
+		if ((e = device_alloc(d, head + (2 + states) * part * sizeof(*w), &at)) < 0)
 			return e;
-		a.pace = at;
+		a.rates = at;
 		a.w = (float *)((char *)at + head);
 		a.state = a.w + part;
 		a.g = a.state + states * part;
-		if ((e = device_up(d, DEVICE_MAIN, at, &now, sizeof(now))) == 0 &&
-		    (e = device_up(d, DEVICE_MAIN, a.w, w, part * sizeof(*w))) == 0 &&
-		    (e = device_up(d, DEVICE_MAIN, a.state, state, states * part * sizeof(*w))) == 0 &&
-		    (e = device_up(d, DEVICE_MAIN, a.state + states * part, g, part * sizeof(*g))) == 0 &&
+		if ((e = device_upload(d, DEVICE_MAIN, at, &rates, sizeof(rates))) == 0 &&
+		    (e = device_upload(d, DEVICE_MAIN, a.w, w, part * sizeof(*w))) == 0 &&
+		    (e = device_upload(d, DEVICE_MAIN, a.state, state, states * part * sizeof(*w))) == 0 &&
+		    (e = device_upload(d, DEVICE_MAIN, a.state + states * part, g, part * sizeof(*g))) == 0 &&
 		    (e = kernel_run_opt(d, &a, (uint32_t)part, KERNEL_F32)) == 0 &&
-		    (e = device_down(d, DEVICE_MAIN, w, a.w, part * sizeof(*w))) == 0 &&
-		    (e = device_down(d, DEVICE_MAIN, state, a.state, states * part * sizeof(*w))) == 0)
+		    (e = device_download(d, DEVICE_MAIN, w, a.w, part * sizeof(*w))) == 0 &&
+		    (e = device_download(d, DEVICE_MAIN, state, a.state, states * part * sizeof(*w))) == 0)
 			e = device_wait(d);
-		device_give(d, at);
+		device_free(d, at);
 		if (e < 0)
 			return e;
 		state = states > 0 ? state + states * part : NULL;
@@ -85,18 +85,12 @@ learn_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 }
 
 static float *
-plan_floats(const struct engine_plan *p, size_t at)
-{
-	return (float *)(p->held + at);
-}
-
-static float *
 learn_floats(const struct learn *l, size_t at)
 {
-	return (float *)(l->held + at);
+	return (float *)(l->base + at);
 }
 
-/* ------ the beginning ------ */
+/* ------ start ------ */
 
 static void *
 copy_of(const void *from, size_t n, size_t each)
@@ -109,25 +103,25 @@ copy_of(const void *from, size_t n, size_t each)
 }
 
 static int
-take_learn_memory(struct engine_plan *p, struct learn *l)
+alloc_learn_memory(struct engine_plan *p, struct learn *l)
 {
 	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float), all = 0;
 	void *at;
 	int e;
 
-	l->now = learn_room(&all, sizeof(struct kernel_now));
-	l->pace = learn_room(&all, l->ngroup * sizeof(struct kernel_pace));
+	l->step = learn_reserve(&all, sizeof(struct kernel_step));
+	l->rates = learn_reserve(&all, l->ngroup * sizeof(struct kernel_rates));
 	l->up_bytes = all;
-	l->bad = learn_room(&all, sizeof(uint32_t));
-	l->state = learn_room(&all, P * rules[l->hyper.rule].states);
-	l->sum = learn_room(&all, l->accumulate ? P : 0);
-	l->stats = learn_room(&all, l->accumulate ? A : 0);
-	l->average = learn_room(&all, l->averages ? P + A : 0);
-	if ((e = device_take(p->dev->d, all, &at)) < 0)
+	l->bad = learn_reserve(&all, sizeof(uint32_t));
+	l->state = learn_reserve(&all, P * rules[l->hyper.rule].states);
+	l->sum = learn_reserve(&all, l->accumulate ? P : 0);
+	l->stats = learn_reserve(&all, l->accumulate ? A : 0);
+	l->average = learn_reserve(&all, l->averages ? P + A : 0);
+	if ((e = device_alloc(p->dev->d, all, &at)) < 0)
 		return e;
-	l->held = at;
-	if ((e = device_zero(p->dev->d, at, all)) < 0 || (e = device_pin(p->dev->d, l->up_bytes + sizeof(uint32_t),
-	    &at)) < 0)
+	l->base = at;
+	if ((e = device_zero(p->dev->d, at, all)) < 0 ||
+	    (e = device_alloc_pinned(p->dev->d, l->up_bytes + sizeof(uint32_t), &at)) < 0)
 		return e;
 	l->up = at;
 	memset(l->up, 0, l->up_bytes + sizeof(uint32_t));
@@ -144,29 +138,29 @@ start_learning(struct engine_plan *p, struct learn *l, const struct engine_opt *
 	l->group = copy_of(how->group, how->ngroup, sizeof(*l->group));
 	l->fold = copy_of(how->fold, how->nfold, sizeof(*l->fold));
 	if (l->group == NULL || l->fold == NULL)
-		return plan_nomem(p);
-	if ((e = take_learn_memory(p, l)) < 0 || (e = device_up(d, DEVICE_MAIN, learn_floats(l, l->state), how->state,
+		return device_nomem(p->dev->host);
+	if ((e = alloc_learn_memory(p, l)) < 0 ||
+	    (e = device_upload(d, DEVICE_MAIN, learn_floats(l, l->state), how->state,
 	    P * rules[l->hyper.rule].states)) < 0)
 		return e;
-	if (l->averages && (e = device_up(d, DEVICE_MAIN, learn_floats(l, l->average), how->average, P + A)) < 0)
+	if (l->averages && (e = device_upload(d, DEVICE_MAIN, learn_floats(l, l->average), how->average, P + A)) < 0)
 		return e;
-	/* What was loaded goes up now: from here on the GPU's weights are the ones. */
-	return (e = pass_weights(p, &p->set[0], PLAN_PLAIN)) == 0 ? device_wait(d) : e;
+	/* From here on the weights on the GPU are the current ones. */
+	return (e = pass_prepare_weights(p, &p->set[0], EXEC_WEIGHTS_PLAIN)) == 0 ? device_wait(d) : e;
 }
 
 int
 learn_begin(struct engine_plan *p, const struct engine_opt *how)
 {
-	int e = device_enter(p->dev->d);
+	int e = device_make_current(p->dev->d);
 
 	assert(p->learn == NULL);
 	if (e < 0)
 		return e;
 	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
-		return plan_nomem(p);
+		return device_nomem(p->dev->host);
 	*p->learn = (struct learn){ .hyper = how->hyper, .ngroup = how->ngroup, .nfold = how->nfold,
-	    .accumulate = how->accumulate,
-		.averages = how->average != NULL, .averaged = how->averaged };
+		.accumulate = how->accumulate, .averages = how->average != NULL, .averaged = how->averaged };
 	if ((e = start_learning(p, p->learn, how)) < 0) {
 		device_wait(p->dev->d);
 		learn_free(p);
@@ -181,50 +175,50 @@ learn_free(struct engine_plan *p)
 
 	if (l == NULL)
 		return;
-	device_give(p->dev->d, l->held);
+	device_free(p->dev->d, l->base);
 	learn_squares_free(p, &l->norms.of);
-	device_give(p->dev->d, l->norms.held);
+	device_free(p->dev->d, l->norms.base);
 	learn_muon_free(p, l);
-	device_unpin(p->dev->d, l->up);
+	device_free_pinned(p->dev->d, l->up);
 	free(l->group);
 	free(l->fold);
 	free(l);
 	p->learn = NULL;
 }
 
-/* ------ pieces ------ */
+/* ------ micro-batches ------ */
 
 int
-learn_piece(struct engine_plan *p, struct plan_set *set)
+learn_add_batch(struct engine_plan *p, struct exec_set *set)
 {
-	int e = p->learn->accumulate ? pass_play(p, set, p->learn->added ? PLAN_MORE : PLAN_FIRST) : 0;
+	const uint32_t graph = p->learn->added ? EXEC_GRAPH_SUM_NEXT : EXEC_GRAPH_SUM_FIRST;
 
 	p->learn->added = true;
-	return e;
+	return p->learn->accumulate ? pass_launch(p, set, graph) : 0;
 }
 
 int
-learn_gather(struct engine_plan *p, uint32_t n, bool first)
+learn_enqueue_sum(struct engine_plan *p, uint32_t n, bool first)
 {
 	const struct learn *l = p->learn;
-	const struct kernel_gather g = { plan_floats(p, p->kept.g), learn_floats(l, l->sum), 1, first };
-	const struct kernel_gather stats = { plan_floats(p, p->kept.stats), learn_floats(l, l->stats), (float)n,
+	const struct kernel_accumulate g = { exec_floats(p, p->kept.g), learn_floats(l, l->sum), 1, first };
+	const struct kernel_accumulate stats = { exec_floats(p, p->kept.stats), learn_floats(l, l->stats), (float)n,
 	    first };
-	int e = kernel_run_gather(p->dev->d, &g, (uint32_t)p->graph->P, KERNEL_F32);
+	int e = kernel_run_accumulate(p->dev->d, &g, (uint32_t)p->graph->P, KERNEL_F32);
 
-	return e == 0 ? kernel_run_gather(p->dev->d, &stats, (uint32_t)p->graph->A, KERNEL_F32) : e;
+	return e == 0 ? kernel_run_accumulate(p->dev->d, &stats, (uint32_t)p->graph->A, KERNEL_F32) : e;
 }
 
-/* ------ an update ------ */
+/* ------ update ------ */
 
 static int
 update_average(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
-	const struct kernel_now *now = (const struct kernel_now *)learn_floats(l, l->now);
+	const struct kernel_step *step = (const struct kernel_step *)learn_floats(l, l->step);
 	const uint32_t *bad = (const uint32_t *)learn_floats(l, l->bad);
-	struct kernel_average a = { learn_floats(l, l->average), plan_floats(p, p->kept.w), now, bad, 0 };
-	struct kernel_average b = { a.a + p->graph->P, plan_floats(p, p->kept.aux), now, bad, 1 };
+	struct kernel_average a = { learn_floats(l, l->average), exec_floats(p, p->kept.w), step, bad, 0 };
+	struct kernel_average b = { a.a + p->graph->P, exec_floats(p, p->kept.aux), step, bad, 1 };
 	int e;
 
 	if (!l->averages)
@@ -240,22 +234,22 @@ fold_statistics(struct engine_plan *p, const struct learn *l)
 
 	for (uint32_t i = 0; i < l->nfold && e == 0; i++) {
 		const struct engine_fold *f = &l->fold[i];
-		const struct kernel_fold a = { plan_floats(p, p->kept.aux) + f->first,
-			(l->accumulate ? learn_floats(l, l->stats) : plan_floats(p, p->kept.stats)) + f->first,
-			(const struct kernel_now *)learn_floats(l, l->now), (const uint32_t *)learn_floats(l, l->bad),
-			    l->accumulate, f->momentum };
+		const struct kernel_statistics a = { exec_floats(p, p->kept.aux) + f->first,
+			(l->accumulate ? learn_floats(l, l->stats) : exec_floats(p, p->kept.stats)) + f->first,
+			(const struct kernel_step *)learn_floats(l, l->step),
+			(const uint32_t *)learn_floats(l, l->bad), l->accumulate, f->momentum };
 
-		e = kernel_run_fold(p->dev->d, &a, (uint32_t)f->count, KERNEL_F32);
+		e = kernel_run_statistics(p->dev->d, &a, (uint32_t)f->count, KERNEL_F32);
 	}
 	return e;
 }
 
 int
-learn_steps(struct engine_plan *p)
+learn_enqueue_update(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
 	const uint32_t states = rules[l->hyper.rule].states;
-	const float *g = l->accumulate ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g);
+	const float *g = l->accumulate ? learn_floats(l, l->sum) : exec_floats(p, p->kept.g);
 	const struct kernel_finite finite = { g, (uint32_t *)learn_floats(l, l->bad) };
 	struct kernel_opt a = make_kernel_opt(&l->hyper);
 	const float wd = a.wd;
@@ -269,12 +263,12 @@ learn_steps(struct engine_plan *p)
 	for (uint32_t i = 0; i < l->ngroup && e == 0; i++) {
 		const struct engine_group *r = &l->group[i];
 
-		if (learn_matrix(l, r))
+		if (learn_is_matrix(l, r))
 			continue;
-		a.w = plan_floats(p, p->kept.w) + r->first;
+		a.w = exec_floats(p, p->kept.w) + r->first;
 		a.state = learn_floats(l, l->state) + r->first * states;
 		a.g = g + r->first;
-		a.pace = (const struct kernel_pace *)learn_floats(l, l->pace) + i;
+		a.rates = (const struct kernel_rates *)learn_floats(l, l->rates) + i;
 		a.wd = wd * r->wd;
 		e = kernel_run_opt(p->dev->d, &a, (uint32_t)r->count, KERNEL_F32);
 	}
@@ -285,25 +279,26 @@ learn_steps(struct engine_plan *p)
 
 /* As average_step(). */
 static void
-average_way(struct learn *l, struct kernel_now *now, uint64_t t, bool mark)
+choose_average(struct learn *l, struct kernel_step *step, uint64_t t, bool mark)
 {
 	const struct average *o = &l->hyper.average;
 	bool one = true;
 
 	switch (l->averages ? o->kind : AVERAGE_NONE) {
 	case AVERAGE_EMA:
-		now->way = now->aux_way = l->averaged == 0 ? KERNEL_COPY : KERNEL_TOWARDS;
-		now->by = 1 - o->rate;
+		step->way = step->aux_way = l->averaged == 0 ? KERNEL_AVERAGE_COPY : KERNEL_AVERAGE_TOWARDS;
+		step->by = 1 - o->rate;
 		break;
 	case AVERAGE_SWA:
-		now->way = now->aux_way = !mark ? KERNEL_REST : l->averaged == 0 ? KERNEL_COPY : KERNEL_TOWARDS;
-		now->by = 1 / ((float)l->averaged + 1);
+		step->way = step->aux_way = !mark ? KERNEL_AVERAGE_KEEP :
+		    l->averaged == 0 ? KERNEL_AVERAGE_COPY : KERNEL_AVERAGE_TOWARDS;
+		step->by = 1 / ((float)l->averaged + 1);
 		one = mark;
 		break;
 	case AVERAGE_LOOKAHEAD:
-		now->way = t % o->every == 0 ? KERNEL_BACK : KERNEL_REST;
-		now->aux_way = KERNEL_COPY;
-		now->by = o->rate;
+		step->way = t % o->every == 0 ? KERNEL_AVERAGE_BACK : KERNEL_AVERAGE_KEEP;
+		step->aux_way = KERNEL_AVERAGE_COPY;
+		step->by = o->rate;
 		break;
 	case AVERAGE_NONE:
 	case AVERAGE_KINDS:
@@ -313,62 +308,82 @@ average_way(struct learn *l, struct kernel_now *now, uint64_t t, bool mark)
 		l->averaged++;
 }
 
-/* What this update has of its own goes up. */
+/* Uploads what changes with each update. */
 static int
-send_pace(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
+send_step_inputs(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 {
 	struct learn *l = p->learn;
-	struct kernel_now *now = (struct kernel_now *)l->up;
-	struct kernel_pace *of = (struct kernel_pace *)(l->up + l->pace);
-	int e = l->flying ? device_wait(p->dev->d) : 0;
+	struct kernel_step *step = (struct kernel_step *)l->up;
+	struct kernel_rates *of = (struct kernel_rates *)(l->up + l->rates);
+	int e = l->uploading ? device_wait(p->dev->d) : 0;
 
 	if (e < 0)
 		return e;
-	l->flying = true;
+	l->uploading = true;
 	l->t = t;
-	*now = (struct kernel_now){ .n = (double)n };
-	average_way(l, now, t, mark);
+	*step = (struct kernel_step){ .n = (double)n };
+	choose_average(l, step, t, mark);
 	for (uint32_t i = 0; i < l->ngroup; i++) {
 		struct opt_hyper h = l->hyper;
 
 		h.lr = rate * l->group[i].lr;
 		h.wd = l->hyper.wd * l->group[i].wd;
 		h.t = t;
-		of[i] = make_kernel_pace(&h, (double)n);
+		of[i] = make_rates(&h, (double)n);
 	}
-	return device_up(p->dev->d, DEVICE_MAIN, l->held, l->up, l->up_bytes);
+	return device_upload(p->dev->d, DEVICE_MAIN, l->base, l->up, l->up_bytes);
 }
 
 int
-learn_advance(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
+learn_step(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 {
-	int e = device_enter(p->dev->d);
+	struct learn *l = p->learn;
+	int e = device_make_current(p->dev->d);
 
-	assert(p->learn != NULL && !p->learn->shown && (n == 0) == !p->learn->added);
-	p->learn->added = false;
-	if (e < 0 || (n == 0 && !mark) || (e = send_pace(p, n, rate, t, mark)) < 0)
+	if (p->unchecked && l->deferred.n == 0) {
+		l->deferred.n = n;
+		l->deferred.rate = rate;
+		l->deferred.t = t;
+		l->deferred.mark = mark;
+		return e;
+	}
+	if (e < 0 || (e = pass_settle(p)) < 0)
+		return e;
+	assert(l != NULL && !l->shown && (n == 0) == !l->added);
+	l->added = false;
+	if ((n == 0 && !mark) || (e = send_step_inputs(p, n, rate, t, mark)) < 0)
 		return e;
 	if (n == 0)
 		return update_average(p);
-	p->weights = PLAN_PLAIN;
-	if ((e = watch_from(p, WATCH_UPDATE)) < 0 || (e = pass_play(p, &p->set[0], PLAN_UPDATE)) < 0)
+	p->weights = EXEC_WEIGHTS_PLAIN;
+	if ((e = timeline_begin(p, TIMELINE_UPDATE)) < 0 || (e = pass_launch(p, &p->set[0], EXEC_GRAPH_UPDATE)) < 0)
 		return e;
-	return watch_to(p, WATCH_UPDATE);
+	return timeline_end(p, TIMELINE_UPDATE);
 }
 
-/* ------ what others see of it ------ */
+int
+learn_deferred(struct engine_plan *p)
+{
+	struct learn *l = p->learn;
+	uint64_t n = l->deferred.n;
+
+	l->deferred.n = 0;
+	return n > 0 ? learn_step(p, n, l->deferred.rate, l->deferred.t, l->deferred.mark) : 0;
+}
+
+/* ------ results ------ */
 
 int
-learn_ask(struct engine_plan *p)
+learn_download_check(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
 
-	return l == NULL ? 0 : device_down(p->dev->d, DEVICE_MAIN, l->up + l->up_bytes, learn_floats(l, l->bad),
+	return l == NULL ? 0 : device_download(p->dev->d, DEVICE_MAIN, l->up + l->up_bytes, learn_floats(l, l->bad),
 	    sizeof(uint32_t));
 }
 
 static bool
-finite_all(const float *x, size_t n)
+all_finite(const float *x, size_t n)
 {
 	bool all = true;
 
@@ -378,46 +393,46 @@ finite_all(const float *x, size_t n)
 }
 
 int
-learn_judge(struct engine_plan *p)
+learn_read_check(struct engine_plan *p)
 {
 	struct learn *l = p->learn;
 	const struct graph *graph = p->graph;
-	const float *g = (const float *)(p->down + p->down_g);
+	const float *g = (const float *)(p->pinned_down + p->down_g);
 	uint32_t a;
 	int e;
 
 	if (l == NULL)
 		return 0;
-	l->flying = false;
+	l->uploading = false;
 	if (*(const uint32_t *)(l->up + l->up_bytes) == 0)
 		return 0;
-	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_g,
-	    l->accumulate ? learn_floats(l, l->sum) : plan_floats(p, p->kept.g),
+	if ((e = device_download(p->dev->d, DEVICE_MAIN, p->pinned_down + p->down_g,
+	    l->accumulate ? learn_floats(l, l->sum) : exec_floats(p, p->kept.g),
 	    graph->P * sizeof(float))) < 0 || (e = device_wait(p->dev->d)) < 0)
 		return e;
-	for (a = graph->nw - 1; a > 0 && finite_all(g + graph->w[a].first, graph->w[a].count); a--)
+	for (a = graph->nw - 1; a > 0 && all_finite(g + graph->w[a].first, graph->w[a].count); a--)
 		;
 	p->dev->host->note(0,
-	    "step %llu: the gradient of %s is infinite or no number; those of the layers behind it are numbers",
+	    "step %llu: the gradient of %s is infinite or no number; those of the layers after it are finite",
 	    (unsigned long long)l->t, graph->w[a].name);
 	return ERR_FORMAT;
 }
 
 int
-learn_show(struct engine_plan *p, bool show)
+learn_show_average(struct engine_plan *p, bool show)
 {
 	struct learn *l = p->learn;
-	struct kernel_swap w = { plan_floats(p, p->kept.w), learn_floats(l, l->average) };
-	struct kernel_swap aux = { plan_floats(p, p->kept.aux), w.b + p->graph->P };
+	struct kernel_swap w = { exec_floats(p, p->kept.w), learn_floats(l, l->average) };
+	struct kernel_swap aux = { exec_floats(p, p->kept.aux), w.b + p->graph->P };
 	struct device *d = p->dev->d;
-	int e = device_enter(d);
+	int e = device_make_current(d);
 
 	assert(l->averages && l->shown != show);
-	if (e < 0 || (e = kernel_run_swap(d, &w, (uint32_t)p->graph->P, KERNEL_F32)) < 0 ||
+	if (e < 0 || (e = pass_settle(p)) < 0 || (e = kernel_run_swap(d, &w, (uint32_t)p->graph->P, KERNEL_F32)) < 0 ||
 	    (e = kernel_run_swap(d, &aux, (uint32_t)p->graph->A, KERNEL_F32)) < 0)
 		return e;
 	l->shown = show;
-	p->weights = PLAN_STALE;
+	p->weights = EXEC_WEIGHTS_STALE;
 	return 0;
 }
 
@@ -427,17 +442,20 @@ learn_fetch(struct engine_plan *p, float *w, float *aux, float *state, float *av
 	const struct learn *l = p->learn;
 	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float);
 	struct device *d = p->dev->d;
-	int e = device_enter(d);
+	int e = device_make_current(d);
 
 	assert(l != NULL && !l->shown);
+	if (e < 0 || (e = pass_settle(p)) < 0)
+		return e;
 	if (averaged != NULL)
 		*averaged = l->averaged;
-	if (e < 0 || (e = device_down(d, DEVICE_MAIN, w, plan_floats(p, p->kept.w), w != NULL ? P : 0)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, aux, plan_floats(p, p->kept.aux), aux != NULL ? A : 0)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, state, learn_floats(l, l->state),
+	if ((e = device_download(d, DEVICE_MAIN, w, exec_floats(p, p->kept.w), w != NULL ? P : 0)) < 0 ||
+	    (e = device_download(d, DEVICE_MAIN, aux, exec_floats(p, p->kept.aux), aux != NULL ? A : 0)) < 0 ||
+	    (e = device_download(d, DEVICE_MAIN, state, learn_floats(l, l->state),
 	    state != NULL ? P * rules[l->hyper.rule].states : 0)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, average, learn_floats(l, l->average), average != NULL ? P + A : 0)) < 0 ||
-	    (e = learn_ask(p)) < 0 || (e = device_wait(d)) < 0)
+	    (e = device_download(d, DEVICE_MAIN, average, learn_floats(l, l->average),
+	    average != NULL ? P + A : 0)) < 0 ||
+	    (e = learn_download_check(p)) < 0 || (e = device_wait(d)) < 0)
 		return e;
-	return learn_judge(p);
+	return learn_read_check(p);
 }

@@ -1,13 +1,11 @@
-/* module - what the program that opens this file finds: one table, and behind it an engine. */
+/* module - the module's one exported table, and the engine in it. */
 #include "engine/cuda/join.h"
-#include "engine/cuda/watch.h"
+#include "engine/cuda/timeline.h"
 
 #include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const struct engine engine;
 
 static void
 module_close(struct engine_dev *dev)
@@ -15,8 +13,8 @@ module_close(struct engine_dev *dev)
 	if (dev == NULL)
 		return;
 	join_close(dev);
-	if (dev->pictures != NULL && device_enter(dev->d) == 0)
-		device_give(dev->d, dev->pictures);
+	if (dev->images != NULL && device_make_current(dev->d) == 0)
+		device_free(dev->d, dev->images);
 	device_close(dev->d);
 	free(dev);
 }
@@ -26,11 +24,8 @@ module_open(const struct cuda_host *host, uint32_t number, struct engine_dev **d
 {
 	int e;
 
-	if ((*dev = calloc(1, sizeof(**dev))) == NULL) {
-		host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
-	(*dev)->via = &engine;
+	if ((*dev = calloc(1, sizeof(**dev))) == NULL)
+		return device_nomem(host);
 	(*dev)->host = host;
 	if ((e = device_open(host, number, &(*dev)->d)) < 0) {
 		module_close(*dev);
@@ -68,24 +63,23 @@ module_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 	struct device *d = dev->d;
 	size_t left, all;
 	void *at;
-	int e = device_enter(d);
+	int e = device_make_current(d);
 
 	if (e < 0 || (e = device_wait(d)) < 0)
 		return e;
-	device_give(d, dev->pictures);
-	dev->pictures = NULL;
+	device_free(d, dev->images);
+	dev->images = NULL;
 	if ((e = device_memory(d, &left, &all)) < 0)
 		return e;
 	if (bytes > left) {
-		dev->host->note(0, "GPU %d: the pictures take %.1f MB of its memory, and %.1f of %.1f are free",
-		    device_number(d),
-		    (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
+		dev->host->note(0, "GPU %d: the images take %.1f MB of its memory, and %.1f of %.1f are free",
+		    device_number(d), (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
 		return ERR_NOMEM;
 	}
-	if ((e = device_take(d, bytes, &at)) < 0)
+	if ((e = device_alloc(d, bytes, &at)) < 0)
 		return e;
-	dev->pictures = at;
-	return (e = device_up(d, DEVICE_MAIN, at, pixels, bytes)) < 0 ? e : device_wait(d);
+	dev->images = at;
+	return (e = device_upload(d, DEVICE_MAIN, at, pixels, bytes)) < 0 ? e : device_wait(d);
 }
 
 static void
@@ -96,58 +90,59 @@ module_plan_free(struct engine_plan *p)
 	if (p == NULL)
 		return;
 	d = p->dev->d;
-	device_enter(d);
+	device_make_current(d);
 	if (device_wait(d) == 0)
-		watch_tell(p);
+		timeline_report(p);
 	learn_free(p);
-	for (int k = 0; k < PLAN_SETS; k++)
-		set_free(p, &p->set[k]);
-	for (int k = 0; k < PLAN_SLICES; k++) {
-		device_mark_free(p->born[k]);
-		device_mark_free(p->ready[k]);
+	for (int k = 0; k < EXEC_SETS; k++)
+		exec_set_free(p, &p->set[k]);
+	for (int k = 0; k < EXEC_SLICES; k++) {
+		device_event_free(p->computed[k]);
+		device_event_free(p->downloaded[k]);
 	}
-	device_mark_free(p->came[0]);
-	device_mark_free(p->came[1]);
-	watch_free(p);
-	device_give(d, p->arena);
-	device_give(d, p->held);
-	device_give(d, p->scratch);
-	device_unpin(d, p->up);
-	device_unpin(d, p->down);
+	device_event_free(p->checked);
+	device_event_free(p->batch_uploaded[0]);
+	device_event_free(p->batch_uploaded[1]);
+	timeline_free(p);
+	device_free(d, p->arena);
+	device_free(d, p->kept_base);
+	device_free(d, p->scratch);
+	device_free_pinned(d, p->pinned_up);
+	device_free_pinned(d, p->pinned_down);
 	free(p->dirty);
-	plan_clear(p);
+	exec_plan_clear(p);
 	free(p);
 }
 
 static int
-take_pinned(struct engine_plan *p)
+alloc_pinned(struct engine_plan *p)
 {
 	const struct graph_node *in = &p->graph->node[0];
-	size_t picture = (size_t)in->c * in->h * in->w * sizeof(float), n = p->batch, all;
+	size_t image = (size_t)in->c * in->h * in->w * sizeof(float), n = p->batch, all;
 	void *up, *down;
 	int e;
 
-	p->up_mean = p->kept.small_bytes;
-	p->up_batch = p->up_mean + memplan_round(picture);
-	p->up_w = p->up_batch + 2 * memplan_round(n * picture / 2);
-	if ((e = device_pin(p->dev->d, p->up_w + memplan_round(p->graph->P * sizeof(float)), &up)) < 0)
+	p->up_mean = p->kept.input_bytes;
+	p->up_batch = p->up_mean + memplan_round(image);
+	p->up_w = p->up_batch + 2 * memplan_round(n * image / 2);
+	if ((e = device_alloc_pinned(p->dev->d, p->up_w + memplan_round(p->graph->P * sizeof(float)), &up)) < 0)
 		return e;
-	p->up = up;
-	memset(p->up, 0, p->kept.small_bytes);
+	p->pinned_up = up;
+	memset(p->pinned_up, 0, p->kept.input_bytes);
 	p->down_stats = memplan_round(p->graph->P * sizeof(float));
 	p->down_prob = p->down_stats + memplan_round(p->graph->A * sizeof(float));
 	p->down_loss = p->down_prob + memplan_round(n * p->graph->classes * sizeof(float));
-	p->down_before = p->down_loss + memplan_round(n * sizeof(float));
-	p->down_bad = p->down_before + memplan_round(n * sizeof(uint32_t));
+	p->down_rank = p->down_loss + memplan_round(n * sizeof(float));
+	p->down_bad = p->down_rank + memplan_round(n * sizeof(uint32_t));
 	all = p->down_bad + memplan_round(sizeof(uint32_t));
-	e = device_pin(p->dev->d, all, &down);
-	p->down = down;
+	e = device_alloc_pinned(p->dev->d, all, &down);
+	p->pinned_down = down;
 	return e;
 }
 
 /*
- * What is known before the libraries are asked; what they want of scratch memory on top is refused
- * where it is taken.
+ * Refuses a plan that is too large before the libraries are asked. Their scratch is checked when it
+ * is allocated.
  */
 static int
 check_memory(const struct engine_plan *p)
@@ -163,29 +158,32 @@ check_memory(const struct engine_plan *p)
 }
 
 static int
-take_plan_memory(struct engine_plan *p)
+alloc_plan_memory(struct engine_plan *p)
 {
 	struct device *d = p->dev->d;
-	struct plan_set *set;
-	void *arena, *held;
+	struct exec_set *set;
+	void *arena, *kept;
 	int e;
 
 	if ((p->dirty = calloc(p->graph->nw + 1, sizeof(*p->dirty))) == NULL)
-		return plan_nomem(p);
-	if ((e = check_memory(p)) < 0 || (e = device_take(d, p->arena_bytes, &arena)) < 0)
+		return device_nomem(p->dev->host);
+	if ((e = check_memory(p)) < 0 || (e = device_alloc(d, p->arena_bytes, &arena)) < 0)
 		return e;
 	p->arena = arena;
-	if ((e = device_take(d, p->kept.all, &held)) < 0)
+	if ((e = device_alloc(d, p->kept.all, &kept)) < 0)
 		return e;
-	p->held = held;
-	if ((e = take_pinned(p)) < 0 || (e = device_zero(d, p->held, p->kept.all)) < 0)
+	p->kept_base = kept;
+	if ((e = alloc_pinned(p)) < 0 || (e = device_zero(d, p->kept_base, p->kept.all)) < 0)
 		return e;
-	for (int k = 0; k < PLAN_SLICES; k++)
-		if ((e = device_mark_new(d, &p->born[k])) < 0 || (e = device_mark_new(d, &p->ready[k])) < 0)
+	for (int k = 0; k < EXEC_SLICES; k++)
+		if ((e = device_event_new(d, false, &p->computed[k])) < 0 ||
+		    (e = device_event_new(d, false, &p->downloaded[k])) < 0)
 			return e;
-	if ((e = device_mark_new(d, &p->came[0])) < 0 || (e = device_mark_new(d, &p->came[1])) < 0)
+	if ((e = device_event_new(d, false, &p->checked)) < 0 ||
+	    (e = device_event_new(d, false, &p->batch_uploaded[0])) < 0 ||
+	    (e = device_event_new(d, false, &p->batch_uploaded[1])) < 0)
 		return e;
-	return set_get(p, p->batch, &set);
+	return exec_set_get(p, p->batch, &set);
 }
 
 static int
@@ -199,20 +197,17 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
-	if ((e = device_enter(dev->d)) < 0)
+	if ((e = device_make_current(dev->d)) < 0)
 		return e;
-	if ((p = calloc(1, sizeof(*p))) == NULL) {
-		dev->host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
-	p->via = &engine;
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return device_nomem(dev->host);
 	p->dev = dev;
 	p->graph = graph;
 	p->batch = batch;
 	p->type = type[precision];
 	p->tf32 = precision != ENGINE_F32;
 	p->any_order = dev->tune.measure && !dev->tune.deterministic;
-	if ((e = plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = take_plan_memory(p)) < 0) {
+	if ((e = exec_plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = alloc_plan_memory(p)) < 0) {
 		module_plan_free(p);
 		return e;
 	}
@@ -220,17 +215,11 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 	return 0;
 }
 
+/* Appends what a fused convolution includes. */
 static int
-explain_line(const struct engine_plan *p, struct buf *out, const char *name, const char *way, const char *what)
+explain_fusion(const struct engine_plan *p, struct buf *out, const struct exec_product *m)
 {
-	return p->dev->host->put(out, "%s %s %s", name, way, what);
-}
-
-/* What else a convolution does. */
-static int
-explain_fusion(const struct engine_plan *p, struct buf *out, const struct plan_mul *m)
-{
-	return p->dev->host->put(out, "%s%s%s\n", m->more.c > 0 ? ", with a sum" : "",
+	return p->dev->host->put(out, "%s%s%s\n", m->addend.c > 0 ? ", with a sum" : "",
 	    p->graph->node[m->node].bias_at >= 0 ? ", with bias" : "", m->relu ? ", with relu" : "");
 }
 
@@ -238,30 +227,31 @@ static int
 module_explain(const struct engine_plan *p, struct buf *out)
 {
 	static const char *const way[] = { "forward", "backward data", "backward weight" };
-	const struct plan_set *set = &p->set[0];
+	const struct exec_set *set = &p->set[0];
 	int e = 0;
 
-	for (uint32_t i = 0; i < 3 * p->nmul && e == 0; i++) {
-		const char *name = p->graph->node[p->mul[i / 3].node].name;
+	for (uint32_t k = 0; k < 3 * p->nproducts && e == 0; k++) {
+		const struct exec_product *m = &p->product[k / 3];
+		const char *name = exec_node_at(p, m->node)->name;
+		uint32_t i = EXEC_WAYS * (k / 3) + k % 3;
 
 		if (set->blas[i] != NULL)
-			e = explain_line(p, out, name, way[i % 3], "cuBLASLt\n");
-		else if (set->dnn[i] != NULL && (e = explain_line(p, out, name, way[i % 3], "")) == 0 &&
+			e = p->dev->host->put(out, "%s %s cuBLASLt\n", name, way[k % 3]);
+		else if (set->dnn[i] != NULL && (e = p->dev->host->put(out, "%s %s ", name, way[k % 3])) == 0 &&
 		    (e = dnn_name(set->dnn[i], out)) == 0)
-			e = i % 3 == 0 && set->fused[i / 3] ? explain_fusion(p, out, &p->mul[i / 3]) :
-			    p->dev->host->put(out,
-			    "\n");
+			e = k % 3 == 0 && set->fused[k / 3] ? explain_fusion(p, out, m) :
+			    p->dev->host->put(out, "\n");
 	}
 	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {
-		const struct plan_step *s = &p->step[i];
+		const struct exec_step *s = &p->step[i];
 
-		if (s->kind != PLAN_BN && s->kind != PLAN_BN_BACK)
-			continue;
-		if ((e = explain_line(p, out, p->graph->node[s->node].name, s->kind == PLAN_BN ? "forward" : "backward",
-		    "own")) == 0)
-			e = p->dev->host->put(out, "%s%s\n", s->parts > 0 ? ", with a sum" : "",
+		if (s->kind == EXEC_BN || s->kind == EXEC_BN_BACK)
+			e = p->dev->host->put(out, "%s %s own%s%s\n", p->graph->node[s->node].name,
+			    s->kind == EXEC_BN ? "forward" : "backward", s->parts > 0 ? ", with a sum" : "",
 			    s->relu ? ", with relu" : "");
 	}
+	if (e == 0 && p->captured + p->refused > 0)
+		e = p->dev->host->put(out, "CUDA graphs captured %u, refused %u\n", p->captured, p->refused);
 	return e;
 }
 
@@ -275,7 +265,7 @@ module_memory(const struct engine_plan *p, struct engine_memory *m)
 static const struct engine_accel accel = {
 	.locate = module_locate,
 	.tune = module_tune,
-	.profile = watch_set,
+	.profile = timeline_set,
 	.prefetch = pass_prefetch,
 	.cache_images = module_cache_images,
 	.join = join_open,
@@ -283,8 +273,8 @@ static const struct engine_accel accel = {
 
 static const struct engine_device_opt device_opt = {
 	.begin = learn_begin,
-	.step = learn_advance,
-	.show_average = learn_show,
+	.step = learn_step,
+	.show_average = learn_show_average,
 	.fetch = learn_fetch,
 };
 
@@ -309,7 +299,7 @@ static const struct engine engine = {
 
 extern const struct cuda_module tally_cuda;
 
-/* CUDA_SYMBOL: all that the file exports. */
+/* CUDA_SYMBOL, the only exported name. */
 __attribute__((visibility("default"))) const struct cuda_module tally_cuda = {
 	.version = CUDA_VERSION,
 	.engine_bytes = sizeof(struct engine),

@@ -1,94 +1,102 @@
 /*
- * pass - a batch up, a pass forward over it, its loss down; and weights on their way up.
+ * pass - the forward pass over a batch, evaluation, and the upload of weights.
  *
- * Pictures go up on a stream of their own, beside what the GPU still computes for
- * the batch before.  Who learns on the GPU waits for no pass backward, so that the next forward() comes in time for
- * that; who waits for gradients has told the next batch before, and it sets out behind the pass backward's kernels, to
- * the other of two places, since in f16 those may go over their own batch again.  Only the first step of a pass forward
- * reads a place, and each such pass is waited for: nobody writes where others read.  That step follows the mark `came`,
- * from outside the tape that it is in.  What a pass backward reads of its batch too, `small`, goes up
- * on the main stream, behind all of that.
+ * Images are uploaded on a stream of their own, DEVICE_UPLOAD, while the GPU still computes the batch
+ * before.  They have two places.  Only the first step of a forward pass reads a place, and the host
+ * waits for each forward pass, so an upload never overwrites a place that is being read.
+ *
+ * With the device optimizer nobody waits for a backward pass, and the next forward() is early enough
+ * to upload its batch.  Without it, prefetch() has named the next batch, and its upload is enqueued
+ * after the kernels of the backward pass.  It goes to the other place, because in f16 the backward
+ * pass may need its own batch again.
+ *
+ * The event batch_uploaded orders the first step after the upload.  It is outside the CUDA graph.
+ * What a backward pass reads of its batch too, kept.inputs, is uploaded on DEVICE_MAIN.
  */
-#include "engine/cuda/watch.h"
+#include "engine/cuda/timeline.h"
 
 #include "base/err.h"
 
 #include <string.h>
 
 void *
-pass_small(const struct engine_plan *p, size_t kept)
+pass_input_at(const struct engine_plan *p, size_t kept)
 {
-	return p->up + (kept - p->kept.small);
+	return p->pinned_up + (kept - p->kept.inputs);
 }
 
 int
-pass_up_small(struct engine_plan *p)
+pass_upload_inputs(struct engine_plan *p)
 {
-	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.small, p->up, p->kept.small_bytes);
+	return device_upload(p->dev->d, DEVICE_MAIN, p->kept_base + p->kept.inputs, p->pinned_up, p->kept.input_bytes);
 }
 
 static int
-enqueue_tape(struct engine_plan *p, const struct plan_set *set, uint32_t tape)
+enqueue_graph(struct engine_plan *p, const struct exec_set *set, uint32_t graph)
 {
-	switch (tape) {
-	case PLAN_WEIGHTS:
-	case PLAN_FOLDED:
-		return run_weights(p, tape == PLAN_FOLDED);
-	case PLAN_TRAIN:
-	case PLAN_TRAIN_PIXELS:
-		return run_steps(p, set, 0, p->nforward, true, tape == PLAN_TRAIN_PIXELS);
-	case PLAN_EVAL:
-	case PLAN_EVAL_PIXELS:
-		return run_steps(p, set, 0, p->nforward, false, tape == PLAN_EVAL_PIXELS);
-	case PLAN_FIRST:
-	case PLAN_MORE:
-		return learn_gather(p, set->n, tape == PLAN_FIRST);
-	case PLAN_UPDATE:
-		return learn_steps(p);
+	switch (graph) {
+	case EXEC_GRAPH_WEIGHTS:
+	case EXEC_GRAPH_WEIGHTS_FOLDED:
+		return run_weights(p, graph == EXEC_GRAPH_WEIGHTS_FOLDED);
+	case EXEC_GRAPH_TRAIN:
+	case EXEC_GRAPH_TRAIN_PIXELS:
+		return run_steps(p, set, 0, p->nforward, true, graph == EXEC_GRAPH_TRAIN_PIXELS);
+	case EXEC_GRAPH_EVAL:
+	case EXEC_GRAPH_EVAL_PIXELS:
+		return run_steps(p, set, 0, p->nforward, false, graph == EXEC_GRAPH_EVAL_PIXELS);
+	case EXEC_GRAPH_SUM_FIRST:
+	case EXEC_GRAPH_SUM_NEXT:
+		return learn_enqueue_sum(p, set->n, graph == EXEC_GRAPH_SUM_FIRST);
+	case EXEC_GRAPH_UPDATE:
+		return learn_enqueue_update(p);
 	default:
-		return run_steps(p, set, p->slice[tape - PLAN_BACK], p->slice[tape - PLAN_BACK + 1], true, false);
+		graph -= EXEC_GRAPH_BACK;
+		return run_steps(p, set, p->slice[graph], p->slice[graph + 1], true, false);
 	}
 }
 
 /*
- * The first time steps are enqueued one by one, since libraries load their kernels then, which cannot be recorded; the
- * second time they are recorded; and one by one for ever where the device would not.
+ * The first time the steps are enqueued one by one, because libraries load their kernels then, which
+ * cannot be captured.  The second time they are captured.  If the device refuses, they are always
+ * enqueued one by one.
  */
 int
-pass_play(struct engine_plan *p, struct plan_set *set, uint32_t tape)
+pass_launch(struct engine_plan *p, struct exec_set *set, uint32_t graph)
 {
 	struct device *d = p->dev->d;
-	int e, stopped;
+	int e, ended;
 
-	if (set->tape[tape] == NULL && set->seen[tape] == 1) {
-		set->seen[tape] = 2;
-		if ((e = device_tape_start(d)) < 0)
+	if (set->graph[graph] == NULL && set->seen[graph] == 1) {
+		set->seen[graph] = 2;
+		if ((e = device_graph_begin(d)) < 0)
 			return e;
-		e = enqueue_tape(p, set, tape);
-		if ((stopped = device_tape_stop(d, &set->tape[tape])) < 0)
-			return stopped;
-		/* What a library refuses to have recorded it may still do. */
+		e = enqueue_graph(p, set, graph);
+		if ((ended = device_graph_end(d, &set->graph[graph])) < 0)
+			return ended;
+		/* What a library refuses to have captured it may still run. */
 		if (e < 0) {
-			device_tape_free(set->tape[tape]);
-			set->tape[tape] = NULL;
+			device_graph_free(set->graph[graph]);
+			set->graph[graph] = NULL;
 		}
+		p->captured += set->graph[graph] != NULL;
+		p->refused += set->graph[graph] == NULL;
 	}
-	if (set->tape[tape] != NULL)
-		return device_tape_play(d, set->tape[tape]);
-	if (set->seen[tape] == 0)
-		set->seen[tape] = 1;
-	return enqueue_tape(p, set, tape);
+	if (set->graph[graph] != NULL)
+		return device_graph_launch(d, set->graph[graph]);
+	if (set->seen[graph] == 0)
+		set->seen[graph] = 1;
+	return enqueue_graph(p, set, graph);
 }
 
-/* Before `up` is written: nothing of it is on its way any more. */
+/* Waits until pinned memory may be written. */
 static int
 wait_for_uploads(struct engine_plan *p)
 {
-	int e = device_enter(p->dev->d);
+	int e = device_make_current(p->dev->d);
 
-	if (e == 0 && p->flying)
+	if (e == 0 && p->uploading)
 		e = device_wait(p->dev->d);
-	p->flying = false;
+	p->uploading = false;
 	return e;
 }
 
@@ -101,7 +109,7 @@ pass_load(struct engine_plan *p, uint32_t a, const float *w)
 	assert(a < p->graph->nw);
 	if (e < 0)
 		return e;
-	memcpy((float *)(p->up + p->up_w) + to->first, w, to->count * sizeof(*w));
+	memcpy((float *)(p->pinned_up + p->up_w) + to->first, w, to->count * sizeof(*w));
 	p->dirty[a] = p->any_dirty = true;
 	return 0;
 }
@@ -111,57 +119,54 @@ pass_load_aux(struct engine_plan *p, const float *aux)
 {
 	int e = wait_for_uploads(p);
 
-	/* `down` is free between passes. */
 	if (e < 0 || p->graph->A == 0)
 		return e;
-	if (p->weights == PLAN_FOLD)
-		p->weights = PLAN_STALE;
-	memcpy(p->down + p->down_stats, aux, p->graph->A * sizeof(*aux));
-	p->flying = true;
-	return device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.aux, p->down + p->down_stats,
+	if (p->weights == EXEC_WEIGHTS_FOLDED)
+		p->weights = EXEC_WEIGHTS_STALE;
+	/* pinned_down is unused between passes. */
+	memcpy(p->pinned_down + p->down_stats, aux, p->graph->A * sizeof(*aux));
+	p->uploading = true;
+	return device_upload(p->dev->d, DEVICE_MAIN, p->kept_base + p->kept.aux, p->pinned_down + p->down_stats,
 	    p->graph->A * sizeof(*aux));
 }
 
-/* Arrays that were loaded, neighbours in one copy. */
+/* Uploads the arrays that were loaded, neighbours in one copy. */
 static int
 send_arrays(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
 	int e = 0;
 
-	p->flying = true;
-	for (uint32_t a = 0, b; a < g->nw && e == 0; a = b) {
+	p->uploading = true;
+	for (uint32_t a = 0, b; a < g->nw && e == 0; a = b + 1) {
 		size_t first = g->w[a].first * sizeof(float), end = first;
 
 		for (b = a; b < g->nw && p->dirty[b]; b++)
 			end = (g->w[b].first + g->w[b].count) * sizeof(float);
-		if (b > a)
-			e = device_up(p->dev->d, DEVICE_MAIN, p->held + p->kept.w + first, p->up + p->up_w + first,
-			    end - first);
-		else
-			b++;
+		e = device_upload(p->dev->d, DEVICE_MAIN, p->kept_base + p->kept.w + first,
+		    p->pinned_up + p->up_w + first, end - first);
 	}
 	if (e < 0)
 		return e;
 	memset(p->dirty, 0, g->nw * sizeof(*p->dirty));
 	p->any_dirty = false;
-	p->weights = PLAN_STALE;
+	p->weights = EXEC_WEIGHTS_STALE;
 	return 0;
 }
 
 int
-pass_weights(struct engine_plan *p, struct plan_set *set, enum plan_weights as)
+pass_prepare_weights(struct engine_plan *p, struct exec_set *set, enum exec_weights as)
 {
 	int e = p->any_dirty ? send_arrays(p) : 0;
 
 	if (e < 0 || p->weights == as)
 		return e;
-	p->weights = PLAN_STALE;
-	if ((e = watch_from(p, WATCH_WEIGHTS)) < 0 || (e = pass_play(p, set,
-	    as == PLAN_FOLD ? PLAN_FOLDED : PLAN_WEIGHTS)) < 0)
+	p->weights = EXEC_WEIGHTS_STALE;
+	if ((e = timeline_begin(p, TIMELINE_WEIGHTS)) < 0 || (e = pass_launch(p, set,
+	    as == EXEC_WEIGHTS_FOLDED ? EXEC_GRAPH_WEIGHTS_FOLDED : EXEC_GRAPH_WEIGHTS)) < 0)
 		return e;
 	p->weights = as;
-	return watch_to(p, WATCH_WEIGHTS);
+	return timeline_end(p, TIMELINE_WEIGHTS);
 }
 
 static int
@@ -177,114 +182,117 @@ ask_params(const struct engine_plan *p, const struct engine_hook *hook)
 static void
 fill_labels(struct engine_plan *p, const struct samples *s, bool train)
 {
-	struct kernel_label *l = pass_small(p, p->kept.label);
-	uint32_t *key = pass_small(p, p->kept.key);
+	struct kernel_label *l = pass_input_at(p, p->kept.label);
+	uint32_t *key = pass_input_at(p, p->kept.key);
 
-	for (uint32_t i = 0; i < s->n; i++)
-		l[i] = train && s->mix != NULL ? (struct kernel_label){ s->y[i], s->mix[i].other, s->mix[i].share } :
-		    (struct kernel_label){ s->y[i], 0, 0 };
+	for (uint32_t i = 0; i < s->n; i++) {
+		l[i] = (struct kernel_label){ .y = s->y[i] };
+		if (train && s->mix != NULL)
+			l[i] = (struct kernel_label){ s->y[i], s->mix[i].other, s->mix[i].share };
+	}
 	for (uint32_t i = 0; train && p->ndrop > 0 && i < p->graph->n; i++)
 		for (uint32_t k = 0; p->graph->node[i].op == GRAPH_DROPOUT && k < s->n; k++)
 			key[(size_t)p->node[i].state * p->batch + k] = p->dev->host->drop_key(&p->draw, k, i);
 }
 
-/* Bytes from up_batch and kept.batch. */
+/* Bytes from up_batch and kept.batch to a place. */
 static size_t
-place_of(const struct engine_plan *p, uint32_t slot)
+slot_offset(const struct engine_plan *p, uint32_t slot)
 {
 	const struct graph_node *in = &p->graph->node[0];
 
 	return slot * memplan_round((size_t)p->batch * in->c * in->h * in->w * sizeof(float) / 2);
 }
 
-/* Before a place of `up` is written: nothing of it is on its way any more. */
+/* Waits until a place of pinned_up may be written. */
 static int
 wait_for_slot(struct engine_plan *p, uint32_t slot)
 {
-	int e = p->coming[slot] ? device_mark_wait(p->dev->d, p->came[slot]) : 0;
+	int e = p->batch_uploading[slot] ? device_event_wait(p->dev->d, p->batch_uploaded[slot]) : 0;
 
-	p->coming[slot] = false;
+	p->batch_uploading[slot] = false;
 	return e;
 }
 
-/* Pictures of so many bytes set out to a place. */
+/* Enqueues the upload of images to a place. */
 static int
 upload_images(struct engine_plan *p, uint32_t slot, const void *from, size_t bytes, uint32_t span)
 {
-	char *up = p->up + p->up_batch + place_of(p, slot);
+	char *up = p->pinned_up + p->up_batch + slot_offset(p, slot);
+	char *to = p->kept_base + p->kept.batch + slot_offset(p, slot);
 	int e = wait_for_slot(p, slot);
 
 	if (e < 0)
 		return e;
 	memcpy(up, from, bytes);
-	p->coming[slot] = true;
-	if ((e = watch_from(p, span)) < 0 ||
-	    (e = device_up(p->dev->d, DEVICE_UP, p->held + p->kept.batch + place_of(p, slot), up, bytes)) < 0)
+	p->batch_uploading[slot] = true;
+	if ((e = timeline_begin(p, span)) < 0 || (e = device_upload(p->dev->d, DEVICE_UPLOAD, to, up, bytes)) < 0)
 		return e;
-	return watch_to(p, span);
+	return timeline_end(p, span);
 }
 
 void
 pass_prefetch(struct engine_plan *p, const struct samples *s)
 {
 	p->next = s != NULL && s->n > 0 && s->n <= p->batch ? *s : (struct samples){ 0 };
-	p->boarded = false;
+	p->next_uploaded = false;
 }
 
 int
-pass_board(struct engine_plan *p)
+pass_upload_next(struct engine_plan *p)
 {
 	const struct samples *s = &p->next;
 	int e;
 
-	if (s->pixel == NULL || !p->pixels || p->boarded)
+	if (s->pixel == NULL || !p->pixels || p->next_uploaded)
 		return 0;
-	if ((e = upload_images(p, !p->slot, s->pixel, (size_t)s->n * s->c * s->h * s->w, WATCH_AHEAD)) < 0)
+	if ((e = upload_images(p, !p->slot, s->pixel, (size_t)s->n * s->c * s->h * s->w, TIMELINE_AHEAD)) < 0)
 		return e;
-	p->boarded = true;
-	return device_mark_put(p->dev->d, p->came[!p->slot], DEVICE_UP);
+	p->next_uploaded = true;
+	return device_event_record(p->dev->d, p->batch_uploaded[!p->slot], DEVICE_UPLOAD);
 }
 
-/* The place of a batch; true: it is there already, or on its way. */
+/* Chooses the place of a batch.  Returns true if pass_upload_next() has enqueued its upload. */
 static bool
-went_ahead(struct engine_plan *p, const struct samples *s)
+choose_slot(struct engine_plan *p, const struct samples *s)
 {
-	bool there = p->boarded && s->pixel != NULL && s->pixel == p->next.pixel && s->n == p->next.n;
+	bool uploaded = p->next_uploaded && s->pixel != NULL && s->pixel == p->next.pixel && s->n == p->next.n;
 
-	if (there)
+	if (uploaded)
 		p->slot = !p->slot;
 	else if (s->x != NULL)
 		p->slot = 0;
-	if (there || s->x != NULL)
+	if (uploaded || s->x != NULL)
 		pass_prefetch(p, NULL);
-	return there;
+	return uploaded;
 }
 
-/* Where the GPU finds the pixels of each: in the batch that goes up, or among the pictures that it holds. */
+/* Tells the GPU where the pixels of each sample are: in the uploaded batch or in the device cache. */
 static void
 place_images(struct engine_plan *p, const struct samples *s)
 {
-	const uint8_t *batch = (const uint8_t *)p->held + p->kept.batch + place_of(p, p->slot);
-	struct kernel_place *to = pass_small(p, p->kept.place);
+	const uint8_t *batch = (const uint8_t *)p->kept_base + p->kept.batch + slot_offset(p, p->slot);
+	struct kernel_image *to = pass_input_at(p, p->kept.image);
 	size_t size = (size_t)s->c * s->h * s->w;
 
-	assert(s->held == NULL || p->dev->pictures != NULL);
+	assert(s->cached == NULL || p->dev->images != NULL);
 	for (uint32_t i = 0; i < s->n; i++) {
-		to[i] = s->held != NULL ? (struct kernel_place){ p->dev->pictures + s->held[i].at, s->held[i].h,
-		    s->held[i].w,
-		    s->held[i].y, s->held[i].x, 0 } : (struct kernel_place){ batch + i * size, s->h, s->w, 0, 0, 0 };
+		to[i] = (struct kernel_image){ batch + i * size, s->h, s->w, 0, 0, 0 };
+		if (s->cached != NULL)
+			to[i] = (struct kernel_image){ p->dev->images + s->cached[i].at, s->cached[i].h, s->cached[i].w,
+				s->cached[i].y, s->cached[i].x, 0 };
 		to[i].mirror = s->mirror != NULL && s->mirror[i] != 0;
 	}
 }
 
-/* The pictures and what makes numbers of them. */
+/* Uploads the images and their mean, and fills in their normalization. */
 static int
 send_images(struct engine_plan *p, const struct samples *s)
 {
-	size_t numbers = (size_t)s->c * s->h * s->w, bytes = s->n * numbers * (s->x != NULL ? sizeof(float) : 1);
-	struct kernel_norm *norm = pass_small(p, p->kept.norm);
+	size_t values = (size_t)s->c * s->h * s->w, bytes = s->n * values * (s->x != NULL ? sizeof(float) : 1);
+	struct kernel_norm *norm = pass_input_at(p, p->kept.norm);
 	struct device *d = p->dev->d;
-	bool there = went_ahead(p, s), mean = s->x == NULL && s->norm.mean != NULL;
+	bool uploaded = choose_slot(p, s), mean = s->x == NULL && s->norm.mean != NULL;
 	int e = 0;
 
 	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .fill = s->fill };
@@ -295,16 +303,32 @@ send_images(struct engine_plan *p, const struct samples *s)
 	if ((mean || s->x != NULL) && ((e = wait_for_slot(p, 0)) < 0 || (e = wait_for_slot(p, 1)) < 0))
 		return e;
 	if (mean) {
-		memcpy(p->up + p->up_mean, s->norm.mean, numbers * sizeof(float));
-		p->coming[p->slot] = true;
-		e = device_up(d, DEVICE_UP, p->held + p->kept.mean, p->up + p->up_mean, numbers * sizeof(float));
+		memcpy(p->pinned_up + p->up_mean, s->norm.mean, values * sizeof(float));
+		p->batch_uploading[p->slot] = true;
+		e = device_upload(d, DEVICE_UPLOAD, p->kept_base + p->kept.mean, p->pinned_up + p->up_mean,
+		    values * sizeof(float));
 	}
-	if (e == 0 && s->held == NULL && !there)
-		e = upload_images(p, p->slot, s->x != NULL ? (const void *)s->x : s->pixel, bytes, WATCH_BATCH);
-	return e < 0 || (there && !mean) ? e : device_mark_put(d, p->came[p->slot], DEVICE_UP);
+	if (e == 0 && s->cached == NULL && !uploaded)
+		e = upload_images(p, p->slot, s->x != NULL ? (const void *)s->x : s->pixel, bytes, TIMELINE_BATCH);
+	return e < 0 || (uploaded && !mean) ? e : device_event_record(d, p->batch_uploaded[p->slot], DEVICE_UPLOAD);
 }
 
-/* The batch sets out, and what goes with it is ready to. */
+/* Before the host waits for the check of a backward pass: uploads images to the place that it does not use. */
+static int
+upload_early(struct engine_plan *p, const struct samples *s)
+{
+	int e;
+
+	if (!p->unchecked || p->next.pixel != NULL)
+		return 0;
+	pass_prefetch(p, s);
+	e = pass_upload_next(p);
+	if (!p->next_uploaded)
+		pass_prefetch(p, NULL);
+	return e;
+}
+
+/* Checks a batch, enqueues the upload of its images, and fills in its other inputs. */
 static int
 load_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
@@ -312,53 +336,70 @@ load_batch(struct engine_plan *p, const struct samples *s, bool train)
 	int e;
 
 	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
-	p->n = 0;
-	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = wait_for_uploads(p)) < 0)
+	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = upload_early(p, s)) < 0 ||
+	    (e = pass_settle(p)) < 0 || (e = wait_for_uploads(p)) < 0)
 		return e;
+	p->n = 0;
 	p->pixels = s->x == NULL;
 	fill_labels(p, s, train);
 	return send_images(p, s);
 }
 
-/* What comes on the main stream from now on finds the batch there. */
+/* Enqueues a forward pass over the batch that load_batch() took; as: the weights that it needs. */
 static int
-have_batch(struct engine_plan *p)
+enqueue_pass(struct engine_plan *p, struct exec_set *set, enum exec_weights as, uint32_t graph, uint32_t span)
 {
-	int e = pass_up_small(p);
+	int e = pass_upload_inputs(p);
 
-	p->flying = true;
-	return e < 0 ? e : device_mark_follow(p->dev->d, p->came[p->slot], DEVICE_MAIN);
+	p->uploading = true;
+	if (e < 0 || (e = device_event_follow(p->dev->d, p->batch_uploaded[p->slot], DEVICE_MAIN)) < 0 ||
+	    (e = pass_prepare_weights(p, set, as)) < 0 || (e = timeline_begin(p, span)) < 0 ||
+	    (e = pass_launch(p, set, graph)) < 0)
+		return e;
+	return timeline_end(p, span);
 }
 
-/* Waits for the pass, and adds up what it says of each sample in their order. */
 static int
-read_result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
+download_result(struct engine_plan *p, uint32_t n, size_t prob_bytes)
 {
-	const float *loss = (const float *)(p->down + p->down_loss);
-	const uint32_t *before = (const uint32_t *)(p->down + p->down_before);
-	size_t bytes = prob != NULL ? (size_t)n * p->graph->classes * sizeof(*prob) : 0;
 	struct device *d = p->dev->d;
 	int e;
 
-	if ((e = watch_from(p, WATCH_RESULT)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_loss, p->held + p->kept.loss, n * sizeof(*loss))) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_before, p->held + p->kept.before,
-	    n * sizeof(*before))) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_prob, p->held + p->kept.prob, bytes)) < 0 ||
-	    (e = learn_ask(p)) < 0 || (e = watch_to(p, WATCH_RESULT)) < 0 || (e = device_wait(d)) < 0 ||
-	    (e = watch_tell(p)) < 0)
+	if ((e = timeline_begin(p, TIMELINE_RESULT)) < 0 ||
+	    (e = device_download(d, DEVICE_MAIN, p->pinned_down + p->down_loss, p->kept_base + p->kept.loss,
+	    n * sizeof(float))) < 0 ||
+	    (e = device_download(d, DEVICE_MAIN, p->pinned_down + p->down_rank, p->kept_base + p->kept.rank,
+	    n * sizeof(uint32_t))) < 0 ||
+	    (e = device_download(d, DEVICE_MAIN, p->pinned_down + p->down_prob, p->kept_base + p->kept.prob,
+	    prob_bytes)) < 0 ||
+	    (e = learn_download_check(p)) < 0)
 		return e;
-	p->flying = p->coming[0] = p->coming[1] = false;
-	if ((e = learn_judge(p)) < 0)
+	return timeline_end(p, TIMELINE_RESULT);
+}
+
+/* Waits for a pass, and sums its results in the order of the samples. */
+static int
+read_result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
+{
+	const float *loss = (const float *)(p->pinned_down + p->down_loss);
+	const uint32_t *rank = (const uint32_t *)(p->pinned_down + p->down_rank);
+	size_t bytes = prob != NULL ? (size_t)n * p->graph->classes * sizeof(*prob) : 0;
+	int e;
+
+	if ((e = download_result(p, n, bytes)) < 0 || (e = device_wait(p->dev->d)) < 0 ||
+	    (e = timeline_report(p)) < 0)
+		return e;
+	p->uploading = p->batch_uploading[0] = p->batch_uploading[1] = false;
+	if ((e = learn_read_check(p)) < 0)
 		return e;
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		r->loss += loss[i];
-		r->correct += before[i] == 0;
-		r->top5 += before[i] < ENGINE_TOP;
+		r->correct += rank[i] == 0;
+		r->top5 += rank[i] < ENGINE_TOP;
 	}
 	if (prob != NULL)
-		memcpy(prob, p->down + p->down_prob, bytes);
+		memcpy(prob, p->pinned_down + p->down_prob, bytes);
 	return 0;
 }
 
@@ -366,17 +407,16 @@ int
 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	const struct engine_hook *hook, struct engine_result *r)
 {
-	struct plan_set *set;
+	struct exec_set *set;
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	p->n = 0;
-	/* Weights may have to be waited for, while the pictures are on their way. */
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = load_batch(p, s, true)) < 0 || (e = ask_params(p, hook)) != 0 ||
-	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_PLAIN)) < 0 ||
-	    (e = watch_from(p, WATCH_FORWARD)) < 0 || (e = pass_play(p, set,
-	    p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0 ||
-	    (e = watch_to(p, WATCH_FORWARD)) < 0 || (e = read_result(p, s->n, NULL, r)) < 0)
+	/* ask_params() may wait for weights, while the images are being uploaded. */
+	if ((e = exec_set_get(p, s->n, &set)) < 0 || (e = load_batch(p, s, true)) < 0 ||
+	    (e = ask_params(p, hook)) != 0 ||
+	    (e = enqueue_pass(p, set, EXEC_WEIGHTS_PLAIN, p->pixels ? EXEC_GRAPH_TRAIN_PIXELS : EXEC_GRAPH_TRAIN,
+	    TIMELINE_FORWARD)) < 0 ||
+	    (e = read_result(p, s->n, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
 	return 0;
@@ -391,24 +431,23 @@ pass_statistics(struct engine_plan *p, float *stats)
 	assert(p->n > 0);
 	if (bytes == 0)
 		return 0;
-	if ((e = device_down(p->dev->d, DEVICE_MAIN, p->down + p->down_stats, p->held + p->kept.stats, bytes)) < 0 ||
-	    (e = device_wait(p->dev->d)) < 0)
+	if ((e = device_download(p->dev->d, DEVICE_MAIN, p->pinned_down + p->down_stats,
+	    p->kept_base + p->kept.stats, bytes)) < 0 || (e = device_wait(p->dev->d)) < 0)
 		return e;
-	memcpy(stats, p->down + p->down_stats, bytes);
+	memcpy(stats, p->pinned_down + p->down_stats, bytes);
 	return 0;
 }
 
 int
 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *r, float *prob)
 {
-	struct plan_set *set;
+	struct exec_set *set;
 	int e;
 
-	if ((e = set_get(p, s->n, &set)) < 0 || (e = set_evaluates(p, set)) < 0 || (e = load_batch(p, s, false)) < 0 ||
-	    (e = have_batch(p)) < 0 || (e = pass_weights(p, set, PLAN_FOLD)) < 0 ||
-	    (e = watch_from(p, WATCH_EVALUATE)) < 0 || (e = pass_play(p, set,
-	    p->pixels ? PLAN_EVAL_PIXELS : PLAN_EVAL)) < 0 ||
-	    (e = watch_to(p, WATCH_EVALUATE)) < 0)
+	if ((e = exec_set_get(p, s->n, &set)) < 0 || (e = exec_set_prepare_eval(p, set)) < 0 ||
+	    (e = load_batch(p, s, false)) < 0 ||
+	    (e = enqueue_pass(p, set, EXEC_WEIGHTS_FOLDED, p->pixels ? EXEC_GRAPH_EVAL_PIXELS : EXEC_GRAPH_EVAL,
+	    TIMELINE_EVALUATE)) < 0)
 		return e;
 	return read_result(p, s->n, prob, r);
 }

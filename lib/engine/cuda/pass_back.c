@@ -1,126 +1,119 @@
 /*
- * pass_back - the gradients of the batch seen last, handed over slice by slice while the layers below still compute.
+ * pass_back - the gradients of the last batch, handed over in slices while the layers below compute.
  *
- * In f16 a gradient may be too small or too large for the type, so the loss's is
- * multiplied on its way in and all are divided on their way out.  Where one comes
- * out infinite, the step is done again with a quarter of the factor, until none is:
- * each step begins with the same factor, so that its bits are its own and not those
- * of the steps before.  Nothing is handed over before that is known.
+ * In f16 a gradient may be too small or too large for the type.  The gradient of the loss is therefore
+ * multiplied by a scale, and all gradients are divided by it.  If a gradient comes out infinite, the
+ * backward pass is done again with a quarter of the scale.  Each step begins with the same scale, so
+ * that its bits do not depend on earlier steps.  Nothing is handed over before all gradients are finite.
+ * With the device optimizer nobody waits for that check in backward(): the next call that needs the
+ * result, such as forward(), reads it, repeats the pass if necessary, and then enqueues the update.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
  */
 #include "engine/cuda/join.h"
-#include "engine/cuda/watch.h"
+#include "engine/cuda/timeline.h"
 
 #include "base/err.h"
 
 #include <string.h>
 
-/* The loss's gradient is a batch's sum and at most 1 a sample, not a mean of 1/n. */
-#define SCALE	256.0f
+/*
+ * Scales.  The gradient of the loss is a sum over the batch, of at most 1 per sample.  A large batch
+ * begins with a smaller scale, so that scale and batch multiply to at most the range of f16.
+ */
+#define MOST	256.0f
+#define LARGEST	0x1p16f
 #define LEAST	0x1p-20f
 
 void
-pass_slice(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end)
+pass_slice_range(const struct engine_plan *p, uint32_t slice, size_t *first, size_t *end)
 {
 	*first = SIZE_MAX;
 	*end = 0;
-	for (uint32_t s = p->slice[k]; s < p->slice[k + 1]; s++) {
-		const struct graph_node *l = &p->graph->node[p->step[s].node];
-		const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
+	for (uint32_t s = p->slice[slice]; s < p->slice[slice + 1]; s++) {
+		const struct graph_node *l = exec_node_at(p, p->step[s].node);
 
-		for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++) {
-			const struct graph_array *w = has[i] >= 0 ? &p->graph->w[has[i]] : NULL;
+		for (uint32_t last, a = graph_learned(l, &last); a < last; a++) {
+			const struct graph_array *w = &p->graph->w[a];
 
-			if (w != NULL && w->first < *first)
+			if (w->first < *first)
 				*first = w->first;
-			if (w != NULL && w->first + w->count > *end)
+			if (w->first + w->count > *end)
 				*end = w->first + w->count;
 		}
 	}
 }
 
 int
-pass_down(struct engine_plan *p, uint32_t k, bool gradients)
+pass_download_slice(struct engine_plan *p, uint32_t k, bool gradients)
 {
 	struct device *d = p->dev->d;
-	size_t first, end;
+	size_t first, end, at;
 	int e;
 
-	pass_slice(p, k, &first, &end);
-	if ((e = watch_from(p, WATCH_DOWN + k)) < 0)
+	pass_slice_range(p, k, &first, &end);
+	at = first * sizeof(float);
+	if ((e = timeline_begin(p, TIMELINE_DOWN + k)) < 0)
 		return e;
-	if (gradients && end > first && (e = device_down(d, DEVICE_COPY, p->down + p->down_g + first * sizeof(float),
-	    p->held + p->kept.g + first * sizeof(float), (end - first) * sizeof(float))) < 0)
+	if (gradients && end > first && (e = device_download(d, DEVICE_DOWNLOAD, p->pinned_down + p->down_g + at,
+	    p->kept_base + p->kept.g + at, (end - first) * sizeof(float))) < 0)
 		return e;
-	if (k + 1 == p->nslice && (e = device_down(d, DEVICE_COPY, p->down + p->down_stats, p->held + p->kept.stats,
-	    p->graph->A * sizeof(float))) < 0)
+	if (k + 1 == p->nslice && (e = device_download(d, DEVICE_DOWNLOAD, p->pinned_down + p->down_stats,
+	    p->kept_base + p->kept.stats, p->graph->A * sizeof(float))) < 0)
 		return e;
-	if ((e = watch_to(p, WATCH_DOWN + k)) < 0)
+	if ((e = timeline_end(p, TIMELINE_DOWN + k)) < 0)
 		return e;
-	return device_mark_put(d, p->ready[k], DEVICE_COPY);
+	return device_event_record(d, p->downloaded[k], DEVICE_DOWNLOAD);
 }
 
-/* Slice k down, behind its kernels and beside those of the next; of joined plans when all are there. */
+/* Enqueues the download of slice k after its kernels; of joined devices, when all have it. */
 static int
 download_slice(struct engine_plan *p, uint32_t k, bool joined)
 {
-	int e = device_mark_put(p->dev->d, p->born[k], DEVICE_MAIN);
+	int e = device_event_record(p->dev->d, p->computed[k], DEVICE_MAIN);
 
 	if (e < 0 || joined)
-		return e < 0 ? e : join_slice(p, k);
-	return (e = device_mark_follow(p->dev->d, p->born[k], DEVICE_COPY)) < 0 ? e : pass_down(p, k, true);
+		return e < 0 ? e : join_submit(p, k);
+	e = device_event_follow(p->dev->d, p->computed[k], DEVICE_DOWNLOAD);
+	return e < 0 ? e : pass_download_slice(p, k, true);
 }
 
-/* The kernels of slice k. */
 static int
-play_slice(struct engine_plan *p, struct plan_set *set, uint32_t k)
+launch_slice(struct engine_plan *p, struct exec_set *set, uint32_t k)
 {
 	int e;
 
-	if ((e = watch_from(p, WATCH_BACK + k)) < 0 || (e = pass_play(p, set, PLAN_BACK + k)) < 0)
+	if ((e = timeline_begin(p, TIMELINE_BACK + k)) < 0 || (e = pass_launch(p, set, EXEC_GRAPH_BACK + k)) < 0)
 		return e;
-	return watch_to(p, WATCH_BACK + k);
+	return timeline_end(p, TIMELINE_BACK + k);
 }
 
+/* Enqueues the kernels of all slices; down: and their downloads. */
 static int
-send_all(struct engine_plan *p, bool joined)
+enqueue_slices(struct engine_plan *p, struct exec_set *set, bool down, bool joined)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		e = download_slice(p, k, joined);
-	return e;
-}
-
-static int
-enqueue_slices(struct engine_plan *p, struct plan_set *set, bool joined)
-{
-	int e = 0;
-
-	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		if ((e = play_slice(p, set, k)) == 0)
+		if ((e = launch_slice(p, set, k)) == 0 && down)
 			e = download_slice(p, k, joined);
 	return e;
 }
 
-/* The arrays of node i, which are down, to the caller; g NULL: what it gets is another's. */
+/* Hands the downloaded gradients of node i to the caller.  g NULL: another device hands them over. */
 static int
 hand_over_grads(const struct engine_plan *p, uint32_t i, float *g, const struct engine_hook *hook)
 {
-	const struct graph_node *l = &p->graph->node[i];
-	const int32_t has[] = { l->weight, l->bias_at, l->gamma, l->beta };
-	const float *from = (const float *)(p->down + p->down_g);
+	const float *from = (const float *)(p->pinned_down + p->down_g);
 	int e = 0;
 
-	for (size_t k = 0; k < sizeof(has) / sizeof(*has) && e == 0; k++) {
-		const struct graph_array *w = has[k] >= 0 ? &p->graph->w[has[k]] : NULL;
-
-		if (w == NULL || w->frozen)
+	for (uint32_t end, a = graph_learned(exec_node_at(p, i), &end); a < end && e == 0; a++) {
+		if (p->graph->w[a].frozen)
 			continue;
 		if (g != NULL)
-			memcpy(g + w->first, from + w->first, w->count * sizeof(*g));
+			memcpy(g + p->graph->w[a].first, from + p->graph->w[a].first,
+			    p->graph->w[a].count * sizeof(*g));
 		if (hook != NULL && hook->grad_ready != NULL)
-			e = hook->grad_ready(hook->arg, (uint32_t)has[k]);
+			e = hook->grad_ready(hook->arg, a);
 	}
 	return e;
 }
@@ -130,13 +123,13 @@ receive_slices(struct engine_plan *p, float *g, float *stats, const struct engin
 {
 	int e = 0;
 
-	/* Statistics are to be had with the last slice, and hooks may want them before that is handed over. */
+	/* Statistics come with the last slice.  Hooks may want them before that is handed over. */
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++) {
 		if ((hook != NULL && hook->joined && (e = join_wait(p, k)) < 0) ||
-		    (e = device_mark_wait(p->dev->d, p->ready[k])) < 0)
+		    (e = device_event_wait(p->dev->d, p->downloaded[k])) < 0)
 			return e;
 		if (k + 1 == p->nslice && p->graph->A > 0)
-			memcpy(stats, p->down + p->down_stats, p->graph->A * sizeof(*stats));
+			memcpy(stats, p->pinned_down + p->down_stats, p->graph->A * sizeof(*stats));
 		for (uint32_t s = p->slice[k]; s < p->slice[k + 1] && e == 0; s++)
 			if (s + 1 == p->nstep || p->step[s + 1].node != p->step[s].node)
 				e = hand_over_grads(p, p->step[s].node, g, hook);
@@ -144,83 +137,122 @@ receive_slices(struct engine_plan *p, float *g, float *stats, const struct engin
 	return e;
 }
 
+/* Enqueues the check for infinite gradients and the download of its result. */
 static int
-is_finite(struct engine_plan *p, bool *finite)
+enqueue_check(struct engine_plan *p)
 {
-	const struct kernel_finite a = { (const float *)(p->held + p->kept.g), (uint32_t *)(p->held + p->kept.bad) };
+	const struct kernel_finite a = { exec_floats(p, p->kept.g), (uint32_t *)(p->kept_base + p->kept.bad) };
 	struct device *d = p->dev->d;
 	int e;
 
-	if ((e = device_zero(d, p->held + p->kept.bad, sizeof(uint32_t))) < 0 ||
+	if ((e = device_zero(d, p->kept_base + p->kept.bad, sizeof(uint32_t))) < 0 ||
 	    (e = kernel_run_finite(d, &a, (uint32_t)p->graph->P, KERNEL_F32)) < 0 ||
-	    (e = device_down(d, DEVICE_MAIN, p->down + p->down_bad, a.bad, sizeof(uint32_t))) < 0 ||
-	    (e = device_wait(d)) < 0)
+	    (e = device_download(d, DEVICE_MAIN, p->pinned_down + p->down_bad, a.bad, sizeof(uint32_t))) < 0)
 		return e;
-	*finite = *(const uint32_t *)(p->down + p->down_bad) == 0;
-	return 0;
+	return device_event_record(d, p->checked, DEVICE_MAIN);
 }
 
-static int
-play_all(struct engine_plan *p, struct plan_set *set)
+static float
+first_scale(uint32_t n)
 {
-	int e = 0;
+	float scale = MOST;
 
-	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		e = play_slice(p, set, k);
+	while (scale * (float)n > LARGEST)
+		scale /= 2;
+	return scale;
+}
+
+/* Enqueues the backward pass in f16 with a scale; down: and the downloads.  p->checked is recorded at its end. */
+static int
+enqueue_scaled(struct engine_plan *p, struct exec_set *set, float scale, bool down)
+{
+	float *factor = pass_input_at(p, p->kept.scale);
+	int e;
+
+	factor[0] = p->scale = scale;
+	factor[1] = 1 / scale;
+	if ((e = pass_upload_inputs(p)) < 0)
+		return e;
+	/* An earlier attempt has overwritten parts of the forward pass. */
+	if (scale < first_scale(p->n) && (e = pass_launch(p, set,
+	    p->pixels ? EXEC_GRAPH_TRAIN_PIXELS : EXEC_GRAPH_TRAIN)) < 0)
+		return e;
+	if ((e = enqueue_slices(p, set, down, false)) < 0 || (e = pass_upload_next(p)) < 0)
+		return e;
+	return enqueue_check(p);
+}
+
+/* Waits for the check of the last attempt, and repeats it with smaller scales until all gradients are finite. */
+static int
+repeat_scaled(struct engine_plan *p, struct exec_set *set, bool down)
+{
+	int e = device_event_wait(p->dev->d, p->checked);
+
+	while (e == 0 && *(const uint32_t *)(p->pinned_down + p->down_bad) != 0 && p->scale / 4 >= LEAST)
+		if ((e = enqueue_scaled(p, set, p->scale / 4, down)) == 0)
+			e = device_event_wait(p->dev->d, p->checked);
 	return e;
 }
 
-/* In f16: with the largest factor that lets all gradients be finite.  Others wait for none but the last of these. */
+/* The backward pass in f16.  Joined devices add up the last attempt. */
 static int
-run_scaled(struct engine_plan *p, struct plan_set *set, bool joined, bool stay)
+run_scaled(struct engine_plan *p, struct exec_set *set, bool joined)
 {
-	float *factor = pass_small(p, p->kept.scale);
-	bool finite = false;
-	int e = 0;
+	int e;
 
-	for (float scale = SCALE; e == 0 && !finite && scale >= LEAST; scale /= 4) {
-		factor[0] = scale;
-		factor[1] = 1 / scale;
-		if ((e = pass_up_small(p)) < 0)
-			return e;
-		/* What the pass forward left is partly written over by the pass backward. */
-		if (scale < SCALE && (e = pass_play(p, set, p->pixels ? PLAN_TRAIN_PIXELS : PLAN_TRAIN)) < 0)
-			return e;
-		if ((e = joined || stay ? play_all(p, set) : enqueue_slices(p, set, false)) == 0 &&
-		    (e = pass_board(p)) == 0)
-			e = is_finite(p, &finite);
-	}
-	return e < 0 || !joined ? e : send_all(p, true);
+	if ((e = enqueue_scaled(p, set, first_scale(p->n), !joined)) == 0)
+		e = repeat_scaled(p, set, !joined);
+	for (uint32_t k = 0; joined && k < p->nslice && e == 0; k++)
+		e = download_slice(p, k, true);
+	return e;
 }
 
-/* What comes out is for who learns on the GPU. */
+/* The gradients stay on the device, for its optimizer. */
 static int
-backward_here(struct engine_plan *p)
+backward_on_device(struct engine_plan *p)
 {
-	struct plan_set *set;
+	struct exec_set *set;
 	int e;
 
 	assert(p->n > 0 && p->learn != NULL);
-	if ((e = set_get(p, p->n, &set)) < 0)
+	if ((e = exec_set_get(p, p->n, &set)) < 0)
 		return e;
-	e = p->type == KERNEL_F16 ? run_scaled(p, set, false, true) : play_all(p, set);
-	return e == 0 ? learn_piece(p, set) : e;
+	if (p->type == KERNEL_F16) {
+		p->unchecked = (e = enqueue_scaled(p, set, first_scale(p->n), false)) == 0;
+		return e;
+	}
+	return (e = enqueue_slices(p, set, false, false)) < 0 ? e : learn_add_batch(p, set);
+}
+
+int
+pass_settle(struct engine_plan *p)
+{
+	struct exec_set *set;
+	int e;
+
+	if (!p->unchecked)
+		return 0;
+	p->unchecked = false;
+	if ((e = exec_set_get(p, p->n, &set)) < 0 || (e = repeat_scaled(p, set, false)) < 0 ||
+	    (e = learn_add_batch(p, set)) < 0)
+		return e;
+	return learn_deferred(p);
 }
 
 int
 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
 	bool joined = hook != NULL && hook->joined;
-	struct plan_set *set;
+	struct exec_set *set;
 	int e;
 
 	if (g == NULL)
-		return backward_here(p);
+		return backward_on_device(p);
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));
-	if ((e = set_get(p, p->n, &set)) == 0)
-		e = p->type == KERNEL_F16 ? run_scaled(p, set, joined, false) : enqueue_slices(p, set, joined);
+	if ((e = exec_set_get(p, p->n, &set)) == 0)
+		e = p->type == KERNEL_F16 ? run_scaled(p, set, joined) : enqueue_slices(p, set, true, joined);
 	if (e == 0)
-		e = pass_board(p);
+		e = pass_upload_next(p);
 	if (e < 0 && joined)
 		join_fail(p);
 	if (e < 0 || (e = receive_slices(p, joined && p->dev->rank > 0 ? NULL : g, stats, hook)) != 0) {

@@ -1,4 +1,4 @@
-/* ref - a graph into loss and gradients by plain loops: slow, obvious, the judge of the other engines. */
+/* ref - loss and gradients of a graph by plain loops, slow and obvious, to compare the other engines with. */
 #include "engine/ref/ref.h"
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct engine_dev {
-	char nothing;	/* one thread and no library: there is nothing to hold */
+	char nothing;	/* ref has one thread and no library */
 };
 
 static const struct ref_op *const ops[GRAPH_OPS] = {
@@ -55,8 +55,7 @@ ref_plan_free(struct engine_plan *p)
 {
 	if (p == NULL)
 		return;
-	if (p->y != NULL)
-		free(p->y[0]);
+	free(p->outputs);
 	free(p->y);
 	free(p->dy);
 	free(p->w);
@@ -68,33 +67,12 @@ ref_plan_free(struct engine_plan *p)
 	free(p);
 }
 
-/* The outputs and their gradients: one block, y of all nodes and then dy of all. */
 static int
-take_outputs(struct engine_plan *p)
+measure_plan(struct engine_plan *p)
 {
 	const struct graph *g = p->graph;
-	size_t half = p->memory.activations / (2 * sizeof(float));
-	float *at;
+	size_t floats = ref_floats(&g->node[0]), most = 0;
 
-	p->y = calloc(g->n, sizeof(*p->y));
-	p->dy = calloc(g->n, sizeof(*p->dy));
-	at = calloc(2 * half, sizeof(*at));
-	if (p->y == NULL || p->dy == NULL || at == NULL) {
-		free(at);
-		return err_nomem();
-	}
-	for (uint32_t i = 0; i < g->n; i++) {
-		p->y[i] = at;
-		p->dy[i] = at + half;
-		at += ref_floats(&g->node[i]) * p->batch;
-	}
-	return 0;
-}
-
-static int
-most_scratch(const struct graph *g, size_t *most)
-{
-	*most = 0;
 	for (uint32_t i = 1; i < g->n; i++) {
 		const struct ref_op *op = ops[g->node[i].op];
 		size_t n = 0;
@@ -103,49 +81,16 @@ most_scratch(const struct graph *g, size_t *most)
 			err_within("%s", g->node[i].name);
 			return ERR_LIMIT;
 		}
-		if (n > *most)
-			*most = n;
-	}
-	return 0;
-}
-
-static int
-take_rest(struct engine_plan *p)
-{
-	const struct graph *g = p->graph;
-
-	/* One more each: calloc may answer NULL for nothing. */
-	p->w = calloc(g->P + 1, sizeof(*p->w));
-	p->aux = calloc(g->A + 1, sizeof(*p->aux));
-	p->stat = calloc(g->A + 1, sizeof(*p->stat));
-	p->scratch = calloc(p->memory.scratch / sizeof(*p->scratch) + 1, sizeof(*p->scratch));
-	p->label = calloc(p->batch, sizeof(*p->label));
-	p->mix = calloc(p->batch, sizeof(*p->mix));
-	if (p->w == NULL || p->aux == NULL || p->stat == NULL || p->scratch == NULL || p->label == NULL ||
-	    p->mix == NULL)
-		return err_nomem();
-	return 0;
-}
-
-static int
-measure_plan(struct engine_plan *p)
-{
-	const struct graph *g = p->graph;
-	size_t floats = 0, most;
-	int e;
-
-	for (uint32_t i = 0; i < g->n; i++)
+		most = n > most ? n : most;
 		floats += ref_floats(&g->node[i]);
-	if ((e = num_mul(2 * sizeof(float) * floats, p->batch, &p->memory.activations)) < 0 ||
-	    (e = most_scratch(g, &most)) < 0)
-		return e;
+	}
 	p->memory.weights = (g->P + g->A) * sizeof(float) + g->A * sizeof(double);
 	p->memory.scratch = most * sizeof(double);
-	return 0;
+	return num_mul(2 * sizeof(float) * floats, p->batch, &p->memory.activations);
 }
 
 static int
-ref_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
 	struct engine_plan **plan)
 {
 	struct engine_plan *p;
@@ -173,16 +118,28 @@ ref_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, en
 static int
 ref_commit(struct engine_plan *p)
 {
-	int e = take_outputs(p);
+	const struct graph *g = p->graph;
+	size_t half = p->memory.activations / (2 * sizeof(float)), at = 0;
 
-	return e == 0 ? take_rest(p) : e;
-}
-
-static int
-ref_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
-	struct engine_plan **plan)
-{
-	return engine_plan_beside(&engine_ref, dev, graph, batch, precision, 0, plan);
+	/* calloc() may return NULL for 0 elements, so sizes that can be 0 get one more. */
+	p->y = calloc(g->n, sizeof(*p->y));
+	p->dy = calloc(g->n, sizeof(*p->dy));
+	p->outputs = calloc(2 * half, sizeof(*p->outputs));
+	p->w = calloc(g->P + 1, sizeof(*p->w));
+	p->aux = calloc(g->A + 1, sizeof(*p->aux));
+	p->stat = calloc(g->A + 1, sizeof(*p->stat));
+	p->scratch = calloc(p->memory.scratch / sizeof(*p->scratch) + 1, sizeof(*p->scratch));
+	p->label = calloc(p->batch, sizeof(*p->label));
+	p->mix = calloc(p->batch, sizeof(*p->mix));
+	if (p->y == NULL || p->dy == NULL || p->outputs == NULL || p->w == NULL || p->aux == NULL || p->stat == NULL ||
+	    p->scratch == NULL || p->label == NULL || p->mix == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < g->n; i++) {
+		p->y[i] = p->outputs + at;
+		p->dy[i] = p->y[i] + half;
+		at += ref_floats(&g->node[i]) * p->batch;
+	}
+	return 0;
 }
 
 static int
@@ -191,10 +148,9 @@ ref_explain(const struct engine_plan *p, struct buf *out)
 	int e = 0;
 
 	for (uint32_t i = 1; i < p->graph->n && e == 0; i++) {
-		const struct graph_node *l = &p->graph->node[i];
+		const char *name = p->graph->node[i].name, *op = ops[p->graph->node[i].op]->name;
 
-		e = buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", l->name, ops[l->op]->name,
-		    l->name, ops[l->op]->name);
+		e = buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", name, op, name, op);
 	}
 	return e;
 }
@@ -227,19 +183,6 @@ ref_load_aux(struct engine_plan *p, const float *aux)
 	return 0;
 }
 
-/* Calls a hook for the learned arrays of node i, in their order; learning: for those that are not frozen. */
-static int
-each_array(const struct graph *g, uint32_t i, bool learning, int (*call)(void *arg, uint32_t a), void *arg)
-{
-	const int32_t has[] = { g->node[i].weight, g->node[i].bias_at, g->node[i].gamma, g->node[i].beta };
-	int e = 0;
-
-	for (size_t k = 0; call != NULL && k < sizeof(has) / sizeof(*has) && e == 0; k++)
-		if (has[k] >= 0 && !(learning && g->w[has[k]].frozen))
-			e = call(arg, (uint32_t)has[k]);
-	return e;
-}
-
 static int
 copy_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
@@ -268,7 +211,7 @@ run_ref_pass(struct engine_plan *p, bool train, const struct engine_hook *hook)
 
 	p->train = train;
 	for (uint32_t i = 1; i < g->n; i++) {
-		if (hook != NULL && (e = each_array(g, i, false, hook->param_needed, hook->arg)) != 0)
+		if ((e = engine_ask_params(hook, &g->node[i])) != 0)
 			return e;
 		ops[g->node[i].op]->forward(p, i);
 		ref_half_output(p, i);
@@ -319,7 +262,7 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 	for (uint32_t i = graph->n - 1; i > 0; i--) {
 		ref_half_gradient(p, i);
 		ops[graph->node[i].op]->backward(p, i);
-		if (hook != NULL && (e = each_array(graph, i, true, hook->grad_ready, hook->arg)) != 0)
+		if ((e = engine_report_grads(hook, graph, &graph->node[i])) != 0)
 			return e;
 	}
 	return 0;
@@ -348,14 +291,13 @@ ref_update(struct engine_dev *dev, float *w, float *state, const float *g, size_
 	return 0;
 }
 
-static const struct engine_planner planner = { .sketch = ref_sketch, .commit = ref_commit };
-
 const struct engine engine_ref = {
 	.name = "ref",
 	.open = ref_open,
 	.close = ref_close,
 	.describe = ref_describe,
 	.plan = ref_plan,
+	.commit = ref_commit,
 	.plan_free = ref_plan_free,
 	.explain = ref_explain,
 	.memory = ref_memory,
@@ -366,5 +308,4 @@ const struct engine engine_ref = {
 	.statistics = ref_statistics,
 	.evaluate = ref_evaluate,
 	.update = ref_update,
-	.planner = &planner,
 };

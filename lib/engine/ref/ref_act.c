@@ -1,5 +1,5 @@
 /*
- * ref_act - each value into its activation.
+ * ref_act - activations of single values.
  *
  *	relu       y = 0 where x <= 0, else x        y' = 1 where y > 0
  *	tanh       y = tanh x                        y' = 1 - y^2
@@ -12,10 +12,9 @@
  *	                                             y' = (1 + t + x (1 - t^2) u') / 2, t = tanh u
  *	swish      y = x s, s = 1 / (1 + exp -x)     y' = s (1 + x (1 - s))
  *
- * a is alpha; dx += dy y'.  At 0, where relu, leaky and elu have no derivative, it
- * is that of the left side, as in MXNet, cuDNN and PyTorch.  Sources: Clevert,
- * Unterthiner, Hochreiter, "ELU", ICLR 2016; Hendrycks, Gimpel, "GELU", 2016;
- * Ramachandran, Zoph, Le, "Searching for activation functions", 2017.
+ * a is alpha; dx += dy y'.  At 0, relu, leaky and elu have no derivative and use that of the left side, as MXNet, cuDNN
+ * and PyTorch do.  Sources: Clevert, Unterthiner, Hochreiter, "ELU", ICLR 2016; Hendrycks, Gimpel, "GELU", 2016;
+ * Ramachandran, Zoph, Le, "Searching for Activation Functions", 2017.
  */
 #include "engine/ref/ref.h"
 
@@ -27,14 +26,14 @@ act_sigmoid(double x)
 	return 1 / (1 + exp(-x));
 }
 
-/* P(Z <= x) of a normal Z. */
+/* P(Z <= x) for a standard normal Z. */
 static double
 normal_cdf(double x)
 {
 	return erfc(-x * M_SQRT1_2) / 2;
 }
 
-/* tanh u of gelu_tanh. */
+/* t of gelu_tanh. */
 static double
 gelu_inner(double x)
 {

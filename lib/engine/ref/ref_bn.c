@@ -1,27 +1,25 @@
 /*
- * ref_bn - channels into channels of mean beta and deviation gamma.
+ * ref_bn - batch norm: shifts and scales each channel to mean beta and standard deviation gamma.
  *
- * Over the m = N*H*W values of a channel, in training:
+ * In training, over the m = N*H*W values of a channel:
  *
  *	mean   = sum x / m;  var = sum (x - mean)^2 / m
  *	z      = (x - mean) / sqrt(var + eps);  y = gamma z + beta
  *	dbeta  = sum dy;  dgamma = sum dy z
  *	dx    += gamma / sqrt(var + eps) (dy - dbeta / m - z dgamma / m)
  *
- * In evaluation, and where the layer is frozen, mean and var are the running ones and
- * dx += gamma / sqrt(var + eps) dy.  fix_gamma: gamma counts as
- * 1 whatever was loaded, and its gradient is 0.  Source: Ioffe, Szegedy, "Batch
- * Normalization", ICML 2015, algorithm 1 and section 3.
+ * In evaluation, and in a frozen layer, mean and var are the running ones, and dx += gamma / sqrt(var + eps) dy.  With
+ * fix_gamma, gamma is 1 whatever was loaded, and its gradient is 0.
+ * Source: Ioffe, Szegedy, "Batch Normalization", ICML 2015, algorithm 1 and section 3.
  */
 #include "engine/ref/ref.h"
 #include "net/freeze.h"
 
 #include <math.h>
 
-/* What one channel needs; x is its first value in the first picture. */
 struct channel {
-	uint32_t n;
-	size_t	 plane, step;	/* values in a picture; from picture to picture */
+	uint32_t n;		/* samples */
+	size_t	 plane, step;	/* values in a sample; distance of samples */
 	double	 mean, rstd, gamma, beta;
 };
 
@@ -43,7 +41,7 @@ measure_channel(const struct channel *ch, const float *x, double *mean, double *
 	*var = squares / m;
 }
 
-/* Channel c by the statistics in p->stat. */
+/* Channel c with the statistics in p->stat. */
 static struct channel
 channel_of(const struct engine_plan *p, uint32_t i, size_t c)
 {

@@ -1,7 +1,7 @@
 /*
- * ref_concat - several inputs into one, channel behind channel; and one input into the same numbers flat.
+ * ref_concat - inputs joined along the channels, and one input as a vector.
  *
- *	concat   y[n] = in[0][n] in[1][n] ...;  each input's dx += its part of dy
+ *	concat   y[n] = in[0][n] in[1][n] ...;  dx of each input += its part of dy
  *	flatten  y = x;  dx += dy
  */
 #include "engine/ref/ref.h"

@@ -1,16 +1,14 @@
 /*
- * ref_conv - pictures into filtered pictures.
+ * ref_conv - convolution.
  *
  *	y[n,k,i,j]   = bias[k] + sum over c,r,s of w[k,c,r,s] x[n,c,i*t+r*d,j*t+s*d]
  *	dw[k,c,r,s]  = sum over n,i,j of dy[n,k,i,j] x[n,c,i*t+r*d,j*t+s*d]
  *	dbias[k]     = sum over n,i,j of dy[n,k,i,j]
  *	dx[n,c,a,b] += sum over k,i,j,r,s with i*t+r*d = a, j*t+s*d = b of w[k,c,r,s] dy[n,k,i,j]
  *
- * t is the stride, d the dilation, each one for lines and one for columns; x stands
- * within a border of pad zeros, and only what falls inside the border is kept of
- * dx.  With groups, c runs over the group of k alone, and is counted from its
- * first channel in w.  Source: Dumoulin, Visin, "A guide to
- * convolution arithmetic for deep learning", 2016; the rest is the chain rule.
+ * t is the stride and d the dilation, each with one value for rows and one for columns.  x has a border of pad zeros;
+ * the border of dx is dropped.  With groups, c counts the channels of the group of k from the group's first channel.
+ * Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, and the chain rule.
  */
 #include "engine/ref/ref.h"
 
@@ -19,13 +17,13 @@
 
 #include <string.h>
 
-/* One layer's numbers, and its parts of the scratch memory. */
-struct transcode {
+/* A layer's sizes, and its parts of the scratch memory. */
+struct conv {
 	const struct graph_node *l;
 	size_t	 c, h, w;	/* input */
-	size_t	 each;		/* channels of a group */
-	size_t	 hp, wp;	/* with its border */
-	double	*xp, *dxp;	/* [C,hp,wp] one picture's x and dx */
+	size_t	 each;		/* input channels of a group */
+	size_t	 hp, wp;	/* input with its border */
+	double	*xp, *dxp;	/* [C,hp,wp] x and dx of one sample, with borders */
 	double	*dw;		/* [K,C,R,S] */
 	double	*row;		/* [w of the output] */
 };
@@ -36,21 +34,18 @@ ref_conv_scratch(const struct graph *g, uint32_t i, size_t *n)
 	const struct graph_node *l = &g->node[i], *in = ref_in(g, i, 0);
 	size_t plane = (size_t)(in->h + 2 * l->pad[0]) * (in->w + 2 * l->pad[1]);
 
-	/*
-	 * A border may be far larger than the picture. Four planes fit where two are taken: what is
-	 * added cannot wrap.
-	 */
+	/* A border may be far larger than the image.  Twice the need must fit, so the sums below cannot wrap. */
 	if (num_mul(in->c, 4 * plane, n) < 0)
 		return ERR_LIMIT;
 	*n = *n / 2 + g->w[l->weight].count + l->w;
 	return 0;
 }
 
-static struct transcode
+static struct conv
 start_conv(const struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i], *in = ref_in(p->graph, i, 0);
-	struct transcode v = { .l = l, .c = in->c, .h = in->h, .w = in->w };
+	struct conv v = { .l = l, .c = in->c, .h = in->h, .w = in->w };
 
 	v.each = v.c / l->groups;
 	v.hp = v.h + 2 * l->pad[0];
@@ -62,9 +57,9 @@ start_conv(const struct engine_plan *p, uint32_t i)
 	return v;
 }
 
-/* x [C,H,W] into the middle of xp. */
+/* Copies x [C,H,W] into xp, with zeros around it. */
 static void
-widen_input(const struct transcode *v, const float *x)
+widen_input(const struct conv *v, const float *x)
 {
 	memset(v->xp, 0, v->c * v->hp * v->wp * sizeof(*v->xp));
 	for (size_t c = 0; c < v->c; c++)
@@ -76,9 +71,9 @@ widen_input(const struct transcode *v, const float *x)
 		}
 }
 
-/* The middle of dxp is added to dx [C,H,W]. */
+/* Adds dxp without its border to dx [C,H,W]. */
 static void
-add_narrowed(const struct transcode *v, float *dx)
+add_narrowed(const struct conv *v, float *dx)
 {
 	for (size_t c = 0; c < v->c; c++)
 		for (size_t h = 0; h < v->h; h++) {
@@ -89,23 +84,23 @@ add_narrowed(const struct transcode *v, float *dx)
 		}
 }
 
-/* The first channel of the group that channel k out is of. */
+/* The first input channel of the group of output channel k. */
 static size_t
-first_channel(const struct transcode *v, size_t k)
+first_channel(const struct conv *v, size_t k)
 {
 	return k / (v->l->k / v->l->groups) * v->each;
 }
 
-/* Where in xp or dxp tap (r,s) of channel c stands for the first output. */
+/* The element of xp or dxp that tap (r,s) of channel c multiplies for the first output. */
 static double *
-tap_at(const struct transcode *v, double *xp, size_t c, size_t r, size_t s)
+tap_at(const struct conv *v, double *xp, size_t c, size_t r, size_t s)
 {
 	return xp + (c * v->hp + r * v->l->dilate[0]) * v->wp + s * v->l->dilate[1];
 }
 
-/* One row of y: channel k, line i. */
+/* Computes row i of channel k of y. */
 static void
-forward_row(const struct transcode *v, const float *weight, double bias, size_t k, size_t i, float *y)
+forward_row(const struct conv *v, const float *weight, double bias, size_t k, size_t i, float *y)
 {
 	const struct graph_node *l = v->l;
 	const float *w = weight + k * v->each * l->r * l->s;
@@ -129,7 +124,7 @@ forward_row(const struct transcode *v, const float *weight, double bias, size_t 
 static void
 ref_conv_forward(struct engine_plan *p, uint32_t i)
 {
-	struct transcode v = start_conv(p, i);
+	struct conv v = start_conv(p, i);
 	const float *weight = ref_array(p->graph, p->w, v.l->weight);
 	const float *bias = ref_array(p->graph, p->w, v.l->bias_at);
 	const float *x = p->y[v.l->in[0]];
@@ -143,9 +138,9 @@ ref_conv_forward(struct engine_plan *p, uint32_t i)
 	}
 }
 
-/* Adds what dy [K,h,w] says about dxp. */
+/* Sets dxp from dy [K,h,w]. */
 static void
-backward_data(const struct transcode *v, const float *weight, const float *dy)
+backward_data(const struct conv *v, const float *weight, const float *dy)
 {
 	const struct graph_node *l = v->l;
 
@@ -166,9 +161,9 @@ backward_data(const struct transcode *v, const float *weight, const float *dy)
 		}
 }
 
-/* One weight's share of one picture: a sum for each column first, so that the loop has no chain of additions. */
+/* The gradient of one weight from one sample.  Columns are summed first, so that the compiler can vectorize. */
 static double
-backward_tap(const struct transcode *v, const double *x, const float *dy)
+backward_tap(const struct conv *v, const double *x, const float *dy)
 {
 	const struct graph_node *l = v->l;
 	double *restrict row = v->row;
@@ -183,9 +178,9 @@ backward_tap(const struct transcode *v, const double *x, const float *dy)
 	return sum;
 }
 
-/* Adds what dy [K,h,w] says about dw. */
+/* Adds the part of dy [K,h,w] to dw. */
 static void
-backward_weight(const struct transcode *v, const float *dy)
+backward_weight(const struct conv *v, const float *dy)
 {
 	const struct graph_node *l = v->l;
 	double *dw = v->dw;
@@ -198,7 +193,7 @@ backward_weight(const struct transcode *v, const float *dy)
 }
 
 static void
-backward_bias(const struct transcode *v, uint32_t n, const float *dy, float *dbias)
+backward_bias(const struct conv *v, uint32_t n, const float *dy, float *dbias)
 {
 	size_t plane = (size_t)v->l->h * v->l->w;
 
@@ -215,7 +210,7 @@ backward_bias(const struct transcode *v, uint32_t n, const float *dy, float *dbi
 static void
 ref_conv_backward(struct engine_plan *p, uint32_t i)
 {
-	struct transcode v = start_conv(p, i);
+	struct conv v = start_conv(p, i);
 	const struct graph_array *a = &p->graph->w[v.l->weight];
 	const float *x = p->y[v.l->in[0]], *dy = p->dy[i];
 	float *dx = p->dy[v.l->in[0]];

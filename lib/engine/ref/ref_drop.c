@@ -1,7 +1,7 @@
 /*
- * ref_drop - numbers into zeros by chance (drop.h), the others made larger for it.
+ * ref_drop - dropout: zeroes elements at random (engine/drop.h) and scales the others.
  *
- *	y = x / (1 - drop) where x stays, else 0;  dx += dy alike
+ *	y = x / (1 - drop) where the element stays, else 0;  dx += dy / (1 - drop) there
  *
  * In evaluation y = x.
  */

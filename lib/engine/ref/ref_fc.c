@@ -1,12 +1,12 @@
 /*
- * ref_fc - all of a picture into each output: y = x w^T + bias.
+ * ref_fc - fully connected layer: y = x w^T + bias.
  *
  *	y[n,k]   = bias[k] + sum over j of x[n,j] w[k,j]
  *	dw[k,j]  = sum over n of dy[n,k] x[n,j]
  *	dbias[k] = sum over n of dy[n,k]
  *	dx[n,j] += sum over k of dy[n,k] w[k,j]
  *
- * Source: the chain rule; layout as MXNet's FullyConnected.
+ * The layout of w is that of MXNet's FullyConnected.
  */
 #include "engine/ref/ref.h"
 

@@ -1,14 +1,14 @@
 /*
- * ref_half - what a plan of bf16 keeps, rounded to bf16: outputs, their gradients, the weights that are multiplied.
+ * ref_half - rounding to bf16 in a plan of bf16: outputs, their gradients, and the weights of products.
  *
- * An output is rounded when its layer has run, a gradient when it is complete, just before its layer runs backward.
- * Scores that the loss alone reads, and its probabilities, stay f32; their gradient does not.
+ * An output is rounded after its layer has run; a gradient when it is complete, just before its layer runs backward.
+ * Scores that only the loss reads, and probabilities, stay f32; the gradients of scores do not.
  */
 #include "engine/ref/ref.h"
 
 #include <string.h>
 
-/* To nearest, ties to even; what is no number stays none. */
+/* To nearest, ties to even; NaN stays NaN. */
 static float
 round_to_bf16(float v)
 {
@@ -30,7 +30,7 @@ ref_half_round(const struct engine_plan *p, const float *from, float *to, size_t
 		to[j] = p->bf16 ? round_to_bf16(from[j]) : from[j];
 }
 
-/* Is node i a layer that multiplies, read by the loss and by no other? */
+/* Whether node i is a convolution or fully connected layer that only the loss reads. */
 static bool
 is_score(const struct graph *g, uint32_t i)
 {

@@ -1,19 +1,18 @@
 /*
- * ref_lrn - each channel divided by the size of the channels around it.
+ * ref_lrn - local response normalization: each value divided by the magnitude of the channels around it.
  *
  *	s[c]   = knorm + alpha / size * sum over a in around(c) of x[a]^2
  *	y[c]   = x[c] s[c]^-power
  *	dx[c] += dy[c] s[c]^-power - 2 power alpha / size x[c] sum over a, c in around(a), of dy[a] x[a] s[a]^(-power-1)
  *
- * around(c) is [c - size/2, c + (size-1)/2] as far as there are channels.  Source:
- * Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional
- * neural networks", NIPS 2012, 3.3; alpha over size as in caffe, MXNet, PyTorch.
+ * around(c) is the channels in [c - size/2, c + (size-1)/2].  Source: Krizhevsky, Sutskever, Hinton, "ImageNet
+ * Classification with Deep Convolutional Neural Networks", NIPS 2012, 3.3; alpha / size as in Caffe, MXNet and PyTorch.
  */
 #include "engine/ref/ref.h"
 
 #include <math.h>
 
-/* One pixel of one picture: its channels stand `step` floats apart. */
+/* One pixel of a sample; its channels are `step` floats apart. */
 struct pixel {
 	const struct graph_node *l;
 	const float *x;
@@ -21,7 +20,7 @@ struct pixel {
 };
 
 static double
-size_at(const struct pixel *v, size_t c)
+norm_at(const struct pixel *v, size_t c)
 {
 	size_t first = c > v->l->size / 2 ? c - v->l->size / 2 : 0, last = c + (v->l->size - 1) / 2;
 	double sum = 0;
@@ -43,12 +42,12 @@ ref_lrn_forward(struct engine_plan *p, uint32_t i)
 			float *y = p->y[i] + n * l->c * plane + j;
 
 			for (size_t c = 0; c < l->c; c++)
-				y[c * plane] = (float)(v.x[c * plane] * pow(size_at(&v, c), -(double)l->power));
+				y[c * plane] = (float)(v.x[c * plane] * pow(norm_at(&v, c), -(double)l->power));
 		}
 }
 
 static void
-pixel_back(const struct pixel *v, const float *dy, float *dx)
+add_pixel_gradient(const struct pixel *v, const float *dy, float *dx)
 {
 	const struct graph_node *l = v->l;
 	size_t left = l->size / 2, right = (l->size - 1) / 2;
@@ -57,8 +56,8 @@ pixel_back(const struct pixel *v, const float *dy, float *dx)
 		double sum = 0;
 
 		for (size_t a = c > right ? c - right : 0; a <= c + left && a < l->c; a++)
-			sum += (double)dy[a * v->step] * v->x[a * v->step] * pow(size_at(v, a), -(double)l->power - 1);
-		dx[c * v->step] += (float)(dy[c * v->step] * pow(size_at(v, c), -(double)l->power) -
+			sum += (double)dy[a * v->step] * v->x[a * v->step] * pow(norm_at(v, a), -(double)l->power - 1);
+		dx[c * v->step] += (float)(dy[c * v->step] * pow(norm_at(v, c), -(double)l->power) -
 		    2 * (double)l->power * l->alpha / l->size * v->x[c * v->step] * sum);
 	}
 }
@@ -74,7 +73,7 @@ ref_lrn_backward(struct engine_plan *p, uint32_t i)
 			size_t at = n * l->c * plane + j;
 			struct pixel v = { l, p->y[l->in[0]] + at, plane };
 
-			pixel_back(&v, p->dy[i] + at, p->dy[l->in[0]] + at);
+			add_pixel_gradient(&v, p->dy[i] + at, p->dy[l->in[0]] + at);
 		}
 }
 

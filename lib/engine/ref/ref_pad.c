@@ -1,13 +1,13 @@
 /*
- * ref_pad - pictures into pictures within a border.
+ * ref_pad - a border around an image.
  *
- *	y[i,j] = x[i - pad[0], j - pad[1]] inside; outside 0, or, reflected, the
- *	number as far inside of the outermost line or column as this is outside
- *	dx += dy of every place that x stands at
+ *	y[i,j] = x[i - pad[0], j - pad[1]] inside; in the border 0 or, if reflected, x mirrored at its outermost row
+ *	or column
+ *	dx += dy of each place that shows x
  */
 #include "engine/ref/ref.h"
 
-/* Where place i of a padded side comes from: -1 is a zero. */
+/* The place in x of place i of a padded side; -1: zero. */
 static ptrdiff_t
 pad_source(size_t i, size_t pad, size_t size, bool reflect)
 {

@@ -1,28 +1,26 @@
 /*
- * ref_pool - windows into their maximum or average.
+ * ref_pool - maximum or average of windows.
  *
- * The window of output i begins at line i*stride - pad and has r lines; columns
- * alike.  What of it lies outside the picture is cut off.
+ * The window of output i begins at row i*stride - pad and has r rows; columns alike.  The part outside the image is cut
+ * off.
  *
- *	max  y = the largest value; dx of that value += dy.  Of equal ones the
- *	     first, row by row, counts; what is no number is above all others, as in PyTorch.
- *	avg  y = sum / d, dx += dy / d in all of the window; d is r s however much
- *	     was cut off, or the window's size within the padded picture, or
- *	     within the picture
+ *	max  y = the largest value, and its dx += dy.  The first of equal values counts, row by row.  NaN is above all
+ *	     numbers, as in PyTorch.
+ *	avg  y = sum / d, and dx += dy / d in the window.  d is r s, or the size of the window within the padded image,
+ *	     or within the image.
  *
- * No window lies outside altogether: op_shape() sees to that.  Sources: MXNet,
- * src/operator/pooling-inl.h and mshadow, extension/spatial_pool.h (r s); PyTorch,
- * AvgPool2d with count_include_pad true and false.
+ * op_shape() makes sure that each window has a part in the image.  Sources: MXNet, src/operator/pooling-inl.h and
+ * mshadow, extension/spatial_pool.h (r s); PyTorch, AvgPool2d with count_include_pad true and false.
  */
 #include "engine/ref/ref.h"
 
 #include <math.h>
 
 struct window {
-	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1); at least one of each */
+	size_t h0, h1, w0, w1;	/* rows [h0, h1), columns [w0, w1); at least one of each */
 };
 
-/* The part of [at - pad, + size) that is within [0, limit). */
+/* The part of [at - pad, at - pad + size) within [0, limit). */
 static void
 cut_window(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_t *to)
 {
@@ -42,14 +40,14 @@ pool_window(const struct graph_node *l, const struct graph_node *in, size_t i, s
 	return v;
 }
 
-/* How long a window is that begins at `at` of a side with its padding. */
+/* The length of a window that begins at `at` of a padded side. */
 static size_t
 padded_length(size_t at, size_t size, size_t side, size_t pad)
 {
 	return at + size < side + 2 * pad ? size : side + 2 * pad - at;
 }
 
-/* What the average of window v, the (i,j)-th, divides by. */
+/* The divisor of the average of window v at output (i,j). */
 static double
 average_divisor(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j, struct window v)
 {
@@ -64,7 +62,7 @@ average_divisor(const struct graph_node *l, const struct graph_node *in, size_t 
 	}
 }
 
-/* Where in x [H,W] the window's largest value is. */
+/* The place in x [H,W] of the window's largest value. */
 static size_t
 find_largest(struct window v, const float *x, size_t width)
 {

@@ -1,26 +1,25 @@
 /*
- * ref_softmax - scores into probabilities, and with the labels into the loss.
+ * ref_softmax - probabilities of scores, and their loss against the labels.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
  *	q[k] = (1 - smooth) ((1 - share) (k == label) + share (k == other)) + smooth / K
  *	loss = -sum over k of q[k] log p[k] = log(sum) + top - sum over k of q[k] x[k]
  *	dx[k] += p[k] - q[k]
  *
- * In evaluation the loss is -log p[label], smooth and mixed or not: so runs compare.
+ * In evaluation the loss is -log p[label] without smoothing or mixing, so that the losses of different runs compare.
  *
- * Taking off top changes nothing but that no exp overflows, and the loss is
- * finite where p[label] is too small for a float.  Sources: Bishop, "Pattern
- * Recognition and Machine Learning", 2006, 4.3.4; Szegedy et al., "Rethinking the
- * Inception Architecture", CVPR 2016, 7; Zhang et al., "mixup", ICLR 2018.
+ * Subtracting top keeps exp from overflowing, and the loss finite if p[label] underflows.  Sources: Bishop, "Pattern
+ * Recognition and Machine Learning", 2006, 4.3.4; Szegedy et al., "Rethinking the Inception Architecture", CVPR 2016,
+ * 7; Zhang et al., "mixup", ICLR 2018.
  */
 #include "engine/ref/ref.h"
 #include "engine/score.h"
 
 #include <math.h>
 
-/* One sample: prob [K] from x [K]; returns the logarithm of the sum of exp(x). */
+/* Computes prob [K] of one sample from x [K], and returns the logarithm of the sum of exp(x). */
 static double
-softmax_of(const float *x, float *prob, size_t classes)
+compute_softmax(const float *x, float *prob, size_t classes)
 {
 	double top = x[0], sum = 0;
 
@@ -57,7 +56,7 @@ ref_softmax_forward(struct engine_plan *p, uint32_t i)
 		float *prob = p->y[i] + n * classes;
 		size_t label = (size_t)p->label[n], before;
 
-		p->result.loss += softmax_of(x, prob, classes) - target_score(x, classes, label, &p->mix[n],
+		p->result.loss += compute_softmax(x, prob, classes) - target_score(x, classes, label, &p->mix[n],
 		    p->train ? l->smooth : 0);
 		before = score_rank(prob, classes, label);
 		p->result.correct += before == 0;

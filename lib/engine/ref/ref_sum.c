@@ -1,13 +1,13 @@
 /*
- * ref_sum - several inputs of one shape into their sum or product, number by number.
+ * ref_sum - elementwise sum or product of inputs of one shape.
  *
- *	add  y = x[0] + x[1] + ...;  each dx += dy
- *	mul  y = x[0] x[1] ...;      dx[k] += dy times all x but x[k]
+ *	add  y = x[0] + x[1] + ...;  dx of each += dy
+ *	mul  y = x[0] x[1] ...;      dx[k] += dy times all x except x[k]
  */
 #include "engine/ref/ref.h"
 
 static void
-add_forward(struct engine_plan *p, uint32_t i)
+ref_add_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t count = p->n * ref_floats(l);
@@ -22,7 +22,7 @@ add_forward(struct engine_plan *p, uint32_t i)
 }
 
 static void
-add_backward(struct engine_plan *p, uint32_t i)
+ref_add_backward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t count = p->n * ref_floats(l);
@@ -32,7 +32,7 @@ add_backward(struct engine_plan *p, uint32_t i)
 			p->dy[l->in[k]][j] += p->dy[i][j];
 }
 
-/* The product of the inputs' j-th numbers but for input `but`. */
+/* The product of element j of all inputs except number `but`. */
 static double
 multiply_others(const struct engine_plan *p, const struct graph_node *l, size_t j, uint32_t but)
 {
@@ -45,7 +45,7 @@ multiply_others(const struct engine_plan *p, const struct graph_node *l, size_t 
 }
 
 static void
-mul_forward(struct engine_plan *p, uint32_t i)
+ref_mul_forward(struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = &p->graph->node[i];
 	size_t count = p->n * ref_floats(l);
@@ -65,5 +65,5 @@ ref_mul_backward(struct engine_plan *p, uint32_t i)
 			p->dy[l->in[k]][j] += (float)(p->dy[i][j] * multiply_others(p, l, j, k));
 }
 
-const struct ref_op ref_add = { "add", add_forward, add_backward, NULL };
-const struct ref_op ref_mul = { "mul", mul_forward, ref_mul_backward, NULL };
+const struct ref_op ref_add = { "add", ref_add_forward, ref_add_backward, NULL };
+const struct ref_op ref_mul = { "mul", ref_mul_forward, ref_mul_backward, NULL };

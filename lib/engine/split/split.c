@@ -1,7 +1,6 @@
-/* split - several devices as one: each batch in parts, a plan on each, one gradient. */
+/* split - several devices as one: the devices, their plans, and lists of devices. */
 #include "engine/split/split_in.h"
 
-#include "base/err.h"
 #include "base/num.h"
 
 #include <errno.h>
@@ -27,10 +26,10 @@ split_close(struct engine_dev *dev)
 static int
 split_describe(const struct engine_dev *dev, struct buf *out)
 {
-	int e = buf_put_fmt(out, "split: ");
+	int e = 0;
 
 	for (uint32_t k = 0; k < dev->n && e == 0; k++)
-		if ((e = buf_put(out, "; ", k > 0 ? 2 : 0)) == 0)
+		if ((e = buf_put_fmt(out, k == 0 ? "split: " : "; ")) == 0)
 			e = dev->part[k].engine->describe(dev->part[k].dev, out);
 	return e;
 }
@@ -49,7 +48,7 @@ split_tune(struct engine_dev *dev, const struct engine_tune *how)
 		engine_tune(dev->part[k].engine, dev->part[k].dev, how);
 }
 
-/* Each has all, as chance deals the samples anew in each epoch. */
+/* Each device caches all images, because its samples are others in each epoch. */
 static int
 split_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 {
@@ -59,12 +58,12 @@ split_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 		const struct split_part *part = &dev->part[k];
 
 		e = part->engine->accel != NULL ? part->engine->accel->cache_images(part->dev, pixels, bytes) :
-		    err_fail(ERR_NOTSUP, "%s:%u computes where the pictures are", part->engine->name, part->index);
+		    err_fail(ERR_NOTSUP, "%s:%u computes where the images are", part->engine->name, part->index);
 	}
 	return e;
 }
 
-/* ------ a plan of plans ------ */
+/* ------ plans ------ */
 
 static void
 split_plan_free(struct engine_plan *p)
@@ -75,30 +74,30 @@ split_plan_free(struct engine_plan *p)
 	p->job = SPLIT_END;
 	for (uint32_t k = 0; k < p->n; k++)
 		p->lane[k].busy = true;
-	pthread_cond_broadcast(&p->turn);
+	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	for (uint32_t k = 0; k < p->n; k++) {
 		struct split_lane *l = &p->lane[k];
 
-		if (l->runs)
+		if (l->threaded)
 			pthread_join(l->thread, NULL);
 		l->engine->plan_free(l->plan);
 		if (k > 0)
 			free(l->g);
 		free(l->stats);
-		free(l->have);
-		free(l->born);
+		free(l->loaded);
+		free(l->grad_ready);
 	}
-	pthread_cond_destroy(&p->turn);
+	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	free(p->w);
 	free(p->version);
-	free(p->passed);
+	free(p->param_ready);
 	free(p);
 }
 
 static int
-lane_new(struct engine_plan *p, const struct split_part *part, enum engine_precision precision)
+add_lane(struct engine_plan *p, const struct split_part *part, enum engine_precision precision)
 {
 	struct split_lane *l = &p->lane[p->n];
 	const struct graph *g = p->graph;
@@ -107,24 +106,22 @@ lane_new(struct engine_plan *p, const struct split_part *part, enum engine_preci
 	*l = (struct split_lane){ .all = p, .k = p->n, .engine = part->engine };
 	p->n++;
 	l->stats = calloc(g->A + 1, sizeof(*l->stats));
-	l->have = calloc(g->nw + 1, sizeof(*l->have));
-	l->born = calloc(g->nw + 1, sizeof(*l->born));
+	l->loaded = calloc(g->nw + 1, sizeof(*l->loaded));
+	l->grad_ready = calloc(g->nw + 1, sizeof(*l->grad_ready));
 	if (l->k > 0)
 		l->g = calloc(g->P + 1, sizeof(*l->g));
-	if (l->stats == NULL || l->have == NULL || l->born == NULL || (l->k > 0 && l->g == NULL))
+	if (l->stats == NULL || l->loaded == NULL || l->grad_ready == NULL || (l->k > 0 && l->g == NULL))
 		return err_nomem();
-	e = part->engine->planner != NULL ? part->engine->planner->sketch(part->dev, g, p->each, precision, &l->plan) :
-	    part->engine->plan(part->dev, g, p->each, precision, &l->plan);
-	if (e < 0)
+	if ((e = part->engine->plan(part->dev, g, p->each, precision, &l->plan)) < 0)
 		return e;
 	if (l->k > 0 && (errno = pthread_create(&l->thread, NULL, split_lane_main, l)) != 0)
-		return err_sys("a thread for %s:%u", part->engine->name, part->index);
-	l->runs = l->k > 0;
+		return err_sys("start a thread for %s:%u", part->engine->name, part->index);
+	l->threaded = l->k > 0;
 	return 0;
 }
 
 static int
-split_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
+split_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
     struct engine_plan **plan)
 {
 	struct engine_plan *p = calloc(1, sizeof(*p));
@@ -137,15 +134,15 @@ split_sketch(struct engine_dev *dev, const struct graph *graph, uint32_t batch, 
 	p->graph = graph;
 	p->each = batch / dev->n + (batch % dev->n > 0);
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->turn, NULL);
+	pthread_cond_init(&p->changed, NULL);
 	p->w = calloc(graph->P + 1, sizeof(*p->w));
 	p->version = calloc(graph->nw + 1, sizeof(*p->version));
-	p->passed = calloc(graph->nw + 1, sizeof(*p->passed));
-	if (p->w == NULL || p->version == NULL || p->passed == NULL)
+	p->param_ready = calloc(graph->nw + 1, sizeof(*p->param_ready));
+	if (p->w == NULL || p->version == NULL || p->param_ready == NULL)
 		e = err_nomem();
-	/* A batch smaller than the devices are many leaves the last of them out. */
+	/* With fewer samples than devices, the last devices have no lane. */
 	for (uint32_t k = 0; k < dev->n && k < batch && e == 0; k++)
-		e = lane_new(p, &dev->part[k], precision);
+		e = add_lane(p, &dev->part[k], precision);
 	if (e < 0)
 		split_plan_free(p);
 	else
@@ -159,16 +156,9 @@ split_commit(struct engine_plan *p)
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
-		if (p->lane[k].engine->planner != NULL)
-			e = p->lane[k].engine->planner->commit(p->lane[k].plan);
+		if (p->lane[k].engine->commit != NULL)
+			e = p->lane[k].engine->commit(p->lane[k].plan);
 	return e;
-}
-
-static int
-split_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
-    struct engine_plan **plan)
-{
-	return engine_plan_beside(&split, dev, graph, batch, precision, 0, plan);
 }
 
 static int
@@ -223,8 +213,6 @@ split_load_aux(struct engine_plan *p, const float *aux)
 	return e;
 }
 
-static const struct engine_planner planner = { .sketch = split_sketch, .commit = split_commit };
-
 static const struct engine_accel accel = {
 	.tune = split_tune,
 	.profile = split_profile,
@@ -237,6 +225,7 @@ static const struct engine split = {
 	.close = split_close,
 	.describe = split_describe,
 	.plan = split_plan,
+	.commit = split_commit,
 	.plan_free = split_plan_free,
 	.explain = split_explain,
 	.memory = split_memory,
@@ -246,14 +235,13 @@ static const struct engine split = {
 	.backward = split_backward,
 	.evaluate = split_evaluate,
 	.update = split_update,
-	.planner = &planner,
 	.accel = &accel,
 };
 
 /* ------ lists of devices ------ */
 
 static int
-part_of(char *text, struct split_part *part)
+parse_part(char *text, struct split_part *part)
 {
 	char *colon = strchr(text, ':');
 	uint64_t index = 0;
@@ -269,9 +257,9 @@ part_of(char *text, struct split_part *part)
 	return (part->engine = engine_find(text)) != NULL ? 0 : ERR_ARG;
 }
 
-/* The engines of a list, none opened yet. */
+/* Parses a list of devices without opening them. */
 static int
-parts_of(char *list, struct engine_dev *d)
+parse_parts(char *list, struct engine_dev *d)
 {
 	char *one;
 	int e = 0;
@@ -283,36 +271,34 @@ parts_of(char *list, struct engine_dev *d)
 			return err_fail(ERR_ARG, "a name is missing");
 		if (d->n == SPLIT_MOST)
 			return err_fail(ERR_ARG, "more than %d devices", SPLIT_MOST);
-		if ((e = part_of(one, part)) < 0)
+		if ((e = parse_part(one, part)) < 0)
 			return e;
 		for (uint32_t k = 0; k < d->n; k++)
 			if (d->part[k].engine == part->engine && d->part[k].index == part->index)
-				return err_fail(ERR_ARG, "%s:%u twice", part->engine->name, part->index);
+				return err_fail(ERR_ARG, "%s:%u is named twice", part->engine->name, part->index);
 		d->n++;
 	}
 	return e;
 }
 
-/* Opens all of them, or none. */
+/* Opens the devices in order; d->n becomes the number that are open. */
 static int
 open_parts(struct engine_dev *d, unsigned threads)
 {
 	unsigned all = threads > 0 || d->n == 1 ? threads : (unsigned)omp_get_max_threads();
 	int e = 0;
 
-	for (uint32_t k = 0, n = d->n; k < n; k++) {
+	for (uint32_t k = 0, n = d->n; k < n && e == 0; k++) {
+		struct split_part *part = &d->part[k];
 		unsigned mine = all / n + (k < all % n);
 
-		e = d->part[k].engine->open(d->part[k].index, n > 1 && mine == 0 ? 1 : mine, &d->part[k].dev);
-		if (e < 0) {
+		if ((e = engine_open(&part->engine, part->index, n > 1 && mine == 0 ? 1 : mine, &part->dev)) < 0)
 			d->n = k;
-			return e;
-		}
 	}
 	return e;
 }
 
-/* Devices of one kind may add up gradients themselves; those that cannot leave it to the host. */
+/* Connects devices of one kind, so that they add gradients themselves.  If they cannot, the host adds them. */
 static int
 join_parts(struct engine_dev *d)
 {
@@ -336,7 +322,7 @@ join_parts(struct engine_dev *d)
 }
 
 static uint32_t
-place_of(const struct engine *e, const struct engine_dev *dev, struct split_place *place)
+locate_device(const struct engine *e, const struct engine_dev *dev, struct split_place *place)
 {
 	uint32_t number;
 
@@ -352,9 +338,9 @@ split_places(const struct engine *e, const struct engine_dev *dev, struct split_
 	uint32_t n = 0;
 
 	if (e != &split)
-		return place_of(e, dev, place);
+		return locate_device(e, dev, place);
 	for (uint32_t k = 0; k < dev->n; k++)
-		n += place_of(dev->part[k].engine, dev->part[k].dev, &place[n]);
+		n += locate_device(dev->part[k].engine, dev->part[k].dev, &place[n]);
 	return n;
 }
 
@@ -367,10 +353,15 @@ split_remark(const struct engine *e, const struct engine_dev *dev)
 int
 split_open(const char *devices, unsigned threads, const struct engine **e, struct engine_dev **dev)
 {
-	struct engine_dev *d = calloc(1, sizeof(*d));
-	char *list = strdup(devices);
-	int err = d == NULL || list == NULL ? err_nomem() : parts_of(list, d);
+	struct engine_dev *d;
+	char *list;
+	int err;
 
+	if (devices == NULL)
+		return engine_open(e, 0, threads, dev);
+	d = calloc(1, sizeof(*d));
+	list = strdup(devices);
+	err = d == NULL || list == NULL ? err_nomem() : parse_parts(list, d);
 	free(list);
 	if (err < 0 && d != NULL) {
 		d->n = 0;	/* none is open */
@@ -380,9 +371,13 @@ split_open(const char *devices, unsigned threads, const struct engine **e, struc
 		split_close(d);
 		return err;
 	}
-	*e = d->n == 1 ? d->part[0].engine : &split;
-	*dev = d->n == 1 ? d->part[0].dev : d;
-	if (d->n == 1)
+	if (d->n > 1) {
+		*e = &split;
+		*dev = d;
+	} else {
+		*e = d->part[0].engine;
+		*dev = d->part[0].dev;
 		free(d);
+	}
 	return 0;
 }

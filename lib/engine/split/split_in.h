@@ -1,7 +1,8 @@
-/* split_in - what the files of split share: the devices, and a plan of plans. */
+/* split_in - what the files of split share: the devices, and a plan made of one plan for each device. */
 #ifndef ENGINE_SPLIT_SPLIT_IN_H
 #define ENGINE_SPLIT_SPLIT_IN_H
 
+#include "base/err.h"
 #include "engine/split/split.h"
 
 #include <pthread.h>
@@ -13,60 +14,60 @@ struct engine_dev {
 		struct engine_dev   *dev;
 		uint32_t	     index;
 	} part[SPLIT_MOST];
-	bool	 joined;	/* the devices add up gradients themselves ... */
-	char	 why[256];	/* why they do not, where they might have */
+	bool	 joined;	/* the devices add gradients themselves */
+	char	 why[256];	/* the remark of split_remark(), or "" */
 };
 
 enum split_job { SPLIT_FORWARD, SPLIT_BACKWARD, SPLIT_EVALUATE, SPLIT_END };
 
-/* One device's side of a plan; lane 0 runs on the caller's thread. */
+/* One device's part of a plan.  Lane 0 runs on the caller's thread. */
 struct split_lane {
 	struct engine_plan *all;
-	uint32_t	 k;
+	uint32_t	 k;		/* its number */
 	const struct engine *engine;
 	struct engine_plan *plan;
-	float		*g, *stats;	/* [P], of lane 0 the caller's; [A] */
-	uint64_t	*have;		/* [nw] which version of an array the plan has */
-	bool		*born;		/* [nw] in this pass */
+	float		*g, *stats;	/* [P], the caller's for lane 0; [A] */
+	uint64_t	*loaded;	/* [nw] version of each array in plan */
+	bool		*grad_ready;	/* [nw] in this pass */
 	bool		 busy;
-	int		 err;		/* of the last pass, and its line */
-	char		 why[512];
-	struct samples	 in;
-	uint32_t	 first;		/* of the batch's samples */
+	int		 err;		/* result of the last pass */
+	char		 why[ERR_LINE];	/* line of that error */
+	struct samples	 in;		/* its part of the batch */
+	uint32_t	 first;		/* number of its first sample in the batch */
 	struct engine_result result;
 	pthread_t	 thread;
-	bool		 runs;		/* thread is there */
+	bool		 threaded;	/* thread runs */
 };
 
-/* `lock` guards what lanes tell each other: job, busy, passed, born, stop. */
+/* `lock` guards job, stop, param_ready, and busy and grad_ready of the lanes; `changed` follows each change of them. */
 struct engine_plan {
 	struct engine_dev *dev;
 	const struct graph *graph;
 	uint32_t	 each;		/* samples of the largest part */
 	struct split_lane lane[SPLIT_MOST];
-	uint32_t	 n;		/* lanes, */
-	uint32_t	 used;		/* by the batch forward() saw last; 0: there is none */
-	bool		 joined;	/* this pass backward is that of joined devices */
+	uint32_t	 n;		/* lanes */
+	uint32_t	 used;		/* lanes that forward() used; 0: backward() has no batch */
+	bool		 joined;	/* the devices add the gradients of this pass */
 	float		*w;		/* [P] as loaded */
-	uint64_t	*version;	/* [nw] how often */
+	uint64_t	*version;	/* [nw] how often each array was loaded */
 	pthread_mutex_t	 lock;
-	pthread_cond_t	 turn;
+	pthread_cond_t	 changed;
 	enum split_job	 job;
-	bool		*passed;	/* [nw] the caller's hook has seen to the array in this pass */
-	bool		 stop;		/* lane 0 gave this pass up */
+	bool		*param_ready;	/* [nw] the caller's hook has returned for the array in this pass */
+	bool		 stop;		/* lane 0 failed in this pass */
 	const struct engine_hook *hook;	/* the caller's, or NULL */
 	struct engine_draw draw;
 	float		*prob;
 };
 
-/* split_pass.c: as struct engine has them. */
+/* split_pass.c: as in struct engine. */
 int	 split_load(struct engine_plan *p, uint32_t a, const float *w);
 int	 split_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	     const struct engine_hook *hook, struct engine_result *result);
 int	 split_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 void	 split_prefetch(struct engine_plan *p, const struct samples *s);
 int	 split_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
-/* What the thread of a lane behind the first does, until SPLIT_END. */
+/* The thread of a lane other than 0: runs passes until SPLIT_END. */
 void	*split_lane_main(void *lane);
 
 #endif

@@ -1,12 +1,10 @@
 /*
- * split_pass - a batch through several plans at once, and their gradients into one.
+ * split_pass - runs a batch through several plans at once and adds their gradients.
  *
- * Arrays are copied when they are loaded, and each lane takes them over when its
- * plan reads them, behind the caller's hook: no plan is touched by two threads.
+ * split_load() keeps a copy of each array.  A lane loads the copy into its own plan after the caller's hook for the
+ * array, so only one thread touches a plan.
  */
 #include "engine/split/split_in.h"
-
-#include "base/err.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,27 +21,17 @@ split_load(struct engine_plan *p, uint32_t a, const float *w)
 /* ------ hooks of the lanes ------ */
 
 static int
-catch_up(struct split_lane *l, uint32_t a)
+load_if_new(struct split_lane *l, uint32_t a)
 {
 	const struct engine_plan *p = l->all;
 
-	if (l->have[a] == p->version[a])
+	if (l->loaded[a] == p->version[a])
 		return 0;
-	l->have[a] = p->version[a];
+	l->loaded[a] = p->version[a];
 	return l->engine->load(l->plan, a, p->w + p->graph->w[a].first);
 }
 
-static int
-catch_up_all(struct split_lane *l)
-{
-	int e = 0;
-
-	for (uint32_t a = 0; a < l->all->graph->nw && e == 0; a++)
-		e = catch_up(l, a);
-	return e;
-}
-
-/* Lane 0 asks the caller, the others wait for it to have done so. */
+/* Lane 0 calls the caller's hook; the other lanes wait until it has returned. */
 static int
 ask_param(void *arg, uint32_t a)
 {
@@ -56,17 +44,17 @@ ask_param(void *arg, uint32_t a)
 		return e;
 	pthread_mutex_lock(&p->lock);
 	if (l->k == 0) {
-		p->passed[a] = true;
-		pthread_cond_broadcast(&p->turn);
+		p->param_ready[a] = true;
+		pthread_cond_broadcast(&p->changed);
 	}
-	while (!p->passed[a] && !p->stop)
-		pthread_cond_wait(&p->turn, &p->lock);
-	stop = !p->passed[a];
+	while (!p->param_ready[a] && !p->stop)
+		pthread_cond_wait(&p->changed, &p->lock);
+	stop = !p->param_ready[a];
 	pthread_mutex_unlock(&p->lock);
-	return stop ? ERR_STOP : catch_up(l, a);
+	return stop ? ERR_STOP : load_if_new(l, a);
 }
 
-/* Notes here what ended a lane, which is another thread. */
+/* Records the error of a lane's thread on this thread. */
 static int
 note_lane_error(const struct split_lane *l)
 {
@@ -75,17 +63,17 @@ note_lane_error(const struct split_lane *l)
 }
 
 static int
-await_born(struct split_lane *l, uint32_t a)
+await_gradient(struct split_lane *l, uint32_t a)
 {
 	struct engine_plan *p = l->all;
-	bool born;
+	bool ready;
 
 	pthread_mutex_lock(&p->lock);
-	while (!l->born[a] && l->busy)
-		pthread_cond_wait(&p->turn, &p->lock);
-	born = l->born[a];
+	while (!l->grad_ready[a] && l->busy)
+		pthread_cond_wait(&p->changed, &p->lock);
+	ready = l->grad_ready[a];
 	pthread_mutex_unlock(&p->lock);
-	return born ? 0 : note_lane_error(l);
+	return ready ? 0 : note_lane_error(l);
 }
 
 static void
@@ -106,21 +94,21 @@ add_lane_gradient(void *arg, uint32_t a)
 
 	if (l->k > 0) {
 		pthread_mutex_lock(&p->lock);
-		l->born[a] = true;
+		l->grad_ready[a] = true;
 		e = p->stop ? ERR_STOP : 0;
-		pthread_cond_broadcast(&p->turn);
+		pthread_cond_broadcast(&p->changed);
 		pthread_mutex_unlock(&p->lock);
 		return e;
 	}
 	for (uint32_t k = 1; k < p->used && !p->joined; k++) {
-		if ((e = await_born(&p->lane[k], a)) != 0)
+		if ((e = await_gradient(&p->lane[k], a)) != 0)
 			return e;
 		add_gradient(l->g + r->first, p->lane[k].g + r->first, r->count);
 	}
 	return p->hook != NULL && p->hook->grad_ready != NULL ? p->hook->grad_ready(p->hook->arg, a) : 0;
 }
 
-/* Told one at a time. */
+/* Lanes report one at a time, as engine.h promises. */
 static int
 report_output(void *arg, uint32_t node, bool finite)
 {
@@ -136,26 +124,6 @@ report_output(void *arg, uint32_t node, bool finite)
 /* ------ passes ------ */
 
 static int
-run_lane_forward(struct split_lane *l, const struct engine_hook *hook)
-{
-	struct engine_draw draw = l->all->draw;
-	int e = hook->param_needed != NULL ? 0 : catch_up_all(l);
-
-	draw.first += l->first;
-	return e == 0 ? l->engine->forward(l->plan, &l->in, &draw, hook, &l->result) : e;
-}
-
-static int
-run_lane_evaluate(struct split_lane *l)
-{
-	const struct engine_plan *p = l->all;
-	float *prob = p->prob != NULL ? p->prob + (size_t)l->first * p->graph->classes : NULL;
-	int e = catch_up_all(l);
-
-	return e == 0 ? l->engine->evaluate(l->plan, &l->in, &l->result, prob) : e;
-}
-
-static int
 run_lane(struct split_lane *l)
 {
 	const struct engine_plan *p = l->all;
@@ -166,15 +134,19 @@ run_lane(struct split_lane *l)
 		.output_ready = p->hook != NULL && p->hook->output_ready != NULL ? report_output : NULL,
 		.joined = p->joined,
 	};
+	struct engine_draw draw = p->draw;
+	int e;
 
-	switch (p->job) {
-	case SPLIT_FORWARD:
-		return run_lane_forward(l, &hook);
-	case SPLIT_BACKWARD:
+	if (p->job == SPLIT_BACKWARD)
 		return l->engine->backward(l->plan, l->g, l->stats, &hook);
-	default:
-		return run_lane_evaluate(l);
-	}
+	for (uint32_t a = 0; hook.param_needed == NULL && a < p->graph->nw; a++)
+		if ((e = load_if_new(l, a)) < 0)
+			return e;
+	draw.first += l->first;
+	if (p->job == SPLIT_FORWARD)
+		return l->engine->forward(l->plan, &l->in, &draw, &hook, &l->result);
+	return l->engine->evaluate(l->plan, &l->in, &l->result,
+	    p->prob != NULL ? p->prob + (size_t)l->first * p->graph->classes : NULL);
 }
 
 void *
@@ -187,7 +159,7 @@ split_lane_main(void *lane)
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
 		while (!l->busy)
-			pthread_cond_wait(&p->turn, &p->lock);
+			pthread_cond_wait(&p->changed, &p->lock);
 		if (p->job == SPLIT_END)
 			break;
 		pthread_mutex_unlock(&p->lock);
@@ -196,13 +168,16 @@ split_lane_main(void *lane)
 		pthread_mutex_lock(&p->lock);
 		l->err = e;
 		l->busy = false;
-		pthread_cond_broadcast(&p->turn);
+		pthread_cond_broadcast(&p->changed);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
 
-/* A pass of all lanes in use: returns what lane 0's came to, or the first other's that failed. */
+/*
+ * Runs a pass on all lanes in use.  Returns lane 0's error, or else that of the first other lane.  ERR_STOP gives way
+ * to other errors: it is the result of a lane that stopped because another failed.
+ */
 static int
 run_lanes(struct engine_plan *p, enum split_job job)
 {
@@ -212,70 +187,71 @@ run_lanes(struct engine_plan *p, enum split_job job)
 	pthread_mutex_lock(&p->lock);
 	p->job = job;
 	p->stop = false;
-	memset(p->passed, 0, nw * sizeof(*p->passed));
+	memset(p->param_ready, 0, nw * sizeof(*p->param_ready));
 	for (uint32_t k = 1; k < p->used; k++) {
-		memset(p->lane[k].born, 0, nw * sizeof(*p->lane[k].born));
+		memset(p->lane[k].grad_ready, 0, nw * sizeof(*p->lane[k].grad_ready));
 		p->lane[k].busy = true;
 	}
-	pthread_cond_broadcast(&p->turn);
+	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	e = run_lane(&p->lane[0]);
 	pthread_mutex_lock(&p->lock);
 	p->stop = e != 0;
-	pthread_cond_broadcast(&p->turn);
+	pthread_cond_broadcast(&p->changed);
 	for (uint32_t k = 1; k < p->used; k++)
 		while (p->lane[k].busy)
-			pthread_cond_wait(&p->turn, &p->lock);
+			pthread_cond_wait(&p->changed, &p->lock);
 	pthread_mutex_unlock(&p->lock);
-	/* A lane that was told to stop was so for what another says. */
-	for (uint32_t k = 1; k < p->used && (e == 0 || e == ERR_STOP); k++)
-		if (p->lane[k].err != 0 && p->lane[k].err != ERR_STOP)
-			e = note_lane_error(&p->lane[k]);
-	for (uint32_t k = 1; k < p->used && e == 0; k++)
-		if (p->lane[k].err != 0)
+	for (uint32_t k = 1; k < p->used; k++)
+		if (p->lane[k].err != 0 && (e == 0 || (e == ERR_STOP && p->lane[k].err != ERR_STOP)))
 			e = note_lane_error(&p->lane[k]);
 	return e;
 }
 
-static void
-deal_samples(struct engine_plan *p, const struct samples *s)
+/* The samples of lane k, none if the batch is too small; *first is the number of its first sample. */
+static struct samples
+part_of_batch(const struct engine_plan *p, const struct samples *s, uint32_t k, uint32_t *first)
 {
-	uint32_t first = 0;
+	uint32_t each = s->n / p->n, more = s->n % p->n;
 
-	p->used = s->n < p->n ? s->n : p->n;
-	for (uint32_t k = 0; k < p->used; first += p->lane[k++].in.n) {
-		p->lane[k].first = first;
-		p->lane[k].in = samples_part(s, first, s->n / p->n + (k < s->n % p->n));
-	}
+	*first = k * each + (k < more ? k : more);
+	return samples_part(s, *first, each + (k < more));
 }
 
 void
 split_prefetch(struct engine_plan *p, const struct samples *s)
 {
-	uint32_t first = 0, used = s == NULL ? 0 : s->n < p->n ? s->n : p->n;
-
 	for (uint32_t k = 0; k < p->n; k++) {
-		struct split_lane *l = &p->lane[k];
-		uint32_t n = k < used ? s->n / p->n + (k < s->n % p->n) : 0;
-		struct samples part = n > 0 ? samples_part(s, first, n) : (struct samples){ 0 };
+		const struct split_lane *l = &p->lane[k];
+		struct samples part = { 0 };
+		uint32_t first;
 
+		if (s != NULL)
+			part = part_of_batch(p, s, k, &first);
 		if (l->engine->accel != NULL)
-			l->engine->accel->prefetch(l->plan, n > 0 ? &part : NULL);
-		first += n;
+			l->engine->accel->prefetch(l->plan, part.n > 0 ? &part : NULL);
 	}
 }
 
-static struct engine_result
-total_results(const struct engine_plan *p)
+static int
+run_batch(struct engine_plan *p, enum split_job job, const struct samples *s, const struct engine_hook *hook,
+    struct engine_result *result)
 {
-	struct engine_result r = p->lane[0].result;
+	int e;
 
+	p->used = s->n < p->n ? s->n : p->n;
+	for (uint32_t k = 0; k < p->used; k++)
+		p->lane[k].in = part_of_batch(p, s, k, &p->lane[k].first);
+	p->hook = hook;
+	if ((e = run_lanes(p, job)) != 0)
+		return e;
+	*result = p->lane[0].result;
 	for (uint32_t k = 1; k < p->used; k++) {
-		r.loss += p->lane[k].result.loss;
-		r.correct += p->lane[k].result.correct;
-		r.top5 += p->lane[k].result.top5;
+		result->loss += p->lane[k].result.loss;
+		result->correct += p->lane[k].result.correct;
+		result->top5 += p->lane[k].result.top5;
 	}
-	return r;
+	return 0;
 }
 
 int
@@ -284,41 +260,41 @@ split_forward(struct engine_plan *p, const struct samples *s, const struct engin
 {
 	int e;
 
-	deal_samples(p, s);
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	p->hook = hook;
-	if ((e = run_lanes(p, SPLIT_FORWARD)) == 0)
-		*result = total_results(p);
-	else
+	if ((e = run_batch(p, SPLIT_FORWARD, s, hook, result)) != 0)
 		p->used = 0;
 	return e;
+}
+
+/* The mean of the lanes' statistics, weighted by their samples. */
+static void
+average_statistics(const struct engine_plan *p, float *stats)
+{
+	for (size_t i = 0; i < p->graph->A; i++) {
+		uint32_t n = 0;
+
+		stats[i] = 0;
+		for (uint32_t k = 0; k < p->used; k++) {
+			stats[i] += p->lane[k].stats[i] * (float)p->lane[k].in.n;
+			n += p->lane[k].in.n;
+		}
+		stats[i] /= (float)n;
+	}
 }
 
 int
 split_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
-	size_t A = p->graph->A;
-	uint32_t n = 0;
 	int e;
 
 	assert(p->used > 0);
 	p->lane[0].g = g;
 	p->hook = hook;
-	/* A batch of fewer samples than devices is added up here, as none of them may be missing there. */
+	/* Joined devices must all take part, so with fewer samples than devices the host adds the gradients. */
 	p->joined = p->dev->joined && p->used == p->dev->n;
-	e = run_lanes(p, SPLIT_BACKWARD);
+	if ((e = run_lanes(p, SPLIT_BACKWARD)) == 0)
+		average_statistics(p, stats);
 	p->joined = false;
-	for (size_t i = 0; i < A && e == 0; i++)
-		stats[i] = 0;
-	for (uint32_t k = 0; k < p->used && e == 0; k++) {
-		const struct split_lane *l = &p->lane[k];
-
-		for (size_t i = 0; i < A; i++)
-			stats[i] += l->stats[i] * (float)l->in.n;
-		n += l->in.n;
-	}
-	for (size_t i = 0; i < A && e == 0; i++)
-		stats[i] /= (float)n;
 	p->used = 0;
 	return e;
 }
@@ -328,11 +304,8 @@ split_evaluate(struct engine_plan *p, const struct samples *s, struct engine_res
 {
 	int e;
 
-	deal_samples(p, s);
 	p->prob = prob;
-	p->hook = NULL;
-	if ((e = run_lanes(p, SPLIT_EVALUATE)) == 0)
-		*result = total_results(p);
+	e = run_batch(p, SPLIT_EVALUATE, s, NULL, result);
 	p->used = 0;
 	return e;
 }

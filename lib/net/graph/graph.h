@@ -1,10 +1,10 @@
 /*
  * graph - a net as a flat list of layers over one array of weights.
  *
- * lib/net describes nets.  In reading order: graph/ holds graph (the layers and their arrays), attr and op (attributes
- * and shapes), script, layer and sandbox (Lua scripts into graphs); init, whiten and freeze prepare the arrays; optim/
- * holds opt (update rules), sched (learning rates) and average; weights, rename and alias read and write files; merge/
- * and onnx/ combine and convert them.
+ * lib/net describes nets.  In reading order, graph/ holds graph (the layers and their arrays), attr and op (attributes
+ * and shapes), and script, layer and sandbox (Lua scripts into graphs).  init, whiten and freeze prepare the arrays.
+ * optim/ holds opt (update rules), sched (learning rates) and average.  weights, rename and alias read and write files;
+ * merge/ and onnx/ combine and convert them.
  *
  * Node i reads the outputs of earlier nodes; node 0 is the data and the last node the loss.  Every output is [N, c, h,
  * w], N being the batch.  The learned arrays are contiguous in w f32 [P], in the order of the nodes and within a node
@@ -119,6 +119,16 @@ struct graph {
 	uint32_t	    classes;	/* of the loss; 0 before it is added */
 };
 
+/* Returns the first of the node's learned arrays, which are adjacent in graph.w; *end is the one after the last. */
+static inline uint32_t
+graph_learned(const struct graph_node *n, uint32_t *end)
+{
+	int32_t first = n->weight >= 0 ? n->weight : n->gamma;
+
+	*end = (uint32_t)(first + (n->weight >= 0) + (n->bias_at >= 0) + (n->gamma >= 0) + (n->beta >= 0));
+	return (uint32_t)first;
+}
+
 /* Sets both sides of an attribute: .stride = GRAPH_BOTH(2). */
 #define GRAPH_BOTH(n) { (n), (n) }
 
@@ -147,7 +157,8 @@ int	 graph_print(const struct graph *g, struct buf *out);
 /* FNV-1a of the text: equal graphs have equal hashes. */
 uint64_t graph_hash(const struct graph *g);
 
-/* Multiply-adds of one forward pass of one image (conv and fc only). */
+/* Multiply-adds of one forward pass of one image, in all layers or in one (conv and fc only). */
 uint64_t graph_macs(const struct graph *g);
+uint64_t graph_node_macs(const struct graph *g, uint32_t node);
 
 #endif

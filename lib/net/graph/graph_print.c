@@ -9,18 +9,19 @@
 static size_t
 count_own_weights(const struct graph *g, const struct graph_node *n)
 {
-	const int32_t has[] = { n->weight, n->bias_at, n->gamma, n->beta };
 	size_t sum = 0;
 
-	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++)
-		sum += has[i] < 0 ? 0 : g->w[has[i]].count;
+	for (uint32_t end, a = graph_learned(n, &end); a < end; a++)
+		sum += g->w[a].count;
 	return sum;
 }
 
 /* Every output of a conv or fc is a sum of as many products as one filter has weights. */
-static uint64_t
-count_node_macs(const struct graph *g, const struct graph_node *n)
+uint64_t
+graph_node_macs(const struct graph *g, uint32_t node)
 {
+	const struct graph_node *n = &g->node[node];
+
 	return n->weight < 0 ? 0 : (uint64_t)g->w[n->weight].count * n->h * n->w;
 }
 
@@ -30,7 +31,7 @@ graph_macs(const struct graph *g)
 	uint64_t sum = 0;	/* below 2^60: the weights are at most 2^30 together, h*w at most 2^30 */
 
 	for (uint32_t i = 0; i < g->n; i++)
-		sum += count_node_macs(g, &g->node[i]);
+		sum += graph_node_macs(g, i);
 	return sum;
 }
 
@@ -42,7 +43,7 @@ print_node(const struct graph *g, const struct graph_node *n, int width, struct 
 
 	snprintf(shape, sizeof(shape), "%" PRIu32 "x%" PRIu32 "x%" PRIu32, n->c, n->h, n->w);
 	e = buf_put_fmt(out, "%-*s  %-7s  %-12s  %10zu  %12" PRIu64 " ", width, n->name, op_name(n->op), shape,
-	    count_own_weights(g, n), count_node_macs(g, n));
+	    count_own_weights(g, n), graph_node_macs(g, (uint32_t)(n - g->node)));
 	for (uint32_t i = 0; e == 0 && i < n->nin; i++)
 		e = buf_put_fmt(out, "%s%s", i == 0 ? " in=" : ",", g->node[n->in[i]].name);
 	for (const struct attr *a = attr_list; e == 0 && a->key != NULL; a++)

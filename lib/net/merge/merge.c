@@ -72,7 +72,7 @@ add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at,
 	return 0;
 }
 
-/* Reads integers, which have no mean and must be equal in all files. */
+/* Reads a tensor that must be equal in all files, such as one of integers, which have no mean. */
 static int
 same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, size_t n, void *other)
 {
@@ -86,8 +86,9 @@ same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, s
 			return e;
 		if (memcmp(m->raw, other, bytes) != 0)
 			return err_fail(ERR_FORMAT,
-			    "%s: tensor '%.200s' holds whole numbers that differ from those of %s; "
-			    "--drop leaves it out", m->o->path[i], from->x[i]->name, m->o->path[0]);
+			    "%s: tensor '%.200s' differs from that of %s, and has no mean; %s", m->o->path[i],
+			    from->x[i]->name, m->o->path[0],
+			    from->same ? "--force takes the first" : "--drop leaves it out");
 	}
 	return 0;
 }
@@ -125,11 +126,11 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 	if ((e = merge_tell(m)) != 0)
 		return e;
 	m->done += n * tensors_type_size(x->type);
-	if (m->o->share == NULL || m->o->n == 1) {
+	if (m->o->share == NULL || m->o->n == 1 || from->one) {
 		while (from->x[i] == NULL)
 			i++;
 		return read_chunk(m, i, from->x[i], at, n, m->raw);
-	} else if (!tensors_is_float(x->type)) {
+	} else if (!tensors_is_float(x->type) || from->same) {
 		return same_in_all(m, from, at, n, m->sum);
 	} else if ((e = mean_of(m, from->x, at, n, m->sum)) == 0 && from->mean != NULL) {
 		e = add_spread(m, from->mean, at, n);

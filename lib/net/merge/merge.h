@@ -11,10 +11,13 @@
  *
  * Optimizer state (NAME:momentum and the like) and NAME:average follow NAME when it is renamed, picked or dropped.
  *
+ * Files that were trained with different preprocessing, class names or mean images (net/weights.h) are refused unless
+ * forced.  The mean image is kept where the graph is kept, in safetensors whose tensors keep their names, or on
+ * request.
+ *
  * Files are streamed: memory holds the tables and some small buffers.  Names are those of a net's arrays, without
- * MXNet's
- * "arg:" and "aux:".  In a .params output, a tensor of a .params input keeps its prefix, if any; other tensors get
- * "aux:" if they are running statistics, else "arg:".
+ * MXNet's "arg:" and "aux:".  In a .params output, a tensor of a .params input keeps its prefix, if any; other
+ * tensors get "aux:" if they are running statistics, else "arg:".
  */
 #ifndef NET_MERGE_MERGE_H
 #define NET_MERGE_MERGE_H
@@ -44,7 +47,9 @@ struct merge_opt {
 	uint32_t		 npick, ndrop;
 	bool			 state;		/* keep optimizer state */
 	enum merge_average	 average;
-	/* Keep the first file's metadata beside "graph"; a file without "graph" always keeps its own. */
+	bool			 mean_image;	/* keep the mean image in any output */
+	bool			 force;		/* take preprocessing, class names and mean image from the first file */
+	/* Keep the first file's training position; a file without "graph" always keeps all metadata but "optimizer". */
 	bool			 position;
 	enum tensors_kind	 kind;		/* format of the output */
 	merge_step		*step;		/* called by merge_tell() and merge_read(); NULL: none */

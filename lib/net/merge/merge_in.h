@@ -7,6 +7,8 @@
 /* The source of an output tensor in each file; a join has one file. */
 struct merge_from {
 	const struct tensor	**x;		/* [n]; in a join NULL for all files but one */
+	bool			 one;		/* taken from the one file whose x is set, as in a join */
+	bool			 same;		/* must be equal in all files */
 	const struct tensor	**mean;		/* [n] the means that belong to a running variance, else NULL */
 };
 

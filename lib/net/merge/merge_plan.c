@@ -41,6 +41,20 @@ is_selected(const struct merge_opt *o, const char *name)
 }
 
 static bool
+keeps_names(const struct merge_opt *o)
+{
+	return o->rename == NULL && o->npick == 0 && o->ndrop == 0;
+}
+
+/* Whether the tensor is a mean image that the output does not get. */
+static bool
+is_unwanted_image(const struct merge_opt *o, const char *name)
+{
+	return strcmp(name, WEIGHTS_MEAN_IMAGE) == 0 && !o->mean_image &&
+	    (o->kind != TENSORS_SAFE || !keeps_names(o));
+}
+
+static bool
 is_average(const char *name, size_t *n)
 {
 	if (!suffix_is(name, *n, AVERAGE_TAIL))
@@ -179,7 +193,7 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	bool keep;
 	int e;
 
-	if (!is_asked(m, i, was))
+	if (!is_asked(m, i, was) || is_unwanted_image(m->o, was))
 		return 0;
 	if ((e = new_name(m->o, was, name, &keep)) < 0 || !keep)
 		return e;
@@ -192,7 +206,9 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 		return e;
 	if ((e = tensors_add(&m->out, (const char *)name->p, x)) < 0)
 		return e;
-	if (m->o->share != NULL) {
+	from->same = strcmp(was, WEIGHTS_MEAN_IMAGE) == 0;
+	from->one = m->o->share == NULL || (from->same && m->o->force);
+	if (!from->one) {
 		if ((e = gather_tensors(m, x->name, &from->x)) == 0 && tensors_is_float(x->type))
 			e = gather_means(m, was, &from->mean);
 		return e;
@@ -214,7 +230,8 @@ check_others(const struct merge *m, struct buf *name)
 		for (size_t k = 0; k < m->in[i].n; k++) {
 			const char *was = tensors_plain_name(&m->in[i], m->in[i].t[k].name);
 
-			if (!is_asked(m, i, was) || tensors_find_plain(&m->in[0], was) != NULL)
+			if (!is_asked(m, i, was) || tensors_find_plain(&m->in[0], was) != NULL ||
+			    is_unwanted_image(m->o, was) || (m->o->force && strcmp(was, WEIGHTS_MEAN_IMAGE) == 0))
 				continue;
 			if ((e = new_name(m->o, was, name, &keep)) < 0)
 				return e;
@@ -247,29 +264,56 @@ plan_tensors(struct merge *m)
 	return e;
 }
 
+/* Fails if two files have different values of a key; a file without the key agrees with all. */
+static int
+check_meta(const struct merge *m, const char *key)
+{
+	const char *first = NULL, *value;
+	uint32_t of = 0;
+
+	for (uint32_t i = 0; i < m->o->n && !m->o->force; i++) {
+		if ((value = tensors_meta(&m->in[i], key)) == NULL)
+			continue;
+		if (first == NULL) {
+			first = value;
+			of = i;
+		} else if (strcmp(value, first) != 0) {
+			return err_fail(ERR_FORMAT, "%s: its %s is not that of %s; --force takes the first",
+			    m->o->path[i], key, m->o->path[of]);
+		}
+	}
+	return 0;
+}
+
 /*
- * Copies the first file's metadata.  The output has the graph only if all arrays keep their names.  Other metadata is
- * the training position if the file has a graph; without one it is another program's and is kept.
+ * Copies the first file's metadata; keys that only other files have are lost.  The graph is kept if all arrays keep
+ * their names, the optimizer if its state is kept, preprocessing and class names always.  The rest is the training
+ * position if the file has a graph; without one it is another program's and is kept.
  */
 static int
 plan_meta(struct merge *m)
 {
 	const struct tensors *first = &m->in[0];
-	bool whole = m->o->rename == NULL && m->o->npick == 0 && m->o->ndrop == 0;
 	bool position = m->o->position || tensors_meta(first, WEIGHTS_GRAPH) == NULL;
 	int e = 0;
 
-	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++)
-		if (strcmp(first->meta[i].key, WEIGHTS_GRAPH) == 0 ? whole :
-		    strcmp(first->meta[i].key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state : position)
-			e = tensors_add_meta(&m->out, first->meta[i].key, first->meta[i].value);
+	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++) {
+		const char *key = first->meta[i].key;
+
+		if (strcmp(key, WEIGHTS_GRAPH) == 0 ? keeps_names(m->o) :
+		    strcmp(key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state :
+		    position || strcmp(key, WEIGHTS_PREPROCESSING) == 0 || strcmp(key, WEIGHTS_CLASS_NAMES) == 0)
+			e = tensors_add_meta(&m->out, key, first->meta[i].value);
+	}
 	return e;
 }
 
 int
 merge_plan(struct merge *m)
 {
-	int e = plan_tensors(m);
+	int e;
 
+	if ((e = check_meta(m, WEIGHTS_PREPROCESSING)) == 0 && (e = check_meta(m, WEIGHTS_CLASS_NAMES)) == 0)
+		e = plan_tensors(m);
 	return e == 0 ? plan_meta(m) : e;
 }

@@ -106,59 +106,69 @@ prepare_gradient(float g, float w, const struct step *s, bool rare)
 	return rare ? d + s->l1 * (float)((w > 0) - (w < 0)) : d;
 }
 
+/* In the loops below an element depends on no other, so that the new arrays may be the old ones. */
+
 static inline void
-step_sgd(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s, bool rare)
+step_sgd(const float *w, const float *m, float *to_w, float *to_m, const float *g, size_t count, const struct step s,
+    bool rare)
 {
+	#pragma omp simd
 	for (size_t i = 0; i < count; i++) {
-		m[i] = s.momentum * m[i] - s.lr * prepare_gradient(g[i], w[i], &s, rare);
-		w[i] = w[i] + m[i];
+		float v = s.momentum * m[i] - s.lr * prepare_gradient(g[i], w[i], &s, rare);
+
+		to_m[i] = v;
+		to_w[i] = w[i] + v;
 	}
 }
 
 static inline void
-step_nesterov(float *restrict w, float *restrict m, const float *restrict g, size_t count, const struct step s,
-    bool rare)
+step_nesterov(const float *w, const float *m, float *to_w, float *to_m, const float *g, size_t count,
+    const struct step s, bool rare)
 {
+	#pragma omp simd
 	for (size_t i = 0; i < count; i++) {
-		float d = prepare_gradient(g[i], w[i], &s, rare);
+		float d = prepare_gradient(g[i], w[i], &s, rare), v = s.momentum * m[i] + d;
 
-		m[i] = s.momentum * m[i] + d;
-		w[i] = w[i] - s.lr * (d + s.momentum * m[i]);
+		to_m[i] = v;
+		to_w[i] = w[i] - s.lr * (d + s.momentum * v);
 	}
 }
 
 static inline void
-step_adam(float *restrict w, float *restrict mv, const float *restrict g, size_t count, const struct step s,
-    float shrink,
-    bool rare)
+step_adam(const float *w, const float *mv, float *to_w, float *to_mv, const float *g, size_t count,
+    const struct step s, float shrink, bool rare)
 {
+	#pragma omp simd
 	for (size_t i = 0; i < count; i++) {
 		float d = prepare_gradient(g[i], w[i], &s, rare), m, v;
 
 		m = s.momentum * mv[2 * i] + (1 - s.momentum) * d;
 		v = s.beta2 * mv[2 * i + 1] + (1 - s.beta2) * d * d;
-		mv[2 * i] = m;
-		mv[2 * i + 1] = v;
-		w[i] = w[i] * shrink - s.rate * m / (sqrtf(v) / s.root + s.eps);
+		to_mv[2 * i] = m;
+		to_mv[2 * i + 1] = v;
+		to_w[i] = w[i] * shrink - s.rate * m / (sqrtf(v) / s.root + s.eps);
 	}
 }
 
 static inline void
-step_rmsprop(float *restrict w, float *restrict vm, const float *restrict g, size_t count, const struct step s,
-    bool rare)
+step_rmsprop(const float *w, const float *vm, float *to_w, float *to_vm, const float *g, size_t count,
+    const struct step s, bool rare)
 {
+	#pragma omp simd
 	for (size_t i = 0; i < count; i++) {
-		float d = prepare_gradient(g[i], w[i], &s, rare), v;
+		float d = prepare_gradient(g[i], w[i], &s, rare), m, v;
 
 		v = s.beta2 * vm[2 * i] + (1 - s.beta2) * d * d;
-		vm[2 * i] = v;
-		vm[2 * i + 1] = s.momentum * vm[2 * i + 1] + d / (sqrtf(v) + s.eps);
-		w[i] = w[i] - s.lr * vm[2 * i + 1];
+		m = s.momentum * vm[2 * i + 1] + d / (sqrtf(v) + s.eps);
+		to_vm[2 * i] = v;
+		to_vm[2 * i + 1] = m;
+		to_w[i] = w[i] - s.lr * m;
 	}
 }
 
 void
-opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h)
+opt_step_to(const float *w, const float *state, float *to_w, float *to_state, const float *g, size_t count, double n,
+    const struct opt_hyper *h)
 {
 	struct step s = { (float)(1 / n), h->lr, h->momentum, h->wd, h->clip > 0 ? h->clip : INFINITY, h->l1, h->beta2,
 		h->eps, 0, 0 };
@@ -168,13 +178,15 @@ opt_step(float *w, float *state, const float *g, size_t count, double n, const s
 	switch (h->rule) {
 	case OPT_SGD:
 	case OPT_LARS:
-		rare ? step_sgd(w, state, g, count, s, true) : step_sgd(w, state, g, count, s, false);
+		rare ? step_sgd(w, state, to_w, to_state, g, count, s, true) :
+		    step_sgd(w, state, to_w, to_state, g, count, s, false);
 		break;
 	case OPT_MUON:
 		s.momentum = h->beta2;
 		/* FALLTHROUGH */
 	case OPT_NESTEROV:
-		rare ? step_nesterov(w, state, g, count, s, true) : step_nesterov(w, state, g, count, s, false);
+		rare ? step_nesterov(w, state, to_w, to_state, g, count, s, true) :
+		    step_nesterov(w, state, to_w, to_state, g, count, s, false);
 		break;
 	case OPT_ADAMW:
 		shrink = 1 - h->lr * h->wd;
@@ -183,24 +195,39 @@ opt_step(float *w, float *state, const float *g, size_t count, double n, const s
 	case OPT_ADAM:
 		s.rate = (float)((double)h->lr / (1 - pow((double)h->momentum, (double)h->t)));
 		s.root = (float)sqrt(1 - pow((double)h->beta2, (double)h->t));
-		rare ? step_adam(w, state, g, count, s, shrink, true) : step_adam(w, state, g, count, s, shrink, false);
+		rare ? step_adam(w, state, to_w, to_state, g, count, s, shrink, true) :
+		    step_adam(w, state, to_w, to_state, g, count, s, shrink, false);
 		break;
 	case OPT_RMSPROP:
-		rare ? step_rmsprop(w, state, g, count, s, true) : step_rmsprop(w, state, g, count, s, false);
+		rare ? step_rmsprop(w, state, to_w, to_state, g, count, s, true) :
+		    step_rmsprop(w, state, to_w, to_state, g, count, s, false);
 		break;
 	case OPT_FOLD:
-		opt_fold(w, g, count, n, h->momentum);
+		opt_fold_to(w, to_w, g, count, n, h->momentum);
 		break;
 	}
 }
 
 void
-opt_fold(float *w, const float *g, size_t count, double n, float momentum)
+opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h)
+{
+	opt_step_to(w, state, w, state, g, count, n, h);
+}
+
+void
+opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n, float momentum)
 {
 	const float scale = (float)(1 / n), rest = 1 - momentum;
 
+	#pragma omp simd
 	for (size_t i = 0; i < count; i++)
-		w[i] = momentum * w[i] + rest * (g[i] * scale);
+		to_w[i] = momentum * w[i] + rest * (g[i] * scale);
+}
+
+void
+opt_fold(float *w, const float *g, size_t count, double n, float momentum)
+{
+	opt_fold_to(w, w, g, count, n, momentum);
 }
 
 double

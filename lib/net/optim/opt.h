@@ -90,6 +90,9 @@ bool	 opt_is_state(const char *name, size_t *stem);
  * must include opt_trust().  For muon, it is the update of arrays that are not matrices.
  */
 void	 opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h);
+/* The same, but writes the new weights and state to other arrays, or to the same ones; no other overlap is allowed. */
+void	 opt_step_to(const float *w, const float *state, float *to_w, float *to_state, const float *g, size_t count,
+	     double n, const struct opt_hyper *h);
 
 /* The factor of all gradients by clip_norm if their mean has that norm. */
 double	 opt_shrink(double norm, const struct opt_hyper *h);
@@ -98,5 +101,7 @@ double	 opt_trust(double w, double d, double wd, const struct opt_hyper *h);
 
 /* Updates batch norm's statistics: w = momentum * w + (1 - momentum) * g / n.  w, g [count]. */
 void	 opt_fold(float *w, const float *g, size_t count, double n, float momentum);
+/* The same, as opt_step_to(). */
+void	 opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n, float momentum);
 
 #endif

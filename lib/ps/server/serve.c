@@ -450,14 +450,17 @@ static int
 open_service(struct serve *s)
 {
 	struct server_state_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
-	    .incarnation = s->o->incarnation, .emit = send_to_worker, .room = has_send_room, .arg = s };
+	    .incarnation = s->o->incarnation, .memory = s->o->memory, .emit = send_to_worker,
+	    .room = has_send_room, .arg = s };
 	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
 	int e;
 
-	if ((e = server_state_new(&so, &s->state)) < 0 || (e = addr_listen(s->o->listen, &s->fd, where)) < 0)
-		return e;
-	if ((e = epoch_traffic_init(&s->traffic, s->o->nworkers)) < 0)
+	snprintf(where, sizeof(where), "%s", s->o->listen);
+	s->fd = s->o->listen_fd > 0 ? s->o->listen_fd : -1;
+	if ((e = server_state_new(&so, &s->state)) < 0 ||
+	    (s->fd < 0 && (e = addr_listen(s->o->listen, &s->fd, where)) < 0) ||
+	    (e = epoch_traffic_init(&s->traffic, s->o->nworkers)) < 0)
 		return e;
 	s->client = calloc(most, sizeof(*s->client));
 	s->poll = calloc(most + 2, sizeof(*s->poll));

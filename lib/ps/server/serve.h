@@ -18,6 +18,7 @@
 #define PS_SERVER_SERVE_H
 
 #include "base/log_callback.h"
+#include "ps/memory.h"
 #include "ps/server/epoch_traffic.h"
 
 #define SERVE_STRANGERS	64
@@ -34,10 +35,12 @@ struct serve_moved {
 
 struct serve_opt {
 	const char	*listen;		/* "host:port"; port 0: the system chooses */
+	int		 listen_fd;		/* a socket that listens there already, owned; 0: none */
 	uint32_t	 nworkers;
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY] */
 	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
+	struct memory	*memory;		/* that outlives this server, lent; or NULL */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
 	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */

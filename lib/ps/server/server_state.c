@@ -1,32 +1,25 @@
 /* server_state - the state machine of a parameter server: a message of a worker in, messages to workers out. */
-#include "ps/server/server_state.h"
+#include "ps/server/server_state_in.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "net/freeze.h"
-#include "ps/hello.h"
-#include "ps/server/shard.h"
-#include "ps/total.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct peer {
-	uint64_t incarnation;
-	uint64_t before;	/* the incarnation that it replaced; 0: none */
-	bool	 known;		/* it has said hello */
-	bool	 gone;		/* it has left */
-	bool	 held;		/* an answer waits for room */
-};
+/* A predecessor may have seen workers leave. */
+static int
+find_gone_workers(struct server_state *s)
+{
+	const struct shard_head *h = s->o.memory != NULL ? shard_find_head(s->o.memory) : NULL;
 
-struct server_state {
-	struct server_state_opt o;
-	struct hello	hello;		/* the first one, which describes the job */
-	struct shard	shard;		/* plan is NULL before the first hello */
-	struct total	total;
-	struct peer    *peer;		/* [nworkers] */
-	bool		stop;		/* the job should end */
-	uint64_t	last;		/* synchronous: the last step of the lead slice; 0: not known yet */
-};
+	if (h != NULL && h->nworkers != s->o.nworkers)
+		return err_fail(ERR_FORMAT, "the server's state is of a job with %" PRIu64 " workers", h->nworkers);
+	for (uint32_t w = 0; h != NULL && w < s->o.nworkers; w++)
+		s->peer[w].gone = s->total.gone[w] = h->gone[w] != 0;
+	return 0;
+}
 
 int
 server_state_new(const struct server_state_opt *opt, struct server_state **server)
@@ -42,10 +35,14 @@ server_state_new(const struct server_state_opt *opt, struct server_state **serve
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return err_nomem();
 	s->o = *opt;
-	if ((e = total_init(&s->total, opt->nworkers)) < 0 ||
-	    (s->peer = calloc(opt->nworkers, sizeof(*s->peer))) == NULL) {
+	s->own.fd = -1;
+	if ((e = total_init(&s->total, opt->nworkers)) == 0) {
+		s->peer = calloc(opt->nworkers, sizeof(*s->peer));
+		e = s->peer != NULL ? find_gone_workers(s) : err_nomem();
+	}
+	if (e < 0) {
 		server_state_free(s);
-		return e < 0 ? e : err_nomem();
+		return e;
 	}
 	*server = s;
 	return 0;
@@ -58,13 +55,14 @@ server_state_free(struct server_state *s)
 		return;
 	if (s->shard.plan != NULL)
 		shard_free(&s->shard);
+	memory_close(&s->own);
 	total_free(&s->total);
 	free(s->peer);
 	free(s);
 }
 
-static void
-emit_to_worker(struct server_state *s, uint32_t w, struct msg m)
+void
+server_state_emit(struct server_state *s, uint32_t w, struct msg m)
 {
 	m.incarnation = s->o.incarnation;
 	m.worker = w;
@@ -88,10 +86,22 @@ check_job(struct server_state *s, const struct msg *m)
 	want.server = s->o.index;
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
 	if ((e = hello_same(&want, &job)) == 0 && first && (e = freeze_rules(g, job.mults)) == 0 &&
-	    (e = shard_init(&s->shard, &job, g)) == 0)
+	    (e = shard_init(&s->shard, &job, g, hash_update(HASH_START, m->payload, m->len),
+	    s->o.memory != NULL ? s->o.memory : &s->own, s->o.once)) == 0) {
 		s->hello = job;
+		total_attach(&s->total, s->shard.memory, s->shard.total);
+	}
 	graph_free(g);
 	return e;
+}
+
+/* Notes in the memory whether worker w has left. */
+static void
+set_gone(struct server_state *s, uint32_t w, bool gone)
+{
+	s->peer[w].gone = gone;
+	s->shard.head->gone[w] = gone;
+	memory_stored(s->shard.memory, &s->shard.head->gone[w], 1);
 }
 
 static int
@@ -108,12 +118,13 @@ handle_hello(struct server_state *s, const struct msg *m)
 	if (!p->known || m->incarnation != p->incarnation) {
 		*p = (struct peer){ .incarnation = m->incarnation, .before = p->incarnation, .known = true };
 		shard_join(&s->shard, m->worker);
-		s->shard.norms.sent[m->worker] = 0;
 		total_join(&s->total, m->worker);
+		set_gone(s, m->worker, false);
 	}
+	s->shard.norms.sent[m->worker] = 0;
 	hi.step = shard_step(&s->shard, m->worker);
-	hi.flags = shard_ready(&s->shard) ? 0 : MSG_EMPTY;
-	emit_to_worker(s, m->worker, hi);
+	hi.flags = (shard_ready(&s->shard) ? 0 : MSG_EMPTY) | (s->o.memory != NULL ? MSG_KEPT : 0);
+	server_state_emit(s, m->worker, hi);
 	return 0;
 }
 
@@ -121,14 +132,16 @@ static void
 send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
 {
 	const struct slice *sl = &s->shard.slice[i];
+	const struct shard_head *head = s->shard.head;
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
 	    .samples = s->hello.slack == STALE_SYNC ? 0 : (uint32_t)sl->updates };
 
-	if (i == s->shard.plan->lead && (s->hello.slack == STALE_SYNC ? s->last > 0 && m.step >= s->last : s->stop))
+	if (i == s->shard.plan->lead && (s->hello.slack == STALE_SYNC ?
+	    head->last > 0 && m.step >= head->last : head->stop))
 		m.flags = MSG_LAST;
 	m.len = (uint32_t)(sl->at->count * sizeof(float));
-	m.payload = before ? sl->before : sl->w;
-	emit_to_worker(s, w, m);
+	m.payload = sl->w[before ? !sl->half : sl->half];
+	server_state_emit(s, w, m);
 }
 
 static void
@@ -136,8 +149,9 @@ send_state(struct server_state *s, uint32_t i, uint32_t w)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
-	emit_to_worker(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
-	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)), .payload = sl->m });
+	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
+	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)),
+	    .payload = sl->m[sl->half] });
 }
 
 /* An average over no weights yet is the newest weights, not the first ones. */
@@ -146,10 +160,10 @@ send_average(struct server_state *s, uint32_t i, uint32_t w)
 {
 	const struct slice *sl = &s->shard.slice[i];
 
-	emit_to_worker(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i,
+	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i,
 	    .step = slice_step(sl, w),
 	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
-	    .payload = sl->averaged > 0 ? sl->average : sl->w });
+	    .payload = sl->averaged > 0 ? sl->average[sl->average_half] : sl->w[sl->half] });
 }
 
 /* The SLICE_ bits that the next message to worker w about this slice answers; 0: none yet. */
@@ -186,16 +200,16 @@ answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 	}
 }
 
-/* Sends all workers the answers about slice i that are due.  The slice was at step `was` before the last message. */
-static void
-answer_workers(struct server_state *s, uint32_t i, uint64_t was)
+void
+server_state_answer(struct server_state *s, uint32_t i, uint64_t was)
 {
 	const struct slice *sl = &s->shard.slice[i];
+	struct shard_head *head = s->shard.head;
 
 	if (!sl->ready)
 		return;
-	if (i == s->shard.plan->lead && s->stop && s->last == 0 && sl->step > was)
-		s->last = sl->step;
+	if (i == s->shard.plan->lead && head->stop && head->last == 0 && sl->step > was)
+		memory_store(s->shard.memory, &head->last, sl->step);
 	for (uint32_t w = 0; w < s->o.nworkers; w++)
 		answer_worker(s, i, w);
 }
@@ -212,11 +226,11 @@ handle_pull(struct server_state *s, const struct msg *m)
 
 	s->shard.norms.sent[m->worker] = 0;	/* the worker starts */
 	if (m->flags & MSG_STATE_OF) {
-		if (sl->m == NULL)
+		if (sl->m[0] == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no state", m->slice);
 		sl->due[m->worker] |= SLICE_STATE;
 	} else if (m->flags & MSG_AVERAGE_OF) {
-		if (sl->average == NULL)
+		if (sl->average[0] == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no average", m->slice);
 		sl->due[m->worker] |= SLICE_AVERAGE;
 	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
@@ -224,76 +238,7 @@ handle_pull(struct server_state *s, const struct msg *m)
 	} else {
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
 	}
-	answer_workers(s, m->slice, UINT64_MAX);
-	return 0;
-}
-
-static void
-send_norms_part(struct server_state *s, uint32_t w, const struct norm *part, uint64_t step)
-{
-	struct norms *n = &s->shard.norms;
-
-	if (!s->peer[w].known || s->peer[w].gone || n->sent[w] > step)
-		return;
-	n->sent[w] = step + 1;
-	norms_put(n, part);
-	emit_to_worker(s, w, (struct msg){ .type = MSG_NORMS, .step = step, .len = n->n * NORM_BYTES,
-	    .payload = n->bytes });
-}
-
-/* Closes the step of all slices of weights, and sends the answers. */
-static void
-update_shard(struct server_state *s, const struct norm *sums)
-{
-	uint64_t was = shard_at(&s->shard);
-
-	shard_update(&s->shard, sums);
-	for (uint32_t i = 0; i < s->shard.plan->nweights; i++)
-		if (shard_learns(&s->shard, i))
-			answer_workers(s, i, was);
-}
-
-/* Adds slice i to the norms if all its gradients are there; the last slice completes the server's part. */
-static void
-count_full_slice(struct server_state *s, uint32_t i)
-{
-	struct norms *n = &s->shard.norms;
-
-	shard_count(&s->shard, i);
-	if (n->open || !shard_full(&s->shard))
-		return;
-	if (s->o.nservers == 1 || shard_samples(&s->shard) == 0) {
-		update_shard(s, n->now);
-		return;
-	}
-	n->open = true;
-	for (uint32_t w = 0; w < s->o.nworkers; w++)
-		send_norms_part(s, w, n->now, shard_at(&s->shard));
-}
-
-/* A worker that repeats a push may be the only one that can still join the servers' parts. */
-static void
-resend_norms_part(struct server_state *s, const struct msg *m)
-{
-	const struct norms *n = &s->shard.norms;
-
-	if (n->open && m->step == shard_at(&s->shard))
-		send_norms_part(s, m->worker, n->now, m->step);
-	else if (n->has_before && s->o.nservers > 1 && m->step + 1 == shard_at(&s->shard))
-		send_norms_part(s, m->worker, n->before, m->step);
-}
-
-static int
-handle_norms(struct server_state *s, const struct msg *m)
-{
-	struct norms *n = &s->shard.norms;
-
-	if (n->n == 0 || m->step > shard_at(&s->shard) || (m->step == shard_at(&s->shard) && !n->open))
-		return err_fail(ERR_FORMAT, "norms of step %" PRIu64 " are out of turn", m->step);
-	if (!norms_get(m->payload, m->len, n->all, n->n))
-		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
-	if (m->step == shard_at(&s->shard))
-		update_shard(s, n->all);
+	server_state_answer(s, m->slice, UINT64_MAX);
 	return 0;
 }
 
@@ -314,10 +259,10 @@ handle_slice_msg(struct server_state *s, const struct msg *m)
 	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
 	if (e < 0)
 		return e;
-	answer_workers(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
-	count_full_slice(s, m->slice);
+	server_state_answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
+	server_norms_count(s, m->slice);
 	if (m->type == MSG_PUSH)
-		resend_norms_part(s, m);
+		server_norms_repeat(s, m);
 	return 0;
 }
 
@@ -329,7 +274,7 @@ send_totals(struct server_state *s)
 	for (uint32_t w = 0; !t->open && w < t->nworkers; w++)
 		if (t->due[w]) {
 			t->due[w] = false;
-			emit_to_worker(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
+			server_state_emit(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
 			    .len = (uint32_t)(t->n * sizeof(double)), .payload = t->sum });
 		}
 }
@@ -353,14 +298,14 @@ release_worker(struct server_state *s, uint32_t w)
 {
 	if (s->peer[w].gone)
 		return;
-	s->peer[w].gone = true;
+	set_gone(s, w, true);
 	for (uint32_t i = 0; i < s->shard.plan->n; i++)
 		if (shard_mine(&s->shard, i)) {
 			uint64_t was = s->shard.slice[i].step;
 
 			slice_leave(&s->shard.slice[i], w);
-			answer_workers(s, i, was);
-			count_full_slice(s, i);
+			server_state_answer(s, i, was);
+			server_norms_count(s, i);
 		}
 	total_leave(&s->total, w);
 	send_totals(s);
@@ -385,15 +330,15 @@ handle_worker_msg(struct server_state *s, const struct msg *m)
 	case MSG_SUM:
 		return handle_sum(s, m);
 	case MSG_NORMS:
-		return handle_norms(s, m);
+		return server_norms_handle(s, m);
 	case MSG_STOP:
-		s->stop = true;
+		memory_store(s->shard.memory, &s->shard.head->stop, 1);
 		return 0;
 	case MSG_EPOCH:
 		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "EPOCH without a number");
 	case MSG_BYE:
 		release_worker(s, m->worker);
-		emit_to_worker(s, m->worker, (struct msg){ .type = MSG_BYE });
+		server_state_emit(s, m->worker, (struct msg){ .type = MSG_BYE });
 		return 0;
 	default:
 		return err_fail(ERR_FORMAT, "%s is not for a server", msg_name(m->type));
@@ -474,12 +419,14 @@ server_state_plan(const struct server_state *s)
 void
 server_state_slice(const struct server_state *s, uint32_t slice, const float **w, const float **m)
 {
-	*w = s->shard.slice[slice].w;
-	*m = s->shard.slice[slice].m;
+	const struct slice *sl = &s->shard.slice[slice];
+
+	*w = sl->w[sl->half];
+	*m = sl->m[sl->half];
 }
 
 const float *
 server_state_average(const struct server_state *s, uint32_t slice)
 {
-	return s->shard.slice[slice].average;
+	return s->shard.slice[slice].average[s->shard.slice[slice].average_half];
 }

@@ -4,10 +4,11 @@
  * It has no sockets, clock, threads or random numbers: the messages that it emits depend only on those that it took.
  * It holds the slices that ps/shard_plan.h gives to one server of a job.  The first worker's hello describes the job.
  *
- *	HELLO	answered by WELCOME if the job is the same for all.  A new incarnation of a worker replaces the one
- *		before, whose messages are dropped from then on.  The caller decides which of two incarnations is
- *		newer.  Clocks cannot: a restarted worker may run on another host.  Only one earlier incarnation is
- *		remembered; a message of an older one fails with ERR_FORMAT, and its hello would be accepted.
+ *	HELLO	answered by WELCOME if the worker describes the same job as the first.  A new incarnation of a worker
+ *		replaces the one before, whose messages are dropped from then on.  The caller must pass the hello of
+ *		the newer one last.  It cannot compare clocks: a restarted worker may run on another host.  Only the
+ *		replaced incarnation is remembered: of older ones a message fails with ERR_FORMAT, but a hello is
+ *		accepted.
  *	INIT	first weights of a slice, from rank 0; pulls wait for them
  *	PULL	answered by WEIGHTS or STATE.  In a synchronous job it gets the weights after the named step, if that
  *		is the current step or the one before, so that a restarted worker can repeat its step.  In any other
@@ -15,21 +16,26 @@
  *	PUSH	ps/server/slice.h; answered slice by slice by WEIGHTS, once the staleness bound allows it
  *	SUM	ps/total.h; answered by TOTAL
  *	NORMS	ps/norms.h
- *	STOP	(server 0) the next step of the first slice that is not frozen is the last; its WEIGHTS say so to all
- *		workers
+ *	STOP	(server 0) the step that slice `lead` (ps/shard_plan.h) closes next is the job's last; the WEIGHTS after
+ *		it say so to every worker
  *	EPOCH	no effect here: traffic is counted by epoch (ps/server/epoch_traffic.h)
  *	BYE	answered by BYE; nobody waits for the worker any more
  *
- * Every message names incarnation, worker, step and slice.  A repeated message changes nothing.  Memory is four times
- * the server's shard of the weights, and the gradients that arrive before their turn; no message makes it allocate
- * more.  For each slice a worker has at most one answer of a kind outstanding, however often it asks.  An answer for
- * which there is no room waits as a bit.
+ * Every message names incarnation, worker, step and slice.  A repeated message changes nothing.  Memory is three times
+ * the server's shard of the weights, twice the optimizer's state and the average, and the gradients that arrive before
+ * their turn; no message makes it allocate more.  For each slice a worker has at most one answer of a kind outstanding,
+ * however often it asks.  An answer for which there is no room is one bit (slice.due), not a message.
+ *
+ * The state machine may be given a memory that outlives it (ps/memory.h).  A successor with the same memory has every
+ * update, sum and goodbye that was answered, but not the incarnations that were replaced.  Workers greet it and repeat
+ * what was not answered.
  *
  * Ownership: messages taken and emitted are lent for the call.
  */
 #ifndef PS_SERVER_SERVER_STATE_H
 #define PS_SERVER_SERVER_STATE_H
 
+#include "ps/memory.h"
 #include "ps/shard_plan.h"
 #include "wire/msg.h"
 
@@ -39,6 +45,8 @@ struct server_state_opt {
 	uint32_t nworkers;
 	uint32_t index, nservers;	/* which server of the job */
 	uint64_t incarnation;
+	struct memory *memory;		/* that outlives this server, lent; NULL: a private one */
+	bool	 once;			/* no worker returns, and no server: weights need one half, see slice_place() */
 	/* Sends a message to a worker.  It may call the worker's state machine, but not this one. */
 	void	 (*emit)(void *arg, uint32_t worker, const struct msg *m);
 	/* Whether a message with weights or state may be emitted to worker now; NULL: always. */
@@ -48,7 +56,8 @@ struct server_state_opt {
 
 struct server_state;
 
-int	 server_state_new(const struct server_state_opt *opt, struct server_state **s);	/* 0, ERR_LIMIT or ERR_NOMEM */
+/* Returns 0, ERR_LIMIT, ERR_FORMAT (the memory is another job's) or ERR_NOMEM. */
+int	 server_state_new(const struct server_state_opt *opt, struct server_state **s);
 void	 server_state_free(struct server_state *s);		/* NULL does nothing */
 
 /*

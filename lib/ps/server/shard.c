@@ -1,54 +1,86 @@
-/* shard - the slices of one server, in one block of memory. */
+/* shard - the slices of one server, in one memory (ps/memory.h). */
 #include "ps/server/shard.h"
 #include "base/err.h"
 #include "net/optim/muon.h"
 
 #include <stdlib.h>
 
-#define LINE 16		/* floats of a cache line, on which each array begins */
-
-static size_t
-pad_to_line(size_t count)
+struct shard_head *
+shard_find_head(const struct memory *m)
 {
-	return (count + LINE - 1) / LINE * LINE;
+	struct shard_head *h = m->base;
+
+	return h != NULL && m->size >= sizeof(*h) && h->job != 0 && h->nworkers <= m->size - sizeof(*h) ? h : NULL;
 }
 
-/* Floats of slice i, each of its arrays padded to *room.  A frozen slice has only weights. */
+/* Places all parts in a memory at base, or only measures them if that is NULL.  Returns the size. */
 static size_t
-count_slice_floats(const struct shard *s, uint32_t i, uint32_t more, size_t *room)
+place_parts(struct shard *s, void *base, uint32_t nworkers, bool once)
 {
-	*room = shard_mine(s, i) ? pad_to_line(s->plan->slice[i].count) : 0;
-	return (s->plan->slice[i].frozen ? 1 : 3 + more) * *room;
+	size_t at = 0;
+
+	s->head = memory_place(base, &at, sizeof(*s->head) + nworkers);
+	s->total = memory_place(base, &at, sizeof(*s->total));
+	s->norms.kept = memory_place(base, &at, norms_kept_size(&s->norms));
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i))
+			slice_place(&s->slice[i], base, &at, once);
+	return at;
 }
 
-/* One allocation with w, m, sum, before and average of each slice in turn: a step uses adjacent memory. */
+/* The slices' sums: private, as workers repeat gradients that were not answered. */
 static int
-alloc_slice_arrays(struct shard *s, const struct opt_hyper *h)
+alloc_sums(struct shard *s)
 {
-	bool average = h->average.kind != AVERAGE_NONE;
-	uint32_t states = opt_states(h->rule), more = states + average;
-	size_t all = LINE, room;
-	float *at;
+	size_t all = 0;
 
 	for (uint32_t i = 0; i < s->plan->n; i++)
-		all += count_slice_floats(s, i, more, &room);
-	if ((s->memory = calloc(all, sizeof(float))) == NULL)
-		return err_nomem();
-	at = s->memory + (64 - (uintptr_t)s->memory % 64) % 64 / sizeof(float);
-	for (uint32_t i = 0; i < s->plan->n; at += count_slice_floats(s, i++, more, &room)) {
-		count_slice_floats(s, i, more, &room);
+		if (shard_mine(s, i) && !s->plan->slice[i].frozen) {
+			size_t count = s->plan->slice[i].count;
+
+			all += count;
+			s->pool.count = count > s->pool.count ? count : s->pool.count;
+		}
+	s->sums = calloc(all + 1, sizeof(float));
+	return s->sums != NULL ? 0 : err_nomem();
+}
+
+/* A server before this one was closing a step: the slices that it did not reach close with the same norms. */
+static void
+attach_norms(struct shard *s)
+{
+	if (!norms_attach(&s->norms, s->memory, s->norms.kept))
+		return;
+	for (uint32_t i = 0; i < s->plan->nweights; i++)
+		s->closing += shard_learns(s, i) && s->slice[i].step == s->norms.before_step;
+}
+
+static int
+attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
+{
+	float *sum = s->sums;
+	int e;
+
+	hash += hash == 0;
+	if ((e = memory_resize(s->memory, place_parts(s, NULL, nworkers, once))) < 0)
+		return e;
+	place_parts(s, s->memory->base, nworkers, once);
+	if (s->head->job != 0 && s->head->job != hash)
+		return err_fail(ERR_ARG, "the server's state is another job's");
+	s->head->nworkers = nworkers;
+	memory_store(s->memory, &s->head->job, hash);
+	for (uint32_t i = 0; i < s->plan->n; i++) {
+		struct slice *sl = &s->slice[i];
+
 		if (!shard_mine(s, i))
 			continue;
-		s->slice[i].w = at;
-		if (s->plan->slice[i].frozen)
-			continue;
-		s->slice[i].m = s->plan->slice[i].kind == SHARD_PLAN_WEIGHTS ? at + room : NULL;
-		s->slice[i].sum = at + (1 + states) * room;
-		s->slice[i].before = at + (2 + states) * room;
-		s->slice[i].average = average ? at + (3 + states) * room : NULL;
-		if (s->plan->slice[i].count > s->pool.count)
-			s->pool.count = s->plan->slice[i].count;
+		slice_attach(sl, s->memory, sl->at->frozen ? NULL : sum);
+		sum += sl->at->frozen ? 0 : sl->at->count;
+		for (uint32_t w = 0; w < nworkers; w++)
+			if (s->head->gone[w])
+				stale_leave(&sl->stale, w);
 	}
+	attach_norms(s);
 	return 0;
 }
 
@@ -75,7 +107,7 @@ init_slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = alloc_slice_arrays(s, &job->hyper)) < 0 || (e = alloc_matrix_work(s)) < 0)
+	if ((e = alloc_sums(s)) < 0 || (e = alloc_matrix_work(s)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
@@ -85,14 +117,15 @@ init_slices(struct shard *s, const struct hello *job)
 }
 
 int
-shard_init(struct shard *s, const struct hello *job, const struct graph *g)
+shard_init(struct shard *s, const struct hello *job, const struct graph *g, uint64_t hash, struct memory *m, bool once)
 {
 	int e;
 
-	*s = (struct shard){ .index = job->server };
+	*s = (struct shard){ .index = job->server, .memory = m };
 	if ((e = hello_check(&job->hyper, job->slack)) < 0 ||
 	    (e = shard_plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
-	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = init_slices(s, job)) < 0)
+	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = init_slices(s, job)) < 0 ||
+	    (e = attach_memory(s, job->nworkers, hash, once)) < 0)
 		shard_free(s);
 	return e;
 }
@@ -103,7 +136,7 @@ shard_free(struct shard *s)
 	for (uint32_t i = 0; s->slice != NULL && i < s->plan->n; i++)
 		slice_free(&s->slice[i]);
 	free(s->slice);
-	free(s->memory);
+	free(s->sums);
 	shard_plan_free(s->plan);
 	slice_pool_free(&s->pool);
 	norms_free(&s->norms);
@@ -129,8 +162,13 @@ shard_count(struct shard *s, uint32_t i)
 
 	if (!sl->full || sl->counted)
 		return;
+	if (s->closing > 0) {
+		slice_update(sl, &s->norms.scale);
+		s->closing--;
+		return;
+	}
 	sl->counted = true;
-	norms_add(&s->norms, sl->at, sl->w, sl->samples > 0 ? sl->sum : NULL);
+	norms_add(&s->norms, sl->at, sl->w[sl->half], sl->samples > 0 ? sl->sum : NULL);
 }
 
 bool
@@ -157,7 +195,7 @@ get_first_learned(const struct shard *s)
 uint64_t
 shard_at(const struct shard *s)
 {
-	return get_first_learned(s)->step;
+	return s->closing > 0 ? s->norms.before_step : get_first_learned(s)->step;
 }
 
 uint64_t
@@ -169,7 +207,7 @@ shard_samples(const struct shard *s)
 void
 shard_update(struct shard *s, const struct norm *sums)
 {
-	norms_close(&s->norms, sums, shard_samples(s));
+	norms_close(&s->norms, shard_at(s), sums, shard_samples(s));
 	for (uint32_t i = 0; i < s->plan->nweights; i++)
 		if (shard_learns(s, i))
 			slice_update(&s->slice[i], &s->norms.scale);

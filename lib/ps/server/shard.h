@@ -1,5 +1,7 @@
 /*
- * shard - the slices of one server, in one block of memory.
+ * shard - the slices of one server, in one memory (ps/memory.h).
+ *
+ * The memory holds, one after the other: struct shard_head, the last sum over workers, the last norms, and each slice.
  *
  * Threads: one thread at a time.
  */
@@ -7,22 +9,41 @@
 #define PS_SERVER_SHARD_H
 
 #include "ps/hello.h"
+#include "ps/memory.h"
 #include "ps/server/slice.h"
+#include "ps/total.h"
+
+struct shard_head {
+	_Atomic uint64_t job;		/* hash of the description; 0: there is nothing yet */
+	uint64_t	 nworkers;
+	_Atomic uint64_t stop;		/* the job should end */
+	_Atomic uint64_t last;		/* synchronous: the last step of the lead slice; 0: not known yet */
+	uint8_t		 gone[];	/* [nworkers] the worker has left */
+};
 
 struct shard {
 	struct shard_plan	 *plan;
 	struct slice	 *slice;	/* [plan->n]; zeros for those of other servers */
 	uint32_t	  index;	/* of the server */
-	float		 *memory;
+	struct memory	 *memory;
+	struct shard_head *head;
+	struct total_kept *total;
+	float		 *sums;		/* of the slices */
 	struct slice_pool pool;
 	struct norms	  norms;
+	/* slices that a server before this one had not closed with the others, whose norms are known */
+	uint32_t	  closing;
 };
 
+/* The head of a memory, or NULL if it holds none. */
+struct shard_head *shard_find_head(const struct memory *m);
 /*
- * Plans the job's graph for server job->server.  Returns 0, ERR_ARG (hello_check()), ERR_LIMIT or ERR_NOMEM; on an
- * error *s is empty.
+ * Plans the job's graph for server job->server, and takes over what the memory holds; hash is that of the job's text.
+ * With `once` the weights have one half (slice_place()).  Returns 0, ERR_ARG (hello_check(), or the memory is another
+ * job's), ERR_FORMAT, ERR_LIMIT, ERR_SYS or ERR_NOMEM; on an error *s is empty.
  */
-int	 shard_init(struct shard *s, const struct hello *job, const struct graph *g);
+int	 shard_init(struct shard *s, const struct hello *job, const struct graph *g, uint64_t hash, struct memory *m,
+	     bool once);
 void	 shard_free(struct shard *s);		/* leaves an empty shard */
 /* Whether the slice is this server's; false also for numbers beyond the plan. */
 bool	 shard_mine(const struct shard *s, uint32_t slice);
@@ -31,7 +52,7 @@ bool	 shard_learns(const struct shard *s, uint32_t slice);
 
 /* Worker w joins all slices. */
 void	 shard_join(struct shard *s, uint32_t w);
-/* Adds an own slice to the norms, once, if it is full. */
+/* Adds an own slice to the norms, once, if it is full; or closes its step, if it is one of `closing`. */
 void	 shard_count(struct shard *s, uint32_t slice);
 /* Whether slices wait for norms and all of them are full. */
 bool	 shard_full(const struct shard *s);

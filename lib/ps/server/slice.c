@@ -55,7 +55,7 @@ slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nwo
 	s->due = calloc(nworkers, sizeof(*s->due));
 	if (s->part == NULL || s->due == NULL)
 		return err_nomem();
-	return stale_init(&s->stale, nworkers, slack);
+	return stale_init(&s->stale, NULL, nworkers, slack);
 }
 
 void
@@ -68,11 +68,116 @@ slice_free(struct slice *s)
 	stale_free(&s->stale);
 }
 
+static uint32_t
+count_states(const struct slice *s)
+{
+	return s->at->kind == SHARD_PLAN_WEIGHTS ? opt_states(s->hyper.rule) : 0;
+}
+
+void
+slice_place(struct slice *s, void *base, size_t *at, bool once)
+{
+	size_t bytes = s->at->count * sizeof(float);
+
+	s->kept = memory_place(base, at, sizeof(*s->kept));
+	s->clock = memory_place(base, at, s->stale.n * sizeof(*s->clock));
+	for (int h = 0; h < 2; h++) {
+		bool same = once && h > 0;
+
+		if (s->at->frozen && h > 0)
+			break;
+		s->w[h] = same ? s->w[0] : memory_place(base, at, bytes);
+		if (s->at->frozen)
+			break;
+		if (count_states(s) > 0)
+			s->m[h] = same ? s->m[0] : memory_place(base, at, count_states(s) * bytes);
+		if (s->hyper.average.kind != AVERAGE_NONE)
+			s->average[h] = same ? s->average[0] : memory_place(base, at, bytes);
+	}
+}
+
+void
+slice_attach(struct slice *s, const struct memory *m, float *sum)
+{
+	bool sync = s->stale.slack == STALE_SYNC;
+	int half = memory_half(&s->kept->word);
+	const struct slice_record *r;
+
+	s->memory = m;
+	s->sum = sum;
+	s->stale.clock = s->clock;
+	if (half < 0)
+		return;
+	s->half = s->at->frozen ? 0 : (unsigned)half;
+	r = &s->kept->record[half];
+	s->step = r->step;
+	s->updates = r->updates;
+	s->averaged = r->averaged;
+	s->average_half = r->average % 2;
+	s->ready = true;
+	s->began = s->step > 0 && s->kept->record[!half].step == s->step - 1;
+	for (uint32_t w = 0; w < s->stale.n; w++)
+		if (sync)
+			s->clock[w] = s->step;
+		else
+			stale_done(&s->stale, w, s->step);
+	if (!sync && r->worker < s->stale.n)
+		stale_done(&s->stale, r->worker, r->clock);
+}
+
+static void
+copy_floats(float *to, const float *from, size_t n)
+{
+	if (to != from && n > 0)
+		memcpy(to, from, n * sizeof(float));
+}
+
+static void
+note_stored(const struct slice *s, float *p, size_t n)
+{
+	memory_stored(s->memory, p, n * sizeof(float));
+}
+
+/* The clock of a worker goes on, in the server's memory, too. */
+static void
+advance_clock(struct slice *s, uint32_t w, uint64_t step)
+{
+	stale_done(&s->stale, w, step);
+	memory_stored(s->memory, &s->clock[w], sizeof(s->clock[w]));
+}
+
+/* Returns the half to write; until it is published, its record says that it is incomplete. */
+static unsigned
+begin_half(struct slice *s)
+{
+	unsigned to = memory_other(&s->kept->word);
+
+	memory_store(s->memory, &s->kept->record[to].step, SLICE_NONE);
+	return to;
+}
+
+/* Publishes a half, after the update by worker w that makes its clock `clock`; both are 0 if synchronous. */
+static void
+publish_half(struct slice *s, unsigned to, uint32_t w, uint64_t clock)
+{
+	struct slice_record *r = &s->kept->record[to];
+
+	r->updates = s->updates;
+	r->averaged = s->averaged;
+	r->average = s->average_half;
+	r->worker = w;
+	r->clock = clock;
+	memory_stored(s->memory, (char *)r + sizeof(r->step), sizeof(*r) - sizeof(r->step));
+	memory_store(s->memory, &r->step, s->step);
+	memory_publish(s->memory, &s->kept->word, to);
+	s->half = to;
+}
+
 int
 slice_first(struct slice *s, const struct msg *m)
 {
 	bool state = m->flags & MSG_STATE_OF, average = m->flags & MSG_AVERAGE_OF;
-	float *to = state ? s->m : average ? s->average : s->w;
+	float *to = state ? s->m[0] : average ? s->average[0] : s->w[0];
 
 	if (m->len != s->at->count * sizeof(float) * (state ? opt_states(s->hyper.rule) : 1) || to == NULL)
 		return err_fail(ERR_FORMAT, "first weights of slice %" PRIu32 " have %" PRIu32 " bytes", m->slice,
@@ -81,77 +186,106 @@ slice_first(struct slice *s, const struct msg *m)
 		return 0;
 	if (m->len > 0)
 		memcpy(to, m->payload, m->len);
+	memory_stored(s->memory, to, m->len);
 	if (average)
 		s->averaged = m->samples;
 	if (state || average)
 		return 0;
-	if (s->averaged == 0 && s->average != NULL && m->len > 0)
-		memcpy(s->average, s->w, m->len);
+	if (s->averaged == 0 && s->average[0] != NULL)
+		copy_floats(s->average[0], s->w[0], s->at->count);
 	s->averaged += s->averaged == 0 && s->hyper.average.kind == AVERAGE_LOOKAHEAD;
-	s->ready = true;
 	s->step = m->step;
 	s->updates = m->samples > 0 ? m->samples : m->step;
+	memory_store(s->memory, &s->kept->record[1].step, SLICE_NONE);
+	publish_half(s, 0, 0, 0);
+	s->ready = true;
 	for (uint32_t w = 0; w < s->stale.n; w++)
-		stale_done(&s->stale, w, m->step);
+		advance_clock(s, w, m->step);
 	return 0;
 }
 
-/* Takes one step of the optimizer, each parameter group with its own rate.  k is NULL if no norms are needed. */
+/*
+ * Takes one step of the optimizer into half `to`, each parameter group with its own rate.  k is NULL if no norms are
+ * needed.
+ */
 static void
-apply_optimizer(struct slice *s, const float *g, double n, const struct norms_scale *k)
+apply_optimizer(struct slice *s, unsigned to, const float *g, double n, const struct norms_scale *k)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 	uint32_t states = opt_states(s->hyper.rule);
+	float *w = s->w[to], *m = s->m[to];
 	struct opt_hyper h = s->hyper;
 
 	h.t = s->stale.slack == STALE_SYNC ? s->step + 1 : ++s->updates;
+	if (s->at->rows > 0) {
+		copy_floats(w, s->w[s->half], s->at->count);
+		copy_floats(m, s->m[s->half], s->at->count * states);
+	}
 	for (uint32_t i = 0; i < s->plan->ngroup; i++) {
 		const struct shard_plan_group *p = &s->plan->group[i];
 		size_t from = p->first > first ? p->first : first;
-		size_t to = p->first + p->count < end ? p->first + p->count : end, at = from - first;
+		size_t until = p->first + p->count < end ? p->first + p->count : end, at = from - first;
 
-		if (from >= to)
+		if (from >= until)
 			continue;
 		h.lr = s->rate * p->lr * (k != NULL ? k->rate[i] : 1);
 		h.wd = s->hyper.wd * p->wd;
 		if (s->at->rows == 0)
-			opt_step(s->w + at, s->m + at * states, g + at, to - from, n, &h);
+			opt_step_to(s->w[s->half] + at, s->m[s->half] + at * states, w + at, m + at * states, g + at,
+			    until - from, n, &h);
 		else if (h.lr > 0)
-			muon_step(s->w, s->m, g, s->at->rows, p->count / s->at->rows, n, &h, s->pool->work);
+			muon_step(w, m, g, s->at->rows, p->count / s->at->rows, n, &h, s->pool->work);
+		note_stored(s, w + at, until - from);
+		note_stored(s, m + at * states, (until - from) * states);
 	}
 }
 
-/* Updates the slice with g, the sum over n samples. */
 static void
-apply_rule(struct slice *s, const float *g, uint64_t n, const struct norms_scale *k)
+fold_statistics(struct slice *s, unsigned to, const float *g, double n)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 
-	if (n == 0)
-		return;
-	if (s->at->kind == SHARD_PLAN_WEIGHTS) {
-		apply_optimizer(s, g, k != NULL ? (double)n / k->shrink : (double)n, k);
-		return;
-	}
 	for (uint32_t i = 0; i < s->plan->nfold; i++) {
 		const struct shard_plan_fold *f = &s->plan->fold[i];
 		size_t from = f->first > first ? f->first : first;
-		size_t to = f->first + f->count < end ? f->first + f->count : end;
+		size_t until = f->first + f->count < end ? f->first + f->count : end, at = from - first;
 
-		if (from < to)
-			opt_fold(s->w + (from - first), g + (from - first), to - from, (double)n, f->momentum);
+		if (from < until)
+			opt_fold_to(s->w[s->half] + at, s->w[to] + at, g + at, until - from, n, f->momentum);
+	}
+	note_stored(s, s->w[to], s->at->count);
+}
+
+/* Updates the slice into half `to` with g, the sum over n samples. */
+static void
+apply_rule(struct slice *s, unsigned to, const float *g, uint64_t n, const struct norms_scale *k)
+{
+	if (n == 0) {
+		copy_floats(s->w[to], s->w[s->half], s->at->count);
+		copy_floats(s->m[to], s->m[s->half], s->at->count * count_states(s));
+	} else if (s->at->kind == SHARD_PLAN_WEIGHTS) {
+		apply_optimizer(s, to, g, k != NULL ? (double)n / k->shrink : (double)n, k);
+	} else {
+		fold_statistics(s, to, g, (double)n);
 	}
 }
 
-/* Follows an update; any: it had samples. */
+/* Follows an update into half `to`; any: it had samples. */
 static void
-update_average(struct slice *s, bool any)
+update_average(struct slice *s, unsigned to, bool any)
 {
 	uint64_t t = s->stale.slack == STALE_SYNC ? s->step + 1 : s->updates;
+	bool moves = s->hyper.average.kind == AVERAGE_SWA ? s->marked : any || s->marked;
+	unsigned a = !s->average_half;
 
-	if (s->average != NULL && (any || s->marked) && average_step(&s->hyper.average, s->average, s->w, s->at->count,
-	    s->averaged, t, s->marked, s->at->kind == SHARD_PLAN_AUX) && s->averaged < UINT32_MAX)
-		s->averaged++;
+	if (s->average[0] != NULL && moves) {
+		copy_floats(s->average[a], s->average[s->average_half], s->at->count);
+		if (average_step(&s->hyper.average, s->average[a], s->w[to], s->at->count, s->averaged, t, s->marked,
+		    s->at->kind == SHARD_PLAN_AUX) && s->averaged < UINT32_MAX)
+			s->averaged++;
+		note_stored(s, s->average[a], s->at->count);
+		s->average_half = a;
+	}
 	s->marked = false;
 }
 
@@ -192,15 +326,16 @@ add_held_gradient(struct slice *s, uint32_t w)
 void
 slice_update(struct slice *s, const struct norms_scale *k)
 {
-	if (s->at->count > 0)
-		memcpy(s->before, s->w, s->at->count * sizeof(float));
-	apply_rule(s, s->sum, s->samples, k);
-	update_average(s, s->samples > 0);
+	unsigned to = begin_half(s);
+
+	apply_rule(s, to, s->sum, s->samples, k);
+	update_average(s, to, s->samples > 0);
+	s->step++;
+	publish_half(s, to, 0, 0);
 	s->samples = 0;
 	s->full = s->counted = false;
 	s->rated = false;
 	s->began = true;
-	s->step++;
 	/* A pull for the weights of the step that closes has no answer yet. */
 	for (uint32_t w = 0; w < s->stale.n; w++)
 		if (s->due[w] & SLICE_PULL)
@@ -269,13 +404,15 @@ push_sync(struct slice *s, const struct msg *m)
 static void
 push_async(struct slice *s, const struct msg *m)
 {
+	unsigned to = begin_half(s);
+
 	if (m->len > 0)
 		memcpy(s->sum, m->payload, m->len);
 	s->rate = m->rate;
-	apply_rule(s, s->sum, m->samples, NULL);
-	update_average(s, m->samples > 0);
-	s->began = true;
-	stale_done(&s->stale, m->worker, m->step + 1);
+	apply_rule(s, to, s->sum, m->samples, NULL);
+	update_average(s, to, m->samples > 0);
+	publish_half(s, to, m->worker, m->step + 1);
+	advance_clock(s, m->worker, m->step + 1);
 }
 
 int

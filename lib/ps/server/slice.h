@@ -9,6 +9,11 @@
  *
  * If an update needs norms over all servers, the complete sum waits for slice_update().
  *
+ * Weights, state and average are in the server's memory (ps/memory.h) twice.  An update reads one half, writes the
+ * other, and then publishes it, before any answer: a server that is restarted has all updates that it answered, and
+ * none in part.  In a synchronous job the other half holds the weights one step ago, for a worker that repeats its
+ * step.  Open sums are not kept, as workers repeat gradients that were not answered.
+ *
  * stale.clock[w] counts the accepted pushes of worker w; a push for an earlier step is a repetition and changes
  * nothing.  An answer to w is due from its push until the staleness bound allows its next step.
  *
@@ -18,6 +23,7 @@
 #define PS_SERVER_SLICE_H
 
 #include "net/optim/opt.h"
+#include "ps/memory.h"
 #include "ps/stale.h"
 #include "ps/norms.h"
 #include "wire/msg.h"
@@ -41,22 +47,42 @@ void	 slice_pool_free(struct slice_pool *p);
 #define SLICE_AVERAGE	8u	/* their average */
 #define SLICE_BEFORE	16u	/* the weights one step ago */
 
+#define SLICE_NONE	UINT64_MAX	/* a record's step while its half is written */
+
+/* What belongs to a half besides floats. */
+struct slice_record {
+	_Atomic uint64_t step;
+	uint64_t	 updates;
+	uint64_t	 clock;		/* not synchronous: of `worker`, with this update */
+	uint32_t	 worker;
+	uint32_t	 averaged;
+	uint32_t	 average;	/* the half of the average */
+};
+
+struct slice_kept {
+	struct memory_word  word;
+	struct slice_record record[2];
+};
+
 struct slice {
 	const struct shard_plan	*plan;
 	const struct shard_plan_slice	*at;
 	struct slice_pool	*pool;
 	struct opt_hyper	 hyper;
-	/* Arrays in the shard's memory; a frozen slice has only w, and NULL for the others. */
-	float			*w;		/* [count] weights or statistics */
-	float			*m;		/* [count, states] of the optimizer; NULL for statistics */
+	/* In the server's memory; a frozen slice has only w[0], and NULL for the others. */
+	const struct memory	*memory;
+	struct slice_kept	*kept;
+	uint64_t		*clock;		/* [nworkers] of stale */
+	float			*w[2];		/* [count] weights or statistics */
+	float			*m[2];		/* [count, states] of the optimizer; NULL for statistics */
+	float			*average[2];	/* [count] of w, or NULL */
+	unsigned		 half;		/* that is valid */
+	unsigned		 average_half;	/* of the average, which changes less often */
 	float			*sum;		/* [count] of the open step */
-	/* [count] w one step ago, for a worker that repeats its step; synchronous only */
-	float			*before;
-	float			*average;	/* [count] of w, or NULL */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
 	bool			 marked;	/* the weights after the open step become part of average */
 	bool			 ready;		/* it has its first weights */
-	bool			 began;		/* it had an update: before is set */
+	bool			 began;		/* the other half has the weights one step ago */
 	bool			 waits;		/* each update waits for norms */
 	/* sum has every gradient of the open step, and the update is not done */
 	bool			 full;
@@ -72,9 +98,16 @@ struct slice {
 	uint8_t			*due;		/* [nworkers] SLICE_ bits */
 };
 
-/* Initializes slice i of p except for its arrays, which the caller sets.  Returns 0 or ERR_NOMEM. */
+/* Initializes slice i of p except for its arrays.  Returns 0 or ERR_NOMEM. */
 int	 slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
 	     const struct opt_hyper *hyper, struct slice_pool *pool);
+/*
+ * Places it in a memory at base + *at, or measures it if base is NULL, and advances *at.  With `once` both halves are
+ * the same floats, for a server that nobody restarts.
+ */
+void	 slice_place(struct slice *s, void *base, size_t *at, bool once);
+/* Takes over what m has at its place; `sum` [count] is lent. */
+void	 slice_attach(struct slice *s, const struct memory *m, float *sum);
 void	 slice_free(struct slice *s);
 
 /* Sets first weights, state or average (MSG_INIT); ignored once the slice is ready.  Returns 0 or ERR_FORMAT. */

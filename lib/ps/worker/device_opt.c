@@ -97,7 +97,7 @@ start_learning(struct device_opt *d, const struct worker_first *first, const flo
 	size_t P = o->graph->P, A = o->graph->A;
 	struct engine_opt how = { .hyper = o->hyper, .group = d->group, .ngroup = d->ngroup, .fold = d->fold,
 		.nfold = d->nfold, .state = state, .averaged = first != NULL ? first->averaged : 0,
-		    .accumulate = o->pieces };
+		.accumulate = o->accumulate };
 	float *average = NULL;
 	int e;
 

@@ -63,7 +63,8 @@ receive_from_local(void *arg, uint32_t rank, const struct msg *m)
 static int
 open_local_server(struct worker *wk)
 {
-	struct server_state_opt so = { .nworkers = 1, .nservers = 1, .emit = receive_from_local, .arg = wk };
+	struct server_state_opt so = { .nworkers = 1, .nservers = 1, .once = true, .emit = receive_from_local,
+	    .arg = wk };
 	int e;
 
 	if (wk->o.nworkers != 1)

@@ -49,7 +49,7 @@ struct worker_opt {
 	float		*w, *aux;
 	const struct engine *engine;		/* of plan */
 	struct engine_plan *plan;		/* on which the device optimizer may run, lent; NULL: none */
-	bool		 pieces;		/* steps have several micro-batches */
+	bool		 accumulate;		/* steps have several micro-batches */
 	struct trace	*trace;			/* lent; NULL: none */
 	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */

@@ -117,9 +117,8 @@ worker_state_emit(struct worker_state *b, uint32_t server, struct msg m)
 	b->o.emit(b->o.arg, server, &m);
 }
 
-/* A message about slice i to its owner. */
-static void
-emit_slice_msg(struct worker_state *b, uint32_t i, struct msg m)
+void
+worker_state_emit_slice(struct worker_state *b, uint32_t i, struct msg m)
 {
 	m.slice = i;
 	worker_state_emit(b, b->plan->slice[i].owner, m);
@@ -150,16 +149,23 @@ worker_state_welcome(const struct worker_state *b, uint32_t server)
 }
 
 bool
+worker_state_kept(const struct worker_state *b, uint32_t server)
+{
+	return b->link[server].kept;
+}
+
+bool
 worker_state_parted(const struct worker_state *b, uint32_t server)
 {
 	return b->link[server].bye;
 }
 
 static void
-send_first(struct worker_state *b, uint32_t i, const struct worker_first *f, uint64_t step)
+send_first(struct worker_state *b, uint32_t i)
 {
 	const struct shard_plan_slice *s = &b->plan->slice[i];
-	struct msg m = { .type = MSG_INIT, .step = step, .len = (uint32_t)(s->count * sizeof(float)) };
+	const struct worker_first *f = &b->first;
+	struct msg m = { .type = MSG_INIT, .step = b->first_step, .len = (uint32_t)(s->count * sizeof(float)) };
 
 	if (s->kind == SHARD_PLAN_WEIGHTS && !s->frozen && f->state != NULL) {
 		uint32_t states = opt_states(b->w->hyper.rule);
@@ -168,7 +174,7 @@ send_first(struct worker_state *b, uint32_t i, const struct worker_first *f, uin
 		of.flags = MSG_STATE_OF;
 		of.len *= states;
 		of.payload = f->state + s->first * states;
-		emit_slice_msg(b, i, of);
+		worker_state_emit_slice(b, i, of);
 	}
 	if (!s->frozen && f->average != NULL) {
 		struct msg of = m;
@@ -176,29 +182,37 @@ send_first(struct worker_state *b, uint32_t i, const struct worker_first *f, uin
 		of.flags = MSG_AVERAGE_OF;
 		of.samples = f->averaged;
 		of.payload = f->average + (s->kind == SHARD_PLAN_AUX ? b->graph->P : 0) + s->first;
-		emit_slice_msg(b, i, of);
+		worker_state_emit_slice(b, i, of);
 	}
 	m.samples = f->updates;
 	m.payload = (s->kind == SHARD_PLAN_AUX ? b->w->aux : b->w->w) + s->first;
-	emit_slice_msg(b, i, m);
+	worker_state_emit_slice(b, i, m);
+}
+
+void
+worker_state_start_slice(struct worker_state *b, uint32_t i)
+{
+	if (b->w->rank == 0)
+		send_first(b, i);
+	worker_state_emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = b->from });
 }
 
 void
 worker_state_begin(struct worker_state *b, const struct worker_first *f, uint64_t step)
 {
-	static const struct worker_first nothing;
 	uint64_t from = WORKER_ANY;
 
 	b->began = true;
+	b->first = f != NULL ? *f : (struct worker_first){ 0 };
+	b->first_step = step;
 	for (uint32_t s = 0; s < b->o.nservers; s++)
 		if (!b->link[s].empty && b->link[s].step < from)
 			from = b->link[s].step;
-	for (uint32_t i = 0; b->w->rank == 0 && i < b->plan->n; i++)
-		send_first(b, i, f != NULL ? f : &nothing, step);
+	b->from = from;
 	for (uint32_t i = 0; i < b->plan->n; i++) {
 		b->part[i].waiting = true;
 		b->part[i].want = b->w->slack == STALE_SYNC && !b->plan->slice[i].frozen ? from : WORKER_ANY;
-		emit_slice_msg(b, i, (struct msg){ .type = MSG_PULL, .step = from });
+		worker_state_start_slice(b, i);
 	}
 	for (uint32_t a = 0; a < b->graph->nw; a++)
 		b->stale[a] = true;
@@ -218,6 +232,7 @@ worker_state_begun(struct worker_state *b, uint64_t *step)
 	}
 	if (b->w->slack == STALE_SYNC && least != most)
 		return err_fail(ERR_FORMAT, "the servers are at steps %" PRIu64 " to %" PRIu64, least, most);
+	b->begun = true;
 	b->step = b->sum_step = least;
 	*step = least;
 	return 0;
@@ -255,7 +270,8 @@ push_slice(struct worker_state *b, uint32_t i, const float *base)
 	m.flags |= b->marked ? MSG_MARK : 0;
 	b->part[i].waiting = true;
 	b->part[i].want = b->step + 1;
-	emit_slice_msg(b, i, m);
+	b->part[i].push = m;
+	worker_state_emit_slice(b, i, m);
 }
 
 void
@@ -386,95 +402,4 @@ bool
 worker_state_last(const struct worker_state *b)
 {
 	return b->last;
-}
-
-/* In a synchronous job sums are counted within a step.  Workers of other jobs share no steps, and count all sums. */
-void
-worker_state_sum(struct worker_state *b, const double *v, uint32_t n)
-{
-	uint64_t step = b->w->slack == STALE_SYNC ? b->step : 0;
-
-	assert(n <= TOTAL_MOST && !b->summing);
-	if (step != b->sum_step)
-		b->sum_index = 0;
-	b->sum_step = step;
-	b->sum_n = n;
-	b->summing = true;
-	if (n > 0)
-		memcpy(b->sum, v, n * sizeof(double));
-	worker_state_emit(b, 0, (struct msg){ .type = MSG_SUM, .step = step, .slice = b->sum_index,
-	    .len = (uint32_t)(n * sizeof(double)), .payload = b->sum });
-}
-
-void
-worker_state_total(const struct worker_state *b, double *v, uint32_t n)
-{
-	if (n > 0)
-		memcpy(v, b->sum, n * sizeof(double));
-}
-
-void
-worker_state_state(struct worker_state *b, float *state)
-{
-	uint32_t states = opt_states(b->w->hyper.rule);
-
-	b->state = state;
-	b->average = NULL;
-	for (uint32_t i = 0; i < b->plan->nweights; i++) {
-		const struct shard_plan_slice *s = &b->plan->slice[i];
-
-		if (s->frozen) {
-			memset(state + s->first * states, 0, s->count * states * sizeof(float));
-			continue;
-		}
-		b->part[i].asked = true;
-		emit_slice_msg(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .step = b->step });
-	}
-}
-
-void
-worker_state_average(struct worker_state *b, float *average)
-{
-	b->average = average;
-	b->averaged = 0;
-	for (uint32_t i = 0; i < b->plan->n; i++) {
-		const struct shard_plan_slice *s = &b->plan->slice[i];
-		bool aux = s->kind == SHARD_PLAN_AUX;
-
-		if (s->frozen) {
-			memcpy(average + (aux ? b->graph->P : 0) + s->first, (aux ? b->w->aux : b->w->w) + s->first,
-			    s->count * sizeof(float));
-			continue;
-		}
-		b->part[i].asked = true;
-		emit_slice_msg(b, i, (struct msg){ .type = MSG_PULL, .flags = MSG_AVERAGE_OF, .step = b->step });
-	}
-}
-
-uint32_t
-worker_state_averaged(const struct worker_state *b)
-{
-	return b->averaged;
-}
-
-void
-worker_state_stop(struct worker_state *b)
-{
-	if (!b->stopping)
-		worker_state_emit(b, 0, (struct msg){ .type = MSG_STOP, .step = b->step });
-	b->stopping = true;
-}
-
-void
-worker_state_epoch(struct worker_state *b, uint64_t n)
-{
-	for (uint32_t s = 0; s < b->o.nservers; s++)
-		worker_state_emit(b, s, (struct msg){ .type = MSG_EPOCH, .step = n });
-}
-
-void
-worker_state_bye(struct worker_state *b)
-{
-	for (uint32_t s = 0; s < b->o.nservers; s++)
-		worker_state_emit(b, s, (struct msg){ .type = MSG_BYE, .step = b->step });
 }

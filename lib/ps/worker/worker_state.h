@@ -38,6 +38,9 @@ int	 worker_state_take(struct worker_state *b, uint32_t server, const struct msg
 
 int	 worker_state_hello(struct worker_state *b, uint32_t server);	/* 0 or ERR_NOMEM */
 bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server accepted the hello */
+bool	 worker_state_kept(const struct worker_state *b, uint32_t server);	/* the server is restarted if it dies */
+/* After another welcome of the server, on a new connection: emits all that it has not answered. */
+void	 worker_state_repeat(struct worker_state *b, uint32_t server);
 bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* the server answered the goodbye */
 
 /* As the functions of worker.h with the same names, without waiting. */

@@ -87,9 +87,17 @@ handle_total(struct worker_state *b, const struct msg *m)
 	return 0;
 }
 
+static void
+send_norms_total(struct worker_state *b, uint32_t server, uint64_t step)
+{
+	worker_state_emit(b, server, (struct msg){ .type = MSG_NORMS, .step = step, .len = b->norms.n * NORM_BYTES,
+	    .payload = b->norms.bytes[step % 2] });
+}
+
 /*
- * Adds a server's part of a step's norms.  With the last part the total goes to all servers.  Parts that arrive before
- * worker_state_begin() are dropped, as servers send them again.
+ * Adds a server's part of a step's norms.  With the last part the total goes to all servers.  If a part arrives again
+ * after that, the server was restarted and gets the total again.  Parts that arrive before worker_state_begin() are
+ * dropped, as servers send them again.
  */
 static int
 handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)
@@ -99,8 +107,13 @@ handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)
 
 	if (n->n == 0 || m->len != n->n * NORM_BYTES)
 		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
-	if (!b->began || m->step < n->step || (m->step == n->step && n->has[server]))
+	if (!b->began || m->step < n->step)
 		return 0;
+	if (m->step == n->step && n->has[server]) {
+		if (n->missing == 0)
+			send_norms_total(b, server, m->step);
+		return 0;
+	}
 	if (m->step > n->step) {
 		memset(n->has, 0, b->o.nservers * sizeof(*n->has));
 		memset(n->sum, 0, n->n * sizeof(*n->sum));
@@ -119,8 +132,7 @@ handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)
 	for (uint32_t i = 0; i < n->n; i++)
 		norm_put(&n->sum[i], bytes + i * NORM_BYTES);
 	for (uint32_t s = 0; s < b->o.nservers; s++)
-		worker_state_emit(b, s, (struct msg){ .type = MSG_NORMS, .step = m->step, .len = m->len,
-		    .payload = bytes });
+		send_norms_total(b, s, m->step);
 	return 0;
 }
 
@@ -141,7 +153,8 @@ worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m)
 	switch (m->type) {
 	case MSG_WELCOME:
 		if (!l->welcome)
-			*l = (struct worker_link){ .welcome = true, .empty = m->flags & MSG_EMPTY, .step = m->step };
+			*l = (struct worker_link){ .welcome = true, .empty = m->flags & MSG_EMPTY,
+			    .kept = m->flags & MSG_KEPT, .step = m->step };
 		return 0;
 	case MSG_REFUSE:
 		return fail_refused_job(l->welcome, m);

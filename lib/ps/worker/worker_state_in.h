@@ -14,10 +14,11 @@ struct worker_part {
 	bool	 waiting;	/* for weights of step `want` */
 	bool	 asked;		/* its state or its average was requested */
 	uint64_t want, got;	/* step awaited, and step of the last answer */
+	struct msg push;	/* the last gradient, repeated if it is not answered */
 };
 
 struct worker_link {
-	bool	 welcome, empty, bye;
+	bool	 welcome, empty, kept, bye;
 	uint64_t step;		/* of its welcome */
 };
 
@@ -52,7 +53,13 @@ struct worker_state {
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
 	bool		 last, stopping;	/* the job ends; this worker has sent a stop */
-	bool		 began;		/* worker_state_begin() was called */
+	bool		 began, begun;	/* worker_state_begin() was called, and all has been received */
+	struct worker_first first;	/* of worker_state_begin() */
+	uint64_t	 first_step;	/* its step */
+	uint64_t	 from;		/* the step of the weights that it requested */
+	bool		 announced;	/* epoch `epoch` was announced */
+	uint64_t	 epoch;
+	bool		 parting;	/* it has said goodbye */
 	struct worker_norms norms;
 	uint64_t	 sum_step;	/* identifies the last sum */
 	uint32_t	 sum_index, sum_n;
@@ -62,5 +69,9 @@ struct worker_state {
 
 /* A message of this worker to a server. */
 void	 worker_state_emit(struct worker_state *b, uint32_t server, struct msg m);
+/* A message about slice i to its owner. */
+void	 worker_state_emit_slice(struct worker_state *b, uint32_t i, struct msg m);
+/* Requests the first weights of slice i, which rank 0 sends before. */
+void	 worker_state_start_slice(struct worker_state *b, uint32_t i);
 
 #endif

@@ -159,6 +159,25 @@ kill_strays(const struct agent *a)
 	free(shims);
 }
 
+/*
+ * Starts a server again that a signal ended, with its socket and its memory, unless the job is being ended.  Returns
+ * whether it runs.
+ */
+static bool
+restart_server(struct agent *a, uint32_t i, int status)
+{
+	const struct role_place at = agent_place(a);
+	struct proc *p = &a->proc[i];
+	char text[160];
+
+	if (!WIFSIGNALED(status) || a->chan == NULL || a->signals > 0 || proc_start_again(p, &a->job, &at) < 0)
+		return false;
+	agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text),
+	    "dlaunch: signal %d ended this server; it was started again\n", WTERMSIG(status)));
+	return true;
+}
+
 static void
 service_procs(struct agent *a)
 {
@@ -184,6 +203,8 @@ service_procs(struct agent *a)
 		for (int which = 0; which < 2; which++)
 			for (int k = 0; k < LAST_READS; k++)	/* also after an incomplete line */
 				forward_lines(a, i, which);
+		if (restart_server(a, i, status))
+			continue;
 		proc_free(p);
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);

@@ -10,12 +10,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+struct role_place
+agent_place(const struct agent *a)
+{
+	return (struct role_place){ .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
+	    .processors = here_processors() };
+}
+
 static void
 start_child(struct agent *a, uint32_t i)
 {
 	struct proc *p = &a->proc[i];
-	const struct role_place at = { .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
-	    .processors = here_processors() };
+	const struct role_place at = agent_place(a);
 	char text[1100];
 
 	if (proc_start(p, &a->job, &at) == 0) {

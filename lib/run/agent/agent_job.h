@@ -32,6 +32,8 @@ struct agent {
 	double		 log_full_s;	/* seconds without room that were not yet reported */
 };
 
+/* Where its processes run. */
+struct role_place agent_place(const struct agent *a);
 /* Gives the launcher up: closes its connections and sends SIGTERM to the processes; SIGKILL follows at kill_at. */
 void	 agent_lose_launcher(struct agent *a, int why);
 /* Sends a message of numbers and, unless it is NULL, a text. */

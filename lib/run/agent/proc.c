@@ -8,18 +8,22 @@
 #include "run/ctl.h"
 #include "run/here.h"
 #include "run/agent/shim.h"
+#include "wire/addr.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#define HOUR_S	3600.0
 
 void
 proc_init(struct proc *p, const struct job_child *what)
 {
-	*p = (struct proc){ .child = *what, .ready = -1, .in = { .fd = -1 } };
+	*p = (struct proc){ .child = *what, .ready = -1, .in = { .fd = -1 }, .listen_fd = -1, .memory_fd = -1 };
 }
 
 static void
@@ -32,7 +36,7 @@ close_input(struct proc *p)
 }
 
 void
-proc_free(struct proc *p)
+proc_close_pipes(struct proc *p)
 {
 	for (int i = 0; i < 2; i++) {
 		lines_close(p->line[i]);
@@ -42,6 +46,17 @@ proc_free(struct proc *p)
 		close(p->ready);
 	p->ready = -1;
 	close_input(p);
+}
+
+void
+proc_free(struct proc *p)
+{
+	proc_close_pipes(p);
+	if (p->listen_fd >= 0)
+		close(p->listen_fd);
+	if (p->memory_fd >= 0)
+		close(p->memory_fd);
+	p->listen_fd = p->memory_fd = -1;
 }
 
 int
@@ -68,11 +83,16 @@ make_key_pipe(const struct job *j, int *fd)
 static int
 spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 {
-	const int keep[] = { at->key_fd >= 0 ? at->key_fd : at->ready_fd, at->key_fd >= 0 ? at->ready_fd : -1, -1 };
+	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd };
+	int keep[5], n = 0;
 	struct words argv = { 0 }, env = { 0 };
 	struct child c;
 	int e;
 
+	for (int i = 0; i < 4; i++)
+		if (all[i] >= 0)
+			keep[n++] = all[i];
+	keep[n] = -1;
 	if ((e = role_argv(j, &p->child, at, &argv)) == 0 && (e = role_env(j, &p->child, at, &env)) == 0)
 		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .inherit = keep, .death = SIGKILL,
 		    .shim = true, .has_in = j->input && p->child.role == JOB_WORKER && p->child.rank == 0 }, &c);
@@ -107,6 +127,21 @@ spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
 	return spawn_process(p, j, at);
 }
 
+/* Opens what outlives a server. */
+static int
+keep_server(struct proc *p, const char *host)
+{
+	char any[PROC_ADDR];
+	int e;
+
+	snprintf(any, sizeof(any), "%s:0", host);
+	if ((e = addr_listen(any, &p->listen_fd, p->listen)) < 0)
+		return e;
+	if ((p->memory_fd = memfd_create("tally-server", MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
+		return err_sys("memfd_create");
+	return 0;
+}
+
 static int
 spawn_server(struct proc *p, const struct job *j, struct role_place *at)
 {
@@ -117,7 +152,12 @@ spawn_server(struct proc *p, const struct job *j, struct role_place *at)
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	at->ready_fd = pair[1];
 	p->ready = pair[0];
-	e = spawn_process(p, j, at);
+	e = j->respawn > 0 && p->listen_fd < 0 ? keep_server(p, at->addr) : 0;
+	at->listen_fd = p->listen_fd;
+	at->memory_fd = p->memory_fd;
+	at->listen = p->listen_fd >= 0 ? p->listen : NULL;
+	if (e == 0)
+		e = spawn_process(p, j, at);
 	close(pair[1]);
 	return e;
 }
@@ -128,8 +168,9 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	struct role_place at = *place;
 	int e = 0;
 
-	at.key_fd = at.ready_fd = -1;
-	p->started_at = clk_s();
+	at.key_fd = at.ready_fd = at.listen_fd = at.memory_fd = -1;
+	if (p->started_at == 0)
+		p->started_at = clk_s();
 	if (j->key[0] != 0)
 		e = make_key_pipe(j, &at.key_fd);
 	if (e == 0 && p->child.role == JOB_SCHEDULER)
@@ -141,6 +182,23 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	if (at.key_fd >= 0)
 		close(at.key_fd);
 	return e;
+}
+
+int
+proc_start_again(struct proc *p, const struct job *j, const struct role_place *at)
+{
+	double now = clk_s();
+
+	if (now - p->hour_at > HOUR_S) {
+		p->hour_at = now;
+		p->again = 0;
+	}
+	if (p->listen_fd < 0 || p->again >= j->respawn)
+		return ERR_LIMIT;
+	p->again++;
+	proc_close_pipes(p);
+	p->addr_len = 0;
+	return proc_start(p, j, at);
 }
 
 void

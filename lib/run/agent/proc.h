@@ -31,6 +31,11 @@ struct proc {
 	char		 addr[PROC_ADDR];
 	size_t		 addr_len;
 	double		 started_at;
+	/* A server that is started again when it dies: its socket, memory and address. */
+	int		 listen_fd, memory_fd;	/* -1: it is not */
+	char		 listen[PROC_ADDR];
+	double		 hour_at;	/* the beginning of the hour in which it was started again `again` times */
+	uint32_t	 again;
 	int		 status;	/* of wait(2), once it has ended */
 	uint32_t	 ms, peak_kib;	/* its running time and peak memory, once it has ended */
 	bool		 exit_sent;	/* CTL_EXITED was sent */
@@ -38,6 +43,7 @@ struct proc {
 
 void	 proc_init(struct proc *p, const struct job_child *child);
 void	 proc_free(struct proc *p);	/* closes the descriptors; does not end the process */
+void	 proc_close_pipes(struct proc *p);	/* only those of the process that has ended */
 
 /* 1 if the process must listen before the others start; else 0. */
 int	 proc_starts_first(const struct job *j, const struct proc *p);
@@ -46,6 +52,11 @@ int	 proc_starts_first(const struct job *j, const struct proc *p);
  * ERR_SYS (errno, and the error line names the command) or ERR_NOMEM.
  */
 int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at);
+/*
+ * Starts a server again that a signal ended.  Returns 0, or an error if the job does not allow it or it cannot be
+ * started.
+ */
+int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);
 /* After poll: returns 1 once, when `addr` holds the address for the other processes; else 0. */
 int	 proc_ready(struct proc *p);

@@ -266,6 +266,8 @@ run_launch_round(struct launch *l)
 		service_remote(l, &l->remote[h], died);
 	launch_check_away(l);
 	send_credit(l);
+	if (launch_is_detached(l) && roster_started(l->roster))
+		l->opt->detached.started(l->opt->detached.arg);
 	check_start(l);
 	check_end(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)

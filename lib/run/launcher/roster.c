@@ -82,6 +82,15 @@ roster_fail(struct roster *c, int code)
 		c->code = code;
 }
 
+bool
+roster_started(const struct roster *c)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->m[i].pid == 0)
+			return false;
+	return true;
+}
+
 const struct member *
 roster_unknown(const struct roster *c)
 {

@@ -61,6 +61,8 @@ bool	 roster_end(struct roster *c, struct member *m, int status, double seconds)
 /* Sets the job's exit status, unless it is one already that is neither 0 nor ROSTER_AGAIN. */
 void	 roster_fail(struct roster *c, int code);
 
+/* True if every process was started, even if some have ended. */
+bool	 roster_started(const struct roster *c);
 /* The first of the nlisteners processes whose address is not known; NULL: all are known. */
 const struct member *roster_unknown(const struct roster *c);
 /* "host:port,host:port" of these processes, which the caller frees; NULL when out of memory. */

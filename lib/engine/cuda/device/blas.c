@@ -1,8 +1,8 @@
 /*
- * blas - matrix products by cuBLASLt, which counts matrices column by column.
+ * blas - matrix products by cuBLASLt, whose matrices are column-major.
  *
- * A row-by-row [r, c] matrix is column by column the [c, r] matrix turned, so c = a b is asked for as c^T = b^T a^T:
- * cuBLASLt's first factor is b, its second a, and what is turned here is turned there.
+ * A row-major [r, c] matrix is a column-major [c, r] one. So c = a b is requested as c^T = b^T a^T:
+ * the library's first factor is b, its second one a, with the same transpositions.
  */
 #include "engine/cuda/device/blas.h"
 #include "engine/cuda/device/device_in.h"
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define SCRATCH	((size_t)32 << 20)	/* most bytes, as the vendor advises for Hopper */
+#define SCRATCH	((size_t)32 << 20)	/* bytes, as the vendor advises for Hopper */
 
 struct blas {
 	struct device		*d;
@@ -37,7 +37,7 @@ data_type(int type)
 	return type == KERNEL_F32 ? CUDA_R_32F : type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-/* Matrices stored row by row [rows, columns], `count` of them side by side. */
+/* Describes `count` row-major matrices [rows, columns] side by side. */
 static cublasStatus_t
 make_blas_layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t columns, uint32_t count)
 {
@@ -55,10 +55,10 @@ make_blas_layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t co
 static cublasStatus_t
 describe_product(struct blas *b, const struct blas_shape *s)
 {
-	cublasComputeType_t compute = s->tf32 &&
-	    s->type == KERNEL_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-	const cublasOperation_t first = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N,
-	    second = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+	const cublasComputeType_t compute = s->tf32 && s->type == KERNEL_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 :
+	    CUBLAS_COMPUTE_32F;
+	const cublasOperation_t first = s->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+	const cublasOperation_t second = s->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
 	cublasStatus_t e;
 
 	if ((e = cublasLtMatmulDescCreate(&b->op, compute, CUDA_R_32F)) != CUBLAS_STATUS_SUCCESS ||
@@ -66,19 +66,21 @@ describe_product(struct blas *b, const struct blas_shape *s)
 	    sizeof(first))) != CUBLAS_STATUS_SUCCESS ||
 	    (e = cublasLtMatmulDescSetAttribute(b->op, CUBLASLT_MATMUL_DESC_TRANSB, &second,
 	    sizeof(second))) != CUBLAS_STATUS_SUCCESS ||
-	    (e = make_blas_layout(&b->first, s->type, s->b_turned ? s->n : s->k, s->b_turned ? s->k : s->n,
+	    (e = make_blas_layout(&b->first, s->type, s->b_transposed ? s->n : s->k, s->b_transposed ? s->k : s->n,
 	    s->count)) != CUBLAS_STATUS_SUCCESS ||
-	    (e = make_blas_layout(&b->second, s->type, s->a_turned ? s->k : s->m, s->a_turned ? s->m : s->k,
+	    (e = make_blas_layout(&b->second, s->type, s->a_transposed ? s->k : s->m, s->a_transposed ? s->m : s->k,
 	    s->count)) != CUBLAS_STATUS_SUCCESS)
 		return e;
 	return make_blas_layout(&b->c, s->c_type, s->m, s->n, s->count);
 }
 
-/* The first way that the library proposes: the same for the same shape, device and version, and so are its bits. */
+/*
+ * Takes the library's first proposal, which depends on the shape, the device and the version alone.
+ */
 static cublasStatus_t
 choose_blas_kernel(struct blas *b)
 {
-	/* Split sums meet in f32 memory of their own, never by atomic additions. */
+	/* Split sums meet in f32 scratch, never by atomic additions. */
 	const uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulHeuristicResult_t found = { 0 };
 	cublasLtMatmulPreference_t want = NULL;
@@ -109,10 +111,8 @@ blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, siz
 {
 	cublasStatus_t e;
 
-	if ((*b = calloc(1, sizeof(**b))) == NULL) {
-		d->host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
+	if ((*b = calloc(1, sizeof(**b))) == NULL)
+		return device_nomem(d->host);
 	(*b)->d = d;
 	(*b)->alpha = shape->alpha;
 	(*b)->beta = shape->beta;
@@ -142,11 +142,10 @@ blas_close(struct blas *b)
 	free(b);
 }
 
-int
+void
 blas_bind(struct blas *b, const struct blas_places *at)
 {
 	b->at = *at;
-	return 0;
 }
 
 int

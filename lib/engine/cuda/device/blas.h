@@ -1,9 +1,9 @@
 /*
- * blas - matrix products of one shape: c [m, n] = alpha a b + beta d, all dense and row by row.
+ * blas - matrix products of one shape: c [m, n] = alpha a b + beta d, all dense and row-major.
  *
- * a is stored [m, k], or [k, m] when a_turned; b [k, n], or [n, k] when b_turned; d as c.
- * Several products stand side by side in each of them.
- * Sums are f32.  blas.c asks cuBLASLt for it, tests/emu loops.
+ * a is stored [m, k], or [k, m] if a_transposed; b [k, n], or [n, k] if b_transposed; d as c. Each
+ * may hold several matrices side by side. Sums are f32. blas.c uses cuBLASLt, tests/emu plain
+ * loops.
  */
 #ifndef ENGINE_CUDA_DEVICE_BLAS_H
 #define ENGINE_CUDA_DEVICE_BLAS_H
@@ -14,14 +14,14 @@
 
 struct blas_shape {
 	uint32_t m, n, k;
-	bool	 a_turned, b_turned;
+	bool	 a_transposed, b_transposed;
 	int	 type, c_type;	/* enum kernel_type: of a and b; of c */
 	bool	 tf32;		/* as in dnn.h */
 	float	 alpha, beta;	/* beta 0: d is not read */
 	uint32_t count;		/* products */
 };
 
-/* The GPU's.  c is neither a nor b, and may be d. */
+/* GPU addresses.  c may be d, but neither a nor b. */
 struct blas_places {
 	const void *a, *b, *d;
 	void	*c, *scratch;
@@ -29,10 +29,10 @@ struct blas_places {
 
 struct blas;
 
-/* As their namesakes of dnn.h. */
+/* As dnn_open() to dnn_run(). */
 int	 blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, size_t *scratch);
 void	 blas_close(struct blas *b);
-int	 blas_bind(struct blas *b, const struct blas_places *at);
+void	 blas_bind(struct blas *b, const struct blas_places *at);
 int	 blas_run(struct blas *b);
 
 #endif

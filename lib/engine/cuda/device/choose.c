@@ -1,4 +1,6 @@
-/* choose - the fastest of several kernels for one convolution: the one that won before, or a race. */
+/*
+ * choose - the fastest of several kernels for a convolution, from the autotune cache or by a race.
+ */
 #include "engine/cuda/device/choose.h"
 #include "engine/cuda/kernel/kernel.h"
 
@@ -7,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "NVIDIA H200 ... bf16 forward n64 c3 h28 w28 ... fixed", tabs between cells. */
+/* "NVIDIA H200 ... bf16 forward n64 c3 h28 w28 ... fixed", with tabs between the cells. */
 static void
 key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
 {
@@ -19,10 +21,8 @@ key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
 	snprintf(key, ENGINE_KEY,
 	    "%s\t%s\t%s n%u c%u h%u w%u k%u oh%u ow%u r%u s%u stride%u,%u pad%u,%u dilate%u,%u groups%u%s%s%s\t%s",
 	    kind, type, way[s->way], s->n, s->c, s->h, s->w, s->k, s->oh, s->ow, s->r, s->s, s->stride[0], s->stride[1],
-	    s->pad[0],
-	    s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->more ? " more" : "", s->bias > 0 ? " bias" : "",
-	    s->relu ? " relu" : "",
-	    s->any_order ? "any" : "fixed");
+	    s->pad[0], s->pad[1], s->dilate[0], s->dilate[1], s->groups, s->addend ? " more" : "",
+	    s->bias > 0 ? " bias" : "", s->relu ? " relu" : "", s->any_order ? "any" : "fixed");
 }
 
 static int
@@ -33,15 +33,15 @@ by_time(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Returns the winner, or n. */
+/* Returns the fastest candidate, or n if none runs. */
 static uint32_t
-race_kernels(const struct choose_ways *ways)
+race_kernels(const struct choose_candidates *candidates)
 {
 	double best = INFINITY, us[CHOOSE_RUNS];
-	uint32_t winner = ways->n;
+	uint32_t winner = candidates->n;
 
-	for (uint32_t i = 0; i < ways->n; i++) {
-		if (!ways->race(ways->arg, i, us))
+	for (uint32_t i = 0; i < candidates->n; i++) {
+		if (!candidates->race(candidates->arg, i, us))
 			continue;
 		qsort(us, CHOOSE_RUNS, sizeof(*us), by_time);
 		if (us[CHOOSE_RUNS / 2] < best) {
@@ -53,21 +53,24 @@ race_kernels(const struct choose_ways *ways)
 }
 
 uint32_t
-choose_way(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune,
-    const struct choose_ways *ways)
+choose_kernel(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune,
+    const struct choose_candidates *candidates)
 {
 	char key[ENGINE_KEY], before[ENGINE_CHOICE];
 	uint32_t winner;
 
 	key_of(d, shape, key);
-	/* A name that is not among the ways is of no use: the libraries are others than their versions say. */
+	/*
+	 * A cached name that is no candidate is ignored: the libraries differ although their
+	 * versions are equal.
+	 */
 	if (tune->find != NULL && tune->find(tune->arg, key, before))
-		for (uint32_t i = 0; i < ways->n; i++)
-			if (strcmp(before, ways->name[i]) == 0)
+		for (uint32_t i = 0; i < candidates->n; i++)
+			if (strcmp(before, candidates->name[i]) == 0)
 				return i;
-	if ((winner = race_kernels(ways)) == ways->n)
+	if ((winner = race_kernels(candidates)) == candidates->n)
 		return 0;
 	if (tune->keep != NULL)
-		tune->keep(tune->arg, key, ways->name[winner]);
+		tune->keep(tune->arg, key, candidates->name[winner]);
 	return winner;
 }

@@ -1,27 +1,29 @@
-/* device - one GPU through CUDA's runtime: memory, streams, events, graphs. */
+/* device - one GPU through the CUDA runtime: memory, streams, events, CUDA graphs. */
 #include "engine/cuda/device/device.h"
 #include "engine/cuda/device/device_in.h"
 
 #include "base/err.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 _Static_assert(sizeof(((struct device *)0)->stream) / sizeof(cudaStream_t) == DEVICE_STREAMS,
     "device_in.h counts streams as device.h");
 
-#define OLDEST	75	/* compute capability 7.5: what the libraries of CUDA 13 and our kernels are built for */
+/* compute capability 7.5, the oldest that CUDA 13 and our kernels are built for */
+#define OLDEST	75
 
-struct device_mark {
+struct device_event {
 	cudaEvent_t event;
 };
 
-struct device_tape {
+struct device_graph {
 	cudaGraphExec_t exec;
 };
 
 int
-device_ok(const struct device *d, cudaError_t e, const char *what)
+device_check(const struct device *d, cudaError_t e, const char *what)
 {
 	if (e == cudaSuccess)
 		return 0;
@@ -29,7 +31,7 @@ device_ok(const struct device *d, cudaError_t e, const char *what)
 	return e == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_SYS;
 }
 
-/* Is there a driver, and a device of this number? */
+/* Checks for a driver and a device of this number. */
 static int
 find_device(const struct cuda_host *host, uint32_t number)
 {
@@ -54,7 +56,7 @@ static int
 describe_device(struct device *d)
 {
 	struct cudaDeviceProp p;
-	int e = device_ok(d, cudaGetDeviceProperties(&p, d->number), "its properties");
+	int e = device_check(d, cudaGetDeviceProperties(&p, d->number), "its properties");
 
 	if (e < 0)
 		return e;
@@ -65,9 +67,18 @@ describe_device(struct device *d)
 	d->bytes = p.totalGlobalMem;
 	if (d->major * 10 + d->minor >= OLDEST)
 		return 0;
-	d->host->note(0, "no GPU: GPU %d, %s, has compute capability %d.%d: 7.5 and later do", d->number, d->name,
-	    d->major, d->minor);
+	d->host->note(0, "no GPU: GPU %d, %s, has compute capability %d.%d, and 7.5 is the oldest that works",
+	    d->number, d->name, d->major, d->minor);
 	return ERR_NOTSUP;
+}
+
+void
+device_load_compiler(void)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "libnvrtc.so.%d", CUDART_VERSION / 1000);
+	dlopen(name, RTLD_NOW | RTLD_GLOBAL);
 }
 
 static int
@@ -76,11 +87,13 @@ start_device(struct device *d)
 	cudnnStatus_t dnn;
 	int e;
 
-	if ((e = device_ok(d, cudaSetDevice(d->number), "set")) < 0 || (e = describe_device(d)) < 0)
+	if ((e = device_make_current(d)) < 0 || (e = describe_device(d)) < 0)
 		return e;
 	for (int s = 0; s < DEVICE_STREAMS; s++)
-		if ((e = device_ok(d, cudaStreamCreateWithFlags(&d->stream[s], cudaStreamNonBlocking), "a stream")) < 0)
+		if ((e = device_check(d, cudaStreamCreateWithFlags(&d->stream[s], cudaStreamNonBlocking),
+		    "a stream")) < 0)
 			return e;
+	device_load_compiler();
 	if ((dnn = cudnnCreate(&d->dnn)) != CUDNN_STATUS_SUCCESS ||
 	    (dnn = cudnnSetStream(d->dnn, d->stream[DEVICE_MAIN])) != CUDNN_STATUS_SUCCESS) {
 		d->host->note(0, "GPU %d: cuDNN: %s", d->number, cudnnGetErrorString(dnn));
@@ -101,10 +114,8 @@ device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 	*d = NULL;
 	if (e < 0)
 		return e;
-	if ((*d = calloc(1, sizeof(**d))) == NULL) {
-		host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
+	if ((*d = calloc(1, sizeof(**d))) == NULL)
+		return device_nomem(host);
 	(*d)->host = host;
 	(*d)->number = (int)number;
 	if ((e = start_device(*d)) < 0) {
@@ -119,7 +130,7 @@ device_close(struct device *d)
 {
 	if (d == NULL)
 		return;
-	device_enter(d);
+	device_make_current(d);
 	if (d->blas != NULL)
 		cublasLtDestroy(d->blas);
 	if (d->dnn != NULL)
@@ -133,9 +144,9 @@ device_close(struct device *d)
 }
 
 int
-device_enter(struct device *d)
+device_make_current(struct device *d)
 {
-	return device_ok(d, cudaSetDevice(d->number), "set");
+	return device_check(d, cudaSetDevice(d->number), "making it current");
 }
 
 int
@@ -147,7 +158,7 @@ device_number(const struct device *d)
 int
 device_bus(const struct device *d, char bus[ENGINE_BUS])
 {
-	return device_ok(d, cudaDeviceGetPCIBusId(bus, ENGINE_BUS, d->number), "its PCI address");
+	return device_check(d, cudaDeviceGetPCIBusId(bus, ENGINE_BUS, d->number), "its PCI address");
 }
 
 void *
@@ -164,8 +175,8 @@ device_describe(const struct device *d, struct buf *out)
 
 	cudaRuntimeGetVersion(&cuda);
 	return d->host->put(out, "%s, sm_%d%d, %u processors, %.1f GB, CUDA %d.%d, cuDNN %zu.%zu.%zu", d->name,
-	    d->major, d->minor,
-	    d->processors, (double)d->bytes * 1e-9, cuda / 1000, cuda / 10 % 100, v / 10000, v / 100 % 100, v % 100);
+	    d->major, d->minor, d->processors, (double)d->bytes * 1e-9, cuda / 1000, cuda / 10 % 100, v / 10000,
+	    v / 100 % 100, v % 100);
 }
 
 void
@@ -176,18 +187,17 @@ device_kind(const struct device *d, char text[DEVICE_KIND])
 
 	cudaRuntimeGetVersion(&cuda);
 	snprintf(text, DEVICE_KIND, "%s\t%d.%d\t%zu.%zu.%zu\t%d.%d", d->name, d->major, d->minor, v / 10000,
-	    v / 100 % 100, v % 100,
-	    cuda / 1000, cuda / 10 % 100);
+	    v / 100 % 100, v % 100, cuda / 1000, cuda / 10 % 100);
 }
 
 int
 device_memory(struct device *d, size_t *left, size_t *all)
 {
-	return device_ok(d, cudaMemGetInfo(left, all), "its memory");
+	return device_check(d, cudaMemGetInfo(left, all), "its memory");
 }
 
 int
-device_take(struct device *d, size_t bytes, void **p)
+device_alloc(struct device *d, size_t bytes, void **p)
 {
 	size_t left = 0, all = 0;
 	cudaError_t e;
@@ -196,16 +206,16 @@ device_take(struct device *d, size_t bytes, void **p)
 	if (bytes == 0 || (e = cudaMalloc(p, bytes)) == cudaSuccess)
 		return 0;
 	*p = NULL;
-	cudaGetLastError();	/* or the next kernel would be told of it */
+	cudaGetLastError();	/* else the next launch would report it */
 	if (e != cudaErrorMemoryAllocation || cudaMemGetInfo(&left, &all) != cudaSuccess)
-		return device_ok(d, e, "memory of the device");
+		return device_check(d, e, "memory of the device");
 	d->host->note(0, "GPU %d: %.1f MB more of its memory are needed, and %.1f of %.1f are free", d->number,
 	    (double)bytes * 1e-6, (double)left * 1e-6, (double)all * 1e-6);
 	return ERR_NOMEM;
 }
 
 void
-device_give(struct device *d, void *p)
+device_free(struct device *d, void *p)
 {
 	(void)d;
 	if (p != NULL)
@@ -213,14 +223,14 @@ device_give(struct device *d, void *p)
 }
 
 int
-device_pin(struct device *d, size_t bytes, void **p)
+device_alloc_pinned(struct device *d, size_t bytes, void **p)
 {
 	*p = NULL;
-	return bytes == 0 ? 0 : device_ok(d, cudaMallocHost(p, bytes), "pinned memory");
+	return bytes == 0 ? 0 : device_check(d, cudaMallocHost(p, bytes), "pinned memory");
 }
 
 void
-device_unpin(struct device *d, void *p)
+device_free_pinned(struct device *d, void *p)
 {
 	(void)d;
 	if (p != NULL)
@@ -228,23 +238,23 @@ device_unpin(struct device *d, void *p)
 }
 
 int
-device_up(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
+device_upload(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
-	return bytes == 0 ? 0 : device_ok(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, d->stream[s]),
-	    "a copy up");
+	return bytes == 0 ? 0 :
+	    device_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, d->stream[s]), "an upload");
 }
 
 int
-device_down(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
+device_download(struct device *d, enum device_stream s, void *to, const void *from, size_t bytes)
 {
-	return bytes == 0 ? 0 : device_ok(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream[s]),
-	    "a copy down");
+	return bytes == 0 ? 0 :
+	    device_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream[s]), "a download");
 }
 
 int
 device_zero(struct device *d, void *p, size_t bytes)
 {
-	return bytes == 0 ? 0 : device_ok(d, cudaMemsetAsync(p, 0, bytes, d->stream[DEVICE_MAIN]), "zeros");
+	return bytes == 0 ? 0 : device_check(d, cudaMemsetAsync(p, 0, bytes, d->stream[DEVICE_MAIN]), "zeros");
 }
 
 int
@@ -253,111 +263,99 @@ device_wait(struct device *d)
 	int e = 0;
 
 	for (int s = 0; s < DEVICE_STREAMS && e == 0; s++)
-		e = device_ok(d, cudaStreamSynchronize(d->stream[s]), "its work");
+		e = device_check(d, cudaStreamSynchronize(d->stream[s]), "its work");
 	return e;
 }
 
-static int
-make_mark(struct device *d, struct device_mark **m, unsigned flags)
+int
+device_event_new(struct device *d, bool timed, struct device_event **v)
 {
 	int e;
 
-	if ((*m = calloc(1, sizeof(**m))) == NULL) {
-		d->host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
-	if ((e = device_ok(d, cudaEventCreateWithFlags(&(*m)->event, flags), "an event")) < 0) {
-		free(*m);
-		*m = NULL;
+	if ((*v = calloc(1, sizeof(**v))) == NULL)
+		return device_nomem(d->host);
+	if ((e = device_check(d, cudaEventCreateWithFlags(&(*v)->event,
+	    timed ? cudaEventDefault : cudaEventDisableTiming), "an event")) < 0) {
+		free(*v);
+		*v = NULL;
 	}
 	return e;
 }
 
-int
-device_mark_new(struct device *d, struct device_mark **m)
+void
+device_event_free(struct device_event *v)
 {
-	return make_mark(d, m, cudaEventDisableTiming);
+	if (v == NULL)
+		return;
+	cudaEventDestroy(v->event);
+	free(v);
 }
 
 int
-device_mark_timed(struct device *d, struct device_mark **m)
+device_event_record(struct device *d, struct device_event *v, enum device_stream s)
 {
-	return make_mark(d, m, cudaEventDefault);
+	return device_check(d, cudaEventRecord(v->event, d->stream[s]), "an event");
 }
 
 int
-device_mark_us(struct device *d, const struct device_mark *from, const struct device_mark *to, double *us)
+device_event_follow(struct device *d, struct device_event *v, enum device_stream s)
+{
+	return device_check(d, cudaStreamWaitEvent(d->stream[s], v->event, 0), "waiting for an event");
+}
+
+int
+device_event_wait(struct device *d, struct device_event *v)
+{
+	return device_check(d, cudaEventSynchronize(v->event), "its work");
+}
+
+int
+device_event_elapsed_us(struct device *d, const struct device_event *from, const struct device_event *to,
+    double *us)
 {
 	float ms = 0;
-	int e = device_ok(d, cudaEventElapsedTime(&ms, from->event, to->event), "a time");
+	int e = device_check(d, cudaEventElapsedTime(&ms, from->event, to->event), "a time");
 
 	*us = (double)ms * 1e3;
 	return e;
 }
 
-void
-device_mark_free(struct device_mark *m)
+int
+device_graph_begin(struct device *d)
 {
-	if (m == NULL)
-		return;
-	cudaEventDestroy(m->event);
-	free(m);
+	return device_check(d, cudaStreamBeginCapture(d->stream[DEVICE_MAIN], cudaStreamCaptureModeThreadLocal),
+	    "capturing a CUDA graph");
 }
 
 int
-device_mark_put(struct device *d, struct device_mark *m, enum device_stream s)
-{
-	return device_ok(d, cudaEventRecord(m->event, d->stream[s]), "a mark");
-}
-
-int
-device_mark_follow(struct device *d, struct device_mark *m, enum device_stream s)
-{
-	return device_ok(d, cudaStreamWaitEvent(d->stream[s], m->event, 0), "following a mark");
-}
-
-int
-device_mark_wait(struct device *d, struct device_mark *m)
-{
-	return device_ok(d, cudaEventSynchronize(m->event), "its work");
-}
-
-int
-device_tape_start(struct device *d)
-{
-	return device_ok(d, cudaStreamBeginCapture(d->stream[DEVICE_MAIN], cudaStreamCaptureModeThreadLocal),
-	    "recording");
-}
-
-int
-device_tape_stop(struct device *d, struct device_tape **tape)
+device_graph_end(struct device *d, struct device_graph **graph)
 {
 	cudaGraphExec_t exec = NULL;
-	cudaGraph_t graph = NULL;
+	cudaGraph_t captured = NULL;
 
-	*tape = NULL;
-	if (cudaStreamEndCapture(d->stream[DEVICE_MAIN], &graph) == cudaSuccess && graph != NULL &&
-	    cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess && (*tape = calloc(1, sizeof(**tape))) != NULL)
-		(*tape)->exec = exec;
+	*graph = NULL;
+	if (cudaStreamEndCapture(d->stream[DEVICE_MAIN], &captured) == cudaSuccess && captured != NULL &&
+	    cudaGraphInstantiate(&exec, captured, 0) == cudaSuccess && (*graph = calloc(1, sizeof(**graph))) != NULL)
+		(*graph)->exec = exec;
 	else if (exec != NULL)
 		cudaGraphExecDestroy(exec);
-	if (graph != NULL)
-		cudaGraphDestroy(graph);
-	cudaGetLastError();	/* what stopped the recording is no error of what comes next */
+	if (captured != NULL)
+		cudaGraphDestroy(captured);
+	cudaGetLastError();	/* a refused capture must not become the error of a later call */
 	return 0;
 }
 
 int
-device_tape_play(struct device *d, struct device_tape *tape)
+device_graph_launch(struct device *d, struct device_graph *graph)
 {
-	return device_ok(d, cudaGraphLaunch(tape->exec, d->stream[DEVICE_MAIN]), "playing what was recorded");
+	return device_check(d, cudaGraphLaunch(graph->exec, d->stream[DEVICE_MAIN]), "launching a CUDA graph");
 }
 
 void
-device_tape_free(struct device_tape *tape)
+device_graph_free(struct device_graph *graph)
 {
-	if (tape == NULL)
+	if (graph == NULL)
 		return;
-	cudaGraphExecDestroy(tape->exec);
-	free(tape);
+	cudaGraphExecDestroy(graph->exec);
+	free(graph);
 }

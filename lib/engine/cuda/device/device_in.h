@@ -1,4 +1,4 @@
-/* device_in - the inside of a GPU: what device.c shares with dnn.c, blas.c and kernel_run.cu. */
+/* device_in - the private part of a device, for device.c, dnn.c, blas.c and kernel_run.cu. */
 #ifndef ENGINE_CUDA_DEVICE_DEVICE_IN_H
 #define ENGINE_CUDA_DEVICE_DEVICE_IN_H
 
@@ -21,15 +21,23 @@ struct device {
 	cudaStream_t	 stream[3];	/* by enum device_stream */
 	cudnnHandle_t	 dnn;
 	cublasLtHandle_t blas;
-	/* Properties of a device that plans are made for without having it; NULL: for the one of dnn. */
+	/*
+	 * The properties of a device that is not present, for plans made without it; NULL: that of
+	 * the handle.
+	 */
 	cudnnBackendDescriptor_t like;
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* 0, or ERR_SYS and a line that names what was done when it failed. */
-int	 device_ok(const struct device *d, cudaError_t e, const char *what);
+/*
+ * Opens libnvrtc, with which cuDNN compiles kernels at run time.  cuDNN opens it by name alone, and does not
+ * find it in the toolkit's folder, which this module knows.  Without it cuDNN has fewer engines.
+ */
+void	 device_load_compiler(void);
+/* Returns 0, ERR_NOMEM or ERR_SYS; the line names what failed. */
+int	 device_check(const struct device *d, cudaError_t e, const char *what);
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,13 @@
 /*
- * dnn - convolutions by cuDNN: an operation graph of one node, or with what is done to its output too, and of the ways
- * that the library proposes for it the first that is allowed, or of the first few the fastest.
+ * dnn - convolutions by cuDNN, alone or with bias, sum and ReLU in one operation graph.
  *
- * The proposals come in the order of the library's own estimate (its mode A, then its mode of fallbacks) and depend on
- * the shape, the device and the library's version alone; so do the bits of what is taken.
+ * The library proposes execution plans in the order of its own estimate: its heuristic mode A, then
+ * its fallbacks. The first plan that is allowed is taken, or the fastest of the first few. The
+ * proposals depend on the shape, the device and the library's version alone, and so do the bits.
+ *
+ * Engines that compile their kernels at run time take half a second for each shape.  They are allowed only
+ * where kernels race, with --autotune, which is slow anyway.
+ *
  * Source: the vendor's "cuDNN Graph API", backend descriptor types.
  */
 #include "engine/cuda/device/dnn.h"
@@ -18,34 +22,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SCRATCH	((int64_t)1 << 30)	/* most bytes: what is fast in f32 turns layouts in it */
-#define WAYS	64			/* most proposals looked at */
+/* most bytes of scratch; fast f32 kernels convert layouts in it */
+#define SCRATCH	((int64_t)1 << 30)
+#define MOST	64			/* most proposals considered */
 
-enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_MORE, UID_GONE };	/* the last and those behind it are not kept */
+/* UID_VIRTUAL and later ones are not in memory */
+enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_ADDEND, UID_VIRTUAL };
 
-#define OPS	4	/* of a graph, at most */
+#define OPS	4	/* most operations of a graph */
 
 struct dnn {
 	struct device	*d;
-	struct dnn_desc	 all;		/* every descriptor that the plan stands on */
+	struct dnn_desc	 all;		/* the descriptors that the plan needs */
 	cudnnBackendDescriptor_t graph, plan, pack;
 	int64_t		 bytes;
 	char		 engine[ENGINE_CHOICE];
-	bool		 bias, more, any_order;	/* any_order: the engine's sums are taken so */
+	struct dnn_shape shape;
+	bool		 any_order;	/* the plan adds in an order that changes */
+	bool		 may_compile, compiled;	/* engines that compile at run time are allowed; the plan's is one */
 };
 
-/* Of one mode: those that are allowed, in the library's order. */
+/* The proposals of one heuristic mode, in the library's order. */
 struct proposals {
 	struct dnn_desc	 all;
 	uint32_t	 n;
-	cudnnBackendDescriptor_t config[WAYS];
+	cudnnBackendDescriptor_t config[MOST];
 };
 
-/* What a direction is called by cuDNN. */
+/* cuDNN's names for each direction. */
 static const struct {
 	cudnnBackendDescriptorType_t op;
 	cudnnBackendAttributeName_t x, w, y, conv, alpha, beta;
-} ways[] = {
+} names[] = {
 	[DNN_FORWARD] = {
 		CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
 		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
@@ -69,7 +77,7 @@ data_type(int type)
 	return type == KERNEL_F32 ? CUDNN_DATA_FLOAT : type == KERNEL_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
 }
 
-/* The convolution, which writes y. */
+/* Adds the convolution, which writes y. */
 static cudnnBackendDescriptor_t
 add_convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t y)
 {
@@ -79,33 +87,36 @@ add_convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescr
 	x = dnn_desc_tensor(a, UID_X, data_type(s->type), (uint32_t[]){ s->n, s->c, s->h, s->w });
 	w = dnn_desc_tensor(a, UID_W, data_type(s->type), (uint32_t[]){ s->k, s->c / s->groups, s->r, s->s });
 	conv = dnn_desc_conv(a, s->stride, s->pad, s->dilate);
-	op = dnn_desc_new(a, ways[s->way].op);
-	dnn_desc_set(a, op, ways[s->way].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
-	dnn_desc_set(a, op, ways[s->way].w, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &w);
-	dnn_desc_set(a, op, ways[s->way].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
-	dnn_desc_set(a, op, ways[s->way].conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &conv);
-	dnn_desc_set(a, op, ways[s->way].alpha, CUDNN_TYPE_FLOAT, 1, &one);
-	dnn_desc_set(a, op, ways[s->way].beta, CUDNN_TYPE_FLOAT, 1, &zero);
+	op = dnn_desc_new(a, names[s->way].op);
+	dnn_desc_set(a, op, names[s->way].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
+	dnn_desc_set(a, op, names[s->way].w, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &w);
+	dnn_desc_set(a, op, names[s->way].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
+	dnn_desc_set(a, op, names[s->way].conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &conv);
+	dnn_desc_set(a, op, names[s->way].alpha, CUDNN_TYPE_FLOAT, 1, &one);
+	dnn_desc_set(a, op, names[s->way].beta, CUDNN_TYPE_FLOAT, 1, &zero);
 	dnn_desc_ready(a, op);
 	return op;
 }
 
-/* The operations and the graph of them: each hands on what it computes, and the last writes y. */
+/*
+ * Describes the operations and their graph: each reads the result of the one before, and the last
+ * writes y.
+ */
 static void
 describe_graph(struct dnn *c, const struct dnn_shape *s)
 {
-	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (s->bias > 0) + (uint32_t)s->more + s->relu;
+	const uint32_t dim[4] = { s->n, s->k, s->oh, s->ow }, after = (s->bias > 0) + (uint32_t)s->addend + s->relu;
 	struct dnn_desc *a = &c->all;
 	cudnnBackendDescriptor_t y[OPS], op[OPS], bias;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < after; i++)
-		y[i] = dnn_desc_virtual(a, UID_GONE + (int64_t)i, dim);
+		y[i] = dnn_desc_virtual(a, UID_VIRTUAL + (int64_t)i, dim);
 	y[after] = dnn_desc_tensor(a, UID_Y, data_type(s->type), dim);
 	op[n++] = add_convolution(a, s, y[0]);
-	if (s->more) {
+	if (s->addend) {
 		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1],
-		    dnn_desc_tensor(a, UID_MORE, data_type(s->type), dim), y[n]);
+		    dnn_desc_tensor(a, UID_ADDEND, data_type(s->type), dim), y[n]);
 		n++;
 	}
 	if (s->bias > 0) {
@@ -117,8 +128,6 @@ describe_graph(struct dnn *c, const struct dnn_shape *s)
 		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_RELU_FWD, y[n - 1], NULL, y[n]);
 		n++;
 	}
-	c->bias = s->bias > 0;
-	c->more = s->more;
 	c->graph = dnn_desc_new(a, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
 	dnn_desc_set(a, c->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, op);
 	if (c->d->like == NULL)
@@ -126,7 +135,7 @@ describe_graph(struct dnn *c, const struct dnn_shape *s)
 	dnn_desc_ready(a, c->graph);
 }
 
-/* Notes that a way may carry and this shape does not allow. */
+/* Does the shape allow these numerical notes? */
 static bool
 notes_allow(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int64_t n)
 {
@@ -145,7 +154,8 @@ notes_allow(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, 
 				return false;
 			break;
 		case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-		case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:	/* large tiles lose digits: Lavin and Gray, CVPR 2016 */
+		/* large tiles lose digits: Lavin and Gray, CVPR 2016 */
+		case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
 			return false;
 		default:
 			break;
@@ -153,26 +163,36 @@ notes_allow(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, 
 	return true;
 }
 
-/* The engine of a proposal.  Returns false where the library does not tell, or it is not allowed. */
+/* An engine's number and properties. */
+struct engine_facts {
+	int64_t	 number;
+	bool	 any_order, compiled;
+};
+
+/* Finds the engine of a proposal.  Returns false if that fails or the engine is not allowed. */
 static bool
-engine_of(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescriptor_t config, int64_t *number,
-    bool *any_order)
+find_engine(struct dnn_desc *a, const struct dnn *c, cudnnBackendDescriptor_t config, struct engine_facts *f)
 {
 	cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+	cudnnBackendBehaviorNote_t behavior[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
 	cudnnBackendDescriptor_t engine = dnn_desc_new(a, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-	int64_t notes;
+	int64_t notes, behaviors;
 
 	dnn_desc_get(a, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
 	notes = dnn_desc_get(a, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
 	    CUDNN_NUMERICAL_NOTE_TYPE_COUNT, note);
-	dnn_desc_get(a, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, number);
-	*any_order = false;
+	behaviors = dnn_desc_get(a, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+	    CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, behavior);
+	dnn_desc_get(a, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &f->number);
+	f->any_order = f->compiled = false;
 	for (int64_t i = 0; i < notes; i++)
-		*any_order |= note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
-	return a->e == CUDNN_STATUS_SUCCESS && notes_allow(s, note, notes);
+		f->any_order |= note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+	for (int64_t i = 0; i < behaviors; i++)
+		f->compiled |= behavior[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+	return a->e == CUDNN_STATUS_SUCCESS && notes_allow(&c->shape, note, notes) && (!f->compiled || c->may_compile);
 }
 
-/* "57 2=1 10=3": an engine, and how its knobs are set. */
+/* "57 2=1 10=3": an engine and its knobs. */
 static void
 dnn_name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE])
 {
@@ -196,16 +216,16 @@ dnn_name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CH
 	dnn_desc_free(&a);
 }
 
-/* Makes a plan of one proposal.  Returns true when it is to be had and allowed. */
+/* Makes a plan of one proposal.  Returns false if that fails or the plan is not allowed. */
 static bool
-build_dnn_plan(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_t config)
+build_dnn_plan(struct dnn *c, cudnnBackendDescriptor_t config)
 {
 	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
 	cudnnBackendDescriptor_t plan;
-	int64_t bytes = 0, number;
-	bool any_order;
+	struct engine_facts f;
+	int64_t bytes = 0;
 
-	if (!engine_of(&a, s, config, &number, &any_order)) {
+	if (!find_engine(&a, c, config, &f)) {
 		dnn_desc_free(&a);
 		return false;
 	}
@@ -224,13 +244,14 @@ build_dnn_plan(struct dnn *c, const struct dnn_shape *s, cudnnBackendDescriptor_
 	}
 	c->plan = plan;
 	c->bytes = bytes;
-	c->any_order = any_order;
-	dnn_name_of(config, number, c->engine);
+	c->any_order = f.any_order;
+	c->compiled = f.compiled;
+	dnn_name_of(config, f.number, c->engine);
 	dnn_desc_join(&c->all, &a);
 	return true;
 }
 
-/* Asks the library; what it says is p's to free. */
+/* Asks for the proposals of a mode.  The caller frees p->all. */
 static void
 propose_dnn_plans(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *p)
 {
@@ -246,7 +267,7 @@ propose_dnn_plans(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *
 		dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
 	dnn_desc_ready(a, heur);
 	n = dnn_desc_get(a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, NULL);
-	n = n < WAYS ? n : WAYS;
+	n = n < MOST ? n : MOST;
 	for (int64_t i = 0; i < n; i++)
 		p->config[i] = dnn_desc_new(a, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 	if (n > 0)
@@ -257,7 +278,7 @@ propose_dnn_plans(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *
 struct runner {
 	const struct dnn       *c;
 	const struct dnn_shape *s;
-	cudnnBackendDescriptor_t config[CHOOSE_WAYS];
+	cudnnBackendDescriptor_t config[CHOOSE_MOST];
 };
 
 static bool
@@ -269,33 +290,32 @@ race_dnn_plan(void *arg, uint32_t i, double *us)
 
 	if (r->c->d->like != NULL || dnn_like(r->c, &one) < 0)
 		return false;
-	ran = build_dnn_plan(one, r->s, r->config[i]) && dnn_race(r->c->d, one, r->s, (size_t)one->bytes, us) == 0;
+	ran = build_dnn_plan(one, r->config[i]) && dnn_race(r->c->d, one, r->s, (size_t)one->bytes, us) == 0;
 	dnn_close(one);
 	return ran;
 }
 
-/* Takes the fastest of the first few that are allowed. */
+/* Takes the fastest of the first few proposals that are allowed. */
 static bool
 take_fastest(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, const struct proposals *p)
 {
 	struct runner r = { .c = c, .s = s };
-	struct choose_ways w = { .race = race_dnn_plan, .arg = &r };
+	struct choose_candidates w = { .race = race_dnn_plan, .arg = &r };
 
-	for (uint32_t i = 0; i < p->n && w.n < CHOOSE_WAYS; i++) {
+	for (uint32_t i = 0; i < p->n && w.n < CHOOSE_MOST; i++) {
 		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
-		int64_t number;
-		bool any_order;
+		struct engine_facts f;
 
-		if (engine_of(&a, s, p->config[i], &number, &any_order)) {
-			dnn_name_of(p->config[i], number, w.name[w.n]);
+		if (find_engine(&a, c, p->config[i], &f)) {
+			dnn_name_of(p->config[i], f.number, w.name[w.n]);
 			r.config[w.n++] = p->config[i];
 		}
 		dnn_desc_free(&a);
 	}
-	return w.n > 0 && build_dnn_plan(c, s, r.config[choose_way(c->d, s, tune, &w)]);
+	return w.n > 0 && build_dnn_plan(c, r.config[choose_kernel(c->d, s, tune, &w)]);
 }
 
-/* Goes through the proposals of one mode.  Returns true when one was taken. */
+/* Makes a plan of a mode's proposals.  Returns false if none works. */
 static bool
 choose_dnn_plan(struct dnn *c, const struct dnn_shape *s, const struct engine_tune *tune, cudnnBackendHeurMode_t mode)
 {
@@ -305,7 +325,7 @@ choose_dnn_plan(struct dnn *c, const struct dnn_shape *s, const struct engine_tu
 	propose_dnn_plans(c, mode, &p);
 	got = tune->measure && take_fastest(c, s, tune, &p);
 	for (uint32_t i = 0; i < p.n && !got; i++)
-		got = build_dnn_plan(c, s, p.config[i]);
+		got = build_dnn_plan(c, p.config[i]);
 	if (got)
 		dnn_desc_join(&c->all, &p.all);
 	else
@@ -326,11 +346,11 @@ dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tu
 {
 	int e;
 
-	if ((*c = calloc(1, sizeof(**c))) == NULL) {
-		d->host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
+	if ((*c = calloc(1, sizeof(**c))) == NULL)
+		return device_nomem(d->host);
 	(*c)->d = d;
+	(*c)->shape = *shape;
+	(*c)->may_compile = tune->measure;
 	describe_graph(*c, shape);
 	if ((*c)->all.e != CUDNN_STATUS_SUCCESS) {
 		e = fail_dnn(d, "a convolution", (*c)->all.e);
@@ -360,15 +380,18 @@ dnn_close(struct dnn *c)
 int
 dnn_like(const struct dnn *of, struct dnn **c)
 {
-	if ((*c = calloc(1, sizeof(**c))) == NULL) {
-		of->d->host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
-	**c = (struct dnn){ .d = of->d, .all.e = CUDNN_STATUS_SUCCESS, .graph = of->graph, .plan = of->plan,
-	    .bytes = of->bytes,
-		.bias = of->bias, .more = of->more, .any_order = of->any_order };
-	memcpy((*c)->engine, of->engine, sizeof(of->engine));
+	if ((*c = calloc(1, sizeof(**c))) == NULL)
+		return device_nomem(of->d->host);
+	**c = *of;
+	(*c)->all.n = 0;
+	(*c)->pack = NULL;
 	return 0;
+}
+
+const struct dnn_shape *
+dnn_get_shape(const struct dnn *c)
+{
+	return &c->shape;
 }
 
 int
@@ -377,15 +400,14 @@ dnn_bind(struct dnn *c, const struct dnn_places *at)
 	int64_t uid[5] = { UID_X, UID_W, UID_Y }, n = 3;
 	void *where[5] = { at->x, at->w, at->y }, *scratch = at->scratch;
 
-	if (c->bias) {
+	if (c->shape.bias > 0) {
 		uid[n] = UID_BIAS;
 		where[n++] = at->bias;
 	}
-	if (c->more) {
-		uid[n] = UID_MORE;
-		where[n++] = at->more;
+	if (c->shape.addend) {
+		uid[n] = UID_ADDEND;
+		where[n++] = at->addend;
 	}
-
 	if (c->pack != NULL)
 		dnn_desc_drop(&c->all, c->pack);
 	c->pack = dnn_desc_new(&c->all, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -407,7 +429,7 @@ dnn_run(struct dnn *c)
 int
 dnn_name(const struct dnn *c, struct buf *out)
 {
-	return c->d->host->put(out, "cuDNN engine %s, %s%lld bytes of scratch", c->engine,
-	    c->any_order ? "sums in any order, " : "",
+	return c->d->host->put(out, "cuDNN engine %s, %s%s%lld bytes of scratch", c->engine,
+	    c->any_order ? "sums in any order, " : "", c->compiled ? "compiled at run time, " : "",
 	    (long long)c->bytes);
 }

@@ -1,10 +1,10 @@
-/* dnn_desc - cuDNN's descriptors, made one after the other, with one look at the end whether all went well. */
+/* dnn_desc - lists of cuDNN descriptors with one status. */
 #include "engine/cuda/device/dnn_desc.h"
 
 #include <assert.h>
 #include <stdbool.h>
 
-#define ALIGNED	16	/* bytes that every tensor's address is a multiple of */
+#define ALIGNED	16	/* the alignment of all tensors in bytes */
 
 cudnnBackendDescriptor_t
 dnn_desc_new(struct dnn_desc *a, cudnnBackendDescriptorType_t type)
@@ -43,7 +43,9 @@ dnn_desc_get(struct dnn_desc *a, cudnnBackendDescriptor_t from, cudnnBackendAttr
 
 	if (a->e == CUDNN_STATUS_SUCCESS)
 		a->e = cudnnBackendGetAttribute(from, name, type, n, &got, values);
-	return a->e == CUDNN_STATUS_SUCCESS ? got : 0;
+	if (a->e != CUDNN_STATUS_SUCCESS)
+		return 0;
+	return n > 0 && got > n ? n : got;
 }
 
 void
@@ -70,7 +72,7 @@ dnn_desc_free(struct dnn_desc *a)
 		cudnnBackendDestroyDescriptor(a->made[--a->n]);
 }
 
-/* Strides of n h w c. */
+/* Describes dimensions n, c, h, w in the order n, h, w, c. */
 static cudnnBackendDescriptor_t
 describe_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4], int64_t aligned,
     bool kept)
@@ -119,7 +121,7 @@ dnn_desc_point(struct dnn_desc *a, cudnnPointwiseMode_t mode, cudnnBackendDescri
 
 	dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
 	dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &inside);
-	if (mode == CUDNN_POINTWISE_RELU_FWD)	/* what is no number stays none, as in all other kernels */
+	if (mode == CUDNN_POINTWISE_RELU_FWD)	/* a NaN stays one, as in the other kernels */
 		dnn_desc_set(a, what, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &stays);
 	dnn_desc_ready(a, what);
 	op = dnn_desc_new(a, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);

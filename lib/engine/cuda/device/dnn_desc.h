@@ -1,8 +1,8 @@
 /*
- * dnn_desc - cuDNN's descriptors, made one after the other, with one look at the end whether all went well.
+ * dnn_desc - lists of cuDNN descriptors with one status.
  *
- * After the first failure, which e keeps, all calls but free do nothing.  All
- * that new() made is freed together, the last one first.
+ * After the first failure, which e keeps, all calls except free do nothing, so that the caller
+ * checks e once. free() destroys the descriptors in reverse order.
  */
 #ifndef ENGINE_CUDA_DEVICE_DNN_DESC_H
 #define ENGINE_CUDA_DEVICE_DNN_DESC_H
@@ -21,23 +21,31 @@ struct dnn_desc {
 cudnnBackendDescriptor_t dnn_desc_new(struct dnn_desc *a, cudnnBackendDescriptorType_t type);
 void	 dnn_desc_set(struct dnn_desc *a, cudnnBackendDescriptor_t to, cudnnBackendAttributeName_t name,
 	     cudnnBackendAttributeType_t type, int64_t n, const void *values);
-void	 dnn_desc_ready(struct dnn_desc *a, cudnnBackendDescriptor_t d);	/* finalized */
-/* Up to n values; returns how many there are, 0 after a failure. */
+void	 dnn_desc_ready(struct dnn_desc *a, cudnnBackendDescriptor_t d);	/* finalizes it */
+/*
+ * Gets up to n values.  Returns their number, never above n, or 0 after a failure.  n 0: returns the number
+ * of all.
+ */
 int64_t	 dnn_desc_get(struct dnn_desc *a, cudnnBackendDescriptor_t from, cudnnBackendAttributeName_t name,
 	     cudnnBackendAttributeType_t type, int64_t n, void *values);
-/* d is not needed any more: the one that was made last. */
+/* Destroys d, which must be the last one made. */
 void	 dnn_desc_drop(struct dnn_desc *a, cudnnBackendDescriptor_t d);
-/* What b made is a's now. */
+/* Moves b's descriptors to a. */
 void	 dnn_desc_join(struct dnn_desc *a, struct dnn_desc *b);
 void	 dnn_desc_free(struct dnn_desc *a);
 
-/* A dense tensor of dim n c h w that lies n h w c; also a filter, k c r s that lies k r s c. */
+/*
+ * A tensor of dimensions n, c, h, w in the order n, h, w, c, or a filter k, c, r, s in the order k,
+ * r, s, c.
+ */
 cudnnBackendDescriptor_t dnn_desc_tensor(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, const uint32_t dim[4]);
-/* Numbers that are not kept, f32, of such a tensor; one for each of c channels, at a multiple of `aligned` bytes. */
+/*
+ * virtual: an f32 tensor that is not in memory. channels: one value per channel, at this alignment.
+ */
 cudnnBackendDescriptor_t dnn_desc_virtual(struct dnn_desc *a, int64_t uid, const uint32_t dim[4]);
 cudnnBackendDescriptor_t dnn_desc_channels(struct dnn_desc *a, int64_t uid, cudnnDataType_t type, uint32_t c,
     uint32_t aligned);
-/* y = x mode b, with f32 inside; b NULL where the mode has one input. */
+/* y = mode(x, b) in f32; b NULL: a mode with one input. */
 cudnnBackendDescriptor_t dnn_desc_point(struct dnn_desc *a, cudnnPointwiseMode_t mode, cudnnBackendDescriptor_t x,
 	     cudnnBackendDescriptor_t b, cudnnBackendDescriptor_t y);
 /* A cross-correlation with sums in f32. */

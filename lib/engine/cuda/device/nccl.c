@@ -1,4 +1,4 @@
-/* nccl - the GPUs of one process through NVIDIA's library of collectives. */
+/* nccl - sums over the GPUs of one process by NCCL. */
 #include "engine/cuda/device/nccl.h"
 
 #include "base/err.h"
@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* Of nccl.h: handles are pointers, enumerations int. */
+/* From nccl.h: handles are pointers, enumerations int. */
 enum { OK = 0, SUM = 0, FLOAT = 7 };
 
 struct nccl {
@@ -34,7 +34,7 @@ nccl_ok(const struct nccl *c, int result, const char *what)
 	return ERR_SYS;
 }
 
-/* The library stays open: it leaves threads behind. */
+/* The library stays open, because it leaves threads behind. */
 static int
 load_nccl(struct nccl *c)
 {
@@ -68,13 +68,12 @@ start_nccl(struct nccl *c)
 	c->comm = calloc(c->n, sizeof(*c->comm));
 	if (number == NULL || c->comm == NULL) {
 		free(number);
-		c->host->note(0, "out of memory");
-		return ERR_NOMEM;
+		return device_nomem(c->host);
 	}
 	for (uint32_t k = 0; k < c->n; k++)
 		number[k] = device_number(c->d[k]);
 	if ((e = load_nccl(c)) == 0 && (e = nccl_ok(c, c->init_all(c->comm, (int)c->n, number), "its start")) < 0) {
-		free(c->comm);	/* of what it made nothing is to be used */
+		free(c->comm);	/* its elements are undefined */
 		c->comm = NULL;
 	}
 	free(number);
@@ -86,10 +85,8 @@ nccl_open(const struct cuda_host *host, struct device *const *d, uint32_t n, str
 {
 	int e;
 
-	if ((*c = calloc(1, sizeof(**c))) == NULL) {
-		host->note(0, "out of memory");
-		return ERR_NOMEM;
-	}
+	if ((*c = calloc(1, sizeof(**c))) == NULL)
+		return device_nomem(host);
 	(*c)->host = host;
 	(*c)->d = d;
 	(*c)->n = n;
@@ -112,7 +109,7 @@ nccl_close(struct nccl *c)
 	free(c);
 }
 
-/* 22809 is 2.28.9; before 2.9 there was a digit less. */
+/* 22809 is 2.28.9; versions before 2.9 had a digit less. */
 void
 nccl_version(const struct nccl *c, unsigned v[3])
 {
@@ -132,8 +129,8 @@ nccl_sum(struct nccl *c, float *const *g, size_t count)
 		return e;
 	for (uint32_t k = 0; k < c->n && e == 0; k++)
 		e = nccl_ok(c, c->reduce(g[k], g[k], count, FLOAT, SUM, 0, c->comm[k],
-		    device_stream(c->d[k], DEVICE_COPY)), "a sum");
-	/* What was begun is ended, or the next group would be part of it. */
+		    device_stream(c->d[k], DEVICE_DOWNLOAD)), "a sum");
+	/* An open group must be ended, or the next one becomes part of it. */
 	ended = c->end();
 	return e < 0 ? e : nccl_ok(c, ended, "a sum");
 }

@@ -1,9 +1,8 @@
 /*
- * nccl - the GPUs of one process through NVIDIA's library of collectives: arrays that they have become their sum on the
- * first.
+ * nccl - sums over the GPUs of one process by NCCL.
  *
- * libnccl.so.2 is opened when it is asked for, so that the module does without where there is none.  The few calls
- * used are declared in nccl.c as nccl.h of NCCL 2.28 has them; tests/gpu compares.  Any 2.x has them alike.
+ * The module opens libnccl.so.2 on demand, so that it works without. nccl.c declares the few calls
+ * itself, as nccl.h of NCCL 2.28 has them; tests/gpu compares. They are the same in all 2.x.
  */
 #ifndef ENGINE_CUDA_DEVICE_NCCL_H
 #define ENGINE_CUDA_DEVICE_NCCL_H
@@ -13,13 +12,13 @@
 struct nccl;
 
 /*
- * Devices d [n] are lent until nccl_close(). ERR_NOTSUP without the library, ERR_NOMEM, or ERR_SYS
- * and the library's reason.
+ * d [n] must stay open until nccl_close(). Returns 0, ERR_NOTSUP without the library, ERR_NOMEM, or
+ * ERR_SYS with the library's reason.
  */
 int	 nccl_open(const struct cuda_host *host, struct device *const *d, uint32_t n, struct nccl **c);
-void	 nccl_close(struct nccl *c);	/* NULL is fine; the devices have nothing to do any more */
+void	 nccl_close(struct nccl *c);	/* NULL is fine; the devices must be idle */
 void	 nccl_version(const struct nccl *c, unsigned v[3]);
-/* Enqueues on DEVICE_COPY of each: g[0] [count] becomes the sum of all g [n], which lie on their devices. */
+/* Enqueues on DEVICE_DOWNLOAD of each device: g[0] [count] becomes the sum of all g [n]. */
 int	 nccl_sum(struct nccl *c, float *const *g, size_t count);
 
 #endif

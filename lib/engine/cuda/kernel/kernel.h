@@ -1,19 +1,17 @@
 /*
- * kernel - what the engine's own kernels compute: a body that is run for each index below a count.
+ * kernel - the engine's own kernels: each is a body that runs for every index below a count.
  *
- * On a GPU a body is a thread's work (kernel_run.cu), in the tests that of a loop
- * on the CPU, so that every line of arithmetic and every index is judged where no
- * GPU is.  A body reads and writes global memory alone and knows nothing of its
- * neighbours; sums are taken in strips, and the strips' sums in turn, always in one
- * order: equal input gives equal bits.  Neighbouring indices stand for neighbouring
- * channels, so that a warp's accesses are side by side.
+ * On a GPU a thread runs the body (kernel_run.cu). In the tests a loop on the CPU does, so that
+ * arithmetic and indices are tested without a GPU. A body uses global memory alone and does not
+ * depend on other indices. Sums are taken in strips, and then over strips, always in one order, so
+ * that equal input gives equal bits. Neighbouring indices are neighbouring channels, so that the
+ * accesses of a warp are coalesced.
  *
- * Pictures are [n, h, w, c], the channels of a pixel side by side and pixels ld
- * numbers apart: a concatenation's inputs and outputs are windows of one buffer.
- * A number is of one of three types; a body takes the type last, and where it is
- * compiled for a GPU the type is constant.  Indices fit 32 bits: plan.c sees to that.
+ * Images are [n, h, w, c]. The channels of a pixel are adjacent, and pixels are ld values apart, so
+ * that the inputs of a concatenation can be windows of its buffer. A body takes the type of the
+ * values last; in a kernel it is a constant. Indices fit 32 bits, which exec_plan.c checks.
  *
- * C and C++ both read this and the kernel_*.h.
+ * C and C++ read this header and the kernel_*.h.
  */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_H
 #define ENGINE_CUDA_KERNEL_KERNEL_H
@@ -31,12 +29,17 @@
 #define KERNEL_BODY static inline
 #endif
 
-enum kernel_type { KERNEL_F32, KERNEL_BF16, KERNEL_F16, KERNEL_TYPES };
+/* The last parameter of a body whose values are all f32. */
+#define KERNEL_ANY_TYPE int type __attribute__((unused))
 
-/* Pixels of c channels. */
+/* KERNEL_MIXED: each view has a type of its own. */
+enum kernel_type { KERNEL_F32, KERNEL_BF16, KERNEL_F16, KERNEL_MIXED, KERNEL_TYPES };
+
+/* Pixels of c channels, ld values apart. */
 struct kernel_view {
 	void	*p;
 	uint32_t c, ld;
+	int	 type;
 };
 
 KERNEL_BODY uint32_t
@@ -45,7 +48,7 @@ kernel_size(int type)
 	return type == KERNEL_F32 ? 4 : 2;
 }
 
-/* Round to nearest, ties to even; a NaN stays one. */
+/* Rounds to nearest, ties to even; a NaN stays one. */
 KERNEL_BODY uint16_t
 kernel_to_bf16(float v)
 {
@@ -85,7 +88,7 @@ kernel_to_f16(float v)
 	u &= 0x7fffffffu;
 	if (u > 0x7f800000u)
 		return (uint16_t)(sign | 0x7e00);
-	if (u >= 0x477ff000u)	/* what rounds to 65536 and more */
+	if (u >= 0x477ff000u)	/* rounds to 65536 or more */
 		return (uint16_t)(sign | 0x7c00);
 	exp = (int)(u >> 23) - 127;
 	if (exp < -25)
@@ -94,7 +97,7 @@ kernel_to_f16(float v)
 		u -= 112u << 23;
 		return (uint16_t)(sign | (u + 0xfffu + (u >> 13 & 1)) >> 13);
 	}
-	man = (u & 0x7fffffu) | 0x800000u;	/* below the least normal: in units of 2^-24 */
+	man = (u & 0x7fffffu) | 0x800000u;	/* subnormal: in units of 2^-24 */
 	round = man >> (-exp - 1);
 	man &= (1u << (-exp - 1)) - 1;
 	if (man > 1u << (-exp - 2) || (man == 1u << (-exp - 2) && (round & 1)))
@@ -144,18 +147,18 @@ kernel_put(void *p, size_t i, float v, int type)
 KERNEL_BODY float
 kernel_at(struct kernel_view v, uint32_t m, uint32_t ch, int type)
 {
-	return kernel_get(v.p, (size_t)m * v.ld + ch, type);
+	return kernel_get(v.p, (size_t)m * v.ld + ch, type == KERNEL_MIXED ? v.type : type);
 }
 
 KERNEL_BODY void
 kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 {
-	kernel_put(v.p, (size_t)m * v.ld + ch, x, type);
+	kernel_put(v.p, (size_t)m * v.ld + ch, x, type == KERNEL_MIXED ? v.type : type);
 }
 
 #include "engine/cuda/kernel/kernel_act.h"
 #include "engine/cuda/kernel/kernel_bn.h"
-#include "engine/cuda/kernel/kernel_head.h"
+#include "engine/cuda/kernel/kernel_softmax.h"
 #include "engine/cuda/kernel/kernel_lrn.h"
 #include "engine/cuda/kernel/kernel_move.h"
 #include "engine/cuda/kernel/kernel_opt.h"
@@ -164,23 +167,26 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 #include "engine/cuda/kernel/kernel_pool.h"
 #include "engine/cuda/kernel/kernel_sum.h"
 
-/* All of them: X(name) has struct kernel_NAME and kernel_NAME_at(const struct kernel_NAME *, index, type). */
+/*
+ * All kernels: X(name) has struct kernel_NAME and kernel_NAME_at(const struct kernel_NAME *, index,
+ * type).
+ */
 #define KERNEL_LIST(X) \
 	X(act) X(act_back) X(drop) \
-	X(moments) X(moments_join) X(bn_ready) X(bn) X(bn_fold) X(bn_sums) X(bn_back) \
+	X(moments) X(moments_merge) X(bn_prepare) X(bn) X(bn_fold) X(bn_sums) X(bn_back) \
 	X(softmax) X(softmax_back) X(finite) \
 	X(lrn) X(lrn_back) \
-	X(permute) X(pixels) X(copy) X(pad) X(pad_back) \
-	X(opt) X(gather) X(squares) X(joined) X(paces) X(fold) X(average) X(swap) \
-	X(muon_gather) X(muon_scale) X(muon) \
+	X(permute) X(pixels) X(pad) X(pad_back) \
+	X(opt) X(accumulate) X(squares) X(sum_ranges) X(group_norms) X(statistics) X(average) X(swap) \
+	X(muon_momentum) X(muon_scale) X(muon) \
 	X(pool) X(pool_back) \
-	X(bias) X(relu_back) X(columns) X(columns_join) X(several)
+	X(bias) X(relu_back) X(column_sums) X(column_merge) X(combine)
 
 struct device;
 
 /*
- * Each enqueues count runs of its body, count possibly 0, behind what was enqueued before; a may go after the call.
- * Returns 0 or ERR_SYS with a line noted.  kernel_run.cu has them, and tests/emu.
+ * Each enqueues its body for count indices, possibly 0, on DEVICE_MAIN, and copies *a. Returns 0 or
+ * ERR_SYS with a line noted.
  */
 #define KERNEL_DECLARE(name) \
 	int kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type);

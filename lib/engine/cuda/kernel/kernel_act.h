@@ -14,16 +14,16 @@ kernel_sigmoid(float x)
 	return 1 / (1 + expf(-x));
 }
 
-/* P(Z <= x) of a normal Z. */
+/* The distribution function of the normal distribution. */
 KERNEL_BODY float
-kernel_normal(float x)
+kernel_normal_cdf(float x)
 {
 	return erfcf(-x * 0.70710678118654752f) / 2;
 }
 
-/* tanh u of the approximation to gelu. */
+/* The argument of tanh in the approximation of gelu, and tanh of it. */
 KERNEL_BODY float
-kernel_inner(float x)
+kernel_gelu_inner(float x)
 {
 	return tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x));
 }
@@ -45,9 +45,9 @@ kernel_act_value(int shape, float alpha, float x)
 	case KERNEL_ELU:
 		return x > 0 ? x : alpha * expm1f(x);
 	case KERNEL_GELU:
-		return x * kernel_normal(x);
+		return x * kernel_normal_cdf(x);
 	case KERNEL_GELU_TANH:
-		return x * (1 + kernel_inner(x)) / 2;
+		return x * (1 + kernel_gelu_inner(x)) / 2;
 	default:
 		return x * kernel_sigmoid(x);
 	}
@@ -74,9 +74,9 @@ kernel_act_slope(int shape, float alpha, float x)
 	case KERNEL_ELU:
 		return x > 0 ? 1 : alpha * expf(x);
 	case KERNEL_GELU:
-		return kernel_normal(x) + x * expf(-x * x / 2) * 0.39894228040143268f;
+		return kernel_normal_cdf(x) + x * expf(-x * x / 2) * 0.39894228040143268f;
 	case KERNEL_GELU_TANH:
-		t = kernel_inner(x);
+		t = kernel_gelu_inner(x);
 		return (1 + t + x * (1 - t * t) * 0.79788456080286536f * (1 + 0.134145f * x * x)) / 2;
 	default:
 		t = kernel_sigmoid(x);
@@ -84,7 +84,7 @@ kernel_act_slope(int shape, float alpha, float x)
 	}
 }
 
-/* y = act(x), index = pixel c + channel. */
+/* y = act(x).  Index: pixel c + channel. */
 struct kernel_act {
 	struct kernel_view x, y;
 	int	 shape;
@@ -115,11 +115,13 @@ kernel_act_back_at(const struct kernel_act_back *a, uint32_t i, int type)
 	    kernel_act_slope(a->shape, a->alpha, kernel_at(a->x, m, ch, type)), type);
 }
 
-/* y = x / rest where it stays, else 0; the same function gives dx of dy.  Bits as in engine/drop.h. */
+/*
+ * y = x / rest if the value stays, else 0; dx of dy is the same function. Bits as in engine/drop.h.
+ */
 struct kernel_drop {
 	struct kernel_view x, y;
-	const uint32_t *key;	/* [n], a sample each */
-	uint32_t plane;		/* pixels of a picture */
+	const uint32_t *key;	/* [n], one per sample */
+	uint32_t plane;		/* pixels of an image */
 	uint32_t bound;
 	float	 rest;
 };

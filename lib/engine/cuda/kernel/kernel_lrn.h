@@ -1,8 +1,10 @@
-/* kernel_lrn - each channel divided by the size of the channels around it; formulas and source as in ref_lrn.c. */
+/*
+ * kernel_lrn - local response normalization across channels; formulas and source as in ref_lrn.c.
+ */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_LRN_H
 #define ENGINE_CUDA_KERNEL_KERNEL_LRN_H
 
-/* Also keeps the size s f32 [pixels, c] that backward divides by. */
+/* s [pixels, c] keeps the base of the power for backward. */
 struct kernel_lrn {
 	struct kernel_view x, y;
 	float	*s;

@@ -1,10 +1,10 @@
-/* kernel_move - numbers to other places, layouts and types. */
+/* kernel_move - copies between places, layouts and types. */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_MOVE_H
 #define ENGINE_CUDA_KERNEL_KERNEL_MOVE_H
 
 /*
- * to [a, c, b] = x [a, b, c] times *scale, and times each's row: NCHW to NHWC and back, a weight's [K, C, R S] to [K, R
- * S, C] and back. Index: the place in `to`, whose innermost side may be ld long.
+ * to [a, c, b] = x [a, b, c], times *scale, times row[a]. NCHW to NHWC and back; a weight's [K, C,
+ * R S] to [K, R S, C] and back. Index: the element of `to`, whose rows are ld apart.
  */
 struct kernel_permute {
 	const void *x;
@@ -12,39 +12,38 @@ struct kernel_permute {
 	uint32_t b, c, ld;
 	int	 from_type, to_type;
 	const float *scale;	/* NULL: 1 */
-	const float *row;	/* [a], or NULL: 1s */
+	const float *row;	/* [a], or NULL: 1 */
 };
 
 KERNEL_BODY void
-kernel_permute_at(const struct kernel_permute *a, uint32_t i, int type)
+kernel_permute_at(const struct kernel_permute *a, uint32_t i, KERNEL_ANY_TYPE)
 {
 	uint32_t b = i % a->b, row = i / a->b, c = row % a->c, at = row / a->c;
 	float v = kernel_get(a->x, ((size_t)at * a->b + b) * a->c + c, a->from_type);
 
-	(void)type;
 	if (a->row != NULL)
 		v *= a->row[at];
 	kernel_put(a->to, (size_t)row * a->ld + b, a->scale != NULL ? v * *a->scale : v, a->to_type);
 }
 
-/* What makes numbers of pixels, as struct samples_norm has it; stands in the device's memory. */
+/* The normalization of pixels, as struct samples_norm, in GPU memory. */
 struct kernel_norm {
 	float	 flat[3], by[3];
-	uint32_t by_mean;	/* 1: mean counts and not flat */
-	uint32_t fill;		/* pixels beyond a picture's edges */
+	uint32_t by_mean;	/* 1: use the mean image instead of flat */
+	uint32_t fill;		/* the pixel value outside an image */
 };
 
-/* A sample's picture u8 [h, w, c], and the sample's upper left corner in it, which may lie outside. */
-struct kernel_place {
+/* An image u8 [h, w, c], and the sample's upper left corner in it, which may lie outside. */
+struct kernel_image {
 	const uint8_t *pixel;
 	uint32_t h, w;
 	int32_t	 y, x;
 	uint32_t mirror;	/* 1: each row from right to left */
 };
 
-/* y = (pixel - mean) * by of parts [h, w] of pictures. */
+/* y = (pixel - mean) by, for samples [h, w] cut from images. */
 struct kernel_pixels {
-	const struct kernel_place *place;	/* [n] */
+	const struct kernel_image *image;	/* [n] */
 	const struct kernel_norm *norm;
 	const float *mean;		/* f32 [c, h, w] */
 	uint32_t h, w;
@@ -56,7 +55,7 @@ kernel_pixels_at(const struct kernel_pixels *a, uint32_t i, int type)
 {
 	uint32_t c = a->y.c, m = i / c, ch = i % c, column = m % a->w, row = m / a->w;
 	const struct kernel_norm *norm = a->norm;
-	const struct kernel_place *p = &a->place[row / a->h];
+	const struct kernel_image *p = &a->image[row / a->h];
 	int32_t at_y, at_x;
 	uint32_t pixel = norm->fill;
 	float mean;
@@ -71,26 +70,16 @@ kernel_pixels_at(const struct kernel_pixels *a, uint32_t i, int type)
 	kernel_set(a->y, m, ch, ((float)pixel - mean) * norm->by[ch], type);
 }
 
-struct kernel_copy {
-	struct kernel_view x, y;
-};
-
-KERNEL_BODY void
-kernel_copy_at(const struct kernel_copy *a, uint32_t i, int type)
-{
-	uint32_t m = i / a->y.c, ch = i % a->y.c;
-
-	kernel_set(a->y, m, ch, kernel_at(a->x, m, ch, type), type);
-}
-
-/* A border of zeros, or of the picture reflected at its edge: x [h, w], y [h + 2 pad_h, w + 2 pad_w]. */
+/*
+ * A border of zeros, or of the image reflected at its edge: x [h, w], y [h + 2 pad_h, w + 2 pad_w].
+ */
 struct kernel_pad {
 	struct kernel_view x, y;
 	uint32_t h, w, pad_h, pad_w;
 	int	 reflect;
 };
 
-/* Where place i of a padded side comes from: -1 is a zero. */
+/* The place that place i of a padded side is copied from, or -1 for a zero. */
 KERNEL_BODY int
 kernel_pad_from(uint32_t i, uint32_t pad, uint32_t size, int reflect)
 {
@@ -112,14 +101,14 @@ kernel_pad_at(const struct kernel_pad *a, uint32_t i, int type)
 	kernel_set(a->y, m, ch, x >= 0 && y >= 0 ? kernel_at(a->x, from, ch, type) : 0, type);
 }
 
-/* dx: the sum of all places that x stands at. */
+/* dx: the sum over all copies of x. */
 struct kernel_pad_back {
 	struct kernel_view dy, dx;
 	uint32_t h, w, pad_h, pad_w;
 	int	 reflect;
 };
 
-/* The places of a padded side that place i stands at, at most 3. */
+/* The places of a padded side that are copies of place i, at most 3. */
 KERNEL_BODY uint32_t
 kernel_pad_places(uint32_t i, uint32_t pad, uint32_t size, int reflect, uint32_t place[3])
 {
@@ -137,14 +126,14 @@ KERNEL_BODY void
 kernel_pad_back_at(const struct kernel_pad_back *a, uint32_t i, int type)
 {
 	uint32_t c = a->dx.c, m = i / c, ch = i % c, width = a->w + 2 * a->pad_w, height = a->h + 2 * a->pad_h;
-	uint32_t row[3], column[3], picture = m / (a->w * a->h);
+	uint32_t row[3], column[3], image = m / (a->w * a->h);
 	uint32_t rows = kernel_pad_places(m / a->w % a->h, a->pad_h, a->h, a->reflect, row);
 	uint32_t columns = kernel_pad_places(m % a->w, a->pad_w, a->w, a->reflect, column);
 	float sum = 0;
 
 	for (uint32_t r = 0; r < rows; r++)
 		for (uint32_t s = 0; s < columns; s++)
-			sum += kernel_at(a->dy, (picture * height + row[r]) * width + column[s], ch, type);
+			sum += kernel_at(a->dy, (image * height + row[r]) * width + column[s], ch, type);
 	kernel_set(a->dx, m, ch, sum, type);
 }
 

@@ -2,33 +2,34 @@
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_OPT_H
 #define ENGINE_CUDA_KERNEL_KERNEL_OPT_H
 
-/* adamw is adam that shrinks */
+/* adamw is adam with shrink < 1 */
 enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_FOLD };
 
 /*
- * What of an update changes from step to step: it stands in the device's memory, so that what is
- * recorded finds it new.
+ * What changes with each update, for one parameter group. It is in GPU memory, where captured
+ * kernels find the current values.
  */
-struct kernel_pace {
+struct kernel_rates {
 	float	 scale, lr;	/* scale: 1 / n */
-	float	 rate, root, shrink;	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t); adamw and matrices: 1 - lr wd */
+	/* adam: lr / (1 - b1^t), sqrt(1 - b2^t); adamw and Muon: 1 - lr wd */
+	float	 rate, root, shrink;
 };
 
 /* w, g [count], state [count, states]; the rest is the same for all weights. */
 struct kernel_opt {
 	float	*w, *state;
 	const float *g;
-	const struct kernel_pace *pace;
-	const uint32_t *bad;	/* where it is not 0 nothing changes; or NULL */
+	const struct kernel_rates *rates;
+	const uint32_t *bad;	/* not 0: change nothing; or NULL */
 	int	 rule, rare;	/* rare: there is a clip or an l1 */
 	float	 momentum, wd, clip, l1, beta2, eps;
 };
 
-/* Mean, cut, decayed; cut so that a NaN stays one. */
+/* The mean gradient, clipped and decayed; a NaN stays one. */
 KERNEL_BODY float
 kernel_opt_gradient(const struct kernel_opt *a, float g, float w)
 {
-	float d = g * a->pace->scale;
+	float d = g * a->rates->scale;
 
 	if (a->rare) {
 		d = d > a->clip ? a->clip : d;
@@ -39,15 +40,14 @@ kernel_opt_gradient(const struct kernel_opt *a, float g, float w)
 }
 
 KERNEL_BODY void
-kernel_opt_at(const struct kernel_opt *a, uint32_t i, int type)
+kernel_opt_at(const struct kernel_opt *a, uint32_t i, KERNEL_ANY_TYPE)
 {
-	float w = a->w[i], lr = a->pace->lr, d, m, v;
+	float w = a->w[i], lr = a->rates->lr, d, m, v;
 
-	(void)type;
 	if (a->bad != NULL && *a->bad != 0)
 		return;
 	if (a->rule == KERNEL_FOLD) {
-		a->w[i] = a->momentum * w + (1 - a->momentum) * (a->g[i] * a->pace->scale);
+		a->w[i] = a->momentum * w + (1 - a->momentum) * (a->g[i] * a->rates->scale);
 		return;
 	}
 	d = kernel_opt_gradient(a, a->g[i], w);
@@ -74,7 +74,7 @@ kernel_opt_at(const struct kernel_opt *a, uint32_t i, int type)
 		v = a->beta2 * a->state[2 * (size_t)i + 1] + (1 - a->beta2) * d * d;
 		a->state[2 * (size_t)i] = m;
 		a->state[2 * (size_t)i + 1] = v;
-		a->w[i] = w * a->pace->shrink - a->pace->rate * m / (sqrtf(v) / a->pace->root + a->eps);
+		a->w[i] = w * a->rates->shrink - a->rates->rate * m / (sqrtf(v) / a->rates->root + a->eps);
 	}
 }
 

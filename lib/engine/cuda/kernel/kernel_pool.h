@@ -1,16 +1,16 @@
-/* kernel_pool - windows into their maximum or average; formulas and sources as in ref_pool.c. */
+/* kernel_pool - maximum and average pooling; formulas and sources as in ref_pool.c. */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_POOL_H
 #define ENGINE_CUDA_KERNEL_KERNEL_POOL_H
 
 enum kernel_divide { KERNEL_WINDOW, KERNEL_PADDED, KERNEL_INSIDE };	/* as enum graph_divide */
 
 struct kernel_window {
-	uint32_t h, w, oh, ow;		/* the picture, the windows */
+	uint32_t h, w, oh, ow;		/* of the input; of the output */
 	uint32_t r, s, stride_h, stride_w, pad_h, pad_w;
 	int	 average, divide;
 };
 
-/* Both ways read this; which [pixels out, c]: r s + s of the largest, of maxima alone. */
+/* which [output pixels, c]: the place r s + s of the maximum in its window. */
 struct kernel_pool {
 	struct kernel_window w;
 	struct kernel_view x, y;
@@ -23,7 +23,7 @@ struct kernel_pool_back {
 	const uint32_t *which;
 };
 
-/* How long a window is that begins at `at` of a side with its padding. */
+/* The length of the window that begins at `at`, in a side with padding. */
 KERNEL_BODY uint32_t
 kernel_pool_length(uint32_t at, uint32_t size, uint32_t side, uint32_t pad)
 {
@@ -38,7 +38,7 @@ kernel_pool_cut(uint32_t at, uint32_t pad, uint32_t size, uint32_t side, uint32_
 	*to = at + size - pad < side ? at + size - pad : side;
 }
 
-/* What the average of window (i, j) divides by. */
+/* The divisor of the average of window (i, j). */
 KERNEL_BODY float
 kernel_pool_divisor(const struct kernel_window *w, uint32_t i, uint32_t j)
 {
@@ -85,7 +85,7 @@ kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type)
 	kernel_set(a->y, m, ch, w->average ? sum / kernel_pool_divisor(w, row, column) : best, type);
 }
 
-/* The windows [from, to) along a side that cover place `at`. */
+/* The windows [from, to) along a side that contain place `at`. */
 KERNEL_BODY void
 kernel_pool_covers(uint32_t at, uint32_t pad, uint32_t size, uint32_t stride, uint32_t windows, uint32_t *from,
     uint32_t *to)

@@ -1,5 +1,5 @@
 /*
- * kernel_run - makes a kernel of each body in kernel.h, with a thread for each index.
+ * kernel_run - a CUDA kernel for each body of kernel.h, with a thread for each index.
  *
  * Compiled with -fmad=false, so that the bits are those of the CPU.
  */
@@ -8,7 +8,7 @@
 #include "engine/cuda/device/device_in.h"
 
 #define THREADS	256u
-#define BLOCKS	32u	/* a multiprocessor at most: threads go on to further indices */
+#define BLOCKS	32u	/* most per multiprocessor; threads loop over further indices */
 
 static unsigned
 blocks_for(const struct device *d, uint32_t count)
@@ -18,14 +18,14 @@ blocks_for(const struct device *d, uint32_t count)
 	return want < most ? want : most;
 }
 
-/* Returns the status of this launch: cudaGetLastError() may give one that a library left behind. */
+/* Returns the status of this launch.  cudaGetLastError() may report an earlier call of a library. */
 static int
 launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
 {
 	if (count == 0)
 		return 0;
-	return device_ok(d, cudaLaunchKernel(kernel, dim3(blocks_for(d, count)), dim3(THREADS), with, 0, d->stream[0]),
-	    name);
+	return device_check(d, cudaLaunchKernel(kernel, dim3(blocks_for(d, count)), dim3(THREADS), with, 0,
+	    d->stream[0]), name);
 }
 
 #define KERNEL_DEFINE(name) \
@@ -38,11 +38,12 @@ launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count,
 	extern "C" int \
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type) \
 	{ \
+		static const void *const by_type[KERNEL_TYPES] = { (const void *)name##_kernel<KERNEL_F32>, \
+			(const void *)name##_kernel<KERNEL_BF16>, (const void *)name##_kernel<KERNEL_F16>, \
+			(const void *)name##_kernel<KERNEL_MIXED> }; \
 		struct kernel_##name copy = *a; \
 		void *with[] = { &copy, &count }; \
-		return launch_kernel(d, type == KERNEL_F32 ? (const void *)name##_kernel<KERNEL_F32> : \
-		    type == KERNEL_BF16 ? (const void *)name##_kernel<KERNEL_BF16> : \
-		    (const void *)name##_kernel<KERNEL_F16>, with, count, #name); \
+		return launch_kernel(d, by_type[type], with, count, #name); \
 	}
 
 KERNEL_LIST(KERNEL_DEFINE)

@@ -1,12 +1,14 @@
-/* kernel_sum - biases, sums and products of several, and sums over all pixels of a channel. */
+/*
+ * kernel_sum - biases, sums and products of several inputs, and sums over the pixels of a channel.
+ */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_SUM_H
 #define ENGINE_CUDA_KERNEL_KERNEL_SUM_H
 
 #define KERNEL_PARTS	4u	/* inputs of one call */
 
-/* y = x + bias, plus `more` where its p is not NULL, and ReLU; bias NULL counts as 0s.  y may be x. */
+/* y = x + bias, plus addend unless its p is NULL, then ReLU.  bias NULL: 0.  y may be x. */
 struct kernel_bias {
-	struct kernel_view x, y, more;
+	struct kernel_view x, y, addend;
 	const float *bias;
 	int	 relu;
 };
@@ -17,12 +19,12 @@ kernel_bias_at(const struct kernel_bias *a, uint32_t i, int type)
 	uint32_t m = i / a->y.c, ch = i % a->y.c;
 	float v = kernel_at(a->x, m, ch, type) + (a->bias != NULL ? a->bias[ch] : 0);
 
-	if (a->more.p != NULL)
-		v += kernel_at(a->more, m, ch, type);
+	if (a->addend.p != NULL)
+		v += kernel_at(a->addend, m, ch, type);
 	kernel_set(a->y, m, ch, a->relu && v <= 0 ? 0 : v, type);
 }
 
-/* dx = dy where y > 0, else 0 */
+/* dx = dy where y > 0, else 0. */
 struct kernel_relu_back {
 	struct kernel_view y, dy, dx;
 };
@@ -35,15 +37,15 @@ kernel_relu_back_at(const struct kernel_relu_back *a, uint32_t i, int type)
 	kernel_set(a->dx, m, ch, kernel_at(a->y, m, ch, type) > 0 ? kernel_at(a->dy, m, ch, type) : 0, type);
 }
 
-/* Index = strip c + channel: sums [strips, c] of pixels [strip rows, + rows) of m. */
-struct kernel_columns {
+/* Index: strip c + channel.  sums [strips, c] of pixels [strip rows, + rows) of m. */
+struct kernel_column_sums {
 	struct kernel_view x;
 	uint32_t m, rows;
 	float	*sums;
 };
 
 KERNEL_BODY void
-kernel_columns_at(const struct kernel_columns *a, uint32_t i, int type)
+kernel_column_sums_at(const struct kernel_column_sums *a, uint32_t i, int type)
 {
 	uint32_t ch = i % a->x.c, from = i / a->x.c * a->rows, to = from + a->rows < a->m ? from + a->rows : a->m;
 	float sum = 0;
@@ -59,8 +61,8 @@ kernel_columns_at(const struct kernel_columns *a, uint32_t i, int type)
 	a->sums[i] = sum;
 }
 
-/* Index = group c + column: strips [group KERNEL_JOIN, + KERNEL_JOIN) become one, times *scale. */
-struct kernel_columns_join {
+/* Index: merged strip c + column.  Sums KERNEL_MERGE strips, times *scale. */
+struct kernel_column_merge {
 	const float *sums;	/* [strips, c] */
 	float	*to;
 	uint32_t c, strips;
@@ -68,27 +70,26 @@ struct kernel_columns_join {
 };
 
 KERNEL_BODY void
-kernel_columns_join_at(const struct kernel_columns_join *a, uint32_t i, int type)
+kernel_column_merge_at(const struct kernel_column_merge *a, uint32_t i, KERNEL_ANY_TYPE)
 {
-	uint32_t ch = i % a->c, from = i / a->c * KERNEL_JOIN;
-	uint32_t to = from + KERNEL_JOIN < a->strips ? from + KERNEL_JOIN : a->strips;
+	uint32_t ch = i % a->c, from = i / a->c * KERNEL_MERGE;
+	uint32_t to = from + KERNEL_MERGE < a->strips ? from + KERNEL_MERGE : a->strips;
 	double sum = 0;
 
-	(void)type;
 	for (uint32_t s = from; s < to; s++)
 		sum += a->sums[(size_t)s * a->c + ch];
 	a->to[i] = (float)sum * (a->scale != NULL ? *a->scale : 1);
 }
 
-/* y = the sum of the first n of x, or their product when times, and ReLU. */
-struct kernel_several {
+/* y = the sum of the first n of x, or their product if times, then ReLU.  One input: a copy. */
+struct kernel_combine {
 	struct kernel_view x[KERNEL_PARTS], y;
 	uint32_t n;
 	int	 times, relu;
 };
 
 KERNEL_BODY void
-kernel_several_at(const struct kernel_several *a, uint32_t i, int type)
+kernel_combine_at(const struct kernel_combine *a, uint32_t i, int type)
 {
 	uint32_t m = i / a->y.c, ch = i % a->y.c;
 	float all = kernel_at(a->x[0], m, ch, type);

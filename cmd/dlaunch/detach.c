@@ -1,0 +1,200 @@
+/* detach - jobs that have a directory: made, detached, resumed and taken over. */
+#include "dlaunch/dlaunch.h"
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "run/launcher/job_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void
+dlaunch_make_job(const struct dlaunch *c, struct jobdir *d)
+{
+	char cwd[PATH_MAX];
+	int e;
+
+	if (getcwd(cwd, sizeof(cwd)) == NULL)
+		front_die("working directory", err_sys("read"));
+	if ((e = jobdir_make(c->job, c->force, c->line, cwd, d)) < 0)
+		front_die("--job", e);
+}
+
+/* Redirects the standard streams of a detached process to the job's files. */
+static int
+redirect_streams(const struct jobdir *d, bool append)
+{
+	const int flags = O_WRONLY | O_CREAT | O_APPEND | (append ? 0 : O_TRUNC);
+	int in = open("/dev/null", O_RDONLY), out = openat(d->dir, "out", flags, 0600);
+	int err = openat(d->dir, "err", flags, 0600);
+	int e = in < 0 || out < 0 || err < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	    dup2(err, STDERR_FILENO) < 0 ? err_sys("job %s", d->name) : 0;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = (const int[]){ in, out, err }[i];
+
+		if (fd > STDERR_FILENO)
+			close(fd);
+	}
+	return e;
+}
+
+/* Where a job's error output ends, 0 if there is none yet. */
+static off_t
+measure_errors(const struct jobdir *d)
+{
+	struct stat st;
+
+	return fstatat(d->dir, "err", &st, 0) == 0 ? st.st_size : 0;
+}
+
+/* Copies a job's error output from a position to our own. */
+static void
+copy_errors(const struct jobdir *d, off_t from)
+{
+	int fd = openat(d->dir, "err", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	size_t n;
+
+	if (fd >= 0 && lseek(fd, from, SEEK_SET) == from)
+		while (io_read(fd, text, sizeof(text), &n) == 0 && n > 0)
+			(void)io_write(STDERR_FILENO, text, n);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Passes the user's wish to end the job on to its launcher.  A hangup only ends the wait. */
+static void
+forward_signal(int signals, pid_t launcher)
+{
+	struct signalfd_siginfo si;
+
+	if (read(signals, &si, sizeof(si)) != sizeof(si) || si.ssi_signo == SIGCHLD)
+		return;
+	if (si.ssi_signo == SIGHUP)
+		_exit(128 + SIGHUP);
+	kill(launcher, SIGTERM);
+}
+
+/* Waits until the launcher has written a byte.  Returns false if it has ended before. */
+static bool
+wait_for_start(const struct jobdir *d, int fd, int signals, pid_t launcher)
+{
+	struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
+	double since = clk_s(), report_at = since + DLAUNCH_REPORT_S;
+	size_t got;
+	char c;
+
+	while (poll(p, 2, DLAUNCH_TICK_MS) <= 0 || p[0].revents == 0) {
+		if (p[1].revents != 0)
+			forward_signal(signals, launcher);
+		if (clk_s() < report_at)
+			continue;
+		front_say("job %s: waiting for its processes to start", d->name);
+		report_at = clk_s() + (clk_s() - since);
+	}
+	return io_read(fd, &c, 1, &got) == 0 && got == 1;
+}
+
+/*
+ * Prints the job's name once all its processes have started, and exits.  If they have not, prints the
+ * launcher's errors, exits with its status, and removes a new job, which nobody can attach to.
+ */
+static void
+print_job_name(struct jobdir *d, int fd, int signals, pid_t launcher, bool new, off_t errors)
+{
+	int how;
+
+	if (wait_for_start(d, fd, signals, launcher)) {
+		printf("%s\n", d->name);
+		front_flush();
+		_exit(0);
+	}
+	if (waitpid(launcher, &how, 0) < 0)
+		front_die("--detach", err_sys("wait"));
+	copy_errors(d, errors);
+	front_say("job %s did not start", d->name);
+	if (new && jobdir_remove(d) < 0)
+		front_warn(NULL, ERR_SYS);
+	_exit(WIFEXITED(how) && WEXITSTATUS(how) != 0 ? WEXITSTATUS(how) : FRONT_PARTIAL);
+}
+
+int
+dlaunch_detach(struct jobdir *d, bool append, int signals)
+{
+	const off_t errors = append ? measure_errors(d) : 0;
+	int fd[2], e;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		front_die("--detach", err_sys("fork"));
+	if (pid > 0) {
+		close(fd[1]);
+		print_job_name(d, fd[0], signals, pid, !append, errors);
+	}
+	/* In a session of its own no hangup reaches it. */
+	setsid();
+	if ((e = jobdir_claim(d)) < 0 || (e = redirect_streams(d, append)) < 0)
+		front_die("--detach", e);
+	close(fd[0]);
+	return fd[1];
+}
+
+void
+dlaunch_started(int *fd)
+{
+	if (*fd < 0)
+		return;
+	if (io_write(*fd, "x", 1) < 0)
+		front_say("--detach: %s", err_line());
+	close(*fd);
+	*fd = -1;
+}
+
+/* Reads the command line, and changes to the directory where the job was started. */
+static void
+enter_start_dir(const struct jobdir *d, struct words *argv, const char *why)
+{
+	char *cwd;
+	int e = jobdir_command(d, argv, &cwd);
+
+	if (e < 0)
+		front_die(why, e);
+	if (chdir(cwd) < 0)
+		front_die(why, err_sys("%s", cwd));
+	free(cwd);
+}
+
+void
+dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv)
+{
+	int e;
+
+	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_claim(d)) < 0)
+		front_die("--resume", e);
+	enter_start_dir(d, argv, "--resume");
+}
+
+void
+dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv)
+{
+	struct buf b = { 0 };
+	int e;
+
+	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_take_over(d)) < 0 || (e = jobdir_claim(d)) < 0 ||
+	    (e = jobdir_get(d, "record", JOB_RECORD_MOST, &b)) < 0 || (e = job_record_get(b.p, b.n, r)) < 0)
+		front_die(job, e);
+	buf_free(&b);
+	enter_start_dir(d, argv, job);
+}

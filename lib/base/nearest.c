@@ -1,0 +1,44 @@
+/* nearest - the known name that a mistyped word is most like. */
+#include "base/nearest.h"
+
+#include <string.h>
+
+static size_t
+min_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The optimal string alignment distance: Levenshtein's, with exchanged neighbours counted once. */
+static size_t
+measure_distance(const char *a, size_t n, const char *b, size_t m)
+{
+	size_t d[NEAREST_MOST + 1][NEAREST_MOST + 1], replaced;
+
+	for (size_t i = 0; i <= n; i++)
+		for (size_t j = 0; j <= m; j++) {
+			if (i == 0 || j == 0) {
+				d[i][j] = i + j;
+				continue;
+			}
+			replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			d[i][j] = min_of(min_of(d[i - 1][j], d[i][j - 1]) + 1, replaced);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d[i][j] = min_of(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	return d[n][m];
+}
+
+void
+nearest_try(struct nearest *n, const char *name)
+{
+	size_t length = strlen(n->word), other = strlen(name), differ;
+
+	if (length < 2 || length > NEAREST_MOST || other > NEAREST_MOST)
+		return;
+	differ = measure_distance(n->word, length, name, other);
+	if (differ > (length < 6 ? 1 : length / 3) || (n->best != NULL && differ >= n->differ))
+		return;
+	n->best = name;
+	n->differ = differ;
+}

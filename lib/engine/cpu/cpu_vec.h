@@ -1,0 +1,129 @@
+/*
+ * cpu_vec - loads and stores of f32 or bf16 elements, one or 16 at a time.  Kernels compute in f32.
+ *
+ * bf16 is the upper half of an f32.  Stores round to nearest, ties to even; a NaN stays a NaN.  If `bf16` is a
+ * constant of the caller, the compiler removes the branches on it.  `at` counts elements.
+ */
+#ifndef ENGINE_CPU_CPU_VEC_H
+#define ENGINE_CPU_CPU_VEC_H
+
+#include "base/isa.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * Sixteen floats in registers of ISA_BYTES; the compiler would split a longer vector into single elements.  Functions
+ * take them by address only, because the calling convention of vectors depends on the instruction set.
+ */
+#define CPU_VEC 16
+#define CPU_REGS (4 * CPU_VEC / ISA_BYTES)
+typedef float cpu_floats __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
+typedef int32_t cpu_ints __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
+typedef uint32_t cpu_words __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
+typedef uint16_t cpu_shorts __attribute__((vector_size(ISA_BYTES / 2), aligned(2), may_alias));
+
+struct cpu_vec {
+	cpu_floats v[CPU_REGS];
+};
+
+struct cpu_mask {
+	cpu_ints v[CPU_REGS];
+};
+
+#define CPU_EACH(k) for (size_t k = 0; k < CPU_REGS; k++)
+
+ISA_INLINE float
+cpu_read(const void *p, size_t at, bool bf16)
+{
+	union { uint32_t u; float f; } v;
+
+	if (!bf16)
+		return ((const float *)p)[at];
+	v.u = (uint32_t)((const uint16_t *)p)[at] << 16;
+	return v.f;
+}
+
+ISA_INLINE void
+cpu_write(void *p, size_t at, bool bf16, float f)
+{
+	union { float f; uint32_t u; } v = { f };
+
+	if (bf16)
+		((uint16_t *)p)[at] = f != f ? 0x7fc0 : (uint16_t)((v.u + 0x7fff + (v.u >> 16 & 1)) >> 16);
+	else
+		((float *)p)[at] = f;
+}
+
+ISA_INLINE void
+cpu_load(const void *p, size_t at, bool bf16, struct cpu_vec *to)
+{
+	const uint16_t *h = (const uint16_t *)p + at;
+	const float *f = (const float *)p + at;
+
+	CPU_EACH(k)
+		to->v[k] = bf16 ? (cpu_floats)(__builtin_convertvector(((const cpu_shorts *)h)[k], cpu_words) << 16) :
+		    ((const cpu_floats *)f)[k];
+}
+
+ISA_INLINE void
+cpu_store(const struct cpu_vec *from, void *p, size_t at, bool bf16)
+{
+	uint16_t *h = (uint16_t *)p + at;
+	float *f = (float *)p + at;
+
+	CPU_EACH(k) {
+		cpu_words u = (cpu_words)from->v[k], nan = (cpu_words)(from->v[k] != from->v[k]);
+
+		if (bf16) {
+			u = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+			((cpu_shorts *)h)[k] = __builtin_convertvector((u & ~nan) | (0x7fc0 & nan), cpu_shorts);
+		} else
+			((cpu_floats *)f)[k] = from->v[k];
+	}
+}
+
+/* Loads only `count` elements; the others of *to stay unchanged. */
+ISA_INLINE void
+cpu_load_part(const void *p, size_t at, bool bf16, size_t count, struct cpu_vec *to)
+{
+	float f[CPU_VEC];
+
+	memcpy(f, to, sizeof(f));
+	for (size_t j = 0; j < count; j++)
+		f[j] = cpu_read(p, at + j, bf16);
+	memcpy(to, f, sizeof(f));
+}
+
+ISA_INLINE void
+cpu_store_part(const struct cpu_vec *from, void *p, size_t at, bool bf16, size_t count)
+{
+	float f[CPU_VEC];
+
+	memcpy(f, from, sizeof(f));
+	for (size_t j = 0; j < count; j++)
+		cpu_write(p, at + j, bf16, f[j]);
+}
+
+/* count is CPU_VEC or less. */
+ISA_INLINE void
+cpu_load_some(const void *p, size_t at, bool bf16, size_t count, struct cpu_vec *to)
+{
+	if (count == CPU_VEC)
+		cpu_load(p, at, bf16, to);
+	else
+		cpu_load_part(p, at, bf16, count, to);
+}
+
+ISA_INLINE void
+cpu_store_some(const struct cpu_vec *from, void *p, size_t at, bool bf16, size_t count)
+{
+	if (count == CPU_VEC)
+		cpu_store(from, p, at, bf16);
+	else
+		cpu_store_part(from, p, at, bf16, count);
+}
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * kernel_softmax - probabilities and loss from scores, as in ref_softmax.c, and a test for finite
+ * values.
+ */
+#ifndef ENGINE_CUDA_KERNEL_KERNEL_SOFTMAX_H
+#define ENGINE_CUDA_KERNEL_KERNEL_SOFTMAX_H
+
+/* The target of a sample: (1 - share) of class y and share of class other. */
+struct kernel_label {
+	int32_t	 y, other;
+	float	 share;
+};
+
+/*
+ * Index: sample. prob [n, c], the loss, and the number of classes before y, the lower of equals
+ * first. If prob is NaN all classes are before y.
+ */
+struct kernel_softmax {
+	struct kernel_view x;
+	const struct kernel_label *label;
+	float	*prob, *loss;
+	uint32_t *rank;
+	float	 smooth;
+};
+
+KERNEL_BODY void
+kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
+{
+	const struct kernel_label *l = &a->label[i];
+	uint32_t c = a->x.c, rank = 0, y = (uint32_t)l->y;
+	float *prob = a->prob + (size_t)i * c, top = kernel_at(a->x, i, 0, type);
+	double sum = 0, scores = 0, aimed;
+
+	for (uint32_t k = 1; k < c; k++) {
+		float x = kernel_at(a->x, i, k, type);
+
+		if (x > top)
+			top = x;
+	}
+	for (uint32_t k = 0; k < c; k++) {
+		float x = kernel_at(a->x, i, k, type), e = expf(x - top);
+
+		prob[k] = e;
+		sum += e;
+		scores += x - top;
+	}
+	for (uint32_t k = 0; k < c; k++)
+		prob[k] = (float)(prob[k] / sum);
+	for (uint32_t k = 0; k < c; k++)
+		rank += !(prob[k] < prob[y] || (prob[k] == prob[y] && k >= y));
+	/* log p is x - top - log sum, which is finite even if p underflows. */
+	aimed = (1 - (double)l->share) * (kernel_at(a->x, i, (uint32_t)l->y, type) - top) +
+	    (double)l->share * (kernel_at(a->x, i, (uint32_t)l->other, type) - top);
+	a->loss[i] = (float)(log(sum) - (1 - (double)a->smooth) * aimed - a->smooth * scores / c);
+	a->rank[i] = rank;
+}
+
+/* dx = scale (p - q).  Index: sample c + class. */
+struct kernel_softmax_back {
+	const float *prob;
+	const struct kernel_label *label;
+	struct kernel_view dx;
+	float	 smooth;
+	const float *scale;	/* NULL: 1 */
+};
+
+KERNEL_BODY void
+kernel_softmax_back_at(const struct kernel_softmax_back *a, uint32_t i, int type)
+{
+	uint32_t c = a->dx.c, n = i / c, k = i % c;
+	const struct kernel_label *l = &a->label[n];
+	float sure = 1 - a->smooth, q = a->smooth / (float)c;
+
+	q += (k == (uint32_t)l->y ? sure * (1 - l->share) : 0) + (k == (uint32_t)l->other ? sure * l->share : 0);
+	kernel_set(a->dx, n, k, (a->prob[i] - q) * (a->scale != NULL ? *a->scale : 1), type);
+}
+
+/* *bad becomes 1 if a value of x is not finite.  All threads that write it write the same. */
+struct kernel_finite {
+	const float *x;
+	uint32_t *bad;
+};
+
+KERNEL_BODY void
+kernel_finite_at(const struct kernel_finite *a, uint32_t i, KERNEL_ANY_TYPE)
+{
+	if (!(fabsf(a->x[i]) <= 3.402823466e38f))
+		*a->bad = 1;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* img_tiff - decodes the first page of a TIFF.  For img. */
+#include "image/img_tiff.h"
+#include "base/err.h"
+
+#include <stdio.h>
+#include <tiffio.h>
+
+struct input {
+	const uint8_t	*p;
+	uint64_t	 n, at;
+};
+
+/* Keeps libtiff's message as this thread's, instead of printing it. */
+static void
+note_tiff_error(const char *module, const char *fmt, va_list ap)
+{
+	char text[256];
+
+	(void)module;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	err_note(0, "TIFF: %s", text);
+}
+
+static tmsize_t
+read_input(thandle_t ctx, void *to, tmsize_t n)
+{
+	struct input *in = ctx;
+	uint64_t left = in->at < in->n ? in->n - in->at : 0, k = (uint64_t)n < left ? (uint64_t)n : left;
+
+	if (k > 0)
+		memcpy(to, in->p + in->at, k);
+	in->at += k;
+	return (tmsize_t)k;
+}
+
+static tmsize_t
+refuse_write(thandle_t ctx, void *from, tmsize_t n)
+{
+	(void)ctx, (void)from, (void)n;
+	return 0;
+}
+
+static toff_t
+seek_input(thandle_t ctx, toff_t to, int whence)
+{
+	struct input *in = ctx;
+
+	in->at = to + (whence == SEEK_CUR ? in->at : whence == SEEK_END ? in->n : 0);
+	return in->at;
+}
+
+static int
+close_input(thandle_t ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static toff_t
+input_size(thandle_t ctx)
+{
+	return ((struct input *)ctx)->n;
+}
+
+/* Opens the file and reads the first page's header. */
+static int
+open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
+{
+	uint16_t turn = 1, samples = 1, photometric = 0;
+	char why[1024];
+
+	/* libtiff keeps them for the process: setting the same ones again changes nothing. */
+	TIFFSetErrorHandler(note_tiff_error);
+	TIFFSetWarningHandler(NULL);
+	err_note(0, "TIFF: damaged");
+	/* m: without mmap, which is for files. */
+	if ((*t = TIFFClientOpen("", "rm", in, read_input, refuse_write, seek_input, close_input, input_size, NULL,
+	    NULL)) == NULL)
+		return ERR_FORMAT;
+	*head = (struct img_head){ .format = IMG_TIFF, .lossless = true };
+	TIFFGetField(*t, TIFFTAG_IMAGEWIDTH, &head->w);
+	TIFFGetField(*t, TIFFTAG_IMAGELENGTH, &head->h);
+	TIFFGetFieldDefaulted(*t, TIFFTAG_ORIENTATION, &turn);
+	TIFFGetFieldDefaulted(*t, TIFFTAG_SAMPLESPERPIXEL, &samples);
+	TIFFGetField(*t, TIFFTAG_PHOTOMETRIC, &photometric);
+	head->orientation = turn >= 1 && turn <= 8 ? turn : 1;
+	head->c = samples <= 2 && photometric <= PHOTOMETRIC_MINISBLACK ? 1 : 3;
+	if (head->w == 0 || head->h == 0)
+		return err_fail(ERR_FORMAT, "TIFF: no size in its header");
+	if ((uint64_t)head->w * head->h > pixels)
+		return err_fail(ERR_LIMIT, "TIFF: %ux%u is more than %u pixels", head->w, head->h, pixels);
+	/* Memory of a part is allocated before its bytes are read: 16 bytes a pixel are the most of any kind. */
+	if ((TIFFIsTiled(*t) ? TIFFTileSize64(*t) : TIFFStripSize64(*t)) / 16 > pixels)
+		return err_fail(ERR_LIMIT, "TIFF: parts of more than %u pixels", pixels);
+	return TIFFRGBAImageOK(*t, why) ? 0 : err_fail(ERR_NOTSUP, "TIFF: %s", why);
+}
+
+int
+img_tiff_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
+{
+	struct input in = { data, n, 0 };
+	TIFF *t;
+	int e = open_tiff(&t, &in, pixels, head);
+
+	if (t != NULL)
+		TIFFClose(t);
+	return e;
+}
+
+int
+img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+{
+	struct input in = { data, n, 0 };
+	struct img_head head;
+	TIFF *t;
+	int e = open_tiff(&t, &in, pixels, &head);
+
+	room->n = 0;
+	if (e == 0 && (e = buf_room(room, (size_t)head.h * head.w * 4)) == 0) {
+		err_note(0, "TIFF: damaged");
+		/* In the stored orientation, which the caller undoes. */
+		if (!TIFFReadRGBAImageOriented(t, head.w, head.h, (uint32_t *)(void *)room->p,
+		    (int)head.orientation, 1))
+			e = ERR_FORMAT;
+	}
+	if (t != NULL)
+		TIFFClose(t);
+	if (e < 0)
+		return e;
+	*out = (struct img){ .p = room->p, .c = c > 0 ? c : head.c, .h = head.h, .w = head.w };
+	img_convert_channels(room->p, 4, (size_t)head.h * head.w, out->c, room->p);
+	return 0;
+}

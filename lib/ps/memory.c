@@ -1,0 +1,119 @@
+/* memory - the memory of a server, which may outlive its process. */
+#include "ps/memory.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+map_memory(struct memory *m, size_t size)
+{
+	int how = m->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, how, m->fd, 0);
+
+	if (p == MAP_FAILED)
+		return m->fd < 0 ? err_nomem() : err_sys("mmap");
+	m->base = p;
+	m->size = size;
+	return 0;
+}
+
+int
+memory_open(const char *path, struct memory *m)
+{
+	struct stat st;
+	int e = 0;
+
+	*m = (struct memory){ .fd = -1 };
+	if ((m->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
+		return err_sys("%s", path);
+	if (fstat(m->fd, &st) < 0)
+		e = err_sys("%s", path);
+	else if (st.st_size > 0)
+		e = map_memory(m, (size_t)st.st_size);
+	if (e < 0)
+		memory_close(m);
+	return e;
+}
+
+int
+memory_resize(struct memory *m, size_t size)
+{
+	int e;
+
+	if (m->base != NULL)
+		return m->size == size ? 0 : err_fail(ERR_FORMAT, "the state has %zu bytes, not %zu: another job's",
+		    m->size, size);
+	if (m->fd >= 0) {
+		if ((e = posix_fallocate(m->fd, 0, (off_t)size)) != 0) {
+			errno = e;
+			return err_sys("%zu bytes of state", size);
+		}
+		/* It fails if the file is not of memfd_create(). */
+		(void)fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	}
+	return map_memory(m, size);
+}
+
+void
+memory_close(struct memory *m)
+{
+	if (m->base != NULL)
+		munmap(m->base, m->size);
+	if (m->fd >= 0)
+		close(m->fd);
+	m->base = NULL;
+	m->fd = -1;
+}
+
+void *
+memory_place(void *base, size_t *at, size_t n)
+{
+	size_t from = *at;
+
+	*at += (n + MEMORY_LINE - 1) / MEMORY_LINE * MEMORY_LINE;
+	return base != NULL ? (char *)base + from : NULL;
+}
+
+void
+memory_stored(const struct memory *m, void *p, size_t n)
+{
+	if (m->stored != NULL)
+		m->stored(m->arg, p, n);
+}
+
+int
+memory_half(const struct memory_word *w)
+{
+	uint64_t half = atomic_load(&w->half);
+
+	return half == 0 ? -1 : (int)((half - 1) % 2);
+}
+
+unsigned
+memory_other(const struct memory_word *w)
+{
+	return memory_half(w) == 0;
+}
+
+/*
+ * A process that is killed has done all its stores up to one instruction, so that the order of the instructions is
+ * all that counts, and that is the compiler's.
+ */
+void
+memory_publish(const struct memory *m, struct memory_word *w, unsigned half)
+{
+	atomic_store_explicit(&w->half, 1 + half, memory_order_release);
+	memory_stored(m, w, sizeof(*w));
+}
+
+void
+memory_store(const struct memory *m, _Atomic uint64_t *to, uint64_t v)
+{
+	atomic_store(to, v);
+	atomic_thread_fence(memory_order_seq_cst);
+	memory_stored(m, to, sizeof(*to));
+}

@@ -1,0 +1,60 @@
+/*
+ * memory - the memory of a server, which may outlive its process.
+ *
+ * A memory is private, or a file, or a memfd that another process keeps.  A process that dies leaves in a file or memfd
+ * what it had stored, in the order of its stores.  memory_resize() allocates all pages of either, so that no access
+ * ends with SIGBUS; a memfd is then sealed so that its size cannot change.
+ *
+ * What must change atomically is stored twice, in two halves (struct memory_word).  A writer fills the half that is not
+ * valid, and memory_publish() makes it valid.  memory_stored() follows each change; a test may end the process there.
+ *
+ * Threads: one thread at a time.
+ */
+#ifndef PS_MEMORY_H
+#define PS_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEMORY_LINE	64u	/* bytes of a cache line, on which each part of a memory begins */
+
+struct memory {
+	int	 fd;		/* owned; -1: private */
+	void	*base;		/* NULL: it has no size yet */
+	size_t	 size;
+	void	(*stored)(void *arg, void *p, size_t n);	/* called after each change of n bytes; NULL: not */
+	void	*arg;
+};
+
+/* Which of two halves is valid. */
+struct memory_word {
+	_Atomic uint64_t half;	/* 1 + its number; 0: neither */
+};
+
+/* Opens the memory that a file holds; an empty file has no size yet.  Sets all members.  Returns 0 or ERR_SYS. */
+int	 memory_open(const char *path, struct memory *m);
+/*
+ * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already, ERR_SYS,
+ * ERR_NOMEM, or ERR_FORMAT if it has another size.
+ */
+int	 memory_resize(struct memory *m, size_t size);
+/* Unmaps it and closes the descriptor; leaves a private memory without size. */
+void	 memory_close(struct memory *m);
+
+/* Reserves n bytes of a layout: returns base + *at, or NULL if base is NULL, and advances *at by whole lines. */
+void	*memory_place(void *base, size_t *at, size_t n);
+
+/* The n bytes at p have changed. */
+void	 memory_stored(const struct memory *m, void *p, size_t n);
+/* The half that is valid, or -1 for neither.  Damaged bytes still give 0, 1 or -1. */
+int	 memory_half(const struct memory_word *w);
+/* The half to write next. */
+unsigned memory_other(const struct memory_word *w);
+/* Makes a half valid, after all stores before. */
+void	 memory_publish(const struct memory *m, struct memory_word *w, unsigned half);
+/* Stores a number in one piece, after all stores before and before all that follow. */
+void	 memory_store(const struct memory *m, _Atomic uint64_t *to, uint64_t v);
+
+#endif

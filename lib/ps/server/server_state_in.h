@@ -1,0 +1,40 @@
+/* server_state_in - what the files of server_state share. */
+#ifndef PS_SERVER_SERVER_STATE_IN_H
+#define PS_SERVER_SERVER_STATE_IN_H
+
+#include "ps/hello.h"
+#include "ps/server/server_state.h"
+#include "ps/server/shard.h"
+#include "ps/total.h"
+
+struct peer {
+	uint64_t incarnation;
+	uint64_t before;	/* the incarnation that it replaced; 0: none */
+	bool	 known;		/* it has said hello */
+	bool	 gone;		/* it has left */
+	bool	 held;		/* an answer waits for room */
+};
+
+struct server_state {
+	struct server_state_opt o;
+	struct memory	own;		/* a private memory */
+	struct hello	hello;		/* the first one, which describes the job */
+	struct shard	shard;		/* plan is NULL before the first hello */
+	struct total	total;
+	struct peer    *peer;		/* [nworkers] */
+};
+
+void	 server_state_emit(struct server_state *s, uint32_t w, struct msg m);
+/* Sends all workers the answers about slice i that are due.  The slice was at step `was` before the last message. */
+void	 server_state_answer(struct server_state *s, uint32_t i, uint64_t was);
+
+/*
+ * server_norms.c: adds slice i to the norms if all its gradients are there; the last slice completes the server's
+ * part.
+ */
+void	 server_norms_count(struct server_state *s, uint32_t i);
+/* After a repeated push: its worker may be the only one that can still join the servers' parts. */
+void	 server_norms_repeat(struct server_state *s, const struct msg *m);
+int	 server_norms_handle(struct server_state *s, const struct msg *m);
+
+#endif

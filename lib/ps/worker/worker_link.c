@@ -1,0 +1,270 @@
+/* worker_link - a worker's connection to one server, from the first attempt on: serves worker_net. */
+#include "ps/worker/worker_net_in.h"
+#include "base/clk.h"
+#include "base/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define CONNECT_S	30.0		/* how long to try to connect to a server */
+#define RETRY_MS	50		/* between attempts */
+#define SERVE_MS		500		/* between looks at the servers that are there already */
+#define NAME		320		/* bytes of a server's name and address */
+
+void
+worker_link_report_wait(const struct worker_net *n, uint32_t s)
+{
+	char whom[NAME];
+
+	if (n->o->waiting == NULL)
+		return;
+	snprintf(whom, sizeof(whom), "server %" PRIu32 " (%s)", s, n->o->server[s]);
+	n->o->waiting(n->o->arg, whom);
+}
+
+void
+worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m)
+{
+	*(way == PEER_TRAFFIC_IN ? &l->got : &l->sent) += MSG_HEAD + m->len;
+	peer_traffic_count(&l->traffic, way, m, m->slice >= worker_state_plan(n->state)->nweights);
+}
+
+/* With the lock: traces the time from the push of a slice until its weights arrived. */
+static void
+trace_answer(struct worker_net *n, const struct msg *m)
+{
+	if (n->push_time == NULL || m->type != MSG_WEIGHTS)
+		return;
+	trace_flight(n->o->trace, n->push_time[m->slice], m->slice, m->len);
+	n->push_time[m->slice] = 0;
+}
+
+/* Passes the messages of a connection to the state machine. */
+static int
+receive_messages(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	struct msg m;
+	int e = 0;
+
+	while (e == 0 && conn_next(l->conn, &m)) {
+		pthread_mutex_lock(&n->lock);
+		worker_link_count(n, l, PEER_TRAFFIC_IN, &m);
+		n->events++;
+		if (m.type == MSG_PING) {
+			l->pinged = true;
+			l->ping = m.step;
+		} else if ((e = worker_state_take(n->state, s, &m)) < 0) {
+			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
+		} else {
+			trace_answer(n, &m);
+			if (m.type == MSG_WELCOME && l->lost) {
+				l->lost = false;
+				worker_state_repeat(n->state, s);
+			}
+		}
+		pthread_cond_broadcast(&n->arrived);
+		pthread_mutex_unlock(&n->lock);
+	}
+	return e;
+}
+
+int
+worker_link_push(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	struct msg m;
+	int e = 0;
+
+	while (e == 0 && conn_room(l->conn)) {
+		pthread_mutex_lock(&n->lock);
+		if (l->n == 0 && !l->pinged) {
+			pthread_mutex_unlock(&n->lock);
+			break;
+		}
+		if (l->pinged) {
+			m = (struct msg){ .type = MSG_PING, .incarnation = n->o->incarnation, .worker = n->o->rank,
+			    .step = l->ping };
+			l->pinged = false;
+		} else {
+			m = l->ring[l->head];
+			l->head = (l->head + 1) % l->cap;
+			l->n--;
+		}
+		worker_link_count(n, l, PEER_TRAFFIC_OUT, &m);
+		pthread_mutex_unlock(&n->lock);
+		e = conn_send(l->conn, &m);
+	}
+	return e;
+}
+
+/* The connection broke, and the server is restarted: what is queued will be repeated. */
+static void
+lose_link(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+
+	pthread_mutex_lock(&n->lock);
+	if (!l->lost)
+		l->until = clk_s() + CONNECT_S;
+	l->lost = true;
+	l->n = 0;
+	l->pinged = false;
+	for (int way = 0; way < PEER_TRAFFIC_WAYS; way++)
+		l->earlier[way] = l->traffic.wire[way];
+	pthread_mutex_unlock(&n->lock);
+	l->retry_at = clk_s() + RETRY_MS * 1e-3;
+	conn_close(l->conn);
+	l->conn = NULL;
+}
+
+/* Ends a connection that broke.  Returns 0 if the job goes on without it or with another one. */
+static int
+end_link(struct worker_net *n, uint32_t s, int e)
+{
+	bool parted, kept;
+
+	pthread_mutex_lock(&n->lock);
+	parted = worker_state_parted(n->state, s);
+	kept = worker_state_kept(n->state, s);
+	pthread_mutex_unlock(&n->lock);
+	if (!parted && (!kept || (e != ERR_PEER && e != ERR_SYS))) {
+		err_within("server %" PRIu32, s);
+		return e;
+	}
+	if (!parted) {
+		lose_link(n, s);
+		return 0;
+	}
+	conn_close(n->link[s].conn);
+	n->link[s].conn = NULL;
+	return 0;
+}
+
+/* Connects again to a server that is restarted, and says hello. */
+static int
+retry_link(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	int e;
+
+	if (clk_s() >= l->until)
+		return err_fail(ERR_PEER, "server %" PRIu32 " (%s) is lost and did not return", s, n->o->server[s]);
+	if (l->conn != NULL || clk_s() < l->retry_at)
+		return 0;
+	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0) {
+		pthread_mutex_lock(&n->lock);
+		e = worker_state_hello(n->state, s);
+		pthread_mutex_unlock(&n->lock);
+	}
+	return e < 0 ? end_link(n, s, e) : 0;
+}
+
+int
+worker_link_timeout(const struct worker_net *n)
+{
+	int ms = -1;
+
+	for (uint32_t s = 0; s < n->o->nservers; s++)
+		if (n->link[s].lost)
+			ms = RETRY_MS;
+	return ms;
+}
+
+int
+worker_link_run(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	uint64_t received, sent;
+	int e;
+
+	if (l->lost && (e = retry_link(n, s)) < 0)
+		return e;
+	if (l->conn == NULL)
+		return 0;
+	if ((e = worker_link_push(n, s)) < 0)
+		return e;
+	e = conn_run(l->conn);
+	conn_moved(l->conn, &received, &sent);
+	pthread_mutex_lock(&n->lock);
+	l->traffic.wire[PEER_TRAFFIC_IN] = l->earlier[PEER_TRAFFIC_IN] + received;
+	l->traffic.wire[PEER_TRAFFIC_OUT] = l->earlier[PEER_TRAFFIC_OUT] + sent;
+	pthread_mutex_unlock(&n->lock);
+	return e < 0 ? end_link(n, s, e) : receive_messages(n, s);
+}
+
+/* Connects to a server that has not welcomed this worker, or runs the connection. */
+static int
+greet_server(struct worker_net *n, uint32_t s, double until)
+{
+	struct link *l = &n->link[s];
+	int e;
+
+	if (l->conn == NULL && clk_s() < l->retry_at)
+		return 0;
+	if (l->conn == NULL) {
+		if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0)
+			e = worker_state_hello(n->state, s);
+	} else if ((e = conn_run(l->conn)) == 0) {
+		return receive_messages(n, s);
+	}
+	if (e == 0)
+		return 0;
+	err_within("server %" PRIu32, s);
+	conn_close(l->conn);
+	l->conn = NULL;
+	/* It may not accept connections yet, or is started again.  Only a refusal is final. */
+	if ((e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
+		return e;
+	l->retry_at = clk_s() + RETRY_MS * 1e-3;
+	return 0;
+}
+
+/* Waits until a connection to one of the servers is ready, or until the next attempt to connect. */
+static void
+poll_greetings(struct worker_net *n, uint32_t end)
+{
+	int timeout_ms = SERVE_MS;
+
+	for (uint32_t s = 0; s < end; s++) {
+		struct conn *c = n->link[s].conn;
+
+		n->poll[s] = (struct pollfd){ .fd = -1 };
+		if (c != NULL)
+			n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
+		else if (n->link[s].lost || !worker_state_welcome(n->state, s))
+			timeout_ms = RETRY_MS;
+	}
+	poll(n->poll, end, timeout_ms);
+}
+
+int
+worker_link_connect(struct worker_net *n, uint32_t end)
+{
+	double until = clk_s() + CONNECT_S, report_at = clk_s() + n->o->patience_s;
+	uint32_t missing = 0;
+	int e;
+
+	for (;;) {
+		for (uint32_t s = 0; s < end; s++) {
+			/* One that has welcomed this worker may ask whether it is there. */
+			if (n->link[s].lost || worker_state_welcome(n->state, s))
+				e = worker_link_run(n, s);
+			else
+				e = greet_server(n, s, until);
+			if (e < 0)
+				return e;
+		}
+		while (missing < end && worker_state_welcome(n->state, missing))
+			missing++;
+		if (missing == end)
+			return 0;
+		if (n->link[missing].conn != NULL && clk_s() >= until)
+			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", missing, n->o->server[missing]);
+		if (clk_s() >= report_at) {
+			worker_link_report_wait(n, missing);
+			report_at += n->o->patience_s;
+		}
+		poll_greetings(n, end);
+	}
+}

@@ -1,0 +1,62 @@
+/* worker_net_in - what the files of worker_net share: the connections of a worker. */
+#ifndef PS_WORKER_WORKER_NET_IN_H
+#define PS_WORKER_WORKER_NET_IN_H
+
+#include "base/err.h"
+#include "ps/worker/worker_net.h"
+#include "wire/conn.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+struct link {
+	struct conn	*conn;		/* NULL when it is over */
+	struct msg	*ring;		/* [cap] to be sent */
+	uint32_t	 cap, head, n;
+	uint64_t	 sent, got;	/* bytes of messages */
+	/*
+	 * With the lock: the connection broke, and the server is restarted.  Until its next welcome what is sent to it
+	 * is dropped, as worker_state_repeat() follows.
+	 */
+	bool		 lost;
+	double		 retry_at, until;	/* the next attempt to connect; the last one */
+	uint64_t	 earlier[PEER_TRAFFIC_WAYS];	/* bytes on earlier connections */
+	bool		 pinged;	/* the server's question `ping` is to be answered */
+	uint64_t	 ping;
+	struct peer_traffic	 traffic;
+};
+
+struct worker_net {
+	const struct worker_opt *o;
+	struct worker_state *state;
+	struct link	*link;		/* [nservers] */
+	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
+	/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
+	uint64_t	*push_time;
+	int		 wake;		/* eventfd */
+	pthread_mutex_t	 lock;
+	pthread_cond_t	 arrived;
+	pthread_t	 thread;
+	bool		 running, end;
+	uint64_t	 events;	/* messages received, so that no wake is missed */
+	int		 err;		/* the error that ended the thread, or 0; and its line */
+	char		 line[ERR_LINE];
+};
+
+/*
+ * worker_link.c: connects to the servers below `end` for the first time, all at once, and waits for their welcomes.
+ * Returns as worker_net_connect().
+ */
+int	 worker_link_connect(struct worker_net *n, uint32_t end);
+/* Runs a connection once, or connects again.  Returns 0 or an error that ends the job. */
+int	 worker_link_run(struct worker_net *n, uint32_t s);
+/* Moves queued messages to the connection while it has room.  Returns 0 or an error of the connection. */
+int	 worker_link_push(struct worker_net *n, uint32_t s);
+/* Counts a message.  With the lock, or before there is a thread. */
+void	 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m);
+/* Milliseconds until a lost connection is to be tried again, -1 if none is lost. */
+int	 worker_link_timeout(const struct worker_net *n);
+/* Reports the wait, for "server 1 (127.0.0.1:4242)". */
+void	 worker_link_report_wait(const struct worker_net *n, uint32_t s);
+
+#endif

@@ -1,0 +1,114 @@
+# plog_figures.t - figures and reports of logs.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/plog.sh"
+cd "$T" || exit 1
+echo '# tally 0.1 tool=pworker host=here rank=0 engine=cpu device=A_CPU' >c.tsv
+if command -v gnuplot >/dev/null; then
+	status 0 "plog --png" plog --png a.png a.tsv
+	is "$(head -c 8 a.png | od -An -tx1 | tr -d ' ')" 89504e470d0a1a0a "the picture is a PNG"
+	is "$(ls ./*.tmp 2>/dev/null)" "" "no temporary file is left"
+	is "$(cat err)" "" "nothing is written to standard error"
+	status 0 "plog --figures accuracy" plog --png b.png --figures accuracy b.log
+	size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }'; }
+	is "$(size a.png) $(size b.png)" "900 1560 900 420" "a picture is as high as its figures"
+	status 1 "figures without data have status 1" plog --png e.png --figures loss,speed b.log
+	is "$(cat err)" "plog: e.png: nothing to draw" "the message says that there is nothing to draw"
+	status 2 "plog refuses an unknown figure" plog --figures accuracy,wind b.log
+	printf 'Epoch[7] Train-accuracy=0.5\n' >one.log
+	is "$(plog --plot --figures accuracy one.log |
+		grep -E '^ +[0-9-]+( +[0-9-]+)* *$' | tr -d ' ')" 7 "the axis of a single epoch has that epoch"
+	odd=$(printf 'x\nsystem("touch ran")\n#')
+	cp a.tsv "$odd"
+	status 0 "plog draws a log whose name has lines" plog -c --png odd.png "$odd"
+	is "$(ls ran 2>/dev/null)" "" "the lines of a name are not commands of gnuplot"
+	status 0 "plog --svg" plog --svg a.svg -c a.tsv "$T/b.log"
+	is "$(grep -c '<svg' a.svg)" 1 "the picture is an SVG"
+	is "$(grep -c '<text>b.log</text>' a.svg) $(grep -c '<text>train</text>' a.svg)" "2 2" \
+		"each run and each measure is named"
+	{ echo '| model | Accuracy (validation) | Epochs | Training time (s/epoch) |'; echo '| --- | --- | --- | --- |'
+	for i in $(seq 12); do echo "| net$i | 0.$((i + 20)) | 12 | $i.5 |"; done; } >doc.md
+	status 0 "plog draws runs of a single epoch" plog --svg doc.svg doc.md
+	is "$(grep -c '<text>net7</text>' doc.svg) $(grep -o 'viewBox="0 0 [0-9 ]*' doc.svg)" '2 viewBox="0 0 900 720' \
+		"each such run has a row in each figure"
+	# 30 runs with an accuracy, and 2 of them with a time.
+	{ echo '| model | Accuracy (validation) | Epochs | Training time (s/epoch) |'; echo '| --- | --- | --- | --- |'
+	for i in $(seq 30); do echo "| net$i | 0.$((i + 20)) | 12 | $([ $i -gt 2 ] || echo $i.5) |"; done; } >few.md
+	status 0 "plog draws figures with many and few dots" plog --svg few.svg --figures accuracy,time few.md
+	is "$(grep -o 'viewBox="0 0 [0-9 ]*' few.svg)" 'viewBox="0 0 900 1440' \
+		"the figure with the most dots has the height that it needs"
+	{ echo '| model | Accuracy (validation) | Epochs | Training time (s/epoch) |'; echo '| --- | --- | --- | --- |'
+	for i in $(seq 12); do echo "| net$i | $([ $i -gt 2 ] || echo 0.$i) | 12 | $i.5 |"; done; } >most.md
+	perl "$TOP/tests/cmd/pty.pl" 60 24 sh -c 'plog --plot --figures accuracy,time most.md 2>most' >shown
+	like most 'plog: 1 more figure: choose' "a text has as many figures as the one with the most dots lets fit"
+	status 0 "plog --plot --figures time" plog --plot --figures time a.tsv
+	like out 'training' "the time has a line of training"
+	like out 'with validation' "the time has a line with validation"
+	status 0 "plog --plot" plog --plot --figures speed a.tsv
+	like out '^ +200 .*A' "the figure is text"
+	echo "time_s	it's" >"it's \`id\` <b>.tsv"
+	cat a.tsv >>"it's \`id\` <b>.tsv"
+	# A run has two colours, and names beside its lines.
+	fill() { # FILE: each text that is not black, and its colour
+		perl -ne '$c = $1 if /fill="([^"]*)"/; print "$1: $c\n" if /<text>([^<]*)<\/text>/ && $c ne "black"' "$1"
+	}
+	status 0 "plog --svg of a run" plog --svg one.svg --figures accuracy,loss a.tsv
+	is "$(fill one.svg | grep -cE '^(train|validation): ')" 4 "train and validation stand beside their lines"
+	is "$(fill one.svg | grep -E '^(train|validation): ' | sort -u | awk '{ print $2 }' | sort -u | wc -l)" 2 \
+		"train and validation have two colours"
+	is "$(grep -c '<text>a.tsv</text>' one.svg)" 1 "the picture has a title"
+
+	# Twenty runs.
+	for i in $(seq 20); do sed "s/2\.0	0\.3/$i.0	0.3/" a.tsv >"run-$i.tsv"; done
+	status 0 "plog --compare of 20 runs" plog -c --svg many.svg --figures loss run-*.tsv
+	is "$(grep -oE '<text>run-[0-9]+.tsv</text>' many.svg | sort -u | wc -l)" 20 "each run is named"
+	ok "the names do not overlap" perl -e '
+		for (<STDIN>) { $y = $1 if /translate\([0-9.]+,([0-9.]+)\)/; push @y, $y if /<text>run-/ }
+		@y = sort { $a <=> $b } @y;
+		$y[$_] - $y[$_ - 1] > 12 or die "$y[$_ - 1] $y[$_]\n" for 1 .. $#y; exit(@y != 20)' <many.svg
+	is "$(grep -c '<text>20 logs</text>' many.svg)" 1 "the title counts many logs"
+
+	# Text fits a screen.
+	widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }
+	plog a.tsv >table
+	status 0 "plog --plot of four figures" plog --plot a.tsv
+	ok "the figures have at most 24 lines" test $(($(wc -l <out) - $(wc -l <table))) -le 24
+	ok "the figures have at most 80 columns" test "$(widest out)" -le 80
+	is "$(grep -oE 'accuracy|loss|seconds an epoch|samples/s' <(tail -n 24 out) | sort | tr '\n' ' ')" \
+		"accuracy loss samples/s seconds an epoch " "all four figures are drawn"
+	perl "$TOP/tests/cmd/pty.pl" 60 12 sh -c 'plog --plot a.tsv 2>few' >small
+	ok "a small terminal has at most its lines" test $(($(wc -l <small) - $(wc -l <table))) -le 12
+	like few 'plog: 3 more figures: choose with --figures' "standard error says how many figures are omitted"
+
+	# Rates of netstat-logging.
+	printf '%s\t2026-11-21T19:10:00.123Z\tvm\teth0\t%s\t1.000\t%s\t500000\t\t\t\t\n' \
+		1 period 1000000 2 period 2000000 3 period 0 3 end 3000000 >rate.tsv
+	status 0 "plog --figures rate" plog --svg rate.svg --figures rate rate.tsv
+	is "$(grep -cE '<text>(Mbit/s|seconds|received|sent)</text>' rate.svg)" 4 \
+		"the rate has lines of received and sent Mbit/s over seconds"
+	is "$(grep -cE '<text>1[46]</text>' rate.svg)" 2 "the axis has the highest rate"
+	status 0 "plog --html of a log of training and one of traffic" plog --html both.html a.tsv rate.tsv
+	is "$(grep -c '<text>Mbit/s</text>' both.html)" 1 "the report has the rate"
+	status 0 "plog --html" plog -c --all --html a.html "it's \`id\` <b>.tsv" a.tsv
+	is "$(cat err)" "" "nothing is written to standard error by --html"
+	is "$(grep -c '<svg' a.html) $(grep -c '<table>' a.html)" "1 2" "the report has figures and two tables"
+	is "$(grep -iE '<script|src=|https?://[^w]|<\?xml' a.html)" "" "the report is self-contained"
+	is "$(grep -cE 'overflow-x|overflow: |display: block' a.html)" 0 "no table of the report has scroll bars"
+	like a.html "<td>it's .id. &lt;b&gt;.tsv</td>" "names of runs are escaped"
+	status 0 "plog --html without measurements" plog --html b.html c.tsv
+	like b.html '<td>A CPU</td>' "the report has the machines"
+	status 1 "a report that cannot be written has status 1" plog --html none/a.html a.tsv
+	like err '^plog: none/a.html: ' "the message names the report"
+	status 1 "a picture that cannot be written has status 1" plog --png none/a.png a.tsv
+	like err '^plog: none/a.png: ' "the message names the picture"
+	printf '#!/bin/sh\necho "no such terminal" >&2\nexit 1\n' >gnuplot
+	chmod +x gnuplot
+	PATH=$T:$PATH status 1 "a gnuplot that fails has status 1" plog --png c.png a.tsv
+	is "$(cat err)" "plog: c.png: gnuplot: no such terminal" "the message has gnuplot's reason"
+	is "$(ls c.png* 2>/dev/null)" "" "a gnuplot that fails leaves no picture"
+else
+	skip "figures" "no gnuplot here"
+fi
+PATH=$BUILD:/nowhere status 1 "without gnuplot, a picture has status 1" plog --png d.png a.tsv
+like err '^plog: d.png: gnuplot: No such file' "the message names gnuplot"
+is "$(wc -l <out)" 3 "the table is printed without gnuplot"
+done_testing

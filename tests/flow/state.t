@@ -1,0 +1,58 @@
+# state.t - servers that are killed and started again cost no bit.  KILLS=100 kills as often.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/flow/data.sh"
+
+KILLS=${KILLS:-6}
+export OMP_NUM_THREADS=1
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
+
+# serve I OPTION...: server I of 2, again after each end by SIGKILL.  Its port stays that of the first start.
+serve() {
+	local i=$1 got listen=127.0.0.1:0
+	shift
+	while :; do
+		pserver --listen "$listen" --workers 2 --server "$i/2" --key-file "$T/key" --state "$T/state$i" \
+			--ready-fd 3 3>"$T/at$i" >>"$T/server$i.log" 2>>"$T/server$i.err" & echo $! >"$T/pid$i"
+		wait $!
+		got=$?
+		[ $got -eq 137 ] || return $got
+		[ -s "$T/at$i" ] && read -r listen <"$T/at$i"
+	done
+}
+listens() { until [ -s "$T/at0" ] && [ -s "$T/at1" ]; do read -rt 0.05 <> <(:); done; }
+
+# job NAME KILLS ARGUMENTS...: 2 servers, of which one or both are killed at random times, and 2 workers.
+job() {
+	local name=$1 kills=$2 i w pid
+	shift 2
+	rm -f "$T"/at? "$T"/state? "$T"/pid?
+	for i in 0 1; do serve "$i" & eval "server$i=$!"; done
+	listens
+	local at
+	at=$(cat "$T/at0"),$(cat "$T/at1")
+	for w in 0 1; do
+		pworker "$@" --servers "$at" --worker "$w/2" --key-file "$T/key" --seed 7 --save "$T/$name" \
+			>"$T/$name.$w.log" 2>"$T/$name.$w.err" & eval "worker$w=$!"
+	done
+	killed=0
+	while [ $killed -lt "$kills" ] && kill -0 "$worker0" 2>/dev/null; do
+		read -rt 0.$((RANDOM % 400 + 100)) <> <(:)
+		case $((RANDOM % 3)) in 0) pid=$(cat "$T/pid0") ;; 1) pid=$(cat "$T/pid1") ;; 2) pid=$(cat "$T"/pid?) ;; esac
+		# shellcheck disable=SC2086
+		kill -9 $pid 2>/dev/null && killed=$((killed + 1))
+	done
+	wait "$worker0" && wait "$worker1" && wait "$server0" && wait "$server1"
+}
+
+have mnist || { skip "servers that are killed" "$WHY"; done_testing; }
+(umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/key")
+for rule in sgd adam lars; do
+	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --lr 0.01 --optimizer $rule --steps $((KILLS * 20))
+	ok "$rule: an undisturbed job of 2 workers and 2 servers" job whole 0 "$@"
+	ok "$rule: a job whose servers are killed goes on by itself" job cut "$KILLS" "$@"
+	ok "$rule: servers were killed $killed times" test "$killed" -gt 0
+	ok "$rule: the weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/cut-*.safetensors
+	ok "$rule: nothing is left of the servers' state" test ! -e "$T/state0" -a ! -e "$T/state1"
+	rm -f "$T"/*.safetensors
+done
+done_testing

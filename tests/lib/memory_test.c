@@ -1,0 +1,95 @@
+/* memory_test - a memory is kept by its file, has one size, and shows one half at a time. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "ps/memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static unsigned	 changes;
+static size_t	 changed;
+
+static void
+count(void *arg, void *p, size_t n)
+{
+	(void)arg;
+	(void)p;
+	changes++;
+	changed += n;
+}
+
+static void
+test_private(void)
+{
+	struct memory m = { .fd = -1 };
+
+	is(memory_resize(&m, 100), 0, "a private memory");
+	ok(((char *)m.base)[99] == 0, "a private memory begins with zeros");
+	memory_close(&m);
+	ok(m.base == NULL, "a closed memory has no size");
+	memory_close(&m);
+}
+
+static void
+test_kept(void)
+{
+	int fd = memfd_create("memory_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	char path[32];
+	struct memory m;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	memset(&m, 0xff, sizeof(m));
+	is(memory_open(path, &m), 0, "a memory opens the descriptor of another process");
+	ok(m.stored == NULL && m.arg == NULL, "nobody follows its changes");
+	ok(m.base == NULL, "an empty file has no size yet");
+	is(memory_resize(&m, 8192), 0, "it gets a size");
+	ok(fstat(fd, &st) == 0 && st.st_size == 8192 && st.st_blocks * 512 >= 8192, "all its bytes are allocated");
+	ok(ftruncate(fd, 4096) < 0 && ftruncate(fd, 16384) < 0, "nobody can change the size");
+	strcpy(m.base, "kept");
+	memory_close(&m);
+	is(memory_open(path, &m), 0, "another server opens it");
+	is_str(m.base, "kept", "what the first one stored is there");
+	is(memory_resize(&m, 8192), 0, "the same size is accepted");
+	is(memory_resize(&m, 8193), ERR_FORMAT, "another size is refused: %s", err_line());
+	memory_close(&m);
+	close(fd);
+	is(memory_open("/nowhere/state", &m), ERR_SYS, "a file in no folder is refused: %s", err_line());
+	is(m.fd, -1, "a memory that is refused has no descriptor");
+}
+
+static void
+test_halves(void)
+{
+	struct memory m = { .fd = -1, .stored = count };
+	struct memory_word w = { 0 };
+	size_t at = 0;
+	char base[256];
+
+	is(memory_half(&w), -1, "a memory of zeros has no valid half");
+	is(memory_other(&w), 0, "the first half is written first");
+	memory_publish(&m, &w, 0);
+	ok(memory_half(&w) == 0 && memory_other(&w) == 1, "the second half is written after the first");
+	memory_publish(&m, &w, 1);
+	ok(memory_half(&w) == 1 && memory_other(&w) == 0, "the first half is written after the second");
+	is(changes, 2, "each publication is one change");
+	is(changed, 2 * sizeof(w), "a publication changes one word");
+	w.half = UINT64_MAX;
+	ok(memory_half(&w) == 0 || memory_half(&w) == 1, "a word of any bytes names a half");
+	ok(memory_place(NULL, &at, 65) == NULL && at == 128, "a layout is measured without a memory");
+	ok(memory_place(base, &at, 1) == base + 128 && at == 192, "each part begins on a cache line");
+}
+
+int
+main(void)
+{
+	test_private();
+	test_kept();
+	test_halves();
+	return done();
+}

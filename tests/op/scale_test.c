@@ -1,0 +1,161 @@
+/*
+ * scale_test - f16 on a GPU: the loss scale counts the batch, a pass that overflows is repeated, and the host waits
+ * for no backward pass whose gradients stay on the device.
+ *
+ * Runs on the emulated device alone, whose log (TALLY_EMU_LOG) has a line for each kernel and each wait of the host.
+ */
+#include "op/nets.h"
+
+#include "base/buf.h"
+
+#include <unistd.h>
+
+#define LARGE	1024	/* samples */
+
+static char path[] = "/tmp/scale_test.XXXXXX";
+
+/* Counts the lines of the log that equal a word, and those that equal another; then empties the log. */
+static unsigned
+count(const char *word, const char *other, unsigned *others)
+{
+	FILE *f = fopen(path, "r");
+	char line[64];
+	unsigned n = 0;
+
+	*others = 0;
+	nets_must(f != NULL ? 0 : ERR_SYS);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = 0;
+		n += strcmp(line, word) == 0;
+		*others += strcmp(line, other) == 0;
+	}
+	fclose(f);
+	nets_must(truncate(path, 0) == 0 ? 0 : ERR_SYS);
+	return n;
+}
+
+/*
+ * Equal images x of class 0: each sample adds x / 2 to the gradient of the convolution's weight, which f16 holds up to
+ * 65504 with the scale.
+ */
+struct job {
+	const struct engine *e;
+	struct engine_plan *p;
+	struct graph *g;
+	float	*w, *d, *stats;
+	uint8_t	*pixel;
+	int32_t	*y;
+	struct samples s;
+};
+
+static void
+begin(struct job *j, const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x)
+{
+	uint32_t x_at;
+
+	*j = (struct job){ .e = e, .g = graph_new(1, 1, 1) };
+	x_at = NODE(j->g, 0, CONV, .k = 2, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
+	NODE(j->g, NODE(j->g, x_at, FC, .k = 2), SOFTMAX, .k = 0);
+	j->w = nets_floats(j->g->P);
+	j->d = nets_floats(j->g->P);
+	j->stats = nets_floats(0);
+	j->w[2] = j->w[5] = 1;
+	j->pixel = nets_floats(n);
+	j->y = nets_floats(n);
+	memset(j->pixel, x, n);
+	j->s = (struct samples){ .n = n, .c = 1, .h = 1, .w = 1, .pixel = j->pixel, .y = j->y,
+		.norm = { .by = { 1, 1, 1 } } };
+	nets_must(e->plan(dev, j->g, n, ENGINE_F16, &j->p));
+	nets_must(nets_load(e, j->p, j->g, &(struct nets_numbers){ .w = j->w, .aux = j->stats }));
+}
+
+static void
+end(struct job *j)
+{
+	j->e->plan_free(j->p);
+	graph_free(j->g);
+	free(j->w);
+	free(j->d);
+	free(j->stats);
+	free(j->pixel);
+	free(j->y);
+}
+
+/* Runs one backward pass of n samples, and counts how often the device computes it. */
+static void
+handed_over(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x, unsigned want, const char *what)
+{
+	struct engine_result r;
+	unsigned passes, waits;
+	struct job j;
+
+	begin(&j, e, dev, n, x);
+	nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+	count("softmax_back", "wait", &waits);
+	nets_must(e->backward(j.p, j.d, j.stats, NULL));
+	passes = count("softmax_back", "wait", &waits);
+	is(passes, want, "%s: %u samples of %u", what, n, x);
+	near(j.d[1], (double)n * x / 2, 1e-3 * n * x, "the gradient is the sum over %u samples of %u", n, x);
+	end(&j);
+}
+
+/* Runs three steps on the device.  With a large x their gradients overflow at first. */
+static void
+stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x, unsigned want)
+{
+	const struct engine_group group = { 0, 6, 1, 1, 0 };
+	const float rate = 1e-6f;
+	float state[6] = { 0 }, w[6];
+	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
+	unsigned waits = 0, passes = 0, between, all;
+	struct engine_result r;
+	struct job j;
+
+	opt_usual(OPT_SGD, &how.hyper);
+	how.hyper.momentum = how.hyper.wd = 0;
+	begin(&j, e, dev, n, x);
+	nets_must(e->device_opt->begin(j.p, &how));
+	count("", "", &between);
+	for (uint64_t t = 1; t <= 3; t++) {
+		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+		passes += count("softmax_back", "wait", &between);
+		nets_must(e->backward(j.p, NULL, NULL, NULL));
+		nets_must(e->device_opt->step(j.p, n, rate, t, false));
+		passes += count("softmax_back", "wait", &between);
+		waits += between;
+	}
+	is(waits, 0, "the host waits neither in backward() nor in the device optimizer's step()");
+	nets_must(e->device_opt->fetch(j.p, w, NULL, NULL, NULL, NULL));
+	passes += count("softmax_back", "wait", &all);
+	is(passes, want, "%u samples of %u take %u backward passes in three steps", n, x, want);
+	near(-w[1] / (3 * rate * (float)x / 2), 1, 0.05,
+	    "each of three steps updates the weights: %u samples of %u", n, x);
+	end(&j);
+}
+
+static void
+engine(const struct engine *e, struct engine_dev *dev)
+{
+	if (!nets_emulated(e, dev)) {
+		skip("the loss scale counts the batch and follows overflows", "not the emulated device");
+		return;
+	}
+	handed_over(e, dev, LARGE, 1, 1, "one pass suffices because the loss scale counts the batch");
+	handed_over(e, dev, 4, 1, 1, "one pass suffices for a small gradient");
+	handed_over(e, dev, 4, 255, 2, "an overflow repeats the pass with a smaller loss scale");
+	stays(e, dev, 4, 1, 3);
+	stays(e, dev, 4, 255, 6);
+}
+
+int
+main(void)
+{
+	int fd = mkstemp(path);
+
+	nets_must(fd >= 0 ? 0 : ERR_SYS);
+	close(fd);
+	setenv("TALLY_EMU_LOG", path, 1);
+	nets_engines(1, engine);
+	unlink(path);
+	return done();
+}

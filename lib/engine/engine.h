@@ -88,7 +88,7 @@ struct engine_draw {
 };
 
 /* The receiver of a device's timeline. */
-struct engine_profile {
+struct engine_timeline {
 	void *arg;
 	/*
 	 * Reports one span of a row of the device ("gpu:0 down"), from..to in the time of clk_ns().  The engine calls
@@ -201,7 +201,7 @@ struct engine_accel {
 	 * Starts to report spans.  Call it between two steps.  *how is copied.  how NULL stops it, and plan_free() does
 	 * too; both report what is still pending.  Returns 0, ERR_SYS or ERR_NOMEM.
 	 */
-	int  (*profile)(struct engine_plan *plan, const struct engine_profile *how);
+	int  (*timeline)(struct engine_plan *plan, const struct engine_timeline *how);
 
 	/*
 	 * Between forward() and backward(): names the batch of the next forward(), which backward() copies to the

@@ -307,12 +307,12 @@ trace_device_span(void *trace, const char *row, const char *name, uint64_t from,
 static int
 watch_device(struct train *t, bool on)
 {
-	const struct engine_profile how = { t->trace, trace_device_span };
+	const struct engine_timeline how = { t->trace, trace_device_span };
 
 	if (on == t->watched || t->engine->accel == NULL)
 		return 0;
 	t->watched = on;
-	return t->engine->accel->profile(t->plan, on ? &how : NULL);
+	return t->engine->accel->timeline(t->plan, on ? &how : NULL);
 }
 
 int

@@ -265,7 +265,7 @@ module_memory(const struct engine_plan *p, struct engine_memory *m)
 static const struct engine_accel accel = {
 	.locate = module_locate,
 	.tune = module_tune,
-	.profile = timeline_set,
+	.timeline = timeline_set,
 	.prefetch = pass_prefetch,
 	.cache_images = module_cache_images,
 	.join = join_open,

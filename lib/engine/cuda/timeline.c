@@ -10,7 +10,7 @@
 #define ROW	32
 
 struct timeline {
-	struct engine_profile how;
+	struct engine_timeline how;
 	struct device_event *base;	/* the host's clock showed base_ns then */
 	uint64_t	    base_ns;
 	char		    row[DEVICE_STREAMS][ROW];
@@ -59,7 +59,7 @@ name_rows(const struct engine_plan *p, struct timeline *t)
 }
 
 static int
-start_timeline(struct engine_plan *p, const struct engine_profile *how)
+start_timeline(struct engine_plan *p, const struct engine_timeline *how)
 {
 	struct device *d = p->dev->d;
 	struct timeline *t = calloc(1, sizeof(*t));
@@ -96,7 +96,7 @@ timeline_free(struct engine_plan *p)
 }
 
 int
-timeline_set(struct engine_plan *p, const struct engine_profile *how)
+timeline_set(struct engine_plan *p, const struct engine_timeline *how)
 {
 	int e = device_make_current(p->dev->d);
 

@@ -24,8 +24,8 @@ enum timeline_span {
 	TIMELINE_SPANS = TIMELINE_DOWN + EXEC_SLICES
 };
 
-/* profile() of struct engine_accel. */
-int	 timeline_set(struct engine_plan *p, const struct engine_profile *how);
+/* timeline() of struct engine_accel. */
+int	 timeline_set(struct engine_plan *p, const struct engine_timeline *how);
 void	 timeline_free(struct engine_plan *p);
 /* Enqueue the events of a span on its stream.  Without a timeline they do nothing. */
 int	 timeline_begin(struct engine_plan *p, uint32_t span);

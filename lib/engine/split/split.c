@@ -193,13 +193,13 @@ split_memory(const struct engine_plan *p, struct engine_memory *m)
 }
 
 static int
-split_profile(struct engine_plan *p, const struct engine_profile *how)
+split_timeline(struct engine_plan *p, const struct engine_timeline *how)
 {
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
 		if (p->lane[k].engine->accel != NULL)
-			e = p->lane[k].engine->accel->profile(p->lane[k].plan, how);
+			e = p->lane[k].engine->accel->timeline(p->lane[k].plan, how);
 	return e;
 }
 
@@ -215,7 +215,7 @@ split_load_aux(struct engine_plan *p, const float *aux)
 
 static const struct engine_accel accel = {
 	.tune = split_tune,
-	.profile = split_profile,
+	.timeline = split_timeline,
 	.prefetch = split_prefetch,
 	.cache_images = split_cache_images,
 };

@@ -1,32 +1,33 @@
 /*
- * train - a net's name into the times of whole training steps on synthetic batches.
+ * train - times whole training steps of a net on synthetic batches.
  *
- * A step is all that a worker without a server does: every array loaded, forward,
- * backward, every weight updated; where the engine learns on its device, it does so here too, and an update that
- * nobody waits for is in the time of the step behind it.  The program is one of those that train.sh
- * drives in turn: it says "ready" and how many million multiply-adds a picture takes forward, and for each line "K" on
- * stdin it runs K steps and prints their milliseconds on one line.  With --limit it does not train but runs a dense
- * product of the same precision, twice 2048^3 operations, as the limit beside the others.
+ * A step is what a worker without a server does: it loads every array, runs forward and backward, and updates every
+ * weight.  An engine with a device optimizer updates on its device; the time of an update that nobody waits for is in
+ * the next step.
+ *
+ * bench/train.sh runs several such programs in turns.  Each prints "ready" and the million multiply-adds of a forward
+ * pass over one image.  For each line "K" of standard input it runs K steps and prints their milliseconds on one line.
+ * With --limit it measures the highest rate of products instead, and prints the milliseconds of 2048^3 multiply-adds,
+ * once for each line.
  */
 #include "front.h"
 
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "engine/cpu/dnnl.h"
 #include "engine/engine.h"
 #include "net/graph/script.h"
 
+#include <limits.h>
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT 2048
+#define LIMIT_MACS (2048.0 * 2048 * 2048)
 
-/* A net's name and what pworker's options of the same names say of it; 0: as its script has it. */
+/* A net and pworker's options of the same names; 0: the default of its script. */
 struct net {
 	const char	 *name;
 	uint32_t	  c, h, w, classes, noption;
@@ -40,7 +41,7 @@ struct job {
 	struct graph	    *graph;
 	enum engine_precision precision;
 	uint32_t	     batch;
-	bool		     learns;	/* on the device */
+	bool		     learns;	/* the device optimizer runs */
 	uint64_t	     steps;
 	float		    *w, *m, *g, *aux, *stats, *x;
 	int32_t		    *y;
@@ -50,15 +51,15 @@ static const char usage[] =
     "train [--net NAME] [--net-opt KEY=VALUE]... [--batch N] [--dtype TYPE] [--engine NAME] [options]";
 static const char help[] =
     "  --net NAME           script of the net (inception)\n"
-    "  --net-opt KEY=VALUE  one of its options\n"
-    "  --shape CxHxW        of its pictures (its own)\n"
-    "  --classes N          (its own)\n"
-    "  --batch N            pictures a step (128)\n"
-    "  --dtype TYPE         f32, tf32, bf16, f16 (f32)\n"
-    "  --engine NAME        cpu, ref, gpu (the best)\n"
-    "  --threads N          (2)\n"
-    "  --explain            print what runs each layer, and end\n"
-    "  --limit              a dense product in place of a net\n";
+    "  --net-opt KEY=VALUE  option of the net\n"
+    "  --shape CxHxW        shape of an image (the net's default)\n"
+    "  --classes N          number of classes (the net's default)\n"
+    "  --batch N            images a step (128)\n"
+    "  --dtype TYPE         f32, tf32, bf16 or f16 (f32)\n"
+    "  --engine NAME        cpu, ref or gpu (the best one)\n"
+    "  --threads N          threads of the engine (2)\n"
+    "  --explain            print the kernel of each layer and exit\n"
+    "  --limit              measure the highest rate of products instead of steps\n";
 
 static void
 must(int e, const char *thing)
@@ -68,7 +69,7 @@ must(int e, const char *thing)
 }
 
 static void *
-room(size_t count, size_t size)
+alloc_zeroed(size_t count, size_t size)
 {
 	void *p = calloc(count + 1, size);
 
@@ -77,9 +78,9 @@ room(size_t count, size_t size)
 	return p;
 }
 
-/* Weights as they would begin, so that no value grows or dies out on the way. */
+/* He's first weights, so that values neither grow nor vanish from layer to layer. */
 static void
-first_weights(struct job *j)
+set_first_weights(struct job *j)
 {
 	for (uint32_t a = 0; a < j->graph->nw; a++) {
 		const struct graph_array *array = &j->graph->w[a];
@@ -93,9 +94,9 @@ first_weights(struct job *j)
 
 static const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
 
-/* All arrays in one range. */
+/* Starts the device optimizer, with all arrays in one group. */
 static void
-learn(struct job *j)
+begin_device_opt(struct job *j)
 {
 	const struct engine_group all = { .count = j->graph->P, .lr = 1, .wd = 1 };
 	const struct engine_opt how = { .hyper = hyper, .group = &all, .ngroup = 1, .state = j->m };
@@ -105,7 +106,7 @@ learn(struct job *j)
 	for (uint32_t a = 0; a < j->graph->nw; a++)
 		must(j->engine->load(j->plan, a, j->w + j->graph->w[a].first), "load");
 	must(j->engine->load_aux(j->plan, j->aux), "load");
-	must(j->engine->device_opt->begin(j->plan, &how), "learn");
+	must(j->engine->device_opt->begin(j->plan, &how), "begin");
 	j->learns = true;
 }
 
@@ -121,85 +122,58 @@ open_job(struct job *j, const struct net *net, unsigned threads)
 	must(engine_plan(j->engine, j->dev, j->graph, j->batch, j->precision, 0, &j->plan), net->name);
 	data = &j->graph->node[0];
 	floats = (size_t)j->batch * data->c * data->h * data->w;
-	j->w = room(j->graph->P, sizeof(float));
-	j->m = room(j->graph->P, sizeof(float));
-	j->g = room(j->graph->P, sizeof(float));
-	j->aux = room(j->graph->A, sizeof(float));
-	j->stats = room(j->graph->A, sizeof(float));
-	j->x = room(floats, sizeof(float));
-	j->y = room(j->batch, sizeof(int32_t));
-	first_weights(j);
+	j->w = alloc_zeroed(j->graph->P, sizeof(float));
+	j->m = alloc_zeroed(j->graph->P, sizeof(float));
+	j->g = alloc_zeroed(j->graph->P, sizeof(float));
+	j->aux = alloc_zeroed(j->graph->A, sizeof(float));
+	j->stats = alloc_zeroed(j->graph->A, sizeof(float));
+	j->x = alloc_zeroed(floats, sizeof(float));
+	j->y = alloc_zeroed(j->batch, sizeof(int32_t));
+	set_first_weights(j);
 	for (size_t i = 0; i < floats; i++)
 		j->x[i] = rng_normal(&r);
 	for (uint32_t i = 0; i < j->batch; i++)
 		j->y[i] = (int32_t)rng_below(&r, j->graph->classes);
-	learn(j);
+	begin_device_opt(j);
 }
 
 static int
-need(void *arg, uint32_t a)
+load_array(void *arg, uint32_t a)
 {
 	struct job *j = arg;
 
 	return j->engine->load(j->plan, a, j->w + j->graph->w[a].first);
 }
 
-static void
-train(void *arg)
+static double
+time_step(struct job *j)
 {
-	struct job *j = arg;
-	const struct engine_hook hook = { .arg = j, .param_needed = need };
+	const struct engine_hook hook = { .arg = j, .param_needed = load_array };
 	const struct graph_node *in = &j->graph->node[0];
 	const struct samples s = { .n = j->batch, .c = in->c, .h = in->h, .w = in->w, .x = j->x, .y = j->y };
+	const double from = clk_s();
 	struct engine_result result;
 
 	must(j->engine->forward(j->plan, &s, NULL, j->learns ? NULL : &hook, &result), "forward");
 	if (j->learns) {
 		must(j->engine->backward(j->plan, NULL, NULL, NULL), "backward");
 		must(j->engine->device_opt->step(j->plan, j->batch, hyper.lr, ++j->steps, false), "update");
-		return;
+	} else {
+		must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
+		must(j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
 	}
-	must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
-	must(j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
+	return (clk_s() - from) * 1e3;
 }
 
-/* ------ the limit: y = x w^T, each LIMIT x LIMIT ------ */
-
-static void
-product(void *arg)
+static double
+time_product(struct job *j)
 {
-	must(dnnl_layer_run(arg, DNNL_FORWARD, NULL), "limit");
+	struct engine_peaks peaks;
+
+	must(j->engine->profiler->peaks(j->plan, &peaks), "limit");
+	return LIMIT_MACS / peaks.macs_per_s * 1e3;
 }
 
-/* Small numbers, whether read as f32 or as bf16. */
-static void *
-square(void)
-{
-	size_t n = (size_t)LIMIT * LIMIT * sizeof(float);
-	void *p = aligned_alloc(64, n);
-
-	if (p == NULL)
-		must(err_nomem(), "limit");
-	memset(p, 0x3a, n);
-	return p;
-}
-
-static struct dnnl_layer *
-open_limit(enum engine_precision precision, unsigned threads)
-{
-	const struct dnnl_shape shape = { .n = LIMIT, .c = LIMIT, .h = 1, .w = 1, .k = LIMIT, .fc = true,
-		.bf16 = precision == ENGINE_BF16 };
-	struct dnnl_place at = { .x = square(), .y = square(), .packed = square() };
-	struct dnnl_dev *dev;
-	struct dnnl_layer *layer;
-
-	omp_set_num_threads((int)threads);
-	must(dnnl_dev_open(&dev), "limit");
-	must(dnnl_layer_new(dev, &shape, NULL, &layer), "limit");
-	at.scratch = room(dnnl_layer_needs(layer)->scratch / 64 + 1, 64);
-	must(dnnl_layer_bind(layer, &at), "limit");
-	return layer;
-}
 
 static void
 explain(const struct job *j)
@@ -213,23 +187,21 @@ explain(const struct job *j)
 	buf_free(&b);
 }
 
-/* Runs as many steps as each line of stdin says. */
+/* Runs as many steps as each line of standard input says, but at most `most`. */
 static void
-serve(void (*step)(void *), void *arg, double macs)
+serve_lines(struct job *j, double (*time)(struct job *), double macs, long most)
 {
 	char line[32];
 
-	step(arg);	/* a kernel's first call is slow */
-	step(arg);
+	time(j);	/* a kernel's first call is slow */
+	time(j);
 	printf("ready %.1f\n", macs / 1e6);
 	front_flush();
 	while (fgets(line, sizeof(line), stdin) != NULL) {
-		for (long k = strtol(line, NULL, 10); k > 0; k--) {
-			double t = clk_s();
+		long k = strtol(line, NULL, 10);
 
-			step(arg);
-			printf("%.2f%s", (clk_s() - t) * 1e3, k > 1 ? " " : "\n");
-		}
+		for (k = k < most ? k : most; k > 0; k--)
+			printf("%.2f%s", time(j), k > 1 ? " " : "\n");
 		front_flush();
 	}
 }
@@ -274,16 +246,16 @@ main(int argc, char *argv[])
 		case 'h': front_help();
 		default:  front_usage();
 		}
-	if (limit) {
-		serve(product, open_limit(j.precision, threads), (double)LIMIT * LIMIT * LIMIT);
-		return front_status();
-	}
 	if ((j.engine = engine_find(engine)) == NULL)
 		front_die(NULL, ERR_ARG);
 	open_job(&j, &net, threads);
+	if (limit && j.engine->profiler == NULL)
+		front_wrong("--limit: the engine %s has no profiler", j.engine->name);
 	if (explained)
 		explain(&j);
+	else if (limit)
+		serve_lines(&j, time_product, LIMIT_MACS, 1);
 	else
-		serve(train, &j, (double)graph_macs(j.graph));
+		serve_lines(&j, time_step, (double)graph_macs(j.graph), LONG_MAX);
 	return front_status();
 }

@@ -164,6 +164,12 @@ struct engine_opt {
 	const float *average;		/* [P + A], the average of `averaged` weights at the start; NULL: no average */
 	uint32_t averaged;
 	bool	 accumulate;		/* an update adds up the gradients of several backward() */
+	/*
+	 * On devices that engine_accel.join() connected: one plan on each starts with these values, and all do the same
+	 * updates.  They run backward() at the same time, which adds up the gradients and statistics of all; a plan
+	 * without a forward() since its last backward() adds nothing.
+	 */
+	bool	 joined;
 };
 
 /*
@@ -218,7 +224,7 @@ struct engine_accel {
 
 	/*
 	 * Connects the devices dev [n], which were opened one by one, so that they can add up gradients themselves.  It
-	 * lasts until one of them is closed.  Returns 0, or an error with the reason.  NULL in split.
+	 * lasts until one of them is closed.  Returns 0, or an error with the reason.  NULL in split, which calls it.
 	 */
 	int  (*join)(struct engine_dev *const *dev, uint32_t n);
 };

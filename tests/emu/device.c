@@ -51,12 +51,13 @@ struct device {
 	int	 number;
 	size_t	 taken;
 	struct emu_stream copies;
-	/*
-	 * Threads of other devices enqueue copies here. Work may wait for other devices: a lower
-	 * one for a higher one.
-	 */
-	pthread_mutex_t lock;
 };
+
+/*
+ * Guards the queues of all devices: threads of other devices enqueue copies here, and work of one device may run that
+ * of another which it waits for.
+ */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 void
 emu_log(const char *what)
@@ -87,14 +88,14 @@ make_work(void (*run)(void *arg), const void *arg, size_t bytes)
 
 /* Enqueues work that is never captured, whatever DEVICE_MAIN does. */
 static size_t
-enqueue_on(struct device *d, struct queue *q, void (*run)(void *arg), const void *arg, size_t bytes)
+enqueue_on(struct queue *q, void (*run)(void *arg), const void *arg, size_t bytes)
 {
 	size_t number;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&lock);
 	append(&q->work, &q->n, make_work(run, arg, bytes));
 	number = q->gone + q->n;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&lock);
 	return number;
 }
 
@@ -104,13 +105,13 @@ emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t by
 	if (d->capture != NULL)
 		append(&d->capture->work, &d->capture->n, make_work(run, arg, bytes));
 	else
-		enqueue_on(d, &d->main, run, arg, bytes);
+		enqueue_on(&d->main, run, arg, bytes);
 }
 
 static size_t
 enqueue_copy(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes)
 {
-	return enqueue_on(d, &d->main, run, arg, bytes);
+	return enqueue_on(&d->main, run, arg, bytes);
 }
 
 /* Runs the work before number `end`. */
@@ -132,9 +133,9 @@ work_off(struct queue *q, size_t end)
 static void
 catch_up(struct device *d, size_t end)
 {
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&lock);
 	work_off(&d->main, end);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&lock);
 }
 
 /* Work of a stream that follows an event of DEVICE_UPLOAD. */
@@ -168,7 +169,6 @@ device_open(const struct cuda_host *host, uint32_t number, struct device **d)
 	(*d)->early = how != NULL && strcmp(how, "early") == 0;
 	(*d)->nograph = how != NULL && strcmp(how, "nograph") == 0;
 	(*d)->copies = (struct emu_stream){ *d, enqueue_copy, catch_up };
-	pthread_mutex_init(&(*d)->lock, NULL);
 	return 0;
 }
 
@@ -178,7 +178,6 @@ device_close(struct device *d)
 	if (d == NULL)
 		return;
 	device_wait(d);
-	pthread_mutex_destroy(&d->lock);
 	free(d);
 }
 
@@ -317,7 +316,7 @@ device_upload(struct device *d, enum device_stream s, void *to, const void *from
 	if (bytes > 0 && s == DEVICE_UPLOAD && d->early)
 		memcpy(to, from, bytes);
 	else if (bytes > 0 && s != DEVICE_MAIN)
-		enqueue_on(d, s == DEVICE_UPLOAD ? &d->up : &d->main, copy, &c, sizeof(c));
+		enqueue_on(s == DEVICE_UPLOAD ? &d->up : &d->main, copy, &c, sizeof(c));
 	else if (bytes > 0)
 		emu_enqueue(d, copy, &c, sizeof(c));
 	return 0;
@@ -341,10 +340,10 @@ int
 device_wait(struct device *d)
 {
 	emu_log("wait");
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&lock);
 	work_off(&d->main, d->main.gone + d->main.n);
 	work_off(&d->up, d->up.gone + d->up.n);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
@@ -388,11 +387,11 @@ device_event_record(struct device *d, struct device_event *v, enum device_stream
 	assert(d->capture == NULL || s != DEVICE_MAIN);
 	v->ns = 0;
 	if (v->timed)
-		enqueue_on(d, q, reached, &v, sizeof(v));
-	pthread_mutex_lock(&d->lock);
+		enqueue_on(q, reached, &v, sizeof(v));
+	pthread_mutex_lock(&lock);
 	v->at = q->gone + q->n;
 	v->up = s == DEVICE_UPLOAD;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
@@ -414,9 +413,9 @@ int
 device_event_wait(struct device *d, struct device_event *v)
 {
 	emu_log("wait");
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&lock);
 	work_off(v->up ? &d->up : &d->main, v->at);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 

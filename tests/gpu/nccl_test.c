@@ -23,6 +23,8 @@ SAME(ncclCommInitAll, ncclResult_t (*)(ncclComm_t *, int, const int *));
 SAME(ncclCommDestroy, ncclResult_t (*)(ncclComm_t));
 SAME(ncclReduce, ncclResult_t (*)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t,
     cudaStream_t));
+SAME(ncclAllReduce, ncclResult_t (*)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+    cudaStream_t));
 #endif
 
 int
@@ -30,7 +32,7 @@ main(void)
 {
 	static const char *const name[] = { "ncclGetVersion", "ncclGetErrorString", "ncclCommInitAll",
 	    "ncclCommDestroy",
-		"ncclGroupStart", "ncclGroupEnd", "ncclReduce" };
+		"ncclGroupStart", "ncclGroupEnd", "ncclReduce", "ncclAllReduce" };
 	void *so = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	unsigned there = 0;
 

@@ -1,5 +1,6 @@
 /*
- * learn_test - does a device optimizer compute what a server does?
+ * learn_test - does a device optimizer compute what a server does?  With TEST_DEVICES=cuda:0,cuda:1 those of several
+ * joined devices.
  *
  * The same engine runs the same steps twice: once its gradients go to the server's state machine in this process,
  * once they stay on the device.  Weights, statistics, optimizer state and average must have the same bits, but for
@@ -8,6 +9,7 @@
  */
 #include "op/nets.h"
 
+#include "engine/split/split.h"
 #include "net/freeze.h"
 #include "ps/worker/worker.h"
 
@@ -112,10 +114,11 @@ push(struct pull *s, const float *g, const float *stats)
 	nets_must(worker_finish(s->wk, stats));
 }
 
+/* The third has fewer samples than devices. */
 static uint32_t
 samples(uint32_t k)
 {
-	return BATCH - k % 2;
+	return k == 2 ? 1 : BATCH - k % 2;
 }
 
 /* Runs one step of some micro-batches, of which the last is smaller. */
@@ -242,13 +245,21 @@ distance(const float *a, const float *b, size_t n)
 	return sqrt(sum);
 }
 
-/* Are a and b equal, or for muon near, relative to the distance of b from its start?  from NULL: zeros. */
+/* Muon's products sum in another order.  Several devices round a mean of each micro-batch only for a server. */
+static bool
+agrees_exactly(const struct kind *k)
+{
+	return k->more.rule != OPT_MUON && (k->micro == 1 || getenv("TEST_DEVICES") == NULL);
+}
+
+/* Are a and b equal, or near, relative to the distance of b from its start?  from NULL: zeros. */
 static bool
 agrees(const struct kind *k, const float *a, const float *b, const float *from, size_t n)
 {
-	if (k->more.rule != OPT_MUON)
+	if (agrees_exactly(k))
 		return same(a, b, n);
-	return distance(a, b, n) <= (k->precision == ENGINE_F32 ? 1e-4 : 3e-2) * distance(b, from, n);
+	/* A weight that differs in its last bit may round to another bf16, which Muon's normalization amplifies. */
+	return distance(a, b, n) <= (k->precision == ENGINE_F32 ? 1e-4 : 0.1) * distance(b, from, n);
 }
 
 static bool
@@ -282,7 +293,7 @@ compare(const struct engine *e, struct engine_dev *dev, const struct kind *k)
 	ok(agrees(k, device.average, server.average, v.w, g->P) && device.averaged == server.averaged &&
 	    agrees(k, device.average + g->P, server.average + g->P, v.aux, g->A),
 	    "%s: %s: the average on the device agrees with a server's", e->name, k->name);
-	ok(fabs(device.loss - server.loss) <= (k->more.rule == OPT_MUON ? 1e-3 * server.loss : 0),
+	ok(fabs(device.loss - server.loss) <= (agrees_exactly(k) ? 0 : 1e-3 * server.loss),
 	    "%s: %s: the loss on the device agrees with a server's within the run", e->name, k->name);
 	ok(same_result(&device, &resumed, g, k),
 	    "%s: %s: a resumed run on the device has the same bits", e->name, k->name);
@@ -351,9 +362,26 @@ engine(const struct engine *e, struct engine_dev *dev)
 	refuse_nan(e, dev, OPT_MUON);
 }
 
+static void
+run_devices(const char *devices)
+{
+	const struct engine *e = NULL;
+	struct engine_dev *dev;
+
+	if (split_open(devices, 2, &e, &dev) < 0) {
+		skip(devices, err_line());
+		return;
+	}
+	engine(e, dev);
+	e->close(dev);
+}
+
 int
 main(void)
 {
-	nets_engines(2, engine);
+	if (getenv("TEST_DEVICES") != NULL)
+		run_devices(getenv("TEST_DEVICES"));
+	else
+		nets_engines(2, engine);
 	return done();
 }

@@ -26,6 +26,7 @@ struct call {
 struct group {
 	struct call call[MOST];
 	size_t	 count;
+	int	 all;		/* every rank gets the sum */
 	int	 called;	/* ranks that called in this group */
 };
 
@@ -40,6 +41,7 @@ int ncclCommDestroy(struct comm *comm);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct comm *comm, void *stream);
+int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct comm *comm, void *stream);
 
 enum { SUCCESS = 0, CUDA_ERROR = 1, SYSTEM_ERROR = 2, ARGUMENT = 4, USAGE = 5 };
 
@@ -95,29 +97,44 @@ ncclGroupStart(void)
 	return SUCCESS;
 }
 
-int
-ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct comm *comm, void *stream)
+static int
+take_call(float *to, size_t count, int all, struct comm *comm, struct emu_stream *stream)
 {
 	struct group *g = comm->group;
 
-	if (from != to || type != 7 || op != 0 || root != 0 || inside != 1 || stream == NULL)
-		return ARGUMENT;
 	if (open_group == NULL) {
 		open_group = g;
 		g->called = 0;
 		g->count = count;
+		g->all = all;
 	}
-	if (open_group != g || count != g->count || comm->rank != g->called)
+	if (open_group != g || count != g->count || all != g->all || comm->rank != g->called)
 		return USAGE;
 	g->call[comm->rank] = (struct call){ to, stream, 0 };
 	g->called = comm->rank + 1 == comm->n ? -comm->n : g->called + 1;
 	return SUCCESS;
 }
 
+int
+ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct comm *comm, void *stream)
+{
+	if (from != to || type != 7 || op != 0 || root != 0 || inside != 1 || stream == NULL)
+		return ARGUMENT;
+	return take_call(to, count, 0, comm, stream);
+}
+
+int
+ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct comm *comm, void *stream)
+{
+	if (from != to || type != 7 || op != 0 || inside != 1 || stream == NULL)
+		return ARGUMENT;
+	return take_call(to, count, 1, comm, stream);
+}
+
 struct sum {
 	struct call call[MOST];
 	size_t	 count;
-	int	 n;
+	int	 n, all;
 };
 
 static void
@@ -130,12 +147,23 @@ add(void *arg)
 		for (size_t i = 0; i < s->count; i++)
 			s->call[0].p[i] += s->call[r].p[i];
 	}
+	for (int r = 1; s->all && r < s->n; r++)
+		memcpy(s->call[r].p, s->call[0].p, s->count * sizeof(float));
 }
 
 static void
 given(void *arg)
 {
 	(void)arg;
+}
+
+/* Work of another rank waits until the sum is there. */
+static void
+await_sum(void *arg)
+{
+	const struct call *c = arg;
+
+	c->s->reach(c->s->d, c->number);
 }
 
 int
@@ -149,10 +177,12 @@ ncclGroupEnd(void)
 		return USAGE;	/* a rank is missing: NCCL would wait for it */
 	if (how != NULL && atoi(how) == ++groups)
 		return CUDA_ERROR;
-	s = (struct sum){ .count = g->count, .n = -g->called };
+	s = (struct sum){ .count = g->count, .n = -g->called, .all = g->all };
 	memcpy(s.call, g->call, sizeof(s.call));
 	for (int r = 1; r < s.n; r++)
 		s.call[r].number = s.call[r].s->enqueue(s.call[r].s->d, given, "", 1);
-	s.call[0].s->enqueue(s.call[0].s->d, add, &s, sizeof(s));
+	s.call[0].number = s.call[0].s->enqueue(s.call[0].s->d, add, &s, sizeof(s));
+	for (int r = 1; s.all && r < s.n; r++)
+		s.call[r].s->enqueue(s.call[r].s->d, await_sum, &s.call[0], sizeof(s.call[0]));
 	return SUCCESS;
 }

@@ -357,6 +357,9 @@ int	 learn_update(struct engine_dev *dev, float *w, float *state, const float *g
 void	 learn_free(struct engine_plan *p);	/* NULL is fine */
 /* After a backward pass of a micro-batch: adds its gradients to those since the last update. */
 int	 learn_add_batch(struct engine_plan *p, struct exec_set *set);
+/* Joined devices: enqueue zeros for the gradients and statistics; the statistics times the samples of the batch. */
+int	 learn_zero_batch(struct engine_plan *p);
+int	 learn_weigh_statistics(struct engine_plan *p);
 /* Enqueues an update that learn_step() deferred to pass_settle(), if there is one. */
 int	 learn_deferred(struct engine_plan *p);
 /* Enqueues that sum for n samples, or the update; pass_launch() captures both. */

@@ -98,10 +98,25 @@ join_describe(const struct engine_dev *dev, struct buf *out)
 	return dev->host->put(out, "NCCL %u.%u.%u", v[0], v[1], v[2]);
 }
 
-/* Enqueues the sum of slice k, which all have submitted, and its download from the first device. */
+/* Enqueues the sums of the statistics on all devices. */
+static int
+sum_statistics(struct join *j)
+{
+	const size_t count = j->member[0].plan->graph->A;
+
+	for (uint32_t r = 0; r < j->n; r++)
+		j->at[r] = exec_floats(j->member[r].plan, j->member[r].plan->kept.stats);
+	return count > 0 ? nccl_sum(j->nccl, j->at, count, true) : 0;
+}
+
+/*
+ * Enqueues the sum of slice k, which all have submitted.  With the device optimizer each device gets the sum, and with
+ * the last slice that of the statistics; else the first one gets it and downloads it.
+ */
 static int
 sum_slice(struct join *j, uint32_t k)
 {
+	const bool all = j->member[0].plan->learn != NULL;
 	size_t first, end;
 	int e = 0;
 
@@ -114,10 +129,16 @@ sum_slice(struct join *j, uint32_t k)
 			e = timeline_begin(p, TIMELINE_SUM + k);
 	}
 	if (e == 0 && end > first)
-		e = nccl_sum(j->nccl, j->at, end - first);
-	for (uint32_t r = 0; r < j->n && e == 0; r++)
-		if ((e = timeline_end(j->member[r].plan, TIMELINE_SUM + k)) == 0)
-			e = pass_download_slice(j->member[r].plan, k, r == 0);
+		e = nccl_sum(j->nccl, j->at, end - first, all);
+	if (e == 0 && all && k + 1 == j->member[0].plan->nslice)
+		e = sum_statistics(j);
+	for (uint32_t r = 0; r < j->n && e == 0; r++) {
+		struct engine_plan *p = j->member[r].plan;
+
+		if ((e = timeline_end(p, TIMELINE_SUM + k)) == 0)
+			e = all ? device_event_record(j->d[r], p->downloaded[k], DEVICE_DOWNLOAD) :
+			    pass_download_slice(p, k, r == 0);
+	}
 	return e;
 }
 

@@ -3,8 +3,9 @@
  *
  * The thread of each plan submits the slices of its backward pass as it enqueues them.  The last thread
  * to submit a slice enqueues NCCL's sum and the download for all devices, on DEVICE_DOWNLOAD, after the
- * slice's kernels.  So no thread waits for a GPU, and a sum starts on all GPUs or on none.  If a pass
- * fails on one device, it ends with ERR_STOP on the others, and so do all later passes.
+ * slice's kernels.  With the device optimizer each device gets the sum, and nothing is downloaded.  No
+ * thread waits for a GPU, and a sum starts on all GPUs or on none.  If a pass fails on one device, it ends
+ * with ERR_STOP on the others, and so do all later passes.
  *
  * With three GPUs and more the order of the additions is NCCL's; on one machine it is the same in every
  * run.
@@ -23,7 +24,10 @@ int	 join_describe(const struct engine_dev *dev, struct buf *out);	/* "NCCL 2.28
 
 /* Slice k of p's pass is enqueued and its event `computed` recorded. */
 int	 join_submit(struct engine_plan *p, uint32_t k);
-/* After p has submitted all slices: waits until slice k's event `downloaded` is recorded.  Returns 0 or ERR_STOP. */
+/*
+ * After p has submitted all slices: waits until slice k's event `downloaded` is recorded, which with the device
+ * optimizer follows the sum.  Returns 0 or ERR_STOP.
+ */
 int	 join_wait(struct engine_plan *p, uint32_t k);
 void	 join_fail(struct engine_plan *p);	/* p's pass has failed */
 

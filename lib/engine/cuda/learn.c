@@ -160,7 +160,8 @@ learn_begin(struct engine_plan *p, const struct engine_opt *how)
 	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
 		return device_nomem(p->dev->host);
 	*p->learn = (struct learn){ .hyper = how->hyper, .ngroup = how->ngroup, .nfold = how->nfold,
-		.accumulate = how->accumulate, .averages = how->average != NULL, .averaged = how->averaged };
+		.accumulate = how->accumulate || how->joined, .joined = how->joined,
+		.averages = how->average != NULL, .averaged = how->averaged };
 	if ((e = start_learning(p, p->learn, how)) < 0) {
 		device_wait(p->dev->d);
 		learn_free(p);
@@ -198,12 +199,29 @@ learn_add_batch(struct engine_plan *p, struct exec_set *set)
 }
 
 int
+learn_zero_batch(struct engine_plan *p)
+{
+	int e = device_zero(p->dev->d, p->kept_base + p->kept.g, p->graph->P * sizeof(float));
+
+	return e == 0 ? device_zero(p->dev->d, p->kept_base + p->kept.stats, p->graph->A * sizeof(float)) : e;
+}
+
+int
+learn_weigh_statistics(struct engine_plan *p)
+{
+	float *stats = exec_floats(p, p->kept.stats);
+	const struct kernel_accumulate a = { stats, stats, (float)p->n, 1 };
+
+	return kernel_run_accumulate(p->dev->d, &a, (uint32_t)p->graph->A, KERNEL_F32);
+}
+
+int
 learn_enqueue_sum(struct engine_plan *p, uint32_t n, bool first)
 {
 	const struct learn *l = p->learn;
 	const struct kernel_accumulate g = { exec_floats(p, p->kept.g), learn_floats(l, l->sum), 1, first };
-	const struct kernel_accumulate stats = { exec_floats(p, p->kept.stats), learn_floats(l, l->stats), (float)n,
-	    first };
+	const struct kernel_accumulate stats = { exec_floats(p, p->kept.stats), learn_floats(l, l->stats),
+	    l->joined ? 1 : (float)n, first };
 	int e = kernel_run_accumulate(p->dev->d, &g, (uint32_t)p->graph->P, KERNEL_F32);
 
 	return e == 0 ? kernel_run_accumulate(p->dev->d, &stats, (uint32_t)p->graph->A, KERNEL_F32) : e;

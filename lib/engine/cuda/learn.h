@@ -60,6 +60,7 @@ struct learn {
 	struct engine_fold *fold;
 	uint32_t nfold;
 	bool	 accumulate, averages;
+	bool	 joined;	/* gradients and statistics are sums over the joined devices; accumulate is set */
 	uint32_t averaged;
 	uint64_t t;		/* the last update */
 	bool	 added;		/* there are gradients since the last update */

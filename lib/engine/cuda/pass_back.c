@@ -7,9 +7,11 @@
  * that its bits do not depend on earlier steps.  Nothing is handed over before all gradients are finite.
  * With the device optimizer nobody waits for that check in backward(): the next call that needs the
  * result, such as forward(), reads it, repeats the pass if necessary, and then enqueues the update.
+ * Joined devices wait in backward(), because they add up only what is finite.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
  */
 #include "engine/cuda/join.h"
+#include "engine/cuda/learn.h"
 #include "engine/cuda/timeline.h"
 
 #include "base/err.h"
@@ -207,6 +209,43 @@ run_scaled(struct engine_plan *p, struct exec_set *set, bool joined)
 	return e;
 }
 
+/* Enqueues the kernels of all slices and their sums over the joined devices. */
+static int
+enqueue_sums(struct engine_plan *p)
+{
+	struct exec_set *set = NULL;
+	bool computed = p->n == 0 || p->type == KERNEL_F16;	/* before the first sum */
+	int e = p->n > 0 ? exec_set_get(p, p->n, &set) : learn_zero_batch(p);
+
+	if (e == 0 && computed && p->n > 0 && (e = enqueue_scaled(p, set, first_scale(p->n), false)) == 0)
+		e = repeat_scaled(p, set, false);
+	for (uint32_t k = 0; k < p->nslice && e == 0; k++) {
+		if (!computed)
+			e = launch_slice(p, set, k);
+		if (e == 0 && k + 1 == p->nslice)
+			e = learn_weigh_statistics(p);
+		if (e == 0)
+			e = download_slice(p, k, true);
+	}
+	return e;
+}
+
+/* The gradients of the joined devices are added up and stay there, for the optimizer of each. */
+static int
+backward_on_joined(struct engine_plan *p)
+{
+	const uint32_t last = p->nslice - 1;
+	int e = enqueue_sums(p);
+
+	p->n = 0;
+	if (e < 0)
+		join_fail(p);
+	if (e < 0 || (e = join_wait(p, last)) < 0 ||
+	    (e = device_event_follow(p->dev->d, p->downloaded[last], DEVICE_MAIN)) < 0)
+		return e;
+	return learn_add_batch(p, &p->set[0]);
+}
+
 /* The gradients stay on the device, for its optimizer. */
 static int
 backward_on_device(struct engine_plan *p)
@@ -214,7 +253,9 @@ backward_on_device(struct engine_plan *p)
 	struct exec_set *set;
 	int e;
 
-	assert(p->n > 0 && p->learn != NULL);
+	if (p->learn->joined)
+		return backward_on_joined(p);
+	assert(p->n > 0);
 	if ((e = exec_set_get(p, p->n, &set)) < 0)
 		return e;
 	if (p->type == KERNEL_F16) {
@@ -246,6 +287,7 @@ pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine
 	struct exec_set *set;
 	int e;
 
+	assert(g != NULL || p->learn != NULL);
 	if (g == NULL)
 		return backward_on_device(p);
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct engine split;
+static const struct engine split, split_joined;
 
 /* ------ devices ------ */
 
@@ -220,23 +220,25 @@ static const struct engine_accel accel = {
 	.cache_images = split_cache_images,
 };
 
-static const struct engine split = {
-	.name = "split",
-	.close = split_close,
-	.describe = split_describe,
-	.plan = split_plan,
-	.commit = split_commit,
-	.plan_free = split_plan_free,
-	.explain = split_explain,
-	.memory = split_memory,
-	.load = split_load,
-	.load_aux = split_load_aux,
-	.forward = split_forward,
-	.backward = split_backward,
-	.evaluate = split_evaluate,
-	.update = split_update,
-	.accel = &accel,
-};
+#define SPLIT_FUNCTIONS \
+	.name = "split", \
+	.close = split_close, \
+	.describe = split_describe, \
+	.plan = split_plan, \
+	.commit = split_commit, \
+	.plan_free = split_plan_free, \
+	.explain = split_explain, \
+	.memory = split_memory, \
+	.load = split_load, \
+	.load_aux = split_load_aux, \
+	.forward = split_forward, \
+	.backward = split_backward, \
+	.evaluate = split_evaluate, \
+	.update = split_update, \
+	.accel = &accel
+
+static const struct engine split = { SPLIT_FUNCTIONS };
+static const struct engine split_joined = { SPLIT_FUNCTIONS, .device_opt = &split_device_opt };
 
 /* ------ lists of devices ------ */
 
@@ -337,7 +339,7 @@ split_places(const struct engine *e, const struct engine_dev *dev, struct split_
 {
 	uint32_t n = 0;
 
-	if (e != &split)
+	if (e != &split && e != &split_joined)
 		return locate_device(e, dev, place);
 	for (uint32_t k = 0; k < dev->n; k++)
 		n += locate_device(dev->part[k].engine, dev->part[k].dev, &place[n]);
@@ -372,7 +374,7 @@ split_open(const char *devices, unsigned threads, const struct engine **e, struc
 		return err;
 	}
 	if (d->n > 1) {
-		*e = &split;
+		*e = d->joined && d->part[0].engine->device_opt != NULL ? &split_joined : &split;
 		*dev = d;
 	} else {
 		*e = d->part[0].engine;

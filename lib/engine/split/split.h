@@ -5,8 +5,9 @@
  *
  * Gradients are added in the order of the devices, ((g0 + g1) + g2) ..., each array as soon as every device has it.
  * One device that accumulates the same parts as micro-batches, on as many threads as each of these has, gives the same
- * bits.  GPUs add the gradients with NCCL, so that only the sum is copied to the host.  Three or more GPUs add in
- * another order, which is the same in every run on one machine.
+ * bits.  GPUs add the gradients with NCCL, so that only the sum is copied to the host; with the device optimizer, which
+ * then runs on each, nothing is.  Three or more GPUs add in another order, which is the same in every run on one
+ * machine.
  *
  * Dropout masks depend on a sample's number in the whole batch.  Batch norm uses the statistics of each part, as data
  * parallelism in MXNet and PyTorch does; backward() returns their mean, weighted by samples.

@@ -48,6 +48,7 @@ struct engine_plan {
 	uint32_t	 n;		/* lanes */
 	uint32_t	 used;		/* lanes that forward() used; 0: backward() has no batch */
 	bool		 joined;	/* the devices add the gradients of this pass */
+	bool		 learning;	/* the device optimizer of each lane runs */
 	float		*w;		/* [P] as loaded */
 	uint64_t	*version;	/* [nw] how often each array was loaded */
 	pthread_mutex_t	 lock;
@@ -62,11 +63,15 @@ struct engine_plan {
 
 /* split_pass.c: as in struct engine. */
 int	 split_load(struct engine_plan *p, uint32_t a, const float *w);
+/* Loads the arrays that have changed into the plan of a lane. */
+int	 split_load_lane(struct split_lane *l);
 int	 split_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	     const struct engine_hook *hook, struct engine_result *result);
 int	 split_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 void	 split_prefetch(struct engine_plan *p, const struct samples *s);
 int	 split_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
+/* split_opt.c: the device optimizer of devices that are joined. */
+extern const struct engine_device_opt split_device_opt;
 /* The thread of a lane other than 0: runs passes until SPLIT_END. */
 void	*split_lane_main(void *lane);
 

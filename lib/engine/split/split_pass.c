@@ -31,6 +31,16 @@ load_if_new(struct split_lane *l, uint32_t a)
 	return l->engine->load(l->plan, a, p->w + p->graph->w[a].first);
 }
 
+int
+split_load_lane(struct split_lane *l)
+{
+	int e = 0;
+
+	for (uint32_t a = 0; a < l->all->graph->nw && e == 0; a++)
+		e = load_if_new(l, a);
+	return e;
+}
+
 /* Lane 0 calls the caller's hook; the other lanes wait until it has returned. */
 static int
 ask_param(void *arg, uint32_t a)
@@ -137,11 +147,12 @@ run_lane(struct split_lane *l)
 	struct engine_draw draw = p->draw;
 	int e;
 
+	if (p->job == SPLIT_BACKWARD && p->learning)
+		return l->engine->backward(l->plan, NULL, NULL, NULL);
 	if (p->job == SPLIT_BACKWARD)
 		return l->engine->backward(l->plan, l->g, l->stats, &hook);
-	for (uint32_t a = 0; hook.param_needed == NULL && a < p->graph->nw; a++)
-		if ((e = load_if_new(l, a)) < 0)
-			return e;
+	if (hook.param_needed == NULL && (e = split_load_lane(l)) < 0)
+		return e;
 	draw.first += l->first;
 	if (p->job == SPLIT_FORWARD)
 		return l->engine->forward(l->plan, &l->in, &draw, &hook, &l->result);
@@ -288,6 +299,12 @@ split_backward(struct engine_plan *p, float *g, float *stats, const struct engin
 	int e;
 
 	assert(p->used > 0);
+	if (p->learning) {
+		p->used = p->n;	/* a lane without samples adds nothing, but takes part */
+		e = run_lanes(p, SPLIT_BACKWARD);
+		p->used = 0;
+		return e;
+	}
 	p->lane[0].g = g;
 	p->hook = hook;
 	/* Joined devices must all take part, so with fewer samples than devices the host adds the gradients. */

@@ -23,6 +23,7 @@ struct nccl {
 	int	 (*end)(void);
 	int	 (*reduce)(const void *from, void *to, size_t count, int type, int op, int root, void *comm,
 	    void *stream);
+	int	 (*all_reduce)(const void *from, void *to, size_t count, int type, int op, void *comm, void *stream);
 };
 
 static int
@@ -46,6 +47,7 @@ load_nccl(struct nccl *c)
 		{ "ncclGetVersion", &c->get_version }, { "ncclGetErrorString", &c->get_error },
 		{ "ncclCommInitAll", &c->init_all }, { "ncclCommDestroy", &c->destroy },
 		{ "ncclGroupStart", &c->start }, { "ncclGroupEnd", &c->end }, { "ncclReduce", &c->reduce },
+		{ "ncclAllReduce", &c->all_reduce },
 	};
 
 	if (so == NULL) {
@@ -121,15 +123,18 @@ nccl_version(const struct nccl *c, unsigned v[3])
 }
 
 int
-nccl_sum(struct nccl *c, float *const *g, size_t count)
+nccl_sum(struct nccl *c, float *const *g, size_t count, bool all)
 {
 	int e = nccl_ok(c, c->start(), "a group"), ended;
 
 	if (e < 0)
 		return e;
-	for (uint32_t k = 0; k < c->n && e == 0; k++)
-		e = nccl_ok(c, c->reduce(g[k], g[k], count, FLOAT, SUM, 0, c->comm[k],
-		    device_stream(c->d[k], DEVICE_DOWNLOAD)), "a sum");
+	for (uint32_t k = 0; k < c->n && e == 0; k++) {
+		void *stream = device_stream(c->d[k], DEVICE_DOWNLOAD);
+
+		e = nccl_ok(c, all ? c->all_reduce(g[k], g[k], count, FLOAT, SUM, c->comm[k], stream) :
+		    c->reduce(g[k], g[k], count, FLOAT, SUM, 0, c->comm[k], stream), "a sum");
+	}
 	/* An open group must be ended, or the next one becomes part of it. */
 	ended = c->end();
 	return e < 0 ? e : nccl_ok(c, ended, "a sum");

@@ -18,7 +18,7 @@ struct nccl;
 int	 nccl_open(const struct cuda_host *host, struct device *const *d, uint32_t n, struct nccl **c);
 void	 nccl_close(struct nccl *c);	/* NULL is fine; the devices must be idle */
 void	 nccl_version(const struct nccl *c, unsigned v[3]);
-/* Enqueues on DEVICE_DOWNLOAD of each device: g[0] [count] becomes the sum of all g [n]. */
-int	 nccl_sum(struct nccl *c, float *const *g, size_t count);
+/* Enqueues on DEVICE_DOWNLOAD of each device: g[0] [count], or with all each g[k], becomes the sum of all g [n]. */
+int	 nccl_sum(struct nccl *c, float *const *g, size_t count, bool all);
 
 #endif

@@ -193,9 +193,9 @@ main(int argc, char *argv[])
 		front_say("%" PRIu64 " steps, %.1f MB in, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.steps,
 		    (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
 	rendezvous_leave(p.rendezvous);
-	/* The job is over: another one must not start with its weights.  A descriptor's owner closes it. */
+	/* The job is over: another one must not start with its weights. */
 	if (p.state != NULL && e == 0)
-		(void)unlink(p.state);
+		memory_remove(&memory, p.state);
 	if (e == ERR_STOP)
 		return front_stopped(p.serve.stop_fd);
 	if (e < 0)

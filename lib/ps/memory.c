@@ -1,9 +1,10 @@
-/* memory - the memory of a server, which may outlive its process. */
+/* memory - the memory of a process, which may outlive it. */
 #include "ps/memory.h"
 #include "base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,19 +22,35 @@ map_memory(struct memory *m, size_t size)
 	return 0;
 }
 
+/*
+ * Opens and locks a file.  Returns 1, 0 if the last user removed the file before it was locked, or an error.
+ */
+static int
+lock_file(const char *path, struct memory *m, struct stat *st)
+{
+	struct stat now;
+
+	if ((m->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
+		return err_sys("%s", path);
+	if (flock(m->fd, LOCK_EX | LOCK_NB) < 0)
+		return errno != EWOULDBLOCK ? err_sys("%s: lock", path) :
+		    err_fail(ERR_ARG, "%s: another process uses this state; end it, or use another file", path);
+	if (fstat(m->fd, st) < 0)
+		return err_sys("%s", path);
+	return stat(path, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+}
+
 int
 memory_open(const char *path, struct memory *m)
 {
 	struct stat st;
-	int e = 0;
+	int e;
 
 	*m = (struct memory){ .fd = -1 };
-	if ((m->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
-		return err_sys("%s", path);
-	if (fstat(m->fd, &st) < 0)
-		e = err_sys("%s", path);
-	else if (st.st_size > 0)
-		e = map_memory(m, (size_t)st.st_size);
+	while ((e = lock_file(path, m, &st)) == 0)
+		memory_close(m);
+	if (e > 0)
+		e = st.st_size > 0 ? map_memory(m, (size_t)st.st_size) : 0;
 	if (e < 0)
 		memory_close(m);
 	return e;
@@ -67,6 +84,18 @@ memory_close(struct memory *m)
 		close(m->fd);
 	m->base = NULL;
 	m->fd = -1;
+}
+
+void
+memory_remove(struct memory *m, const char *path)
+{
+	/* The lock is held until the file is gone, and nobody maps it any more. */
+	if (m->base != NULL)
+		munmap(m->base, m->size);
+	m->base = NULL;
+	(void)!ftruncate(m->fd, 0);
+	(void)unlink(path);
+	memory_close(m);
 }
 
 void *

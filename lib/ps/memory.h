@@ -1,9 +1,12 @@
 /*
- * memory - the memory of a server, which may outlive its process.
+ * memory - the memory of a process, which may outlive it.
  *
  * A memory is private, or a file, or a memfd that another process keeps.  A process that dies leaves in a file or memfd
- * what it had stored, in the order of its stores.  memory_resize() allocates all pages of either, so that no access
- * ends with SIGBUS; a memfd is then sealed so that its size cannot change.
+ * what it had stored, in the order of its stores.  A file has one user at a time, by flock(2).
+ *
+ * memory_resize() allocates all pages, so that a full disk is an error there and not SIGBUS later.  It seals a memfd,
+ * so that nobody can change its size.  Other files cannot be sealed: if another program truncates one, or its disk
+ * fails, the next access ends this process with SIGBUS.
  *
  * What must change atomically is stored twice, in two halves (struct memory_word).  A writer fills the half that is not
  * valid, and memory_publish() makes it valid.  memory_stored() follows each change; a test may end the process there.
@@ -33,7 +36,10 @@ struct memory_word {
 	_Atomic uint64_t half;	/* 1 + its number; 0: neither */
 };
 
-/* Opens the memory that a file holds; an empty file has no size yet.  Sets all members.  Returns 0 or ERR_SYS. */
+/*
+ * Opens the memory that a file holds; an empty file has no size yet.  Sets all members.  Returns 0, ERR_SYS, or ERR_ARG
+ * if another process uses the file.  The line names it.
+ */
 int	 memory_open(const char *path, struct memory *m);
 /*
  * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already, ERR_SYS,
@@ -42,6 +48,11 @@ int	 memory_open(const char *path, struct memory *m);
 int	 memory_resize(struct memory *m, size_t size);
 /* Unmaps it and closes the descriptor; leaves a private memory without size. */
 void	 memory_close(struct memory *m);
+/*
+ * Closes the memory of a file and removes the file.  A file that stays, as in a folder that is read-only, is empty.  A
+ * memfd is left to its owner.
+ */
+void	 memory_remove(struct memory *m, const char *path);
 
 /* Reserves n bytes of a layout: returns base + *at, or NULL if base is NULL, and advances *at by whole lines. */
 void	*memory_place(void *base, size_t *at, size_t n);

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,6 +65,31 @@ test_kept(void)
 }
 
 static void
+test_one_user(void)
+{
+	char dir[] = "/tmp/tally.XXXXXX", path[64], other[64];
+	struct memory m, second;
+	struct stat st;
+
+	if (mkdtemp(dir) == NULL)
+		abort();
+	snprintf(path, sizeof(path), "%s/state", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	is(memory_open(path, &m), 0, "a memory is a new file");
+	is(memory_open(path, &second), ERR_ARG, "a second user is refused: %s", err_line());
+	is(memory_resize(&m, 4096), 0, "the file gets a size");
+	ok(link(path, other) == 0, "the file has a second name");
+	memory_remove(&m, path);
+	ok(access(path, F_OK) < 0, "a removed memory has no file");
+	ok(stat(other, &st) == 0 && st.st_size == 0, "a file that stays is empty");
+	is(memory_open(path, &m), 0, "the next memory is another file");
+	ok(m.base == NULL, "the next memory has no size yet");
+	memory_remove(&m, path);
+	unlink(other);
+	rmdir(dir);
+}
+
+static void
 test_halves(void)
 {
 	struct memory m = { .fd = -1, .stored = count };
@@ -90,6 +116,7 @@ main(void)
 {
 	test_private();
 	test_kept();
+	test_one_user();
 	test_halves();
 	return done();
 }

@@ -130,6 +130,35 @@ test_other_job(void)
 	worker_close(first);
 }
 
+/* Stands for a thread that was joined. */
+static void *
+rest(void *arg)
+{
+	return arg;
+}
+
+/* A server that is stopped after one worker has said hello, and its successor with the same memory. */
+static void
+test_absent_worker(uint32_t slack)
+{
+	static struct job j;
+	struct memory memory = { .fd = -1 };
+	struct worker *wk;
+
+	prepare_kept(&j, slack, &memory, 0);
+	is(worker_open(&j.workers[1].o, &wk), 0, "a worker says hello");
+	stop(&j);
+	worker_close(wk);
+	prepare_kept(&j, slack, &memory, 0.01);
+	pthread_join(j.servers[0].thread, NULL);
+	pthread_create(&j.servers[0].thread, NULL, rest, NULL);
+	stop(&j);
+	is(j.servers[0].err, ERR_PEER, "a server that is restarted does not wait for ever for a worker");
+	ok(strstr(j.servers[0].line, "worker 1 is lost: it did not return") != NULL, "the server names the worker: %s",
+	    j.servers[0].line);
+	memory_close(&memory);
+}
+
 int
 main(void)
 {
@@ -139,5 +168,7 @@ main(void)
 	test_loss();
 	test_strangers();
 	test_other_job();
+	test_absent_worker(STALE_SYNC);
+	test_absent_worker(STALE_ASYNC);
 	return done();
 }

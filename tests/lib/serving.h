@@ -145,9 +145,12 @@ work(void *arg)
 	return NULL;
 }
 
-/* The servers listen, the workers are ready to start. */
+/*
+ * The servers listen, the workers are ready to start.  With `memory`, which server 0 takes over, workers have return_s
+ * seconds to return to it.
+ */
 static void
-prepare(struct job *j, uint32_t slack)
+prepare_kept(struct job *j, uint32_t slack, struct memory *memory, double return_s)
 {
 	char c;
 
@@ -158,7 +161,8 @@ prepare(struct job *j, uint32_t slack)
 
 		(void)!pipe(p->told);
 		p->serve = (struct serve_opt){ .listen = "127.0.0.1:0", .nworkers = W, .index = i, .nservers = S,
-		    .key = j->key, .stop_fd = eventfd(0, EFD_CLOEXEC), .listening = listening, .say = said, .arg = p };
+		    .key = j->key, .stop_fd = eventfd(0, EFD_CLOEXEC), .listening = listening, .say = said, .arg = p,
+		    .memory = i == 0 ? memory : NULL, .return_s = return_s };
 		pthread_create(&p->thread, NULL, serve, p);
 		(void)!read(p->told[0], &c, 1);
 		j->server[i] = p->where;
@@ -172,6 +176,12 @@ prepare(struct job *j, uint32_t slack)
 		    .hyper = { .momentum = 0.9f }, .incarnation = 7, .server = j->server, .nservers = S,
 		    .key = j->key, .slice = 32, .w = p->w, .aux = p->aux };
 	}
+}
+
+__attribute__((unused)) static void
+prepare(struct job *j, uint32_t slack)
+{
+	prepare_kept(j, slack, NULL, 0);
 }
 
 __attribute__((unused)) static void

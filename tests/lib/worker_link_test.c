@@ -1,7 +1,8 @@
-/* worker_link_test - a worker connects again to a server that ends its connection without a word. */
+/* worker_link_test - a worker connects again to a server that ends its connection, and knows when a server has ended. */
 #include "tap.h"
 
 #include "base/err.h"
+#include "ps/server/server_state.h"
 #include "ps/worker/worker.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
@@ -62,12 +63,76 @@ serve(void *arg)
 	return NULL;
 }
 
+struct mortal {
+	struct conn	*conn;
+	struct server_state *server;
+	int		 fd;	/* the listening socket */
+};
+
+static void
+answer(void *arg, uint32_t w, const struct msg *m)
+{
+	struct mortal *h = arg;
+
+	(void)w;
+	if (m->type != MSG_BYE)
+		conn_send(h->conn, m);
+}
+
+/* A server that dies when it has stored the goodbye, before it answers; its successor ends at once. */
+static void *
+die_after_goodbye(void *arg)
+{
+	struct mortal *h = arg;
+	struct memory memory = { .fd = -1 };
+	struct server_state_opt o = { .nworkers = 1, .nservers = 1, .incarnation = 1, .memory = &memory, .emit = answer,
+	    .arg = h };
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	struct msg m;
+
+	poll(&p, 1, -1);
+	if (conn_take(accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &h->conn) < 0 ||
+	    !finish_handshake(h->conn) || server_state_new(&o, &h->server) < 0)
+		return NULL;
+	while (!server_state_over(h->server) && conn_run(h->conn) == 0) {
+		p = (struct pollfd){ .fd = conn_fd(h->conn), .events = conn_events(h->conn) };
+		if (conn_next(h->conn, &m) == 1)
+			(void)server_state_take(h->server, &m);
+		else
+			poll(&p, 1, -1);
+	}
+	close(h->fd);
+	conn_close(h->conn);
+	server_state_free(h->server);
+	memory_close(&memory);
+	return NULL;
+}
+
+static void
+test_goodbye(struct worker_opt o)
+{
+	char where[ADDR_TEXT], *servers[] = { where };
+	struct mortal h = { .fd = -1 };
+	struct worker *wk;
+	pthread_t thread;
+	uint64_t step = 0;
+
+	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a server listens");
+	pthread_create(&thread, NULL, die_after_goodbye, &h);
+	o.server = servers;
+	is(worker_open(&o, &wk), 0, "a worker says hello");
+	is(worker_begin(wk, NULL, &step), 0, "the worker begins");
+	is(worker_bye(wk), 0, "a server that ends after it has stored the goodbye need not answer");
+	worker_close(wk);
+	pthread_join(thread, NULL);
+}
+
 int
 main(void)
 {
 	char where[ADDR_TEXT], *servers[] = { where };
 	struct graph *g = graph_new(1, 2, 3);
-	float w[64], aux[1];
+	float w[64] = { 0 }, aux[1];
 	struct worker_opt o = { .graph = g, .nworkers = 1, .server = servers, .nservers = 1, .key = key, .w = w,
 	    .aux = aux };
 	struct worker *wk;
@@ -85,6 +150,7 @@ main(void)
 		return done();		/* the server waits for the second connection */
 	pthread_join(thread, NULL);
 	close(fd);
+	test_goodbye(o);
 	graph_free(g);
 	return done();
 }

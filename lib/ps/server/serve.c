@@ -37,50 +37,6 @@ serve_find_client(struct serve *s, uint32_t rank)
 	return NULL;
 }
 
-/* Counts a message to or from a worker. */
-static void
-count_worker_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m)
-{
-	const struct shard_plan *p = server_state_plan(s->state);
-
-	peer_traffic_count(&s->traffic.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
-}
-
-/* Updates the bytes on a worker's connection. */
-static void
-count_wire_bytes(struct serve *s, const struct client *g)
-{
-	uint64_t received, sent;
-
-	if (g == NULL || g->page < 0)
-		return;
-	conn_moved(g->conn, &received, &sent);
-	epoch_traffic_wire(&s->traffic, (uint32_t)g->page, received, sent);
-}
-
-static void
-report_epoch_sums(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
-{
-	if (s->o->moved != NULL)
-		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch,
-		    .steps = server_state_steps(s->state),
-		    .in = sum[PEER_TRAFFIC_IN], .out = sum[PEER_TRAFFIC_OUT] });
-}
-
-/* A worker begins epoch `next`, or leaves if that is EPOCH_TRAFFIC_NONE. */
-static void
-start_worker_epoch(struct serve *s, uint32_t worker, uint64_t next)
-{
-	struct serve_moved m = { .worker = worker, .steps = server_state_steps(s->state) };
-	uint64_t epoch, sum[PEER_TRAFFIC_WAYS];
-
-	count_wire_bytes(s, serve_find_client(s, worker));
-	if (epoch_traffic_turn(&s->traffic, worker, next, &m.traffic, &m.epoch) && s->o->moved != NULL)
-		s->o->moved(s->o->arg, &m);
-	if (next != EPOCH_TRAFFIC_NONE && epoch_traffic_over(&s->traffic, &epoch, sum))
-		report_epoch_sums(s, epoch, sum);
-}
-
 static void
 refuse_client(struct serve *s, struct client *g, const char *why)
 {
@@ -94,19 +50,18 @@ refuse_client(struct serve *s, struct client *g, const char *why)
 		s->sums->sent += MSG_HEAD + m.len;
 }
 
-/* The connection of worker `rank` ended before its goodbye. */
-static void
-lose_worker(struct serve *s, uint32_t rank, const char *reason)
+void
+serve_lose_worker(struct serve *s, uint32_t rank, const char *reason)
 {
 	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "worker %" PRIu32 " is lost: %s", rank, reason);
-	if (server_state_sync(s->state)) {
+	if (server_state_sync(s->state) || server_state_plan(s->state) == NULL) {
 		end_service(s, ERR_PEER, why);
 		return;
 	}
 	log_callback_line(s->o->say, s->o->arg, "%s", why);
-	start_worker_epoch(s, rank, EPOCH_TRAFFIC_NONE);
+	serve_begin_epoch(s, rank, EPOCH_TRAFFIC_NONE);
 	snprintf(s->lost[rank], ERR_LINE, "%s", why);
 	server_state_lost(s->state, rank);
 }
@@ -124,7 +79,7 @@ drop_client(struct serve *s, struct client *g, const char *reason)
 	if (serve_claim_take(s, (uint32_t)rank))
 		g->page = -1;
 	else
-		lose_worker(s, (uint32_t)rank, reason);
+		serve_lose_worker(s, (uint32_t)rank, reason);
 }
 
 static void
@@ -153,6 +108,7 @@ bind_client(struct serve *s, uint32_t rank)
 		old->over = true;
 	}
 	s->lost[rank][0] = 0;
+	s->return_by[rank] = (double)INFINITY;
 	s->latest[rank] = s->now->nth;
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
@@ -171,7 +127,7 @@ serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg 
 		return;
 	}
 	s->sums->sent += MSG_HEAD + m->len;
-	count_worker_msg(s, worker, PEER_TRAFFIC_OUT, m);
+	serve_count_msg(s, worker, PEER_TRAFFIC_OUT, m);
 }
 
 static void
@@ -209,15 +165,15 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 
 	s->now = g;
 	if (known)
-		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
+		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 	else
 		g->incarnation = m->incarnation;
 	if (server_state_take(s->state, m) < 0)
 		return false;
 	if (!known)
-		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
+		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 	if (m->type == MSG_EPOCH)
-		start_worker_epoch(s, m->worker, m->step);
+		serve_begin_epoch(s, m->worker, m->step);
 	return true;
 }
 
@@ -253,7 +209,7 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 	} else if (is_superseded(s, g, m)) {
 		err_note(0, "a later process is worker %" PRIu32, m->worker);
 	} else if (g->rank >= 0 && m->type == MSG_PING) {
-		count_worker_msg(s, m->worker, PEER_TRAFFIC_IN, m);
+		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 		serve_claim_answered(s, m->worker, m->step);
 		return;
 	} else if ((g->rank < 0 && serve_claim_begin(s, g, m)) || serve_hand_over(s, g, m)) {
@@ -268,7 +224,7 @@ serve_client(struct serve *s, struct client *g)
 	struct msg m;
 	int e = conn_run(g->conn);
 
-	count_wire_bytes(s, g);
+	serve_count_wire(s, g);
 	if (e < 0) {
 		char why[ERR_LINE];
 
@@ -360,7 +316,8 @@ get_poll_timeout(const struct serve *s)
 	double first = (double)INFINITY, left;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		first = s->client[i].until < first ? s->client[i].until : first;
+		first = fmin(first, s->client[i].until);
+	first = fmin(first, serve_next_return(s));
 	if (s->paused)
 		return PAUSE_MS;
 	if (isinf(first))
@@ -390,6 +347,8 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 			serve_client(s, &s->client[i]);
 	if (s->poll[1].revents != 0 && s->err == 0)
 		accept_client(s);
+	if (listening)
+		serve_lose_absent(s);
 	close_finished_clients(s);
 }
 
@@ -404,6 +363,7 @@ finish_clients(struct serve *s)
 	size_t waiting;
 
 	s->err = 0;
+	serve_expect_nobody(s);
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct client *g = &s->client[i];
 
@@ -438,9 +398,9 @@ run_service(struct serve *s)
 			end_service(s, ERR_PEER, s->lost[w]);
 	finish_clients(s);
 	for (uint32_t w = 0; server_state_plan(s->state) != NULL && w < s->o->nworkers; w++)
-		start_worker_epoch(s, w, EPOCH_TRAFFIC_NONE);
+		serve_begin_epoch(s, w, EPOCH_TRAFFIC_NONE);
 	if (server_state_plan(s->state) != NULL)
-		report_epoch_sums(s, EPOCH_TRAFFIC_NONE, s->traffic.sum);
+		serve_report_epoch(s, EPOCH_TRAFFIC_NONE, s->traffic.sum);
 	if (s->err < 0)
 		err_note(0, "%s", s->why);
 	return s->err;
@@ -466,8 +426,10 @@ open_service(struct serve *s)
 	s->poll = calloc(most + 2, sizeof(*s->poll));
 	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
 	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
-	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL)
+	s->return_by = calloc(s->o->nworkers, sizeof(*s->return_by));
+	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL || s->return_by == NULL)
 		return err_nomem();
+	serve_expect_workers(s);
 	if (s->o->listening != NULL)
 		s->o->listening(s->o->arg, where);
 	return 0;
@@ -495,5 +457,6 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	free(s.poll);
 	free(s.lost);
 	free(s.latest);
+	free(s.return_by);
 	return e;
 }

@@ -10,7 +10,8 @@
  * the first process answers a question, and else lets it take over (ps/server/claim.h).
  *
  * A worker whose connection breaks before its goodbye is lost.  A synchronous job ends then, and the server sends the
- * reason to the other workers.  Any other job goes on, and the lost worker may return.
+ * reason to the other workers.  Any other job goes on, and the lost worker may return.  A worker that does not return
+ * within SERVE_RETURN_S to a server that was restarted is lost, too.
  *
  * Threads: serve_run() uses one thread; several may run in one process.
  */
@@ -23,6 +24,7 @@
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
+#define SERVE_RETURN_S	35.0	/* longer than a worker tries to connect */
 
 /* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */
 struct serve_moved {
@@ -41,6 +43,7 @@ struct serve_opt {
 	const uint8_t	*key;			/* [CONN_KEY] */
 	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
 	struct memory	*memory;		/* that outlives this server, lent; or NULL */
+	double		 return_s;		/* 0: SERVE_RETURN_S */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
 	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */

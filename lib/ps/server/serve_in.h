@@ -38,6 +38,7 @@ struct serve {
 	struct client	*now;		/* the client whose message is handled */
 	struct epoch_traffic traffic;
 	char		(*lost)[ERR_LINE];	/* [nworkers] why the worker is lost; "" if it is not */
+	double		*return_by;	/* [nworkers] when a worker that is away is lost; INFINITY: it is not away */
 	uint64_t	 conns;		/* accepted so far */
 	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
 	double		 since;		/* time of the first hello */
@@ -52,6 +53,23 @@ bool	 serve_hand_over(struct serve *s, struct client *g, const struct msg *m);
 /* Refuses g with the reason in err_line().  If it is a worker's connection, the worker is lost. */
 void	 serve_reject(struct serve *s, struct client *g);
 void	 serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m);
+/* A worker is lost: ends a synchronous job. */
+void	 serve_lose_worker(struct serve *s, uint32_t rank, const char *reason);
+
+/* serve_traffic.c: counts a message to or from a worker, and the bytes on its connection (NULL: none). */
+void	 serve_count_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m);
+void	 serve_count_wire(struct serve *s, const struct client *g);
+/* A worker begins epoch `next`, or leaves if that is EPOCH_TRAFFIC_NONE. */
+void	 serve_begin_epoch(struct serve *s, uint32_t worker, uint64_t next);
+/* Reports the traffic of an epoch with all workers. */
+void	 serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS]);
+
+/* serve_return.c: gives the workers that a server before this one knew their time to return. */
+void	 serve_expect_workers(struct serve *s);
+void	 serve_expect_nobody(struct serve *s);
+/* When the next worker that is away is lost; INFINITY: none is away. */
+double	 serve_next_return(const struct serve *s);
+void	 serve_lose_absent(struct serve *s);	/* those that are away for too long */
 
 /*
  * serve_claim.c: starts a claim and returns true if m is a hello with the rank of a connected worker from another

@@ -9,7 +9,7 @@ send_norms_part(struct server_state *s, uint32_t w, const struct norm *part, uin
 {
 	struct norms *n = &s->shard.norms;
 
-	if (!s->peer[w].known || s->peer[w].gone || n->sent[w] > step)
+	if (!s->peer[w].known || s->peer[w].at != SHARD_HERE || n->sent[w] > step)
 		return;
 	n->sent[w] = step + 1;
 	norms_put(n, part);

@@ -8,16 +8,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A predecessor may have seen workers leave. */
+static bool
+is_gone(const struct peer *p)
+{
+	return p->at == SHARD_LEFT || p->at == SHARD_LOST;
+}
+
+/* A predecessor may have seen workers come and leave. */
 static int
-find_gone_workers(struct server_state *s)
+find_known_workers(struct server_state *s)
 {
 	const struct shard_head *h = s->o.memory != NULL ? shard_find_head(s->o.memory) : NULL;
 
 	if (h != NULL && h->nworkers != s->o.nworkers)
 		return err_fail(ERR_FORMAT, "the server's state is of a job with %" PRIu64 " workers", h->nworkers);
-	for (uint32_t w = 0; h != NULL && w < s->o.nworkers; w++)
-		s->peer[w].gone = s->total.gone[w] = h->gone[w] != 0;
+	for (uint32_t w = 0; h != NULL && w < s->o.nworkers; w++) {
+		s->peer[w].at = h->worker[w] <= SHARD_LOST ? (enum shard_worker)h->worker[w] : SHARD_LOST;
+		s->total.gone[w] = is_gone(&s->peer[w]);
+	}
 	return 0;
 }
 
@@ -38,7 +46,7 @@ server_state_new(const struct server_state_opt *opt, struct server_state **serve
 	s->own.fd = -1;
 	if ((e = total_init(&s->total, opt->nworkers)) == 0) {
 		s->peer = calloc(opt->nworkers, sizeof(*s->peer));
-		e = s->peer != NULL ? find_gone_workers(s) : err_nomem();
+		e = s->peer != NULL ? find_known_workers(s) : err_nomem();
 	}
 	if (e < 0) {
 		server_state_free(s);
@@ -95,13 +103,13 @@ check_job(struct server_state *s, const struct msg *m)
 	return e;
 }
 
-/* Notes in the memory whether worker w has left. */
+/* Notes in the memory where worker w is. */
 static void
-set_gone(struct server_state *s, uint32_t w, bool gone)
+set_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 {
-	s->peer[w].gone = gone;
-	s->shard.head->gone[w] = gone;
-	memory_stored(s->shard.memory, &s->shard.head->gone[w], 1);
+	s->peer[w].at = at;
+	s->shard.head->worker[w] = (uint8_t)at;
+	memory_stored(s->shard.memory, &s->shard.head->worker[w], 1);
 }
 
 static int
@@ -115,11 +123,12 @@ handle_hello(struct server_state *s, const struct msg *m)
 		return err_fail(ERR_ARG, "a later process has this rank");
 	if ((e = check_job(s, m)) < 0)
 		return e;
-	if (!p->known || m->incarnation != p->incarnation) {
-		*p = (struct peer){ .incarnation = m->incarnation, .before = p->incarnation, .known = true };
+	if (!p->known || m->incarnation != p->incarnation || p->at == SHARD_LOST) {
+		*p = (struct peer){ .incarnation = m->incarnation, .known = true,
+		    .before = m->incarnation != p->incarnation ? p->incarnation : p->before };
 		shard_join(&s->shard, m->worker);
 		total_join(&s->total, m->worker);
-		set_gone(s, m->worker, false);
+		set_worker(s, m->worker, SHARD_HERE);
 	}
 	s->shard.norms.sent[m->worker] = 0;
 	hi.step = shard_step(&s->shard, m->worker);
@@ -292,13 +301,13 @@ handle_sum(struct server_state *s, const struct msg *m)
 	return e;
 }
 
-/* Worker w has left: completes what waited only for it. */
+/* Worker w has left or is lost: completes what waited only for it. */
 static void
-release_worker(struct server_state *s, uint32_t w)
+release_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 {
-	if (s->peer[w].gone)
+	if (is_gone(&s->peer[w]))
 		return;
-	set_gone(s, w, true);
+	set_worker(s, w, at);
 	for (uint32_t i = 0; i < s->shard.plan->n; i++)
 		if (shard_mine(&s->shard, i)) {
 			uint64_t was = s->shard.slice[i].step;
@@ -320,7 +329,7 @@ handle_worker_msg(struct server_state *s, const struct msg *m)
 		return handle_hello(s, m);
 	if (!p->known || (m->incarnation != p->incarnation && m->incarnation != p->before))
 		return err_fail(ERR_FORMAT, "%s without a hello", msg_name(m->type));
-	if (m->incarnation != p->incarnation || (p->gone && m->type != MSG_BYE))
+	if (m->incarnation != p->incarnation || (is_gone(p) && m->type != MSG_BYE))
 		return 0;
 	switch (m->type) {
 	case MSG_INIT:
@@ -337,7 +346,7 @@ handle_worker_msg(struct server_state *s, const struct msg *m)
 	case MSG_EPOCH:
 		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "EPOCH without a number");
 	case MSG_BYE:
-		release_worker(s, m->worker);
+		release_worker(s, m->worker, SHARD_LEFT);
 		server_state_emit(s, m->worker, (struct msg){ .type = MSG_BYE });
 		return 0;
 	default:
@@ -361,8 +370,8 @@ server_state_take(struct server_state *s, const struct msg *m)
 void
 server_state_lost(struct server_state *s, uint32_t w)
 {
-	if (w < s->o.nworkers && s->peer[w].known)
-		release_worker(s, w);
+	if (w < s->o.nworkers && s->shard.plan != NULL)
+		release_worker(s, w, SHARD_LOST);
 }
 
 void
@@ -379,7 +388,19 @@ server_state_resume(struct server_state *s, uint32_t w)
 bool
 server_state_gone(const struct server_state *s, uint32_t w)
 {
-	return s->peer[w].gone;
+	return is_gone(&s->peer[w]);
+}
+
+bool
+server_state_here(const struct server_state *s, uint32_t w)
+{
+	return s->peer[w].at == SHARD_HERE;
+}
+
+bool
+server_state_missed(const struct server_state *s, uint32_t w)
+{
+	return s->peer[w].at == SHARD_LOST;
 }
 
 bool
@@ -392,7 +413,7 @@ bool
 server_state_over(const struct server_state *s)
 {
 	for (uint32_t w = 0; w < s->o.nworkers; w++)
-		if (!s->peer[w].gone)
+		if (!is_gone(&s->peer[w]))
 			return false;
 	return true;
 }

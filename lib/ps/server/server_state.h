@@ -66,12 +66,15 @@ void	 server_state_free(struct server_state *s);		/* NULL does nothing */
  * the worker.
  */
 int	 server_state_take(struct server_state *s, const struct msg *m);
-/* Worker w left without a goodbye: as after its BYE. */
+/* Worker w left without a goodbye: as after its BYE.  Nothing before the first hello. */
 void	 server_state_lost(struct server_state *s, uint32_t w);
 /* Emits answers to worker w that waited for room, in the order of slices, as far as there is room now. */
 void	 server_state_resume(struct server_state *s, uint32_t w);
 
 bool	 server_state_gone(const struct server_state *s, uint32_t w);	/* worker w said BYE, or was lost */
+/* Worker w said hello and is not gone; its connection may be that of a server before this one. */
+bool	 server_state_here(const struct server_state *s, uint32_t w);
+bool	 server_state_missed(const struct server_state *s, uint32_t w);	/* worker w was lost and has not returned */
 bool	 server_state_sync(const struct server_state *s);	/* the job is known and its slack is 0 */
 bool	 server_state_over(const struct server_state *s);	/* every worker has left */
 uint64_t server_state_steps(const struct server_state *s);	/* updates: the fewest of any slice and worker */

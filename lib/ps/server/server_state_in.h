@@ -11,7 +11,7 @@ struct peer {
 	uint64_t incarnation;
 	uint64_t before;	/* the incarnation that it replaced; 0: none */
 	bool	 known;		/* it has said hello */
-	bool	 gone;		/* it has left */
+	enum shard_worker at;
 	bool	 held;		/* an answer waits for room */
 };
 

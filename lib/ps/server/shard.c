@@ -77,7 +77,7 @@ attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 		slice_attach(sl, s->memory, sl->at->frozen ? NULL : sum);
 		sum += sl->at->frozen ? 0 : sl->at->count;
 		for (uint32_t w = 0; w < nworkers; w++)
-			if (s->head->gone[w])
+			if (s->head->worker[w] >= SHARD_LEFT)
 				stale_leave(&sl->stale, w);
 	}
 	attach_norms(s);

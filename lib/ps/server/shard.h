@@ -13,12 +13,15 @@
 #include "ps/server/slice.h"
 #include "ps/total.h"
 
+/* Where a worker is.  A worker that is HERE may be away for a while, and back. */
+enum shard_worker { SHARD_ABSENT, SHARD_HERE, SHARD_LEFT, SHARD_LOST };
+
 struct shard_head {
 	_Atomic uint64_t job;		/* hash of the description; 0: there is nothing yet */
 	uint64_t	 nworkers;
 	_Atomic uint64_t stop;		/* the job should end */
 	_Atomic uint64_t last;		/* synchronous: the last step of the lead slice; 0: not known yet */
-	uint8_t		 gone[];	/* [nworkers] the worker has left */
+	uint8_t		 worker[];	/* [nworkers] enum shard_worker */
 };
 
 struct shard {

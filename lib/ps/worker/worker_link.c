@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define CONNECT_S	30.0		/* how long to try to connect to a server */
+#define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
 #define RETRY_MS	50		/* between attempts */
 #define SERVE_MS		500		/* between looks at the servers that are there already */
 #define NAME		320		/* bytes of a server's name and address */
@@ -105,8 +106,10 @@ lose_link(struct worker_net *n, uint32_t s)
 	struct link *l = &n->link[s];
 
 	pthread_mutex_lock(&n->lock);
-	if (!l->lost)
+	if (!l->lost) {
 		l->until = clk_s() + CONNECT_S;
+		l->failing_since = 0;
+	}
 	l->lost = true;
 	l->n = 0;
 	l->pinged = false;
@@ -118,6 +121,22 @@ lose_link(struct worker_net *n, uint32_t s)
 	l->conn = NULL;
 }
 
+/*
+ * A server that dies after it has stored the last goodbye, and before it has answered, is over when it is started
+ * again.  So if a worker has said goodbye, and nobody listens any more, the server has ended.
+ */
+static bool
+has_server_ended(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+
+	if (!worker_state_parting(n->state) || !l->lost)
+		return false;
+	if (l->failing_since == 0)
+		l->failing_since = clk_s();
+	return clk_s() - l->failing_since >= PART_S;
+}
+
 /* Ends a connection that broke.  Returns 0 if the job goes on without it or with another one. */
 static int
 end_link(struct worker_net *n, uint32_t s, int e)
@@ -125,6 +144,12 @@ end_link(struct worker_net *n, uint32_t s, int e)
 	bool parted, kept;
 
 	pthread_mutex_lock(&n->lock);
+	if (has_server_ended(n, s)) {
+		worker_state_part(n->state, s);
+		n->link[s].lost = false;
+		n->events++;
+		pthread_cond_broadcast(&n->arrived);
+	}
 	parted = worker_state_parted(n->state, s);
 	kept = worker_state_kept(n->state, s);
 	pthread_mutex_unlock(&n->lock);
@@ -189,6 +214,8 @@ worker_link_run(struct worker_net *n, uint32_t s)
 	pthread_mutex_lock(&n->lock);
 	l->traffic.wire[PEER_TRAFFIC_IN] = l->earlier[PEER_TRAFFIC_IN] + received;
 	l->traffic.wire[PEER_TRAFFIC_OUT] = l->earlier[PEER_TRAFFIC_OUT] + sent;
+	if (conn_open(l->conn))
+		l->failing_since = 0;
 	pthread_mutex_unlock(&n->lock);
 	return e < 0 ? end_link(n, s, e) : receive_messages(n, s);
 }

@@ -20,6 +20,7 @@ struct link {
 	 */
 	bool		 lost;
 	double		 retry_at, until;	/* the next attempt to connect; the last one */
+	double		 failing_since;	/* no attempt to connect has succeeded since; 0: none has failed */
 	uint64_t	 earlier[PEER_TRAFFIC_WAYS];	/* bytes on earlier connections */
 	bool		 pinged;	/* the server's question `ping` is to be answered */
 	uint64_t	 ping;

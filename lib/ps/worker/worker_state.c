@@ -155,6 +155,18 @@ worker_state_kept(const struct worker_state *b, uint32_t server)
 }
 
 bool
+worker_state_parting(const struct worker_state *b)
+{
+	return b->parting;
+}
+
+void
+worker_state_part(struct worker_state *b, uint32_t server)
+{
+	b->link[server].bye = true;
+}
+
+bool
 worker_state_parted(const struct worker_state *b, uint32_t server)
 {
 	return b->link[server].bye;

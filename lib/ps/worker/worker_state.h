@@ -41,6 +41,8 @@ bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* th
 bool	 worker_state_kept(const struct worker_state *b, uint32_t server);	/* the server is restarted if it dies */
 /* After another welcome of the server, on a new connection: emits all that it has not answered. */
 void	 worker_state_repeat(struct worker_state *b, uint32_t server);
+bool	 worker_state_parting(const struct worker_state *b);	/* it has said goodbye */
+void	 worker_state_part(struct worker_state *b, uint32_t server);	/* as after the server's answer */
 bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* the server answered the goodbye */
 
 /* As the functions of worker.h with the same names, without waiting. */

@@ -119,8 +119,9 @@ open_files(struct source *s, const struct source_opt *opt)
 }
 
 int
-source_open(struct source **out, const struct source_opt *opt)
+source_open(struct source **out, const struct source_opt *given)
 {
+	struct source_opt with_defaults = *given, *opt = &with_defaults;
 	struct source *s = calloc(1, sizeof(*s));
 	int e = 0;
 
@@ -128,7 +129,9 @@ source_open(struct source **out, const struct source_opt *opt)
 	if (s == NULL)
 		return err_nomem();
 	s->label_width = opt->label_width;
-	s->bytes = opt->bytes > 0 ? opt->bytes : IMG_BYTES;
+	if (opt->bytes == 0)
+		opt->bytes = IMG_BYTES;
+	s->bytes = opt->bytes;
 	s->part = opt->part;
 	s->parts = opt->parts > 0 ? opt->parts : 1;
 	if (s->part >= s->parts)

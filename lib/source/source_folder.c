@@ -2,7 +2,6 @@
 #include "base/err.h"
 #include "source/suffix.h"
 #include "source/folders.h"
-#include "image/img.h"
 #include "source/source_kind.h"
 
 #include <stdlib.h>
@@ -58,7 +57,7 @@ folder_open(void **out, const struct source_opt *opt, struct files *files, struc
 	if (s == NULL)
 		return err_nomem();
 	s->files = files;
-	s->bytes = opt->bytes > 0 ? opt->bytes : IMG_BYTES;
+	s->bytes = opt->bytes;
 	e = folders_new(&s->folders, classes, opt->split, files_path(files));
 	/* A stream can be read only once, and given classes need no collection. */
 	if (e == 0 && !files_is_stream(files) && !given)

@@ -15,7 +15,7 @@
 struct source_kind {
 	/*
 	 * files is at its start, lives as long and belongs to the caller; NULL for a list.  classes is empty or
-	 * given.
+	 * given.  opt->bytes is not 0.
 	 */
 	int	(*open)(void **state, const struct source_opt *opt, struct files *files, struct names *classes);
 	int	(*next)(void *state, bool wanted, struct source_item *item);

@@ -4,7 +4,6 @@
 #include "base/num.h"
 #include "source/label.h"
 #include "source/suffix.h"
-#include "image/img.h"
 #include "source/source_kind.h"
 
 #include <ctype.h>
@@ -88,7 +87,7 @@ read_json_labels(struct files *f, json_t **list)
 	if (json_is_array(labels))
 		*list = json_incref(labels);
 	else if (json_is_number(labels) || json_is_string(labels))
-		*list = json_pack("[O]", labels);
+		e = (*list = json_pack("[O]", labels)) != NULL ? 0 : err_nomem();
 	json_decref(root);
 	buf_free(&b);
 	return e == ERR_ITEM ? 0 : e;
@@ -135,7 +134,7 @@ shards_open(void **out, const struct source_opt *opt, struct files *files, struc
 	if (s == NULL)
 		return err_nomem();
 	s->files = files;
-	s->bytes = opt->bytes > 0 ? opt->bytes : IMG_BYTES;
+	s->bytes = opt->bytes;
 	s->classes = classes;
 	s->split = opt->split;
 	*out = s;

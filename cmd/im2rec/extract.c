@@ -2,6 +2,7 @@
 #include "im2rec/im2rec.h"
 
 #include "base/err.h"
+#include "image/img.h"
 #include "source/label.h"
 #include "source/names.h"
 #include "record/beside.h"
@@ -102,17 +103,17 @@ make_empty_dir(const char *path)
 static int
 create_extracted_file(struct extracting *x, const char *class, const struct imrec *rec, uint64_t number, char *name)
 {
-	const char *kind = im2rec_kind(rec->image, rec->n);
+	const char *suffix = img_suffix(rec->image, rec->n);
 	char path[PATH_MAX];
 	int fd;
 
-	if (*kind == '?')
+	if (suffix == NULL)
 		return err_fail(ERR_ITEM, "its image has an unknown format");
-	snprintf(name, 2 * NAME, "%s/%08" PRIu64 ".%s", class, rec->id, kind);
+	snprintf(name, 2 * NAME, "%s/%08" PRIu64 ".%s", class, rec->id, suffix);
 	snprintf(path, sizeof(path), "%s/%s", x->dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0 && errno == EEXIST) {
-		snprintf(name, 2 * NAME, "%s/%08" PRIu64 "-%" PRIu64 ".%s", class, rec->id, number, kind);
+		snprintf(name, 2 * NAME, "%s/%08" PRIu64 "-%" PRIu64 ".%s", class, rec->id, number, suffix);
 		snprintf(path, sizeof(path), "%s/%s", x->dir, name);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	}

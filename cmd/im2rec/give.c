@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "image/img.h"
 #include "record/imrec.h"
 #include "record/recwalk.h"
 #include "record/tarfile.h"
@@ -20,32 +21,6 @@
 #define RANGES	256	/* of --cat */
 #define PEEK	64u	/* bytes read of a record that is not selected */
 #define NAME	256	/* bytes of a file's name */
-
-const char *
-im2rec_kind(const uint8_t *p, size_t n)
-{
-	static const struct {
-		const char	*name, *begin;
-		size_t		 at, n;
-	} kinds[] = {
-		{ "jpg", "\xff\xd8\xff", 0, 3 },
-		{ "png", "\x89PNG\r\n\x1a\n", 0, 8 },
-		{ "webp", "WEBP", 8, 4 },
-		{ "gif", "GIF8", 0, 4 },
-		{ "bmp", "BM", 0, 2 },
-		{ "tif", "II*\0", 0, 4 },
-		{ "tif", "MM\0*", 0, 4 },
-		{ "pgm", "P2", 0, 2 },
-		{ "ppm", "P3", 0, 2 },
-		{ "pgm", "P5", 0, 2 },
-		{ "ppm", "P6", 0, 2 },
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (n >= kinds[i].at + kinds[i].n && memcmp(p + kinds[i].at, kinds[i].begin, kinds[i].n) == 0)
-			return kinds[i].name;
-	return "?";
-}
 
 static int
 give_record(const char *path, uint64_t number, const struct recwalk_rec *r, im2rec_give *fn, void *ctx)
@@ -232,11 +207,11 @@ static int
 tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 {
 	struct taring *t = ctx;
-	const char *kind = im2rec_kind(rec->image, rec->n);
+	const char *suffix = img_suffix(rec->image, rec->n);
 	char key[64], name[NAME];
 	int e;
 
-	if (*kind == '?')
+	if (suffix == NULL)
 		return err_fail(ERR_ITEM, "its image has an unknown format");
 	if (t->any && rec->id == t->last)
 		snprintf(key, sizeof(key), "%08" PRIu64 "-%" PRIu64, rec->id, number);
@@ -244,7 +219,7 @@ tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 		snprintf(key, sizeof(key), "%08" PRIu64, rec->id);
 	t->last = rec->id;
 	t->any = true;
-	snprintf(name, sizeof(name), "%s.%s", key, kind);
+	snprintf(name, sizeof(name), "%s.%s", key, suffix);
 	e = put_file(t, name, rec->image, rec->n);
 	return e == 0 ? put_labels(t, key, rec) : e;
 }

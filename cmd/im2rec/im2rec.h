@@ -41,9 +41,6 @@ im2rec_verb im2rec_extract;				/* extract.c */
 im2rec_verb im2rec_make_list;				/* lists.c */
 im2rec_verb im2rec_serve;				/* serve.c */
 
-/* give.c: the usual suffix of an image file by its first bytes, or "?" if they are unknown. */
-const char *im2rec_kind(const uint8_t *p, size_t n);
-
 /*
  * watch.c: progress (front_progress.h), and signals, which are handled between two records so that no record is cut.
  */

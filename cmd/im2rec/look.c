@@ -45,6 +45,7 @@ print_details(struct img_codec *codec, const struct imrec *rec, const struct rec
 static int
 print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct img_codec *codec)
 {
+	const char *suffix;
 	struct imrec rec;
 	int e;
 
@@ -55,7 +56,8 @@ print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct i
 	printf("%" PRIu64 "\t%" PRIu64 "\t", number, rec.id);
 	for (uint32_t i = 0; i < rec.labels; i++)
 		printf("%s%.9g", i > 0 ? "," : "", (double)imrec_label(&rec, i));
-	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), im2rec_kind(rec.image, rec.n), r->at);
+	suffix = img_suffix(rec.image, rec.n);
+	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), suffix != NULL ? suffix : "?", r->at);
 	if (codec != NULL)
 		print_details(codec, &rec, r);
 	putchar('\n');

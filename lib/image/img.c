@@ -1,11 +1,12 @@
 /* img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF), and encodes JPEG and PNG. */
 #include "image/img.h"
 #include "base/err.h"
+#include "image/img_bmp.h"
 #include "image/img_gif.h"
 #include "image/img_jpeg.h"
 #include "image/img_png.h"
 #include "image/img_png_write.h"
-#include "image/img_raster.h"
+#include "image/img_pnm.h"
 #include "image/img_tiff.h"
 #include "image/img_webp.h"
 
@@ -21,36 +22,36 @@ struct img_codec {
 	uint32_t	 pixels;
 };
 
-/* The first bytes of formats: those supported, and those that only the error names. */
-static const struct {
+/* The first bytes of formats: those that are read, and those that are only named. */
+static const struct signature {
 	const char	*text;
 	unsigned	 at, n;
 	int		 format;	/* enum img_format, or -1: not supported */
-	const char	*name;
+	const char	*name, *suffix;
 } signature[] = {
-	{ "\xff\xd8\xff", 0, 3, IMG_JPEG, "JPEG" },
-	{ "\x89PNG\r\n\x1a\n", 0, 8, IMG_PNG, "PNG" },
-	{ "WEBPVP8", 8, 7, IMG_WEBP, "WebP" },
-	{ "GIF8", 0, 4, IMG_GIF, "GIF" },
-	{ "BM", 0, 2, IMG_BMP, "BMP" },
-	{ "P1", 0, 2, IMG_PNM, "PNM" },
-	{ "P2", 0, 2, IMG_PNM, "PNM" },
-	{ "P3", 0, 2, IMG_PNM, "PNM" },
-	{ "P4", 0, 2, IMG_PNM, "PNM" },
-	{ "P5", 0, 2, IMG_PNM, "PNM" },
-	{ "P6", 0, 2, IMG_PNM, "PNM" },
-	{ "II*\0\x10\0\0\0CR", 0, 10, -1, "Canon raw" },
-	{ "II*\0", 0, 4, IMG_TIFF, "TIFF" },
-	{ "MM\0*", 0, 4, IMG_TIFF, "TIFF" },
-	{ "ftypavif", 4, 8, -1, "AVIF" },
-	{ "ftyphei", 4, 7, -1, "HEIF" },
-	{ "ftypmif1", 4, 8, -1, "HEIF" },
-	{ "\0\0\0\x0cjP  ", 0, 8, -1, "JPEG 2000" },
-	{ "\xff\x4f\xff\x51", 0, 4, -1, "JPEG 2000" },
-	{ "\0\0\0\x0cJXL ", 0, 8, -1, "JPEG XL" },
-	{ "\xff\x0a", 0, 2, -1, "JPEG XL" },
-	{ "8BPS", 0, 4, -1, "Photoshop" },
-	{ "%PDF", 0, 4, -1, "PDF" },
+	{ "\xff\xd8\xff", 0, 3, IMG_JPEG, "JPEG", "jpg" },
+	{ "\x89PNG\r\n\x1a\n", 0, 8, IMG_PNG, "PNG", "png" },
+	{ "WEBPVP8", 8, 7, IMG_WEBP, "WebP", "webp" },
+	{ "GIF8", 0, 4, IMG_GIF, "GIF", "gif" },
+	{ "BM", 0, 2, IMG_BMP, "BMP", "bmp" },
+	{ "P1", 0, 2, IMG_PNM, "PNM", "pbm" },
+	{ "P2", 0, 2, IMG_PNM, "PNM", "pgm" },
+	{ "P3", 0, 2, IMG_PNM, "PNM", "ppm" },
+	{ "P4", 0, 2, IMG_PNM, "PNM", "pbm" },
+	{ "P5", 0, 2, IMG_PNM, "PNM", "pgm" },
+	{ "P6", 0, 2, IMG_PNM, "PNM", "ppm" },
+	{ "II*\0\x10\0\0\0CR", 0, 10, -1, "Canon raw", "cr2" },
+	{ "II*\0", 0, 4, IMG_TIFF, "TIFF", "tif" },
+	{ "MM\0*", 0, 4, IMG_TIFF, "TIFF", "tif" },
+	{ "ftypavif", 4, 8, -1, "AVIF", "avif" },
+	{ "ftyphei", 4, 7, -1, "HEIF", "heic" },
+	{ "ftypmif1", 4, 8, -1, "HEIF", "heif" },
+	{ "\0\0\0\x0cjP  ", 0, 8, -1, "JPEG 2000", "jp2" },
+	{ "\xff\x4f\xff\x51", 0, 4, -1, "JPEG 2000", "j2k" },
+	{ "\0\0\0\x0cJXL ", 0, 8, -1, "JPEG XL", "jxl" },
+	{ "\xff\x0a", 0, 2, -1, "JPEG XL", "jxl" },
+	{ "8BPS", 0, 4, -1, "Photoshop", "psd" },
+	{ "%PDF", 0, 4, -1, "PDF", "pdf" },
 };
 
 /* The codecs without state. */
@@ -64,19 +65,36 @@ static const struct {
 	[IMG_TIFF] = { img_tiff_head, img_tiff_decode },
 };
 
+/* The row of `signature` whose bytes the image has, or NULL. */
+static const struct signature *
+find_signature(const uint8_t *data, size_t n)
+{
+	for (size_t i = 0; i < sizeof(signature) / sizeof(*signature); i++)
+		if (n >= signature[i].at + signature[i].n && memcmp(data + signature[i].at, signature[i].text,
+		    signature[i].n) == 0)
+			return &signature[i];
+	return NULL;
+}
+
+const char *
+img_suffix(const uint8_t *data, size_t n)
+{
+	const struct signature *s = find_signature(data, n);
+
+	return s != NULL ? s->suffix : NULL;
+}
+
 /* Returns the format or ERR_NOTSUP. */
 static int
 detect_format(const uint8_t *data, size_t n)
 {
-	for (size_t i = 0; i < sizeof(signature) / sizeof(*signature); i++) {
-		if (n < signature[i].at + signature[i].n || memcmp(data + signature[i].at, signature[i].text,
-		    signature[i].n) != 0)
-			continue;
-		if (signature[i].format >= 0)
-			return signature[i].format;
-		return err_fail(ERR_NOTSUP, "%s, which is not read; convert it to PNG or JPEG", signature[i].name);
-	}
-	return err_fail(ERR_NOTSUP, "not JPEG, PNG, WebP, BMP, GIF, PNM or TIFF");
+	const struct signature *s = find_signature(data, n);
+
+	if (s == NULL)
+		return err_fail(ERR_NOTSUP, "not JPEG, PNG, WebP, BMP, GIF, PNM or TIFF");
+	if (s->format < 0)
+		return err_fail(ERR_NOTSUP, "%s, which is not read; convert it to PNG or JPEG", s->name);
+	return s->format;
 }
 
 int

@@ -2,15 +2,18 @@
  * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF), and encodes JPEG and PNG.
  *
  * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png,
- * img_webp, img_gif, img_raster and img_tiff, which img alone calls (img_jpeg also serves transcode_planes); exif and
- * orient; resize; transcode.
+ * img_webp, img_bmp, img_gif, img_pnm and img_tiff, which img alone calls (img_jpeg also serves transcode_planes);
+ * exif and orient; resize; transcode.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
- * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM by turbojpeg.  The first bytes tell the format.  The size in the
- * header is checked before memory is allocated.  Pixels are u8, interleaved [h,w,c], RGB or grey.  Grey of a colour
- * image is its luma (ITU-R BT.601).  Of 16 bits the upper
- * 8 are kept; alpha is dropped.  CMYK values are ink, or 255 - ink if the file has an Adobe marker.  EXIF orientation
- * is reported, not applied.
+ * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM here.  The first bytes tell the format.  The size in the header
+ * is checked before memory is allocated.
+ *
+ * Pixels are u8, interleaved [h,w,c], RGB or grey.  Grey of a colour image is its luma (ITU-R BT.601).  PNG keeps the
+ * upper 8 of 16 bits a channel; TIFF and PNM are scaled.  Alpha is dropped, but TIFF's is applied: libtiff multiplies
+ * colours by it.  CMYK of JPEG is ink, or 255 - ink if the file has an Adobe marker; libtiff converts that of TIFF.
+ * Height and width may be any number from 1, odd ones too, within the limit of pixels.  EXIF orientation is reported,
+ * not applied.
  */
 #ifndef IMAGE_IMG_H
 #define IMAGE_IMG_H
@@ -40,7 +43,7 @@ struct img_head {
 	enum img_format	 format;
 	uint32_t	 c, h, w;	/* as img_decode() returns them for c = 0 */
 	unsigned	 orientation;		/* EXIF's, 1 to 8: see orient.h */
-	bool		 odd;		/* CMYK or 16 bits a channel, which many readers show wrong */
+	bool		 odd;		/* CMYK or over 8 bits a channel, which many readers show wrong */
 	bool		 lossless;
 	uint32_t	 sub_h, sub_w;	/* pixels of a chroma sample if img_jpeg_planes() accepts the image; else 0 */
 };
@@ -74,6 +77,9 @@ int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, 
  */
 int	 img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
 	    const struct img_region *region, uint32_t c, uint8_t *p);
+
+/* The usual suffix of a file of the image's format, without a dot, by its first bytes; NULL if they are unknown. */
+const char *img_suffix(const uint8_t *data, size_t n);
 
 /* Appends the image as PNG, encoded for speed.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 img_encode_png(const struct img *in, struct buf *out);

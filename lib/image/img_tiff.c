@@ -2,6 +2,7 @@
 #include "image/img_tiff.h"
 #include "base/err.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <tiffio.h>
 
@@ -10,7 +11,7 @@ struct input {
 	uint64_t	 n, at;
 };
 
-/* Keeps libtiff's message as this thread's, instead of printing it. */
+/* Notes libtiff's message as this thread's line, instead of printing it. */
 static void
 note_tiff_error(const char *module, const char *fmt, va_list ap)
 {
@@ -19,6 +20,14 @@ note_tiff_error(const char *module, const char *fmt, va_list ap)
 	(void)module;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	err_note(0, "TIFF: %s", text);
+}
+
+/* libtiff keeps them for the process. */
+static void
+set_handlers(void)
+{
+	TIFFSetErrorHandler(note_tiff_error);
+	TIFFSetWarningHandler(NULL);
 }
 
 static tmsize_t
@@ -62,20 +71,35 @@ input_size(thandle_t ctx)
 	return ((struct input *)ctx)->n;
 }
 
+/* Of a file that is not mapped, libtiff reads plain tiles only if their bytes are a multiple of 1024. */
+static int
+map_input(thandle_t ctx, void **p, toff_t *n)
+{
+	const struct input *in = ctx;
+
+	*p = (void *)(uintptr_t)in->p;
+	*n = in->n;
+	return 1;
+}
+
+static void
+unmap_input(thandle_t ctx, void *p, toff_t n)
+{
+	(void)ctx, (void)p, (void)n;
+}
+
 /* Opens the file and reads the first page's header. */
 static int
 open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint16_t turn = 1, samples = 1, photometric = 0;
 	char why[1024];
 
-	/* libtiff keeps them for the process: setting the same ones again changes nothing. */
-	TIFFSetErrorHandler(note_tiff_error);
-	TIFFSetWarningHandler(NULL);
+	pthread_once(&once, set_handlers);
 	err_note(0, "TIFF: damaged");
-	/* m: without mmap, which is for files. */
-	if ((*t = TIFFClientOpen("", "rm", in, read_input, refuse_write, seek_input, close_input, input_size, NULL,
-	    NULL)) == NULL)
+	if ((*t = TIFFClientOpen("", "r", in, read_input, refuse_write, seek_input, close_input, input_size, map_input,
+	    unmap_input)) == NULL)
 		return ERR_FORMAT;
 	*head = (struct img_head){ .format = IMG_TIFF, .lossless = true };
 	TIFFGetField(*t, TIFFTAG_IMAGEWIDTH, &head->w);

@@ -23,10 +23,10 @@ enum transcode_color { TRANSCODE_AS_STORED, TRANSCODE_COLOR, TRANSCODE_GREY };
 struct transcode_opt {
 	uint32_t		 resize;	/* new length of the shorter side, pixels; 0: unchanged */
 	bool			 crop;		/* then crop to the centre square */
-	/* an odd margin is divided so that the offset is even, as in torchvision; else down, as in MXNet */
+	/* half of an odd margin is rounded to an even offset, as in torchvision; else down, as in MXNet */
 	bool			 crop_even;
 	enum transcode_color		 color;
-	enum resize_inter	 inter;		/* RESIZE_CUBIC is the most accurate, and as fast as others */
+	enum resize_inter	 inter;		/* im2rec's default is RESIZE_CUBIC */
 	enum transcode_encoding	 encoding;	/* as it was: JPEG, or PNG if the source is lossless */
 	int			 quality;	/* of JPEG, 1..100; 0: 95 */
 	/* check the image and keep its bytes, whatever its orientation and colours */

@@ -53,9 +53,9 @@ suffix_is_image(const char *name)
 {
 	static const char *const images[] = {
 		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff",
-		".pnm", ".pgm", ".ppm",
+		".pnm", ".pbm", ".pgm", ".ppm",
 		/* not read */
-		".pbm", ".pam", ".pfm", ".avif", ".heic", ".heif", ".hif", ".jp2", ".j2k", ".jpx", ".jxl", ".jxr",
+		".pam", ".pfm", ".avif", ".heic", ".heif", ".hif", ".jp2", ".j2k", ".jpx", ".jxl", ".jxr",
 		".tga", ".psd", ".xcf", ".ico", ".pcx", ".exr", ".hdr", ".svg", ".dng", ".cr2", ".cr3", ".nef",
 		".arw", ".orf", ".rw2", ".raf",
 	};

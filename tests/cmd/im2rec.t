@@ -75,7 +75,7 @@ like err '^im2rec: b\.lst:3: ' "im2rec gives the number of an invalid line in a 
 is "$(cut -f 1 b.idx | tr '\n' ' ')" "1 3 " "im2rec packs the good lines of a list with bad ones"
 
 # --- other formats: im2rec reads or names them
-mkdir -p kinds/c && cp "$TOP"/tests/fuzz/corpus/img/*.{bmp,gif,pgm,ppm,tif} kinds/c/
+mkdir -p kinds/c && cp "$TOP"/tests/fuzz/corpus/img/*.{bmp,gif,pbm,pgm,ppm,tif} kinds/c/
 n=$(ls kinds/c | wc -l)
 for e in jfif jpe jif JPG; do cp "$TOP/tests/fuzz/corpus/img/colour.jpg" "kinds/c/x.$e"; done
 status 0 "im2rec packs BMP, GIF, PNM and TIFF" im2rec -o kinds.rec kinds

@@ -9,7 +9,7 @@
  * lrzip, grzip) is not read, nor is mtree, which names files outside of the archive.
  *
  * Tar archives that follow one another in a file are read as one.  A tar that ends after a member, without the blocks
- * of zeros at its end, gives one bad item at its end.
+ * of zeros at its end, gives one bad item at its end, as do bytes after its end that are neither zeros nor a tar.
  *
  * The bytes come from a file, or sequentially from a function, for a pipe or a member of another archive.  What a
  * separate process is to read is then first copied to a temporary file.  Sizes that an archive states are not

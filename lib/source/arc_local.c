@@ -1,23 +1,32 @@
 /* arc_local - reads an archive in this process.  For arc. */
 #include "source/arc_local.h"
 #include "base/err.h"
+#include "base/io.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK		65536u			/* bytes per read */
 #define FAULTS		16u			/* consecutive failures that end the reading */
+#define TAR		512u			/* bytes of a block of tar */
+#define RING		1024u			/* such blocks remembered: more than libarchive reads ahead */
 
 struct arc_local {
 	struct archive		*la;
 	struct archive_entry	*entry;		/* the current member, or NULL */
+	struct arc_local	*unpack;	/* decompresses the archive for this reader, or NULL */
+	int			 fd;		/* the file, or -1 */
 	struct arc_in		 in;
 	unsigned		 faults;
-	bool			 cut;		/* a tar that lacks its end was reported */
+	bool			 ended;		/* what is wrong at the end of a tar was reported */
+	uint64_t		 at;		/* offset of the next bytes for libarchive */
+	/* For a block of tar, by its number modulo RING: where the last block up to it ends that is not all zeros. */
+	uint64_t		 filled[RING];
 	uint8_t			 block[BLOCK];
 };
 
@@ -94,6 +103,18 @@ set_filter(struct arc_local *h, const uint8_t *head, size_t n)
 	return archive_read_append_filter(h->la, filter) < ARCHIVE_WARN ? ARCHIVE_FATAL : ARCHIVE_OK;
 }
 
+/* Notes which blocks of tar are not all zeros among n bytes that libarchive gets. */
+static void
+note_filled(struct arc_local *h, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i += TAR) {
+		size_t number = (size_t)((h->at + i) / TAR), size = n - i < TAR ? n - i : TAR;
+		bool zeros = p[i] == 0 && memcmp(p + i, p + i + 1, size - 1) == 0;
+
+		h->filled[number % RING] = zeros ? h->filled[(number - 1) % RING] : h->at + i + TAR;
+	}
+}
+
 /* Gives libarchive the next bytes. */
 static la_ssize_t
 feed_libarchive(struct archive *la, void *ctx, const void **p)
@@ -106,38 +127,110 @@ feed_libarchive(struct archive *la, void *ctx, const void **p)
 		archive_set_error(la, EIO, "%s", err_line());
 		return ARCHIVE_FATAL;
 	}
+	note_filled(h, h->block, got);
+	h->at += got;
 	return (la_ssize_t)got;
+}
+
+static la_int64_t
+seek_file(struct archive *la, void *ctx, la_int64_t to, int whence)
+{
+	struct arc_local *h = ctx;
+	off_t at = lseek(h->fd, to, whence);
+
+	if (at < 0) {
+		archive_set_error(la, errno, "seek: %s", strerror(errno));
+		return ARCHIVE_FATAL;
+	}
+	h->at = (uint64_t)at;
+	return at;
+}
+
+/* Skips whole blocks within the file, so that a file that ends early is noticed. */
+static la_int64_t
+skip_in_file(struct archive *la, void *ctx, la_int64_t n)
+{
+	struct arc_local *h = ctx;
+	struct stat st;
+
+	(void)la;
+	n -= n % BLOCK;
+	if (n <= 0 || fstat(h->fd, &st) < 0 || n > st.st_size - (off_t)h->at || lseek(h->fd, n, SEEK_CUR) < 0)
+		return 0;
+	h->at += (uint64_t)n;
+	return n;
+}
+
+static int
+read_file(void *ctx, void *p, size_t n, size_t *got)
+{
+	return io_read(((struct arc_local *)ctx)->fd, p, n, got);
+}
+
+static int
+read_unpacked(void *ctx, void *p, size_t n, size_t *got)
+{
+	return arc_local_read(ctx, p, n, got);
+}
+
+/* Opens the reader that decompresses the archive.  This one then reads from that, and so sees the bytes of a tar. */
+static int
+open_unpacker(struct arc_local *h, const struct arc_local_opt *opt)
+{
+	struct arc_local_opt packed = *opt;
+	const char *name;
+	int e;
+
+	packed.kind = ARC_PACKED;
+	h->fd = -1;
+	if ((e = arc_local_open(&h->unpack, &packed)) < 0 || (e = arc_local_next(h->unpack, &name)) < 0)
+		return e;
+	h->in = (struct arc_in){ read_unpacked, h->unpack };
+	return 0;
+}
+
+static int
+open_archive(struct arc_local *h, const struct arc_local_opt *opt)
+{
+	bool unpacks = opt->kind != ARC_PACKED && detect_filter(opt->head, opt->n) != ARCHIVE_FILTER_NONE;
+	int e;
+
+	h->fd = opt->fd;
+	h->in = opt->fd >= 0 ? (struct arc_in){ read_file, h } : opt->in;
+	if (opt->kind != ARC_PACKED)
+		support_formats(h->la, opt->all);
+	if (opt->kind != ARC_ARCHIVE)
+		archive_read_support_format_raw(h->la);
+	if (opt->fd >= 0 && lseek(opt->fd, 0, SEEK_SET) < 0)
+		return err_sys("seek");
+	if (unpacks && (e = open_unpacker(h, opt)) < 0)
+		return e;
+	if (!unpacks && set_filter(h, opt->head, opt->n) != ARCHIVE_OK)
+		return fail_archive(h, ERR_FORMAT);
+	archive_read_set_read_callback(h->la, feed_libarchive);
+	archive_read_set_callback_data(h->la, h);
+	if (h->fd >= 0) {
+		archive_read_set_skip_callback(h->la, skip_in_file);
+		archive_read_set_seek_callback(h->la, seek_file);
+	}
+	return archive_read_open1(h->la) == ARCHIVE_OK ? 0 : fail_archive(h, ERR_FORMAT);
 }
 
 int
 arc_local_open(struct arc_local **out, const struct arc_local_opt *opt)
 {
 	struct arc_local *h = malloc(sizeof(*h));
-	int r, e;
+	int e;
 
 	*out = NULL;
 	if (h == NULL)
 		return err_nomem();
 	memset(h, 0, offsetof(struct arc_local, block));
-	h->in = opt->in;
 	if ((h->la = archive_read_new()) == NULL) {
 		free(h);
 		return err_nomem();
 	}
-	if (opt->kind != ARC_PACKED)
-		support_formats(h->la, opt->all);
-	if (opt->kind != ARC_ARCHIVE)
-		archive_read_support_format_raw(h->la);
-	if (opt->fd >= 0 && lseek(opt->fd, 0, SEEK_SET) < 0) {
-		e = err_sys("seek");
-		arc_local_close(h);
-		return e;
-	}
-	if ((r = set_filter(h, opt->head, opt->n)) == ARCHIVE_OK)
-		r = opt->fd >= 0 ? archive_read_open_fd(h->la, opt->fd, BLOCK)
-		    : archive_read_open(h->la, h, NULL, feed_libarchive, NULL);
-	if (r != ARCHIVE_OK) {
-		e = fail_archive(h, ERR_FORMAT);
+	if ((e = open_archive(h, opt)) < 0) {
 		arc_local_close(h);
 		return e;
 	}
@@ -151,6 +244,7 @@ arc_local_close(struct arc_local *h)
 	if (h == NULL)
 		return;
 	archive_read_free(h->la);
+	arc_local_close(h->unpack);
 	free(h);
 }
 
@@ -182,22 +276,50 @@ link_target(struct archive_entry *entry)
 	return to;
 }
 
+static bool
+is_tar(const struct arc_local *h)
+{
+	return (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+}
+
 /* Skips the rest of the current member.  Returns an offset in the decompressed archive: where the member ends. */
 static la_int64_t
 skip_member(struct arc_local *h)
 {
 	/* A failure to skip is reported by the next header. */
-	if (h->entry != NULL && (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR)
+	if (h->entry != NULL && is_tar(h))
 		archive_read_data_skip(h->la);
 	return archive_filter_bytes(h->la, 0);
 }
 
-/* The end of a tar is at least one block of zeros, without which the bytes end at the last member. */
-static bool
-lacks_end(struct arc_local *h, la_int64_t member_end)
+/* Where the last block up to that offset ends that is not all zeros. */
+static uint64_t
+filled_end(const struct arc_local *h, uint64_t at)
 {
-	return (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR &&
-	    archive_filter_bytes(h->la, 0) == member_end;
+	return h->filled[(at / TAR - 1) % RING];
+}
+
+/*
+ * What follows the last member of a tar, whose end is at least one block of zeros.  r: the code of libarchive, which
+ * takes bytes after that end for the header of a member, unless they are zeros to the end.  Returns 0 at a sound end;
+ * 1 if this is no end but a member or damage; or ERR_ITEM.
+ */
+static int
+check_tar_end(struct arc_local *h, int r, uint64_t member_end)
+{
+	uint64_t at = (uint64_t)archive_filter_bytes(h->la, 0);
+
+	if (r == ARCHIVE_EOF && at == member_end)
+		return err_fail(ERR_ITEM, "the tar archive has no end, so that files may be missing");
+	if (r == ARCHIVE_EOF || (r != ARCHIVE_FATAL && r != ARCHIVE_RETRY))
+		return r != ARCHIVE_EOF;
+	/* libarchive stops before or after the block that is no header. */
+	if (at > 0 && filled_end(h, at) == at)
+		at -= TAR;
+	if (at <= member_end || filled_end(h, at) > member_end)
+		return 1;
+	return filled_end(h, at + TAR) <= member_end ? 0
+	    : err_fail(ERR_ITEM, "bytes after the end of the tar archive are not tar, and are not read");
 }
 
 int
@@ -205,16 +327,14 @@ arc_local_next(struct arc_local *h, const char **name)
 {
 	for (;;) {
 		la_int64_t member_end = skip_member(h);
-		int r = h->cut ? ARCHIVE_EOF : archive_read_next_header(h->la, &h->entry);
+		int r = h->ended ? ARCHIVE_EOF : archive_read_next_header(h->la, &h->entry), end = 1;
 
 		if (r < ARCHIVE_WARN || r == ARCHIVE_EOF)
 			h->entry = NULL;
-		if (r == ARCHIVE_EOF && !h->cut && lacks_end(h, member_end)) {
-			h->cut = true;
-			return err_fail(ERR_ITEM, "the tar archive has no end, so that files may be missing");
-		}
-		if (r == ARCHIVE_EOF)
-			return 0;
+		if (!h->ended && is_tar(h) && (end = check_tar_end(h, r, (uint64_t)member_end)) <= 0)
+			h->ended = true;
+		if (end <= 0 || r == ARCHIVE_EOF)
+			return end < 0 ? end : 0;
 		/* To continue after RETRY would read bodies as headers. */
 		if (r == ARCHIVE_FATAL || r == ARCHIVE_RETRY || (r == ARCHIVE_FAILED && ++h->faults == FAULTS))
 			return fail_archive(h, ERR_FORMAT);

@@ -102,6 +102,40 @@ test_tar_ends(void)
 	ok(strstr(told_of(&opt, "twocut.tar"), lost) != NULL, "the last one must have an end");
 }
 
+/* Bytes after the blocks of zeros that end a tar, or between them and another tar. */
+static void
+test_bytes_after_tar(void)
+{
+	static const char good[] = "0 0 a/1.png = 1.png\n1 1 b/2.png = 2.png\n", classes[] = "a,b,";
+	static const char rest[] = "bytes after the end of the tar archive are not tar, and are not read";
+	static const struct { const char *name, *make; bool sound; } kinds_of[] = {
+		{ "zeros.tar", "(cat e.tar && head -c 200000 /dev/zero) >zeros.tar", true },
+		{ "odd.tar", "(cat e.tar && head -c 3001 /dev/zero) >odd.tar", true },
+		{ "few.tar", "(head -c 2560 e.tar && head -c 7 /dev/zero) >few.tar", true },
+		{ "word.tar", "(cat e.tar && printf word) >word.tar", false },
+		{ "block.tar", "(head -c 2560 e.tar && head -c 512 /dev/zero | tr '\\0' x) >block.tar", false },
+		{ "long.tar", "(cat e.tar && head -c 999999 /dev/zero && head -c 99999 /dev/zero | tr '\\0' x) >long.tar", false },
+		{ "long.tar.gz", "gzip -c long.tar >long.tar.gz", false },
+		{ "between.tar", "(cat e.tar && printf word && cat f.tar) >between.tar", false },
+	};
+	struct source_opt opt = { 0 };
+	char want[512], where[64];
+
+	for (size_t i = 0; i < sizeof(kinds_of) / sizeof(*kinds_of); i++) {
+		sh("%s", kinds_of[i].make);
+		snprintf(where, sizeof(where), "%s: ", kinds_of[i].name);
+		snprintf(want, sizeof(want), "%s%s%s%s%s", good, kinds_of[i].sound ? "" : "2 !  ! after b/2.png: ",
+		    kinds_of[i].sound ? "" : rest, kinds_of[i].sound ? "" : "\n", classes);
+		is_str(without(told_of(&opt, kinds_of[i].name), where), want, kinds_of[i].name);
+		opt.path = told_pipe(kinds_of[i].name);
+		is_str(without(told(&opt), "pipe: "), want, "the same is read from a pipe");
+	}
+	/* A header that continues a long name is damaged: libarchive read blocks after the last member, but not zeros. */
+	sh("n=$(printf '%%0120d.png' 7) && echo 1 >$n && tar --format=gnu -cf long_name.tar $n && head -c 2048 e.tar >hurt.tar && "
+	    "cat long_name.tar >>hurt.tar && printf bad | dd of=hurt.tar bs=1 seek=3222 conv=notrunc 2>/dev/null");
+	is_str(told_of(&opt, "hurt.tar"), "-4 hurt.tar: after b/2.png: Damaged tar archive", "damage is not taken for an end");
+}
+
 static int
 no_bytes(void *ctx, void *p, size_t n, size_t *got)
 {
@@ -275,6 +309,7 @@ main(void)
 	test_kinds();
 	test_streamed_zip();
 	test_tar_ends();
+	test_bytes_after_tar();
 	test_faults();
 	test_crash();
 	test_long();

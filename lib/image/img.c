@@ -187,6 +187,15 @@ img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struc
 }
 
 int
+img_decode_rows(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, img_row *fn, void *ctx)
+{
+	int format = begin_image(k, data, n);
+
+	assert(format == IMG_PNG && (c == 1 || c == 3));
+	return img_png_decode_rows(data, n, c, k->pixels, &k->room, fn, ctx);
+}
+
+int
 img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
     const struct img_region *region, uint32_t c, uint8_t *p)
 {

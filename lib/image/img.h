@@ -25,6 +25,8 @@
 /* Limits unless the user sets others. */
 #define IMG_PIXELS	(1u << 26)	/* width times height of the largest image */
 #define IMG_BYTES	(1u << 26)	/* of the longest encoded image */
+/* Pixels from which an image is read row by row if it can be, which is slower. */
+#define IMG_LARGE	(1u << 24)
 
 struct img {
 	const uint8_t	*p;
@@ -45,6 +47,7 @@ struct img_head {
 	unsigned	 orientation;		/* EXIF's, 1 to 8: see orient.h */
 	bool		 odd;		/* CMYK or over 8 bits a channel, which many readers show wrong */
 	bool		 lossless;
+	bool		 by_rows;	/* img_decode_rows() decodes the image */
 	uint32_t	 sub_h, sub_w;	/* pixels of a chroma sample if img_jpeg_planes() accepts the image; else 0 */
 };
 
@@ -70,6 +73,14 @@ int	 img_check(struct img_codec *k, const uint8_t *data, size_t n);
  * codec.
  */
 int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struct img *out);
+
+/*
+ * Decodes an image whose header says by_rows to c channels, and gives fn each row from the top down, of the pixels that
+ * img_decode() returns.  Only a few rows are in memory.  fn returns 0 or an error, which ends the decoding and is
+ * returned.
+ */
+typedef int img_row(void *ctx, const uint8_t *row);
+int	 img_decode_rows(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, img_row *fn, void *ctx);
 
 /*
  * Decodes a region of an image that is h by w by img_head(), to pixels p [region->h,region->w,c], c 1 or 3, equal to

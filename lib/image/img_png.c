@@ -55,6 +55,7 @@ img_png_head(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, 
 	if ((uint64_t)h.w * h.h > pixels)
 		return fail_too_large(h.h, h.w, pixels);
 	*head = (struct img_head){ .format = IMG_PNG, .h = h.h, .w = h.w, .odd = h.depth == 16, .lossless = true,
+	    .by_rows = h.interlace == 0,
 	    .c = h.type == SPNG_COLOR_TYPE_GRAYSCALE || h.type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ? 1 : 3 };
 	head->orientation = img_png_exif(g->inflate, data, n, &g->rows);
 	return 0;
@@ -91,45 +92,19 @@ convert_pixels(const struct buf *room, size_t area, uint32_t from, uint32_t c)
 		img_convert_channels(decode_address(room, area, from, c), from, area, c, room->p);
 }
 
-/* Decodes any PNG that libspng reads. */
+/* What libspng decodes an image to. */
+struct output {
+	struct spng_ihdr ihdr;
+	uint32_t	 from, c;	/* channels that libspng decodes to, and those of the result */
+	int		 format;
+};
+
+/* Opens an image.  c may be 0, as for img_decode(). */
 static int
-decode_any(spng_ctx *s, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+open_spng(spng_ctx **out, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct output *to)
 {
-	struct spng_ihdr h;
-	uint32_t from;		/* channels that libspng decodes to */
-	size_t n, area;
-	int e, format;
+	spng_ctx *s = *out = spng_ctx_new(0);
 	bool grey;
-
-	if ((e = spng_get_ihdr(s, &h)) != 0)
-		return fail_png(e);
-	if ((uint64_t)h.width * h.height > pixels)
-		return fail_too_large(h.height, h.width, pixels);
-	area = (size_t)h.width * h.height;
-	grey = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE || h.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
-	if (c == 0)
-		c = grey ? 1 : 3;
-	/* libspng converts to 8-bit grey only from grey of up to 8 bits without alpha. */
-	from = h.color_type == SPNG_COLOR_TYPE_GRAYSCALE && h.bit_depth <= 8 ? 1 : 3;
-	format = from == 1 ? SPNG_FMT_G8 : SPNG_FMT_RGB8;
-	if ((e = prepare_room(room, area, from, c)) < 0)
-		return e;
-	if ((e = spng_decoded_image_size(s, format, &n)) != 0)
-		return fail_png(e);
-	assert(n <= area * from);
-	/* Reads the chunks after the pixels too, to check the last checksum and the end of the file. */
-	if ((e = spng_decode_image(s, decode_address(room, area, from, c), n, format, 0)) != 0 ||
-	    (e = spng_decode_chunks(s)) != 0)
-		return fail_png(e);
-	convert_pixels(room, area, from, c);
-	*out = (struct img){ .p = room->p, .c = c, .h = h.height, .w = h.width };
-	return 0;
-}
-
-static int
-decode_with_spng(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
-{
-	spng_ctx *s = spng_ctx_new(0);
 	int e;
 
 	if (s == NULL)
@@ -137,12 +112,94 @@ decode_with_spng(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, str
 	if ((e = spng_set_image_limits(s, pixels, pixels)) != 0 ||
 	    (e = spng_set_chunk_limits(s, CHUNK_LIMIT, CHUNK_LIMIT)) != 0 ||
 	    (e = spng_set_crc_action(s, SPNG_CRC_ERROR, SPNG_CRC_DISCARD)) != 0 ||
-	    (e = spng_set_png_buffer(s, data, n)) != 0)
-		e = fail_png(e);
-	else
-		e = decode_any(s, c, pixels, room, out);
+	    (e = spng_set_png_buffer(s, data, n)) != 0 || (e = spng_get_ihdr(s, &to->ihdr)) != 0)
+		return fail_png(e);
+	if ((uint64_t)to->ihdr.width * to->ihdr.height > pixels)
+		return fail_too_large(to->ihdr.height, to->ihdr.width, pixels);
+	grey = to->ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE ||
+	    to->ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+	to->c = c > 0 ? c : grey ? 1 : 3;
+	/* libspng converts to 8-bit grey only from grey of up to 8 bits without alpha. */
+	to->from = to->ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE && to->ihdr.bit_depth <= 8 ? 1 : 3;
+	to->format = to->from == 1 ? SPNG_FMT_G8 : SPNG_FMT_RGB8;
+	return 0;
+}
+
+/* Decodes any PNG that libspng reads. */
+static int
+decode_any(spng_ctx *s, const struct output *to, struct buf *room, struct img *out)
+{
+	size_t n, area = (size_t)to->ihdr.width * to->ihdr.height;
+	int e;
+
+	if ((e = prepare_room(room, area, to->from, to->c)) < 0)
+		return e;
+	if ((e = spng_decoded_image_size(s, to->format, &n)) != 0)
+		return fail_png(e);
+	assert(n <= area * to->from);
+	/* Reads the chunks after the pixels too, to check the last checksum and the end of the file. */
+	if ((e = spng_decode_image(s, decode_address(room, area, to->from, to->c), n, to->format, 0)) != 0 ||
+	    (e = spng_decode_chunks(s)) != 0)
+		return fail_png(e);
+	convert_pixels(room, area, to->from, to->c);
+	*out = (struct img){ .p = room->p, .c = to->c, .h = to->ihdr.height, .w = to->ihdr.width };
+	return 0;
+}
+
+static int
+decode_with_spng(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
+{
+	struct output to;
+	spng_ctx *s;
+	int e = open_spng(&s, data, n, c, pixels, &to);
+
+	if (e == 0)
+		e = decode_any(s, &to, room, out);
 	spng_ctx_free(s);
 	return e;
+}
+
+static int
+decode_rows(spng_ctx *s, const struct output *to, struct buf *room, img_row *fn, void *ctx)
+{
+	size_t w = to->ihdr.width;
+	int e;
+
+	if ((e = prepare_room(room, w, to->from, to->c)) < 0)
+		return e;
+	if ((e = spng_decode_image(s, NULL, 0, to->format, SPNG_DECODE_PROGRESSIVE)) != 0)
+		return fail_png(e);
+	for (uint32_t y = 0; y < to->ihdr.height; y++) {
+		if ((e = spng_decode_row(s, decode_address(room, w, to->from, to->c), w * to->from)) != 0 &&
+		    e != SPNG_EOI)
+			return fail_png(e);
+		convert_pixels(room, w, to->from, to->c);
+		if ((e = fn(ctx, room->p)) < 0)
+			return e;
+	}
+	return (e = spng_decode_chunks(s)) != 0 ? fail_png(e) : 0;
+}
+
+int
+img_png_decode_rows(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, img_row *fn,
+    void *ctx)
+{
+	struct output to;
+	spng_ctx *s;
+	int e = open_spng(&s, data, n, c, pixels, &to);
+
+	assert(e < 0 || to.ihdr.interlace_method == SPNG_INTERLACE_NONE);
+	if (e == 0)
+		e = decode_rows(s, &to, room, fn, ctx);
+	spng_ctx_free(s);
+	return e;
+}
+
+static int
+drop_row(void *ctx, const uint8_t *row)
+{
+	(void)ctx, (void)row;
+	return 0;
 }
 
 int
@@ -151,8 +208,11 @@ img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels,
 	struct img_png_ihdr h;
 	struct img out;
 	uint8_t *rows;
-	int e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows);
+	int e;
 
+	if (img_png_ihdr(data, n, &h) && h.interlace == 0 && (uint64_t)h.h * h.w >= IMG_LARGE)
+		return img_png_decode_rows(data, n, 3, pixels, room, drop_row, NULL);
+	e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows);
 	return e != 0 ? (e < 0 ? e : 0) : decode_with_spng(data, n, 0, pixels, room, &out);
 }
 

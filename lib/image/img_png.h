@@ -16,5 +16,8 @@ int	 img_png_head(struct img_png *g, const uint8_t *data, size_t n, uint32_t pix
 int	 img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, struct buf *room);
 int	 img_png_decode(struct img_png *g, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
 	    struct buf *room, struct img *out);
+/* Of a PNG that is not interlaced. */
+int	 img_png_decode_rows(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, img_row *fn,
+	    void *ctx);
 
 #endif

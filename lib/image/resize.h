@@ -55,5 +55,13 @@ int	 resize_plane(struct resize *r, enum resize_inter inter, const struct resize
  */
 int	 resize_img(struct resize *r, enum resize_inter inter, const struct img *from,
 	    const struct resize_region *region, uint32_t h, uint32_t w, struct img *out);
+/*
+ * The same, with the same result, for an image that comes row by row: resize_rows_start(), which does not read from->p,
+ * then resize_rows_put() for each row from the top down.  Only the rows that the next rows of the result need are kept.
+ * *out is complete after the last row.  Each returns 0 or ERR_NOMEM.
+ */
+int	 resize_rows_start(struct resize *r, enum resize_inter inter, const struct img *from,
+	    const struct resize_region *region, uint32_t h, uint32_t w, struct img *out);
+int	 resize_rows_put(struct resize *r, const uint8_t *row);
 
 #endif

@@ -95,6 +95,28 @@ plan_target(const struct transcode_opt *opt, const struct img_head *head, struct
 	return transcode_shape(opt, head, &target->shape);
 }
 
+/* Makes resized pixels upright and encodes them to k->out. */
+static int
+encode_resized(struct transcode *k, const struct target *target, const struct img_head *head, const struct img *in)
+{
+	const struct transcode_shape *s = &target->shape;
+	struct img image = *in;
+	int e;
+
+	if (s->orientation > 1) {
+		buf_trim(&k->oriented, KEEP);
+		if ((e = buf_room(&k->oriented, (size_t)in->h * in->w * in->c)) < 0)
+			return e;
+		if (orient_swaps(s->orientation))
+			image = (struct img){ .c = in->c, .h = in->w, .w = in->h };
+		image.p = k->oriented.p;
+		orient_pixels(s->orientation, in->p, in->h, in->w, in->c, (size_t)in->w * in->c, k->oriented.p,
+		    (size_t)image.w * image.c);
+	}
+	return target->format == IMG_PNG ? img_encode_png(&image, &k->out)
+	    : img_encode_jpeg(k->codec, &image, k->opt.quality, s->same && head->format == IMG_JPEG, &k->out);
+}
+
 /* Resizes pixels, makes them upright and encodes them to k->out. */
 static int
 encode_pixels(struct transcode *k, const struct target *target, const struct img_head *head, const struct img *in)
@@ -102,26 +124,31 @@ encode_pixels(struct transcode *k, const struct target *target, const struct img
 	const struct transcode_shape *s = &target->shape;
 	struct resize_region part = transcode_shape_region(s, head, 1, 1, 1, 1);
 	struct img image = *in;
-	size_t bytes;
+	int e = s->same ? 0 : resize_img(k->resize, k->opt.inter, in, &part, s->cut.h, s->cut.w, &image);
+
+	return e < 0 ? e : encode_resized(k, target, head, &image);
+}
+
+static int
+resize_row(void *ctx, const uint8_t *row)
+{
+	return resize_rows_put(ctx, row);
+}
+
+/* Decodes, resizes and encodes a large image without having all of its pixels in memory. */
+static int
+convert_by_rows(struct transcode *k, const struct target *target, const struct img_head *head, const uint8_t *data,
+    size_t n)
+{
+	const struct transcode_shape *s = &target->shape;
+	struct resize_region part = transcode_shape_region(s, head, 1, 1, 1, 1);
+	struct img in = { .c = target->c, .h = head->h, .w = head->w }, image;
 	int e;
 
-	if (!s->same && (e = resize_img(k->resize, k->opt.inter, in, &part, s->cut.h, s->cut.w, &image)) < 0)
+	if ((e = resize_rows_start(k->resize, k->opt.inter, &in, &part, s->cut.h, s->cut.w, &image)) < 0 ||
+	    (e = img_decode_rows(k->codec, data, n, target->c, resize_row, k->resize)) < 0)
 		return e;
-	if (s->orientation > 1) {
-		struct img from = image;
-
-		bytes = (size_t)image.h * image.w * image.c;
-		buf_trim(&k->oriented, KEEP);
-		if ((e = buf_room(&k->oriented, bytes)) < 0)
-			return e;
-		if (orient_swaps(s->orientation))
-			image = (struct img){ .c = from.c, .h = from.w, .w = from.h };
-		image.p = k->oriented.p;
-		orient_pixels(s->orientation, from.p, from.h, from.w, from.c, (size_t)from.w * from.c, k->oriented.p,
-		    (size_t)image.w * image.c);
-	}
-	return target->format == IMG_PNG ? img_encode_png(&image, &k->out)
-	    : img_encode_jpeg(k->codec, &image, k->opt.quality, s->same && head->format == IMG_JPEG, &k->out);
+	return encode_resized(k, target, head, &image);
 }
 
 /*
@@ -153,6 +180,8 @@ convert_image(struct transcode *k, const struct target *target, const struct img
 		return e;
 	if (planes_suffice(target, head))
 		return transcode_planes_run(k->planes, &k->opt, &target->shape, target->c, data, n, &k->out);
+	if (head->by_rows && !target->shape.same && (uint64_t)head->h * head->w >= IMG_LARGE)
+		return convert_by_rows(k, target, head, data, n);
 	if ((e = img_decode(k->codec, data, n, target->c, &image)) < 0)
 		return e;
 	return encode_pixels(k, target, head, &image);

@@ -260,6 +260,53 @@ test_many(void)
 	free(to.p);
 }
 
+/* Row by row the result is the same, of regions and beyond edges too. */
+static void
+test_rows(enum resize_inter inter, uint32_t h, uint32_t w, uint32_t c, const struct resize_region *region, uint32_t oh,
+    uint32_t ow)
+{
+	uint8_t *p = malloc((size_t)h * w * c), *want = malloc((size_t)oh * ow * c);
+	struct img in = { p, c, h, w }, out;
+	int bad = 0;
+
+	for (size_t i = 0; i < (size_t)h * w * c; i++)
+		p[i] = (uint8_t)(i * 2654435761u >> 20);
+	bad += resize_img(r, inter, &in, region, oh, ow, &out) < 0;
+	memcpy(want, out.p, (size_t)oh * ow * c);
+	in.p = NULL;
+	bad += resize_rows_start(r, inter, &in, region, oh, ow, &out) < 0;
+	memset((void *)(uintptr_t)out.p, 99, (size_t)oh * ow * c);
+	for (uint32_t y = 0; y < h; y++) {
+		uint8_t *row = malloc((size_t)w * c);
+
+		memcpy(row, p + (size_t)y * w * c, (size_t)w * c);
+		bad += resize_rows_put(r, row) < 0;
+		free(row);
+	}
+	ok(bad == 0 && out.h == oh && out.w == ow && out.c == c && memcmp(out.p, want, (size_t)oh * ow * c) == 0,
+	    "filter %d, %ux%u to %ux%u of %u channels: row by row the result is the same", (int)inter, w, h, ow, oh, c);
+	free(p);
+	free(want);
+}
+
+static void
+test_all_rows(void)
+{
+	static const struct resize_region inside = { .y = 40.5, .x = 7, .h = 100, .w = 90 };
+	static const struct resize_region beyond = { .y = -9, .x = -3, .h = 260, .w = 130 };
+
+	for (enum resize_inter i = RESIZE_NEAREST; i <= RESIZE_LANCZOS; i++) {
+		test_rows(i, 200, 120, 3, NULL, 100, 60);
+		test_rows(i, 200, 120, 1, NULL, 301, 170);
+		test_rows(i, 200, 120, 3, &inside, 33, 20);
+		test_rows(i, 200, 120, 1, &inside, 3, 2);
+		test_rows(i, 200, 120, 3, &beyond, 70, 90);
+		test_rows(i, 200, 120, 3, NULL, 200, 60);
+		test_rows(i, 1, 1, 1, NULL, 5, 4);
+		test_rows(i, 500, 3, 1, NULL, 1, 1);
+	}
+}
+
 int
 main(void)
 {
@@ -274,6 +321,7 @@ main(void)
 	test_filter(RESIZE_CUBIC, "cubic", 40, 51, 97, 111);
 	test_filter(RESIZE_LANCZOS, "lanczos", 40, 51, 97, 51);
 	test_filter(RESIZE_CUBIC, "cubic, many taps", 300, 200, 20, 11);
+	test_all_rows();
 	test_filter(RESIZE_AREA, "area, many taps", 300, 100, 20, 2);
 	test_mean(RESIZE_BILINEAR, 41);
 	test_mean(RESIZE_CUBIC, 47);

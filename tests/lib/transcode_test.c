@@ -5,6 +5,10 @@
 #include "photo.h"
 #include "tap.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static struct img_codec *codec;
 
 /* Converts, and lends the result's bytes until the next call with the same options. */
@@ -345,6 +349,72 @@ test_rounding(void)
 			}
 }
 
+/* The memory, in KiB, that a process takes in addition to transcode an image or, without options, to check it. */
+static long
+memory_for(const struct buf *png, const struct transcode_opt *opt)
+{
+	int status;
+
+	if (fork() == 0) {
+		struct transcode *k;
+		struct rusage before, after;
+		const uint8_t *out;
+		size_t n;
+
+		getrusage(RUSAGE_SELF, &before);
+		if (transcode_new(&k, opt) < 0 || transcode_encoded(k, png->p, png->n, &out, &n) < 0)
+			_exit(255);
+		getrusage(RUSAGE_SELF, &after);
+		_exit((int)((after.ru_maxrss - before.ru_maxrss) >> 10) & 255);
+	}
+	wait(&status);
+	return WIFEXITED(status) ? (long)WEXITSTATUS(status) << 10 : -1;
+}
+
+/* A large PNG is resized row by row: it has the pixels of any other, in little memory. */
+static void
+test_large(void)
+{
+	const uint32_t h = 4001, w = IMG_LARGE / 4000;
+	const struct transcode_opt resize = { .resize = 60, .color = TRANSCODE_COLOR, .inter = RESIZE_CUBIC },
+	    check = { 0 };
+	uint8_t *p = malloc((size_t)h * w), *same;
+	struct buf png = { 0 };
+	struct transcode *k;
+	struct resize *r;
+	struct img want, got, out;
+	const uint8_t *data;
+	size_t n, bytes;
+
+	for (size_t i = 0; i < (size_t)h * w; i++)
+		p[i] = (uint8_t)((i % w / 50 + i / w / 50 * 7) * 31);
+	img_encode_png(&(struct img){ p, 1, h, w }, &png);
+	free(p);
+	if (getenv("SAN") != NULL && *getenv("SAN") != 0) {
+		skip("the memory for a large PNG is bounded", "a sanitizer takes memory of its own");
+	} else {
+		ok(memory_for(&png, &resize) < 16 << 10, "to resize 16 Mpixel of PNG takes %ld KiB", memory_for(&png, &resize));
+		ok(memory_for(&png, &check) < 16 << 10, "to check them takes %ld KiB", memory_for(&png, &check));
+	}
+	transcode_new(&k, &resize);
+	resize_new(&r);
+	is(transcode_encoded(k, png.p, png.n, &data, &n), 0, "a large PNG is resized");
+	is(img_decode(codec, data, n, 3, &got), 0, "the result is decoded");
+	bytes = (size_t)got.h * got.w * 3;
+	same = malloc(bytes);
+	memcpy(same, got.p, bytes);
+	is(img_decode(codec, png.p, png.n, 3, &want), 0, "the large PNG is decoded");
+	is(resize_img(r, RESIZE_CUBIC, &want, NULL, got.h, got.w, &out), 0, "its pixels are resized");
+	ok(memcmp(out.p, same, bytes) == 0, "a large PNG that is resized row by row has the same pixels");
+	png.n -= 40;
+	ok(transcode_encoded(k, png.p, png.n, &data, &n) < 0 && strncmp(err_line(), "PNG: ", 5) == 0,
+	    "a large PNG that ends early is refused: %s", err_line());
+	free(same);
+	transcode_free(k);
+	resize_free(r);
+	buf_free(&png);
+}
+
 int
 main(void)
 {
@@ -369,6 +439,7 @@ main(void)
 	test_rounding();
 	test_raw();
 	test_refused();
+	test_large();
 	img_codec_free(codec);
 	return done();
 }

@@ -4,8 +4,7 @@
 #include "base/err.h"
 #include "image/img.h"
 #include "source/label.h"
-#include "source/names.h"
-#include "record/beside.h"
+#include "record/classes.h"
 #include "record/newtext.h"
 #include "front.h"
 
@@ -29,30 +28,6 @@ struct extracting {
 	struct names	 classes;
 	struct newtext	 list;
 };
-
-/* Reads the names in the .labels file beside rec, one a line, if there is such a file. */
-static int
-read_classes(struct names *l, const char *rec)
-{
-	char *path = beside_name(rec, ".labels");
-	struct buf text = { 0 };
-	int e = path != NULL ? 0 : err_nomem();
-
-	if (e == 0 && access(path, R_OK) == 0)
-		e = io_slurp(path, NAMES_BYTES, &text);
-	for (size_t i = 0; e == 0 && i < text.n;) {
-		const uint8_t *end = memchr(text.p + i, '\n', text.n - i);
-		size_t n = (end != NULL ? (size_t)(end - text.p) : text.n) - i;
-
-		e = names_append(l, (const char *)text.p + i, n);
-		i += n + 1;
-	}
-	if (e < 0)
-		err_within("%s", path != NULL ? path : rec);
-	buf_free(&text);
-	free(path);
-	return e;
-}
 
 /* Names the directory of a label: its class's name, without characters that mean something in a path, or the number. */
 static void
@@ -168,7 +143,7 @@ begin_extraction(struct extracting *x, const char *rec)
 	if ((list = malloc(n + sizeof(".lst"))) == NULL)
 		return err_nomem();
 	snprintf(list, n + sizeof(".lst"), "%.*s.lst", (int)n, x->dir);
-	if ((e = make_empty_dir(x->dir)) < 0 || (e = strcmp(rec, "-") != 0 ? read_classes(&x->classes, rec) : 0) < 0) {
+	if ((e = make_empty_dir(x->dir)) < 0 || (e = strcmp(rec, "-") != 0 ? classes_read(&x->classes, rec) : 0) < 0) {
 		free(list);
 		return e;
 	}

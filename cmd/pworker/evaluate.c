@@ -360,7 +360,7 @@ worker_evaluate(struct pworker *p)
 	if (!p->no_average)
 		use_average(&f);
 	open_data(p, &t->data, &pics);
-	mean = worker_open_preprocess(p, p->weights, f.graph);
+	mean = worker_open_preprocess(p, p->weights, f.graph, NULL);
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;

@@ -122,14 +122,40 @@ take_mean_image(const char *weights, struct preprocess *file, const struct graph
 	return mean;
 }
 
+static bool
+has_batch_norm(const struct graph *g)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->node[i].op == GRAPH_BN)
+			return true;
+	return false;
+}
+
+/* Normalizes pixels as the net's script proposes, unless an option does. */
+static void
+use_net_defaults(struct pworker *p, const struct graph *g)
+{
+	static const char *const option[] = { "mean", "mean-rgb", "std-rgb", "scale" };
+	struct aug *a = &p->train.data.aug;
+
+	for (size_t i = 0; i < sizeof(option) / sizeof(*option); i++)
+		if (worker_given(p, option[i]) != WORKER_ABSENT)
+			return;
+	memcpy(a->mean_of, g->defaults.mean, sizeof(a->mean_of));
+	memcpy(a->std_of, g->defaults.std, sizeof(a->std_of));
+	if (a->std_of[0] == 0 && !has_batch_norm(g) && p->train.ps.rank == 0)
+		front_say("%s: pixels are 0 to 255, and the net has no batch norm to scale them; see --scale", p->net);
+}
+
 float *
-worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g)
+worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g, const struct worker_look *l)
 {
 	const struct graph_node *x = &g->node[0];
 	size_t bytes = (size_t)x->c * x->h * x->w * sizeof(float);
 	struct preprocess file = { 0 };
 	float *mean = NULL;
 	struct stat st;
+	bool old = false;	/* a checkpoint without preprocessing */
 	int known = 0;
 
 	/* Another worker's host may lack the file; train_agree.c compares. */
@@ -138,9 +164,14 @@ worker_open_preprocess(struct pworker *p, const char *weights, const struct grap
 			front_say("%s: is a pipe; images are prepared as the options say", weights);
 		else if ((known = preprocess_read(weights, &file)) < 0)
 			front_die(NULL, known);
+		old = known == 0 && p->train.resume != NULL;
 	}
-	if (known > 0)
+	if (known > 0) {
 		use_preprocessing(p, weights, &file);
+	} else if (p->mode == WORKER_TRAIN && !old) {
+		use_net_defaults(p, g);
+		worker_choose_size(p, g, l);
+	}
 	if (p->mean != NULL) {
 		mean = open_mean(p->mean, &p->train, g);
 		if (known > 0 && (file.mean_image == NULL || file.c != x->c || file.h != x->h || file.w != x->w ||

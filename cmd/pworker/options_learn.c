@@ -11,7 +11,7 @@
 
 static const char help[] =
     "usage: pworker ... [options that say how weights change]; sources are in pworker(1)\n"
-    "  --lr RATE (0.1)  and its schedule, parts with commas between them; p: the part of a curve that is done\n"
+    "  --lr RATE (the net's; adam: 0.001)  and its schedule, parts with commas between; p: the part of a curve\n"
     "       warmup:E[:FROM],RATE  FROM + (RATE - FROM) (s + 1) / steps at step s     ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E  END + (RATE - END) (1 + cos(pi p)) / 2     ,linear[:END]@E  ... times 1 - p\n"
     "       ,poly:P[:END]@E  ... (1 - p)^P     ,exp:F  RATE F^epoch     ,triangle:LOW@PERIOD  down and up\n"
@@ -237,6 +237,17 @@ check_epochs(const struct pworker *p)
 		}
 }
 
+/* The rate without --lr, which the net's script may replace. */
+static double
+default_rate(enum opt_rule rule)
+{
+	switch (rule) {
+	case OPT_ADAM: case OPT_ADAMW: case OPT_RMSPROP:	return 0.001;
+	case OPT_MUON:	return 0.02;
+	default:	return 0.1;
+	}
+}
+
 static void
 set_if_given(float *to, double v)
 {
@@ -251,6 +262,8 @@ settle_learn_options(struct pworker *p)
 	struct worker_learn *l = &p->learn;
 
 	opt_usual(l->rule, h);
+	if (worker_given(p, "lr") == WORKER_ABSENT)
+		p->train.sched.base = default_rate(l->rule);
 	set_if_given(&h->momentum, l->momentum);
 	set_if_given(&h->beta2, l->beta2);
 	set_if_given(&h->eps, l->eps);

@@ -116,6 +116,17 @@ propose_option(const struct pworker *p)
 	}
 }
 
+/* The rate is that of stochastic gradient descent; other optimizers have rates of their own. */
+static void
+use_defaults(struct pworker *p, const struct graph_defaults *d)
+{
+	if (d->init[0] != 0 && worker_given(p, "init") == WORKER_ABSENT)
+		p->train.init = d->init;
+	if (d->rate > 0 && worker_given(p, "lr") == WORKER_ABSENT &&
+	    (p->learn.rule == OPT_SGD || p->learn.rule == OPT_NESTEROV))
+		p->train.sched.base = d->rate;
+}
+
 struct graph *
 worker_net(struct pworker *p)
 {
@@ -127,5 +138,6 @@ worker_net(struct pworker *p)
 	if (e < 0)
 		front_die(NULL, e);
 	apply_freeze(p, g);
+	use_defaults(p, &g->defaults);
 	return g;
 }

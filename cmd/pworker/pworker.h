@@ -124,7 +124,10 @@ enum worker_given worker_given(const struct pworker *p, const char *option);
 /* Prints the help of one theme and exits. */
 void	 worker_help(const char *text) __attribute__((noreturn));
 
-/* options_net.c: the graph of --net, with its frozen arrays marked and their rules added to the job's. */
+/*
+ * options_net.c: the graph of --net, with its frozen arrays marked and their rules added to the job's.  Options that
+ * are not given get the defaults of its script.
+ */
 struct graph *worker_net(struct pworker *p);
 /* Passes a long option that is not pworker's to the net: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
@@ -150,11 +153,28 @@ void	 worker_find_last(struct pworker *p);
  */
 struct recs *worker_open_records(const char *path, const uint8_t *key);
 /*
- * Prepares images as the weights in `weights` were trained (NULL: as the options say).  An option given on the command
- * line or by a recipe wins, and the difference is reported.  Returns the mean image [c,h,w] of the net's input, read,
- * made or from that file, which the caller frees; NULL: none.
+ * check_data.c: compares records with the net before the first step.  A look reads a few headers; a pipe is not looked
+ * at.
  */
-float	*worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g);
+#define WORKER_LOOKS	16
+struct worker_look {
+	uint32_t n, h[WORKER_LOOKS], w[WORKER_LOOKS];	/* sizes of images */
+};
+void	 worker_look(const struct recs *r, struct worker_look *l);
+/* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
+void	 worker_choose_shape(struct pworker *p, const struct worker_look *l);
+/* Sets --resize without options for sizes, if the images are smaller or much larger than samples. */
+void	 worker_choose_size(struct pworker *p, const struct graph *g, const struct worker_look *l);
+/* Refuses records none of whose images gives a sample, and labels that are no classes of the net. */
+void	 worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l);
+
+/*
+ * Prepares images as the weights in `weights` were trained (NULL: as the options and the net's script say).  An option
+ * given on the command line or by a recipe wins, and the difference is reported.  Returns the mean image [c,h,w] of the
+ * net's input, read, made or from that file, which the caller frees; NULL: none.
+ */
+float	*worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g,
+	    const struct worker_look *l);
 
 /* The modes of pworker; each returns the exit status. */
 int	 worker_evaluate(struct pworker *p);			/* evaluate.c */

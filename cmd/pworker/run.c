@@ -84,9 +84,9 @@ on_event(void *arg, const struct train_event *ev)
 	worker_log_event(arg, ev);
 }
 
-/* key: the job's.  Returns the mean image, which the caller frees. */
-static float *
-open_data(struct pworker *p, const uint8_t *key)
+/* key: the job's. */
+static void
+open_records(struct pworker *p, const uint8_t *key)
 {
 	struct train_opt *t = &p->train;
 	uint8_t own[CONN_KEY];
@@ -100,7 +100,6 @@ open_data(struct pworker *p, const uint8_t *key)
 		t->val_recs = worker_open_records(t->val, key);
 	if (t->val != NULL && t->val_recs == NULL)
 		front_wrong("--val: %s is a pipe, which cannot be read after each epoch", t->val);
-	return worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, t->ps.graph);
 }
 
 /* Each of several workers has its own file. */
@@ -152,16 +151,21 @@ worker_run(struct pworker *p, double began_s)
 	struct train_opt *t = &p->train;
 	uint8_t key[CONN_KEY];
 	struct rendezvous *others = worker_join_rendezvous(p, key);
-	struct graph *g = worker_net(p);
+	struct worker_look look;
+	struct graph *g;
 	float *mean;
 	int e;
 
-	t->ps.graph = g;
-	t->ps.key = key;
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
+	open_records(p, key);
+	worker_look(t->data.recs, &look);
+	worker_choose_shape(p, &look);
+	t->ps.graph = g = worker_net(p);
+	t->ps.key = key;
 	worker_find_last(p);
-	t->data.aug.mean = mean = open_data(p, key);
+	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
+	worker_check_data(p, g, &look);
 	e = run_training(p, began_s);
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);

@@ -160,6 +160,12 @@ name_record(const struct recs *r, uint64_t i, char *text, size_t size)
 	snprintf(text, size, "%s: record at %llu", r->path, (unsigned long long)recfile_at(r, i));
 }
 
+static int
+read_class_names(const struct recs *r, struct names *l)
+{
+	return classes_read(l, r->path);
+}
+
 static void
 close_file(struct recs *r)
 {
@@ -182,7 +188,7 @@ recfile_open(struct recs **out, const char *path)
 	if (f == NULL)
 		return err_nomem();
 	f->recs = (struct recs){ .read = read_record, .name = name_record, .want = want_record,
-	    .close = close_file };
+	    .classes = read_class_names, .close = close_file };
 	f->fd = -1;
 	f->recs.path = f->path = strdup(path);
 	e = f->path != NULL ? open_in(f) : err_nomem();

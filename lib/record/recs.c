@@ -65,6 +65,30 @@ joined_want(const struct recs *r, uint64_t i)
 		p->want(p, i);
 }
 
+static int
+joined_classes(const struct recs *r, struct names *l)
+{
+	const struct joined *j = (const struct joined *)r;
+	const char *first = NULL;
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < j->n; i++) {
+		const struct recs *p = j->part[i].recs;
+		struct names more = { 0 };
+
+		if ((e = p->classes(p, &more)) == 0 && l->n > 0 && more.n > 0 && !classes_equal(l, &more))
+			e = err_fail(ERR_FORMAT, "%s: its classes are not those of %s; pack both with the same classes",
+			    p->path, first);
+		if (e == 0 && l->n == 0 && more.n > 0) {
+			*l = more;
+			first = p->path;
+		} else {
+			names_free(&more);
+		}
+	}
+	return e;
+}
+
 static void
 joined_close(struct recs *r)
 {
@@ -164,7 +188,8 @@ recs_open_several(struct recs **out, char *const path[], size_t n)
 	*out = NULL;
 	if (j == NULL)
 		return err_nomem();
-	j->recs = (struct recs){ .read = joined_read, .name = joined_name, .want = joined_want, .close = joined_close };
+	j->recs = (struct recs){ .read = joined_read, .name = joined_name, .want = joined_want,
+	    .classes = joined_classes, .close = joined_close };
 	if ((j->recs.path = j->path = strdup(path[0])) == NULL)
 		e = err_nomem();
 	for (size_t i = 0; e == 0 && i < n; i++)

@@ -8,6 +8,7 @@
 #define RECORD_RECS_H
 
 #include "base/buf.h"
+#include "record/classes.h"
 
 struct recs {
 	uint64_t	 count;
@@ -26,6 +27,11 @@ struct recs {
 	 */
 	void	(*want)(const struct recs *r, uint64_t i);
 	void	(*forget)(const struct recs *r);
+	/*
+	 * Reads the names of the classes into an empty list.  Returns 0 (the list stays empty if they are not known) or
+	 * an error of classes_read(); ERR_FORMAT if two files name them differently.  NULL: they are never known.
+	 */
+	int	(*classes)(const struct recs *r, struct names *l);
 	void	(*close)(struct recs *r);
 };
 

@@ -43,6 +43,7 @@ local function let_go(x, i)
 end
 
 local x = data(3, 224, 224)
+parts.photographs("normal:0.01", 0.01)
 x = block(norm_and_pool(factory(x, 1, 11, torch and 2 or 0, 1), 1))
 x = block(norm_and_pool(factory(x, 2, 5, 2, groups), 2))
 x = block(factory(x, 3, 3, 1, 1))

@@ -22,6 +22,7 @@ local function group(x, k, name)
 end
 
 local x = data(3, 32, 32)
+parts.photographs("msra", 0.05)
 x = block(gelu(conv{x, 24, kernel = 2, begin = "whiten", name = "whiten"}))
 for i, k in ipairs(widths) do
 	x = block(group(x, k, "group" .. i))

@@ -24,6 +24,7 @@ local function downsample(x, k3, name)
 end
 
 local x = data(3, 28, 28)
+parts.photographs("msra", 0.05)
 x = block(factory(x, 96, 3, 1, 1, "conv1"))
 x = block(simple(x, 32, 32, "in3a"))
 x = block(simple(x, 32, 48, "in3b"))

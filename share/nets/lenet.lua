@@ -26,4 +26,6 @@ local function with_bn()
 end
 
 local make = { classic = classic, bn = with_bn }
-return softmax(make[parts.word("variant", { "classic", "bn" })]())
+local x = make[parts.word("variant", { "classic", "bn" })]()
+parts.digits("xavier:3", 0.05)
+return softmax(x)

@@ -20,6 +20,7 @@ if opt.layers then
 end
 
 local x = flatten(data(1, 28, 28))
+parts.digits("msra", 0.02)
 for i, width in ipairs(widths) do
 	x = fc{x, width, name = "fc" .. i}
 	x = opt.act and act{x, opt.act, alpha = opt.act == "elu" and 1 or 0} or relu(x)

@@ -65,4 +65,14 @@ function parts.cbr(x, k, o)
 	return relu{bn{x, eps = o.eps or 1e-5, name = o.bn}, name = o.relu}
 end
 
+-- What training uses unless options say otherwise: photographs normalized as torchvision does.
+function parts.photographs(init, lr)
+	defaults{init = init, lr = lr, mean = {123.675, 116.28, 103.53}, std = {58.395, 57.12, 57.375}}
+end
+
+-- The same for MNIST, by its own mean and deviation.
+function parts.digits(init, lr)
+	defaults{init = init, lr = lr, mean = 33.3184, std = 78.567}
+end
+
 return parts

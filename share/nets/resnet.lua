@@ -159,4 +159,5 @@ end
 local make = { preact = preact, post = post, small = small }
 local variant = parts.word("variant", { "preact", "post", "small" })
 local x, name = make[variant](data(3, side(variant), side(variant)))
+parts.photographs("msra", 0.05)
 return softmax(fc{flatten(x), input.classes or (x.c <= 256 and 10 or 1000), name = name})

@@ -159,7 +159,7 @@ like err '^pworker: train\.rec: record at [0-9]+, id [0-9]+: it has 1 label, and
 	"--label-at's error names the record and counts its labels"
 is "$(grep -c . err) $(awk -F'\t' '$5 == "step"' out | wc -l)" "1 0" "--label-at refuses a missing label before the first step"
 
-im2rec --cat 0 train.rec >one.png && printf '0\t99\tone.png\n' >one.lst && im2rec -o one.rec one.lst
+im2rec --cat 0 train.rec >one.png && printf '0\t-1\tone.png\n' >one.lst && im2rec -o one.rec one.lst
 status 1 "pworker fails if no record gives a sample" pworker --net mlp --shape 3x28x28 --classes 10 --data one.rec --epochs 3
 like err '^pworker: one\.rec: no record of epoch 0 could be used$' "pworker's error names the file whose records give no sample"
 

@@ -4,7 +4,7 @@ PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 pictures images 60 1 && im2rec -o a.rec images || exit 1
-pworker --net lenet --variant bn --data a.rec --val a.rec --batch 20 --epochs 3 --lr 0.05 --save w >log.tsv 2>/dev/null
+pworker --net lenet --variant bn --scale 1 --init uniform:0.07 --data a.rec --val a.rec --batch 20 --epochs 3 --lr 0.05 --save w >log.tsv 2>/dev/null
 field() { sed -n 2p "$1" | cut -f "$2"; }
 
 status 0 "pworker --eval exits with 0" pworker --eval w-0003.safetensors --data a.rec --batch 16

@@ -143,7 +143,7 @@ like "$T/err" "'fc9\*' is the name of no array of the net" "--wd-mult's error qu
 status 2 "--lr refuses an unknown curve" train --lr 0.1,sine@4
 
 # The images are so bright that the first step's weights are far off, and later products are NaN or infinite.
-mlp="pworker --net mlp --shape 3x32x32 --data a.rec --batch 20 --epochs 2 --seed 5"
+mlp="pworker --net mlp --init uniform:0.07 --shape 3x32x32 --data a.rec --batch 20 --epochs 2 --seed 5"
 status 1 "a NaN or infinite gradient ends the run" $mlp --scale 1e20 --lr 100
 cp "$T/out" log
 like "$T/err" '^pworker: step [2-9]: (the loss is (nan|inf); .* (of|in) |the gradient of )[a-z0-9_]+' \

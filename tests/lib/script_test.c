@@ -45,6 +45,42 @@ node(const struct graph *g, const char *name)
 	return NULL;
 }
 
+static void
+defaults(void)
+{
+	static const char *const wrong[] = {
+		"init = 'xavier'", "init = 7", "lr = 0", "lr = 'fast'", "std = 0", "std = {1, 2}", "mean = -1", "rate = 1", "5",
+	};
+	static const char *const net[] = { "mlp", "lenet", "inception", "inception-bn", "googlenet", "resnet", "vgg",
+	    "alexnet", "fast" };
+	struct graph *g;
+	char text[200];
+
+	is(run("x = data(3, 8, 8) defaults{init = 'normal:0.01', lr = 0.5, mean = {1, 2, 3}, std = 4}\n"
+	    "return softmax{fc{flatten(x), 2}}", &g), 0, "a script sets defaults of training");
+	if (g == NULL)
+		return;
+	is_str(g->defaults.init, "normal:0.01", "its rule for initial weights");
+	ok(g->defaults.rate == 0.5 && g->defaults.mean[0] == 1 && g->defaults.mean[2] == 3 && g->defaults.std[1] == 4,
+	    "its rate, mean and deviation");
+	graph_free(g);
+	is(run("x = data(3, 8, 8) return softmax{fc{flatten(x), 2}}", &g), 0, "a script without defaults");
+	ok(g->defaults.init[0] == 0 && g->defaults.rate == 0 && g->defaults.std[0] == 0, "leaves zeros");
+	graph_free(g);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		snprintf(text, sizeof(text), "x = data(3, 8, 8) defaults{%s} return softmax{fc{flatten(x), 2}}", wrong[i]);
+		ok(run(text, &g) == ERR_FORMAT && strstr(err_line(), "defaults: ") != NULL, "defaults{%s}: %s", wrong[i],
+		    err_line());
+	}
+	is(run("defaults{lr = 1}", &g), ERR_FORMAT, "defaults before data(): %s", err_line());
+	for (size_t i = 0; i < sizeof(net) / sizeof(*net); i++) {
+		if (!ok(script_run(net[i], 0, 0, 0, 0, NULL, 0, &g) == 0, "%s", net[i]))
+			continue;
+		ok(g->defaults.init[0] != 0 && g->defaults.rate > 0 && g->defaults.std[0] > 0, "%s sets all defaults", net[i]);
+		graph_free(g);
+	}
+}
+
 /* The counts of the nets' sources. */
 static void
 nets(void)
@@ -359,6 +395,7 @@ main(void)
 		return 1;
 	snprintf(file, sizeof(file), "%s/net.lua", dir);
 	nets();
+	defaults();
 	inception();
 	asked();
 	options();

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #define GRAPH_NAME	64	/* bytes of a name with its zero */
+#define GRAPH_INIT	32	/* bytes of an initialization rule with its zero */
 #define GRAPH_NODES	4096	/* most nodes */
 #define GRAPH_FLOATS	(1u << 30)	/* most weights; most floats of one node's output for one image */
 
@@ -108,6 +109,13 @@ struct graph_array {
 	bool		 frozen;		/* not learned (net/freeze.h).  Not part of the text or hash */
 };
 
+/* What the script proposes for training.  Not part of the text or hash.  Zeros: it proposes nothing. */
+struct graph_defaults {
+	char		 init[GRAPH_INIT];	/* rule of net/init.h */
+	double		 rate;			/* learning rate of sgd */
+	float		 mean[3], std[3];	/* of pixels 0..255 */
+};
+
 struct graph {
 	struct graph_node  *node;
 	uint32_t	    n;
@@ -117,6 +125,7 @@ struct graph {
 	uint32_t	    naux;
 	size_t		    P, A;
 	uint32_t	    classes;	/* of the loss; 0 before it is added */
+	struct graph_defaults defaults;
 };
 
 /* Returns the first of the node's learned arrays, which are adjacent in graph.w; *end is the one after the last. */

@@ -4,6 +4,7 @@
 #include "net/graph/attr.h"
 #include "net/graph/sandbox.h"
 #include "net/graph/op.h"
+#include "net/init.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
@@ -375,6 +376,67 @@ call_block(lua_State *L)
 	return 1;
 }
 
+/* Converts the top of the stack, a number or one for each of three channels. */
+static void
+read_channels(lua_State *L, const char *key, float lo, float v[3])
+{
+	bool several = lua_istable(L, -1);
+	int number;
+
+	if (several && luaL_len(L, -1) != 3)
+		luaL_error(L, "defaults: %s is a number or {red, green, blue}", key);
+	for (int i = 0; i < 3; i++) {
+		if (several)
+			lua_geti(L, -1, i + 1);
+		v[i] = (float)lua_tonumberx(L, -1, &number);
+		if (!number || !(v[i] >= lo && v[i] <= 1e6f))
+			luaL_error(L, "defaults: %s is a number from %f to 1000000, not %s", key, (double)lo,
+			    describe_value(L));
+		lua_pop(L, several);
+	}
+}
+
+/* Sets one member from the Lua value on the top of the stack. */
+static void
+set_default(lua_State *L, struct graph_defaults *d, const char *key)
+{
+	int number = 1;
+
+	if (strcmp(key, "mean") == 0) {
+		read_channels(L, key, 0, d->mean);
+	} else if (strcmp(key, "std") == 0) {
+		read_channels(L, key, 1e-6f, d->std);
+	} else if (strcmp(key, "lr") == 0) {
+		d->rate = lua_tonumberx(L, -1, &number);
+		if (!number || !(d->rate > 0 && d->rate <= 1000))
+			luaL_error(L, "defaults: lr is a number above 0, not %s", describe_value(L));
+	} else if (strcmp(key, "init") == 0) {
+		const char *rule = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+
+		if (lua_rawlen(L, -1) >= GRAPH_INIT || init_check(rule) < 0)
+			luaL_error(L, "defaults: init is a rule such as msra, not '%s'", describe_value(L));
+		snprintf(d->init, sizeof(d->init), "%s", rule);
+	} else {
+		luaL_error(L, "defaults: '%s' is none of init, lr, mean and std", key);
+	}
+}
+
+/* defaults{init = "msra", lr = 0.1, mean = {r, g, b}, std = {r, g, b}}: of training, unless options set others. */
+static int
+call_defaults(lua_State *L)
+{
+	struct layer_net *net = sandbox_mine(L);
+
+	if (net->graph == NULL || !lua_istable(L, 1))
+		return luaL_error(L, "defaults: needs a table, and data() before it");
+	for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			return luaL_error(L, "defaults: a value has no name");
+		set_default(L, &net->graph->defaults, lua_tostring(L, -2));
+	}
+	return 0;
+}
+
 void
 layer_open(lua_State *L)
 {
@@ -386,6 +448,7 @@ layer_open(lua_State *L)
 	lua_pop(L, 1);
 	lua_register(L, "data", call_data);
 	lua_register(L, "block", call_block);
+	lua_register(L, "defaults", call_defaults);
 	for (size_t i = 0; i < LAYERS; i++) {
 		lua_pushinteger(L, (lua_Integer)i);
 		lua_pushcclosure(L, call_layer, 1);

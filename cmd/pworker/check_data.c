@@ -1,0 +1,177 @@
+/* check_data - compares the images and labels of the records with the net before the first step. */
+#include "pworker/pworker.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "record/recimg.h"
+#include "record/recs.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define SCANNED	16384u	/* most records whose labels are read */
+
+void
+worker_look(const struct recs *r, struct worker_look *l)
+{
+	uint64_t looks = r == NULL ? 0 : r->count < WORKER_LOOKS ? r->count : WORKER_LOOKS;
+	struct recimg *reader;
+	struct imrec rec;
+	struct img size;
+	int e;
+
+	*l = (struct worker_look){ 0 };
+	if (looks == 0)
+		return;
+	if ((e = recimg_new(&reader, r, 3)) < 0)
+		front_die(NULL, e);
+	for (uint64_t i = 0; i < looks; i++)
+		if (recimg_head(reader, i * (r->count / looks), &rec, &size) == 0) {
+			l->h[l->n] = size.h;
+			l->w[l->n++] = size.w;
+		}
+	recimg_free(reader);
+}
+
+static bool
+are_alike(const struct worker_look *l)
+{
+	for (uint32_t i = 1; i < l->n; i++)
+		if (l->h[i] != l->h[0] || l->w[i] != l->w[0])
+			return false;
+	return l->n > 0;
+}
+
+/* Whether an option decides on the size of images. */
+static bool
+sizes_given(const struct pworker *p)
+{
+	const struct aug *a = &p->train.data.aug;
+
+	return a->resize > 0 || a->resized_crop || a->crop_size.hi > 0 || a->scale_by.hi > 0 || a->side.hi > 0 ||
+	    a->pad > 0 || p->train.device_cache;
+}
+
+void
+worker_choose_shape(struct pworker *p, const struct worker_look *l)
+{
+	struct graph *own, *g = NULL;
+	const struct graph_node *x;
+	uint32_t h = l->h[0], w = l->w[0];
+
+	if (p->c > 0 || sizes_given(p) || !are_alike(l) ||
+	    script_run(p->net, 0, 0, 0, p->classes, p->option, p->noption, &own) < 0)
+		return;
+	x = &own->node[0];
+	/* A net that halves the image too often for its size may take one of twice the size. */
+	while (h < x->h && w < x->w && script_run(p->net, x->c, h, w, p->classes, p->option, p->noption, &g) < 0) {
+		h *= 2;
+		w *= 2;
+	}
+	if (g != NULL) {
+		p->c = x->c;
+		p->h = h;
+		p->w = w;
+		if (p->train.ps.rank == 0)
+			front_say("%s: images are %ux%u, so samples are %ux%ux%u; --shape %ux%ux%u is the net's own",
+			    p->train.data.path, l->h[0], l->w[0], p->c, h, w, x->c, x->h, x->w);
+	}
+	graph_free(g);
+	graph_free(own);
+}
+
+void
+worker_choose_size(struct pworker *p, const struct graph *g, const struct worker_look *l)
+{
+	const struct graph_node *x = &g->node[0];
+	uint32_t side = x->h > x->w ? x->h : x->w;
+	bool small = false, large = l->n > 0;
+
+	if (sizes_given(p))
+		return;
+	for (uint32_t i = 0; i < l->n; i++) {
+		small |= l->h[i] < x->h || l->w[i] < x->w;
+		large &= l->h[i] >= 2 * side && l->w[i] >= 2 * side;
+	}
+	if (!small && !large)
+		return;
+	p->train.data.aug.resize = side;
+	if (p->train.ps.rank == 0)
+		front_say("%s: images of %ux%u are resized to %u, the side of the samples; --shape or --resize change "
+		    "that", p->train.data.path, l->h[0], l->w[0], side);
+}
+
+/* Refuses images none of which is large enough. */
+static void
+check_sizes(const struct pworker *p, const struct graph *g, const struct worker_look *l)
+{
+	const struct graph_node *x = &g->node[0];
+	struct aug a = p->train.data.aug;
+	struct aug_plan plan;
+
+	a.c = x->c;
+	a.h = x->h;
+	a.w = x->w;
+	for (uint32_t i = 0; i < l->n; i++)
+		if (aug_choose(&a, 0, 0, &(struct img){ NULL, x->c, l->h[i], l->w[i] }, &plan) == 0)
+			return;
+	if (l->n > 0)
+		front_wrong("%s: images of %ux%u are too small for samples of %ux%ux%u; use --resize %u",
+		    p->train.data.path, l->h[0], l->w[0], x->c, x->h, x->w, x->h > x->w ? x->h : x->w);
+}
+
+/* Reads labels, and refuses those from `classes` on. */
+static void
+scan_labels(const struct pworker *p, const struct recs *r, uint32_t classes)
+{
+	uint64_t n = r->count < SCANNED ? r->count : SCANNED, beyond = 0;
+	struct buf room = { 0 };
+	const uint8_t *data;
+	struct imrec rec;
+	float most = 0;
+	size_t size;
+
+	for (uint64_t i = 0; i < n; i++) {
+		float label;
+
+		/* The reader reports what cannot be read. */
+		if (r->read(r, i * (r->count / n), &room, &data, &size) < 0 || imrec_decode(&rec, data, size) < 0 ||
+		    p->train.data.label_at >= rec.labels)
+			continue;
+		label = imrec_label(&rec, p->train.data.label_at);
+		beyond += label >= (float)classes;
+		most = fmaxf(most, label);
+	}
+	buf_free(&room);
+	if (beyond > 0 && most < 1 << 24)
+		front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels beyond the net's %u classes, up to "
+		    "%g; use --classes %g", r->path, beyond, n, n < r->count ? " looked at" : "", classes, (double)most,
+		    floor((double)most) + 1);
+}
+
+/* The names of the classes tell how many there are; without names all labels are read, unless they are remote. */
+static void
+check_labels(const struct pworker *p, const struct recs *r, uint32_t classes)
+{
+	struct names names = { 0 };
+	int e;
+
+	if (r == NULL || r->classes == NULL)
+		return;
+	if ((e = r->classes(r, &names)) < 0)
+		front_die(NULL, e);
+	if (p->train.data.label_at > 0 || names.n == 0)
+		scan_labels(p, r, classes);
+	else if (names.n > classes)
+		front_wrong("%s: has %zu classes, more than the net's %u; use --classes %zu", r->path, names.n, classes,
+		    names.n);
+	names_free(&names);
+}
+
+void
+worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l)
+{
+	check_sizes(p, g, l);
+	check_labels(p, p->train.data.recs, g->classes);
+	check_labels(p, p->train.val_recs, g->classes);
+}

@@ -1,0 +1,21 @@
+/*
+ * classes - the names of the classes of records.
+ *
+ * TRAIN.labels beside TRAIN.rec has the name of class i in line i + 1 (record/recset.h).
+ */
+#ifndef RECORD_CLASSES_H
+#define RECORD_CLASSES_H
+
+#include "source/names.h"
+
+#include <stdbool.h>
+
+/*
+ * Reads the file beside the records `rec` into an empty list, which stays empty if there is no such file.  Returns 0,
+ * ERR_SYS, ERR_LIMIT or ERR_NOMEM; the message names the file.
+ */
+int	 classes_read(struct names *l, const char *rec);
+/* Whether two lists have the same names in the same order. */
+bool	 classes_equal(const struct names *a, const struct names *b);
+
+#endif

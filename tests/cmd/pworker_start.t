@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# pworker_start.t - what pworker does with --net and --data alone: defaults of the net, sizes and labels of the records.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+# Images in CIFAR's format, 32x32, and in PNM, 80x80: the class is where a bar is, or how bright the image is.
+mkdir c big
+perl -e 'srand 1; for $i (0..199) { print chr($i % 10);
+	for $at (0..3071) { $row = int($at / 32) % 32; print chr(int(rand 100) + (int($row / 3) == $i % 10 ? 150 : 0)) } }' \
+	>c/data_batch_1.bin
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	mkdir "big/$i"
+	perl -e 'srand 1; print "P5 80 80 255\n", join "", map { chr(int($ARGV[0] * 25 + rand 6)) } 1..6400' $i >"big/$i/1.pgm"
+	perl -e 'srand 2; print "P5 80 80 255\n", join "", map { chr(int($ARGV[0] * 25 + rand 6)) } 1..6400' $i >"big/$i/2.pgm"
+done
+im2rec -q c/data_batch_1.bin -o small.rec && im2rec -q big -o big.rec || exit 1
+accuracy() { awk -F'\t' '$5 == "epoch" { v = $10 } END { print v }' out; }
+last() { awk -F'\t' -v c="$1" '$5 == "step" { v = $c } END { print v }' out; }
+
+for net in mlp lenet resnet; do
+	status 0 "pworker --net $net --data needs no other option" pworker --net $net --data small.rec --batch 20 --epochs 8
+	ok "$net learns with its own defaults" awk -v a="$(accuracy)" 'BEGIN { exit !(a > 0.5) }'
+done
+status 0 "vgg trains with --net and --data" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 3
+is "$(last 7)" 3 "the loss of vgg stays finite"
+is "$(cat err)" "pworker: small.rec: images are 32x32, so samples are 3x32x32; --shape 3x224x224 is the net's own" \
+	"pworker says which shape it chose"
+status 0 "a net that does not accept 32x32" pworker --net alexnet --data small.rec --batch 2 --steps 1
+like err 'so samples are 3x64x64; --shape 3x227x227 is|so samples are 3x64x64; --shape 3x224x224 is' \
+	"gets samples of twice the size"
+like err 'images of 32x32 are resized to 64, the side of the samples' "and pworker says that images are resized"
+status 0 "--lr and --init take precedence over the net" pworker --net mlp --data small.rec --batch 20 --steps 1 --lr 0.5 \
+	--init uniform:0.5
+is "$(last 12)" 0.5 "the rate is that of --lr"
+pworker --net mlp --data small.rec --batch 20 --steps 1 >out 2>err
+like out '	0\.0199999996	' "the rate without --lr is the net's"
+pworker --net mlp --data small.rec --batch 20 --steps 1 --optimizer adam >out 2>err
+like out '	0\.00100000005	' "the rate of adam is its own"
+
+status 0 "images of more than twice the samples are trained on" pworker --net lenet --data big.rec --batch 10 --epochs 10
+is "$(grep -v Epoch err)" \
+	"pworker: big.rec: images of 80x80 are resized to 28, the side of the samples; --shape or --resize change that" \
+	"pworker says that it resizes them"
+pworker --net lenet --data big.rec --batch 10 --steps 2 --save w >out 2>err
+status 0 "--eval resizes them, too" pworker --eval "$(echo w-*.safetensors)" --data big.rec
+cp out own && pworker --eval "$(echo w-*.safetensors)" --data big.rec --resize 28 >out 2>err
+ok "as --resize 28 does" cmp own out
+status 0 "--resize takes precedence" pworker --net lenet --data big.rec --batch 10 --steps 1 --resize 40
+is "$(cat err)" "" "and nothing is said about it"
+status 2 "images that are too small for --resize are refused" pworker --net lenet --data big.rec --resize 20
+is "$(cat err)" "pworker: big.rec: images of 80x80 are too small for samples of 1x28x28; use --resize 28" \
+	"the error names the option"
+
+status 2 "more classes in .labels than the net has" pworker --net lenet --classes 4 --data big.rec
+is "$(tail -n 1 err)" "pworker: big.rec: has 10 classes, more than the net's 4; use --classes 10" "the error says how many"
+status 2 "more classes to validate on" pworker --net lenet --classes 5 --data small.rec --val big.rec
+mv big.labels big.names
+status 2 "labels beyond the classes" pworker --net lenet --classes 4 --data big.rec
+is "$(tail -n 1 err)" "pworker: big.rec: 12 of 20 records have labels beyond the net's 4 classes, up to 9; use --classes 10" \
+	"the error counts them"
+is "$(cat out)" "" "before the first step"
+
+echo 'return softmax{fc{relu{fc{flatten(data(3, 32, 32)), 8}}, 10}}' >own.lua
+status 0 "a net of your own" pworker --net ./own.lua --data small.rec --batch 20 --steps 1 --lr 1e-5
+is "$(cat err)" "pworker: ./own.lua: pixels are 0 to 255, and the net has no batch norm to scale them; see --scale" \
+	"pworker warns about raw pixels"
+mkdir other && mkdir other/a other/b && cp big/0/1.pgm other/a && cp big/9/1.pgm other/b && im2rec -q other -o other.rec
+mv big.names big.labels
+status 1 "records with other classes are refused together" pworker --net lenet --data big.rec,other.rec --steps 1
+like err '^pworker: other\.rec: its classes are not those of big\.rec; pack both with the same classes$' "the error names both"
+done_testing

@@ -151,12 +151,12 @@ scan_labels(const struct pworker *p, const struct recs *r, uint32_t classes)
 
 /* The names of the classes tell how many there are; without names all labels are read, unless they are remote. */
 static void
-check_labels(const struct pworker *p, const struct recs *r, uint32_t classes)
+check_labels(const struct pworker *p, const struct recs *r, const uint32_t *class_of, uint32_t classes)
 {
 	struct names names = { 0 };
 	int e;
 
-	if (r == NULL || r->classes == NULL)
+	if (r == NULL || r->classes == NULL || class_of != NULL)
 		return;
 	if ((e = r->classes(r, &names)) < 0)
 		front_die(NULL, e);
@@ -172,6 +172,6 @@ void
 worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l)
 {
 	check_sizes(p, g, l);
-	check_labels(p, p->train.data.recs, g->classes);
-	check_labels(p, p->train.val_recs, g->classes);
+	check_labels(p, p->train.data.recs, p->train.data.class_of, g->classes);
+	check_labels(p, p->train.val_recs, p->train.val_class_of, g->classes);
 }

@@ -88,6 +88,7 @@ struct job {
 	uint64_t	 not_finite;	/* samples with NaN probabilities: their values are too large */
 	double		 loss;		/* sum */
 	uint32_t	*order;		/* [top] classes by probability */
+	const struct names *names;	/* of the classes */
 	struct recmaker	*pics;		/* their names are the ids of the rows; NULL: records have numbers */
 	struct buf	 name;
 };
@@ -163,8 +164,12 @@ print_prediction(void *arg, uint64_t id, int32_t label, const float *p)
 		return 0;
 	}
 	score_top(p, j->classes, j->order, j->top);
-	for (uint32_t k = 0; k < j->top; k++)
-		printf("%s\t%u\t%.6f\n", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
+	for (uint32_t k = 0; k < j->top; k++) {
+		printf("%s\t%u\t%.6f", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
+		if (j->names->n > 0)
+			printf("\t%s", j->order[k] < j->names->n ? j->names->p[j->order[k]] : "-");
+		putchar('\n');
+	}
 	front_flush();
 	return 0;
 }
@@ -202,15 +207,15 @@ print_score(struct eval_opt *o)
 
 /* Prints the `top` most probable classes of each image, a row each. */
 static void
-print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics)
+print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const struct names *names)
 {
-	struct job j = { .classes = o->weights->graph->classes, .pics = pics };
+	struct job j = { .classes = o->weights->graph->classes, .pics = pics, .names = names };
 
 	j.top = top < j.classes ? top : j.classes;
 	if ((j.order = calloc(j.top, sizeof(*j.order))) == NULL)
 		front_die(NULL, err_nomem());
 	o->sample = print_prediction;
-	printf("id\tclass\tprobability\n");
+	printf("id\tclass\tprobability%s\n", names->n > 0 ? "\tname" : "");
 	run_evaluation(o, &j);
 	if (j.n == 0 && front_status() == 0) {
 		err_note(0, "no image");
@@ -299,7 +304,7 @@ load_weights(struct pworker *p, struct weights *f)
 
 /* Opens the images of the command line or of standard input.  Returns NULL if these are records. */
 static struct recmaker *
-open_images(struct pworker *p)
+open_images(struct pworker *p, const struct graph *g)
 {
 	static const char *const in[] = { "-" };
 	const char *const *path = p->nimage > 0 ? (const char *const *)p->image : in;
@@ -321,19 +326,20 @@ open_images(struct pworker *p)
 		if (kind == RECMAKER_NAMES && classes)
 			front_wrong("--eval: names of images have no classes; give class folders or a .lst");
 	}
-	if ((e = recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes)) < 0)
+	worker_open_classes(p, p->weights, g);
+	if ((e = recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes, p->class.text)) < 0)
 		front_die(NULL, e);
 	return pics;
 }
 
 static void
-open_data(struct pworker *p, struct batch_opt *d, struct recmaker **pics)
+open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct recmaker **pics)
 {
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 	uint8_t key[CONN_KEY];
 	int e;
 
-	if ((*pics = open_images(p)) != NULL) {
+	if ((*pics = open_images(p, g)) != NULL) {
 		if ((e = recs_stream_open_maker(&d->stream, *pics)) < 0)
 			front_die(NULL, e);
 		return;
@@ -341,6 +347,7 @@ open_data(struct pworker *p, struct batch_opt *d, struct recmaker **pics)
 	if (file != NULL && (e = conn_key_read(file, key)) < 0)
 		front_die(file, e);
 	d->recs = worker_open_records(d->path, file != NULL ? key : NULL);
+	worker_open_classes(p, p->weights, g);
 }
 
 int
@@ -359,13 +366,13 @@ worker_evaluate(struct pworker *p)
 	load_weights(p, &f);
 	if (!p->no_average)
 		use_average(&f);
-	open_data(p, &t->data, &pics);
+	open_data(p, f.graph, &t->data, &pics);
 	mean = worker_open_preprocess(p, p->weights, f.graph, NULL);
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;
 	switch (p->mode) {
-	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics); break;
+	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class.names); break;
 	case WORKER_STATISTICS:	write_statistics(p, &o, &f); break;
 	default:		print_score(&o);
 	}

@@ -328,6 +328,7 @@ worker_release(struct pworker *p)
 	free(p->found);
 	free(p->list);
 	rename_free(p->start_rename);
+	worker_close_classes(&p->class);
 	if (autotune_cache_close(p->autotune) < 0)
 		front_say("--autotune: the kernels chosen are not stored: %s", err_line());
 }

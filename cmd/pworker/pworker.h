@@ -11,6 +11,7 @@
 
 #include "engine/autotune_cache.h"
 #include "net/rename.h"
+#include "source/names.h"
 #include "net/graph/script.h"
 #include "train/train.h"
 #include "pworker/log.h"
@@ -35,6 +36,13 @@ struct worker_learn {
 
 enum worker_mode { WORKER_TRAIN, WORKER_EVAL, WORKER_PREDICT, WORKER_STATISTICS };
 enum worker_given { WORKER_ABSENT, WORKER_BY_RECIPE, WORKER_GIVEN };
+
+/* The names of classes: classes.c. */
+struct worker_classes {
+	struct names	 names;		/* of the classes of the net; empty: not known */
+	char		*text;		/* the same as lines, or NULL; owned */
+	uint32_t	*of, *val_of;	/* class_of of struct batch_opt, for data and val, or NULL; owned */
+};
 
 struct pworker {
 	struct train_opt train;
@@ -63,6 +71,7 @@ struct pworker {
 	enum worker_style style;	/* of the lines for people */
 	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
 	bool		 print, resume_last, plain;
+	struct worker_classes class;
 	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
 	uint8_t		 given[WORKER_OPTIONS];	/* enum worker_given of each row of all tables */
 };
@@ -167,6 +176,13 @@ void	 worker_choose_shape(struct pworker *p, const struct worker_look *l);
 void	 worker_choose_size(struct pworker *p, const struct graph *g, const struct worker_look *l);
 /* Refuses records none of whose images gives a sample, and labels that are no classes of the net. */
 void	 worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l);
+
+/*
+ * classes.c: finds the names of classes, in the weights of a file (NULL: none) or else beside the records, and the
+ * class that each label of the records stands for.  Refuses records with a class that the weights lack.
+ */
+void	 worker_open_classes(struct pworker *p, const char *weights, const struct graph *g);
+void	 worker_close_classes(struct worker_classes *k);
 
 /*
  * Prepares images as the weights in `weights` were trained (NULL: as the options and the net's script say).  An option

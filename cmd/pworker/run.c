@@ -165,6 +165,7 @@ worker_run(struct pworker *p, double began_s)
 	t->ps.key = key;
 	worker_find_last(p);
 	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
+	worker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
 	worker_check_data(p, g, &look);
 	e = run_training(p, began_s);
 	recs_close(t->data.recs);

@@ -54,6 +54,8 @@ struct batch_opt {
 	unsigned	 threads;	/* that decode; 0: a default */
 	uint32_t	 label_at;	/* index of the label that is the class, from 0 */
 	uint32_t	 classes;	/* labels must be below it; 0: not checked */
+	const uint32_t	*class_of;	/* [labels] the class that each label stands for, lent; NULL: itself */
+	uint32_t	 labels;
 	uint64_t	 limit;		/* number of records to use, from the first; 0: all */
 };
 

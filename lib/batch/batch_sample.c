@@ -32,12 +32,14 @@ note_sample_error(struct batch_micro *p, uint32_t i, int e)
 static int
 class_of(const struct batch_reader *r, float label, int32_t *y)
 {
-	float end = r->opt.classes > 0 ? (float)r->opt.classes : 0x1p24f;	/* f32 has gaps above 2^24 */
+	bool named = r->opt.class_of != NULL;
+	uint32_t most = named ? r->opt.labels : r->opt.classes;
+	float end = most > 0 ? (float)most : 0x1p24f;	/* f32 has gaps above 2^24 */
 
 	if (!(label >= 0 && label < end) || label != floorf(label))
 		return err_fail(ERR_ITEM, "its label %g is not a class from 0 to %g", (double)label,
 		    (double)end - 1);
-	*y = (int32_t)label;
+	*y = named ? (int32_t)r->opt.class_of[(uint32_t)label] : (int32_t)label;
 	return 0;
 }
 

@@ -91,10 +91,12 @@ recmaker_kind(const char *path)
 }
 
 int
-recmaker_open(struct recmaker **out, const char *const *path, size_t n, bool classes)
+recmaker_open(struct recmaker **out, const char *const *path, size_t n, bool classes,
+    const char *class_names)
 {
 	struct recmaker *p = calloc(1, sizeof(*p));
-	struct source_opt so = { .path = path[0], .paths = path, .n_paths = n > 1 ? n : 0 };
+	struct source_opt so = { .path = path[0], .paths = path, .n_paths = n > 1 ? n : 0,
+	    .class_names = class_names };
 	int e;
 
 	*out = NULL;

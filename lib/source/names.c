@@ -109,6 +109,24 @@ sort_names(struct names *l)
 }
 
 int
+names_parse(struct names *l, const char *text)
+{
+	int e = 0;
+
+	for (const char *next; *text != 0 && e == 0; text = next) {
+		size_t n = strcspn(text, "\n");
+
+		next = text + n + (text[n] != 0);
+		n -= n > 0 && text[n - 1] == '\r';
+		if (n > 0)
+			e = names_append(l, text, n);
+	}
+	if (e == 0)
+		e = l->n > 0 ? sort_names(l) : err_fail(ERR_FORMAT, "no names");
+	return e;
+}
+
+int
 names_read(struct names *l, const char *path)
 {
 	struct buf b = { 0 };
@@ -116,16 +134,9 @@ names_read(struct names *l, const char *path)
 
 	if (e == 0)
 		e = buf_terminate(&b);
-	for (char *p = (char *)b.p, *line; e == 0 && (line = strsep(&p, "\n")) != NULL;) {
-		size_t n = strlen(line);
-
-		n -= n > 0 && line[n - 1] == '\r';
-		if (n > 0)
-			e = names_append(l, line, n);
-	}
-	buf_free(&b);
 	if (e == 0)
-		e = l->n > 0 ? sort_names(l) : err_fail(ERR_FORMAT, "no names");
+		e = names_parse(l, (char *)b.p);
+	buf_free(&b);
 	if (e < 0)
 		err_within("%s", path);
 	return e;

@@ -26,7 +26,9 @@ int	 names_insert(struct names *l, const char *name, size_t n);
  * Returns 0, ERR_SYS, ERR_FORMAT (a name twice, or none at all), ERR_LIMIT or ERR_NOMEM; the line names the file.
  */
 int	 names_read(struct names *l, const char *path);
-/* The number of a name, or -1.  The list must be sorted, or come from names_read(). */
+/* The same from a text; the message does not name it. */
+int	 names_parse(struct names *l, const char *text);
+/* The number of a name, or -1.  The list must be sorted, or come from names_read() or names_parse(). */
 long	 names_find(const struct names *l, const char *name, size_t n);
 void	 names_free(struct names *l);	/* leaves an empty list */
 

@@ -138,6 +138,8 @@ source_open(struct source **out, const struct source_opt *given)
 		e = err_fail(ERR_ARG, "part %u of %u", s->part, s->parts);
 	else if (opt->labels != NULL)
 		e = names_read(&s->classes, opt->labels);
+	else if (opt->class_names != NULL)
+		e = names_parse(&s->classes, opt->class_names);
 	s->given = s->classes.n;
 	if (e == 0 && is_list_source(opt))
 		s->kind = &source_list_kind;

@@ -48,6 +48,7 @@ struct source_opt {
 	enum source_split	 split;
 	/* file of class names, one a line, in the order of numbers; NULL: none */
 	const char		*labels;
+	const char		*class_names;	/* the text of such a file instead, or NULL */
 	uint32_t		 label_width;	/* labels used of each item, which must have as many; 0: all */
 	size_t			 bytes;		/* most bytes of an image; 0: IMG_BYTES */
 	/* Returns only items whose position modulo parts is part.  parts 0: all items. */

@@ -105,6 +105,8 @@ void	 tensors_from_f32(enum tensors_type type, const float *from, size_t n, void
  */
 int	 tensors_add(struct tensors *t, const char *name, const struct tensor *like);
 int	 tensors_add_meta(struct tensors *t, const char *key, const char *value);
+/* Whether a text can be metadata. */
+bool	 tensors_is_utf8(const char *text);
 
 /* A file being written: the data of all tensors of the table in their order, in pieces of any size. */
 struct tensors_out;

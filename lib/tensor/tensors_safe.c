@@ -282,6 +282,15 @@ append_json(struct buf *b, const json_t *value)
 	return e;
 }
 
+bool
+tensors_is_utf8(const char *text)
+{
+	json_t *json = json_string(text);
+
+	json_decref(json);
+	return json != NULL;
+}
+
 static int
 append_metadata(const struct tensors *t, struct buf *b)
 {

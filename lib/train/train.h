@@ -82,6 +82,8 @@ struct train_opt {
 	const char	*val;			/* .rec validated after each epoch, or NULL */
 	struct tta_opt views;			/* of the validation, whose probabilities are the mean over these */
 	struct recs	*val_recs;		/* val, opened already and lent, or NULL */
+	const uint32_t	*val_class_of;		/* class_of [val_labels] of val, as that of data */
+	uint32_t	 val_labels;
 	struct worker_opt ps;			/* graph, rank, servers ...; train_run() sets w, aux, waiting and arg */
 	struct sched	 sched;
 	double		 lr_scale;		/* rates are multiplied by the number of workers to this power */

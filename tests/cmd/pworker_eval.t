@@ -4,7 +4,8 @@ PATH=$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 pictures images 60 1 && im2rec -o a.rec images || exit 1
-pworker --net lenet --variant bn --scale 1 --init uniform:0.07 --data a.rec --val a.rec --batch 20 --epochs 3 --lr 0.05 --save w >log.tsv 2>/dev/null
+pworker --net lenet --variant bn --scale 1 --init uniform:0.07 --data a.rec --val a.rec --batch 20 --epochs 3 \
+	--lr 0.05 --save w >log.tsv 2>/dev/null
 field() { sed -n 2p "$1" | cut -f "$2"; }
 
 status 0 "pworker --eval exits with 0" pworker --eval w-0003.safetensors --data a.rec --batch 16
@@ -17,7 +18,7 @@ is "$(field score 3) $(field score 2) $(field score 4)" \
 	"--eval gives the score of the last validation"
 status 0 "pworker --predict exits with 0" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
 cp "$T/out" rows
-is "$(head -n 1 rows)" "id	class	probability" "--predict names its columns"
+is "$(head -n 1 rows)" "id	class	probability	name" "--predict names its columns"
 is "$(sed 1d rows | cut -f 1 | uniq | cmp -s - <(cut -f 1 a.idx) && echo same)" same \
 	"--predict prints rows in the order of the records"
 ok "the probabilities of a record fall and add up to 1" awk -F'\t' 'BEGIN { id = "none" } NR > 1 {

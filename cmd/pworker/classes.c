@@ -1,0 +1,157 @@
+/* classes - the names of classes: in weights, beside records, and the classes that labels stand for. */
+#include "pworker/pworker.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "record/recs.h"
+#include "train/preprocess.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LISTED	8	/* names in a message */
+
+/* The names that a checkpoint stores.  Weights from a pipe are read once, without their names. */
+static void
+read_weights_classes(const char *path, struct names *names)
+{
+	struct preprocess file;
+	struct stat st;
+	int e;
+
+	if (path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if ((e = preprocess_read(path, &file)) < 0)
+		front_die(NULL, e);
+	if (file.class_names != NULL && (e = names_parse(names, file.class_names)) < 0) {
+		err_within("%s: its names of classes", path);
+		front_die(NULL, e);
+	}
+	preprocess_free(&file);
+}
+
+/* The names beside records, or none. */
+static void
+read_record_classes(const struct recs *r, uint32_t label_at, struct names *names)
+{
+	int e;
+
+	if (r != NULL && r->classes != NULL && label_at == 0 && (e = r->classes(r, names)) < 0)
+		front_die(NULL, e);
+}
+
+static bool
+are_known(const struct names *some, const struct names *all, const char **unknown)
+{
+	for (size_t i = 0; i < some->n; i++)
+		if (names_find(all, *unknown = some->p[i], strlen(some->p[i])) < 0)
+			return false;
+	return true;
+}
+
+/* Refuses records with a class that the weights lack. */
+static void
+refuse_class(const char *records, const char *unknown, const struct names *all)
+{
+	struct buf list = { 0 };
+	int e = 0;
+
+	for (size_t i = 0; i < all->n && i < LISTED && e == 0; i++)
+		e = buf_put_fmt(&list, "%s%.40s", i > 0 ? ", " : "", all->p[i]);
+	if (e < 0 || buf_put_fmt(&list, "%s", all->n > LISTED ? ", ..." : "") < 0 || buf_terminate(&list) < 0)
+		front_die(NULL, ERR_NOMEM);
+	front_wrong("%s: its class %.64s is none of the weights' classes, which are %s", records, unknown,
+	    (char *)list.p);
+}
+
+/* The class [names->n] that each label stands for; NULL if labels are the classes, or either has no names. */
+static uint32_t *
+map_labels(const char *records, const struct names *names, const struct names *all)
+{
+	const char *unknown;
+	uint32_t *of;
+
+	if (names->n == 0 || all->n == 0 || classes_equal(names, all))
+		return NULL;
+	if (!are_known(names, all, &unknown))
+		refuse_class(records, unknown, all);
+	if ((of = calloc(names->n, sizeof(*of))) == NULL)
+		front_die(NULL, err_nomem());
+	for (size_t i = 0; i < names->n; i++)
+		of[i] = (uint32_t)names_find(all, names->p[i], strlen(names->p[i]));
+	return of;
+}
+
+/* Whether the names are the numbers of the classes, as those of MNIST, and say nothing. */
+static bool
+are_numbers(const struct names *names)
+{
+	char text[24];
+
+	for (size_t i = 0; i < names->n; i++) {
+		snprintf(text, sizeof(text), "%zu", i);
+		if (strcmp(names->p[i], text) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Keeps names as lines, if they are distinct and can be stored: metadata is UTF-8. */
+static void
+keep_names(struct worker_classes *k, const struct names *names)
+{
+	struct buf text = { 0 };
+	int e = 0;
+
+	for (size_t i = 0; i < names->n && e == 0; i++)
+		e = buf_put_fmt(&text, "%s\n", names->p[i]);
+	if (e < 0 || (e = buf_terminate(&text)) < 0)
+		front_die(NULL, e);
+	names_free(&k->names);
+	if (!are_numbers(names) && tensors_is_utf8((char *)text.p) && names_parse(&k->names, (char *)text.p) == 0 &&
+	    k->names.n == names->n) {
+		k->text = (char *)text.p;
+		return;
+	}
+	names_free(&k->names);
+	buf_free(&text);
+}
+
+void
+worker_open_classes(struct pworker *p, const char *weights, const struct graph *g)
+{
+	struct train_opt *t = &p->train;
+	struct worker_classes *k = &p->class;
+	struct names file = { 0 }, data = { 0 }, val = { 0 };
+	const char *unknown;
+	bool starts = p->mode == WORKER_TRAIN && t->resume == NULL;
+
+	read_weights_classes(weights, &file);
+	read_record_classes(t->data.recs, t->data.label_at, &data);
+	read_record_classes(t->val_recs, t->data.label_at, &val);
+	/* Weights to start from may be those of other classes. */
+	if (file.n > g->classes || (starts && !are_known(&data, &file, &unknown)))
+		names_free(&file);
+	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
+	if (p->mode == WORKER_TRAIN || p->mode == WORKER_EVAL) {
+		t->data.class_of = k->of = map_labels(t->data.path, &data, &k->names);
+		t->data.labels = k->of != NULL ? (uint32_t)data.n : 0;
+		t->val_class_of = k->val_of = map_labels(t->val, &val, &k->names);
+		t->val_labels = k->val_of != NULL ? (uint32_t)val.n : 0;
+	}
+	t->class_names = k->text;
+	names_free(&file);
+	names_free(&data);
+	names_free(&val);
+}
+
+void
+worker_close_classes(struct worker_classes *k)
+{
+	names_free(&k->names);
+	free(k->text);
+	free(k->of);
+	free(k->val_of);
+}

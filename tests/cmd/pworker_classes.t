@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# pworker_classes.t - names of classes: checkpoints store them, --eval and --val match them, --predict prints them.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1
+
+# Grey images, 28x28: the class is where a bar is.
+make_class() { # FOLDER ROW
+	mkdir -p "$1"
+	for i in 1 2 3 4 5 6 7 8; do
+		perl -e 'srand $ARGV[0]; print "P5 28 28 255\n"; for $y (0..27) { for (0..27) {
+			print chr(int(rand 90) + (int($y / 7) == $ARGV[1] ? 160 : 0)) } }' $i "$2" >"$1/$i.pgm"
+	done
+}
+make_class all/ant 0; make_class all/bee 1; make_class all/cow 2; make_class all/dog 3
+mkdir some more && cp -r all/cow all/dog some && cp -r all/bee more && cp -r all/ant more/emu
+im2rec -q all -o all.rec && im2rec -q some -o some.rec && im2rec -q more -o more.rec || exit 1
+pworker --net mlp --classes 4 --data all.rec --batch 8 --epochs 12 --save w >log 2>err || exit 1
+w=$(echo w-*12.safetensors)
+score() { sed -n 2p out | cut -f 1,3; }
+
+status 0 "--eval scores records" pworker --eval "$w" --data all.rec
+is "$(score)" "32	1.000000" "the net has learned the classes"
+status 0 "--eval scores records of two of the classes" pworker --eval "$w" --data some.rec
+is "$(score)" "16	1.000000" "classes of records are matched by name"
+status 0 "--eval scores folders of two of the classes" pworker --eval "$w" some
+is "$(score)" "16	1.000000" "folders are matched by name"
+status 2 "--eval refuses records with another class" pworker --eval "$w" --data more.rec
+is "$(cat err)" "pworker: more.rec: its class emu is none of the weights' classes, which are ant, bee, cow, dog" \
+	"the error names the class and those of the weights"
+status 1 "--eval leaves out images of another folder" pworker --eval "$w" more
+like err "its folder emu is not one of the given classes" "and names the folder"
+is "$(score)" "8	1.000000" "the others count"
+cp some.rec plain.rec
+status 0 "records without names have the numbers of the weights" pworker --eval "$w" --data plain.rec
+is "$(score)" "16	0.000000" "as numbers, these two classes are the first two"
+
+status 0 "--predict prints names" pworker --predict "$w" some
+is "$(head -n 1 out)" "id	class	probability	name" "in a column of their own"
+is "$(sed 1d out | cut -f 2,4 | uniq)" "2	cow
+3	dog" "that says the name of the class"
+
+status 0 "--val with two of the classes" pworker --net mlp --classes 4 --data all.rec --val some.rec --batch 8 --epochs 12
+is "$(awk -F'\t' '$5 == "validation" { v = $10 } END { print v }' out)" 1.000000 "is matched by name"
+status 2 "--val refuses another class" pworker --net mlp --classes 4 --data all.rec --val more.rec
+like err "^pworker: more\.rec: its class emu is none of" "and names it"
+status 0 "--resume goes on with two of the classes" pworker --net mlp --classes 4 --data some.rec --batch 8 --resume "$w" \
+	--epochs 13 --save r
+ok "whose labels stand for the same classes" awk -F'\t' '$5 == "epoch" && $10 < 1 { bad = 1 } END { exit bad }' out
+status 0 "the next checkpoint has all names" pworker --predict r-0013.safetensors all/ant/1.pgm
+is "$(sed 1d out | cut -f 4)" ant "though the records had two"
+status 2 "--resume refuses another class" pworker --net mlp --classes 4 --data more.rec --resume "$w"
+status 0 "--start takes weights of other classes" pworker --net mlp --classes 4 --data more.rec --batch 8 --start "$w" \
+	--epochs 1 --save s
+status 0 "with the classes of the records" pworker --predict s-0001.safetensors --top 2 all/ant/1.pgm
+is "$(sed 1d out | cut -f 4 | sort | tr '\n' ' ')" "- emu " "a class without a name is a hyphen"
+
+printf 'a\xff\nb\nc\nd\n' >all.labels
+status 0 "names that are not UTF-8 are not stored" pworker --net mlp --classes 4 --data all.rec --batch 8 --epochs 1 --save u
+is "$(pworker --predict u-0001.safetensors all/ant/1.pgm | head -n 1)" "id	class	probability" "predictions are numbers"
+done_testing

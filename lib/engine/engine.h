@@ -245,8 +245,8 @@ struct engine_profiler {
 /* The device optimizer, for a job without servers: weights, statistics and the optimizer's state stay in the plan. */
 struct engine_device_opt {
 	/*
-	 * Starts it, after load() of all arrays and load_aux().  From then on g, stats and the hook of backward() may
-	 * be NULL: gradients and statistics stay on the device, and are added to those since the last update.  Returns
+	 * Starts it, after load() of all arrays and load_aux().  From then on g, stats and the hook of backward() are
+	 * NULL: gradients and statistics stay on the device, and are added to those since the last update.  Returns
 	 * 0, ERR_NOTSUP (no such rule on this device; nothing has changed) or ERR_NOMEM.
 	 */
 	int  (*begin)(struct engine_plan *plan, const struct engine_opt *how);

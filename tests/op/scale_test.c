@@ -1,6 +1,7 @@
 /*
- * scale_test - f16 on a GPU: the loss scale counts the batch, a pass that overflows is repeated, and the host waits
- * for no backward pass whose gradients stay on the device.
+ * scale_test - when the host waits for a GPU.  In f16 the loss scale counts the batch, a pass that overflows is
+ * repeated, and the host waits for no backward pass whose gradients stay on the device.  In other precisions such a pass
+ * is enqueued before the host waits for the loss.
  *
  * Runs on the emulated device alone, whose log (TALLY_EMU_LOG) has a line for each kernel and each wait of the host.
  */
@@ -49,7 +50,8 @@ struct job {
 };
 
 static void
-begin(struct job *j, const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x)
+begin(struct job *j, const struct engine *e, struct engine_dev *dev, enum engine_precision precision, uint32_t n,
+    uint8_t x)
 {
 	uint32_t x_at;
 
@@ -65,7 +67,7 @@ begin(struct job *j, const struct engine *e, struct engine_dev *dev, uint32_t n,
 	memset(j->pixel, x, n);
 	j->s = (struct samples){ .n = n, .c = 1, .h = 1, .w = 1, .pixel = j->pixel, .y = j->y,
 		.norm = { .by = { 1, 1, 1 } } };
-	nets_must(e->plan(dev, j->g, n, ENGINE_F16, &j->p));
+	nets_must(e->plan(dev, j->g, n, precision, &j->p));
 	nets_must(nets_load(e, j->p, j->g, &(struct nets_numbers){ .w = j->w, .aux = j->stats }));
 }
 
@@ -89,7 +91,7 @@ handed_over(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t 
 	unsigned passes, waits;
 	struct job j;
 
-	begin(&j, e, dev, n, x);
+	begin(&j, e, dev, ENGINE_F16, n, x);
 	nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
 	count("softmax_back", "wait", &waits);
 	nets_must(e->backward(j.p, j.d, j.stats, NULL));
@@ -113,7 +115,7 @@ stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x, uns
 
 	opt_usual(OPT_SGD, &how.hyper);
 	how.hyper.momentum = how.hyper.wd = 0;
-	begin(&j, e, dev, n, x);
+	begin(&j, e, dev, ENGINE_F16, n, x);
 	nets_must(e->device_opt->begin(j.p, &how));
 	count("", "", &between);
 	for (uint64_t t = 1; t <= 3; t++) {
@@ -133,6 +135,43 @@ stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x, uns
 	end(&j);
 }
 
+/* Runs forward() alone, and returns how many backward passes the device computes with it. */
+static unsigned
+count_passes_of_forward(const struct job *j)
+{
+	float none[1];
+	struct engine_result r;
+	unsigned waits;
+
+	nets_must(j->e->forward(j->p, &j->s, NULL, NULL, &r));
+	nets_must(j->e->statistics(j->p, none));
+	nets_must(j->e->evaluate(j->p, &j->s, &r, NULL));
+	return count("softmax_back", "wait", &waits);
+}
+
+static void
+goes_ahead(const struct engine *e, struct engine_dev *dev)
+{
+	const struct engine_group group = { 0, 6, 1, 1, 0 };
+	float state[6] = { 0 };
+	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
+	struct engine_result r;
+	struct job j;
+
+	opt_usual(OPT_SGD, &how.hyper);
+	begin(&j, e, dev, ENGINE_F32, 4, 1);
+	nets_must(e->device_opt->begin(j.p, &how));
+	is(count_passes_of_forward(&j), 0, "the first forward() enqueues no backward pass");
+	for (uint64_t t = 1; t <= 2; t++) {
+		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+		nets_must(e->backward(j.p, NULL, NULL, NULL));
+		nets_must(e->device_opt->step(j.p, 4, 0.1f, t, false));
+	}
+	is(count_passes_of_forward(&j), 3, "forward() enqueues the backward pass that it expects, besides two of steps");
+	is(count_passes_of_forward(&j), 0, "a forward() without a backward() is not followed by another such pass");
+	end(&j);
+}
+
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
@@ -145,6 +184,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 	handed_over(e, dev, 4, 255, 2, "an overflow repeats the pass with a smaller loss scale");
 	stays(e, dev, 4, 1, 3);
 	stays(e, dev, 4, 255, 6);
+	goes_ahead(e, dev);
 }
 
 int

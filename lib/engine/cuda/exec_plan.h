@@ -49,6 +49,7 @@ enum exec_graph {
 	EXEC_GRAPH_EVAL, EXEC_GRAPH_EVAL_PIXELS,
 	EXEC_GRAPH_SUM_FIRST, EXEC_GRAPH_SUM_NEXT,	/* gradients of a micro-batch into their sum */
 	EXEC_GRAPH_UPDATE,
+	EXEC_GRAPH_BACKWARD,	/* the whole backward pass, whose gradients stay on the device */
 	EXEC_GRAPH_BACK
 };
 #define EXEC_GRAPHS	(EXEC_GRAPH_BACK + EXEC_SLICES)
@@ -212,9 +213,12 @@ struct engine_plan {
 	struct engine_draw  draw;
 	uint32_t	    n;		/* size of the batch of the last forward(); 0: no backward() is possible */
 	bool		    pixels;	/* it came as pixels */
+	bool		    followed;	/* backward() followed the last forward() */
+	bool		    ahead;	/* forward() has enqueued the backward pass too */
 	/* f16: the scale of the last backward pass, and the event after its check for infinite gradients. */
 	float		    scale;
 	struct device_event *checked;
+	struct device_event *result;	/* the result of a forward pass is in pinned_down */
 	bool		    unchecked;	/* the host has not read that check, see pass_settle() */
 };
 
@@ -332,7 +336,12 @@ int	 pass_upload_next(struct engine_plan *p);	/* the pixels of the next batch, i
 int	 pass_prepare_weights(struct engine_plan *p, struct exec_set *set, enum exec_weights as);
 void	*pass_input_at(const struct engine_plan *p, size_t kept);	/* the pinned copy of a part of kept.inputs */
 
-/* pass_back.c.  The function of struct engine. */
+/*
+ * pass_back.c.  In forward(): enqueues the backward pass if its gradients stay on this device and it is expected, so
+ * that the GPU computes while the host reads the loss.  Sets p->ahead if it did.
+ */
+int	 pass_go_ahead(struct engine_plan *p, struct exec_set *set);
+/* The function of struct engine. */
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 /*
  * Reads the check of the last backward pass with the device optimizer in f16.  Repeats the pass with a

@@ -101,6 +101,7 @@ module_plan_free(struct engine_plan *p)
 		device_event_free(p->downloaded[k]);
 	}
 	device_event_free(p->checked);
+	device_event_free(p->result);
 	device_event_free(p->batch_uploaded[0]);
 	device_event_free(p->batch_uploaded[1]);
 	timeline_free(p);
@@ -179,7 +180,7 @@ alloc_plan_memory(struct engine_plan *p)
 		if ((e = device_event_new(d, false, &p->computed[k])) < 0 ||
 		    (e = device_event_new(d, false, &p->downloaded[k])) < 0)
 			return e;
-	if ((e = device_event_new(d, false, &p->checked)) < 0 ||
+	if ((e = device_event_new(d, false, &p->checked)) < 0 || (e = device_event_new(d, false, &p->result)) < 0 ||
 	    (e = device_event_new(d, false, &p->batch_uploaded[0])) < 0 ||
 	    (e = device_event_new(d, false, &p->batch_uploaded[1])) < 0)
 		return e;

@@ -49,6 +49,8 @@ enqueue_graph(struct engine_plan *p, const struct exec_set *set, uint32_t graph)
 		return learn_enqueue_sum(p, set->n, graph == EXEC_GRAPH_SUM_FIRST);
 	case EXEC_GRAPH_UPDATE:
 		return learn_enqueue_update(p);
+	case EXEC_GRAPH_BACKWARD:
+		return run_steps(p, set, p->slice[0], p->slice[p->nslice], true, false);
 	default:
 		graph -= EXEC_GRAPH_BACK;
 		return run_steps(p, set, p->slice[graph], p->slice[graph + 1], true, false);
@@ -340,6 +342,7 @@ load_batch(struct engine_plan *p, const struct samples *s, bool train)
 	    (e = pass_settle(p)) < 0 || (e = wait_for_uploads(p)) < 0)
 		return e;
 	p->n = 0;
+	p->ahead = false;
 	p->pixels = s->x == NULL;
 	fill_labels(p, s, train);
 	return send_images(p, s);
@@ -377,16 +380,27 @@ download_result(struct engine_plan *p, uint32_t n, size_t prob_bytes)
 	return timeline_end(p, TIMELINE_RESULT);
 }
 
-/* Waits for a pass, and sums its results in the order of the samples. */
+/* Waits for the result of a pass.  set: that of a forward pass in training, whose backward pass may follow; or NULL. */
 static int
-read_result(struct engine_plan *p, uint32_t n, float *prob, struct engine_result *r)
+await_result(struct engine_plan *p, struct exec_set *set)
+{
+	int e = set != NULL ? device_event_record(p->dev->d, p->result, DEVICE_MAIN) : 0;
+
+	if (e < 0 || (set != NULL && (e = pass_go_ahead(p, set)) < 0))
+		return e;
+	return p->ahead ? device_event_wait(p->dev->d, p->result) : device_wait(p->dev->d);
+}
+
+/* Waits for a pass, and sums its results in the order of the samples.  set: as for await_result(). */
+static int
+read_result(struct engine_plan *p, uint32_t n, struct exec_set *set, float *prob, struct engine_result *r)
 {
 	const float *loss = (const float *)(p->pinned_down + p->down_loss);
 	const uint32_t *rank = (const uint32_t *)(p->pinned_down + p->down_rank);
 	size_t bytes = prob != NULL ? (size_t)n * p->graph->classes * sizeof(*prob) : 0;
 	int e;
 
-	if ((e = download_result(p, n, bytes)) < 0 || (e = device_wait(p->dev->d)) < 0 ||
+	if ((e = download_result(p, n, bytes)) < 0 || (e = await_result(p, set)) < 0 ||
 	    (e = timeline_report(p)) < 0)
 		return e;
 	p->uploading = p->batch_uploading[0] = p->batch_uploading[1] = false;
@@ -416,7 +430,7 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	    (e = ask_params(p, hook)) != 0 ||
 	    (e = enqueue_pass(p, set, EXEC_WEIGHTS_PLAIN, p->pixels ? EXEC_GRAPH_TRAIN_PIXELS : EXEC_GRAPH_TRAIN,
 	    TIMELINE_FORWARD)) < 0 ||
-	    (e = read_result(p, s->n, NULL, r)) < 0)
+	    (e = read_result(p, s->n, set, NULL, r)) < 0)
 		return e;
 	p->n = s->n;
 	return 0;
@@ -449,5 +463,5 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	    (e = enqueue_pass(p, set, EXEC_WEIGHTS_FOLDED, p->pixels ? EXEC_GRAPH_EVAL_PIXELS : EXEC_GRAPH_EVAL,
 	    TIMELINE_EVALUATE)) < 0)
 		return e;
-	return read_result(p, s->n, prob, r);
+	return read_result(p, s->n, NULL, prob, r);
 }

@@ -89,14 +89,27 @@ launch_slice(struct engine_plan *p, struct exec_set *set, uint32_t k)
 	return timeline_end(p, TIMELINE_BACK + k);
 }
 
-/* Enqueues the kernels of all slices; down: and their downloads. */
+/* Enqueues the whole backward pass.  Its gradients stay on the device. */
+static int
+launch_backward(struct engine_plan *p, struct exec_set *set)
+{
+	int e;
+
+	if ((e = timeline_begin(p, TIMELINE_BACK)) < 0 || (e = pass_launch(p, set, EXEC_GRAPH_BACKWARD)) < 0)
+		return e;
+	return timeline_end(p, TIMELINE_BACK);
+}
+
+/* Enqueues the kernels of all slices; down: and their downloads, else as one graph. */
 static int
 enqueue_slices(struct engine_plan *p, struct exec_set *set, bool down, bool joined)
 {
 	int e = 0;
 
+	if (!down)
+		return launch_backward(p, set);
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
-		if ((e = launch_slice(p, set, k)) == 0 && down)
+		if ((e = launch_slice(p, set, k)) == 0)
 			e = download_slice(p, k, joined);
 	return e;
 }
@@ -246,6 +259,24 @@ backward_on_joined(struct engine_plan *p)
 	return learn_add_batch(p, &p->set[0]);
 }
 
+/*
+ * In f16 the host must see the check of the pass before anything else uses its inputs.  A timeline reports after a wait
+ * for the whole GPU.
+ */
+int
+pass_go_ahead(struct engine_plan *p, struct exec_set *set)
+{
+	const bool expected = p->followed;
+	int e;
+
+	p->followed = false;
+	if (!expected || p->learn == NULL || p->learn->joined || p->type == KERNEL_F16 || p->timeline != NULL)
+		return 0;
+	if ((e = launch_backward(p, set)) == 0)
+		p->ahead = true;
+	return e;
+}
+
 /* The gradients stay on the device, for its optimizer. */
 static int
 backward_on_device(struct engine_plan *p)
@@ -258,11 +289,16 @@ backward_on_device(struct engine_plan *p)
 	assert(p->n > 0);
 	if ((e = exec_set_get(p, p->n, &set)) < 0)
 		return e;
+	p->followed = true;
+	if (p->ahead) {
+		p->ahead = false;
+		return learn_add_batch(p, set);
+	}
 	if (p->type == KERNEL_F16) {
 		p->unchecked = (e = enqueue_scaled(p, set, first_scale(p->n), false)) == 0;
 		return e;
 	}
-	return (e = enqueue_slices(p, set, false, false)) < 0 ? e : learn_add_batch(p, set);
+	return (e = launch_backward(p, set)) < 0 ? e : learn_add_batch(p, set);
 }
 
 int
@@ -287,7 +323,7 @@ pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine
 	struct exec_set *set;
 	int e;
 
-	assert(g != NULL || p->learn != NULL);
+	assert((g == NULL) == (p->learn != NULL));
 	if (g == NULL)
 		return backward_on_device(p);
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));

@@ -10,11 +10,14 @@
 #include "ps/server/serve.h"
 #include "wire/conn.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -89,6 +92,19 @@ report_traffic(void *arg, const struct serve_moved *m)
 	server_log_moved(&p->log, m);
 }
 
+/* Its giver may have left it blocking: then a connection that ends before it is accepted would stop the server. */
+static void
+take_listener(struct place *p, const char *text)
+{
+	int fd = (int)front_num("--listen-fd", text, 3, 1 << 20), listens = 0, flags = fcntl(fd, F_GETFL);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &(socklen_t){ sizeof(listens) }) < 0 || !listens)
+		front_wrong("--listen-fd: descriptor %d is not a socket that listens", fd);
+	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		front_die("--listen-fd", err_sys("descriptor %d", fd));
+	p->serve.listen_fd = fd;
+}
+
 static void
 parse_options(int argc, char *argv[], struct place *p)
 {
@@ -99,7 +115,7 @@ parse_options(int argc, char *argv[], struct place *p)
 		case O_HELP:	front_help();
 		case O_KEY:	p->key = optarg; break;
 		case O_LISTEN:	front_address("--listen", p->serve.listen = optarg); break;
-		case O_LISTEN_FD: p->serve.listen_fd = (int)front_num("--listen-fd", optarg, 3, 1 << 20); break;
+		case O_LISTEN_FD: take_listener(p, optarg); break;
 		case O_PLAIN:	p->plain = true; break;
 		case O_READY:	p->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
 		case O_SERVER:	front_part("--server", optarg, &p->serve.index, &p->serve.nservers); break;

@@ -3,7 +3,6 @@
 #include "front.h"
 
 #include "base/clk.h"
-#include "base/err.h"
 #include "ps/peer_traffic_row.h"
 
 #include <inttypes.h>

@@ -64,12 +64,10 @@ static void
 copy_errors(const struct jobdir *d, off_t from)
 {
 	int fd = openat(d->dir, "err", O_RDONLY | O_CLOEXEC);
-	char text[4096];
-	size_t n;
+	uint64_t at = (uint64_t)from;
 
 	if (fd >= 0 && lseek(fd, from, SEEK_SET) == from)
-		while (io_read(fd, text, sizeof(text), &n) == 0 && n > 0)
-			(void)io_write(STDERR_FILENO, text, n);
+		(void)dlaunch_copy(fd, STDERR_FILENO, &at, UINT64_MAX);
 	if (fd >= 0)
 		close(fd);
 }

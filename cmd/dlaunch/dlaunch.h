@@ -56,6 +56,11 @@ void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
  * command, in all roles.
  */
 bool	 dlaunch_verb(int argc, char *argv[], int *code);
+/*
+ * Copies a file, which was read up to byte *at, to a descriptor up to byte `end` or its present end.  Returns 0, or
+ * ERR_SYS if it cannot be written.
+ */
+int	 dlaunch_copy(int from, int to, uint64_t *at, uint64_t end);
 /* detach.c: makes the job's directory. */
 void	 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d);
 /*
@@ -69,8 +74,8 @@ void	 dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r,
  */
 void	 dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv);
 /*
- * Returns in a process of its own, whose output is appended to the directory's files, or else replaces
- * them.  The first process waits for dlaunch_started() with the descriptor that this returns, prints the
+ * Returns in a process of its own.  Its output is appended to the directory's files, or replaces them without
+ * `append`.  The first process waits for dlaunch_started() with the descriptor that this returns, prints the
  * job's name, and ends.  It passes signals of the signalfd(2) on meanwhile.
  */
 int	 dlaunch_detach(struct jobdir *d, bool append, int signals);

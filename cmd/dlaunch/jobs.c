@@ -51,23 +51,32 @@ struct shown {
 	uint64_t at;
 };
 
+int
+dlaunch_copy(int from, int to, uint64_t *at, uint64_t end)
+{
+	char text[65536];
+	size_t got = 1;
+	int e = 0;
+
+	while (*at < end && got > 0 && e == 0) {
+		size_t n = end - *at < sizeof(text) ? (size_t)(end - *at) : sizeof(text);
+
+		if (io_read(from, text, n, &got) < 0)
+			return 0;
+		*at += got;
+		e = io_write(to, text, got);
+	}
+	return e;
+}
+
 /* Copies what is new up to byte `end` of the file to our own stream. */
 static void
 copy_output(struct shown *o, uint64_t end)
 {
-	char text[65536];
-	size_t got = 1;
-	int e;
+	int e = dlaunch_copy(o->from, o->to, &o->at, end);
 
-	while (o->at < end && got > 0) {
-		size_t n = end - o->at < sizeof(text) ? (size_t)(end - o->at) : sizeof(text);
-
-		if (io_read(o->from, text, n, &got) < 0)
-			return;
-		o->at += got;
-		if ((e = io_write(o->to, text, got)) < 0)
-			front_die(o->name, e);
-	}
+	if (e < 0)
+		front_die(o->name, e);
 }
 
 /*
@@ -251,7 +260,8 @@ remove_jobs(char *const *names)
 		if (e == 0)
 			continue;
 		front_warn(NULL, e);
-		worst = e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL;
+		if (worst != FRONT_USAGE)
+			worst = e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL;
 	}
 	return worst;
 }

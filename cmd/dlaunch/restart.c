@@ -2,8 +2,6 @@
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
-#include "base/err.h"
-
 #include <poll.h>
 
 #define AGAIN		254	/* by which a program asks dmlc-core's trackers for a restart (tracker/local.py) */

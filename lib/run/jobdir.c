@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NUMBERS_MOST 1000000
+#define NEW	"%s.new"	/* name of the next version of a file, which is not complete yet */
 
 /* Makes the directory of all jobs, and returns its path. */
 static int
@@ -69,28 +70,42 @@ refuse_job_name(const char *name)
 	return err_fail(ERR_ARG, "'%.64s' is not a job name; use letters, digits and . _ - (not first)", name);
 }
 
+/* Writes the next version of a file beside it. */
 static int
-write_job_file(const struct jobdir *d, const char *file, const void *p, size_t n)
+stage_job_file(const struct jobdir *d, const char *file, const void *p, size_t n)
 {
-	int fd = openat(d->dir, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), e;
+	char new[NAME_MAX];
+	int fd, e;
 
-	if (fd < 0)
+	snprintf(new, sizeof(new), NEW, file);
+	if ((fd = openat(d->dir, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
 		return err_sys("job %s: %s", d->name, file);
 	e = io_write(fd, p, n);
-	close(fd);
+	/* Some file systems report only here that the disk is full. */
+	if (close(fd) < 0 && e == 0)
+		e = err_sys("write");
+	if (e == 0)
+		return 0;
+	err_within("job %s: %s", d->name, file);
+	unlinkat(d->dir, new, 0);
 	return e;
+}
+
+static int
+publish_job_file(const struct jobdir *d, const char *file)
+{
+	char new[NAME_MAX];
+
+	snprintf(new, sizeof(new), NEW, file);
+	return renameat(d->dir, new, d->dir, file) < 0 ? err_sys("job %s: %s", d->name, file) : 0;
 }
 
 int
 jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t n)
 {
-	char new[NAME_MAX];
-	int e;
+	int e = stage_job_file(d, file, p, n);
 
-	snprintf(new, sizeof(new), "%s.new", file);
-	if ((e = write_job_file(d, new, p, n)) < 0)
-		return e;
-	return renameat(d->dir, new, d->dir, file) < 0 ? err_sys("job %s: %s", d->name, file) : 0;
+	return e == 0 ? publish_job_file(d, file) : e;
 }
 
 int
@@ -250,32 +265,44 @@ jobdir_claim(struct jobdir *d)
 }
 
 static int
-write_command(struct jobdir *d, char *const *argv, const char *cwd)
+stage_command(struct jobdir *d, char *const *argv, const char *cwd)
 {
 	struct buf b = { 0 };
 	int e = 0;
 
 	for (; *argv != NULL && e == 0; argv++)
 		e = buf_put(&b, *argv, strlen(*argv) + 1);
-	if (e == 0 && (e = write_job_file(d, "command", b.p, b.n)) == 0)
-		e = write_job_file(d, "dir", cwd, strlen(cwd));
+	if (e == 0 && (e = stage_job_file(d, "command", b.p, b.n)) == 0 &&
+	    (e = stage_job_file(d, "dir", cwd, strlen(cwd))) < 0)
+		unlinkat(d->dir, "command.new", 0);
 	buf_free(&b);
 	return e;
 }
 
-/* Removes the files of an ended job, the lock last: until then nobody else can lock it. */
-static int
-remove_job_files(const struct jobdir *d)
+static bool
+is_staged(const char *file)
 {
-	int fd = dup(d->dir), e = 0;
-	const struct dirent *f;
-	DIR *list;
+	return strcmp(file, "command.new") == 0 || strcmp(file, "dir.new") == 0;
+}
 
-	if (fd < 0 || (list = fdopendir(fd)) == NULL)
-		return err_sys("job %s", d->name);
+/* Removes the files of an ended job but the lock, so that nobody else can lock it, and those of a staged command. */
+static int
+remove_job_files(const struct jobdir *d, bool staged)
+{
+	int fd = fcntl(d->dir, F_DUPFD_CLOEXEC, 0), e = 0;
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *f;
+
+	if (list == NULL) {
+		e = err_sys("job %s", d->name);
+		if (fd >= 0)
+			close(fd);
+		return e;
+	}
 	rewinddir(list);
 	while (e == 0 && (f = readdir(list)) != NULL)
-		if (f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0 && unlinkat(d->dir, f->d_name, 0) < 0)
+		if (f->d_name[0] != '.' && strcmp(f->d_name, "lock") != 0 && !(staged && is_staged(f->d_name)) &&
+		    unlinkat(d->dir, f->d_name, 0) < 0)
 			e = err_sys("job %s: %s", d->name, f->d_name);
 	closedir(list);
 	return e;
@@ -286,7 +313,7 @@ jobdir_remove(struct jobdir *d)
 {
 	int all = -1, e = d->lock >= 0 ? 0 : lock_ended_job(d);
 
-	if (e == 0 && (e = remove_job_files(d)) == 0 && (e = open_jobs_dir(&all)) == 0 &&
+	if (e == 0 && (e = remove_job_files(d, false)) == 0 && (e = open_jobs_dir(&all)) == 0 &&
 	    (unlinkat(d->dir, "lock", 0) < 0 || unlinkat(all, d->name, AT_REMOVEDIR) < 0))
 		e = err_sys("job %s", d->name);
 	if (all >= 0)
@@ -295,16 +322,27 @@ jobdir_remove(struct jobdir *d)
 	return e;
 }
 
-/* Locks a directory that may be that of a job that has ended, and removes what is left of that. */
+/* Locks a directory that may be that of a job that has ended. */
 static int
-empty_job_dir(struct jobdir *d, bool replace)
+lock_new_job(struct jobdir *d, bool replace)
 {
 	int e = lock_ended_job(d);
 
 	if (e == 0 && !replace && has_job_file(d, "command"))
 		e = unlock_job(d, err_fail(ERR_ARG, "job %s exists; choose another name, or replace the job by --force",
 		    d->name));
-	return e == 0 ? remove_job_files(d) : e;
+	return e;
+}
+
+/* Replaces what is left of an ended job, which stays whole unless all of the new one can be written. */
+static int
+replace_job(struct jobdir *d, char *const *argv, const char *cwd)
+{
+	int e = stage_command(d, argv, cwd);
+
+	if (e < 0 || (e = remove_job_files(d, true)) < 0 || (e = publish_job_file(d, "command")) < 0)
+		return e;
+	return publish_job_file(d, "dir");
 }
 
 int
@@ -324,9 +362,9 @@ jobdir_make(const char *name, bool replace, char *const *argv, const char *cwd, 
 		if (mkdirat(all, name, 0700) < 0 && errno != EEXIST)
 			e = err_sys("job %s", name);
 	}
-	if (e == 0 && (e = open_job_dir(all, d)) == 0 && (e = empty_job_dir(d, replace)) == 0 &&
-	    (e = jobdir_claim(d)) == 0)
-		e = write_command(d, argv, cwd);
+	if (e == 0 && (e = open_job_dir(all, d)) == 0 && (e = lock_new_job(d, replace)) == 0 &&
+	    (e = replace_job(d, argv, cwd)) == 0)
+		e = jobdir_claim(d);
 	close(all);
 	if (e < 0)
 		jobdir_close(d);
@@ -337,7 +375,7 @@ int
 jobdir_end(struct jobdir *d, int status)
 {
 	char text[16];
-	int e = write_job_file(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
+	int e = jobdir_put(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
 
 	if (e == 0 && unlinkat(d->dir, "record", 0) < 0 && errno != ENOENT)
 		e = err_sys("job %s: record", d->name);

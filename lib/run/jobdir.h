@@ -41,8 +41,8 @@ struct jobdir_state {
 
 /*
  * Makes and locks the directory of a new job.  If name is NULL, the job gets the next free number.
- * With `replace`, the job may replace one that has ended.  Returns 0, ERR_ARG (not a valid name; the
- * name is in use), ERR_SYS or ERR_NOMEM.  Forked processes share the lock.
+ * With `replace`, the job may replace one that has ended, which stays if the new one cannot be written.
+ * Returns 0, ERR_ARG (not a valid name; the name is in use), ERR_SYS or ERR_NOMEM.  Forked processes share the lock.
  */
 int	 jobdir_make(const char *name, bool replace, char *const *argv, const char *cwd, struct jobdir *d);
 /* Opens an existing one.  Returns 0, ERR_ARG (no such job) or ERR_SYS. */
@@ -62,7 +62,7 @@ int	 jobdir_claim(struct jobdir *d);
 /* Writes the exit status of a job that has ended, and removes its record.  Returns 0 or ERR_SYS. */
 int	 jobdir_end(struct jobdir *d, int status);
 
-/* Replaces a file of the directory atomically.  Returns 0 or ERR_SYS. */
+/* Replaces a file of the directory atomically: if it cannot be written, the old one stays.  Returns 0 or ERR_SYS. */
 int	 jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t n);
 /*
  * Reads a file.  A zero byte follows the contents and is not counted.  Returns 0, ERR_SYS,

@@ -63,6 +63,22 @@ serve alone 1
 kill -INT "$server" 2>/dev/null
 ended 130 "SIGINT ends pserver with status 130"
 
+status 2 "--listen-fd refuses a descriptor that does not listen" \
+	pserver --listen 127.0.0.1:1 --listen-fd 7 --workers 1 --plain 7<key
+is "$(cat err)" "pserver: --listen-fd: descriptor 7 is not a socket that listens" "the error names the descriptor"
+# Its giver made it blocking.
+rm -f ready && mkfifo ready
+perl -MIO::Socket::INET -e '$^F = 20; $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1:0", Listen => 5) or die;
+	exec @ARGV, "--listen", "127.0.0.1:" . $s->sockport, "--listen-fd", fileno $s' \
+	pserver --workers 1 --plain --ready-fd 9 9>ready 2>given.err &
+server=$!
+read -r at <ready
+given=$(find /proc/$server/fd -lname 'socket:*' -printf '%f\n' | head -n 1)
+flags=$(sed -n 's/^flags:[[:space:]]*//p' "/proc/$server/fdinfo/$given")
+is $((flags & 04000)) $((04000)) "a socket of --listen-fd becomes non-blocking"
+kill -TERM "$server"
+ended 143 "a server with a socket of --listen-fd ends as asked"
+
 # 60 pictures of 32x32 in CIFAR's format.
 mkdir c
 perl -e 'srand 1; for $i (0..59) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin

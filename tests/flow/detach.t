@@ -101,6 +101,9 @@ dlaunch stop seen
 status 143 "wait returns the status of a stopped job" dlaunch wait seen
 status 2 "rm reports a missing job" dlaunch rm nothing seen
 is "$(cat "$T/err")" "dlaunch: there is no job 'nothing'" "the error names the job that is missing"
+mkdir -p "$XDG_STATE_HOME/tally/jobs/stuck/folder" # no job has a folder
+status 2 "rm exits with the worst status of several jobs" dlaunch rm nothing stuck
+rm -r "$XDG_STATE_HOME/tally/jobs/stuck"
 status 2 "rm removes the other job" dlaunch status seen
 status 2 "--job refuses the name of an ended job" dlaunch --job late -s 0 -- true
 is "$(cat "$T/err")" "dlaunch: --job: job late exists; choose another name, or replace the job by --force" \

@@ -5,7 +5,9 @@
 #include "run/jobdir.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +116,75 @@ test_names_in_use(void)
 	buf_free(&b);
 }
 
+/* Lets files grow to this many bytes, as a full disk does. */
+static void
+limit_files(rlim_t bytes)
+{
+	struct rlimit most;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &most);
+	most.rlim_cur = bytes;
+	setrlimit(RLIMIT_FSIZE, &most);
+}
+
+static bool
+has_file(const struct jobdir *d, const char *file)
+{
+	return faccessat(d->dir, file, F_OK, 0) == 0;
+}
+
+static void
+test_full_disk(void)
+{
+	struct jobdir d, other;
+	struct jobdir_state s;
+	struct words back = { 0 };
+	struct buf b = { 0 };
+	int e, end, replaced;
+	char *cwd;
+
+	jobdir_make("full", false, argv, "/", &d);
+	jobdir_put(&d, "out", "said", 4);
+	jobdir_put(&d, "record", "first", 5);
+	limit_files(3);
+	e = jobdir_put(&d, "record", "second", 6);
+	limit_files(RLIM_INFINITY);
+	is(e, ERR_SYS, "a record is not replaced on a full disk");
+	is(jobdir_get(&d, "record", 9, &b), 0, "the record is still there");
+	is_str((char *)b.p, "first", "the old record stays whole");
+	ok(!has_file(&d, "record.new"), "nothing is left of the new one");
+	limit_files(0);
+	end = jobdir_end(&d, 75);
+	replaced = jobdir_make("full", true, argv, "/", &other);
+	limit_files(RLIM_INFINITY);
+	is(end, ERR_SYS, "the end of a job is not written on a full disk");
+	is(replaced, ERR_ARG, "a job that runs is not replaced");
+	jobdir_close(&d);
+	jobdir_open("full", &d);
+	jobdir_read_state(&d, &s);
+	ok(s.status == -1 && s.has_record, "a job whose end was not written has its record, and no status");
+	jobdir_take_over(&d);
+	is(jobdir_end(&d, 75), 0, "its end is written later");
+	jobdir_close(&d);
+	limit_files(1);
+	argv[1][0] = 'X';
+	replaced = jobdir_make("full", true, argv, "/elsewhere", &other);
+	argv[1][0] = 'a';
+	limit_files(RLIM_INFINITY);
+	is(replaced, ERR_SYS, "a job is not replaced on a full disk");
+	jobdir_open("full", &d);
+	is(jobdir_command(&d, &back, &cwd), 0, "the old job stays");
+	ok(back.n == 3 && strcmp(back.v[1], "a b") == 0 && strcmp(cwd, "/") == 0, "the old job has its command line");
+	b.n = 0;
+	ok(jobdir_get(&d, "out", 9, &b) == 0 && strcmp((char *)b.p, "said") == 0, "the old job has its output");
+	ok(!has_file(&d, "command.new") && !has_file(&d, "dir.new"), "nothing is left of the new job");
+	is(jobdir_remove(&d), 0, "the old job can be removed");
+	free(cwd);
+	words_free(&back);
+	buf_free(&b);
+}
+
 /* A forked launcher holds the lock. */
 static void
 test_fork(void)
@@ -178,6 +249,7 @@ main(void)
 	test_life();
 	test_record();
 	test_names_in_use();
+	test_full_disk();
 	test_fork();
 	test_names();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);

@@ -168,20 +168,23 @@ restart_server(struct agent *a, uint32_t i, int status)
 {
 	const struct role_place at = agent_place(a);
 	struct proc *p = &a->proc[i];
-	char text[160];
+	char text[ERR_LINE + 128];
+	int e;
 
-	if (!WIFSIGNALED(status) || a->chan == NULL || a->signals > 0 || proc_start_again(p, &a->job, &at) < 0)
+	if (!WIFSIGNALED(status) || a->chan == NULL || a->signals > 0 || p->listen_fd < 0)
 		return false;
-	agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+	if ((e = proc_start_again(p, &a->job, &at)) == 0)
+		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
 	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text),
-	    "dlaunch: signal %d ended this server; it was started again\n", WTERMSIG(status)));
-	return true;
+	    "dlaunch: signal %d ended this server; it was %sstarted again%s%s\n", WTERMSIG(status), e < 0 ? "not " : "",
+	    e < 0 ? ": " : "", e < 0 ? err_line() : ""));
+	return e == 0;
 }
 
 static void
 service_procs(struct agent *a)
 {
-	uint32_t peak, gone;
+	uint32_t gone;
 	int status;
 
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
@@ -195,7 +198,7 @@ service_procs(struct agent *a)
 			agent_send(a, CTL_READY, &i, 1, p->addr);
 		if ((gone = proc_feed(p, fd[3].revents != 0)) > 0)
 			agent_send(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
-		if (!proc_ended(p, &status, &peak))
+		if (!proc_ended(p, &status))
 			continue;
 		if (WIFSIGNALED(status))	/* otherwise the shim has done so */
 			kill_strays(a);
@@ -208,7 +211,6 @@ service_procs(struct agent *a)
 		proc_free(p);
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
-		p->peak_kib = peak;
 		agent_send_exit(a, i);
 	}
 }

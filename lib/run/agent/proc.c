@@ -189,12 +189,12 @@ proc_start_again(struct proc *p, const struct job *j, const struct role_place *a
 {
 	double now = clk_s();
 
-	if (now - p->hour_at > HOUR_S) {
+	if (p->again == 0 || now - p->hour_at > HOUR_S) {
 		p->hour_at = now;
 		p->again = 0;
 	}
-	if (p->listen_fd < 0 || p->again >= j->respawn)
-		return ERR_LIMIT;
+	if (p->again >= j->respawn)
+		return err_fail(ERR_LIMIT, "that has happened %u times in an hour already (see --respawn)", p->again);
 	p->again++;
 	proc_close_pipes(p);
 	p->addr_len = 0;
@@ -275,10 +275,14 @@ proc_feed(struct proc *p, bool ready)
 }
 
 int
-proc_ended(struct proc *p, int *status, uint32_t *peak_kib)
+proc_ended(struct proc *p, int *status)
 {
-	if (!child_ended(p->pid, status, peak_kib))
+	uint32_t peak;
+
+	if (!child_ended(p->pid, status, &peak))
 		return 0;
+	if (peak > p->peak_kib)
+		p->peak_kib = peak;
 	p->pid = 0;
 	p->state = PROC_ENDED;
 	return 1;

@@ -37,7 +37,8 @@ struct proc {
 	double		 hour_at;	/* the beginning of the hour in which it was started again `again` times */
 	uint32_t	 again;
 	int		 status;	/* of wait(2), once it has ended */
-	uint32_t	 ms, peak_kib;	/* its running time and peak memory, once it has ended */
+	uint32_t	 ms;		/* its running time, once it has ended */
+	uint32_t	 peak_kib;	/* the highest peak memory of it and of those that it replaced */
 	bool		 exit_sent;	/* CTL_EXITED was sent */
 };
 
@@ -53,8 +54,8 @@ int	 proc_starts_first(const struct job *j, const struct proc *p);
  */
 int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at);
 /*
- * Starts a server again that a signal ended.  Returns 0, or an error if the job does not allow it or it cannot be
- * started.
+ * Starts a server again that a signal ended.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or
+ * as proc_start.
  */
 int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);
@@ -69,7 +70,7 @@ int	 proc_input(struct proc *p, const void *text, size_t n);
  * returned more than 0; input that nobody reads is dropped.
  */
 uint32_t proc_feed(struct proc *p, bool ready);
-/* Returns 1, the status and the peak memory once the process and all that it started have ended; 0 while they run. */
-int	 proc_ended(struct proc *p, int *status, uint32_t *peak_kib);
+/* Returns 1 and the status, and updates the peak memory, once it and all that it started have ended; else 0. */
+int	 proc_ended(struct proc *p, int *status);
 
 #endif

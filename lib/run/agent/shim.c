@@ -3,7 +3,6 @@
 
 #include "run/family.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

@@ -6,7 +6,6 @@
 #include "run/child.h"
 #include "run/outfile.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* launch_input - sends the launcher's standard input to worker 0. */
 #include "run/launcher/launch_job.h"
 
-#include "base/err.h"
-
 #include <errno.h>
 #include <unistd.h>
 

@@ -38,6 +38,12 @@ hold_descriptors(void)
 			front_die("/dev/null", err_sys("open"));
 }
 
+static void
+note_file_limit(int sig)
+{
+	(void)sig;
+}
+
 void
 front_init(const char *argv0, const char *usage, const char *help)
 {
@@ -48,6 +54,8 @@ front_init(const char *argv0, const char *usage, const char *help)
 	usage_text = usage;
 	help_text = help;
 	hold_descriptors();
+	/* write(2) then fails beyond ulimit -f.  Commands that are started do not inherit a handler. */
+	signal(SIGXFSZ, note_file_limit);
 	if (isa_limit(&limit) < 0)
 		front_die(NULL, ERR_ARG);
 }
@@ -219,12 +227,22 @@ front_status(void)
 	return warnings > 0 ? FRONT_PARTIAL : 0;
 }
 
+bool
+front_log_lost(void)
+{
+	static bool lost;
+
+	if (!lost && (fflush(stdout) != 0 || ferror(stdout))) {
+		err_note(errno, "write");
+		front_warn("standard output", ERR_SYS);
+		lost = true;
+	}
+	return lost;
+}
+
 void
 front_flush(void)
 {
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		err_note(errno, "write");
-		write_message("standard output", err_line());
+	if (front_log_lost())
 		exit(FRONT_PARTIAL);
-	}
 }

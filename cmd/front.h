@@ -9,6 +9,7 @@
 #define CMD_FRONT_H
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FRONT_PARTIAL	1	/* the work was not done, or not all of it */
@@ -53,6 +54,8 @@ void	 front_ready(int fd, const char *where);
 
 /* 0, or 1 after a warning. */
 int	 front_status(void);
+/* Flushes stdout, for a log without which the process goes on.  Returns true if that fails, and warns once. */
+bool	 front_log_lost(void);
 /* Flushes stdout.  If that fails, prints the error and exits with 1. */
 void	 front_flush(void);
 

@@ -23,7 +23,7 @@ print_rows(struct buf *text, int e)
 	if (e < 0)
 		front_die(NULL, e);
 	fwrite(text->p, 1, text->n, stdout);
-	front_flush();
+	front_log_lost();
 	buf_free(text);
 }
 

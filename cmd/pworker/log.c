@@ -165,7 +165,7 @@ has_row(const struct worker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
-	case TRAIN_REMARK:
+	case TRAIN_REMARK: case TRAIN_UNSAVED:
 		return false;
 	case TRAIN_EPOCH: case TRAIN_VALIDATION:
 		return worker_log_speaks(l);
@@ -215,7 +215,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 	worker_log_say(l, ev);
 	if (has_row(l, ev))
 		log_event_row(l, ev);
-	front_flush();
+	l->lost = front_log_lost();
 	worker_log_progress(l, ev);
 	if (l->gpus != NULL)
 		gpuload_sample(l->gpus, clk_s());

@@ -27,6 +27,7 @@ struct worker_log {
 	double	 seconds, samples, correct;	/* since the last line of progress */
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
+	bool	 lost;			/* stdout cannot be written */
 	struct load load;		/* at the previous row of the load */
 	struct gpuload *gpus;		/* NULL: no GPU, or no NVML */
 	struct split_place place[SPLIT_MOST];	/* [places] the GPUs */

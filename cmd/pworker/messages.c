@@ -99,6 +99,10 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		err_note(0, "%s", ev->text);
 		front_warn(NULL, ERR_ITEM);
 		break;
+	case TRAIN_UNSAVED:
+		err_note(0, "%s", ev->text);
+		front_warn("no checkpoint", ERR_SYS);
+		break;
 	case TRAIN_FROM:
 		if (ev->samples > 0)
 			front_say("%" PRIu64 " arrays start from the file, all but %s", ev->batch, ev->text);

@@ -16,6 +16,8 @@
 
 #define ONCE_S 0.5	/* signals within this time are one: timeout(1) signals a process and its group */
 
+#define LOG_LOST (-1)	/* stop without a signal: stdout cannot be written */
+
 static volatile sig_atomic_t stop;
 static double stop_s;	/* time of the first signal */
 
@@ -24,14 +26,16 @@ on_signal(int sig)
 {
 	double now = clk_s();
 
-	if (stop == 0)
+	if (stop <= 0)
 		stop_s = now;
 	else if (now - stop_s > ONCE_S)
 		_exit(128 + sig);	/* the second request ends the process at once */
 	stop = sig;
 }
 
-static const int sig[] = { SIGINT, SIGTERM };
+static const int sig[] = { SIGINT, SIGTERM, SIGHUP };
+
+#define SIGNALS (sizeof(sig) / sizeof(sig[0]))
 
 static void *
 wait_for_signals(void *arg)
@@ -54,7 +58,7 @@ start_signal_thread(void)
 	int e;
 
 	sigemptyset(&set);
-	for (int i = 0; i < 2; i++)
+	for (size_t i = 0; i < SIGNALS; i++)
 		sigaddset(&set, sig[i]);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);	/* later threads inherit it */
 	if ((e = pthread_create(&thread, NULL, wait_for_signals, &set)) != 0) {
@@ -70,18 +74,25 @@ catch_signals(void)
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
 
 	sigemptyset(&sa.sa_mask);
-	for (int i = 0; i < 2; i++)	/* a signal that the caller ignores stays ignored */
+	for (size_t i = 0; i < SIGNALS; i++)	/* a signal that the caller ignores stays ignored */
 		if (sigaction(sig[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(sig[i], &sa, NULL);
 }
 
-/* Before training starts there is nothing to save, and a signal ends the process as usual. */
+/*
+ * Before training starts there is nothing to save, and a signal ends the process as usual.  A run whose log nobody can
+ * read ends as after a signal.
+ */
 static void
 on_event(void *arg, const struct train_event *ev)
 {
+	const struct worker_log *l = arg;
+
 	if (ev->kind == TRAIN_START)
 		catch_signals();
 	worker_log_event(arg, ev);
+	if (l->lost && stop == 0)
+		stop = LOG_LOST;
 }
 
 /* key: the job's. */
@@ -173,5 +184,5 @@ worker_run(struct pworker *p, double began_s)
 	free(mean);
 	rendezvous_leave(others);
 	graph_free(g);
-	return e == ERR_STOP ? 128 + stop : front_status();
+	return e == ERR_STOP && stop > 0 ? 128 + stop : front_status();
 }

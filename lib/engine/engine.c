@@ -83,14 +83,18 @@ engine_plan(const struct engine *e, struct engine_dev *dev, const struct graph *
 	int err;
 
 	*plan = NULL;
-	if ((err = e->plan(dev, graph, batch, precision, plan)) < 0)
-		return err;
-	e->memory(*plan, &m);
-	if ((err = mem_fits(beside + m.host)) < 0)
+	/* Before the plan too: oneDNN does not check whether it got memory for its kernels. */
+	if ((err = mem_fits(beside + 1)) == 0) {
+		if ((err = e->plan(dev, graph, batch, precision, plan)) < 0)
+			return err;
+		e->memory(*plan, &m);
+		err = mem_fits(beside + m.host);
+	}
+	if (err < 0)
 		err_within("a batch of %u", batch);
 	else if (e->commit != NULL)
 		err = e->commit(*plan);
-	if (err < 0) {
+	if (err < 0 && *plan != NULL) {
 		e->plan_free(*plan);
 		*plan = NULL;
 	}

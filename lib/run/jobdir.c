@@ -375,11 +375,13 @@ int
 jobdir_end(struct jobdir *d, int status)
 {
 	char text[16];
-	int e = jobdir_put(d, "status", text, (size_t)snprintf(text, sizeof(text), "%d\n", status));
+	size_t n = (size_t)snprintf(text, sizeof(text), "%d\n", status);
+	int e = jobdir_put(d, "status", text, n);
 
-	if (e == 0 && unlinkat(d->dir, "record", 0) < 0 && errno != ENOENT)
-		e = err_sys("job %s: record", d->name);
-	return e;
+	if (unlinkat(d->dir, "record", 0) < 0 && errno != ENOENT)
+		return err_sys("job %s: record", d->name);
+	/* On a full disk the record may have had the room that it needs. */
+	return e == 0 ? 0 : jobdir_put(d, "status", text, n);
 }
 
 int

@@ -59,7 +59,7 @@ int	 jobdir_take_over(struct jobdir *d);
 int	 jobdir_remove(struct jobdir *d);
 /* Writes this process's id as the launcher's.  Returns 0 or ERR_SYS. */
 int	 jobdir_claim(struct jobdir *d);
-/* Writes the exit status of a job that has ended, and removes its record.  Returns 0 or ERR_SYS. */
+/* Writes the exit status of a job that has ended, and removes its record in any case.  Returns 0 or ERR_SYS. */
 int	 jobdir_end(struct jobdir *d, int status);
 
 /* Replaces a file of the directory atomically: if it cannot be written, the old one stays.  Returns 0 or ERR_SYS. */

@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define BLOCK	(1u << 20)	/* bytes of a copy at once */
+#define SLACK	(256u << 10)	/* bytes of a file beside its arrays, at most about */
 
 struct checkpoint {
 	struct checkpoint_opt	 o;
@@ -75,13 +77,49 @@ link_best(const struct checkpoint *k)
 	return e;
 }
 
+/* Writes the file.  Returns ERR_LIMIT if its file system is full, else as weights_save. */
 static int
-write_checkpoint(const struct checkpoint *k)
+save_weights(const struct checkpoint *k)
 {
-	uint64_t from = trace_now(k->o.trace);
 	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
 	    k->with_average ? k->average : NULL, k->o.mean_image, k->meta, k->nmeta);
 
+	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;
+}
+
+/* Whether the file fits once the older ones are removed, which frees `bytes`. */
+static bool
+fits_after_removal(const struct checkpoint *k, uint64_t bytes)
+{
+	const struct graph *g = k->o.graph;
+	const struct graph_node *x = &g->node[0];
+	uint64_t need = SLACK + sizeof(float) * (g->P * (1 + opt_states(k->o.rule)) + g->A +
+	    (k->with_average ? g->P + g->A : 0) + (k->o.mean_image != NULL ? (uint64_t)x->c * x->h * x->w : 0));
+	char folder[CHECKPOINT_PATH];
+	const char *slash = strrchr(k->path, '/');
+	struct statvfs fs;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - k->path + 1) : 1,
+	    slash != NULL ? k->path : ".");
+	return bytes > 0 && statvfs(folder, &fs) == 0 && fs.f_bavail * fs.f_frsize + bytes >= need;
+}
+
+/*
+ * On a full file system, first removes those that this one replaces anyway, the oldest first.  The last one goes only
+ * if this one fits then.
+ */
+static int
+write_checkpoint(const struct checkpoint *k)
+{
+	uint64_t from = trace_now(k->o.trace), bytes;
+	int e = save_weights(k);
+
+	for (uint32_t left = k->o.most; left-- > 0 && e == ERR_LIMIT;) {
+		bytes = checkpoint_bytes(k->o.prefix, k->epoch, k->at);
+		if ((left > 0 || fits_after_removal(k, bytes)) &&
+		    checkpoint_prune(k->o.prefix, k->epoch, k->at, left) == 0)
+			e = save_weights(k);
+	}
 	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write");
 	return e == 0 && k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
 }

@@ -3,7 +3,8 @@
  *
  * The caller supplies a copy of the run's arrays.  A file appears under its name only when it is complete (base/io.h),
  * so that a kill at any moment leaves the checkpoint before it.  One is written at a time; the next one waits for it.
- * Older checkpoints are removed after a newer one is complete.  Threads: all calls from one.
+ * Older checkpoints are removed after a newer one is complete.  If there is no room for it, those that it replaces are
+ * removed before: the oldest first, and the last one only if the new one fits then.  Threads: all calls from one.
  */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Removes "-12" from the front of the text; fails for more digits than a file name can have. */
@@ -97,14 +98,23 @@ compare_newest_first(const void *a, const void *b)
 	return p->epoch != q->epoch ? (p->epoch < q->epoch ? 1 : -1) : (p->step < q->step) - (p->step > q->step);
 }
 
-static int
-remove_checkpoint(const char *prefix, const struct checkpoint_name *p)
+static char *
+make_path(const char *prefix, const struct checkpoint_name *p)
 {
 	char *path;
 	int n = p->step > 0 ? asprintf(&path, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, p->epoch, p->step) :
-	    asprintf(&path, "%s-%04" PRIu64 ".safetensors", prefix, p->epoch), e = 0;
+	    asprintf(&path, "%s-%04" PRIu64 ".safetensors", prefix, p->epoch);
 
-	if (n < 0)
+	return n < 0 ? NULL : path;
+}
+
+static int
+remove_checkpoint(const char *prefix, const struct checkpoint_name *p)
+{
+	char *path = make_path(prefix, p);
+	int e = 0;
+
+	if (path == NULL)
 		return err_nomem();
 	if (unlink(path) < 0 && errno != ENOENT)
 		e = err_sys("%s", path);
@@ -112,8 +122,9 @@ remove_checkpoint(const char *prefix, const struct checkpoint_name *p)
 	return e;
 }
 
-int
-checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most)
+/* Lists the checkpoints up to an epoch and step, the newest first, which the caller frees. */
+static int
+list_checkpoints(const char *prefix, uint64_t epoch, uint64_t step, struct checkpoint_name **names, size_t *count)
 {
 	struct checkpoint_name *p = NULL, *more, one;
 	const struct dirent *d;
@@ -122,6 +133,8 @@ checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t mos
 	DIR *list;
 	int e;
 
+	*names = NULL;
+	*count = 0;
 	if ((e = open_prefix_dir(prefix, &ndir, &stem, &list)) <= 0)
 		return e;
 	e = 0;
@@ -137,8 +150,41 @@ checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t mos
 	closedir(list);
 	if (n > 0)
 		qsort(p, n, sizeof(*p), compare_newest_first);
+	*names = p;
+	*count = n;
+	return e;
+}
+
+int
+checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most)
+{
+	struct checkpoint_name *p;
+	size_t n;
+	int e = list_checkpoints(prefix, epoch, step, &p, &n);
+
 	for (size_t i = most; i < n && e == 0; i++)
 		e = remove_checkpoint(prefix, &p[i]);
 	free(p);
 	return e;
+}
+
+uint64_t
+checkpoint_bytes(const char *prefix, uint64_t epoch, uint64_t step)
+{
+	struct checkpoint_name *p;
+	uint64_t bytes = 0;
+	struct stat st;
+	size_t n;
+
+	if (list_checkpoints(prefix, epoch, step, &p, &n) < 0)
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		char *path = make_path(prefix, &p[i]);
+
+		if (path != NULL && stat(path, &st) == 0 && st.st_nlink == 1)
+			bytes += (uint64_t)st.st_blocks * 512;
+		free(path);
+	}
+	free(p);
+	return bytes;
 }

@@ -22,5 +22,7 @@ int	 checkpoint_find(const char *prefix, char **path);
  * stay.  Returns 0, ERR_SYS or ERR_NOMEM.
  */
 int	 checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most);
+/* Bytes on disk that become free if these checkpoints are all removed: none of a file that has another name too. */
+uint64_t checkpoint_bytes(const char *prefix, uint64_t epoch, uint64_t step);
 
 #endif

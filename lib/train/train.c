@@ -157,7 +157,8 @@ run_steps(struct train *t, uint64_t epoch)
 			return e;
 		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
 		    .rate = train_lr(t, t->step) };
-		if ((e = train_saved(t, false)) < 0 || (e = train_step(t, &s)) <= 0)
+		train_saved(t, false);
+		if ((e = train_step(t, &s)) <= 0)
 			return e;
 		t->epoch.loss += s.loss;
 		t->epoch.correct += s.correct;
@@ -257,12 +258,14 @@ train_run(const struct train_opt *opt)
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
 			e = run_epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {
-			int saved = train_saved(&t, true), bye = worker_bye(t.wk);
+			int bye;
 
+			train_saved(&t, true);
+			bye = worker_bye(t.wk);
 			set_elapsed(&t, &m, &end);
 			train_tell(&t, &end);
-			if (saved < 0 || bye < 0)
-				e = saved < 0 ? saved : bye;
+			if (bye < 0)
+				e = bye;
 			else if (*opt->stop == 0)
 				e = 0;	/* --steps, or another worker was asked to stop */
 		}

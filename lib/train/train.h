@@ -36,6 +36,7 @@ enum train_kind {
 	TRAIN_EPOCH,		/* figures of all workers if synchronous, else of this worker */
 	TRAIN_VALIDATION,	/* as for an epoch; of the average of the weights if there is one */
 	TRAIN_SAVE,		/* text: file name of a checkpoint */
+	TRAIN_UNSAVED,		/* text: why a checkpoint could not be written; the run goes on */
 	TRAIN_BEST,		/* a validation was better than all before */
 	TRAIN_EARLY,		/* the run ends: `samples` epochs in a row were no better than this one */
 	TRAIN_CACHE,		/* samples: images kept in memory after an epoch; text: their bytes */

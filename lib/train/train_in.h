@@ -78,9 +78,10 @@ int	train_start(struct train *t, uint64_t epoch);
 int	train_load_all(struct train *t);
 /* Sets w, aux, average, state [P, states], *first and *step from the checkpoint, or initializes them. */
 int	train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step);
+/* Starts to write a checkpoint.  Returns 0 or the error of collecting it; train_saved() reports that of writing it. */
 int	train_save(struct train *t);
-/* Reports checkpoints written since; wait: waits for the last one.  Returns 0 or the error of writing it. */
-int	train_saved(struct train *t, bool wait);
+/* Reports a checkpoint written since, or why it was not; wait: waits for the last one. */
+void	train_saved(struct train *t, bool wait);
 /*
  * Checks the loss of a batch for NaN and infinity; draw is that of its forward pass.  Returns 0 if it is finite, 1 if
  * the batch is left out, which it reports, or ERR_FORMAT.  The line names the step, the first layer whose output is

@@ -41,18 +41,27 @@ put_batch(const struct train *t, struct buf *b)
 	return e == 0 ? buf_terminate(b) : e;
 }
 
-int
+static void
+tell_unsaved(struct train *t)
+{
+	char why[ERR_LINE];
+
+	snprintf(why, sizeof(why), "%s", err_line());
+	train_tell(t, &(struct train_event){ .kind = TRAIN_UNSAVED, .text = why });
+}
+
+void
 train_saved(struct train *t, bool wait)
 {
 	struct train_event ev = { .kind = TRAIN_SAVE };
 	char path[CHECKPOINT_PATH];
 	int e = t->keep != NULL ? checkpoint_done(t->keep, wait, &ev.epoch, &ev.batch, path) : 0;
 
-	if (e <= 0)
-		return e;
 	ev.text = path;
-	train_tell(t, &ev);
-	return 0;
+	if (e > 0)
+		train_tell(t, &ev);
+	else if (e < 0)
+		tell_unsaved(t);
 }
 
 int
@@ -68,8 +77,9 @@ train_save(struct train *t)
 	struct buf batch = { 0 }, text = { 0 };
 	int e;
 
-	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0 || (e = train_saved(t, true)) < 0)
+	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0)
 		return e;
+	train_saved(t, true);
 	updates = t->sync ? 0 : worker_updates(t->wk);
 	preprocess_from_aug(&t->o->data.aug, &images);
 	checkpoint_room(t->keep, &w, &aux, &state, &average);
@@ -105,13 +115,15 @@ train_save(struct train *t)
 	if (t->o->class_names != NULL)
 		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_CLASS_NAMES,
 		    (char *)(uintptr_t)t->o->class_names };
-	if ((e = checkpoint_put(t->keep, epoch, at, t->averaged > 0, meta, n)) == 0 && t->is_best && t->o->best)
+	if (checkpoint_put(t->keep, epoch, at, t->averaged > 0, meta, n) < 0)
+		tell_unsaved(t);
+	else if (t->is_best && t->o->best)
 		checkpoint_best(t->keep);
 	t->is_best = false;
 	buf_free(&batch);
 	buf_free(&text);
 	trace_span(t->trace, TRACE_STEPS, from, "checkpoint");
-	return e;
+	return 0;
 }
 
 static int

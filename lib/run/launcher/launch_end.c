@@ -2,6 +2,7 @@
 #include "run/launcher/launch_job.h"
 
 #include "base/clk.h"
+#include "base/err.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -97,6 +98,33 @@ launch_kill(struct launch *l)
 	l->roster->termed = l->roster->killed = true;
 	l->kill_at = clk_s();
 	launch_signal(l, CTL_ALL, SIGKILL);
+}
+
+void
+launch_stop(struct launch *l)
+{
+	double now = clk_s();
+
+	if (l->roster->asked || l->roster->termed)
+		return;
+	l->roster->asked = true;
+	launch_signal(l, CTL_WORKERS, SIGTERM);
+	l->kill_at = now + l->opt->grace_s;
+	l->report_at = now + LAUNCH_REPORT_S;
+}
+
+void
+launch_lose_output(struct launch *l, const char *what)
+{
+	if (!l->roster->asked && !l->roster->termed)
+		launch_report(l, "%s%s%s%s", what, *what != 0 ? ": " : "", err_line(),
+		    l->started ? "; stopping the workers" : "");
+	if (l->started) {
+		roster_fail(l->roster, 1);
+		launch_stop(l);
+	} else {
+		launch_fail(l, 1);
+	}
 }
 
 void

@@ -137,10 +137,8 @@ handle_lines(struct launch *l, struct remote *r, const struct member *m, const s
 		l->opt->watch.lines(l->opt->watch.arg, m, text, n);
 	if (l->opt->dir == NULL)
 		return out ? outq_put(&l->out, text, n) : outq_put_lines(&l->err, name, text, n);
-	if (outfile_put(l->opt->dir, &m->child, out, text, n) < 0 && !l->roster->termed) {
-		launch_report(l, "%s", err_line());
-		launch_fail(l, 1);
-	}
+	if (outfile_put(l->opt->dir, &m->child, out, text, n) < 0)
+		launch_lose_output(l, "");
 	return 0;
 }
 

@@ -45,6 +45,10 @@ void	 launch_signal(struct launch *l, enum ctl_target whom, int signo);
 /* Ends the job early: SIGTERM for all processes now, SIGKILL after the grace. */
 void	 launch_end(struct launch *l);
 void	 launch_kill(struct launch *l);
+/* Ends a started job in order: SIGTERM for the workers, which save their state, and SIGKILL after the grace. */
+void	 launch_stop(struct launch *l);
+/* Ends the job as launch_stop does, with exit status 1, as output cannot be written; what is "" or names the file. */
+void	 launch_lose_output(struct launch *l, const char *what);
 /* Ends the job early and sets its exit status (roster_fail). */
 void	 launch_fail(struct launch *l, int code);
 /* Gives up a host and its processes, which its agent ends when it notices. */

@@ -1,0 +1,127 @@
+# full.t - full disks, limits and lost output: training goes on or saves its state, and nothing unfinished is left.
+. "$TOP/tests/tap.sh"
+export OMP_NUM_THREADS=1
+trap 'jobs -p | xargs -r kill 2>/dev/null; rm -rf "$T"' EXIT
+cd "$T" || exit 1
+
+mkdir c disk state
+perl -e 'srand 1; for $i (0..59) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
+im2rec -q c/data_batch_1.bin -o train.rec || exit 1
+# Its checkpoints have 2,482,256 bytes.
+train="pworker --net mlp --shape 3x28x28 --data train.rec --batch 16 --scale 0.00390625 --lr 0.01"
+epochs() { awk -F'\t' '$5 == "epoch"' "$T/out" | wc -l; }
+unfinished() { find disk -name '*.tmp' | wc -l; }
+
+status 1 "a run goes on without checkpoints beyond ulimit -f" bash -c "ulimit -f 1000; exec $train --epochs 2 --save disk/f"
+is "$(epochs)" 2 "it trains all epochs"
+is "$(grep -c '^pworker: no checkpoint: disk/f-000[12].safetensors: write: File too large$' "$T/err")" 2 \
+	"it tries each checkpoint, and reports why there is none"
+is "$(ls disk)" "" "ulimit -f leaves no unfinished file"
+
+# on_disk KIB COMMAND...: with a file system of this size in disk; then prints what is on it.
+on_disk() {
+	# shellcheck disable=SC2016
+	unshare -m sh -c 'mount -t tmpfs -o "size=$1k" none disk || exit; shift; "$@"; got=$?
+		ls disk >left; cp disk/*.log . 2>/dev/null; exit $got' sh "$@"
+}
+if on_disk 100 true >"$T/why" 2>&1; then
+	status 1 "a run goes on when the disk is full" on_disk 5300 $train --epochs 4 --save disk/a
+	is "$(epochs) $(paste -sd' ' left)" "4 a-0001.safetensors a-0002.safetensors" "its complete checkpoints stay"
+	is "$(grep -c '^pworker: no checkpoint: disk/a-000[34].safetensors: write: No space left on device$' "$T/err")" 2 \
+		"it tries the later ones"
+	status 0 "--keep 1 needs no room for two checkpoints" on_disk 2900 $train --epochs 4 --save disk/b --keep 1
+	is "$(cat left)" b-0004.safetensors "--keep 1 keeps the newest one"
+	status 0 "--keep 2 needs no room for three" on_disk 5300 $train --epochs 4 --save disk/b --keep 2
+	is "$(paste -sd' ' left)" "b-0003.safetensors b-0004.safetensors" "--keep 2 keeps the two newest"
+	status 1 "--keep 1 does not remove a checkpoint whose room is not enough" \
+		on_disk 2900 sh -c "$train --epochs 1 --save disk/d --keep 1 &&
+		exec $train --optimizer adam --epochs 2 --start disk/d-0001.safetensors --save disk/d --keep 1"
+	is "$(cat left)" d-0001.safetensors "the old one stays"
+	status 1 "--best keeps the room of the best checkpoint" \
+		on_disk 2900 $train --lr 0 --val train.rec --epochs 2 --save disk/e --keep 1 --best
+	is "$(paste -sd' ' left)" "e-0001.safetensors e-best.safetensors" "the best one stays"
+
+	# The job's directory is full before the first epochs end.
+	cat >detached <<-END
+		mount -t tmpfs -o size=64k none state && mount -t tmpfs none disk || exit
+		export XDG_STATE_HOME=$T/state
+		dlaunch --detach --job full -n 1 -s 1 $train --epochs 1000000 --save disk/g --keep 2
+		dlaunch wait full
+		echo "wait \$?"
+		dlaunch status full | cut -f 1-3
+		ls disk
+	END
+	unshare -m sh detached >"$T/out" 2>&1
+	like "$T/out" '^wait 1$' "a detached job whose directory is full ends with status 1"
+	like "$T/out" '^full	ended	1$' "its status is recorded"
+	like "$T/out" '^g-[0-9]*-[0-9]*.safetensors$|^g-[0-9]*.safetensors$' "its state is saved"
+else
+	skip "full disks" "no file system can be mounted: $(tail -n 1 "$T/why")"
+fi
+
+status 1 "a run whose output is lost ends with status 1" sh -c "$train --epochs 1000000 --save disk/h >/dev/full"
+like "$T/err" '^pworker: standard output: write: No space left on device$' "it says what was lost"
+like "$T/err" '^Saved checkpoint to "disk/h-0000-000001.safetensors"$' "it saves its state"
+# After two rows nobody reads.
+bash -c "$train --epochs 1000000 --save disk/i --keep 2 2>err | head -n 4 >/dev/null; exit \${PIPESTATUS[0]}"
+is $? 1 "a run whose reader is gone ends with status 1"
+like "$T/err" '^pworker: standard output: write: Broken pipe$' "it says that the reader is gone"
+ok "it saves its state then too" test -e "$(ls disk/i-* | tail -n 1)"
+is "$(unfinished)" 0 "no unfinished file is left"
+bash -c "dlaunch -n 2 -s 1 $train --epochs 1000000 --save disk/j --keep 2 2>err | head -n 20 >/dev/null; exit \${PIPESTATUS[0]}"
+is $? 1 "dlaunch whose reader is gone ends with status 1"
+like "$T/err" '^dlaunch: standard output: write: Broken pipe; stopping the workers$' "dlaunch says so, and stops the workers"
+like "$T/err" '^worker 0: Saved checkpoint to "disk/j-' "the workers save their state"
+like "$T/err" '^server +0 .* exit status 0$' "the server ends by itself"
+
+# hang_up LINE COMMAND...: on a terminal that is closed once the command has printed the line; prints its status.
+hang_up() {
+	# shellcheck disable=SC2016
+	perl -MPOSIX -e '
+		my ($line, @command) = @ARGV;
+		open(my $ours, "+<", "/dev/ptmx") or die "/dev/ptmx: $!";
+		my ($lock, $number) = (pack("i", 0), pack("i", 0));
+		ioctl($ours, 0x40045431, $lock) && ioctl($ours, 0x80045430, $number) or die "/dev/ptmx: $!";
+		my $name = "/dev/pts/" . unpack("i", $number);
+		defined(my $pid = fork) or die "fork: $!";
+		if ($pid == 0) {
+			POSIX::setsid();
+			open(my $terminal, "+<", $name) or die "$name: $!";
+			close $ours;
+			POSIX::dup2(fileno $terminal, $_) for 0 .. 2;
+			exec(@command) or die "$command[0]: $!";
+		}
+		my $text = "";
+		while ($text !~ /$line/) {
+			sysread($ours, $text, 4096, length $text) // ($!{EIO} && kill(0, $pid) ? select(undef, undef, undef, 0.01) : last);
+		}
+		close $ours;
+		waitpid $pid, 0;
+		print $? & 127 ? "signal " . ($? & 127) : "status " . ($? >> 8), "\n";
+	' "$@"
+}
+is "$(hang_up 'Epoch.1.' $train --epochs 1000000 --save disk/k --keep 1)" "status 129" "a run whose terminal is closed ends with status 129"
+ok "it saves its state" test -e "$(ls disk/k-* | tail -n 1)"
+is "$(hang_up 'Epoch.1.' dlaunch -n 2 -s 1 $train --epochs 1000000 --save disk/l --keep 1)" "status 129" \
+	"dlaunch whose terminal is closed ends with status 129"
+is "$(ls disk/l-* | wc -l) $(unfinished)" "1 0" "its workers save their state"
+
+mkfifo ready
+pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 9 9>ready >/dev/full 2>server.err & server=$!
+read -r at <ready
+status 0 "a worker of a server without a log trains" $train --servers "$at" --plain --epochs 2
+wait $server
+is $? 1 "a server whose log is lost serves to the end, with status 1"
+is "$(grep -c 'standard output' server.err)" 1 "it reports the loss once"
+
+if [ -z "${SAN:-}" ]; then
+	for v in $(seq 92000 2000 124000); do
+		bash -c "ulimit -c 0 -v $v; exec $train --net lenet --epochs 1" >out 2>err
+		got=$?
+		[ $got -eq 0 ] || { [ $got -lt 128 ] && [ -s err ]; } || echo "ulimit -v $v: status $got"
+	done >short
+	is "$(cat short)" "" "pworker reports that ulimit -v is too small, and does not crash"
+else
+	skip "ulimit -v" "sanitizers need more"
+fi
+done_testing

@@ -190,6 +190,10 @@ stop_job(const char *name)
 		s = read_job_state(&d);
 	if (!s.running)
 		front_wrong("job %s is not running", name);
+	/* A home may be shared by hosts: there the id may be that of any process. */
+	if (!s.here)
+		front_wrong("job %s: its launcher is process %d on host %s; stop it there", name, (int)s.pid,
+		    s.host[0] != 0 ? s.host : "?");
 	if (s.pid <= 0 || kill(s.pid, SIGTERM) < 0)
 		front_die(name, err_sys("launcher process %d", (int)s.pid));
 	wait_for_job_end(&d, s.pid);
@@ -217,9 +221,9 @@ print_status(const char *name)
 	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
 		front_warn(name, e);
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\n", name,
+		printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name,
 		    s.running ? "runs" : !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
-		    status, since, cwd, (char *)text.p);
+		    status, since, s.host, cwd, (char *)text.p);
 	free(cwd);
 	buf_free(&text);
 	words_free(&argv);
@@ -237,7 +241,7 @@ print_jobs(char *const *names)
 			front_die(NULL, e);
 		names = all.n > 0 ? all.v : names;
 	}
-	printf("job\tstate\tstatus\tsince\tdirectory\tcommand\n");
+	printf("job\tstate\tstatus\tsince\thost\tdirectory\tcommand\n");
 	for (; *names != NULL; names++)
 		print_status(*names);
 	words_free(&all);

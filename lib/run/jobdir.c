@@ -253,12 +253,31 @@ jobdir_take_over(struct jobdir *d)
 	return e;
 }
 
+/* Where a process id means this process: the boot of a machine, and a name space of process ids (pid_namespaces(7)). */
+static void
+read_pid_space(char text[JOBDIR_SPACE])
+{
+	char boot[JOBDIR_SPACE / 2], names[JOBDIR_SPACE / 2];
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	boot[n > 0 ? n : 0] = 0;
+	n = readlink("/proc/self/ns/pid", names, sizeof(names) - 1);
+	names[n > 0 ? n : 0] = 0;
+	snprintf(text, JOBDIR_SPACE, "%.*s/%s", (int)strcspn(boot, "\n"), boot, names);
+}
+
 int
 jobdir_claim(struct jobdir *d)
 {
-	char text[16];
-	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	char text[JOBDIR_HOST + JOBDIR_SPACE + 16], host[JOBDIR_HOST] = "", space[JOBDIR_SPACE];
+	int n;
 
+	gethostname(host, sizeof(host) - 1);
+	read_pid_space(space);
+	n = snprintf(text, sizeof(text), "%d %s %s\n", (int)getpid(), host[0] != 0 ? host : "-", space);
 	if (ftruncate(d->lock, 0) < 0 || pwrite(d->lock, text, (size_t)n, 0) != n)
 		return err_sys("job %s: lock", d->name);
 	return 0;
@@ -384,6 +403,16 @@ jobdir_end(struct jobdir *d, int status)
 	return e == 0 ? 0 : jobdir_put(d, "status", text, n);
 }
 
+static void
+parse_claim(const char *text, struct jobdir_state *s)
+{
+	char space[JOBDIR_SPACE], own[JOBDIR_SPACE];
+	int n = sscanf(text, "%d %255s %127s", &s->pid, s->host, space);
+
+	read_pid_space(own);
+	s->here = n == 3 && strcmp(space, own) == 0;
+}
+
 int
 jobdir_read_state(const struct jobdir *d, struct jobdir_state *s)
 {
@@ -400,7 +429,7 @@ jobdir_read_state(const struct jobdir *d, struct jobdir_state *s)
 		s->since = st.st_mtime;
 	close(fd);
 	if (jobdir_get(d, "lock", JOBDIR_MOST, &b) == 0)
-		s->pid = (pid_t)strtol((char *)b.p, NULL, 10);
+		parse_claim((char *)b.p, s);
 	b.n = 0;
 	s->has_record = has_job_file(d, "record");
 	if (!s->running && has_job_file(d, "status") && jobdir_get(d, "status", JOBDIR_MOST, &b) == 0)

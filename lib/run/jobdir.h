@@ -3,7 +3,8 @@
  *
  *	JOB/command	the words of its command line, each followed by a zero byte
  *	JOB/dir		the directory in which it was started
- *	JOB/lock	its launcher's process id; the launcher holds a lock (flock(2)) on it
+ *	JOB/lock	its launcher's process id and host, and where that id counts; the launcher holds a lock
+ *			(flock(2)) on it
  *	JOB/out, err	the output of a detached job
  *	JOB/status	its exit status, once it has ended
  *	JOB/hosts	the hosts file of a detached job, as it was at the start
@@ -23,6 +24,8 @@
 #include <time.h>
 
 #define JOBDIR_NAME	64u		/* bytes of a name with its zero */
+#define JOBDIR_HOST	256u		/* bytes of a host's name with its zero */
+#define JOBDIR_SPACE	128u		/* bytes of where a process id counts, with a zero */
 #define JOBDIR_MOST	(1u << 20)	/* most bytes of command, dir, lock and status */
 
 struct jobdir {
@@ -35,6 +38,8 @@ struct jobdir_state {
 	bool	 running;	/* its launcher lives */
 	bool	 has_record;	/* it has not ended, and its processes may run without a launcher */
 	pid_t	 pid;		/* of the launcher; 0: not known */
+	char	 host[JOBDIR_HOST];	/* where the launcher runs or ran; "": not known */
+	bool	 here;		/* pid is one of this machine, since it was booted, and of this container */
 	int	 status;	/* -1: it runs, or its launcher was lost before it wrote one */
 	time_t	 since;		/* the time of its last start */
 };
@@ -57,7 +62,7 @@ int	 jobdir_take_over(struct jobdir *d);
  * ERR_ARG (it runs, or has a record) or ERR_SYS.
  */
 int	 jobdir_remove(struct jobdir *d);
-/* Writes this process's id as the launcher's.  Returns 0 or ERR_SYS. */
+/* Writes this process's id and host as the launcher's.  Returns 0 or ERR_SYS. */
 int	 jobdir_claim(struct jobdir *d);
 /* Writes the exit status of a job that has ended, and removes its record in any case.  Returns 0 or ERR_SYS. */
 int	 jobdir_end(struct jobdir *d, int status);

@@ -15,8 +15,8 @@ field() { dlaunch status "$1" | sed 1d | cut -f"$2"; }
 ok "a detached job starts" start
 is "$job" 1 "a detached job without a name has a number"
 is "$(living | wc -l)" 6 "a detached job has all its processes"
-is "$(field 1 2,3,5)" "runs		$PWD" "status says that the job runs, and where"
-like <(field 1 6) "^dlaunch --detach -n 2 -s 2 .*/pworker --do wait$" "status prints the job's command line"
+is "$(field 1 2,3,6)" "runs		$PWD" "status says that the job runs, and where"
+like <(field 1 7) "^dlaunch --detach -n 2 -s 2 .*/pworker --do wait$" "status prints the job's command line"
 ok "a second detached job starts" start --job night
 is "$job" night "--job names the job"
 is "$(dlaunch status | cut -f1,2 | paste -sd,)" "job	state,1	runs,night	runs" "status lists both jobs"
@@ -97,6 +97,17 @@ is "$(dlaunch logs seen 2>"$T/err" | grep -c waits)" 2 "logs prints the output o
 is "$(dlaunch list)" "$(dlaunch status)" "list prints all jobs"
 status 2 "rm refuses a running job" dlaunch rm seen
 like "$T/err" '^dlaunch: job seen is running$' "the error says that the job to remove is running"
+# As if another host that shares the home had started it: the process must not get a signal.
+lock=$XDG_STATE_HOME/tally/jobs/seen/lock
+cp "$lock" "$T/lock"
+sleep 1000 & stranger=$!
+echo "$stranger far.example 0-0-0-0/pid:[1]" >"$lock"
+status 2 "stop refuses a job of another host" dlaunch stop seen
+is "$(cat "$T/err")" "dlaunch: job seen: its launcher is process $stranger on host far.example; stop it there" \
+	"the error names the host and the process"
+ok "no process of this host is signalled" kill "$stranger"
+is "$(field seen 5)" far.example "status prints the launcher's host"
+cat "$T/lock" >"$lock"
 dlaunch stop seen
 status 143 "wait returns the status of a stopped job" dlaunch wait seen
 status 2 "rm reports a missing job" dlaunch rm nothing seen

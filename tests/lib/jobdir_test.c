@@ -183,6 +183,39 @@ test_full_disk(void)
 	buf_free(&b);
 }
 
+static void
+write_lock(const struct jobdir *d, const char *text)
+{
+	size_t n = strlen(text);
+
+	ok(ftruncate(d->lock, 0) == 0 && pwrite(d->lock, text, n, 0) == (ssize_t)n, "a lock says '%s'", text);
+}
+
+static void
+test_host(void)
+{
+	char host[JOBDIR_HOST] = "";
+	struct jobdir_state s;
+	struct jobdir d;
+
+	gethostname(host, sizeof(host) - 1);
+	jobdir_make("shared", false, argv, "/", &d);
+	jobdir_read_state(&d, &s);
+	ok(s.here && s.pid == getpid(), "a launcher's process id counts on its own host");
+	is_str(s.host, host, "its host is recorded");
+	write_lock(&d, "1 other 11111111-2222-3333-4444-555555555555/pid:[4026531836]\n");
+	jobdir_read_state(&d, &s);
+	ok(!s.here && s.running, "a launcher of another boot is not here, whatever its host is called");
+	is_str(s.host, "other", "the host that it wrote is known");
+	write_lock(&d, "1\n");
+	jobdir_read_state(&d, &s);
+	ok(!s.here && s.pid == 1 && s.host[0] == 0, "a lock without a host is of no known host");
+	write_lock(&d, "");
+	jobdir_read_state(&d, &s);
+	ok(!s.here && s.pid == 0, "an empty lock names nobody");
+	jobdir_close(&d);
+}
+
 /* A forked launcher holds the lock. */
 static void
 test_fork(void)
@@ -227,7 +260,7 @@ test_names(void)
 	is(jobdir_make("a.b-c_9", false, argv, "/", &d), 0, "a job with a name is made");
 	jobdir_close(&d);
 	is(jobdir_list(&all), 0, "all jobs are listed");
-	ok(all.n == 14 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
+	ok(all.n == 15 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
 	    "the list has numbers by value, then names");
 	words_free(&all);
 	unsetenv("XDG_STATE_HOME");
@@ -248,6 +281,7 @@ main(void)
 	test_record();
 	test_names_in_use();
 	test_full_disk();
+	test_host();
 	test_fork();
 	test_names();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);

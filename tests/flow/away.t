@@ -8,7 +8,7 @@ export XDG_STATE_HOME=$T/state
 away() {
 	local job
 	for job in "$XDG_STATE_HOME"/tally/jobs/*/; do
-		[ ! -e "$job/record" ] || kill -9 $(cat "$job/lock") $(agents "$job/record")
+		[ ! -e "$job/record" ] || kill -9 $(cut -d" " -f1 "$job/lock") $(agents "$job/record")
 	done 2>/dev/null
 	living | xargs -r kill -9
 	sshd_stop
@@ -52,7 +52,7 @@ start() {
 	rm -rf "$STAND" && mkdir "$STAND" && mkfifo "$STAND"/{more,end}.{0,1} || return
 	job=$(dlaunch --detach -n 2 -s 0 --silence 60 --env STAND "${at[@]}" "$@" -- "$T/work" "$argument") || return
 	dir=$XDG_STATE_HOME/tally/jobs/$job
-	line_of "$dir/out" begun 2 && line_of "$STAND/pids" . 2 && read -r launcher <"$dir/lock" && cp "$dir/record" "$STAND/record"
+	line_of "$dir/out" begun 2 && line_of "$STAND/pids" . 2 && read -r launcher _ <"$dir/lock" && cp "$dir/record" "$STAND/record"
 }
 # must NAME COMMAND...: as ok, but ends the test on failure, as the rest would wait in vain.
 must() {
@@ -114,7 +114,7 @@ tests() {
 	attached=$!
 	ok "$1: attach starts another launcher" line_of "$T/attached.err" "^dlaunch: host .*: is back$" "$hosts"
 	is "$(field "$job" 2)" runs "$1: status says that the job runs again"
-	slay "$(cat "$dir/lock")"
+	slay "$(cut -d" " -f1 "$dir/lock")"
 	ok "$1: a running attach starts a third launcher" line_of "$T/attached.err" "^dlaunch: host .*: is back$" $((2 * hosts))
 	ok "$1: the job comes to its end under the third launcher" finish 399
 	wait $attached

@@ -53,8 +53,9 @@ echo "# $killed of 9 runs were killed"
 
 # --- ended at any byte: a limit of the file size ends the run during a write
 for limit in 300 301 777 1111; do
-	(ulimit -f $limit; run -j 2 -o u.rec --rejects u.bad --resume) >/dev/null 2>&1
-	is $? 153 "a file size limit of $limit KiB ends im2rec"
+	(ulimit -f $limit; run -j 2 -o u.rec --rejects u.bad --resume) >/dev/null 2>u.err
+	is $? 1 "a file size limit of $limit KiB ends im2rec"
+	like u.err '^im2rec: u\.rec.*: File too large' "the error names the file that reached $limit KiB"
 done
 cut=$(stat -c %s u.rec.partial)
 status 1 "im2rec --resume finishes a run ended by a file size limit" run -o u.rec --rejects u.bad --resume

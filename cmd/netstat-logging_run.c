@@ -111,7 +111,22 @@ put_row(struct watch *w, const struct source *s, const char *event, double secon
 		front_die(NULL, e);
 }
 
-/* Writes a period.  The incomplete one at the end is omitted if it is short and empty. */
+static uint64_t
+period_ns(const struct watch *w)
+{
+	return (uint64_t)(w->o->period_s * 1e9);
+}
+
+static uint64_t
+count_periods(const struct watch *w, uint64_t at_ns)
+{
+	return (at_ns - w->begun_ns) / period_ns(w);
+}
+
+/*
+ * Writes a period.  The incomplete one at the end is omitted if it is short and empty.  If the timer expires again
+ * before a late reading, that reading has covered both periods, and the second has no row.
+ */
 static void
 write_period_rows(struct watch *w, bool whole)
 {
@@ -126,6 +141,8 @@ write_period_rows(struct watch *w, bool whole)
 		t = traffic_since(&s->last, &now);
 		at_ns = clk_ns();
 		seconds = (double)(at_ns - s->at_ns) / 1e9;
+		if (whole && count_periods(w, at_ns) == count_periods(w, s->at_ns))
+			continue;
 		if (!whole && seconds < w->o->period_s / 100 && t.bytes[TRAFFIC_RX] + t.bytes[TRAFFIC_TX] == 0)
 			continue;
 		s->at_ns = at_ns;
@@ -252,7 +269,7 @@ run_event_loop(struct watch *w)
 static void
 start_timers(struct watch *w)
 {
-	uint64_t period = (uint64_t)(w->o->period_s * 1e9), first = w->begun_ns + period;
+	uint64_t period = period_ns(w), first = w->begun_ns + period;
 	uint64_t last = w->begun_ns + (uint64_t)(w->o->duration_s * 1e9);
 	struct itimerspec tick = {
 		.it_interval = { (time_t)(period / 1000000000), (long)(period % 1000000000) },

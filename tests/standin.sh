@@ -85,7 +85,7 @@ living() {
 }
 # parent PID: the process that it is a child of.
 parent() { sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status"; }
-# What should end and does not is there for ever, or for the ten seconds of a silence: so long a machine may be busy
+# What should end and does not is there for ever, or for the minute of a silence: so long a machine may be busy
 # with other things.
 SOON=9
 # none_left [SECONDS]: they are all gone, within that time.

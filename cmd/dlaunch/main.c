@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SILENCE_S	10
+#define SILENCE_S	30
 #define DETACHED_S	86400	/* a day, so that a laptop may sleep overnight */
+#define LEAST_S		1
 
 static const char usage[] =
     "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
@@ -35,7 +36,7 @@ static const char help[] =
     "  --job NAME  --force  replace one   --detach  run in the background    --resume JOB  continue it\n"
     "Failures:\n"
     "  --on-fail stop|wait  the others    --restart N (0)  attempts after a process or host was lost\n"
-    "  --timeout SECONDS (60) to start    --silence SECONDS (10; detached a day)  until a host is lost\n"
+    "  --timeout SECONDS (60) to start    --silence SECONDS (30; detached a day)  a network may be down\n"
     "  --grace SECONDS (10)  to end       --respawn N (10)  times an hour for a killed pserver\n"
     "Any command but pworker runs in all roles, which DMLC_ROLE distinguishes, with -- before it.\n";
 
@@ -181,7 +182,7 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 		case RESUME: c->resume = optarg; break;
 		case RSH: c->rsh = optarg; break;
 		case SERVER: c->server = optarg; break;
-		case SILENCE: c->silence_s = front_real("--silence", optarg, 2, 1e6); break;
+		case SILENCE: c->silence_s = front_real("--silence", optarg, LEAST_S, 1e6); break;
 		case SPOOL: c->spool_mib = (uint32_t)front_num("--spool", optarg, 1, 1 << 20); break;
 		case STDIN: c->input = true; break;
 		case SYNC: c->sync = optarg; break;

@@ -91,6 +91,10 @@ agent() { dlaunch -P -H "$T/two" -n 2 -s 0 "$@" --remote /x/dlaunch -- true | gr
 is "$(agent | sed 's/ -o [^ ]*//g')" "# a: ssh -T -x a /x/dlaunch --agent
 # me@fe80::7: ssh -T -x -oPort=23 me@fe80::7 /x/dlaunch --agent" "the remote shell is ssh"
 is "$(agent --rsh ssh)" "$(agent)" "--rsh ssh is the default"
+# Silence of twice as long, or of this long for a detached job, and a sign more.
+alive() { agent "$@" | head -n 1 | grep -oE 'ServerAlive[^ ]*' | paste -sd' '; }
+is "$(alive), $(alive --silence 90), $(alive --silence 90 --detach)" "ServerAliveInterval=21 ServerAliveCountMax=3, \
+ServerAliveInterval=61 ServerAliveCountMax=3, ServerAliveInterval=31 ServerAliveCountMax=3" "ssh does not give up before --silence"
 printf 'a\nb\n' >"$T/two"
 is "$(agent --rsh mpi | tail -n 1)" "# b: mpirun --host b -n 1 --bind-to none /x/dlaunch --agent" "--rsh mpi runs mpirun"
 is "$(agent --rsh kubectl | tail -n 1)" "# b: kubectl exec -i b -- /x/dlaunch --agent" "--rsh kubectl runs kubectl exec"

@@ -80,18 +80,18 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	wait "$pid" 2>/dev/null
 done
 
-start 2 --silence 2 -- wait && kill -STOP "$pid"
+start 2 --silence 1 -- wait && kill -STOP "$pid"
 ok "a silent launcher is given up by the agent" none_left
 kill -9 "$pid"
 
-start 2 --silence 2 -- wait && kill -STOP "$agent"
+start 2 --silence 1 -- wait && kill -STOP "$agent"
 ok "a silent agent is a lost host" ends 75
 like "$T/err" '^dlaunch: host localhost: silent for [0-9]+ s' "the silent host is named"
 kill -CONT "$agent"
 ok "an agent that continues ends its processes" none_left
 
 # As on a machine that is suspended or overloaded.
-start 2 --silence 2 -- wait && kill -STOP "$pid" "$agent" && read -rt 3 <> <(:)
+start 2 --silence 1 -- wait && kill -STOP "$pid" "$agent" && read -rt 3 <> <(:)
 kill -CONT "$pid" && read -rt 0.3 <> <(:)
 kill -CONT "$agent"
 ok "a job that stood still on both sides gets SIGTERM" kill -TERM "$pid"

@@ -108,7 +108,7 @@ kill -INT "$pid"
 ok "SIGINT ends the job" ends 130
 is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "SIGINT lets the workers end orderly"
 ok "SIGINT leaves nothing" none_left
-ok "a job over ssh starts" start -- --silence 2 "$T/bin/pworker" --do wait
+ok "a job over ssh starts" start -- --silence 1 "$T/bin/pworker" --do wait
 shells | xargs kill -STOP
 ok "a dead link is a lost host" ends 75
 ok "a dead link leaves nothing on either side" none_left
@@ -144,7 +144,7 @@ is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 
 for ((i = 0; i < ${TIMES:-1}; i++)); do
 	for case in "a deaf" "switch wait" "switch deaf"; do
 		link=${case% *} what=${case#* }
-		ok "a job over hosts in two namespaces starts" start ns -- --silence 2 --grace 1 "$T/bin/pworker" --do "$what"
+		ok "a job over hosts in two namespaces starts" start ns -- --silence 1 --grace 1 "$T/bin/pworker" --do "$what"
 		netns_link "$link" down
 		ok "pulling the cable of $link leaves nothing on any side (processes: $what)" none_left
 		ok "the pulled cable of $link is a lost host" ends 75
@@ -152,4 +152,36 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 		netns_link "$link" up
 	done
 done
+
+# An outage that is shorter than --silence.  The ssh of the test's own configuration would give up after two seconds.
+patient="ssh -F $T/ssh/config -o ServerAliveInterval=0 {host}"
+# shellcheck disable=SC2034
+rsh=$patient
+for link in a switch; do
+	ok "a job over hosts in two namespaces starts" start ns -- "$T/bin/pworker" --do wait
+	netns_link "$link" down
+	read -rt 12 <> <(:)
+	netns_link "$link" up
+	launcher=$pid	# or its parent, a shell
+	[ "$(cat "/proc/$pid/comm")" = dlaunch ] || read -r launcher <"/proc/$pid/task/$pid/children"
+	kill -TERM "$launcher"
+	ok "a job whose cable of $link was pulled for 12 seconds loses no host" ends 143
+	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "its workers end orderly"
+	ok "it leaves nothing" none_left
+done
+export XDG_STATE_HOME=$T/state
+rm -rf "$STAND" && mkdir "$STAND"
+job=$(ns dlaunch --detach -H "$T/hosts" --rsh "$patient" -n 2 -s 2 --server-command "$T/bin/pserver" --env STAND \
+	"$T/bin/pworker" --do wait)
+err=$XDG_STATE_HOME/tally/jobs/$job/err
+for n in 1 2; do
+	netns_link a down
+	ok "the launcher of a detached job notices outage $n" line_of "$err" '^dlaunch: waiting for host a: ' "$n"
+	netns_link a up
+	ok "it connects again after outage $n" line_of "$err" '^dlaunch: host a: is back$' "$n"
+done
+status 0 "the detached job is stopped" ns dlaunch stop "$job"
+is "$(grep stopped "$XDG_STATE_HOME/tally/jobs/$job/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" \
+	"its workers end orderly, too"
+ok "the detached job leaves nothing" none_left
 done_testing

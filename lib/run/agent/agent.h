@@ -15,7 +15,7 @@
 #ifndef RUN_AGENT_AGENT_H
 #define RUN_AGENT_AGENT_H
 
-#define AGENT_GRACE_S	2.5	/* nothing is left after 5 s, with --silence 2 or a pipe that ends */
+#define AGENT_GRACE_S	2.5	/* nothing is left after 5 s, with --silence 1 or a pipe that ends */
 #define AGENT_SILENCE_S	60.0	/* the limit of silence until the job sets another */
 
 struct agent_opt {

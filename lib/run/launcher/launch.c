@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define TICK_MS		200
-#define LINK_S		10.0	/* silence after which a detached job's connection is lost, but not its host */
+#define LINK_S		5.0	/* silence after which a detached job's connection is lost, but not its host */
 #define BYE_S		2.0	/* time for remote shells to end after their agents */
 #define KILLED_S	5.0	/* time for processes to end after SIGKILL */
 #define LOW		(64u << 10)	/* agents get credit while fewer bytes of output wait */

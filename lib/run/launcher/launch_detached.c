@@ -13,8 +13,16 @@
 
 #define SAVE_S		0.2	/* between two records, unless an agent has little credit left */
 #define CALL_S		30.0	/* limit for a host to answer */
+/*
+ * A call that begins while the network is down comes through late, as TCP repeats it at intervals that double.  So most
+ * calls are short, and some long, for a host that is slow.
+ */
+#define SHORT_CALL_S	4.0
+#define LONG_CALLS	4	/* every so many calls one is long */
 #define SHELL_S		1.0	/* time until a remote shell that should end is killed */
-#define LONGEST_S	10.0	/* longest pause between two calls */
+#define PAUSE_S		1.0	/* between two calls, so that the seconds between two outages are used */
+#define LONG_AWAY_S	600.0	/* after this time the pauses are longer */
+#define LONGEST_S	10.0
 #define GIVEN_UP_S	5.0	/* time for an away host to answer after the job was killed */
 
 bool
@@ -87,7 +95,7 @@ launch_restore(struct launch *l)
 void
 launch_lose_link(struct launch *l, struct remote *r, const char *why)
 {
-	double now = clk_s(), pause;
+	double now = clk_s();
 
 	if (r->state != REMOTE_AWAY) {
 		mark_away(r, now);
@@ -95,8 +103,7 @@ launch_lose_link(struct launch *l, struct remote *r, const char *why)
 	}
 	snprintf(r->reason, sizeof(r->reason), "%s", why);
 	remote_hang_up(r, SIGTERM);
-	pause = r->tries == 0 ? 0 : r->tries < 5 ? 0.5 * (1 << r->tries) : LONGEST_S;
-	r->call_at = now + (pause < LONGEST_S ? pause : LONGEST_S);
+	r->call_at = now + (r->tries == 0 ? 0 : now - r->away_since < LONG_AWAY_S ? PAUSE_S : LONGEST_S);
 	r->tries++;
 }
 
@@ -143,7 +150,7 @@ check_away_host(struct launch *l, struct remote *r)
 		snprintf(why, sizeof(why), "given up (%s); its processes end after %.0f s without a launcher",
 		    r->reason, l->opt->job.silence_ms * 1e-3);
 		launch_lose(l, r, why, ROSTER_AGAIN);
-	} else if (r->chan != NULL && now - r->called_at > CALL_S) {
+	} else if (r->chan != NULL && now - r->called_at > (r->tries % LONG_CALLS == 0 ? CALL_S : SHORT_CALL_S)) {
 		launch_lose_link(l, r, "does not answer");
 	} else if (r->chan == NULL && r->pid != 0 && now - r->call_at > SHELL_S) {
 		child_signal(r->pid, SIGKILL);

@@ -4,16 +4,24 @@
 #include "base/err.h"
 #include "run/launcher/nodelist.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SSH_SIGNS 3	/* unanswered signs after which ssh(1) gives up */
+
+/*
+ * BatchMode asks no question, so the key of an unknown host is refused.  The launcher ends a silent ssh before that
+ * gives up by itself.
+ */
+static const char ssh[] = "ssh -T -x -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=%.0f "
+    "-o ServerAliveCountMax=%d -oPort={port} {host}";
 
 static const struct {
 	const char *name, *words;
 } ready[] = {
-	/* BatchMode asks no question, so the key of an unknown host is refused. */
-	{ "ssh", "ssh -T -x -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=3 -o ServerAliveCountMax=3 "
-	    "-oPort={port} {host}" },
-	/* --overlap: otherwise the first step would have the allocation's processors to itself. */
+	{ "ssh", ssh },
 	{ "slurm", "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --cpu-bind=none --unbuffered --quiet" },
 	/* --bind-to none: otherwise all processes of the host would share one core. */
 	{ "mpi", "mpirun --host {host} -n 1 --bind-to none" },
@@ -21,14 +29,19 @@ static const struct {
 };
 
 int
-rsh_words(const char *name, struct words *tpl, bool *port)
+rsh_words(const char *name, double silence_s, struct words *tpl, bool *port)
 {
+	char text[sizeof(ssh) + 32];
 	bool host = false;
 	int e;
 
 	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
 		if (strcmp(name, ready[i].name) == 0)
 			name = ready[i].words;
+	if (name == ssh) {
+		snprintf(text, sizeof(text), ssh, ceil(silence_s / SSH_SIGNS) + 1, SSH_SIGNS);
+		name = text;
+	}
 	if ((e = words_split(tpl, name)) < 0)
 		return e;
 	if (tpl->n == 0)

@@ -1,7 +1,8 @@
 /*
  * rsh - the command line of a remote shell, given by a name or a template.
  *
- *	ssh	ssh(1) without questions; host keys are checked, a dead link is noticed after 9 s
+ *	ssh	ssh(1) without questions; host keys are checked, a dead link is noticed by itself after the job's
+ *		silence
  *	slurm	a step of the surrounding allocation (srun(1)), whose hosts are those of the job
  *	mpi	mpirun(1) with one process, of Open MPI or MPICH
  *	kubectl	kubectl exec; hosts are names of pods
@@ -17,10 +18,11 @@
 #include <stdbool.h>
 
 /*
- * Fills an empty template.  {host} is added at the end if the text does not contain it.  *port says
- * whether it contains {port}.  Returns 0, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM.
+ * Fills an empty template for a job that gives a host up after so much silence.  {host} is added at the
+ * end if the text does not contain it.  *port says whether it contains {port}.  Returns 0, ERR_FORMAT,
+ * ERR_LIMIT or ERR_NOMEM.
  */
-int	 rsh_words(const char *name, struct words *tpl, bool *port);
+int	 rsh_words(const char *name, double silence_s, struct words *tpl, bool *port);
 /*
  * Appends the hosts that this shell itself knows, as the text of a hosts file
  * (run/launcher/hosts.h).  Returns 1; 0 if it knows none, as outside an allocation; ERR_FORMAT,

@@ -200,6 +200,23 @@ status 1 "a server that the other hosts cannot reach" \
 	dlaunch -H "$T/near" --rsh 'env AT={host}' --server-command "$T/bin/pserver" \
 	--env STAND -n 2 -s 2 "$T/bin/pworker" --do hello
 like "$T/err" '^dlaunch: host b: the other hosts cannot reach 127.0.0.1:1001' "the unreachable server is named"
+# Worker 0 loses its peer before the end of worker 1 is known.
+cat >"$T/consequence" <<'EOF'
+#!/bin/bash
+if [ "$DMLC_RANK" = 0 ]; then
+	echo $$ >"$1/worker0.new" && mv "$1/worker0.new" "$1/worker0"
+	exit 75
+fi
+until [ -e "$1/worker0" ]; do read -rt 0.02 <> <(:); done
+while kill -0 "$(cat "$1/worker0")" 2>/dev/null; do read -rt 0.02 <> <(:); done
+kill -9 $$
+EOF
+status 137 "a killed worker gives its status, not that of the worker that lost it" \
+	dlaunch -n 2 -s 0 -- bash "$T/consequence" "$T"
+is "$(grep -m 1 '^dlaunch: ' "$T/err")" "dlaunch: worker 1 on localhost: signal 9 (Killed): ending the others" \
+	"the first line about a failed job is its cause"
+status 75 "a worker that loses an unknown peer gives 75" dlaunch -n 1 -s 0 -- sh -c 'exit 75'
+like "$T/err" '^dlaunch: worker 0 on localhost: exit status 75$' "the lost peer is reported when no cause is known"
 status 1 "a full output gives 1" sh -c 'dlaunch -s 0 -- echo x >/dev/full'
 like "$T/err" '^dlaunch: standard output: write: No space left' "the full output is reported"
 

@@ -15,6 +15,7 @@
 #define TICK_MS		200
 #define LINK_S		5.0	/* silence after which a detached job's connection is lost, but not its host */
 #define BYE_S		2.0	/* time for remote shells to end after their agents */
+#define CAUSE_S		2.0	/* time for the cause of a lost peer to be reported before it */
 #define KILLED_S	5.0	/* time for processes to end after SIGKILL */
 #define LOW		(64u << 10)	/* agents get credit while fewer bytes of output wait */
 #define LINES_A_ROUND	256	/* reads of a remote shell's errors in a round */
@@ -154,6 +155,23 @@ check_start(struct launch *l)
 	}
 }
 
+/* Reports that a process lost its peer, unless the peer's own end is reported in this time. */
+static void
+report_lost_peer(struct launch *l)
+{
+	bool others = roster_unfinished(l->roster) != NULL && !l->roster->termed;
+	const struct member *m = l->lost_peer;
+	char name[32], how[64];
+
+	if (m == NULL || (others && clk_s() < l->peer_lost_until - l->opt->grace_s + CAUSE_S))
+		return;
+	roster_name(m, name);
+	roster_end_text(m->status, how);
+	launch_report(l, "%s on %s: %s%s", name, l->remote[m->host].name, how,
+	    others ? ": waiting for the others" : "");
+	l->lost_peer = NULL;
+}
+
 static void
 check_end(struct launch *l)
 {
@@ -161,6 +179,7 @@ check_end(struct launch *l)
 	double now = clk_s();
 	char name[32];
 
+	report_lost_peer(l);
 	/* Servers end by themselves after their workers.  After a signal they get half of the remaining grace. */
 	if (m != NULL && m->child.role != JOB_WORKER && l->term_at == 0)
 		l->term_at = now + (l->signo == 0 ? l->opt->grace_s : l->kill_at > now ? (l->kill_at - now) / 2 : 0);

@@ -140,6 +140,7 @@ launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 	uint32_t h = (uint32_t)(r - l->remote);
 
 	launch_report(l, "host %s: %s", r->name, why);
+	l->lost_peer = NULL;
 	if (r->detached && r->state == REMOTE_UP && r->chan != NULL) {
 		/* Otherwise the agent would wait for a launcher.  The remote shell then ends with the agent. */
 		chan_send(r->chan, CTL_ABANDON, NULL, 0);

@@ -100,20 +100,24 @@ handle_exit(struct launch *l, struct remote *r, struct member *m, int status, do
 	roster_end_text(status, how);
 	m->peak_kib = peak_kib;
 	if (roster_end(l->roster, m, status, seconds)) {
-		if (!was && l->signo == 0 && l->peer_lost_until == 0)
-			launch_report(l, "%s on %s: %s%s", name, r->name, how, ignores_failure(l) ? "" :
-			    roster_code(status) == ROSTER_AGAIN ? ": waiting for the others" : ": ending the others");
 		/*
 		 * A process that lost its peer may report that before the peer's own end, whose status is
-		 * the job's.  So the others are not signalled yet, as their own statuses would be lost.
-		 * Those that lose the peer too end by themselves.
+		 * the job's, and which is reported first.  So the others are not signalled yet, as their own
+		 * statuses would be lost.  Those that lose the peer too end by themselves.
 		 */
-		if (ignores_failure(l))
+		if (!ignores_failure(l) && roster_code(status) == ROSTER_AGAIN) {
+			if (l->peer_lost_until == 0 && !was && l->signo == 0)
+				l->lost_peer = m;
+			if (l->peer_lost_until == 0)
+				l->peer_lost_until = clk_s() + l->opt->grace_s;
 			return;
-		if (roster_code(status) != ROSTER_AGAIN)
+		}
+		l->lost_peer = NULL;
+		if (!was && l->signo == 0)
+			launch_report(l, "%s on %s: %s%s", name, r->name, how,
+			    ignores_failure(l) ? "" : ": ending the others");
+		if (!ignores_failure(l))
 			launch_end(l);
-		else if (l->peer_lost_until == 0)
-			l->peer_lost_until = clk_s() + l->opt->grace_s;
 	} else if (!l->started && !was && m->addr[0] == 0) {
 		launch_report(l, "%s on %s: ended before it listened", name, r->name);
 		launch_fail(l, 1);

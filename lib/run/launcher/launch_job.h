@@ -31,6 +31,7 @@ struct launch {
 	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* of a detached job, for hosts that missed them */
 	uint32_t	 nsent;
 	double		 peer_lost_until;	/* a peer was lost: time for others to end by themselves; 0: not */
+	const struct member *lost_peer;	/* ended as it had lost a peer, which is not reported yet; NULL: none */
 };
 
 /* Writes a message with the tool's name before it. */

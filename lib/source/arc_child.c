@@ -1,5 +1,6 @@
 /* arc_child - reads an archive in a separate process.  For arc. */
 #include "source/arc_child.h"
+#include "base/confine.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "source/arc_local.h"
@@ -37,70 +38,6 @@ struct reader {
 	uint8_t			 body[ANSWER_BYTES];	/* sent right after head, in one write */
 };
 
-/* Lowers a limit; never raises one. */
-static void
-lower_limit(int what, rlim_t soft, rlim_t hard)
-{
-	struct rlimit now;
-
-	if (getrlimit(what, &now) < 0)
-		return;
-	hard = now.rlim_max < hard ? now.rlim_max : hard;
-	setrlimit(what, &(struct rlimit){ soft < hard ? soft : hard, hard });
-}
-
-/* Bytes of memory that this process has mapped, or 0. */
-static uint64_t
-mapped_bytes(void)
-{
-	FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long pages;
-	int n = f != NULL ? fscanf(f, "%lu", &pages) : 0;
-
-	if (f != NULL)
-		fclose(f);
-	return n == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
-/*
- * Closes all descriptors but two and sets limits.  Blocks signals that may end the parent: the end of the socket then
- * ends this process.  All other signals end it at once.
- */
-static void
-restrict_process(int sock, int fd)
-{
-	static const int from_outside[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	unsigned low = (unsigned)(sock < fd ? sock : fd), high = (unsigned)(sock < fd ? fd : sock);
-	uint64_t now = mapped_bytes();
-	sigset_t blocked;
-
-	sigemptyset(&blocked);
-	for (size_t i = 0; i < sizeof(from_outside) / sizeof(*from_outside); i++)
-		sigaddset(&blocked, from_outside[i]);
-	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	if (low > 0)
-		close_range(0, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, UINT_MAX, 0);
-	lower_limit(RLIMIT_CORE, 0, 0);
-	lower_limit(RLIMIT_FSIZE, 0, 0);
-	lower_limit(RLIMIT_NOFILE, 0, 0);
-	if (now > 0)
-		lower_limit(RLIMIT_AS, now + ARC_CHILD_MEMORY, now + ARC_CHILD_MEMORY);
-}
-
-/* Limits processor time from now on. */
-static void
-limit_cpu(void)
-{
-	struct rusage used;
-
-	if (getrusage(RUSAGE_SELF, &used) == 0)
-		lower_limit(RLIMIT_CPU, (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + ARC_CHILD_CPU,
-		    RLIM_INFINITY);
-}
-
 /* Sends an answer with n bytes of the body, or with the line of an error. */
 static int
 send_answer(struct reader *r, int code, size_t n)
@@ -125,7 +62,7 @@ handle_request(struct reader *r)
 
 	if (io_read(r->sock, &n, sizeof(n), &got) < 0 || got < sizeof(n))
 		return 1;
-	limit_cpu();
+	confine_cpu(ARC_CHILD_CPU);
 	if (n > 0)
 		return e = arc_local_read(r->local, r->body, n < ANSWER_BYTES ? n : ANSWER_BYTES, &got),
 		    send_answer(r, e, got);
@@ -146,8 +83,8 @@ run_child(int sock, const struct arc_local_opt *opt)
 
 	if (r == NULL)
 		_exit(1);
-	restrict_process(sock, opt->fd);
-	limit_cpu();
+	confine_process(sock, opt->fd, ARC_CHILD_MEMORY);
+	confine_cpu(ARC_CHILD_CPU);
 	r->sock = sock;
 	e = arc_local_open(&r->local, opt);
 	if (send_answer(r, e, 0) == 0 && e == 0)

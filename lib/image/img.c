@@ -1,9 +1,11 @@
-/* img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF), and encodes JPEG and PNG. */
+/* img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF, HEIC, AVIF, JPEG XL), and encodes JPEG and PNG. */
 #include "image/img.h"
 #include "base/err.h"
 #include "image/img_bmp.h"
 #include "image/img_gif.h"
+#include "image/loaded/img_heif.h"
 #include "image/img_jpeg.h"
+#include "image/loaded/img_jxl.h"
 #include "image/img_png.h"
 #include "image/img_png_write.h"
 #include "image/img_pnm.h"
@@ -43,13 +45,15 @@ static const struct signature {
 	{ "II*\0\x10\0\0\0CR", 0, 10, -1, "Canon raw", "cr2" },
 	{ "II*\0", 0, 4, IMG_TIFF, "TIFF", "tif" },
 	{ "MM\0*", 0, 4, IMG_TIFF, "TIFF", "tif" },
-	{ "ftypavif", 4, 8, -1, "AVIF", "avif" },
-	{ "ftyphei", 4, 7, -1, "HEIF", "heic" },
-	{ "ftypmif1", 4, 8, -1, "HEIF", "heif" },
+	{ "ftypavi", 4, 7, IMG_HEIF, "AVIF", "avif" },
+	{ "ftyphei", 4, 7, IMG_HEIF, "HEIC", "heic" },
+	{ "ftyphev", 4, 7, IMG_HEIF, "HEIC", "heic" },
+	{ "ftypmif1", 4, 8, IMG_HEIF, "HEIF", "heif" },
+	{ "ftypmsf1", 4, 8, IMG_HEIF, "HEIF", "heif" },
 	{ "\0\0\0\x0cjP  ", 0, 8, -1, "JPEG 2000", "jp2" },
 	{ "\xff\x4f\xff\x51", 0, 4, -1, "JPEG 2000", "j2k" },
-	{ "\0\0\0\x0cJXL ", 0, 8, -1, "JPEG XL", "jxl" },
-	{ "\xff\x0a", 0, 2, -1, "JPEG XL", "jxl" },
+	{ "\0\0\0\x0cJXL ", 0, 8, IMG_JXL, "JPEG XL", "jxl" },
+	{ "\xff\x0a", 0, 2, IMG_JXL, "JPEG XL", "jxl" },
 	{ "8BPS", 0, 4, -1, "Photoshop", "psd" },
 	{ "%PDF", 0, 4, -1, "PDF", "pdf" },
 };
@@ -62,7 +66,8 @@ static const struct {
 } plain[] = {
 	[IMG_WEBP] = { img_webp_head, img_webp_decode }, [IMG_BMP] = { img_bmp_head, img_bmp_decode },
 	[IMG_GIF] = { img_gif_head, img_gif_decode }, [IMG_PNM] = { img_pnm_head, img_pnm_decode },
-	[IMG_TIFF] = { img_tiff_head, img_tiff_decode },
+	[IMG_TIFF] = { img_tiff_head, img_tiff_decode }, [IMG_HEIF] = { img_heif_head, img_heif_decode },
+	[IMG_JXL] = { img_jxl_head, img_jxl_decode },
 };
 
 /* The row of `signature` whose bytes the image has, or NULL. */
@@ -91,7 +96,7 @@ detect_format(const uint8_t *data, size_t n)
 	const struct signature *s = find_signature(data, n);
 
 	if (s == NULL)
-		return err_fail(ERR_NOTSUP, "not JPEG, PNG, WebP, BMP, GIF, PNM or TIFF");
+		return err_fail(ERR_NOTSUP, "not in a known image format");
 	if (s->format < 0)
 		return err_fail(ERR_NOTSUP, "%s, which is not read; convert it to PNG or JPEG", s->name);
 	return s->format;

@@ -1,13 +1,14 @@
 /*
- * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF), and encodes JPEG and PNG.
+ * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF, HEIC, AVIF, JPEG XL), and encodes JPEG and PNG.
  *
  * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png,
- * img_webp, img_bmp, img_gif, img_pnm and img_tiff, which img alone calls (img_jpeg also serves transcode_planes);
- * exif and orient; resize; transcode.
+ * img_webp, img_bmp, img_gif, img_pnm, img_tiff, and in loaded/ img_heif and img_jxl, which img alone calls (img_jpeg
+ * also serves transcode_planes); exif and orient; resize; transcode.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
- * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM here.  The first bytes tell the format.  The size in the header
- * is checked before memory is allocated.
+ * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM here.  libheif (HEIC, AVIF) and libjxl (JPEG XL) are loaded when
+ * an image needs them; where one is not installed, the image is refused with ERR_NOTSUP and a line that names it.  The
+ * first bytes tell the format.  The size in the header is checked before memory is allocated.
  *
  * Pixels are u8, interleaved [h,w,c], RGB or grey.  Grey of a colour image is its luma (ITU-R BT.601).  PNG keeps the
  * upper 8 of 16 bits a channel; TIFF and PNM are scaled.  Alpha is dropped, but TIFF's is applied: libtiff multiplies
@@ -38,7 +39,7 @@ struct img_region {
 	uint32_t	 y, x, h, w;
 };
 
-enum img_format { IMG_JPEG, IMG_PNG, IMG_WEBP, IMG_BMP, IMG_GIF, IMG_PNM, IMG_TIFF };
+enum img_format { IMG_JPEG, IMG_PNG, IMG_WEBP, IMG_BMP, IMG_GIF, IMG_PNM, IMG_TIFF, IMG_HEIF, IMG_JXL };
 
 /* The header of an encoded image. */
 struct img_head {
@@ -62,8 +63,8 @@ int	 img_codec_new(struct img_codec **k, uint32_t pixels);
 void	 img_codec_free(struct img_codec *k);	/* NULL is fine */
 
 /*
- * This and the next three return 0, ERR_FORMAT (also if the image ends early), ERR_LIMIT, ERR_NOTSUP (another format,
- * which the line names if it is known) or ERR_NOMEM.
+ * This and the next four return 0, ERR_FORMAT (also if the image ends early), ERR_LIMIT, ERR_NOTSUP (another format,
+ * which the line names if it is known), ERR_SYS (no process for HEIC, AVIF or JPEG XL starts) or ERR_NOMEM.
  */
 int	 img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head);
 /* Whether img_decode() would decode all of the image, found without making pixels where possible. */

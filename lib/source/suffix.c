@@ -53,11 +53,10 @@ suffix_is_image(const char *name)
 {
 	static const char *const images[] = {
 		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff",
-		".pnm", ".pbm", ".pgm", ".ppm",
+		".pnm", ".pbm", ".pgm", ".ppm", ".heic", ".heif", ".hif", ".avif", ".jxl",
 		/* not read */
-		".pam", ".pfm", ".avif", ".heic", ".heif", ".hif", ".jp2", ".j2k", ".jpx", ".jxl", ".jxr",
-		".tga", ".psd", ".xcf", ".ico", ".pcx", ".exr", ".hdr", ".svg", ".dng", ".cr2", ".cr3", ".nef",
-		".arw", ".orf", ".rw2", ".raf",
+		".pam", ".pfm", ".jp2", ".j2k", ".jpx", ".jxr", ".tga", ".psd", ".xcf", ".ico", ".pcx", ".exr", ".hdr",
+		".svg", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf",
 	};
 
 	return match_suffix(name, strlen(name), images, COUNT(images)) > 0;

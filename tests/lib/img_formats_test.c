@@ -80,10 +80,10 @@ test_gif(bool interlace)
 }
 
 static void
-test_tiff(const char *name, uint32_t c, int bits, int compression, bool tiled)
+test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compression, bool tiled)
 {
 	const char *path = pics_path("a.tif");
-	TIFF *t = TIFFOpen(path, "w");
+	TIFF *t = TIFFOpen(path, mode);
 	struct buf b = { 0 };
 
 	TIFFSetField(t, TIFFTAG_IMAGEWIDTH, W);
@@ -140,12 +140,14 @@ main(void)
 	fill();
 	test_gif(false);
 	test_gif(true);
-	test_tiff("grey TIFF", 1, 8, COMPRESSION_NONE, false);
-	test_tiff("LZW TIFF", 3, 8, COMPRESSION_LZW, false);
-	test_tiff("TIFF of 16 bits", 3, 16, COMPRESSION_ADOBE_DEFLATE, false);
-	test_tiff("tiled TIFF", 3, 8, COMPRESSION_NONE, true);
-	test_tiff("tiled grey TIFF", 1, 8, COMPRESSION_NONE, true);
-	test_tiff("tiled LZW TIFF", 3, 8, COMPRESSION_LZW, true);
+	test_tiff("grey TIFF", "w", 1, 8, COMPRESSION_NONE, false);
+	test_tiff("LZW TIFF", "w", 3, 8, COMPRESSION_LZW, false);
+	test_tiff("TIFF of 16 bits", "w", 3, 16, COMPRESSION_ADOBE_DEFLATE, false);
+	test_tiff("TIFF of 64-bit offsets", "w8l", 3, 8, COMPRESSION_LZW, false);
+	test_tiff("TIFF of 64-bit offsets, big-endian", "w8b", 3, 8, COMPRESSION_NONE, true);
+	test_tiff("tiled TIFF", "w", 3, 8, COMPRESSION_NONE, true);
+	test_tiff("tiled grey TIFF", "w", 1, 8, COMPRESSION_NONE, true);
+	test_tiff("tiled LZW TIFF", "w", 3, 8, COMPRESSION_LZW, true);
 	img_codec_free(k);
 	pics_clean();
 	return done();

@@ -41,6 +41,7 @@ struct job {
 	struct graph	*graph;
 	struct opt_hyper hyper;
 	uint8_t		 key[CONN_KEY];
+	bool		 plain;
 	uint32_t	 nworkers, nservers, slack;
 	uint32_t	 slice;
 	struct role	 worker[WORKERS], server[WORKERS];
@@ -57,6 +58,7 @@ static const char help[] =
     "  --net-opt KEY=VALUE  an option of its script\n"
     "  --shape CxHxW        of its images (its own)\n"
     "  --optimizer NAME     sgd, nesterov, adam ... (sgd)\n"
+    "  --plain              no key\n"
     "  --async              no worker waits for another\n"
     "  --slice N            bytes of a slice (524288)\n"
     "  --list               print the bytes of each array, and end\n";
@@ -105,7 +107,7 @@ static int
 run_server(const struct job *j, uint32_t index, int in, int out)
 {
 	struct serve_opt o = { .listen = "127.0.0.1:0", .nworkers = j->nworkers, .index = index,
-	    .nservers = j->nservers, .key = j->key, .stop_fd = -1, .listening = print_address, .arg = &out };
+	    .nservers = j->nservers, .key = j->plain ? NULL : j->key, .stop_fd = -1, .listening = print_address, .arg = &out };
 	struct serve_sums sums;
 
 	(void)in;
@@ -156,7 +158,8 @@ static int
 run_worker(const struct job *j, uint32_t rank, int in, int out)
 {
 	struct worker_opt o = { .graph = j->graph, .rank = rank, .nworkers = j->nworkers, .slack = j->slack,
-	    .hyper = j->hyper, .server = j->address, .nservers = j->nservers, .key = j->key, .slice = j->slice };
+	    .hyper = j->hyper, .server = j->address, .nservers = j->nservers, .key = j->plain ? NULL : j->key,
+	    .slice = j->slice };
 	float *g = alloc_floats(j->graph->P), *stats = alloc_floats(j->graph->A);
 	uint64_t steps = 0;
 	struct worker *wk;
@@ -282,7 +285,8 @@ main(int argc, char *argv[])
 		{ "async", no_argument, NULL, 'a' }, { "bytes", required_argument, NULL, 'b' },
 		{ "list", no_argument, NULL, 'l' }, { "net", required_argument, NULL, 'n' },
 		{ "net-opt", required_argument, NULL, 'o' },
-		{ "optimizer", required_argument, NULL, 'O' }, { "servers", required_argument, NULL, 's' },
+		{ "optimizer", required_argument, NULL, 'O' }, { "plain", no_argument, NULL, 'p' },
+		{ "servers", required_argument, NULL, 's' },
 		{ "shape", required_argument, NULL, 'x' }, { "slice", required_argument, NULL, 'i' },
 		{ "workers", required_argument, NULL, 'w' }, { "help", no_argument, NULL, 'h' }, { 0 },
 	};
@@ -309,6 +313,7 @@ main(int argc, char *argv[])
 			if (!opt_find(optarg, &rule))
 				front_wrong("--optimizer: there is no %s", optarg);
 			break;
+		case 'p': j.plain = true; break;
 		case 's': j.nservers = (uint32_t)front_num("--servers", optarg, 1, WORKERS); break;
 		case 'x': front_shape("--shape", optarg, &x[0], &x[1], &x[2]); break;
 		case 'i': j.slice = (uint32_t)front_num("--slice", optarg, SHARD_PLAN_LEAST, SHARD_PLAN_MOST); break;

@@ -30,7 +30,7 @@ static const char help[] =
     "  --workers W           number of workers of the job\n"
     "  --server I/S (0/1)    be server I, from 0, of S\n"
     "  --key-file FILE       read the job's key: 64 hex digits (-: standard input; /dev/fd/N: a pipe)\n"
-    "  --plain               use no key; anybody may take part\n"
+    "  --plain               use no key and no encryption; anybody may take part\n"
     "  --state FILE          keep the weights in this file, for a server that is started again\n"
     "  --ready-fd N          write \"host:port\" and a newline to descriptor N when listening\n"
     "  -h, --help  --version\n"
@@ -72,6 +72,8 @@ report_listening(void *arg, const char *where)
 
 	p->listened = true;
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
+	if (p->plain)
+		front_say("--plain: nothing is encrypted, and anybody may take part");
 	front_ready(p->ready, where);
 	if (p->rendezvous != NULL && rendezvous_announce(p->rendezvous, where) < 0)
 		front_say("%s", err_line());
@@ -139,7 +141,7 @@ parse_options(int argc, char *argv[], struct place *p)
  * scheduler.
  */
 static void
-learn_place(struct place *p, const uint8_t key[CONN_KEY])
+learn_place(struct place *p, const uint8_t *key)
 {
 	int e = rendezvous_env(&p->env);
 
@@ -182,16 +184,16 @@ main(int argc, char *argv[])
 	    .moved = report_traffic, .arg = &p } };
 	struct memory memory;
 	struct serve_sums sums;
-	uint8_t key[CONN_KEY] = { 0 };	/* the public key of --plain */
+	uint8_t key[CONN_KEY];
 	int e;
 
 	front_init(argv[0], usage, help);
 	parse_options(argc, argv, &p);
 	if (!p.plain && (e = conn_key_read(p.key, key)) < 0)
 		front_die(p.key, e);
-	p.serve.key = key;
+	p.serve.key = p.plain ? NULL : key;
 	if (p.serve.listen == NULL)
-		learn_place(&p, key);
+		learn_place(&p, p.serve.key);
 	if (p.env.role == RENDEZVOUS_SCHEDULER)
 		return run_scheduler(&p);
 	if ((e = io_random(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)

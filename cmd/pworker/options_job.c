@@ -155,11 +155,12 @@ worker_join_rendezvous(struct pworker *p, uint8_t *key)
 	bool tracker = ps->nservers == 0 && ps->nworkers == 1 && find_tracker(p, &env);
 	int e;
 
-	memset(key, 0, CONN_KEY);	/* the public key of --plain */
+	memset(key, 0, CONN_KEY);
+	ps->key = p->plain ? NULL : key;
 	if (p->key != NULL && !p->plain && (e = conn_key_read(p->key, key)) < 0)
 		front_die(p->key, e);
 	if (tracker) {
-		if ((e = rendezvous_join(&env, key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)
+		if ((e = rendezvous_join(&env, ps->key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)
 			front_die(NULL, e);
 		front_say("is worker %" PRIu32 " of %" PRIu32 ", servers %s", env.rank, env.workers, p->list);
 		parse_servers(p, "DMLC_ROLE", p->list);

@@ -173,7 +173,6 @@ worker_run(struct pworker *p, double began_s)
 	worker_look(t->data.recs, &look);
 	worker_choose_shape(p, &look);
 	t->ps.graph = g = worker_net(p);
-	t->ps.key = key;
 	worker_find_last(p);
 	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
 	worker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);

@@ -4,7 +4,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "wire/addr.h"
-#include "wire/queue.h"
+#include "wire/plain.h"
 #include "wire/tls.h"
 
 #include <assert.h>
@@ -19,12 +19,14 @@
 
 #define BURST		(1u << 20)	/* most bytes each way in one conn_run(), so that no peer delays the others */
 #define READ_LEAST	16384u		/* least room for a read: a full TLS record */
+#define LENT_LEAST	16384u		/* shorter payloads are copied, so that they share writes with others */
 
 _Static_assert(CONN_KEY == TLS_KEY, "one key");
 
 struct conn {
 	int		 fd;
-	struct tls	*tls;
+	struct tls	*tls;		/* with a key, else NULL */
+	struct plain	*plain;		/* without one, else NULL */
 	bool		 open;
 	char		 peer[ADDR_TEXT];
 	double		 since;
@@ -32,6 +34,12 @@ struct conn {
 	struct buf	 in;
 	size_t		 at;		/* offset in `in` of the next message for the caller */
 	size_t		 whole;		/* the messages before this offset are complete and their headers checked */
+	conn_place_fn	*place;
+	void		*place_arg;
+	/* The payload of the last message in `in`, of which it has the header alone; NULL: it is in `in`. */
+	uint8_t		*placed;
+	size_t		 left;		/* bytes of it not yet received; not in `whole` while there are any */
+	size_t		 placed_len;
 	int		 broken;	/* the error that ended the connection, or 0 */
 	char		 why[ERR_LINE];	/* its line */
 };
@@ -56,7 +64,7 @@ set_socket_options(int fd)
 }
 
 static int
-new_conn(int fd, bool server, const uint8_t key[CONN_KEY], struct conn **out)
+new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 	int e = 0;
@@ -64,7 +72,7 @@ new_conn(int fd, bool server, const uint8_t key[CONN_KEY], struct conn **out)
 	if (c == NULL)
 		e = err_nomem();
 	else
-		e = tls_new(fd, server, key, &c->tls);
+		e = key != NULL ? tls_new(fd, server, key, &c->tls) : plain_new(fd, server, &c->plain);
 	if (e < 0) {
 		free(c);
 		close(fd);
@@ -78,7 +86,7 @@ new_conn(int fd, bool server, const uint8_t key[CONN_KEY], struct conn **out)
 }
 
 int
-conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c)
+conn_dial(const char *addr, const uint8_t *key, struct conn **c)
 {
 	int fd, e;
 
@@ -89,7 +97,7 @@ conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c)
 }
 
 int
-conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c)
+conn_take(int fd, const uint8_t *key, struct conn **c)
 {
 	int e = new_conn(fd, true, key, c);
 
@@ -104,6 +112,7 @@ conn_close(struct conn *c)
 	if (c == NULL)
 		return;
 	tls_free(c->tls);
+	plain_free(c->plain);
 	close(c->fd);
 	queue_free(&c->out);
 	buf_free(&c->in);
@@ -137,13 +146,23 @@ conn_age_s(const struct conn *c)
 void
 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent)
 {
-	tls_moved(c->tls, received, sent);
+	if (c->tls != NULL)
+		tls_moved(c->tls, received, sent);
+	else
+		plain_moved(c->plain, received, sent);
+}
+
+void
+conn_set_place(struct conn *c, conn_place_fn *place, void *arg)
+{
+	c->place = place;
+	c->place_arg = arg;
 }
 
 size_t
 conn_queued(const struct conn *c)
 {
-	return c->out.n + tls_held(c->tls);
+	return c->out.n + (c->tls != NULL ? tls_held(c->tls) : 0);
 }
 
 bool
@@ -156,13 +175,13 @@ conn_room(const struct conn *c)
 static bool
 is_inbox_full(const struct conn *c)
 {
-	return c->whole > c->at && c->in.n - c->at >= MSG_MOST;
+	return c->whole > c->at && (c->in.n - c->at >= CONN_WAITING || (c->placed != NULL && c->left == 0));
 }
 
 short
 conn_events(const struct conn *c)
 {
-	bool out = tls_wants_out(c->tls) || (c->open && c->out.n > 0);
+	bool out = (c->tls != NULL ? tls_wants_out(c->tls) : plain_wants_out(c->plain)) || (c->open && c->out.n > 0);
 
 	if (c->broken != 0)
 		return POLLIN;
@@ -177,48 +196,104 @@ write_queued(struct conn *c)
 	int e = 0;
 
 	for (size_t moved = 0; e == 0 && put > 0 && moved < BURST && (n = queue_front(&c->out, &p)) > 0; moved += put) {
+		if (c->plain != NULL) {
+			e = plain_send(c->plain, &c->out, BURST - moved, &put);
+			continue;
+		}
 		e = tls_write(c->tls, p, n, &put);
 		queue_drop(&c->out, put);
 	}
-	tls_flush(c->tls);
+	if (c->tls != NULL)
+		tls_flush(c->tls);
 	return e;
 }
 
-/* Moves `whole` past the last complete message.  An invalid header fails as soon as it is received. */
+/* Receives the rest of a message directly into the place that the caller has for its payload, if any. */
+static void
+find_place(struct conn *c, const struct msg *m)
+{
+	size_t have = c->in.n - c->whole - MSG_HEAD;
+	uint8_t *to = c->place != NULL && m->len >= READ_LEAST ? c->place(c->place_arg, m) : NULL;
+
+	if (to == NULL)
+		return;
+	memcpy(to, c->in.p + c->whole + MSG_HEAD, have);
+	c->in.n -= have;
+	c->placed = to;
+	c->placed_len = m->len;
+	c->left = m->len - have;
+}
+
+/*
+ * Moves `whole` past the last complete message.  An invalid header fails as soon as it is received.  Sets *lacks to
+ * the bytes that the message after it lacks, as far as its header says.
+ */
 static int
-scan_messages(struct conn *c)
+scan_messages(struct conn *c, size_t *lacks)
 {
 	struct msg m;
 	int e;
 
-	while (c->in.n - c->whole >= MSG_HEAD) {
+	*lacks = MSG_HEAD;
+	while (c->placed == NULL && c->in.n - c->whole >= MSG_HEAD) {
+		size_t have = c->in.n - c->whole - MSG_HEAD;
+
 		if ((e = msg_parse(&m, c->in.p + c->whole)) < 0)
 			return e;
-		if (c->in.n - c->whole - MSG_HEAD < m.len)
+		if (have < m.len) {
+			*lacks = m.len - have;
+			find_place(c, &m);
 			break;
+		}
 		c->whole += MSG_HEAD + m.len;
 	}
 	return 0;
 }
 
-/* Allocates for bytes that were received, never for those that a header announces. */
+static int
+read_bytes(struct conn *c, void *p, size_t n, size_t *got)
+{
+	return c->tls != NULL ? tls_read(c->tls, p, n, got) : plain_read(c->plain, p, n, got);
+}
+
+/*
+ * Reads up to the end of a message where its length is known, so that the next one begins an empty buffer.  Allocates
+ * for bytes that were received, never for those that a header announces.
+ */
+static int
+read_once(struct conn *c, size_t *got)
+{
+	size_t lacks, room;
+	int e;
+
+	if ((e = scan_messages(c, &lacks)) < 0)
+		return e;
+	if (c->placed != NULL) {
+		e = read_bytes(c, c->placed + (c->placed_len - c->left), c->left, got);
+		c->left -= *got;
+		c->whole += c->left == 0 ? MSG_HEAD : 0;
+		return e;
+	}
+	if ((e = buf_room(&c->in, READ_LEAST)) < 0)
+		return e;
+	room = c->in.cap - c->in.n;
+	e = read_bytes(c, c->in.p + c->in.n, lacks < READ_LEAST ? READ_LEAST : lacks < room ? lacks : room, got);
+	c->in.n += *got;
+	return e;
+}
+
 static int
 read_messages(struct conn *c)
 {
-	size_t got;
-	int e, bad;
+	size_t got = 1, lacks;
+	int e = 0, bad;
 
-	if (is_inbox_full(c))
-		return 0;
-	tls_allow(c->tls, BURST);
-	do {
-		if ((e = buf_room(&c->in, READ_LEAST)) < 0)
-			return e;
-		e = tls_read(c->tls, c->in.p + c->in.n, c->in.cap - c->in.n, &got);
-		c->in.n += got;
-	} while (e == 0 && got > 0);
-	if ((bad = scan_messages(c)) < 0)
-		return bad;
+	while (e == 0 && got > 0 && !is_inbox_full(c)) {
+		got = 0;
+		e = read_once(c, &got);
+		if ((bad = scan_messages(c, &lacks)) < 0)
+			return bad;
+	}
 	if (e == ERR_PEER && c->in.n > c->whole)
 		return err_fail(ERR_PEER, "the connection ended in the middle of a message (%s)", err_line());
 	return e;
@@ -244,13 +319,27 @@ move_bytes(struct conn *c)
 	int e;
 
 	if (!c->open) {
-		if ((e = tls_shake(c->tls)) <= 0)
+		if ((e = c->tls != NULL ? tls_shake(c->tls) : plain_shake(c->plain)) <= 0)
 			return e;
 		c->open = true;
 	}
 	if ((e = write_queued(c)) < 0)
 		return e;
+	if (c->tls != NULL)
+		tls_allow(c->tls, BURST);
+	else
+		plain_allow(c->plain, BURST);
 	return read_messages(c);
+}
+
+static void
+note_broken(struct conn *c, int e)
+{
+	c->broken = e;
+	snprintf(c->why, sizeof(c->why), "%s: %s", c->peer, err_line());
+	/* Wakes the poll, even if the bytes that showed the error are already read. */
+	shutdown(c->fd, SHUT_RDWR);
+	queue_free(&c->out);
 }
 
 int
@@ -259,13 +348,8 @@ conn_run(struct conn *c)
 	int e;
 
 	drop_given(c);
-	if (c->broken == 0 && (e = move_bytes(c)) < 0) {
-		c->broken = e;
-		snprintf(c->why, sizeof(c->why), "%s: %s", c->peer, err_line());
-		/* Wakes the poll, even if the bytes that showed the error are already read. */
-		shutdown(c->fd, SHUT_RDWR);
-		queue_free(&c->out);
-	}
+	if (c->broken == 0 && (e = move_bytes(c)) < 0)
+		note_broken(c, e);
 	if (c->broken == 0 || c->whole > c->at)
 		return 0;
 	err_note(0, "%s", c->why);
@@ -276,6 +360,7 @@ int
 conn_send(struct conn *c, const struct msg *m)
 {
 	size_t n = MSG_HEAD + (size_t)m->len;
+	bool lent = m->lasting && m->len >= LENT_LEAST;
 	uint8_t head[MSG_HEAD];
 	int e;
 
@@ -284,12 +369,27 @@ conn_send(struct conn *c, const struct msg *m)
 		return 0;
 	if (c->out.n > CONN_QUEUE - n)
 		return err_fail(ERR_LIMIT, "%s: does not read: %zu bytes wait to be sent", c->peer, c->out.n);
-	if ((e = queue_room(&c->out, n)) < 0)
+	if ((e = queue_room(&c->out, lent ? MSG_HEAD : n)) < 0)
 		return e;
 	msg_head(m, head);
 	queue_put(&c->out, head, MSG_HEAD);
+	if (lent)
+		return queue_lend(&c->out, m->payload, m->len);
 	queue_put(&c->out, m->payload, m->len);
 	return 0;
+}
+
+/* Reads on after the caller has taken all that was received, if the last conn_run() left something. */
+static void
+read_more(struct conn *c)
+{
+	int e;
+
+	if (c->broken != 0 || !c->open)
+		return;
+	drop_given(c);
+	if ((e = read_messages(c)) < 0)
+		note_broken(c, e);
 }
 
 int
@@ -298,9 +398,17 @@ conn_next(struct conn *c, struct msg *m)
 	uint8_t *p;
 
 	if (c->at == c->whole)
+		read_more(c);
+	if (c->at == c->whole)
 		return 0;
 	p = c->in.p + c->at;
 	msg_parse(m, p);
+	if (c->placed != NULL && c->left == 0 && c->at + MSG_HEAD == c->whole) {
+		m->payload = c->placed;
+		c->placed = NULL;
+		c->at += MSG_HEAD;
+		return 1;
+	}
 	c->at += MSG_HEAD + m->len;
 	if ((uintptr_t)p % 8 != 0)	/* the bytes before it belong to a message that was taken */
 		p = memmove(p - (uintptr_t)p % 8, p, MSG_HEAD + m->len);

@@ -2,13 +2,15 @@
  * conn - a connection between two processes of a job: authenticated, encrypted, framed and bounded.
  *
  * lib/wire carries messages between hosts; wire(5) describes the format.  Read it in this order: msg (one message as
- * bytes), conn (a connection), with tls, queue and addr below it, and peer_traffic (byte counters).
+ * bytes), conn (a connection), with tls, plain, queue and addr below it, and peer_traffic (byte counters).
  *
  * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries
- * messages of wire/msg.h.  No call blocks: the caller polls conn_fd() for conn_events() and calls conn_run().  Before
- * the handshake is complete, the caller sees no byte of the peer, and the connection holds little memory for it.
+ * messages of wire/msg.h.  Without a key it is TCP alone (wire/plain.h), for anybody who can reach it.  No call
+ * blocks: the caller polls conn_fd() for conn_events() and calls conn_run().  Before the handshake is complete, the
+ * caller sees no byte of the peer, and the connection holds little memory for it.
  *
- * Ownership: conn_send() copies.  A message from conn_next() is lent until the next conn_next() or conn_run().
+ * Ownership: conn_send() copies, except a payload that is `lasting`.  A message from conn_next() is lent until the next
+ * conn_next() or conn_run().
  * Threads: one thread at a time for each connection.
  */
 #ifndef WIRE_CONN_H
@@ -32,10 +34,13 @@ int	 conn_key_new(uint8_t key[CONN_KEY]);
 int	 conn_key_read(const char *path, uint8_t key[CONN_KEY]);
 void	 conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT]);
 
-/* Starts to connect to "host:port" or "[v6]:port".  Returns 0, ERR_FORMAT, ERR_SYS or ERR_NOMEM. */
-int	 conn_dial(const char *addr, const uint8_t key[CONN_KEY], struct conn **c);
+/*
+ * Starts to connect to "host:port" or "[v6]:port".  key [CONN_KEY]; NULL: plain.  Returns 0, ERR_FORMAT, ERR_SYS or
+ * ERR_NOMEM.
+ */
+int	 conn_dial(const char *addr, const uint8_t *key, struct conn **c);
 /* Makes a connection of an accepted socket and owns it, even on failure.  Returns 0 or ERR_NOMEM. */
-int	 conn_take(int fd, const uint8_t key[CONN_KEY], struct conn **c);
+int	 conn_take(int fd, const uint8_t *key, struct conn **c);
 /*
  * Closes in order and drops what is queued: to send it all, call conn_run() until conn_queued() is 0.  NULL does
  * nothing.
@@ -52,9 +57,10 @@ double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_t
  * Sends and receives what it can without waiting.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (the peer does not
  * hold the key), ERR_FORMAT or ERR_LIMIT (invalid messages), ERR_SYS or ERR_NOMEM; the line names the peer.  It
  * reports an error only after conn_next() has returned all messages before it, and again in each later call.  A call
- * moves at most 1 MB each way.  It reads nothing while MSG_MOST bytes of messages wait: call conn_next() until it
- * returns 0.
+ * and the calls of conn_next() after it move at most 1 MB each way.  It reads nothing while CONN_WAITING bytes of
+ * messages wait: call conn_next() until it returns 0.
  */
+#define CONN_WAITING	(256u << 10)
 int	 conn_run(struct conn *c);
 /*
  * Queues a message.  Returns 0, ERR_NOMEM, or ERR_LIMIT if more than CONN_QUEUE bytes would wait.  A broken connection
@@ -68,7 +74,18 @@ bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes that wait to be sent */
 /* bytes on the socket, with those of TLS */
 void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);
-/* Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none. */
+/*
+ * Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none.  It reads on when all
+ * that was received is taken, so that the memory of a message is reused while it is in the cache.
+ */
 int	 conn_next(struct conn *c, struct msg *m);
+
+/*
+ * Returns the place where the payload of m [m->len] is to be received, or NULL for the connection's own memory.  m has
+ * no payload yet.  The place is lent until conn_next() returns the message or the connection is closed.
+ */
+typedef void *conn_place_fn(void *arg, const struct msg *m);
+/* Asks `place` for long messages; NULL: not. */
+void	 conn_set_place(struct conn *c, conn_place_fn *place, void *arg);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,11 @@ struct msg {
 	float		 rate;
 	uint32_t	 len;
 	const void	*payload;	/* [len]; lent */
+	/*
+	 * Not sent: the payload stays as it is until the peer has it or the connection ends, so that conn_send() need
+	 * not copy it.
+	 */
+	bool		 lasting;
 };
 
 void	 msg_head(const struct msg *m, uint8_t head[MSG_HEAD]);

@@ -6,47 +6,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK	262144u		/* sixteen full TLS records */
-#define KEPT	16u		/* spare blocks that stay allocated: a slice of 4 MB */
+#define BLOCK	(64u << 10)	/* bytes of a block: some records of TLS */
+#define KEPT	16u		/* spare blocks of a kind that stay allocated */
 
 struct queue_block {
 	struct queue_block *next;
-	size_t	 at, n;		/* p[at..n) waits */
-	uint8_t	 p[BLOCK];
+	const uint8_t *p;	/* p[at..n) waits; own[] or lent */
+	size_t	 at, n;
+	size_t	 cap;		/* bytes of own[]; 0: lent */
+	uint8_t	 own[];
 };
+
+static struct queue_block *
+new_block(size_t cap)
+{
+	struct queue_block *b = malloc(sizeof(*b) + cap);
+
+	if (b == NULL)
+		return NULL;
+	b->p = b->own;
+	b->cap = cap;
+	return b;
+}
+
+static void
+add_spare(struct queue_spares *s, struct queue_block *b)
+{
+	b->next = s->first;
+	s->first = b;
+	s->n++;
+}
+
+static struct queue_block *
+take_spare(struct queue_spares *s)
+{
+	struct queue_block *b = s->first;
+
+	if (b == NULL)
+		return NULL;
+	s->first = b->next;
+	s->n--;
+	return b;
+}
+
+static size_t
+count_room(const struct queue_block *b)
+{
+	return b != NULL && b->cap > 0 ? b->cap - b->n : 0;
+}
 
 int
 queue_room(struct queue *q, size_t n)
 {
-	size_t have = (q->last != NULL ? BLOCK - q->last->n : 0) + q->nspare * BLOCK;
+	size_t have = count_room(q->last) + q->spare.n * BLOCK;
 	struct queue_block *b;
 
 	for (; have < n; have += BLOCK) {
-		if ((b = malloc(sizeof(*b))) == NULL)
+		if ((b = new_block(BLOCK)) == NULL)
 			return err_nomem();
-		b->next = q->spare;
-		q->spare = b;
-		q->nspare++;
+		add_spare(&q->spare, b);
 	}
 	return 0;
 }
 
-static struct queue_block *
-append_block(struct queue *q)
+static void
+append_block(struct queue *q, struct queue_block *b, size_t n)
 {
-	struct queue_block *b = q->spare;
-
-	assert(b != NULL);
-	q->spare = b->next;
-	q->nspare--;
 	b->next = NULL;
-	b->at = b->n = 0;
+	b->at = 0;
+	b->n = n;
+	q->n += n;
 	if (q->last != NULL)
 		q->last->next = b;
 	else
 		q->first = b;
 	q->last = b;
-	return b;
 }
 
 void
@@ -55,15 +89,34 @@ queue_put(struct queue *q, const void *p, size_t n)
 	const uint8_t *from = p;
 
 	while (n > 0) {
-		struct queue_block *b = q->last != NULL && q->last->n < BLOCK ? q->last : append_block(q);
-		size_t k = n < BLOCK - b->n ? n : BLOCK - b->n;
+		struct queue_block *b;
+		size_t k;
 
-		memcpy(b->p + b->n, from, k);
+		if (count_room(q->last) == 0) {
+			b = take_spare(&q->spare);
+			assert(b != NULL);
+			append_block(q, b, 0);
+		}
+		b = q->last;
+		k = n < b->cap - b->n ? n : b->cap - b->n;
+		memcpy(b->own + b->n, from, k);
 		b->n += k;
 		q->n += k;
 		from += k;
 		n -= k;
 	}
+}
+
+int
+queue_lend(struct queue *q, const void *p, size_t n)
+{
+	struct queue_block *b = take_spare(&q->ref);
+
+	if (b == NULL && (b = new_block(0)) == NULL)
+		return err_nomem();
+	b->p = p;
+	append_block(q, b, n);
+	return 0;
 }
 
 size_t
@@ -75,27 +128,50 @@ queue_front(const struct queue *q, const uint8_t **p)
 	return q->first->n - q->first->at;
 }
 
-void
-queue_drop(struct queue *q, size_t n)
+int
+queue_vectors(const struct queue *q, struct iovec *v, int n, size_t most)
+{
+	int k = 0;
+
+	for (const struct queue_block *b = q->first; b != NULL && k < n && most > 0; b = b->next, k++) {
+		size_t here = b->n - b->at < most ? b->n - b->at : most;
+
+		v[k] = (struct iovec){ .iov_base = (void *)(uintptr_t)(b->p + b->at), .iov_len = here };
+		most -= here;
+	}
+	return k;
+}
+
+/* Removes the first block, which is empty. */
+static void
+drop_block(struct queue *q)
 {
 	struct queue_block *b = q->first;
+	struct queue_spares *s = b->cap > 0 ? &q->spare : &q->ref;
 
-	if (n == 0)
-		return;
-	assert(b != NULL && n <= b->n - b->at);
-	b->at += n;
-	q->n -= n;
-	if (b->at < b->n)
-		return;
 	q->first = b->next;
 	if (q->first == NULL)
 		q->last = NULL;
-	if (q->nspare < KEPT) {
-		b->next = q->spare;
-		q->spare = b;
-		q->nspare++;
-	} else
+	if (s->n < KEPT)
+		add_spare(s, b);
+	else
 		free(b);
+}
+
+void
+queue_drop(struct queue *q, size_t n)
+{
+	assert(n <= q->n);
+	q->n -= n;
+	while (n > 0) {
+		struct queue_block *b = q->first;
+		size_t k = n < b->n - b->at ? n : b->n - b->at;
+
+		b->at += k;
+		n -= k;
+		if (b->at == b->n)
+			drop_block(q);
+	}
 }
 
 static void
@@ -113,6 +189,7 @@ void
 queue_free(struct queue *q)
 {
 	free_blocks(q->first);
-	free_blocks(q->spare);
+	free_blocks(q->spare.first);
+	free_blocks(q->ref.first);
 	*q = (struct queue){ 0 };
 }

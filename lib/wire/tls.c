@@ -14,7 +14,7 @@
 
 #define RECORD	(SSL3_RT_MAX_PLAIN_LENGTH + SSL3_RT_MAX_ENCRYPTED_OVERHEAD + SSL3_RT_HEADER_LENGTH)
 #define SHAKE	2048		/* bytes of our part of the handshake, and more */
-#define OUT	(4 * RECORD)	/* bytes of the write buffer after the handshake */
+#define OUT	(8 * RECORD)	/* bytes of the write buffer after the handshake */
 #define AHEAD	(8 * RECORD)	/* bytes of the read buffer after the handshake */
 #define END	(-1)		/* in place of an errno: the peer closed its side */
 
@@ -308,6 +308,8 @@ check_first_byte(struct tls *t)
 		t->down = r == 0 ? END : errno;
 		return fail_broken(t);
 	}
+	if (first == 't')
+		return err_fail(ERR_AUTH, "has no key (--plain), and this job has one");
 	if (first != SSL3_RT_HANDSHAKE)
 		return err_fail(ERR_AUTH, "does not speak TLS");
 	return 1;

@@ -58,6 +58,14 @@ serve alone 1
 like alone.err "^pserver: listens at $at as server 0 of 1$" "pserver reports its address when it listens"
 kill -TERM "$server"
 ended 143 "SIGTERM ends pserver with status 143"
+is "$(grep -c plain alone.err)" 0 "a server with a key says nothing of --plain"
+rm -f ready && mkfifo ready
+pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 9 9>ready 2>plain.err &
+server=$!
+read -r at <ready
+kill -TERM "$server"
+ended 143 "SIGTERM ends pserver --plain with status 143"
+like plain.err '^pserver: --plain: nothing is encrypted, and anybody may take part$' "pserver --plain says that nothing is encrypted"
 like alone.err '^pserver: 0 steps, 0\.0 MB in, 0\.0 MB out, 0\.0 s, 0 strangers$' "pserver reports its sums at the end"
 serve alone 1
 kill -INT "$server" 2>/dev/null

@@ -71,6 +71,14 @@ pair_free(struct pair *p)
 	free(p);
 }
 
+/* The message has the payload as it is now. */
+static void
+copy_payload(struct item *i)
+{
+	if (i->m.payload != i->payload)
+		i->m.payload = i->m.len > 0 ? memcpy(i->payload, i->m.payload, i->m.len) : NULL;
+}
+
 int
 pair_send(struct pair *p, unsigned from, unsigned to, const struct msg *m)
 {
@@ -81,7 +89,8 @@ pair_send(struct pair *p, unsigned from, unsigned to, const struct msg *m)
 		return err_nomem();
 	i->next = NULL;
 	i->m = *m;
-	i->m.payload = m->len > 0 ? memcpy(i->payload, m->payload, m->len) : NULL;
+	if (!m->lasting)
+		copy_payload(i);
 	if (l->last != NULL)
 		l->last->next = i;
 	else
@@ -136,6 +145,7 @@ pair_next(struct pair *p, unsigned *from, unsigned *to, struct msg *m)
 	if ((l->first = i->next) == NULL)
 		l->last = NULL;
 	p->waiting--;
+	copy_payload(i);
 	keep(l, i);
 	*from = (unsigned)((size_t)(l - p->links) / p->parties);
 	*to = (unsigned)((size_t)(l - p->links) % p->parties);
@@ -177,6 +187,7 @@ pair_break(struct pair *p, unsigned from, unsigned to, size_t n)
 	l->last = NULL;
 	for (; n > 0 && *end != NULL; n--) {
 		l->last = *end;
+		copy_payload(*end);
 		end = &(*end)->next;
 	}
 	rest.first = *end;

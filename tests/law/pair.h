@@ -5,7 +5,8 @@
  * delivers next is drawn.  So whole jobs, with their crashes, run in one thread
  * and are replayed from one integer: the tests of tests/law do that.  Parties are numbers from 0.
  *
- * Ownership: pair_send copies; a message from pair_next is lent until the next pair_next, pair_cut or pair_free.
+ * Ownership: pair_send copies, but a payload that is lasting is read when it is delivered, or when its link breaks.  A
+ * message from pair_next is lent until the next pair_next, pair_cut or pair_free.
  */
 #ifndef TESTS_LAW_PAIR_H
 #define TESTS_LAW_PAIR_H

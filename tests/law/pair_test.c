@@ -66,6 +66,10 @@ test_copies(void)
 	is_str(m.payload, "payload", "a message has the bytes that it had when it was sent");
 	ok((uintptr_t)m.payload % 8 == 0, "a payload is aligned to 8");
 	is(pair_next(p, &from, &to, &m), 0, "a message is delivered once");
+	pair_send(p, 0, 1, &(struct msg){ .type = MSG_PUSH, .len = sizeof(text), .payload = text, .lasting = true });
+	memset(text, 'y', 3);
+	ok(pair_next(p, &from, &to, &m) == 1 && strncmp(m.payload, "yyyxx", 5) == 0,
+	    "a lasting payload has the bytes that it has when it is delivered");
 	pair_free(p);
 	pair_free(NULL);
 }

@@ -78,16 +78,16 @@ static const uint32_t sizes[] = { 0, 1, 7, 8, 39, 40, 41, 100, 4095, 16344, 1638
 #define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 static void
-test_messages(void)
+test_messages(const uint8_t *k)
 {
 	struct ends e;
 	struct msg m;
 
-	ends_meet(&e, key, key);
+	ends_meet(&e, k, k);
 	ok(!conn_open(e.a) && !conn_open(e.b), "nothing is open before both have run");
 	is_str(conn_peer(e.a), e.where, "the dialled end knows whom it called");
 	ok(strncmp(conn_peer(e.b), "127.0.0.1:", 10) == 0, "the other end knows who came: %s", conn_peer(e.b));
-	is(conn_events(e.b), POLLIN, "who was called waits to hear something");
+	is(conn_events(e.b), k != NULL ? POLLIN : POLLIN | POLLOUT, "who was called waits to hear something");
 	is(conn_next(e.b, &m), 0, "there is no message");
 	got_a = got_b = bad = 0;
 	wanted = NSIZES;
@@ -107,11 +107,11 @@ test_messages(void)
 }
 
 static void
-test_small(void)
+test_small(const uint8_t *k)
 {
 	struct ends e;
 
-	ends_meet(&e, key, key);
+	ends_meet(&e, k, k);
 	got_a = got_b = bad = 0;
 	wanted = 200000;
 	for (uint64_t i = 0; i < wanted; i++) {
@@ -351,13 +351,13 @@ b_full(struct ends *e)
 }
 
 static void
-test_bounded(void)
+test_bounded(const uint8_t *k)
 {
 	enum { MANY = 96 };
 	struct ends e;
 	size_t kept;
 
-	ends_meet(&e, key, key);
+	ends_meet(&e, k, k);
 	for (uint64_t i = 0; i < MANY; i++)
 		send_one(e.a, i, 1 << 20);
 	ok(ends_run(&e, b_full), "who takes no messages stops reading");
@@ -388,8 +388,11 @@ pump(void *arg)
 	while (e == 0 && (got < PUMPED || sent < PUMPED || conn_queued(c) > 0)) {
 		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
 
-		if (sent < PUMPED && conn_queued(c) < PUMP_SIZE)
-			e = conn_send(c, &(struct msg){ .type = MSG_WEIGHTS, .step = sent++, .len = PUMP_SIZE, .payload = payload });
+		if (sent < PUMPED && conn_queued(c) < PUMP_SIZE) {
+			e = conn_send(c, &(struct msg){ .type = MSG_WEIGHTS, .step = sent, .len = PUMP_SIZE, .payload = payload,
+			    .lasting = sent % 2 == 0 });
+			sent++;
+		}
 		poll(&p, 1, 1000);
 		if (e == 0)
 			e = conn_run(c);
@@ -400,13 +403,13 @@ pump(void *arg)
 }
 
 static void
-test_threads(void)
+test_threads(const uint8_t *k)
 {
 	void *good_a = NULL, *good_b;
 	pthread_t thread;
 	struct ends e;
 
-	ends_meet(&e, key, key);
+	ends_meet(&e, k, k);
 	if (pthread_create(&thread, NULL, pump, e.a) != 0)
 		printf("Bail out! no thread\n"), exit(1);
 	good_b = pump(e.b);
@@ -418,13 +421,18 @@ test_threads(void)
 int
 main(void)
 {
-	test_messages();
-	test_small();
+	const uint8_t *const kinds[] = { key, NULL };
+
+	for (int i = 0; i < 2; i++) {
+		printf("# %s\n", kinds[i] != NULL ? "with a key" : "plain");
+		test_messages(kinds[i]);
+		test_small(kinds[i]);
+		test_bounded(kinds[i]);
+		test_threads(kinds[i]);
+	}
 	test_relayed();
 	test_endings();
 	test_strangers();
 	test_foreign();
-	test_bounded();
-	test_threads();
 	return done();
 }

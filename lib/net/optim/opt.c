@@ -230,6 +230,20 @@ opt_fold(float *w, const float *g, size_t count, double n, float momentum)
 	opt_fold_to(w, w, g, count, n, momentum);
 }
 
+void
+opt_add(float *sum, const void *g, size_t count)
+{
+	const unsigned char *p = g;
+
+	#pragma omp simd
+	for (size_t i = 0; i < count; i++) {
+		float v;
+
+		memcpy(&v, p + i * sizeof(v), sizeof(v));
+		sum[i] += v;
+	}
+}
+
 double
 opt_shrink(double norm, const struct opt_hyper *h)
 {

@@ -150,6 +150,11 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
 		m.flags = MSG_LAST;
 	m.len = (uint32_t)(sl->at->count * sizeof(float));
 	m.payload = sl->w[before ? !sl->half : sl->half];
+	/*
+	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
+	 * Other answers are copied: the next update of any worker may change them.
+	 */
+	m.lasting = s->hello.slack == STALE_SYNC && !before;
 	server_state_emit(s, w, m);
 }
 

@@ -293,21 +293,14 @@ update_average(struct slice *s, unsigned to, bool any)
 static void
 add_gradient(struct slice *s, const void *p, uint32_t samples)
 {
-	const unsigned char *restrict g = p;
-	float *restrict sum = s->sum;
 	size_t n = s->at->count;
 
 	if (samples == 0)
 		return;
-	if (s->samples == 0 && n > 0)
-		memcpy(sum, g, n * sizeof(float));
-	else
-		for (size_t i = 0; i < n; i++) {
-			float v;
-
-			memcpy(&v, g + i * sizeof(v), sizeof(v));
-			sum[i] += v;
-		}
+	if (s->samples > 0)
+		opt_add(s->sum, p, n);
+	else if (n > 0)
+		memcpy(s->sum, p, n * sizeof(float));
 	s->samples += samples;
 }
 

@@ -84,7 +84,7 @@ worker_open(const struct worker_opt *opt, struct worker **worker)
 	*worker = NULL;
 	if (wk == NULL)
 		return err_nomem();
-	assert(opt->rank < opt->nworkers && (opt->nservers == 0 || (opt->server != NULL && opt->key != NULL)));
+	assert(opt->rank < opt->nworkers && (opt->nservers == 0 || opt->server != NULL));
 	wk->o = *opt;
 	if (wk->o.patience_s <= 0)
 		wk->o.patience_s = WORKER_PATIENCE;

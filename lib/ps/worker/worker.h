@@ -44,7 +44,7 @@ struct worker_opt {
 	uint64_t	 incarnation;		/* of this start of the worker, by io_random() */
 	char *const	*server;		/* [nservers] addresses, lent */
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */
-	const uint8_t	*key;			/* [CONN_KEY], with servers */
+	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
 	float		*w, *aux;
 	const struct engine *engine;		/* of plan */

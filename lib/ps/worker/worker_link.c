@@ -70,6 +70,31 @@ receive_messages(struct worker_net *n, uint32_t s)
 	return e;
 }
 
+/* Receives weights at once where the state machine has them. */
+static void *
+find_weights_place(void *arg, const struct msg *m)
+{
+	struct link *l = arg;
+	struct worker_net *n = l->net;
+	void *to;
+
+	pthread_mutex_lock(&n->lock);
+	to = worker_state_place(n->state, (uint32_t)(l - n->link), m);
+	pthread_mutex_unlock(&n->lock);
+	return to;
+}
+
+static int
+dial_server(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	int e = conn_dial(n->o->server[s], n->o->key, &l->conn);
+
+	if (e == 0)
+		conn_set_place(l->conn, find_weights_place, l);
+	return e;
+}
+
 int
 worker_link_push(struct worker_net *n, uint32_t s)
 {
@@ -177,7 +202,7 @@ retry_link(struct worker_net *n, uint32_t s)
 		return err_fail(ERR_PEER, "server %" PRIu32 " (%s) is lost and did not return", s, n->o->server[s]);
 	if (l->conn != NULL || clk_s() < l->retry_at)
 		return 0;
-	if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0) {
+	if ((e = dial_server(n, s)) == 0) {
 		pthread_mutex_lock(&n->lock);
 		e = worker_state_hello(n->state, s);
 		pthread_mutex_unlock(&n->lock);
@@ -230,7 +255,7 @@ greet_server(struct worker_net *n, uint32_t s, double until)
 	if (l->conn == NULL && clk_s() < l->retry_at)
 		return 0;
 	if (l->conn == NULL) {
-		if ((e = conn_dial(n->o->server[s], n->o->key, &l->conn)) == 0)
+		if ((e = dial_server(n, s)) == 0)
 			e = worker_state_hello(n->state, s);
 	} else if ((e = conn_run(l->conn)) == 0) {
 		return receive_messages(n, s);

@@ -25,6 +25,7 @@ alloc_send_queues(struct worker_net *n)
 	if (n->o->trace != NULL && (n->push_time = calloc(p->n, sizeof(*n->push_time))) == NULL)
 		return err_nomem();
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
+		n->link[s].net = n;
 		n->link[s].cap += 16;	/* norms of two steps, again, a sum, an epoch, stop, bye */
 		if ((n->link[s].ring = calloc(n->link[s].cap, sizeof(struct msg))) == NULL)
 			return err_nomem();

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 struct link {
+	struct worker_net *net;
 	struct conn	*conn;		/* NULL when it is over */
 	struct msg	*ring;		/* [cap] to be sent */
 	uint32_t	 cap, head, n;

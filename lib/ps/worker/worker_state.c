@@ -271,7 +271,7 @@ static void
 push_slice(struct worker_state *b, uint32_t i, const float *base)
 {
 	const struct shard_plan_slice *s = &b->plan->slice[i];
-	struct msg m = { .type = MSG_PUSH, .step = b->step, .samples = b->n, .rate = b->rate };
+	struct msg m = { .type = MSG_PUSH, .step = b->step, .samples = b->n, .rate = b->rate, .lasting = true };
 
 	if (b->n > 0) {
 		m.len = (uint32_t)(s->count * sizeof(float));

@@ -36,6 +36,12 @@ const struct shard_plan *worker_state_plan(const struct worker_state *b);
  */
 int	 worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m);
 
+/*
+ * Where the payload of a message that begins to arrive may be received, before worker_state_take() handles it; NULL:
+ * elsewhere.
+ */
+void	*worker_state_place(const struct worker_state *b, uint32_t server, const struct msg *m);
+
 int	 worker_state_hello(struct worker_state *b, uint32_t server);	/* 0 or ERR_NOMEM */
 bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server accepted the hello */
 bool	 worker_state_kept(const struct worker_state *b, uint32_t server);	/* the server is restarted if it dies */

@@ -27,6 +27,17 @@ is_answer_wanted(const struct worker_state *b, const struct worker_part *p, uint
 	return b->w->slack == STALE_SYNC ? step == p->want : step >= p->want;
 }
 
+void *
+worker_state_place(const struct worker_state *b, uint32_t server, const struct msg *m)
+{
+	const struct shard_plan_slice *s = m->slice < b->plan->n ? &b->plan->slice[m->slice] : NULL;
+
+	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || m->len != s->count * sizeof(float) ||
+	    !is_answer_wanted(b, &b->part[m->slice], m->step))
+		return NULL;
+	return b->staged + find_staged_offset(b, m->slice);
+}
+
 static int
 store_state(struct worker_state *b, uint32_t i, const struct msg *m)
 {
@@ -51,6 +62,7 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 {
 	const struct shard_plan_slice *s;
 	struct worker_part *p;
+	float *to;
 
 	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
@@ -62,8 +74,9 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
 	if (!is_answer_wanted(b, p, m->step))
 		return 0;
-	if (m->len > 0)
-		memcpy(b->staged + find_staged_offset(b, m->slice), m->payload, m->len);
+	to = b->staged + find_staged_offset(b, m->slice);
+	if (m->len > 0 && m->payload != to)
+		memcpy(to, m->payload, m->len);
 	p->waiting = false;
 	p->got = m->step;
 	if (m->slice == b->plan->lead) {

@@ -20,27 +20,57 @@ stale_free(struct stale *g)
 }
 
 void
+stale_attach(struct stale *g, uint64_t *clock)
+{
+	g->clock = clock;
+	g->slowest = 0;
+}
+
+/* Worker w is not among the slowest any more. */
+static void
+drop_slowest(struct stale *g, uint32_t w)
+{
+	if (g->slowest > 0 && !g->gone[w] && g->clock[w] == g->least)
+		g->slowest--;
+}
+
+void
 stale_done(struct stale *g, uint32_t w, uint64_t step)
 {
-	if (step > g->clock[w])
-		g->clock[w] = step;
+	if (step <= g->clock[w])
+		return;
+	drop_slowest(g, w);
+	g->clock[w] = step;
 }
 
 void
 stale_leave(struct stale *g, uint32_t w)
 {
+	drop_slowest(g, w);
 	g->gone[w] = true;
+}
+
+uint64_t
+stale_least(struct stale *g)
+{
+	if (g->slowest > 0)
+		return g->least;
+	g->least = UINT64_MAX;
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (g->gone[i] || g->clock[i] > g->least)
+			continue;
+		g->slowest = g->clock[i] < g->least ? 1 : g->slowest + 1;
+		g->least = g->clock[i];
+	}
+	return g->least;
 }
 
 /* The steps of the slowest worker that has not left; w's own if all have. */
 static uint64_t
-find_slowest(const struct stale *g, uint32_t w)
+find_slowest(struct stale *g, uint32_t w)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t least = stale_least(g);
 
-	for (uint32_t i = 0; i < g->n; i++)
-		if (!g->gone[i] && g->clock[i] < least)
-			least = g->clock[i];
 	return least < UINT64_MAX ? least : g->clock[w];
 }
 
@@ -51,10 +81,12 @@ stale_join(struct stale *g, uint32_t w)
 		return;
 	stale_done(g, w, find_slowest(g, w));
 	g->gone[w] = false;
+	if (g->slowest > 0 && g->clock[w] == g->least)
+		g->slowest++;
 }
 
 bool
-stale_may_step(const struct stale *g, uint32_t w)
+stale_may_step(struct stale *g, uint32_t w)
 {
 	uint64_t least;
 

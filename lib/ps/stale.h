@@ -18,16 +18,21 @@ struct stale {
 	uint32_t  slack;
 	uint64_t *clock;	/* [n] steps that each worker has done; lent */
 	bool	 *gone;		/* [n] it left */
+	uint64_t  least;	/* of the clocks of workers that have not left, if slowest > 0 */
+	uint32_t  slowest;	/* number of workers with that clock; 0: not counted yet */
 };
 
 int	 stale_init(struct stale *g, uint64_t *clock, uint32_t n, uint32_t slack);	/* 0 or ERR_NOMEM */
 void	 stale_free(struct stale *g);
+void	 stale_attach(struct stale *g, uint64_t *clock);	/* replaces the clocks, lent */
 /* Worker w has done `step` steps.  A smaller number than before changes nothing. */
 void	 stale_done(struct stale *g, uint32_t w, uint64_t step);
 void	 stale_leave(struct stale *g, uint32_t w);
 /* Worker w returns; its clock becomes at least that of the slowest. */
 void	 stale_join(struct stale *g, uint32_t w);
-/* Whether worker w may begin its next step. */
-bool	 stale_may_step(const struct stale *g, uint32_t w);
+/* Whether worker w may begin its next step.  Takes no time that grows with n but when the slowest step is over. */
+bool	 stale_may_step(struct stale *g, uint32_t w);
+/* The steps of the slowest worker that has not left; UINT64_MAX if all have. */
+uint64_t stale_least(struct stale *g);
 
 #endif

@@ -1,7 +1,50 @@
 /* stale_test - who may step: bulk synchronous, stale, asynchronous. */
+#include "base/rng.h"
 #include "tap.h"
 
 #include "ps/stale.h"
+
+enum { MANY = 5 };
+
+/* The steps of the slowest worker that has not left, by looking at all. */
+static uint64_t
+look_for_slowest(const struct stale *g)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t w = 0; w < g->n; w++)
+		if (!g->gone[w] && g->clock[w] < least)
+			least = g->clock[w];
+	return least;
+}
+
+/* Random steps, departures and returns.  Returns how often the slowest worker or a permission was wrong. */
+static unsigned
+play(uint64_t seed)
+{
+	uint64_t clock[MANY] = { 0 };
+	struct rng r = rng_start(seed, 0, 0);
+	unsigned wrong = 0;
+	struct stale g;
+
+	stale_init(&g, clock, MANY, 2);
+	for (int i = 0; i < 2000; i++) {
+		uint32_t w = (uint32_t)rng_below(&r, MANY), what = (uint32_t)rng_below(&r, 10);
+		uint64_t least;
+
+		if (what == 0)
+			stale_leave(&g, w);
+		else if (what == 1)
+			stale_join(&g, w);
+		else if (!g.gone[w] && stale_may_step(&g, w))
+			stale_done(&g, w, clock[w] + 1);
+		least = look_for_slowest(&g);
+		wrong += what < 8 && stale_least(&g) != least;
+		wrong += least < UINT64_MAX && stale_may_step(&g, w) != (clock[w] <= least + 2);
+	}
+	stale_free(&g);
+	return wrong;
+}
 
 int
 main(void)
@@ -9,6 +52,7 @@ main(void)
 	uint64_t three[3] = { 0 }, two[2] = { 0 }, others[2] = { 0 };
 	struct stale g;
 
+	is(play(1) + play(2) + play(3), 0, "the slowest worker is known after random steps, departures and returns");
 	stale_init(&g, three, 3, STALE_SYNC);
 	ok(stale_may_step(&g, 0) && stale_may_step(&g, 2), "all may begin");
 	stale_done(&g, 0, 1);

@@ -182,7 +182,7 @@ send_average(struct server_state *s, uint32_t i, uint32_t w)
 
 /* The SLICE_ bits that the next message to worker w about this slice answers; 0: none yet. */
 static unsigned
-find_due(const struct slice *sl, uint32_t w)
+find_due(struct slice *sl, uint32_t w)
 {
 	unsigned due = sl->due[w];
 	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->stale, w);
@@ -215,15 +215,21 @@ answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 }
 
 void
-server_state_answer(struct server_state *s, uint32_t i, uint64_t was)
+server_state_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t worker)
 {
-	const struct slice *sl = &s->shard.slice[i];
+	struct slice *sl = &s->shard.slice[i];
 	struct shard_head *head = s->shard.head;
+	uint64_t least = s->hello.slack != STALE_ASYNC ? stale_least(&sl->stale) : 0;
 
 	if (!sl->ready)
 		return;
 	if (i == s->shard.plan->lead && head->stop && head->last == 0 && sl->step > was)
 		memory_store(s->shard.memory, &head->last, sl->step);
+	if (worker != SERVER_ALL && sl->step <= was && least == sl->answered) {
+		answer_worker(s, i, worker);
+		return;
+	}
+	sl->answered = least;
 	for (uint32_t w = 0; w < s->o.nworkers; w++)
 		answer_worker(s, i, w);
 }
@@ -252,7 +258,7 @@ handle_pull(struct server_state *s, const struct msg *m)
 	} else {
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
 	}
-	server_state_answer(s, m->slice, UINT64_MAX);
+	server_state_answer(s, m->slice, UINT64_MAX, m->worker);
 	return 0;
 }
 
@@ -273,7 +279,10 @@ handle_slice_msg(struct server_state *s, const struct msg *m)
 	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
 	if (e < 0)
 		return e;
-	server_state_answer(s, m->slice, m->type == MSG_INIT ? UINT64_MAX : was);
+	if (m->type == MSG_INIT)
+		server_state_answer(s, m->slice, UINT64_MAX, SERVER_ALL);
+	else
+		server_state_answer(s, m->slice, was, m->worker);
 	server_norms_count(s, m->slice);
 	if (m->type == MSG_PUSH)
 		server_norms_repeat(s, m);
@@ -318,7 +327,7 @@ release_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 			uint64_t was = s->shard.slice[i].step;
 
 			slice_leave(&s->shard.slice[i], w);
-			server_state_answer(s, i, was);
+			server_state_answer(s, i, was, SERVER_ALL);
 			server_norms_count(s, i);
 		}
 	total_leave(&s->total, w);

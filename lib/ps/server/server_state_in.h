@@ -25,8 +25,12 @@ struct server_state {
 };
 
 void	 server_state_emit(struct server_state *s, uint32_t w, struct msg m);
-/* Sends all workers the answers about slice i that are due.  The slice was at step `was` before the last message. */
-void	 server_state_answer(struct server_state *s, uint32_t i, uint64_t was);
+/*
+ * Sends the answers about slice i that are due.  The slice was at step `was` before the last message, whose worker w is
+ * the only one with new answers, unless the slowest step is over.  SERVER_ALL: any worker may have some.
+ */
+#define SERVER_ALL	UINT32_MAX
+void	 server_state_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t w);
 
 /*
  * server_norms.c: adds slice i to the norms if all its gradients are there; the last slice completes the server's

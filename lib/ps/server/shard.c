@@ -78,7 +78,7 @@ attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 		sum += sl->at->frozen ? 0 : sl->at->count;
 		for (uint32_t w = 0; w < nworkers; w++)
 			if (s->head->worker[w] >= SHARD_LEFT)
-				stale_leave(&sl->stale, w);
+				slice_leave(sl, w);
 	}
 	attach_norms(s);
 	return 0;
@@ -109,6 +109,8 @@ init_slices(struct shard *s, const struct hello *job)
 		return err_nomem();
 	if ((e = alloc_sums(s)) < 0 || (e = alloc_matrix_work(s)) < 0)
 		return e;
+	for (uint32_t i = 0; i < s->plan->nweights; i++)
+		s->nlearned += shard_learns(s, i);
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
 		    &job->hyper, &s->pool)) < 0)
@@ -174,11 +176,7 @@ shard_count(struct shard *s, uint32_t i)
 bool
 shard_full(const struct shard *s)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->plan->nweights; i++)
-		n += shard_learns(s, i);
-	return s->norms.n > 0 && s->norms.full == n;
+	return s->norms.n > 0 && s->norms.full == s->nlearned;
 }
 
 /* Every server has a slice of weights that is not frozen. */

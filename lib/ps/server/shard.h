@@ -27,6 +27,7 @@ struct shard_head {
 struct shard {
 	struct shard_plan	 *plan;
 	struct slice	 *slice;	/* [plan->n]; zeros for those of other servers */
+	uint32_t	  nlearned;	/* number of slices for which shard_learns() */
 	uint32_t	  index;	/* of the server */
 	struct memory	 *memory;
 	struct shard_head *head;

@@ -50,6 +50,7 @@ slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nwo
 	s->at = &p->slice[i];
 	s->hyper = *hyper;
 	s->pool = pool;
+	s->missing = nworkers;
 	s->waits = s->at->kind == SHARD_PLAN_WEIGHTS && norms_count(p, hyper) > 0;
 	s->part = calloc(nworkers, sizeof(*s->part));
 	s->due = calloc(nworkers, sizeof(*s->due));
@@ -105,7 +106,7 @@ slice_attach(struct slice *s, const struct memory *m, float *sum)
 
 	s->memory = m;
 	s->sum = sum;
-	s->stale.clock = s->clock;
+	stale_attach(&s->stale, s->clock);
 	if (half < 0)
 		return;
 	s->half = s->at->frozen ? 0 : (unsigned)half;
@@ -340,8 +341,11 @@ close_sum(struct slice *s)
 {
 	for (; s->next < s->stale.n; s->next++)
 		add_held_gradient(s, s->next);
-	for (uint32_t w = 0; w < s->stale.n; w++)
+	s->here = s->missing = 0;
+	for (uint32_t w = 0; w < s->stale.n; w++) {
 		s->part[w].here = false;
+		s->missing += !s->stale.gone[w];
+	}
 	s->next = 0;
 	s->full = true;
 	if (!s->waits)
@@ -352,18 +356,11 @@ close_sum(struct slice *s)
 static void
 advance_sum(struct slice *s)
 {
-	bool any = false;
-
 	if (s->full)
 		return;
 	for (; s->next < s->stale.n && s->part[s->next].here; s->next++)
 		add_held_gradient(s, s->next);
-	for (uint32_t w = 0; w < s->stale.n; w++) {
-		if (!s->part[w].here && !s->stale.gone[w])
-			return;
-		any |= s->part[w].here;
-	}
-	if (any)
+	if (s->missing == 0 && s->here > 0)
 		close_sum(s);
 }
 
@@ -388,6 +385,8 @@ push_sync(struct slice *s, const struct msg *m)
 	}
 	p->samples = m->samples;
 	p->here = true;
+	s->here++;
+	s->missing -= !s->stale.gone[m->worker];
 	s->marked |= (m->flags & MSG_MARK) != 0;
 	stale_done(&s->stale, m->worker, m->step + 1);
 	advance_sum(s);
@@ -436,6 +435,7 @@ void
 slice_leave(struct slice *s, uint32_t w)
 {
 	s->due[w] = 0;
+	s->missing -= !s->stale.gone[w] && !s->part[w].here;
 	stale_leave(&s->stale, w);
 	if (s->stale.slack == STALE_SYNC)
 		advance_sum(s);
@@ -445,6 +445,7 @@ void
 slice_join(struct slice *s, uint32_t w)
 {
 	s->due[w] = 0;
+	s->missing += s->stale.gone[w] && !s->part[w].here;
 	stale_join(&s->stale, w);
 	if (s->stale.slack == STALE_SYNC)
 		stale_done(&s->stale, w, s->step + s->full);	/* a full step is closed to a worker that joins now */

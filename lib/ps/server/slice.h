@@ -91,11 +91,14 @@ struct slice {
 	uint64_t		 updates;	/* not synchronous: pushes that became updates, since the job began */
 	struct stale		 stale;
 	struct slice_part	*part;		/* [nworkers] pushes of the open step */
+	uint32_t		 here;		/* workers that have pushed in it */
+	uint32_t		 missing;	/* workers that have not, and have not left */
 	uint32_t		 next;		/* rank whose push is added next */
 	uint64_t		 samples;	/* in sum so far */
 	float			 rate;		/* learning rate of the open step */
 	bool			 rated;		/* rate is known */
 	uint8_t			*due;		/* [nworkers] SLICE_ bits */
+	uint64_t		 answered;	/* stale_least() when the answers to all workers were last looked at */
 };
 
 /* Initializes slice i of p except for its arrays.  Returns 0 or ERR_NOMEM. */

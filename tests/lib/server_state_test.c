@@ -185,6 +185,35 @@ test_wrong(void)
 	server_state_free(s);
 }
 
+/* A gradient is received in a buffer of the server, which may break off. */
+static void
+test_place(void)
+{
+	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct server_state *s = begun(STALE_SYNC);
+	struct msg m = push(1, 0, 0, NULL);
+	float *g = server_state_place(s, &m);
+
+	ok(g != NULL, "a server has a place for a gradient before it has arrived");
+	for (int i = 0; g != NULL && i < 8; i++)
+		g[i] = 1e9f;
+	ok(server_state_place(s, &m) == g, "a gradient that is sent again has the same place");
+	m.incarnation = 2;
+	ok(server_state_place(s, &m) == NULL, "another incarnation has none");
+	m.incarnation = 1;
+	m.step = 1;
+	ok(server_state_place(s, &m) == NULL, "a gradient of another step has none");
+	m.step = 0;
+	m.len = 28;
+	ok(server_state_place(s, &m) == NULL, "a gradient of another size has none");
+	m.len = 32;
+	tell(s, push(0, 0, 0, a));
+	server_state_lost(s, 1);
+	ok(payload[0][3] == -0.5f * 4 / 2, "a gradient that broke off is not added when its worker is lost");
+	ok(server_state_place(s, &m) == NULL, "a worker that is lost has no place");
+	server_state_free(s);
+}
+
 static void
 test_leave(void)
 {
@@ -301,6 +330,7 @@ main(void)
 	test_hello();
 	test_round();
 	test_wrong();
+	test_place();
 	test_leave();
 	return done();
 }

@@ -44,6 +44,7 @@ refuse_client(struct serve *s, struct client *g, const char *why)
 
 	g->done = g->refused = true;
 	g->until = clk_s() + LINGER_S;
+	conn_set_place(g->conn, NULL, NULL);
 	if (conn_send(g->conn, &m) < 0)
 		g->over = true;
 	else
@@ -113,6 +114,7 @@ bind_client(struct serve *s, uint32_t rank)
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
+	conn_set_place(s->now->conn, server_state_place, s->state);
 	s->now->claims = -1;
 	s->now->until = (double)INFINITY;
 	if (s->since == 0)
@@ -222,8 +224,12 @@ static void
 serve_client(struct serve *s, struct client *g)
 {
 	struct msg m;
-	int e = conn_run(g->conn);
+	int e;
 
+	/* Another connection has its worker, and the buffer in which it was receiving. */
+	if (g->over)
+		return;
+	e = conn_run(g->conn);
 	serve_count_wire(s, g);
 	if (e < 0) {
 		char why[ERR_LINE];

@@ -381,6 +381,19 @@ server_state_take(struct server_state *s, const struct msg *m)
 	return e;
 }
 
+void *
+server_state_place(void *state, const struct msg *m)
+{
+	struct server_state *s = state;
+
+	/* The incarnation shows that the worker sends it, and no other one in its name. */
+	if (m->type != MSG_PUSH || m->worker >= s->o.nworkers || !s->peer[m->worker].known ||
+	    s->peer[m->worker].incarnation != m->incarnation || is_gone(&s->peer[m->worker]) ||
+	    !shard_mine(&s->shard, m->slice))
+		return NULL;
+	return slice_reserve(&s->shard.slice[m->slice], m);
+}
+
 void
 server_state_lost(struct server_state *s, uint32_t w)
 {

@@ -66,6 +66,11 @@ void	 server_state_free(struct server_state *s);		/* NULL does nothing */
  * the worker.
  */
 int	 server_state_take(struct server_state *s, const struct msg *m);
+/*
+ * Where the payload of m, a message of a worker that begins to arrive, may be received before server_state_take()
+ * handles it.  NULL: elsewhere.  It is a conn_place_fn (wire/conn.h) with a struct server_state.
+ */
+void	*server_state_place(void *state, const struct msg *m);
 /* Worker w left without a goodbye: as after its BYE.  Nothing before the first hello. */
 void	 server_state_lost(struct server_state *s, uint32_t w);
 /* Emits answers to worker w that waited for room, in the order of slices, as far as there is room now. */

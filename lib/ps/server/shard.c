@@ -28,23 +28,6 @@ place_parts(struct shard *s, void *base, uint32_t nworkers, bool once)
 	return at;
 }
 
-/* The slices' sums: private, as workers repeat gradients that were not answered. */
-static int
-alloc_sums(struct shard *s)
-{
-	size_t all = 0;
-
-	for (uint32_t i = 0; i < s->plan->n; i++)
-		if (shard_mine(s, i) && !s->plan->slice[i].frozen) {
-			size_t count = s->plan->slice[i].count;
-
-			all += count;
-			s->pool.count = count > s->pool.count ? count : s->pool.count;
-		}
-	s->sums = calloc(all + 1, sizeof(float));
-	return s->sums != NULL ? 0 : err_nomem();
-}
-
 /* A server before this one was closing a step: the slices that it did not reach close with the same norms. */
 static void
 attach_norms(struct shard *s)
@@ -58,7 +41,6 @@ attach_norms(struct shard *s)
 static int
 attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 {
-	float *sum = s->sums;
 	int e;
 
 	hash += hash == 0;
@@ -74,8 +56,7 @@ attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 
 		if (!shard_mine(s, i))
 			continue;
-		slice_attach(sl, s->memory, sl->at->frozen ? NULL : sum);
-		sum += sl->at->frozen ? 0 : sl->at->count;
+		slice_attach(sl, s->memory);
 		for (uint32_t w = 0; w < nworkers; w++)
 			if (s->head->worker[w] >= SHARD_LEFT)
 				slice_leave(sl, w);
@@ -107,7 +88,7 @@ init_slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = alloc_sums(s)) < 0 || (e = alloc_matrix_work(s)) < 0)
+	if ((e = alloc_matrix_work(s)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->nweights; i++)
 		s->nlearned += shard_learns(s, i);
@@ -138,7 +119,6 @@ shard_free(struct shard *s)
 	for (uint32_t i = 0; s->slice != NULL && i < s->plan->n; i++)
 		slice_free(&s->slice[i]);
 	free(s->slice);
-	free(s->sums);
 	shard_plan_free(s->plan);
 	slice_pool_free(&s->pool);
 	norms_free(&s->norms);

@@ -32,7 +32,6 @@ struct shard {
 	struct memory	 *memory;
 	struct shard_head *head;
 	struct total_kept *total;
-	float		 *sums;		/* of the slices */
 	struct slice_pool pool;
 	struct norms	  norms;
 	/* slices that a server before this one had not closed with the others, whose norms are known */

@@ -9,36 +9,51 @@
 #include <string.h>
 
 struct slice_part {
-	float	*g;		/* gradient held until its turn; NULL: none, or added already */
+	/* Gradient held until its turn, or the buffer in which it is received.  NULL: none, or added already. */
+	float	*g;
 	uint32_t samples;
 	bool	 here;		/* it has pushed in the open step */
 };
 
+/* The list of buffers that are large enough for count floats; the least of them have room for a pointer. */
+static unsigned
+find_size(size_t count)
+{
+	unsigned i = 1;
+
+	while ((size_t)1 << i < count)
+		i++;
+	return i;
+}
+
 /* The first bytes of a free buffer point to the next one. */
 static float *
-pool_get(struct slice_pool *p)
+pool_get(struct slice_pool *p, size_t count)
 {
-	size_t bytes = p->count * sizeof(float);
-	void *g = p->spare;
+	unsigned i = find_size(count);
+	void *g = p->spare[i];
 
 	if (g == NULL)
-		return malloc(bytes > sizeof(void *) ? bytes : sizeof(void *));
-	memcpy(&p->spare, g, sizeof(p->spare));
+		return malloc(sizeof(float) << i);
+	memcpy(&p->spare[i], g, sizeof(p->spare[i]));
 	return g;
 }
 
 static void
-pool_put(struct slice_pool *p, float *g)
+pool_put(struct slice_pool *p, float *g, size_t count)
 {
-	memcpy(g, &p->spare, sizeof(p->spare));
-	p->spare = g;
+	unsigned i = find_size(count);
+
+	memcpy(g, &p->spare[i], sizeof(p->spare[i]));
+	p->spare[i] = g;
 }
 
 void
 slice_pool_free(struct slice_pool *p)
 {
-	while (p->spare != NULL)
-		free(pool_get(p));
+	for (unsigned i = 0; i < SLICE_SIZES; i++)
+		while (p->spare[i] != NULL)
+			free(pool_get(p, (size_t)1 << i));
 	free(p->work);
 }
 
@@ -65,6 +80,7 @@ slice_free(struct slice *s)
 	for (uint32_t w = 0; s->part != NULL && w < s->stale.n; w++)
 		free(s->part[w].g);
 	free(s->part);
+	free(s->sum);
 	free(s->due);
 	stale_free(&s->stale);
 }
@@ -98,14 +114,13 @@ slice_place(struct slice *s, void *base, size_t *at, bool once)
 }
 
 void
-slice_attach(struct slice *s, const struct memory *m, float *sum)
+slice_attach(struct slice *s, const struct memory *m)
 {
 	bool sync = s->stale.slack == STALE_SYNC;
 	int half = memory_half(&s->kept->word);
 	const struct slice_record *r;
 
 	s->memory = m;
-	s->sum = sum;
 	stale_attach(&s->stale, s->clock);
 	if (half < 0)
 		return;
@@ -290,30 +305,21 @@ update_average(struct slice *s, unsigned to, bool any)
 	s->marked = false;
 }
 
-/* Adds one gradient; p is unaligned bytes. */
-static void
-add_gradient(struct slice *s, const void *p, uint32_t samples)
-{
-	size_t n = s->at->count;
-
-	if (samples == 0)
-		return;
-	if (s->samples > 0)
-		opt_add(s->sum, p, n);
-	else if (n > 0)
-		memcpy(s->sum, p, n * sizeof(float));
-	s->samples += samples;
-}
-
+/* Adds the gradient that worker w has pushed: the first one becomes the sum. */
 static void
 add_held_gradient(struct slice *s, uint32_t w)
 {
 	struct slice_part *p = &s->part[w];
 
-	if (p->g == NULL)
+	if (!p->here || p->g == NULL)
 		return;
-	add_gradient(s, p->g, p->samples);
-	pool_put(s->pool, p->g);
+	if (s->sum == NULL) {
+		s->sum = p->g;
+	} else {
+		opt_add(s->sum, p->g, s->at->count);
+		pool_put(s->pool, p->g, s->at->count);
+	}
+	s->samples += p->samples;
 	p->g = NULL;
 }
 
@@ -326,6 +332,9 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	update_average(s, to, s->samples > 0);
 	s->step++;
 	publish_half(s, to, 0, 0);
+	if (s->sum != NULL)
+		pool_put(s->pool, s->sum, s->at->count);
+	s->sum = NULL;
 	s->samples = 0;
 	s->full = s->counted = false;
 	s->rated = false;
@@ -364,6 +373,41 @@ advance_sum(struct slice *s)
 		close_sum(s);
 }
 
+void *
+slice_reserve(struct slice *s, const struct msg *m)
+{
+	struct slice_part *p = &s->part[m->worker];
+
+	if (s->at->frozen || !s->ready || p->here || m->step != s->stale.clock[m->worker] ||
+	    m->len != s->at->count * sizeof(float))
+		return NULL;
+	if (p->g == NULL)
+		p->g = pool_get(s->pool, s->at->count);
+	return p->g;
+}
+
+/* Holds the gradient of m in a buffer: that in which it was received, or a copy.  Returns false if out of memory. */
+static bool
+hold_gradient(struct slice *s, const struct msg *m)
+{
+	struct slice_part *p = &s->part[m->worker];
+
+	if (p->g == NULL && (p->g = pool_get(s->pool, s->at->count)) == NULL)
+		return false;
+	if (m->payload != p->g && m->len > 0)
+		memcpy(p->g, m->payload, m->len);
+	return true;
+}
+
+/* A message without a gradient needs no buffer. */
+static void
+release_buffer(struct slice *s, uint32_t w)
+{
+	if (s->part[w].g != NULL)
+		pool_put(s->pool, s->part[w].g, s->at->count);
+	s->part[w].g = NULL;
+}
+
 static int
 push_sync(struct slice *s, const struct msg *m)
 {
@@ -372,16 +416,13 @@ push_sync(struct slice *s, const struct msg *m)
 	if (m->samples > 0 && s->rated && m->rate != s->rate)
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " has rate %.9g, the others' %.9g", m->step,
 		    (double)m->rate, (double)s->rate);
-	if (m->samples > 0 && (m->worker == s->next || m->len == 0)) {
-		add_gradient(s, m->payload, m->samples);
-	} else if (m->samples > 0) {
-		if ((p->g = pool_get(s->pool)) == NULL)
-			return err_nomem();
-		memcpy(p->g, m->payload, m->len);
-	}
+	if (m->samples > 0 && !hold_gradient(s, m))
+		return err_nomem();
 	if (m->samples > 0) {
 		s->rate = m->rate;
 		s->rated = true;
+	} else {
+		release_buffer(s, m->worker);
 	}
 	p->samples = m->samples;
 	p->here = true;
@@ -393,18 +434,21 @@ push_sync(struct slice *s, const struct msg *m)
 	return 0;
 }
 
-static void
+static int
 push_async(struct slice *s, const struct msg *m)
 {
-	unsigned to = begin_half(s);
+	unsigned to;
 
-	if (m->len > 0)
-		memcpy(s->sum, m->payload, m->len);
+	if (m->samples > 0 && !hold_gradient(s, m))
+		return err_nomem();
+	to = begin_half(s);
 	s->rate = m->rate;
-	apply_rule(s, to, s->sum, m->samples, NULL);
+	apply_rule(s, to, s->part[m->worker].g, m->samples, NULL);
 	update_average(s, to, m->samples > 0);
 	publish_half(s, to, m->worker, m->step + 1);
 	advance_clock(s, m->worker, m->step + 1);
+	release_buffer(s, m->worker);
+	return 0;
 }
 
 int
@@ -421,12 +465,8 @@ slice_push(struct slice *s, const struct msg *m)
 	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
 		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
-	if (m->step == done) {
-		if (s->stale.slack != STALE_SYNC)
-			push_async(s, m);
-		else if ((e = push_sync(s, m)) < 0)
-			return e;
-	}
+	if (m->step == done && (e = s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m)) < 0)
+		return e;
 	s->due[m->worker] |= SLICE_W;
 	return 0;
 }

@@ -3,7 +3,7 @@
  *
  * In a synchronous job the gradients of a step are added in the order of ranks, and those that arrive early are held.
  * A step closes when every worker that has not left has pushed: the sum, divided by the samples of all, becomes one
- * update.  A sum starts as a copy of the first gradient with samples, and pushes without samples are not added, so
+ * update.  A sum starts as the first gradient with samples, and pushes without samples are not added, so
  * that the bits are those of one worker that adds the same micro-batches.  In any other job each push is an update of
  * its own.
  *
@@ -28,13 +28,10 @@
 #include "ps/norms.h"
 #include "wire/msg.h"
 
-/*
- * Buffers for gradients that arrive before their turn: allocated when first needed, reused, shared by a server's
- * slices.
- */
+/* Buffers for gradients and their sums: allocated when first needed, reused, shared by a server's slices. */
+#define SLICE_SIZES	32
 struct slice_pool {
-	size_t	count;		/* floats of the largest slice */
-	void	*spare;		/* list of free buffers */
+	void	*spare[SLICE_SIZES];	/* lists of free buffers for up to 1 << i floats */
 	float	*work;		/* for an update of the largest matrix, or NULL */
 };
 
@@ -78,7 +75,7 @@ struct slice {
 	float			*average[2];	/* [count] of w, or NULL */
 	unsigned		 half;		/* that is valid */
 	unsigned		 average_half;	/* of the average, which changes less often */
-	float			*sum;		/* [count] of the open step */
+	float			*sum;		/* [count] of the open step, a buffer of pool; NULL: no samples yet */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
 	bool			 marked;	/* the weights after the open step become part of average */
 	bool			 ready;		/* it has its first weights */
@@ -109,8 +106,8 @@ int	 slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_
  * the same floats, for a server that nobody restarts.
  */
 void	 slice_place(struct slice *s, void *base, size_t *at, bool once);
-/* Takes over what m has at its place; `sum` [count] is lent. */
-void	 slice_attach(struct slice *s, const struct memory *m, float *sum);
+/* Takes over what m has at its place. */
+void	 slice_attach(struct slice *s, const struct memory *m);
 void	 slice_free(struct slice *s);
 
 /* Sets first weights, state or average (MSG_INIT); ignored once the slice is ready.  Returns 0 or ERR_FORMAT. */
@@ -120,6 +117,10 @@ int	 slice_first(struct slice *s, const struct msg *m);
  * ERR_NOMEM.
  */
 int	 slice_push(struct slice *s, const struct msg *m);
+/*
+ * Where the gradient of m, which has no payload yet, may be received before slice_push() handles it.  NULL: elsewhere.
+ */
+void	*slice_reserve(struct slice *s, const struct msg *m);
 /* Closes the step of a full slice. */
 void	 slice_update(struct slice *s, const struct norms_scale *k);
 /* Worker w left; it joins or returns. */

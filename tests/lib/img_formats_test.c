@@ -1,4 +1,4 @@
-/* img_formats_test - GIF and TIFF are decoded to the pixels that were written; damaged ones fail. */
+/* img_formats_test - GIF, TIFF and animated WebP are decoded to the pixels that were written; damaged ones fail. */
 #include "base/err.h"
 #include "image/img.h"
 #include "pics.h"
@@ -6,6 +6,7 @@
 
 #include <gif_lib.h>
 #include <tiffio.h>
+#include <webp/encode.h>
 
 #define H	21u
 #define W	13u
@@ -133,6 +134,80 @@ test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compress
 	buf_free(&b);
 }
 
+static void
+put24(struct buf *b, uint32_t v)
+{
+	uint8_t p[] = { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16) };
+
+	buf_put(b, p, sizeof(p));
+}
+
+static void
+put_chunk(struct buf *b, const char *name, size_t n)
+{
+	uint8_t size[4];
+
+	le_put32(size, (uint32_t)n);
+	buf_put(b, name, 4);
+	buf_put(b, size, 4);
+}
+
+/*
+ * Makes an animation on a canvas of [h,w] from two equal frames of rgb [H,W] at the even place (x,y).  The layout is
+ * that of https://developers.google.com/speed/webp/docs/riff_container.
+ */
+static void
+make_animation(struct buf *b, uint32_t h, uint32_t w, uint32_t y, uint32_t x)
+{
+	uint8_t *frame = NULL;
+	size_t n = WebPEncodeLosslessRGB(rgb, (int)W, (int)H, (int)W * 3, &frame);
+
+	b->n = 0;
+	put_chunk(b, "RIFF", 0);
+	buf_put(b, "WEBP", 4);
+	put_chunk(b, "VP8X", 10);
+	buf_put(b, "\x02\0\0\0", 4);
+	put24(b, w - 1);
+	put24(b, h - 1);
+	put_chunk(b, "ANIM", 6);
+	buf_put(b, "\0\0\0\0\0\0", 6);
+	for (int i = 0; i < 2; i++) {
+		put_chunk(b, "ANMF", 16 + n - 12);
+		put24(b, x / 2);
+		put24(b, y / 2);
+		put24(b, W - 1);
+		put24(b, H - 1);
+		put24(b, 100);
+		buf_put(b, "\0", 1);
+		buf_put(b, frame + 12, n - 12);
+	}
+	le_put32(b->p + 4, (uint32_t)b->n - 8);
+	WebPFree(frame);
+}
+
+static void
+test_webp(void)
+{
+	struct buf b = { 0 };
+	struct img out;
+	int wrong = 0;
+
+	make_animation(&b, H, W, 0, 0);
+	check("animated WebP", &b, IMG_WEBP, 3, b.n);
+	make_animation(&b, H + 5, W + 9, 4, 6);
+	is(img_decode(k, b.p, b.n, 3, &out), 0, "an animation with a smaller first frame is read: %s", err_line());
+	for (uint32_t i = 0; i < (H + 5) * (W + 9) * 3; i++) {
+		uint32_t y = i / 3 / (W + 9), x = i / 3 % (W + 9);
+		bool in = y >= 4 && y < 4 + H && x >= 6 && x < 6 + W;
+
+		wrong += out.p[i] != (in ? rgb[((y - 4) * W + x - 6) * 3 + i % 3] : 0);
+	}
+	is(wrong, 0, "its first frame is at its place, on black");
+	make_animation(&b, H + 5, W + 5, 4, 6);
+	is(img_decode(k, b.p, b.n, 3, &out), ERR_FORMAT, "a first frame that exceeds the image is refused: %s", err_line());
+	buf_free(&b);
+}
+
 int
 main(void)
 {
@@ -148,6 +223,7 @@ main(void)
 	test_tiff("tiled TIFF", "w", 3, 8, COMPRESSION_NONE, true);
 	test_tiff("tiled grey TIFF", "w", 1, 8, COMPRESSION_NONE, true);
 	test_tiff("tiled LZW TIFF", "w", 3, 8, COMPRESSION_LZW, true);
+	test_webp();
 	img_codec_free(k);
 	pics_clean();
 	return done();

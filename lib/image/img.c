@@ -59,6 +59,10 @@ static const struct signature {
 	{ "\xff\x0a", 0, 2, IMG_JXL, "JPEG XL", "jxl" },
 	{ "8BPS", 0, 4, -1, "Photoshop", "psd" },
 	{ "%PDF", 0, 4, -1, "PDF", "pdf" },
+	{ "v/1\x01", 0, 4, -1, "OpenEXR", "exr" },
+	{ "#?RADIANCE", 0, 10, -1, "Radiance HDR", "hdr" },
+	{ "\0\0\x01\0", 0, 4, -1, "ICO", "ico" },
+	{ "<svg", 0, 4, -1, "SVG", "svg" },
 };
 
 /* The codecs without state. */

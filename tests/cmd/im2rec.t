@@ -87,6 +87,10 @@ printf '\0\0\0\030ftypheic' >kinds/c/y.heic
 printf '\0\0\0\fJXL \r\n\207\n' >kinds/c/y.jxl
 printf '\0\0\0\fjP  \r\n\207\n' >kinds/c/y.jp2
 : >kinds/c/y.tga
+printf 'v/1\001\002' >kinds/c/y.exr
+printf '#?RADIANCE\n' >kinds/c/y.hdr
+printf '\0\0\001\0\001' >kinds/c/y.ico
+printf '<svg ' >kinds/c/y.svg
 mkdir none && : >none/libheif.so.1 && for v in 7 8 9 10 11; do : >none/libjxl.so.0.$v; done
 status 1 "im2rec exits with status 1 for formats that it does not read" env LD_LIBRARY_PATH=none "$BUILD/im2rec" -o kinds2.rec kinds
 like err '^im2rec: kinds/c/y\.heic: HEIC and AVIF are read where libheif is installed; install libheif1' \
@@ -95,6 +99,10 @@ like err '^im2rec: kinds/c/y\.jxl: JPEG XL is read where libjxl is installed; in
 	"without libjxl im2rec says what to install"
 like err '^im2rec: kinds/c/y\.jp2: JPEG 2000, which is not read; convert it to PNG or JPEG$' \
 	"im2rec names JPEG 2000 and suggests a conversion"
+like err '^im2rec: kinds/c/y\.exr: OpenEXR, which is not read' "im2rec names OpenEXR"
+like err '^im2rec: kinds/c/y\.hdr: Radiance HDR, which is not read' "im2rec names Radiance HDR"
+like err '^im2rec: kinds/c/y\.ico: ICO, which is not read' "im2rec names ICO"
+like err '^im2rec: kinds/c/y\.svg: SVG, which is not read' "im2rec names SVG"
 like err '^im2rec: kinds/c/y\.tga: not in a known image format' "im2rec names an empty .tga, which has no signature"
 is "$(im2rec --list kinds2.rec | wc -l)" $((n + 4)) "im2rec packs the images beside those that it does not read"
 

@@ -37,7 +37,7 @@ static const char help[] =
     "Failures:\n"
     "  --on-fail stop|wait  the others    --restart N (0)  attempts after a process or host was lost\n"
     "  --timeout SECONDS (60) to start    --silence SECONDS (30; detached a day)  a network may be down\n"
-    "  --grace SECONDS (10)  to end       --respawn N (10)  times an hour for a killed pserver\n"
+    "  --grace SECONDS (10)  to end       --respawn N (10)  times an hour for a killed process\n"
     "Any command but pworker runs in all roles, which DMLC_ROLE distinguishes, with -- before it.\n";
 
 enum {

@@ -167,6 +167,8 @@ has_row(const struct worker_log *l, const struct train_event *ev)
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
 	case TRAIN_REMARK: case TRAIN_UNSAVED:
 		return false;
+	case TRAIN_START:
+		return !ev->again;
 	case TRAIN_EPOCH: case TRAIN_VALIDATION:
 		return worker_log_speaks(l);
 	default:
@@ -197,7 +199,8 @@ worker_log_event(void *arg, const struct train_event *ev)
 
 	switch (ev->kind) {
 	case TRAIN_START:
-		print_log_head(l, ev->batch, ev->text);
+		if (!ev->again)
+			print_log_head(l, ev->batch, ev->text);
 		l->load = load_now();
 		open_gpus(l, ev);
 		if (ev->peers > 0)

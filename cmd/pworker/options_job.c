@@ -67,6 +67,7 @@ static const struct worker_option job_options[] = {
 	{ "plain", WORKER_FLAG, WORKER_MEMBER(plain) },
 	{ "servers", WORKER_VALUE, .apply = parse_servers },
 	{ "slack", WORKER_WHOLE, WORKER_MEMBER(train.ps.slack), 0, UINT32_MAX - 1, .needs = NEED_TRAINING },
+	{ "state", WORKER_TEXT, WORKER_MEMBER(state), .needs = NEED_TRAINING },
 	{ "worker", WORKER_VALUE, .apply = parse_rank },
 	{ 0 }
 };
@@ -80,6 +81,8 @@ settle_job_options(struct pworker *p)
 		front_wrong("--worker: several workers need --servers");
 	if (ps->nservers > 0 && p->key == NULL && !p->plain)
 		front_wrong("--servers: needs the job's --key-file, or --plain");
+	if (p->state != NULL && ps->nservers == 0)
+		front_wrong("--state: needs --servers");
 }
 
 const struct worker_theme worker_job_theme = { job_options, settle_job_options };

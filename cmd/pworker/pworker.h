@@ -58,6 +58,7 @@ struct pworker {
 	const char	*net, *engine, *mean;
 	struct autotune_cache *autotune;
 	const char	*key, *data_key;	/* files */
+	const char	*state;		/* file of what outlives this process, or NULL */
 	struct buf	 data;		/* the values of --data with commas between them */
 	char		*server[WORKER_SERVERS];
 	char		*list;		/* of servers, from a tracker's scheduler; owned */

@@ -4,9 +4,12 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "record/recs.h"
+#include "record/recs_stream.h"
 #include "run/rendezvous/rendezvous.h"
+#include "train/kept.h"
 #include "wire/conn.h"
 
 #include <pthread.h>
@@ -156,11 +159,42 @@ run_training(struct pworker *p, double began_s)
 	return e;
 }
 
+/*
+ * Opens what outlives this process.  Returns false if no successor could do the same again: workers that are not
+ * synchronous share no steps, and a pipe cannot be read twice.  The memory stays empty then, and dlaunch starts none.
+ */
+static bool
+open_state(const struct pworker *p, struct memory *m)
+{
+	int e;
+
+	if (p->state == NULL || p->train.ps.slack != STALE_SYNC || recs_stream_is(p->train.data.path))
+		return false;
+	if ((e = memory_open(p->state, m)) < 0)
+		front_die(NULL, e);
+	if ((e = kept_reserve(m)) < 0)
+		front_die(p->state, e);
+	return true;
+}
+
+/* One number for what must not change when a worker is started again. */
+static uint64_t
+hash_run(const struct train_opt *t)
+{
+	const uint64_t of[] = { graph_hash(t->ps.graph), t->ps.rank, t->ps.nworkers, t->ps.nservers, t->seed, t->epochs,
+	    t->steps, t->data.batch, t->accumulate };
+
+	return hash_update(HASH_START, of, sizeof(of));
+}
+
 int
 worker_run(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
 	uint8_t key[CONN_KEY];
+	struct memory memory = { .fd = -1 };
+	struct kept kept = { 0 };
+	bool keeps = open_state(p, &memory);
 	struct rendezvous *others = worker_join_rendezvous(p, key);
 	struct worker_look look;
 	struct graph *g;
@@ -173,11 +207,16 @@ worker_run(struct pworker *p, double began_s)
 	worker_look(t->data.recs, &look);
 	worker_choose_shape(p, &look);
 	t->ps.graph = g = worker_net(p);
+	if (keeps && (e = kept_open(&kept, &memory, hash_run(t))) < 0)
+		front_die(p->state, e);
+	t->kept = keeps ? &kept : NULL;
 	worker_find_last(p);
 	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
 	worker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
 	worker_check_data(p, g, &look);
-	e = run_training(p, began_s);
+	e = run_training(p, kept_since(&kept, began_s));
+	if (keeps)
+		memory_remove(&memory, p->state);
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);
 	free(mean);

@@ -98,6 +98,14 @@ memory_remove(struct memory *m, const char *path)
 	memory_close(m);
 }
 
+bool
+memory_used(int fd)
+{
+	uint64_t first = 0;
+
+	return fd >= 0 && pread(fd, &first, sizeof(first), 0) == (ssize_t)sizeof(first) && first != 0;
+}
+
 void *
 memory_place(void *base, size_t *at, size_t n)
 {

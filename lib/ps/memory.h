@@ -53,6 +53,8 @@ void	 memory_close(struct memory *m);
  * memfd is left to its owner.
  */
 void	 memory_remove(struct memory *m, const char *path);
+/* Whether the memory of a file or memfd is in use: it has a size, and its first word is not 0. */
+bool	 memory_used(int fd);
 
 /* Reserves n bytes of a layout: returns base + *at, or NULL if base is NULL, and advances *at by whole lines. */
 void	*memory_place(void *base, size_t *at, size_t n);

@@ -33,19 +33,15 @@ total_free(struct total *t)
 void
 total_attach(struct total *t, const struct memory *m, struct total_kept *kept)
 {
-	const struct total_record *r;
 	int half = memory_half(&kept->word);
 
 	t->memory = m;
 	t->kept = kept;
-	if (half < 0)
+	t->any = half >= 0;
+	if (!t->any)
 		return;
-	r = &kept->record[half];
-	t->any = true;
-	t->step = r->step;
-	t->index = r->index;
-	t->n = r->n < TOTAL_MOST ? r->n : TOTAL_MOST;
-	memcpy(t->sum, r->sum, sizeof(t->sum));
+	t->last = kept->record[half];
+	t->last.name.n = t->last.name.n < TOTAL_MOST ? t->last.name.n : TOTAL_MOST;
 }
 
 static void
@@ -54,8 +50,7 @@ keep_sum(const struct total *t)
 	unsigned to = memory_other(&t->kept->word);
 	struct total_record *r = &t->kept->record[to];
 
-	*r = (struct total_record){ .step = t->step, .index = t->index, .n = t->n };
-	memcpy(r->sum, t->sum, sizeof(r->sum));
+	*r = t->last;
 	memory_stored(t->memory, r, sizeof(*r));
 	memory_publish(t->memory, &t->kept->word, to);
 }
@@ -73,40 +68,50 @@ close_complete_sum(struct total *t)
 	}
 	if (!t->open || !any)
 		return;
-	memset(t->sum, 0, sizeof(t->sum));
+	t->last = (struct total_record){ .name = t->now };
 	for (uint32_t w = 0; w < t->nworkers; w++) {
 		const double *p = t->part + (size_t)w * TOTAL_MOST;
 
-		for (uint32_t i = 0; t->here[w] && i < t->n; i++)
-			t->sum[i] += p[i];
+		for (uint32_t i = 0; t->here[w] && i < t->now.n; i++)
+			t->last.sum[i] += p[i];
 		t->here[w] = false;
+		t->due[w] = t->due[w] == TOTAL_WAITS ? TOTAL_DUE : t->due[w];
 	}
 	t->open = false;
+	t->any = true;
 	keep_sum(t);
+}
+
+static bool
+is_same(const struct total_name *a, const struct total_name *b)
+{
+	return a->step == b->step && a->index == b->index;
+}
+
+static bool
+is_later(const struct total_name *a, const struct total_name *b)
+{
+	return a->step > b->step || (a->step == b->step && a->index > b->index);
 }
 
 int
 total_add(struct total *t, uint32_t w, uint64_t step, uint32_t index, const void *v, uint32_t n)
 {
-	bool same = t->any && step == t->step && index == t->index;
-	bool later = !t->any || step > t->step || (step == t->step && index > t->index);
+	const struct total_name name = { step, index, n };
+	const bool last = t->any && is_same(&name, &t->last.name), now = t->open && is_same(&name, &t->now);
 
-	if (n > TOTAL_MOST || (same && n != t->n))
+	if (n > TOTAL_MOST || (last && n != t->last.name.n) || (now && n != t->now.n))
 		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " numbers", n);
-	if (!same && !later)
+	if (last)
+		t->due[w] = TOTAL_DUE;
+	if (last || (t->any && !is_later(&name, &t->last.name)))
 		return 0;
-	if (!same && t->open)
+	if (t->open && !now)
 		return err_fail(ERR_FORMAT, "sum %" PRIu64 ".%" PRIu32 " is requested before %" PRIu64 ".%" PRIu32
-		    " is complete", step, index, t->step, t->index);
-	if (!same) {
-		t->any = t->open = true;
-		t->step = step;
-		t->index = index;
-		t->n = n;
-	}
-	t->due[w] = true;
-	if (!t->open)
-		return 0;
+		    " is complete", step, index, t->now.step, t->now.index);
+	t->open = true;
+	t->now = name;
+	t->due[w] = TOTAL_WAITS;
 	if (n > 0)
 		memcpy(t->part + (size_t)w * TOTAL_MOST, v, n * sizeof(double));
 	t->here[w] = true;
@@ -118,7 +123,7 @@ void
 total_leave(struct total *t, uint32_t w)
 {
 	t->gone[w] = true;
-	t->due[w] = false;
+	t->due[w] = TOTAL_NOT_DUE;
 	close_complete_sum(t);
 }
 
@@ -126,5 +131,5 @@ void
 total_join(struct total *t, uint32_t w)
 {
 	t->gone[w] = false;
-	t->due[w] = false;
+	t->due[w] = TOTAL_NOT_DUE;
 }

@@ -54,6 +54,9 @@ build_worker_argv(const struct job *j, const struct job_child *c, const struct r
 	    (e = words_add(w, "--worker")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->workers)) < 0 ||
 	    (e = words_add(w, "--key-file")) < 0 || (e = words_add(w, "/dev/fd/%d", at->key_fd)) < 0)
 		return e;
+	if (at->memory_fd >= 0 && c->role == JOB_WORKER &&
+	    ((e = words_add(w, "--state")) < 0 || (e = words_add(w, "/dev/fd/%d", at->memory_fd)) < 0))
+		return e;
 	return 0;
 }
 

@@ -6,10 +6,10 @@
  *	server	--listen ADDR:0 --workers W --server i/S --key-file /dev/fd/K --ready-fd F; if it is started again
  *		when it dies, --listen HOST:PORT --listen-fd L --state /dev/fd/M in place of --listen ADDR:0
  *	worker	WORD VALUE of each of job.each; if there are servers, then
- *		--servers LIST --worker i/W --key-file /dev/fd/K
+ *		--servers LIST --worker i/W --key-file /dev/fd/K, and --state /dev/fd/M if it is started again
  *
  * A server writes "host:port\n" to descriptor F when it listens.  Descriptor K is a pipe with the
- * job's key, L a socket that listens at HOST:PORT, M a memory that outlives the server
+ * job's key, L a socket that listens at HOST:PORT, M a memory that outlives the process
  * (ps/memory.h).  In a dmlc job only workers get words, those of job.each, and all processes get
  *
  *	DMLC_ROLE DMLC_RANK DMLC_TASK_ID DMLC_NUM_WORKER DMLC_NUM_SERVER DMLC_NODE_HOST

@@ -10,6 +10,11 @@
 void
 train_tell(struct train *t, struct train_event *ev)
 {
+	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_FROM &&
+	    ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT;
+
+	if (logged && !kept_tell(t->kept, t->step, ev->kind))
+		return;
 	if (ev->text == NULL)
 		ev->text = "";
 	ev->step = t->step;
@@ -62,14 +67,14 @@ set_means(struct train_event *ev, const struct train_sums *s)
 
 /* In a synchronous job: sums figures over all workers, each of which must call this. */
 static int
-sum_over_workers(struct train *t, struct train_sums *s)
+sum_over_workers(struct train *t, enum train_phase phase, struct train_sums *s)
 {
 	double v[4] = { s->loss, s->correct, s->top5, s->samples };
 	int e;
 
 	if (!t->sync)
 		return 0;
-	if ((e = worker_sum(t->wk, v, 4)) == 0)
+	if ((e = train_sum(t, phase, v, 4)) == 0)
 		*s = (struct train_sums){ v[0], v[1], v[2], v[3] };
 	return e;
 }
@@ -99,13 +104,10 @@ load_average(struct train *t)
 	return e == 0 ? en->load_aux(t->plan, t->average + t->graph->P) : e;
 }
 
+/* Evaluates this worker's part of the records to validate on. */
 static int
-validate_epoch(struct train *t, uint64_t epoch)
+validate_records(struct train *t, struct train_sums *s)
 {
-	struct train_sums s = { 0 };
-	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
-	struct moment m = get_moment(t);
-	uint64_t from = trace_now(t->trace);
 	const struct batch *b;
 	struct engine_result r;
 	int e;
@@ -120,12 +122,26 @@ validate_epoch(struct train *t, uint64_t epoch)
 			continue;
 		if ((e = tta_evaluate(t->views, &b->s, &r, NULL)) < 0)
 			return e;
-		s.loss += train_loss(r.loss);
-		s.correct += r.correct;
-		s.top5 += r.top5;
-		s.samples += b->s.n;
+		s->loss += train_loss(r.loss);
+		s->correct += r.correct;
+		s->top5 += r.top5;
+		s->samples += b->s.n;
 	}
-	if (e < 0 || (e = sum_over_workers(t, &s)) < 0)
+	return e;
+}
+
+static int
+validate_epoch(struct train *t, uint64_t epoch)
+{
+	struct train_sums s = { 0 };
+	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
+	struct moment m = get_moment(t);
+	uint64_t from = trace_now(t->trace);
+	int e;
+
+	if (!train_had_sum(t, TRAIN_VALIDATES) && (e = validate_records(t, &s)) < 0)
+		return e;
+	if ((e = sum_over_workers(t, TRAIN_VALIDATES, &s)) < 0)
 		return e;
 	trace_span(t->trace, TRACE_STEPS, from, "validation");
 	set_means(&ev, &s);
@@ -175,7 +191,7 @@ run_steps(struct train *t, uint64_t epoch)
 static int
 save_stopped_run(struct train *t)
 {
-	int e = sum_over_workers(t, &t->epoch);
+	int e = sum_over_workers(t, TRAIN_STOPS, &t->epoch);
 
 	if (e == 0 && t->keep != NULL)
 		e = train_save(t);
@@ -203,15 +219,15 @@ run_epoch(struct train *t, uint64_t n)
 	struct train_event ev = { .kind = TRAIN_EPOCH, .epoch = n };
 	struct moment m = get_moment(t);
 	bool rated = t->o->best || t->o->patience > 0;
-	uint64_t from = t->step;
-	int e, over = 0;
+	uint64_t from = t->returned && t->first < n * t->steps ? n * t->steps : t->returned ? t->first : t->step;
+	int e = 0, over = 0;
 
-	if ((e = train_start(t, n)) < 0)
-		return e;
-	if ((e = run_steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
-		return save_stopped_run(t);
+	/* A worker that returned may be at the end already. */
+	if (t->step < (n + 1) * t->steps && ((e = train_start(t, n)) < 0 || ((e = run_steps(t, n)) == ERR_STOP &&
+	    (t->step % t->steps != 0 || t->step == from))))
+		return e < 0 && e != ERR_STOP ? e : save_stopped_run(t);
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
-	    (e = sum_over_workers(t, &t->epoch)) < 0)
+	    (e = sum_over_workers(t, TRAIN_ENDS_EPOCH, &t->epoch)) < 0)
 		return e;
 	t->over = t->stream;
 	if (t->stream && t->step == from)
@@ -247,20 +263,27 @@ int
 train_run(const struct train_opt *opt)
 {
 	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph,
-	    .trace = opt->ps.trace, .sync = opt->ps.slack == STALE_SYNC };
+	    .kept = opt->kept, .trace = opt->ps.trace, .sync = opt->ps.slack == STALE_SYNC };
 	struct train_event end = { .kind = TRAIN_END };
 	struct moment m;
+	uint64_t epoch;
 	int e;
 
-	if ((e = train_open(&t)) == 0) {
+	if (kept_parting(t.kept)) {
+		e = train_part(&t);
+	} else if ((e = train_open(&t)) == 0) {
 		m = get_moment(&t);
-		e = train_spent(&t);
+		if (!t.returned || t.step == t.first)
+			e = train_spent(&t);
+		else if (train_died_within(&t, &epoch))
+			e = run_epoch(&t, epoch);
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
 			e = run_epoch(&t, t.step / t.steps);
 		if (e == 0 || e == ERR_STOP) {
 			int bye;
 
 			train_saved(&t, true);
+			kept_part(t.kept);
 			bye = worker_bye(t.wk);
 			set_elapsed(&t, &m, &end);
 			train_tell(&t, &end);

@@ -47,6 +47,7 @@ enum train_kind {
 	TRAIN_END		/* seconds and traffic of the whole run */
 };
 
+struct kept;
 struct split_place;
 
 struct train_event {
@@ -66,6 +67,7 @@ struct train_event {
 	uint32_t	 peers;
 	const struct split_place *place;	/* [places] START: GPUs that this worker computes on; lent */
 	uint32_t	 places;
+	bool		 again;			/* START: the worker was started again, and its log goes on */
 	const char	*text;		/* lent for the call; "" if there is none */
 };
 
@@ -107,6 +109,7 @@ struct train_opt {
 	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */
 	const char	*resume;		/* checkpoint, or NULL; read by rank 0 */
+	struct kept	*kept;			/* what this worker leaves to its successor, lent, or NULL */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
 	void		(*event)(void *arg, const struct train_event *ev);
 	void		*arg;

@@ -86,7 +86,7 @@ train_agree(struct train *t)
 		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
 		v[2 * i + 1] = (double)(mine[i].v >> 32);
 	}
-	if ((e = worker_sum(t->wk, v, 2 * N)) < 0)
+	if ((e = train_sum(t, TRAIN_AGREES, v, 2 * N)) < 0)
 		return e;
 	for (int i = 0; i < N; i++)
 		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||

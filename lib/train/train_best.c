@@ -12,7 +12,7 @@ is_patience_spent(const struct train *t, uint64_t n)
 
 /* Ends the run for all workers. */
 static int
-agree_on_end(struct train *t, bool over)
+agree_on_end(struct train *t, enum train_phase phase, bool over)
 {
 	double sum = over;
 	int e;
@@ -20,7 +20,7 @@ agree_on_end(struct train *t, bool over)
 	if (over)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_EARLY, .epoch = t->best_epoch - 1,
 		    .accuracy = t->best, .samples = t->o->patience });
-	e = t->sync ? worker_sum(t->wk, &sum, 1) : over ? worker_stop(t->wk) : 0;
+	e = t->sync ? train_sum(t, phase, &sum, 1) : over ? worker_stop(t->wk) : 0;
 	return e < 0 ? e : sum > 0 ? ERR_STOP : 0;
 }
 
@@ -41,12 +41,12 @@ train_rate(struct train *t, uint64_t epoch, double accuracy)
 		t->is_best = true;
 		train_tell(t, &(struct train_event){ .kind = TRAIN_BEST, .epoch = epoch, .accuracy = accuracy });
 	}
-	return o->patience > 0 ? agree_on_end(t, is_patience_spent(t, epoch + 1)) : 0;
+	return o->patience > 0 ? agree_on_end(t, TRAIN_RATES, is_patience_spent(t, epoch + 1)) : 0;
 }
 
 int
 train_spent(struct train *t)
 {
-	return t->o->patience > 0 ? agree_on_end(t, t->step % t->steps == 0 &&
+	return t->o->patience > 0 ? agree_on_end(t, TRAIN_MAY_GO_ON, t->step % t->steps == 0 &&
 	    is_patience_spent(t, t->step / t->steps)) : 0;
 }

@@ -3,6 +3,7 @@
 #define TRAIN_TRAIN_IN_H
 
 #include "train/checkpoint.h"
+#include "train/kept.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -48,7 +49,14 @@ struct train {
 	bool		 is_best;	/* the next checkpoint is the best */
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */
 	struct train_sums epoch;	/* of this worker in this epoch so far */
+	struct kept	*kept;		/* what it leaves to its successor, or NULL */
+	bool		 returned;	/* a predecessor had joined the job at step `first` */
+	uint64_t	 first;		/* step at which this worker or its predecessor joined the job */
 };
+
+/* The sums over workers, in the order of a step in which several fall. */
+enum train_phase { TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES, TRAIN_RATES,
+	TRAIN_STOPS };
 
 /* Rounds a loss to multiples of 2^-20: sums up to 2^33 are exact and do not depend on their order. */
 static inline double
@@ -103,5 +111,21 @@ int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: returns ERR_STOP if patience had run out in the run that is resumed. */
 int	train_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
+
+/* train_return.c: the sum over all workers, or its answer to a predecessor.  n <= KEPT_NUMBERS. */
+int	train_sum(struct train *t, enum train_phase phase, double *v, uint32_t n);
+/* Whether a predecessor had the answer. */
+bool	train_had_sum(const struct train *t, enum train_phase phase);
+/*
+ * After worker_begin(): keeps the place in the job, or takes over the predecessor's.  Returns 0 or ERR_ARG (it is that
+ * of another run).
+ */
+int	train_join(struct train *t);
+/* Before the first gradient of a step whose figures with this step are `sums`: keeps them. */
+void	train_keep_step(struct train *t, const struct train_sums *sums);
+/* Whether a predecessor died in this epoch, or at its end before all was done. */
+bool	train_died_within(const struct train *t, uint64_t *epoch);
+/* Says goodbye for a predecessor that had nothing else left to do. */
+int	train_part(struct train *t);
 
 #endif

@@ -126,18 +126,23 @@ join_job(struct train *t)
 	ps.engine = t->engine;
 	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
 	ps.accumulate = t->o->accumulate > 1;
+	ps.kept = t->kept != NULL;
+	ps.returns = t->returned = kept_began(t->kept, &t->first);
 	ps.waiting = report_waiting;
 	ps.arg = t;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
 		return e;
-	if (ps.rank == 0 && ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
+	if (ps.rank == 0 && !t->returned && ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
 	    (e = train_first(t, state, &first, &t->step)) < 0)) {
 		free(state);
 		return e;
 	}
 	e = worker_begin(t->wk, &first, &t->step);
 	free(state);
-	return e == 0 ? train_agree(t) : e;
+	if (e < 0 || (e = train_join(t)) < 0)
+		return e;
+	/* The others have compared options with the predecessor's, which were the same. */
+	return t->step == t->first ? train_agree(t) : 0;
 }
 
 /* Checks now that checkpoints can be written, not after the first epoch. */
@@ -192,6 +197,7 @@ train_open(struct train *t)
 	const struct engine *en;
 	struct split_place place[SPLIT_MOST];
 	struct buf text = { 0 };
+	uint64_t epoch;
 	int e;
 
 	if ((e = open_train_plan(t)) < 0 || (e = alloc_train(t)) < 0 ||
@@ -225,10 +231,12 @@ train_open(struct train *t)
 	    describe_optimizer(t))) == 0 &&
 	    (e = buf_terminate(&text)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_START, .epoch = t->step / t->steps,
-		    .samples = batch_records(t->in), .batch = batch_steps(t->in), .text = (char *)text.p,
-		    .place = place, .places = split_places(en, t->dev, place) });
+		    .again = t->returned, .samples = batch_records(t->in), .batch = batch_steps(t->in),
+		    .text = (char *)text.p, .place = place, .places = split_places(en, t->dev, place) });
 	buf_free(&text);
-	return e == 0 ? worker_epoch(t->wk, t->step / t->steps) : e;
+	if (e < 0)
+		return e;
+	return worker_epoch(t->wk, train_died_within(t, &epoch) ? epoch : t->step / t->steps);
 }
 
 void

@@ -140,16 +140,22 @@ first_sample(const struct train *t, uint32_t k)
 	return first;
 }
 
-/* Starts the pushes of a step; the weights after the last step of an epoch may become part of a mean over epochs. */
+/*
+ * Starts the pushes of a step, whose figures are `seen`.  The weights after the last step of an epoch may become part
+ * of a mean over epochs.
+ */
 static int
-begin_step(struct train *t, uint32_t n)
+begin_step(struct train *t, const struct train_sums *seen)
 {
-	int e = worker_step(t->wk, n, train_lr(t, t->step));
+	int e = worker_step(t->wk, (uint32_t)seen->samples, train_lr(t, t->step));
 
-	if (e == 0 && t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&
+	if (e < 0)
+		return e;
+	train_keep_step(t, seen);
+	if (t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&
 	    t->step / t->steps >= t->o->swa)
 		worker_mark(t->wk);
-	return e;
+	return 0;
 }
 
 static void
@@ -231,6 +237,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
+	struct train_sums all = *seen;
 	int e;
 
 	t->layer_from = 0;
@@ -243,28 +250,30 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 		return ERR_STOP;
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
 		return e;
-	if (last && !t->o->skip_nan && (e = begin_step(t, (uint32_t)seen->samples + b->s.n)) < 0)
+	count_result(&all, &r, b->s.n);
+	if (last && !t->o->skip_nan && (e = begin_step(t, &all)) < 0)
 		return e;
 	if ((e = run_backward(t, b, &draw, first, last)) == 0)
-		count_result(seen, &r, b->s.n);
+		*seen = all;
 	return e;
 }
 
 /* Ends a step whose last micro-batch, or all of them, were empty for this worker. */
 static int
-finish_without_last(struct train *t, uint32_t n)
+finish_without_last(struct train *t, const struct train_sums *seen)
 {
+	bool any = seen->samples > 0;
 	int e;
 
-	if (n == 0) {
+	if (!any) {
 		if ((e = worker_ready(t->wk)) < 0)
 			return e;
 		if (worker_last(t->wk))
 			return ERR_STOP;
 	}
-	if ((e = begin_step(t, n)) < 0)
+	if ((e = begin_step(t, seen)) < 0)
 		return e;
-	return n > 0 && !worker_device_opt(t->wk) ? push_all(t) : 0;
+	return any && !worker_device_opt(t->wk) ? push_all(t) : 0;
 }
 
 /*
@@ -282,7 +291,7 @@ next_micro_batch(struct train *t, uint32_t k, const struct batch **b)
 	trace_span(t->trace, TRACE_STEPS, from, "wait for batch");
 	if (e < 0 || !t->stream || !t->sync || t->o->ps.nworkers == 1)
 		return e;
-	if (k == 0 && (sum = worker_sum(t->wk, &have, 1)) < 0)
+	if (k == 0 && (sum = train_sum(t, TRAIN_HAS_RECORDS, &have, 1)) < 0)
 		return sum;
 	if (e == 0)
 		*b = &none;
@@ -344,7 +353,7 @@ train_step(struct train *t, struct train_sums *seen)
 			return e;
 		pushed = e == 0 && t->push;
 	}
-	if (!pushed && (e = finish_without_last(t, (uint32_t)seen->samples)) < 0)
+	if (!pushed && (e = finish_without_last(t, seen)) < 0)
 		return e;
 	if (t->stats_sum != NULL && seen->samples > 0)
 		for (size_t i = 0; i < t->graph->A; i++)

@@ -51,7 +51,8 @@ enum msg_type {
 #define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload */
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step */
 #define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
-#define MSG_KEPT	32u	/* WELCOME: the server is restarted if it dies, with all that it has answered */
+/* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
+#define MSG_KEPT	32u
 #define MSG_MARK	16u	/* PUSH: the weights after this step become part of the average (net/optim/average.h) */
 
 struct msg {

@@ -137,7 +137,7 @@ ok "a job under nohup leaves nothing" none_left
 im2rec "$DATA/mnist" --split test >"$T/test.rec"
 real() {
 	: >"$T/err"
-	env --default-signal=INT dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" \
+	env --default-signal=INT dlaunch "$@" -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" \
 		--batch 16 --frequent 5 --epochs 1000 --save "$T/m" >"$T/out" 2>"$T/err" &
 	pid=$!
 	line_of "$T/err" 'worker 1: Epoch' 1 && [ "$(really_living | wc -l)" = 4 ]
@@ -161,7 +161,7 @@ kill -TERM "$pid"
 ok "pworker within timeout(1) ends by SIGTERM" ends 143
 ok "pworker within timeout(1) writes a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
 
-ok "they train again" real
+ok "they train again" real --respawn 0
 kill -9 "$(really_living | while read -r p; do ! grep -qx pworker "/proc/$p/comm" || echo "$p"; done | tail -n 1)"
 wait "$pid"
 is $? 137 "a killed process is the job's status"

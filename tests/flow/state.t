@@ -1,4 +1,4 @@
-# state.t - servers that are killed and started again cost no bit.  KILLS=100 kills as often.
+# state.t - servers and workers that are killed and started again by hand cost no bit.  KILLS=100 kills as often.
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 
@@ -19,40 +19,53 @@ serve() {
 		[ -s "$T/at$i" ] && read -r listen <"$T/at$i"
 	done
 }
+# work W ARGUMENT...: worker W of 2, again after each end by SIGKILL.
+work() {
+	local w=$1 got
+	shift
+	while :; do
+		pworker "$@" --worker "$w/2" --key-file "$T/key" --seed 7 --state "$T/work$w" \
+			>>"$T/$w.log" 2>>"$T/$w.err" & echo $! >"$T/wid$w"
+		wait $!
+		got=$?
+		[ $got -eq 137 ] || return $got
+	done
+}
 listens() { until [ -s "$T/at0" ] && [ -s "$T/at1" ]; do read -rt 0.05 <> <(:); done; }
 
-# job NAME KILLS ARGUMENTS...: 2 servers, of which one or both are killed at random times, and 2 workers.
+# job NAME KILLS ARGUMENTS...: 2 servers and 2 workers, of which one or two are killed at random times.
 job() {
 	local name=$1 kills=$2 i w pid
 	shift 2
-	rm -f "$T"/at? "$T"/state? "$T"/pid?
+	rm -f "$T"/at? "$T"/state? "$T"/pid? "$T"/wid? "$T"/?.log
 	for i in 0 1; do serve "$i" & eval "server$i=$!"; done
 	listens
 	local at
 	at=$(cat "$T/at0"),$(cat "$T/at1")
 	for w in 0 1; do
-		pworker "$@" --servers "$at" --worker "$w/2" --key-file "$T/key" --seed 7 --save "$T/$name" \
-			>"$T/$name.$w.log" 2>"$T/$name.$w.err" & eval "worker$w=$!"
+		work "$w" "$@" --servers "$at" --save "$T/$name" & eval "worker$w=$!"
 	done
 	killed=0
 	while [ $killed -lt "$kills" ] && kill -0 "$worker0" 2>/dev/null; do
 		read -rt 0.$((RANDOM % 400 + 100)) <> <(:)
-		case $((RANDOM % 3)) in 0) pid=$(cat "$T/pid0") ;; 1) pid=$(cat "$T/pid1") ;; 2) pid=$(cat "$T"/pid?) ;; esac
+		case $((RANDOM % 4)) in
+		0) pid=$(cat "$T/pid0") ;; 1) pid=$(cat "$T"/pid?) ;; 2) pid=$(cat "$T/wid1") ;; 3) pid=$(cat "$T/pid1" "$T/wid0") ;;
+		esac
 		# shellcheck disable=SC2086
 		kill -9 $pid 2>/dev/null && killed=$((killed + 1))
 	done
 	wait "$worker0" && wait "$worker1" && wait "$server0" && wait "$server1"
 }
 
-have mnist || { skip "servers that are killed" "$WHY"; done_testing; }
+have mnist || { skip "servers and workers that are killed" "$WHY"; done_testing; }
 (umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/key")
 for rule in sgd adam lars; do
 	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --lr 0.01 --optimizer $rule --steps $((KILLS * 20))
 	ok "$rule: an undisturbed job of 2 workers and 2 servers" job whole 0 "$@"
-	ok "$rule: a job whose servers are killed goes on by itself" job cut "$KILLS" "$@"
-	ok "$rule: servers were killed $killed times" test "$killed" -gt 0
+	ok "$rule: a job whose processes are killed goes on by itself" job cut "$KILLS" "$@"
+	ok "$rule: processes were killed $killed times" test "$killed" -gt 0
 	ok "$rule: the weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/cut-*.safetensors
-	ok "$rule: nothing is left of the servers' state" test ! -e "$T/state0" -a ! -e "$T/state1"
+	ok "$rule: nothing is left of the state" test ! -e "$T/state0" -a ! -e "$T/state1" -a ! -e "$T/work0" -a ! -e "$T/work1"
 	rm -f "$T"/*.safetensors
 done
 done_testing

@@ -9,7 +9,7 @@ to_server(void *arg, uint32_t s, const struct msg *m)
 {
 	struct actor *a = arg;
 
-	if (m->type != MSG_HELLO && (a->broken[s] || a->hailing[s]))
+	if (a->left != NULL || (m->type != MSG_HELLO && (a->broken[s] || a->hailing[s])))
 		return;
 	if (m->type == MSG_PUSH)
 		a->world->floats += m->len / sizeof(float);
@@ -24,6 +24,14 @@ actor_start(struct actor *a)
 	const struct graph *g = a->world->graph;
 	struct worker_state_opt bo = { .worker = &a->o, .nservers = a->world->S, .emit = to_server, .arg = a };
 
+	if (a->left != NULL) {
+		memcpy(a->memory.base, a->left, a->memory.size);
+		a->dies_at = 0;
+	}
+	free(a->left);
+	a->left = NULL;
+	if (a->world->slack == STALE_SYNC && kept_open(&a->kept, &a->memory, 1 + a->o.rank) < 0)
+		abort();
 	worker_state_free(a->worker);
 	memset(a->broken, 0, sizeof(a->broken));
 	memset(a->hailing, 0, sizeof(a->hailing));
@@ -37,7 +45,8 @@ actor_start(struct actor *a)
 	for (uint32_t s = 0; s < a->world->S; s++)
 		worker_state_hello(a->worker, s);
 	a->phase = HELLO;
-	a->summed = false;
+	a->running = 0;
+	a->sum = ACTOR_EPOCH;
 }
 
 static bool
@@ -61,6 +70,26 @@ steps_sent(const struct actor *a)
 		if (p->slice[i].count > 0 && !p->slice[i].frozen && a->sent[i] < least)
 			least = a->sent[i];
 	return least == UINT64_MAX ? 0 : least;
+}
+
+/* What rank r adds to its figures in a step. */
+static double
+figure(const struct world *x, uint32_t r, uint64_t step)
+{
+	return world_number(x, r, 1000 + step);
+}
+
+/* What rank r gives to a sum at a step. */
+static double
+given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what)
+{
+	double running = 0;
+
+	if (what != ACTOR_EPOCH)
+		return world_number(x, r, step) + what;
+	for (uint64_t t = step - ACTOR_EVERY; t < step; t++)
+		running += figure(x, r, t);
+	return running;
 }
 
 /* Begins a step: chooses its gradients and their order. */
@@ -91,6 +120,8 @@ step(struct actor *a)
 	}
 	world_gradient(x, a->o.rank, a->step, a->o.w, a->stats, g->A, 2);
 	free(one);
+	a->running += figure(x, a->o.rank, a->step);
+	kept_put(&a->kept, a->step + 1, &(struct kept_place){ .loss = a->running });
 	a->arrays = 0;
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (!g->w[i].frozen)
@@ -103,30 +134,78 @@ step(struct actor *a)
 	a->phase = PUSH;
 }
 
+/* The answer to a sum has arrived, or was there. */
+static void
+sum_answered(struct actor *a, const double v[2])
+{
+	double want[2] = { 0, 0 };
+
+	for (uint32_t r = 0; r < a->world->W; r++)
+		if (a->world->actor[r].steps >= a->step) {
+			want[0] += given(a->world, r, a->step, a->sum);
+			want[1] += 1;
+		}
+	if (memcmp(v, want, sizeof(want)) != 0)
+		world_fault(a->world, a->sum == ACTOR_EPOCH ? "the figures of an epoch are wrong" :
+		    "a sum over workers is wrong");
+	if (a->sum == ACTOR_EPOCH)
+		a->running = 0;
+	a->sum++;
+	a->phase = STEP;
+}
+
 static void
 sum(struct actor *a)
 {
-	double v[2], want[2] = { 0, 0 };
+	double v[2];
 
 	if (worker_state_missing(a->worker, WORKER_WAIT_SUM, 0) >= 0)
 		return;
 	worker_state_total(a->worker, v, 2);
-	for (uint32_t r = 0; r < a->world->W; r++)
-		if (a->world->actor[r].steps >= a->step) {
-			want[0] += world_number(a->world, r, a->step);
-			want[1] += 1;
-		}
-	if (memcmp(v, want, sizeof(v)) != 0)
-		world_fault(a->world, "a sum over workers is wrong");
-	a->summed = true;
-	a->phase = STEP;
+	kept_put_sum(&a->kept, a->step, a->sum, v, 2);
+	sum_answered(a, v);
 }
 
-static bool
-sums(const struct actor *a)
+/* The next sum at this step, or ACTOR_SUMS.  All workers that reach a step take part in its sums. */
+static enum actor_sum
+next_sum(const struct actor *a)
 {
-	return a->world->slack == STALE_SYNC && a->world->accumulate == 1 && a->step > 0 && a->step % ACTOR_EVERY == 0 &&
-	    !a->summed;
+	bool end = a->step > 0 && a->step % ACTOR_EVERY == 0;
+
+	if (a->world->slack != STALE_SYNC || a->world->accumulate > 1)
+		return ACTOR_SUMS;
+	return a->sum < ACTOR_READY && !end ? ACTOR_READY : a->sum;
+}
+
+static void
+begin_sum(struct actor *a)
+{
+	double v[2] = { a->sum == ACTOR_EPOCH ? a->running : given(a->world, a->o.rank, a->step, a->sum), 1 };
+
+	if (kept_find_sum(&a->kept, a->step, a->sum, v, 2)) {
+		sum_answered(a, v);
+		return;
+	}
+	worker_state_sum(a->worker, a->sum, v, 2);
+	a->phase = SUM;
+}
+
+/* It has the weights of a step that it or its predecessor was at. */
+static void
+take_place(struct actor *a)
+{
+	struct kept_place p = { .loss = 0 };
+	uint64_t first;
+
+	a->last = worker_state_last(a->worker) ? a->step : 0;
+	a->phase = STEP;
+	if (a->world->slack != STALE_SYNC)
+		return;
+	if (!kept_began(&a->kept, &first))
+		kept_begin(&a->kept, a->step, &p);
+	else if (!kept_find(&a->kept, a->step, &p))
+		world_fault(a->world, "a worker's memory lacks the step at which it returns");
+	a->running = p.loss;
 }
 
 /* Connects again to servers that died, once all is read that they had sent. */
@@ -155,7 +234,6 @@ actor_welcomed(struct actor *a, uint32_t s)
 void
 actor_turn(struct actor *a)
 {
-	double v[2] = { world_number(a->world, a->o.rank, a->step), 1 };
 	bool all = true;
 
 	if (a->phase != DONE)
@@ -166,6 +244,12 @@ actor_turn(struct actor *a)
 			all &= worker_state_welcome(a->worker, s);
 		if (!all)
 			return;
+		if (kept_parting(&a->kept)) {
+			worker_state_bye(a->worker);
+			a->blind = true;
+			a->phase = BYE;
+			return;
+		}
 		worker_state_begin(a->worker, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
 		a->phase = BEGIN;
 		return;
@@ -174,26 +258,23 @@ actor_turn(struct actor *a)
 			return;
 		if (worker_state_begun(a->worker, &a->step) < 0)
 			world_fault(a->world, err_line());
-		a->last = worker_state_last(a->worker) ? a->step : 0;
-		a->phase = STEP;
+		take_place(a);
 		return;
 	case STEP:
-		if (sums(a)) {
-			worker_state_sum(a->worker, v, 2);
-			a->phase = SUM;
+		if ((a->sum = next_sum(a)) < ACTOR_SUMS) {
+			begin_sum(a);
 		} else if (a->step >= a->steps || a->last > 0) {
 			if (worker_state_missing(a->worker, WORKER_WAIT_ALL, 0) >= 0)
 				return;
+			kept_part(&a->kept);
 			worker_state_bye(a->worker);
 			a->phase = BYE;
-		} else {
+		} else if (worker_state_missing(a->worker, WORKER_WAIT_STATS, 0) < 0) {
+			/* As worker_step() does: the arrays are there, the statistics of the step before may be late. */
 			step(a);
 		}
 		return;
 	case PUSH:
-		/* As worker_push() does: a step waits for the arrays alone, the statistics of the step before may be late. */
-		if (worker_state_missing(a->worker, WORKER_WAIT_STATS, 0) >= 0)
-			return;
 		if (a->pushed < a->arrays) {
 			worker_state_push(a->worker, a->order[a->pushed++], a->g);
 			return;
@@ -206,7 +287,7 @@ actor_turn(struct actor *a)
 			return;
 		a->step = worker_state_steps(a->worker);
 		a->last = worker_state_last(a->worker) ? a->step : 0;
-		a->summed = false;
+		a->sum = ACTOR_EPOCH;
 		a->phase = STEP;
 		return;
 	case SUM:

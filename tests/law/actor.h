@@ -5,14 +5,18 @@
 #define TESTS_LAW_ACTOR_H
 
 #include "ps/worker/worker_state.h"
+#include "train/kept.h"
 
 #define ACTOR_SERVERS	4	/* most servers */
 #define ACTOR_SLICES	256	/* more than a job of these nets has */
-#define ACTOR_EVERY	3	/* steps between sums */
+#define ACTOR_EVERY	3	/* steps of an epoch */
 
 struct world;
 
 enum actor_phase { HELLO, BEGIN, STEP, PUSH, WAIT, SUM, BYE, DONE };
+
+/* Its sums at a step, in this order: the epoch's figures, a validation, and one before each step. */
+enum actor_sum { ACTOR_EPOCH, ACTOR_VALIDATION, ACTOR_READY, ACTOR_SUMS };
 
 struct actor {
 	struct world	*world;
@@ -23,13 +27,19 @@ struct actor {
 	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
 	uint64_t	 sent[ACTOR_SLICES];	/* 1 + the last step whose push of a slice it sent, in any life */
 	uint32_t	 order[16], arrays, pushed;	/* those that are not frozen */
-	bool		 summed;	/* at this step */
+	enum actor_sum	 sum;		/* the next one at this step; ACTOR_SUMS: none */
+	double		 running;	/* its figures of the epoch so far */
+	struct memory	 memory;	/* what outlives it */
+	struct kept	 kept;
+	uint64_t	 stores, dies_at;	/* to the memory, in all lives; the one after which it dies, 0: none */
+	void		*left;		/* the memory at its death, until it starts again; else NULL */
+	bool		 blind;		/* it returned only to say goodbye, without weights */
 	uint64_t	 last;		/* the step at which it was told to end; 0 */
 	bool		 broken[ACTOR_SERVERS];	/* the connection to a server has ended, which it has not noticed */
 	bool		 hailing[ACTOR_SERVERS];	/* it has said hello on a new connection */
 };
 
-/* Also after a death: it knows nothing but its rank. */
+/* Also after a death: it knows nothing but its rank and, in a synchronous job, what its memory has. */
 void	 actor_start(struct actor *a);
 /* A server's welcome was taken: what follows on a connection that was made again. */
 void	 actor_welcomed(struct actor *a, uint32_t s);

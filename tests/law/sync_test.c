@@ -183,7 +183,7 @@ holds(struct world *x, bool uneven)
 		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P * opt_states(x->hyper.rule)) &&
 		    averages(x, average);
 		for (uint32_t r = 0; r < x->W; r++)
-			if (x->actor[r].steps == most || x->stops > 0)
+			if ((x->actor[r].steps == most || x->stops > 0) && !x->actor[r].blind)
 				good &= same(w, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
 		if (!good)
 			world_fault(x, "weights differ");
@@ -223,25 +223,28 @@ many(const char *name, unsigned n, bool uneven, uint32_t repeats, uint32_t crash
 		ok(early > n / 4 && early < n, "%s: %u jobs ended early", name, early);
 }
 
-/* Server s of a job dies once, after each of its stores in turn.  Returns how many there are, or 0 after a fault. */
+/*
+ * Server or worker i of a job dies once, after each of its stores in turn.  Returns how many there are, or 0 after a
+ * fault.
+ */
 static unsigned
-each_store(uint64_t seed, uint32_t s)
+each_store(uint64_t seed, bool server, uint32_t i)
 {
 	for (unsigned at = 1;; at++) {
 		struct world x = draw(seed);
 		bool good;
 
-		x.host[s].dies_at = at;
+		*(server ? &x.host[i].dies_at : &x.actor[i].dies_at) = at;
 		good = holds(&x, false);
 		if (!good)
-			printf("# server %u died after store %u\n", s, at);
-		if (!good || x.killed == 0)
+			printf("# %s %u died after store %u\n", server ? "server" : "worker", i, at);
+		if (!good || x.killed + x.died == 0)
 			return good ? at - 1 : 0;
 	}
 }
 
 static void
-many_stores(unsigned seeds)
+many_stores(unsigned seeds, bool server)
 {
 	unsigned good = 0, all = 0, jobs = 0;
 
@@ -249,14 +252,14 @@ many_stores(unsigned seeds)
 		struct world x = draw(seed);
 
 		graph_free(x.graph);
-		for (uint32_t s = 0; s < x.S; s++, jobs++) {
-			unsigned stores = each_store(seed, s);
+		for (uint32_t i = 0; i < (server ? x.S : x.W); i++, jobs++) {
+			unsigned stores = each_store(seed, server, i);
 
 			good += stores > 0;
 			all += stores;
 		}
 	}
-	is(good, jobs, "the death of a server after any of its %u stores changes no bit", all);
+	is(good, jobs, "the death of a %s after any of its %u stores changes no bit", server ? "server" : "worker", all);
 }
 
 /* W workers against one worker with W micro-batches, both through the same code. */
@@ -300,7 +303,8 @@ main(void)
 	many("deaths of servers change no bit when workers leave early", 300, true, 20, 0, 0, 4);
 	many("deaths of servers and workers change no bit", 400, false, 20, 2, 0, 4);
 	many("all workers end after the same step despite deaths of servers", 300, false, 20, 2, 1, 4);
-	many_stores(4);
+	many_stores(4, true);
+	many_stores(8, false);
 	for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++)
 		good += one_for_all(seed);
 	is(good, n, "W workers compute what one worker with W micro-batches computes");

@@ -99,36 +99,63 @@ has_room(void *arg, uint32_t w)
 	return rng_below(&h->world->chance, 1000) >= h->world->full;
 }
 
+/* The worker is dead: another one starts, with what it left. */
+static void
+restart_worker(struct actor *a)
+{
+	pair_cut(a->world->net, a->o.rank);
+	actor_start(a);
+	a->world->died++;
+}
+
 static void
 world_crash(struct world *x)
 {
 	struct actor *a = &x->actor[rng_below(&x->chance, x->W)];
 
 	/* A death also saves a job that hangs, so that there are not always more of them. */
-	if (a->phase == BYE || a->phase == DONE || x->died >= WORLD_DEATHS)
+	if (a->phase == DONE || (a->phase == BYE && x->slack != STALE_SYNC) || x->died >= WORLD_DEATHS)
 		return;
-	pair_cut(x->net, a->o.rank);
-	actor_start(a);
-	x->died++;
+	if (x->slack == STALE_SYNC && rng_below(&x->chance, 2)) {
+		if (a->dies_at == 0)
+			a->dies_at = a->stores + 1 + rng_below(&x->chance, 20);
+		return;
+	}
+	restart_worker(a);
 }
 
 /*
- * A server has stored n bytes.  If it dies now, its memory is left as it is, but for the bytes of this store: the
- * order of stores within it is nobody's promise, so that each float may have any value.
+ * A process has stored n bytes at p and dies.  Its memory is left as it is, but for the bytes of this store: the order
+ * of stores within it is nobody's promise, so that each float may have any value.
  */
+static void *
+leave_memory(struct world *x, const struct memory *m, const void *p, size_t n)
+{
+	char *left = malloc(m->size);
+
+	memcpy(left, m->base, m->size);
+	for (size_t at = 0; n > sizeof(uint64_t) && at + sizeof(float) <= n; at += sizeof(float))
+		if (rng_below(&x->chance, 2))
+			memset(left + ((const char *)p - (char *)m->base) + at, 0xff, sizeof(float));
+	return left;
+}
+
 static void
 stored(void *arg, void *p, size_t n)
 {
 	struct host *h = arg;
-	struct memory *m = &h->memory;
 
-	if (h->left != NULL || ++h->stores != h->dies_at)
-		return;
-	h->left = malloc(m->size);
-	memcpy(h->left, m->base, m->size);
-	for (size_t at = 0; n > sizeof(uint64_t) && at + sizeof(float) <= n; at += sizeof(float))
-		if (rng_below(&h->world->chance, 2))
-			memset((char *)h->left + ((char *)p - (char *)m->base) + at, 0xff, sizeof(float));
+	if (h->left == NULL && ++h->stores == h->dies_at)
+		h->left = leave_memory(h->world, &h->memory, p, n);
+}
+
+static void
+stored_by_worker(void *arg, void *p, size_t n)
+{
+	struct actor *a = arg;
+
+	if (a->left == NULL && ++a->stores == a->dies_at)
+		a->left = leave_memory(a->world, &a->memory, p, n);
 }
 
 static void
@@ -242,6 +269,8 @@ world_turn(struct world *x)
 		world_deliver(x);
 	else
 		actor_turn(&x->actor[w]);
+	if (x->actor[w].left != NULL)
+		restart_worker(&x->actor[w]);
 }
 
 bool
@@ -282,7 +311,8 @@ world_open(struct world *x, uint64_t steps)
 	for (uint32_t r = 0; r < x->W; r++) {
 		struct actor *a = &x->actor[r];
 
-		*a = (struct actor){ .world = x, .steps = steps };
+		*a = (struct actor){ .world = x, .steps = steps, .dies_at = a->dies_at, .memory = { .fd = -1,
+		    .stored = stored_by_worker, .arg = a } };
 		a->o = (struct worker_opt){ .graph = g, .rank = r, .nworkers = x->W, .slack = x->slack,
 		    .hyper = x->hyper, .mults = x->freeze, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
@@ -303,6 +333,7 @@ world_close(struct world *x)
 		struct actor *a = &x->actor[r];
 
 		worker_state_free(a->worker);
+		memory_close(&a->memory);
 		free(a->o.w);
 		free(a->o.aux);
 		free(a->g);

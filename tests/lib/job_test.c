@@ -114,6 +114,11 @@ test_role(void)
 	    "--state|/dev/fd/8", "a server that is started again gets its socket and its memory");
 	words_free(&w);
 	role_argv(&j, &child[2], &at, &w);
+	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5|"
+	    "--state|/dev/fd/8", "a worker that is started again gets its memory");
+	words_free(&w);
+	at.memory_fd = -1;
+	role_argv(&j, &child[2], &at, &w);
 	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5",
 	    "a worker gets its value of --each and its options");
 	words_free(&w);

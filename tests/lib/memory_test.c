@@ -49,7 +49,9 @@ test_kept(void)
 	is(memory_open(path, &m), 0, "a memory opens the descriptor of another process");
 	ok(m.stored == NULL && m.arg == NULL, "nobody follows its changes");
 	ok(m.base == NULL, "an empty file has no size yet");
+	ok(!memory_used(fd) && !memory_used(-1), "a file without size is not in use");
 	is(memory_resize(&m, 8192), 0, "it gets a size");
+	ok(!memory_used(fd), "a memory of zeros is not in use");
 	ok(fstat(fd, &st) == 0 && st.st_size == 8192 && st.st_blocks * 512 >= 8192, "all its bytes are allocated");
 	ok(ftruncate(fd, 4096) < 0 && ftruncate(fd, 16384) < 0, "nobody can change the size");
 	strcpy(m.base, "kept");
@@ -58,7 +60,9 @@ test_kept(void)
 	is_str(m.base, "kept", "what the first one stored is there");
 	is(memory_resize(&m, 8192), 0, "the same size is accepted");
 	is(memory_resize(&m, 8193), ERR_FORMAT, "another size is refused: %s", err_line());
-	memory_close(&m);
+	ok(memory_used(fd), "a memory whose first word is not 0 is in use");
+	memory_remove(&m, path);
+	ok(memory_used(fd), "a memfd is left to its owner");
 	close(fd);
 	is(memory_open("/nowhere/state", &m), ERR_SYS, "a file in no folder is refused: %s", err_line());
 	is(m.fd, -1, "a memory that is refused has no descriptor");

@@ -70,6 +70,14 @@ test_loss(void)
 	ok(strstr(j.servers[1].line, "worker 2 is lost") != NULL,
 	    "the servers name the lost worker: %s", j.servers[1].line);
 
+	prepare(&j, STALE_SYNC);
+	j.workers[2].quit = 2;
+	j.workers[2].o.kept = true;
+	run(&j);
+	finish(&j);
+	ok(j.workers[0].err == ERR_PEER && j.servers[0].err == ERR_PEER,
+	    "a worker that could be started again ends the job when it gives up: %s", j.servers[0].line);
+
 	prepare(&j, STALE_ASYNC);
 	j.workers[2].quit = 2;
 	run(&j);
@@ -124,7 +132,7 @@ test_other_job(void)
 	    j.workers[1].line);
 	stop(&j);
 	is(j.servers[0].err, ERR_STOP, "a server stops on request");
-	is(worker_stop(first) < 0 ? ERR_PEER : worker_sum(first, (double[1]){ 0 }, 1), ERR_PEER,
+	is(worker_stop(first) < 0 ? ERR_PEER : worker_sum(first, 0, (double[1]){ 0 }, 1), ERR_PEER,
 	    "a stopped server ends its workers");
 	ok(strstr(err_line(), "stopped on request") != NULL, "the workers have the reason: %s", err_line());
 	worker_close(first);

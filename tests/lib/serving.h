@@ -123,7 +123,7 @@ learn(struct party *p, struct worker *wk)
 		e = step(p, wk, t);
 	}
 	p->steps = t;
-	if (e == 0 && p->o.slack == STALE_SYNC && (e = worker_sum(wk, v, 2)) == 0 &&
+	if (e == 0 && p->o.slack == STALE_SYNC && (e = worker_sum(wk, 0, v, 2)) == 0 &&
 	    (v[0] != W * (W + 1) / 2 || v[1] != W * 0.5))
 		e = err_fail(ERR_FORMAT, "a sum is wrong");
 	if (e == 0)

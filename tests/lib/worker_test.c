@@ -104,7 +104,7 @@ main(void)
 	ok(memcmp(state, m, g->P * sizeof(float)) == 0, "the pulled state is the momentum");
 	one_step(wk, g, 0, NULL, NULL);
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "without samples weights stay");
-	is(worker_sum(wk, x, 2), 0, "a sum");
+	is(worker_sum(wk, 0, x, 2), 0, "a sum");
 	ok(x[0] == 1.5 && x[1] == -2, "the sum of one worker is its own");
 	ok(!worker_last(wk), "not the last step");
 	is(worker_stop(wk), 0, "stop");

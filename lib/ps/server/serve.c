@@ -71,6 +71,7 @@ serve_lose_worker(struct serve *s, uint32_t rank, const char *reason)
 static void
 drop_client(struct serve *s, struct client *g, const char *reason)
 {
+	const bool returns = g->kept && !g->done && server_state_sync(s->state);
 	int64_t rank = g->rank;
 
 	g->rank = -1;
@@ -79,6 +80,8 @@ drop_client(struct serve *s, struct client *g, const char *reason)
 		return;
 	if (serve_claim_take(s, (uint32_t)rank))
 		g->page = -1;
+	else if (returns)
+		serve_expect_worker(s, (uint32_t)rank, reason);
 	else
 		serve_lose_worker(s, (uint32_t)rank, reason);
 }
@@ -109,7 +112,7 @@ bind_client(struct serve *s, uint32_t rank)
 		old->over = true;
 	}
 	s->lost[rank][0] = 0;
-	s->return_by[rank] = (double)INFINITY;
+	serve_greet_worker(s, rank);
 	s->latest[rank] = s->now->nth;
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
@@ -170,6 +173,8 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 	else
 		g->incarnation = m->incarnation;
+	if (m->type == MSG_HELLO)
+		g->kept = m->flags & MSG_KEPT;
 	if (server_state_take(s->state, m) < 0)
 		return false;
 	if (!known)
@@ -238,6 +243,7 @@ serve_client(struct serve *s, struct client *g)
 		if (g->rank < 0 && !g->done)
 			s->sums->strangers++;
 		g->over = true;
+		g->kept = g->kept && (e == ERR_PEER || e == ERR_SYS);
 		drop_client(s, g, why);
 		return;
 	}

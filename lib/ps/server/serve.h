@@ -10,8 +10,10 @@
  * the first process answers a question, and else lets it take over (ps/server/claim.h).
  *
  * A worker whose connection breaks before its goodbye is lost.  A synchronous job ends then, and the server sends the
- * reason to the other workers.  Any other job goes on, and the lost worker may return.  A worker that does not return
- * within SERVE_RETURN_S to a server that was restarted is lost, too.
+ * reason to the other workers.  Any other job goes on, and the lost worker may return.
+ *
+ * A worker is away, not lost, for SERVE_RETURN_S if the job is synchronous and its hello says that it is started again
+ * when it dies, or if the server was restarted.
  *
  * Threads: serve_run() uses one thread; several may run in one process.
  */
@@ -24,7 +26,7 @@
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
-#define SERVE_RETURN_S	35.0	/* longer than a worker tries to connect */
+#define SERVE_RETURN_S	60.0	/* time to start and to open data and net, or to notice that a server is there */
 
 /* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */
 struct serve_moved {

@@ -16,6 +16,7 @@ struct client {
 	int64_t		 rank;		/* of the worker; -1: a stranger */
 	uint64_t	 nth;		/* number of the connection, in the order of arrival */
 	bool		 done;		/* its messages are dropped */
+	bool		 kept;		/* its hello says that it is started again if it dies */
 	bool		 refused;	/* it was sent the reason */
 	bool		 over;		/* it is to be closed */
 	int64_t		 page;		/* index of its worker in the traffic counters; -1: none */
@@ -66,6 +67,8 @@ void	 serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEE
 
 /* serve_return.c: gives the workers that a server before this one knew their time to return. */
 void	 serve_expect_workers(struct serve *s);
+void	 serve_expect_worker(struct serve *s, uint32_t rank, const char *why_away);
+void	 serve_greet_worker(struct serve *s, uint32_t rank);	/* it has connected */
 void	 serve_expect_nobody(struct serve *s);
 /* When the next worker that is away is lost; INFINITY: none is away. */
 double	 serve_next_return(const struct serve *s);

@@ -13,15 +13,36 @@ serve_expect_nobody(struct serve *s)
 		s->return_by[w] = (double)INFINITY;
 }
 
+static double
+get_return_s(const struct serve *s)
+{
+	return s->o->return_s > 0 ? s->o->return_s : SERVE_RETURN_S;
+}
+
+void
+serve_expect_worker(struct serve *s, uint32_t rank, const char *why_away)
+{
+	s->return_by[rank] = clk_s() + get_return_s(s);
+	log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " is away: %s; it has %.0f s to return", rank,
+	    why_away, get_return_s(s));
+}
+
+void
+serve_greet_worker(struct serve *s, uint32_t rank)
+{
+	if (isfinite(s->return_by[rank]))
+		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " is back, from %s", rank,
+		    conn_peer(s->now->conn));
+	s->return_by[rank] = (double)INFINITY;
+}
+
 void
 serve_expect_workers(struct serve *s)
 {
-	double until = clk_s() + (s->o->return_s > 0 ? s->o->return_s : SERVE_RETURN_S);
-
 	serve_expect_nobody(s);
 	for (uint32_t w = 0; w < s->o->nworkers; w++) {
 		if (server_state_here(s->state, w))
-			s->return_by[w] = until;
+			s->return_by[w] = clk_s() + get_return_s(s);
 		if (server_state_missed(s->state, w))
 			snprintf(s->lost[w], ERR_LINE, "worker %" PRIu32 " is lost", w);
 	}
@@ -45,6 +66,6 @@ serve_lose_absent(struct serve *s)
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
 		if (now >= s->return_by[w]) {
 			s->return_by[w] = (double)INFINITY;
-			serve_lose_worker(s, w, "it did not return after the server was restarted");
+			serve_lose_worker(s, w, "it did not return");
 		}
 }

@@ -293,12 +293,14 @@ static void
 send_totals(struct server_state *s)
 {
 	struct total *t = &s->total;
+	const struct total_name *name = &t->last.name;
 
-	for (uint32_t w = 0; !t->open && w < t->nworkers; w++)
-		if (t->due[w]) {
-			t->due[w] = false;
-			server_state_emit(s, w, (struct msg){ .type = MSG_TOTAL, .step = t->step, .slice = t->index,
-			    .len = (uint32_t)(t->n * sizeof(double)), .payload = t->sum });
+	for (uint32_t w = 0; w < t->nworkers; w++)
+		if (t->due[w] == TOTAL_DUE) {
+			t->due[w] = TOTAL_NOT_DUE;
+			server_state_emit(s, w, (struct msg){ .type = MSG_TOTAL, .step = name->step,
+			    .slice = name->index, .payload = t->last.sum,
+			    .len = (uint32_t)(name->n * sizeof(double)) });
 		}
 }
 

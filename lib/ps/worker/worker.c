@@ -189,6 +189,9 @@ worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step
 		return e;
 	if ((e = lock_state(wk)) < 0)
 		return e;
+	if (wk->o.returns && worker_state_empty(wk->state))
+		return unlock_state(wk, err_fail(ERR_ARG,
+		    "the servers have no weights: the worker's state is another run's; remove it"));
 	worker_state_begin(wk->state, first, *step);
 	if ((e = wait_for_all(wk)) == 0)
 		e = worker_state_begun(wk->state, step);
@@ -204,9 +207,13 @@ worker_step(struct worker *wk, uint32_t n, float rate)
 		return e;
 	wk->n = n;
 	wk->rate = rate;
-	if (wk->device == NULL)
+	/*
+	 * All workers close a step's statistics before any sends gradients of the next step.  Otherwise the servers
+	 * could be two steps apart when a worker dies, and it can repeat only one.
+	 */
+	if (wk->device == NULL && (e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
 		worker_state_step(wk->state, n, rate);
-	return unlock_state(wk, 0);
+	return unlock_state(wk, e);
 }
 
 void
@@ -224,13 +231,8 @@ worker_push(struct worker *wk, uint32_t a, const float *g)
 	assert(wk->device == NULL);
 	if (e < 0)
 		return e;
-	/*
-	 * All workers close a step's statistics before any sends gradients of the next step.  Otherwise the servers
-	 * could be two steps apart when a worker dies, and it can repeat only one.
-	 */
-	if ((e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
-		worker_state_push(wk->state, a, g);
-	return unlock_state(wk, e);
+	worker_state_push(wk->state, a, g);
+	return unlock_state(wk, 0);
 }
 
 static int
@@ -255,10 +257,9 @@ worker_finish(struct worker *wk, const float *stats)
 	if (e < 0)
 		return e;
 	wk->finishing = true;
-	if ((e = wait_for(wk, WORKER_WAIT_STATS, 0)) == 0)
-		worker_state_finish(wk->state, stats);
+	worker_state_finish(wk->state, stats);
 	wk->finishing = false;
-	return unlock_state(wk, e);
+	return unlock_state(wk, 0);
 }
 
 int
@@ -302,14 +303,14 @@ worker_last(const struct worker *wk)
 }
 
 int
-worker_sum(struct worker *wk, double *v, uint32_t n)
+worker_sum(struct worker *wk, uint32_t phase, double *v, uint32_t n)
 {
 	int e = lock_state(wk);
 
 	/* The sum over one worker is its own. */
 	if (e < 0 || wk->device != NULL)
 		return e;
-	worker_state_sum(wk->state, v, n);
+	worker_state_sum(wk->state, phase, v, n);
 	if ((e = wait_for(wk, WORKER_WAIT_SUM, 0)) == 0)
 		worker_state_total(wk->state, v, n);
 	return unlock_state(wk, e);

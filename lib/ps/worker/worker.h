@@ -13,7 +13,7 @@
  *	worker_need(wk, a)			waits until array a has arrived, before the next step reads it
  *	worker_ready(wk)			waits until all of w and aux have arrived
  *
- * A thread of the worker sends a slice as soon as all its arrays are pushed, while the caller computes.  worker_push()
+ * A thread of the worker sends a slice as soon as all its arrays are pushed, while the caller computes.  worker_step()
  * waits for the statistics of the step before, mostly no time, so that servers are never more than one step apart and
  * a restarted worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or
  * worker_ready() returns.  Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a
@@ -50,6 +50,9 @@ struct worker_opt {
 	const struct engine *engine;		/* of plan */
 	struct engine_plan *plan;		/* on which the device optimizer may run, lent; NULL: none */
 	bool		 accumulate;		/* steps have several micro-batches */
+	bool		 kept;			/* the worker is started again if it dies: servers wait for it */
+	bool		 returns;		/* the job has had weights from this worker's predecessor */
+	bool		 parting;		/* the predecessor had nothing left to do but worker_bye() */
 	struct trace	*trace;			/* lent; NULL: none */
 	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
@@ -72,7 +75,8 @@ struct worker_first {
 
 /*
  * Starts the job: rank 0 supplies w, aux, *first (NULL: nothing) and the steps already done; the other workers wait
- * for them.  On return w and aux are the job's, and *step is the number of their updates.
+ * for them.  On return w and aux are the job's, and *step is the number of their updates.  A worker that returns
+ * supplies nothing; ERR_ARG if there are no weights.
  */
 int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step);
 
@@ -90,8 +94,11 @@ uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_rea
 uint64_t worker_updates(const struct worker *wk);
 bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here for all workers */
 
-/* Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256. */
-int	 worker_sum(struct worker *wk, double *v, uint32_t n);
+/*
+ * Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256.  The phases of a
+ * step grow, so that a worker that was started again cannot take one sum for another.
+ */
+int	 worker_sum(struct worker *wk, uint32_t phase, double *v, uint32_t n);
 /*
  * Reads the optimizer state [P, states] from all servers: of the current step if synchronous, else the newest of each.
  */

@@ -155,7 +155,7 @@ has_server_ended(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 
-	if (!worker_state_parting(n->state) || !l->lost)
+	if (!worker_state_parting(n->state))
 		return false;
 	if (l->failing_since == 0)
 		l->failing_since = clk_s();
@@ -265,11 +265,22 @@ greet_server(struct worker_net *n, uint32_t s, double until)
 	err_within("server %" PRIu32, s);
 	conn_close(l->conn);
 	l->conn = NULL;
+	if (has_server_ended(n, s)) {
+		worker_state_part(n->state, s);
+		return 0;
+	}
 	/* It may not accept connections yet, or is started again.  Only a refusal is final. */
 	if ((e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
 		return e;
 	l->retry_at = clk_s() + RETRY_MS * 1e-3;
 	return 0;
+}
+
+/* Whether a server has accepted this worker, or has ended after the goodbye of its predecessor. */
+static bool
+is_greeted(const struct worker_net *n, uint32_t s)
+{
+	return worker_state_welcome(n->state, s) || worker_state_parted(n->state, s);
 }
 
 /* Waits until a connection to one of the servers is ready, or until the next attempt to connect. */
@@ -284,7 +295,7 @@ poll_greetings(struct worker_net *n, uint32_t end)
 		n->poll[s] = (struct pollfd){ .fd = -1 };
 		if (c != NULL)
 			n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
-		else if (n->link[s].lost || !worker_state_welcome(n->state, s))
+		else if (n->link[s].lost || !is_greeted(n, s))
 			timeout_ms = RETRY_MS;
 	}
 	poll(n->poll, end, timeout_ms);
@@ -300,14 +311,14 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 	for (;;) {
 		for (uint32_t s = 0; s < end; s++) {
 			/* One that has welcomed this worker may ask whether it is there. */
-			if (n->link[s].lost || worker_state_welcome(n->state, s))
+			if (n->link[s].lost || is_greeted(n, s))
 				e = worker_link_run(n, s);
 			else
 				e = greet_server(n, s, until);
 			if (e < 0)
 				return e;
 		}
-		while (missing < end && worker_state_welcome(n->state, missing))
+		while (missing < end && is_greeted(n, missing))
 			missing++;
 		if (missing == end)
 			return 0;

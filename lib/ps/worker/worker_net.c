@@ -75,6 +75,40 @@ wake_network_thread(struct worker_net *n)
 	(void)!write(n->wake, &one, sizeof(one));
 }
 
+/*
+ * Sends the reason for the end to the other servers, if that is possible without waiting, and closes the connections.
+ */
+static void
+close_links(struct worker_net *n)
+{
+	char why[ERR_LINE];
+	struct msg m = { .type = MSG_REFUSE, .incarnation = n->o->incarnation, .worker = n->o->rank };
+
+	snprintf(why, sizeof(why), "%s", err_line());
+	m.len = (uint32_t)strlen(why);
+	m.payload = why;
+	for (uint32_t s = 0; s < n->o->nservers; s++) {
+		struct conn *c = n->link[s].conn;
+
+		if (c == NULL)
+			continue;
+		if (conn_send(c, &m) == 0)
+			(void)conn_run(c);
+		conn_close(c);
+		n->link[s].conn = NULL;
+	}
+	err_note(0, "%s", why);
+}
+
+static bool
+has_parted(const struct worker_net *n)
+{
+	for (uint32_t s = 0; s < n->o->nservers; s++)
+		if (!worker_state_parted(n->state, s))
+			return false;
+	return true;
+}
+
 void
 worker_net_free(struct worker_net *n)
 {
@@ -87,6 +121,9 @@ worker_net_free(struct worker_net *n)
 		wake_network_thread(n);
 		pthread_join(n->thread, NULL);
 	}
+	/* Servers would wait for a successor. */
+	if (n->o->kept && n->link != NULL && !has_parted(n))
+		close_links(n);
 	for (uint32_t s = 0; n->link != NULL && s < n->o->nservers; s++) {
 		conn_close(n->link[s].conn);
 		free(n->link[s].ring);
@@ -144,31 +181,6 @@ poll_links(struct worker_net *n)
 		if ((n->poll[s].revents != 0 || n->link[s].lost) && (e = serve_link(n, s)) < 0)
 			return e;
 	return 0;
-}
-
-/*
- * Sends the reason for the end to the other servers, if that is possible without waiting, and closes the connections.
- */
-static void
-close_links(struct worker_net *n)
-{
-	char why[ERR_LINE];
-	struct msg m = { .type = MSG_REFUSE, .incarnation = n->o->incarnation, .worker = n->o->rank };
-
-	snprintf(why, sizeof(why), "%s", err_line());
-	m.len = (uint32_t)strlen(why);
-	m.payload = why;
-	for (uint32_t s = 0; s < n->o->nservers; s++) {
-		struct conn *c = n->link[s].conn;
-
-		if (c == NULL)
-			continue;
-		if (conn_send(c, &m) == 0)
-			(void)conn_run(c);
-		conn_close(c);
-		n->link[s].conn = NULL;
-	}
-	err_note(0, "%s", why);
 }
 
 static void *

@@ -72,6 +72,7 @@ worker_state_new(const struct worker_state_opt *opt, struct worker_state **state
 		return err_nomem();
 	b->o = *opt;
 	b->w = opt->worker;
+	b->parting = b->w->parting;
 	b->graph = b->w->graph;
 	if ((e = hello_check(&b->w->hyper, b->w->slack)) < 0 ||
 	    (e = shard_plan_new(b->graph, opt->nservers, slice_bytes(b->w), b->w->mults, &b->w->hyper, &b->plan)) < 0 ||
@@ -136,8 +137,8 @@ worker_state_hello(struct worker_state *b, uint32_t server)
 	snprintf(job.mults, sizeof(job.mults), "%s", b->w->mults != NULL ? b->w->mults : "");
 	e = hello_text(&job, b->graph, &text);
 	if (e == 0)
-		worker_state_emit(b, server, (struct msg){ .type = MSG_HELLO, .len = (uint32_t)text.n,
-		    .payload = text.p });
+		worker_state_emit(b, server, (struct msg){ .type = MSG_HELLO, .flags = b->w->kept ? MSG_KEPT : 0,
+		    .len = (uint32_t)text.n, .payload = text.p });
 	buf_free(&text);
 	return e;
 }
@@ -152,6 +153,15 @@ bool
 worker_state_kept(const struct worker_state *b, uint32_t server)
 {
 	return b->link[server].kept;
+}
+
+bool
+worker_state_empty(const struct worker_state *b)
+{
+	for (uint32_t s = 0; s < b->o.nservers; s++)
+		if (b->link[s].empty)
+			return true;
+	return false;
 }
 
 bool
@@ -204,7 +214,7 @@ send_first(struct worker_state *b, uint32_t i)
 void
 worker_state_start_slice(struct worker_state *b, uint32_t i)
 {
-	if (b->w->rank == 0)
+	if (b->w->rank == 0 && b->link[b->plan->slice[i].owner].empty)
 		send_first(b, i);
 	worker_state_emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = b->from });
 }

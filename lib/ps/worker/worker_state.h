@@ -45,6 +45,7 @@ void	*worker_state_place(const struct worker_state *b, uint32_t server, const st
 int	 worker_state_hello(struct worker_state *b, uint32_t server);	/* 0 or ERR_NOMEM */
 bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server accepted the hello */
 bool	 worker_state_kept(const struct worker_state *b, uint32_t server);	/* the server is restarted if it dies */
+bool	 worker_state_empty(const struct worker_state *b);	/* a server that accepted it had no weights */
 /* After another welcome of the server, on a new connection: emits all that it has not answered. */
 void	 worker_state_repeat(struct worker_state *b, uint32_t server);
 bool	 worker_state_parting(const struct worker_state *b);	/* it has said goodbye */
@@ -57,7 +58,7 @@ void	 worker_state_step(struct worker_state *b, uint32_t n, float rate);
 void	 worker_state_mark(struct worker_state *b);
 void	 worker_state_push(struct worker_state *b, uint32_t a, const float *g);
 void	 worker_state_finish(struct worker_state *b, const float *stats);
-void	 worker_state_sum(struct worker_state *b, const double *v, uint32_t n);
+void	 worker_state_sum(struct worker_state *b, uint32_t phase, const double *v, uint32_t n);
 void	 worker_state_state(struct worker_state *b, float *state);
 void	 worker_state_average(struct worker_state *b, float *average);
 uint32_t worker_state_averaged(const struct worker_state *b);
@@ -80,7 +81,7 @@ enum worker_wait {
 
 /*
  * Returns -1 if nothing is missing, else the index of a server that still has to answer.  WORKER_WAIT_ARRAY copies the
- * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may push only while
+ * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may begin only while
  * WORKER_WAIT_STATS of the step before returns -1.
  */
 int	 worker_state_missing(struct worker_state *b, enum worker_wait what, uint32_t a);

@@ -89,7 +89,7 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 static int
 handle_total(struct worker_state *b, const struct msg *m)
 {
-	if (!b->summing || m->step != b->sum_step || m->slice != b->sum_index)
+	if (!b->summing || m->step != b->sum_step || m->slice != TOTAL_INDEX(b->sum_phase, b->sum_index))
 		return 0;
 	if (m->len != b->sum_n * sizeof(double))
 		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);

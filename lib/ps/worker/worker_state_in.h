@@ -61,8 +61,8 @@ struct worker_state {
 	uint64_t	 epoch;
 	bool		 parting;	/* it has said goodbye */
 	struct worker_norms norms;
-	uint64_t	 sum_step;	/* identifies the last sum */
-	uint32_t	 sum_index, sum_n;
+	uint64_t	 sum_step;	/* of the last sum, */
+	uint32_t	 sum_phase, sum_index, sum_n;	/* its phase, its index within that, and its numbers */
 	bool		 summing;	/* it has no answer yet */
 	double		 sum[TOTAL_MOST];
 };

@@ -7,20 +7,22 @@
 static void
 send_sum(struct worker_state *b)
 {
-	worker_state_emit(b, 0, (struct msg){ .type = MSG_SUM, .step = b->sum_step, .slice = b->sum_index,
-	    .len = (uint32_t)(b->sum_n * sizeof(double)), .payload = b->sum });
+	worker_state_emit(b, 0, (struct msg){ .type = MSG_SUM, .step = b->sum_step,
+	    .slice = TOTAL_INDEX(b->sum_phase, b->sum_index), .payload = b->sum,
+	    .len = (uint32_t)(b->sum_n * sizeof(double)) });
 }
 
-/* In a synchronous job sums are counted within a step.  Workers of other jobs share no steps, and count all sums. */
+/* In a synchronous job sums are counted within a phase of a step.  Workers of other jobs share no steps: all count. */
 void
-worker_state_sum(struct worker_state *b, const double *v, uint32_t n)
+worker_state_sum(struct worker_state *b, uint32_t phase, const double *v, uint32_t n)
 {
 	uint64_t step = b->w->slack == STALE_SYNC ? b->step : 0;
 
 	assert(n <= TOTAL_MOST && !b->summing);
-	if (step != b->sum_step)
+	if (step != b->sum_step || phase != b->sum_phase)
 		b->sum_index = 0;
 	b->sum_step = step;
+	b->sum_phase = phase;
 	b->sum_n = n;
 	b->summing = true;
 	if (n > 0)

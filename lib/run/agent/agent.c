@@ -159,25 +159,34 @@ kill_strays(const struct agent *a)
 	free(shims);
 }
 
+/* A request to end is no accident. */
+static bool
+has_died(int status)
+{
+	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	return signo != 0 && signo != SIGTERM && signo != SIGINT;
+}
+
 /*
- * Starts a server again that a signal ended, with its socket and its memory, unless the job is being ended.  Returns
- * whether it runs.
+ * Starts a server or a worker again that died, with its memory and a server's socket, unless the job is being ended.
+ * Returns whether it runs.
  */
 static bool
-restart_server(struct agent *a, uint32_t i, int status)
+restart_process(struct agent *a, uint32_t i, int status)
 {
 	const struct role_place at = agent_place(a);
 	struct proc *p = &a->proc[i];
 	char text[ERR_LINE + 128];
 	int e;
 
-	if (!WIFSIGNALED(status) || a->chan == NULL || a->signals > 0 || p->listen_fd < 0)
+	if (!has_died(status) || a->chan == NULL || a->signals > 0 || !proc_has_successor(p))
 		return false;
 	if ((e = proc_start_again(p, &a->job, &at)) == 0)
 		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
 	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text),
-	    "dlaunch: signal %d ended this server; it was %sstarted again%s%s\n", WTERMSIG(status), e < 0 ? "not " : "",
-	    e < 0 ? ": " : "", e < 0 ? err_line() : ""));
+	    "dlaunch: signal %d ended this %s; it was %sstarted again%s%s\n", WTERMSIG(status), job_role(p->child.role),
+	    e < 0 ? "not " : "", e < 0 ? ": " : "", e < 0 ? err_line() : ""));
 	return e == 0;
 }
 
@@ -206,7 +215,7 @@ service_procs(struct agent *a)
 		for (int which = 0; which < 2; which++)
 			for (int k = 0; k < LAST_READS; k++)	/* also after an incomplete line */
 				forward_lines(a, i, which);
-		if (restart_server(a, i, status))
+		if (restart_process(a, i, status))
 			continue;
 		proc_free(p);
 		p->status = status;

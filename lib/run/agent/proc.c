@@ -4,6 +4,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "ps/memory.h"
 #include "run/child.h"
 #include "run/ctl.h"
 #include "run/here.h"
@@ -127,6 +128,15 @@ spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
 	return spawn_process(p, j, at);
 }
 
+/* Opens the memory that outlives a process. */
+static int
+keep_memory(struct proc *p, const char *name)
+{
+	if (p->memory_fd < 0 && (p->memory_fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
+		return err_sys("memfd_create");
+	return 0;
+}
+
 /* Opens what outlives a server. */
 static int
 keep_server(struct proc *p, const char *host)
@@ -137,9 +147,18 @@ keep_server(struct proc *p, const char *host)
 	snprintf(any, sizeof(any), "%s:0", host);
 	if ((e = addr_listen(any, &p->listen_fd, p->listen)) < 0)
 		return e;
-	if ((p->memory_fd = memfd_create("tally-server", MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
-		return err_sys("memfd_create");
-	return 0;
+	return keep_memory(p, "tally-server");
+}
+
+/* Data from its standard input cannot be repeated: then a worker keeps nothing. */
+static int
+spawn_worker(struct proc *p, const struct job *j, struct role_place *at)
+{
+	bool input = j->input && p->child.rank == 0;
+	int e = j->respawn > 0 && j->servers > 0 && !j->dmlc && !input ? keep_memory(p, "tally-worker") : 0;
+
+	at->memory_fd = p->memory_fd;
+	return e == 0 ? spawn_process(p, j, at) : e;
 }
 
 static int
@@ -178,10 +197,16 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	else if (e == 0 && proc_starts_first(j, p))
 		e = spawn_server(p, j, &at);
 	else if (e == 0)
-		e = spawn_process(p, j, &at);
+		e = spawn_worker(p, j, &at);
 	if (at.key_fd >= 0)
 		close(at.key_fd);
 	return e;
+}
+
+bool
+proc_has_successor(const struct proc *p)
+{
+	return p->listen_fd >= 0 || memory_used(p->memory_fd);
 }
 
 int

@@ -11,6 +11,7 @@
 #include "run/role.h"
 
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define PROC_ADDR	300	/* bytes of "host:port\n" and a zero */
@@ -31,8 +32,8 @@ struct proc {
 	char		 addr[PROC_ADDR];
 	size_t		 addr_len;
 	double		 started_at;
-	/* A server that is started again when it dies: its socket, memory and address. */
-	int		 listen_fd, memory_fd;	/* -1: it is not */
+	/* A process that is started again when it dies: its memory, and a server's socket and address. */
+	int		 listen_fd, memory_fd;	/* -1: none */
 	char		 listen[PROC_ADDR];
 	double		 hour_at;	/* the beginning of the hour in which it was started again `again` times */
 	uint32_t	 again;
@@ -54,9 +55,11 @@ int	 proc_starts_first(const struct job *j, const struct proc *p);
  */
 int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at);
 /*
- * Starts a server again that a signal ended.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or
- * as proc_start.
+ * Whether a process that a signal ended can be started again: it has used its memory.  A worker does not if its job or
+ * data do not allow a successor.  Another command never does.
  */
+bool	 proc_has_successor(const struct proc *p);
+/* Starts it again.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or as proc_start. */
 int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);
 /* After poll: returns 1 once, when `addr` holds the address for the other processes; else 0. */

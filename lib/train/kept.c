@@ -1,0 +1,173 @@
+/* kept - what a worker of a synchronous job leaves to its successor, in a memory that outlives it. */
+#include "train/kept.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NO_JOB_YET	1u	/* the job of a memory for which there is room */
+#define TOLD_KINDS	16u	/* bits below the step in `told` */
+
+/* Numbers that name a step are 1 + the step; 0: none. */
+struct kept_page {
+	_Atomic uint64_t job;
+	_Atomic uint64_t since;		/* the bits of a double */
+	_Atomic uint64_t began;
+	_Atomic uint64_t parting;
+	_Atomic uint64_t told;		/* the newest step << TOLD_KINDS | the kinds of events at it */
+	struct {
+		_Atomic uint64_t  step;
+		struct kept_place place;
+	} record[2];			/* of even and odd steps */
+	struct {
+		_Atomic uint64_t step;
+		double		 v[KEPT_NUMBERS];
+	} sum[KEPT_PHASES];
+};
+
+int
+kept_reserve(struct memory *m)
+{
+	int e = memory_resize(m, sizeof(struct kept_page));
+	struct kept_page *page = m->base;
+
+	if (e == 0 && page->job == 0)
+		memory_store(m, &page->job, NO_JOB_YET);
+	return e;
+}
+
+int
+kept_open(struct kept *k, struct memory *m, uint64_t job)
+{
+	int e = kept_reserve(m);
+
+	*k = (struct kept){ .memory = m };
+	if (e < 0)
+		return e;
+	k->page = m->base;
+	job = job <= NO_JOB_YET ? NO_JOB_YET + 1 : job;
+	if (k->page->job != NO_JOB_YET && k->page->job != job)
+		return err_fail(ERR_ARG, "the worker's state is another run's; remove it");
+	memory_store(m, &k->page->job, job);
+	k->told = k->page->told;
+	return 0;
+}
+
+static bool
+has_page(const struct kept *k)
+{
+	return k != NULL && k->page != NULL;
+}
+
+double
+kept_since(struct kept *k, double now)
+{
+	uint64_t bits;
+
+	if (!has_page(k))
+		return now;
+	memcpy(&bits, &now, sizeof(bits));
+	if (k->page->since == 0)
+		memory_store(k->memory, &k->page->since, bits);
+	bits = k->page->since;
+	memcpy(&now, &bits, sizeof(now));
+	return now;
+}
+
+void
+kept_put(struct kept *k, uint64_t step, const struct kept_place *p)
+{
+	unsigned at = step % 2;
+
+	/*
+	 * A step that is repeated has the same figures, and the servers may have closed it already.  A worker that dies
+	 * while it stores them again would have none for the step at which its successor goes on.
+	 */
+	if (!has_page(k) || k->page->record[at].step == 1 + step)
+		return;
+	memory_store(k->memory, &k->page->record[at].step, 0);
+	k->page->record[at].place = *p;
+	memory_stored(k->memory, &k->page->record[at].place, sizeof(*p));
+	memory_store(k->memory, &k->page->record[at].step, 1 + step);
+}
+
+bool
+kept_find(const struct kept *k, uint64_t step, struct kept_place *p)
+{
+	unsigned at = step % 2;
+
+	if (!has_page(k) || k->page->record[at].step != 1 + step)
+		return false;
+	*p = k->page->record[at].place;
+	return true;
+}
+
+void
+kept_begin(struct kept *k, uint64_t step, const struct kept_place *p)
+{
+	if (!has_page(k))
+		return;
+	kept_put(k, step, p);
+	memory_store(k->memory, &k->page->began, 1 + step);
+}
+
+bool
+kept_began(const struct kept *k, uint64_t *step)
+{
+	if (!has_page(k) || k->page->began == 0)
+		return false;
+	*step = k->page->began - 1;
+	return true;
+}
+
+void
+kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uint32_t n)
+{
+	assert(phase < KEPT_PHASES && n <= KEPT_NUMBERS);
+	if (!has_page(k))
+		return;
+	memory_store(k->memory, &k->page->sum[phase].step, 0);
+	memcpy(k->page->sum[phase].v, v, n * sizeof(*v));
+	memory_stored(k->memory, k->page->sum[phase].v, n * sizeof(*v));
+	memory_store(k->memory, &k->page->sum[phase].step, 1 + step);
+}
+
+bool
+kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, uint32_t n)
+{
+	assert(phase < KEPT_PHASES && n <= KEPT_NUMBERS);
+	if (!has_page(k) || k->page->sum[phase].step != 1 + step)
+		return false;
+	if (n > 0)
+		memcpy(v, k->page->sum[phase].v, n * sizeof(*v));
+	return true;
+}
+
+bool
+kept_tell(struct kept *k, uint64_t step, unsigned kind)
+{
+	uint64_t told, bit;
+
+	assert(kind < TOLD_KINDS);
+	if (!has_page(k))
+		return true;
+	bit = UINT64_C(1) << kind;
+	if (step < k->told >> TOLD_KINDS || (step == k->told >> TOLD_KINDS && (k->told & bit) != 0))
+		return false;
+	told = k->page->told;
+	memory_store(k->memory, &k->page->told, (step > told >> TOLD_KINDS ? step << TOLD_KINDS : told) | bit);
+	return true;
+}
+
+void
+kept_part(struct kept *k)
+{
+	if (has_page(k))
+		memory_store(k->memory, &k->page->parting, 1);
+}
+
+bool
+kept_parting(const struct kept *k)
+{
+	return has_page(k) && k->page->parting != 0;
+}

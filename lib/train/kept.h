@@ -1,0 +1,67 @@
+/*
+ * kept - what a worker of a synchronous job leaves to its successor, in a memory that outlives it (ps/memory.h).
+ *
+ * The servers have the weights.  A worker adds its own place in the job: the running figures of the epoch, the answers
+ * of sums over the workers, and what its log has.  A worker that was started again learns from the servers from which
+ * step it goes on.  That is the step whose gradients its predecessor sent last, or the one after it, so that the memory
+ * has the figures before each of the two:
+ *
+ *	kept_put(k, s + 1, ...)	before the first gradient of step s is sent, after all servers closed step s - 1
+ *	kept_find(k, from, ...)	in the successor
+ *
+ * At the end of an epoch the successor does again what its predecessor had not completed, in the same order.  Sums
+ * whose answers are here are not requested again.
+ *
+ * Each number is stored before the one that makes it valid, so that a worker may die between any two stores.  Without a
+ * memory (struct kept of zeros, or NULL) nothing is kept and nothing found.  Threads: one thread at a time.
+ */
+#ifndef TRAIN_KEPT_H
+#define TRAIN_KEPT_H
+
+#include "ps/memory.h"
+
+#define KEPT_PHASES	8u	/* phases of the sums of a step */
+#define KEPT_NUMBERS	64u	/* most numbers of a sum */
+
+/* The figures before a step. */
+struct kept_place {
+	double	 loss, correct, top5, samples;	/* running sums of the epoch */
+	double	 best;				/* worker 0: best accuracy of a validation */
+	uint64_t best_epoch;			/* from 1; 0: none */
+};
+
+struct kept_page;
+
+struct kept {
+	struct memory	 *memory;	/* lent */
+	struct kept_page *page;
+	uint64_t	  told;		/* what the log of the predecessors has */
+};
+
+/* Makes room in a memory, which is in use then (memory_used()).  Returns 0 or an error of memory_resize(). */
+int	 kept_reserve(struct memory *m);
+/* Takes over what m holds; job identifies the run.  Returns 0, ERR_ARG if m is another run's, or as kept_reserve(). */
+int	 kept_open(struct kept *k, struct memory *m, uint64_t job);
+
+/* The process's start: `now`, or that of the first predecessor. */
+double	 kept_since(struct kept *k, double now);
+
+/* The job has weights, and this worker has joined it at a step, with the figures before it. */
+void	 kept_begin(struct kept *k, uint64_t step, const struct kept_place *p);
+/* Whether a predecessor has; *step is that step. */
+bool	 kept_began(const struct kept *k, uint64_t *step);
+/* The figures before a step. */
+void	 kept_put(struct kept *k, uint64_t step, const struct kept_place *p);
+bool	 kept_find(const struct kept *k, uint64_t step, struct kept_place *p);
+
+/* The answer of the sum of a phase at a step. */
+void	 kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uint32_t n);
+bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, uint32_t n);
+
+/* Notes that the log has an event of this kind (below 16) at a step.  Returns false if a predecessor's log has it. */
+bool	 kept_tell(struct kept *k, uint64_t step, unsigned kind);
+/* All is done but the goodbyes to the servers. */
+void	 kept_part(struct kept *k);
+bool	 kept_parting(const struct kept *k);
+
+#endif

@@ -1,0 +1,136 @@
+# return.t - dlaunch starts killed workers again, and the job ends with the same bits.  KILLS=100 kills as often.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
+. "$TOP/tests/flow/data.sh"
+
+KILLS=${KILLS:-4}
+export OMP_NUM_THREADS=1
+trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
+
+# processes NAME: those of the job that run now.
+processes() {
+	pgrep -x "$1" | while read -r p; do
+		tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -qxF "STAND=$STAND" && echo "$p"
+	done
+}
+# start NAME OPTION... -- ARGUMENT...: a job of 2 workers and 2 servers in the background; $pid is dlaunch.
+start() {
+	local name=$1 options=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	: >"$T/err"
+	dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE "${options[@]}" pworker "$@" --seed 7 --save "$T/$name" \
+		>"$T/$name.log" 2>"$T/err" & pid=$!
+	line_of "$T/err" 'server .: pserver: holds' 2
+}
+ends() {
+	wait "$pid"
+	local got=$?
+	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; tail -n 40 "$T/err"; return 1; }
+}
+# kill_some NAME...: as often as $KILLS says, in the course of the job, one or two processes of each name at once.
+kill_some() {
+	local name
+	killed=0
+	while [ $killed -lt "$KILLS" ] && kill -0 "$pid" 2>/dev/null; do
+		line_of "$T/err" 'Speed' $((2 * killed + 1)) || return
+		read -rt 0.0$((RANDOM % 90 + 10)) <> <(:)
+		# shellcheck disable=SC2046
+		kill -9 $(for name; do processes "$name" | shuf -n $((RANDOM % 2 + 1)); done) && killed=$((killed + 1))
+	done
+}
+# What the log says of training, without times and traffic.
+figures() {
+	awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["role"] == "worker" && $at["event"] ~ /^(start|step|epoch|validation|save|end)$/ {
+			print $at["rank"], $at["event"], $at["epoch"], $at["step"], $at["samples"], $at["loss"], $at["accuracy"] }' "$1" |
+		sort
+}
+# A row may be missing if its worker was killed just before it, but none is there twice, and none is another.
+rows() {
+	figures "$1" >"$T/whole.rows" && figures "$2" >"$T/cut.rows" && [ -s "$T/cut.rows" ] || return 1
+	comm -13 "$T/whole.rows" "$T/cut.rows" >"$T/extra"
+	[ ! -s "$T/extra" ] || { echo "rows that are not in the undisturbed log:"; cat "$T/extra"; return 1; }
+	[ $(($(wc -l <"$T/whole.rows") - $(wc -l <"$T/cut.rows"))) -le $((2 * killed)) ]
+}
+same_bits() { for f in "$T/$1".whole-*.safetensors; do cmp "$f" "${f/whole/cut}" || return 1; done; }
+# check NAME: the job of whole has ended, and so will that of cut.
+check() {
+	ok "$1: a job whose processes are killed ends well" ends 0
+	ok "$1: processes were killed $killed times" test "$killed" -gt 0
+	like "$T/err" '^worker .: dlaunch: signal 9 ended this worker; it was started again' "$1: dlaunch reports it"
+	ok "$1: all weights have the bits of the undisturbed job" same_bits "$1"
+	ok "$1: the log has the rows of the undisturbed job, each once" rows "$T/$1.whole.log" "$T/$1.cut.log"
+	ok "$1: nothing is left" really_none_left
+}
+whole() {
+	local name=$1
+	shift
+	start "$name.whole" -- "$@"
+	ok "$name: an undisturbed job ends well" ends 0
+}
+
+if have mnist; then
+	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05
+	whole steps "$@" --batch 32 --frequent 10 --steps $((KILLS * 15))
+	start steps.cut --respawn 1000 -- "$@" --batch 32 --frequent 10 --steps $((KILLS * 15))
+	kill_some pworker
+	check steps
+
+	whole both "$@" --batch 32 --frequent 10 --optimizer lars --steps $((KILLS * 15))
+	start both.cut --respawn 1000 -- "$@" --batch 32 --frequent 10 --optimizer lars --steps $((KILLS * 15))
+	kill_some pworker pserver
+	check both
+
+	# At each end of an epoch, when its figures are there, and in the validation that follows.
+	set -- "$@" --val "$MNIST_TEST" --batch 1000 --epochs 2
+	for best in '' --best; do
+		name=epoch$best
+		# shellcheck disable=SC2086
+		whole "$name" "$@" $best
+		# shellcheck disable=SC2086
+		start "$name.cut" --respawn 1000 -- "$@" $best
+		killed=0
+		for n in 1 2; do
+			line_of "$T/err" 'Train-accuracy' $n
+			# shellcheck disable=SC2046
+			kill -9 $(processes pworker | shuf -n $((n % 2 + 1))) 2>/dev/null && killed=$((killed + 1))
+		done
+		check "$name"
+	done
+
+	set -- "$@" --epochs 1000
+	start none --respawn 0 -- "$@"
+	kill -9 "$(processes pworker | head -n 1)"
+	ok "--respawn 0: a killed worker ends the job with its status" ends 137
+	start async -- "$@" --async
+	kill -9 "$(processes pworker | head -n 1)"
+	ok "--async: a killed worker ends the job with its status" ends 137
+	start one --respawn 1 -- "$@"
+	line_of "$T/err" 'Train-accuracy' 1
+	kill -9 "$(processes pworker | head -n 1)"
+	ok "--respawn 1: a worker is started again" line_of "$T/err" 'server .: pserver: worker . is back' 2
+	# shellcheck disable=SC2046
+	kill -9 $(processes pworker)
+	ok "--respawn 1: a worker that is killed twice ends the job" ends 137
+	ok "--respawn 1: nothing is left" really_none_left
+	start broken -- "$@"
+	line_of "$T/err" 'Train-accuracy' 1
+	rm -f "$T"/broken-*
+	kill -TERM "$pid"
+	ok "a job that is asked to end does so, and starts no worker again" ends 143
+	ok "no worker was started again" test "$(grep -c 'started again' "$T/err")" -eq 0
+else
+	skip "lenet: killed workers" "$WHY"
+fi
+if have cifar; then
+	set -- --net inception --data "$CIFAR_TEST" --rand-crop --rand-mirror --batch 4 --frequent 2 --steps $((KILLS * 3))
+	whole inception "$@"
+	start inception.cut --respawn 1000 -- "$@"
+	kill_some pworker
+	check inception
+else
+	skip "inception: killed workers" "$WHY"
+fi
+done_testing

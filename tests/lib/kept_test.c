@@ -1,0 +1,97 @@
+/* kept_test - a worker's memory has the figures before two steps, the answers of sums, and what the log has. */
+#include "tap.h"
+
+#include "base/err.h"
+#include "train/kept.h"
+
+static void
+test_nothing(void)
+{
+	struct kept none = { 0 };
+	struct kept_place p = { .loss = 1 };
+	double v = 1;
+	uint64_t step;
+
+	kept_begin(&none, 3, &p);
+	kept_put_sum(&none, 3, 1, &v, 1);
+	kept_part(&none);
+	ok(!kept_began(&none, &step) && !kept_find(&none, 3, &p) && !kept_find_sum(&none, 3, 1, &v, 1) &&
+	    !kept_parting(&none), "without a memory nothing is kept");
+	ok(!kept_began(NULL, &step) && kept_tell(NULL, 3, 1) && kept_tell(&none, 3, 1) && kept_tell(&none, 3, 1),
+	    "without a memory the log has every event");
+	ok(kept_since(&none, 7) > 6, "without a memory the process starts now");
+}
+
+static void
+test_place(void)
+{
+	struct memory m = { .fd = -1 };
+	struct kept k, next;
+	struct kept_place p = { .loss = 5, .best_epoch = 2 };
+	uint64_t step = 0;
+
+	is(kept_reserve(&m), 0, "room in a memory");
+	is(kept_open(&k, &m, 9), 0, "a first worker");
+	ok(!kept_began(&k, &step), "it has joined no job");
+	kept_begin(&k, 4, &p);
+	p.loss = 6;
+	kept_put(&k, 5, &p);
+	p.loss = 7;
+	kept_put(&k, 5, &p);
+	is(kept_open(&next, &m, 8), ERR_ARG, "the worker of another run is refused: %s", err_line());
+	is(kept_open(&next, &m, 9), 0, "its successor");
+	ok(kept_began(&next, &step) && step == 4, "the successor knows the step of the first");
+	ok(kept_find(&next, 4, &p) && p.loss < 5.5 && p.best_epoch == 2, "the figures before the step");
+	ok(kept_find(&next, 5, &p) && p.loss < 6.5, "the figures after the step, as they were stored first");
+	kept_put(&next, 6, &p);
+	ok(!kept_find(&next, 4, &p) && kept_find(&next, 5, &p) && kept_find(&next, 6, &p),
+	    "the figures before the newest two steps stay");
+	ok(!kept_parting(&next), "work is left");
+	kept_part(&next);
+	ok(kept_parting(&k), "nothing is left but goodbyes");
+	memory_close(&m);
+}
+
+static void
+test_sums(void)
+{
+	struct memory m = { .fd = -1 };
+	struct kept k;
+	double v[2] = { 3, 4 }, u[2] = { 0 };
+
+	is(kept_open(&k, &m, 1), 0, "a worker");
+	kept_put_sum(&k, 10, 2, v, 2);
+	ok(kept_find_sum(&k, 10, 2, u, 2) && u[1] > 3.5, "the answer of a sum is found");
+	ok(!kept_find_sum(&k, 10, 3, u, 2), "another phase has no answer");
+	ok(!kept_find_sum(&k, 11, 2, u, 2), "another step has no answer");
+	kept_put_sum(&k, 11, 2, u, 2);
+	ok(!kept_find_sum(&k, 10, 2, u, 2), "a phase keeps the answer of its last step");
+	memory_close(&m);
+}
+
+static void
+test_log(void)
+{
+	struct memory m = { .fd = -1 };
+	struct kept k, next;
+
+	is(kept_open(&k, &m, 1), 0, "a worker");
+	ok(kept_since(&k, 7) < 7.5, "the worker starts");
+	ok(kept_tell(&k, 3, 1) && kept_tell(&k, 4, 1) && kept_tell(&k, 4, 2) && kept_tell(&k, 4, 2),
+	    "the first worker logs all events, also the same one twice");
+	is(kept_open(&next, &m, 1), 0, "its successor");
+	ok(kept_since(&next, 99) < 7.5, "the successor counts from the first start");
+	ok(!kept_tell(&next, 3, 2) && !kept_tell(&next, 4, 1) && !kept_tell(&next, 4, 2), "its successor does not log what the log has");
+	ok(kept_tell(&next, 4, 3) && kept_tell(&next, 5, 1), "its successor logs what follows");
+	memory_close(&m);
+}
+
+int
+main(void)
+{
+	test_nothing();
+	test_place();
+	test_sums();
+	test_log();
+	return done();
+}

@@ -7,22 +7,45 @@
 #include "base/err.h"
 #include "ps/peer_traffic_row.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void
-put_log_row(const struct tsv_row *r)
+write_text(const struct worker_log *l, const struct buf *text)
+{
+	if (l->rows == NULL)
+		return;
+	if (isatty(fileno(l->rows)))
+		progress_clear();
+	fwrite(text->p, 1, text->n, l->rows);
+}
+
+static void
+put_log_row(const struct worker_log *l, const struct tsv_row *r)
 {
 	struct buf line = { 0 };
 
-	if (isatty(STDOUT_FILENO))
-		progress_clear();
 	if (tsv_put(&line, r) == 0)
-		fwrite(line.p, 1, line.n, stdout);
+		write_text(l, &line);
 	buf_free(&line);
+}
+
+/* Returns true if rows cannot be written, and warns once. */
+static bool
+flush_rows(const struct worker_log *l)
+{
+	if (l->rows == NULL || l->rows == stdout)
+		return front_log_lost();
+	if (!l->lost && (fflush(l->rows) != 0 || ferror(l->rows))) {
+		front_warn("--log", err_sys("write"));
+		return true;
+	}
+	return l->lost;
 }
 
 /* Writes the traffic since the previous rows of it.  *in and *out do not count the start of the job. */
@@ -59,7 +82,7 @@ log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, ui
 		e = peer_traffic_row_put_all(&text, &r, *in, *out);
 	if (e < 0)
 		front_die(NULL, e);
-	fwrite(text.p, 1, text.n, stdout);
+	write_text(l, &text);
 	buf_free(&text);
 }
 
@@ -76,7 +99,7 @@ log_devices(struct worker_log *l, const struct train_event *ev)
 			r.epoch = ev->epoch;
 		snprintf(r.device, sizeof(r.device), "%s", l->place[k].name);
 		if (gpuload_read(l->gpus, k, &r.device_load, &r.device_bytes) == 0)
-			put_log_row(&r);
+			put_log_row(l, &r);
 	}
 }
 
@@ -99,6 +122,8 @@ worker_log_close(struct worker_log *l)
 {
 	gpuload_close(l->gpus);
 	free(l->before);
+	if (l->rows != NULL && l->rows != stdout && fclose(l->rows) != 0 && !l->lost)
+		front_warn("--log", err_sys("close"));
 }
 
 /* Writes the load since the previous row of it. */
@@ -115,7 +140,7 @@ log_load(struct worker_log *l, const struct train_event *ev)
 	r.cpu = load_process(&l->load, &now);
 	r.host_load = load_host(&l->load, &now);
 	l->load = now;
-	put_log_row(&r);
+	put_log_row(l, &r);
 	log_devices(l, ev);
 }
 
@@ -156,7 +181,7 @@ log_event_row(struct worker_log *l, const struct train_event *ev)
 		r.rx_bytes = l->epoch_in;
 		r.tx_bytes = l->epoch_out;
 	}
-	put_log_row(&r);
+	put_log_row(l, &r);
 }
 
 /* Whether this worker writes a row; one worker writes the figures of all. */
@@ -176,20 +201,63 @@ has_row(const struct worker_log *l, const struct train_event *ev)
 	}
 }
 
+/* Appends a value of the head, without blanks; NULL: nothing. */
+static int
+put_value(struct buf *b, const char *key, const char *value)
+{
+	size_t at;
+	int e = 0;
+
+	if (value == NULL || *value == 0)
+		return 0;
+	if ((e = buf_put_fmt(b, " %s=", key)) < 0)
+		return e;
+	at = b->n;
+	e = buf_put(b, value, strlen(value));
+	for (; at < b->n; at++)
+		if (b->p[at] <= ' ')
+			b->p[at] = '_';
+	return e;
+}
+
+/* The head names all that a run depends on and that options need not say. */
 static void
 print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
 {
-	struct buf line = { 0 };
+	const struct train_opt *t = l->train;
+	struct buf b = { 0 };
+	int e = buf_put_fmt(&b, "# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s"
+	    " epochs=%" PRIu64 " epoch_steps=%" PRIu64 " steps=%" PRIu64, TALLY_VERSION, l->host, l->rank, l->nworkers,
+	    l->net, l->engine, l->epochs, epoch_steps, l->steps);
 
-	printf("# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s epochs=%" PRIu64
-	    " epoch_steps=%" PRIu64 " steps=%" PRIu64 " device=", TALLY_VERSION, l->host, l->rank, l->nworkers, l->net,
-	    l->engine, l->epochs, epoch_steps, l->steps);
-	for (const char *p = device; *p != 0; p++)
-		putchar(*p == ' ' || *p == '\n' ? '_' : *p);
-	putchar('\n');
-	if (tsv_head(&line) == 0)
-		fwrite(line.p, 1, line.n, stdout);
-	buf_free(&line);
+	if (e == 0)
+		e = put_value(&b, "device", device);
+	if (e == 0)
+		e = buf_put_fmt(&b, " seed=%" PRIu64 " batch=%" PRIu32 " lr=%g init=%s", t->seed, t->data.batch,
+		    t->sched.base, t->init);
+	if (e == 0 && (e = put_value(&b, "data", t->data.path)) == 0 && (e = put_value(&b, "val", t->val)) == 0 &&
+	    (e = put_value(&b, "net_options", l->net_options)) == 0)
+		e = buf_put_fmt(&b, " command=%s\n", l->command);
+	if (e < 0 || (e = tsv_head(&b)) < 0)
+		front_die(NULL, e);
+	write_text(l, &b);
+	buf_free(&b);
+}
+
+void
+worker_log_open(struct worker_log *l, const char *path)
+{
+	char name[4096], rank[16] = "";
+
+	l->rows = isatty(STDOUT_FILENO) ? NULL : stdout;
+	if (path == NULL)
+		return;
+	if (l->nworkers > 1)
+		snprintf(rank, sizeof(rank), ".%" PRIu32, l->rank);
+	if (snprintf(name, sizeof(name), "%s%s", path, rank) >= (int)sizeof(name))
+		front_wrong("--log: the path is longer than %zu bytes", sizeof(name) - 1);
+	if ((l->rows = fopen(name, l->train->resume != NULL ? "ae" : "we")) == NULL)
+		front_die(name, err_sys("open"));
 }
 
 void
@@ -218,7 +286,7 @@ worker_log_event(void *arg, const struct train_event *ev)
 	worker_log_say(l, ev);
 	if (has_row(l, ev))
 		log_event_row(l, ev);
-	l->lost = front_log_lost();
+	l->lost = flush_rows(l);
 	worker_log_progress(l, ev);
 	if (l->gpus != NULL)
 		gpuload_sample(l->gpus, clk_s());

@@ -1,8 +1,8 @@
 /*
- * log - writes the events of training as rows on stdout (log/tsv.h, log(5)) and as lines for people on stderr.
+ * log - writes the events of training as rows (log/tsv.h, log(5)) and as lines for people on stderr.
  *
- * The default wording is that of MXNet 0.8, so that its tools can read the lines.  Rank 0 alone reports figures that
- * are those of all workers.
+ * Rows go to stdout, unless that is a terminal, or to a file.  The wording of the lines is that of MXNet 0.8, so that
+ * its tools can read them, and on a terminal tally's own.  Rank 0 alone reports figures that are those of all workers.
  */
 #ifndef CMD_PWORKER_LOG_H
 #define CMD_PWORKER_LOG_H
@@ -12,11 +12,17 @@
 #include "watch/gpuload.h"
 #include "watch/load.h"
 #include "log/tsv.h"
+#include "train/checkpoint.h"
 
-enum worker_style { WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
+#include <stdio.h>
+
+enum worker_style { WORKER_CONSOLE, WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
 
 struct worker_log {
 	enum worker_style style;	/* of the lines for people */
+	FILE	*rows;			/* NULL: none */
+	const struct train_opt *train;
+	const char *command, *net_options;	/* texts for the head of the rows */
 	char	 host[TSV_HOST];
 	uint32_t rank, nworkers;
 	bool	 sync;
@@ -27,7 +33,7 @@ struct worker_log {
 	double	 seconds, samples, correct;	/* since the last line of progress */
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
-	bool	 lost;			/* stdout cannot be written */
+	bool	 lost;			/* rows cannot be written */
 	struct load load;		/* at the previous row of the load */
 	struct gpuload *gpus;		/* NULL: no GPU, or no NVML */
 	struct split_place place[SPLIT_MOST];	/* [places] the GPUs */
@@ -35,6 +41,7 @@ struct worker_log {
 	struct peer_traffic *before;	/* [peers] at the previous rows of the traffic */
 	uint64_t sent, got;		/* bytes up to the previous step */
 	uint64_t epoch_in, epoch_out;	/* bytes of the last complete epoch */
+	char	 saved[CHECKPOINT_PATH];	/* the newest checkpoint, or "" */
 	uint64_t epoch_steps;		/* of the progress on a terminal, as all below; 0: a pipe */
 	uint64_t first_step;		/* the first step of this process, */
 	double	 first_s;		/* and its time */
@@ -44,6 +51,8 @@ struct worker_log {
 /* The event function of struct train_opt; arg is the log. */
 void	worker_log_event(void *arg, const struct train_event *ev);
 
+/* Sets rows: a file (of several workers: FILE.RANK), which a run that resumes extends; NULL: stdout, if no terminal. */
+void	worker_log_open(struct worker_log *l, const char *path);
 /* Frees the memory of the log. */
 void	worker_log_close(struct worker_log *l);
 
@@ -52,7 +61,11 @@ bool	worker_log_style(const char *name, enum worker_style *style);
 /* Whether this worker reports figures that belong to an epoch: all workers share them if synchronous. */
 bool	worker_log_speaks(const struct worker_log *l);
 void	worker_log_say(struct worker_log *l, const struct train_event *ev);
-/* progress.c: draws the progress on a terminal. */
+/* console.c: lines in tally's own words, and what remains after a signal. */
+void	worker_log_console(struct worker_log *l, const struct train_event *ev);
+void	worker_log_stopped(const struct worker_log *l);
+/* progress.c: draws the progress on a terminal.  The steps of the whole run; 0: unknown. */
+uint64_t worker_log_steps(const struct worker_log *l);
 void	worker_log_progress(struct worker_log *l, const struct train_event *ev);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const char *const names[] = {
+	[WORKER_CONSOLE] = "console",
 	[WORKER_MXNET] = "mxnet", [WORKER_MXNET_2015] = "mxnet-2015", [WORKER_TENSORFLOW] = "tensorflow",
 };
 
@@ -53,6 +54,8 @@ print_speed(struct worker_log *l, const struct train_event *ev)
 	l->correct += ev->samples > 0 ? ev->accuracy * (double)ev->samples : 0;
 	l->batches++;
 	l->trained++;
+	if (l->style == WORKER_CONSOLE)
+		return;
 	if ((l->style == WORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
@@ -110,11 +113,12 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 			front_say("all %" PRIu64 " arrays start from the file", ev->batch);
 		break;
 	case TRAIN_BEST:
-		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch, ev->accuracy);
+		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch +
+		    (l->style == WORKER_CONSOLE), ev->accuracy);
 		break;
 	case TRAIN_EARLY:
 		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f",
-		    ev->samples, ev->epoch, ev->accuracy);
+		    ev->samples, ev->epoch + (l->style == WORKER_CONSOLE), ev->accuracy);
 		break;
 	case TRAIN_CACHE:
 		front_say("%" PRIu64 " images in memory, %s", ev->samples, ev->text);
@@ -126,6 +130,8 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		front_say("%s", ev->text);
 		break;
 	case TRAIN_START:
+		if (l->style == WORKER_CONSOLE)
+			worker_log_console(l, ev);
 		if (l->style == WORKER_TENSORFLOW)
 			print_line("session started");
 		break;
@@ -134,10 +140,17 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_VALIDATION:
-		print_epoch(l, ev);
+		if (l->style == WORKER_CONSOLE)
+			worker_log_console(l, ev);
+		else
+			print_epoch(l, ev);
 		break;
 	case TRAIN_SAVE:
-		print_line("Saved checkpoint to \"%s\"", ev->text);
+		snprintf(l->saved, sizeof(l->saved), "%s", ev->text);
+		if (l->style == WORKER_CONSOLE)
+			worker_log_console(l, ev);
+		else
+			print_line("Saved checkpoint to \"%s\"", ev->text);
 		break;
 	case TRAIN_END:
 		if (l->trained == 0 && worker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||

@@ -280,6 +280,29 @@ check_needs(const struct pworker *p)
 		}
 }
 
+/* Quotes each word of the command line for a shell; control characters become question marks. */
+static void
+put_command(struct buf *b, char *argv[])
+{
+	int e = 0;
+
+	for (size_t i = 0; argv[i] != NULL && e == 0; i++) {
+		const char *word = argv[i];
+		bool plain = *word != 0 && word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		    "0123456789_-+=:,./@%^")] == 0;
+
+		if ((e = buf_put_fmt(b, "%s%s", i > 0 ? " " : "", plain ? word : "'")) < 0 || plain)
+			continue;
+		for (; *word != 0 && e == 0; word++)
+			e = *word == '\'' ? buf_put(b, "'\\''", 4) : buf_put_fmt(b, "%c",
+			    (unsigned char)*word < ' ' ? '?' : *word);
+		if (e == 0)
+			e = buf_put(b, "'", 1);
+	}
+	if (e < 0 || buf_terminate(b) < 0)
+		front_die(NULL, ERR_NOMEM);
+}
+
 void
 worker_options(struct pworker *p, int argc, char *argv[])
 {
@@ -292,6 +315,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	    .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07", .sched.base = 0.1,
 	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
 	    .ps = { .nworkers = 1 } } };
+	put_command(&p->command, argv);
 	list_long_options(longs);
 	opterr = 0;
 	while ((c = front_option(&argc, &argv, "+:", longs)) != -1) {
@@ -322,6 +346,7 @@ void
 worker_release(struct pworker *p)
 {
 	buf_free(&p->data);
+	buf_free(&p->command);
 	buf_free(&p->learn.mults);
 	buf_free(&p->freeze);
 	free(p->batch);

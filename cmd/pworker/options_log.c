@@ -4,13 +4,16 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TRACE_STEPS_USUAL	20
 
 static const char help[] =
     "usage: pworker ... [options that say what a run reports]\n"
     "  --frequent N (50)       steps between two lines of progress\n"
-    "  --log-style mxnet|mxnet-2015|tensorflow (mxnet)  the wording of these lines\n"
+    "  --log FILE              write the log's rows to a file, not to standard output\n"
+    "  --log-style console|mxnet|mxnet-2015|tensorflow  the wording of lines for people:\n"
+    "                          console on a terminal, mxnet elsewhere\n"
     "  --profile N             print what each layer costs in N steps on random samples, and exit\n"
     "  --trace FILE[:N|:A-B]   write a time line of the first N (20) steps, or of A to B, for chrome://tracing\n";
 
@@ -25,7 +28,7 @@ static void
 parse_style(struct pworker *p, const char *option, char *text)
 {
 	if (!worker_log_style(text, &p->style))
-		front_wrong("%s: '%.64s' is none of mxnet, mxnet-2015 and tensorflow", option, text);
+		front_wrong("%s: '%.64s' is none of console, mxnet, mxnet-2015 and tensorflow", option, text);
 }
 
 /* FILE, FILE:N or FILE:A-B.  A colon before a slash belongs to the file's name. */
@@ -58,10 +61,18 @@ parse_trace(struct pworker *p, const char *option, char *text)
 static const struct worker_option log_options[] = {
 	{ "frequent", WORKER_WHOLE, WORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
 	{ "help-log", WORKER_ACTION, .apply = print_log_help },
+	{ "log", WORKER_TEXT, WORKER_MEMBER(log), .needs = NEED_TRAINING },
 	{ "log-style", WORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING },
 	{ "profile", WORKER_WHOLE, WORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING },
 	{ "trace", WORKER_VALUE, .apply = parse_trace, .needs = NEED_TRAINING },
 	{ 0 }
 };
 
-const struct worker_theme worker_log_theme = { log_options, NULL };
+static void
+settle_log_options(struct pworker *p)
+{
+	if (worker_given(p, "log-style") == WORKER_ABSENT)
+		p->style = isatty(STDOUT_FILENO) ? WORKER_CONSOLE : WORKER_MXNET;
+}
+
+const struct worker_theme worker_log_theme = { log_options, settle_log_options };

@@ -7,9 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The steps of the whole run; 0: unknown. */
-static uint64_t
-count_all_steps(const struct worker_log *l)
+uint64_t
+worker_log_steps(const struct worker_log *l)
 {
 	uint64_t n = l->epochs * l->epoch_steps;
 
@@ -21,7 +20,7 @@ draw_training_progress(struct worker_log *l, const struct train_event *ev)
 {
 	struct progress_line line = { 0 };
 	double ran = clk_s() - l->first_s;
-	uint64_t all = count_all_steps(l);
+	uint64_t all = worker_log_steps(l);
 
 	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
 	if (l->epoch_steps > 0)

@@ -67,6 +67,8 @@ struct pworker {
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
 	uint64_t	 frequent;	/* steps between two lines of progress */
+	const char	*log;		/* FILE for the rows of the log, or NULL */
+	struct buf	 command;	/* the command line as a shell would take it */
 	const char	*trace;		/* FILE, or NULL */
 	uint64_t	 trace_first, trace_steps;
 	enum worker_style style;	/* of the lines for people */

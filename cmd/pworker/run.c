@@ -19,7 +19,7 @@
 
 #define ONCE_S 0.5	/* signals within this time are one: timeout(1) signals a process and its group */
 
-#define LOG_LOST (-1)	/* stop without a signal: stdout cannot be written */
+#define LOG_LOST (-1)	/* stop without a signal: rows of the log cannot be written */
 
 static volatile sig_atomic_t stop;
 static double stop_s;	/* time of the first signal */
@@ -138,8 +138,17 @@ run_training(struct pworker *p, double began_s)
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
 	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
 	    .style = p->style, .epochs = t->epochs, .steps = t->steps };
-	int e, closed;
+	struct buf options = { 0 };
+	int e = 0, closed;
 
+	for (uint32_t i = 0; i < p->noption && e == 0; i++)
+		e = buf_put_fmt(&options, "%s%s=%s", i > 0 ? "," : "", p->option[i].key, p->option[i].value);
+	if (e < 0 || (e = buf_terminate(&options)) < 0)
+		front_die(NULL, e);
+	l.net_options = (char *)options.p;
+	l.command = (char *)p->command.p;
+	l.train = t;
+	worker_log_open(&l, p->log);
 	start_signal_thread();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
@@ -151,7 +160,10 @@ run_training(struct pworker *p, double began_s)
 	if (p->trace != NULL)
 		open_trace(p, t);
 	e = train_run(t);
+	if (e == ERR_STOP)
+		worker_log_stopped(&l);
 	worker_log_close(&l);
+	buf_free(&options);
 	if (e < 0 && e != ERR_STOP)
 		front_die(NULL, e);
 	if ((closed = trace_close(t->ps.trace)) < 0)

@@ -35,8 +35,21 @@ like shown '^Epoch\[1\] Batch \[50\]|^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' \
 is "$(grep -c $'\e' rows)" 0 "the log has no escape sequences"
 ok "progress has colours" grep -q $'\e\\[1m' bytes
 $pty 90 24 $train >bytes
-$screen 1000 <bytes >shown
-is "$(awk -F'\t' '$5 == "step"' shown | wc -l)" 76 "log rows on the same terminal stay whole"
+$screen 90 <bytes >shown
+is "$(grep -c '	' shown)" 0 "pworker writes no rows to a terminal"
+like shown '^pworker: the weights are not saved; --save PREFIX saves them after each epoch$' "pworker says that nothing is saved"
+like shown '^epoch 1 of 2: loss [0-9.]+, accuracy 0\.[0-9]+, [0-9]+ samples/s(, [0-9]+ (s|min) left)?$' \
+	"pworker prints a line for each epoch"
+like shown '^epoch 2 of 2: loss ' "epochs are counted as checkpoints are"
+$pty 90 24 $train --save t --val train.rec --log-style console --log t.tsv >bytes
+$screen 90 <bytes >shown
+like shown '^saved t-0002\.safetensors$' "pworker names checkpoints on a terminal"
+like shown '^epoch 2 of 2: validation loss [0-9.]+, accuracy 0\.[0-9]+$' "and the result of validations"
+is "$(grep -c 'not saved' shown)" 0 "and does not ask for --save"
+is "$(awk -F'\t' '$5 == "step"' t.tsv | wc -l)" 76 "--log writes the rows to a file"
+$pty 90 24 $train --log-style mxnet >bytes
+$screen 90 <bytes >shown
+like shown '^Epoch\[1\] Train-accuracy=[01]\.[0-9]+$' "--log-style selects the wording on a terminal"
 
 export NO_COLOR=1
 on "$train"

@@ -40,7 +40,7 @@ status 0 "pworker trains in f32" train --save f32
 cp out f32.tsv
 status 0 "pworker trains in bf16" train --dtype bfloat16 --save half
 cp out half.tsv
-like out '^# .*,_bf16$' "the log of a run in bf16 names the type"
+like out '^# .*,_bf16 ' "the log of a run in bf16 names the type"
 ok "bf16 reaches the accuracy of f32: $(reached half.tsv), $(reached f32.tsv)" \
 	awk -v a="$(reached half.tsv)" -v b="$(reached f32.tsv)" \
 	'BEGIN { exit !(b > 0.9 && a > b - 0.03) }'

@@ -1,0 +1,70 @@
+/* console - writes the events of training as lines for people on a terminal. */
+#include "pworker/log.h"
+#include "front.h"
+#include "front_progress.h"
+
+#include "base/clk.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TOP5_CLASSES	50	/* least classes of a net whose top-5 accuracy says something */
+
+static void
+add_figures(struct progress_line *line, const struct worker_log *l, const struct train_event *ev)
+{
+	progress_add(line, "loss %.4f, accuracy %.4f", ev->loss, ev->accuracy);
+	if (l->train->ps.graph->classes >= TOP5_CLASSES)
+		progress_add(line, ", top-5 %.4f", ev->top5);
+}
+
+static void
+print_epoch_line(const struct worker_log *l, const struct train_event *ev)
+{
+	struct progress_line line = { 0 };
+	uint64_t all = worker_log_steps(l);
+	double ran = clk_s() - l->first_s;
+
+	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
+	if (l->epoch_steps > 0)
+		progress_add(&line, " of %" PRIu64, l->epochs);
+	progress_add(&line, ev->kind == TRAIN_EPOCH ? ": " : ": validation ");
+	add_figures(&line, l, ev);
+	if (ev->kind == TRAIN_EPOCH && ev->seconds > 0)
+		progress_add(&line, ", %.0f samples/s", (double)ev->samples / ev->seconds);
+	if (ev->kind == TRAIN_EPOCH && all > ev->step && ev->step > l->first_step && ran > 0.5)
+		progress_left(&line, ran * (double)(all - ev->step) / (double)(ev->step - l->first_step));
+	progress_clear();
+	fprintf(stderr, "%s\n", line.text);
+}
+
+void
+worker_log_console(struct worker_log *l, const struct train_event *ev)
+{
+	switch (ev->kind) {
+	case TRAIN_START:
+		if (l->rank == 0 && l->train->save == NULL)
+			front_say("the weights are not saved; --save PREFIX saves them after each epoch");
+		break;
+	case TRAIN_EPOCH:
+	case TRAIN_VALIDATION:
+		if (worker_log_speaks(l) && ev->samples > 0)
+			print_epoch_line(l, ev);
+		break;
+	default:
+		progress_clear();
+		fprintf(stderr, "saved %s\n", ev->text);
+	}
+}
+
+void
+worker_log_stopped(const struct worker_log *l)
+{
+	if (l->rank != 0 || !isatty(STDERR_FILENO))
+		return;
+	if (l->saved[0] == 0)
+		front_say("stopped; nothing is saved%s", l->train->save == NULL ? " without --save" : "");
+	else
+		front_say("stopped; %s is saved: to go on, give the same options and --resume %s", l->saved, l->saved);
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# pworker_log.t - the head of the log, --log, and what pworker says after a signal.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1 TERM=dumb
+pty="perl $TOP/tests/cmd/pty.pl 200 24"
+
+mkdir c
+perl -e 'srand 1; for $i (0..59) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
+im2rec -q c/data_batch_1.bin -o "a b.rec" && cp "a b.rec" train.rec || exit 1
+train="pworker --net mlp --data train.rec --batch 16"
+
+status 0 "pworker trains" pworker --net mlp --widths 8,8 --data "a b.rec" --batch 20 --epochs 1 --seed 7
+head -n 1 out >head
+for want in 'seed=7 ' 'batch=20 ' 'lr=0\.02 ' 'init=msra ' 'data=a_b\.rec ' 'net_options=widths=8,8 '; do
+	like head "^# tally .* $want" "the head of the log has $want"
+done
+like head "command=pworker --net mlp --widths 8,8 --data 'a b\.rec' --batch 20 --epochs 1 --seed 7\$" "and the command line"
+sed 's/.*command=//' head >again.sh
+status 0 "which a shell runs again" sh again.sh
+
+status 0 "--log names a file" $train --epochs 1 --log log.tsv
+is "$(cat out)" "" "standard output stays empty"
+is "$(awk -F'\t' '$5 == "step"' log.tsv | wc -l)" 4 "the file has the rows"
+like err '^Epoch\[0\] Train-accuracy=' "and the lines for people stay"
+status 0 "--log with --save" $train --epochs 1 --save w --log log.tsv
+is "$(grep -c '^# tally' log.tsv)" 1 "a new run writes the file anew"
+status 0 "--log with --resume" $train --epochs 2 --save w --resume w-0001.safetensors --log log.tsv
+is "$(grep -c '^# tally' log.tsv)" 2 "a run that resumes appends"
+status 1 "--log in a folder that does not exist fails" $train --epochs 1 --log nowhere/log.tsv
+is "$(cat err)" "pworker: nowhere/log.tsv: open: No such file or directory" "the error names the file"
+status 1 "a run whose --log cannot be written ends" $train --epochs 100000 --save full --log /dev/full
+is "$(grep pworker: err)" "pworker: --log: write: No space left on device" "the error says why"
+ok "and its state is saved" test -s "$(echo full-0000*.safetensors)"
+status 0 "--log of several workers" dlaunch -n 2 -s 1 $train --epochs 1 --log two.tsv
+is "$(echo two.tsv.*)" "two.tsv.0 two.tsv.1" "each has a file of its own"
+
+# stop COMMAND: ends it after its first steps.
+stop() {
+	: >rows
+	$pty sh -c "echo \$\$ >pid; exec $* --log rows" >said &
+	until grep -q '	step	' rows; do kill -0 $! || return; done
+	kill "$(cat pid)"
+	wait $!
+}
+stop $train --epochs 100000 --save s
+saved=$(echo s-*.safetensors)
+is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; $saved is saved: to go on, give the same options and --resume $saved" \
+	"after SIGTERM pworker says what is saved and how to go on"
+status 0 "these options go on" $train --epochs 100000 --save s --resume "$saved" --steps 1
+rm -f pid
+stop $train --epochs 100000
+is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; nothing is saved without --save" "without --save it says that, too"
+done_testing

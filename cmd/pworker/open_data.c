@@ -52,10 +52,18 @@ open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 	const struct graph_node *x = &g->node[0];
 	float *mean = calloc((size_t)x->c * x->h * x->w, sizeof(*mean));
 	struct aug aug = t->data.aug;
+	const char *slash;
+	char *folder = NULL;
 	int e;
 
 	if (mean == NULL)
 		front_die(path, err_nomem());
+	if ((slash = strrchr(path, '/')) != NULL && slash > path &&
+	    (folder = strndup(path, (size_t)(slash - path))) == NULL)
+		front_die(path, err_nomem());
+	if (folder != NULL && access(folder, F_OK) < 0)
+		front_wrong("--mean: %s: there is no folder %s", path, folder);
+	free(folder);
 	if (t->data.recs == NULL && access(path, R_OK) < 0)
 		front_wrong("--mean: %s does not exist, and cannot be made from a pipe", path);
 	aug.c = x->c;

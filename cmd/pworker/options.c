@@ -303,6 +303,18 @@ put_command(struct buf *b, char *argv[])
 		front_die(NULL, ERR_NOMEM);
 }
 
+/* The next word is an operand, after which options may follow; after "--" all words are operands. */
+static bool
+take_operand(struct pworker *p, int argc, char *argv[])
+{
+	bool last = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+
+	for (int end = last ? argc : optind + 1; optind < end && optind < argc; optind++)
+		if (buf_put(&p->operands, &argv[optind], sizeof(argv[optind])) < 0)
+			front_die(NULL, ERR_NOMEM);
+	return !last && optind < argc;
+}
+
 void
 worker_options(struct pworker *p, int argc, char *argv[])
 {
@@ -318,7 +330,9 @@ worker_options(struct pworker *p, int argc, char *argv[])
 	put_command(&p->command, argv);
 	list_long_options(longs);
 	opterr = 0;
-	while ((c = front_option(&argc, &argv, "+:", longs)) != -1) {
+	while ((c = front_option(&argc, &argv, "+:", longs)) != -1 || take_operand(p, argc, argv)) {
+		if (c == -1)
+			continue;
 		o = c >= FIRST ? get_option((size_t)(c - FIRST)) : NULL;
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
@@ -334,8 +348,8 @@ worker_options(struct pworker *p, int argc, char *argv[])
 			apply_option(p, o, optarg);
 		}
 	}
-	p->image = argv + optind;
-	p->nimage = (size_t)(argc - optind);
+	p->image = (char **)p->operands.p;
+	p->nimage = p->operands.n / sizeof(*p->image);
 	for (size_t i = 0; i < THEMES; i++)
 		if (theme[i]->settle != NULL)
 			theme[i]->settle(p);
@@ -347,6 +361,7 @@ worker_release(struct pworker *p)
 {
 	buf_free(&p->data);
 	buf_free(&p->command);
+	buf_free(&p->operands);
 	buf_free(&p->learn.mults);
 	buf_free(&p->freeze);
 	free(p->batch);

@@ -107,12 +107,13 @@ static void
 propose_option(const struct pworker *p)
 {
 	char quoted[80];
-	const char *near;
+	const char *near, *list = strstr(err_line(), "; it has ");
+	int n = list != NULL ? (int)(list - err_line()) : (int)strlen(err_line());
 
-	for (uint32_t i = 0; i < p->noption; i++) {
+	for (uint32_t i = 0; i < p->noption && strstr(err_line(), "did you mean") == NULL; i++) {
 		snprintf(quoted, sizeof(quoted), "'%.64s'", p->option[i].key);
 		if (strstr(err_line(), quoted) != NULL && (near = worker_nearest(p->option[i].key)) != NULL)
-			front_wrong("%s; did you mean --%s?", err_line(), near);
+			front_wrong("%.*s; did you mean --%s?", n, err_line(), near);
 	}
 }
 

@@ -50,6 +50,7 @@ struct pworker {
 	enum worker_mode mode;
 	const char	*weights;	/* file to evaluate; NULL when training */
 	char		**image;	/* [nimage] operands: images to evaluate or predict */
+	struct buf	 operands;	/* the memory of image */
 	size_t		 nimage;
 	bool		 no_average;	/* evaluate the weights even if the file has their average */
 	uint32_t	 top;		/* rows of an image in a prediction, most probable classes first; 0: 1 */

@@ -4,12 +4,14 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/datadir.h"
+#include "base/nearest.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char blanks[] = " \t\r";
 
@@ -116,6 +118,24 @@ find_recipe(const char *name, char path[PATH_MAX])
 		snprintf(path, PATH_MAX, "%s", name);
 }
 
+/* The error if there is no recipe of this name; the message before it stays if it is a path. */
+static void
+note_unknown(const char *name)
+{
+	struct nearest near = { .word = name };
+	struct words names = { 0 };
+
+	if (strchr(name, '/') != NULL || recipe_names(&names) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++)
+		nearest_try(&near, names.v[i]);
+	if (near.best != NULL)
+		err_note(0, "no such recipe; did you mean @%s?", near.best);
+	else
+		err_note(0, "no such recipe; --recipes lists them");
+	words_free(&names);
+}
+
 int
 recipe_read(const char *name, const char *tool, struct recipe *r)
 {
@@ -125,10 +145,13 @@ recipe_read(const char *name, const char *tool, struct recipe *r)
 
 	*r = (struct recipe){ 0 };
 	find_recipe(name, path);
-	if ((e = io_slurp(path, RECIPE_FILE, &b)) < 0)
+	if ((e = io_slurp(path, RECIPE_FILE, &b)) < 0) {
+		if (access(path, F_OK) < 0)
+			note_unknown(name);
 		err_within("recipe %s", name);
-	else
+	} else {
 		e = recipe_parse(path, b.p, b.n, tool, r);
+	}
 	buf_free(&b);
 	return e;
 }

@@ -47,6 +47,18 @@ status 2 "--lr refuses a word" $train --lr fast
 status 2 "--init refuses a rule without a number" $train --init uniform
 status 2 "--servers needs a key or --plain" $train --servers 127.0.0.1:1
 status 2 "--worker 0/2 needs --servers" $train --worker 0/2
+status 2 "an option near to one of the net is refused" pworker --net resnet --layesr 20 --data train.rec
+like err "resnet\.lua: this net has no option 'layesr'; did you mean --layers\?$" "the error proposes the net's option"
+status 1 "an unknown net is refused" pworker --net resnett --data train.rec
+is "$(cat err)" "pworker: resnett: no such net; did you mean resnet?" "the error proposes a net"
+status 1 "a net like none is refused" pworker --net transformer --data train.rec
+like err '^pworker: transformer: no such net; there are alexnet, .*, vgg, and paths of scripts$' "the error lists the nets"
+status 2 "an unknown recipe is refused" pworker @mnist-lenett --data train.rec
+is "$(cat err)" "pworker: recipe mnist-lenett: no such recipe; did you mean @mnist-lenet?" "the error proposes a recipe"
+status 2 "--mean in a folder that does not exist is refused" $train --mean nowhere/m.bin
+is "$(cat err)" "pworker: --mean: nowhere/m.bin: there is no folder nowhere" "the error names the folder"
+status 1 "a file that holds no tensors is refused" pworker --eval train.rec --data train.rec
+like err "^pworker: train\.rec: is neither safetensors nor an NDArray list$" "the error says what it is not"
 status 1 "pworker fails if the file of the net is missing" pworker --net nowhere.lua --data train.rec
 like err '^pworker: .*nowhere\.lua' "pworker's error names the missing file of the net"
 status 2 "pworker refuses an option that neither it nor the net has" $train --layrs 3
@@ -69,7 +81,8 @@ ok "the last --net-opt wins over an earlier one" cmp named out
 status 2 "--net-opt refuses a key without a value" pworker --net lenet --net-opt variant --print
 like err "^pworker: --net-opt: 'variant' is not KEY=VALUE$" "--net-opt's error quotes the key without a value"
 status 2 "--net-opt refuses an option that the net lacks" pworker --net lenet --net-opt depth=50 --print
-like err "^pworker: .*lenet.lua: this net has no option 'depth'$" "--net-opt's error names the net and the option that it lacks"
+like err "^pworker: .*lenet.lua: this net has no option 'depth'; it has --variant$" \
+	"--net-opt's error names the net and the option that it lacks"
 
 # Only a pworker that computes starts itself again, for OpenMP's sake: the loader reports its time at each start.
 starts() { LD_DEBUG=statistics "$@" 2>&1 >/dev/null </dev/null | grep -c 'total startup time'; }

@@ -40,6 +40,11 @@ is "$(head -n 1 out)" "id	class	probability	name" "in a column of their own"
 is "$(sed 1d out | cut -f 2,4 | uniq)" "2	cow
 3	dog" "that says the name of the class"
 
+status 0 "options may follow operands" pworker --predict "$w" some/cow/1.pgm --top 2 some/dog/1.pgm
+is "$(sed 1d out | wc -l)" 4 "--top between two images is an option"
+pworker --predict "$w" some/cow/1.pgm -- some/dog/1.pgm --top >out 2>err
+like err '^pworker: --top: ' "after -- all words are operands"
+
 status 0 "--val with two of the classes" pworker --net mlp --classes 4 --data all.rec --val some.rec --batch 8 --epochs 12
 is "$(awk -F'\t' '$5 == "validation" { v = $10 } END { print v }' out)" 1.000000 "is matched by name"
 status 2 "--val refuses another class" pworker --net mlp --classes 4 --data all.rec --val more.rec

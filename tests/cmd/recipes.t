@@ -98,7 +98,7 @@ printf 'dlaunch --nosuch 1\n' >bad
 status 2 "dlaunch refuses an unknown option in a recipe" dlaunch @bad pworker
 like "$T/err" '^dlaunch: bad:1: --nosuch: no such option; --help lists the options$' "dlaunch's error has file and line"
 status 2 "a missing recipe is refused" pworker @nosuch
-like "$T/err" '^pworker: recipe nosuch: .*No such file' "the error names the missing recipe"
+like "$T/err" '^pworker: recipe nosuch: no such recipe; --recipes lists them$' "the error names the missing recipe"
 head -c 70000 /dev/zero | tr '\0' '#' >long
 status 2 "a recipe that is too long is refused" pworker @long
 status 2 "a recipe without --data is refused" pworker @mnist-lenet

@@ -3,10 +3,12 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/datadir.h"
+#include "base/nearest.h"
 #include "net/graph/sandbox.h"
 #include "net/graph/layer.h"
 #include "net/graph/op.h"
 
+#include <dirent.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,11 +22,24 @@ struct run {
 	const struct script_opt *opt;
 	uint32_t	 nopt;
 	uint64_t	 read;		/* bit i: the script asked for opt[i] */
+	char		 asked[SCRIPT_OPTS][NEAREST_MOST];	/* names that the script asked for */
+	uint32_t	 nasked;
 	uint32_t	 last;		/* the node that the script returned */
 	const char	*path;		/* of the script */
 	struct buf	 part[SCRIPT_PARTS];	/* files required; kept here because a Lua error is a longjmp */
 	uint32_t	 nparts;
 };
+
+/* Notes a name for messages; those that are too long or too many are left out. */
+static void
+note_asked(struct run *run, const char *key)
+{
+	for (uint32_t i = 0; i < run->nasked; i++)
+		if (strcmp(run->asked[i], key) == 0)
+			return;
+	if (run->nasked < SCRIPT_OPTS && strlen(key) < NEAREST_MOST)
+		memcpy(run->asked[run->nasked++], key, strlen(key) + 1);
+}
 
 /* opt.KEY: the option's text (the last one if it is repeated) or nil. */
 static int
@@ -33,6 +48,7 @@ opt_index(lua_State *L)
 	struct run *run = sandbox_mine(L);
 	const char *key = luaL_checkstring(L, 2), *value = NULL;
 
+	note_asked(run, key);
 	for (uint32_t i = 0; i < run->nopt; i++)
 		if (strcmp(run->opt[i].key, key) == 0) {
 			run->read |= (uint64_t)1 << i;
@@ -137,6 +153,29 @@ finish_script(lua_State *L)
 	return 0;
 }
 
+/* An option that the script never read: names the one that is near, or all. */
+static int
+refuse_option(const struct run *run, const char *key)
+{
+	struct nearest near = { .word = key };
+	struct buf list = { 0 };
+	int e = 0;
+
+	for (uint32_t i = 0; i < run->nasked && e == 0; i++) {
+		nearest_try(&near, run->asked[i]);
+		e = buf_put_fmt(&list, "%s--%s", i > 0 ? ", " : "", run->asked[i]);
+	}
+	if (e == 0 && (e = buf_terminate(&list)) == 0) {
+		if (near.best != NULL)
+			e = err_fail(ERR_ARG, "this net has no option '%s'; did you mean --%s?", key, near.best);
+		else
+			e = err_fail(ERR_ARG, "this net has no option '%s'%s%s", key,
+			    run->nasked > 0 ? "; it has " : "", (char *)list.p);
+	}
+	buf_free(&list);
+	return e;
+}
+
 /* Checks the result of the whole script. */
 static int
 check_script_result(const struct run *run)
@@ -145,12 +184,50 @@ check_script_result(const struct run *run)
 
 	for (uint32_t i = 0; i < run->nopt; i++)
 		if ((run->read >> i & 1) == 0)
-			return err_fail(ERR_ARG, "this net has no option '%s'", run->opt[i].key);
+			return refuse_option(run, run->opt[i].key);
 	if (g->classes == 0 || run->last != g->n - 1)
 		return err_fail(ERR_FORMAT, "the node returned is not the loss");
 	if (run->classes != 0 && g->classes != run->classes)
 		return err_fail(ERR_FORMAT, "has %u classes instead of %u", g->classes, run->classes);
 	return 0;
+}
+
+static int
+is_script(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return n > 4 && n < NEAREST_MOST && strcmp(d->d_name + n - 4, ".lua") == 0 &&
+	    strcmp(d->d_name, "parts.lua") != 0;
+}
+
+/* The error if there is no net of this name: names the one that is near, or all. */
+static int
+refuse_name(const char *name)
+{
+	struct nearest near = { .word = name };
+	struct dirent **d = NULL;
+	struct buf list = { 0 };
+	char path[PATH_MAX];
+	int e = datadir_find("nets", path), n = e == 0 ? scandir(path, &d, is_script, alphasort) : 0;
+
+	for (int i = 0; i < n && e == 0; i++) {
+		d[i]->d_name[strlen(d[i]->d_name) - 4] = 0;
+		nearest_try(&near, d[i]->d_name);
+		e = buf_put_fmt(&list, "%s%s", i > 0 ? ", " : "", d[i]->d_name);
+	}
+	if (e == 0 && n > 0 && (e = buf_terminate(&list)) == 0) {
+		if (near.best != NULL)
+			e = err_fail(ERR_SYS, "%s: no such net; did you mean %s?", name, near.best);
+		else
+			e = err_fail(ERR_SYS, "%s: no such net; there are %s, and paths of scripts", name,
+			    (char *)list.p);
+	}
+	for (int i = 0; i < n; i++)
+		free(d[i]);
+	free(d);
+	buf_free(&list);
+	return e < 0 ? e : err_fail(ERR_SYS, "%s: no such net", name);
 }
 
 static int
@@ -166,7 +243,7 @@ locate_script(const char *name, char path[PATH_MAX])
 		return 0;
 	}
 	snprintf(rel, sizeof(rel), "nets/%s.lua", name);
-	return datadir_find(rel, path);
+	return datadir_find(rel, path) < 0 ? refuse_name(name) : 0;
 }
 
 static int

@@ -135,7 +135,9 @@ worker_open_classes(struct pworker *p, const char *weights, const struct graph *
 	if (file.n > g->classes || (starts && !are_known(&data, &file, &unknown)))
 		names_free(&file);
 	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
-	if (p->mode == WORKER_TRAIN || p->mode == WORKER_EVAL) {
+	if (p->mode == WORKER_PREDICT)
+		k->foreign = data.n > 0 && k->names.n > 0 && !are_known(&data, &k->names, &unknown);
+	if (p->mode != WORKER_STATISTICS && !k->foreign) {
 		t->data.class_of = k->of = map_labels(t->data.path, &data, &k->names);
 		t->data.labels = k->of != NULL ? (uint32_t)data.n : 0;
 		t->val_class_of = k->val_of = map_labels(t->val, &val, &k->names);

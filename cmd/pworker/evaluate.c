@@ -1,5 +1,6 @@
 /* evaluate - evaluation of trained weights: loss and accuracy, predictions, or statistics of batch norm. */
 #include "pworker/pworker.h"
+#include "pworker/confusion.h"
 #include "front.h"
 
 #include "base/err.h"
@@ -50,6 +51,7 @@ select_statistics(struct pworker *p, const char *option, char *file)
 }
 
 static const struct worker_option eval_options[] = {
+	{ "confusion", WORKER_FLAG, WORKER_MEMBER(confusion), .needs = NEED_EVAL },
 	{ "eval", WORKER_VALUE, .apply = select_eval },
 	{ "flip", WORKER_FLAG, WORKER_MEMBER(train.views.flip), .needs = NEED_VIEWS },
 	{ "no-average", WORKER_FLAG, WORKER_MEMBER(no_average), .needs = NEED_EVALUATION },
@@ -89,6 +91,8 @@ struct job {
 	double		 loss;		/* sum */
 	uint32_t	*order;		/* [top] classes by probability */
 	const struct names *names;	/* of the classes */
+	struct confusion confusion;	/* its count is NULL without --confusion */
+	bool		 labels;	/* print labels too */
 	struct recmaker	*pics;		/* their names are the ids of the rows; NULL: records have numbers */
 	struct buf	 name;
 };
@@ -125,6 +129,8 @@ add_score(void *arg, uint64_t id, int32_t label, const float *p)
 	j->five += before < ENGINE_TOP;
 	j->not_finite += !num_finite(p, j->classes);
 	j->loss += score_loss(p[label]);
+	if (j->confusion.count != NULL)
+		confusion_add(&j->confusion, (uint32_t)label, p);
 	return 0;
 }
 
@@ -148,13 +154,37 @@ format_id(struct job *j, uint64_t id)
 	return e < 0 ? e : buf_terminate(&j->name);
 }
 
+/* The class with the name of the folder that the image is in, or -1.  Within an archive the path follows ": ". */
+static long
+find_folder_class(const struct job *j, const char *path)
+{
+	const char *end = strrchr(path, '/'), *from = end;
+
+	while (from != NULL && from > path && from[-1] != '/' && (from - path < 2 || memcmp(from - 2, ": ", 2) != 0))
+		from--;
+	return end != NULL ? names_find(j->names, from, (size_t)(end - from)) : -1;
+}
+
+/* Prints the class that the sample is known to have: its name if classes have names, or a hyphen. */
+static void
+print_label(const struct job *j, int32_t label)
+{
+	long y = j->pics != NULL ? find_folder_class(j, (const char *)j->name.p) : label;
+
+	if (y < 0 || y >= (long)j->classes || (j->names->n > 0 && (size_t)y >= j->names->n))
+		printf("\t-");
+	else if (j->names->n > 0)
+		printf("\t%s", j->names->p[y]);
+	else
+		printf("\t%ld", y);
+}
+
 static int
 print_prediction(void *arg, uint64_t id, int32_t label, const float *p)
 {
 	struct job *j = arg;
 	int e = format_id(j, id);
 
-	(void)label;
 	if (e < 0)
 		return e;
 	j->n++;
@@ -168,6 +198,8 @@ print_prediction(void *arg, uint64_t id, int32_t label, const float *p)
 		printf("%s\t%u\t%.6f", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
 		if (j->names->n > 0)
 			printf("\t%s", j->order[k] < j->names->n ? j->names->p[j->order[k]] : "-");
+		if (j->labels)
+			print_label(j, label);
 		putchar('\n');
 	}
 	front_flush();
@@ -186,10 +218,12 @@ run_evaluation(struct eval_opt *o, struct job *j)
 }
 
 static void
-print_score(struct eval_opt *o)
+print_score(struct eval_opt *o, bool confusion, const struct names *names)
 {
 	struct job j = { .classes = o->weights->graph->classes };
 
+	if (confusion && confusion_open(&j.confusion, j.classes, names) < 0)
+		front_die("--confusion", ERR_NOMEM);
 	o->sample = add_score;
 	run_evaluation(o, &j);
 	if (j.n == 0) {
@@ -198,6 +232,9 @@ print_score(struct eval_opt *o)
 	}
 	printf("samples\tloss\taccuracy\ttop5_accuracy\n%" PRIu64 "\t%.6f\t%.6f\t%.6f\n", j.n, j.loss / (double)j.n,
 	    (double)j.first / (double)j.n, (double)j.five / (double)j.n);
+	if (confusion)
+		confusion_print(&j.confusion);
+	confusion_close(&j.confusion);
 	front_flush();
 	if (j.not_finite > 0) {
 		err_note(0, "%" PRIu64 " samples have NaN probabilities", j.not_finite);
@@ -207,15 +244,17 @@ print_score(struct eval_opt *o)
 
 /* Prints the `top` most probable classes of each image, a row each. */
 static void
-print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const struct names *names)
+print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const struct worker_classes *k)
 {
+	const struct names *names = &k->names;
 	struct job j = { .classes = o->weights->graph->classes, .pics = pics, .names = names };
 
 	j.top = top < j.classes ? top : j.classes;
 	if ((j.order = calloc(j.top, sizeof(*j.order))) == NULL)
 		front_die(NULL, err_nomem());
 	o->sample = print_prediction;
-	printf("id\tclass\tprobability%s\n", names->n > 0 ? "\tname" : "");
+	j.labels = pics != NULL ? names->n > 0 : !k->foreign;
+	printf("id\tclass\tprobability%s%s\n", names->n > 0 ? "\tname" : "", j.labels ? "\tlabel" : "");
 	run_evaluation(o, &j);
 	if (j.n == 0 && front_status() == 0) {
 		err_note(0, "no image");
@@ -372,9 +411,9 @@ worker_evaluate(struct pworker *p)
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;
 	switch (p->mode) {
-	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class.names); break;
+	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class); break;
 	case WORKER_STATISTICS:	write_statistics(p, &o, &f); break;
-	default:		print_score(&o);
+	default:		print_score(&o, p->confusion, &p->class.names);
 	}
 	recs_stream_close(t->data.stream);
 	recs_close(t->data.recs);

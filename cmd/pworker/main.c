@@ -28,7 +28,7 @@ static const char help[] =
     "  --rand-crop, --rand-mirror, --scale S and all other options for images: --help-data\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
     "  --resume-last           from the newest; --start FILE, --best, --patience N, --keep N: --help-keep\n"
-    "  --eval FILE.safetensors print loss and accuracy on --data\n"
+    "  --eval FILE.safetensors print loss and accuracy on --data, with --confusion also of each class\n"
     "  --predict FILE          print a row for each image   --top N (1)  classes; --no-average\n"
     "  --flip, --shift N       average over mirror images, and shifts by N pixels, here and in validation\n"
     "  --statistics FILE       measure batch norm's statistics again, and write the weights to stdout\n"

@@ -41,6 +41,7 @@ enum worker_given { WORKER_ABSENT, WORKER_BY_RECIPE, WORKER_GIVEN };
 struct worker_classes {
 	struct names	 names;		/* of the classes of the net; empty: not known */
 	char		*text;		/* the same as lines, or NULL; owned */
+	bool		 foreign;	/* the labels of records to predict are other classes */
 	uint32_t	*of, *val_of;	/* class_of of struct batch_opt, for data and val, or NULL; owned */
 };
 
@@ -52,6 +53,7 @@ struct pworker {
 	char		**image;	/* [nimage] operands: images to evaluate or predict */
 	struct buf	 operands;	/* the memory of image */
 	size_t		 nimage;
+	bool		 confusion;	/* print the matrix of labels and predicted classes */
 	bool		 no_average;	/* evaluate the weights even if the file has their average */
 	uint32_t	 top;		/* rows of an image in a prediction, most probable classes first; 0: 1 */
 	struct buf	 freeze;	/* the values of --freeze, each with a zero after it */
@@ -99,7 +101,7 @@ enum worker_need {
 	NEED_EVALUATION = 2,		/* --eval, --predict or --statistics */
 	NEED_PREDICTION = 4,		/* --predict */
 	NEED_EPOCH = 8,			/* training or --statistics */
-	NEED_LABELS = 16,		/* training or --eval */
+	NEED_LABELS = 16,		/* training, --eval or --predict */
 	NEED_VIEWS = 32,		/* images to evaluate or predict: --val, --eval or --predict */
 	NEED_NET = 64,			/* --net */
 	NEED_FOREIGN = 128,		/* --start, or --net with --eval, --predict or --statistics */
@@ -108,7 +110,8 @@ enum worker_need {
 	NEED_NO_ROTATE = 1024,		/* no --rotate */
 	NEED_SHUFFLE = 2048,		/* no --no-shuffle */
 	NEED_REMOTE = 4096,		/* records of a dataset server */
-	NEED_FILE = 8192		/* records that can be read again: no pipe */
+	NEED_FILE = 8192,		/* records that can be read again: no pipe */
+	NEED_EVAL = 16384		/* --eval */
 };
 
 struct worker_option {

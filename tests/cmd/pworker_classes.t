@@ -36,9 +36,43 @@ status 0 "records without names have the numbers of the weights" pworker --eval 
 is "$(score)" "16	0.000000" "as numbers, these two classes are the first two"
 
 status 0 "--predict prints names" pworker --predict "$w" some
-is "$(head -n 1 out)" "id	class	probability	name" "in a column of their own"
-is "$(sed 1d out | cut -f 2,4 | uniq)" "2	cow
-3	dog" "that says the name of the class"
+is "$(head -n 1 out)" "id	class	probability	name	label" "in a column of their own"
+is "$(sed 1d out | cut -f 2,4,5 | uniq)" "2	cow	cow
+3	dog	dog" "that says the name of the class, and of the folder"
+mkdir mixed "mixed/an ant" && cp some/cow/1.pgm mixed/1.pgm && cp some/cow/1.pgm "mixed/an ant" && cp -r some/dog mixed/ant
+tar cf mixed.tar mixed
+for images in mixed mixed.tar; do
+	pworker --predict "$w" $images >out
+	is "$(sed 1d out | cut -f 4,5 | uniq -c | sed 's/^ *//')" "2 cow	-
+8 dog	ant" "--predict prints the label that the folder gives in $images, or a hyphen"
+done
+pworker --predict "$w" --data some.rec >out
+is "$(sed 1d out | cut -f 4,5 | sort | uniq -c | sed 's/^ *//')" "8 cow	cow
+8 dog	dog" "--predict prints the labels of records, matched by name"
+pworker --predict "$w" --data more.rec >out
+is "$(head -n 1 out)" "id	class	probability	name" "--predict prints no labels of records with another class"
+is "$(sed 1d out | wc -l)" 16 "though it predicts them all"
+pworker --predict "$w" --data all.rec --label-at 0 >out
+is "$(sed 1d out | cut -f 4,5 | sort -u)" "ant	ant
+bee	bee
+cow	cow
+dog	dog" "--predict prints the labels of all classes"
+
+cp -r mixed/ant some/bee
+status 0 "--eval prints a confusion matrix" pworker --eval "$w" --confusion some
+is "$(cat out | sed '1,2d')" "
+class	samples	predicted	precision	recall
+ant	0	0	-	-
+bee	8	0	-	0.000000
+cow	8	8	1.000000	1.000000
+dog	8	16	0.500000	1.000000
+
+label	ant	bee	cow	dog
+ant	0	0	0	0
+bee	0	0	0	8
+cow	0	0	8	0
+dog	0	0	0	8" "with precision and recall of each class, by name"
+rm -r some/bee
 
 status 0 "options may follow operands" pworker --predict "$w" some/cow/1.pgm --top 2 some/dog/1.pgm
 is "$(sed 1d out | wc -l)" 4 "--top between two images is an option"
@@ -63,4 +97,8 @@ is "$(sed 1d out | cut -f 4 | sort | tr '\n' ' ')" "- emu " "a class without a n
 printf 'a\xff\nb\nc\nd\n' >all.labels
 status 0 "names that are not UTF-8 are not stored" pworker --net mlp --classes 4 --data all.rec --batch 8 --epochs 1 --save u
 is "$(pworker --predict u-0001.safetensors all/ant/1.pgm | head -n 1)" "id	class	probability" "predictions are numbers"
+is "$(pworker --predict u-0001.safetensors --data plain.rec | cut -f 4 | uniq | tr '\n' ' ')" "label 0 1 " "as are labels of records"
+pworker --eval u-0001.safetensors --data plain.rec --confusion >out
+is "$(tail -n 5 out | cut -f 1 | tr '\n' ' ')" "label 0 1 2 3 " "and classes of the confusion matrix"
+is "$(tail -n 4 out | awk -F'\t' '{ for (i = 2; i <= NF; i++) n += $i } END { print n }')" 16 "which counts all samples"
 done_testing

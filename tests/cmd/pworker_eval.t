@@ -18,7 +18,7 @@ is "$(field score 3) $(field score 2) $(field score 4)" \
 	"--eval gives the score of the last validation"
 status 0 "pworker --predict exits with 0" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
 cp "$T/out" rows
-is "$(head -n 1 rows)" "id	class	probability	name" "--predict names its columns"
+is "$(head -n 1 rows)" "id	class	probability	name	label" "--predict names its columns"
 is "$(sed 1d rows | cut -f 1 | uniq | cmp -s - <(cut -f 1 a.idx) && echo same)" same \
 	"--predict prints rows in the order of the records"
 ok "the probabilities of a record fall and add up to 1" awk -F'\t' 'BEGIN { id = "none" } NR > 1 {
@@ -53,7 +53,10 @@ pack() { mkdir -p "$1" && cat >"$1/data_batch_1.bin" && im2rec "$1/data_batch_1.
 pack 0 <raw
 net="pworker --net lenet --shape 3x32x32 --classes 10 --scale 0.0039 --batch 8"
 $net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec --flip --shift 2 --save s >shifted.tsv 2>/dev/null
-rows() { pworker --predict s-0003.safetensors --scale 0.0039 --batch 8 --top 10 "$@" 2>/dev/null | sed 1d | sort -n -k1,1 -k2,2; }
+rows() {
+	pworker --predict s-0003.safetensors --scale 0.0039 --batch 8 --top 10 "$@" 2>/dev/null | sed 1d | cut -f 1-3 |
+		sort -n -k1,1 -k2,2
+}
 i=0
 for way in "0 0" "-2 -2" "-2 2" "2 -2" "2 2"; do
 	i=$((i + 1))

@@ -31,7 +31,9 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--start-rename a=b" "needs --start, or --net with --eval, --predict or --statistics" pworker --eval $w --data a.rec
 	alone "--classes 10" "needs --net" pworker --eval $w --data a.rec
 	alone "--shape 3x28x28" "needs --net" pworker --eval $w --data a.rec
-	alone "--label-at 0" "needs training or --eval" pworker --predict $w --data a.rec
+	alone "--label-at 0" "needs training, --eval or --predict" pworker --statistics $w --data a.rec
+	alone "--confusion" "needs --eval" $train
+	alone "--confusion" "needs --eval" pworker --predict $w --data a.rec
 	alone "--steps 1" "needs training or --statistics" pworker --eval $w --data a.rec
 	alone "--cache ram:1" "does not go with a pipe, which can be read only once" ${train/a.rec/-} < <(cat a.rec)
 	for mode in eval predict statistics; do

@@ -11,7 +11,7 @@ static const char help[] =
     "  --keep N                remove all but the newest N\n"
     "  --best                  keep the best by validation, too: PREFIX-best.safetensors\n"
     "  --patience N            end after N epochs without a better validation\n"
-    "  --resume FILE           continue from a checkpoint   --resume-last  from the newest of --save\n"
+    "  --resume FILE.safetensors  continue from a checkpoint   --resume-last  from the newest of --save\n"
     "  --start FILE            take the weights whose names and shapes fit, from a file of any net\n"
     "  --start-rename REGEX=TEXT  rename them first; again for more\n";
 

@@ -34,6 +34,9 @@ _tally() {
 	while IFS= read -r line; do
 		case $line in
 		:files)	mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$word") ;;
+		:files\ *)
+			mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X "!*${line#:files }" -- "$word" ||
+				compgen -f -- "$word"; compgen -d -- "$word") ;;
 		:folders) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$word") ;;
 		:commands) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -c -- "$word") ;;
 		"$word"*) COMPREPLY+=("$line") ;;

@@ -84,8 +84,17 @@ is "$(offers 'dlaunch -n 2 --on-fail ')" "stop wait " "bash completes one of two
 is "$(offers 'dlaunch atta')" "attach " "bash completes a verb"
 is "$(offers 'dlaunch ps')" "pserver " "bash completes only tools of tally as dlaunch's first word"
 is "$(offers 'netstat-logging -i l')" "lo " "bash completes an interface after a short option"
-rm -f o* && touch one.rec two.rec && mkdir over
-is "$(offers 'pworker --data o')" "one.rec over " "bash completes a file"
+rm -f o* && touch one.rec two.rec old.txt && mkdir over
+is "$(offers 'pworker --data o')" "one.rec over " "bash completes a file of the kind that the option reads, and folders"
+is "$(offers 'pworker --mean o')" "old.txt one.rec over " "bash completes any file if there is none of that kind"
+is "$(offers 'plog o')" "old.txt one.rec over " "bash completes any file as an operand"
+touch w.safetensors w.txt
+is "$(offers 'pworker --resume w')$(offers 'pworker --predict w')" "w.safetensors w.safetensors " "bash completes weights"
+is "$(offers 'pworker --net resnet --sh')" "--shape --shift --shortcuts --shuffle-buffer " "bash completes an option of the net"
+is "$(offers 'pworker --net=mlp --dr')" "--dropout " "after --net=NAME, too"
+is "$(offers 'pworker --net pa')" " " "the file that nets share is no net"
+printf -- '-- --oddity N\nreturn 1\n' >own.lua
+is "$(offers 'pworker --net ./own.lua --od')" "--oddity " "bash completes an option of a script of your own"
 is "$(offers 'dlaunch --output o')" "over " "bash completes a folder"
 is "$(offers 'pworker --steps o')" " " "bash offers nothing for a number"
 XDG_STATE_HOME=$T/state dlaunch --detach --job late-one true >/dev/null
@@ -122,7 +131,7 @@ zpty -d z
 END
 zsh -f tab.zsh 'pworker --mom' 'pworker --net incep' 'pworker --optimizer=ada' 'plog --figures loss,t' 'pworker @mnist-elu' \
 	'dlaunch -n 2 -x A=b:c pworker --dtype b' 'dlaunch -n 2 --on-fail ' 'netstat-logging -i l' 'pworker --data o' 'dlaunch --output o' \
-	'pworker --steps o' | while read -r line; do
+	'pworker --steps o' 'pworker --net resnet --shor' | while read -r line; do
 	grep -oE '<[^<>]+>' <<<"$line" | tr -d '<>' | grep -vx end | sort -u | paste -sd' '
 done >got
 is "$(cat got)" "--momentum
@@ -134,5 +143,7 @@ bf16
 stop wait
 lo
 one.rec over
-over" "zsh completes the same"
+over
+
+--shortcuts" "zsh completes the same"
 done_testing

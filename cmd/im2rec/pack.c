@@ -8,6 +8,8 @@
 #include "front_progress.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,6 +106,19 @@ skip_kept_items(struct run *r)
 	return e;
 }
 
+/* Adds to the message what a full disk, for example, has left. */
+static void
+propose_resume(const char *path)
+{
+	char partial[PATH_MAX], why[ERR_LINE];
+	struct stat st;
+
+	snprintf(partial, sizeof(partial), "%s.partial", path);
+	snprintf(why, sizeof(why), "%s", err_line());
+	if (stat(partial, &st) == 0 && st.st_size > 0)
+		err_note(0, "%s; --resume continues %s", why, partial);
+}
+
 int
 im2rec_pack(const struct im2rec *o)
 {
@@ -135,6 +150,8 @@ im2rec_pack(const struct im2rec *o)
 		recset_abandon(r.out);
 	source_close(r.in);
 	im2rec_watch_end();
+	if (e == ERR_SYS && o->out != NULL)
+		propose_resume(o->out);
 	if (e < 0)
 		front_die(NULL, e);
 	return front_status();

@@ -142,8 +142,14 @@ find_kind(const char *text)
 static enum tensors_kind
 get_kind(const struct args *a)
 {
+	static const char *const pickles[] = { ".pt", ".pth", ".ckpt", ".pkl" };
+
 	if (a->kind >= 0)
 		return (enum tensors_kind)a->kind;
+	for (size_t i = 0; i < sizeof(pickles) / sizeof(*pickles); i++)
+		if (suffix_is(a->out, strlen(a->out), pickles[i]))
+			front_wrong("%s: pmerge writes no pickles; name it .safetensors, which PyTorch reads with "
+			    "safetensors.torch.load_file()", a->out);
 	if (suffix_is(a->out, strlen(a->out), ".params"))
 		return TENSORS_PARAMS;
 	return suffix_is(a->out, strlen(a->out), ".onnx") ? TENSORS_ONNX : TENSORS_SAFE;

@@ -195,7 +195,8 @@ choose_split(struct folders *f)
 static int
 fail_need_split(const struct folders *f)
 {
-	return err_fail(ERR_ARG, "%s: has folders such as train and val; choose one with --split", f->place);
+	return err_fail(ERR_ARG, "%s: has folders such as train and val; choose with --split train or --split test",
+	    f->place);
 }
 
 /* Refuses to use folders train and val as classes. */
@@ -215,7 +216,8 @@ refuse_splits(const struct folders *f)
 	}
 	if (found == 0)
 		return err_fail(ERR_FORMAT, "%s: its images are in no class folders, and have no labels beside them "
-		    "(KEY.cls, or KEY.json with {\"labels\": [3]})", f->place);
+		    "(KEY.cls, or KEY.json with {\"labels\": [3]}); put each class into a folder of its own, or list "
+		    "images and labels in a .lst", f->place);
 	return fail_need_split(f);
 }
 

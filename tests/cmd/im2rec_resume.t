@@ -55,7 +55,8 @@ echo "# $killed of 9 runs were killed"
 for limit in 300 301 777 1111; do
 	(ulimit -f $limit; run -j 2 -o u.rec --rejects u.bad --resume) >/dev/null 2>u.err
 	is $? 1 "a file size limit of $limit KiB ends im2rec"
-	like u.err '^im2rec: u\.rec.*: File too large' "the error names the file that reached $limit KiB"
+	like u.err '^im2rec: u\.rec.*: File too large; --resume continues u\.rec\.partial$' \
+		"the error names the file that reached $limit KiB, and says how to go on"
 done
 cut=$(stat -c %s u.rec.partial)
 status 1 "im2rec --resume finishes a run ended by a file size limit" run -o u.rec --rejects u.bad --resume

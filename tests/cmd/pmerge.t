@@ -188,6 +188,9 @@ status 2 "--rename refuses a table whose line has one name" pmerge --rename from
 like "$T/err" '^pmerge: --rename: \./table: line 1: is not two names$' "--rename's error names the table and its line"
 status 2 "--rename refuses a malformed expression" pmerge --rename '(=x' -o x "$2"
 status 2 "--diff refuses a single file" pmerge --diff "$2"
+status 2 "pmerge refuses to name safetensors a pickle" pmerge -o none/x.pt "$2"
+is "$(cat "$T/err")" "pmerge: none/x.pt: pmerge writes no pickles; name it .safetensors, which PyTorch reads with \
+safetensors.torch.load_file()" "the error says which name PyTorch reads"
 status 1 "pmerge fails if the directory of its output is missing" pmerge -o none/x.safetensors "$2"
 like "$T/err" '^pmerge: none/x\.safetensors: ' "pmerge's error names the output in a missing directory"
 done_testing

@@ -32,7 +32,7 @@ test_folders(void)
 	    "links are followed, but not in a circle");
 	sh("mkdir flat empty && touch flat/1.png flat/2.png");
 	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its images are in no class folders, and have no labels beside them "
-	    "(KEY.cls, or KEY.json with {\"labels\": [3]})",
+	    "(KEY.cls, or KEY.json with {\"labels\": [3]}); put each class into a folder of its own, or list images and labels in a .lst",
 	    "images without class folders fail");
 	is_str(all_of("empty", NULL, SOURCE_ALL),
 	    "-4 empty: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and no archive "
@@ -89,7 +89,7 @@ test_splits(void)
 	    "the train split of a directory has its images");
 	is_str(all_of("p", NULL, SOURCE_TEST), "0 1 p/val/b/3.png\n1 2 p/val/c/4.png\na,b,c,",
 	    "the test split uses val, with the same class numbers");
-	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders such as train and val; choose one with --split",
+	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders such as train and val; choose with --split train or --split test",
 	    "train and val are not classes");
 	ok(strstr(all_of("p.tar", NULL, SOURCE_TRAIN), "1 p.tar: p/train/b/1.png\n") != NULL,
 	    "the train split of an archive has its images");

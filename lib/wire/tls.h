@@ -3,7 +3,8 @@
  *
  * RFC 8446 by OpenSSL with one choice of each kind: the job's 32-byte key as external pre-shared key under the name
  * "tally/VERSION", X25519 (psk_dhe_ke), TLS_AES_128_GCM_SHA256.  No certificates, tickets, early data or older
- * versions.  Both sides prove that they hold the key.
+ * versions.  Both sides prove that they hold the key.  OpenSSL makes the handshake, and wire/seal.h the records that
+ * follow, which any library of TLS 1.3 reads.
  *
  * The caller owns the socket.  No call waits for it, and writing to a closed one raises no signal.  A server allocates
  * nothing for a peer before its first byte.
@@ -39,11 +40,11 @@ int	 tls_shake(struct tls *t);
  */
 void	 tls_allow(struct tls *t, size_t bytes);
 /*
- * Reads up to n bytes; *got is 0 if there are none now.  Returns 0 or ERR_PEER, whose line says whether the peer
- * closed in order.
+ * Reads up to n bytes; *got is 0 if there are none now.  Returns 0, ERR_NOMEM or ERR_PEER, whose line says whether the
+ * peer closed in order.  A peer's record is opened into p; if it was changed on the way, p has anything, and *got is 0.
  */
 int	 tls_read(struct tls *t, void *p, size_t n, size_t *got);
-/* Writes up to n bytes; *put is 0 if the socket is full: offer the same bytes again.  Returns 0 or ERR_PEER. */
+/* Writes up to n bytes; *put is 0 if the socket is full.  Returns 0 or ERR_NOMEM. */
 int	 tls_write(struct tls *t, const void *p, size_t n, size_t *put);
 /* Sends what tls_write() collected.  tls_read() reports errors. */
 void	 tls_flush(struct tls *t);

@@ -243,6 +243,68 @@ test_rekey(void)
 	visit_end(&e, ssl);
 }
 
+/* A plain library sends padded records and asks for new keys; our end reads them, and answers with new keys. */
+static void
+test_padding(void)
+{
+	static const struct guise g = { "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static uint8_t bytes[MSG_HEAD + 50000];
+	unsigned got = 0, bad = 0, back = 0;
+	double start = clk_s();
+	struct ends e;
+	SSL *ssl = visitor(&e, &g);
+	struct msg m;
+
+	updates = 0;
+	SSL_set_block_padding(ssl, 1000);
+	shake(&e, ssl);
+	for (uint32_t i = 0; i < 20; i++) {
+		uint32_t n = i * i * 125;
+
+		msg_head(&(struct msg){ .type = MSG_PUSH, .step = i, .len = n }, bytes);
+		memset(bytes + MSG_HEAD, (int)i, n);
+		bad += SSL_write(ssl, bytes, (int)(MSG_HEAD + n)) <= 0;
+		if (i == 10)
+			bad += !SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED);
+		while (got <= i && e.eb == 0 && clk_s() - start < PATIENCE_S) {
+			ends_step(e.b, &e.eb, e.lb);
+			for (; conn_next(e.b, &m); got++)
+				bad += m.step != got || m.len != n || (n > 0 && memcmp(m.payload, bytes + MSG_HEAD, n) != 0);
+		}
+		conn_send(e.b, &(struct msg){ .type = MSG_STOP, .step = i });
+		ends_step(e.b, &e.eb, e.lb);
+		back += SSL_read(ssl, bytes, MSG_HEAD) == MSG_HEAD && msg_parse(&m, bytes) == 0 && m.step == i;
+	}
+	ok(got == 20 && bad == 0, "padded records of a plain library are read, also after it changed its keys: %s", e.lb);
+	is(back, 20, "all answers are read");
+	is(updates, 1, "a peer that asks for new keys gets them");
+	visit_end(&e, ssl);
+}
+
+/* A plain library closes the connection in order. */
+static void
+test_close(void)
+{
+	static const struct guise g = { "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	struct ends e;
+	SSL *ssl = visitor(&e, &g);
+	char byte;
+
+	shake(&e, ssl);
+	SSL_shutdown(ssl);
+	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER && strstr(e.lb, ": closed the connection") != NULL,
+	    "close_notify of a plain library ends the connection in order: %s", e.lb);
+	visit_end(&e, ssl);
+
+	ssl = visitor(&e, &g);
+	shake(&e, ssl);
+	conn_close(e.b);
+	e.b = NULL;
+	ok(SSL_read(ssl, &byte, 1) <= 0 && SSL_get_shutdown(ssl) == SSL_RECEIVED_SHUTDOWN,
+	    "a plain library gets close_notify of a connection that is closed");
+	visit_end(&e, ssl);
+}
+
 int
 main(void)
 {
@@ -251,5 +313,7 @@ main(void)
 	test_flood();
 	test_false_server();
 	test_rekey();
+	test_padding();
+	test_close();
 	return done();
 }
